@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package warc
+
+import (
+	"strconv"
+	"time"
+	"unicode/utf8"
+)
+
+// CDXJ is one line of a CDXJ index, the format that pywb, warcio and OutbackCDX read: where the capture of a URL at a
+// time lies. Lines are sorted by their bytes.
+type CDXJ struct {
+	// Key is the sort key, given by the caller: "org,python,docs)/3/library/". Bytes that would end it (space and
+	// control characters) are percent-encoded.
+	Key string
+	// Time of the capture; written in UTC to the second, 14 digits.
+	Time time.Time
+	// URL, MediaType ("mime", "warc/revisit" for revisit records), Status (HTTP, 0 is left out) and Digest
+	// ("sha1:…") describe the capture. Empty ones other than URL are left out.
+	URL, MediaType string
+	Status         int
+	Digest         string
+	Location
+}
+
+// AppendCDXJ appends one line with its line feed. All values are JSON strings, numbers too: the convention of pywb.
+func AppendCDXJ(dst []byte, c *CDXJ) []byte {
+	for i := 0; i < len(c.Key); i++ {
+		if b := c.Key[i]; b > ' ' && b != 0x7f {
+			dst = append(dst, b)
+		} else {
+			dst = append(dst, '%', upperHex[b>>4], upperHex[b&15])
+		}
+	}
+	dst = append(dst, ' ')
+	dst = c.Time.UTC().AppendFormat(dst, "20060102150405")
+	dst = append(dst, ` {"url": `...)
+	dst = appendJSON(dst, c.URL)
+	if c.MediaType != "" {
+		dst = append(dst, `, "mime": `...)
+		dst = appendJSON(dst, c.MediaType)
+	}
+	if c.Status != 0 {
+		dst = append(dst, `, "status": "`...)
+		dst = strconv.AppendInt(dst, int64(c.Status), 10)
+		dst = append(dst, '"')
+	}
+	if c.Digest != "" {
+		dst = append(dst, `, "digest": `...)
+		dst = appendJSON(dst, c.Digest)
+	}
+	dst = append(dst, `, "length": "`...)
+	dst = strconv.AppendInt(dst, c.Length, 10)
+	dst = append(dst, `", "offset": "`...)
+	dst = strconv.AppendInt(dst, c.Offset, 10)
+	dst = append(dst, `", "filename": `...)
+	dst = appendJSON(dst, c.File)
+	return append(dst, "}\n"...)
+}
+
+const upperHex = "0123456789ABCDEF"
+
+// appendJSON appends a JSON string (RFC 8259). Bytes that are not UTF-8 become U+FFFD, as in encoding/json; the
+// angle brackets and ampersand stay as they are, since the line is an index and never part of a page.
+func appendJSON(dst []byte, s string) []byte {
+	dst = append(dst, '"')
+	for i := 0; i < len(s); {
+		c := s[i]
+		switch {
+		case c == '"' || c == '\\':
+			dst = append(dst, '\\', c)
+		case c < ' ' || c == 0x7f:
+			dst = append(dst, '\\', 'u', '0', '0', upperHex[c>>4], upperHex[c&15])
+		case c < utf8.RuneSelf:
+			dst = append(dst, c)
+		default:
+			r, n := utf8.DecodeRuneInString(s[i:])
+			if r == '\u2028' || r == '\u2029' { // line ends to JavaScript, and to some readers of lines
+				dst = append(dst, `\u202`...)
+				dst = append(dst, upperHex[r&15])
+			} else {
+				dst = utf8.AppendRune(dst, r)
+			}
+			i += n
+			continue
+		}
+		i++
+	}
+	return append(dst, '"')
+}

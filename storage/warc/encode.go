@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package warc
+
+import (
+	"crypto/sha1"
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/klauspost/compress/gzip"
+)
+
+// encoder builds records, one gzip member each, in memory of its own: the compression is the price of a record, and
+// this way it is paid outside the Writer's lock. Encoders are pooled per Writer.
+type encoder struct {
+	header  []byte // the WARC header of the record being built
+	head    []byte // the HTTP head or the warc-fields of the record being built
+	out     []byte // finished members
+	scratch [64]byte
+	mark    []byte
+	gz      *gzip.Writer
+}
+
+func (w *Writer) encoder() *encoder {
+	if e, ok := w.pool.Get().(*encoder); ok {
+		e.out = e.out[:0]
+		return e
+	}
+	e := &encoder{mark: w.mark}
+	e.gz, _ = gzip.NewWriterLevel(e, w.o.Level) // the level was checked by NewWriter
+	return e
+}
+
+func (w *Writer) release(e *encoder) {
+	if cap(e.out) > maxPooledBytes {
+		e.out = nil
+	}
+	if cap(e.head) > maxPooledBytes {
+		e.head = nil
+	}
+	w.pool.Put(e)
+}
+
+// Write collects compressed bytes; it is the io.Writer under gz.
+func (e *encoder) Write(p []byte) (int, error) {
+	e.out = append(e.out, p...)
+	return len(p), nil
+}
+
+// begin starts a header. The uri, if any, has passed checkURI.
+func (e *encoder) begin(recordType string, id [16]byte, date time.Time, uri string) {
+	e.header = append(e.header[:0], "WARC/1.1\r\nWARC-Type: "...)
+	e.header = append(e.header, recordType...)
+	e.header = append(e.header, "\r\nWARC-Record-ID: "...)
+	e.header = appendID(e.header, id)
+	e.header = append(e.header, "\r\nWARC-Date: "...)
+	e.header = appendDate(e.header, date)
+	e.header = append(e.header, '\r', '\n')
+	if uri != "" {
+		e.header = append(e.header, "WARC-Target-URI: "...)
+		e.header = append(e.header, uri...)
+		e.header = append(e.header, '\r', '\n')
+	}
+}
+
+// field adds one field; the value is escaped, the name is ours or checked.
+func (e *encoder) field(name, value string) {
+	e.header = appendField(e.header, name, value)
+}
+
+// fieldBytes adds one field whose value is ours.
+func (e *encoder) fieldBytes(name string, value []byte) {
+	e.header = append(e.header, name...)
+	e.header = append(e.header, ':', ' ')
+	e.header = append(e.header, value...)
+	e.header = append(e.header, '\r', '\n')
+}
+
+func (e *encoder) fields(fields []Field) {
+	for i := range fields {
+		e.field(fields[i].Name, fields[i].Value)
+	}
+}
+
+func (e *encoder) address(addr netip.Addr) {
+	if addr.IsValid() {
+		// Zones name an interface of this machine, and ::ffff:192.0.2.1 is 192.0.2.1 to everybody else.
+		e.fieldBytes("WARC-IP-Address", addr.Unmap().WithZone("").AppendTo(e.scratch[:0]))
+	}
+}
+
+// member ends the header and appends the record, head and body being its block, to e.out as one gzip member.
+func (e *encoder) member(contentType string, head, body []byte) {
+	e.header = append(e.header, "Content-Type: "...)
+	e.header = append(e.header, contentType...)
+	e.header = append(e.header, "\r\nContent-Length: "...)
+	e.header = strconv.AppendInt(e.header, int64(len(head)+len(body)), 10)
+	e.header = append(e.header, "\r\n\r\n"...)
+	e.gz.Reset(e)
+	e.gz.Extra = e.mark
+	for _, part := range [...][]byte{e.header, head, body, recordEnd} {
+		if _, err := e.gz.Write(part); err != nil {
+			panic("BUG: compressing into memory failed: " + err.Error())
+		}
+	}
+	if err := e.gz.Close(); err != nil {
+		panic("BUG: compressing into memory failed: " + err.Error())
+	}
+}
+
+var recordEnd = []byte("\r\n\r\n")
+
+// request appends a request record that points at the response record of responseID, and returns its length; 0 when
+// there is no request head.
+func (e *encoder) request(w *Writer, uri string, addr netip.Addr, date time.Time, head []byte, responseID [16]byte) int64 {
+	if !visible(head) {
+		return 0
+	}
+	e.head = appendHead(e.head[:0], head, requestHead, 0)
+	e.begin(TypeRequest, w.o.NewID(), date, uri)
+	e.address(addr)
+	e.fieldBytes("WARC-Concurrent-To", appendID(e.scratch[:0], responseID))
+	e.fieldBytes("WARC-Block-Digest", AppendSHA1(e.scratch[:0], sha1.Sum(e.head)))
+	e.member("application/http; msgtype=request", e.head, nil)
+	return int64(len(e.out))
+}
+
+// appendID appends "<urn:uuid:…>".
+func appendID(dst []byte, id [16]byte) []byte {
+	const hexDigits = "0123456789abcdef"
+	dst = append(dst, "<urn:uuid:"...)
+	for i, b := range id {
+		if i == 4 || i == 6 || i == 8 || i == 10 {
+			dst = append(dst, '-')
+		}
+		dst = append(dst, hexDigits[b>>4], hexDigits[b&15])
+	}
+	return append(dst, '>')
+}
+
+// appendDate appends a WARC-Date in UTC with milliseconds, the resolution of the store.
+func appendDate(dst []byte, t time.Time) []byte {
+	return t.UTC().AppendFormat(dst, "2006-01-02T15:04:05.000Z")
+}
+
+// appendField appends "Name: value" and a line end. What could end the line or is not text (control characters, bytes
+// that are not UTF-8) is percent-encoded, so that a value from outside stays one value. A percent sign stays as it is:
+// the escape protects the file, it does not have to be undone.
+func appendField(dst []byte, name, value string) []byte {
+	dst = append(dst, name...)
+	dst = append(dst, ':', ' ')
+	for i := 0; i < len(value); {
+		c := value[i]
+		if c < utf8.RuneSelf {
+			if c >= ' ' && c != 0x7f {
+				dst = append(dst, c)
+			} else {
+				dst = append(dst, '%', upperHex[c>>4], upperHex[c&15])
+			}
+			i++
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(value[i:])
+		// U+0080–U+009F and the two separators are line ends to some readers of text.
+		if r == utf8.RuneError && n == 1 || r < 0xa0 || r == '\u2028' || r == '\u2029' {
+			for _, b := range []byte(value[i : i+n]) {
+				dst = append(dst, '%', upperHex[b>>4], upperHex[b&15])
+			}
+		} else {
+			dst = append(dst, value[i:i+n]...)
+		}
+		i += n
+	}
+	return append(dst, '\r', '\n')
+}
+
+// appendBlockFields appends fields as the block of an application/warc-fields record.
+func appendBlockFields(dst []byte, fields []Field) []byte {
+	for i := range fields {
+		dst = appendField(dst, fields[i].Name, fields[i].Value)
+	}
+	return dst
+}
+
+// ownFields are the header fields that the Writer sets and a caller may not, in lower case.
+var ownFields = [...]string{
+	"warc-type", "warc-record-id", "warc-date", "warc-target-uri", "warc-ip-address", "warc-concurrent-to",
+	"warc-payload-digest", "warc-block-digest", "warc-truncated", "warc-profile", "warc-refers-to",
+	"warc-refers-to-target-uri", "warc-refers-to-date", "warc-filename",
+}
+
+// checkHeaderFields checks the caller's fields of a WARC header.
+func checkHeaderFields(fields []Field) error {
+	if err := checkBlockFields("header", "", fields); err != nil {
+		return err
+	}
+	for i := range fields {
+		name := fields[i].Name
+		if !hasPrefixFold(name, "warc-") && !hasPrefixFold(name, "x-") {
+			return &InputError{"field", name, "an extra header field begins with WARC- or X-"}
+		}
+		for _, own := range ownFields {
+			if strings.EqualFold(name, own) {
+				return &InputError{"field", name, "is set by the Writer"}
+			}
+		}
+	}
+	return nil
+}
+
+// checkBlockFields checks names and sizes of fields.
+func checkBlockFields(what, uri string, fields []Field) error {
+	if len(fields) > MaxFields {
+		return &InputError{what, uri, fmt.Sprintf("has %d fields, at most %d", len(fields), MaxFields)}
+	}
+	total := 0
+	for i := range fields {
+		name, value := fields[i].Name, fields[i].Value
+		if name == "" || len(name) > 128 || !isToken(name) {
+			return &InputError{"field name", name, "is not a token of 1 to 128 bytes"}
+		}
+		if len(value) > MaxFieldBytes {
+			return &InputError{"field", name, fmt.Sprintf("has %d bytes, at most %d", len(value), MaxFieldBytes)}
+		}
+		total += len(name) + 3*len(value) + 4
+	}
+	if total > maxFieldsBytes {
+		return &InputError{what, uri, fmt.Sprintf("fields may take %d bytes after escaping, at most %d", total, maxFieldsBytes)}
+	}
+	return nil
+}
+
+func hasPrefixFold(s, prefix string) bool {
+	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
+}
+
+// isToken tells whether a name is made of the token characters of RFC 9110, 5.6.2.
+func isToken(name string) bool {
+	for i := 0; i < len(name); i++ {
+		c := name[i]
+		if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' {
+			continue
+		}
+		if strings.IndexByte("!#$%&'*+-.^_`|~", c) < 0 {
+			return false
+		}
+	}
+	return true
+}

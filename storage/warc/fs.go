@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package warc
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+// FS is the filesystem that a Writer and Repair work on: OS() for the disk, an adapter of the store's filesystem in
+// crash tests. It is safe for concurrent use. Names are paths in the host's spelling.
+type FS interface {
+	// Create makes a new file for reading and writing. Where the filesystem can tell, an existing file is an error
+	// (OS() does so): a WARC file is never written twice.
+	Create(name string) (File, error)
+	// Open opens an existing file for reading.
+	Open(name string) (File, error)
+	// List returns the base names in a directory, in any order.
+	List(dir string) ([]string, error)
+	// Size returns the length of a file in bytes.
+	Size(name string) (int64, error)
+	// MkdirAll makes a directory and its parents; an existing directory is no error.
+	MkdirAll(dir string) error
+	// Truncate cuts a file to size bytes. It need not be durable: Repair syncs the file afterwards.
+	Truncate(name string, size int64) error
+	// SyncDir makes the entries of a directory durable.
+	SyncDir(dir string) error
+	// Remove deletes a file.
+	Remove(name string) error
+}
+
+// File is an open file of an FS. Write appends; Write, ReadAt and Sync may be called at the same time from several
+// goroutines.
+type File interface {
+	io.Writer
+	io.ReaderAt
+	io.Closer
+	// Sync returns when all that was written before is on disk.
+	Sync() error
+}
+
+// OS returns the filesystem of the operating system. Create refuses an existing name; directories are made with mode
+// 0755 and files with 0644, before umask.
+func OS() FS { return osFS{} }
+
+type osFS struct{}
+
+func (osFS) Create(name string) (File, error) {
+	// O_EXCL: two crawls that are pointed at one directory by mistake must not write into each other's files.
+	return osFile(os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644))
+}
+
+func (osFS) Open(name string) (File, error) { return osFile(os.Open(name)) }
+
+// osFile keeps a nil *os.File from becoming a File that is not nil.
+func osFile(f *os.File, err error) (File, error) {
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+func (osFS) List(dir string) (names []string, err error) {
+	d, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	return d.Readdirnames(-1)
+}
+
+func (osFS) Size(name string) (int64, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}
+
+func (osFS) MkdirAll(dir string) error { return os.MkdirAll(dir, 0o755) }
+
+func (osFS) Truncate(name string, size int64) error { return os.Truncate(name, size) }
+
+func (osFS) SyncDir(dir string) (err error) {
+	if runtime.GOOS == "windows" {
+		return nil // directories cannot be synced there; NTFS journals their entries
+	}
+	d, err := os.Open(filepath.Clean(dir))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	return d.Sync()
+}
+
+func (osFS) Remove(name string) error { return os.Remove(name) }

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package warc
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Types of records (WARC-Type). Resource, conversion and continuation records are read but never written here.
+const (
+	TypeWarcinfo     = "warcinfo"
+	TypeRequest      = "request"
+	TypeResponse     = "response"
+	TypeMetadata     = "metadata"
+	TypeRevisit      = "revisit"
+	TypeResource     = "resource"
+	TypeConversion   = "conversion"
+	TypeContinuation = "continuation"
+)
+
+// Field is one named field: of a WARC header, or of a block of type application/warc-fields.
+type Field struct {
+	Name, Value string
+}
+
+// Location says where a record lies: one gzip member (or, in a file without compression, one record with the blank
+// lines after it). Offset and Length are in bytes of the file. A Length of 0 means that the record cannot be read by
+// itself, because its gzip member holds other records too (only foreign tools write that).
+type Location struct {
+	File           string // base name
+	Offset, Length int64
+}
+
+// Record is one record as a Reader found it. It and its bytes are valid until the Reader's next call; strings may be
+// kept.
+type Record struct {
+	Version string    // "WARC/1.1"
+	Type    string    // lower case: "response"; "" when the header has none
+	ID      string    // WARC-Record-ID without angle brackets
+	URI     string    // WARC-Target-URI without angle brackets; otherwise as stored: foreign tools store anything
+	Date    time.Time // WARC-Date in UTC; zero when absent or unreadable
+	Header  []Field   // all fields in order, names as stored, values trimmed, folded lines joined
+	Block   []byte    // Content-Length bytes
+	Location
+}
+
+// Field returns the first value of a header field, "" when absent. Names compare without case.
+func (r *Record) Field(name string) string {
+	for i := range r.Header {
+		if strings.EqualFold(r.Header[i].Name, name) {
+			return r.Header[i].Value
+		}
+	}
+	return ""
+}
+
+// ErrNotHTTP is returned by HTTP and Payload for a record whose block is not an HTTP message.
+var ErrNotHTTP = errors.New("the record holds no HTTP message")
+
+// HTTP splits the block of a request, response or revisit record at the first empty line. The head includes that
+// line, so head and body together are the block; a block without an empty line is all head. Both alias the block.
+func (r *Record) HTTP() (head, body []byte, err error) {
+	if !r.isHTTP() {
+		return nil, nil, fmt.Errorf("splitting the %s record at offset %d: %w", r.Type, r.Offset, ErrNotHTTP)
+	}
+	n := headLength(r.Block)
+	return r.Block[:n:n], r.Block[n:], nil
+}
+
+// isHTTP goes by the record's Content-Type, and by the first bytes where that is missing: some tools wrote
+// text/dns or ftp exchanges as response records.
+func (r *Record) isHTTP() bool {
+	switch r.Type {
+	case TypeRequest, TypeResponse, TypeRevisit:
+	default:
+		return false
+	}
+	ct := r.Field("Content-Type")
+	if ct == "" {
+		return bytes.HasPrefix(r.Block, []byte("HTTP/"))
+	}
+	const httpType = "application/http"
+	return len(ct) >= len(httpType) && strings.EqualFold(ct[:len(httpType)], httpType)
+}
+
+// Payload returns the entity of the record: the body of an HTTP message without transfer coding, or the block of any
+// other record. Bodies that our own Writer stored are returned as they lie; foreign files keep chunked framing,
+// which is removed into a new buffer. Framing that does not parse is taken for a body whose head lies about it
+// (common: crawlers that decode and keep the head), and the body is returned as stored.
+func (r *Record) Payload() ([]byte, error) {
+	if !r.isHTTP() {
+		return r.Block, nil
+	}
+	head, body, err := r.HTTP()
+	if err != nil {
+		return nil, err
+	}
+	if !isChunked(head) {
+		return body, nil
+	}
+	if plain, ok := dechunk(body); ok {
+		return plain, nil
+	}
+	return body, nil
+}
+
+// Fields parses the block of a warcinfo or metadata record (application/warc-fields), in order.
+func (r *Record) Fields() []Field {
+	return appendFields(nil, string(r.Block))
+}
+
+// headLength returns the length of the HTTP head at the start of b, the empty line included; len(b) without one.
+func headLength(b []byte) int {
+	for i := 0; i < len(b); {
+		n := bytes.IndexByte(b[i:], '\n')
+		if n < 0 {
+			return len(b)
+		}
+		line := b[i : i+n]
+		i += n + 1
+		if len(line) == 0 || len(line) == 1 && line[0] == '\r' {
+			return i
+		}
+	}
+	return len(b)
+}
+
+// isChunked tells whether the last transfer coding that a head names is chunked.
+func isChunked(head []byte) bool {
+	chunked := false
+	for len(head) > 0 {
+		line, rest, _ := bytes.Cut(head, []byte{'\n'})
+		head = rest
+		name, value, ok := bytes.Cut(line, []byte{':'})
+		if ok && equalFold(bytes.TrimRight(name, " \t"), "transfer-encoding") {
+			value = bytes.TrimSpace(value)
+			chunked = len(value) >= 7 && equalFold(value[len(value)-7:], "chunked")
+		}
+	}
+	return chunked
+}
+
+// dechunk removes chunked framing. ok is false when the body does not begin with a chunk or breaks off in the middle
+// of a size line; a last chunk cut short by truncation is taken as far as it goes.
+func dechunk(b []byte) (plain []byte, ok bool) {
+	plain = make([]byte, 0, len(b))
+	for len(b) > 0 {
+		line, rest, found := bytes.Cut(b, []byte{'\n'})
+		if !found {
+			return plain, len(plain) > 0
+		}
+		size, ok := chunkSize(line)
+		if !ok {
+			return nil, false
+		}
+		if size == 0 {
+			return plain, true // trailers are not part of the payload
+		}
+		if size >= len(rest) {
+			return append(plain, rest...), true
+		}
+		plain = append(plain, rest[:size]...)
+		b = bytes.TrimPrefix(bytes.TrimPrefix(rest[size:], []byte{'\r'}), []byte{'\n'})
+	}
+	return plain, true
+}
+
+// chunkSize reads the hexadecimal size at the start of a chunk's first line. Seven digits are plenty for a block.
+func chunkSize(line []byte) (size int, ok bool) {
+	digits := 0
+	for ; digits < len(line); digits++ {
+		d := unhex(line[digits])
+		if d < 0 {
+			break
+		}
+		size = size<<4 | d
+		if size > DefaultMaxBlockBytes {
+			return 0, false
+		}
+	}
+	if digits == 0 {
+		return 0, false
+	}
+	tail := bytes.TrimRight(line[digits:], " \t\r")
+	return size, len(tail) == 0 || tail[0] == ';'
+}
+
+func unhex(c byte) int {
+	switch {
+	case '0' <= c && c <= '9':
+		return int(c - '0')
+	case 'a' <= c && c <= 'f':
+		return int(c-'a') + 10
+	case 'A' <= c && c <= 'F':
+		return int(c-'A') + 10
+	}
+	return -1
+}
+
+// equalFold compares b with a lower-case ASCII word, without allocation.
+func equalFold(b []byte, lower string) bool {
+	if len(b) != len(lower) {
+		return false
+	}
+	for i, c := range b {
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		if c != lower[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// appendFields parses "Name: value" lines. A line that begins with a space or tab continues the value before it
+// (joined by one space); lines without a colon are skipped, as every other reader does.
+func appendFields(dst []Field, text string) []Field {
+	var folded []byte // value of the last field while continuation lines arrive: no quadratic joining
+	unfold := func() {
+		if folded != nil {
+			dst[len(dst)-1].Value = strings.TrimSpace(string(folded))
+			folded = nil
+		}
+	}
+	first := len(dst)
+	for len(text) > 0 {
+		line, rest, _ := strings.Cut(text, "\n")
+		text = rest
+		line = strings.TrimSuffix(line, "\r")
+		if line == "" {
+			continue
+		}
+		if line[0] == ' ' || line[0] == '\t' {
+			if len(dst) > first {
+				if folded == nil {
+					folded = append(folded, dst[len(dst)-1].Value...)
+				}
+				folded = append(append(folded, ' '), strings.TrimSpace(line)...)
+			}
+			continue
+		}
+		unfold()
+		if name, value, ok := strings.Cut(line, ":"); ok {
+			dst = append(dst, Field{strings.TrimSpace(name), strings.TrimSpace(value)})
+		}
+	}
+	unfold()
+	return dst
+}
+
+// dateLayouts are the forms of WARC-Date, the usual one first. WARC 1.1 allows any precision from the year (ISO 8601
+// as profiled by W3C) to nanoseconds; time.Parse takes fractions of a second where a layout has none.
+var dateLayouts = [...]string{
+	time.RFC3339, "2006-01-02T15:04Z07:00", "2006-01-02", "2006-01", "2006",
+	"2006-01-02T15:04:05", "20060102150405", // not in any standard, but in files
+}
+
+// parseDate reads a WARC-Date; the zero time when it is none.
+func parseDate(s string) time.Time {
+	for _, layout := range dateLayouts {
+		if t, err := time.Parse(layout, s); err == nil {
+			return t.UTC()
+		}
+	}
+	return time.Time{}
+}
+
+// unbracket removes the angle brackets of WARC-Record-ID, and those that wget up to 1.20 put round WARC-Target-URI.
+func unbracket(s string) string {
+	if len(s) >= 2 && s[0] == '<' && s[len(s)-1] == '>' {
+		return s[1 : len(s)-1]
+	}
+	return s
+}

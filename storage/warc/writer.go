@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package warc
+
+import (
+	"crypto/rand"
+	"crypto/sha1"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// WriterOptions configure a Writer.
+type WriterOptions struct {
+	// FS is the filesystem; nil means OS().
+	FS FS
+	// Dir is the directory of the files, made if it is missing. Required.
+	Dir string
+	// Prefix begins the file names: Prefix-00000.warc.gz. Letters, digits, '.', '_' and '-'; "" means "seine".
+	Prefix string
+	// MaxFileBytes is the compressed size beyond which an exchange goes into the next file; 0 means
+	// DefaultMaxFileBytes. A single exchange may be larger: it gets a file of its own.
+	MaxFileBytes int64
+	// Info are the fields of the warcinfo record at the head of each file, in order: software, operator, robots,
+	// http-header-user-agent, hostname… The fields software, format and conformsTo are added where missing.
+	Info []Field
+	// Level is the gzip level, 1 (fastest) to 9; 0 means 1: level 6 makes pages 7% smaller for three times the time.
+	Level int
+	// Now is the clock of warcinfo records and of exchanges without a Start; nil means time.Now.
+	Now func() time.Time
+	// NewID gives record ids, which must be unique in the world, and may be called from many goroutines; nil means
+	// random UUIDs (version 4).
+	NewID func() [16]byte
+}
+
+// FileInfo describes one file that a Writer made.
+type FileInfo struct {
+	Name    string // base name
+	Size    int64  // bytes of whole records
+	Records int64  // warcinfo included
+}
+
+// Writer appends records to the files of one prefix. It is safe for concurrent use. Whatever a file refuses (a write,
+// a sync, a create) is final: see Sync.
+type Writer struct {
+	o    WriterOptions
+	mark []byte    // gzip extra field of every member of this Writer; see resync.go
+	pool sync.Pool // of *encoder
+
+	// syncMu serialises what waits for the disk: Sync, the change of files, Close. It is taken before mu.
+	syncMu sync.Mutex
+	synced int64 // w.total up to which all is on disk
+
+	// mu guards the append and is held for one Write call at most, never across a sync.
+	mu     sync.Mutex
+	cur    *current // nil before the first record, and after Close
+	next   int      // number of the next file
+	done   []FileInfo
+	total  int64 // bytes appended, all files
+	err    error // sticky
+	closed bool
+
+	bytes atomic.Int64 // copy of total for Bytes
+}
+
+// current is the file that is being appended to.
+type current struct {
+	f    File
+	info FileInfo
+}
+
+// ErrClosed is returned by a Writer after Close.
+var ErrClosed = errors.New("the WARC writer is closed")
+
+// NewWriter makes the directory, looks at the files of the prefix that exist there, and returns a Writer that
+// continues their numbering. It creates no file before the first record.
+func NewWriter(o WriterOptions) (*Writer, error) {
+	if err := o.complete(); err != nil {
+		return nil, err
+	}
+	w := &Writer{o: o}
+	id := o.NewID()
+	w.mark = appendMark(nil, id)
+	if err := o.FS.MkdirAll(o.Dir); err != nil {
+		return nil, fmt.Errorf("making the WARC directory %q: %w", o.Dir, err)
+	}
+	// The directory's own entry must survive a power loss too. A relative name of one element has the working
+	// directory as parent, which in-memory filesystems do not know.
+	if parent := filepath.Dir(filepath.Clean(o.Dir)); parent != "." {
+		if err := o.FS.SyncDir(parent); err != nil {
+			return nil, fmt.Errorf("syncing %q, parent of the WARC directory: %w", parent, err)
+		}
+	}
+	names, err := o.FS.List(o.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("listing the WARC directory %q: %w", o.Dir, err)
+	}
+	for _, name := range names {
+		if n, ok := fileNumber(o.Prefix, name); ok && n >= w.next {
+			w.next = n + 1
+		}
+	}
+	return w, nil
+}
+
+// complete fills in defaults and reports every fault.
+func (o *WriterOptions) complete() error {
+	var faults []error
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	if o.FS == nil {
+		o.FS = OS()
+	}
+	if o.Dir == "" {
+		fault("WriterOptions.Dir is empty: name the directory of the WARC files")
+	}
+	if o.Prefix == "" {
+		o.Prefix = "seine"
+	}
+	for i := 0; i < len(o.Prefix); i++ {
+		c := o.Prefix[i]
+		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("._-", c) >= 0) {
+			fault("WriterOptions.Prefix %q has a byte outside letters, digits, '.', '_' and '-'", o.Prefix)
+			break
+		}
+	}
+	if o.MaxFileBytes == 0 {
+		o.MaxFileBytes = DefaultMaxFileBytes
+	} else if o.MaxFileBytes < 0 {
+		fault("WriterOptions.MaxFileBytes is %d, must be positive", o.MaxFileBytes)
+	}
+	if o.Level == 0 {
+		o.Level = 1
+	} else if o.Level < 0 || o.Level > 9 {
+		fault("WriterOptions.Level is %d, must be 1 to 9", o.Level)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.NewID == nil {
+		o.NewID = randomID
+	}
+	o.Info = completeInfo(o.Info)
+	if err := checkBlockFields("warcinfo", "", o.Info); err != nil {
+		faults = append(faults, err)
+	}
+	if len(faults) > 0 {
+		return fmt.Errorf("options of a WARC writer: %w", errors.Join(faults...))
+	}
+	return nil
+}
+
+// completeInfo adds the warcinfo fields that every file should have.
+func completeInfo(info []Field) []Field {
+	out := append([]Field(nil), info...)
+	for _, f := range []Field{
+		{"software", "seine"},
+		{"format", "WARC File Format 1.1"},
+		{"conformsTo", "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"},
+	} {
+		found := false
+		for _, have := range info {
+			found = found || strings.EqualFold(have.Name, f.Name)
+		}
+		if !found {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// randomID returns a random UUID (RFC 9562, 5.4). crypto/rand.Read never fails (it ends the program instead).
+func randomID() (id [16]byte) {
+	_, _ = rand.Read(id[:])
+	id[6] = id[6]&0x0f | 0x40
+	id[8] = id[8]&0x3f | 0x80
+	return id
+}
+
+const fileSuffix = ".warc.gz"
+
+func fileName(prefix string, n int) string { return fmt.Sprintf("%s-%05d%s", prefix, n, fileSuffix) }
+
+// fileNumber reads the number of a file name of the prefix.
+func fileNumber(prefix, name string) (int, bool) {
+	digits, ok := strings.CutPrefix(name, prefix+"-")
+	if !ok {
+		return 0, false
+	}
+	digits, ok = strings.CutSuffix(digits, fileSuffix)
+	if !ok || len(digits) == 0 || len(digits) > 9 {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(digits, 10, 31)
+	return int(n), err == nil
+}
+
+// append adds whole members to the current file, adjacent, and returns where they begin. It changes files when the
+// current one is full; that happens outside mu, so that nobody but the caller waits for it.
+func (w *Writer) append(members []byte, records int64) (file string, offset int64, err error) {
+	for {
+		w.mu.Lock()
+		if err := w.stateLocked(); err != nil {
+			w.mu.Unlock()
+			return "", 0, err
+		}
+		c := w.cur
+		if c != nil && (c.info.Records == 1 || c.info.Size+int64(len(members)) <= w.o.MaxFileBytes) {
+			file, offset, err = w.appendLocked(c, members, records)
+			w.mu.Unlock()
+			return file, offset, err
+		}
+		w.mu.Unlock()
+		if err := w.changeFile(c); err != nil {
+			return "", 0, err
+		}
+	}
+}
+
+func (w *Writer) appendLocked(c *current, members []byte, records int64) (string, int64, error) {
+	n, err := c.f.Write(members)
+	if err == nil && n != len(members) {
+		err = io.ErrShortWrite
+	}
+	if err != nil {
+		// Part of the record may be in the file, so nothing may follow it: the tail is torn and the Writer is done.
+		w.err = fmt.Errorf("appending to WARC file %q: %w", w.path(c.info.Name), err)
+		return "", 0, w.err
+	}
+	offset := c.info.Size
+	c.info.Size += int64(n)
+	c.info.Records += records
+	w.total += int64(n)
+	w.bytes.Store(w.total)
+	return c.info.Name, offset, nil
+}
+
+// changeFile puts a new file in the place of old (nil for the first one), and then syncs and closes old. When another
+// goroutine was faster it does nothing.
+func (w *Writer) changeFile(old *current) error {
+	w.syncMu.Lock()
+	defer w.syncMu.Unlock()
+	w.mu.Lock()
+	number, same, err := w.next, w.cur == old, w.stateLocked()
+	w.mu.Unlock()
+	if err != nil || !same {
+		return err
+	}
+
+	c, err := w.create(number)
+	if err != nil {
+		return w.fail(err)
+	}
+	w.mu.Lock()
+	w.cur = c
+	w.next++
+	w.total += c.info.Size
+	w.bytes.Store(w.total)
+	if old != nil {
+		w.done = append(w.done, old.info)
+	}
+	w.mu.Unlock()
+	if old == nil {
+		return nil
+	}
+	// Nobody can append to old any more, and Sync waits for syncMu: the order of promises holds.
+	if err := w.finish(old); err != nil {
+		return w.fail(err)
+	}
+	return nil
+}
+
+// create makes a file with its warcinfo record and a durable name.
+func (w *Writer) create(number int) (*current, error) {
+	if number > maxFileNumber {
+		return nil, fmt.Errorf("creating a WARC file: prefix %q has used up its %d numbers: choose another prefix",
+			w.o.Prefix, maxFileNumber+1)
+	}
+	name := fileName(w.o.Prefix, number)
+	path := w.path(name)
+	f, err := w.o.FS.Create(path)
+	if err != nil {
+		return nil, fmt.Errorf("creating WARC file %q: %w", path, err)
+	}
+	e := w.encoder()
+	defer w.release(e)
+	e.head = appendBlockFields(e.head[:0], w.o.Info)
+	e.begin(TypeWarcinfo, w.o.NewID(), w.o.Now(), "")
+	e.field("WARC-Filename", name)
+	e.fieldBytes("WARC-Block-Digest", AppendSHA1(e.scratch[:0], sha1.Sum(e.head)))
+	e.member("application/warc-fields", e.head, nil)
+	n, err := f.Write(e.out)
+	if err == nil && n != len(e.out) {
+		err = io.ErrShortWrite
+	}
+	if err == nil {
+		err = w.o.FS.SyncDir(w.o.Dir)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("beginning WARC file %q: %w", path, err), f.Close())
+	}
+	return &current{f, FileInfo{name, int64(n), 1}}, nil
+}
+
+// finish syncs and closes a file that is no longer appended to.
+func (w *Writer) finish(c *current) error {
+	if err := c.f.Sync(); err != nil {
+		return errors.Join(fmt.Errorf("syncing WARC file %q: %w", w.path(c.info.Name), err), c.f.Close())
+	}
+	if err := c.f.Close(); err != nil {
+		return fmt.Errorf("closing WARC file %q: %w", w.path(c.info.Name), err)
+	}
+	return nil
+}
+
+// Sync returns when all that was appended before the call is on disk. Callers that wait together share one sync of
+// the file.
+//
+// A failed sync is final: the kernel may have dropped the dirty pages and report success the next time (the "fsyncgate"
+// of 2018), so this and every later call, appends too, return the error. So does a failed or short write, since a
+// record after a torn one could not be found. What was synced before is safe; open the directory again to go on.
+func (w *Writer) Sync() error {
+	w.mu.Lock()
+	target, err := w.total, w.stateLocked()
+	w.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	w.syncMu.Lock()
+	defer w.syncMu.Unlock()
+	w.mu.Lock()
+	total, c, err := w.total, w.cur, w.err
+	w.mu.Unlock()
+	if err != nil || w.synced >= target || c == nil {
+		// c is nil before the first record and after Close, which has synced.
+		return err
+	}
+	if err := c.f.Sync(); err != nil {
+		return w.fail(fmt.Errorf("syncing WARC file %q: %w", w.path(c.info.Name), err))
+	}
+	w.synced = total
+	return nil
+}
+
+// Close syncs and closes the current file and returns all files of this Writer, in order. After an error the list
+// holds what was written; sizes count whole records, so a file may be longer: Repair cuts it. A second call returns
+// the same list and ErrClosed.
+func (w *Writer) Close() ([]FileInfo, error) {
+	w.syncMu.Lock()
+	defer w.syncMu.Unlock()
+	w.mu.Lock()
+	c, err, closed := w.cur, w.err, w.closed
+	w.closed, w.cur = true, nil
+	if c != nil {
+		w.done = append(w.done, c.info)
+	}
+	files := append([]FileInfo(nil), w.done...)
+	w.mu.Unlock()
+	switch {
+	case closed:
+		return files, ErrClosed
+	case c == nil:
+		return files, err
+	case err != nil:
+		return files, errors.Join(err, c.f.Close()) // no second try at a sync
+	}
+	if err := w.finish(c); err != nil {
+		return files, w.fail(err)
+	}
+	return files, nil
+}
+
+// Files returns all files of this Writer so far, in order, the current one last.
+func (w *Writer) Files() []FileInfo {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	files := append([]FileInfo(nil), w.done...)
+	if w.cur != nil {
+		files = append(files, w.cur.info)
+	}
+	return files
+}
+
+// Bytes returns how many bytes have been appended to all files. It takes no lock.
+func (w *Writer) Bytes() int64 { return w.bytes.Load() }
+
+// stateLocked returns why nothing more may be written, if so. The caller holds mu.
+func (w *Writer) stateLocked() error {
+	if w.err != nil {
+		return w.err
+	}
+	if w.closed {
+		return ErrClosed
+	}
+	return nil
+}
+
+// fail makes an error final and returns the first one.
+func (w *Writer) fail(err error) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err == nil {
+		w.err = err
+	}
+	return w.err
+}
+
+func (w *Writer) path(name string) string { return filepath.Join(w.o.Dir, name) }
