@@ -3,12 +3,12 @@
 package warc
 
 import (
-	"bytes"
 	"crypto/md5"
 	"crypto/sha1"
 	"crypto/sha256"
 	"crypto/sha512"
 	"encoding/base32"
+	"encoding/base64"
 	"encoding/hex"
 	"fmt"
 	"strings"
@@ -37,7 +37,7 @@ func (e *DigestError) Error() string {
 }
 
 // CheckDigests compares the block and payload digests of the header with the bytes; the first that differs is a
-// *DigestError. Known are md5, sha1, sha256 and sha512, in base32 or hex of either case; what a header leaves out, or
+// *DigestError. Known are md5, sha1, sha256 and sha512, in base32 or hex of either case or in base64; what a header leaves out, or
 // says in an unknown algorithm, is not checked. The payload digest of a revisit record is of another record's bytes
 // and is not checked either. A payload may be digested with or without its chunked framing: tools differ.
 func (r *Record) CheckDigests() error {
@@ -92,11 +92,16 @@ func redigest(want string, b []byte) (got string, ok bool) {
 		return "", true
 	}
 	text = strings.TrimRight(strings.TrimSpace(text), "=")
-	if len(text) == hex.EncodedLen(len(sum)) {
-		if raw, err := hex.DecodeString(text); err == nil {
-			return algorithm + ":" + hex.EncodeToString(sum), bytes.Equal(raw, sum)
-		}
-	}
 	plain := base32.StdEncoding.WithPadding(base32.NoPadding)
-	return algorithm + ":" + plain.EncodeToString(sum), strings.EqualFold(text, plain.EncodeToString(sum))
+	// The encodings of one sum differ in length, so the length tells which it is.
+	switch len(text) {
+	case hex.EncodedLen(len(sum)):
+		got = hex.EncodeToString(sum)
+		return algorithm + ":" + got, strings.EqualFold(text, got)
+	case base64.RawStdEncoding.EncodedLen(len(sum)):
+		got = base64.RawStdEncoding.EncodeToString(sum)
+		return algorithm + ":" + got, text == got || text == base64.RawURLEncoding.EncodeToString(sum)
+	}
+	got = plain.EncodeToString(sum)
+	return algorithm + ":" + got, strings.EqualFold(text, got)
 }

@@ -73,9 +73,9 @@ type Reader struct {
 	stream *bufio.Reader // on zr
 	probe  *probe        // of findMember; nil before the first search
 
-	member   int64  // offset of the gzip member being read
-	inMember bool   // stream is inside a member that holds more records
-	packed   bool   // the record being read is in a gzip member
+	member   int64  // where the record being read begins, or the gzip member around it
+	packed   bool   // it is in a gzip member: read it from stream, not from in
+	inMember bool   // and the member holds more records behind it
 	mark     []byte // of the last good member, see resync.go
 	skip     int64  // bytes of a too large block still to be stepped over; -1 none
 	first    int64  // where reading began
@@ -178,31 +178,23 @@ func (r *Reader) next() (rec *Record, start int64, err error) {
 			return nil, r.member, err
 		}
 	}
-	from := r.in
 	shared := r.inMember
-	if shared {
-		from = r.stream
-		start = r.member
-	} else {
-		if start, err = r.skipNewlines(); err != nil {
-			return nil, start, err
-		}
-		r.member = start
-		if head, _ := r.in.Peek(2); len(head) > 0 && head[0] == gzipMagic[0] && (len(head) == 1 || head[1] == gzipMagic[1]) {
-			if err := r.openMember(start); err != nil {
-				return nil, start, err
-			}
-			from = r.stream
+	if !shared {
+		if err := r.openRecord(); err != nil {
+			return nil, r.member, err
 		}
 	}
-	r.packed = from == r.stream
+	start = r.member
+	from := r.in
+	if r.packed {
+		from = r.stream
+	}
 	length, err := r.readHeader(from)
 	if err != nil {
 		return nil, start, err
 	}
 	if length > r.o.MaxBlockBytes {
 		r.skip = length
-		r.inMember = r.packed
 		return nil, start, &TooLargeError{r.o.File, start, length, r.o.MaxBlockBytes}
 	}
 	if err := r.readBlock(from, length); err != nil {
@@ -217,6 +209,27 @@ func (r *Reader) next() (rec *Record, start int64, err error) {
 		r.rec.Length = r.pos() - start
 	}
 	return &r.rec, start, nil
+}
+
+// openRecord finds where the next record begins, puts that into r.member, and decides how it is read.
+func (r *Reader) openRecord() (err error) {
+	for {
+		if r.member, err = r.skipNewlines(); err != nil {
+			return err
+		}
+		head, _ := r.in.Peek(2)
+		if r.packed = len(head) > 0 && bytes.HasPrefix(gzipMagic, head); !r.packed {
+			return nil
+		}
+		if err := r.openMember(r.member); err != nil {
+			return err
+		}
+		if _, err := r.stream.Peek(1); err != io.EOF {
+			return nil // a fault shows again when the header is read
+		}
+		// An empty member is the whole of what some tools write for a file without records.
+		r.valid = r.pos()
+	}
 }
 
 // openMember starts decompressing at start.
@@ -263,7 +276,7 @@ func (r *Reader) readHeader(from *bufio.Reader) (int64, error) {
 		}
 		line := r.header[lineStart:]
 		lineStart = len(r.header)
-		if len(line) == 1 || len(line) == 2 && line[0] == '\r' {
+		if len(bytes.TrimRight(line, "\r\n")) == 0 {
 			return r.parseHeader()
 		}
 	}
@@ -364,14 +377,14 @@ func (r *Reader) endRecord(from *bufio.Reader) error {
 // stepOver discards a block that was too large and ends its record.
 func (r *Reader) stepOver() error {
 	from := r.in
-	if r.inMember {
+	if r.packed {
 		from = r.stream
 	}
 	for r.skip > 0 {
 		n, err := from.Discard(int(min(r.skip, 1<<30)))
 		r.skip -= int64(n)
 		if err != nil {
-			r.skip, r.inMember = -1, false
+			r.skip = -1
 			return r.streamFault(from, err, "the block is shorter than its Content-Length", true)
 		}
 	}
@@ -431,8 +444,10 @@ func (r *Reader) verdict(start int64, err error) error {
 		corrupt.Next = r.pos() // its checksum is right: it was written so, and what follows is what was written next
 		return corrupt
 	}
-	if errors.Is(f.err, io.ErrUnexpectedEOF) && (some || r.startsWithin(start)) {
-		// The file's end, and no search for records behind the start: in a torn record that is a page's own text.
+	atEnd := errors.Is(f.err, io.ErrUnexpectedEOF) && (some || r.startsWithin(start))
+	if atEnd && r.mark == nil {
+		// The file's end, and no search for members behind the start: what it would find without a mark to go by is
+		// more likely a page that is a WARC file than a record that damage has hidden.
 		return r.torn(corrupt)
 	}
 	if r.onlyZeros(start) {
@@ -444,10 +459,10 @@ func (r *Reader) verdict(start int64, err error) error {
 	switch {
 	case r.src.err != nil:
 		return fmt.Errorf("reading WARC file %q behind offset %d: %w", r.o.File, start, r.src.err)
-	case corrupt.Next >= 0 || !some || r.zr == nil:
-		return corrupt
+	case corrupt.Next < 0 && (atEnd || some && r.zr != nil):
+		return r.torn(corrupt)
 	}
-	return r.torn(corrupt)
+	return corrupt
 }
 
 // drain reads the rest of the member of a faulty record and tells whether the member is whole.

@@ -122,7 +122,7 @@ func headLength(b []byte) int {
 		}
 		line := b[i : i+n]
 		i += n + 1
-		if len(line) == 0 || len(line) == 1 && line[0] == '\r' {
+		if len(bytes.TrimRight(line, "\r")) == 0 {
 			return i
 		}
 	}
@@ -231,7 +231,7 @@ func appendFields(dst []Field, text string) []Field {
 	for len(text) > 0 {
 		line, rest, _ := strings.Cut(text, "\n")
 		text = rest
-		line = strings.TrimSuffix(line, "\r")
+		line = strings.TrimRight(line, "\r") // CR CR LF: text mode on Windows
 		if line == "" {
 			continue
 		}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !race
+
+package warc
+
+import "testing"
+
+// TestWriteAllocations: an exchange costs no garbage once a Writer is warm.
+func TestWriteAllocations(t *testing.T) {
+	w, err := NewWriter(WriterOptions{FS: discardFS{newMemFS()}, Dir: "d"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := benchExchange()
+	n := testing.AllocsPerRun(200, func() {
+		if _, err := w.WriteExchange(x); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if n > 0.5 { // a garbage collection may empty the pool in the middle
+		t.Errorf("%.2f allocations per exchange", n)
+	}
+}

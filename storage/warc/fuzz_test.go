@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package warc
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"testing"
+)
+
+// FuzzReader feeds arbitrary bytes: no panic, no read outside of the file, no endless loop, and what is called valid
+// can be read again by itself, to the same records and a clean end.
+func FuzzReader(f *testing.F) {
+	data, ends := smallFile(f)
+	f.Add(data, false)
+	f.Add(data[:ends[2]+10], false)
+	f.Add(append(bytes.Clone(data[:ends[1]]), data[ends[1]+5:]...), true)
+	f.Add([]byte("WARC/1.0\r\nContent-Length: 3\r\n\r\nabc\r\n\r\nWARC/1.1\nContent-Length: 0\n\n"), false)
+	f.Add(gzipOf(f, "WARC/1.0\r\nContent-Length: 1\r\n\r\na", "WARC/1.0\r\nContent-Length: 0\r\n\r\n"), false)
+	f.Add(append(gzipOf(f), gzipOf(f, "WARC/1.0\r\nContent-Length: 100\r\n\r\na")...), true)
+	f.Add([]byte("WARC/1.1\r\nContent-Length: 999999999999\r\n\r\nx"), true)
+	f.Fuzz(func(t *testing.T, data []byte, resync bool) {
+		const limit = 1 << 16
+		src := &strictAt{t, bytes.NewReader(data), int64(len(data))}
+		r := NewReaderOptions(src, int64(len(data)), ReaderOptions{Resync: resync, MaxBlockBytes: limit})
+		blocks, whole, clean := 0, 0, true
+		for valid := int64(0); r.err == nil; {
+			rec, err := r.Next()
+			if err == nil {
+				if blocks++; len(rec.Block) > limit || rec.Offset+rec.Length > int64(len(data)) {
+					t.Fatalf("record %+v", rec)
+				}
+				rec.CheckDigests()
+				if payload, err := rec.Payload(); err == nil && len(payload) > len(rec.Block) {
+					t.Fatalf("payload of %d bytes in a block of %d", len(payload), len(rec.Block))
+				}
+			} else if errors.Is(err, ErrTorn) == errors.As(err, new(*CorruptError)) && err != io.EOF && !errors.As(err, new(*TooLargeError)) {
+				t.Fatalf("of no class: %v", err)
+			} else if r.err == nil {
+				clean = false
+			}
+			if r.Valid() < valid || r.Valid() > int64(len(data)) {
+				t.Fatalf("Valid went from %d to %d of %d", valid, r.Valid(), len(data))
+			}
+			if r.Valid() != valid {
+				valid, whole = r.Valid(), blocks
+			}
+		}
+		if !clean {
+			return // damage or an oversized block lies within the valid part
+		}
+		again := NewReader(bytes.NewReader(data), r.Valid())
+		for range whole {
+			if _, err := again.Next(); err != nil {
+				t.Fatalf("the valid prefix of %d bytes does not read again: %v", r.Valid(), err)
+			}
+		}
+		if _, err := again.Next(); err != io.EOF {
+			t.Fatalf("the valid prefix of %d bytes ends with %v", r.Valid(), err)
+		}
+	})
+}
+
+// FuzzHead: whatever a server sends as head, the block splits where the body begins, for a reader that takes any line
+// without visible text as the end, too.
+func FuzzHead(f *testing.F) {
+	f.Add([]byte("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n"), []byte("body"))
+	f.Add([]byte("\r\nHTTP/1.1 304 x\nA:\n \nContent-Length: 3\r\r\n\n"), []byte(""))
+	f.Fuzz(func(t *testing.T, head, body []byte) {
+		if !visible(head) {
+			return
+		}
+		got := appendHead(nil, head, responseHead, len(body))
+		rec := Record{Type: TypeResponse, Header: []Field{{"Content-Type", "application/http"}}, Block: append(got, body...)}
+		_, stored, err := rec.HTTP()
+		if err != nil || !bytes.Equal(stored, body) {
+			t.Fatalf("head %q: body %q, want %q", got, stored, body)
+		}
+		if payload, err := rec.Payload(); err != nil || !bytes.Equal(payload, body) {
+			t.Fatalf("head %q: payload %q, want %q", got, payload, body)
+		}
+		if twice := appendHead(nil, got, responseHead, len(body)); !bytes.Equal(got, twice) {
+			t.Fatalf("%q becomes %q the second time", got, twice)
+		}
+	})
+}
