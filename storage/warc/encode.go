@@ -23,6 +23,7 @@ type encoder struct {
 	scratch [64]byte
 	mark    []byte
 	gz      *gzip.Writer
+	small   *gzip.Writer // of request records; gz unless the level is the fastest
 }
 
 func (w *Writer) encoder() *encoder {
@@ -32,6 +33,12 @@ func (w *Writer) encoder() *encoder {
 	}
 	e := &encoder{mark: w.mark}
 	e.gz, _ = gzip.NewWriterLevel(e, w.o.Level) // the level was checked by NewWriter
+	e.small = e.gz
+	if w.o.Level == 1 {
+		// Making a Huffman table for 600 bytes takes 8 µs, a sixth of the exchange, and saves 200 of 4,700 bytes.
+		// Who asked for the fastest level gets request records that are stored.
+		e.small, _ = gzip.NewWriterLevel(e, gzip.NoCompression)
+	}
 	return e
 }
 
@@ -94,20 +101,20 @@ func (e *encoder) address(addr netip.Addr) {
 }
 
 // member ends the header and appends the record, head and body being its block, to e.out as one gzip member.
-func (e *encoder) member(contentType string, head, body []byte) {
+func (e *encoder) member(gz *gzip.Writer, contentType string, head, body []byte) {
 	e.header = append(e.header, "Content-Type: "...)
 	e.header = append(e.header, contentType...)
 	e.header = append(e.header, "\r\nContent-Length: "...)
 	e.header = strconv.AppendInt(e.header, int64(len(head)+len(body)), 10)
 	e.header = append(e.header, "\r\n\r\n"...)
-	e.gz.Reset(e)
-	e.gz.Extra = e.mark
+	gz.Reset(e)
+	gz.Extra = e.mark
 	for _, part := range [...][]byte{e.header, head, body, recordEnd} {
-		if _, err := e.gz.Write(part); err != nil {
+		if _, err := gz.Write(part); err != nil {
 			panic("BUG: compressing into memory failed: " + err.Error())
 		}
 	}
-	if err := e.gz.Close(); err != nil {
+	if err := gz.Close(); err != nil {
 		panic("BUG: compressing into memory failed: " + err.Error())
 	}
 }
@@ -125,7 +132,7 @@ func (e *encoder) request(w *Writer, uri string, addr netip.Addr, date time.Time
 	e.address(addr)
 	e.fieldBytes("WARC-Concurrent-To", appendID(e.scratch[:0], responseID))
 	e.fieldBytes("WARC-Block-Digest", AppendSHA1(e.scratch[:0], sha1.Sum(e.head)))
-	e.member("application/http; msgtype=request", e.head, nil)
+	e.member(e.small, "application/http; msgtype=request", e.head, nil)
 	return int64(len(e.out))
 }
 

@@ -76,7 +76,7 @@ func (w *Writer) AppendExchange(x *Exchange) (Written, error) {
 		e.field("WARC-Truncated", x.Truncated)
 	}
 	e.fields(x.Fields)
-	e.member("application/http; msgtype=response", e.head, x.Body)
+	e.member(e.gz, "application/http; msgtype=response", e.head, x.Body)
 
 	return w.store(e, requestBytes, sum)
 }
@@ -115,7 +115,7 @@ func (w *Writer) WriteMetadata(uri string, at time.Time, fields []Field) (Locati
 	e.head = appendBlockFields(e.head[:0], fields)
 	e.begin(TypeMetadata, w.o.NewID(), date, uri)
 	e.fieldBytes("WARC-Block-Digest", AppendSHA1(e.scratch[:0], sha1.Sum(e.head)))
-	e.member("application/warc-fields", e.head, nil)
+	e.member(e.gz, "application/warc-fields", e.head, nil)
 	written, err := w.store(e, 0, [sha1.Size]byte{})
 	return written.Response, err
 }

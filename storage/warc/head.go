@@ -34,41 +34,47 @@ const (
 // JavaScript's trimEnd) take them for the empty line, so that a page could move the border of its own body.
 func appendHead(dst, head []byte, kind headKind, bodyBytes int) []byte {
 	needLength, haveLength := false, false
-	renaming := false // the line before was renamed: its continuation lines belong to it
-	first := true
-	for len(head) > 0 {
+	for lines := 0; len(head) > 0; {
 		line, rest, _ := bytes.Cut(head, []byte{'\n'})
 		if len(line) > 0 && line[len(line)-1] == '\r' {
 			line = line[:len(line)-1]
 		}
-		if len(line) == 0 && !first {
+		if len(line) == 0 && lines > 0 {
 			break
 		}
 		head = rest
 		if !visible(line) {
 			continue
 		}
-		if first {
-			first = false
+		lines++
+		if lines == 1 {
 			if kind == responseHead && bodyBytes == 0 && bodiless(line) {
 				kind = revisitHead // the length is of the representation, not of this message: not wrong
 			}
-		} else if kind != requestHead && line[0] != ' ' && line[0] != '\t' {
+			// npm's reader looks for CR LF CR LF behind the status line, so a head without fields would end
+			// somewhere in the body: give it one.
+			needLength = kind == responseHead && !hasField(head)
+		} else if kind != requestHead {
 			name, value, _ := bytes.Cut(line, []byte{':'})
+			indent := len(name)
+			name = bytes.TrimLeft(name, " \t\r\v\f\x00")
+			indent -= len(name)
 			name = bytes.TrimRight(name, " \t\r\v\f\x00")
+			rename := false
 			switch {
 			case equalFold(name, "transfer-encoding"):
-				renaming = true
+				rename = true
 				needLength = kind == responseHead
 			case kind == responseHead && equalFold(name, "content-length"):
-				renaming = haveLength || continued(rest) || !saysLength(value, bodyBytes)
-				haveLength = haveLength || !renaming
+				rename = haveLength || indent > 0 || continued(rest) || !saysLength(value, bodyBytes)
+				haveLength = haveLength || !rename
 				needLength = true
-			default:
-				renaming = false
 			}
-			if renaming {
+			if rename {
+				// An indented line continues the one before, but to some readers it is a field all the same.
+				dst = append(dst, line[:indent]...)
 				dst = append(dst, renamedPrefix...)
+				line = line[indent:]
 			}
 		}
 		dst = append(dst, line...)
@@ -80,6 +86,21 @@ func appendHead(dst, head []byte, kind headKind, bodyBytes int) []byte {
 		dst = append(dst, '\r', '\n')
 	}
 	return append(dst, '\r', '\n')
+}
+
+// hasField tells whether a visible line follows before the first empty one.
+func hasField(head []byte) bool {
+	for len(head) > 0 {
+		line, rest, _ := bytes.Cut(head, []byte{'\n'})
+		if visible(line) {
+			return true
+		}
+		if len(bytes.TrimSuffix(line, []byte{'\r'})) == 0 {
+			return false
+		}
+		head = rest
+	}
+	return false
 }
 
 // visible tells whether a line has a byte that any reader shows.

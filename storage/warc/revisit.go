@@ -86,7 +86,7 @@ func (w *Writer) WriteRevisit(v *Revisit) (Written, error) {
 	}
 	e.fieldBytes("WARC-Block-Digest", AppendSHA1(e.scratch[:0], sha1.Sum(e.head)))
 	e.fields(v.Fields)
-	e.member("application/http; msgtype=response", e.head, nil)
+	e.member(e.gz, "application/http; msgtype=response", e.head, nil)
 	return w.store(e, requestBytes, payloadSHA1(v.PayloadDigest))
 }
 

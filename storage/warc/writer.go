@@ -30,7 +30,8 @@ type WriterOptions struct {
 	// Info are the fields of the warcinfo record at the head of each file, in order: software, operator, robots,
 	// http-header-user-agent, hostname… The fields software, format and conformsTo are added where missing.
 	Info []Field
-	// Level is the gzip level, 1 (fastest) to 9; 0 means 1: level 6 makes pages 7% smaller for three times the time.
+	// Level is the gzip level, 1 (fastest) to 9; 0 means 1. At level 1 request records are stored uncompressed (in a
+	// gzip member all the same).
 	Level int
 	// Now is the clock of warcinfo records and of exchanges without a Start; nil means time.Now.
 	Now func() time.Time
@@ -293,7 +294,7 @@ func (w *Writer) create(number int) (*current, error) {
 	e.begin(TypeWarcinfo, w.o.NewID(), w.o.Now(), "")
 	e.field("WARC-Filename", name)
 	e.fieldBytes("WARC-Block-Digest", AppendSHA1(e.scratch[:0], sha1.Sum(e.head)))
-	e.member("application/warc-fields", e.head, nil)
+	e.member(e.gz, "application/warc-fields", e.head, nil)
 	n, err := f.Write(e.out)
 	if err == nil && n != len(e.out) {
 		err = io.ErrShortWrite

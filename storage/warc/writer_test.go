@@ -293,8 +293,10 @@ func TestHead(t *testing.T) {
 	f(ok+"A: b\r\n\r\n", ok+"A: b\r\n\r\n")
 	f(ok+"A: b", ok+"A: b\r\n\r\n")
 	f("HTTP/1.1 200 OK\nA: b\n\n", ok+"A: b\r\n\r\n")
-	f(ok+"\r\n<p>body", ok+"\r\n")
-	f("\r\n\n"+ok+"\r\n", ok+"\r\n") // servers that send an empty line too many after the last response
+	f(ok+"\r\n<p>body", ok+"Content-Length: 5\r\n\r\n") // npm's reader needs a field
+	f(ok+" Transfer-Encoding: chunked\r\nA: b\r\n\tcontent-length: 5\r\n\r\n",
+		ok+" X-Crawler-Transfer-Encoding: chunked\r\nA: b\r\n\tX-Crawler-content-length: 5\r\nContent-Length: 5\r\n\r\n")
+	f("\r\n\n"+ok+"A: b\r\n\r\n", ok+"A: b\r\n\r\n") // servers that send an empty line too many after the last response
 	f(ok+"A: b\r\n \t\r\n\u00a0\r\n\x00\r\nC: d\r\n\r\n", ok+"A: b\r\nC: d\r\n\r\n")
 	f(ok+"Content-Length: 5\r\n\r\n", ok+"Content-Length: 5\r\n\r\n")
 	f(ok+"Content-Length: 05\r\n\r\n", ok+"Content-Length: 05\r\n\r\n")
