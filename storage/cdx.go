@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package storage
+
+import (
+	"encoding/binary"
+
+	"github.com/seine-crawler/seine/storage/warc"
+)
+
+// CDX says where one capture of a URL lies. URL and time are in the key (AppendCDXKey).
+type CDX struct {
+	Segment    uint32
+	Location   warc.Location // of the response record; Length is its length in the file
+	HTTPStatus uint16
+	MediaType  string
+	Digest     [20]byte // SHA-1 of the payload
+}
+
+// Layout of a CDX:
+//
+//	1 byte    version 1
+//	uvarint   segment
+//	text      WARC file
+//	uvarint   offset
+//	uvarint   length
+//	uvarint   HTTP status
+//	text      media type
+//	20 bytes  digest
+const cdxVersion = 1
+
+// AppendCDX appends the encoding of c.
+func AppendCDX(dst []byte, c *CDX) []byte {
+	dst = binary.AppendUvarint(append(dst, cdxVersion), uint64(c.Segment))
+	dst = appendText(dst, c.Location.File)
+	dst = binary.AppendUvarint(dst, uint64(c.Location.Offset))
+	dst = binary.AppendUvarint(dst, uint64(c.Location.Length))
+	dst = binary.AppendUvarint(dst, uint64(c.HTTPStatus))
+	dst = appendText(dst, c.MediaType)
+	return append(dst, c.Digest[:]...)
+}
+
+// DecodeCDX decodes into c.
+func DecodeCDX(b []byte, c *CDX) error {
+	d := decoder{b: b}
+	version := d.byte()
+	c.Segment = d.uint32()
+	c.Location.File = d.text()
+	c.Location.Offset, c.Location.Length = int64(d.uint(1<<63-1)), int64(d.uint(1<<63-1))
+	c.HTTPStatus = d.uint16()
+	c.MediaType = d.text()
+	copy(c.Digest[:], d.bytes(uint64(len(c.Digest))))
+	if !d.done() || version != cdxVersion {
+		*c = CDX{}
+		return corrupt("cdx record of %d bytes: % .32x", len(b), b)
+	}
+	return nil
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package storage
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// Record reads the crawldb record of a URL into r and reports whether there is one. For one URL now
+// and then; phases use MergeJoin.
+func (v *reads) Record(key urlkey.Key, r *Record) (bool, error) {
+	var room [128]byte
+	value, ok, err := v.Get(Crawldb(), []byte(key), room[:0])
+	if err != nil || !ok {
+		return false, err
+	}
+	if err := DecodeRecord(value, r); err != nil {
+		return false, fmt.Errorf("crawldb at %q: %w", key, err)
+	}
+	return true, nil
+}
+
+// ScanHost walks the crawldb records of one host, in order of URL key.
+func (v *reads) ScanHost(host urlkey.HostKey) *Scanner {
+	from, to := HostBounds(host)
+	return v.Scan(Crawldb(), from, to)
+}
+
+// CrawldbStats sums crawldb up. (Nutch: readdb -stats.)
+type CrawldbStats struct {
+	URLs               uint64
+	ByStatus           [StatusCount]uint64
+	Due                uint64    // at the time asked for
+	Retried            [4]uint64 // by number of retries: 0, 1, 2, more
+	ScoreMin, ScoreMax float64
+	ScoreSum           float64
+	DepthMax           uint16
+	FirstDue, LastDue  int64 // ms
+	ValueBytes         uint64
+	KeyBytes           uint64
+}
+
+// CrawldbStats reads all of crawldb, about 0.3 µs per record, or the part below a prefix of keys.
+// now, in ms, decides what counts as due.
+func (v *reads) CrawldbStats(ctx context.Context, prefix []byte, now int64) (CrawldbStats, error) {
+	var st CrawldbStats
+	var to []byte
+	if len(prefix) > 0 {
+		to = keyAfterPrefix(prefix)
+	}
+	sc := v.Scan(Crawldb(), prefix, to)
+	defer sc.Close()
+	var r Record
+	for sc.Next() {
+		if st.URLs%ctxCheckKeys == 0 && ctx.Err() != nil {
+			return st, ctx.Err()
+		}
+		if err := DecodeRecord(sc.Value(), &r); err != nil {
+			return st, fmt.Errorf("crawldb at %q: %w", sc.Key(), err)
+		}
+		st.add(&r, now)
+		st.KeyBytes += uint64(len(sc.Key()))
+		st.ValueBytes += uint64(len(sc.Value()))
+	}
+	return st, sc.Err()
+}
+
+func (st *CrawldbStats) add(r *Record, now int64) {
+	if st.URLs == 0 {
+		st.ScoreMin, st.ScoreMax, st.FirstDue, st.LastDue = r.Score, r.Score, r.FetchTime, r.FetchTime
+	}
+	st.URLs++
+	st.ByStatus[r.Status]++
+	st.Retried[min(int(r.Retries), len(st.Retried)-1)]++
+	if r.FetchTime <= now {
+		st.Due++
+	}
+	st.ScoreMin, st.ScoreMax = min(st.ScoreMin, r.Score), max(st.ScoreMax, r.Score)
+	st.ScoreSum += r.Score
+	st.DepthMax = max(st.DepthMax, r.Depth)
+	st.FirstDue, st.LastDue = min(st.FirstDue, r.FetchTime), max(st.LastDue, r.FetchTime)
+}

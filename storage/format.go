@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package storage
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// The format ladder. A store carries the version it was last written with under meta/format; a
+// newer program climbs from there one step at a time, an older one refuses and leaves every byte
+// alone.
+//
+//	version   since   what changed
+//	1         0.1     first format
+//
+// To change a format: add a row here, raise FormatVersion, append the step to upgrades, and put a
+// store of the old version into testdata/formats/vN, where a test opens it.
+const FormatVersion = 1
+
+// pebbleFormat is Pebble's own version, pinned so that a library update alone never makes a store
+// unreadable to the program before it. 24 is the newest of Pebble 2.1.
+const pebbleFormat = pebble.FormatMajorVersion(24)
+
+// upgrades[i] takes a store from version i+1 to i+2. A step must be repeatable: a crash in the
+// middle runs it again. The version is written in the step's last batch.
+func upgrades() []func(*Store) error { return nil }
+
+const (
+	formatKey      = "format"
+	identityPrefix = "identity/"
+	createdKey     = "created"
+)
+
+// peekFormat refuses a newer store before anything is written: Pebble is opened for reading only,
+// which replays the log in memory and changes no file. A missing store is not an error here.
+func peekFormat(dir string, o *pebble.Options, lock *pebble.Lock) error {
+	ro := o.Clone()
+	ro.ReadOnly, ro.ErrorIfNotExists, ro.Lock = true, true, lock
+	db, err := pebble.Open(dir, ro)
+	if errors.Is(err, pebble.ErrDBDoesNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("opening the store in %s: %w", dir, classified(err))
+	}
+	defer db.Close() // read-only: nothing to lose
+	version, err := readFormat(db)
+	if err == nil && version > FormatVersion {
+		err = fmt.Errorf("%w: %s has format %d, this program knows up to %d: use the newer program that wrote it",
+			ErrNewerFormat, dir, version, FormatVersion)
+	}
+	return err
+}
+
+// refuseNewerPebble compares Pebble's own format version, which it keeps in the name of a file
+// (marker.format-version.COUNT.VERSION), with ours. Pebble's error for it has no type, and it opens
+// what is newer than ours but known to the library.
+func refuseNewerPebble(dir string, names []string) error {
+	var newest uint64
+	for _, name := range names {
+		rest, ok := strings.CutPrefix(name, markerPrefix+"format-version.")
+		_, version, ok2 := strings.Cut(rest, ".")
+		if n, err := strconv.ParseUint(version, 10, 32); ok && ok2 && err == nil {
+			newest = max(newest, n) // an older marker may lie beside for a moment
+		}
+	}
+	if newest > uint64(pebbleFormat) {
+		return fmt.Errorf("%w: %s has Pebble format %d, this program knows up to %d: use the newer program that wrote it",
+			ErrNewerFormat, dir, newest, pebbleFormat)
+	}
+	return nil
+}
+
+// readFormat returns 0 for a store that was never initialised.
+func readFormat(r pebble.Reader) (int, error) {
+	meta := Meta()
+	value, closer, err := r.Get(meta.appendKey(nil, []byte(formatKey)))
+	if errors.Is(err, pebble.ErrNotFound) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("reading the format version: %w", classified(err))
+	}
+	defer closer.Close()
+	version, err := strconv.Atoi(string(value))
+	if err != nil || version < 1 {
+		return 0, corrupt("format version %q", value)
+	}
+	return version, nil
+}
+
+// admit decides whether the opened store is ours to use: it initialises a new one, climbs the
+// ladder from an older one and compares the identity.
+func (s *Store) admit(o *Options) error {
+	version, err := readFormat(s.db)
+	if err != nil {
+		return err
+	}
+	switch {
+	case version == 0:
+		if empty, err := s.isEmpty(); err != nil {
+			return err
+		} else if !empty {
+			return corrupt("%s is a Pebble store, but not one of this program: it has no format version", s.dir)
+		}
+		if s.readOnly {
+			return fmt.Errorf("%w in %s: it was never initialised", ErrNoStore, s.dir)
+		}
+		return s.initialise(o)
+	case version < FormatVersion && s.readOnly:
+		return fmt.Errorf("%s has format %d and must be upgraded to %d: open it once for writing", s.dir, version, FormatVersion)
+	}
+	for ; version < FormatVersion; version++ {
+		if err := upgrades()[version-1](s); err != nil {
+			return fmt.Errorf("upgrading %s from format %d to %d: %w", s.dir, version, version+1, err)
+		}
+	}
+	return s.compareIdentity(o.Identity)
+}
+
+// initialise writes what makes a store ours, in one batch: a crash before it leaves an empty Pebble
+// store, which the next open initialises.
+func (s *Store) initialise(o *Options) error {
+	err := s.Apply(func(b *Batch) error {
+		for name, value := range o.Identity {
+			if err := b.Set(Meta(), []byte(identityPrefix+name), []byte(value)); err != nil {
+				return err
+			}
+		}
+		if err := b.Set(Meta(), []byte(createdKey), o.Now().UTC().AppendFormat(nil, "2006-01-02T15:04:05Z")); err != nil {
+			return err
+		}
+		return b.Set(Meta(), []byte(formatKey), strconv.AppendInt(nil, FormatVersion, 10))
+	})
+	if err != nil {
+		return fmt.Errorf("initialising %s: %w", s.dir, err)
+	}
+	return nil
+}
+
+// compareIdentity reports the first setting, by name, that differs.
+func (s *Store) compareIdentity(given map[string]string) error {
+	var found *IdentityError
+	for name, want := range given {
+		stored, ok, err := s.Get(Meta(), []byte(identityPrefix+name), nil)
+		if err != nil {
+			return fmt.Errorf("reading setting %s: %w", name, err)
+		}
+		if ok && string(stored) == want {
+			continue
+		}
+		if found == nil || name < found.Setting {
+			found = &IdentityError{Dir: s.dir, Setting: name, Stored: string(stored), Given: want}
+		}
+	}
+	if found != nil {
+		return found
+	}
+	return nil
+}
+
+// isEmpty reports whether the store holds no key at all.
+func (s *Store) isEmpty() (bool, error) {
+	it, err := s.db.NewIter(nil)
+	if err != nil {
+		return false, classified(err)
+	}
+	found := it.First()
+	return !found, classified(it.Close())
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package storage
+
+import (
+	"encoding/binary"
+	"fmt"
+	"net/netip"
+
+	"github.com/klauspost/compress/s2"
+
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// HostCounts is what phases know of a host: how many of its URLs are in which status. The sum over
+// all hosts equals crawldb, for both are written in the same ingestion.
+type HostCounts struct {
+	ByStatus [StatusCount]uint32
+	// NextDue, in ms, is no later than the first time one of the host's URLs is due; 0 = none is.
+	NextDue int64
+}
+
+// Layout of HostCounts: version 1, varint next due, uvarint number of counts (from status 1), then
+// each a uvarint. Trailing zeros are left out.
+//
+// Example: 3 unfetched, 1 fetched, nothing due
+//
+//	01 00 02 03 01
+const hostCountsVersion = 1
+
+// AppendHostCounts appends the encoding of c.
+func AppendHostCounts(dst []byte, c *HostCounts) []byte {
+	dst = binary.AppendVarint(append(dst, hostCountsVersion), c.NextDue)
+	counts := c.ByStatus[1:]
+	for len(counts) > 0 && counts[len(counts)-1] == 0 {
+		counts = counts[:len(counts)-1]
+	}
+	dst = binary.AppendUvarint(dst, uint64(len(counts)))
+	for _, n := range counts {
+		dst = binary.AppendUvarint(dst, uint64(n))
+	}
+	return dst
+}
+
+// DecodeHostCounts decodes into c.
+func DecodeHostCounts(b []byte, c *HostCounts) error {
+	d := decoder{b: b}
+	*c = HostCounts{}
+	version := d.byte()
+	c.NextDue = d.varint()
+	n := d.uint(uint64(StatusCount - 1))
+	for i := range n {
+		c.ByStatus[1+i] = d.uint32()
+	}
+	if !d.done() || version != hostCountsVersion {
+		*c = HostCounts{}
+		return corrupt("host counts of %d bytes: % .32x", len(b), b)
+	}
+	return nil
+}
+
+// HostFacts is what fetching learned of a host. It saves requests after a restart; losing the newest
+// ones costs a robots.txt or two.
+type HostFacts struct {
+	RobotsFetched  int64  // ms, 0 = never
+	RobotsExpires  int64  // ms
+	RobotsStatus   uint16 // HTTP status, or what the caller puts there for none
+	RobotsFailures uint16 // fetches of robots.txt that failed in a row
+	Robots         []byte // its body, cut at RobotsMaxBytes
+	CrawlDelayMS   uint32 // from robots.txt, 0 = none
+	Failures       uint16 // failed visits in a row
+	NextFetch      int64  // ms: not before, 0 = no limit
+	Addr           netip.Addr
+	ResponseMS     uint32 // of the last visit
+}
+
+// Layout of HostFacts:
+//
+//	1 byte   version 1
+//	1 byte   1 = robots body is s2-compressed
+//	varint   robots fetched, then varint robots expires − fetched
+//	uvarint  robots status, robots failures, crawl delay, failures, each
+//	varint   next fetch
+//	uvarint  response time
+//	text     address: 0, 4 or 16 bytes, then its zone
+//	text     robots body
+//
+// Bodies are compressed here and not only in the table's block, because they pass through log and
+// memtable first.
+const (
+	hostFactsVersion = 1
+	// robotsCompressMin is the size from which compressing saves anything worth having.
+	robotsCompressMin = 1 << 10
+)
+
+// AppendHostFacts appends the encoding of f.
+func AppendHostFacts(dst []byte, f *HostFacts) []byte {
+	body, packed := f.Robots[:min(len(f.Robots), RobotsMaxBytes)], byte(0)
+	if len(body) >= robotsCompressMin {
+		body, packed = s2.Encode(nil, body), 1
+	}
+	dst = append(dst, hostFactsVersion, packed)
+	dst = binary.AppendVarint(dst, f.RobotsFetched)
+	dst = binary.AppendVarint(dst, f.RobotsExpires-f.RobotsFetched)
+	dst = binary.AppendUvarint(dst, uint64(f.RobotsStatus))
+	dst = binary.AppendUvarint(dst, uint64(f.RobotsFailures))
+	dst = binary.AppendUvarint(dst, uint64(f.CrawlDelayMS))
+	dst = binary.AppendUvarint(dst, uint64(f.Failures))
+	dst = binary.AppendVarint(dst, f.NextFetch)
+	dst = binary.AppendUvarint(dst, uint64(f.ResponseMS))
+	dst = appendText(dst, f.Addr.WithZone("").AsSlice())
+	dst = appendText(dst, f.Addr.Zone())
+	return appendText(dst, body)
+}
+
+// DecodeHostFacts decodes into f, using f.Robots' room again.
+func DecodeHostFacts(b []byte, f *HostFacts) error {
+	d := decoder{b: b}
+	*f = HostFacts{Robots: f.Robots[:0]}
+	version, packed := d.byte(), d.byte()
+	f.RobotsFetched = d.varint()
+	f.RobotsExpires = f.RobotsFetched + d.varint()
+	f.RobotsStatus, f.RobotsFailures = d.uint16(), d.uint16()
+	f.CrawlDelayMS, f.Failures = d.uint32(), d.uint16()
+	f.NextFetch = d.varint()
+	f.ResponseMS = d.uint32()
+	addr := d.bytes(d.uvarint())
+	zone := d.text()
+	body := d.bytes(d.uvarint())
+	ok := d.done() && version == hostFactsVersion && packed <= 1
+	if len(addr) > 0 || zone != "" {
+		a, valid := netip.AddrFromSlice(addr)
+		f.Addr = a.WithZone(zone)
+		ok = ok && valid && (zone == "" || a.Is6())
+	}
+	if ok && packed == 1 {
+		n, err := s2.DecodedLen(body)
+		if ok = err == nil && n <= RobotsMaxBytes; ok {
+			f.Robots, err = s2.Decode(f.Robots[:cap(f.Robots)], body)
+			ok = err == nil
+		}
+	} else {
+		f.Robots = append(f.Robots, body...)
+	}
+	if !ok || len(f.Robots) > RobotsMaxBytes {
+		*f = HostFacts{Robots: f.Robots[:0]}
+		return corrupt("host facts of %d bytes: % .32x", len(b), b)
+	}
+	return nil
+}
+
+// HostCounts reads a host's counts into c and reports whether there are any; c is zero if not.
+func (v *reads) HostCounts(host urlkey.HostKey, c *HostCounts) (bool, error) {
+	*c = HostCounts{}
+	value, ok, err := v.Get(HostCountsRange(), []byte(host), nil)
+	if err != nil || !ok {
+		return false, err
+	}
+	if err := DecodeHostCounts(value, c); err != nil {
+		return false, fmt.Errorf("hostdb counts at %q: %w", host, err)
+	}
+	return true, nil
+}
+
+// HostFacts reads a host's facts into f and reports whether there are any; f is zero if not. The
+// key may have more than a host key in it, as the caller wrote it.
+func (v *reads) HostFacts(host urlkey.HostKey, f *HostFacts) (bool, error) {
+	*f = HostFacts{Robots: f.Robots[:0]}
+	value, ok, err := v.Get(HostFactsRange(), []byte(host), nil)
+	if err != nil || !ok {
+		return false, err
+	}
+	if err := DecodeHostFacts(value, f); err != nil {
+		return false, fmt.Errorf("hostdb facts at %q: %w", host, err)
+	}
+	return true, nil
+}

@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package storage
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+
+	"github.com/cockroachdb/pebble/v2/objstorage/objstorageprovider"
+	"github.com/cockroachdb/pebble/v2/sstable"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// Ingestion is how phases write: sorted tables for any number of ranges, whole ranges to delete, and
+// the segments' new states, all of which become visible at once and durable when Commit returns, or
+// not at all.
+//
+//	Table(crawldb)  ──▶ 000001.sst 000002.sst …  ┐
+//	Table(cdx)      ──▶ 000003.sst               │  written and synced in STORE/tmp-ingest
+//	DeleteRange     ──▶ 000004.sst               │
+//	PutSegment      ──▶ 000005.sst               ┘
+//	                       └── one Ingest: linked into the store, one MANIFEST record, synced
+//
+// A crash before the MANIFEST record is synced leaves files in tmp-ingest, which the next Open
+// deletes. Tables of different ranges may be written by different goroutines; the ingestion's own
+// methods are safe for concurrent use.
+//
+// The idiom:
+//
+//	in := store.NewIngestion()
+//	defer in.Abort() // harmless after Commit
+type Ingestion struct {
+	s *Store
+
+	mu       sync.Mutex
+	tables   map[Range]*TableWriter
+	deleted  map[Range]bool
+	segments map[uint32]Segment
+	files    []string // finished tables, with an extra one while it is being written
+	ended    bool
+}
+
+// NewIngestion begins an ingestion. End it with Commit or Abort.
+func (s *Store) NewIngestion() *Ingestion {
+	return &Ingestion{s: s, tables: map[Range]*TableWriter{}, deleted: map[Range]bool{}, segments: map[uint32]Segment{}}
+}
+
+// Table returns the ingestion's writer for a range, the same one at every call. A writer that is
+// given no key makes no table.
+func (in *Ingestion) Table(r Range) *TableWriter {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	w := in.tables[r]
+	if w == nil {
+		w = &TableWriter{in: in, r: r}
+		in.tables[r] = w
+	}
+	return w
+}
+
+// DeleteRange deletes everything that a whole range holds, cheaply: one tombstone. A range can't be
+// both deleted and written in one ingestion, for there would be no order between the two.
+func (in *Ingestion) DeleteRange(r Range) error {
+	if r.IsZero() {
+		return errors.New("BUG: storage: DeleteRange of the zero range")
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.deleted[r] = true
+	return nil
+}
+
+// PutSegment makes a segment's new state part of the ingestion. The transition is checked now and,
+// against what is stored by then, again at Commit.
+func (in *Ingestion) PutSegment(seg Segment) error {
+	if err := in.s.mayWrite(); err != nil {
+		return err
+	}
+	in.s.segments.Lock()
+	err := in.s.checkTransition(&seg)
+	in.s.segments.Unlock()
+	if err != nil {
+		return err
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.segments[seg.Number] = seg
+	return nil
+}
+
+// Commit makes everything visible and durable. On error nothing is visible, and the ingestion has
+// ended all the same. An empty ingestion commits without touching the store.
+func (in *Ingestion) Commit() error {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.ended {
+		return fmt.Errorf("%w: the ingestion has ended", ErrClosed)
+	}
+	err := in.commit()
+	if err != nil {
+		err = fmt.Errorf("ingesting into the store in %s: %w", in.s.dir, classified(err))
+	}
+	in.end()
+	return err
+}
+
+func (in *Ingestion) commit() error {
+	if err := in.s.mayWrite(); err != nil {
+		return err
+	}
+	if err := in.checkDisjoint(); err != nil {
+		return err
+	}
+	for _, w := range in.sortedTables() {
+		if err := w.finish(); err != nil {
+			return err
+		}
+	}
+	if err := in.writeDeletions(); err != nil {
+		return err
+	}
+	in.s.segments.Lock()
+	defer in.s.segments.Unlock()
+	if err := in.writeSegments(); err != nil {
+		return err
+	}
+	if len(in.files) == 0 {
+		return nil
+	}
+	// Not under a caller's context: half of the steps inside can't be undone.
+	if err := in.s.db.Ingest(context.Background(), in.files); err != nil {
+		return err
+	}
+	in.files = nil // Pebble removed them
+	return in.s.health.writable()
+}
+
+// sortedTables gives the writers in key order, so that the same ingestion makes the same files.
+func (in *Ingestion) sortedTables() []*TableWriter {
+	list := make([]*TableWriter, 0, len(in.tables))
+	for _, w := range in.tables {
+		list = append(list, w)
+	}
+	slices.SortFunc(list, func(a, b *TableWriter) int { return compareRanges(a.r, b.r) })
+	return list
+}
+
+func compareRanges(a, b Range) int {
+	return cmp.Or(bytes.Compare(a.prefix[:a.n], b.prefix[:b.n]), cmp.Compare(a.n, b.n))
+}
+
+// checkDisjoint refuses to mix deletion and writing of keys: all tables of an ingestion are equally
+// old, so the outcome would be undefined.
+func (in *Ingestion) checkDisjoint() error {
+	for d := range in.deleted {
+		for r, w := range in.tables {
+			if w.count > 0 && (bytes.HasPrefix(r.start(), d.start()) || bytes.HasPrefix(d.start(), r.start())) {
+				return fmt.Errorf("BUG: storage: one ingestion deletes %s and writes %s", d, r)
+			}
+		}
+		for other := range in.deleted {
+			if other != d && bytes.HasPrefix(other.start(), d.start()) {
+				return fmt.Errorf("BUG: storage: one ingestion deletes %s and %s within it", d, other)
+			}
+		}
+	}
+	if w := in.tables[Segments()]; w != nil && w.count > 0 {
+		return errors.New("BUG: storage: segments are written through PutSegment only")
+	}
+	return nil
+}
+
+// writeDeletions makes one table per deleted range: a table covers everything between its first and
+// last key, and tables of an ingestion must not overlap.
+func (in *Ingestion) writeDeletions() error {
+	for r := range in.deleted {
+		t, err := in.newTable(r)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(t.DeleteRange(r.start(), r.end()), t.Close()); err != nil {
+			return fmt.Errorf("deleting %s: %w", r, err)
+		}
+	}
+	return nil
+}
+
+// writeSegments makes the table of the segments' states. Called with the store's segments lock.
+func (in *Ingestion) writeSegments() error {
+	numbers := make([]uint32, 0, len(in.segments))
+	for n, seg := range in.segments {
+		if err := in.s.checkTransition(&seg); err != nil {
+			return err
+		}
+		numbers = append(numbers, n)
+	}
+	if len(numbers) == 0 {
+		return nil
+	}
+	slices.Sort(numbers)
+	t, err := in.newTable(Segments())
+	if err != nil {
+		return err
+	}
+	w := TableWriter{in: in, r: Segments(), t: t, check: tableSizeCheckKeys}
+	defer w.abandon()
+	for _, n := range numbers {
+		seg := in.segments[n]
+		if err := w.Set(AppendSegmentKey(nil, n), AppendSegment(nil, &seg)); err != nil {
+			return err
+		}
+	}
+	return w.finish()
+}
+
+// Abort ends the ingestion and removes its files. After Commit, or a second time, it does nothing.
+func (in *Ingestion) Abort() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.ended {
+		return
+	}
+	in.end()
+}
+
+// end closes and removes what is left of the files. A file that can't be removed is removed by the
+// next Open.
+func (in *Ingestion) end() {
+	in.ended = true
+	for _, w := range in.tables {
+		w.abandon()
+	}
+	for _, name := range in.files {
+		if err := in.s.fs.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
+			in.s.health.Errorf("removing a temporary table: %v", err)
+		}
+	}
+	in.files = nil
+}
+
+// newTable opens the next temporary file and adds it to the list. Called with in.mu held.
+func (in *Ingestion) newTable(r Range) (*sstable.Writer, error) {
+	if err := in.s.mayWrite(); err != nil {
+		return nil, err
+	}
+	dir := in.s.fs.PathJoin(in.s.dir, ingestDir)
+	if err := in.s.fs.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("making %s: %w", dir, err)
+	}
+	name := in.s.fs.PathJoin(dir, fmt.Sprintf("%06d.sst", in.s.tables.Add(1)))
+	f, err := in.s.fs.Create(name, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return nil, fmt.Errorf("creating a table of %s: %w", r, err)
+	}
+	in.files = append(in.files, name)
+	// The writable syncs the file when the table is finished; its entry in this directory need not
+	// be durable, for Pebble links it into its own and syncs that.
+	return sstable.NewWriter(objstorageprovider.NewFileWritable(f), in.s.tableOptions(r)), nil
+}
+
+// TableWriter writes one range of an ingestion. One goroutine at a time.
+type TableWriter struct {
+	in    *Ingestion
+	r     Range
+	t     *sstable.Writer // nil before the first key, and between two tables
+	key   []byte          // the last whole key
+	count uint64
+	check int // keys until the table's size is looked at
+	err   error
+}
+
+// Set adds a key; keys must be strictly increasing over Set and Delete (ErrOrder otherwise). An
+// older value of the key is replaced. Key and value are copied.
+func (w *TableWriter) Set(key, value []byte) error {
+	if err := w.prepare(key, value); err != nil {
+		return err
+	}
+	if err := w.t.Set(w.key, value); err != nil {
+		return w.fail(err)
+	}
+	return w.split(len(value))
+}
+
+// Delete adds a tombstone for a key, in the same order as Set.
+func (w *TableWriter) Delete(key []byte) error {
+	if err := w.prepare(key, nil); err != nil {
+		return err
+	}
+	if err := w.t.Delete(w.key); err != nil {
+		return w.fail(err)
+	}
+	return w.split(0)
+}
+
+// Count is the number of keys set and deleted so far.
+func (w *TableWriter) Count() uint64 { return w.count }
+
+// prepare checks a key and makes sure that a table is open for it.
+func (w *TableWriter) prepare(key, value []byte) error {
+	if w.err != nil {
+		return w.err
+	}
+	if err := checkSize(w.r, key, value); err != nil {
+		return w.fail(err)
+	}
+	if w.count > 0 && bytes.Compare(key, w.key[w.r.n:]) <= 0 {
+		return w.fail(fmt.Errorf("BUG: %w: %.200q after %.200q", ErrOrder, key, w.key[w.r.n:]))
+	}
+	if w.t == nil {
+		w.in.mu.Lock()
+		ended := w.in.ended
+		var err error
+		if !ended {
+			w.t, err = w.in.newTable(w.r)
+		}
+		w.in.mu.Unlock()
+		if ended {
+			return fmt.Errorf("%w: the ingestion has ended", ErrClosed)
+		}
+		if err != nil {
+			return w.fail(err)
+		}
+		w.check = tableSizeCheckKeys
+	}
+	w.key = w.r.appendKey(w.key[:0], key)
+	w.count++
+	return nil
+}
+
+// split finishes the table when it is large enough.
+func (w *TableWriter) split(added int) error {
+	w.check--
+	if w.check > 0 && added < tableSizeCheckBytes {
+		return nil
+	}
+	w.check = tableSizeCheckKeys
+	if w.t.Raw().EstimatedSize() < tableTargetBytes {
+		return nil
+	}
+	return w.finish()
+}
+
+// finish closes and syncs the open table, if any.
+func (w *TableWriter) finish() error {
+	if w.err != nil || w.t == nil {
+		return w.err
+	}
+	t := w.t
+	w.t = nil
+	if err := t.Close(); err != nil {
+		return w.fail(err)
+	}
+	return nil
+}
+
+// abandon closes the open table without caring for its content.
+func (w *TableWriter) abandon() {
+	if w.t != nil {
+		_ = w.t.Close() // the file is removed next
+		w.t = nil
+	}
+}
+
+// fail remembers the first error: what follows it must not be committed.
+func (w *TableWriter) fail(err error) error {
+	if w.err == nil {
+		w.err = fmt.Errorf("writing %s: %w", w.r, classified(err))
+	}
+	return w.err
+}

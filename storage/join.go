@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package storage
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+)
+
+// MergeJoin calls fn once per distinct key of the run, in order, with all values that the run has
+// for the key (in the run's order) and the value that the range has (nil when it has none; an empty
+// stored value is not nil). Everything given to fn is valid until it returns. An error of fn ends
+// the join and is returned as it is. The run is read to its end but not closed.
+//
+// Memory: one key with all its values. A run whose keys may repeat without bound should come from a
+// Sorter with Combine.
+//
+// Cost per key, from 20 million stored keys: 0.03 to 0.1 µs where the run is dense, 1.5 µs where it
+// hits one key in twenty, spread evenly, or fewer. The two need opposite moves, see joiner.advance.
+func MergeJoin(ctx context.Context, rd Reader, r Range, run *Run, fn func(key []byte, values [][]byte, old []byte) error) error {
+	j := joiner{sc: rd.Scan(r, nil, nil), r: r, budget: joinStepMax}
+	defer j.sc.Close()
+	var g group
+	more := run.Next()
+	for n := 0; more; n++ {
+		if n%ctxCheckKeys == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		more = g.read(run)
+		if run.Err() != nil {
+			break // the group may be incomplete
+		}
+		old, err := j.advance(g.key)
+		if err != nil {
+			return err
+		}
+		if err := fn(g.key, g.values, old); err != nil {
+			return err
+		}
+	}
+	if err := run.Err(); err != nil {
+		return fmt.Errorf("joining with %s: %w", r, err)
+	}
+	return j.sc.Err()
+}
+
+// group gathers the pairs of one key, copied out of the run.
+type group struct {
+	key    []byte
+	buf    []byte
+	ends   []int
+	values [][]byte
+}
+
+// read takes the run's current key and everything equal; the run then stands on the next key. It
+// returns whether there is one.
+func (g *group) read(run *Run) (more bool) {
+	g.key = append(g.key[:0], run.Key()...)
+	g.buf, g.ends, g.values = g.buf[:0], g.ends[:0], g.values[:0]
+	for {
+		g.buf = append(g.buf, run.Value()...)
+		g.ends = append(g.ends, len(g.buf))
+		if more = run.Next(); !more || !bytes.Equal(run.Key(), g.key) {
+			break
+		}
+	}
+	start := 0
+	for _, end := range g.ends { // only now: buf may have moved while it grew
+		g.values = append(g.values, g.buf[start:end:end])
+		start = end
+	}
+	return more
+}
+
+// joiner finds increasing keys in a range.
+type joiner struct {
+	sc     *Scanner
+	r      Range
+	valid  bool // sc stands on a key
+	began  bool
+	done   bool // sc is past the end: no later key can be found
+	budget int  // steps to try before seeking
+	seeks  int  // since stepping last paid
+	target []byte
+}
+
+// advance returns the value stored under key, nil if there is none. Keys must come in order.
+//
+// The stored keys between two keys of a run may be none or millions, and they come in clusters: a
+// host's links are dense within the host and nothing is needed between hosts. A step (Next) costs
+// 0.05 to 0.13 µs, a seek 1 to 2. So advance steps a few times first, and seeks if that was not
+// enough; each success doubles the number of steps it will try next time, each failure halves it, to
+// none at all on sparse runs, where every step would be wasted. Now and then it tries again.
+func (j *joiner) advance(key []byte) ([]byte, error) {
+	if j.done {
+		return nil, j.sc.err
+	}
+	if !j.began {
+		j.began = true
+		j.seek(key)
+	} else if bytes.Compare(j.sc.Key(), key) < 0 && !j.step(key) {
+		j.seek(key)
+	}
+	if j.sc.err != nil {
+		return nil, j.sc.err
+	}
+	if !j.valid {
+		j.done = true
+		return nil, nil
+	}
+	if !bytes.Equal(j.sc.Key(), key) {
+		return nil, nil
+	}
+	if j.sc.value == nil {
+		return []byte{}, nil
+	}
+	return j.sc.value, nil
+}
+
+// step moves by Next within the budget; false means that a seek is needed.
+func (j *joiner) step(key []byte) bool {
+	if j.budget == 0 {
+		if j.seeks++; j.seeks%joinProbeEvery != 0 {
+			return false
+		}
+		j.budget = 2
+	}
+	j.target = j.r.appendKey(j.target[:0], key)
+	it := j.sc.it
+	for range j.budget {
+		if !it.Next() {
+			j.valid = j.sc.at(false)
+			return true
+		}
+		if bytes.Compare(it.Key(), j.target) >= 0 {
+			j.valid = j.sc.at(true)
+			j.budget = min(2*j.budget, joinStepMax)
+			return true
+		}
+	}
+	j.budget /= 2
+	return false
+}
+
+func (j *joiner) seek(key []byte) { j.valid = j.sc.SeekGE(key) }

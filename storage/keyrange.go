@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package storage
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// A whole key is the range's prefix followed by a relative key. This file is the only place that
+// knows prefixes; everybody else speaks of a Range and relative keys.
+//
+//	prefix                 relative key                     value
+//	'm'                    name                             setting                 meta
+//	'c'                    URL key                          Record                  crawldb
+//	'h'                    host key                         HostCounts              hostdb, by updatedb
+//	'H'                    host key …                       HostFacts               hostdb, by fetch
+//	's'                    segment(4)                       Segment                 segments
+//	'f' segment(4)         URL key                          FetchlistEntry          fetchlist
+//	'p' segment(4) 'l'     URL key                          FetchOutcome            parse, links
+//	'p' segment(4) 't'     URL key                          ParseText               parse, text
+//	'l'                    URL key of target, 0, segment(4) inlinks                 linkdb
+//	'g'                    signature(16), URL key           –                       signatures
+//	'x'                    URL key, 0, time(8)              CDX                     cdx
+//	'i' kind               index's own                      index's own             index
+//	'I' segment(4) kind    index's own                      index's own             index segments
+//
+// Numbers are big-endian, so that key order is number order; (n) is a width in bytes. URL keys are
+// printable ASCII, therefore a 0 byte after one keeps all keys of a URL together and before those
+// of any longer URL.
+//
+// Example: the parse text of http://example.com/ in segment 7 is at
+//
+//	70 00000007 74  com,example,)/ http
+//	p  segment  t   URL key
+const (
+	tagMeta         = 'm'
+	tagCrawldb      = 'c'
+	tagHostCounts   = 'h'
+	tagHostFacts    = 'H'
+	tagSegments     = 's'
+	tagFetchlist    = 'f'
+	tagParse        = 'p'
+	tagLinkdb       = 'l'
+	tagSignatures   = 'g'
+	tagCDX          = 'x'
+	tagIndex        = 'i'
+	tagIndexSegment = 'I'
+
+	kindLinks = 'l'
+	kindText  = 't'
+
+	// keySeparator stands between a URL key and what follows it.
+	keySeparator = 0
+)
+
+// rangePrefixMax is the longest prefix: tag, segment, kind.
+const rangePrefixMax = 6
+
+// Range is a set of neighbouring keys of the store that belong to one kind of thing. Ranges are
+// small values, comparable with ==. The zero Range is not valid.
+type Range struct {
+	prefix [rangePrefixMax]byte
+	n      uint8
+}
+
+func plainRange(tag byte) Range { return Range{prefix: [rangePrefixMax]byte{tag}, n: 1} }
+
+func segmentRange(tag byte, segment uint32) Range {
+	r := plainRange(tag)
+	binary.BigEndian.PutUint32(r.prefix[1:], segment)
+	r.n = 5
+	return r
+}
+
+func (r Range) kind(kind byte) Range {
+	r.prefix[r.n] = kind
+	r.n++
+	return r
+}
+
+// Meta holds the store's own settings and small values of the engine, by name.
+func Meta() Range { return plainRange(tagMeta) }
+
+// Crawldb holds one Record per known URL, by URL key.
+func Crawldb() Range { return plainRange(tagCrawldb) }
+
+// HostCountsRange holds one HostCounts per host, by host key. Written by phases.
+func HostCountsRange() Range { return plainRange(tagHostCounts) }
+
+// HostFactsRange holds what fetching learned of a host, by host key (and whatever the fetching side
+// appends to it). Kept apart from HostCountsRange so that phases and fetchers never overwrite each
+// other.
+func HostFactsRange() Range { return plainRange(tagHostFacts) }
+
+// Segments holds one Segment per segment number. Written through PutSegment only.
+func Segments() Range { return plainRange(tagSegments) }
+
+// Fetchlist holds what generate chose for a segment, by URL key.
+func Fetchlist(segment uint32) Range { return segmentRange(tagFetchlist, segment) }
+
+// ParseLinks holds the FetchOutcome of every URL of a segment, by URL key. Read by updatedb,
+// invertlinks and dedup, which have no use for text.
+func ParseLinks(segment uint32) Range { return segmentRange(tagParse, segment).kind(kindLinks) }
+
+// ParseTextRange holds the ParseText of every parsed page of a segment, by URL key. Read by index
+// and for snippets.
+func ParseTextRange(segment uint32) Range { return segmentRange(tagParse, segment).kind(kindText) }
+
+// Linkdb holds inlinks; build and split its keys with AppendLinkdbKey and SplitLinkdbKey.
+func Linkdb() Range { return plainRange(tagLinkdb) }
+
+// Signatures holds one empty value per (signature, URL); see AppendSignatureKey.
+func Signatures() Range { return plainRange(tagSignatures) }
+
+// CDXRange holds where each capture lies in the WARC files; see AppendCDXKey.
+func CDXRange() Range { return plainRange(tagCDX) }
+
+// IndexRange is for what package index keeps across its index segments; it chooses the kind and the
+// relative keys.
+func IndexRange(kind byte) Range { return plainRange(tagIndex).kind(kind) }
+
+// IndexSegmentRange is for one kind of thing in one index segment.
+func IndexSegmentRange(indexSegment uint32, kind byte) Range {
+	return segmentRange(tagIndexSegment, indexSegment).kind(kind)
+}
+
+// IndexSegmentAll covers all kinds of one index segment: for DeleteRange after a merge. Its relative
+// keys begin with the kind.
+func IndexSegmentAll(indexSegment uint32) Range { return segmentRange(tagIndexSegment, indexSegment) }
+
+// IsZero reports whether r is the zero Range.
+func (r Range) IsZero() bool { return r.n == 0 }
+
+// String names the range for messages: "crawldb", "parse text of segment 7".
+func (r Range) String() string {
+	name := rangeName(r.prefix[0])
+	if r.n < 5 {
+		if r.prefix[0] == tagIndex && r.n == 2 {
+			return fmt.Sprintf("index (kind %q)", r.prefix[1])
+		}
+		return name
+	}
+	segment := binary.BigEndian.Uint32(r.prefix[1:])
+	switch {
+	case r.prefix[0] == tagParse && r.prefix[5] == kindLinks:
+		return fmt.Sprintf("parse links of segment %d", segment)
+	case r.prefix[0] == tagParse:
+		return fmt.Sprintf("parse text of segment %d", segment)
+	case r.prefix[0] == tagIndexSegment && r.n == rangePrefixMax:
+		return fmt.Sprintf("index segment %d (kind %q)", segment, r.prefix[5])
+	}
+	return fmt.Sprintf("%s %d", name, segment)
+}
+
+// rangeName is the range's name in metrics and messages.
+func rangeName(tag byte) string {
+	switch tag {
+	case tagMeta:
+		return "meta"
+	case tagCrawldb:
+		return "crawldb"
+	case tagHostCounts:
+		return "hostdb counts"
+	case tagHostFacts:
+		return "hostdb facts"
+	case tagSegments:
+		return "segments"
+	case tagFetchlist:
+		return "fetchlist"
+	case tagParse:
+		return "parse"
+	case tagLinkdb:
+		return "linkdb"
+	case tagSignatures:
+		return "signatures"
+	case tagCDX:
+		return "cdx"
+	case tagIndex:
+		return "index"
+	case tagIndexSegment:
+		return "index segment"
+	}
+	return "no range"
+}
+
+// rangeTags lists the tags for reports, in the order of a URL's life.
+func rangeTags() []byte {
+	return []byte{tagMeta, tagCrawldb, tagHostCounts, tagHostFacts, tagSegments, tagFetchlist, tagParse,
+		tagLinkdb, tagSignatures, tagCDX, tagIndex, tagIndexSegment}
+}
+
+// start is the first key of the range (inclusive); it aliases r.
+func (r *Range) start() []byte { return r.prefix[:r.n] }
+
+// end is the first key after the range.
+func (r *Range) end() []byte { return keyAfterPrefix(r.prefix[:r.n]) }
+
+// keyAfterPrefix is the least key above all keys with the prefix. nil when there is none.
+func keyAfterPrefix(prefix []byte) []byte {
+	for i := len(prefix) - 1; i >= 0; i-- {
+		if prefix[i] != 0xff {
+			end := append([]byte(nil), prefix[:i+1]...)
+			end[i]++
+			return end
+		}
+	}
+	return nil
+}
+
+// appendKey appends the whole key of a relative one.
+func (r *Range) appendKey(dst, rel []byte) []byte {
+	return append(append(dst, r.prefix[:r.n]...), rel...)
+}
+
+// AppendLinkdbKey appends the relative key of a target's inlinks as collected from one segment.
+// Segment 0 is below all real ones: seeking there finds the first of the target.
+func AppendLinkdbKey(dst, target []byte, segment uint32) []byte {
+	dst = append(append(dst, target...), keySeparator)
+	return binary.BigEndian.AppendUint32(dst, segment)
+}
+
+// SplitLinkdbKey takes a linkdb key apart; target is a slice of key.
+func SplitLinkdbKey(key []byte) (target []byte, segment uint32, err error) {
+	n := len(key) - 5
+	if n < 1 || key[n] != keySeparator {
+		return nil, 0, corrupt("linkdb key %q", key)
+	}
+	return key[:n], binary.BigEndian.Uint32(key[n+1:]), nil
+}
+
+// AppendSignatureKey appends the relative key of a page under its signature.
+func AppendSignatureKey(dst []byte, s Signature, key []byte) []byte {
+	return append(append(dst, s[:]...), key...)
+}
+
+// SplitSignatureKey takes a signatures key apart; page is a slice of key.
+func SplitSignatureKey(key []byte) (s Signature, page []byte, err error) {
+	if len(key) <= len(s) {
+		return s, nil, corrupt("signatures key %q", key)
+	}
+	return Signature(key[:len(s)]), key[len(s):], nil
+}
+
+// AppendCDXKey appends the relative key of a capture: captures of a URL are neighbours, oldest first.
+// time is in milliseconds since 1970; earlier times are not representable and count as 1970.
+func AppendCDXKey(dst, key []byte, time int64) []byte {
+	dst = append(append(dst, key...), keySeparator)
+	return binary.BigEndian.AppendUint64(dst, uint64(max(time, 0)))
+}
+
+// SplitCDXKey takes a cdx key apart; url is a slice of key.
+func SplitCDXKey(key []byte) (url []byte, time int64, err error) {
+	n := len(key) - 9
+	if n < 1 || key[n] != keySeparator {
+		return nil, 0, corrupt("cdx key %q", key)
+	}
+	return key[:n], int64(binary.BigEndian.Uint64(key[n+1:])), nil
+}
+
+// AppendSegmentKey appends the relative key of a segment in Segments.
+func AppendSegmentKey(dst []byte, segment uint32) []byte {
+	return binary.BigEndian.AppendUint32(dst, segment)
+}
+
+// HostBounds returns the relative keys [from, to) of a host's URLs in crawldb, fetchlists and parse
+// ranges.
+func HostBounds(host urlkey.HostKey) (from, to []byte) {
+	from = []byte(host)
+	return from, keyAfterPrefix(from)
+}

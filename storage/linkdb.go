@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package storage
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// Inlink is a link to a page, seen from the page.
+type Inlink struct {
+	From   urlkey.Key
+	Anchor string // at most AnchorMaxBytes
+}
+
+// Layout of inlinks, the value of linkdb for one (target, segment): the links that pages fetched in
+// that segment have to the target. Sources are sorted, so each shares much with the one before.
+//
+//	1 byte   version 1
+//	link …   uvarint bytes of the source shared with the one before
+//	         text rest of the source
+//	         text anchor
+//
+// Example: from "com,a,)/x https" with "home", from "com,a,)/y https" without text
+//
+//	01   00 0f "com,a,)/x https" 04 "home"   08 07 "y https" 00
+const inlinksVersion = 1
+
+// AppendInlinks appends the encoding of links, anchors cut at AnchorMaxBytes. Sorted by source they
+// take least room; any order is kept.
+func AppendInlinks(dst []byte, links []Inlink) []byte {
+	dst = append(dst, inlinksVersion)
+	var last urlkey.Key
+	for i := range links {
+		from := links[i].From
+		shared := sharedPrefix(last, from)
+		dst = binary.AppendUvarint(dst, uint64(shared))
+		dst = appendText(dst, from[shared:])
+		dst = appendText(dst, cutText(links[i].Anchor, AnchorMaxBytes))
+		last = from
+	}
+	return dst
+}
+
+// VisitInlinks calls fn for each link until it returns false. from is valid until fn returns, anchor
+// as long as b is.
+func VisitInlinks(b []byte, fn func(from, anchor []byte) bool) error {
+	d := decoder{b: b}
+	bad := d.byte() != inlinksVersion
+	var room [512]byte
+	from := room[:0]
+	for !bad && len(d.b) > 0 {
+		shared := d.uvarint()
+		rest := d.bytes(d.uvarint())
+		anchor := d.bytes(d.uvarint())
+		if bad = d.bad || shared > uint64(len(from)) || int(shared)+len(rest) > KeyMaxBytes; bad {
+			break
+		}
+		from = append(from[:shared], rest...)
+		if !fn(from, anchor) {
+			return nil
+		}
+	}
+	if bad {
+		return corrupt("inlinks of %d bytes: % .32x", len(b), b)
+	}
+	return nil
+}
+
+// DecodeInlinks appends the links of b to dst.
+func DecodeInlinks(b []byte, dst []Inlink) ([]Inlink, error) {
+	err := VisitInlinks(b, func(from, anchor []byte) bool {
+		dst = append(dst, Inlink{From: urlkey.Key(from), Anchor: string(anchor)})
+		return true
+	})
+	return dst, err
+}
+
+// Inlinks returns up to limit links to a page. Of a source that was fetched in several segments only
+// the links of the newest count. Newest segments come first.
+func (v *reads) Inlinks(target urlkey.Key, limit int) (_ []Inlink, err error) {
+	if err := v.usable(); err != nil {
+		return nil, err
+	}
+	linkdb := Linkdb()
+	it, err := v.r.NewIter(&pebble.IterOptions{
+		LowerBound: linkdb.appendKey(nil, AppendLinkdbKey(nil, []byte(target), 0)),
+		UpperBound: linkdb.appendKey(nil, append([]byte(target), keySeparator+1)),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("linkdb at %q: %w", target, classified(err))
+	}
+	defer func() {
+		if cerr := it.Close(); cerr != nil {
+			err = errors.Join(err, fmt.Errorf("linkdb at %q: %w", target, classified(cerr)))
+		}
+	}()
+	var links []Inlink
+	newest := map[urlkey.Key]uint32{} // of the sources in links: at most limit
+	for ok := it.Last(); ok && len(links) < limit; ok = it.Prev() {
+		_, segment, err := SplitLinkdbKey(it.Key()[1:])
+		if err != nil {
+			return nil, err
+		}
+		value, err := it.ValueAndErr()
+		if err != nil {
+			return nil, fmt.Errorf("linkdb at %q: %w", target, classified(err))
+		}
+		err = VisitInlinks(value, func(from, anchor []byte) bool {
+			if s, ok := newest[urlkey.Key(from)]; ok && s != segment {
+				return true
+			}
+			l := Inlink{From: urlkey.Key(from), Anchor: string(anchor)}
+			newest[l.From] = segment
+			links = append(links, l)
+			return len(links) < limit
+		})
+		if err != nil {
+			return nil, fmt.Errorf("linkdb at %q, segment %d: %w", target, segment, err)
+		}
+	}
+	return links, nil
+}

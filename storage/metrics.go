@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package storage
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// RangeSize is the size on disk of all ranges of one kind, estimated from table indexes. Fresh small
+// writes, still in memory, are not in it.
+type RangeSize struct {
+	Name  string
+	Bytes uint64
+}
+
+// Metrics is a store at one moment.
+type Metrics struct {
+	Ranges       []RangeSize // in the order of a URL's life
+	TableBytes   uint64
+	Tables       uint64
+	LogBytes     uint64 // write-ahead log
+	MemTable     uint64 // bytes of memtables
+	CacheBytes   int64
+	CacheHits    int64
+	CacheMisses  int64
+	ReadAmp      int    // places that a Get may have to look at
+	Debt         uint64 // bytes that compactions have yet to rewrite
+	Compactions  int64
+	Flushes      int64
+	Ingestions   uint64
+	BytesWritten uint64 // by flushes, compactions and ingestions, since Open
+	UserBytes    uint64 // that were asked to be written, since Open
+	Stalls       uint64 // times that writes had to wait
+	Snapshots    int
+	// BackgroundErrors counts failed flushes and compactions since Open: above 0, look at the disk.
+	BackgroundErrors uint64
+	SlowWrites       uint64
+	Uptime           time.Duration
+}
+
+// Metrics collects the numbers: some milliseconds, mostly for the sizes of ranges.
+func (s *Store) Metrics() (Metrics, error) {
+	if err := s.usable(); err != nil {
+		return Metrics{}, err
+	}
+	p := s.db.Metrics()
+	total := p.Total()
+	m := Metrics{
+		TableBytes: p.Table.Local.LiveSize, Tables: p.Table.Local.LiveCount,
+		LogBytes: p.WAL.PhysicalSize, MemTable: p.MemTable.Size,
+		CacheBytes: p.BlockCache.Size, CacheHits: p.BlockCache.Hits, CacheMisses: p.BlockCache.Misses,
+		ReadAmp: p.ReadAmp(), Debt: p.Compact.EstimatedDebt, Compactions: p.Compact.Count,
+		Flushes: p.Flush.Count, Ingestions: p.Ingest.Count,
+		BytesWritten: total.TableBytesFlushed + total.TableBytesCompacted + total.TableBytesIngested,
+		UserBytes:    p.WAL.BytesIn + total.TableBytesIngested,
+		Stalls:       s.health.stalls.Load(), Snapshots: p.Snapshots.Count,
+		BackgroundErrors: s.health.backgroundErrors.Load(), SlowWrites: s.health.slowWrites.Load(),
+		Uptime: p.Uptime,
+	}
+	for _, tag := range rangeTags() {
+		size, err := s.db.EstimateDiskUsage([]byte{tag}, []byte{tag + 1})
+		if err != nil {
+			return m, fmt.Errorf("estimating the size of %s: %w", rangeName(tag), classified(err))
+		}
+		m.Ranges = append(m.Ranges, RangeSize{rangeName(tag), size})
+	}
+	return m, nil
+}
+
+// RangeBytes estimates the size on disk of one range.
+func (s *Store) RangeBytes(r Range) (uint64, error) {
+	if err := s.usable(); err != nil {
+		return 0, err
+	}
+	size, err := s.db.EstimateDiskUsage(r.start(), r.end())
+	if err != nil {
+		return 0, fmt.Errorf("estimating the size of %s: %w", r, classified(err))
+	}
+	return size, nil
+}
+
+// DiskFree returns how many bytes the filesystem of the store has left for this user, and how many
+// it has in all. Watermarks belong to the caller; they must lie well above what Pebble needs to
+// compact, for on a full disk it can't even delete.
+func (s *Store) DiskFree() (free, total uint64, err error) {
+	use, err := s.fs.GetDiskUsage(s.dir)
+	if err != nil {
+		return 0, 0, fmt.Errorf("asking for the free space of %s: %w", s.dir, err)
+	}
+	return use.AvailBytes, use.TotalBytes, nil
+}
+
+// String is the table that `seine` prints.
+func (m Metrics) String() string {
+	var b strings.Builder
+	row := func(name, value string) { fmt.Fprintf(&b, "%-18s %14s\n", name, value) }
+	for _, r := range m.Ranges {
+		row(r.Name, bytesText(r.Bytes))
+	}
+	b.WriteString(strings.Repeat("-", 33) + "\n")
+	row("tables", fmt.Sprint(m.Tables))
+	row("table bytes", bytesText(m.TableBytes))
+	row("log", bytesText(m.LogBytes))
+	row("memtables", bytesText(m.MemTable))
+	row("cache", bytesText(uint64(m.CacheBytes)))
+	row("cache hits", percentText(uint64(m.CacheHits), uint64(m.CacheHits+m.CacheMisses)))
+	row("read amplification", fmt.Sprint(m.ReadAmp))
+	row("write amplif.", ratioText(m.BytesWritten, m.UserBytes))
+	row("compaction debt", bytesText(m.Debt))
+	row("compactions", fmt.Sprint(m.Compactions))
+	row("flushes", fmt.Sprint(m.Flushes))
+	row("ingestions", fmt.Sprint(m.Ingestions))
+	row("stalls", fmt.Sprint(m.Stalls))
+	row("snapshots", fmt.Sprint(m.Snapshots))
+	row("background errors", fmt.Sprint(m.BackgroundErrors))
+	row("slow writes", fmt.Sprint(m.SlowWrites))
+	row("uptime", m.Uptime.Round(time.Second).String())
+	return b.String()
+}
+
+// bytesText writes a size in the largest binary unit that leaves at least 1.
+func bytesText(n uint64) string {
+	const units = "KMGTPE"
+	if n < 1<<10 {
+		return fmt.Sprintf("%d B", n)
+	}
+	v, i := float64(n)/(1<<10), 0
+	for v >= 1<<10 && i < len(units)-1 {
+		v /= 1 << 10
+		i++
+	}
+	return fmt.Sprintf("%.1f %ciB", v, units[i])
+}
+
+func percentText(part, whole uint64) string {
+	if whole == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.1f%%", 100*float64(part)/float64(whole))
+}
+
+func ratioText(a, b uint64) string {
+	if b == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.2f", float64(a)/float64(b))
+}

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package storage
+
+import (
+	"encoding/binary"
+
+	"github.com/seine-crawler/seine/storage/urlkey"
+	"github.com/seine-crawler/seine/storage/warc"
+)
+
+// A page's parse record is kept in two halves, because its readers want one or the other: links
+// (FetchOutcome; updatedb, invertlinks, dedup) and text (ParseText; index, snippets).
+
+// ParseFlags are what a page says of itself, or what happened to it. The bits are stored: never
+// change one.
+type ParseFlags uint16
+
+// The flags of a parse record.
+const (
+	FlagNoIndex   ParseFlags = 1 << iota // must not be found
+	FlagNoFollow                         // its links don't count
+	FlagNoSnippet                        // its text must not be shown
+	FlagNoArchive                        // its copy must not be shown
+	FlagTruncated                        // body cut by a limit, a time or a lost connection
+	FlagNotParsed                        // stored, but of a type that no parser reads
+)
+
+// Outlink is a link of a page.
+type Outlink struct {
+	Key      urlkey.Key
+	Anchor   string // at most AnchorMaxBytes
+	NoFollow bool
+}
+
+// FetchOutcome is everything about one fetch but the page's text. Times are ms since 1970.
+type FetchOutcome struct {
+	Status           FetchStatus
+	HTTPStatus       uint16
+	Time             int64
+	Failure          string // of package fetch's list, "" = none
+	Redirect         urlkey.Key
+	MediaType        string
+	Truncated        string // as in WARC-Truncated, "" = complete
+	Signature        Signature
+	ETag             string
+	LastModified     string
+	LastModifiedTime int64 // LastModified understood, 0 = not
+	Depth            uint16
+	Score            float64 // as handed out
+	Flags            ParseFlags
+	Canonical        urlkey.Key // what the page calls itself, "" = nothing or its own URL
+	Location         warc.Location
+	Bytes            uint32 // of the body as received
+	Outlinks         []Outlink
+}
+
+// texts gives the strings in stored order.
+func (o *FetchOutcome) texts() [8]*string {
+	return [...]*string{&o.Failure, (*string)(&o.Redirect), &o.MediaType, &o.Truncated, &o.ETag, &o.LastModified,
+		(*string)(&o.Canonical), &o.Location.File}
+}
+
+// Layout of a FetchOutcome, a value of ParseLinks:
+//
+//	1 byte    version 1 in the high half, fetch status in the low half
+//	1 byte    score mode; 4 = has a signature
+//	uvarint   HTTP status
+//	varint    time
+//	uvarint   depth
+//	…         score (codec.go)
+//	uvarint   flags
+//	varint    Last-Modified time
+//	varint    WARC offset, then varint length
+//	uvarint   bytes
+//	16 bytes  signature, if any
+//	texts     failure, redirect, media type, truncated, ETag, Last-Modified, canonical, WARC file
+//	uvarint   number of outlinks, then each:
+//	          uvarint bytes of the key shared with the outlink before
+//	          uvarint length of the rest of the key × 2, + 1 for nofollow
+//	          rest of the key
+//	          text anchor
+//
+// Example of the outlinks "com,a,)/x https" ("home") and "com,a,)/y https" (nofollow, no text):
+//
+//	02   00 1e "com,a,)/x https" 04 "home"   08 0f "y https" 00
+//
+// Links stay in the order of the page: neighbours there mostly share host and path, and the table's
+// block is compressed on top.
+const (
+	outcomeVersion   = 1
+	outcomeSignature = 4
+	// outlinkMin is the least number of bytes of an outlink.
+	outlinkMin = 3
+	// outlinkTextMax bounds what the decoder allocates for keys and anchors: shared prefixes make
+	// them larger than the input. It is more than OutlinksMax links of a page can come to.
+	outlinkTextMax = 64 << 20
+)
+
+// AppendFetchOutcome appends the encoding of o. Anchors are cut at AnchorMaxBytes, links beyond
+// OutlinksMax are left out.
+func AppendFetchOutcome(dst []byte, o *FetchOutcome) []byte {
+	mode := scoreMode(o.Score)
+	second := byte(mode)
+	if !o.Signature.IsZero() {
+		second |= outcomeSignature
+	}
+	dst = append(dst, outcomeVersion<<4|byte(o.Status)&0x0f, second)
+	dst = binary.AppendUvarint(dst, uint64(o.HTTPStatus))
+	dst = binary.AppendVarint(dst, o.Time)
+	dst = binary.AppendUvarint(dst, uint64(o.Depth))
+	dst = appendScore(dst, mode, o.Score)
+	dst = binary.AppendUvarint(dst, uint64(o.Flags))
+	dst = binary.AppendVarint(dst, o.LastModifiedTime)
+	dst = binary.AppendVarint(dst, o.Location.Offset)
+	dst = binary.AppendVarint(dst, o.Location.Length)
+	dst = binary.AppendUvarint(dst, uint64(o.Bytes))
+	if second&outcomeSignature != 0 {
+		dst = append(dst, o.Signature[:]...)
+	}
+	for _, s := range o.texts() {
+		dst = appendText(dst, *s)
+	}
+	return appendOutlinks(dst, o.Outlinks)
+}
+
+func appendOutlinks(dst []byte, links []Outlink) []byte {
+	links = links[:min(len(links), OutlinksMax)]
+	dst = binary.AppendUvarint(dst, uint64(len(links)))
+	var last urlkey.Key
+	for i := range links {
+		l := &links[i]
+		shared := sharedPrefix(last, l.Key)
+		rest := uint64(len(l.Key)-shared) << 1
+		if l.NoFollow {
+			rest |= 1
+		}
+		dst = binary.AppendUvarint(dst, uint64(shared))
+		dst = binary.AppendUvarint(dst, rest)
+		dst = append(dst, l.Key[shared:]...)
+		dst = appendText(dst, cutText(l.Anchor, AnchorMaxBytes))
+		last = l.Key
+	}
+	return dst
+}
+
+// DecodeFetchOutcome decodes into o, using o.Outlinks' room again. The strings are copies, made with
+// two allocations however many links there are.
+func DecodeFetchOutcome(b []byte, o *FetchOutcome) error {
+	d := decoder{b: b}
+	head, second := d.byte(), d.byte()
+	*o = FetchOutcome{Status: FetchStatus(head & 0x0f), Outlinks: o.Outlinks[:0]}
+	o.HTTPStatus = d.uint16()
+	o.Time = d.varint()
+	o.Depth = d.uint16()
+	o.Score = d.score(uint32(second & 3))
+	o.Flags = ParseFlags(d.uint16())
+	o.LastModifiedTime = d.varint()
+	o.Location.Offset, o.Location.Length = d.varint(), d.varint()
+	o.Bytes = d.uint32()
+	if second&outcomeSignature != 0 {
+		copy(o.Signature[:], d.bytes(uint64(len(o.Signature))))
+	}
+	decodeTexts(&d, o.texts())
+	decodeOutlinks(&d, o)
+	if !d.done() || head>>4 != outcomeVersion || second > outcomeSignature|scoreFloat || !o.Status.valid() {
+		*o = FetchOutcome{Outlinks: o.Outlinks[:0]}
+		return corrupt("parse record of %d bytes: % .32x", len(b), b)
+	}
+	return nil
+}
+
+// decodeTexts reads the strings with one allocation: a copy of the bytes that they are spread over.
+func decodeTexts(d *decoder, texts [8]*string) {
+	var lengths [8][2]int
+	whole := d.b
+	for i := range texts {
+		p := d.bytes(d.uvarint())
+		end := len(whole) - len(d.b)
+		lengths[i] = [2]int{end - len(p), end}
+	}
+	if d.bad {
+		return
+	}
+	all := string(whole[:lengths[7][1]])
+	for i, s := range texts {
+		*s = all[lengths[i][0]:lengths[i][1]]
+	}
+}
+
+// decodeOutlinks looks at all links twice: first to check them and to sum up how large they are,
+// then to write keys and anchors into one buffer of that size.
+func decodeOutlinks(d *decoder, o *FetchOutcome) {
+	count := d.uint(min(OutlinksMax, uint64(len(d.b))/outlinkMin))
+	saved, total, last := d.b, 0, 0
+	for range count {
+		shared, rest := d.uvarint(), d.uvarint()>>1
+		d.bytes(rest)
+		anchor := d.bytes(d.uvarint())
+		if d.bad || shared > uint64(last) {
+			d.fail()
+			return
+		}
+		last = int(shared) + int(rest)
+		if total += last + len(anchor); last > KeyMaxBytes || total > outlinkTextMax {
+			d.fail()
+			return
+		}
+	}
+	d.b = saved
+	buf := make([]byte, 0, total)
+	var key []byte
+	for range count {
+		shared, rest := d.uvarint(), d.uvarint()
+		start := len(buf)
+		buf = append(append(buf, key[:shared]...), d.bytes(rest>>1)...)
+		key = buf[start:]
+		start = len(buf)
+		buf = append(buf, d.bytes(d.uvarint())...)
+		o.Outlinks = append(o.Outlinks, Outlink{Key: urlkey.Key(stringOf(key)), Anchor: stringOf(buf[start:]), NoFollow: rest&1 != 0})
+	}
+}
+
+// ParseText is the text of a page.
+type ParseText struct {
+	Title, Text, Description string
+	Headings                 string // h1 to h6, one per line
+	Language                 string // BCP 47, "" = unknown
+	Charset                  string // the body was in
+	Flags                    ParseFlags
+}
+
+func (t *ParseText) texts() [6]*string {
+	return [...]*string{&t.Title, &t.Description, &t.Language, &t.Charset, &t.Headings, &t.Text}
+}
+
+// Layout of a ParseText, a value of ParseTextRange:
+//
+//	1 byte    version 1
+//	uvarint   flags
+//	uvarint   lengths of title, description, language, charset, headings, text
+//	          the strings themselves, in that order
+//
+// It is not compressed: the table's blocks are, and there neighbouring pages help each other.
+const textVersion = 1
+
+// AppendParseText appends the encoding of t.
+func AppendParseText(dst []byte, t *ParseText) []byte {
+	dst = binary.AppendUvarint(append(dst, textVersion), uint64(t.Flags))
+	for _, s := range t.texts() {
+		dst = binary.AppendUvarint(dst, uint64(len(*s)))
+	}
+	for _, s := range t.texts() {
+		dst = append(dst, *s...)
+	}
+	return dst
+}
+
+// DecodeParseText decodes into t. The strings are copies, made with one allocation.
+func DecodeParseText(b []byte, t *ParseText) error {
+	d := decoder{b: b}
+	version := d.byte()
+	*t = ParseText{Flags: ParseFlags(d.uint16())}
+	texts := t.texts()
+	var lengths [len(texts)]int
+	left := uint64(len(b))
+	for i := range texts {
+		n := d.uint(left)
+		left -= n
+		lengths[i] = int(n)
+	}
+	sum := 0
+	for _, n := range lengths {
+		sum += n
+	}
+	if d.bad || sum != len(d.b) || version != textVersion {
+		*t = ParseText{}
+		return corrupt("parse text of %d bytes: % .32x", len(b), b)
+	}
+	all := string(d.b)
+	for i, s := range texts {
+		*s, all = all[:lengths[i]], all[lengths[i]:]
+	}
+	return nil
+}

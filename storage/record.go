@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package storage
+
+import (
+	"encoding/binary"
+	"time"
+)
+
+// Field is a name and a value of a user's own.
+type Field struct{ Name, Value string }
+
+// Record is what crawldb knows of one URL. (Nutch: CrawlDatum.) Times are milliseconds since 1970.
+type Record struct {
+	Status       Status
+	Retries      uint8   // failed fetches in a row
+	Depth        uint16  // links from a seed
+	Interval     uint32  // seconds between fetches
+	HTTPStatus   uint16  // of the newest answer, 0 = none
+	Score        float64 // multiples of 2^-16 are stored compactly, others exactly
+	FetchTime    int64   // when the next fetch is due
+	LastFetch    int64   // 0 = never
+	ModifiedTime int64   // when the content was last seen to change, 0 = unknown
+	Segment      uint32  // that holds the newest parse record, 0 = none
+	Signature    Signature
+	ETag         string // validators of the newest content, as the server sent them
+	LastModified string
+	Meta         []Field // at most MetaFieldsMax
+}
+
+// Layout of a record, a value of crawldb. All but the first four bytes is there only if its flag
+// says so, in this order.
+//
+//	1 byte    version 1 in the high half, status in the low half
+//	3 bytes   flags, little-endian
+//	1 byte    retries
+//	uvarint   depth
+//	uvarint   interval, in hours if recHours, else in seconds
+//	uvarint   HTTP status (recHTTP200: it is 200, no bytes)
+//	…         score (codec.go)
+//	varint    fetch time (recDue: it is last fetch + interval, no bytes)
+//	varint    last fetch
+//	varint    last fetch − modified time (recUnmoved: it is last fetch, no bytes)
+//	uvarint   segment
+//	16 bytes  signature
+//	text      ETag
+//	text      Last-Modified, or if recDate a uvarint of seconds since 1970: an HTTP date in the usual form
+//	uvarint   number of fields, then each a name and a value, both text
+//
+// Example, 33 bytes: answered 200, depth 2, every 30 days, score 0.5, segment 7.
+//
+//	12 6e 76 00                  version 1, db_fetched; flags
+//	02                           depth
+//	d0 05                        720 hours
+//	80 80 04                     0.5 = 32768 × 2^-16
+//	80 c0 b3 b5 fd 65            last fetch; the next is due 30 days later, the content is as old
+//	07                           segment
+//	(16 bytes)                   signature
+const (
+	recordVersion = 1
+
+	recRetries      = 1 << 0
+	recDepth        = 1 << 1
+	recInterval     = 1 << 2
+	recHours        = 1 << 3
+	recHTTP         = 1 << 4
+	recHTTP200      = 1 << 5
+	recScoreShift   = 6 // two bits: a score mode
+	recFetchTime    = 1 << 8
+	recDue          = 1 << 9
+	recLastFetch    = 1 << 10
+	recModified     = 1 << 11
+	recUnmoved      = 1 << 12
+	recSegment      = 1 << 13
+	recSignature    = 1 << 14
+	recETag         = 1 << 15
+	recLastModified = 1 << 16
+	recDate         = 1 << 17
+	recMeta         = 1 << 18
+	recEnd          = 1 << 19 // first without a meaning
+)
+
+const secondsPerHour = 3600
+
+// flagIf returns flag if cond holds: codecs collect their flags with it.
+func flagIf(cond bool, flag uint32) uint32 {
+	if cond {
+		return flag
+	}
+	return 0
+}
+
+func (r *Record) flags(date bool) uint32 {
+	due := r.FetchTime == r.LastFetch+int64(r.Interval)*1000 && r.LastFetch != 0
+	return flagIf(r.Retries != 0, recRetries) |
+		flagIf(r.Depth != 0, recDepth) |
+		flagIf(r.Interval != 0, recInterval) |
+		flagIf(r.Interval != 0 && r.Interval%secondsPerHour == 0, recHours) |
+		flagIf(r.HTTPStatus != 0 && r.HTTPStatus != 200, recHTTP) |
+		flagIf(r.HTTPStatus == 200, recHTTP200) |
+		scoreMode(r.Score)<<recScoreShift |
+		flagIf(due, recDue) |
+		flagIf(!due && r.FetchTime != 0, recFetchTime) |
+		flagIf(r.LastFetch != 0, recLastFetch) |
+		flagIf(r.ModifiedTime != 0 && r.ModifiedTime == r.LastFetch, recUnmoved) |
+		flagIf(r.ModifiedTime != 0 && r.ModifiedTime != r.LastFetch, recModified) |
+		flagIf(r.Segment != 0, recSegment) |
+		flagIf(!r.Signature.IsZero(), recSignature) |
+		flagIf(r.ETag != "", recETag) |
+		flagIf(r.LastModified != "", recLastModified) |
+		flagIf(date, recDate) |
+		flagIf(len(r.Meta) != 0, recMeta)
+}
+
+// AppendRecord appends the encoding of r. Fields of Meta beyond MetaFieldsMax are left out. It does
+// not allocate when dst has room.
+func AppendRecord(dst []byte, r *Record) []byte {
+	date, isDate := dateSeconds(r.LastModified)
+	f := r.flags(isDate)
+	dst = append(dst, recordVersion<<4|byte(r.Status)&0x0f, byte(f), byte(f>>8), byte(f>>16))
+	if f&recRetries != 0 {
+		dst = append(dst, r.Retries)
+	}
+	if f&recDepth != 0 {
+		dst = binary.AppendUvarint(dst, uint64(r.Depth))
+	}
+	if f&recHours != 0 {
+		dst = binary.AppendUvarint(dst, uint64(r.Interval/secondsPerHour))
+	} else if f&recInterval != 0 {
+		dst = binary.AppendUvarint(dst, uint64(r.Interval))
+	}
+	if f&recHTTP != 0 {
+		dst = binary.AppendUvarint(dst, uint64(r.HTTPStatus))
+	}
+	dst = appendScore(dst, f>>recScoreShift&3, r.Score)
+	if f&recFetchTime != 0 {
+		dst = binary.AppendVarint(dst, r.FetchTime)
+	}
+	if f&recLastFetch != 0 {
+		dst = binary.AppendVarint(dst, r.LastFetch)
+	}
+	if f&recModified != 0 {
+		dst = binary.AppendVarint(dst, r.LastFetch-r.ModifiedTime)
+	}
+	if f&recSegment != 0 {
+		dst = binary.AppendUvarint(dst, uint64(r.Segment))
+	}
+	if f&recSignature != 0 {
+		dst = append(dst, r.Signature[:]...)
+	}
+	if f&recETag != 0 {
+		dst = appendText(dst, r.ETag)
+	}
+	if f&recDate != 0 {
+		dst = binary.AppendUvarint(dst, uint64(date))
+	} else if f&recLastModified != 0 {
+		dst = appendText(dst, r.LastModified)
+	}
+	if f&recMeta != 0 {
+		meta := r.Meta[:min(len(r.Meta), MetaFieldsMax)]
+		dst = binary.AppendUvarint(dst, uint64(len(meta)))
+		for i := range meta {
+			dst = appendText(appendText(dst, meta[i].Name), meta[i].Value)
+		}
+	}
+	return dst
+}
+
+// DecodeRecord decodes a record into r, using r.Meta's room again. The strings are copies. ErrCorrupt
+// if b was not made by AppendRecord.
+func DecodeRecord(b []byte, r *Record) error {
+	d := decoder{b: b}
+	head := d.byte()
+	f := uint32(d.byte()) | uint32(d.byte())<<8 | uint32(d.byte())<<16
+	*r = Record{Status: Status(head & 0x0f), Meta: r.Meta[:0]}
+	if f&recRetries != 0 {
+		r.Retries = d.byte()
+	}
+	if f&recDepth != 0 {
+		r.Depth = d.uint16()
+	}
+	if f&recHours != 0 {
+		r.Interval = uint32(d.uint((1<<32-1)/secondsPerHour)) * secondsPerHour
+	} else if f&recInterval != 0 {
+		r.Interval = d.uint32()
+	}
+	if f&recHTTP200 != 0 {
+		r.HTTPStatus = 200
+	} else if f&recHTTP != 0 {
+		r.HTTPStatus = d.uint16()
+	}
+	r.Score = d.score(f >> recScoreShift & 3)
+	if f&recFetchTime != 0 {
+		r.FetchTime = d.varint()
+	}
+	if f&recLastFetch != 0 {
+		r.LastFetch = d.varint()
+	}
+	if f&recDue != 0 {
+		r.FetchTime = r.LastFetch + int64(r.Interval)*1000
+	}
+	if f&recUnmoved != 0 {
+		r.ModifiedTime = r.LastFetch
+	} else if f&recModified != 0 {
+		r.ModifiedTime = r.LastFetch - d.varint()
+	}
+	if f&recSegment != 0 {
+		r.Segment = d.uint32()
+	}
+	if f&recSignature != 0 {
+		copy(r.Signature[:], d.bytes(uint64(len(r.Signature))))
+	}
+	r.decodeTexts(&d, f)
+	if !d.done() || head>>4 != recordVersion || f >= recEnd || !r.Status.valid() {
+		*r = Record{Meta: r.Meta[:0]}
+		return corrupt("record of %d bytes: % .32x", len(b), b)
+	}
+	return nil
+}
+
+// decodeTexts reads what most records do not have.
+func (r *Record) decodeTexts(d *decoder, f uint32) {
+	if f&recETag != 0 {
+		r.ETag = d.text()
+	}
+	if f&recDate != 0 {
+		r.LastModified = time.Unix(int64(d.uint(dateMax)), 0).UTC().Format(httpDate)
+	} else if f&recLastModified != 0 {
+		r.LastModified = d.text()
+	}
+	if f&recMeta != 0 {
+		for range d.uint(MetaFieldsMax) {
+			r.Meta = append(r.Meta, Field{Name: d.text(), Value: d.text()})
+		}
+	}
+}
+
+// httpDate is the form in which nearly all servers write Last-Modified, 29 bytes.
+const httpDate = "Mon, 02 Jan 2006 15:04:05 GMT"
+
+// dateMax is the last second of the year 9999, the last that the form can write.
+const dateMax = 253402300799
+
+// dateSeconds returns an HTTP date as seconds since 1970, if formatting them gives the same string
+// again.
+func dateSeconds(s string) (int64, bool) {
+	if len(s) != len(httpDate) {
+		return 0, false
+	}
+	t, err := time.Parse(httpDate, s)
+	if err != nil || t.Unix() < 0 {
+		return 0, false
+	}
+	var buf [len(httpDate) + 8]byte
+	if string(t.AppendFormat(buf[:0], httpDate)) != s { // a wrong weekday parses too
+		return 0, false
+	}
+	return t.Unix(), true
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package storage
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/klauspost/compress/s2"
+)
+
+// runFile is a sorted run on disk, written once and read once per merge. It need not survive the
+// process, so it is never synced; its blocks are checksummed all the same, since a bit that flips
+// here would end up in the store with a good checksum.
+//
+//	file    block …
+//	block   uvarint stored length, crc32c(4) of what follows, s2 block
+//	s2 block, decoded: pair …                       about runBlockBytes
+//	pair    uvarint bytes shared with the key before (0 for a block's first)
+//	        uvarint length of the rest of the key
+//	        uvarint length of the value
+//	        rest of the key, value
+//
+// Example: the keys "com,a,)/x" and "com,a,)/y" with empty values are
+//
+//	00 09 00 "com,a,)/x"   08 01 00 "y"
+//
+// s2 over front-coded keys writes about a third of the bytes at 600 MB/s and more, so it costs less
+// than writing them would.
+type runFile struct {
+	fs   vfs.FS
+	name string
+}
+
+// write writes all pairs of src.
+func (f *runFile) write(src source) error {
+	file, err := f.fs.Create(f.name, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return err
+	}
+	w := runWriter{w: bufio.NewWriterSize(file, runBlockBytes)}
+	for {
+		key, value, ok, err := src.next()
+		if err == nil && ok {
+			err = w.add(key, value)
+		}
+		if err != nil {
+			return errors.Join(err, file.Close())
+		}
+		if !ok {
+			return errors.Join(w.flush(), w.w.Flush(), file.Close())
+		}
+	}
+}
+
+func (f *runFile) remove() error {
+	if err := f.fs.Remove(f.name); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("removing the sorted run %s: %w", f.name, err)
+	}
+	return nil
+}
+
+// open starts reading.
+func (f *runFile) open() (source, error) {
+	file, err := f.fs.Open(f.name, vfs.SequentialReadsOption)
+	if err != nil {
+		return nil, err
+	}
+	return &runReader{name: f.name, file: file, r: bufio.NewReaderSize(file, runBlockBytes)}, nil
+}
+
+type runWriter struct {
+	w     *bufio.Writer
+	block []byte // pairs of the block at hand
+	last  []byte // key before
+	out   []byte // compressed block
+}
+
+func (w *runWriter) add(key, value []byte) error {
+	if len(w.block) > 0 && len(w.block)+len(key)+len(value) > runBlockBytes {
+		if err := w.flush(); err != nil {
+			return err
+		}
+	}
+	shared := 0
+	if len(w.block) > 0 {
+		shared = sharedPrefix(w.last, key)
+	}
+	w.block = binary.AppendUvarint(w.block, uint64(shared))
+	w.block = binary.AppendUvarint(w.block, uint64(len(key)-shared))
+	w.block = binary.AppendUvarint(w.block, uint64(len(value)))
+	w.block = append(append(w.block, key[shared:]...), value...)
+	w.last = append(w.last[:0], key...)
+	return nil
+}
+
+func (w *runWriter) flush() error {
+	if len(w.block) == 0 {
+		return nil
+	}
+	if need := s2.MaxEncodedLen(len(w.block)); cap(w.out) < need {
+		w.out = make([]byte, need)
+	}
+	out := s2.Encode(w.out[:cap(w.out)], w.block)
+	w.block = w.block[:0]
+	var head [binary.MaxVarintLen64 + 4]byte
+	n := binary.PutUvarint(head[:], uint64(len(out)))
+	binary.LittleEndian.PutUint32(head[n:], crc32.Checksum(out, crc32.MakeTable(crc32.Castagnoli)))
+	if _, err := w.w.Write(head[:n+4]); err != nil {
+		return err
+	}
+	_, err := w.w.Write(out)
+	return err
+}
+
+type runReader struct {
+	name   string
+	file   vfs.File
+	r      *bufio.Reader
+	stored []byte // compressed block
+	buf    []byte // decoded block
+	block  []byte // what is left of it
+	key    []byte
+}
+
+// runBlockMax bounds what a damaged length can make the reader allocate: a block holds at least one
+// pair, of any size.
+const runBlockMax = KeyMaxBytes + ValueMaxBytes + runBlockBytes
+
+func (r *runReader) next() (key, value []byte, ok bool, err error) {
+	if len(r.block) == 0 {
+		if ok, err := r.load(); !ok || err != nil {
+			return nil, nil, false, err
+		}
+		r.key = r.key[:0]
+	}
+	d := decoder{b: r.block}
+	shared, rest, length := d.uvarint(), d.uvarint(), d.uvarint()
+	suffix := d.bytes(rest)
+	value = d.bytes(length)
+	if d.bad || shared > uint64(len(r.key)) {
+		return nil, nil, false, corrupt("sorted run %s", r.name)
+	}
+	r.key = append(r.key[:shared], suffix...)
+	r.block = d.b
+	return r.key, value, true, nil
+}
+
+// load reads and decodes the next block; false at the end of the file.
+func (r *runReader) load() (bool, error) {
+	n, err := binary.ReadUvarint(r.r)
+	if err == io.EOF {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if n > uint64(s2.MaxEncodedLen(runBlockMax)) {
+		return false, corrupt("sorted run %s: block of %d bytes", r.name, n)
+	}
+	if n += 4; uint64(cap(r.stored)) < n {
+		r.stored = make([]byte, n)
+	}
+	r.stored = r.stored[:n]
+	if _, err := io.ReadFull(r.r, r.stored); err != nil {
+		return false, err
+	}
+	data := r.stored[4:]
+	if sum := crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli)); sum != binary.LittleEndian.Uint32(r.stored) {
+		return false, corrupt("sorted run %s: checksum %08x, expected %08x", r.name, sum, binary.LittleEndian.Uint32(r.stored))
+	}
+	if size, err := s2.DecodedLen(data); err != nil || size > runBlockMax || size == 0 {
+		return false, corrupt("sorted run %s: block decodes to %d bytes", r.name, size)
+	}
+	if r.buf, err = s2.Decode(r.buf[:cap(r.buf)], data); err != nil {
+		return false, corrupt("sorted run %s: %v", r.name, err)
+	}
+	r.block = r.buf
+	return true, nil
+}
+
+func (r *runReader) close() error {
+	if r.file == nil {
+		return nil
+	}
+	err := r.file.Close()
+	r.file, r.r, r.stored, r.buf, r.block = nil, nil, nil, nil, nil
+	return err
+}

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package storage
+
+import (
+	"encoding/binary"
+	"fmt"
+	"time"
+)
+
+// SegmentState is how far a segment has come. It only ever moves forward.
+type SegmentState uint8
+
+// The states, in order. A phase writes its tables and the state it leads to in one ingestion, so
+// the state tells exactly which data is there.
+const (
+	// SegmentOpen: pages are being fetched into its WARC files, or a fetchlist waits to be.
+	SegmentOpen SegmentState = iota + 1
+	// SegmentSealed: the WARC files are complete; parse records and cdx are in the store.
+	SegmentSealed
+	// SegmentUpdated: crawldb, hostdb and signatures know the outcomes.
+	SegmentUpdated
+	// SegmentLinked: linkdb knows the links.
+	SegmentLinked
+	// SegmentIndexed: the pages can be found. The end.
+	SegmentIndexed
+)
+
+// String is the state's name: open, sealed, updated, linked, indexed.
+func (s SegmentState) String() string {
+	switch s {
+	case SegmentOpen:
+		return "open"
+	case SegmentSealed:
+		return "sealed"
+	case SegmentUpdated:
+		return "updated"
+	case SegmentLinked:
+		return "linked"
+	case SegmentIndexed:
+		return "indexed"
+	}
+	return fmt.Sprintf("state %d", uint8(s))
+}
+
+// CanBecome reports whether a segment in state s may be written with state next. Staying open or
+// sealed is allowed: counts of an open segment change, and a sealed one can be parsed again.
+func (s SegmentState) CanBecome(next SegmentState) bool {
+	switch s {
+	case 0: // no such segment yet
+		return next == SegmentOpen
+	case SegmentOpen:
+		return next == SegmentOpen || next == SegmentSealed
+	case SegmentSealed:
+		return next == SegmentSealed || next == SegmentUpdated
+	case SegmentUpdated:
+		return next == SegmentLinked
+	case SegmentLinked:
+		return next == SegmentIndexed
+	}
+	return false
+}
+
+// WARCFile is one file of a segment, as it was when the segment was sealed.
+type WARCFile struct {
+	Name    string // base name
+	Size    int64
+	Records uint64
+}
+
+// SegmentCounts is what happened in a segment.
+type SegmentCounts struct {
+	Generated, Fetched, Failed, Redirected, Gone, NotModified, RobotsDenied, Links, Bytes uint64
+}
+
+// list gives the counts in stored order. Append at the end only: older records have fewer.
+func (c *SegmentCounts) list() [9]*uint64 {
+	return [...]*uint64{&c.Generated, &c.Fetched, &c.Failed, &c.Redirected, &c.Gone, &c.NotModified,
+		&c.RobotsDenied, &c.Links, &c.Bytes}
+}
+
+// Segment is one batch of fetched pages. (Nutch: a directory under segments/.)
+type Segment struct {
+	Number  uint32 // from 1
+	State   SegmentState
+	Batch   bool      // made by generate: it has a fetchlist
+	Created time.Time // stored to the millisecond, in UTC
+	Sealed  time.Time // zero while open
+	WARC    []WARCFile
+	Counts  SegmentCounts
+}
+
+// Layout of a segment's value; its number is the key.
+//
+//	1 byte   version 1
+//	1 byte   state
+//	1 byte   1 = batch
+//	varint   created, ms since 1970 (a zero time is the least int64)
+//	varint   sealed
+//	uvarint  number of counts, then each a uvarint
+//	uvarint  number of WARC files, then each: name, uvarint size, uvarint records
+const segmentVersion = 1
+
+// AppendSegment appends the encoding of seg.
+func AppendSegment(dst []byte, seg *Segment) []byte {
+	batch := byte(0)
+	if seg.Batch {
+		batch = 1
+	}
+	dst = append(dst, segmentVersion, byte(seg.State), batch)
+	dst = binary.AppendVarint(dst, timeMS(seg.Created))
+	dst = binary.AppendVarint(dst, timeMS(seg.Sealed))
+	counts := seg.Counts.list()
+	dst = binary.AppendUvarint(dst, uint64(len(counts)))
+	for _, n := range counts {
+		dst = binary.AppendUvarint(dst, *n)
+	}
+	dst = binary.AppendUvarint(dst, uint64(len(seg.WARC)))
+	for _, f := range seg.WARC {
+		dst = appendText(dst, f.Name)
+		dst = binary.AppendUvarint(dst, uint64(f.Size))
+		dst = binary.AppendUvarint(dst, f.Records)
+	}
+	return dst
+}
+
+// DecodeSegment decodes a segment's value; the number comes from its key.
+func DecodeSegment(number uint32, b []byte) (Segment, error) {
+	d := decoder{b: b}
+	seg := Segment{Number: number}
+	version := d.byte()
+	seg.State = SegmentState(d.byte())
+	batch := d.byte()
+	seg.Batch = batch == 1
+	seg.Created, seg.Sealed = msTime(d.varint()), msTime(d.varint())
+	counts := seg.Counts.list()
+	n := d.uint(uint64(len(counts)))
+	for _, c := range counts[:n] {
+		*c = d.uvarint()
+	}
+	const fileMin = 3 // bytes
+	files := d.uint(uint64(len(d.b)) / fileMin)
+	for range files {
+		seg.WARC = append(seg.WARC, WARCFile{Name: d.text(), Size: int64(d.uint(1<<63 - 1)), Records: d.uvarint()})
+	}
+	if !d.done() || version != segmentVersion || batch > 1 || seg.State < SegmentOpen || seg.State > SegmentIndexed {
+		return Segment{}, corrupt("record of segment %d", number)
+	}
+	return seg, nil
+}
+
+// noTime stands for the zero time.Time, which has no sensible number of milliseconds.
+const noTime = -1 << 63
+
+func timeMS(t time.Time) int64 {
+	if t.IsZero() {
+		return noTime
+	}
+	return t.UnixMilli()
+}
+
+func msTime(ms int64) time.Time {
+	if ms == noTime {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
+}
+
+// Segment returns a segment, and whether there is one.
+func (v *reads) Segment(number uint32) (Segment, bool, error) {
+	value, ok, err := v.Get(Segments(), AppendSegmentKey(nil, number), nil)
+	if err != nil || !ok {
+		return Segment{}, false, err
+	}
+	seg, err := DecodeSegment(number, value)
+	return seg, err == nil, err
+}
+
+// SegmentList returns all segments in order of number.
+func (v *reads) SegmentList() ([]Segment, error) {
+	var list []Segment
+	sc := v.Scan(Segments(), nil, nil)
+	defer sc.Close()
+	for sc.Next() {
+		if len(sc.Key()) != 4 {
+			return nil, corrupt("segments key %q", sc.Key())
+		}
+		seg, err := DecodeSegment(binary.BigEndian.Uint32(sc.Key()), sc.Value())
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, seg)
+	}
+	return list, sc.Err()
+}
+
+// NextSegmentNumber returns the number after the highest in use. Two callers get the same number
+// until one of them writes it; PutSegment refuses nothing then, so only one goroutine should make
+// segments.
+func (v *reads) NextSegmentNumber() (uint32, error) {
+	list, err := v.SegmentList()
+	if err != nil || len(list) == 0 {
+		return 1, err
+	}
+	last := list[len(list)-1].Number
+	if last == 1<<32-1 {
+		return 0, fmt.Errorf("all %d segment numbers are used", uint32(last))
+	}
+	return last + 1, nil
+}
+
+// PutSegment writes a segment by itself, durably: to open one, or to change the counts of one. A
+// state that comes with data is written by Ingestion.PutSegment. ErrTransition if the stored state
+// can't become the given one.
+func (s *Store) PutSegment(seg Segment) error {
+	if err := s.mayWrite(); err != nil {
+		return err
+	}
+	s.segments.Lock()
+	defer s.segments.Unlock()
+	if err := s.checkTransition(&seg); err != nil {
+		return err
+	}
+	return s.Apply(func(b *Batch) error {
+		return b.Set(Segments(), AppendSegmentKey(nil, seg.Number), AppendSegment(nil, &seg))
+	})
+}
+
+// checkTransition compares a new segment with the stored one. Called with s.segments held.
+func (s *Store) checkTransition(seg *Segment) error {
+	old, _, err := s.Segment(seg.Number)
+	if err != nil {
+		return err
+	}
+	if seg.Number == 0 {
+		return fmt.Errorf("%w: segment numbers begin at 1", ErrTransition)
+	}
+	if old.State.CanBecome(seg.State) {
+		return nil
+	}
+	if old.State == 0 {
+		return fmt.Errorf("%w: segment %d does not exist and must begin as %s, not %s", ErrTransition, seg.Number, SegmentOpen, seg.State)
+	}
+	return fmt.Errorf("%w: segment %d is %s and can't become %s", ErrTransition, seg.Number, old.State, seg.State)
+}

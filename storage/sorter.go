@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package storage
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// SorterOptions of NewSorter.
+type SorterOptions struct {
+	// Dir is where spilled runs go; it is made when first needed. Store.SortDir is emptied at every
+	// open, so that a crash leaves nothing behind.
+	Dir string
+	// FS holds Dir; nil is the disk.
+	FS FS
+	// MemoryBytes bounds keys, values and their index in memory; 0 is DefaultSorterBytes, less than
+	// SorterMinBytes counts as that. A single larger pair is held all the same. Buffers come on top:
+	// up to 128 KiB per spilled run while merging.
+	MemoryBytes int64
+	// Combine, if not nil, folds the values of equal keys: it appends the combination of a and b to
+	// dst, a having been added before b. It must be associative, for pairs are folded while spilling
+	// and again while merging; dst overlaps neither a nor b.
+	Combine func(dst, a, b []byte) []byte
+}
+
+// Sorter sorts any number of (key, value) pairs within bounded memory. Pairs go into an arena with
+// an index of 16 bytes per pair; when memory is full they are sorted and written out as a run
+// (runfile.go), and Sort merges the runs. Equal keys keep the order in which they were added, unless
+// Combine folds them. One goroutine at a time.
+type Sorter struct {
+	o      SorterOptions
+	arena  arena
+	index  []sortEntry
+	levels [][]*runFile // levels[i] holds runs made of runFanIn^i spills, oldest first
+	files  int          // made so far, for names
+	len    int64
+	bytes  int64
+	ended  bool
+	err    error
+}
+
+// NewSorter returns an empty sorter. It takes no memory and makes no file before it must.
+func NewSorter(o SorterOptions) *Sorter {
+	if o.FS == nil {
+		o.FS = vfs.Default
+	}
+	if o.MemoryBytes == 0 {
+		o.MemoryBytes = DefaultSorterBytes
+	}
+	o.MemoryBytes = max(o.MemoryBytes, SorterMinBytes)
+	return &Sorter{o: o, arena: arena{chunkBytes: int(min(o.MemoryBytes/4, arenaChunkBytes))}}
+}
+
+// Len is the number of pairs added so far.
+func (t *Sorter) Len() int { return int(t.len) }
+
+// Bytes is the size of the keys and values added so far.
+func (t *Sorter) Bytes() int64 { return t.bytes }
+
+// Add copies a pair in. An error (a full disk, a key above KeyMaxBytes, a value above
+// ValueMaxBytes) ends the sorter.
+func (t *Sorter) Add(key, value []byte) error {
+	if t.err != nil {
+		return t.err
+	}
+	if t.ended {
+		return fmt.Errorf("%w: the sorter has been sorted", ErrClosed)
+	}
+	if len(key) > KeyMaxBytes || len(value) > ValueMaxBytes {
+		return t.fail(fmt.Errorf("sorting: key of %d bytes (at most %d), value of %d (at most %d): %.100q",
+			len(key), KeyMaxBytes, len(value), ValueMaxBytes, key))
+	}
+	need := int64(len(key)+len(value)+2*binary.MaxVarintLen32) + sortEntryBytes
+	if used := t.arena.used + int64(len(t.index))*sortEntryBytes; used > 0 && used+need > t.o.MemoryBytes {
+		if err := t.spill(); err != nil {
+			return t.fail(err)
+		}
+	}
+	ref := t.arena.add(key, value)
+	t.index = append(t.index, sortEntry{word: keyWord(key), ref: ref})
+	t.len++
+	t.bytes += int64(len(key) + len(value))
+	return nil
+}
+
+func (t *Sorter) fail(err error) error {
+	t.err = err
+	return err
+}
+
+// Sort ends adding and returns the sorted run. The sorter must stay open while the run is read.
+func (t *Sorter) Sort() (*Run, error) {
+	if t.err != nil {
+		return nil, t.err
+	}
+	if t.ended {
+		return nil, fmt.Errorf("%w: the sorter has been sorted", ErrClosed)
+	}
+	t.ended = true
+	var sources []source
+	fail := func(err error) (*Run, error) {
+		for _, src := range sources {
+			err = errors.Join(err, src.close())
+		}
+		return nil, t.fail(err)
+	}
+	// Older pairs first: the highest level holds the oldest runs, memory the youngest pairs.
+	for i := len(t.levels) - 1; i >= 0; i-- {
+		for _, f := range t.levels[i] {
+			src, err := f.open()
+			if err != nil {
+				return fail(err)
+			}
+			sources = append(sources, src)
+		}
+	}
+	if len(t.index) > 0 || len(sources) == 0 {
+		sources = append(sources, t.memory())
+	}
+	return &Run{src: t.folded(newMerge(sources))}, nil
+}
+
+// memory sorts what is in memory.
+func (t *Sorter) memory() source {
+	sortEntries(t.index, &t.arena, 0)
+	return &memorySource{index: t.index, arena: &t.arena}
+}
+
+func (t *Sorter) folded(src source) source {
+	if t.o.Combine == nil {
+		return src
+	}
+	return &fold{src: src, combine: t.o.Combine}
+}
+
+// spill writes what is in memory as a run and empties the memory.
+func (t *Sorter) spill() error {
+	f, err := t.write(t.folded(t.memory()))
+	if err != nil {
+		return err
+	}
+	t.arena.reset()
+	t.index = t.index[:0]
+	return t.push(0, f)
+}
+
+// push adds a run to a level. A full level becomes one run of the next: every pair is written once
+// per level, and no merge reads more than a few times runFanIn files.
+func (t *Sorter) push(level int, f *runFile) error {
+	if level == len(t.levels) {
+		t.levels = append(t.levels, nil)
+	}
+	t.levels[level] = append(t.levels[level], f)
+	if len(t.levels[level]) < runFanIn {
+		return nil
+	}
+	var sources []source
+	for _, f := range t.levels[level] {
+		src, err := f.open()
+		if err != nil {
+			return errors.Join(err, newMerge(sources).close())
+		}
+		sources = append(sources, src)
+	}
+	merged, err := t.write(t.folded(newMerge(sources)))
+	if err != nil {
+		return err
+	}
+	for _, f := range t.levels[level] {
+		if err := f.remove(); err != nil {
+			return err
+		}
+	}
+	t.levels[level] = t.levels[level][:0]
+	return t.push(level+1, merged)
+}
+
+// write makes a run file of a source and closes the source.
+func (t *Sorter) write(src source) (*runFile, error) {
+	if t.files == 0 {
+		if err := t.o.FS.MkdirAll(t.o.Dir, 0o755); err != nil {
+			return nil, errors.Join(fmt.Errorf("making %s: %w", t.o.Dir, err), src.close())
+		}
+	}
+	t.files++
+	// The address makes names of sorters that share a directory differ.
+	f := &runFile{fs: t.o.FS, name: t.o.FS.PathJoin(t.o.Dir, fmt.Sprintf("%p-%d.run", t, t.files))}
+	if err := errors.Join(f.write(src), src.close()); err != nil {
+		return nil, errors.Join(fmt.Errorf("writing the sorted run %s: %w", f.name, err), f.remove())
+	}
+	return f, nil
+}
+
+// Close removes the files and frees the memory; the run that Sort returned must be closed before.
+// Closing twice is harmless.
+func (t *Sorter) Close() error {
+	var errs []error
+	for _, level := range t.levels {
+		for _, f := range level {
+			errs = append(errs, f.remove())
+		}
+	}
+	t.levels, t.index, t.arena, t.ended = nil, nil, arena{}, true
+	return errors.Join(errs...)
+}
+
+// memorySource walks the sorted index.
+type memorySource struct {
+	index []sortEntry
+	arena *arena
+}
+
+func (m *memorySource) next() (key, value []byte, ok bool, err error) {
+	if len(m.index) == 0 {
+		return nil, nil, false, nil
+	}
+	key, value = m.arena.pair(m.index[0].ref)
+	m.index = m.index[1:]
+	return key, value, true, nil
+}
+
+func (m *memorySource) close() error { m.index = nil; return nil }

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package storage
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"pgregory.net/rapid"
+)
+
+// readRun copies a run and closes it.
+func readRun(t testing.TB, run *Run) []Pair {
+	t.Helper()
+	var out []Pair
+	for run.Next() {
+		out = append(out, Pair{bytes.Clone(run.Key()), bytes.Clone(run.Value())})
+	}
+	if err := run.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func diffPairs(a, b []Pair) string {
+	for i := range max(len(a), len(b)) {
+		switch {
+		case i >= len(a):
+			return fmt.Sprintf("%d: extra %q", i, b[i].Key)
+		case i >= len(b):
+			return fmt.Sprintf("%d: missing %q", i, a[i].Key)
+		case !bytes.Equal(a[i].Key, b[i].Key) || !bytes.Equal(a[i].Value, b[i].Value):
+			return fmt.Sprintf("%d: want %q=%.60x, got %q=%.60x", i, a[i].Key, a[i].Value, b[i].Key, b[i].Value)
+		}
+	}
+	return ""
+}
+
+// appendValues joins values with commas: associative, and it shows the order.
+func appendValues(dst, a, b []byte) []byte { return append(append(append(dst, a...), ','), b...) }
+
+// TestSorterAgainstModel sorts random pairs with spills of random frequency and compares with a
+// stable sort in memory.
+func TestSorterAgainstModel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		fs := NewMemFS()
+		combine := rapid.Bool().Draw(t, "combine")
+		o := SorterOptions{Dir: "sort", FS: fs, MemoryBytes: 1}
+		if combine {
+			o.Combine = appendValues
+		}
+		s := NewSorter(o)
+		// Few distinct keys that share long prefixes, end inside each other and hold zeros.
+		key := rapid.Custom(func(t *rapid.T) []byte {
+			k := bytes.Repeat([]byte{'a'}, rapid.SampledFrom([]int{0, 1, 6, 7, 8, 14, 21, 500}).Draw(t, "a"))
+			return append(k, rapid.SliceOfN(rapid.SampledFrom([]byte{0, 'a', 'b', 0xff}), 0, 4).Draw(t, "tail")...)
+		})
+		value := rapid.SampledFrom([]int{0, 1, 3, 300, 40_000})
+		var want []Pair
+		for i := range rapid.IntRange(0, 300).Draw(t, "pairs") {
+			v := bytes.Repeat([]byte{byte(i)}, value.Draw(t, "value"))
+			p := Pair{key.Draw(t, "key"), v}
+			want = append(want, p)
+			if err := s.Add(p.Key, p.Value); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if s.Len() != len(want) {
+			t.Fatalf("Len %d of %d", s.Len(), len(want))
+		}
+		slices.SortStableFunc(want, func(a, b Pair) int { return bytes.Compare(a.Key, b.Key) })
+		if combine {
+			var folded []Pair
+			for _, p := range want {
+				if n := len(folded); n > 0 && bytes.Equal(folded[n-1].Key, p.Key) {
+					folded[n-1].Value = appendValues(nil, folded[n-1].Value, p.Value)
+				} else {
+					folded = append(folded, p)
+				}
+			}
+			want = folded
+		}
+		run, err := s.Sort()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []Pair
+		for run.Next() {
+			got = append(got, Pair{bytes.Clone(run.Key()), bytes.Clone(run.Value())})
+		}
+		if err := errors.Join(run.Close(), s.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if d := diffPairs(want, got); d != "" {
+			t.Fatal(d)
+		}
+		if names, err := fs.List("sort"); err == nil && len(names) > 0 {
+			t.Fatalf("files left: %v", names)
+		}
+	})
+}
+
+// TestSorterLevels spills more often than one merge takes files.
+func TestSorterLevels(t *testing.T) {
+	fs := NewMemFS()
+	s := NewSorter(SorterOptions{Dir: "sort", FS: fs, MemoryBytes: SorterMinBytes})
+	rng := rand.New(rand.NewPCG(1, 2))
+	const n = 250_000
+	var key [4]byte
+	var value [16]byte
+	most := 0
+	for i := range n {
+		binary.BigEndian.PutUint32(key[:], rng.Uint32N(n/4))
+		binary.BigEndian.PutUint64(value[:], uint64(i))
+		if err := s.Add(key[:], value[:]); err != nil {
+			t.Fatal(err)
+		}
+		if i%1000 == 0 {
+			names, _ := fs.List("sort")
+			most = max(most, len(names))
+		}
+	}
+	if len(s.levels) < 2 || most > 2*runFanIn {
+		t.Errorf("%d levels, at most %d files", len(s.levels), most)
+	}
+	run, err := s.Sort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	count, lastKey, lastValue := 0, []byte(nil), uint64(0)
+	for ; run.Next(); count++ {
+		v := binary.BigEndian.Uint64(run.Value())
+		if c := bytes.Compare(lastKey, run.Key()); c > 0 || c == 0 && v <= lastValue {
+			t.Fatalf("pair %d out of order", count)
+		}
+		lastKey, lastValue = append(lastKey[:0], run.Key()...), v
+	}
+	if err := errors.Join(run.Close(), s.Close()); err != nil || count != n {
+		t.Fatalf("%d pairs, %v", count, err)
+	}
+}
+
+func TestSorterMisuse(t *testing.T) {
+	s := NewSorter(SorterOptions{Dir: "sort", FS: NewMemFS()})
+	if run, err := s.Sort(); err != nil || run.Next() || run.Close() != nil {
+		t.Errorf("an empty sorter: %v", err)
+	}
+	if err := s.Add([]byte("a"), nil); !errors.Is(err, ErrClosed) {
+		t.Errorf("Add after Sort: %v", err)
+	}
+	if _, err := s.Sort(); !errors.Is(err, ErrClosed) {
+		t.Errorf("Sort after Sort: %v", err)
+	}
+	big := NewSorter(SorterOptions{Dir: "sort", FS: NewMemFS()})
+	if err := big.Add(make([]byte, KeyMaxBytes+1), nil); err == nil {
+		t.Error("key above KeyMaxBytes accepted")
+	}
+	if _, err := big.Sort(); err == nil {
+		t.Error("Sort after a failed Add lost a pair silently")
+	}
+	for _, s := range []*Sorter{s, big} {
+		if err := errors.Join(s.Close(), s.Close()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestSorterDamagedRun flips every byte of a spilled run in turn: an error or, in the compressed
+// padding of nothing, the same pairs; never other pairs.
+func TestSorterDamagedRun(t *testing.T) {
+	fs := vfs.NewMem()
+	var pairs []Pair
+	for i := range 200 {
+		pairs = append(pairs, Pair{fmt.Appendf(nil, "com,example,)/%04d http", i), fmt.Appendf(nil, "%d", i)})
+	}
+	f := &runFile{fs: fs, name: "run"}
+	if err := f.write(NewSliceRun(pairs).src); err != nil {
+		t.Fatal(err)
+	}
+	data, err := fs.UnsafeGetFileDataBuffer("run")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range data {
+		data[i] ^= 0x10
+		src, err := f.open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		run := &Run{src: src}
+		for n := 0; run.Next(); n++ {
+			if !bytes.Equal(run.Key(), pairs[n].Key) || !bytes.Equal(run.Value(), pairs[n].Value) {
+				t.Fatalf("byte %d: pair %d is %q", i, n, run.Key())
+			}
+		}
+		if run.Close() == nil {
+			t.Errorf("byte %d of the run was damaged without notice", i)
+		}
+		data[i] ^= 0x10
+	}
+}
+
+func TestMergeRuns(t *testing.T) {
+	run := func(s ...string) *Run {
+		var pairs []Pair
+		for i := 0; i < len(s); i += 2 {
+			pairs = append(pairs, Pair{[]byte(s[i]), []byte(s[i+1])})
+		}
+		return NewSliceRun(pairs)
+	}
+	var got []string
+	for _, p := range readRun(t, MergeRuns(run("a", "1", "c", "1", "c", "2"), run(), run("b", "2", "c", "3"), run("a", "3"))) {
+		got = append(got, string(p.Key)+string(p.Value))
+	}
+	if want := []string{"a1", "a3", "b2", "c1", "c2", "c3"}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+func TestSorterAddDoesNotAllocate(t *testing.T) {
+	s := NewSorter(SorterOptions{Dir: "sort", FS: NewMemFS(), MemoryBytes: 64 << 20})
+	key, value := []byte("com,example,www,)/some/path https"), []byte("value")
+	for range 100_000 { // let arena and index grow
+		_ = s.Add(key, value)
+	}
+	if n := testing.AllocsPerRun(10_000, func() { _ = s.Add(key, value) }); n != 0 {
+		t.Errorf("Add allocates %v times", n)
+	}
+	_ = s.Close()
+}
+
+// urlKeys makes n keys as a crawl has them: hosts with some hundred pages.
+func urlKeys(n int) [][]byte {
+	rng := rand.New(rand.NewPCG(3, 4))
+	keys := make([][]byte, n)
+	for i := range keys {
+		h := rng.IntN(n/200 + 1)
+		keys[i] = fmt.Appendf(nil, "com,example%d,www,)/articles/2026/%06d/index.html https", h, rng.IntN(1<<20))
+	}
+	return keys
+}
+
+func benchmarkSorter(b *testing.B, memory int64) {
+	const n = 200_000
+	keys, value := urlKeys(n), make([]byte, 20)
+	b.ReportAllocs()
+	for b.Loop() {
+		s := NewSorter(SorterOptions{Dir: "sort", FS: NewMemFS(), MemoryBytes: memory})
+		for _, k := range keys {
+			if err := s.Add(k, value); err != nil {
+				b.Fatal(err)
+			}
+		}
+		run, err := s.Sort()
+		if err != nil {
+			b.Fatal(err)
+		}
+		for run.Next() {
+		}
+		if err := errors.Join(run.Close(), s.Close()); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/key")
+}
+
+// BenchmarkSorterMemory: 200,000 URL keys with 20-byte values that fit into memory.
+func BenchmarkSorterMemory(b *testing.B) { benchmarkSorter(b, 256<<20) }
+
+// BenchmarkSorterSpill: the same in a tenth of the memory that they need.
+func BenchmarkSorterSpill(b *testing.B) { benchmarkSorter(b, 2<<20) }
+
+// BenchmarkSorterFloor: the same keys by slices.SortFunc over slices in memory.
+func BenchmarkSorterFloor(b *testing.B) {
+	const n = 200_000
+	keys := urlKeys(n)
+	work := make([][]byte, n)
+	for b.Loop() {
+		copy(work, keys)
+		slices.SortFunc(work, bytes.Compare)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/key")
+}

@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package storage
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// Problem is one thing that Verify found wrong.
+type Problem struct {
+	Where string // range
+	Key   string // relative key, quoted; "" when it concerns the range
+	What  string
+}
+
+// RangeCount is how many keys of a kind were read.
+type RangeCount struct {
+	Name string
+	Keys uint64
+}
+
+// VerifyReport is what Verify found.
+type VerifyReport struct {
+	Ranges   []RangeCount
+	Problems []Problem // the first verifyProblemsMax
+	Found    uint64    // all
+}
+
+// OK reports whether nothing is wrong.
+func (r *VerifyReport) OK() bool { return r.Found == 0 }
+
+// String is the report as `seine verify` prints it.
+func (r VerifyReport) String() string {
+	var b strings.Builder
+	for _, c := range r.Ranges {
+		fmt.Fprintf(&b, "%-18s %12d keys\n", c.Name, c.Keys)
+	}
+	for _, p := range r.Problems {
+		fmt.Fprintf(&b, "%s %s: %s\n", p.Where, p.Key, p.What)
+	}
+	if more := r.Found - uint64(len(r.Problems)); more > 0 {
+		fmt.Fprintf(&b, "and %d more\n", more)
+	}
+	fmt.Fprintf(&b, "%d problems\n", r.Found)
+	return b.String()
+}
+
+// Verify reads everything in the store, which checks every block's checksum and decodes every value,
+// and follows every reference between ranges:
+//
+//	crawldb    segment ──▶ parse links of that segment has the URL
+//	crawldb    signature ◀─▶ signatures has (signature, URL), and nothing else
+//	crawldb    sums by host ◀─▶ hostdb counts
+//	cdx        segment ──▶ exists, names the WARC file, and the record lies within it
+//	parse      segment ──▶ exists and is at least sealed; text ──▶ links has the URL
+//	linkdb     segment ──▶ exists and is at least linked
+//	fetchlist  segment ──▶ exists and was made by generate
+//
+// It works on one snapshot, while the crawl goes on, in bounded memory. What WARC files hold is for
+// the caller to compare. An error is returned only if it could not be carried through; damage is a
+// problem in the report.
+func (s *Store) Verify(ctx context.Context) (VerifyReport, error) {
+	snap := s.Snapshot()
+	defer snap.Close()
+	sorter := func() *Sorter { return NewSorter(SorterOptions{Dir: s.SortDir(), FS: s.base}) }
+	v := verifier{ctx: ctx, snap: snap, segments: map[uint32]Segment{}, wantParse: sorter(), wantSignature: sorter()}
+	defer v.wantParse.Close()
+	defer v.wantSignature.Close()
+	for _, step := range []func() error{v.meta, v.segmentStates, v.crawldb, v.hostCounts, v.hostFacts, v.fetchlists,
+		v.parseRecords, v.parseReferences, v.signatures, v.linkdb, v.cdx, v.index} {
+		if err := step(); err != nil {
+			return v.report, fmt.Errorf("verifying the store in %s: %w", s.dir, err)
+		}
+	}
+	return v.report, nil
+}
+
+type verifier struct {
+	ctx      context.Context
+	snap     *Snapshot
+	report   VerifyReport
+	segments map[uint32]Segment
+
+	wantParse     *Sorter // keys that crawldb expects in the parse ranges
+	wantSignature *Sorter // keys that crawldb expects in signatures
+}
+
+// problem notes one.
+func (v *verifier) problem(r Range, key []byte, format string, args ...any) {
+	v.report.Found++
+	if len(v.report.Problems) < verifyProblemsMax {
+		quoted := ""
+		if key != nil {
+			quoted = fmt.Sprintf("%.200q", key)
+		}
+		v.report.Problems = append(v.report.Problems, Problem{r.String(), quoted, fmt.Sprintf(format, args...)})
+	}
+}
+
+// each calls fn for every key of a range and counts them. Damage ends the range with a problem, for
+// the iterator can't go on; other errors end the verification.
+func (v *verifier) each(r Range, fn func(key, value []byte) error) error {
+	sc := v.snap.Scan(r, nil, nil)
+	defer sc.Close()
+	var n uint64
+	for sc.Next() {
+		if n++; n%ctxCheckKeys == 0 && v.ctx.Err() != nil {
+			return v.ctx.Err()
+		}
+		if err := fn(sc.Key(), sc.Value()); err != nil {
+			return err
+		}
+	}
+	v.report.Ranges = append(v.report.Ranges, RangeCount{rangeName(r.prefix[0]), n})
+	return v.tolerate(r, sc.Err())
+}
+
+// tolerate turns damage into a problem.
+func (v *verifier) tolerate(r Range, err error) error {
+	if errors.Is(err, ErrCorrupt) {
+		v.problem(r, nil, "%v", err)
+		return nil
+	}
+	return err
+}
+
+func (v *verifier) meta() error {
+	return v.each(Meta(), func(_, _ []byte) error { return nil })
+}
+
+func (v *verifier) segmentStates() error {
+	return v.each(Segments(), func(key, value []byte) error {
+		if len(key) != 4 {
+			v.problem(Segments(), key, "not a segment number")
+			return nil
+		}
+		seg, err := DecodeSegment(binary.BigEndian.Uint32(key), value)
+		if err != nil {
+			v.problem(Segments(), key, "%v", err)
+			return nil
+		}
+		v.segments[seg.Number] = seg
+		return nil
+	})
+}
+
+// crawldb checks records by themselves, compares their sums by host with hostdb, and collects what
+// they refer to.
+func (v *verifier) crawldb() error {
+	var r Record
+	var host, want []byte
+	var sum HostCounts
+	err := v.each(Crawldb(), func(key, value []byte) error {
+		if _, err := urlkey.Key(key).URL(); err != nil {
+			v.problem(Crawldb(), key, "%v", err)
+			return nil
+		}
+		if err := DecodeRecord(value, &r); err != nil {
+			v.problem(Crawldb(), key, "%v", err)
+			return nil
+		}
+		if h := urlkey.HostKeyOf(key); !bytes.Equal(h, host) {
+			if err := v.compareCounts(host, &sum); err != nil {
+				return err
+			}
+			host, sum = append(host[:0], h...), HostCounts{}
+		}
+		sum.ByStatus[r.Status]++
+		if !r.Signature.IsZero() {
+			want = AppendSignatureKey(want[:0], r.Signature, key)
+			if err := v.wantSignature.Add(want, nil); err != nil {
+				return err
+			}
+		}
+		if r.Segment == 0 {
+			return nil
+		}
+		want = append(append(AppendSegmentKey(want[:0], r.Segment), kindLinks), key...)
+		return v.wantParse.Add(want, nil)
+	})
+	return errors.Join(err, v.compareCounts(host, &sum))
+}
+
+// compareCounts compares what crawldb has of a host with what hostdb says.
+func (v *verifier) compareCounts(host []byte, sum *HostCounts) error {
+	if len(host) == 0 {
+		return nil
+	}
+	var stored HostCounts
+	_, err := v.snap.HostCounts(urlkey.HostKey(host), &stored)
+	if err == nil && stored.ByStatus != sum.ByStatus {
+		v.problem(HostCountsRange(), host, "counts are %v, crawldb has %v", stored.ByStatus[1:], sum.ByStatus[1:])
+	}
+	return v.tolerate(HostCountsRange(), err)
+}
+
+// hostCounts looks for hosts of which crawldb has nothing; the others were compared there.
+func (v *verifier) hostCounts() error {
+	sc := v.snap.Scan(Crawldb(), nil, nil)
+	defer sc.Close()
+	var c HostCounts
+	return v.each(HostCountsRange(), func(key, value []byte) error {
+		if err := DecodeHostCounts(value, &c); err != nil {
+			v.problem(HostCountsRange(), key, "%v", err)
+		} else if c.ByStatus != [StatusCount]uint32{} && !(sc.SeekGE(key) && bytes.HasPrefix(sc.Key(), key)) {
+			v.problem(HostCountsRange(), key, "counts are %v, crawldb has nothing", c.ByStatus[1:])
+		}
+		return v.tolerate(Crawldb(), sc.Err())
+	})
+}
+
+func (v *verifier) hostFacts() error {
+	var f HostFacts
+	return v.each(HostFactsRange(), func(key, value []byte) error {
+		if err := DecodeHostFacts(value, &f); err != nil {
+			v.problem(HostFactsRange(), key, "%v", err)
+		}
+		return nil
+	})
+}
+
+// segmentOf reads the number that a relative key begins with, and notes a problem unless the
+// segment exists in at least the state.
+func (v *verifier) segmentOf(r Range, key []byte, number uint32, atLeast SegmentState) Segment {
+	seg, ok := v.segments[number]
+	if !ok {
+		v.problem(r, key, "there is no segment %d", number)
+	} else if seg.State < atLeast {
+		v.problem(r, key, "segment %d is only %s", number, seg.State)
+	}
+	return seg
+}
+
+func (v *verifier) fetchlists() error {
+	all := plainRange(tagFetchlist)
+	return v.each(all, func(key, value []byte) error {
+		if len(key) < 5 {
+			v.problem(all, key, "too short")
+			return nil
+		}
+		if seg := v.segmentOf(all, key, binary.BigEndian.Uint32(key), SegmentOpen); !seg.Batch {
+			v.problem(all, key, "segment %d was not made by generate", seg.Number)
+		}
+		if _, err := DecodeFetchlistEntry(value); err != nil {
+			v.problem(all, key, "%v", err)
+		}
+		return nil
+	})
+}
+
+// parseRecords decodes both halves; all links of a segment come before its texts.
+func (v *verifier) parseRecords() error {
+	all := plainRange(tagParse)
+	links := v.snap.Scan(all, nil, nil) // follows, to look for the links of a text
+	defer links.Close()
+	var o FetchOutcome
+	var t ParseText
+	var want []byte
+	return v.each(all, func(key, value []byte) error {
+		if len(key) < 6 {
+			v.problem(all, key, "too short")
+			return nil
+		}
+		v.segmentOf(all, key, binary.BigEndian.Uint32(key), SegmentSealed)
+		var err error
+		switch key[4] {
+		case kindLinks:
+			err = DecodeFetchOutcome(value, &o)
+		case kindText:
+			want = append(want[:0], key...)
+			want[4] = kindLinks
+			if !links.SeekGE(want) || !bytes.Equal(links.Key(), want) {
+				v.problem(all, key, "text without links")
+			}
+			err = DecodeParseText(value, &t)
+		default:
+			v.problem(all, key, "unknown kind")
+		}
+		if err != nil {
+			v.problem(all, key, "%v", err)
+		}
+		return v.tolerate(all, links.Err())
+	})
+}
+
+// parseReferences looks for the parse records that crawldb refers to.
+func (v *verifier) parseReferences() error {
+	run, err := v.wantParse.Sort()
+	if err != nil {
+		return err
+	}
+	defer run.Close()
+	all := plainRange(tagParse)
+	err = MergeJoin(v.ctx, v.snap, all, run, func(key []byte, _ [][]byte, old []byte) error {
+		if old == nil {
+			v.problem(Crawldb(), key[5:], "segment %d has no parse record of it", binary.BigEndian.Uint32(key))
+		}
+		return nil
+	})
+	return v.tolerate(all, err)
+}
+
+// signatures compares the range with what crawldb expects, in both directions.
+func (v *verifier) signatures() error {
+	run, err := v.wantSignature.Sort()
+	if err != nil {
+		return err
+	}
+	defer run.Close()
+	missing := func() {
+		v.problem(Crawldb(), run.Key()[len(Signature{}):], "signature %x is not in signatures", run.Key()[:len(Signature{})])
+	}
+	more := run.Next()
+	err = v.each(Signatures(), func(key, _ []byte) error {
+		for more && bytes.Compare(run.Key(), key) < 0 {
+			missing()
+			more = run.Next()
+		}
+		if more && bytes.Equal(run.Key(), key) {
+			more = run.Next()
+			return nil
+		}
+		v.problem(Signatures(), key, "crawldb has no such signature of the URL")
+		return nil
+	})
+	for ; err == nil && more; more = run.Next() {
+		missing()
+	}
+	return errors.Join(err, run.Err())
+}
+
+func (v *verifier) linkdb() error {
+	return v.each(Linkdb(), func(key, value []byte) error {
+		target, segment, err := SplitLinkdbKey(key)
+		if err == nil {
+			v.segmentOf(Linkdb(), key, segment, SegmentLinked)
+			if _, uerr := urlkey.Key(target).URL(); uerr != nil {
+				v.problem(Linkdb(), key, "%v", uerr)
+			}
+			err = VisitInlinks(value, func(_, _ []byte) bool { return true })
+		}
+		if err != nil {
+			v.problem(Linkdb(), key, "%v", err)
+		}
+		return nil
+	})
+}
+
+func (v *verifier) cdx() error {
+	var c CDX
+	return v.each(CDXRange(), func(key, value []byte) error {
+		if _, _, err := SplitCDXKey(key); err != nil {
+			v.problem(CDXRange(), key, "%v", err)
+			return nil
+		}
+		if err := DecodeCDX(value, &c); err != nil {
+			v.problem(CDXRange(), key, "%v", err)
+			return nil
+		}
+		seg := v.segmentOf(CDXRange(), key, c.Segment, SegmentSealed)
+		i := slices.IndexFunc(seg.WARC, func(f WARCFile) bool { return f.Name == c.Location.File })
+		switch {
+		case i < 0:
+			v.problem(CDXRange(), key, "segment %d has no WARC file %q", c.Segment, c.Location.File)
+		case c.Location.Offset > seg.WARC[i].Size-c.Location.Length:
+			v.problem(CDXRange(), key, "%s ends at %d, the record at %d", c.Location.File, seg.WARC[i].Size,
+				c.Location.Offset+c.Location.Length)
+		}
+		return nil
+	})
+}
+
+// index reads the index's ranges for their checksums; what is in them only package index knows.
+func (v *verifier) index() error {
+	none := func(_, _ []byte) error { return nil }
+	return errors.Join(v.each(plainRange(tagIndex), none), v.each(plainRange(tagIndexSegment), none))
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package storage
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/seine-crawler/seine/storage/urlkey"
+	"github.com/seine-crawler/seine/storage/warc"
+)
+
+// sound fills a store with one page, fetched in segment 1, and everything that goes with it.
+func sound(t *testing.T, s *Store) {
+	t.Helper()
+	const key, other = "com,example,)/ http", "com,example,)/a http"
+	sig := Signature{1}
+	in := s.NewIngestion()
+	set := func(r Range, k, v []byte) {
+		if err := in.Table(r).Set(k, v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set(Crawldb(), []byte(key), AppendRecord(nil, &Record{Status: StatusFetched, Segment: 1, Signature: sig}))
+	set(Crawldb(), []byte(other), AppendRecord(nil, &Record{Status: StatusUnfetched}))
+	set(HostCountsRange(), []byte("com,example,)"), AppendHostCounts(nil, &HostCounts{ByStatus: [StatusCount]uint32{StatusUnfetched: 1, StatusFetched: 1}}))
+	set(HostFactsRange(), []byte("com,example,) http"), AppendHostFacts(nil, &HostFacts{RobotsStatus: 404}))
+	set(Fetchlist(1), []byte(key), AppendFetchlistEntry(nil, FetchlistEntry{Score: 1}))
+	loc := warc.Location{File: "f.warc.gz", Offset: 100, Length: 50}
+	set(ParseLinks(1), []byte(key), AppendFetchOutcome(nil, &FetchOutcome{Status: FetchSuccess, Signature: sig, Location: loc}))
+	set(ParseTextRange(1), []byte(key), AppendParseText(nil, &ParseText{Title: "t"}))
+	set(Signatures(), AppendSignatureKey(nil, sig, []byte(key)), nil)
+	set(Linkdb(), AppendLinkdbKey(nil, []byte(other), 1), AppendInlinks(nil, []Inlink{{key, "a"}}))
+	set(CDXRange(), AppendCDXKey(nil, []byte(key), 5), AppendCDX(nil, &CDX{Segment: 1, Location: loc}))
+	seg := Segment{Number: 1, Batch: true, WARC: []WARCFile{{Name: "f.warc.gz", Size: 150, Records: 3}}}
+	for seg.State = SegmentOpen; seg.State < SegmentIndexed; seg.State++ {
+		if err := s.PutSegment(seg); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := in.Commit(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestVerify(t *testing.T) {
+	const key = "com,example,)/ http"
+	for _, c := range []struct {
+		name  string
+		spoil func(b *Batch) error
+		want  string // in the only problem; "" = none
+	}{
+		{"sound", func(*Batch) error { return nil }, ""},
+		{"record damaged", func(b *Batch) error { return b.Set(HostFactsRange(), []byte("com,b,)"), []byte("x")) }, "hostdb facts"},
+		{"record without parse record", func(b *Batch) error { return b.Delete(ParseLinks(1), []byte(key)) }, "text without links"},
+		{"signature lost", func(b *Batch) error {
+			return b.Delete(Signatures(), AppendSignatureKey(nil, Signature{1}, []byte(key)))
+		}, "is not in signatures"},
+		{"signature left", func(b *Batch) error {
+			return b.Set(Signatures(), AppendSignatureKey(nil, Signature{0xff}, []byte(key)), nil)
+		}, "no such signature"},
+		{"counts wrong", func(b *Batch) error { return b.Delete(Crawldb(), []byte("com,example,)/a http")) }, "counts are"},
+		{"counts of nothing", func(b *Batch) error {
+			return b.Set(HostCountsRange(), []byte("com,gone,)"), AppendHostCounts(nil, &HostCounts{ByStatus: [StatusCount]uint32{1: 1}}))
+		}, "crawldb has nothing"},
+		{"segment unknown", func(b *Batch) error {
+			return b.Set(Linkdb(), AppendLinkdbKey(nil, []byte(key), 9), AppendInlinks(nil, nil))
+		}, "no segment 9"},
+		{"cdx beyond the file", func(b *Batch) error {
+			return b.Set(CDXRange(), AppendCDXKey(nil, []byte(key), 6), AppendCDX(nil, &CDX{Segment: 1, Location: warc.Location{File: "f.warc.gz", Offset: 101, Length: 50}}))
+		}, "ends at 150"},
+		{"cdx of no file", func(b *Batch) error {
+			return b.Set(CDXRange(), AppendCDXKey(nil, []byte(key), 6), AppendCDX(nil, &CDX{Segment: 1, Location: warc.Location{File: "g"}}))
+		}, "no WARC file"},
+		{"fetchlist of no batch", func(b *Batch) error {
+			return b.Set(Segments(), AppendSegmentKey(nil, 1), AppendSegment(nil, &Segment{State: SegmentLinked, WARC: []WARCFile{{Name: "f.warc.gz", Size: 150}}}))
+		}, "not made by generate"},
+		{"segment damaged", func(b *Batch) error { return b.Set(Segments(), AppendSegmentKey(nil, 2), []byte{1}) }, "record of segment 2"},
+		{"key that is no URL", func(b *Batch) error {
+			return b.Set(Crawldb(), []byte("no key"), AppendRecord(nil, &Record{Status: StatusUnfetched}))
+		}, "no key"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := openTest(t)
+			sound(t, s)
+			if err := s.Apply(c.spoil); err != nil {
+				t.Fatal(err)
+			}
+			report, err := s.Verify(context.Background())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.want == "" {
+				if !report.OK() || len(report.Ranges) != len(rangeTags()) {
+					t.Errorf("not sound:\n%s", report)
+				}
+				return
+			}
+			if report.OK() || !strings.Contains(report.String(), c.want) {
+				t.Errorf("want a problem with %q, got\n%s", c.want, report)
+			}
+		})
+	}
+}
+
+// TestVerifyBounded: many problems are all counted and few are kept.
+func TestVerifyBounded(t *testing.T) {
+	s := openTest(t)
+	err := s.Apply(func(b *Batch) error {
+		for i := range uint32(3 * verifyProblemsMax) {
+			if err := b.Set(Segments(), AppendSegmentKey(nil, i), nil); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	report, verr := s.Verify(context.Background())
+	if err != nil || verr != nil || report.Found != 3*verifyProblemsMax || len(report.Problems) != verifyProblemsMax {
+		t.Errorf("%d found, %d kept, %v %v", report.Found, len(report.Problems), err, verr)
+	}
+}
+
+func TestCrawldbStats(t *testing.T) {
+	s := openTest(t)
+	sound(t, s)
+	st, err := s.CrawldbStats(context.Background(), nil, 0)
+	if err != nil || st.URLs != 2 || st.ByStatus[StatusFetched] != 1 || st.Due != 2 {
+		t.Errorf("%+v, %v", st, err)
+	}
+	if st, err = s.CrawldbStats(context.Background(), []byte("com,other"), 0); err != nil || st.URLs != 0 {
+		t.Errorf("%+v, %v", st, err)
+	}
+	var r Record
+	if ok, err := s.Record("com,example,)/ http", &r); !ok || err != nil || r.Segment != 1 {
+		t.Errorf("%+v %v %v", r, ok, err)
+	}
+	if ok, err := s.Record("com,example,)/none http", &r); ok || err != nil {
+		t.Errorf("%v %v", ok, err)
+	}
+	var c HostCounts
+	if ok, err := s.HostCounts("com,example,)", &c); !ok || err != nil || c.ByStatus[StatusFetched] != 1 {
+		t.Errorf("%+v %v %v", c, ok, err)
+	}
+	var f HostFacts
+	if ok, err := s.HostFacts("com,example,) http", &f); !ok || err != nil || f.RobotsStatus != 404 {
+		t.Errorf("%+v %v %v", f, ok, err)
+	}
+	n := 0
+	sc := s.ScanHost(urlkey.HostKey("com,example,)"))
+	for sc.Next() {
+		n++
+	}
+	if err := sc.Close(); err != nil || n != 2 {
+		t.Errorf("%d records of the host, %v", n, err)
+	}
+}
