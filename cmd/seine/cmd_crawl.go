@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seine-crawler/seine/engine"
+)
+
+func crawlCommand(c *console) *cobra.Command {
+	var f flags
+	var seeds []string
+	var maxPages int64
+	cmd := &cobra.Command{
+		Use:   "crawl [URL…]",
+		Short: "crawl continuously from seeds; run again to go on",
+		Long: "Crawls continuously: injects the given seeds, then fetches, updates crawldb and linkdb, removes\n" +
+			"duplicates and indexes, until nothing is due, --max-pages is reached or it is interrupted. The first\n" +
+			"Ctrl-C stops cleanly, the second at once; either way, run it again and it goes on.",
+		Args: args(cobra.ArbitraryArgs),
+		RunE: func(cmd *cobra.Command, urls []string) error {
+			if maxPages < 0 {
+				return &usageError{fmt.Errorf("--max-pages %d: want 0 (no limit) or more", maxPages)}
+			}
+			return withEngine(cmd, &f, func(e *engine.Engine) error {
+				p := newProgress(c.err, f.quiet)
+				r, err := e.Crawl(cmd.Context(), engine.CrawlOptions{MaxPages: maxPages, Progress: p.show,
+					Inject: engine.InjectOptions{URLs: urls, Files: seeds, Stdin: c.in}})
+				p.end()
+				if err != nil {
+					if errors.Is(err, engine.ErrNoContact) {
+						err = &usageError{err}
+					}
+					return err
+				}
+				return c.report(r, f.json)
+			})
+		},
+	}
+	f.crawling(cmd)
+	f.report(cmd)
+	cmd.Flags().StringArrayVar(&seeds, "seeds", nil, "file of seed URLs, one per line (\"-\" for standard input)")
+	cmd.Flags().Int64Var(&maxPages, "max-pages", 0, "end after so many fetched pages (0: no limit)")
+	cmd.Flags().BoolVar(&f.quiet, "quiet", false, "no progress on stderr")
+	return cmd
+}

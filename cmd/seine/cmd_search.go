@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/seine-crawler/seine/engine"
+)
+
+func searchCommand(c *console) *cobra.Command {
+	var f flags
+	var o engine.SearchOptions
+	cmd := &cobra.Command{
+		Use:   "search QUERY…",
+		Short: "search the crawled pages",
+		Long: "Searches the index. All terms must occur; a OR b wants either; \"a phrase\" wants the words in a row;\n" +
+			"-word excludes; site:example.org keeps to a host or domain.",
+		Example: "  seine search asyncio gather\n  seine search '\"write-ahead log\" site:postgresql.org -replication'",
+		Args:    args(cobra.MinimumNArgs(1)),
+		RunE: func(cmd *cobra.Command, words []string) error {
+			return withEngine(cmd, f.reading(), func(e *engine.Engine) error {
+				bold := !f.json && isTerminal(c)
+				if bold {
+					o.MarkStart, o.MarkEnd = "\x1b[1m", "\x1b[0m"
+				}
+				r, err := e.Search(cmd.Context(), strings.Join(words, " "), o)
+				if err != nil {
+					return err
+				}
+				if f.json {
+					return c.object(r)
+				}
+				for _, h := range r.Hits {
+					fmt.Fprintf(c.out, "%d. %s\n   %s\n", h.Rank, printable(h.Title), h.URL)
+					if h.Snippet != "" {
+						fmt.Fprintf(c.out, "   %s\n", printable(h.Snippet))
+					}
+				}
+				_, err = fmt.Fprintf(c.out, "%d found in %.1f ms\n", r.Total, float64(r.TookUS)/1000)
+				return err
+			})
+		},
+	}
+	f.common(cmd)
+	f.report(cmd)
+	cmd.Flags().IntVar(&o.Limit, "limit", 10, "hits to print")
+	cmd.Flags().IntVar(&o.Offset, "offset", 0, "hits to skip")
+	return cmd
+}
+
+func isTerminal(c *console) bool {
+	f, ok := c.out.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// printable takes control bytes out of text from a page, but for our own marks.
+func printable(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' && r != '\x1b' || r == 0x7f || r >= 0x80 && r < 0xa0 {
+			return ' '
+		}
+		return r
+	}, s)
+	keep := strings.NewReplacer("\x1b[1m", "\x00", "\x1b[0m", "\x01").Replace(s)
+	return strings.NewReplacer("\x1b", " ", "\x00", "\x1b[1m", "\x01", "\x1b[0m").Replace(keep)
+}

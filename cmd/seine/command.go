@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seine-crawler/seine/engine"
+)
+
+// console is where a command reads and writes.
+type console struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+// commands is the table of commands, in the order in which help shows them.
+func commands(c *console) []*cobra.Command {
+	return []*cobra.Command{
+		crawlCommand(c),
+		searchCommand(c),
+		injectCommand(c),
+		generateCommand(c),
+		fetchCommand(c),
+		parseCommand(c),
+		updatedbCommand(c),
+		invertlinksCommand(c),
+		dedupCommand(c),
+		indexCommand(c),
+		readdbCommand(c),
+		readhostCommand(c),
+		readlinksCommand(c),
+		readsegCommand(c),
+		checkCommand(c),
+		exportCommand(c),
+		verifyCommand(c),
+	}
+}
+
+// args adapts an argument rule so that breaking it is a usage error.
+func args(rule cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, a []string) error {
+		if err := rule(cmd, a); err != nil {
+			return &usageError{fmt.Errorf("%s: %w", cmd.CommandPath(), err)}
+		}
+		return nil
+	}
+}
+
+// withEngine opens the engine that the flags describe, runs fn and closes it.
+func withEngine(cmd *cobra.Command, f *flags, fn func(e *engine.Engine) error) error {
+	o, err := f.options(cmd)
+	if err != nil {
+		return err
+	}
+	e, err := engine.Open(o)
+	if err != nil {
+		return err
+	}
+	return errors.Join(fn(e), e.Close())
+}
+
+// phaseCommand is a command that runs one phase on one segment and prints its report.
+func phaseCommand(c *console, use, short string, run func(cmd *cobra.Command, e *engine.Engine, segment uint32) (engine.Report, error)) *cobra.Command {
+	var f flags
+	var segment uint32
+	cmd := &cobra.Command{Use: use, Short: short, Args: args(cobra.NoArgs), RunE: func(cmd *cobra.Command, _ []string) error {
+		return withEngine(cmd, &f, func(e *engine.Engine) error {
+			r, err := run(cmd, e, segment)
+			if err != nil {
+				return err
+			}
+			return c.report(r, f.json)
+		})
+	}}
+	f.common(cmd)
+	f.report(cmd)
+	cmd.Flags().Uint32Var(&segment, "segment", 0, "segment number (default: the newest that needs it)")
+	return cmd
+}

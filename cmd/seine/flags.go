@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/BurntSushi/toml"
+	"github.com/spf13/cobra"
+
+	"github.com/seine-crawler/seine/engine"
+	"github.com/seine-crawler/seine/engine/policy"
+)
+
+// flags are the settings that commands share. Each has the same name as a flag and as a key of the
+// TOML file that --config names; a flag on the command line wins over the file.
+type flags struct {
+	config string
+	json   bool
+	quiet  bool
+	exists bool // the command only reads: there must be a store
+
+	s settings
+}
+
+// reading marks a command that only reads.
+func (f *flags) reading() *flags {
+	f.exists = true
+	return f
+}
+
+// settings is the one list behind flags, TOML keys and engine.Options.
+type settings struct {
+	Dir          string `toml:"dir" help:"data directory"`
+	Memory       string `toml:"memory" help:"memory budget for caches, sorting and bodies, such as 512MB or 2GB"`
+	UserAgent    string `toml:"user-agent" help:"User-Agent header; its name selects the robots.txt group"`
+	Contact      string `toml:"contact" help:"URL or mail address by which webmasters reach you; required beyond loopback"`
+	Hosts        string `toml:"hosts" help:"hosts(5) file, asked before DNS"`
+	AllowPrivate bool   `toml:"allow-private" help:"permit loopback and private addresses, and any port"`
+	Delay        string `toml:"delay" help:"least time between two requests to a host; 0s for none"`
+	Concurrency  int    `toml:"concurrency" help:"number of fetchers"`
+	Timeout      string `toml:"timeout" help:"longest time for one fetch"`
+	Scope        string `toml:"scope" help:"how far links are followed: host, domain or any"`
+	MaxDepth     int    `toml:"max-depth" help:"most links from a seed (0: no limit)"`
+	Scoring      string `toml:"scoring" help:"score policy: vote or opic"`
+	Schedule     string `toml:"schedule" help:"re-fetch policy: fixed or adaptive"`
+}
+
+// defaults are what every setting is when neither flag nor file says otherwise.
+func defaults() settings {
+	return settings{Dir: "./seine-data", Memory: "1GB", Delay: "1s", Concurrency: 64, Timeout: "60s", Scope: "host", Scoring: "vote", Schedule: "fixed"}
+}
+
+// storeSettings are the settings of commands that only read or rewrite the store; the others fetch.
+var storeSettings = map[string]bool{"dir": true, "memory": true}
+
+// common adds the flags that every command on a data directory has.
+func (f *flags) common(cmd *cobra.Command) {
+	f.s = defaults()
+	f.add(cmd, func(name string) bool { return storeSettings[name] })
+	cmd.Flags().StringVar(&f.config, "config", "", "TOML file of settings, named like the flags")
+}
+
+// crawling adds the flags of commands that inject, choose or fetch URLs.
+func (f *flags) crawling(cmd *cobra.Command) {
+	f.common(cmd)
+	f.add(cmd, func(name string) bool { return !storeSettings[name] })
+}
+
+// report adds the flag of commands that report.
+func (f *flags) report(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON")
+}
+
+// add makes a flag of each setting that is wanted.
+func (f *flags) add(cmd *cobra.Command, wanted func(name string) bool) {
+	v := reflect.ValueOf(&f.s).Elem()
+	for i := range v.NumField() {
+		field := v.Type().Field(i)
+		name, help := field.Tag.Get("toml"), field.Tag.Get("help")
+		if !wanted(name) {
+			continue
+		}
+		switch p := v.Field(i).Addr().Interface().(type) {
+		case *string:
+			cmd.Flags().StringVar(p, name, *p, help)
+		case *int:
+			cmd.Flags().IntVar(p, name, *p, help)
+		case *bool:
+			cmd.Flags().BoolVar(p, name, *p, help)
+		}
+	}
+}
+
+// readConfig fills the settings from the TOML file, but for those given as flags. A key that is no
+// setting is an error: a typing mistake must not pass for a default.
+func (f *flags) readConfig(cmd *cobra.Command) error {
+	if f.config == "" {
+		return nil
+	}
+	text, err := os.ReadFile(f.config)
+	if err != nil {
+		return fmt.Errorf("reading settings: %w", err)
+	}
+	file := defaults()
+	meta, err := toml.Decode(string(text), &file)
+	if err != nil {
+		return fmt.Errorf("reading settings from %s: %w", f.config, err)
+	}
+	if unknown := meta.Undecoded(); len(unknown) > 0 {
+		return fmt.Errorf("reading settings from %s: there is no setting %q; they are named like the flags of \"seine crawl --help\"", f.config, unknown[0])
+	}
+	to, from := reflect.ValueOf(&f.s).Elem(), reflect.ValueOf(file)
+	for i := range to.NumField() {
+		name := to.Type().Field(i).Tag.Get("toml")
+		if flag := cmd.Flags().Lookup(name); meta.IsDefined(name) && (flag == nil || !flag.Changed) {
+			to.Field(i).Set(from.Field(i))
+		}
+	}
+	return nil
+}
+
+// options turns the settings into the engine's options.
+func (f *flags) options(cmd *cobra.Command) (engine.Options, error) {
+	if err := f.readConfig(cmd); err != nil {
+		return engine.Options{}, err
+	}
+	s := &f.s
+	o := engine.Options{Dir: s.Dir, UserAgent: s.UserAgent, Contact: s.Contact, HostsFile: s.Hosts, AllowPrivate: s.AllowPrivate,
+		Concurrency: s.Concurrency, MaxDepth: s.MaxDepth, OnFatal: fatal(cmd), MustExist: f.exists}
+	var err error
+	if o.Memory, err = parseBytes(s.Memory); err != nil {
+		return o, &usageError{fmt.Errorf("--memory %q: %w", s.Memory, err)}
+	}
+	if o.Delay, err = parseDuration(s.Delay); err != nil {
+		return o, &usageError{fmt.Errorf("--delay %q: %w", s.Delay, err)}
+	}
+	if o.Delay == 0 {
+		o.Delay = -1 // asked for: no delay
+	}
+	if o.FetchTimeout, err = parseDuration(s.Timeout); err != nil {
+		return o, &usageError{fmt.Errorf("--timeout %q: %w", s.Timeout, err)}
+	}
+	if o.Scope, err = policy.ParseScope(s.Scope); err != nil {
+		return o, &usageError{err}
+	}
+	switch s.Scoring {
+	case "vote":
+	case "opic":
+		o.Scorer = policy.OPICScorer{}
+	default:
+		return o, &usageError{fmt.Errorf("--scoring %q: want vote or opic", s.Scoring)}
+	}
+	switch s.Schedule {
+	case "fixed":
+	case "adaptive":
+		o.Schedule = policy.AdaptiveSchedule{}
+	default:
+		return o, &usageError{fmt.Errorf("--schedule %q: want fixed or adaptive", s.Schedule)}
+	}
+	return o, nil
+}
+
+// fatal ends the process when the store cannot go on. What was acknowledged is on disk, and the
+// next start takes up from there.
+func fatal(cmd *cobra.Command) func(error) {
+	return func(err error) {
+		fmt.Fprintln(cmd.ErrOrStderr(), "seine: the store cannot go on: "+oneLine(err)+"; mend the cause and start again")
+		os.Exit(exitFatal)
+	}
+}
+
+// parseDuration reads 1.5s, 200ms, or a bare number of seconds.
+func parseDuration(s string) (time.Duration, error) {
+	if n, err := strconv.ParseFloat(s, 64); err == nil && n >= 0 && n < 1e9 {
+		return time.Duration(n * float64(time.Second)), nil
+	}
+	d, err := time.ParseDuration(s)
+	if err == nil && d < 0 {
+		err = fmt.Errorf("it is negative")
+	}
+	if err != nil {
+		return 0, fmt.Errorf("want a duration such as 500ms or 2s")
+	}
+	return d, nil
+}
+
+// parseBytes reads a number of bytes with an optional KB, MB or GB (powers of 1024).
+func parseBytes(s string) (int64, error) {
+	number := strings.ToUpper(strings.TrimSpace(s))
+	unit := int64(1)
+	for _, u := range []struct {
+		suffix string
+		size   int64
+	}{{"KIB", 1 << 10}, {"MIB", 1 << 20}, {"GIB", 1 << 30}, {"KB", 1 << 10}, {"MB", 1 << 20}, {"GB", 1 << 30}, {"K", 1 << 10}, {"M", 1 << 20}, {"G", 1 << 30}} {
+		if rest, ok := strings.CutSuffix(number, u.suffix); ok {
+			number, unit = strings.TrimSpace(rest), u.size
+			break
+		}
+	}
+	n, err := strconv.ParseFloat(number, 64)
+	if err != nil || n < 0 || n*float64(unit) > 1<<50 {
+		return 0, fmt.Errorf("want a size such as 512MB or 2GB")
+	}
+	return int64(n * float64(unit)), nil
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/seine-crawler/seine/engine"
+)
+
+// progress shows a crawl on stderr: two lines redrawn in place on a terminal, else a plain line
+// every ten seconds.
+type progress struct {
+	w        io.Writer
+	quiet    bool
+	terminal bool
+	width    int
+	drawn    int
+	last     time.Time
+	lastSeen engine.Progress
+}
+
+const logEvery = 10 * time.Second
+
+func newProgress(w io.Writer, quiet bool) *progress {
+	p := &progress{w: w, quiet: quiet, last: time.Now()}
+	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		p.terminal = true
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
+			p.width = width
+		}
+	}
+	return p
+}
+
+// show is called by the engine about once a second, from one goroutine.
+func (p *progress) show(s engine.Progress) {
+	if p.quiet {
+		return
+	}
+	defer func() { p.lastSeen = s }()
+	if !p.terminal {
+		if time.Since(p.last) >= logEvery || s.Phase == "done" {
+			p.last = time.Now()
+			fmt.Fprintln(p.w, strings.Join(p.lines(s), "; "))
+		}
+		return
+	}
+	p.erase()
+	for _, line := range p.lines(s) {
+		if p.width > 4 && len(line) >= p.width {
+			line = line[:p.width-1]
+		}
+		fmt.Fprintln(p.w, line)
+		p.drawn++
+	}
+}
+
+// lines says the same for a terminal and for a log.
+func (p *progress) lines(s engine.Progress) []string {
+	rate := s.PagesPerSecond
+	if d := (s.Elapsed - p.lastSeen.Elapsed).Seconds(); p.lastSeen.Elapsed > 0 && d > 0.1 {
+		rate = float64(s.Fetched-p.lastSeen.Fetched) / d
+	}
+	eta := ""
+	if t := s.ETA(); t > 0 {
+		eta = fmt.Sprintf(", %s to --max-pages", t.Round(time.Second))
+	}
+	return []string{
+		fmt.Sprintf("%s %s: %d fetched (%.0f/s, %.1f MB), %d failed, %d discovered, %d indexed%s",
+			s.Elapsed.Round(time.Second), s.Phase, s.Fetched, rate, float64(s.Bytes)/1e6, s.Failed, s.Discovered, s.Indexed, eta),
+		fmt.Sprintf("hosts: %d ready, %d waiting, %d asleep; %d URLs queued, %d in flight, %d segments behind; heap %d MB; slowest: %s",
+			s.HostsReady, s.HostsWaiting, s.HostsAsleep, s.Queued, s.Busy, s.Backlog, s.HeapBytes>>20, s.Slowest),
+	}
+}
+
+// erase moves back over what was drawn.
+func (p *progress) erase() {
+	for ; p.drawn > 0; p.drawn-- {
+		fmt.Fprint(p.w, "\x1b[1A\x1b[2K")
+	}
+}
+
+// end leaves the last picture in place.
+func (p *progress) end() { p.drawn = 0 }

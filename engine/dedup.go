@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/seine-crawler/seine/index"
+	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// DedupOptions say which pages are compared.
+type DedupOptions struct {
+	// Segments limits the work to signatures that pages of these segments have; nil means all.
+	Segments []uint32
+}
+
+// Dedup finds pages with equal signatures, keeps the best of each group and makes the others
+// db_duplicate; those leave the index in the same ingestion. A page that was a duplicate and is
+// now the best of its group, or alone, is restored.
+//
+// The best is the one with the highest score, then the newest, then the one with the shortest
+// URL, then the first in key order: a total order, so that the outcome does not depend on the
+// order of arrival (Nutch leaves ties in place). Newest means the later Last-Modified when the
+// server gave one for both pages, else the later fetch.
+func (e *Engine) Dedup(ctx context.Context, o DedupOptions) (DedupReport, error) {
+	start := time.Now()
+	e.crawldbMu.Lock()
+	defer e.crawldbMu.Unlock()
+	e.indexMu.Lock()
+	defer e.indexMu.Unlock()
+	d := dedup{e: e, changes: e.newSorter(foldLast)}
+	defer d.changes.Close()
+	err := d.find(ctx, o)
+	if err == nil && d.changes.Len() > 0 {
+		err = d.write(ctx)
+	}
+	if err != nil {
+		return d.report, fmt.Errorf("dedup: %w", err)
+	}
+	d.report.Seconds = since(start)
+	e.done(d.report)
+	return d.report, nil
+}
+
+// dedup is one run of Dedup.
+type dedup struct {
+	e       *Engine
+	report  DedupReport
+	changes *storage.Sorter // key → new record
+	group   []member
+	value   []byte
+}
+
+// member is one page of a group of equal pages.
+type member struct {
+	key urlkey.Key
+	r   storage.Record
+}
+
+// better is the total order that decides which page of a group stays.
+func (m *member) better(n *member) bool {
+	if m.r.Score != n.r.Score {
+		return m.r.Score > n.r.Score
+	}
+	if a, b := m.newest(n), n.newest(m); a != b {
+		return a > b
+	}
+	if len(m.key) != len(n.key) {
+		return len(m.key) < len(n.key)
+	}
+	return m.key < n.key
+}
+
+// newest is the time by which m is compared with n.
+func (m *member) newest(n *member) int64 {
+	if m.r.LastModified != "" && n.r.LastModified != "" {
+		if t, err := httpTime(m.r.LastModified); err == nil {
+			if _, err := httpTime(n.r.LastModified); err == nil {
+				return t
+			}
+		}
+	}
+	return m.r.LastFetch
+}
+
+// find walks the signatures in question, group by group.
+func (d *dedup) find(ctx context.Context, o DedupOptions) error {
+	if o.Segments == nil {
+		return d.findAll(ctx)
+	}
+	wanted := d.e.newSorter(foldLast)
+	defer wanted.Close()
+	var page storage.FetchOutcome
+	for _, segment := range o.Segments {
+		sc := d.e.store.Scan(storage.ParseLinks(segment), nil, nil)
+		for sc.Next() {
+			err := storage.DecodeFetchOutcome(sc.Value(), &page)
+			if err == nil && page.Signature != (storage.Signature{}) {
+				err = wanted.Add(page.Signature[:], nil)
+			}
+			if err != nil {
+				sc.Close()
+				return fmt.Errorf("parse record %s: %w", sc.Key(), err)
+			}
+		}
+		if err := sc.Close(); err != nil {
+			return err
+		}
+	}
+	run, err := wanted.Sort()
+	if err != nil {
+		return err
+	}
+	defer run.Close()
+	sc := d.e.store.Scan(storage.Signatures(), nil, nil)
+	defer sc.Close()
+	for run.Next() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		ok := sc.SeekGE(run.Key())
+		for ; ok && bytes.HasPrefix(sc.Key(), run.Key()); ok = sc.Next() {
+			if err := d.add(sc.Key()); err != nil {
+				return err
+			}
+		}
+		if err := d.decide(); err != nil {
+			return err
+		}
+	}
+	return run.Err()
+}
+
+// findAll walks the whole range.
+func (d *dedup) findAll(ctx context.Context) error {
+	sc := d.e.store.Scan(storage.Signatures(), nil, nil)
+	defer sc.Close()
+	var signature []byte
+	for n := 0; sc.Next(); n++ {
+		if n%4096 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if s := sc.Key()[:len(storage.Signature{})]; !bytes.Equal(s, signature) {
+			if err := d.decide(); err != nil {
+				return err
+			}
+			signature = append(signature[:0], s...)
+		}
+		if err := d.add(sc.Key()); err != nil {
+			return err
+		}
+	}
+	if err := sc.Err(); err != nil {
+		return err
+	}
+	return d.decide()
+}
+
+// add notes a page of the group at hand; its record is loaded only if the group needs a decision.
+func (d *dedup) add(key []byte) error {
+	_, page, err := storage.SplitSignatureKey(key)
+	if err == nil {
+		d.group = append(d.group, member{key: urlkey.Key(page)})
+	}
+	return err
+}
+
+// decide keeps the best page of the group and marks the others.
+func (d *dedup) decide() error {
+	defer func() { d.group = d.group[:0] }()
+	best, live := -1, 0
+	for i := range d.group {
+		m := &d.group[i]
+		ok, err := d.e.store.Record(m.key, &m.r)
+		if err != nil {
+			return err
+		}
+		switch m.r.Status {
+		case storage.StatusFetched, storage.StatusNotModified, storage.StatusDuplicate:
+		default:
+			ok = false // gone, redirected, …: its signature is only a memory
+		}
+		if !ok {
+			m.key = ""
+			continue
+		}
+		live++
+		if best < 0 || m.better(&d.group[best]) {
+			best = i
+		}
+	}
+	if live > 1 {
+		d.report.Groups++
+	}
+	for i := range d.group {
+		m := &d.group[i]
+		duplicate := i != best
+		if m.key == "" || duplicate == (m.r.Status == storage.StatusDuplicate) {
+			continue
+		}
+		m.r.Status = storage.StatusFetched
+		if duplicate {
+			m.r.Status = storage.StatusDuplicate
+			d.report.Marked++
+		} else {
+			d.report.Restored++
+		}
+		d.value = storage.AppendRecord(d.value[:0], &m.r)
+		if err := d.changes.Add([]byte(m.key), d.value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// write ingests the changed records together with the deletions from the index.
+func (d *dedup) write(ctx context.Context) error {
+	run, err := d.changes.Sort()
+	if err != nil {
+		return err
+	}
+	defer run.Close()
+	ing := d.e.store.NewIngestion()
+	defer ing.Abort()
+	records, hosts := ing.Table(storage.Crawldb()), newHostTally(d.e)
+	var builder *index.Builder
+	if d.report.Marked > 0 {
+		builder = d.e.index.NewBuilder(ing)
+		defer builder.Abort()
+	}
+	err = storage.MergeJoin(ctx, d.e.store, storage.Crawldb(), run, func(key []byte, values [][]byte, old []byte) error {
+		var was, r storage.Record
+		if err := storage.DecodeRecord(old, &was); err != nil {
+			return err
+		}
+		if err := storage.DecodeRecord(values[0], &r); err != nil {
+			return err
+		}
+		if r.Status == storage.StatusDuplicate {
+			if err := builder.Delete(urlkey.Key(key)); err != nil {
+				return err
+			}
+		}
+		if err := hosts.change(key, true, &was, &r); err != nil {
+			return err
+		}
+		return records.Set(key, values[0])
+	})
+	if err != nil {
+		return err
+	}
+	if err := hosts.writeTo(ctx, ing); err != nil {
+		return err
+	}
+	if builder != nil {
+		built, err := builder.Finish()
+		if err != nil {
+			return err
+		}
+		d.report.Deleted = uint64(built.Deleted)
+	}
+	if err := ing.Commit(); err != nil {
+		return err
+	}
+	return d.e.index.Refresh()
+}

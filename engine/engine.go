@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/seine-crawler/seine/engine/fetch"
+	"github.com/seine-crawler/seine/engine/parse"
+	"github.com/seine-crawler/seine/engine/policy"
+	"github.com/seine-crawler/seine/index"
+	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
+	"github.com/seine-crawler/seine/storage/warc"
+)
+
+// Engine is one data directory, opened. Its methods may be called from several goroutines: phases
+// that write the same key range take turns, readers never wait. Any number of engines live in one
+// process, each on a directory of its own.
+type Engine struct {
+	o       Options
+	store   *storage.Store
+	warcFS  warc.FS
+	index   *index.Index
+	parsers *parse.Parsers
+	scope   *policy.ScopeFilter
+	hosts   *hostCache
+
+	// resolver and client are made at first use: a store can be read without a network.
+	netOnce  sync.Once
+	netErr   error
+	resolver fetch.Resolver
+	client   fetch.Protocol
+	closeNet func()
+
+	// crawldbMu is held by the phases that read and write crawldb: inject, generate, updatedb,
+	// dedup. indexMu by those that write the index. Order: crawldbMu before indexMu.
+	crawldbMu, indexMu sync.Mutex
+	// fetchMu is held while URLs are fetched: one crawl or fetch at a time.
+	fetchMu sync.Mutex
+}
+
+// Open opens the data directory, creating it when it does not exist. An open segment that an
+// earlier process left behind is taken up by the next Fetch or Crawl.
+func Open(o Options) (*Engine, error) {
+	o = o.withDefaults()
+	if err := o.validate(); err != nil {
+		return nil, fmt.Errorf("opening a crawl: %w", err)
+	}
+	store, err := storage.Open(filepath.Join(o.Dir, "store"), storage.Options{
+		FS: o.FS, Now: o.Now, MustExist: o.MustExist, OnFatal: o.OnFatal,
+		CacheBytes: o.Memory / 4, MemTableBytes: 8 << 20,
+		Identity: map[string]string{"key-format": "surt-1", "parser": parse.Version, "analyzer": index.AnalyzerVersion},
+		Logger:   func(format string, args ...any) { warnf(o, format, args...) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	e := &Engine{o: o, store: store, warcFS: store.WARCFS(), parsers: parse.New(o.Parsers), scope: policy.NewScopeFilter(o.Scope)}
+	e.hosts = newHostCache(e)
+	if err := e.openRest(); err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	return e, nil
+}
+
+func warnf(o Options, format string, args ...any) {
+	if o.Events.Warning != nil {
+		o.Events.Warning(fmt.Errorf(format, args...))
+	}
+}
+
+func (e *Engine) openRest() (err error) {
+	if e.index, err = index.Open(e.store, index.Options{MemoryBytes: e.o.Memory / 8}); err != nil {
+		return err
+	}
+	if err := e.warcFS.MkdirAll(e.warcDir()); err != nil {
+		return fmt.Errorf("creating %s: %w", e.warcDir(), err)
+	}
+	if err := e.loadSeedHosts(); err != nil {
+		return err
+	}
+	return e.compareLogs()
+}
+
+// Close ends the engine. No method may run or be called any more.
+func (e *Engine) Close() error {
+	if e.closeNet != nil {
+		e.closeNet()
+	}
+	return errors.Join(e.hosts.flush(), e.index.Close(), e.store.Close())
+}
+
+// Store gives access to the data for reading: readdb and its like are built on it.
+func (e *Engine) Store() *storage.Store { return e.store }
+
+func (e *Engine) warcDir() string { return filepath.Join(e.o.Dir, "warc") }
+
+func (e *Engine) nowMS() int64 { return e.o.Now().UnixMilli() }
+
+// done tells the listener that a phase ended.
+func (e *Engine) done(r Report) {
+	if e.o.Events.PhaseDone != nil {
+		e.o.Events.PhaseDone(r)
+	}
+}
+
+func (e *Engine) reached(segment uint32, state storage.SegmentState) {
+	if e.o.Events.SegmentState != nil {
+		e.o.Events.SegmentState(segment, state)
+	}
+}
+
+// newSorter returns a sorter with the engine's share of memory.
+func (e *Engine) newSorter(combine func(dst, a, b []byte) []byte) *storage.Sorter {
+	return storage.NewSorter(storage.SorterOptions{
+		Dir: filepath.Join(e.o.Dir, "store", "tmp-sort"), FS: e.o.FS, MemoryBytes: e.o.Memory / 8, Combine: combine,
+	})
+}
+
+// network makes the resolver and the client.
+func (e *Engine) network() error {
+	e.netOnce.Do(func() {
+		e.netErr = e.openNetwork()
+	})
+	return e.netErr
+}
+
+func (e *Engine) openNetwork() error {
+	e.resolver, e.client, e.closeNet = e.o.Resolver, e.o.Protocol, func() {}
+	if e.resolver == nil {
+		var hosts fetch.Hosts
+		if e.o.HostsFile != "" {
+			var err error
+			if hosts, err = fetch.LoadHosts(e.o.HostsFile); err != nil {
+				return err
+			}
+		}
+		e.resolver = fetch.NewResolver(fetch.ResolverOptions{Hosts: hosts})
+	}
+	if e.client != nil {
+		return nil
+	}
+	c, err := fetch.NewClient(fetch.Options{
+		UserAgent: e.o.UserAgent, Resolver: e.resolver, Dialer: e.o.Dial, AllowPrivate: e.o.AllowPrivate,
+		LoopbackOnly: !e.o.hasContact(), TotalTimeout: e.o.FetchTimeout, MemoryBytes: e.o.Memory / 4,
+	})
+	if err != nil {
+		return err
+	}
+	e.client, e.closeNet = c, c.Close
+	return nil
+}
+
+// requireContact refuses, before anything is sent, a crawl that would leave loopback without
+// telling webmasters whom to ask. The client holds to the same rule at every dial.
+func (e *Engine) requireContact(ctx context.Context, hosts []urlkey.HostKey) error {
+	if e.o.hasContact() || e.o.Protocol != nil {
+		return nil
+	}
+	for _, h := range hosts {
+		addrs, err := e.resolver.Lookup(ctx, h.Host())
+		if err != nil {
+			continue // a host without an address is not fetched from
+		}
+		for _, a := range addrs {
+			if !a.Unmap().IsLoopback() {
+				return fmt.Errorf("refusing to crawl %s: %w: webmasters must be able to reach you; "+
+					"give --contact https://your.site/crawler (or a mail address)", h, ErrNoContact)
+			}
+		}
+	}
+	return nil
+}
+
+// loadSeedHosts fills the scope from the store.
+func (e *Engine) loadSeedHosts() error {
+	sc := e.store.Scan(storage.Meta(), []byte(seedHostPrefix), []byte(seedHostPrefix+"\xff"))
+	defer sc.Close()
+	for sc.Next() {
+		e.scope.Admit(urlkey.HostKey(strings.TrimPrefix(string(sc.Key()), seedHostPrefix)))
+	}
+	return sc.Err()
+}
+
+// seedHostPrefix begins the meta keys that remember the seeds' hosts: the scope of every later run.
+const seedHostPrefix = "seed-host/"
+
+// admitSeeds takes hosts (in key order) into the scope and remembers them.
+func (e *Engine) admitSeeds(ing *storage.Ingestion, hosts []urlkey.HostKey) error {
+	if len(hosts) == 0 {
+		return nil
+	}
+	w := ing.Table(storage.Meta())
+	for _, h := range hosts {
+		e.scope.Admit(h)
+		if err := w.Set([]byte(seedHostPrefix+string(h)), nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// accept is the whole question whether a URL belongs to the crawl.
+func (e *Engine) accept(u urlkey.URL) (reason string) {
+	if reason = e.o.Filters.Accept(u); reason != "" {
+		return reason
+	}
+	return e.scope.Accept(u)
+}

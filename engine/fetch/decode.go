@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package fetch
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+
+	"github.com/andybalholm/brotli"
+	"github.com/klauspost/compress/flate"
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zlib"
+	"github.com/klauspost/compress/zstd"
+)
+
+// ErrEncoding is wrapped by the error of a content coding that is not understood.
+var ErrEncoding = errors.New("content coding")
+
+// Content returns the body with its content coding undone, at most Options.MaxDecoded bytes of it;
+// truncated tells that there was more, or that the coded data ended early. One coding is undone; a
+// body that does not look like its label says is taken as it is, as browsers do for gzip. The bytes
+// are valid until Release.
+func (r *Response) Content() (body []byte, truncated bool, err error) {
+	coding := ""
+	for _, v := range r.Values("Content-Encoding") {
+		for part := range strings.SplitSeq(strings.ToLower(string(v)), ",") {
+			part = strings.TrimSpace(part)
+			if part == "" || part == "identity" {
+				continue
+			}
+			if coding != "" {
+				return nil, false, fmt.Errorf("%w %q: more than one", ErrEncoding, v)
+			}
+			coding = strings.TrimPrefix(part, "x-")
+		}
+	}
+	if coding == "" || len(r.Body) == 0 {
+		return r.Body, false, nil
+	}
+	d, err := openDecoder(coding, r.Body)
+	if err != nil {
+		if errors.Is(err, ErrEncoding) {
+			return nil, false, err
+		}
+		return r.Body, false, nil // not what the label says
+	}
+	defer d.close()
+	return r.decode(d.Reader, coding)
+}
+
+func (r *Response) decode(from io.Reader, coding string) (body []byte, truncated bool, err error) {
+	out := r.decoded[:0]
+	for {
+		if int64(len(out)) >= r.maxDecoded {
+			truncated = true
+			break
+		}
+		if len(out) == cap(out) {
+			grown := make([]byte, len(out), min(int64(max(2*cap(out), 4*len(r.Body), 16<<10)), r.maxDecoded))
+			copy(grown, out)
+			out = grown
+		}
+		n, rerr := from.Read(out[len(out):cap(out)])
+		out = out[:len(out)+n]
+		if rerr == io.EOF {
+			break
+		}
+		if rerr != nil {
+			truncated, err = true, fmt.Errorf("decoding %s: %w", coding, rerr)
+			break
+		}
+	}
+	r.decoded = out
+	if err != nil && len(out) == 0 {
+		if looksLikeText(r.Body) {
+			return r.Body, false, nil
+		}
+		return nil, true, err
+	}
+	return out, truncated, err
+}
+
+// looksLikeText tells a plain body under a wrong label from a damaged coded one.
+func looksLikeText(b []byte) bool {
+	b = bytes.TrimSpace(b[:min(len(b), 64)])
+	return len(b) > 0 && (b[0] == '<' || b[0] == '{') && bytes.IndexByte(b, 0) < 0
+}
+
+// decoder is a reader with its way back to the pool.
+type decoder struct {
+	io.Reader
+	close func()
+}
+
+var (
+	gzipReaders   sync.Pool // of *gzip.Reader
+	brotliReaders sync.Pool // of *brotli.Reader
+	zstdReaders   sync.Pool // of *zstd.Decoder
+)
+
+func openDecoder(coding string, body []byte) (decoder, error) {
+	in := bytes.NewReader(body)
+	switch coding {
+	case "gzip":
+		z, _ := gzipReaders.Get().(*gzip.Reader)
+		if z == nil {
+			z = new(gzip.Reader)
+		}
+		if err := z.Reset(in); err != nil {
+			return decoder{}, err
+		}
+		return decoder{&members{z: z}, func() { gzipReaders.Put(z) }}, nil
+	case "br":
+		z, _ := brotliReaders.Get().(*brotli.Reader)
+		if z == nil {
+			z = brotli.NewReader(in)
+		} else if err := z.Reset(in); err != nil {
+			return decoder{}, err
+		}
+		return decoder{z, func() { brotliReaders.Put(z) }}, nil
+	case "zstd":
+		z, _ := zstdReaders.Get().(*zstd.Decoder)
+		if z == nil {
+			var err error
+			// Without a bound a frame of ten bytes makes the decoder allocate 525 MB.
+			if z, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(zstdWindowMax)); err != nil {
+				return decoder{}, err
+			}
+		}
+		if err := z.Reset(in); err != nil {
+			return decoder{}, err
+		}
+		return decoder{z, func() { zstdReaders.Put(z) }}, nil
+	case "deflate":
+		if z, err := zlib.NewReader(in); err == nil {
+			return decoder{z, func() { z.Close() }}, nil
+		}
+		z := flate.NewReader(bytes.NewReader(body)) // some servers send it without the wrapping
+		return decoder{z, func() { z.Close() }}, nil
+	}
+	return decoder{}, fmt.Errorf("%w %q", ErrEncoding, coding)
+}
+
+// members reads the members of a gzip body, a bounded number of them, and forgives garbage behind
+// the first.
+type members struct {
+	z *gzip.Reader
+	n int
+}
+
+func (m *members) Read(p []byte) (int, error) {
+	m.z.Multistream(true)
+	n, err := m.z.Read(p)
+	if err == gzip.ErrHeader && m.n > 0 {
+		return n, io.EOF
+	}
+	if n > 0 {
+		m.n = 1
+	}
+	return n, err
+}

@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package fetch
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/valyala/fasthttp"
+)
+
+// errStale: a pooled connection was closed before a byte of the response came.
+var errStale = errors.New("pooled connection was closed")
+
+// exchange writes the request, reads head and body, and parks or closes the connection.
+func (c *Client) exchange(ctx context.Context, req *Request, r *Response, cn *conn) error {
+	stop := context.AfterFunc(ctx, func() { cn.SetDeadline(time.Unix(1, 0)) })
+	reuse, err := c.converse(ctx, req, r, cn)
+	alive := stop() // false: the deadline was already put into the past
+	if err != nil || !reuse || !alive {
+		cn.Close()
+	} else {
+		cn.SetDeadline(time.Time{})
+		c.park(cn)
+	}
+	if err != nil && ctx.Err() == context.Canceled {
+		return context.Canceled
+	}
+	return err
+}
+
+func (c *Client) converse(ctx context.Context, req *Request, r *Response, cn *conn) (reuse bool, err error) {
+	r.Addr, r.TLSUnverified = cn.key.addr, cn.unverified
+	end, _ := ctx.Deadline()
+	now := time.Now()
+	r.RequestHead = c.appendRequest(r.RequestHead[:0], req)
+	cn.SetWriteDeadline(sooner(now.Add(c.o.WriteTimeout), end))
+	if _, err := cn.Write(r.RequestHead); err != nil {
+		if r.Reused && !errors.Is(err, os.ErrDeadlineExceeded) {
+			return false, errStale
+		}
+		return false, classify(err, FailWriteTimeout)
+	}
+	cn.SetReadDeadline(sooner(now.Add(c.o.HeadTimeout), end))
+	if err := r.readHead(cn.r); err != nil {
+		return false, err
+	}
+	r.FirstByte = time.Since(now)
+	fr, f := r.framing()
+	if f != nil {
+		return false, f
+	}
+	b := bodyReader{c: c, ctx: ctx, cn: cn, r: r, max: req.MaxBody, begun: time.Now(), end: end}
+	if b.max <= 0 {
+		b.max = c.o.MaxBody
+	}
+	if err := b.read(fr); err != nil {
+		return false, err
+	}
+	return fr.reuse && r.Truncated == "", nil
+}
+
+func sooner(a, b time.Time) time.Time {
+	if b.IsZero() || a.Before(b) {
+		return a
+	}
+	return b
+}
+
+// appendRequest writes the request head with fasthttp's writer, from canonical parts.
+func (c *Client) appendRequest(dst []byte, req *Request) []byte {
+	var h fasthttp.RequestHeader
+	h.DisableNormalizing()
+	h.SetNoDefaultContentType(true)
+	h.SetRequestURI(req.URL.RequestTarget())
+	h.SetHost(req.URL.Authority())
+	h.SetUserAgent(c.o.UserAgent)
+	h.Set("Accept", "text/html,application/xhtml+xml,text/plain;q=0.9,*/*;q=0.5")
+	h.Set("Accept-Encoding", "gzip, deflate, br, zstd")
+	if req.IfNoneMatch != "" {
+		h.Set("If-None-Match", req.IfNoneMatch)
+	}
+	if req.IfModifiedSince != "" {
+		h.Set("If-Modified-Since", req.IfModifiedSince)
+	}
+	return h.AppendBytes(dst)
+}
+
+// readHead reads heads until one that is not interim, keeping only the last.
+func (r *Response) readHead(br *bufio.Reader) error {
+	for interim := 0; ; interim++ {
+		if interim > maxInterim {
+			return &fault{failure: FailInterim}
+		}
+		if err := r.readOneHead(br, interim == 0); err != nil {
+			return err
+		}
+		if f := r.parseHead(); f != nil {
+			return f
+		}
+		if r.Status == 101 {
+			return &fault{failure: FailInterim}
+		}
+		if r.Status >= 200 {
+			return nil
+		}
+	}
+}
+
+// readOneHead collects lines up to the blank one.
+func (r *Response) readOneHead(br *bufio.Reader, first bool) error {
+	r.Head = r.Head[:0]
+	for blank := 0; ; {
+		line, err := br.ReadSlice('\n')
+		if len(r.Head)+len(line) > maxHead {
+			return &fault{failure: FailHeadTooLarge}
+		}
+		switch {
+		case err == bufio.ErrBufferFull:
+			r.Head = append(r.Head, line...)
+			if !startsLikeHTTP(r.Head) {
+				return &fault{failure: FailStatusLine}
+			}
+			continue
+		case err != nil && len(r.Head) == 0 && len(line) == 0 && first && blank == 0:
+			if r.Reused && !errors.Is(err, os.ErrDeadlineExceeded) {
+				return errStale
+			}
+			if err == io.EOF {
+				return &fault{FailClosed, err}
+			}
+			return classify(err, FailHeadTimeout)
+		case err == io.EOF:
+			return &fault{FailReset, io.ErrUnexpectedEOF}
+		case err != nil:
+			return classify(err, FailHeadTimeout)
+		}
+		if len(bytes.TrimRight(line, "\r\n")) == 0 {
+			if len(r.Head) > 0 && r.Head[len(r.Head)-1] == '\n' {
+				r.Head = append(r.Head, line...)
+				return nil
+			}
+			if blank++; blank > maxBlank {
+				return &fault{failure: FailStatusLine}
+			}
+			continue
+		}
+		if len(r.Head) == 0 && !startsLikeHTTP(line) {
+			return &fault{failure: FailStatusLine}
+		}
+		r.Head = append(r.Head, line...)
+	}
+}
+
+// bodyReader reads a body within its bounds. Trouble on the way truncates the body rather than
+// losing it; only a breach of the protocol is a failure.
+type bodyReader struct {
+	c     *Client
+	ctx   context.Context
+	cn    *conn
+	r     *Response
+	max   int64
+	begun time.Time
+	end   time.Time
+	check time.Time // when the rate is looked at next
+}
+
+func (b *bodyReader) read(fr framing) error {
+	b.check = b.begun.Add(b.c.o.Grace)
+	b.cn.SetReadDeadline(sooner(b.check, b.end))
+	switch {
+	case fr.chunked:
+		return b.chunks()
+	case fr.length == 0:
+		return nil
+	case fr.length > 0:
+		want := min(fr.length, b.max)
+		if b.take(want) && fr.length > b.max {
+			b.r.Truncated = "length"
+		}
+		return nil
+	}
+	if b.take(b.max + 1); int64(len(b.r.Body)) > b.max {
+		b.r.Body, b.r.Truncated = b.r.Body[:b.max], "length"
+	} else if b.r.Truncated == "disconnect" {
+		b.r.Truncated = "" // the end of the connection is the end of the body
+	}
+	return nil
+}
+
+// take appends up to n bytes to the body; false means that they did not all come, and why is in
+// Truncated.
+func (b *bodyReader) take(n int64) bool {
+	for n > 0 {
+		if err := b.grow(n); err != nil {
+			b.r.Truncated = "time"
+			return false
+		}
+		body := b.r.Body
+		room := body[len(body):min(int64(cap(body)), b.r.budget, int64(len(body))+n)]
+		got, err := b.cn.r.Read(room)
+		b.r.Body = body[:len(body)+got]
+		n -= int64(got)
+		if err == nil {
+			if !b.fastEnough() {
+				return false
+			}
+			continue
+		}
+		if errors.Is(err, os.ErrDeadlineExceeded) && b.ctx.Err() == nil && b.fastEnough() {
+			continue
+		}
+		if b.r.Truncated == "" {
+			b.r.Truncated = "disconnect"
+			if errors.Is(err, os.ErrDeadlineExceeded) || b.ctx.Err() != nil {
+				b.r.Truncated = "time"
+			}
+		}
+		return false
+	}
+	return true
+}
+
+// fastEnough looks, about once a second after the grace, at what has come so far, and sets the next
+// deadline.
+func (b *bodyReader) fastEnough() bool {
+	now := time.Now()
+	if now.Before(b.check) {
+		return true
+	}
+	elapsed := now.Sub(b.begun)
+	if float64(len(b.r.Body)) < elapsed.Seconds()*float64(b.c.o.MinRate) || !now.Before(b.end) {
+		b.r.Truncated = "time"
+		return false
+	}
+	b.check = now.Add(time.Second)
+	b.cn.SetReadDeadline(sooner(b.check, b.end))
+	return true
+}
+
+// grow makes room for at least a byte, at most doubling, within the budget of all bodies.
+func (b *bodyReader) grow(n int64) error {
+	size := int64(len(b.r.Body))
+	if size < int64(cap(b.r.Body)) && size < b.r.budget {
+		return nil
+	}
+	step := min(max(n, 1), max(size, budgetStep))
+	if err := b.c.budget.Acquire(b.ctx, step); err != nil {
+		return err
+	}
+	b.r.budget += step
+	if int64(cap(b.r.Body)) <= size {
+		grown := make([]byte, size, size+step)
+		copy(grown, b.r.Body)
+		b.r.Body = grown
+	}
+	return nil
+}
+
+// chunks reads a chunked body and its trailer.
+func (b *bodyReader) chunks() error {
+	for {
+		line, err := b.line()
+		if err != nil || line == nil {
+			return err
+		}
+		size, f := chunkSize(line)
+		if f != nil {
+			return f
+		}
+		if size == 0 {
+			return b.trailer()
+		}
+		room := b.max - int64(len(b.r.Body))
+		if !b.take(min(size, room)) {
+			return nil
+		}
+		if size > room {
+			b.r.Truncated = "length"
+			return nil
+		}
+		if line, err = b.line(); err != nil || line == nil {
+			return err
+		}
+		if len(line) != 0 {
+			return &fault{failure: FailChunk}
+		}
+	}
+}
+
+// line reads one line of the chunk framing; nil without error means the body was cut there.
+func (b *bodyReader) line() ([]byte, error) {
+	for {
+		line, err := b.cn.r.ReadSlice('\n')
+		switch {
+		case err == nil:
+			if len(line) > maxLine {
+				return nil, &fault{failure: FailChunk}
+			}
+			line = bytes.TrimSuffix(line[:len(line)-1], []byte{'\r'})
+			return line[:len(line):len(line)], nil
+		case err == bufio.ErrBufferFull:
+			return nil, &fault{failure: FailChunk}
+		case errors.Is(err, os.ErrDeadlineExceeded) && b.ctx.Err() == nil && len(line) == 0 && b.fastEnough():
+			continue
+		case b.r.Truncated != "":
+		case errors.Is(err, os.ErrDeadlineExceeded) || b.ctx.Err() != nil:
+			b.r.Truncated = "time"
+		default:
+			b.r.Truncated = "disconnect"
+		}
+		return nil, nil
+	}
+}
+
+// chunkSize reads "1a2b;extension".
+func chunkSize(line []byte) (int64, *fault) {
+	if i := bytes.IndexByte(line, ';'); i >= 0 {
+		line = line[:i]
+	}
+	line = bytes.TrimSpace(line)
+	if len(line) == 0 || len(line) > maxChunk {
+		return 0, &fault{failure: FailChunk}
+	}
+	n, err := strconv.ParseUint(string(line), 16, 62)
+	if err != nil {
+		return 0, &fault{failure: FailChunk}
+	}
+	return int64(n), nil
+}
+
+func (b *bodyReader) trailer() error {
+	for range maxTrailer {
+		line, err := b.line()
+		if err != nil || line == nil {
+			return err
+		}
+		if len(line) == 0 {
+			return nil
+		}
+	}
+	return &fault{failure: FailTrailer}
+}

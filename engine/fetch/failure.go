@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package fetch
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+)
+
+// Failure says why there is no response; "" means there is one. The list is closed.
+type Failure string
+
+// The failures.
+const (
+	FailDNSNotFound  Failure = "dns_nx"
+	FailDNS          Failure = "dns_fail"
+	FailDNSTimeout   Failure = "dns_timeout"
+	FailAddress      Failure = "blocked_address"
+	FailPort         Failure = "blocked_port"
+	FailRefused      Failure = "refused"
+	FailUnreachable  Failure = "unreachable"
+	FailDialTimeout  Failure = "timeout_dial"
+	FailTLSTimeout   Failure = "tls_timeout"
+	FailTLSVerify    Failure = "tls_verify"
+	FailTLS          Failure = "tls_error"
+	FailWriteTimeout Failure = "timeout_write"
+	FailHeadTimeout  Failure = "timeout_head"
+	FailTooSlow      Failure = "too_slow"
+	FailReset        Failure = "reset"
+	FailClosed       Failure = "closed_no_response"
+	FailHeadTooLarge Failure = "head_too_large"
+	FailCanceled     Failure = "canceled"
+	FailStatusLine   Failure = "protocol_error/status_line"
+	FailStatus       Failure = "protocol_error/status"
+	FailField        Failure = "protocol_error/field"
+	FailLength       Failure = "protocol_error/content_length"
+	FailCoding       Failure = "protocol_error/te"
+	FailChunk        Failure = "protocol_error/chunk"
+	FailTrailer      Failure = "protocol_error/trailer"
+	FailInterim      Failure = "protocol_error/interim"
+)
+
+// Kind says what a failure means for the URL and its host.
+type Kind uint8
+
+// The kinds.
+const (
+	KindHost      Kind = iota // the host as a whole does not answer
+	KindTemporary             // this exchange went wrong
+	KindPermanent             // the URL must not or cannot be fetched
+)
+
+// Kind returns the failure's kind.
+func (f Failure) Kind() Kind {
+	switch f {
+	case FailAddress, FailPort:
+		return KindPermanent
+	case FailHeadTooLarge, FailLength, FailCoding, FailChunk, FailTrailer, FailInterim, FailField, FailStatus, FailStatusLine:
+		return KindTemporary
+	}
+	return KindHost
+}
+
+// fault is a failure with its cause.
+type fault struct {
+	failure Failure
+	err     error
+}
+
+func (f *fault) Error() string {
+	if f.err == nil {
+		return string(f.failure)
+	}
+	return string(f.failure) + ": " + f.err.Error()
+}
+
+func (f *fault) Unwrap() error { return f.err }
+
+// classify turns an error of a stage into a failure; timeout is what a timeout means there.
+func classify(err error, timeout Failure) *fault {
+	var known *fault
+	var dns *net.DNSError
+	var verify *tls.CertificateVerificationError
+	var unknown x509.UnknownAuthorityError
+	var record tls.RecordHeaderError
+	f := FailReset
+	switch {
+	case errors.As(err, &known):
+		return known
+	case errors.Is(err, context.Canceled):
+		f = FailCanceled
+	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
+		f = timeout
+	case errors.As(err, &dns):
+		switch {
+		case dns.IsNotFound:
+			f = FailDNSNotFound
+		case dns.IsTimeout:
+			f = FailDNSTimeout
+		default:
+			f = FailDNS
+		}
+	case errors.Is(err, syscall.ECONNREFUSED):
+		f = FailRefused
+	case errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.EHOSTUNREACH):
+		f = FailUnreachable
+	case errors.As(err, &verify), errors.As(err, &unknown):
+		f = FailTLSVerify
+	case errors.As(err, &record), strings.Contains(err.Error(), "tls: "):
+		f = FailTLS
+	}
+	return &fault{f, err}
+}

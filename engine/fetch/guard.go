@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package fetch
+
+import (
+	"fmt"
+	"net/netip"
+)
+
+// The addresses never to connect to. Go's own predicates (IsPrivate and so on) admit 21 of 35
+// special addresses, among them cloud metadata services, so the table is written out: IPv4 what
+// IANA lists as special, IPv6 everything but global unicast, and of that the parts that embed or
+// document other addresses.
+var (
+	deniedIPv4 = prefixes("0.0.0.0/8", "100.64.0.0/10", "169.254.0.0/16", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24",
+		"198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/3", "168.63.129.16/32")
+	privateIPv4 = prefixes("10.0.0.0/8", "127.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")
+	globalIPv6  = prefixes("2000::/3")
+	deniedIPv6  = prefixes("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")
+	privateIPv6 = prefixes("::1/128", "fc00::/7")
+)
+
+func prefixes(list ...string) []netip.Prefix {
+	out := make([]netip.Prefix, len(list))
+	for i, s := range list {
+		out[i] = netip.MustParsePrefix(s)
+	}
+	return out
+}
+
+func within(a netip.Addr, list []netip.Prefix) bool {
+	for _, p := range list {
+		if p.Contains(a) {
+			return true
+		}
+	}
+	return false
+}
+
+// CheckAddr reports why an address must not be connected to, or nil. allowPrivate admits loopback
+// and private networks; link-local, multicast, reserved and embedded addresses are never admitted.
+func CheckAddr(a netip.Addr, allowPrivate bool) error {
+	if a.Zone() != "" {
+		return fmt.Errorf("address %s has a zone", a)
+	}
+	a = a.Unmap()
+	var ok bool
+	switch {
+	case !a.IsValid():
+	case a.Is4() && within(a, privateIPv4), a.Is6() && within(a, privateIPv6):
+		if !allowPrivate {
+			return fmt.Errorf("address %s is private: --allow-private permits it", a)
+		}
+		ok = true
+	case a.Is4():
+		ok = !within(a, deniedIPv4)
+	default:
+		ok = within(a, globalIPv6) && !within(a, deniedIPv6)
+	}
+	if !ok {
+		return fmt.Errorf("address %s is not a public host", a)
+	}
+	return nil
+}
+
+// check is CheckAddr with the client's settings, and the rule that a crawler without a contact
+// stays on loopback.
+func (o *Options) check(a netip.Addr) error {
+	if err := CheckAddr(a, o.AllowPrivate); err != nil {
+		return &fault{FailAddress, err}
+	}
+	if o.LoopbackOnly && !a.Unmap().IsLoopback() {
+		return &fault{FailAddress, fmt.Errorf("address %s is not loopback, and no contact is set", a)}
+	}
+	return nil
+}
+
+// checkPort keeps links from being used to knock at other services.
+func (o *Options) checkPort(port uint16) error {
+	if o.AllowPrivate || port == 80 || port == 443 {
+		return nil
+	}
+	for _, p := range o.AllowPorts {
+		if p == port {
+			return nil
+		}
+	}
+	return &fault{FailPort, fmt.Errorf("port %d is not 80 or 443", port)}
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package fetch
+
+import (
+	"bytes"
+	"strconv"
+)
+
+// parseHead reads r.Head into r.Status and r.fields. It takes what browsers take: bare line feeds,
+// lower-case versions, folded lines, space before a colon. It refuses NUL and bare carriage returns.
+func (r *Response) parseHead() *fault {
+	r.fields = r.fields[:0]
+	line, rest := cutLine(r.Head)
+	status, f := parseStatusLine(line)
+	if f != nil {
+		return f
+	}
+	r.Status = status
+	for len(rest) > 0 {
+		line, rest = cutLine(rest)
+		if len(line) == 0 {
+			break
+		}
+		if bytes.IndexByte(line, 0) >= 0 || bytes.IndexByte(line, '\r') >= 0 {
+			return &fault{failure: FailField}
+		}
+		if line[0] == ' ' || line[0] == '\t' { // folded: a part of the value before
+			if n := len(r.fields); n > 0 {
+				last := &r.fields[n-1]
+				last.value = append(append(append([]byte(nil), last.value...), ' '), bytes.TrimSpace(line)...)
+			}
+			continue
+		}
+		colon := bytes.IndexByte(line, ':')
+		if colon <= 0 {
+			continue // no field: browsers skip it
+		}
+		if len(r.fields) == maxFields {
+			return &fault{failure: FailHeadTooLarge}
+		}
+		r.fields = append(r.fields, field{bytes.TrimRight(line[:colon], " \t"), bytes.TrimSpace(line[colon+1:])})
+	}
+	return nil
+}
+
+// cutLine splits a line off, without its line end.
+func cutLine(b []byte) (line, rest []byte) {
+	end := bytes.IndexByte(b, '\n')
+	if end < 0 {
+		return bytes.TrimSuffix(b, []byte{'\r'}), nil
+	}
+	return bytes.TrimSuffix(b[:end], []byte{'\r'}), b[end+1:]
+}
+
+// startsLikeHTTP is the check of the first nine bytes, before anything is kept.
+func startsLikeHTTP(b []byte) bool {
+	return len(b) >= 9 && equalFold(b[:5], "HTTP/") && b[5] == '1' && b[6] == '.' && (b[7] == '0' || b[7] == '1') && b[8] == ' '
+}
+
+func parseStatusLine(line []byte) (int, *fault) {
+	if !startsLikeHTTP(line) {
+		return 0, &fault{failure: FailStatusLine}
+	}
+	code := line[9:]
+	if len(code) > 3 && code[3] != ' ' || len(code) < 3 {
+		return 0, &fault{failure: FailStatus}
+	}
+	n, err := strconv.Atoi(string(code[:3]))
+	if err != nil || n < 100 || n > 599 && n != 999 {
+		return 0, &fault{failure: FailStatus}
+	}
+	return n, nil
+}
+
+// framing is how the end of a body is found.
+type framing struct {
+	chunked bool
+	length  int64 // -1: until the connection closes
+	reuse   bool  // the connection may serve again
+}
+
+// framing reads the fields that say where the body ends and whether the connection stays.
+func (r *Response) framing() (framing, *fault) {
+	fr := framing{length: -1, reuse: r.Head[7] == '1'}
+	for _, f := range r.fields {
+		switch {
+		case equalFold(f.name, "Transfer-Encoding"):
+			switch v := bytes.ToLower(f.value); {
+			case string(v) == "identity":
+			case string(v) == "chunked" && fr.reuse:
+				fr.chunked = true
+			case string(v) == "chunked": // in HTTP/1.0 it means nothing
+			default:
+				return fr, &fault{failure: FailCoding}
+			}
+		case equalFold(f.name, "Content-Length"):
+			n, wrong := parseLength(f.value)
+			if wrong != nil {
+				return fr, wrong
+			}
+			if fr.length >= 0 && n != fr.length {
+				return fr, &fault{failure: FailLength}
+			}
+			fr.length = n
+		case equalFold(f.name, "Connection"):
+			for token := range bytes.SplitSeq(f.value, []byte{','}) {
+				switch token = bytes.TrimSpace(token); {
+				case equalFold(token, "close"):
+					fr.reuse = false
+				case equalFold(token, "keep-alive") && r.Head[7] == '0':
+					fr.reuse = true
+				}
+			}
+		}
+	}
+	if fr.chunked && fr.length >= 0 {
+		fr.length, fr.reuse = -1, false // two answers to one question: nothing after this is trusted
+	}
+	if r.Status == 204 || r.Status == 304 {
+		fr.chunked, fr.length = false, 0
+	}
+	if fr.length < 0 && !fr.chunked {
+		fr.reuse = false
+	}
+	return fr, nil
+}
+
+// parseLength reads "n" or "n, n"; an empty value is as good as none.
+func parseLength(v []byte) (int64, *fault) {
+	length := int64(-1)
+	if len(v) == 0 {
+		return length, nil
+	}
+	for part := range bytes.SplitSeq(v, []byte{','}) {
+		part = bytes.TrimSpace(part)
+		n, err := strconv.ParseInt(string(part), 10, 64)
+		if err != nil || n < 0 || part[0] == '+' || part[0] == '-' || length >= 0 && n != length {
+			return 0, &fault{failure: FailLength}
+		}
+		length = n
+	}
+	return length, nil
+}

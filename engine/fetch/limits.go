@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package fetch
+
+import "time"
+
+// Defaults and bounds. What lies beyond a bound becomes the failure or truncation in parentheses.
+const (
+	defaultTotal   = 60 * time.Second // whole fetch (timeout_head, or truncated "time")
+	defaultDNS     = 5 * time.Second  // dns_timeout
+	defaultDial    = 5 * time.Second  // timeout_dial, over all addresses
+	defaultTLS     = 5 * time.Second  // tls_timeout
+	defaultWrite   = 5 * time.Second  // timeout_write
+	defaultHead    = 10 * time.Second // timeout_head
+	defaultGrace   = 10 * time.Second // before the least rate counts
+	defaultMinRate = 1024             // bytes per second (truncated "time")
+
+	defaultMaxBody    = 4 << 20 // as received (truncated "length")
+	defaultMaxDecoded = 8 << 20 // after content decoding (truncated)
+	defaultBudget     = 256 << 20
+	// budgetStep is how a body's share of the budget grows.
+	budgetStep = 64 << 10
+
+	maxHead    = 64 << 10 // head_too_large
+	maxFields  = 256      // head_too_large
+	maxInterim = 8        // 1xx responses (protocol_error/interim)
+	maxBlank   = 4        // line ends before the status line
+	maxChunk   = 16       // hexadecimal digits of a chunk size
+	maxTrailer = 64       // trailer lines (protocol_error/trailer)
+	// maxLine bounds a chunk-size or trailer line.
+	maxLine = 4 << 10
+
+	maxAddresses = 8 // of one host that are tried
+	readBuffer   = 16 << 10
+	// keptBody is the largest body buffer that goes back to the pool.
+	keptBody = 1 << 20
+
+	defaultIdle     = 15 * time.Second // connection kept without use
+	maxIdlePerHost  = 2
+	defaultMaxIdle  = 1024
+	zstdWindowMax   = 8 << 20
+	resolveCacheMax = 100_000
+	resolveTTL      = 5 * time.Minute
+	resolveFailTTL  = time.Minute
+	resolveInFlight = 64
+)

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package fetch
+
+import (
+	"crypto/tls"
+	"net"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// quiet reports whether a connection is open and nothing has arrived on it unasked. A server that
+// sends a second response nobody asked for would otherwise answer the next request with it.
+func (cn *conn) quiet() bool {
+	raw := cn.Conn
+	if t, ok := raw.(*tls.Conn); ok {
+		raw = t.NetConn()
+	}
+	sc, ok := raw.(syscall.Conn)
+	if !ok {
+		_, pipe := raw.(net.Conn)
+		return pipe // a test's connection without a descriptor
+	}
+	rc, err := sc.SyscallConn()
+	if err != nil {
+		return false
+	}
+	still := false
+	err = rc.Read(func(fd uintptr) bool {
+		var b [1]byte
+		_, _, err := unix.Recvfrom(int(fd), b[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
+		still = err == unix.EAGAIN || err == unix.EWOULDBLOCK
+		return true
+	})
+	return err == nil && still
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package robots
+
+import (
+	"strings"
+	"time"
+)
+
+// Rules are what one agent may fetch from one host.
+type Rules struct {
+	rules    []rule
+	delay    time.Duration
+	hasCD    bool
+	disallow bool // everything
+}
+
+// AllowAll and DisallowAll are the rules that follow from a missing and from an unreachable file.
+var (
+	AllowAll    = &Rules{}
+	DisallowAll = &Rules{disallow: true}
+)
+
+// rule is one Allow or Disallow line.
+type rule struct {
+	allow    bool
+	anchored bool   // ended by '$'
+	wild     bool   // holds '*'
+	pattern  string // normalised, without the '$'
+	length   int    // of the line's pattern, which decides between rules
+}
+
+func newRule(allow bool, value string) rule {
+	if value[0] != '/' && value[0] != '*' {
+		value = "/" + value
+	}
+	r := rule{allow: allow, pattern: normalise(value)}
+	r.length = len(r.pattern)
+	if strings.HasSuffix(r.pattern, "$") {
+		r.anchored, r.pattern = true, r.pattern[:len(r.pattern)-1]
+	}
+	r.wild = strings.IndexByte(r.pattern, '*') >= 0
+	return r
+}
+
+// CrawlDelay returns the delay the file asks for, if it does.
+func (r *Rules) CrawlDelay() (time.Duration, bool) { return r.delay, r.hasCD }
+
+// Allowed reports whether a request target (path and query, as a canonical URL has them) may be
+// fetched.
+func (r *Rules) Allowed(target string) bool {
+	if target == "/robots.txt" {
+		return true
+	}
+	if r.disallow {
+		return false
+	}
+	if len(r.rules) == 0 {
+		return true
+	}
+	target = normalise(target)
+	best, allow := -1, true
+	for i := range r.rules {
+		rule := &r.rules[i]
+		if rule.length < best || rule.length == best && allow {
+			continue // could not win
+		}
+		if rule.matches(target) {
+			best, allow = rule.length, rule.allow
+		}
+	}
+	return allow
+}
+
+// matches reports whether the pattern matches a prefix of the target, or all of it when anchored.
+// Each '*' takes the earliest place where what follows it fits: with only '*' as a wildcard no
+// later place could do better, so there is nothing to come back to.
+func (r *rule) matches(s string) bool {
+	if !r.wild {
+		return strings.HasPrefix(s, r.pattern) && (!r.anchored || len(s) == len(r.pattern))
+	}
+	part, rest, more := strings.Cut(r.pattern, "*")
+	if !strings.HasPrefix(s, part) {
+		return false
+	}
+	s = s[len(part):]
+	for more {
+		part, rest, more = strings.Cut(rest, "*")
+		if !more && r.anchored {
+			return strings.HasSuffix(s, part)
+		}
+		i := strings.Index(s, part)
+		if i < 0 {
+			return false
+		}
+		s = s[i+len(part):]
+	}
+	return !r.anchored || s == ""
+}
+
+const upperHex = "0123456789ABCDEF"
+
+// normalise brings percent-escapes into one form, so that patterns and paths compare octet by
+// octet: bytes above ASCII are escaped, escapes are in upper case, and escapes of unreserved bytes
+// are undone. It returns s itself when there is nothing to do.
+func normalise(s string) string {
+	i := 0
+	for i < len(s) && s[i] != '%' && s[i] > ' ' && s[i] < 0x7f {
+		i++
+	}
+	if i == len(s) {
+		return s
+	}
+	out := append(make([]byte, 0, len(s)+16), s[:i]...)
+	for ; i < len(s); i++ {
+		c := s[i]
+		if c == '%' && i+2 < len(s) {
+			hi, ok1 := unhex(s[i+1])
+			lo, ok2 := unhex(s[i+2])
+			if v := hi<<4 | lo; ok1 && ok2 {
+				if unreserved(v) {
+					out = append(out, v)
+				} else {
+					out = append(out, '%', upperHex[v>>4], upperHex[v&15])
+				}
+				i += 2
+				continue
+			}
+		}
+		if c <= ' ' || c >= 0x7f {
+			out = append(out, '%', upperHex[c>>4], upperHex[c&15])
+			continue
+		}
+		out = append(out, c)
+	}
+	return string(out)
+}
+
+func unreserved(c byte) bool {
+	return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || c == '-' || c == '.' || c == '_' || c == '~'
+}
+
+func unhex(c byte) (byte, bool) {
+	switch {
+	case '0' <= c && c <= '9':
+		return c - '0', true
+	case 'a' <= c|0x20 && c|0x20 <= 'f':
+		return c | 0x20 - 'a' + 10, true
+	}
+	return 0, false
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package robots
+
+import (
+	"bytes"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// maxBytes is how much of a file is read (RFC 9309 asks for at least 500 KiB), maxRules how many
+// rules of it are kept, maxDelay the largest delay that is believed to be meant.
+const (
+	maxBytes = 512 << 10
+	maxRules = 50_000
+	maxDelay = 30 * 24 * time.Hour
+)
+
+// File is a parsed robots.txt.
+type File struct {
+	groups   []group
+	sitemaps []string
+}
+
+// group is the rules that follow one or more user-agent lines.
+type group struct {
+	agents []string // lower case; "*" for all
+	rules  []rule
+	delay  time.Duration
+	hasCD  bool
+}
+
+// Parse reads a file. Whatever the bytes are, the lines that make sense count.
+func Parse(body []byte) *File {
+	f := &File{}
+	body = bytes.TrimPrefix(body[:min(len(body), maxBytes)], []byte("\xef\xbb\xbf"))
+	rules, inRules := 0, true
+	for len(body) > 0 {
+		line := body
+		if end := bytes.IndexAny(body, "\r\n"); end >= 0 {
+			line, body = body[:end], body[end+1:]
+		} else {
+			body = nil
+		}
+		name, value, ok := field(line)
+		if !ok {
+			continue
+		}
+		switch name {
+		case "user-agent":
+			if inRules {
+				f.groups = append(f.groups, group{})
+				inRules = false
+			}
+			g := &f.groups[len(f.groups)-1]
+			g.agents = append(g.agents, agentToken(value))
+		case "sitemap":
+			f.sitemaps = append(f.sitemaps, value)
+		case "allow", "disallow", "crawl-delay":
+			if len(f.groups) == 0 {
+				continue // a rule before any user-agent line belongs to nobody
+			}
+			inRules = true
+			g := &f.groups[len(f.groups)-1]
+			if name == "crawl-delay" {
+				g.setDelay(value)
+			} else if rules < maxRules && value != "" {
+				rules++
+				g.rules = append(g.rules, newRule(name == "allow", value))
+			}
+		}
+	}
+	return f
+}
+
+// field splits "name: value # comment". A missing colon is forgiven where a space separates two
+// words, and common misspellings of disallow and user-agent are understood, as Google's parser does.
+func field(line []byte) (name, value string, ok bool) {
+	if i := bytes.IndexByte(line, '#'); i >= 0 {
+		line = line[:i]
+	}
+	line = bytes.TrimSpace(bytes.Trim(line, "\x00"))
+	i := bytes.IndexByte(line, ':')
+	if i < 0 {
+		words := bytes.Fields(line)
+		if len(words) != 2 {
+			return "", "", false
+		}
+		i = bytes.IndexAny(line, " \t")
+	}
+	if i <= 0 {
+		return "", "", false
+	}
+	name = strings.ToLower(string(bytes.TrimSpace(line[:i])))
+	switch name {
+	case "useragent", "user agent":
+		name = "user-agent"
+	case "dissallow", "dissalow", "disalow", "diasllow", "disallaw":
+		name = "disallow"
+	case "site-map":
+		name = "sitemap"
+	case "crawldelay", "crawl delay":
+		name = "crawl-delay"
+	}
+	return name, string(bytes.TrimSpace(line[i+1:])), true
+}
+
+// agentToken is the product token of a user-agent line: its leading letters, '_' and '-'.
+func agentToken(value string) string {
+	if strings.HasPrefix(value, "*") && (len(value) == 1 || value[1] == ' ' || value[1] == '\t') {
+		return "*"
+	}
+	end := strings.IndexFunc(value, func(r rune) bool {
+		return !(r == '_' || r == '-' || 'a' <= r|0x20 && r|0x20 <= 'z')
+	})
+	if end >= 0 {
+		value = value[:end]
+	}
+	return strings.ToLower(value)
+}
+
+func (g *group) setDelay(value string) {
+	seconds, err := strconv.ParseFloat(value, 64)
+	if err != nil || math.IsNaN(seconds) || seconds < 0 || g.hasCD {
+		return
+	}
+	g.hasCD = true
+	g.delay = maxDelay
+	if seconds < maxDelay.Seconds() {
+		g.delay = time.Duration(seconds * float64(time.Second))
+	}
+}
+
+// Sitemaps returns the file's Sitemap lines as they stand.
+func (f *File) Sitemaps() []string { return f.sitemaps }
+
+// Rules returns what holds for an agent, given by its product token: the merged groups that name
+// it, or else the merged groups for all.
+func (f *File) Rules(agent string) *Rules {
+	agent = agentToken(agent)
+	r := &Rules{}
+	if agent == "" || !f.merge(r, agent) {
+		f.merge(r, "*")
+	}
+	return r
+}
+
+func (f *File) merge(r *Rules, agent string) (found bool) {
+	for i := range f.groups {
+		g := &f.groups[i]
+		if !slices.Contains(g.agents, agent) {
+			continue
+		}
+		found = true
+		r.rules = append(r.rules, g.rules...)
+		if g.hasCD && (!r.hasCD || g.delay > r.delay) {
+			r.delay, r.hasCD = g.delay, true
+		}
+	}
+	return found
+}

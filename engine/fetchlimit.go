@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"sync"
+)
+
+// pageLimit lets fetchers begin only as many visits as could still count: with a limit of N, the
+// pages counted and the visits under way are never more than N together, so the limit is exact.
+// The zero value has no limit.
+type pageLimit struct {
+	mu    sync.Mutex
+	wake  chan struct{} // closed and replaced when a permit comes back
+	max   int64         // 0: none
+	taken int64         // visits under way
+	used  int64         // pages counted
+	ended bool
+}
+
+// take waits for a permit; false means that the run is over.
+func (l *pageLimit) take(ctx context.Context) bool {
+	for {
+		l.mu.Lock()
+		if l.ended {
+			l.mu.Unlock()
+			return false
+		}
+		if l.max == 0 || l.used+l.taken < l.max {
+			l.taken++
+			l.mu.Unlock()
+			return true
+		}
+		if l.wake == nil {
+			l.wake = make(chan struct{})
+		}
+		wake := l.wake
+		l.mu.Unlock()
+		select {
+		case <-ctx.Done():
+			return false
+		case <-wake:
+		}
+	}
+}
+
+// use turns a permit into a counted page.
+func (l *pageLimit) use() { l.put(1) }
+
+// giveBack returns a permit that came to nothing.
+func (l *pageLimit) giveBack() { l.put(0) }
+
+func (l *pageLimit) put(used int64) {
+	l.mu.Lock()
+	l.taken--
+	l.used += used
+	l.wakeAll()
+	l.mu.Unlock()
+}
+
+// reached reports whether the limit is used up.
+func (l *pageLimit) reached() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.max > 0 && l.used >= l.max
+}
+
+func (l *pageLimit) close() {
+	l.mu.Lock()
+	l.ended = true
+	l.wakeAll()
+	l.mu.Unlock()
+}
+
+func (l *pageLimit) wakeAll() {
+	if l.wake != nil {
+		close(l.wake)
+		l.wake = nil
+	}
+}
+
+// gate stops fetchers from beginning visits while it is shut. The zero value is open.
+type gate struct {
+	mu   sync.Mutex
+	shut chan struct{} // nil: open; closed when it opens
+}
+
+// wait returns when the gate is open, or false when ctx ends first.
+func (g *gate) wait(ctx context.Context) bool {
+	g.mu.Lock()
+	shut := g.shut
+	g.mu.Unlock()
+	if shut == nil {
+		return ctx.Err() == nil
+	}
+	select {
+	case <-ctx.Done():
+		return false
+	case <-shut:
+		return ctx.Err() == nil
+	}
+}
+
+func (g *gate) close() {
+	g.mu.Lock()
+	if g.shut == nil {
+		g.shut = make(chan struct{})
+	}
+	g.mu.Unlock()
+}
+
+func (g *gate) open() {
+	g.mu.Lock()
+	if g.shut != nil {
+		close(g.shut)
+		g.shut = nil
+	}
+	g.mu.Unlock()
+}

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"container/list"
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/seine-crawler/seine/engine/fetch"
+	"github.com/seine-crawler/seine/engine/fetch/robots"
+	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
+	"github.com/seine-crawler/seine/storage/warc"
+)
+
+// hostCache keeps what is known of the authorities (scheme, host, port) that are being visited:
+// their robots rules and the facts that hostdb remembers. It is bounded; what falls out is written
+// to hostdb if it changed, and read again when needed.
+type hostCache struct {
+	e    *Engine
+	mu   sync.Mutex
+	by   map[string]*list.Element // authority key → element of lru
+	lru  *list.List               // of *authority, most recently used first
+	size int
+}
+
+// authority is one (scheme, host, port). Its fields are used by one visit at a time, since the
+// frontier never has two visits to a host; mu covers flush.
+type authority struct {
+	key   string // host key, ' ', scheme: the key of its facts in hostdb
+	mu    sync.Mutex
+	facts storage.HostFacts
+	rules *robots.Rules // nil until decided
+	dirty bool
+}
+
+func newHostCache(e *Engine) *hostCache {
+	return &hostCache{e: e, by: map[string]*list.Element{}, lru: list.New(), size: hostCacheMax}
+}
+
+func authorityKey(u urlkey.URL) string { return string(u.HostKey()) + " " + u.Scheme() }
+
+// get returns the authority of a URL, loading its facts when it is not in memory.
+func (c *hostCache) get(u urlkey.URL) (*authority, error) {
+	key := authorityKey(u)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if el, ok := c.by[key]; ok {
+		c.lru.MoveToFront(el)
+		return el.Value.(*authority), nil
+	}
+	a := &authority{key: key}
+	if _, err := c.e.store.HostFacts(urlkey.HostKey(key), &a.facts); err != nil {
+		return nil, fmt.Errorf("hostdb facts of %s: %w", u.Authority(), err)
+	}
+	c.by[key] = c.lru.PushFront(a)
+	for c.lru.Len() > c.size {
+		el := c.lru.Back()
+		old := el.Value.(*authority)
+		if err := c.write(old); err != nil {
+			return nil, err
+		}
+		c.lru.Remove(el)
+		delete(c.by, old.key)
+	}
+	return a, nil
+}
+
+// write saves an authority's facts if they changed.
+func (c *hostCache) write(a *authority) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.dirty {
+		return nil
+	}
+	a.dirty = false
+	return c.e.store.Apply(func(b *storage.Batch) error {
+		return b.Set(storage.HostFactsRange(), []byte(a.key), storage.AppendHostFacts(nil, &a.facts))
+	})
+}
+
+// flush saves every changed authority. Facts are a memory aid: losing the last seconds of them in
+// a crash costs a robots.txt request, so they are saved when segments are sealed, not per fetch.
+func (c *hostCache) flush() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.e.store.Apply(func(b *storage.Batch) error {
+		for el := c.lru.Front(); el != nil; el = el.Next() {
+			a := el.Value.(*authority)
+			a.mu.Lock()
+			dirty := a.dirty
+			a.dirty = false
+			value := storage.AppendHostFacts(nil, &a.facts)
+			a.mu.Unlock()
+			if !dirty {
+				continue
+			}
+			if err := b.Set(storage.HostFactsRange(), []byte(a.key), value); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// robotsState is what the robots.txt of an authority allows for now.
+type robotsState struct {
+	rules      *robots.Rules
+	requested  bool          // a request was made to find out
+	unreach    time.Duration // > 0: nothing may be fetched; try again after this
+	start, end time.Time     // of the request
+}
+
+// keepFunc puts an exchange that is no page into the WARC.
+type keepFunc func(*warc.Exchange) error
+
+// robotsFor decides which rules hold for a URL, fetching robots.txt when no decision of the last
+// day is at hand (RFC 9309): 2xx is parsed, other 4xx and too many redirects allow everything;
+// 429, 5xx and unreachable disallow everything, unless a copy of the last thirty days can stand in.
+func (e *Engine) robotsFor(ctx context.Context, u urlkey.URL, keep keepFunc) (robotsState, error) {
+	a, err := e.hosts.get(u)
+	if err != nil {
+		return robotsState{}, err
+	}
+	now := e.o.Now()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	f := &a.facts
+	if f.RobotsFetched > 0 && now.UnixMilli() < f.RobotsExpires {
+		if a.rules == nil {
+			a.rules = robotsRules(f, e.o.agentToken())
+		}
+		if f.RobotsStatus == robotsStatusUnreachable {
+			return robotsState{unreach: time.Duration(f.RobotsExpires-now.UnixMilli()) * time.Millisecond}, nil
+		}
+		return robotsState{rules: a.rules}, nil
+	}
+	state := robotsState{requested: true, start: now}
+	status, body := e.fetchRobots(ctx, u, keep)
+	if ctx.Err() != nil {
+		return state, ctx.Err()
+	}
+	state.end = e.o.Now()
+	a.dirty = true
+	state.unreach = noteRobots(f, status, body, state.end)
+	a.rules = robotsRules(f, e.o.agentToken())
+	state.rules = a.rules
+	return state, nil
+}
+
+// robotsStatusUnreachable stands in HostFacts.RobotsStatus for "no answer that means anything".
+const robotsStatusUnreachable = 599
+
+// noteRobots writes the outcome of a robots.txt fetch into the facts, and returns how long nothing
+// may be fetched when the file was unreachable.
+func noteRobots(f *storage.HostFacts, status int, body []byte, now time.Time) time.Duration {
+	ms := now.UnixMilli()
+	if reachable := status >= 200 && status < 500 && status != 429; reachable {
+		f.RobotsFetched, f.RobotsExpires, f.RobotsStatus = ms, ms+robotsMaxAge.Milliseconds(), uint16(status)
+		f.Robots, f.RobotsFailures = nil, 0
+		if status < 300 {
+			f.Robots = append([]byte(nil), body...)
+		}
+		return 0
+	}
+	wait := min(robotsRetryMin<<min(f.RobotsFailures, 16), robotsMaxAge)
+	f.RobotsFailures++
+	f.RobotsExpires = ms + wait.Milliseconds()
+	if f.RobotsStatus >= 200 && f.RobotsStatus < 500 && ms-f.RobotsFetched < robotsStaleMax.Milliseconds() {
+		return 0 // the last good copy stands in until then
+	}
+	f.RobotsStatus, f.RobotsFetched = robotsStatusUnreachable, ms
+	return wait
+}
+
+// robotsRules compiles the rules that facts imply.
+func robotsRules(f *storage.HostFacts, agent string) *robots.Rules {
+	switch {
+	case f.RobotsStatus == robotsStatusUnreachable:
+		return robots.DisallowAll
+	case f.RobotsStatus >= 200 && f.RobotsStatus < 300:
+		return robots.Parse(f.Robots).Rules(agent)
+	}
+	return robots.AllowAll
+}
+
+// fetchRobots requests robots.txt and follows its redirects. Status 0 means that there was no
+// answer. Every exchange is kept in the WARC, marked so that it is not taken for a page.
+func (e *Engine) fetchRobots(ctx context.Context, u urlkey.URL, keep keepFunc) (status int, body []byte) {
+	at, err := u.Resolve("/robots.txt")
+	if err != nil {
+		return 0, nil
+	}
+	for range robotsRedirectsMax + 1 {
+		resp := e.client.Fetch(ctx, &fetch.Request{URL: at, MaxBody: robotsBodyMax})
+		status, body = 0, nil
+		if resp.Failure == "" {
+			status = resp.Status
+			if status < 300 {
+				if content, _, err := resp.Content(); err == nil || len(content) > 0 {
+					body = append([]byte(nil), content[:min(len(content), robotsBodyMax)]...)
+				}
+			}
+			if err := keep(warcExchange(at, resp, warc.Field{Name: fieldRole, Value: roleRobots})); err != nil {
+				e.warn(fmt.Errorf("keeping %s: %w", at, err))
+			}
+		}
+		location := resp.Location()
+		resp.Release()
+		if status < 300 || status >= 400 {
+			return status, body
+		}
+		next, err := at.Resolve(location)
+		if err != nil {
+			return 404, nil
+		}
+		at = next
+	}
+	return 404, nil
+}
+
+// warcExchange is a response as the WARC writer takes it.
+func warcExchange(u urlkey.URL, r *fetch.Response, fields ...warc.Field) *warc.Exchange {
+	return &warc.Exchange{URI: u.String(), Addr: r.Addr, Start: r.Start, Request: r.RequestHead, ResponseHead: r.Head,
+		Body: r.Body, Truncated: r.Truncated, Fields: fields}
+}

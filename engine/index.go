@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/seine-crawler/seine/index"
+	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// IndexOptions say what to index.
+type IndexOptions struct {
+	// Segments are linked segments whose pages become documents; nil means every linked one.
+	Segments []uint32
+	// Refresh also walks crawldb and brings every document up to date: pages that gained anchors
+	// since they were indexed, pages that are duplicates no longer, pages that are gone. After it
+	// the index is a function of crawldb, linkdb and parse records, whatever the way there.
+	Refresh bool
+}
+
+// Index makes documents of the pages of linked segments and writes one index segment.
+//
+//	keys to look at (segments' pages; with Refresh all of crawldb), sorted
+//	for each, in key order: record, parsed text, anchors ─▶ document, or nothing
+//	document as indexed before ─▶ skip; other ─▶ replace; nothing ─▶ delete
+//	one ingestion: postings, documents, deletions, the segments' state
+func (e *Engine) Index(ctx context.Context, o IndexOptions) (IndexReport, error) {
+	start := time.Now()
+	e.indexMu.Lock()
+	defer e.indexMu.Unlock()
+	if o.Segments == nil {
+		var err error
+		if o.Segments, err = e.inState(storage.SegmentLinked); err != nil {
+			return IndexReport{}, err
+		}
+	}
+	x := indexing{e: e, report: IndexReport{Segments: o.Segments}, keys: e.newSorter(foldLast)}
+	defer x.keys.Close()
+	if err := x.run(ctx, o); err != nil {
+		return x.report, fmt.Errorf("indexing: %w", err)
+	}
+	x.report.Seconds = since(start)
+	for _, s := range o.Segments {
+		e.reached(s, storage.SegmentIndexed)
+	}
+	e.done(x.report)
+	return x.report, nil
+}
+
+// indexing is one run of Index.
+type indexing struct {
+	e       *Engine
+	report  IndexReport
+	keys    *storage.Sorter
+	anchors []string
+	text    storage.ParseText
+	buf     []byte
+}
+
+func (x *indexing) run(ctx context.Context, o IndexOptions) error {
+	ing := x.e.store.NewIngestion()
+	defer ing.Abort()
+	for _, number := range o.Segments {
+		seg, err := x.e.segmentFor(number, "index", storage.SegmentLinked)
+		if err != nil {
+			return err
+		}
+		if err := x.addSegment(ctx, number); err != nil {
+			return err
+		}
+		seg.State = storage.SegmentIndexed
+		if err := ing.PutSegment(seg); err != nil {
+			return err
+		}
+	}
+	if o.Refresh {
+		if err := x.addStale(ctx); err != nil {
+			return err
+		}
+	}
+	if x.keys.Len() == 0 && len(o.Segments) == 0 {
+		return nil
+	}
+	if err := x.build(ctx, ing); err != nil {
+		return err
+	}
+	if err := ing.Commit(); err != nil {
+		return err
+	}
+	if err := x.e.index.Refresh(); err != nil {
+		return err
+	}
+	_, err := x.e.index.Merge(ctx)
+	return err
+}
+
+// addSegment adds the keys of a segment's pages.
+func (x *indexing) addSegment(ctx context.Context, segment uint32) error {
+	sc := x.e.store.Scan(storage.ParseLinks(segment), nil, nil)
+	defer sc.Close()
+	for n := 0; sc.Next(); n++ {
+		if n%1024 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err := x.keys.Add(sc.Key(), nil); err != nil {
+			return err
+		}
+	}
+	return sc.Err()
+}
+
+// addStale adds the keys of all pages that are, or should be, in the index: whether a document
+// really changed is found out by its stamp, without reading its text.
+func (x *indexing) addStale(ctx context.Context) error {
+	sc := x.e.store.Scan(storage.Crawldb(), nil, nil)
+	defer sc.Close()
+	var r storage.Record
+	for n := 0; sc.Next(); n++ {
+		if n%4096 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err := storage.DecodeRecord(sc.Value(), &r); err != nil {
+			return fmt.Errorf("crawldb record %s: %w", sc.Key(), err)
+		}
+		if r.Segment == 0 {
+			continue
+		}
+		if err := x.keys.Add(sc.Key(), nil); err != nil {
+			return err
+		}
+	}
+	return sc.Err()
+}
+
+// build walks the keys in order beside crawldb, the index's own directory and linkdb.
+func (x *indexing) build(ctx context.Context, ing *storage.Ingestion) error {
+	run, err := x.keys.Sort()
+	if err != nil {
+		return err
+	}
+	defer run.Close()
+	snap := x.e.store.Snapshot()
+	defer snap.Close()
+	records := snap.Scan(storage.Crawldb(), nil, nil)
+	defer records.Close()
+	links := snap.Scan(storage.Linkdb(), nil, nil)
+	defer links.Close()
+	b := x.e.index.NewBuilder(ing)
+	defer b.Abort()
+	err = storage.MergeJoin(ctx, snap, index.Located(), run, func(key []byte, _ [][]byte, old []byte) error {
+		return x.one(snap, records, links, b, key, old)
+	})
+	if err != nil {
+		return err
+	}
+	_, err = b.Finish()
+	return err
+}
+
+// one decides what becomes of one URL.
+func (x *indexing) one(rd storage.Reader, records, links *storage.Scanner, b *index.Builder, key, located []byte) error {
+	var r storage.Record
+	if !records.SeekGE(key) || !bytes.Equal(records.Key(), key) {
+		return records.Err()
+	}
+	if err := storage.DecodeRecord(records.Value(), &r); err != nil {
+		return fmt.Errorf("crawldb record %s: %w", key, err)
+	}
+	found, err := false, error(nil)
+	if indexable(&r) {
+		if x.buf, found, err = rd.Get(storage.ParseTextRange(r.Segment), key, x.buf); err != nil {
+			return err
+		}
+	}
+	if !found {
+		x.report.Skipped++
+		if located == nil {
+			return nil
+		}
+		x.report.Deleted++
+		return b.Delete(urlkey.Key(key))
+	}
+	if err := x.readAnchors(links, key); err != nil {
+		return err
+	}
+	stamp := x.stamp(&r)
+	if located != nil {
+		at, err := index.DecodeLocated(located)
+		if err != nil {
+			return fmt.Errorf("index directory entry of %s: %w", key, err)
+		}
+		if at.Stamp == stamp {
+			return nil
+		}
+	}
+	return x.add(b, key, &r, stamp, located != nil)
+}
+
+// indexable says whether a record's newest text belongs in the index. A page that failed for the
+// moment keeps its document; noindex pages have no text stored at all.
+func indexable(r *storage.Record) bool {
+	switch r.Status {
+	case storage.StatusFetched, storage.StatusNotModified, storage.StatusUnfetched:
+		return r.Segment != 0
+	}
+	return false
+}
+
+// add makes the document and hands it to the builder.
+func (x *indexing) add(b *index.Builder, key []byte, r *storage.Record, stamp uint64, known bool) error {
+	if err := storage.DecodeParseText(x.buf, &x.text); err != nil {
+		return fmt.Errorf("parse record %s of segment %d: %w", key, r.Segment, err)
+	}
+	k := urlkey.Key(key)
+	u, err := k.URL()
+	if err != nil {
+		return err
+	}
+	d := index.Document{Key: k, URL: u.String(), Title: x.text.Title, Anchors: x.anchors, Text: x.text.Text, Language: x.text.Language, Stamp: stamp}
+	for _, f := range x.e.o.IndexFilters {
+		if f.Filter(&d, r, &x.text) != "" {
+			x.report.Skipped++
+			if known {
+				return b.Delete(k)
+			}
+			return nil
+		}
+	}
+	x.report.TextBytes += uint64(len(x.text.Text))
+	if known {
+		x.report.Refreshed++
+	} else {
+		x.report.Added++
+	}
+	return b.Add(&d)
+}
+
+// readAnchors gathers the distinct anchor texts of a target: each counts once however many pages
+// use it, so that a site's navigation cannot outvote a page's own words. The most widely used come
+// first, up to anchorsMax.
+func (x *indexing) readAnchors(links *storage.Scanner, target []byte) error {
+	x.anchors = x.anchors[:0]
+	counts := map[string]int{}
+	from, read := storage.AppendLinkdbKey(nil, target, 0), 0
+	for ok := links.SeekGE(from); ok && read < inlinksMax; ok = links.Next() {
+		of, _, err := storage.SplitLinkdbKey(links.Key())
+		if err != nil || !bytes.Equal(of, target) {
+			break
+		}
+		err = storage.VisitInlinks(links.Value(), func(_, anchor []byte) bool {
+			if len(anchor) > 0 {
+				counts[string(anchor)]++
+			}
+			read++
+			return read < inlinksMax
+		})
+		if err != nil {
+			return fmt.Errorf("inlinks of %s: %w", target, err)
+		}
+	}
+	for a := range counts {
+		x.anchors = append(x.anchors, a)
+	}
+	slices.SortFunc(x.anchors, func(a, b string) int {
+		return cmp.Or(counts[b]-counts[a], cmp.Compare(a, b))
+	})
+	x.anchors = x.anchors[:min(len(x.anchors), anchorsMax)]
+	slices.Sort(x.anchors) // so that counts alone do not make a document stale
+	return links.Err()
+}
+
+// stamp identifies what would be indexed without reading the text: the content's signature and the
+// anchors. It is never 0.
+func (x *indexing) stamp(r *storage.Record) uint64 {
+	h := xxh3.New()
+	h.Write(r.Signature[:])
+	var n [4]byte
+	for _, a := range x.anchors {
+		binary.LittleEndian.PutUint32(n[:], uint32(len(a)))
+		h.Write(n[:])
+		h.WriteString(a)
+	}
+	return h.Sum64() | 1
+}

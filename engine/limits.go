@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import "time"
+
+// Bounds of a crawl. Each says what happens past it.
+const (
+	// segmentPagesMax, segmentBytesMax and segmentAgeMax seal an open segment in continuous mode.
+	// A segment's parse records are sorted in memory (spilling past their budget), and its links
+	// become fetchable only once it is updated: smaller is fresher, larger joins more cheaply.
+	segmentPagesMax = 10_000
+	segmentBytesMax = 512 << 20
+	segmentAgeMax   = 15 * time.Second
+	// sealQuiet is how long a dry frontier waits for visits still in flight before the segment is
+	// sealed without them: their pages go to the next one.
+	sealQuiet = 100 * time.Millisecond
+	// backlogMax is the number of sealed segments that may wait for updatedb, and separately of
+	// updated ones that may wait for the index, before fetchers pause.
+	backlogMax = 2
+	// indexBatchMax is the number of crawl segments that become one index segment.
+	indexBatchMax = 16
+	// syncInterval bounds the work an operating-system crash may undo: pages are counted as
+	// fetched only once their WARC is synced, at most this long after they were appended.
+	syncInterval = 100 * time.Millisecond
+
+	// retryMax is Nutch's db.fetch.retry.max: temporary failures before a URL is gone.
+	retryMax = 3
+	// retryDelayMS is the wait after a temporary failure.
+	retryDelayMS = 86_400_000
+	// generateDelay is Nutch's crawl.gen.delay: how long the URLs of a fetchlist that was never
+	// fetched stay out of the next ones.
+	generateDelay = 7 * 24 * time.Hour
+
+	// inlinksMax is the number of inlinks of one target that are read, for anchors and for people.
+	inlinksMax = 10_000
+	// anchorsMax is the number of distinct anchor texts of a document that are indexed.
+	anchorsMax = 32
+	// hostCacheMax is the number of hosts whose robots rules and facts are kept in memory.
+	hostCacheMax = 50_000
+	// robotsMaxAge is the longest that robots rules are used without being fetched again (RFC 9309
+	// section 2.4), robotsStaleMax the longest that they may stand in for an unreachable file.
+	robotsMaxAge   = 24 * time.Hour
+	robotsStaleMax = 30 * 24 * time.Hour
+	// robotsRetryMin is the first wait after robots.txt was unreachable; it doubles up to a day.
+	robotsRetryMin = 5 * time.Minute
+	// robotsRedirectsMax is the number of redirects followed for robots.txt (RFC 9309 section 2.3.1.2).
+	robotsRedirectsMax = 5
+	// robotsBodyMax is the part of robots.txt that is read and kept.
+	robotsBodyMax = 512 << 10
+
+	// seedLineMax bounds one line of a seed file, in bytes; a longer one is reported as malformed.
+	seedLineMax = 64 << 10
+	// redirectDepthCost is what a redirect adds to the depth of its target: nothing, since the
+	// visitor did not choose a link.
+	redirectDepthCost = 0
+	// malformedExamples is the number of malformed seeds a report quotes.
+	malformedExamples = 5
+
+	// defaultConcurrency is the number of fetchers; beyond what the hosts allow they only wait.
+	defaultConcurrency = 64
+	// defaultMemory is the budget for sorters, caches and bodies, in bytes.
+	defaultMemory = 1 << 30
+	// defaultDelay is the least time between the end of one request to a host and the next start.
+	defaultDelay = time.Second
+
+	// frontierWindow is the number of URLs of a host held in memory; a refill scans the host's range
+	// of crawldb once for so many.
+	frontierWindow = 1024
+	// defaultPatience is how long a crawl with nothing else to do waits for hosts that sleep.
+	defaultPatience = 10 * time.Second
+	// throttledPatience is how many times longer a crawl waits for hosts that asked to be left alone.
+	throttledPatience = 7
+
+	// diskLow pauses the crawl, diskResume lets it go on: free bytes on the store's file system.
+	// Pebble must never see a full disk (its flush would spin, its WAL would end the process).
+	diskLow      = 256 << 20
+	diskResume   = 384 << 20
+	diskInterval = time.Second
+)

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/seine-crawler/seine/engine/fetch"
+	"github.com/seine-crawler/seine/engine/parse"
+	"github.com/seine-crawler/seine/engine/policy"
+	"github.com/seine-crawler/seine/storage"
+)
+
+// Version is the version of seine, as it names itself to servers and in WARC files.
+const Version = "0.1.0"
+
+// Options of an Engine. The zero value of every field but Dir is a sensible default.
+type Options struct {
+	// Dir is the data directory; it is created when missing, unless MustExist.
+	Dir       string
+	MustExist bool
+	// Memory is the budget in bytes for caches, sorters and response bodies; 0 means 1 GiB.
+	Memory int64
+
+	// UserAgent is sent with every request; "" means "Mozilla/5.0 (compatible; seine/VERSION; +CONTACT)".
+	// Its product token also selects the group of robots.txt.
+	UserAgent string
+	// Contact is a URL or mail address by which a webmaster reaches whoever runs the crawl. It, or
+	// one inside UserAgent, is required to fetch from anything but loopback addresses.
+	Contact string
+	// HostsFile names a hosts(5) file that is asked before DNS.
+	HostsFile string
+	// AllowPrivate permits loopback and private addresses, and every port.
+	AllowPrivate bool
+	// Delay is the least time between two requests to a host: 0 means 1 s, negative means none.
+	// A longer Crawl-delay in robots.txt wins.
+	Delay time.Duration
+	// Concurrency is the number of fetchers; 0 means 64. One host is never asked twice at once.
+	Concurrency int
+	// FetchTimeout bounds one fetch from its start to its last byte; 0 means 60 s.
+	FetchTimeout time.Duration
+
+	// Scope says how far links are followed; the zero value is the seeds' hosts.
+	Scope policy.Scope
+	// MaxDepth is the greatest number of links from a seed; 0 means no bound.
+	MaxDepth int
+	// MaxInterval is Nutch's db.fetch.interval.max in seconds; 0 means 90 days.
+	MaxInterval uint32
+
+	// Policies: nil means the default, an empty slice means none.
+	Normalizers  policy.URLNormalizers
+	Filters      policy.URLFilters // nil: file-name endings without text, and trap shapes
+	Scorer       policy.Scorer
+	Schedule     policy.FetchSchedule
+	IndexFilters []policy.IndexFilter
+	Parsers      parse.Options
+	// Protocol replaces the HTTP client, for tests and for other transports.
+	Protocol fetch.Protocol
+	// Resolver replaces hosts file and DNS.
+	Resolver fetch.Resolver
+	// Dial replaces the guarded dialer; it must enforce its own address policy.
+	Dial func(ctx context.Context, addr netip.AddrPort) (net.Conn, error)
+
+	// Events are told what happens; nil functions are not called.
+	Events EventListener
+	// FS replaces the disk; Now replaces the wall clock. For simulation and fault tests.
+	FS  storage.FS
+	Now func() time.Time
+	// OnFatal is called when the store cannot go on (a failed sync, a full disk in the write-ahead
+	// log). nil means a panic. The process should exit and be started again.
+	OnFatal func(error)
+}
+
+// ErrNoContact is wrapped by the error of a crawl that has no contact and would leave loopback.
+var ErrNoContact = errors.New("no contact")
+
+// withDefaults returns a copy with every default in place.
+func (o Options) withDefaults() Options {
+	if o.Memory == 0 {
+		o.Memory = defaultMemory
+	}
+	if o.Concurrency == 0 {
+		o.Concurrency = defaultConcurrency
+	}
+	if o.Delay == 0 {
+		o.Delay = defaultDelay
+	}
+	if o.MaxInterval == 0 {
+		o.MaxInterval = policy.DefaultMaxInterval
+	}
+	if o.UserAgent == "" {
+		o.UserAgent = "Mozilla/5.0 (compatible; seine/" + Version + ")"
+		if o.Contact != "" {
+			o.UserAgent = "Mozilla/5.0 (compatible; seine/" + Version + "; +" + o.Contact + ")"
+		}
+	}
+	if o.Filters == nil {
+		o.Filters = policy.URLFilters{policy.NewSuffixFilter(), policy.TrapFilter{}}
+	}
+	if o.Scorer == nil {
+		o.Scorer = policy.VoteScorer{}
+	}
+	if o.Schedule == nil {
+		o.Schedule = policy.FixedSchedule{MaxInterval: o.MaxInterval}
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return o
+}
+
+// validate reports every fault at once, by field, value and rule.
+func (o *Options) validate() error {
+	var faults []error
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	if o.Dir == "" {
+		fault("Dir is empty: name a data directory")
+	}
+	if o.Memory < 64<<20 {
+		fault("Memory %d: at least 64 MiB (67108864) is needed", o.Memory)
+	}
+	if o.Concurrency < 1 || o.Concurrency > 100_000 {
+		fault("Concurrency %d: want 1 to 100000", o.Concurrency)
+	}
+	if o.MaxDepth < 0 || o.MaxDepth > 65_000 {
+		fault("MaxDepth %d: want 0 (no bound) to 65000", o.MaxDepth)
+	}
+	if strings.ContainsFunc(o.UserAgent, func(r rune) bool { return r < ' ' || r > '~' }) {
+		fault("UserAgent %q: only printable ASCII may be sent in a request", o.UserAgent)
+	}
+	return errors.Join(faults...)
+}
+
+// hasContact reports whether a webmaster could find out whom to ask.
+func (o *Options) hasContact() bool {
+	return o.Contact != "" || strings.Contains(o.UserAgent, "@") || strings.Contains(o.UserAgent, "http://") || strings.Contains(o.UserAgent, "https://")
+}
+
+// agentToken is the product token of the user agent that robots.txt groups are matched with: the
+// name inside "compatible; NAME/…" as crawlers write it, else the first product.
+func (o *Options) agentToken() string {
+	s := o.UserAgent
+	if _, rest, ok := strings.Cut(s, "compatible;"); ok {
+		s = strings.TrimSpace(rest)
+	}
+	end := strings.IndexFunc(s, func(r rune) bool {
+		return !(r == '_' || r == '-' || 'a' <= r|0x20 && r|0x20 <= 'z')
+	})
+	if end > 0 {
+		s = s[:end]
+	}
+	return s
+}

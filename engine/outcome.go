@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"crypto/sha1"
+	"errors"
+	"io"
+	"net/http"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/seine-crawler/seine/engine/fetch"
+	"github.com/seine-crawler/seine/engine/parse"
+	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
+	"github.com/seine-crawler/seine/storage/warc"
+)
+
+// Outcomes that are decided here rather than in engine/fetch.
+const (
+	failureRobots            = "robots_denied"
+	failureRobotsUnreachable = "robots_unreachable"
+	failureLocation          = "bad_location"
+)
+
+// Fields of the WARC metadata record that keeps an outcome for which there was no response.
+const (
+	fieldFailure = "seine-failure"
+	fieldRole    = "WARC-Seine-Role" // on responses that are not pages
+	roleRobots   = "robots"
+)
+
+// statusOf maps an HTTP status to an outcome. Nutch takes every code it has no rule for as a
+// temporary failure; here client errors are final, but for those that say "later".
+func statusOf(code int) storage.FetchStatus {
+	switch code {
+	case http.StatusNotModified:
+		return storage.FetchNotModified
+	case http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect:
+		return storage.FetchRedirTemp
+	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
+		return storage.FetchRetry
+	}
+	switch {
+	case code >= 200 && code < 300:
+		return storage.FetchSuccess
+	case code >= 300 && code < 400:
+		return storage.FetchRedirPerm
+	case code >= 400 && code < 500:
+		return storage.FetchGone
+	}
+	return storage.FetchRetry
+}
+
+// readOutcome fills s.outcome, and s.text for a page, from an exchange. It is the one place where
+// a response becomes an outcome, whether it just came in or was read back from the WARC.
+func (e *Engine) readOutcome(x *exchange, s *scratch) {
+	o := &s.outcome
+	*o = storage.FetchOutcome{Time: x.at.UnixMilli(), Failure: string(x.failure), Location: x.loc, Outlinks: o.Outlinks[:0]}
+	if x.resp == nil {
+		o.Status = failureStatus(x.failure)
+		return
+	}
+	r := x.resp
+	o.HTTPStatus, o.Truncated, o.Bytes = uint16(r.Status), r.Truncated, uint32(len(r.Body))
+	o.Status = statusOf(r.Status)
+	switch o.Status {
+	case storage.FetchRedirTemp, storage.FetchRedirPerm:
+		e.readRedirect(x, o)
+	case storage.FetchSuccess:
+		o.ETag, o.LastModified = headerText(r, "ETag"), headerText(r, "Last-Modified")
+		e.readPage(x, s)
+	}
+}
+
+func failureStatus(f fetch.Failure) storage.FetchStatus {
+	if f == failureRobots || f.Kind() == fetch.KindPermanent {
+		return storage.FetchGone
+	}
+	return storage.FetchRetry
+}
+
+// readRedirect resolves the target. One that leads nowhere makes the URL gone, with the reason.
+func (e *Engine) readRedirect(x *exchange, o *storage.FetchOutcome) {
+	target, err := x.url.Resolve(x.resp.Location())
+	if err == nil {
+		target, err = e.o.Normalizers.Normalize(target)
+	}
+	if err != nil || x.resp.Location() == "" || target == x.url {
+		o.Status, o.Failure = storage.FetchGone, failureLocation
+		return
+	}
+	o.Redirect = target.Key()
+}
+
+// readPage decodes and parses the body. A page that cannot be parsed keeps its outcome, marked.
+func (e *Engine) readPage(x *exchange, s *scratch) {
+	o, r, p := &s.outcome, x.resp, &s.page
+	body, truncated, err := r.Content()
+	if err != nil && len(body) == 0 {
+		o.Status, o.Failure = storage.FetchParseFailed, "decode_error"
+		return
+	}
+	s.tags = s.tags[:0]
+	for _, v := range r.Values("X-Robots-Tag") {
+		s.tags = append(s.tags, string(v))
+	}
+	in := parse.Input{URL: x.url, ContentType: headerText(r, "Content-Type"), RobotsTag: s.tags, Agent: e.o.agentToken(),
+		Body: body, Truncated: truncated || r.Truncated != ""}
+	err = e.parsers.Parse(&in, p)
+	o.MediaType, o.Signature = p.MediaType, storage.Signature(p.Signature)
+	if in.Truncated || err != nil && !errors.Is(err, parse.ErrUnsupported) {
+		o.Flags |= storage.FlagTruncated
+	}
+	if err != nil {
+		o.Flags |= storage.FlagNotParsed
+		if !errors.Is(err, parse.ErrUnsupported) {
+			o.Status, o.Failure = storage.FetchParseFailed, "parse_failed"
+		}
+		return
+	}
+	o.Flags |= robotsFlags(p)
+	if !p.Canonical.IsZero() {
+		o.Canonical = p.Canonical.Key()
+	}
+	e.readLinks(p, o)
+	s.text = storage.ParseText{Title: p.Title, Text: string(p.Text), Description: p.Description, Language: p.Language, Charset: p.Charset}
+}
+
+func robotsFlags(p *parse.Page) (f storage.ParseFlags) {
+	for _, x := range []struct {
+		on   bool
+		flag storage.ParseFlags
+	}{{p.Robots.NoIndex, storage.FlagNoIndex}, {p.Robots.NoFollow, storage.FlagNoFollow}, {p.Robots.NoSnippet, storage.FlagNoSnippet}, {p.Robots.NoArchive, storage.FlagNoArchive}} {
+		if x.on {
+			f |= x.flag
+		}
+	}
+	return f
+}
+
+// readLinks keeps every link of the page, normalised. A meta refresh is a link like any other.
+func (e *Engine) readLinks(p *parse.Page, o *storage.FetchOutcome) {
+	for i := range p.Outlinks {
+		l := &p.Outlinks[i]
+		if u, err := e.o.Normalizers.Normalize(l.URL); err == nil {
+			o.Outlinks = append(o.Outlinks, storage.Outlink{Key: u.Key(), Anchor: l.Anchor, NoFollow: l.NoFollow})
+		}
+	}
+}
+
+func headerText(r *fetch.Response, name string) string { return string(r.Header(name)) }
+
+// storedExchange turns a WARC record back into the exchange it was made of; ok is false for
+// records that are no outcome of a URL.
+func storedExchange(rec *warc.Record) (x *exchange, ok bool, err error) {
+	switch rec.Type {
+	case warc.TypeResponse:
+		if rec.Field(fieldRole) != "" {
+			return nil, false, nil
+		}
+		head, body, err := rec.HTTP()
+		if err != nil {
+			return nil, false, err
+		}
+		x = &exchange{at: rec.Date, loc: rec.Location}
+		x.digest = sha1.Sum(body)
+		if x.resp, err = fetch.StoredResponse(head, body, rec.Field("WARC-Truncated")); err != nil {
+			return nil, false, err
+		}
+	case warc.TypeMetadata:
+		failure := blockField(rec, fieldFailure)
+		if failure == "" {
+			return nil, false, nil
+		}
+		x = &exchange{at: rec.Date, failure: fetch.Failure(failure)}
+	default:
+		return nil, false, nil
+	}
+	x.url, err = urlkey.Parse(rec.URI)
+	return x, err == nil, err
+}
+
+// blockField returns a field of a record whose block is application/warc-fields.
+func blockField(rec *warc.Record, name string) string {
+	for _, f := range rec.Fields() {
+		if strings.EqualFold(f.Name, name) {
+			return f.Value
+		}
+	}
+	return ""
+}
+
+func httpTime(s string) (int64, error) {
+	t, err := http.ParseTime(s)
+	return t.UnixMilli(), err
+}
+
+func isEOF(err error) bool { return errors.Is(err, io.EOF) }
+
+func baseName(name string) string { return path.Base(strings.ReplaceAll(name, "\\", "/")) }
+
+// millis keeps a zero time zero in milliseconds.
+func millis(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"fmt"
+	"runtime"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Progress is a moment of a crawl, for people.
+type Progress struct {
+	Phase          string        `json:"phase"` // "crawling", "settling", "done"
+	Elapsed        time.Duration `json:"elapsed"`
+	Fetched        uint64        `json:"fetched"`
+	Failed         uint64        `json:"failed"`
+	Bytes          uint64        `json:"bytes"`
+	PagesPerSecond float64       `json:"pages_per_second"` // since the start
+	Discovered     uint64        `json:"discovered"`
+	Indexed        uint64        `json:"indexed"`
+	Busy           int64         `json:"busy"` // visits under way
+	HostsReady     int           `json:"hosts_ready"`
+	HostsWaiting   int           `json:"hosts_waiting"`
+	HostsAsleep    int           `json:"hosts_asleep"`
+	Queued         int           `json:"queued"`  // URLs in the frontier
+	Backlog        int64         `json:"backlog"` // segments waiting for updatedb
+	Slowest        string        `json:"slowest"` // what holds the crawl up
+	HeapBytes      uint64        `json:"heap_bytes"`
+	MaxPages       int64         `json:"max_pages,omitempty"`
+}
+
+// ETA is the time to MaxPages at the present rate; 0 when there is no limit or no rate.
+func (p Progress) ETA() time.Duration {
+	if p.MaxPages == 0 || p.PagesPerSecond <= 0 {
+		return 0
+	}
+	left := float64(p.MaxPages) - float64(p.Fetched)
+	return time.Duration(max(left, 0) / p.PagesPerSecond * float64(time.Second))
+}
+
+// progress describes the crawl as it stands.
+func (c *conductor) progress(phase string) Progress {
+	p := Progress{Phase: phase, Elapsed: time.Since(c.started), MaxPages: c.o.MaxPages,
+		Discovered: c.discovered.Load(), Indexed: c.indexed.Load(), Backlog: c.working.Load()}
+	if c.f == nil {
+		return p
+	}
+	r := c.f.counts()
+	p.Fetched, p.Failed, p.Bytes = r.Fetched, r.Failed, r.Bytes
+	p.PagesPerSecond = float64(r.Fetched) / max(p.Elapsed.Seconds(), 1e-3)
+	s := c.f.frontier.Stats()
+	p.HostsReady, p.HostsWaiting, p.HostsAsleep, p.Queued = s.Ready, s.Waiting, s.Asleep, s.Queued
+	p.Busy = c.f.busy.Load()
+	p.Slowest = c.slowest(p)
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	p.HeapBytes = m.HeapAlloc
+	return p
+}
+
+// slowest names what holds the crawl up: the question people ask when it seems idle.
+func (c *conductor) slowest(p Progress) string {
+	switch {
+	case c.f.gate.isShut():
+		return "pipeline behind: fetchers wait for updatedb or for disk space"
+	case p.Busy >= int64(c.e.o.Concurrency):
+		return "all fetchers busy: slow servers, or raise --concurrency"
+	case p.HostsReady == 0 && p.HostsWaiting > 0:
+		return "politeness: every host waits for its delay"
+	case p.HostsReady == 0 && p.HostsAsleep > 0:
+		return fmt.Sprintf("%d hosts asleep after failures", p.HostsAsleep)
+	}
+	return "nothing"
+}
+
+func (g *gate) isShut() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.shut != nil
+}
+
+// cpuSeconds is the processor time of this process so far, user and system.
+func cpuSeconds() float64 {
+	var u unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {
+		return 0
+	}
+	return float64(u.Utime.Sec+u.Stime.Sec) + float64(u.Utime.Usec+u.Stime.Usec)/1e6
+}

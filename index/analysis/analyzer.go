@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package analysis
+
+import (
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/clipperhouse/uax29/v2/words"
+)
+
+// Version names the terms this package makes: an index made with another version must be rebuilt.
+const Version = "1"
+
+// MaxTerm is the longest term, in bytes; longer words are cut.
+const MaxTerm = 64
+
+// Token is one term of a text. Term is valid during the call only.
+type Token struct {
+	Term       []byte
+	Position   int
+	Start, End int  // bytes of the text
+	Single     bool // a lone character beside the pair that begins at the same position
+}
+
+// Analyzer walks text. The zero value is ready to use.
+type Analyzer struct {
+	fold  folder
+	stems stemmer
+	buf   []byte
+	emit  func(Token)
+	pos   int
+}
+
+// Walk calls fn for each term of text, positions beginning at from, and returns the position after
+// the last word.
+func (a *Analyzer) Walk(text []byte, from int, fn func(Token)) int {
+	a.emit, a.pos = fn, from
+	for i := 0; i < len(text); {
+		c := text[i]
+		switch {
+		case c >= utf8.RuneSelf:
+			i = a.beyondASCII(text, i)
+		case asciiWord[c]:
+			i = a.word(text, i)
+		default:
+			i++
+		}
+	}
+	a.emit = nil
+	return a.pos
+}
+
+// asciiWord marks letters and digits; '_' separates, so that identifiers are found by their parts.
+var asciiWord = func() (t [256]bool) {
+	for c := range 128 {
+		b := byte(c)
+		t[c] = 'a' <= b|0x20 && b|0x20 <= 'z' || '0' <= b && b <= '9'
+	}
+	return t
+}()
+
+// word takes a run of ASCII letters and digits, with the signs that end names like C++ and C#. A
+// run that goes on beyond ASCII is left to UAX #29.
+func (a *Analyzer) word(text []byte, start int) int {
+	i := start
+	for i < len(text) && asciiWord[text[i]] {
+		i++
+	}
+	if i < len(text) && text[i] >= utf8.RuneSelf {
+		if r, _ := utf8.DecodeRune(text[i:]); unicode.IsLetter(r) || unicode.IsMark(r) {
+			return a.beyondASCII(text, start)
+		}
+	}
+	end := i
+	if end-start <= 2 {
+		for end < len(text) && (text[end] == '+' || text[end] == '#') && end-i < 2 {
+			end++
+		}
+		if end < len(text) && asciiWord[text[end]] || end-i == 1 && text[i] == '+' {
+			end = i // "a+b" is no name
+		}
+	}
+	a.buf = a.buf[:0]
+	for _, c := range text[start:end] {
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		a.buf = append(a.buf, c)
+	}
+	a.term(a.buf, start, end)
+	return end
+}
+
+// term emits one folded word.
+func (a *Analyzer) term(w []byte, start, end int) {
+	if len(w) > MaxTerm {
+		w = cut(w)
+	}
+	a.emit(Token{Term: a.stems.stem(w), Position: a.pos, Start: start, End: end})
+	a.pos++
+}
+
+func cut(w []byte) []byte {
+	n := MaxTerm
+	for n > 0 && w[n]&0xc0 == 0x80 {
+		n--
+	}
+	return w[:n]
+}
+
+// beyondASCII takes the stretch up to the next ASCII byte that is no letter or digit.
+func (a *Analyzer) beyondASCII(text []byte, start int) int {
+	end := start
+	for end < len(text) && (text[end] >= utf8.RuneSelf || asciiWord[text[end]]) {
+		end++
+	}
+	it := words.FromBytes(text[start:end])
+	run := -1 // begin of a stretch of characters written without spaces
+	for it.Next() {
+		w := it.Value()
+		at := start + it.Start()
+		r, _ := utf8.DecodeRune(w)
+		if unspaced(r) {
+			if run < 0 {
+				run = at
+			}
+			continue
+		}
+		if run >= 0 {
+			a.pairs(text, run, at)
+			run = -1
+		}
+		if unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) {
+			a.buf = a.fold.append(a.buf[:0], w)
+			if len(a.buf) > 0 {
+				a.term(a.buf, at, at+len(w))
+			}
+		}
+	}
+	if run >= 0 {
+		a.pairs(text, run, end)
+	}
+	return end
+}
+
+// unspaced reports whether a character belongs to a script written without spaces, or to Hangul,
+// whose words carry their particles with them.
+func unspaced(r rune) bool {
+	if r < 0x0e00 {
+		return false
+	}
+	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar) || r == 'ー'
+}
+
+// pairs emits each character alone and each pair of neighbours.
+func (a *Analyzer) pairs(text []byte, start, end int) {
+	for i := start; i < end; {
+		r, n := utf8.DecodeRune(text[i:end])
+		if !unspaced(r) && !unicode.IsMark(r) {
+			i += n // a mark of punctuation that UAX #29 left inside
+			continue
+		}
+		next := i + n
+		a.buf = a.fold.append(a.buf[:0], text[i:next])
+		a.emit(Token{Term: a.buf, Position: a.pos, Start: i, End: next, Single: true})
+		if r2, n2 := utf8.DecodeRune(text[next:end]); n2 > 0 && unspaced(r2) {
+			a.buf = a.fold.append(a.buf[:0], text[i:next+n2])
+			a.emit(Token{Term: a.buf, Position: a.pos, Start: i, End: next + n2})
+		}
+		a.pos++
+		i = next
+	}
+}

@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package index
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/RoaringBitmap/roaring/v2"
+
+	"github.com/seine-crawler/seine/index/analysis"
+	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// Document is one page as it is indexed.
+type Document struct {
+	Key      urlkey.Key
+	URL      string
+	Title    string
+	Anchors  []string
+	Text     string
+	Language string
+	Stamp    uint64 // the caller's: tells whether the document is still what it was
+}
+
+// BuildReport counts what a Builder wrote.
+type BuildReport struct {
+	Added, Replaced, Deleted uint32
+	Segments                 int
+	Words                    uint64
+}
+
+// Builder makes index segments of documents. It is used by one goroutine; Finish adds everything to
+// the ingestion, Abort after Finish does nothing.
+type Builder struct {
+	x        *Index
+	in       *storage.Ingestion
+	analyzer analysis.Analyzer
+	report   BuildReport
+	located  *storage.Sorter // directory entries to write: key → entry, empty for a deletion
+	deletes  map[uint32]*roaring.Bitmap
+	last     urlkey.Key
+	number   uint32
+	found    *storage.Scanner // of Located, moving with the keys
+
+	inv inverter
+}
+
+// inverter is the index segment under construction.
+type inverter struct {
+	terms   map[string]*termList
+	bytes   int64
+	docs    []docEntry
+	lengths []lengths
+	info    segmentInfo
+	field   int
+	doc     uint32
+}
+
+type docEntry struct {
+	key   urlkey.Key
+	stamp uint64
+}
+
+// termList is a term's occurrences in the order of coming: for each a uvarint of
+// position<<3 | field<<1 | 1 if a new document begins, followed by the gap of documents if so.
+type termList struct {
+	b        []byte
+	lastDoc  int64
+	docCount uint32
+}
+
+// NewBuilder begins index segments inside an ingestion. Only one builder may be at work on an index.
+func (x *Index) NewBuilder(in *storage.Ingestion) *Builder {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	b := &Builder{x: x, in: in, deletes: map[uint32]*roaring.Bitmap{},
+		located: storage.NewSorter(storage.SorterOptions{Dir: x.s.SortDir(), FS: x.o.FS, MemoryBytes: x.o.MemoryBytes / 4}),
+		found:   x.s.Scan(Located(), nil, nil)}
+	if n := len(x.state.segments); n > 0 {
+		b.number = x.state.segments[n-1].number
+	}
+	b.begin()
+	return b
+}
+
+func (b *Builder) begin() {
+	b.number++
+	b.inv = inverter{terms: make(map[string]*termList, 1<<12)}
+}
+
+// Abort gives up what was not finished.
+func (b *Builder) Abort() {
+	b.found.Close()
+	b.located.Close()
+}
+
+// order checks that keys come in order, and marks the version indexed before as deleted.
+func (b *Builder) order(key urlkey.Key) (known bool, err error) {
+	if key <= b.last {
+		return false, fmt.Errorf("BUG: index: document %q after %q", key, b.last)
+	}
+	b.last = key
+	if !b.found.SeekGE([]byte(key)) || string(b.found.Key()) != string(key) {
+		return false, b.found.Err()
+	}
+	at, err := DecodeLocated(b.found.Value())
+	if err != nil {
+		return false, err
+	}
+	bits := b.deletes[at.Segment]
+	if bits == nil {
+		if bits, err = readDeleted(b.x.s, at.Segment); err != nil {
+			return false, err
+		}
+		if bits == nil {
+			bits = roaring.New()
+		}
+		b.deletes[at.Segment] = bits
+	}
+	bits.Add(at.Doc)
+	return true, nil
+}
+
+// Delete removes a URL from the index; one that is not indexed is no error.
+func (b *Builder) Delete(key urlkey.Key) error {
+	known, err := b.order(key)
+	if err != nil || !known {
+		return err
+	}
+	b.report.Deleted++
+	return b.located.Add([]byte(key), nil)
+}
+
+// Add indexes a document in place of its older version. Documents and deletions come in key order.
+func (b *Builder) Add(d *Document) error {
+	known, err := b.order(d.Key)
+	if err != nil {
+		return err
+	}
+	b.report.Added++
+	if known {
+		b.report.Replaced++
+	}
+	inv := &b.inv
+	inv.doc = uint32(len(inv.docs))
+	inv.docs = append(inv.docs, docEntry{d.Key, d.Stamp})
+	inv.bytes += int64(len(d.Key)) + 64
+	var l lengths
+	b.text(fieldTitle, d.Title, 0, &l)
+	b.text(fieldURL, urlWords(d.URL), 0, &l)
+	pos := 0
+	for _, a := range d.Anchors {
+		pos = b.text(fieldAnchor, a, pos, &l) + anchorGap
+	}
+	b.text(fieldBody, d.Text, 0, &l)
+	inv.lengths = append(inv.lengths, l)
+	for f, n := range l {
+		inv.info.Totals[f] += uint64(n)
+		b.report.Words += uint64(n)
+	}
+	if err := b.located.Add([]byte(d.Key), appendLocated(nil, Location{b.number, inv.doc, d.Stamp})); err != nil {
+		return err
+	}
+	if inv.bytes > b.x.o.MemoryBytes {
+		return b.write()
+	}
+	return nil
+}
+
+// urlWords leaves out the scheme, which every URL has.
+func urlWords(u string) string {
+	for _, p := range []string{"https://", "http://"} {
+		if len(u) > len(p) && u[:len(p)] == p {
+			return u[len(p):]
+		}
+	}
+	return u
+}
+
+// text inverts one field.
+func (b *Builder) text(field int, text string, from int, l *lengths) int {
+	inv := &b.inv
+	inv.field = field
+	words := 0
+	end := b.analyzer.Walk([]byte(text), from, func(t analysis.Token) {
+		if !t.Single {
+			words++
+		}
+		inv.occurrence(t.Term, uint32(t.Position))
+	})
+	l[field] = uint16(min(int(l[field])+words, maxLength))
+	return end
+}
+
+func (inv *inverter) occurrence(term []byte, pos uint32) {
+	t := inv.terms[string(term)]
+	if t == nil {
+		t = &termList{lastDoc: -1}
+		inv.terms[string(term)] = t
+		inv.bytes += int64(len(term)) + 96
+	}
+	before := len(t.b)
+	v := uint64(pos)<<3 | uint64(inv.field)<<1
+	if t.lastDoc != int64(inv.doc) {
+		t.b = binary.AppendUvarint(t.b, v|1)
+		t.b = binary.AppendUvarint(t.b, uint64(int64(inv.doc)-t.lastDoc))
+		t.lastDoc = int64(inv.doc)
+		t.docCount++
+	} else {
+		t.b = binary.AppendUvarint(t.b, v)
+	}
+	inv.bytes += int64(len(t.b) - before)
+}
+
+// each decodes the list document by document.
+func (t *termList) each(o *occurrences, fn func(*occurrences) error) error {
+	doc := int64(-1)
+	for b := t.b; len(b) > 0; {
+		v, n := binary.Uvarint(b)
+		b = b[n:]
+		if v&1 != 0 {
+			if doc >= 0 {
+				if err := fn(o); err != nil {
+					return err
+				}
+			}
+			gap, n := binary.Uvarint(b)
+			b = b[n:]
+			doc += int64(gap)
+			o.doc = uint32(doc)
+			for f := range o.positions {
+				o.positions[f] = o.positions[f][:0]
+			}
+		}
+		f := v >> 1 & 3
+		o.positions[f] = append(o.positions[f], uint32(v>>3))
+	}
+	if doc >= 0 {
+		return fn(o)
+	}
+	return nil
+}
+
+// write puts the index segment under construction into the ingestion and begins the next.
+func (b *Builder) write() error {
+	inv := &b.inv
+	if len(inv.docs) == 0 {
+		return nil
+	}
+	w := b.in.Table(storage.IndexSegmentRange(b.number, kindTerms))
+	names := make([]string, 0, len(inv.terms))
+	for name := range inv.terms {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	var list listWriter
+	var o occurrences
+	for _, name := range names {
+		list.begin(func(chunk uint32, value []byte) error { return w.Set(termKey(name, chunk), value) })
+		if err := inv.terms[name].each(&o, list.add); err != nil {
+			return err
+		}
+		if err := list.finish(); err != nil {
+			return err
+		}
+	}
+	inv.info.Terms = uint64(len(names))
+	if err := writeDocs(b.in, b.number, inv.docs, inv.lengths, inv.info); err != nil {
+		return err
+	}
+	b.report.Segments++
+	b.begin()
+	return nil
+}
+
+// termKey is the key of a chunk of a term's list. Terms hold no NUL.
+func termKey(term string, chunk uint32) []byte {
+	return binary.BigEndian.AppendUint32(append([]byte(term), 0), chunk)
+}
+
+// writeDocs writes all of an index segment but its terms.
+func writeDocs(in *storage.Ingestion, number uint32, docs []docEntry, ls []lengths, info segmentInfo) error {
+	w := in.Table(storage.IndexSegmentRange(number, kindDocs))
+	var value []byte
+	for i, d := range docs {
+		value = append(binary.BigEndian.AppendUint64(value[:0], d.stamp), d.key...)
+		if err := w.Set(numberKey(uint32(i)), value); err != nil {
+			return err
+		}
+	}
+	w = in.Table(storage.IndexSegmentRange(number, kindNorms))
+	for from := 0; from < len(ls); from += normDocs {
+		value = value[:0]
+		for _, l := range ls[from:min(from+normDocs, len(ls))] {
+			for _, n := range l {
+				value = binary.LittleEndian.AppendUint16(value, n)
+			}
+		}
+		if err := w.Set(numberKey(uint32(from/normDocs)), value); err != nil {
+			return err
+		}
+	}
+	info.Docs = uint32(len(docs))
+	encoded, err := json.Marshal(info)
+	if err != nil {
+		return err
+	}
+	return in.Table(storage.IndexRange(kindSegments)).Set(numberKey(number), encoded)
+}
+
+// Finish adds what is left to the ingestion; its commit makes the documents durable, and Refresh
+// makes them searchable.
+func (b *Builder) Finish() (BuildReport, error) {
+	defer b.Abort()
+	if err := b.write(); err != nil {
+		return b.report, err
+	}
+	run, err := b.located.Sort()
+	if err != nil {
+		return b.report, err
+	}
+	defer run.Close()
+	w := b.in.Table(Located())
+	for run.Next() {
+		if len(run.Value()) == 0 {
+			err = w.Delete(run.Key())
+		} else {
+			err = w.Set(run.Key(), run.Value())
+		}
+		if err != nil {
+			return b.report, err
+		}
+	}
+	if err := run.Err(); err != nil {
+		return b.report, err
+	}
+	return b.report, writeDeletes(b.in, b.deletes)
+}
+
+func writeDeletes(in *storage.Ingestion, deletes map[uint32]*roaring.Bitmap) error {
+	var numbers []uint32
+	for n := range deletes {
+		numbers = append(numbers, n)
+	}
+	slices.Sort(numbers)
+	w := in.Table(storage.IndexRange(kindDeletes))
+	for _, n := range numbers {
+		deletes[n].RunOptimize()
+		value, err := deletes[n].MarshalBinary()
+		if err == nil {
+			err = w.Set(numberKey(n), value)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package index
+
+import "math"
+
+// The fields of a document. Numbers are on disk.
+const (
+	fieldBody = iota
+	fieldTitle
+	fieldAnchor
+	fieldURL
+	fieldCount
+)
+
+// BM25F (Robertson and Zaragoza, 2009): a term's frequencies in the fields are weighed, normalised
+// by field length, added, and only then saturated, so that a word in title and body does not count
+// as two words. Weights were set by hand on manuals, where titles name the thing and anchors say
+// what others call it.
+var (
+	fieldWeight = [fieldCount]float64{1, 5, 3, 2}
+	fieldB      = [fieldCount]float64{0.75, 0.5, 0.4, 0.3}
+)
+
+const k1 = 1.2
+
+// lengths are the numbers of words of a document's fields.
+type lengths [fieldCount]uint16
+
+// collection are the statistics that scores rest on, summed over all index segments, so that they
+// do not depend on how documents are spread over segments.
+type collection struct {
+	docs   uint64
+	totals [fieldCount]uint64
+}
+
+func (c *collection) add(d collection) {
+	c.docs += d.docs
+	for f := range c.totals {
+		c.totals[f] += d.totals[f]
+	}
+}
+
+// scorer turns frequencies into the score of one term.
+type scorer struct {
+	idf     float64
+	average [fieldCount]float64
+}
+
+func newScorer(c *collection, df uint64) scorer {
+	n := float64(c.docs)
+	s := scorer{idf: math.Log(1 + (n-float64(df)+0.5)/(float64(df)+0.5))}
+	for f := range s.average {
+		s.average[f] = max(float64(c.totals[f])/max(n, 1), 1)
+	}
+	return s
+}
+
+func (s *scorer) score(freqs *[fieldCount]uint32, l *lengths) float64 {
+	tf := 0.0
+	for f, n := range freqs {
+		if n > 0 {
+			tf += fieldWeight[f] * float64(n) / (1 - fieldB[f] + fieldB[f]*float64(l[f])/s.average[f])
+		}
+	}
+	return s.idf * tf * (k1 + 1) / (k1 + tf)
+}

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package index
+
+import (
+	"bytes"
+	"math"
+
+	"github.com/seine-crawler/seine/storage"
+)
+
+// end is the document of an iterator that is used up.
+const end = math.MaxUint32
+
+// iterator walks the documents of one index segment that match a part of a query, in order. It
+// begins before the first document.
+type iterator interface {
+	// seek moves to the first matching document that is at least doc, never back, and returns it;
+	// end when there is none.
+	seek(doc uint32) uint32
+	// score adds up what the part gives to the document at hand.
+	score() float64
+}
+
+// termIter walks one posting list.
+type termIter struct {
+	r      listReader
+	doc    uint32
+	begun  bool
+	field  int
+	scorer scorer
+	seg    *segment
+}
+
+func (it *termIter) seek(doc uint32) uint32 {
+	if it.begun && (it.doc >= doc || it.doc == end) {
+		return it.doc
+	}
+	it.begun = true
+	for {
+		if !it.r.advance(int64(doc)) {
+			it.doc = end
+			return end
+		}
+		it.doc = it.r.at.doc
+		if it.field < 0 || it.r.at.freqs[it.field] > 0 {
+			return it.doc
+		}
+		doc = it.doc + 1
+	}
+}
+
+func (it *termIter) score() float64 {
+	if int(it.doc) >= len(it.seg.lengths) {
+		return 0
+	}
+	return it.scorer.score(&it.r.at.freqs, &it.seg.lengths[it.doc])
+}
+
+// phraseIter walks the documents in which its terms stand in a row, in one field.
+type phraseIter struct {
+	terms []*termIter
+	doc   uint32
+	begun bool
+	field int
+	pos   [][fieldCount][]uint32
+}
+
+func (it *phraseIter) seek(doc uint32) uint32 {
+	if it.begun && (it.doc >= doc || it.doc == end) {
+		return it.doc
+	}
+	it.begun = true
+	for {
+		if doc = meet(it.terms, doc); doc == end || it.inRow() {
+			it.doc = doc
+			return doc
+		}
+		doc++
+	}
+}
+
+// meet moves all iterators to the first document that is at least doc and common to them.
+func meet[I iterator](its []I, doc uint32) uint32 {
+	for i := 0; i < len(its); {
+		at := its[i].seek(doc)
+		if at == end {
+			return end
+		}
+		if at > doc {
+			doc, i = at, 0
+			continue
+		}
+		i++
+	}
+	return doc
+}
+
+// inRow reports whether some field holds the terms one after the other.
+func (it *phraseIter) inRow() bool {
+	for i, t := range it.terms {
+		if !t.r.readPositions(&it.pos[i]) {
+			return false
+		}
+	}
+	for f := range fieldCount {
+		if it.field >= 0 && f != it.field {
+			continue
+		}
+	starts:
+		for _, start := range it.pos[0][f] {
+			for i := 1; i < len(it.terms); i++ {
+				if !contains(it.pos[i][f], start+uint32(i)) {
+					continue starts
+				}
+			}
+			return true
+		}
+	}
+	return false
+}
+
+// contains searches a sorted slice.
+func contains(sorted []uint32, v uint32) bool {
+	lo, hi := 0, len(sorted)
+	for lo < hi {
+		mid := (lo + hi) / 2
+		if sorted[mid] < v {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return lo < len(sorted) && sorted[lo] == v
+}
+
+func (it *phraseIter) score() (sum float64) {
+	for _, t := range it.terms {
+		sum += t.score()
+	}
+	return sum
+}
+
+// andIter walks the documents common to its parts, without those of the excluded ones.
+type andIter struct {
+	parts    []iterator
+	excluded []iterator
+	doc      uint32
+	begun    bool
+}
+
+func (it *andIter) seek(doc uint32) uint32 {
+	if it.begun && (it.doc >= doc || it.doc == end) {
+		return it.doc
+	}
+	it.begun = true
+next:
+	for {
+		if doc = meet(it.parts, doc); doc == end {
+			break
+		}
+		for _, x := range it.excluded {
+			if x.seek(doc) == doc {
+				doc++
+				continue next
+			}
+		}
+		break
+	}
+	it.doc = doc
+	return doc
+}
+
+func (it *andIter) score() (sum float64) {
+	for _, p := range it.parts {
+		sum += p.score()
+	}
+	return sum
+}
+
+// orIter walks the documents of any of its parts.
+type orIter struct {
+	parts []iterator
+	at    []uint32
+	doc   uint32
+	begun bool
+}
+
+func (it *orIter) seek(doc uint32) uint32 {
+	if it.begun && (it.doc >= doc || it.doc == end) {
+		return it.doc
+	}
+	it.begun = true
+	it.doc = end
+	for i, p := range it.parts {
+		it.at[i] = p.seek(doc)
+		it.doc = min(it.doc, it.at[i])
+	}
+	return it.doc
+}
+
+func (it *orIter) score() (sum float64) {
+	for i, p := range it.parts {
+		if it.at[i] == it.doc {
+			sum += p.score()
+		}
+	}
+	return sum
+}
+
+// rangeIter walks an interval of documents: a host, or all documents.
+type rangeIter struct{ from, to uint32 }
+
+func (it rangeIter) seek(doc uint32) uint32 {
+	doc = max(doc, it.from)
+	if doc >= it.to {
+		return end
+	}
+	return doc
+}
+
+func (rangeIter) score() float64 { return 0 }
+
+// opener makes the iterators of a query on one index segment.
+type opener struct {
+	rd      storage.Reader
+	seg     *segment
+	scorers map[string]scorer
+	lists   []*listReader // to look for errors when the search is over
+	scans   []*storage.Scanner
+	err     error
+}
+
+func (o *opener) close() error {
+	for _, sc := range o.scans {
+		if err := sc.Close(); err != nil && o.err == nil {
+			o.err = err
+		}
+	}
+	for _, l := range o.lists {
+		if l.err != nil && o.err == nil {
+			o.err = l.err
+		}
+	}
+	return o.err
+}
+
+func (o *opener) open(n *node) iterator {
+	switch n.kind {
+	case nodeTerm:
+		return o.term(n)
+	case nodePhrase:
+		it := &phraseIter{field: n.field, pos: make([][fieldCount][]uint32, len(n.children))}
+		for _, c := range n.children {
+			it.terms = append(it.terms, o.term(c))
+		}
+		return it
+	case nodeSite:
+		from, to, err := siteRange(o.rd, o.seg, n.prefix)
+		if err != nil {
+			o.err = err
+		}
+		return rangeIter{from, to}
+	case nodeOr:
+		it := &orIter{at: make([]uint32, len(n.children))}
+		for _, c := range n.children {
+			it.parts = append(it.parts, o.open(c))
+		}
+		return it
+	}
+	it := &andIter{}
+	for _, c := range n.children {
+		if c.kind == nodeNot {
+			it.excluded = append(it.excluded, o.open(c.children[0]))
+		} else {
+			it.parts = append(it.parts, o.open(c))
+		}
+	}
+	if len(it.parts) == 0 { // nothing but exclusions
+		it.parts = []iterator{rangeIter{0, o.seg.info.Docs}}
+	}
+	return it
+}
+
+// term opens a posting list.
+func (o *opener) term(n *node) *termIter {
+	from := termKey(n.term, 0)
+	head := from[:len(from)-4]
+	sc := o.rd.Scan(storage.IndexSegmentRange(o.seg.number, kindTerms), from, append(append([]byte(nil), head[:len(head)-1]...), 1))
+	o.scans = append(o.scans, sc)
+	it := &termIter{field: n.field, scorer: o.scorers[n.term], seg: o.seg}
+	it.r.last = -1
+	it.r.next = func() ([]byte, bool, error) {
+		if !sc.Next() {
+			return nil, false, sc.Err()
+		}
+		if !bytes.HasPrefix(sc.Key(), head) {
+			return nil, false, nil
+		}
+		return sc.Value(), true, nil
+	}
+	o.lists = append(o.lists, &it.r)
+	return it
+}
+
+// siteRange finds the documents whose keys begin with prefix, by bisection: documents are numbered
+// in key order.
+func siteRange(rd storage.Reader, seg *segment, prefix string) (from, to uint32, err error) {
+	bound := func(above bool) uint32 {
+		lo, hi := uint32(0), seg.info.Docs
+		for lo < hi && err == nil {
+			mid := lo + (hi-lo)/2
+			var key string
+			k, _, e := docKey(rd, seg.number, mid)
+			if e != nil {
+				err = e
+			}
+			key = string(k)
+			below := key < prefix || above && len(key) >= len(prefix) && key[:len(prefix)] == prefix
+			if below {
+				lo = mid + 1
+			} else {
+				hi = mid
+			}
+		}
+		return lo
+	}
+	return bound(false), bound(true), err
+}

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package index
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/bits"
+	"slices"
+
+	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// MergeReport counts what Merge did.
+type MergeReport struct {
+	Merged    int    // index segments that went into others
+	Documents uint64 // rewritten
+}
+
+// Merge keeps the number of index segments logarithmic: while eight of a size class exist, they
+// become one of the next. It runs between builders.
+func (x *Index) Merge(ctx context.Context) (MergeReport, error) {
+	var report MergeReport
+	for {
+		group := x.mergeable()
+		if group == nil {
+			return report, nil
+		}
+		docs, err := x.merge(ctx, group)
+		if err != nil {
+			return report, fmt.Errorf("merging %d index segments: %w", len(group), err)
+		}
+		report.Merged += len(group)
+		report.Documents += docs
+		if err := x.Refresh(); err != nil {
+			return report, err
+		}
+	}
+}
+
+// mergeable returns the index segments of the smallest class that is full.
+func (x *Index) mergeable() []*segment {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	classes := map[int][]*segment{}
+	for _, seg := range x.state.segments {
+		class := bits.Len32(seg.info.Docs) / 3 // powers of mergeFactor
+		classes[class] = append(classes[class], seg)
+	}
+	for class := range 12 {
+		if len(classes[class]) >= mergeFactor {
+			return classes[class]
+		}
+	}
+	return nil
+}
+
+// source is an index segment on its way into another.
+type source struct {
+	seg    *segment
+	newDoc []uint32 // by old document; end for deleted ones
+	terms  *storage.Scanner
+	valid  bool
+}
+
+// merge writes one index segment of several and removes them, in one ingestion.
+func (x *Index) merge(ctx context.Context, group []*segment) (uint64, error) {
+	snap := x.s.Snapshot()
+	defer snap.Close()
+	x.mu.RLock()
+	number := x.state.segments[len(x.state.segments)-1].number + 1
+	x.mu.RUnlock()
+	ing := x.s.NewIngestion()
+	defer ing.Abort()
+	sources, docs, ls, err := renumber(snap, group)
+	if err != nil {
+		return 0, err
+	}
+	info := segmentInfo{}
+	for _, l := range ls {
+		for f, n := range l {
+			info.Totals[f] += uint64(n)
+		}
+	}
+	registry := ing.Table(storage.IndexRange(kindSegments))
+	deletes := ing.Table(storage.IndexRange(kindDeletes))
+	for _, seg := range group { // in order of number, below the new one
+		if err := registry.Delete(numberKey(seg.number)); err != nil {
+			return 0, err
+		}
+		if err := deletes.Delete(numberKey(seg.number)); err != nil {
+			return 0, err
+		}
+		if err := ing.DeleteRange(storage.IndexSegmentAll(seg.number)); err != nil {
+			return 0, err
+		}
+	}
+	if len(docs) > 0 {
+		if info.Terms, err = mergeTerms(ctx, snap, sources, ing, number); err != nil {
+			return 0, err
+		}
+		if err := writeDocs(ing, number, docs, ls, info); err != nil {
+			return 0, err
+		}
+		located := ing.Table(Located())
+		for i, d := range docs {
+			if err := located.Set([]byte(d.key), appendLocated(nil, Location{number, uint32(i), d.stamp})); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return uint64(len(docs)), ing.Commit()
+}
+
+// renumber merges the documents by key.
+func renumber(rd storage.Reader, group []*segment) ([]*source, []docEntry, []lengths, error) {
+	type old struct {
+		docEntry
+		src int
+		doc uint32
+	}
+	var all []old
+	var sources []*source
+	for i, seg := range group {
+		s := &source{seg: seg, newDoc: make([]uint32, seg.info.Docs)}
+		sources = append(sources, s)
+		sc := rd.Scan(storage.IndexSegmentRange(seg.number, kindDocs), nil, nil)
+		for doc := uint32(0); sc.Next() && doc < seg.info.Docs; doc++ {
+			s.newDoc[doc] = end
+			v := sc.Value()
+			if len(v) < 8 {
+				sc.Close()
+				return nil, nil, nil, fmt.Errorf("%w: index segment %d, document %d", storage.ErrCorrupt, seg.number, doc)
+			}
+			if seg.alive(doc) {
+				all = append(all, old{docEntry{urlkey.Key(v[8:]), be64(v)}, i, doc})
+			}
+		}
+		if err := sc.Close(); err != nil {
+			return nil, nil, nil, err
+		}
+	}
+	slices.SortFunc(all, func(a, b old) int { return bytes.Compare([]byte(a.key), []byte(b.key)) })
+	docs, ls := make([]docEntry, len(all)), make([]lengths, len(all))
+	for i, o := range all {
+		sources[o.src].newDoc[o.doc] = uint32(i)
+		docs[i], ls[i] = o.docEntry, sources[o.src].seg.lengths[o.doc]
+	}
+	return sources, docs, ls, nil
+}
+
+func be64(b []byte) (v uint64) {
+	for _, c := range b[:8] {
+		v = v<<8 | uint64(c)
+	}
+	return v
+}
+
+// mergeTerms walks the terms of all sources together.
+func mergeTerms(ctx context.Context, rd storage.Reader, sources []*source, ing *storage.Ingestion, number uint32) (terms uint64, err error) {
+	for _, s := range sources {
+		s.terms = rd.Scan(storage.IndexSegmentRange(s.seg.number, kindTerms), nil, nil)
+		defer s.terms.Close()
+		s.valid = s.terms.Next()
+	}
+	w := ing.Table(storage.IndexSegmentRange(number, kindTerms))
+	var list listWriter
+	for n := 0; ; n++ {
+		if n%1024 == 0 && ctx.Err() != nil {
+			return terms, ctx.Err()
+		}
+		term, ok := leastTerm(sources)
+		if !ok {
+			break
+		}
+		var all []occurrences
+		for _, s := range sources {
+			if all, err = s.collect(term, all); err != nil {
+				return terms, err
+			}
+		}
+		slices.SortFunc(all, func(a, b occurrences) int { return int(int64(a.doc) - int64(b.doc)) })
+		list.begin(func(chunk uint32, value []byte) error { return w.Set(termKey(term, chunk), value) })
+		for i := range all {
+			if err := list.add(&all[i]); err != nil {
+				return terms, err
+			}
+		}
+		if err := list.finish(); err != nil {
+			return terms, err
+		}
+		if len(all) > 0 {
+			terms++
+		}
+	}
+	for _, s := range sources {
+		if err := s.terms.Err(); err != nil {
+			return terms, err
+		}
+	}
+	return terms, nil
+}
+
+// leastTerm returns the first term that some source has next.
+func leastTerm(sources []*source) (term string, ok bool) {
+	for _, s := range sources {
+		if s.valid {
+			key := s.terms.Key()
+			if t := string(key[:max(len(key)-5, 0)]); !ok || t < term {
+				term, ok = t, true
+			}
+		}
+	}
+	return term, ok
+}
+
+// collect appends what a source has of a term, under the new numbers.
+func (s *source) collect(term string, all []occurrences) ([]occurrences, error) {
+	head := append([]byte(term), 0)
+	r := listReader{last: -1}
+	r.next = func() ([]byte, bool, error) {
+		if !s.valid || len(s.terms.Key()) != len(head)+4 || !bytes.HasPrefix(s.terms.Key(), head) {
+			return nil, false, nil
+		}
+		chunk := append([]byte(nil), s.terms.Value()...)
+		s.valid = s.terms.Next()
+		return chunk, true, s.terms.Err()
+	}
+	for r.advance(r.last + 1) {
+		doc := r.at.doc
+		if int(doc) >= len(s.newDoc) {
+			return all, corruptPostings("document beyond the index segment")
+		}
+		var o occurrences
+		if !r.readPositions(&o.positions) {
+			break
+		}
+		if o.doc = s.newDoc[doc]; o.doc != end {
+			all = append(all, o)
+		}
+	}
+	return all, r.err
+}

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package urlkey
+
+import (
+	"net/netip"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/net/idna"
+)
+
+// hostProfile is UTS #46 as the URL standard asks for it: no transitional mapping, hyphens
+// anywhere, bidi and joiner rules, lengths checked below.
+var hostProfile = idna.New(
+	idna.MapForLookup(), idna.Transitional(false), idna.CheckHyphens(false), idna.CheckJoiners(true),
+	idna.BidiRule(), idna.StrictDomainName(false), idna.VerifyDNSLength(false))
+
+// forbiddenHost are the bytes that no host may hold once it is decoded.
+const forbiddenHost = "\x00\t\n\r #/:<>?@[\\]^|%\x7f"
+
+// appendHost appends the canonical form of a host as written in a URL, or says what is wrong.
+func appendHost(dst []byte, host string) ([]byte, string) {
+	if host == "" {
+		return dst, "no host"
+	}
+	if host[0] == '[' {
+		return appendIPv6(dst, host)
+	}
+	if strings.IndexByte(host, '%') >= 0 {
+		host = unescape(host)
+	}
+	name, ok := toASCII(host)
+	if !ok {
+		return dst, "host"
+	}
+	name = strings.TrimSuffix(name, ".") // the root label: one spelling for a name and its absolute form
+	if name == "" || strings.ContainsAny(name, forbiddenHost) || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return dst, "host"
+	}
+	if endsInNumber(name) {
+		addr, ok := parseIPv4(name)
+		if !ok {
+			return dst, "IPv4 address"
+		}
+		return addr.AppendTo(dst), ""
+	}
+	if len(name) > maxHost {
+		return dst, "host too long"
+	}
+	for label := range strings.SplitSeq(name, ".") {
+		if label == "" || len(label) > maxLabel {
+			return dst, "host label"
+		}
+	}
+	if strings.ContainsAny(name, ",;\"'`{}!$&()*+=") {
+		return dst, "host" // legal in the standard, never in DNS; ',' and ')' would blur keys
+	}
+	return append(dst, name...), ""
+}
+
+// toASCII applies UTS #46. Plain ASCII names without punycode skip the tables.
+func toASCII(host string) (string, bool) {
+	plainASCII := true
+	for i := range len(host) {
+		if host[i] >= utf8.RuneSelf {
+			plainASCII = false
+			break
+		}
+	}
+	low := strings.ToLower(host)
+	if plainASCII && !strings.Contains(low, "xn--") {
+		return low, true
+	}
+	name, err := hostProfile.ToASCII(host)
+	if err != nil || name == "" {
+		return "", false
+	}
+	// Punycode taken as it came may decode to something that maps to nothing valid.
+	if again, err := hostProfile.ToASCII(name); err != nil || again != name {
+		return "", false
+	}
+	// A label whose punycode decodes to plain ASCII would be a second name for another host.
+	for label := range strings.SplitSeq(name, ".") {
+		if !strings.HasPrefix(label, "xn--") {
+			continue
+		}
+		decoded, err := idna.Punycode.ToUnicode(label)
+		if err != nil || !strings.ContainsFunc(decoded, func(r rune) bool { return r >= utf8.RuneSelf }) {
+			return "", false
+		}
+	}
+	return name, true
+}
+
+// unescape undoes percent-escapes; what is no escape stays.
+func unescape(s string) string {
+	out := make([]byte, 0, len(s))
+	for i := 0; i < len(s); i++ {
+		if s[i] == '%' {
+			if v, ok := unhex(s, i); ok {
+				out = append(out, v)
+				i += 2
+				continue
+			}
+		}
+		out = append(out, s[i])
+	}
+	return string(out)
+}
+
+// endsInNumber is the standard's test whether a host must be an IPv4 address.
+func endsInNumber(host string) bool {
+	last := host[strings.LastIndexByte(host, '.')+1:]
+	if last == "" {
+		return false
+	}
+	digits := true
+	for i := range len(last) {
+		digits = digits && '0' <= last[i] && last[i] <= '9'
+	}
+	if digits {
+		return true
+	}
+	_, ok := ipv4Number(last)
+	return ok
+}
+
+// ipv4Number parses a part of an IPv4 address: decimal, 0octal or 0xhex.
+func ipv4Number(s string) (uint64, bool) {
+	if s == "" {
+		return 0, false
+	}
+	base := 10
+	switch {
+	case len(s) >= 2 && s[0] == '0' && s[1]|0x20 == 'x':
+		s, base = s[2:], 16
+	case len(s) >= 2 && s[0] == '0':
+		s, base = s[1:], 8
+	}
+	if s == "" {
+		return 0, true
+	}
+	if s[0] == '+' || s[0] == '-' || s[0] == '_' {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(s, base, 64)
+	if err != nil {
+		if e, ok := err.(*strconv.NumError); ok && e.Err == strconv.ErrRange {
+			return 1 << 40, true // a number, but too large for any address
+		}
+		return 0, false
+	}
+	return n, true
+}
+
+// parseIPv4 parses the number forms browsers accept: 127.1, 0x7f.1, 2130706433.
+func parseIPv4(host string) (netip.Addr, bool) {
+	parts := strings.Split(host, ".")
+	if len(parts) > 4 {
+		return netip.Addr{}, false
+	}
+	var v uint64
+	for i, p := range parts {
+		n, ok := ipv4Number(p)
+		if !ok {
+			return netip.Addr{}, false
+		}
+		if i == len(parts)-1 {
+			bits := uint(8 * (5 - len(parts)))
+			if n >= 1<<bits {
+				return netip.Addr{}, false
+			}
+			v = v<<bits | n
+		} else {
+			if n > 255 {
+				return netip.Addr{}, false
+			}
+			v = v<<8 | n
+		}
+	}
+	return netip.AddrFrom4([4]byte{byte(v >> 24), byte(v >> 16), byte(v >> 8), byte(v)}), true
+}
+
+// appendIPv6 parses "[address]" and appends its shortest form, all in hexadecimal as the standard
+// serialises it.
+func appendIPv6(dst []byte, host string) ([]byte, string) {
+	if host[len(host)-1] != ']' || strings.Contains(host, "%") {
+		return dst, "IPv6 address"
+	}
+	addr, err := netip.ParseAddr(host[1 : len(host)-1])
+	if err != nil || !addr.Is6() {
+		return dst, "IPv6 address"
+	}
+	dst = append(dst, '[')
+	a := addr.As16()
+	if addr.Is4In6() {
+		// netip writes ::ffff:1.2.3.4; the standard has no dots.
+		dst = append(dst, "::ffff:"...)
+		dst = strconv.AppendUint(dst, uint64(a[12])<<8|uint64(a[13]), 16)
+		dst = append(dst, ':')
+		dst = strconv.AppendUint(dst, uint64(a[14])<<8|uint64(a[15]), 16)
+	} else {
+		dst = addr.AppendTo(dst)
+	}
+	return append(dst, ']'), ""
+}

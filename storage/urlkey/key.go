@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package urlkey
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+)
+
+// Key is the sort key of a canonical URL (SURT order):
+//
+//	https://docs.python.org/3/library/      org,python,docs,)/3/library/ https
+//	http://example.com:8080/a?b             com,example,:8080)/a?b http
+//	http://127.0.0.1/                       127.0.0.1,)/ http
+//
+// Host labels stand in reverse, each ended by ','; then ":PORT" where the port is written in the
+// URL; then ')'; then path and query; then a space and the scheme. ',' ')' ':' and ' ' occur in no
+// label, so a host's keys have one prefix that is no prefix of another host's, a registered domain
+// is a prefix too, and the http and https forms of a page are neighbours. All bytes are printable.
+type Key string
+
+// HostKey is the common prefix of a host's keys, "org,python,docs,)" or "com,example,:8080)". http
+// and https on their default ports share it: they are one host to the frontier.
+type HostKey string
+
+// Key returns the URL's sort key.
+func (u URL) Key() Key {
+	var buf [256]byte
+	return Key(u.AppendKey(buf[:0]))
+}
+
+// AppendKey appends the URL's sort key to dst.
+func (u URL) AppendKey(dst []byte) []byte {
+	dst = u.appendHostKey(dst)
+	dst = append(dst, u.s[u.pathAt:]...)
+	dst = append(dst, ' ')
+	return append(dst, u.Scheme()...)
+}
+
+// HostKey returns the key of the URL's host.
+func (u URL) HostKey() HostKey {
+	var buf [256]byte
+	return HostKey(u.appendHostKey(buf[:0]))
+}
+
+func (u URL) appendHostKey(dst []byte) []byte {
+	dst = appendReversed(dst, u.Host())
+	dst = append(dst, u.s[u.hostEnd:u.pathAt]...) // ":port" or nothing
+	return append(dst, ')')
+}
+
+// appendReversed appends a host's labels in reverse; an address is one label.
+func appendReversed(dst []byte, host string) []byte {
+	if last := host[len(host)-1]; last == ']' || '0' <= last && last <= '9' && endsInNumber(host) {
+		return append(append(dst, host...), ',')
+	}
+	for end := len(host); end > 0; {
+		dot := strings.LastIndexByte(host[:end], '.')
+		dst = append(append(dst, host[dot+1:end]...), ',')
+		end = dot
+	}
+	return dst
+}
+
+// HostKeyOf returns the host prefix of a key, as a part of it. A text that is no key is returned
+// whole.
+func HostKeyOf(key []byte) []byte {
+	return key[:bytes.IndexByte(key, ')')+1]
+}
+
+// HostKey returns the key's host prefix.
+func (k Key) HostKey() HostKey { return HostKey(k[:strings.IndexByte(string(k), ')')+1]) }
+
+// URL returns the URL of a key. The error is an *Error.
+func (k Key) URL() (URL, error) {
+	var buf [512]byte
+	s, err := AppendURL(buf[:0], []byte(k))
+	if err != nil {
+		return URL{}, err
+	}
+	return index(string(s)), nil
+}
+
+// AppendURL appends the canonical spelling of the URL that a key stands for. It checks the shape of
+// the key, not the rules of each part: keys come from the store, which checks its blocks.
+func AppendURL(dst, key []byte) ([]byte, error) {
+	paren := bytes.IndexByte(key, ')')
+	space := bytes.LastIndexByte(key, ' ')
+	if paren < 2 || space < paren+2 || key[paren+1] != '/' || len(key) > 2*MaxLength {
+		return dst, fail(string(key), "not a key")
+	}
+	scheme := key[space+1:]
+	if string(scheme) != "http" && string(scheme) != "https" {
+		return dst, fail(string(key), "not a key: scheme")
+	}
+	dst = append(append(dst, scheme...), "://"...)
+	var ok bool
+	if dst, ok = appendHostOf(dst, key[:paren]); !ok {
+		return dst, fail(string(key), "not a key: host")
+	}
+	return append(dst, key[paren+1:space]...), nil
+}
+
+// appendHostOf appends host[:port] of a host key without its ')'.
+func appendHostOf(dst, k []byte) ([]byte, bool) {
+	comma := bytes.LastIndexByte(k, ',')
+	if comma < 1 {
+		return dst, false
+	}
+	port, labels := k[comma+1:], k[:comma]
+	for end := len(labels); ; {
+		at := bytes.LastIndexByte(labels[:end], ',')
+		dst = append(dst, labels[at+1:end]...)
+		if at < 0 {
+			break
+		}
+		dst = append(dst, '.')
+		end = at
+	}
+	if len(port) > 0 {
+		if _, err := strconv.ParseUint(string(port[1:]), 10, 16); err != nil || port[0] != ':' {
+			return dst, false
+		}
+	}
+	return append(dst, port...), true
+}
+
+// String returns "host" or "host:port".
+func (h HostKey) String() string {
+	var buf [128]byte
+	s, ok := appendHostOf(buf[:0], []byte(strings.TrimSuffix(string(h), ")")))
+	if !ok {
+		return string(h)
+	}
+	return string(s)
+}
+
+// Host returns the host without its port.
+func (h HostKey) Host() string {
+	s := h.String()
+	if colon := strings.LastIndexByte(s, ':'); colon > strings.LastIndexByte(s, ']') {
+		return s[:colon]
+	}
+	return s
+}
+
+// ParseHost makes a host key of "host" or "host:port" as people write it.
+func ParseHost(s string) (HostKey, error) {
+	u, err := Parse("http://" + s + "/")
+	if err != nil {
+		return "", err
+	}
+	if u.Path() != "/" || u.RequestTarget() != "/" {
+		return "", fail(s, "not a host")
+	}
+	return u.HostKey(), nil
+}

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package urlkey_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+func TestCanonicalForm(t *testing.T) {
+	f := func(raw, want string) {
+		t.Helper()
+		u, err := urlkey.Parse(raw)
+		if err != nil {
+			t.Fatalf("Parse(%q): %v", raw, err)
+		}
+		if u.String() != want {
+			t.Errorf("Parse(%q) = %q, want %q", raw, u, want)
+		}
+	}
+	f("http://example.com", "http://example.com/")
+	f(" HTTP://Docs.Python.org:80/3/../3/%7ea?b#c ", "http://docs.python.org/3/~a?b")
+	f("https://example.com:443/", "https://example.com/")
+	f("https://example.com:80/", "https://example.com:80/")
+	f("http://user:pw@example.com/", "http://example.com/")
+	f("http://example.com./x", "http://example.com/x")
+	f("http://example.com/a/./b/../c", "http://example.com/a/c")
+	f("http://example.com/a/%2e%2E/c", "http://example.com/c")
+	f("http://example.com/a/..", "http://example.com/")
+	f("http://example.com/%e4%b8%ad", "http://example.com/%E4%B8%AD")
+	f("http://example.com/中", "http://example.com/%E4%B8%AD")
+	f("http://example.com/a b", "http://example.com/a%20b")
+	f("http://example.com/100%", "http://example.com/100%25")
+	f("http://example.com/a\\b", "http://example.com/a/b")
+	f("http:\\\\example.com\\x", "http://example.com/x")
+	f("http://ex\tample.com/\nx", "http://example.com/x")
+	f("http://bücher.example/", "http://xn--bcher-kva.example/")
+	f("http://faß.de/", "http://xn--fa-hia.de/")
+	f("http://127.1/", "http://127.0.0.1/")
+	f("http://0x7f.1/", "http://127.0.0.1/")
+	f("http://2130706433/", "http://127.0.0.1/")
+	f("http://①②⑦.0.0.1/", "http://127.0.0.1/")
+	f("http://[::1]:8080/", "http://[::1]:8080/")
+	f("http://[0:0:0:0:0:0:0:1]/", "http://[::1]/")
+	f("http://[::ffff:127.0.0.1]/", "http://[::ffff:7f00:1]/")
+	f("http://example.com/?", "http://example.com/?")
+	f("http://example.com?q", "http://example.com/?q")
+	f("http://example.com/a?b?c/../d", "http://example.com/a?b?c/../d")
+	f("http://example.com//a//b", "http://example.com//a//b")
+	f("http://example.com/\xff", "http://example.com/%EF%BF%BD")
+}
+
+func TestRefused(t *testing.T) {
+	for _, raw := range []string{"", "example.com", "ftp://example.com/", "javascript:alert(1)", "mailto:a@b", "http://", "http:///", "http://a b/", "http://a%00b/",
+		"http://example.com:0/", "http://example.com:65536/", "http://example.com:x/", "http://[::1", "http://[fe80::1%eth0]/", "http://256.1.1.1/", "http://1.2.3.4.5/",
+		"http://xn--example-.com/", "http://xn--/", "http://a..b/", "http://a,b/", "http://" + strings.Repeat("a", 64) + ".com/", "http://h/" + strings.Repeat("a", 2100)} {
+		u, err := urlkey.Parse(raw)
+		if err == nil {
+			t.Errorf("Parse(%.60q) = %q, want an error", raw, u)
+		} else if _, ok := err.(*urlkey.Error); !ok {
+			t.Errorf("Parse(%.60q): error is a %T", raw, err)
+		}
+	}
+}
+
+func TestResolve(t *testing.T) {
+	base, err := urlkey.Parse("https://example.com:8443/a/b/c.html?q=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := func(ref, want string) {
+		t.Helper()
+		u, err := base.Resolve(ref)
+		if err != nil {
+			t.Fatalf("Resolve(%q): %v", ref, err)
+		}
+		if u.String() != want {
+			t.Errorf("Resolve(%q) = %q, want %q", ref, u, want)
+		}
+		if again, err := urlkey.Parse(want); err != nil || again != u {
+			t.Errorf("Parse(%q) = %#v, %v; Resolve made %#v", want, again, err, u)
+		}
+	}
+	f("", "https://example.com:8443/a/b/c.html?q=1")
+	f("#top", "https://example.com:8443/a/b/c.html?q=1")
+	f("d.html", "https://example.com:8443/a/b/d.html")
+	f("d/e.html?x=a.b/..#f", "https://example.com:8443/a/b/d/e.html?x=a.b/..")
+	f("../d", "https://example.com:8443/a/d")
+	f("../../../../d", "https://example.com:8443/d")
+	f(".", "https://example.com:8443/a/b/")
+	f("..", "https://example.com:8443/a/")
+	f("/d", "https://example.com:8443/d")
+	f("//other.example/x", "https://other.example/x")
+	f("\\\\other.example\\x", "https://other.example/x")
+	f("?x", "https://example.com:8443/a/b/c.html?x")
+	f("https:d", "https://example.com:8443/a/b/d")
+	f("http:d", "http://d/")
+	f("http://h", "http://h/")
+	f("a:b"[1:], "https://example.com:8443/a/b/:b")
+	f("./a:b", "https://example.com:8443/a/b/a:b")
+	f("d/a:b", "https://example.com:8443/a/b/d/a:b")
+	f("d?a:b", "https://example.com:8443/a/b/d?a:b")
+	f(".hidden", "https://example.com:8443/a/b/.hidden")
+	f("...", "https://example.com:8443/a/b/...")
+	f("a%2Fb", "https://example.com:8443/a/b/a%2Fb")
+	f(strings.Repeat("../", 100)+"x", "https://example.com:8443/x")
+	for _, ref := range []string{"mailto:x", "a:b", "javascript:void(0)", "data:,x"} {
+		if u, err := base.Resolve(ref); err == nil {
+			t.Errorf("Resolve(%q) = %q, want an error", ref, u)
+		}
+	}
+	if _, err := base.Resolve(strings.Repeat("../", 1e5) + "x"); err == nil {
+		t.Error("a reference of 300,000 bytes was accepted")
+	}
+}
+
+func TestKeys(t *testing.T) {
+	f := func(raw, key, host, hostName, domain string) {
+		t.Helper()
+		u, err := urlkey.Parse(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		k := u.Key()
+		if string(k) != key || string(k.HostKey()) != host || u.HostKey() != k.HostKey() || string(urlkey.HostKeyOf([]byte(k))) != host {
+			t.Errorf("%s: key %q host %q, want %q %q", raw, k, k.HostKey(), key, host)
+		}
+		if k.HostKey().String() != hostName || k.HostKey().DomainKey() != domain {
+			t.Errorf("%s: host %q, domain key %q, want %q, %q", raw, k.HostKey(), k.HostKey().DomainKey(), hostName, domain)
+		}
+		if back, err := k.URL(); err != nil || back != u {
+			t.Errorf("%s: key %q gives %q, %v", raw, k, back, err)
+		}
+	}
+	f("https://docs.python.org/3/library/", "org,python,docs,)/3/library/ https", "org,python,docs,)", "docs.python.org", "org,python,")
+	f("http://example.com:8080/a?b", "com,example,:8080)/a?b http", "com,example,:8080)", "example.com:8080", "com,example,")
+	f("http://www.bbc.co.uk/", "uk,co,bbc,www,)/ http", "uk,co,bbc,www,)", "www.bbc.co.uk", "uk,co,bbc,")
+	f("http://127.0.0.1/", "127.0.0.1,)/ http", "127.0.0.1,)", "127.0.0.1", "127.0.0.1,)")
+	f("http://[::1]:81/", "[::1],:81)/ http", "[::1],:81)", "[::1]:81", "[::1],:81)")
+	f("http://localhost/a)b", "localhost,)/a)b http", "localhost,)", "localhost", "localhost,")
+}
+
+// urls draws URLs that collide often in host and path.
+func urls(t *rapid.T, label string) urlkey.URL {
+	scheme := rapid.SampledFrom([]string{"http", "https"}).Draw(t, label+"scheme")
+	host := rapid.SampledFrom([]string{"a.com", "b.a.com", "c.b.a.com", "a-b.com", "aa.com", "x.co.uk", "10.0.0.1", "[::1]", "localhost", "1a.com"}).Draw(t, label+"host")
+	port := rapid.SampledFrom([]string{"", "", ":81", ":8080", ":443", ":80"}).Draw(t, label+"port")
+	path := rapid.StringMatching(`(/[ab)!,. :~%-]{0,3}){1,3}(\?[a=&) ]{0,3})?`).Draw(t, label+"path")
+	u, err := urlkey.Parse(scheme + "://" + host + port + path)
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	return u
+}
+
+func TestKeyProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var all []urlkey.URL
+		for range 30 {
+			all = append(all, urls(t, ""))
+		}
+		for _, u := range all {
+			if again, err := urlkey.Parse(u.String()); err != nil || again != u {
+				t.Fatalf("Parse(%q) = %q, %v", u, again, err)
+			}
+			if back, err := u.Key().URL(); err != nil || back != u {
+				t.Fatalf("%q: key %q gives %q, %v", u, u.Key(), back, err)
+			}
+		}
+		slices.SortFunc(all, func(a, b urlkey.URL) int { return strings.Compare(string(a.Key()), string(b.Key())) })
+		seen := map[urlkey.HostKey]bool{}
+		var last urlkey.HostKey
+		for _, u := range all {
+			if h := u.HostKey(); h != last {
+				if seen[h] {
+					t.Fatalf("keys of %q are not contiguous", h)
+				}
+				seen[h], last = true, h
+			}
+		}
+	})
+}
+
+func FuzzParse(f *testing.F) {
+	for _, s := range []string{"http://a/", "https://xn--a/", "http://[::1]:1/%41%zz?#", "HTTP:\\\\a\\..\\b", "http://0x.0x.0/", "http://a/%2e./.%2E/", "http://ａ.com/"} {
+		f.Add(s, "../x?y")
+	}
+	f.Fuzz(func(t *testing.T, s, ref string) {
+		u, err := urlkey.Parse(s)
+		if err != nil {
+			return
+		}
+		check(t, u)
+		if v, err := u.Resolve(ref); err == nil {
+			check(t, v)
+		}
+	})
+}
+
+func check(t *testing.T, u urlkey.URL) {
+	t.Helper()
+	if again, err := urlkey.Parse(u.String()); err != nil || again != u {
+		t.Fatalf("Parse(%q) = %q, %v", u, again, err)
+	}
+	for _, c := range []byte(u.String()) {
+		if c <= ' ' || c > '~' {
+			t.Fatalf("%q holds byte %#x", u, c)
+		}
+	}
+	if back, err := u.Key().URL(); err != nil || back != u {
+		t.Fatalf("%q: key %q gives %q, %v", u, u.Key(), back, err)
+	}
+}
+
+func BenchmarkResolve(b *testing.B) {
+	base, _ := urlkey.Parse("https://docs.python.org/3/library/asyncio.html")
+	refs := []string{"asyncio-task.html", "../reference/index.html#top", "/3/whatsnew/3.11.html", "https://peps.python.org/pep-0008/"}
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		if _, err := base.Resolve(refs[i%len(refs)]); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkAppendKey(b *testing.B) {
+	u, _ := urlkey.Parse("https://docs.python.org/3/library/asyncio-task.html")
+	var dst []byte
+	b.ReportAllocs()
+	for b.Loop() {
+		dst = u.AppendKey(dst[:0])
+	}
+}
