@@ -177,21 +177,22 @@ func (w *crashWorkload) chooseApply(s *Store) func() error {
 func (w *crashWorkload) chooseIngestion(s *Store) func() error {
 	in := s.NewIngestion()
 	for _, r := range crashRanges[:len(crashRanges)-1] {
-		switch w.rng.IntN(5) {
-		case 0, 1:
+		what := w.rng.IntN(6)
+		if what <= 1 { // delete, or replace
+			if err := in.DeleteRange(r); err != nil {
+				w.t.Fatal(err)
+			}
+			for k := range 40 {
+				delete(w.model, r.String()+fmt.Sprintf("key %02d", k))
+			}
+		}
+		if what == 1 || what == 2 {
 			for k := w.rng.IntN(5); k < 40; k += 1 + w.rng.IntN(10) {
 				key, value := fmt.Sprintf("key %02d", k), w.value()
 				if err := in.Table(r).Set([]byte(key), []byte(value)); err != nil {
 					w.t.Fatal(err)
 				}
 				w.model[r.String()+key] = value
-			}
-		case 2:
-			if err := in.DeleteRange(r); err != nil {
-				w.t.Fatal(err)
-			}
-			for k := range 40 {
-				delete(w.model, r.String()+fmt.Sprintf("key %02d", k))
 			}
 		}
 	}

@@ -36,6 +36,9 @@
 // tables are there, a crash leaves a phase done or not begun, and running it again is harmless:
 // exactly once.
 //
+// A range that belongs to one segment (fetchlist, parse) or index segment goes with one tombstone
+// (Ingestion.DeleteRange), in the ingestion that makes it superfluous or replaces it.
+//
 // A store is born by Open, carries a format version and the settings that shaped its data (format.go),
 // and is opened by every later program; a newer one is refused untouched.
 //

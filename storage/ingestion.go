@@ -64,14 +64,18 @@ func (in *Ingestion) Table(r Range) *TableWriter {
 	return w
 }
 
-// DeleteRange deletes everything that a whole range holds, cheaply: one tombstone. A range can't be
-// both deleted and written in one ingestion, for there would be no order between the two.
+// DeleteRange deletes everything that a whole range holds, cheaply: one tombstone. If the ingestion
+// writes the same range too, what it writes replaces all that was there; DeleteRange must then come
+// before the first key, since tables are written as keys arrive.
 func (in *Ingestion) DeleteRange(r Range) error {
 	if r.IsZero() {
 		return errors.New("BUG: storage: DeleteRange of the zero range")
 	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
+	if w := in.tables[r]; w != nil && w.count > 0 {
+		return fmt.Errorf("BUG: storage: DeleteRange of %s after its first key", r)
+	}
 	in.deleted[r] = true
 	return nil
 }
@@ -118,7 +122,12 @@ func (in *Ingestion) commit() error {
 		return err
 	}
 	for _, w := range in.sortedTables() {
-		if err := w.finish(); err != nil {
+		if w.replaced && w.t == nil && w.err == nil { // the last table was just split off: the rest goes too
+			if w.t, w.err = in.newTable(w.r); w.err != nil {
+				return w.err
+			}
+		}
+		if err := w.finish(w.r.end()); err != nil {
 			return err
 		}
 	}
@@ -155,12 +164,12 @@ func compareRanges(a, b Range) int {
 	return cmp.Or(bytes.Compare(a.prefix[:a.n], b.prefix[:b.n]), cmp.Compare(a.n, b.n))
 }
 
-// checkDisjoint refuses to mix deletion and writing of keys: all tables of an ingestion are equally
-// old, so the outcome would be undefined.
+// checkDisjoint refuses to delete a range and write a part of it, or the other way round: their tables
+// would overlap, and all tables of an ingestion are equally old.
 func (in *Ingestion) checkDisjoint() error {
 	for d := range in.deleted {
 		for r, w := range in.tables {
-			if w.count > 0 && (bytes.HasPrefix(r.start(), d.start()) || bytes.HasPrefix(d.start(), r.start())) {
+			if w.count > 0 && r != d && (bytes.HasPrefix(r.start(), d.start()) || bytes.HasPrefix(d.start(), r.start())) {
 				return fmt.Errorf("BUG: storage: one ingestion deletes %s and writes %s", d, r)
 			}
 		}
@@ -177,9 +186,13 @@ func (in *Ingestion) checkDisjoint() error {
 }
 
 // writeDeletions makes one table per deleted range: a table covers everything between its first and
-// last key, and tables of an ingestion must not overlap.
+// last key, and tables of an ingestion must not overlap. Ranges that were written as well have the
+// tombstones in their own tables.
 func (in *Ingestion) writeDeletions() error {
 	for r := range in.deleted {
+		if w := in.tables[r]; w != nil && w.count > 0 {
+			continue
+		}
 		t, err := in.newTable(r)
 		if err != nil {
 			return err
@@ -216,7 +229,7 @@ func (in *Ingestion) writeSegments() error {
 			return err
 		}
 	}
-	return w.finish()
+	return w.finish(nil)
 }
 
 // Abort ends the ingestion and removes its files. After Commit, or a second time, it does nothing.
@@ -273,6 +286,12 @@ type TableWriter struct {
 	count uint64
 	check int // keys until the table's size is looked at
 	err   error
+
+	// replaced is set when the ingestion deletes what the range held. Each table then carries a
+	// tombstone over its part of the range, [from, where the next begins): a tombstone hides only
+	// what is older, so keys of its own table, which are as old, stay.
+	replaced bool
+	from     []byte // whole key; nil = the range's start
 }
 
 // Set adds a key; keys must be strictly increasing over Set and Delete (ErrOrder otherwise). An
@@ -318,6 +337,7 @@ func (w *TableWriter) prepare(key, value []byte) error {
 		var err error
 		if !ended {
 			w.t, err = w.in.newTable(w.r)
+			w.replaced = w.in.deleted[w.r]
 		}
 		w.in.mu.Unlock()
 		if ended {
@@ -343,17 +363,25 @@ func (w *TableWriter) split(added int) error {
 	if w.t.Raw().EstimatedSize() < tableTargetBytes {
 		return nil
 	}
-	return w.finish()
+	return w.finish(append(w.key, 0)) // the least key after this one
 }
 
-// finish closes and syncs the open table, if any.
-func (w *TableWriter) finish() error {
+// finish closes and syncs the open table, if any; the next one, or the next range, begins at end.
+func (w *TableWriter) finish(end []byte) error {
 	if w.err != nil || w.t == nil {
 		return w.err
 	}
 	t := w.t
 	w.t = nil
-	if err := t.Close(); err != nil {
+	var err error
+	if w.replaced {
+		if w.from == nil {
+			w.from = w.r.start()
+		}
+		err = t.DeleteRange(w.from, end)
+		w.from = bytes.Clone(end)
+	}
+	if err := errors.Join(err, t.Close()); err != nil {
 		return w.fail(err)
 	}
 	return nil

@@ -8,6 +8,8 @@ import (
 	"fmt"
 
 	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/seine-crawler/seine/storage/invariants"
 )
 
 // Reader is what *Store and *Snapshot have in common: the store as of now, and as of one instant.
@@ -54,7 +56,7 @@ func (n *Snapshot) Close() error {
 // there is one. Costs 5 µs when the blocks are cached, 20 with a read from disk; an absent key is
 // mostly answered by a filter. For more than a few hundred keys at once sort them and MergeJoin.
 func (v *reads) Get(r Range, key, buf []byte) (value []byte, ok bool, err error) {
-	if err := v.usable(); err != nil {
+	if err := v.readable(r); err != nil {
 		return nil, false, err
 	}
 	var whole [128]byte
@@ -113,6 +115,14 @@ func (v *reads) usable() error {
 	return nil
 }
 
+// readable refuses reads of the zero range as well, which would be reads of everything.
+func (v *reads) readable(r Range) error {
+	if r.IsZero() {
+		return errors.New("BUG: storage: reading the zero range")
+	}
+	return v.usable()
+}
+
 // Scanner walks keys of a range in order. One goroutine at a time. The idiom:
 //
 //	sc := store.Scan(storage.Crawldb(), nil, nil)
@@ -136,7 +146,7 @@ type Scanner struct {
 // error of opening it is reported by Next and Err.
 func (v *reads) Scan(r Range, from, to []byte) *Scanner {
 	sc := &Scanner{r: r}
-	if sc.err = v.usable(); sc.err != nil {
+	if sc.err = v.readable(r); sc.err != nil {
 		return sc
 	}
 	o := &pebble.IterOptions{LowerBound: r.appendKey(nil, from), UpperBound: r.end()}
@@ -195,7 +205,11 @@ func (sc *Scanner) at(ok bool) bool {
 }
 
 // Key is the relative key at the current place, valid until the next move.
-func (sc *Scanner) Key() []byte { return sc.it.Key()[sc.r.n:] }
+func (sc *Scanner) Key() []byte {
+	key := sc.it.Key()
+	invariants.Assert(bytes.HasPrefix(key, sc.r.start()), "scan of %s stands on %q", sc.r, key)
+	return key[sc.r.n:]
+}
 
 // Value is the value at the current place, valid until the next move.
 func (sc *Scanner) Value() []byte { return sc.value }

@@ -230,6 +230,9 @@ func (b *Batch) Set(r Range, key, value []byte) error {
 
 // Delete removes a key; deleting what is not there is no error.
 func (b *Batch) Delete(r Range, key []byte) error {
+	if err := checkSize(r, key, nil); err != nil {
+		return err
+	}
 	b.key = r.appendKey(b.key[:0], key)
 	return b.b.Delete(b.key, nil)
 }
@@ -258,6 +261,9 @@ func (s *Store) Apply(fn func(b *Batch) error) error {
 
 // checkSize refuses what the format's limits do not allow.
 func checkSize(r Range, key, value []byte) error {
+	if r.IsZero() {
+		return errors.New("BUG: storage: writing to the zero range")
+	}
 	if len(key) > KeyMaxBytes {
 		return fmt.Errorf("writing %s: key of %d bytes, more than %d: %.100q…", r, len(key), KeyMaxBytes, key)
 	}
