@@ -87,10 +87,7 @@ func (c *conductor) run(ctx context.Context) error {
 	if err := e.network(); err != nil {
 		return err
 	}
-	if err := e.recoverOpen(ctx); err != nil {
-		return fmt.Errorf("taking up where an earlier crawl ended: %w", err)
-	}
-	if err := e.settle(ctx); err != nil {
+	if err := e.Recover(ctx); err != nil {
 		return fmt.Errorf("taking up where an earlier crawl ended: %w", err)
 	}
 	if err := c.inject(ctx); err != nil {

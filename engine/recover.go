@@ -81,6 +81,15 @@ func fileSegment(name string) (uint32, bool) {
 	return uint32(n), ok && err == nil
 }
 
+// Recover finishes what an earlier process left behind: it seals open segments and runs every phase
+// that is due. Crawl does so by itself.
+func (e *Engine) Recover(ctx context.Context) error {
+	if err := e.recoverOpen(ctx); err != nil {
+		return err
+	}
+	return e.settle(ctx)
+}
+
 // recoverOpen seals the open segments that an earlier process left behind, but for fetchlists that
 // nobody has begun to fetch. Pages that were in flight are simply due again.
 func (e *Engine) recoverOpen(ctx context.Context) error {

@@ -154,6 +154,12 @@ func (b *segmentBuilder) seal(ctx context.Context, files []warc.FileInfo) (SealR
 		sorter *storage.Sorter
 		to     storage.Range
 	}{{b.links, storage.ParseLinks(seg.Number)}, {b.text, storage.ParseTextRange(seg.Number)}, {b.cdx, storage.CDXRange()}} {
+		if t.to != storage.CDXRange() {
+			// Parsing again must leave nothing of what an earlier parser made.
+			if err := ing.DeleteRange(t.to); err != nil {
+				return report, err
+			}
+		}
 		if err := writeRun(ctx, t.sorter, ing.Table(t.to)); err != nil {
 			return report, fmt.Errorf("sealing segment %d: %w", seg.Number, err)
 		}
@@ -205,9 +211,9 @@ func (e *Engine) readBack(ctx context.Context, seg storage.Segment, b *segmentBu
 	var torn int64
 	for _, name := range names {
 		path := e.warcDir() + "/" + name
-		size, removed, err := warc.Repair(e.warcFS, path)
+		size, removed, err := e.repair(path)
 		if err != nil {
-			return nil, torn, fmt.Errorf("repairing %s: %w", path, err)
+			return nil, torn, err
 		}
 		torn += removed
 		records, err := e.readFile(ctx, path, size, b, each)
@@ -217,6 +223,33 @@ func (e *Engine) readBack(ctx context.Context, seg storage.Segment, b *segmentBu
 		files = append(files, warc.FileInfo{Name: name, Size: size, Records: records})
 	}
 	return files, torn, nil
+}
+
+// repair cuts the torn tail off a file that was being written. A file that begins with zeros was
+// never synced: its length reached the disk before its bytes did, so nothing in it was acknowledged.
+func (e *Engine) repair(path string) (size, removed int64, err error) {
+	size, removed, err = warc.Repair(e.warcFS, path)
+	if err == nil {
+		return size, removed, nil
+	}
+	f, ferr := e.warcFS.Open(path)
+	if ferr != nil {
+		return 0, 0, fmt.Errorf("repairing %s: %w", path, errors.Join(err, ferr))
+	}
+	var head [16]byte
+	n, _ := f.ReadAt(head[:], 0)
+	if ferr := f.Close(); ferr != nil || n < len(head) || head != [16]byte{} {
+		return 0, 0, fmt.Errorf("repairing %s: %w", path, errors.Join(err, ferr))
+	}
+	length, err := e.warcFS.Size(path)
+	if err == nil {
+		err = e.warcFS.Truncate(path, 0)
+	}
+	if err != nil {
+		return 0, 0, fmt.Errorf("emptying %s, which was never synced: %w", path, err)
+	}
+	e.warn(fmt.Errorf("%s was never synced: its %d bytes are dropped and their pages are due again", path, length))
+	return 0, length, nil
 }
 
 // segmentPrefix begins the names of a segment's WARC files.
@@ -243,12 +276,21 @@ func (e *Engine) readFile(ctx context.Context, path string, size int64, b *segme
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	r := warc.NewReader(f, size)
+	// A power loss may keep later blocks of a file and lose earlier ones that were not synced either.
+	// What is readable behind such a hole is taken; what was in it is due again.
+	r := warc.NewReaderOptions(f, size, warc.ReaderOptions{File: path, Resync: true})
 	var s scratch
 	for ; ctx.Err() == nil; records++ {
 		rec, err := r.Next()
-		if isEOF(err) {
+		var hole *warc.CorruptError
+		if isEOF(err) || errors.Is(err, warc.ErrTorn) {
 			return records, nil
+		} else if errors.As(err, &hole) && b.seg.State == storage.SegmentOpen {
+			e.warn(fmt.Errorf("reading back: %w", err))
+			if hole.Next < 0 {
+				return records, nil
+			}
+			continue
 		} else if err != nil {
 			return records, err
 		}

@@ -89,3 +89,10 @@ func (e *Engine) describe(hit *Hit, key urlkey.Key, q index.Query, o SearchOptio
 	}
 	return nil
 }
+
+// IndexDigest is a hash of all documents, their terms and positions, equal for equal documents
+// whatever the way there: for comparing crawls.
+func (e *Engine) IndexDigest(ctx context.Context) (uint64, error) { return e.index.Digest(ctx) }
+
+// IndexStats returns the numbers of the index.
+func (e *Engine) IndexStats() index.Stats { return e.index.Stats() }

@@ -38,6 +38,7 @@ func commands(c *console) []*cobra.Command {
 		checkCommand(c),
 		exportCommand(c),
 		verifyCommand(c),
+		simwebCommand(c),
 	}
 }
 

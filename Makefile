@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+# `make` alone builds; `make help` lists what else there is.
+
+export CGO_ENABLED = 0
+STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
+FUZZTIME = 5s
+
+.PHONY: build test vet race fuzz demo bench realsites clean help
+
+build: ## build the static binary bin/seine
+	go build -trimpath -o bin/seine ./cmd/seine
+
+test: vet race fuzz ## everything that must pass: vet, staticcheck, tests, race detector, short fuzzing
+
+vet:
+	go vet ./...
+	go run $(STATICCHECK) ./...
+
+race: ## all tests, with the race detector where a C compiler allows it
+	go test ./...
+	@if command -v cc >/dev/null; then CGO_ENABLED=1 go test -race -short ./frontier ./engine/... ./storage/... ./index/...; fi
+
+fuzz: ## each fuzz target for a few seconds
+	@set -e; for p in $$(go list ./...); do \
+	  for f in $$(go test -list '^Fuzz' $$p | grep '^Fuzz' || true); do \
+	    echo "fuzz $$p $$f"; go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 5x $$p >/tmp/seine-fuzz.log 2>&1 || { cat /tmp/seine-fuzz.log; exit 1; }; \
+	  done; done
+
+demo: build ## crawl and search a small web served on loopback; needs no network
+	@bench/demo.sh
+
+realsites: build ## crawl Debian's Python and PostgreSQL manuals from nginx and compare with an independent walk
+	@bench/realsites.sh
+
+bench: build ## benchmarks and the crawl of the real sites; writes BENCHMARKS.md
+	@bench/bench.sh > BENCHMARKS.md.new && mv BENCHMARKS.md.new BENCHMARKS.md && cat BENCHMARKS.md
+
+clean:
+	rm -rf bin bench/out
+
+help:
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12

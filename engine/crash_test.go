@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine_test
+
+import (
+	"context"
+	"maps"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"testing"
+
+	"github.com/seine-crawler/seine/engine"
+	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// powerLoss is a moment at which the power failed: the disk as it was left, and what had been
+// acknowledged by then.
+type powerLoss struct {
+	fs    *storage.CrashableFS
+	acked map[string]bool
+}
+
+// TestPowerLoss crawls on a file system that can lose what was not synced, takes its picture at a
+// few hundred moments, from before the first write to after the last phase, and opens each: the
+// store always opens, nothing acknowledged is missing, and every cross-reference holds.
+func TestPowerLoss(t *testing.T) {
+	w := newWorld(t, 6, 20)
+	fs := storage.NewCrashableFS()
+	rng := rand.New(rand.NewPCG(3, 3))
+	var mu sync.Mutex // guards all below
+	acked := map[string]bool{}
+	var losses []powerLoss
+	picture := func() {
+		mu.Lock()
+		defer mu.Unlock()
+		percent := []int{0, 10, 50, 90, 100}[rng.IntN(5)]
+		known := maps.Clone(acked) // before the picture: what is acknowledged later may be missing in it
+		losses = append(losses, powerLoss{fs.Crash(percent, rng.Uint64()), known})
+	}
+	o := w.options("/crawl")
+	o.FS = fs
+	o.Events.PageStored = func(u urlkey.URL, _ *storage.FetchOutcome) {
+		mu.Lock()
+		acked[u.String()] = true
+		mu.Unlock()
+	}
+	o.Events.SegmentState = func(uint32, storage.SegmentState) { picture() }
+	o.Events.PhaseDone = func(engine.Report) { picture() }
+	// Between those moments, as many others as there is time for: whatever the crawl is doing then.
+	ended, watched := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(watched)
+		for {
+			select {
+			case <-ended:
+				return
+			default:
+				picture()
+				runtime.Gosched()
+			}
+		}
+	}()
+	w.crawl(o, engine.CrawlOptions{Inject: w.seeds()})
+	close(ended)
+	<-watched
+	if len(losses) < 200 {
+		t.Errorf("only %d moments were tried", len(losses))
+	}
+	for i, l := range losses {
+		if openAfter(t, w, l); t.Failed() {
+			t.Fatalf("moment %d of %d", i, len(losses))
+		}
+	}
+}
+
+// openAfter opens what a power loss left, recovers and checks.
+func openAfter(t *testing.T, w *world, l powerLoss) {
+	o := w.options("/crawl")
+	o.FS = l.fs
+	e, err := engine.Open(o)
+	if err != nil {
+		t.Errorf("the store does not open: %v", err)
+		return
+	}
+	defer mustClose(t, e)
+	if err := e.Recover(context.Background()); err != nil {
+		t.Error(err)
+		return
+	}
+	for u := range l.acked {
+		if r, err := e.LookUp(u); err != nil || r.LastFetch == "" {
+			t.Errorf("%s was acknowledged and is lost: %v", u, err)
+		}
+	}
+	verify(t, e)
+}

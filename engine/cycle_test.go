@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/seine-crawler/seine/engine"
+	"github.com/seine-crawler/seine/storage"
+)
+
+// TestCrawl: a crawl finds what there is to find, once, as politely as robots.txt asks.
+func TestCrawl(t *testing.T) {
+	w := newWorld(t, 12, 40)
+	dir := dataDir(t)
+	r := w.crawl(w.options(dir), engine.CrawlOptions{Inject: w.seeds()})
+	e := open(t, w.options(dir))
+	defer mustClose(t, e)
+	w.checkTruth(e)
+	verify(t, e)
+	truth := w.Web.Truth([]int{0}, nil)
+	if int(r.Fetched) != len(truth.Fetched) || int(r.Redirected) != len(truth.Redirected) || int(r.Gone) != len(truth.Gone) || int(r.RobotsDenied) != len(truth.Denied) {
+		t.Errorf("report %s; truth: %d fetched, %d redirected, %d gone, %d denied", r, len(truth.Fetched), len(truth.Redirected), len(truth.Gone), len(truth.Denied))
+	}
+	if p := w.Report(); p.Twice > 0 || p.Peak > 1 || p.Violations > 0 {
+		t.Errorf("%s", p)
+	}
+	if r.Duplicates == 0 {
+		t.Error("no duplicate was found")
+	}
+	for _, q := range []string{"harbour net", "港口", "гавань"} {
+		found, err := e.Search(context.Background(), q, engine.SearchOptions{})
+		if err != nil || found.Total == 0 || len(found.Hits) == 0 || found.Hits[0].Snippet == "" {
+			t.Errorf("search %q: %d found, %v", q, found.Total, err)
+		}
+	}
+}
+
+// batch runs the phases one at a time until nothing is due.
+func batch(t testing.TB, e *engine.Engine, in engine.InjectOptions, top int) {
+	t.Helper()
+	ctx := context.Background()
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := e.Inject(ctx, in)
+	check(err)
+	for {
+		g, err := e.Generate(ctx, engine.GenerateOptions{Top: top})
+		if errors.Is(err, engine.ErrNothingDue) {
+			break
+		}
+		check(err)
+		if again, err := e.Generate(ctx, engine.GenerateOptions{Top: top}); err == nil {
+			// What is in one fetchlist is not in the next, so both can be fetched, in any order.
+			_, err = e.Fetch(ctx, engine.FetchOptions{Segment: again.Segment})
+			check(err)
+			finish(t, e, again.Segment)
+		}
+		_, err = e.Fetch(ctx, engine.FetchOptions{Segment: g.Segment})
+		check(err)
+		_, err = e.Seal(ctx, g.Segment) // parse again: nothing must change by it
+		check(err)
+		finish(t, e, g.Segment)
+	}
+	_, err = e.Dedup(ctx, engine.DedupOptions{})
+	check(err)
+	_, err = e.Index(ctx, engine.IndexOptions{Refresh: true})
+	check(err)
+}
+
+func finish(t testing.TB, e *engine.Engine, segment uint32) {
+	t.Helper()
+	ctx := context.Background()
+	if _, err := e.UpdateDB(ctx, segment); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.InvertLinks(ctx, segment); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Dedup(ctx, engine.DedupOptions{Segments: []uint32{segment}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Index(ctx, engine.IndexOptions{Segments: []uint32{segment}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestBatchEqualsContinuous: the phases one at a time and the conductor leave the same crawldb,
+// linkdb and index, whatever the size of the fetchlists.
+func TestBatchEqualsContinuous(t *testing.T) {
+	w := newWorld(t, 8, 25)
+	dir := dataDir(t)
+	w.crawl(w.options(dir), engine.CrawlOptions{Inject: w.seeds()})
+	e := open(t, w.options(dir))
+	want := digest(t, e)
+	mustClose(t, e)
+	for _, top := range []int{0, 37} {
+		b := open(t, w.options(dataDir(t)))
+		batch(t, b, w.seeds(), top)
+		w.checkTruth(b)
+		verify(t, b)
+		sameDigest(t, digest(t, b), want)
+		mustClose(t, b)
+	}
+}
+
+// TestResume: a crawl that ends at --max-pages goes on when it is run again, and comes to the same.
+func TestResume(t *testing.T) {
+	w := newWorld(t, 8, 25)
+	whole := dataDir(t)
+	w.crawl(w.options(whole), engine.CrawlOptions{Inject: w.seeds()})
+	e := open(t, w.options(whole))
+	want := digest(t, e)
+	mustClose(t, e)
+
+	v := newWorld(t, 8, 25) // another server of the same web, on another port
+	dir := dataDir(t)
+	total := uint64(0)
+	for i := range 100 {
+		c := engine.CrawlOptions{MaxPages: 23}
+		if i == 0 {
+			c.Inject = v.seeds()
+		}
+		r := v.crawl(v.options(dir), c)
+		if r.Fetched > 23 {
+			t.Fatalf("run %d fetched %d pages, over the limit of 23", i, r.Fetched)
+		}
+		if total += r.Fetched; r.Stopped == "done" {
+			break
+		}
+	}
+	e = open(t, v.options(dir))
+	defer mustClose(t, e)
+	v.checkTruth(e)
+	sameDigest(t, strings.ReplaceAll(digestWithoutIndex(t, e), port(v), port(w)), withoutIndex(want))
+	if p := v.Report(); p.Twice > 0 {
+		t.Errorf("%s", p)
+	}
+}
+
+func port(w *world) string { return fmt.Sprintf(":%d/", w.Port()) }
+
+func withoutIndex(d string) string { return d[:strings.LastIndex(d, "index ")] }
+
+// digestWithoutIndex leaves out the index, whose terms include the port.
+func digestWithoutIndex(t testing.TB, e *engine.Engine) string { return withoutIndex(digest(t, e)) }
+
+// TestInterrupted: cancelling stops cleanly and loses nothing.
+func TestInterrupted(t *testing.T) {
+	w := newWorld(t, 8, 40)
+	dir := dataDir(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	e := open(t, w.options(dir))
+	r, err := e.Crawl(ctx, engine.CrawlOptions{Inject: w.seeds(), ProgressEvery: 1, Progress: func(p engine.Progress) {
+		if p.Fetched > 20 {
+			cancel()
+		}
+	}})
+	cancel()
+	if err != nil {
+		t.Fatal(err)
+	}
+	verify(t, e)
+	if got := byStatus(t, e); len(got["db_fetched"])+len(got["db_duplicate"]) != int(r.Fetched) {
+		t.Errorf("report says %d fetched, crawldb has %d", r.Fetched, len(got["db_fetched"])+len(got["db_duplicate"]))
+	}
+	mustClose(t, e)
+	w.crawl(w.options(dir), engine.CrawlOptions{})
+	e = open(t, w.options(dir))
+	defer mustClose(t, e)
+	w.checkTruth(e)
+}
+
+// TestPhaseOrder: a phase refuses a segment in another state than it needs, and says which.
+func TestPhaseOrder(t *testing.T) {
+	w := newWorld(t, 2, 5)
+	e := open(t, w.options(dataDir(t)))
+	defer mustClose(t, e)
+	ctx := context.Background()
+	if _, err := e.Inject(ctx, w.seeds()); err != nil {
+		t.Fatal(err)
+	}
+	g, err := e.Generate(ctx, engine.GenerateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.UpdateDB(ctx, g.Segment); err == nil || !strings.Contains(err.Error(), "is open, want sealed") {
+		t.Errorf("updatedb of an open segment: %v", err)
+	}
+	if _, err := e.UpdateDB(ctx, 99); err == nil || !strings.Contains(err.Error(), "no segment 99") {
+		t.Errorf("updatedb of no segment: %v", err)
+	}
+	if _, err := e.NewestSegment(storage.SegmentSealed); err == nil || !strings.Contains(err.Error(), `run "parse" first`) {
+		t.Errorf("newest sealed segment: %v", err)
+	}
+	if _, err := e.Generate(ctx, engine.GenerateOptions{}); !errors.Is(err, engine.ErrNothingDue) {
+		t.Errorf("generating what is already in a fetchlist: %v", err)
+	}
+}
