@@ -35,8 +35,8 @@
 // # Invariants
 //
 //   - A URL is alive in at most one index segment: the one that Located names.
-//   - Scores do not depend on how documents are spread over index segments, but for the share of
-//     deleted documents in their statistics.
+//   - Scores depend on the live documents alone, not on how they are spread over index segments nor on
+//     what was deleted.
 //   - Digest is the same for the same documents, whatever the numbering, segmentation and merges.
 //   - Hits are in the order of score, then of URL key.
 //

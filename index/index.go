@@ -152,7 +152,7 @@ func (x *Index) load(old *state) (*state, error) {
 			return nil, err
 		}
 		st.segments = append(st.segments, seg)
-		st.all.add(collection{uint64(seg.info.Docs), seg.info.Totals})
+		st.all.add(seg.live())
 	}
 	return st, sc.Err()
 }
@@ -196,6 +196,25 @@ func readDeleted(rd storage.Reader, number uint32) (*roaring.Bitmap, error) {
 		return nil, fmt.Errorf("%w: deletes of index segment %d: %v", storage.ErrCorrupt, number, err)
 	}
 	return b, nil
+}
+
+// live are the statistics of the documents that are not deleted.
+func (seg *segment) live() collection {
+	c := collection{uint64(seg.info.Docs), seg.info.Totals}
+	if seg.deleted == nil {
+		return c
+	}
+	for it := seg.deleted.Iterator(); it.HasNext(); {
+		doc := it.Next()
+		if int(doc) >= len(seg.lengths) {
+			break
+		}
+		c.docs--
+		for f, n := range seg.lengths[doc] {
+			c.totals[f] -= uint64(n)
+		}
+	}
+	return c
 }
 
 func (seg *segment) alive(doc uint32) bool { return seg.deleted == nil || !seg.deleted.Contains(doc) }

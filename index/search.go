@@ -103,7 +103,7 @@ func (s *search) scorers(n *node, into map[string]scorer) error {
 	}
 	df := uint64(0)
 	for _, seg := range s.st.segments {
-		n, err := docFreq(s.st.snap, seg.number, n.term)
+		n, err := docFreq(s.st.snap, seg, n.term)
 		if err != nil {
 			return err
 		}
@@ -113,12 +113,23 @@ func (s *search) scorers(n *node, into map[string]scorer) error {
 	return nil
 }
 
-// docFreq adds up the block counts of a term's list.
-func docFreq(rd storage.Reader, segment uint32, term string) (df uint64, err error) {
+// docFreq counts the live documents of a term: by the block headers where nothing is deleted, else by
+// looking at each, so that scores are the same whatever was deleted on the way.
+func docFreq(rd storage.Reader, seg *segment, term string) (df uint64, err error) {
+	if seg.deleted != nil && !seg.deleted.IsEmpty() {
+		o := &opener{rd: rd, seg: seg}
+		it := o.term(&node{term: term, field: -1})
+		for doc := it.seek(0); doc != end; doc = it.seek(doc + 1) {
+			if seg.alive(doc) {
+				df++
+			}
+		}
+		return df, o.close()
+	}
 	from := termKey(term, 0)
 	to := append([]byte(nil), from[:len(from)-4]...)
 	to[len(to)-1] = 1
-	sc := rd.Scan(storage.IndexSegmentRange(segment, kindTerms), from, to)
+	sc := rd.Scan(storage.IndexSegmentRange(seg.number, kindTerms), from, to)
 	defer sc.Close()
 	for sc.Next() {
 		for b := sc.Value(); len(b) > 0; {

@@ -209,3 +209,12 @@ func parseBytes(s string) (int64, error) {
 	}
 	return int64(n * float64(unit)), nil
 }
+
+// settingsByName lists the settings with their help.
+func settingsByName() map[string]string {
+	names := map[string]string{}
+	for f := range reflect.TypeFor[settings]().Fields() {
+		names[f.Tag.Get("toml")] = f.Tag.Get("help")
+	}
+	return names
+}

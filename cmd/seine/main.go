@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command seine crawls, keeps and searches a web. See `seine help` and the README.
 package main
 
 import (

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The command seine: parse flags, call the engine, print.
+//
+// # What it is
+//
+// One file per group of commands; no file holds logic that a program embedding the engine would miss.
+//
+// # Picture
+//
+//	args ─▶ cobra ─▶ flags ─▶ engine.Options ─▶ engine.Engine ─▶ report ─▶ stdout
+//	                 TOML ───▶                   progress ─▶ stderr
+//
+// # Life
+//
+// A command opens the engine, calls it once and closes it. The first SIGINT or SIGTERM cancels its
+// context, the second ends the process.
+//
+// # Invariants
+//
+//   - Results go to stdout, everything else to stderr; an error is one line there.
+//   - Exit status: 0 done, 1 failed, 2 wrong usage, 3 nothing is due, 74 the store cannot go on.
+//   - Text from pages reaches a terminal without control bytes.
+//
+// # Who runs it
+//
+// The main goroutine, and one that waits for signals.
+//
+// # Bounds
+//
+// Lists are printed as they are read, never gathered.
+//
+// # Deliberately absent
+//
+// Decisions about the crawl.
+//
+// # Read first
+//
+// command.go, then cmd_crawl.go.
+package main

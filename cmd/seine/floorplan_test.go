@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/seine-crawler/seine/"
+
+// floorPlan says which packages of ours a package may import: arrows only go down. Change it when
+// the design changes, not to make a build pass.
+var floorPlan = map[string]string{
+	"storage/urlkey":           "",
+	"storage/warc":             "",
+	"storage/invariants":       "",
+	"index/analysis":           "",
+	"engine/fetch/robots":      "",
+	"bench/simweb":             "",
+	"storage":                  "storage/urlkey storage/warc storage/invariants",
+	"frontier":                 "storage/urlkey storage/invariants",
+	"index":                    "index/analysis storage storage/urlkey storage/invariants",
+	"engine/fetch":             "engine/fetch/robots storage/urlkey storage/invariants",
+	"engine/parse":             "storage/urlkey storage/invariants",
+	"engine/policy":            "engine/parse index storage storage/urlkey",
+	"engine/policy/policytest": "engine/policy engine/parse index storage storage/urlkey",
+	"engine": "engine/fetch engine/fetch/robots engine/parse engine/policy frontier index storage storage/urlkey storage/warc " +
+		"storage/invariants index/analysis",
+	"cmd/seine": "*",
+}
+
+// doors says which packages may import a third-party module.
+var doors = map[string]string{
+	"github.com/cockroachdb/pebble":    "storage",
+	"github.com/valyala/fasthttp":      "engine/fetch",
+	"github.com/tdewolff/parse":        "engine/parse",
+	"golang.org/x/net/html":            "engine/parse",
+	"github.com/wlynxg/chardet":        "engine/parse",
+	"github.com/abadojack/whatlanggo":  "engine/parse",
+	"github.com/RoaringBitmap/roaring": "index storage",
+	"github.com/blevesearch":           "index/analysis",
+	"github.com/clipperhouse":          "index/analysis",
+	"github.com/spf13/cobra":           "cmd/seine",
+	"github.com/BurntSushi/toml":       "cmd/seine",
+}
+
+// worlds are the packages that external tests may import beside the floor plan.
+var worlds = []string{"bench/simweb"}
+
+// eachFile calls fn for every Go file of the module. It reads the tree itself: a test that asks `go
+// list` is answered from the test cache and stays green after a forbidden import was added.
+func eachFile(t *testing.T, fn func(path string)) {
+	t.Helper()
+	root := filepath.Join("..", "..")
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (d.Name() == ".git" || d.Name() == "out" || d.Name() == "testdata" || d.Name() == "bin") {
+			return fs.SkipDir
+		}
+		if strings.HasSuffix(path, ".go") {
+			fn(path)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func packageOf(path string) string {
+	rel, _ := filepath.Rel(filepath.Join("..", ".."), path)
+	return filepath.ToSlash(filepath.Dir(rel))
+}
+
+func TestFloorPlan(t *testing.T) {
+	files := 0
+	eachFile(t, func(path string) {
+		files++
+		pkg := packageOf(path)
+		allowed, known := floorPlan[pkg]
+		if !known {
+			t.Errorf("%s: package %s is not in the floor plan: add it to floorPlan in this test with the packages it may import", path, pkg)
+			return
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		test := strings.HasSuffix(path, "_test.go")
+		for _, spec := range f.Imports {
+			imported, _ := strconv.Unquote(spec.Path.Value)
+			if ours, ok := strings.CutPrefix(imported, module); ok {
+				ok := allowed == "*" || slices.Contains(strings.Fields(allowed), ours) || test && (ours == pkg || slices.Contains(worlds, ours))
+				if !ok {
+					t.Errorf("%s imports %s: the floor plan has no arrow from %s to it; move the code to the floor it belongs to, or pass it in", path, ours, pkg)
+				}
+				continue
+			}
+			for third, door := range doors {
+				if strings.HasPrefix(imported, third) && !slices.Contains(strings.Fields(door), pkg) {
+					t.Errorf("%s imports %s: only %s may; ask that package for what you need", path, imported, door)
+				}
+			}
+		}
+	})
+	if files < 50 {
+		t.Errorf("only %d files were looked at", files)
+	}
+}
