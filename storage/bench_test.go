@@ -17,7 +17,7 @@ import (
 // What is measured: the ways in which phases read and write, in nanoseconds per key, against what
 // Pebble alone costs. Corpus: URL keys of hosts with some hundred pages, records of 33 bytes. Run:
 //
-//	go test -run XXX -bench . ./storage
+//	go test -run '^$' -bench . ./storage
 //
 // Files are on the test's temporary directory; ratios count, not the numbers.
 

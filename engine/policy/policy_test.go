@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package policy_test
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/seine-crawler/seine/engine/policy"
+	"github.com/seine-crawler/seine/engine/policy/policytest"
+	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+func accept(t *testing.T, f policy.URLFilter, raw string) string {
+	t.Helper()
+	u, err := urlkey.Parse(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f.Accept(u)
+}
+
+func TestFilters(t *testing.T) {
+	scope := policy.NewScopeFilter(policy.ScopeDomain)
+	host, _ := urlkey.ParseHost("www.example.co.uk")
+	scope.Admit(host)
+	f := func(filter policy.URLFilter, url, want string) {
+		t.Helper()
+		if got := accept(t, filter, url); got != want {
+			t.Errorf("%s: %q, want %q", url, got, want)
+		}
+	}
+	suffix := policy.NewSuffixFilter()
+	f(suffix, "http://h/a.html", "")
+	f(suffix, "http://h/a.PNG", "suffix")
+	f(suffix, "http://h/a.png/b", "")
+	f(suffix, "http://h/a?b=c.png", "")
+	f(suffix, "http://h/archive.tar.gz", "suffix")
+	f(suffix, "http://h/a.", "")
+	f(policy.NewSuffixFilter("pdf"), "http://h/a.png", "")
+	f(policy.TrapFilter{}, "http://h/a/b/a/b/a/b", "")
+	f(policy.TrapFilter{}, "http://h/a/b/a/b/a/b/a/b", "path_repeat")
+	f(policy.TrapFilter{}, "http://h/1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17/18/19/20/21", "path_depth")
+	f(policy.TrapFilter{}, "http://h/?a&b&c&d&e&f&g&h&i&j&k&l&m&n&o&p&q", "query_parameters")
+	f(scope, "http://other.example.co.uk/", "")
+	f(scope, "http://example.com/", "scope")
+	f(scope, "http://other.co.uk/", "scope")
+	f(policy.NewScopeFilter(policy.ScopeAny), "http://anything.example/", "")
+	f(policy.URLFilters{suffix, scope}, "http://example.com/a.png", "suffix")
+	urls := []string{"http://h/", "http://example.com/a.png", "http://h/a/a/a/a/a", "http://www.example.co.uk/?a&b"}
+	for _, filter := range []policy.URLFilter{suffix, policy.TrapFilter{}, scope, policy.URLFilters{suffix, policy.TrapFilter{}}} {
+		policytest.URLFilter(t, filter, urls)
+	}
+}
+
+func TestLaws(t *testing.T) {
+	policytest.Scorer(t, policy.VoteScorer{})
+	policytest.Scorer(t, policy.OPICScorer{})
+	policytest.FetchSchedule(t, policy.FixedSchedule{})
+	policytest.FetchSchedule(t, policy.AdaptiveSchedule{})
+	policytest.URLNormalizer(t, policy.URLNormalizers{policy.URLNormalizerFunc(func(u urlkey.URL) (urlkey.URL, error) { return u.Resolve("/") })}, []string{"http://h/a?b", "https://h/"})
+}
+
+// TestVotesDoNotDependOnOrder: the property that the default scorer exists for.
+func TestVotesDoNotDependOnOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := policy.VoteScorer{}
+		var votes []float64
+		for range rapid.IntRange(1, 200).Draw(t, "pages") {
+			votes = append(votes, s.Distribute(policy.Page{Links: rapid.IntRange(1, 2000).Draw(t, "links"), First: true}, rapid.Bool().Draw(t, "internal")))
+		}
+		forward, backward := 1.0, 1.0
+		for i := range votes {
+			forward = s.Update(forward, votes[i])
+			backward = s.Update(backward, votes[len(votes)-1-i])
+		}
+		half := 0.0
+		for _, v := range votes[len(votes)/2:] {
+			half += v
+		}
+		split := 1.0
+		for _, v := range votes[:len(votes)/2] {
+			split = s.Update(split, v)
+		}
+		if split = s.Update(split, half); forward != backward || forward != split {
+			t.Fatalf("%v, backward %v, in two segments %v", forward, backward, split)
+		}
+		r := storage.Record{Status: storage.StatusUnfetched, Score: forward}
+		var back storage.Record
+		if err := storage.DecodeRecord(storage.AppendRecord(nil, &r), &back); err != nil || back.Score != forward {
+			t.Fatalf("stored %v, read %v (%v)", forward, back.Score, err)
+		}
+	})
+}
+
+// TestAdaptive: the points that Nutch itself computed, but where its interval is clamped and its
+// next fetch is not: there the delay is held to the same bounds.
+func TestAdaptive(t *testing.T) {
+	const now, day = 1_700_000_000_000, 86_400_000
+	f := func(c policy.Change, daysAgo int64, interval uint32, next int64) {
+		t.Helper()
+		r := storage.Record{Interval: policy.DefaultInterval, ModifiedTime: now - daysAgo*day}
+		policy.AdaptiveSchedule{}.Reschedule(&r, c, now)
+		if delay := (r.FetchTime - now) / 1000; r.Interval != interval || delay < next-1 || delay > next+1 {
+			t.Errorf("change %d, modified %d days ago: interval %d, next in %d s; want %d, %d", c, daysAgo, r.Interval, delay, interval, next)
+		}
+	}
+	f(policy.ChangeNone, 10, 3_628_800, 3_369_600)
+	f(policy.ChangeNone, 30, 3_628_800, 2_851_200)
+	f(policy.ChangeNone, 100, 8_640_000, 6_048_000)
+	f(policy.ChangeNone, 365, 31_536_000, 22_075_200)
+	f(policy.ChangeNone, 1000, 31_536_000, 5_616_000)
+	f(policy.ChangeModified, 10, 2_073_600, 2_073_600)
+}
