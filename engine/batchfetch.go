@@ -103,6 +103,9 @@ func (f *fetching) waitDone(ctx context.Context, o FetchOptions) error {
 		case <-f.changed:
 		case <-tick.C:
 		}
+		if err := f.disk.tick(f, time.Now(), patience); err != nil {
+			return err
+		}
 		if f.err() != nil || f.limit.reached() {
 			return nil
 		}

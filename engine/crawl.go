@@ -54,7 +54,7 @@ func (e *Engine) Crawl(ctx context.Context, o CrawlOptions) (CrawlReport, error)
 		o.Progress(c.progress("done"))
 	}
 	if err != nil {
-		return report, fmt.Errorf("crawling: %w", err)
+		return report, fmt.Errorf("crawling: %w%s", err, advice(err))
 	}
 	e.done(report)
 	return report, nil
@@ -193,6 +193,9 @@ func (c *conductor) conduct(ctx context.Context) error {
 		if err := c.f.err(); err != nil {
 			return err
 		}
+		if err := c.f.disk.tick(c.f, time.Now(), c.o.Patience); err != nil {
+			return err
+		}
 		if c.f.limit.reached() {
 			c.stopped = "max-pages"
 			return nil
@@ -296,8 +299,8 @@ func (c *conductor) rotate(ctx context.Context) error {
 		return nil
 	default:
 	}
-	c.f.gate.close()
-	defer c.f.gate.open()
+	c.f.gate.close(heldByBacklog)
+	defer c.f.gate.open(heldByBacklog)
 	select {
 	case c.toUpdate <- sealed:
 		return nil
@@ -381,11 +384,18 @@ func (c *conductor) link(ctx context.Context, batch []uint32) error {
 // the whole can decide: duplicates by their final scores, anchors by the final linkdb.
 func (c *conductor) end(ctx context.Context, ok bool) error {
 	c.f.stop()
-	c.working.Add(1)
-	c.toUpdate <- c.f.seg
+	if ok {
+		c.working.Add(1)
+		c.toUpdate <- c.f.seg
+	} else if err := c.abandon(); err != nil {
+		c.f.fail(err)
+	}
 	close(c.toUpdate)
 	c.workers.Wait()
-	if err := c.f.err(); err != nil || !ok {
+	if !ok {
+		return nil // conduct's error says why
+	}
+	if err := c.f.err(); err != nil {
 		return err
 	}
 	if c.o.Progress != nil {
@@ -400,6 +410,18 @@ func (c *conductor) end(ctx context.Context, ok bool) error {
 	c.restored.Add(d.Restored)
 	x, err := c.e.Index(settle, IndexOptions{Refresh: true})
 	c.indexed.Add(x.Added)
+	return err
+}
+
+// abandon syncs and closes the open segment without sealing it: after a failure, of the disk perhaps,
+// nothing more is written than must be. The next crawl reads it back.
+func (c *conductor) abandon() error {
+	seg := c.f.seg
+	defer seg.builder.close()
+	if err := c.f.sync(seg); err != nil {
+		return err
+	}
+	_, err := seg.warc.Close()
 	return err
 }
 

@@ -33,6 +33,7 @@ type fetching struct {
 	seg   *openSegment
 
 	limit   pageLimit
+	disk    diskWatch
 	gate    gate         // closed while sealed segments pile up or the disk is full
 	busy    atomic.Int64 // visits taken and not yet stored
 	changed chan struct{}
@@ -92,7 +93,7 @@ func (f *fetching) start(ctx context.Context) {
 func (f *fetching) stop() {
 	f.cancel()
 	f.limit.close()
-	f.gate.open()
+	f.gate.open(heldByAny)
 	f.frontier.Close()
 	f.wg.Wait()
 }
@@ -191,7 +192,7 @@ func (f *fetching) afterRobots(v *frontier.Visit, r *robotsState) (again bool) {
 	o := frontier.Outcome{Kind: frontier.Fetched, Start: r.start, End: r.end, ResponseTime: r.end.Sub(r.start), CrawlDelay: crawlDelay(r), Again: true}
 	switch {
 	case r.unreach > 0:
-		o.Kind, o.RetryAfter = frontier.Throttled, r.unreach
+		o.Kind, o.RetryAfter = frontier.HostFailure, r.unreach
 	case f.e.o.Delay < 0 && o.CrawlDelay == 0:
 		return false
 	}

@@ -80,11 +80,21 @@ func (l *pageLimit) wakeAll() {
 	}
 }
 
-// gate stops fetchers from beginning visits while it is shut. The zero value is open.
+// gate stops fetchers from beginning visits while somebody holds it shut. The zero value is open.
 type gate struct {
 	mu   sync.Mutex
+	held holder
 	shut chan struct{} // nil: open; closed when it opens
 }
+
+// holder is a set of reasons to hold the gate shut.
+type holder uint8
+
+const (
+	heldByBacklog holder = 1 << iota // sealed segments pile up
+	heldByDisk                       // the disk is nearly full
+	heldByAny     = heldByBacklog | heldByDisk
+)
 
 // wait returns when the gate is open, or false when ctx ends first.
 func (g *gate) wait(ctx context.Context) bool {
@@ -102,17 +112,19 @@ func (g *gate) wait(ctx context.Context) bool {
 	}
 }
 
-func (g *gate) close() {
+func (g *gate) close(by holder) {
 	g.mu.Lock()
+	g.held |= by
 	if g.shut == nil {
 		g.shut = make(chan struct{})
 	}
 	g.mu.Unlock()
 }
 
-func (g *gate) open() {
+func (g *gate) open(by holder) {
 	g.mu.Lock()
-	if g.shut != nil {
+	g.held &^= by
+	if g.held == 0 && g.shut != nil {
 		close(g.shut)
 		g.shut = nil
 	}

@@ -169,6 +169,10 @@ type CrawlReport struct {
 }
 
 func (r CrawlReport) String() string {
-	return fmt.Sprintf("crawl: %d fetched, %d failed (%d gone), %d not modified, %d redirected, %d denied by robots; %d discovered, %d duplicates, %d indexed; %d segments in %.2fs, %.0f pages/s, %.2f CPU s (%s)",
+	s := fmt.Sprintf("crawl: %d fetched, %d failed (%d gone), %d not modified, %d redirected, %d denied by robots; %d discovered, %d duplicates, %d indexed; %d segments in %.2fs, %.0f pages/s, %.2f CPU s (%s)",
 		r.Fetched, r.Failed, r.Gone, r.NotModified, r.Redirected, r.RobotsDenied, r.Discovered, r.Duplicates, r.Indexed, r.Segments, r.Seconds, r.PagesPerSecond, r.CPUSeconds, r.Stopped)
+	if r.HostsAsleep > 0 {
+		s += fmt.Sprintf("; %d hosts do not answer and are left alone for now", r.HostsAsleep)
+	}
+	return s
 }

@@ -24,7 +24,7 @@ type Outcome struct {
 	Kind         OutcomeKind
 	Start, End   time.Time     // of the request; zero End means now
 	ResponseTime time.Duration // to the first byte
-	RetryAfter   time.Duration // asked for by the host; 0: not
+	RetryAfter   time.Duration // asked for by the host, or with HostFailure how long to let it sleep; 0: not
 	CrawlDelay   time.Duration // of robots.txt; 0: none or not known
 	Addr         netip.Addr    // that was asked; zero: not known
 	// Again puts the URL back: it was not asked for, the visit went to something else of the host.
@@ -54,6 +54,9 @@ func (o *Options) after(v *visitState, out *Outcome, end time.Time, rng *rand.Ra
 		v.throttles++
 		return end.Add(max(delay, min(wait, retryMax))), false
 	case HostFailure:
+		if out.RetryAfter > 0 { // the caller knows better when to try again
+			return end.Add(max(delay, min(out.RetryAfter, retryMax))), true
+		}
 		v.failures++
 		if v.failures >= o.MaxFailures {
 			return end.Add(jitter(doubled(sleepBase, v.sleeps, sleepMax), rng)), true

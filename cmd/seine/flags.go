@@ -15,6 +15,7 @@ import (
 
 	"github.com/seine-crawler/seine/engine"
 	"github.com/seine-crawler/seine/engine/policy"
+	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
 // flags are the settings that commands share. Each has the same name as a flag and as a key of the
@@ -132,7 +133,7 @@ func (f *flags) options(cmd *cobra.Command) (engine.Options, error) {
 	}
 	s := &f.s
 	o := engine.Options{Dir: s.Dir, UserAgent: s.UserAgent, Contact: s.Contact, HostsFile: s.Hosts, AllowPrivate: s.AllowPrivate,
-		Concurrency: s.Concurrency, MaxDepth: s.MaxDepth, OnFatal: fatal(cmd), MustExist: f.exists}
+		Concurrency: s.Concurrency, MaxDepth: s.MaxDepth, OnFatal: fatal(cmd), MustExist: f.exists, Events: warnings(cmd)}
 	var err error
 	if o.Memory, err = parseBytes(s.Memory); err != nil {
 		return o, &usageError{fmt.Errorf("--memory %q: %w", s.Memory, err)}
@@ -164,6 +165,17 @@ func (f *flags) options(cmd *cobra.Command) (engine.Options, error) {
 		return o, &usageError{fmt.Errorf("--schedule %q: want fixed or adaptive", s.Schedule)}
 	}
 	return o, nil
+}
+
+// warnings go to stderr, a line each.
+func warnings(cmd *cobra.Command) engine.EventListener {
+	w := cmd.ErrOrStderr()
+	return engine.EventListener{
+		Warning: func(err error) { fmt.Fprintln(w, "seine: warning: "+oneLine(err)) },
+		HostAsleep: func(h urlkey.HostKey, until time.Time) {
+			fmt.Fprintf(w, "seine: host %s does not answer: left alone until %s\n", h, until.Format(time.DateTime))
+		},
+	}
 }
 
 // fatal ends the process when the store cannot go on. What was acknowledged is on disk, and the

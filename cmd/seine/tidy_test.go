@@ -25,8 +25,8 @@ var storyHeadings = []string{"# What it is", "# Picture", "# Life", "# Invariant
 // banned are texts that have no place in the sources, each with its cure.
 var banned = map[*regexp.Regexp]string{
 	regexp.MustCompile(`(?i)\b(TO` + `DO|FIX` + `ME|XX` + `X)\b`): "finish it, or say in the commit message what is left",
-	regexp.MustCompile(`pebble\.No` + `Sync`):                      "what is acknowledged must be synced: use Apply or an Ingestion",
-	regexp.MustCompile(`\blog\.Print`):                             "return the error; only cmd/seine talks to people",
+	regexp.MustCompile(`pebble\.No` + `Sync`):                     "what is acknowledged must be synced: use Apply or an Ingestion",
+	regexp.MustCompile(`\blog\.Print`):                            "return the error; only cmd/seine talks to people",
 }
 
 func TestTidy(t *testing.T) {

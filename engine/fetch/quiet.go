@@ -4,7 +4,6 @@ package fetch
 
 import (
 	"crypto/tls"
-	"net"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -19,8 +18,7 @@ func (cn *conn) quiet() bool {
 	}
 	sc, ok := raw.(syscall.Conn)
 	if !ok {
-		_, pipe := raw.(net.Conn)
-		return pipe // a test's connection without a descriptor
+		return true // a test's connection, without a descriptor to look at
 	}
 	rc, err := sc.SyscallConn()
 	if err != nil {
