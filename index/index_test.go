@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package index_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/seine-crawler/seine/index"
+	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+func newStore(t testing.TB) (*storage.Store, *index.Index) {
+	t.Helper()
+	s, err := storage.Open("/index", storage.Options{FS: storage.NewMemFS()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := index.Open(s, index.Options{FS: storage.NewMemFS(), MemoryBytes: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := x.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s, x
+}
+
+// doc makes a document; number orders it among others.
+func doc(number int, title, text string, anchors ...string) index.Document {
+	u, err := urlkey.Parse(fmt.Sprintf("http://h%d.example/%04d", number%3, number))
+	if err != nil {
+		panic(err)
+	}
+	return index.Document{Key: u.Key(), URL: u.String(), Title: title, Text: text, Anchors: anchors, Stamp: uint64(number) + 1}
+}
+
+// put indexes documents and deletions as one index segment.
+func put(t fataler, s *storage.Store, x *index.Index, docs []index.Document, gone ...urlkey.Key) {
+	ing := s.NewIngestion()
+	defer ing.Abort()
+	b := x.NewBuilder(ing)
+	defer b.Abort()
+	slices.SortFunc(docs, func(a, b index.Document) int { return strings.Compare(string(a.Key), string(b.Key)) })
+	slices.Sort(gone)
+	for len(docs)+len(gone) > 0 {
+		var err error
+		if len(gone) == 0 || len(docs) > 0 && docs[0].Key < gone[0] {
+			err = b.Add(&docs[0])
+			docs = docs[1:]
+		} else {
+			err = b.Delete(gone[0])
+			gone = gone[1:]
+		}
+		if err != nil {
+			t.Fatalf("%v", err)
+		}
+	}
+	if _, err := b.Finish(); err != nil {
+		t.Fatalf("%v", err)
+	}
+	if err := ing.Commit(); err != nil {
+		t.Fatalf("%v", err)
+	}
+	if err := x.Refresh(); err != nil {
+		t.Fatalf("%v", err)
+	}
+}
+
+type fataler interface{ Fatalf(string, ...any) }
+
+func search(t fataler, x *index.Index, q string) index.Result {
+	r, err := x.Search(context.Background(), q, index.SearchOptions{Limit: 100, Deadline: 1e12})
+	if err != nil {
+		t.Fatalf("%q: %v", q, err)
+	}
+	return r
+}
+
+// TestQueries: what each part of the query language finds.
+func TestQueries(t *testing.T) {
+	s, x := newStore(t)
+	put(t, s, x, []index.Document{
+		doc(0, "Coroutines and Tasks", "Awaitable asyncio.gather(*aws) runs tasks concurrently. See os.path.join and pg_dump.", "asyncio tasks"),
+		doc(1, "CREATE INDEX", "CREATE INDEX CONCURRENTLY builds the index without locking. shared_buffers is in 3.11 and C++ and C#."),
+		doc(2, "Bücher über Straßen", "Die Bücher stehen in der Straße. naïve café ΑΘΗΝΑ Афины"),
+		doc(3, "北京大学", "北京大学是一所大学。東京タワー 서울대학교 ภาษาไทย"),
+		doc(4, "Seines", "A seine is a net. The crew mends nets; a torn mesh is mended with a needle. can't stop"),
+	})
+	f := func(q string, want ...int) {
+		t.Helper()
+		var got []int
+		for _, h := range search(t, x, q).Hits {
+			var n int
+			u, _ := h.Key.URL()
+			fmt.Sscanf(u.Path(), "/%d", &n)
+			got = append(got, n)
+		}
+		slices.Sort(got)
+		if !slices.Equal(got, want) {
+			t.Errorf("%q finds %v, want %v", q, got, want)
+		}
+	}
+	f("asyncio gather", 0)
+	f("gather index")
+	f("gather OR index", 0, 1)
+	f("os.path.join", 0)
+	f("pg_dump", 0)
+	f("dump", 0)
+	f("shared_buffers", 1)
+	f("3.11", 1)
+	f("c++", 1)
+	f("C#", 1)
+	f(`"index concurrently"`, 1)
+	f(`"concurrently index"`)
+	f("nets", 4)
+	f("mending", 4)
+	f("net -torn")
+	f("index -torn", 1)
+	f("-torn", 0, 1, 2, 3)
+	f("bucher strasse", 2)
+	f("BÜCHER", 2)
+	f("naive cafe", 2)
+	f("αθηνα", 2)
+	f("афины", 2)
+	f("北京", 3)
+	f("大学", 3)
+	f("京", 3)
+	f("京北")
+	f("タワー", 3)
+	f("대학", 3)
+	f("ภาษา", 3)
+	f("what is a seine", 4)
+	f("how do I run tasks", 0)
+	f("intitle:index", 1)
+	f("intitle:gather")
+	f("inanchor:asyncio", 0)
+	f("site:h0.example", 0, 3)
+	f("site:h1.example index", 1)
+	f("site:example net", 4)
+	f("site:nowhere.example net")
+	f("(gather OR index) -create", 0)
+	f("")
+	f("OR")
+	f("( ) -")
+	f("\"")
+	f(strings.Repeat("net ", 500), 4)
+	f("can't", 4)
+}
+
+// TestScore: BM25F by hand, for one term in two fields.
+func TestScore(t *testing.T) {
+	s, x := newStore(t)
+	put(t, s, x, []index.Document{doc(0, "net", "net of the crew"), doc(1, "boat", "a boat")})
+	got := search(t, x, "net").Hits[0].Score
+	// Lengths: titles 1 and 1, bodies 4 and 2.
+	idf := math.Log(1 + (2-1+0.5)/(1+0.5))
+	tf := 1/(1-0.75+0.75*4/3) + 5/(1-0.5+0.5*1/1)
+	if want := idf * tf * 2.2 / (1.2 + tf); math.Abs(got-want) > 1e-12 {
+		t.Errorf("score %v, want %v", got, want)
+	}
+}
+
+var vocabulary = []string{"net", "boat", "crew", "tide", "salt", "fog", "rope", "gull"}
+
+// TestAgainstNaive: random documents, replaced and deleted, over random index segments and merges,
+// are found exactly as by looking at each; scores and digest do not depend on the way there.
+func TestAgainstNaive(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		store, err := storage.Open("/a", storage.Options{FS: storage.NewMemFS()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer store.Close()
+		x, err := index.Open(store, index.Options{FS: storage.NewMemFS(), MemoryBytes: 1 << 20})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer x.Close()
+		live := map[urlkey.Key]index.Document{}
+		for range rapid.IntRange(1, 14).Draw(t, "segments") {
+			batch := map[urlkey.Key]index.Document{}
+			for range rapid.IntRange(0, 6).Draw(t, "docs") {
+				words := rapid.SliceOfN(rapid.SampledFrom(vocabulary), 0, 12).Draw(t, "words")
+				d := doc(rapid.IntRange(0, 30).Draw(t, "number"), rapid.SampledFrom(vocabulary).Draw(t, "title"), strings.Join(words, " "))
+				batch[d.Key] = d
+			}
+			var docs []index.Document
+			for k, d := range batch {
+				docs, live[k] = append(docs, d), d
+			}
+			var gone []urlkey.Key
+			for k := range live {
+				if _, new := batch[k]; !new && rapid.IntRange(0, 5).Draw(t, "gone") == 0 {
+					gone = append(gone, k)
+				}
+			}
+			for _, k := range gone {
+				delete(live, k)
+			}
+			put(t, store, x, docs, gone...)
+			if _, err := x.Merge(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 8 {
+			a, b := rapid.SampledFrom(vocabulary).Draw(t, "a"), rapid.SampledFrom(vocabulary).Draw(t, "b")
+			checkQuery(t, x, live, a+" "+b, func(w string) bool { return has(w, a) && has(w, b) })
+			checkQuery(t, x, live, a+" OR "+b, func(w string) bool { return has(w, a) || has(w, b) })
+			checkQuery(t, x, live, a+" -"+b, func(w string) bool { return has(w, a) && !has(w, b) })
+			if a != b {
+				checkQuery(t, x, live, `"`+a+" "+b+`"`, func(w string) bool { return strings.Contains(w, " "+a+" "+b+" ") })
+			}
+		}
+		sameAsOne(t, x, live)
+	})
+}
+
+// has looks for a word in "| title | text |".
+func has(words, w string) bool { return strings.Contains(words, " "+w+" ") }
+
+func checkQuery(t *rapid.T, x *index.Index, live map[urlkey.Key]index.Document, q string, match func(string) bool) {
+	var want []string
+	for k, d := range live {
+		if match(" " + d.Title + " | " + d.Text + " ") {
+			want = append(want, string(k))
+		}
+	}
+	r := search(t, x, q)
+	var got []string
+	for i, h := range r.Hits {
+		got = append(got, string(h.Key))
+		if i > 0 && (h.Score > r.Hits[i-1].Score || h.Score == r.Hits[i-1].Score && h.Key < r.Hits[i-1].Key) {
+			t.Fatalf("%q: hits %d and %d are out of order", q, i-1, i)
+		}
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) || r.Total != len(want) {
+		t.Fatalf("%q finds %v (%d), want %v", q, got, r.Total, want)
+	}
+}
+
+// sameAsOne builds the live documents as one fresh index segment: digest and scores are the same.
+func sameAsOne(t *rapid.T, x *index.Index, live map[urlkey.Key]index.Document) {
+	store, err := storage.Open("/b", storage.Options{FS: storage.NewMemFS()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	y, err := index.Open(store, index.Options{FS: storage.NewMemFS()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer y.Close()
+	var docs []index.Document
+	for _, d := range live {
+		docs = append(docs, d)
+	}
+	put(t, store, y, docs)
+	a, err1 := x.Digest(context.Background())
+	b, err2 := y.Digest(context.Background())
+	if err1 != nil || err2 != nil || a != b {
+		t.Fatalf("digest %x, of one segment %x (%v, %v)", a, b, err1, err2)
+	}
+	for _, w := range vocabulary {
+		p, q := search(t, x, w).Hits, search(t, y, w).Hits
+		if !slices.Equal(p, q) {
+			t.Fatalf("%q: %v, of one segment %v", w, p, q)
+		}
+	}
+	if s := x.Stats(); s.Documents != uint64(len(live)) || s.Segments > 16 {
+		t.Fatalf("%+v, want %d documents", s, len(live))
+	}
+}
+
+func TestSnippet(t *testing.T) {
+	_, x := newStore(t)
+	text := strings.Repeat("Nothing to see here. ", 30) + "Take the needle, find the torn mesh,\nand begin above it. " + strings.Repeat("More of nothing. ", 30)
+	s := x.Snippet(index.ParseQuery("torn meshes"), text)
+	if marked := s.Mark("[", "]"); !strings.Contains(marked, "the [torn] [mesh], and") || len(s.Text) > 260 || strings.Contains(s.Text, "\n") {
+		t.Errorf("snippet %q", marked)
+	}
+	if s := x.Snippet(index.ParseQuery("absent"), "北京大学 "+text); !strings.HasPrefix(s.Text, "北京大学") || len(s.Matches) != 0 {
+		t.Errorf("snippet %q", s.Text)
+	}
+	if s := x.Snippet(index.ParseQuery("x"), ""); s.Text != "" {
+		t.Errorf("snippet of nothing: %q", s.Text)
+	}
+}
+
+func FuzzParseQuery(f *testing.F) {
+	for _, q := range []string{`a "b c" -d OR (e f) site:x intitle:"y z"`, "((((", `"`, "-", "OR OR", "a:b:c", "\xff", "北京 -大"} {
+		f.Add(q)
+	}
+	s, err := storage.Open("/f", storage.Options{FS: storage.NewMemFS()})
+	if err != nil {
+		f.Fatal(err)
+	}
+	x, err := index.Open(s, index.Options{FS: storage.NewMemFS()})
+	if err != nil {
+		f.Fatal(err)
+	}
+	put(f, s, x, []index.Document{doc(0, "a b", "a b c d e f"), doc(1, "x", "y z 北京大学")})
+	f.Fuzz(func(t *testing.T, q string) {
+		if r := search(t, x, q); r.Total > 2 || len(r.Hits) != r.Total {
+			t.Fatalf("%d found, %d hits", r.Total, len(r.Hits))
+		}
+		x.Snippet(index.ParseQuery(q), q+" a b c "+q)
+	})
+}
+
+func BenchmarkBuild(b *testing.B) {
+	s, x := newStore(b)
+	text := strings.Repeat("The crew mends nets by lantern light while the tide runs out and gulls wait on the quay for what is left of the catch. ", 50)
+	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
+	ing := s.NewIngestion()
+	defer ing.Abort()
+	builder := x.NewBuilder(ing)
+	defer builder.Abort()
+	for i := 0; b.Loop(); i++ {
+		u, _ := urlkey.Parse(fmt.Sprintf("http://h.example/%09d", i))
+		d := index.Document{Key: u.Key(), URL: u.String(), Title: "Nets", Text: text}
+		if err := builder.Add(&d); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
