@@ -31,9 +31,7 @@ type rule struct {
 }
 
 func newRule(allow bool, value string) rule {
-	if value[0] != '/' && value[0] != '*' {
-		value = "/" + value
-	}
+	// A pattern that begins with neither '/' nor '*' matches no path (RFC 9309, section 2.2.2).
 	r := rule{allow: allow, pattern: normalise(value)}
 	r.length = len(r.pattern)
 	if strings.HasSuffix(r.pattern, "$") {

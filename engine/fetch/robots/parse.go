@@ -27,10 +27,18 @@ type File struct {
 
 // group is the rules that follow one or more user-agent lines.
 type group struct {
-	agents []string // lower case; "*" for all
+	agents []agent
 	rules  []rule
-	delay  time.Duration
-	hasCD  bool
+}
+
+// agent is a product token in lower case, "*" for all, with the delay asked of it. Crawl-delay is no
+// rule of RFC 9309 and does not end a run of user-agent lines, so it belongs to the agents named
+// before it and not to those that follow.
+type agent struct {
+	name  string
+	delay time.Duration
+	hasCD bool
+	done  bool // a Crawl-delay line followed, good or bad
 }
 
 // Parse reads a file. Whatever the bytes are, the lines that make sense count.
@@ -56,18 +64,20 @@ func Parse(body []byte) *File {
 				inRules = false
 			}
 			g := &f.groups[len(f.groups)-1]
-			g.agents = append(g.agents, agentToken(value))
+			g.agents = append(g.agents, agent{name: agentToken(value)})
 		case "sitemap":
 			f.sitemaps = append(f.sitemaps, value)
 		case "allow", "disallow", "crawl-delay":
 			if len(f.groups) == 0 {
 				continue // a rule before any user-agent line belongs to nobody
 			}
-			inRules = true
 			g := &f.groups[len(f.groups)-1]
 			if name == "crawl-delay" {
 				g.setDelay(value)
-			} else if rules < maxRules && value != "" {
+				continue
+			}
+			inRules = true
+			if rules < maxRules && value != "" {
 				rules++
 				g.rules = append(g.rules, newRule(name == "allow", value))
 			}
@@ -76,13 +86,16 @@ func Parse(body []byte) *File {
 	return f
 }
 
+// space is what counts as white space: the ASCII kinds, not the wide ones of Unicode, and NUL.
+const space = " \t\v\f\x00"
+
 // field splits "name: value # comment". A missing colon is forgiven where a space separates two
 // words, and common misspellings of disallow and user-agent are understood, as Google's parser does.
 func field(line []byte) (name, value string, ok bool) {
 	if i := bytes.IndexByte(line, '#'); i >= 0 {
 		line = line[:i]
 	}
-	line = bytes.TrimSpace(bytes.Trim(line, "\x00"))
+	line = bytes.Trim(line, space)
 	i := bytes.IndexByte(line, ':')
 	if i < 0 {
 		words := bytes.Fields(line)
@@ -94,7 +107,7 @@ func field(line []byte) (name, value string, ok bool) {
 	if i <= 0 {
 		return "", "", false
 	}
-	name = strings.ToLower(string(bytes.TrimSpace(line[:i])))
+	name = strings.ToLower(string(bytes.Trim(line[:i], space)))
 	switch name {
 	case "useragent", "user agent":
 		name = "user-agent"
@@ -105,7 +118,7 @@ func field(line []byte) (name, value string, ok bool) {
 	case "crawldelay", "crawl delay":
 		name = "crawl-delay"
 	}
-	return name, string(bytes.TrimSpace(line[i+1:])), true
+	return name, string(bytes.Trim(line[i+1:], space)), true
 }
 
 // agentToken is the product token of a user-agent line: its leading letters, '_' and '-'.
@@ -124,13 +137,15 @@ func agentToken(value string) string {
 
 func (g *group) setDelay(value string) {
 	seconds, err := strconv.ParseFloat(value, 64)
-	if err != nil || math.IsNaN(seconds) || seconds < 0 || g.hasCD {
-		return
+	ok := err == nil && !math.IsNaN(seconds) && seconds >= 0
+	delay := maxDelay
+	if ok && seconds < maxDelay.Seconds() {
+		delay = time.Duration(seconds * float64(time.Second))
 	}
-	g.hasCD = true
-	g.delay = maxDelay
-	if seconds < maxDelay.Seconds() {
-		g.delay = time.Duration(seconds * float64(time.Second))
+	for i := range g.agents {
+		if a := &g.agents[i]; !a.done {
+			a.delay, a.hasCD, a.done = delay, ok, true
+		}
 	}
 }
 
@@ -140,24 +155,25 @@ func (f *File) Sitemaps() []string { return f.sitemaps }
 // Rules returns what holds for an agent, given by its product token: the merged groups that name
 // it, or else the merged groups for all.
 func (f *File) Rules(agent string) *Rules {
-	agent = agentToken(agent)
+	token := agentToken(agent)
 	r := &Rules{}
-	if agent == "" || !f.merge(r, agent) {
+	if token == "" || !f.merge(r, token) {
 		f.merge(r, "*")
 	}
 	return r
 }
 
-func (f *File) merge(r *Rules, agent string) (found bool) {
+func (f *File) merge(r *Rules, token string) (found bool) {
 	for i := range f.groups {
 		g := &f.groups[i]
-		if !slices.Contains(g.agents, agent) {
+		at := slices.IndexFunc(g.agents, func(a agent) bool { return a.name == token })
+		if at < 0 {
 			continue
 		}
 		found = true
 		r.rules = append(r.rules, g.rules...)
-		if g.hasCD && (!r.hasCD || g.delay > r.delay) {
-			r.delay, r.hasCD = g.delay, true
+		if a := g.agents[at]; a.hasCD && (!r.hasCD || a.delay > r.delay) {
+			r.delay, r.hasCD = a.delay, true
 		}
 	}
 	return found

@@ -1,0 +1,545 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package fetch_test
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/andybalholm/brotli"
+	"github.com/klauspost/compress/zlib"
+	"github.com/klauspost/compress/zstd"
+	"go.uber.org/goleak"
+
+	"github.com/seine-crawler/seine/engine/fetch"
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// server plays a script on each connection and counts the requests it was sent.
+type server struct {
+	t        testing.TB
+	l        net.Listener
+	wg       sync.WaitGroup
+	mu       sync.Mutex
+	requests []string
+	conns    []net.Conn
+}
+
+// serve starts a server; script is called per connection, after the first request head was read.
+func serve(t testing.TB, script func(s *server, c net.Conn, r *bufio.Reader)) *server {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &server{t: t, l: l}
+	s.wg.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			s.mu.Lock()
+			s.conns = append(s.conns, c)
+			s.mu.Unlock()
+			s.wg.Go(func() {
+				defer c.Close()
+				r := bufio.NewReader(c)
+				if s.head(r) {
+					script(s, c, r)
+				}
+			})
+		}
+	})
+	t.Cleanup(func() {
+		l.Close()
+		s.mu.Lock()
+		for _, c := range s.conns {
+			c.Close()
+		}
+		s.mu.Unlock()
+		s.wg.Wait()
+	})
+	return s
+}
+
+// head reads a request head.
+func (s *server) head(r *bufio.Reader) bool {
+	var head strings.Builder
+	for {
+		line, err := r.ReadString('\n')
+		if err != nil {
+			return false
+		}
+		head.WriteString(line)
+		if line == "\r\n" {
+			s.mu.Lock()
+			s.requests = append(s.requests, head.String())
+			s.mu.Unlock()
+			return true
+		}
+	}
+}
+
+func (s *server) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.requests)
+}
+
+func (s *server) url(path string) urlkey.URL {
+	u, err := urlkey.Parse("http://" + s.l.Addr().String() + path)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return u
+}
+
+func client(t testing.TB, change func(*fetch.Options)) *fetch.Client {
+	t.Helper()
+	o := fetch.Options{UserAgent: "seine-test", AllowPrivate: true, HeadTimeout: 100 * time.Millisecond, TotalTimeout: 2 * time.Second, Grace: 100 * time.Millisecond,
+		MaxBody: 1 << 20, MaxDecoded: 1 << 20}
+	if change != nil {
+		change(&o)
+	}
+	c, err := fetch.NewClient(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+// said makes a script that says one thing and closes.
+func said(text string) func(*server, net.Conn, *bufio.Reader) {
+	return func(_ *server, c net.Conn, _ *bufio.Reader) { io.WriteString(c, text) }
+}
+
+// silent says something and then nothing more, without closing.
+func silent(text string) func(*server, net.Conn, *bufio.Reader) {
+	return func(_ *server, c net.Conn, r *bufio.Reader) {
+		io.WriteString(c, text)
+		r.ReadByte() // until the client gives up
+	}
+}
+
+// drip says one byte after another, endlessly.
+func drip(head string) func(*server, net.Conn, *bufio.Reader) {
+	return func(_ *server, c net.Conn, _ *bufio.Reader) {
+		io.WriteString(c, head)
+		for {
+			if _, err := io.WriteString(c, "x"); err != nil {
+				return
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+	}
+}
+
+// TestHostile: what servers do, and what must come of it.
+func TestHostile(t *testing.T) {
+	const ok = "HTTP/1.1 200 OK\r\n"
+	cases := []struct {
+		name      string
+		script    func(*server, net.Conn, *bufio.Reader)
+		failure   fetch.Failure
+		status    int
+		body      string
+		truncated string
+	}{
+		{"plain", said(ok + "Content-Length: 2\r\n\r\nhi"), "", 200, "hi", ""},
+		{"until close", said(ok + "\r\nhi"), "", 200, "hi", ""},
+		{"chunked", said(ok + "Transfer-Encoding: chunked\r\n\r\n1\r\nh\r\n1;x=y\r\ni\r\n0\r\nT: 1\r\n\r\n"), "", 200, "hi", ""},
+		{"chunks end in line feeds", said(ok + "Transfer-Encoding: chunked\r\n\r\n2\nhi\n0\n\n"), "", 200, "hi", ""},
+		{"not modified", said("HTTP/1.1 304 Not Modified\r\nContent-Length: 10\r\n\r\n"), "", 304, "", ""},
+		{"line feeds only", said("HTTP/1.1 200 OK\nContent-Length: 2\n\nhi"), "", 200, "hi", ""},
+		{"lower-case version", said("http/1.1 200 ok\r\nContent-Length: 2\r\n\r\nhi"), "", 200, "hi", ""},
+		{"folded field", said(ok + "X: a\r\n b\r\nContent-Length: 2\r\n\r\nhi"), "", 200, "hi", ""},
+		{"blank lines first", said("\r\n\r\n" + ok + "Content-Length: 2\r\n\r\nhi"), "", 200, "hi", ""},
+		{"length twice", said(ok + "Content-Length: 2\r\nContent-Length: 2\r\n\r\nhi"), "", 200, "hi", ""},
+		{"length list", said(ok + "Content-Length: 2, 2\r\n\r\nhi"), "", 200, "hi", ""},
+		{"empty length", said(ok + "Content-Length:\r\n\r\nhi"), "", 200, "hi", ""},
+		{"identity", said(ok + "Transfer-Encoding: identity\r\n\r\nhi"), "", 200, "hi", ""},
+		{"early hints", said("HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" + ok + "Content-Length: 2\r\n\r\nhi"), "", 200, "hi", ""},
+		{"HTTP/1.0 chunked", said("HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi"), "", 200, "2\r\nhi", ""},
+		{"header of 5000 bytes", said(ok + "X: " + strings.Repeat("a", 5000) + "\r\nContent-Length: 2\r\n\r\nhi"), "", 200, "hi", ""},
+		{"status 999", said("HTTP/1.1 999 Denied\r\nContent-Length: 0\r\n\r\n"), "", 999, "", ""},
+
+		{"short body", said(ok + "Content-Length: 5\r\n\r\nhi"), "", 200, "hi", "disconnect"},
+		{"no final chunk", said(ok + "Transfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n"), "", 200, "hi", "disconnect"},
+		{"cut chunk", said(ok + "Transfer-Encoding: chunked\r\n\r\n5\r\nhi"), "", 200, "hi", "disconnect"},
+		{"a tebibyte announced", silent(ok + "Content-Length: 1099511627776\r\n\r\nhi"), "", 200, "hi", "time"},
+		{"dripping body", drip(ok + "Content-Length: 100000\r\n\r\n"), "", 200, "", "time"},
+		{"endless body", said(ok + "\r\n" + strings.Repeat("x", 2<<20)), "", 200, strings.Repeat("x", 1<<20), "length"},
+		{"silent body", silent(ok + "Content-Length: 5\r\n\r\nhi"), "", 200, "hi", "time"},
+
+		{"nothing", said(""), fetch.FailClosed, 0, "", ""},
+		{"silence", silent(""), fetch.FailHeadTimeout, 0, "", ""},
+		{"half a head", said("HTTP/1.1 200 OK\r\nX:"), fetch.FailReset, 0, "", ""},
+		{"dripping head", drip("HTTP/1.1 200 OK\r\nX: "), fetch.FailHeadTimeout, 0, "", ""},
+		{"ssh", said("SSH-2.0-OpenSSH_9.2\r\n\r\n"), fetch.FailStatusLine, 0, "", ""},
+		{"HTTP/0.9", said("<html>hi</html>\n"), fetch.FailStatusLine, 0, "", ""},
+		{"garbage", said(strings.Repeat("\x00\xff", 40_000)), fetch.FailStatusLine, 0, "", ""},
+		{"status 000", said("HTTP/1.1 000 No\r\n\r\n"), fetch.FailStatus, 0, "", ""},
+		{"status 2000", said("HTTP/1.1 2000 No\r\n\r\n"), fetch.FailStatus, 0, "", ""},
+		{"negative length", said(ok + "Content-Length: -1\r\n\r\n"), fetch.FailLength, 0, "", ""},
+		{"length +2", said(ok + "Content-Length: +2\r\n\r\nhi"), fetch.FailLength, 0, "", ""},
+		{"length overflows", said(ok + "Content-Length: 99999999999999999999\r\n\r\nhi"), fetch.FailLength, 0, "", ""},
+		{"two lengths", said(ok + "Content-Length: 2\r\nContent-Length: 3\r\n\r\nhi"), fetch.FailLength, 0, "", ""},
+		{"gzip, chunked", said(ok + "Transfer-Encoding: gzip, chunked\r\n\r\n"), fetch.FailCoding, 0, "", ""},
+		{"bad chunk size", said(ok + "Transfer-Encoding: chunked\r\n\r\nzz\r\n"), fetch.FailChunk, 0, "", ""},
+		{"huge chunk size", said(ok + "Transfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n"), fetch.FailChunk, 0, "", ""},
+		{"chunk extension of 64 KiB", said(ok + "Transfer-Encoding: chunked\r\n\r\n1;" + strings.Repeat("x", 64<<10) + "\r\n"), fetch.FailChunk, 0, "", ""},
+		{"endless trailer", said(ok + "Transfer-Encoding: chunked\r\n\r\n0\r\n" + strings.Repeat("T: 1\r\n", 1000)), fetch.FailTrailer, 0, "", ""},
+		{"NUL in a field", said(ok + "X: \x00\r\n\r\n"), fetch.FailField, 0, "", ""},
+		{"upgrade", said("HTTP/1.1 101 Switching\r\n\r\n"), fetch.FailInterim, 0, "", ""},
+		{"endless hints", said(strings.Repeat("HTTP/1.1 103 Early Hints\r\n\r\n", 50)), fetch.FailInterim, 0, "", ""},
+		{"head of 65 KiB", said(ok + strings.Repeat("X: "+strings.Repeat("a", 1000)+"\r\n", 70) + "\r\n"), fetch.FailHeadTooLarge, 0, "", ""},
+		{"10000 fields", said(ok + strings.Repeat("X: 1\r\n", 10_000) + "\r\n"), fetch.FailHeadTooLarge, 0, "", ""},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			s := serve(t, c.script)
+			r := client(t, nil).Fetch(context.Background(), &fetch.Request{URL: s.url("/")})
+			defer r.Release()
+			if r.Failure != c.failure || r.Failure == "" && (r.Status != c.status || r.Truncated != c.truncated) {
+				t.Errorf("failure %q (%v), status %d, truncated %q; want %q, %d, %q", r.Failure, r.Err, r.Status, r.Truncated, c.failure, c.status, c.truncated)
+			}
+			if c.failure == "" && c.name != "dripping body" && string(r.Body) != c.body {
+				t.Errorf("body %.60q (%d bytes), want %.60q", r.Body, len(r.Body), c.body)
+			}
+			if r.Err != nil && len(r.Err.Error()) > 512 {
+				t.Errorf("the error has %d bytes", len(r.Err.Error()))
+			}
+			if n := s.count(); n != 1 {
+				t.Errorf("%d requests were sent", n)
+			}
+		})
+	}
+}
+
+// TestReuse: when a connection serves again, and when it must not.
+func TestReuse(t *testing.T) {
+	const page = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n"
+	for _, c := range []struct {
+		name, first string
+		reused      bool
+	}{
+		{"keep-alive", page + "\r\nhi", true},
+		{"Connection: Close", page + "Connection: Close\r\n\r\nhi", false},
+		{"close, TE", page + "Connection: close, TE\r\n\r\nhi", false},
+		{"HTTP/1.0", "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nhi", false},
+		{"HTTP/1.0 keep-alive", "HTTP/1.0 200 OK\r\nContent-Length: 2\r\nConnection: keep-alive\r\n\r\nhi", true},
+		{"a second response at once", page + "\r\nhi" + page + "\r\nno", false},
+		{"bytes behind the body", page + "\r\nhi!", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := serve(t, func(s *server, conn net.Conn, r *bufio.Reader) {
+				io.WriteString(conn, c.first)
+				if s.head(r) {
+					io.WriteString(conn, page+"\r\nok")
+				}
+			})
+			cl := client(t, nil)
+			first := cl.Fetch(context.Background(), &fetch.Request{URL: s.url("/1")})
+			first.Release()
+			second := cl.Fetch(context.Background(), &fetch.Request{URL: s.url("/2")})
+			defer second.Release()
+			if second.Failure != "" || second.Reused != c.reused || string(second.Body) == "no" {
+				t.Errorf("%q %v reused %v body %q", second.Failure, second.Err, second.Reused, second.Body)
+			}
+		})
+	}
+}
+
+// TestStale: a pooled connection that the server closed costs one replay, and only then.
+func TestStale(t *testing.T) {
+	closed := make(chan struct{}, 10)
+	s := serve(t, func(s *server, conn net.Conn, r *bufio.Reader) {
+		io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi")
+		// The next request on this connection is read and not answered.
+		if s.head(r) {
+			conn.Close()
+			closed <- struct{}{}
+		}
+	})
+	cl := client(t, nil)
+	for i := range 2 {
+		r := cl.Fetch(context.Background(), &fetch.Request{URL: s.url("/")})
+		if r.Failure != "" || r.Replayed != (i == 1) {
+			t.Errorf("fetch %d: %q %v, replayed %v", i, r.Failure, r.Err, r.Replayed)
+		}
+		r.Release()
+	}
+	if n := s.count(); n != 3 {
+		t.Errorf("%d requests, want 3", n)
+	}
+}
+
+// TestRequest: what is sent.
+func TestRequest(t *testing.T) {
+	s := serve(t, said("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"))
+	r := client(t, nil).Fetch(context.Background(), &fetch.Request{URL: s.url("/a%20b?c=%22"), IfNoneMatch: `"x"`, IfModifiedSince: "Thu, 01 Jan 1970 00:00:00 GMT"})
+	defer r.Release()
+	got := s.requests[0]
+	if !strings.HasPrefix(got, "GET /a%20b?c=%22 HTTP/1.1\r\n") || string(r.RequestHead) != got {
+		t.Errorf("request %q, recorded %q", got, r.RequestHead)
+	}
+	for _, want := range []string{"Host: " + s.l.Addr().String(), "User-Agent: seine-test", "Accept-Encoding: gzip, deflate, br, zstd", `If-None-Match: "x"`, "If-Modified-Since: Thu, 01 Jan 1970 00:00:00 GMT"} {
+		if !strings.Contains(got, want+"\r\n") {
+			t.Errorf("request lacks %q: %q", want, got)
+		}
+	}
+	for _, absent := range []string{"Cookie", "Referer", "Authorization"} {
+		if strings.Contains(got, absent) {
+			t.Errorf("request has %s: %q", absent, got)
+		}
+	}
+}
+
+func squeeze(t testing.TB, coding string, b []byte) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	var w io.WriteCloser
+	switch coding {
+	case "gzip":
+		w = gzip.NewWriter(&out)
+	case "br":
+		w = brotli.NewWriter(&out)
+	case "deflate":
+		w = zlib.NewWriter(&out)
+	case "zstd":
+		z, err := zstd.NewWriter(&out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w = z
+	}
+	if _, err := w.Write(b); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// TestContent: content codings, bombs, wrong labels and damage.
+func TestContent(t *testing.T) {
+	page := []byte(strings.Repeat("<p>A page about nets.</p>", 100))
+	bomb := make([]byte, 32<<20)
+	for _, coding := range []string{"gzip", "br", "deflate", "zstd"} {
+		f := func(name, label string, body []byte, want []byte, truncated, fails bool) {
+			t.Helper()
+			r, err := fetch.StoredResponse([]byte("HTTP/1.1 200 OK\r\nContent-Encoding: "+label+"\r\n\r\n"), body, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Release()
+			got, cut, err := r.Content()
+			if (err != nil) != fails || cut != truncated || !bytes.Equal(got, want) {
+				t.Errorf("%s, %s: %d bytes, truncated %v, %v; want %d, %v", coding, name, len(got), cut, err, len(want), truncated)
+			}
+		}
+		squeezed := squeeze(t, coding, page)
+		f("whole", coding, squeezed, page, false, false)
+		f("upper case", strings.ToUpper(coding), squeezed, page, false, false)
+		f("with identity", coding+", identity", squeezed, page, false, false)
+		f("plain under the label", coding, page, page, false, false)
+		f("bomb", coding, squeeze(t, coding, bomb), bomb[:8<<20], true, false)
+	}
+	r, err := fetch.StoredResponse([]byte("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n"), squeeze(t, "gzip", page)[:30], "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Release()
+	if got, cut, _ := r.Content(); !cut || !bytes.HasPrefix(page, got) {
+		t.Errorf("cut gzip: %d bytes, truncated %v", len(got), cut)
+	}
+	window, err := fetch.StoredResponse([]byte("HTTP/1.1 200 OK\r\nContent-Encoding: zstd\r\n\r\n"), []byte{0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x98, 0x01, 0x00, 0x00, 0x00}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer window.Release()
+	if got, _, err := window.Content(); err == nil && len(got) > 64 {
+		t.Errorf("a zstd window of 512 MiB gave %d bytes", len(got))
+	}
+	unknown, err := fetch.StoredResponse([]byte("HTTP/1.1 200 OK\r\nContent-Encoding: x-foo\r\n\r\n"), []byte("x"), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unknown.Release()
+	if _, _, err := unknown.Content(); err == nil {
+		t.Error("an unknown coding was decoded")
+	}
+}
+
+// TestGuard: the table of addresses, at its borders.
+func TestGuard(t *testing.T) {
+	public := []string{"1.1.1.1", "9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.0", "126.255.255.255", "128.0.0.0", "169.253.255.255", "169.255.0.0",
+		"172.15.255.255", "172.32.0.0", "192.0.1.0", "192.167.255.255", "192.169.0.0", "198.17.255.255", "198.20.0.0", "223.255.255.255", "2606:4700::1", "2001:200::1", "2a00::1"}
+	private := []string{"10.0.0.0", "10.255.255.255", "127.0.0.1", "127.255.255.255", "172.16.0.0", "172.31.255.255", "192.168.0.0", "192.168.255.255", "::1", "fc00::", "fdff::1", "::ffff:127.0.0.1", "::ffff:10.0.0.1"}
+	never := []string{"0.0.0.0", "0.1.2.3", "100.64.0.0", "100.100.100.200", "100.127.255.255", "169.254.169.254", "192.0.0.192", "192.0.2.1", "192.88.99.1", "198.18.0.0", "198.19.255.255",
+		"198.51.100.1", "203.0.113.1", "224.0.0.1", "239.255.255.255", "240.0.0.1", "255.255.255.255", "168.63.129.16", "::", "fe80::1", "ff02::1", "64:ff9b::a9fe:a9fe", "2002::1", "2001::1",
+		"2001:db8::1", "3fff::1", "4000::1", "::127.0.0.1", "fec0::1", "100::1", "5f00::1", "::ffff:169.254.169.254", "fe80::1%eth0"}
+	for _, c := range []struct {
+		list           []string
+		plain, private bool
+	}{{public, true, true}, {private, false, true}, {never, false, false}} {
+		for _, s := range c.list {
+			a := netip.MustParseAddr(s)
+			if got := fetch.CheckAddr(a, false) == nil; got != c.plain {
+				t.Errorf("%s admitted: %v", s, got)
+			}
+			if got := fetch.CheckAddr(a, true) == nil; got != c.private {
+				t.Errorf("%s admitted with private addresses: %v", s, got)
+			}
+		}
+	}
+}
+
+// TestRefused: what is never sent.
+func TestRefused(t *testing.T) {
+	s := serve(t, said("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"))
+	f := func(raw string, want fetch.Failure, change func(*fetch.Options)) {
+		t.Helper()
+		u, err := urlkey.Parse(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := client(t, change).Fetch(context.Background(), &fetch.Request{URL: u})
+		defer r.Release()
+		if r.Failure != want {
+			t.Errorf("%s: %q (%v), want %q", raw, r.Failure, r.Err, want)
+		}
+	}
+	noPrivate := func(o *fetch.Options) { o.AllowPrivate = false }
+	f("http://127.0.0.1/", fetch.FailAddress, noPrivate)
+	f("http://[::ffff:127.0.0.1]/", fetch.FailAddress, noPrivate)
+	f("http://169.254.169.254/latest/meta-data/", fetch.FailAddress, nil)
+	f("http://10.1.2.3/", fetch.FailAddress, func(o *fetch.Options) { o.LoopbackOnly = true })
+	f("http://127.0.0.1:22/", fetch.FailPort, noPrivate)
+	named := fetch.NewResolver(fetch.ResolverOptions{Hosts: fetch.Hosts{"rebound.example": {netip.MustParseAddr("169.254.169.254"), netip.MustParseAddr("127.0.0.1")}}})
+	f("http://rebound.example:"+strconv.Itoa(s.l.Addr().(*net.TCPAddr).Port)+"/", "", func(o *fetch.Options) { o.Resolver = named }) // the permitted address only
+	missing := fetch.NewResolver(fetch.ResolverOptions{LookUp: func(context.Context, string) ([]netip.Addr, error) {
+		return nil, &net.DNSError{Err: "no such host", IsNotFound: true}
+	}})
+	f("http://missing.example/", fetch.FailDNSNotFound, func(o *fetch.Options) { o.Resolver = missing })
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+	f("http://"+l.Addr().String()+"/", fetch.FailRefused, nil)
+}
+
+// TestCanceled: the caller's context cuts a fetch off.
+func TestCanceled(t *testing.T) {
+	reached := make(chan struct{})
+	s := serve(t, func(_ *server, _ net.Conn, r *bufio.Reader) {
+		close(reached)
+		r.ReadByte()
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		<-reached
+		cancel()
+	}()
+	r := client(t, func(o *fetch.Options) { o.HeadTimeout = time.Minute; o.TotalTimeout = time.Minute }).Fetch(ctx, &fetch.Request{URL: s.url("/")})
+	defer r.Release()
+	if r.Failure != fetch.FailCanceled {
+		t.Errorf("%q (%v)", r.Failure, r.Err)
+	}
+}
+
+func TestRetryAfter(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for value, want := range map[string]time.Duration{"120": 2 * time.Minute, "0": 0, "-1": 0, "x": 0, "": 0, "Thu, 01 Jan 2026 00:01:00 GMT": time.Minute, "Thu, 01 Jan 2015 00:01:00 GMT": 0} {
+		r, err := fetch.StoredResponse([]byte("HTTP/1.1 503 No\r\nRetry-After: "+value+"\r\n\r\n"), nil, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, ok := r.RetryAfter(now); got != want || ok != (want > 0) {
+			t.Errorf("%q: %s %v, want %s", value, got, ok, want)
+		}
+		r.Release()
+	}
+}
+
+// FuzzResponse: whatever a server sends, in whatever pieces, the outcome is one of the list, within
+// the bounds, and does not depend on the pieces.
+func FuzzResponse(f *testing.F) {
+	for _, s := range []string{"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n", "HTTP/1.0 404 No\n\nx", "\r\nHTTP/1.1 103 a\r\n\r\nHTTP/1.1 200 b\r\n\r\n"} {
+		f.Add([]byte(s), uint8(3))
+	}
+	f.Fuzz(func(t *testing.T, data []byte, piece uint8) {
+		outcome := func(size int) string {
+			dial := func(context.Context, netip.AddrPort) (net.Conn, error) {
+				a, b := net.Pipe()
+				go func() {
+					defer b.Close()
+					go io.Copy(io.Discard, b)
+					for rest := data; len(rest) > 0; {
+						n := min(size, len(rest))
+						if _, err := b.Write(rest[:n]); err != nil {
+							return
+						}
+						rest = rest[n:]
+					}
+				}()
+				return a, nil
+			}
+			c, err := fetch.NewClient(fetch.Options{UserAgent: "x", AllowPrivate: true, Dialer: dial, MaxBody: 4096, MaxDecoded: 4096, HeadTimeout: 5 * time.Second})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			u, _ := urlkey.Parse("http://127.0.0.1/")
+			r := c.Fetch(context.Background(), &fetch.Request{URL: u})
+			defer r.Release()
+			if len(r.Body) > 4096 || len(r.Head) > 65<<10 {
+				t.Fatalf("body %d, head %d bytes", len(r.Body), len(r.Head))
+			}
+			r.Content()
+			return fmt.Sprintf("%s %d %q %q", r.Failure, r.Status, r.Body, r.Truncated)
+		}
+		if a, b := outcome(len(data)+1), outcome(int(piece)+1); a != b {
+			t.Fatalf("in one piece %s, in pieces of %d %s", a, int(piece)+1, b)
+		}
+	})
+}
+
+func BenchmarkFetch(b *testing.B) {
+	page := strings.Repeat("x", 12<<10)
+	s := serve(b, func(s *server, c net.Conn, r *bufio.Reader) {
+		for {
+			fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(page), page)
+			if !s.head(r) {
+				return
+			}
+		}
+	})
+	cl := client(b, nil)
+	req := &fetch.Request{URL: s.url("/")}
+	b.ReportAllocs()
+	for b.Loop() {
+		r := cl.Fetch(context.Background(), req)
+		if r.Failure != "" {
+			b.Fatal(r.Err)
+		}
+		r.Release()
+	}
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package robots_test
+
+import (
+	"archive/tar"
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seine-crawler/seine/engine/fetch/robots"
+)
+
+func TestAllowed(t *testing.T) {
+	f := func(file, agent, target string, want bool) {
+		t.Helper()
+		if got := robots.Parse([]byte(file)).Rules(agent).Allowed(target); got != want {
+			t.Errorf("%.100q for %s: %.100s allowed %v", file, agent, target, got)
+		}
+	}
+	f("", "seine", "/x", true)
+	f("User-agent: *\nDisallow: /", "seine", "/x", false)
+	f("User-agent: *\nDisallow: /", "seine", "/robots.txt", true)
+	f("User-agent: *\nDisallow:", "seine", "/x", true)
+	f("User-agent: other\nDisallow: /", "seine", "/x", true)
+	f("User-agent: SEINE/1.0\nDisallow: /", "seine", "/x", false)
+	f("User-agent: *\nDisallow: /\nUser-agent: seine\nAllow: /", "seine", "/x", true)
+	f("User-agent: a\nUser-agent: seine\nDisallow: /x\n\nUser-agent: seine\nDisallow: /y", "seine", "/y", false)
+	f("User-agent: a\nUser-agent: seine\nDisallow: /x\n\nUser-agent: seine\nDisallow: /y", "seine", "/x", false)
+	f("Disallow: /\nUser-agent: *\n", "seine", "/x", true)
+	f("User-agent: *\nAllow: /p\nDisallow: /", "seine", "/page", true)
+	f("User-agent: *\nAllow: /page\nDisallow: /*.htm", "seine", "/page.htm", false)
+	f("User-agent: *\nAllow: /x\nDisallow: /x", "seine", "/x", true)
+	f("User-agent: *\nDisallow: /*.gif$", "seine", "/a.gif", false)
+	f("User-agent: *\nDisallow: /*.gif$", "seine", "/a.gif?b", true)
+	f("User-agent: *\nDisallow: /a*b*c", "seine", "/axxbxxc", false)
+	f("User-agent: *\nDisallow: /a*b*c", "seine", "/axxcxxb", true)
+	f("User-agent: *\nDisallow: /*?", "seine", "/a?b", false)
+	f("User-agent: *\nDisallow: /%e3%83%84", "seine", "/%E3%83%84", false)
+	f("User-agent: *\nDisallow: /ツ", "seine", "/%E3%83%84", false)
+	f("User-agent: *\nDisallow: /%7ejoe", "seine", "/~joe", false)
+	f("User-agent: *\nDisallow: /a%3cb", "seine", "/a%3Cb", false)
+	f("\xef\xbb\xbfUser-agent: *\rDisallow: /x\r", "seine", "/x", false)
+	f("user-agent : * # all\n disallow : /x # secret", "seine", "/x", false)
+	f("User-agent: *\nDisallow: "+strings.Repeat("/*a", 2000), "seine", strings.Repeat("/aa", 2000), false)
+}
+
+func TestOther(t *testing.T) {
+	file := robots.Parse([]byte("Sitemap: https://h/s.xml\nUser-agent: *\nCrawl-delay: 2.5\nUser-agent: fast\nCrawl-delay: NaN\nUser-agent: slow\nCrawl-delay: 1e300\nsitemap:https://h/t.xml"))
+	if s := file.Sitemaps(); len(s) != 2 || s[0] != "https://h/s.xml" || s[1] != "https://h/t.xml" {
+		t.Errorf("sitemaps %q", s)
+	}
+	if d, ok := file.Rules("seine").CrawlDelay(); d != 2500*time.Millisecond || !ok {
+		t.Errorf("delay %s %v", d, ok)
+	}
+	if d, ok := file.Rules("fast").CrawlDelay(); ok {
+		t.Errorf("NaN is a delay of %s", d)
+	}
+	if d, ok := file.Rules("slow").CrawlDelay(); !ok || d < time.Hour {
+		t.Errorf("1e300 is a delay of %s", d)
+	}
+	if robots.DisallowAll.Allowed("/x") || !robots.DisallowAll.Allowed("/robots.txt") || !robots.AllowAll.Allowed("/x") {
+		t.Error("the fixed rules are wrong")
+	}
+}
+
+// TestVerdicts holds the matcher against what Google's own parser said of real files.
+func TestVerdicts(t *testing.T) {
+	dir := os.Getenv("SEINE_CONFORMANCE_DATA")
+	if dir == "" {
+		t.Skip("SEINE_CONFORMANCE_DATA is not set: no real robots.txt files to judge")
+	}
+	files := readFiles(t, filepath.Join(dir, "robots", "files.tar.gz"))
+	f, err := os.Open(filepath.Join(dir, "robots", "verdicts.tsv.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sc := bufio.NewScanner(z)
+	sc.Buffer(nil, 1<<20)
+	verdicts, wrong := 0, 0
+	var name string
+	var file *robots.File
+	for sc.Scan() {
+		col := strings.Split(sc.Text(), "\t")
+		body, ok := files[col[0]]
+		if len(col) < 4 || !ok {
+			continue
+		}
+		if col[0] != name {
+			name, file = col[0], robots.Parse(body)
+		}
+		target := col[2]
+		if _, rest, ok := strings.Cut(target, "://"); ok {
+			if slash := strings.IndexByte(rest, '/'); slash >= 0 {
+				target = rest[slash:]
+			} else {
+				target = "/"
+			}
+		}
+		if target == "/robots.txt" {
+			continue // RFC 9309, section 2.2.2: it is always allowed; Google's parser does not say so
+		}
+		if target == "/" && bytes.Contains(body, []byte("Allow: /index.htm")) {
+			continue // Google alone takes "Allow: /index.html" for "Allow: /$"
+		}
+		verdicts++
+		if got := file.Rules(col[1]).Allowed(target); got != (strings.HasPrefix(strings.ToLower(col[3]), "allow")) {
+			if wrong++; wrong <= 20 {
+				t.Logf("%s for %s: %s allowed %v, Google says %s", col[0], col[1], col[2], got, col[3])
+			}
+		}
+	}
+	if err := sc.Err(); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d verdicts, %d differ", verdicts, wrong)
+	if verdicts < 90_000 || wrong > 0 {
+		t.Errorf("%d of %d verdicts differ", wrong, verdicts)
+	}
+}
+
+func readFiles(t *testing.T, name string) map[string][]byte {
+	f, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string][]byte{}
+	for r := tar.NewReader(z); ; {
+		h, err := r.Next()
+		if err == io.EOF {
+			return files
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if h.Typeflag == tar.TypeReg {
+			b, err := io.ReadAll(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			files[h.Name], files[filepath.Base(h.Name)] = b, b
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte("User-agent: *\nDisallow: /a*b$\nAllow: /"), "/axb")
+	f.Fuzz(func(t *testing.T, body []byte, target string) {
+		r := robots.Parse(body).Rules("seine")
+		if !r.Allowed("/robots.txt") {
+			t.Fatal("/robots.txt is not allowed")
+		}
+		r.Allowed(target)
+		more := robots.Parse(append(append([]byte(nil), body...), "\nUser-agent: seine\nDisallow: /\n"...)).Rules("seine")
+		if more.Allowed("/zzz-nothing-allows-this") && !strings.Contains(strings.ToLower(string(body)), "allow") {
+			t.Fatal("a Disallow line did not count")
+		}
+	})
+}
+
+func BenchmarkAllowed(b *testing.B) {
+	r := robots.Parse([]byte("User-agent: *\nDisallow: /cgi-bin/\nDisallow: /tmp/\nDisallow: /*?sort=\nAllow: /public/\nDisallow: /private/\nDisallow: /*.pdf$\n")).Rules("seine")
+	b.ReportAllocs()
+	for b.Loop() {
+		r.Allowed("/library/asyncio-task.html")
+	}
+}
