@@ -3,72 +3,281 @@
 package parse
 
 import (
+	"bytes"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/wlynxg/chardet"
-	"golang.org/x/net/html/charset"
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/htmlindex"
+	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/transform"
 )
 
-// decodeText brings a body into valid UTF-8, in dst's memory, and names the charset it was in. The
-// order is the WHATWG standard's: byte order mark, transport, meta tag in the first 1,024 bytes; when
-// all of them are silent, UTF-8 if the bytes are that, else what statistics say.
-func decodeText(dst, body []byte, contentType string) (text []byte, name string) {
-	enc, name, certain := charset.DetermineEncoding(body[:min(len(body), 1024)], contentType)
-	if !certain {
-		enc, name = detect(body)
-	}
-	if name == "utf-8" {
-		if len(body) >= 3 && body[0] == 0xef && body[1] == 0xbb && body[2] == 0xbf {
-			body = body[3:]
-		}
-		return appendValid(dst, body), name
-	}
-	out, _, err := transform.Append(enc.NewDecoder(), dst, body)
-	if err != nil {
-		return appendValid(dst[:0], body), "utf-8"
-	}
-	return out, name
+const (
+	charsetUTF8    = "utf-8"
+	charsetDefault = "windows-1252" // what browsers take when nothing tells, in most locales
+)
+
+// decoded is a body in UTF-8.
+type decoded struct {
+	text    []byte // valid UTF-8 without byte order mark; aliases the body or the scratch
+	charset string // WHATWG name
+	aliases bool   // text is part of the body and must not be written to
+	cut     bool   // text is not all of the body
 }
 
-// detect guesses. Text that is valid UTF-8 beyond ASCII hardly ever is anything else.
-func detect(body []byte) (encoding.Encoding, string) {
-	sample := body[:min(len(body), sniffed)]
-	if validPrefix(sample) {
-		return encoding.Nop, "utf-8"
+// decode brings a body into valid UTF-8; scratch is memory it may use. A body that is valid UTF-8
+// already is not copied. The charset is found in the order of the WHATWG standard: byte order mark,
+// transport, declaration in the page (when the media type has one), and then, where the standard
+// falls back on the reader's locale, by looking at the bytes.
+func decode(scratch []byte, in *Input, declares bool) decoded {
+	body := in.Body
+	enc, name := encoding.Encoding(nil), ""
+	if n, mark := byteOrderMark(body); n > 0 {
+		name, body = mark, body[n:]
+	} else if name = canonicalLabel(charsetParameter(in.ContentType)); name == "" && declares {
+		name = prescan(body[:min(len(body), prescanned)])
 	}
-	if guess := chardet.Detect(sample); guess.Confidence > 0.5 {
-		if enc, err := htmlindex.Get(guess.Encoding); err == nil {
-			if name, err := htmlindex.Name(enc); err == nil && name != "replacement" {
-				return enc, name
-			}
+	if name == "" {
+		enc, name = detectCharset(body)
+	}
+	if name == charsetUTF8 {
+		return decodeUTF8(scratch, body)
+	}
+	if enc == nil {
+		enc = encodingOf(name)
+	}
+	return transcode(scratch, body, enc, name)
+}
+
+// byteOrderMark returns the length of the mark that body begins with, and its charset.
+func byteOrderMark(body []byte) (int, string) {
+	switch {
+	case bytes.HasPrefix(body, []byte("\xef\xbb\xbf")):
+		return 3, charsetUTF8
+	case bytes.HasPrefix(body, []byte("\xfe\xff")):
+		return 2, "utf-16be"
+	case bytes.HasPrefix(body, []byte("\xff\xfe")):
+		return 2, "utf-16le"
+	}
+	return 0, ""
+}
+
+// charsetParameter returns the charset parameter of a Content-Type, unquoted, or "".
+func charsetParameter(s string) string {
+	for {
+		semicolon := strings.IndexByte(s, ';')
+		if semicolon < 0 {
+			return ""
+		}
+		s = strings.TrimLeft(s[semicolon+1:], " \t")
+		if len(s) < len("charset") || !strings.EqualFold(s[:len("charset")], "charset") {
+			continue
+		}
+		value, ok := strings.CutPrefix(strings.TrimLeft(s[len("charset"):], " \t"), "=")
+		if !ok {
+			continue
+		}
+		value = strings.TrimLeft(value, " \t\"'")
+		if end := strings.IndexAny(value, "\"';, \t"); end >= 0 {
+			value = value[:end]
+		}
+		return value
+	}
+}
+
+// canonicalLabel returns the WHATWG name of an encoding's label, or "" when there is no such label.
+func canonicalLabel(label string) string {
+	if label = strings.TrimSpace(label); label == "" || len(label) > 40 {
+		return ""
+	}
+	if strings.EqualFold(label, charsetUTF8) { // as nearly always
+		return charsetUTF8
+	}
+	enc, err := htmlindex.Get(label)
+	if err != nil {
+		return ""
+	}
+	name, err := htmlindex.Name(enc)
+	if err != nil {
+		return ""
+	}
+	return name
+}
+
+// encodingOf returns the decoder's side of a canonical name.
+func encodingOf(name string) encoding.Encoding {
+	switch name {
+	case "utf-16le":
+		return unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM)
+	case "utf-16be":
+		return unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM)
+	}
+	enc, err := htmlindex.Get(name)
+	if err != nil {
+		return charmap.Windows1252
+	}
+	return enc
+}
+
+// detectCharset guesses from the bytes. Text that is valid UTF-8 beyond ASCII hardly ever is
+// anything else; text with a zero in nearly every other place is UTF-16; the rest is left to
+// statistics, which see only the part that can tell: bytes beyond ASCII and what stands around them.
+func detectCharset(body []byte) (encoding.Encoding, string) {
+	head := body[:min(len(body), sniffed)]
+	if validPrefix(head) && bytes.IndexByte(head, 0x1b) < 0 {
+		return nil, charsetUTF8
+	}
+	if name := looksUTF16(head); name != "" {
+		return encodingOf(name), name
+	}
+	guess := chardet.Detect(telling(head))
+	if guess.Confidence > 0.5 {
+		if name := canonicalLabel(guess.Encoding); name != "" && name != "replacement" && name != charsetUTF8 {
+			return encodingOf(name), name
 		}
 	}
-	return charmap.Windows1252, "windows-1252"
+	if validPrefix(head) {
+		return nil, charsetUTF8
+	}
+	return charmap.Windows1252, charsetDefault
+}
+
+// looksUTF16 recognises UTF-16 without a byte order mark by the zeros of its ASCII part.
+func looksUTF16(head []byte) string {
+	var zeros [2]int
+	head = head[:min(len(head), 256)&^1]
+	for i, c := range head {
+		if c == 0 {
+			zeros[i&1]++
+		}
+	}
+	switch half := len(head) / 2; {
+	case half < 4:
+	case zeros[1]*4 > half*3 && zeros[0] == 0:
+		return "utf-16le"
+	case zeros[0]*4 > half*3 && zeros[1] == 0:
+		return "utf-16be"
+	}
+	return ""
+}
+
+// telling returns the part of a body that statistics learn from: up to the limit, lines with bytes
+// beyond ASCII or with escapes (ISO-2022-JP), when there are many others.
+func telling(head []byte) []byte {
+	if len(head) <= detected {
+		return head
+	}
+	sample := make([]byte, 0, detected)
+	for len(head) > 0 && len(sample) < detected {
+		at := 0
+		for at < len(head) && head[at] < 0x80 && head[at] != 0x1b {
+			at++
+		}
+		if at == len(head) {
+			break
+		}
+		begin := bytes.LastIndexAny(head[max(0, at-32):at], "\n>") + 1 + max(0, at-32)
+		end := at
+		for end < len(head) && head[end] != '\n' && end-begin < 256 {
+			end++
+		}
+		sample = append(sample, head[begin:end]...)
+		sample = append(sample, '\n')
+		head = head[end:]
+	}
+	return sample
 }
 
 // validPrefix reports whether b is UTF-8 but for a character cut at its end.
 func validPrefix(b []byte) bool {
-	for i := 0; i < utf8.UTFMax && i < len(b); i++ {
-		if utf8.Valid(b[:len(b)-i]) {
-			return i == 0 || !utf8.FullRune(b[len(b)-i:])
+	if utf8.Valid(b) {
+		return true
+	}
+	for i := 1; i < utf8.UTFMax && i < len(b); i++ {
+		if tail := b[len(b)-i:]; utf8.RuneStart(tail[0]) {
+			return !utf8.FullRune(tail) && utf8.Valid(b[:len(b)-i])
 		}
 	}
-	return len(b) == 0
+	return false
 }
 
-// appendValid appends b with what is not UTF-8 replaced.
-func appendValid(dst, b []byte) []byte {
-	if utf8.Valid(b) {
-		return append(dst, b...)
+// decodeUTF8 passes valid UTF-8 through and mends the rest: each byte that is not part of a
+// character becomes U+FFFD, as in browsers but for the count.
+func decodeUTF8(scratch, body []byte) decoded {
+	d := decoded{charset: charsetUTF8}
+	if len(body) > maxDecoded {
+		body, d.cut = body[:runeCut(body, maxDecoded)], true
 	}
-	for len(b) > 0 {
-		r, n := utf8.DecodeRune(b)
-		dst = utf8.AppendRune(dst, r)
-		b = b[n:]
+	if utf8.Valid(body) {
+		d.text, d.aliases = body, true
+		return d
 	}
-	return dst
+	out := scratch[:0]
+	for len(body) > 0 && len(out) < maxDecoded {
+		n := 0
+		for n < len(body) {
+			if body[n] < utf8.RuneSelf {
+				n++
+				continue
+			}
+			r, size := utf8.DecodeRune(body[n:])
+			if r == utf8.RuneError && size == 1 {
+				break
+			}
+			n += size
+		}
+		out = append(out, body[:n]...)
+		if n < len(body) {
+			out = append(out, "\ufffd"...)
+			n++
+		}
+		body = body[n:]
+	}
+	d.text, d.cut = out, d.cut || len(body) > 0
+	return d
+}
+
+// transcode runs a decoder over body within maxDecoded.
+func transcode(scratch, body []byte, enc encoding.Encoding, name string) decoded {
+	d := decoded{charset: name}
+	decoder := enc.NewDecoder()
+	out := scratch[:0]
+	if need := len(body) + len(body)/4 + 64; cap(out) < need {
+		out = make([]byte, 0, need)
+	}
+	for {
+		nDst, nSrc, err := decoder.Transform(out[len(out):cap(out)], body, true)
+		out, body = out[:len(out)+nDst], body[nSrc:]
+		if err == nil && len(body) == 0 {
+			break
+		}
+		if err != nil && err != transform.ErrShortDst || len(out) >= maxDecoded {
+			d.cut = true
+			break
+		}
+		out = append(out, make([]byte, len(out)/2+256)...)[:len(out)]
+	}
+	if len(out) > maxDecoded {
+		out, d.cut = out[:runeCut(out, maxDecoded)], true
+	}
+	if !utf8.Valid(out) { // no decoder of x/text does this; the promise is kept all the same
+		out = bytes.ToValidUTF8(out, []byte("\ufffd"))
+	}
+	d.text = out
+	return d
+}
+
+// runeCut returns the largest n up to limit at which s may be cut between characters.
+func runeCut[T string | []byte](s T, limit int) int {
+	if len(s) <= limit {
+		return len(s)
+	}
+	n := limit
+	for n > 0 && limit-n < utf8.UTFMax && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return n
 }

@@ -9,24 +9,36 @@
 //
 // # Picture
 //
-//	Input ─▶ media type ─▶ charset ─▶ lexer ─▶ text, title, anchors ─▶ resolve links ─▶ signature ─▶ Page
-//	                                    └────▶ raw links, base, meta ──────┘
+//	            media type          charset            lexer, mended
+//	Input ─────▶ mediatype.go ─────▶ charset.go ──────▶ html.go
+//	  │         header, magic       mark, header,       │ start and end tags, text
+//	  │                             prescan.go, guess   ▼
+//	  │                                               html_tag.go ──▶ html_text.go    visible text, anchors
+//	  │ X-Robots-Tag                                    ├───────────▶ html_links.go   references as written
+//	  ▼                                                 └───────────▶ html_meta.go    title, robots, base, refresh
+//	robots.go ─▶ Page ◀── finish: references resolved ◀──┘
+//	               └────▶ Filters ─▶ Signer ─▶ simhash.go
 //
 // # Life
 //
-// A Page belongs to one goroutine, which hands it to Parse again and again; each parse resets it
-// and reuses its memory. What a Page holds is valid until then, but strings may be kept.
+// A Page belongs to one goroutine, which hands it to Parse again and again; each Parse resets it
+// and reuses its memory. Of one page, references and texts are gathered in an arena, which becomes
+// one string at the end; title, anchors and (where they were canonical already) URLs are cut from
+// it. The scratch of a pass (copy of the page, arena, lists) goes back to a pool.
 //
 // # Invariants
 //
-//   - Text, title and anchors are valid UTF-8 with white space folded; a line feed separates blocks.
+//   - Text, title, headings and anchors are valid UTF-8 without control characters; white space is
+//     folded, a line feed separates blocks.
 //   - Links are canonical URLs, each pair of target and anchor once, at most MaxLinks.
-//   - Time and memory are linear in the input.
-//   - The input's bytes are not written to.
+//   - Time and memory are linear in the input: the lexer sees no byte more than three times, every
+//     list is bounded. No page is too deep, since there is no tree.
+//   - The input's bytes are only read.
 //
 // # Who runs it
 //
-// Parsers is safe for concurrent use; scratch memory comes from a pool.
+// Parsers is immutable and safe for concurrent use; a Page is not. No goroutines, no locks but the
+// pools'.
 //
 // # Bounds
 //
@@ -34,10 +46,16 @@
 //
 // # Deliberately absent
 //
-// Scripts are not run, so noscript is markup like any other. The content of template elements is
-// inert, as in a browser. Style is not evaluated: text hidden by it is text.
+// Scripts are not run, so noscript is markup like any other (except that a refresh inside it is only
+// a link). The content of template elements is inert, as in a browser, unless it is a declarative
+// shadow root. Style is not evaluated: of what is hidden, only the hidden attribute counts, for text
+// but not for links, and dialogs that are not open; what stands in video, audio and canvas is not
+// seen. Frames' content (noframes) is for browsers without frames, and frames are links here.
+// Forms are not submitted; images, scripts and style sheets are no links. The tree's rules for
+// misplaced markup (foster parents, adoption) change where text stands, not which, and are left out.
+// data-nosnippet is not looked at. No feeds, site maps or PDF: other parsers can be plugged in.
 //
 // # Read first
 //
-// page.go, then html.go.
+// page.go, parser.go, then html.go.
 package parse

@@ -5,65 +5,143 @@ package parse
 import (
 	"bytes"
 	"html"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding/charmap"
 )
 
-// appendUnescaped appends text with its character references resolved.
-func appendUnescaped(dst, text []byte) []byte {
-	amp := bytes.IndexByte(text, '&')
-	if amp < 0 {
-		return append(dst, text...)
-	}
-	dst = append(dst, text[:amp]...)
-	return append(dst, html.UnescapeString(string(text[amp:]))...)
+// references resolves character references. The table of names is the standard library's, which
+// gives it away only through html.UnescapeString, with three allocations a call; so what was
+// looked up is remembered, in a small table that is overwritten at will. It belongs to one pass.
+type references struct {
+	known [128]knownReference
 }
 
-// unescapeAttribute resolves the character references of an attribute value. The standard's rule
-// differs from text in one point: a name without ';' is left alone when '=' or a letter or digit
-// follows, so that "?a=1&region=2" keeps its parameter "region" although "&reg" means a sign.
-func unescapeAttribute(v []byte) string {
-	if bytes.IndexByte(v, '&') < 0 {
-		return string(v)
+type knownReference struct {
+	ref   string // "&eacute;" or "&eacute"
+	value string // what UnescapeString makes of it
+	whole bool   // all of ref is one reference: "&notit;" is only one up to "&not"
+}
+
+// appendText appends what the reference at the begin of b means in text, and returns how much of b
+// it took. b begins with '&'. What is no reference stays as it is.
+func (r *references) appendText(dst, b []byte) ([]byte, int) {
+	if len(b) > 1 && b[1] == '#' {
+		return appendNumeric(dst, b)
 	}
-	out := make([]byte, 0, len(v))
-	for len(v) > 0 {
+	n := nameEnd(b)
+	if n == 1 {
+		return append(dst, '&'), 1
+	}
+	if n < len(b) && b[n] == ';' {
+		n++
+	}
+	return append(dst, r.lookup(b[:n]).value...), n
+}
+
+// appendAttribute appends an attribute's value. The rule differs from text's in one point: a
+// reference without ';' is left alone when '=' or a letter or digit follows, so that
+// "?a=1&region=2" keeps its parameter although "&reg" is a sign.
+func (r *references) appendAttribute(dst, v []byte) []byte {
+	for {
 		amp := bytes.IndexByte(v, '&')
 		if amp < 0 {
-			out = append(out, v...)
+			return append(dst, v...)
+		}
+		dst, v = append(dst, v[:amp]...), v[amp:]
+		if len(v) > 1 && v[1] == '#' {
+			var n int
+			dst, n = appendNumeric(dst, v)
+			v = v[n:]
+			continue
+		}
+		n := nameEnd(v)
+		closed := n < len(v) && v[n] == ';'
+		if closed {
+			n++
+		}
+		// A letter or digit can't follow: the name took them all.
+		if follows := !closed && n < len(v) && v[n] == '='; n > 1 && !follows {
+			if k := r.lookup(v[:n]); k.whole {
+				dst, v = append(dst, k.value...), v[n:]
+				continue
+			}
+		}
+		dst, v = append(dst, v[:n]...), v[n:]
+	}
+}
+
+// nameEnd returns the end of a name after '&'. Names longer than any known one are cut: the rest is
+// text either way.
+func nameEnd(b []byte) int {
+	n := 1
+	for n < len(b) && n <= maxCharacterReference && isAlnum(b[n]) {
+		n++
+	}
+	return n
+}
+
+// lookup finds a reference, "&name" or "&name;".
+func (r *references) lookup(ref []byte) *knownReference {
+	h := uint32(len(ref))
+	for _, c := range ref {
+		h = (h ^ uint32(c)) * 16777619
+	}
+	k := &r.known[(h^h>>16)%uint32(len(r.known))]
+	if k.ref == string(ref) {
+		return k
+	}
+	k.ref = string(ref)
+	k.value = html.UnescapeString(k.ref)
+	if last := len(k.ref) - 1; k.ref[last] == ';' {
+		// A name that is only known up to some letter leaves the rest behind, with its ';'.
+		k.whole = k.value == ";" || k.value[len(k.value)-1] != ';'
+	} else {
+		// Every name that may stand without ';' may also stand with it, and means the same.
+		k.whole = k.value != k.ref && k.value == html.UnescapeString(k.ref+";")
+	}
+	return k
+}
+
+// appendNumeric resolves "&#233;" and "&#xe9;" by the standard's rules: the ';' may be missing, the
+// C1 range means windows-1252, and what is no character is U+FFFD.
+func appendNumeric(dst, b []byte) ([]byte, int) {
+	n, base := 2, uint32(10)
+	if n < len(b) && b[n]|0x20 == 'x' {
+		n, base = 3, 16
+	}
+	begin, code := n, uint32(0)
+	for ; n < len(b); n++ {
+		c := b[n]
+		var digit uint32
+		switch {
+		case isDigit(c):
+			digit = uint32(c - '0')
+		case base == 16 && 'a' <= c|0x20 && c|0x20 <= 'f':
+			digit = uint32(c|0x20-'a') + 10
+		default:
+			digit = base
+		}
+		if digit == base {
 			break
 		}
-		out, v = append(out, v[:amp]...), v[amp:]
-		n := 1
-		if n < len(v) && v[n] == '#' {
-			n++
-		}
-		for n < len(v) && isAlnum(v[n]) {
-			n++
-		}
-		ref := string(v[:n])
-		switch {
-		case n < len(v) && v[n] == ';':
-			n++
-			ref = string(v[:n])
-			out = append(out, html.UnescapeString(ref)...)
-		case len(ref) > 1 && ref[1] == '#':
-			out = append(out, html.UnescapeString(ref)...)
-		case n < len(v) && v[n] == '=' || !isReference(ref):
-			out = append(out, ref...)
-		default:
-			out = append(out, html.UnescapeString(ref)...)
-		}
-		v = v[n:]
+		code = min(code*base+digit, utf8.MaxRune+1) // beyond stays beyond
 	}
-	return string(out)
+	if n == begin {
+		return append(dst, '&'), 1
+	}
+	if n < len(b) && b[n] == ';' {
+		n++
+	}
+	switch {
+	case 0x80 <= code && code <= 0x9f:
+		code = uint32(charmap.Windows1252.DecodeByte(byte(code)))
+	case code == 0:
+		code = utf8.RuneError
+	}
+	return utf8.AppendRune(dst, rune(code)), n // surrogates and beyond become U+FFFD
 }
 
-// isReference reports whether all of "&name" is one reference that needs no ';'. Every name that
-// may stand without one may also stand with it, and then means the same.
-func isReference(ref string) bool {
-	without := html.UnescapeString(ref)
-	return without != ref && without == html.UnescapeString(ref+";")
-}
-
-func isAlnum(c byte) bool {
-	return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9'
-}
+func isDigit(c byte) bool  { return '0' <= c && c <= '9' }
+func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
+func isAlnum(c byte) bool  { return isDigit(c) || isLetter(c) }

@@ -5,293 +5,335 @@ package parse
 import (
 	"bytes"
 	"sync"
+	"time"
 
 	"github.com/tdewolff/parse/v2"
 	"github.com/tdewolff/parse/v2/html"
 )
 
-// htmlPass is one pass over one page, with its scratch memory.
+// htmlPass is one pass over one page, with its scratch memory. The lexer cuts the page into tokens;
+// startTag, endTag and characters act on them; finish resolves what can only be resolved when all
+// of the page was seen.
+//
+// The lexer is fast because it is lax. Where it takes something otherwise than a browser, the pass
+// mends it by changing its private copy of the page in place, or by stepping the lexer's input
+// back, within rereadBudget:
+//
+//   - svg, math and xml elements are one token, up to the end of the page when they are not closed
+//     (one such swallowed 34 links of a real page): see mask;
+//   - CDATA is text: in HTML it is a comment up to the first '>';
+//   - "<!-->" and "<!--->" are whole comments;
+//   - a slash does not end a tag's name or an attribute's: "<a/href=x>";
+//   - "<title/>" begins raw text: in svg and in XHTML it is an empty element;
+//   - raw text ends at "</script-x>": the pass waits for "</script>";
+//   - "</>" is text: it is nothing;
+//   - a tag cut by the end of the page is a tag: it is nothing.
 type htmlPass struct {
 	in   *Input
 	page *Page
-	src  []byte // the page in UTF-8; the lexer writes to it (it lower-cases names in place)
+	xml  bool // XHTML by its media type: the rules of XML where they matter
 
-	text   textWriter
-	title  textWriter
-	inside struct {
-		title, anchor bool
-		skip          string // element whose content is not text, "" outside
-		skipDepth     int
-	}
-	titled bool // the first title counts
+	src    []byte // the page in UTF-8, with room for the lexer's end mark; written to
+	lexer  *html.Lexer
+	input  *parse.Input
+	reread int  // bytes stepped back over
+	masked bool // mask has run
+	noEnd  bool // a CDATA section without end was seen: don't look for ends again
 
-	attrs  []attribute // of the tag at hand
-	refs   []ref
-	anchor textWriter // of the open link
-	open   int        // index of the open link in refs, -1 for none
-	based  bool
+	attrs []attribute // of the tag at hand
+	refs  references
+	arena []byte // bytes of all of the page's strings
+	title, description, keywords,
+	canonical, refresh, base span // in arena
+	hasBase, hasTitle, inBody bool
+	hasRefresh                bool
+	delay                     time.Duration // of refresh
 
-	canonical, refresh string
-	described          bool
+	text     textWriter
+	anchor   textWriter // of the open link
+	links    []link
+	open     int  // index of the open link in links, -1 for none
+	openSeen bool // the open link began where text is seen
+
+	raw      element // element whose raw text is next
+	rawEmpty bool    // … but it is an empty element, and what is next is markup
+	waiting  element // element whose end is waited for, all else being skipped
+	template int     // depth of inert template elements
+	foreign  int     // depth of svg and math elements
+	pre      int     // depth of preformatted elements
+	noscript bool
+	hidden   hidden
+	headings textWriter
+	heading  int // where the open heading's text begins in text.out; -1 for none
 }
 
 type attribute struct{ name, value []byte }
 
-// ref is a link as written; links are resolved when the whole page is read, since a base element
-// may come after them.
-type ref struct {
-	href     string
-	anchor   string
-	noFollow bool
-	kind     LinkKind
-}
+// span is a part of the arena.
+type span struct{ from, to int32 }
 
 var passes = sync.Pool{New: func() any { return new(htmlPass) }}
 
 // parseHTML is the parser for HTML and XHTML.
 func parseHTML(in *Input, page *Page) error {
 	p := passes.Get().(*htmlPass)
-	defer p.release()
-	p.in, p.page, p.open = in, page, -1
-	p.src, page.Charset = decodeText(p.src[:0], in.Body, in.ContentType)
-	p.text.begin(page.Text[:0], MaxText)
-	p.title.begin(p.title.out[:0], MaxTitle)
-	p.lex(p.src, 0)
-	p.closeAnchor()
+	p.begin(in, page)
+	p.lex()
 	p.finish()
+	p.release()
 	return nil
 }
 
-func (p *htmlPass) release() {
-	clear(p.refs)
-	*p = htmlPass{src: p.src[:0], title: textWriter{out: p.title.out[:0]}, anchor: textWriter{out: p.anchor.out[:0]}, attrs: p.attrs[:0], refs: p.refs[:0]}
-	if cap(p.src) > 4<<20 {
-		p.src = nil
+func (p *htmlPass) begin(in *Input, page *Page) {
+	p.in, p.page, p.open, p.heading, p.xml = in, page, -1, -1, page.MediaType == typeXHTML
+	d := decode(p.src, in, true)
+	page.Charset, page.Truncated = d.charset, d.cut
+	if d.aliases {
+		// The lexer lower-cases names in place and the pass masks: both need a copy.
+		p.src = append(p.src[:0], d.text...)
+	} else {
+		p.src = d.text
 	}
+	p.src = append(p.src, 0)[:len(p.src)]
+	p.text.begin(page.Text[:0], MaxText)
+	p.headings.begin(p.headings.out[:0], MaxHeadings)
+	p.input = parse.NewInputBytes(p.src)
+	p.lexer = html.NewLexer(p.input)
+}
+
+// release gives the pass back to the pool with its buffers, unless a huge page made them huge.
+func (p *htmlPass) release() {
+	clear(p.attrs[:cap(p.attrs)])
+	clear(p.links)
+	next := htmlPass{src: p.src[:0], attrs: p.attrs[:0], arena: p.arena[:0], links: p.links[:0], refs: p.refs,
+		anchor: textWriter{out: p.anchor.out[:0]}, headings: textWriter{out: p.headings.out[:0]}, hidden: p.hidden}
+	if cap(next.src) > keptScratch {
+		next.src = nil
+	}
+	if cap(next.arena) > keptScratch {
+		next.arena = nil
+	}
+	next.hidden.reset()
+	*p = next
 	passes.Put(p)
 }
 
-// lex runs the lexer over a part of the page. Foreign content (svg, math) comes as one token, up to
-// the end of the page when it is not closed: what lies inside is lexed again as HTML, so that its
-// links and text are not lost.
-func (p *htmlPass) lex(src []byte, depth int) {
-	l := html.NewLexer(parse.NewInputBytes(src))
+// lex runs the lexer over the page. Each turn takes at least one byte more of it or spends the
+// reread budget, so it ends after at most three times the page's length.
+func (p *htmlPass) lex() {
 	for {
-		kind, data := l.Next()
+		at := p.input.Offset()
+		kind, data := p.lexer.Next()
+		if kind != html.TextToken {
+			p.raw, p.rawEmpty = notSpecial, false // there was no raw text
+		}
 		switch kind {
 		case html.ErrorToken:
-			return
-		case html.TextToken:
-			p.characters(data)
-		case html.StartTagToken:
-			name := l.Text()
-			p.attrs = p.attrs[:0]
-			void := false
-			for {
-				kind, _ := l.Next()
-				if kind != html.AttributeToken {
-					void = kind == html.StartTagVoidToken
-					break
-				}
-				p.attribute(l.AttrKey(), l.AttrVal())
+			if p.masked || p.input.Offset() >= p.input.Len() {
+				return
 			}
-			p.startTag(name, void)
+			// A NUL inside svg is an error that the lexer does not recover from.
+			p.mask(at)
+			p.stepBack(at)
+			p.lexer = html.NewLexer(p.input)
+		case html.SVGToken, html.MathToken, html.XMLToken:
+			p.mask(at)
+			p.stepBack(at)
+		case html.TextToken:
+			p.characters(at, data)
+		case html.CommentToken:
+			p.comment(at, data)
+		case html.StartTagToken:
+			p.tag(at)
 		case html.EndTagToken:
-			p.endTag(l.Text())
-		case html.SVGToken, html.MathToken:
-			if at := bytes.IndexByte(data, '>'); at >= 0 && depth < maxForeignDepth && !bytes.HasSuffix(data[:at], []byte{'/'}) {
-				p.text.wordBreak()
-				p.lex(append([]byte(nil), data[at+1:]...), depth+1)
-				p.text.wordBreak()
+			p.endTag(tagName(p.lexer.Text()))
+		}
+	}
+}
+
+// stepBack makes the lexer go on at an earlier place, unless the page has spent its budget.
+func (p *htmlPass) stepBack(to int) bool {
+	n := p.input.Offset() - to
+	if p.reread+n > rereadBudget(len(p.src)) {
+		return false
+	}
+	p.reread += n
+	p.moveTo(to)
+	return true
+}
+
+func (p *htmlPass) moveTo(to int) {
+	p.input.Move(to - p.input.Offset())
+	p.input.Skip()
+}
+
+// maskByte stands for a letter of what the lexer must not recognise.
+const maskByte = 0x01
+
+var maskedCDATA = []byte("<![CDAT\x01[")
+
+// mask makes the lexer blind for svg, math, xml and CDATA from here to the end of the page, by
+// overwriting a letter of each: it would scan to their end at each of them, and a page of a million
+// unclosed ones would take for ever. It runs once per page, and only on pages that have one;
+// classify knows the masked names, and unmask restores the places where the bytes are text.
+func (p *htmlPass) mask(from int) {
+	if p.masked {
+		return
+	}
+	p.masked = true
+	for s := p.src[from:]; ; {
+		i := bytes.IndexByte(s, '<')
+		if i < 0 || len(s)-i < 4 {
+			return
+		}
+		s = s[i+1:]
+		switch s[0] | 0x20 {
+		case 's':
+			if s[1]|0x20 == 'v' && s[2]|0x20 == 'g' {
+				s[2] = maskByte
+			}
+		case 'x':
+			if s[1]|0x20 == 'm' && s[2]|0x20 == 'l' {
+				s[2] = maskByte
+			}
+		case 'm':
+			if len(s) > 3 && s[1]|0x20 == 'a' && s[2]|0x20 == 't' && s[3]|0x20 == 'h' {
+				s[3] = maskByte
+			}
+		case '!' | 0x20:
+			if bytes.HasPrefix(s, []byte("![CDATA[")) {
+				s[6] = maskByte
 			}
 		}
 	}
 }
 
-// attribute notes an attribute of the tag at hand; of equal names the first counts.
-func (p *htmlPass) attribute(name, value []byte) {
-	for i := range p.attrs {
-		if bytes.Equal(p.attrs[i].name, name) {
+// unmask undoes mask in text and attribute values, where "<svg" is what somebody wrote.
+func (p *htmlPass) unmask(b []byte) []byte {
+	if !p.masked {
+		return b
+	}
+	for rest := b; ; {
+		i := bytes.IndexByte(rest, maskByte)
+		if i < 0 {
+			return b
+		}
+		switch before := rest[:i]; {
+		case bytes.HasSuffix(before, []byte("![CDAT")):
+			rest[i] = 'A'
+		case i >= 2 && before[i-1]|0x20 == 'v':
+			rest[i] = 'g'
+		case i >= 2 && before[i-1]|0x20 == 'm':
+			rest[i] = 'l'
+		case i >= 3 && before[i-1]|0x20 == 't':
+			rest[i] = 'h'
+		}
+		rest = rest[i+1:]
+	}
+}
+
+// tag reads a start tag's attributes and acts on the tag. Attributes are kept only where something
+// asks for them, which is in one tag of three.
+func (p *htmlPass) tag(at int) {
+	name := p.lexer.Text()
+	el := classify(name)
+	if el == notSpecial {
+		if slash := bytes.IndexByte(name, '/'); slash > 0 {
+			p.splitName(at, slash, len(name))
 			return
 		}
+	}
+	p.attrs = p.attrs[:0]
+	keeps, isHidden := el.keepsAttributes(), false
+	for {
+		kind, _ := p.lexer.Next()
+		if kind == html.ErrorToken {
+			return
+		}
+		if kind != html.AttributeToken {
+			p.startTag(el, name, kind == html.StartTagVoidToken, isHidden)
+			return
+		}
+		key := p.lexer.AttrKey()
+		if keeps {
+			p.keepAttribute(key, p.lexer.AttrVal())
+		}
+		if len(key) == len("hidden") && string(key) == "hidden" {
+			isHidden = !bytes.Contains(p.lexer.AttrVal(), []byte("until-found"))
+		}
+	}
+}
+
+// splitName lexes "<a/href=x>" again as "<a href=x>".
+func (p *htmlPass) splitName(at, slash, n int) {
+	for i := at + 1 + slash; i < at+1+n; i++ {
+		if p.src[i] == '/' {
+			p.src[i] = ' '
+		}
+	}
+	for {
+		switch kind, _ := p.lexer.Next(); kind {
+		case html.AttributeToken:
+			continue
+		case html.ErrorToken:
+			return
+		}
+		p.stepBack(at)
+		return
+	}
+}
+
+// keepAttribute notes an attribute of the tag at hand, its value without quotes. Of equal names the
+// first is found by attr.
+func (p *htmlPass) keepAttribute(name, value []byte) {
+	if len(p.attrs) == maxAttributes {
+		return
+	}
+	if slash := bytes.LastIndexByte(name, '/'); slash >= 0 { // "<img src="x"/alt=y>"
+		name = name[slash+1:]
 	}
 	if n := len(value); n >= 2 && (value[0] == '"' || value[0] == '\'') && value[n-1] == value[0] {
 		value = value[1 : n-1]
-	} else if n >= 1 && (value[0] == '"' || value[0] == '\'') {
-		value = value[1:]
 	}
-	if len(p.attrs) < 256 {
-		p.attrs = append(p.attrs, attribute{name, value})
-	}
+	p.attrs = append(p.attrs, attribute{name, value})
 }
 
-// attr returns an attribute's value with references resolved.
-func (p *htmlPass) attr(name string) (string, bool) {
+// attr returns an attribute's value as written.
+func (p *htmlPass) attr(name string) ([]byte, bool) {
 	for i := range p.attrs {
 		if string(p.attrs[i].name) == name {
-			return unescapeAttribute(p.attrs[i].value), true
+			return p.attrs[i].value, true
 		}
 	}
-	return "", false
+	return nil, false
 }
 
-// characters takes text between tags.
-func (p *htmlPass) characters(data []byte) {
-	switch {
-	case p.inside.title:
-		p.title.write(data, true)
-	case p.inside.skip != "":
-	default:
-		p.text.write(data, true)
-		if p.open >= 0 {
-			p.anchor.write(data, true)
-		}
-	}
+// attrSpan puts an attribute's value into the arena, with references resolved.
+func (p *htmlPass) attrSpan(value []byte) span {
+	from := len(p.arena)
+	p.arena = p.refs.appendAttribute(p.arena, value)
+	p.unmask(p.arena[from:])
+	return span{int32(from), int32(len(p.arena))}
 }
 
-// startTag acts on an opening tag.
-func (p *htmlPass) startTag(name []byte, void bool) {
-	if p.inside.skip != "" {
-		if string(name) == p.inside.skip && !void {
-			p.inside.skipDepth++
-		}
-		return
+// attrText returns an attribute's value as a string. For the few that are looked into.
+func (p *htmlPass) attrText(name string) (string, bool) {
+	value, ok := p.attr(name)
+	if !ok {
+		return "", false
 	}
-	switch string(name) {
-	case "a":
-		p.openAnchor()
-	case "area":
-		p.link(LinkAnchor, "href", "alt")
-	case "frame", "iframe":
-		p.link(LinkFrame, "src", "title")
-		p.text.lineBreak()
-	case "link":
-		p.relation()
-	case "base":
-		p.base()
-	case "meta":
-		p.meta()
-	case "html":
-		if lang, ok := p.attr("lang"); ok {
-			p.page.Language = declaredLanguage(lang)
-		} else if lang, ok := p.attr("xml:lang"); ok {
-			p.page.Language = declaredLanguage(lang)
-		}
-	case "img":
-		if alt, ok := p.attr("alt"); ok && p.open >= 0 {
-			p.anchor.wordBreak()
-			p.anchor.write([]byte(alt), false)
-			p.anchor.wordBreak()
-		}
-	case "title":
-		if !void && !p.titled {
-			p.inside.title, p.titled = true, true
-		}
-	case "script", "style", "template", "textarea", "xmp", "noembed", "object":
-		if !void && string(name) != "object" {
-			p.inside.skip, p.inside.skipDepth = string(name), 1
-		}
-	default:
-		p.boundary(name)
-	}
+	s := p.attrSpan(value)
+	text := string(p.arena[s.from:s.to])
+	p.arena = p.arena[:s.from]
+	return text, true
 }
 
-// endTag acts on a closing tag.
-func (p *htmlPass) endTag(name []byte) {
-	if p.inside.skip != "" {
-		if string(name) == p.inside.skip {
-			if p.inside.skipDepth--; p.inside.skipDepth == 0 {
-				p.inside.skip = ""
-			}
-		}
-		return
-	}
-	switch string(name) {
-	case "a":
-		p.closeAnchor()
-	case "title":
-		p.inside.title = false
-	default:
-		p.boundary(name)
-	}
-}
-
-// boundary separates text where a browser would: blocks by a line, cells by a space.
-func (p *htmlPass) boundary(name []byte) {
-	switch string(name) {
-	case "address", "article", "aside", "blockquote", "body", "br", "caption", "center", "dd", "details", "dialog", "dir", "div", "dl", "dt",
-		"fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "head", "header", "hgroup", "hr", "li", "main",
-		"menu", "nav", "ol", "option", "p", "pre", "search", "section", "select", "summary", "table", "tbody", "tfoot", "thead", "tr", "ul":
-		p.text.lineBreak()
-		p.anchor.wordBreak()
-	case "td", "th", "button", "input", "img", "label", "legend":
-		p.text.wordBreak()
-		p.anchor.wordBreak()
-	}
-}
-
-// textWriter collects text with white space folded, within a bound.
-type textWriter struct {
-	out   []byte
-	limit int
-	start int
-	gap   byte // owed before the next character: 0, ' ' or '\n'
-	full  bool
-	buf   []byte
-}
-
-func (w *textWriter) begin(out []byte, limit int) {
-	*w = textWriter{out: out, limit: limit, start: len(out), buf: w.buf}
-}
-
-func (w *textWriter) lineBreak() { w.gap = '\n' }
-
-func (w *textWriter) wordBreak() {
-	if w.gap == 0 {
-		w.gap = ' '
-	}
-}
-
-// write appends text; escaped says that it holds character references.
-func (w *textWriter) write(text []byte, escaped bool) {
-	if escaped && bytes.IndexByte(text, '&') >= 0 {
-		w.buf = appendUnescaped(w.buf[:0], text)
-		text = w.buf
-	}
-	for len(text) > 0 && !w.full {
-		n := 0
-		for n < len(text) && text[n] > ' ' {
-			if text[n] == 0xc2 && n+1 < len(text) && text[n+1] == 0xa0 { // no-break space
-				break
-			}
-			n++
-		}
-		if n > 0 {
-			w.word(text[:n])
-			text = text[n:]
-			continue
-		}
-		w.wordBreak()
-		if text[0] == 0xc2 {
-			text = text[2:]
-		} else {
-			text = text[1:]
-		}
-	}
-}
-
-// word appends a run without white space.
-func (w *textWriter) word(b []byte) {
-	if len(w.out) == w.start {
-		w.gap = 0
-	}
-	if len(w.out)-w.start+len(b)+1 > w.limit {
-		b = cutRune(b, max(0, w.limit-(len(w.out)-w.start)-1))
-		w.full = true
-	}
-	if w.gap != 0 && len(b) > 0 {
-		w.out = append(w.out, w.gap)
-		w.gap = 0
-	}
-	w.out = append(w.out, b...)
+// fold puts an attribute's value into the arena as text of at most limit bytes.
+func (p *htmlPass) fold(value []byte, limit int) span {
+	var w textWriter
+	raw := p.attrSpan(value)
+	w.begin(p.arena, limit)
+	w.write(p.arena[raw.from:raw.to], nil)
+	p.arena = append(p.arena[:raw.from], w.text()...)
+	return span{raw.from, int32(len(p.arena))}
 }

@@ -3,201 +3,172 @@
 package parse
 
 import (
-	"strconv"
+	"bytes"
 	"strings"
-
-	"github.com/tdewolff/parse/v2"
 )
+
+// link is a reference as written, in the arena; links are resolved when the whole page was read,
+// since a base element may come after them.
+type link struct {
+	href, anchor span
+	label        []byte // aria-label or title: the anchor of a link without text
+	noFollow     bool
+	kind         LinkKind
+}
+
+// addRef notes a link and reports whether it was taken.
+func (p *htmlPass) addRef(kind LinkKind, href []byte) bool {
+	if len(p.links) == maxRefs || len(href) > maxRef {
+		p.page.LinksDropped++
+		p.page.Truncated = p.page.Truncated || len(p.links) == maxRefs
+		return false
+	}
+	rel, _ := p.attr("rel")
+	p.links = append(p.links, link{href: p.attrSpan(href), noFollow: hasAny(rel, "nofollow", "ugc", "sponsored"), kind: kind})
+	return true
+}
 
 // openAnchor begins a link; one that is still open ends, as links cannot nest.
 func (p *htmlPass) openAnchor() {
 	p.closeAnchor()
 	href, ok := p.attr("href")
-	if !ok {
+	if !ok && p.foreign > 0 {
+		href, ok = p.attr("xlink:href")
+	}
+	if !ok || !p.addRef(LinkAnchor, href) {
 		return
 	}
-	rel, _ := p.attr("rel")
-	p.refs = append(p.refs, ref{href: href, noFollow: noFollow(rel), kind: LinkAnchor})
-	p.open = len(p.refs) - 1
+	p.open, p.openSeen = len(p.links)-1, !p.hidden.active()
+	if label, ok := p.attr("aria-label"); ok {
+		p.links[p.open].label = label
+	} else if label, ok := p.attr("title"); ok {
+		p.links[p.open].label = label
+	}
 	p.anchor.begin(p.anchor.out[:0], MaxAnchor)
 }
 
 func (p *htmlPass) closeAnchor() {
-	if p.open >= 0 {
-		p.refs[p.open].anchor = string(p.anchor.out)
-		p.open = -1
-	}
-}
-
-// link takes a link that has no content; its anchor is another attribute.
-func (p *htmlPass) link(kind LinkKind, from, anchor string) {
-	href, ok := p.attr(from)
-	if !ok || href == "" {
+	if p.open < 0 {
 		return
 	}
-	text, _ := p.attr(anchor)
-	rel, _ := p.attr("rel")
-	p.refs = append(p.refs, ref{href: href, anchor: fold(text), noFollow: noFollow(rel), kind: kind})
+	l := &p.links[p.open]
+	if text := p.anchor.text(); len(text) > 0 {
+		l.anchor.from = int32(len(p.arena))
+		p.arena = append(p.arena, text...)
+		l.anchor.to = int32(len(p.arena))
+	} else if len(l.label) > 0 {
+		l.anchor = p.fold(l.label, MaxAnchor)
+	}
+	p.open = -1
 }
 
-// fold brings an attribute into the form of anchor text.
-func fold(s string) string {
-	if s == "" {
-		return ""
+// elementLink takes a link that has no content; its anchor is an attribute.
+func (p *htmlPass) elementLink(kind LinkKind, from, anchor string) {
+	href, ok := p.attr(from)
+	if !ok || len(href) == 0 || !p.addRef(kind, href) {
+		return
 	}
-	var w textWriter
-	w.begin(nil, MaxAnchor)
-	w.write([]byte(s), false)
-	return string(w.out)
+	if text, ok := p.attr(anchor); ok {
+		p.links[len(p.links)-1].anchor = p.fold(text, MaxAnchor)
+	}
 }
 
-func noFollow(rel string) bool {
-	if rel == "" {
-		return false
-	}
-	for word := range strings.FieldsSeq(strings.ToLower(rel)) {
-		if word == "nofollow" || word == "ugc" || word == "sponsored" {
-			return true
-		}
-	}
-	return false
-}
-
-// relation takes the kinds of link element that lead to pages.
+// relation takes the kinds of link element that lead to pages; style sheets, icons, feeds and
+// hints to the browser are no links of a page.
 func (p *htmlPass) relation() {
 	rel, _ := p.attr("rel")
 	href, ok := p.attr("href")
-	if !ok || href == "" {
+	if !ok || len(href) == 0 {
 		return
 	}
-	for word := range strings.FieldsSeq(strings.ToLower(rel)) {
-		switch word {
-		case "canonical":
-			if p.canonical == "" {
-				p.canonical = href
-			}
-		case "next", "prev", "previous":
-		case "alternate":
-			if t, ok := p.attr("type"); ok && !strings.Contains(strings.ToLower(t), "html") {
-				continue // a feed or another medium
-			}
-		default:
-			continue
+	var kind LinkKind
+	switch {
+	case hasAny(rel, "canonical"):
+		kind = LinkCanonical
+	case hasAny(rel, "next"):
+		kind = LinkNext
+	case hasAny(rel, "prev", "previous"):
+		kind = LinkPrev
+	case hasAny(rel, "alternate") && !hasAny(rel, "stylesheet"):
+		if t, ok := p.attr("type"); ok && len(t) > 0 && !bytes.Contains(bytes.ToLower(t), []byte("html")) {
+			return
 		}
-		title, _ := p.attr("title")
-		p.refs = append(p.refs, ref{href: href, anchor: fold(title), noFollow: noFollow(rel), kind: LinkRelation})
+		kind = LinkAlternate
+	default:
 		return
+	}
+	if !p.addRef(kind, href) {
+		return
+	}
+	// What readers write into a page's body must not move the page elsewhere.
+	if kind == LinkCanonical && p.canonical == (span{}) && !p.inBody && len(p.text.text()) == 0 {
+		p.canonical = p.links[len(p.links)-1].href
+	}
+	if title, ok := p.attr("title"); ok {
+		p.links[len(p.links)-1].anchor = p.fold(title, MaxAnchor)
 	}
 }
 
-// base takes the first base element with a target.
-func (p *htmlPass) base() {
-	href, ok := p.attr("href")
-	if !ok || p.based {
-		return
-	}
-	p.based = true
-	if u, err := p.in.URL.Resolve(href); err == nil {
-		p.page.Base = u
+// image writes the alternative text of an image into the open link.
+func (p *htmlPass) image() {
+	p.wordBreak()
+	if alt, ok := p.attr("alt"); ok && p.open >= 0 {
+		from := p.attrSpan(alt)
+		p.anchor.write(p.arena[from.from:from.to], nil)
+		p.anchor.wordBreak()
+		p.arena = p.arena[:from.from]
 	}
 }
 
-// meta takes robots, description and refresh.
-func (p *htmlPass) meta() {
-	content, ok := p.attr("content")
-	if !ok {
-		return
-	}
-	if name, ok := p.attr("name"); ok {
-		switch name = strings.ToLower(strings.TrimSpace(name)); {
-		case name == "robots", p.in.Agent != "" && name == strings.ToLower(p.in.Agent):
-			p.page.robotsDirectives(content)
-		case name == "description" && !p.described:
-			p.described = true
-			p.page.Description = string(cutRune([]byte(strings.Join(strings.Fields(content), " ")), maxMeta))
+// hasAny reports whether one of the words stands in a list separated by white space, without case.
+func hasAny(list []byte, words ...string) bool {
+	for len(list) > 0 {
+		n := 0
+		for n < len(list) && !isSpace(list[n]) {
+			n++
 		}
-	}
-	if equiv, ok := p.attr("http-equiv"); ok {
-		switch strings.ToLower(strings.TrimSpace(equiv)) {
-		case "refresh":
-			if p.refresh == "" {
-				p.refresh = content
-			}
-		case "content-language":
-			if p.page.Language == "" {
-				p.page.Language = declaredLanguage(content)
+		for _, w := range words {
+			if n == len(w) && strings.EqualFold(string(list[:n]), w) {
+				return true
 			}
 		}
-	}
-}
-
-// finish resolves what was collected, now that the base is known.
-func (p *htmlPass) finish() {
-	page := p.page
-	page.Text, page.Truncated = p.text.out, page.Truncated || p.text.full
-	page.Title = string(p.title.out)
-	for i := range p.refs {
-		r := &p.refs[i]
-		if skipped(r.href) {
-			continue
+		if n == len(list) {
+			return false
 		}
-		page.addLink(r.href, Outlink{Anchor: r.anchor, NoFollow: r.noFollow, Kind: r.kind})
-	}
-	if p.canonical != "" {
-		if u, err := page.Base.Resolve(p.canonical); err == nil {
-			page.Canonical = u
-		}
-	}
-	p.readRefresh()
-	if page.Language == "" {
-		page.Language = detectLanguage(page.Text)
-	}
-}
-
-// skipped leaves out links into the page itself and, cheaply, the schemes that are no pages.
-func skipped(href string) bool {
-	href = strings.TrimLeft(href, " \t\r\n\f")
-	if strings.HasPrefix(href, "#") {
-		return true
-	}
-	for _, scheme := range []string{"javascript:", "mailto:", "tel:", "data:"} {
-		if len(href) >= len(scheme) && parse.EqualFold([]byte(href[:len(scheme)]), []byte(scheme)) {
-			return true
-		}
+		list = list[n+1:]
 	}
 	return false
 }
 
-// readRefresh parses "5; url='page.html'" as browsers do. A refresh without target reloads the page
-// and is no link.
-func (p *htmlPass) readRefresh() {
-	s := strings.TrimSpace(p.refresh)
-	digits := 0
-	for digits < len(s) && (s[digits] >= '0' && s[digits] <= '9' || s[digits] == '.') {
-		digits++
-	}
-	if digits == 0 {
-		return
-	}
-	whole, _, _ := strings.Cut(s[:digits], ".")
-	seconds, err := strconv.Atoi(whole)
-	if err != nil {
-		seconds = 1 << 20
-	}
-	s = strings.TrimLeft(s[digits:], ";, \t\r\n\f")
-	if len(s) > 3 && strings.EqualFold(s[:3], "url") {
-		if rest := strings.TrimLeft(s[3:], " \t\r\n\f"); strings.HasPrefix(rest, "=") {
-			s = strings.TrimLeft(rest[1:], " \t\r\n\f")
+// finish resolves what was collected, now that the base is known. All strings of the page are cut
+// from one.
+func (p *htmlPass) finish() {
+	p.closeAnchor()
+	p.endHeading()
+	page := p.page
+	page.Text, page.Truncated = p.text.out, page.Truncated || p.text.full
+	headings := span{int32(len(p.arena)), int32(len(p.arena) + len(p.headings.text()))}
+	p.arena = append(p.arena, p.headings.text()...)
+	all := string(p.arena)
+	cut := func(s span) string { return all[s.from:s.to] }
+	page.Title, page.Description, page.Keywords, page.Headings = cut(p.title), cut(p.description), cut(p.keywords), cut(headings)
+	if p.hasBase {
+		if u, err := page.URL.Resolve(cut(p.base)); err == nil {
+			page.Base = u
 		}
 	}
-	if s == "" {
-		return
+	for i := range p.links {
+		l := &p.links[i]
+		page.AddLink(cut(l.href), Outlink{Anchor: cut(l.anchor), NoFollow: l.noFollow, Kind: l.kind})
 	}
-	if q := s[0]; q == '"' || q == '\'' {
-		s, _, _ = strings.Cut(s[1:], string(q))
+	if p.canonical != (span{}) {
+		if u, err := page.Base.Resolve(cut(p.canonical)); err == nil {
+			page.Canonical = u
+		}
 	}
-	if u, err := p.page.Base.Resolve(s); err == nil {
-		p.page.Refresh = Refresh{u, seconds}
-		p.page.addLink(s, Outlink{Kind: LinkRefresh})
+	if p.hasRefresh {
+		if u, err := page.Base.Resolve(cut(p.refresh)); err == nil && u != page.URL {
+			page.Refresh = &Refresh{u, p.delay}
+		}
 	}
 }

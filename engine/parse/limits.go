@@ -2,26 +2,67 @@
 
 package parse
 
-// Version names the parser's output: a store made with another version must be parsed again.
-const Version = "1"
+// Version names what the parser makes of a page. A store that was written by another version holds
+// text, links and signatures that do not compare with those of this one.
+const Version = "2"
 
-// Bounds of a page.
+// Bounds of a page. What lies beyond is cut, and Page.Truncated is set.
 const (
-	// MaxLinks of one page; the rest is counted in Page.LinksDropped.
+	// MaxLinks is the number of links of one page; the rest is counted in Page.LinksDropped. Real
+	// pages with more are link farms and site maps in HTML, which later visits reach anyway.
 	MaxLinks = 2000
-	// MaxAnchor, MaxTitle and MaxText are bytes of UTF-8, cut at a character.
+	// MaxAnchor, in bytes of UTF-8, bounds an anchor text, cut at a character.
 	MaxAnchor = 256
-	MaxTitle  = 1 << 10
-	MaxText   = 1 << 20
-	// maxMeta bounds a description.
-	maxMeta = 2 << 10
-	// maxForeignDepth is how deep svg and math are looked into; each level is read once more.
-	maxForeignDepth = 8
-	// sniffed is the part of a page that charset detection by statistics looks at.
-	sniffed = 64 << 10
-	// languageSample is the text that language detection looks at: it costs about 0.1 µs a byte.
-	languageSample = 512
-	// shortText is the length below which a page's signature is that of its bytes: too little text
-	// says too little.
-	shortText = 64
+	// MaxTitle, in bytes of UTF-8, bounds a title.
+	MaxTitle = 1 << 10
+	// MaxText, in bytes of UTF-8, bounds the visible text.
+	MaxText = 1 << 20
+	// MaxDescription, in bytes of UTF-8, bounds each of description and keywords.
+	MaxDescription = 2 << 10
+	// MaxHeadings, in bytes of UTF-8, bounds the headings together.
+	MaxHeadings = 8 << 10
 )
+
+// Bounds of the work on a page.
+const (
+	// maxRefs is the number of references that are kept before they are resolved: a page may give
+	// one target many times.
+	maxRefs = 4 * MaxLinks
+	// maxRef is the longest reference that is tried, in bytes as written: longer ones can't give a
+	// URL within urlkey.MaxLength but by dot segments, and are data in disguise.
+	maxRef = 8 << 10
+	// maxAttributes of one tag; those after them are not seen.
+	maxAttributes = 128
+	// maxHidden is how deep elements inside a hidden one are told apart.
+	maxHidden = 64
+	// maxDecoded is the longest body that is read, in bytes of UTF-8: a body at the fetcher's limit
+	// of 8 MiB may double when it is transcoded.
+	maxDecoded = 16 << 20
+	// keptScratch is the largest scratch buffer that goes back to the pool.
+	keptScratch = 1 << 20
+	// prescanned is where a meta tag with the charset is looked for, as the WHATWG standard says.
+	prescanned = 1024
+	// sniffed is the part of a page that charset detection looks at, and detected the amount of it
+	// that the statistics get: they cost about 0.2 µs a byte.
+	sniffed  = 64 << 10
+	detected = 4 << 10
+	// languageSample is the text that language detection looks at: it costs about 0.1 µs a byte, and
+	// two sentences are enough.
+	languageSample = 512
+	// languageMinimum is the text below which no language is guessed.
+	languageMinimum = 48
+	// shortText is the length below which a page's signature is that of its bytes: an image gallery
+	// and a login form would be "the same" otherwise.
+	shortText = 64
+	// maxPlainTitle bounds the title of a text file: its first line.
+	maxPlainTitle = 128
+	// maxRobotsTag bounds a list of robots directives; what follows is not read.
+	maxRobotsTag = 4 << 10
+	// maxCharacterReference is longer than the longest name ("CounterClockwiseContourIntegral").
+	maxCharacterReference = 33
+)
+
+// rereadBudget is how many bytes of a page of n bytes may be given to the lexer again. The mends
+// of html.go step back over what the lexer took wrongly; when the budget is spent, what it took
+// stays taken. So no page costs more than three times its length.
+func rereadBudget(n int) int { return 2*n + 4<<10 }

@@ -4,28 +4,138 @@ package parse
 
 import (
 	"bytes"
-	"mime"
-	"net/http"
 	"strings"
 )
 
-// mediaType decides what a body is: what the server says, unless that is nothing or the catch-all
-// that servers say when they do not know.
+// Names of media types that this package decides about.
+const (
+	typeHTML   = "text/html"
+	typeXHTML  = "application/xhtml+xml"
+	typePlain  = "text/plain"
+	typeXML    = "application/xml"
+	typeBinary = "application/octet-stream"
+)
+
+// mediaType decides what a body is. The server is believed, but for three cases, each of which
+// would put garbage into the index or lose a page: it says nothing or "I don't know" (the bytes
+// decide), it says text and the bytes carry the mark of a binary format or are binary (servers with
+// a default type), and it says XML where the page is XHTML.
 func mediaType(in *Input) string {
-	said, _, err := mime.ParseMediaType(in.ContentType)
-	if err != nil {
-		said, _, _ = strings.Cut(in.ContentType, ";")
-		said = strings.ToLower(strings.TrimSpace(said))
-	}
+	said := bareType(in.ContentType)
 	switch said {
-	case "", "application/octet-stream", "application/unknown", "unknown/unknown", "*/*":
-		sniffed, _, _ := strings.Cut(http.DetectContentType(in.Body), ";")
-		return sniffed
-	case "text/plain":
-		// Misconfigured servers send binary files as text.
-		if bytes.IndexByte(in.Body[:min(len(in.Body), 512)], 0) >= 0 && !bytes.HasPrefix(in.Body, []byte("\xff\xfe")) && !bytes.HasPrefix(in.Body, []byte("\xfe\xff")) {
-			return "application/octet-stream"
+	case "", typeBinary, "application/unknown", "unknown/unknown", "application/force-download", "*/*", "text":
+		return sniff(in.Body)
+	case typeHTML, typeXHTML:
+		if t := magic(in.Body); t != "" {
+			return t
 		}
+	case typePlain:
+		if t := magic(in.Body); t != "" {
+			return t
+		}
+		if isBinary(in.Body) {
+			return typeBinary
+		}
+	case typeXML, "text/xml":
+		if bytes.Contains(in.Body[:min(len(in.Body), 512)], []byte("<html")) {
+			return typeXHTML
+		}
+		return typeXML
 	}
 	return said
+}
+
+// bareType returns a Content-Type without parameters, in lower case. Of several values joined by
+// commas the first counts.
+func bareType(s string) string {
+	if i := strings.IndexAny(s, ";,"); i >= 0 {
+		s = s[:i]
+	}
+	s = strings.ToLower(strings.TrimSpace(s))
+	switch {
+	case s == "":
+		return ""
+	case strings.IndexByte(s, '/') <= 0 && s != "text" || strings.ContainsAny(s, " \t\"<>") || len(s) > 127:
+		return "unknown/unknown"
+	case s == typeHTML: // the constant, so that the header's memory is not kept
+		return typeHTML
+	}
+	return s
+}
+
+// magics are the marks of formats that are often served as text. From the WHATWG MIME sniffing
+// standard, sections 6 and 7.
+var magics = [...]struct{ mark, mediaType string }{
+	{"%PDF-", "application/pdf"}, {"%!PS-Adobe-", "application/postscript"},
+	{"\x89PNG\r\n\x1a\n", "image/png"}, {"GIF87a", "image/gif"}, {"GIF89a", "image/gif"}, {"\xff\xd8\xff", "image/jpeg"},
+	{"\x1f\x8b\x08", "application/gzip"}, {"PK\x03\x04", "application/zip"}, {"Rar!\x1a\x07", "application/x-rar-compressed"},
+	{"7z\xbc\xaf\x27\x1c", "application/x-7z-compressed"}, {"BZh91AY&SY", "application/x-bzip2"}, {"\xfd7zXZ\x00", "application/x-xz"},
+	{"\x28\xb5\x2f\xfd", "application/zstd"}, {"\x1a\x45\xdf\xa3", "video/webm"}, {"OggS\x00", "application/ogg"}, {"ID3", "audio/mpeg"},
+	{"\x7fELF", "application/x-elf"}, {"wOFF", "font/woff"}, {"wOF2", "font/woff2"}, {"\x00asm", "application/wasm"},
+	{"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "application/x-ole-storage"},
+}
+
+// magic returns the binary format that body carries the mark of, or "".
+func magic(body []byte) string {
+	for _, m := range &magics {
+		if len(body) >= len(m.mark) && string(body[:len(m.mark)]) == m.mark {
+			return m.mediaType
+		}
+	}
+	if len(body) >= 12 && string(body[4:8]) == "ftyp" {
+		return "video/mp4"
+	}
+	if len(body) >= 12 && string(body[:4]) == "RIFF" {
+		switch string(body[8:12]) {
+		case "WEBP":
+			return "image/webp"
+		case "WAVE":
+			return "audio/wave"
+		case "AVI ":
+			return "video/avi"
+		}
+	}
+	return ""
+}
+
+// htmlMarks are the tags by which the standard knows HTML, in upper case.
+var htmlMarks = [...]string{"!DOCTYPE HTML", "HTML", "HEAD", "SCRIPT", "IFRAME", "H1", "DIV", "FONT", "TABLE", "A", "STYLE", "TITLE", "B", "BODY", "BR", "P", "META", "LINK", "!--"}
+
+// sniff decides by the bytes alone.
+func sniff(body []byte) string {
+	if t := magic(body); t != "" {
+		return t
+	}
+	if isBinary(body) {
+		return typeBinary
+	}
+	s := bytes.TrimLeft(bytes.TrimPrefix(body[:min(len(body), 512)], []byte("\xef\xbb\xbf")), " \t\r\n\f")
+	if bytes.HasPrefix(s, []byte("<?xml")) {
+		if bytes.Contains(s, []byte("<html")) {
+			return typeXHTML
+		}
+		return typeXML
+	}
+	if len(s) > 0 && s[0] == '<' {
+		for _, mark := range &htmlMarks {
+			if n := len(mark) + 1; len(s) > n && strings.EqualFold(string(s[1:n]), mark) && (s[n] == ' ' || s[n] == '>' || mark == "!--") {
+				return typeHTML
+			}
+		}
+	}
+	return typePlain
+}
+
+// isBinary reports whether the first bytes hold control characters that text does not have. UTF-16
+// with a byte order mark is text.
+func isBinary(body []byte) bool {
+	if bytes.HasPrefix(body, []byte("\xff\xfe")) || bytes.HasPrefix(body, []byte("\xfe\xff")) {
+		return false
+	}
+	for _, c := range body[:min(len(body), 512)] {
+		if c <= 0x08 || c == 0x0b || 0x0e <= c && c <= 0x1a || 0x1c <= c && c <= 0x1f {
+			return true
+		}
+	}
+	return false
 }

@@ -3,81 +3,132 @@
 package parse
 
 import (
+	"strings"
+	"time"
+
 	"github.com/zeebo/xxh3"
 
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// Signature is the exact hash of a page's content.
+// Signature is the exact hash of a page's content; equal signatures mean duplicate pages.
 type Signature [16]byte
 
 // LinkKind says what made a link.
 type LinkKind uint8
 
-// The kinds.
+// The kinds of link.
 const (
-	LinkAnchor   LinkKind = iota // a, area
-	LinkFrame                    // frame, iframe
-	LinkRelation                 // link rel=next, prev, alternate, canonical
-	LinkRefresh                  // meta refresh
-	LinkText                     // a URL in plain text
+	LinkAnchor    LinkKind = iota // a, area; in svg as well
+	LinkFrame                     // frame, iframe
+	LinkCanonical                 // link rel=canonical
+	LinkAlternate                 // link rel=alternate to HTML: other languages, other devices
+	LinkNext                      // link rel=next
+	LinkPrev                      // link rel=prev
+	LinkRefresh                   // meta refresh
+	LinkText                      // a URL in plain text
 )
+
+var linkKindNames = [...]string{"anchor", "frame", "canonical", "alternate", "next", "prev", "refresh", "text"}
+
+// String returns the kind's name, such as "anchor".
+func (k LinkKind) String() string {
+	if int(k) < len(linkKindNames) {
+		return linkKindNames[k]
+	}
+	return "unknown"
+}
 
 // Outlink is one link of a page.
 type Outlink struct {
 	URL      urlkey.URL
-	Anchor   string
-	NoFollow bool // rel=nofollow, ugc or sponsored
+	Anchor   string // at most MaxAnchor bytes, white space folded
+	NoFollow bool   // rel has nofollow, ugc or sponsored
 	Kind     LinkKind
 }
 
-// RobotsFlags is what a page asks of robots, in its meta tags and headers together: the stricter
-// wins.
+// RobotsFlags is what a page asks of robots, in meta tags and X-Robots-Tag together: the strictest
+// of all that was said wins. The zero value asks nothing.
 type RobotsFlags struct {
-	NoIndex, NoFollow, NoSnippet, NoArchive bool
+	NoIndex          bool      // must not be found; also set when UnavailableAfter has passed
+	NoFollow         bool      // its links don't count
+	NoSnippet        bool      // its text must not be shown; max-snippet:0 means the same
+	NoArchive        bool      // its copy must not be shown
+	MaxSnippet       int       // longest snippet in characters; 0 means no limit
+	UnavailableAfter time.Time // the earliest named; zero when none is
 }
 
-// Refresh is a meta refresh.
+// Refresh is a meta refresh to another page.
 type Refresh struct {
-	URL     urlkey.URL
-	Seconds int
+	URL   urlkey.URL
+	Delay time.Duration // whole seconds
 }
 
-// Page is what a parser saw.
+// Page is what a parser saw. A Page belongs to one goroutine. Parse resets and refills it: Text and
+// Outlinks live in memory that the next Parse overwrites; strings and URLs may be kept (each of
+// them keeps alive the one string that all of the page's strings were cut from).
 type Page struct {
-	URL, Base, Canonical urlkey.URL // Canonical is zero when the page names none
-	MediaType, Charset   string
-	Language             string // "en", "pt-BR"; "" when not known
-	Title, Description   string
-	Text                 []byte // visible text
-	Outlinks             []Outlink
-	LinksDropped         int
-	Robots               RobotsFlags
-	Refresh              Refresh // URL is zero when there is none
-	Signature            Signature
-	Truncated            bool // text or links were cut
+	URL       urlkey.URL
+	Base      urlkey.URL // what relative links were resolved against: URL unless a base element says otherwise
+	Canonical urlkey.URL // the page's own statement of its URL; zero when it makes none
 
-	seen map[uint64]struct{} // links so far
+	MediaType string // "text/html", without parameters
+	Charset   string // WHATWG name of the encoding the body was in
+	Language  string // BCP 47 tag as declared, or two letters as detected; "" when not known
+
+	Title       string
+	Description string // meta description
+	Keywords    string // meta keywords
+	Headings    string // h1 to h3, one per line
+	Text        []byte // visible text, valid UTF-8: words separated by one space, blocks by one '\n'
+
+	Outlinks     []Outlink // in the order of the page; each pair of target and anchor once
+	LinksDropped int       // references that are not in Outlinks: other schemes, broken, too many
+	Robots       RobotsFlags
+	Refresh      *Refresh // nil when there is none
+
+	Signature Signature
+	SimHash   uint64 // near-duplicates differ in few bits; 0 when there is no text
+	Truncated bool   // text, links or body were cut here (not: by the fetcher)
+
+	seen linkSet
 }
 
+// reset empties the page for in and keeps its memory.
 func (p *Page) reset(in *Input) {
-	clear(p.seen)
-	*p = Page{URL: in.URL, Base: in.URL, Text: p.Text[:0], Outlinks: p.Outlinks[:0], seen: p.seen}
-	if p.seen == nil {
-		p.seen = make(map[uint64]struct{}, 128)
-	}
+	seen := p.seen
+	seen.reset()
+	clear(p.Outlinks)
+	*p = Page{URL: in.URL, Base: in.URL, Text: p.Text[:0], Outlinks: p.Outlinks[:0], seen: seen}
 }
 
-// addLink adds a link unless the page has it already, with the same anchor.
-func (p *Page) addLink(ref string, l Outlink) {
+// AddLink resolves ref against the page's Base and adds it as a link, unless it is no page of the
+// web, a place in this very page, or already there with the same anchor. Parsers and filters add
+// links with it, so that what Outlinks promises holds. Anchor must be valid UTF-8.
+func (p *Page) AddLink(ref string, l Outlink) {
+	fragment := strings.IndexByte(ref, '#')
+	if (fragment == 0 || ref == "") && p.Base == p.URL {
+		return
+	}
+	if len(ref) > maxRef || otherScheme(ref) {
+		p.LinksDropped++
+		return
+	}
 	u, err := p.Base.Resolve(ref)
 	if err != nil {
 		p.LinksDropped++
 		return
 	}
-	l.URL = u
-	h := xxh3.HashStringSeed(l.Anchor, xxh3.HashString(u.String()))
-	if _, ok := p.seen[h]; ok {
+	if u == p.URL && (fragment >= 0 || l.Kind != LinkAnchor && l.Kind != LinkText) {
+		return
+	}
+	if len(l.Anchor) > MaxAnchor {
+		l.Anchor = l.Anchor[:runeCut(l.Anchor, MaxAnchor)]
+	}
+	at, known := p.seen.find(xxh3.HashStringSeed(l.Anchor, xxh3.HashString(u.String())), len(p.Outlinks))
+	if known {
+		// Said twice, and once without reservation: the link may be followed.
+		p.Outlinks[at].NoFollow = p.Outlinks[at].NoFollow && l.NoFollow
 		return
 	}
 	if len(p.Outlinks) == MaxLinks {
@@ -85,6 +136,94 @@ func (p *Page) addLink(ref string, l Outlink) {
 		p.Truncated = true
 		return
 	}
-	p.seen[h] = struct{}{}
+	l.URL = u
 	p.Outlinks = append(p.Outlinks, l)
+}
+
+// otherScheme recognises references of another scheme ("mailto:", "javascript:", "data:") before
+// they cost a URL parse and an error. It may miss odd spellings; the URL parser does not.
+func otherScheme(ref string) bool {
+	for len(ref) > 0 && ref[0] <= ' ' {
+		ref = ref[1:]
+	}
+	for i := range min(len(ref), 32) {
+		switch c := ref[i]; {
+		case isAlnum(c) || i > 0 && (c == '+' || c == '-' || c == '.'):
+		case c == ':' && i > 0 && !isDigit(ref[0]):
+			return !strings.EqualFold(ref[:i], "http") && !strings.EqualFold(ref[:i], "https")
+		default:
+			return false
+		}
+	}
+	return false
+}
+
+// linkSet is an open-addressed table of the links by hash. A map costs three times as much and is
+// cleared bucket by bucket; this one is cleared by one memclr of the part that was in use.
+type linkSet struct {
+	slots []linkSlot // the table; a power of two, at most half full, or empty
+	spare []linkSlot // memory for the next size; both are zero beyond len
+	used  int
+}
+
+type linkSlot struct {
+	hash uint64
+	at   int32 // index in Outlinks plus one; 0 means free
+}
+
+// firstSlots is the size that a page begins with; linkSlots fits MaxLinks.
+const firstSlots, linkSlots = 256, 4096
+
+func (s *linkSet) reset() {
+	if s.used > 0 {
+		clear(s.slots)
+	}
+	s.slots, s.used = s.slots[:0], 0
+}
+
+// find returns the link with hash h; when there is none, it notes that link at has it, unless at is
+// beyond MaxLinks and the caller will not keep the link.
+func (s *linkSet) find(h uint64, at int) (int, bool) {
+	if len(s.slots) == 0 {
+		s.slots = sized(s.slots, firstSlots)
+	}
+	mask := uint64(len(s.slots) - 1)
+	i := h & mask
+	for ; s.slots[i].at != 0; i = (i + 1) & mask {
+		if s.slots[i].hash == h {
+			return int(s.slots[i].at) - 1, true
+		}
+	}
+	if at >= MaxLinks {
+		return 0, false
+	}
+	s.slots[i] = linkSlot{h, int32(at) + 1}
+	if s.used++; s.used*2 > len(s.slots) && len(s.slots) < linkSlots {
+		s.grow()
+	}
+	return 0, false
+}
+
+func (s *linkSet) grow() {
+	bigger := sized(s.spare, 2*len(s.slots))
+	mask := uint64(len(bigger) - 1)
+	for _, slot := range s.slots {
+		if slot.at == 0 {
+			continue
+		}
+		i := slot.hash & mask
+		for ; bigger[i].at != 0; i = (i + 1) & mask {
+		}
+		bigger[i] = slot
+	}
+	clear(s.slots)
+	s.slots, s.spare = bigger, s.slots[:0]
+}
+
+// sized returns n free slots, in the memory of s when it has room.
+func sized(s []linkSlot, n int) []linkSlot {
+	if cap(s) < n {
+		return make([]linkSlot, n)
+	}
+	return s[:n]
 }

@@ -5,9 +5,9 @@ package parse
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
-
-	"github.com/zeebo/xxh3"
+	"time"
 
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
@@ -16,17 +16,21 @@ import (
 // parsed.
 var ErrUnsupported = errors.New("media type is not parsed")
 
-// Input is what there is to parse.
+// Input is what there is to parse. Parsers only read it.
 type Input struct {
-	URL         urlkey.URL
-	ContentType string   // of the response, "" when absent
-	RobotsTag   []string // X-Robots-Tag values
-	Agent       string   // product token of the crawler, for directives addressed to it
-	Body        []byte   // content-decoded; not written to
-	Truncated   bool
+	URL             urlkey.URL
+	ContentType     string   // of the response, "" when absent
+	ContentLanguage string   // of the response, "" when absent
+	RobotsTag       []string // X-Robots-Tag values, one per header line
+	Agent           string   // product token of the crawler, for directives addressed to it
+	Body            []byte   // content-decoded
+	Truncated       bool     // the fetcher cut the body
 }
 
-// Parser reads one kind of media. It fills page, which has been reset and has its media type.
+// Parser reads one kind of media. Parse fills page, which has been reset and has its URL, Base,
+// MediaType and the header's Robots; it may be called from many goroutines at once, for different
+// pages. It must keep Page's promises (valid UTF-8, links through AddLink) and take time linear in
+// the input. An error makes the page parse_failed.
 type Parser interface {
 	Parse(in *Input, page *Page) error
 }
@@ -37,13 +41,21 @@ type ParserFunc func(in *Input, page *Page) error
 // Parse calls f.
 func (f ParserFunc) Parse(in *Input, page *Page) error { return f(in, page) }
 
-// Filter changes a page after it was parsed (Nutch: HtmlParseFilter). An error makes the page
-// parse_failed.
+// Filter changes a page after it was parsed and before it is signed (Nutch: HtmlParseFilter).
+// Filters run in the order of Options.Filters, concurrently for different pages. An error makes
+// the page parse_failed.
 type Filter interface {
 	Filter(in *Input, page *Page) error
 }
 
-// Signer computes the exact signature of a page's content.
+// FilterFunc makes a function a Filter.
+type FilterFunc func(in *Input, page *Page) error
+
+// Filter calls f.
+func (f FilterFunc) Filter(in *Input, page *Page) error { return f(in, page) }
+
+// Signer computes the exact signature of a page's content. Equal content must give equal
+// signatures for ever: signatures are compared with stored ones.
 type Signer interface {
 	Sign(in *Input, page *Page) Signature
 }
@@ -54,15 +66,20 @@ type SignerFunc func(in *Input, page *Page) Signature
 // Sign calls f.
 func (f SignerFunc) Sign(in *Input, page *Page) Signature { return f(in, page) }
 
-// Options of Parsers.
+// Options of Parsers. The zero value parses HTML, XHTML and plain text.
 type Options struct {
-	// Parsers adds or replaces parsers by media type, such as "application/pdf".
+	// Parsers adds or replaces parsers by media type in lower case, such as "application/pdf".
+	// A nil Parser switches a type off.
 	Parsers map[string]Parser
+	// Filters run in order after the parser.
 	Filters []Filter
-	Signer  Signer // nil: TextSignature
+	// Signer; nil means TextSignature. RawSignature and TextProfileSignature are the others here.
+	Signer Signer
+	// Now tells whether a page's unavailable_after has passed; nil means time.Now.
+	Now func() time.Time
 }
 
-// Parsers chooses a parser by media type. It is safe for concurrent use.
+// Parsers chooses a parser by media type. It is immutable and safe for concurrent use.
 type Parsers struct {
 	o  Options
 	by map[string]Parser
@@ -70,50 +87,67 @@ type Parsers struct {
 
 // New returns the parsers for HTML, XHTML and plain text, with the caller's own.
 func New(o Options) *Parsers {
-	p := &Parsers{o: o, by: map[string]Parser{"text/html": ParserFunc(parseHTML), "application/xhtml+xml": ParserFunc(parseHTML), "text/plain": ParserFunc(parsePlain)}}
-	for t, parser := range o.Parsers {
-		p.by[strings.ToLower(t)] = parser
-	}
+	p := &Parsers{o: o, by: map[string]Parser{
+		typeHTML:  ParserFunc(parseHTML),
+		typeXHTML: ParserFunc(parseHTML),
+		typePlain: ParserFunc(parsePlain),
+	}}
+	maps.Copy(p.by, o.Parsers)
 	if p.o.Signer == nil {
 		p.o.Signer = SignerFunc(TextSignature)
+	}
+	if p.o.Now == nil {
+		p.o.Now = time.Now
 	}
 	return p
 }
 
-// Parse resets page and fills it. A page of a type without parser has its media type and signature
-// and nothing else, and the error is ErrUnsupported.
+// Parse resets page and fills it: header's robots directives, parser, filters, signature and
+// fingerprint. A page of a type without parser has its media type, the header's robots directives
+// and the signature of its bytes, and the error is ErrUnsupported. After any other error the page
+// holds what was found until then and the signature of its bytes.
 func (p *Parsers) Parse(in *Input, page *Page) error {
 	page.reset(in)
 	page.MediaType = mediaType(in)
-	page.robotsTags(in)
+	for _, value := range in.RobotsTag {
+		page.Robots.addTag(value, in.Agent)
+	}
 	parser := p.by[page.MediaType]
 	if parser == nil {
-		page.Signature = rawSignature(in.Body)
+		page.Signature = bodySignature(in.Body)
 		return fmt.Errorf("%w: %q", ErrUnsupported, page.MediaType)
 	}
-	if err := parser.Parse(in, page); err != nil {
-		return fmt.Errorf("parsing %s: %w", in.URL, err)
+	if err := p.run(parser, in, page); err != nil {
+		page.Signature = bodySignature(in.Body)
+		return err
+	}
+	if r := &page.Robots; !r.UnavailableAfter.IsZero() && r.UnavailableAfter.Before(p.o.Now()) {
+		r.NoIndex = true
 	}
 	page.Signature = p.o.Signer.Sign(in, page)
-	for _, f := range p.o.Filters {
+	page.SimHash = simHash(page.Text)
+	return nil
+}
+
+func (p *Parsers) run(parser Parser, in *Input, page *Page) error {
+	if err := parser.Parse(in, page); err != nil {
+		return fmt.Errorf("parsing %s as %s: %w", in.URL, page.MediaType, err)
+	}
+	if page.Language == "" {
+		page.Language = declaredLanguage(in.ContentLanguage)
+	}
+	if page.Language == "" {
+		page.Language = detectLanguage(page.Text)
+	}
+	for i, f := range p.o.Filters {
 		if err := f.Filter(in, page); err != nil {
-			return fmt.Errorf("parsing %s: filter: %w", in.URL, err)
+			return fmt.Errorf("parsing %s: filter %d of %d: %w", in.URL, i+1, len(p.o.Filters), err)
 		}
 	}
 	return nil
 }
 
-// TextSignature is xxh3-128 over title and text, so that pages that differ in markup alone are
-// equal; pages of hardly any text are compared by their bytes.
-func TextSignature(in *Input, page *Page) Signature {
-	if len(page.Text) < shortText {
-		return rawSignature(in.Body)
-	}
-	h := xxh3.New()
-	h.WriteString(page.Title)
-	h.Write([]byte{0})
-	h.Write(page.Text)
-	return Signature(h.Sum128().Bytes())
+// isToken compares a name with the crawler's product token; an empty token matches nothing.
+func isToken(name, agent string) bool {
+	return agent != "" && strings.EqualFold(name, agent)
 }
-
-func rawSignature(body []byte) Signature { return Signature(xxh3.Hash128(body).Bytes()) }

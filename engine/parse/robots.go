@@ -3,59 +3,136 @@
 package parse
 
 import (
+	"strconv"
 	"strings"
 	"time"
 )
 
-// robotsTags reads X-Robots-Tag headers: "noindex, nofollow" or "botname: noindex".
-func (p *Page) robotsTags(in *Input) {
-	for _, v := range in.RobotsTag {
-		if bot, rest, ok := strings.Cut(v, ":"); ok && !isDirective(bot) {
-			if !strings.EqualFold(strings.TrimSpace(bot), in.Agent) {
-				continue
-			}
-			v = rest
+// addTag reads the value of one X-Robots-Tag header: directives separated by commas, of which each
+// may be addressed ("otherbot: noindex, nofollow"). An address holds for what follows it up to the
+// next one, since proxies join header lines: "noindex, otherbot: nofollow".
+func (r *RobotsFlags) addTag(value, agent string) {
+	value = value[:min(len(value), maxRobotsTag)]
+	var others RobotsFlags // what is addressed to others goes here
+	to := r
+	for value != "" {
+		item, _, _ := strings.Cut(value, ",")
+		name, _, addressed := strings.Cut(item, ":")
+		if !addressed || !isAddress(name) {
+			value = value[to.add(value):]
+			continue
 		}
-		p.robotsDirectives(v)
+		value = value[len(name)+1:]
+		to = &others
+		if name = strings.TrimSpace(name); name == "*" || strings.EqualFold(name, "robots") || isToken(name, agent) {
+			to = r
+		}
 	}
 }
 
-// isDirective tells "unavailable_after: date" from "botname: directives".
-func isDirective(s string) bool {
-	s = strings.ToLower(strings.TrimSpace(s))
-	return strings.Contains(s, ",") || s == "unavailable_after" || strings.HasPrefix(s, "max-")
+// addMeta reads the content of a meta tag whose name is robots or the crawler's own: the same list
+// without addresses.
+func (r *RobotsFlags) addMeta(content string) {
+	content = content[:min(len(content), maxRobotsTag)]
+	for content != "" {
+		content = content[r.add(content):]
+	}
 }
 
-// robotsDirectives reads a list of directives; what is not known is skipped.
-func (p *Page) robotsDirectives(list string) {
-	r := &p.Robots
-	if at := strings.Index(strings.ToLower(list), "unavailable_after:"); at >= 0 {
-		if past(list[at+len("unavailable_after:"):]) {
-			r.NoIndex = true
-		}
-	}
-	for d := range strings.SplitSeq(strings.ToLower(list), ",") {
-		switch strings.TrimSpace(d) {
-		case "noindex":
-			r.NoIndex = true
-		case "nofollow":
-			r.NoFollow = true
-		case "none":
-			r.NoIndex, r.NoFollow = true, true
-		case "nosnippet", "max-snippet:0", "max-snippet: 0":
+// add reads the first directive of a list and returns how many bytes of the list it took, at least
+// one. What is not known asks nothing.
+func (r *RobotsFlags) add(list string) int {
+	item, _, _ := strings.Cut(list, ",")
+	taken := min(len(item)+1, len(list))
+	name, value, _ := strings.Cut(item, ":")
+	switch name = strings.TrimSpace(name); {
+	case strings.EqualFold(name, "noindex"):
+		r.NoIndex = true
+	case strings.EqualFold(name, "nofollow"):
+		r.NoFollow = true
+	case strings.EqualFold(name, "none"):
+		r.NoIndex, r.NoFollow = true, true
+	case strings.EqualFold(name, "nosnippet"):
+		r.NoSnippet = true
+	case strings.EqualFold(name, "noarchive"), strings.EqualFold(name, "nocache"):
+		r.NoArchive = true
+	case strings.EqualFold(name, "max-snippet"):
+		n, err := strconv.Atoi(strings.TrimSpace(value))
+		switch {
+		case err != nil || n < 0: // -1 says "no limit"
+		case n == 0:
 			r.NoSnippet = true
-		case "noarchive", "nocache":
-			r.NoArchive = true
+		case r.MaxSnippet == 0 || n < r.MaxSnippet:
+			r.MaxSnippet = n
 		}
+	case strings.EqualFold(name, "unavailable_after"):
+		colon := strings.IndexByte(list, ':') + 1
+		if colon == 0 || colon > len(item) {
+			break
+		}
+		t, n := parseDate(list[colon:])
+		if !t.IsZero() && (r.UnavailableAfter.IsZero() || t.Before(r.UnavailableAfter)) {
+			r.UnavailableAfter = t
+		}
+		taken = min(max(taken, colon+n), len(list))
 	}
+	return max(taken, 1)
 }
 
-// past reports whether a date in one of the customary forms has gone by.
-func past(s string) bool {
-	s = strings.TrimSpace(s)
-	for _, layout := range []string{time.RFC1123, time.RFC1123Z, time.RFC850, time.RFC3339, "2006-01-02", "02 Jan 2006 15:04:05 MST", "02-Jan-2006 15:04:05 MST"} {
-		if t, err := time.Parse(layout, s); err == nil {
-			return t.Before(time.Now())
+// isAddress tells "botname: directives" from a directive with a value.
+func isAddress(name string) bool {
+	name = strings.TrimSpace(name)
+	for _, d := range [...]string{"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"} {
+		if strings.EqualFold(name, d) {
+			return false
+		}
+	}
+	if name == "*" {
+		return true
+	}
+	for i := range len(name) {
+		if c := name[i]; !isAlnum(c) && c != '-' && c != '_' && c != '.' {
+			return false
+		}
+	}
+	return name != ""
+}
+
+// dateLayouts are the forms in which pages give unavailable_after: RFC 850 (which Google asked for),
+// RFC 822 and ISO 8601.
+var dateLayouts = [...]string{
+	time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05 MST", "2006-01-02 15:04:05", "2006-01-02T15:04Z07:00", "2006-01-02T15:04", "2006-01-02",
+	"2 Jan 2006 15:04:05 MST", "2 Jan 2006 15:04:05 -0700", "2 Jan 2006 15:04:05", "2 Jan 2006",
+	"2-Jan-2006 15:04:05 MST", "2-Jan-06 15:04:05 MST", "2-Jan-2006",
+}
+
+// parseDate reads a date at the begin of a list and returns it with the bytes taken. "Sat, 25 Jun
+// 2026 …" has a comma of its own: a leading weekday is skipped. Zone names that Go does not know
+// the offset of count as UTC, which is hours wrong at most. The zero time means no date.
+func parseDate(list string) (time.Time, int) {
+	item, rest, more := strings.Cut(list, ",")
+	taken := len(item)
+	if more && isWeekday(strings.TrimSpace(item)) {
+		item, _, _ = strings.Cut(rest, ",")
+		taken += 1 + len(item)
+	}
+	taken = min(taken+1, len(list))
+	item = strings.TrimSpace(item)
+	if len(item) > 64 {
+		return time.Time{}, taken
+	}
+	for _, layout := range dateLayouts {
+		if t, err := time.Parse(layout, item); err == nil {
+			return t.UTC(), taken
+		}
+	}
+	return time.Time{}, taken
+}
+
+func isWeekday(s string) bool {
+	for d := time.Sunday; d <= time.Saturday; d++ {
+		if name := d.String(); strings.EqualFold(s, name) || strings.EqualFold(s, name[:3]) {
+			return true
 		}
 	}
 	return false

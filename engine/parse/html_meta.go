@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package parse
+
+import (
+	"strings"
+	"time"
+)
+
+// setBase takes the first base element that has a target. One that is no web address leaves the
+// document's own in force.
+func (p *htmlPass) setBase() {
+	if href, ok := p.attr("href"); ok && !p.hasBase {
+		p.hasBase = true
+		p.base = p.attrSpan(href)
+	}
+}
+
+// language takes the lang attribute of html.
+func (p *htmlPass) language() {
+	if p.page.Language != "" {
+		return
+	}
+	for _, name := range [...]string{"lang", "xml:lang"} {
+		if lang, ok := p.attrText(name); ok {
+			if p.page.Language = declaredLanguage(lang); p.page.Language != "" {
+				return
+			}
+		}
+	}
+}
+
+// meta takes robots directives, description, keywords, language and refresh.
+func (p *htmlPass) meta() {
+	content, ok := p.attr("content")
+	if !ok {
+		return
+	}
+	if name, ok := p.attrText("name"); ok {
+		name = strings.TrimSpace(name)
+		switch {
+		case strings.EqualFold(name, "robots") || isToken(name, p.in.Agent):
+			directives, _ := p.attrText("content")
+			p.page.Robots.addMeta(directives)
+		case strings.EqualFold(name, "description") && p.description == span{}:
+			p.description = p.fold(content, MaxDescription)
+		case strings.EqualFold(name, "keywords") && p.keywords == span{}:
+			p.keywords = p.fold(content, MaxDescription)
+		}
+	}
+	if equiv, ok := p.attrText("http-equiv"); ok {
+		equiv = strings.TrimSpace(equiv)
+		switch {
+		case strings.EqualFold(equiv, "refresh") && len(content) <= maxRef:
+			p.addRefresh(content)
+		case strings.EqualFold(equiv, "content-language") && p.page.Language == "":
+			lang, _ := p.attrText("content")
+			p.page.Language = declaredLanguage(lang)
+		}
+	}
+}
+
+// addRefresh notes a refresh as a link, and the first one that is not inside noscript as the page's
+// own: that one asks every reader to go elsewhere, the other only tells those without scripts where
+// they are served ("please enable JavaScript"), and this page has its text.
+func (p *htmlPass) addRefresh(content []byte) {
+	s := p.attrSpan(content)
+	delay, ref, ok := parseRefresh(string(p.arena[s.from:s.to]))
+	if !ok || len(p.links) == maxRefs {
+		p.arena = p.arena[:s.from]
+		return
+	}
+	p.arena = append(p.arena[:s.from], ref...)
+	s.to = int32(len(p.arena))
+	p.links = append(p.links, link{href: s, kind: LinkRefresh})
+	if !p.hasRefresh && !p.noscript {
+		p.hasRefresh, p.refresh, p.delay = true, s, delay
+	}
+}
+
+// maxDelay is the longest refresh delay that is told apart: a day.
+const maxDelay = 24 * 60 * 60
+
+// parseRefresh is the standard's "shared declarative refresh steps": "5; url='page.html'". ok is
+// false for what is no refresh and for a refresh without target, which reloads the page.
+func parseRefresh(s string) (delay time.Duration, ref string, ok bool) {
+	const white = " \t\n\f\r"
+	s = strings.TrimLeft(s, white)
+	seconds, n := 0, 0
+	for n < len(s) && isDigit(s[n]) {
+		seconds = min(seconds*10+int(s[n]-'0'), maxDelay)
+		n++
+	}
+	if n == 0 && !strings.HasPrefix(s, ".") {
+		return 0, "", false
+	}
+	for n < len(s) && (isDigit(s[n]) || s[n] == '.') {
+		n++
+	}
+	if s = s[n:]; s == "" || !strings.ContainsRune(white+";,", rune(s[0])) {
+		return 0, "", false
+	}
+	s = strings.TrimLeft(s, white)
+	if s != "" && (s[0] == ';' || s[0] == ',') {
+		s = strings.TrimLeft(s[1:], white)
+	}
+	if len(s) >= 3 && strings.EqualFold(s[:3], "url") {
+		if rest := strings.TrimLeft(s[3:], white); strings.HasPrefix(rest, "=") {
+			s = strings.TrimLeft(rest[1:], white)
+		}
+	}
+	if s != "" && (s[0] == '"' || s[0] == '\'') {
+		s, _, _ = strings.Cut(s[1:], s[:1])
+	}
+	return time.Duration(seconds) * time.Second, s, s != ""
+}

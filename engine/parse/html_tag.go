@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package parse
+
+import "bytes"
+
+// startTag acts on a start tag whose attributes are in p.attrs.
+func (p *htmlPass) startTag(el element, name []byte, slash, isHidden bool) {
+	if p.waiting != notSpecial {
+		return
+	}
+	empty := slash && (p.xml || p.foreign > 0) // in HTML the slash of "<div/>" means nothing
+	if el.isRaw() {
+		p.raw, p.rawEmpty = el, empty
+		if !empty && !el.isShownRaw() {
+			p.waiting = el
+		}
+	}
+	if el == elTemplate && !empty {
+		// A declarative shadow root is shown, any other template is inert.
+		if _, shown := p.attr("shadowrootmode"); !shown || p.template > 0 {
+			p.template++
+		}
+		return
+	}
+	if p.template > 0 {
+		return
+	}
+	if p.hidden.active() {
+		p.hidden.start(name, el, empty)
+	} else if !empty && p.hides(el, isHidden) && !isVoid(name) {
+		p.hidden.begin(name)
+	}
+	if p.foreign > 0 && el.breaksOut() {
+		p.foreign = 0
+	}
+	p.element(el, slash, empty)
+}
+
+// hides says that the text of the element that starts is not seen. The hidden attribute of html and
+// body is not believed: pages that set it until a script has run are full of text.
+func (p *htmlPass) hides(el element, isHidden bool) bool {
+	switch el {
+	case elHTML, elBody, elHead:
+		return false
+	case elUnseen:
+		return true
+	case elForeignUnseen:
+		return p.foreign > 0
+	case elDialog:
+		_, open := p.attr("open")
+		return isHidden || !open
+	}
+	return isHidden && !el.isRaw()
+}
+
+// element acts on what a start tag means.
+func (p *htmlPass) element(el element, slash, empty bool) {
+	switch el {
+	case notSpecial:
+	case elA:
+		p.openAnchor()
+		if empty {
+			p.closeAnchor()
+		}
+	case elArea:
+		p.elementLink(LinkAnchor, "href", "alt")
+	case elFrame, elIframe:
+		p.elementLink(LinkFrame, "src", "title")
+		p.lineBreak()
+	case elLink:
+		p.relation()
+	case elBase:
+		p.setBase()
+	case elMeta:
+		p.meta()
+	case elHTML:
+		p.language()
+	case elBody:
+		p.inBody = true
+		p.lineBreak()
+	case elImg:
+		p.image()
+	case elPre:
+		p.lineBreak()
+		p.pre++
+		p.text.lines = true
+	case elHeading:
+		p.lineBreak()
+		if p.heading = -1; !p.hidden.active() {
+			p.heading = len(p.text.out)
+		}
+	case elSVG, elMath:
+		if !slash {
+			p.foreign++
+		}
+		p.wordBreak()
+	case elNoscript:
+		p.noscript = true
+	default:
+		p.boundary(el)
+	}
+}
+
+// endTag acts on an end tag.
+func (p *htmlPass) endTag(name []byte) {
+	el := classify(name)
+	if p.waiting != notSpecial {
+		if el == p.waiting {
+			p.waiting = notSpecial
+		}
+		return
+	}
+	if p.template > 0 {
+		if el == elTemplate {
+			p.template--
+		}
+		return
+	}
+	if p.hidden.active() {
+		p.hidden.end(name, el)
+	}
+	switch el {
+	case notSpecial:
+	case elA:
+		p.closeAnchor()
+	case elPre:
+		p.lineBreak()
+		p.pre = max(0, p.pre-1)
+		p.text.lines = p.pre > 0
+	case elHeading:
+		p.endHeading()
+		p.lineBreak()
+	case elSVG, elMath:
+		p.foreign = max(0, p.foreign-1)
+		p.wordBreak()
+	case elNoscript:
+		p.noscript = false
+	default:
+		p.boundary(el)
+	}
+}
+
+// boundary keeps the text before and after a tag apart where a browser would.
+func (p *htmlPass) boundary(el element) {
+	switch el {
+	case elBlock, elBreak, elHead, elBody, elHTML, elDialog:
+		p.lineBreak()
+	case elCell, elUnseen, elTextarea:
+		p.wordBreak()
+	}
+}
+
+func (p *htmlPass) lineBreak() {
+	p.text.lineBreak()
+	p.anchor.wordBreak()
+}
+
+func (p *htmlPass) wordBreak() {
+	p.text.wordBreak()
+	p.anchor.wordBreak()
+}
+
+// endHeading copies the open heading's text from the visible text.
+func (p *htmlPass) endHeading() {
+	if p.heading < 0 {
+		return
+	}
+	text := p.text.out[p.heading:]
+	p.headings.lineBreak()
+	p.headings.write(text[:runeCut(text, MaxAnchor)], nil)
+	p.heading = -1
+}
+
+// characters takes a text token, which is raw text if a raw element was opened before it.
+func (p *htmlPass) characters(at int, data []byte) {
+	raw, empty := p.raw, p.rawEmpty
+	p.raw, p.rawEmpty = notSpecial, false
+	switch {
+	case raw != notSpecial && raw != elRawMarkup:
+		if !empty || !p.stepBack(at) {
+			p.rawText(raw, p.unmask(data))
+		}
+	case len(data) > 9 && data[0] == '<' && bytes.HasPrefix(data, []byte("<![CDATA[")):
+		if p.xml || p.foreign > 0 {
+			p.show(p.lexer.Text(), nil)
+			return
+		}
+		p.mask(at)
+		p.stepBack(at)
+	default:
+		p.show(data, &p.refs)
+	}
+}
+
+// rawText takes the content of a raw element.
+func (p *htmlPass) rawText(el element, data []byte) {
+	switch {
+	case p.template > 0:
+	case el.isShownRaw():
+		p.lineBreak()
+		p.text.lines = true
+		p.show(data, nil)
+		p.text.lines = p.pre > 0
+		p.lineBreak()
+	case el == elTitle && p.foreign > 0: // the name of an icon, which often is all of a link
+		p.label(data)
+	case el == elTitle && !p.hasTitle:
+		var w textWriter
+		w.begin(p.arena, MaxTitle)
+		w.write(data, &p.refs)
+		p.title = span{int32(w.start), int32(len(w.out))}
+		p.arena = w.out
+		p.hasTitle = p.title.to > p.title.from
+	}
+}
+
+// show writes text where it is seen: the page's and the open link's.
+func (p *htmlPass) show(data []byte, refs *references) {
+	if p.waiting != notSpecial || p.template > 0 {
+		return
+	}
+	seen := !p.hidden.active()
+	if seen {
+		p.text.write(data, refs)
+	}
+	if p.open >= 0 && (seen || !p.openSeen) {
+		p.anchor.write(data, refs)
+	}
+}
+
+// label writes text that stands for a picture into the open link.
+func (p *htmlPass) label(data []byte) {
+	if p.open >= 0 {
+		p.anchor.wordBreak()
+		p.anchor.write(data, &p.refs)
+		p.anchor.wordBreak()
+	}
+}
+
+// comment mends what the lexer takes for comments.
+func (p *htmlPass) comment(at int, data []byte) {
+	switch {
+	case len(data) > 5 && bytes.HasPrefix(data, []byte("<!-->")):
+		p.stepBack(at + 5)
+	case len(data) > 6 && bytes.HasPrefix(data, []byte("<!--->")):
+		p.stepBack(at + 6)
+	case (p.xml || p.foreign > 0) && !p.noEnd && bytes.HasPrefix(data, maskedCDATA):
+		end := bytes.Index(p.src[at:], []byte("]]>"))
+		if end < 0 {
+			p.noEnd = true
+			return
+		}
+		p.show(p.unmask(p.src[at+len(maskedCDATA):at+end]), nil)
+		p.moveTo(at + end + len("]]>"))
+	}
+}

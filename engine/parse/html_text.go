@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package parse
+
+// textWriter collects text as it is seen: runs of white space are one space, blocks begin on a new
+// line, what has no glyph is dropped. It takes valid UTF-8 and its output is valid UTF-8.
+type textWriter struct {
+	out   []byte
+	start int  // where this text begins in out
+	limit int  // of len(out)
+	gap   byte // owed before the next character: 0, ' ' or '\n'
+	lines bool // a line end is a new line (pre), not a space
+	full  bool // something was cut
+}
+
+// begin starts a text of at most limit bytes at the end of out.
+func (w *textWriter) begin(out []byte, limit int) {
+	*w = textWriter{out: out, start: len(out), limit: len(out) + limit}
+}
+
+// text returns what was collected since begin.
+func (w *textWriter) text() []byte { return w.out[w.start:] }
+
+func (w *textWriter) lineBreak() { w.gap = '\n' }
+
+func (w *textWriter) wordBreak() {
+	if w.gap == 0 {
+		w.gap = ' '
+	}
+}
+
+// Classes of bytes for write.
+const (
+	bytePlain = iota
+	byteSpace
+	byteLead    // may begin a character that is space or has no glyph
+	byteDropped // control characters
+	byteAmpersand
+	byteLess
+)
+
+var byteClass = func() (class [256]uint8) {
+	for c := range 0x20 {
+		class[c] = byteDropped
+	}
+	for _, c := range " \t\n\v\f\r" {
+		class[c] = byteSpace
+	}
+	class[0x7f] = byteDropped
+	class['&'] = byteAmpersand
+	class['<'] = byteLess
+	class[0xc2], class[0xe1], class[0xe2], class[0xe3], class[0xef] = byteLead, byteLead, byteLead, byteLead, byteLead
+	return class
+}()
+
+// write appends text. refs resolves character references; nil takes the text as it is, as in
+// attribute values that were resolved before and in plaintext.
+func (w *textWriter) write(b []byte, refs *references) {
+	for len(b) > 0 && !w.full {
+		n, r := run(b)
+		if n > 0 {
+			w.add(b[:n])
+		}
+		if b = b[n:]; len(b) == 0 {
+			return
+		}
+		switch byteClass[b[0]] {
+		case byteSpace:
+			if b[0] == '\n' && w.lines {
+				w.gap = '\n'
+			} else {
+				w.wordBreak()
+			}
+			b = b[1:]
+		case byteLead:
+			if r == ' ' {
+				w.wordBreak()
+			}
+			b = b[leadSize(b[0]):]
+		case byteAmpersand:
+			taken := 1
+			if refs == nil {
+				w.add(b[:1])
+			} else {
+				taken = w.reference(b, refs)
+			}
+			b = b[taken:]
+		case byteLess:
+			if refs != nil && len(b) > 2 && b[1] == '/' && b[2] == '>' { // "</>" is nothing at all
+				b = b[3:]
+				continue
+			}
+			w.add(b[:1])
+			b = b[1:]
+		default:
+			b = b[1:]
+		}
+	}
+}
+
+// reference writes the character reference at the begin of b and returns its length.
+func (w *textWriter) reference(b []byte, refs *references) int {
+	var buf [64]byte
+	value, n := refs.appendText(buf[:0], b)
+	w.write(value, nil)
+	return n
+}
+
+// run returns the length of the longest prefix of b that goes into the text as it is: plain bytes
+// and single spaces between them. When it ends before a character that is space or nothing, and
+// longer than a byte, r is ' ' or 0 accordingly.
+func run(b []byte) (n int, r byte) {
+	for n < len(b) {
+		c := b[n]
+		switch byteClass[c] {
+		case bytePlain:
+			n++
+			continue
+		case byteSpace:
+			if c == ' ' && n > 0 && n+1 < len(b) && byteClass[b[n+1]] == bytePlain {
+				n += 2
+				continue
+			}
+		case byteLead:
+			size := leadSize(c)
+			if n+size > len(b) {
+				size = len(b) - n // can't be in valid UTF-8
+			}
+			var seen bool
+			if r, seen = glyph(b[n : n+size]); seen {
+				n += size
+				continue
+			}
+		}
+		break
+	}
+	return n, r
+}
+
+// leadSize returns the length of the characters that the lead byte begins.
+func leadSize(c byte) int {
+	if c == 0xc2 {
+		return 2
+	}
+	return 3
+}
+
+// glyph looks at one character with a lead byte of class byteLead. seen is true when it goes into
+// the text; otherwise as is ' ' when it separates words and 0 when it is nothing: soft hyphens, byte
+// order marks and zero-width spaces would make words unfindable; C1 and bidirectional controls are
+// of no use in an index and turn lines around when they are printed.
+func glyph(c []byte) (as byte, seen bool) {
+	switch {
+	case len(c) == 2:
+		switch {
+		case c[1] == 0xa0 || c[1] == 0x85: // no-break space, next line
+			return ' ', false
+		case c[1] < 0xa0 || c[1] == 0xad: // C1, soft hyphen
+			return 0, false
+		}
+	case len(c) < 3:
+	case c[0] == 0xe1:
+		return ' ', c[1] != 0x9a || c[2] != 0x80 // U+1680
+	case c[0] == 0xe2 && c[1] == 0x80:
+		switch {
+		case c[2] <= 0x8a || c[2] == 0xa8 || c[2] == 0xa9 || c[2] == 0xaf: // U+2000 to U+200A, line and paragraph separator, U+202F
+			return ' ', false
+		case c[2] == 0x8b || c[2] == 0x8e || c[2] == 0x8f || 0xaa <= c[2] && c[2] <= 0xae: // zero-width space, direction marks and overrides
+			return 0, false
+		}
+	case c[0] == 0xe2 && c[1] == 0x81:
+		switch {
+		case c[2] == 0x9f: // U+205F
+			return ' ', false
+		case 0xa0 <= c[2] && c[2] <= 0xaf: // word joiner, invisible operators, isolates
+			return 0, false
+		}
+	case c[0] == 0xe3:
+		return ' ', c[1] != 0x80 || c[2] != 0x80 // ideographic space
+	case c[0] == 0xef:
+		return 0, c[1] != 0xbb || c[2] != 0xbf // byte order mark
+	}
+	return 0, true
+}
+
+// add appends bytes that are text, after the gap.
+func (w *textWriter) add(b []byte) {
+	gap := 1
+	if w.gap == 0 || len(w.out) == w.start {
+		gap = 0
+	}
+	if room := w.limit - len(w.out) - gap; len(b) > room {
+		b, w.full = b[:runeCut(b, max(0, room))], true
+		if len(b) == 0 {
+			return
+		}
+	}
+	if gap == 1 {
+		w.out = append(w.out, w.gap)
+	}
+	w.gap = 0
+	w.out = append(w.out, b...)
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package parse
+
+import "math/bits"
+
+// simHash computes Charikar's fingerprint ("Similarity estimation techniques from rounding
+// algorithms", 2002) over shingles of three words: bit i is set when most shingles have bit i set in
+// their hash. Texts that share most of their shingles differ in few bits. Words are runs of ASCII
+// letters and digits, without case, or of other characters; in Han, Kana and Hangul, which have no
+// spaces, each character is a word. Empty text has fingerprint 0.
+func simHash(text []byte) uint64 {
+	var v votes
+	// a, b are the hashes of the two words before; a shingle is an ordered mix of three.
+	var a, b uint64
+	words := 0
+	word := func(h uint64) {
+		h = mix(h)
+		if words >= 2 {
+			v.add(mix(bits.RotateLeft64(a, 21) ^ bits.RotateLeft64(b, 42) ^ h))
+		}
+		a, b = b, h
+		words++
+	}
+	const offset, prime = 14695981039346656037, 1099511628211 // FNV-1a
+	h := uint64(offset)
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		switch f := fold[c]; {
+		case f != 0:
+			h = (h ^ uint64(f)) * prime
+		case c >= 0xe3 && c <= 0xed && i+2 < len(text): // U+3000 to U+DFFF: a word of its own
+			if h != offset {
+				word(h)
+			}
+			word(uint64(c)<<16 | uint64(text[i+1])<<8 | uint64(text[i+2]))
+			h = offset
+			i += 2
+		case h != offset:
+			word(h)
+			h = offset
+		}
+	}
+	if h != offset {
+		word(h)
+	}
+	if words > 0 && words < 3 {
+		v.add(mix(bits.RotateLeft64(a, 21) ^ bits.RotateLeft64(b, 42)))
+	}
+	return v.majority()
+}
+
+// fold maps the bytes of words to what is hashed, and the others to 0. Bytes 0xe3 to 0xed lead the
+// characters that are words of their own.
+var fold = func() (f [256]byte) {
+	for c := range 256 {
+		switch {
+		case '0' <= c && c <= '9', 'a' <= c && c <= 'z', c >= 0x80 && (c < 0xe3 || c > 0xed):
+			f[c] = byte(c)
+		case 'A' <= c && c <= 'Z':
+			f[c] = byte(c) | 0x20
+		}
+	}
+	return f
+}()
+
+// mix is the finisher of splitmix64: every bit of the input moves every bit of the output.
+func mix(h uint64) uint64 {
+	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
+	h = (h ^ h>>27) * 0x94d049bb133111eb
+	return h ^ h>>31
+}
+
+// votes counts the set bits of many words, bit by bit, in vertical counters: bit i of planes[k] is
+// digit k of the count of bit i. Adding a word is a ripple that ends where no bit carries, after
+// about seven planes; 64 separate counters would take 64 additions.
+type votes struct {
+	planes [24]uint64 // counts to 16 million, more than MaxText has shingles
+	n      uint64
+}
+
+func (v *votes) add(h uint64) {
+	v.n++
+	for k := 0; h != 0 && k < len(v.planes); k++ {
+		v.planes[k], h = v.planes[k]^h, v.planes[k]&h
+	}
+}
+
+// majority returns the bits that more than half of the words have.
+func (v *votes) majority() (out uint64) {
+	for i := range 64 {
+		count := uint64(0)
+		for k, plane := range v.planes {
+			count |= (plane >> i & 1) << k
+		}
+		if 2*count > v.n {
+			out |= 1 << i
+		}
+	}
+	return out
+}
