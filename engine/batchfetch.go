@@ -111,7 +111,9 @@ func (f *fetching) waitDone(ctx context.Context, o FetchOptions) error {
 		}
 		if o.Progress != nil && time.Since(last) >= time.Second {
 			last = time.Now()
-			o.Progress(f.counts())
+			r := f.counts()
+			r.Segment = o.Segment
+			o.Progress(r)
 		}
 		quiet.note(time.Now(), f.frontier.Stats(), f.busy.Load(), 0)
 		if quiet.over(patience) {
