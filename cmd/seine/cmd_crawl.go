@@ -5,6 +5,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
+	"runtime/pprof"
 
 	"github.com/spf13/cobra"
 
@@ -15,6 +17,7 @@ func crawlCommand(c *console) *cobra.Command {
 	var f flags
 	var seeds []string
 	var maxPages int64
+	var cpuProfile string
 	cmd := &cobra.Command{
 		Use:   "crawl [URL…]",
 		Short: "crawl continuously from seeds; run again to go on",
@@ -26,6 +29,11 @@ func crawlCommand(c *console) *cobra.Command {
 			if maxPages < 0 {
 				return &usageError{fmt.Errorf("--max-pages %d: want 0 (no limit) or more", maxPages)}
 			}
+			stop, err := profile(cpuProfile)
+			if err != nil {
+				return err
+			}
+			defer stop()
 			return withEngine(cmd, &f, func(e *engine.Engine) error {
 				p := newProgress(c.err, f.quiet)
 				r, err := e.Crawl(cmd.Context(), engine.CrawlOptions{MaxPages: maxPages, Progress: p.show,
@@ -46,5 +54,24 @@ func crawlCommand(c *console) *cobra.Command {
 	cmd.Flags().StringArrayVar(&seeds, "seeds", nil, "file of seed URLs, one per line (\"-\" for standard input)")
 	cmd.Flags().Int64Var(&maxPages, "max-pages", 0, "end after so many fetched pages (0: no limit)")
 	cmd.Flags().BoolVar(&f.quiet, "quiet", false, "no progress on stderr")
+	cmd.Flags().StringVar(&cpuProfile, "cpuprofile", "", "write a CPU profile for go tool pprof to this file")
 	return cmd
+}
+
+// profile begins a CPU profile if a file is named.
+func profile(name string) (stop func(), err error) {
+	if name == "" {
+		return func() {}, nil
+	}
+	f, err := os.Create(name)
+	if err != nil {
+		return nil, fmt.Errorf("CPU profile: %w", err)
+	}
+	if err := pprof.StartCPUProfile(f); err != nil {
+		return nil, fmt.Errorf("CPU profile: %w", err)
+	}
+	return func() {
+		pprof.StopCPUProfile()
+		f.Close()
+	}, nil
 }
