@@ -57,7 +57,12 @@ func TestPowerLoss(t *testing.T) {
 			case <-ended:
 				return
 			default:
-				picture()
+				if mu.Lock(); len(losses) < 300 {
+					mu.Unlock()
+					picture()
+				} else {
+					mu.Unlock()
+				}
 				runtime.Gosched()
 			}
 		}

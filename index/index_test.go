@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"pgregory.net/rapid"
 
@@ -294,6 +295,10 @@ func TestSnippet(t *testing.T) {
 		t.Errorf("snippet %q", marked)
 	}
 	if s := x.Snippet(index.ParseQuery("absent"), "北京大学 "+text); !strings.HasPrefix(s.Text, "北京大学") || len(s.Matches) != 0 {
+		t.Errorf("snippet %q", s.Text)
+	}
+	long := strings.Repeat("g", 500) // a word longer than a snippet
+	if s := x.Snippet(index.ParseQuery(long), "a "+long+" b"); !utf8.ValidString(s.Text) {
 		t.Errorf("snippet %q", s.Text)
 	}
 	if s := x.Snippet(index.ParseQuery("x"), ""); s.Text != "" {

@@ -80,7 +80,7 @@ func bestWindow(places []place) int {
 	best, start := 0, 0
 	for i, j := 0, 0; j < len(places); j++ {
 		count[places[j].term]++
-		for places[j].end-places[i].start > snippetBytes {
+		for i < j && places[j].end-places[i].start > snippetBytes {
 			if count[places[i].term]--; count[places[i].term] == 0 {
 				delete(count, places[i].term)
 			}
