@@ -107,7 +107,7 @@ func BenchmarkDocs(b *testing.B) {
 }
 
 func BenchmarkPlain(b *testing.B) {
-	body := bytes.Repeat([]byte("Plain text, line after line; see https://example.org/page for more.\n"), 200)
+	body := bytes.Repeat([]byte("This is plain text, line after line, as it is in the archives of lists; see https://example.org/page for more.\n"), 200)
 	parsers := parse.New(parse.Options{})
 	in := parse.Input{URL: mustURL(b, "https://example.org/x.txt"), ContentType: "text/plain; charset=utf-8", Body: body}
 	var page parse.Page

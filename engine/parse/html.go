@@ -41,7 +41,7 @@ type htmlPass struct {
 	masked bool // mask has run
 
 	attrs []attribute // of the tag at hand
-	refs  references
+	refs  *references
 	arena []byte // bytes of all of the page's strings
 	title, description, keywords,
 	canonical, refresh, base span // in arena
@@ -74,7 +74,7 @@ type attribute struct{ name, value []byte }
 // span is a part of the arena.
 type span struct{ from, to int32 }
 
-var passes = sync.Pool{New: func() any { return new(htmlPass) }}
+var passes = sync.Pool{New: func() any { return &htmlPass{refs: new(references)} }}
 
 // parseHTML is the parser for HTML and XHTML.
 func parseHTML(in *Input, page *Page) error {

@@ -200,7 +200,7 @@ func (p *htmlPass) characters(at int, data []byte) {
 		p.mask(at)
 		p.stepBack(at)
 	default:
-		p.show(data, &p.refs)
+		p.show(data, p.refs)
 	}
 }
 
@@ -219,7 +219,7 @@ func (p *htmlPass) rawText(el element, data []byte) {
 	case el == elTitle && !p.hasTitle:
 		var w textWriter
 		w.begin(p.arena, MaxTitle)
-		w.write(data, &p.refs)
+		w.write(data, p.refs)
 		p.title = span{int32(w.start), int32(len(w.out))}
 		p.arena = w.out
 		p.hasTitle = p.title.to > p.title.from
@@ -244,7 +244,7 @@ func (p *htmlPass) show(data []byte, refs *references) {
 func (p *htmlPass) label(data []byte) {
 	if p.open >= 0 {
 		p.anchor.wordBreak()
-		p.anchor.write(data, &p.refs)
+		p.anchor.write(data, p.refs)
 		p.anchor.wordBreak()
 	}
 }
