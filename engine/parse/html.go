@@ -24,7 +24,8 @@ import (
 //   - CDATA is text: in HTML it is a comment up to the first '>';
 //   - "<!-->" and "<!--->" are whole comments;
 //   - a slash does not end a tag's name or an attribute's: "<a/href=x>";
-//   - "<title/>" begins raw text: in svg and in XHTML it is an empty element;
+//   - "<title>" begins raw text: in svg its content is markup, "<title/>" is an empty element there
+//     and in XHTML;
 //   - raw text ends at "</script-x>": the pass waits for "</script>";
 //   - "</>" is text: it is nothing;
 //   - a tag cut by the end of the page is a tag: it is nothing.
@@ -38,10 +39,9 @@ type htmlPass struct {
 	input  *parse.Input
 	reread int  // bytes stepped back over
 	masked bool // mask has run
-	noEnd  bool // a CDATA section without end was seen: don't look for ends again
 
 	attrs []attribute // of the tag at hand
-	refs  references
+	refs  *references
 	arena []byte // bytes of all of the page's strings
 	title, description, keywords,
 	canonical, refresh, base span // in arena
@@ -49,14 +49,16 @@ type htmlPass struct {
 	hasRefresh                bool
 	delay                     time.Duration // of refresh
 
-	text     textWriter
-	anchor   textWriter // of the open link
-	links    []link
-	open     int  // index of the open link in links, -1 for none
-	openSeen bool // the open link began where text is seen
+	text        textWriter
+	anchor      textWriter // of the open link
+	links       []link
+	open        int  // index of the open link in links, -1 for none
+	openSeen    bool // the open link began where text is seen
+	openForeign int  // foreign where it began
 
 	raw      element // element whose raw text is next
 	rawEmpty bool    // … but it is an empty element, and what is next is markup
+	rawName  []byte  // its name when it is in svg or math, where its content is markup
 	waiting  element // element whose end is waited for, all else being skipped
 	template int     // depth of inert template elements
 	foreign  int     // depth of svg and math elements
@@ -72,7 +74,7 @@ type attribute struct{ name, value []byte }
 // span is a part of the arena.
 type span struct{ from, to int32 }
 
-var passes = sync.Pool{New: func() any { return new(htmlPass) }}
+var passes = sync.Pool{New: func() any { return &htmlPass{refs: new(references)} }}
 
 // parseHTML is the parser for HTML and XHTML.
 func parseHTML(in *Input, page *Page) error {
@@ -125,7 +127,7 @@ func (p *htmlPass) lex() {
 		at := p.input.Offset()
 		kind, data := p.lexer.Next()
 		if kind != html.TextToken {
-			p.raw, p.rawEmpty = notSpecial, false // there was no raw text
+			p.raw = notSpecial // there was no raw text
 		}
 		switch kind {
 		case html.ErrorToken:

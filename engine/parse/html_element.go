@@ -9,6 +9,7 @@ const (
 	notSpecial element = iota // inline, or unknown
 	elBlock                   // stands on lines of its own
 	elBreak                   // br
+	elPhrase                  // inline, and known not to be svg or math
 	elCell                    // keeps its text apart from its neighbours' on the line
 	elHeading                 // h1 to h3
 	elPre                     // line ends count
@@ -55,11 +56,12 @@ func (e element) keepsAttributes() bool {
 	return false
 }
 
-// breaksOut says that the start tag ends svg and math when it comes inside one by mistake: HTML
-// without an equal name there.
+// breaksOut says that the start tag ends svg and math when it comes inside one by mistake, as an
+// element that does not exist there. (That an end tag does so, too, holds if the element is open; no
+// list of those is kept.)
 func (e element) breaksOut() bool {
 	switch e {
-	case elBlock, elBreak, elHeading, elPre, elBody, elHead, elMeta, elImg:
+	case elBlock, elBreak, elPhrase, elHeading, elPre, elBody, elHead, elMeta, elImg:
 		return true
 	}
 	return false
@@ -77,6 +79,8 @@ func classify(name []byte) element {
 		return elBlock
 	case "br":
 		return elBreak
+	case "span", "b", "i", "em", "strong", "code", "small", "big", "s", "strike", "sub", "sup", "tt", "u", "var", "nobr", "ruby":
+		return elPhrase
 	case "td", "th", "button", "input", "object", "embed", "applet", "meter", "progress", "text", "rt":
 		return elCell
 	case "h1", "h2", "h3":
@@ -171,21 +175,23 @@ func (h *hidden) reset() {
 	h.open, h.extra = h.open[:0], 0
 }
 
-// begin hides an element.
-func (h *hidden) begin(name []byte) { h.open, h.extra = append(h.open[:0], name), 0 }
-
 // start opens an element, after closing those that it closes by coming.
 func (h *hidden) start(name []byte, el element, empty bool) {
 	for len(h.open) > 0 && h.extra == 0 && endsByStart(h.open[len(h.open)-1], name, el) {
 		h.open = h.open[:len(h.open)-1]
 	}
-	switch {
-	case len(h.open) == 0, empty, isVoid(name), el.isRaw():
-	case len(h.open) == maxHidden:
-		h.extra++
-	default:
-		h.open = append(h.open, name)
+	if len(h.open) > 0 && !empty && !isVoid(name) && !el.isRaw() {
+		h.push(name)
 	}
+}
+
+// push opens an element, which is hidden if it is the first.
+func (h *hidden) push(name []byte) {
+	if len(h.open) == maxHidden {
+		h.extra++
+		return
+	}
+	h.open = append(h.open, name)
 }
 
 // end closes an element.

@@ -38,7 +38,7 @@ func (p *htmlPass) openAnchor() {
 	if !ok || !p.addRef(LinkAnchor, href) {
 		return
 	}
-	p.open, p.openSeen = len(p.links)-1, !p.hidden.active()
+	p.open, p.openSeen, p.openForeign = len(p.links)-1, !p.hidden.active(), p.foreign
 	if label, ok := p.attr("aria-label"); ok {
 		p.links[p.open].label = label
 	} else if label, ok := p.attr("title"); ok {

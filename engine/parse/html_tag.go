@@ -11,8 +11,10 @@ func (p *htmlPass) startTag(el element, name []byte, slash, isHidden bool) {
 	}
 	empty := slash && (p.xml || p.foreign > 0) // in HTML the slash of "<div/>" means nothing
 	if el.isRaw() {
-		p.raw, p.rawEmpty = el, empty
-		if !empty && !el.isShownRaw() {
+		p.raw, p.rawEmpty, p.rawName = el, empty, nil
+		if p.foreign > 0 {
+			p.rawName = name
+		} else if !empty && !el.isShownRaw() {
 			p.waiting = el
 		}
 	}
@@ -29,7 +31,7 @@ func (p *htmlPass) startTag(el element, name []byte, slash, isHidden bool) {
 	if p.hidden.active() {
 		p.hidden.start(name, el, empty)
 	} else if !empty && p.hides(el, isHidden) && !isVoid(name) {
-		p.hidden.begin(name)
+		p.hidden.push(name)
 	}
 	if p.foreign > 0 && el.breaksOut() {
 		p.foreign = 0
@@ -57,7 +59,7 @@ func (p *htmlPass) hides(el element, isHidden bool) bool {
 // element acts on what a start tag means.
 func (p *htmlPass) element(el element, slash, empty bool) {
 	switch el {
-	case notSpecial:
+	case notSpecial, elPhrase:
 	case elA:
 		p.openAnchor()
 		if empty {
@@ -120,9 +122,15 @@ func (p *htmlPass) endTag(name []byte) {
 	if p.hidden.active() {
 		p.hidden.end(name, el)
 	}
+	if p.foreign > 0 && el.breaksOut() {
+		p.foreign = 0
+	}
 	switch el {
-	case notSpecial:
+	case notSpecial, elPhrase:
 	case elA:
+		if p.open >= 0 {
+			p.foreign = min(p.foreign, p.openForeign)
+		}
 		p.closeAnchor()
 	case elPre:
 		p.lineBreak()
@@ -174,12 +182,15 @@ func (p *htmlPass) endHeading() {
 
 // characters takes a text token, which is raw text if a raw element was opened before it.
 func (p *htmlPass) characters(at int, data []byte) {
-	raw, empty := p.raw, p.rawEmpty
-	p.raw, p.rawEmpty = notSpecial, false
+	raw := p.raw
+	p.raw = notSpecial
 	switch {
 	case raw != notSpecial && raw != elRawMarkup:
-		if !empty || !p.stepBack(at) {
+		isMarkup := p.rawEmpty || p.rawName != nil && bytes.IndexByte(data, '<') >= 0
+		if !isMarkup || !p.stepBack(at) {
 			p.rawText(raw, p.unmask(data))
+		} else if !p.rawEmpty {
+			p.hidden.push(p.rawName)
 		}
 	case len(data) > 9 && data[0] == '<' && bytes.HasPrefix(data, []byte("<![CDATA[")):
 		if p.xml || p.foreign > 0 {
@@ -189,7 +200,7 @@ func (p *htmlPass) characters(at int, data []byte) {
 		p.mask(at)
 		p.stepBack(at)
 	default:
-		p.show(data, &p.refs)
+		p.show(data, p.refs)
 	}
 }
 
@@ -208,7 +219,7 @@ func (p *htmlPass) rawText(el element, data []byte) {
 	case el == elTitle && !p.hasTitle:
 		var w textWriter
 		w.begin(p.arena, MaxTitle)
-		w.write(data, &p.refs)
+		w.write(data, p.refs)
 		p.title = span{int32(w.start), int32(len(w.out))}
 		p.arena = w.out
 		p.hasTitle = p.title.to > p.title.from
@@ -233,7 +244,7 @@ func (p *htmlPass) show(data []byte, refs *references) {
 func (p *htmlPass) label(data []byte) {
 	if p.open >= 0 {
 		p.anchor.wordBreak()
-		p.anchor.write(data, &p.refs)
+		p.anchor.write(data, p.refs)
 		p.anchor.wordBreak()
 	}
 }
@@ -245,13 +256,13 @@ func (p *htmlPass) comment(at int, data []byte) {
 		p.stepBack(at + 5)
 	case len(data) > 6 && bytes.HasPrefix(data, []byte("<!--->")):
 		p.stepBack(at + 6)
-	case (p.xml || p.foreign > 0) && !p.noEnd && bytes.HasPrefix(data, maskedCDATA):
-		end := bytes.Index(p.src[at:], []byte("]]>"))
-		if end < 0 {
-			p.noEnd = true
-			return
+	case (p.xml || p.foreign > 0) && bytes.HasPrefix(data, maskedCDATA):
+		from, to, next := at+len(maskedCDATA), len(p.src), len(p.src)
+		if end := bytes.Index(p.src[from:], []byte("]]>")); end >= 0 {
+			to = from + end
+			next = to + len("]]>")
 		}
-		p.show(p.unmask(p.src[at+len(maskedCDATA):at+end]), nil)
-		p.moveTo(at + end + len("]]>"))
+		p.show(p.unmask(p.src[from:to]), nil)
+		p.moveTo(next)
 	}
 }

@@ -15,9 +15,8 @@ func simHash(text []byte) uint64 {
 	var a, b uint64
 	words := 0
 	word := func(h uint64) {
-		h = mix(h)
 		if words >= 2 {
-			v.add(mix(bits.RotateLeft64(a, 21) ^ bits.RotateLeft64(b, 42) ^ h))
+			v.add(mix(bits.RotateLeft64(a, 21) + bits.RotateLeft64(b, 42) + h))
 		}
 		a, b = b, h
 		words++
@@ -45,7 +44,7 @@ func simHash(text []byte) uint64 {
 		word(h)
 	}
 	if words > 0 && words < 3 {
-		v.add(mix(bits.RotateLeft64(a, 21) ^ bits.RotateLeft64(b, 42)))
+		v.add(mix(bits.RotateLeft64(a, 21) + bits.RotateLeft64(b, 42)))
 	}
 	return v.majority()
 }
@@ -72,26 +71,35 @@ func mix(h uint64) uint64 {
 }
 
 // votes counts the set bits of many words, bit by bit, in vertical counters: bit i of planes[k] is
-// digit k of the count of bit i. Adding a word is a ripple that ends where no bit carries, after
-// about seven planes; 64 separate counters would take 64 additions.
+// digit k of the count of bit i. Words are added in pairs, by a full adder into the lowest plane and
+// a ripple of the carries that ends where there are none, after about seven planes; 64 separate
+// counters would take 64 additions a word.
 type votes struct {
-	planes [24]uint64 // counts to 16 million, more than MaxText has shingles
-	n      uint64
+	planes  [24]uint64 // counts to 16 million, more than MaxText has shingles
+	pending uint64     // the first of a pair, when n is odd
+	n       uint64
 }
 
 func (v *votes) add(h uint64) {
-	v.n++
-	for k := 0; h != 0 && k < len(v.planes); k++ {
-		v.planes[k], h = v.planes[k]^h, v.planes[k]&h
+	if v.n++; v.n&1 == 1 {
+		v.pending = h
+		return
+	}
+	low := v.planes[0] ^ v.pending
+	carry := v.planes[0]&v.pending | low&h
+	v.planes[0] = low ^ h
+	for k := 1; carry != 0 && k < len(v.planes); k++ {
+		v.planes[k], carry = v.planes[k]^carry, v.planes[k]&carry
 	}
 }
 
 // majority returns the bits that more than half of the words have.
 func (v *votes) majority() (out uint64) {
+	odd := v.pending & -(v.n & 1) // 0 when no word waits for its pair
 	for i := range 64 {
-		count := uint64(0)
+		count := odd >> i & 1
 		for k, plane := range v.planes {
-			count |= (plane >> i & 1) << k
+			count += (plane >> i & 1) << k
 		}
 		if 2*count > v.n {
 			out |= 1 << i

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package parse
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// hostile are shapes of pages that are made to cost more than their length. Each is a head, a piece
+// that is repeated up to the wanted size, and a tail.
+var hostile = []struct{ name, head, piece, tail string }{
+	{"nested tags", "", "<div><b>", ""},
+	{"nested links", "", "<a href=x>", "t"},
+	{"distinct links", "", "<a href=%d>x</a>", ""},
+	{"open brackets", "", "<", ""},
+	{"end brackets", "", "</", ""},
+	{"empty ends", "", "</>", ""},
+	{"unclosed comment", "<!--", "x", ""},
+	{"abrupt comments", "", "<!-->", ""},
+	{"abrupt comments, longer", "", "<!---> -- ", ""},
+	{"unclosed script", "<script>", "x</", ""},
+	{"comments in a script", "<script>", "<!--<script", ""},
+	{"unclosed title", "<title>", "&amp;", ""},
+	{"unclosed CDATA", "", "<![CDATA[>", ""},
+	{"CDATA in svg", "<svg>", "<![CDATA[>", ""},
+	{"unclosed svg", "", "<svg>", ""},
+	{"svg broken out of", "", "<svg><p>", ""},
+	{"svg with NUL", "", "<svg>\x00</svg>", ""},
+	{"raw text in svg", "<svg>", "<style>a<b", ""},
+	{"empty raw text in svg", "<svg>", "<style/>", ""},
+	{"raw text twice", "", "<svg><title/><math><script/>", ""},
+	{"slashes", "", "<a/////////href=x>", ""},
+	{"slash names", "<a", "/b", ">"},
+	{"long attribute", "<a href='", "x", "'>t</a>"},
+	{"open attribute", "<a href='", "&am", ""},
+	{"many attributes", "<a ", "a%d=b ", ">"},
+	{"references", "", "&notit;", ""},
+	{"unknown references", "", "&a%d;", ""},
+	{"ampersands", "", "&", ""},
+	{"long reference", "&", "a", ""},
+	{"long number", "&#", "9", ""},
+	{"references in attributes", "<a href='", "&copy=", "'>"},
+	{"NULs", "", "\x00", ""},
+	{"combining marks", "", "a\u0301\u0302", ""},
+	{"one word", "", "x", ""},
+	{"spaces", "", " \n", "x"},
+	{"hidden depth", "<div hidden>", "<b>", ""},
+	{"hidden ends", "<div hidden>" + strings.Repeat("<i>", 70), "</b>", ""},
+	{"templates", "", "<template>", ""},
+	{"pre lines", "<pre>", "\n", "x"},
+	{"doctype", "<!doctype ", "x", ""},
+	{"metas", "", "<meta name=robots content='a:a:a:a:a'>", ""},
+	{"headings", "", "<h1>", "x"},
+	{"invalid UTF-8", "", "\xff\xc3", ""},
+}
+
+func (h *hostilePage) build(size int) []byte {
+	var b bytes.Buffer
+	b.WriteString(h.head)
+	for i := 0; b.Len() < size; i++ {
+		if strings.Contains(h.piece, "%d") {
+			fmt.Fprintf(&b, h.piece, i)
+		} else {
+			b.WriteString(h.piece)
+		}
+	}
+	b.WriteString(h.tail)
+	return b.Bytes()
+}
+
+type hostilePage struct{ head, piece, tail string }
+
+// TestLinear checks by counting, not by the clock, that hostile pages cost what their length
+// allows: bytes given to the lexer again, references kept and bytes gathered; and that every
+// promise of Page holds for them.
+func TestLinear(t *testing.T) {
+	u, err := urlkey.Parse("https://example.org/dir/page.html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range hostile {
+		t.Run(h.name, func(t *testing.T) {
+			page := hostilePage{h.head, h.piece, h.tail}
+			body := page.build(256 << 10)
+			in := &Input{URL: u, ContentType: "text/html; charset=utf-8", Body: body}
+			var out Page
+			out.reset(in)
+			out.MediaType = typeHTML
+			p := &htmlPass{refs: new(references)}
+			p.begin(in, &out)
+			p.lex()
+			if limit := rereadBudget(len(p.src)); p.reread > limit {
+				t.Errorf("%d bytes were lexed again, of %d allowed", p.reread, limit)
+			}
+			if p.input.Offset() < p.input.Len() {
+				t.Errorf("lexing stopped at byte %d of %d", p.input.Offset(), p.input.Len())
+			}
+			if len(p.links) > maxRefs || len(p.attrs) > maxAttributes || len(p.hidden.open) > maxHidden {
+				t.Errorf("a list is too long: %d links, %d attributes, %d hidden", len(p.links), len(p.attrs), len(p.hidden.open))
+			}
+			p.finish()
+			if len(p.arena) > 2*len(p.src)+MaxHeadings {
+				t.Errorf("the arena has %d bytes for a page of %d", len(p.arena), len(p.src))
+			}
+			CheckPage(t, &out)
+		})
+	}
+}
+
+// CheckPage checks what Page promises for any input. It is exported to the external tests only.
+func CheckPage(t testing.TB, p *Page) {
+	t.Helper()
+	if len(p.Text) > MaxText || len(p.Title) > MaxTitle || len(p.Headings) > MaxHeadings || len(p.Description) > MaxDescription || len(p.Outlinks) > MaxLinks {
+		t.Errorf("too long: text %d, title %d, headings %d, description %d, links %d", len(p.Text), len(p.Title), len(p.Headings), len(p.Description), len(p.Outlinks))
+	}
+	checkText(t, "text", string(p.Text))
+	checkText(t, "headings", p.Headings)
+	for _, s := range [...]string{p.Title, p.Description, p.Keywords} {
+		checkText(t, "title, description or keywords", s)
+		if strings.Contains(s, "\n") {
+			t.Errorf("line feed in %q", s)
+		}
+	}
+	type pair struct {
+		u urlkey.URL
+		a string
+	}
+	seen := map[pair]bool{}
+	for _, l := range p.Outlinks {
+		checkText(t, "anchor", l.Anchor)
+		if len(l.Anchor) > MaxAnchor {
+			t.Errorf("anchor of %d bytes", len(l.Anchor))
+		}
+		if again, err := urlkey.Parse(l.URL.String()); err != nil || again != l.URL {
+			t.Errorf("link %q is not canonical: %q, %v", l.URL, again, err)
+		}
+		if seen[pair{l.URL, l.Anchor}] {
+			t.Errorf("link %q %q comes twice", l.URL, l.Anchor)
+		}
+		seen[pair{l.URL, l.Anchor}] = true
+	}
+}
+
+func checkText(t testing.TB, what, s string) {
+	t.Helper()
+	if !utf8.ValidString(s) {
+		t.Errorf("%s is not valid UTF-8: %.80q", what, s)
+	}
+	for i := range len(s) {
+		if c := s[i]; c < ' ' && c != '\n' || c == 0x7f {
+			t.Errorf("%s has control character %#x: %.80q", what, c, s)
+			return
+		}
+	}
+	if strings.Contains(s, "  ") || strings.Contains(s, "\n\n") || strings.Contains(s, " \n") || strings.Contains(s, "\n ") || s != strings.Trim(s, " \n") {
+		t.Errorf("%s is not folded: %.80q", what, s)
+	}
+}
