@@ -47,7 +47,9 @@ func (c *Client) converse(ctx context.Context, req *Request, r *Response, cn *co
 		}
 		return false, classify(err, FailWriteTimeout)
 	}
-	cn.SetReadDeadline(sooner(now.Add(c.o.HeadTimeout), end))
+	if err := readUntil(ctx, cn, sooner(now.Add(c.o.HeadTimeout), end)); err != nil {
+		return false, err
+	}
 	if err := r.readHead(cn.r); err != nil {
 		return false, err
 	}
@@ -64,6 +66,13 @@ func (c *Client) converse(ctx context.Context, req *Request, r *Response, cn *co
 		return false, err
 	}
 	return fr.reuse && r.Truncated == "", nil
+}
+
+// readUntil sets a read deadline without undoing a cancellation: that puts the deadline into the past,
+// perhaps just before, so the context is looked at after.
+func readUntil(ctx context.Context, cn *conn, deadline time.Time) error {
+	cn.SetReadDeadline(deadline)
+	return ctx.Err()
 }
 
 func sooner(a, b time.Time) time.Time {
@@ -173,7 +182,10 @@ type bodyReader struct {
 
 func (b *bodyReader) read(fr framing) error {
 	b.check = b.begun.Add(b.c.o.Grace)
-	b.cn.SetReadDeadline(sooner(b.check, b.end))
+	if readUntil(b.ctx, b.cn, sooner(b.check, b.end)) != nil {
+		b.r.Truncated = "time"
+		return nil
+	}
 	switch {
 	case fr.chunked:
 		return b.chunks()
@@ -240,7 +252,10 @@ func (b *bodyReader) fastEnough() bool {
 		return false
 	}
 	b.check = now.Add(time.Second)
-	b.cn.SetReadDeadline(sooner(b.check, b.end))
+	if readUntil(b.ctx, b.cn, sooner(b.check, b.end)) != nil {
+		b.r.Truncated = "time"
+		return false
+	}
 	return true
 }
 
