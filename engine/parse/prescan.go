@@ -100,6 +100,9 @@ func (s *prescanner) meta() string {
 			charset, needPragma, decided = canonicalLabel(value), false, true
 		}
 	}
+	if s.at >= len(s.b) { // cut within the tag: what it would have said is not known
+		return ""
+	}
 	s.at++
 	if !decided || needPragma && !pragma {
 		return ""

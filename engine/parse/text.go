@@ -27,7 +27,7 @@ func parsePlain(in *Input, page *Page) error {
 	w.write(d.text, nil)
 	page.Text, page.Truncated = w.out, d.cut || w.full
 	first, _, _ := bytes.Cut(page.Text, []byte{'\n'})
-	page.Title = string(first[:runeCut(first, maxPlainTitle)])
+	page.Title = string(bytes.TrimRight(first[:runeCut(first, maxPlainTitle)], " "))
 	for rest := page.Text; len(rest) > 0; {
 		at, n := findURL(rest)
 		if n == 0 {
