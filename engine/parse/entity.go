@@ -142,7 +142,9 @@ func appendNumeric(dst, b []byte) ([]byte, int) {
 	}
 	switch {
 	case 0x80 <= code && code <= 0x9f:
-		code = uint32(charmap.Windows1252.DecodeByte(byte(code)))
+		if r := charmap.Windows1252.DecodeByte(byte(code)); r != utf8.RuneError { // five are not defined
+			code = uint32(r)
+		}
 	case code == 0:
 		code = utf8.RuneError
 	}

@@ -114,7 +114,7 @@ func (p *Page) AddLink(ref string, l Outlink) {
 		p.LinksDropped++
 		return
 	}
-	u, err := p.Base.Resolve(ref)
+	u, err := p.resolve(ref, fragment)
 	if err != nil {
 		p.LinksDropped++
 		return
@@ -138,6 +138,18 @@ func (p *Page) AddLink(ref string, l Outlink) {
 	}
 	l.URL = u
 	p.Outlinks = append(p.Outlinks, l)
+}
+
+// resolve resolves ref, whose fragment begins at the given index. Absolute references don't need
+// the base, and urlkey.Parse takes those that are canonical already as they are.
+func (p *Page) resolve(ref string, fragment int) (urlkey.URL, error) {
+	if strings.HasPrefix(ref, "http://") || strings.HasPrefix(ref, "https://") {
+		if fragment >= 0 {
+			ref = ref[:fragment]
+		}
+		return urlkey.Parse(ref)
+	}
+	return p.Base.Resolve(ref)
 }
 
 // otherScheme recognises references of another scheme ("mailto:", "javascript:", "data:") before

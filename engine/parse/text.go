@@ -4,6 +4,7 @@ package parse
 
 import (
 	"bytes"
+	"strings"
 	"sync"
 	"unicode/utf8"
 )
@@ -66,7 +67,7 @@ func findURL(text []byte) (at, n int) {
 		end := colon + 3
 		for end < len(text) && end-begin < maxRef {
 			r, size := utf8.DecodeRune(text[end:])
-			if r <= ' ' || bytes.IndexByte([]byte("<>\"`{}|\\^"), text[end]) >= 0 || 0x3000 <= r && r <= 0x303f || 0xff00 <= r && r <= 0xffef {
+			if r <= ' ' || strings.IndexByte("<>\"`{}|\\^", text[end]) >= 0 || 0x3000 <= r && r <= 0x303f || 0xff00 <= r && r <= 0xffef {
 				break
 			}
 			end += size
