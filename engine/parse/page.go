@@ -170,8 +170,8 @@ func otherScheme(ref string) bool {
 	return false
 }
 
-// linkSet is an open-addressed table of the links by hash. A map costs three times as much and is
-// cleared bucket by bucket; this one is cleared by one memclr of the part that was in use.
+// linkSet is an open-addressed table of the links by hash. It is used again for page after page:
+// small for a small page, and emptied by one memclr, which a map that once was big is not.
 type linkSet struct {
 	slots []linkSlot // the table; a power of two, at most half full, or empty
 	spare []linkSlot // memory for the next size; both are zero beyond len
