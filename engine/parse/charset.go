@@ -41,7 +41,7 @@ func decode(scratch []byte, in *Input, declares bool) decoded {
 		name = prescan(body[:min(len(body), prescanned)])
 	}
 	if name == "" {
-		enc, name = detectCharset(body)
+		enc, name = detectCharset(body, in.Truncated, declares)
 	}
 	if name == charsetUTF8 {
 		return decodeUTF8(scratch, body)
@@ -122,16 +122,23 @@ func encodingOf(name string) encoding.Encoding {
 	return enc
 }
 
-// detectCharset guesses from the bytes. Text that is valid UTF-8 beyond ASCII hardly ever is
-// anything else; text with a zero in nearly every other place is UTF-16; the rest is left to
+// detectCharset guesses from the bytes. Text with a zero in nearly every other place is UTF-16; text
+// that is valid UTF-8 beyond ASCII hardly ever is anything else. What is neither may declare itself
+// later than the prescan looks (browsers read such a page again), and the rest is left to
 // statistics, which see only the part that can tell: bytes beyond ASCII and what stands around them.
-func detectCharset(body []byte) (encoding.Encoding, string) {
+func detectCharset(body []byte, truncated, declares bool) (encoding.Encoding, string) {
 	head := body[:min(len(body), sniffed)]
-	if validPrefix(head) && bytes.IndexByte(head, 0x1b) < 0 {
-		return nil, charsetUTF8
-	}
 	if name := looksUTF16(head); name != "" {
 		return encodingOf(name), name
+	}
+	isUTF8 := utf8.Valid(head) || (truncated || len(head) < len(body)) && validPrefix(head)
+	if isUTF8 && bytes.IndexByte(head, 0x1b) < 0 { // escapes may be ISO-2022-JP
+		return nil, charsetUTF8
+	}
+	if declares {
+		if name := prescan(head[:min(len(head), latePrescanned)]); name != "" {
+			return nil, name
+		}
 	}
 	guess := chardet.Detect(telling(head))
 	if guess.Confidence > 0.5 {
@@ -139,7 +146,7 @@ func detectCharset(body []byte) (encoding.Encoding, string) {
 			return encodingOf(name), name
 		}
 	}
-	if validPrefix(head) {
+	if isUTF8 {
 		return nil, charsetUTF8
 	}
 	return charmap.Windows1252, charsetDefault
@@ -164,8 +171,10 @@ func looksUTF16(head []byte) string {
 	return ""
 }
 
-// telling returns the part of a body that statistics learn from: up to the limit, lines with bytes
-// beyond ASCII or with escapes (ISO-2022-JP), when there are many others.
+// telling returns the part of a body that statistics learn from, up to the limit: the stretches
+// between tags and line ends that have bytes beyond ASCII or escapes (ISO-2022-JP). It cuts only at
+// '<', '>' and line ends, which are no part of a character in any multi-byte charset: one half
+// character would rule the right charset out.
 func telling(head []byte) []byte {
 	if len(head) <= detected {
 		return head
@@ -179,23 +188,24 @@ func telling(head []byte) []byte {
 		if at == len(head) {
 			break
 		}
-		begin := bytes.LastIndexAny(head[max(0, at-32):at], "\n>") + 1 + max(0, at-32)
+		begin := bytes.LastIndexAny(head[:at], "\n>") + 1
 		end := at
-		for end < len(head) && head[end] != '\n' && end-begin < 256 {
+		for end < len(head) && head[end] != '\n' && head[end] != '<' {
 			end++
 		}
-		sample = append(sample, head[begin:end]...)
+		room := detected - len(sample)
+		if end-begin > room && len(sample) > detected/2 {
+			break
+		}
+		sample = append(sample, head[begin:min(end, begin+room)]...)
 		sample = append(sample, '\n')
 		head = head[end:]
 	}
 	return sample
 }
 
-// validPrefix reports whether b is UTF-8 but for a character cut at its end.
+// validPrefix reports whether b is UTF-8 with a character cut at its end.
 func validPrefix(b []byte) bool {
-	if utf8.Valid(b) {
-		return true
-	}
 	for i := 1; i < utf8.UTFMax && i < len(b); i++ {
 		if tail := b[len(b)-i:]; utf8.RuneStart(tail[0]) {
 			return !utf8.FullRune(tail) && utf8.Valid(b[:len(b)-i])

@@ -92,7 +92,14 @@ func (r *references) lookup(ref []byte) *knownReference {
 		return k
 	}
 	k.ref = string(ref)
-	k.value = html.UnescapeString(k.ref)
+	switch k.ref {
+	case "&nGt;": // the two that grow are left out by the standard library, which works in place
+		k.value = "\u226b\u20d2"
+	case "&nLt;":
+		k.value = "\u226a\u20d2"
+	default:
+		k.value = html.UnescapeString(k.ref)
+	}
 	if last := len(k.ref) - 1; k.ref[last] == ';' {
 		// A name that is only known up to some letter leaves the rest behind, with its ';'.
 		k.whole = k.value == ";" || k.value[len(k.value)-1] != ';'
@@ -135,7 +142,9 @@ func appendNumeric(dst, b []byte) ([]byte, int) {
 	}
 	switch {
 	case 0x80 <= code && code <= 0x9f:
-		code = uint32(charmap.Windows1252.DecodeByte(byte(code)))
+		if r := charmap.Windows1252.DecodeByte(byte(code)); r != utf8.RuneError { // five are not defined
+			code = uint32(r)
+		}
 	case code == 0:
 		code = utf8.RuneError
 	}

@@ -191,6 +191,9 @@ func (w *textWriter) add(b []byte) {
 	}
 	if room := w.limit - len(w.out) - gap; len(b) > room {
 		b, w.full = b[:runeCut(b, max(0, room))], true
+		if n := len(b); n > 0 && b[n-1] == ' ' {
+			b = b[:n-1]
+		}
 		if len(b) == 0 {
 			return
 		}

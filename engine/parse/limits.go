@@ -41,14 +41,14 @@ const (
 	// keptScratch is the largest scratch buffer that goes back to the pool.
 	keptScratch = 1 << 20
 	// prescanned is where a meta tag with the charset is looked for, as the WHATWG standard says.
-	prescanned = 1024
+	// latePrescanned is how far one is looked for in a page that has none there and is not UTF-8.
+	prescanned, latePrescanned = 1024, 8 << 10
 	// sniffed is the part of a page that charset detection looks at, and detected the amount of it
 	// that the statistics get: they cost about 0.2 µs a byte.
 	sniffed  = 64 << 10
 	detected = 4 << 10
-	// languageSample is the text that language detection looks at: it costs about 0.1 µs a byte, and
-	// two sentences are enough.
-	languageSample = 512
+	// languageSample is the text that language detection looks at: a few sentences are enough.
+	languageSample = 1 << 10
 	// languageMinimum is the text below which no language is guessed.
 	languageMinimum = 48
 	// shortText is the length below which a page's signature is that of its bytes: an image gallery

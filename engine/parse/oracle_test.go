@@ -312,4 +312,7 @@ func TestRealPagesAgainstTree(t *testing.T) {
 		}
 	})
 	t.Logf("%d of %d pages differ; %d links", differ, pages, total)
+	if differ > 0 || total < 10000 {
+		t.Errorf("%d pages have other links than the tree; %d links in all", differ, total)
+	}
 }

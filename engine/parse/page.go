@@ -114,7 +114,7 @@ func (p *Page) AddLink(ref string, l Outlink) {
 		p.LinksDropped++
 		return
 	}
-	u, err := p.Base.Resolve(ref)
+	u, err := p.resolve(ref, fragment)
 	if err != nil {
 		p.LinksDropped++
 		return
@@ -140,6 +140,18 @@ func (p *Page) AddLink(ref string, l Outlink) {
 	p.Outlinks = append(p.Outlinks, l)
 }
 
+// resolve resolves ref, whose fragment begins at the given index. Absolute references don't need
+// the base, and urlkey.Parse takes those that are canonical already as they are.
+func (p *Page) resolve(ref string, fragment int) (urlkey.URL, error) {
+	if strings.HasPrefix(ref, "http://") || strings.HasPrefix(ref, "https://") {
+		if fragment >= 0 {
+			ref = ref[:fragment]
+		}
+		return urlkey.Parse(ref)
+	}
+	return p.Base.Resolve(ref)
+}
+
 // otherScheme recognises references of another scheme ("mailto:", "javascript:", "data:") before
 // they cost a URL parse and an error. It may miss odd spellings; the URL parser does not.
 func otherScheme(ref string) bool {
@@ -158,8 +170,8 @@ func otherScheme(ref string) bool {
 	return false
 }
 
-// linkSet is an open-addressed table of the links by hash. A map costs three times as much and is
-// cleared bucket by bucket; this one is cleared by one memclr of the part that was in use.
+// linkSet is an open-addressed table of the links by hash. It is used again for page after page:
+// small for a small page, and emptied by one memclr, which a map that once was big is not.
 type linkSet struct {
 	slots []linkSlot // the table; a power of two, at most half full, or empty
 	spare []linkSlot // memory for the next size; both are zero beyond len

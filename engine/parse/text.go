@@ -4,6 +4,7 @@ package parse
 
 import (
 	"bytes"
+	"strings"
 	"sync"
 	"unicode/utf8"
 )
@@ -27,7 +28,7 @@ func parsePlain(in *Input, page *Page) error {
 	w.write(d.text, nil)
 	page.Text, page.Truncated = w.out, d.cut || w.full
 	first, _, _ := bytes.Cut(page.Text, []byte{'\n'})
-	page.Title = string(first[:runeCut(first, maxPlainTitle)])
+	page.Title = string(bytes.TrimRight(first[:runeCut(first, maxPlainTitle)], " "))
 	for rest := page.Text; len(rest) > 0; {
 		at, n := findURL(rest)
 		if n == 0 {
@@ -66,7 +67,7 @@ func findURL(text []byte) (at, n int) {
 		end := colon + 3
 		for end < len(text) && end-begin < maxRef {
 			r, size := utf8.DecodeRune(text[end:])
-			if r <= ' ' || bytes.IndexByte([]byte("<>\"`{}|\\^"), text[end]) >= 0 || 0x3000 <= r && r <= 0x303f || 0xff00 <= r && r <= 0xffef {
+			if r <= ' ' || strings.IndexByte("<>\"`{}|\\^", text[end]) >= 0 || 0x3000 <= r && r <= 0x303f || 0xff00 <= r && r <= 0xffef {
 				break
 			}
 			end += size

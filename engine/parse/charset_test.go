@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package parse_test
+
+import (
+	"bytes"
+	"path"
+	"strings"
+	"testing"
+
+	"golang.org/x/text/encoding/htmlindex"
+
+	"github.com/seine-crawler/seine/engine/parse"
+)
+
+// TestCharset: what decides, in which order, and what comes of it.
+func TestCharset(t *testing.T) {
+	pad := strings.Repeat(" ", 1100)
+	for _, c := range []struct{ name, header, body, charset, text string }{
+		{"mark beats header and meta", "text/html; charset=windows-1251", "\xef\xbb\xbf<meta charset=koi8-r><p>é", "utf-8", "é"},
+		{"UTF-16 by its mark", "text/html", "\xff\xfe<\x00p\x00>\x00\xe9\x00", "utf-16le", "é"},
+		{"UTF-16 without mark", "text/html", "<\x00p\x00>\x00a\x00b\x00c\x00d\x00e\x00", "utf-16le", "abcde"},
+		{"header beats meta", "text/html; charset=\"ISO-8859-1\"", "<meta charset=utf-8><p>\xe9", "windows-1252", "é"},
+		{"unknown label in the header", "text/html; charset=x-unknown", "<meta charset=windows-1251><p>\xff", "windows-1251", "я"},
+		{"header in capitals, spaces", "text/html; q=1; CHARSET = 'koi8-r' ; x=y", "<p>\xc0", "koi8-r", "ю"},
+		{"meta charset", "text/html", "<meta charset='Shift_JIS'><p>\x83\x65\x83\x58\x83\x67", "shift_jis", "テスト"},
+		{"meta http-equiv", "", "<html><meta content='text/html; charset=euc-jp' http-equiv=Content-Type><p>\xa5\xc6", "euc-jp", "テ"},
+		{"meta in a comment", "text/html", "<!-- <meta charset=koi8-r> --><meta charset=windows-1251><p>\xff", "windows-1251", "я"},
+		{"meta beyond 1,024 bytes is not seen", "text/html", pad + "<meta charset=koi8-r><p>\xc3\xa9", "utf-8", "é"},
+		{"meta beyond 1,024 bytes of what is not UTF-8", "text/html", pad + "<meta charset=koi8-r><p>\xc0", "koi8-r", "ю"},
+		{"meta UTF-16 can't be", "text/html", "<meta charset=utf-16><p>\xc3\xa9", "utf-8", "é"},
+		{"XML declaration", "text/html", "<?xml version='1.0' encoding='iso-8859-2'?><p>\xb1", "iso-8859-2", "ą"},
+		{"valid UTF-8", "text/html", "<p>na\xc3\xafve", "utf-8", "naïve"},
+		{"declared UTF-8, invalid", "text/html; charset=utf-8", "<p>a\xe9\xc3b", "utf-8", "a\ufffd\ufffdb"},
+		{"nothing tells", "text/html", "<p>caf\xe9", "windows-1252", "café"},
+		{"Windows quotes", "text/html; charset=latin1", "<p>\x93x\x94", "windows-1252", "“x”"},
+		{"gb2312 is gbk", "text/html; charset=gb2312", "<p>\xd6\xd0\xce\xc4", "gbk", "中文"},
+	} {
+		page := parsePage(t, c.header, c.body)
+		if page.Charset != c.charset || string(page.Text) != c.text {
+			t.Errorf("%s: %s %q, want %s %q", c.name, page.Charset, page.Text, c.charset, c.text)
+		}
+	}
+}
+
+// TestPrescanConformance runs the encoding tests of html5lib.
+func TestPrescanConformance(t *testing.T) {
+	cases, failed := 0, 0
+	untar(t, conformance(t, "html5lib-tests.tar.xz"), func(name string, data []byte) {
+		if path.Base(path.Dir(name)) != "encoding" || path.Ext(name) != ".dat" {
+			return
+		}
+		for test := range bytes.SplitSeq(data, []byte("#data\n")) {
+			body, label, ok := bytes.Cut(test, []byte("#encoding\n"))
+			if !ok {
+				continue
+			}
+			want := strings.ToLower(string(bytes.TrimSpace(label)))
+			if enc, err := htmlindex.Get(want); err == nil {
+				want, _ = htmlindex.Name(enc)
+			}
+			cases++
+			body = bytes.TrimSuffix(body, []byte("\n"))
+			if bytes.Contains(body, []byte("multi-script")) {
+				continue // the declaration is written by a script
+			}
+			if got := parsePage(t, "text/html", string(body)).Charset; got != want {
+				// Pages of plain ASCII that declare nothing early are UTF-8 here, and another
+				// superset of ASCII to the tests: nothing differs for them.
+				if got == "utf-8" && isASCII(body) {
+					continue
+				}
+				failed++
+				t.Logf("%s: %q: %s, want %s", name, body[:min(len(body), 300)], got, want)
+			}
+		}
+	})
+	t.Logf("%d of %d encoding tests differ", failed, cases)
+	if cases < 50 || failed > 0 {
+		t.Errorf("%d of %d encoding tests differ", failed, cases)
+	}
+}
+
+func isASCII(b []byte) bool {
+	for _, c := range b {
+		if c >= 0x80 {
+			return false
+		}
+	}
+	return true
+}
+
+// TestDetectionConformance counts how often detection names the charset of files whose folder names
+// it, or one that gives the same text.
+func TestDetectionConformance(t *testing.T) {
+	right, all := 0, 0
+	wrong := map[string]int{}
+	untar(t, conformance(t, "charset/chardet-files.tar.xz"), func(name string, data []byte) {
+		folder := path.Base(path.Dir(name))
+		var want string
+		for label := folder; label != "" && want == ""; label = label[:max(0, strings.LastIndexByte(label, '-'))] {
+			if enc, err := htmlindex.Get(label); err == nil {
+				want, _ = htmlindex.Name(enc)
+			}
+		}
+		if want == "" {
+			return // not a charset of the web
+		}
+		all++
+		in := parse.Input{URL: mustURL(t, "https://example.org/"), ContentType: "text/plain", Body: data}
+		var page parse.Page
+		if err := parse.New(parse.Options{}).Parse(&in, &page); err != nil {
+			return
+		}
+		if page.Charset == want || isASCII(data) {
+			right++
+			return
+		}
+		wrong[want+" as "+page.Charset]++
+		enc, err := htmlindex.Get(want)
+		if err != nil {
+			return
+		}
+		text, err := enc.NewDecoder().Bytes(data)
+		if err != nil {
+			return
+		}
+		in.ContentType, in.Body = "text/plain; charset=utf-8", text
+		var truth parse.Page
+		if err := parse.New(parse.Options{}).Parse(&in, &truth); err == nil && bytes.Equal(truth.Text, page.Text) {
+			right++
+			wrong[want+" as "+page.Charset]--
+		}
+	})
+	t.Log(wrong)
+	t.Logf("%d of %d files", right, all)
+	if right*100 < all*75 {
+		t.Errorf("only %d of %d files are detected", right, all)
+	}
+}

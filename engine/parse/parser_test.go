@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package parse_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/seine-crawler/seine/engine/parse"
+)
+
+// TestMediaType: who decides what a body is.
+func TestMediaType(t *testing.T) {
+	for _, c := range []struct{ header, body, want string }{
+		{"text/html", "x", "text/html"},
+		{"TEXT/HTML ; charset=x", "x", "text/html"},
+		{"text/html, text/plain", "x", "text/html"},
+		{"text/html", "%PDF-1.7", "application/pdf"},
+		{"text/html", "\x00\x00\x00\x18ftypmp42", "video/mp4"},
+		{"text/plain", "\x89PNG\r\n\x1a\n", "image/png"},
+		{"text/plain", "a\x00b", "application/octet-stream"},
+		{"text/plain", "\xff\xfea\x00", "text/plain"},
+		{"text/xml", `<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml">`, "application/xhtml+xml"},
+		{"text/xml", "<rss>", "application/xml"},
+		{"application/json", "{}", "application/json"},
+		{"", "\n <!doctype html>", "text/html"},
+		{"", "<Body bgcolor>", "text/html"},
+		{"", "\xef\xbb\xbf<!-- x -->", "text/html"},
+		{"", "<bodyguard>", "text/plain"},
+		{"", "words", "text/plain"},
+		{"", "", "text/plain"},
+		{"application/octet-stream", "<p>", "text/html"},
+		{"nonsense", "<p>", "text/html"},
+		{"", "\x01\x02", "application/octet-stream"},
+		{"", "RIFF____WEBPVP8 ", "image/webp"},
+	} {
+		in := parse.Input{URL: mustURL(t, "https://example.org/"), ContentType: c.header, Body: []byte(c.body)}
+		var page parse.Page
+		if err := parse.New(parse.Options{}).Parse(&in, &page); err != nil && !errors.Is(err, parse.ErrUnsupported) {
+			t.Fatal(err)
+		}
+		if page.MediaType != c.want {
+			t.Errorf("%q with %q: %q, want %q", c.header, c.body, page.MediaType, c.want)
+		}
+	}
+}
+
+// TestRobotsTag: lists, addresses and values of X-Robots-Tag.
+func TestRobotsTag(t *testing.T) {
+	date := func(s string) time.Time {
+		d, err := time.Parse(time.RFC3339, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	for _, c := range []struct {
+		tags []string
+		want parse.RobotsFlags
+	}{
+		{nil, parse.RobotsFlags{}},
+		{[]string{"all, index"}, parse.RobotsFlags{}},
+		{[]string{"NOINDEX ,nofollow"}, parse.RobotsFlags{NoIndex: true, NoFollow: true}},
+		{[]string{"none"}, parse.RobotsFlags{NoIndex: true, NoFollow: true}},
+		{[]string{"noarchive", "nosnippet"}, parse.RobotsFlags{NoArchive: true, NoSnippet: true}},
+		{[]string{"otherbot: noindex, nofollow"}, parse.RobotsFlags{}},
+		{[]string{"TestBot: noindex, nofollow"}, parse.RobotsFlags{NoIndex: true, NoFollow: true}},
+		{[]string{"noindex, otherbot: nofollow"}, parse.RobotsFlags{NoIndex: true}},
+		{[]string{"otherbot: noindex, testbot: nofollow, *: noarchive"}, parse.RobotsFlags{NoFollow: true, NoArchive: true}},
+		{[]string{"max-snippet:-1"}, parse.RobotsFlags{}},
+		{[]string{"max-snippet: 0"}, parse.RobotsFlags{NoSnippet: true}},
+		{[]string{"max-snippet:80", "testbot: max-snippet:40, max-image-preview:none"}, parse.RobotsFlags{MaxSnippet: 40}},
+		{[]string{"unavailable_after: Sat, 25 Jun 2044 15:00:00 GMT, noarchive"}, parse.RobotsFlags{NoArchive: true, UnavailableAfter: date("2044-06-25T15:00:00Z")}},
+		{[]string{"unavailable_after: 25-Jun-2044 15:00:00 GMT"}, parse.RobotsFlags{UnavailableAfter: date("2044-06-25T15:00:00Z")}},
+		{[]string{"unavailable_after: 2044-06-25T15:00:00+02:00", "unavailable_after: 2044-06-25"}, parse.RobotsFlags{UnavailableAfter: date("2044-06-25T00:00:00Z")}},
+		{[]string{"unavailable_after: 2020-01-01"}, parse.RobotsFlags{NoIndex: true, UnavailableAfter: date("2020-01-01T00:00:00Z")}},
+		{[]string{"otherbot: unavailable_after: Sat, 25 Jun 2020 15:00:00 GMT, noindex"}, parse.RobotsFlags{}},
+		{[]string{"unavailable_after: soon, nofollow", ",,:,", ":::", "unavailable_after"}, parse.RobotsFlags{NoFollow: true}},
+	} {
+		in := parse.Input{URL: mustURL(t, "https://example.org/"), ContentType: "text/html", RobotsTag: c.tags, Agent: "testbot"}
+		var page parse.Page
+		o := parse.Options{Now: func() time.Time { return date("2030-01-01T00:00:00Z") }}
+		if err := parse.New(o).Parse(&in, &page); err != nil {
+			t.Fatal(err)
+		}
+		if page.Robots != c.want {
+			t.Errorf("%q: %+v, want %+v", c.tags, page.Robots, c.want)
+		}
+	}
+}
+
+// TestRefresh: the forms of meta refresh that browsers know.
+func TestRefresh(t *testing.T) {
+	for content, want := range map[string]string{
+		"0;url=a.html":            "https://example.org/dir/a.html after 0s",
+		" 5 ; URL = 'a b.html' x": "https://example.org/dir/a%20b.html after 5s",
+		`3,"a.html`:               "https://example.org/dir/a.html after 3s",
+		"1.5 a.html":              "https://example.org/dir/a.html after 1s",
+		".5; url=a.html":          "https://example.org/dir/a.html after 0s",
+		"0;urlx":                  "https://example.org/dir/urlx after 0s",
+		"99999999999999;url=a":    "https://example.org/dir/a after 24h0m0s",
+		"5":                       "",
+		"0;url=":                  "",
+		"0url=a":                  "",
+		"url=a.html":              "",
+		"0;url=page.html":         "", // itself
+		"0;url=javascript:x":      "",
+	} {
+		page := parsePage(t, "text/html", `<meta http-equiv=Refresh content="`+strings.ReplaceAll(content, `"`, "&quot;")+`">`)
+		got := ""
+		if page.Refresh != nil {
+			got = fmt.Sprintf("%s after %s", page.Refresh.URL, page.Refresh.Delay)
+		}
+		if got != want {
+			t.Errorf("%q: %q, want %q", content, got, want)
+		}
+	}
+}
+
+// TestPlain: URLs in plain text end where the sentence goes on.
+func TestPlain(t *testing.T) {
+	page := parsePage(t, "text/plain; charset=utf-8", "\n  First   line\r\nsee http://a.example/x. (https://b.example/y_(z)), <http://c.example/?q=1&r>\n"+
+		"xhttp://no.example/ http:// https://d.example、次 'http://e.example/a'; ftp://f/ [http://g.example/] \x1b[0m")
+	var got []string
+	for _, l := range page.Outlinks {
+		got = append(got, l.URL.String())
+		if l.Kind != parse.LinkText {
+			t.Errorf("%s is a link of kind %s", l.URL, l.Kind)
+		}
+	}
+	want := []string{"http://a.example/x", "https://b.example/y_(z)", "http://c.example/?q=1&r", "https://d.example/", "http://e.example/a", "http://g.example/"}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("links %q, want %q", got, want)
+	}
+	if page.Title != "First line" || !bytes.HasPrefix(page.Text, []byte("First line\nsee http")) {
+		t.Errorf("title %q, text %q", page.Title, page.Text)
+	}
+}
+
+// TestLanguage: what is declared counts, else the text.
+func TestLanguage(t *testing.T) {
+	for _, c := range []struct{ header, body, want string }{
+		{"", `<html lang="pt_BR">`, "pt-BR"},
+		{"", `<html xml:lang=fr>`, "fr"},
+		{"fr", `<html lang="x y">`, "fr"},
+		{"de, en", "", ""},
+		{"", "<p>It is a truth universally acknowledged, that a single man in possession of a good fortune, must be in want of a wife.", "en"},
+		{"", "<p>Die Würde des Menschen ist unantastbar. Sie zu achten und zu schützen ist Verpflichtung aller staatlichen Gewalt.", "de"},
+		{"", "<p>Tous les êtres humains naissent libres et égaux en dignité et en droits. Ils sont doués de raison et de conscience.", "fr"},
+		{"", "<p>Todos los seres humanos nacen libres e iguales en dignidad y derechos y, dotados como están de razón y conciencia.", "es"},
+		{"", "<p>Все люди рождаются свободными и равными в своём достоинстве и правах. Они наделены разумом и совестью и должны поступать в отношении друг друга в духе братства. Каждый человек должен обладать всеми правами и всеми свободами, провозглашёнными настоящей Декларацией, без какого бы то ни было различия.", "ru"},
+		{"", "<p>すべての人間は、生まれながらにして自由であり、かつ、尊厳と権利とについて平等である。", "ja"},
+		{"", "<p>x y z", ""},
+	} {
+		in := parse.Input{URL: mustURL(t, "https://example.org/"), ContentType: "text/html; charset=utf-8", ContentLanguage: c.header, Body: []byte(c.body)}
+		var page parse.Page
+		if err := parse.New(parse.Options{}).Parse(&in, &page); err != nil {
+			t.Fatal(err)
+		}
+		if page.Language != c.want {
+			t.Errorf("%q, %q: %q, want %q", c.header, c.body, page.Language, c.want)
+		}
+	}
+}
+
+// TestBounds: a page beyond every bound is cut, counted and marked.
+func TestBounds(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("<title>" + strings.Repeat("漢", 1000) + "</title>")
+	for i := range parse.MaxLinks + 10 {
+		fmt.Fprintf(&b, "<a href=%d>%s</a> ", i, strings.Repeat("é", 200))
+	}
+	b.WriteString("<a href=/" + strings.Repeat("x", 3000) + ">long</a>")
+	b.WriteString(strings.Repeat("word ", parse.MaxText/4))
+	page := parsePage(t, "text/html; charset=utf-8", b.String())
+	parse.CheckPage(t, page)
+	if len(page.Outlinks) != parse.MaxLinks || page.LinksDropped != 11 || !page.Truncated {
+		t.Errorf("%d links, %d dropped, truncated %t", len(page.Outlinks), page.LinksDropped, page.Truncated)
+	}
+	if len(page.Title) != 1023 || len(page.Outlinks[0].Anchor) != 256 || len(page.Text) < parse.MaxText-8 {
+		t.Errorf("title %d, anchor %d, text %d bytes", len(page.Title), len(page.Outlinks[0].Anchor), len(page.Text))
+	}
+}
+
+// TestPlugins: parsers by type, filters in order before the signature, errors that name the page.
+func TestPlugins(t *testing.T) {
+	boom := errors.New("boom")
+	parsers := parse.New(parse.Options{
+		Parsers: map[string]parse.Parser{
+			"application/x-own": parse.ParserFunc(func(in *parse.Input, page *parse.Page) error {
+				page.Text = append(page.Text, in.Body...)
+				page.AddLink("rel.html", parse.Outlink{Anchor: "a"})
+				return nil
+			}),
+			"application/x-bad": parse.ParserFunc(func(*parse.Input, *parse.Page) error { return boom }),
+			"text/plain":        nil,
+		},
+		Filters: []parse.Filter{
+			parse.FilterFunc(func(_ *parse.Input, page *parse.Page) error { page.Title += "1"; return nil }),
+			parse.FilterFunc(func(_ *parse.Input, page *parse.Page) error { page.Title += "2"; return nil }),
+		},
+		Signer: parse.SignerFunc(func(_ *parse.Input, page *parse.Page) (s parse.Signature) {
+			copy(s[:], page.Title)
+			return s
+		}),
+	})
+	u := mustURL(t, "https://example.org/d/")
+	var page parse.Page
+	if err := parsers.Parse(&parse.Input{URL: u, ContentType: "application/x-own", Body: []byte("text")}, &page); err != nil {
+		t.Fatal(err)
+	}
+	if page.Title != "12" || string(page.Signature[:2]) != "12" || len(page.Outlinks) != 1 || page.Outlinks[0].URL.String() != "https://example.org/d/rel.html" {
+		t.Errorf("%+v", page)
+	}
+	err := parsers.Parse(&parse.Input{URL: u, ContentType: "application/x-bad"}, &page)
+	if !errors.Is(err, boom) || !strings.Contains(err.Error(), u.String()) {
+		t.Errorf("error %v", err)
+	}
+	for _, media := range []string{"text/plain", "image/png"} {
+		err := parsers.Parse(&parse.Input{URL: u, ContentType: media, Body: []byte("x")}, &page)
+		if !errors.Is(err, parse.ErrUnsupported) || page.Title != "" || page.Signature == (parse.Signature{}) {
+			t.Errorf("%s: error %v, title %q, signature %x", media, err, page.Title, page.Signature)
+		}
+	}
+}
+
+// TestConcurrent: pages of many goroutines do not mix, and strings outlive the page.
+func TestConcurrent(t *testing.T) {
+	parsers := parse.New(parse.Options{})
+	u := mustURL(t, "https://example.org/")
+	var wg sync.WaitGroup
+	for g := range 8 {
+		wg.Go(func() {
+			var page parse.Page
+			var titles, anchors, targets []string
+			for i := range 50 {
+				body := fmt.Sprintf("<title>t%d-%d</title><a href='http://h%d.example/%d'>a%d-%d</a><a href=r%d>%s</a>", g, i, g, i, g, i, i, strings.Repeat("x", i))
+				if err := parsers.Parse(&parse.Input{URL: u, ContentType: "text/html", Body: []byte(body)}, &page); err != nil {
+					t.Error(err)
+					return
+				}
+				titles, anchors, targets = append(titles, page.Title), append(anchors, page.Outlinks[0].Anchor), append(targets, page.Outlinks[0].URL.String())
+			}
+			for i := range titles {
+				if titles[i] != fmt.Sprintf("t%d-%d", g, i) || anchors[i] != fmt.Sprintf("a%d-%d", g, i) || targets[i] != fmt.Sprintf("http://h%d.example/%d", g, i) {
+					t.Errorf("page %d of %d became %q %q %q", i, g, titles[i], anchors[i], targets[i])
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
