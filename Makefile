@@ -10,7 +10,7 @@ FUZZTIME = 5s
 build: ## build the static binary bin/seine
 	go build -trimpath -o bin/seine ./cmd/seine
 
-test: vet race fuzz ## everything that must pass: vet, staticcheck, tests, race detector, short fuzzing
+test: vet race ## everything that must pass: vet, staticcheck, tests with fuzz seeds, race detector
 
 vet:
 	go vet ./...
@@ -20,7 +20,7 @@ race: ## all tests, with the race detector where a C compiler allows it
 	go test ./...
 	@if command -v cc >/dev/null; then CGO_ENABLED=1 go test -race -short ./frontier ./engine/... ./storage/... ./index/...; fi
 
-fuzz: ## each fuzz target for a few seconds
+fuzz: ## look for new inputs with each fuzz target, a few seconds each (FUZZTIME=10m for long)
 	@set -e; for p in $$(go list ./...); do \
 	  for f in $$(go test -list '^Fuzz' $$p | grep '^Fuzz' || true); do \
 	    echo "fuzz $$p $$f"; go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 5x $$p >/tmp/seine-fuzz.log 2>&1 || { cat /tmp/seine-fuzz.log; exit 1; }; \
