@@ -1,44 +1,67 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package simweb is a web in a box: deterministic sites on loopback addresses, with their truth.
+// Package simweb is a web in a box: deterministic sites on loopback addresses, a record of how
+// politely they were visited, and the truth about what there was to find.
 //
 // # What it is
 //
-// A web of hosts and pages computed from a seed, a server that plays it, a record of how politely it
-// was visited, and the set of pages that a right crawl must find.
+// Two kinds of site. A Web is computed from a seed: any page of up to 16 million hosts is made when it
+// is asked for, in some microseconds, with nothing kept. Docs are folders of HTML on disk, a host
+// each. One Server plays either, counts what it is asked, and reports; each knows its own truth.
 //
 // # Picture
 //
-//	Params ─▶ Web ──Page(host, n)──▶ Server on 127.x.y.z ──▶ any crawler
-//	           └───Truth(seeds)──▶ what must be found          │
-//	                Report ◀── who asked what, when ◀──────────┘
+//	Params ─▶ Web ───────┐ answer(host, target)                   ┌─▶ Report: at once, gaps, robots, twice
+//	   │                 ├─────────▶ Server ─▶ conn … conn ─▶ ledger
+//	   │ folders ▶ Docs ─┘             ▲ 127.0.0.2 … (HostsFile), or 127.0.0.1 by Host header or as proxy
+//	   │             │                 │
+//	   └─────────────┴▶ Walk, Truth ── any crawler
 //
 // # Life
 //
-// A Web is a function: each page is computed when it is asked for, from the seed, the host's number
-// and its own, and nothing is kept. A Server listens from Start to Close.
+// A page of a Web: (host, number) ─draw─▶ its kind, its flags and the words of its title ─▶ its path.
+// Everything else follows from these on demand: a request's path gives back the number; a link is a
+// (host, number) whose path and title are drawn where it is written; a duplicate shows the page that
+// its own draw names. Paragraphs are chosen from those that were rendered, in every language and
+// charset, when the Web was made.
+//
+// A request: conn reads its head ─▶ the ledger begins it ─▶ the site answers into the connection's
+// buffer ─▶ latency passes ─▶ the ledger ends it ─▶ its last bytes are written.
 //
 // # Invariants
 //
-//   - The same parameters give the same bytes, on every run and machine.
-//   - Every page of a host can be reached from its first one by links, but for those that robots.txt
-//     forbids.
-//   - Truth follows the same rules as a polite crawler: robots.txt, redirects, no nofollow links.
+//   - Equal parameters give equal bytes, on every run and machine. Golden hashes hold it.
+//   - A page's path, kind, title and links depend on the seed, the host and its number only: not on
+//     the number of hosts served before, nor on time (text does, with Params.ChangeEvery).
+//   - A page n > 0 is linked from page (n-1)/Fanout, so a host hangs on its first page, but for what
+//     is behind duplicates, redirects, missing and forbidden pages.
+//   - Redirects end: they lead to an earlier page of the host or to the first page of another.
+//   - The report never accuses a polite client of two requests at once or of too small a gap: see
+//     meter for why.
+//   - Only loopback is served: listeners are on 127.0.0.0/8, and where a user asks for 0.0.0.0 instead,
+//     connections to other addresses are closed unread.
+//   - Truth follows what a polite crawler follows: robots.txt, redirects, no nofollow.
 //
 // # Who runs it
 //
-// Web is immutable and safe for concurrent use; so is Server.
+// Web and Docs are immutable and safe for concurrent use. A Server has one goroutine for each
+// listener and each connection, all of which end with Close or with the context given to Serve. A slow
+// page parks its connection's goroutine on a timer; no thread waits. The ledger's counters are in
+// blocks under 64 locks by host.
 //
 // # Bounds
 //
-// Truth keeps the reachable set, and Report one entry per URL served: both are for webs of up to some
-// hundred thousand pages.
+// limits.go. A Web takes a few megabytes whatever its size; the ledger 32 KB for each 256 neighbouring
+// hosts visited, and about 150 bytes for each of the first million URLs, 64 MB for all others.
+// Walk keeps a bit for each page of the hosts it came to; Truth keeps every URL.
 //
 // # Deliberately absent
 //
-// Misbehaving servers, and webs from real link graphs.
+// Misbehaving servers, TLS, content encodings, and webs from real link graphs. Links of a page do not
+// change with time.
 //
 // # Read first
 //
-// params.go, then web.go.
+// params.go for what can be had; page.go, links.go and html.go for how a page is made; ledger.go for
+// what is counted.
 package simweb

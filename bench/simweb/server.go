@@ -3,216 +3,271 @@
 package simweb
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
-	"net/http"
-	"slices"
+	"net/netip"
 	"strconv"
-	"strings"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"time"
 )
 
-// Server plays a web on loopback addresses and watches its visitors.
+// ServerOptions say how a site is served. The zero value listens on every address of the site, on a
+// free port.
+type ServerOptions struct {
+	// Port of all addresses; 0: one that is free on all of them.
+	Port int
+	// FrontOnly listens on 127.0.0.1 alone. A client names the host in the Host header, or uses the
+	// server as an HTTP proxy.
+	FrontOnly bool
+	// AllInterfaces listens once, on 0.0.0.0, for webs of more addresses than can be listened on one by
+	// one. That port is then open on every interface of the machine, which is why it must be asked for;
+	// a connection to an address that is not loopback is closed before a byte is read.
+	AllInterfaces bool
+	// Delay is the least time between the starts of two page requests to a host that the report calls
+	// polite; a host's own Crawl-delay counts if it is longer. 0: only Crawl-delays are judged.
+	Delay time.Duration
+	// Slack is how much sooner a request may come before it is counted as too soon. A start is seen only
+	// when this process is scheduled, so an interval may be seen shorter than it was. 0: 20 ms.
+	Slack time.Duration
+	// Now is the clock of pages that change and of the report; nil: time.Now.
+	Now func() time.Time
+}
+
+// Server plays a site on loopback addresses and watches its visitors. Safe for concurrent use.
 type Server struct {
-	Web   *Web
-	http  *http.Server
-	ports []net.Listener
-	wg    sync.WaitGroup
-	hosts map[string]int
+	Web  *Web  // what is served, with the right port; nil if that is not a Web
+	Docs *Docs // likewise
 
-	mu    sync.Mutex // guards all below
-	visit []visits   // by host
-	urls  map[string]int
+	site   Site
+	o      ServerOptions
+	port   int
+	ledger *ledger
+	now    func() time.Time
+	date   atomic.Pointer[dateText]
+
+	listeners []net.Listener
+	done      chan struct{}  // closed by Close
+	wg        sync.WaitGroup // every goroutine of the server
+	closing   sync.Once
+
+	mu    sync.Mutex // guards conns
+	conns map[*conn]struct{}
 }
 
-// visits is what a host saw.
-type visits struct {
-	requests, violations, now, peak int
-	last                            time.Time // end of the last page request
-	gap                             time.Duration
+// dateText is a Date header of one second.
+type dateText struct {
+	second int64
+	text   []byte
 }
 
-// Start listens on the addresses of all hosts, port 0 choosing a free one. Only loopback addresses
-// are ever listened on.
+// Start serves a web on the addresses of all hosts, and on 127.0.0.1 for all of them.
 func Start(p Params, port int) (*Server, error) {
-	w, err := New(p, port)
+	w, err := New(p, 0)
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{Web: w, hosts: map[string]int{}, visit: make([]visits, p.Hosts), urls: map[string]int{}}
-	for h := range p.Hosts {
-		s.hosts[w.Host(h)] = h
+	return Serve(context.Background(), w, ServerOptions{Port: port})
+}
+
+// Serve serves a site until Close, or until ctx is done. It returns when all addresses listen.
+func Serve(ctx context.Context, site Site, o ServerOptions) (*Server, error) {
+	if o.Now == nil {
+		o.Now = time.Now
 	}
-	s.http = &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute}
-	for h := 0; h < p.Hosts; h += p.PerAddress {
-		l, err := net.Listen("tcp", net.JoinHostPort(w.Address(h), strconv.Itoa(w.port)))
-		if err != nil {
-			return nil, errors.Join(fmt.Errorf("simweb: %w", err), s.Close())
-		}
-		w.port = l.Addr().(*net.TCPAddr).Port
-		s.ports = append(s.ports, l)
+	if o.Slack == 0 {
+		o.Slack = 20 * time.Millisecond
 	}
-	for _, l := range s.ports {
+	s := &Server{o: o, now: o.Now, done: make(chan struct{}), conns: map[*conn]struct{}{}}
+	var err error
+	if s.listeners, s.port, err = listen(site, o); err != nil {
+		return nil, err
+	}
+	s.site = site.onPort(s.port)
+	s.Web, _ = s.site.(*Web)
+	s.Docs, _ = s.site.(*Docs)
+	s.ledger = newLedger(site, o.Now())
+	for _, l := range s.listeners {
 		s.wg.Add(1)
-		go func() {
-			defer s.wg.Done()
-			s.http.Serve(l) // ends at Close
-		}()
+		go s.accept(l)
 	}
+	stop := context.AfterFunc(ctx, func() { s.shut() })
+	s.wg.Add(1)
+	go func() { // so that AfterFunc lets go of the server when it is closed first
+		defer s.wg.Done()
+		<-s.done
+		stop()
+	}()
 	return s, nil
 }
 
-// Close ends the server.
-func (s *Server) Close() error {
-	err := s.http.Close()
-	for _, l := range s.ports {
-		l.Close() // those that were not yet served
+// listen opens the listeners of a site on one port.
+func listen(site Site, o ServerOptions) ([]net.Listener, int, error) {
+	if o.AllInterfaces && o.FrontOnly {
+		return nil, 0, errors.New("synthetic web: AllInterfaces and FrontOnly exclude each other")
 	}
+	var at []string
+	switch {
+	case o.AllInterfaces:
+		at = []string{"0.0.0.0"}
+	case o.FrontOnly:
+		at = []string{"127.0.0.1"}
+	default:
+		at = []string{"127.0.0.1"}
+		last := -1
+		for h := range site.hostCount() {
+			if a := site.addressOf(h); a > last { // numbers of addresses that are new only grow
+				at, last = append(at, address(a).String()), a
+			}
+			if len(at) > maxListeners {
+				return nil, 0, fmt.Errorf("synthetic web: more than %d addresses to listen on: use AllInterfaces, FrontOnly, or let hosts share addresses", maxListeners)
+			}
+		}
+	}
+	// A port that is free on the first address may be taken on another: then try the next one.
+	const tries = 16
+	for try := 1; ; try++ {
+		ls, port, err := listenAll(at, o.Port)
+		if err == nil {
+			return ls, port, nil
+		}
+		if o.Port != 0 || try == tries || !errors.Is(err, syscall.EADDRINUSE) {
+			return nil, 0, fmt.Errorf("synthetic web: %w", err)
+		}
+	}
+}
+
+func listenAll(at []string, port int) (ls []net.Listener, _ int, err error) {
+	for _, a := range at {
+		l, err := net.Listen("tcp4", net.JoinHostPort(a, strconv.Itoa(port)))
+		if err != nil {
+			for _, l := range ls {
+				l.Close()
+			}
+			return nil, 0, err
+		}
+		ls = append(ls, l)
+		port = l.Addr().(*net.TCPAddr).Port
+	}
+	return ls, port, nil
+}
+
+// accept takes connections of one listener until it is closed.
+func (s *Server) accept(l net.Listener) {
+	defer s.wg.Done()
+	for {
+		nc, err := l.Accept()
+		if err != nil {
+			select {
+			case <-s.done:
+				return
+			case <-time.After(5 * time.Millisecond): // out of file descriptors, most likely: some will be closed
+				continue
+			}
+		}
+		local, ok := nc.LocalAddr().(*net.TCPAddr)
+		if !ok || !local.IP.IsLoopback() || !s.register(nc, local.AddrPort().Addr()) {
+			s.ledger.refused.Add(1)
+			nc.Close()
+		}
+	}
+}
+
+// register starts serving a connection, unless there are too many or the server is closing.
+func (s *Server) register(nc net.Conn, local netip.Addr) bool {
+	c := &conn{s: s, nc: nc, number: addressNumber(local)}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	select {
+	case <-s.done:
+		return false
+	default:
+	}
+	if len(s.conns) >= maxConns {
+		return false
+	}
+	s.conns[c] = struct{}{}
+	s.ledger.connections.Add(1)
+	s.wg.Add(1)
+	go c.serve()
+	return true
+}
+
+func (s *Server) forget(c *conn) {
+	s.mu.Lock()
+	delete(s.conns, c)
+	s.mu.Unlock()
+}
+
+// shut closes the listeners and wakes every connection, without waiting.
+func (s *Server) shut() {
+	s.closing.Do(func() {
+		close(s.done)
+		for _, l := range s.listeners {
+			l.Close()
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for c := range s.conns {
+			c.nc.SetReadDeadline(time.Unix(1, 0)) // an idle one ends at once
+			c.nc.SetWriteDeadline(time.Now().Add(closeGrace))
+		}
+	})
+}
+
+// Close ends the server and waits for its goroutines. Responses being written have two seconds to be
+// read. Closing twice is harmless; the error is always nil, and there for io.Closer.
+func (s *Server) Close() error {
+	s.shut()
 	s.wg.Wait()
-	return err
+	return nil
 }
 
 // Port returns the port of all hosts.
-func (s *Server) Port() int { return s.Web.port }
+func (s *Server) Port() int { return s.port }
 
-// HostsFile writes the names of all hosts in hosts(5) form.
+// Front returns the host:port at which every host answers, to requests that name it: the address of
+// the HTTP proxy.
+func (s *Server) Front() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)) }
+
+// URL returns the URL of a path on a host.
+func (s *Server) URL(host int, path string) string {
+	if s.port == 80 {
+		return "http://" + s.site.Host(host) + path
+	}
+	return "http://" + s.site.Host(host) + ":" + strconv.Itoa(s.port) + path
+}
+
+// HostsFile writes the names of all hosts in hosts(5) form; FrontOnly gives them all the address
+// 127.0.0.1.
 func (s *Server) HostsFile(w io.Writer) error {
-	for h := range s.Web.p.Hosts {
-		if _, err := fmt.Fprintf(w, "%s %s\n", s.Web.Address(h), s.Web.Host(h)); err != nil {
-			return err
+	for h := range s.site.hostCount() {
+		a := s.site.Address(h)
+		if s.o.FrontOnly {
+			a = "127.0.0.1"
+		}
+		if _, err := fmt.Fprintf(w, "%s %s\n", a, s.site.Host(h)); err != nil {
+			return fmt.Errorf("writing the hosts file: %w", err)
 		}
 	}
 	return nil
 }
 
-// ServeHTTP answers for the host that the request names.
-func (s *Server) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
-	name, _, ok := strings.Cut(r.Host, ":")
-	if !ok {
-		name = r.Host
+// least is the time between two starts that a host may expect, less the slack.
+func (s *Server) least(host int) int64 {
+	d := max(s.o.Delay, s.site.CrawlDelay(host))
+	if d == 0 {
+		return 0
 	}
-	host, known := s.hosts[name]
-	if !known {
-		http.Error(rw, "no such host here", http.StatusMisdirectedRequest)
-		return
-	}
-	s.arrived(host, r)
-	defer s.left(host)
-	if d := s.Web.p.Latency; d > 0 {
-		time.Sleep(d)
-	}
-	if r.URL.Path == "/robots.txt" {
-		rw.Header().Set("Content-Type", "text/plain")
-		io.WriteString(rw, s.Web.robots(host))
-		return
-	}
-	n, ok := s.Web.number(host, r.URL.Path)
-	if !ok {
-		http.NotFound(rw, r)
-		return
-	}
-	p := s.Web.Page(host, n)
-	switch {
-	case p.Status == http.StatusNotFound:
-		http.NotFound(rw, r)
-		return
-	case p.Location != "":
-		http.Redirect(rw, r, p.Location, p.Status)
-		return
-	}
-	body := s.Web.AppendHTML(nil, &p)
-	rw.Header().Set("Content-Type", "text/html")
-	rw.Header().Set("Content-Length", strconv.Itoa(len(body)))
-	modified := s.Web.modified(host, n)
-	rw.Header().Set("Last-Modified", modified.Format(http.TimeFormat))
-	if t, err := http.ParseTime(r.Header.Get("If-Modified-Since")); err == nil && !modified.After(t) {
-		rw.Header().Del("Content-Length")
-		rw.WriteHeader(http.StatusNotModified)
-		return
-	}
-	rw.Write(body)
+	return max(int64(d-s.o.Slack), 0)
 }
 
-func (s *Server) arrived(host int, r *http.Request) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	v := &s.visit[host]
-	if v.requests > 0 && v.now == 0 {
-		if gap := time.Since(v.last); v.gap == 0 || gap < v.gap {
-			v.gap = gap
-		}
-	}
-	v.requests++
-	v.now++
-	v.peak = max(v.peak, v.now)
-	if strings.HasPrefix(r.URL.Path, "/private/") && s.Web.restricted(host) {
-		v.violations++
-	}
-	s.urls[s.Web.base(host)+r.URL.Path]++
-}
-
-func (s *Server) left(host int) {
-	s.mu.Lock()
-	s.visit[host].now--
-	s.visit[host].last = time.Now()
-	s.mu.Unlock()
-}
-
-// Requests returns how often each URL was asked for.
-func (s *Server) Requests() map[string]int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	urls := make(map[string]int, len(s.urls))
-	for u, n := range s.urls {
-		urls[u] = n
-	}
-	return urls
-}
-
-// Report is how politely the web was visited.
-type Report struct {
-	Requests   int           `json:"requests"`
-	URLs       int           `json:"urls"`
-	Twice      int           `json:"twice"`      // pages asked for more than once
-	Peak       int           `json:"peak"`       // most requests at once to one host
-	SmallGap   time.Duration `json:"small_gap"`  // smallest time between two requests to one host
-	Violations int           `json:"violations"` // requests that robots.txt forbids
-	Busiest    []string      `json:"busiest"`    // hosts with the most requests
-}
-
-// Report sums up the visits so far.
-func (s *Server) Report() Report {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var r Report
-	order := make([]int, len(s.visit))
-	for h := range s.visit {
-		v := &s.visit[h]
-		order[h] = h
-		r.Requests += v.requests
-		r.Violations += v.violations
-		r.Peak = max(r.Peak, v.peak)
-		if v.gap > 0 && (r.SmallGap == 0 || v.gap < r.SmallGap) {
-			r.SmallGap = v.gap
-		}
-	}
-	for u, n := range s.urls {
-		r.URLs++
-		if n > 1 && !strings.HasSuffix(u, "/robots.txt") {
-			r.Twice++
-		}
-	}
-	slices.SortFunc(order, func(a, b int) int { return s.visit[b].requests - s.visit[a].requests })
-	for _, h := range order[:min(5, len(order))] {
-		r.Busiest = append(r.Busiest, fmt.Sprintf("%s %d", s.Web.Host(h), s.visit[h].requests))
-	}
-	return r
-}
-
-func (r Report) String() string {
-	return fmt.Sprintf("simweb: %d requests for %d URLs, %d pages more than once, at most %d at once to a host, smallest gap %s, %d against robots.txt; busiest: %s",
-		r.Requests, r.URLs, r.Twice, r.Peak, r.SmallGap.Round(time.Microsecond), r.Violations, strings.Join(r.Busiest, ", "))
+// since is the time of the ledger: nanoseconds since the server began.
+func (s *Server) since(t time.Time) int64 {
+	return min(int64(t.Sub(s.ledger.began)), math.MaxInt64-1)
 }

@@ -2,69 +2,212 @@
 
 package simweb
 
-import "net/url"
+import (
+	"cmp"
+	"context"
+	"slices"
+)
 
-// Truth is what a polite crawl from some seeds over all hosts must come to.
-type Truth struct {
-	Fetched    map[string]bool // URLs that answer 200
-	Redirected map[string]bool
-	Gone       map[string]bool
-	Denied     map[string]bool // by robots.txt
-	Edges      int             // links followed, each pair of pages once
+// Ref names a page.
+type Ref struct{ Host, Number int }
+
+// WalkOptions say from where and by which rules a walk goes. A walk follows what a polite crawler
+// does: links of pages that answer 200, and redirects, to whatever robots.txt allows.
+type WalkOptions struct {
+	Seeds []Ref
+	// Keep says which hosts are in scope; nil: all.
+	Keep func(host int) bool
+	// FollowNoFollow follows links that are marked nofollow, themselves or by their page.
+	FollowNoFollow bool
+	// Sitemaps adds the pages that the sitemap of each visited host lists.
+	Sitemaps bool
 }
 
-// Truth walks the web from the first pages of the given hosts, following what a polite crawler
-// follows: links without nofollow, redirects, within robots.txt. keep, if not nil, says which hosts
-// are in scope.
-func (w *Web) Truth(seeds []int, keep func(host int) bool) Truth {
-	t := Truth{Fetched: map[string]bool{}, Redirected: map[string]bool{}, Gone: map[string]bool{}, Denied: map[string]bool{}}
-	hosts := make(map[string]int, w.p.Hosts)
-	for h := range w.p.Hosts {
-		hosts[w.Host(h)] = h
+// Visit is a page on a walk. To is valid until the callback returns.
+type Visit struct {
+	Ref
+	Hops     int // links and redirects from the nearest seed
+	Kind     Kind
+	Status   int
+	Denied   bool // by robots.txt: Status is what it would have answered
+	NoIndex  bool
+	Original int    // of duplicates and near-duplicates; else Number
+	To       []Edge // followed or not, each target once, in order of host and number
+}
+
+// Edge is a link or a redirect to a page.
+type Edge struct {
+	Ref
+	Followed bool // not: nofollow, or out of scope
+}
+
+// Walk visits every page that can be reached from the seeds, once, nearest first, and stops at fn's
+// first error. It keeps a bit for each page of the hosts that it came to, and 16 bytes for each page
+// that is known and not yet visited.
+func (w *Web) Walk(ctx context.Context, o WalkOptions, fn func(v *Visit) error) error {
+	k := walk{w: w, o: o, seen: map[int][]uint64{}}
+	for _, s := range o.Seeds {
+		k.add(s, 0)
 	}
-	seen := map[string]bool{}
-	var queue []string
-	add := func(raw string) {
-		u, err := url.Parse(raw)
-		if err != nil || seen[raw] || keep != nil && !keep(hosts[u.Hostname()]) {
-			return
+	var v Visit
+	for len(k.queue) > 0 {
+		if err := ctx.Err(); err != nil {
+			return err
 		}
-		seen[raw] = true
-		queue = append(queue, raw)
+		next := k.queue[0]
+		k.queue = k.queue[1:]
+		k.visit(&v, next)
+		if err := fn(&v); err != nil {
+			return err
+		}
 	}
-	for _, h := range seeds {
-		add(w.Root(h))
+	return nil
+}
+
+type queued struct{ host, number, hops int32 }
+
+type walk struct {
+	w     *Web
+	o     WalkOptions
+	seen  map[int][]uint64 // by host: a bit for each page
+	queue []queued
+	refs  []ref
+}
+
+func (k *walk) inScope(host int) bool { return k.o.Keep == nil || k.o.Keep(host) }
+
+func (k *walk) add(p Ref, hops int) {
+	if !k.inScope(p.Host) {
+		return
 	}
-	for len(queue) > 0 {
-		raw := queue[0]
-		queue = queue[1:]
-		u, _ := url.Parse(raw)
-		host := hosts[u.Hostname()]
-		n, ok := w.number(host, u.Path)
-		if !ok {
-			t.Gone[raw] = true
-			continue
-		}
-		p := w.Page(host, n)
-		switch p.Kind {
-		case KindPrivate:
-			t.Denied[raw] = true
-			continue
-		case KindMissing:
-			t.Gone[raw] = true
-			continue
-		case KindRedirect:
-			t.Redirected[raw] = true
-			add(p.Location)
-			continue
-		}
-		t.Fetched[raw] = true
-		for _, l := range p.Links {
-			if !l.NoFollow {
-				t.Edges++
-				add(l.URL)
+	bits, known := k.seen[p.Host]
+	if !known {
+		bits = make([]uint64, k.w.Pages(p.Host)/64+1)
+		k.seen[p.Host] = bits
+	}
+	if bits[p.Number/64]>>(p.Number%64)&1 == 0 {
+		bits[p.Number/64] |= 1 << (p.Number % 64)
+		k.queue = append(k.queue, queued{int32(p.Host), int32(p.Number), int32(hops)})
+	}
+	if !known && k.o.Sitemaps && k.w.hasSitemap(p.Host) && k.w.robotsMode(p.Host) != robotsBroken {
+		h := k.w.host(p.Host)
+		for n := range h.pages {
+			if d := k.w.draw(&h, n); d.status == 200 && !d.forbidden {
+				k.add(Ref{p.Host, n}, hops+1)
 			}
 		}
 	}
+}
+
+// visit fills v and adds what the page leads to.
+func (k *walk) visit(v *Visit, q queued) {
+	h := k.w.host(int(q.host))
+	d := k.w.draw(&h, int(q.number))
+	*v = Visit{Ref: Ref{int(q.host), int(q.number)}, Hops: int(q.hops), Kind: d.kind, Status: int(d.status), Original: int(q.number),
+		Denied: k.w.denied(&h, int(q.number), &d), To: v.To[:0]}
+	if v.Denied {
+		return
+	}
+	switch d.kind {
+	case KindMissing, KindError:
+		return
+	case KindRedirect:
+		host, page := k.w.redirect(&h, v.Number)
+		v.To = append(v.To, Edge{Ref{host, page}, k.inScope(host)})
+	default:
+		c := k.w.content(&h, v.Number, &d)
+		v.Original, v.NoIndex = c.textPage, c.draw.noIndex
+		_, links, _ := k.w.degree(&h, c.textPage)
+		k.refs = k.w.appendRefs(k.refs[:0], &h, c.page, links)
+		for _, l := range k.refs {
+			followed := k.o.FollowNoFollow || !l.noFollow && !c.draw.noFollow
+			v.To = append(v.To, Edge{Ref{int(l.host), int(l.page)}, followed && k.inScope(int(l.host))})
+		}
+		v.To = mergeEdges(v.To)
+	}
+	for _, e := range v.To {
+		if e.Followed {
+			k.add(e.Ref, v.Hops+1)
+		}
+	}
+}
+
+// mergeEdges sorts edges and keeps one to each page, followed if one of them is.
+func mergeEdges(edges []Edge) []Edge {
+	slices.SortFunc(edges, func(a, b Edge) int {
+		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Number, b.Number))
+	})
+	out := edges[:0]
+	for _, e := range edges {
+		if n := len(out); n > 0 && out[n-1].Ref == e.Ref {
+			out[n-1].Followed = out[n-1].Followed || e.Followed
+			continue
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+// Truth is what a polite crawl from some seeds must come to, as sets of URLs.
+type Truth struct {
+	Fetched    map[string]bool   // answer 200
+	Redirected map[string]bool   // 301, 302
+	Gone       map[string]bool   // 404, 410
+	Failed     map[string]bool   // 5xx
+	Denied     map[string]bool   // by robots.txt; never asked for
+	NoIndex    map[string]bool   // of Fetched
+	Duplicate  map[string]string // of Fetched: an exact duplicate and the page whose bytes it has
+	Edges      int               // links and redirects followed, each pair of pages once
+	Broken     int               // of these: to what is gone
+}
+
+// Truth walks the web from the first pages of hosts and keeps every URL: for webs of up to some
+// hundred thousand pages; use Walk for larger ones. keep says which hosts are in scope; nil: all.
+func (w *Web) Truth(seeds []int, keep func(host int) bool) Truth {
+	t := Truth{Fetched: map[string]bool{}, Redirected: map[string]bool{}, Gone: map[string]bool{}, Failed: map[string]bool{}, Denied: map[string]bool{},
+		NoIndex: map[string]bool{}, Duplicate: map[string]string{}}
+	o := WalkOptions{Keep: keep}
+	for _, h := range seeds {
+		o.Seeds = append(o.Seeds, Ref{h, 0})
+	}
+	err := w.Walk(context.Background(), o, func(v *Visit) error {
+		t.add(w, v)
+		return nil
+	})
+	if err != nil {
+		panic("BUG: simweb: a walk without a deadline failed: " + err.Error())
+	}
 	return t
+}
+
+func (t *Truth) add(w *Web, v *Visit) {
+	u := w.URL(v.Host, v.Number)
+	switch {
+	case v.Denied:
+		t.Denied[u] = true
+	case v.Kind == KindRedirect:
+		t.Redirected[u] = true
+	case v.Kind == KindMissing:
+		t.Gone[u] = true
+	case v.Kind == KindError:
+		t.Failed[u] = true
+	default:
+		t.Fetched[u] = true
+		if v.NoIndex {
+			t.NoIndex[u] = true
+		}
+		if v.Kind == KindDuplicate {
+			t.Duplicate[u] = w.URL(v.Host, v.Original)
+		}
+	}
+	for _, e := range v.To {
+		if !e.Followed {
+			continue
+		}
+		t.Edges++
+		h := w.host(e.Host)
+		if d := w.draw(&h, e.Number); d.kind == KindMissing && !w.denied(&h, e.Number, &d) {
+			t.Broken++
+		}
+	}
 }

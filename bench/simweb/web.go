@@ -3,255 +3,143 @@
 package simweb
 
 import (
+	"errors"
 	"fmt"
-	"math"
 	"strconv"
-	"strings"
-	"time"
 )
 
-// Web computes pages.
+// Web computes hosts and pages. It is immutable, and safe for concurrent use.
 type Web struct {
-	p    Params
-	port int
+	p        Params
+	port     int
+	suffix   string // ":8080", or "" for port 80
+	names    hostNames
+	tongues  tongues
+	langEnds []float64 // running sums of the shares of Params.Languages
+	langs    []int     // their numbers
+	minPages float64   // lower end of the power law
+
+	sizes, degrees, latencies, jitter *[quantiles]int32
 }
 
-// New returns the web of the given parameters; port is the one its URLs carry, 80 for none.
+// New returns the web of the given parameters. port is the one that its URLs carry: 0 and 80 stand
+// for none. Making a web of any size takes some milliseconds and a few megabytes.
 func New(p Params, port int) (*Web, error) {
-	if err := p.validate(); err != nil {
+	if err := p.Validate(); err != nil {
 		return nil, err
 	}
-	return &Web{p: p, port: port}, nil
+	if port < 0 || port > 65535 {
+		return nil, fmt.Errorf("synthetic web: port %d: want 0 to 65535", port)
+	}
+	if len(p.Languages) == 0 {
+		return nil, errors.New("synthetic web: no languages")
+	}
+	w := &Web{p: p, names: newHostNames(p.Hosts, p.HostsPerDomain), tongues: newTongues(&p)}
+	sum := 0.0
+	for _, part := range p.Languages {
+		sum += part.Share
+	}
+	end := 0.0
+	for _, part := range p.Languages {
+		if part.Share == 0 {
+			continue
+		}
+		end += part.Share / sum
+		w.langEnds, w.langs = append(w.langEnds, end), append(w.langs, languageByTag(part.Name))
+	}
+	w.minPages = smallestPages(float64(p.MeanPages), p.PagesExponent, float64(p.MaxPages))
+	w.sizes = logNormal(float64(p.PageBytes), p.PageSigma, 0, maxPageBytes)
+	w.degrees = logNormal(float64(p.Links), p.LinksSigma, 0, maxLinks)
+	w.latencies = logNormal(float64(p.Latency.Microseconds()), p.LatencySigma, 0, 1<<30)
+	w.jitter = logNormal(1000, p.LatencySigma/2, 1, 1<<20)
+	return w.withPort(port), nil
 }
 
-// Streams of random numbers, one for each thing that is drawn.
-const (
-	drawHost = iota + 1
-	drawPage
-	drawText
-	drawLinks
-)
+// withPort returns the same web with URLs of another port.
+func (w *Web) withPort(port int) *Web {
+	c := *w
+	c.port, c.suffix = port, ""
+	if port != 0 && port != 80 {
+		c.suffix = ":" + strconv.Itoa(port)
+	}
+	return &c
+}
 
-// Host returns the name of a host.
-func (w *Web) Host(host int) string {
-	return fmt.Sprintf("www.%s-%d.example", []string{"kestrel", "petrel", "gannet", "puffin", "tern", "plover"}[host%6], host)
+// Params returns the parameters of the web.
+func (w *Web) Params() Params { return w.p }
+
+// hostFacts is what is drawn for a host. It is computed when needed, in some tens of nanoseconds.
+type hostFacts struct {
+	number int
+	pages  int
+	text   *rendition
+	native bool // paths in its own script
+}
+
+func (w *Web) host(i int) hostFacts {
+	h := hostFacts{number: i, pages: w.Pages(i), text: w.tongues[w.language(i)][0]}
+	if old := w.tongues[h.text.number][1:]; len(old) > 0 {
+		if x := w.spread(alphaSqrt3, i); unit(x) < w.p.OldCharsets {
+			h.text = old[mix(x, 1)%uint64(len(old))]
+		}
+	}
+	h.native = w.p.NativePaths > 0 && h.text.number != 0 && unit(w.spread(alphaSqrt5, i)) < w.p.NativePaths
+	return h
+}
+
+func (w *Web) language(host int) int {
+	u := unit(uint64(host) * alphaGolden) // host 0 speaks the first language, whatever the seed
+	for i, end := range w.langEnds {
+		if u < end {
+			return w.langs[i]
+		}
+	}
+	return w.langs[len(w.langs)-1]
+}
+
+// Hosts returns the number of hosts.
+func (w *Web) Hosts() int { return w.p.Hosts }
+
+// Pages returns the number of pages of a host, counting those that are redirects or missing.
+func (w *Web) Pages(host int) int {
+	return int(powerLaw(w.minPages, w.p.PagesExponent, float64(w.p.MaxPages), unit(w.spread(alphaSqrt2, host))))
+}
+
+// Host returns the name of a host, without port.
+func (w *Web) Host(host int) string { return string(w.names.append(nil, host)) }
+
+// Language returns the language tag and the charset of a host's pages.
+func (w *Web) Language(host int) (tag, charset string) {
+	t := w.host(host).text
+	return t.lang.tag, t.charset
 }
 
 // Address returns the loopback address of a host.
-func (w *Web) Address(host int) string {
-	n := host/w.p.PerAddress + 2
-	return fmt.Sprintf("127.%d.%d.%d", 1+n>>16, n>>8&255, n&255)
+func (w *Web) Address(host int) string { return address(w.addressOf(host)).String() }
+
+// addressOf returns the number of a host's address: hosts go by blocks of PerAddress, in which all
+// share the address of the first but those with one of their own, so that numbers are unique without
+// a table.
+func (w *Web) addressOf(host int) int {
+	if host%w.p.PerAddress == 0 || unit(w.spread(alphaSqrt7, host)) < w.p.OwnAddress {
+		return host
+	}
+	return host - host%w.p.PerAddress
 }
 
 // Root returns the URL of a host's first page.
-func (w *Web) Root(host int) string { return w.base(host) + "/" }
-
-func (w *Web) base(host int) string {
-	if w.port == 80 {
-		return "http://" + w.Host(host)
-	}
-	return "http://" + w.Host(host) + ":" + strconv.Itoa(w.port)
-}
-
-// Pages returns the number of pages of a host.
-func (w *Web) Pages(host int) int {
-	r := newRNG(w.p.Seed, drawHost, uint64(host))
-	// A power law of exponent 1.8 by inversion, scaled to the mean that is asked for.
-	x := math.Pow(1-r.share(), -1/0.8)
-	return min(max(int(x*float64(w.p.MeanPages)/4), 1), w.p.MaxPages)
-}
-
-func (w *Web) restricted(host int) bool {
-	r := newRNG(w.p.Seed, drawHost, uint64(host), 1)
-	return r.chance(w.p.Restricted)
-}
-
-func (w *Web) language(host int) *language {
-	if n := host % 8; n > 0 && n < len(languages) {
-		return &languages[n]
-	}
-	return &languages[0]
-}
-
-// Kind is what a page is.
-type Kind uint8
-
-// The kinds.
-const (
-	KindPage Kind = iota
-	KindDuplicate
-	KindRedirect
-	KindMissing
-	KindPrivate // robots.txt forbids it
-)
-
-// Page is one page of the web, before it is written out.
-type Page struct {
-	Host, Number int
-	Kind         Kind
-	Status       int
-	Location     string // of a redirect
-	NoIndex      bool
-	Links        []Link
-}
-
-// Link is one link of a page.
-type Link struct {
-	URL, Anchor string
-	NoFollow    bool
-}
-
-// kind draws what a page is. The first pages of a host are always pages, so that a host is never
-// lost behind a dead link.
-func (w *Web) kind(host, n int) Kind {
-	if n < 2 {
-		return KindPage
-	}
-	r := newRNG(w.p.Seed, drawPage, uint64(host), uint64(n))
-	x := r.share()
-	for _, k := range []struct {
-		share float64
-		kind  Kind
-	}{{w.p.Duplicate, KindDuplicate}, {w.p.Redirects, KindRedirect}, {w.p.Missing, KindMissing}, {0.04, KindPrivate}} {
-		if x < k.share {
-			if k.kind == KindPrivate && !w.restricted(host) {
-				return KindPage
-			}
-			return k.kind
-		}
-		x -= k.share
-	}
-	return KindPage
-}
-
-// path returns the path of a page.
-func (w *Web) path(host, n int) string {
-	switch {
-	case n == 0:
-		return "/"
-	case w.kind(host, n) == KindPrivate:
-		return fmt.Sprintf("/private/%d.html", n)
-	}
-	return fmt.Sprintf("/%s/%d.html", []string{"boats", "tides", "nets", "weather", "market"}[n%5], n)
-}
+func (w *Web) Root(host int) string { return w.URL(host, 0) }
 
 // URL returns the URL of a page.
-func (w *Web) URL(host, n int) string { return w.base(host) + w.path(host, n) }
+func (w *Web) URL(host, n int) string { return string(w.AppendURL(nil, host, n)) }
 
-// number finds the page of a path.
-func (w *Web) number(host int, path string) (int, bool) {
-	if path == "/" {
-		return 0, true
-	}
-	slash := strings.LastIndexByte(path, '/')
-	n, err := strconv.Atoi(strings.TrimSuffix(path[slash+1:], ".html"))
-	if err != nil || n < 1 || n >= w.Pages(host) || w.path(host, n) != path {
-		return 0, false
-	}
-	return n, true
+// AppendURL appends the URL of a page.
+func (w *Web) AppendURL(dst []byte, host, n int) []byte {
+	h := w.host(host)
+	d := w.draw(&h, n)
+	return w.appendPath(w.appendBase(dst, host), &h, n, &d, false)
 }
 
-// fanout is how many pages each page introduces: page n links to n·fanout+1 and the following, so
-// all pages of a host hang on its first.
-const fanout = 8
-
-// Page computes a page.
-func (w *Web) Page(host, n int) Page {
-	p := Page{Host: host, Number: n, Kind: w.kind(host, n), Status: 200}
-	r := newRNG(w.p.Seed, drawLinks, uint64(host), uint64(n))
-	switch p.Kind {
-	case KindMissing:
-		p.Status = 404
-		return p
-	case KindRedirect:
-		p.Status = 301 + r.below(2)
-		p.Location = w.URL(host, r.below(n))
-		return p
-	case KindDuplicate:
-		return w.duplicate(p)
-	}
-	p.NoIndex = n > 1 && r.chance(w.p.NoIndex)
-	lang := w.language(host)
-	p.Links = append(p.Links, Link{URL: w.Root(host), Anchor: lang.words[0]})
-	for child := n*fanout + 1; child <= n*fanout+fanout && child < w.Pages(host); child++ {
-		p.Links = append(p.Links, w.linkTo(host, child))
-	}
-	for range w.p.Links/2 + r.below(w.p.Links+1) {
-		to, page := host, 0
-		if r.chance(w.p.External) {
-			to = r.below(w.p.Hosts)
-		}
-		page = r.below(w.Pages(to))
-		l := w.linkTo(to, page)
-		l.NoFollow = r.chance(0.02)
-		p.Links = append(p.Links, l)
-	}
-	return p
-}
-
-// duplicate gives a page the content of page 1 of its host; the pages that it would introduce are
-// introduced by nobody else, so they are linked from the copy's own address only through page 0.
-func (w *Web) duplicate(p Page) Page {
-	original := w.Page(p.Host, 1)
-	p.Links, p.NoIndex = original.Links, original.NoIndex
-	return p
-}
-
-// linkTo is the link to a page, with the page's title as anchor.
-func (w *Web) linkTo(host, n int) Link {
-	return Link{URL: w.URL(host, n), Anchor: w.Title(host, n)}
-}
-
-// Title returns the title of a page.
-func (w *Web) Title(host, n int) string {
-	r := newRNG(w.p.Seed, drawText, uint64(host), uint64(n))
-	return w.language(host).phrase(&r, 3)
-}
-
-// AppendHTML writes a page out.
-func (w *Web) AppendHTML(dst []byte, p *Page) []byte {
-	n := p.Number
-	if p.Kind == KindDuplicate {
-		n = 1
-	}
-	lang := w.language(p.Host)
-	r := newRNG(w.p.Seed, drawText, uint64(p.Host), uint64(n), 1)
-	size := int(float64(w.p.PageBytes) * math.Exp(0.6*r.normal()))
-	dst = append(dst, "<!DOCTYPE html>\n<html lang=\""...)
-	dst = append(append(dst, lang.tag...), "\"><head><meta charset=\"utf-8\"><title>"...)
-	dst = append(append(dst, w.Title(p.Host, n)...), "</title>"...)
-	if p.NoIndex {
-		dst = append(dst, `<meta name="robots" content="noindex">`...)
-	}
-	dst = append(dst, "</head>\n<body><h1>"...)
-	dst = append(append(dst, w.Title(p.Host, n)...), "</h1>\n"...)
-	for i, l := range p.Links {
-		if i%5 == 0 {
-			dst = lang.appendText(dst, &r, size*5/(len(p.Links)+5))
-			dst = append(dst, "<ul>\n"...)
-		}
-		dst = append(append(dst, `<li><a href="`...), l.URL...)
-		if l.NoFollow {
-			dst = append(dst, `" rel="nofollow`...)
-		}
-		dst = append(append(append(dst, `">`...), l.Anchor...), "</a></li>\n"...)
-		if i%5 == 4 || i == len(p.Links)-1 {
-			dst = append(dst, "</ul>\n"...)
-		}
-	}
-	return append(dst, "</body></html>\n"...)
-}
-
-// robots returns the robots.txt of a host.
-func (w *Web) robots(host int) string {
-	if w.restricted(host) {
-		return "User-agent: *\nDisallow: /private/\n"
-	}
-	return "User-agent: *\nDisallow:\n"
-}
-
-// modified is the Last-Modified time of a page.
-func (w *Web) modified(host, n int) time.Time {
-	r := newRNG(w.p.Seed, drawPage, uint64(host), uint64(n), 3)
-	return time.Date(2020, 1, 1, 0, 0, r.below(6*365*86400), 0, time.UTC)
+func (w *Web) appendBase(dst []byte, host int) []byte {
+	return w.appendAuthority(append(dst, "http://"...), host)
 }

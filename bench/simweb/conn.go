@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simweb
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"time"
+)
+
+// conn is one connection, served by one goroutine: read a head, ask the site, write the response.
+//
+// It is a server of its own rather than net/http's or fasthttp's because the ledger must know when a
+// head has been read and when the last bytes leave, and because a response then is one buffer and one
+// system call.
+type conn struct {
+	s      *Server
+	nc     net.Conn
+	number int // of the local address; -1: the front
+
+	in       []byte    // received: a request head, and what of the next ones came with it
+	out      []byte    // headRoom, then the body
+	renewed  time.Time // when the deadlines were last set
+	response response
+	url      []byte // key of the ledger
+}
+
+// head is a parsed request head. Slices point into conn.in.
+type head struct {
+	request
+	isHEAD, keep, body bool
+	name               []byte // host without port
+}
+
+const (
+	// headRoom is kept free before a body, so that the head can be put in front of it.
+	headRoom = 512
+	// atOnce is the largest response that is written in one call: what a loopback socket takes without
+	// waiting for its reader. Of larger ones the tail is written apart, and the request ends before it.
+	atOnce, tail = 64 << 10, 512
+)
+
+var errBadRequest = errors.New("malformed request")
+
+func (c *conn) serve() {
+	defer c.s.wg.Done()
+	defer c.s.forget(c)
+	defer c.nc.Close()
+	c.in = make([]byte, 0, 2048)
+	for {
+		n, err := c.readHead()
+		if err != nil {
+			if errors.Is(err, errBadRequest) {
+				c.refuse(http.StatusRequestHeaderFieldsTooLarge)
+			}
+			return
+		}
+		var h head
+		status := h.parse(c.in[:n])
+		if status != 0 {
+			c.refuse(status)
+			return
+		}
+		if !c.exchange(&h) {
+			return
+		}
+		c.in = append(c.in[:0], c.in[n:]...)
+		select {
+		case <-c.s.done:
+			return
+		default:
+		}
+	}
+}
+
+// readHead reads until c.in begins with a whole head, and returns its length.
+func (c *conn) readHead() (int, error) {
+	for seen := 0; ; {
+		if i := bytes.Index(c.in[seen:], []byte("\r\n\r\n")); i >= 0 {
+			return seen + i + 4, nil
+		}
+		seen = max(len(c.in)-3, 0)
+		if len(c.in) >= maxRequestHead {
+			return 0, errBadRequest
+		}
+		if len(c.in) == cap(c.in) {
+			c.in = append(make([]byte, 0, 2*cap(c.in)), c.in...)
+		}
+		if now := time.Now(); now.Sub(c.renewed) > idleTimeout/4 {
+			c.renewed = now
+			c.nc.SetDeadline(now.Add(idleTimeout))
+			select { // shut may have set its own deadline just before
+			case <-c.s.done:
+				return 0, os.ErrDeadlineExceeded
+			default:
+			}
+		}
+		n, err := c.nc.Read(c.in[len(c.in):cap(c.in)])
+		c.in = c.in[:len(c.in)+n]
+		if n == 0 && err != nil {
+			return 0, err
+		}
+	}
+}
+
+// parse reads a head of HTTP/1.0 or 1.1 and returns the status to refuse it with, 0 if it is good.
+func (h *head) parse(b []byte) int {
+	line, rest, _ := bytes.Cut(b, []byte("\r\n"))
+	method, line, ok := bytes.Cut(line, []byte{' '})
+	target, version, ok2 := bytes.Cut(line, []byte{' '})
+	if !ok || !ok2 || len(target) == 0 {
+		return http.StatusBadRequest
+	}
+	switch string(version) {
+	case "HTTP/1.1":
+		h.keep = true
+	case "HTTP/1.0":
+	default:
+		return http.StatusHTTPVersionNotSupported
+	}
+	switch string(method) {
+	case "GET":
+	case "HEAD":
+		h.isHEAD = true
+	default:
+		return http.StatusMethodNotAllowed
+	}
+	for {
+		line, rest, _ = bytes.Cut(rest, []byte("\r\n"))
+		if len(line) == 0 {
+			break
+		}
+		name, value, ok := bytes.Cut(line, []byte{':'})
+		if !ok {
+			return http.StatusBadRequest
+		}
+		h.field(name, bytes.TrimSpace(value))
+	}
+	if h.body {
+		return http.StatusRequestEntityTooLarge
+	}
+	// The absolute form names the host itself: that is how a proxy is asked (RFC 9112, 3.2.2).
+	if after, ok := bytes.CutPrefix(target, []byte("http://")); ok {
+		slash := bytes.IndexByte(after, '/')
+		if slash < 0 {
+			return http.StatusBadRequest
+		}
+		h.name, target = after[:slash], after[slash:]
+	}
+	if target[0] != '/' || len(h.name) == 0 {
+		return http.StatusBadRequest
+	}
+	if i := bytes.IndexByte(h.name, ':'); i >= 0 {
+		h.name = h.name[:i]
+	}
+	h.target = target
+	return 0
+}
+
+// field takes what is needed of a header field. Names are compared by length first: most are not ours.
+func (h *head) field(name, value []byte) {
+	switch len(name) {
+	case 4:
+		if bytes.EqualFold(name, []byte("host")) {
+			h.name = value
+		}
+	case 10:
+		if bytes.EqualFold(name, []byte("connection")) {
+			switch {
+			case bytes.EqualFold(value, []byte("close")):
+				h.keep = false
+			case bytes.EqualFold(value, []byte("keep-alive")):
+				h.keep = true
+			}
+		}
+	case 13:
+		if bytes.EqualFold(name, []byte("if-none-match")) {
+			h.ifNoneMatch = value
+		}
+	case 14:
+		if bytes.EqualFold(name, []byte("content-length")) {
+			h.body = h.body || string(value) != "0"
+		}
+	case 17:
+		if bytes.EqualFold(name, []byte("if-modified-since")) {
+			h.ifModifiedSince = value
+		} else if bytes.EqualFold(name, []byte("transfer-encoding")) {
+			h.body = true
+		}
+	}
+}
+
+// exchange answers one request and says whether the connection goes on.
+func (c *conn) exchange(h *head) bool {
+	s := c.s
+	h.now = s.now()
+	r := &c.response
+	if cap(c.out) < 2*headRoom {
+		c.out = make([]byte, 0, 16<<10)
+	}
+	*r = response{body: c.out[headRoom:headRoom], location: r.location[:0]}
+	if h.host = s.site.find(h.name); h.host < 0 {
+		s.ledger.unknownHost.Add(1)
+		r.plain(http.StatusMisdirectedRequest, "There is no such host here.")
+		_, err := c.nc.Write(c.message(r, h))
+		return err == nil && h.keep
+	}
+	number := s.site.addressOf(h.host)
+	if c.number >= 0 && c.number != number {
+		s.ledger.wrongAddress.Add(1)
+	}
+	a := arrival{at: s.since(h.now), robots: string(h.target) == "/robots.txt", least: s.least(h.host)}
+	a.forbidden = !a.robots && s.site.forbidden(h.host, h.target)
+	s.ledger.hosts.begin(h.host, a)
+	s.ledger.addresses.begin(number, arrival{at: a.at, robots: a.robots})
+	c.url = append(s.site.appendAuthority(c.url[:0], h.host), h.target...)
+	s.ledger.urls.add(c.url)
+
+	s.site.answer(&h.request, r)
+	if r.wait > 0 {
+		c.wait(r.wait)
+		c.writeWithin(writeTimeout)
+	}
+	b := c.message(r, h)
+	var err error
+	if len(b) > atOnce { // the client reads while we write: it has the response only when it has the tail
+		c.writeWithin(writeTimeout)
+		_, err = c.nc.Write(b[:len(b)-tail])
+		b = b[len(b)-tail:]
+	}
+	at := s.since(s.now())
+	s.ledger.hosts.end(h.host, at, a.robots)
+	s.ledger.addresses.end(number, at, a.robots)
+	if err == nil {
+		_, err = c.nc.Write(b)
+	}
+	if cap(c.out) > keepBuffer {
+		c.out = nil
+	}
+	return err == nil && h.keep
+}
+
+// message returns the bytes of a response: the head is written into the room before the body.
+func (c *conn) message(r *response, h *head) []byte {
+	if cap(r.body) != cap(c.out)-headRoom { // the body outgrew the buffer: it gets a larger one
+		c.out = append(make([]byte, headRoom, headRoom+len(r.body)+len(r.body)/4), r.body...)
+		r.body = c.out[headRoom:]
+	}
+	out := c.out[:headRoom+len(r.body)]
+	var room [headRoom]byte
+	b := append(room[:0], "HTTP/1.1 "...)
+	b = append(append(strconv.AppendInt(b, int64(r.status), 10), ' '), http.StatusText(r.status)...)
+	b = append(c.s.appendDate(append(b, "\r\nServer: simweb\r\nDate: "...)), "\r\n"...)
+	if r.status != http.StatusNotModified {
+		b = append(append(append(b, "Content-Type: "...), r.contentType...), "\r\n"...)
+		b = append(strconv.AppendInt(append(b, "Content-Length: "...), int64(len(r.body)), 10), "\r\n"...)
+	}
+	if len(r.location) > 0 {
+		b = append(append(append(b, "Location: "...), r.location...), "\r\n"...)
+	}
+	if r.etag != 0 {
+		b = append(appendETag(append(b, "ETag: "...), r.etag), "\r\n"...)
+	}
+	if !r.modified.IsZero() {
+		b = append(r.modified.UTC().AppendFormat(append(b, "Last-Modified: "...), http.TimeFormat), "\r\n"...)
+	}
+	if !h.keep {
+		b = append(b, "Connection: close\r\n"...)
+	}
+	b = append(b, "\r\n"...)
+	c.s.ledger.status[min(r.status/100, 5)].Add(1)
+	if h.isHEAD {
+		out = out[:headRoom]
+	}
+	if len(b) > headRoom { // a very long Location: rare enough to copy
+		out = append(b, out[headRoom:]...)
+	} else {
+		copy(out[headRoom-len(b):], b)
+		out = out[headRoom-len(b):]
+	}
+	c.s.ledger.bytes.Add(int64(len(out)))
+	return out
+}
+
+// appendDate appends the Date of now, formatted once a second.
+func (s *Server) appendDate(dst []byte) []byte {
+	now := s.now()
+	d := s.date.Load()
+	if d == nil || d.second != now.Unix() {
+		d = &dateText{now.Unix(), now.UTC().AppendFormat(nil, http.TimeFormat)}
+		s.date.Store(d)
+	}
+	return append(dst, d.text...)
+}
+
+// writeWithin bounds the writes of this response; closing bounds them more.
+func (c *conn) writeWithin(d time.Duration) {
+	c.nc.SetWriteDeadline(time.Now().Add(d))
+	c.renewed = time.Time{}
+	select {
+	case <-c.s.done:
+		c.nc.SetWriteDeadline(time.Now().Add(closeGrace))
+	default:
+	}
+}
+
+// wait lets the latency of a page pass. The goroutine is parked; no thread is held.
+func (c *conn) wait(d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-c.s.done:
+	}
+}
+
+// refuse answers a request that cannot be understood, and the connection is over.
+func (c *conn) refuse(status int) {
+	c.s.ledger.malformed.Add(1)
+	b := append(c.out[:0], "HTTP/1.1 "...)
+	b = append(append(strconv.AppendInt(b, int64(status), 10), ' '), http.StatusText(status)...)
+	b = append(b, "\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"...)
+	c.nc.SetDeadline(time.Now().Add(closeGrace))
+	c.nc.Write(b)
+	// What was sent and not read would make the kernel reset the connection, and the client might never
+	// see the answer: so read some of it.
+	if tc, ok := c.nc.(*net.TCPConn); ok && tc.CloseWrite() == nil {
+		io.CopyN(io.Discard, tc, 4*maxRequestHead)
+	}
+}

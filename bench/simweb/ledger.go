@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simweb
+
+import (
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/zeebo/xxh3"
+)
+
+// meter is what one host, or one address, saw of its visitors. Times are nanoseconds since the server
+// started.
+//
+// A meter must never accuse a polite client. So a request begins for it when its head has been read,
+// which is later than the client sent it, and ends just before the last bytes of the response are
+// written, which is earlier than the client can have read them.
+type meter struct {
+	requests   uint32 // robots.txt counted too
+	robots     uint32
+	violations uint32
+	tooSoon    uint32
+	inFlight   int32
+	peak       int32
+	paged      bool  // a page has been asked for
+	lastStart  int64 // of a page request
+	lastEnd    int64
+	gap        int64 // smallest time from the end of a request to the start of the next; MaxInt64: none
+	interval   int64 // smallest time between two starts
+}
+
+// meters are the meters of all hosts or addresses of a site. They come into being in blocks when one
+// of a block is first visited, so that a web of ten million hosts costs nothing until then.
+type meters struct {
+	blocks []atomic.Pointer[meterBlock]
+	locks  [64]sync.Mutex // by number modulo 64
+}
+
+const blockMeters = 256
+
+type meterBlock [blockMeters]meter
+
+func newMeters(n int) *meters {
+	return &meters{blocks: make([]atomic.Pointer[meterBlock], (n+blockMeters-1)/blockMeters)}
+}
+
+// at returns a meter, whose lock the caller holds.
+func (m *meters) at(i int) *meter {
+	p := &m.blocks[i/blockMeters]
+	b := p.Load()
+	if b == nil {
+		b = new(meterBlock)
+		for j := range b {
+			b[j].gap, b[j].interval = math.MaxInt64, math.MaxInt64
+		}
+		if !p.CompareAndSwap(nil, b) {
+			b = p.Load()
+		}
+	}
+	return &b[i%blockMeters]
+}
+
+// arrival is one request as it arrives.
+type arrival struct {
+	at        int64
+	robots    bool  // for robots.txt: counted, but not judged by time, as it must come first
+	forbidden bool  // by robots.txt
+	least     int64 // time between two starts that the host asks for, 0: none
+}
+
+func (m *meters) begin(i int, a arrival) {
+	l := &m.locks[i%len(m.locks)]
+	l.Lock()
+	defer l.Unlock()
+	v := m.at(i)
+	v.requests++
+	v.inFlight++
+	v.peak = max(v.peak, v.inFlight)
+	if a.forbidden {
+		v.violations++
+	}
+	if a.robots {
+		v.robots++
+		return
+	}
+	if v.paged {
+		interval := a.at - v.lastStart
+		v.interval = min(v.interval, interval)
+		if a.least > 0 && interval < a.least {
+			v.tooSoon++
+		}
+		if v.inFlight == 1 {
+			v.gap = min(v.gap, max(a.at-v.lastEnd, 0))
+		} else {
+			v.gap = 0 // before the end of the one before
+		}
+	}
+	v.paged, v.lastStart = true, a.at
+}
+
+func (m *meters) end(i int, at int64, robots bool) {
+	l := &m.locks[i%len(m.locks)]
+	l.Lock()
+	v := m.at(i)
+	v.inFlight--
+	if !robots {
+		v.lastEnd = at
+	}
+	l.Unlock()
+}
+
+// each calls fn with every meter that was visited, under its lock.
+func (m *meters) each(fn func(i int, v *meter)) {
+	for b := range m.blocks {
+		block := m.blocks[b].Load()
+		if block == nil {
+			continue
+		}
+		for j := range block {
+			i := b*blockMeters + j
+			l := &m.locks[i%len(m.locks)]
+			l.Lock()
+			if block[j].requests > 0 {
+				fn(i, &block[j])
+			}
+			l.Unlock()
+		}
+	}
+}
+
+// urlCounts counts how often each URL was asked for: the first exactURLs of them exactly, later ones
+// by hash in a table of fixed size, where two URLs may fall together and seem to be one that was
+// asked for twice.
+type urlCounts struct {
+	mu     sync.Mutex
+	exact  map[string]int
+	hashed []uint8 // nil until needed
+	// Of the hashed: distinct cells, and cells counted more than once.
+	cells, cellsTwice int
+}
+
+func newURLCounts() *urlCounts { return &urlCounts{exact: map[string]int{}} }
+
+// add counts a URL; key is the host's name and port, and the target.
+func (c *urlCounts) add(key []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if n, known := c.exact[string(key)]; known || len(c.exact) < exactURLs {
+		c.exact[string(key)] = n + 1
+		return
+	}
+	if c.hashed == nil {
+		c.hashed = make([]uint8, hashedURLs)
+	}
+	cell := &c.hashed[xxh3.Hash(key)%hashedURLs]
+	switch *cell {
+	case 0:
+		c.cells++
+	case 1:
+		c.cellsTwice++
+	case math.MaxUint8:
+		return
+	}
+	*cell++
+}
+
+// ledger is all that a server counts.
+type ledger struct {
+	began        time.Time
+	hosts        *meters
+	addresses    *meters
+	urls         *urlCounts
+	status       [6]atomic.Int64 // by hundreds
+	bytes        atomic.Int64
+	connections  atomic.Int64
+	refused      atomic.Int64 // connections above maxConns, or to an address that is not loopback
+	unknownHost  atomic.Int64
+	wrongAddress atomic.Int64
+	malformed    atomic.Int64
+}
+
+func newLedger(site Site, now time.Time) *ledger {
+	n := site.hostCount()
+	return &ledger{began: now, hosts: newMeters(n), addresses: newMeters(n), urls: newURLCounts()}
+}
