@@ -105,14 +105,18 @@ func NewDocs(o DocsOptions, folders ...string) (*Docs, error) {
 }
 
 func nameOf(dir string) string {
-	label := func(s string) string {
-		return strings.Trim(regexp.MustCompile(`[^a-z0-9]+`).ReplaceAllString(strings.ToLower(s), "-"), "-")
-	}
-	name := label(filepath.Base(dir))
-	if parent := label(filepath.Base(filepath.Dir(dir))); parent != "" {
+	name := hostLabel(filepath.Base(dir))
+	if parent := hostLabel(filepath.Base(filepath.Dir(dir))); parent != "" {
 		name += "." + parent
 	}
 	return name + ".example"
+}
+
+var notLabel = regexp.MustCompile(`[^a-z0-9]+`)
+
+// hostLabel makes a label of a host name of a folder's name.
+func hostLabel(s string) string {
+	return strings.Trim(notLabel.ReplaceAllString(strings.ToLower(s), "-"), "-")
 }
 
 // resolve follows a slash-separated path below Root, link by link, and returns the path without links
@@ -307,7 +311,6 @@ func (d *Docs) Root(host int) string {
 	return string(append(d.appendAuthority([]byte("http://"), host), '/'))
 }
 
-func (d *Docs) hostCount() int             { return len(d.hosts) }
 func (d *Docs) addressOf(host int) int     { return host }
 func (d *Docs) forbidden(int, []byte) bool { return false }
 

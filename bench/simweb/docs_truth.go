@@ -42,6 +42,9 @@ type DocLink struct {
 // followed are the elements whose references a crawler of pages follows.
 var followed = []string{"a", "area", "frame", "iframe"}
 
+// follows says whether a crawler of pages goes there.
+func (l *DocLink) follows() bool { return l.Known && !l.NoFollow && slices.Contains(followed, l.Tag) }
+
 // Walk visits every URL that can be reached from the seeds by links of a, area, frame and iframe
 // without nofollow, and by redirects, within these hosts: once each, nearest first. robots.txt is not
 // looked at. It keeps every URL.
@@ -79,7 +82,7 @@ func (d *Docs) Walk(ctx context.Context, seeds []string, fn func(v *DocVisit) er
 			add(v.Location, v.Hops+1)
 		}
 		for _, l := range v.Links {
-			if l.Known && !l.NoFollow && slices.Contains(followed, l.Tag) {
+			if l.follows() {
 				add(l.URL, v.Hops+1)
 			}
 		}
@@ -304,7 +307,7 @@ func (d *Docs) Truth(ctx context.Context, seeds ...string) (*DocTruth, error) {
 		}
 		var to []string
 		for _, l := range v.Links {
-			if l.Known && !l.NoFollow && slices.Contains(followed, l.Tag) {
+			if l.follows() {
 				to = append(to, l.URL)
 			}
 		}

@@ -182,6 +182,6 @@ type ledger struct {
 }
 
 func newLedger(site Site, now time.Time) *ledger {
-	n := site.hostCount()
+	n := site.Hosts()
 	return &ledger{began: now, hosts: newMeters(n), addresses: newMeters(n), urls: newURLCounts()}
 }

@@ -120,7 +120,7 @@ func listen(site Site, o ServerOptions) ([]net.Listener, int, error) {
 	default:
 		at = []string{"127.0.0.1"}
 		last := -1
-		for h := range site.hostCount() {
+		for h := range site.Hosts() {
 			if a := site.addressOf(h); a > last { // numbers of addresses that are new only grow
 				at, last = append(at, address(a).String()), a
 			}
@@ -228,6 +228,9 @@ func (s *Server) Close() error {
 	return nil
 }
 
+// Site returns what is served, with the port in its URLs.
+func (s *Server) Site() Site { return s.site }
+
 // Port returns the port of all hosts.
 func (s *Server) Port() int { return s.port }
 
@@ -246,7 +249,7 @@ func (s *Server) URL(host int, path string) string {
 // HostsFile writes the names of all hosts in hosts(5) form; FrontOnly gives them all the address
 // 127.0.0.1.
 func (s *Server) HostsFile(w io.Writer) error {
-	for h := range s.site.hostCount() {
+	for h := range s.site.Hosts() {
 		a := s.site.Address(h)
 		if s.o.FrontOnly {
 			a = "127.0.0.1"

@@ -11,7 +11,10 @@ import (
 // Site is what a Server plays: a *Web or a *Docs. Its methods are internal: they deal in host numbers
 // and byte slices of one connection.
 type Site interface {
-	hostCount() int
+	// Hosts returns the number of hosts.
+	Hosts() int
+	// Root returns the URL of a host's first page.
+	Root(host int) string
 	// Host returns the name of a host, without port.
 	Host(host int) string
 	// Address returns the address of a host.
@@ -84,7 +87,6 @@ func appendETag(dst []byte, etag uint64) []byte {
 	return append(dst, '"')
 }
 
-func (w *Web) hostCount() int       { return w.p.Hosts }
 func (w *Web) find(name []byte) int { return w.names.find(name) }
 func (w *Web) onPort(port int) Site { return w.withPort(port) }
 

@@ -205,8 +205,7 @@ func (t *Truth) add(w *Web, v *Visit) {
 			continue
 		}
 		t.Edges++
-		h := w.host(e.Host)
-		if d := w.draw(&h, e.Number); d.kind == KindMissing && !w.denied(&h, e.Number, &d) {
+		if w.isGone(e.Ref) {
 			t.Broken++
 		}
 	}

@@ -3,44 +3,123 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/seine-crawler/seine/bench/simweb"
 )
 
+// simwebFlags are the flags of simweb and simweb truth: what there is to serve, and from where a crawl
+// is to start.
+type simwebFlags struct {
+	params    simweb.Params
+	shape     string
+	docs      []string
+	docsRoot  string
+	robots    string
+	port      int
+	seedHosts int
+}
+
+// shapes are the webs to start from, by the name of --shape.
+var shapes = map[string]func() simweb.Params{
+	"small":   simweb.Small,
+	"lively":  simweb.Lively,
+	"default": simweb.Default,
+	"heavy":   simweb.Heavy,
+	"bench":   func() simweb.Params { return simweb.Bench(100, 100) },
+}
+
+func (f *simwebFlags) add(fs *pflag.FlagSet) {
+	f.params = simweb.Small()
+	fs.StringVar(&f.shape, "shape", "small", "parameters to start from: small, lively (failing, slow, changing), default (as the real web), heavy, bench (all alike)")
+	for _, p := range f.params.Fields() {
+		fs.Var(p.Value, p.Name, p.Usage)
+	}
+	fs.StringArrayVar(&f.docs, "docs", nil, "serve folders of HTML instead: DIR or name=DIR is a host; a DIR without HTML of its own stands for all its folders that have some")
+	fs.StringVar(&f.docsRoot, "docs-root", "", "no path and no symbolic link of --docs leads out of this folder (default /)")
+	fs.StringVar(&f.robots, "docs-robots", "", "file to serve as the robots.txt of every host of --docs")
+	fs.IntVar(&f.port, "port", 0, "port of all hosts (0: a free one)")
+	fs.IntVar(&f.seedHosts, "seed-hosts", 1, "how many hosts' first pages to start from; all of them with --docs")
+}
+
+// site returns what the flags describe, and the URLs of its seeds on a port.
+func (f *simwebFlags) site(cmd *cobra.Command) (simweb.Site, error) {
+	if len(f.docs) > 0 {
+		o := simweb.DocsOptions{Root: f.docsRoot, Listing: true}
+		if f.robots != "" {
+			b, err := os.ReadFile(f.robots)
+			if err != nil {
+				return nil, fmt.Errorf("--docs-robots: %w", err)
+			}
+			o.Robots = string(b)
+		}
+		folders, err := simweb.DocFolders(f.docs...)
+		if err != nil {
+			return nil, err
+		}
+		return simweb.NewDocs(o, folders...)
+	}
+	shape, known := shapes[f.shape]
+	if !known {
+		return nil, &usageError{fmt.Errorf("--shape %s: want small, lively, default, heavy or bench", f.shape)}
+	}
+	p := shape()
+	given := f.params.Fields()
+	for i, field := range p.Fields() { // what was said stands, wherever --shape stood
+		if cmd.Flags().Changed(field.Name) {
+			if err := field.Value.Set(given[i].Value.String()); err != nil {
+				return nil, fmt.Errorf("--%s: %w", field.Name, err)
+			}
+		}
+	}
+	return simweb.New(p, f.port)
+}
+
+// seeds returns the URLs to start from.
+func (f *simwebFlags) seeds(site simweb.Site) (urls []string) {
+	n := f.seedHosts
+	if len(f.docs) > 0 {
+		n = site.Hosts()
+	}
+	for h := range min(n, site.Hosts()) {
+		urls = append(urls, site.Root(h))
+	}
+	return urls
+}
+
 func simwebCommand(c *console) *cobra.Command {
-	p := simweb.Small()
-	var port int
+	var f simwebFlags
+	var o simweb.ServerOptions
 	var hosts, seeds string
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "simweb",
-		Short: "serve a small synthetic web on loopback until interrupted",
-		Long: "Serves a deterministic web of many hosts on addresses in 127.0.0.0/8, writes a hosts file and a seed\n" +
-			"file for a crawler, and when it is interrupted prints how politely it was visited.",
+		Short: "serve a synthetic web, or folders of HTML, on loopback until interrupted",
+		Long: "Serves a deterministic web of many hosts on addresses in 127.0.0.0/8, or folders of HTML as hosts, writes a\n" +
+			"hosts file and a seed file for a crawler, and when it is interrupted prints how politely it was visited.\n" +
+			"A crawler that cannot be given a hosts file finds every host at 127.0.0.1 by its Host header, or uses that\n" +
+			"address as its HTTP proxy.",
 		Args: args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := simweb.Start(p, port)
+			site, err := f.site(cmd)
+			if err != nil {
+				return err
+			}
+			o.Port = f.port
+			s, err := simweb.Serve(context.WithoutCancel(cmd.Context()), site, o)
 			if err != nil {
 				return err
 			}
 			defer s.Close()
-			if err := writeFile(seeds, func(f *os.File) error {
-				_, err := fmt.Fprintln(f, s.Web.Root(0))
-				return err
-			}); err != nil {
+			if err := announce(c, &f, s, hosts, seeds); err != nil {
 				return err
 			}
-			// The hosts file comes last and in one step: who waits for it finds everything ready.
-			if err := writeFile(hosts, func(f *os.File) error { return s.HostsFile(f) }); err != nil {
-				return err
-			}
-			fmt.Fprintf(c.err, "simweb: %d hosts, first page %s\nsimweb: in another terminal: seine crawl --seeds %s --hosts %s --allow-private --scope any --delay 0s\n",
-				p.Hosts, s.Web.Root(0), seeds, hosts)
 			<-cmd.Context().Done()
 			r := s.Report()
 			if asJSON {
@@ -50,20 +129,37 @@ func simwebCommand(c *console) *cobra.Command {
 			return err
 		},
 	}
-	f := cmd.Flags()
-	f.IntVar(&port, "port", 0, "port of all hosts (0: a free one)")
-	f.StringVar(&hosts, "hosts-file", "simweb.hosts", "where to write the names and addresses")
-	f.StringVar(&seeds, "seeds-file", "simweb.seeds", "where to write the first URL")
-	f.BoolVar(&asJSON, "json", false, "print the report as JSON")
-	f.Uint64Var(&p.Seed, "seed", p.Seed, "seed of the web: equal seeds give equal bytes")
-	f.IntVar(&p.Hosts, "web-hosts", p.Hosts, "number of hosts")
-	f.IntVar(&p.MeanPages, "pages", p.MeanPages, "mean number of pages of a host")
-	f.IntVar(&p.MaxPages, "max-pages", p.MaxPages, "most pages of a host")
-	f.IntVar(&p.PageBytes, "page-bytes", p.PageBytes, "median size of a page")
-	f.IntVar(&p.Links, "links", p.Links, "mean number of links of a page")
-	f.IntVar(&p.PerAddress, "per-address", p.PerAddress, "hosts that share an IP address")
-	f.DurationVar(&p.Latency, "latency", 0, "added to each response")
+	fs := cmd.Flags()
+	f.add(fs)
+	fs.StringVar(&hosts, "hosts-file", "simweb.hosts", "where to write the names and addresses")
+	fs.StringVar(&seeds, "seeds-file", "simweb.seeds", "where to write the URLs to start from")
+	fs.BoolVar(&o.FrontOnly, "front-only", false, "listen on 127.0.0.1 alone: hosts are told apart by Host header, or it is used as a proxy")
+	fs.BoolVar(&o.AllInterfaces, "all-interfaces", false, "listen once, on 0.0.0.0, for webs of more than 4,096 addresses; what is not loopback is refused")
+	fs.DurationVar(&o.Delay, "delay", 0, "least time between two starts on one host that the report calls polite")
+	fs.BoolVar(&asJSON, "json", false, "print the report as JSON")
+	cmd.AddCommand(simwebTruthCommand(c))
 	return cmd
+}
+
+// announce writes the files that a crawler needs and says what to do with them.
+func announce(c *console, f *simwebFlags, s *simweb.Server, hosts, seeds string) error {
+	urls := f.seeds(s.Site())
+	if err := writeFile(seeds, func(w *os.File) error {
+		for _, u := range urls {
+			fmt.Fprintln(w, u)
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	// The hosts file comes last and in one step: who waits for it finds everything ready.
+	if err := writeFile(hosts, func(w *os.File) error { return s.HostsFile(w) }); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(c.err, "simweb: %d hosts, first page %s, all of them also at %s by Host header and as a proxy\n"+
+		"simweb: in another terminal: seine crawl --seeds %s --hosts %s --allow-private --scope any --delay 0s\n",
+		s.Site().Hosts(), urls[0], s.Front(), seeds, hosts)
+	return err
 }
 
 // writeFile writes a file under another name and renames it, so that nobody reads half of it.

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seine-crawler/seine/bench/simweb"
+)
+
+func simwebTruthCommand(c *console) *cobra.Command {
+	var f simwebFlags
+	var o struct {
+		urls, edges, json bool
+		against           string
+	}
+	cmd := &cobra.Command{
+		Use:   "truth [URL…]",
+		Short: "print what a polite crawl of a simweb must come to",
+		Long: "Walks the web that the flags describe from the given URLs, or from its seeds, by the rules of a polite crawler:\n" +
+			"links without nofollow, redirects, robots.txt. Give the --port that the server has, as it is part of each URL.\n" +
+			"--urls prints a line for each URL: what it answers, a tab, the URL, and where it leads or whose copy it is.\n" +
+			"--against compares with the URLs that a crawler fetched: anything in FILE that begins with http.",
+		RunE: func(cmd *cobra.Command, seeds []string) error {
+			site, err := f.site(cmd)
+			if err != nil {
+				return err
+			}
+			if site, err = simweb.OnPort(site, f.port); err != nil {
+				return err
+			}
+			if len(seeds) == 0 {
+				seeds = f.seeds(site)
+			}
+			t := truthTotals{site: site}
+			if o.against != "" {
+				if t.crawled, err = readURLs(o.against, c.in); err != nil {
+					return err
+				}
+			}
+			if err := c.lines(func(w *bufio.Writer) error {
+				return simweb.WalkSite(cmd.Context(), site, seeds, func(v *simweb.SiteVisit) error {
+					t.add(w, v)
+					if o.urls {
+						fmt.Fprintln(w, strings.TrimRight(fmt.Sprintf("%s\t%s\t%s", v.Outcome, v.URL, v.Detail), "\t"))
+					}
+					for _, to := range v.To {
+						if o.edges {
+							fmt.Fprintf(w, "edge\t%s\t%s\n", v.URL, to)
+						}
+					}
+					return nil
+				})
+			}); err != nil {
+				return err
+			}
+			return t.print(c, o.json)
+		},
+	}
+	fs := cmd.Flags()
+	f.add(fs)
+	fs.BoolVar(&o.urls, "urls", false, "print a line for each URL")
+	fs.BoolVar(&o.edges, "edges", false, "print a line for each link that is followed")
+	fs.StringVar(&o.against, "against", "", "file of URLs that a crawler fetched, - for standard input: print what it missed and what it should not have fetched")
+	fs.BoolVar(&o.json, "json", false, "print the totals as JSON")
+	return cmd
+}
+
+// truthTotals sums up a walk, and takes from the crawled URLs those that it meets.
+type truthTotals struct {
+	site      simweb.Site
+	outcomes  [len(simweb.Outcomes)]int
+	pages     int
+	edges     int
+	broken    int
+	crawled   map[string]int // how often each was named
+	missing   int
+	forbidden int
+}
+
+func (t *truthTotals) add(w io.Writer, v *simweb.SiteVisit) {
+	t.pages++
+	t.outcomes[v.Outcome]++
+	t.edges += len(v.To)
+	t.broken += v.Broken
+	if t.crawled == nil {
+		return
+	}
+	n, did := t.crawled[v.URL]
+	delete(t.crawled, v.URL)
+	switch ok := v.Outcome == simweb.OutcomeFetched || v.Outcome == simweb.OutcomeDuplicate; {
+	case ok && !did:
+		t.missing++
+		fmt.Fprintf(w, "missing\t%s\n", v.URL)
+	case !ok && did:
+		t.forbidden++
+		fmt.Fprintf(w, "unfetchable\t%s\t%s\n", v.URL, v.Outcome)
+	case n > 1:
+		fmt.Fprintf(w, "twice\t%s\n", v.URL)
+	}
+}
+
+func (t *truthTotals) print(c *console, asJSON bool) error {
+	extra := len(t.crawled)
+	for u := range t.crawled {
+		fmt.Fprintf(c.out, "unknown\t%s\n", u)
+	}
+	if asJSON {
+		r := map[string]any{"urls": t.pages, "edges": t.edges, "broken": t.broken}
+		for i, n := range t.outcomes {
+			r[simweb.Outcome(i).String()] = n
+		}
+		if t.crawled != nil {
+			r["missing"], r["unfetchable"], r["unknown"] = t.missing, t.forbidden, extra
+		}
+		return c.object(r)
+	}
+	var parts []string
+	for i, n := range t.outcomes {
+		parts = append(parts, fmt.Sprintf("%d %s", n, simweb.Outcome(i)))
+	}
+	if _, err := fmt.Fprintf(c.out, "truth: %d URLs: %s; %d links and redirects followed, %d of them to what is gone\n", t.pages, strings.Join(parts, ", "), t.edges, t.broken); err != nil {
+		return err
+	}
+	if t.crawled != nil {
+		if _, err := fmt.Fprintf(c.out, "truth: the crawl missed %d, fetched %d that cannot be fetched and %d that are not known\n", t.missing, t.forbidden, extra); err != nil {
+			return err
+		}
+		if t.missing+t.forbidden+extra > 0 {
+			return fmt.Errorf("the crawl is not the truth: %d missing, %d unfetchable, %d unknown", t.missing, t.forbidden, extra)
+		}
+	}
+	return nil
+}
+
+// readURLs reads every word of a file that begins with http and counts them.
+func readURLs(name string, in io.Reader) (map[string]int, error) {
+	r := in
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, fmt.Errorf("--against: %w", err)
+		}
+		defer f.Close()
+		r = f
+	}
+	urls := map[string]int{}
+	s := bufio.NewScanner(r)
+	s.Buffer(nil, 1<<20)
+	s.Split(bufio.ScanWords)
+	for s.Scan() {
+		if strings.HasPrefix(s.Text(), "http://") || strings.HasPrefix(s.Text(), "https://") {
+			urls[s.Text()]++
+		}
+	}
+	if err := s.Err(); err != nil {
+		return nil, fmt.Errorf("--against %s: %w", name, err)
+	}
+	return urls, nil
+}
