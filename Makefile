@@ -5,7 +5,7 @@ export CGO_ENABLED = 0
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME = 5s
 
-.PHONY: build test vet race fuzz demo bench realsites clean help
+.PHONY: build test vet race fuzz demo bench realsites realweb clean help
 
 build: ## build the static binary bin/seine
 	go build -trimpath -o bin/seine ./cmd/seine
@@ -31,6 +31,9 @@ demo: build ## crawl and search a small web served on loopback; needs no network
 
 realsites: build ## crawl Debian's Python and PostgreSQL manuals from nginx and compare with an independent walk
 	@bench/realsites.sh
+
+realweb: build ## crawl 62 hosts of Debian documents (50,000 pages), compare with the truth (RECIPE=M: 330,000)
+	@bench/realweb.sh
 
 bench: build ## benchmarks and the crawl of the real sites; writes BENCHMARKS.md
 	@bench/bench.sh > BENCHMARKS.md.new && mv BENCHMARKS.md.new BENCHMARKS.md && cat BENCHMARKS.md

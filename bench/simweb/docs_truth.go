@@ -9,6 +9,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -39,8 +40,8 @@ type DocLink struct {
 	Known    bool   // it leads to a host of these documents
 }
 
-// followed are the elements whose references a crawler of pages follows.
-var followed = []string{"a", "area", "frame", "iframe"}
+// followed are the elements whose references a crawler of pages follows; meta stands for a refresh.
+var followed = []string{"a", "area", "frame", "iframe", "meta"}
 
 // follows says whether a crawler of pages goes there.
 func (l *DocLink) follows() bool { return l.Known && !l.NoFollow && slices.Contains(followed, l.Tag) }
@@ -103,19 +104,23 @@ func (d *Docs) look(v *DocVisit) error {
 	d.answer(&request{host: d.hostOf(u), target: []byte(u.RequestURI())}, &r)
 	v.Status, v.Location = r.status, string(r.location)
 	v.MediaType, _, _ = mime.ParseMediaType(r.contentType)
-	if r.status != http.StatusOK || v.MediaType != "text/html" && v.MediaType != "application/xhtml+xml" {
+	if r.status != http.StatusOK || !isHTML(v.MediaType) {
 		return nil
 	}
 	text, err := charset.NewReader(bytes.NewReader(r.body), r.contentType)
 	if err != nil {
 		return err
 	}
-	tree, err := html.Parse(text)
+	tree, err := html.ParseWithOptions(text, html.ParseOptionEnableScripting(false)) // a crawler runs none: it sees what noscript holds
 	if err != nil {
 		return err
 	}
 	d.links(v, u, tree)
 	return nil
+}
+
+func isHTML(mediaType string) bool {
+	return mediaType == "text/html" || mediaType == "application/xhtml+xml"
 }
 
 // references are the attributes that hold one, by element.
@@ -147,6 +152,9 @@ func (d *Docs) links(v *DocVisit, base *url.URL, tree *html.Node) {
 	}
 	for n := range tree.Descendants() {
 		ref, has := attribute(n, references[n.Data])
+		if n.Data == "meta" {
+			ref, has = refresh(n)
+		}
 		if n.Type != html.ElementNode || !has {
 			continue
 		}
@@ -165,6 +173,20 @@ func (d *Docs) links(v *DocVisit, base *url.URL, tree *html.Node) {
 		}
 		v.Links = append(v.Links, l)
 	}
+}
+
+var refreshURL = regexp.MustCompile(`(?i)^\s*[\d.]+\s*[;,]\s*(?:url\s*=\s*)?(?:'([^']*)|"([^"]*)|(.*))`)
+
+// refresh returns where a page sends its reader (HTML, 4.2.5.3).
+func refresh(n *html.Node) (string, bool) {
+	name, _ := attribute(n, "http-equiv")
+	content, _ := attribute(n, "content")
+	m := refreshURL.FindStringSubmatch(content)
+	if !strings.EqualFold(name, "refresh") || m == nil {
+		return "", false
+	}
+	ref := m[1] + m[2] + m[3]
+	return ref, ref != ""
 }
 
 func attribute(n *html.Node, name string) (string, bool) {

@@ -34,6 +34,7 @@ type SiteVisit struct {
 	URL     string
 	Hops    int // links and redirects from the nearest seed
 	Outcome Outcome
+	HTML    bool     // it answers with a page, not with another kind of file
 	Detail  string   // of a redirect, where it leads; of a duplicate, the page that it is a copy of
 	To      []string // links and redirects that are followed, each once
 	Broken  int      // of To: how many are gone
@@ -86,7 +87,7 @@ func (w *Web) walkURLs(ctx context.Context, seeds []string, fn func(v *SiteVisit
 	var out SiteVisit
 	var buf []byte
 	return w.Walk(ctx, o, func(v *Visit) error {
-		out = SiteVisit{URL: w.URL(v.Host, v.Number), Hops: v.Hops, Outcome: v.outcome(), To: out.To[:0]}
+		out = SiteVisit{URL: w.URL(v.Host, v.Number), Hops: v.Hops, Outcome: v.outcome(), HTML: v.Status == http.StatusOK, To: out.To[:0]}
 		for _, e := range v.To {
 			if !e.Followed {
 				continue
@@ -142,7 +143,7 @@ func (d *Docs) walkURLs(ctx context.Context, seeds []string, fn func(v *SiteVisi
 	}
 	var out SiteVisit
 	return d.Walk(ctx, seeds, func(v *DocVisit) error {
-		out = SiteVisit{URL: v.URL, Hops: v.Hops, Detail: v.Location, To: out.To[:0]}
+		out = SiteVisit{URL: v.URL, Hops: v.Hops, Detail: v.Location, HTML: isHTML(v.MediaType), To: out.To[:0]}
 		switch {
 		case v.Location != "":
 			out.Outcome = OutcomeRedirect

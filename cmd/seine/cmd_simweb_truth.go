@@ -26,7 +26,8 @@ func simwebTruthCommand(c *console) *cobra.Command {
 		Long: "Walks the web that the flags describe from the given URLs, or from its seeds, by the rules of a polite crawler:\n" +
 			"links without nofollow, redirects, robots.txt. Give the --port that the server has, as it is part of each URL.\n" +
 			"--urls prints a line for each URL: what it answers, a tab, the URL, and where it leads or whose copy it is.\n" +
-			"--against compares with the URLs that a crawler fetched: anything in FILE that begins with http.",
+			"--against compares with the URLs that a crawler fetched: every word in FILE that begins with http. Files that are\n" +
+			"not HTML may be left out, as most crawlers have a rule for them.",
 		RunE: func(cmd *cobra.Command, seeds []string) error {
 			site, err := f.site(cmd)
 			if err != nil {
@@ -81,6 +82,7 @@ type truthTotals struct {
 	broken    int
 	crawled   map[string]int // how often each was named
 	missing   int
+	files     int // not pages, and not fetched
 	forbidden int
 }
 
@@ -95,6 +97,8 @@ func (t *truthTotals) add(w io.Writer, v *simweb.SiteVisit) {
 	n, did := t.crawled[v.URL]
 	delete(t.crawled, v.URL)
 	switch ok := v.Outcome == simweb.OutcomeFetched || v.Outcome == simweb.OutcomeDuplicate; {
+	case ok && !did && !v.HTML:
+		t.files++
 	case ok && !did:
 		t.missing++
 		fmt.Fprintf(w, "missing\t%s\n", v.URL)
@@ -117,7 +121,7 @@ func (t *truthTotals) print(c *console, asJSON bool) error {
 			r[simweb.Outcome(i).String()] = n
 		}
 		if t.crawled != nil {
-			r["missing"], r["unfetchable"], r["unknown"] = t.missing, t.forbidden, extra
+			r["missing"], r["files_left_out"], r["unfetchable"], r["unknown"] = t.missing, t.files, t.forbidden, extra
 		}
 		return c.object(r)
 	}
@@ -129,7 +133,8 @@ func (t *truthTotals) print(c *console, asJSON bool) error {
 		return err
 	}
 	if t.crawled != nil {
-		if _, err := fmt.Fprintf(c.out, "truth: the crawl missed %d, fetched %d that cannot be fetched and %d that are not known\n", t.missing, t.forbidden, extra); err != nil {
+		if _, err := fmt.Fprintf(c.out, "truth: the crawl missed %d pages, left out %d files that are not HTML, fetched %d that cannot be fetched and %d that are not known\n",
+			t.missing, t.files, t.forbidden, extra); err != nil {
 			return err
 		}
 		if t.missing+t.forbidden+extra > 0 {
