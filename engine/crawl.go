@@ -41,7 +41,7 @@ func (e *Engine) Crawl(ctx context.Context, o CrawlOptions) (CrawlReport, error)
 		return CrawlReport{}, errors.New("crawling: a crawl or fetch is already running on this engine")
 	}
 	defer e.fetchMu.Unlock()
-	c := &conductor{e: e, o: o, started: time.Now(), cpu: cpuSeconds()}
+	c := &conductor{e: e, o: o, started: time.Now(), cpu: cpuSeconds(), stages: e.stageTimes()}
 	if c.o.Patience == 0 {
 		c.o.Patience = defaultPatience
 	}
@@ -66,6 +66,7 @@ type conductor struct {
 	o       CrawlOptions
 	started time.Time
 	cpu     float64
+	stages  [stages]time.Duration
 
 	f      *fetching
 	source *source
@@ -375,6 +376,9 @@ func (c *conductor) link(ctx context.Context, batch []uint32) error {
 	}
 	c.duplicates.Add(d.Marked)
 	c.restored.Add(d.Restored)
+	if c.e.o.NoIndex {
+		return nil
+	}
 	x, err := c.e.Index(ctx, IndexOptions{Segments: batch})
 	c.indexed.Add(x.Added)
 	return err
@@ -408,6 +412,9 @@ func (c *conductor) end(ctx context.Context, ok bool) error {
 	}
 	c.duplicates.Add(d.Marked)
 	c.restored.Add(d.Restored)
+	if c.e.o.NoIndex {
+		return nil
+	}
 	x, err := c.e.Index(settle, IndexOptions{Refresh: true})
 	c.indexed.Add(x.Added)
 	return err
@@ -437,6 +444,7 @@ func (c *conductor) report() CrawlReport {
 	}
 	r.Seconds = since(c.started)
 	r.CPUSeconds = cpuSeconds() - c.cpu
+	r.CPUByStage = c.e.stagesSince(c.stages)
 	if r.Seconds > 0 {
 		r.PagesPerSecond = float64(r.Fetched) / float64(r.Seconds)
 	}

@@ -205,3 +205,52 @@ func TestPhaseOrder(t *testing.T) {
 		t.Errorf("generating what is already in a fetchlist: %v", err)
 	}
 }
+
+// TestNoIndex: a crawl without indexing leaves everything else as it would be, and an index made
+// afterwards is the same.
+func TestNoIndex(t *testing.T) {
+	w := newWorld(t, 6, 25)
+	whole := dataDir(t)
+	w.crawl(w.options(whole), engine.CrawlOptions{Inject: w.seeds()})
+	want := open(t, w.options(whole))
+	defer mustClose(t, want)
+
+	o := w.options(dataDir(t))
+	o.NoIndex = true
+	if r := w.crawl(o, engine.CrawlOptions{Inject: w.seeds()}); r.Indexed != 0 {
+		t.Errorf("%d indexed", r.Indexed)
+	}
+	got := open(t, o)
+	defer mustClose(t, got)
+	sameDigest(t, digestWithoutIndex(t, got), digestWithoutIndex(t, want))
+	if n := got.IndexStats().Documents; n != 0 {
+		t.Errorf("%d documents in the index", n)
+	}
+	if _, err := got.Index(context.Background(), engine.IndexOptions{Refresh: true}); err != nil {
+		t.Fatal(err)
+	}
+	sameDigest(t, digest(t, got), digest(t, want))
+}
+
+// TestStageCPU: processor time by stage adds up to that of the process, and what a crawl did shows.
+func TestStageCPU(t *testing.T) {
+	w := newWorld(t, 6, 25)
+	r := w.crawl(w.options(dataDir(t)), engine.CrawlOptions{Inject: w.seeds()})
+	var sum float64
+	by := map[string]float64{}
+	for _, s := range r.CPUByStage {
+		if s.Seconds < 0 {
+			t.Errorf("%s took %v s", s.Stage, s.Seconds)
+		}
+		sum += s.Seconds
+		by[s.Stage] = s.Seconds
+	}
+	if sum < r.CPUSeconds-0.02 || by["fetch"] > 0 && sum > r.CPUSeconds+0.02 { // the clocks of threads and of the process tick apart
+		t.Errorf("stages add up to %.3f s, the process took %.3f: %s", sum, r.CPUSeconds, r.CPUByStage)
+	}
+	for _, s := range []string{"fetch", "warc", "parse", "seal", "updatedb", "invertlinks", "index"} {
+		if by[s] == 0 {
+			t.Errorf("%s took no time: %s", s, r.CPUByStage)
+		}
+	}
+}

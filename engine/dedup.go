@@ -29,6 +29,7 @@ type DedupOptions struct {
 // server gave one for both pages, else the later fetch.
 func (e *Engine) Dedup(ctx context.Context, o DedupOptions) (DedupReport, error) {
 	start := time.Now()
+	defer e.clock.time(stageDedup)()
 	e.crawldbMu.Lock()
 	defer e.crawldbMu.Unlock()
 	e.indexMu.Lock()

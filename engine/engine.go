@@ -30,6 +30,7 @@ type Engine struct {
 	parsers *parse.Parsers
 	scope   *policy.ScopeFilter
 	hosts   *hostCache
+	clock   stageClock
 
 	// resolver and client are made at first use: a store can be read without a network.
 	netOnce  sync.Once

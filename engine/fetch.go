@@ -239,6 +239,8 @@ func (f *fetching) store(x *exchange, s *scratch) (err error) {
 	f.segMu.RLock()
 	defer f.segMu.RUnlock()
 	seg := f.seg
+	t := f.e.clock.page()
+	defer t.stop(stageParse)
 	if x.resp != nil {
 		var w warc.Written
 		w, err = seg.warc.AppendExchange(warcExchange(x.url, x.resp))
@@ -249,6 +251,7 @@ func (f *fetching) store(x *exchange, s *scratch) (err error) {
 	if err != nil {
 		return fmt.Errorf("storing %s: %w", x.url, err)
 	}
+	t.lap(stageWARC)
 	if err := seg.builder.add(x, s); err != nil {
 		return fmt.Errorf("storing %s: %w", x.url, err)
 	}

@@ -36,6 +36,7 @@ type IndexOptions struct {
 //	one ingestion: postings, documents, deletions, the segments' state
 func (e *Engine) Index(ctx context.Context, o IndexOptions) (IndexReport, error) {
 	start := time.Now()
+	defer e.clock.time(stageIndex)()
 	e.indexMu.Lock()
 	defer e.indexMu.Unlock()
 	if o.Segments == nil {

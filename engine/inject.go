@@ -44,6 +44,7 @@ const (
 // merge-join with crawldb; ingest.
 func (e *Engine) Inject(ctx context.Context, o InjectOptions) (InjectReport, error) {
 	start := time.Now()
+	defer e.clock.time(stageInject)()
 	e.crawldbMu.Lock()
 	defer e.crawldbMu.Unlock()
 	in := injection{e: e, o: o, now: e.nowMS(), sorter: e.newSorter(foldLast)}

@@ -22,6 +22,7 @@ import (
 // page said. What is done with them is decided where they are read.
 func (e *Engine) InvertLinks(ctx context.Context, segment uint32) (InvertReport, error) {
 	start := time.Now()
+	defer e.clock.time(stageInvertLinks)()
 	report := InvertReport{Segment: segment}
 	seg, err := e.segmentFor(segment, "invertlinks", storage.SegmentUpdated)
 	if err != nil {

@@ -54,10 +54,12 @@ type Options struct {
 	MaxInterval uint32
 
 	// Policies: nil means the default, an empty slice means none.
-	Normalizers  policy.URLNormalizers
-	Filters      policy.URLFilters // nil: file-name endings without text, and trap shapes
-	Scorer       policy.Scorer
-	Schedule     policy.FetchSchedule
+	Normalizers policy.URLNormalizers
+	Filters     policy.URLFilters // nil: file-name endings without text, and trap shapes
+	Scorer      policy.Scorer
+	Schedule    policy.FetchSchedule
+	// NoIndex makes Crawl leave its segments linked: Index, or a crawl without it, indexes them later.
+	NoIndex      bool
 	IndexFilters []policy.IndexFilter
 	Parsers      parse.Options
 	// Protocol replaces the HTTP client, for tests and for other transports.

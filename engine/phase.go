@@ -100,6 +100,9 @@ func (e *Engine) segmentFor(number uint32, phase string, states ...storage.Segme
 // crawl goes on.
 func (e *Engine) settle(ctx context.Context) error {
 	for _, p := range phases {
+		if p.to == storage.SegmentIndexed && e.o.NoIndex {
+			continue
+		}
 		numbers, err := e.inState(p.from)
 		if err != nil {
 			return err

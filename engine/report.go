@@ -158,19 +158,20 @@ func (r FetchReport) String() string {
 // CrawlReport is what `seine crawl --json` prints when it ends.
 type CrawlReport struct {
 	FetchReport
-	Discovered     uint64  `json:"discovered"` // URLs that became records, seeds included
-	Duplicates     uint64  `json:"duplicates"` // pages marked db_duplicate
-	Indexed        uint64  `json:"indexed"`
-	PagesPerSecond float64 `json:"pages_per_second"`
-	CPUSeconds     float64 `json:"cpu_seconds"`
-	Segments       uint64  `json:"segments"`
-	HostsAsleep    uint64  `json:"hosts_asleep"`
-	Stopped        string  `json:"stopped"` // why the crawl ended: "done", "max-pages", "interrupted"
+	Discovered     uint64   `json:"discovered"` // URLs that became records, seeds included
+	Duplicates     uint64   `json:"duplicates"` // pages marked db_duplicate
+	Indexed        uint64   `json:"indexed"`
+	PagesPerSecond float64  `json:"pages_per_second"`
+	CPUSeconds     float64  `json:"cpu_seconds"`
+	CPUByStage     StageCPU `json:"cpu_by_stage"`
+	Segments       uint64   `json:"segments"`
+	HostsAsleep    uint64   `json:"hosts_asleep"`
+	Stopped        string   `json:"stopped"` // why the crawl ended: "done", "max-pages", "interrupted"
 }
 
 func (r CrawlReport) String() string {
-	s := fmt.Sprintf("crawl: %d fetched, %d failed (%d gone), %d not modified, %d redirected, %d denied by robots; %d discovered, %d duplicates, %d indexed; %d segments in %.2fs, %.0f pages/s, %.2f CPU s (%s)",
-		r.Fetched, r.Failed, r.Gone, r.NotModified, r.Redirected, r.RobotsDenied, r.Discovered, r.Duplicates, r.Indexed, r.Segments, r.Seconds, r.PagesPerSecond, r.CPUSeconds, r.Stopped)
+	s := fmt.Sprintf("crawl: %d fetched, %d failed (%d gone), %d not modified, %d redirected, %d denied by robots; %d discovered, %d duplicates, %d indexed; %d segments in %.2fs, %.0f pages/s, %.2f CPU s: %s (%s)",
+		r.Fetched, r.Failed, r.Gone, r.NotModified, r.Redirected, r.RobotsDenied, r.Discovered, r.Duplicates, r.Indexed, r.Segments, r.Seconds, r.PagesPerSecond, r.CPUSeconds, r.CPUByStage, r.Stopped)
 	if r.HostsAsleep > 0 {
 		s += fmt.Sprintf("; %d hosts do not answer and are left alone for now", r.HostsAsleep)
 	}

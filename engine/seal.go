@@ -137,6 +137,7 @@ func (b *segmentBuilder) bytes() uint64 {
 func (b *segmentBuilder) seal(ctx context.Context, files []warc.FileInfo) (SealReport, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	defer b.e.clock.time(stageSeal)()
 	start := time.Now()
 	seg := b.seg
 	seg.State, seg.Sealed = storage.SegmentSealed, b.e.o.Now()

@@ -46,6 +46,7 @@ func newSource(e *Engine, fetchlist uint32) *source {
 // Refill implements frontier.Source.
 func (s *source) Refill(ctx context.Context, host urlkey.HostKey, limit int) (frontier.Refill, error) {
 	out := frontier.Refill{Addr: s.e.address(ctx, host)}
+	defer s.e.clock.time(stageRefill)()
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	snap := s.e.store.Snapshot()

@@ -34,6 +34,7 @@ func (e *Engine) UpdateDB(ctx context.Context, segment uint32) (UpdateReport, er
 // updateDB also returns the hosts that have something due now.
 func (e *Engine) updateDB(ctx context.Context, segment uint32) ([]urlkey.HostKey, UpdateReport, error) {
 	start := time.Now()
+	defer e.clock.time(stageUpdateDB)()
 	report := UpdateReport{Segment: segment, Filtered: map[string]uint64{}}
 	e.crawldbMu.Lock()
 	defer e.crawldbMu.Unlock()

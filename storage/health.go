@@ -29,6 +29,7 @@ type health struct {
 	logged           atomic.Int64 // time of the last line about background errors, ns
 	slowWrites       atomic.Uint64
 	stalls           atomic.Uint64
+	background       background
 }
 
 // writable tells whether a write may be acknowledged.
@@ -60,7 +61,7 @@ func (h *health) Fatalf(format string, args ...any) {
 
 // listener hooks into Pebble's events. None of them may block or call the store.
 func (h *health) listener() *pebble.EventListener {
-	return &pebble.EventListener{
+	l := &pebble.EventListener{
 		BackgroundError: h.backgroundError,
 		DataCorruption: func(info pebble.DataCorruptionInfo) {
 			err := corrupt("%s: file %s: %v: restore it from a backup", h.dir, info.Path, info.Details)
@@ -71,6 +72,8 @@ func (h *health) listener() *pebble.EventListener {
 		WriteStallBegin:   func(pebble.WriteStallBeginInfo) { h.stalls.Add(1) },
 		PossibleAPIMisuse: func(info pebble.PossibleAPIMisuseInfo) { h.logf("BUG: store %s: %v", h.dir, info) },
 	}
+	h.background.listen(l)
+	return l
 }
 
 // backgroundError is called for every failed flush or compaction, which Pebble repeats at once.

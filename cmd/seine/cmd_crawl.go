@@ -29,16 +29,16 @@ func crawlCommand(c *console) *cobra.Command {
 			if maxPages < 0 {
 				return &usageError{fmt.Errorf("--max-pages %d: want 0 (no limit) or more", maxPages)}
 			}
-			stop, err := profile(cpuProfile)
-			if err != nil {
-				return err
-			}
-			defer stop()
 			return withEngine(cmd, &f, func(e *engine.Engine) error {
+				stop, err := profile(cpuProfile)
+				if err != nil {
+					return err
+				}
 				p := newProgress(c.err, f.quiet)
 				r, err := e.Crawl(cmd.Context(), engine.CrawlOptions{MaxPages: maxPages, Progress: p.show,
 					Inject: engine.InjectOptions{URLs: urls, Files: seeds, Stdin: c.in}})
 				p.end()
+				stop()
 				if err != nil {
 					if errors.Is(err, engine.ErrNoContact) {
 						err = &usageError{err}

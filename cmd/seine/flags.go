@@ -50,6 +50,7 @@ type settings struct {
 	MaxDepth     int    `toml:"max-depth" help:"most links from a seed (0: no limit)"`
 	Scoring      string `toml:"scoring" help:"score policy: vote or opic"`
 	Schedule     string `toml:"schedule" help:"re-fetch policy: fixed or adaptive"`
+	NoIndex      bool   `toml:"no-index" help:"crawl without indexing; seine index does it later"`
 }
 
 // defaults are what every setting is when neither flag nor file says otherwise.
@@ -133,7 +134,7 @@ func (f *flags) options(cmd *cobra.Command) (engine.Options, error) {
 	}
 	s := &f.s
 	o := engine.Options{Dir: s.Dir, UserAgent: s.UserAgent, Contact: s.Contact, HostsFile: s.Hosts, AllowPrivate: s.AllowPrivate,
-		Concurrency: s.Concurrency, MaxDepth: s.MaxDepth, OnFatal: fatal(cmd), MustExist: f.exists, Events: warnings(cmd)}
+		Concurrency: s.Concurrency, MaxDepth: s.MaxDepth, NoIndex: s.NoIndex, OnFatal: fatal(cmd), MustExist: f.exists, Events: warnings(cmd)}
 	var err error
 	if o.Memory, err = parseBytes(s.Memory); err != nil {
 		return o, &usageError{fmt.Errorf("--memory %q: %w", s.Memory, err)}

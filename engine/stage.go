@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"runtime/metrics"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/seine-crawler/seine/storage"
+)
+
+// stage is a part of the work that processor time is accounted to.
+type stage uint8
+
+// The stages, in the order of a URL's life. What runs on a goroutine of ours that is not made of
+// waiting is measured by its thread's clock; fetch is what remains of the process: requests, responses,
+// robots.txt, the frontier and the runtime's scheduling, whose goroutines wait more than they work.
+const (
+	stageInject stage = iota
+	stageRefill       // choosing URLs for the frontier: scans of crawldb
+	stageFetch
+	stageWARC // compressing, digests and writing
+	stageParse
+	stageSeal
+	stageUpdateDB
+	stageInvertLinks
+	stageDedup
+	stageIndex
+	stageStore // Pebble's compactions and flushes
+	stageGC    // the collector's own goroutines, by the runtime's estimate
+	stages
+)
+
+var stageNames = [stages]string{"inject", "refill", "fetch", "warc", "parse", "seal", "updatedb", "invertlinks", "dedup", "index", "store", "gc"}
+
+// Pages are timed each up to timedPages, then one in timedEvery, which counts for as many: reading a
+// thread's clock costs up to a microsecond in a virtual machine.
+const (
+	timedPages = 1024
+	timedEvery = 8
+)
+
+// stageClock adds up processor time by stage. Safe for concurrent use.
+type stageClock struct {
+	spent [stages]atomic.Int64 // nanoseconds
+	pages atomic.Uint64
+}
+
+func (c *stageClock) add(s stage, d time.Duration) { c.spent[s].Add(int64(d)) }
+
+// time begins a phase and returns the function that ends it, to be called on the same goroutine.
+func (c *stageClock) time(s stage) (stop func()) {
+	t := storage.StartCPUTimer()
+	return func() { c.add(s, t.Stop()) }
+}
+
+// pageTimer times the stages of one page.
+type pageTimer struct {
+	clock  *stageClock
+	timer  storage.CPUTimer
+	weight time.Duration // 0: this page is not timed
+}
+
+func (c *stageClock) page() pageTimer {
+	n := c.pages.Add(1)
+	switch {
+	case n <= timedPages:
+		return pageTimer{c, storage.StartCPUTimer(), 1}
+	case n%timedEvery == 0:
+		return pageTimer{c, storage.StartCPUTimer(), timedEvery}
+	}
+	return pageTimer{}
+}
+
+// lap accounts what was done since the last lap; stop ends the page.
+func (t *pageTimer) lap(s stage) {
+	if t.weight > 0 {
+		t.clock.add(s, t.weight*t.timer.Lap())
+	}
+}
+
+func (t *pageTimer) stop(s stage) {
+	if t.weight > 0 {
+		t.clock.add(s, t.weight*t.timer.Stop())
+	}
+}
+
+// StageCPU is processor time in seconds by stage, in the order of a URL's life.
+type StageCPU []StageSeconds
+
+// StageSeconds is one stage's processor time.
+type StageSeconds struct {
+	Stage   string
+	Seconds float64
+}
+
+// MarshalJSON writes an object of seconds by stage.
+func (c StageCPU) MarshalJSON() ([]byte, error) {
+	m := make(map[string]float64, len(c))
+	for _, s := range c {
+		m[s.Stage] = s.Seconds
+	}
+	return json.Marshal(m)
+}
+
+// String names the stages with the most time first, with their shares.
+func (c StageCPU) String() string {
+	var total float64
+	for _, s := range c {
+		total += s.Seconds
+	}
+	list := slices.Clone(c)
+	slices.SortStableFunc(list, func(a, b StageSeconds) int {
+		switch {
+		case a.Seconds > b.Seconds:
+			return -1
+		case a.Seconds < b.Seconds:
+			return 1
+		}
+		return 0
+	})
+	var parts []string
+	for _, s := range list {
+		if share := 100 * s.Seconds / total; share >= 0.5 {
+			parts = append(parts, fmt.Sprintf("%s %.0f%%", s.Stage, share))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// stageTimes is the state of all clocks at one moment.
+func (e *Engine) stageTimes() (t [stages]time.Duration) {
+	for s := range t {
+		t[s] = time.Duration(e.clock.spent[s].Load())
+	}
+	t[stageStore] = e.store.BackgroundCPU()
+	t[stageGC] = collectorCPU()
+	t[stageFetch] = time.Duration(cpuSeconds() * float64(time.Second)) // of the whole process, for stagesSince
+	return t
+}
+
+// stagesSince returns what each stage took since an earlier moment. The process's other work counts as
+// fetch.
+func (e *Engine) stagesSince(before [stages]time.Duration) StageCPU {
+	now := e.stageTimes()
+	rest := now[stageFetch] - before[stageFetch]
+	out := make(StageCPU, stages)
+	for s := range stages {
+		d := now[s] - before[s]
+		out[s] = StageSeconds{stageNames[s], d.Seconds()}
+		if s != stageFetch {
+			rest -= d
+		}
+	}
+	out[stageFetch].Seconds = max(rest, 0).Seconds()
+	return out
+}
+
+// collectorCPU is what the garbage collector's own goroutines took; what it makes others do while they
+// allocate is on the clocks of these.
+func collectorCPU() time.Duration {
+	samples := []metrics.Sample{{Name: "/cpu/classes/gc/mark/dedicated:cpu-seconds"}, {Name: "/cpu/classes/gc/mark/idle:cpu-seconds"}}
+	metrics.Read(samples)
+	var sum float64
+	for _, s := range samples {
+		if s.Value.Kind() == metrics.KindFloat64 {
+			sum += s.Value.Float64()
+		}
+	}
+	return time.Duration(sum * float64(time.Second))
+}
