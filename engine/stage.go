@@ -164,7 +164,7 @@ func (e *Engine) stagesSince(before [stages]time.Duration) StageCPU {
 // collectorCPU is what the garbage collector's own goroutines took; what it makes others do while they
 // allocate is on the clocks of these.
 func collectorCPU() time.Duration {
-	samples := []metrics.Sample{{Name: "/cpu/classes/gc/mark/dedicated:cpu-seconds"}, {Name: "/cpu/classes/gc/mark/idle:cpu-seconds"}}
+	samples := []metrics.Sample{{Name: "/cpu/classes/gc/mark/dedicated:cpu-seconds"}}
 	metrics.Read(samples)
 	var sum float64
 	for _, s := range samples {

@@ -39,6 +39,7 @@ func commands(c *console) []*cobra.Command {
 		exportCommand(c),
 		verifyCommand(c),
 		simwebCommand(c),
+		benchCommand(c),
 	}
 }
 

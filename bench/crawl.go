@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/seine-crawler/seine/bench/simweb"
+)
+
+// Variants of a crawl.
+const (
+	VariantWhole   = "seine"          // everything: WARC, crawldb, linkdb, index
+	VariantNoIndex = "seine-no-index" // everything but the index
+	VariantFloor   = "floor-fasthttp" // a bare fasthttp loop over the same pages, which keeps nothing
+)
+
+// CrawlOptions say what Crawls measures.
+type CrawlOptions struct {
+	Binary string // of seine
+	// Pages are the sizes of the synthetic webs: hosts of 100 pages, 12 KB and 50 links a page, as
+	// simweb.Bench makes them.
+	Pages []int
+	// Docs and DocsRoot name folders of HTML to crawl beside, as seine simweb --docs does; DocsName is
+	// what lines call them.
+	Docs               []string
+	DocsRoot, DocsName string
+	Variants           []string // nil: all three; folders have no floor
+	Runs               int
+	// Profile checks the program's accounting by stage against a CPU profile, in one more run of the
+	// first size.
+	Profile bool
+	Dir     string // for data; "": the system's temporary folder
+	// Line gets every result as it comes, Log a line before each run.
+	Line func(Line)
+	Log  func(string)
+}
+
+// world is what one simweb serves.
+type world struct {
+	name  string
+	args  []string
+	pages int // of a synthetic web
+	hosts int
+}
+
+const pagesPerHost = 100
+
+func (o *CrawlOptions) worlds() (out []world) {
+	for _, n := range o.Pages {
+		hosts := max(1, n/pagesPerHost)
+		w := world{name: "pages=" + strconv.Itoa(n), pages: hosts * pagesPerHost, hosts: hosts,
+			args: []string{"--shape", "bench", "--web-hosts", strconv.Itoa(hosts), "--pages", strconv.Itoa(pagesPerHost), "--max-pages", strconv.Itoa(pagesPerHost)}}
+		if hosts > 4000 { // more addresses than can be listened on one by one
+			w.args = append(w.args, "--all-interfaces")
+		}
+		out = append(out, w)
+	}
+	if len(o.Docs) > 0 {
+		w := world{name: o.DocsName, args: []string{"--docs-root", o.DocsRoot}}
+		for _, d := range o.Docs {
+			w.args = append(w.args, "--docs", d)
+		}
+		out = append(out, w)
+	}
+	return out
+}
+
+// Crawls crawls each web in each variant, Runs times, and passes the results on.
+//
+// A line has wall time per page as ns/op, pages/s, processor time of the crawler and of the server per
+// page, peak memory, bytes on disk per page (WARC) and per URL (store), and processor time per page by
+// stage.
+func Crawls(ctx context.Context, o CrawlOptions) error {
+	if o.Variants == nil {
+		o.Variants = []string{VariantWhole, VariantNoIndex, VariantFloor}
+	}
+	for _, w := range o.worlds() {
+		for n := range o.Runs {
+			for _, v := range o.Variants {
+				if v == VariantFloor && w.pages == 0 {
+					continue
+				}
+				o.Log(fmt.Sprintf("%s, %s, run %d of %d", w.name, v, n+1, o.Runs))
+				l, err := o.round(ctx, w, v, "")
+				if err != nil {
+					return err
+				}
+				o.Line(l)
+			}
+		}
+		if o.Profile {
+			o.Profile = false
+			if err := o.stages(ctx, w); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// crawled is what a crawler's JSON says, as far as it is needed here.
+type crawled struct {
+	Fetched    int                `json:"fetched"`
+	Discovered int                `json:"discovered"`
+	CPUByStage map[string]float64 `json:"cpu_by_stage"`
+	CPUSeconds float64            `json:"cpu_seconds"`
+}
+
+// round is one crawl of one web.
+func (o *CrawlOptions) round(ctx context.Context, w world, variant, profile string) (l Line, err error) {
+	dir, err := os.MkdirTemp(o.Dir, "seine-bench-")
+	if err != nil {
+		return l, err
+	}
+	defer os.RemoveAll(dir)
+	web, err := start(ctx, dir, o.Binary, append([]string{"simweb", "--json", "--hosts-file", "hosts", "--seeds-file", "seeds"}, w.args...)...)
+	if err != nil {
+		return l, err
+	}
+	if err := web.waitForFile(ctx, filepath.Join(dir, "hosts")); err != nil {
+		return l, err
+	}
+	u, crawlErr := run(ctx, dir, o.Binary, o.command(w, variant, profile)...)
+	served, err := web.interrupt()
+	if crawlErr != nil {
+		return l, crawlErr
+	}
+	if err != nil {
+		return l, err
+	}
+	var report simweb.Report
+	if err := json.Unmarshal(served.stdout, &report); err != nil {
+		return l, fmt.Errorf("simweb's report %q: %w", served.stdout, err)
+	}
+	var c crawled
+	if err := json.Unmarshal(u.stdout, &c); err != nil {
+		return l, fmt.Errorf("%s's report %q: %w", variant, u.stdout, err)
+	}
+	pages := report.Status[2]
+	if w.pages > 0 {
+		pages -= report.Robots // which synthetic hosts answer with 200 when they are shaped for benchmarks
+	}
+	if variant != VariantFloor && c.Fetched > report.Status[2] || w.pages > 0 && pages != w.pages {
+		return l, fmt.Errorf("%s of %s: the server served %d pages of %d, the crawler says %d", variant, w.name, pages, w.pages, c.Fetched)
+	}
+	if report.Twice > 0 || variant != VariantFloor && !report.Polite() {
+		return l, fmt.Errorf("%s of %s was not polite: %s", variant, w.name, report)
+	}
+	return o.line(w, variant, dir, pages, u, served, &c)
+}
+
+// command is the command line of a variant.
+func (o *CrawlOptions) command(w world, variant, profile string) []string {
+	if variant == VariantFloor {
+		return []string{"bench", "floor", "--hosts", "hosts", "--seeds", "seeds", "--pages", strconv.Itoa(pagesPerHost)}
+	}
+	args := []string{"crawl", "--dir", "data", "--seeds", "seeds", "--hosts", "hosts", "--allow-private", "--scope", "any", "--delay", "0s", "--json", "--quiet"}
+	if variant == VariantNoIndex {
+		args = append(args, "--no-index")
+	}
+	if profile != "" {
+		args = append(args, "--cpuprofile", profile)
+	}
+	return args
+}
+
+func (o *CrawlOptions) line(w world, variant, dir string, pages int, u, served usage, c *crawled) (Line, error) {
+	perPage := func(d time.Duration) float64 { return float64(d.Microseconds()) / float64(pages) }
+	l := Line{Name: "Crawl/" + w.name + "/" + variant, Count: pages, Metrics: []Metric{
+		{"ns/op", float64(u.wall.Nanoseconds()) / float64(pages)},
+		{"pages/s", float64(pages) / u.wall.Seconds()},
+		{"cpu-µs/page", perPage(u.cpu)},
+		{"server-cpu-µs/page", perPage(served.cpu)},
+		{"peak-MB", float64(u.peakKB) / 1024},
+	}}
+	if variant == VariantFloor {
+		return l, nil
+	}
+	warc, err := weigh(filepath.Join(dir, "data", "warc"))
+	if err != nil {
+		return l, err
+	}
+	store, err := weigh(filepath.Join(dir, "data", "store"))
+	if err != nil {
+		return l, err
+	}
+	l.Metrics = append(l.Metrics, Metric{"warc-B/page", float64(warc) / float64(pages)}, Metric{"store-B/URL", float64(store) / float64(max(1, c.Discovered))})
+	for _, s := range slices.Sorted(maps.Keys(c.CPUByStage)) {
+		l.Metrics = append(l.Metrics, Metric{s + "-µs/page", c.CPUByStage[s] * 1e6 / float64(pages)})
+	}
+	return l, nil
+}

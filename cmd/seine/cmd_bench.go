@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seine-crawler/seine/bench"
+)
+
+func benchCommand(c *console) *cobra.Command {
+	o := bench.CrawlOptions{}
+	var out string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "bench",
+		Short: "measure crawls of synthetic webs on this machine",
+		Long: "Crawls synthetic webs on loopback, whole, without indexing, and as a bare fetch loop for comparison, each as\n" +
+			"processes of their own and in turns, and prints a table: medians of the runs, how far they lie apart, and ratios\n" +
+			"to the bare loop. Takes a minute or two; leave the machine alone meanwhile.",
+		Args: args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var err error
+			if o.Binary, err = os.Executable(); err != nil {
+				return err
+			}
+			if o.Runs < 1 {
+				return &usageError{fmt.Errorf("--runs %d: want 1 or more", o.Runs)}
+			}
+			var lines []bench.Line
+			o.Line = func(l bench.Line) { lines = append(lines, l) }
+			o.Log = func(s string) { fmt.Fprintln(c.err, "bench: "+s) }
+			err = bench.Crawls(cmd.Context(), o)
+			if out != "" {
+				err = errors.Join(err, writeFile(out, func(f *os.File) error { return bench.WriteLines(f, lines) }))
+			}
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return c.object(bench.Summaries(lines))
+			}
+			return c.lines(func(w *bufio.Writer) error { return bench.WriteTable(w, lines) })
+		},
+	}
+	f := cmd.Flags()
+	f.IntSliceVar(&o.Pages, "pages", []int{10_000}, "sizes of the webs; 0 for none")
+	f.IntVar(&o.Runs, "runs", 5, "runs of each")
+	f.StringSliceVar(&o.Variants, "variants", []string{bench.VariantWhole, bench.VariantNoIndex, bench.VariantFloor}, "what to run")
+	f.BoolVar(&o.Profile, "profile", false, "check the accounting by stage against a CPU profile, in one more run")
+	f.StringArrayVar(&o.Docs, "docs", nil, "crawl folders of HTML too, as simweb --docs serves them")
+	f.StringVar(&o.DocsRoot, "docs-root", "/", "root of these folders")
+	f.StringVar(&o.DocsName, "docs-name", "docs", "what results call these folders")
+	f.StringVar(&o.Dir, "work-dir", "", "folder for data (default: the system's temporary folder)")
+	f.StringVar(&out, "out", "", "also write the results of all runs to this file, in the format of go test -bench, which benchstat reads")
+	f.BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.AddCommand(benchFloorCommand(c), benchReportCommand(c))
+	return cmd
+}
+
+// benchFloorCommand is what bench runs as a child, so that the loop's processor time is its own.
+func benchFloorCommand(c *console) *cobra.Command {
+	var hosts, seeds string
+	var pages int
+	cmd := &cobra.Command{Use: "floor", Short: "fetch every page of a simweb of shape bench, and do nothing with it", Hidden: true, Args: args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			text, err := os.ReadFile(seeds)
+			if err != nil {
+				return err
+			}
+			first, _, _ := strings.Cut(string(text), "\n")
+			u, err := url.Parse(first)
+			if err != nil {
+				return fmt.Errorf("%s: %w", seeds, err)
+			}
+			port, err := strconv.Atoi(u.Port())
+			if err != nil {
+				return fmt.Errorf("%s: %s has no port: %w", seeds, first, err)
+			}
+			n, err := bench.Floor(cmd.Context(), hosts, port, pages)
+			if err != nil {
+				return err
+			}
+			return c.object(map[string]int{"fetched": n})
+		}}
+	f := cmd.Flags()
+	f.StringVar(&hosts, "hosts", "simweb.hosts", "hosts file of the simweb")
+	f.StringVar(&seeds, "seeds", "simweb.seeds", "seeds file of the simweb")
+	f.IntVar(&pages, "pages", 100, "pages of each host")
+	return cmd
+}
+
+func benchReportCommand(_ *console) *cobra.Command {
+	var o bench.ReportOptions
+	cmd := &cobra.Command{
+		Use:   "report FILE…",
+		Short: "write BENCHMARKS.md and its plots from benchmark results",
+		Args:  args(cobra.MinimumNArgs(1)),
+		RunE: func(_ *cobra.Command, files []string) error {
+			o.Files = files
+			return bench.WriteReport(context.Background(), o)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.Out, "out", "BENCHMARKS.md", "file to write")
+	f.StringVar(&o.Plots, "plots", "bench/plots", "folder of the plots")
+	f.StringVar(&o.Command, "command", "make bench", "the command that made the results")
+	return cmd
+}
