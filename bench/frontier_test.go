@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bench_test
+
+import (
+	"container/heap"
+	"context"
+	"fmt"
+	"net/netip"
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/seine-crawler/seine/frontier"
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// What is measured: a visit from Next to Done with all politeness: each host has an address of its own,
+// rests a second between visits, and has URLs without end, so every visit goes once through the heap of
+// hosts that wait. The clock is the benchmark's own and moves by a second divided by the hosts at each
+// visit: exactly one host falls due when the next visit is asked for. Refills, on goroutines of their
+// own, are part of it (windows are of 256 URLs, of 4 at a million hosts); the source hands out prepared
+// URLs, so what a store would cost isn't.
+//
+// The floor is a container/heap of as many times, one popped and pushed a second later: no politeness
+// can do with less. B/host and B/URL are of the live heap, by two fillings with a different number of
+// URLs, keys and URLs included as the source hands them over. How to run:
+//
+//	go test -run '^$' -bench Frontier ./bench
+
+// endless is a source in which each host has URLs without end, and gives so many at a time. It gives
+// each URL in memory of its own only while the memory is being measured.
+type endless struct {
+	each  int
+	own   bool
+	more  bool
+	ready []frontier.Candidate
+}
+
+func newEndless(b *testing.B, each int) *endless {
+	s := &endless{each: each, more: true}
+	for i := range each {
+		u, err := ownURL("org,example,www,)", i)
+		if err != nil {
+			b.Fatal(err)
+		}
+		s.ready = append(s.ready, frontier.Candidate{URL: u, Score: 1, Depth: 2})
+	}
+	return s
+}
+
+func ownURL(host urlkey.HostKey, i int) (urlkey.URL, error) {
+	return urlkey.Key(fmt.Sprintf("%s/articles/2026/%06d/index.html https", string(host), i)).URL()
+}
+
+func (s *endless) Refill(_ context.Context, host urlkey.HostKey, limit int) (frontier.Refill, error) {
+	var n uint32
+	for _, c := range []byte(host) {
+		if c >= '0' && c <= '9' {
+			n = 10*n + uint32(c-'0')
+		}
+	}
+	r := frontier.Refill{More: s.more, Addr: netip.AddrFrom4([4]byte{10, byte(n >> 16), byte(n >> 8), byte(n)})}
+	if !s.own {
+		r.URLs = s.ready[:min(limit, s.each)]
+		return r, nil
+	}
+	r.URLs = make([]frontier.Candidate, min(limit, s.each))
+	for i := range r.URLs {
+		u, err := ownURL(host, i)
+		if err != nil {
+			return r, err
+		}
+		r.URLs[i] = frontier.Candidate{URL: u, Score: 1, Depth: 2}
+	}
+	return r, nil
+}
+
+// manualClock stands still until it is moved.
+type manualClock struct{ ns atomic.Int64 }
+
+func (c *manualClock) now() time.Time { return time.Unix(0, c.ns.Load()) }
+
+func hostKeys(b *testing.B, n int) []urlkey.HostKey {
+	keys := make([]urlkey.HostKey, n)
+	for i := range keys {
+		var err error
+		if keys[i], err = urlkey.ParseHost(fmt.Sprintf("www.site%d.example", i)); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return keys
+}
+
+// fill makes a frontier in which each host has its first URLs.
+func fill(b *testing.B, s *endless, window int, hosts []urlkey.HostKey, clock *manualClock) *frontier.Frontier {
+	f, err := frontier.New(frontier.Options{Source: s, Window: window, Now: clock.now})
+	if err != nil {
+		b.Fatal(err)
+	}
+	f.Wake(hosts...)
+	for f.Stats().Queued < s.each*len(hosts) {
+		time.Sleep(time.Millisecond)
+	}
+	return f
+}
+
+// heapBytes is the live heap.
+func heapBytes() int64 {
+	runtime.GC()
+	runtime.GC() // what finalizers and pools of the first one kept
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// filledBytes is the heap that a frontier takes with so many URLs a host.
+func filledBytes(b *testing.B, hosts, each int) float64 {
+	before := heapBytes()
+	keys := hostKeys(b, hosts)
+	f := fill(b, &endless{each: each, own: true}, 0, keys, &manualClock{})
+	if q := f.Stats().Queued; q != each*hosts {
+		b.Fatalf("%d URLs are queued, want %d", q, each*hosts)
+	}
+	used := heapBytes() - before - int64(len(keys))*16 // the list is ours, what it points to the frontier's
+	f.Close()
+	runtime.KeepAlive(keys)
+	return float64(used)
+}
+
+// reportMemory fills two frontiers and solves for what a host and a URL take.
+func reportMemory(b *testing.B, hosts, few, many int) {
+	n := float64(hosts)
+	a, c := filledBytes(b, hosts, few), filledBytes(b, hosts, many)
+	perURL := (c - a) / n / float64(many-few)
+	perHost := a/n - float64(few)*perURL
+	if perURL < 50 || perHost < 50 {
+		b.Fatalf("%.0f bytes a URL and %.0f a host can't be", perURL, perHost)
+	}
+	b.ReportMetric(perURL, "B/URL")
+	b.ReportMetric(perHost, "B/host")
+}
+
+func benchmarkVisits(b *testing.B, hosts int) {
+	clock := &manualClock{}
+	clock.ns.Store(1e18)
+	window := min(256, max(4, 1_000_000/hosts)) // the default, or what a million hosts leave room for
+	f := fill(b, newEndless(b, window), window, hostKeys(b, hosts), clock)
+	defer f.Close()
+	step, n := int64(time.Second)/int64(hosts), uint64(0)
+	ctx := context.Background()
+	visit := func() {
+		v, err := f.Next(ctx)
+		if err != nil {
+			b.Fatal(err)
+		}
+		f.Done(v, frontier.Outcome{Addr: v.Addr})
+		clock.ns.Add(step)
+		n++
+	}
+	for range hosts { // all begin ready; after a round all but one wait
+		visit()
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		visit()
+	}
+	rate(b, 1, "visits")
+	if s := f.Stats(); s.Visits != n || s.InFlight != 0 || s.Addresses != hosts {
+		b.Fatalf("%d visits, %d in flight, %d addresses; want %d, 0, %d", s.Visits, s.InFlight, s.Addresses, n, hosts)
+	}
+}
+
+// dueTimes is the least that a frontier must keep in order.
+type dueTimes []*dueTime
+
+type dueTime struct{ at time.Time }
+
+func (h dueTimes) Len() int           { return len(h) }
+func (h dueTimes) Less(i, j int) bool { return h[i].at.Before(h[j].at) }
+func (h dueTimes) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *dueTimes) Push(x any)        { *h = append(*h, x.(*dueTime)) }
+func (h *dueTimes) Pop() any {
+	last := (*h)[len(*h)-1]
+	*h = (*h)[:len(*h)-1]
+	return last
+}
+
+func benchmarkHeap(b *testing.B, hosts int) {
+	now := time.Unix(1e9, 0)
+	step := time.Second / time.Duration(hosts)
+	h := make(dueTimes, 0, hosts)
+	for i := range hosts {
+		h = append(h, &dueTime{now.Add(time.Duration(i-hosts) * step)})
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		d := heap.Pop(&h).(*dueTime)
+		if d.at.After(now) {
+			b.Fatal("nobody is due")
+		}
+		d.at = now.Add(time.Second)
+		heap.Push(&h, d)
+		now = now.Add(step)
+	}
+	rate(b, 1, "visits")
+}
+
+func BenchmarkFrontier(b *testing.B) {
+	for _, c := range []struct {
+		name      string
+		hosts     int
+		few, many int // URLs a host while the memory is measured
+	}{{"1-hosts", 1, 0, 0}, {"1e3-hosts", 1000, 1, 201}, {"1e6-hosts", 1_000_000, 1, 3}} {
+		b.Run(c.name+"/seine", func(b *testing.B) {
+			benchmarkVisits(b, c.hosts)
+			if c.many > 0 { // of a single host they'd be noise
+				reportMemory(b, c.hosts, c.few, c.many)
+			}
+		})
+		b.Run(c.name+"/floor-heap", func(b *testing.B) { benchmarkHeap(b, c.hosts) })
+	}
+}

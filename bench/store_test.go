@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bench_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/bloom"
+	"github.com/cockroachdb/pebble/v2/objstorage/objstorageprovider"
+	"github.com/cockroachdb/pebble/v2/sstable"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// What is measured: the ways in which phases read and write crawldb, on a million records of 5,000
+// hosts, in keys per second; B/key is what the tables take on disk, keys included.
+//
+//	inject    a million new URLs in no order: sort, join with an empty crawldb, encode, write, commit
+//	updatedb  250,000 outcomes, one known URL in five and 50,000 new ones: sort, join, decode, change, write, commit
+//	generate  every other host: its records decoded, the due ones written as a fetchlist
+//	scan      all records decoded
+//
+// Ours is package storage's API as the phases use it. The floor is Pebble with the same table options:
+// keys sorted in memory by slices.SortFunc, ready-made values, nothing decoded and nothing checked, one
+// sstable and Ingest, an iterator with SeekGE for each key (Pebble itself sees when a step is enough),
+// and the same bytes written. How to run:
+//
+//	go test -run '^$' -bench Store ./bench
+
+const (
+	storeHosts = 5_000
+	hostPages  = 200
+	storeKeys  = storeHosts * hostPages
+	storeCache = 256 << 20
+)
+
+// crawl is what the stores are filled with; keys and hosts are in order.
+type crawl struct {
+	keys    [][]byte // of the records
+	values  [][]byte
+	inputs  []storage.Pair // of updatedb, in no order; values are the new records
+	known   int            // inputs that are in keys
+	hosts   []urlkey.HostKey
+	entries [][]byte // of the fetchlist, by key: nil if not due, or of the hosts that are left out
+	due     int      // records of every other host that are due
+	shuffle []int    // an order of keys
+}
+
+// dueNow is the time in ms at which three quarters of the records are due.
+const dueNow = 1_770_000_000_000
+
+// fetchedRecord is a record as updatedb writes it: 33 bytes and more.
+func fetchedRecord(rng *rand.Rand) storage.Record {
+	at := int64(dueNow) - rng.Int64N(40*86_400_000)
+	r := storage.Record{Status: storage.StatusFetched, HTTPStatus: 200, Depth: uint16(rng.IntN(6)), Interval: 30 * 86_400,
+		Score: float64(rng.IntN(1<<16)) / (1 << 16), LastFetch: at, ModifiedTime: at, FetchTime: at + 30*86_400_000, Segment: 7}
+	if rng.IntN(4) > 0 {
+		r.FetchTime = at
+	}
+	for i := range r.Signature {
+		r.Signature[i] = byte(rng.Uint32())
+	}
+	return r
+}
+
+var storeCrawl = sync.OnceValue(func() *crawl {
+	rng := rand.New(rand.NewPCG(3, 4))
+	c := &crawl{shuffle: rng.Perm(storeKeys)}
+	var all []byte // side by side, as a block has them
+	add := func(p []byte) []byte {
+		all = append(all, p...)
+		return all[len(all)-len(p) : len(all) : len(all)]
+	}
+	for h := range storeHosts {
+		host := fmt.Sprintf("com,example%04d,www,)", h)
+		c.hosts = append(c.hosts, urlkey.HostKey(host))
+		for p := range hostPages {
+			r := fetchedRecord(rng)
+			c.keys = append(c.keys, add(fmt.Appendf(nil, "%s/articles/2026/%06d/index.html https", host, 5000*p+rng.IntN(5000))))
+			c.values = append(c.values, add(storage.AppendRecord(nil, &r)))
+			var entry []byte
+			if h%2 == 0 && r.FetchTime <= dueNow {
+				c.due++
+				entry = storage.AppendFetchlistEntry(nil, storage.FetchlistEntry{Score: r.Score, Depth: r.Depth})
+			}
+			c.entries = append(c.entries, entry)
+			r = fetchedRecord(rng)
+			if value := storage.AppendRecord(nil, &r); p%5 == 0 {
+				c.known++
+				c.inputs = append(c.inputs, storage.Pair{Key: c.keys[len(c.keys)-1], Value: value})
+				if p%20 == 0 {
+					c.inputs = append(c.inputs, storage.Pair{Key: fmt.Appendf(nil, "%s/new/%06d.html https", host, p), Value: value})
+				}
+			}
+		}
+	}
+	rng.Shuffle(len(c.inputs), func(i, j int) { c.inputs[i], c.inputs[j] = c.inputs[j], c.inputs[i] })
+	return c
+})
+
+// must ends a benchmark at an error.
+func must(b *testing.B, errs ...error) {
+	if err := errors.Join(errs...); err != nil {
+		b.Helper()
+		b.Fatal(err)
+	}
+}
+
+// ourStore opens a store and, if asked to, fills it with the crawl.
+func ourStore(b *testing.B, c *crawl, filled bool) *storage.Store {
+	dir := b.TempDir()
+	s, err := storage.Open(dir, storage.Options{CacheBytes: storeCache})
+	must(b, err)
+	if filled {
+		in := s.NewIngestion()
+		w := in.Table(storage.Crawldb())
+		for i, k := range c.keys {
+			must(b, w.Set(k, c.values[i]))
+		}
+		counts := in.Table(storage.HostCountsRange())
+		for i, h := range c.hosts {
+			n := storage.HostCounts{NextDue: dueNow + 1}
+			if i%2 == 0 {
+				n.NextDue = dueNow - 1
+			}
+			n.ByStatus[storage.StatusFetched] = hostPages
+			must(b, counts.Set([]byte(h), storage.AppendHostCounts(nil, &n)))
+		}
+		must(b, in.Commit())
+	}
+	return s
+}
+
+// sorted puts pairs into a sorter and returns them in order.
+func sorted(b *testing.B, s *storage.Store, n int, pair func(i int) (key, value []byte)) (*storage.Sorter, *storage.Run) {
+	sorter := storage.NewSorter(storage.SorterOptions{Dir: s.SortDir(), MemoryBytes: 256 << 20})
+	for i := range n {
+		if err := sorter.Add(pair(i)); err != nil {
+			b.Fatal(err)
+		}
+	}
+	run, err := sorter.Sort()
+	must(b, err)
+	return sorter, run
+}
+
+// mergeOurs joins inputs with crawldb and writes their records: what inject and updatedb do.
+func mergeOurs(b *testing.B, s *storage.Store, n int, pair func(i int) (key, value []byte)) (known int) {
+	sorter, run := sorted(b, s, n, pair)
+	in := s.NewIngestion()
+	defer in.Abort()
+	w := in.Table(storage.Crawldb())
+	var was, r storage.Record
+	var value []byte
+	must(b, storage.MergeJoin(context.Background(), s, storage.Crawldb(), run, func(key []byte, values [][]byte, old []byte) error {
+		if err := storage.DecodeRecord(values[0], &r); err != nil {
+			return err
+		}
+		if old != nil {
+			known++
+			if err := storage.DecodeRecord(old, &was); err != nil {
+				return err
+			}
+			r.Depth = min(r.Depth, was.Depth)
+		}
+		value = storage.AppendRecord(value[:0], &r)
+		return w.Set(key, value)
+	}), run.Close(), in.Commit(), sorter.Close())
+	return known
+}
+
+// generateOurs chooses what is due of the hosts that have something.
+func generateOurs(b *testing.B, s *storage.Store, segment uint32) (seen, due int) {
+	snap := s.Snapshot()
+	in := s.NewIngestion()
+	defer in.Abort()
+	w := in.Table(storage.Fetchlist(segment))
+	hosts := snap.Scan(storage.HostCountsRange(), nil, nil)
+	var counts storage.HostCounts
+	var r storage.Record
+	var value []byte
+	for hosts.Next() {
+		if must(b, storage.DecodeHostCounts(hosts.Value(), &counts)); counts.NextDue > dueNow {
+			continue
+		}
+		from, to := storage.HostBounds(urlkey.HostKey(hosts.Key()))
+		sc := snap.Scan(storage.Crawldb(), from, to)
+		for sc.Next() {
+			seen++
+			if err := storage.DecodeRecord(sc.Value(), &r); err != nil {
+				b.Fatal(err)
+			}
+			if r.FetchTime > dueNow {
+				continue
+			}
+			due++
+			value = storage.AppendFetchlistEntry(value[:0], storage.FetchlistEntry{Score: r.Score, Depth: r.Depth})
+			if err := w.Set(sc.Key(), value); err != nil {
+				b.Fatal(err)
+			}
+		}
+		must(b, sc.Close())
+	}
+	must(b, hosts.Close(), snap.Close(), in.Commit())
+	return seen, due
+}
+
+func scanOurs(b *testing.B, s *storage.Store) (seen int) {
+	sc := s.Scan(storage.Crawldb(), nil, nil)
+	var r storage.Record
+	for sc.Next() {
+		if err := storage.DecodeRecord(sc.Value(), &r); err != nil {
+			b.Fatal(err)
+		}
+		seen++
+	}
+	must(b, sc.Close())
+	return seen
+}
+
+// floor is Pebble alone.
+type floor struct {
+	db   *pebble.DB
+	opts *pebble.Options
+	dir  string
+	key  []byte // built of a prefix and a key
+	n    int    // tables made
+}
+
+// silent takes Pebble's messages.
+type silent struct{}
+
+func (silent) Infof(string, ...any)  {}
+func (silent) Errorf(string, ...any) {}
+func (silent) Fatalf(format string, args ...any) {
+	panic(fmt.Sprintf(format, args...))
+}
+
+// newFloor opens a database with the options of our store's tables.
+func newFloor(b *testing.B, c *crawl, filled bool) *floor {
+	f := &floor{dir: b.TempDir()}
+	f.opts = &pebble.Options{CacheSize: storeCache, MemTableSize: storage.DefaultMemTableBytes, Logger: silent{},
+		FormatMajorVersion: pebble.FormatMajorVersion(24)}
+	f.opts.Experimental.ValidateOnIngest = false
+	for i := range f.opts.Levels {
+		l := &f.opts.Levels[i]
+		l.BlockSize, l.IndexBlockSize, l.FilterPolicy = 16<<10, 64<<10, bloom.FilterPolicy(10)
+		l.Compression = func() *sstable.CompressionProfile { return sstable.BalancedCompression }
+	}
+	f.opts.EnsureDefaults()
+	var err error
+	f.db, err = pebble.Open(filepath.Join(f.dir, "db"), f.opts)
+	must(b, err)
+	if filled {
+		w, ingest := f.table(b)
+		for i, k := range c.keys {
+			must(b, w.Set(f.whole('c', k), c.values[i]))
+		}
+		ingest()
+	}
+	return f
+}
+
+func (f *floor) whole(prefix byte, key []byte) []byte {
+	f.key = append(append(f.key[:0], prefix), key...)
+	return f.key
+}
+
+// table begins a table; ingest ends it.
+func (f *floor) table(b *testing.B) (w *sstable.Writer, ingest func()) {
+	f.n++
+	name := filepath.Join(f.dir, fmt.Sprintf("%d.sst", f.n))
+	file, err := vfs.Default.Create(name, vfs.WriteCategoryUnspecified)
+	must(b, err)
+	w = sstable.NewWriter(objstorageprovider.NewFileWritable(file), f.opts.MakeWriterOptions(0, f.db.TableFormat()))
+	return w, func() { must(b, w.Close(), f.db.Ingest(context.Background(), []string{name})) }
+}
+
+func (f *floor) iter(b *testing.B) *pebble.Iterator {
+	it, err := f.db.NewIter(&pebble.IterOptions{LowerBound: []byte{'c'}, UpperBound: []byte{'d'}})
+	must(b, err)
+	return it
+}
+
+func (f *floor) merge(b *testing.B, pairs []storage.Pair) (known int) {
+	slices.SortFunc(pairs, func(p, q storage.Pair) int { return bytes.Compare(p.Key, q.Key) })
+	it := f.iter(b)
+	w, ingest := f.table(b)
+	for _, p := range pairs {
+		whole := f.whole('c', p.Key)
+		if it.SeekGE(whole) && bytes.Equal(it.Key(), whole) && len(it.Value()) > 0 {
+			known++
+		}
+		if err := w.Set(whole, p.Value); err != nil {
+			b.Fatal(err)
+		}
+	}
+	must(b, it.Close())
+	ingest()
+	return known
+}
+
+// generate reads the records of every other host and writes those that are known to be due.
+func (f *floor) generate(b *testing.B, c *crawl) (seen, due int) {
+	it := f.iter(b)
+	w, ingest := f.table(b)
+	var end, whole []byte
+	for h := 0; h < len(c.hosts); h += 2 {
+		_, to := storage.HostBounds(c.hosts[h])
+		end = append(append(end[:0], 'c'), to...)
+		i := h * hostPages
+		for ok := it.SeekGE(f.whole('c', []byte(c.hosts[h]))); ok && bytes.Compare(it.Key(), end) < 0; ok = it.Next() {
+			seen++
+			if c.entries[i] != nil && len(it.Value()) > 0 {
+				due++
+				whole = append(append(whole[:0], 'f'), it.Key()[1:]...)
+				if err := w.Set(whole, c.entries[i]); err != nil {
+					b.Fatal(err)
+				}
+			}
+			i++
+		}
+	}
+	must(b, it.Close())
+	ingest()
+	return seen, due
+}
+
+func (f *floor) scan(b *testing.B) (seen int) {
+	it := f.iter(b)
+	total := 0
+	for ok := it.First(); ok; ok = it.Next() {
+		total += len(it.Value())
+		seen++
+	}
+	must(b, it.Close())
+	if total < 20*seen {
+		b.Fatalf("%d bytes in %d values", total, seen)
+	}
+	return seen
+}
+
+// measure runs one way of reading or writing; fresh gives what it works on, outside of the time that
+// counts, for every iteration or once.
+func measure[S any](b *testing.B, name string, keys int, each bool, fresh func(*testing.B) S, run func(*testing.B, S), drop func(*testing.B, S) (bytes float64)) {
+	b.Run(name, func(b *testing.B) {
+		s := fresh(b)
+		used := false
+		size := 0.0
+		b.ResetTimer()
+		for b.Loop() {
+			if used && each {
+				b.StopTimer()
+				drop(b, s)
+				s = fresh(b)
+				b.StartTimer()
+			}
+			run(b, s)
+			used = true
+		}
+		rate(b, keys, "keys")
+		per(b, keys, "key")
+		size = drop(b, s)
+		b.ReportMetric(size, "B/key")
+	})
+}
+
+// dropOurs closes a store and returns the bytes of its tables for each record.
+func dropOurs(keys int) func(*testing.B, *storage.Store) float64 {
+	return func(b *testing.B, s *storage.Store) float64 {
+		m, err := s.Metrics()
+		must(b, err, s.Close())
+		return float64(m.TableBytes) / float64(keys)
+	}
+}
+
+func dropFloor(keys int) func(*testing.B, *floor) float64 {
+	return func(b *testing.B, f *floor) float64 {
+		size := f.db.Metrics().Table.Local.LiveSize
+		must(b, f.db.Close())
+		return float64(size) / float64(keys)
+	}
+}
+
+func BenchmarkStore(b *testing.B) {
+	c := storeCrawl()
+	want := func(b *testing.B, what string, got, want int) {
+		if got != want {
+			b.Fatalf("%d %s, want %d", got, what, want)
+		}
+	}
+	ours := func(filled bool) func(*testing.B) *storage.Store {
+		return func(b *testing.B) *storage.Store { return ourStore(b, c, filled) }
+	}
+	bare := func(filled bool) func(*testing.B) *floor {
+		return func(b *testing.B) *floor { return newFloor(b, c, filled) }
+	}
+	shuffled := func(i int) (key, value []byte) { return c.keys[c.shuffle[i]], c.values[c.shuffle[i]] }
+	input := func(i int) (key, value []byte) { return c.inputs[i].Key, c.inputs[i].Value }
+
+	measure(b, "inject/seine", storeKeys, true, ours(false), func(b *testing.B, s *storage.Store) {
+		want(b, "known", mergeOurs(b, s, storeKeys, shuffled), 0)
+	}, dropOurs(storeKeys))
+	measure(b, "inject/floor-pebble", storeKeys, true, bare(false), func(b *testing.B, f *floor) {
+		pairs := make([]storage.Pair, storeKeys)
+		for i := range pairs {
+			pairs[i].Key, pairs[i].Value = shuffled(i)
+		}
+		want(b, "known", f.merge(b, pairs), 0)
+	}, dropFloor(storeKeys))
+
+	all := storeKeys + len(c.inputs) - c.known
+	measure(b, "updatedb/seine", len(c.inputs), true, ours(true), func(b *testing.B, s *storage.Store) {
+		want(b, "known", mergeOurs(b, s, len(c.inputs), input), c.known)
+	}, dropOurs(all))
+	measure(b, "updatedb/floor-pebble", len(c.inputs), true, bare(true), func(b *testing.B, f *floor) {
+		want(b, "known", f.merge(b, slices.Clone(c.inputs)), c.known)
+	}, dropFloor(all))
+
+	measure(b, "generate/seine", storeKeys/2, true, ours(true), func(b *testing.B, s *storage.Store) {
+		seen, due := generateOurs(b, s, 1)
+		want(b, "records of hosts", seen, storeKeys/2)
+		want(b, "due", due, c.due)
+	}, dropOurs(storeKeys))
+	measure(b, "generate/floor-pebble", storeKeys/2, true, bare(true), func(b *testing.B, f *floor) {
+		seen, due := f.generate(b, c)
+		want(b, "records of hosts", seen, storeKeys/2)
+		want(b, "due", due, c.due)
+	}, dropFloor(storeKeys))
+
+	measure(b, "scan/seine", storeKeys, false, ours(true), func(b *testing.B, s *storage.Store) {
+		want(b, "records", scanOurs(b, s), storeKeys)
+	}, dropOurs(storeKeys))
+	measure(b, "scan/floor-pebble", storeKeys, false, bare(true), func(b *testing.B, f *floor) {
+		want(b, "records", f.scan(b), storeKeys)
+	}, dropFloor(storeKeys))
+}
