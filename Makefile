@@ -5,7 +5,7 @@ export CGO_ENABLED = 0
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME = 5s
 
-.PHONY: build test vet race fuzz demo bench realsites realweb clean help
+.PHONY: build test vet race fuzz demo bench bench-full realsites realweb clean help
 
 build: ## build the static binary bin/seine
 	go build -trimpath -o bin/seine ./cmd/seine
@@ -35,11 +35,14 @@ realsites: build ## crawl Debian's Python and PostgreSQL manuals from nginx and 
 realweb: build ## crawl 62 hosts of Debian documents (50,000 pages), compare with the truth (RECIPE=M: 330,000)
 	@bench/realweb.sh
 
-bench: build ## benchmarks and the crawl of the real sites; writes BENCHMARKS.md
-	@bench/bench.sh > BENCHMARKS.md.new && mv BENCHMARKS.md.new BENCHMARKS.md && cat BENCHMARKS.md
+bench: build ## benchmarks beside floors and peers, under ten minutes; writes BENCHMARKS.md
+	@bench/bench.sh quick
+
+bench-full: build ## also crawls of 10^5 and 10^6 pages and of 62 hosts of Debian documents: an hour or two
+	@bench/bench.sh full
 
 clean:
 	rm -rf bin bench/out
 
 help:
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/seine-crawler/seine/bench/simweb"
@@ -50,14 +51,18 @@ type world struct {
 	args  []string
 	pages int // of a synthetic web
 	hosts int
+	scope string // documents link to the world outside, where nothing must be asked for
 }
 
 const pagesPerHost = 100
 
-func (o *CrawlOptions) worlds() (out []world) {
+func (o *CrawlOptions) worlds() (out []world, err error) {
 	for _, n := range o.Pages {
+		if n <= 0 {
+			continue
+		}
 		hosts := max(1, n/pagesPerHost)
-		w := world{name: "pages=" + strconv.Itoa(n), pages: hosts * pagesPerHost, hosts: hosts,
+		w := world{name: "pages=" + strconv.Itoa(n), pages: hosts * pagesPerHost, hosts: hosts, scope: "any",
 			args: []string{"--shape", "bench", "--web-hosts", strconv.Itoa(hosts), "--pages", strconv.Itoa(pagesPerHost), "--max-pages", strconv.Itoa(pagesPerHost)}}
 		if hosts > 4000 { // more addresses than can be listened on one by one
 			w.args = append(w.args, "--all-interfaces")
@@ -65,13 +70,28 @@ func (o *CrawlOptions) worlds() (out []world) {
 		out = append(out, w)
 	}
 	if len(o.Docs) > 0 {
-		w := world{name: o.DocsName, args: []string{"--docs-root", o.DocsRoot}}
+		// Children run in a folder of their own.
+		root, err := filepath.Abs(o.DocsRoot)
+		if err != nil {
+			return nil, err
+		}
+		w := world{name: o.DocsName, scope: "host", args: []string{"--docs-root", root}}
 		for _, d := range o.Docs {
-			w.args = append(w.args, "--docs", d)
+			name, dir, named := strings.Cut(d, "=")
+			if !named {
+				dir = name
+			}
+			if dir, err = filepath.Abs(dir); err != nil {
+				return nil, err
+			}
+			if named {
+				dir = name + "=" + dir
+			}
+			w.args = append(w.args, "--docs", dir)
 		}
 		out = append(out, w)
 	}
-	return out
+	return out, nil
 }
 
 // Crawls crawls each web in each variant, Runs times, and passes the results on.
@@ -83,7 +103,11 @@ func Crawls(ctx context.Context, o CrawlOptions) error {
 	if o.Variants == nil {
 		o.Variants = []string{VariantWhole, VariantNoIndex, VariantFloor}
 	}
-	for _, w := range o.worlds() {
+	worlds, err := o.worlds()
+	if err != nil {
+		return err
+	}
+	for _, w := range worlds {
 		for n := range o.Runs {
 			for _, v := range o.Variants {
 				if v == VariantFloor && w.pages == 0 {
@@ -163,7 +187,7 @@ func (o *CrawlOptions) command(w world, variant, profile string) []string {
 	if variant == VariantFloor {
 		return []string{"bench", "floor", "--hosts", "hosts", "--seeds", "seeds", "--pages", strconv.Itoa(pagesPerHost)}
 	}
-	args := []string{"crawl", "--dir", "data", "--seeds", "seeds", "--hosts", "hosts", "--allow-private", "--scope", "any", "--delay", "0s", "--json", "--quiet"}
+	args := []string{"crawl", "--dir", "data", "--seeds", "seeds", "--hosts", "hosts", "--allow-private", "--scope", w.scope, "--delay", "0s", "--json", "--quiet"}
 	if variant == VariantNoIndex {
 		args = append(args, "--no-index")
 	}
