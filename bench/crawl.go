@@ -49,8 +49,7 @@ type CrawlOptions struct {
 type world struct {
 	name  string
 	args  []string
-	pages int // of a synthetic web
-	hosts int
+	pages int    // of a synthetic web
 	scope string // documents link to the world outside, where nothing must be asked for
 }
 
@@ -62,7 +61,7 @@ func (o *CrawlOptions) worlds() (out []world, err error) {
 			continue
 		}
 		hosts := max(1, n/pagesPerHost)
-		w := world{name: "pages=" + strconv.Itoa(n), pages: hosts * pagesPerHost, hosts: hosts, scope: "any",
+		w := world{name: "pages=" + strconv.Itoa(n), pages: hosts * pagesPerHost, scope: "any",
 			args: []string{"--shape", "bench", "--web-hosts", strconv.Itoa(hosts), "--pages", strconv.Itoa(pagesPerHost), "--max-pages", strconv.Itoa(pagesPerHost)}}
 		if hosts > 4000 { // more addresses than can be listened on one by one
 			w.args = append(w.args, "--all-interfaces")
