@@ -10,7 +10,6 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
-	"sync"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -74,7 +73,7 @@ func fetchedRecord(rng *rand.Rand) storage.Record {
 	return r
 }
 
-var storeCrawl = sync.OnceValue(func() *crawl {
+func newCrawl() *crawl {
 	rng := rand.New(rand.NewPCG(3, 4))
 	c := &crawl{shuffle: rng.Perm(storeKeys)}
 	var all []byte // side by side, as a block has them
@@ -107,7 +106,7 @@ var storeCrawl = sync.OnceValue(func() *crawl {
 	}
 	rng.Shuffle(len(c.inputs), func(i, j int) { c.inputs[i], c.inputs[j] = c.inputs[j], c.inputs[i] })
 	return c
-})
+}
 
 // must ends a benchmark at an error.
 func must(b *testing.B, errs ...error) {
@@ -394,7 +393,7 @@ func dropFloor(keys int) func(*testing.B, *floor) float64 {
 }
 
 func BenchmarkStore(b *testing.B) {
-	c := storeCrawl()
+	c := newCrawl()
 	want := func(b *testing.B, what string, got, want int) {
 		if got != want {
 			b.Fatalf("%d %s, want %d", got, what, want)
