@@ -52,7 +52,7 @@ var simPages = sync.OnceValue(func() []page {
 
 // makePages makes the first pages of hosts of 1,000 pages.
 func makePages(hosts, each int) []page {
-	web, err := simweb.New(simweb.Bench(hosts, 1000), 8080)
+	web, err := simweb.New(simweb.Bench(hosts, 1000), 80)
 	if err != nil {
 		panic(err)
 	}

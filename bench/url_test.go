@@ -71,8 +71,14 @@ func stdKey(dst []byte, c *linkCase, ref string) ([]byte, error) {
 	return appendStdKey(dst, u), nil
 }
 
-func ourKey(dst []byte, c *linkCase, ref string) ([]byte, error) {
-	u, err := c.base.Resolve(ref)
+// ourKey goes the way that package parse goes: what names its scheme needs no base.
+func ourKey(dst []byte, c *linkCase, ref string) (_ []byte, err error) {
+	var u urlkey.URL
+	if strings.HasPrefix(ref, "http") {
+		u, err = urlkey.Parse(ref)
+	} else {
+		u, err = c.base.Resolve(ref)
+	}
 	if err != nil {
 		return nil, err
 	}
