@@ -48,7 +48,7 @@ func TestSummaries(t *testing.T) {
 		t.Fatalf("%+v", sums)
 	}
 	u := sums[0].Units[0]
-	if u.Unit != "ns/op" || u.Median != 110 || u.Min != 100 || u.Max != 300 || u.Spread < 0.9 || u.Spread > 0.91 {
+	if u.Unit != "ns/link" || u.Median != 110 || u.Min != 100 || u.Max != 300 || u.Spread < 0.9 || u.Spread > 0.91 {
 		t.Errorf("%+v", u)
 	}
 	if _, err := bench.ReadLines(strings.NewReader("BenchmarkX/y 1 fast ns/op\n")); err == nil || !strings.Contains(err.Error(), "fast") {

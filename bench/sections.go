@@ -14,8 +14,6 @@ type section struct {
 }
 
 var sections = []section{
-	{layer: "URL", title: "URLs", command: "go test -bench URL ./bench",
-		what: `One link of a page resolved and brought into canonical form, and its key.`},
 	{layer: "Crawl", title: "Whole crawls", command: "bin/seine bench --pages … --runs 5 --profile",
 		what: `A simweb of hosts of 100 pages, 12 KB and 50 links each, no delay between requests, and seine from one seed, as two
 processes on the same cores. seine stores everything (WARC, parse records, crawldb, linkdb) and indexes; seine-no-index does not
@@ -28,4 +26,62 @@ Debian packages' documents, served by simweb too.`,
 		what: `What the program accounts to each stage, always, by its threads' clocks, beside what a CPU profile of the same run says.
 points-apart is the difference in hundredths of the whole.`,
 		units: []string{"clock-µs/page", "profile-µs/page", "points-apart"}},
+	{layer: "URL", title: "URLs", command: "go test -bench URL ./bench",
+		what: `The links of real simweb pages resolved, brought into canonical form and given their keys (seine); parsed and resolved only
+(net/url).`,
+		units: []string{"ns/link", "allocs/op"},
+		limits: `A relative link costs one allocation, the new string. What misses the fast path costs four times as much: an absolute link given to
+Resolve, which does not try it, and a host with a port, because plainHost refuses a colon. More than half of that slow way is
+builder.authority, and part of it endsInNumber, which spends its time on an error of strconv.ParseUint that nobody reads.`},
+	{layer: "HTML", title: "HTML", command: "SEINE_PAGES=… go test -bench HTML ./bench",
+		what: `Bytes to a page with links, text, title, charset, signature, SimHash and language (seine); reading every token (tdewolff's lexer,
+x/net/html's tokenizer); building the tree and reading nothing of it (x/net/html). simweb are 12 KB pages with 50 links, docs
+Debian's Python manual.`,
+		units: []string{"ns/page", "MB/s", "links/page", "allocs/op"},
+		limits: `Of a simweb page 38% is SimHash (FNV-1a a byte at a time and 64 votes for every shingle), 30% the lexer, 13% folding text and
+11% links, of which resolving is 7%. A hash over eight bytes at a time would save most of the first, and change the fingerprints.`},
+	{layer: "WARC", title: "WARC", command: "go test -bench WARC ./bench",
+		what: `One exchange of 12 KB written as request and response records, a gzip member each, with digests (seine); the same bytes through
+klauspost's gzip at level 1 and one write.`,
+		units: []string{"ns/op", "MB/s", "stored-B/op", "allocs/op"},
+		limits: `78% is the compressor, 11% the SHA-1 digests that archives ask for, 4% the write. More can only come from a faster compressor or from
+compressing on more cores.`},
+	{layer: "Store", title: "Store", command: "go test -bench Store ./bench",
+		what: `A million records: injected in no order; 1 in 4 updated by a merge-join with a sorted run; hosts chosen for a fetchlist; all scanned
+and decoded. The floor does the same bytes on bare Pebble: sort, sstable writer, ingest, iterators.`,
+		units: []string{"ns/key", "keys/s", "B/key"},
+		limits: `Of inject 26% is sorting and 23% fetching each pair again from the sorter's arena in sorted order, which waits for memory. Of a
+scan 41% is decoding records, half of that varints: callers that look only at status and time could decode these alone. Of
+generate 18% is opening a scanner for each host.`},
+	{layer: "Frontier", title: "Frontier", command: "go test -bench Frontier ./bench",
+		what: `A visit from Next to Done with a virtual clock, with 1, 1,000 and 1,000,000 hosts that have URLs queued; bytes of memory for a host
+and for a queued URL, key and text of the URL included. The floor is container/heap with as many times and nothing else.`,
+		units: []string{"ns/op", "visits/s", "B/host", "B/URL", "allocs/op"},
+		plots: []plot{{file: "frontier.svg", title: "A visit, ns", unit: "ns/op", x: "Frontier/", xLabel: "hosts"}},
+		limits: `With a million hosts 54% is heap.Remove, and 42% timerHeap.Less, which follows a pointer to another cache line for each comparison: a
+four-ary heap with the time beside the pointer takes a quarter of the floor's time. The rest is bookkeeping under one mutex and
+one allocation, the Visit.`},
+	{layer: "Fetch", title: "Fetch", command: "go test -bench Fetch ./bench",
+		what: `12 KB pages from a simweb in another process, 64 at once, on kept connections and on a new one for each page; the floor is
+fasthttp.HostClient in a loop.`,
+		units: []string{"cpu-µs/page", "pages/s", "allocs/op"},
+		limits: `More than half is system calls: write 32%, read 17%, and 9% the two looks at a connection, when it is parked and when it is taken,
+that tell whether the server said something unasked. Building the request head is 9%, allocation 7%, the deadline's context and
+timer 7%. On new connections connect and close are over half.`},
+	{layer: "Index", title: "Index: building", command: "go test -bench Index ./bench",
+		what: `20,000 documents into one index segment, with positions. zipf is text of 55,000 different words, simweb of 850. The floor is our own
+analysis of the same text into terms, without keeping them.`,
+		units: []string{"ns/document", "MB/s", "index-B/text-B"},
+		limits: `78% is Builder.Add, 20% writing the lists. 52% is two hash lookups for every word: the stemmer's cache (28%) and the inverter's map of
+stems (24%). A cache from the word as written straight to its list would need one.`},
+	{layer: "Search", title: "Index: searching", command: "go test -bench Search ./bench",
+		what:  `Queries over these 20,000 documents, hits with their URLs and without snippets; matches/query says how many documents each finds.`,
+		units: []string{"p50-ns", "p99-ns", "matches/query"},
+		limits: `73% of a term's time is reading documents' keys from the store each time one enters the best ten, only to break ties: document numbers
+are in key order already. Phrases are limited by decoding positions (60%). No bounds are kept on lists, so every match is visited.`},
+	{layer: "PeerURL", title: "Peers: URLs", command: "cd bench/peers && go run . layers", what: `The same links by other libraries, as their users call them.`},
+	{layer: "PeerHTML", title: "Peers: HTML", command: "cd bench/peers && go run . layers", what: `Links, title and text of the same pages by other libraries.`},
+	{layer: "PeerIndex", title: "Peers: indexing", command: "cd bench/peers && go run . index", what: `The same documents into bleve's index and ours.`},
+	{layer: "PeerSearch", title: "Peers: searching", command: "cd bench/peers && go run . index", what: `The same queries.`},
+	{layer: "PeerCrawl", title: "Peers: whole crawls", command: "make bench-peers", what: `Other crawlers on the same simweb, in turns. What each leaves out is said below the table.`},
 }
