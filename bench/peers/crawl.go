@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -21,8 +22,9 @@ type crawlOptions struct {
 // crawled is one run of one crawler.
 type crawled struct {
 	used
-	pages int // 2xx responses, robots.txt left out
-	seen  webSeen
+	pages   int // 2xx responses, robots.txt left out
+	proxied bool
+	seen    webSeen
 }
 
 // crawl runs each crawler in turn, round by round, so that the machine's moods are shared.
@@ -86,6 +88,7 @@ func crawlOnce(ctx context.Context, d folders, p *crawler, o crawlOptions) (r cr
 	if r.pages <= 0 {
 		return r, fmt.Errorf("it fetched no page; the end of its output:\n%s", tail(filepath.Join(d.out, p.name+".log")))
 	}
+	r.proxied = strings.Contains(tail(filepath.Join(d.out, p.name+".log")), "going through the proxy")
 	return r, nil
 }
 
@@ -96,6 +99,7 @@ func joinSeen(w *web, err error) (webSeen, error) {
 }
 
 func (r *crawled) pagesPerSecond() float64 { return float64(r.pages) / r.wall.Seconds() }
+func (r *crawled) newPerSecond() float64   { return float64(r.seen.Found) / r.wall.Seconds() }
 func (r *crawled) microsPerPage(d time.Duration) float64 {
 	return float64(d.Nanoseconds()) / 1000 / float64(r.pages)
 }
@@ -104,27 +108,31 @@ func (r *crawled) found() float64 { return float64(r.seen.Found) / float64(r.see
 // line is one line for benchstat. The name gets no "-2" for the number of CPUs: peers are not bound
 // by GOMAXPROCS.
 func (r *crawled) line(name string) string {
-	return fmt.Sprintf("BenchmarkPeerCrawl/%s 1 %d ns/op %.1f pages/s %.1f cpu-µs/page %.1f server-cpu-µs/page %.1f peak-MB %d asked-twice %.4f found/reachable",
-		name, r.wall.Nanoseconds(), r.pagesPerSecond(), r.microsPerPage(r.cpu), r.microsPerPage(r.seen.CPU), float64(r.peakBytes)/1e6, r.seen.Twice, r.found())
+	return fmt.Sprintf("BenchmarkPeerCrawl/%s 1 %d ns/op %.1f pages/s %.1f cpu-µs/page %.1f server-cpu-µs/page %.1f peak-MB %d asked-twice %.4f found/reachable %.1f new-pages/s",
+		name, r.wall.Nanoseconds(), r.pagesPerSecond(), r.microsPerPage(r.cpu), r.microsPerPage(r.seen.CPU), float64(r.peakBytes)/1e6, r.seen.Twice, r.found(), r.newPerSecond())
 }
 
 // printCrawls prints the medians for people.
 func printCrawls(chosen []*crawler, results map[string][]crawled, o crawlOptions) {
 	fmt.Fprintf(os.Stderr, "\n%d pages on %d hosts, %d requests at once, no delay; medians of %d runs, server and crawler on the same cores\n",
 		o.pages/o.hosts*o.hosts, o.hosts, o.concurrency, o.runs)
-	fmt.Fprintf(os.Stderr, "%-16s %5s %8s %8s %12s %12s %8s %6s %6s %11s  %s\n", "peer", "runs", "wall s", "pages/s", "cpu µs/page", "server µs", "peak MB", "twice", "found", "connections", "remark")
+	fmt.Fprintf(os.Stderr, "%-16s %5s %8s %8s %8s %12s %12s %8s %6s %6s %11s  %s\n", "peer", "runs", "wall s", "pages/s", "new/s", "cpu µs/page", "server µs", "peak MB", "twice", "found", "connections", "remark")
 	for _, p := range chosen {
 		rs := results[p.name]
 		if len(rs) == 0 {
 			fmt.Fprintf(os.Stderr, "%-16s failed\n", p.name)
 			continue
 		}
+		remark := p.remark
+		if rs[0].proxied {
+			remark += "; through a proxy, so with other connections than the others"
+		}
 		m := func(f func(r *crawled) float64) float64 { return median(rs, f) }
-		fmt.Fprintf(os.Stderr, "%-16s %5d %8.2f %8.0f %12.0f %12.0f %8.1f %6.0f %6.3f %11.0f  %s\n", p.name, len(rs),
-			m(func(r *crawled) float64 { return r.wall.Seconds() }), m((*crawled).pagesPerSecond),
+		fmt.Fprintf(os.Stderr, "%-16s %5d %8.2f %8.0f %8.0f %12.0f %12.0f %8.1f %6.0f %6.3f %11.0f  %s\n", p.name, len(rs),
+			m(func(r *crawled) float64 { return r.wall.Seconds() }), m((*crawled).pagesPerSecond), m((*crawled).newPerSecond),
 			m(func(r *crawled) float64 { return r.microsPerPage(r.cpu) }), m(func(r *crawled) float64 { return r.microsPerPage(r.seen.CPU) }),
 			m(func(r *crawled) float64 { return float64(r.peakBytes) / 1e6 }), m(func(r *crawled) float64 { return float64(r.seen.Twice) }),
-			m((*crawled).found), m(func(r *crawled) float64 { return float64(r.seen.Connections) }), p.remark)
+			m((*crawled).found), m(func(r *crawled) float64 { return float64(r.seen.Connections) }), remark)
 	}
 }
 

@@ -27,6 +27,11 @@ func (v *visit) args() (concurrency, maxPages string) {
 	return fmt.Sprint(v.concurrency), fmt.Sprint(v.max)
 }
 
+// withHosts runs a program that has no option for a hosts file.
+func (v *visit) withHosts(program string, args ...string) *exec.Cmd {
+	return exec.Command(filepath.Join(v.peers, "with-hosts.sh"), append([]string{v.web.hostsFile, v.web.Front, program}, args...)...)
+}
+
 // crawler is one that can be measured.
 type crawler struct {
 	name    string
@@ -61,13 +66,19 @@ var crawlers = []*crawler{
 	},
 	{
 		name:    "colly",
-		remark:  "no store, no index; queue in memory, ends with the process",
+		remark:  "no store, no index; queue in memory; with a set of visited URLs of the program's own",
+		prepare: func(ctx context.Context, d folders) error { return buildGo(ctx, d, "colly") },
+		command: func(v visit) *exec.Cmd { return goCommand(v, "colly", "-own-visited") },
+	},
+	{
+		name:    "colly-bare",
+		remark:  "the same without that set: colly's check and mark are two steps, so URLs come twice",
 		prepare: func(ctx context.Context, d folders) error { return buildGo(ctx, d, "colly") },
 		command: func(v visit) *exec.Cmd { return goCommand(v, "colly") },
 	},
 	{
 		name:    "nethttp",
-		remark:  "no store, no index; queue in memory, ends with the process; written for this comparison",
+		remark:  "no store, no index; queue in memory; written for this comparison",
 		prepare: func(ctx context.Context, d folders) error { return buildGo(ctx, d, "nethttp") },
 		command: func(v visit) *exec.Cmd { return goCommand(v, "nethttp") },
 	},
@@ -100,7 +111,8 @@ var crawlers = []*crawler{
 		prepare: inPath("wget2"),
 		command: func(v visit) *exec.Cmd {
 			c, _ := v.args()
-			return exec.Command(filepath.Join(v.peers, "wget2/run.sh"), v.web.Seed, v.web.hostsFile, c, v.data, v.web.Front)
+			return v.withHosts("wget2", "--recursive", "--level=0", "--span-hosts", "--max-threads="+c, "--robots=on", "--no-config", "--tries=1",
+				"--force-directories", "--directory-prefix="+v.data, "--no-verbose", v.web.Seed)
 		},
 		okExits: []int{8}, // some response was an error
 	},
@@ -110,7 +122,7 @@ var crawlers = []*crawler{
 		prepare: installed("spider-rs/release/spider-peer"),
 		command: func(v visit) *exec.Cmd {
 			c, n := v.args()
-			return exec.Command(filepath.Join(v.out, "spider-rs/release/spider-peer"), v.web.Seed, v.web.hostsFile, c, n)
+			return v.withHosts(filepath.Join(v.out, "spider-rs/release/spider-peer"), v.web.Seed, v.web.hostsFile, c, n)
 		},
 	},
 }
@@ -185,9 +197,9 @@ func buildGo(ctx context.Context, d folders, name string) error {
 	return nil
 }
 
-func goCommand(v visit, name string) *exec.Cmd {
+func goCommand(v visit, name string, more ...string) *exec.Cmd {
 	c, n := v.args()
-	return exec.Command(filepath.Join(v.out, "bin", name), "-seed", v.web.Seed, "-hosts", v.web.hostsFile, "-concurrency", c, "-max", n)
+	return exec.Command(filepath.Join(v.out, "bin", name), append([]string{"-seed", v.web.Seed, "-hosts", v.web.hostsFile, "-concurrency", c, "-max", n}, more...)...)
 }
 
 func installed(path string) func(context.Context, folders) error {

@@ -15,4 +15,4 @@ type indexOptions struct {
 }
 
 func compareIndexes(ctx context.Context, o indexOptions) error { return errors.New("none") }
-func engineMain(ctx context.Context, args []string) error { return errors.New("none") }
+func engineMain(ctx context.Context, args []string) error      { return errors.New("none") }

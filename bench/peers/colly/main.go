@@ -2,6 +2,10 @@
 
 // Colly is the crawler that one writes with gocolly/colly: asynchronous, every link of every page on
 // every host, each URL once, robots.txt obeyed. It keeps nothing of the pages.
+//
+// Colly looks a URL up among the visited and adds it in two steps, so of several pages that link to
+// the same new URL at once, more than one may visit it. With -own-visited the program keeps a set
+// that has no such gap.
 package main
 
 import (
@@ -9,6 +13,7 @@ import (
 	"fmt"
 	"log"
 	"net/http"
+	"sync"
 	"sync/atomic"
 
 	"github.com/gocolly/colly/v2"
@@ -21,6 +26,7 @@ func main() {
 	hostsFile := flag.String("hosts", "", "hosts(5) file of the web")
 	concurrency := flag.Int("concurrency", 32, "requests at once")
 	maxPages := flag.Uint("max", 0, "stop after so many requests (0: crawl to the end)")
+	ownVisited := flag.Bool("own-visited", false, "keep a set of visited URLs beside colly's")
 	flag.Parse()
 
 	dial, err := hosts.Dialer(*hostsFile)
@@ -35,7 +41,13 @@ func main() {
 	}
 
 	var pages, failed atomic.Int64
+	var visited sync.Map
 	c.OnHTML("a[href]", func(e *colly.HTMLElement) {
+		if *ownVisited {
+			if _, known := visited.LoadOrStore(e.Request.AbsoluteURL(e.Attr("href")), true); known {
+				return
+			}
+		}
 		// The error says that the URL was visited before, or may not be: neither is news.
 		_ = e.Request.Visit(e.Attr("href"))
 	})
@@ -45,6 +57,7 @@ func main() {
 			log.Printf("colly: %s: %v", r.Request.URL, err)
 		}
 	})
+	visited.Store(*seed, true)
 	if err := c.Visit(*seed); err != nil {
 		log.Fatalf("colly: %s: %v", *seed, err)
 	}
