@@ -57,6 +57,9 @@ func crawl(ctx context.Context, o crawlOptions) error {
 			}
 			results[p.name] = append(results[p.name], r)
 			fmt.Println(r.line(p.name))
+			if r.seen.Found < r.seen.Reachable && o.max == 0 {
+				fmt.Fprintf(os.Stderr, "peers: run %d of %s missed %d pages, such as %s\n", run+1, p.name, r.seen.Reachable-r.seen.Found, strings.Join(r.seen.Missed, ", "))
+			}
 		}
 	}
 	printCrawls(chosen, results, o)

@@ -100,7 +100,7 @@ var crawlers = []*crawler{
 		prepare: both(inPath("node"), installed("crawlee/node_modules/@crawlee/cheerio")),
 		command: func(v visit) *exec.Cmd {
 			c, n := v.args()
-			cmd := exec.Command("node", filepath.Join(v.peers, "crawlee/crawler.mjs"), v.web.Seed, v.web.hostsFile, c, n)
+			cmd := v.withHosts("node", filepath.Join(v.peers, "crawlee/crawler.mjs"), v.web.Seed, c, n)
 			cmd.Env = append(os.Environ(), "NODE_MODULES="+filepath.Join(v.out, "crawlee/node_modules"), "CRAWLEE_STORAGE_DIR="+v.data)
 			return cmd
 		},
@@ -122,7 +122,7 @@ var crawlers = []*crawler{
 		prepare: installed("spider-rs/release/spider-peer"),
 		command: func(v visit) *exec.Cmd {
 			c, n := v.args()
-			return v.withHosts(filepath.Join(v.out, "spider-rs/release/spider-peer"), v.web.Seed, v.web.hostsFile, c, n)
+			return v.withHosts(filepath.Join(v.out, "spider-rs/release/spider-peer"), v.web.Seed, c, n)
 		},
 	},
 }

@@ -8,9 +8,11 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/seine-crawler/seine/bench/simweb"
@@ -29,6 +31,7 @@ type webSeen struct {
 	Found     int           // reachable pages that were asked for
 	Reachable int           // pages
 	CPU       time.Duration // user and system, of the visit only
+	Missed    []string      // some of those that were not found
 }
 
 // serve is the process of a web: that of seine simweb, but in the shape for benchmarks and with the
@@ -65,9 +68,11 @@ func serve(args []string) error {
 	}
 	seen := webSeen{CPU: ownCPU() - before, Reachable: len(truth.Fetched), Report: s.Report()}
 	asked := s.Requests()
-	for u := range truth.Fetched {
+	for _, u := range slices.Sorted(maps.Keys(truth.Fetched)) {
 		if asked[u] > 0 {
 			seen.Found++
+		} else if len(seen.Missed) < 5 {
+			seen.Missed = append(seen.Missed, u)
 		}
 	}
 	return out.Encode(seen)

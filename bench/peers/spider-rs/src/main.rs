@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //! The crawler that one writes with spider: every link on every host of the web, each URL once,
-//! robots.txt obeyed. It keeps nothing of the pages.
+//! robots.txt obeyed. It keeps nothing of the pages. Names come from /etc/hosts: see with-hosts.sh.
 //!
-//!     spider-peer SEED HOSTS-FILE CONCURRENCY MAX-PAGES
+//!     spider-peer SEED CONCURRENCY MAX-PAGES
 
 use spider::tokio;
 use spider::website::Website;
@@ -11,22 +11,10 @@ use spider::website::Website;
 #[tokio::main]
 async fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let [seed, hosts, concurrency, max] = args.as_slice() else {
-        eprintln!("usage: spider-peer SEED HOSTS-FILE CONCURRENCY MAX-PAGES");
+    let [seed, concurrency, max] = args.as_slice() else {
+        eprintln!("usage: spider-peer SEED CONCURRENCY MAX-PAGES");
         std::process::exit(2);
     };
-    let text = std::fs::read_to_string(hosts).unwrap_or_else(|e| {
-        eprintln!("spider-peer: reading the hosts file {hosts}: {e}");
-        std::process::exit(1);
-    });
-    // Spider stays on the seed's host unless others are named.
-    let port = seed.trim_end_matches('/').rsplit(':').next().unwrap_or("80");
-    let others: Vec<String> = text
-        .lines()
-        .flat_map(|line| line.split_whitespace().skip(1))
-        .map(|name| format!("http://{name}:{port}"))
-        .collect();
-
     let mut website = Website::new(seed);
     website
         .with_respect_robots_txt(true)
@@ -34,7 +22,7 @@ async fn main() {
         .with_delay(0)
         .with_depth(0)
         .with_concurrency_limit(concurrency.parse().ok())
-        .with_external_domains(Some(others.into_iter()));
+        .with_external_domains(Some(std::iter::once("*".to_string())));
     match max.parse() {
         Ok(0) | Err(_) => {}
         Ok(n) => {
