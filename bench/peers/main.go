@@ -59,6 +59,7 @@ func run(ctx context.Context, args []string) error {
 	case "index":
 		o := indexOptions{}
 		f.StringVar(&o.peers, "peers", "", "comma-separated engines (default: seine,bleve)")
+		f.StringVar(&o.html, "html", "", "folder whose *.html files are indexed instead of synthetic pages")
 		f.IntVar(&o.pages, "pages", 5000, "documents")
 		f.IntVar(&o.runs, "runs", 5, "runs of each engine")
 		f.IntVar(&o.queries, "queries", 200, "queries of each class")
