@@ -39,7 +39,7 @@ type searched struct {
 	Queries        int
 	Mean, P50, P99 time.Duration
 	Hits, Exact    int // summed
-	Fewest         int // hits of the query that found the fewest
+	Empty          int // queries that found nothing
 }
 
 // compareIndexes runs each engine in turn, in a process of its own.
@@ -199,8 +199,8 @@ func searchAll(ctx context.Context, e engine, dir string, queries []query) (_ ma
 			}
 			took[q.class] = append(took[q.class], time.Since(start))
 			r := result[q.class]
-			if r.Queries == 0 || hits < r.Fewest {
-				r.Fewest = hits
+			if hits == 0 {
+				r.Empty++
 			}
 			r.Queries++
 			r.Hits += hits
@@ -264,7 +264,7 @@ func printIndexes(names []string, results map[string][]indexed) {
 		fmt.Fprintf(os.Stderr, "%-8s %8.2f %8.2f %10.2f %8.3f %8.1f  %s\n", name, m(func(r *indexed) float64 { return r.Wall.Seconds() }),
 			m(func(r *indexed) float64 { return r.CPU.Seconds() }), m((*indexed).speed), m((*indexed).share), m(func(r *indexed) float64 { return float64(r.peakBytes) / 1e6 }), remark)
 	}
-	fmt.Fprintf(os.Stderr, "\n%-8s %-8s %10s %10s %12s %12s %8s\n", "queries", "engine", "p50 µs", "p99 µs", "hits/query", "exact words", "fewest")
+	fmt.Fprintf(os.Stderr, "\n%-8s %-8s %10s %10s %12s %12s %8s\n", "queries", "engine", "p50 µs", "p99 µs", "hits/query", "exact words", "empty")
 	for _, class := range classes {
 		for _, name := range names {
 			m := func(f func(s searched) float64) float64 {
@@ -273,7 +273,7 @@ func printIndexes(names []string, results map[string][]indexed) {
 			fmt.Fprintf(os.Stderr, "%-8s %-8s %10.0f %10.0f %12.1f %12.1f %8.0f\n", class, name,
 				m(func(s searched) float64 { return float64(s.P50.Nanoseconds()) / 1000 }), m(func(s searched) float64 { return float64(s.P99.Nanoseconds()) / 1000 }),
 				m(func(s searched) float64 { return float64(s.Hits) / float64(s.Queries) }), m(func(s searched) float64 { return float64(s.Exact) / float64(s.Queries) }),
-				m(func(s searched) float64 { return float64(s.Fewest) }))
+				m(func(s searched) float64 { return float64(s.Empty) }))
 		}
 	}
 }
@@ -281,14 +281,14 @@ func printIndexes(names []string, results map[string][]indexed) {
 // checkHits compares what the engines find with the documents that hold the very words. Stems widen a
 // query, so more is right; much more, or less, is not.
 func checkHits(names []string, results map[string][]indexed) error {
-	const least, most = 0.98, 4.0
+	const least, most, mostEmpty = 0.95, 4.0, 0.02 // words are cut differently too
 	var errs []error
 	for _, name := range names {
 		for _, class := range classes {
 			s := results[name][0].Searches[class]
 			switch found := float64(s.Hits) / float64(s.Exact); {
-			case s.Fewest == 0:
-				errs = append(errs, fmt.Errorf("%s found nothing for some query of class %s, though each is in some document", name, class))
+			case float64(s.Empty) > mostEmpty*float64(s.Queries):
+				errs = append(errs, fmt.Errorf("%s found nothing for %d of %d queries of class %s, though each is in some document", name, s.Empty, s.Queries, class))
 			case found < least || found > most:
 				errs = append(errs, fmt.Errorf("%s found %d documents in class %s, where %d hold the very words: want %.2f to %.2f times as many", name, s.Hits, class, s.Exact, least, most))
 			}

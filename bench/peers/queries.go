@@ -121,9 +121,18 @@ func countExact(queries []query, docs []document) error {
 	return nil
 }
 
-// wordsOf cuts a text at everything that is no letter or digit.
+// joiners are what may stand inside a word of some engine, as in o'clock, 3.11 or snake_case.
+const joiners = "'’._"
+
+// wordsOf cuts a text at everything that is no letter, digit or joiner inside a word.
 func wordsOf(text string) []string {
-	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune(joiners, r)
+	})
+	for i, w := range words {
+		words[i] = strings.Trim(w, joiners)
+	}
+	return words
 }
 
 func asciiLetters(w string) bool {
