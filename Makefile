@@ -5,7 +5,7 @@ export CGO_ENABLED = 0
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME = 5s
 
-.PHONY: build test vet race fuzz demo bench realsites clean help
+.PHONY: build test vet race fuzz demo bench bench-peers realsites clean help
 
 build: ## build the static binary bin/seine
 	go build -trimpath -o bin/seine ./cmd/seine
@@ -35,8 +35,12 @@ realsites: build ## crawl Debian's Python and PostgreSQL manuals from nginx and 
 bench: build ## benchmarks and the crawl of the real sites; writes BENCHMARKS.md
 	@bench/bench.sh > BENCHMARKS.md.new && mv BENCHMARKS.md.new BENCHMARKS.md && cat BENCHMARKS.md
 
+bench-peers: build ## install other crawlers and index libraries as far as can be had, and compare with them
+	@bench/peers/install.sh
+	@cd bench/peers && status=0; for c in crawl index layers; do go run . $$c || status=1; done > ../out/peers.txt; exit $$status
+
 clean:
 	rm -rf bin bench/out
 
 help:
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12

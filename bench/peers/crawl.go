@@ -119,7 +119,7 @@ func (r *crawled) line(name string) string {
 func printCrawls(chosen []*crawler, results map[string][]crawled, o crawlOptions) {
 	fmt.Fprintf(os.Stderr, "\n%d pages on %d hosts, %d requests at once, no delay; medians of %d runs, server and crawler on the same cores\n",
 		o.pages/o.hosts*o.hosts, o.hosts, o.concurrency, o.runs)
-	fmt.Fprintf(os.Stderr, "%-16s %5s %8s %8s %8s %12s %12s %8s %6s %6s %11s  %s\n", "peer", "runs", "wall s", "pages/s", "new/s", "cpu µs/page", "server µs", "peak MB", "twice", "found", "connections", "remark")
+	fmt.Fprintf(os.Stderr, "%-16s %5s %8s %8s %8s %12s %12s %8s %6s %6s %6s %11s  %s\n", "peer", "runs", "wall s", "pages/s", "new/s", "cpu µs/page", "server µs", "peak MB", "twice", "found", "robots", "connections", "remark")
 	for _, p := range chosen {
 		rs := results[p.name]
 		if len(rs) == 0 {
@@ -131,11 +131,11 @@ func printCrawls(chosen []*crawler, results map[string][]crawled, o crawlOptions
 			remark += "; through a proxy, so with other connections than the others"
 		}
 		m := func(f func(r *crawled) float64) float64 { return median(rs, f) }
-		fmt.Fprintf(os.Stderr, "%-16s %5d %8.2f %8.0f %8.0f %12.0f %12.0f %8.1f %6.0f %6.3f %11.0f  %s\n", p.name, len(rs),
+		fmt.Fprintf(os.Stderr, "%-16s %5d %8.2f %8.0f %8.0f %12.0f %12.0f %8.1f %6.0f %6.3f %6.0f %11.0f  %s\n", p.name, len(rs),
 			m(func(r *crawled) float64 { return r.wall.Seconds() }), m((*crawled).pagesPerSecond), m((*crawled).newPerSecond),
 			m(func(r *crawled) float64 { return r.microsPerPage(r.cpu) }), m(func(r *crawled) float64 { return r.microsPerPage(r.seen.CPU) }),
 			m(func(r *crawled) float64 { return float64(r.peakBytes) / 1e6 }), m(func(r *crawled) float64 { return float64(r.seen.Twice) }),
-			m((*crawled).found), m(func(r *crawled) float64 { return float64(r.seen.Connections) }), remark)
+			m((*crawled).found), m(func(r *crawled) float64 { return float64(r.seen.Robots) }), m(func(r *crawled) float64 { return float64(r.seen.Connections) }), remark)
 	}
 }
 

@@ -118,7 +118,7 @@ var crawlers = []*crawler{
 	},
 	{
 		name:    "spider-rs",
-		remark:  "no store, no index",
+		remark:  "no store, no index; asks fewer robots.txt than there are hosts, does not follow all links (see found)",
 		prepare: installed("spider-rs/release/spider-peer"),
 		command: func(v visit) *exec.Cmd {
 			c, n := v.args()
@@ -173,7 +173,10 @@ func seineCommand(v visit, more ...string) *exec.Cmd {
 		"--scope", "any", "--delay", "0s", "--concurrency", c, "--max-pages", n, "--json", "--quiet"}, more...)...)
 }
 
-var noIndex = regexp.MustCompile(`--(?:no|skip)-index\b`)
+var (
+	noIndex   = regexp.MustCompile(`--(?:no|skip)-index\b`)
+	withIndex = regexp.MustCompile(`--index\s.*\(default true\)`)
+)
 
 // noIndexFlag returns the flag by which seine crawls without an index.
 func noIndexFlag(ctx context.Context, d folders) (string, error) {
@@ -183,6 +186,9 @@ func noIndexFlag(ctx context.Context, d folders) (string, error) {
 	}
 	if flag := noIndex.Find(help); flag != nil {
 		return string(flag), nil
+	}
+	if withIndex.Match(help) {
+		return "--index=false", nil
 	}
 	return "", errors.New("seine crawl has no flag to leave the index out")
 }
