@@ -5,7 +5,7 @@ export CGO_ENABLED = 0
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME = 5s
 
-.PHONY: build test vet race fuzz demo bench bench-full realsites realweb clean help
+.PHONY: build test vet race fuzz demo bench bench-full bench-peers realsites realweb clean help
 
 build: ## build the static binary bin/seine
 	go build -trimpath -o bin/seine ./cmd/seine
@@ -40,6 +40,10 @@ bench: build ## benchmarks beside floors and peers, under ten minutes; writes BE
 
 bench-full: build ## also crawls of 10^5 and 10^6 pages and of 62 hosts of Debian documents: an hour or two
 	@bench/bench.sh full
+
+bench-peers: build ## install other crawlers and index libraries as far as can be had, and compare with them at length
+	@bench/peers/install.sh
+	@cd bench/peers && go run . all > ../out/peers.txt
 
 clean:
 	rm -rf bin bench/out
