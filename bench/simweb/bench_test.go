@@ -55,9 +55,19 @@ func BenchmarkPath(b *testing.B) {
 }
 
 func BenchmarkServe(b *testing.B) {
-	const conns = 16
 	w := newWeb(b, Bench(conns, 1000))
-	s, err := Serve(context.Background(), w, ServerOptions{})
+	kept, err := Prerender(w, 1<<30)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Run("made", func(b *testing.B) { benchmarkServe(b, w) })
+	b.Run("prerendered", func(b *testing.B) { benchmarkServe(b, kept) })
+}
+
+const conns = 16
+
+func benchmarkServe(b *testing.B, site Site) {
+	s, err := Serve(context.Background(), site, ServerOptions{})
 	if err != nil {
 		b.Fatal(err)
 	}

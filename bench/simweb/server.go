@@ -3,6 +3,7 @@
 package simweb
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -89,8 +90,14 @@ func Serve(ctx context.Context, site Site, o ServerOptions) (*Server, error) {
 		return nil, err
 	}
 	s.site = site.onPort(s.port)
-	s.Web, _ = s.site.(*Web)
-	s.Docs, _ = s.site.(*Docs)
+	switch site := s.site.(type) {
+	case *Web:
+		s.Web = site
+	case *Prerendered:
+		s.Web = site.Web
+	case *Docs:
+		s.Docs = site
+	}
 	s.ledger = newLedger(site, o.Now())
 	for _, l := range s.listeners {
 		s.wg.Add(1)
@@ -249,14 +256,20 @@ func (s *Server) URL(host int, path string) string {
 // HostsFile writes the names of all hosts in hosts(5) form; FrontOnly gives them all the address
 // 127.0.0.1.
 func (s *Server) HostsFile(w io.Writer) error {
+	b := bufio.NewWriterSize(w, 64<<10)
+	var line []byte
 	for h := range s.site.Hosts() {
-		a := s.site.Address(h)
-		if s.o.FrontOnly {
-			a = "127.0.0.1"
+		line = append(line[:0], "127.0.0.1"...)
+		if !s.o.FrontOnly {
+			line = address(s.site.addressOf(h)).AppendTo(line[:0])
 		}
-		if _, err := fmt.Fprintf(w, "%s %s\n", a, s.site.Host(h)); err != nil {
+		line = append(append(append(line, ' '), s.site.Host(h)...), '\n')
+		if _, err := b.Write(line); err != nil {
 			return fmt.Errorf("writing the hosts file: %w", err)
 		}
+	}
+	if err := b.Flush(); err != nil {
+		return fmt.Errorf("writing the hosts file: %w", err)
 	}
 	return nil
 }

@@ -46,6 +46,8 @@ func WalkSite(ctx context.Context, site Site, seeds []string, fn func(v *SiteVis
 	switch s := site.(type) {
 	case *Web:
 		return s.walkURLs(ctx, seeds, fn)
+	case *Prerendered:
+		return s.Web.walkURLs(ctx, seeds, fn)
 	case *Docs:
 		return s.walkURLs(ctx, seeds, fn)
 	}

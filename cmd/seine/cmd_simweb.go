@@ -24,6 +24,7 @@ type simwebFlags struct {
 	robots    string
 	port      int
 	seedHosts int
+	prerender string
 }
 
 // shapes are the webs to start from, by the name of --shape.
@@ -78,7 +79,15 @@ func (f *simwebFlags) site(cmd *cobra.Command) (simweb.Site, error) {
 			}
 		}
 	}
-	return simweb.New(p, f.port)
+	w, err := simweb.New(p, f.port)
+	if err != nil || f.prerender == "" {
+		return w, err
+	}
+	keep, err := parseBytes(f.prerender)
+	if err != nil {
+		return nil, &usageError{fmt.Errorf("--prerender %q: %w", f.prerender, err)}
+	}
+	return simweb.Prerender(w, keep)
 }
 
 // seeds returns the URLs to start from.
@@ -131,8 +140,9 @@ func simwebCommand(c *console) *cobra.Command {
 	}
 	fs := cmd.Flags()
 	f.add(fs)
-	fs.StringVar(&hosts, "hosts-file", "simweb.hosts", "where to write the names and addresses")
-	fs.StringVar(&seeds, "seeds-file", "simweb.seeds", "where to write the URLs to start from")
+	fs.StringVar(&f.prerender, "prerender", "", "make the pages before they are asked for and keep up to so many bytes of them, such as 1GB")
+	fs.StringVar(&hosts, "hosts-file", "simweb.hosts", "where to write the names and addresses (\"\": nowhere)")
+	fs.StringVar(&seeds, "seeds-file", "simweb.seeds", "where to write the URLs to start from (\"\": nowhere)")
 	fs.BoolVar(&o.FrontOnly, "front-only", false, "listen on 127.0.0.1 alone: hosts are told apart by Host header, or it is used as a proxy")
 	fs.BoolVar(&o.AllInterfaces, "all-interfaces", false, "listen once, on 0.0.0.0, for webs of more than 4,096 addresses; what is not loopback is refused")
 	fs.DurationVar(&o.Delay, "delay", 0, "least time between two starts on one host that the report calls polite")
@@ -156,14 +166,22 @@ func announce(c *console, f *simwebFlags, s *simweb.Server, hosts, seeds string)
 	if err := writeFile(hosts, func(w *os.File) error { return s.HostsFile(w) }); err != nil {
 		return err
 	}
+	scope := "any"
+	if len(f.docs) > 0 {
+		scope = "host" // documents link to the world outside
+	}
 	_, err := fmt.Fprintf(c.err, "simweb: %d hosts, first page %s, all of them also at %s by Host header and as a proxy\n"+
-		"simweb: in another terminal: seine crawl --seeds %s --hosts %s --allow-private --scope any --delay 0s\n",
-		s.Site().Hosts(), urls[0], s.Front(), seeds, hosts)
+		"simweb: in another terminal: seine crawl --seeds %s --hosts %s --allow-private --scope %s --delay 0s\n",
+		s.Site().Hosts(), urls[0], s.Front(), seeds, hosts, scope)
 	return err
 }
 
-// writeFile writes a file under another name and renames it, so that nobody reads half of it.
+// writeFile writes a file under another name and renames it, so that nobody reads half of it. Without a
+// name nothing is written.
 func writeFile(name string, write func(f *os.File) error) error {
+	if name == "" {
+		return nil
+	}
 	f, err := os.Create(name + ".new")
 	if err != nil {
 		return err

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simweb
+
+import (
+	"errors"
+	"time"
+)
+
+// Prerendered is a Web whose pages are made before they are asked for and kept: a request then costs a
+// look-up and a copy. For benchmarks of what fetches faster than a Web can think; it takes as much
+// memory as the web has bytes.
+type Prerendered struct {
+	*Web
+	maxBytes int64
+	pages    []map[string]*kept // by host and target; nil: made on request
+}
+
+// kept is the response to a target.
+type kept struct {
+	status      int
+	contentType string
+	location    []byte
+	etag        uint64
+	modified    time.Time
+	body        []byte
+	wait        time.Duration
+}
+
+// Prerender returns a site that keeps up to maxBytes of a web's pages, host by host, from when it is
+// served; the others are made on request. A web that changes cannot be kept.
+func Prerender(w *Web, maxBytes int64) (*Prerendered, error) {
+	if w.p.ChangeEvery > 0 {
+		return nil, errors.New("synthetic web: pages that change cannot be rendered beforehand")
+	}
+	return &Prerendered{Web: w, maxBytes: maxBytes}, nil
+}
+
+func (p *Prerendered) render() {
+	var buf []byte
+	left := p.maxBytes
+	for host := range p.Hosts() {
+		pages := make(map[string]*kept, p.Pages(host))
+		h := p.host(host)
+		for n := range h.pages {
+			d := p.draw(&h, n)
+			target := p.appendPath(nil, &h, n, &d, false)
+			r := response{body: buf[:0]}
+			p.Web.answer(&request{host: host, target: target, now: epoch}, &r)
+			buf = r.body
+			if left -= int64(len(r.body)); left < 0 {
+				return
+			}
+			pages[string(target)] = &kept{r.status, r.contentType, r.location, r.etag, r.modified, append([]byte(nil), r.body...), r.wait}
+		}
+		p.pages = append(p.pages, pages)
+	}
+}
+
+func (p *Prerendered) answer(q *request, r *response) {
+	if q.host >= len(p.pages) {
+		p.Web.answer(q, r)
+		return
+	}
+	k := p.pages[q.host][string(q.target)]
+	if k == nil { // robots.txt, sitemaps, and what there is not
+		p.Web.answer(q, r)
+		return
+	}
+	r.status, r.contentType, r.etag, r.modified, r.wait = k.status, k.contentType, k.etag, k.modified, k.wait
+	r.location = append(r.location[:0], k.location...)
+	if k.etag == 0 || !r.unchanged(q) {
+		r.body = append(r.body, k.body...)
+	}
+}
+
+// onPort renders: links name the port.
+func (p *Prerendered) onPort(port int) Site {
+	out := &Prerendered{Web: p.withPort(port), maxBytes: p.maxBytes}
+	out.render()
+	return out
+}
