@@ -20,7 +20,9 @@ import (
 // system call.
 type conn struct {
 	s      *Server
-	nc     net.Conn
+	raw    net.Conn // the socket
+	nc     net.Conn // the same, or TLS over it
+	tls    bool
 	number int // of the local address; -1: the front
 
 	in       []byte    // received: a request head, and what of the next ones came with it
@@ -30,10 +32,19 @@ type conn struct {
 	url      []byte // key of the ledger
 }
 
+// scheme begins a URL.
+func scheme(https bool) string {
+	if https {
+		return "https://"
+	}
+	return "http://"
+}
+
 // head is a parsed request head. Slices point into conn.in.
 type head struct {
 	request
 	isHEAD, keep, body bool
+	proxied, tunnel    bool   // asked for as of a proxy; by CONNECT
 	name               []byte // host without port
 }
 
@@ -52,6 +63,9 @@ func (c *conn) serve() {
 	defer c.s.forget(c)
 	defer c.nc.Close()
 	c.in = make([]byte, 0, 2048)
+	if c.secure() != nil {
+		return
+	}
 	for {
 		n, err := c.readHead()
 		if err != nil {
@@ -65,6 +79,13 @@ func (c *conn) serve() {
 		if status != 0 {
 			c.refuse(status)
 			return
+		}
+		if h.tunnel {
+			c.in = append(c.in[:0], c.in[n:]...)
+			if !c.tunnel() {
+				return
+			}
+			continue
 		}
 		if !c.exchange(&h) {
 			return
@@ -127,6 +148,9 @@ func (h *head) parse(b []byte) int {
 	case "GET":
 	case "HEAD":
 		h.isHEAD = true
+	case "CONNECT":
+		h.tunnel = true
+		return 0
 	default:
 		return http.StatusMethodNotAllowed
 	}
@@ -150,7 +174,7 @@ func (h *head) parse(b []byte) int {
 		if slash < 0 {
 			return http.StatusBadRequest
 		}
-		h.name, target = after[:slash], after[slash:]
+		h.name, target, h.proxied = after[:slash], after[slash:], true
 	}
 	if target[0] != '/' || len(h.name) == 0 {
 		return http.StatusBadRequest
@@ -195,6 +219,16 @@ func (h *head) field(name, value []byte) {
 	}
 }
 
+// tunnel answers CONNECT: this end is every host, so what follows is for whichever it names (RFC 9110,
+// 9.3.6).
+func (c *conn) tunnel() bool {
+	c.s.ledger.proxied.Add(1)
+	if _, err := c.nc.Write([]byte("HTTP/1.1 200 Connection established\r\n\r\n")); err != nil {
+		return false
+	}
+	return c.secure() == nil
+}
+
 // exchange answers one request and says whether the connection goes on.
 func (c *conn) exchange(h *head) bool {
 	s := c.s
@@ -218,10 +252,18 @@ func (c *conn) exchange(h *head) bool {
 	a.forbidden = !a.robots && s.site.forbidden(h.host, h.target)
 	s.ledger.hosts.begin(h.host, a)
 	s.ledger.addresses.begin(number, arrival{at: a.at, robots: a.robots})
-	c.url = append(s.site.appendAuthority(c.url[:0], h.host), h.target...)
+	c.url = append(s.site.appendAuthority(append(c.url[:0], scheme(c.tls)...), h.host), h.target...)
 	s.ledger.urls.add(c.url)
+	if h.proxied {
+		s.ledger.proxied.Add(1)
+	}
 
-	s.site.answer(&h.request, r)
+	if !c.tls && s.authority != nil && s.site.https(h.host) {
+		r.plain(http.StatusMovedPermanently, "This host speaks TLS.")
+		r.location = append(s.site.appendAuthority(append(r.location, scheme(true)...), h.host), h.target...)
+	} else {
+		s.site.answer(&h.request, r)
+	}
 	if r.wait > 0 {
 		c.wait(r.wait)
 		c.writeWithin(writeTimeout)

@@ -313,6 +313,7 @@ func (d *Docs) Root(host int) string {
 
 func (d *Docs) addressOf(host int) int     { return host }
 func (d *Docs) forbidden(int, []byte) bool { return false }
+func (d *Docs) https(int) bool             { return false }
 
 func (d *Docs) find(name []byte) int {
 	return slices.IndexFunc(d.hosts, func(h docHost) bool { return strings.EqualFold(h.name, string(name)) })

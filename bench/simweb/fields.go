@@ -61,6 +61,7 @@ func (p *Params) Fields() []Field {
 		{"delayed", "share of hosts with a Crawl-delay", share(&p.Delayed)},
 		{"crawl-delay", "that Crawl-delay", (*timeValue)(&p.CrawlDelay)},
 		{"sitemaps", "share of hosts with a sitemap", share(&p.Sitemaps)},
+		{"https", "share of hosts whose URLs are https; needs --tls", share(&p.HTTPS)},
 		{"languages", "shares of hosts by language", &p.Languages},
 		{"old-charsets", "share of hosts that are not in UTF-8", share(&p.OldCharsets)},
 		{"charset-in-header", "share of hosts whose Content-Type names the charset", share(&p.CharsetInHeader)},

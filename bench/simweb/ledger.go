@@ -143,7 +143,7 @@ type urlCounts struct {
 
 func newURLCounts() *urlCounts { return &urlCounts{exact: map[string]int{}} }
 
-// add counts a URL; key is the host's name and port, and the target.
+// add counts a URL.
 func (c *urlCounts) add(key []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -179,6 +179,8 @@ type ledger struct {
 	unknownHost  atomic.Int64
 	wrongAddress atomic.Int64
 	malformed    atomic.Int64
+	proxied      atomic.Int64 // requests in absolute form, and tunnels
+	tls          atomic.Int64 // handshakes
 }
 
 func newLedger(site Site, now time.Time) *ledger {

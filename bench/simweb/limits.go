@@ -33,6 +33,10 @@ const (
 	// idleTimeout ends a connection on which nothing was asked for so long. It is renewed only every
 	// quarter of it: setting a deadline on each request would cost more than serving it.
 	idleTimeout = 60 * time.Second
+	// handshakeTimeout ends a TLS handshake that is not done.
+	handshakeTimeout = 10 * time.Second
+	// maxCertificates is how many hosts' certificates are kept.
+	maxCertificates = 1 << 14
 	// writeTimeout ends a connection whose client does not read its response.
 	writeTimeout = 30 * time.Second
 	// closeGrace is how long Close lets responses that are being written go on.

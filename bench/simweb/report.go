@@ -39,7 +39,9 @@ type Report struct {
 	Refused      int `json:"refused"`       // connections refused
 	UnknownHost  int `json:"unknown_host"`  // requests for hosts that are not of this web
 	WrongAddress int `json:"wrong_address"` // requests to another address than the host's, 127.0.0.1 excepted
-	Malformed    int `json:"malformed"`     // requests that are not HTTP, or not GET or HEAD
+	Malformed    int `json:"malformed"`     // requests that are not HTTP, or not GET or HEAD, and failed TLS handshakes
+	Proxied      int `json:"proxied"`       // requests as of a proxy, and tunnels through it
+	TLS          int `json:"tls"`           // handshakes
 
 	Rude    []HostReport `json:"rude,omitempty"` // hosts that were treated worst, at most ten
 	Busiest []string     `json:"busiest"`        // hosts with the most requests
@@ -64,7 +66,8 @@ func (r *Report) Polite() bool { return r.Peak <= 1 && r.TooSoon == 0 && r.Viola
 func (s *Server) Report() Report {
 	g := s.ledger
 	r := Report{Bytes: g.bytes.Load(), Seconds: s.now().Sub(g.began).Seconds(), Connections: int(g.connections.Load()), Refused: int(g.refused.Load()),
-		UnknownHost: int(g.unknownHost.Load()), WrongAddress: int(g.wrongAddress.Load()), Malformed: int(g.malformed.Load())}
+		UnknownHost: int(g.unknownHost.Load()), WrongAddress: int(g.wrongAddress.Load()), Malformed: int(g.malformed.Load()),
+		Proxied: int(g.proxied.Load()), TLS: int(g.tls.Load())}
 	for i := range r.Status {
 		r.Status[i] = int(g.status[i].Load())
 	}
@@ -142,7 +145,7 @@ func (s *Server) Requests() map[string]int {
 	defer c.mu.Unlock()
 	urls := make(map[string]int, len(c.exact))
 	for u, n := range c.exact {
-		urls["http://"+u] = n
+		urls[u] = n
 	}
 	return urls
 }
@@ -164,7 +167,7 @@ func (r Report) String() string {
 		n    int
 		what string
 	}{{r.Refused, "connections refused"}, {r.UnknownHost, "requests for unknown hosts"}, {r.WrongAddress, "requests to the wrong address"},
-		{r.Malformed, "malformed requests"}} {
+		{r.Malformed, "malformed requests"}, {r.Proxied, "requests as of a proxy"}, {r.TLS, "TLS handshakes"}} {
 		if odd.n > 0 {
 			fmt.Fprintf(&b, "\nsimweb: %d %s", odd.n, odd.what)
 		}

@@ -5,6 +5,7 @@ package simweb
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -30,6 +31,10 @@ type ServerOptions struct {
 	// one. That port is then open on every interface of the machine, which is why it must be asked for;
 	// a connection to an address that is not loopback is closed before a byte is read.
 	AllInterfaces bool
+	// TLS makes every port speak TLS too, told apart by a connection's first byte, with certificates of
+	// an authority of the server's own, CA. Hosts that are drawn for it (Params.HTTPS) then answer plain
+	// requests with a redirect.
+	TLS bool
 	// Delay is the least time between the starts of two page requests to a host that the report calls
 	// polite; a host's own Crawl-delay counts if it is longer. 0: only Crawl-delays are judged.
 	Delay time.Duration
@@ -51,6 +56,9 @@ type Server struct {
 	ledger *ledger
 	now    func() time.Time
 	date   atomic.Pointer[dateText]
+
+	authority *authority // nil without TLS
+	tls       *tls.Config
 
 	listeners []net.Listener
 	done      chan struct{}  // closed by Close
@@ -99,6 +107,13 @@ func Serve(ctx context.Context, site Site, o ServerOptions) (*Server, error) {
 		s.Docs = site
 	}
 	s.ledger = newLedger(site, o.Now())
+	if o.TLS {
+		if s.authority, err = newAuthority(s.site, o.Now()); err != nil {
+			s.shut()
+			return nil, fmt.Errorf("synthetic web: certificate authority: %w", err)
+		}
+		s.tls = s.authority.config()
+	}
 	for _, l := range s.listeners {
 		s.wg.Add(1)
 		go s.accept(l)
@@ -187,7 +202,7 @@ func (s *Server) accept(l net.Listener) {
 
 // register starts serving a connection, unless there are too many or the server is closing.
 func (s *Server) register(nc net.Conn, local netip.Addr) bool {
-	c := &conn{s: s, nc: nc, number: addressNumber(local)}
+	c := &conn{s: s, raw: nc, nc: nc, number: addressNumber(local)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	select {
@@ -221,8 +236,8 @@ func (s *Server) shut() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		for c := range s.conns {
-			c.nc.SetReadDeadline(time.Unix(1, 0)) // an idle one ends at once
-			c.nc.SetWriteDeadline(time.Now().Add(closeGrace))
+			c.raw.SetReadDeadline(time.Unix(1, 0)) // an idle one ends at once
+			c.raw.SetWriteDeadline(time.Now().Add(closeGrace))
 		}
 	})
 }
@@ -247,10 +262,7 @@ func (s *Server) Front() string { return net.JoinHostPort("127.0.0.1", strconv.I
 
 // URL returns the URL of a path on a host.
 func (s *Server) URL(host int, path string) string {
-	if s.port == 80 {
-		return "http://" + s.site.Host(host) + path
-	}
-	return "http://" + s.site.Host(host) + ":" + strconv.Itoa(s.port) + path
+	return scheme(s.site.https(host)) + string(s.site.appendAuthority(nil, host)) + path
 }
 
 // HostsFile writes the names of all hosts in hosts(5) form; FrontOnly gives them all the address

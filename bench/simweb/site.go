@@ -21,6 +21,7 @@ type Site interface {
 	Address(host int) string
 	addressOf(host int) int
 	appendAuthority(dst []byte, host int) []byte // name and port, as in URLs
+	https(host int) bool                         // URLs of the host are https
 	// find returns the host of a name without port, or -1.
 	find(name []byte) int
 	// answer fills r. Nothing of q may be kept.
@@ -92,6 +93,10 @@ func (w *Web) onPort(port int) Site { return w.withPort(port) }
 
 func (w *Web) appendAuthority(dst []byte, host int) []byte {
 	return append(w.names.append(dst, host), w.suffix...)
+}
+
+func (w *Web) https(host int) bool {
+	return w.p.HTTPS > 0 && unit(mix(w.spread(alphaSqrt5, host), 11)) < w.p.HTTPS
 }
 
 func (w *Web) forbidden(host int, target []byte) bool {

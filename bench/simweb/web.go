@@ -141,5 +141,5 @@ func (w *Web) AppendURL(dst []byte, host, n int) []byte {
 }
 
 func (w *Web) appendBase(dst []byte, host int) []byte {
-	return w.appendAuthority(append(dst, "http://"...), host)
+	return w.appendAuthority(append(dst, scheme(w.https(host))...), host)
 }

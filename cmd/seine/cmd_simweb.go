@@ -105,7 +105,7 @@ func (f *simwebFlags) seeds(site simweb.Site) (urls []string) {
 func simwebCommand(c *console) *cobra.Command {
 	var f simwebFlags
 	var o simweb.ServerOptions
-	var hosts, seeds string
+	var hosts, seeds, ca string
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "simweb",
@@ -120,12 +120,20 @@ func simwebCommand(c *console) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if f.params.HTTPS > 0 && !o.TLS {
+				return &usageError{errors.New("--https is for servers with --tls")}
+			}
 			o.Port = f.port
 			s, err := simweb.Serve(context.WithoutCancel(cmd.Context()), site, o)
 			if err != nil {
 				return err
 			}
 			defer s.Close()
+			if o.TLS {
+				if err := writeFile(ca, func(w *os.File) error { _, err := w.Write(s.CA()); return err }); err != nil {
+					return err
+				}
+			}
 			if err := announce(c, &f, s, hosts, seeds); err != nil {
 				return err
 			}
@@ -146,6 +154,8 @@ func simwebCommand(c *console) *cobra.Command {
 	fs.BoolVar(&o.FrontOnly, "front-only", false, "listen on 127.0.0.1 alone: hosts are told apart by Host header, or it is used as a proxy")
 	fs.BoolVar(&o.AllInterfaces, "all-interfaces", false, "listen once, on 0.0.0.0, for webs of more than 4,096 addresses; what is not loopback is refused")
 	fs.DurationVar(&o.Delay, "delay", 0, "least time between two starts on one host that the report calls polite")
+	fs.BoolVar(&o.TLS, "tls", false, "speak TLS too, on the same port")
+	fs.StringVar(&ca, "ca-file", "simweb-ca.pem", "where to write the certificate of the authority that --tls uses (seine trusts it with SSL_CERT_FILE)")
 	fs.BoolVar(&asJSON, "json", false, "print the report as JSON")
 	cmd.AddCommand(simwebTruthCommand(c))
 	return cmd
