@@ -18,6 +18,7 @@ const (
 	drawChunk
 	drawLatency
 	drawRedirect
+	drawGraph
 )
 
 // rng is wyrand (Wang Yi 2019): a 64-bit counter through a folded 128-bit product, one multiplication

@@ -50,6 +50,8 @@ func WalkSite(ctx context.Context, site Site, seeds []string, fn func(v *SiteVis
 		return s.Web.walkURLs(ctx, seeds, fn)
 	case *Docs:
 		return s.walkURLs(ctx, seeds, fn)
+	case *Graph:
+		return s.walkURLs(ctx, seeds, fn)
 	}
 	return fmt.Errorf("synthetic web: a %T cannot be walked", site)
 }

@@ -22,6 +22,8 @@ type simwebFlags struct {
 	docs      []string
 	docsRoot  string
 	robots    string
+	graph     string
+	graphMean int
 	port      int
 	seedHosts int
 	prerender string
@@ -45,12 +47,17 @@ func (f *simwebFlags) add(fs *pflag.FlagSet) {
 	fs.StringArrayVar(&f.docs, "docs", nil, "serve folders of HTML instead: DIR or name=DIR is a host; a DIR without HTML of its own stands for all its folders that have some")
 	fs.StringVar(&f.docsRoot, "docs-root", "", "no path and no symbolic link of --docs leads out of this folder (default /)")
 	fs.StringVar(&f.robots, "docs-robots", "", "file to serve as the robots.txt of every host of --docs")
+	fs.StringVar(&f.graph, "graph", "", "serve a link graph instead: a list of edges, two node numbers a line, plain, .gz or .xz")
+	fs.IntVar(&f.graphMean, "graph-pages", 100, "mean number of nodes of a host of --graph")
 	fs.IntVar(&f.port, "port", 0, "port of all hosts (0: a free one)")
-	fs.IntVar(&f.seedHosts, "seed-hosts", 1, "how many hosts' first pages to start from; all of them with --docs")
+	fs.IntVar(&f.seedHosts, "seed-hosts", 1, "how many hosts' first pages to start from (0: all; all of them with --docs)")
 }
 
 // site returns what the flags describe, and the URLs of its seeds on a port.
 func (f *simwebFlags) site(cmd *cobra.Command) (simweb.Site, error) {
+	if f.graph != "" {
+		return simweb.LoadGraph(f.graph, simweb.GraphOptions{Seed: f.params.Seed, MeanPages: f.graphMean})
+	}
 	if len(f.docs) > 0 {
 		o := simweb.DocsOptions{Root: f.docsRoot, Listing: true}
 		if f.robots != "" {
@@ -93,7 +100,7 @@ func (f *simwebFlags) site(cmd *cobra.Command) (simweb.Site, error) {
 // seeds returns the URLs to start from.
 func (f *simwebFlags) seeds(site simweb.Site) (urls []string) {
 	n := f.seedHosts
-	if len(f.docs) > 0 {
+	if len(f.docs) > 0 || n == 0 {
 		n = site.Hosts()
 	}
 	for h := range min(n, site.Hosts()) {

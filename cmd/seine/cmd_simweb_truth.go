@@ -17,8 +17,8 @@ import (
 func simwebTruthCommand(c *console) *cobra.Command {
 	var f simwebFlags
 	var o struct {
-		urls, edges, json bool
-		against           string
+		urls, edges, scores, json bool
+		against                   string
 	}
 	cmd := &cobra.Command{
 		Use:   "truth [URL…]",
@@ -61,6 +61,20 @@ func simwebTruthCommand(c *console) *cobra.Command {
 			}); err != nil {
 				return err
 			}
+			if o.scores {
+				urls, ranks, err := simweb.Scores(cmd.Context(), site, seeds)
+				if err != nil {
+					return err
+				}
+				if err := c.lines(func(w *bufio.Writer) error {
+					for i, u := range urls {
+						fmt.Fprintf(w, "score\t%s\t%.6g\n", u, ranks[i])
+					}
+					return nil
+				}); err != nil {
+					return err
+				}
+			}
 			return t.print(c, o.json)
 		},
 	}
@@ -68,6 +82,7 @@ func simwebTruthCommand(c *console) *cobra.Command {
 	f.add(fs)
 	fs.BoolVar(&o.urls, "urls", false, "print a line for each URL")
 	fs.BoolVar(&o.edges, "edges", false, "print a line for each link that is followed")
+	fs.BoolVar(&o.scores, "scores", false, "print the PageRank of each URL")
 	fs.StringVar(&o.against, "against", "", "file of URLs that a crawler fetched, - for standard input: print what it missed and what it should not have fetched")
 	fs.BoolVar(&o.json, "json", false, "print the totals as JSON")
 	return cmd
