@@ -26,6 +26,14 @@ type DocsOptions struct {
 	Root string
 	// HTMLCharset is named in the Content-Type of HTML; "" names none, as most servers do.
 	HTMLCharset string
+	// RightCharset and WrongCharset are the shares of hosts whose Content-Type names the charset that an
+	// HTML file itself declares, or another; the remaining ones name none. Both 0: HTMLCharset holds for
+	// all.
+	RightCharset, WrongCharset float64
+	// Seed of what is drawn for hosts.
+	Seed uint64
+	// Sitemaps gives every host a /sitemap.xml of its HTML files, and a robots.txt that names it.
+	Sitemaps bool
 	// Listing answers for a folder without index.html with a page of links to what is in it; otherwise
 	// that is 404.
 	Listing bool
@@ -39,6 +47,7 @@ type Docs struct {
 	o     DocsOptions
 	hosts []docHost
 	port  int
+	lists *sitemapLists
 }
 
 type docHost struct {
@@ -62,7 +71,10 @@ func NewDocs(o DocsOptions, folders ...string) (*Docs, error) {
 		return nil, fmt.Errorf("root of the documents: %w", err)
 	}
 	o.Root = root
-	d := &Docs{o: o}
+	if o.RightCharset < 0 || o.WrongCharset < 0 || o.RightCharset+o.WrongCharset > 1 {
+		return nil, fmt.Errorf("shares of hosts with a right and a wrong charset: %g and %g: want together no more than 1", o.RightCharset, o.WrongCharset)
+	}
+	d := &Docs{o: o, lists: &sitemapLists{byHost: map[int][]string{}}}
 	for _, f := range folders {
 		name, dir, named := strings.Cut(f, "=")
 		if !named {
@@ -210,22 +222,20 @@ var docTypes = map[string]string{
 	".c": "text/x-c", ".sh": "text/x-sh", ".md": "text/markdown; charset=utf-8", ".rst": "text/plain; charset=utf-8", ".ps": "application/postscript",
 }
 
-func (d *Docs) contentType(file string) string {
+func (d *Docs) contentType(host int, file string, body []byte) string {
 	t, known := docTypes[strings.ToLower(path.Ext(file))]
 	switch {
 	case !known:
 		return "application/octet-stream"
-	case t == "text/html" && d.o.HTMLCharset != "":
-		return t + "; charset=" + d.o.HTMLCharset
+	case t == "text/html":
+		return d.htmlType(host, body)
 	}
 	return t
 }
 
 func (d *Docs) answer(q *request, r *response) {
 	target, _, _ := bytes.Cut(q.target, []byte{'?'}) // documents do not depend on a query
-	if string(target) == "/robots.txt" && d.o.Robots != "" {
-		r.status, r.contentType = http.StatusOK, "text/plain"
-		r.body = append(r.body, d.o.Robots...)
+	if d.answerMachine(q.host, target, r) {
 		return
 	}
 	name, err := url.PathUnescape(string(target))
@@ -248,7 +258,7 @@ func (d *Docs) answer(q *request, r *response) {
 }
 
 func (d *Docs) answerFile(q *request, r *response, doc document) {
-	r.status, r.contentType, r.modified = http.StatusOK, d.contentType(doc.file), doc.modified.Truncate(time.Second)
+	r.status, r.modified = http.StatusOK, doc.modified.Truncate(time.Second)
 	if r.unchanged(q) {
 		return
 	}
@@ -258,7 +268,7 @@ func (d *Docs) answerFile(q *request, r *response, doc document) {
 		r.plain(http.StatusInternalServerError, "The document cannot be read: "+err.Error())
 		return
 	}
-	r.body = append(r.body, body...)
+	r.contentType, r.body = d.contentType(q.host, doc.file, body), append(r.body, body...)
 }
 
 func (d *Docs) read(file string) ([]byte, error) {

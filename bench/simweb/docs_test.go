@@ -4,6 +4,8 @@ package simweb_test
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -155,5 +157,78 @@ func TestNewDocs(t *testing.T) {
 		if _, err := simweb.NewDocs(simweb.DocsOptions{Root: root}, c.folders...); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v, want %q", c.folders, err, c.want)
 		}
+	}
+}
+
+// TestDocCharsets: hosts say what is right, wrong or nothing of their HTML, each always the same.
+func TestDocCharsets(t *testing.T) {
+	dir := t.TempDir()
+	var folders []string
+	for i := range 60 {
+		name := fmt.Sprintf("h%d.example", i)
+		folder := filepath.Join(dir, name)
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for file, text := range map[string]string{"index.html": `<meta charset="gbk">x`, "plain.html": "x", "a.css": "x"} {
+			if err := os.WriteFile(filepath.Join(folder, file), []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		folders = append(folders, name+"="+folder)
+	}
+	d, err := simweb.NewDocs(simweb.DocsOptions{RightCharset: 0.5, WrongCharset: 0.25, Seed: 7, Sitemaps: true}, folders...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := simweb.Serve(context.Background(), d, simweb.ServerOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	count := map[string]int{}
+	for h := range d.Hosts() {
+		get := func(path string) (string, string) {
+			req, err := http.NewRequest("GET", fmt.Sprintf("http://%s:%d%s", d.Address(h), s.Port(), path), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Host, req.Close = d.Host(h), true
+			resp, err := http.DefaultClient.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			body, err := io.ReadAll(resp.Body)
+			if err != nil || resp.StatusCode != 200 {
+				t.Fatalf("%s: %d, %v", path, resp.StatusCode, err)
+			}
+			return resp.Header.Get("Content-Type"), string(body)
+		}
+		said, _ := get("/")
+		switch {
+		case said == "text/html":
+			count["missing"]++
+		case strings.EqualFold(said, "text/html; charset=gbk"):
+			count["right"]++
+		default:
+			count["wrong"]++
+		}
+		if plain, _ := get("/plain.html"); plain != "text/html" {
+			t.Errorf("a file that declares nothing is %q", plain)
+		}
+		root := fmt.Sprintf("http://%s:%d", d.Host(h), s.Port())
+		if _, robots := get("/robots.txt"); !strings.Contains(robots, "Sitemap: "+root+"/sitemap.xml\n") {
+			t.Errorf("robots.txt %q", robots)
+		}
+		if _, xml := get("/sitemap.xml"); strings.Count(xml, "<loc>") != 2 || !strings.Contains(xml, "<loc>"+root+"/plain.html</loc>") {
+			t.Errorf("sitemap %q", xml)
+		}
+	}
+	if count["right"] < 20 || count["right"] > 40 || count["wrong"] < 6 || count["wrong"] > 26 || count["missing"] < 6 {
+		t.Errorf("shares %v, want about 30, 15, 15", count)
+	}
+	if _, err := simweb.NewDocs(simweb.DocsOptions{RightCharset: 0.8, WrongCharset: 0.4}, folders...); err == nil {
+		t.Error("shares of more than 1 were taken")
 	}
 }

@@ -20,7 +20,7 @@ type simwebFlags struct {
 	params    simweb.Params
 	shape     string
 	docs      []string
-	docsRoot  string
+	docsO     simweb.DocsOptions
 	robots    string
 	graph     string
 	graphMean int
@@ -45,8 +45,11 @@ func (f *simwebFlags) add(fs *pflag.FlagSet) {
 		fs.Var(p.Value, p.Name, p.Usage)
 	}
 	fs.StringArrayVar(&f.docs, "docs", nil, "serve folders of HTML instead: DIR or name=DIR is a host; a DIR without HTML of its own stands for all its folders that have some")
-	fs.StringVar(&f.docsRoot, "docs-root", "", "no path and no symbolic link of --docs leads out of this folder (default /)")
+	fs.StringVar(&f.docsO.Root, "docs-root", "", "no path and no symbolic link of --docs leads out of this folder (default /)")
 	fs.StringVar(&f.robots, "docs-robots", "", "file to serve as the robots.txt of every host of --docs")
+	fs.Float64Var(&f.docsO.RightCharset, "docs-right-charset", 0, "share of hosts of --docs whose Content-Type names the charset that the file declares")
+	fs.Float64Var(&f.docsO.WrongCharset, "docs-wrong-charset", 0, "share of hosts of --docs whose Content-Type names another; the others name none")
+	fs.BoolVar(&f.docsO.Sitemaps, "docs-sitemaps", false, "give every host of --docs a sitemap of its HTML files")
 	fs.StringVar(&f.graph, "graph", "", "serve a link graph instead: a list of edges, two node numbers a line, plain, .gz or .xz")
 	fs.IntVar(&f.graphMean, "graph-pages", 100, "mean number of nodes of a host of --graph")
 	fs.IntVar(&f.port, "port", 0, "port of all hosts (0: a free one)")
@@ -59,7 +62,8 @@ func (f *simwebFlags) site(cmd *cobra.Command) (simweb.Site, error) {
 		return simweb.LoadGraph(f.graph, simweb.GraphOptions{Seed: f.params.Seed, MeanPages: f.graphMean})
 	}
 	if len(f.docs) > 0 {
-		o := simweb.DocsOptions{Root: f.docsRoot, Listing: true}
+		o := f.docsO
+		o.Listing, o.Seed = true, f.params.Seed
 		if f.robots != "" {
 			b, err := os.ReadFile(f.robots)
 			if err != nil {

@@ -62,16 +62,7 @@ func simwebTruthCommand(c *console) *cobra.Command {
 				return err
 			}
 			if o.scores {
-				urls, ranks, err := simweb.Scores(cmd.Context(), site, seeds)
-				if err != nil {
-					return err
-				}
-				if err := c.lines(func(w *bufio.Writer) error {
-					for i, u := range urls {
-						fmt.Fprintf(w, "score\t%s\t%.6g\n", u, ranks[i])
-					}
-					return nil
-				}); err != nil {
+				if err := printScores(cmd, c, site, seeds); err != nil {
 					return err
 				}
 			}
@@ -86,6 +77,19 @@ func simwebTruthCommand(c *console) *cobra.Command {
 	fs.StringVar(&o.against, "against", "", "file of URLs that a crawler fetched, - for standard input: print what it missed and what it should not have fetched")
 	fs.BoolVar(&o.json, "json", false, "print the totals as JSON")
 	return cmd
+}
+
+func printScores(cmd *cobra.Command, c *console, site simweb.Site, seeds []string) error {
+	urls, ranks, err := simweb.Scores(cmd.Context(), site, seeds)
+	if err != nil {
+		return err
+	}
+	return c.lines(func(w *bufio.Writer) error {
+		for i, u := range urls {
+			fmt.Fprintf(w, "score\t%s\t%.6g\n", u, ranks[i])
+		}
+		return nil
+	})
 }
 
 // truthTotals sums up a walk, and takes from the crawled URLs those that it meets.
