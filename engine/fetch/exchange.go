@@ -145,6 +145,8 @@ func (r *Response) readOneHead(br *bufio.Reader, first bool) error {
 				return &fault{FailClosed, err}
 			}
 			return classify(err, FailHeadTimeout)
+		case err != nil && len(r.Head) == 0 && len(line) > 0 && !bytes.HasPrefix([]byte("HTTP/"), bytes.ToUpper(line[:min(len(line), 5)])):
+			return &fault{failure: FailStatusLine} // whatever ended it, it had not begun as HTTP
 		case err == io.EOF:
 			return &fault{FailReset, io.ErrUnexpectedEOF}
 		case err != nil:
@@ -178,6 +180,7 @@ type bodyReader struct {
 	begun time.Time
 	end   time.Time
 	check time.Time // when the rate is looked at next
+	more  bool      // what is taken is not the rest of the body, but a chunk of it
 }
 
 func (b *bodyReader) read(fr framing) error {
@@ -265,6 +268,9 @@ func (b *bodyReader) grow(n int64) error {
 	if size < int64(cap(b.r.Body)) && size < b.r.budget {
 		return nil
 	}
+	if b.more { // else a body of a million chunks would be copied a million times
+		n = b.max - size
+	}
 	step := min(max(n, 1), max(size, budgetStep))
 	if err := b.c.budget.Acquire(b.ctx, step); err != nil {
 		return err
@@ -280,6 +286,7 @@ func (b *bodyReader) grow(n int64) error {
 
 // chunks reads a chunked body and its trailer.
 func (b *bodyReader) chunks() error {
+	b.more = true
 	for {
 		line, err := b.line()
 		if err != nil || line == nil {

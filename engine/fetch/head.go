@@ -10,7 +10,7 @@ import (
 // parseHead reads r.Head into r.Status and r.fields. It takes what browsers take: bare line feeds,
 // lower-case versions, folded lines, space before a colon. It refuses NUL and bare carriage returns.
 func (r *Response) parseHead() *fault {
-	r.fields = r.fields[:0]
+	r.fields, r.odd = r.fields[:0], false
 	line, rest := cutLine(r.Head)
 	status, f := parseStatusLine(line)
 	if f != nil {
@@ -39,7 +39,9 @@ func (r *Response) parseHead() *fault {
 		if len(r.fields) == maxFields {
 			return &fault{failure: FailHeadTooLarge}
 		}
-		r.fields = append(r.fields, field{bytes.TrimRight(line[:colon], " \t"), bytes.TrimSpace(line[colon+1:])})
+		name := bytes.TrimRight(line[:colon], " \t")
+		r.odd = r.odd || len(name) < colon // proxies differ over such a name, so nothing after it is trusted (RFC 9112, 5.1)
+		r.fields = append(r.fields, field{name, bytes.TrimSpace(line[colon+1:])})
 	}
 	return nil
 }
@@ -82,13 +84,14 @@ type framing struct {
 
 // framing reads the fields that say where the body ends and whether the connection stays.
 func (r *Response) framing() (framing, *fault) {
-	fr := framing{length: -1, reuse: r.Head[7] == '1'}
+	http11 := r.Head[7] == '1'
+	fr := framing{length: -1, reuse: http11}
 	for _, f := range r.fields {
 		switch {
 		case equalFold(f.name, "Transfer-Encoding"):
 			switch v := bytes.ToLower(f.value); {
 			case string(v) == "identity":
-			case string(v) == "chunked" && fr.reuse:
+			case string(v) == "chunked" && http11:
 				fr.chunked = true
 			case string(v) == "chunked": // in HTTP/1.0 it means nothing
 			default:
@@ -120,7 +123,7 @@ func (r *Response) framing() (framing, *fault) {
 	if r.Status == 204 || r.Status == 304 {
 		fr.chunked, fr.length = false, 0
 	}
-	if fr.length < 0 && !fr.chunked {
+	if fr.length < 0 && !fr.chunked || r.odd {
 		fr.reuse = false
 	}
 	return fr, nil

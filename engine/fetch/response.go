@@ -30,6 +30,7 @@ type Response struct {
 	TLSUnverified bool
 
 	fields     []field
+	odd        bool // the head was read, but its connection must not be used again
 	maxDecoded int64
 	decoded    []byte
 	release    func(n int64)

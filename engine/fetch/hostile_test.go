@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package fetch_test
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"maps"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/seine-crawler/seine/bench/hostile"
+	"github.com/seine-crawler/seine/engine/fetch"
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// hostileLimits are short, and the servers' waits are shortened with them.
+var hostileLimits = hostile.Limits{Total: 1500 * time.Millisecond, Head: 300 * time.Millisecond, Dial: 300 * time.Millisecond, TLS: 600 * time.Millisecond,
+	DNS: 300 * time.Millisecond, Slack: 3 * time.Second}
+
+// hostileClient is a client that meets the cases; policy makes it one of the public web.
+func hostileClient(t *testing.T, s *hostile.Server, policy bool) *fetch.Client {
+	t.Helper()
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(s.CA())
+	l := hostileLimits
+	c, err := fetch.NewClient(fetch.Options{UserAgent: "seine-test", AllowPrivate: !policy, HeadTimeout: l.Head, TotalTimeout: l.Total, DialTimeout: l.Dial, TLSTimeout: l.TLS,
+		Grace: 200 * time.Millisecond, TLSConfig: &tls.Config{RootCAs: pool}, Resolver: fetch.NewResolver(fetch.ResolverOptions{LookUp: s.LookUp, Timeout: l.DNS})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// try makes one exchange and says what came of it.
+func try(c *fetch.Client, raw string) (o hostile.Outcome) {
+	u, err := urlkey.Parse(raw)
+	if err != nil {
+		return hostile.Outcome{Result: "bad_url"}
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	start := time.Now()
+	r := c.Fetch(context.Background(), &fetch.Request{URL: u})
+	defer r.Release()
+	if o.Result = string(r.Failure); r.Failure == "" {
+		o.Result = fmt.Sprint(r.Status)
+		body, cut, err := r.Content()
+		o.Body = append([]byte(nil), body...)
+		switch {
+		case r.Truncated != "":
+			o.Result += " " + r.Truncated
+		case errors.Is(err, fetch.ErrEncoding) || err != nil && len(body) == 0:
+			o.Result += " decode"
+		case cut || err != nil:
+			o.Result += " cut"
+		}
+	}
+	o.Wall = time.Since(start)
+	runtime.ReadMemStats(&after)
+	o.Alloc = int64(after.TotalAlloc-before.TotalAlloc) - int64(len(o.Body))
+	return o
+}
+
+// hostileKnown are the cases that fail, and why. A case that begins to pass must leave the list.
+var hostileKnown = map[string]string{}
+
+// meet plays a case against a client of its own.
+func meet(t *testing.T, s *hostile.Server, c *hostile.Case) error {
+	client := hostileClient(t, s, c.Policy)
+	defer client.Close()
+	before := s.Log().Tally(c.Name)
+	o := try(client, s.URL(c))
+	seen := s.Log().Tally(c.Name)
+	o.Requests = seen.Requests - before.Requests
+	o.Received = seen.BytesOut - before.BytesOut
+	o.Sent = strings.Join(seen.Heads[min(before.Requests, len(seen.Heads)):], "")
+	if c.Want.Closed && !strings.HasPrefix(o.Result, "bad") {
+		again := client.Fetch(context.Background(), &fetch.Request{URL: mustParse(t, s.URL(c))})
+		o.Reused = again.Reused && !again.Replayed
+		again.Release()
+	}
+	if o.Alloc > 256<<10 {
+		// The allocations of the whole process are counted, those of other cases that are ending too: what
+		// comes again is this one's.
+		again := hostileClient(t, s, c.Policy)
+		defer again.Close()
+		o.Alloc = min(o.Alloc, try(again, s.URL(c)).Alloc)
+	}
+	return hostile.Judge(c, o, hostileLimits)
+}
+
+func mustParse(t *testing.T, raw string) urlkey.URL {
+	t.Helper()
+	u, err := urlkey.Parse(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// TestHostileCases: every case of the hostile web comes to what it must.
+func TestHostileCases(t *testing.T) {
+	s, err := hostile.Start(hostile.Options{Scale: 0.5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	var results []hostile.Result
+	for _, c := range hostile.Cases() {
+		err := meet(t, s, &c)
+		results = append(results, hostile.Result{Case: c, Err: err, Note: c.Does})
+		if why, known := hostileKnown[c.Name]; known && err == nil {
+			t.Errorf("%s passes now: take it off the list (%s)", c.Name, why)
+		} else if !known && err != nil {
+			t.Error(err)
+		}
+	}
+	if file := os.Getenv("SEINE_HOSTILE_TABLE"); file != "" {
+		if err := os.WriteFile(file, []byte(hostile.Table(results)), 0o644); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestHostileReplay: recorded responses of real and of broken servers.
+func TestHostileReplay(t *testing.T) {
+	data := os.Getenv("SEINE_CONFORMANCE_DATA")
+	if data == "" {
+		t.Skip("SEINE_CONFORMANCE_DATA is not set: no recorded responses here")
+	}
+	cases, err := hostile.Replay(filepath.Join(data, "http"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(cases) < 400 {
+		t.Errorf("%d recorded responses, want over 400", len(cases))
+	}
+	s, err := hostile.Start(hostile.Options{Cases: cases})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for _, c := range cases {
+		if err := meet(t, s, &c); err != nil {
+			t.Errorf("%v (%s)", err, c.Does)
+		}
+	}
+}
+
+// TestHostileAtOnce: all cases at once, many times over, leave honest hosts alone.
+func TestHostileAtOnce(t *testing.T) {
+	s, err := hostile.Start(hostile.Options{Scale: 0.5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	honest := serve(t, said("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"))
+	client := hostileClient(t, s, false)
+	defer client.Close()
+	var wg sync.WaitGroup
+	for range 3 {
+		for _, u := range s.Seeds() {
+			if parsed, err := urlkey.Parse(u); err == nil {
+				wg.Go(func() { client.Fetch(context.Background(), &fetch.Request{URL: parsed}).Release() })
+			}
+		}
+	}
+	for range 200 {
+		r := client.Fetch(context.Background(), &fetch.Request{URL: honest.url("/"), Addr: netip.MustParseAddr("127.0.0.1")})
+		if r.Failure != "" || r.Status != 200 || string(r.Body) != "hi" {
+			t.Errorf("an honest host: %s %v", r.Failure, r.Err)
+		}
+		r.Release()
+	}
+	wg.Wait()
+	names := slices.Sorted(maps.Keys(hostileKnown))
+	for _, n := range names {
+		if _, ok := hostile.Find(n); !ok {
+			t.Errorf("%s is no case", n)
+		}
+	}
+}
