@@ -100,7 +100,7 @@ func (f *fetching) stop() {
 
 // fail ends the run with an error that concerns more than one URL.
 func (f *fetching) fail(err error) {
-	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, frontier.ErrClosed) {
+	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, frontier.ErrClosed) {
 		return
 	}
 	f.failMu.Lock()

@@ -199,7 +199,10 @@ func (e *Engine) fetchRobots(ctx context.Context, u urlkey.URL, keep keepFunc) (
 		status, body = 0, nil
 		if resp.Failure == "" {
 			status = resp.Status
-			if status < 300 {
+			if resp.Truncated != "" && resp.Truncated != "length" {
+				status = 0 // half a file may lack the rule that matters: it counts as unreachable
+			}
+			if status >= 200 && status < 300 {
 				if content, _, err := resp.Content(); err == nil || len(content) > 0 {
 					body = append([]byte(nil), content[:min(len(content), robotsBodyMax)]...)
 				}
@@ -210,7 +213,7 @@ func (e *Engine) fetchRobots(ctx context.Context, u urlkey.URL, keep keepFunc) (
 		}
 		location := resp.Location()
 		resp.Release()
-		if status < 300 || status >= 400 {
+		if status < 300 || status >= 400 { // 0 among them
 			return status, body
 		}
 		next, err := at.Resolve(location)

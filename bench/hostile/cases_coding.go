@@ -73,8 +73,8 @@ func codingCases() []Case {
 		return func(c *Conn, q *Request) { coded(label, bombs()[label])(c, q) }
 	}
 	boom := Want{Results: []string{"200 cut"}, Alloc: 40 << 20, Text: "no more than 8 MiB is decoded"}
-	undecodable := Want{Results: []string{"200 decode"}, Crawl: []string{"db_gone", "db_unfetched", "db_fetched"}}
-	plain := Want{Results: []string{"200"}, Body: text, Crawl: []string{"db_fetched"}}
+	undecodable := Want{Results: []string{"200 decode"}, Crawl: []string{"db_gone", "db_unfetched", "db_fetched", "db_parse_failed"}}
+	plain := Want{Results: []string{"200"}, Body: text, Crawl: []string{"db_fetched", "db_duplicate"}}
 	kept := Want{Results: []string{"200 cut", "200 decode", "200"}}
 	torn := encoded("gzip", strings.Repeat(text, 50))
 	crc := []byte(encoded("gzip", text))

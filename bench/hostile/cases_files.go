@@ -78,7 +78,7 @@ func fileCases() []Case {
 		return Case{Number: 114, Name: "mime-" + name, Does: does, Want: fetched, serve: keeps(fmt.Sprintf("HTTP/1.1 200 OK\r\n%sContent-Length: %d\r\n\r\n%s", field, len(body), body))}
 	}
 	return []Case{
-		{Number: 113, Name: "sitemap-gz-bomb", Does: "a sitemap that is a bomb", Path: "/sitemap.xml.gz", Want: fetched, serve: func(c *Conn, _ *Request) { c.say(response("200 OK", "application/gzip", bombs()["gzip"])) }},
+		{Number: 113, Name: "sitemap-gz-bomb", Does: "a sitemap that is a bomb", Path: "/sitemap.xml.gz", Want: Want{Results: fetched.Results, Alloc: fetched.Alloc}, serve: func(c *Conn, _ *Request) { c.say(response("200 OK", "application/gzip", bombs()["gzip"])) }},
 		sitemap("million", "a sitemap of 40,000 entries", "<urlset>"+strings.Repeat("<url><loc>http://10.0.0.1/</loc></url>", 40_000)+"</urlset>"),
 		sitemap("loop", "an index of itself", "<sitemapindex><sitemap><loc>/sitemap.xml</loc></sitemap></sitemapindex>"),
 		sitemap("foreign", "entries of other hosts", "<urlset><url><loc>http://10.0.0.1/</loc><lastmod>2099-01-01</lastmod></url></urlset>"),

@@ -31,7 +31,7 @@ func transportCases() []Case {
 		{Number: 6, Name: "fin-after-request", Does: "reads the request and closes", Want: Want{Results: []string{"closed_no_response", "reset"}, Crawl: unfetched},
 			serve: func(c *Conn, _ *Request) { c.end() }},
 		{Number: 7, Name: "stale-keepalive", Does: "closes a connection that it promised to keep, as the next request comes",
-			Want:  Want{Results: []string{"200"}, Body: "hi", Requests: 1, Crawl: []string{"db_fetched"}, Text: "the next request is sent once more on a new connection, and no third time"},
+			Want:  Want{Results: []string{"200"}, Body: "hi", Requests: 1, Crawl: []string{"db_fetched", "db_duplicate"}, Text: "the next request is sent once more on a new connection, and no third time"},
 			serve: func(c *Conn, _ *Request) { c.page("hi"); c.pause(20 * time.Millisecond); c.end() }},
 		{Number: 8, Name: "trickle-body", Does: "a byte of the body each 100 ms, for ever", Want: Want{Results: []string{"too_slow", "200 time"}, Within: "total", Closed: true},
 			serve: func(c *Conn, _ *Request) {

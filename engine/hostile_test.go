@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seine-crawler/seine/bench/hostile"
+	"github.com/seine-crawler/seine/engine"
+	"github.com/seine-crawler/seine/engine/fetch"
+	"github.com/seine-crawler/seine/engine/policy"
+)
+
+// hostileLeft are cases that this crawl does not meet: it would not end.
+var hostileLeft = map[string]string{
+	"robots-delay-huge": "its page is fetched after the cap of a Crawl-delay, five minutes",
+	"chain-1000":        "chains of redirects are not bounded yet: each hop is a URL of its own and is followed",
+}
+
+// judgeCrawl compares what a crawl made of a case with what must come of it.
+func judgeCrawl(s *hostile.Server, c *hostile.Case, status string) error {
+	var wrong []string
+	if c.Want.Crawl != nil && !slices.Contains(c.Want.Crawl, status) {
+		wrong = append(wrong, fmt.Sprintf("its page is %s, want %s", status, strings.Join(c.Want.Crawl, " or ")))
+	}
+	t := s.Log().Tally(c.Name)
+	if c.Want.CrawlRequests > 0 && t.Requests > c.Want.CrawlRequests {
+		wrong = append(wrong, fmt.Sprintf("%d requests, want at most %d", t.Requests, c.Want.CrawlRequests))
+	}
+	// Of a large response that the client has had enough of, the server learns only when it writes on.
+	if t.MaxInFlight > 1 && t.BytesOut < 64<<10 {
+		wrong = append(wrong, fmt.Sprintf("%d requests at once", t.MaxInFlight))
+	}
+	if wrong == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %s", c.Name, strings.Join(wrong, "; "))
+}
+
+// TestHostileWeb: a crawl of all cases at once ends, leaves every page in the state that it must be in,
+// and a store without a fault; honest cases among them are fetched and found.
+func TestHostileWeb(t *testing.T) {
+	var cases []hostile.Case
+	for _, c := range hostile.Cases() {
+		// Traps have no end either, and budgets for hosts are to come.
+		if _, left := hostileLeft[c.Name]; !left && !c.Policy && !c.TLS && c.URL == "" && c.Group != "traps" {
+			cases = append(cases, c)
+		}
+	}
+	s, err := hostile.Start(hostile.Options{Cases: cases, Scale: 0.5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	o := engine.Options{Dir: dataDir(t), Memory: 128 << 20, Delay: -1, AllowPrivate: true, Scope: policy.ScopeHost, FetchTimeout: 1500 * time.Millisecond,
+		Resolver: fetch.NewResolver(fetch.ResolverOptions{LookUp: s.LookUp, Timeout: 300 * time.Millisecond})}
+	e := open(t, o)
+	defer mustClose(t, e)
+	r, err := e.Crawl(context.Background(), engine.CrawlOptions{Inject: engine.InjectOptions{URLs: s.Seeds()}, Patience: 300 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Log(r)
+	verify(t, e)
+	statuses := map[string]string{}
+	for status, urls := range byStatus(t, e) {
+		for u := range urls {
+			statuses[u] = status
+		}
+	}
+	var results []hostile.Result
+	for _, c := range cases {
+		err := judgeCrawl(s, &c, statuses[s.URL(&c)])
+		results = append(results, hostile.Result{Case: c, Err: err, Note: statuses[s.URL(&c)]})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	if file := os.Getenv("SEINE_HOSTILE_TABLE"); file != "" {
+		if err := os.WriteFile(file, []byte(hostile.Table(results)), 0o644); err != nil {
+			t.Error(err)
+		}
+	}
+	found, err := e.Search(context.Background(), "robots", engine.SearchOptions{})
+	if err != nil || found.Total == 0 {
+		t.Errorf("honest pages are not found: %d, %v", found.Total, err)
+	}
+}
