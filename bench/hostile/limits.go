@@ -15,6 +15,7 @@ const (
 	maxLogged = 4 << 10
 	// maxEvents is how many events the log keeps: some 100 MB at most.
 	maxEvents = 1 << 18
+	eventBlock = 256
 	// maxHeads is how many request heads a tally keeps.
 	maxHeads = 64
 	// bombBytes is what a small coded body comes to.

@@ -36,7 +36,8 @@ type Log struct {
 	began time.Time
 
 	mu     sync.Mutex // guards all below
-	events []Event
+	events [][]Event // in blocks, so that the log never copies itself while a client is measured
+	count  int
 	conns  []connState
 	cases  map[string]*Tally
 }
@@ -74,10 +75,16 @@ func (l *Log) tally(name string) *Tally {
 }
 
 func (l *Log) event(e Event) {
-	if len(l.events) < maxEvents {
-		e.At = time.Since(l.began)
-		l.events = append(l.events, e)
+	if l.count == maxEvents {
+		return
 	}
+	if l.count%eventBlock == 0 {
+		l.events = append(l.events, make([]Event, 0, eventBlock))
+	}
+	e.At = time.Since(l.began)
+	last := &l.events[len(l.events)-1]
+	*last = append(*last, e)
+	l.count++
 }
 
 func (l *Log) open(name string) int {
@@ -158,7 +165,7 @@ func (l *Log) request(conn int, q *Request) {
 func (l *Log) Events() []Event {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return slices.Clone(l.events)
+	return slices.Concat(l.events...)
 }
 
 // Tally returns what a case's host saw so far.

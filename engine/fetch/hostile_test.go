@@ -90,7 +90,9 @@ func meet(t *testing.T, s *hostile.Server, c *hostile.Case) error {
 		// comes again is this one's.
 		again := hostileClient(t, s, c.Policy)
 		defer again.Close()
-		o.Alloc = min(o.Alloc, try(again, s.URL(c)).Alloc)
+		for range 2 {
+			o.Alloc = min(o.Alloc, try(again, s.URL(c)).Alloc)
+		}
 	}
 	return hostile.Judge(c, o, hostileLimits)
 }
