@@ -116,8 +116,8 @@ func (f *simwebFlags) seeds(site simweb.Site) (urls []string) {
 func simwebCommand(c *console) *cobra.Command {
 	var f simwebFlags
 	var o simweb.ServerOptions
-	var hosts, seeds, ca string
-	var asJSON bool
+	var hosts, seeds, ca, replay string
+	var asJSON, bad bool
 	cmd := &cobra.Command{
 		Use:   "simweb",
 		Short: "serve a synthetic web, or folders of HTML, on loopback until interrupted",
@@ -127,6 +127,9 @@ func simwebCommand(c *console) *cobra.Command {
 			"address as its HTTP proxy.",
 		Args: args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if bad || replay != "" {
+				return serveHostile(cmd, c, f.port, replay, hosts, seeds, asJSON)
+			}
 			site, err := f.site(cmd)
 			if err != nil {
 				return err
@@ -168,6 +171,8 @@ func simwebCommand(c *console) *cobra.Command {
 	fs.BoolVar(&o.TLS, "tls", false, "speak TLS too, on the same port")
 	fs.StringVar(&ca, "ca-file", "simweb-ca.pem", "where to write the certificate of the authority that --tls uses (seine trusts it with SSL_CERT_FILE)")
 	fs.BoolVar(&asJSON, "json", false, "print the report as JSON")
+	fs.BoolVar(&bad, "hostile", false, "serve the hostile web instead: a host for everything that servers do to crawlers")
+	fs.StringVar(&replay, "hostile-replay", "", "also serve the recorded responses of this folder (manifest.tsv and responses.tar.gz)")
 	cmd.AddCommand(simwebTruthCommand(c))
 	return cmd
 }

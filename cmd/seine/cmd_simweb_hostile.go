@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seine-crawler/seine/bench/hostile"
+)
+
+// hostileReport is what a case's host saw, for JSON.
+type hostileReport struct {
+	Number      int           `json:"number"`
+	Name        string        `json:"name"`
+	Does        string        `json:"does"`
+	Want        []string      `json:"want,omitempty"`
+	Text        string        `json:"text,omitempty"`
+	Requests    int           `json:"requests"`
+	Robots      int           `json:"robots"`
+	Conns       int           `json:"connections"`
+	BytesIn     int64         `json:"bytes_in"`
+	BytesOut    int64         `json:"bytes_out"`
+	AtOnce      int           `json:"at_once"`
+	SmallestGap time.Duration `json:"smallest_gap"`
+}
+
+// serveHostile is simweb --hostile: it plays every case until it is interrupted and prints what each
+// saw.
+func serveHostile(cmd *cobra.Command, c *console, port int, replay, hosts, seeds string, asJSON bool) error {
+	cases := hostile.Cases()
+	if replay != "" {
+		more, err := hostile.Replay(replay)
+		if err != nil {
+			return fmt.Errorf("--hostile-replay: %w", err)
+		}
+		cases = append(cases, more...)
+	}
+	s, err := hostile.Start(hostile.Options{Port: port, Cases: cases})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if err := writeFile(seeds, func(w *os.File) error {
+		for _, u := range s.Seeds() {
+			fmt.Fprintln(w, u)
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	if err := writeFile(hosts, func(w *os.File) error { return s.HostsFile(w) }); err != nil {
+		return err
+	}
+	fmt.Fprintf(c.err, "simweb: %d hostile hosts on port %d; a crawl of them needs a bound, as some have no end:\n"+
+		"simweb: seine crawl --seeds %s --hosts %s --allow-private --delay 0s --timeout 5s --max-pages 1000\n", len(cases), s.Port(), seeds, hosts)
+	<-cmd.Context().Done()
+	return c.lines(func(w *bufio.Writer) error {
+		for _, k := range cases {
+			t := s.Log().Tally(k.Name)
+			if asJSON {
+				if err := jsonLine(w, hostileReport{k.Number, k.Name, k.Does, k.Want.Results, k.Want.Text, t.Requests, t.Robots, t.Conns, t.BytesIn, t.BytesOut, t.MaxInFlight, t.SmallestGap}); err != nil {
+					return err
+				}
+				continue
+			}
+			if t.Conns > 0 {
+				fmt.Fprintf(w, "%3d %-26s %4d requests on %d connections, %d at once, smallest gap %s, %d bytes sent\n", k.Number, k.Name, t.Requests, t.Conns, t.MaxInFlight,
+					t.SmallestGap.Round(time.Microsecond), t.BytesOut)
+			}
+		}
+		return nil
+	})
+}
