@@ -118,11 +118,11 @@ var crawlers = []*crawler{
 	},
 	{
 		name:    "spider-rs",
-		remark:  "no store, no index; asks fewer robots.txt than there are hosts, does not follow all links (see found)",
+		remark:  "no store, no index; is given the list of hosts, as it does not go from host to host; one request at once to a host; -max is by host",
 		prepare: installed("spider-rs/release/spider-peer"),
 		command: func(v visit) *exec.Cmd {
 			c, n := v.args()
-			return v.withHosts(filepath.Join(v.out, "spider-rs/release/spider-peer"), v.web.Seed, c, n)
+			return v.withHosts(filepath.Join(v.out, "spider-rs/release/spider-peer"), v.web.Seed, v.web.hostsFile, c, n)
 		},
 	},
 }
