@@ -40,7 +40,8 @@ func main() {
 
 func run(ctx context.Context, args []string) error {
 	if len(args) == 0 {
-		return errors.New("no command\n\n" + usage)
+		fmt.Fprint(os.Stderr, usage)
+		return errors.New("no command")
 	}
 	f := flag.NewFlagSet(args[0], flag.ContinueOnError)
 	var err error
@@ -85,7 +86,8 @@ func run(ctx context.Context, args []string) error {
 	case "engine": // a child of index
 		err = engineMain(ctx, args[1:])
 	default:
-		return fmt.Errorf("no command %q\n\n%s", args[0], usage)
+		fmt.Fprint(os.Stderr, usage)
+		return fmt.Errorf("no command %q", args[0])
 	}
 	if errors.Is(err, flag.ErrHelp) {
 		return nil
