@@ -79,9 +79,17 @@ stems (24%). A cache from the word as written straight to its list would need on
 		units: []string{"p50-ns", "p99-ns", "matches/query"},
 		limits: `73% of a term's time is reading documents' keys from the store each time one enters the best ten, only to break ties: document numbers
 are in key order already. Phrases are limited by decoding positions (60%). No bounds are kept on lists, so every match is visited.`},
+	{layer: "Simweb", title: "Serving", command: "go test -bench Simweb ./bench/simweb",
+		what: `What the synthetic web costs: 12 KB pages with 50 links, over 16 kept connections to a client that looks for the length and drops the
+body, on the same two cores; made on request, and rendered beforehand.`, units: []string{"ns/op", "pages/s", "allocs/op"}},
 	{layer: "PeerURL", title: "Peers: URLs", command: "cd bench/peers && go run . layers", what: `The same links by other libraries, as their users call them.`},
 	{layer: "PeerHTML", title: "Peers: HTML", command: "cd bench/peers && go run . layers", what: `Links, title and text of the same pages by other libraries.`},
 	{layer: "PeerIndex", title: "Peers: indexing", command: "cd bench/peers && go run . index", what: `The same documents into bleve's index and ours.`},
 	{layer: "PeerSearch", title: "Peers: searching", command: "cd bench/peers && go run . index", what: `The same queries.`},
-	{layer: "PeerCrawl", title: "Peers: whole crawls", command: "make bench-peers", what: `Other crawlers on the same simweb, in turns. What each leaves out is said below the table.`},
+	{layer: "PeerCrawl", title: "Peers: whole crawls", command: "make bench-peers", what: `Other crawlers on the same simweb, in turns; pages are what the server saw, found/reachable the share of what there is to find.`,
+		units: []string{"cpu-µs/page", "pages/s", "server-cpu-µs/page", "peak-MB", "asked-twice", "found/reachable"},
+		limits: `All but seine (and wget2, which leaves bare files) have nothing when they end: no WARC, no records, no index, nothing to go on from
+after a crash; and all but seine may ask one host many things at once. colly has a set of visited URLs of the program's own,
+colly-bare only its own, which lets URLs come twice; nethttp is net/http and goquery with a queue and workers, written for this;
+scrapy and crawlee use one core; wget2 opens a connection for each page; spider-rs crawls each host as a website of its own.`},
 }

@@ -54,14 +54,14 @@ func BenchmarkPath(b *testing.B) {
 	}
 }
 
-func BenchmarkServe(b *testing.B) {
+func BenchmarkSimweb(b *testing.B) {
 	w := newWeb(b, Bench(conns, 1000))
 	kept, err := Prerender(w, 1<<30)
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.Run("made", func(b *testing.B) { benchmarkServe(b, w) })
-	b.Run("prerendered", func(b *testing.B) { benchmarkServe(b, kept) })
+	b.Run("serve/made", func(b *testing.B) { benchmarkServe(b, w) })
+	b.Run("serve/prerendered", func(b *testing.B) { benchmarkServe(b, kept) })
 }
 
 const conns = 16
