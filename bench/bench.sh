@@ -25,7 +25,7 @@ go test -run '^$' -bench . -benchtime 100ms -count 5 ./bench >"$out/layers.txt" 
 go test -run '^$' -bench Simweb -benchtime 500ms -count 5 ./bench/simweb >>"$out/layers.txt"
 if [ -d bench/peers ] && [ "${PEERS:-yes}" = yes ]; then
 	echo "== peers" >&2
-	bench/peers/install.sh >"$out/peers-install.log" 2>&1 || tail -5 "$out/peers-install.log" >&2
+	# Those in Go are always there; the others if make bench-peers has installed them.
 	(cd bench/peers && go run . all -quick) >"$out/peers.txt" 2>"$out/peers.log" || {
 		tail -20 "$out/peers.log" >&2
 		exit 1
@@ -38,8 +38,8 @@ bin/seine bench --pages 0 --runs 5 --docs python.example="$doc/python3.11/html" 
 	--docs-root "$sites/root" --docs-name manuals --out "$out/manuals.txt" >/dev/null
 if [ "$mode" = full ]; then
 	rm -f "$out"/full-*.txt
-	bin/seine bench --pages 100000 --runs 5 --out "$out/full-1e5.txt" >/dev/null
-	bin/seine bench --pages 1000000 --runs 1 --out "$out/full-1e6.txt" >/dev/null
+	bin/seine bench --pages 100000 --runs 5 --variants seine,floor-fasthttp --out "$out/full-1e5.txt" >/dev/null
+	bin/seine bench --pages 1000000 --runs 1 --variants seine,floor-fasthttp --out "$out/full-1e6.txt" >/dev/null
 	[ -d bench/out/realweb-S/root ] || bench/realweb.sh >&2
 	bin/seine bench --pages 0 --runs 5 --docs bench/out/realweb-S/root/usr/share/doc --docs-root bench/out/realweb-S/root --docs-name recipe-S \
 		--out "$out/full-docs.txt" >/dev/null

@@ -14,7 +14,7 @@ const (
 	// maxLogged is how many bytes of each direction of a connection the log keeps.
 	maxLogged = 4 << 10
 	// maxEvents is how many events the log keeps: some 100 MB at most.
-	maxEvents = 1 << 18
+	maxEvents  = 1 << 18
 	eventBlock = 256
 	// maxHeads is how many request heads a tally keeps.
 	maxHeads = 64

@@ -36,7 +36,7 @@ type Log struct {
 	began time.Time
 
 	mu     sync.Mutex // guards all below
-	events [][]Event // in blocks, so that the log never copies itself while a client is measured
+	events [][]Event  // in blocks, so that the log never copies itself while a client is measured
 	count  int
 	conns  []connState
 	cases  map[string]*Tally

@@ -77,7 +77,7 @@ func run(ctx context.Context, args []string) error {
 			err = layers(ctx, *peers, *pages, *runs)
 		}
 	case "all":
-		quick := f.Bool("quick", false, "smaller webs, three runs")
+		quick := f.Bool("quick", false, "smaller webs")
 		if err = f.Parse(args[1:]); err == nil {
 			err = all(ctx, *quick)
 		}
@@ -99,7 +99,7 @@ func run(ctx context.Context, args []string) error {
 func all(ctx context.Context, quick bool) error {
 	n, runs := 5000, 5
 	if quick {
-		n, runs = 2000, 3
+		n = 1000
 	}
 	return errors.Join(
 		layers(ctx, "", 200, runs),
