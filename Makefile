@@ -18,6 +18,7 @@ vet:
 
 race: ## all tests, with the race detector where a C compiler allows it
 	go test ./...
+	@if [ "$$(go env GOHOSTARCH)" = amd64 ]; then GOARCH=386 go test -run Golden ./bench/simweb; fi
 	@if command -v cc >/dev/null; then CGO_ENABLED=1 go test -race -short ./frontier ./engine/... ./storage/... ./index/...; fi
 
 fuzz: ## look for new inputs with each fuzz target, a few seconds each (FUZZTIME=10m for long)

@@ -5,9 +5,11 @@
 //
 // # What it is
 //
-// Two kinds of site. A Web is computed from a seed: any page of up to 16 million hosts is made when it
-// is asked for, in some microseconds, with nothing kept. Docs are folders of HTML on disk, a host
-// each. One Server plays either, counts what it is asked, and reports; each knows its own truth.
+// Three kinds of site. A Web is computed from a seed: any page of up to 16 million hosts is made when it
+// is asked for, in some microseconds, with nothing kept (or beforehand, see Prerender). Docs are folders
+// of HTML on disk, a host each. A Graph is a real link structure, a page for each node. One Server plays
+// any of them, over HTTP and TLS, at the hosts' addresses or as a proxy, counts what it is asked, and
+// reports; each knows its own truth.
 //
 // # Picture
 //
@@ -15,7 +17,7 @@
 //	   │                 ├─────────▶ Server ─▶ conn … conn ─▶ ledger
 //	   │ folders ▶ Docs ─┘             ▲ 127.0.0.2 … (HostsFile), or 127.0.0.1 by Host header or as proxy
 //	   │             │                 │
-//	   └─────────────┴▶ Walk, Truth ── any crawler
+//	   └─────────────┴▶ Walk, Scores ─ any crawler    edges ▶ Graph ─▶ Server, Walk
 //
 // # Life
 //
@@ -44,21 +46,21 @@
 //
 // # Who runs it
 //
-// Web and Docs are immutable and safe for concurrent use. A Server has one goroutine for each
+// Web, Docs and Graph are immutable and safe for concurrent use. A Server has one goroutine for each
 // listener and each connection, all of which end with Close or with the context given to Serve. A slow
 // page parks its connection's goroutine on a timer; no thread waits. The ledger's counters are in
 // blocks under 64 locks by host.
 //
 // # Bounds
 //
-// limits.go. A Web takes a few megabytes whatever its size; the ledger 32 KB for each 256 neighbouring
+// limits.go. A Graph takes 4 bytes for each edge and 8 for each node. A Web takes a few megabytes whatever its size; the ledger 32 KB for each 256 neighbouring
 // hosts visited, and about 150 bytes for each of the first million URLs, 64 MB for all others.
 // Walk keeps a bit for each page of the hosts it came to; Truth keeps every URL.
 //
 // # Deliberately absent
 //
-// Misbehaving servers, TLS, content encodings, and webs from real link graphs. Links of a page do not
-// change with time.
+// Misbehaving servers, which are package hostile, and content encodings. Links of a page do not change
+// with time.
 //
 // # Read first
 //
