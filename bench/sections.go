@@ -21,7 +21,10 @@ index; floor-fasthttp is fasthttp's client in a loop over the same pages, known 
 Debian packages' documents, served by simweb too.`,
 		units: []string{"cpu-µs/page", "pages/s", "server-cpu-µs/page", "peak-MB", "warc-B/page", "store-B/URL"},
 		plots: []plot{{file: "crawl-cpu.svg", title: "Processor time of the crawler, µs a page", unit: "cpu-µs/page", x: "pages=", xLabel: "pages of the web"},
-			{file: "crawl-rate.svg", title: "Pages a second", unit: "pages/s", x: "pages=", xLabel: "pages of the web"}}},
+			{file: "crawl-rate.svg", title: "Pages a second", unit: "pages/s", x: "pages=", xLabel: "pages of the web"}},
+		limits: `Where a page's time goes is in the next table: a quarter is indexing, a sixth parsing (over a third of that SimHash), a seventh
+Pebble's compactions of what many small segments bring, an eighth the WARC, mostly gzip. Memory is that of the sorters and Pebble's
+cache, bounded by --memory. The bare loop is a fortieth of the whole: what a crawler costs is what it keeps, not what it fetches.`},
 	{layer: "Stages", title: "Processor time by stage", command: "bin/seine bench --profile",
 		what: `What the program accounts to each stage, always, by its threads' clocks, beside what a CPU profile of the same run says.
 points-apart is the difference in hundredths of the whole.`,
@@ -83,7 +86,9 @@ are in key order already. Phrases are limited by decoding positions (60%). No bo
 		what: `What the synthetic web costs: 12 KB pages with 50 links, over 16 kept connections to a client that looks for the length and drops the
 body, on the same two cores; made on request, and rendered beforehand.`, units: []string{"ns/op", "pages/s", "allocs/op"}},
 	{layer: "PeerURL", title: "Peers: URLs", command: "cd bench/peers && go run . layers", what: `The same links by other libraries, as their users call them.`},
+	{layer: "PeerURLFolder", title: "Peers: URLs of real pages", command: "SEINE_PAGES=… go run . layers", what: `The links of Debian's Python manual.`},
 	{layer: "PeerHTML", title: "Peers: HTML", command: "cd bench/peers && go run . layers", what: `Links, title and text of the same pages by other libraries.`},
+	{layer: "PeerHTMLFolder", title: "Peers: real HTML", command: "SEINE_PAGES=… go run . layers", what: `The pages of Debian's Python manual.`},
 	{layer: "PeerIndex", title: "Peers: indexing", command: "cd bench/peers && go run . index", what: `The same documents into bleve's index and ours.`},
 	{layer: "PeerSearch", title: "Peers: searching", command: "cd bench/peers && go run . index", what: `The same queries.`},
 	{layer: "PeerCrawl", title: "Peers: whole crawls", command: "make bench-peers", what: `Other crawlers on the same simweb, in turns; pages are what the server saw, found/reachable the share of what there is to find.`,
