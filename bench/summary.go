@@ -90,11 +90,7 @@ type table struct {
 
 // cells renders a table: a header, then a row for each summary.
 func (t *table) cells() [][]string {
-	header := []string{"", "runs"}
-	for _, u := range t.units {
-		header = append(header, u)
-	}
-	out := [][]string{append(header, "÷ seine")}
+	out := [][]string{append(append([]string{"", "runs"}, t.units...), "÷ seine")}
 	for _, s := range t.rows {
 		what, impl := s.split()
 		_, what, _ = strings.Cut(what, "/")
