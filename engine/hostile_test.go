@@ -58,8 +58,11 @@ func TestHostileWeb(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	o := engine.Options{Dir: dataDir(t), Memory: 128 << 20, Delay: -1, AllowPrivate: true, Scope: policy.ScopeHost, FetchTimeout: 1500 * time.Millisecond,
-		Resolver: fetch.NewResolver(fetch.ResolverOptions{LookUp: s.LookUp, Timeout: 300 * time.Millisecond})}
+	// Long enough for the largest page of an honest server under the race detector: it is the silent
+	// servers that take it all.
+	const patience = 10 * time.Second
+	o := engine.Options{Dir: dataDir(t), Memory: 128 << 20, Delay: -1, AllowPrivate: true, Scope: policy.ScopeHost, FetchTimeout: patience,
+		Resolver: fetch.NewResolver(fetch.ResolverOptions{LookUp: s.LookUp, Timeout: patience / 4})}
 	e := open(t, o)
 	defer mustClose(t, e)
 	r, err := e.Crawl(context.Background(), engine.CrawlOptions{Inject: engine.InjectOptions{URLs: s.Seeds()}, Patience: 300 * time.Millisecond})

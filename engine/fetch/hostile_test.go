@@ -23,15 +23,14 @@ import (
 )
 
 // hostileLimits are short, and the servers' waits are shortened with them.
-var hostileLimits = hostile.Limits{Total: 1500 * time.Millisecond, Head: 300 * time.Millisecond, Dial: 300 * time.Millisecond, TLS: 600 * time.Millisecond,
-	DNS: 300 * time.Millisecond, Slack: 3 * time.Second}
+var hostileLimits = hostile.Limits{Total: 2 * time.Second, Head: 800 * time.Millisecond, Dial: 800 * time.Millisecond, TLS: time.Second,
+	DNS: 500 * time.Millisecond, Slack: 3 * time.Second}
 
 // hostileClient is a client that meets the cases; policy makes it one of the public web.
-func hostileClient(t *testing.T, s *hostile.Server, policy bool) *fetch.Client {
+func hostileClient(t *testing.T, s *hostile.Server, policy bool, l hostile.Limits) *fetch.Client {
 	t.Helper()
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(s.CA())
-	l := hostileLimits
 	c, err := fetch.NewClient(fetch.Options{UserAgent: "seine-test", AllowPrivate: !policy, HeadTimeout: l.Head, TotalTimeout: l.Total, DialTimeout: l.Dial, TLSTimeout: l.TLS,
 		Grace: 200 * time.Millisecond, TLSConfig: &tls.Config{RootCAs: pool}, Resolver: fetch.NewResolver(fetch.ResolverOptions{LookUp: s.LookUp, Timeout: l.DNS})})
 	if err != nil {
@@ -72,7 +71,7 @@ func try(c *fetch.Client, raw string) (o hostile.Outcome) {
 
 // meet plays a case against a client of its own.
 func meet(t *testing.T, s *hostile.Server, c *hostile.Case) error {
-	client := hostileClient(t, s, c.Policy)
+	client := hostileClient(t, s, c.Policy, hostileLimits)
 	defer client.Close()
 	before := s.Log().Tally(c.Name)
 	o := try(client, s.URL(c))
@@ -88,7 +87,7 @@ func meet(t *testing.T, s *hostile.Server, c *hostile.Case) error {
 	if o.Alloc > 256<<10 {
 		// The allocations of the whole process are counted, those of other cases that are ending too: what
 		// comes again is this one's.
-		again := hostileClient(t, s, c.Policy)
+		again := hostileClient(t, s, c.Policy, hostileLimits)
 		defer again.Close()
 		for range 2 {
 			o.Alloc = min(o.Alloc, try(again, s.URL(c)).Alloc)
@@ -161,7 +160,9 @@ func TestHostileAtOnce(t *testing.T) {
 	}
 	defer s.Close()
 	honest := serve(t, said("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"))
-	client := hostileClient(t, s, false)
+	// Seven hundred fetches at once on a busy machine need time, honest ones too.
+	patient := hostile.Limits{Total: 10 * time.Second, Head: 10 * time.Second, Dial: 10 * time.Second, TLS: 10 * time.Second, DNS: 10 * time.Second}
+	client := hostileClient(t, s, false, patient)
 	defer client.Close()
 	var wg sync.WaitGroup
 	for range 3 {
