@@ -62,7 +62,7 @@ func (o *CrawlOptions) worlds() (out []world, err error) {
 		}
 		hosts := max(1, n/pagesPerHost)
 		w := world{name: "pages=" + strconv.Itoa(n), pages: hosts * pagesPerHost, scope: "any",
-			args: []string{"--shape", "bench", "--web-hosts", strconv.Itoa(hosts), "--pages", strconv.Itoa(pagesPerHost), "--max-pages", strconv.Itoa(pagesPerHost)}}
+			args: []string{"--shape", "bench", "--seed-hosts", "0", "--web-hosts", strconv.Itoa(hosts), "--pages", strconv.Itoa(pagesPerHost), "--max-pages", strconv.Itoa(pagesPerHost)}}
 		if hosts > 4000 { // more addresses than can be listened on one by one
 			w.args = append(w.args, "--all-interfaces")
 		}
