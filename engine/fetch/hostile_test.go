@@ -84,7 +84,7 @@ func meet(t *testing.T, s *hostile.Server, c *hostile.Case) error {
 		o.Reused = again.Reused && !again.Replayed
 		again.Release()
 	}
-	if o.Alloc > 256<<10 {
+	if o.Alloc > 4<<20 {
 		// The allocations of the whole process are counted, those of other cases that are ending too: what
 		// comes again is this one's.
 		again := hostileClient(t, s, c.Policy, hostileLimits)
