@@ -52,7 +52,7 @@ func (e *Engine) fetchSegment(ctx context.Context, o FetchOptions) (FetchReport,
 	if err := e.network(); err != nil {
 		return FetchReport{}, err
 	}
-	hosts, err := e.fetchlistHosts(ctx, o.Segment)
+	hosts, err := e.fetchlistHosts(ctx, o.Segment, "", 0)
 	if err != nil {
 		return FetchReport{}, err
 	}
@@ -73,12 +73,12 @@ func (e *Engine) fetchSegment(ctx context.Context, o FetchOptions) (FetchReport,
 	}
 	open.builder.close()
 	open.builder, open.earlier = builder, earlier
-	front, err := e.newFrontier(src)
+	front, err := e.newFrontier(src, true)
 	if err != nil {
 		return FetchReport{}, err
 	}
 	f := &fetching{e: e, frontier: front, source: src, seg: open, limit: pageLimit{max: o.MaxPages}}
-	front.Wake(hosts...)
+	front.WakeAll()
 	f.start(ctx)
 	err = f.waitDone(ctx, o)
 	f.stop()
@@ -122,12 +122,12 @@ func (f *fetching) waitDone(ctx context.Context, o FetchOptions) error {
 	}
 }
 
-// fetchlistHosts lists the hosts of a fetchlist, in key order.
-func (e *Engine) fetchlistHosts(ctx context.Context, segment uint32) ([]urlkey.HostKey, error) {
-	sc := e.store.Scan(storage.Fetchlist(segment), nil, nil)
+// fetchlistHosts lists the hosts of a fetchlist, in key order, from a key on; limit 0: all.
+func (e *Engine) fetchlistHosts(ctx context.Context, segment uint32, from urlkey.HostKey, limit int) ([]urlkey.HostKey, error) {
+	sc := e.store.Scan(storage.Fetchlist(segment), []byte(from), nil)
 	defer sc.Close()
 	var hosts []urlkey.HostKey
-	for ok := sc.Next(); ok; {
+	for ok := sc.Next(); ok && (limit == 0 || len(hosts) < limit); {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}

@@ -118,19 +118,18 @@ func (c *conductor) inject(ctx context.Context) error {
 // begin opens the frontier and the first segment, and starts fetchers and workers.
 func (c *conductor) begin(ctx context.Context) error {
 	e := c.e
-	var due []urlkey.HostKey
-	err := e.dueHosts(ctx, e.store, e.nowMS(), func(group []urlkey.HostKey) error {
-		due = append(due, group...)
-		return nil
-	}, false)
+	if !e.o.hasContact() {
+		err := e.dueHosts(ctx, e.store, e.nowMS(), func(group []urlkey.HostKey) error { return e.requireContact(ctx, group) }, false)
+		if err != nil {
+			return err
+		}
+	}
+	before, err := e.store.SegmentList()
 	if err != nil {
 		return err
 	}
-	if err := e.requireContact(ctx, due); err != nil {
-		return err
-	}
 	c.source = newSource(e, 0)
-	front, err := e.newFrontier(c.source)
+	front, err := e.newFrontier(c.source, len(before) > 0)
 	if err != nil {
 		return err
 	}
@@ -141,7 +140,7 @@ func (c *conductor) begin(ctx context.Context) error {
 	}
 	c.f = &fetching{e: e, frontier: front, source: c.source, seg: seg, limit: pageLimit{max: c.o.MaxPages}}
 	c.toUpdate, c.toIndex = make(chan *openSegment, backlogMax), make(chan *openSegment, backlogMax)
-	front.Wake(due...)
+	front.WakeAll()
 	c.f.start(ctx)
 	c.workers.Add(2)
 	go c.updater()
@@ -149,16 +148,14 @@ func (c *conductor) begin(ctx context.Context) error {
 	return nil
 }
 
-// newFrontier opens a frontier with the engine's politeness.
-func (e *Engine) newFrontier(s *source) (*frontier.Frontier, error) {
-	delay := e.o.Delay
-	return frontier.New(frontier.Options{Source: s, Delay: delay, Window: frontierWindow,
-		OnDrop: s.release,
-		OnSleep: func(h urlkey.HostKey, until time.Time) {
-			if e.o.Events.HostAsleep != nil {
-				e.o.Events.HostAsleep(h, until)
-			}
-		}})
+// newFrontier opens a frontier with the engine's politeness. resume says that an earlier process, or an
+// earlier phase of this one, may just have asked the same hosts.
+func (e *Engine) newFrontier(s *source, resume bool) (*frontier.Frontier, error) {
+	return frontier.New(frontier.Options{Source: s, Delay: e.o.Delay, Fetchers: e.o.Concurrency, Resume: resume,
+		MaxHosts:  int(min(max(e.o.Memory/frontierHostShare, frontierHostsMin), frontierHostsMax)),
+		MaxQueued: int(e.o.Memory / frontierURLShare),
+		OnDrop:    s.release,
+		OnHost:    e.remember})
 }
 
 // newOpenSegment makes the next segment known to the store and opens its WARC.
@@ -241,20 +238,19 @@ type quietness struct {
 func (q *quietness) note(now time.Time, s frontier.Stats, busy, working int64) {
 	q.now = now
 	q.asleep, q.throttled = s.Asleep > 0, s.Throttled > 0
-	// A host that was told to come back much later does not keep the rest from being updated.
-	nothingQueued := s.Queued == s.Withheld && s.Refilling == 0
 	// A visit is the frontier's until it is done, and the fetcher's until it is stored; between the two
 	// both count it, so that it is never overlooked.
-	busy += int64(s.InFlight)
+	busy += int64(s.InFlight + s.Ready)
 	q.noneInFlight = busy == 0
-	if !nothingQueued {
+	if s.Soon() {
 		*q = quietness{now: now}
 		return
 	}
+	// A host that has to be waited for long does not keep the rest from being updated.
 	if q.dry.IsZero() {
 		q.dry = now
 	}
-	if busy > 0 || working > 0 {
+	if busy > 0 || working > 0 || s.Queued > s.Punished {
 		q.idle = time.Time{}
 	} else if q.idle.IsZero() {
 		q.idle = now

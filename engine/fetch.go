@@ -12,7 +12,6 @@ import (
 
 	"github.com/zeebo/xxh3"
 
-	"github.com/seine-crawler/seine/engine/fetch"
 	"github.com/seine-crawler/seine/frontier"
 	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
@@ -124,114 +123,6 @@ func (f *fetching) notify() {
 	case f.changed <- struct{}{}:
 	default:
 	}
-}
-
-// fetcher takes visits until the run ends.
-func (f *fetching) fetcher(ctx context.Context) {
-	defer f.wg.Done()
-	var s scratch
-	for {
-		if !f.gate.wait(ctx) || !f.limit.take(ctx) {
-			return
-		}
-		v, err := f.frontier.Next(ctx)
-		if err != nil {
-			f.limit.giveBack()
-			f.fail(err)
-			return
-		}
-		f.busy.Add(1)
-		counted, err := f.visit(ctx, v, &s)
-		f.busy.Add(-1)
-		if counted {
-			f.limit.use()
-		} else {
-			f.limit.giveBack()
-		}
-		f.fail(err)
-		f.notify()
-	}
-}
-
-// visit makes one exchange and stores its outcome. counted reports whether a page was fetched.
-func (f *fetching) visit(ctx context.Context, v *frontier.Visit, s *scratch) (counted bool, err error) {
-	robots, err := f.e.robotsFor(ctx, v.URL, f.keep)
-	if err != nil {
-		f.frontier.Done(v, frontier.Outcome{Kind: frontier.Skipped, Again: true})
-		return false, err
-	}
-	if robots.requested || robots.unreach > 0 {
-		if again := f.afterRobots(v, &robots); again {
-			return false, nil
-		}
-	}
-	if !robots.rules.Allowed(v.URL.RequestTarget()) {
-		f.frontier.Done(v, frontier.Outcome{Kind: frontier.Skipped, CrawlDelay: crawlDelay(&robots)})
-		return false, f.store(&exchange{url: v.URL, at: f.e.o.Now(), failure: failureRobots}, s)
-	}
-	resp := f.e.client.Fetch(ctx, f.request(v))
-	defer resp.Release()
-	if ctx.Err() != nil && resp.Failure != "" {
-		f.frontier.Done(v, frontier.Outcome{Kind: frontier.Skipped, Again: true})
-		return false, nil // cut off by our own end: the URL stays due
-	}
-	o := f.outcome(resp)
-	o.CrawlDelay = crawlDelay(&robots)
-	f.frontier.Done(v, o)
-	x := &exchange{url: v.URL, at: resp.Start, failure: resp.Failure}
-	if resp.Failure == "" {
-		x.resp = resp
-	}
-	err = f.store(x, s)
-	return s.outcome.Status == storage.FetchSuccess, err
-}
-
-// afterRobots decides, when robots.txt was just requested, whether the page may follow at once. It
-// may when no delay is asked for; else the visit ends, and the URL is the host's next.
-func (f *fetching) afterRobots(v *frontier.Visit, r *robotsState) (again bool) {
-	o := frontier.Outcome{Kind: frontier.Fetched, Start: r.start, End: r.end, ResponseTime: r.end.Sub(r.start), CrawlDelay: crawlDelay(r), Again: true}
-	switch {
-	case r.unreach > 0:
-		o.Kind, o.RetryAfter = frontier.HostFailure, r.unreach
-	case f.e.o.Delay < 0 && o.CrawlDelay == 0:
-		return false
-	}
-	f.frontier.Done(v, o)
-	return true
-}
-
-func crawlDelay(r *robotsState) time.Duration {
-	if r.rules == nil {
-		return 0
-	}
-	d, _ := r.rules.CrawlDelay()
-	return d
-}
-
-// request is the fetch of a visit, conditional when an earlier version left validators.
-func (f *fetching) request(v *frontier.Visit) *fetch.Request {
-	req := &fetch.Request{URL: v.URL, Addr: v.Addr}
-	if v.Tag != tagKnown {
-		return req
-	}
-	var r storage.Record
-	if ok, err := f.e.store.Record(v.URL.Key(), &r); err == nil && ok && r.Segment != 0 {
-		req.IfNoneMatch, req.IfModifiedSince = r.ETag, r.LastModified
-	}
-	return req
-}
-
-// outcome is what the frontier needs to know of a response.
-func (f *fetching) outcome(r *fetch.Response) frontier.Outcome {
-	o := frontier.Outcome{Kind: frontier.Fetched, Start: r.Start, End: r.End, ResponseTime: r.FirstByte, Addr: r.Addr}
-	switch {
-	case r.Failure != "" && r.Failure.Kind() != fetch.KindPermanent:
-		o.Kind = frontier.HostFailure
-	case r.Failure == "" && (r.Status == 429 || r.Status == 503):
-		o.Kind = frontier.Throttled
-		o.RetryAfter, _ = r.RetryAfter(f.e.o.Now())
-	}
-	return o
 }
 
 // store appends an exchange to the open segment's WARC and adds its parse record.

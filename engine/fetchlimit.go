@@ -45,6 +45,17 @@ func (l *pageLimit) take(ctx context.Context) bool {
 	}
 }
 
+// tryTake is take for one who goes on without: it never waits.
+func (l *pageLimit) tryTake() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ended || l.max > 0 && l.used+l.taken >= l.max {
+		return false
+	}
+	l.taken++
+	return true
+}
+
 // use turns a permit into a counted page.
 func (l *pageLimit) use() { l.put(1) }
 

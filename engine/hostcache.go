@@ -6,11 +6,13 @@ import (
 	"container/list"
 	"context"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
 	"github.com/seine-crawler/seine/engine/fetch"
 	"github.com/seine-crawler/seine/engine/fetch/robots"
+	"github.com/seine-crawler/seine/frontier"
 	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
 	"github.com/seine-crawler/seine/storage/warc"
@@ -43,9 +45,8 @@ func newHostCache(e *Engine) *hostCache {
 
 func authorityKey(u urlkey.URL) string { return string(u.HostKey()) + " " + u.Scheme() }
 
-// get returns the authority of a URL, loading its facts when it is not in memory.
-func (c *hostCache) get(u urlkey.URL) (*authority, error) {
-	key := authorityKey(u)
+// get returns the authority with a key, loading its facts when it is not in memory.
+func (c *hostCache) get(key string) (*authority, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if el, ok := c.by[key]; ok {
@@ -54,7 +55,7 @@ func (c *hostCache) get(u urlkey.URL) (*authority, error) {
 	}
 	a := &authority{key: key}
 	if _, err := c.e.store.HostFacts(urlkey.HostKey(key), &a.facts); err != nil {
-		return nil, fmt.Errorf("hostdb facts of %s: %w", u.Authority(), err)
+		return nil, fmt.Errorf("hostdb facts of %s: %w", key, err)
 	}
 	c.by[key] = c.lru.PushFront(a)
 	for c.lru.Len() > c.size {
@@ -67,6 +68,60 @@ func (c *hostCache) get(u urlkey.URL) (*authority, error) {
 		delete(c.by, old.key)
 	}
 	return a, nil
+}
+
+// stateKey is the key of what the frontier learned of a host, whatever the scheme.
+func stateKey(h urlkey.HostKey) string { return string(h) + " *" }
+
+// remember keeps what the frontier learned of a host: it is to survive a restart.
+func (e *Engine) remember(h urlkey.HostKey, s frontier.HostState) {
+	a, err := e.hosts.get(stateKey(h))
+	if err != nil {
+		e.warn(err)
+		return
+	}
+	a.mu.Lock()
+	a.dirty = true
+	f := &a.facts
+	f.NextFetch, f.Failures, f.Sleeps = s.NotBefore.UnixMilli(), uint16(s.Failures), uint16(s.Sleeps)
+	f.ResponseMS = uint32(min(s.ResponseTime.Milliseconds(), math.MaxUint32))
+	a.mu.Unlock()
+	if s.Asleep && e.o.Events.HostAsleep != nil {
+		e.o.Events.HostAsleep(h, s.NotBefore)
+	}
+}
+
+// rememberDelay keeps a host's Crawl-delay.
+func (e *Engine) rememberDelay(h urlkey.HostKey, d time.Duration) {
+	a, err := e.hosts.get(stateKey(h))
+	if err != nil {
+		e.warn(err)
+		return
+	}
+	a.mu.Lock()
+	a.dirty, a.facts.CrawlDelayMS = true, uint32(min(d.Milliseconds(), math.MaxUint32))
+	a.mu.Unlock()
+}
+
+// recall tells the frontier what is known of a host from before. A time that lies further ahead than
+// any wait can is from a clock that was wrong.
+func (e *Engine) recall(h urlkey.HostKey, r *frontier.Refill) error {
+	a, err := e.hosts.get(stateKey(h))
+	if err != nil {
+		return err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	f := &a.facts
+	if f.NextFetch > 0 {
+		if at := time.UnixMilli(f.NextFetch); at.Sub(e.o.Now()) < hostSleepMax {
+			r.NotBefore = at
+		}
+	}
+	r.Failures, r.Sleeps = int(f.Failures), int(f.Sleeps)
+	r.ResponseTime = time.Duration(f.ResponseMS) * time.Millisecond
+	r.CrawlDelay = time.Duration(f.CrawlDelayMS) * time.Millisecond
+	return nil
 }
 
 // write saves an authority's facts if they changed.
@@ -121,7 +176,7 @@ type keepFunc func(*warc.Exchange) error
 // day is at hand (RFC 9309): 2xx is parsed, other 4xx and too many redirects allow everything;
 // 429, 5xx and unreachable disallow everything, unless a copy of the last thirty days can stand in.
 func (e *Engine) robotsFor(ctx context.Context, u urlkey.URL, keep keepFunc) (robotsState, error) {
-	a, err := e.hosts.get(u)
+	a, err := e.hosts.get(authorityKey(u))
 	if err != nil {
 		return robotsState{}, err
 	}

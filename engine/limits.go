@@ -64,13 +64,21 @@ const (
 	// defaultDelay is the least time between the end of one request to a host and the next start.
 	defaultDelay = time.Second
 
-	// frontierWindow is the number of URLs of a host held in memory; a refill scans the host's range
-	// of crawldb once for so many.
-	frontierWindow = 1024
+	// visitTime ends a visit of several URLs to one host, so that none keeps a fetcher long.
+	visitTime = 2 * time.Second
+	// The frontier holds a URL for each frontierURLShare bytes of Options.Memory, of some 100 bytes each,
+	// and a host for each frontierHostShare, of up to 1 KB. More wait in crawldb and hostdb.
+	frontierURLShare  = 1 << 10
+	frontierHostShare = 8 << 10
+	frontierHostsMin  = 1 << 14
+	frontierHostsMax  = 1 << 24
 	// defaultPatience is how long a crawl with nothing else to do waits for hosts that sleep.
 	defaultPatience = 10 * time.Second
 	// throttledPatience is how many times longer a crawl waits for hosts that asked to be left alone.
 	throttledPatience = 7
+
+	// hostSleepMax is longer than any host is ever left alone.
+	hostSleepMax = 8 * 24 * time.Hour
 
 	// diskLow pauses the crawl, diskResume lets it go on: free bytes on the store's file system.
 	// Pebble must never see a full disk (its flush would spin, its WAL would end the process).

@@ -63,7 +63,7 @@ func (c *conductor) progress(phase string) Progress {
 // slowest names what holds the crawl up: the question people ask when it seems idle.
 func (c *conductor) slowest(p Progress) string {
 	switch {
-	case c.f.gate.isShut():
+	case !c.f.gate.isOpen():
 		return "pipeline behind: fetchers wait for updatedb or for disk space"
 	case p.Busy >= int64(c.e.o.Concurrency):
 		return "all fetchers busy: slow servers, or raise --concurrency"
@@ -75,10 +75,10 @@ func (c *conductor) slowest(p Progress) string {
 	return "nothing"
 }
 
-func (g *gate) isShut() bool {
+func (g *gate) isOpen() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.shut != nil
+	return g.shut == nil
 }
 
 // cpuSeconds is the processor time of this process so far, user and system.

@@ -15,7 +15,7 @@ type choice struct {
 	key   urlkey.Key
 	score float64
 	depth uint16
-	tag   uint64
+	tag   uint16
 }
 
 // better is the one order in which URLs of a host are fetched: higher score first, then fewer

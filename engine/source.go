@@ -31,11 +31,14 @@ type source struct {
 	mu     sync.RWMutex
 	handMu sync.Mutex // guards handed; held for moments
 	handed map[uint64]struct{}
+
+	cursorMu sync.Mutex
+	cursor   urlkey.HostKey // where Hosts goes on in hostdb or in the fetchlist
 }
 
 // Tags of candidates: whether crawldb holds an outcome of an earlier fetch.
 const (
-	tagNew uint64 = iota
+	tagNew uint16 = iota
 	tagKnown
 )
 
@@ -60,15 +63,50 @@ func (s *source) Refill(ctx context.Context, host urlkey.HostKey, limit int) (fr
 	if sel.nextDue > 0 {
 		out.NextDue = time.UnixMilli(sel.nextDue)
 	}
-	for _, c := range keep.sorted() {
-		u, err := c.key.URL()
-		if err != nil {
-			return out, fmt.Errorf("%w: crawldb key %q: %w", storage.ErrCorrupt, c.key, err)
-		}
+	chosen := keep.sorted()
+	out.URLs = make([]frontier.Candidate, len(chosen))
+	for i, c := range chosen {
 		s.take(xxh3.HashString(string(c.key)))
-		out.URLs = append(out.URLs, frontier.Candidate{URL: u, Score: c.score, Depth: c.depth, Tag: c.tag})
+		out.URLs[i] = frontier.Candidate{Key: c.key, Score: float32(c.score), Depth: c.depth, Tag: c.tag}
 	}
-	return out, nil
+	return out, s.e.recall(host, &out)
+}
+
+// Hosts implements frontier.Source: hosts that have something due, in key order, from where the last
+// call ended.
+func (s *source) Hosts(ctx context.Context, limit int) (hosts []urlkey.HostKey, err error) {
+	s.cursorMu.Lock()
+	defer s.cursorMu.Unlock()
+	if s.fetchlist == 0 {
+		hosts, err = s.e.dueFrom(ctx, s.cursor, limit)
+	} else {
+		hosts, err = s.e.fetchlistHosts(ctx, s.fetchlist, s.cursor, limit)
+	}
+	s.cursor = ""
+	if len(hosts) > 0 {
+		s.cursor = urlkey.HostKey(prefixEnd([]byte(hosts[len(hosts)-1])))
+	}
+	return hosts, err
+}
+
+// dueFrom lists hosts from a key on that may have something due.
+func (e *Engine) dueFrom(ctx context.Context, from urlkey.HostKey, limit int) (hosts []urlkey.HostKey, err error) {
+	sc := e.store.Scan(storage.HostCountsRange(), []byte(from), nil)
+	defer sc.Close()
+	var counts storage.HostCounts
+	now := e.nowMS()
+	for n := 0; len(hosts) < limit && sc.Next(); n++ {
+		if n%1024 == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err := storage.DecodeHostCounts(sc.Value(), &counts); err != nil {
+			return nil, fmt.Errorf("hostdb counts of %s: %w", sc.Key(), err)
+		}
+		if h := urlkey.HostKey(sc.Key()); counts.NextDue != 0 && counts.NextDue <= now && e.scope.Has(h) {
+			hosts = append(hosts, h)
+		}
+	}
+	return hosts, sc.Err()
 }
 
 func (s *source) choose(rd storage.Reader, host urlkey.HostKey, keep *bestOf) (selection, error) {
@@ -123,7 +161,7 @@ func (s *source) forget(hashes []uint64) {
 func (s *source) release(dropped []frontier.Candidate) {
 	var hashes []uint64
 	for _, c := range dropped {
-		hashes = append(hashes, xxh3.HashString(string(c.URL.Key())))
+		hashes = append(hashes, xxh3.HashString(string(c.Key)))
 	}
 	s.forget(hashes)
 }

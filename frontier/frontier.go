@@ -7,7 +7,10 @@ import (
 	"errors"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/zeebo/xxh3"
 
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
@@ -15,28 +18,29 @@ import (
 // ErrClosed is returned by Next after Close.
 var ErrClosed = errors.New("frontier is closed")
 
-// Visit is one URL handed out. It must be given back to Done exactly once.
-type Visit struct {
-	Candidate
-	Host  urlkey.HostKey
-	Addr  netip.Addr // zero: not known yet
-	state *visitState
-}
-
-// Frontier is a shard with its goroutines. All methods are safe for concurrent use.
+// Frontier is the shards with their goroutines. All methods are safe for concurrent use.
 type Frontier struct {
 	o      Options
-	cancel context.CancelFunc
-	wg     sync.WaitGroup
+	epoch  time.Time
+	names  *registry
+	shards []*shard
+	ring   *ring
+	jobs   *jobs
+	outage outage
 
-	mu      sync.Mutex // guards all below
-	shard   *shard
-	waiters []chan *Visit // fetchers waiting in Next, first come first served
-	closed  bool
-	refills *sync.Cond // refillers wait for shard.refills
-	timer   chan struct{}
+	pending atomic.Int64 // events sent and not handled
+	refused atomic.Int64 // wakes refused for want of room since the source was last gone through
+	pulling atomic.Int64
+	turned  atomic.Uint64 // wakes refused in all
+	waiting atomic.Int32  // fetchers about to sleep in Next, or sleeping
+	tokens  chan struct{} // each wakes one of them
+	pull    chan struct{}
 	dry     chan struct{}
-	asked   time.Time // what the timer goroutine sleeps until
+	done    chan struct{}
+
+	closeOnce sync.Once
+	cancel    context.CancelFunc
+	wg        sync.WaitGroup
 }
 
 // New starts a frontier. It must be closed.
@@ -45,231 +49,200 @@ func New(o Options) (*Frontier, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Frontier{o: o, timer: make(chan struct{}, 1), dry: make(chan struct{}, 1)}
-	f.shard = newShard(&f.o)
-	f.refills = sync.NewCond(&f.mu)
+	f := &Frontier{o: o, names: newRegistry(), ring: newRing(2 * o.Fetchers), jobs: newJobs(), tokens: make(chan struct{}, o.Fetchers+1),
+		pull: make(chan struct{}, 1), dry: make(chan struct{}, 1), done: make(chan struct{})}
+	// The epoch lies before the start, so that moment 0 can mean none.
+	f.epoch = o.Now().Add(-time.Hour)
+	for i := range o.Shards {
+		f.shards = append(f.shards, newShard(&f.o, f.names, f.home, i, f.now()))
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	f.cancel = cancel
-	f.wg.Add(1 + o.Refillers)
-	go f.runTimer(ctx)
+	f.wg.Add(1 + o.Refillers + len(f.shards))
+	for _, s := range f.shards {
+		go f.run(ctx, s)
+	}
 	for range o.Refillers {
 		go f.refiller(ctx)
 	}
+	go f.puller(ctx)
 	return f, nil
 }
 
-// Wake says that these hosts may have due URLs. Waking a host that is active costs little.
+// home is the shard that owns an address.
+func (f *Frontier) home(key netip.Addr) *shard {
+	b := key.As16()
+	return f.shards[xxh3.Hash(b[:])%uint64(len(f.shards))]
+}
+
+func (f *Frontier) now() moment { return moment(f.o.Now().Sub(f.epoch)) }
+
+func (f *Frontier) moment(t time.Time) moment {
+	if t.IsZero() {
+		return 0
+	}
+	return max(moment(t.Sub(f.epoch)), 1)
+}
+
+func (f *Frontier) time(m moment) time.Time { return f.epoch.Add(time.Duration(m)) }
+
+// send posts an event to the shard that owns its host.
+func (f *Frontier) send(e *event) {
+	f.pending.Add(1)
+	e.state.shard.Load().post(e)
+}
+
+// Wake says that these hosts may have due URLs. Waking a host that is active costs little. A host for
+// which there is no room is refused: Source.Hosts is to name it again later.
 func (f *Frontier) Wake(hosts ...urlkey.HostKey) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.closed {
-		return
-	}
-	now := f.o.Now()
 	for _, h := range hosts {
-		f.shard.wake(h, now)
+		v := f.names.wake(h, f.o.MaxHosts, func() *shard { return f.shards[hostHash(h)>>32%uint64(len(f.shards))] })
+		if v == nil {
+			f.refused.Add(1)
+			f.turned.Add(1)
+			continue
+		}
+		f.send(&event{kind: woken, state: v})
 	}
-	f.settle(now)
+}
+
+// WakeAll asks the source for all hosts that have due URLs.
+func (f *Frontier) WakeAll() {
+	f.refused.Add(1)
+	signal(f.pull)
+}
+
+// Halt leaves a host alone for some time, beginning with the next request: its URLs are handed back, a
+// visit under way goes on to its end.
+func (f *Frontier) Halt(host urlkey.HostKey, d time.Duration) {
+	if v := f.names.find(host); v != nil {
+		f.send(&event{kind: halted, state: v, out: Outcome{RetryAfter: d}})
+	}
 }
 
 // Next waits for a visit that may start now.
 func (f *Frontier) Next(ctx context.Context) (*Visit, error) {
-	f.mu.Lock()
-	if f.closed {
-		f.mu.Unlock()
-		return nil, ErrClosed
-	}
-	now := f.o.Now()
-	f.shard.tick(now)
-	if v := f.shard.take(); v != nil {
-		f.settle(now)
-		f.mu.Unlock()
-		return v, nil
-	}
-	f.settle(now)
-	ch := make(chan *Visit, 1)
-	f.waiters = append(f.waiters, ch)
-	f.mu.Unlock()
-	select {
-	case v, ok := <-ch:
-		if !ok {
-			return nil, ErrClosed
-		}
-		return v, nil
-	case <-ctx.Done():
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for i, w := range f.waiters {
-		if w == ch {
-			f.waiters = append(f.waiters[:i], f.waiters[i+1:]...)
-			return nil, ctx.Err()
-		}
-	}
-	// A visit was handed over at the same moment: it was not made, so it goes back.
-	if v, ok := <-ch; ok {
-		now := f.o.Now()
-		f.shard.done(v, &Outcome{Kind: Skipped, Again: true}, now)
-		f.settle(now)
-	}
-	return nil, ctx.Err()
-}
-
-// Done gives a visit back.
-func (f *Frontier) Done(v *Visit, out Outcome) {
-	f.mu.Lock()
-	now := f.o.Now()
-	slept := f.shard.done(v, &out, now)
-	f.settle(now)
-	dropped := f.shard.dropped
-	f.shard.dropped = nil
-	f.mu.Unlock()
-	f.drop(dropped)
-	if !slept.IsZero() && f.o.OnSleep != nil {
-		f.o.OnSleep(v.Host, slept)
-	}
-}
-
-// settle carries out what the shard asked for. f.mu is held.
-func (f *Frontier) settle(now time.Time) {
-	s := f.shard
-	s.tick(now)
-	for len(f.waiters) > 0 && !f.closed {
-		v := s.take()
-		if v == nil {
-			break
-		}
-		f.waiters[0] <- v // has room for one
-		f.waiters = f.waiters[1:]
-	}
-	if len(s.refills) > 0 {
-		f.refills.Broadcast()
-	}
-	if next := s.nextTime(); !next.IsZero() && (f.asked.IsZero() || next.Before(f.asked)) {
-		signal(f.timer)
-	}
-	if s.dry() {
-		signal(f.dry)
-	}
-}
-
-func signal(ch chan struct{}) {
-	select {
-	case ch <- struct{}{}:
-	default:
-	}
-}
-
-// runTimer moves hosts on when their time comes.
-func (f *Frontier) runTimer(ctx context.Context) {
-	defer f.wg.Done()
-	t := time.NewTimer(0)
-	defer t.Stop()
-	for {
+	for nudged := false; ; {
 		select {
+		case <-f.done:
+			return nil, ErrClosed
+		default:
+		}
+		if v := f.take(ctx); v != nil {
+			if f.ring.len() > 0 {
+				f.wakeFetcher()
+			}
+			return v, nil
+		}
+		// The count goes up before the ring is looked at again, and a shard looks at the count after it
+		// has filled the ring: one of them sees the other.
+		f.waiting.Add(1)
+		if f.ring.len() > 0 && !f.outage.on.Load() {
+			f.waiting.Add(-1)
+			continue
+		}
+		if !nudged { // a clock that is moved by hand wakes no timer
+			nudged = true
+			for _, s := range f.shards {
+				signal(s.bell)
+			}
+		}
+		select {
+		case <-f.tokens:
 		case <-ctx.Done():
-			return
-		case <-f.timer:
-		case <-t.C:
+			f.waiting.Add(-1)
+			return nil, ctx.Err()
+		case <-f.done:
 		}
-		f.mu.Lock()
-		now := f.o.Now()
-		f.settle(now)
-		next := f.shard.nextTime()
-		f.asked = next
-		f.mu.Unlock()
-		if next.IsZero() {
-			t.Stop()
-		} else {
-			t.Reset(max(next.Sub(now), 50*time.Microsecond))
-		}
+		f.waiting.Add(-1)
 	}
 }
 
-// refiller asks the source for the URLs of one host after another.
-func (f *Frontier) refiller(ctx context.Context) {
-	defer f.wg.Done()
-	for {
-		f.mu.Lock()
-		for len(f.shard.refills) == 0 && !f.closed {
-			f.refills.Wait()
+// take pops a visit that is still wanted; nil: there is none now.
+func (f *Frontier) take(ctx context.Context) *Visit {
+	for ctx.Err() == nil {
+		if ok, at := f.outage.may(f.now()); !ok {
+			f.sleep(ctx, at.sub(f.now()))
+			return nil
 		}
-		if f.closed {
-			f.mu.Unlock()
-			return
+		v := f.ring.pop()
+		if v == nil {
+			return nil
 		}
-		host := f.shard.refills[0]
-		f.shard.refills = f.shard.refills[1:]
-		limit := f.o.Window - f.shard.hosts[host].queued()
-		f.mu.Unlock()
-		r, err := f.o.Source.Refill(ctx, host, limit)
-		f.mu.Lock()
-		now := f.o.Now()
-		f.shard.refilled(host, &r, now)
-		f.settle(now)
-		dropped := f.shard.dropped
-		f.shard.dropped = nil
-		f.mu.Unlock()
-		f.drop(dropped)
-		if err != nil && ctx.Err() == nil && f.o.OnError != nil {
-			f.o.OnError(host, err)
+		if f.ring.len() < len(f.ring.cells)/2 {
+			for _, s := range f.shards {
+				if s.backlog.Load() {
+					signal(s.bell)
+				}
+			}
 		}
+		v.taken.Store(true)
+		if !v.halted.Load() {
+			return v
+		}
+		f.Done(v, Outcome{Kind: Skipped, Left: len(v.URLs)})
+	}
+	return nil
+}
+
+func (f *Frontier) sleep(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(max(d, time.Millisecond))
+	defer t.Stop()
+	select {
+	case <-t.C:
+		signal(f.tokens)
+	case <-ctx.Done():
+	case <-f.done:
 	}
 }
 
-func (f *Frontier) drop(dropped []Candidate) {
-	if len(dropped) > 0 && f.o.OnDrop != nil {
-		f.o.OnDrop(dropped)
+// wakeFetcher wakes one fetcher, if any sleeps.
+func (f *Frontier) wakeFetcher() {
+	if f.waiting.Load() > 0 {
+		signal(f.tokens)
 	}
 }
 
-// Dry receives whenever no URL is queued, but for those of hosts that asked to be left alone, and no
-// refill is under way: there is nothing to hand out until a Wake or until something falls due. Visits
-// may still be in flight.
+// Done gives a visit back. The last out.Left of its URLs become the host's next ones.
+func (f *Frontier) Done(v *Visit, out Outcome) {
+	out.Left = min(max(out.Left, 0), len(v.URLs))
+	if out.End.IsZero() {
+		out.End = f.o.Now()
+	}
+	switch {
+	case out.Kind == HostFailure && out.Local:
+		if f.outage.on.Load() {
+			out.Kind = Skipped
+		}
+		for _, h := range f.outage.failed(v.Host, v.Addr.String(), f.now()) {
+			if h == v.Host {
+				out.Kind = Skipped
+			} else if state := f.names.find(h); state != nil {
+				f.send(&event{kind: forgiven, state: state})
+			}
+		}
+	case out.Kind != Skipped:
+		f.outage.answered()
+	}
+	v.done = event{kind: given, state: v.state, visit: v, out: out}
+	f.send(&v.done)
+}
+
+// Outage reports whether the network here seems to be cut: then failures say nothing about hosts and
+// URLs, and should not be recorded.
+func (f *Frontier) Outage() bool { return f.outage.on.Load() }
+
+// Dry receives whenever a shard has nothing to hand out soon. Whether that is so of the whole says
+// Stats.
 func (f *Frontier) Dry() <-chan struct{} { return f.dry }
 
 // Close ends the frontier: waiting calls of Next return ErrClosed, all goroutines end. Visits in
 // flight may still be given back.
 func (f *Frontier) Close() {
-	f.mu.Lock()
-	if f.closed {
-		f.mu.Unlock()
-		return
-	}
-	f.closed = true
-	for _, w := range f.waiters {
-		close(w)
-	}
-	f.waiters = nil
-	f.refills.Broadcast()
-	f.mu.Unlock()
-	f.cancel()
+	f.closeOnce.Do(func() {
+		close(f.done)
+		f.jobs.close()
+		f.cancel()
+	})
 	f.wg.Wait()
-}
-
-// Stats is the frontier at a moment.
-type Stats struct {
-	Ready     int // hosts that a fetcher may take
-	Waiting   int // hosts with URLs that wait for their delay or their address
-	Throttled int // of Waiting, those told to come back much later
-	InFlight  int
-	Refilling int
-	Asleep    int // hosts that failed too often
-	Dormant   int // hosts without due URLs
-	Queued    int // URLs in windows
-	Withheld  int // of Queued, those of throttled hosts
-	Addresses int
-	Visits    uint64
-	Refused   uint64 // wakes refused for want of room
-}
-
-// Stats returns the numbers of the moment.
-func (f *Frontier) Stats() Stats {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	s := f.shard
-	st := Stats{Ready: s.counts[ready], Waiting: s.counts[waiting] + s.counts[blocked], InFlight: s.counts[inFlight],
-		Refilling: s.refilling, Asleep: s.counts[asleep], Dormant: s.counts[dormant], Queued: s.queued,
-		Addresses: len(s.addresses), Visits: s.visits, Refused: s.refused, Throttled: s.throttled, Withheld: s.withheld}
-	return st
 }

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,7 +25,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type pool struct {
 	mu    sync.Mutex
 	left  map[urlkey.HostKey]int
+	addr  func(urlkey.HostKey) netip.Addr
 	calls int
+	all   []urlkey.HostKey
+	named int // of all, since Hosts last said that these are all
 }
 
 func (p *pool) Refill(_ context.Context, h urlkey.HostKey, limit int) (frontier.Refill, error) {
@@ -31,45 +36,65 @@ func (p *pool) Refill(_ context.Context, h urlkey.HostKey, limit int) (frontier.
 	defer p.mu.Unlock()
 	p.calls++
 	r := frontier.Refill{Addr: netip.MustParseAddr("127.0.0.1")}
+	if p.addr != nil {
+		r.Addr = p.addr(h)
+	}
 	for ; p.left[h] > 0 && len(r.URLs) < limit; p.left[h]-- {
-		u, err := urlkey.Parse(fmt.Sprintf("http://%s/%d", h, p.left[h]))
-		if err != nil {
-			return r, err
-		}
-		r.URLs = append(r.URLs, frontier.Candidate{URL: u})
+		r.URLs = append(r.URLs, frontier.Candidate{Key: urlkey.Key(fmt.Sprintf("%s/%d http", h, p.left[h]))})
 	}
 	r.More = p.left[h] > 0
 	return r, nil
 }
 
-func hostKey(t testing.TB, name string) urlkey.HostKey {
-	t.Helper()
-	h, err := urlkey.ParseHost(name)
-	if err != nil {
-		t.Fatal(err)
+// Hosts names every host that has URLs left, then none, then all again.
+func (p *pool) Hosts(_ context.Context, limit int) (hosts []urlkey.HostKey, _ error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for ; p.named < len(p.all) && len(hosts) < limit; p.named++ {
+		if h := p.all[p.named]; p.left[h] > 0 {
+			hosts = append(hosts, h)
+		}
 	}
-	return h
+	if len(hosts) == 0 {
+		p.named = 0
+	}
+	return hosts, nil
 }
 
-// TestFetchers: many fetchers on few hosts get every URL once, then the frontier is dry.
-func TestFetchers(t *testing.T) {
+func newPool(hosts, urls int) (*pool, []urlkey.HostKey) {
 	p := &pool{left: map[urlkey.HostKey]int{}}
-	var hosts []urlkey.HostKey
-	for i := range 5 {
-		h := hostKey(t, fmt.Sprintf("h%d.example", i))
-		p.left[h] = 300
-		hosts = append(hosts, h)
+	var keys []urlkey.HostKey
+	for i := range hosts {
+		h, err := urlkey.ParseHost(fmt.Sprintf("h%d.example", i))
+		if err != nil {
+			panic(err)
+		}
+		p.left[h] = urls
+		keys = append(keys, h)
 	}
-	f, err := frontier.New(frontier.Options{Source: p, Delay: -1, Window: 32})
+	p.all = keys
+	return p, keys
+}
+
+func open(t testing.TB, o frontier.Options) *frontier.Frontier {
+	t.Helper()
+	f, err := frontier.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
-	ctx, cancel := context.WithCancel(context.Background())
+	t.Cleanup(f.Close)
+	return f
+}
+
+// crawl visits all there is with so many fetchers and counts how often each URL was handed out.
+func crawl(t *testing.T, f *frontier.Frontier, fetchers, want int, do func(*frontier.Visit) frontier.Outcome) map[urlkey.Key]int {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
 	var mu sync.Mutex
-	seen := map[string]int{}
+	seen := map[urlkey.Key]int{}
 	var wg sync.WaitGroup
-	for range 8 {
+	for range fetchers {
 		wg.Go(func() {
 			for {
 				v, err := f.Next(ctx)
@@ -79,40 +104,84 @@ func TestFetchers(t *testing.T) {
 					}
 					return
 				}
+				out := do(v)
 				mu.Lock()
-				seen[v.URL.String()]++
+				for _, c := range v.URLs[:len(v.URLs)-out.Left] {
+					seen[c.Key]++
+				}
+				all := len(seen) >= want
 				mu.Unlock()
-				f.Done(v, frontier.Outcome{Addr: v.Addr})
+				f.Done(v, out)
+				if all {
+					cancel()
+				}
 			}
 		})
 	}
-	f.Wake(hosts...)
-	for {
-		<-f.Dry()
-		if s := f.Stats(); s.Queued == 0 && s.InFlight == 0 && s.Refilling == 0 && s.Visits == 1500 {
-			break
-		}
-	}
-	cancel()
 	wg.Wait()
-	if len(seen) != 1500 {
-		t.Errorf("%d URLs were visited, want 1500", len(seen))
+	return seen
+}
+
+// TestFetchers: many fetchers on many hosts get every URL exactly once, though visits bring some back
+// and hosts turn out to be at other addresses; then nothing is left.
+func TestFetchers(t *testing.T) {
+	p, hosts := newPool(500, 60)
+	p.addr = func(h urlkey.HostKey) netip.Addr { return netip.AddrFrom4([4]byte{127, 0, byte(len(h)), h[len(h)-3]}) }
+	f := open(t, frontier.Options{Source: p, Delay: -1, MaxQueued: 500 * 20, Shards: 3, Fetchers: 8})
+	f.Wake(hosts...)
+	var n atomic.Int64
+	seen := crawl(t, f, 8, 500*60, func(v *frontier.Visit) frontier.Outcome {
+		out := frontier.Outcome{Addr: netip.AddrFrom4([4]byte{127, 1, 0, byte(len(v.Host))})}
+		if n.Add(1)%7 == 0 {
+			out.Left = len(v.URLs) / 2
+		}
+		if n.Load()%11 == 0 {
+			out.Kind, out.Left = frontier.Skipped, len(v.URLs)
+		}
+		return out
+	})
+	if len(seen) != 500*60 {
+		t.Errorf("%d URLs were visited, want %d", len(seen), 500*60)
 	}
 	for u, n := range seen {
 		if n != 1 {
 			t.Errorf("%s was visited %d times", u, n)
 		}
 	}
+	for began := time.Now(); ; {
+		s := f.Stats()
+		if time.Since(began) > 5*time.Second {
+			t.Fatalf("%+v", s)
+		}
+		if s.Pending == 0 && s.InFlight == 0 && s.Ready == 0 && s.Refilling == 0 {
+			if s.Soon() || s.Queued != 0 || s.URLs < 500*60 {
+				t.Errorf("all is visited: %+v", s)
+			}
+			return
+		}
+		runtime.Gosched()
+	}
+}
+
+// TestHostsBeyondTheBound: hosts for which there is no room are asked for again and get their turn.
+func TestHostsBeyondTheBound(t *testing.T) {
+	p, hosts := newPool(300, 2)
+	f := open(t, frontier.Options{Source: p, Delay: -1, MaxHosts: 32, Fetchers: 4, Shards: 2})
+	f.Wake(hosts...)
+	if s := f.Stats(); s.Hosts > 32 || s.Refused == 0 {
+		t.Errorf("%d hosts in memory, %d refused", s.Hosts, s.Refused)
+	}
+	seen := crawl(t, f, 4, 600, func(v *frontier.Visit) frontier.Outcome { return frontier.Outcome{} })
+	if len(seen) != 600 {
+		t.Errorf("%d URLs were visited, want 600", len(seen))
+	}
 }
 
 // TestClose: Close wakes fetchers that wait; a visit in flight may still be given back.
 func TestClose(t *testing.T) {
-	h := hostKey(t, "h.example")
-	f, err := frontier.New(frontier.Options{Source: &pool{left: map[urlkey.HostKey]int{h: 1}}, Delay: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.Wake(h)
+	p, hosts := newPool(1, 1)
+	f := open(t, frontier.Options{Source: p, Delay: -1})
+	f.Wake(hosts...)
 	v, err := f.Next(context.Background())
 	if err != nil {
 		t.Fatal(err)
@@ -130,55 +199,115 @@ func TestClose(t *testing.T) {
 	f.Close()
 }
 
-// TestSleep: a host that fails too often falls asleep, and its URLs are handed back.
+// clock is moved by hand.
+type clock struct{ ns atomic.Int64 }
+
+func (c *clock) now() time.Time      { return time.Unix(1_700_000_000, c.ns.Load()) }
+func (c *clock) add(d time.Duration) { c.ns.Add(int64(d)) }
+
+// TestSleep: a host that fails too often falls asleep, its URLs are handed back, and whoever keeps
+// hostdb is told of it, and of its recovery.
 func TestSleep(t *testing.T) {
-	h := hostKey(t, "h.example")
-	dropped := 0
-	var until time.Time
-	now := time.Unix(1_700_000_000, 0)
-	var mu sync.Mutex
-	clock := func() time.Time { mu.Lock(); defer mu.Unlock(); return now }
-	f, err := frontier.New(frontier.Options{Source: &pool{left: map[urlkey.HostKey]int{h: 10}}, Delay: -1, MaxFailures: 1, Now: clock,
-		OnDrop: func(c []frontier.Candidate) { dropped += len(c) }, OnSleep: func(_ urlkey.HostKey, t time.Time) { until = t }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	f.Wake(h)
+	p, hosts := newPool(1, 10)
+	dropped, told := make(chan int, 9), make(chan frontier.HostState, 9)
+	c := &clock{}
+	f := open(t, frontier.Options{Source: p, Delay: -1, MaxFailures: 1, Now: c.now,
+		OnDrop: func(c []frontier.Candidate) { dropped <- len(c) }, OnHost: func(_ urlkey.HostKey, s frontier.HostState) { told <- s }})
+	f.Wake(hosts...)
 	v, err := f.Next(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.Done(v, frontier.Outcome{Kind: frontier.HostFailure})
-	if s := f.Stats(); s.Asleep != 1 || s.Queued != 0 || dropped != 9 || !until.After(now.Add(time.Minute)) {
-		t.Errorf("%+v, %d dropped, asleep until %s", s, dropped, until)
+	f.Done(v, frontier.Outcome{Kind: frontier.HostFailure, Left: len(v.URLs) - 1})
+	if n := <-dropped; n != 9 {
+		t.Errorf("%d URLs were handed back, want 9", n)
+	}
+	if s := <-told; !s.Asleep || s.Sleeps != 1 || !s.NotBefore.After(c.now().Add(9*time.Minute)) {
+		t.Errorf("told %+v", s)
+	}
+	if s := f.Stats(); s.Asleep != 1 || s.Queued != 0 {
+		t.Errorf("%+v", s)
+	}
+	p.mu.Lock()
+	p.left[hosts[0]] = 1
+	p.mu.Unlock()
+	c.add(12 * time.Minute)
+	if v, err = f.Next(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	f.Done(v, frontier.Outcome{})
+	if s := <-told; s.Asleep || s.Sleeps != 0 || s.Failures != 0 {
+		t.Errorf("after it answered: told %+v", s)
 	}
 }
 
-func BenchmarkVisits(b *testing.B) {
-	for _, hosts := range []int{1, 1000, 100_000} {
-		b.Run(fmt.Sprint(hosts), func(b *testing.B) {
-			p := &pool{left: map[urlkey.HostKey]int{}}
-			keys := make([]urlkey.HostKey, hosts)
-			for i := range keys {
-				keys[i] = hostKey(b, fmt.Sprintf("h%d.example", i))
-				p.left[keys[i]] = b.N/hosts + 1
-			}
-			f, err := frontier.New(frontier.Options{Source: p, Delay: -1})
-			if err != nil {
-				b.Fatal(err)
-			}
-			defer f.Close()
-			f.Wake(keys...)
-			b.ReportAllocs()
-			b.ResetTimer()
-			for range b.N {
-				v, err := f.Next(context.Background())
-				if err != nil {
-					b.Fatal(err)
-				}
-				f.Done(v, frontier.Outcome{})
-			}
-		})
+// TestHalt: a halted host is not visited again, even if its visit was ready.
+func TestHalt(t *testing.T) {
+	p, hosts := newPool(1, 3)
+	f := open(t, frontier.Options{Source: p, Now: (&clock{}).now})
+	f.Wake(hosts...)
+	for f.Stats().Ready == 0 {
+		runtime.Gosched()
+	}
+	f.Halt(hosts[0], time.Hour)
+	for f.Stats().Pending > 0 {
+		runtime.Gosched()
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	got := make(chan *frontier.Visit, 1)
+	go func() {
+		v, _ := f.Next(ctx)
+		got <- v
+	}()
+	for s := f.Stats(); s.Far == 0 || s.Withheld != 3; s = f.Stats() {
+		runtime.Gosched()
+	}
+	cancel()
+	if v := <-got; v != nil {
+		t.Errorf("a halted host was visited: %v", v.URLs)
+	}
+}
+
+// TestOutage: when every host fails at once in a way that a cut cable makes, the hosts are not blamed,
+// and all goes on when one answers again.
+func TestOutage(t *testing.T) {
+	p, hosts := newPool(80, 1)
+	p.addr = func(h urlkey.HostKey) netip.Addr { return netip.AddrFrom4([4]byte{127, 3, h[len(h)-4], h[len(h)-3]}) }
+	var asleep atomic.Int32
+	c := &clock{}
+	f := open(t, frontier.Options{Source: p, Delay: -1, MaxFailures: 1, Now: c.now, OnHost: func(_ urlkey.HostKey, s frontier.HostState) {
+		if s.Asleep {
+			asleep.Add(1)
+		} else {
+			asleep.Add(-1)
+		}
+	}})
+	f.Wake(hosts...)
+	for range 80 {
+		if f.Outage() {
+			break
+		}
+		v, err := f.Next(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Done(v, frontier.Outcome{Kind: frontier.HostFailure, Local: true})
+	}
+	if !f.Outage() {
+		t.Fatal("80 hosts failed one after the other, and that is no outage")
+	}
+	for f.Stats().Pending > 0 {
+		runtime.Gosched()
+	}
+	if n := asleep.Load(); n > 0 {
+		t.Errorf("%d hosts are asleep for an outage of our own", n)
+	}
+	v, err := f.Next(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Done(v, frontier.Outcome{})
+	if f.Outage() {
+		t.Error("a host answered, and the outage is not over")
 	}
 }

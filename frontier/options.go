@@ -7,33 +7,51 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"runtime"
 	"time"
 
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// Candidate is a URL that may be fetched.
+// Candidate is a URL that may be fetched: 24 bytes and its key, which the source may cut from one
+// string for a whole refill.
 type Candidate struct {
-	URL   urlkey.URL
-	Score float64
+	Key   urlkey.Key
+	Score float32
 	Depth uint16
-	Tag   uint64 // the source's own
+	Tag   uint16 // the source's own
 }
 
 // Refill is what a source gives for one host.
 type Refill struct {
-	URLs       []Candidate // best first
-	More       bool        // the host has more that is due now
-	NextDue    time.Time   // when something else falls due; zero: not known
-	NotBefore  time.Time   // the host must not be asked earlier; zero: no bound
-	Addr       netip.Addr  // zero: not known
-	CrawlDelay time.Duration
+	URLs      []Candidate // best first; the frontier keeps the slice
+	More      bool        // the host has more that is due now
+	NextDue   time.Time   // when something else falls due; zero: not known
+	NotBefore time.Time   // the host must not be asked earlier; zero: no bound
+	Addr      netip.Addr  // zero: not known
+
+	// What an earlier process, or an earlier life in this one, learned of the host.
+	CrawlDelay   time.Duration
+	ResponseTime time.Duration
+	Failures     int // visits in a row that failed
+	Sleeps       int // times it fell asleep since it last answered
+
+	// Priority, 0 to 1, moves a host ahead of others that are ready: by up to PriorityBonus.
+	Priority float32
+	// HostLimit and DomainLimit are budgets: URLs of the host and of its registered domain that may
+	// be handed out in all; 0: none. HostUsed and DomainUsed are what was used before.
+	HostLimit, HostUsed, DomainLimit, DomainUsed int64
 }
 
-// Source gives the URLs of a host. Refill is called on several goroutines, but for one host at most
-// once at a time. It must not give a URL again that it gave before, unless it was dropped.
+// Source gives the URLs of hosts, and hosts that have some. Its methods are called on several
+// goroutines, Refill for one host at most once at a time.
 type Source interface {
+	// Refill returns up to limit due URLs of a host. It must not give a URL again that it gave
+	// before, unless that was dropped.
 	Refill(ctx context.Context, host urlkey.HostKey, limit int) (Refill, error)
+	// Hosts names up to limit more hosts that may have due URLs, in any order; none: all were named
+	// since it last said so. It is asked when there is room for hosts that were refused.
+	Hosts(ctx context.Context, limit int) ([]urlkey.HostKey, error)
 }
 
 // Options of a Frontier. Zero values are defaults.
@@ -52,13 +70,31 @@ type Options struct {
 	MaxCrawlDelay time.Duration
 	// MaxFailures in a row put a host to sleep: 0 means 5.
 	MaxFailures int
-	// Window is the number of URLs of a host held in memory: 0 means 256.
-	Window int
-	// MaxHosts is the number of hosts held in memory: 0 means 1,000,000. Wakes beyond it are refused
-	// and counted; their hosts must be woken again.
+	// PerHost is the number of visits at once to one host, and to one address: 0 means 1. More than
+	// one is rude to all but the operator's own servers.
+	PerHost int
+	// PerDomain is the number of visits at once to the hosts of one registered domain: 0 means 8, or
+	// no bound when Delay is none; negative means no bound.
+	PerDomain int
+	// VisitURLs is the number of URLs of a visit to a host that asks for no delay: 0 means 16. With a
+	// delay a visit has one.
+	VisitURLs int
+	// MaxHosts is the number of hosts held in memory: 0 means 1,000,000. Wakes beyond it are refused;
+	// Source.Hosts names their hosts again when there is room.
 	MaxHosts int
+	// MaxQueued is about the number of URLs held in memory, shared evenly by the hosts: 0 means
+	// 2,000,000.
+	MaxQueued int
 	// Refillers is the number of refills at once: 0 means 4.
 	Refillers int
+	// Fetchers is how many callers of Next to expect: 0 means 64. Few more visits than these are
+	// made ready ahead of being asked for, so that the best hosts go first.
+	Fetchers int
+	// Shards is the number of goroutines that own hosts: 0 means one per CPU, at most 8.
+	Shards int
+	// Resume says that hosts may have been visited just before, by a process that is no more: each
+	// then waits its whole delay before its first visit.
+	Resume bool
 	// Seed makes the jitter of back-off repeatable.
 	Seed uint64
 	// Now replaces the clock, which must not go back.
@@ -66,36 +102,23 @@ type Options struct {
 
 	// OnDrop is told of URLs that are given up without an outcome, on any goroutine.
 	OnDrop func([]Candidate)
-	// OnSleep is told of hosts that fall asleep.
-	OnSleep func(host urlkey.HostKey, until time.Time)
+	// OnHost is told what should survive a restart, whenever a host fails, is throttled, falls asleep
+	// or answers again after that. It must not block.
+	OnHost func(host urlkey.HostKey, s HostState)
 	// OnError is told of a refill that failed; the host goes dormant.
 	OnError func(host urlkey.HostKey, err error)
 }
 
-// Bounds and defaults.
-const (
-	defaultDelay         = time.Second
-	defaultAddressDelay  = 250 * time.Millisecond
-	defaultMaxCrawlDelay = 300 * time.Second
-	defaultMaxFailures   = 5
-	defaultWindow        = 256
-	defaultMaxHosts      = 1_000_000
-	defaultRefillers     = 4
+// HostState is what is worth remembering of a host.
+type HostState struct {
+	NotBefore    time.Time // it must not be asked earlier
+	Failures     int
+	Sleeps       int
+	ResponseTime time.Duration
+	Asleep       bool
+}
 
-	// failureBase is the first back-off after a failure when there is no longer delay; it doubles
-	// up to failureMax. sleepBase is how long a host sleeps at first, doubling up to sleepMax.
-	failureBase = 250 * time.Millisecond
-	failureMax  = time.Hour
-	sleepBase   = 10 * time.Minute
-	sleepMax    = 7 * 24 * time.Hour
-	// throttleBase is the wait after a 429 or 503 without Retry-After; it doubles up to retryMax,
-	// which caps Retry-After too.
-	throttleBase = time.Minute
-	retryMax     = 24 * time.Hour
-	// longWait is the wait from which a host counts as throttled rather than waiting.
-	longWait = 5 * time.Second
-)
-
+// withDefaults returns the options with every default in place.
 func (o Options) withDefaults() (Options, error) {
 	if o.Source == nil {
 		return o, errors.New("frontier: Options.Source is nil")
@@ -113,15 +136,21 @@ func (o Options) withDefaults() (Options, error) {
 	if o.ResponseFactor == 0 && !none {
 		o.ResponseFactor = 1
 	}
-	o.AddressDelay, o.ResponseFactor = max(o.AddressDelay, 0), max(o.ResponseFactor, 0)
+	if o.PerDomain == 0 && !none {
+		o.PerDomain = defaultPerDomain
+	}
+	o.AddressDelay, o.ResponseFactor, o.PerDomain = max(o.AddressDelay, 0), max(o.ResponseFactor, 0), max(o.PerDomain, 0)
 	for _, d := range []struct {
+		name  string
 		field *int
 		value int
-	}{{&o.MaxFailures, defaultMaxFailures}, {&o.Window, defaultWindow}, {&o.MaxHosts, defaultMaxHosts}, {&o.Refillers, defaultRefillers}} {
+	}{{"MaxFailures", &o.MaxFailures, defaultMaxFailures}, {"MaxHosts", &o.MaxHosts, defaultMaxHosts}, {"MaxQueued", &o.MaxQueued, defaultMaxQueued},
+		{"Refillers", &o.Refillers, defaultRefillers}, {"PerHost", &o.PerHost, 1}, {"VisitURLs", &o.VisitURLs, defaultVisitURLs},
+		{"Fetchers", &o.Fetchers, defaultFetchers}, {"Shards", &o.Shards, min(runtime.GOMAXPROCS(0), maxShards)}} {
 		if *d.field == 0 {
 			*d.field = d.value
 		} else if *d.field < 0 {
-			return o, fmt.Errorf("frontier: a bound of %d: want 0 for the default, or more", *d.field)
+			return o, fmt.Errorf("frontier: %s is %d: want 0 for the default, or more", d.name, *d.field)
 		}
 	}
 	if o.MaxCrawlDelay == 0 {

@@ -19,51 +19,70 @@ const (
 	Skipped                        // no request was made
 )
 
-// Outcome is what a fetcher reports of a visit.
+// Outcome is what a fetcher reports of a visit. Of a visit of several URLs it is what the last
+// request came to, since the visit ends with the first that is not answered.
 type Outcome struct {
 	Kind         OutcomeKind
-	Start, End   time.Time     // of the request; zero End means now
+	End          time.Time     // of the last request; zero means now
 	ResponseTime time.Duration // to the first byte
 	RetryAfter   time.Duration // asked for by the host, or with HostFailure how long to let it sleep; 0: not
-	CrawlDelay   time.Duration // of robots.txt; 0: none or not known
+	CrawlDelay   time.Duration // of robots.txt; 0: not known, negative: it asks for none
 	Addr         netip.Addr    // that was asked; zero: not known
-	// Again puts the URL back: it was not asked for, the visit went to something else of the host.
-	Again bool
+	// Left is how many URLs at the end of the visit were not asked for: they are the host's next.
+	Left int
+	// Local marks a HostFailure that may be our own network's fault: no route, no DNS, no handshake.
+	Local bool
 }
 
 // delay is the least time from the end of a visit to the next start on the same host.
 func (o *Options) delay(v *visitState) time.Duration {
 	d := max(o.Delay, min(v.crawlDelay, o.MaxCrawlDelay))
-	return max(d, time.Duration(o.ResponseFactor*float64(v.responseTime)))
+	d = max(d, min(time.Duration(o.ResponseFactor*float64(v.responseTime)), failureMax))
+	return d << v.slow
+}
+
+// noteResponse keeps the host's response time, and slows down when it rises well above the usual.
+func (o *Options) noteResponse(v *visitState, rt time.Duration) {
+	v.responseTime = rt
+	switch {
+	case v.usualTime == 0:
+		v.usualTime = rt
+	case rt > 2*v.usualTime+slowStep:
+		v.slow = min(v.slow+1, slowMax)
+	default:
+		v.slow = max(v.slow, 1) - 1
+	}
+	v.usualTime += (rt - v.usualTime) / 8
 }
 
 // after computes when a host may be asked next, from the outcome of a visit that ended at end, and
 // whether it falls asleep until then.
-func (o *Options) after(v *visitState, out *Outcome, end time.Time, rng *rand.Rand) (next time.Time, asleep bool) {
-	delay := o.delay(v)
+func (o *Options) after(v *visitState, out *Outcome, end moment, rng *rand.Rand) (next moment, asleep bool) {
 	switch out.Kind {
 	case Fetched:
-		v.failures, v.throttles = 0, 0
+		o.noteResponse(v, out.ResponseTime)
+		v.failures, v.throttles, v.sleeps = 0, 0, 0
 	case Skipped:
 		return v.next, false // nothing was asked, so nothing is owed
 	case Throttled:
 		wait := out.RetryAfter
 		if wait <= 0 {
-			wait = doubled(throttleBase, v.throttles, retryMax)
+			wait = doubled(throttleBase, int(v.throttles), retryMax)
 		}
-		v.throttles++
-		return end.Add(max(delay, min(wait, retryMax))), false
+		v.throttles = min(v.throttles+1, 100)
+		v.slow = min(v.slow+1, slowMax)
+		return end.add(max(o.delay(v), min(wait, retryMax))), false
 	case HostFailure:
 		if out.RetryAfter > 0 { // the caller knows better when to try again
-			return end.Add(max(delay, min(out.RetryAfter, retryMax))), true
+			return end.add(max(o.delay(v), min(out.RetryAfter, retryMax))), true
 		}
-		v.failures++
-		if v.failures >= o.MaxFailures {
-			return end.Add(jitter(doubled(sleepBase, v.sleeps, sleepMax), rng)), true
+		v.failures = min(v.failures+1, 1000)
+		if int(v.failures) >= o.MaxFailures || v.sleeps > 0 { // once it slept, one failure is enough
+			return end.add(jitter(doubled(sleepBase, int(v.sleeps), sleepMax), rng)), true
 		}
-		return end.Add(max(delay, jitter(doubled(max(o.Delay, failureBase), v.failures-1, failureMax), rng))), false
+		return end.add(max(o.delay(v), jitter(doubled(max(o.Delay, failureBase), int(v.failures)-1, failureMax), rng))), false
 	}
-	return end.Add(delay), false
+	return end.add(o.delay(v)), false
 }
 
 // doubled is base·2ⁿ, at most most.
@@ -75,3 +94,10 @@ func doubled(base time.Duration, n int, most time.Duration) time.Duration {
 func jitter(d time.Duration, rng *rand.Rand) time.Duration {
 	return d + time.Duration(rng.Int64N(int64(d)/10+1))
 }
+
+// moment is a time in nanoseconds since a frontier's epoch; 0 is none. Times of a clock with a
+// monotonic reading stay monotonic: a wall clock that jumps moves nothing.
+type moment int64
+
+func (m moment) add(d time.Duration) moment { return m + moment(d) }
+func (m moment) sub(n moment) time.Duration { return time.Duration(m - n) }

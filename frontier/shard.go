@@ -3,75 +3,113 @@
 package frontier
 
 import (
-	"container/heap"
 	"math/rand/v2"
 	"net/netip"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/seine-crawler/seine/storage/invariants"
-	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// shard is the frontier as a pure state machine: each method is something that happens at a time,
-// and what is to be done about it is appended to ready, refills and dropped. It never waits, starts
-// nothing and reads no clock, so a simulation drives the very code that crawls.
+// shard is a part of the frontier as a pure state machine: each method is something that happens at a
+// time, and what is to be done about it is appended to ready, refills, moves, dropped and told. It
+// never waits, starts nothing and reads no clock, so a simulation drives the very code that crawls.
 type shard struct {
 	o         *Options
+	names     *registry
+	home      func(netip.Addr) *shard // the shard that owns an address
 	rng       *rand.Rand
-	hosts     map[urlkey.HostKey]*visitState
+	began     moment
 	addresses map[netip.Addr]*address
-	timers    timerHeap
+	wheel     wheel
+	inbox     inbox
+	bell      chan struct{} // the inbox is no longer empty, or the ring has room again
+	mu        sync.Mutex    // held by the shard's goroutine while it works, and by Stats
+	backlog   atomic.Bool   // visits wait for room in the ring
+
 	counts    [placeCount]int
-	queued    int
+	queued    int // URLs in windows
 	refilling int
-	refused   uint64
-	visits    uint64
-	throttled int // waiting hosts that were told to come back much later
+	far       int // waiting hosts that have to wait long
 	withheld  int // URLs of those
+	throttled int // of far, those that asked for it (429, 503)
+	punished  int // URLs of those
+	stale     int // addresses without hosts that must be remembered for a moment
+	over      uint64
+	visits    uint64
+	urls      uint64
+	forgotten bool // a host was forgotten: there is room for another
 
-	ready   []*visitState // in the order of becoming ready; ready[readyHead:] are waiting for a fetcher
-	head    int
-	refills []urlkey.HostKey // wanted, each host once
-	dropped []Candidate      // given up, to be told to the source
+	ready   readyQueue
+	refills []*visitState // wanted, each host once
+	moves   []*visitState // to the shard that owns their address
+	dropped []Candidate   // given up, to be told to the source
+	told    []hostNews
 }
 
-func newShard(o *Options) *shard {
-	return &shard{o: o, rng: rand.New(rand.NewPCG(o.Seed, 2)), hosts: map[urlkey.HostKey]*visitState{}, addresses: map[netip.Addr]*address{}}
+// hostNews is a call of Options.OnHost.
+type hostNews struct {
+	state     *visitState
+	notBefore moment
+	s         HostState
 }
 
-// move puts a visit state into another place. Places with a time have it in the timer heap.
-func (s *shard) move(v *visitState, to place, at time.Time) {
+func newShard(o *Options, names *registry, home func(netip.Addr) *shard, n int, began moment) *shard {
+	s := &shard{o: o, names: names, home: home, rng: rand.New(rand.NewPCG(o.Seed, uint64(n))), began: began, addresses: map[netip.Addr]*address{}, bell: make(chan struct{}, 1)}
+	s.wheel.now = uint64(began) >> tickBits
+	return s
+}
+
+// put moves a visit state into another place. Waiting and sleeping states have a timer at a time, and
+// so do dormant ones with something to come.
+func (s *shard) put(v *visitState, to place, at moment) {
 	s.counts[v.place]--
 	s.counts[to]++
 	v.place = to
-	if v.long {
-		v.long = false
-		s.throttled--
-		s.withheld -= v.queued()
+	if v.far {
+		s.notFar(v)
 	}
-	timed := to == waiting || to == asleep || to == dormant && !at.IsZero()
-	switch {
-	case timed && v.timer >= 0:
-		v.at = at
-		heap.Fix(&s.timers, v.timer)
-	case timed:
-		v.at = at
-		heap.Push(&s.timers, v)
-	case v.timer >= 0:
-		heap.Remove(&s.timers, v.timer)
+	if to == waiting || to == asleep || to == dormant && at != 0 {
+		s.wheel.set(v, at)
+	} else {
+		s.wheel.stop(v)
 	}
 }
 
-// wake: the host may have due URLs. It reports whether there was room for it.
-func (s *shard) wake(host urlkey.HostKey, now time.Time) bool {
-	v := s.hosts[host]
-	if v == nil {
-		if len(s.hosts) >= s.o.MaxHosts {
-			s.refused++
-			return false
-		}
-		v = &visitState{host: host, timer: -1}
-		s.hosts[host] = v
+// waitFar counts a waiting host as one that has to wait long.
+func (s *shard) waitFar(v *visitState) {
+	v.far, v.punished = true, v.throttles > 0
+	s.far++
+	if v.punished {
+		s.throttled++
+	}
+	s.withhold(v, v.urls())
+}
+
+func (s *shard) notFar(v *visitState) {
+	s.withhold(v, -v.urls())
+	s.far--
+	if v.punished {
+		s.throttled--
+	}
+	v.far, v.punished = false, false
+}
+
+// withhold counts n URLs more of a host, if it has to wait long.
+func (s *shard) withhold(v *visitState, n int) {
+	if v.far {
+		s.withheld += n
+	}
+	if v.punished {
+		s.punished += n
+	}
+}
+
+// wake: the host may have due URLs.
+func (s *shard) wake(v *visitState, now moment) {
+	if !v.born {
+		v.born = true
 		s.counts[dormant]++
 	}
 	switch {
@@ -83,247 +121,237 @@ func (s *shard) wake(host urlkey.HostKey, now time.Time) bool {
 		v.more = true
 		s.maybeRefill(v)
 	}
-	return true
+	if v.place == dormant && !v.refilling && !v.timer.on {
+		s.put(v, dormant, now.add(time.Second)) // to be forgotten
+	}
+}
+
+// window is how many URLs a host may have in memory: an even share of them all, and no more than it
+// will be asked for in a while.
+func (s *shard) window(v *visitState) int {
+	n := s.o.MaxQueued / int(max(s.names.hosts.Load(), 1))
+	if d := s.o.delay(v); d > 0 {
+		n = min(n, int(windowTime/d))
+	}
+	return min(max(n, windowMin), windowMax)
 }
 
 // maybeRefill asks for more URLs when the window is low and there may be some.
 func (s *shard) maybeRefill(v *visitState) {
-	if v.refilling || !v.more || v.queued() > s.o.Window/4 {
+	if v.refilling || !v.more || v.urls() > s.window(v)/4 {
 		return
 	}
 	v.refilling = true
 	s.refilling++
-	s.refills = append(s.refills, v.host)
+	s.refills = append(s.refills, v)
 }
 
 // refilled: the source answered for a host that refills named.
-func (s *shard) refilled(host urlkey.HostKey, r *Refill, now time.Time) {
-	v := s.hosts[host]
-	invariants.Assert(v != nil && v.refilling, "refill of %q that was not asked for", host)
+func (s *shard) refilled(v *visitState, r *Refill, notBefore, due, now moment) {
+	invariants.Assert(v.refilling, "refill of %q that was not asked for", v.host)
 	v.refilling = false
 	s.refilling--
 	v.more = r.More || v.rewake
 	v.rewake = false
+	v.next = max(v.next, notBefore)
+	if v.usualTime == 0 && v.failures == 0 && v.sleeps == 0 {
+		v.responseTime, v.usualTime = r.ResponseTime, r.ResponseTime
+		v.failures, v.sleeps = uint16(min(r.Failures, 1000)), uint16(min(r.Sleeps, 1000))
+		v.told = r.Failures > 0 || r.Sleeps > 0
+	}
 	v.crawlDelay = max(v.crawlDelay, r.CrawlDelay)
-	if r.NotBefore.After(v.next) {
-		v.next = r.NotBefore
+	if s.o.Resume {
+		v.next = max(v.next, s.began.add(s.o.delay(v)))
 	}
-	s.setAddress(v, r.Addr)
-	v.due = r.NextDue
-	v.add(r.URLs)
-	s.queued += len(r.URLs)
-	if v.long {
-		s.withheld += len(r.URLs)
-	}
+	v.priority, v.limit, v.used = r.Priority, r.HostLimit, max(v.used, r.HostUsed)
+	v.domain.learn(r.DomainUsed, r.DomainLimit)
+	v.due = due
+	s.grow(v, r.URLs)
 	if v.place == asleep {
 		s.giveUp(v)
 		return
 	}
 	if v.place == dormant {
-		s.park(v, now)
+		if s.settle(v, r.Addr, now) {
+			return
+		}
 	}
 	s.maybeRefill(v)
 }
 
-// setAddress makes a visit state refer to an address.
-func (s *shard) setAddress(v *visitState, addr netip.Addr) {
-	if !addr.IsValid() || v.addr != nil && (v.addr.addr == addr || v.place == blocked || v.place == ready || v.place == inFlight) {
-		return
+// grow adds URLs to a window.
+func (s *shard) grow(v *visitState, urls []Candidate) {
+	v.add(urls)
+	s.queued += len(urls)
+	s.withhold(v, len(urls))
+}
+
+// settle gives a host that is in no address's hands its address, and parks it. It reports whether the
+// host goes to another shard for that; then it is no longer this one's.
+func (s *shard) settle(v *visitState, addr netip.Addr, now moment) (moving bool) {
+	if addr.IsValid() && v.flying == 0 && (v.addr == nil || v.addr.key != addressKey(addr)) {
+		if v.addr != nil {
+			s.leaveAddress(v, now)
+		}
+		key := addressKey(addr)
+		v.visit.Addr = addr
+		if to := s.home(key); to != s {
+			s.emigrate(v)
+			return true
+		}
+		s.joinAddress(v, key)
 	}
-	if v.addr != nil {
-		s.leaveAddress(v)
+	s.park(v, now)
+	return false
+}
+
+// emigrate takes a host out of this shard's books; its visit state goes to the one that owns its
+// address.
+func (s *shard) emigrate(v *visitState) {
+	s.put(v, dormant, 0)
+	s.counts[dormant]--
+	s.queued -= v.urls()
+	if v.refilling {
+		s.refilling--
 	}
-	a := s.addresses[addr]
+	s.moves = append(s.moves, v)
+}
+
+// adopt: a host comes from another shard.
+func (s *shard) adopt(v *visitState, now moment) {
+	s.counts[dormant]++
+	s.queued += v.urls()
+	if v.refilling {
+		s.refilling++
+	}
+	s.joinAddress(v, addressKey(v.visit.Addr))
+	s.park(v, now)
+	s.maybeRefill(v)
+}
+
+func (s *shard) joinAddress(v *visitState, key netip.Addr) {
+	a := s.addresses[key]
 	if a == nil {
-		a = &address{addr: addr}
-		s.addresses[addr] = a
+		a = &address{key: key}
+		if s.o.Resume {
+			a.next = s.began.add(s.o.AddressDelay)
+		}
+		s.addresses[key] = a
 	}
 	a.hosts++
 	v.addr = a
 }
 
-func (s *shard) leaveAddress(v *visitState) {
+func (s *shard) leaveAddress(v *visitState, now moment) {
 	a := v.addr
 	v.addr = nil
-	if a.hosts--; a.hosts == 0 {
-		delete(s.addresses, a.addr)
+	a.hosts--
+	switch {
+	case a.hosts > 0:
+	case a.next <= now:
+		delete(s.addresses, a.key)
+	default: // it must not be forgotten before it may be asked again
+		if s.stale++; s.stale > len(s.addresses)/2+1024 {
+			s.stale = 0
+			for key, a := range s.addresses {
+				if a.hosts == 0 && a.next <= now {
+					delete(s.addresses, key)
+				}
+			}
+		}
 	}
 }
 
-// park puts a host that is not in flight where it belongs: waiting if it has URLs, else dormant.
-func (s *shard) park(v *visitState, now time.Time) {
-	if v.queued() > 0 {
-		s.move(v, waiting, v.next)
-		if v.throttles > 0 && v.next.Sub(now) > longWait {
-			v.long = true
-			s.throttled++
-			s.withheld += v.queued()
+// park puts a host that may be visited again where it belongs: ready or waiting if it has URLs, else
+// dormant.
+func (s *shard) park(v *visitState, now moment) {
+	if v.urls() > 0 {
+		if v.next <= now {
+			s.put(v, dormant, 0)
+			s.admit(v, now)
+			return
+		}
+		s.put(v, waiting, v.next)
+		if v.next.sub(now) > longWait {
+			s.waitFar(v)
 		}
 		return
 	}
-	at := v.due
-	if at.IsZero() {
-		at = v.next // to be forgotten then
-	} else if at.Before(v.next) {
-		at = v.next
+	at := max(v.next, now+1) // to be forgotten then
+	if v.addr != nil {
+		at = max(at, v.addr.next)
 	}
-	s.move(v, dormant, at)
+	if v.due != 0 && v.due.sub(now) <= rememberDue {
+		at = max(v.due, at)
+	}
+	s.put(v, dormant, at)
 }
 
 // tick: time has passed. Every visit state whose time has come moves on.
-func (s *shard) tick(now time.Time) {
-	for len(s.timers) > 0 && !s.timers[0].at.After(now) {
-		v := s.timers[0]
+func (s *shard) tick(now moment) {
+	s.wheel.advance(now, func(v *visitState) {
 		switch v.place {
 		case waiting:
 			s.admit(v, now)
 		case asleep:
-			s.move(v, dormant, time.Time{})
+			s.put(v, dormant, 0)
 			v.more = true
 			s.maybeRefill(v)
 		case dormant:
 			s.dormantDue(v, now)
 		}
-	}
+	})
 }
 
 // dormantDue: something of a dormant host falls due, or there is nothing left to remember of it.
-func (s *shard) dormantDue(v *visitState, now time.Time) {
-	s.move(v, dormant, time.Time{})
-	if !v.due.IsZero() && !v.due.After(now) {
-		v.due = time.Time{}
+func (s *shard) dormantDue(v *visitState, now moment) {
+	if v.due != 0 && v.due <= now {
+		v.due = 0
 		v.more = true
 	}
 	s.maybeRefill(v)
-	if !v.refilling && v.due.IsZero() && v.failures == 0 && v.sleeps == 0 {
-		if v.addr != nil {
-			s.leaveAddress(v)
-		}
-		s.counts[dormant]--
-		delete(s.hosts, v.host)
-	}
-}
-
-// admit: a host's own time has come. It is ready unless its address is busy or must rest.
-func (s *shard) admit(v *visitState, now time.Time) {
-	a := v.addr
 	switch {
-	case a == nil:
-	case a.busy != nil:
-		s.move(v, blocked, time.Time{})
-		a.queue = append(a.queue, v)
-		return
-	case a.next.After(now):
-		s.move(v, waiting, a.next)
-		return
+	case v.refilling:
+	case v.flying > 0:
+		s.put(v, dormant, now.add(time.Second))
+	case v.due != 0 && v.due.sub(now) <= rememberDue:
+		s.put(v, dormant, v.due)
 	default:
-		a.busy = v // reserved from here on: two hosts of one address are never ready together
+		s.forget(v, now)
 	}
-	s.move(v, ready, time.Time{})
-	s.ready = append(s.ready, v)
 }
 
-// take: a fetcher takes the host that has been ready the longest; nil when none is.
-func (s *shard) take() *Visit {
-	if s.head == len(s.ready) {
-		return nil
+// forget drops a host of which there is nothing to remember that the source does not know.
+func (s *shard) forget(v *visitState, now moment) {
+	if !s.names.forget(v) {
+		s.put(v, dormant, now.add(time.Second))
+		return
 	}
-	v := s.ready[s.head]
-	s.ready[s.head] = nil
-	if s.head++; s.head == len(s.ready) {
-		s.ready, s.head = s.ready[:0], 0
-	} else if s.head > 1024 && s.head > len(s.ready)/2 {
-		s.ready, s.head = s.ready[:copy(s.ready, s.ready[s.head:])], 0
-	}
-	s.move(v, inFlight, time.Time{})
-	c := v.take()
-	s.queued--
-	s.visits++
-	s.maybeRefill(v)
-	visit := &Visit{Candidate: c, Host: v.host, state: v}
+	s.put(v, dormant, 0)
+	s.counts[dormant]--
+	s.forgotten = true
 	if v.addr != nil {
-		visit.Addr = v.addr.addr
+		s.leaveAddress(v, now)
 	}
-	return visit
 }
 
-// done: a visit came back.
-func (s *shard) done(visit *Visit, out *Outcome, now time.Time) (slept time.Time) {
-	v := visit.state
-	invariants.Assert(v.place == inFlight, "visit of %q given back from place %d", v.host, v.place)
-	end := out.End
-	if end.IsZero() || end.After(now) {
-		end = now
-	}
-	if out.CrawlDelay > 0 {
-		v.crawlDelay = out.CrawlDelay
-	}
-	if out.Kind == Fetched {
-		v.responseTime, v.sleeps = out.ResponseTime, 0
-	}
-	next, sleep := s.o.after(v, out, end, s.rng)
-	v.next = next
-	s.releaseAddress(v, out, end, now)
-	if out.Again {
-		v.putBack(visit.Candidate)
-		s.queued++
-	}
-	if sleep {
-		v.sleeps++
-		v.failures = 0
-		s.giveUp(v)
-		s.move(v, asleep, next)
-		return next
-	}
-	s.park(v, now)
-	s.maybeRefill(v)
-	return time.Time{}
-}
-
-// giveUp hands a sleeping host's URLs back to the source.
+// giveUp hands a host's URLs back to the source.
 func (s *shard) giveUp(v *visitState) {
-	s.queued -= v.queued()
+	s.queued -= v.urls()
+	s.withhold(v, -v.urls())
 	s.dropped = append(s.dropped, v.drop()...)
 }
 
-// releaseAddress frees the address of a visit that ended and lets the next host in its queue go on.
-func (s *shard) releaseAddress(v *visitState, out *Outcome, end, now time.Time) {
-	a := v.addr
-	if a != nil {
-		a.busy = nil
-		if out.Kind != Skipped {
-			a.next = end.Add(s.o.AddressDelay)
-		}
-		if len(a.queue) > 0 {
-			first := a.queue[0]
-			a.queue = append(a.queue[:0], a.queue[1:]...)
-			s.move(first, waiting, later(a.next, first.next))
-		}
+// tell notes news of a host for the one who keeps them over restarts.
+func (s *shard) tell(v *visitState, notBefore moment, asleep bool) {
+	trouble := asleep || v.failures > 0 || v.throttles > 0
+	if !trouble && !v.told {
+		return
 	}
-	v.place = dormant // between two places, so that the address may change
-	s.counts[inFlight]--
-	s.counts[dormant]++
-	s.setAddress(v, out.Addr)
-	if v.addr != nil && v.addr != a && out.Kind != Skipped {
-		v.addr.next = later(v.addr.next, end.Add(s.o.AddressDelay))
-	}
+	v.told = trouble
+	s.told = append(s.told, hostNews{v, notBefore, HostState{Failures: int(v.failures), Sleeps: int(v.sleeps), ResponseTime: v.responseTime, Asleep: asleep}})
 }
 
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
-
-// dry reports whether there is nothing to hand out until something is woken or falls due: no URL but
-// those of hosts that asked to be left alone, and no refill that could bring one.
+// dry reports whether there is nothing to hand out soon: no URL but those of hosts that have to wait
+// long, and no refill that could bring one.
 func (s *shard) dry() bool { return s.queued == s.withheld && s.refilling == 0 }
-
-// nextTime is when tick has something to do; zero when never.
-func (s *shard) nextTime() time.Time {
-	if len(s.timers) == 0 {
-		return time.Time{}
-	}
-	return s.timers[0].at
-}

@@ -3,307 +3,466 @@
 package frontier
 
 import (
+	"container/heap"
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
-	"testing"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// sim drives one shard on a virtual clock with random hosts, addresses and outcomes, and checks every
-// promise of politeness after each step, from records of its own.
+// sim drives shards on a virtual clock with random hosts, addresses, domains and outcomes, and checks
+// every promise after every step from books of its own. It is the ring, the fetchers, the source and
+// the network; what it drives is the code that crawls.
 type sim struct {
-	t        *testing.T
-	seed     uint64
-	rng      *rand.Rand
-	o        Options
-	s        *shard
-	now      time.Time
-	pending  []urlkey.HostKey // refills asked for and not answered
-	flying   []*Visit
-	left     map[urlkey.HostKey]int // URLs the source still has
-	given    map[urlkey.HostKey]int
-	next     int
-	addrs    map[urlkey.HostKey]netip.Addr
-	delays   map[urlkey.HostKey]time.Duration // the least gap that is owed, after the last visit
-	ends     map[urlkey.HostKey]time.Time
-	addrEnds map[netip.Addr]time.Time
-	busy     map[netip.Addr]bool
-	inFlight map[urlkey.HostKey]bool
-	readyAt  map[urlkey.HostKey]int // steps since the host became ready
+	c      simConfig
+	rng    *rand.Rand
+	o      Options
+	names  *registry
+	shards []*shard
+	now    moment
+	hosts  []hostModel
+	keys   []urlkey.HostKey
+	next   int // number of the next URL
+	addrs  []addrModel
+	doms   []domModel
+
+	flights  flights // visits with fetchers, by when they end
+	answers  answers // refills under way, by when they are answered
+	latest   moment  // latest moment of becoming ready of any visit taken so far
+	steps    int
 	fetched  int
 	dropped  int
+	moved    int
+	over     int
+	exact    bool            // keep every URL's name and check that none comes twice
+	loose    []urlkey.Key    // given up, to be given again
+	seen     map[string]bool // URLs whose outcome is known
 	faults   []string
+	sabotage func(*sim) // breaks something before each step
+	spoil    func(*Outcome)
 }
 
-func newSim(t *testing.T, seed uint64, hosts int) *sim {
-	rng := rand.New(rand.NewPCG(seed, 99))
-	o, err := Options{Source: nothing{}, Delay: time.Second, Window: 8, Seed: seed}.withDefaults()
+// simConfig is a world.
+type simConfig struct {
+	seed                  uint64
+	hosts, addrs, domains int
+	each                  int // URLs of a host, at most, and on average half
+	fetchers, shards      int
+	delay                 time.Duration // as in Options
+	perDomain             int
+	budget                int64 // of a domain; 0: none
+	exact                 bool
+	window                int
+}
+
+type hostModel struct {
+	left, given int32 // URLs the source has; that the frontier has
+	flying      int16
+	fails       int16
+	refilling   bool
+	dead        bool // it mostly fails
+	addr, dom   int32
+	ended       moment
+	owed        time.Duration // from ended
+	crawlDelay  time.Duration
+	responded   time.Duration
+}
+
+type addrModel struct {
+	flying int16
+	ended  moment
+}
+
+type domModel struct {
+	flying int32
+	used   int64
+}
+
+type flight struct {
+	end   moment
+	visit *Visit
+}
+
+type flights []flight
+
+func (f flights) Len() int           { return len(f) }
+func (f flights) Less(i, j int) bool { return f[i].end < f[j].end }
+func (f flights) Swap(i, j int)      { f[i], f[j] = f[j], f[i] }
+func (f *flights) Push(x any)        { *f = append(*f, x.(flight)) }
+func (f *flights) Pop() any {
+	old := *f
+	x := old[len(old)-1]
+	*f = old[:len(old)-1]
+	return x
+}
+
+type answer struct {
+	at moment
+	v  *visitState
+}
+
+type answers []answer
+
+func (f answers) Len() int           { return len(f) }
+func (f answers) Less(i, j int) bool { return f[i].at < f[j].at }
+func (f answers) Swap(i, j int)      { f[i], f[j] = f[j], f[i] }
+func (f *answers) Push(x any)        { *f = append(*f, x.(answer)) }
+func (f *answers) Pop() any {
+	old := *f
+	x := old[len(old)-1]
+	*f = old[:len(old)-1]
+	return x
+}
+
+type nothing struct{}
+
+func (nothing) Refill(context.Context, urlkey.HostKey, int) (Refill, error) { return Refill{}, nil }
+func (nothing) Hosts(context.Context, int) ([]urlkey.HostKey, error)        { return nil, nil }
+
+func newSim(c simConfig) *sim {
+	o, err := Options{Source: nothing{}, Delay: c.delay, Seed: c.seed, Shards: c.shards, PerDomain: c.perDomain, MaxHosts: c.hosts + 1,
+		MaxQueued: max(c.window, windowMin) * c.hosts}.withDefaults()
 	if err != nil {
-		t.Fatal(err)
+		panic(err)
 	}
-	m := &sim{t: t, seed: seed, rng: rng, o: o, now: time.Unix(1_700_000_000, 0), left: map[urlkey.HostKey]int{}, given: map[urlkey.HostKey]int{},
-		addrs: map[urlkey.HostKey]netip.Addr{}, delays: map[urlkey.HostKey]time.Duration{}, ends: map[urlkey.HostKey]time.Time{},
-		addrEnds: map[netip.Addr]time.Time{}, busy: map[netip.Addr]bool{}, inFlight: map[urlkey.HostKey]bool{}, readyAt: map[urlkey.HostKey]int{}}
-	m.s = newShard(&m.o)
-	for i := range hosts {
-		h, err := urlkey.ParseHost(fmt.Sprintf("h%d.example", i))
-		if err != nil {
-			t.Fatal(err)
-		}
-		m.left[h] = 1 + rng.IntN(30)
-		m.addrs[h] = netip.AddrFrom4([4]byte{127, 0, byte(rng.IntN(1 + hosts/3)), 1}) // three hosts share an address
-		m.s.wake(h, m.now)
+	m := &sim{c: c, keys: make([]urlkey.HostKey, c.hosts), rng: rand.New(rand.NewPCG(c.seed, 99)), o: o, names: newRegistry(), now: moment(time.Hour), exact: c.exact, seen: map[string]bool{},
+		hosts: make([]hostModel, c.hosts), addrs: make([]addrModel, c.addrs), doms: make([]domModel, c.domains)}
+	for i := range c.shards {
+		m.shards = append(m.shards, newShard(&m.o, m.names, m.home, i, m.now))
+	}
+	for i := range m.hosts {
+		h := &m.hosts[i]
+		h.dead = c.seed%5 == 4 && i%4 == 0
+		h.left, h.addr, h.dom = int32(1+m.rng.IntN(c.each)), int32(m.rng.IntN(c.addrs)), int32(m.rng.IntN(c.domains))
+		m.keys[i] = urlkey.HostKey("example,d" + strconv.Itoa(int(h.dom)) + ",h" + strconv.Itoa(i) + ",)")
+		m.wake(i)
 	}
 	return m
 }
 
-type nothing struct{ Source }
+func (m *sim) home(key netip.Addr) *shard { return m.shards[int(key.As4()[3])%len(m.shards)] }
+
+// index is the host of a key.
+func index[K ~string](key K) int {
+	k := string(key)
+	i, err := strconv.Atoi(k[strings.LastIndexByte(k, 'h')+1 : strings.IndexByte(k, ')')-1])
+	if err != nil {
+		panic(err)
+	}
+	return i
+}
+
+func (m *sim) addr(i int32) netip.Addr {
+	return netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)})
+}
+
+func (m *sim) wake(i int) {
+	v := m.names.wake(m.keys[i], m.o.MaxHosts, func() *shard { return m.shards[i%len(m.shards)] })
+	v.wakes.Add(-1)
+	s := v.shard.Load()
+	s.wake(v, m.now)
+}
 
 func (m *sim) fault(format string, args ...any) {
-	m.faults = append(m.faults, fmt.Sprintf(format, args...))
-}
-
-// step makes one thing happen.
-func (m *sim) step() {
-	m.pending = append(m.pending, m.s.refills...)
-	m.s.refills = m.s.refills[:0]
-	switch n := m.rng.IntN(10); {
-	case n < 2 && len(m.pending) > 0:
-		i := m.rng.IntN(len(m.pending))
-		h := m.pending[i]
-		m.pending = append(m.pending[:i], m.pending[i+1:]...)
-		m.refill(h)
-	case n < 6:
-		m.start()
-	case n < 8 && len(m.flying) > 0:
-		m.finish(m.rng.IntN(len(m.flying)))
-	default:
-		m.now = m.now.Add(time.Duration(m.rng.IntN(400)) * time.Millisecond)
-		m.s.tick(m.now)
-	}
-	m.check()
-}
-
-func (m *sim) refill(h urlkey.HostKey) {
-	r := Refill{Addr: m.addrs[h]}
-	n := min(m.left[h], 1+m.rng.IntN(m.o.Window))
-	for range n {
-		u, err := urlkey.Parse(fmt.Sprintf("http://%s/%d", h, m.next))
-		if err != nil {
-			m.t.Fatal(err)
-		}
-		m.next++
-		r.URLs = append(r.URLs, Candidate{URL: u})
-	}
-	m.left[h] -= n
-	m.given[h] += n
-	r.More = m.left[h] > 0
-	m.s.refilled(h, &r, m.now)
-}
-
-// start takes a visit and checks that it may start now.
-func (m *sim) start() {
-	m.s.tick(m.now)
-	v := m.s.take()
-	if v == nil {
-		return
-	}
-	m.given[v.Host]--
-	if m.inFlight[v.Host] {
-		m.fault("two visits at once to %s", v.Host)
-	}
-	if end, ok := m.ends[v.Host]; ok && m.now.Sub(end) < m.delays[v.Host] {
-		m.fault("%s is visited %s after the last time, %s are owed", v.Host, m.now.Sub(end), m.delays[v.Host])
-	}
-	if m.busy[v.Addr] {
-		m.fault("two visits at once to address %s", v.Addr)
-	}
-	if end, ok := m.addrEnds[v.Addr]; ok && m.now.Sub(end) < m.o.AddressDelay {
-		m.fault("address %s is visited %s after the last time", v.Addr, m.now.Sub(end))
-	}
-	m.inFlight[v.Host], m.busy[v.Addr] = true, true
-	m.flying = append(m.flying, v)
-}
-
-// finish ends a visit with a random outcome.
-func (m *sim) finish(i int) {
-	v := m.flying[i]
-	m.flying = append(m.flying[:i], m.flying[i+1:]...)
-	out := Outcome{End: m.now, Addr: v.Addr, ResponseTime: time.Duration(m.rng.IntN(3000)) * time.Millisecond}
-	owed := max(m.o.Delay, out.ResponseTime)
-	switch n := m.rng.IntN(20); {
-	case n == 0:
-		out.Kind, out.RetryAfter = Throttled, time.Duration(m.rng.IntN(20))*time.Second
-		owed = max(m.o.Delay, out.RetryAfter)
-	case n < 4:
-		out.Kind = HostFailure
-		owed = m.o.Delay
-	case n == 4:
-		out.Kind, out.Again = Skipped, true
-		m.given[v.Host]++
-		owed = -1
-	case n == 5:
-		out.CrawlDelay = time.Duration(m.rng.IntN(1000)) * time.Second
-		owed = max(owed, min(out.CrawlDelay, m.o.MaxCrawlDelay))
-	}
-	m.inFlight[v.Host], m.busy[v.Addr] = false, false
-	if owed >= 0 {
-		m.ends[v.Host], m.delays[v.Host], m.addrEnds[v.Addr] = m.now, owed, m.now
-		m.fetched++
-	}
-	m.s.done(v, &out, m.now)
-}
-
-// check holds the shard's own books against each other and against the simulation's.
-func (m *sim) check() {
-	for _, c := range m.s.dropped {
-		m.left[c.URL.HostKey()]++
-		m.given[c.URL.HostKey()]--
-		m.dropped++
-	}
-	m.s.dropped = nil
-	var counts [placeCount]int
-	queued := 0
-	for h, v := range m.s.hosts {
-		counts[v.place]++
-		queued += v.queued()
-		if (v.place == waiting || v.place == blocked || v.place == ready) && v.queued() == 0 {
-			m.fault("%s is in place %d without a URL", h, v.place)
-		}
-		if v.place == dormant && v.queued() > 0 {
-			m.fault("%s is dormant with %d URLs", h, v.queued())
-		}
-		if (v.place == waiting || v.place == asleep) != (v.timer >= 0) && v.place != dormant {
-			m.fault("%s is in place %d, timer %d", h, v.place, v.timer)
-		}
-		if v.place != inFlight && v.queued() != m.given[h] {
-			m.fault("%s holds %d URLs, was given %d", h, v.queued(), m.given[h])
-		}
-	}
-	if counts != m.s.counts || queued != m.s.queued {
-		m.fault("counts %v, queued %d; the shard says %v, %d", counts, queued, m.s.counts, m.s.queued)
-	}
-	for i := m.s.head; i < len(m.s.ready); i++ {
-		if m.s.ready[i].place != ready {
-			m.fault("%s is in the ready queue, in place %d", m.s.ready[i].host, m.s.ready[i].place)
-		}
+	if len(m.faults) < 5 {
+		m.faults = append(m.faults, fmt.Sprintf("at %s: ", time.Duration(m.now))+fmt.Sprintf(format, args...))
 	}
 }
 
-// run steps until everything is fetched; done is false when it never is.
-func (m *sim) run(steps int) (done bool) {
-	for range steps {
-		m.step()
+// run steps until everything is visited; false means that it never is.
+func (m *sim) run(most int) bool {
+	for range most {
+		if m.sabotage != nil {
+			m.sabotage(m)
+		}
+		if !m.step() {
+			return len(m.faults) == 0
+		}
 		if len(m.faults) > 0 {
 			return false
-		}
-		if len(m.flying) == 0 && len(m.pending) == 0 && len(m.s.refills) == 0 && m.exhausted() {
-			return true
 		}
 	}
 	return false
 }
 
-func (m *sim) exhausted() bool {
-	for h, n := range m.left {
-		if n > 0 || m.given[h] > 0 {
-			return false
+// step lets what is due happen, hands out visits while fetchers are free, and moves the clock to the
+// next thing to happen; false means that nothing ever will.
+func (m *sim) step() bool {
+	m.steps++
+	m.settle()
+	for len(m.flights) < m.c.fetchers && m.start() {
+	}
+	m.settle()
+	next := moment(0)
+	sooner := func(at moment) {
+		if at != 0 && (next == 0 || at < next) {
+			next = at
 		}
+	}
+	if len(m.flights) > 0 {
+		sooner(m.flights[0].end)
+	}
+	if len(m.answers) > 0 {
+		sooner(m.answers[0].at)
+	}
+	for _, s := range m.shards {
+		sooner(s.wheel.next())
+	}
+	if next == 0 {
+		return false
+	}
+	m.now = max(m.now, next)
+	for len(m.flights) > 0 && m.flights[0].end <= m.now {
+		m.finish(heap.Pop(&m.flights).(flight).visit)
+	}
+	for len(m.answers) > 0 && m.answers[0].at <= m.now {
+		m.refill(heap.Pop(&m.answers).(answer).v)
+	}
+	for _, s := range m.shards {
+		s.tick(m.now)
 	}
 	return true
 }
 
-// TestSimulation: many webs, each to its end: all URLs are visited, no host starves, no promise is
-// broken. Sleeping hosts wake by themselves, so even they come to an end.
-func TestSimulation(t *testing.T) {
-	fetched, dropped := 0, 0
-	for seed := range uint64(60) {
-		m := newSim(t, seed, 3+int(seed%40))
-		for range 400 { // jump over long sleeps and delays
-			if m.run(2000) || len(m.faults) > 0 {
-				break
+// settle does what the shards asked for.
+func (m *sim) settle() {
+	m.adoptMoved()
+	for _, s := range m.shards {
+		for _, v := range s.refills {
+			h := &m.hosts[index(v.host)]
+			if h.refilling {
+				m.fault("a second refill of %s while one is under way", v.host)
 			}
-			if next := m.s.nextTime(); len(m.flying) == 0 && next.After(m.now) {
-				m.now = next
-			}
+			h.refilling = true
+			heap.Push(&m.answers, answer{m.now.add(time.Duration(m.rng.IntN(int(20 * time.Millisecond)))), v})
 		}
-		for _, f := range m.faults {
-			t.Fatalf("seed %d: %s", seed, f)
+		s.refills = s.refills[:0]
+		for _, c := range s.dropped {
+			m.dropOne(c)
 		}
-		if !m.exhausted() {
-			t.Fatalf("seed %d: %d URLs are never visited; %v", seed, m.s.queued, m.s.counts)
-		}
-		if !m.s.dry() {
-			t.Fatalf("seed %d: all is visited and the frontier is not dry", seed)
-		}
-		fetched += m.fetched
-		dropped += m.dropped
-	}
-	if fetched < 10_000 || dropped == 0 {
-		t.Errorf("only %d visits were simulated, %d URLs handed back", fetched, dropped)
+		s.dropped, s.told = s.dropped[:0], s.told[:0]
 	}
 }
 
-// TestSimulationCatches: a frontier that is broken on purpose does not pass.
-func TestSimulationCatches(t *testing.T) {
-	breaks := map[string]func(m *sim){
-		"delay is half":         func(m *sim) { m.s.o = shortened(m.s.o, func(o *Options) { o.Delay /= 2; o.ResponseFactor = 0 }) },
-		"Crawl-delay is cut":    func(m *sim) { m.s.o = shortened(m.s.o, func(o *Options) { o.MaxCrawlDelay = time.Second }) },
-		"addresses do not rest": func(m *sim) { m.s.o = shortened(m.s.o, func(o *Options) { o.AddressDelay = 0 }) },
-		"addresses are not known": func(m *sim) {
-			for _, a := range m.s.addresses {
-				a.busy = nil
-			}
-		},
-		"a host is ready twice": func(m *sim) {
-			for _, v := range m.s.hosts {
-				if v.place == ready {
-					m.s.ready = append(m.s.ready, v)
-					return
-				}
-			}
-		},
-		"a URL is lost": func(m *sim) {
-			for _, v := range m.s.hosts {
-				if v.queued() > 1 {
-					v.take()
-					return
-				}
-			}
-		},
-	}
-	for name, broken := range breaks {
-		caught := false
-		for seed := uint64(0); seed < 20 && !caught; seed++ {
-			func() {
-				defer func() {
-					if recover() != nil { // the shard's own assertions, or an index out of range
-						caught = true
-					}
-				}()
-				m := newSim(t, seed, 12)
-				for range 3000 {
-					broken(m)
-					m.step()
-					if len(m.faults) > 0 {
-						caught = true
-						return
-					}
-				}
-			}()
-		}
-		if !caught {
-			t.Errorf("%s: nobody noticed", name)
+// adoptMoved takes hosts to the shards of their addresses.
+func (m *sim) adoptMoved() {
+	for _, s := range m.shards {
+		moves := s.moves
+		s.moves = nil
+		for _, v := range moves {
+			m.moved++
+			to := m.home(addressKey(v.visit.Addr))
+			v.shard.Store(to)
+			to.adopt(v, m.now)
 		}
 	}
 }
 
-func shortened(o *Options, change func(*Options)) *Options {
-	c := *o
-	c.Delay, c.AddressDelay, c.MaxCrawlDelay, c.ResponseFactor = time.Second, 250*time.Millisecond, 300*time.Second, 1
-	change(&c)
-	return &c
+// dropOne takes a URL back into the source.
+func (m *sim) dropOne(c Candidate) {
+	h := &m.hosts[index(c.Key)]
+	h.left++
+	h.given--
+	m.dropped++
+	if m.exact {
+		m.loose = append(m.loose, c.Key)
+	}
+}
+
+// refill answers for a host.
+func (m *sim) refill(v *visitState) {
+	i := index(v.host)
+	h := &m.hosts[i]
+	h.refilling = false
+	r := Refill{Addr: m.addr(h.addr), DomainLimit: m.c.budget, Priority: float32(i%5) / 4}
+	if m.rng.IntN(50) == 0 { // the host moves to another address
+		h.addr = int32(m.rng.IntN(m.c.addrs))
+		r.Addr = m.addr(h.addr)
+	}
+	n := min(h.left, int32(1+m.rng.IntN(max(m.c.window, 1))))
+	h.left -= n
+	h.given += n
+	if m.exact {
+		for range n {
+			var key urlkey.Key
+			if len(m.loose) > 0 && index(m.loose[len(m.loose)-1]) == i {
+				key, m.loose = m.loose[len(m.loose)-1], m.loose[:len(m.loose)-1]
+			} else {
+				m.next++
+				key = urlkey.Key(string(v.host) + "/" + strconv.Itoa(m.next))
+			}
+			r.URLs = append(r.URLs, Candidate{Key: key})
+		}
+	} else {
+		r.URLs = m.same(i, int(n))
+	}
+	r.More = h.left > 0
+	v.shard.Load().refilled(v, &r, 0, 0, m.now)
+	m.adoptMoved()
+	m.check(v)
+}
+
+// same makes n candidates that share one key: a hundred million URLs need no names.
+func (m *sim) same(i, n int) []Candidate {
+	c := make([]Candidate, n)
+	for j := range c {
+		c[j].Key = urlkey.Key(m.keys[i])
+	}
+	return c
+}
+
+// start hands the visit that comes first to a fetcher, and checks that it may start now.
+func (m *sim) start() bool {
+	var from *shard
+	for _, s := range m.shards {
+		if len(s.ready) > 0 && (from == nil || s.ready[0].key < from.ready[0].key) {
+			from = s
+		}
+	}
+	if from == nil {
+		return false
+	}
+	visit := from.ready[0].visit
+	from.handedOver(visit)
+	from.ready.pop()
+	v := visit.state
+	i := index(visit.Host)
+	h := &m.hosts[i]
+	if h.flying > 0 {
+		m.fault("two visits at once to %s", visit.Host)
+	}
+	if h.ended != 0 && m.now.sub(h.ended) < h.owed {
+		m.fault("%s is visited %s after the last time, %s are owed", visit.Host, m.now.sub(h.ended), h.owed)
+	}
+	if visit.Addr.IsValid() {
+		b := visit.Addr.As4()
+		a := &m.addrs[int(b[1])<<16|int(b[2])<<8|int(b[3])]
+		if a.flying > 0 {
+			m.fault("two visits at once to address %s", visit.Addr)
+		}
+		if a.ended != 0 && m.now.sub(a.ended) < m.o.AddressDelay {
+			m.fault("address %s is visited %s after the last time", visit.Addr, m.now.sub(a.ended))
+		}
+		a.flying++
+	}
+	d := &m.doms[h.dom]
+	if d.flying++; m.o.PerDomain > 0 && int(d.flying) > m.o.PerDomain {
+		m.fault("%d visits at once to the domain of %s", d.flying, visit.Host)
+	}
+	if d.used += int64(len(visit.URLs)); m.c.budget > 0 && d.used > m.c.budget {
+		m.fault("the domain of %s got %d URLs, its budget is %d", visit.Host, d.used, m.c.budget)
+	}
+	if n := len(visit.URLs); n == 0 || n > 1 && m.o.delay(v) > 0 || n > m.o.VisitURLs {
+		m.fault("a visit of %d URLs to %s, delay %s", n, visit.Host, m.o.delay(v))
+	}
+	if since := visit.since; m.latest != 0 && since < m.latest.add(-PriorityBonus) {
+		m.fault("%s, ready since %s, is visited after one that became ready at %s", visit.Host, time.Duration(since), time.Duration(m.latest))
+	}
+	m.latest = max(m.latest, visit.since)
+	for _, c := range visit.URLs {
+		if index(c.Key) != i {
+			m.fault("a URL of %s in a visit to %s", c.Key, visit.Host)
+		}
+		if m.exact && m.seen[string(c.Key)] {
+			m.fault("%s is handed out again", c.Key)
+		}
+	}
+	h.given -= int32(len(visit.URLs))
+	h.flying++
+	took := time.Duration(20+m.rng.IntN(2000)) * time.Millisecond
+	if m.o.Delay == 0 {
+		took /= 100
+	}
+	heap.Push(&m.flights, flight{m.now.add(took), visit})
+	return true
+}
+
+// finish ends a visit with a random outcome.
+func (m *sim) finish(visit *Visit) {
+	v := visit.state
+	h := &m.hosts[index(visit.Host)]
+	out := Outcome{End: time.Unix(0, 1), Addr: m.addr(h.addr), ResponseTime: time.Duration(m.rng.IntN(3000)) * time.Millisecond}
+	if visit.Addr.IsValid() {
+		out.Addr = visit.Addr
+	}
+	m.outcome(h, &out, len(visit.URLs))
+	if out.Kind != Skipped {
+		h.ended = m.now
+		m.fetched += len(visit.URLs) - out.Left
+	}
+	for _, c := range visit.URLs[:len(visit.URLs)-out.Left] {
+		if m.exact {
+			m.seen[string(c.Key)] = true
+		}
+	}
+	h.given += int32(out.Left)
+	h.flying--
+	d := &m.doms[h.dom]
+	d.flying--
+	d.used -= int64(out.Left)
+	if visit.Addr.IsValid() {
+		b := visit.Addr.As4()
+		a := &m.addrs[int(b[1])<<16|int(b[2])<<8|int(b[3])]
+		a.flying--
+		if out.Kind != Skipped {
+			a.ended = m.now
+		}
+	} else if out.Kind != Skipped {
+		m.addrs[h.addr].ended = m.now
+	}
+	if m.spoil != nil {
+		m.spoil(&out)
+	}
+	v.shard.Load().done(visit, &out, m.now, m.now)
+	m.adoptMoved()
+	m.check(v)
+}
+
+// outcome draws what a visit came to, and notes what the frontier owes the host for it.
+func (m *sim) outcome(h *hostModel, out *Outcome, urls int) {
+	n := m.rng.IntN(40)
+	if h.dead && n > 10 {
+		n = 1
+	}
+	switch {
+	case n == 0:
+		out.Kind, out.RetryAfter = Throttled, time.Duration(m.rng.IntN(20))*time.Second
+		h.owed = max(m.base(h), out.RetryAfter)
+		if out.RetryAfter == 0 {
+			h.owed = throttleBase
+		}
+	case n < 3:
+		out.Kind = HostFailure
+		h.fails++
+		h.owed = max(m.base(h), failureBase<<min(h.fails-1, 12))
+		if int(h.fails) >= m.o.MaxFailures { // it fell asleep
+			h.owed = sleepBase
+		}
+		return
+	case n == 3:
+		out.Kind, out.Left = Skipped, urls
+		return
+	case n == 4:
+		out.CrawlDelay = time.Duration(1+m.rng.IntN(400)) * time.Second
+		if m.o.Delay == 0 {
+			out.CrawlDelay = time.Duration(m.rng.IntN(100)) * time.Millisecond
+		}
+		h.crawlDelay = out.CrawlDelay
+		fallthrough
+	default:
+		out.Left = m.rng.IntN(urls)
+		h.responded = out.ResponseTime
+		h.owed = m.base(h)
+		h.fails = 0
+	}
+}
+
+// base is the delay that is owed whatever the outcome.
+func (m *sim) base(h *hostModel) time.Duration {
+	return max(m.o.Delay, min(h.crawlDelay, m.o.MaxCrawlDelay), time.Duration(m.o.ResponseFactor*float64(h.responded)))
 }

@@ -4,6 +4,7 @@ package frontier
 
 import (
 	"net/netip"
+	"sync/atomic"
 	"time"
 
 	"github.com/seine-crawler/seine/storage/urlkey"
@@ -14,108 +15,159 @@ type place uint8
 
 const (
 	dormant  place = iota // no URLs
-	waiting               // has URLs; in the timer heap until its time
+	waiting               // has URLs; in the wheel until its time
 	blocked               // has URLs, its time has come; queued at its busy address
-	ready                 // has URLs; in the ready queue
-	inFlight              // one of its URLs is with a fetcher
-	asleep                // failed too often; in the timer heap until it may try again
+	ready                 // has a visit made up; in its shard's queue for the ring
+	inFlight              // its visit is in the ring or with a fetcher
+	asleep                // failed too often; in the wheel until it may try again
 	placeCount
 )
 
-// visitState is one host. Invariant: waiting, blocked and ready states have a URL in their window,
-// or none of the three.
+var placeNames = [placeCount]string{"dormant", "waiting", "blocked", "ready", "in flight", "asleep"}
+
+func (p place) String() string { return placeNames[p] }
+
+// visitState is one host. All fields but shard, wakes and the event nodes belong to the goroutine of
+// the shard that owns it.
 type visitState struct {
 	host   urlkey.HostKey
-	place  place
+	shard  atomic.Pointer[shard]
+	wakes  atomic.Int32 // wake events under way; guarded against forgetting by its stripe
+	domain *domain
+	addr   *address
+
 	window []Candidate // window[head:] are the URLs, best first
 	head   int
+	visit  Visit // the one visit of a host that is visited once at a time
 
-	next         time.Time // the host must not be asked earlier
+	next         moment // the host must not be asked earlier
+	held         moment // the operator's own bound of the same
+	due          moment // when a dormant host has something due; 0: not known
 	crawlDelay   time.Duration
 	responseTime time.Duration
-	failures     int  // in a row
-	throttles    int  // in a row
-	sleeps       int  // since the host last answered
-	long         bool // counted as throttled
-	addr         *address
+	usualTime    time.Duration // moving average of it
+	used, limit  int64         // budget; limit 0: none
+	priority     float32
+	slow         uint8  // the delay is doubled so many times
+	throttles    uint16 // in a row
+	failures     uint16 // in a row
+	sleeps       uint16 // since the host last answered
+	flying       uint16 // visits made up and not given back
 
-	refilling bool      // a refill is under way
-	rewake    bool      // woken during it: refill once more
-	more      bool      // the source has more
-	due       time.Time // when a dormant host has something due; zero: not known
-	timer     int       // index in the timer heap, -1: not in it
-	at        time.Time // the heap's key
+	place     place
+	born      bool // its shard has counted it
+	far       bool // it has to wait long
+	punished  bool // because it asked to (429, 503)
+	refilling bool // a refill is under way
+	rewake    bool // woken during it: refill once more
+	more      bool // the source has more
+	told      bool // OnHost was told of trouble, so it must be told of its end
+
+	timer        timer       // in the wheel
+	queued, back *visitState // neighbours in its address's queue
+	key          moment      // order in the ready queue
 }
 
-func (v *visitState) queued() int { return len(v.window) - v.head }
+func (v *visitState) urls() int { return len(v.window) - v.head }
 
-// take removes the best URL.
-func (v *visitState) take() Candidate {
-	c := v.window[v.head]
-	v.window[v.head] = Candidate{}
-	v.head++
-	if v.head == len(v.window) {
-		v.window, v.head = v.window[:0], 0
-	}
+// cut takes the best n URLs. The slice stays valid while they are with a fetcher, for what is behind
+// head is never written again but by putBack, when they have come back.
+func (v *visitState) cut(n int) []Candidate {
+	c := v.window[v.head : v.head+n : v.head+n]
+	v.head += n
 	return c
 }
 
-// putBack makes c the next URL again.
-func (v *visitState) putBack(c Candidate) {
-	if v.head > 0 {
-		v.head--
-		v.window[v.head] = c
+// putBack makes URLs that were cut the next ones again.
+func (v *visitState) putBack(c []Candidate) {
+	if len(c) == 0 {
 		return
 	}
-	v.window = append(v.window, Candidate{})
-	copy(v.window[1:], v.window)
-	v.window[0] = c
+	if v.head >= len(c) && &v.window[v.head-len(c)] == &c[0] {
+		v.head -= len(c)
+		return
+	}
+	window := make([]Candidate, 0, len(c)+v.urls())
+	window = append(window, c...)
+	v.window, v.head = append(window, v.window[v.head:]...), 0
 }
 
 // add appends URLs behind those it has.
 func (v *visitState) add(urls []Candidate) {
-	if v.head > 0 {
-		n := copy(v.window, v.window[v.head:])
-		v.window, v.head = v.window[:n], 0
+	if v.urls() == 0 {
+		v.window, v.head = urls, 0
+		return
 	}
-	v.window = append(v.window, urls...)
+	if len(urls) == 0 {
+		return
+	}
+	window := make([]Candidate, 0, v.urls()+len(urls))
+	window = append(window, v.window[v.head:]...)
+	v.window, v.head = append(window, urls...), 0
 }
 
 // drop empties the window and returns what was in it.
 func (v *visitState) drop() []Candidate {
-	left := append([]Candidate(nil), v.window[v.head:]...)
+	left := v.window[v.head:]
 	v.window, v.head = nil, 0
 	return left
 }
 
-// address is one IP address. Hosts that resolve to it take turns.
+// Visit is one or more URLs of one host to be asked for now, one after the other, on one connection
+// if the server lets it. It must be given back to Done exactly once and not be touched after.
+type Visit struct {
+	URLs   []Candidate
+	Host   urlkey.HostKey
+	Addr   netip.Addr // zero: not known yet
+	state  *visitState
+	since  moment      // when it became ready
+	taken  atomic.Bool // a fetcher has it
+	halted atomic.Bool // not to be made after all
+	done   event       // the node with which it goes back, or its host to another shard
+}
+
+// address is one IP address, or one /64 of IPv6. Hosts that resolve to it take turns.
 type address struct {
-	addr  netip.Addr
-	busy  *visitState   // the host whose visit is in flight
-	next  time.Time     // the address must not be asked earlier
-	queue []*visitState // blocked hosts, first come first served
-	hosts int           // visit states that refer to it
+	key         netip.Addr
+	busy        int    // visits in flight
+	next        moment // the address must not be asked earlier
+	first, last *visitState
+	hosts       int // visit states that refer to it
 }
 
-// timerHeap orders visit states by the time at which something happens to them.
-type timerHeap []*visitState
+// addressKey is what counts as one address.
+func addressKey(a netip.Addr) netip.Addr {
+	a = a.Unmap()
+	if a.Is6() {
+		if p, err := a.WithZone("").Prefix(64); err == nil {
+			return p.Addr()
+		}
+	}
+	return a
+}
 
-func (h timerHeap) Len() int           { return len(h) }
-func (h timerHeap) Less(i, j int) bool { return h[i].at.Before(h[j].at) }
-func (h timerHeap) Swap(i, j int) {
-	h[i], h[j] = h[j], h[i]
-	h[i].timer, h[j].timer = i, j
+// enqueue puts a host whose own time has come at the end of the queue.
+func (a *address) enqueue(v *visitState) {
+	v.back, v.queued = a.last, nil
+	if a.last == nil {
+		a.first = v
+	} else {
+		a.last.queued = v
+	}
+	a.last = v
 }
-func (h *timerHeap) Push(x any) {
-	v := x.(*visitState)
-	v.timer = len(*h)
-	*h = append(*h, v)
-}
-func (h *timerHeap) Pop() any {
-	old := *h
-	v := old[len(old)-1]
-	old[len(old)-1] = nil
-	*h = old[:len(old)-1]
-	v.timer = -1
-	return v
+
+// unqueue takes a host out of the queue.
+func (a *address) unqueue(v *visitState) {
+	if v.back == nil {
+		a.first = v.queued
+	} else {
+		v.back.queued = v.queued
+	}
+	if v.queued == nil {
+		a.last = v.back
+	} else {
+		v.queued.back = v.back
+	}
+	v.back, v.queued = nil, nil
 }

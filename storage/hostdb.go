@@ -69,6 +69,7 @@ type HostFacts struct {
 	Robots         []byte // its body, cut at RobotsMaxBytes
 	CrawlDelayMS   uint32 // from robots.txt, 0 = none
 	Failures       uint16 // failed visits in a row
+	Sleeps         uint16 // times the host was given up for a while since it last answered
 	NextFetch      int64  // ms: not before, 0 = no limit
 	Addr           netip.Addr
 	ResponseMS     uint32 // of the last visit
@@ -76,19 +77,20 @@ type HostFacts struct {
 
 // Layout of HostFacts:
 //
-//	1 byte   version 1
+//	1 byte   version 2; 1 lacks the sleeps
 //	1 byte   1 = robots body is s2-compressed
 //	varint   robots fetched, then varint robots expires − fetched
 //	uvarint  robots status, robots failures, crawl delay, failures, each
 //	varint   next fetch
 //	uvarint  response time
+//	uvarint  sleeps
 //	text     address: 0, 4 or 16 bytes, then its zone
 //	text     robots body
 //
 // Bodies are compressed here and not only in the table's block, because they pass through log and
 // memtable first.
 const (
-	hostFactsVersion = 1
+	hostFactsVersion = 2
 	// robotsCompressMin is the size from which compressing saves anything worth having.
 	robotsCompressMin = 1 << 10
 )
@@ -108,6 +110,7 @@ func AppendHostFacts(dst []byte, f *HostFacts) []byte {
 	dst = binary.AppendUvarint(dst, uint64(f.Failures))
 	dst = binary.AppendVarint(dst, f.NextFetch)
 	dst = binary.AppendUvarint(dst, uint64(f.ResponseMS))
+	dst = binary.AppendUvarint(dst, uint64(f.Sleeps))
 	dst = appendText(dst, f.Addr.WithZone("").AsSlice())
 	dst = appendText(dst, f.Addr.Zone())
 	return appendText(dst, body)
@@ -124,10 +127,13 @@ func DecodeHostFacts(b []byte, f *HostFacts) error {
 	f.CrawlDelayMS, f.Failures = d.uint32(), d.uint16()
 	f.NextFetch = d.varint()
 	f.ResponseMS = d.uint32()
+	if version >= 2 {
+		f.Sleeps = d.uint16()
+	}
 	addr := d.bytes(d.uvarint())
 	zone := d.text()
 	body := d.bytes(d.uvarint())
-	ok := d.done() && version == hostFactsVersion && packed <= 1
+	ok := d.done() && (version == 1 || version == hostFactsVersion) && packed <= 1
 	if len(addr) > 0 || zone != "" {
 		a, valid := netip.AddrFromSlice(addr)
 		f.Addr = a.WithZone(zone)

@@ -67,6 +67,16 @@ func (f Failure) Kind() Kind {
 	return KindHost
 }
 
+// Local reports whether the failure may be that of the network here rather than of the host: what a
+// cut cable would look like.
+func (f Failure) Local() bool {
+	switch f {
+	case FailDNS, FailDNSTimeout, FailUnreachable, FailDialTimeout:
+		return true
+	}
+	return false
+}
+
 // fault is a failure with its cause.
 type fault struct {
 	failure Failure

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package frontier
+
+import "sync/atomic"
+
+// event is something that happens to a visit state, on its way to the shard that owns it. Events that
+// come with every visit are embedded in what they are about, so that sending one allocates nothing.
+type event struct {
+	next   *event
+	kind   eventKind
+	state  *visitState
+	visit  *Visit
+	out    Outcome
+	refill *Refill
+}
+
+type eventKind uint8
+
+const (
+	woken    eventKind = iota
+	refilled           // refill answers
+	given              // visit came back with out
+	moved              // the state comes from another shard
+	halted             // the operator wants the host left alone: out.RetryAfter
+	forgiven           // its last failure was our own network's
+)
+
+// inbox is a lock-free queue of many senders and one receiver: a stack (Treiber, 1986) that the
+// receiver takes whole and turns round. A sender never waits for a shard at work. What it costs beside
+// a mutex and a channel is in BENCHMARKS.md (BenchmarkInbox).
+type inbox struct {
+	top atomic.Pointer[event]
+}
+
+// push adds an event and reports whether the inbox was empty.
+func (b *inbox) push(e *event) bool {
+	for {
+		top := b.top.Load()
+		e.next = top
+		if b.top.CompareAndSwap(top, e) {
+			return top == nil
+		}
+	}
+}
+
+// take returns all events, oldest first, linked by next.
+func (b *inbox) take() *event {
+	if b.top.Load() == nil {
+		return nil
+	}
+	var first *event
+	for e := b.top.Swap(nil); e != nil; {
+		next := e.next
+		e.next = first
+		first, e = e, next
+	}
+	return first
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package frontier
+
+import "time"
+
+// Bounds and defaults. Each says what happens past it.
+const (
+	defaultDelay         = time.Second
+	defaultAddressDelay  = 250 * time.Millisecond
+	defaultMaxCrawlDelay = 300 * time.Second
+	defaultMaxFailures   = 5
+	defaultPerDomain     = 8
+	defaultVisitURLs     = 16
+	defaultMaxHosts      = 1_000_000
+	defaultMaxQueued     = 2_000_000
+	defaultRefillers     = 4
+	defaultFetchers      = 64
+	maxShards            = 8
+
+	// windowMin and windowMax bound a host's window whatever the number of hosts. windowTime is how
+	// long a window should last: what is queued cannot be overtaken by better URLs found meanwhile,
+	// while a refill passes over all of a host's records.
+	windowMin  = 16
+	windowMax  = 1 << 16
+	windowTime = 10 * time.Minute
+
+	// failureBase is the first back-off after a failure when there is no longer delay; it doubles
+	// up to failureMax. sleepBase is how long a host sleeps at first, doubling up to sleepMax.
+	failureBase = 250 * time.Millisecond
+	failureMax  = time.Hour
+	sleepBase   = 10 * time.Minute
+	sleepMax    = 7 * 24 * time.Hour
+	// throttleBase is the wait after a 429 or 503 without Retry-After; it doubles up to retryMax,
+	// which caps Retry-After too.
+	throttleBase = time.Minute
+	retryMax     = 24 * time.Hour
+	// longWait is the wait from which a throttled host, or one with a long delay, no longer counts as
+	// having something to hand out soon.
+	longWait = 5 * time.Second
+	// slowStep is how far above twice its usual value a response time must be for the host to be slowed
+	// down; slowMax is how often the delay may be doubled for that.
+	slowStep = 100 * time.Millisecond
+	slowMax  = 4
+
+	// PriorityBonus is how far a host of priority 1 comes before one of priority 0 that became ready at
+	// the same moment, and so the longest that any host can be passed over.
+	PriorityBonus = 2 * time.Second
+
+	// domainRetry is how soon a host asks again when its domain has as many visits as it may have.
+	domainRetry = 50 * time.Millisecond
+	// budgetRetry is how soon the source is asked again whether a host that used up its budget, or that
+	// of its domain, has earned more.
+	budgetRetry = 10 * time.Minute
+	// rememberDue is how far ahead a dormant host is kept in memory for what falls due; later ones are
+	// forgotten and named by Source.Hosts when their time comes.
+	rememberDue = 5 * time.Minute
+	// pullBatch is the number of hosts asked of the source at once, pullEvery how often it is asked for
+	// hosts that fell due meanwhile.
+	pullBatch = 1024
+	pullEvery = time.Minute
+
+	// outageStreak failures in a row that may be our own network's fault, on at least outageHosts
+	// different addresses, with not one answer in between, are an outage: nothing is handed out but one
+	// visit each outageProbe, until one succeeds or outageMax has passed.
+	outageStreak = 32
+	outageHosts  = 12
+	outageProbe  = time.Second
+	outageMax    = 30 * time.Minute
+
+	// stripes of the table of hosts; a power of two.
+	stripes = 64
+)

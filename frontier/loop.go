@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package frontier
+
+import (
+	"context"
+	"runtime"
+	"time"
+)
+
+// run is the goroutine that owns a shard: events, time, and what follows from both.
+func (f *Frontier) run(ctx context.Context, s *shard) {
+	defer f.wg.Done()
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for {
+		s.mu.Lock()
+		now := f.now()
+		handled := f.handle(s, now)
+		s.tick(now)
+		f.flush(s)
+		next := s.wheel.next()
+		dry := s.dry()
+		f.pending.Add(int64(-handled))
+		s.mu.Unlock()
+		f.follow(s)
+		if dry {
+			signal(f.dry)
+		}
+		wait := time.Hour
+		if next != 0 {
+			wait = min(max(next.sub(now), 50*time.Microsecond), wait)
+		}
+		timer.Reset(wait)
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.bell:
+		case <-timer.C:
+		}
+	}
+}
+
+// handle takes in all events of the inbox. Those about hosts that have moved meanwhile are sent after
+// them.
+func (f *Frontier) handle(s *shard, now moment) (handled int) {
+	for e := s.inbox.take(); e != nil; {
+		next := e.next // the node is the sender's again once it is handled
+		if to := e.state.shard.Load(); to != s && e.kind != moved {
+			to.post(e)
+		} else {
+			f.handleOne(s, e, now)
+			f.emigrate(s) // before the next event, which may be about the same host
+			handled++
+		}
+		e = next
+	}
+	return handled
+}
+
+func (f *Frontier) handleOne(s *shard, e *event, now moment) {
+	v := e.state
+	switch e.kind {
+	case woken:
+		v.wakes.Add(-1)
+		s.wake(v, now)
+	case refilled:
+		r := e.refill
+		s.refilled(v, r, f.moment(r.NotBefore), f.moment(r.NextDue), now)
+	case given:
+		out := e.out
+		s.done(e.visit, &out, f.moment(out.End), now)
+	case moved:
+		s.adopt(v, now)
+	case halted:
+		v.wakes.Add(-1)
+		s.halt(v, now.add(e.out.RetryAfter))
+	case forgiven:
+		v.wakes.Add(-1)
+		s.forgive(v, now)
+	}
+}
+
+// flush moves visits that are ready into the ring, as far as it has room, and wakes fetchers.
+func (f *Frontier) flush(s *shard) {
+	for len(s.ready) > 0 {
+		visit := s.ready[0].visit
+		s.handedOver(visit) // before a fetcher can give it back
+		if !f.ring.push(visit) {
+			s.takenBack(visit)
+			break
+		}
+		s.ready.pop()
+		f.wakeFetcher()
+	}
+	s.backlog.Store(len(s.ready) > 0)
+	if len(s.ready) > 0 && f.ring.len() < len(f.ring.cells)/2 {
+		signal(s.bell) // room came up in between
+	}
+}
+
+// emigrate sends hosts to the shards that own their addresses. The state's shard is changed after the
+// event is on its way, so that nothing gets there before it: until then others still send here, and
+// what they send is sent on.
+func (f *Frontier) emigrate(s *shard) {
+	for _, v := range s.moves {
+		to := f.home(addressKey(v.visit.Addr))
+		for v.shard.Load() != s { // the shard it came from is about to say so
+			runtime.Gosched()
+		}
+		e := &v.visit.done // free: a host moves only while it has no visit
+		*e = event{kind: moved, state: v}
+		f.pending.Add(1)
+		to.post(e)
+		v.shard.Store(to)
+	}
+	s.moves = s.moves[:0]
+}
+
+// follow does what a step of a shard asked for outside of it.
+func (f *Frontier) follow(s *shard) {
+	for _, n := range s.told {
+		if f.o.OnHost != nil {
+			n.s.NotBefore = f.time(n.notBefore)
+			f.o.OnHost(n.state.host, n.s)
+		}
+	}
+	s.told = s.told[:0]
+	if len(s.refills)+len(s.dropped) > 0 {
+		f.jobs.add(s.refills, s.dropped)
+		s.refills, s.dropped = s.refills[:0], nil
+	}
+	if s.forgotten {
+		s.forgotten = false
+		if f.refused.Load() > 0 {
+			signal(f.pull)
+		}
+	}
+}
+
+// post sends an event to a shard.
+func (s *shard) post(e *event) {
+	if s.inbox.push(e) {
+		signal(s.bell)
+	}
+}
+
+func signal(ch chan struct{}) {
+	select {
+	case ch <- struct{}{}:
+	default:
+	}
+}

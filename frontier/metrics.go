@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package frontier
+
+// Stats is the frontier at one moment.
+type Stats struct {
+	Hosts     int // in memory
+	Ready     int // hosts with a visit that a fetcher may take
+	Waiting   int // hosts with URLs that wait for their delay or their address
+	Far       int // of Waiting, those that have to wait more than a few seconds
+	Throttled int // of Far, those that asked for it
+	InFlight  int // visits with fetchers
+	Refilling int
+	Asleep    int // hosts that failed too often
+	Dormant   int // hosts without due URLs
+	Queued    int // URLs in windows
+	Withheld  int // of Queued, those of Far hosts
+	Punished  int // of Queued, those of Throttled hosts
+	Addresses int
+	Visits    uint64
+	URLs      uint64 // handed out
+	OverSpent uint64 // times a host was held back by its budget or its domain's
+	Refused   uint64 // wakes refused for want of room
+	Pending   int    // events not handled yet, and hosts about to be asked of the source
+	Outage    bool   // the network here seems to be cut
+}
+
+// Soon reports whether the frontier has, or may shortly have, something to hand out.
+func (s *Stats) Soon() bool { return s.Queued > s.Withheld || s.Refilling > 0 || s.Pending > 0 }
+
+// Stats returns the numbers of the moment, true of all shards at once.
+func (f *Frontier) Stats() Stats {
+	for _, s := range f.shards {
+		s.mu.Lock()
+	}
+	st := Stats{Hosts: int(f.names.hosts.Load()), Refused: f.turned.Load(), Outage: f.outage.on.Load()}
+	st.Pending = int(f.pending.Load() + f.pulling.Load())
+	if f.refused.Load() > 0 && st.Hosts < f.o.MaxHosts-f.o.MaxHosts/16 {
+		st.Pending++
+	}
+	for _, s := range f.shards {
+		st.Ready += s.counts[ready]
+		st.InFlight += s.counts[inFlight]
+		st.Waiting += s.counts[waiting] + s.counts[blocked]
+		st.Asleep += s.counts[asleep]
+		st.Dormant += s.counts[dormant]
+		st.Far += s.far
+		st.Throttled += s.throttled
+		st.Refilling += s.refilling
+		st.Queued += s.queued
+		st.Withheld += s.withheld
+		st.Punished += s.punished
+		st.Addresses += len(s.addresses)
+		st.Visits += s.visits
+		st.URLs += s.urls
+		st.OverSpent += s.over
+	}
+	inRing := min(f.ring.len(), st.InFlight)
+	st.Ready, st.InFlight = st.Ready+inRing, st.InFlight-inRing
+	for _, s := range f.shards {
+		s.mu.Unlock()
+	}
+	return st
+}

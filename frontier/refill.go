@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package frontier
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// jobs are what shards want of the source: refills, in the order asked for, and URLs to be given up.
+// Each host is in it at most once, so it is as bounded as the hosts are.
+type jobs struct {
+	mu      sync.Mutex
+	cond    *sync.Cond
+	refills []*visitState
+	head    int
+	dropped []Candidate
+	closed  bool
+}
+
+func newJobs() *jobs {
+	j := &jobs{}
+	j.cond = sync.NewCond(&j.mu)
+	return j
+}
+
+func (j *jobs) add(refills []*visitState, dropped []Candidate) {
+	j.mu.Lock()
+	j.refills = append(j.refills, refills...)
+	j.dropped = append(j.dropped, dropped...)
+	j.mu.Unlock()
+	j.cond.Broadcast()
+}
+
+// take waits for a refill to make or URLs to drop; false means that the frontier is closed.
+func (j *jobs) take() (v *visitState, dropped []Candidate, ok bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for {
+		switch {
+		case j.closed:
+			return nil, nil, false
+		case len(j.dropped) > 0:
+			dropped, j.dropped = j.dropped, nil
+			return nil, dropped, true
+		case j.head < len(j.refills):
+			v = j.refills[j.head]
+			j.refills[j.head] = nil
+			if j.head++; j.head == len(j.refills) {
+				j.refills, j.head = j.refills[:0], 0
+			}
+			return v, nil, true
+		}
+		j.cond.Wait()
+	}
+}
+
+func (j *jobs) close() {
+	j.mu.Lock()
+	j.closed = true
+	j.mu.Unlock()
+	j.cond.Broadcast()
+}
+
+// refiller asks the source for the URLs of one host after another.
+func (f *Frontier) refiller(ctx context.Context) {
+	defer f.wg.Done()
+	for {
+		v, dropped, ok := f.jobs.take()
+		if !ok {
+			return
+		}
+		if len(dropped) > 0 {
+			if f.o.OnDrop != nil {
+				f.o.OnDrop(dropped)
+			}
+			continue
+		}
+		r, err := f.o.Source.Refill(ctx, v.host, f.windowFor())
+		if err != nil && ctx.Err() == nil && f.o.OnError != nil {
+			f.o.OnError(v.host, err)
+		}
+		f.send(&event{kind: refilled, state: v, refill: &r})
+	}
+}
+
+// windowFor is how many URLs a refill may bring: see shard.window.
+func (f *Frontier) windowFor() int {
+	n := f.o.MaxQueued / int(max(f.names.hosts.Load(), 1))
+	if f.o.Delay > 0 {
+		n = min(n, int(windowTime/f.o.Delay))
+	}
+	return min(max(n, windowMin), windowMax)
+}
+
+// puller asks the source for hosts that were refused for want of room, when there is some again, and
+// every now and then for those that fell due meanwhile.
+func (f *Frontier) puller(ctx context.Context) {
+	defer f.wg.Done()
+	tick := time.NewTicker(pullEvery)
+	defer tick.Stop()
+	for {
+		if f.refused.Load() > 0 {
+			f.pullAll(ctx)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-f.pull:
+		case <-tick.C:
+			f.refused.Add(1)
+		}
+	}
+}
+
+// pullAll goes once through what the source has, as long as there is room.
+func (f *Frontier) pullAll(ctx context.Context) {
+	f.pulling.Add(1)
+	defer f.pulling.Add(-1)
+	f.refused.Store(0)
+	for ctx.Err() == nil {
+		room := f.o.MaxHosts - int(f.names.hosts.Load())
+		if room <= f.o.MaxHosts/16 && f.names.hosts.Load() > 0 {
+			f.refused.Add(1) // come back when a sixteenth is free
+			return
+		}
+		hosts, err := f.o.Source.Hosts(ctx, min(room, pullBatch))
+		if err != nil && ctx.Err() == nil && f.o.OnError != nil {
+			f.o.OnError("", err)
+		}
+		if err != nil || len(hosts) == 0 {
+			return
+		}
+		f.Wake(hosts...)
+	}
+}

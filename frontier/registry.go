@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package frontier
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// registry finds a host's visit state, and a domain's numbers, by name. It is asked when hosts are
+// woken and forgotten, not when they are visited, so striped mutexes serve it.
+type registry struct {
+	hosts  atomic.Int64
+	stripe [stripes]stripe
+	names  [stripes]domainStripe
+}
+
+type stripe struct {
+	mu sync.Mutex
+	by map[urlkey.HostKey]*visitState
+}
+
+type domainStripe struct {
+	mu sync.Mutex
+	by map[string]*domain
+}
+
+func newRegistry() *registry {
+	r := &registry{}
+	for i := range r.stripe {
+		r.stripe[i].by = map[urlkey.HostKey]*visitState{}
+		r.names[i].by = map[string]*domain{}
+	}
+	return r
+}
+
+func hostHash(h urlkey.HostKey) uint64 { return xxh3.HashString(string(h)) }
+
+// wake finds the state of a host, or makes one if there is room, and counts a wake event that is about
+// to be sent, so that the state is not forgotten under it.
+func (r *registry) wake(h urlkey.HostKey, most int, home func() *shard) *visitState {
+	s := &r.stripe[hostHash(h)%stripes]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v := s.by[h]
+	if v == nil {
+		if r.hosts.Load() >= int64(most) {
+			return nil
+		}
+		v = &visitState{host: h, domain: r.domain(h.DomainKey())}
+		v.shard.Store(home())
+		s.by[h] = v
+		r.hosts.Add(1)
+	}
+	v.wakes.Add(1)
+	return v
+}
+
+// find returns the state of a host, nil if it is not in memory, counting an event as wake does.
+func (r *registry) find(h urlkey.HostKey) *visitState {
+	s := &r.stripe[hostHash(h)%stripes]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v := s.by[h]
+	if v != nil {
+		v.wakes.Add(1)
+	}
+	return v
+}
+
+// forget drops a state that has nothing to remember; false means that an event is under way to it.
+func (r *registry) forget(v *visitState) bool {
+	s := &r.stripe[hostHash(v.host)%stripes]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if v.wakes.Load() > 0 {
+		return false
+	}
+	delete(s.by, v.host)
+	r.hosts.Add(-1)
+	d := &r.names[xxh3.HashString(v.domain.name)%stripes]
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if v.domain.refs--; v.domain.refs == 0 {
+		delete(d.by, v.domain.name)
+	}
+	return true
+}
+
+// domain returns the numbers of a domain for one more host.
+func (r *registry) domain(name string) *domain {
+	s := &r.names[xxh3.HashString(name)%stripes]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d := s.by[name]
+	if d == nil {
+		d = &domain{name: name}
+		s.by[name] = d
+	}
+	d.refs++
+	return d
+}

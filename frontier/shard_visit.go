@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package frontier
+
+import (
+	"time"
+
+	"github.com/seine-crawler/seine/storage/invariants"
+)
+
+// admit: a host's own time has come. A visit is made up for it, unless its address is busy or must
+// rest, its domain has visits enough, or its budget is used up. The visit reserves the address: two
+// hosts of one address are never ready together.
+func (s *shard) admit(v *visitState, now moment) {
+	a := v.addr
+	switch {
+	case a == nil:
+	case a.busy >= s.o.PerHost:
+		s.put(v, blocked, 0)
+		a.enqueue(v)
+		return
+	case a.next > now:
+		s.put(v, waiting, a.next)
+		return
+	}
+	if !v.domain.enter(s.o.PerDomain) {
+		s.put(v, waiting, now.add(domainRetry))
+		s.passOn(a, now)
+		return
+	}
+	n := 1
+	if s.o.delay(v) == 0 {
+		n = min(s.o.VisitURLs, v.urls())
+	}
+	if n = v.spend(n); n == 0 {
+		v.domain.flying.Add(-1)
+		s.overBudget(v, now)
+		s.passOn(a, now)
+		return
+	}
+	s.makeVisit(v, n, now)
+}
+
+// makeVisit hands n URLs of a host to the queue of visits that may start now.
+func (s *shard) makeVisit(v *visitState, n int, now moment) {
+	if v.far {
+		s.notFar(v)
+	}
+	visit := &v.visit
+	if v.flying > 0 {
+		visit = &Visit{Addr: v.visit.Addr}
+	}
+	visit.Host, visit.state, visit.URLs = v.host, v, v.cut(n)
+	visit.since = now
+	visit.taken.Store(false)
+	visit.halted.Store(false)
+	s.queued -= n
+	s.visits++
+	s.urls += uint64(n)
+	if v.addr != nil {
+		v.addr.busy++
+	}
+	v.flying++
+	key := now.add(-time.Duration(v.priority * float32(PriorityBonus)))
+	if v.failures > 0 {
+		key = now
+	}
+	s.ready.push(key, visit)
+	s.put(v, ready, 0)
+	if int(v.flying) < s.o.PerHost && v.urls() > 0 { // more than one visit at once, as the operator asked
+		s.put(v, waiting, now.add(s.o.delay(v)/time.Duration(s.o.PerHost)+1))
+	}
+	s.maybeRefill(v)
+}
+
+// handedOver: the ring took a visit.
+func (s *shard) handedOver(visit *Visit) {
+	if v := visit.state; v.place == ready {
+		s.put(v, inFlight, 0)
+	}
+}
+
+// takenBack: the ring had no room for it after all.
+func (s *shard) takenBack(visit *Visit) {
+	if v := visit.state; v.place == inFlight && visit == &v.visit {
+		s.put(v, ready, 0)
+	}
+}
+
+// overBudget: the host, or its domain, has had as many URLs as it may have for now. They are due again
+// when the source finds that it has earned more.
+func (s *shard) overBudget(v *visitState, now moment) {
+	s.over++
+	s.giveUp(v)
+	v.more = false
+	v.due = now.add(budgetRetry)
+	s.put(v, dormant, v.due)
+}
+
+// passOn lets the next host of an address have its turn, when the one whose turn it was cannot use it.
+func (s *shard) passOn(a *address, now moment) {
+	if a == nil || a.busy > 0 || a.first == nil {
+		return
+	}
+	first := a.first
+	a.unqueue(first)
+	s.put(first, waiting, max(a.next, now+1))
+}
+
+// done: a visit came back.
+func (s *shard) done(visit *Visit, out *Outcome, end, now moment) {
+	v := visit.state
+	invariants.Assert(v.flying > 0 && (v.place == inFlight || s.o.PerHost > 1), "visit of %q given back while %s", v.host, v.place)
+	if end == 0 || end > now {
+		end = now
+	}
+	switch {
+	case out.CrawlDelay > 0:
+		v.crawlDelay = out.CrawlDelay
+	case out.CrawlDelay < 0:
+		v.crawlDelay = 0
+	}
+	asked := out.Kind != Skipped
+	next, sleep := s.o.after(v, out, end, s.rng)
+	if s.o.PerHost == 1 || out.Kind == Throttled || out.Kind == HostFailure {
+		v.next = max(next, v.held)
+	}
+	v.flying--
+	v.domain.flying.Add(-1)
+	v.refund(out.Left)
+	s.takeBack(v, visit.URLs[len(visit.URLs)-out.Left:])
+	visit.URLs = nil
+	s.releaseAddress(v, asked, end, now)
+	if sleep {
+		s.fallAsleep(v, next)
+	}
+	s.tell(v, next, sleep)
+	switch {
+	case sleep:
+	case v.place != inFlight: // another visit to the host is under way or about to be
+		s.maybeRefill(v)
+	default:
+		s.put(v, dormant, 0)
+		if out.Addr.IsValid() && asked && (v.addr == nil || v.addr.key != addressKey(out.Addr)) && v.flying == 0 {
+			if s.settle(v, out.Addr, now) {
+				return
+			}
+			v.addr.next = max(v.addr.next, end.add(s.o.AddressDelay))
+		} else {
+			s.park(v, now)
+		}
+		s.maybeRefill(v)
+	}
+}
+
+// takeBack makes URLs of a visit that were not asked for the host's next.
+func (s *shard) takeBack(v *visitState, left []Candidate) {
+	v.putBack(left)
+	s.queued += len(left)
+	s.withhold(v, len(left))
+}
+
+// fallAsleep leaves a host alone for long; its URLs are handed back.
+func (s *shard) fallAsleep(v *visitState, until moment) {
+	if v.place == blocked {
+		v.addr.unqueue(v)
+	}
+	v.sleeps = min(v.sleeps+1, 1000)
+	v.failures = 0
+	s.giveUp(v)
+	s.put(v, asleep, until)
+}
+
+// halt: the operator wants a host left alone. What is in the ring is caught when it is taken out.
+func (s *shard) halt(v *visitState, until moment) {
+	v.held, v.next = until, max(v.next, until)
+	if v.flying > 0 {
+		v.visit.halted.Store(true)
+	}
+	switch v.place {
+	case blocked:
+		v.addr.unqueue(v)
+		fallthrough
+	case waiting:
+		s.put(v, dormant, 0)
+		s.giveUp(v)
+		s.put(v, dormant, v.next)
+	}
+}
+
+// forgive takes back a failure that was our own network's.
+func (s *shard) forgive(v *visitState, now moment) {
+	if v.failures == 0 && v.sleeps == 0 {
+		return
+	}
+	v.failures = max(v.failures, 1) - 1
+	v.next = now
+	if v.place == asleep {
+		v.sleeps = max(v.sleeps, 1) - 1
+		v.failures = 0
+		v.more = true
+		s.put(v, dormant, now.add(time.Second))
+		s.maybeRefill(v)
+	}
+	s.tell(v, v.next, false)
+}
+
+// releaseAddress frees the address of a visit that ended and lets the next host in its queue go on.
+func (s *shard) releaseAddress(v *visitState, asked bool, end, now moment) {
+	a := v.addr
+	if a == nil {
+		return
+	}
+	a.busy--
+	if asked {
+		a.next = max(a.next, end.add(s.o.AddressDelay))
+	}
+	if first := a.first; first != nil {
+		a.unqueue(first)
+		if at := max(a.next, first.next); at > now {
+			s.put(first, waiting, at)
+		} else {
+			s.put(first, dormant, 0)
+			s.admit(first, now)
+		}
+	}
+}

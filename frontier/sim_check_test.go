@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package frontier
+
+import (
+	"flag"
+	"testing"
+	"time"
+)
+
+// check looks at one visit state that something just happened to: it is in exactly one place, and what
+// it holds is what it was given.
+func (m *sim) check(v *visitState) {
+	i := index(v.host)
+	h := &m.hosts[i]
+	queuedAt := v.addr != nil && (v.addr.first == v || v.back != nil || v.queued != nil)
+	switch v.place {
+	case waiting:
+		if !v.timer.on || v.urls() == 0 {
+			m.fault("%s is waiting with %d URLs, timer %v", v.host, v.urls(), v.timer.on)
+		}
+	case blocked:
+		if v.timer.on || v.urls() == 0 || !queuedAt {
+			m.fault("%s is blocked with %d URLs, timer %v, in its address's queue %v", v.host, v.urls(), v.timer.on, queuedAt)
+		}
+	case ready, inFlight:
+		if v.timer.on || v.flying != 1 {
+			m.fault("%s is %s with %d visits, timer %v", v.host, v.place, v.flying, v.timer.on)
+		}
+	case asleep:
+		if !v.timer.on || v.urls() != 0 {
+			m.fault("%s is asleep with %d URLs, timer %v", v.host, v.urls(), v.timer.on)
+		}
+	case dormant:
+		if v.urls() != 0 {
+			m.fault("%s is dormant with %d URLs", v.host, v.urls())
+		}
+	}
+	if queuedAt && v.place != blocked {
+		m.fault("%s is in its address's queue and %s", v.host, v.place)
+	}
+	dropped := 0
+	for _, s := range m.shards {
+		for _, c := range s.dropped {
+			if index(c.Key) == i {
+				dropped++
+			}
+		}
+	}
+	holds := v.urls() + dropped
+	if v.place == ready {
+		holds += len(v.visit.URLs)
+	}
+	if holds != int(h.given) {
+		m.fault("%s holds %d URLs, was given %d", v.host, holds, h.given)
+	}
+	if v.urls() > windowMax {
+		m.fault("%s holds %d URLs", v.host, v.urls())
+	}
+}
+
+// checkAll holds the shards' sums against a count of everything.
+func (m *sim) checkAll() {
+	for n, s := range m.shards {
+		var counts [placeCount]int
+		queued, refilling, far, withheld := 0, 0, 0, 0
+		for i := range m.names.stripe {
+			for _, v := range m.names.stripe[i].by {
+				if v.shard.Load() != s {
+					continue
+				}
+				counts[v.place]++
+				queued += v.urls()
+				if v.refilling {
+					refilling++
+				}
+				if v.far {
+					far++
+					withheld += v.urls()
+				}
+				m.check(v)
+			}
+		}
+		if counts != s.counts || queued != s.queued || refilling != s.refilling || far != s.far || withheld != s.withheld {
+			m.fault("shard %d counts %v, %d queued, %d refilling, %d far with %d; there are %v, %d, %d, %d, %d", n,
+				s.counts, s.queued, s.refilling, s.far, s.withheld, counts, queued, refilling, far, withheld)
+		}
+	}
+}
+
+// end checks that nothing was forgotten: every URL was visited, but those beyond a budget.
+func (m *sim) end() {
+	m.checkAll()
+	left := 0
+	for i := range m.hosts {
+		h := &m.hosts[i]
+		left += int(h.left + h.given)
+		if left > 0 && m.c.budget == 0 {
+			m.fault("%d URLs of %s are never visited, it holds %d", h.left, m.keys[i], h.given)
+			return
+		}
+	}
+	for _, s := range m.shards {
+		if !s.dry() {
+			m.fault("all is visited and a shard is not dry: %d queued, %d withheld, %d refilling", s.queued, s.withheld, s.refilling)
+		}
+	}
+}
+
+// world draws a small world from a seed.
+func world(seed uint64) simConfig {
+	c := simConfig{seed: seed, hosts: 3 + int(seed%40), each: 30, fetchers: 1 + int(seed%7), shards: 1 + int(seed%3), window: 8, exact: true}
+	c.addrs, c.domains = 1+c.hosts/3, 1+c.hosts/4
+	switch seed % 5 {
+	case 1:
+		c.delay = -1
+	case 2:
+		c.perDomain = 2
+	case 3:
+		c.budget = 25
+	}
+	return c
+}
+
+// TestSimulation: many small worlds, each to its end, everything checked after every step.
+func TestSimulation(t *testing.T) {
+	fetched, dropped, moved, over := 0, 0, 0, uint64(0)
+	for seed := range uint64(300) {
+		m := newSim(world(seed))
+		m.sabotage = (*sim).checkAll
+		most := 100_000
+		if m.c.budget > 0 {
+			most = 3000 // what is over budget is asked for again for ever
+		}
+		ended := m.run(most)
+		for _, s := range m.shards {
+			over += s.over
+		}
+		if ended {
+			m.end()
+		}
+		for _, f := range m.faults {
+			t.Fatalf("seed %d: %s", seed, f)
+		}
+		if !ended && m.c.budget == 0 {
+			t.Fatalf("seed %d: after %d steps and %s, %d URLs are visited and no end is in sight", seed, m.steps, time.Duration(m.now), m.fetched)
+		}
+		fetched, dropped, moved = fetched+m.fetched, dropped+m.dropped, moved+m.moved
+	}
+	if fetched < 50_000 || dropped == 0 || moved == 0 || over == 0 {
+		t.Errorf("too little happened: %d visited, %d handed back, %d hosts moved, %d over budget", fetched, dropped, moved, over)
+	}
+}
+
+var simHosts = flag.Int("sim.hosts", 20_000, "hosts of TestSimulationLarge; 1000000 takes minutes")
+
+// TestSimulationLarge: a big world with shared addresses, once without and once with delays.
+func TestSimulationLarge(t *testing.T) {
+	n := *simHosts
+	for _, c := range []simConfig{
+		{seed: 1, hosts: n, addrs: n, domains: n / 3, each: 200, fetchers: 2000, shards: 2, delay: -1, window: 100},
+		{seed: 2, hosts: n, addrs: n / 2, domains: n / 2, each: 20, fetchers: n / 20, shards: 4, window: 10},
+	} {
+		start := time.Now()
+		m := newSim(c)
+		if !m.run(1 << 40) {
+			for _, f := range m.faults {
+				t.Error(f)
+			}
+			t.Fatalf("seed %d did not come to an end: %d visited", c.seed, m.fetched)
+		}
+		m.end()
+		for _, f := range m.faults {
+			t.Error(f)
+		}
+		t.Logf("%d hosts, %d URLs visited in %d steps, virtual %s, real %s", c.hosts, m.fetched, m.steps, time.Duration(m.now).Round(time.Second), time.Since(start).Round(time.Millisecond))
+	}
+}
