@@ -68,6 +68,12 @@ const (
 	// l0StopWrites is the number of overlapping tables above which small writes wait for compaction.
 	// Ingestions land in level 0 when their range is already populated.
 	l0StopWrites = 24
+	// l0Compaction is the number of overlapping tables in level 0 from which it is compacted, and
+	// lbaseBytes the size from which the level below is merged into the last. Every ingestion of a
+	// crawl overlaps all of crawldb and linkdb: the later these are rewritten, the fewer times. A read
+	// of a key looks at one table more for each, by way of its Bloom filter.
+	l0Compaction = 8
+	lbaseBytes   = 512 << 20
 
 	// errorLogInterval is the least time between two log lines about background errors: on a full
 	// disk Pebble reports about 18,000 a second.

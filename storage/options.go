@@ -86,6 +86,8 @@ func (o *Options) pebbleOptions(fs vfs.FS, h *health) *pebble.Options {
 		ReadOnly:                    o.ReadOnly,
 		Logger:                      h,
 		EventListener:               h.listener(),
+		L0CompactionThreshold:       l0Compaction,
+		LBaseMaxBytes:               lbaseBytes,
 		CompactionConcurrencyRange:  func() (int, int) { return 1, max(1, runtime.GOMAXPROCS(0)/2) },
 	}
 	// An ingestion that overlaps the memtable could be made durable by a log record. Pebble 2.1's
@@ -113,7 +115,7 @@ func (s *Store) tableOptions(r Range) sstable.WriterOptions {
 	w := s.popts.MakeWriterOptions(0, s.db.TableFormat())
 	// A table that lands in the last level at once, as most of a first crawl do, is never
 	// compressed again.
-	w.Compression = sstable.BalancedCompression
+	w.Compression = sstable.FastCompression
 	if r.prefix[0] == tagParse {
 		// Parse ranges are written once, in segment order, and dropped whole: no compaction will
 		// cut these blocks smaller.

@@ -31,7 +31,7 @@ func FuzzHTML(f *testing.F) {
 	f.Add([]byte("see https://example.org/a_(b). and (http://x.y/z)"), "text/plain")
 	f.Add([]byte("<meta charset=shift_jis>\x83\x65\x83\x58\x83\x67"), "text/html")
 	page := mustURL(f, "https://example.org/dir/page.html")
-	parsers := parse.New(parse.Options{})
+	parsers := parse.New(parse.Options{SimHash: true})
 	f.Fuzz(func(t *testing.T, body []byte, contentType string) {
 		before := bytes.Clone(body)
 		in := parse.Input{URL: page, ContentType: contentType, Body: body, RobotsTag: []string{contentType}, Agent: "bot"}

@@ -88,7 +88,7 @@ type Page struct {
 	Refresh      *Refresh // nil when there is none
 
 	Signature Signature
-	SimHash   uint64 // near-duplicates differ in few bits; 0 when there is no text
+	SimHash   uint64 // near-duplicates differ in few bits; 0 when there is no text or Options.SimHash is off
 	Truncated bool   // text, links or body were cut here (not: by the fetcher)
 
 	seen linkSet

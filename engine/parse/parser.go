@@ -75,6 +75,8 @@ type Options struct {
 	Filters []Filter
 	// Signer; nil means TextSignature. RawSignature and TextProfileSignature are the others here.
 	Signer Signer
+	// SimHash asks for the pages' fingerprints. They cost a third of what all else of parsing does.
+	SimHash bool
 	// Now tells whether a page's unavailable_after has passed; nil means time.Now.
 	Now func() time.Time
 }
@@ -125,7 +127,9 @@ func (p *Parsers) Parse(in *Input, page *Page) error {
 		r.NoIndex = true
 	}
 	page.Signature = p.o.Signer.Sign(in, page)
-	page.SimHash = simHash(page.Text)
+	if p.o.SimHash {
+		page.SimHash = simHash(page.Text)
+	}
 	return nil
 }
 

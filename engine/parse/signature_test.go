@@ -106,7 +106,7 @@ func parsePage(t testing.TB, contentType, body string) *parse.Page {
 	t.Helper()
 	page := new(parse.Page)
 	in := parse.Input{URL: mustURL(t, "https://example.org/dir/page.html"), ContentType: contentType, Body: []byte(body), Agent: "testbot"}
-	if err := parse.New(parse.Options{}).Parse(&in, page); err != nil {
+	if err := parse.New(parse.Options{SimHash: true}).Parse(&in, page); err != nil {
 		t.Fatalf("%q as %s: %v", body, contentType, err)
 	}
 	return page

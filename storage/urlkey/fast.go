@@ -34,6 +34,11 @@ func fastResolve(ref string, base *URL) (URL, bool) {
 		}
 	case ref[0] == '?':
 		return URL{}, false
+	case ref[0] == 'h':
+		if u, ok := fastParse(ref); ok {
+			return u, true
+		}
+		fallthrough
 	default:
 		path := base.Path()
 		dir = base.s[:int(base.pathAt)+strings.LastIndexByte(path, '/')+1]
@@ -53,10 +58,34 @@ func fastParse(s string) (URL, bool) {
 		}
 	}
 	slash := strings.IndexByte(rest, '/')
-	if slash <= 0 || slash > maxHost || len(s) > MaxLength || !plainHost(rest[:slash]) || !plainPath(rest[slash:]) {
+	if slash <= 0 || len(s) > MaxLength || !plainPath(rest[slash:]) {
+		return URL{}, false
+	}
+	host := rest[:slash]
+	if colon := strings.IndexByte(host, ':'); colon >= 0 {
+		if !plainPort(host[colon+1:]) {
+			return URL{}, false
+		}
+		host = host[:colon]
+	}
+	if host == "" || len(host) > maxHost || !plainHost(host) {
 		return URL{}, false
 	}
 	return index(s), true
+}
+
+// plainPort accepts ports of four or five digits in their usual spelling, which no scheme has as its
+// default.
+func plainPort(p string) bool {
+	if len(p) < 4 || len(p) > 5 || p[0] == '0' || len(p) == 5 && p > "65535" {
+		return false
+	}
+	for i := range len(p) {
+		if p[i] < '0' || p[i] > '9' {
+			return false
+		}
+	}
+	return true
 }
 
 // plainHost accepts lower-case ASCII names that end in a letter, so that no number or punycode
