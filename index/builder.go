@@ -58,6 +58,7 @@ type inverter struct {
 	info    segmentInfo
 	field   int
 	doc     uint32
+	number  uint32 // of the index segment
 }
 
 type docEntry struct {
@@ -71,6 +72,7 @@ type termList struct {
 	b        []byte
 	lastDoc  int64
 	docCount uint32
+	number   uint32 // of the index segment that it belongs to
 }
 
 // NewBuilder begins index segments inside an ingestion. Only one builder may be at work on an index.
@@ -89,7 +91,10 @@ func (x *Index) NewBuilder(in *storage.Ingestion) *Builder {
 
 func (b *Builder) begin() {
 	b.number++
-	b.inv = inverter{terms: make(map[string]*termList, 1<<12)}
+	for _, t := range b.inv.terms {
+		t.b = nil // the analyzer's words still point to it
+	}
+	b.inv = inverter{terms: make(map[string]*termList, 1<<12), number: b.number}
 }
 
 // Abort gives up what was not finished.
@@ -190,19 +195,33 @@ func (b *Builder) text(field int, text string, from int, l *lengths) int {
 		if !t.Single {
 			words++
 		}
-		inv.occurrence(t.Term, uint32(t.Position))
+		inv.occurrence(inv.list(&t), uint32(t.Position))
 	})
 	l[field] = uint16(min(int(l[field])+words, maxLength))
 	return end
 }
 
-func (inv *inverter) occurrence(term []byte, pos uint32) {
-	t := inv.terms[string(term)]
-	if t == nil {
-		t = &termList{lastDoc: -1}
-		inv.terms[string(term)] = t
-		inv.bytes += int64(len(term)) + 96
+// list finds a token's list. The analyzer remembers the list beside the word, so that the table of
+// terms is asked once per word and index segment, not once per occurrence.
+func (inv *inverter) list(token *analysis.Token) *termList {
+	if w := token.Word; w != nil {
+		if t, ok := w.Note.(*termList); ok && t.number == inv.number {
+			return t
+		}
 	}
+	t := inv.terms[string(token.Term)]
+	if t == nil {
+		t = &termList{lastDoc: -1, number: inv.number}
+		inv.terms[string(token.Term)] = t
+		inv.bytes += int64(len(token.Term)) + 96
+	}
+	if token.Word != nil {
+		token.Word.Note = t
+	}
+	return t
+}
+
+func (inv *inverter) occurrence(t *termList, pos uint32) {
 	before := len(t.b)
 	v := uint64(pos)<<3 | uint64(inv.field)<<1
 	if t.lastDoc != int64(inv.doc) {

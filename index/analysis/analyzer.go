@@ -19,8 +19,9 @@ const MaxTerm = 64
 type Token struct {
 	Term       []byte
 	Position   int
-	Start, End int  // bytes of the text
-	Single     bool // a lone character beside the pair that begins at the same position
+	Start, End int   // bytes of the text
+	Single     bool  // a lone character beside the pair that begins at the same position
+	Word       *Word // what is kept of the word, for the caller's own note; may be nil
 }
 
 // Analyzer walks text. The zero value is ready to use.
@@ -97,7 +98,8 @@ func (a *Analyzer) term(w []byte, start, end int) {
 	if len(w) > MaxTerm {
 		w = cut(w)
 	}
-	a.emit(Token{Term: a.stems.stem(w), Position: a.pos, Start: start, End: end})
+	kept := a.stems.stem(w)
+	a.emit(Token{Term: kept.term, Position: a.pos, Start: start, End: end, Word: kept})
 	a.pos++
 }
 
