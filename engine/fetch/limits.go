@@ -35,12 +35,33 @@ const (
 	// keptBody is the largest body buffer that goes back to the pool.
 	keptBody = 1 << 20
 
-	defaultIdle     = 15 * time.Second // connection kept without use
-	maxIdlePerHost  = 2
-	defaultMaxIdle  = 1024
-	zstdWindowMax   = 8 << 20
-	resolveCacheMax = 100_000
-	resolveTTL      = 5 * time.Minute
-	resolveFailTTL  = time.Minute
+	defaultIdle    = 15 * time.Second // connection kept without use
+	maxIdlePerHost = 2
+	defaultMaxIdle = 1024
+	zstdWindowMax  = 8 << 20
+
+	// resolveCacheMax names are remembered; resolveInFlight are looked up at once.
+	resolveCacheMax = 200_000
 	resolveInFlight = 64
+	// Answers hold as long as DNS says, but no shorter than resolveTTLMin, so that a name server with a
+	// TTL of nothing isn't asked for every page, and no longer than resolveTTLMax; "there is none" at most
+	// resolveNegativeMax, trouble resolveFailTTL. resolveTTL is for sources that do not say.
+	resolveTTLMin      = time.Minute
+	resolveTTLMax      = time.Hour
+	resolveNegativeMax = 10 * time.Minute
+	resolveFailTTL     = time.Minute
+	resolveTTL         = 5 * time.Minute
+	// dnsTries is how often each name server is asked, dnsTryTime how long one is waited for.
+	dnsTries   = 2
+	dnsTryTime = 1500 * time.Millisecond
+	// dnsStrays is how many datagrams that are no answer are passed over while waiting.
+	dnsStrays = 64
+	// dnsUDPSize is the largest answer taken in one datagram (the size of DNS flag day 2020); larger ones
+	// come by TCP.
+	dnsUDPSize = 1232
+	// maxAliases is the longest chain of CNAMEs that is followed, maxDNSName the longest name.
+	maxAliases = 8
+	maxDNSName = 253
+	dnsPort    = 53
+	resolvConf = "/etc/resolv.conf"
 )

@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package fetch_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/miekg/dns"
+
+	"github.com/seine-crawler/seine/engine/fetch"
+)
+
+// liar is a name server that answers as it is told to.
+type liar struct {
+	addr  netip.AddrPort
+	asked atomic.Int32
+}
+
+// lie starts one on UDP and TCP. answer may change the message that would be right but for being empty,
+// or return other bytes to send in its place.
+func lie(t *testing.T, answer func(l *liar, q, m *dns.Msg, network string) [][]byte) *liar {
+	t.Helper()
+	udp, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &liar{addr: netip.MustParseAddrPort(udp.LocalAddr().String())}
+	tcp, err := net.Listen("tcp", l.addr.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	handle := func(network string) dns.HandlerFunc {
+		return func(w dns.ResponseWriter, q *dns.Msg) {
+			l.asked.Add(1)
+			m := new(dns.Msg)
+			m.SetReply(q)
+			packets := answer(l, q, m, network)
+			if packets == nil {
+				w.WriteMsg(m)
+			}
+			for _, p := range packets {
+				w.Write(p)
+			}
+		}
+	}
+	var wg sync.WaitGroup
+	us, ts := &dns.Server{PacketConn: udp, Handler: handle("udp")}, &dns.Server{Listener: tcp, Handler: handle("tcp")}
+	var started sync.WaitGroup
+	started.Add(2)
+	us.NotifyStartedFunc, ts.NotifyStartedFunc = started.Done, started.Done
+	wg.Go(func() { us.ActivateAndServe() })
+	wg.Go(func() { ts.ActivateAndServe() })
+	started.Wait()
+	t.Cleanup(func() { us.Shutdown(); ts.Shutdown(); wg.Wait() })
+	return l
+}
+
+// rr makes a record.
+func rr(s string) dns.RR {
+	r, err := dns.NewRR(s)
+	if err != nil {
+		panic(err)
+	}
+	return r
+}
+
+func isType(q *dns.Msg, t uint16) bool { return q.Question[0].Qtype == t }
+
+// TestLyingNameServers: what a name server must not be believed, and what it must not do to a lookup.
+func TestLyingNameServers(t *testing.T) {
+	good := func(q, m *dns.Msg) {
+		if isType(q, dns.TypeA) {
+			m.Answer = append(m.Answer, rr(q.Question[0].Name+" 300 IN A 192.0.2.1"))
+		}
+	}
+	pack := func(m *dns.Msg) []byte {
+		b, err := m.Pack()
+		if err != nil {
+			panic(err)
+		}
+		return b
+	}
+	for _, c := range []struct {
+		name   string
+		answer func(l *liar, q, m *dns.Msg, network string) [][]byte
+		want   string // addresses, or the failure
+	}{
+		{"honest", func(_ *liar, q, m *dns.Msg, _ string) [][]byte { good(q, m); return nil }, "192.0.2.1"},
+		{"forged before the answer", func(_ *liar, q, m *dns.Msg, _ string) [][]byte {
+			forged := m.Copy()
+			forged.Id++
+			forged.Answer = []dns.RR{rr(q.Question[0].Name + " 300 IN A 203.0.113.66")}
+			other := m.Copy()
+			other.Question[0].Name = "other.example."
+			other.Answer = []dns.RR{rr("other.example. 300 IN A 203.0.113.66")}
+			query := forged.Copy()
+			query.Id, query.Response = m.Id, false
+			good(q, m)
+			return [][]byte{pack(forged), []byte("garbage"), {}, pack(other), pack(query), pack(m)}
+		}, "192.0.2.1"},
+		{"addresses of other names", func(_ *liar, q, m *dns.Msg, _ string) [][]byte {
+			good(q, m)
+			m.Answer = append(m.Answer, rr("bank.example. 300 IN A 203.0.113.66"))
+			m.Extra = append(m.Extra, rr(q.Question[0].Name+" 300 IN A 203.0.113.67"))
+			return nil
+		}, "192.0.2.1"},
+		{"alias in the answer", func(_ *liar, q, m *dns.Msg, _ string) [][]byte {
+			m.Answer = []dns.RR{rr("a.example. 300 IN A 192.0.2.7"), rr(q.Question[0].Name + " 300 IN CNAME A.example.")}
+			return nil
+		}, "192.0.2.7"},
+		{"alias to be asked for", func(_ *liar, q, m *dns.Msg, _ string) [][]byte {
+			if q.Question[0].Name == "real.example." {
+				good(q, m)
+			} else {
+				m.Answer = []dns.RR{rr(q.Question[0].Name + " 300 IN CNAME real.example.")}
+			}
+			return nil
+		}, "192.0.2.1"},
+		{"aliases in a circle", func(_ *liar, q, m *dns.Msg, _ string) [][]byte {
+			m.Answer = []dns.RR{rr(q.Question[0].Name + " 300 IN CNAME b.example."), rr("b.example. 300 IN CNAME " + q.Question[0].Name)}
+			return nil
+		}, "dns_fail"},
+		{"aliases without end", func(l *liar, q, m *dns.Msg, _ string) [][]byte {
+			m.Answer = []dns.RR{rr(fmt.Sprintf("%s 300 IN CNAME n%d.example.", q.Question[0].Name, l.asked.Load()))}
+			return nil
+		}, "dns_fail"},
+		{"cut, the rest by TCP", func(_ *liar, q, m *dns.Msg, network string) [][]byte {
+			if m.Truncated = network == "udp"; !m.Truncated {
+				good(q, m)
+			}
+			return nil
+		}, "192.0.2.1"},
+		{"a thousand addresses", func(_ *liar, q, m *dns.Msg, network string) [][]byte {
+			if m.Truncated = network == "udp"; !m.Truncated && isType(q, dns.TypeA) {
+				for i := range 1000 {
+					m.Answer = append(m.Answer, rr(fmt.Sprintf("%s 300 IN A 192.0.%d.%d", q.Question[0].Name, i/250, i%250)))
+				}
+			}
+			return nil
+		}, "192.0.0.0 192.0.0.1 192.0.0.2 192.0.0.3 192.0.0.4 192.0.0.5 192.0.0.6 192.0.0.7"},
+		{"only IPv6", func(_ *liar, q, m *dns.Msg, _ string) [][]byte {
+			if isType(q, dns.TypeAAAA) {
+				m.Answer = []dns.RR{rr(q.Question[0].Name + " 300 IN AAAA 2001:db8::1")}
+			}
+			return nil
+		}, "2001:db8::1"},
+		{"IPv4 refused, IPv6 there", func(_ *liar, q, m *dns.Msg, _ string) [][]byte {
+			if isType(q, dns.TypeAAAA) {
+				m.Answer = []dns.RR{rr(q.Question[0].Name + " 300 IN AAAA 2001:db8::1")}
+			} else {
+				m.Rcode = dns.RcodeRefused
+			}
+			return nil
+		}, "2001:db8::1"},
+		{"no such name", func(_ *liar, _, m *dns.Msg, _ string) [][]byte { m.Rcode = dns.RcodeNameError; return nil }, "dns_nx"},
+		{"no address", func(_ *liar, _, m *dns.Msg, _ string) [][]byte { return nil }, "dns_nx"},
+		{"does not know", func(_ *liar, _, m *dns.Msg, _ string) [][]byte { m.Rcode = dns.RcodeServerFailure; return nil }, "dns_fail"},
+		{"does not know EDNS", func(_ *liar, q, m *dns.Msg, _ string) [][]byte {
+			if q.IsEdns0() != nil {
+				m.Rcode = dns.RcodeFormatError
+			} else {
+				good(q, m)
+			}
+			return nil
+		}, "192.0.2.1"},
+		{"garbage for ever", func(_ *liar, _, m *dns.Msg, _ string) [][]byte {
+			return slices.Repeat([][]byte{[]byte("\x00\x01\x80\x00\x00\x01\xc0\x0c\xc0\x0c\xc0\x0c")}, 100)
+		}, "dns_fail"},
+		{"silence", func(_ *liar, _, m *dns.Msg, _ string) [][]byte { return [][]byte{} }, "dns_timeout"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := lie(t, c.answer)
+			r := fetch.NewResolver(fetch.ResolverOptions{Servers: []netip.AddrPort{l.addr}, Timeout: time.Second})
+			if got := looked(r.Lookup(context.Background(), "www.example")); got != c.want {
+				t.Errorf("got %s, want %s", got, c.want)
+			}
+			before := l.asked.Load()
+			if got := looked(r.Lookup(context.Background(), "www.example")); got != c.want || l.asked.Load() != before {
+				t.Errorf("the second time got %s, after %d more questions", got, l.asked.Load()-before)
+			}
+		})
+	}
+}
+
+// looked is the outcome of a lookup as text.
+func looked(addrs []netip.Addr, err error) string {
+	var s []string
+	for _, a := range addrs {
+		s = append(s, a.String())
+	}
+	if err != nil {
+		word, _, _ := strings.Cut(err.Error(), ":")
+		s = append(s, word)
+	}
+	return strings.Join(s, " ")
+}
+
+// TestResolverMemory: answers hold as long as they say, within bounds; "no" holds too; lookups at the
+// same time are one.
+func TestResolverMemory(t *testing.T) {
+	var ttl atomic.Int64
+	l := lie(t, func(_ *liar, q, m *dns.Msg, _ string) [][]byte {
+		switch {
+		case !isType(q, dns.TypeA):
+		case q.Question[0].Name == "none.example.":
+			m.Rcode = dns.RcodeNameError
+			m.Ns = []dns.RR{rr("example. 900 IN SOA ns.example. me.example. 1 1 1 1 120")}
+		default:
+			m.Answer = []dns.RR{rr(fmt.Sprintf("%s %d IN A 192.0.2.1", q.Question[0].Name, ttl.Load()))}
+		}
+		return nil
+	})
+	var mu sync.Mutex
+	now := time.Unix(1_800_000_000, 0)
+	clock := func() time.Time { mu.Lock(); defer mu.Unlock(); return now }
+	r := fetch.NewResolver(fetch.ResolverOptions{Servers: []netip.AddrPort{l.addr}, Now: clock})
+	for _, c := range []struct {
+		name  string
+		ttl   int64
+		holds time.Duration
+	}{{"none.example", 0, 60 * time.Second}, {"zero.example", 0, time.Minute}, {"some.example", 300, 300 * time.Second}, {"long.example", 1<<31 - 1, time.Hour}} {
+		ttl.Store(c.ttl)
+		asked := func() bool {
+			before := r.Stats().Lookups
+			var wg sync.WaitGroup
+			for range 20 {
+				wg.Go(func() { r.Lookup(context.Background(), c.name) })
+			}
+			wg.Wait()
+			if n := r.Stats().Lookups - before; n > 1 {
+				t.Errorf("%s: %d lookups at once", c.name, n)
+			}
+			return r.Stats().Lookups > before
+		}
+		if !asked() {
+			t.Errorf("%s: the first lookup asked nobody", c.name)
+		}
+		mu.Lock()
+		now = now.Add(c.holds - time.Second)
+		mu.Unlock()
+		if asked() {
+			t.Errorf("%s: asked again within %s", c.name, c.holds)
+		}
+		mu.Lock()
+		now = now.Add(time.Hour)
+		mu.Unlock()
+		if !asked() {
+			t.Errorf("%s: not asked again after an hour", c.name)
+		}
+	}
+}
+
+// TestResolverNames: names that are none ask nobody; servers are tried in turn.
+func TestResolverNames(t *testing.T) {
+	dead := lie(t, func(*liar, *dns.Msg, *dns.Msg, string) [][]byte { return [][]byte{} })
+	l := lie(t, func(_ *liar, q, m *dns.Msg, _ string) [][]byte {
+		if isType(q, dns.TypeA) {
+			m.Answer = []dns.RR{rr(q.Question[0].Name + " 300 IN A 192.0.2.1")}
+		}
+		return nil
+	})
+	r := fetch.NewResolver(fetch.ResolverOptions{Servers: []netip.AddrPort{dead.addr, l.addr}, Hosts: fetch.Hosts{"known.example": {netip.MustParseAddr("192.0.2.9")}}})
+	for host, want := range map[string]string{"www.example": "192.0.2.1", "known.example": "192.0.2.9", "192.0.2.3": "192.0.2.3", "[::1]": "::1",
+		strings.Repeat("a", 64) + ".example": "dns_nx", strings.Repeat("abcdefgh.", 30): "dns_nx", "": "dns_nx"} {
+		if got := looked(r.Lookup(context.Background(), host)); got != want {
+			t.Errorf("%q: got %s, want %s", host, got, want)
+		}
+	}
+	if s, err := fetch.ParseServers("9.9.9.9, [2620:fe::fe]:5353,::1"); err != nil || fmt.Sprint(s) != "[9.9.9.9:53 [2620:fe::fe]:5353 [::1]:53]" {
+		t.Errorf("ParseServers: %v, %v", s, err)
+	}
+	if _, err := fetch.ParseServers("dns.example"); err == nil {
+		t.Error("a name is taken for a name server's address")
+	}
+}
+
+// TestRealNameServer: Debian's nsd, with a zone of all that is asked for.
+func TestRealNameServer(t *testing.T) {
+	nsd, err := exec.LookPath("nsd")
+	if err != nil {
+		t.Skip("nsd is not installed: apt-get install nsd")
+	}
+	dir := t.TempDir()
+	probe, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := netip.MustParseAddrPort(probe.LocalAddr().String())
+	probe.Close()
+	zone := "$ORIGIN box.example.\n@ 300 IN SOA ns me 1 3600 600 86400 120\n@ IN NS ns\nns IN A 192.0.2.53\nwww 600 IN A 192.0.2.80\nwww 600 IN AAAA 2001:db8::80\n" +
+		"alias IN CNAME chain\nchain IN CNAME www\nsix IN AAAA 2001:db8::6\ntext IN TXT \"no address\"\n*.wild IN A 192.0.2.99\n"
+	for i := range 200 { // too much for one datagram
+		zone += fmt.Sprintf("many IN A 198.51.100.%d\n", i)
+	}
+	config := fmt.Sprintf("server:\n ip-address: 127.0.0.1@%d\n server-count: 1\n username: \"\"\n chroot: \"\"\n zonesdir: %q\n pidfile: \"\"\n zonelistfile: %q\n xfrdfile: \"\"\n logfile: %q\n"+
+		"remote-control:\n control-enable: no\nzone:\n name: box.example\n zonefile: box.zone\n", addr.Port(), dir, filepath.Join(dir, "list"), filepath.Join(dir, "log"))
+	for name, text := range map[string]string{"box.zone": zone, "nsd.conf": config} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.Command(nsd, "-d", "-c", filepath.Join(dir, "nsd.conf"))
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { cmd.Process.Signal(os.Interrupt); cmd.Wait() }()
+	var r *fetch.CachingResolver
+	for began := time.Now(); ; { // until it serves
+		r = fetch.NewResolver(fetch.ResolverOptions{Servers: []netip.AddrPort{addr}})
+		if addrs, err := r.Lookup(context.Background(), "www.box.example"); len(addrs) == 2 {
+			break
+		} else if time.Since(began) > 30*time.Second {
+			log, _ := os.ReadFile(filepath.Join(dir, "log"))
+			t.Fatalf("nsd does not answer: %v\n%s", err, log)
+		}
+	}
+	for host, want := range map[string]string{"www.box.example": "192.0.2.80 2001:db8::80", "alias.box.example": "192.0.2.80 2001:db8::80", "six.box.example": "2001:db8::6",
+		"text.box.example": "dns_nx", "no.box.example": "dns_nx", "a.wild.box.example": "192.0.2.99", "other.example": "dns_fail"} {
+		if got := looked(r.Lookup(context.Background(), host)); got != want {
+			t.Errorf("%s: got %s, want %s", host, got, want)
+		}
+	}
+	if addrs, err := r.Lookup(context.Background(), "many.box.example"); err != nil || len(addrs) != 8 {
+		t.Errorf("200 addresses: got %v, %v", addrs, err)
+	}
+}
+
+// FuzzDNSAnswer: whatever a name server sends, a lookup ends with addresses of the name that was asked
+// for, or with an error.
+func FuzzDNSAnswer(f *testing.F) {
+	for _, text := range []string{"www.example. 300 IN A 192.0.2.1", "www.example. 300 IN CNAME b.example.", "b.example. 0 IN A 203.0.113.66"} {
+		m := new(dns.Msg)
+		m.SetQuestion("www.example.", dns.TypeA)
+		m.Response = true
+		m.Answer = []dns.RR{rr(text)}
+		b, err := m.Pack()
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	f.Add([]byte("\x00\x00\x81\x80\x00\x01\x00\x01\x00\x00\x00\x00\xc0\x0c\x00\x01\x00\x01\xc0\x0c\x00\x01\x00\x01\x00\x00\x00\x00\x00\x04\x01\x02\x03\x04"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var m dns.Msg
+		if m.Unpack(b) != nil {
+			return
+		}
+		addrs, ttl, alias, err := fetch.ReadDNSAnswer(&m, "www.example.", dns.TypeA)
+		if len(addrs) > 8 || ttl < 0 || ttl > time.Hour || len(addrs) > 0 && (err != nil || alias != "") || len(addrs) == 0 && err == nil && alias == "" {
+			t.Fatalf("%d addresses for %s, alias %q, %v", len(addrs), ttl, alias, err)
+		}
+		for _, a := range addrs {
+			if !slices.ContainsFunc(m.Answer, func(r dns.RR) bool { x, ok := r.(*dns.A); return ok && x.A.String() == a.String() }) {
+				t.Fatalf("%s is in no answer", a)
+			}
+		}
+	})
+}
+
+func BenchmarkResolver(b *testing.B) {
+	r := fetch.NewResolver(fetch.ResolverOptions{LookUp: func(context.Context, string) ([]netip.Addr, error) {
+		return []netip.Addr{netip.MustParseAddr("192.0.2.1")}, nil
+	}})
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := r.Lookup(context.Background(), "www.example"); err != nil && !errors.Is(err, context.Canceled) {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package fetch
+
+import (
+	"bufio"
+	"fmt"
+	"net/netip"
+	"os"
+	"strings"
+)
+
+// Hosts are names with addresses that are never asked of DNS.
+type Hosts map[string][]netip.Addr
+
+// LoadHosts reads a hosts(5) file: address, then names, '#' begins a comment.
+func LoadHosts(path string) (Hosts, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("hosts file: %w", err)
+	}
+	defer f.Close()
+	hosts := Hosts{}
+	sc := bufio.NewScanner(f)
+	for n := 1; sc.Scan(); n++ {
+		line, _, _ := strings.Cut(sc.Text(), "#")
+		words := strings.Fields(line)
+		if len(words) == 0 {
+			continue
+		}
+		addr, err := netip.ParseAddr(words[0])
+		if err != nil || len(words) < 2 {
+			return nil, fmt.Errorf("hosts file %s, line %d: want an address and names, not %q", path, n, sc.Text())
+		}
+		for _, name := range words[1:] {
+			name = strings.ToLower(strings.TrimSuffix(name, "."))
+			hosts[name] = append(hosts[name], addr)
+		}
+	}
+	if err := sc.Err(); err != nil {
+		return nil, fmt.Errorf("hosts file %s: %w", path, err)
+	}
+	return hosts, nil
+}
