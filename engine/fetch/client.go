@@ -25,6 +25,8 @@ type Client struct {
 	dialer net.Dialer
 	tls    *tls.Config
 	budget *semaphore.Weighted
+	conns  *semaphore.Weighted // open connections
+	proxy  *proxy              // nil: none
 
 	mu     sync.Mutex // guards all below
 	idle   map[connKey]*list.List
@@ -47,8 +49,15 @@ type conn struct {
 	r          *bufio.Reader
 	parked     time.Time
 	unverified bool
+	conns      *semaphore.Weighted
 	inHost     *list.Element
 	inAll      *list.Element
+}
+
+// Close closes the connection and gives its place back.
+func (cn *conn) Close() error {
+	cn.conns.Release(1)
+	return cn.Conn.Close()
 }
 
 // NewClient returns a client. It must be closed.
@@ -57,8 +66,14 @@ func NewClient(o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{o: o, budget: semaphore.NewWeighted(o.MemoryBytes), idle: map[connKey]*list.List{}, all: list.New()}
+	c := &Client{o: o, budget: semaphore.NewWeighted(o.MemoryBytes), conns: semaphore.NewWeighted(int64(o.MaxConns)), idle: map[connKey]*list.List{}, all: list.New()}
+	if o.Proxy != "" {
+		if c.proxy, err = parseProxy(o.Proxy); err != nil {
+			return nil, err
+		}
+	}
 	c.dialer.ControlContext = c.guard
+	c.dialer.KeepAlive = -1 // connections live for seconds; probes would cost two system calls each
 	c.tls = &tls.Config{}
 	if o.TLSConfig != nil {
 		c.tls = o.TLSConfig.Clone()
@@ -140,6 +155,12 @@ func (c *Client) fetch(ctx context.Context, req *Request, r *Response) error {
 // addresses are those to try, in order. Addresses that may not be dialled are left out here too, so
 // that a host that mixes them with public ones is still reached.
 func (c *Client) addresses(ctx context.Context, req *Request) ([]netip.Addr, error) {
+	if c.proxy != nil {
+		if a, err := netip.ParseAddr(trimBrackets(req.URL.Host())); err == nil {
+			return []netip.Addr{{}}, c.o.check(a)
+		}
+		return []netip.Addr{{}}, nil // the proxy's to find
+	}
 	addrs := []netip.Addr{req.Addr}
 	if !req.Addr.IsValid() {
 		ctx, cancel := context.WithTimeout(ctx, defaultDNS)
@@ -168,8 +189,43 @@ func (c *Client) addresses(ctx context.Context, req *Request) ([]netip.Addr, err
 func (c *Client) dial(ctx context.Context, u urlkey.URL, addrs []netip.Addr) (*conn, error) {
 	dialCtx, cancel := context.WithTimeout(ctx, c.o.DialTimeout)
 	defer cancel()
+	if err := c.room(dialCtx); err != nil {
+		return nil, classify(err, FailDialTimeout)
+	}
+	cn, err := c.dialRoom(ctx, dialCtx, u, addrs)
+	if err != nil {
+		c.conns.Release(1)
+	}
+	return cn, err
+}
+
+// room takes a place for one more connection, from an idle one if there is no other.
+func (c *Client) room(ctx context.Context) error {
+	for !c.conns.TryAcquire(1) {
+		c.mu.Lock()
+		var oldest *conn
+		if c.all.Len() > 0 {
+			oldest = c.unpark(c.all.Back().Value.(*conn))
+		}
+		c.mu.Unlock()
+		if oldest == nil {
+			return c.conns.Acquire(ctx, 1)
+		}
+		oldest.Close()
+	}
+	return nil
+}
+
+// dialRoom is dial when there is room for the connection.
+func (c *Client) dialRoom(ctx, dialCtx context.Context, u urlkey.URL, addrs []netip.Addr) (*conn, error) {
 	var raw net.Conn
 	var err error
+	if c.proxy != nil {
+		if raw, err = c.proxy.dial(dialCtx, u); err != nil {
+			return nil, classify(err, FailDialTimeout)
+		}
+		return c.secure(ctx, raw, connKey{u.Scheme() == "https", u.Host(), u.Port(), netip.Addr{}})
+	}
 	for _, a := range addrs {
 		ap := netip.AddrPortFrom(a.Unmap(), u.Port())
 		if c.o.Dialer != nil {
@@ -186,7 +242,7 @@ func (c *Client) dial(ctx context.Context, u urlkey.URL, addrs []netip.Addr) (*c
 
 // secure wraps a connection, with TLS where the scheme asks for it.
 func (c *Client) secure(ctx context.Context, raw net.Conn, key connKey) (*conn, error) {
-	cn := &conn{Conn: raw, key: key}
+	cn := &conn{Conn: raw, key: key, conns: c.conns}
 	if key.secure {
 		config := c.tls.Clone()
 		if config.ServerName == "" {

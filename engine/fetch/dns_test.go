@@ -33,15 +33,21 @@ type liar struct {
 // or return other bytes to send in its place.
 func lie(t *testing.T, answer func(l *liar, q, m *dns.Msg, network string) [][]byte) *liar {
 	t.Helper()
-	udp, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	var udp net.PacketConn
+	var tcp net.Listener
+	for try := 0; tcp == nil; try++ { // until a port is free for both
+		var err error
+		if udp, err = net.ListenPacket("udp", "127.0.0.1:0"); err != nil {
+			t.Fatal(err)
+		}
+		if tcp, err = net.Listen("tcp", udp.LocalAddr().String()); err != nil {
+			udp.Close()
+			if try > 50 {
+				t.Fatal(err)
+			}
+		}
 	}
 	l := &liar{addr: netip.MustParseAddrPort(udp.LocalAddr().String())}
-	tcp, err := net.Listen("tcp", l.addr.String())
-	if err != nil {
-		t.Fatal(err)
-	}
 	handle := func(network string) dns.HandlerFunc {
 		return func(w dns.ResponseWriter, q *dns.Msg) {
 			l.asked.Add(1)

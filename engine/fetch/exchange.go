@@ -41,7 +41,11 @@ func (c *Client) converse(ctx context.Context, req *Request, r *Response, cn *co
 	now := time.Now()
 	r.RequestHead = c.appendRequest(r.RequestHead[:0], req)
 	cn.SetWriteDeadline(sooner(now.Add(c.o.WriteTimeout), end))
-	if _, err := cn.Write(r.RequestHead); err != nil {
+	head := r.RequestHead
+	if c.proxy.absolute(cn.key.secure) && c.proxy.authorization != "" { // a secret: sent, not recorded
+		head = append(append([]byte(nil), head[:len(head)-2]...), "Proxy-Authorization: "+c.proxy.authorization+"\r\n\r\n"...)
+	}
+	if _, err := cn.Write(head); err != nil {
 		if r.Reused && !errors.Is(err, os.ErrDeadlineExceeded) {
 			return false, errStale
 		}
@@ -58,6 +62,9 @@ func (c *Client) converse(ctx context.Context, req *Request, r *Response, cn *co
 	if f != nil {
 		return false, f
 	}
+	if c.o.Accept != nil && r.Status >= 200 && r.Status < 300 && !c.o.Accept(mediaTypeOf(r.Header("Content-Type"))) {
+		return false, &fault{failure: FailType} // the rest is cheaper not read: the connection goes with it
+	}
 	b := bodyReader{c: c, ctx: ctx, cn: cn, r: r, max: req.MaxBody, begun: time.Now(), end: end}
 	if b.max <= 0 {
 		b.max = c.o.MaxBody
@@ -66,6 +73,14 @@ func (c *Client) converse(ctx context.Context, req *Request, r *Response, cn *co
 		return false, err
 	}
 	return fr.reuse && r.Truncated == "", nil
+}
+
+// mediaTypeOf is the type of a Content-Type field, in lower case and without parameters.
+func mediaTypeOf(v []byte) string {
+	if i := bytes.IndexByte(v, ';'); i >= 0 {
+		v = v[:i]
+	}
+	return string(bytes.ToLower(bytes.TrimSpace(v)))
 }
 
 // readUntil sets a read deadline without undoing a cancellation: that puts the deadline into the past,
@@ -87,7 +102,11 @@ func (c *Client) appendRequest(dst []byte, req *Request) []byte {
 	var h fasthttp.RequestHeader
 	h.DisableNormalizing()
 	h.SetNoDefaultContentType(true)
-	h.SetRequestURI(req.URL.RequestTarget())
+	if c.proxy.absolute(req.URL.Scheme() == "https") {
+		h.SetRequestURI(req.URL.String())
+	} else {
+		h.SetRequestURI(req.URL.RequestTarget())
+	}
 	h.SetHost(req.URL.Authority())
 	h.SetUserAgent(c.o.UserAgent)
 	h.Set("Accept", "text/html,application/xhtml+xml,text/plain;q=0.9,*/*;q=0.5")

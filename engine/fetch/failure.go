@@ -36,6 +36,8 @@ const (
 	FailClosed       Failure = "closed_no_response"
 	FailHeadTooLarge Failure = "head_too_large"
 	FailCanceled     Failure = "canceled"
+	FailProxy        Failure = "proxy"
+	FailType         Failure = "content_type" // refused by Options.Accept, the body was not read
 	FailStatusLine   Failure = "protocol_error/status_line"
 	FailStatus       Failure = "protocol_error/status"
 	FailField        Failure = "protocol_error/field"
@@ -59,7 +61,7 @@ const (
 // Kind returns the failure's kind.
 func (f Failure) Kind() Kind {
 	switch f {
-	case FailAddress, FailPort:
+	case FailAddress, FailPort, FailType:
 		return KindPermanent
 	case FailHeadTooLarge, FailLength, FailCoding, FailChunk, FailTrailer, FailInterim, FailField, FailStatus, FailStatusLine:
 		return KindTemporary
@@ -71,7 +73,7 @@ func (f Failure) Kind() Kind {
 // cut cable would look like.
 func (f Failure) Local() bool {
 	switch f {
-	case FailDNS, FailDNSTimeout, FailUnreachable, FailDialTimeout:
+	case FailDNS, FailDNSTimeout, FailUnreachable, FailDialTimeout, FailProxy:
 		return true
 	}
 	return false

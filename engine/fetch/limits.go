@@ -35,6 +35,13 @@ const (
 	// keptBody is the largest body buffer that goes back to the pool.
 	keptBody = 1 << 20
 
+	// maxProxyHead bounds an HTTP proxy's answer to CONNECT, in bytes.
+	maxProxyHead = 16 << 10
+	// reservedFiles are descriptors that connections leave to the store and the WARC files, connsMin the
+	// least number of connections whatever the limit is.
+	reservedFiles = 1024
+	connsMin      = 64
+
 	defaultIdle    = 15 * time.Second // connection kept without use
 	maxIdlePerHost = 2
 	defaultMaxIdle = 1024

@@ -10,6 +10,8 @@ import (
 	"net/netip"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
@@ -34,7 +36,16 @@ type Options struct {
 	// TLSInsecure takes any certificate; Response.TLSUnverified tells.
 	TLSInsecure bool
 	TLSConfig   *tls.Config // base configuration, for tests
-	Now         func() time.Time
+	// Proxy, "http://[user:password@]host:port" or "socks5://…", carries all requests. Names are then
+	// the proxy's to resolve.
+	Proxy string
+	// Accept is asked, when the head of a page (2xx) has come, whether its body is wanted: by media type,
+	// in lower case and without parameters, "" when the server names none. nil accepts all.
+	Accept func(mediaType string) bool
+	// MaxConns is the number of connections at once, idle ones included: 0 means as many as the limit on
+	// open files leaves room for.
+	MaxConns int
+	Now      func() time.Time
 }
 
 func (o Options) withDefaults() (Options, error) {
@@ -70,6 +81,14 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if o.MaxConns == 0 {
+		o.MaxConns = connsMin
+		var files unix.Rlimit
+		if unix.Getrlimit(unix.RLIMIT_NOFILE, &files) == nil {
+			o.MaxConns = int(min(max(files.Cur, reservedFiles+connsMin)-reservedFiles, 1<<20))
+		}
+	}
+	o.MaxIdle = min(o.MaxIdle, max(o.MaxConns/2, 1))
 	o.MemoryBytes = max(o.MemoryBytes, o.MaxBody+budgetStep)
 	return o, nil
 }

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package fetch
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// proxy is what stands between the client and all servers: an HTTP proxy, asked in absolute form for
+// http and by CONNECT for https, or a SOCKS5 proxy (RFC 1928, with a password by RFC 1929), which is
+// told names, not addresses. It is the operator's own, so the table of addresses does not apply to it;
+// a URL whose host is a private address is still refused.
+type proxy struct {
+	host, port     string
+	socks          bool
+	user, password string
+	authorization  string // of HTTP
+}
+
+// parseProxy reads "http://[user:password@]host:port" or "socks5://…".
+func parseProxy(s string) (*proxy, error) {
+	u, err := url.Parse(s)
+	bad := func(why string) error {
+		return fmt.Errorf("proxy %q: %s; want http://host:port or socks5://host:port, with user:password@ or without", redacted(s), why)
+	}
+	if err != nil || u.Hostname() == "" {
+		return nil, bad("is no URL with a host")
+	}
+	p := &proxy{host: u.Hostname(), port: u.Port(), user: u.User.Username()}
+	p.password, _ = u.User.Password()
+	switch u.Scheme {
+	case "http":
+		if p.port == "" {
+			p.port = "8080"
+		}
+		if u.User != nil {
+			p.authorization = "Basic " + base64.StdEncoding.EncodeToString([]byte(p.user+":"+p.password))
+		}
+	case "socks5", "socks5h":
+		p.socks = true
+		if p.port == "" {
+			p.port = "1080"
+		}
+		if len(p.user) > 255 || len(p.password) > 255 {
+			return nil, bad("user and password may have 255 bytes each")
+		}
+	default:
+		return nil, bad("unknown scheme")
+	}
+	if n, err := strconv.ParseUint(p.port, 10, 16); err != nil || n == 0 {
+		return nil, bad("bad port")
+	}
+	return p, nil
+}
+
+// redacted hides a password.
+func redacted(s string) string {
+	if u, err := url.Parse(s); err == nil {
+		return u.Redacted()
+	}
+	return "…"
+}
+
+// absolute reports whether requests of a scheme name the whole URL.
+func (p *proxy) absolute(secure bool) bool { return p != nil && !p.socks && !secure }
+
+// dial connects to the proxy and, where needed, through it to the server.
+func (p *proxy) dial(ctx context.Context, u urlkey.URL) (net.Conn, error) {
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "tcp", net.JoinHostPort(p.host, p.port))
+	if err != nil {
+		return nil, &fault{FailProxy, err}
+	}
+	end, _ := ctx.Deadline()
+	if err = conn.SetDeadline(end); err == nil {
+		switch {
+		case p.socks:
+			err = p.socks5(conn, u)
+		case u.Scheme() == "https":
+			err = p.connect(conn, u)
+		}
+	}
+	if err == nil {
+		err = conn.SetDeadline(time.Time{})
+	}
+	if err != nil {
+		conn.Close()
+		return nil, &fault{FailProxy, err}
+	}
+	return conn, nil
+}
+
+// connect asks an HTTP proxy for a tunnel.
+func (p *proxy) connect(conn net.Conn, u urlkey.URL) error {
+	target := net.JoinHostPort(trimBrackets(u.Host()), strconv.Itoa(int(u.Port())))
+	head := "CONNECT " + target + " HTTP/1.1\r\nHost: " + target + "\r\n"
+	if p.authorization != "" {
+		head += "Proxy-Authorization: " + p.authorization + "\r\n"
+	}
+	if _, err := io.WriteString(conn, head+"\r\n"); err != nil {
+		return err
+	}
+	// Byte by byte: what follows the head is the server's, and it must stay on the connection.
+	var answer []byte
+	var one [1]byte
+	for !bytes.HasSuffix(answer, []byte("\r\n\r\n")) {
+		if len(answer) > maxProxyHead {
+			return errors.New("the proxy's answer is too long")
+		}
+		if _, err := io.ReadFull(conn, one[:]); err != nil {
+			return err
+		}
+		answer = append(answer, one[0])
+	}
+	line, _, _ := bytes.Cut(answer, []byte("\r\n"))
+	if !startsLikeHTTP(line) || len(line) < 12 || line[9] != '2' {
+		return fmt.Errorf("the proxy says %.100q", line)
+	}
+	return nil
+}
+
+// socks5 asks a SOCKS proxy for a connection.
+func (p *proxy) socks5(conn net.Conn, u urlkey.URL) error {
+	hello := []byte{5, 1, 0}
+	if p.user != "" {
+		hello = []byte{5, 2, 0, 2}
+	}
+	if _, err := conn.Write(hello); err != nil {
+		return err
+	}
+	// Each answer is asked for with its exact length: nothing of the server's is read with it.
+	read := func(n int) ([]byte, error) {
+		b := make([]byte, n)
+		_, err := io.ReadFull(conn, b)
+		return b, err
+	}
+	b, err := read(2)
+	switch {
+	case err != nil:
+		return err
+	case b[0] != 5 || b[1] == 0xff:
+		return errors.New("the proxy takes none of our ways to log in")
+	case b[1] == 2:
+		login := append([]byte{1, byte(len(p.user))}, p.user...)
+		login = append(append(login, byte(len(p.password))), p.password...)
+		if _, err := conn.Write(login); err != nil {
+			return err
+		}
+		if b, err = read(2); err != nil {
+			return err
+		}
+		if b[1] != 0 {
+			return errors.New("the proxy refuses user and password")
+		}
+	}
+	ask := []byte{5, 1, 0}
+	host := trimBrackets(u.Host())
+	switch addr, err := netip.ParseAddr(host); {
+	case err == nil && addr.Is4():
+		ask = append(append(ask, 1), addr.AsSlice()...)
+	case err == nil:
+		ask = append(append(ask, 4), addr.AsSlice()...)
+	default:
+		ask = append(append(ask, 3, byte(len(host))), host...)
+	}
+	if _, err := conn.Write(append(ask, byte(u.Port()>>8), byte(u.Port()))); err != nil {
+		return err
+	}
+	if b, err = read(5); err != nil {
+		return err
+	}
+	if b[1] != 0 {
+		return fmt.Errorf("the proxy cannot connect to %s: reply %d", host, b[1])
+	}
+	rest := map[byte]int{1: 4, 4: 16, 3: int(b[4]) + 1}[b[3]] + 2 - 1
+	_, err = read(rest)
+	return err
+}
+
+func trimBrackets(host string) string {
+	if len(host) > 2 && host[0] == '[' {
+		return host[1 : len(host)-1]
+	}
+	return host
+}

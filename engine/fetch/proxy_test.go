@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package fetch_test
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/seine-crawler/seine/engine/fetch"
+)
+
+// pump joins two connections until both are done.
+func pump(a, b net.Conn) {
+	var wg sync.WaitGroup
+	for _, p := range [][2]net.Conn{{a, b}, {b, a}} {
+		wg.Go(func() { io.Copy(p[0], p[1]); p[0].Close(); p[1].Close() })
+	}
+	wg.Wait()
+}
+
+// httpProxy is a proxy that wants a password, by Go's own library.
+func httpProxy(t *testing.T, seen *sync.Map) string {
+	want := "Basic " + base64.StdEncoding.EncodeToString([]byte("me:secret"))
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		seen.Store(r.Method+" "+r.RequestURI, true)
+		if r.Header.Get("Proxy-Authorization") != want {
+			w.WriteHeader(http.StatusProxyAuthRequired)
+			return
+		}
+		if r.Method != http.MethodConnect {
+			(&httputil.ReverseProxy{Rewrite: func(p *httputil.ProxyRequest) { p.Out.Header.Del("Proxy-Authorization") }}).ServeHTTP(w, r)
+			return
+		}
+		to, err := net.Dial("tcp", r.Host)
+		if err != nil {
+			w.WriteHeader(http.StatusBadGateway)
+			return
+		}
+		from, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		io.WriteString(from, "HTTP/1.1 200 Connection established\r\n\r\n")
+		pump(from, to)
+	}))
+	t.Cleanup(s.Close)
+	return "http://me:secret@" + strings.TrimPrefix(s.URL, "http://")
+}
+
+// socksProxy is a SOCKS5 proxy, with a password or without, that resolves every name to 127.0.0.1.
+func socksProxy(t *testing.T, login bool) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			wg.Go(func() { defer c.Close(); socksServe(c, login) })
+		}
+	})
+	t.Cleanup(func() { l.Close(); wg.Wait() })
+	if login {
+		return "socks5://me:secret@" + l.Addr().String()
+	}
+	return "socks5://" + l.Addr().String()
+}
+
+func socksServe(c net.Conn, login bool) {
+	read := func(n int) []byte {
+		b := make([]byte, n)
+		io.ReadFull(c, b)
+		return b
+	}
+	read(int(read(2)[1]))
+	if !login {
+		c.Write([]byte{5, 0})
+	} else {
+		c.Write([]byte{5, 2})
+		user := string(read(int(read(2)[1])))
+		pass := string(read(int(read(1)[0])))
+		if user != "me" || pass != "secret" {
+			c.Write([]byte{1, 1})
+			return
+		}
+		c.Write([]byte{1, 0})
+	}
+	host := "127.0.0.1"
+	switch read(4)[3] {
+	case 1:
+		host = net.IP(read(4)).String()
+	case 3:
+		read(int(read(1)[0]))
+	case 4:
+		host = net.IP(read(16)).String()
+	}
+	port := read(2)
+	to, err := net.Dial("tcp", net.JoinHostPort(host, fmt.Sprint(int(port[0])<<8|int(port[1]))))
+	if err != nil {
+		c.Write([]byte{5, 5, 0, 1, 0, 0, 0, 0, 0, 0})
+		return
+	}
+	c.Write([]byte{5, 0, 0, 3, 3, 'a', 'b', 'c', 0, 80})
+	pump(c, to)
+}
+
+// TestProxies: pages come through HTTP and SOCKS5 proxies, plain and by TLS; the password is sent and not
+// recorded; private addresses stay refused.
+func TestProxies(t *testing.T) {
+	page := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, "%s %s %s", r.Host, r.URL, r.Header.Get("Proxy-Authorization"))
+	})
+	plain, secure := httptest.NewServer(page), httptest.NewTLSServer(page)
+	defer plain.Close()
+	defer secure.Close()
+	pool := x509.NewCertPool()
+	pool.AddCert(secure.Certificate())
+	var seen sync.Map
+	for _, proxy := range []string{httpProxy(t, &seen), socksProxy(t, false), socksProxy(t, true)} {
+		c, err := fetch.NewClient(fetch.Options{UserAgent: "test", Proxy: proxy, AllowPrivate: true, TLSConfig: &tls.Config{RootCAs: pool}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		for _, base := range []string{plain.URL, secure.URL} {
+			at, err := url.Parse(base)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := at.Host + " /a?b "
+			for range 2 {
+				r := c.Fetch(context.Background(), &fetch.Request{URL: mustParse(t, base+"/a?b")})
+				if string(r.Body) != want || r.Failure != "" {
+					t.Errorf("%s by %s: %q, %s %v", base, proxy, r.Body, r.Failure, r.Err)
+				}
+				if strings.Contains(string(r.RequestHead), "Proxy-Auth") {
+					t.Errorf("the record holds the password: %q", r.RequestHead)
+				}
+				r.Release()
+			}
+		}
+	}
+	if _, ok := seen.Load("GET " + plain.URL + "/a?b"); !ok {
+		t.Error("the HTTP proxy was not asked in absolute form")
+	}
+	c, err := fetch.NewClient(fetch.Options{UserAgent: "test", Proxy: socksProxy(t, false)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	r := c.Fetch(context.Background(), &fetch.Request{URL: mustParse(t, "http://169.254.169.254/")})
+	if r.Failure != fetch.FailAddress {
+		t.Errorf("a private address by a proxy: %q, want %s", r.Failure, fetch.FailAddress)
+	}
+	r.Release()
+	for _, bad := range []string{"ftp://h:1", "http://", "socks5://h:0", "://", "http://h:99999"} {
+		if _, err := fetch.NewClient(fetch.Options{UserAgent: "test", Proxy: bad}); err == nil || !strings.Contains(err.Error(), "proxy") {
+			t.Errorf("proxy %q: %v", bad, err)
+		}
+	}
+}
+
+// TestProxyTrouble: a proxy that is not there, refuses, or talks nonsense is recorded as such.
+func TestProxyTrouble(t *testing.T) {
+	gone, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone.Close()
+	var seen sync.Map
+	for _, proxy := range []string{"http://" + gone.Addr().String(), "socks5://" + gone.Addr().String(), strings.Replace(socksProxy(t, true), "secret", "wrong", 1),
+		strings.Replace(httpProxy(t, &seen), "secret", "wrong", 1)} {
+		c, err := fetch.NewClient(fetch.Options{UserAgent: "test", Proxy: proxy})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := c.Fetch(context.Background(), &fetch.Request{URL: mustParse(t, "https://www.example/")})
+		if r.Failure != fetch.FailProxy {
+			t.Errorf("%s: %q %v, want %s", proxy, r.Failure, r.Err, fetch.FailProxy)
+		}
+		r.Release()
+		c.Close()
+	}
+}
+
+// TestAccept: a body of a type that nobody wants is not read.
+func TestAccept(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", strings.TrimPrefix(r.URL.Path, "/")+"; x=y")
+		if r.URL.Path == "/video/mp4" {
+			w.Header().Set("Content-Length", "1000000000")
+			w.Write(make([]byte, 1000))
+			return
+		}
+		io.WriteString(w, "text")
+	}))
+	defer s.Close()
+	c, err := fetch.NewClient(fetch.Options{UserAgent: "test", AllowPrivate: true, Accept: func(mediaType string) bool { return strings.HasPrefix(mediaType, "text/") }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for path, want := range map[string]fetch.Failure{"/text/html": "", "/video/mp4": fetch.FailType, "/Text/Plain": ""} {
+		r := c.Fetch(context.Background(), &fetch.Request{URL: mustParse(t, s.URL+path)})
+		if r.Failure != want || want != "" && len(r.Body) > 0 {
+			t.Errorf("%s: %q with %d bytes, want %q", path, r.Failure, len(r.Body), want)
+		}
+		r.Release()
+	}
+}
+
+// TestMaxConns: there are never more connections than the cap; idle ones make room.
+func TestMaxConns(t *testing.T) {
+	var mu sync.Mutex
+	open, most := map[string]bool{}, 0
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "hi") }))
+	s.Config.ConnState = func(c net.Conn, state http.ConnState) {
+		mu.Lock()
+		defer mu.Unlock()
+		switch state {
+		case http.StateNew:
+			open[c.RemoteAddr().String()] = true
+		case http.StateClosed:
+			delete(open, c.RemoteAddr().String())
+		}
+		most = max(most, len(open))
+	}
+	s.Start()
+	defer s.Close()
+	c, err := fetch.NewClient(fetch.Options{UserAgent: "test", AllowPrivate: true, MaxConns: 4, Resolver: loopback{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	_, port, _ := net.SplitHostPort(strings.TrimPrefix(s.URL, "http://"))
+	var wg sync.WaitGroup
+	for i := range 64 {
+		wg.Go(func() {
+			r := c.Fetch(context.Background(), &fetch.Request{URL: mustParse(t, fmt.Sprintf("http://h%d.example:%s/", i%16, port))})
+			if r.Failure != "" {
+				t.Errorf("%s %v", r.Failure, r.Err)
+			}
+			r.Release()
+		})
+	}
+	wg.Wait()
+	mu.Lock()
+	defer mu.Unlock()
+	if most > 4+2 { // the server sees a close a moment after us
+		t.Errorf("%d connections at once, the cap is 4", most)
+	}
+}
+
+// loopback resolves every name to 127.0.0.1.
+type loopback struct{}
+
+func (loopback) Lookup(context.Context, string) ([]netip.Addr, error) {
+	return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
+}
