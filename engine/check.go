@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
@@ -12,25 +13,38 @@ type URLCheck struct {
 	Canonical string `json:"canonical"`
 	Key       string `json:"key"`
 	Host      string `json:"host"`
+	Domain    string `json:"domain"` // registered domain
 	Accepted  bool   `json:"accepted"`
 	Reason    string `json:"reason"`
+	Rule      string `json:"rule,omitempty"` // of Options.FilterFile, that decided
 }
 
 // CheckURL canonicalises, normalises and filters a URL as inject would, without touching a store.
 // The scope plays no part, since it belongs to a crawl's seeds.
-func CheckURL(o Options, raw string) URLCheck {
+func CheckURL(o Options, raw string) (URLCheck, error) {
 	o = o.withDefaults()
 	c := URLCheck{URL: raw}
+	var rules *policy.RulesFilter
+	if o.FilterFile != "" {
+		var err error
+		if rules, err = policy.NewRulesFilter(o.FilterFile); err != nil {
+			return c, err
+		}
+	}
 	u, err := urlkey.Parse(raw)
 	if err == nil {
 		u, err = o.Normalizers.Normalize(u)
 	}
 	if err != nil {
 		c.Reason = err.Error()
-		return c
+		return c, nil
 	}
 	c.Canonical, c.Key, c.Host = u.String(), string(u.Key()), u.HostKey().String()
-	c.Reason = o.Filters.Accept(u)
+	c.Domain = u.HostKey().Domain()
+	if c.Reason = o.Filters.Accept(u); c.Reason == "" && rules != nil {
+		c.Reason = rules.Accept(u)
+		c.Rule = rules.Explain(u)
+	}
 	c.Accepted = c.Reason == ""
-	return c
+	return c, nil
 }

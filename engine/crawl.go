@@ -151,7 +151,7 @@ func (c *conductor) begin(ctx context.Context) error {
 // newFrontier opens a frontier with the engine's politeness. resume says that an earlier process, or an
 // earlier phase of this one, may just have asked the same hosts.
 func (e *Engine) newFrontier(s *source, resume bool) (*frontier.Frontier, error) {
-	return frontier.New(frontier.Options{Source: s, Delay: e.o.Delay, Fetchers: e.o.Concurrency, Resume: resume,
+	return frontier.New(frontier.Options{Source: s, Delay: e.o.Delay, Fetchers: e.o.Concurrency, PerHost: e.o.PerHost, Refillers: frontierRefillers, Resume: resume,
 		MaxHosts:  int(min(max(e.o.Memory/frontierHostShare, frontierHostsMin), frontierHostsMax)),
 		MaxQueued: int(e.o.Memory / frontierURLShare),
 		OnDrop:    s.release,
@@ -177,7 +177,7 @@ func (e *Engine) newOpenSegment() (*openSegment, error) {
 func (c *conductor) conduct(ctx context.Context) error {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
-	lastProgress := time.Now()
+	lastProgress, lastRules := time.Now(), time.Now()
 	var quiet quietness
 	for {
 		select {
@@ -193,6 +193,10 @@ func (c *conductor) conduct(ctx context.Context) error {
 		}
 		if err := c.f.disk.tick(c.f, time.Now(), c.o.Patience); err != nil {
 			return err
+		}
+		if time.Since(lastRules) >= time.Second {
+			lastRules = time.Now()
+			c.e.refreshRules()
 		}
 		if c.f.limit.reached() {
 			c.stopped = "max-pages"

@@ -30,7 +30,11 @@ type Engine struct {
 	parsers *parse.Parsers
 	scope   *policy.ScopeFilter
 	hosts   *hostCache
+	rules   *policy.RulesFilter // nil: none
 	clock   stageClock
+
+	seedMu      sync.Mutex
+	seedDomains map[string]bool // registered domains of the seeds
 
 	// resolver and client are made at first use: a store can be read without a network.
 	netOnce  sync.Once
@@ -64,6 +68,11 @@ func Open(o Options) (*Engine, error) {
 	}
 	e := &Engine{o: o, store: store, warcFS: store.WARCFS(), parsers: parse.New(o.Parsers), scope: policy.NewScopeFilter(o.Scope)}
 	e.hosts = newHostCache(e)
+	if o.FilterFile != "" {
+		if e.rules, err = policy.NewRulesFilter(o.FilterFile); err != nil {
+			return nil, errors.Join(err, store.Close())
+		}
+	}
 	if err := e.openRest(); err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
@@ -142,14 +151,14 @@ func (e *Engine) openNetwork() error {
 				return err
 			}
 		}
-		e.resolver = fetch.NewResolver(fetch.ResolverOptions{Hosts: hosts})
+		e.resolver = fetch.NewResolver(fetch.ResolverOptions{Hosts: hosts, Servers: e.o.NameServers})
 	}
 	if e.client != nil {
 		return nil
 	}
 	c, err := fetch.NewClient(fetch.Options{
 		UserAgent: e.o.UserAgent, Resolver: e.resolver, Dialer: e.o.Dial, AllowPrivate: e.o.AllowPrivate,
-		LoopbackOnly: !e.o.hasContact(), TotalTimeout: e.o.FetchTimeout, MemoryBytes: e.o.Memory / 4,
+		LoopbackOnly: !e.o.hasContact(), TotalTimeout: e.o.FetchTimeout, MemoryBytes: e.o.Memory / 4, Proxy: e.o.Proxy, TLSInsecure: e.o.InsecureTLS, Accept: e.o.acceptsType,
 	})
 	if err != nil {
 		return err
@@ -184,9 +193,29 @@ func (e *Engine) loadSeedHosts() error {
 	sc := e.store.Scan(storage.Meta(), []byte(seedHostPrefix), []byte(seedHostPrefix+"\xff"))
 	defer sc.Close()
 	for sc.Next() {
-		e.scope.Admit(urlkey.HostKey(strings.TrimPrefix(string(sc.Key()), seedHostPrefix)))
+		h := urlkey.HostKey(strings.TrimPrefix(string(sc.Key()), seedHostPrefix))
+		e.scope.Admit(h)
+		e.noteSeed(h)
 	}
 	return sc.Err()
+}
+
+// filter asks the filters, the file of rules last.
+func (e *Engine) filter(u urlkey.URL) (reason string) {
+	if reason = e.o.Filters.Accept(u); reason == "" && e.rules != nil {
+		reason = e.rules.Accept(u)
+	}
+	return reason
+}
+
+// refreshRules reads the file of rules again if it has changed. A broken one is reported, and the old
+// rules hold.
+func (e *Engine) refreshRules() {
+	if e.rules != nil {
+		if _, err := e.rules.Refresh(); err != nil {
+			e.warn(err)
+		}
+	}
 }
 
 // seedHostPrefix begins the meta keys that remember the seeds' hosts: the scope of every later run.
@@ -197,9 +226,14 @@ func (e *Engine) admitSeeds(ing *storage.Ingestion, hosts []urlkey.HostKey) erro
 	if len(hosts) == 0 {
 		return nil
 	}
-	w := ing.Table(storage.Meta())
+	return e.writeSeeds(ing.Table(storage.Meta()), hosts)
+}
+
+// writeSeeds is admitSeeds into a table of meta.
+func (e *Engine) writeSeeds(w *storage.TableWriter, hosts []urlkey.HostKey) error {
 	for _, h := range hosts {
 		e.scope.Admit(h)
+		e.noteSeed(h)
 		if err := w.Set([]byte(seedHostPrefix+string(h)), nil); err != nil {
 			return err
 		}
@@ -209,7 +243,7 @@ func (e *Engine) admitSeeds(ing *storage.Ingestion, hosts []urlkey.HostKey) erro
 
 // accept is the whole question whether a URL belongs to the crawl.
 func (e *Engine) accept(u urlkey.URL) (reason string) {
-	if reason = e.o.Filters.Accept(u); reason != "" {
+	if reason = e.filter(u); reason != "" {
 		return reason
 	}
 	return e.scope.Accept(u)

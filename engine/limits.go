@@ -51,6 +51,10 @@ const (
 
 	// seedLineMax bounds one line of a seed file, in bytes; a longer one is reported as malformed.
 	seedLineMax = 64 << 10
+	// defaultRedirects is the length of a chain of redirects that is followed to its end; redirectsMax
+	// what a record can count.
+	defaultRedirects = 10
+	redirectsMax     = 60
 	// redirectDepthCost is what a redirect adds to the depth of its target: nothing, since the
 	// visitor did not choose a link.
 	redirectDepthCost = 0
@@ -66,6 +70,18 @@ const (
 
 	// visitTime ends a visit of several URLs to one host, so that none keeps a fetcher long.
 	visitTime = 2 * time.Second
+	// domainBase is the number of pages that a registered domain may have for nothing, and again for each
+	// other domain that links to it; see budget.go. domainHostsMax is the number of its hosts that are
+	// added up; budgetHolds how long the sum is believed; domainsRemembered bounds memories of domains.
+	domainBase        = 10_000
+	domainHostsMax    = 10_000
+	budgetHolds       = 10 * time.Minute
+	domainsRemembered = 1 << 16
+	// priorityBits: a host whose best URL has a score of 2^priorityBits has the highest priority.
+	priorityBits = 12
+
+	// frontierRefillers is the number of refills at once; most of the time they wait for DNS.
+	frontierRefillers = 64
 	// The frontier holds a URL for each frontierURLShare bytes of Options.Memory, of some 100 bytes each,
 	// and a host for each frontierHostShare, of up to 1 KB. More wait in crawldb and hostdb.
 	frontierURLShare  = 1 << 10

@@ -36,6 +36,12 @@ type Options struct {
 	Contact string
 	// HostsFile names a hosts(5) file that is asked before DNS.
 	HostsFile string
+	// NameServers are asked instead of those of /etc/resolv.conf.
+	NameServers []netip.AddrPort
+	// Proxy, "http://[user:password@]host:port" or "socks5://…", carries all requests.
+	Proxy string
+	// InsecureTLS takes any certificate; the page's record says so.
+	InsecureTLS bool
 	// AllowPrivate permits loopback and private addresses, and every port.
 	AllowPrivate bool
 	// Delay is the least time between two requests to a host: 0 means 1 s, negative means none.
@@ -43,6 +49,9 @@ type Options struct {
 	Delay time.Duration
 	// Concurrency is the number of fetchers; 0 means 64. One host is never asked twice at once.
 	Concurrency int
+	// PerHost is the number of requests at once to one host and to one address: 0 means 1. More is rude
+	// to all but one's own servers.
+	PerHost int
 	// FetchTimeout bounds one fetch from its start to its last byte; 0 means 60 s.
 	FetchTimeout time.Duration
 
@@ -50,6 +59,18 @@ type Options struct {
 	Scope policy.Scope
 	// MaxDepth is the greatest number of links from a seed; 0 means no bound.
 	MaxDepth int
+	// MaxRedirects is the longest chain of redirects that is followed: 0 means 10, at most 60.
+	MaxRedirects int
+	// HostPages and DomainPages are the most pages of one host, and of one registered domain, that are
+	// fetched: 0 means no bound for hosts, and for domains as many as its reputation allows, see
+	// budget.go. Neither binds seeds' hosts and domains unless it is given.
+	HostPages, DomainPages int64
+	// RefuseTypes are media types, or groups such as "video/*", whose bodies are not read; nil means
+	// images, sound, video and fonts, an empty slice none.
+	RefuseTypes []string
+	// FilterFile names a file of rules in the format of Nutch's regex-urlfilter.txt. A running crawl
+	// reads it again when it changes.
+	FilterFile string
 	// MaxInterval is Nutch's db.fetch.interval.max in seconds; 0 means 90 days.
 	MaxInterval uint32
 
@@ -93,6 +114,15 @@ func (o Options) withDefaults() Options {
 	if o.Delay == 0 {
 		o.Delay = defaultDelay
 	}
+	if o.PerHost == 0 {
+		o.PerHost = 1
+	}
+	if o.MaxRedirects == 0 {
+		o.MaxRedirects = defaultRedirects
+	}
+	if o.RefuseTypes == nil {
+		o.RefuseTypes = []string{"image/*", "audio/*", "video/*", "font/*"}
+	}
 	if o.MaxInterval == 0 {
 		o.MaxInterval = policy.DefaultMaxInterval
 	}
@@ -133,6 +163,15 @@ func (o *Options) validate() error {
 	if o.MaxDepth < 0 || o.MaxDepth > 65_000 {
 		fault("MaxDepth %d: want 0 (no bound) to 65000", o.MaxDepth)
 	}
+	if o.PerHost < 1 || o.PerHost > 64 {
+		fault("PerHost %d: want 1 to 64", o.PerHost)
+	}
+	if o.MaxRedirects < 0 || o.MaxRedirects > redirectsMax {
+		fault("MaxRedirects %d: want 1 to %d", o.MaxRedirects, redirectsMax)
+	}
+	if o.HostPages < 0 || o.DomainPages < 0 {
+		fault("HostPages %d, DomainPages %d: want 0 or more", o.HostPages, o.DomainPages)
+	}
 	if strings.ContainsFunc(o.UserAgent, func(r rune) bool { return r < ' ' || r > '~' }) {
 		fault("UserAgent %q: only printable ASCII may be sent in a request", o.UserAgent)
 	}
@@ -142,6 +181,16 @@ func (o *Options) validate() error {
 // hasContact reports whether a webmaster could find out whom to ask.
 func (o *Options) hasContact() bool {
 	return o.Contact != "" || strings.Contains(o.UserAgent, "@") || strings.Contains(o.UserAgent, "http://") || strings.Contains(o.UserAgent, "https://")
+}
+
+// acceptsType reports whether a page's body is wanted, by its media type.
+func (o *Options) acceptsType(mediaType string) bool {
+	for _, t := range o.RefuseTypes {
+		if group, ok := strings.CutSuffix(t, "*"); t == mediaType || ok && strings.HasPrefix(mediaType, group) {
+			return false
+		}
+	}
+	return true
 }
 
 // agentToken is the product token of the user agent that robots.txt groups are matched with: the

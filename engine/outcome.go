@@ -23,6 +23,7 @@ const (
 	failureRobots            = "robots_denied"
 	failureRobotsUnreachable = "robots_unreachable"
 	failureLocation          = "bad_location"
+	reasonChain              = "redirect_chain" // of a target beyond the last redirect that is followed
 )
 
 // Fields of the WARC metadata record that keeps an outcome for which there was no response.

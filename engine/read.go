@@ -24,7 +24,8 @@ type RecordView struct {
 	Retries      uint8             `json:"retries"`
 	Score        float64           `json:"score"`
 	Depth        uint16            `json:"depth"`
-	Signature    string            `json:"signature"` // hex, "" for none
+	Hops         uint8             `json:"redirects,omitempty"` // one after the other, that led here
+	Signature    string            `json:"signature"`           // hex, "" for none
 	ModifiedTime string            `json:"modified_time"`
 	HTTPStatus   uint16            `json:"http_status"`
 	LastFetch    string            `json:"last_fetch"`
@@ -58,7 +59,7 @@ func viewRecord(key []byte, r *storage.Record) (RecordView, error) {
 		return RecordView{}, fmt.Errorf("%w: crawldb: %w", storage.ErrCorrupt, err)
 	}
 	v := RecordView{URL: u.String(), Status: r.Status.String(), FetchTime: timeText(r.FetchTime), Interval: r.Interval, Retries: r.Retries,
-		Score: r.Score, Depth: r.Depth, ModifiedTime: timeText(r.ModifiedTime), HTTPStatus: r.HTTPStatus, LastFetch: timeText(r.LastFetch), Segment: r.Segment}
+		Score: r.Score, Depth: r.Depth, Hops: r.Hops, ModifiedTime: timeText(r.ModifiedTime), HTTPStatus: r.HTTPStatus, LastFetch: timeText(r.LastFetch), Segment: r.Segment}
 	if r.Signature != (storage.Signature{}) {
 		v.Signature = hex.EncodeToString(r.Signature[:])
 	}

@@ -32,6 +32,8 @@ type source struct {
 	handMu sync.Mutex // guards handed; held for moments
 	handed map[uint64]struct{}
 
+	budgets budgets
+
 	cursorMu sync.Mutex
 	cursor   urlkey.HostKey // where Hosts goes on in hostdb or in the fetchlist
 }
@@ -68,6 +70,9 @@ func (s *source) Refill(ctx context.Context, host urlkey.HostKey, limit int) (fr
 	for i, c := range chosen {
 		s.take(xxh3.HashString(string(c.key)))
 		out.URLs[i] = frontier.Candidate{Key: c.key, Score: float32(c.score), Depth: c.depth, Tag: c.tag}
+	}
+	if err := s.budget(snap, host, &out); err != nil {
+		return out, err
 	}
 	return out, s.e.recall(host, &out)
 }
@@ -169,7 +174,7 @@ func (s *source) release(dropped []frontier.Candidate) {
 // address resolves a host ahead of its first visit, so that hosts that share an address take
 // turns. A host without an address is visited all the same: the fetch finds out and records why.
 func (e *Engine) address(ctx context.Context, host urlkey.HostKey) netip.Addr {
-	if e.o.Protocol != nil && e.o.Resolver == nil {
+	if e.o.Protocol != nil && e.o.Resolver == nil || e.o.Proxy != "" {
 		return netip.Addr{}
 	}
 	addrs, err := e.resolver.Lookup(ctx, host.Host())

@@ -68,10 +68,11 @@ type update struct {
 	seedHosts  []urlkey.HostKey
 	woken      []urlkey.HostKey
 
-	page    storage.FetchOutcome
-	targets map[uint64]struct{} // of the page at hand, by hash
-	verdict verdictCache
-	value   []byte
+	page     storage.FetchOutcome
+	targets  map[uint64]struct{} // of the page at hand, by hash
+	verdict  verdictCache
+	referral referral
+	value    []byte
 }
 
 // collect reads the segment's parse records and sorts what they say by the URL it is about.
@@ -112,7 +113,7 @@ func (u *update) addPage(key []byte, source *storage.Record) error {
 	page := policy.Page{Score: source.Score, Depth: source.Depth,
 		First: source.Segment == 0 && source.Status != storage.StatusRedirTemp && source.Status != storage.StatusRedirPerm}
 	if o.Redirect != "" {
-		return u.addRedirect(key, page)
+		return u.addRedirect(key, page, source.Hops)
 	}
 	if o.Status != storage.FetchSuccess || o.Flags&storage.FlagNoFollow != 0 {
 		return nil
@@ -137,7 +138,12 @@ func (u *update) addPage(key []byte, source *storage.Record) error {
 	page.Links = len(wanted)
 	host := urlkey.HostKeyOf(key)
 	for _, l := range wanted {
-		if err := u.addLink(l.Key, page, string(l.Key.HostKey()) == string(host)); err != nil {
+		target := l.Key.HostKey()
+		internal := string(target) == string(host)
+		if !internal {
+			u.referral.link(host, target)
+		}
+		if err := u.addLink(l.Key, page, internal); err != nil {
 			return err
 		}
 	}
@@ -146,8 +152,15 @@ func (u *update) addPage(key []byte, source *storage.Record) error {
 
 // addRedirect treats the target of a redirect as the one link of its page. A seed that redirects
 // takes the target's host into the scope: people name python.org and mean www.python.org.
-func (u *update) addRedirect(key []byte, page policy.Page) error {
+//
+// Redirects that follow one another are counted, and a chain that is too long ends: the next target
+// gets no record.
+func (u *update) addRedirect(key []byte, page policy.Page, hops uint8) error {
 	target := u.page.Redirect
+	if int(hops) >= u.e.o.MaxRedirects {
+		u.report.Filtered[reasonChain]++
+		return nil
+	}
 	if page.Depth == 0 && u.e.scope.Admit(target.HostKey()) {
 		u.seedHosts = append(u.seedHosts, target.HostKey())
 	}
@@ -156,7 +169,7 @@ func (u *update) addRedirect(key []byte, page policy.Page) error {
 		return nil
 	}
 	page.Links = 1
-	in := input{link: true, depth: page.Depth + redirectDepthCost,
+	in := input{link: true, hops: hops + 1, depth: page.Depth + redirectDepthCost,
 		score: u.e.o.Scorer.Distribute(page, string(target.HostKey()) == string(urlkey.HostKeyOf(key)))}
 	u.value = appendInput(u.value[:0], in, nil)
 	return u.inputs.Add([]byte(target), u.value)
@@ -173,18 +186,19 @@ func (u *update) addLink(target urlkey.Key, page policy.Page, internal bool) err
 
 // input is what one segment says about one URL: at most one outcome, and the sum of its links.
 //
-//	value: flags byte (1 outcome, 2 link) | score float64 | depth uint16 | outcome…
+//	value: flags byte (1 outcome, 2 link, the rest hops) | score float64 | depth uint16 | outcome…
 type input struct {
 	outcome, link bool
 	score         float64
 	depth         uint16
+	hops          uint8  // redirects that lead here, at most 63
 	encoded       []byte // the outcome
 }
 
 const inputHead = 11
 
 func appendInput(dst []byte, in input, o *storage.FetchOutcome) []byte {
-	var flags byte
+	flags := in.hops << 2
 	if in.outcome {
 		flags |= 1
 	}
@@ -204,7 +218,7 @@ func appendInput(dst []byte, in input, o *storage.FetchOutcome) []byte {
 }
 
 func readInput(v []byte) input {
-	return input{outcome: v[0]&1 != 0, link: v[0]&2 != 0,
+	return input{outcome: v[0]&1 != 0, link: v[0]&2 != 0, hops: v[0] >> 2,
 		score: math.Float64frombits(binary.LittleEndian.Uint64(v[1:])),
 		depth: binary.LittleEndian.Uint16(v[9:]), encoded: v[inputHead:]}
 }
@@ -214,9 +228,9 @@ func foldInputs(dst, a, b []byte) []byte {
 	x, y := readInput(a), readInput(b)
 	switch {
 	case x.link && y.link:
-		x.score, x.depth = x.score+y.score, min(x.depth, y.depth)
+		x.score, x.depth, x.hops = x.score+y.score, min(x.depth, y.depth), min(x.hops, y.hops)
 	case y.link:
-		x.link, x.score, x.depth = true, y.score, y.depth
+		x.link, x.score, x.depth, x.hops = true, y.score, y.depth, y.hops
 	}
 	if y.outcome {
 		x.outcome, x.encoded = true, y.encoded

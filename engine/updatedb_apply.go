@@ -36,8 +36,14 @@ func (u *update) apply(ctx context.Context, seg storage.Segment) error {
 		return err
 	}
 	slices.Sort(u.seedHosts)
-	if err := u.e.admitSeeds(ing, slices.Compact(u.seedHosts)); err != nil {
-		return err
+	if len(u.seedHosts)+len(u.referral.bits) > 0 {
+		meta := ing.Table(storage.Meta())
+		if err := u.referral.writeTo(u.e, meta); err != nil {
+			return err
+		}
+		if err := u.e.writeSeeds(meta, slices.Compact(u.seedHosts)); err != nil {
+			return err
+		}
 	}
 	if seg.Batch {
 		if err := ing.DeleteRange(storage.Fetchlist(u.segment)); err != nil {
@@ -60,7 +66,7 @@ func (u *update) one(w *storage.TableWriter, hosts *hostTally, key []byte, in in
 		}
 		r = was
 	} else {
-		r = storage.Record{Status: storage.StatusUnfetched, FetchTime: u.now, Interval: policy.DefaultInterval, Depth: in.depth}
+		r = storage.Record{Status: storage.StatusUnfetched, FetchTime: u.now, Interval: policy.DefaultInterval, Depth: in.depth, Hops: in.hops}
 	}
 	switch {
 	case old == nil:
@@ -76,7 +82,7 @@ func (u *update) one(w *storage.TableWriter, hosts *hostTally, key []byte, in in
 	}
 	if in.link {
 		r.Score = u.e.o.Scorer.Update(r.Score, in.score)
-		r.Depth = min(r.Depth, in.depth)
+		r.Depth, r.Hops = min(r.Depth, in.depth), min(r.Hops, in.hops)
 	}
 	if err := u.noteSignature(key, &was, &r); err != nil {
 		return err

@@ -69,6 +69,7 @@ func (x *visit) make(ctx context.Context) error {
 			return err
 		}
 	}
+	x.giveBack(0)
 	return nil
 }
 
@@ -89,6 +90,10 @@ func (x *visit) one(ctx context.Context, c *frontier.Candidate, left int) (more,
 	u, err := c.Key.URL()
 	if err != nil {
 		return false, false, fmt.Errorf("%w: crawldb key %q: %w", storage.ErrCorrupt, c.Key, err)
+	}
+	if f.e.rules != nil && f.e.rules.Accept(u) != "" { // they may be narrower than when it was chosen
+		f.source.release([]frontier.Candidate{*c})
+		return true, false, nil
 	}
 	ok, err := x.allowed(ctx, u, left)
 	if err != nil || !ok {

@@ -96,7 +96,7 @@ func TestNewerFormatUntouched(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = s.Apply(func(b *Batch) error { return b.Set(Meta(), []byte(formatKey), []byte("2")) })
+	err = s.Apply(func(b *Batch) error { return b.Set(Meta(), []byte(formatKey), []byte("3")) })
 	if err := errors.Join(err, s.Close()); err != nil {
 		t.Fatal(err)
 	}

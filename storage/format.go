@@ -17,10 +17,11 @@ import (
 //
 //	version   since   what changed
 //	1         0.1     first format
+//	2         0.2     records count redirects (recHops), hosts' facts count sleeps: both are read as before without
 //
 // To change a format: add a row here, raise FormatVersion, append the step to upgrades, and put a
 // store of the old version into testdata/formats/vN, where a test opens it.
-const FormatVersion = 1
+const FormatVersion = 2
 
 // pebbleFormat is Pebble's own version, pinned so that a library update alone never makes a store
 // unreadable to the program before it. 24 is the newest of Pebble 2.1.
@@ -28,7 +29,16 @@ const pebbleFormat = pebble.FormatMajorVersion(24)
 
 // upgrades[i] takes a store from version i+1 to i+2. A step must be repeatable: a crash in the
 // middle runs it again. The version is written in the step's last batch.
-func upgrades() []func(*Store) error { return nil }
+func upgrades() []func(*Store) error {
+	return []func(*Store) error{
+		func(s *Store) error { return s.setFormat(2) },
+	}
+}
+
+// setFormat is the whole of an upgrade to a version that reads all that the one before it wrote.
+func (s *Store) setFormat(version int64) error {
+	return s.Apply(func(b *Batch) error { return b.Set(Meta(), []byte(formatKey), strconv.AppendInt(nil, version, 10)) })
+}
 
 const (
 	formatKey      = "format"

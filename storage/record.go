@@ -15,6 +15,7 @@ type Record struct {
 	Status       Status
 	Retries      uint8   // failed fetches in a row
 	Depth        uint16  // links from a seed
+	Hops         uint8   // redirects one after the other that led here; 0: a link, or a seed
 	Interval     uint32  // seconds between fetches
 	HTTPStatus   uint16  // of the newest answer, 0 = none
 	Score        float64 // multiples of 2^-16 are stored compactly, others exactly
@@ -46,6 +47,7 @@ type Record struct {
 //	text      ETag
 //	text      Last-Modified, or if recDate a uvarint of seconds since 1970: an HTTP date in the usual form
 //	uvarint   number of fields, then each a name and a value, both text
+//	1 byte    hops (since format 2)
 //
 // Example, 33 bytes: answered 200, depth 2, every 30 days, score 0.5, segment 7.
 //
@@ -77,7 +79,8 @@ const (
 	recLastModified = 1 << 16
 	recDate         = 1 << 17
 	recMeta         = 1 << 18
-	recEnd          = 1 << 19 // first without a meaning
+	recHops         = 1 << 19
+	recEnd          = 1 << 20 // first without a meaning
 )
 
 const secondsPerHour = 3600
@@ -109,7 +112,8 @@ func (r *Record) flags(date bool) uint32 {
 		flagIf(r.ETag != "", recETag) |
 		flagIf(r.LastModified != "", recLastModified) |
 		flagIf(date, recDate) |
-		flagIf(len(r.Meta) != 0, recMeta)
+		flagIf(len(r.Meta) != 0, recMeta) |
+		flagIf(r.Hops != 0, recHops)
 }
 
 // AppendRecord appends the encoding of r. Fields of Meta beyond MetaFieldsMax are left out. It does
@@ -162,6 +166,9 @@ func AppendRecord(dst []byte, r *Record) []byte {
 		for i := range meta {
 			dst = appendText(appendText(dst, meta[i].Name), meta[i].Value)
 		}
+	}
+	if f&recHops != 0 {
+		dst = append(dst, r.Hops)
 	}
 	return dst
 }
@@ -232,6 +239,9 @@ func (r *Record) decodeTexts(d *decoder, f uint32) {
 		for range d.uint(MetaFieldsMax) {
 			r.Meta = append(r.Meta, Field{Name: d.text(), Value: d.text()})
 		}
+	}
+	if f&recHops != 0 {
+		r.Hops = d.byte()
 	}
 }
 

@@ -25,6 +25,7 @@ func checkCommand(c *console) *cobra.Command {
 
 func checkURLCommand(c *console) *cobra.Command {
 	var f flags
+	var rules string
 	cmd := &cobra.Command{
 		Use:   "url URL…",
 		Short: "show canonical form, key and verdict of URLs (\"-\" reads lines)",
@@ -33,12 +34,12 @@ func checkURLCommand(c *console) *cobra.Command {
 			return c.lines(func(w *bufio.Writer) error {
 				for _, u := range urls {
 					if u != "-" {
-						if err := c.checkURL(w, u, f.json); err != nil {
+						if err := c.checkURL(w, u, rules, f.json); err != nil {
 							return err
 						}
 						continue
 					}
-					if err := c.checkLines(w, f.json); err != nil {
+					if err := c.checkLines(w, rules, f.json); err != nil {
 						return err
 					}
 				}
@@ -47,11 +48,15 @@ func checkURLCommand(c *console) *cobra.Command {
 		},
 	}
 	f.report(cmd)
+	cmd.Flags().StringVar(&rules, "url-filter", "", "file of rules, as for seine crawl")
 	return cmd
 }
 
-func (c *console) checkURL(w io.Writer, raw string, asJSON bool) error {
-	r := engine.CheckURL(engine.Options{}, raw)
+func (c *console) checkURL(w io.Writer, raw, rules string, asJSON bool) error {
+	r, err := engine.CheckURL(engine.Options{FilterFile: rules}, raw)
+	if err != nil {
+		return err
+	}
 	if asJSON {
 		return jsonLine(w, r)
 	}
@@ -59,17 +64,20 @@ func (c *console) checkURL(w io.Writer, raw string, asJSON bool) error {
 	if !r.Accepted {
 		verdict = "refused: " + r.Reason
 	}
-	_, err := fmt.Fprintf(w, "%s\n  canonical  %s\n  key        %s\n  host       %s\n  %s\n", printable(r.URL), r.Canonical, r.Key, r.Host, printable(verdict))
+	if r.Rule != "" {
+		verdict += " (" + r.Rule + ")"
+	}
+	_, err = fmt.Fprintf(w, "%s\n  canonical  %s\n  key        %s\n  host       %s\n  %s\n", printable(r.URL), r.Canonical, r.Key, r.Host, printable(verdict))
 	return err
 }
 
 // checkLines checks each line of standard input; a line may be as long as it likes, within memory
 // of one line.
-func (c *console) checkLines(w io.Writer, asJSON bool) error {
+func (c *console) checkLines(w io.Writer, rules string, asJSON bool) error {
 	sc := bufio.NewScanner(c.in)
 	sc.Buffer(make([]byte, 64<<10), 16<<20)
 	for sc.Scan() {
-		if err := c.checkURL(w, sc.Text(), asJSON); err != nil {
+		if err := c.checkURL(w, sc.Text(), rules, asJSON); err != nil {
 			return err
 		}
 	}

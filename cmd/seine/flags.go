@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seine-crawler/seine/engine"
+	"github.com/seine-crawler/seine/engine/fetch"
 	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
@@ -42,12 +44,21 @@ type settings struct {
 	UserAgent    string `toml:"user-agent" help:"User-Agent header; its name selects the robots.txt group"`
 	Contact      string `toml:"contact" help:"URL or mail address by which webmasters reach you; required beyond loopback"`
 	Hosts        string `toml:"hosts" help:"hosts(5) file, asked before DNS"`
+	Resolver     string `toml:"resolver" help:"name servers to ask, such as 9.9.9.9 or 127.0.0.1:5353, instead of the system's"`
+	Proxy        string `toml:"proxy" help:"proxy for all requests: http://[user:password@]host:port or socks5://…"`
+	InsecureTLS  bool   `toml:"insecure-tls" help:"take any certificate; what was not verified is marked"`
 	AllowPrivate bool   `toml:"allow-private" help:"permit loopback and private addresses, and any port"`
 	Delay        string `toml:"delay" help:"least time between two requests to a host; 0s for none"`
 	Concurrency  int    `toml:"concurrency" help:"number of fetchers"`
+	PerHost      int    `toml:"per-host" help:"requests at once to one host; more than 1 is for your own servers"`
 	Timeout      string `toml:"timeout" help:"longest time for one fetch"`
 	Scope        string `toml:"scope" help:"how far links are followed: host, domain or any"`
 	MaxDepth     int    `toml:"max-depth" help:"most links from a seed (0: no limit)"`
+	MaxRedirects int    `toml:"max-redirects" help:"longest chain of redirects that is followed"`
+	HostPages    int    `toml:"host-pages" help:"most pages of one host (0: no limit)"`
+	DomainPages  int    `toml:"domain-pages" help:"most pages of one registered domain (0: by reputation; seeds' domains without limit)"`
+	RefuseTypes  string `toml:"refuse-types" help:"media types whose bodies are not read"`
+	FilterFile   string `toml:"url-filter" help:"file of +regex and -regex lines, as Nutch's regex-urlfilter.txt; read again when it changes"`
 	Scoring      string `toml:"scoring" help:"score policy: vote or opic"`
 	Schedule     string `toml:"schedule" help:"re-fetch policy: fixed or adaptive"`
 	NoIndex      bool   `toml:"no-index" help:"crawl without indexing; seine index does it later"`
@@ -55,7 +66,7 @@ type settings struct {
 
 // defaults are what every setting is when neither flag nor file says otherwise.
 func defaults() settings {
-	return settings{Dir: "./seine-data", Memory: "1GB", Delay: "1s", Concurrency: 64, Timeout: "60s", Scope: "host", Scoring: "vote", Schedule: "fixed"}
+	return settings{Dir: "./seine-data", Memory: "1GB", Delay: "1s", Concurrency: 64, Timeout: "60s", Scope: "host", PerHost: 1, MaxRedirects: 10, RefuseTypes: "image/*,audio/*,video/*,font/*", Scoring: "vote", Schedule: "fixed"}
 }
 
 // storeSettings are the settings of commands that only read or rewrite the store; the others fetch.
@@ -134,10 +145,18 @@ func (f *flags) options(cmd *cobra.Command) (engine.Options, error) {
 	}
 	s := &f.s
 	o := engine.Options{Dir: s.Dir, UserAgent: s.UserAgent, Contact: s.Contact, HostsFile: s.Hosts, AllowPrivate: s.AllowPrivate,
-		Concurrency: s.Concurrency, MaxDepth: s.MaxDepth, NoIndex: s.NoIndex, OnFatal: fatal(cmd), MustExist: f.exists, Events: warnings(cmd)}
+		Proxy: s.Proxy, InsecureTLS: s.InsecureTLS, PerHost: s.PerHost, MaxRedirects: s.MaxRedirects, HostPages: int64(s.HostPages), DomainPages: int64(s.DomainPages),
+		RefuseTypes: splitList(s.RefuseTypes), FilterFile: s.FilterFile, Concurrency: s.Concurrency, MaxDepth: s.MaxDepth, NoIndex: s.NoIndex, OnFatal: fatal(cmd), MustExist: f.exists, Events: warnings(cmd)}
 	var err error
 	if o.Memory, err = parseBytes(s.Memory); err != nil {
 		return o, &usageError{fmt.Errorf("--memory %q: %w", s.Memory, err)}
+	}
+	// The collector works harder near the budget instead of letting the heap double beyond it.
+	debug.SetMemoryLimit(o.Memory)
+	if s.Resolver != "" {
+		if o.NameServers, err = fetch.ParseServers(s.Resolver); err != nil {
+			return o, &usageError{fmt.Errorf("--resolver: %w", err)}
+		}
 	}
 	if o.Delay, err = parseDuration(s.Delay); err != nil {
 		return o, &usageError{fmt.Errorf("--delay %q: %w", s.Delay, err)}
@@ -166,6 +185,17 @@ func (f *flags) options(cmd *cobra.Command) (engine.Options, error) {
 		return o, &usageError{fmt.Errorf("--schedule %q: want fixed or adaptive", s.Schedule)}
 	}
 	return o, nil
+}
+
+// splitList reads "a,b"; "" is a list of nothing, not the default.
+func splitList(s string) []string {
+	list := []string{}
+	for _, part := range strings.Split(s, ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			list = append(list, strings.ToLower(part))
+		}
+	}
+	return list
 }
 
 // warnings go to stderr, a line each.
