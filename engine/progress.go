@@ -28,7 +28,22 @@ type Progress struct {
 	Backlog        int64         `json:"backlog"` // segments waiting for updatedb
 	Slowest        string        `json:"slowest"` // what holds the crawl up
 	HeapBytes      uint64        `json:"heap_bytes"`
-	MaxPages       int64         `json:"max_pages,omitempty"`
+	MemoryLimit    int64         `json:"memory_limit"`
+	DiskFree       uint64        `json:"disk_free"` // bytes; 0: not known
+
+	Fetchers       int               `json:"fetchers"`
+	HostsActive    int               `json:"hosts_active"`    // in memory
+	HostsDormant   int               `json:"hosts_dormant"`   // of these, without due URLs
+	HostsThrottled int               `json:"hosts_throttled"` // told to come back later
+	OverBudget     uint64            `json:"over_budget"`     // times a host was held back by a budget
+	Outage         bool              `json:"outage"`          // the network here seems to be cut
+	NotModified    uint64            `json:"not_modified"`
+	Redirected     uint64            `json:"redirected"`
+	RobotsDenied   uint64            `json:"robots_denied"`
+	Gone           uint64            `json:"gone"`
+	Failures       map[string]uint64 `json:"failures,omitempty"` // by kind
+	Stages         StageCPU          `json:"stages"`             // processor time since the start
+	MaxPages       int64             `json:"max_pages,omitempty"`
 }
 
 // ETA is the time to MaxPages at the present rate; 0 when there is no limit or no rate.
@@ -53,6 +68,13 @@ func (c *conductor) progress(phase string) Progress {
 	s := c.f.frontier.Stats()
 	p.HostsReady, p.HostsWaiting, p.HostsAsleep, p.Queued = s.Ready, s.Waiting, s.Asleep, s.Queued
 	p.Busy = c.f.busy.Load()
+	p.Fetchers, p.HostsActive, p.HostsDormant, p.HostsThrottled = c.e.o.Concurrency, s.Hosts, s.Dormant, s.Throttled
+	p.OverBudget, p.Outage, p.MemoryLimit = s.OverSpent, s.Outage, c.e.o.Memory
+	p.NotModified, p.Redirected, p.RobotsDenied, p.Gone, p.Failures = r.NotModified, r.Redirected, r.RobotsDenied, r.Gone, r.Failures
+	p.Stages = c.e.stagesSince(c.stages)
+	if free, _, err := c.e.store.DiskFree(); err == nil {
+		p.DiskFree = free
+	}
 	p.Slowest = c.slowest(p)
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
@@ -63,6 +85,8 @@ func (c *conductor) progress(phase string) Progress {
 // slowest names what holds the crawl up: the question people ask when it seems idle.
 func (c *conductor) slowest(p Progress) string {
 	switch {
+	case p.Outage:
+		return "the network here seems to be cut: one host a second is tried"
 	case !c.f.gate.isOpen():
 		return "pipeline behind: fetchers wait for updatedb or for disk space"
 	case p.Busy >= int64(c.e.o.Concurrency):

@@ -14,14 +14,16 @@ import (
 	"github.com/seine-crawler/seine/engine"
 )
 
-// progress shows a crawl on stderr: two lines redrawn in place on a terminal, else a plain line
-// every ten seconds.
+// progress shows a crawl on stderr: a dashboard redrawn in place on a terminal, else a plain line every
+// ten seconds.
 type progress struct {
 	w        io.Writer
 	quiet    bool
 	terminal bool
 	width    int
+	height   int
 	drawn    int
+	rates    []float64 // pages per second, of each of the last seconds
 	last     time.Time
 	lastSeen engine.Progress
 }
@@ -32,8 +34,8 @@ func newProgress(w io.Writer, quiet bool) *progress {
 	p := &progress{w: w, quiet: quiet, last: time.Now()}
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		p.terminal = true
-		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
-			p.width = width
+		if width, height, err := term.GetSize(int(f.Fd())); err == nil {
+			p.width, p.height = width, height
 		}
 	}
 	return p
@@ -52,14 +54,27 @@ func (p *progress) show(s engine.Progress) {
 		}
 		return
 	}
-	p.erase()
-	for _, line := range p.lines(s) {
-		if p.width > 4 && len(line) >= p.width {
-			line = line[:p.width-1]
-		}
-		fmt.Fprintln(p.w, line)
-		p.drawn++
+	if d := (s.Elapsed - p.lastSeen.Elapsed).Seconds(); d > 0.1 && s.Fetched >= p.lastSeen.Fetched {
+		p.rates = append(p.rates, float64(s.Fetched-p.lastSeen.Fetched)/d)
+		p.rates = p.rates[max(len(p.rates)-sparkSeconds, 0):]
 	}
+	p.draw(dashboard(s, p.rates, p.width, p.height))
+}
+
+// draw puts lines in the place of those drawn before, in one write, so that nothing flickers.
+func (p *progress) draw(lines []string) {
+	var b strings.Builder
+	if p.drawn > 0 {
+		fmt.Fprintf(&b, "\x1b[%dA", p.drawn)
+	}
+	for _, line := range lines {
+		b.WriteString("\r\x1b[2K" + line + "\n")
+	}
+	for n := len(lines); n < p.drawn; n++ {
+		b.WriteString("\r\x1b[2K\n")
+	}
+	p.drawn = max(p.drawn, len(lines))
+	io.WriteString(p.w, b.String())
 }
 
 // lines says the same for a terminal and for a log.
@@ -77,13 +92,6 @@ func (p *progress) lines(s engine.Progress) []string {
 			s.Elapsed.Round(time.Second), s.Phase, s.Fetched, rate, float64(s.Bytes)/1e6, s.Failed, s.Discovered, s.Indexed, eta),
 		fmt.Sprintf("hosts: %d ready, %d waiting, %d asleep; %d URLs queued, %d in flight, %d segments behind; heap %d MB; slowest: %s",
 			s.HostsReady, s.HostsWaiting, s.HostsAsleep, s.Queued, s.Busy, s.Backlog, s.HeapBytes>>20, s.Slowest),
-	}
-}
-
-// erase moves back over what was drawn.
-func (p *progress) erase() {
-	for ; p.drawn > 0; p.drawn-- {
-		fmt.Fprint(p.w, "\x1b[1A\x1b[2K")
 	}
 }
 

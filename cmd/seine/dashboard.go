@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/seine-crawler/seine/engine"
+)
+
+// sparkSeconds is how much of the past the dashboard's curve shows.
+const sparkSeconds = 60
+
+// dashboard draws a crawl as lines that fit a terminal. It is a pure function of what it is given.
+func dashboard(s engine.Progress, rates []float64, width, height int) []string {
+	if width <= 0 {
+		width = 80
+	}
+	now := s.PagesPerSecond
+	if len(rates) > 0 {
+		now = rates[len(rates)-1]
+	}
+	lines := []string{
+		fmt.Sprintf("%-9s %8s   %s pages   %.0f/s now   %.0f/s since the start   %s", s.Phase, clockTime(s.Elapsed), thousands(s.Fetched), now, s.PagesPerSecond, spark(rates)),
+		fmt.Sprintf("  speed    %.1f MB/s   %s received   %s discovered   %s indexed%s", float64(s.Bytes)/1e6/max(s.Elapsed.Seconds(), 1e-3), bytesText(s.Bytes), thousands(s.Discovered), thousands(s.Indexed), limitText(s)),
+		fmt.Sprintf("  fetchers %s %d of %d busy   %d segments behind", bar(float64(s.Busy)/float64(max(s.Fetchers, 1)), 10), s.Busy, s.Fetchers, s.Backlog),
+		fmt.Sprintf("  hosts    %d ready   %d waiting   %d throttled   %d asleep   %d dormant%s", s.HostsReady, s.HostsWaiting-s.HostsThrottled, s.HostsThrottled, s.HostsAsleep, s.HostsDormant, heldBack(s)),
+		fmt.Sprintf("  URLs     %s queued   %s not modified   %s redirected   %s denied by robots   %s gone", thousands(uint64(s.Queued)), thousands(s.NotModified), thousands(s.Redirected), thousands(s.RobotsDenied), thousands(s.Gone)),
+		"  errors   " + failuresText(s.Failures),
+		"  work     " + stagesText(s.Stages),
+		fmt.Sprintf("  machine  heap %s of %s   %s", bytesText(s.HeapBytes), bytesText(uint64(s.MemoryLimit)), diskText(s.DiskFree)),
+		"  held up  by " + s.Slowest,
+	}
+	if height > 2 {
+		lines = lines[:min(len(lines), height-1)]
+	}
+	for i, line := range lines {
+		lines[i] = cutText(line, width-1)
+	}
+	return lines
+}
+
+// spark is a curve of the last minute.
+func spark(rates []float64) string {
+	if len(rates) == 0 {
+		return ""
+	}
+	most := max(slices.Max(rates), 1)
+	var b strings.Builder
+	for _, r := range rates[max(len(rates)-20, 0):] {
+		b.WriteRune([]rune("▁▂▃▄▅▆▇█")[min(int(r/most*7.999), 7)])
+	}
+	return b.String()
+}
+
+func bar(share float64, n int) string {
+	full := min(max(int(share*float64(n)+0.5), 0), n)
+	return strings.Repeat("█", full) + strings.Repeat("░", n-full)
+}
+
+// failuresText names the five commonest kinds of failure.
+func failuresText(by map[string]uint64) string {
+	if len(by) == 0 {
+		return "none"
+	}
+	kinds := slices.SortedFunc(maps.Keys(by), func(a, b string) int { return cmp.Or(cmp.Compare(by[b], by[a]), strings.Compare(a, b)) })
+	var parts []string
+	for _, k := range kinds[:min(len(kinds), 5)] {
+		parts = append(parts, fmt.Sprintf("%s %s", k, thousands(by[k])))
+	}
+	if len(kinds) > 5 {
+		parts = append(parts, fmt.Sprintf("%d other kinds", len(kinds)-5))
+	}
+	return strings.Join(parts, "   ")
+}
+
+// stagesText is where the processor's time goes, the most first.
+func stagesText(stages engine.StageCPU) string {
+	var sum float64
+	for _, s := range stages {
+		sum += s.Seconds
+	}
+	if sum == 0 {
+		return "-"
+	}
+	sorted := slices.SortedFunc(slices.Values(stages), func(a, b engine.StageSeconds) int { return cmp.Compare(b.Seconds, a.Seconds) })
+	var parts []string
+	for _, s := range sorted[:min(len(sorted), 6)] {
+		if share := s.Seconds / sum; share >= 0.01 {
+			parts = append(parts, fmt.Sprintf("%s %.0f%%", s.Stage, 100*share))
+		}
+	}
+	return strings.Join(parts, "   ")
+}
+
+func limitText(s engine.Progress) string {
+	if s.MaxPages == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("   %.0f%% of %s", 100*float64(s.Fetched)/float64(s.MaxPages), thousands(uint64(s.MaxPages)))
+	if t := s.ETA(); t > 0 {
+		text += ", " + clockTime(t) + " to go"
+	}
+	return text
+}
+
+func heldBack(s engine.Progress) string {
+	if s.OverBudget == 0 {
+		return ""
+	}
+	return fmt.Sprintf("   held back by budgets %d times", s.OverBudget)
+}
+
+func diskText(free uint64) string {
+	if free == 0 {
+		return ""
+	}
+	return "disk " + bytesText(free) + " free"
+}
+
+// clockTime is h:mm:ss, or days.
+func clockTime(d time.Duration) string {
+	s := int(d.Round(time.Second).Seconds())
+	if s >= 86_400 {
+		return fmt.Sprintf("%dd%02dh", s/86_400, s%86_400/3600)
+	}
+	return fmt.Sprintf("%d:%02d:%02d", s/3600, s%3600/60, s%60)
+}
+
+// thousands groups digits.
+func thousands(n uint64) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+func bytesText(n uint64) string {
+	switch {
+	case n >= 10<<30:
+		return fmt.Sprintf("%d GB", n>>30)
+	case n >= 10<<20:
+		return fmt.Sprintf("%d MB", n>>20)
+	}
+	return fmt.Sprintf("%.1f MB", float64(n)/(1<<20))
+}
+
+// cutText shortens a line to so many characters.
+func cutText(s string, n int) string {
+	if n < 1 || utf8.RuneCountInString(s) <= n {
+		return s
+	}
+	return string([]rune(s)[:n])
+}
