@@ -10,7 +10,10 @@ import (
 	"net/http"
 	"os"
 	"strconv"
+	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // conn is one connection, served by one goroutine: read a head, ask the site, write the response.
@@ -351,14 +354,43 @@ func (c *conn) writeWithin(d time.Duration) {
 	}
 }
 
-// wait lets the latency of a page pass. The goroutine is parked; no thread is held.
+// wait lets the latency of a page pass. The goroutine is parked; no thread is held. A client that has
+// left, or was killed, is not waited for: its request is over, and another may begin.
 func (c *conn) wait(d time.Duration) {
-	t := time.NewTimer(d)
+	t := time.NewTimer(min(d, leftEvery))
 	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-c.s.done:
+	for end := time.Now().Add(d); ; {
+		select {
+		case <-t.C:
+		case <-c.s.done:
+			return
+		}
+		left := time.Until(end)
+		if left <= 0 || c.abandoned() {
+			return
+		}
+		t.Reset(min(left, leftEvery))
 	}
+}
+
+// abandoned reports whether the client has closed the connection.
+func (c *conn) abandoned() bool {
+	sc, ok := c.raw.(syscall.Conn)
+	if !ok {
+		return false
+	}
+	rc, err := sc.SyscallConn()
+	if err != nil {
+		return true
+	}
+	gone := false
+	err = rc.Read(func(fd uintptr) bool {
+		var b [1]byte
+		n, _, err := unix.Recvfrom(int(fd), b[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
+		gone = n == 0 && err == nil || err == unix.ECONNRESET
+		return true
+	})
+	return err != nil || gone
 }
 
 // refuse answers a request that cannot be understood, and the connection is over.
