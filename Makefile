@@ -4,8 +4,10 @@
 export CGO_ENABLED = 0
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME = 5s
+PAGES = 8000
+KILLS = 3
 
-.PHONY: build test vet race fuzz demo bench bench-full bench-peers realsites realweb clean help
+.PHONY: polite build test vet race fuzz demo bench bench-full bench-peers realsites realweb clean help
 
 build: ## build the static binary bin/seine
 	go build -trimpath -o bin/seine ./cmd/seine
@@ -35,6 +37,9 @@ realsites: build ## crawl Debian's Python and PostgreSQL manuals from nginx and 
 
 realweb: build ## crawl 62 hosts of Debian documents (50,000 pages), compare with the truth (RECIPE=M: 330,000)
 	@bench/realweb.sh
+
+polite: build ## crawl a web of mixed delays, killing the crawler again and again; the servers judge (PAGES=1000000 KILLS=20)
+	@bench/polite.sh $(PAGES) $(KILLS)
 
 bench: build ## benchmarks beside floors and peers, under ten minutes; writes BENCHMARKS.md
 	@bench/bench.sh quick

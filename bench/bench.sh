@@ -22,6 +22,7 @@ go test -run '^$' -bench . -benchtime 100ms -count 5 ./bench >"$out/layers.txt" 
 	tail -20 "$out/layers.txt" >&2
 	exit 1
 }
+go test -run '^$' -bench 'Inbox|Ready|Timers' -benchtime 100ms -count 5 ./frontier >>"$out/layers.txt"
 go test -run '^$' -bench Simweb -benchtime 500ms -count 5 ./bench/simweb >>"$out/layers.txt"
 if [ -d bench/peers ] && [ "${PEERS:-yes}" = yes ]; then
 	echo "== peers" >&2

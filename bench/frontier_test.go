@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/netip"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -216,4 +217,72 @@ func BenchmarkFrontier(b *testing.B) {
 		})
 		b.Run(c.name+"/floor-heap", func(b *testing.B) { benchmarkHeap(b, c.hosts) })
 	}
+}
+
+// BenchmarkNeverIdle: a hundred thousand hosts at a second's delay, and five hundred fetchers that take
+// 200 ms a page: the share of the time that these are at work (busy-%), from the first second on; and
+// pages a second of the hosts that are not slow, when one in ten takes two seconds.
+func BenchmarkNeverIdle(b *testing.B) {
+	for _, c := range []struct {
+		name string
+		slow int // one host in so many is slow; 0: none
+	}{{"all-alike", 0}, {"one-in-ten-slow", 10}} {
+		b.Run(c.name, func(b *testing.B) { neverIdle(b, c.slow) })
+	}
+}
+
+func neverIdle(b *testing.B, slow int) {
+	const hosts, fetchers, latency = 100_000, 500, 200 * time.Millisecond
+	keys := hostKeys(b, hosts)
+	isSlow := make(map[urlkey.HostKey]bool)
+	for i := 0; slow > 0 && i < hosts; i += slow {
+		isSlow[keys[i]] = true
+	}
+	f, err := frontier.New(frontier.Options{Source: newEndless(b, 100), PerDomain: -1, Fetchers: fetchers})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer f.Close()
+	ctx, cancel := context.WithCancel(context.Background())
+	var busy, quick, late atomic.Int64
+	var measuring atomic.Bool
+	var wg sync.WaitGroup
+	for range fetchers {
+		wg.Go(func() {
+			for {
+				v, err := f.Next(ctx)
+				if err != nil {
+					return
+				}
+				took := latency
+				if isSlow[v.Host] {
+					took = 2 * time.Second
+				}
+				time.Sleep(took)
+				if measuring.Load() {
+					busy.Add(int64(took))
+					if isSlow[v.Host] {
+						late.Add(1)
+					} else {
+						quick.Add(1)
+					}
+				}
+				f.Done(v, frontier.Outcome{Addr: v.Addr, ResponseTime: took})
+			}
+		})
+	}
+	f.Wake(keys...)
+	const settle, span = 2 * time.Second, 4 * time.Second
+	time.Sleep(settle)
+	measuring.Store(true)
+	began := time.Now()
+	time.Sleep(span)
+	measuring.Store(false)
+	elapsed := time.Since(began)
+	cancel()
+	wg.Wait()
+	b.ReportMetric(100*float64(busy.Load())/float64(elapsed)/fetchers, "busy-%")
+	b.ReportMetric(float64(quick.Load())/elapsed.Seconds(), "quick-pages/s")
+	b.ReportMetric(float64(late.Load())/elapsed.Seconds(), "slow-pages/s")
+	b.ReportMetric(0, "ns/op")
 }

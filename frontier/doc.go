@@ -62,7 +62,8 @@
 //     doubled for each step by which the host was seen to slow down.
 //  4. Between visits to an address lies at least Options.AddressDelay.
 //  5. Retry-After is obeyed, up to a day. Failures back off, doubling, with jitter.
-//  6. No host starves: a visit is overtaken by none that became ready PriorityBonus later.
+//  6. No host starves: a visit is overtaken by none that became ready PriorityBonus later, unless its host
+//     is slow: slow hosts share a quarter of the fetchers and take turns among themselves.
 //  7. Budgets bind: no more URLs of a host, or of its domain, are handed out than the source allows.
 //  8. A URL is handed out once until the source gives it again; none is lost but to Options.OnDrop.
 //  9. No wake-up is lost: a Wake during a refill causes another refill.

@@ -28,6 +28,9 @@ type Frontier struct {
 	jobs   *jobs
 	outage outage
 
+	slow     atomic.Int32 // visits to slow hosts handed out
+	slowMost int32
+
 	pending atomic.Int64 // events sent and not handled
 	refused atomic.Int64 // wakes refused for want of room since the source was last gone through
 	pulling atomic.Int64
@@ -52,6 +55,7 @@ func New(o Options) (*Frontier, error) {
 	f := &Frontier{o: o, names: newRegistry(), ring: newRing(2 * o.Fetchers), jobs: newJobs(), tokens: make(chan struct{}, o.Fetchers+1),
 		pull: make(chan struct{}, 1), dry: make(chan struct{}, 1), done: make(chan struct{})}
 	// The epoch lies before the start, so that moment 0 can mean none.
+	f.slowMost = int32(max(o.Fetchers/slowShare, 1))
 	f.epoch = o.Now().Add(-time.Hour)
 	for i := range o.Shards {
 		f.shards = append(f.shards, newShard(&f.o, f.names, f.home, i, f.now()))
@@ -126,6 +130,8 @@ func (f *Frontier) Next(ctx context.Context) (*Visit, error) {
 		select {
 		case <-f.done:
 			return nil, ErrClosed
+		case <-ctx.Done():
+			return nil, ctx.Err()
 		default:
 		}
 		if v := f.take(ctx); v != nil {
@@ -223,6 +229,14 @@ func (f *Frontier) Done(v *Visit, out Outcome) {
 		}
 	case out.Kind != Skipped:
 		f.outage.answered()
+	}
+	if v.slow {
+		f.slow.Add(-1)
+		for _, s := range f.shards {
+			if s.lateBacklog.Load() {
+				signal(s.bell)
+			}
+		}
 	}
 	v.done = event{kind: given, state: v.state, visit: v, out: out}
 	f.send(&v.done)

@@ -47,6 +47,11 @@ const (
 	// the same moment, and so the longest that any host can be passed over.
 	PriorityBonus = 2 * time.Second
 
+	// slowHost is the response time from which a host counts as slow. Slow hosts and such as failed the last
+	// time may have one in slowShare of the fetchers: however many there are, the others are not held up.
+	slowHost  = time.Second
+	slowShare = 4
+
 	// domainRetry is how soon a host asks again when its domain has as many visits as it may have.
 	domainRetry = 50 * time.Millisecond
 	// budgetRetry is how soon the source is asked again whether a host that used up its budget, or that

@@ -83,20 +83,32 @@ func (f *Frontier) handleOne(s *shard, e *event, now moment) {
 
 // flush moves visits that are ready into the ring, as far as it has room, and wakes fetchers.
 func (f *Frontier) flush(s *shard) {
-	for len(s.ready) > 0 {
-		visit := s.ready[0].visit
-		s.handedOver(visit) // before a fetcher can give it back
-		if !f.ring.push(visit) {
-			s.takenBack(visit)
+	for len(s.late) > 0 && f.slow.Load() < f.slowMost {
+		if f.slow.Add(1) > f.slowMost || !f.handOver(s, &s.late) {
+			f.slow.Add(-1)
 			break
 		}
-		s.ready.pop()
-		f.wakeFetcher()
+	}
+	s.lateBacklog.Store(len(s.late) > 0)
+	for len(s.ready) > 0 && f.handOver(s, &s.ready) {
 	}
 	s.backlog.Store(len(s.ready) > 0)
 	if len(s.ready) > 0 && f.ring.len() < len(f.ring.cells)/2 {
 		signal(s.bell) // room came up in between
 	}
+}
+
+// handOver moves the first visit of a queue into the ring; false means that there is no room.
+func (f *Frontier) handOver(s *shard, q *readyQueue) bool {
+	visit := (*q)[0].visit
+	s.handedOver(visit) // before a fetcher can give it back
+	if !f.ring.push(visit) {
+		s.takenBack(visit)
+		return false
+	}
+	q.pop()
+	f.wakeFetcher()
+	return true
 }
 
 // emigrate sends hosts to the shards that own their addresses. The state's shard is changed after the

@@ -67,8 +67,10 @@ var sabotages = []struct {
 	{name: "dead hosts do not sleep", world: 4, do: func(m *sim) { m.ruder(func(o *Options) { o.MaxFailures = 1000 }) }},
 	{name: "what is ready last goes first", do: func(m *sim) {
 		for _, s := range m.shards {
-			for i := range s.ready {
-				s.ready[i].key = -s.ready[i].visit.since * 3
+			for _, q := range []readyQueue{s.ready, s.late} {
+				for i := range q {
+					q[i].key = -q[i].visit.since * 3
+				}
 			}
 		}
 	}},

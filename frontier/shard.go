@@ -28,6 +28,8 @@ type shard struct {
 	mu        sync.Mutex    // held by the shard's goroutine while it works, and by Stats
 	backlog   atomic.Bool   // visits wait for room in the ring
 
+	lateBacklog atomic.Bool // visits of slow hosts wait for one of their fetchers
+
 	counts    [placeCount]int
 	queued    int // URLs in windows
 	refilling int
@@ -42,6 +44,7 @@ type shard struct {
 	forgotten bool // a host was forgotten: there is room for another
 
 	ready   readyQueue
+	late    readyQueue    // visits of slow hosts
 	refills []*visitState // wanted, each host once
 	moves   []*visitState // to the shard that owns their address
 	dropped []Candidate   // given up, to be told to the source

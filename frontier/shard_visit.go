@@ -65,7 +65,11 @@ func (s *shard) makeVisit(v *visitState, n int, now moment) {
 	if v.failures > 0 {
 		key = now
 	}
-	s.ready.push(key, visit)
+	if visit.slow = v.failures > 0 || v.sleeps > 0 || v.responseTime >= slowHost; visit.slow {
+		s.late.push(key, visit)
+	} else {
+		s.ready.push(key, visit)
+	}
 	s.put(v, ready, 0)
 	if int(v.flying) < s.o.PerHost && v.urls() > 0 { // more than one visit at once, as the operator asked
 		s.put(v, waiting, now.add(s.o.delay(v)/time.Duration(s.o.PerHost)+1))

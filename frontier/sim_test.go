@@ -319,17 +319,20 @@ func (m *sim) same(i, n int) []Candidate {
 // start hands the visit that comes first to a fetcher, and checks that it may start now.
 func (m *sim) start() bool {
 	var from *shard
+	var q *readyQueue
 	for _, s := range m.shards {
-		if len(s.ready) > 0 && (from == nil || s.ready[0].key < from.ready[0].key) {
-			from = s
+		for _, of := range []*readyQueue{&s.ready, &s.late} {
+			if len(*of) > 0 && (q == nil || (*of)[0].key < (*q)[0].key) {
+				from, q = s, of
+			}
 		}
 	}
-	if from == nil {
+	if q == nil {
 		return false
 	}
-	visit := from.ready[0].visit
+	visit := (*q)[0].visit
 	from.handedOver(visit)
-	from.ready.pop()
+	q.pop()
 	v := visit.state
 	i := index(visit.Host)
 	h := &m.hosts[i]

@@ -121,6 +121,7 @@ type Visit struct {
 	Addr   netip.Addr // zero: not known yet
 	state  *visitState
 	since  moment      // when it became ready
+	slow   bool        // the host takes long to answer, or has failed
 	taken  atomic.Bool // a fetcher has it
 	halted atomic.Bool // not to be made after all
 	done   event       // the node with which it goes back, or its host to another shard

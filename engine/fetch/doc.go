@@ -23,6 +23,13 @@
 //
 // A Response is taken from a pool and must be given back with Release; its bytes live until then.
 //
+// # DNS
+//
+// CachingResolver asks the hosts file, then its memory, then name servers: A and AAAA at once, by UDP from a
+// socket of its own for each question, by TCP when the answer is cut. Of an answer only what hangs on the
+// name by a chain of aliases is believed. It is kept as long as it says, within bounds, and so is "there is
+// none"; one lookup serves all who ask for the name meanwhile; the oldest answers make room for new ones.
+//
 // # Invariants
 //
 //   - The address dialled is checked, in numeric form, at the moment of connecting (guard.go).
