@@ -65,8 +65,9 @@ and for a queued URL, key and text of the URL included. The floor is container/h
 share among many visits. The wheel takes 42 ns a timer with a million hosts, a heap 340; inbox and ring beside a mutex and a channel
 are the next tables. A host of 1,083 bytes became one of 870 when the event of a visit was used for moving it too.`},
 	{layer: "NeverIdle", title: "Frontier: never idle", command: "go test -bench NeverIdle ./bench",
-		what: `100,000 hosts at a second's delay, 500 fetchers of 200 ms a page: the share of the time that they are at work, and the pages a second
-of quick hosts when one host in ten takes two seconds.`, units: []string{"busy-%", "quick-pages/s", "slow-pages/s"}},
+		what: `Hosts at a second's delay, 500 fetchers of 200 ms a page. With 100,000 hosts fetchers are the limit: busy-% is the share of the time
+that they are at work. With 1,000 politeness is: permitted-% is how often quick hosts are visited, of once in 1.2 s each, also
+when one host in ten takes two seconds.`, units: []string{"busy-%", "permitted-%", "visits/s"}},
 	{layer: "Inbox", title: "Frontier: a shard's inbox", command: "go test -bench Inbox ./frontier", what: `Events from eight senders to one receiver.`, units: []string{"ns/op"},
 		limits: `On two cores all three wait for the same cache line. What the stack is for: no sender waits while a shard is at work.`},
 	{layer: "Ready", title: "Frontier: the ring of ready visits", command: "go test -bench Ready ./frontier", what: `One visit put in and one taken out by each of two goroutines in turn.`, units: []string{"ns/op"},

@@ -38,7 +38,6 @@ type sim struct {
 	fetched  int
 	dropped  int
 	moved    int
-	over     int
 	exact    bool            // keep every URL's name and check that none comes twice
 	loose    []urlkey.Key    // given up, to be given again
 	seen     map[string]bool // URLs whose outcome is known

@@ -65,7 +65,6 @@ type visitState struct {
 
 	timer        timer       // in the wheel
 	queued, back *visitState // neighbours in its address's queue
-	key          moment      // order in the ready queue
 }
 
 func (v *visitState) urls() int { return len(v.window) - v.head }
