@@ -197,7 +197,19 @@ func (e *Engine) loadSeedHosts() error {
 		e.scope.Admit(h)
 		e.noteSeed(h)
 	}
-	return sc.Err()
+	if err := sc.Err(); err != nil || !e.scope.NeedsURLs() {
+		return err
+	}
+	urls := e.store.Scan(storage.Meta(), []byte(seedURLPrefix), []byte(seedURLPrefix+"\xff"))
+	defer urls.Close()
+	for urls.Next() {
+		u, err := urlkey.Key(strings.TrimPrefix(string(urls.Key()), seedURLPrefix)).URL()
+		if err != nil {
+			return fmt.Errorf("%w: seed %q: %w", storage.ErrCorrupt, urls.Key(), err)
+		}
+		e.scope.AdmitURL(u)
+	}
+	return urls.Err()
 }
 
 // filter asks the filters, the file of rules last.
@@ -221,20 +233,33 @@ func (e *Engine) refreshRules() {
 // seedHostPrefix begins the meta keys that remember the seeds' hosts: the scope of every later run.
 const seedHostPrefix = "seed-host/"
 
+// seedURLPrefix begins those that remember the seeds themselves, for scopes that are narrower than hosts.
+const seedURLPrefix = "seed-url/"
+
 // admitSeeds takes hosts (in key order) into the scope and remembers them.
-func (e *Engine) admitSeeds(ing *storage.Ingestion, hosts []urlkey.HostKey) error {
+func (e *Engine) admitSeeds(ing *storage.Ingestion, hosts []urlkey.HostKey, urls []urlkey.Key) error {
 	if len(hosts) == 0 {
 		return nil
 	}
-	return e.writeSeeds(ing.Table(storage.Meta()), hosts)
+	return e.writeSeeds(ing.Table(storage.Meta()), hosts, urls)
 }
 
 // writeSeeds is admitSeeds into a table of meta.
-func (e *Engine) writeSeeds(w *storage.TableWriter, hosts []urlkey.HostKey) error {
+func (e *Engine) writeSeeds(w *storage.TableWriter, hosts []urlkey.HostKey, urls []urlkey.Key) error {
 	for _, h := range hosts {
 		e.scope.Admit(h)
 		e.noteSeed(h)
 		if err := w.Set([]byte(seedHostPrefix+string(h)), nil); err != nil {
+			return err
+		}
+	}
+	for _, k := range urls {
+		u, err := k.URL()
+		if err != nil {
+			return fmt.Errorf("%w: seed %q: %w", storage.ErrCorrupt, k, err)
+		}
+		e.scope.AdmitURL(u)
+		if err := w.Set([]byte(seedURLPrefix+string(k)), nil); err != nil {
 			return err
 		}
 	}

@@ -211,11 +211,15 @@ func (in *injection) merge(ctx context.Context) error {
 	records, hosts := ing.Table(storage.Crawldb()), newHostTally(in.e)
 	var kept uint64
 	var seeds []urlkey.HostKey
+	var urls []urlkey.Key
 	err = storage.MergeJoin(ctx, in.e.store, storage.Crawldb(), run, func(key []byte, values [][]byte, old []byte) error {
 		kept++
 		host := urlkey.HostKeyOf(key)
 		if n := len(seeds); n == 0 || string(seeds[n-1]) != string(host) {
 			seeds = append(seeds, urlkey.HostKey(host))
+		}
+		if in.e.scope.NeedsURLs() {
+			urls = append(urls, urlkey.Key(key))
 		}
 		return in.mergeOne(records, hosts, key, values[len(values)-1], old)
 	})
@@ -226,7 +230,7 @@ func (in *injection) merge(ctx context.Context) error {
 	if err := hosts.writeTo(ctx, ing); err != nil {
 		return err
 	}
-	if err := in.e.admitSeeds(ing, seeds); err != nil {
+	if err := in.e.admitSeeds(ing, seeds, urls); err != nil {
 		return err
 	}
 	return ing.Commit()

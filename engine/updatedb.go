@@ -66,6 +66,7 @@ type update struct {
 	inputs     *storage.Sorter // key → input
 	signatures *storage.Sorter // signature and key → entry, or deletion
 	seedHosts  []urlkey.HostKey
+	seedURLs   []urlkey.Key
 	woken      []urlkey.HostKey
 
 	page     storage.FetchOutcome
@@ -163,6 +164,12 @@ func (u *update) addRedirect(key []byte, page policy.Page, hops uint8) error {
 	}
 	if page.Depth == 0 && u.e.scope.Admit(target.HostKey()) {
 		u.seedHosts = append(u.seedHosts, target.HostKey())
+	}
+	if page.Depth == 0 && u.e.scope.NeedsURLs() {
+		if to, err := target.URL(); err == nil {
+			u.e.scope.AdmitURL(to)
+			u.seedURLs = append(u.seedURLs, target)
+		}
 	}
 	if reason := u.verdict.of(u.e, xxh3.HashString(string(target)), target); reason != "" {
 		u.report.Filtered[reason]++

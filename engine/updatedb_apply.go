@@ -36,12 +36,12 @@ func (u *update) apply(ctx context.Context, seg storage.Segment) error {
 		return err
 	}
 	slices.Sort(u.seedHosts)
-	if len(u.seedHosts)+len(u.referral.bits) > 0 {
+	if len(u.seedHosts)+len(u.seedURLs)+len(u.referral.bits) > 0 {
 		meta := ing.Table(storage.Meta())
 		if err := u.referral.writeTo(u.e, meta); err != nil {
 			return err
 		}
-		if err := u.e.writeSeeds(meta, slices.Compact(u.seedHosts)); err != nil {
+		if err := u.e.writeSeeds(meta, slices.Compact(u.seedHosts), slices.Compact(slices.Sorted(slices.Values(u.seedURLs)))); err != nil {
 			return err
 		}
 	}

@@ -52,7 +52,7 @@ type settings struct {
 	Concurrency  int    `toml:"concurrency" help:"number of fetchers"`
 	PerHost      int    `toml:"per-host" help:"requests at once to one host; more than 1 is for your own servers"`
 	Timeout      string `toml:"timeout" help:"longest time for one fetch"`
-	Scope        string `toml:"scope" help:"how far links are followed: host, domain or any"`
+	Scope        string `toml:"scope" help:"how far links are followed: page, prefix, host, domain or any"`
 	MaxDepth     int    `toml:"max-depth" help:"most links from a seed (0: no limit)"`
 	MaxRedirects int    `toml:"max-redirects" help:"longest chain of redirects that is followed"`
 	HostPages    int    `toml:"host-pages" help:"most pages of one host (0: no limit)"`

@@ -114,3 +114,35 @@ func TestAdaptive(t *testing.T) {
 	f(policy.ChangeNone, 1000, 31_536_000, 5_616_000)
 	f(policy.ChangeModified, 10, 2_073_600, 2_073_600)
 }
+
+// TestNarrowScopes: the seeds alone, and what lies in their folders.
+func TestNarrowScopes(t *testing.T) {
+	parse := func(s string) urlkey.URL {
+		u, err := urlkey.Parse(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return u
+	}
+	seed := parse("http://a.example/docs/v2/index.html?x=/y/")
+	for scope, in := range map[policy.Scope][]string{
+		policy.ScopePage:   {"http://a.example/docs/v2/index.html?x=/y/"},
+		policy.ScopePrefix: {"http://a.example/docs/v2/", "http://a.example/docs/v2/b/c?d", "http://a.example/docs/v2/index.html"},
+	} {
+		f := policy.NewScopeFilter(scope)
+		f.AdmitURL(seed)
+		if !f.NeedsURLs() || !f.Has(seed.HostKey()) {
+			t.Errorf("%s: the seed's host is not in it", scope)
+		}
+		for _, u := range in {
+			if reason := f.Accept(parse(u)); reason != "" {
+				t.Errorf("%s refuses %s: %s", scope, u, reason)
+			}
+		}
+		for _, u := range []string{"http://a.example/docs/v22/", "http://a.example/docs/", "http://a.example/", "https://a.example/docs/v2/", "http://b.example/docs/v2/"} {
+			if f.Accept(parse(u)) != "scope" {
+				t.Errorf("%s accepts %s", scope, u)
+			}
+		}
+	}
+}
