@@ -19,25 +19,36 @@ type URLCheck struct {
 	Rule      string `json:"rule,omitempty"` // of Options.FilterFile, that decided
 }
 
-// CheckURL canonicalises, normalises and filters a URL as inject would, without touching a store.
-// The scope plays no part, since it belongs to a crawl's seeds.
-func CheckURL(o Options, raw string) (URLCheck, error) {
-	o = o.withDefaults()
-	c := URLCheck{URL: raw}
-	var rules *policy.RulesFilter
+// URLChecker says what the crawler would make of URLs.
+type URLChecker struct {
+	o     Options
+	rules *policy.RulesFilter
+}
+
+// NewURLChecker reads the file of rules that the options name, if any.
+func NewURLChecker(o Options) (*URLChecker, error) {
+	c := &URLChecker{o: o.withDefaults()}
 	if o.FilterFile != "" {
 		var err error
-		if rules, err = policy.NewRulesFilter(o.FilterFile); err != nil {
-			return c, err
+		if c.rules, err = policy.NewRulesFilter(o.FilterFile); err != nil {
+			return nil, err
 		}
 	}
+	return c, nil
+}
+
+// Check canonicalises, normalises and filters a URL as inject would, without touching a store. The scope
+// plays no part, since it belongs to a crawl's seeds.
+func (k *URLChecker) Check(raw string) URLCheck {
+	o, rules := &k.o, k.rules
+	c := URLCheck{URL: raw}
 	u, err := urlkey.Parse(raw)
 	if err == nil {
 		u, err = o.Normalizers.Normalize(u)
 	}
 	if err != nil {
 		c.Reason = err.Error()
-		return c, nil
+		return c
 	}
 	c.Canonical, c.Key, c.Host = u.String(), string(u.Key()), u.HostKey().String()
 	c.Domain = u.HostKey().Domain()
@@ -46,5 +57,5 @@ func CheckURL(o Options, raw string) (URLCheck, error) {
 		c.Rule = rules.Explain(u)
 	}
 	c.Accepted = c.Reason == ""
-	return c, nil
+	return c
 }

@@ -31,15 +31,19 @@ func checkURLCommand(c *console) *cobra.Command {
 		Short: "show canonical form, key and verdict of URLs (\"-\" reads lines)",
 		Args:  args(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, urls []string) error {
+			checker, err := engine.NewURLChecker(engine.Options{FilterFile: rules})
+			if err != nil {
+				return err
+			}
 			return c.lines(func(w *bufio.Writer) error {
 				for _, u := range urls {
 					if u != "-" {
-						if err := c.checkURL(w, u, rules, f.json); err != nil {
+						if err := c.checkURL(w, u, checker, f.json); err != nil {
 							return err
 						}
 						continue
 					}
-					if err := c.checkLines(w, rules, f.json); err != nil {
+					if err := c.checkLines(w, checker, f.json); err != nil {
 						return err
 					}
 				}
@@ -52,11 +56,8 @@ func checkURLCommand(c *console) *cobra.Command {
 	return cmd
 }
 
-func (c *console) checkURL(w io.Writer, raw, rules string, asJSON bool) error {
-	r, err := engine.CheckURL(engine.Options{FilterFile: rules}, raw)
-	if err != nil {
-		return err
-	}
+func (c *console) checkURL(w io.Writer, raw string, checker *engine.URLChecker, asJSON bool) error {
+	r := checker.Check(raw)
 	if asJSON {
 		return jsonLine(w, r)
 	}
@@ -67,17 +68,17 @@ func (c *console) checkURL(w io.Writer, raw, rules string, asJSON bool) error {
 	if r.Rule != "" {
 		verdict += " (" + r.Rule + ")"
 	}
-	_, err = fmt.Fprintf(w, "%s\n  canonical  %s\n  key        %s\n  host       %s\n  %s\n", printable(r.URL), r.Canonical, r.Key, r.Host, printable(verdict))
+	_, err := fmt.Fprintf(w, "%s\n  canonical  %s\n  key        %s\n  host       %s\n  %s\n", printable(r.URL), r.Canonical, r.Key, r.Host, printable(verdict))
 	return err
 }
 
 // checkLines checks each line of standard input; a line may be as long as it likes, within memory
 // of one line.
-func (c *console) checkLines(w io.Writer, rules string, asJSON bool) error {
+func (c *console) checkLines(w io.Writer, checker *engine.URLChecker, asJSON bool) error {
 	sc := bufio.NewScanner(c.in)
 	sc.Buffer(make([]byte, 64<<10), 16<<20)
 	for sc.Scan() {
-		if err := c.checkURL(w, sc.Text(), rules, asJSON); err != nil {
+		if err := c.checkURL(w, sc.Text(), checker, asJSON); err != nil {
 			return err
 		}
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/seine-crawler/seine/engine"
 )
 
-// sparkSeconds is how much of the past the dashboard's curve shows.
-const sparkSeconds = 60
+// sparkSeconds is how much of the past the dashboard's curve shows, a character a second.
+const sparkSeconds = 30
 
 // dashboard draws a crawl as lines that fit a terminal. It is a pure function of what it is given.
 func dashboard(s engine.Progress, rates []float64, width, height int) []string {
@@ -46,14 +46,14 @@ func dashboard(s engine.Progress, rates []float64, width, height int) []string {
 	return lines
 }
 
-// spark is a curve of the last minute.
+// spark is a curve of the last seconds.
 func spark(rates []float64) string {
 	if len(rates) == 0 {
 		return ""
 	}
 	most := max(slices.Max(rates), 1)
 	var b strings.Builder
-	for _, r := range rates[max(len(rates)-20, 0):] {
+	for _, r := range rates {
 		b.WriteRune([]rune("▁▂▃▄▅▆▇█")[min(int(r/most*7.999), 7)])
 	}
 	return b.String()

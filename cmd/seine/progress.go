@@ -34,9 +34,6 @@ func newProgress(w io.Writer, quiet bool) *progress {
 	p := &progress{w: w, quiet: quiet, last: time.Now()}
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		p.terminal = true
-		if width, height, err := term.GetSize(int(f.Fd())); err == nil {
-			p.width, p.height = width, height
-		}
 	}
 	return p
 }
@@ -57,6 +54,11 @@ func (p *progress) show(s engine.Progress) {
 	if d := (s.Elapsed - p.lastSeen.Elapsed).Seconds(); d > 0.1 && s.Fetched >= p.lastSeen.Fetched {
 		p.rates = append(p.rates, float64(s.Fetched-p.lastSeen.Fetched)/d)
 		p.rates = p.rates[max(len(p.rates)-sparkSeconds, 0):]
+	}
+	if f, ok := p.w.(*os.File); ok { // it may have been resized
+		if width, height, err := term.GetSize(int(f.Fd())); err == nil {
+			p.width, p.height = width, height
+		}
 	}
 	p.draw(dashboard(s, p.rates, p.width, p.height))
 }

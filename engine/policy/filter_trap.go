@@ -3,6 +3,7 @@
 package policy
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/seine-crawler/seine/storage/urlkey"
@@ -14,14 +15,21 @@ const (
 	MaxPathDepth       = 20 // path segments
 	MaxSegmentRepeats  = 3  // times one non-empty path segment may occur
 	MaxQueryParameters = 16
+	MaxTrapURL         = 2048 // bytes of a URL
+	MaxNameRepeats     = 4    // times one parameter name may occur
+	MaxPageNumber      = 10_000
 )
 
 // TrapFilter refuses URLs shaped like crawler traps. The zero value uses the bounds above.
 type TrapFilter struct{}
 
-// Accept refuses with reason "path_depth", "path_repeat" or "query_parameters".
+// Accept refuses with reason "url_length", "path_depth", "path_repeat", "query_parameters",
+// "query_repeat" or "page_number".
 func (TrapFilter) Accept(u urlkey.URL) string {
 	path := u.Path()
+	if len(u.String()) > MaxTrapURL {
+		return "url_length"
+	}
 	if depth := strings.Count(path, "/"); depth > MaxPathDepth {
 		return "path_depth"
 	} else if depth > MaxSegmentRepeats && repeats(path) {
@@ -29,8 +37,47 @@ func (TrapFilter) Accept(u urlkey.URL) string {
 	}
 	if q, has := u.Query(); has && strings.Count(q, "&") >= MaxQueryParameters {
 		return "query_parameters"
+	} else if has {
+		return queryTrap(q)
 	}
 	return ""
+}
+
+// queryTrap looks for a parameter that comes again and again, and for page numbers that no list has.
+func queryTrap(q string) string {
+	for rest := q; rest != ""; {
+		var p string
+		p, rest, _ = strings.Cut(rest, "&")
+		name, value, _ := strings.Cut(p, "=")
+		if name == "" {
+			continue
+		}
+		n := 1
+		for more := rest; more != ""; {
+			var next string
+			next, more, _ = strings.Cut(more, "&")
+			if other, _, _ := strings.Cut(next, "="); other == name {
+				n++
+			}
+		}
+		if n > MaxNameRepeats {
+			return "query_repeat"
+		}
+		if name == "page" || name == "p" || name == "paged" || name == "offset" || name == "start" {
+			if number, err := strconv.ParseUint(value, 10, 64); err == nil && number > MaxPageNumber*pageStep(name) {
+				return "page_number"
+			}
+		}
+	}
+	return ""
+}
+
+// pageStep is how many items a page has where they are counted, not the pages.
+func pageStep(name string) uint64 {
+	if name == "offset" || name == "start" {
+		return 100
+	}
+	return 1
 }
 
 // repeats reports whether some segment occurs more than MaxSegmentRepeats times. Paths are at

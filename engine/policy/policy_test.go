@@ -3,6 +3,7 @@
 package policy_test
 
 import (
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -44,6 +45,14 @@ func TestFilters(t *testing.T) {
 	f(policy.TrapFilter{}, "http://h/a/b/a/b/a/b/a/b", "path_repeat")
 	f(policy.TrapFilter{}, "http://h/1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17/18/19/20/21", "path_depth")
 	f(policy.TrapFilter{}, "http://h/?a&b&c&d&e&f&g&h&i&j&k&l&m&n&o&p&q", "query_parameters")
+	f(policy.TrapFilter{}, "http://h/?a=1&a=2&a=3&a=4&b=a", "")
+	f(policy.TrapFilter{}, "http://h/?a=1&a=2&a=3&a=4&a=5", "query_repeat")
+	f(policy.TrapFilter{}, "http://h/list?page=10000", "")
+	f(policy.TrapFilter{}, "http://h/list?x=y&page=10001", "page_number")
+	f(policy.TrapFilter{}, "http://h/list?start=900000", "")
+	f(policy.TrapFilter{}, "http://h/list?start=1000001", "page_number")
+	f(policy.TrapFilter{}, "http://h/"+strings.Repeat("x", 2039), "")
+	f(policy.TrapFilter{}, "http://h/"+strings.Repeat("x", 2040), "url_length")
 	f(scope, "http://other.example.co.uk/", "")
 	f(scope, "http://example.com/", "scope")
 	f(scope, "http://other.co.uk/", "scope")
