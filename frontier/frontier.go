@@ -220,7 +220,11 @@ func (f *Frontier) Done(v *Visit, out Outcome) {
 		if f.outage.on.Load() {
 			out.Kind = Skipped
 		}
-		for _, h := range f.outage.failed(v.Host, v.Addr.String(), f.now()) {
+		at := string(v.Host) // a host without an address counts for one
+		if v.Addr.IsValid() {
+			at = v.Addr.String()
+		}
+		for _, h := range f.outage.failed(v.Host, at, f.now()) {
 			if h == v.Host {
 				out.Kind = Skipped
 			} else if state := f.names.find(h); state != nil {

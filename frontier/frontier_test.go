@@ -302,6 +302,18 @@ func TestOutage(t *testing.T) {
 	if n := asleep.Load(); n > 0 {
 		t.Errorf("%d hosts are asleep for an outage of our own", n)
 	}
+	// If it goes on for too long it may be the hosts after all: they are blamed, until one answers.
+	c.add(11 * time.Minute)
+	for range 40 {
+		v, err := f.Next(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Done(v, frontier.Outcome{Kind: frontier.HostFailure, Local: true})
+	}
+	if f.Outage() {
+		t.Error("an outage without end")
+	}
 	v, err := f.Next(context.Background())
 	if err != nil {
 		t.Fatal(err)

@@ -71,7 +71,7 @@ const (
 	outageStreak = 32
 	outageHosts  = 12
 	outageProbe  = time.Second
-	outageMax    = 30 * time.Minute
+	outageMax    = 10 * time.Minute
 
 	// stripes of the table of hosts; a power of two.
 	stripes = 64

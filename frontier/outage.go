@@ -25,6 +25,7 @@ type outage struct {
 	seen  uint64           // a bit per address, by hash
 	since moment
 	probe moment // when the next visit may be tried
+	tired bool   // it lasted too long: from now on hosts are blamed, until one answers
 }
 
 // answered: some host answered, if only with a refusal.
@@ -33,6 +34,7 @@ func (o *outage) answered() {
 		return
 	}
 	o.mu.Lock()
+	o.tired = false
 	o.streak.Store(0)
 	o.hosts, o.seen = o.hosts[:0], 0
 	o.on.Store(false)
@@ -47,9 +49,12 @@ func (o *outage) failed(host urlkey.HostKey, addr string, now moment) []urlkey.H
 	if o.on.Load() {
 		if now.sub(o.since) > outageMax { // it may be the hosts after all
 			o.on.Store(false)
-			o.streak.Store(0)
+			o.tired = true
 			o.hosts, o.seen = o.hosts[:0], 0
 		}
+		return nil
+	}
+	if o.tired {
 		return nil
 	}
 	n := o.streak.Add(1)
