@@ -58,16 +58,43 @@ func (c *hostCache) get(key string) (*authority, error) {
 		return nil, fmt.Errorf("hostdb facts of %s: %w", key, err)
 	}
 	c.by[key] = c.lru.PushFront(a)
-	for c.lru.Len() > c.size {
-		el := c.lru.Back()
-		old := el.Value.(*authority)
-		if err := c.write(old); err != nil {
-			return nil, err
-		}
-		c.lru.Remove(el)
-		delete(c.by, old.key)
+	if c.lru.Len() <= c.size {
+		return a, nil
 	}
-	return a, nil
+	return a, c.shrink()
+}
+
+// shrink forgets the sixteenth that was not used for longest, with one write for all of it. c.mu is held.
+func (c *hostCache) shrink() error {
+	return c.e.store.Apply(func(b *storage.Batch) error {
+		for c.lru.Len() > c.size-c.size/16 {
+			el := c.lru.Back()
+			old := el.Value.(*authority)
+			old.mu.Lock()
+			dirty := old.dirty
+			old.dirty = false
+			value := storage.AppendHostFacts(nil, &old.facts)
+			old.mu.Unlock()
+			if dirty {
+				if err := b.Set(storage.HostFactsRange(), []byte(old.key), value); err != nil {
+					return err
+				}
+			}
+			c.lru.Remove(el)
+			delete(c.by, old.key)
+		}
+		return nil
+	})
+}
+
+// peek returns the authority with a key if it is in memory.
+func (c *hostCache) peek(key string) *authority {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if el, ok := c.by[key]; ok {
+		return el.Value.(*authority)
+	}
+	return nil
 }
 
 // stateKey is the key of what the frontier learned of a host, whatever the scheme.
@@ -106,13 +133,14 @@ func (e *Engine) rememberDelay(h urlkey.HostKey, d time.Duration) {
 // recall tells the frontier what is known of a host from before. A time that lies further ahead than
 // any wait can is from a clock that was wrong.
 func (e *Engine) recall(h urlkey.HostKey, r *frontier.Refill) error {
-	a, err := e.hosts.get(stateKey(h))
-	if err != nil {
-		return err
+	var f storage.HostFacts
+	if a := e.hosts.peek(stateKey(h)); a != nil {
+		a.mu.Lock()
+		f = a.facts
+		a.mu.Unlock()
+	} else if _, err := e.store.HostFacts(urlkey.HostKey(stateKey(h)), &f); err != nil {
+		return fmt.Errorf("hostdb facts of %s: %w", h, err)
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	f := &a.facts
 	if f.NextFetch > 0 {
 		if at := time.UnixMilli(f.NextFetch); at.Sub(e.o.Now()) < hostSleepMax {
 			r.NotBefore = at
@@ -122,19 +150,6 @@ func (e *Engine) recall(h urlkey.HostKey, r *frontier.Refill) error {
 	r.ResponseTime = time.Duration(f.ResponseMS) * time.Millisecond
 	r.CrawlDelay = time.Duration(f.CrawlDelayMS) * time.Millisecond
 	return nil
-}
-
-// write saves an authority's facts if they changed.
-func (c *hostCache) write(a *authority) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if !a.dirty {
-		return nil
-	}
-	a.dirty = false
-	return c.e.store.Apply(func(b *storage.Batch) error {
-		return b.Set(storage.HostFactsRange(), []byte(a.key), storage.AppendHostFacts(nil, &a.facts))
-	})
 }
 
 // flush saves every changed authority. Facts are a memory aid: losing the last seconds of them in

@@ -152,7 +152,7 @@ func TestJudge(t *testing.T) {
 		`result "reset"`:  func(o *hostile.Outcome) { o.Result = "reset" },
 		"2 requests":      func(o *hostile.Outcome) { o.Requests = 2 },
 		"took 200ms":      func(o *hostile.Outcome) { o.Wall = 200 * time.Millisecond },
-		"allocated":       func(o *hostile.Outcome) { o.Alloc = 1 << 20 },
+		"allocated":       func(o *hostile.Outcome) { o.Alloc = 16 << 20 },
 		"used again":      func(o *hostile.Outcome) { o.Reused = true },
 		`body "ho"`:       func(o *hostile.Outcome) { o.Body = []byte("ho") },
 		`"secret" was se`: func(o *hostile.Outcome) { o.Sent = "GET /?secret" },
