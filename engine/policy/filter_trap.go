@@ -15,21 +15,17 @@ const (
 	MaxPathDepth       = 20 // path segments
 	MaxSegmentRepeats  = 3  // times one non-empty path segment may occur
 	MaxQueryParameters = 16
-	MaxTrapURL         = 2048 // bytes of a URL
-	MaxNameRepeats     = 4    // times one parameter name may occur
+	MaxNameRepeats     = 4 // times one parameter name may occur
 	MaxPageNumber      = 10_000
 )
 
 // TrapFilter refuses URLs shaped like crawler traps. The zero value uses the bounds above.
 type TrapFilter struct{}
 
-// Accept refuses with reason "url_length", "path_depth", "path_repeat", "query_parameters",
-// "query_repeat" or "page_number".
+// Accept refuses with reason "path_depth", "path_repeat", "query_parameters", "query_repeat" or
+// "page_number". How long a URL may be says urlkey.MaxLength.
 func (TrapFilter) Accept(u urlkey.URL) string {
 	path := u.Path()
-	if len(u.String()) > MaxTrapURL {
-		return "url_length"
-	}
 	if depth := strings.Count(path, "/"); depth > MaxPathDepth {
 		return "path_depth"
 	} else if depth > MaxSegmentRepeats && repeats(path) {
