@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -26,6 +27,7 @@ type Client struct {
 	tls    *tls.Config
 	budget *semaphore.Weighted
 	conns  *semaphore.Weighted // open connections
+	wanted atomic.Int32        // fetches that wait for one of them
 	proxy  *proxy              // nil: none
 
 	mu     sync.Mutex // guards all below
@@ -56,7 +58,7 @@ type conn struct {
 
 // Close closes the connection and gives its place back.
 func (cn *conn) Close() error {
-	cn.conns.Release(1)
+	defer cn.conns.Release(1)
 	return cn.Conn.Close()
 }
 
@@ -187,11 +189,11 @@ func (c *Client) addresses(ctx context.Context, req *Request) ([]netip.Addr, err
 
 // dial connects to the first address that answers.
 func (c *Client) dial(ctx context.Context, u urlkey.URL, addrs []netip.Addr) (*conn, error) {
-	dialCtx, cancel := context.WithTimeout(ctx, c.o.DialTimeout)
-	defer cancel()
-	if err := c.room(dialCtx); err != nil {
+	if err := c.room(ctx); err != nil { // our own shortage: only the fetch's whole time bounds it
 		return nil, classify(err, FailDialTimeout)
 	}
+	dialCtx, cancel := context.WithTimeout(ctx, c.o.DialTimeout)
+	defer cancel()
 	cn, err := c.dialRoom(ctx, dialCtx, u, addrs)
 	if err != nil {
 		c.conns.Release(1)
@@ -199,8 +201,14 @@ func (c *Client) dial(ctx context.Context, u urlkey.URL, addrs []netip.Addr) (*c
 	return cn, err
 }
 
-// room takes a place for one more connection, from an idle one if there is no other.
+// room takes a place for one more connection, from an idle one if there is no other. While somebody
+// waits here no connection is parked, so each that ends makes room.
 func (c *Client) room(ctx context.Context) error {
+	if c.conns.TryAcquire(1) {
+		return nil
+	}
+	c.wanted.Add(1)
+	defer c.wanted.Add(-1)
 	for !c.conns.TryAcquire(1) {
 		c.mu.Lock()
 		var oldest *conn
@@ -283,7 +291,7 @@ func (c *Client) park(cn *conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	l := c.idle[cn.key]
-	if c.closed || cn.r.Buffered() > 0 || !cn.quiet() || l != nil && l.Len() >= maxIdlePerHost {
+	if c.closed || c.wanted.Load() > 0 || cn.r.Buffered() > 0 || !cn.quiet() || l != nil && l.Len() >= maxIdlePerHost {
 		cn.Close()
 		return
 	}

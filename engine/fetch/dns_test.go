@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/netip"
 	"os"
@@ -299,40 +300,12 @@ func TestRealNameServer(t *testing.T) {
 	if err != nil {
 		t.Skip("nsd is not installed: apt-get install nsd")
 	}
-	dir := t.TempDir()
-	probe, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := netip.MustParseAddrPort(probe.LocalAddr().String())
-	probe.Close()
 	zone := "$ORIGIN box.example.\n@ 300 IN SOA ns me 1 3600 600 86400 120\n@ IN NS ns\nns IN A 192.0.2.53\nwww 600 IN A 192.0.2.80\nwww 600 IN AAAA 2001:db8::80\n" +
 		"alias IN CNAME chain\nchain IN CNAME www\nsix IN AAAA 2001:db8::6\ntext IN TXT \"no address\"\n*.wild IN A 192.0.2.99\n"
 	for i := range 200 { // too much for one datagram
 		zone += fmt.Sprintf("many IN A 198.51.100.%d\n", i)
 	}
-	config := fmt.Sprintf("server:\n ip-address: 127.0.0.1@%d\n server-count: 1\n username: \"\"\n chroot: \"\"\n zonesdir: %q\n pidfile: \"\"\n zonelistfile: %q\n xfrdfile: \"\"\n logfile: %q\n"+
-		"remote-control:\n control-enable: no\nzone:\n name: box.example\n zonefile: box.zone\n", addr.Port(), dir, filepath.Join(dir, "list"), filepath.Join(dir, "log"))
-	for name, text := range map[string]string{"box.zone": zone, "nsd.conf": config} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	cmd := exec.Command(nsd, "-d", "-c", filepath.Join(dir, "nsd.conf"))
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() { cmd.Process.Signal(os.Interrupt); cmd.Wait() }()
-	var r *fetch.CachingResolver
-	for began := time.Now(); ; { // until it serves
-		r = fetch.NewResolver(fetch.ResolverOptions{Servers: []netip.AddrPort{addr}})
-		if addrs, err := r.Lookup(context.Background(), "www.box.example"); len(addrs) == 2 {
-			break
-		} else if time.Since(began) > 30*time.Second {
-			log, _ := os.ReadFile(filepath.Join(dir, "log"))
-			t.Fatalf("nsd does not answer: %v\n%s", err, log)
-		}
-	}
+	r := serveZone(t, nsd, zone)
 	for host, want := range map[string]string{"www.box.example": "192.0.2.80 2001:db8::80", "alias.box.example": "192.0.2.80 2001:db8::80", "six.box.example": "2001:db8::6",
 		"text.box.example": "dns_nx", "no.box.example": "dns_nx", "a.wild.box.example": "192.0.2.99", "other.example": "dns_fail"} {
 		if got := looked(r.Lookup(context.Background(), host)); got != want {
@@ -342,6 +315,45 @@ func TestRealNameServer(t *testing.T) {
 	if addrs, err := r.Lookup(context.Background(), "many.box.example"); err != nil || len(addrs) != 8 {
 		t.Errorf("200 addresses: got %v, %v", addrs, err)
 	}
+}
+
+// serveZone runs nsd on a port of its own until the test ends, and returns a resolver that asks it. Ports
+// are taken from below those that the system gives to outgoing sockets, the resolver's among them.
+func serveZone(t *testing.T, nsd, zone string) *fetch.CachingResolver {
+	t.Helper()
+	for try := range 10 {
+		dir := t.TempDir()
+		addr := netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), uint16(20_000+rand.IntN(10_000)))
+		config := fmt.Sprintf("server:\n ip-address: 127.0.0.1@%d\n server-count: 1\n username: \"\"\n chroot: \"\"\n zonesdir: %q\n pidfile: \"\"\n zonelistfile: %q\n xfrdfile: \"\"\n logfile: %q\n"+
+			"remote-control:\n control-enable: no\nzone:\n name: box.example\n zonefile: box.zone\n", addr.Port(), dir, filepath.Join(dir, "list"), filepath.Join(dir, "log"))
+		for name, text := range map[string]string{"box.zone": zone, "nsd.conf": config} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		cmd := exec.Command(nsd, "-d", "-c", filepath.Join(dir, "nsd.conf"))
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan struct{})
+		go func() { cmd.Wait(); close(ended) }()
+		t.Cleanup(func() { cmd.Process.Signal(os.Interrupt); <-ended })
+		for serving := true; serving; {
+			r := fetch.NewResolver(fetch.ResolverOptions{Servers: []netip.AddrPort{addr}})
+			if addrs, _ := r.Lookup(context.Background(), "www.box.example"); len(addrs) == 2 {
+				return r
+			}
+			select {
+			case <-ended: // the port was taken
+				serving = false
+			default:
+			}
+		}
+		log, _ := os.ReadFile(filepath.Join(dir, "log"))
+		t.Logf("try %d: %s", try+1, log)
+	}
+	t.Fatal("nsd does not serve on any of ten ports")
+	return nil
 }
 
 // FuzzDNSAnswer: whatever a name server sends, a lookup ends with addresses of the name that was asked

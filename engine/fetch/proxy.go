@@ -84,6 +84,7 @@ func (p *proxy) dial(ctx context.Context, u urlkey.URL) (net.Conn, error) {
 		return nil, &fault{FailProxy, err}
 	}
 	end, _ := ctx.Deadline()
+	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
 	if err = conn.SetDeadline(end); err == nil {
 		switch {
 		case p.socks:
@@ -91,6 +92,9 @@ func (p *proxy) dial(ctx context.Context, u urlkey.URL) (net.Conn, error) {
 		case u.Scheme() == "https":
 			err = p.connect(conn, u)
 		}
+	}
+	if !stop() && err == nil {
+		err = ctx.Err()
 	}
 	if err == nil {
 		err = conn.SetDeadline(time.Time{})
@@ -150,7 +154,7 @@ func (p *proxy) socks5(conn net.Conn, u urlkey.URL) error {
 	switch {
 	case err != nil:
 		return err
-	case b[0] != 5 || b[1] == 0xff:
+	case b[0] != 5 || b[1] != hello[len(hello)-1] && b[1] != 0:
 		return errors.New("the proxy takes none of our ways to log in")
 	case b[1] == 2:
 		login := append([]byte{1, byte(len(p.user))}, p.user...)
@@ -181,11 +185,15 @@ func (p *proxy) socks5(conn net.Conn, u urlkey.URL) error {
 	if b, err = read(5); err != nil {
 		return err
 	}
-	if b[1] != 0 {
+	if b[0] != 5 || b[1] != 0 {
 		return fmt.Errorf("the proxy cannot connect to %s: reply %d", host, b[1])
 	}
-	rest := map[byte]int{1: 4, 4: 16, 3: int(b[4]) + 1}[b[3]] + 2 - 1
-	_, err = read(rest)
+	// The first byte of the address is read already: of a name, it is the length.
+	rest, known := map[byte]int{1: 3, 4: 15, 3: int(b[4])}[b[3]]
+	if !known {
+		return fmt.Errorf("the proxy answers with an address of type %d", b[3])
+	}
+	_, err = read(rest + 2)
 	return err
 }
 

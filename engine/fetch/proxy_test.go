@@ -17,6 +17,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/seine-crawler/seine/engine/fetch"
@@ -227,25 +228,34 @@ func TestAccept(t *testing.T) {
 	}
 }
 
-// TestMaxConns: there are never more connections than the cap; idle ones make room.
+// counted is a connection that is counted while it is open.
+type counted struct {
+	net.Conn
+	open *atomic.Int32
+}
+
+func (c counted) Close() error {
+	c.open.Add(-1)
+	return c.Conn.Close()
+}
+
+// TestMaxConns: there are never more connections than the cap, and idle ones make room.
 func TestMaxConns(t *testing.T) {
-	var mu sync.Mutex
-	open, most := map[string]bool{}, 0
-	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "hi") }))
-	s.Config.ConnState = func(c net.Conn, state http.ConnState) {
-		mu.Lock()
-		defer mu.Unlock()
-		switch state {
-		case http.StateNew:
-			open[c.RemoteAddr().String()] = true
-		case http.StateClosed:
-			delete(open, c.RemoteAddr().String())
-		}
-		most = max(most, len(open))
-	}
-	s.Start()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "hi") }))
 	defer s.Close()
-	c, err := fetch.NewClient(fetch.Options{UserAgent: "test", AllowPrivate: true, MaxConns: 4, Resolver: loopback{}})
+	var open, most atomic.Int32
+	dial := func(ctx context.Context, addr netip.AddrPort) (net.Conn, error) {
+		var d net.Dialer
+		c, err := d.DialContext(ctx, "tcp", addr.String())
+		if err != nil {
+			return nil, err
+		}
+		n := open.Add(1)
+		for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+		}
+		return counted{c, &open}, nil
+	}
+	c, err := fetch.NewClient(fetch.Options{UserAgent: "test", AllowPrivate: true, MaxConns: 4, Resolver: loopback{}, Dialer: dial})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -262,11 +272,34 @@ func TestMaxConns(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	mu.Lock()
-	defer mu.Unlock()
-	if most > 4+2 { // the server sees a close a moment after us
-		t.Errorf("%d connections at once, the cap is 4", most)
+	if n := most.Load(); n > 4 || n == 0 {
+		t.Errorf("%d connections at once, the cap is 4", n)
 	}
+}
+
+// TestRoomForWaiting: with one connection and many hosts, nobody waits for a connection that is idle.
+func TestRoomForWaiting(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "hi") }))
+	defer s.Close()
+	c, err := fetch.NewClient(fetch.Options{UserAgent: "test", AllowPrivate: true, MaxConns: 1, Resolver: loopback{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	_, port, _ := net.SplitHostPort(strings.TrimPrefix(s.URL, "http://"))
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			for range 20 {
+				r := c.Fetch(context.Background(), &fetch.Request{URL: mustParse(t, fmt.Sprintf("http://h%d.example:%s/", i, port))})
+				if r.Failure != "" {
+					t.Errorf("%s %v", r.Failure, r.Err)
+				}
+				r.Release()
+			}
+		})
+	}
+	wg.Wait()
 }
 
 // loopback resolves every name to 127.0.0.1.
