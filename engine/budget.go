@@ -59,19 +59,21 @@ func (r *referral) domainOf(h urlkey.HostKey) string {
 	return d
 }
 
-// link notes a link between hosts.
-func (r *referral) link(from []byte, to urlkey.HostKey) {
-	if string(r.source) != string(from) {
-		r.source = urlkey.HostKey(from)
+// from makes a host the source of the links that come next.
+func (r *referral) from(host []byte) {
+	if string(r.source) != string(host) {
+		r.source = urlkey.HostKey(host)
 		r.domain = r.domainOf(r.source)
 		r.bit = 1 << (xxh3.HashString(r.domain) & 63)
 	}
-	if d := r.domainOf(to); d != r.domain {
-		if r.bits == nil {
-			r.bits = map[string]uint64{}
-		}
-		r.bits[d] |= r.bit
+}
+
+// add notes which domains link to one.
+func (r *referral) add(domain string, bits uint64) {
+	if r.bits == nil {
+		r.bits = map[string]uint64{}
 	}
+	r.bits[domain] |= bits
 }
 
 // writeTo adds what was collected to what the store knows, in key order.

@@ -34,9 +34,15 @@ func (e *Engine) Dedup(ctx context.Context, o DedupOptions) (DedupReport, error)
 	defer e.crawldbMu.Unlock()
 	e.indexMu.Lock()
 	defer e.indexMu.Unlock()
-	d := dedup{e: e, changes: e.newSorter(foldLast)}
-	defer d.changes.Close()
+	d := dedup{e: e, pages: e.newSorter(foldLast), groups: e.newSorter(foldLast), changes: e.newSorter(foldLast)}
+	defer d.close()
 	err := d.find(ctx, o)
+	if err == nil {
+		err = d.load(ctx)
+	}
+	if err == nil {
+		err = d.decideAll(ctx)
+	}
 	if err == nil && d.changes.Len() > 0 {
 		err = d.write(ctx)
 	}
@@ -48,13 +54,24 @@ func (e *Engine) Dedup(ctx context.Context, o DedupOptions) (DedupReport, error)
 	return d.report, nil
 }
 
-// dedup is one run of Dedup.
+// dedup is one run of Dedup. Signatures and URLs have no order in common, so what is asked for goes by
+// way of two sorters:
+//
+//	signatures ─▶ pages: key → signature, alone?   ─ join with crawldb ─▶
+//	              groups: signature, key → record  ─ group by group ─▶ changes: key → record
 type dedup struct {
-	e       *Engine
-	report  DedupReport
-	changes *storage.Sorter // key → new record
-	group   []member
-	value   []byte
+	e                      *Engine
+	report                 DedupReport
+	pages, groups, changes *storage.Sorter
+	keys                   [][]byte // of the signature at hand
+	group                  []member
+	value                  []byte
+}
+
+func (d *dedup) close() {
+	for _, s := range []*storage.Sorter{d.pages, d.groups, d.changes} {
+		s.Close()
+	}
 }
 
 // member is one page of a group of equal pages.
@@ -96,13 +113,12 @@ func (d *dedup) find(ctx context.Context, o DedupOptions) error {
 	}
 	wanted := d.e.newSorter(foldLast)
 	defer wanted.Close()
-	var page storage.FetchOutcome
 	for _, segment := range o.Segments {
 		sc := d.e.store.Scan(storage.ParseLinks(segment), nil, nil)
 		for sc.Next() {
-			err := storage.DecodeFetchOutcome(sc.Value(), &page)
-			if err == nil && page.Signature != (storage.Signature{}) {
-				err = wanted.Add(page.Signature[:], nil)
+			signature, err := storage.OutcomeSignature(sc.Value())
+			if err == nil && !signature.IsZero() {
+				err = wanted.Add(signature[:], nil)
 			}
 			if err != nil {
 				sc.Close()
@@ -126,13 +142,14 @@ func (d *dedup) find(ctx context.Context, o DedupOptions) error {
 		}
 		ok := sc.SeekGE(run.Key())
 		for ; ok && bytes.HasPrefix(sc.Key(), run.Key()); ok = sc.Next() {
-			if err := d.add(sc.Key()); err != nil {
-				return err
-			}
+			d.add(sc.Key())
 		}
-		if err := d.decide(); err != nil {
+		if err := d.ask(); err != nil {
 			return err
 		}
+	}
+	if err := sc.Err(); err != nil {
+		return err
 	}
 	return run.Err()
 }
@@ -141,67 +158,129 @@ func (d *dedup) find(ctx context.Context, o DedupOptions) error {
 func (d *dedup) findAll(ctx context.Context) error {
 	sc := d.e.store.Scan(storage.Signatures(), nil, nil)
 	defer sc.Close()
-	var signature []byte
 	for n := 0; sc.Next(); n++ {
 		if n%4096 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if s := sc.Key()[:len(storage.Signature{})]; !bytes.Equal(s, signature) {
-			if err := d.decide(); err != nil {
+		if len(d.keys) > 0 && !bytes.HasPrefix(d.keys[0], sc.Key()[:min(len(sc.Key()), len(storage.Signature{}))]) {
+			if err := d.ask(); err != nil {
 				return err
 			}
-			signature = append(signature[:0], s...)
 		}
-		if err := d.add(sc.Key()); err != nil {
+		d.add(sc.Key())
+	}
+	if err := sc.Err(); err != nil {
+		return err
+	}
+	return d.ask()
+}
+
+// add notes an entry of the signature at hand.
+func (d *dedup) add(entry []byte) {
+	n := len(d.keys)
+	if n == cap(d.keys) {
+		d.keys = append(d.keys, nil)
+	}
+	d.keys = d.keys[:n+1]
+	d.keys[n] = append(d.keys[n][:0], entry...)
+}
+
+// ask asks for the records of all pages with the signature at hand.
+func (d *dedup) ask() error {
+	defer func() { d.keys = d.keys[:0] }()
+	for _, entry := range d.keys {
+		signature, page, err := storage.SplitSignatureKey(entry)
+		if err != nil {
+			return err
+		}
+		d.value = append(d.value[:0], signature[:]...)
+		if len(d.keys) == 1 {
+			d.value = append(d.value, 1)
+		}
+		if err := d.pages.Add(page, d.value); err != nil {
 			return err
 		}
 	}
-	if err := sc.Err(); err != nil {
+	return nil
+}
+
+// load joins the pages that were asked for with crawldb. Of those alone with their signature, which most
+// are, only duplicates need a decision. (A signature that a page had before is only a memory, and so is
+// that of a page that is gone or redirects.)
+func (d *dedup) load(ctx context.Context) error {
+	run, err := d.pages.Sort()
+	if err != nil {
+		return err
+	}
+	defer run.Close()
+	var r storage.Record
+	return storage.MergeJoin(ctx, d.e.store, storage.Crawldb(), run, func(key []byte, values [][]byte, old []byte) error {
+		if old == nil {
+			return nil
+		}
+		if err := storage.DecodeRecord(old, &r); err != nil {
+			return fmt.Errorf("crawldb record %s: %w", key, err)
+		}
+		signature, alone := values[0][:len(r.Signature)], len(values[0]) > len(r.Signature)
+		switch r.Status {
+		case storage.StatusFetched, storage.StatusNotModified:
+			if alone {
+				return nil
+			}
+		case storage.StatusDuplicate:
+		default:
+			return nil
+		}
+		return d.groups.Add(append(append(d.value[:0], signature...), key...), old)
+	})
+}
+
+// decideAll goes through the groups.
+func (d *dedup) decideAll(ctx context.Context) error {
+	run, err := d.groups.Sort()
+	if err != nil {
+		return err
+	}
+	defer run.Close()
+	var signature storage.Signature
+	for n := 0; run.Next(); n++ {
+		if n%4096 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if !bytes.HasPrefix(run.Key(), signature[:]) {
+			if err := d.decide(); err != nil {
+				return err
+			}
+			copy(signature[:], run.Key())
+		}
+		m := member{key: urlkey.Key(run.Key()[len(signature):])}
+		if err := storage.DecodeRecord(run.Value(), &m.r); err != nil {
+			return fmt.Errorf("crawldb record %s: %w", m.key, err)
+		}
+		d.group = append(d.group, m)
+	}
+	if err := run.Err(); err != nil {
 		return err
 	}
 	return d.decide()
 }
 
-// add notes a page of the group at hand; its record is loaded only if the group needs a decision.
-func (d *dedup) add(key []byte) error {
-	_, page, err := storage.SplitSignatureKey(key)
-	if err == nil {
-		d.group = append(d.group, member{key: urlkey.Key(page)})
-	}
-	return err
-}
-
 // decide keeps the best page of the group and marks the others.
 func (d *dedup) decide() error {
 	defer func() { d.group = d.group[:0] }()
-	best, live := -1, 0
+	best := 0
 	for i := range d.group {
-		m := &d.group[i]
-		ok, err := d.e.store.Record(m.key, &m.r)
-		if err != nil {
-			return err
-		}
-		switch m.r.Status {
-		case storage.StatusFetched, storage.StatusNotModified, storage.StatusDuplicate:
-		default:
-			ok = false // gone, redirected, …: its signature is only a memory
-		}
-		if !ok {
-			m.key = ""
-			continue
-		}
-		live++
-		if best < 0 || m.better(&d.group[best]) {
+		if d.group[i].better(&d.group[best]) {
 			best = i
 		}
 	}
-	if live > 1 {
+	if len(d.group) > 1 {
 		d.report.Groups++
 	}
 	for i := range d.group {
 		m := &d.group[i]
 		duplicate := i != best
-		if m.key == "" || duplicate == (m.r.Status == storage.StatusDuplicate) {
+		if duplicate == (m.r.Status == storage.StatusDuplicate) {
 			continue
 		}
 		m.r.Status = storage.StatusFetched

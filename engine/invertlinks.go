@@ -5,11 +5,14 @@ package engine
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
+	"slices"
 	"time"
 
+	"github.com/zeebo/xxh3"
+
 	"github.com/seine-crawler/seine/storage"
-	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
 // InvertLinks turns the outlinks of an updated segment round: linkdb gains, for each target, the
@@ -46,61 +49,65 @@ func (e *Engine) InvertLinks(ctx context.Context, segment uint32) (InvertReport,
 	return report, nil
 }
 
-// invert sorts (target, source, anchor) and writes one linkdb value per target. The source is part
-// of the sort key, so that a target's inlinks come out in source order and front-code well.
+// invert gathers the links by target and writes one linkdb value per target, its inlinks in the order
+// of their sources, so that they front-code well.
 func (e *Engine) invert(ctx context.Context, segment uint32, ing *storage.Ingestion, report *InvertReport) error {
-	sorter := e.newSorter(foldLast)
-	defer sorter.Close()
-	if err := e.collectLinks(ctx, segment, sorter); err != nil {
+	v := inversion{e: e, values: e.newSorter(foldInlinks)}
+	defer v.values.Close()
+	if err := v.collect(ctx, segment); err != nil {
 		return err
 	}
-	run, err := sorter.Sort()
+	run, err := v.values.Sort()
 	if err != nil {
 		return err
 	}
 	defer run.Close()
 	w := ing.Table(storage.Linkdb())
-	var target, key, value []byte
-	var inlinks []storage.Inlink
-	flush := func() error {
-		if len(inlinks) == 0 {
-			return nil
-		}
-		report.Targets++
-		report.Inlinks += uint64(len(inlinks))
-		key = storage.AppendLinkdbKey(key[:0], target, segment)
-		value = storage.AppendInlinks(value[:0], inlinks)
-		inlinks = inlinks[:0]
-		return w.Set(key, value)
-	}
+	var key []byte
 	for n := 0; run.Next(); n++ {
 		if n%4096 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		to, from, anchor := splitLink(run.Key())
-		if string(to) != string(target) {
-			if err := flush(); err != nil {
-				return err
-			}
-			target = append(target[:0], to...)
-		}
-		if len(inlinks) < inlinksMax {
-			inlinks = append(inlinks, storage.Inlink{From: urlkey.Key(from), Anchor: string(anchor)})
+		report.Targets++
+		report.Inlinks += uint64(readCount(run.Value()))
+		key = storage.AppendLinkdbKey(key[:0], run.Key(), segment)
+		if err := w.Set(key, run.Value()[inlinkCountBytes:]); err != nil {
+			return err
 		}
 	}
-	if err := run.Err(); err != nil {
-		return err
-	}
-	return flush()
+	return run.Err()
 }
 
-// collectLinks adds one key per (target, source, anchor): the same pair with the same anchor
-// counts once. NUL separates the parts, since no URL key and no anchor holds one.
-func (e *Engine) collectLinks(ctx context.Context, segment uint32, sorter *storage.Sorter) error {
-	sc := e.store.Scan(storage.ParseLinks(segment), nil, nil)
+// inversion is one run of invert: the links of as many pages as fit into memory, in a list for each
+// target, newest first; when they are full, as encoded inlinks in the sorter.
+type inversion struct {
+	e      *Engine
+	values *storage.Sorter // target → count, inlinks
+
+	targets keyTable
+	last    []int32 // of each target's links, by target's number
+	links   []inverted
+	sources keyTable // as mere numbers: pages come in key order
+	anchors []byte
+
+	list  []inverted
+	value []byte
+}
+
+// inverted is a link seen from its target. It holds no pointers.
+type inverted struct {
+	before   int32 // of the same target, index in links plus one
+	source   uint32
+	from, to uint32 // anchor
+}
+
+const invertedBytes = 16
+
+// collect reads the segment's parse records.
+func (v *inversion) collect(ctx context.Context, segment uint32) error {
+	sc := v.e.store.Scan(storage.ParseLinks(segment), nil, nil)
 	defer sc.Close()
 	var page storage.FetchOutcome
-	var key []byte
 	for n := 0; sc.Next(); n++ {
 		if n%256 == 0 && ctx.Err() != nil {
 			return ctx.Err()
@@ -108,23 +115,103 @@ func (e *Engine) collectLinks(ctx context.Context, segment uint32, sorter *stora
 		if err := storage.DecodeFetchOutcome(sc.Value(), &page); err != nil {
 			return fmt.Errorf("parse record %s: %w", sc.Key(), err)
 		}
-		for _, l := range page.Outlinks {
-			if string(l.Key) == string(sc.Key()) {
-				continue
+		if len(page.Outlinks) == 0 {
+			continue
+		}
+		source, _ := v.sources.number(xxh3.Hash(sc.Key()), sc.Key())
+		for i := range page.Outlinks {
+			if l := &page.Outlinks[i]; string(l.Key) != string(sc.Key()) {
+				v.add(l, uint32(source))
 			}
-			key = append(append(key[:0], l.Key...), 0)
-			key = append(append(key, sc.Key()...), 0)
-			key = append(key, l.Anchor...)
-			if err := sorter.Add(key, nil); err != nil {
+		}
+		used := v.sources.bytes() + int64(len(v.anchors)) + invertedBytes*int64(len(v.links)) + 4*int64(len(v.last))
+		if v.targets.full(v.e.o.Memory/16-used) || len(v.anchors) >= keyTableFull {
+			if err := v.flush(); err != nil {
 				return err
 			}
 		}
 	}
-	return sc.Err()
+	if err := sc.Err(); err != nil {
+		return err
+	}
+	return v.flush()
 }
 
-func splitLink(key []byte) (to, from, anchor []byte) {
-	i := bytes.IndexByte(key, 0)
-	j := i + 1 + bytes.IndexByte(key[i+1:], 0)
-	return key[:i], key[i+1 : j], key[j+1:]
+func (v *inversion) add(l *storage.Outlink, source uint32) {
+	n, fresh := v.targets.number(xxh3.HashString(string(l.Key)), []byte(l.Key))
+	if fresh {
+		v.last = append(v.last, 0)
+	}
+	from := len(v.anchors)
+	v.anchors = append(v.anchors, l.Anchor...)
+	v.links = append(v.links, inverted{v.last[n], source, uint32(from), uint32(len(v.anchors))})
+	v.last[n] = int32(len(v.links))
+}
+
+// flush hands all links to the sorter and forgets them.
+func (v *inversion) flush() error {
+	for n := range v.last {
+		if err := v.values.Add(v.targets.key(n), v.encode(v.last[n])); err != nil {
+			return err
+		}
+	}
+	v.targets.reset()
+	v.sources.reset()
+	v.last, v.links, v.anchors = v.last[:0], v.links[:0], v.anchors[:0]
+	return nil
+}
+
+// encode encodes the inlinks of one target: by source, then by anchor, each pair once.
+func (v *inversion) encode(last int32) []byte {
+	v.list = v.list[:0]
+	for at := last; at != 0; at = v.links[at-1].before {
+		v.list = append(v.list, v.links[at-1])
+	}
+	slices.Reverse(v.list)
+	for i := 1; i < len(v.list); i++ { // sources are in order already, and few link twice
+		for j := i; j > 0 && v.list[j].source == v.list[j-1].source && bytes.Compare(v.anchor(j), v.anchor(j-1)) < 0; j-- {
+			v.list[j], v.list[j-1] = v.list[j-1], v.list[j]
+		}
+	}
+	v.value = append(v.value[:0], make([]byte, inlinkCountBytes)...)
+	count, shown := 0, []byte(nil)
+	for i := range v.list {
+		if i > 0 && v.list[i].source == v.list[i-1].source && bytes.Equal(v.anchor(i), v.anchor(i-1)) {
+			continue
+		}
+		if count == inlinksMax {
+			break
+		}
+		source := v.sources.key(int(v.list[i].source))
+		if count == 0 {
+			v.value = storage.AppendInlinks(v.value, nil)
+		}
+		v.value = storage.AppendInlink(v.value, shown, source, v.anchor(i))
+		shown = source
+		count++
+	}
+	binary.LittleEndian.PutUint32(v.value, uint32(count))
+	return v.value
+}
+
+func (v *inversion) anchor(i int) []byte { return v.anchors[v.list[i].from:v.list[i].to] }
+
+// A value in the sorter begins with the number of its inlinks.
+const inlinkCountBytes = 4
+
+func readCount(value []byte) int { return int(binary.LittleEndian.Uint32(value)) }
+
+// foldInlinks joins two lists of one target, the later one having the later sources. Past inlinksMax
+// the rest is left out.
+func foldInlinks(dst, a, b []byte) []byte {
+	n, m := readCount(a), readCount(b)
+	at := len(dst)
+	dst = append(dst, a...)
+	if room := inlinksMax - n; m > room {
+		m = max(room, 0)
+		b = append(b[:inlinkCountBytes:inlinkCountBytes], storage.FirstInlinks(b[inlinkCountBytes:], m)...)
+	}
+	dst = storage.JoinInlinks(dst, b[inlinkCountBytes:])
+	binary.LittleEndian.PutUint32(dst[at:], uint32(n+m))
+	return dst
 }

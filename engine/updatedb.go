@@ -70,11 +70,26 @@ type update struct {
 	woken      []urlkey.HostKey
 
 	page     storage.FetchOutcome
-	targets  map[uint64]struct{} // of the page at hand, by hash
-	verdict  verdictCache
+	keys     keyTable // of targets
+	targets  []target // by number
+	wanted   []int    // numbers of the page at hand, filtered
+	visited  uint32   // pages so far
 	referral referral
 	value    []byte
 }
+
+// target is what the segment's links say about one URL so far.
+type target struct {
+	sum     input
+	page    uint32 // the last that links here
+	hostEnd uint16 // of its host's key in its own
+	checked bool
+	refused string // why the filters don't want it
+	domain  string // set when another host links here
+	bits    uint64 // of other domains that do; see referral
+}
+
+const targetBytes = 120
 
 // collect reads the segment's parse records and sorts what they say by the URL it is about.
 func (u *update) collect(ctx context.Context) error {
@@ -82,7 +97,6 @@ func (u *update) collect(ctx context.Context) error {
 	defer sc.Close()
 	known := u.e.store.Scan(storage.Crawldb(), nil, nil)
 	defer known.Close()
-	u.targets = make(map[uint64]struct{}, 256)
 	for n := 0; sc.Next(); n++ {
 		if n%256 == 0 && ctx.Err() != nil {
 			return ctx.Err()
@@ -99,8 +113,16 @@ func (u *update) collect(ctx context.Context) error {
 		if err := u.addPage(sc.Key(), &source); err != nil {
 			return err
 		}
+		if u.keys.full(u.e.o.Memory/16 - int64(len(u.targets))*targetBytes) {
+			if err := u.addTargets(); err != nil {
+				return err
+			}
+		}
 	}
-	return sc.Err()
+	if err := sc.Err(); err != nil {
+		return err
+	}
+	return u.addTargets()
 }
 
 // addPage adds a page's outcome and what it gives to its targets.
@@ -119,35 +141,73 @@ func (u *update) addPage(key []byte, source *storage.Record) error {
 	if o.Status != storage.FetchSuccess || o.Flags&storage.FlagNoFollow != 0 {
 		return nil
 	}
-	clear(u.targets)
-	wanted := o.Outlinks[:0:len(o.Outlinks)] // decoded in place: the page is read once
-	for _, l := range o.Outlinks {
-		if l.NoFollow {
-			continue
+	u.visited++
+	u.wanted = u.wanted[:0]
+	for i := range o.Outlinks {
+		if l := &o.Outlinks[i]; !l.NoFollow && string(l.Key) != string(key) {
+			u.want(l.Key)
 		}
-		h := xxh3.HashString(string(l.Key))
-		if _, twice := u.targets[h]; twice || string(l.Key) == string(key) {
-			continue
-		}
-		u.targets[h] = struct{}{}
-		if reason := u.verdict.of(u.e, h, l.Key); reason != "" {
-			u.report.Filtered[reason]++
-			continue
-		}
-		wanted = append(wanted, l)
 	}
-	page.Links = len(wanted)
+	page.Links = len(u.wanted)
 	host := urlkey.HostKeyOf(key)
-	for _, l := range wanted {
-		target := l.Key.HostKey()
-		internal := string(target) == string(host)
-		if !internal {
-			u.referral.link(host, target)
+	u.referral.from(host)
+	internal, external := u.e.linkInput(page, true), u.e.linkInput(page, false)
+	for _, n := range u.wanted {
+		t := &u.targets[n]
+		to := u.keys.key(n)[:t.hostEnd]
+		if string(to) == string(host) {
+			t.sum = t.sum.plus(internal)
+			continue
 		}
-		if err := u.addLink(l.Key, page, internal); err != nil {
+		t.sum = t.sum.plus(external)
+		if t.domain == "" {
+			t.domain = u.referral.domainOf(urlkey.HostKey(to))
+		}
+		if t.domain != u.referral.domain {
+			t.bits |= u.referral.bit
+		}
+	}
+	return nil
+}
+
+// want notes a link of the page at hand, unless its target was noted or the filters refuse it.
+func (u *update) want(key urlkey.Key) {
+	n, fresh := u.keys.number(xxh3.HashString(string(key)), []byte(key))
+	if fresh {
+		u.targets = append(u.targets, target{hostEnd: uint16(len(key.HostKey()))})
+	}
+	t := &u.targets[n]
+	if t.page == u.visited {
+		return
+	}
+	t.page = u.visited
+	if !t.checked {
+		t.checked, t.refused = true, u.e.verdict(key)
+	}
+	if t.refused != "" {
+		u.report.Filtered[t.refused]++
+		return
+	}
+	u.wanted = append(u.wanted, n)
+}
+
+// addTargets hands what links say about their targets to the sorter and forgets it.
+func (u *update) addTargets() error {
+	for n := range u.targets {
+		t := &u.targets[n]
+		if !t.sum.link {
+			continue
+		}
+		if t.bits != 0 {
+			u.referral.add(t.domain, t.bits)
+		}
+		u.value = appendInput(u.value[:0], t.sum, nil)
+		if err := u.inputs.Add(u.keys.key(n), u.value); err != nil {
 			return err
 		}
 	}
+	u.keys.reset()
+	u.targets = u.targets[:0]
 	return nil
 }
 
@@ -171,7 +231,7 @@ func (u *update) addRedirect(key []byte, page policy.Page, hops uint8) error {
 			u.seedURLs = append(u.seedURLs, target)
 		}
 	}
-	if reason := u.verdict.of(u.e, xxh3.HashString(string(target)), target); reason != "" {
+	if reason := u.e.verdict(target); reason != "" {
 		u.report.Filtered[reason]++
 		return nil
 	}
@@ -182,13 +242,22 @@ func (u *update) addRedirect(key []byte, page policy.Page, hops uint8) error {
 	return u.inputs.Add([]byte(target), u.value)
 }
 
-func (u *update) addLink(target urlkey.Key, page policy.Page, internal bool) error {
+// linkInput is what a link of a page gives to its target.
+func (e *Engine) linkInput(page policy.Page, internal bool) input {
 	depth := page.Depth
 	if depth < math.MaxUint16 {
 		depth++
 	}
-	u.value = appendInput(u.value[:0], input{link: true, depth: depth, score: u.e.o.Scorer.Distribute(page, internal)}, nil)
-	return u.inputs.Add([]byte(target), u.value)
+	return input{link: true, depth: depth, score: e.o.Scorer.Distribute(page, internal)}
+}
+
+// verdict says why the filters don't want a URL, "" if they do.
+func (e *Engine) verdict(key urlkey.Key) string {
+	u, err := key.URL()
+	if err != nil {
+		return "malformed"
+	}
+	return e.accept(u)
 }
 
 // input is what one segment says about one URL: at most one outcome, and the sum of its links.
@@ -230,43 +299,23 @@ func readInput(v []byte) input {
 		depth: binary.LittleEndian.Uint16(v[9:]), encoded: v[inputHead:]}
 }
 
-// foldInputs adds up links and keeps the outcome, of which there is at most one.
-func foldInputs(dst, a, b []byte) []byte {
-	x, y := readInput(a), readInput(b)
+// plus adds another input's links.
+func (x input) plus(y input) input {
 	switch {
 	case x.link && y.link:
 		x.score, x.depth, x.hops = x.score+y.score, min(x.depth, y.depth), min(x.hops, y.hops)
 	case y.link:
 		x.link, x.score, x.depth, x.hops = true, y.score, y.depth, y.hops
 	}
+	return x
+}
+
+// foldInputs adds up links and keeps the outcome, of which there is at most one.
+func foldInputs(dst, a, b []byte) []byte {
+	x, y := readInput(a), readInput(b)
+	x = x.plus(y)
 	if y.outcome {
 		x.outcome, x.encoded = true, y.encoded
 	}
 	return appendInput(dst, x, nil)
-}
-
-// verdictCache remembers what the filters said of recent links: nine of ten links of a real page
-// are its site's navigation, seen on the page before.
-type verdictCache struct{ slots []verdict }
-
-type verdict struct {
-	hash   uint64
-	reason string
-}
-
-const verdictSlots = 1 << 15 // a power of two; 24 bytes each
-
-func (c *verdictCache) of(e *Engine, hash uint64, key urlkey.Key) string {
-	if c.slots == nil {
-		c.slots = make([]verdict, verdictSlots)
-	}
-	slot := &c.slots[hash%verdictSlots]
-	if slot.hash != hash {
-		slot.hash = hash
-		slot.reason = "malformed"
-		if u, err := key.URL(); err == nil {
-			slot.reason = e.accept(u)
-		}
-	}
-	return slot.reason
 }

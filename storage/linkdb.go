@@ -37,14 +37,43 @@ func AppendInlinks(dst []byte, links []Inlink) []byte {
 	dst = append(dst, inlinksVersion)
 	var last urlkey.Key
 	for i := range links {
-		from := links[i].From
-		shared := sharedPrefix(last, from)
-		dst = binary.AppendUvarint(dst, uint64(shared))
-		dst = appendText(dst, from[shared:])
-		dst = appendText(dst, cutText(links[i].Anchor, AnchorMaxBytes))
-		last = from
+		dst = appendInlink(dst, string(last), string(links[i].From), links[i].Anchor)
+		last = links[i].From
 	}
 	return dst
+}
+
+// AppendInlink appends one more link to an encoding that AppendInlinks began; last is the source of
+// the link before, nil for the first.
+func AppendInlink(dst, last, from, anchor []byte) []byte {
+	return appendInlink(dst, stringOf(last), stringOf(from), stringOf(anchor))
+}
+
+func appendInlink(dst []byte, last, from, anchor string) []byte {
+	shared := sharedPrefix(last, from)
+	dst = binary.AppendUvarint(dst, uint64(shared))
+	dst = appendText(dst, from[shared:])
+	return appendText(dst, cutText(anchor, AnchorMaxBytes))
+}
+
+// JoinInlinks appends the links of one encoding to another, which dst ends with.
+func JoinInlinks(dst, b []byte) []byte {
+	if len(b) <= 1 {
+		return dst
+	}
+	return append(dst, b[1:]...) // the first link of an encoding shares nothing
+}
+
+// FirstInlinks returns the encoding of the first n links of b, in b's memory.
+func FirstInlinks(b []byte, n int) []byte {
+	d := decoder{b: b}
+	d.byte()
+	for ; n > 0 && len(d.b) > 0 && !d.bad; n-- {
+		d.uvarint()
+		d.bytes(d.uvarint())
+		d.bytes(d.uvarint())
+	}
+	return b[:len(b)-len(d.b)]
 }
 
 // VisitInlinks calls fn for each link until it returns false. from is valid until fn returns, anchor

@@ -170,6 +170,27 @@ func DecodeFetchOutcome(b []byte, o *FetchOutcome) error {
 	return nil
 }
 
+// OutcomeSignature returns the signature of an encoded FetchOutcome, without decoding the rest; zero when
+// it has none.
+func OutcomeSignature(b []byte) (sig Signature, err error) {
+	d := decoder{b: b}
+	head, second := d.byte(), d.byte()
+	d.uvarint()
+	d.varint()
+	d.uvarint()
+	d.score(uint32(second & 3))
+	for range 5 { // flags, Last-Modified, place in the WARC, bytes: varints, signed or not
+		d.uvarint()
+	}
+	if second&outcomeSignature != 0 {
+		copy(sig[:], d.bytes(uint64(len(sig))))
+	}
+	if d.bad || head>>4 != outcomeVersion {
+		return Signature{}, corrupt("parse record of %d bytes: % .32x", len(b), b)
+	}
+	return sig, nil
+}
+
 // decodeTexts reads the strings with one allocation: a copy of the bytes that they are spread over.
 func decodeTexts(d *decoder, texts [8]*string) {
 	var lengths [8][2]int

@@ -56,6 +56,9 @@ const (
 	// so that one 100 MB page does not stay in memory for the life of a crawl.
 	maxPooledBytes = 4 << 20
 
+	// writeBytes is how much a Writer collects before it writes to the file, in compressed bytes: some fifty pages.
+	writeBytes = 256 << 10
+
 	// maxFileNumber is the last number of a file of one prefix: five digits sort as text up to it.
 	maxFileNumber = 99999
 )

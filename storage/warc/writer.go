@@ -58,7 +58,7 @@ type Writer struct {
 	syncMu sync.Mutex
 	synced int64 // w.total up to which all is on disk
 
-	// mu guards the append and is held for one Write call at most, never across a sync.
+	// mu guards the append and is held for one write of writeBytes at most, never across a sync.
 	mu     sync.Mutex
 	cur    *current // nil before the first record, and after Close
 	next   int      // number of the next file
@@ -74,6 +74,7 @@ type Writer struct {
 type current struct {
 	f    File
 	info FileInfo
+	buf  []byte // the last bytes of info.Size, which the file was not given yet
 }
 
 // ErrClosed is returned by a Writer after Close.
@@ -223,22 +224,41 @@ func (w *Writer) append(members []byte, records int64) (file string, offset int6
 	}
 }
 
+// appendLocked collects members and writes them by writeBytes: a system call for each exchange costs more than
+// all else that the Writer does but compression. Nothing counts before Sync anyway, and Sync writes the rest.
 func (w *Writer) appendLocked(c *current, members []byte, records int64) (string, int64, error) {
-	n, err := c.f.Write(members)
-	if err == nil && n != len(members) {
+	offset := c.info.Size
+	c.buf = append(c.buf, members...)
+	c.info.Size += int64(len(members))
+	c.info.Records += records
+	w.total += int64(len(members))
+	w.bytes.Store(w.total)
+	if len(c.buf) >= writeBytes {
+		if err := w.flushLocked(c); err != nil {
+			return "", 0, err
+		}
+	}
+	return c.info.Name, offset, nil
+}
+
+// flushLocked gives the file what was appended.
+func (w *Writer) flushLocked(c *current) error {
+	if len(c.buf) == 0 || w.err != nil {
+		return w.err
+	}
+	n, err := c.f.Write(c.buf)
+	if err == nil && n != len(c.buf) {
 		err = io.ErrShortWrite
 	}
 	if err != nil {
-		// Part of the record may be in the file, so nothing may follow it: the tail is torn and the Writer is done.
+		// Part of a record may be in the file, so nothing may follow it: the tail is torn and the Writer is done.
 		w.err = fmt.Errorf("appending to WARC file %q: %w", w.path(c.info.Name), err)
-		return "", 0, w.err
+		return w.err
 	}
-	offset := c.info.Size
-	c.info.Size += int64(n)
-	c.info.Records += records
-	w.total += int64(n)
-	w.bytes.Store(w.total)
-	return c.info.Name, offset, nil
+	if c.buf = c.buf[:0]; cap(c.buf) > maxPooledBytes {
+		c.buf = nil
+	}
+	return nil
 }
 
 // changeFile puts a new file in the place of old (nil for the first one), and then syncs and closes old. When another
@@ -305,11 +325,17 @@ func (w *Writer) create(number int) (*current, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("beginning WARC file %q: %w", path, err), f.Close())
 	}
-	return &current{f, FileInfo{name, int64(n), 1}}, nil
+	return &current{f: f, info: FileInfo{name, int64(n), 1}}, nil
 }
 
-// finish syncs and closes a file that is no longer appended to.
+// finish writes what is left, syncs and closes a file that is no longer appended to.
 func (w *Writer) finish(c *current) error {
+	w.mu.Lock()
+	err := w.flushLocked(c)
+	w.mu.Unlock()
+	if err != nil {
+		return errors.Join(err, c.f.Close())
+	}
 	if err := c.f.Sync(); err != nil {
 		return errors.Join(fmt.Errorf("syncing WARC file %q: %w", w.path(c.info.Name), err), c.f.Close())
 	}
@@ -336,6 +362,9 @@ func (w *Writer) Sync() error {
 	defer w.syncMu.Unlock()
 	w.mu.Lock()
 	total, c, err := w.total, w.cur, w.err
+	if err == nil && w.synced < target && c != nil {
+		err = w.flushLocked(c)
+	}
 	w.mu.Unlock()
 	if err != nil || w.synced >= target || c == nil {
 		// c is nil before the first record and after Close, which has synced.
@@ -376,7 +405,8 @@ func (w *Writer) Close() ([]FileInfo, error) {
 	return files, nil
 }
 
-// Files returns all files of this Writer so far, in order, the current one last.
+// Files returns all files of this Writer so far, in order, the current one last; the file itself is as long as it
+// says after the next Sync.
 func (w *Writer) Files() []FileInfo {
 	w.mu.Lock()
 	defer w.mu.Unlock()
