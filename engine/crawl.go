@@ -75,6 +75,7 @@ type conductor struct {
 	// the backlog after which the conductor shuts the fetchers' gate.
 	toUpdate, toIndex chan *openSegment
 	working           atomic.Int64 // segments handed to a worker that updatedb is not done with
+	ending            atomic.Bool  // fetching is over: only end indexes what is left
 	workers           sync.WaitGroup
 
 	discovered, indexed, segments, duplicates, restored atomic.Uint64
@@ -370,6 +371,9 @@ func (c *conductor) link(ctx context.Context, batch []uint32) error {
 			return err
 		}
 	}
+	if c.ending.Load() {
+		return nil // end does the rest once, for all
+	}
 	d, err := c.e.Dedup(ctx, DedupOptions{Segments: batch})
 	if err != nil {
 		return err
@@ -389,6 +393,7 @@ func (c *conductor) link(ctx context.Context, batch []uint32) error {
 func (c *conductor) end(ctx context.Context, ok bool) error {
 	c.f.stop()
 	if ok {
+		c.ending.Store(true)
 		c.working.Add(1)
 		c.toUpdate <- c.f.seg
 	} else if err := c.abandon(); err != nil {

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -60,12 +61,18 @@ func (e *Engine) Index(ctx context.Context, o IndexOptions) (IndexReport, error)
 
 // indexing is one run of Index.
 type indexing struct {
-	e       *Engine
-	report  IndexReport
-	keys    *storage.Sorter
-	anchors []string
-	text    storage.ParseText
-	buf     []byte
+	e      *Engine
+	report IndexReport
+	keys   *storage.Sorter
+	text   storage.ParseText
+	value  []byte // of text, until the next page
+	texts  []textScan
+	docs   *documents
+
+	distinct keyTable // anchors of the page at hand
+	counts   []int    // by number
+	order    []int    // numbers
+	from     []byte
 }
 
 func (x *indexing) run(ctx context.Context, o IndexOptions) error {
@@ -156,12 +163,14 @@ func (x *indexing) build(ctx context.Context, ing *storage.Ingestion) error {
 	defer records.Close()
 	links := snap.Scan(storage.Linkdb(), nil, nil)
 	defer links.Close()
+	defer x.closeTexts()
 	b := x.e.index.NewBuilder(ing)
 	defer b.Abort()
+	x.docs = x.e.newDocuments(b)
 	err = storage.MergeJoin(ctx, snap, index.Located(), run, func(key []byte, _ [][]byte, old []byte) error {
-		return x.one(snap, records, links, b, key, old)
+		return x.one(snap, records, links, key, old)
 	})
-	if err != nil {
+	if err = errors.Join(x.docs.end(), err); err != nil {
 		return err
 	}
 	_, err = b.Finish()
@@ -169,7 +178,7 @@ func (x *indexing) build(ctx context.Context, ing *storage.Ingestion) error {
 }
 
 // one decides what becomes of one URL.
-func (x *indexing) one(rd storage.Reader, records, links *storage.Scanner, b *index.Builder, key, located []byte) error {
+func (x *indexing) one(rd storage.Reader, records, links *storage.Scanner, key, located []byte) error {
 	var r storage.Record
 	if !records.SeekGE(key) || !bytes.Equal(records.Key(), key) {
 		return records.Err()
@@ -179,7 +188,7 @@ func (x *indexing) one(rd storage.Reader, records, links *storage.Scanner, b *in
 	}
 	found, err := false, error(nil)
 	if indexable(&r) {
-		if x.buf, found, err = rd.Get(storage.ParseTextRange(r.Segment), key, x.buf); err != nil {
+		if found, err = x.readText(rd, r.Segment, key); err != nil {
 			return err
 		}
 	}
@@ -189,7 +198,7 @@ func (x *indexing) one(rd storage.Reader, records, links *storage.Scanner, b *in
 			return nil
 		}
 		x.report.Deleted++
-		return b.Delete(urlkey.Key(key))
+		return x.docs.put(index.Document{Key: urlkey.Key(key)}, true)
 	}
 	if err := x.readAnchors(links, key); err != nil {
 		return err
@@ -204,7 +213,7 @@ func (x *indexing) one(rd storage.Reader, records, links *storage.Scanner, b *in
 			return nil
 		}
 	}
-	return x.add(b, key, &r, stamp, located != nil)
+	return x.add(key, &r, stamp, located != nil)
 }
 
 // indexable says whether a record's newest text belongs in the index. A page that failed for the
@@ -218,8 +227,8 @@ func indexable(r *storage.Record) bool {
 }
 
 // add makes the document and hands it to the builder.
-func (x *indexing) add(b *index.Builder, key []byte, r *storage.Record, stamp uint64, known bool) error {
-	if err := storage.DecodeParseText(x.buf, &x.text); err != nil {
+func (x *indexing) add(key []byte, r *storage.Record, stamp uint64, known bool) error {
+	if err := storage.DecodeParseText(x.value, &x.text); err != nil {
 		return fmt.Errorf("parse record %s of segment %d: %w", key, r.Segment, err)
 	}
 	k := urlkey.Key(key)
@@ -227,12 +236,12 @@ func (x *indexing) add(b *index.Builder, key []byte, r *storage.Record, stamp ui
 	if err != nil {
 		return err
 	}
-	d := index.Document{Key: k, URL: u.String(), Title: x.text.Title, Anchors: x.anchors, Text: x.text.Text, Language: x.text.Language, Stamp: stamp}
+	d := index.Document{Key: k, URL: u.String(), Title: x.text.Title, Anchors: x.anchors(), Text: x.text.Text, Language: x.text.Language, Stamp: stamp}
 	for _, f := range x.e.o.IndexFilters {
 		if f.Filter(&d, r, &x.text) != "" {
 			x.report.Skipped++
 			if known {
-				return b.Delete(k)
+				return x.docs.put(index.Document{Key: k}, true)
 			}
 			return nil
 		}
@@ -243,24 +252,25 @@ func (x *indexing) add(b *index.Builder, key []byte, r *storage.Record, stamp ui
 	} else {
 		x.report.Added++
 	}
-	return b.Add(&d)
+	return x.docs.put(d, false)
 }
 
 // readAnchors gathers the distinct anchor texts of a target: each counts once however many pages
 // use it, so that a site's navigation cannot outvote a page's own words. The most widely used come
 // first, up to anchorsMax.
 func (x *indexing) readAnchors(links *storage.Scanner, target []byte) error {
-	x.anchors = x.anchors[:0]
-	counts := map[string]int{}
-	from, read := storage.AppendLinkdbKey(nil, target, 0), 0
-	for ok := links.SeekGE(from); ok && read < inlinksMax; ok = links.Next() {
+	x.distinct.reset()
+	x.counts, x.order = x.counts[:0], x.order[:0]
+	x.from = storage.AppendLinkdbKey(x.from[:0], target, 0)
+	read := 0
+	for ok := links.SeekGE(x.from); ok && read < inlinksMax; ok = links.Next() {
 		of, _, err := storage.SplitLinkdbKey(links.Key())
 		if err != nil || !bytes.Equal(of, target) {
 			break
 		}
 		err = storage.VisitInlinks(links.Value(), func(_, anchor []byte) bool {
 			if len(anchor) > 0 {
-				counts[string(anchor)]++
+				x.countAnchor(anchor)
 			}
 			read++
 			return read < inlinksMax
@@ -269,15 +279,30 @@ func (x *indexing) readAnchors(links *storage.Scanner, target []byte) error {
 			return fmt.Errorf("inlinks of %s: %w", target, err)
 		}
 	}
-	for a := range counts {
-		x.anchors = append(x.anchors, a)
-	}
-	slices.SortFunc(x.anchors, func(a, b string) int {
-		return cmp.Or(counts[b]-counts[a], cmp.Compare(a, b))
+	text := x.distinct.key
+	slices.SortFunc(x.order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(x.counts[b], x.counts[a]), bytes.Compare(text(a), text(b)))
 	})
-	x.anchors = x.anchors[:min(len(x.anchors), anchorsMax)]
-	slices.Sort(x.anchors) // so that counts alone do not make a document stale
+	x.order = x.order[:min(len(x.order), anchorsMax)]
+	slices.SortFunc(x.order, func(a, b int) int { return bytes.Compare(text(a), text(b)) }) // so that counts alone do not make a document stale
 	return links.Err()
+}
+
+func (x *indexing) countAnchor(anchor []byte) {
+	n, fresh := x.distinct.number(xxh3.Hash(anchor), anchor)
+	if fresh {
+		x.counts, x.order = append(x.counts, 0), append(x.order, n)
+	}
+	x.counts[n]++
+}
+
+// anchors returns what readAnchors found.
+func (x *indexing) anchors() []string {
+	list := make([]string, len(x.order))
+	for i, n := range x.order {
+		list[i] = string(x.distinct.key(n))
+	}
+	return list
 }
 
 // stamp identifies what would be indexed without reading the text: the content's signature and the
@@ -286,10 +311,11 @@ func (x *indexing) stamp(r *storage.Record) uint64 {
 	h := xxh3.New()
 	h.Write(r.Signature[:])
 	var n [4]byte
-	for _, a := range x.anchors {
+	for _, i := range x.order {
+		a := x.distinct.key(i)
 		binary.LittleEndian.PutUint32(n[:], uint32(len(a)))
 		h.Write(n[:])
-		h.WriteString(a)
+		h.Write(a)
 	}
 	return h.Sum64() | 1
 }

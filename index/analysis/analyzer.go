@@ -3,6 +3,7 @@
 package analysis
 
 import (
+	"slices"
 	"unicode"
 	"unicode/utf8"
 
@@ -37,6 +38,7 @@ type Analyzer struct {
 // the last word.
 func (a *Analyzer) Walk(text []byte, from int, fn func(Token)) int {
 	a.emit, a.pos = fn, from
+	a.buf = slices.Grow(a.buf[:0], 2*MaxTerm)
 	for i := 0; i < len(text); {
 		c := text[i]
 		switch {
@@ -82,12 +84,11 @@ func (a *Analyzer) word(text []byte, start int) int {
 			end = i // "a+b" is no name
 		}
 	}
-	a.buf = a.buf[:0]
-	for _, c := range text[start:end] {
+	a.buf = append(a.buf[:0], text[start:end]...)
+	for i, c := range a.buf {
 		if 'A' <= c && c <= 'Z' {
-			c += 'a' - 'A'
+			a.buf[i] = c + 'a' - 'A'
 		}
-		a.buf = append(a.buf, c)
 	}
 	a.term(a.buf, start, end)
 	return end
