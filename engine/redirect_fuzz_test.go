@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"testing"
+	"time"
+
+	"github.com/seine-crawler/seine/engine/fetch"
+	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// FuzzRedirect: whatever Location says, what comes of it is another canonical URL of the web, whose every
+// byte may stand in a request line, or an outcome that says why not.
+func FuzzRedirect(f *testing.F) {
+	for _, location := range []string{"/", "//b.example/x", "https://b.example:444/?q#f", "mailto:x@b.example", "http://", "", "\t/x y", "http://u:p@b.example/", "http://[::1]:80/", "../../..//x\\y",
+		"http:/x", "HTTP://B.EXAMPLE/%zz", "http://b.example\r\nSet-Cookie: x", "/a?b\xff", "javascript:alert(1)", "http://0x7f.1/"} {
+		f.Add("http://a.example/dir/page?x=1", []byte(location), uint16(301))
+	}
+	e := &Engine{o: Options{}.withDefaults()}
+	f.Fuzz(func(t *testing.T, page string, location []byte, status uint16) {
+		u, err := urlkey.Parse(page)
+		if err != nil {
+			return
+		}
+		head := append([]byte{'H', 'T', 'T', 'P', '/', '1', '.', '1', ' ', '3', '0' + byte(status/10%10), '0' + byte(status%10)}, " Moved\r\nLocation: "...)
+		resp, err := fetch.StoredResponse(append(append(head, location...), "\r\n\r\n"...), nil, "")
+		if err != nil {
+			return
+		}
+		defer resp.Release()
+		var s scratch
+		e.readOutcome(&exchange{url: u, at: time.Unix(1e9, 0), resp: resp}, &s)
+		o := &s.outcome
+		switch o.Status {
+		case storage.FetchRedirTemp, storage.FetchRedirPerm:
+		case storage.FetchGone:
+			if o.Failure != failureLocation || o.Redirect != "" {
+				t.Fatalf("gone: failure %q, redirect %q", o.Failure, o.Redirect)
+			}
+			return
+		default: // 304
+			if o.Redirect != "" {
+				t.Fatalf("%s with redirect %q", o.Status, o.Redirect)
+			}
+			return
+		}
+		to, err := o.Redirect.URL()
+		if err != nil {
+			t.Fatalf("key %q: %v", o.Redirect, err)
+		}
+		again, err := urlkey.Parse(to.String())
+		if err != nil || again != to || to == u {
+			t.Fatalf("%q from %q is not canonical: %q, %v", to, location, again, err)
+		}
+		for _, c := range []byte(to.String()) {
+			if c <= ' ' || c > '~' {
+				t.Fatalf("%q holds %q", to, c)
+			}
+		}
+	})
+}
