@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -108,21 +109,25 @@ func (v *inversion) collect(ctx context.Context, segment uint32) error {
 	sc := v.e.store.Scan(storage.ParseLinks(segment), nil, nil)
 	defer sc.Close()
 	var page storage.FetchOutcome
+	var links storage.OutlinkReader
 	for n := 0; sc.Next(); n++ {
 		if n%256 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err := storage.DecodeFetchOutcome(sc.Value(), &page); err != nil {
-			return fmt.Errorf("parse record %s: %w", sc.Key(), err)
-		}
-		if len(page.Outlinks) == 0 {
-			continue
-		}
-		source, _ := v.sources.number(xxh3.Hash(sc.Key()), sc.Key())
-		for i := range page.Outlinks {
-			if l := &page.Outlinks[i]; string(l.Key) != string(sc.Key()) {
-				v.add(l, uint32(source))
+		err := storage.ReadFetchOutcome(sc.Value(), &page, &links)
+		source, known := 0, false
+		for err == nil && links.Next() {
+			if bytes.Equal(links.Key(), sc.Key()) {
+				continue
 			}
+			if !known {
+				source, _ = v.sources.number(xxh3.Hash(sc.Key()), sc.Key())
+				known = true
+			}
+			v.add(links.Key(), links.Anchor(), uint32(source))
+		}
+		if err = errors.Join(err, links.Err()); err != nil {
+			return fmt.Errorf("parse record %s: %w", sc.Key(), err)
 		}
 		used := v.sources.bytes() + int64(len(v.anchors)) + invertedBytes*int64(len(v.links)) + 4*int64(len(v.last))
 		if v.targets.full(v.e.o.Memory/16-used) || len(v.anchors) >= keyTableFull {
@@ -137,13 +142,13 @@ func (v *inversion) collect(ctx context.Context, segment uint32) error {
 	return v.flush()
 }
 
-func (v *inversion) add(l *storage.Outlink, source uint32) {
-	n, fresh := v.targets.number(xxh3.HashString(string(l.Key)), []byte(l.Key))
+func (v *inversion) add(target, anchor []byte, source uint32) {
+	n, fresh := v.targets.number(xxh3.Hash(target), target)
 	if fresh {
 		v.last = append(v.last, 0)
 	}
 	from := len(v.anchors)
-	v.anchors = append(v.anchors, l.Anchor...)
+	v.anchors = append(v.anchors, anchor...)
 	v.links = append(v.links, inverted{v.last[n], source, uint32(from), uint32(len(v.anchors))})
 	v.last[n] = int32(len(v.links))
 }

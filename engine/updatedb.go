@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -70,6 +71,7 @@ type update struct {
 	woken      []urlkey.HostKey
 
 	page     storage.FetchOutcome
+	links    storage.OutlinkReader
 	keys     keyTable // of targets
 	targets  []target // by number
 	wanted   []int    // numbers of the page at hand, filtered
@@ -101,7 +103,7 @@ func (u *update) collect(ctx context.Context) error {
 		if n%256 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err := storage.DecodeFetchOutcome(sc.Value(), &u.page); err != nil {
+		if err := storage.ReadFetchOutcome(sc.Value(), &u.page, &u.links); err != nil {
 			return fmt.Errorf("parse record %s: %w", sc.Key(), err)
 		}
 		source := storage.Record{}
@@ -143,10 +145,13 @@ func (u *update) addPage(key []byte, source *storage.Record) error {
 	}
 	u.visited++
 	u.wanted = u.wanted[:0]
-	for i := range o.Outlinks {
-		if l := &o.Outlinks[i]; !l.NoFollow && string(l.Key) != string(key) {
-			u.want(l.Key)
+	for u.links.Next() {
+		if to := u.links.Key(); !u.links.NoFollow() && !bytes.Equal(to, key) {
+			u.want(to)
 		}
+	}
+	if err := u.links.Err(); err != nil {
+		return err
 	}
 	page.Links = len(u.wanted)
 	host := urlkey.HostKeyOf(key)
@@ -171,10 +176,10 @@ func (u *update) addPage(key []byte, source *storage.Record) error {
 }
 
 // want notes a link of the page at hand, unless its target was noted or the filters refuse it.
-func (u *update) want(key urlkey.Key) {
-	n, fresh := u.keys.number(xxh3.HashString(string(key)), []byte(key))
+func (u *update) want(key []byte) {
+	n, fresh := u.keys.number(xxh3.Hash(key), key)
 	if fresh {
-		u.targets = append(u.targets, target{hostEnd: uint16(len(key.HostKey()))})
+		u.targets = append(u.targets, target{hostEnd: uint16(len(urlkey.HostKeyOf(key)))})
 	}
 	t := &u.targets[n]
 	if t.page == u.visited {
@@ -182,7 +187,7 @@ func (u *update) want(key urlkey.Key) {
 	}
 	t.page = u.visited
 	if !t.checked {
-		t.checked, t.refused = true, u.e.verdict(key)
+		t.checked, t.refused = true, u.e.verdict(urlkey.Key(key))
 	}
 	if t.refused != "" {
 		u.report.Filtered[t.refused]++
@@ -285,10 +290,7 @@ func appendInput(dst []byte, in input, o *storage.FetchOutcome) []byte {
 	dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(in.score))
 	dst = binary.LittleEndian.AppendUint16(dst, in.depth)
 	if o != nil {
-		links := o.Outlinks
-		o.Outlinks = nil // the join needs the outcome only
-		dst = storage.AppendFetchOutcome(dst, o)
-		o.Outlinks = links
+		dst = storage.AppendFetchOutcome(dst, o) // which has no links: the join needs the outcome only
 	}
 	return append(dst, in.encoded...)
 }

@@ -147,7 +147,74 @@ func appendOutlinks(dst []byte, links []Outlink) []byte {
 // DecodeFetchOutcome decodes into o, using o.Outlinks' room again. The strings are copies, made with
 // two allocations however many links there are.
 func DecodeFetchOutcome(b []byte, o *FetchOutcome) error {
-	d := decoder{b: b}
+	d, ok := decodeOutcome(b, o)
+	decodeOutlinks(&d, o)
+	if !ok || !d.done() {
+		*o = FetchOutcome{Outlinks: o.Outlinks[:0]}
+		return corrupt("parse record of %d bytes: % .32x", len(b), b)
+	}
+	return nil
+}
+
+// ReadFetchOutcome decodes all but the links into o, and returns a reader of those, which copies nothing.
+func ReadFetchOutcome(b []byte, o *FetchOutcome, links *OutlinkReader) error {
+	d, ok := decodeOutcome(b, o)
+	left := d.uint(min(OutlinksMax, uint64(len(d.b))/outlinkMin))
+	*links = OutlinkReader{whole: b, d: d, left: left, key: links.key[:0]}
+	if !ok || d.bad {
+		*o, *links = FetchOutcome{Outlinks: o.Outlinks[:0]}, OutlinkReader{key: links.key}
+		return corrupt("parse record of %d bytes: % .32x", len(b), b)
+	}
+	return nil
+}
+
+// OutlinkReader walks the links of an encoded FetchOutcome: the order and idiom of a Scanner. The zero
+// value has none.
+type OutlinkReader struct {
+	whole    []byte
+	d        decoder
+	left     uint64
+	key      []byte
+	anchor   []byte
+	noFollow bool
+	err      error
+}
+
+// Next moves to the next link, at first to the first one. It returns false at the end and on error.
+func (r *OutlinkReader) Next() bool {
+	if r.left == 0 {
+		if r.err == nil && r.whole != nil && !r.d.done() {
+			r.err = corrupt("parse record of %d bytes: %d after the links", len(r.whole), len(r.d.b))
+		}
+		return false
+	}
+	r.left--
+	shared, rest := r.d.uvarint(), r.d.uvarint()
+	tail := r.d.bytes(rest >> 1)
+	r.anchor = r.d.bytes(r.d.uvarint())
+	if r.d.bad || shared > uint64(len(r.key)) || int(shared)+len(tail) > KeyMaxBytes {
+		r.left, r.err = 0, corrupt("parse record of %d bytes: link %d from the end", len(r.whole), r.left+1)
+		return false
+	}
+	r.key, r.noFollow = append(r.key[:shared], tail...), rest&1 != 0
+	return true
+}
+
+// Key and Anchor are those of the current link, valid until the next call of Next.
+func (r *OutlinkReader) Key() []byte { return r.key }
+
+// Anchor is the current link's text.
+func (r *OutlinkReader) Anchor() []byte { return r.anchor }
+
+// NoFollow reports whether the current link does not count.
+func (r *OutlinkReader) NoFollow() bool { return r.noFollow }
+
+// Err returns what ended the links early, or nil.
+func (r *OutlinkReader) Err() error { return r.err }
+
+// decodeOutcome decodes all before the links; ok is false for what is no parse record.
+func decodeOutcome(b []byte, o *FetchOutcome) (d decoder, ok bool) {
+	d = decoder{b: b}
 	head, second := d.byte(), d.byte()
 	*o = FetchOutcome{Status: FetchStatus(head & 0x0f), Outlinks: o.Outlinks[:0]}
 	o.HTTPStatus = d.uint16()
@@ -162,12 +229,7 @@ func DecodeFetchOutcome(b []byte, o *FetchOutcome) error {
 		copy(o.Signature[:], d.bytes(uint64(len(o.Signature))))
 	}
 	decodeTexts(&d, o.texts())
-	decodeOutlinks(&d, o)
-	if !d.done() || head>>4 != outcomeVersion || second > outcomeSignature|scoreFloat || !o.Status.valid() {
-		*o = FetchOutcome{Outlinks: o.Outlinks[:0]}
-		return corrupt("parse record of %d bytes: % .32x", len(b), b)
-	}
-	return nil
+	return d, !d.bad && head>>4 == outcomeVersion && second <= outcomeSignature|scoreFloat && o.Status.valid()
 }
 
 // OutcomeSignature returns the signature of an encoded FetchOutcome, without decoding the rest; zero when
