@@ -23,11 +23,19 @@ type linkCase struct {
 	base urlkey.URL
 	std  *url.URL
 	refs []string
+	ours *ourWay
+}
+
+// ourWay is what package parse and the engine keep from link to link.
+type ourWay struct {
+	resolver urlkey.Resolver
+	memo     urlkey.KeyMemo
 }
 
 func linkCases(b *testing.B, absolute bool) (cases []linkCase, links int) {
+	ours := new(ourWay)
 	for _, p := range simPages() {
-		c := linkCase{base: p.url}
+		c := linkCase{base: p.url, ours: ours}
 		var err error
 		if c.std, err = url.Parse(p.url.String()); err != nil {
 			b.Fatal(err)
@@ -71,18 +79,13 @@ func stdKey(dst []byte, c *linkCase, ref string) ([]byte, error) {
 	return appendStdKey(dst, u), nil
 }
 
-// ourKey goes the way that package parse goes: what names its scheme needs no base.
-func ourKey(dst []byte, c *linkCase, ref string) (_ []byte, err error) {
-	var u urlkey.URL
-	if strings.HasPrefix(ref, "http") {
-		u, err = urlkey.Parse(ref)
-	} else {
-		u, err = c.base.Resolve(ref)
-	}
+// ourKey goes the way of package parse and the engine.
+func ourKey(dst []byte, c *linkCase, ref string) ([]byte, error) {
+	u, err := c.ours.resolver.Resolve(&c.base, ref)
 	if err != nil {
 		return nil, err
 	}
-	return u.AppendKey(dst), nil
+	return c.ours.memo.AppendKey(dst, u), nil
 }
 
 func BenchmarkURL(b *testing.B) {

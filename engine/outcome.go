@@ -126,7 +126,7 @@ func (e *Engine) readPage(x *exchange, s *scratch) {
 	if !p.Canonical.IsZero() {
 		o.Canonical = p.Canonical.Key()
 	}
-	e.readLinks(p, o)
+	e.readLinks(s)
 	s.text = storage.ParseText{Title: p.Title, Text: string(p.Text), Description: p.Description, Language: p.Language, Charset: p.Charset}
 }
 
@@ -142,13 +142,25 @@ func robotsFlags(p *parse.Page) (f storage.ParseFlags) {
 	return f
 }
 
-// readLinks keeps every link of the page, normalised. A meta refresh is a link like any other.
-func (e *Engine) readLinks(p *parse.Page, o *storage.FetchOutcome) {
-	for i := range p.Outlinks {
-		l := &p.Outlinks[i]
-		if u, err := e.o.Normalizers.Normalize(l.URL); err == nil {
-			o.Outlinks = append(o.Outlinks, storage.Outlink{Key: u.Key(), Anchor: l.Anchor, NoFollow: l.NoFollow})
+// readLinks keeps every link of the page, normalised. A meta refresh is a link like any other. The keys
+// are cut from one string.
+func (e *Engine) readLinks(s *scratch) {
+	o := &s.outcome
+	s.keys, s.ends = s.keys[:0], s.ends[:0]
+	for i := range s.page.Outlinks {
+		l := &s.page.Outlinks[i]
+		u, err := e.o.Normalizers.Normalize(l.URL)
+		if err != nil {
+			continue
 		}
+		s.keys = s.memo.AppendKey(s.keys, u)
+		s.ends = append(s.ends, len(s.keys))
+		o.Outlinks = append(o.Outlinks, storage.Outlink{Anchor: l.Anchor, NoFollow: l.NoFollow})
+	}
+	all, from := urlkey.Key(s.keys), 0
+	for i, end := range s.ends {
+		o.Outlinks[i].Key = all[from:end]
+		from = end
 	}
 }
 

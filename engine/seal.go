@@ -39,6 +39,9 @@ type scratch struct {
 	links   []byte
 	body    []byte
 	tags    []string
+	keys    []byte // of the page's links, end to end
+	ends    []int  // of each of them
+	memo    urlkey.KeyMemo
 }
 
 func newSegmentBuilder(e *Engine, seg storage.Segment) *segmentBuilder {

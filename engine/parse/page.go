@@ -91,7 +91,8 @@ type Page struct {
 	SimHash   uint64 // near-duplicates differ in few bits; 0 when there is no text or Options.SimHash is off
 	Truncated bool   // text, links or body were cut here (not: by the fetcher)
 
-	seen linkSet
+	seen     linkSet
+	resolver *urlkey.Resolver
 }
 
 // reset empties the page for in and keeps its memory.
@@ -99,7 +100,7 @@ func (p *Page) reset(in *Input) {
 	seen := p.seen
 	seen.reset()
 	clear(p.Outlinks)
-	*p = Page{URL: in.URL, Base: in.URL, Text: p.Text[:0], Outlinks: p.Outlinks[:0], seen: seen}
+	*p = Page{URL: in.URL, Base: in.URL, Text: p.Text[:0], Outlinks: p.Outlinks[:0], seen: seen, resolver: p.resolver}
 }
 
 // AddLink resolves ref against the page's Base and adds it as a link, unless it is no page of the
@@ -114,7 +115,10 @@ func (p *Page) AddLink(ref string, l Outlink) {
 		p.LinksDropped++
 		return
 	}
-	u, err := p.resolve(ref, fragment)
+	if p.resolver == nil { // a Page that Parse did not reset
+		p.resolver = new(urlkey.Resolver)
+	}
+	u, err := p.resolver.Resolve(&p.Base, ref)
 	if err != nil {
 		p.LinksDropped++
 		return
@@ -138,18 +142,6 @@ func (p *Page) AddLink(ref string, l Outlink) {
 	}
 	l.URL = u
 	p.Outlinks = append(p.Outlinks, l)
-}
-
-// resolve resolves ref, whose fragment begins at the given index. Absolute references don't need
-// the base, and urlkey.Parse takes those that are canonical already as they are.
-func (p *Page) resolve(ref string, fragment int) (urlkey.URL, error) {
-	if strings.HasPrefix(ref, "http://") || strings.HasPrefix(ref, "https://") {
-		if fragment >= 0 {
-			ref = ref[:fragment]
-		}
-		return urlkey.Parse(ref)
-	}
-	return p.Base.Resolve(ref)
 }
 
 // otherScheme recognises references of another scheme ("mailto:", "javascript:", "data:") before

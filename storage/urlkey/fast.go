@@ -4,22 +4,50 @@ package urlkey
 
 import "strings"
 
-// plain marks the bytes that stand as they are in path and query and mean nothing to the parser:
-// no slash, dot, question mark, percent or hash. A link of plain bytes, slashes and harmless dots,
-// which nearly all are, needs one pass and one allocation.
-var plain = func() (s [256]bool) {
+// Classes of bytes in a path or query.
+const (
+	special  = iota // needs a rule: the full parser's
+	plain           // stands as it is, and means nothing to the parser
+	slash           // begins a segment
+	dot             // may be, or begin, a segment of dots
+	question        // begins the query; plain inside it
+	colon           // ends a scheme, when no slash comes before
+)
+
+// classes has the class of each byte. A link of plain bytes, slashes and harmless dots, which nearly all
+// are, needs one pass over it and a copy.
+var classes = func() (s [256]uint8) {
 	for c := range 256 {
-		s[c] = pathSet[c] == keep && querySet[c] == keep
+		if pathSet[c] == keep && querySet[c] == keep {
+			s[c] = plain
+		}
 	}
-	for _, c := range "/.?" {
-		s[c] = false
-	}
+	s['/'], s['.'], s['?'], s[':'] = slash, dot, question, colon
 	return s
 }()
 
-// fastResolve resolves the ordinary kinds of link: "page.html", "dir/page.html?q=1", "/abs/page".
-// ok is false when the link needs the full parser.
-func fastResolve(ref string, base *URL) (URL, bool) {
+// Resolver resolves references as URL.Resolve does, without an allocation for each: URLs are cut from
+// chunks of memory, each of which lives as long as one of its URLs. The zero value is ready. One
+// goroutine; not to be copied.
+type Resolver struct {
+	chunk strings.Builder
+	once  bool // no other link will come
+}
+
+// resolverChunk is the size of a chunk: the links of a page or two.
+const resolverChunk = 4 << 10
+
+// Resolve parses ref as a link on the page base, see URL.Resolve.
+func (r *Resolver) Resolve(base *URL, ref string) (URL, error) {
+	if u, ok := r.fast(base, ref); ok {
+		return u, nil
+	}
+	return parseFully(ref, base)
+}
+
+// fast resolves the ordinary kinds of link: "page.html", "dir/page.html?q=1", "../page", "/abs/page" and
+// absolute URLs in canonical form. ok is false when the link needs the full parser.
+func (r *Resolver) fast(base *URL, ref string) (URL, bool) {
 	if cut := strings.IndexByte(ref, '#'); cut >= 0 {
 		ref = ref[:cut]
 	}
@@ -34,19 +62,41 @@ func fastResolve(ref string, base *URL) (URL, bool) {
 		}
 	case ref[0] == '?':
 		return URL{}, false
-	case ref[0] == 'h':
-		if u, ok := fastParse(ref); ok {
-			return u, true
-		}
-		fallthrough
+	case ref[0] == 'h' && len(ref) > 7 && (ref[4] == ':' || ref[5] == ':'):
+		return fastParse(ref)
 	default:
-		path := base.Path()
-		dir = base.s[:int(base.pathAt)+strings.LastIndexByte(path, '/')+1]
+		dir = base.s[:int(base.pathAt)+strings.LastIndexByte(base.Path(), '/')+1]
+		for len(ref) > 1 && ref[0] == '.' {
+			if ref[1] == '/' {
+				ref = ref[2:]
+			} else if len(ref) > 2 && ref[1] == '.' && ref[2] == '/' {
+				ref = ref[3:]
+				if up := strings.LastIndexByte(dir[:len(dir)-1], '/'); up >= int(base.pathAt) {
+					dir = dir[:up+1]
+				}
+			} else {
+				break
+			}
+		}
 	}
-	if !plainPath(ref) || len(dir)+len(ref) > MaxLength {
+	query, ok := plainPath(ref)
+	n := len(dir) + len(ref)
+	if !ok || n > MaxLength {
 		return URL{}, false
 	}
-	return index(dir + ref), true
+	if r.chunk.Cap()-r.chunk.Len() < n {
+		r.chunk = strings.Builder{}
+		if r.once {
+			r.chunk.Grow(n)
+		} else {
+			r.chunk.Grow(max(n, resolverChunk))
+		}
+	}
+	at := r.chunk.Len()
+	r.chunk.WriteString(dir)
+	r.chunk.WriteString(ref)
+	return URL{s: r.chunk.String()[at:], hostEnd: base.hostEnd, pathAt: base.pathAt, queryAt: uint16(len(dir) + query),
+		port: base.port, isSecure: base.isSecure}, true
 }
 
 // fastParse takes absolute URLs that are canonical already, as most external links are.
@@ -57,16 +107,19 @@ func fastParse(s string) (URL, bool) {
 			return URL{}, false
 		}
 	}
-	slash := strings.IndexByte(rest, '/')
-	if slash <= 0 || len(s) > MaxLength || !plainPath(rest[slash:]) {
+	path := strings.IndexByte(rest, '/')
+	if path <= 0 || len(s) > MaxLength {
 		return URL{}, false
 	}
-	host := rest[:slash]
-	if colon := strings.IndexByte(host, ':'); colon >= 0 {
-		if !plainPort(host[colon+1:]) {
+	if _, ok := plainPath(rest[path:]); !ok {
+		return URL{}, false
+	}
+	host := rest[:path]
+	if port := strings.IndexByte(host, ':'); port >= 0 {
+		if !plainPort(host[port+1:]) {
 			return URL{}, false
 		}
-		host = host[:colon]
+		host = host[:port]
 	}
 	if host == "" || len(host) > maxHost || !plainHost(host) {
 		return URL{}, false
@@ -114,31 +167,32 @@ func plainHost(h string) bool {
 	return 'a' <= last && last <= 'z'
 }
 
-// plainPath accepts a path and query in which no byte needs a rule. A colon before the first slash
-// would be a scheme, and a segment of dots would be resolved.
-func plainPath(s string) bool {
-	start, query := true, false // start of a segment
-	for i := range len(s) {
-		c := s[i]
-		switch {
-		case plain[c]:
-			if c == ':' && !query && s[0] != '/' && !strings.Contains(s[:i], "/") {
-				return false
+// plainPath accepts a path and query in which no byte needs a rule, and returns where the query begins,
+// len(s) if there is none. A colon before the first slash would be a scheme, and a segment of dots would
+// be resolved.
+func plainPath(s string) (query int, ok bool) {
+	i := 0
+	for ; i < len(s); i++ {
+		switch classes[s[i]] {
+		case plain, slash:
+		case dot:
+			if i == 0 || s[i-1] == '/' {
+				return 0, false
 			}
-			start = false
-		case c == '/':
-			start = true
-		case c == '.':
-			if start && !query {
-				return false
+		case colon:
+			if s[0] != '/' && strings.IndexByte(s[:i], '/') < 0 {
+				return 0, false
 			}
-		case c == '?' && !query:
-			query = true
+		case question:
+			for j := i + 1; j < len(s); j++ {
+				if classes[s[j]] == special {
+					return 0, false
+				}
+			}
+			return i, true
 		default:
-			if c != '?' {
-				return false
-			}
+			return 0, false
 		}
 	}
-	return true
+	return i, true
 }

@@ -38,6 +38,26 @@ func (u URL) AppendKey(dst []byte) []byte {
 	return append(dst, u.Scheme()...)
 }
 
+// KeyMemo makes keys of URLs one after another, remembering the last host's: most links of a page lead to
+// its own. The zero value is ready. One goroutine.
+type KeyMemo struct {
+	authority string
+	host      []byte
+}
+
+// AppendKey appends the sort key of u to dst.
+func (m *KeyMemo) AppendKey(dst []byte, u URL) []byte {
+	if a := u.Authority(); a != m.authority {
+		m.authority, m.host = a, u.appendHostKey(m.host[:0])
+	}
+	dst = append(dst, m.host...)
+	dst = append(dst, u.s[u.pathAt:]...)
+	if u.isSecure {
+		return append(dst, " https"...)
+	}
+	return append(dst, " http"...)
+}
+
 // HostKey returns the key of the URL's host.
 func (u URL) HostKey() HostKey {
 	var buf [256]byte

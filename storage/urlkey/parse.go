@@ -16,11 +16,20 @@ func parse(raw string, base *URL) (URL, error) {
 		return URL{}, fail(raw, "too long")
 	}
 	if base != nil {
-		if u, ok := fastResolve(raw, base); ok {
+		r := Resolver{once: true}
+		if u, ok := r.fast(base, raw); ok {
 			return u, nil
 		}
 	} else if u, ok := fastParse(raw); ok {
 		return u, nil
+	}
+	return parseFully(raw, base)
+}
+
+// parseFully is parse without the fast path.
+func parseFully(raw string, base *URL) (URL, error) {
+	if len(raw) > maxInput {
+		return URL{}, fail(raw, "too long")
 	}
 	in := strip(raw)
 	if i := strings.IndexByte(in, '#'); i >= 0 {

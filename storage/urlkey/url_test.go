@@ -236,3 +236,23 @@ func BenchmarkAppendKey(b *testing.B) {
 		dst = u.AppendKey(dst[:0])
 	}
 }
+
+// FuzzResolve: the fast way and the full parser agree. A tab in front, which means nothing, bars the fast way.
+func FuzzResolve(f *testing.F) {
+	for _, ref := range []string{"a/b.html", "../x", "./../../x?q=../", "/a:b", "a:b", "?x", "#y", "", "..", "../..", ".//x", "..//x", "x/../y", "http://b.example/x?y", "https:x", "h", "httpx://y/zzzzz", "a?b?c:d#e", "../:x", "./a:b"} {
+		f.Add("http://a.example:8080/d/e/f?g", ref)
+		f.Add("https://a.example/", ref)
+	}
+	var r urlkey.Resolver
+	f.Fuzz(func(t *testing.T, page, ref string) {
+		base, err := urlkey.Parse(page)
+		if err != nil {
+			return
+		}
+		fast, err1 := r.Resolve(&base, ref)
+		full, err2 := base.Resolve("\t" + ref)
+		if fast != full || (err1 == nil) != (err2 == nil) {
+			t.Fatalf("%q on %s: %q %v, in full %q %v", ref, base, fast, err1, full, err2)
+		}
+	})
+}
