@@ -3,7 +3,10 @@
 package engine
 
 import (
+	"fmt"
+
 	"github.com/seine-crawler/seine/engine/policy"
+	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
@@ -16,7 +19,21 @@ type URLCheck struct {
 	Domain    string `json:"domain"` // registered domain
 	Accepted  bool   `json:"accepted"`
 	Reason    string `json:"reason"`
-	Rule      string `json:"rule,omitempty"` // of Options.FilterFile, that decided
+	Rule      string `json:"rule,omitempty"` // of Options.FilterFile, or the closed prefix, that decided
+
+	// Known is what the store says, nil without one.
+	Known *URLKnown `json:"known,omitempty"`
+}
+
+// URLKnown is what a store knows of a URL and its host: the answer to "why was this not fetched?"
+type URLKnown struct {
+	Status string `json:"status"` // in crawldb, "" when it is not there
+	Due    string `json:"due,omitempty"`
+	// Robots is "allowed", "denied", "unreachable" or "unknown": robots.txt was not fetched yet.
+	Robots string `json:"robots"`
+	// Waits says why a URL that is due is not fetched yet: the host's pause, a budget. Empty if nothing
+	// is known to hold it.
+	Waits []string `json:"waits,omitempty"`
 }
 
 // URLChecker says what the crawler would make of URLs.
@@ -58,4 +75,80 @@ func (k *URLChecker) Check(raw string) URLCheck {
 	}
 	c.Accepted = c.Reason == ""
 	return c
+}
+
+// CheckURL is URLChecker.Check with what belongs to this crawl: its scope, what was found to be a trap,
+// robots.txt as it was last fetched, the URL's record, its host's state and budgets. It fetches nothing.
+func (e *Engine) CheckURL(raw string) (URLCheck, error) {
+	c := (&URLChecker{e.o, e.rules}).Check(raw)
+	if c.Canonical == "" {
+		return c, nil
+	}
+	u, err := urlkey.Parse(c.Canonical)
+	if err != nil {
+		return c, err
+	}
+	if p := e.traps.closing([]byte(c.Key)); c.Accepted && p != "" && e.traps.percent > 0 {
+		c.Accepted, c.Reason, c.Rule = false, reasonDuplicates, "closed: "+spelledPrefix(p)
+	}
+	if reason := e.scope.Accept(u); c.Accepted && reason != "" {
+		c.Accepted, c.Reason = false, reason
+	}
+	c.Known, err = e.knownOf(u)
+	if err == nil && c.Accepted && c.Known.Robots == "denied" {
+		c.Accepted, c.Reason = false, failureRobots
+	}
+	return c, err
+}
+
+// knownOf asks crawldb and hostdb.
+func (e *Engine) knownOf(u urlkey.URL) (*URLKnown, error) {
+	k := &URLKnown{Robots: "unknown"}
+	var r storage.Record
+	ok, err := e.store.Record(u.Key(), &r)
+	if err != nil {
+		return nil, err
+	}
+	if ok {
+		k.Status, k.Due = r.Status.String(), timeText(r.FetchTime)
+	}
+	var f storage.HostFacts
+	if ok, err = e.store.HostFacts(urlkey.HostKey(authorityKey(u)), &f); err != nil {
+		return nil, err
+	}
+	if ok && f.RobotsFetched > 0 {
+		switch rules := robotsRules(&f, e.o.agentToken()); {
+		case f.RobotsStatus == robotsStatusUnreachable:
+			k.Robots = "unreachable"
+			k.Waits = append(k.Waits, "robots.txt is unreachable; it is asked for again after "+timeText(f.RobotsExpires))
+		case rules.Allowed(u.RequestTarget()):
+			k.Robots = "allowed"
+		default:
+			k.Robots = "denied"
+		}
+	}
+	return k, e.waits(u.HostKey(), k)
+}
+
+// waits adds what holds a host back.
+func (e *Engine) waits(host urlkey.HostKey, k *URLKnown) error {
+	var f storage.HostFacts
+	if _, err := e.store.HostFacts(urlkey.HostKey(stateKey(host)), &f); err != nil {
+		return err
+	}
+	if f.NextFetch > e.nowMS() {
+		k.Waits = append(k.Waits, fmt.Sprintf("the host is left alone until %s, after %d failures in a row", timeText(f.NextFetch), f.Failures))
+	}
+	var c storage.HostCounts
+	if _, err := e.store.HostCounts(host, &c); err != nil {
+		return err
+	}
+	if n := visited(&c); e.o.HostPages > 0 && n >= e.o.HostPages {
+		k.Waits = append(k.Waits, fmt.Sprintf("the host has had %d of its %d pages (--host-pages)", n, e.o.HostPages))
+	}
+	b, err := e.domainBudget(e.store, host.DomainKey())
+	if err == nil && b.limit > 0 && b.used >= b.limit {
+		k.Waits = append(k.Waits, fmt.Sprintf("%s has had the %d pages that its reputation allows (--domain-pages)", host.Domain(), b.limit))
+	}
+	return err
 }

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/seine-crawler/seine/index"
@@ -34,7 +35,7 @@ func (e *Engine) Dedup(ctx context.Context, o DedupOptions) (DedupReport, error)
 	defer e.crawldbMu.Unlock()
 	e.indexMu.Lock()
 	defer e.indexMu.Unlock()
-	d := dedup{e: e, pages: e.newSorter(foldLast), groups: e.newSorter(foldLast), changes: e.newSorter(foldLast)}
+	d := dedup{e: e, segments: o.Segments, pages: e.newSorter(foldLast), groups: e.newSorter(foldLast), changes: e.newSorter(foldLast)}
 	defer d.close()
 	err := d.find(ctx, o)
 	if err == nil {
@@ -42,6 +43,9 @@ func (e *Engine) Dedup(ctx context.Context, o DedupOptions) (DedupReport, error)
 	}
 	if err == nil {
 		err = d.decideAll(ctx)
+	}
+	if err == nil {
+		d.report.Closed, err = e.closeTraps()
 	}
 	if err == nil && d.changes.Len() > 0 {
 		err = d.write(ctx)
@@ -61,6 +65,7 @@ func (e *Engine) Dedup(ctx context.Context, o DedupOptions) (DedupReport, error)
 //	              groups: signature, key → record  ─ group by group ─▶ changes: key → record
 type dedup struct {
 	e                      *Engine
+	segments               []uint32 // nil: all
 	report                 DedupReport
 	pages, groups, changes *storage.Sorter
 	keys                   [][]byte // of the signature at hand
@@ -76,8 +81,9 @@ func (d *dedup) close() {
 
 // member is one page of a group of equal pages.
 type member struct {
-	key urlkey.Key
-	r   storage.Record
+	key   urlkey.Key
+	r     storage.Record
+	fresh bool // fetched in the segments at hand
 }
 
 // better is the total order that decides which page of a group stays.
@@ -221,6 +227,12 @@ func (d *dedup) load(ctx context.Context) error {
 		if err := storage.DecodeRecord(old, &r); err != nil {
 			return fmt.Errorf("crawldb record %s: %w", key, err)
 		}
+		switch r.Status {
+		case storage.StatusFetched, storage.StatusNotModified, storage.StatusDuplicate:
+			if slices.Contains(d.segments, r.Segment) {
+				d.e.traps.page(key)
+			}
+		}
 		signature, alone := values[0][:len(r.Signature)], len(values[0]) > len(r.Signature)
 		switch r.Status {
 		case storage.StatusFetched, storage.StatusNotModified:
@@ -257,6 +269,7 @@ func (d *dedup) decideAll(ctx context.Context) error {
 		if err := storage.DecodeRecord(run.Value(), &m.r); err != nil {
 			return fmt.Errorf("crawldb record %s: %w", m.key, err)
 		}
+		m.fresh = slices.Contains(d.segments, m.r.Segment)
 		d.group = append(d.group, m)
 	}
 	if err := run.Err(); err != nil {
@@ -276,6 +289,9 @@ func (d *dedup) decide() error {
 	}
 	if len(d.group) > 1 {
 		d.report.Groups++
+	}
+	if d.segments != nil {
+		d.e.traps.group(d.group)
 	}
 	for i := range d.group {
 		m := &d.group[i]

@@ -46,6 +46,7 @@ type Engine struct {
 	// crawldbMu is held by the phases that read and write crawldb: inject, generate, updatedb,
 	// dedup. indexMu by those that write the index. Order: crawldbMu before indexMu.
 	crawldbMu, indexMu sync.Mutex
+	traps              trapWatch // of Dedup, asked by all that filter
 	// fetchMu is held while URLs are fetched: one crawl or fetch at a time.
 	fetchMu sync.Mutex
 }
@@ -93,6 +94,9 @@ func (e *Engine) openRest() (err error) {
 		return fmt.Errorf("creating %s: %w", e.warcDir(), err)
 	}
 	if err := e.loadSeedHosts(); err != nil {
+		return err
+	}
+	if err := e.openTraps(); err != nil {
 		return err
 	}
 	return e.compareLogs()
@@ -212,10 +216,13 @@ func (e *Engine) loadSeedHosts() error {
 	return urls.Err()
 }
 
-// filter asks the filters, the file of rules last.
+// filter asks the filters, then the file of rules and what was found to be a trap.
 func (e *Engine) filter(u urlkey.URL) (reason string) {
 	if reason = e.o.Filters.Accept(u); reason == "" && e.rules != nil {
 		reason = e.rules.Accept(u)
+	}
+	if reason == "" {
+		reason = e.traps.Accept(u)
 	}
 	return reason
 }

@@ -77,6 +77,13 @@ const (
 	domainHostsMax    = 10_000
 	budgetHolds       = 10 * time.Minute
 	domainsRemembered = 1 << 16
+	// trapPages is the number of pages below a prefix after which trapWatch judges it, trapFolders how many
+	// folders deep it looks, trapPrefixesMax the number of prefixes that are counted.
+	trapPages       = 200
+	trapFolders     = 2
+	trapPrefixesMax = 1 << 16
+	// defaultTrapDuplicates is the share of copies, in hundredths, that closes a prefix.
+	defaultTrapDuplicates = 80
 	// priorityBits: a host whose best URL has a score of 2^priorityBits has the highest priority.
 	priorityBits = 12
 

@@ -65,6 +65,9 @@ type Options struct {
 	// fetched: 0 means no bound for hosts, and for domains as many as its reputation allows, see
 	// budget.go. Neither binds seeds' hosts and domains unless it is given.
 	HostPages, DomainPages int64
+	// TrapDuplicates closes a part of a site (a folder, a page with a query) when of its last 200 pages
+	// so many in a hundred were copies of one another; 0 means 80, negative that none is ever closed.
+	TrapDuplicates int
 	// RefuseTypes are media types, or groups such as "video/*", whose bodies are not read; nil means
 	// images, sound, video and fonts, an empty slice none.
 	RefuseTypes []string
@@ -117,6 +120,9 @@ func (o Options) withDefaults() Options {
 	if o.PerHost == 0 {
 		o.PerHost = 1
 	}
+	if o.TrapDuplicates == 0 {
+		o.TrapDuplicates = defaultTrapDuplicates
+	}
 	if o.MaxRedirects == 0 {
 		o.MaxRedirects = defaultRedirects
 	}
@@ -168,6 +174,9 @@ func (o *Options) validate() error {
 	}
 	if o.MaxRedirects < 0 || o.MaxRedirects > redirectsMax {
 		fault("MaxRedirects %d: want 1 to %d", o.MaxRedirects, redirectsMax)
+	}
+	if o.TrapDuplicates > 100 {
+		fault("TrapDuplicates is %d, must be at most 100", o.TrapDuplicates)
 	}
 	if o.HostPages < 0 || o.DomainPages < 0 {
 		fault("HostPages %d, DomainPages %d: want 0 or more", o.HostPages, o.DomainPages)

@@ -105,6 +105,7 @@ type DedupReport struct {
 	Marked   uint64 `json:"marked"` // became db_duplicate
 	Restored uint64 `json:"restored"`
 	Deleted  uint64 `json:"deleted"` // left the index
+	Closed   int    `json:"closed"`  // prefixes that were found to be traps
 	Seconds  Took   `json:"seconds"`
 }
 

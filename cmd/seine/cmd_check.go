@@ -25,39 +25,53 @@ func checkCommand(c *console) *cobra.Command {
 
 func checkURLCommand(c *console) *cobra.Command {
 	var f flags
-	var rules string
 	cmd := &cobra.Command{
 		Use:   "url URL…",
-		Short: "show canonical form, key and verdict of URLs (\"-\" reads lines)",
+		Short: "show canonical form, key and verdict of URLs (\"-\" reads lines); with --dir also what the crawl knows of them",
 		Args:  args(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, urls []string) error {
-			checker, err := engine.NewURLChecker(engine.Options{FilterFile: rules})
+			if cmd.Flags().Changed("dir") {
+				return withEngine(cmd, f.reading(), func(e *engine.Engine) error { return c.checkURLs(urls, e.CheckURL, f.json) })
+			}
+			o, err := f.options(cmd)
 			if err != nil {
 				return err
 			}
-			return c.lines(func(w *bufio.Writer) error {
-				for _, u := range urls {
-					if u != "-" {
-						if err := c.checkURL(w, u, checker, f.json); err != nil {
-							return err
-						}
-						continue
-					}
-					if err := c.checkLines(w, checker, f.json); err != nil {
-						return err
-					}
-				}
-				return nil
-			})
+			checker, err := engine.NewURLChecker(o)
+			if err != nil {
+				return err
+			}
+			return c.checkURLs(urls, func(u string) (engine.URLCheck, error) { return checker.Check(u), nil }, f.json)
 		},
 	}
+	f.crawling(cmd)
 	f.report(cmd)
-	cmd.Flags().StringVar(&rules, "url-filter", "", "file of rules, as for seine crawl")
 	return cmd
 }
 
-func (c *console) checkURL(w io.Writer, raw string, checker *engine.URLChecker, asJSON bool) error {
-	r := checker.Check(raw)
+// checkFunc checks one URL.
+type checkFunc func(raw string) (engine.URLCheck, error)
+
+func (c *console) checkURLs(urls []string, check checkFunc, asJSON bool) error {
+	return c.lines(func(w *bufio.Writer) error {
+		for _, u := range urls {
+			one := c.checkURL
+			if u == "-" {
+				one = c.checkLines
+			}
+			if err := one(w, u, check, asJSON); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (c *console) checkURL(w io.Writer, raw string, check checkFunc, asJSON bool) error {
+	r, err := check(raw)
+	if err != nil {
+		return err
+	}
 	if asJSON {
 		return jsonLine(w, r)
 	}
@@ -68,17 +82,28 @@ func (c *console) checkURL(w io.Writer, raw string, checker *engine.URLChecker, 
 	if r.Rule != "" {
 		verdict += " (" + r.Rule + ")"
 	}
-	_, err := fmt.Fprintf(w, "%s\n  canonical  %s\n  key        %s\n  host       %s\n  %s\n", printable(r.URL), r.Canonical, r.Key, r.Host, printable(verdict))
+	fmt.Fprintf(w, "%s\n  canonical  %s\n  key        %s\n  host       %s\n", printable(r.URL), r.Canonical, r.Key, r.Host)
+	if k := r.Known; k != nil {
+		status := "not known"
+		if k.Status != "" {
+			status = k.Status + ", due " + k.Due
+		}
+		fmt.Fprintf(w, "  crawldb    %s\n  robots     %s\n", status, k.Robots)
+		for _, why := range k.Waits {
+			fmt.Fprintf(w, "  waits      %s\n", printable(why))
+		}
+	}
+	_, err = fmt.Fprintf(w, "  %s\n", printable(verdict))
 	return err
 }
 
 // checkLines checks each line of standard input; a line may be as long as it likes, within memory
 // of one line.
-func (c *console) checkLines(w io.Writer, checker *engine.URLChecker, asJSON bool) error {
+func (c *console) checkLines(w io.Writer, _ string, check checkFunc, asJSON bool) error {
 	sc := bufio.NewScanner(c.in)
 	sc.Buffer(make([]byte, 64<<10), 16<<20)
 	for sc.Scan() {
-		if err := c.checkURL(w, sc.Text(), checker, asJSON); err != nil {
+		if err := c.checkURL(w, sc.Text(), check, asJSON); err != nil {
 			return err
 		}
 	}

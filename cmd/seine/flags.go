@@ -56,6 +56,7 @@ type settings struct {
 	MaxDepth     int    `toml:"max-depth" help:"most links from a seed (0: no limit)"`
 	MaxRedirects int    `toml:"max-redirects" help:"longest chain of redirects that is followed"`
 	HostPages    int    `toml:"host-pages" help:"most pages of one host (0: no limit)"`
+	TrapPercent  int    `toml:"trap-duplicates" help:"close a part of a site when so many in 100 of its last 200 pages are copies of one another (0: never)"`
 	DomainPages  int    `toml:"domain-pages" help:"most pages of one registered domain (0: by reputation; seeds' domains without limit)"`
 	RefuseTypes  string `toml:"refuse-types" help:"media types whose bodies are not read"`
 	FilterFile   string `toml:"url-filter" help:"file of +regex and -regex lines, as Nutch's regex-urlfilter.txt; read again when it changes"`
@@ -66,7 +67,7 @@ type settings struct {
 
 // defaults are what every setting is when neither flag nor file says otherwise.
 func defaults() settings {
-	return settings{Dir: "./seine-data", Memory: "1GB", Delay: "1s", Concurrency: 64, Timeout: "60s", Scope: "host", PerHost: 1, MaxRedirects: 10, RefuseTypes: "image/*,audio/*,video/*,font/*", Scoring: "vote", Schedule: "fixed"}
+	return settings{Dir: "./seine-data", Memory: "1GB", Delay: "1s", Concurrency: 64, Timeout: "60s", Scope: "host", PerHost: 1, MaxRedirects: 10, TrapPercent: 80, RefuseTypes: "image/*,audio/*,video/*,font/*", Scoring: "vote", Schedule: "fixed"}
 }
 
 // storeSettings are the settings of commands that only read or rewrite the store; the others fetch.
@@ -160,6 +161,9 @@ func (f *flags) options(cmd *cobra.Command) (engine.Options, error) {
 	}
 	if o.Delay, err = parseDuration(s.Delay); err != nil {
 		return o, &usageError{fmt.Errorf("--delay %q: %w", s.Delay, err)}
+	}
+	if o.TrapDuplicates = s.TrapPercent; o.TrapDuplicates == 0 {
+		o.TrapDuplicates = -1 // asked for: none
 	}
 	if o.Delay == 0 {
 		o.Delay = -1 // asked for: no delay

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/seine-crawler/seine/engine"
+)
+
+// trapSite has 60 pages, each also in a translation that was never made, and a calendar without end
+// or entries.
+func trapSite(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "text/html")
+	month, _ := strconv.Atoi(r.URL.Query().Get("month"))
+	name := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]
+	switch {
+	case r.URL.Path == "/robots.txt":
+		http.NotFound(w, r)
+	case r.URL.Path == "/":
+		for i := range 60 {
+			fmt.Fprintf(w, `<p><a href="/en/%d.html">English</a> <a href="/fr/%d.html">French</a>`, i, i)
+		}
+		fmt.Fprint(w, `<a href="/tools/calendar?month=1">Calendar</a>`)
+	case strings.HasPrefix(r.URL.Path, "/tools/"):
+		fmt.Fprintf(w, `<p>There is nothing to be seen in this month, nor is there likely to be anything in any other.
+			<a href="/tools/calendar?month=%d">next</a> <a href="/tools/calendar?month=%d">after</a> <a href="/tools/calendar?month=%d">later</a>`, 2*month, 2*month+1, month+1)
+	default:
+		fmt.Fprintf(w, "<title>%s</title><p>This is page %s of the manual, of which only the English edition was ever written by anybody.", name, name)
+	}
+}
+
+// TestTrapWatch: an endless calendar is closed, the rest of the site is not, and the next crawl remembers.
+func TestTrapWatch(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(trapSite))
+	defer s.Close()
+	var warnings []string
+	o := engine.Options{Dir: t.TempDir(), Memory: 64 << 20, Delay: -1, AllowPrivate: true, Concurrency: 4,
+		Events: engine.EventListener{Warning: func(err error) { warnings = append(warnings, err.Error()) }}}
+	crawl := func() engine.CrawlReport {
+		e := open(t, o)
+		defer mustClose(t, e)
+		r, err := e.Crawl(context.Background(), engine.CrawlOptions{Inject: engine.InjectOptions{URLs: []string{s.URL + "/"}}, MaxPages: 20_000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		check, err := e.CheckURL(s.URL + "/tools/calendar?month=77777")
+		if err != nil || check.Accepted || check.Reason != "duplicates" || !strings.Contains(check.Rule, "/tools/calendar?") {
+			t.Errorf("the calendar: %+v, %v", check, err)
+		}
+		for _, path := range []string{"/fr/3.html", "/tools/other"} {
+			if check, err := e.CheckURL(s.URL + path); err != nil || !check.Accepted {
+				t.Errorf("%s: %+v, %v", path, check, err)
+			}
+		}
+		return r
+	}
+	if r := crawl(); r.Stopped != "done" || r.Fetched < 121+200 || r.Fetched > 10_000 {
+		t.Errorf("stopped by %s after %d pages", r.Stopped, r.Fetched)
+	}
+	if len(warnings) != 1 || !strings.Contains(warnings[0], "/tools/calendar?… is closed") {
+		t.Errorf("warnings: %q", warnings)
+	}
+	if r := crawl(); r.Fetched != 0 {
+		t.Errorf("%d more pages", r.Fetched)
+	}
+}
