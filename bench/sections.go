@@ -68,6 +68,11 @@ are the next tables. A host of 1,083 bytes became one of 870 when the event of a
 		what: `Hosts at a second's delay, 500 fetchers of 200 ms a page. With 100,000 hosts fetchers are the limit: busy-% is the share of the time
 that they are at work. With 1,000 politeness is: permitted-% is how often quick hosts are visited, of once in 1.2 s each, also
 when one host in ten takes two seconds.`, units: []string{"busy-%", "permitted-%", "visits/s"}},
+	{layer: "Honest", title: "Honest hosts beside hostile ones", command: "go test -bench Honest ./bench",
+		what: `Pages a second that a crawl stores of honest hosts with 200 ms between requests, alone and with as many hosts of the hostile web
+beside them. kept-% is the share of their throughput that they keep.`, units: []string{"alone-pages/s", "pages/s", "kept-%"},
+		limits: `This found a stall of ten seconds at each seal: hostdb's writer waited, with all hosts locked, for a server that kept its robots.txt to
+itself. And segments that were sealed only when every host had run dry, or after 15 s: now they are when a quarter has.`},
 	{layer: "Inbox", title: "Frontier: a shard's inbox", command: "go test -bench Inbox ./frontier", what: `Events from eight senders to one receiver.`, units: []string{"ns/op"},
 		limits: `On two cores all three wait for the same cache line. What the stack is for: no sender waits while a shard is at work.`},
 	{layer: "Ready", title: "Frontier: the ring of ready visits", command: "go test -bench Ready ./frontier", what: `One visit put in and one taken out by each of two goroutines in turn.`, units: []string{"ns/op"},

@@ -173,13 +173,16 @@ func (e *Engine) newOpenSegment() (*openSegment, error) {
 	return e.openSegment(seg)
 }
 
-// conduct watches the fetchers and seals the open segment when it is full, or when the frontier
-// would run dry, until there is nothing more to do.
+// conduct watches the fetchers and seals the open segment when it is full, when the frontier would run
+// dry, or when it gets thin: a quarter of the hosts that were at work have run out of URLs, more of which
+// are perhaps in the open segment. (Waiting for all would leave fetchers idle while some hosts, slow ones
+// most likely, still have something.) It ends when there is nothing more to do.
 func (c *conductor) conduct(ctx context.Context) error {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	lastProgress, lastRules := time.Now(), time.Now()
 	var quiet quietness
+	var peak int // of hosts at work, since the open segment began
 	for {
 		select {
 		case <-ctx.Done():
@@ -210,12 +213,15 @@ func (c *conductor) conduct(ctx context.Context) error {
 		stats := c.f.frontier.Stats()
 		full, pages := c.full()
 		quiet.note(time.Now(), stats, c.f.busy.Load(), c.working.Load())
+		atWork := stats.Ready + stats.InFlight + stats.Refilling + stats.Waiting - stats.Far
+		peak = max(peak, atWork)
+		thin := pages >= thinPages && 4*atWork < 3*peak && c.working.Load() == 0
 		switch {
-		case full || pages > 0 && quiet.hungry():
+		case full || thin || pages > 0 && quiet.hungry():
 			if err := c.rotate(ctx); err != nil {
 				return err
 			}
-			quiet = quietness{}
+			quiet, peak = quietness{}, 0
 		case pages == 0 && quiet.over(c.o.Patience):
 			c.stopped = "done"
 			return nil

@@ -29,14 +29,15 @@ type hostCache struct {
 	size int
 }
 
-// authority is one (scheme, host, port). Its fields are used by one visit at a time, since the
-// frontier never has two visits to a host; mu covers flush.
+// authority is one (scheme, host, port). mu is held for moments, never while a server is waited for: what
+// writes facts to hostdb takes it with the whole cache locked, and all fetchers need that.
 type authority struct {
-	key   string // host key, ' ', scheme: the key of its facts in hostdb
-	mu    sync.Mutex
-	facts storage.HostFacts
-	rules *robots.Rules // nil until decided
-	dirty bool
+	key      string // host key, ' ', scheme: the key of its facts in hostdb
+	mu       sync.Mutex
+	facts    storage.HostFacts
+	rules    *robots.Rules // nil until decided
+	dirty    bool
+	fetching chan struct{} // closed when the request for robots.txt that is under way ends; nil: none is
 }
 
 func newHostCache(e *Engine) *hostCache {
@@ -195,30 +196,59 @@ func (e *Engine) robotsFor(ctx context.Context, u urlkey.URL, keep keepFunc) (ro
 	if err != nil {
 		return robotsState{}, err
 	}
-	now := e.o.Now()
+	for {
+		state, wait := a.decided(e.o.Now(), e.o.agentToken())
+		if wait == nil {
+			if !state.requested {
+				return state, nil
+			}
+			break
+		}
+		select { // another visit of the host is asking
+		case <-wait:
+		case <-ctx.Done():
+			return robotsState{}, ctx.Err()
+		}
+	}
+	state := robotsState{requested: true, start: e.o.Now()}
+	status, body := e.fetchRobots(ctx, u, keep)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	f := &a.facts
-	if f.RobotsFetched > 0 && now.UnixMilli() < f.RobotsExpires {
-		if a.rules == nil {
-			a.rules = robotsRules(f, e.o.agentToken())
-		}
-		if f.RobotsStatus == robotsStatusUnreachable {
-			return robotsState{unreach: time.Duration(f.RobotsExpires-now.UnixMilli()) * time.Millisecond}, nil
-		}
-		return robotsState{rules: a.rules}, nil
-	}
-	state := robotsState{requested: true, start: now}
-	status, body := e.fetchRobots(ctx, u, keep)
+	close(a.fetching)
+	a.fetching = nil
 	if ctx.Err() != nil {
 		return state, ctx.Err()
 	}
 	state.end = e.o.Now()
 	a.dirty = true
-	state.unreach = noteRobots(f, status, body, state.end)
-	a.rules = robotsRules(f, e.o.agentToken())
+	state.unreach = noteRobots(&a.facts, status, body, state.end)
+	a.rules = robotsRules(&a.facts, e.o.agentToken())
 	state.rules = a.rules
 	return state, nil
+}
+
+// decided returns the decision at hand, or what to wait for until there is one. If neither, requested is
+// set: the caller must make the request, as the only one.
+func (a *authority) decided(now time.Time, agent string) (s robotsState, wait chan struct{}) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	f := &a.facts
+	switch {
+	case f.RobotsFetched == 0 || now.UnixMilli() >= f.RobotsExpires:
+		if a.fetching != nil {
+			return s, a.fetching
+		}
+		a.fetching = make(chan struct{})
+		s.requested = true
+	case f.RobotsStatus == robotsStatusUnreachable:
+		s.unreach = time.Duration(f.RobotsExpires-now.UnixMilli()) * time.Millisecond
+	default:
+		if a.rules == nil {
+			a.rules = robotsRules(f, agent)
+		}
+		s.rules = a.rules
+	}
+	return s, nil
 }
 
 // robotsStatusUnreachable stands in HostFacts.RobotsStatus for "no answer that means anything".

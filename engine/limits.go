@@ -12,6 +12,8 @@ const (
 	segmentPagesMax = 10_000
 	segmentBytesMax = 512 << 20
 	segmentAgeMax   = 15 * time.Second
+	// thinPages is the least that a segment holds which is sealed because hosts run out of URLs.
+	thinPages = 100
 	// sealQuiet is how long a dry frontier waits for visits still in flight before the segment is
 	// sealed without them: their pages go to the next one.
 	sealQuiet = 100 * time.Millisecond
