@@ -175,14 +175,15 @@ func (e *Engine) newOpenSegment() (*openSegment, error) {
 
 // conduct watches the fetchers and seals the open segment when it is full, when the frontier would run
 // dry, or when it gets thin: a quarter of the hosts that were at work have run out of URLs, more of which
-// are perhaps in the open segment. (Waiting for all would leave fetchers idle while some hosts, slow ones
-// most likely, still have something.) It ends when there is nothing more to do.
+// are perhaps in the open segment, and most fetchers have nothing to do. (Waiting for all would leave them
+// idle while some hosts, slow ones most likely, still have something; while they are busy, larger segments
+// are cheaper.) It ends when there is nothing more to do.
 func (c *conductor) conduct(ctx context.Context) error {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	lastProgress, lastRules := time.Now(), time.Now()
 	var quiet quietness
-	var peak int // of hosts at work, since the open segment began
+	var thin thinness
 	for {
 		select {
 		case <-ctx.Done():
@@ -213,15 +214,13 @@ func (c *conductor) conduct(ctx context.Context) error {
 		stats := c.f.frontier.Stats()
 		full, pages := c.full()
 		quiet.note(time.Now(), stats, c.f.busy.Load(), c.working.Load())
-		atWork := stats.Ready + stats.InFlight + stats.Refilling + stats.Waiting - stats.Far
-		peak = max(peak, atWork)
-		thin := pages >= thinPages && 4*atWork < 3*peak && c.working.Load() == 0
+		thin.note(quiet.now, stats, 2*c.f.busy.Load() < int64(c.e.o.Concurrency))
 		switch {
-		case full || thin || pages > 0 && quiet.hungry():
+		case full || pages >= thinPages && thin.long(quiet.now) && c.working.Load() == 0 || pages > 0 && quiet.hungry():
 			if err := c.rotate(ctx); err != nil {
 				return err
 			}
-			quiet, peak = quietness{}, 0
+			quiet, thin = quietness{}, thinness{}
 		case pages == 0 && quiet.over(c.o.Patience):
 			c.stopped = "done"
 			return nil
@@ -236,6 +235,24 @@ func (c *conductor) full() (bool, uint64) {
 	return pages >= segmentPagesMax || seg.builder.bytes() >= segmentBytesMax ||
 		pages > 0 && c.e.o.Now().Sub(seg.created) >= segmentAgeMax, pages
 }
+
+// thinness tells how long fetchers have been idle for want of hosts that still have URLs.
+type thinness struct {
+	peak  int       // of hosts at work, since the open segment began
+	since time.Time // zero: it is not thin
+}
+
+func (t *thinness) note(now time.Time, s frontier.Stats, idle bool) {
+	atWork := s.Ready + s.InFlight + s.Refilling + s.Waiting - s.Far
+	t.peak = max(t.peak, atWork)
+	if !idle || s.Ready > 0 || 4*atWork >= 3*t.peak {
+		t.since = time.Time{}
+	} else if t.since.IsZero() {
+		t.since = now
+	}
+}
+
+func (t *thinness) long(now time.Time) bool { return !t.since.IsZero() && now.Sub(t.since) >= thinTime }
 
 // quietness tells how long the fetchers have had nothing to do, and why.
 type quietness struct {

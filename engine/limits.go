@@ -14,6 +14,8 @@ const (
 	segmentAgeMax   = 15 * time.Second
 	// thinPages is the least that a segment holds which is sealed because hosts run out of URLs.
 	thinPages = 100
+	// thinTime is how long fetchers are idle before that: a moment's lull is none.
+	thinTime = 250 * time.Millisecond
 	// sealQuiet is how long a dry frontier waits for visits still in flight before the segment is
 	// sealed without them: their pages go to the next one.
 	sealQuiet = 100 * time.Millisecond
