@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/zeebo/xxh3"
@@ -53,8 +54,14 @@ func (e *Engine) InvertLinks(ctx context.Context, segment uint32) (InvertReport,
 // invert gathers the links by target and writes one linkdb value per target, its inlinks in the order
 // of their sources, so that they front-code well.
 func (e *Engine) invert(ctx context.Context, segment uint32, ing *storage.Ingestion, report *InvertReport) error {
-	v := inversion{e: e, values: e.newSorter(foldInlinks)}
-	defer v.values.Close()
+	v := inversions.Get().(*inversion)
+	v.e, v.values = e, e.newSorter(foldInlinks)
+	defer func() {
+		v.values.Close()
+		v.e, v.values = nil, nil
+		v.reset()
+		inversions.Put(v)
+	}()
 	if err := v.collect(ctx, segment); err != nil {
 		return err
 	}
@@ -94,6 +101,9 @@ type inversion struct {
 	list  []inverted
 	value []byte
 }
+
+// inversions keeps the memory of one segment for the next: growing it anew was a quarter of the work.
+var inversions = sync.Pool{New: func() any { return new(inversion) }}
 
 // inverted is a link seen from its target. It holds no pointers.
 type inverted struct {
@@ -160,10 +170,14 @@ func (v *inversion) flush() error {
 			return err
 		}
 	}
+	v.reset()
+	return nil
+}
+
+func (v *inversion) reset() {
 	v.targets.reset()
 	v.sources.reset()
 	v.last, v.links, v.anchors = v.last[:0], v.links[:0], v.anchors[:0]
-	return nil
 }
 
 // encode encodes the inlinks of one target: by source, then by anchor, each pair once.
