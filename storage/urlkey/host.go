@@ -35,7 +35,9 @@ func appendHost(dst []byte, host string) ([]byte, string) {
 	if !ok {
 		return dst, "host"
 	}
-	name = strings.TrimSuffix(name, ".") // the root label: one spelling for a name and its absolute form
+	if n := len(name); n > 1 && name[n-1] == '.' && name[n-2] != '.' {
+		name = name[:n-1] // the root label: one spelling for a name and its absolute form
+	}
 	if name == "" || strings.ContainsAny(name, forbiddenHost) || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return dst, "host"
 	}
@@ -46,34 +48,23 @@ func appendHost(dst []byte, host string) ([]byte, string) {
 		}
 		return addr.AppendTo(dst), ""
 	}
-	if len(name) > maxHost {
-		return dst, "host too long"
-	}
-	for label := range strings.SplitSeq(name, ".") {
-		if label == "" || len(label) > maxLabel {
-			return dst, "host label"
-		}
-	}
-	if strings.ContainsAny(name, ",;\"'`{}!$&()*+=") {
-		return dst, "host" // legal in the standard, never in DNS; ',' and ')' would blur keys
-	}
 	return append(dst, name...), ""
 }
 
-// toASCII applies UTS #46. Plain ASCII names without punycode skip the tables.
+// toASCII applies UTS #46. ASCII names are taken as they are but for case, whatever their labels look like:
+// so the standard has it since 2025, and whether a name exists is for DNS to say.
 func toASCII(host string) (string, bool) {
-	plainASCII := true
+	ascii := true
 	for i := range len(host) {
 		if host[i] >= utf8.RuneSelf {
-			plainASCII = false
+			ascii = false
 			break
 		}
 	}
-	low := strings.ToLower(host)
-	if plainASCII && !strings.Contains(low, "xn--") {
-		return low, true
+	if ascii {
+		return strings.ToLower(host), true
 	}
-	name, err := hostProfile.ToASCII(host)
+	name, err := hostProfile.ToASCII(newerMappings.Replace(host))
 	if err != nil || name == "" {
 		return "", false
 	}
@@ -93,6 +84,21 @@ func toASCII(host string) (string, bool) {
 	}
 	return name, true
 }
+
+// newerMappings are those of UTS #46 revision 33 (Unicode 15.1 and 16) that x/net's tables don't have.
+var newerMappings = func() *strings.Replacer {
+	pairs := []string{"\u1e9e", "\u00df", "\u04c0", "\u04cf", "\u2132", "\u214e", "\u2183", "\u2184",
+		"\U0002f868", "\u36fc", "\U0002f874", "\u5f53", "\U0002f91f", "\U000243ab", "\U0002f95f", "\u7aee", "\U0002f9bf", "\u45d7"}
+	for r := rune(0x10a0); r <= 0x10c5; r++ { // Georgian capitals
+		pairs = append(pairs, string(r), string(r-0x10a0+0x2d00))
+	}
+	for _, span := range [][2]rune{{0x115f, 0x1160}, {0x17b4, 0x17b5}, {0x180e, 0x180e}, {0x206a, 0x206f}, {0x3164, 0x3164}, {0xffa0, 0xffa0}, {0x1d173, 0x1d17a}} {
+		for r := span[0]; r <= span[1]; r++ { // ignored
+			pairs = append(pairs, string(r), "")
+		}
+	}
+	return strings.NewReplacer(pairs...)
+}()
 
 // unescape undoes percent-escapes; what is no escape stays.
 func unescape(s string) string {
@@ -142,8 +148,10 @@ func ipv4Number(s string) (uint64, bool) {
 	if s == "" {
 		return 0, true
 	}
-	if s[0] == '+' || s[0] == '-' || s[0] == '_' {
-		return 0, false
+	for i := range len(s) { // ParseUint stops looking where a number is too large
+		if v, ok := hexValue(s[i]); !ok || int(v) >= base {
+			return 0, false
+		}
 	}
 	n, err := strconv.ParseUint(s, base, 64)
 	if err != nil {

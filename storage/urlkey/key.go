@@ -77,8 +77,28 @@ func appendReversed(dst []byte, host string) []byte {
 	}
 	for end := len(host); end > 0; {
 		dot := strings.LastIndexByte(host[:end], '.')
-		dst = append(append(dst, host[dot+1:end]...), ',')
-		end = dot
+		dst = append(appendLabel(dst, host[dot+1:end]), ',')
+		if end = dot; dot == 0 {
+			dst = append(dst, ',') // an empty label in front
+		}
+	}
+	return dst
+}
+
+// appendLabel appends a label. No name in DNS has ',' or ')', but a URL may, and they would blur the key.
+func appendLabel(dst []byte, label string) []byte {
+	if strings.IndexByte(label, ',') < 0 && strings.IndexByte(label, ')') < 0 {
+		return append(dst, label...)
+	}
+	for i := range len(label) {
+		switch label[i] {
+		case ',':
+			dst = append(dst, "%2C"...)
+		case ')':
+			dst = append(dst, "%29"...)
+		default:
+			dst = append(dst, label[i])
+		}
 	}
 	return dst
 }
@@ -107,7 +127,7 @@ func (k Key) URL() (URL, error) {
 func AppendURL(dst, key []byte) ([]byte, error) {
 	paren := bytes.IndexByte(key, ')')
 	space := bytes.LastIndexByte(key, ' ')
-	if paren < 2 || space < paren+2 || key[paren+1] != '/' || len(key) > 2*MaxLength {
+	if paren < 2 || space < paren+2 || key[paren+1] != '/' || len(key) > 4*MaxLength {
 		return dst, fail(string(key), "not a key")
 	}
 	scheme := key[space+1:]
@@ -131,7 +151,7 @@ func appendHostOf(dst, k []byte) ([]byte, bool) {
 	port, labels := k[comma+1:], k[:comma]
 	for end := len(labels); ; {
 		at := bytes.LastIndexByte(labels[:end], ',')
-		dst = append(dst, labels[at+1:end]...)
+		dst = appendUnescaped(dst, labels[at+1:end])
 		if at < 0 {
 			break
 		}
@@ -144,6 +164,14 @@ func appendHostOf(dst, k []byte) ([]byte, bool) {
 		}
 	}
 	return append(dst, port...), true
+}
+
+// appendUnescaped undoes appendLabel; hosts hold no other '%'.
+func appendUnescaped(dst, label []byte) []byte {
+	if bytes.IndexByte(label, '%') < 0 {
+		return append(dst, label...)
+	}
+	return append(dst, bytes.ReplaceAll(bytes.ReplaceAll(label, []byte("%2C"), []byte{','}), []byte("%29"), []byte{')'})...)
 }
 
 // String returns "host" or "host:port".

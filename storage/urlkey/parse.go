@@ -4,6 +4,7 @@ package urlkey
 
 import (
 	"bytes"
+	"math"
 	"strconv"
 	"strings"
 )
@@ -41,7 +42,7 @@ func parseFully(raw string, base *URL) (URL, error) {
 	switch {
 	case ok && (scheme == "http" || scheme == "https"):
 		b.secure = scheme == "https"
-		if base != nil && base.isSecure == b.secure && !strings.HasPrefix(rest, "/") && !strings.HasPrefix(rest, "\\") {
+		if base != nil && base.isSecure == b.secure && !strings.HasPrefix(rest, "//") {
 			// "http:page" on a page of the same scheme is relative: the standard keeps this old habit.
 			return b.relative(rest, base)
 		}
@@ -110,8 +111,8 @@ func (b *builder) authority(s string) (URL, error) {
 		return URL{}, fail(b.raw, reason)
 	}
 	if port != "" {
-		n, err := strconv.ParseUint(port, 10, 16)
-		if err != nil || n == 0 || port[0] == '+' {
+		n, err := strconv.ParseUint(strings.TrimLeft(port, "0")+"0", 10, 64) // zeros in front count for nothing; ten times the port
+		if n /= 10; err != nil || n > math.MaxUint16 || port[0] == '+' {
 			return URL{}, fail(b.raw, "port")
 		}
 		if uint16(n) != defaultPort(b.secure) {
