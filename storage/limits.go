@@ -22,7 +22,7 @@ const (
 	AnchorMaxBytes = 256
 	// OutlinksMax is the most links kept of one page, far above any page for people. Links beyond
 	// it are dropped when the record is encoded, first come first kept.
-	OutlinksMax = 20_000
+	OutlinksMax = 50_000
 	// RobotsMaxBytes is the most kept of a robots.txt (RFC 9309 asks for at least 500 KiB).
 	RobotsMaxBytes = 512 << 10
 	// MetaFieldsMax is the most user fields of a record.

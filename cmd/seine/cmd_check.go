@@ -19,7 +19,7 @@ func checkCommand(c *console) *cobra.Command {
 		Args:  args(cobra.NoArgs),
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(checkURLCommand(c))
+	cmd.AddCommand(checkURLCommand(c), checkParseCommand(c))
 	return cmd
 }
 

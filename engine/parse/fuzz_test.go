@@ -29,6 +29,9 @@ func FuzzHTML(f *testing.F) {
 	}
 	f.Add([]byte("\xff\xfe<\x00a\x00 \x00h\x00r\x00e\x00f\x00=\x00x\x00>\x00"), "")
 	f.Add([]byte("see https://example.org/a_(b). and (http://x.y/z)"), "text/plain")
+	f.Add([]byte("<urlset><url><loc>/x</loc><lastmod>2024-01-01</lastmod></url></urlset>"), "text/xml")
+	f.Add([]byte("<feed><entry><title>a<![CDATA[b]]></title><link href='x'/></entry></feed>"), "application/atom+xml")
+	f.Add([]byte(`{"items":[{"url":"/x","title":"\ud800"}]}`), "application/feed+json")
 	f.Add([]byte("<meta charset=shift_jis>\x83\x65\x83\x58\x83\x67"), "text/html")
 	page := mustURL(f, "https://example.org/dir/page.html")
 	parsers := parse.New(parse.Options{SimHash: true})

@@ -11,6 +11,8 @@ const (
 	// MaxLinks is the number of links of one page; the rest is counted in Page.LinksDropped. Real
 	// pages with more are link farms and site maps in HTML, which later visits reach anyway.
 	MaxLinks = 2000
+	// MaxSitemapLinks is the number of entries of a sitemap, as sitemaps.org has it.
+	MaxSitemapLinks = 50_000
 	// MaxAnchor, in bytes of UTF-8, bounds an anchor text, cut at a character.
 	MaxAnchor = 256
 	// MaxTitle, in bytes of UTF-8, bounds a title.
@@ -25,6 +27,8 @@ const (
 
 // Bounds of the work on a page.
 const (
+	// maxLinkBytes bounds URLs and anchors of a page together.
+	maxLinkBytes = 16 << 20
 	// maxRefs is the number of references that are kept before they are resolved: a page may give
 	// one target many times.
 	maxRefs = 4 * MaxLinks

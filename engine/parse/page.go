@@ -27,9 +27,11 @@ const (
 	LinkPrev                      // link rel=prev
 	LinkRefresh                   // meta refresh
 	LinkText                      // a URL in plain text
+	LinkSitemap                   // an entry of a sitemap, or of an index of sitemaps
+	LinkFeed                      // an entry of a feed
 )
 
-var linkKindNames = [...]string{"anchor", "frame", "canonical", "alternate", "next", "prev", "refresh", "text"}
+var linkKindNames = [...]string{"anchor", "frame", "canonical", "alternate", "next", "prev", "refresh", "text", "sitemap", "feed"}
 
 // String returns the kind's name, such as "anchor".
 func (k LinkKind) String() string {
@@ -45,6 +47,7 @@ type Outlink struct {
 	Anchor   string // at most MaxAnchor bytes, white space folded
 	NoFollow bool   // rel has nofollow, ugc or sponsored
 	Kind     LinkKind
+	Modified int64 // when a sitemap or feed says that the target last changed, Unix seconds; 0: it does not
 }
 
 // RobotsFlags is what a page asks of robots, in meta tags and X-Robots-Tag together: the strictest
@@ -93,6 +96,8 @@ type Page struct {
 
 	seen     linkSet
 	resolver *urlkey.Resolver
+	limit    int // of links; 0: MaxLinks
+	linked   int // bytes of links so far
 }
 
 // reset empties the page for in and keeps its memory.
@@ -129,18 +134,24 @@ func (p *Page) AddLink(ref string, l Outlink) {
 	if len(l.Anchor) > MaxAnchor {
 		l.Anchor = l.Anchor[:runeCut(l.Anchor, MaxAnchor)]
 	}
-	at, known := p.seen.find(xxh3.HashStringSeed(l.Anchor, xxh3.HashString(u.String())), len(p.Outlinks))
+	limit := p.limit
+	if limit == 0 {
+		limit = MaxLinks
+	}
+	full := len(p.Outlinks) >= limit || p.linked > maxLinkBytes
+	at, known := p.seen.find(xxh3.HashStringSeed(l.Anchor, xxh3.HashString(u.String())), len(p.Outlinks), full)
 	if known {
 		// Said twice, and once without reservation: the link may be followed.
 		p.Outlinks[at].NoFollow = p.Outlinks[at].NoFollow && l.NoFollow
 		return
 	}
-	if len(p.Outlinks) == MaxLinks {
+	if full {
 		p.LinksDropped++
 		p.Truncated = true
 		return
 	}
 	l.URL = u
+	p.linked += len(u.String()) + len(l.Anchor)
 	p.Outlinks = append(p.Outlinks, l)
 }
 
@@ -175,19 +186,22 @@ type linkSlot struct {
 	at   int32 // index in Outlinks plus one; 0 means free
 }
 
-// firstSlots is the size that a page begins with; linkSlots fits MaxLinks.
-const firstSlots, linkSlots = 256, 4096
+// firstSlots is the size that a page begins with; keptSlots is the most that is kept for the next, enough
+// for MaxLinks.
+const firstSlots, keptSlots = 256, 4096
 
 func (s *linkSet) reset() {
 	if s.used > 0 {
 		clear(s.slots)
 	}
-	s.slots, s.used = s.slots[:0], 0
+	if s.slots, s.used = s.slots[:0], 0; cap(s.slots) > keptSlots {
+		s.slots, s.spare = nil, nil
+	}
 }
 
-// find returns the link with hash h; when there is none, it notes that link at has it, unless at is
-// beyond MaxLinks and the caller will not keep the link.
-func (s *linkSet) find(h uint64, at int) (int, bool) {
+// find returns the link with hash h; when there is none, it notes that link at has it, unless the page is
+// full and the caller will not keep the link.
+func (s *linkSet) find(h uint64, at int, full bool) (int, bool) {
 	if len(s.slots) == 0 {
 		s.slots = sized(s.slots, firstSlots)
 	}
@@ -198,11 +212,11 @@ func (s *linkSet) find(h uint64, at int) (int, bool) {
 			return int(s.slots[i].at) - 1, true
 		}
 	}
-	if at >= MaxLinks {
+	if full {
 		return 0, false
 	}
 	s.slots[i] = linkSlot{h, int32(at) + 1}
-	if s.used++; s.used*2 > len(s.slots) && len(s.slots) < linkSlots {
+	if s.used++; s.used*2 > len(s.slots) {
 		s.grow()
 	}
 	return 0, false

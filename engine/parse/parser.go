@@ -66,7 +66,7 @@ type SignerFunc func(in *Input, page *Page) Signature
 // Sign calls f.
 func (f SignerFunc) Sign(in *Input, page *Page) Signature { return f(in, page) }
 
-// Options of Parsers. The zero value parses HTML, XHTML and plain text.
+// Options of Parsers. The zero value parses HTML, XHTML, plain text, sitemaps and feeds.
 type Options struct {
 	// Parsers adds or replaces parsers by media type in lower case, such as "application/pdf".
 	// A nil Parser switches a type off.
@@ -87,12 +87,14 @@ type Parsers struct {
 	by map[string]Parser
 }
 
-// New returns the parsers for HTML, XHTML and plain text, with the caller's own.
+// New returns the parsers for HTML, XHTML, plain text, sitemaps and feeds, with the caller's own.
 func New(o Options) *Parsers {
 	p := &Parsers{o: o, by: map[string]Parser{
 		typeHTML:  ParserFunc(parseHTML),
 		typeXHTML: ParserFunc(parseHTML),
 		typePlain: ParserFunc(parsePlain),
+		typeXML:   ParserFunc(parseXML), "application/rss+xml": ParserFunc(parseXML), "application/atom+xml": ParserFunc(parseXML), "application/rdf+xml": ParserFunc(parseXML),
+		"application/gzip": ParserFunc(parseGzip), "application/x-gzip": ParserFunc(parseGzip), "application/feed+json": ParserFunc(parseJSONFeed),
 	}}
 	maps.Copy(p.by, o.Parsers)
 	if p.o.Signer == nil {

@@ -59,7 +59,7 @@ func (f *SuffixFilter) Accept(u urlkey.URL) string {
 		}
 		low[i] = c
 	}
-	if _, ok := f.skip[string(low[:len(ending)])]; ok {
+	if _, ok := f.skip[string(low[:len(ending)])]; ok && !strings.HasSuffix(path, ".xml.gz") { // which are sitemaps
 		return "suffix"
 	}
 	return ""

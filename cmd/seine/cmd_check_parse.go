@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seine-crawler/seine/engine"
+)
+
+func checkParseCommand(c *console) *cobra.Command {
+	var f flags
+	var base, contentType string
+	cmd := &cobra.Command{
+		Use:   "parse URL|FILE",
+		Short: "show everything that the parser sees of a page, fetched now (robots.txt permitting) or from a file",
+		Args:  args(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, what []string) error {
+			o, err := f.options(cmd)
+			if err != nil {
+				return err
+			}
+			var r engine.PageCheck
+			if strings.HasPrefix(what[0], "http://") || strings.HasPrefix(what[0], "https://") {
+				r, err = engine.CheckPage(cmd.Context(), o, what[0])
+			} else {
+				r, err = engine.CheckFile(o, what[0], base, contentType)
+			}
+			if err != nil {
+				return err
+			}
+			return c.lines(func(w *bufio.Writer) error {
+				if f.json {
+					return jsonLine(w, r)
+				}
+				_, err := fmt.Fprintln(w, strings.Map(onePrintable, r.String()))
+				return err
+			})
+		},
+	}
+	f.crawling(cmd)
+	f.report(cmd)
+	cmd.Flags().StringVar(&base, "base", "", "URL that a file's links are resolved against (default http://localhost/FILE)")
+	cmd.Flags().StringVar(&contentType, "content-type", "", "Content-Type of a file (default: by its ending, or its bytes)")
+	return cmd
+}
+
+// onePrintable keeps what a terminal may be shown, line ends included.
+func onePrintable(r rune) rune {
+	if r == '\n' || r >= ' ' && r != 0x7f && (r < 0x80 || r > 0x9f) {
+		return r
+	}
+	return '\ufffd'
+}

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package parse
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"html"
+	"io"
+	"strings"
+
+	"github.com/tdewolff/parse/v2"
+	"github.com/tdewolff/parse/v2/xml"
+)
+
+// parseXML is the parser for XML, which says only in its root element what it is: a sitemap, an index of
+// sitemaps, or a feed. All of them are ways to pages and no pages: they have links and are not indexed.
+// Other XML is not parsed.
+func parseXML(in *Input, page *Page) error {
+	d := decodeXML(in)
+	page.Charset, page.Truncated = d.charset, d.cut
+	w := xmlWalk{page: page, lexer: xml.NewLexer(parse.NewInputBytes(append(d.text[:len(d.text):len(d.text)], 0)[:len(d.text)]))}
+	return w.run()
+}
+
+// parseGzip is the parser for gzip files, which on the web are sitemaps if they are XML, and else nothing
+// that is parsed.
+func parseGzip(in *Input, page *Page) error {
+	z, err := gzip.NewReader(bytes.NewReader(in.Body))
+	if err != nil {
+		return fmt.Errorf("%w: %q", ErrUnsupported, page.MediaType)
+	}
+	head := make([]byte, 512)
+	n, _ := io.ReadFull(z, head)
+	if !bytes.HasPrefix(bytes.TrimLeft(bytes.TrimPrefix(head[:n], []byte("\xef\xbb\xbf")), " \t\r\n"), []byte("<")) {
+		return fmt.Errorf("%w: %q", ErrUnsupported, page.MediaType)
+	}
+	body, err := io.ReadAll(io.MultiReader(bytes.NewReader(head[:n]), io.LimitReader(z, maxDecoded)))
+	inner := *in
+	inner.Body, inner.ContentType, inner.Truncated = body, typeXML, in.Truncated || err != nil || len(body) >= maxDecoded
+	return parseXML(&inner, page)
+}
+
+// decodeXML is decode with XML's own declaration of the charset.
+func decodeXML(in *Input) decoded {
+	own := *in
+	if charsetParameter(in.ContentType) == "" {
+		head := in.Body[:min(len(in.Body), prescanned)]
+		if bytes.HasPrefix(head, []byte("<?xml")) {
+			if end := bytes.Index(head, []byte("?>")); end > 0 {
+				head = head[:end]
+			}
+			if _, rest, ok := bytes.Cut(head, []byte("encoding")); ok {
+				rest = bytes.TrimLeft(rest, " \t\r\n=")
+				if len(rest) > 0 && (rest[0] == '"' || rest[0] == '\'') {
+					label, _, _ := bytes.Cut(rest[1:], rest[:1])
+					own.ContentType = typeXML + ";charset=" + string(label)
+				}
+			}
+		}
+	}
+	return decode(nil, &own, false)
+}
+
+// xmlWalk walks over the elements of a document.
+type xmlWalk struct {
+	page  *Page
+	lexer *xml.Lexer
+
+	handle  func(*xmlWalk, string) // what to do at an element's end, by the root's kind
+	text    []byte                 // of the element at hand
+	attrs   []attribute            // of the element that began last
+	fields  map[string]string      // of the entry at hand
+	inEntry bool
+}
+
+// maxField bounds the text of one element of an entry.
+const maxField = 16 << 10
+
+var errNoRoot = errors.New("no root element")
+
+func (w *xmlWalk) run() error {
+	w.fields = map[string]string{}
+	for {
+		kind, data := w.lexer.Next()
+		switch kind {
+		case xml.ErrorToken:
+			if err := w.lexer.Err(); err != io.EOF {
+				w.page.Truncated = true // what was read until there counts
+			}
+			if w.handle == nil {
+				return fmt.Errorf("%w: XML with %w", ErrUnsupported, errNoRoot)
+			}
+			return nil
+		case xml.StartTagToken:
+			name := localName(w.lexer.Text())
+			closed := w.readAttributes()
+			if err := w.start(name); err != nil {
+				return err
+			}
+			if closed {
+				w.handle(w, name)
+			}
+		case xml.EndTagToken:
+			if w.handle != nil {
+				w.handle(w, localName(w.lexer.Text()))
+			}
+			w.text = w.text[:0]
+		case xml.TextToken:
+			w.add(html.UnescapeString(string(data[:min(len(data), maxField)])))
+		case xml.CDATAToken:
+			w.add(string(w.lexer.Text()))
+		}
+	}
+}
+
+func (w *xmlWalk) add(s string) {
+	w.text = append(w.text, s[:min(len(s), max(maxField-len(w.text), 0))]...)
+}
+
+// readAttributes reads the rest of a start tag; closed: the element is empty.
+func (w *xmlWalk) readAttributes() (closed bool) {
+	w.attrs = w.attrs[:0]
+	for {
+		switch kind, _ := w.lexer.Next(); kind {
+		case xml.AttributeToken:
+			if len(w.attrs) < maxAttributes {
+				value := w.lexer.AttrVal()
+				if n := len(value); n >= 2 && (value[0] == '"' || value[0] == '\'') {
+					value = value[1 : n-1]
+				}
+				w.attrs = append(w.attrs, attribute{w.lexer.Text(), value})
+			}
+		case xml.StartTagCloseVoidToken:
+			return true
+		default:
+			return false
+		}
+	}
+}
+
+func (w *xmlWalk) attr(name string) string {
+	for _, a := range w.attrs {
+		if string(a.name) == name {
+			return html.UnescapeString(string(a.value))
+		}
+	}
+	return ""
+}
+
+// start begins an element. The first is the root.
+func (w *xmlWalk) start(name string) error {
+	w.text = w.text[:0]
+	if w.handle != nil {
+		switch name {
+		case "item", "entry", "url", "sitemap":
+			clear(w.fields) // those of the feed itself
+			w.inEntry = true
+		case "link":
+			w.atomLink()
+		case "guid":
+			if w.attr("isPermaLink") != "false" {
+				w.fields["permalink"] = "yes"
+			}
+		}
+		return nil
+	}
+	switch name {
+	case "urlset", "sitemapindex":
+		w.handle = (*xmlWalk).sitemapEnd
+		w.page.limit = MaxSitemapLinks
+	case "rss", "RDF", "feed":
+		w.handle = (*xmlWalk).feedEnd
+	default:
+		return fmt.Errorf("%w: XML with root %.40q", ErrUnsupported, name)
+	}
+	w.page.Robots.NoIndex = true
+	if base := w.attr("xml:base"); base != "" {
+		if u, err := w.page.URL.Resolve(base); err == nil {
+			w.page.Base = u
+		}
+	}
+	return nil
+}
+
+// localName leaves out the prefix, but for those whose elements say something else by the same name.
+func localName(name []byte) string {
+	if i := bytes.IndexByte(name, ':'); i > 0 {
+		switch prefix := string(name[:i]); prefix {
+		case "image", "video", "news", "media", "itunes", "xhtml":
+			return prefix + ":" + string(name[i+1:])
+		}
+		name = name[i+1:]
+	}
+	return string(name)
+}
+
+// field notes the text of an element, the first of its name in the entry.
+func (w *xmlWalk) field(name string) {
+	if _, known := w.fields[name]; !known {
+		w.fields[name] = strings.TrimSpace(string(w.text))
+	}
+}
