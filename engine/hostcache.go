@@ -197,7 +197,7 @@ func (e *Engine) robotsFor(ctx context.Context, u urlkey.URL, keep keepFunc) (ro
 		return robotsState{}, err
 	}
 	for {
-		state, wait := a.decided(e.o.Now(), e.o.agentToken())
+		state, wait := a.decided(e)
 		if wait == nil {
 			if !state.requested {
 				return state, nil
@@ -224,12 +224,14 @@ func (e *Engine) robotsFor(ctx context.Context, u urlkey.URL, keep keepFunc) (ro
 	state.unreach = noteRobots(&a.facts, status, body, state.end)
 	a.rules = robotsRules(&a.facts, e.o.agentToken())
 	state.rules = a.rules
+	e.noteSitemaps(&a.facts)
 	return state, nil
 }
 
 // decided returns the decision at hand, or what to wait for until there is one. If neither, requested is
 // set: the caller must make the request, as the only one.
-func (a *authority) decided(now time.Time, agent string) (s robotsState, wait chan struct{}) {
+func (a *authority) decided(e *Engine) (s robotsState, wait chan struct{}) {
+	now := e.o.Now()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	f := &a.facts
@@ -244,7 +246,8 @@ func (a *authority) decided(now time.Time, agent string) (s robotsState, wait ch
 		s.unreach = time.Duration(f.RobotsExpires-now.UnixMilli()) * time.Millisecond
 	default:
 		if a.rules == nil {
-			a.rules = robotsRules(f, agent)
+			a.rules = robotsRules(f, e.o.agentToken())
+			e.noteSitemaps(f)
 		}
 		s.rules = a.rules
 	}

@@ -81,6 +81,9 @@ const (
 	domainHostsMax    = 10_000
 	budgetHolds       = 10 * time.Minute
 	domainsRemembered = 1 << 16
+	// sitemapsOfHost is the number of Sitemap lines of one robots.txt that are taken, sitemapsMax that of all.
+	sitemapsOfHost = 100
+	sitemapsMax    = 1 << 20
 	// trapPages is the number of pages below a prefix after which trapWatch judges it, trapFolders how many
 	// folders deep it looks, trapPrefixesMax the number of prefixes that are counted.
 	trapPages       = 200

@@ -65,6 +65,9 @@ type Options struct {
 	// fetched: 0 means no bound for hosts, and for domains as many as its reputation allows, see
 	// budget.go. Neither binds seeds' hosts and domains unless it is given.
 	HostPages, DomainPages int64
+	// Sitemaps has the sitemaps that robots.txt files name fetched like any page in scope, and their entries
+	// taken as links. Without it, sitemaps are read only where a page links to one.
+	Sitemaps bool
 	// TrapDuplicates closes a part of a site (a folder, a page with a query) when of its last 200 pages
 	// so many in a hundred were copies of one another; 0 means 80, negative that none is ever closed.
 	TrapDuplicates int

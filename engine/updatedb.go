@@ -124,6 +124,9 @@ func (u *update) collect(ctx context.Context) error {
 	if err := sc.Err(); err != nil {
 		return err
 	}
+	if err := u.addSitemaps(); err != nil {
+		return err
+	}
 	return u.addTargets()
 }
 

@@ -56,6 +56,7 @@ type settings struct {
 	MaxDepth     int    `toml:"max-depth" help:"most links from a seed (0: no limit)"`
 	MaxRedirects int    `toml:"max-redirects" help:"longest chain of redirects that is followed"`
 	HostPages    int    `toml:"host-pages" help:"most pages of one host (0: no limit)"`
+	Sitemaps     bool   `toml:"sitemaps" help:"fetch the sitemaps that robots.txt files name, too"`
 	TrapPercent  int    `toml:"trap-duplicates" help:"close a part of a site when so many in 100 of its last 200 pages are copies of one another (0: never)"`
 	DomainPages  int    `toml:"domain-pages" help:"most pages of one registered domain (0: by reputation; seeds' domains without limit)"`
 	RefuseTypes  string `toml:"refuse-types" help:"media types whose bodies are not read"`
@@ -147,7 +148,7 @@ func (f *flags) options(cmd *cobra.Command) (engine.Options, error) {
 	s := &f.s
 	o := engine.Options{Dir: s.Dir, UserAgent: s.UserAgent, Contact: s.Contact, HostsFile: s.Hosts, AllowPrivate: s.AllowPrivate,
 		Proxy: s.Proxy, InsecureTLS: s.InsecureTLS, PerHost: s.PerHost, MaxRedirects: s.MaxRedirects, HostPages: int64(s.HostPages), DomainPages: int64(s.DomainPages),
-		RefuseTypes: splitList(s.RefuseTypes), FilterFile: s.FilterFile, Concurrency: s.Concurrency, MaxDepth: s.MaxDepth, NoIndex: s.NoIndex, OnFatal: fatal(cmd), MustExist: f.exists, Events: warnings(cmd)}
+		Sitemaps: s.Sitemaps, RefuseTypes: splitList(s.RefuseTypes), FilterFile: s.FilterFile, Concurrency: s.Concurrency, MaxDepth: s.MaxDepth, NoIndex: s.NoIndex, OnFatal: fatal(cmd), MustExist: f.exists, Events: warnings(cmd)}
 	var err error
 	if o.Memory, err = parseBytes(s.Memory); err != nil {
 		return o, &usageError{fmt.Errorf("--memory %q: %w", s.Memory, err)}

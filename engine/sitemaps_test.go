@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine_test
+
+import (
+	"compress/gzip"
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/seine-crawler/seine/engine"
+)
+
+// TestSitemaps: pages that only a sitemap knows are found by way of robots.txt, an index and a gzip file, and
+// sitemaps themselves are not.
+func TestSitemaps(t *testing.T) {
+	var s *httptest.Server
+	s = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/robots.txt":
+			fmt.Fprintf(w, "Sitemap: %s/index.xml\nUser-agent: *\nDisallow: /secret\nSitemap: http://elsewhere.example/s.xml\nSitemap: mailto:x\n", s.URL)
+		case "/index.xml":
+			w.Header().Set("Content-Type", "text/xml")
+			fmt.Fprintf(w, "<sitemapindex><sitemap><loc>%s/s.xml.gz</loc></sitemap></sitemapindex>", s.URL)
+		case "/s.xml.gz":
+			w.Header().Set("Content-Type", "application/gzip")
+			z := gzip.NewWriter(w)
+			fmt.Fprintf(z, "<urlset><url><loc>%s/island</loc></url><url><loc>%s/secret</loc></url></urlset>", s.URL, s.URL)
+			z.Close()
+		case "/", "/island":
+			w.Header().Set("Content-Type", "text/html")
+			fmt.Fprintf(w, "<title>Page %s</title>lighthouse", r.URL.Path)
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	defer s.Close()
+	for _, on := range []bool{false, true} {
+		e := open(t, engine.Options{Dir: t.TempDir(), Memory: 64 << 20, Delay: -1, AllowPrivate: true, Sitemaps: on})
+		r, err := e.Crawl(context.Background(), engine.CrawlOptions{Inject: engine.InjectOptions{URLs: []string{s.URL + "/"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		hits, err := e.Search(context.Background(), "lighthouse", engine.SearchOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fetched, denied, found := uint64(1), uint64(0), 1
+		if on {
+			fetched, denied, found = 4, 1, 2
+		}
+		if r.Fetched != fetched || r.RobotsDenied != denied || hits.Total != found {
+			t.Errorf("sitemaps %t: %d fetched, %d denied, %d found", on, r.Fetched, r.RobotsDenied, hits.Total)
+		}
+		mustClose(t, e)
+	}
+}
