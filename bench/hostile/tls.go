@@ -90,6 +90,7 @@ func (s *Server) certified(name string, self bool, change func(t *x509.Certifica
 // tlsCases are servers whose certificates or handshakes are wrong. Not here: RSA keys of 512 bits,
 // signatures with SHA-1 and renegotiation, which Go's libraries will not make.
 func tlsCases() []Case {
+	expired, name, untrusted := []string{"tls_verify/expired"}, []string{"tls_verify/name"}, []string{"tls_verify/untrusted"}
 	verify, broken := []string{"tls_verify"}, []string{"tls_error", "tls_timeout"}
 	add := func(name, does string, results []string, server func(s *Server, host string) *tlsServer) Case {
 		requests := -1
@@ -100,19 +101,19 @@ func tlsCases() []Case {
 	}
 	return []Case{
 		add("good", "is as it should be", []string{"200"}, func(s *Server, host string) *tlsServer { return s.certified(host, false, nil) }),
-		add("expired", "a certificate of last year", verify, func(s *Server, host string) *tlsServer {
+		add("expired", "a certificate of last year", expired, func(s *Server, host string) *tlsServer {
 			return s.certified(host, false, func(t *x509.Certificate) {
 				t.NotBefore, t.NotAfter = t.NotBefore.AddDate(-2, 0, 0), t.NotAfter.AddDate(-1, 0, 0)
 			})
 		}),
-		add("self-signed", "a certificate of its own", verify, func(s *Server, host string) *tlsServer { return s.certified(host, true, nil) }),
-		add("wrong-name", "a certificate for another name", verify, func(s *Server, host string) *tlsServer { return s.certified("other.example", false, nil) }),
+		add("self-signed", "a certificate of its own", untrusted, func(s *Server, host string) *tlsServer { return s.certified(host, true, nil) }),
+		add("wrong-name", "a certificate for another name", name, func(s *Server, host string) *tlsServer { return s.certified("other.example", false, nil) }),
 		add("old", "TLS 1.0 only", broken, func(s *Server, host string) *tlsServer {
 			t := s.certified(host, false, nil)
 			t.config.MinVersion, t.config.MaxVersion = tls.VersionTLS10, tls.VersionTLS10
 			return t
 		}),
-		add("many-names", "a certificate for 20,000 names", append([]string{"200"}, append(broken, verify...)...), func(s *Server, host string) *tlsServer {
+		add("many-names", "a certificate for 20,000 names", append([]string{"200"}, append(broken, append(verify, name...)...)...), func(s *Server, host string) *tlsServer {
 			return s.certified(host, false, func(t *x509.Certificate) {
 				for i := range 20_000 {
 					t.DNSNames = append(t.DNSNames, fmt.Sprintf("n%d.example", i))

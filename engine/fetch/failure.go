@@ -27,7 +27,10 @@ const (
 	FailUnreachable  Failure = "unreachable"
 	FailDialTimeout  Failure = "timeout_dial"
 	FailTLSTimeout   Failure = "tls_timeout"
-	FailTLSVerify    Failure = "tls_verify"
+	FailTLSVerify    Failure = "tls_verify"           // the certificate proves nothing, for another reason than the next
+	FailTLSExpired   Failure = "tls_verify/expired"   // out of its time, or before it
+	FailTLSName      Failure = "tls_verify/name"      // for another host
+	FailTLSUntrusted Failure = "tls_verify/untrusted" // of nobody's whom this machine trusts
 	FailTLS          Failure = "tls_error"
 	FailWriteTimeout Failure = "timeout_write"
 	FailHeadTimeout  Failure = "timeout_head"
@@ -94,6 +97,19 @@ func (f *fault) Error() string {
 
 func (f *fault) Unwrap() error { return f.err }
 
+// certificateFailure says what is wrong with a certificate.
+func certificateFailure(err error) Failure {
+	var invalid x509.CertificateInvalidError
+	var name x509.HostnameError
+	switch {
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return FailTLSExpired
+	case errors.As(err, &name):
+		return FailTLSName
+	}
+	return FailTLSVerify
+}
+
 // classify turns an error of a stage into a failure; timeout is what a timeout means there.
 func classify(err error, timeout Failure) *fault {
 	var known *fault
@@ -122,8 +138,10 @@ func classify(err error, timeout Failure) *fault {
 		f = FailRefused
 	case errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.EHOSTUNREACH):
 		f = FailUnreachable
-	case errors.As(err, &verify), errors.As(err, &unknown):
-		f = FailTLSVerify
+	case errors.As(err, &unknown):
+		f = FailTLSUntrusted
+	case errors.As(err, &verify):
+		f = certificateFailure(verify)
 	case errors.As(err, &record), strings.Contains(err.Error(), "tls: "):
 		f = FailTLS
 	}

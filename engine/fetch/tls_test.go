@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package fetch_test
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/seine-crawler/seine/engine/fetch"
+)
+
+// TestTLSResumption: the second connection to a host resumes the session of the first, which saves half of
+// the handshake; with --insecure-tls a page says that nobody vouched for it.
+func TestTLSResumption(t *testing.T) {
+	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Connection", "close")
+		fmt.Fprint(w, r.TLS.DidResume)
+	}))
+	defer s.Close()
+	pool := x509.NewCertPool()
+	pool.AddCert(s.Certificate())
+	for _, c := range []struct {
+		name    string
+		options fetch.Options
+		failure fetch.Failure
+		bodies  [3]string
+		insec   bool
+	}{
+		{"trusted", fetch.Options{TLSConfig: &tls.Config{RootCAs: pool}}, "", [3]string{"false", "true", "true"}, false},
+		{"untrusted", fetch.Options{}, fetch.FailTLSUntrusted, [3]string{}, false},
+		{"insecure", fetch.Options{TLSInsecure: true}, "", [3]string{"false", "true", "true"}, true},
+	} {
+		c.options.UserAgent, c.options.AllowPrivate = "test", true
+		client, err := fetch.NewClient(c.options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, want := range c.bodies {
+			r := client.Fetch(context.Background(), &fetch.Request{URL: mustParse(t, s.URL+"/")})
+			if r.Failure != c.failure || string(r.Body) != want || r.TLSUnverified != c.insec {
+				t.Errorf("%s, request %d: failure %q (%v), resumed %q, unverified %t", c.name, i+1, r.Failure, r.Err, r.Body, r.TLSUnverified)
+			}
+			r.Release()
+		}
+		client.Close()
+	}
+}
