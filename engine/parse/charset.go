@@ -140,17 +140,22 @@ func detectCharset(body []byte, truncated, declares bool) (encoding.Encoding, st
 			return nil, name
 		}
 	}
-	guess := chardet.Detect(telling(head))
-	if guess.Confidence > 0.5 {
-		if name := canonicalLabel(guess.Encoding); name != "" && name != "replacement" && name != charsetUTF8 {
-			return encodingOf(name), name
-		}
+	sample := telling(head)
+	found := chardet.Detect(sample)
+	if name := canonicalLabel(found.Encoding); found.Confidence > 0.5 && manyBytes[name] {
+		return encodingOf(name), name
 	}
 	if isUTF8 {
 		return nil, charsetUTF8
 	}
+	if g := guessSingleByte(sample); g != nil {
+		return g.enc, g.charset
+	}
 	return charmap.Windows1252, charsetDefault
 }
+
+// manyBytes are the charsets that chardet is asked for: their bytes follow rules, which it knows.
+var manyBytes = map[string]bool{"big5": true, "gbk": true, "gb18030": true, "euc-jp": true, "shift_jis": true, "iso-2022-jp": true, "euc-kr": true}
 
 // looksUTF16 recognises UTF-16 without a byte order mark by the zeros of its ASCII part.
 func looksUTF16(head []byte) string {

@@ -127,9 +127,9 @@ func sniff(body []byte) string {
 }
 
 // isBinary reports whether the first bytes hold control characters that text does not have. UTF-16
-// with a byte order mark is text.
+// is text.
 func isBinary(body []byte) bool {
-	if bytes.HasPrefix(body, []byte("\xff\xfe")) || bytes.HasPrefix(body, []byte("\xfe\xff")) {
+	if bytes.HasPrefix(body, []byte("\xff\xfe")) || bytes.HasPrefix(body, []byte("\xfe\xff")) || looksUTF16(body) != "" {
 		return false
 	}
 	for _, c := range body[:min(len(body), 512)] {
