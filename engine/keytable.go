@@ -78,8 +78,6 @@ func (t *keyTable) key(n int) []byte {
 	return t.keys[e.from:e.to:e.to]
 }
 
-func (t *keyTable) len() int { return len(t.entries) }
-
 // bytes is the memory in use.
 func (t *keyTable) bytes() int64 {
 	return int64(8*len(t.slots) + 16*len(t.entries) + len(t.keys))
