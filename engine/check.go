@@ -5,7 +5,6 @@ package engine
 import (
 	"fmt"
 
-	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
@@ -19,7 +18,7 @@ type URLCheck struct {
 	Domain    string `json:"domain"` // registered domain
 	Accepted  bool   `json:"accepted"`
 	Reason    string `json:"reason"`
-	Rule      string `json:"rule,omitempty"` // of Options.FilterFile, or the closed prefix, that decided
+	Rule      string `json:"rule,omitempty"` // of Options.FilterFile, of a list of hosts, or the closed prefix, that decided
 
 	// Known is what the store says, nil without one.
 	Known *URLKnown `json:"known,omitempty"`
@@ -39,25 +38,22 @@ type URLKnown struct {
 // URLChecker says what the crawler would make of URLs.
 type URLChecker struct {
 	o     Options
-	rules *policy.RulesFilter
+	files fileFilters
 }
 
-// NewURLChecker reads the file of rules that the options name, if any.
+// NewURLChecker reads the files of rules and hosts that the options name, if any.
 func NewURLChecker(o Options) (*URLChecker, error) {
-	c := &URLChecker{o: o.withDefaults()}
-	if o.FilterFile != "" {
-		var err error
-		if c.rules, err = policy.NewRulesFilter(o.FilterFile); err != nil {
-			return nil, err
-		}
+	files, err := o.openFilterFiles()
+	if err != nil {
+		return nil, err
 	}
-	return c, nil
+	return &URLChecker{o.withDefaults(), files}, nil
 }
 
 // Check canonicalises, normalises and filters a URL as inject would, without touching a store. The scope
 // plays no part, since it belongs to a crawl's seeds.
 func (k *URLChecker) Check(raw string) URLCheck {
-	o, rules := &k.o, k.rules
+	o := &k.o
 	c := URLCheck{URL: raw}
 	u, err := urlkey.Parse(raw)
 	if err == nil {
@@ -69,9 +65,8 @@ func (k *URLChecker) Check(raw string) URLCheck {
 	}
 	c.Canonical, c.Key, c.Host = u.String(), string(u.Key()), u.HostKey().String()
 	c.Domain = u.HostKey().Domain()
-	if c.Reason = o.Filters.Accept(u); c.Reason == "" && rules != nil {
-		c.Reason = rules.Accept(u)
-		c.Rule = rules.Explain(u)
+	if c.Reason = o.Filters.Accept(u); c.Reason == "" {
+		c.Reason, c.Rule = k.files.explain(u)
 	}
 	c.Accepted = c.Reason == ""
 	return c
@@ -80,7 +75,7 @@ func (k *URLChecker) Check(raw string) URLCheck {
 // CheckURL is URLChecker.Check with what belongs to this crawl: its scope, what was found to be a trap,
 // robots.txt as it was last fetched, the URL's record, its host's state and budgets. It fetches nothing.
 func (e *Engine) CheckURL(raw string) (URLCheck, error) {
-	c := (&URLChecker{e.o, e.rules}).Check(raw)
+	c := (&URLChecker{e.o, e.files}).Check(raw)
 	if c.Canonical == "" {
 		return c, nil
 	}

@@ -201,7 +201,7 @@ func (c *conductor) conduct(ctx context.Context) error {
 		}
 		if time.Since(lastRules) >= time.Second {
 			lastRules = time.Now()
-			c.e.refreshRules()
+			c.e.refreshFilters()
 		}
 		if c.f.limit.reached() {
 			c.stopped = "max-pages"

@@ -30,7 +30,7 @@ type Engine struct {
 	parsers *parse.Parsers
 	scope   *policy.ScopeFilter
 	hosts   *hostCache
-	rules   *policy.RulesFilter // nil: none
+	files   fileFilters
 	clock   stageClock
 
 	seedMu      sync.Mutex
@@ -70,10 +70,8 @@ func Open(o Options) (*Engine, error) {
 	}
 	e := &Engine{o: o, store: store, warcFS: store.WARCFS(), parsers: parse.New(o.Parsers), scope: policy.NewScopeFilter(o.Scope)}
 	e.hosts = newHostCache(e)
-	if o.FilterFile != "" {
-		if e.rules, err = policy.NewRulesFilter(o.FilterFile); err != nil {
-			return nil, errors.Join(err, store.Close())
-		}
+	if e.files, err = o.openFilterFiles(); err != nil {
+		return nil, errors.Join(err, store.Close())
 	}
 	if err := e.openRest(); err != nil {
 		return nil, errors.Join(err, store.Close())
@@ -217,25 +215,12 @@ func (e *Engine) loadSeedHosts() error {
 	return urls.Err()
 }
 
-// filter asks the filters, then the file of rules and what was found to be a trap.
+// filter asks the filters, then those in files and what was found to be a trap.
 func (e *Engine) filter(u urlkey.URL) (reason string) {
-	if reason = e.o.Filters.Accept(u); reason == "" && e.rules != nil {
-		reason = e.rules.Accept(u)
-	}
-	if reason == "" {
-		reason = e.traps.Accept(u)
+	if reason = e.o.Filters.Accept(u); reason == "" {
+		reason = e.mayChange(u)
 	}
 	return reason
-}
-
-// refreshRules reads the file of rules again if it has changed. A broken one is reported, and the old
-// rules hold.
-func (e *Engine) refreshRules() {
-	if e.rules != nil {
-		if _, err := e.rules.Refresh(); err != nil {
-			e.warn(err)
-		}
-	}
 }
 
 // seedHostPrefix begins the meta keys that remember the seeds' hosts: the scope of every later run.

@@ -77,6 +77,10 @@ type Options struct {
 	// FilterFile names a file of rules in the format of Nutch's regex-urlfilter.txt. A running crawl
 	// reads it again when it changes.
 	FilterFile string
+	// DenyHosts and AllowHosts, if not empty, name files of hosts, one a line with all below it, that are not
+	// wanted, or the only ones that are (policy.HostsFilter). Files that change are read again while a crawl
+	// runs: a host that is added to DenyHosts is not asked for anything any more.
+	DenyHosts, AllowHosts string
 	// MaxInterval is Nutch's db.fetch.interval.max in seconds; 0 means 90 days.
 	MaxInterval uint32
 

@@ -91,7 +91,7 @@ func (x *visit) one(ctx context.Context, c *frontier.Candidate, left int) (more,
 	if err != nil {
 		return false, false, fmt.Errorf("%w: crawldb key %q: %w", storage.ErrCorrupt, c.Key, err)
 	}
-	if f.e.rules != nil && f.e.rules.Accept(u) != "" { // they may be narrower than when it was chosen
+	if f.e.mayChange(u) != "" { // filters may be narrower than when it was chosen
 		f.source.release([]frontier.Candidate{*c})
 		return true, false, nil
 	}

@@ -60,6 +60,8 @@ type settings struct {
 	TrapPercent  int    `toml:"trap-duplicates" help:"close a part of a site when so many in 100 of its last 200 pages are copies of one another (0: never)"`
 	DomainPages  int    `toml:"domain-pages" help:"most pages of one registered domain (0: by reputation; seeds' domains without limit)"`
 	RefuseTypes  string `toml:"refuse-types" help:"media types whose bodies are not read"`
+	DenyHosts    string `toml:"deny-hosts" help:"file of hosts, one a line with all below it, that are not fetched from; read again when it changes"`
+	AllowHosts   string `toml:"allow-hosts" help:"file of the only hosts that are fetched from; read again when it changes"`
 	FilterFile   string `toml:"url-filter" help:"file of +regex and -regex lines, as Nutch's regex-urlfilter.txt; read again when it changes"`
 	Scoring      string `toml:"scoring" help:"score policy: vote or opic"`
 	Schedule     string `toml:"schedule" help:"re-fetch policy: fixed or adaptive"`
@@ -148,7 +150,7 @@ func (f *flags) options(cmd *cobra.Command) (engine.Options, error) {
 	s := &f.s
 	o := engine.Options{Dir: s.Dir, UserAgent: s.UserAgent, Contact: s.Contact, HostsFile: s.Hosts, AllowPrivate: s.AllowPrivate,
 		Proxy: s.Proxy, InsecureTLS: s.InsecureTLS, PerHost: s.PerHost, MaxRedirects: s.MaxRedirects, HostPages: int64(s.HostPages), DomainPages: int64(s.DomainPages),
-		Sitemaps: s.Sitemaps, RefuseTypes: splitList(s.RefuseTypes), FilterFile: s.FilterFile, Concurrency: s.Concurrency, MaxDepth: s.MaxDepth, NoIndex: s.NoIndex, OnFatal: fatal(cmd), MustExist: f.exists, Events: warnings(cmd)}
+		Sitemaps: s.Sitemaps, RefuseTypes: splitList(s.RefuseTypes), FilterFile: s.FilterFile, DenyHosts: s.DenyHosts, AllowHosts: s.AllowHosts, Concurrency: s.Concurrency, MaxDepth: s.MaxDepth, NoIndex: s.NoIndex, OnFatal: fatal(cmd), MustExist: f.exists, Events: warnings(cmd)}
 	var err error
 	if o.Memory, err = parseBytes(s.Memory); err != nil {
 		return o, &usageError{fmt.Errorf("--memory %q: %w", s.Memory, err)}

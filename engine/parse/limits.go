@@ -4,7 +4,7 @@ package parse
 
 // Version names what the parser makes of a page. A store that was written by another version holds
 // text, links and signatures that do not compare with those of this one.
-const Version = "2"
+const Version = "3"
 
 // Bounds of a page. What lies beyond is cut, and Page.Truncated is set.
 const (

@@ -7,11 +7,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"os"
 	"regexp"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
@@ -20,12 +18,8 @@ import (
 // The first rule whose expression is found in the URL decides; a URL that none matches is refused. It
 // may be asked while Refresh reads the file again.
 type RulesFilter struct {
-	path  string
+	file  watchedFile // Refresh's own
 	rules atomic.Pointer[ruleFile]
-
-	// The file that was read last, good or not; Refresh's own.
-	tried     time.Time
-	triedSize int64
 }
 
 type ruleFile struct{ rules []rule }
@@ -52,7 +46,7 @@ func (r *rule) matches(url string) bool {
 
 // NewRulesFilter reads a file of rules. The error names file, line and what is wrong.
 func NewRulesFilter(path string) (*RulesFilter, error) {
-	f := &RulesFilter{path: path}
+	f := &RulesFilter{file: watchedFile{path: path, what: "URL rules"}}
 	if _, err := f.Refresh(); err != nil {
 		return nil, err
 	}
@@ -63,22 +57,11 @@ func NewRulesFilter(path string) (*RulesFilter, error) {
 // the old rules hold, and the error is not repeated until the file changes again. It must not be called
 // by two goroutines at once.
 func (f *RulesFilter) Refresh() (changed bool, err error) {
-	info, err := os.Stat(f.path)
-	if err != nil {
-		if f.rules.Load() == nil {
-			return false, fmt.Errorf("reading URL rules: %w", err)
-		}
-		return false, nil // it is being replaced
+	text, err := f.file.changed()
+	if text == nil || err != nil {
+		return false, err
 	}
-	if info.ModTime().Equal(f.tried) && info.Size() == f.triedSize {
-		return false, nil
-	}
-	f.tried, f.triedSize = info.ModTime(), info.Size()
-	text, err := os.ReadFile(f.path)
-	if err != nil {
-		return false, fmt.Errorf("reading URL rules: %w", err)
-	}
-	rules, err := parseRules(f.path, text)
+	rules, err := parseRules(f.file.path, text)
 	if err != nil {
 		return false, err
 	}
@@ -140,8 +123,8 @@ func (f *RulesFilter) Explain(u urlkey.URL) string {
 			if r.accept {
 				sign = "+"
 			}
-			return fmt.Sprintf("%s:%d %s%s", f.path, r.line, sign, r.re)
+			return fmt.Sprintf("%s:%d %s%s", f.file.path, r.line, sign, r.re)
 		}
 	}
-	return f.path + ": no rule matches, which refuses"
+	return f.file.path + ": no rule matches, which refuses"
 }
