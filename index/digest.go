@@ -39,26 +39,29 @@ func (x *Index) segmentDigest(ctx context.Context, seg *segment) (uint64, error)
 	s.terms = x.state.snap.Scan(storage.IndexSegmentRange(seg.number, kindTerms), nil, nil)
 	defer s.terms.Close()
 	s.valid = s.terms.Next()
-	var buf []byte
-	var all []occurrences
+	var buf, term []byte
+	var positions [fieldCount][]uint32
 	for ctx.Err() == nil {
-		term, ok := leastTerm([]*source{s})
-		if !ok {
+		var ok bool
+		if term, ok = leastTerm([]*source{s}, term); !ok {
 			break
 		}
-		var err error
-		if all, err = s.collect(term, all[:0]); err != nil {
-			return 0, err
-		}
-		for _, o := range all {
+		err := s.begin(term)
+		for ; err == nil && s.more; err = s.step() {
+			if !s.r.readPositions(&positions) {
+				return 0, s.r.err
+			}
 			buf = append(buf[:0], term...)
-			for f := range o.positions {
-				buf = binary.AppendUvarint(append(buf, 0, byte(f)), uint64(len(o.positions[f])))
-				for _, p := range o.positions[f] {
+			for f := range positions {
+				buf = binary.AppendUvarint(append(buf, 0, byte(f)), uint64(len(positions[f])))
+				for _, p := range positions[f] {
 					buf = binary.AppendUvarint(buf, uint64(p))
 				}
 			}
-			docs[o.doc] += xxh3.Hash(buf)
+			docs[s.doc] += xxh3.Hash(buf)
+		}
+		if err != nil {
+			return 0, err
 		}
 	}
 	if err := s.terms.Err(); err != nil {

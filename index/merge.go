@@ -57,12 +57,20 @@ func (x *Index) mergeable() []*segment {
 	return nil
 }
 
-// source is an index segment on its way into another.
+// source is an index segment on its way into another. Its documents keep their order there, so the lists of
+// all sources are merged as they are read.
 type source struct {
 	seg    *segment
 	newDoc []uint32 // by old document; end for deleted ones
 	terms  *storage.Scanner
 	valid  bool
+
+	// The list of the term at hand.
+	head  []byte // of the keys of its chunks
+	chunk []byte
+	r     listReader
+	more  bool
+	doc   uint32 // under its new number
 }
 
 // merge writes one index segment of several and removes them, in one ingestion.
@@ -167,32 +175,25 @@ func mergeTerms(ctx context.Context, rd storage.Reader, sources []*source, ing *
 	}
 	w := ing.Table(storage.IndexSegmentRange(number, kindTerms))
 	var list listWriter
+	var term []byte
+	emit := func(chunk uint32, value []byte) error { return w.Set(termKey(string(term), chunk), value) }
 	for n := 0; ; n++ {
 		if n%1024 == 0 && ctx.Err() != nil {
 			return terms, ctx.Err()
 		}
-		term, ok := leastTerm(sources)
-		if !ok {
+		var ok bool
+		if term, ok = leastTerm(sources, term[:0]); !ok {
 			break
 		}
-		var all []occurrences
-		for _, s := range sources {
-			if all, err = s.collect(term, all); err != nil {
-				return terms, err
-			}
+		list.begin(emit)
+		if err := mergeList(sources, term, &list); err != nil {
+			return terms, err
 		}
-		slices.SortFunc(all, func(a, b occurrences) int { return int(int64(a.doc) - int64(b.doc)) })
-		list.begin(func(chunk uint32, value []byte) error { return w.Set(termKey(term, chunk), value) })
-		for i := range all {
-			if err := list.add(&all[i]); err != nil {
-				return terms, err
-			}
+		if list.df > 0 {
+			terms++
 		}
 		if err := list.finish(); err != nil {
 			return terms, err
-		}
-		if len(all) > 0 {
-			terms++
 		}
 	}
 	for _, s := range sources {
@@ -203,43 +204,78 @@ func mergeTerms(ctx context.Context, rd storage.Reader, sources []*source, ing *
 	return terms, nil
 }
 
-// leastTerm returns the first term that some source has next.
-func leastTerm(sources []*source) (term string, ok bool) {
+// leastTerm appends the first term that some source has next.
+func leastTerm(sources []*source, term []byte) (_ []byte, ok bool) {
 	for _, s := range sources {
-		if s.valid {
-			key := s.terms.Key()
-			if t := string(key[:max(len(key)-5, 0)]); !ok || t < term {
-				term, ok = t, true
-			}
+		if !s.valid {
+			continue
+		}
+		key := s.terms.Key()
+		if t := key[:max(len(key)-5, 0)]; !ok || bytes.Compare(t, term) < 0 {
+			term, ok = append(term[:0], t...), true
 		}
 	}
 	return term, ok
 }
 
-// collect appends what a source has of a term, under the new numbers.
-func (s *source) collect(term string, all []occurrences) ([]occurrences, error) {
-	head := append([]byte(term), 0)
-	r := listReader{last: -1}
-	r.next = func() ([]byte, bool, error) {
-		if !s.valid || len(s.terms.Key()) != len(head)+4 || !bytes.HasPrefix(s.terms.Key(), head) {
-			return nil, false, nil
+// mergeList writes one term's list of all sources.
+func mergeList(sources []*source, term []byte, list *listWriter) error {
+	for _, s := range sources {
+		if err := s.begin(term); err != nil {
+			return err
 		}
-		chunk := append([]byte(nil), s.terms.Value()...)
-		s.valid = s.terms.Next()
-		return chunk, true, s.terms.Err()
 	}
-	for r.advance(r.last + 1) {
-		doc := r.at.doc
+	for {
+		var least *source
+		for _, s := range sources {
+			if s.more && (least == nil || s.doc < least.doc) {
+				least = s
+			}
+		}
+		if least == nil {
+			return nil
+		}
+		positions, ok := least.r.rawPositions()
+		if !ok {
+			return least.r.err
+		}
+		if err := list.addRaw(least.doc, &least.r.at.freqs, positions); err != nil {
+			return err
+		}
+		if err := least.step(); err != nil {
+			return err
+		}
+	}
+}
+
+// begin begins a term's list, if the source has one.
+func (s *source) begin(term []byte) error {
+	s.head = append(append(s.head[:0], term...), 0)
+	s.r = listReader{last: -1, next: s.nextChunk}
+	return s.step()
+}
+
+// nextChunk is the listReader's source.
+func (s *source) nextChunk() ([]byte, bool, error) {
+	if !s.valid || len(s.terms.Key()) != len(s.head)+4 || !bytes.HasPrefix(s.terms.Key(), s.head) {
+		return nil, false, nil
+	}
+	s.chunk = append(s.chunk[:0], s.terms.Value()...)
+	s.valid = s.terms.Next()
+	return s.chunk, true, s.terms.Err()
+}
+
+// step moves to the next document that is not deleted.
+func (s *source) step() error {
+	for s.more = false; s.r.advance(s.r.last + 1); {
+		doc := s.r.at.doc
 		if int(doc) >= len(s.newDoc) {
-			return all, corruptPostings("document beyond the index segment")
+			return corruptPostings("document beyond the index segment")
 		}
-		var o occurrences
-		if !r.readPositions(&o.positions) {
-			break
-		}
-		if o.doc = s.newDoc[doc]; o.doc != end {
-			all = append(all, o)
+		if s.doc = s.newDoc[doc]; s.doc != end {
+			s.more = true
+			return nil
 		}
 	}
-	return all, r.err
+	return s.r.err
 }

@@ -82,6 +82,27 @@ func (w *listWriter) add(o *occurrences) error {
 	return nil
 }
 
+// addRaw is add with the positions as rawPositions gives them.
+func (w *listWriter) addRaw(doc uint32, freqs *[fieldCount]uint32, positions []byte) error {
+	w.docs = binary.AppendUvarint(w.docs, uint64(int64(doc)-w.last))
+	at := len(w.docs)
+	w.docs = append(w.docs, 0)
+	for f, n := range freqs {
+		if n > 0 {
+			w.docs[at] |= 1 << f
+			w.docs = binary.AppendUvarint(w.docs, uint64(n))
+		}
+	}
+	w.pos = append(w.pos, positions...)
+	w.last = int64(doc)
+	w.count++
+	w.df++
+	if w.count == blockDocs {
+		return w.block()
+	}
+	return nil
+}
+
 func (w *listWriter) block() error {
 	if w.count == 0 {
 		return nil
@@ -230,6 +251,42 @@ func (r *listReader) readDoc() bool {
 	}
 	r.left--
 	return true
+}
+
+// rawPositions returns the positions of the document at hand as they are stored: those of one document
+// do not depend on another's. They may be read once.
+func (r *listReader) rawPositions() ([]byte, bool) {
+	own := uint64(0)
+	for _, n := range r.at.freqs {
+		own += uint64(n)
+	}
+	begin := varintsEnd(r.pos, r.skipPositions)
+	if begin < 0 {
+		return nil, r.fail("positions")
+	}
+	raw := r.pos[begin:]
+	n := varintsEnd(raw, own)
+	if n < 0 {
+		return nil, r.fail("positions")
+	}
+	r.pos, r.skipPositions, r.consumed = raw[n:], 0, true
+	return raw[:n], true
+}
+
+// varintsEnd returns where the first n varints of b end, -1 if there are fewer.
+func varintsEnd(b []byte, n uint64) int {
+	for i, c := range b {
+		if n == 0 {
+			return i
+		}
+		if c < 0x80 {
+			n--
+		}
+	}
+	if n > 0 {
+		return -1
+	}
+	return len(b)
 }
 
 // readPositions returns the positions of the document at hand, by field. They may be read once.
