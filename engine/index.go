@@ -159,7 +159,7 @@ func (x *indexing) build(ctx context.Context, ing *storage.Ingestion) error {
 	defer run.Close()
 	snap := x.e.store.Snapshot()
 	defer snap.Close()
-	records := snap.Scan(storage.Crawldb(), nil, nil)
+	records := storage.NewFinder(snap, storage.Crawldb())
 	defer records.Close()
 	links := snap.Scan(storage.Linkdb(), nil, nil)
 	defer links.Close()
@@ -178,15 +178,16 @@ func (x *indexing) build(ctx context.Context, ing *storage.Ingestion) error {
 }
 
 // one decides what becomes of one URL.
-func (x *indexing) one(rd storage.Reader, records, links *storage.Scanner, key, located []byte) error {
+func (x *indexing) one(rd storage.Reader, records *storage.Finder, links *storage.Scanner, key, located []byte) error {
 	var r storage.Record
-	if !records.SeekGE(key) || !bytes.Equal(records.Key(), key) {
-		return records.Err()
+	record, err := records.Find(key)
+	if err != nil || record == nil {
+		return err
 	}
-	if err := storage.DecodeRecord(records.Value(), &r); err != nil {
+	if err := storage.DecodeRecord(record, &r); err != nil {
 		return fmt.Errorf("crawldb record %s: %w", key, err)
 	}
-	found, err := false, error(nil)
+	found := false
 	if indexable(&r) {
 		if found, err = x.readText(rd, r.Segment, key); err != nil {
 			return err

@@ -97,7 +97,7 @@ const targetBytes = 120
 func (u *update) collect(ctx context.Context) error {
 	sc := u.e.store.Scan(storage.ParseLinks(u.segment), nil, nil)
 	defer sc.Close()
-	known := u.e.store.Scan(storage.Crawldb(), nil, nil)
+	known := storage.NewFinder(u.e.store, storage.Crawldb())
 	defer known.Close()
 	for n := 0; sc.Next(); n++ {
 		if n%256 == 0 && ctx.Err() != nil {
@@ -107,8 +107,12 @@ func (u *update) collect(ctx context.Context) error {
 			return fmt.Errorf("parse record %s: %w", sc.Key(), err)
 		}
 		source := storage.Record{}
-		if known.SeekGE(sc.Key()) && string(known.Key()) == string(sc.Key()) {
-			if err := storage.DecodeRecord(known.Value(), &source); err != nil {
+		record, err := known.Find(sc.Key())
+		if err != nil {
+			return err
+		}
+		if record != nil {
+			if err := storage.DecodeRecord(record, &source); err != nil {
 				return fmt.Errorf("crawldb record %s: %w", sc.Key(), err)
 			}
 		}

@@ -45,6 +45,21 @@ func MergeJoin(ctx context.Context, rd Reader, r Range, run *Run, fn func(key []
 	return j.sc.Err()
 }
 
+// Finder looks up keys of a range that come in order, as MergeJoin does for those of a run. One goroutine.
+type Finder struct{ j joiner }
+
+// NewFinder returns a Finder that sees the store as it is now. Close it.
+func NewFinder(rd Reader, r Range) *Finder {
+	return &Finder{joiner{sc: rd.Scan(r, nil, nil), r: r, budget: joinStepMax}}
+}
+
+// Find returns the value stored under key, nil if there is none, valid until the next call. Keys must not
+// decrease.
+func (f *Finder) Find(key []byte) ([]byte, error) { return f.j.advance(key) }
+
+// Close releases the Finder and returns the first error.
+func (f *Finder) Close() error { return f.j.sc.Close() }
+
 // group gathers the pairs of one key, copied out of the run.
 type group struct {
 	key    []byte
