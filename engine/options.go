@@ -85,7 +85,7 @@ type Options struct {
 	MaxInterval uint32
 
 	// Policies: nil means the default, an empty slice means none.
-	Normalizers policy.URLNormalizers
+	Normalizers policy.URLNormalizers // nil: tracking parameters and session ids are dropped
 	Filters     policy.URLFilters // nil: file-name endings without text, and trap shapes
 	Scorer      policy.Scorer
 	Schedule    policy.FetchSchedule
@@ -144,6 +144,9 @@ func (o Options) withDefaults() Options {
 		if o.Contact != "" {
 			o.UserAgent = "Mozilla/5.0 (compatible; seine/" + Version + "; +" + o.Contact + ")"
 		}
+	}
+	if o.Normalizers == nil {
+		o.Normalizers = policy.URLNormalizers{policy.ParameterNormalizer{}}
 	}
 	if o.Filters == nil {
 		o.Filters = policy.URLFilters{policy.NewSuffixFilter(), policy.TrapFilter{}}

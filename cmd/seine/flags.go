@@ -56,6 +56,7 @@ type settings struct {
 	MaxDepth     int    `toml:"max-depth" help:"most links from a seed (0: no limit)"`
 	MaxRedirects int    `toml:"max-redirects" help:"longest chain of redirects that is followed"`
 	HostPages    int    `toml:"host-pages" help:"most pages of one host (0: no limit)"`
+	StripParams  bool   `toml:"strip-tracking" help:"drop tracking parameters (utm_source, gclid…) and session ids from URLs"`
 	Sitemaps     bool   `toml:"sitemaps" help:"fetch the sitemaps that robots.txt files name, too"`
 	TrapPercent  int    `toml:"trap-duplicates" help:"close a part of a site when so many in 100 of its last 200 pages are copies of one another (0: never)"`
 	DomainPages  int    `toml:"domain-pages" help:"most pages of one registered domain (0: by reputation; seeds' domains without limit)"`
@@ -70,7 +71,7 @@ type settings struct {
 
 // defaults are what every setting is when neither flag nor file says otherwise.
 func defaults() settings {
-	return settings{Dir: "./seine-data", Memory: "1GB", Delay: "1s", Concurrency: 64, Timeout: "60s", Scope: "host", PerHost: 1, MaxRedirects: 10, TrapPercent: 80, RefuseTypes: "image/*,audio/*,video/*,font/*", Scoring: "vote", Schedule: "fixed"}
+	return settings{Dir: "./seine-data", Memory: "1GB", Delay: "1s", Concurrency: 64, Timeout: "60s", Scope: "host", PerHost: 1, MaxRedirects: 10, StripParams: true, TrapPercent: 80, RefuseTypes: "image/*,audio/*,video/*,font/*", Scoring: "vote", Schedule: "fixed"}
 }
 
 // storeSettings are the settings of commands that only read or rewrite the store; the others fetch.
@@ -167,6 +168,9 @@ func (f *flags) options(cmd *cobra.Command) (engine.Options, error) {
 	}
 	if o.TrapDuplicates = s.TrapPercent; o.TrapDuplicates == 0 {
 		o.TrapDuplicates = -1 // asked for: none
+	}
+	if !s.StripParams {
+		o.Normalizers = policy.URLNormalizers{} // none, where nil would be the default
 	}
 	if o.Delay == 0 {
 		o.Delay = -1 // asked for: no delay
