@@ -86,7 +86,7 @@ type Options struct {
 
 	// Policies: nil means the default, an empty slice means none.
 	Normalizers policy.URLNormalizers // nil: tracking parameters and session ids are dropped
-	Filters     policy.URLFilters // nil: file-name endings without text, and trap shapes
+	Filters     policy.URLFilters     // nil: file-name endings without text, and trap shapes
 	Scorer      policy.Scorer
 	Schedule    policy.FetchSchedule
 	// NoIndex makes Crawl leave its segments linked: Index, or a crawl without it, indexes them later.
