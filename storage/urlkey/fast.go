@@ -141,8 +141,8 @@ func plainPort(p string) bool {
 	return true
 }
 
-// plainHost accepts lower-case ASCII names that end in a letter, so that no number or punycode
-// rule applies.
+// plainHost accepts lower-case ASCII names whose last label begins and ends with a letter, so that no
+// number or punycode rule applies.
 func plainHost(h string) bool {
 	label := 0
 	for i := range len(h) {
@@ -163,8 +163,8 @@ func plainHost(h string) bool {
 			return false
 		}
 	}
-	last := h[len(h)-1]
-	return 'a' <= last && last <= 'z'
+	last, first := h[len(h)-1], h[len(h)-max(label, 1)] // label is now the length of the last one
+	return 'a' <= last && last <= 'z' && 'a' <= first && first <= 'z' // "0xab" is a number
 }
 
 // plainPath accepts a path and query in which no byte needs a rule, and returns where the query begins,

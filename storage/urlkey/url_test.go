@@ -43,6 +43,8 @@ func TestCanonicalForm(t *testing.T) {
 	f("http://faß.de/", "http://xn--fa-hia.de/")
 	f("http://127.1/", "http://127.0.0.1/")
 	f("http://0x7f.1/", "http://127.0.0.1/")
+	f("http://1.0xab/", "http://1.0.0.171/")
+	f("http://0x.0x/", "http://0.0.0.0/")
 	f("http://2130706433/", "http://127.0.0.1/")
 	f("http://①②⑦.0.0.1/", "http://127.0.0.1/")
 	f("http://[::1]:8080/", "http://[::1]:8080/")
