@@ -24,6 +24,7 @@ var stageRoots = map[string]string{
 	"seine/engine.(*Engine).InvertLinks":  "invertlinks",
 	"seine/engine.(*Engine).Dedup":        "dedup",
 	"seine/engine.(*Engine).Index":        "index",
+	"seine/engine.(*documents).build":     "index", // a goroutine of its own
 	"cockroachdb/pebble/v2.(*DB).compact": "store",
 	"cockroachdb/pebble/v2.(*DB).flush":   "store",
 	"runtime.gcBgMarkWorker":              "gc",

@@ -53,7 +53,8 @@
 // seen. Frames' content (noframes) is for browsers without frames, and frames are links here.
 // Forms are not submitted; images, scripts and style sheets are no links. The tree's rules for
 // misplaced markup (foster parents, adoption) change where text stands, not which, and are left out.
-// data-nosnippet is not looked at. No feeds, site maps or PDF: other parsers can be plugged in.
+// data-nosnippet is not looked at. Sitemaps and feeds are links and no pages (xml.go, sitemap.go,
+// feed.go). No PDF: other parsers can be plugged in.
 //
 // # Read first
 //
