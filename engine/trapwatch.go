@@ -4,9 +4,7 @@ package engine
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -17,10 +15,10 @@ import (
 
 // trapWatch closes places where a site shows the same pages under ever new URLs: a calendar without
 // entries, a list whose parameters do nothing, links with session ids. It watches prefixes of URLs: a
-// host's root, its folders two deep, and pages with a query. When most of the pages lately fetched below
-// one are copies of other pages below the very same, its other URLs are refused with reason
-// "duplicates". A translation or a mirror in another folder closes nothing: its pages are copies of
-// pages elsewhere.
+// host's root, its folders two deep, and pages with a query; a page is of the deepest that it is below.
+// When most of the pages lately fetched of one are copies of other pages of the very same, its other URLs
+// are refused with reason "duplicates". A translation or a mirror in another folder closes nothing, not
+// the folder above either: its pages are copies of pages elsewhere.
 //
 // What is closed is kept in meta, the counts are not: they begin anew with the process.
 type trapWatch struct {
@@ -83,6 +81,15 @@ func eachPrefix(key []byte, fn func(prefix []byte) (more bool)) {
 	}
 }
 
+// deepest returns the prefix that a key belongs to.
+func deepest(key []byte) (prefix []byte) {
+	eachPrefix(key, func(p []byte) bool {
+		prefix = p
+		return true
+	})
+	return prefix
+}
+
 // Accept refuses URLs below a closed prefix.
 func (t *trapWatch) Accept(u urlkey.URL) string {
 	if !t.any.Load() {
@@ -122,10 +129,7 @@ func (t *trapWatch) count(prefix []byte) *prefixCount {
 // page counts a page that was just fetched.
 func (t *trapWatch) page(key []byte) {
 	if t.percent > 0 {
-		eachPrefix(key, func(p []byte) bool {
-			t.count(p).pages++
-			return true
-		})
+		t.count(deepest(key)).pages++
 	}
 }
 
@@ -134,46 +138,28 @@ func (t *trapWatch) group(group []member) {
 	if t.percent <= 0 || len(group) < 2 {
 		return
 	}
-	var all, fresh map[string]int
+	all, fresh := map[string]int{}, map[string]int{}
 	for i := range group {
-		eachPrefix([]byte(group[i].key), func(p []byte) bool {
-			if all == nil {
-				all, fresh = map[string]int{}, map[string]int{}
-			}
-			all[string(p)]++
-			if group[i].fresh {
-				fresh[string(p)]++
-			}
-			return true
-		})
+		p := string(deepest([]byte(group[i].key)))
+		all[p]++
+		if group[i].fresh {
+			fresh[p]++
+		}
 	}
 	for p, n := range fresh {
 		t.count([]byte(p)).copies += min(n, all[p]-1)
 	}
 }
 
-// verdicts returns the prefixes to close, the longest first, and lets the past fade. A folder takes its
-// counts with it, so that it does not close the site that it is in. The root of a seed's host stays open.
+// verdicts returns the prefixes to close and lets the past fade. The root of a seed's host stays open.
 func (t *trapWatch) verdicts(isSeed func(urlkey.HostKey) bool) (closing []string) {
-	prefixes := slices.SortedFunc(maps.Keys(t.counts), func(a, b string) int {
-		return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
-	})
-	for _, p := range prefixes {
-		c := t.counts[p]
+	for p, c := range t.counts {
 		if c.pages < trapPages {
 			continue
 		}
 		host := urlkey.HostKeyOf([]byte(p))
 		if root := len(p) == len(host)+1; 100*c.copies >= t.percent*c.pages && !(root && isSeed(urlkey.HostKey(host))) {
 			closing = append(closing, p)
-			was := *c
-			eachPrefix([]byte(p), func(above []byte) bool {
-				if a := t.counts[string(above)]; a != nil {
-					a.pages, a.copies = max(a.pages-was.pages, 0), max(a.copies-was.copies, 0)
-				}
-				return true
-			})
-			continue
 		}
 		c.pages, c.copies = c.pages/2, c.copies/2
 	}

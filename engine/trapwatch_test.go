@@ -14,7 +14,7 @@ import (
 	"github.com/seine-crawler/seine/engine"
 )
 
-// trapSite has 60 pages, each also in a translation that was never made, and a calendar without end
+// trapSite has 250 pages, each also in translations that were never made, and a calendar without end
 // or entries.
 func trapSite(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/html")
@@ -24,8 +24,9 @@ func trapSite(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Path == "/robots.txt":
 		http.NotFound(w, r)
 	case r.URL.Path == "/":
-		for i := range 60 {
-			fmt.Fprintf(w, `<p><a href="/en/%d.html">English</a> <a href="/fr/%d.html">French</a>`, i, i)
+		for i := range 250 {
+			fmt.Fprintf(w, `<p><a href="/man/en/%d.html">English</a> <a href="/man/fr/%d.html">French</a> <a href="/man/de/%d.html">German</a>
+				<a href="/man/da/%d.html">Danish</a> <a href="/man/ko/%d.html">Korean</a> <a href="/man/tr/%d.html">Turkish</a>`, i, i, i, i, i, i)
 		}
 		fmt.Fprint(w, `<a href="/tools/calendar?month=1">Calendar</a>`)
 	case strings.HasPrefix(r.URL.Path, "/tools/"):
@@ -54,14 +55,14 @@ func TestTrapWatch(t *testing.T) {
 		if err != nil || check.Accepted || check.Reason != "duplicates" || !strings.Contains(check.Rule, "/tools/calendar?") {
 			t.Errorf("the calendar: %+v, %v", check, err)
 		}
-		for _, path := range []string{"/fr/3.html", "/tools/other"} {
+		for _, path := range []string{"/man/fr/3.html", "/man/new/", "/tools/other"} {
 			if check, err := e.CheckURL(s.URL + path); err != nil || !check.Accepted {
 				t.Errorf("%s: %+v, %v", path, check, err)
 			}
 		}
 		return r
 	}
-	if r := crawl(); r.Stopped != "done" || r.Fetched < 121+200 || r.Fetched > 10_000 {
+	if r := crawl(); r.Stopped != "done" || r.Fetched < 1501+200 || r.Fetched > 10_000 {
 		t.Errorf("stopped by %s after %d pages", r.Stopped, r.Fetched)
 	}
 	if len(warnings) != 1 || !strings.Contains(warnings[0], "/tools/calendar?… is closed") {
