@@ -26,9 +26,10 @@ Debian packages' documents, served by simweb too.`,
 gzip), a tenth fetching. Both cores are busy but for the last half second, when what was fetched last is indexed; they share caches
 and execution units: gzip takes 27 µs a page alone and 60 beside the rest. What profiles showed and what came of it, in µs a page: links
 are folded by target in a table before they are sorted, for nine of ten lead to a target that the segment has had (updatedb 43 to 17,
-invertlinks 38 to 20); dedup joins in place of looking up (24 to 4); WARC writes are gathered (16 to 1); words are looked up in a table
-that holds them in its slots (a map of strings took 42, this takes 12); texts are scanned in place of looked up (15 to 4). With 100,000
-pages merging index segments took 130 and takes 20, since lists that are in order already are not gathered and sorted. What is left:
+invertlinks 38 to 20); dedup joins in place of looking up (24 to 4); WARC writes are gathered (16 to 5); words are looked up in a table
+that holds them in its slots (a map of strings took 42, this takes 13). With 100,000 pages merging index segments took 130 and takes
+20, since lists that are in order already are not gathered and sorted; scanning page texts in place of looking them up won 4% of
+indexing, too little to keep. What is left:
 gzip and SHA-1 (a deflate of our own that keeps its Huffman codes from page to page was 18% faster than klauspost's, too little to own
 one), the lexer, the zstd of page texts, compactions.`},
 	{layer: "Stages", title: "Processor time by stage", command: "bin/seine bench --profile",
@@ -39,9 +40,8 @@ points-apart is the difference in hundredths of the whole.`,
 		what: `The links of real simweb pages resolved, brought into canonical form and given their keys (seine); parsed and resolved only
 (net/url).`,
 		units: []string{"ns/link", "allocs/op"},
-		limits: `Relative links are written into a chunk of memory shared by many, with the host's part of the key remembered: 227 ns and an
-allocation were 83 ns and none. What misses the fast path (upper case, escapes, unusual hosts) costs ten times as much, more than
-half of it in builder.authority.`},
+		limits: `Relative links are written into a chunk of memory shared by many, with the host's part of the key remembered: what was 227 ns and
+an allocation is 83 ns and none. What misses the fast path is links with upper case in the host, escapes, unusual hosts.`},
 	{layer: "HTML", title: "HTML", command: "SEINE_PAGES=… go test -bench HTML ./bench",
 		what: `Bytes to a page with links, text, title, charset, signature and language (seine); reading every token (tdewolff's lexer,
 x/net/html's tokenizer); building the tree and reading nothing of it (x/net/html). simweb are 12 KB pages with 50 links, docs

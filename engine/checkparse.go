@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"mime"
 	"os"
 	"path/filepath"
@@ -57,7 +58,7 @@ type LinkCheck struct {
 // ending, or its bytes, decide.
 func CheckFile(o Options, name, base, contentType string) (PageCheck, error) {
 	o = o.withDefaults()
-	body, err := os.ReadFile(name)
+	body, err := readUpTo(name, checkFileMax)
 	if err != nil {
 		return PageCheck{}, err
 	}
@@ -73,6 +74,23 @@ func CheckFile(o Options, name, base, contentType string) (PageCheck, error) {
 		contentType, _, _ = mime.ParseMediaType(mime.TypeByExtension(filepath.Ext(name)))
 	}
 	return o.checkPage(&parse.Input{URL: u, ContentType: contentType, Body: body, Agent: o.agentToken()}), nil
+}
+
+// readUpTo reads a file that is at most limit bytes long.
+func readUpTo(name string, limit int64) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	body, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", name, err)
+	}
+	if int64(len(body)) > limit {
+		return nil, fmt.Errorf("reading %s: it is longer than the %d bytes that are parsed of a page", name, limit)
+	}
+	return body, nil
 }
 
 // CheckPage fetches a page, if its robots.txt lets us, and parses it. Nothing is stored.

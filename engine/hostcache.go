@@ -103,17 +103,10 @@ func stateKey(h urlkey.HostKey) string { return string(h) + " *" }
 
 // remember keeps what the frontier learned of a host: it is to survive a restart.
 func (e *Engine) remember(h urlkey.HostKey, s frontier.HostState) {
-	a, err := e.hosts.get(stateKey(h))
-	if err != nil {
-		e.warn(err)
-		return
-	}
-	a.mu.Lock()
-	a.dirty = true
-	f := &a.facts
-	f.NextFetch, f.Failures, f.Sleeps = s.NotBefore.UnixMilli(), uint16(s.Failures), uint16(s.Sleeps)
-	f.ResponseMS = uint32(min(s.ResponseTime.Milliseconds(), math.MaxUint32))
-	a.mu.Unlock()
+	e.changeFacts(h, func(f *storage.HostFacts) {
+		f.NextFetch, f.Failures, f.Sleeps = s.NotBefore.UnixMilli(), uint16(s.Failures), uint16(s.Sleeps)
+		f.ResponseMS = uint32(min(s.ResponseTime.Milliseconds(), math.MaxUint32))
+	})
 	if s.Asleep && e.o.Events.HostAsleep != nil {
 		e.o.Events.HostAsleep(h, s.NotBefore)
 	}
@@ -121,14 +114,20 @@ func (e *Engine) remember(h urlkey.HostKey, s frontier.HostState) {
 
 // rememberDelay keeps a host's Crawl-delay.
 func (e *Engine) rememberDelay(h urlkey.HostKey, d time.Duration) {
+	e.changeFacts(h, func(f *storage.HostFacts) { f.CrawlDelayMS = uint32(min(d.Milliseconds(), math.MaxUint32)) })
+}
+
+// changeFacts changes what is kept of a host, whatever the scheme.
+func (e *Engine) changeFacts(h urlkey.HostKey, change func(*storage.HostFacts)) {
 	a, err := e.hosts.get(stateKey(h))
 	if err != nil {
 		e.warn(err)
 		return
 	}
 	a.mu.Lock()
-	a.dirty, a.facts.CrawlDelayMS = true, uint32(min(d.Milliseconds(), math.MaxUint32))
-	a.mu.Unlock()
+	defer a.mu.Unlock()
+	change(&a.facts)
+	a.dirty = true
 }
 
 // recall tells the frontier what is known of a host from before. A time that lies further ahead than

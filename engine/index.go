@@ -66,7 +66,6 @@ type indexing struct {
 	keys   *storage.Sorter
 	text   storage.ParseText
 	value  []byte // of text, until the next page
-	texts  []textScan
 	docs   *documents
 
 	distinct keyTable // anchors of the page at hand
@@ -163,7 +162,6 @@ func (x *indexing) build(ctx context.Context, ing *storage.Ingestion) error {
 	defer records.Close()
 	links := snap.Scan(storage.Linkdb(), nil, nil)
 	defer links.Close()
-	defer x.closeTexts()
 	b := x.e.index.NewBuilder(ing)
 	defer b.Abort()
 	x.docs = x.e.newDocuments(b)
@@ -189,7 +187,7 @@ func (x *indexing) one(rd storage.Reader, records *storage.Finder, links *storag
 	}
 	found := false
 	if indexable(&r) {
-		if found, err = x.readText(rd, r.Segment, key); err != nil {
+		if x.value, found, err = rd.Get(storage.ParseTextRange(r.Segment), key, x.value); err != nil {
 			return err
 		}
 	}

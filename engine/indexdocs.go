@@ -3,11 +3,9 @@
 package engine
 
 import (
-	"bytes"
 	"sync"
 
 	"github.com/seine-crawler/seine/index"
-	"github.com/seine-crawler/seine/storage"
 )
 
 // documents hands documents to an index builder on a goroutine of its own, in batches and in order:
@@ -17,6 +15,7 @@ type documents struct {
 	clock   *stageClock
 	builder *index.Builder
 	batch   []document
+	bytes   int // of texts in batch
 	next    chan []document
 	free    chan []document // batches to use again
 	wg      sync.WaitGroup
@@ -31,8 +30,9 @@ type document struct {
 	delete bool
 }
 
-// documentBatch is the number of documents that change hands at once.
-const documentBatch = 32
+// documentBatch is the number of documents that change hands at once, documentBytes the size of their texts
+// at which fewer do.
+const documentBatch, documentBytes = 32, 1 << 20
 
 func (e *Engine) newDocuments(b *index.Builder) *documents {
 	d := &documents{clock: &e.clock, builder: b, next: make(chan []document, 2), free: make(chan []document, 4)}
@@ -51,11 +51,11 @@ func (d *documents) put(doc index.Document, remove bool) error {
 		}
 	}
 	d.batch = append(d.batch, document{doc, remove})
-	if len(d.batch) < documentBatch {
+	if d.bytes += len(doc.Text); len(d.batch) < documentBatch && d.bytes < documentBytes {
 		return nil
 	}
 	d.next <- d.batch
-	d.batch = nil
+	d.batch, d.bytes = nil, 0
 	return d.failed()
 }
 
@@ -101,53 +101,4 @@ func (d *documents) build() {
 		default:
 		}
 	}
-}
-
-// textScan reads the texts of one segment in key order: from one page to the next it is mostly one step,
-// where a lookup would cost fifteen microseconds.
-type textScan struct {
-	segment uint32
-	sc      *storage.Scanner
-	valid   bool // sc stands on a key
-}
-
-// textScansMax bounds the scans that are open at once; texts of other segments are looked up.
-const textScansMax = 2 * indexBatchMax
-
-// readText reads the text of a page of a segment into x.value. Keys come in order.
-func (x *indexing) readText(rd storage.Reader, segment uint32, key []byte) (found bool, err error) {
-	var t *textScan
-	for i := range x.texts {
-		if x.texts[i].segment == segment {
-			t = &x.texts[i]
-		}
-	}
-	if t == nil {
-		if len(x.texts) == textScansMax {
-			x.value, found, err = rd.Get(storage.ParseTextRange(segment), key, x.value)
-			return found, err
-		}
-		x.texts = append(x.texts, textScan{segment: segment, sc: rd.Scan(storage.ParseTextRange(segment), key, nil)})
-		t = &x.texts[len(x.texts)-1]
-		t.valid = t.sc.Next()
-	}
-	for steps := 0; t.valid && bytes.Compare(t.sc.Key(), key) < 0; steps++ {
-		if steps < 2 {
-			t.valid = t.sc.Next()
-		} else {
-			t.valid = t.sc.SeekGE(key)
-		}
-	}
-	if !t.valid || !bytes.Equal(t.sc.Key(), key) {
-		return false, t.sc.Err()
-	}
-	x.value = append(x.value[:0], t.sc.Value()...)
-	return true, nil
-}
-
-func (x *indexing) closeTexts() {
-	for i := range x.texts {
-		x.texts[i].sc.Close()
-	}
-	x.texts = nil
 }

@@ -62,6 +62,8 @@ const (
 	// redirectDepthCost is what a redirect adds to the depth of its target: nothing, since the
 	// visitor did not choose a link.
 	redirectDepthCost = 0
+	// checkFileMax is the longest file that check parse reads.
+	checkFileMax = 64 << 20
 	// malformedExamples is the number of malformed seeds a report quotes.
 	malformedExamples = 5
 

@@ -85,7 +85,6 @@ type target struct {
 	sum     input
 	page    uint32 // the last that links here
 	hostEnd uint16 // of its host's key in its own
-	checked bool
 	refused string // why the filters don't want it
 	domain  string // set when another host links here
 	bits    uint64 // of other domains that do; see referral
@@ -158,7 +157,7 @@ func (u *update) addPage(key []byte, source *storage.Record) error {
 		}
 	}
 	if err := u.links.Err(); err != nil {
-		return err
+		return fmt.Errorf("parse record %s: %w", key, err)
 	}
 	page.Links = len(u.wanted)
 	host := urlkey.HostKeyOf(key)
@@ -186,16 +185,13 @@ func (u *update) addPage(key []byte, source *storage.Record) error {
 func (u *update) want(key []byte) {
 	n, fresh := u.keys.number(xxh3.Hash(key), key)
 	if fresh {
-		u.targets = append(u.targets, target{hostEnd: uint16(len(urlkey.HostKeyOf(key)))})
+		u.targets = append(u.targets, target{hostEnd: uint16(len(urlkey.HostKeyOf(key))), refused: u.e.verdict(urlkey.Key(key))})
 	}
 	t := &u.targets[n]
 	if t.page == u.visited {
 		return
 	}
 	t.page = u.visited
-	if !t.checked {
-		t.checked, t.refused = true, u.e.verdict(urlkey.Key(key))
-	}
 	if t.refused != "" {
 		u.report.Filtered[t.refused]++
 		return

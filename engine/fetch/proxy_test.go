@@ -260,18 +260,7 @@ func TestMaxConns(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	_, port, _ := net.SplitHostPort(strings.TrimPrefix(s.URL, "http://"))
-	var wg sync.WaitGroup
-	for i := range 64 {
-		wg.Go(func() {
-			r := c.Fetch(context.Background(), &fetch.Request{URL: mustParse(t, fmt.Sprintf("http://h%d.example:%s/", i%16, port))})
-			if r.Failure != "" {
-				t.Errorf("%s %v", r.Failure, r.Err)
-			}
-			r.Release()
-		})
-	}
-	wg.Wait()
+	fetchAll(t, c, s.URL, 64, 1)
 	if n := most.Load(); n > 4 || n == 0 {
 		t.Errorf("%d connections at once, the cap is 4", n)
 	}
@@ -286,12 +275,18 @@ func TestRoomForWaiting(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	_, port, _ := net.SplitHostPort(strings.TrimPrefix(s.URL, "http://"))
+	fetchAll(t, c, s.URL, 8, 20)
+}
+
+// fetchAll has many goroutines fetch from sixteen hosts of a server, each some pages one after the other.
+func fetchAll(t *testing.T, c *fetch.Client, base string, goroutines, pages int) {
+	t.Helper()
+	_, port, _ := net.SplitHostPort(strings.TrimPrefix(base, "http://"))
 	var wg sync.WaitGroup
-	for i := range 8 {
+	for i := range goroutines {
 		wg.Go(func() {
-			for range 20 {
-				r := c.Fetch(context.Background(), &fetch.Request{URL: mustParse(t, fmt.Sprintf("http://h%d.example:%s/", i, port))})
+			for range pages {
+				r := c.Fetch(context.Background(), &fetch.Request{URL: mustParse(t, fmt.Sprintf("http://h%d.example:%s/", i%16, port))})
 				if r.Failure != "" {
 					t.Errorf("%s %v", r.Failure, r.Err)
 				}

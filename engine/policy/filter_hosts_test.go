@@ -5,7 +5,6 @@ package policy_test
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -15,18 +14,9 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-func hostsFile(t testing.TB, text string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "hosts.txt")
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
 // TestHostsFilter: a line means a host and all below it, and nothing that only ends alike.
 func TestHostsFilter(t *testing.T) {
-	path := hostsFile(t, "# hosts\nexample.org\n\tBücher.example # a comment\n192.0.2.1\nports.example:8080\n.gov\nwww.deep.example.net.\n")
+	path := textFile(t, "hosts.txt", "# hosts\nexample.org\n\tBücher.example # a comment\n192.0.2.1\nports.example:8080\n.gov\nwww.deep.example.net.\n")
 	denied, err := policy.NewDeniedHosts(path)
 	if err != nil {
 		t.Fatal(err)
@@ -83,7 +73,7 @@ func BenchmarkHostsFilter(b *testing.B) {
 	for i := range 1_000_000 {
 		fmt.Fprintf(&text, "host-%d.example\n", i)
 	}
-	f, err := policy.NewDeniedHosts(hostsFile(b, text.String()))
+	f, err := policy.NewDeniedHosts(textFile(b, "hosts.txt", text.String()))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -33,9 +33,9 @@ const nutchRules = `# skip file: ftp: and mailto: urls
 +.
 `
 
-func rulesFile(t *testing.T, text string) string {
+func textFile(t testing.TB, name, text string) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "rules.txt")
+	path := filepath.Join(t.TempDir(), name)
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func rulesFile(t *testing.T, text string) string {
 
 // TestRulesFilter: the first rule that is found in the URL decides; which one is told.
 func TestRulesFilter(t *testing.T) {
-	path := rulesFile(t, nutchRules)
+	path := textFile(t, "rules.txt", nutchRules)
 	f, err := policy.NewRulesFilter(path)
 	if err != nil {
 		t.Fatal(err)
@@ -64,7 +64,7 @@ func TestRulesFilter(t *testing.T) {
 
 // TestRulesRefresh: a changed file is read again; a broken one keeps the rules and is reported once.
 func TestRulesRefresh(t *testing.T) {
-	path := rulesFile(t, "-/old\n+.\n")
+	path := textFile(t, "rules.txt", "-/old\n+.\n")
 	f, err := policy.NewRulesFilter(path)
 	if err != nil {
 		t.Fatal(err)
@@ -104,7 +104,7 @@ func TestRulesRefresh(t *testing.T) {
 	if _, err := policy.NewRulesFilter(path); err == nil || !strings.Contains(err.Error(), path) {
 		t.Errorf("no file: %v", err)
 	}
-	if _, err := policy.NewRulesFilter(rulesFile(t, `+(a)\1`)); err == nil || !strings.Contains(err.Error(), "backreferences") {
+	if _, err := policy.NewRulesFilter(textFile(t, "rules.txt", `+(a)\1`)); err == nil || !strings.Contains(err.Error(), "backreferences") {
 		t.Errorf("backreference: %v", err)
 	}
 }

@@ -163,7 +163,7 @@ func plainHost(h string) bool {
 			return false
 		}
 	}
-	last, first := h[len(h)-1], h[len(h)-max(label, 1)] // label is now the length of the last one
+	last, first := h[len(h)-1], h[len(h)-max(label, 1)]               // label is now the length of the last one
 	return 'a' <= last && last <= 'z' && 'a' <= first && first <= 'z' // "0xab" is a number
 }
 

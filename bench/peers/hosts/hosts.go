@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package hosts lets Go peers connect to the addresses of a hosts(5) file, as a user would who tests
-// a crawler against a web of his own.
 package hosts
 
 import (
