@@ -277,7 +277,7 @@ func neverIdle(b *testing.B, hosts, slow int) {
 		})
 	}
 	f.Wake(keys...)
-	const settle, span = 2 * time.Second, 6 * time.Second // five rounds of 1.2 s
+	const settle, span = 1200 * time.Millisecond, 3600 * time.Millisecond // three rounds after the first
 	time.Sleep(settle)
 	measuring.Store(true)
 	began := time.Now()

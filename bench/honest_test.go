@@ -66,7 +66,7 @@ func newHonestWeb(b *testing.B) *honestWeb {
 
 // honestRate is the number of honest pages a second in a crawl of the seeds, once it is under way.
 func (w *honestWeb) honestRate(b *testing.B, seeds []string) float64 {
-	const settle, span = 1500 * time.Millisecond, 3 * time.Second
+	const settle, span = 1500 * time.Millisecond, 2 * time.Second
 	var pages atomic.Int64
 	e, err := engine.Open(engine.Options{Dir: b.TempDir(), Contact: "https://seine.example/", Delay: 200 * time.Millisecond, AllowPrivate: true, Scope: policy.ScopeHost, Resolver: w.resolve,
 		Events: engine.EventListener{PageStored: func(u urlkey.URL, o *storage.FetchOutcome) {
