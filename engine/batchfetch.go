@@ -17,8 +17,7 @@ import (
 // FetchOptions say what to fetch.
 type FetchOptions struct {
 	Segment uint32 // an open segment made by Generate
-	// MaxPages ends the fetch early; the rest of the fetchlist is due again. 0: no bound.
-	MaxPages int64
+	Limits
 	// Patience is as in CrawlOptions.
 	Patience time.Duration
 	Progress func(FetchReport)
@@ -31,6 +30,9 @@ func (e *Engine) Fetch(ctx context.Context, o FetchOptions) (FetchReport, error)
 		return FetchReport{}, errors.New("fetching: a crawl or fetch is already running on this engine")
 	}
 	defer e.fetchMu.Unlock()
+	if err := o.Limits.validate(); err != nil {
+		return FetchReport{}, fmt.Errorf("fetching segment %d: %w", o.Segment, err)
+	}
 	start := time.Now()
 	report, err := e.fetchSegment(ctx, o)
 	report.Segment, report.Seconds = o.Segment, since(start)
@@ -77,7 +79,7 @@ func (e *Engine) fetchSegment(ctx context.Context, o FetchOptions) (FetchReport,
 	if err != nil {
 		return FetchReport{}, err
 	}
-	f := &fetching{e: e, frontier: front, source: src, seg: open, limit: pageLimit{max: o.MaxPages}}
+	f := &fetching{e: e, frontier: front, source: src, seg: open, limits: o.Limits}
 	front.WakeAll()
 	f.start(ctx)
 	err = f.waitDone(ctx, o)
@@ -106,9 +108,10 @@ func (f *fetching) waitDone(ctx context.Context, o FetchOptions) error {
 		if err := f.disk.tick(f, time.Now(), patience); err != nil {
 			return err
 		}
-		if f.err() != nil || f.limit.reached() {
+		if f.err() != nil || f.reached() != "" {
 			return nil
 		}
+		f.followFilters()
 		if o.Progress != nil && time.Since(last) >= time.Second {
 			last = time.Now()
 			r := f.counts()

@@ -23,7 +23,8 @@ import (
 // people's domains. So a registered domain may have domainBase pages, and as many again for each other
 // domain that links to it (the idea of IRLbot's STAR: Lee, Leonard, Wang, Loguinov, "IRLbot: scaling to 6
 // billion pages and beyond", 2008). Seeds' domains are the operator's word and have no such bound. What
-// lies beyond a budget stays due in crawldb and is asked about again as the domain earns more.
+// lies beyond a budget stays due in crawldb and is asked about again as the domain earns more. Budgets of
+// bytes and of the time that fetchers spend are the operator's alone, for hosts and domains as for the crawl.
 //
 // How many domains link to one is estimated from 64 bits, one for each linking domain by hash (linear
 // counting: Whang, Vander-Zanden, Taylor, 1990): within a tenth up to 100, and at most 267.
@@ -114,7 +115,7 @@ type budgets struct {
 }
 
 type domainBudget struct {
-	limit, used int64
+	limit, used frontier.Cost
 	until       time.Time // when to look again
 }
 
@@ -124,15 +125,12 @@ func (s *source) budget(rd storage.Reader, host urlkey.HostKey, r *frontier.Refi
 	if len(r.URLs) > 0 {
 		r.Priority = float32(min(math.Log2(1+float64(r.URLs[0].Score))/priorityBits, 1))
 	}
-	if s.fetchlist != 0 {
-		return nil // generate has chosen
-	}
-	if r.HostLimit = e.o.HostPages; r.HostLimit > 0 {
+	if r.HostLimit = (frontier.Cost{URLs: e.o.HostPages, Bytes: e.o.HostBytes, Time: e.o.HostTime}); r.HostLimit != (frontier.Cost{}) {
 		var c storage.HostCounts
 		if _, err := e.store.HostCounts(host, &c); err != nil {
 			return err
 		}
-		r.HostUsed = visited(&c)
+		r.HostUsed = costOf(&c)
 	}
 	domain := host.DomainKey()
 	s.budgets.mu.Lock()
@@ -155,26 +153,32 @@ func (s *source) budget(rd storage.Reader, host urlkey.HostKey, r *frontier.Refi
 
 // domainBudget computes a domain's limit, and what it has used if there is one.
 func (e *Engine) domainBudget(rd storage.Reader, domain string) (b domainBudget, err error) {
-	if b.limit = e.o.DomainPages; b.limit == 0 {
-		if e.isSeedDomain(domain) {
-			return b, nil
-		}
+	b.limit = frontier.Cost{URLs: e.o.DomainPages, Bytes: e.o.DomainBytes, Time: e.o.DomainTime}
+	if b.limit.URLs == 0 && !e.isSeedDomain(domain) {
 		set, err := e.referrers(domain)
 		if err != nil {
 			return b, err
 		}
-		b.limit = int64(domainBase * (1 + referrers(set)))
+		b.limit.URLs = int64(domainBase * (1 + referrers(set)))
+	}
+	if b.limit == (frontier.Cost{}) {
+		return b, nil
 	}
 	sc := rd.Scan(storage.HostCountsRange(), []byte(domain), prefixEnd([]byte(domain)))
 	defer sc.Close()
 	var c storage.HostCounts
-	for n := 0; n < domainHostsMax && b.used < b.limit && sc.Next(); n++ {
+	for n := 0; n < domainHostsMax && sc.Next(); n++ {
 		if err := storage.DecodeHostCounts(sc.Value(), &c); err != nil {
 			return b, fmt.Errorf("hostdb counts of %s: %w", sc.Key(), err)
 		}
-		b.used += visited(&c)
+		b.used.Add(costOf(&c))
 	}
 	return b, sc.Err()
+}
+
+// costOf is what a host has cost so far.
+func costOf(c *storage.HostCounts) frontier.Cost {
+	return frontier.Cost{URLs: visited(c), Bytes: int64(c.Bytes), Time: time.Duration(c.TookMS) * time.Millisecond}
 }
 
 // visited is how many of a host's URLs were asked for.

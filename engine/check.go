@@ -4,7 +4,9 @@ package engine
 
 import (
 	"fmt"
+	"time"
 
+	"github.com/seine-crawler/seine/frontier"
 	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
@@ -138,12 +140,24 @@ func (e *Engine) waits(host urlkey.HostKey, k *URLKnown) error {
 	if _, err := e.store.HostCounts(host, &c); err != nil {
 		return err
 	}
-	if n := visited(&c); e.o.HostPages > 0 && n >= e.o.HostPages {
-		k.Waits = append(k.Waits, fmt.Sprintf("the host has had %d of its %d pages (--host-pages)", n, e.o.HostPages))
-	}
+	k.Waits = append(k.Waits, overspent("the host", "host", costOf(&c), frontier.Cost{URLs: e.o.HostPages, Bytes: e.o.HostBytes, Time: e.o.HostTime})...)
 	b, err := e.domainBudget(e.store, host.DomainKey())
-	if err == nil && b.limit > 0 && b.used >= b.limit {
-		k.Waits = append(k.Waits, fmt.Sprintf("%s has had the %d pages that its reputation allows (--domain-pages)", host.Domain(), b.limit))
+	if err == nil {
+		k.Waits = append(k.Waits, overspent(host.Domain(), "domain", b.used, b.limit)...)
 	}
 	return err
+}
+
+// overspent tells which budgets are used up; flag is the beginning of their flags' names.
+func overspent(who, flag string, used, limit frontier.Cost) (waits []string) {
+	if limit.URLs > 0 && used.URLs >= limit.URLs {
+		waits = append(waits, fmt.Sprintf("%s has had %d pages of the %d that it may have (--%s-pages, or its reputation)", who, used.URLs, limit.URLs, flag))
+	}
+	if limit.Bytes > 0 && used.Bytes >= limit.Bytes {
+		waits = append(waits, fmt.Sprintf("%s has sent %d bytes of the %d that it may (--%s-bytes)", who, used.Bytes, limit.Bytes, flag))
+	}
+	if limit.Time > 0 && used.Time >= limit.Time {
+		waits = append(waits, fmt.Sprintf("%s has taken %s of the %s that it may (--%s-time)", who, used.Time.Round(time.Millisecond), limit.Time, flag))
+	}
+	return waits
 }

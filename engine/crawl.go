@@ -19,8 +19,7 @@ import (
 type CrawlOptions struct {
 	// Inject names seeds to inject first; empty means go on with what crawldb holds.
 	Inject InjectOptions
-	// MaxPages ends the crawl when so many pages were fetched; 0 means no bound.
-	MaxPages int64
+	Limits
 	// Patience is how long a crawl with nothing else to do waits for hosts that sleep after
 	// failures; 0 means 10 s. What they still have is due in the next crawl.
 	Patience time.Duration
@@ -29,7 +28,7 @@ type CrawlOptions struct {
 	ProgressEvery time.Duration
 }
 
-// Crawl fetches until nothing is due, MaxPages is reached or ctx ends, running every phase over
+// Crawl fetches until nothing is due, a limit is reached or ctx ends, running every phase over
 // many small segments: while segment N is being filled, N-1 is in updatedb and N-2 on its way into
 // the index. A canceled crawl stops cleanly, everything fetched so far is brought into crawldb,
 // linkdb and index, and Crawl returns no error; cancel a second context, Hard, to leave at once.
@@ -41,6 +40,9 @@ func (e *Engine) Crawl(ctx context.Context, o CrawlOptions) (CrawlReport, error)
 		return CrawlReport{}, errors.New("crawling: a crawl or fetch is already running on this engine")
 	}
 	defer e.fetchMu.Unlock()
+	if err := o.Limits.validate(); err != nil {
+		return CrawlReport{}, fmt.Errorf("crawling: %w", err)
+	}
 	c := &conductor{e: e, o: o, started: time.Now(), cpu: cpuSeconds(), stages: e.stageTimes()}
 	if c.o.Patience == 0 {
 		c.o.Patience = defaultPatience
@@ -139,7 +141,7 @@ func (c *conductor) begin(ctx context.Context) error {
 		front.Close()
 		return err
 	}
-	c.f = &fetching{e: e, frontier: front, source: c.source, seg: seg, limit: pageLimit{max: c.o.MaxPages}}
+	c.f = &fetching{e: e, frontier: front, source: c.source, seg: seg, limits: c.o.Limits}
 	c.toUpdate, c.toIndex = make(chan *openSegment, backlogMax), make(chan *openSegment, backlogMax)
 	front.WakeAll()
 	c.f.start(ctx)
@@ -181,7 +183,7 @@ func (e *Engine) newOpenSegment() (*openSegment, error) {
 func (c *conductor) conduct(ctx context.Context) error {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
-	lastProgress, lastRules := time.Now(), time.Now()
+	lastProgress := time.Now()
 	var quiet quietness
 	var thin thinness
 	for {
@@ -199,12 +201,8 @@ func (c *conductor) conduct(ctx context.Context) error {
 		if err := c.f.disk.tick(c.f, time.Now(), c.o.Patience); err != nil {
 			return err
 		}
-		if time.Since(lastRules) >= time.Second {
-			lastRules = time.Now()
-			c.e.refreshFilters()
-		}
-		if c.f.limit.reached() {
-			c.stopped = "max-pages"
+		c.f.followFilters()
+		if c.stopped = c.f.reached(); c.stopped != "" {
 			return nil
 		}
 		if c.o.Progress != nil && time.Since(lastProgress) >= c.o.ProgressEvery {

@@ -125,7 +125,7 @@ func TestResume(t *testing.T) {
 	dir := dataDir(t)
 	total := uint64(0)
 	for i := range 100 {
-		c := engine.CrawlOptions{MaxPages: 23}
+		c := engine.CrawlOptions{Limits: engine.Limits{MaxPages: 23}}
 		if i == 0 {
 			c.Inject = v.seeds()
 		}

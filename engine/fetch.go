@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -31,13 +33,18 @@ type fetching struct {
 	segMu sync.RWMutex
 	seg   *openSegment
 
-	limit   pageLimit
-	disk    diskWatch
-	gate    gate         // closed while sealed segments pile up or the disk is full
-	busy    atomic.Int64 // visits taken and not yet stored
-	changed chan struct{}
-	wg      sync.WaitGroup
-	cancel  context.CancelFunc
+	limits   Limits
+	pages    pageLimit
+	received atomic.Int64 // bytes
+	began    time.Time
+	followed time.Time // when the files of filters were looked at; of the loop that watches the fetchers
+	flights  []*flight // of each fetcher
+	disk     diskWatch
+	gate     gate         // closed while sealed segments pile up or the disk is full
+	busy     atomic.Int64 // visits taken and not yet stored
+	changed  chan struct{}
+	wg       sync.WaitGroup
+	cancel   context.CancelFunc
 
 	failMu sync.Mutex
 	failed error // the first error that ends the whole run
@@ -79,10 +86,14 @@ func (e *Engine) openSegment(seg storage.Segment) (*openSegment, error) {
 // start begins the fetchers and the syncer; stop ends them.
 func (f *fetching) start(ctx context.Context) {
 	ctx, f.cancel = context.WithCancel(ctx)
+	f.began = time.Now()
+	f.pages.max = f.limits.MaxPages
 	f.changed = make(chan struct{}, 1)
 	for range f.e.o.Concurrency {
+		t := new(flight)
+		f.flights = append(f.flights, t)
 		f.wg.Add(1)
-		go f.fetcher(ctx)
+		go f.fetcher(ctx, t)
 	}
 	f.wg.Add(1)
 	go f.syncer(ctx)
@@ -91,7 +102,7 @@ func (f *fetching) start(ctx context.Context) {
 // stop ends the fetchers: visits in flight are cut off and count as not made.
 func (f *fetching) stop() {
 	f.cancel()
-	f.limit.close()
+	f.pages.close()
 	f.gate.open(heldByAny)
 	f.frontier.Close()
 	f.wg.Wait()
@@ -134,10 +145,15 @@ func (f *fetching) store(x *exchange, s *scratch) (err error) {
 	defer t.stop(stageParse)
 	if x.resp != nil {
 		var w warc.Written
-		w, err = seg.warc.AppendExchange(warcExchange(x.url, x.resp))
+		s.fields = append(s.fields[:0], warc.Field{Name: fieldTook, Value: strconv.FormatInt(x.took.Milliseconds(), 10)})
+		if x.preferences != "" {
+			s.fields = append(s.fields, warc.Field{Name: fieldPreferences, Value: strings.ReplaceAll(x.preferences, "\n", preferenceBreak)})
+		}
+		w, err = seg.warc.AppendExchange(warcExchange(x.url, x.resp, s.fields...))
 		x.loc, x.digest = w.Response, w.PayloadSHA1
 	} else {
-		x.loc, err = seg.warc.WriteMetadata(x.url.String(), x.at, []warc.Field{{Name: fieldFailure, Value: string(x.failure)}})
+		x.loc, err = seg.warc.WriteMetadata(x.url.String(), x.at, []warc.Field{{Name: fieldFailure, Value: string(x.failure)},
+			{Name: fieldTookMS, Value: strconv.FormatInt(x.took.Milliseconds(), 10)}})
 	}
 	if err != nil {
 		return fmt.Errorf("storing %s: %w", x.url, err)

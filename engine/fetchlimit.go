@@ -4,7 +4,9 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"sync"
+	"time"
 )
 
 // pageLimit lets fetchers begin only as many visits as could still count: with a limit of N, the
@@ -89,6 +91,36 @@ func (l *pageLimit) wakeAll() {
 		close(l.wake)
 		l.wake = nil
 	}
+}
+
+// Limits end a crawl or a fetch early; what else is due stays so. 0 means no bound.
+type Limits struct {
+	// MaxPages is the number of fetched pages. It is exact.
+	MaxPages int64
+	// MaxBytes is the number of bytes received, MaxTime the time from the start. Fetches under way when
+	// the one or the other is reached are cut off or may go beyond it.
+	MaxBytes int64
+	MaxTime  time.Duration
+}
+
+func (l Limits) validate() error {
+	if l.MaxPages < 0 || l.MaxBytes < 0 || l.MaxTime < 0 {
+		return fmt.Errorf("MaxPages %d, MaxBytes %d, MaxTime %s: want 0 (no bound) or more", l.MaxPages, l.MaxBytes, l.MaxTime)
+	}
+	return nil
+}
+
+// reached names the limit that ends the run, "" if none does.
+func (f *fetching) reached() string {
+	switch {
+	case f.pages.reached():
+		return "max-pages"
+	case f.limits.MaxBytes > 0 && f.received.Load() >= f.limits.MaxBytes:
+		return "max-bytes"
+	case f.limits.MaxTime > 0 && time.Since(f.began) >= f.limits.MaxTime:
+		return "max-time"
+	}
+	return ""
 }
 
 // gate stops fetchers from beginning visits while somebody holds it shut. The zero value is open.

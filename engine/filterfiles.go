@@ -4,6 +4,7 @@ package engine
 
 import (
 	"errors"
+	"time"
 
 	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/storage/urlkey"
@@ -60,13 +61,28 @@ func (fs fileFilters) Accept(u urlkey.URL) string {
 	return ""
 }
 
-// refreshFilters reads files that have changed again. A broken one is reported, and what it said before
-// holds.
-func (e *Engine) refreshFilters() {
+// refreshFilters reads files that have changed again, and reports whether one has. A broken one is reported
+// to the operator, and what it said before holds.
+func (e *Engine) refreshFilters() (changed bool) {
 	for _, f := range e.files {
-		if _, err := f.Refresh(); err != nil {
+		is, err := f.Refresh()
+		if err != nil {
 			e.warn(err)
 		}
+		changed = changed || is
+	}
+	return changed
+}
+
+// followFilters has the files of filters looked at now and then. What they refuse from now on is not asked
+// for any more, and what is under way of it is cut off: the whole takes less than a second.
+func (f *fetching) followFilters() {
+	if time.Since(f.followed) < filtersInterval {
+		return
+	}
+	f.followed = time.Now()
+	if f.e.refreshFilters() {
+		f.cutRefused()
 	}
 }
 

@@ -47,6 +47,12 @@ func (t *hostTally) change(key []byte, known bool, was, r *storage.Record) error
 	return nil
 }
 
+// spent adds what a fetch of the host that changed last has cost.
+func (t *hostTally) spent(o *storage.FetchOutcome) {
+	t.now.Bytes += uint64(o.Bytes)
+	t.now.TookMS += uint64(o.TookMS)
+}
+
 // next finishes the host at hand and loads another.
 func (t *hostTally) next(host []byte) error {
 	if err := t.finish(); err != nil {

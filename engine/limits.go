@@ -74,6 +74,8 @@ const (
 	// defaultDelay is the least time between the end of one request to a host and the next start.
 	defaultDelay = time.Second
 
+	// filtersInterval is how often files of filters are looked at.
+	filtersInterval = 250 * time.Millisecond
 	// visitTime ends a visit of several URLs to one host, so that none keeps a fetcher long.
 	visitTime = 2 * time.Second
 	// domainBase is the number of pages that a registered domain may have for nothing, and again for each

@@ -65,6 +65,11 @@ type Options struct {
 	// fetched: 0 means no bound for hosts, and for domains as many as its reputation allows, see
 	// budget.go. Neither binds seeds' hosts and domains unless it is given.
 	HostPages, DomainPages int64
+	// HostBytes and DomainBytes are the most bytes received, HostTime and DomainTime the longest time that
+	// fetchers are at it, over all the life of the data directory; 0 means no bound. The fetches that are
+	// under way when a bound is reached may go beyond it; what else is due stays so.
+	HostBytes, DomainBytes int64
+	HostTime, DomainTime   time.Duration
 	// Sitemaps has the sitemaps that robots.txt files name fetched like any page in scope, and their entries
 	// taken as links. Without it, sitemaps are read only where a page links to one.
 	Sitemaps bool
@@ -188,8 +193,14 @@ func (o *Options) validate() error {
 	if o.TrapDuplicates > 100 {
 		fault("TrapDuplicates is %d, must be at most 100", o.TrapDuplicates)
 	}
-	if o.HostPages < 0 || o.DomainPages < 0 {
-		fault("HostPages %d, DomainPages %d: want 0 or more", o.HostPages, o.DomainPages)
+	for _, b := range []struct {
+		name  string
+		value int64
+	}{{"HostPages", o.HostPages}, {"DomainPages", o.DomainPages}, {"HostBytes", o.HostBytes}, {"DomainBytes", o.DomainBytes},
+		{"HostTime", int64(o.HostTime)}, {"DomainTime", int64(o.DomainTime)}} {
+		if b.value < 0 {
+			fault("%s is %d: want 0 (no bound) or more", b.name, b.value)
+		}
 	}
 	if strings.ContainsFunc(o.UserAgent, func(r rune) bool { return r < ' ' || r > '~' }) {
 		fault("UserAgent %q: only printable ASCII may be sent in a request", o.UserAgent)

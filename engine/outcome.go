@@ -6,8 +6,10 @@ import (
 	"crypto/sha1"
 	"errors"
 	"io"
+	"math"
 	"net/http"
 	"path"
+	"strconv"
 	"strings"
 	"time"
 
@@ -26,10 +28,17 @@ const (
 	reasonChain              = "redirect_chain" // of a target beyond the last redirect that is followed
 )
 
-// Fields of the WARC metadata record that keeps an outcome for which there was no response.
+// permanentRefresh is the delay from which a meta refresh is a permanent redirect, and a temporary one below
+// (Nutch's PERM_REFRESH_TIME).
+const permanentRefresh = 5 * time.Second
+
+// Fields of the WARC metadata record that keeps an outcome for which there was no response, and of records
+// of responses.
 const (
 	fieldFailure = "seine-failure"
-	fieldRole    = "WARC-Seine-Role" // on responses that are not pages
+	fieldRole    = "WARC-Seine-Role"     // on responses that are not pages
+	fieldTook    = "WARC-Seine-Fetch-Ms" // on pages
+	fieldTookMS  = "fetchTimeMs"         // on failures, as other crawlers name it
 	roleRobots   = "robots"
 )
 
@@ -59,7 +68,8 @@ func statusOf(code int) storage.FetchStatus {
 // a response becomes an outcome, whether it just came in or was read back from the WARC.
 func (e *Engine) readOutcome(x *exchange, s *scratch) {
 	o := &s.outcome
-	*o = storage.FetchOutcome{Time: x.at.UnixMilli(), Failure: string(x.failure), Location: x.loc, Outlinks: o.Outlinks[:0]}
+	*o = storage.FetchOutcome{Time: x.at.UnixMilli(), Failure: string(x.failure), Location: x.loc, Outlinks: o.Outlinks[:0],
+		TookMS: uint32(min(max(x.took.Milliseconds(), 0), math.MaxUint32))}
 	if x.resp == nil {
 		o.Status = failureStatus(x.failure)
 		return
@@ -112,6 +122,7 @@ func (e *Engine) readPage(x *exchange, s *scratch) {
 		Body: body, Truncated: truncated || r.Truncated != ""}
 	err = e.parsers.Parse(&in, p)
 	o.MediaType, o.Signature = p.MediaType, storage.Signature(p.Signature)
+	readPreferences(x, s)
 	if in.Truncated || err != nil && !errors.Is(err, parse.ErrUnsupported) {
 		o.Flags |= storage.FlagTruncated
 	}
@@ -123,11 +134,27 @@ func (e *Engine) readPage(x *exchange, s *scratch) {
 		return
 	}
 	o.Flags |= robotsFlags(p)
+	e.readRefresh(x, s)
 	if !p.Canonical.IsZero() {
 		o.Canonical = p.Canonical.Key()
 	}
 	e.readLinks(s)
 	s.text = storage.ParseText{Title: p.Title, Text: string(p.Text), Description: p.Description, Language: p.Language, Charset: p.Charset}
+}
+
+// readRefresh takes a page's refresh to another page as a redirect beside its links: the page keeps its
+// text. One that links must not count of goes nowhere.
+func (e *Engine) readRefresh(x *exchange, s *scratch) {
+	o, refresh := &s.outcome, s.page.Refresh
+	if refresh == nil || s.page.Robots.NoFollow {
+		return
+	}
+	if target, err := e.o.Normalizers.Normalize(refresh.URL); err == nil && target != x.url {
+		o.Redirect = target.Key()
+		if refresh.Delay >= permanentRefresh {
+			o.Flags |= storage.FlagRefreshPerm
+		}
+	}
 }
 
 func robotsFlags(p *parse.Page) (f storage.ParseFlags) {
@@ -142,7 +169,7 @@ func robotsFlags(p *parse.Page) (f storage.ParseFlags) {
 	return f
 }
 
-// readLinks keeps every link of the page, normalised. A meta refresh is a link like any other. The keys
+// readLinks keeps every link of the page, normalised. The keys
 // are cut from one string.
 func (e *Engine) readLinks(s *scratch) {
 	o := &s.outcome
@@ -178,7 +205,8 @@ func storedExchange(rec *warc.Record) (x *exchange, ok bool, err error) {
 		if err != nil {
 			return nil, false, err
 		}
-		x = &exchange{at: rec.Date, loc: rec.Location}
+		x = &exchange{at: rec.Date, loc: rec.Location, took: storedMillis(rec.Field(fieldTook)),
+			preferences: strings.ReplaceAll(rec.Field(fieldPreferences), preferenceBreak, "\n")}
 		x.digest = sha1.Sum(body)
 		if x.resp, err = fetch.StoredResponse(head, body, rec.Field("WARC-Truncated")); err != nil {
 			return nil, false, err
@@ -188,7 +216,7 @@ func storedExchange(rec *warc.Record) (x *exchange, ok bool, err error) {
 		if failure == "" {
 			return nil, false, nil
 		}
-		x = &exchange{at: rec.Date, failure: fetch.Failure(failure)}
+		x = &exchange{at: rec.Date, failure: fetch.Failure(failure), took: storedMillis(blockField(rec, fieldTookMS))}
 	default:
 		return nil, false, nil
 	}
@@ -204,6 +232,12 @@ func blockField(rec *warc.Record, name string) string {
 		}
 	}
 	return ""
+}
+
+// storedMillis reads a number of milliseconds; what is none counts as 0.
+func storedMillis(s string) time.Duration {
+	n, _ := strconv.ParseUint(s, 10, 32)
+	return time.Duration(n) * time.Millisecond
 }
 
 func httpTime(s string) (int64, error) {

@@ -44,20 +44,28 @@ type Progress struct {
 	Failures       map[string]uint64 `json:"failures,omitempty"` // by kind
 	Stages         StageCPU          `json:"stages"`             // processor time since the start
 	MaxPages       int64             `json:"max_pages,omitempty"`
+	MaxBytes       int64             `json:"max_bytes,omitempty"`
+	MaxTime        time.Duration     `json:"max_time,omitempty"`
 }
 
-// ETA is the time to MaxPages at the present rate; 0 when there is no limit or no rate.
-func (p Progress) ETA() time.Duration {
-	if p.MaxPages == 0 || p.PagesPerSecond <= 0 {
-		return 0
+// ETA is the time to the nearest limit at the present rate and the share of it that is used up; 0 when there
+// is no limit or no rate.
+func (p Progress) ETA() (left time.Duration, share float64) {
+	seconds := p.Elapsed.Seconds()
+	for _, l := range []struct{ used, most float64 }{{float64(p.Fetched), float64(p.MaxPages)}, {float64(p.Bytes), float64(p.MaxBytes)}, {seconds, p.MaxTime.Seconds()}} {
+		if l.most == 0 || l.used == 0 {
+			continue
+		}
+		if s := min(l.used/l.most, 1); s > share {
+			share, left = s, time.Duration(seconds*(1/s-1)*float64(time.Second))
+		}
 	}
-	left := float64(p.MaxPages) - float64(p.Fetched)
-	return time.Duration(max(left, 0) / p.PagesPerSecond * float64(time.Second))
+	return left, share
 }
 
 // progress describes the crawl as it stands.
 func (c *conductor) progress(phase string) Progress {
-	p := Progress{Phase: phase, Elapsed: time.Since(c.started), MaxPages: c.o.MaxPages,
+	p := Progress{Phase: phase, Elapsed: time.Since(c.started), MaxPages: c.o.MaxPages, MaxBytes: c.o.MaxBytes, MaxTime: c.o.MaxTime,
 		Discovered: c.discovered.Load(), Indexed: c.indexed.Load(), Backlog: c.working.Load()}
 	if c.f == nil {
 		return p

@@ -242,6 +242,8 @@ type HostView struct {
 	URLs     uint64            `json:"urls"`
 	ByStatus map[string]uint32 `json:"by_status"`
 	NextDue  string            `json:"next_due"`
+	Bytes    uint64            `json:"bytes"`   // received so far
+	TookMS   uint64            `json:"took_ms"` // by fetchers so far
 	Robots   []RobotsView      `json:"robots,omitempty"`
 }
 
@@ -262,6 +264,7 @@ func (h HostView) String() string {
 			fmt.Fprintf(&b, "\t%s %d", s, n)
 		}
 	}
+	fmt.Fprintf(&b, "\t%d bytes in %s", h.Bytes, time.Duration(h.TookMS)*time.Millisecond)
 	for _, r := range h.Robots {
 		fmt.Fprintf(&b, "\trobots.txt (%s) %d, %d bytes, until %s", r.Scheme, r.Status, r.Bytes, r.Expires)
 	}
@@ -337,7 +340,7 @@ func totalURLs(c *storage.HostCounts) (n uint64) {
 }
 
 func (e *Engine) viewHost(h urlkey.HostKey, c *storage.HostCounts) (HostView, error) {
-	v := HostView{Host: h.String(), URLs: totalURLs(c), ByStatus: map[string]uint32{}, NextDue: timeText(c.NextDue)}
+	v := HostView{Host: h.String(), URLs: totalURLs(c), ByStatus: map[string]uint32{}, NextDue: timeText(c.NextDue), Bytes: c.Bytes, TookMS: c.TookMS}
 	for _, s := range statuses() {
 		if n := c.ByStatus[s]; n > 0 {
 			v.ByStatus[s.String()] = n

@@ -167,7 +167,7 @@ type CrawlReport struct {
 	CPUByStage     StageCPU `json:"cpu_by_stage"`
 	Segments       uint64   `json:"segments"`
 	HostsAsleep    uint64   `json:"hosts_asleep"`
-	Stopped        string   `json:"stopped"` // why the crawl ended: "done", "max-pages", "interrupted"
+	Stopped        string   `json:"stopped"` // why the crawl ended: "done", "max-pages", "max-bytes", "max-time", "interrupted"
 }
 
 func (r CrawlReport) String() string {

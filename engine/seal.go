@@ -39,6 +39,7 @@ type scratch struct {
 	links   []byte
 	body    []byte
 	tags    []string
+	fields  []warc.Field
 	keys    []byte // of the page's links, end to end
 	ends    []int  // of each of them
 	memo    urlkey.KeyMemo
@@ -56,8 +57,11 @@ type exchange struct {
 	at      time.Time
 	resp    *fetch.Response // nil when nothing was received
 	failure fetch.Failure
-	loc     warc.Location
-	digest  [20]byte // SHA-1 of the payload
+	// preferences are what robots.txt said about uses of the page, see preferences.go.
+	preferences string
+	took        time.Duration // from the begin of the fetch to its end
+	loc         warc.Location
+	digest      [20]byte // SHA-1 of the payload
 }
 
 // add classifies and parses an exchange and adds its records. The outcome stays in s until the

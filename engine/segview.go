@@ -59,7 +59,9 @@ type ParseView struct {
 	MediaType   string        `json:"media_type,omitempty"`
 	Truncated   string        `json:"truncated,omitempty"`
 	Bytes       uint32        `json:"bytes"`
-	WARC        string        `json:"warc"` // file, offset and length of the record
+	TookMS      uint32        `json:"took_ms"`
+	Preferences []string      `json:"preferences,omitempty"` // about uses of the page, as of the fetch
+	WARC        string        `json:"warc"`                  // file, offset and length of the record
 	Title       string        `json:"title,omitempty"`
 	Description string        `json:"description,omitempty"`
 	Language    string        `json:"language,omitempty"`
@@ -79,7 +81,7 @@ func (p ParseView) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\t%s\thttp %d\t%s\t%d bytes\t%s\t%d links\t%s", p.URL, p.Status, p.HTTPStatus, p.Time, p.Bytes, orDash(p.MediaType), len(p.Outlinks),
 		strings.Map(onePrintable, p.Title))
-	for _, s := range []string{p.Failure, p.Redirect, p.Truncated} {
+	for _, s := range []string{p.Failure, p.Redirect, p.Truncated, strings.Join(p.Preferences, "; ")} {
 		if s != "" {
 			b.WriteString("\t" + strings.Map(onePrintable, s))
 		}
@@ -153,6 +155,10 @@ func (e *Engine) viewParse(segment uint32, key []byte, o *storage.FetchOutcome) 
 	v := ParseView{URL: u.String(), Segment: segment, Status: o.Status.String(), HTTPStatus: o.HTTPStatus, Time: timeText(o.Time), Failure: o.Failure,
 		MediaType: o.MediaType, Truncated: o.Truncated, Bytes: o.Bytes, Outlinks: []OutlinkView{},
 		WARC: fmt.Sprintf("%s@%d+%d", o.Location.File, o.Location.Offset, o.Location.Length)}
+	v.TookMS = o.TookMS
+	if o.Preferences != "" {
+		v.Preferences = strings.Split(o.Preferences, "\n")
+	}
 	if o.Redirect != "" {
 		v.Redirect = spelled(o.Redirect)
 	}

@@ -47,7 +47,7 @@ func TestTrapWatch(t *testing.T) {
 	crawl := func() engine.CrawlReport {
 		e := open(t, o)
 		defer mustClose(t, e)
-		r, err := e.Crawl(context.Background(), engine.CrawlOptions{Inject: engine.InjectOptions{URLs: []string{s.URL + "/"}}, MaxPages: 20_000})
+		r, err := e.Crawl(context.Background(), engine.CrawlOptions{Inject: engine.InjectOptions{URLs: []string{s.URL + "/"}}, Limits: engine.Limits{MaxPages: 20_000}})
 		if err != nil {
 			t.Fatal(err)
 		}

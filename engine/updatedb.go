@@ -143,7 +143,8 @@ func (u *update) addPage(key []byte, source *storage.Record) error {
 	}
 	page := policy.Page{Score: source.Score, Depth: source.Depth,
 		First: source.Segment == 0 && source.Status != storage.StatusRedirTemp && source.Status != storage.StatusRedirPerm}
-	if o.Redirect != "" {
+	if o.Redirect != "" && o.Status != storage.FetchSuccess {
+		page.Links = 1
 		return u.addRedirect(key, page, source.Hops)
 	}
 	if o.Status != storage.FetchSuccess || o.Flags&storage.FlagNoFollow != 0 {
@@ -152,7 +153,7 @@ func (u *update) addPage(key []byte, source *storage.Record) error {
 	u.visited++
 	u.wanted = u.wanted[:0]
 	for u.links.Next() {
-		if to := u.links.Key(); !u.links.NoFollow() && !bytes.Equal(to, key) {
+		if to := u.links.Key(); !u.links.NoFollow() && !bytes.Equal(to, key) && string(to) != string(o.Redirect) {
 			u.want(to)
 		}
 	}
@@ -160,6 +161,12 @@ func (u *update) addPage(key []byte, source *storage.Record) error {
 		return fmt.Errorf("parse record %s: %w", key, err)
 	}
 	page.Links = len(u.wanted)
+	if o.Redirect != "" { // it refreshes itself to another page, which is one of its links
+		page.Links++
+		if err := u.addRedirect(key, page, source.Hops); err != nil {
+			return err
+		}
+	}
 	host := urlkey.HostKeyOf(key)
 	u.referral.from(host)
 	internal, external := u.e.linkInput(page, true), u.e.linkInput(page, false)
@@ -219,7 +226,7 @@ func (u *update) addTargets() error {
 	return nil
 }
 
-// addRedirect treats the target of a redirect as the one link of its page. A seed that redirects
+// addRedirect treats the target of a redirect as a link of its page. A seed that redirects
 // takes the target's host into the scope: people name python.org and mean www.python.org.
 //
 // Redirects that follow one another are counted, and a chain that is too long ends: the next target
@@ -243,7 +250,6 @@ func (u *update) addRedirect(key []byte, page policy.Page, hops uint8) error {
 		u.report.Filtered[reason]++
 		return nil
 	}
-	page.Links = 1
 	in := input{link: true, hops: hops + 1, depth: page.Depth + redirectDepthCost,
 		score: u.e.o.Scorer.Distribute(page, string(target.HostKey()) == string(urlkey.HostKeyOf(key)))}
 	u.value = appendInput(u.value[:0], in, nil)

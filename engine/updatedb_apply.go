@@ -90,6 +90,9 @@ func (u *update) one(w *storage.TableWriter, hosts *hostTally, key []byte, in in
 	if err := hosts.change(key, old != nil, &was, &r); err != nil {
 		return err
 	}
+	if in.outcome {
+		hosts.spent(&u.page)
+	}
 	u.value = storage.AppendRecord(u.value[:0], &r)
 	return w.Set(key, u.value)
 }

@@ -19,6 +19,7 @@ type visit struct {
 	f      *fetching
 	v      *frontier.Visit
 	s      *scratch
+	flight *flight
 	began  time.Time
 	robots robotsState // of the scheme asked last
 	scheme string
@@ -27,24 +28,25 @@ type visit struct {
 }
 
 // fetcher takes visits until the run ends.
-func (f *fetching) fetcher(ctx context.Context) {
+func (f *fetching) fetcher(ctx context.Context, t *flight) {
 	defer f.wg.Done()
+	defer t.stop()
 	var s scratch
 	for {
-		if !f.gate.wait(ctx) || !f.limit.take(ctx) {
+		if !f.gate.wait(ctx) || !f.pages.take(ctx) {
 			return
 		}
 		v, err := f.frontier.Next(ctx)
 		if err != nil {
-			f.limit.giveBack()
+			f.pages.giveBack()
 			f.fail(err)
 			return
 		}
 		f.busy.Add(1)
-		x := visit{f: f, v: v, s: &s, began: time.Now(), out: frontier.Outcome{Kind: frontier.Skipped}}
+		x := visit{f: f, v: v, s: &s, flight: t, began: time.Now(), out: frontier.Outcome{Kind: frontier.Skipped}}
 		err = x.make(ctx)
 		f.fail(err)
-		if f.busy.Add(-1) == 0 || err != nil || f.limit.reached() {
+		if f.busy.Add(-1) == 0 || err != nil || f.reached() != "" {
 			f.notify()
 		}
 	}
@@ -54,15 +56,15 @@ func (f *fetching) fetcher(ctx context.Context) {
 func (x *visit) make(ctx context.Context) error {
 	urls := x.v.URLs
 	for i := range urls {
-		if i > 0 && (time.Since(x.began) > visitTime || !x.f.gate.isOpen() || !x.f.limit.tryTake()) {
+		if i > 0 && (time.Since(x.began) > visitTime || !x.f.gate.isOpen() || !x.f.pages.tryTake()) {
 			x.giveBack(len(urls) - i)
 			return nil
 		}
 		more, counted, err := x.one(ctx, &urls[i], len(urls)-i)
 		if counted {
-			x.f.limit.use()
+			x.f.pages.use()
 		} else {
-			x.f.limit.giveBack()
+			x.f.pages.giveBack()
 		}
 		if err != nil || !more {
 			x.giveBack(len(urls) - i - 1) // no effect if it was given back already
@@ -95,7 +97,8 @@ func (x *visit) one(ctx context.Context, c *frontier.Candidate, left int) (more,
 		f.source.release([]frontier.Candidate{*c})
 		return true, false, nil
 	}
-	ok, err := x.allowed(ctx, u, left)
+	asking := x.flight.begin(ctx, u)
+	ok, err := x.allowed(asking, u, left)
 	if err != nil || !ok {
 		return false, false, err
 	}
@@ -105,10 +108,17 @@ func (x *visit) one(ctx context.Context, c *frontier.Candidate, left int) (more,
 		}
 		return true, false, f.store(&exchange{url: u, at: f.e.o.Now(), failure: failureRobots}, x.s)
 	}
-	resp := f.e.client.Fetch(ctx, f.request(u, x.v, c.Tag))
+	resp := f.e.client.Fetch(asking, f.request(u, x.v, c.Tag))
 	defer resp.Release()
+	cut := x.flight.end()
 	if ctx.Err() != nil && resp.Failure != "" { // cut off by our own end: the URL stays due
 		x.giveBack(left)
+		return false, false, nil
+	}
+	if cut && resp.Failure != "" { // the operator does not want it any more; the host may rest as after any request
+		x.out.Kind, x.out.End = frontier.Fetched, resp.End
+		x.giveBack(left - 1)
+		f.source.release([]frontier.Candidate{*c})
 		return false, false, nil
 	}
 	x.note(resp)
@@ -120,7 +130,7 @@ func (x *visit) one(ctx context.Context, c *frontier.Candidate, left int) (more,
 	if !more || left == 1 {
 		x.giveBack(left - 1) // the host may have its next visit while this page is parsed
 	}
-	ex := &exchange{url: u, at: resp.Start, failure: resp.Failure}
+	ex := &exchange{url: u, at: resp.Start, failure: resp.Failure, took: resp.End.Sub(resp.Start), preferences: x.robots.rules.Preferences(u.RequestTarget())}
 	if resp.Failure == "" {
 		ex.resp = resp
 	}
@@ -137,6 +147,9 @@ func (x *visit) allowed(ctx context.Context, u urlkey.URL, left int) (bool, erro
 	}
 	r, err := f.e.robotsFor(ctx, u, f.keep)
 	if err != nil {
+		if ctx.Err() != nil { // cut off: perhaps the host was just asked
+			x.out.Kind, x.out.End = frontier.Fetched, f.e.o.Now()
+		}
 		x.giveBack(left)
 		return false, err
 	}
@@ -174,6 +187,9 @@ func crawlDelay(r *robotsState) time.Duration {
 func (x *visit) note(r *fetch.Response) {
 	o := &x.out
 	o.Kind, o.End, o.ResponseTime, o.Addr = frontier.Fetched, r.End, r.FirstByte, r.Addr
+	o.Bytes += int64(len(r.Body))
+	o.Took += r.End.Sub(r.Start)
+	x.f.received.Add(int64(len(r.Body)))
 	switch {
 	case r.Failure != "" && r.Failure.Kind() != fetch.KindPermanent:
 		o.Kind, o.Local = frontier.HostFailure, r.Failure.Local()

@@ -2,7 +2,33 @@
 
 package frontier
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+	"time"
+)
+
+// Cost is what asking hosts for URLs comes to, or may come to in all: in a limit 0 means no bound.
+type Cost struct {
+	URLs  int64
+	Bytes int64         // received
+	Time  time.Duration // that fetchers were at it
+}
+
+// Add adds another cost.
+func (c *Cost) Add(d Cost) {
+	c.URLs += d.URLs
+	c.Bytes += d.Bytes
+	c.Time += d.Time
+}
+
+// spent reports whether a bound of bytes or time is reached. URLs are counted before they are handed out,
+// bytes and time when a visit comes back: the visits under way then may exceed a bound.
+func (c *Cost) spent(limit *Cost) bool {
+	return limit.Bytes > 0 && c.Bytes >= limit.Bytes || limit.Time > 0 && c.Time >= limit.Time
+}
+
+// budget is what a host may cost and has cost.
+type budget struct{ used, limit Cost }
 
 // domain is a registered domain with hosts in memory. Its hosts may be on different shards, so its
 // numbers are atomic; refs belongs to the domain's stripe.
@@ -10,17 +36,32 @@ type domain struct {
 	name   string
 	refs   int
 	flying atomic.Int32 // visits made up and not given back
-	used   atomic.Int64 // URLs handed out, those of earlier processes included
-	limit  atomic.Int64 // 0: none
 	known  atomic.Bool  // used holds what the source knew
+	used   sharedCost   // what was handed out, that of earlier processes included
+	limit  atomic.Pointer[Cost]
+}
+
+// sharedCost is a Cost that several shards add to.
+type sharedCost struct{ urls, bytes, time atomic.Int64 }
+
+func (s *sharedCost) add(c Cost) {
+	s.urls.Add(c.URLs)
+	s.bytes.Add(c.Bytes)
+	s.time.Add(int64(c.Time))
+}
+
+func (s *sharedCost) load() Cost {
+	return Cost{s.urls.Load(), s.bytes.Load(), time.Duration(s.time.Load())}
 }
 
 // learn takes what the source knows of the domain's budget. What was used is believed once: from then
 // on the frontier counts itself, ahead of what crawldb has seen.
-func (d *domain) learn(used, limit int64) {
-	d.limit.Store(limit)
+func (d *domain) learn(used, limit Cost) {
+	if now := d.limit.Load(); now == nil && limit != (Cost{}) || now != nil && *now != limit {
+		d.limit.Store(&limit)
+	}
 	if !d.known.Swap(true) {
-		d.used.Add(used)
+		d.used.add(used)
 	}
 }
 
@@ -36,37 +77,68 @@ func (d *domain) enter(most int) bool {
 // spend takes up to n URLs off the budget and returns how many there were.
 func (d *domain) spend(n int) int {
 	limit := d.limit.Load()
-	if limit == 0 {
-		d.used.Add(int64(n))
+	if limit == nil {
+		d.used.urls.Add(int64(n))
 		return n
 	}
+	if used := d.used.load(); used.spent(limit) {
+		return 0
+	}
 	for {
-		used := d.used.Load()
-		got := min(int64(n), limit-used)
+		used, got := d.used.urls.Load(), int64(n)
+		if limit.URLs > 0 {
+			got = min(got, limit.URLs-used)
+		}
 		if got <= 0 {
 			return 0
 		}
-		if d.used.CompareAndSwap(used, used+got) {
+		if d.used.urls.CompareAndSwap(used, used+got) {
 			return int(got)
 		}
 	}
 }
 
-// affords is how many of n URLs the host's own budget and its domain's allow now; they are spent.
+// learn takes what the source knows of a host's budget, and of its domain's.
+func (v *visitState) learn(r *Refill) {
+	v.domain.learn(r.DomainUsed, r.DomainLimit)
+	if r.HostLimit == (Cost{}) {
+		v.budget = nil
+		return
+	}
+	if v.budget == nil {
+		v.budget = &budget{used: r.HostUsed}
+	}
+	b := v.budget
+	b.limit = r.HostLimit
+	b.used = Cost{max(b.used.URLs, r.HostUsed.URLs), max(b.used.Bytes, r.HostUsed.Bytes), max(b.used.Time, r.HostUsed.Time)}
+}
+
+// spend is how many of n URLs the host's own budget and its domain's allow now; they are spent.
 func (v *visitState) spend(n int) int {
-	if v.limit > 0 {
-		n = int(min(int64(n), v.limit-v.used))
+	b := v.budget
+	if b != nil {
+		if b.used.spent(&b.limit) {
+			return 0
+		}
+		if b.limit.URLs > 0 {
+			n = int(min(int64(n), b.limit.URLs-b.used.URLs))
+		}
 	}
 	if n <= 0 {
 		return 0
 	}
 	n = v.domain.spend(n)
-	v.used += int64(n)
+	if b != nil {
+		b.used.URLs += int64(n)
+	}
 	return n
 }
 
-// refund gives back what was spent on URLs that were not asked for.
-func (v *visitState) refund(n int) {
-	v.used -= int64(n)
-	v.domain.used.Add(-int64(n))
+// charge adds what a visit cost beside its URLs, and gives back those that were not asked for.
+func (v *visitState) charge(out *Outcome) {
+	c := Cost{-int64(out.Left), out.Bytes, out.Took}
+	v.domain.used.add(c)
+	if v.budget != nil {
+		v.budget.used.Add(c)
+	}
 }

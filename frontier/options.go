@@ -38,9 +38,9 @@ type Refill struct {
 
 	// Priority, 0 to 1, moves a host ahead of others that are ready: by up to PriorityBonus.
 	Priority float32
-	// HostLimit and DomainLimit are budgets: URLs of the host and of its registered domain that may
-	// be handed out in all; 0: none. HostUsed and DomainUsed are what was used before.
-	HostLimit, HostUsed, DomainLimit, DomainUsed int64
+	// HostLimit and DomainLimit are budgets: what the host and its registered domain may cost in all.
+	// HostUsed and DomainUsed are what they cost before.
+	HostLimit, HostUsed, DomainLimit, DomainUsed Cost
 }
 
 // Source gives the URLs of hosts, and hosts that have some. Its methods are called on several

@@ -30,6 +30,9 @@ type Outcome struct {
 	Addr         netip.Addr    // that was asked; zero: not known
 	// Left is how many URLs at the end of the visit were not asked for: they are the host's next.
 	Left int
+	// Bytes and Took are what the visit cost, for budgets.
+	Bytes int64
+	Took  time.Duration
 	// Local marks a HostFailure that may be our own network's fault: no route, no DNS, no handshake.
 	Local bool
 }

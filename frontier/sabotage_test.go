@@ -113,9 +113,17 @@ var sabotages = []struct {
 	{name: "budgets do not bind", world: 3, do: func(m *sim) {
 		for i := range m.names.names {
 			for _, d := range m.names.names[i].by {
-				d.limit.Store(0)
+				d.limit.Store(nil)
 			}
 		}
+	}},
+	{name: "a visit costs a host nothing", world: 3, do: func(m *sim) {
+		m.some(func(v *visitState) bool {
+			if v.budget != nil {
+				v.budget.used = Cost{URLs: v.budget.used.URLs}
+			}
+			return false
+		})
 	}},
 	{name: "a visit has many URLs despite a delay", do: func(m *sim) {
 		if v := m.some(func(v *visitState) bool { return v.place == waiting && v.urls() > 2 }); v != nil && v.addr != nil && v.addr.busy == 0 {
@@ -150,7 +158,7 @@ func TestSabotage(t *testing.T) {
 				switch {
 				case len(m.faults) > 0:
 					caught = m.faults[0]
-				case !ended && m.c.budget == 0 && m.steps >= 4000:
+				case !ended && m.c.budget == (Cost{}) && m.steps >= 4000:
 					caught = "no end"
 				}
 			}()

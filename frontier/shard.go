@@ -166,8 +166,8 @@ func (s *shard) refilled(v *visitState, r *Refill, notBefore, due, now moment) {
 	if s.o.Resume {
 		v.next = max(v.next, s.began.add(s.o.delay(v)))
 	}
-	v.priority, v.limit, v.used = r.Priority, r.HostLimit, max(v.used, r.HostUsed)
-	v.domain.learn(r.DomainUsed, r.DomainLimit)
+	v.priority = r.Priority
+	v.learn(r)
 	v.due = due
 	s.grow(v, r.URLs)
 	if v.place == asleep {

@@ -91,7 +91,7 @@ func (s *shard) takenBack(visit *Visit) {
 	}
 }
 
-// overBudget: the host, or its domain, has had as many URLs as it may have for now. They are due again
+// overBudget: the host, or its domain, has cost as much as it may for now. Its URLs are due again
 // when the source finds that it has earned more.
 func (s *shard) overBudget(v *visitState, now moment) {
 	s.over++
@@ -131,7 +131,7 @@ func (s *shard) done(visit *Visit, out *Outcome, end, now moment) {
 	}
 	v.flying--
 	v.domain.flying.Add(-1)
-	v.refund(out.Left)
+	v.charge(out)
 	s.takeBack(v, visit.URLs[len(visit.URLs)-out.Left:])
 	visit.URLs = nil
 	s.releaseAddress(v, asked, end, now)

@@ -95,7 +95,7 @@ func (m *sim) end() {
 	for i := range m.hosts {
 		h := &m.hosts[i]
 		left += int(h.left + h.given)
-		if left > 0 && m.c.budget == 0 {
+		if left > 0 && m.c.budget == (Cost{}) {
 			m.fault("%d URLs of %s are never visited, it holds %d", h.left, m.keys[i], h.given)
 			return
 		}
@@ -117,7 +117,7 @@ func world(seed uint64) simConfig {
 	case 2:
 		c.perDomain = 2
 	case 3:
-		c.budget = 25
+		c.budget = []Cost{{URLs: 25}, {Bytes: 20_000}, {Time: 10 * time.Second}, {URLs: 30, Bytes: 30_000}}[seed/5%4]
 	}
 	return c
 }
@@ -133,7 +133,7 @@ func TestSimulation(t *testing.T) {
 		m := newSim(world(seed))
 		m.sabotage = (*sim).checkAll
 		most := 100_000
-		if m.c.budget > 0 {
+		if m.c.budget != (Cost{}) {
 			most = 3000 // what is over budget is asked for again for ever
 		}
 		ended := m.run(most)
@@ -146,7 +146,7 @@ func TestSimulation(t *testing.T) {
 		for _, f := range m.faults {
 			t.Fatalf("seed %d: %s", seed, f)
 		}
-		if !ended && m.c.budget == 0 {
+		if !ended && m.c.budget == (Cost{}) {
 			t.Fatalf("seed %d: after %d steps and %s, %d URLs are visited and no end is in sight", seed, m.steps, time.Duration(m.now), m.fetched)
 		}
 		fetched, dropped, moved = fetched+m.fetched, dropped+m.dropped, moved+m.moved

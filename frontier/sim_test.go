@@ -54,12 +54,13 @@ type simConfig struct {
 	fetchers, shards      int
 	delay                 time.Duration // as in Options
 	perDomain             int
-	budget                int64 // of a domain; 0: none
+	budget                Cost // of a domain, and half of it of a host
 	exact                 bool
 	window                int
 }
 
 type hostModel struct {
+	used        Cost
 	left, given int32 // URLs the source has; that the frontier has
 	flying      int16
 	fails       int16
@@ -79,7 +80,8 @@ type addrModel struct {
 
 type domModel struct {
 	flying int32
-	used   int64
+	used   Cost
+	over   moment // when it had cost all it may
 }
 
 type flight struct {
@@ -273,12 +275,18 @@ func (m *sim) dropOne(c Candidate) {
 	}
 }
 
+// hostBudget is what a host may cost.
+func (c *simConfig) hostBudget() Cost {
+	b := c.budget
+	return Cost{b.URLs / 2, b.Bytes / 2, b.Time / 2}
+}
+
 // refill answers for a host.
 func (m *sim) refill(v *visitState) {
 	i := index(v.host)
 	h := &m.hosts[i]
 	h.refilling = false
-	r := Refill{Addr: m.addr(h.addr), DomainLimit: m.c.budget, Priority: float32(i%5) / 4}
+	r := Refill{Addr: m.addr(h.addr), DomainLimit: m.c.budget, HostLimit: m.c.hostBudget(), HostUsed: h.used, DomainUsed: m.doms[h.dom].used, Priority: float32(i%5) / 4}
 	if m.rng.IntN(50) == 0 { // the host moves to another address
 		h.addr = int32(m.rng.IntN(m.c.addrs))
 		r.Addr = m.addr(h.addr)
@@ -356,8 +364,11 @@ func (m *sim) start() bool {
 	if d.flying++; m.o.PerDomain > 0 && int(d.flying) > m.o.PerDomain {
 		m.fault("%d visits at once to the domain of %s", d.flying, visit.Host)
 	}
-	if d.used += int64(len(visit.URLs)); m.c.budget > 0 && d.used > m.c.budget {
-		m.fault("the domain of %s got %d URLs, its budget is %d", visit.Host, d.used, m.c.budget)
+	d.used.URLs += int64(len(visit.URLs))
+	h.used.URLs += int64(len(visit.URLs))
+	late := d.over != 0 && visit.since > d.over // it was made up after the domain's other visits had cost enough
+	if hosts := m.c.hostBudget(); late || m.c.budget.URLs > 0 && d.used.URLs > m.c.budget.URLs || hosts.URLs > 0 && h.used.URLs > hosts.URLs || h.used.spent(&hosts) {
+		m.fault("%s cost %+v, its domain %+v, the budget is %+v", visit.Host, h.used, d.used, m.c.budget)
 	}
 	if n := len(visit.URLs); n == 0 || n > 1 && m.o.delay(v) > 0 || n > m.o.VisitURLs {
 		m.fault("a visit of %d URLs to %s, delay %s", n, visit.Host, m.o.delay(v))
@@ -406,7 +417,13 @@ func (m *sim) finish(visit *Visit) {
 	h.flying--
 	d := &m.doms[h.dom]
 	d.flying--
-	d.used -= int64(out.Left)
+	out.Bytes, out.Took = int64(1000*(len(visit.URLs)-out.Left)), time.Second
+	cost := Cost{-int64(out.Left), out.Bytes, out.Took}
+	d.used.Add(cost)
+	h.used.Add(cost)
+	if d.over == 0 && d.used.spent(&m.c.budget) {
+		d.over = m.now
+	}
 	if visit.Addr.IsValid() {
 		b := visit.Addr.As4()
 		a := &m.addrs[int(b[1])<<16|int(b[2])<<8|int(b[3])]

@@ -46,7 +46,7 @@ type visitState struct {
 	crawlDelay   time.Duration
 	responseTime time.Duration
 	usualTime    time.Duration // moving average of it
-	used, limit  int64         // budget; limit 0: none
+	budget       *budget       // nil: none
 	priority     float32
 	slow         uint8  // the delay is doubled so many times
 	throttles    uint16 // in a row

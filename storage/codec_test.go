@@ -103,7 +103,7 @@ func drawOutcome(t *rapid.T) FetchOutcome {
 		LastModified: texts.Draw(t, "lm"), LastModifiedTime: rapid.Int64().Draw(t, "lmt"), Depth: rapid.Uint16().Draw(t, "depth"),
 		Score: drawScore(t), Flags: ParseFlags(rapid.Uint16().Draw(t, "flags")), Canonical: drawKey(t),
 		Location: warc.Location{File: texts.Draw(t, "file"), Offset: rapid.Int64().Draw(t, "offset"), Length: rapid.Int64().Draw(t, "length")},
-		Bytes:    rapid.Uint32().Draw(t, "bytes"),
+		Bytes:    rapid.Uint32().Draw(t, "bytes"), TookMS: rapid.Uint32().Draw(t, "took"), Preferences: texts.Draw(t, "preferences"),
 	}
 	for range rapid.IntRange(0, 20).Draw(t, "links") {
 		o.Outlinks = append(o.Outlinks, Outlink{Key: drawKey(t), Anchor: cutText(texts.Draw(t, "anchor"), AnchorMaxBytes), NoFollow: rapid.Bool().Draw(t, "nofollow")})
@@ -140,6 +140,7 @@ func codecs() []codec {
 			for i := range c.ByStatus[1:] {
 				c.ByStatus[1+i] = rapid.OneOf(rapid.Just(uint32(0)), rapid.Uint32()).Draw(t, "n")
 			}
+			c.Bytes, c.TookMS = rapid.Uint64().Draw(t, "bytes"), rapid.Uint64().Draw(t, "took")
 			return c
 		}, AppendHostCounts, DecodeHostCounts),
 		codecOf("host facts", drawFacts, AppendHostFacts, DecodeHostFacts),
@@ -245,7 +246,7 @@ func TestCodecExamples(t *testing.T) {
 		want string // hex, spaces ignored; text in quotes
 	}{
 		{"record", AppendRecord(nil, &exampleRecord), "12 6e7600 02 d005 808004 80c0b3b5fd65 07 0102030405060708090a0b0c0d0e0f10"},
-		{"host counts", AppendHostCounts(nil, &HostCounts{ByStatus: [StatusCount]uint32{StatusUnfetched: 3, StatusFetched: 1}}), "01 00 02 03 01"},
+		{"host counts", AppendHostCounts(nil, &HostCounts{ByStatus: [StatusCount]uint32{StatusUnfetched: 3, StatusFetched: 1}, Bytes: 5, TookMS: 7}), "02 00 02 03 01 05 07"},
 		{"fetchlist", AppendFetchlistEntry(nil, FetchlistEntry{1, 2}), "11 808008 02"},
 		{"outlinks", outlinks, `02 00 1e "com,a,)/x https" 04 "home" 08 0f "y https" 00`},
 		{"inlinks", AppendInlinks(nil, []Inlink{{"com,a,)/x https", "home"}, {"com,a,)/y https", ""}}),

@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -96,7 +97,9 @@ func TestNewerFormatUntouched(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = s.Apply(func(b *Batch) error { return b.Set(Meta(), []byte(formatKey), []byte("3")) })
+	err = s.Apply(func(b *Batch) error {
+		return b.Set(Meta(), []byte(formatKey), strconv.AppendInt(nil, FormatVersion+1, 10))
+	})
 	if err := errors.Join(err, s.Close()); err != nil {
 		t.Fatal(err)
 	}

@@ -18,10 +18,12 @@ import (
 //	version   since   what changed
 //	1         0.1     first format
 //	2         0.2     records count redirects (recHops), hosts' facts count sleeps: both are read as before without
+//	3         0.3     parse records and hosts' counts hold the time that fetching took, parse records preferences, counts
+//	                  bytes: all are read as before without
 //
 // To change a format: add a row here, raise FormatVersion, append the step to upgrades, and put a
 // store of the old version into testdata/formats/vN, where a test opens it.
-const FormatVersion = 2
+const FormatVersion = 3
 
 // pebbleFormat is Pebble's own version, pinned so that a library update alone never makes a store
 // unreadable to the program before it. 24 is the newest of Pebble 2.1.
@@ -32,6 +34,7 @@ const pebbleFormat = pebble.FormatMajorVersion(24)
 func upgrades() []func(*Store) error {
 	return []func(*Store) error{
 		func(s *Store) error { return s.setFormat(2) },
+		func(s *Store) error { return s.setFormat(3) },
 	}
 }
 

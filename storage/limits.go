@@ -20,6 +20,8 @@ const (
 	// AnchorMaxBytes is the longest anchor text kept with a link; longer ones are cut at a rune.
 	// Nutch cuts at 100 characters; 256 bytes are 85 to 256 of them.
 	AnchorMaxBytes = 256
+	// PreferencesMaxBytes bounds FetchOutcome.Preferences.
+	PreferencesMaxBytes = 1 << 10
 	// OutlinksMax is the most links kept of one page, far above any page for people. Links beyond
 	// it are dropped when the record is encoded, first come first kept.
 	OutlinksMax = 50_000

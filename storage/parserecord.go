@@ -18,12 +18,13 @@ type ParseFlags uint16
 
 // The flags of a parse record.
 const (
-	FlagNoIndex   ParseFlags = 1 << iota // must not be found
-	FlagNoFollow                         // its links don't count
-	FlagNoSnippet                        // its text must not be shown
-	FlagNoArchive                        // its copy must not be shown
-	FlagTruncated                        // body cut by a limit, a time or a lost connection
-	FlagNotParsed                        // stored, but of a type that no parser reads
+	FlagNoIndex     ParseFlags = 1 << iota // must not be found
+	FlagNoFollow                           // its links don't count
+	FlagNoSnippet                          // its text must not be shown
+	FlagNoArchive                          // its copy must not be shown
+	FlagTruncated                          // body cut by a limit, a time or a lost connection
+	FlagNotParsed                          // stored, but of a type that no parser reads
+	FlagRefreshPerm                        // the page refreshes to Redirect, after so long that it means to stay
 )
 
 // Outlink is a link of a page.
@@ -38,8 +39,8 @@ type FetchOutcome struct {
 	Status           FetchStatus
 	HTTPStatus       uint16
 	Time             int64
-	Failure          string // of package fetch's list, "" = none
-	Redirect         urlkey.Key
+	Failure          string     // of package fetch's list, "" = none
+	Redirect         urlkey.Key // of a redirect, or of a page that refreshes itself to another
 	MediaType        string
 	Truncated        string // as in WARC-Truncated, "" = complete
 	Signature        Signature
@@ -52,18 +53,22 @@ type FetchOutcome struct {
 	Canonical        urlkey.Key // what the page calls itself, "" = nothing or its own URL
 	Location         warc.Location
 	Bytes            uint32 // of the body as received
-	Outlinks         []Outlink
+	TookMS           uint32 // from the begin of the fetch to its end
+	// Preferences are what the site said about uses of the page at the time of the fetch (Content-Usage,
+	// Content-Signal, License, …), as "name: value" lines; at most PreferencesMaxBytes.
+	Preferences string
+	Outlinks    []Outlink
 }
 
 // texts gives the strings in stored order.
-func (o *FetchOutcome) texts() [8]*string {
+func (o *FetchOutcome) texts() [outcomeTexts]*string {
 	return [...]*string{&o.Failure, (*string)(&o.Redirect), &o.MediaType, &o.Truncated, &o.ETag, &o.LastModified,
-		(*string)(&o.Canonical), &o.Location.File}
+		(*string)(&o.Canonical), &o.Location.File, &o.Preferences}
 }
 
 // Layout of a FetchOutcome, a value of ParseLinks:
 //
-//	1 byte    version 1 in the high half, fetch status in the low half
+//	1 byte    version 2 in the high half, fetch status in the low half; 1 lacks time taken and preferences
 //	1 byte    score mode; 4 = has a signature
 //	uvarint   HTTP status
 //	varint    time
@@ -73,8 +78,10 @@ func (o *FetchOutcome) texts() [8]*string {
 //	varint    Last-Modified time
 //	varint    WARC offset, then varint length
 //	uvarint   bytes
+//	uvarint   milliseconds taken
 //	16 bytes  signature, if any
-//	texts     failure, redirect, media type, truncated, ETag, Last-Modified, canonical, WARC file
+//	texts     failure, redirect, media type, truncated, ETag, Last-Modified, canonical, WARC file,
+//	          preferences
 //	uvarint   number of outlinks, then each:
 //	          uvarint bytes of the key shared with the outlink before
 //	          uvarint length of the rest of the key × 2, + 1 for nofollow
@@ -88,7 +95,8 @@ func (o *FetchOutcome) texts() [8]*string {
 // Links stay in the order of the page: neighbours there mostly share host and path, and the table's
 // block is compressed on top.
 const (
-	outcomeVersion   = 1
+	outcomeVersion   = 2
+	outcomeTexts     = 9
 	outcomeSignature = 4
 	// outlinkMin is the least number of bytes of an outlink.
 	outlinkMin = 3
@@ -115,6 +123,7 @@ func AppendFetchOutcome(dst []byte, o *FetchOutcome) []byte {
 	dst = binary.AppendVarint(dst, o.Location.Offset)
 	dst = binary.AppendVarint(dst, o.Location.Length)
 	dst = binary.AppendUvarint(dst, uint64(o.Bytes))
+	dst = binary.AppendUvarint(dst, uint64(o.TookMS))
 	if second&outcomeSignature != 0 {
 		dst = append(dst, o.Signature[:]...)
 	}
@@ -225,12 +234,21 @@ func decodeOutcome(b []byte, o *FetchOutcome) (d decoder, ok bool) {
 	o.LastModifiedTime = d.varint()
 	o.Location.Offset, o.Location.Length = d.varint(), d.varint()
 	o.Bytes = d.uint32()
+	texts := o.texts()
+	read := texts[:]
+	if head>>4 == 1 {
+		read = texts[:outcomeTexts-1]
+	} else {
+		o.TookMS = d.uint32()
+	}
 	if second&outcomeSignature != 0 {
 		copy(o.Signature[:], d.bytes(uint64(len(o.Signature))))
 	}
-	decodeTexts(&d, o.texts())
-	return d, !d.bad && head>>4 == outcomeVersion && second <= outcomeSignature|scoreFloat && o.Status.valid()
+	decodeTexts(&d, read)
+	return d, !d.bad && isOutcomeVersion(head) && second <= outcomeSignature|scoreFloat && o.Status.valid()
 }
+
+func isOutcomeVersion(head byte) bool { return head>>4 == 1 || head>>4 == outcomeVersion }
 
 // OutcomeSignature returns the signature of an encoded FetchOutcome, without decoding the rest; zero when
 // it has none.
@@ -241,21 +259,25 @@ func OutcomeSignature(b []byte) (sig Signature, err error) {
 	d.varint()
 	d.uvarint()
 	d.score(uint32(second & 3))
-	for range 5 { // flags, Last-Modified, place in the WARC, bytes: varints, signed or not
+	numbers := 6 // flags, Last-Modified, place in the WARC, bytes, time taken: varints, signed or not
+	if head>>4 == 1 {
+		numbers--
+	}
+	for range numbers {
 		d.uvarint()
 	}
 	if second&outcomeSignature != 0 {
 		copy(sig[:], d.bytes(uint64(len(sig))))
 	}
-	if d.bad || head>>4 != outcomeVersion {
+	if d.bad || !isOutcomeVersion(head) {
 		return Signature{}, corrupt("parse record of %d bytes: % .32x", len(b), b)
 	}
 	return sig, nil
 }
 
 // decodeTexts reads the strings with one allocation: a copy of the bytes that they are spread over.
-func decodeTexts(d *decoder, texts [8]*string) {
-	var lengths [8][2]int
+func decodeTexts(d *decoder, texts []*string) {
+	var lengths [outcomeTexts][2]int
 	whole := d.b
 	for i := range texts {
 		p := d.bytes(d.uvarint())
@@ -265,7 +287,7 @@ func decodeTexts(d *decoder, texts [8]*string) {
 	if d.bad {
 		return
 	}
-	all := string(whole[:lengths[7][1]])
+	all := string(whole[:lengths[len(texts)-1][1]])
 	for i, s := range texts {
 		*s = all[lengths[i][0]:lengths[i][1]]
 	}

@@ -16,18 +16,19 @@ import (
 func crawlCommand(c *console) *cobra.Command {
 	var f flags
 	var seeds []string
-	var maxPages int64
+	var end limitFlags
 	var cpuProfile string
 	cmd := &cobra.Command{
 		Use:   "crawl [URL…]",
 		Short: "crawl continuously from seeds; run again to go on",
 		Long: "Crawls continuously: injects the given seeds, then fetches, updates crawldb and linkdb, removes\n" +
-			"duplicates and indexes, until nothing is due, --max-pages is reached or it is interrupted. The first\n" +
+			"duplicates and indexes, until nothing is due, a limit is reached or it is interrupted. The first\n" +
 			"Ctrl-C stops cleanly, the second at once; either way, run it again and it goes on.",
 		Args: args(cobra.ArbitraryArgs),
 		RunE: func(cmd *cobra.Command, urls []string) error {
-			if maxPages < 0 {
-				return &usageError{fmt.Errorf("--max-pages %d: want 0 (no limit) or more", maxPages)}
+			limits, err := end.limits()
+			if err != nil {
+				return err
 			}
 			return withEngine(cmd, &f, func(e *engine.Engine) error {
 				stop, err := profile(cpuProfile)
@@ -35,7 +36,7 @@ func crawlCommand(c *console) *cobra.Command {
 					return err
 				}
 				p := newProgress(c.err, f.quiet)
-				r, err := e.Crawl(cmd.Context(), engine.CrawlOptions{MaxPages: maxPages, Progress: p.show,
+				r, err := e.Crawl(cmd.Context(), engine.CrawlOptions{Limits: limits, Progress: p.show,
 					Inject: engine.InjectOptions{URLs: urls, Files: seeds, Stdin: c.in}})
 				p.end()
 				stop()
@@ -52,7 +53,7 @@ func crawlCommand(c *console) *cobra.Command {
 	f.crawling(cmd)
 	f.report(cmd)
 	cmd.Flags().StringArrayVar(&seeds, "seeds", nil, "file of seed URLs, one per line (\"-\" for standard input)")
-	cmd.Flags().Int64Var(&maxPages, "max-pages", 0, "end after so many fetched pages (0: no limit)")
+	end.add(cmd)
 	cmd.Flags().BoolVar(&f.quiet, "quiet", false, "no progress on stderr")
 	cmd.Flags().StringVar(&cpuProfile, "cpuprofile", "", "write a CPU profile for go tool pprof to this file")
 	return cmd

@@ -72,18 +72,22 @@ func generateCommand(c *console) *cobra.Command {
 func fetchCommand(c *console) *cobra.Command {
 	var f flags
 	var segment uint32
-	var maxPages int64
+	var end limitFlags
 	cmd := &cobra.Command{
 		Use:   "fetch",
 		Short: "fetch a segment's fetchlist and seal it",
 		Args:  args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			limits, err := end.limits()
+			if err != nil {
+				return err
+			}
 			return withEngine(cmd, &f, func(e *engine.Engine) error {
 				number, err := newest(e, segment, storage.SegmentOpen)
 				if err != nil {
 					return err
 				}
-				o := engine.FetchOptions{Segment: number, MaxPages: maxPages}
+				o := engine.FetchOptions{Segment: number, Limits: limits}
 				if !f.quiet {
 					o.Progress = func(r engine.FetchReport) { fmt.Fprintln(c.err, r) }
 				}
@@ -98,7 +102,7 @@ func fetchCommand(c *console) *cobra.Command {
 	f.crawling(cmd)
 	f.report(cmd)
 	cmd.Flags().Uint32Var(&segment, "segment", 0, "segment number (default: the newest that needs it)")
-	cmd.Flags().Int64Var(&maxPages, "max-pages", 0, "end after so many fetched pages (0: no limit)")
+	end.add(cmd)
 	cmd.Flags().BoolVar(&f.quiet, "quiet", false, "no progress on stderr")
 	return cmd
 }

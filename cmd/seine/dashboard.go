@@ -100,12 +100,23 @@ func stagesText(stages engine.StageCPU) string {
 }
 
 func limitText(s engine.Progress) string {
-	if s.MaxPages == 0 {
+	var limits []string
+	if s.MaxPages > 0 {
+		limits = append(limits, thousands(uint64(s.MaxPages))+" pages")
+	}
+	if s.MaxBytes > 0 {
+		limits = append(limits, bytesText(uint64(s.MaxBytes)))
+	}
+	if s.MaxTime > 0 {
+		limits = append(limits, clockTime(s.MaxTime))
+	}
+	if len(limits) == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("   %.0f%% of %s", 100*float64(s.Fetched)/float64(s.MaxPages), thousands(uint64(s.MaxPages)))
-	if t := s.ETA(); t > 0 {
-		text += ", " + clockTime(t) + " to go"
+	left, share := s.ETA()
+	text := fmt.Sprintf("   %.0f%% of %s", 100*share, strings.Join(limits, " or "))
+	if left > 0 {
+		text += ", " + clockTime(left) + " to go"
 	}
 	return text
 }

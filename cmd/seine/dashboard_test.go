@@ -20,7 +20,7 @@ func TestDashboard(t *testing.T) {
 		Failures: map[string]uint64{"timeout_head": 700, "refused": 900, "dns_nx": 900, "reset": 3, "tls_verify": 2, "too_slow": 1},
 		Stages:   engine.StageCPU{{Stage: "parse", Seconds: 40}, {Stage: "warc", Seconds: 30}, {Stage: "fetch", Seconds: 29.9}, {Stage: "gc", Seconds: 0.1}}}
 	want := `crawling   1:02:03   1,234,567 pages   340/s now   332/s since the start   ▄██
-  speed    4.3 MB/s   15 GB received   9,876,543 discovered   1,200,000 indexed   62% of 2,000,000, 0:38:28 to go
+  speed    4.3 MB/s   15 GB received   9,876,543 discovered   1,200,000 indexed   62% of 2,000,000 pages, 0:38:28 to go
   fetchers ████████░░ 48 of 64 busy   1 segments behind
   hosts    12 ready   30000 waiting   500 throttled   77 asleep   9 dormant   held back by budgets 3 times
   URLs     600,000 queued   10 not modified   2,000 redirected   300 denied by robots   40,000 gone

@@ -60,6 +60,10 @@ type settings struct {
 	Sitemaps     bool   `toml:"sitemaps" help:"fetch the sitemaps that robots.txt files name, too"`
 	TrapPercent  int    `toml:"trap-duplicates" help:"close a part of a site when so many in 100 of its last 200 pages are copies of one another (0: never)"`
 	DomainPages  int    `toml:"domain-pages" help:"most pages of one registered domain (0: by reputation; seeds' domains without limit)"`
+	HostBytes    string `toml:"host-bytes" help:"most that is received from one host, such as 500MB (0: no limit)"`
+	DomainBytes  string `toml:"domain-bytes" help:"most that is received from one registered domain (0: no limit)"`
+	HostTime     string `toml:"host-time" help:"longest time that fetchers spend on one host, such as 30m (0: no limit)"`
+	DomainTime   string `toml:"domain-time" help:"longest time that fetchers spend on one registered domain (0: no limit)"`
 	RefuseTypes  string `toml:"refuse-types" help:"media types whose bodies are not read"`
 	DenyHosts    string `toml:"deny-hosts" help:"file of hosts, one a line with all below it, that are not fetched from; read again when it changes"`
 	AllowHosts   string `toml:"allow-hosts" help:"file of the only hosts that are fetched from; read again when it changes"`
@@ -71,7 +75,7 @@ type settings struct {
 
 // defaults are what every setting is when neither flag nor file says otherwise.
 func defaults() settings {
-	return settings{Dir: "./seine-data", Memory: "1GB", Delay: "1s", Concurrency: 64, Timeout: "60s", Scope: "host", PerHost: 1, MaxRedirects: 10, StripParams: true, TrapPercent: 80, RefuseTypes: "image/*,audio/*,video/*,font/*", Scoring: "vote", Schedule: "fixed"}
+	return settings{Dir: "./seine-data", Memory: "1GB", Delay: "1s", Concurrency: 64, Timeout: "60s", Scope: "host", PerHost: 1, MaxRedirects: 10, StripParams: true, TrapPercent: 80, HostBytes: "0", DomainBytes: "0", HostTime: "0", DomainTime: "0", RefuseTypes: "image/*,audio/*,video/*,font/*", Scoring: "vote", Schedule: "fixed"}
 }
 
 // storeSettings are the settings of commands that only read or rewrite the store; the others fetch.
@@ -165,6 +169,22 @@ func (f *flags) options(cmd *cobra.Command) (engine.Options, error) {
 	}
 	if o.Delay, err = parseDuration(s.Delay); err != nil {
 		return o, &usageError{fmt.Errorf("--delay %q: %w", s.Delay, err)}
+	}
+	for _, b := range []struct {
+		name, value string
+		to          *int64
+	}{{"--host-bytes", s.HostBytes, &o.HostBytes}, {"--domain-bytes", s.DomainBytes, &o.DomainBytes}} {
+		if *b.to, err = parseBytes(b.value); err != nil {
+			return o, &usageError{fmt.Errorf("%s %q: %w", b.name, b.value, err)}
+		}
+	}
+	for _, b := range []struct {
+		name, value string
+		to          *time.Duration
+	}{{"--host-time", s.HostTime, &o.HostTime}, {"--domain-time", s.DomainTime, &o.DomainTime}} {
+		if *b.to, err = parseDuration(b.value); err != nil {
+			return o, &usageError{fmt.Errorf("%s %q: %w", b.name, b.value, err)}
+		}
 	}
 	if o.TrapDuplicates = s.TrapPercent; o.TrapDuplicates == 0 {
 		o.TrapDuplicates = -1 // asked for: none

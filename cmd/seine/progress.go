@@ -86,8 +86,8 @@ func (p *progress) lines(s engine.Progress) []string {
 		rate = float64(s.Fetched-p.lastSeen.Fetched) / d
 	}
 	eta := ""
-	if t := s.ETA(); t > 0 {
-		eta = fmt.Sprintf(", %s to --max-pages", t.Round(time.Second))
+	if t, _ := s.ETA(); t > 0 {
+		eta = fmt.Sprintf(", %s to the limit", t.Round(time.Second))
 	}
 	return []string{
 		fmt.Sprintf("%s %s: %d fetched (%.0f/s, %.1f MB), %d failed, %d discovered, %d indexed%s",

@@ -30,6 +30,8 @@ type Client struct {
 	wanted atomic.Int32        // fetches that wait for one of them
 	proxy  *proxy              // nil: none
 
+	refused refusals
+
 	mu     sync.Mutex // guards all below
 	idle   map[connKey]*list.List
 	all    *list.List // of *conn, most recently parked first
@@ -236,13 +238,20 @@ func (c *Client) dialRoom(ctx, dialCtx context.Context, u urlkey.URL, addrs []ne
 	}
 	for _, a := range addrs {
 		ap := netip.AddrPortFrom(a.Unmap(), u.Port())
-		if c.o.Dialer != nil {
+		switch {
+		case c.refused.recent(ap, c.o.Now()):
+			err = &fault{FailRefused, errRefusedBefore}
+			continue
+		case c.o.Dialer != nil:
 			raw, err = c.o.Dialer(dialCtx, ap)
-		} else {
+		default:
 			raw, err = c.dialer.DialContext(dialCtx, "tcp", ap.String())
 		}
 		if err == nil {
 			return c.secure(ctx, raw, connKey{u.Scheme() == "https", u.Host(), u.Port(), a})
+		}
+		if errors.Is(err, syscall.ECONNREFUSED) {
+			c.refused.note(ap, c.o.Now())
 		}
 	}
 	return nil, classify(err, FailDialTimeout)

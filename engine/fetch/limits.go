@@ -45,6 +45,8 @@ const (
 	defaultIdle    = 15 * time.Second // connection kept without use
 	maxIdlePerHost = 2
 	defaultMaxIdle = 1024
+	refusedHold    = 5 * time.Second // a port that refused is not tried again
+	maxRefusals    = 1 << 12
 	zstdWindowMax  = 8 << 20
 
 	// resolveCacheMax names are remembered; resolveInFlight are looked up at once.

@@ -42,6 +42,9 @@ func (p *htmlPass) meta() {
 		case strings.EqualFold(name, "robots") || isToken(name, p.in.Agent):
 			directives, _ := p.attrText("content")
 			p.page.Robots.addMeta(directives)
+		case strings.EqualFold(name, "tdm-reservation") || strings.EqualFold(name, "tdm-policy"):
+			value, _ := p.attrText("content")
+			p.page.addPreference(strings.ToLower(name), strings.TrimSpace(value))
 		case strings.EqualFold(name, "description") && p.description == span{}:
 			p.description = p.fold(content, MaxDescription)
 		case strings.EqualFold(name, "keywords") && p.keywords == span{}:

@@ -62,6 +62,9 @@ const (
 	maxPlainTitle = 128
 	// maxRobotsTag bounds a list of robots directives; what follows is not read.
 	maxRobotsTag = 4 << 10
+	// maxPreferences is the number of a page's preferences that are kept, maxPreference the longest.
+	maxPreferences = 8
+	maxPreference  = 256
 	// maxCharacterReference is longer than the longest name ("CounterClockwiseContourIntegral").
 	maxCharacterReference = 33
 )

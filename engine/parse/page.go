@@ -3,6 +3,7 @@
 package parse
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -59,6 +60,18 @@ type RobotsFlags struct {
 	NoArchive        bool      // its copy must not be shown
 	MaxSnippet       int       // longest snippet in characters; 0 means no limit
 	UnavailableAfter time.Time // the earliest named; zero when none is
+	NoAI, NoImageAI  bool      // it, its images, must not train models
+}
+
+// Preference is one wish about uses of a page.
+type Preference struct{ Name, Value string }
+
+// addPreference notes a wish, once.
+func (p *Page) addPreference(name, value string) {
+	wish := Preference{name, value}
+	if len(p.Preferences) < maxPreferences && len(value) <= maxPreference && !slices.Contains(p.Preferences, wish) {
+		p.Preferences = append(p.Preferences, wish)
+	}
 }
 
 // Refresh is a meta refresh to another page.
@@ -89,6 +102,9 @@ type Page struct {
 	LinksDropped int       // references that are not in Outlinks: other schemes, broken, too many
 	Robots       RobotsFlags
 	Refresh      *Refresh // nil when there is none
+	// Preferences are what the page says about uses of it in meta tags named tdm-reservation and tdm-policy
+	// (TDMRep of the W3C). Robots has what robots directives say.
+	Preferences []Preference
 
 	Signature Signature
 	SimHash   uint64 // near-duplicates differ in few bits; 0 when there is no text or Options.SimHash is off

@@ -54,6 +54,10 @@ func (r *RobotsFlags) add(list string) int {
 		r.NoIndex, r.NoFollow = true, true
 	case strings.EqualFold(name, "nosnippet"):
 		r.NoSnippet = true
+	case strings.EqualFold(name, "noai"):
+		r.NoAI = true
+	case strings.EqualFold(name, "noimageai"):
+		r.NoImageAI = true
 	case strings.EqualFold(name, "noarchive"), strings.EqualFold(name, "nocache"):
 		r.NoArchive = true
 	case strings.EqualFold(name, "max-snippet"):

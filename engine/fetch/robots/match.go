@@ -13,6 +13,9 @@ type Rules struct {
 	delay    time.Duration
 	hasCD    bool
 	disallow bool // everything
+
+	preferences []preference
+	licenses    []string // of the whole file
 }
 
 // AllowAll and DisallowAll are the rules that follow from a missing and from an unreachable file.

@@ -23,12 +23,15 @@ const (
 type File struct {
 	groups   []group
 	sitemaps []string
+	licenses []string
 }
 
 // group is the rules that follow one or more user-agent lines.
 type group struct {
 	agents []agent
 	rules  []rule
+
+	preferences []preference
 }
 
 // agent is a product token in lower case, "*" for all, with the delay asked of it. Crawl-delay is no
@@ -45,7 +48,7 @@ type agent struct {
 func Parse(body []byte) *File {
 	f := &File{}
 	body = bytes.TrimPrefix(body[:min(len(body), maxBytes)], []byte("\xef\xbb\xbf"))
-	rules, inRules := 0, true
+	rules, preferences, inRules := 0, 0, true
 	for len(body) > 0 {
 		line := body
 		if end := bytes.IndexAny(body, "\r\n"); end >= 0 {
@@ -67,6 +70,18 @@ func Parse(body []byte) *File {
 			g.agents = append(g.agents, agent{name: agentToken(value)})
 		case "sitemap":
 			f.sitemaps = append(f.sitemaps, value)
+		case "license":
+			if value != "" && len(value) <= preferenceMax && len(f.licenses) < maxLicenses {
+				f.licenses = append(f.licenses, value)
+			}
+		case "content-usage", "content-signal":
+			// No rule of RFC 9309 either: it does not end a run of user-agent lines, as no parser that
+			// does not know it would have it end one.
+			if p, ok := newPreference(preferenceNames[name], value); ok && len(f.groups) > 0 && preferences < maxPreferences {
+				preferences++
+				g := &f.groups[len(f.groups)-1]
+				g.preferences = append(g.preferences, p)
+			}
 		case "allow", "disallow", "crawl-delay":
 			if len(f.groups) == 0 {
 				continue // a rule before any user-agent line belongs to nobody
@@ -160,6 +175,7 @@ func (f *File) Rules(agent string) *Rules {
 	if token == "" || !f.merge(r, token) {
 		f.merge(r, "*")
 	}
+	r.licenses = f.licenses
 	return r
 }
 
@@ -172,6 +188,7 @@ func (f *File) merge(r *Rules, token string) (found bool) {
 		}
 		found = true
 		r.rules = append(r.rules, g.rules...)
+		r.preferences = append(r.preferences, g.preferences...)
 		if a := g.agents[at]; a.hasCD && (!r.hasCD || a.delay > r.delay) {
 			r.delay, r.hasCD = a.delay, true
 		}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seine-crawler/seine/engine"
+)
+
+// bigSite has 100 pages of 10 KB, all linked from each.
+func bigSite(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/robots.txt" {
+		http.NotFound(w, r)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html")
+	for i := range 100 {
+		fmt.Fprintf(w, `<a href="/%d">%d</a> `, i, i)
+	}
+	fmt.Fprintf(w, "<p>This is %s. %s", r.URL.Path, strings.Repeat("More. ", 1500))
+}
+
+func siteOptions(t testing.TB) engine.Options {
+	return engine.Options{Dir: t.TempDir(), Memory: 64 << 20, Delay: -1, AllowPrivate: true, Concurrency: 4, NoIndex: true}
+}
+
+// crawlSite crawls what is left of a site.
+func crawlSite(t testing.TB, o engine.Options, root string, limits engine.Limits) (r engine.CrawlReport, check engine.URLCheck) {
+	t.Helper()
+	e := open(t, o)
+	defer mustClose(t, e)
+	r, err := e.Crawl(context.Background(), engine.CrawlOptions{Inject: engine.InjectOptions{URLs: []string{root + "/"}}, Limits: limits})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if check, err = e.CheckURL(root + "/99"); err != nil {
+		t.Fatal(err)
+	}
+	return r, check
+}
+
+// TestByteBudgets: a host and a domain get no more than their bytes and what was under way, check url says
+// why, and a later crawl with more goes on.
+func TestByteBudgets(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(bigSite))
+	defer s.Close()
+	for _, c := range []struct {
+		flag string
+		set  func(*engine.Options, int64)
+	}{
+		{"--host-bytes", func(o *engine.Options, n int64) { o.HostBytes = n }},
+		{"--domain-bytes", func(o *engine.Options, n int64) { o.DomainBytes = n }},
+	} {
+		o := siteOptions(t)
+		c.set(&o, 200_000)
+		r, check := crawlSite(t, o, s.URL, engine.Limits{})
+		if r.Stopped != "done" || r.Bytes < 200_000 || r.Bytes > 600_000 || r.Fetched == 101 {
+			t.Errorf("%s: stopped by %s after %d bytes", c.flag, r.Stopped, r.Bytes)
+		}
+		if waits := strings.Join(check.Known.Waits, "\n"); !strings.Contains(waits, c.flag) || !strings.Contains(waits, "of the 200000") {
+			t.Errorf("%s: it waits for %q", c.flag, waits)
+		}
+		if again, _ := crawlSite(t, o, s.URL, engine.Limits{}); again.Fetched != 0 {
+			t.Errorf("%s: %d more pages of the same budget", c.flag, again.Fetched)
+		}
+		c.set(&o, 0)
+		if rest, _ := crawlSite(t, o, s.URL, engine.Limits{}); r.Fetched+rest.Fetched != 101 {
+			t.Errorf("%s: %d pages and then %d", c.flag, r.Fetched, rest.Fetched)
+		}
+	}
+}
+
+// TestTimeBudgets: so for the time that fetchers spend.
+func TestTimeBudgets(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		time.Sleep(5 * time.Millisecond)
+		bigSite(w, r)
+	}))
+	defer s.Close()
+	for flag, set := range map[string]func(*engine.Options){
+		"--host-time":   func(o *engine.Options) { o.HostTime = 50 * time.Millisecond },
+		"--domain-time": func(o *engine.Options) { o.DomainTime = 50 * time.Millisecond },
+	} {
+		o := siteOptions(t)
+		set(&o)
+		r, check := crawlSite(t, o, s.URL, engine.Limits{})
+		if r.Stopped != "done" || r.Fetched == 0 || r.Fetched == 101 || !strings.Contains(strings.Join(check.Known.Waits, "\n"), flag) {
+			t.Errorf("%s: stopped by %s after %d pages, waits for %q", flag, r.Stopped, r.Fetched, check.Known.Waits)
+		}
+	}
+}
+
+// TestCrawlLimits: a crawl ends at its limits, and the next one goes on.
+func TestCrawlLimits(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(bigSite))
+	defer s.Close()
+	for stopped, limits := range map[string]engine.Limits{"max-bytes": {MaxBytes: 100_000}, "max-time": {MaxTime: 1}, "max-pages": {MaxPages: 7, MaxBytes: 1 << 40, MaxTime: time.Hour}} {
+		o := siteOptions(t)
+		r, _ := crawlSite(t, o, s.URL, limits)
+		if r.Stopped != stopped || r.Fetched == 101 {
+			t.Errorf("%s: stopped by %s after %d pages", stopped, r.Stopped, r.Fetched)
+		}
+		if rest, _ := crawlSite(t, o, s.URL, engine.Limits{}); rest.Stopped != "done" || r.Fetched+rest.Fetched != 101 {
+			t.Errorf("%s: %d pages, then %d", stopped, r.Fetched, rest.Fetched)
+		}
+	}
+	e := open(t, siteOptions(t))
+	defer mustClose(t, e)
+	if _, err := e.Crawl(context.Background(), engine.CrawlOptions{Limits: engine.Limits{MaxBytes: -1}}); err == nil || !strings.Contains(err.Error(), "MaxBytes -1") {
+		t.Errorf("a negative limit: %v", err)
+	}
+}
