@@ -16,7 +16,6 @@ import (
 	"github.com/seine-crawler/seine/engine/fetch"
 	"github.com/seine-crawler/seine/engine/parse"
 	"github.com/seine-crawler/seine/storage/urlkey"
-	"github.com/seine-crawler/seine/storage/warc"
 )
 
 // PageCheck is everything that the parser saw of a page: `seine check parse`.
@@ -115,7 +114,7 @@ func CheckPage(ctx context.Context, o Options, raw string) (c PageCheck, err err
 	if err := e.requireContact(ctx, []urlkey.HostKey{u.HostKey()}); err != nil {
 		return PageCheck{}, err
 	}
-	state, err := e.robotsFor(ctx, u, func(*warc.Exchange) error { return nil })
+	state, err := e.robotsAlone(ctx, u)
 	switch {
 	case err != nil:
 		return PageCheck{}, err

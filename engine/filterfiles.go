@@ -61,6 +61,16 @@ func (fs fileFilters) Accept(u urlkey.URL) string {
 	return ""
 }
 
+// refuseHost asks the lists of hosts only: what robots.txt files there are is not a matter of rules for URLs.
+func (fs fileFilters) refuseHost(u urlkey.URL) bool {
+	for _, f := range fs {
+		if hosts, ok := f.(*policy.HostsFilter); ok && hosts.Accept(u) != "" {
+			return true
+		}
+	}
+	return false
+}
+
 // refreshFilters reads files that have changed again, and reports whether one has. A broken one is reported
 // to the operator, and what it said before holds.
 func (e *Engine) refreshFilters() (changed bool) {

@@ -4,7 +4,6 @@ package engine
 
 import (
 	"container/list"
-	"context"
 	"fmt"
 	"math"
 	"sync"
@@ -38,6 +37,7 @@ type authority struct {
 	rules    *robots.Rules // nil until decided
 	dirty    bool
 	fetching chan struct{} // closed when the request for robots.txt that is under way ends; nil: none is
+	errand   *errand       // the robots.txt was redirected and is asked for in another host's turn; nil: it is not
 }
 
 func newHostCache(e *Engine) *hostCache {
@@ -174,157 +174,6 @@ func (c *hostCache) flush() error {
 		}
 		return nil
 	})
-}
-
-// robotsState is what the robots.txt of an authority allows for now.
-type robotsState struct {
-	rules      *robots.Rules
-	requested  bool          // a request was made to find out
-	unreach    time.Duration // > 0: nothing may be fetched; try again after this
-	start, end time.Time     // of the request
-}
-
-// keepFunc puts an exchange that is no page into the WARC.
-type keepFunc func(*warc.Exchange) error
-
-// robotsFor decides which rules hold for a URL, fetching robots.txt when no decision of the last
-// day is at hand (RFC 9309): 2xx is parsed, other 4xx and too many redirects allow everything;
-// 429, 5xx and unreachable disallow everything, unless a copy of the last thirty days can stand in.
-func (e *Engine) robotsFor(ctx context.Context, u urlkey.URL, keep keepFunc) (robotsState, error) {
-	a, err := e.hosts.get(authorityKey(u))
-	if err != nil {
-		return robotsState{}, err
-	}
-	for {
-		state, wait := a.decided(e)
-		if wait == nil {
-			if !state.requested {
-				return state, nil
-			}
-			break
-		}
-		select { // another visit of the host is asking
-		case <-wait:
-		case <-ctx.Done():
-			return robotsState{}, ctx.Err()
-		}
-	}
-	state := robotsState{requested: true, start: e.o.Now()}
-	status, body := e.fetchRobots(ctx, u, keep)
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	close(a.fetching)
-	a.fetching = nil
-	if ctx.Err() != nil {
-		return state, ctx.Err()
-	}
-	state.end = e.o.Now()
-	a.dirty = true
-	state.unreach = noteRobots(&a.facts, status, body, state.end)
-	a.rules = robotsRules(&a.facts, e.o.agentToken())
-	state.rules = a.rules
-	e.noteSitemaps(&a.facts)
-	return state, nil
-}
-
-// decided returns the decision at hand, or what to wait for until there is one. If neither, requested is
-// set: the caller must make the request, as the only one.
-func (a *authority) decided(e *Engine) (s robotsState, wait chan struct{}) {
-	now := e.o.Now()
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	f := &a.facts
-	switch {
-	case f.RobotsFetched == 0 || now.UnixMilli() >= f.RobotsExpires:
-		if a.fetching != nil {
-			return s, a.fetching
-		}
-		a.fetching = make(chan struct{})
-		s.requested = true
-	case f.RobotsStatus == robotsStatusUnreachable:
-		s.unreach = time.Duration(f.RobotsExpires-now.UnixMilli()) * time.Millisecond
-	default:
-		if a.rules == nil {
-			a.rules = robotsRules(f, e.o.agentToken())
-			e.noteSitemaps(f)
-		}
-		s.rules = a.rules
-	}
-	return s, nil
-}
-
-// robotsStatusUnreachable stands in HostFacts.RobotsStatus for "no answer that means anything".
-const robotsStatusUnreachable = 599
-
-// noteRobots writes the outcome of a robots.txt fetch into the facts, and returns how long nothing
-// may be fetched when the file was unreachable.
-func noteRobots(f *storage.HostFacts, status int, body []byte, now time.Time) time.Duration {
-	ms := now.UnixMilli()
-	if reachable := status >= 200 && status < 500 && status != 429; reachable {
-		f.RobotsFetched, f.RobotsExpires, f.RobotsStatus = ms, ms+robotsMaxAge.Milliseconds(), uint16(status)
-		f.Robots, f.RobotsFailures = nil, 0
-		if status < 300 {
-			f.Robots = append([]byte(nil), body...)
-		}
-		return 0
-	}
-	wait := min(robotsRetryMin<<min(f.RobotsFailures, 16), robotsMaxAge)
-	f.RobotsFailures++
-	f.RobotsExpires = ms + wait.Milliseconds()
-	if f.RobotsStatus >= 200 && f.RobotsStatus < 500 && ms-f.RobotsFetched < robotsStaleMax.Milliseconds() {
-		return 0 // the last good copy stands in until then
-	}
-	f.RobotsStatus, f.RobotsFetched = robotsStatusUnreachable, ms
-	return wait
-}
-
-// robotsRules compiles the rules that facts imply.
-func robotsRules(f *storage.HostFacts, agent string) *robots.Rules {
-	switch {
-	case f.RobotsStatus == robotsStatusUnreachable:
-		return robots.DisallowAll
-	case f.RobotsStatus >= 200 && f.RobotsStatus < 300:
-		return robots.Parse(f.Robots).Rules(agent)
-	}
-	return robots.AllowAll
-}
-
-// fetchRobots requests robots.txt and follows its redirects. Status 0 means that there was no
-// answer. Every exchange is kept in the WARC, marked so that it is not taken for a page.
-func (e *Engine) fetchRobots(ctx context.Context, u urlkey.URL, keep keepFunc) (status int, body []byte) {
-	at, err := u.Resolve("/robots.txt")
-	if err != nil {
-		return 0, nil
-	}
-	for range robotsRedirectsMax + 1 {
-		resp := e.client.Fetch(ctx, &fetch.Request{URL: at, MaxBody: robotsBodyMax})
-		status, body = 0, nil
-		if resp.Failure == "" {
-			status = resp.Status
-			if resp.Truncated != "" && resp.Truncated != "length" {
-				status = 0 // half a file may lack the rule that matters: it counts as unreachable
-			}
-			if status >= 200 && status < 300 {
-				if content, _, err := resp.Content(); err == nil || len(content) > 0 {
-					body = append([]byte(nil), content[:min(len(content), robotsBodyMax)]...)
-				}
-			}
-			if err := keep(warcExchange(at, resp, warc.Field{Name: fieldRole, Value: roleRobots})); err != nil {
-				e.warn(fmt.Errorf("keeping %s: %w", at, err))
-			}
-		}
-		location := resp.Location()
-		resp.Release()
-		if status < 300 || status >= 400 { // 0 among them
-			return status, body
-		}
-		next, err := at.Resolve(location)
-		if err != nil {
-			return 404, nil
-		}
-		at = next
-	}
-	return 404, nil
 }
 
 // warcExchange is a response as the WARC writer takes it.

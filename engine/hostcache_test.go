@@ -45,7 +45,7 @@ func TestSilentRobots(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 3 {
 		wg.Go(func() {
-			state, err := e.robotsFor(context.Background(), u, func(*warc.Exchange) error { return nil })
+			state, err := e.robotsFor(context.Background(), u, func(*warc.Exchange) error { return nil }, nil)
 			if err != nil || state.rules.Allowed("/no") || !state.rules.Allowed("/yes") {
 				t.Errorf("%+v, %v", state, err)
 			}

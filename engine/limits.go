@@ -50,6 +50,10 @@ const (
 	robotsRetryMin = 5 * time.Minute
 	// robotsRedirectsMax is the number of redirects followed for robots.txt (RFC 9309 section 2.3.1.2).
 	robotsRedirectsMax = 5
+	// errandPatience is how long a redirected robots.txt may take, the wait for its host's turn included;
+	// errandPoll is how often a host that waits for one looks.
+	errandPatience = 2 * time.Minute
+	errandPoll     = 100 * time.Millisecond
 	// robotsBodyMax is the part of robots.txt that is read and kept.
 	robotsBodyMax = 512 << 10
 

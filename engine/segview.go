@@ -59,6 +59,7 @@ type ParseView struct {
 	MediaType   string        `json:"media_type,omitempty"`
 	Truncated   string        `json:"truncated,omitempty"`
 	Bytes       uint32        `json:"bytes"`
+	Refresh     string        `json:"refresh,omitempty"` // "temporary" or "permanent": the page refreshes itself to Redirect
 	TookMS      uint32        `json:"took_ms"`
 	Preferences []string      `json:"preferences,omitempty"` // about uses of the page, as of the fetch
 	WARC        string        `json:"warc"`                  // file, offset and length of the record
@@ -161,6 +162,13 @@ func (e *Engine) viewParse(segment uint32, key []byte, o *storage.FetchOutcome) 
 	}
 	if o.Redirect != "" {
 		v.Redirect = spelled(o.Redirect)
+		switch {
+		case o.Status != storage.FetchSuccess: // a redirect: the status says of which kind
+		case o.Flags&storage.FlagRefreshPerm != 0:
+			v.Refresh = "permanent"
+		default:
+			v.Refresh = "temporary"
+		}
 	}
 	for _, l := range o.Outlinks {
 		v.Outlinks = append(v.Outlinks, OutlinkView{spelled(l.Key), l.Anchor, l.NoFollow})

@@ -33,6 +33,7 @@ type source struct {
 	handed map[uint64]struct{}
 
 	budgets budgets
+	errands errands
 
 	cursorMu sync.Mutex
 	cursor   urlkey.HostKey // where Hosts goes on in hostdb or in the fetchlist
@@ -42,6 +43,7 @@ type source struct {
 const (
 	tagNew uint16 = iota
 	tagKnown
+	tagErrand // a robots.txt on behalf of others, see robots.go
 )
 
 func newSource(e *Engine, fetchlist uint32) *source {
@@ -166,6 +168,10 @@ func (s *source) forget(hashes []uint64) {
 func (s *source) release(dropped []frontier.Candidate) {
 	var hashes []uint64
 	for _, c := range dropped {
+		if c.Tag == tagErrand {
+			s.dropErrands(c.Key)
+			continue
+		}
 		hashes = append(hashes, xxh3.HashString(string(c.Key)))
 	}
 	s.forget(hashes)

@@ -93,6 +93,10 @@ func (x *visit) one(ctx context.Context, c *frontier.Candidate, left int) (more,
 	if err != nil {
 		return false, false, fmt.Errorf("%w: crawldb key %q: %w", storage.ErrCorrupt, c.Key, err)
 	}
+	if c.Tag == tagErrand {
+		more, err = x.errand(ctx, u, left)
+		return more, false, err
+	}
 	if f.e.mayChange(u) != "" { // filters may be narrower than when it was chosen
 		f.source.release([]frontier.Candidate{*c})
 		return true, false, nil
@@ -145,7 +149,7 @@ func (x *visit) allowed(ctx context.Context, u urlkey.URL, left int) (bool, erro
 	if x.robots.rules != nil && x.scheme == u.Scheme() {
 		return true, nil
 	}
-	r, err := f.e.robotsFor(ctx, u, f.keep)
+	r, err := f.e.robotsFor(ctx, u, f.keep, f.follow)
 	if err != nil {
 		if ctx.Err() != nil { // cut off: perhaps the host was just asked
 			x.out.Kind, x.out.End = frontier.Fetched, f.e.o.Now()
@@ -155,7 +159,14 @@ func (x *visit) allowed(ctx context.Context, u urlkey.URL, left int) (bool, erro
 	}
 	x.robots, x.scheme = r, u.Scheme()
 	x.out.CrawlDelay = crawlDelay(&r)
-	if !r.requested && r.unreach == 0 {
+	switch {
+	case r.pending && !r.requested:
+		x.out.Wait = errandPoll
+		x.giveBack(left)
+		return false, nil
+	case r.pending:
+		x.out.Wait = errandPoll
+	case !r.requested && r.unreach == 0:
 		return true, nil
 	}
 	if x.out.CrawlDelay > 0 {
@@ -165,7 +176,7 @@ func (x *visit) allowed(ctx context.Context, u urlkey.URL, left int) (bool, erro
 	switch {
 	case r.unreach > 0:
 		x.out.Kind, x.out.RetryAfter = frontier.HostFailure, r.unreach
-	case f.e.o.Delay < 0 && x.out.CrawlDelay <= 0:
+	case f.e.o.Delay < 0 && x.out.CrawlDelay <= 0 && !r.pending:
 		return true, nil
 	}
 	x.giveBack(left)

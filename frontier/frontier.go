@@ -100,7 +100,7 @@ func (f *Frontier) send(e *event) {
 // which there is no room is refused: Source.Hosts is to name it again later.
 func (f *Frontier) Wake(hosts ...urlkey.HostKey) {
 	for _, h := range hosts {
-		v := f.names.wake(h, f.o.MaxHosts, func() *shard { return f.shards[hostHash(h)>>32%uint64(len(f.shards))] })
+		v := f.find(h)
 		if v == nil {
 			f.refused.Add(1)
 			f.turned.Add(1)
@@ -108,6 +108,23 @@ func (f *Frontier) Wake(hosts ...urlkey.HostKey) {
 		}
 		f.send(&event{kind: woken, state: v})
 	}
+}
+
+// find returns the state of a host with an event about to be sent to it, a new one if need be; nil: there is
+// no room.
+func (f *Frontier) find(h urlkey.HostKey) *visitState {
+	return f.names.wake(h, f.o.MaxHosts, func() *shard { return f.shards[hostHash(h)>>32%uint64(len(f.shards))] })
+}
+
+// Ask has a URL of a host, which the source need not know, asked for in the host's turn, before all others.
+// It comes back in a visit, or through Options.OnDrop. False means that there is no room for the host.
+func (f *Frontier) Ask(host urlkey.HostKey, c Candidate) bool {
+	v := f.find(host)
+	if v == nil {
+		return false
+	}
+	f.send(&event{kind: asked, state: v, url: c})
+	return true
 }
 
 // WakeAll asks the source for all hosts that have due URLs.

@@ -13,6 +13,7 @@ type event struct {
 	visit  *Visit
 	out    Outcome
 	refill *Refill
+	url    Candidate
 }
 
 type eventKind uint8
@@ -23,6 +24,7 @@ const (
 	given              // visit came back with out
 	moved              // the state comes from another shard
 	halted             // the operator wants the host left alone: out.RetryAfter
+	asked              // url is to be asked for next
 	forgiven           // its last failure was our own network's
 )
 

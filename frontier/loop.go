@@ -75,6 +75,9 @@ func (f *Frontier) handleOne(s *shard, e *event, now moment) {
 	case halted:
 		v.wakes.Add(-1)
 		s.halt(v, now.add(e.out.RetryAfter))
+	case asked:
+		v.wakes.Add(-1)
+		s.ask(v, e.url)
 	case forgiven:
 		v.wakes.Add(-1)
 		s.forgive(v, now)

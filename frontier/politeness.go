@@ -30,6 +30,8 @@ type Outcome struct {
 	Addr         netip.Addr    // that was asked; zero: not known
 	// Left is how many URLs at the end of the visit were not asked for: they are the host's next.
 	Left int
+	// Wait is the least time to the host's next visit, when the caller has reasons of its own for one.
+	Wait time.Duration
 	// Bytes and Took are what the visit cost, for budgets.
 	Bytes int64
 	Took  time.Duration
@@ -66,6 +68,9 @@ func (o *Options) after(v *visitState, out *Outcome, end moment, rng *rand.Rand)
 		o.noteResponse(v, out.ResponseTime)
 		v.failures, v.throttles, v.sleeps = 0, 0, 0
 	case Skipped:
+		if out.Wait > 0 {
+			return max(v.next, end.add(out.Wait)), false
+		}
 		return v.next, false // nothing was asked, so nothing is owed
 	case Throttled:
 		wait := out.RetryAfter
@@ -85,7 +90,7 @@ func (o *Options) after(v *visitState, out *Outcome, end moment, rng *rand.Rand)
 		}
 		return end.add(max(o.delay(v), jitter(doubled(max(o.Delay, failureBase), int(v.failures)-1, failureMax), rng))), false
 	}
-	return end.add(o.delay(v)), false
+	return end.add(max(o.delay(v), out.Wait)), false
 }
 
 // doubled is base·2ⁿ, at most most.

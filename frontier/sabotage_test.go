@@ -117,6 +117,7 @@ var sabotages = []struct {
 			}
 		}
 	}},
+	{name: "the caller's own wait does not count", spoil: func(out *Outcome) { out.Wait = 0 }},
 	{name: "a visit costs a host nothing", world: 3, do: func(m *sim) {
 		m.some(func(v *visitState) bool {
 			if v.budget != nil {

@@ -111,10 +111,7 @@ func (s *shard) withhold(v *visitState, n int) {
 
 // wake: the host may have due URLs.
 func (s *shard) wake(v *visitState, now moment) {
-	if !v.born {
-		v.born = true
-		s.counts[dormant]++
-	}
+	s.bear(v)
 	switch {
 	case v.refilling:
 		v.rewake = true
@@ -126,6 +123,30 @@ func (s *shard) wake(v *visitState, now moment) {
 	}
 	if v.place == dormant && !v.refilling && !v.timer.on {
 		s.put(v, dormant, now.add(time.Second)) // to be forgotten
+	}
+}
+
+// bear counts a host that is new here.
+func (s *shard) bear(v *visitState) {
+	if !v.born {
+		v.born = true
+		s.counts[dormant]++
+	}
+}
+
+// ask: the caller wants a URL of the host asked for in its turn, before what the source gave. A host that
+// is dormant is refilled first, for its address and for what is remembered of it.
+func (s *shard) ask(v *visitState, c Candidate) {
+	s.bear(v)
+	if v.place == asleep || !v.askFor(c) {
+		s.dropped = append(s.dropped, c)
+		return
+	}
+	s.queued++
+	s.withhold(v, 1)
+	if v.place == dormant {
+		v.more = true
+		s.maybeRefill(v)
 	}
 }
 

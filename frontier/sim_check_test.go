@@ -32,7 +32,7 @@ func (m *sim) check(v *visitState) {
 			m.fault("%s is asleep with %d URLs, timer %v", v.host, v.urls(), v.timer.on)
 		}
 	case dormant:
-		if v.urls() != 0 {
+		if v.urls() != 0 && !v.refilling {
 			m.fault("%s is dormant with %d URLs", v.host, v.urls())
 		}
 	}
@@ -124,7 +124,7 @@ func world(seed uint64) simConfig {
 
 // TestSimulation: many small worlds, each to its end, everything checked after every step.
 func TestSimulation(t *testing.T) {
-	fetched, dropped, moved, over := 0, 0, 0, uint64(0)
+	fetched, dropped, moved, asked, over := 0, 0, 0, 0, uint64(0)
 	seeds := uint64(300)
 	if testing.Short() { // under the race detector, which finds nothing in a state machine without goroutines
 		seeds = 30
@@ -149,10 +149,10 @@ func TestSimulation(t *testing.T) {
 		if !ended && m.c.budget == (Cost{}) {
 			t.Fatalf("seed %d: after %d steps and %s, %d URLs are visited and no end is in sight", seed, m.steps, time.Duration(m.now), m.fetched)
 		}
-		fetched, dropped, moved = fetched+m.fetched, dropped+m.dropped, moved+m.moved
+		fetched, dropped, moved, asked = fetched+m.fetched, dropped+m.dropped, moved+m.moved, asked+m.asked
 	}
-	if fetched < 150*int(seeds) || dropped == 0 || moved == 0 || over == 0 {
-		t.Errorf("too little happened: %d visited, %d handed back, %d hosts moved, %d over budget", fetched, dropped, moved, over)
+	if fetched < 150*int(seeds) || dropped == 0 || moved == 0 || over == 0 || asked == 0 {
+		t.Errorf("too little happened: %d visited, %d handed back, %d hosts moved, %d over budget, %d asked for", fetched, dropped, moved, over, asked)
 	}
 }
 

@@ -38,6 +38,7 @@ type sim struct {
 	fetched  int
 	dropped  int
 	moved    int
+	asked    int
 	exact    bool            // keep every URL's name and check that none comes twice
 	loose    []urlkey.Key    // given up, to be given again
 	seen     map[string]bool // URLs whose outcome is known
@@ -169,6 +170,34 @@ func (m *sim) wake(i int) {
 	s.wake(v, m.now)
 }
 
+// ask has one of a host's URLs asked for at once.
+func (m *sim) ask(i int) {
+	h := &m.hosts[i]
+	if h.left == 0 {
+		return
+	}
+	v := m.names.wake(m.keys[i], m.o.MaxHosts, func() *shard { return m.shards[i%len(m.shards)] })
+	v.wakes.Add(-1)
+	h.left--
+	h.given++
+	v.shard.Load().ask(v, Candidate{Key: m.key(v.host)})
+	m.asked++
+}
+
+// key is the name of a URL of a host: one that was given up, or a new one.
+func (m *sim) key(host urlkey.HostKey) urlkey.Key {
+	if !m.exact {
+		return urlkey.Key(host)
+	}
+	if n := len(m.loose); n > 0 && index(m.loose[n-1]) == index(host) {
+		key := m.loose[n-1]
+		m.loose = m.loose[:n-1]
+		return key
+	}
+	m.next++
+	return urlkey.Key(string(host) + "/" + strconv.Itoa(m.next))
+}
+
 func (m *sim) fault(format string, args ...any) {
 	if len(m.faults) < 5 {
 		m.faults = append(m.faults, fmt.Sprintf("at %s: ", time.Duration(m.now))+fmt.Sprintf(format, args...))
@@ -196,6 +225,9 @@ func (m *sim) run(most int) bool {
 func (m *sim) step() bool {
 	m.steps++
 	m.settle()
+	if m.rng.IntN(20) == 0 {
+		m.ask(m.rng.IntN(len(m.hosts)))
+	}
 	for len(m.flights) < m.c.fetchers && m.start() {
 	}
 	m.settle()
@@ -296,14 +328,7 @@ func (m *sim) refill(v *visitState) {
 	h.given += n
 	if m.exact {
 		for range n {
-			var key urlkey.Key
-			if len(m.loose) > 0 && index(m.loose[len(m.loose)-1]) == i {
-				key, m.loose = m.loose[len(m.loose)-1], m.loose[:len(m.loose)-1]
-			} else {
-				m.next++
-				key = urlkey.Key(string(v.host) + "/" + strconv.Itoa(m.next))
-			}
-			r.URLs = append(r.URLs, Candidate{Key: key})
+			r.URLs = append(r.URLs, Candidate{Key: m.key(v.host)})
 		}
 	} else {
 		r.URLs = m.same(i, int(n))
@@ -464,7 +489,7 @@ func (m *sim) outcome(h *hostModel, out *Outcome, urls int) {
 		}
 		return
 	case n == 3:
-		out.Kind, out.Left = Skipped, urls
+		out.Kind, out.Left, out.Wait = Skipped, urls, time.Duration(m.rng.IntN(3))*time.Second
 		return
 	case n == 4:
 		out.CrawlDelay = time.Duration(1+m.rng.IntN(400)) * time.Second
@@ -476,7 +501,10 @@ func (m *sim) outcome(h *hostModel, out *Outcome, urls int) {
 	default:
 		out.Left = m.rng.IntN(urls)
 		h.responded = out.ResponseTime
-		h.owed = m.base(h)
+		if n == 5 {
+			out.Wait = time.Duration(m.rng.IntN(9)) * time.Second
+		}
+		h.owed = max(m.base(h), out.Wait)
 		h.fails = 0
 	}
 }

@@ -3,6 +3,7 @@
 package frontier
 
 import (
+	"math"
 	"net/netip"
 	"sync/atomic"
 	"time"
@@ -14,7 +15,7 @@ import (
 type place uint8
 
 const (
-	dormant  place = iota // no URLs
+	dormant  place = iota // no URLs, or only such as were asked for while it is refilled
 	waiting               // has URLs; in the wheel until its time
 	blocked               // has URLs, its time has come; queued at its busy address
 	ready                 // has a visit made up; in its shard's queue for the ring
@@ -53,6 +54,7 @@ type visitState struct {
 	failures     uint16 // in a row
 	sleeps       uint16 // since the host last answered
 	flying       uint16 // visits made up and not given back
+	asked        uint16 // of the URLs, the first so many were asked for by the caller
 
 	place     place
 	born      bool // its shard has counted it
@@ -74,21 +76,33 @@ func (v *visitState) urls() int { return len(v.window) - v.head }
 func (v *visitState) cut(n int) []Candidate {
 	c := v.window[v.head : v.head+n : v.head+n]
 	v.head += n
+	v.asked = uint16(max(int(v.asked)-n, 0))
 	return c
 }
 
-// putBack makes URLs that were cut the next ones again.
+// putBack makes URLs that were cut the next ones again, behind those that were asked for meanwhile.
 func (v *visitState) putBack(c []Candidate) {
 	if len(c) == 0 {
 		return
 	}
-	if v.head >= len(c) && &v.window[v.head-len(c)] == &c[0] {
+	if v.asked == 0 && v.head >= len(c) && &v.window[v.head-len(c)] == &c[0] {
 		v.head -= len(c)
 		return
 	}
+	first, rest := v.window[v.head:v.head+int(v.asked)], v.window[v.head+int(v.asked):]
 	window := make([]Candidate, 0, len(c)+v.urls())
-	window = append(window, c...)
-	v.window, v.head = append(window, v.window[v.head:]...), 0
+	window = append(append(window, first...), c...)
+	v.window, v.head = append(window, rest...), 0
+}
+
+// askFor makes a URL the next but for those that were asked for before; false: there are too many of them.
+func (v *visitState) askFor(c Candidate) bool {
+	if v.asked == math.MaxUint16 {
+		return false
+	}
+	v.putBack([]Candidate{c})
+	v.asked++
+	return true
 }
 
 // add appends URLs behind those it has.
@@ -108,7 +122,7 @@ func (v *visitState) add(urls []Candidate) {
 // drop empties the window and returns what was in it.
 func (v *visitState) drop() []Candidate {
 	left := v.window[v.head:]
-	v.window, v.head = nil, 0
+	v.window, v.head, v.asked = nil, 0, 0
 	return left
 }
 

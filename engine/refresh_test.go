@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/seine-crawler/seine/engine"
+	"github.com/seine-crawler/seine/storage"
+)
+
+// hostsFile writes a hosts(5) file that has all names at 127.0.0.1.
+func hostsFile(t testing.TB, names ...string) string {
+	path := filepath.Join(t.TempDir(), "hosts")
+	if err := os.WriteFile(path, []byte("127.0.0.1 "+strings.Join(names, " ")+"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// records returns what the parse records of all segments say, by path.
+func records(t testing.TB, e *engine.Engine, root string) map[string]engine.ParseView {
+	t.Helper()
+	all := map[string]engine.ParseView{}
+	err := e.SegmentViews(0, func(v engine.SegmentView) error {
+		if v.Counts.Fetched+v.Counts.Failed == 0 {
+			return nil
+		}
+		return e.ParseRecords(context.Background(), v.Segment, "", func(p engine.ParseView) error {
+			all[strings.TrimPrefix(p.URL, root)] = p
+			return nil
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// TestRefresh: a meta refresh is a redirect of a page that keeps its text and links. A chain of them ends,
+// whatever it is made of, and the two kinds are told apart.
+func TestRefresh(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/robots.txt" {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html")
+		n := len(r.URL.Path)
+		switch {
+		case r.URL.Path == "/":
+			fmt.Fprint(w, `<meta http-equiv=refresh content="5; url=/slow"><a href=/r>chain</a> <a href=/ping>ping</a> <a href=/link>link</a> start`)
+		case strings.HasPrefix(r.URL.Path, "/r") && n%2 == 0: // /r, /rr, /rrr, …
+			fmt.Fprintf(w, `<meta http-equiv=refresh content="0; url=%sr"> chain`, r.URL.Path)
+		case strings.HasPrefix(r.URL.Path, "/r"):
+			http.Redirect(w, r, r.URL.Path+"r", http.StatusFound)
+		case r.URL.Path == "/ping":
+			fmt.Fprint(w, `<meta http-equiv=refresh content="0; url=/pong"> ping`)
+		case r.URL.Path == "/pong":
+			fmt.Fprint(w, `<meta http-equiv=refresh content="0; url=/ping"> pong`)
+		default:
+			fmt.Fprintf(w, "page %s", r.URL.Path)
+		}
+	}))
+	defer s.Close()
+	o := siteOptions(t)
+	o.MaxRedirects, o.TrapDuplicates = 5, -1
+	e := open(t, o)
+	defer mustClose(t, e)
+	r, err := e.Crawl(context.Background(), engine.CrawlOptions{Inject: engine.InjectOptions{URLs: []string{s.URL + "/"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// /, /slow, /link, /ping, /pong and of the chain /r and five more, of which each second is a page.
+	if r.Stopped != "done" || r.Fetched != 5+3 || r.Redirected != 3 {
+		t.Errorf("%+v", r)
+	}
+	all := records(t, e, s.URL)
+	for path, want := range map[string]struct {
+		redirect string
+		refresh  string
+	}{"/": {"/slow", "permanent"}, "/r": {"/rr", "temporary"}, "/rr": {"/rrr", ""}, "/pong": {"/ping", "temporary"}, "/link": {"", ""}} {
+		if got := all[path]; strings.TrimPrefix(got.Redirect, s.URL) != want.redirect || got.Refresh != want.refresh {
+			t.Errorf("%s: %q %q, want %q %q", path, got.Redirect, got.Refresh, want.redirect, want.refresh)
+		}
+	}
+}
+
+// TestPreferences: what a site says about uses of its pages is kept with each, as it was at the time of the
+// fetch, also when the records are made anew from the WARC; and what is not to be searched is not found.
+func TestPreferences(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		switch r.URL.Path {
+		case "/robots.txt":
+			w.Header().Set("Content-Type", "text/plain")
+			fmt.Fprint(w, "License: https://l.example/rsl.xml\nUser-agent: *\nContent-Usage: train-ai=n\nContent-Usage: /open/ train-ai=y\nContent-Signal: search=yes,ai-train=no\nDisallow: /no\n")
+		case "/":
+			fmt.Fprint(w, "<a href=/open/a>a</a><a href=/hidden>b</a><a href=/tdm>c</a> lighthouse")
+		case "/hidden":
+			w.Header().Set("Content-Usage", "train-ai=n, search=n")
+			fmt.Fprint(w, "lighthouse that nobody is to find")
+		case "/tdm":
+			w.Header().Set("X-Robots-Tag", "noai")
+			fmt.Fprint(w, `<meta name=TDM-Reservation content=1><meta name=robots content=noimageai> lighthouse at the sea`)
+		default:
+			fmt.Fprint(w, "lighthouse with doors open for all")
+		}
+	}))
+	defer s.Close()
+	o := siteOptions(t)
+	o.NoIndex = false
+	e := open(t, o)
+	defer mustClose(t, e)
+	ctx := context.Background()
+	if _, err := e.Inject(ctx, engine.InjectOptions{URLs: []string{s.URL + "/", s.URL + "/open/a", s.URL + "/hidden", s.URL + "/tdm"}}); err != nil {
+		t.Fatal(err)
+	}
+	g, err := e.Generate(ctx, engine.GenerateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Fetch(ctx, engine.FetchOptions{Segment: g.Segment}); err != nil {
+		t.Fatal(err)
+	}
+	const usage, signal, license = "Content-Usage: train-ai=n", "Content-Signal: search=yes,ai-train=no", "License: https://l.example/rsl.xml"
+	check := func(when string) {
+		all := records(t, e, s.URL)
+		for path, want := range map[string][]string{
+			"/":       {usage, signal, license},
+			"/open/a": {"Content-Usage: train-ai=y", signal, license},
+			"/hidden": {usage, signal, license, "Content-Usage: train-ai=n, search=n"},
+			"/tdm":    {usage, signal, license, "tdm-reservation: 1", "robots: noai", "robots: noimageai"},
+		} {
+			if got := all[path].Preferences; !slices.Equal(got, want) {
+				t.Errorf("%s, %s: %q, want %q", when, path, got, want)
+			}
+		}
+	}
+	check("fetched")
+	if _, err := e.Seal(ctx, g.Segment); err != nil {
+		t.Fatal(err)
+	}
+	check("read back from the WARC")
+	if _, err := e.NewestSegment(storage.SegmentSealed); err != nil {
+		t.Fatal(err)
+	}
+	finish(t, e, g.Segment)
+	if hits, err := e.Search(ctx, "lighthouse", engine.SearchOptions{}); err != nil || hits.Total != 3 {
+		t.Errorf("%d found, %v", hits.Total, err)
+	}
+}
