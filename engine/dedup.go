@@ -35,9 +35,12 @@ func (e *Engine) Dedup(ctx context.Context, o DedupOptions) (DedupReport, error)
 	defer e.crawldbMu.Unlock()
 	e.indexMu.Lock()
 	defer e.indexMu.Unlock()
-	d := dedup{e: e, segments: o.Segments, pages: e.newSorter(foldLast), groups: e.newSorter(foldLast), changes: e.newSorter(foldLast)}
+	d := dedup{e: e, fresh: o.Segments, pages: e.newSorter(foldLast), groups: e.newSorter(foldLast), changes: e.newSorter(foldLast)}
 	defer d.close()
 	err := d.find(ctx, o)
+	if err == nil && o.Segments == nil {
+		d.fresh, err = e.batchSegments()
+	}
 	if err == nil {
 		err = d.load(ctx)
 	}
@@ -65,7 +68,7 @@ func (e *Engine) Dedup(ctx context.Context, o DedupOptions) (DedupReport, error)
 //	              groups: signature, key → record  ─ group by group ─▶ changes: key → record
 type dedup struct {
 	e                      *Engine
-	segments               []uint32 // nil: all
+	fresh                  []uint32 // segments whose pages the trap watch has not seen yet
 	report                 DedupReport
 	pages, groups, changes *storage.Sorter
 	keys                   [][]byte // of the signature at hand
@@ -160,6 +163,18 @@ func (d *dedup) find(ctx context.Context, o DedupOptions) error {
 	return run.Err()
 }
 
+// batchSegments are those of batch mode that are not indexed yet, and so the ones that a dedup of everything
+// is about: a crawl names its segments.
+func (e *Engine) batchSegments() (numbers []uint32, err error) {
+	list, err := e.store.SegmentList()
+	for _, s := range list {
+		if s.Batch && s.State >= storage.SegmentUpdated && s.State < storage.SegmentIndexed {
+			numbers = append(numbers, s.Number)
+		}
+	}
+	return numbers, err
+}
+
 // findAll walks the whole range.
 func (d *dedup) findAll(ctx context.Context) error {
 	sc := d.e.store.Scan(storage.Signatures(), nil, nil)
@@ -229,7 +244,7 @@ func (d *dedup) load(ctx context.Context) error {
 		}
 		switch r.Status {
 		case storage.StatusFetched, storage.StatusNotModified, storage.StatusDuplicate:
-			if slices.Contains(d.segments, r.Segment) {
+			if slices.Contains(d.fresh, r.Segment) {
 				d.e.traps.page(key)
 			}
 		}
@@ -269,7 +284,7 @@ func (d *dedup) decideAll(ctx context.Context) error {
 		if err := storage.DecodeRecord(run.Value(), &m.r); err != nil {
 			return fmt.Errorf("crawldb record %s: %w", m.key, err)
 		}
-		m.fresh = slices.Contains(d.segments, m.r.Segment)
+		m.fresh = slices.Contains(d.fresh, m.r.Segment)
 		d.group = append(d.group, m)
 	}
 	if err := run.Err(); err != nil {
@@ -290,7 +305,7 @@ func (d *dedup) decide() error {
 	if len(d.group) > 1 {
 		d.report.Groups++
 	}
-	if d.segments != nil {
+	if len(d.fresh) > 0 {
 		d.e.traps.group(d.group)
 	}
 	for i := range d.group {

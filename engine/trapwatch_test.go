@@ -4,6 +4,7 @@ package engine_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -70,5 +71,47 @@ func TestTrapWatch(t *testing.T) {
 	}
 	if r := crawl(); r.Fetched != 0 {
 		t.Errorf("%d more pages", r.Fetched)
+	}
+}
+
+// TestTrapWatchInBatch: so do the phases one at a time.
+func TestTrapWatchInBatch(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(trapSite))
+	defer s.Close()
+	e := open(t, engine.Options{Dir: t.TempDir(), Memory: 64 << 20, Delay: -1, AllowPrivate: true, Concurrency: 4})
+	defer mustClose(t, e)
+	ctx := context.Background()
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := e.Inject(ctx, engine.InjectOptions{URLs: []string{s.URL + "/"}})
+	check(err)
+	for range 20 {
+		g, err := e.Generate(ctx, engine.GenerateOptions{Top: 1000})
+		if errors.Is(err, engine.ErrNothingDue) {
+			break
+		}
+		check(err)
+		_, err = e.Fetch(ctx, engine.FetchOptions{Segment: g.Segment})
+		check(err)
+		_, err = e.UpdateDB(ctx, g.Segment)
+		check(err)
+		_, err = e.InvertLinks(ctx, g.Segment)
+		check(err)
+		_, err = e.Dedup(ctx, engine.DedupOptions{})
+		check(err)
+		_, err = e.Index(ctx, engine.IndexOptions{Segments: []uint32{g.Segment}})
+		check(err)
+	}
+	c, err := e.CheckURL(s.URL + "/tools/calendar?month=77777")
+	check(err)
+	if c.Accepted || c.Reason != "duplicates" {
+		t.Errorf("the calendar: %+v", c)
+	}
+	if _, err := e.Generate(ctx, engine.GenerateOptions{Top: 1000}); !errors.Is(err, engine.ErrNothingDue) {
+		t.Errorf("the calendar goes on: %v", err)
 	}
 }
