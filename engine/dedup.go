@@ -339,6 +339,7 @@ func (d *dedup) write(ctx context.Context) error {
 	ing := d.e.store.NewIngestion()
 	defer ing.Abort()
 	records, hosts := ing.Table(storage.Crawldb()), newHostTally(d.e)
+	defer hosts.close()
 	var builder *index.Builder
 	if d.report.Marked > 0 {
 		builder = d.e.index.NewBuilder(ing)

@@ -46,8 +46,12 @@ type Engine struct {
 	// crawldbMu is held by the phases that read and write crawldb: inject, generate, updatedb,
 	// dedup. indexMu by those that write the index. Order: crawldbMu before indexMu.
 	crawldbMu, indexMu sync.Mutex
-	sitemaps           sitemaps  // of robots.txt files
-	traps              trapWatch // of Dedup, asked by all that filter
+
+	// Memory that phases leave to their next run.
+	inversions spare[*inversion]
+	updates    spare[*update]
+	sitemaps   sitemaps  // of robots.txt files
+	traps      trapWatch // of Dedup, asked by all that filter
 	// fetchMu is held while URLs are fetched: one crawl or fetch at a time.
 	fetchMu sync.Mutex
 }

@@ -19,11 +19,12 @@ type hostTally struct {
 	now    storage.HostCounts // the host's counts with the changes so far
 	value  []byte
 	dirty  bool
+	known  *storage.Finder
 	due    func(host []byte) // told of each host that has something due, may be nil
 }
 
 func newHostTally(e *Engine) *hostTally {
-	return &hostTally{e: e, sorter: e.newSorter(nil)}
+	return &hostTally{e: e, sorter: e.newSorter(nil), known: storage.NewFinder(e.store, storage.HostCountsRange())}
 }
 
 // change notes that the record under key became r; was is the one before, if known.
@@ -63,7 +64,11 @@ func (t *hostTally) next(host []byte) error {
 	if len(host) == 0 {
 		return nil
 	}
-	if _, err := t.e.store.HostCounts(urlkey.HostKey(host), &t.now); err != nil {
+	counts, err := t.known.Find(host)
+	if err == nil && counts != nil {
+		err = storage.DecodeHostCounts(counts, &t.now)
+	}
+	if err != nil {
 		return fmt.Errorf("hostdb counts of %s: %w", host, err)
 	}
 	return nil
@@ -81,9 +86,14 @@ func (t *hostTally) finish() error {
 	return t.sorter.Add(t.host, t.value)
 }
 
-// writeTo writes the changed hosts as a table of the ingestion and ends the tally.
+// close ends the tally.
+func (t *hostTally) close() {
+	t.sorter.Close()
+	t.known.Close()
+}
+
+// writeTo writes the changed hosts as a table of the ingestion.
 func (t *hostTally) writeTo(ctx context.Context, ing *storage.Ingestion) error {
-	defer t.sorter.Close()
 	if err := t.next(nil); err != nil {
 		return err
 	}

@@ -209,6 +209,7 @@ func (in *injection) merge(ctx context.Context) error {
 	ing := in.e.store.NewIngestion()
 	defer ing.Abort()
 	records, hosts := ing.Table(storage.Crawldb()), newHostTally(in.e)
+	defer hosts.close()
 	var kept uint64
 	var seeds []urlkey.HostKey
 	var urls []urlkey.Key

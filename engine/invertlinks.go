@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/zeebo/xxh3"
@@ -54,13 +53,16 @@ func (e *Engine) InvertLinks(ctx context.Context, segment uint32) (InvertReport,
 // invert gathers the links by target and writes one linkdb value per target, its inlinks in the order
 // of their sources, so that they front-code well.
 func (e *Engine) invert(ctx context.Context, segment uint32, ing *storage.Ingestion, report *InvertReport) error {
-	v := inversions.Get().(*inversion)
+	v, ok := e.inversions.take()
+	if !ok {
+		v = new(inversion)
+	}
 	v.e, v.values = e, e.newSorter(foldInlinks)
 	defer func() {
 		v.values.Close()
 		v.e, v.values = nil, nil
 		v.reset()
-		inversions.Put(v)
+		e.inversions.put(v)
 	}()
 	if err := v.collect(ctx, segment); err != nil {
 		return err
@@ -101,9 +103,6 @@ type inversion struct {
 	list  []inverted
 	value []byte
 }
-
-// inversions keeps the memory of one segment for the next: growing it anew was a quarter of the work.
-var inversions = sync.Pool{New: func() any { return new(inversion) }}
 
 // inverted is a link seen from its target. It holds no pointers.
 type inverted struct {

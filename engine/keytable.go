@@ -2,7 +2,10 @@
 
 package engine
 
-import "bytes"
+import (
+	"bytes"
+	"sync"
+)
 
 // keyTable numbers distinct keys in the order of their first coming: 0, 1, 2… What a phase says about
 // a key it keeps in a slice of its own, by number. Nine of ten links of a segment lead to a target that
@@ -86,7 +89,36 @@ func (t *keyTable) bytes() int64 {
 // full reports whether the table must be emptied, limit being the memory for it.
 func (t *keyTable) full(limit int64) bool { return len(t.keys) >= keyTableFull || t.bytes() >= limit }
 
-// reset forgets all keys and keeps the memory.
+// reset forgets all keys and keeps the memory: what comes next is likely to be as much.
 func (t *keyTable) reset() {
-	t.slots, t.entries, t.keys = t.slots[:0], t.entries[:0], t.keys[:0]
+	size := firstKeySlots
+	for size < 2*len(t.entries) {
+		size *= 2
+	}
+	t.slots = t.slots[:min(size, len(t.slots))]
+	clear(t.slots)
+	t.entries, t.keys = t.entries[:0], t.keys[:0]
+}
+
+// spare keeps what a phase would have to grow anew, a quarter of its work, from one run to the next. (A
+// sync.Pool would lose it at each collection of garbage, of which there are several between two runs.)
+type spare[T any] struct {
+	mu   sync.Mutex
+	kept T
+	ok   bool
+}
+
+func (s *spare[T]) take() (v T, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v, ok = s.kept, s.ok
+	var none T
+	s.kept, s.ok = none, false
+	return v, ok
+}
+
+func (s *spare[T]) put(v T) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.kept, s.ok = v, true
 }

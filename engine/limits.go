@@ -9,7 +9,7 @@ const (
 	// segmentPagesMax, segmentBytesMax and segmentAgeMax seal an open segment in continuous mode.
 	// A segment's parse records are sorted in memory (spilling past their budget), and its links
 	// become fetchable only once it is updated: smaller is fresher, larger joins more cheaply.
-	segmentPagesMax = 10_000
+	segmentPagesMax = 40_000
 	segmentBytesMax = 512 << 20
 	segmentAgeMax   = 15 * time.Second
 	// thinPages is the least that a segment holds which is sealed because hosts run out of URLs.
@@ -24,6 +24,8 @@ const (
 	backlogMax = 2
 	// indexBatchMax is the number of crawl segments that become one index segment.
 	indexBatchMax = 16
+	// indexTextsMax is the number of segments that are read side by side for the index.
+	indexTextsMax = 256
 	// syncInterval bounds the work an operating-system crash may undo: pages are counted as
 	// fetched only once their WARC is synced, at most this long after they were appended.
 	syncInterval = 100 * time.Millisecond

@@ -43,9 +43,20 @@ func (e *Engine) updateDB(ctx context.Context, segment uint32) ([]urlkey.HostKey
 	if err != nil {
 		return nil, report, err
 	}
-	u := update{e: e, report: &report, segment: segment, now: e.nowMS(), inputs: e.newSorter(foldInputs), signatures: e.newSorter(foldLast)}
-	defer u.inputs.Close()
-	defer u.signatures.Close()
+	u, ok := e.updates.take()
+	if !ok {
+		u = new(update)
+	}
+	*u = update{e: e, report: &report, segment: segment, now: e.nowMS(), inputs: e.newSorter(foldInputs), signatures: e.newSorter(foldLast),
+		keys: u.keys, targets: u.targets, wanted: u.wanted, value: u.value}
+	defer func() {
+		u.inputs.Close()
+		u.signatures.Close()
+		u.keys.reset()
+		clear(u.targets[:cap(u.targets)])
+		*u = update{keys: u.keys, targets: u.targets[:0], wanted: u.wanted, value: u.value}
+		e.updates.put(u)
+	}()
 	if err := u.collect(ctx); err != nil {
 		return u.woken, report, fmt.Errorf("updatedb of segment %d: %w", segment, err)
 	}

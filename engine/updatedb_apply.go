@@ -22,6 +22,7 @@ func (u *update) apply(ctx context.Context, seg storage.Segment) error {
 	ing := u.e.store.NewIngestion()
 	defer ing.Abort()
 	records, hosts := ing.Table(storage.Crawldb()), newHostTally(u.e)
+	defer hosts.close()
 	hosts.due = func(host []byte) { u.woken = append(u.woken, urlkey.HostKey(host)) }
 	err = storage.MergeJoin(ctx, u.e.store, storage.Crawldb(), run, func(key []byte, values [][]byte, old []byte) error {
 		return u.one(records, hosts, key, readInput(values[0]), old)
