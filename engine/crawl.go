@@ -226,11 +226,12 @@ func (c *conductor) conduct(ctx context.Context) error {
 	}
 }
 
-// full reports whether the open segment should be sealed for its size or age, and its pages.
+// full reports whether the open segment should be sealed for its size or age, and how many pages it has.
 func (c *conductor) full() (bool, uint64) {
 	seg := c.f.seg
 	pages := seg.builder.pages()
-	return pages >= segmentPagesMax || seg.builder.bytes() >= segmentBytesMax ||
+	bytes, held := seg.builder.sizes()
+	return pages >= segmentPagesMax || bytes >= segmentBytesMax || held >= c.e.o.Memory/segmentMemoryShare ||
 		pages > 0 && c.e.o.Now().Sub(seg.created) >= segmentAgeMax, pages
 }
 

@@ -6,12 +6,14 @@ import "time"
 
 // Bounds of a crawl. Each says what happens past it.
 const (
-	// segmentPagesMax, segmentBytesMax and segmentAgeMax seal an open segment in continuous mode.
-	// A segment's parse records are sorted in memory (spilling past their budget), and its links
-	// become fetchable only once it is updated: smaller is fresher, larger joins more cheaply.
-	segmentPagesMax = 40_000
-	segmentBytesMax = 512 << 20
-	segmentAgeMax   = 15 * time.Second
+	// segmentPagesMax, segmentBytesMax, segmentAgeMax and a segmentMemoryShare'th part of Options.Memory in
+	// parse records seal an open segment in continuous mode. Its links become fetchable only once it is
+	// updated: smaller is fresher, larger joins more cheaply, by a sixth of a crawl's work from 10,000
+	// pages to 40,000. Four segments may be in memory: one open, one in updatedb and two that wait.
+	segmentPagesMax    = 40_000
+	segmentBytesMax    = 512 << 20
+	segmentAgeMax      = 15 * time.Second
+	segmentMemoryShare = 12
 	// thinPages is the least that a segment holds which is sealed because hosts run out of URLs.
 	thinPages = 100
 	// thinTime is how long fetchers are idle before that: a moment's lull is none.

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unsafe"
 
 	"github.com/seine-crawler/seine/engine/fetch"
 	"github.com/seine-crawler/seine/engine/parse"
@@ -139,7 +140,9 @@ func (e *Engine) readPage(x *exchange, s *scratch) {
 		o.Canonical = p.Canonical.Key()
 	}
 	e.readLinks(s)
-	s.text = storage.ParseText{Title: p.Title, Text: string(p.Text), Description: p.Description, Language: p.Language, Charset: p.Charset}
+	// The text is the page's own memory: it is encoded before the next page is parsed.
+	text := unsafe.String(unsafe.SliceData(p.Text), len(p.Text))
+	s.text = storage.ParseText{Title: p.Title, Text: text, Description: p.Description, Language: p.Language, Charset: p.Charset}
 }
 
 // readRefresh takes a page's refresh to another page as a redirect beside its links: the page keeps its

@@ -27,6 +27,7 @@ type segmentBuilder struct {
 	links, text, cdx *storage.Sorter
 	report           FetchReport
 	linkCount        uint64
+	held             int64 // bytes in the sorters
 }
 
 // scratch is what one goroutine needs to parse pages one after another without making garbage.
@@ -91,6 +92,7 @@ func (b *segmentBuilder) add(x *exchange, s *scratch) error {
 			return err
 		}
 	}
+	b.held += int64(3*len(s.key) + len(s.links) + len(s.body))
 	b.linkCount += uint64(len(o.Outlinks))
 	b.report.count(o)
 	return nil
@@ -133,10 +135,11 @@ func (b *segmentBuilder) pages() uint64 {
 	return b.report.Attempts()
 }
 
-func (b *segmentBuilder) bytes() uint64 {
+// sizes returns the bytes that were fetched, and those that are held in memory.
+func (b *segmentBuilder) sizes() (fetched uint64, held int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.report.Bytes
+	return b.report.Bytes, b.held
 }
 
 // seal writes everything as tables and makes the segment sealed, in one ingestion. The WARC files

@@ -40,7 +40,7 @@ func (f *flags) reading() *flags {
 // settings is the one list behind flags, TOML keys and engine.Options.
 type settings struct {
 	Dir          string `toml:"dir" help:"data directory"`
-	Memory       string `toml:"memory" help:"memory budget for caches, sorting and bodies, such as 512MB or 2GB"`
+	Memory       string `toml:"memory" help:"memory budget for caches, sorting and bodies, such as 512MB or 2GB; auto: a quarter of the machine's, at least 1GB"`
 	UserAgent    string `toml:"user-agent" help:"User-Agent header; its name selects the robots.txt group"`
 	Contact      string `toml:"contact" help:"URL or mail address by which webmasters reach you; required beyond loopback"`
 	Hosts        string `toml:"hosts" help:"hosts(5) file, asked before DNS"`
@@ -75,7 +75,7 @@ type settings struct {
 
 // defaults are what every setting is when neither flag nor file says otherwise.
 func defaults() settings {
-	return settings{Dir: "./seine-data", Memory: "1GB", Delay: "1s", Concurrency: 64, Timeout: "60s", Scope: "host", PerHost: 1, MaxRedirects: 10, StripParams: true, TrapPercent: 80, HostBytes: "0", DomainBytes: "0", HostTime: "0", DomainTime: "0", RefuseTypes: "image/*,audio/*,video/*,font/*", Scoring: "vote", Schedule: "fixed"}
+	return settings{Dir: "./seine-data", Memory: autoMemory, Delay: "1s", Concurrency: 64, Timeout: "60s", Scope: "host", PerHost: 1, MaxRedirects: 10, StripParams: true, TrapPercent: 80, HostBytes: "0", DomainBytes: "0", HostTime: "0", DomainTime: "0", RefuseTypes: "image/*,audio/*,video/*,font/*", Scoring: "vote", Schedule: "fixed"}
 }
 
 // storeSettings are the settings of commands that only read or rewrite the store; the others fetch.
@@ -157,7 +157,7 @@ func (f *flags) options(cmd *cobra.Command) (engine.Options, error) {
 		Proxy: s.Proxy, InsecureTLS: s.InsecureTLS, PerHost: s.PerHost, MaxRedirects: s.MaxRedirects, HostPages: int64(s.HostPages), DomainPages: int64(s.DomainPages),
 		Sitemaps: s.Sitemaps, RefuseTypes: splitList(s.RefuseTypes), FilterFile: s.FilterFile, DenyHosts: s.DenyHosts, AllowHosts: s.AllowHosts, Concurrency: s.Concurrency, MaxDepth: s.MaxDepth, NoIndex: s.NoIndex, OnFatal: fatal(cmd), MustExist: f.exists, Events: warnings(cmd)}
 	var err error
-	if o.Memory, err = parseBytes(s.Memory); err != nil {
+	if o.Memory, err = parseMemory(s.Memory); err != nil {
 		return o, &usageError{fmt.Errorf("--memory %q: %w", s.Memory, err)}
 	}
 	// The collector works harder near the budget instead of letting the heap double beyond it.

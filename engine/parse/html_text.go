@@ -2,6 +2,8 @@
 
 package parse
 
+import "encoding/binary"
+
 // textWriter collects text as it is seen: runs of white space are one space, blocks begin on a new
 // line, what has no glyph is dropped. It takes valid UTF-8 and its output is valid UTF-8.
 type textWriter struct {
@@ -111,6 +113,9 @@ func (w *textWriter) reference(b []byte, refs *references) int {
 // longer than a byte, r is ' ' or 0 accordingly.
 func run(b []byte) (n int, r byte) {
 	for n < len(b) {
+		if n += plainWords(b[n:], n > 0); n == len(b) {
+			break
+		}
 		c := b[n]
 		switch byteClass[c] {
 		case bytePlain:
@@ -135,6 +140,26 @@ func run(b []byte) (n int, r byte) {
 		break
 	}
 	return n, r
+}
+
+// plainWords returns the length of a prefix of b of which run would take every byte: eight at a time, of
+// ASCII that can be seen and single spaces. inRun says that a plain byte came before.
+func plainWords(b []byte, inRun bool) (n int) {
+	const each, high = 0x0101010101010101, 0x8080808080808080
+	zero := func(x uint64) uint64 { return ^((x&^high + ^uint64(high)) | x | ^uint64(high)) } // the high bit of each byte that is 0
+	for len(b) >= n+8 {
+		x := binary.LittleEndian.Uint64(b[n:])
+		spaces := zero(x ^ each*' ')
+		// A borrow can make a byte after one below ' ' look as if it were, never hide one.
+		if (x-each*' ')&high|x&high|zero(x^each*'&')|zero(x^each*'<')|zero(x^each*0x7f)|spaces&(spaces>>8) != 0 || spaces&0x80 != 0 && !inRun {
+			return n
+		}
+		n, inRun = n+8, true
+		if spaces>>63 != 0 { // what follows it decides
+			n--
+		}
+	}
+	return n
 }
 
 // leadSize returns the length of the characters that the lead byte begins.
