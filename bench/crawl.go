@@ -30,6 +30,9 @@ type CrawlOptions struct {
 	// Pages are the sizes of the synthetic webs: hosts of 100 pages, 12 KB and 50 links a page, as
 	// simweb.Bench makes them.
 	Pages []int
+	// Hosts are the numbers of hosts of more such webs, with HostPages pages each.
+	Hosts     []int
+	HostPages int
 	// Docs and DocsRoot name folders of HTML to crawl beside, as seine simweb --docs does; DocsName is
 	// what lines call them.
 	Docs               []string
@@ -50,23 +53,35 @@ type world struct {
 	name  string
 	args  []string
 	pages int    // of a synthetic web
+	each  int    // of them on a host
 	scope string // documents link to the world outside, where nothing must be asked for
 }
 
 const pagesPerHost = 100
 
+// prerendered is how many bytes of pages a synthetic web makes before it is crawled: what it does meanwhile
+// is taken from the crawler.
+const prerendered = "4GB"
+
+func syntheticWorld(name string, hosts, each int) world {
+	w := world{name: name, pages: hosts * each, each: each, scope: "any", args: []string{"--shape", "bench", "--seed-hosts", "0", "--web-hosts", strconv.Itoa(hosts),
+		"--pages", strconv.Itoa(each), "--max-pages", strconv.Itoa(each), "--prerender", prerendered}}
+	if hosts > 4000 { // more addresses than can be listened on one by one
+		w.args = append(w.args, "--all-interfaces")
+	}
+	return w
+}
+
 func (o *CrawlOptions) worlds() (out []world, err error) {
 	for _, n := range o.Pages {
-		if n <= 0 {
-			continue
+		if n > 0 {
+			out = append(out, syntheticWorld("pages="+strconv.Itoa(n), max(1, n/pagesPerHost), pagesPerHost))
 		}
-		hosts := max(1, n/pagesPerHost)
-		w := world{name: "pages=" + strconv.Itoa(n), pages: hosts * pagesPerHost, scope: "any",
-			args: []string{"--shape", "bench", "--seed-hosts", "0", "--web-hosts", strconv.Itoa(hosts), "--pages", strconv.Itoa(pagesPerHost), "--max-pages", strconv.Itoa(pagesPerHost)}}
-		if hosts > 4000 { // more addresses than can be listened on one by one
-			w.args = append(w.args, "--all-interfaces")
+	}
+	for _, n := range o.Hosts {
+		if n > 0 {
+			out = append(out, syntheticWorld("hosts="+strconv.Itoa(n), n, o.HostPages))
 		}
-		out = append(out, w)
 	}
 	if len(o.Docs) > 0 {
 		// Children run in a folder of their own.
@@ -184,7 +199,7 @@ func (o *CrawlOptions) round(ctx context.Context, w world, variant, profile stri
 // command is the command line of a variant.
 func (o *CrawlOptions) command(w world, variant, profile string) []string {
 	if variant == VariantFloor {
-		return []string{"bench", "floor", "--hosts", "hosts", "--seeds", "seeds", "--pages", strconv.Itoa(pagesPerHost)}
+		return []string{"bench", "floor", "--hosts", "hosts", "--seeds", "seeds", "--pages", strconv.Itoa(w.each)}
 	}
 	args := []string{"crawl", "--dir", "data", "--seeds", "seeds", "--hosts", "hosts", "--allow-private", "--scope", w.scope, "--delay", "0s", "--json", "--quiet"}
 	if variant == VariantNoIndex {

@@ -31,7 +31,7 @@ import (
 //	go test -run '^$' -bench Frontier ./bench
 
 // endless is a source in which each host has URLs without end, and gives so many at a time. It gives
-// each URL in memory of its own only while the memory is being measured.
+// each host URLs in memory of its own only while the memory is being measured.
 type endless struct {
 	each  int
 	own   bool
@@ -42,14 +42,12 @@ type endless struct {
 func newEndless(b *testing.B, each int) *endless {
 	s := &endless{each: each, more: true}
 	for i := range each {
-		s.ready = append(s.ready, frontier.Candidate{Key: ownURL("org,example,www,)", i), Score: 1, Depth: 2})
+		s.ready = append(s.ready, frontier.Candidate{Rest: pathOf(i), Score: 1, Depth: 2})
 	}
 	return s
 }
 
-func ownURL(host urlkey.HostKey, i int) urlkey.Key {
-	return urlkey.Key(fmt.Sprintf("%s/articles/2026/%06d/index.html https", string(host), i))
-}
+func pathOf(i int) string { return fmt.Sprintf("/articles/2026/%06d/index.html https", i) }
 
 func (s *endless) Hosts(context.Context, int) ([]urlkey.HostKey, error) { return nil, nil }
 
@@ -66,8 +64,15 @@ func (s *endless) Refill(_ context.Context, host urlkey.HostKey, limit int) (fro
 		return r, nil
 	}
 	r.URLs = make([]frontier.Candidate, min(limit, s.each))
+	var all []byte // as the engine does it
 	for i := range r.URLs {
-		r.URLs[i] = frontier.Candidate{Key: ownURL(host, i), Score: 1, Depth: 2}
+		all = append(all, pathOf(i)...)
+	}
+	rests := string(all)
+	for i := range r.URLs {
+		n := len(pathOf(i))
+		r.URLs[i] = frontier.Candidate{Rest: rests[:n], Score: 1, Depth: 2}
+		rests = rests[n:]
 	}
 	return r, nil
 }

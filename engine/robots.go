@@ -272,7 +272,7 @@ func (f *fetching) send(w *waitingErrand, to urlkey.URL) bool {
 		return false
 	}
 	k := to.Key()
-	if f.source.errands.add(k, w) && !f.frontier.Ask(to.HostKey(), frontier.Candidate{Key: k, Score: math.MaxFloat32, Tag: tagErrand}) {
+	if f.source.errands.add(k, w) && !f.frontier.Ask(to.HostKey(), frontier.Candidate{Rest: string(k[len(to.HostKey()):]), Score: math.MaxFloat32, Tag: tagErrand}) {
 		f.source.dropErrands(k)
 	}
 	return true

@@ -67,16 +67,34 @@ func (s *source) Refill(ctx context.Context, host urlkey.HostKey, limit int) (fr
 	if sel.nextDue > 0 {
 		out.NextDue = time.UnixMilli(sel.nextDue)
 	}
-	chosen := keep.sorted()
-	out.URLs = make([]frontier.Candidate, len(chosen))
-	for i, c := range chosen {
-		s.take(xxh3.HashString(string(c.key)))
-		out.URLs[i] = frontier.Candidate{Key: c.key, Score: float32(c.score), Depth: c.depth, Tag: c.tag}
-	}
+	out.URLs = s.hand(host, keep.sorted())
 	if err := s.budget(snap, host, &out); err != nil {
 		return out, err
 	}
 	return out, s.e.recall(host, &out)
+}
+
+// hand notes URLs of a host as handed out and makes candidates of them, cut from one string: a third of the
+// memory of a key each.
+func (s *source) hand(host urlkey.HostKey, chosen []choice) []frontier.Candidate {
+	if len(chosen) == 0 {
+		return nil
+	}
+	var all []byte
+	for _, c := range chosen {
+		all = append(all, c.key[len(host):]...)
+	}
+	rests := string(all)
+	out := make([]frontier.Candidate, len(chosen))
+	s.handMu.Lock()
+	defer s.handMu.Unlock()
+	for i, c := range chosen {
+		n := len(c.key) - len(host)
+		s.handed[xxh3.HashString(string(c.key))] = struct{}{}
+		out[i] = frontier.Candidate{Rest: rests[:n], Score: float32(c.score), Depth: c.depth, Tag: c.tag}
+		rests = rests[n:]
+	}
+	return out
 }
 
 // Hosts implements frontier.Source: hosts that have something due, in key order, from where the last
@@ -165,14 +183,14 @@ func (s *source) forget(hashes []uint64) {
 }
 
 // release is forget for URLs that the frontier gave up without an outcome.
-func (s *source) release(dropped []frontier.Candidate) {
+func (s *source) release(host urlkey.HostKey, dropped []frontier.Candidate) {
 	var hashes []uint64
 	for _, c := range dropped {
 		if c.Tag == tagErrand {
-			s.dropErrands(c.Key)
+			s.dropErrands(c.Key(host))
 			continue
 		}
-		hashes = append(hashes, xxh3.HashString(string(c.Key)))
+		hashes = append(hashes, xxh3.HashString(string(c.Key(host))))
 	}
 	s.forget(hashes)
 }

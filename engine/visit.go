@@ -89,16 +89,17 @@ func (x *visit) giveBack(left int) {
 // visit may go on, counted whether a page was fetched.
 func (x *visit) one(ctx context.Context, c *frontier.Candidate, left int) (more, counted bool, err error) {
 	f := x.f
-	u, err := c.Key.URL()
+	key := c.Key(x.v.Host)
+	u, err := key.URL()
 	if err != nil {
-		return false, false, fmt.Errorf("%w: crawldb key %q: %w", storage.ErrCorrupt, c.Key, err)
+		return false, false, fmt.Errorf("%w: crawldb key %q: %w", storage.ErrCorrupt, key, err)
 	}
 	if c.Tag == tagErrand {
 		more, err = x.errand(ctx, u, left)
 		return more, false, err
 	}
 	if f.e.mayChange(u) != "" { // filters may be narrower than when it was chosen
-		f.source.release([]frontier.Candidate{*c})
+		f.source.release(x.v.Host, []frontier.Candidate{*c})
 		return true, false, nil
 	}
 	asking := x.flight.begin(ctx, u)
@@ -122,7 +123,7 @@ func (x *visit) one(ctx context.Context, c *frontier.Candidate, left int) (more,
 	if cut && resp.Failure != "" { // the operator does not want it any more; the host may rest as after any request
 		x.out.Kind, x.out.End = frontier.Fetched, resp.End
 		x.giveBack(left - 1)
-		f.source.release([]frontier.Candidate{*c})
+		f.source.release(x.v.Host, []frontier.Candidate{*c})
 		return false, false, nil
 	}
 	x.note(resp)

@@ -56,9 +56,9 @@ func (s *sharedCost) load() Cost {
 
 // learn takes what the source knows of the domain's budget. What was used is believed once: from then
 // on the frontier counts itself, ahead of what crawldb has seen.
-func (d *domain) learn(used, limit Cost) {
-	if now := d.limit.Load(); now == nil && limit != (Cost{}) || now != nil && *now != limit {
-		d.limit.Store(&limit)
+func (d *domain) learn(used Cost, limit *Cost) {
+	if now := d.limit.Load(); now == nil || limit == nil || *now != *limit {
+		d.limit.Store(limit)
 	}
 	if !d.known.Swap(true) {
 		d.used.add(used)
@@ -99,8 +99,8 @@ func (d *domain) spend(n int) int {
 }
 
 // learn takes what the source knows of a host's budget, and of its domain's.
-func (v *visitState) learn(r *Refill) {
-	v.domain.learn(r.DomainUsed, r.DomainLimit)
+func (v *visitState) learn(r *Refill, names *registry) {
+	v.domain.learn(r.DomainUsed, names.limitOf(r.DomainLimit))
 	if r.HostLimit == (Cost{}) {
 		v.budget = nil
 		return

@@ -40,7 +40,7 @@ func (p *pool) Refill(_ context.Context, h urlkey.HostKey, limit int) (frontier.
 		r.Addr = p.addr(h)
 	}
 	for ; p.left[h] > 0 && len(r.URLs) < limit; p.left[h]-- {
-		r.URLs = append(r.URLs, frontier.Candidate{Key: urlkey.Key(fmt.Sprintf("%s/%d http", h, p.left[h]))})
+		r.URLs = append(r.URLs, frontier.Candidate{Rest: fmt.Sprintf("/%d http", p.left[h])})
 	}
 	r.More = p.left[h] > 0
 	return r, nil
@@ -107,7 +107,7 @@ func crawl(t *testing.T, f *frontier.Frontier, fetchers, want int, do func(*fron
 				out := do(v)
 				mu.Lock()
 				for _, c := range v.URLs[:len(v.URLs)-out.Left] {
-					seen[c.Key]++
+					seen[c.Key(v.Host)]++
 				}
 				all := len(seen) >= want
 				mu.Unlock()
@@ -212,7 +212,7 @@ func TestSleep(t *testing.T) {
 	dropped, told := make(chan int, 9), make(chan frontier.HostState, 9)
 	c := &clock{}
 	f := open(t, frontier.Options{Source: p, Delay: -1, MaxFailures: 1, Now: c.now,
-		OnDrop: func(c []frontier.Candidate) { dropped <- len(c) }, OnHost: func(_ urlkey.HostKey, s frontier.HostState) { told <- s }})
+		OnDrop: func(_ urlkey.HostKey, c []frontier.Candidate) { dropped <- len(c) }, OnHost: func(_ urlkey.HostKey, s frontier.HostState) { told <- s }})
 	f.Wake(hosts...)
 	v, err := f.Next(context.Background())
 	if err != nil {

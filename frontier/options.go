@@ -13,14 +13,18 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// Candidate is a URL that may be fetched: 24 bytes and its key, which the source may cut from one
-// string for a whole refill.
+// Candidate is a URL of a known host that may be fetched: 24 bytes and the end of its key.
 type Candidate struct {
-	Key   urlkey.Key
+	// Rest is what the URL's key has behind its host's. The source may cut it from one string for a whole
+	// refill. The frontier looks at none of these fields.
+	Rest  string
 	Score float32
 	Depth uint16
-	Tag   uint16 // the source's own
+	Tag   uint16
 }
+
+// Key is the URL's key.
+func (c *Candidate) Key(host urlkey.HostKey) urlkey.Key { return urlkey.Key(string(host) + c.Rest) }
 
 // Refill is what a source gives for one host.
 type Refill struct {
@@ -100,8 +104,8 @@ type Options struct {
 	// Now replaces the clock, which must not go back.
 	Now func() time.Time
 
-	// OnDrop is told of URLs that are given up without an outcome, on any goroutine.
-	OnDrop func([]Candidate)
+	// OnDrop is told of URLs of a host that are given up without an outcome, on any goroutine.
+	OnDrop func(host urlkey.HostKey, urls []Candidate)
 	// OnHost is told what should survive a restart, whenever a host fails, is throttled, falls asleep
 	// or answers again after that. It must not block.
 	OnHost func(host urlkey.HostKey, s HostState)

@@ -15,7 +15,7 @@ type jobs struct {
 	cond    *sync.Cond
 	refills []*visitState
 	head    int
-	dropped []Candidate
+	dropped []drop
 	closed  bool
 }
 
@@ -25,7 +25,7 @@ func newJobs() *jobs {
 	return j
 }
 
-func (j *jobs) add(refills []*visitState, dropped []Candidate) {
+func (j *jobs) add(refills []*visitState, dropped []drop) {
 	j.mu.Lock()
 	j.refills = append(j.refills, refills...)
 	j.dropped = append(j.dropped, dropped...)
@@ -34,7 +34,7 @@ func (j *jobs) add(refills []*visitState, dropped []Candidate) {
 }
 
 // take waits for a refill to make or URLs to drop; false means that the frontier is closed.
-func (j *jobs) take() (v *visitState, dropped []Candidate, ok bool) {
+func (j *jobs) take() (v *visitState, dropped []drop, ok bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for {
@@ -72,8 +72,10 @@ func (f *Frontier) refiller(ctx context.Context) {
 			return
 		}
 		if len(dropped) > 0 {
-			if f.o.OnDrop != nil {
-				f.o.OnDrop(dropped)
+			for _, d := range dropped {
+				if f.o.OnDrop != nil {
+					f.o.OnDrop(d.host, d.urls)
+				}
 			}
 			continue
 		}

@@ -17,6 +17,19 @@ type registry struct {
 	hosts  atomic.Int64
 	stripe [stripes]stripe
 	names  [stripes]domainStripe
+	limit  atomic.Pointer[Cost] // the last that a domain had: most have the same
+}
+
+// limitOf returns a limit to point at, nil if it bounds nothing.
+func (r *registry) limitOf(c Cost) *Cost {
+	if c == (Cost{}) {
+		return nil
+	}
+	if last := r.limit.Load(); last != nil && *last == c {
+		return last
+	}
+	r.limit.Store(&c)
+	return &c
 }
 
 type stripe struct {

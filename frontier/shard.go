@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seine-crawler/seine/storage/invariants"
+	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
 // shard is a part of the frontier as a pure state machine: each method is something that happens at a
@@ -47,8 +48,14 @@ type shard struct {
 	late    readyQueue    // visits of slow hosts
 	refills []*visitState // wanted, each host once
 	moves   []*visitState // to the shard that owns their address
-	dropped []Candidate   // given up, to be told to the source
+	dropped []drop        // given up, to be told to the source
 	told    []hostNews
+}
+
+// drop is a call of Options.OnDrop.
+type drop struct {
+	host urlkey.HostKey
+	urls []Candidate
 }
 
 // hostNews is a call of Options.OnHost.
@@ -139,7 +146,7 @@ func (s *shard) bear(v *visitState) {
 func (s *shard) ask(v *visitState, c Candidate) {
 	s.bear(v)
 	if v.place == asleep || !v.askFor(c) {
-		s.dropped = append(s.dropped, c)
+		s.dropped = append(s.dropped, drop{v.host, []Candidate{c}})
 		return
 	}
 	s.queued++
@@ -188,7 +195,7 @@ func (s *shard) refilled(v *visitState, r *Refill, notBefore, due, now moment) {
 		v.next = max(v.next, s.began.add(s.o.delay(v)))
 	}
 	v.priority = r.Priority
-	v.learn(r)
+	v.learn(r, s.names)
 	v.due = due
 	s.grow(v, r.URLs)
 	if v.place == asleep {
@@ -363,7 +370,9 @@ func (s *shard) forget(v *visitState, now moment) {
 func (s *shard) giveUp(v *visitState) {
 	s.queued -= v.urls()
 	s.withhold(v, -v.urls())
-	s.dropped = append(s.dropped, v.drop()...)
+	if left := v.drop(); len(left) > 0 {
+		s.dropped = append(s.dropped, drop{v.host, left})
+	}
 }
 
 // tell notes news of a host for the one who keeps them over restarts.

@@ -41,9 +41,9 @@ func (m *sim) check(v *visitState) {
 	}
 	dropped := 0
 	for _, s := range m.shards {
-		for _, c := range s.dropped {
-			if index(c.Key) == i {
-				dropped++
+		for _, d := range s.dropped {
+			if index(d.host) == i {
+				dropped += len(d.urls)
 			}
 		}
 	}

@@ -40,7 +40,7 @@ type sim struct {
 	moved    int
 	asked    int
 	exact    bool            // keep every URL's name and check that none comes twice
-	loose    []urlkey.Key    // given up, to be given again
+	loose    []string        // given up, to be given again
 	seen     map[string]bool // URLs whose outcome is known
 	faults   []string
 	sabotage func(*sim) // breaks something before each step
@@ -180,14 +180,15 @@ func (m *sim) ask(i int) {
 	v.wakes.Add(-1)
 	h.left--
 	h.given++
-	v.shard.Load().ask(v, Candidate{Key: m.key(v.host)})
+	v.shard.Load().ask(v, Candidate{Rest: m.key(v.host)})
 	m.asked++
 }
 
-// key is the name of a URL of a host: one that was given up, or a new one.
-func (m *sim) key(host urlkey.HostKey) urlkey.Key {
+// key is the name of a URL of a host, with the host for what is checked here: one that was given up, or a new
+// one.
+func (m *sim) key(host urlkey.HostKey) string {
 	if !m.exact {
-		return urlkey.Key(host)
+		return string(host)
 	}
 	if n := len(m.loose); n > 0 && index(m.loose[n-1]) == index(host) {
 		key := m.loose[n-1]
@@ -195,7 +196,7 @@ func (m *sim) key(host urlkey.HostKey) urlkey.Key {
 		return key
 	}
 	m.next++
-	return urlkey.Key(string(host) + "/" + strconv.Itoa(m.next))
+	return string(host) + "/" + strconv.Itoa(m.next)
 }
 
 func (m *sim) fault(format string, args ...any) {
@@ -275,8 +276,10 @@ func (m *sim) settle() {
 			heap.Push(&m.answers, answer{m.now.add(time.Duration(m.rng.IntN(int(20 * time.Millisecond)))), v})
 		}
 		s.refills = s.refills[:0]
-		for _, c := range s.dropped {
-			m.dropOne(c)
+		for _, d := range s.dropped {
+			for _, c := range d.urls {
+				m.dropOne(c)
+			}
 		}
 		s.dropped, s.told = s.dropped[:0], s.told[:0]
 	}
@@ -298,12 +301,12 @@ func (m *sim) adoptMoved() {
 
 // dropOne takes a URL back into the source.
 func (m *sim) dropOne(c Candidate) {
-	h := &m.hosts[index(c.Key)]
+	h := &m.hosts[index(c.Rest)]
 	h.left++
 	h.given--
 	m.dropped++
 	if m.exact {
-		m.loose = append(m.loose, c.Key)
+		m.loose = append(m.loose, c.Rest)
 	}
 }
 
@@ -328,7 +331,7 @@ func (m *sim) refill(v *visitState) {
 	h.given += n
 	if m.exact {
 		for range n {
-			r.URLs = append(r.URLs, Candidate{Key: m.key(v.host)})
+			r.URLs = append(r.URLs, Candidate{Rest: m.key(v.host)})
 		}
 	} else {
 		r.URLs = m.same(i, int(n))
@@ -343,7 +346,7 @@ func (m *sim) refill(v *visitState) {
 func (m *sim) same(i, n int) []Candidate {
 	c := make([]Candidate, n)
 	for j := range c {
-		c[j].Key = urlkey.Key(m.keys[i])
+		c[j].Rest = string(m.keys[i])
 	}
 	return c
 }
@@ -403,11 +406,11 @@ func (m *sim) start() bool {
 	}
 	m.latest = max(m.latest, visit.since)
 	for _, c := range visit.URLs {
-		if index(c.Key) != i {
-			m.fault("a URL of %s in a visit to %s", c.Key, visit.Host)
+		if index(c.Rest) != i {
+			m.fault("a URL of %s in a visit to %s", c.Rest, visit.Host)
 		}
-		if m.exact && m.seen[string(c.Key)] {
-			m.fault("%s is handed out again", c.Key)
+		if m.exact && m.seen[c.Rest] {
+			m.fault("%s is handed out again", c.Rest)
 		}
 	}
 	h.given -= int32(len(visit.URLs))
@@ -435,7 +438,7 @@ func (m *sim) finish(visit *Visit) {
 	}
 	for _, c := range visit.URLs[:len(visit.URLs)-out.Left] {
 		if m.exact {
-			m.seen[string(c.Key)] = true
+			m.seen[c.Rest] = true
 		}
 	}
 	h.given += int32(out.Left)

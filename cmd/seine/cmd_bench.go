@@ -53,7 +53,9 @@ func benchCommand(c *console) *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.IntSliceVar(&o.Pages, "pages", []int{10_000}, "sizes of the webs; 0 for none")
+	f.IntSliceVar(&o.Pages, "pages", []int{10_000}, "sizes of the webs, of 100 pages a host; 0 for none")
+	f.IntSliceVar(&o.Hosts, "hosts", nil, "hosts of more webs, with --host-pages pages each")
+	f.IntVar(&o.HostPages, "host-pages", 20, "pages a host of those")
 	f.IntVar(&o.Runs, "runs", 5, "runs of each")
 	f.StringSliceVar(&o.Variants, "variants", []string{bench.VariantWhole, bench.VariantNoIndex, bench.VariantFloor}, "what to run")
 	f.BoolVar(&o.Profile, "profile", false, "check the accounting by stage against a CPU profile, in one more run")
