@@ -187,7 +187,8 @@ func (o *CrawlOptions) round(ctx context.Context, w world, variant, profile stri
 	if w.pages > 0 {
 		pages -= report.Robots // which synthetic hosts answer with 200 when they are shaped for benchmarks
 	}
-	if variant != VariantFloor && c.Fetched > report.Status[2] || w.pages > 0 && pages != w.pages {
+	unlinked := w.pages / 10_000 // pages that no link leads to: chance leaves a few on small hosts
+	if variant != VariantFloor && c.Fetched > report.Status[2] || w.pages > 0 && (pages > w.pages || pages < w.pages-unlinked) {
 		return l, fmt.Errorf("%s of %s: the server served %d pages of %d, the crawler says %d", variant, w.name, pages, w.pages, c.Fetched)
 	}
 	if report.Twice > 0 || variant != VariantFloor && !report.Polite() {
