@@ -158,14 +158,45 @@ func readFiles(t *testing.T, name string) map[string][]byte {
 	}
 }
 
+// TestPreferences: the longest pattern of each field wins, groups are chosen as for rules, licenses are of the
+// whole file, and what is no rule does not end a run of user-agent lines.
+func TestPreferences(t *testing.T) {
+	file := robots.Parse([]byte("Content-Usage: nobody=n\nLicense: https://l.example/a\nUser-agent: *\nContent-Usage: train-ai=n\nContent-usage: /docs/*.html train-ai=y, search=n # why not\n" +
+		"Content-Usage: /docs/ train-ai=y\nContent-Signal: search=yes\nDisallow: /no\nUser-agent: a\nContent-Signal: ai-train=no\nUser-agent: b\nDisallow: /\nlicense: https://l.example/b"))
+	const licenses = "License: https://l.example/a\nLicense: https://l.example/b"
+	for _, c := range []struct{ agent, target, want string }{
+		{"x", "/", "Content-Usage: train-ai=n\nContent-Signal: search=yes\n" + licenses},
+		{"x", "/docs/a", "Content-Usage: train-ai=y\nContent-Signal: search=yes\n" + licenses},
+		{"x", "/docs/a.html", "Content-Usage: train-ai=y, search=n\nContent-Signal: search=yes\n" + licenses},
+		{"a", "/docs/", "Content-Signal: ai-train=no\n" + licenses},
+		{"b", "/docs/", "Content-Signal: ai-train=no\n" + licenses},
+	} {
+		if got := file.Rules(c.agent).Preferences(c.target); got != c.want {
+			t.Errorf("%s %s: %q, want %q", c.agent, c.target, got, c.want)
+		}
+	}
+	if file.Rules("a").Allowed("/x") || file.Rules("b").Allowed("/x") || !file.Rules("x").Allowed("/x") {
+		t.Error("rules are another group's")
+	}
+	if got := robots.AllowAll.Preferences("/"); got != "" {
+		t.Errorf("no file: %q", got)
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	f.Add([]byte("User-agent: *\nDisallow: /a*b$\nAllow: /"), "/axb")
+	f.Add([]byte("License: x\nUser-agent: *\nContent-Usage: /a* train-ai=n\nContent-Signal: search=no"), "/axb")
 	f.Fuzz(func(t *testing.T, body []byte, target string) {
 		r := robots.Parse(body).Rules("seine")
 		if !r.Allowed("/robots.txt") {
 			t.Fatal("/robots.txt is not allowed")
 		}
 		r.Allowed(target)
+		for line := range strings.Lines(r.Preferences(target)) {
+			if name, value, ok := strings.Cut(strings.TrimSuffix(line, "\n"), ": "); !ok || name == "" || value == "" || strings.ContainsAny(value, "\r\n") {
+				t.Fatalf("preference %q", line)
+			}
+		}
 		more := robots.Parse(append(append([]byte(nil), body...), "\nUser-agent: seine\nDisallow: /\n"...)).Rules("seine")
 		if more.Allowed("/zzz-nothing-allows-this") && !strings.Contains(strings.ToLower(string(body)), "allow") {
 			t.Fatal("a Disallow line did not count")
