@@ -15,23 +15,28 @@ type section struct {
 
 var sections = []section{
 	{layer: "Crawl", title: "Whole crawls", command: "bin/seine bench --pages … --runs 5 --profile",
-		what: `A simweb of hosts of 100 pages, 12 KB and 50 links each, no delay between requests, and seine from the hosts' first pages, as two
-processes on the same cores. seine stores everything (WARC, parse records, crawldb, linkdb) and indexes; seine-no-index does not
+		what: `A simweb of pages of 12 KB and 50 links each (pages=N: hosts of 100 pages; hosts=N: of 20), made beforehand, no delay between
+requests, and seine from the hosts' first pages, as two processes on the same cores. seine stores everything (WARC, parse records, crawldb, linkdb) and indexes; seine-no-index does not
 index; floor-fasthttp is fasthttp's client in a loop over the same pages, known beforehand, keeping nothing. Real sites are
 Debian packages' documents, served by simweb too.`,
 		units: []string{"cpu-µs/page", "pages/s", "server-cpu-µs/page", "peak-MB", "warc-B/page", "store-B/URL"},
 		plots: []plot{{file: "crawl-cpu.svg", title: "Processor time of the crawler, µs a page", unit: "cpu-µs/page", x: "pages=", xLabel: "pages of the web"},
 			{file: "crawl-rate.svg", title: "Pages a second", unit: "pages/s", x: "pages=", xLabel: "pages of the web"}},
 		limits: `Where a page's time goes is in the next table: three tenths are indexing, a fifth parsing, a fifth the WARC (four fifths of that
-gzip), a tenth fetching. Both cores are busy but for the last half second, when what was fetched last is indexed; they share caches
-and execution units: gzip takes 27 µs a page alone and 60 beside the rest. What profiles showed and what came of it, in µs a page: links
+gzip), a tenth fetching. Both cores are busy but for the last moments, when what was fetched last is indexed. With many hosts links
+lead to ever new pages, so that folding them by target saves less, a robots.txt is asked for every 20 pages, and connections are
+new ones; the server's share grows, too. gzip takes 60 µs a page, and 27 when it is given the same page again and again: a processor learns a page's
+branches by heart, so that compressors have to be measured on a thousand different ones. (There a deflate of our own that takes S2's
+matches, found in assembly, was as fast as klauspost's and as small.) What profiles showed and what came of it, in µs a page: links
 are folded by target in a table before they are sorted, for nine of ten lead to a target that the segment has had (updatedb 43 to 17,
 invertlinks 38 to 20); dedup joins in place of looking up (24 to 4); WARC writes are gathered (16 to 5); words are looked up in a table
 that holds them in its slots (a map of strings took 42, this takes 13). With 100,000 pages merging index segments took 130 and takes
 20, since lists that are in order already are not gathered and sorted; scanning page texts in place of looking them up won 4% of
-indexing, too little to keep. What is left:
+indexing, too little to keep. With 10,000 hosts: segments of 40,000 pages in place of 10,000, as memory allows, save 30 (joins, refills, compactions); page texts
+read for the index by walking in place of searching 35; tables that a compaction soon rewrites left uncompressed 15; memory that
+phases leave to their next run 10. What is left:
 gzip and SHA-1 (a deflate of our own that keeps its Huffman codes from page to page was 18% faster than klauspost's, too little to own
-one), the lexer, the zstd of page texts, compactions.`},
+one), the lexer, the zstd of page texts, system calls.`},
 	{layer: "Stages", title: "Processor time by stage", command: "bin/seine bench --profile",
 		what: `What the program accounts to each stage, always, by its threads' clocks, beside what a CPU profile of the same run says.
 points-apart is the difference in hundredths of the whole.`,
@@ -46,8 +51,9 @@ an allocation is 83 ns and none. What misses the fast path is links with upper c
 		what: `Bytes to a page with links, text, title, charset, signature and language (seine); reading every token (tdewolff's lexer,
 x/net/html's tokenizer); building the tree and reading nothing of it (x/net/html). simweb are 12 KB pages with 50 links, docs
 Debian's Python manual.`,
-		units:  []string{"ns/page", "MB/s", "links/page", "allocs/op"},
-		limits: `Half is the lexer, a fifth folding text, a sixth links. SimHash, which was 38%, is computed only when asked for.`},
+		units: []string{"ns/page", "MB/s", "links/page", "allocs/op"},
+		limits: `Half is the lexer, a sixth folding text (eight bytes at a time where they are plain), a sixth links. SimHash, which was 38%, is computed
+only when asked for.`},
 	{layer: "WARC", title: "WARC", command: "go test -bench WARC ./bench",
 		what: `One exchange of 12 KB written as request and response records, a gzip member each, with digests (seine); the same bytes through
 klauspost's gzip at level 1 and one write.`,
@@ -69,6 +75,12 @@ and for a queued URL, key and text of the URL included. The floor is container/h
 		limits: `One caller asks, so with one host every visit waits for a round trip between two goroutines; with many, visits are made ready while
 others are taken. The wheel takes 42 ns a timer with a million hosts, a heap 340; inbox and ring beside a mutex and a channel
 are the next tables. A host of 1,083 bytes became one of 870 when the event of a visit was used for moving it too.`},
+	{layer: "Bounded", title: "A crawl of a web that is known", command: "go test -bench Bounded ./bench",
+		what: `crawldb and hostdb hold every URL of a simweb, ten a host, due now; a crawl with a second between requests to a host works for a while
+with a tenth of the hosts in the frontier. frontier-MB is what a heap profile has of memory allocated on the frontier's behalf, bound-%
+its share of 1 KB a host and 100 bytes a queued URL; goroutines and open files are means of the two halves of the time. The sizes
+that the bound is meant for, 10,000,000 hosts and 100,000,000 URLs, take a quarter of an hour: -bounded.hosts 10000000 -bounded.time 10m.`,
+		units: []string{"hosts", "queued-URLs", "frontier-MB", "bound-%", "goroutines-1st-half", "goroutines-2nd-half", "files-1st-half", "files-2nd-half", "heap-MB"}},
 	{layer: "NeverIdle", title: "Frontier: never idle", command: "go test -bench NeverIdle ./bench",
 		what: `Hosts at a second's delay, 500 fetchers of 200 ms a page. With 100,000 hosts fetchers are the limit: busy-% is the share of the time
 that they are at work. With 1,000 politeness is: permitted-% is how often quick hosts are visited, of once in 1.2 s each, also

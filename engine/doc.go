@@ -26,6 +26,8 @@
 //	a page's links and text?             engine/parse; outcome.go turns them into records
 //	the state machine of a URL?          transition.go, a pure function
 //	which URLs a host offers next?       select.go, for generate and refill alike
+//	may this host be asked for pages?    robots.go; preferences.go keeps what it says of their use
+//	what does the operator's word cut?   flight.go, filterfiles.go
 //	why was a URL not fetched?           check.go; filterfiles.go, budget.go, trapwatch.go say so
 //	what folds a segment's links?        keytable.go, for updatedb and invertlinks
 //	what happens in which order?         phase.go, the table of phases; crawl.go, the conductor
@@ -64,8 +66,8 @@
 //
 // Phases that write the same ranges take turns by two mutexes. A crawl has Concurrency fetchers, one
 // syncer, and two workers: one seals and updates, one links, dedups and indexes, with a helper of its
-// own that cuts documents into words (indexdocs.go). The caller's goroutine conducts. Their channels hold backlogMax segments; when they are full, the fetchers'
-// gate is shut until the workers catch up. All of them end before Crawl returns.
+// own that cuts documents into words (indexdocs.go). The caller's goroutine conducts. Their channels hold
+// backlogMax segments; when they are full, the fetchers' gate is shut until the workers catch up. All of them end before Crawl returns.
 //
 // # Bounds
 //

@@ -44,6 +44,10 @@
 // next host of the address have its turn, and parks the state: waiting, or dormant without URLs. When a
 // window is down to a quarter, a refill is asked for beside all that.
 //
+// What else may be asked of it. Ask puts a URL that the source need not know before all others of its host:
+// a robots.txt that was redirected here is asked for in this host's turn, like anything else. Halt leaves a
+// host alone. Done tells what a visit cost in bytes and time, for budgets, and may ask for a longer wait.
+//
 // How it goes. A dormant state keeps only the times before which host and address must not be asked,
 // and is forgotten when they have passed, unless something falls due within minutes. A host that failed
 // too often falls asleep, for ten minutes at first and up to a week; a single failure after that is
@@ -64,7 +68,8 @@
 //  5. Retry-After is obeyed, up to a day. Failures back off, doubling, with jitter.
 //  6. No host starves: a visit is overtaken by none that became ready PriorityBonus later, unless its host
 //     is slow: slow hosts share a quarter of the fetchers and take turns among themselves.
-//  7. Budgets bind: no more URLs of a host, or of its domain, are handed out than the source allows.
+//  7. Budgets bind: no more URLs of a host, or of its domain, are handed out than the source allows, and
+//     none once the visits that came back have cost the bytes or the time that it allows.
 //  8. A URL is handed out once until the source gives it again; none is lost but to Options.OnDrop.
 //  9. No wake-up is lost: a Wake during a refill causes another refill.
 //  10. After a start with Options.Resume every host first waits its whole delay: restarts never burst.
@@ -85,7 +90,7 @@
 //
 // limits.go and Options: hosts in memory, URLs in memory (shared evenly as windows, each for ten minutes
 // of visits at most), visits ready ahead, refills at once. A host takes about 1 KB, a URL 24 bytes and
-// its key. An address without hosts is kept until it may be asked again.
+// what its key has behind the host's. An address without hosts is kept until it may be asked again.
 //
 // # Deliberately absent
 //

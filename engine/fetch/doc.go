@@ -34,6 +34,7 @@
 //
 //   - The address dialled is checked, in numeric form, at the moment of connecting (guard.go).
 //   - Memory grows with bytes received, never with bytes announced.
+//   - A port that refused a connection is not knocked at again for some seconds (refused.go).
 //   - Response.Truncated is "" only if the body is known to be complete.
 //   - A request is sent a second time in one case only: a pooled connection turned out to be closed
 //     before a byte came back. Response.Replayed tells.

@@ -15,6 +15,9 @@
 // A File is parsed once per fetch of robots.txt; the Rules of one agent are cut out of it and kept
 // as long as the decision is valid. Both are immutable.
 //
+// What the file says beside that is kept as it stands: Crawl-delay, Sitemap lines, and preferences about
+// uses of pages (preferences.go).
+//
 // # Invariants
 //
 //   - /robots.txt itself is always allowed.
