@@ -26,6 +26,8 @@ const (
 	backlogMax = 2
 	// indexBatchMax is the number of crawl segments that become one index segment.
 	indexBatchMax = 16
+	// readAhead is the number of exchanges read back from a WARC that wait for each parser.
+	readAhead = 32
 	// indexTextsMax is the number of segments that are read side by side for the index.
 	indexTextsMax = 256
 	// syncInterval bounds the work an operating-system crash may undo: pages are counted as

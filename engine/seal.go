@@ -6,9 +6,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/zeebo/xxh3"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/seine-crawler/seine/engine/fetch"
 	"github.com/seine-crawler/seine/engine/parse"
@@ -212,7 +216,7 @@ func (e *Engine) Seal(ctx context.Context, segment uint32) (SealReport, error) {
 }
 
 // readBack repairs the segment's WARC files and adds every exchange in them to the builder. each,
-// if not nil, is told of every URL.
+// if not nil, is told of every URL, by several goroutines.
 func (e *Engine) readBack(ctx context.Context, seg storage.Segment, b *segmentBuilder, each func(key []byte)) ([]warc.FileInfo, int64, error) {
 	names, err := e.segmentFiles(seg.Number)
 	if err != nil {
@@ -290,7 +294,20 @@ func (e *Engine) readFile(ctx context.Context, path string, size int64, b *segme
 	// A power loss may keep later blocks of a file and lose earlier ones that were not synced either.
 	// What is readable behind such a hole is taken; what was in it is due again.
 	r := warc.NewReaderOptions(f, size, warc.ReaderOptions{File: path, Resync: true})
-	var s scratch
+	g, ctx := errgroup.WithContext(ctx)
+	lanes := make([]chan *exchange, runtime.GOMAXPROCS(0))
+	for i := range lanes {
+		lanes[i] = make(chan *exchange, readAhead)
+		g.Go(func() error { return addAll(b, lanes[i], each) })
+	}
+	defer func() {
+		for _, lane := range lanes {
+			close(lane)
+		}
+		if failed := g.Wait(); failed != nil {
+			err = failed
+		}
+	}()
 	for ; ctx.Err() == nil; records++ {
 		rec, err := r.Next()
 		var hole *warc.CorruptError
@@ -313,12 +330,27 @@ func (e *Engine) readFile(ctx context.Context, path string, size int64, b *segme
 			continue
 		}
 		x.loc.File = baseName(path)
+		select { // the exchanges of a URL stay in order
+		case lanes[xxh3.HashString(rec.URI)%uint64(len(lanes))] <- x:
+		case <-ctx.Done():
+		}
+	}
+	return records, ctx.Err()
+}
+
+// addAll adds exchanges that were read back.
+func addAll(b *segmentBuilder, lane chan *exchange, each func(key []byte)) error {
+	var s scratch
+	for x := range lane {
 		if err := b.add(x, &s); err != nil {
-			return records, err
+			return err
+		}
+		if x.resp != nil {
+			x.resp.Release()
 		}
 		if each != nil {
 			each(s.key)
 		}
 	}
-	return records, ctx.Err()
+	return nil
 }
