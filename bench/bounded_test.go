@@ -160,7 +160,7 @@ func BenchmarkBounded(b *testing.B) {
 	b.Logf("%d hosts and %d URLs made known in %s", *boundedHosts, *boundedHosts*boundedPages, time.Since(began).Round(time.Second))
 
 	server := exec.Command("../bin/seine", "simweb", "--shape", "bench", "--seed-hosts", "0", "--web-hosts", fmt.Sprint(*boundedHosts), "--pages", fmt.Sprint(boundedPages),
-		"--max-pages", fmt.Sprint(boundedPages), "--all-interfaces", "--hosts-file", "", "--port", fmt.Sprint(port))
+		"--max-pages", fmt.Sprint(boundedPages), "--all-interfaces", "--hosts-file", "", "--seeds-file", "", "--port", fmt.Sprint(port))
 	must(b, server.Start())
 	defer func() {
 		server.Process.Signal(os.Interrupt)

@@ -63,6 +63,7 @@ func (e *Engine) robotsFor(ctx context.Context, u urlkey.URL, keep keepFunc, fol
 	var errand *errand
 	if !answer.next.IsZero() && ctx.Err() == nil {
 		errand = follow(answer.next)
+		answer = robotsAnswer{} // where it cannot be followed: unreachable
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -343,8 +344,12 @@ func (x *visit) errand(ctx context.Context, u urlkey.URL, left int) (more bool, 
 	}
 	answer := f.e.robotsAnswer(u, resp, f.keep)
 	for _, w := range waiting {
-		if w.hops++; answer.next.IsZero() || !f.send(w, answer.next) {
+		w.hops++
+		switch {
+		case answer.next.IsZero():
 			w.end(answer)
+		case !f.send(w, answer.next):
+			w.end(robotsAnswer{})
 		}
 	}
 	return more, nil

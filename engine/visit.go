@@ -98,11 +98,14 @@ func (x *visit) one(ctx context.Context, c *frontier.Candidate, left int) (more,
 		more, err = x.errand(ctx, u, left)
 		return more, false, err
 	}
-	if f.e.mayChange(u) != "" { // filters may be narrower than when it was chosen
+	// Filters may be narrower than when the URL was chosen. What is asked for is noted before they are asked,
+	// so that a change is seen here or cuts it off.
+	asking := x.flight.begin(ctx, u)
+	if f.e.mayChange(u) != "" {
+		x.flight.end()
 		f.source.release(x.v.Host, []frontier.Candidate{*c})
 		return true, false, nil
 	}
-	asking := x.flight.begin(ctx, u)
 	ok, err := x.allowed(asking, u, left)
 	if err != nil || !ok {
 		return false, false, err
