@@ -18,7 +18,7 @@ fi
 SEINE_PAGES=$(pwd)/$sites/root/usr/share/doc/python3.11/html
 export SEINE_PAGES
 echo "== layers beside their floors" >&2
-go test -run '^$' -bench . -benchtime 100ms -count 5 ./bench >"$out/layers.txt" || {
+go test -run '^$' -bench . -skip Bounded -benchtime 100ms -count 5 ./bench >"$out/layers.txt" || {
 	tail -20 "$out/layers.txt" >&2
 	exit 1
 }
@@ -34,11 +34,13 @@ if [ -d bench/peers ] && [ "${PEERS:-yes}" = yes ]; then
 fi
 echo "== crawls" >&2
 bin/seine bench --pages 10000 --runs 5 --profile --out "$out/crawl.txt" >/dev/null
+bin/seine bench --pages 0 --hosts 10000 --host-pages 20 --runs 1 --out "$out/hosts.txt" >/dev/null
 doc=$sites/root/usr/share/doc
 bin/seine bench --pages 0 --runs 5 --docs python.example="$doc/python3.11/html" --docs postgres.example="$doc/postgresql-doc-15/html" \
 	--docs-root "$sites/root" --docs-name manuals --out "$out/manuals.txt" >/dev/null
 if [ "$mode" = full ]; then
 	rm -f "$out"/full-*.txt
+	go test -run '^$' -bench Bounded -timeout 1h ./bench -bounded.hosts 10000000 -bounded.time 10m >"$out/full-bounded.txt"
 	bin/seine bench --pages 100000 --runs 5 --variants seine,floor-fasthttp --out "$out/full-1e5.txt" >/dev/null
 	bin/seine bench --pages 1000000 --runs 1 --variants seine,floor-fasthttp --out "$out/full-1e6.txt" >/dev/null
 	[ -d bench/out/realweb-S/root ] || bench/realweb.sh >&2
@@ -46,7 +48,7 @@ if [ "$mode" = full ]; then
 		--out "$out/full-docs.txt" >/dev/null
 fi
 today=$(find "$out" -name 'full-*.txt' -newermt "$(date +%Y-%m-%d)" | sort)
-files="$out/layers.txt $out/crawl.txt $out/manuals.txt $today"
+files="$out/layers.txt $out/crawl.txt $out/hosts.txt $out/manuals.txt $today"
 [ -f "$out/peers.txt" ] && files="$files $out/peers.txt"
 # shellcheck disable=SC2086
 bin/seine bench report --command "make bench$([ -z "$today" ] || echo -full)" $files
