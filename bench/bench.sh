@@ -18,7 +18,7 @@ fi
 SEINE_PAGES=$(pwd)/$sites/root/usr/share/doc/python3.11/html
 export SEINE_PAGES
 echo "== layers beside their floors" >&2
-go test -run '^$' -bench . -skip Bounded -benchtime 100ms -count 5 ./bench >"$out/layers.txt" || {
+go test -run '^$' -bench . -skip Bounded -benchtime 100ms -count 4 ./bench >"$out/layers.txt" || {
 	tail -20 "$out/layers.txt" >&2
 	exit 1
 }
@@ -33,10 +33,10 @@ if [ -d bench/peers ] && [ "${PEERS:-yes}" = yes ]; then
 	}
 fi
 echo "== crawls" >&2
-bin/seine bench --pages 10000 --runs 5 --profile --out "$out/crawl.txt" >/dev/null
+bin/seine bench --pages 10000 --runs 4 --profile --out "$out/crawl.txt" >/dev/null
 bin/seine bench --pages 0 --hosts 10000 --host-pages 20 --runs 1 --out "$out/hosts.txt" >/dev/null
 doc=$sites/root/usr/share/doc
-bin/seine bench --pages 0 --runs 5 --docs python.example="$doc/python3.11/html" --docs postgres.example="$doc/postgresql-doc-15/html" \
+bin/seine bench --pages 0 --runs 4 --docs python.example="$doc/python3.11/html" --docs postgres.example="$doc/postgresql-doc-15/html" \
 	--docs-root "$sites/root" --docs-name manuals --out "$out/manuals.txt" >/dev/null
 if [ "$mode" = full ]; then
 	rm -f "$out"/full-*.txt

@@ -209,10 +209,15 @@ func (c *conductor) conduct(ctx context.Context) error {
 			lastProgress = time.Now()
 			c.o.Progress(c.progress("crawling"))
 		}
+		// The order matters. Work goes from updatedb to the frontier, from there to a fetcher, and then into the
+		// open segment; each place counts it before the one it comes from forgets it. So whoever looks in this
+		// order overlooks none. In another, a crawl ends now and then with half of its work still to do.
+		working := c.working.Load()
 		stats := c.f.frontier.Stats()
+		busy := c.f.busy.Load()
 		full, pages := c.full()
-		quiet.note(time.Now(), stats, c.f.busy.Load(), c.working.Load())
-		thin.note(quiet.now, stats, 2*c.f.busy.Load() < int64(c.e.o.Concurrency))
+		quiet.note(time.Now(), stats, busy, working)
+		thin.note(quiet.now, stats, 2*busy < int64(c.e.o.Concurrency))
 		switch {
 		case full || pages >= thinPages && thin.long(quiet.now) && c.working.Load() == 0 || pages > 0 && quiet.hungry():
 			if err := c.rotate(ctx); err != nil {
