@@ -14,7 +14,7 @@ type section struct {
 }
 
 var sections = []section{
-	{layer: "Crawl", title: "Whole crawls", command: "bin/seine bench --pages … --runs 5 --profile",
+	{layer: "Crawl", title: "Whole crawls", command: "bin/seine bench --pages … --hosts … --profile",
 		what: `A simweb of pages of 12 KB and 50 links each (pages=N: hosts of 100 pages; hosts=N: of 20), made beforehand, no delay between
 requests, and seine from the hosts' first pages, as two processes on the same cores. seine stores everything (WARC, parse records, crawldb, linkdb) and indexes; seine-no-index does not
 index; floor-fasthttp is fasthttp's client in a loop over the same pages, known beforehand, keeping nothing. Real sites are

@@ -81,7 +81,7 @@ func (x *visit) giveBack(left int) {
 		return
 	}
 	x.done = true
-	x.out.Left = left
+	x.out.Left = int32(left)
 	x.f.frontier.Done(x.v, x.out)
 }
 

@@ -123,7 +123,7 @@ func (f *Frontier) Ask(host urlkey.HostKey, c Candidate) bool {
 	if v == nil {
 		return false
 	}
-	f.send(&event{kind: asked, state: v, url: c})
+	f.send(&event{kind: asked, state: v, refill: &Refill{URLs: []Candidate{c}}})
 	return true
 }
 
@@ -203,7 +203,7 @@ func (f *Frontier) take(ctx context.Context) *Visit {
 		if !v.halted.Load() {
 			return v
 		}
-		f.Done(v, Outcome{Kind: Skipped, Left: len(v.URLs)})
+		f.Done(v, Outcome{Kind: Skipped, Left: int32(len(v.URLs))})
 	}
 	return nil
 }
@@ -228,7 +228,7 @@ func (f *Frontier) wakeFetcher() {
 
 // Done gives a visit back. The last out.Left of its URLs become the host's next ones.
 func (f *Frontier) Done(v *Visit, out Outcome) {
-	out.Left = min(max(out.Left, 0), len(v.URLs))
+	out.Left = min(max(out.Left, 0), int32(len(v.URLs)))
 	if out.End.IsZero() {
 		out.End = f.o.Now()
 	}

@@ -106,7 +106,7 @@ func crawl(t *testing.T, f *frontier.Frontier, fetchers, want int, do func(*fron
 				}
 				out := do(v)
 				mu.Lock()
-				for _, c := range v.URLs[:len(v.URLs)-out.Left] {
+				for _, c := range v.URLs[:len(v.URLs)-int(out.Left)] {
 					seen[c.Key(v.Host)]++
 				}
 				all := len(seen) >= want
@@ -133,10 +133,10 @@ func TestFetchers(t *testing.T) {
 	seen := crawl(t, f, 8, 500*60, func(v *frontier.Visit) frontier.Outcome {
 		out := frontier.Outcome{Addr: netip.AddrFrom4([4]byte{127, 1, 0, byte(len(v.Host))})}
 		if n.Add(1)%7 == 0 {
-			out.Left = len(v.URLs) / 2
+			out.Left = int32(len(v.URLs) / 2)
 		}
 		if n.Load()%11 == 0 {
-			out.Kind, out.Left = frontier.Skipped, len(v.URLs)
+			out.Kind, out.Left = frontier.Skipped, int32(len(v.URLs))
 		}
 		return out
 	})
@@ -218,7 +218,7 @@ func TestSleep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.Done(v, frontier.Outcome{Kind: frontier.HostFailure, Left: len(v.URLs) - 1})
+	f.Done(v, frontier.Outcome{Kind: frontier.HostFailure, Left: int32(len(v.URLs) - 1)})
 	if n := <-dropped; n != 9 {
 		t.Errorf("%d URLs were handed back, want 9", n)
 	}

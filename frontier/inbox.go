@@ -13,7 +13,6 @@ type event struct {
 	visit  *Visit
 	out    Outcome
 	refill *Refill
-	url    Candidate
 }
 
 type eventKind uint8
@@ -24,7 +23,7 @@ const (
 	given              // visit came back with out
 	moved              // the state comes from another shard
 	halted             // the operator wants the host left alone: out.RetryAfter
-	asked              // url is to be asked for next
+	asked              // refill has URLs that are to be asked for next
 	forgiven           // its last failure was our own network's
 )
 

@@ -77,7 +77,9 @@ func (f *Frontier) handleOne(s *shard, e *event, now moment) {
 		s.halt(v, now.add(e.out.RetryAfter))
 	case asked:
 		v.wakes.Add(-1)
-		s.ask(v, e.url)
+		for _, c := range e.refill.URLs {
+			s.ask(v, c)
+		}
 	case forgiven:
 		v.wakes.Add(-1)
 		s.forgive(v, now)

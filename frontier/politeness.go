@@ -22,21 +22,21 @@ const (
 // Outcome is what a fetcher reports of a visit. Of a visit of several URLs it is what the last
 // request came to, since the visit ends with the first that is not answered.
 type Outcome struct {
-	Kind         OutcomeKind
+	Kind OutcomeKind
+	// Local marks a HostFailure that may be our own network's fault: no route, no DNS, no handshake.
+	Local bool
+	// Left is how many URLs at the end of the visit were not asked for: they are the host's next.
+	Left         int32
 	End          time.Time     // of the last request; zero means now
 	ResponseTime time.Duration // to the first byte
 	RetryAfter   time.Duration // asked for by the host, or with HostFailure how long to let it sleep; 0: not
 	CrawlDelay   time.Duration // of robots.txt; 0: not known, negative: it asks for none
 	Addr         netip.Addr    // that was asked; zero: not known
-	// Left is how many URLs at the end of the visit were not asked for: they are the host's next.
-	Left int
 	// Wait is the least time to the host's next visit, when the caller has reasons of its own for one.
 	Wait time.Duration
 	// Bytes and Took are what the visit cost, for budgets.
 	Bytes int64
 	Took  time.Duration
-	// Local marks a HostFailure that may be our own network's fault: no route, no DNS, no handshake.
-	Local bool
 }
 
 // delay is the least time from the end of a visit to the next start on the same host.

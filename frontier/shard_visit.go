@@ -132,7 +132,7 @@ func (s *shard) done(visit *Visit, out *Outcome, end, now moment) {
 	v.flying--
 	v.domain.flying.Add(-1)
 	v.charge(out)
-	s.takeBack(v, visit.URLs[len(visit.URLs)-out.Left:])
+	s.takeBack(v, visit.URLs[len(visit.URLs)-int(out.Left):])
 	visit.URLs = nil
 	s.releaseAddress(v, asked, end, now)
 	if sleep {

@@ -434,18 +434,18 @@ func (m *sim) finish(visit *Visit) {
 	m.outcome(h, &out, len(visit.URLs))
 	if out.Kind != Skipped {
 		h.ended = m.now
-		m.fetched += len(visit.URLs) - out.Left
+		m.fetched += len(visit.URLs) - int(out.Left)
 	}
-	for _, c := range visit.URLs[:len(visit.URLs)-out.Left] {
+	for _, c := range visit.URLs[:len(visit.URLs)-int(out.Left)] {
 		if m.exact {
 			m.seen[c.Rest] = true
 		}
 	}
-	h.given += int32(out.Left)
+	h.given += out.Left
 	h.flying--
 	d := &m.doms[h.dom]
 	d.flying--
-	out.Bytes, out.Took = int64(1000*(len(visit.URLs)-out.Left)), time.Second
+	out.Bytes, out.Took = int64(1000*(len(visit.URLs)-int(out.Left))), time.Second
 	cost := Cost{-int64(out.Left), out.Bytes, out.Took}
 	d.used.Add(cost)
 	h.used.Add(cost)
@@ -492,7 +492,7 @@ func (m *sim) outcome(h *hostModel, out *Outcome, urls int) {
 		}
 		return
 	case n == 3:
-		out.Kind, out.Left, out.Wait = Skipped, urls, time.Duration(m.rng.IntN(3))*time.Second
+		out.Kind, out.Left, out.Wait = Skipped, int32(urls), time.Duration(m.rng.IntN(3))*time.Second
 		return
 	case n == 4:
 		out.CrawlDelay = time.Duration(1+m.rng.IntN(400)) * time.Second
@@ -502,7 +502,7 @@ func (m *sim) outcome(h *hostModel, out *Outcome, urls int) {
 		h.crawlDelay = out.CrawlDelay
 		fallthrough
 	default:
-		out.Left = m.rng.IntN(urls)
+		out.Left = m.rng.Int32N(int32(urls))
 		h.responded = out.ResponseTime
 		if n == 5 {
 			out.Wait = time.Duration(m.rng.IntN(9)) * time.Second
