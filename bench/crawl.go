@@ -33,6 +33,8 @@ type CrawlOptions struct {
 	// Hosts are the numbers of hosts of more such webs, with HostPages pages each.
 	Hosts     []int
 	HostPages int
+	// Gzip has synthetic webs compress their responses, as most of the web does.
+	Gzip bool
 	// Docs and DocsRoot name folders of HTML to crawl beside, as seine simweb --docs does; DocsName is
 	// what lines call them.
 	Docs               []string
@@ -85,6 +87,12 @@ func (o *CrawlOptions) worlds() (out []world, err error) {
 			w := syntheticWorld("hosts="+strconv.Itoa(n), n, o.HostPages)
 			w.unlinked = w.pages / 10_000
 			out = append(out, w)
+		}
+	}
+	if o.Gzip {
+		for i := range out {
+			out[i].name += "-gzip"
+			out[i].args = append(out[i].args, "--gzip")
 		}
 	}
 	if len(o.Docs) > 0 {
@@ -203,7 +211,7 @@ func (o *CrawlOptions) round(ctx context.Context, w world, variant, profile stri
 // command is the command line of a variant.
 func (o *CrawlOptions) command(w world, variant, profile string) []string {
 	if variant == VariantFloor {
-		return []string{"bench", "floor", "--hosts", "hosts", "--seeds", "seeds", "--pages", strconv.Itoa(w.each)}
+		return []string{"bench", "floor", "--hosts", "hosts", "--seeds", "seeds", "--pages", strconv.Itoa(w.each), "--gzip=" + strconv.FormatBool(o.Gzip)}
 	}
 	args := []string{"crawl", "--dir", "data", "--seeds", "seeds", "--hosts", "hosts", "--allow-private", "--scope", w.scope, "--delay", "0s", "--json", "--quiet"}
 	if variant == VariantNoIndex {

@@ -24,8 +24,8 @@ const floorConcurrency = 64
 // Floor fetches every page of a web made by simweb.Bench with fasthttp's client and nothing else: no
 // links are read, nothing is kept, and which pages there are is known beforehand. It is what a crawl in
 // this language on this library cannot go below. hosts is the hosts file of a running simweb, port its
-// port.
-func Floor(ctx context.Context, hostsFile string, port, pagesPerHost int) (pages int, err error) {
+// port; gzip says to accept compressed pages, which are not decompressed.
+func Floor(ctx context.Context, hostsFile string, port, pagesPerHost int, gzip bool) (pages int, err error) {
 	addresses, err := readHosts(hostsFile)
 	if err != nil {
 		return 0, err
@@ -46,7 +46,7 @@ func Floor(ctx context.Context, hostsFile string, port, pagesPerHost int) (pages
 				if host >= len(addresses) {
 					return
 				}
-				n, e := floorHost(ctx, web, host, net.JoinHostPort(addresses[host], fmt.Sprint(port)))
+				n, e := floorHost(ctx, web, host, net.JoinHostPort(addresses[host], fmt.Sprint(port)), gzip)
 				done.Add(int64(n))
 				if e != nil {
 					once.Do(func() { err = e })
@@ -63,12 +63,15 @@ func Floor(ctx context.Context, hostsFile string, port, pagesPerHost int) (pages
 }
 
 // floorHost fetches the pages of one host over one connection.
-func floorHost(ctx context.Context, web *simweb.Web, host int, addr string) (int, error) {
+func floorHost(ctx context.Context, web *simweb.Web, host int, addr string, gzip bool) (int, error) {
 	c := fasthttp.HostClient{Addr: addr, MaxConns: 1, ReadTimeout: 30 * time.Second, MaxResponseBodySize: 8 << 20}
 	defer c.CloseIdleConnections()
 	req, resp := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
 	defer fasthttp.ReleaseRequest(req)
 	defer fasthttp.ReleaseResponse(resp)
+	if gzip {
+		req.Header.Set(fasthttp.HeaderAcceptEncoding, "gzip")
+	}
 	var url []byte
 	for n := range web.Pages(host) {
 		if ctx.Err() != nil {

@@ -108,29 +108,42 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// TestFloor: the bare loop fetches every page once, and a page that is not there is an error.
+// TestFloor: the bare loop fetches every page once, compressed if it is told to, and a page that is not
+// there is an error.
 func TestFloor(t *testing.T) {
-	s, err := simweb.Start(simweb.Bench(5, 20), 0)
-	if err != nil {
-		t.Fatal(err)
+	bytes := map[bool]int64{}
+	for _, gzip := range []bool{false, true} {
+		w, err := simweb.New(simweb.Bench(5, 20), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := simweb.Serve(context.Background(), w, simweb.ServerOptions{Gzip: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		hosts := filepath.Join(t.TempDir(), "hosts")
+		f, err := os.Create(hosts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(s.HostsFile(f), f.Close()); err != nil {
+			t.Fatal(err)
+		}
+		n, err := bench.Floor(context.Background(), hosts, s.Port(), 20, gzip)
+		if err != nil || n != 100 {
+			t.Fatalf("%d pages, %v", n, err)
+		}
+		r := s.Report()
+		if r.URLs != 100 || r.Twice != 0 || r.Peak != 1 {
+			t.Errorf("%s", r)
+		}
+		bytes[gzip] = r.Bytes
+		if _, err := bench.Floor(context.Background(), hosts, s.Port(), 21, gzip); err == nil || !strings.Contains(err.Error(), "status 404") {
+			t.Errorf("a page that is not there: %v", err)
+		}
 	}
-	defer s.Close()
-	hosts := filepath.Join(t.TempDir(), "hosts")
-	f, err := os.Create(hosts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(s.HostsFile(f), f.Close()); err != nil {
-		t.Fatal(err)
-	}
-	n, err := bench.Floor(context.Background(), hosts, s.Port(), 20)
-	if err != nil || n != 100 {
-		t.Fatalf("%d pages, %v", n, err)
-	}
-	if r := s.Report(); r.URLs != 100 || r.Twice != 0 || r.Peak != 1 {
-		t.Errorf("%s", r)
-	}
-	if _, err := bench.Floor(context.Background(), hosts, s.Port(), 21); err == nil || !strings.Contains(err.Error(), "status 404") {
-		t.Errorf("a page that is not there: %v", err)
+	if bytes[true] > bytes[false]/2 {
+		t.Errorf("%d bytes compressed, %d not", bytes[true], bytes[false])
 	}
 }

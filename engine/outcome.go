@@ -187,7 +187,8 @@ func (e *Engine) readLinks(s *scratch) {
 		s.ends = append(s.ends, len(s.keys))
 		o.Outlinks = append(o.Outlinks, storage.Outlink{Anchor: l.Anchor, NoFollow: l.NoFollow})
 	}
-	all, from := urlkey.Key(s.keys), 0
+	// They are encoded before the scratch is used again.
+	all, from := urlkey.Key(unsafe.String(unsafe.SliceData(s.keys), len(s.keys))), 0
 	for i, end := range s.ends {
 		o.Outlinks[i].Key = all[from:end]
 		from = end

@@ -213,6 +213,10 @@ func (h *head) field(name, value []byte) {
 		if bytes.EqualFold(name, []byte("content-length")) {
 			h.body = h.body || string(value) != "0"
 		}
+	case 15:
+		if bytes.EqualFold(name, []byte("accept-encoding")) {
+			h.gzip = acceptsGzip(value)
+		}
 	case 17:
 		if bytes.EqualFold(name, []byte("if-modified-since")) {
 			h.ifModifiedSince = value
@@ -266,6 +270,11 @@ func (c *conn) exchange(h *head) bool {
 		r.location = append(s.site.appendAuthority(append(r.location, scheme(true)...), h.host), h.target...)
 	} else {
 		s.site.answer(&h.request, r)
+		if s.o.Gzip && h.gzip && !r.gzip && len(r.body) > 0 {
+			n := len(r.body)
+			r.body = appendGzip(r.body, r.body)
+			r.body, r.gzip = append(r.body[:0], r.body[n:]...), true
+		}
 	}
 	if r.wait > 0 {
 		c.wait(r.wait)
@@ -305,11 +314,18 @@ func (c *conn) message(r *response, h *head) []byte {
 		b = append(append(append(b, "Content-Type: "...), r.contentType...), "\r\n"...)
 		b = append(strconv.AppendInt(append(b, "Content-Length: "...), int64(len(r.body)), 10), "\r\n"...)
 	}
+	if r.gzip {
+		b = append(b, "Content-Encoding: gzip\r\nVary: Accept-Encoding\r\n"...)
+	}
 	if len(r.location) > 0 {
 		b = append(append(append(b, "Location: "...), r.location...), "\r\n"...)
 	}
 	if r.etag != 0 {
-		b = append(appendETag(append(b, "ETag: "...), r.etag), "\r\n"...)
+		b = append(b, "ETag: "...)
+		if r.gzip { // other bytes than the page's own have no strong tag in common with it
+			b = append(b, "W/"...)
+		}
+		b = append(appendETag(b, r.etag), "\r\n"...)
 	}
 	if !r.modified.IsZero() {
 		b = append(r.modified.UTC().AppendFormat(append(b, "Last-Modified: "...), http.TimeFormat), "\r\n"...)

@@ -4,6 +4,9 @@ package simweb
 
 import (
 	"errors"
+	"runtime"
+	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -24,6 +27,7 @@ type kept struct {
 	etag        uint64
 	modified    time.Time
 	body        []byte
+	gzip        []byte // body, when the server compresses
 	wait        time.Duration
 }
 
@@ -51,10 +55,26 @@ func (p *Prerendered) render() {
 			if left -= int64(len(r.body)); left < 0 {
 				return
 			}
-			pages[string(target)] = &kept{r.status, r.contentType, r.location, r.etag, r.modified, append([]byte(nil), r.body...), r.wait}
+			pages[string(target)] = &kept{r.status, r.contentType, r.location, r.etag, r.modified, append([]byte(nil), r.body...), nil, r.wait}
 		}
 		p.pages = append(p.pages, pages)
 	}
+}
+
+// compress makes the gzip forms of what is kept, on all processors.
+func (p *Prerendered) compress() {
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			for host := next.Add(1) - 1; host < int64(len(p.pages)); host = next.Add(1) - 1 {
+				for _, k := range p.pages[host] {
+					k.gzip = appendGzip(nil, k.body)
+				}
+			}
+		})
+	}
+	wg.Wait()
 }
 
 func (p *Prerendered) answer(q *request, r *response) {
@@ -69,7 +89,11 @@ func (p *Prerendered) answer(q *request, r *response) {
 	}
 	r.status, r.contentType, r.etag, r.modified, r.wait = k.status, k.contentType, k.etag, k.modified, k.wait
 	r.location = append(r.location[:0], k.location...)
-	if k.etag == 0 || !r.unchanged(q) {
+	switch {
+	case k.etag != 0 && r.unchanged(q):
+	case q.gzip && len(k.gzip) > 0:
+		r.body, r.gzip = append(r.body, k.gzip...), true
+	default:
 		r.body = append(r.body, k.body...)
 	}
 }

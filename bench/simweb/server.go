@@ -35,6 +35,9 @@ type ServerOptions struct {
 	// an authority of the server's own, CA. Hosts that are drawn for it (Params.HTTPS) then answer plain
 	// requests with a redirect.
 	TLS bool
+	// Gzip compresses responses for clients that accept it, as most of the web does: fast, like nginx
+	// unless it is told otherwise. What is kept beforehand (Prerender) is compressed beforehand.
+	Gzip bool
 	// Delay is the least time between the starts of two page requests to a host that the report calls
 	// polite; a host's own Crawl-delay counts if it is longer. 0: only Crawl-delays are judged.
 	Delay time.Duration
@@ -103,6 +106,9 @@ func Serve(ctx context.Context, site Site, o ServerOptions) (*Server, error) {
 		s.Web = site
 	case *Prerendered:
 		s.Web = site.Web
+		if o.Gzip {
+			site.compress()
+		}
 	case *Docs:
 		s.Docs = site
 	}

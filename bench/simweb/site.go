@@ -40,6 +40,7 @@ type request struct {
 	target          []byte // path and query, as received
 	ifNoneMatch     []byte
 	ifModifiedSince []byte
+	gzip            bool // is accepted
 	now             time.Time
 }
 
@@ -51,6 +52,7 @@ type response struct {
 	etag        uint64 // 0: none
 	modified    time.Time
 	body        []byte
+	gzip        bool          // body is compressed
 	wait        time.Duration // before the first byte
 }
 

@@ -56,6 +56,7 @@ func benchCommand(c *console) *cobra.Command {
 	f.IntSliceVar(&o.Pages, "pages", []int{10_000}, "sizes of the webs, of 100 pages a host; 0 for none")
 	f.IntSliceVar(&o.Hosts, "hosts", nil, "hosts of more webs, with --host-pages pages each")
 	f.IntVar(&o.HostPages, "host-pages", 20, "pages a host of those")
+	f.BoolVar(&o.Gzip, "gzip", false, "let these webs compress their responses, as most of the web does")
 	f.IntVar(&o.Runs, "runs", 5, "runs of each")
 	f.StringSliceVar(&o.Variants, "variants", []string{bench.VariantWhole, bench.VariantNoIndex, bench.VariantFloor}, "what to run")
 	f.BoolVar(&o.Profile, "profile", false, "check the accounting by stage against a CPU profile, in one more run")
@@ -73,6 +74,7 @@ func benchCommand(c *console) *cobra.Command {
 func benchFloorCommand(c *console) *cobra.Command {
 	var hosts, seeds string
 	var pages int
+	var gzip bool
 	cmd := &cobra.Command{Use: "floor", Short: "fetch every page of a simweb of shape bench, and do nothing with it", Hidden: true, Args: args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			text, err := os.ReadFile(seeds)
@@ -88,7 +90,7 @@ func benchFloorCommand(c *console) *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("%s: %s has no port: %w", seeds, first, err)
 			}
-			n, err := bench.Floor(cmd.Context(), hosts, port, pages)
+			n, err := bench.Floor(cmd.Context(), hosts, port, pages, gzip)
 			if err != nil {
 				return err
 			}
@@ -98,6 +100,7 @@ func benchFloorCommand(c *console) *cobra.Command {
 	f.StringVar(&hosts, "hosts", "simweb.hosts", "hosts file of the simweb")
 	f.StringVar(&seeds, "seeds", "simweb.seeds", "seeds file of the simweb")
 	f.IntVar(&pages, "pages", 100, "pages of each host")
+	f.BoolVar(&gzip, "gzip", false, "accept compressed pages")
 	return cmd
 }
 

@@ -167,6 +167,7 @@ func simwebCommand(c *console) *cobra.Command {
 	fs.StringVar(&seeds, "seeds-file", "simweb.seeds", "where to write the URLs to start from (\"\": nowhere)")
 	fs.BoolVar(&o.FrontOnly, "front-only", false, "listen on 127.0.0.1 alone: hosts are told apart by Host header, or it is used as a proxy")
 	fs.BoolVar(&o.AllInterfaces, "all-interfaces", false, "listen once, on 0.0.0.0, for webs of more than 4,096 addresses; what is not loopback is refused")
+	fs.BoolVar(&o.Gzip, "gzip", false, "compress responses for clients that accept it, as most of the web does")
 	fs.DurationVar(&o.Delay, "delay", 0, "least time between two starts on one host that the report calls polite")
 	fs.BoolVar(&o.TLS, "tls", false, "speak TLS too, on the same port")
 	fs.StringVar(&ca, "ca-file", "simweb-ca.pem", "where to write the certificate of the authority that --tls uses (seine trusts it with SSL_CERT_FILE)")
