@@ -54,9 +54,9 @@ type CrawlOptions struct {
 type world struct {
 	name  string
 	args  []string
-	pages int // of a synthetic web
-	each  int // of them on a host
-	scope    string // documents link to the world outside, where nothing must be asked for
+	pages int    // of a synthetic web
+	each  int    // of them on a host
+	scope string // documents link to the world outside, where nothing must be asked for
 }
 
 const pagesPerHost = 100

@@ -153,8 +153,10 @@ func (t *trapWatch) group(group []member) {
 
 // verdicts returns the prefixes to close and lets the past fade. The root of a seed's host stays open.
 func (t *trapWatch) verdicts(isSeed func(urlkey.HostKey) bool) (closing []string) {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
 	for p, c := range t.counts {
-		if c.pages < trapPages {
+		if c.pages < trapPages || t.closed[p] { // what was under way when it closed still comes
 			continue
 		}
 		host := urlkey.HostKeyOf([]byte(p))
