@@ -19,7 +19,7 @@ import (
 )
 
 // What is measured: bytes of HTML per second. Ours makes a whole page of them: charset, title, text,
-// headings, links resolved and made canonical, language, robots, signature and simhash. The floors stop
+// main content, headings, links resolved and made canonical, language, robots, signature and simhash. The floors stop
 // earlier: the lexer that ours stands on and x/net/html's tokenizer only cut the page into tags,
 // attributes and text (attributes are visited, since ours must), x/net/html's tree builds the document
 // and nothing from it. "simweb" are 400 generated pages of 12 KB; "docs" are the *.html below

@@ -40,6 +40,7 @@ type PageCheck struct {
 	Dropped      int         `json:"links_dropped,omitempty"`
 	Outlinks     []LinkCheck `json:"outlinks"`
 	Text         string      `json:"text"`
+	Content      string      `json:"content"`         // what of the text is main content
 	Error        string      `json:"error,omitempty"` // of the parser; what was found until then stands above
 }
 
@@ -163,7 +164,7 @@ func (o *Options) checkPage(in *parse.Input) PageCheck {
 	err := parse.New(o.Parsers).Parse(in, &p)
 	c := PageCheck{URL: in.URL.String(), MediaType: p.MediaType, Charset: p.Charset, Language: p.Language, Title: p.Title, Description: p.Description,
 		Keywords: p.Keywords, Signature: fmt.Sprintf("%x", p.Signature), SimHash: fmt.Sprintf("%016x", p.SimHash), Truncated: p.Truncated, Dropped: p.LinksDropped,
-		Text: string(p.Text), Robots: robotsWords(&p.Robots), Outlinks: []LinkCheck{}}
+		Text: string(p.Text), Content: string(p.AppendContent(nil)), Robots: robotsWords(&p.Robots), Outlinks: []LinkCheck{}}
 	if err != nil {
 		c.Error = err.Error()
 	}
@@ -255,6 +256,14 @@ func (c PageCheck) String() string {
 		}
 		b.WriteByte('\n')
 	}
-	fmt.Fprintf(&b, "%-12s %d bytes\n%s", "text", len(c.Text), c.Text)
-	return b.String()
+	fmt.Fprintf(&b, "%-12s %d bytes, %d of them main content, marked |\n", "text", len(c.Text), len(c.Content))
+	content := strings.Split(c.Content, "\n")
+	for _, line := range strings.Split(c.Text, "\n") {
+		mark := ' '
+		if len(content) > 0 && content[0] == line {
+			mark, content = '|', content[1:]
+		}
+		fmt.Fprintf(&b, "%c %s\n", mark, line)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
 }

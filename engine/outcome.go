@@ -142,7 +142,29 @@ func (e *Engine) readPage(x *exchange, s *scratch) {
 	e.readLinks(s)
 	// The text is the page's own memory: it is encoded before the next page is parsed.
 	text := unsafe.String(unsafe.SliceData(p.Text), len(p.Text))
-	s.text = storage.ParseText{Title: p.Title, Text: text, Description: p.Description, Language: p.Language, Charset: p.Charset}
+	s.text = storage.ParseText{Title: p.Title, Text: text, Description: p.Description, Language: p.Language, Charset: p.Charset,
+		Content: contentOf(s.text.Content[:0], p)}
+}
+
+// contentOf appends where a page's main content is, nothing if all of the page is content or none of it: then people
+// search for what there is.
+func contentOf(parts []storage.TextRange, p *parse.Page) []storage.TextRange {
+	all := true
+	for i := range p.Blocks {
+		b := &p.Blocks[i]
+		switch n := len(parts); {
+		case !b.Content:
+			all = false
+		case n > 0 && i > 0 && p.Blocks[i-1].Content:
+			parts[n-1].To = uint32(b.To)
+		default:
+			parts = append(parts, storage.TextRange{From: uint32(b.From), To: uint32(b.To)})
+		}
+	}
+	if all {
+		return parts[:0]
+	}
+	return parts
 }
 
 // readRefresh takes a page's refresh to another page as a redirect beside its links: the page keeps its

@@ -85,7 +85,7 @@ func (e *Engine) describe(hit *Hit, key urlkey.Key, q index.Query, o SearchOptio
 		hit.Title = text.Title
 	}
 	if text.Flags&storage.FlagNoSnippet == 0 {
-		hit.Snippet = e.index.Snippet(q, text.Text).Mark(o.MarkStart, o.MarkEnd)
+		hit.Snippet = e.index.Snippet(q, text.MainText()).Mark(o.MarkStart, o.MarkEnd)
 	}
 	return nil
 }

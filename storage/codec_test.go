@@ -8,6 +8,7 @@ import (
 	"errors"
 	"math"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -131,9 +132,17 @@ func codecs() []codec {
 		codecOf("record", drawRecord, AppendRecord, DecodeRecord),
 		codecOf("outcome", drawOutcome, AppendFetchOutcome, DecodeFetchOutcome),
 		codecOf("text", func(t *rapid.T) ParseText {
-			return ParseText{Title: texts.Draw(t, "title"), Text: texts.Draw(t, "text"), Description: texts.Draw(t, "description"),
+			text := ParseText{Title: texts.Draw(t, "title"), Text: texts.Draw(t, "text"), Description: texts.Draw(t, "description"),
 				Headings: texts.Draw(t, "headings"), Language: texts.Draw(t, "language"), Charset: texts.Draw(t, "charset"),
 				Flags: ParseFlags(rapid.Uint16().Draw(t, "flags"))}
+			ends := rapid.SliceOfN(rapid.Uint32Range(0, uint32(len(text.Text))), 0, 10).Draw(t, "ends")
+			slices.Sort(ends)
+			for ; len(ends) >= 2; ends = ends[2:] {
+				if ends[0] < ends[1] {
+					text.Content = append(text.Content, TextRange{ends[0], ends[1]})
+				}
+			}
+			return text
 		}, AppendParseText, DecodeParseText),
 		codecOf("host counts", func(t *rapid.T) (c HostCounts) {
 			c.NextDue = rapid.Int64().Draw(t, "due")

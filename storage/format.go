@@ -20,10 +20,11 @@ import (
 //	2         0.2     records count redirects (recHops), hosts' facts count sleeps: both are read as before without
 //	3         0.3     parse records and hosts' counts hold the time that fetching took, parse records preferences, counts
 //	                  bytes: all are read as before without
+//	4         0.4     texts say what of them is main content: those without are content as a whole
 //
 // To change a format: add a row here, raise FormatVersion, append the step to upgrades, and put a
 // store of the old version into testdata/formats/vN, where a test opens it.
-const FormatVersion = 3
+const FormatVersion = 4
 
 // pebbleFormat is Pebble's own version, pinned so that a library update alone never makes a store
 // unreadable to the program before it. 24 is the newest of Pebble 2.1.
@@ -35,6 +36,7 @@ func upgrades() []func(*Store) error {
 	return []func(*Store) error{
 		func(s *Store) error { return s.setFormat(2) },
 		func(s *Store) error { return s.setFormat(3) },
+		func(s *Store) error { return s.setFormat(4) },
 	}
 }
 

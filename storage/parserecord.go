@@ -333,6 +333,30 @@ type ParseText struct {
 	Language                 string // BCP 47, "" = unknown
 	Charset                  string // the body was in
 	Flags                    ParseFlags
+	// Content is the main content of the page as parts of Text, in order and apart; none: all of it.
+	Content []TextRange
+}
+
+// TextRange is a part of a text, in bytes.
+type TextRange struct{ From, To uint32 }
+
+// MainText is the page's main content, its parts on lines of their own.
+func (t *ParseText) MainText() string {
+	switch len(t.Content) {
+	case 0:
+		return t.Text
+	case 1:
+		return t.Text[t.Content[0].From:t.Content[0].To]
+	}
+	n := len(t.Content)
+	for _, r := range t.Content {
+		n += int(r.To - r.From)
+	}
+	out := make([]byte, 0, n)
+	for _, r := range t.Content {
+		out = append(append(out, t.Text[r.From:r.To]...), '\n')
+	}
+	return stringOf(out[:len(out)-1])
 }
 
 func (t *ParseText) texts() [6]*string {
@@ -341,13 +365,14 @@ func (t *ParseText) texts() [6]*string {
 
 // Layout of a ParseText, a value of ParseTextRange:
 //
-//	1 byte    version 1
+//	1 byte    version 2; 1 has no content
 //	uvarint   flags
 //	uvarint   lengths of title, description, language, charset, headings, text
+//	uvarint   parts of the content; for each the bytes between the one before and it, and its length
 //	          the strings themselves, in that order
 //
 // It is not compressed: the table's blocks are, and there neighbouring pages help each other.
-const textVersion = 1
+const textVersion = 2
 
 // AppendParseText appends the encoding of t.
 func AppendParseText(dst []byte, t *ParseText) []byte {
@@ -355,17 +380,24 @@ func AppendParseText(dst []byte, t *ParseText) []byte {
 	for _, s := range t.texts() {
 		dst = binary.AppendUvarint(dst, uint64(len(*s)))
 	}
+	dst = binary.AppendUvarint(dst, uint64(len(t.Content)))
+	end := uint32(0)
+	for _, r := range t.Content {
+		dst = binary.AppendUvarint(binary.AppendUvarint(dst, uint64(r.From-end)), uint64(r.To-r.From))
+		end = r.To
+	}
 	for _, s := range t.texts() {
 		dst = append(dst, *s...)
 	}
 	return dst
 }
 
-// DecodeParseText decodes into t. The strings are copies, made with one allocation.
+// DecodeParseText decodes into t. The strings are copies, made with one allocation; Content is t's own memory, used
+// again.
 func DecodeParseText(b []byte, t *ParseText) error {
 	d := decoder{b: b}
 	version := d.byte()
-	*t = ParseText{Flags: ParseFlags(d.uint16())}
+	*t = ParseText{Flags: ParseFlags(d.uint16()), Content: t.Content[:0]}
 	texts := t.texts()
 	var lengths [len(texts)]int
 	left := uint64(len(b))
@@ -378,7 +410,18 @@ func DecodeParseText(b []byte, t *ParseText) error {
 	for _, n := range lengths {
 		sum += n
 	}
-	if d.bad || sum != len(d.b) || version != textVersion {
+	if version == textVersion {
+		end, size := uint64(0), uint64(lengths[len(lengths)-1])
+		for range d.uint(size) {
+			from := end + d.uint(size-end)
+			end = from + d.uint(size-min(from, size))
+			if d.bad {
+				break
+			}
+			t.Content = append(t.Content, TextRange{uint32(from), uint32(end)})
+		}
+	}
+	if d.bad || sum != len(d.b) || version != textVersion && version != textVersion-1 {
 		*t = ParseText{}
 		return corrupt("parse text of %d bytes: % .32x", len(b), b)
 	}

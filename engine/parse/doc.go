@@ -14,6 +14,7 @@
 //	  │         header, magic       mark, header,       │ start and end tags, text
 //	  │                             prescan.go, guess   ▼
 //	  │                                               html_tag.go ──▶ html_text.go    visible text, anchors
+//	  │                                                 ├───────────▶ content         what of the text is main content
 //	  │ X-Robots-Tag                                    ├───────────▶ html_links.go   references as written
 //	  ▼                                                 └───────────▶ html_meta.go    title, robots, base, refresh
 //	robots.go ─▶ Page ◀── finish: references resolved ◀──┘

@@ -9,6 +9,8 @@ import (
 
 	"github.com/tdewolff/parse/v2"
 	"github.com/tdewolff/parse/v2/html"
+
+	"github.com/seine-crawler/seine/engine/parse/content"
 )
 
 // htmlPass is one pass over one page, with its scratch memory. The lexer cuts the page into tokens;
@@ -65,6 +67,8 @@ type htmlPass struct {
 	pre      int     // depth of preformatted elements
 	noscript bool
 	hidden   hidden
+	outline  content.Outline
+	isLD     bool // the script is JSON-LD
 	headings textWriter
 	heading  int // where the open heading's text begins in text.out; -1 for none
 }
@@ -99,6 +103,10 @@ func (p *htmlPass) begin(in *Input, page *Page) {
 	p.src = append(p.src, 0)[:len(p.src)]
 	p.text.begin(page.Text[:0], MaxText)
 	p.headings.begin(p.headings.out[:0], MaxHeadings)
+	p.outline.Reset()
+	if !in.URL.IsZero() {
+		p.outline.URL(in.URL.Host(), in.URL.RequestTarget())
+	}
 	p.input = parse.NewInputBytes(p.src)
 	p.lexer = html.NewLexer(p.input)
 }
@@ -108,7 +116,7 @@ func (p *htmlPass) release() {
 	clear(p.attrs[:cap(p.attrs)])
 	clear(p.links)
 	next := htmlPass{src: p.src[:0], attrs: p.attrs[:0], arena: p.arena[:0], links: p.links[:0], refs: p.refs,
-		anchor: textWriter{out: p.anchor.out[:0]}, headings: textWriter{out: p.headings.out[:0]}, hidden: p.hidden}
+		anchor: textWriter{out: p.anchor.out[:0]}, headings: textWriter{out: p.headings.out[:0]}, hidden: p.hidden, outline: p.outline}
 	if cap(next.src) > keptScratch {
 		next.src = nil
 	}
@@ -246,7 +254,7 @@ func (p *htmlPass) tag(at int) {
 		}
 	}
 	p.attrs = p.attrs[:0]
-	keeps, isHidden := el.keepsAttributes(), false
+	keeps, isHidden := el.keepsAttributes() || el.parts(), false
 	for {
 		kind, _ := p.lexer.Next()
 		if kind == html.ErrorToken {

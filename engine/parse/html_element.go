@@ -50,7 +50,16 @@ func (e element) isShownRaw() bool { return e == elXmp || e == elPlaintext }
 // keepsAttributes says that the attributes of the start tag are looked at.
 func (e element) keepsAttributes() bool {
 	switch e {
-	case elHTML, elBase, elMeta, elLink, elA, elArea, elImg, elFrame, elIframe, elTemplate, elDialog:
+	case elHTML, elBase, elMeta, elLink, elA, elArea, elImg, elFrame, elIframe, elTemplate, elDialog, elScript:
+		return true
+	}
+	return false
+}
+
+// parts says that the element may be a box of the page's outline.
+func (e element) parts() bool {
+	switch e {
+	case elBlock, elHeading, elPre, elCell, elNoscript, elDialog:
 		return true
 	}
 	return false

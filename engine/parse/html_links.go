@@ -45,12 +45,16 @@ func (p *htmlPass) openAnchor() {
 		p.links[p.open].label = label
 	}
 	p.anchor.begin(p.anchor.out[:0], MaxAnchor)
+	if p.openSeen {
+		p.outline.StartLink(p.text.out)
+	}
 }
 
 func (p *htmlPass) closeAnchor() {
 	if p.open < 0 {
 		return
 	}
+	p.outline.EndLink(p.text.out)
 	l := &p.links[p.open]
 	if text := p.anchor.text(); len(text) > 0 {
 		l.anchor.from = int32(len(p.arena))
@@ -146,6 +150,7 @@ func (p *htmlPass) finish() {
 	p.closeAnchor()
 	p.endHeading()
 	page := p.page
+	page.Blocks = append(page.Blocks, p.outline.Select(p.text.out)...)
 	page.Text, page.Truncated = p.text.out, page.Truncated || p.text.full
 	headings := span{int32(len(p.arena)), int32(len(p.arena) + len(p.headings.text()))}
 	p.arena = append(p.arena, p.headings.text()...)

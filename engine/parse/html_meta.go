@@ -51,6 +51,9 @@ func (p *htmlPass) meta() {
 			p.keywords = p.fold(content, MaxDescription)
 		}
 	}
+	if property, ok := p.attr("property"); ok && string(property) == "og:type" {
+		p.outline.OpenGraph(string(content))
+	}
 	if equiv, ok := p.attrText("http-equiv"); ok {
 		equiv = strings.TrimSpace(equiv)
 		switch {

@@ -2,7 +2,11 @@
 
 package parse
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/seine-crawler/seine/engine/parse/content"
+)
 
 // startTag acts on a start tag whose attributes are in p.attrs.
 func (p *htmlPass) startTag(el element, name []byte, slash, isHidden bool) {
@@ -16,6 +20,10 @@ func (p *htmlPass) startTag(el element, name []byte, slash, isHidden bool) {
 			p.rawName = name
 		} else if !empty && !el.isShownRaw() {
 			p.waiting = el
+		}
+		if el == elScript {
+			kind, _ := p.attr("type")
+			p.isLD = bytes.EqualFold(bytes.TrimSpace(kind), []byte("application/ld+json"))
 		}
 	}
 	if el == elTemplate && !empty {
@@ -36,6 +44,9 @@ func (p *htmlPass) startTag(el element, name []byte, slash, isHidden bool) {
 	if p.foreign > 0 && el.breaksOut() {
 		p.foreign = 0
 	}
+	if el.parts() && !p.hidden.active() && !empty {
+		p.box(name)
+	}
 	p.element(el, slash, empty)
 }
 
@@ -54,6 +65,16 @@ func (p *htmlPass) hides(el element, isHidden bool) bool {
 		return isHidden || !open
 	}
 	return isHidden && !el.isRaw()
+}
+
+// box opens a box of the outline.
+func (p *htmlPass) box(name []byte) {
+	if kind := content.KindOf(name); kind != content.None {
+		class, _ := p.attr("class")
+		id, _ := p.attr("id")
+		role, _ := p.attr("role")
+		p.outline.Start(kind, p.text.out, class, id, role)
+	}
 }
 
 // element acts on what a start tag means.
@@ -121,6 +142,10 @@ func (p *htmlPass) endTag(name []byte) {
 	}
 	if p.hidden.active() {
 		p.hidden.end(name, el)
+	} else if el.parts() {
+		if kind := content.KindOf(name); kind != content.None {
+			p.outline.End(kind, p.text.out)
+		}
 	}
 	if p.foreign > 0 && el.breaksOut() {
 		p.foreign = 0
@@ -160,6 +185,7 @@ func (p *htmlPass) boundary(el element) {
 }
 
 func (p *htmlPass) lineBreak() {
+	p.outline.Cut(p.text.out)
 	p.text.lineBreak()
 	p.anchor.wordBreak()
 }
@@ -208,6 +234,10 @@ func (p *htmlPass) characters(at int, data []byte) {
 func (p *htmlPass) rawText(el element, data []byte) {
 	switch {
 	case p.template > 0:
+	case el == elScript:
+		if p.isLD {
+			p.outline.JSONLD(data)
+		}
 	case el.isShownRaw():
 		p.lineBreak()
 		p.text.lines = true

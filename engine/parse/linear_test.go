@@ -127,6 +127,19 @@ func CheckPage(t testing.TB, p *Page) {
 			t.Errorf("line feed in %q", s)
 		}
 	}
+	at := 0
+	for _, b := range p.Blocks {
+		if b.From < at || b.To <= b.From || b.To > len(p.Text) || len(bytes.TrimSpace(p.Text[at:b.From])) > 0 {
+			t.Fatalf("block %+v behind %d in %d bytes of text", b, at, len(p.Text))
+		}
+		at = b.To
+	}
+	if len(p.Blocks) > 0 && len(bytes.TrimSpace(p.Text[at:])) > 0 {
+		t.Errorf("%d bytes of text are in no block", len(p.Text)-at)
+	}
+	if content := p.AppendContent(nil); len(content) > len(p.Text) {
+		t.Errorf("%d bytes of content, %d of text", len(content), len(p.Text))
+	}
 	type pair struct {
 		u urlkey.URL
 		a string

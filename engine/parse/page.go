@@ -9,6 +9,7 @@ import (
 
 	"github.com/zeebo/xxh3"
 
+	"github.com/seine-crawler/seine/engine/parse/content"
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
@@ -80,8 +81,8 @@ type Refresh struct {
 	Delay time.Duration // whole seconds
 }
 
-// Page is what a parser saw. A Page belongs to one goroutine. Parse resets and refills it: Text and
-// Outlinks live in memory that the next Parse overwrites; strings and URLs may be kept (each of
+// Page is what a parser saw. A Page belongs to one goroutine. Parse resets and refills it: Text, Blocks
+// and Outlinks live in memory that the next Parse overwrites; strings and URLs may be kept (each of
 // them keeps alive the one string that all of the page's strings were cut from).
 type Page struct {
 	URL       urlkey.URL
@@ -98,6 +99,10 @@ type Page struct {
 	Headings    string // h1 to h3, one per line
 	Text        []byte // visible text, valid UTF-8: words separated by one space, blocks by one '\n'
 
+	// Blocks part Text, in order. Those that are main content are marked, as an article is and the menus around it
+	// are not; a login form has none that is. A page that is no HTML has no blocks, and is content as a whole.
+	Blocks []content.Block
+
 	Outlinks     []Outlink // in the order of the page; each pair of target and anchor once
 	LinksDropped int       // references that are not in Outlinks: other schemes, broken, too many
 	Robots       RobotsFlags
@@ -110,10 +115,29 @@ type Page struct {
 	SimHash   uint64 // near-duplicates differ in few bits; 0 when there is no text or Options.SimHash is off
 	Truncated bool   // text, links or body were cut here (not: by the fetcher)
 
+	content  []byte // scratch
 	seen     linkSet
 	resolver *urlkey.Resolver
 	limit    int // of links; 0: MaxLinks
 	linked   int // bytes of links so far
+}
+
+// AppendContent appends the main content: the blocks that are it, on lines of their own, which may be none, or all
+// of Text where nothing is known of blocks.
+func (p *Page) AppendContent(dst []byte) []byte {
+	if len(p.Blocks) == 0 {
+		return append(dst, p.Text...)
+	}
+	from := len(dst)
+	for i := range p.Blocks {
+		if b := &p.Blocks[i]; b.Content {
+			if len(dst) > from {
+				dst = append(dst, '\n')
+			}
+			dst = append(dst, p.Text[b.From:b.To]...)
+		}
+	}
+	return dst
 }
 
 // reset empties the page for in and keeps its memory.
@@ -121,7 +145,7 @@ func (p *Page) reset(in *Input) {
 	seen := p.seen
 	seen.reset()
 	clear(p.Outlinks)
-	*p = Page{URL: in.URL, Base: in.URL, Text: p.Text[:0], Outlinks: p.Outlinks[:0], seen: seen, resolver: p.resolver}
+	*p = Page{URL: in.URL, Base: in.URL, Text: p.Text[:0], Blocks: p.Blocks[:0], Outlinks: p.Outlinks[:0], seen: seen, resolver: p.resolver, content: p.content}
 }
 
 // AddLink resolves ref against the page's Base and adds it as a link, unless it is no page of the

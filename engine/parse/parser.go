@@ -130,7 +130,10 @@ func (p *Parsers) Parse(in *Input, page *Page) error {
 	}
 	page.Signature = p.o.Signer.Sign(in, page)
 	if p.o.SimHash {
-		page.SimHash = simHash(page.Text)
+		if page.content = page.AppendContent(page.content[:0]); len(page.content) == 0 {
+			page.content = append(page.content, page.Text...)
+		}
+		page.SimHash = simHash(page.content)
 	}
 	return nil
 }

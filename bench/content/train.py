@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Trains the model of main content and measures it on pages that it has not seen.
+
+    pip install catboost scikit-learn
+    go run ./bench/content WCXB > pages.jsonl
+    python3 bench/content/train.py pages.jsonl engine/parse/content/model.bin
+
+What is learnt is, for each block of a page, whether the gold text has it: blocks are taken and left so that the
+words of those that are taken agree best with the gold text's (F1). Five parts of the pages are kept aside in turns;
+the figures are of pages that the model of that turn has not seen. The model that is written has seen all.
+"""
+import collections
+import json
+import struct
+import sys
+
+import numpy as np
+from catboost import CatBoostClassifier
+from sklearn.model_selection import StratifiedKFold
+
+NEARS = 40  # boxes around a block are looked for by so many kinds and groups of words, those that matter most
+TREES, DEPTH, RATE = 160, 6, 0.12
+SURE, LIKELY, LEAST = 0.35, 0.15, 0.15  # of score.go
+
+
+def f1(got, gold):
+    both = sum((collections.Counter(got) & collections.Counter(gold)).values())
+    return 2 * both / (len(got) + len(gold)) if got or gold else 1.0
+
+
+def labels(page):
+    """The blocks that make the best text: those most of whose phrases are in the gold text, then mended one by one."""
+    gold, want = page["gold"], collections.Counter(page["gold"])
+    phrases = [None] + [{tuple(gold[i:i + k]) for i in range(len(gold) - k + 1)} for k in (1, 2, 3, 4)]
+    taken = []
+    for words in page["blocks"]:
+        k = min(4, len(words))
+        grams = [tuple(words[i:i + k]) for i in range(len(words) - k + 1)] if k else []
+        taken.append(bool(grams) and sum(g in phrases[k] for g in grams) / len(grams) >= 0.5)
+    have = collections.Counter()
+    for words, t in zip(page["blocks"], taken):
+        if t:
+            have.update(words)
+    total, both = sum(have.values()), sum((have & want).values())
+    for _ in range(3):
+        changed = False
+        for i, words in enumerate(page["blocks"]):
+            sign = -1 if taken[i] else 1
+            gain = sum(min(have[w] + sign * m, want[w]) - min(have[w], want[w]) for w, m in collections.Counter(words).items())
+            size = total + sign * len(words)
+            if 2 * (both + gain) * (total + len(gold)) > 2 * both * (size + len(gold)) + 1e-9:
+                both, total, taken[i], changed = both + gain, size, not taken[i], True
+                for w in words:
+                    have[w] += sign
+        if not changed:
+            break
+    return np.array(taken, dtype=float)
+
+
+def choose(p, page):
+    """What score.go does."""
+    if not len(p):
+        return []
+    p, words = p[page["groups"]], page["words"]
+    taken = p > SURE
+    if words[taken].sum() < LEAST * words.sum():
+        taken = p > LIKELY
+    return taken
+
+
+def gather(page):
+    """Labels and weights of groups: of their words, what share is in blocks that are taken."""
+    n = len(page["features"])
+    of = np.bincount(page["groups"], page["words"], n) if n else np.zeros(0)
+    good = np.bincount(page["groups"], page["words"] * page["labels"], n) if n else np.zeros(0)
+    page["labels"] = good / np.maximum(1, of)
+    page["weights"] = np.sqrt(np.minimum(1, of / max(50, len(page["gold"]), of.sum() * 0.2)))
+
+
+def fit(pages, columns, **more):
+    pages = [p for p in pages if len(p["blocks"])]
+    o = dict(iterations=TREES, depth=DEPTH, learning_rate=RATE, border_count=32, rsm=0.3, random_seed=1, thread_count=2, verbose=0, allow_writing_files=False)
+    m = CatBoostClassifier(loss_function="CrossEntropy", **{**o, **more})
+    m.fit(np.concatenate([p["features"][:, columns] for p in pages]), np.concatenate([p["labels"] for p in pages]),
+          sample_weight=np.concatenate([p["weights"] for p in pages]))
+    return m
+
+
+def main():
+    pages = [json.loads(line) for line in open(sys.argv[1])]
+    for p in pages:
+        p["blocks"], p["gold"] = [b or [] for b in p["blocks"]], p["gold"] or []
+        p["words"] = np.array([max(1, len(b)) for b in p["blocks"]], dtype=float)
+        p["labels"] = labels(p)
+        p["groups"] = np.array(p["groups"] or [], dtype=int)
+        p["features"] = np.array(p["features"] or [], dtype=np.float32)
+        gather(p)
+    plain = len(pages[0]["features"][0]) - pages[0]["nears"]
+    everything = list(range(plain + pages[0]["nears"]))
+    weight = np.zeros(len(everything))
+    for seed in (1, 2, 3):
+        weight += fit(pages, everything, iterations=200, depth=5, learning_rate=0.1, random_seed=seed).get_feature_importance()
+    nears = sorted((i for i in everything if i >= plain), key=lambda i: -weight[i])[:NEARS]
+    columns = everything[:plain] + nears
+
+    by_type = collections.defaultdict(list)
+    turns = StratifiedKFold(5, shuffle=True, random_state=1).split(np.zeros(len(pages)), [p["type"] for p in pages])
+    for seen, unseen in turns:
+        m = fit([pages[i] for i in seen], columns)
+        for i in unseen:
+            p = pages[i]
+            taken = choose(m.predict_proba(p["features"][:, columns])[:, 1], p) if len(p["blocks"]) else []
+            by_type[p["type"]].append(f1([w for b, t in zip(p["blocks"], taken) if t for w in b], p["gold"]))
+    for t, values in sorted(by_type.items()):
+        print(f"{t:14} {np.mean(values):.3f} of {len(values)} pages")
+    print(f"{'all':14} {np.mean([v for values in by_type.values() for v in values]):.3f}")
+
+    m = fit(pages, columns)
+    m.save_model("/tmp/content-model.json", format="json")
+    model = json.load(open("/tmp/content-model.json"))
+    scale, (bias,) = model["scale_and_bias"]
+    with open(sys.argv[2], "wb") as out:
+        out.write(struct.pack("<4sBBHHf", b"scm1", DEPTH, len(nears), plain, len(model["oblivious_trees"]), bias))
+        out.write(bytes(i - plain for i in nears))
+        for tree in model["oblivious_trees"]:
+            splits = tree["splits"]
+            # A tree that has fewer splits asks the first question again, which needs no more leaves to be told apart.
+            features = [s["float_feature_index"] for s in splits] + [0] * (DEPTH - len(splits))
+            borders = [s["border"] for s in splits] + [float("inf")] * (DEPTH - len(splits))
+            leaves = [v * scale for v in tree["leaf_values"]]
+            leaves += [0.0] * ((1 << DEPTH) - len(leaves))
+            out.write(bytes(features) + struct.pack(f"<{DEPTH}f", *borders) + struct.pack(f"<{1 << DEPTH}f", *leaves))
+
+
+main()

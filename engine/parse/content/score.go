@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package content
+
+import (
+	_ "embed"
+	"encoding/binary"
+	"math"
+)
+
+// modelFile is written by bench/content/train.py. All numbers are little-endian:
+//
+//	"scm1" | depth byte | nears byte | plain uint16 | trees uint16 | bias float32 | nears × kind or group byte
+//	trees × (depth × feature byte | depth × border float32 | 2^depth × leaf float32)
+//
+// A tree asks the same question of a block at each of its levels, so that its leaf's number is the answers in
+// binary: no branch to mispredict. A block's score is the sum of its leaves, as a logit (Prokhorenkova and others,
+// "CatBoost: unbiased boosting with categorical features", 2018).
+//
+//go:embed model.bin
+var modelFile []byte
+
+const (
+	modelDepth  = 6
+	modelLeaves = 1 << modelDepth
+)
+
+type tree struct {
+	borders  [modelDepth]float32
+	features [modelDepth]uint8
+	leaves   [modelLeaves]float32
+}
+
+type model struct {
+	bias  float32
+	nears []uint8
+	trees []tree
+	width int // of a row
+}
+
+var trained = readModel(modelFile)
+
+// readModel reads what train.py wrote; that it fits is for the tests to say.
+func readModel(b []byte) *model {
+	if len(b) < 14 || string(b[:4]) != "scm1" || b[4] != modelDepth {
+		panic("BUG: model.bin is not a model of this version")
+	}
+	number := func() float32 {
+		v := math.Float32frombits(binary.LittleEndian.Uint32(b))
+		b = b[4:]
+		return v
+	}
+	nears, plain := int(b[5]), int(binary.LittleEndian.Uint16(b[6:]))
+	m := &model{trees: make([]tree, binary.LittleEndian.Uint16(b[8:])), width: plain + nears}
+	b = b[10:]
+	m.bias = number()
+	m.nears, b = b[:nears], b[nears:]
+	for i := range m.trees {
+		t := &m.trees[i]
+		b = b[copy(t.features[:], b):]
+		for d := range t.borders {
+			t.borders[d] = number()
+		}
+		for l := range t.leaves {
+			t.leaves[l] = number()
+		}
+	}
+	return m
+}
+
+// score is the logit of a row being content.
+func (m *model) score(row []float32) float32 {
+	sum := m.bias
+	row = row[:m.width]
+	for i := range m.trees {
+		t := &m.trees[i]
+		leaf := 0
+		for d := range modelDepth {
+			answer := 0
+			if row[t.features[d]] > t.borders[d] {
+				answer = 1
+			}
+			leaf |= answer << d
+		}
+		sum += t.leaves[leaf&(modelLeaves-1)]
+	}
+	return sum
+}
+
+// What is content: blocks of which the model is sure, as logits of 0.35; and where those are less than so many
+// hundredths of the words, for a model that has seen few pages of this kind, those that it holds likely: 0.15.
+// Leaving content out costs a searcher more than taking a menu in. Where nothing is likely, nothing is content: the
+// page is a form, an error, a list of nothing.
+const (
+	sure   = -0.619
+	likely = -1.735
+	least  = 15
+)
+
+// Select scores the blocks of a page whose whole text is given and says which are content. The blocks are valid
+// until the outline is used again.
+func (o *Outline) Select(text []byte) []Block {
+	o.Cut(text)
+	o.out = o.out[:0]
+	width := o.measure(trained.nears)
+	taken, all := 0, 0
+	o.scores = o.scores[:0]
+	for i := range o.groups {
+		o.scores = append(o.scores, trained.score(o.features[i*width:]))
+	}
+	for i := range o.blocks {
+		b := &o.blocks[i]
+		s := o.scores[b.group]
+		from := int(b.from)
+		for from < int(b.to) && (text[from] == '\n' || text[from] == ' ') {
+			from++
+		}
+		o.out = append(o.out, Block{From: from, To: int(b.to), Score: s, Content: s > sure})
+		all += int(b.words)
+		if s > sure {
+			taken += int(b.words)
+		}
+	}
+	if 100*taken < least*all {
+		for i := range o.out {
+			o.out[i].Content = o.out[i].Score > likely
+		}
+	}
+	return o.out
+}

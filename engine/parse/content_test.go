@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package parse_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/seine-crawler/seine/engine/parse"
+)
+
+// wordF1 is how well the words of two texts agree, each as often as it comes.
+func wordF1(got, want string) float64 {
+	count := map[string]int{}
+	words := func(s string) []string {
+		return strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsNumber(r) })
+	}
+	a, b := words(got), words(want)
+	if len(a)+len(b) == 0 {
+		return 1
+	}
+	for _, w := range b {
+		count[w]++
+	}
+	both := 0
+	for _, w := range a {
+		if count[w] > 0 {
+			count[w]--
+			both++
+		}
+	}
+	return 2 * float64(both) / float64(len(a)+len(b))
+}
+
+// TestContent compares the main content of real pages with what people said it is. The model has seen these pages
+// (bench/content/train.py says what it reaches on pages that it has not seen, by type): this is a test that what
+// the trained model said is what the program says.
+func TestContent(t *testing.T) {
+	bodies, golds := map[string][]byte{}, map[string][]byte{}
+	untar(t, conformance(t, "web/wcxb-sample.tar.xz"), func(name string, data []byte) {
+		if base, ok := strings.CutSuffix(name, ".html"); ok {
+			bodies[base] = data
+		} else if base, ok := strings.CutSuffix(name, ".json"); ok {
+			golds[base] = data
+		}
+	})
+	parsers := parse.New(parse.Options{})
+	var p parse.Page
+	sum, whole := 0.0, 0.0
+	for name, body := range bodies {
+		var gold struct {
+			URL         string `json:"url"`
+			GroundTruth struct {
+				MainContent string `json:"main_content"`
+			} `json:"ground_truth"`
+		}
+		if err := json.Unmarshal(golds[name], &gold); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if err := parsers.Parse(&parse.Input{URL: mustURL(t, gold.URL), ContentType: "text/html", Body: body}, &p); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		sum += wordF1(string(p.AppendContent(nil)), gold.GroundTruth.MainContent)
+		whole += wordF1(string(p.Text), gold.GroundTruth.MainContent)
+	}
+	n := float64(len(bodies))
+	t.Logf("%d pages: word F1 %.3f, of the whole text %.3f", len(bodies), sum/n, whole/n)
+	if sum/n < 0.87 || len(bodies) < 300 {
+		t.Errorf("word F1 %.3f on %d pages that the model has seen", sum/n, len(bodies))
+	}
+}
+
+// TestContentOfOthers: what is no HTML is content as a whole.
+func TestContentOfOthers(t *testing.T) {
+	var p parse.Page
+	in := parse.Input{URL: mustURL(t, "https://example.org/"), ContentType: "text/plain", Body: []byte("first\nsecond")}
+	if err := parse.New(parse.Options{}).Parse(&in, &p); err != nil {
+		t.Fatal(err)
+	}
+	if got := p.AppendContent(nil); !bytes.Equal(got, p.Text) || len(got) == 0 {
+		t.Errorf("content %q of %q", got, p.Text)
+	}
+}
