@@ -45,7 +45,16 @@ func client(t testing.TB, s *simweb.Server) *http.Client {
 
 func get(t testing.TB, c *http.Client, u string) (*http.Response, []byte) {
 	t.Helper()
-	resp, err := c.Get(u)
+	req, err := http.NewRequest(http.MethodGet, u, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return do(t, c, req)
+}
+
+func do(t testing.TB, c *http.Client, req *http.Request) (*http.Response, []byte) {
+	t.Helper()
+	resp, err := c.Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,16 +42,7 @@ func TestGzip(t *testing.T) {
 				if tag != "" {
 					req.Header.Set("If-None-Match", tag)
 				}
-				resp, err := c.Do(req)
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer resp.Body.Close()
-				body, err := io.ReadAll(resp.Body)
-				if err != nil {
-					t.Fatal(err)
-				}
-				return resp, body
+				return do(t, c, req)
 			}
 			for _, path := range []string{"", "robots.txt", "nothing"} {
 				plain, want := ask(path, "identity", "")
