@@ -146,8 +146,8 @@ func (e *Engine) readPage(x *exchange, s *scratch) {
 		Content: contentOf(s.text.Content[:0], p)}
 }
 
-// contentOf appends where a page's main content is, nothing if all of the page is content or none of it: then people
-// search for what there is.
+// contentOf appends where a page's main content is, nothing if all of the page is content or none of it: then
+// people are shown what there is.
 func contentOf(parts []storage.TextRange, p *parse.Page) []storage.TextRange {
 	all := true
 	for i := range p.Blocks {

@@ -85,7 +85,11 @@ func (e *Engine) describe(hit *Hit, key urlkey.Key, q index.Query, o SearchOptio
 		hit.Title = text.Title
 	}
 	if text.Flags&storage.FlagNoSnippet == 0 {
-		hit.Snippet = e.index.Snippet(q, text.MainText()).Mark(o.MarkStart, o.MarkEnd)
+		s := e.index.Snippet(q, text.MainText())
+		if len(s.Matches) == 0 && len(text.Content) > 0 { // the words are in a menu, or in what was taken for one
+			s = e.index.Snippet(q, text.Text)
+		}
+		hit.Snippet = s.Mark(o.MarkStart, o.MarkEnd)
 	}
 	return nil
 }
