@@ -54,7 +54,7 @@ x/net/html's tokenizer); building the tree and reading nothing of it (x/net/html
 Debian's Python manual.`,
 		units: []string{"ns/page", "MB/s", "links/page", "allocs/op"},
 		limits: `A third is the lexer, a quarter telling main content (the model a quarter of that, boxes and blocks the rest; judging blocks one by one
-took five times as long as judging those that stand in boxes alike together), a sixth folding text (eight bytes at a time where they
+took several times as long as judging those that stand in boxes alike together), a sixth folding text (eight bytes at a time where they
 are plain), a sixth links. SimHash, which was 38% before there was content, is computed only when asked for.`},
 	{layer: "WARC", title: "WARC", command: "go test -bench WARC ./bench",
 		what: `One exchange of 12 KB written as request and response records, a gzip member each, with digests (seine); the same bytes through
