@@ -34,7 +34,7 @@ that holds them in its slots (a map of strings took 42, this takes 13). With 100
 20, since lists that are in order already are not gathered and sorted; scanning page texts in place of looking them up won 4% of
 indexing, too little to keep. With 10,000 hosts: segments of 40,000 pages in place of 10,000, as memory allows, save 30 (joins, refills, compactions); page texts
 read for the index by walking in place of searching 35; tables that a compaction soon rewrites left uncompressed 15; memory that
-phases leave to their next run 10. Of a page that came compressed the WARC keeps what came, stored as it is: 95 become 30, but 45 are paid for
+phases leave to their next run 10. Of a page that came compressed the WARC keeps what came, stored as it is: 95 become 30, but 40 to 60 are paid for
 decompressing it to read it. Huge pages for the sorters' memory: two fifths fewer page faults, no time that the noise would show. What is left:
 gzip and SHA-1 (a deflate of our own that keeps its Huffman codes from page to page was 18% faster than klauspost's, too little to own
 one), the lexer, the zstd of page texts, system calls.`},
@@ -54,8 +54,8 @@ x/net/html's tokenizer); building the tree and reading nothing of it (x/net/html
 Debian's Python manual.`,
 		units: []string{"ns/page", "MB/s", "links/page", "allocs/op"},
 		limits: `A third is the lexer, a quarter telling main content (the model a quarter of that, boxes and blocks the rest; judging blocks one by one
-took several times as long as judging those that stand in boxes alike together), a sixth folding text (eight bytes at a time where they
-are plain), a sixth links. SimHash, which was 38% before there was content, is computed only when asked for.`},
+took several times as long as judging those that stand in boxes alike together), a ninth folding text (eight bytes at a time where they
+are plain), an eighth links. SimHash, which was 38% before there was content, is computed only when asked for.`},
 	{layer: "WARC", title: "WARC", command: "go test -bench WARC ./bench",
 		what: `One exchange of 12 KB written as request and response records, a gzip member each, with digests (seine); the same bytes through
 klauspost's gzip at level 1 and one write.`,

@@ -133,7 +133,7 @@ func (e *encoder) member(gz *gzip.Writer, contentType string, head, body []byte)
 // memberFast is member for the fastest level. The deflate that keeps no state between calls has a table
 // of 16 KB where the other has one of half a megabyte: as fast where that is in the cache, which on a
 // crawler at work it is not, and within a few hundredths as small. A body that is compressed already, as
-// most of the web's are on their way, is stored: trying takes 20 µs and gains nothing.
+// most of the web's are on their way, is stored: trying takes 13 µs for 4 KB of gzip and gains nothing, looking 1.
 func (e *encoder) memberFast(head, body []byte) {
 	in := append(e.record[:0], e.header...)
 	in = append(in, head...)
@@ -173,8 +173,8 @@ func (e *encoder) stored(p []byte) {
 const sampleBytes = 1024
 
 // incompressible reports whether a body's bytes are spread as evenly as those of compressed data are. The
-// measure is Pearson's χ² against even spread: some 255 ± 23 for random bytes, up to 400 for JPEG's and
-// deflate's, 3,000 for base64, 16,000 for English. Being wrong costs space or time, never a byte.
+// measure is Pearson's χ² against even spread: 190 to 325 for random bytes, some 280 for gzip, 360 for JPEG,
+// 3,400 for base64, 11,000 for a page. Being wrong costs space or time, never a byte.
 func incompressible(body []byte) bool {
 	if len(body) < sampleBytes/4 {
 		return false
