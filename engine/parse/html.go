@@ -4,6 +4,8 @@ package parse
 
 import (
 	"bytes"
+	"encoding/binary"
+	"math/bits"
 	"sync"
 	"time"
 
@@ -13,8 +15,8 @@ import (
 	"github.com/seine-crawler/seine/engine/parse/content"
 )
 
-// htmlPass is one pass over one page, with its scratch memory. The lexer cuts the page into tokens;
-// startTag, endTag and characters act on them; finish resolves what can only be resolved when all
+// htmlPass is one pass over one page, with its scratch memory. The page is cut into tokens, most by plain, what
+// is not written plainly by the lexer; startTag, endTag and characters act on them; finish resolves what can only be resolved when all
 // of the page was seen.
 //
 // The lexer is fast because it is lax. Where it takes something otherwise than a browser, the pass
@@ -36,11 +38,13 @@ type htmlPass struct {
 	page *Page
 	xml  bool // XHTML by its media type: the rules of XML where they matter
 
-	src    []byte // the page in UTF-8, with room for the lexer's end mark; written to
-	lexer  *html.Lexer
-	input  *parse.Input
-	reread int  // bytes stepped back over
-	masked bool // mask has run
+	src       []byte // the page in UTF-8, with room for the lexer's end mark; written to
+	lexer     *html.Lexer
+	input     *parse.Input
+	reread    int  // bytes stepped back over
+	masked    bool // mask has run
+	lexerRaw  bool // the lexer is about to take raw text
+	lexerOnly bool // for tests: nothing is taken without the lexer
 
 	attrs []attribute // of the tag at hand
 	refs  *references
@@ -51,12 +55,14 @@ type htmlPass struct {
 	hasRefresh                bool
 	delay                     time.Duration // of refresh
 
-	text        textWriter
-	anchor      textWriter // of the open link
-	links       []link
-	open        int  // index of the open link in links, -1 for none
-	openSeen    bool // the open link began where text is seen
-	openForeign int  // foreign where it began
+	text         textWriter
+	anchor       textWriter // of the open link
+	links        []link
+	open         int  // index of the open link in links, -1 for none
+	openSeen     bool // the open link began where text is seen
+	anchored     int  // where in text.out it began
+	anchorInText bool // its anchor is all of the text from there
+	openForeign  int  // foreign where it began
 
 	raw      element // element whose raw text is next
 	rawEmpty bool    // … but it is an empty element, and what is next is markup
@@ -128,11 +134,15 @@ func (p *htmlPass) release() {
 	passes.Put(p)
 }
 
-// lex runs the lexer over the page. Each turn takes at least one byte more of it or spends the
+// lex runs over the page. Each turn takes at least one byte more of it or spends the
 // reread budget, so it ends after at most three times the page's length.
 func (p *htmlPass) lex() {
 	for {
 		at := p.input.Offset()
+		if !p.lexerRaw && !p.lexerOnly && p.plain(at) {
+			continue
+		}
+		p.lexerRaw = false
 		kind, data := p.lexer.Next()
 		if kind != html.TextToken {
 			p.raw = notSpecial // there was no raw text
@@ -191,29 +201,45 @@ func (p *htmlPass) mask(from int) {
 		return
 	}
 	p.masked = true
-	for s := p.src[from:]; ; {
-		i := bytes.IndexByte(s, '<')
-		if i < 0 || len(s)-i < 4 {
-			return
+	const each, high = 0x0101010101010101, 0x8080808080808080
+	s := p.src[from:]
+	at := 0
+	for ; len(s)-at >= 16; at += 8 {
+		x := binary.LittleEndian.Uint64(s[at:]) ^ each*'<'
+		for less := (x - each) &^ x & high; less != 0; less &= less - 1 { // a '=' behind one may look like another
+			if i := at + bits.TrailingZeros64(less)/8; s[i] == '<' {
+				maskName(s[i+1:])
+			}
 		}
-		s = s[i+1:]
-		switch s[0] | 0x20 {
-		case 's':
-			if s[1]|0x20 == 'v' && s[2]|0x20 == 'g' {
-				s[2] = maskByte
-			}
-		case 'x':
-			if s[1]|0x20 == 'm' && s[2]|0x20 == 'l' {
-				s[2] = maskByte
-			}
-		case 'm':
-			if len(s) > 3 && s[1]|0x20 == 'a' && s[2]|0x20 == 't' && s[3]|0x20 == 'h' {
-				s[3] = maskByte
-			}
-		case '!' | 0x20:
-			if bytes.HasPrefix(s, []byte("![CDATA[")) {
-				s[6] = maskByte
-			}
+	}
+	for ; at < len(s); at++ {
+		if s[at] == '<' {
+			maskName(s[at+1:])
+		}
+	}
+}
+
+// maskName overwrites a letter of what stands behind a '<', if the lexer must not recognise it.
+func maskName(s []byte) {
+	if len(s) < 3 {
+		return
+	}
+	switch s[0] | 0x20 {
+	case 's':
+		if s[1]|0x20 == 'v' && s[2]|0x20 == 'g' {
+			s[2] = maskByte
+		}
+	case 'x':
+		if s[1]|0x20 == 'm' && s[2]|0x20 == 'l' {
+			s[2] = maskByte
+		}
+	case 'm':
+		if len(s) > 3 && s[1]|0x20 == 'a' && s[2]|0x20 == 't' && s[3]|0x20 == 'h' {
+			s[3] = maskByte
+		}
+	case '!' | 0x20:
+		if bytes.HasPrefix(s, []byte("![CDATA[")) {
+			s[6] = maskByte
 		}
 	}
 }
@@ -246,22 +272,23 @@ func (p *htmlPass) unmask(b []byte) []byte {
 // asks for them, which is in one tag of three.
 func (p *htmlPass) tag(at int) {
 	name := p.lexer.Text()
-	el := classify(name)
-	if el == notSpecial {
+	t := classify(name)
+	p.lexerRaw = t.el.isRaw()
+	if t.el == notSpecial {
 		if slash := bytes.IndexByte(name, '/'); slash > 0 {
 			p.splitName(at, slash, len(name))
 			return
 		}
 	}
 	p.attrs = p.attrs[:0]
-	keeps, isHidden := el.keepsAttributes() || el.parts(), false
+	keeps, isHidden := t.el.keepsAttributes() || t.kind != content.None, false
 	for {
 		kind, _ := p.lexer.Next()
 		if kind == html.ErrorToken {
 			return
 		}
 		if kind != html.AttributeToken {
-			p.startTag(el, name, kind == html.StartTagVoidToken, isHidden)
+			p.startTag(t, name, kind == html.StartTagVoidToken, isHidden)
 			return
 		}
 		key := p.lexer.AttrKey()

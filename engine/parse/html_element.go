@@ -2,6 +2,12 @@
 
 package parse
 
+import (
+	"strings"
+
+	"github.com/seine-crawler/seine/engine/parse/content"
+)
+
 // element is what this package tells apart of HTML's elements.
 type element uint8
 
@@ -56,15 +62,6 @@ func (e element) keepsAttributes() bool {
 	return false
 }
 
-// parts says that the element may be a box of the page's outline.
-func (e element) parts() bool {
-	switch e {
-	case elBlock, elHeading, elPre, elCell, elNoscript, elDialog:
-		return true
-	}
-	return false
-}
-
 // breaksOut says that the start tag ends svg and math when it comes inside one by mistake, as an
 // element that does not exist there. (That an end tag does so, too, holds if the element is open; no
 // list of those is kept.)
@@ -76,86 +73,112 @@ func (e element) breaksOut() bool {
 	return false
 }
 
-// classify finds the element of a tag name in lower case; masked names are known (see mask).
-func classify(name []byte) element {
-	switch string(name) {
-	case "a":
-		return elA
-	case "p", "div", "li", "ul", "ol", "dl", "dd", "dt", "tr", "table", "tbody", "thead", "tfoot", "caption", "section", "article",
-		"aside", "nav", "header", "footer", "main", "form", "fieldset", "legend", "figure", "figcaption", "blockquote", "address",
-		"h4", "h5", "h6", "hr", "center", "details", "summary", "dir", "menu", "hgroup", "search", "option", "optgroup", "select",
-		"frameset", "marquee", "colgroup":
-		return elBlock
-	case "br":
-		return elBreak
-	case "span", "b", "i", "em", "strong", "code", "small", "big", "s", "strike", "sub", "sup", "tt", "u", "var", "nobr", "ruby":
-		return elPhrase
-	case "td", "th", "button", "input", "object", "embed", "applet", "meter", "progress", "text", "rt":
-		return elCell
-	case "h1", "h2", "h3":
-		return elHeading
-	case "pre", "listing":
-		return elPre
-	case "img", "image":
-		return elImg
-	case "script":
-		return elScript
-	case "style":
-		return elStyle
-	case "link":
-		return elLink
-	case "meta":
-		return elMeta
-	case "title":
-		return elTitle
-	case "html":
-		return elHTML
-	case "head":
-		return elHead
-	case "body":
-		return elBody
-	case "base":
-		return elBase
-	case "area":
-		return elArea
-	case "frame":
-		return elFrame
-	case "iframe":
-		return elIframe
-	case "svg", "sv\x01":
-		return elSVG
-	case "math", "mat\x01":
-		return elMath
-	case "template":
-		return elTemplate
-	case "noscript":
-		return elNoscript
-	case "textarea":
-		return elTextarea
-	case "xmp":
-		return elXmp
-	case "plaintext":
-		return elPlaintext
-	case "noembed", "noframes":
-		return elRawMarkup
-	case "dialog":
-		return elDialog
-	case "audio", "video", "canvas", "datalist", "rp":
-		return elUnseen
-	case "desc", "metadata", "annotation", "annotation-xml":
-		return elForeignUnseen
-	}
-	return notSpecial
+// tag is what this package knows of a tag name.
+type tag struct {
+	name string
+	el   element
+	void bool         // never has content: its start tag opens nothing
+	kind content.Kind // of its box in the page's outline
 }
 
-// isVoid says that an element never has content, so that its start tag opens nothing.
-func isVoid(name []byte) bool {
-	switch string(name) {
-	case "area", "base", "basefont", "bgsound", "br", "col", "embed", "frame", "hr", "image", "img", "input", "keygen", "link", "meta",
-		"param", "source", "track", "wbr":
+// elementNames are the tag names of each element, those that mask leaves behind among them.
+var elementNames = map[element]string{
+	elA: "a",
+	elBlock: "p div li ul ol dl dd dt tr table tbody thead tfoot caption section article aside nav header footer main form " +
+		"fieldset legend figure figcaption blockquote address h4 h5 h6 hr center details summary dir menu hgroup search " +
+		"option optgroup select frameset marquee colgroup",
+	elBreak:         "br",
+	elPhrase:        "span b i em strong code small big s strike sub sup tt u var nobr ruby",
+	elCell:          "td th button input object embed applet meter progress text rt",
+	elHeading:       "h1 h2 h3",
+	elPre:           "pre listing",
+	elImg:           "img image",
+	elScript:        "script",
+	elStyle:         "style",
+	elLink:          "link",
+	elMeta:          "meta",
+	elTitle:         "title",
+	elHTML:          "html",
+	elHead:          "head",
+	elBody:          "body",
+	elBase:          "base",
+	elArea:          "area",
+	elFrame:         "frame",
+	elIframe:        "iframe",
+	elSVG:           "svg sv\x01",
+	elMath:          "math mat\x01",
+	elTemplate:      "template",
+	elNoscript:      "noscript",
+	elTextarea:      "textarea",
+	elXmp:           "xmp",
+	elPlaintext:     "plaintext",
+	elRawMarkup:     "noembed noframes",
+	elDialog:        "dialog",
+	elUnseen:        "audio video canvas datalist rp",
+	elForeignUnseen: "desc metadata annotation annotation-xml",
+}
+
+const voidNames = "area base basefont bgsound br col embed frame hr image img input keygen link meta param source track wbr"
+
+// parts says that the element may be a box of the page's outline.
+func (e element) parts() bool {
+	switch e {
+	case elBlock, elHeading, elPre, elCell, elNoscript, elDialog:
 		return true
 	}
 	return false
+}
+
+// tagSlots is the size of the table of tags, a power of two well above their number.
+const tagSlots = 1 << 9
+
+// tags finds a tag by its name: one probe and one comparison for nearly all.
+var tags = func() *[tagSlots]tag {
+	t := new([tagSlots]tag)
+	at := func(name string) *tag {
+		i := tagHash(name)
+		for t[i].name != "" && t[i].name != name {
+			i = (i + 1) % tagSlots
+		}
+		t[i].name = name
+		return &t[i]
+	}
+	for el, names := range elementNames {
+		for name := range strings.FieldsSeq(names) {
+			one := at(name)
+			if one.el = el; el.parts() {
+				one.kind = content.KindOf([]byte(name))
+			}
+		}
+	}
+	for name := range strings.FieldsSeq(voidNames) {
+		at(name).void = true
+	}
+	return t
+}()
+
+// tagHash is of a name's length and three of its letters.
+func tagHash[name string | []byte](s name) uint {
+	n := uint(len(s))
+	return (n*31 + uint(s[0])*7 + uint(s[n-1])*67 + uint(s[n/2])*131) % tagSlots
+}
+
+var unknownTag tag
+
+// classify finds what is known of a tag name in lower case; masked names are known (see mask).
+func classify(name []byte) *tag {
+	if len(name) == 0 {
+		return &unknownTag
+	}
+	for i := tagHash(name); ; i = (i + 1) % tagSlots {
+		t := &tags[i]
+		if t.name == string(name) {
+			return t
+		}
+		if t.name == "" {
+			return &unknownTag
+		}
+	}
 }
 
 // tagName cuts an end tag's attributes off its name.
@@ -185,11 +208,11 @@ func (h *hidden) reset() {
 }
 
 // start opens an element, after closing those that it closes by coming.
-func (h *hidden) start(name []byte, el element, empty bool) {
-	for len(h.open) > 0 && h.extra == 0 && endsByStart(h.open[len(h.open)-1], name, el) {
+func (h *hidden) start(name []byte, t *tag, empty bool) {
+	for len(h.open) > 0 && h.extra == 0 && endsByStart(h.open[len(h.open)-1], name, t.el) {
 		h.open = h.open[:len(h.open)-1]
 	}
-	if len(h.open) > 0 && !empty && !isVoid(name) && !el.isRaw() {
+	if len(h.open) > 0 && !empty && !t.void && !t.el.isRaw() {
 		h.push(name)
 	}
 }
@@ -203,16 +226,16 @@ func (h *hidden) push(name []byte) {
 	h.open = append(h.open, name)
 }
 
-// end closes an element.
-func (h *hidden) end(name []byte, el element) {
+// end closes an element. What is hidden ends as well by the end of what holds it: outside is true then.
+func (h *hidden) end(name []byte, el element) (outside bool) {
 	if h.extra > 0 {
 		h.extra--
-		return
+		return false
 	}
 	for i := len(h.open) - 1; i >= 0; i-- {
 		if string(h.open[i]) == string(name) {
 			h.open = h.open[:i]
-			return
+			return false
 		}
 	}
 	switch el {
@@ -225,6 +248,7 @@ func (h *hidden) end(name []byte, el element) {
 			h.open = h.open[:0]
 		}
 	}
+	return !h.active()
 }
 
 // endsByStart says that an open element ends, without an end tag, where another starts.

