@@ -17,6 +17,9 @@ if [ ! -d "$sites/root" ]; then
 fi
 SEINE_PAGES=$(pwd)/$sites/root/usr/share/doc/python3.11/html
 export SEINE_PAGES
+SEINE_SENTENCES=$(pwd)/bench/out/sentences
+export SEINE_SENTENCES
+bench/language/sentences.sh "$SEINE_SENTENCES"
 echo "== layers beside their floors" >&2
 go test -run '^$' -bench . -skip Bounded -benchtime 100ms -count 4 ./bench >"$out/layers.txt" || {
 	tail -20 "$out/layers.txt" >&2

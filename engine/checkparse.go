@@ -25,6 +25,9 @@ type PageCheck struct {
 	MediaType    string      `json:"media_type"`
 	Charset      string      `json:"charset"`
 	Language     string      `json:"language"`
+	Declared     string      `json:"language_declared,omitempty"`
+	Detected     string      `json:"language_detected,omitempty"`
+	Confidence   float64     `json:"language_confidence,omitempty"` // that the detected one is right
 	Base         string      `json:"base,omitempty"`
 	Canonical    string      `json:"canonical,omitempty"`
 	Refresh      string      `json:"refresh,omitempty"`
@@ -162,7 +165,7 @@ func (o *Options) checkPage(in *parse.Input) PageCheck {
 	o.Parsers.SimHash = true
 	var p parse.Page
 	err := parse.New(o.Parsers).Parse(in, &p)
-	c := PageCheck{URL: in.URL.String(), MediaType: p.MediaType, Charset: p.Charset, Language: p.Language, Title: p.Title, Description: p.Description,
+	c := PageCheck{URL: in.URL.String(), MediaType: p.MediaType, Charset: p.Charset, Language: p.Language, Declared: p.Languages.Declared, Detected: p.Languages.Detected, Confidence: p.Languages.Confidence, Title: p.Title, Description: p.Description,
 		Keywords: p.Keywords, Signature: fmt.Sprintf("%x", p.Signature), SimHash: fmt.Sprintf("%016x", p.SimHash), Truncated: p.Truncated, Dropped: p.LinksDropped,
 		Text: string(p.Text), Content: string(p.AppendContent(nil)), Robots: robotsWords(&p.Robots), Outlinks: []LinkCheck{}}
 	if err != nil {
@@ -211,6 +214,21 @@ func robotsWords(r *parse.RobotsFlags) (words []string) {
 	return words
 }
 
+// languages says how the language is known.
+func (c *PageCheck) languages() string {
+	var how []string
+	if c.Declared != "" {
+		how = append(how, "declared "+c.Declared)
+	}
+	if c.Detected != "" {
+		how = append(how, fmt.Sprintf("detected %s, confidence %.2f", c.Detected, c.Confidence))
+	}
+	if len(how) == 0 {
+		return ""
+	}
+	return strings.TrimSpace(c.Language + " (" + strings.Join(how, "; ") + ")")
+}
+
 // String writes a check for people.
 func (c PageCheck) String() string {
 	var b strings.Builder
@@ -225,7 +243,7 @@ func (c PageCheck) String() string {
 	}
 	line("type", c.MediaType)
 	line("charset", c.Charset)
-	line("language", c.Language)
+	line("language", c.languages())
 	line("base", c.Base)
 	line("canonical", c.Canonical)
 	line("refresh", c.Refresh)

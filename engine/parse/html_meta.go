@@ -18,12 +18,12 @@ func (p *htmlPass) setBase() {
 
 // language takes the lang attribute of html.
 func (p *htmlPass) language() {
-	if p.page.Language != "" {
+	if p.page.Languages.Declared != "" {
 		return
 	}
 	for _, name := range [...]string{"lang", "xml:lang"} {
 		if lang, ok := p.attrText(name); ok {
-			if p.page.Language = declaredLanguage(lang); p.page.Language != "" {
+			if p.page.Languages.Declared = declaredLanguage(lang); p.page.Languages.Declared != "" {
 				return
 			}
 		}
@@ -59,9 +59,9 @@ func (p *htmlPass) meta() {
 		switch {
 		case strings.EqualFold(equiv, "refresh") && len(content) <= maxRef:
 			p.addRefresh(content)
-		case strings.EqualFold(equiv, "content-language") && p.page.Language == "":
+		case strings.EqualFold(equiv, "content-language") && p.page.Languages.Declared == "":
 			lang, _ := p.attrText("content")
-			p.page.Language = declaredLanguage(lang)
+			p.page.Languages.Declared = declaredLanguage(lang)
 		}
 	}
 }

@@ -52,9 +52,13 @@ const (
 	sniffed  = 64 << 10
 	detected = 4 << 10
 	// languageSample is the text that language detection looks at: a few sentences are enough.
-	languageSample = 1 << 10
+	languageSample = 512
 	// languageMinimum is the text below which no language is guessed.
 	languageMinimum = 48
+	// Where nothing is declared, what is likely is taken for the language; where something else is declared,
+	// enough text has to say it with certainty.
+	languageLikely, languageCertain = 0.6, 0.999
+	languageEnough                  = 256
 	// shortText is the length below which a page's signature is that of its bytes: an image gallery
 	// and a login form would be "the same" otherwise.
 	shortText = 64

@@ -92,6 +92,7 @@ type Page struct {
 	MediaType string // "text/html", without parameters
 	Charset   string // WHATWG name of the encoding the body was in
 	Language  string // BCP 47 tag as declared, or two letters as detected; "" when not known
+	Languages LanguageFacts
 
 	Title       string
 	Description string // meta description

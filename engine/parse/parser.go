@@ -142,12 +142,10 @@ func (p *Parsers) run(parser Parser, in *Input, page *Page) error {
 	if err := parser.Parse(in, page); err != nil {
 		return fmt.Errorf("parsing %s as %s: %w", in.URL, page.MediaType, err)
 	}
-	if page.Language == "" {
-		page.Language = declaredLanguage(in.ContentLanguage)
+	if page.Languages.Declared == "" {
+		page.Languages.Declared = declaredLanguage(in.ContentLanguage)
 	}
-	if page.Language == "" {
-		page.Language = detectLanguage(page.Text)
-	}
+	page.Language = page.Languages.decide(page.detectLanguage())
 	for i, f := range p.o.Filters {
 		if err := f.Filter(in, page); err != nil {
 			return fmt.Errorf("parsing %s: filter %d of %d: %w", in.URL, i+1, len(p.o.Filters), err)

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package language
+
+import (
+	"bytes"
+	"compress/gzip"
+	_ "embed"
+	"encoding/binary"
+	"io"
+	"sync"
+	"unicode"
+)
+
+// modelFile is written by bench/language and is gzip over
+//
+//	"lng1" | languages byte | languages × (size byte, tag, small byte) | groups uvarint
+//	groups × (key uvarint, less the one before | languages byte | languages × (language byte, weight byte))
+//
+// A key is a group's letters, 16 bits each, the last one lowest.
+//
+//go:embed model.bin.gz
+var modelFile []byte
+
+const (
+	maxLanguages = 8 * rowWords
+	rowWords     = 10
+	// weightUnit is a weight that makes a group e times as likely as by chance.
+	weightUnit = 16
+	// smallPart of a sum is what languages lose in which little is written.
+	smallPart = 24
+)
+
+type model struct {
+	tags    []string
+	small   []bool
+	letters *[1 << 16]uint16 // in lower case, 0 for what is no letter
+	slots   []slot           // of groups, a power of two, open addressing
+	shift   uint
+	weights []weight
+	rows    [][rowWords]uint64 // weights of groups that many languages have, a byte for each language
+}
+
+type slot struct {
+	mark uint32 // of the key; with the slot's place it is as good as all of it
+	at   uint32 // its first weight, in the upper 24 bits, and their number, or its row and inRow; 0 in a free slot
+}
+
+// A group that at least manyLanguages have is in a row: common groups are common in many languages, and adding eight
+// of them at a time takes half the time.
+const (
+	manyLanguages = 12
+	inRow         = 0xff
+)
+
+type weight struct{ language, weight uint8 }
+
+var loaded = sync.OnceValue(func() *model { return readModel(modelFile) })
+
+func hash(key uint64) uint64 {
+	key ^= key >> 29
+	key *= 0xbf58476d1ce4e5b9
+	return key ^ key>>32
+}
+
+// tally adds up weights by language.
+type tally struct {
+	sums      [maxLanguages]int32
+	even, odd [rowWords]uint64 // of rows, for every second language, 16 bits each
+	rows      int              // in even and odd
+}
+
+// lanes are the bytes of a word that even counts; rowsMax rows cannot overflow 16 bits.
+const (
+	lanes   = 0x00ff00ff00ff00ff
+	rowsMax = 256
+)
+
+// add adds what the table has for a group of letters.
+func (t *tally) add(m *model, key uint64) {
+	h := hash(key)
+	mark := uint32(h)
+	for i := h >> m.shift; ; i++ {
+		s := m.slots[i&uint64(len(m.slots)-1)]
+		if s.at == 0 {
+			return
+		}
+		if s.mark != mark {
+			continue
+		}
+		at := s.at >> 8
+		if s.at&0xff == inRow {
+			t.addRow(&m.rows[at])
+			return
+		}
+		for _, w := range m.weights[at : at+s.at&0xff] {
+			t.sums[w.language%maxLanguages] += int32(w.weight)
+		}
+		return
+	}
+}
+
+func (t *tally) addRow(row *[rowWords]uint64) {
+	for i, x := range row {
+		t.even[i] += x & lanes
+		t.odd[i] += x >> 8 & lanes
+	}
+	if t.rows++; t.rows == rowsMax {
+		t.flush()
+	}
+}
+
+// flush brings what is in rows into the sums.
+func (t *tally) flush() {
+	if t.rows == 0 {
+		return
+	}
+	for l := range t.sums {
+		word, by := t.even[l/8], l%8/2*16
+		if l%2 == 1 {
+			word = t.odd[l/8]
+		}
+		t.sums[l] += int32(word >> by & 0xffff)
+	}
+	t.even, t.odd, t.rows = [rowWords]uint64{}, [rowWords]uint64{}, 0
+}
+
+// readModel reads what bench/language wrote; that it fits is for the tests to say.
+func readModel(file []byte) *model {
+	z, err := gzip.NewReader(bytes.NewReader(file))
+	if err != nil {
+		panic("BUG: model.bin.gz: " + err.Error())
+	}
+	b, err := io.ReadAll(z)
+	if err != nil || len(b) < 5 || string(b[:4]) != "lng1" || int(b[4]) > maxLanguages {
+		panic("BUG: model.bin.gz is not a model of this version")
+	}
+	m := &model{letters: lowerLetters()}
+	languages := int(b[4])
+	b = b[5:]
+	for range languages {
+		n := int(b[0])
+		m.tags, m.small = append(m.tags, string(b[1:1+n])), append(m.small, b[1+n] != 0)
+		b = b[n+2:]
+	}
+	number := func() uint64 {
+		v, n := binary.Uvarint(b)
+		b = b[n:]
+		return v
+	}
+	groups := int(number())
+	m.slots, m.shift = make([]slot, 1), 64
+	for len(m.slots) < groups*3/2 {
+		m.slots, m.shift = make([]slot, 2*len(m.slots)), m.shift-1
+	}
+	m.weights = append(make([]weight, 0, len(b)/2), weight{}) // none is at 0
+	key := uint64(0)
+	for range groups {
+		key += number()
+		n := int(b[0])
+		h := hash(key)
+		i := h >> m.shift & uint64(len(m.slots)-1)
+		for m.slots[i].at != 0 {
+			i = (i + 1) & uint64(len(m.slots)-1)
+		}
+		if n >= manyLanguages {
+			m.slots[i] = slot{uint32(h), uint32(len(m.rows))<<8 | inRow}
+			var row [rowWords]uint64
+			for j := range n {
+				row[b[1+2*j]/8] |= uint64(b[2+2*j]) << (b[1+2*j] % 8 * 8)
+			}
+			m.rows = append(m.rows, row)
+		} else {
+			m.slots[i] = slot{uint32(h), uint32(len(m.weights))<<8 | uint32(n)}
+			for j := range n {
+				m.weights = append(m.weights, weight{b[1+2*j], b[2+2*j]})
+			}
+		}
+		b = b[1+2*n:]
+	}
+	return m
+}
+
+// lowerLetters maps each letter of the basic plane, and each mark that letters bear, to lower case.
+func lowerLetters() *[1 << 16]uint16 {
+	t := new([1 << 16]uint16)
+	for r := range rune(1 << 16) {
+		if unicode.IsLetter(r) || unicode.IsMark(r) {
+			t[r] = uint16(unicode.ToLower(r))
+		}
+	}
+	return t
+}
