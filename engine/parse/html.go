@@ -44,7 +44,7 @@ type htmlPass struct {
 	reread    int  // bytes stepped back over
 	masked    bool // mask has run
 	lexerRaw  bool // the lexer is about to take raw text
-	lexerOnly bool // for tests: nothing is taken without the lexer
+	lexerOnly bool // for tests: the lexer takes text and start tags
 
 	attrs []attribute // of the tag at hand
 	refs  *references
@@ -139,7 +139,7 @@ func (p *htmlPass) release() {
 func (p *htmlPass) lex() {
 	for {
 		at := p.input.Offset()
-		if !p.lexerRaw && !p.lexerOnly && p.plain(at) {
+		if !p.lexerRaw && p.plain(at) {
 			continue
 		}
 		p.lexerRaw = false

@@ -89,7 +89,7 @@ var elementNames = map[element]string{
 		"option optgroup select frameset marquee colgroup",
 	elBreak:         "br",
 	elPhrase:        "span b i em strong code small big s strike sub sup tt u var nobr ruby",
-	elCell:          "td th button input object embed applet meter progress text rt",
+	elCell:          "td th button input object embed applet meter progress text rt rb rtc",
 	elHeading:       "h1 h2 h3",
 	elPre:           "pre listing",
 	elImg:           "img image",
@@ -181,6 +181,19 @@ func classify(name []byte) *tag {
 	}
 }
 
+var svgName, mathName = []byte("svg"), []byte("math")
+
+// unmasked returns the tag's name as it was before mask.
+func (t *tag) unmasked(name []byte) []byte {
+	switch t.el {
+	case elSVG:
+		return svgName
+	case elMath:
+		return mathName
+	}
+	return name
+}
+
 // tagName cuts an end tag's attributes off its name.
 func tagName(text []byte) []byte {
 	for i, c := range text {
@@ -226,8 +239,9 @@ func (h *hidden) push(name []byte) {
 	h.open = append(h.open, name)
 }
 
-// end closes an element. What is hidden ends as well by the end of what holds it: outside is true then.
-func (h *hidden) end(name []byte, el element) (outside bool) {
+// end closes an element. What is hidden ends as well by the end of what holds it, which may be open: outside is true
+// then.
+func (h *hidden) end(name []byte, el element, mayBeOpen bool) (outside bool) {
 	if h.extra > 0 {
 		h.extra--
 		return false
@@ -238,8 +252,11 @@ func (h *hidden) end(name []byte, el element) (outside bool) {
 			return false
 		}
 	}
+	if !mayBeOpen {
+		return false
+	}
 	switch el {
-	case elBlock, elHeading, elPre, elBody, elHTML, elDialog:
+	case elBlock, elHeading, elPre, elBody, elHTML, elDialog, elSVG, elMath:
 		if string(name) != "p" { // "</p>" alone is an empty paragraph
 			h.open = h.open[:0]
 		}

@@ -17,7 +17,12 @@ func (p *htmlPass) plain(at int) bool {
 	if len(rest) < 4 {
 		return false
 	}
-	if rest[0] != '<' {
+	switch {
+	case rest[0] == '<' && rest[1] == '/':
+		return isLetter(rest[2]) && p.plainEnd(at, rest)
+	case p.lexerOnly:
+		return false
+	case rest[0] != '<':
 		rest = rest[:len(rest)-1]
 		n := bytes.IndexByte(rest, '<')
 		if n < 0 {
@@ -28,10 +33,7 @@ func (p *htmlPass) plain(at int) bool {
 		p.moveTo(at + n)
 		return true
 	}
-	if isLetter(rest[1]) {
-		return p.plainStart(at, rest)
-	}
-	return rest[1] == '/' && isLetter(rest[2]) && p.plainEnd(at, rest)
+	return isLetter(rest[1]) && p.plainStart(at, rest)
 }
 
 func (p *htmlPass) plainEnd(at int, rest []byte) bool {
@@ -40,11 +42,35 @@ func (p *htmlPass) plainEnd(at int, rest []byte) bool {
 		return false
 	}
 	name := tagName(rest[2:n])
+	if len(name) < n-2 {
+		n = attributesEnd(rest, 2+len(name))
+	}
 	lower(name)
 	p.raw = notSpecial
-	p.moveTo(at + n + 1)
+	p.moveTo(at + min(n+1, len(rest)-1))
 	p.endTag(name)
 	return true
+}
+
+// attributesEnd returns where the '>' is that ends a tag whose attributes, which end tags may have and nobody reads,
+// begin at n: not one in quotes.
+func attributesEnd(b []byte, n int) int {
+	for ; n < len(b) && b[n] != '>'; n++ {
+		if b[n] != '=' {
+			continue
+		}
+		for n+1 < len(b) && isSpace(b[n+1]) {
+			n++
+		}
+		if n+1 < len(b) && (b[n+1] == '"' || b[n+1] == '\'') {
+			size := bytes.IndexByte(b[n+2:], b[n+1])
+			if size < 0 {
+				return len(b)
+			}
+			n += size + 2
+		}
+	}
+	return n
 }
 
 // plainStart takes a start tag with attributes as in
@@ -61,7 +87,8 @@ func (p *htmlPass) plainStart(at int, rest []byte) bool {
 	name := rest[1:n]
 	lower(name)
 	t := classify(name)
-	if t.el == elSVG || t.el == elMath || t.el.isRaw() || string(name) == "xml" {
+	ownsText := t.el.isRaw() && p.foreign == 0 && !p.xml && p.template == 0 && p.waiting == notSpecial
+	if t.el == elSVG || t.el == elMath || t.el.isRaw() && !ownsText || string(name) == "xml" {
 		return false
 	}
 	keeps, isHidden, void := t.el.keepsAttributes() || t.kind != content.None, false, false
@@ -107,8 +134,15 @@ func (p *htmlPass) plainStart(at int, rest []byte) bool {
 		}
 	}
 	p.raw = notSpecial
-	p.moveTo(at + n + 1)
+	at += n + 1
+	p.moveTo(at)
 	p.startTag(t, name, void, isHidden)
+	if ownsText {
+		size := rawEnd(t.el, name, p.src[at:])
+		p.raw = notSpecial
+		p.rawText(t.el, p.unmask(p.src[at:at+size]))
+		p.moveTo(at + size)
+	}
 	return true
 }
 

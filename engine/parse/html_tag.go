@@ -37,6 +37,7 @@ func (p *htmlPass) startTag(t *tag, name []byte, slash, isHidden bool) {
 	if p.template > 0 {
 		return
 	}
+	name = t.unmasked(name)
 	if p.hidden.active() {
 		p.hidden.start(name, t, empty)
 	} else if !empty && p.hides(el, isHidden) && !t.void {
@@ -143,7 +144,7 @@ func (p *htmlPass) endTag(name []byte) {
 		}
 		return
 	}
-	if (!p.hidden.active() || p.hidden.end(name, el)) && t.kind != content.None {
+	if (!p.hidden.active() || p.hidden.end(t.unmasked(name), el, t.kind == content.None || p.outline.IsOpen(t.kind))) && t.kind != content.None {
 		p.outline.End(t.kind, p.text.out)
 	}
 	if p.foreign > 0 && el.breaksOut() {
@@ -214,7 +215,7 @@ func (p *htmlPass) characters(at int, data []byte) {
 		isMarkup := p.rawEmpty || p.rawName != nil && bytes.IndexByte(data, '<') >= 0
 		if !isMarkup || !p.stepBack(at) {
 			p.rawText(raw, p.unmask(data))
-		} else if !p.rawEmpty {
+		} else if !p.rawEmpty && (raw == elTitle || raw == elScript || raw == elStyle) {
 			p.hidden.push(p.rawName)
 		}
 	case len(data) > 9 && data[0] == '<' && bytes.HasPrefix(data, []byte("<![CDATA[")):

@@ -230,11 +230,6 @@ func argued(body string) string {
 	if has("<svg", "<math") && has("<![CDATA[", "<script", "<style", "<textarea", "<title", "<iframe") && has("</") {
 		return "misnested foreign content"
 	}
-	// The lexer takes the begin of a comment inside a script for open where it is closed at once, and
-	// then a second "<script" for a nested one.
-	if has("<!-->", "<!--->") && strings.Count(body, "<script") > 1 {
-		return "abruptly closed comment in a script"
-	}
 	return ""
 }
 

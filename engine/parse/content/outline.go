@@ -188,6 +188,9 @@ func (o *Outline) End(k Kind, text []byte) {
 	}
 }
 
+// IsOpen says that a box of a kind is open, or may be beyond the bounds.
+func (o *Outline) IsOpen(k Kind) bool { return o.opened[k] > 0 || o.extra > 0 }
+
 // StartLink and EndLink stand around the text of a link; links do not nest.
 func (o *Outline) StartLink(text []byte) { o.link, o.links = len(text), o.links+1 }
 

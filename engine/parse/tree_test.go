@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package parse_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"golang.org/x/net/html"
+
+	"github.com/seine-crawler/seine/engine/parse"
+)
+
+// words that name elements, by what the tree's reader does with them.
+var (
+	unseenElements = strings.Fields("head script style template title textarea iframe noembed noframes audio video canvas datalist rp")
+	// apartElements keep their text apart from what is around them: blocks, cells, replaced elements.
+	apartElements = strings.Fields("html body p div li ul ol dl dd dt tr table tbody thead tfoot caption section article aside nav header footer main form " +
+		"fieldset legend figure figcaption blockquote address h1 h2 h3 h4 h5 h6 hr center details summary dir menu hgroup search option optgroup select " +
+		"frameset marquee colgroup br td th button input object embed applet meter progress text rt rb rtc pre listing xmp plaintext img image frame iframe " +
+		"textarea audio video canvas datalist rp svg math dialog")
+	unseenForeign = strings.Fields("title desc metadata annotation annotation-xml script style")
+)
+
+// treeText is what is seen of a page, the slow, obvious way: the standard's tree, and a walk over it.
+func treeText(root *html.Node) string {
+	var out strings.Builder
+	var walk func(n *html.Node)
+	walk = func(n *html.Node) {
+		apart := false
+		switch n.Type {
+		case html.TextNode:
+			out.WriteString(n.Data)
+			return
+		case html.CommentNode, html.DoctypeNode:
+			return
+		case html.ElementNode:
+			apart = slices.Contains(apartElements, n.Data)
+			if treeHides(n) {
+				if apart {
+					out.WriteByte(' ')
+				}
+				return
+			}
+		}
+		if apart {
+			out.WriteByte(' ')
+		}
+		for c := n.FirstChild; c != nil; c = c.NextSibling {
+			walk(c)
+		}
+		if apart {
+			out.WriteByte(' ')
+		}
+	}
+	walk(root)
+	return out.String()
+}
+
+// treeHides says that an element's text is not seen.
+func treeHides(n *html.Node) bool {
+	if n.Namespace != "" {
+		return slices.Contains(unseenForeign, n.Data)
+	}
+	if n.Data == "template" {
+		_, shown := attribute(n, "shadowrootmode")
+		return !shown
+	}
+	if slices.Contains(unseenElements, n.Data) {
+		return true
+	}
+	value, hidden := attribute(n, "hidden")
+	hidden = hidden && !strings.Contains(value, "until-found") && n.Data != "html" && n.Data != "body"
+	if n.Data == "dialog" {
+		_, open := attribute(n, "open")
+		hidden = hidden || !open
+	}
+	return hidden
+}
+
+// compareText returns the words of a page as ours and as the tree has them, brought into the form of text.
+func compareText(t *testing.T, body []byte) (ours, tree []string) {
+	t.Helper()
+	root, err := html.ParseWithOptions(bytes.NewReader(bytes.ToValidUTF8(body, []byte("\ufffd"))), html.ParseOptionEnableScripting(false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Map(func(r rune) rune {
+		if r < ' ' && !strings.ContainsRune("\t\n\f\r", r) { // would make it binary
+			return -1
+		}
+		return r
+	}, treeText(root))
+	return strings.Fields(string(parsePage(t, "text/html; charset=utf-8", string(body)).Text)),
+		strings.Fields(string(parsePage(t, "text/plain; charset=utf-8", "text: "+text).Text))[1:]
+}
+
+// html5libInputs calls f with the inputs of html5lib's tests of tokenizers and tree construction.
+func html5libInputs(t *testing.T, f func(name, input string)) {
+	t.Helper()
+	untar(t, conformance(t, "html5lib-tests.tar.xz"), func(name string, data []byte) {
+		switch {
+		case strings.Contains(name, "/tokenizer/") && path.Ext(name) == ".test":
+			var file struct {
+				Tests []struct {
+					Input         string
+					DoubleEscaped bool
+					InitialStates []string
+				}
+			}
+			if err := json.Unmarshal(data, &file); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			for _, test := range file.Tests {
+				if len(test.InitialStates) == 0 || slices.Contains(test.InitialStates, "Data state") {
+					f(name, test.Input)
+				}
+			}
+		case strings.Contains(name, "/tree-construction/") && path.Ext(name) == ".dat":
+			for _, test := range strings.Split(string(data), "#data\n")[1:] {
+				input, rest, _ := strings.Cut(test, "\n#errors")
+				if !strings.Contains(rest, "#document-fragment") {
+					f(name, input)
+				}
+			}
+		}
+	})
+}
+
+// arguedText are the reasons for which an input may have other text than the tree, with how many of html5lib's do. The
+// first that fits is taken.
+var arguedText = []struct {
+	reason string
+	inputs int
+	parts  []string // any of them
+}{
+	{"NUL is nothing, also in svg and plaintext, where the standard makes it U+FFFD", 7, []string{"\x00"}},
+	{"a page of frames that has text has it for those who see no frames", 8, []string{"<frameset"}},
+	{"what a table may not hold stays where it is written, and apart", 11, []string{"<table"}},
+	{"where svg and math end that are closed by others' end tags depends on what is open around them", 3, []string{"<annotation-xml"}},
+	{"a word does not go on behind the end of the body, of an option, or of plaintext in svg", 4, []string{"</body>", "</html>", "</option>", "<svg><plaintext>"}},
+}
+
+// TestHTML5LibAgainstTree compares links and text of html5lib's inputs with the tree's.
+func TestHTML5LibAgainstTree(t *testing.T) {
+	page := mustURL(t, "https://example.org/dir/page.html")
+	parsers := parse.New(parse.Options{})
+	inputs, differ := 0, make([]int, len(arguedText))
+	html5libInputs(t, func(name, input string) {
+		inputs++
+		var p parse.Page
+		if err := parsers.Parse(&parse.Input{URL: page, ContentType: "text/html; charset=utf-8", Body: []byte(input)}, &p); err != nil {
+			t.Fatal(err)
+		}
+		if d := difference(links(&p), oracleLinks(t, page, bytes.ToValidUTF8([]byte(input), []byte("\ufffd")))); d != "" {
+			t.Errorf("%s: %q: links:%s", path.Base(name), input, d)
+		}
+		ours, tree := compareText(t, []byte(input))
+		if slices.Equal(ours, tree) {
+			return
+		}
+		for i, argued := range arguedText {
+			if slices.ContainsFunc(argued.parts, func(part string) bool { return strings.Contains(input, part) }) {
+				differ[i]++
+				return
+			}
+		}
+		t.Errorf("%s: %q:\n  ours %q\n  tree %q", path.Base(name), input, ours, tree)
+	})
+	if inputs < 8000 {
+		t.Errorf("only %d inputs", inputs)
+	}
+	for i, argued := range arguedText {
+		if differ[i] != argued.inputs {
+			t.Errorf("%d inputs have another text than the tree's, want %d: %s", differ[i], argued.inputs, argued.reason)
+		}
+	}
+}
+
+// sameText fails if a page has other text than the tree.
+func sameText(t *testing.T, name string, data []byte) {
+	t.Helper()
+	ours, tree := compareText(t, data)
+	if slices.Equal(ours, tree) {
+		return
+	}
+	at := 0
+	for at < min(len(ours), len(tree)) && ours[at] == tree[at] {
+		at++
+	}
+	t.Errorf("%s: word %d of %d and %d:\n  ours %q\n  tree %q", name, at, len(ours), len(tree),
+		ours[max(0, at-5):min(len(ours), at+12)], tree[max(0, at-5):min(len(tree), at+12)])
+}
+
+// TestRealPagesTextAgainstTree compares the text of real pages with the tree's.
+func TestRealPagesTextAgainstTree(t *testing.T) {
+	pages := 0
+	untar(t, conformance(t, "web/wcxb-sample.tar.xz"), func(name string, data []byte) {
+		if path.Ext(name) == ".html" {
+			pages++
+			sameText(t, name, data)
+		}
+	})
+	if pages < 300 {
+		t.Errorf("only %d pages", pages)
+	}
+}
+
+// TestFolderAgainstTree compares links and text of all pages in UTF-8 under SEINE_PAGES with the tree's.
+func TestFolderAgainstTree(t *testing.T) {
+	root := os.Getenv("SEINE_PAGES")
+	if root == "" {
+		t.Skip("SEINE_PAGES is not set: no folder of pages to compare")
+	}
+	page := mustURL(t, "https://example.org/dir/page.html")
+	parsers := parse.New(parse.Options{})
+	pages := 0
+	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() || !strings.HasSuffix(name, ".html") && !strings.HasSuffix(name, ".htm") {
+			return err
+		}
+		data, err := os.ReadFile(name)
+		if err != nil || !utf8.Valid(data) {
+			return err
+		}
+		var p parse.Page
+		in := parse.Input{URL: page, ContentType: "text/html; charset=utf-8", Body: data}
+		if err := parsers.Parse(&in, &p); err != nil || p.Truncated {
+			return nil
+		}
+		pages++
+		if d := difference(links(&p), oracleLinks(t, page, data)); d != "" {
+			t.Errorf("%s: links:%s", name, d)
+		}
+		sameText(t, name, data)
+		return nil
+	})
+	if err != nil || pages == 0 {
+		t.Errorf("%d pages, %v", pages, err)
+	}
+	t.Logf("%d pages", pages)
+}
