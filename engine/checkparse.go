@@ -36,6 +36,12 @@ type PageCheck struct {
 	Description  string      `json:"description,omitempty"`
 	Keywords     string      `json:"keywords,omitempty"`
 	Headings     []string    `json:"headings,omitempty"`
+	Author       string      `json:"author,omitempty"`
+	Site         string      `json:"site,omitempty"`
+	Type         string      `json:"og_type,omitempty"`
+	Image        string      `json:"image,omitempty"`
+	Published    string      `json:"published,omitempty"`
+	Modified     string      `json:"modified,omitempty"`
 	Robots       []string    `json:"robots,omitempty"` // what the page asks of robots
 	Signature    string      `json:"signature"`
 	SimHash      string      `json:"simhash"`
@@ -53,6 +59,7 @@ type LinkCheck struct {
 	Kind     string `json:"kind"`
 	Anchor   string `json:"anchor"`
 	NoFollow bool   `json:"nofollow,omitempty"`
+	Language string `json:"language,omitempty"` // hreflang
 	Modified string `json:"modified,omitempty"`
 	Refused  string `json:"refused,omitempty"`
 }
@@ -165,11 +172,19 @@ func (o *Options) checkPage(in *parse.Input) PageCheck {
 	o.Parsers.SimHash = true
 	var p parse.Page
 	err := parse.New(o.Parsers).Parse(in, &p)
-	c := PageCheck{URL: in.URL.String(), MediaType: p.MediaType, Charset: p.Charset, Language: p.Language, Declared: p.Languages.Declared, Detected: p.Languages.Detected, Confidence: p.Languages.Confidence, Title: p.Title, Description: p.Description,
+	c := PageCheck{URL: in.URL.String(), MediaType: p.MediaType, Charset: p.Charset, Title: p.Title, Description: p.Description,
+		Language: p.Language, Declared: p.Languages.Declared, Detected: p.Languages.Detected, Confidence: p.Languages.Confidence,
+		Author: p.Facts.Author, Site: p.Facts.SiteName, Type: p.Facts.Type, Image: p.Facts.Image,
 		Keywords: p.Keywords, Signature: fmt.Sprintf("%x", p.Signature), SimHash: fmt.Sprintf("%016x", p.SimHash), Truncated: p.Truncated, Dropped: p.LinksDropped,
 		Text: string(p.Text), Content: string(p.AppendContent(nil)), Robots: robotsWords(&p.Robots), Outlinks: []LinkCheck{}}
 	if err != nil {
 		c.Error = err.Error()
+	}
+	if !p.Facts.Published.IsZero() {
+		c.Published = p.Facts.Published.Format(time.RFC3339)
+	}
+	if !p.Facts.Modified.IsZero() {
+		c.Modified = p.Facts.Modified.Format(time.RFC3339)
 	}
 	if p.Headings != "" {
 		c.Headings = strings.Split(p.Headings, "\n")
@@ -183,7 +198,7 @@ func (o *Options) checkPage(in *parse.Input) PageCheck {
 	}
 	for i := range p.Outlinks {
 		l := &p.Outlinks[i]
-		link := LinkCheck{URL: l.URL.String(), Kind: l.Kind.String(), Anchor: l.Anchor, NoFollow: l.NoFollow, Modified: timeText(1000 * l.Modified)}
+		link := LinkCheck{URL: l.URL.String(), Kind: l.Kind.String(), Anchor: l.Anchor, Language: l.Language, NoFollow: l.NoFollow, Modified: timeText(1000 * l.Modified)}
 		u, err := o.Normalizers.Normalize(l.URL)
 		if link.URL = u.String(); err != nil {
 			link.URL, link.Refused = l.URL.String(), "normalizer"
@@ -251,6 +266,12 @@ func (c PageCheck) String() string {
 	line("description", c.Description)
 	line("keywords", c.Keywords)
 	line("headings", strings.Join(c.Headings, " | "))
+	line("author", c.Author)
+	line("published", c.Published)
+	line("modified", c.Modified)
+	line("site", c.Site)
+	line("og:type", c.Type)
+	line("image", c.Image)
 	line("robots", strings.Join(c.Robots, ", "))
 	line("signature", c.Signature)
 	line("simhash", c.SimHash)
@@ -261,7 +282,7 @@ func (c PageCheck) String() string {
 	fmt.Fprintf(&b, "%-12s %d, %d more not taken\n", "links", len(c.Outlinks), c.Dropped)
 	for _, l := range c.Outlinks {
 		fmt.Fprintf(&b, "  %-9s %s", l.Kind, l.URL)
-		for _, note := range []string{l.Anchor, l.Modified} {
+		for _, note := range []string{l.Anchor, l.Language, l.Modified} {
 			if note != "" {
 				fmt.Fprintf(&b, "  %q", note)
 			}

@@ -75,6 +75,7 @@ type htmlPass struct {
 	hidden   hidden
 	outline  content.Outline
 	isLD     bool // the script is JSON-LD
+	facts    foundFacts
 	headings textWriter
 	heading  int // where the open heading's text begins in text.out; -1 for none
 }

@@ -11,6 +11,7 @@ import (
 // since a base element may come after them.
 type link struct {
 	href, anchor span
+	language     span   // hreflang of an alternate
 	label        []byte // aria-label or title: the anchor of a link without text
 	noFollow     bool
 	kind         LinkKind
@@ -137,8 +138,12 @@ func (p *htmlPass) relation() {
 	if kind == LinkCanonical && p.canonical == (span{}) && !p.inBody && len(p.text.text()) == 0 {
 		p.canonical = p.links[len(p.links)-1].href
 	}
+	l := &p.links[len(p.links)-1]
 	if title, ok := p.attr("title"); ok {
-		p.links[len(p.links)-1].anchor = p.fold(title, MaxAnchor)
+		l.anchor = p.fold(title, MaxAnchor)
+	}
+	if lang, ok := p.attr("hreflang"); ok && kind == LinkAlternate && len(lang) <= maxHreflang {
+		l.language = p.fold(lang, maxHreflang)
 	}
 }
 
@@ -187,6 +192,14 @@ func (p *htmlPass) finish() {
 	all := string(p.arena)
 	cut := func(s span) string { return all[s.from:s.to] }
 	page.Title, page.Description, page.Keywords, page.Headings = cut(p.title), cut(p.description), cut(p.keywords), cut(headings)
+	if page.Title == "" {
+		page.Title = cut(p.facts.at[factTitle])
+		page.Title = page.Title[:runeCut(page.Title, MaxTitle)]
+	}
+	if page.Description == "" {
+		page.Description = cut(p.facts.at[factDescription])
+	}
+	page.Facts = p.factsOf(cut)
 	if p.hasBase {
 		if u, err := page.URL.Resolve(cut(p.base)); err == nil {
 			page.Base = u
@@ -194,7 +207,7 @@ func (p *htmlPass) finish() {
 	}
 	for i := range p.links {
 		l := &p.links[i]
-		page.AddLink(cut(l.href), Outlink{Anchor: cut(l.anchor), NoFollow: l.noFollow, Kind: l.kind})
+		page.AddLink(cut(l.href), Outlink{Anchor: cut(l.anchor), Language: cut(l.language), NoFollow: l.noFollow, Kind: l.kind})
 	}
 	if p.canonical != (span{}) {
 		if u, err := page.Base.Resolve(cut(p.canonical)); err == nil {

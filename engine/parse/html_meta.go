@@ -3,6 +3,7 @@
 package parse
 
 import (
+	"bytes"
 	"strings"
 	"time"
 )
@@ -30,41 +31,60 @@ func (p *htmlPass) language() {
 	}
 }
 
-// meta takes robots directives, description, keywords, language and refresh.
+// meta takes robots directives, description, keywords, facts, language and refresh.
 func (p *htmlPass) meta() {
 	content, ok := p.attr("content")
 	if !ok {
 		return
 	}
-	if name, ok := p.attrText("name"); ok {
-		name = strings.TrimSpace(name)
+	if name, ok := p.attrName("name"); ok {
 		switch {
-		case strings.EqualFold(name, "robots") || isToken(name, p.in.Agent):
+		case isFold(name, "robots") || p.in.Agent != "" && isFold(name, p.in.Agent):
 			directives, _ := p.attrText("content")
 			p.page.Robots.addMeta(directives)
-		case strings.EqualFold(name, "tdm-reservation") || strings.EqualFold(name, "tdm-policy"):
+		case isFold(name, "tdm-reservation") || isFold(name, "tdm-policy"):
 			value, _ := p.attrText("content")
-			p.page.addPreference(strings.ToLower(name), strings.TrimSpace(value))
-		case strings.EqualFold(name, "description") && p.description == span{}:
+			p.page.addPreference(strings.ToLower(string(name)), strings.TrimSpace(value))
+		case isFold(name, "description") && p.description == span{}:
 			p.description = p.fold(content, MaxDescription)
-		case strings.EqualFold(name, "keywords") && p.keywords == span{}:
+		case isFold(name, "keywords") && p.keywords == span{}:
 			p.keywords = p.fold(content, MaxDescription)
+		default:
+			p.named(name, content)
 		}
 	}
-	if property, ok := p.attr("property"); ok && string(property) == "og:type" {
-		p.outline.OpenGraph(string(content))
+	if property, ok := p.attrName("property"); ok {
+		if string(property) == "og:type" {
+			p.outline.OpenGraph(string(content))
+		}
+		p.named(property, content)
 	}
-	if equiv, ok := p.attrText("http-equiv"); ok {
-		equiv = strings.TrimSpace(equiv)
+	if property, ok := p.attrName("itemprop"); ok {
+		p.named(property, content)
+	}
+	if equiv, ok := p.attrName("http-equiv"); ok {
 		switch {
-		case strings.EqualFold(equiv, "refresh") && len(content) <= maxRef:
+		case isFold(equiv, "refresh") && len(content) <= maxRef:
 			p.addRefresh(content)
-		case strings.EqualFold(equiv, "content-language") && p.page.Languages.Declared == "":
+		case isFold(equiv, "content-language") && p.page.Languages.Declared == "":
 			lang, _ := p.attrText("content")
 			p.page.Languages.Declared = declaredLanguage(lang)
 		}
 	}
 }
+
+// attrName returns the value of an attribute that is a name. Hardly any has references.
+func (p *htmlPass) attrName(name string) ([]byte, bool) {
+	value, ok := p.attr(name)
+	if bytes.IndexByte(value, '&') >= 0 {
+		text, _ := p.attrText(name)
+		value = []byte(text)
+	}
+	return bytes.TrimSpace(value), ok
+}
+
+// isFold compares without case.
+func isFold(b []byte, s string) bool { return len(b) == len(s) && strings.EqualFold(string(b), s) }
 
 // addRefresh notes a refresh as a link, and the first one that is not inside noscript as the page's
 // own: that one asks every reader to go elsewhere, the other only tells those without scripts where

@@ -237,6 +237,7 @@ func (p *htmlPass) rawText(el element, data []byte) {
 	case el == elScript:
 		if p.isLD {
 			p.outline.JSONLD(data)
+			p.linkedData(data)
 		}
 	case el.isShownRaw():
 		p.lineBreak()

@@ -49,7 +49,8 @@ type Outlink struct {
 	Anchor   string // at most MaxAnchor bytes, white space folded
 	NoFollow bool   // rel has nofollow, ugc or sponsored
 	Kind     LinkKind
-	Modified int64 // when a sitemap or feed says that the target last changed, Unix seconds; 0: it does not
+	Language string // hreflang of a LinkAlternate: the target's language, or x-default
+	Modified int64  // when a sitemap or feed says that the target last changed, Unix seconds; 0: it does not
 }
 
 // RobotsFlags is what a page asks of robots, in meta tags and X-Robots-Tag together: the strictest
@@ -98,6 +99,7 @@ type Page struct {
 	Description string // meta description
 	Keywords    string // meta keywords
 	Headings    string // h1 to h3, one per line
+	Facts       Facts
 	Text        []byte // visible text, valid UTF-8: words separated by one space, blocks by one '\n'
 
 	// Blocks part Text, in order. Those that are main content are marked, as an article is and the menus around it

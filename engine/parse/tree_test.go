@@ -237,7 +237,16 @@ func TestFolderAgainstTree(t *testing.T) {
 			return nil
 		}
 		pages++
-		if d := difference(links(&p), oracleLinks(t, page, data)); d != "" {
+		got := links(&p)
+		for _, l := range p.Outlinks {
+			if l.Kind == parse.LinkRefresh { // which the oracle knows if another element leads there, too
+				got = append(got, l.URL.String())
+			}
+		}
+		want := oracleLinks(t, page, data)
+		if d := difference(slices.DeleteFunc(got, func(u string) bool {
+			return !slices.Contains(want, u) && p.Refresh != nil && p.Refresh.URL.String() == u
+		}), want); d != "" {
 			t.Errorf("%s: links:%s", name, d)
 		}
 		sameText(t, name, data)

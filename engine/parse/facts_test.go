@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package parse_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seine-crawler/seine/engine/parse"
+)
+
+// TestFacts: what says most exactly counts, then what comes first.
+func TestFacts(t *testing.T) {
+	day := func(f *parse.Facts) string { return f.Published.Format("2006-01-02T15:04") }
+	for _, c := range []struct {
+		body, want string
+		got        func(p *parse.Page) string
+	}{
+		{`<meta name=author content=" Ann  B. ">`, "Ann B.", func(p *parse.Page) string { return p.Facts.Author }},
+		{`<meta property=article:author content="https://x/ann"><meta name=dc.creator content=Ann>`, "Ann", func(p *parse.Page) string { return p.Facts.Author }},
+		{`<script type=application/ld+json>{"author":[{"@type":"Person","name":"J\u00f6rg \"X\""}]}</script>`, `Jörg "X"`, func(p *parse.Page) string { return p.Facts.Author }},
+		{`<script type="application/ld+json">{"author" : "Ann"}</script><meta name=byl content=Bob>`, "Ann", func(p *parse.Page) string { return p.Facts.Author }},
+		{`<meta name=date content=2020-01-02><meta property=article:published_time content=2021-03-04T05:06:07+01:00>`, "2021-03-04T04:06", func(p *parse.Page) string { return day(&p.Facts) }},
+		{`<meta property=article:published_time content=2021-03-04><meta name=date content=2020-01-02>`, "2021-03-04T00:00", func(p *parse.Page) string { return day(&p.Facts) }},
+		{`<meta itemprop=datePublished content="March 4, 2021">`, "2021-03-04T00:00", func(p *parse.Page) string { return day(&p.Facts) }},
+		{`<meta name=date content="yesterday">`, "0001-01-01T00:00", func(p *parse.Page) string { return day(&p.Facts) }},
+		{`<meta property=og:title content="From OpenGraph">`, "From OpenGraph", func(p *parse.Page) string { return p.Title }},
+		{`<title>T</title><meta property=og:title content="From OpenGraph">`, "T", func(p *parse.Page) string { return p.Title }},
+		{`<meta property=og:description content=D1><meta name=description content=D2>`, "D2", func(p *parse.Page) string { return p.Description }},
+		{`<meta name=OG:Site_Name content=S>`, "S", func(p *parse.Page) string { return p.Facts.SiteName }},
+		{`<meta name="rob&#111;ts" content=nofollow>`, "true", func(p *parse.Page) string { return map[bool]string{true: "true"}[p.Robots.NoFollow] }},
+		{`<link rel=alternate hreflang=de-CH href=/de>`, "de-CH", func(p *parse.Page) string { return p.Outlinks[0].Language }},
+	} {
+		p := parsePage(t, "text/html; charset=utf-8", c.body)
+		if got := c.got(p); got != c.want {
+			t.Errorf("%s: %q, want %q", c.body, got, c.want)
+		}
+	}
+}
+
+// TestFactsOfRealPages compares authors and dates with what people saw. Many are only in the text, where nothing looks
+// for them, or are of another format's taste ("By Ann"): what is said has to be right mostly.
+func TestFactsOfRealPages(t *testing.T) {
+	bodies, golds := map[string][]byte{}, map[string][]byte{}
+	untar(t, conformance(t, "web/wcxb-sample.tar.xz"), func(name string, data []byte) {
+		if base, ok := strings.CutSuffix(name, ".html"); ok {
+			bodies[base] = data
+		} else if base, ok := strings.CutSuffix(name, ".json"); ok {
+			golds[base] = data
+		}
+	})
+	var authors, dates struct{ gold, said, right int }
+	for name, body := range bodies {
+		var gold struct {
+			GroundTruth struct {
+				Author string `json:"author"`
+				Date   string `json:"publish_date"`
+			} `json:"ground_truth"`
+		}
+		if err := json.Unmarshal(golds[name], &gold); err != nil {
+			t.Fatal(err)
+		}
+		p := parsePage(t, "text/html", string(body))
+		if want := gold.GroundTruth.Author; want != "" {
+			authors.gold++
+			if p.Facts.Author != "" {
+				authors.said++
+			}
+			if strings.EqualFold(p.Facts.Author, want) {
+				authors.right++
+			}
+		}
+		if want := gold.GroundTruth.Date; want != "" {
+			dates.gold++
+			if !p.Facts.Published.IsZero() {
+				dates.said++
+			}
+			// The day is another one in another time zone.
+			if day, err := time.Parse("2006-01-02", want); err == nil && p.Facts.Published.Sub(day).Abs() <= 36*time.Hour {
+				dates.right++
+			}
+		}
+	}
+	t.Logf("authors %+v, dates %+v", authors, dates)
+	if authors.right < 49 || dates.right < 55 || 10*authors.right < 8*authors.said || 10*dates.right < 8*dates.said {
+		t.Errorf("authors %+v, dates %+v; want 49 and 55 right, and four in five of what is said", authors, dates)
+	}
+}
