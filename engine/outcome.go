@@ -119,7 +119,7 @@ func (e *Engine) readPage(x *exchange, s *scratch) {
 	for _, v := range r.Values("X-Robots-Tag") {
 		s.tags = append(s.tags, string(v))
 	}
-	in := parse.Input{URL: x.url, ContentType: headerText(r, "Content-Type"), RobotsTag: s.tags, Agent: e.o.agentToken(),
+	in := parse.Input{URL: x.url, ContentType: headerText(r, "Content-Type"), ContentLanguage: headerText(r, "Content-Language"), RobotsTag: s.tags, Agent: e.o.agentToken(),
 		Body: body, Truncated: truncated || r.Truncated != ""}
 	err = e.parsers.Parse(&in, p)
 	o.MediaType, o.Signature = p.MediaType, storage.Signature(p.Signature)

@@ -40,6 +40,7 @@ func commands(c *console) []*cobra.Command {
 		verifyCommand(c),
 		simwebCommand(c),
 		benchCommand(c),
+		pdfCommand(c),
 	}
 }
 

@@ -65,6 +65,7 @@ type settings struct {
 	HostTime     string `toml:"host-time" help:"longest time that fetchers spend on one host, such as 30m (0: no limit)"`
 	DomainTime   string `toml:"domain-time" help:"longest time that fetchers spend on one registered domain (0: no limit)"`
 	RefuseTypes  string `toml:"refuse-types" help:"media types whose bodies are not read"`
+	PDF          bool   `toml:"pdf" help:"read PDF files, each in a process of its own that is bounded in memory and time"`
 	DenyHosts    string `toml:"deny-hosts" help:"file of hosts, one a line with all below it, that are not fetched from; read again when it changes"`
 	AllowHosts   string `toml:"allow-hosts" help:"file of the only hosts that are fetched from; read again when it changes"`
 	FilterFile   string `toml:"url-filter" help:"file of +regex and -regex lines, as Nutch's regex-urlfilter.txt; read again when it changes"`
@@ -75,7 +76,7 @@ type settings struct {
 
 // defaults are what every setting is when neither flag nor file says otherwise.
 func defaults() settings {
-	return settings{Dir: "./seine-data", Memory: autoMemory, Delay: "1s", Concurrency: 64, Timeout: "60s", Scope: "host", PerHost: 1, MaxRedirects: 10, StripParams: true, TrapPercent: 80, HostBytes: "0", DomainBytes: "0", HostTime: "0", DomainTime: "0", RefuseTypes: "image/*,audio/*,video/*,font/*", Scoring: "vote", Schedule: "fixed"}
+	return settings{Dir: "./seine-data", Memory: autoMemory, Delay: "1s", Concurrency: 64, Timeout: "60s", Scope: "host", PerHost: 1, MaxRedirects: 10, StripParams: true, TrapPercent: 80, HostBytes: "0", DomainBytes: "0", HostTime: "0", DomainTime: "0", RefuseTypes: "image/*,audio/*,video/*,font/*", PDF: true, Scoring: "vote", Schedule: "fixed"}
 }
 
 // storeSettings are the settings of commands that only read or rewrite the store; the others fetch.
@@ -201,21 +202,31 @@ func (f *flags) options(cmd *cobra.Command) (engine.Options, error) {
 	if o.Scope, err = policy.ParseScope(s.Scope); err != nil {
 		return o, &usageError{err}
 	}
+	return o, s.policies(&o)
+}
+
+// policies are the settings that choose between what decides and what reads.
+func (s *settings) policies(o *engine.Options) (err error) {
+	if s.PDF {
+		if o.Parsers.Parsers, err = pdfParsers(); err != nil {
+			return err
+		}
+	}
 	switch s.Scoring {
 	case "vote":
 	case "opic":
 		o.Scorer = policy.OPICScorer{}
 	default:
-		return o, &usageError{fmt.Errorf("--scoring %q: want vote or opic", s.Scoring)}
+		return &usageError{fmt.Errorf("--scoring %q: want vote or opic", s.Scoring)}
 	}
 	switch s.Schedule {
 	case "fixed":
 	case "adaptive":
 		o.Schedule = policy.AdaptiveSchedule{}
 	default:
-		return o, &usageError{fmt.Errorf("--schedule %q: want fixed or adaptive", s.Schedule)}
+		return &usageError{fmt.Errorf("--schedule %q: want fixed or adaptive", s.Schedule)}
 	}
-	return o, nil
+	return nil
 }
 
 // splitList reads "a,b"; "" is a list of nothing, not the default.

@@ -28,6 +28,7 @@ var floorPlan = map[string]string{
 	"bench/content":         "engine/parse engine/parse/content storage/urlkey",
 	"engine/parse/content":  "",
 	"engine/parse/language": "",
+	"engine/parse/pdf":      "",
 	"bench/language":        "engine/parse/language",
 	"bench": "bench/simweb bench/hostile engine engine/fetch engine/fetch/robots engine/parse engine/parse/language engine/policy frontier index index/analysis " +
 		"storage storage/urlkey storage/warc storage/invariants",
@@ -35,7 +36,7 @@ var floorPlan = map[string]string{
 	"frontier":                 "storage/urlkey storage/invariants",
 	"index":                    "index/analysis storage storage/urlkey storage/invariants",
 	"engine/fetch":             "engine/fetch/robots storage/urlkey storage/invariants",
-	"engine/parse":             "engine/parse/content engine/parse/language storage/urlkey storage/invariants",
+	"engine/parse":             "engine/parse/content engine/parse/language engine/parse/pdf storage/urlkey storage/invariants",
 	"engine/policy":            "engine/parse index storage storage/urlkey",
 	"engine/policy/policytest": "engine/policy engine/parse index storage storage/urlkey",
 	"engine": "engine/fetch engine/fetch/robots engine/parse engine/policy frontier index storage storage/urlkey storage/warc " +
@@ -49,6 +50,7 @@ var doors = map[string]string{
 	"github.com/valyala/fasthttp":      "engine/fetch bench",
 	"github.com/tdewolff/parse":        "engine/parse bench",
 	"golang.org/x/net/html":            "engine/parse bench bench/simweb", // simweb's truth judges ours by it
+	"github.com/ledongthuc/pdf":        "engine/parse/pdf",
 	"github.com/wlynxg/chardet":        "engine/parse",
 	"github.com/abadojack/whatlanggo":  "bench",
 	"github.com/RoaringBitmap/roaring": "index storage",

@@ -14,7 +14,7 @@ import (
 var defaultSkippedSuffixes = []string{
 	"7z", "apk", "avi", "bin", "bmp", "bz2", "class", "css", "deb", "dmg", "doc", "docx", "eot", "eps", "exe",
 	"flac", "flv", "gif", "gz", "ico", "iso", "jar", "jpeg", "jpg", "js", "m4a", "m4v", "mid", "mkv", "mov",
-	"mp3", "mp4", "mpeg", "mpg", "msi", "odp", "ods", "odt", "ogg", "ogv", "otf", "pdf", "png", "ppt", "pptx",
+	"mp3", "mp4", "mpeg", "mpg", "msi", "odp", "ods", "odt", "ogg", "ogv", "otf", "png", "ppt", "pptx",
 	"ps", "rar", "rpm", "svg", "swf", "tar", "tgz", "tif", "tiff", "ttf", "wasm", "wav", "webm", "webp",
 	"wma", "wmv", "woff", "woff2", "xls", "xlsx", "xz", "zip", "zst",
 }

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !linux
+
+package pdf
+
+import "time"
+
+// bound does nothing: where limits of memory mean something else, only the Reader's timeout bounds the process.
+func bound(uint64, time.Duration) error { return nil }
