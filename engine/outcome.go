@@ -144,6 +144,48 @@ func (e *Engine) readPage(x *exchange, s *scratch) {
 	text := unsafe.String(unsafe.SliceData(p.Text), len(p.Text))
 	s.text = storage.ParseText{Title: p.Title, Text: text, Description: p.Description, Language: p.Language, Charset: p.Charset,
 		Content: contentOf(s.text.Content[:0], p)}
+	if len(p.NoSnippet) > 0 {
+		if s.text.Content = quotable(s.text.Content, p); len(s.text.Content) > 0 {
+			o.Flags |= storage.FlagContentOnly
+		} else {
+			o.Flags |= storage.FlagNoSnippet
+		}
+	}
+	s.text.Flags = o.Flags
+}
+
+// quotable takes what must not be quoted out of the content, which is all of the page if none of it is told apart.
+func quotable(parts []storage.TextRange, p *parse.Page) (out []storage.TextRange) {
+	if len(parts) == 0 {
+		parts = append(parts, storage.TextRange{To: uint32(len(p.Text))})
+	}
+	keep := func(from, to int) {
+		for from < to && p.Text[from] <= ' ' {
+			from++
+		}
+		for from < to && p.Text[to-1] <= ' ' {
+			to--
+		}
+		if from < to {
+			out = append(out, storage.TextRange{From: uint32(from), To: uint32(to)})
+		}
+	}
+	no := p.NoSnippet
+	for _, part := range parts {
+		from, to := int(part.From), int(part.To)
+		for len(no) > 0 && no[0].To <= from {
+			no = no[1:]
+		}
+		for _, n := range no {
+			if n.From >= to {
+				break
+			}
+			keep(from, n.From)
+			from = min(n.To, to)
+		}
+		keep(from, to)
+	}
+	return out
 }
 
 // contentOf appends where a page's main content is, nothing if all of the page is content or none of it: then
@@ -191,7 +233,7 @@ func robotsFlags(p *parse.Page) (f storage.ParseFlags) {
 			f |= x.flag
 		}
 	}
-	return f
+	return f.WithMaxSnippet(p.Robots.MaxSnippet)
 }
 
 // readLinks keeps every link of the page, normalised. The keys

@@ -86,8 +86,11 @@ func (e *Engine) describe(hit *Hit, key urlkey.Key, q index.Query, o SearchOptio
 	}
 	if text.Flags&storage.FlagNoSnippet == 0 {
 		s := e.index.Snippet(q, text.MainText())
-		if len(s.Matches) == 0 && len(text.Content) > 0 { // the words are in a menu, or in what was taken for one
+		if len(s.Matches) == 0 && len(text.Content) > 0 && text.Flags&storage.FlagContentOnly == 0 { // the words are in a menu, or in what was taken for one
 			s = e.index.Snippet(q, text.Text)
+		}
+		if most := text.Flags.MaxSnippet(); most > 0 {
+			s = s.Cut(most)
 		}
 		hit.Snippet = s.Mark(o.MarkStart, o.MarkEnd)
 	}

@@ -16,6 +16,23 @@ type Snippet struct {
 	Matches [][2]int // from, to in Text, in order
 }
 
+// Cut returns the first characters of a snippet.
+func (s Snippet) Cut(characters int) Snippet {
+	for i := range s.Text {
+		if characters--; characters >= 0 {
+			continue
+		}
+		s.Text = s.Text[:i]
+		n := 0
+		for n < len(s.Matches) && s.Matches[n][1] <= i {
+			n++
+		}
+		s.Matches = s.Matches[:n]
+		break
+	}
+	return s
+}
+
 // Mark returns the text with marks round its matches.
 func (s Snippet) Mark(before, after string) string {
 	if before == "" && after == "" {

@@ -25,7 +25,20 @@ const (
 	FlagTruncated                          // body cut by a limit, a time or a lost connection
 	FlagNotParsed                          // stored, but of a type that no parser reads
 	FlagRefreshPerm                        // the page refreshes to Redirect, after so long that it means to stay
+	FlagContentOnly                        // nothing of the text but Content must be shown
 )
+
+// snippetShift is where the flags hold the longest snippet that may be shown, in characters.
+const snippetShift = 8
+
+// MaxSnippet is the longest snippet that may be shown, in characters; 0: any.
+func (f ParseFlags) MaxSnippet() int { return int(f >> snippetShift) }
+
+// WithMaxSnippet returns the flags with the longest snippet that may be shown. More than 255 characters, which no
+// snippet has, count as 255.
+func (f ParseFlags) WithMaxSnippet(n int) ParseFlags {
+	return f&(1<<snippetShift-1) | ParseFlags(min(max(n, 0), 255))<<snippetShift
+}
 
 // Outlink is a link of a page.
 type Outlink struct {

@@ -88,3 +88,27 @@ func TestFactsOfRealPages(t *testing.T) {
 		t.Errorf("authors %+v, dates %+v; want 49 and 55 right, and four in five of what is said", authors, dates)
 	}
 }
+
+// TestNoSnippet: what elements with data-nosnippet hold is text that is not to be shown, to where the element ends.
+func TestNoSnippet(t *testing.T) {
+	for body, want := range map[string]string{
+		"<p>a <span data-nosnippet>b</span> c":                             "b",
+		"<p>a <SPAN DATA-NOSNIPPET=x>b <b>c</b></SPAN> d":                  "b c",
+		"<div data-nosnippet>a<div>b</div>c</div>d<p data-nosnippet>e<p>f": "a\nb\nc|e",
+		"<div data-nosnippet>a":                                            "a",
+		"<div><p data-nosnippet>a<div hidden>b</div></div>c":               "a",
+		"<br data-nosnippet>a<span data-nosnippet></span>":                 "",
+	} {
+		p := parsePage(t, "text/html; charset=utf-8", body)
+		got := ""
+		for i, r := range p.NoSnippet {
+			if i > 0 {
+				got += "|"
+			}
+			got += strings.TrimSpace(string(p.Text[r.From:r.To]))
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", body, got, want)
+		}
+	}
+}

@@ -73,6 +73,9 @@ type htmlPass struct {
 	pre      int     // depth of preformatted elements
 	noscript bool
 	hidden   hidden
+	quoted   hidden // the open element with data-nosnippet, which is seen but not to be quoted
+	unquoted int    // where its text begins in text.out
+	noQuote  bool   // the tag at hand has it
 	outline  content.Outline
 	isLD     bool // the script is JSON-LD
 	facts    foundFacts
@@ -123,7 +126,7 @@ func (p *htmlPass) release() {
 	clear(p.attrs[:cap(p.attrs)])
 	clear(p.links)
 	next := htmlPass{src: p.src[:0], attrs: p.attrs[:0], arena: p.arena[:0], links: p.links[:0], refs: p.refs,
-		anchor: textWriter{out: p.anchor.out[:0]}, headings: textWriter{out: p.headings.out[:0]}, hidden: p.hidden, outline: p.outline}
+		anchor: textWriter{out: p.anchor.out[:0]}, headings: textWriter{out: p.headings.out[:0]}, hidden: p.hidden, quoted: p.quoted, outline: p.outline}
 	if cap(next.src) > keptScratch {
 		next.src = nil
 	}
@@ -131,6 +134,7 @@ func (p *htmlPass) release() {
 		next.arena = nil
 	}
 	next.hidden.reset()
+	next.quoted.reset()
 	*p = next
 	passes.Put(p)
 }
@@ -281,7 +285,7 @@ func (p *htmlPass) tag(at int) {
 			return
 		}
 	}
-	p.attrs = p.attrs[:0]
+	p.attrs, p.noQuote = p.attrs[:0], false
 	keeps, isHidden := t.el.keepsAttributes() || t.kind != content.None, false
 	for {
 		kind, _ := p.lexer.Next()
@@ -296,8 +300,11 @@ func (p *htmlPass) tag(at int) {
 		if keeps {
 			p.keepAttribute(key, p.lexer.AttrVal())
 		}
-		if len(key) == len("hidden") && string(key) == "hidden" {
+		switch string(key) {
+		case "hidden":
 			isHidden = !bytes.Contains(p.lexer.AttrVal(), []byte("until-found"))
+		case "data-nosnippet":
+			p.noQuote = true
 		}
 	}
 }

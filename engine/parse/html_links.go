@@ -184,6 +184,10 @@ func hasAny(list []byte, words ...string) bool {
 func (p *htmlPass) finish() {
 	p.closeAnchor()
 	p.endHeading()
+	if p.quoted.active() {
+		p.quoted.reset()
+		p.endQuoted()
+	}
 	page := p.page
 	page.Blocks = append(page.Blocks, p.outline.Select(p.text.out)...)
 	page.Text, page.Truncated = p.text.out, page.Truncated || p.text.full

@@ -92,7 +92,7 @@ func (p *htmlPass) plainStart(at int, rest []byte) bool {
 		return false
 	}
 	keeps, isHidden, void := t.el.keepsAttributes() || t.kind != content.None, false, false
-	p.attrs = p.attrs[:0]
+	p.attrs, p.noQuote = p.attrs[:0], false
 	for rest[n] != '>' {
 		if rest[n] == '/' && rest[n+1] == '>' {
 			n, void = n+1, true
@@ -129,8 +129,11 @@ func (p *htmlPass) plainStart(at int, rest []byte) bool {
 		if keeps && len(p.attrs) < maxAttributes {
 			p.attrs = append(p.attrs, attribute{key, value})
 		}
-		if string(key) == "hidden" {
+		switch string(key) {
+		case "hidden":
 			isHidden = !bytes.Contains(value, []byte("until-found"))
+		case "data-nosnippet":
+			p.noQuote = true
 		}
 	}
 	p.raw = notSpecial

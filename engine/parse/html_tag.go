@@ -43,6 +43,9 @@ func (p *htmlPass) startTag(t *tag, name []byte, slash, isHidden bool) {
 	} else if !empty && p.hides(el, isHidden) && !t.void {
 		p.hidden.push(name)
 	}
+	if p.noQuote || p.quoted.active() {
+		p.startQuoted(t, name, empty)
+	}
 	if p.foreign > 0 && el.breaksOut() {
 		p.foreign = 0
 	}
@@ -50,6 +53,25 @@ func (p *htmlPass) startTag(t *tag, name []byte, slash, isHidden bool) {
 		p.box(t.kind)
 	}
 	p.element(el, slash, empty)
+}
+
+// startQuoted follows the elements in one with data-nosnippet, and takes one that has it.
+func (p *htmlPass) startQuoted(t *tag, name []byte, empty bool) {
+	if p.quoted.active() {
+		p.quoted.start(name, t, empty)
+		p.endQuoted()
+	}
+	if p.noQuote && !p.quoted.active() && !empty && !t.void {
+		p.quoted.push(name)
+		p.unquoted = len(p.text.out)
+	}
+}
+
+// endQuoted notes the text of an element with data-nosnippet if it has ended.
+func (p *htmlPass) endQuoted() {
+	if !p.quoted.active() && len(p.text.out) > p.unquoted {
+		p.page.NoSnippet = append(p.page.NoSnippet, Range{p.unquoted, len(p.text.out)})
+	}
 }
 
 // hides says that the text of the element that starts is not seen. The hidden attribute of html and
@@ -144,7 +166,12 @@ func (p *htmlPass) endTag(name []byte) {
 		}
 		return
 	}
-	if (!p.hidden.active() || p.hidden.end(t.unmasked(name), el, t.kind == content.None || p.outline.IsOpen(t.kind))) && t.kind != content.None {
+	mayBeOpen := t.kind == content.None || p.outline.IsOpen(t.kind)
+	if p.quoted.active() {
+		p.quoted.end(t.unmasked(name), el, mayBeOpen)
+		p.endQuoted()
+	}
+	if (!p.hidden.active() || p.hidden.end(t.unmasked(name), el, mayBeOpen)) && t.kind != content.None {
 		p.outline.End(t.kind, p.text.out)
 	}
 	if p.foreign > 0 && el.breaksOut() {

@@ -82,6 +82,9 @@ type Refresh struct {
 	Delay time.Duration // whole seconds
 }
 
+// Range is a part of a text, in bytes.
+type Range struct{ From, To int }
+
 // Page is what a parser saw. A Page belongs to one goroutine. Parse resets and refills it: Text, Blocks
 // and Outlinks live in memory that the next Parse overwrites; strings and URLs may be kept (each of
 // them keeps alive the one string that all of the page's strings were cut from).
@@ -105,6 +108,8 @@ type Page struct {
 	// Blocks part Text, in order. Those that are main content are marked, as an article is and the menus around it
 	// are not; a login form has none that is. A page that is no HTML has no blocks, and is content as a whole.
 	Blocks []content.Block
+	// NoSnippet are parts of Text that must not be shown in snippets, in order: those of elements with data-nosnippet.
+	NoSnippet []Range
 
 	Outlinks     []Outlink // in the order of the page; each pair of target and anchor once
 	LinksDropped int       // references that are not in Outlinks: other schemes, broken, too many
@@ -148,7 +153,7 @@ func (p *Page) reset(in *Input) {
 	seen := p.seen
 	seen.reset()
 	clear(p.Outlinks)
-	*p = Page{URL: in.URL, Base: in.URL, Text: p.Text[:0], Blocks: p.Blocks[:0], Outlinks: p.Outlinks[:0], seen: seen, resolver: p.resolver, content: p.content}
+	*p = Page{URL: in.URL, Base: in.URL, Text: p.Text[:0], Blocks: p.Blocks[:0], NoSnippet: p.NoSnippet[:0], Outlinks: p.Outlinks[:0], seen: seen, resolver: p.resolver, content: p.content}
 }
 
 // AddLink resolves ref against the page's Base and adds it as a link, unless it is no page of the
