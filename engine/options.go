@@ -90,7 +90,7 @@ type Options struct {
 	MaxInterval uint32
 
 	// Policies: nil means the default, an empty slice means none.
-	Normalizers policy.URLNormalizers // nil: tracking parameters and session ids are dropped
+	Normalizers policy.URLNormalizers // nil: tracking parameters and session ids are dropped; policy has more
 	Filters     policy.URLFilters     // nil: file-name endings without text, and trap shapes
 	Scorer      policy.Scorer
 	Schedule    policy.FetchSchedule

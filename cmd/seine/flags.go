@@ -57,6 +57,12 @@ type settings struct {
 	MaxRedirects int    `toml:"max-redirects" help:"longest chain of redirects that is followed"`
 	HostPages    int    `toml:"host-pages" help:"most pages of one host (0: no limit)"`
 	StripParams  bool   `toml:"strip-tracking" help:"drop tracking parameters (utm_source, gclid…) and session ids from URLs"`
+	Rewrite      string `toml:"url-rewrite" help:"file of substitutions in URLs, as Nutch's regex-normalize.xml"`
+	RewriteHosts string `toml:"rewrite-hosts" help:"file of \"host host\" lines: URLs of the one are URLs of the other (*.example.com: and all below it)"`
+	Protocols    string `toml:"protocols" help:"file of \"host https\" or \"host http\" lines: the protocol of a host's URLs"`
+	Slashes      string `toml:"slashes" help:"file of \"host -\" or \"host +\" lines: whether a host's paths end with a slash"`
+	MergeSlashes bool   `toml:"merge-slashes" help:"make one slash of several in paths"`
+	SortQuery    bool   `toml:"sort-query" help:"put parameters of queries in order by name"`
 	Sitemaps     bool   `toml:"sitemaps" help:"fetch the sitemaps that robots.txt files name, too"`
 	TrapPercent  int    `toml:"trap-duplicates" help:"close a part of a site when so many in 100 of its last 200 pages are copies of one another (0: never)"`
 	DomainPages  int    `toml:"domain-pages" help:"most pages of one registered domain (0: by reputation; seeds' domains without limit)"`
@@ -190,9 +196,6 @@ func (f *flags) options(cmd *cobra.Command) (engine.Options, error) {
 	if o.TrapDuplicates = s.TrapPercent; o.TrapDuplicates == 0 {
 		o.TrapDuplicates = -1 // asked for: none
 	}
-	if !s.StripParams {
-		o.Normalizers = policy.URLNormalizers{} // none, where nil would be the default
-	}
 	if o.Delay == 0 {
 		o.Delay = -1 // asked for: no delay
 	}
@@ -205,12 +208,44 @@ func (f *flags) options(cmd *cobra.Command) (engine.Options, error) {
 	return o, s.policies(&o)
 }
 
+// normalizers are those that are asked for, in the order in which they are applied.
+func (s *settings) normalizers() (policy.URLNormalizers, error) {
+	ns := policy.URLNormalizers{}
+	if s.StripParams {
+		ns = append(ns, policy.ParameterNormalizer{})
+	}
+	if s.Rewrite != "" {
+		n, err := policy.NewRegexNormalizer(s.Rewrite)
+		if err != nil {
+			return nil, fmt.Errorf("--url-rewrite: %w", err)
+		}
+		ns = append(ns, n)
+	}
+	if s.MergeSlashes {
+		ns = append(ns, policy.SlashNormalizer{})
+	}
+	if s.RewriteHosts+s.Protocols+s.Slashes != "" {
+		n, err := policy.NewSiteNormalizer(policy.SiteFiles{Hosts: s.RewriteHosts, Protocols: s.Protocols, Slashes: s.Slashes})
+		if err != nil {
+			return nil, err
+		}
+		ns = append(ns, n)
+	}
+	if s.SortQuery {
+		ns = append(ns, policy.QueryNormalizer{})
+	}
+	return ns, nil
+}
+
 // policies are the settings that choose between what decides and what reads.
 func (s *settings) policies(o *engine.Options) (err error) {
 	if s.PDF {
 		if o.Parsers.Parsers, err = pdfParsers(); err != nil {
 			return err
 		}
+	}
+	if o.Normalizers, err = s.normalizers(); err != nil {
+		return &usageError{err}
 	}
 	switch s.Scoring {
 	case "vote":
