@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -67,10 +68,14 @@ func Open(o Options) (*Engine, error) {
 		FS: o.FS, Now: o.Now, MustExist: o.MustExist, OnFatal: o.OnFatal,
 		CacheBytes: o.Memory / 4, MemTableBytes: 8 << 20,
 		Identity: map[string]string{"key-format": "surt-1", "parser": parse.Version, "analyzer": index.AnalyzerVersion},
+		Initial:  map[string]string{settingSignature: cmp.Or(o.Signature, signatureText)},
 		Logger:   func(format string, args ...any) { warnf(o, format, args...) },
 	})
 	if err != nil {
 		return nil, err
+	}
+	if err := o.chooseSigner(store); err != nil {
+		return nil, errors.Join(err, store.Close())
 	}
 	e := &Engine{o: o, store: store, warcFS: store.WARCFS(), parsers: parse.New(o.Parsers), scope: policy.NewScopeFilter(o.Scope)}
 	e.hosts = newHostCache(e)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -98,6 +99,10 @@ type Options struct {
 	NoIndex      bool
 	IndexFilters []policy.IndexFilter
 	Parsers      parse.Options
+	// Signature names the signature by which pages are duplicates of one another: "text" (parse.TextSignature),
+	// "body" (parse.RawSignature, Nutch's MD5Signature) or "profile" (parse.TextProfileSignature, Nutch's). A store
+	// has the one that it was made with: "" means that, and text for a new one. Parsers.Signer comes before it.
+	Signature string
 	// Protocol replaces the HTTP client, for tests and for other transports.
 	Protocol fetch.Protocol
 	// Resolver replaces hosts file and DNS.
@@ -177,6 +182,9 @@ func (o *Options) validate() error {
 	}
 	if o.Memory < 64<<20 {
 		fault("Memory %d: at least 64 MiB (67108864) is needed", o.Memory)
+	}
+	if o.Signature != "" && !slices.Contains(signerNames, o.Signature) {
+		fault("Signature %q: want %s", o.Signature, strings.Join(signerNames, ", "))
 	}
 	if o.Concurrency < 1 || o.Concurrency > 100_000 {
 		fault("Concurrency %d: want 1 to 100000", o.Concurrency)

@@ -142,9 +142,11 @@ func (s *Store) admit(o *Options) error {
 // store, which the next open initialises.
 func (s *Store) initialise(o *Options) error {
 	err := s.Apply(func(b *Batch) error {
-		for name, value := range o.Identity {
-			if err := b.Set(Meta(), []byte(identityPrefix+name), []byte(value)); err != nil {
-				return err
+		for _, settings := range []map[string]string{o.Identity, o.Initial} {
+			for name, value := range settings {
+				if err := b.Set(Meta(), []byte(identityPrefix+name), []byte(value)); err != nil {
+					return err
+				}
 			}
 		}
 		if err := b.Set(Meta(), []byte(createdKey), o.Now().UTC().AppendFormat(nil, "2006-01-02T15:04:05Z")); err != nil {
@@ -158,19 +160,28 @@ func (s *Store) initialise(o *Options) error {
 	return nil
 }
 
+// Setting returns a setting that the store was made with; ok is false if it was made before there was such a setting.
+func (s *Store) Setting(name string) (value string, ok bool, err error) {
+	stored, ok, err := s.Get(Meta(), []byte(identityPrefix+name), nil)
+	if err != nil {
+		return "", false, fmt.Errorf("reading setting %s: %w", name, err)
+	}
+	return string(stored), ok, nil
+}
+
 // compareIdentity reports the first setting, by name, that differs.
 func (s *Store) compareIdentity(given map[string]string) error {
 	var found *IdentityError
 	for name, want := range given {
-		stored, ok, err := s.Get(Meta(), []byte(identityPrefix+name), nil)
+		stored, ok, err := s.Setting(name)
 		if err != nil {
-			return fmt.Errorf("reading setting %s: %w", name, err)
+			return err
 		}
-		if ok && string(stored) == want {
+		if ok && stored == want {
 			continue
 		}
 		if found == nil || name < found.Setting {
-			found = &IdentityError{Dir: s.dir, Setting: name, Stored: string(stored), Given: want}
+			found = &IdentityError{Dir: s.dir, Setting: name, Stored: stored, Given: want}
 		}
 	}
 	if found != nil {

@@ -40,6 +40,8 @@ type Options struct {
 	// the comparison: for tools that only look. Settings that the store has and Identity lacks are
 	// not compared.
 	Identity map[string]string
+	// Initial are settings that a new store is made with. One that is there keeps its own: Setting reads them.
+	Initial map[string]string
 	// OnFatal is called when the store can't go on: a sync failed, or the log can't be written.
 	// It should end the process (the promise is: nothing after this is acknowledged, and opening
 	// again recovers what was). If it returns, every later write fails with ErrFatal. It is called

@@ -77,6 +77,7 @@ type settings struct {
 	FilterFile   string `toml:"url-filter" help:"file of +regex and -regex lines, as Nutch's regex-urlfilter.txt; read again when it changes"`
 	Scoring      string `toml:"scoring" help:"score policy: vote or opic"`
 	Schedule     string `toml:"schedule" help:"re-fetch policy: fixed or adaptive"`
+	Signature    string `toml:"signature" help:"what makes pages duplicates: text, body or profile (default: the store's own, text for a new one)"`
 	NoIndex      bool   `toml:"no-index" help:"crawl without indexing; seine index does it later"`
 }
 
@@ -162,7 +163,7 @@ func (f *flags) options(cmd *cobra.Command) (engine.Options, error) {
 	s := &f.s
 	o := engine.Options{Dir: s.Dir, UserAgent: s.UserAgent, Contact: s.Contact, HostsFile: s.Hosts, AllowPrivate: s.AllowPrivate,
 		Proxy: s.Proxy, InsecureTLS: s.InsecureTLS, PerHost: s.PerHost, MaxRedirects: s.MaxRedirects, HostPages: int64(s.HostPages), DomainPages: int64(s.DomainPages),
-		Sitemaps: s.Sitemaps, RefuseTypes: splitList(s.RefuseTypes), FilterFile: s.FilterFile, DenyHosts: s.DenyHosts, AllowHosts: s.AllowHosts, Concurrency: s.Concurrency, MaxDepth: s.MaxDepth, NoIndex: s.NoIndex, OnFatal: fatal(cmd), MustExist: f.exists, Events: warnings(cmd)}
+		Sitemaps: s.Sitemaps, RefuseTypes: splitList(s.RefuseTypes), FilterFile: s.FilterFile, DenyHosts: s.DenyHosts, AllowHosts: s.AllowHosts, Concurrency: s.Concurrency, MaxDepth: s.MaxDepth, Signature: s.Signature, NoIndex: s.NoIndex, OnFatal: fatal(cmd), MustExist: f.exists, Events: warnings(cmd)}
 	var err error
 	if o.Memory, err = parseMemory(s.Memory); err != nil {
 		return o, &usageError{fmt.Errorf("--memory %q: %w", s.Memory, err)}
