@@ -75,6 +75,29 @@ var magics = [...]struct{ mark, mediaType string }{
 	{"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "application/x-ole-storage"},
 }
 
+// shortMagics are marks of the same sections that a text may begin with, too: they count only where nothing is said of
+// the type, and not before those of text.
+var shortMagics = [...]struct{ mark, mediaType string }{
+	{"BM", "image/bmp"}, {"\x00\x00\x01\x00", "image/x-icon"}, {"\x00\x00\x02\x00", "image/x-icon"}, {"MThd\x00\x00\x00\x06", "audio/midi"}, {".snd", "audio/basic"},
+	{"\x00\x01\x00\x00", "font/ttf"}, {"OTTO", "font/otf"}, {"ttcf", "font/collection"}, {"\xff\xfb", "audio/mpeg"}, {"\xff\xf3", "audio/mpeg"}, {"\xff\xf2", "audio/mpeg"},
+}
+
+// shortMagic returns the format that a body which is no text carries the mark of, or typeBinary.
+func shortMagic(body []byte) string {
+	for _, m := range &shortMagics {
+		if len(body) >= len(m.mark) && string(body[:len(m.mark)]) == m.mark {
+			return m.mediaType
+		}
+	}
+	if len(body) >= 36 && string(body[34:36]) == "LP" {
+		return "application/vnd.ms-fontobject"
+	}
+	if len(body) >= 12 && string(body[:4]) == "FORM" && string(body[8:12]) == "AIFF" {
+		return "audio/aiff"
+	}
+	return typeBinary
+}
+
 // magic returns the binary format that body carries the mark of, or "".
 func magic(body []byte) string {
 	for _, m := range &magics {
@@ -107,7 +130,7 @@ func sniff(body []byte) string {
 		return t
 	}
 	if isBinary(body) {
-		return typeBinary
+		return shortMagic(body)
 	}
 	s := bytes.TrimLeft(bytes.TrimPrefix(body[:min(len(body), 512)], []byte("\xef\xbb\xbf")), " \t\r\n\f")
 	if bytes.HasPrefix(s, []byte("<?xml")) {

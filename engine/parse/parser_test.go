@@ -39,6 +39,12 @@ func TestMediaType(t *testing.T) {
 		{"nonsense", "<p>", "text/html"},
 		{"", "\x01\x02", "application/octet-stream"},
 		{"", "RIFF____WEBPVP8 ", "image/webp"},
+		{"", "BM6\x00\x00\x00", "image/bmp"},
+		{"", "BM is no picture here", "text/plain"},
+		{"text/plain", "BM6\x00", "application/octet-stream"},
+		{"", "\x00\x00\x01\x00\x01", "image/x-icon"},
+		{"", "FORM\x00\x00\x10\x00AIFF", "audio/aiff"},
+		{"", "OTTO\x00\x0b", "font/otf"},
 	} {
 		in := parse.Input{URL: mustURL(t, "https://example.org/"), ContentType: c.header, Body: []byte(c.body)}
 		var page parse.Page
