@@ -4,7 +4,8 @@
 
     pip install catboost scikit-learn
     go run ./bench/content WCXB > pages.jsonl
-    python3 bench/content/train.py pages.jsonl engine/parse/content/model.bin
+    (cd bench/peers && go run . content WCXB) > peers.jsonl     # if others are to be compared with
+    python3 bench/content/train.py pages.jsonl engine/parse/content/model.bin [peers.jsonl]
 
 What is learnt is, for each block of a page, whether the gold text has it: blocks are taken and left so that the
 words of those that are taken agree best with the gold text's (F1). Five parts of the pages are kept aside in turns;
@@ -87,6 +88,16 @@ def fit(pages, columns, **more):
     return m
 
 
+def show(by_type):
+    """Prints the mean of each column by type of page. unseen is ours on pages that the model had not seen, which is
+    what to compare with others; seen is what the trained model reaches on those that it learnt from."""
+    everything = [one for some in by_type.values() for one in some]
+    names = list(everything[0])
+    print(" " * 16 + "".join(f"{n:>22}" for n in names) + "   pages")
+    for t, some in [*sorted(by_type.items()), ("all", everything)]:
+        print(f"{t:16}" + "".join(f"{np.mean([one[n] for one in some]):22.3f}" for n in names) + f"{len(some):8}")
+
+
 def main():
     pages = [json.loads(line) for line in open(sys.argv[1])]
     for p in pages:
@@ -104,6 +115,9 @@ def main():
     nears = sorted((i for i in everything if i >= plain), key=lambda i: -weight[i])[:NEARS]
     columns = everything[:plain] + nears
 
+    peers = {}
+    if len(sys.argv) > 3:
+        peers = {p["name"]: p for p in map(json.loads, open(sys.argv[3]))}
     by_type = collections.defaultdict(list)
     turns = StratifiedKFold(5, shuffle=True, random_state=1).split(np.zeros(len(pages)), [p["type"] for p in pages])
     for seen, unseen in turns:
@@ -111,10 +125,13 @@ def main():
         for i in unseen:
             p = pages[i]
             taken = choose(m.predict_proba(p["features"][:, columns])[:, 1], p) if len(p["blocks"]) else []
-            by_type[p["type"]].append(f1([w for b, t in zip(p["blocks"], taken) if t for w in b], p["gold"]))
-    for t, values in sorted(by_type.items()):
-        print(f"{t:14} {np.mean(values):.3f} of {len(values)} pages")
-    print(f"{'all':14} {np.mean([v for values in by_type.values() for v in values]):.3f}")
+            one = {"unseen": f1([w for b, t in zip(p["blocks"], taken) if t for w in b], p["gold"])}
+            for name, got in (peers[p["name"]]["words"] if peers else {}).items():
+                one["seen" if name == "seine" else name] = f1(got or [], p["gold"])
+            by_type[p["type"]].append(one)
+    show(by_type)
+    for name in next(iter(peers.values()))["ms"] if peers else []:
+        print(f"{name}: {np.mean([p['ms'][name] for p in peers.values()]):.2f} ms a page")
 
     m = fit(pages, columns)
     m.save_model("/tmp/content-model.json", format="json")

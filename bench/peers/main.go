@@ -26,6 +26,7 @@ const usage = `usage: go run . crawl|index|layers [flags], in bench/peers
   index   build an index of the same documents and search it
   layers  parse the same URLs and HTML pages
   all     all three; -quick for some minutes
+  content FOLDER: print what libraries take for the main content of WCXB's pages
 `
 
 func main() {
@@ -81,6 +82,11 @@ func run(ctx context.Context, args []string) error {
 		if err = f.Parse(args[1:]); err == nil {
 			err = all(ctx, *quick)
 		}
+	case "content":
+		if len(args) != 2 {
+			return errors.New("content: want WCXB's folder")
+		}
+		err = contents(args[1])
 	case "serve": // a child of crawl
 		err = serve(args[1:])
 	case "engine": // a child of index

@@ -5,20 +5,21 @@
 // # What it is
 //
 // Parsers by media type behind one door, with the HTML parser as the one that matters: a single
-// streaming pass over a lexer, without a tree, so that no page costs more than its length.
+// streaming pass, without a tree, so that no page costs more than its length. What is written plainly, nine tokens
+// of ten, is taken as it stands; a lexer takes the rest.
 //
 // # Picture
 //
-//	            media type          charset            lexer, mended
-//	Input ─────▶ mediatype.go ─────▶ charset.go ──────▶ html.go
+//	            media type          charset            what is plain, and a lexer, mended
+//	Input ─────▶ mediatype.go ─────▶ charset.go ──────▶ html_plain.go, html.go
 //	  │         header, magic       mark, header,       │ start and end tags, text
 //	  │                             prescan.go, guess   ▼
 //	  │                                               html_tag.go ──▶ html_text.go    visible text, anchors
 //	  │                                                 ├───────────▶ content         what of the text is main content
 //	  │ X-Robots-Tag                                    ├───────────▶ html_links.go   references as written
-//	  ▼                                                 └───────────▶ html_meta.go    title, robots, base, refresh
+//	  ▼                                                 └───────────▶ html_meta.go    title, robots, base, refresh, facts
 //	robots.go ─▶ Page ◀── finish: references resolved ◀──┘
-//	               └────▶ Filters ─▶ Signer ─▶ simhash.go
+//	               └────▶ language ─▶ Filters ─▶ Signer ─▶ simhash.go
 //
 // # Life
 //
@@ -54,8 +55,8 @@
 // seen. Frames' content (noframes) is for browsers without frames, and frames are links here.
 // Forms are not submitted; images, scripts and style sheets are no links. The tree's rules for
 // misplaced markup (foster parents, adoption) change where text stands, not which, and are left out.
-// data-nosnippet is not looked at. Sitemaps and feeds are links and no pages (xml.go, sitemap.go,
-// feed.go). No PDF: other parsers can be plugged in.
+// Sitemaps and feeds are links and no pages (xml.go, sitemap.go, feed.go). PDF files are read where a
+// Reader is plugged in (PDF): that takes a program to call.
 //
 // # Read first
 //
