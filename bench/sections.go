@@ -52,7 +52,7 @@ an allocation is 83 ns and none. What misses the fast path is links with upper c
 		what: `Bytes to a page with links, text, main content, title, charset, signature and language (seine); reading every token (tdewolff's lexer,
 x/net/html's tokenizer); building the tree and reading nothing of it (x/net/html). simweb are 12 KB pages with 50 links, docs
 Debian's Python manual.`,
-		units:  []string{"ns/page", "MB/s", "links/page", "allocs/op"},
+		units: []string{"ns/page", "MB/s", "links/page", "allocs/op"},
 		limits: `Text, end tags and start tags as most are written are taken without the lexer, which takes the rest: text and values end where the
 processor's widest registers find a mark, not a byte at a time. With tags in one table and white space taken at once, a third of the
 lexer's speed became more than half. What is left on simweb's pages and the manual's: main content 28% and 21% (the model a third of
