@@ -63,9 +63,22 @@ func bareType(s string) string {
 	return s
 }
 
+// formatMark is what bodies of a type begin with.
+type formatMark struct{ mark, mediaType string }
+
+// marked returns the type whose mark a body begins with, or "".
+func marked(body []byte, marks []formatMark) string {
+	for i := range marks {
+		if m := &marks[i]; len(body) >= len(m.mark) && string(body[:len(m.mark)]) == m.mark {
+			return m.mediaType
+		}
+	}
+	return ""
+}
+
 // magics are the marks of formats that are often served as text. From the WHATWG MIME sniffing
 // standard, sections 6 and 7.
-var magics = [...]struct{ mark, mediaType string }{
+var magics = [...]formatMark{
 	{"%PDF-", "application/pdf"}, {"%!PS-Adobe-", "application/postscript"},
 	{"\x89PNG\r\n\x1a\n", "image/png"}, {"GIF87a", "image/gif"}, {"GIF89a", "image/gif"}, {"\xff\xd8\xff", "image/jpeg"},
 	{"\x1f\x8b\x08", "application/gzip"}, {"PK\x03\x04", "application/zip"}, {"Rar!\x1a\x07", "application/x-rar-compressed"},
@@ -77,17 +90,15 @@ var magics = [...]struct{ mark, mediaType string }{
 
 // shortMagics are marks of the same sections that a text may begin with, too: they count only where nothing is said of
 // the type, and not before those of text.
-var shortMagics = [...]struct{ mark, mediaType string }{
+var shortMagics = [...]formatMark{
 	{"BM", "image/bmp"}, {"\x00\x00\x01\x00", "image/x-icon"}, {"\x00\x00\x02\x00", "image/x-icon"}, {"MThd\x00\x00\x00\x06", "audio/midi"}, {".snd", "audio/basic"},
 	{"\x00\x01\x00\x00", "font/ttf"}, {"OTTO", "font/otf"}, {"ttcf", "font/collection"}, {"\xff\xfb", "audio/mpeg"}, {"\xff\xf3", "audio/mpeg"}, {"\xff\xf2", "audio/mpeg"},
 }
 
 // shortMagic returns the format that a body which is no text carries the mark of, or typeBinary.
 func shortMagic(body []byte) string {
-	for _, m := range &shortMagics {
-		if len(body) >= len(m.mark) && string(body[:len(m.mark)]) == m.mark {
-			return m.mediaType
-		}
+	if t := marked(body, shortMagics[:]); t != "" {
+		return t
 	}
 	if len(body) >= 36 && string(body[34:36]) == "LP" {
 		return "application/vnd.ms-fontobject"
@@ -100,10 +111,8 @@ func shortMagic(body []byte) string {
 
 // magic returns the binary format that body carries the mark of, or "".
 func magic(body []byte) string {
-	for _, m := range &magics {
-		if len(body) >= len(m.mark) && string(body[:len(m.mark)]) == m.mark {
-			return m.mediaType
-		}
+	if t := marked(body, magics[:]); t != "" {
+		return t
 	}
 	if len(body) >= 12 && string(body[4:8]) == "ftyp" {
 		return "video/mp4"

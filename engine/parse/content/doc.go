@@ -20,7 +20,7 @@
 //	                     groups ◀────────────┘ all blocks of one sign: kinds and classes of the five
 //	                       │ measure           boxes around them
 //	                       ▼
-//	                     features ─▶ model.bin: 160 trees of 6 questions ─▶ score ─▶ Block.Content
+//	                     features ─▶ model.bin: 320 trees of 6 questions ─▶ score ─▶ Block.Content
 //
 // # Life
 //

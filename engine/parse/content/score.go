@@ -88,12 +88,12 @@ func (m *model) score(row []float32) float32 {
 }
 
 // What is content: blocks of which the model is sure, as logits of 0.35; and where those are less than so many
-// hundredths of the words, for a model that has seen few pages of this kind, those that it holds likely: 0.15.
+// hundredths of the words, for a model that has seen few pages of this kind, those that it holds likely: 0.2.
 // Leaving content out costs a searcher more than taking a menu in. Where nothing is likely, nothing is content: the
 // page is a form, an error, a list of nothing.
 const (
 	sure   = -0.619
-	likely = -1.735
+	likely = -1.386
 	least  = 15
 )
 
