@@ -63,6 +63,8 @@ type settings struct {
 	Slashes      string `toml:"slashes" help:"file of \"host -\" or \"host +\" lines: whether a host's paths end with a slash"`
 	MergeSlashes bool   `toml:"merge-slashes" help:"make one slash of several in paths"`
 	SortQuery    bool   `toml:"sort-query" help:"put parameters of queries in order by name"`
+	Requisites   bool   `toml:"requisites" help:"fetch what pages are shown with, too: pictures, scripts, style sheets (within the scope), for an archive"`
+	Forms        bool   `toml:"forms" help:"follow forms that only ask (GET), too, with nothing filled in"`
 	Sitemaps     bool   `toml:"sitemaps" help:"fetch the sitemaps that robots.txt files name, too"`
 	TrapPercent  int    `toml:"trap-duplicates" help:"close a part of a site when so many in 100 of its last 200 pages are copies of one another (0: never)"`
 	DomainPages  int    `toml:"domain-pages" help:"most pages of one registered domain (0: by reputation; seeds' domains without limit)"`
@@ -243,6 +245,12 @@ func (s *settings) policies(o *engine.Options) (err error) {
 	if s.PDF {
 		if o.Parsers.Parsers, err = pdfParsers(); err != nil {
 			return err
+		}
+	}
+	if o.Parsers.Requisites, o.Parsers.Forms = s.Requisites, s.Forms; s.Requisites {
+		o.Filters = policy.URLFilters{policy.TrapFilter{}} // whatever a file's name ends with
+		if s.RefuseTypes == defaults().RefuseTypes {
+			o.RefuseTypes = []string{}
 		}
 	}
 	if o.Normalizers, err = s.normalizers(); err != nil {

@@ -53,7 +53,8 @@
 // shadow root. Style is not evaluated: of what is hidden, only the hidden attribute counts, for text
 // but not for links, and dialogs that are not open; what stands in video, audio and canvas is not
 // seen. Frames' content (noframes) is for browsers without frames, and frames are links here.
-// Forms are not submitted; images, scripts and style sheets are no links. The tree's rules for
+// Images, scripts and style sheets are links, and forms, only if they are asked for; what style sheets
+// name is not. The tree's rules for
 // misplaced markup (foster parents, adoption) change where text stands, not which, and are left out.
 // Sitemaps and feeds are links and no pages (xml.go, sitemap.go, feed.go). PDF files are read where a
 // Reader is plugged in (PDF): that takes a program to call.

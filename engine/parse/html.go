@@ -34,9 +34,10 @@ import (
 //   - "</>" is text: it is nothing;
 //   - a tag cut by the end of the page is a tag: it is nothing.
 type htmlPass struct {
-	in   *Input
-	page *Page
-	xml  bool // XHTML by its media type: the rules of XML where they matter
+	in    *Input
+	page  *Page
+	wants htmlParser
+	xml   bool // XHTML by its media type: the rules of XML where they matter
 
 	src       []byte // the page in UTF-8, with room for the lexer's end mark; written to
 	lexer     *html.Lexer
@@ -90,9 +91,13 @@ type span struct{ from, to int32 }
 
 var passes = sync.Pool{New: func() any { return &htmlPass{refs: new(references)} }}
 
-// parseHTML is the parser for HTML and XHTML.
-func parseHTML(in *Input, page *Page) error {
+// htmlParser is the parser for HTML and XHTML.
+type htmlParser struct{ requisites, forms bool } // which links are wanted beside the others
+
+// Parse fills the page.
+func (h htmlParser) Parse(in *Input, page *Page) error {
 	p := passes.Get().(*htmlPass)
+	p.wants = h
 	p.begin(in, page)
 	p.lex()
 	p.finish()
@@ -286,7 +291,7 @@ func (p *htmlPass) tag(at int) {
 		}
 	}
 	p.attrs, p.noQuote = p.attrs[:0], false
-	keeps, isHidden := t.el.keepsAttributes() || t.kind != content.None, false
+	keeps, isHidden := p.keeps(t), false
 	for {
 		kind, _ := p.lexer.Next()
 		if kind == html.ErrorToken {

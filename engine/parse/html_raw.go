@@ -46,19 +46,21 @@ var (
 // scriptEnd is endTagAt for scripts, whose text may hold what looks like the end: from "<!--" until "-->", a script that
 // begins in there has its end in there, too (the standard's script data escaped and double escaped states).
 func scriptEnd(rest []byte) int {
-	for at := 0; ; {
-		end := endTagAt(scriptName, rest[at:]) + at
+	for at, end := 0, -1; ; {
+		if end < at { // not looked for again behind each comment
+			end = endTagAt(scriptName, rest[at:]) + at
+		}
 		from := bytes.Index(rest[at:end], openComment)
 		if from < 0 {
 			return end
 		}
 		// "<!-->" and "<!--->" are whole comments: the hyphens of the begin count for the end.
 		from += at + len("<!")
-		end, closed := escapedEnd(rest, from)
+		next, closed := escapedEnd(rest, from)
 		if !closed {
-			return end
+			return next
 		}
-		at = end
+		at = next
 	}
 }
 

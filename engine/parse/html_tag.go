@@ -53,6 +53,17 @@ func (p *htmlPass) startTag(t *tag, name []byte, slash, isHidden bool) {
 		p.box(t.kind)
 	}
 	p.element(el, slash, empty)
+	if p.wants.requisites {
+		p.requisite(name)
+	}
+	if p.wants.forms && string(name) == "form" {
+		p.form()
+	}
+}
+
+// keeps says that a tag's attributes are looked at.
+func (p *htmlPass) keeps(t *tag) bool {
+	return t.el.keepsAttributes() || t.kind != content.None || p.wants.requisites
 }
 
 // startQuoted follows the elements in one with data-nosnippet, and takes one that has it.
@@ -69,8 +80,13 @@ func (p *htmlPass) startQuoted(t *tag, name []byte, empty bool) {
 
 // endQuoted notes the text of an element with data-nosnippet if it has ended.
 func (p *htmlPass) endQuoted() {
-	if !p.quoted.active() && len(p.text.out) > p.unquoted {
-		p.page.NoSnippet = append(p.page.NoSnippet, Range{p.unquoted, len(p.text.out)})
+	parts := p.page.NoSnippet
+	switch n := len(parts); {
+	case p.quoted.active() || len(p.text.out) == p.unquoted:
+	case n == maxNoSnippet: // what is between may be shown and isn't
+		parts[n-1].To = len(p.text.out)
+	default:
+		p.page.NoSnippet = append(parts, Range{p.unquoted, len(p.text.out)})
 	}
 }
 

@@ -59,6 +59,8 @@ const (
 	// enough text has to say it with certainty.
 	languageLikely, languageCertain = 0.6, 0.999
 	languageEnough                  = 256
+	// maxNoSnippet is how many parts of a text that must not be shown are told apart.
+	maxNoSnippet = 1 << 12
 	// maxHreflang is the longest hreflang that is kept.
 	maxHreflang = 35
 	// shortText is the length below which a page's signature is that of its bytes: an image gallery

@@ -31,9 +31,11 @@ const (
 	LinkText                      // a URL in plain text
 	LinkSitemap                   // an entry of a sitemap, or of an index of sitemaps
 	LinkFeed                      // an entry of a feed
+	LinkRequisite                 // what a page is shown with: pictures, scripts, style sheets; if Options.Requisites
+	LinkForm                      // where a form leads that only asks; if Options.Forms
 )
 
-var linkKindNames = [...]string{"anchor", "frame", "canonical", "alternate", "next", "prev", "refresh", "text", "sitemap", "feed"}
+var linkKindNames = [...]string{"anchor", "frame", "canonical", "alternate", "next", "prev", "refresh", "text", "sitemap", "feed", "requisite", "form"}
 
 // String returns the kind's name, such as "anchor".
 func (k LinkKind) String() string {

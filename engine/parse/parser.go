@@ -75,6 +75,9 @@ type Options struct {
 	Filters []Filter
 	// Signer; nil means TextSignature. RawSignature and TextProfileSignature are the others here.
 	Signer Signer
+	// Requisites asks for links to what HTML pages are shown with (pictures of any size, scripts, style sheets), for
+	// archives; Forms for where forms lead that only ask.
+	Requisites, Forms bool
 	// SimHash asks for the pages' fingerprints. They cost a third of what all else of parsing does.
 	SimHash bool
 	// Now tells whether a page's unavailable_after has passed; nil means time.Now.
@@ -90,8 +93,8 @@ type Parsers struct {
 // New returns the parsers for HTML, XHTML, plain text, sitemaps and feeds, with the caller's own.
 func New(o Options) *Parsers {
 	p := &Parsers{o: o, by: map[string]Parser{
-		typeHTML:  ParserFunc(parseHTML),
-		typeXHTML: ParserFunc(parseHTML),
+		typeHTML:  htmlParser{o.Requisites, o.Forms},
+		typeXHTML: htmlParser{o.Requisites, o.Forms},
 		typePlain: ParserFunc(parsePlain),
 		typeXML:   ParserFunc(parseXML), "application/rss+xml": ParserFunc(parseXML), "application/atom+xml": ParserFunc(parseXML), "application/rdf+xml": ParserFunc(parseXML),
 		"application/gzip": ParserFunc(parseGzip), "application/x-gzip": ParserFunc(parseGzip), "application/feed+json": ParserFunc(parseJSONFeed),
