@@ -41,7 +41,7 @@ realweb: build ## crawl 62 hosts of Debian documents (50,000 pages), compare wit
 polite: build ## crawl a web of mixed delays, killing the crawler again and again; the servers judge (PAGES=1000000 KILLS=20)
 	@bench/polite.sh $(PAGES) $(KILLS)
 
-bench: build ## benchmarks beside floors and peers, under ten minutes; writes BENCHMARKS.md
+bench: build ## benchmarks beside floors and peers, a quarter of an hour; writes BENCHMARKS.md
 	@bench/bench.sh quick
 
 bench-full: build ## also crawls of 10^5 and 10^6 pages and of 62 hosts of Debian documents: an hour or two

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Runs the benchmarks and writes BENCHMARKS.md and bench/plots. "quick" takes under ten minutes; "full"
+# Runs the benchmarks and writes BENCHMARKS.md and bench/plots. "quick" takes a quarter of an hour; "full"
 # adds crawls of 100,000 and 1,000,000 pages and of 62 hosts of Debian documents, takes an hour or two, and
 # keeps the results, so that a later quick run shows them beside its own if they are of the same day.
 set -eu
