@@ -64,7 +64,7 @@ most of the web is: the mean over the languages of the part that is named rightl
 84).`,
 		units: []string{"ns/sentence", "right-%", "allocs/op"},
 		limits: `What common groups of letters add, in up to 75 languages, was four fifths of the time: groups that many languages have are added eight
-languages at a time now. A page of ordinary text is told within some 200 letters; at most 512 bytes are read.`},
+languages at a time now. A page of ordinary text is told within 100 to 300 letters; at most 512 bytes are read.`},
 	{layer: "WARC", title: "WARC", command: "go test -bench WARC ./bench",
 		what: `One exchange of 12 KB written as request and response records, a gzip member each, with digests (seine); the same bytes through
 klauspost's gzip at level 1 and one write.`,

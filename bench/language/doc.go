@@ -28,7 +28,7 @@
 //
 // # Bounds
 //
-// Some 500 MB of memory, since lingua's models are read whole; half a minute.
+// make takes 20 MB of memory and two seconds, measure a second.
 //
 // # Deliberately absent
 //

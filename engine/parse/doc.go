@@ -5,8 +5,8 @@
 // # What it is
 //
 // Parsers by media type behind one door, with the HTML parser as the one that matters: a single
-// streaming pass, without a tree, so that no page costs more than its length. What is written plainly, nine tokens
-// of ten, is taken as it stands; a lexer takes the rest.
+// streaming pass, without a tree, so that no page costs more than its length. What is written plainly, 19 tokens
+// of 20, is taken as it stands; a lexer takes the rest.
 //
 // # Picture
 //

@@ -34,7 +34,7 @@
 //
 // # Bounds
 //
-// 2 MB of memory. Reading ends when the guess is beyond doubt, within some 200 letters of ordinary text; nothing is
+// 2 MB of memory. Reading ends when the guess is beyond doubt, within 100 to 300 letters of ordinary text; nothing is
 // allocated. Letters beyond the basic plane are no letters here.
 //
 // # Deliberately absent
