@@ -101,12 +101,13 @@ var urlPeers = []struct {
 	{"seine", func() func(base, ref string) string {
 		var last string
 		var u urlkey.URL
+		var resolver urlkey.Resolver
 		return func(base, ref string) string {
 			if base != last {
 				last = base
 				u, _ = urlkey.Parse(base)
 			}
-			r, err := u.Resolve(ref)
+			r, err := resolver.Resolve(&u, ref)
 			if err != nil {
 				return ""
 			}

@@ -2,36 +2,44 @@
 
 package urlkey
 
-import "strings"
+import (
+	"math/bits"
+	"strconv"
+	"strings"
+	"unsafe"
+)
 
 // Classes of bytes in a path or query.
 const (
-	special  = iota // needs a rule: the full parser's
-	plain           // stands as it is, and means nothing to the parser
-	slash           // begins a segment
+	plain    = iota // stands as it is, and means nothing to the parser, or only begins a segment
 	dot             // may be, or begin, a segment of dots
 	question        // begins the query; plain inside it
 	colon           // ends a scheme, when no slash comes before
+	hash            // ends the link
+	special         // needs a rule: the full parser's
 )
 
-// classes has the class of each byte. A link of plain bytes, slashes and harmless dots, which nearly all
-// are, needs one pass over it and a copy.
+// classes has the class of each byte. A link of plain bytes and harmless dots, which nearly all are, needs
+// one pass over it and a copy.
 var classes = func() (s [256]uint8) {
 	for c := range 256 {
-		if pathSet[c] == keep && querySet[c] == keep {
-			s[c] = plain
+		if pathSet[c] != keep || querySet[c] != keep {
+			s[c] = special
 		}
 	}
-	s['/'], s['.'], s['?'], s[':'] = slash, dot, question, colon
+	s['.'], s['?'], s[':'], s['#'] = dot, question, colon, hash
 	return s
 }()
 
 // Resolver resolves references as URL.Resolve does, without an allocation for each: URLs are cut from
-// chunks of memory, each of which lives as long as one of its URLs. The zero value is ready. One
-// goroutine; not to be copied.
+// chunks of memory, each of which lives as long as one of its URLs. It remembers the page and the origins
+// of other sites' links. The zero value is ready. One goroutine; not to be copied.
 type Resolver struct {
-	chunk strings.Builder
-	once  bool // no other link will come
+	chunk   []byte
+	base    string   // the canonical spelling of the page last seen
+	dirEnd  int      // where the last segment of its path begins
+	origins *origins // nil where no other link will come
+	once    bool     // no other link will come
 }
 
 // resolverChunk is the size of a chunk: the links of a page or two.
@@ -48,13 +56,17 @@ func (r *Resolver) Resolve(base *URL, ref string) (URL, error) {
 // fast resolves the ordinary kinds of link: "page.html", "dir/page.html?q=1", "../page", "/abs/page" and
 // absolute URLs in canonical form. ok is false when the link needs the full parser.
 func (r *Resolver) fast(base *URL, ref string) (URL, bool) {
-	if cut := strings.IndexByte(ref, '#'); cut >= 0 {
-		ref = ref[:cut]
+	if base.s != r.base || r.base == "" {
+		if base.s == "" || len(base.s) > MaxLength {
+			return URL{}, false
+		}
+		r.base = base.s
+		r.dirEnd = base.at.pathAt() + strings.LastIndexByte(base.Path(), '/') + 1
 	}
-	if ref == "" {
-		return *base, base.s != "" && len(base.s) <= MaxLength
+	if ref == "" || ref[0] == '#' {
+		return *base, true
 	}
-	dir := base.s[:base.pathAt]
+	dir := base.s[:base.at.pathAt()]
 	switch {
 	case ref[0] == '/':
 		if len(ref) > 1 && isSlash(ref[1]) {
@@ -63,15 +75,18 @@ func (r *Resolver) fast(base *URL, ref string) (URL, bool) {
 	case ref[0] == '?':
 		return URL{}, false
 	case ref[0] == 'h' && len(ref) > 7 && (ref[4] == ':' || ref[5] == ':'):
-		return fastParse(ref)
+		if r.origins == nil && !r.once {
+			r.origins = new(origins)
+		}
+		return fastParse(ref, r.origins)
 	default:
-		dir = base.s[:int(base.pathAt)+strings.LastIndexByte(base.Path(), '/')+1]
+		dir = base.s[:r.dirEnd]
 		for len(ref) > 1 && ref[0] == '.' {
 			if ref[1] == '/' {
 				ref = ref[2:]
 			} else if len(ref) > 2 && ref[1] == '.' && ref[2] == '/' {
 				ref = ref[3:]
-				if up := strings.LastIndexByte(dir[:len(dir)-1], '/'); up >= int(base.pathAt) {
+				if up := strings.LastIndexByte(dir[:len(dir)-1], '/'); up >= base.at.pathAt() {
 					dir = dir[:up+1]
 				}
 			} else {
@@ -79,52 +94,85 @@ func (r *Resolver) fast(base *URL, ref string) (URL, bool) {
 			}
 		}
 	}
-	query, ok := plainPath(ref)
-	n := len(dir) + len(ref)
+	query, end, ok := plainPath(ref)
+	n := len(dir) + end
 	if !ok || n > MaxLength {
 		return URL{}, false
 	}
-	if r.chunk.Cap()-r.chunk.Len() < n {
-		r.chunk = strings.Builder{}
-		if r.once {
-			r.chunk.Grow(n)
-		} else {
-			r.chunk.Grow(max(n, resolverChunk))
+	at := len(r.chunk)
+	if cap(r.chunk)-at < n {
+		size := n
+		if !r.once {
+			size = max(n, resolverChunk)
 		}
+		r.chunk, at = make([]byte, 0, size), 0
 	}
-	at := r.chunk.Len()
-	r.chunk.WriteString(dir)
-	r.chunk.WriteString(ref)
-	return URL{s: r.chunk.String()[at:], hostEnd: base.hostEnd, pathAt: base.pathAt, queryAt: uint16(len(dir) + query),
-		port: base.port, isSecure: base.isSecure}, true
+	r.chunk = append(append(r.chunk, dir...), ref[:end]...)
+	// Bytes of a chunk are written once, before a string has them.
+	return URL{unsafe.String(&r.chunk[at], n), base.at.withQueryAt(len(dir) + query)}, true
 }
 
-// fastParse takes absolute URLs that are canonical already, as most external links are.
-func fastParse(s string) (URL, bool) {
-	rest, ok := strings.CutPrefix(s, "http://")
-	if !ok {
-		if rest, ok = strings.CutPrefix(s, "https://"); !ok {
-			return URL{}, false
+// origins remembers origins that were found canonical, "https://docs.python.org", each in the place that
+// its bytes say. A page's links to other sites lead to few of them.
+type origins [64]struct {
+	text [48]byte
+	n    int    // bytes of text; 0: nothing here
+	at   layout // without queryAt
+}
+
+// fastParse takes absolute URLs that are canonical already, as most external links are. known may be nil.
+func fastParse(s string, known *origins) (URL, bool) {
+	secure := strings.HasPrefix(s, "https://")
+	if !secure && !strings.HasPrefix(s, "http://") {
+		return URL{}, false
+	}
+	slash := strings.IndexByte(s[hostAt(secure):], '/')
+	if slash <= 0 {
+		return URL{}, false
+	}
+	pathAt := hostAt(secure) + slash
+	query, end, ok := plainPath(s[pathAt:])
+	if !ok || pathAt+end > MaxLength {
+		return URL{}, false
+	}
+	var at layout
+	if known == nil || pathAt > len(known[0].text) {
+		at, ok = plainOrigin(s[:pathAt], secure)
+	} else if o := &known[slot(s[:pathAt])]; string(o.text[:o.n]) == s[:pathAt] {
+		at = o.at
+	} else if at, ok = plainOrigin(s[:pathAt], secure); ok {
+		o.n, o.at = copy(o.text[:], s[:pathAt]), at
+	}
+	return URL{s[:pathAt+end], at.withQueryAt(pathAt + query)}, ok
+}
+
+// slot spreads texts over 64 places, by their first and last eight bytes.
+func slot(s string) uint {
+	if len(s) < 8 {
+		return uint(len(s))
+	}
+	return uint((word(s[:8]) ^ bits.RotateLeft64(word(s[len(s)-8:]), 29)) * 0x9e3779b97f4a7c15 >> 58)
+}
+
+// word returns the first eight bytes of s.
+func word(s string) uint64 {
+	_ = s[7]
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 | uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+}
+
+// plainOrigin finds host and port of "http://host:port", and reports whether both are canonical.
+func plainOrigin(s string, secure bool) (layout, bool) {
+	host := s[hostAt(secure):]
+	hostEnd, port := len(s), uint64(defaultPort(secure))
+	if colon := strings.IndexByte(host, ':'); colon >= 0 {
+		if !plainPort(host[colon+1:]) {
+			return 0, false
 		}
+		port, _ = strconv.ParseUint(host[colon+1:], 10, 16)
+		host = host[:colon]
+		hostEnd = hostAt(secure) + colon
 	}
-	path := strings.IndexByte(rest, '/')
-	if path <= 0 || len(s) > MaxLength {
-		return URL{}, false
-	}
-	if _, ok := plainPath(rest[path:]); !ok {
-		return URL{}, false
-	}
-	host := rest[:path]
-	if port := strings.IndexByte(host, ':'); port >= 0 {
-		if !plainPort(host[port+1:]) {
-			return URL{}, false
-		}
-		host = host[:port]
-	}
-	if host == "" || len(host) > maxHost || !plainHost(host) {
-		return URL{}, false
-	}
-	return index(s), true
+	return makeLayout(hostEnd, len(s), 0, uint16(port), secure), host != "" && len(host) <= maxHost && plainHost(host)
 }
 
 // plainPort accepts ports of four or five digits in their usual spelling, which no scheme has as its
@@ -167,30 +215,51 @@ func plainHost(h string) bool {
 	return 'a' <= last && last <= 'z' && 'a' <= first && first <= 'z' // "0xab" is a number
 }
 
-// plainPath accepts a path and query in which no byte needs a rule, and returns where the query begins,
-// len(s) if there is none. A colon before the first slash would be a scheme, and a segment of dots would
-// be resolved.
-func plainPath(s string) (query int, ok bool) {
-	i := 0
-	for ; i < len(s); i++ {
+// plainPath accepts a path and query in which no byte needs a rule, and returns where the query begins, and
+// where both end: at a fragment or the end of s. A colon before the first slash would be a scheme, and a
+// segment of dots would be resolved.
+func plainPath(s string) (query, end int, ok bool) {
+	for i := 0; ; i++ {
+		for i < len(s)-7 {
+			w := word(s[i : i+8])
+			if classes[uint8(w)]|classes[uint8(w>>8)]|classes[uint8(w>>16)]|classes[uint8(w>>24)]|classes[uint8(w>>32)]|classes[uint8(w>>40)]|classes[uint8(w>>48)]|classes[w>>56] != plain {
+				break
+			}
+			i += 8
+		}
+		for i < len(s) && classes[s[i]] == plain {
+			i++
+		}
+		if i >= len(s) {
+			return len(s), len(s), true
+		}
 		switch classes[s[i]] {
-		case plain, slash:
 		case dot:
 			if i == 0 || s[i-1] == '/' {
-				return 0, false
+				return 0, 0, false
 			}
 		case colon:
 			if s[0] != '/' && strings.IndexByte(s[:i], '/') < 0 {
-				return 0, false
+				return 0, 0, false
 			}
 		case question:
-			for j := i + 1; j < len(s); j++ {
-				if classes[s[j]] == special {
-					return 0, false
-				}
-			}
-			return i, true
+			end, ok = plainQuery(s, i+1)
+			return i, end, ok
+		case hash:
+			return i, i, true
 		default:
+			return 0, 0, false
+		}
+	}
+}
+
+// plainQuery goes on behind the '?', where dots, colons and further '?' mean nothing.
+func plainQuery(s string, i int) (end int, ok bool) {
+	for ; i < len(s); i++ {
+		switch classes[s[i]] {
+		case hash:
+			return i, true
+		case special:
 			return 0, false
 		}
 	}

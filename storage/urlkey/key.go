@@ -33,29 +33,48 @@ func (u URL) Key() Key {
 // AppendKey appends the URL's sort key to dst.
 func (u URL) AppendKey(dst []byte) []byte {
 	dst = u.appendHostKey(dst)
-	dst = append(dst, u.s[u.pathAt:]...)
+	dst = append(dst, u.s[u.at.pathAt():]...)
 	dst = append(dst, ' ')
 	return append(dst, u.Scheme()...)
 }
 
-// KeyMemo makes keys of URLs one after another, remembering the last host's: most links of a page lead to
-// its own. The zero value is ready. One goroutine.
+// KeyMemo makes keys of URLs one after another, remembering the hosts' part of them: most links of a page
+// lead to its own host, and the others to few. The zero value is ready. One goroutine.
 type KeyMemo struct {
-	authority string
-	host      []byte
+	authority string // of the last URL
+	host      []byte // its key: a part of hosts, or of long
+	hosts     [64]struct {
+		authority, key [48]byte
+		n, keyLen      uint8
+	}
+	long []byte
 }
 
 // AppendKey appends the sort key of u to dst.
 func (m *KeyMemo) AppendKey(dst []byte, u URL) []byte {
 	if a := u.Authority(); a != m.authority {
-		m.authority, m.host = a, u.appendHostKey(m.host[:0])
+		m.authority, m.host = a, m.hostKey(u, a)
 	}
 	dst = append(dst, m.host...)
-	dst = append(dst, u.s[u.pathAt:]...)
-	if u.isSecure {
+	dst = append(dst, u.s[u.at.pathAt():]...)
+	if u.at.secure() {
 		return append(dst, " https"...)
 	}
 	return append(dst, " http"...)
+}
+
+// hostKey returns the host's part of the key.
+func (m *KeyMemo) hostKey(u URL, authority string) []byte {
+	h := &m.hosts[slot(authority)]
+	if string(h.authority[:h.n]) == authority {
+		return h.key[:h.keyLen]
+	}
+	m.long = u.appendHostKey(m.long[:0])
+	if len(authority) > len(h.authority) || len(m.long) > len(h.key) {
+		return m.long
+	}
+	h.n, h.keyLen = uint8(copy(h.authority[:], authority)), uint8(copy(h.key[:], m.long))
+	return h.key[:h.keyLen]
 }
 
 // HostKey returns the key of the URL's host.
@@ -66,7 +85,7 @@ func (u URL) HostKey() HostKey {
 
 func (u URL) appendHostKey(dst []byte) []byte {
 	dst = appendReversed(dst, u.Host())
-	dst = append(dst, u.s[u.hostEnd:u.pathAt]...) // ":port" or nothing
+	dst = append(dst, u.s[u.at.hostEnd():u.at.pathAt()]...) // ":port" or nothing
 	return append(dst, ')')
 }
 

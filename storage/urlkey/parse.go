@@ -21,7 +21,7 @@ func parse(raw string, base *URL) (URL, error) {
 		if u, ok := r.fast(base, raw); ok {
 			return u, nil
 		}
-	} else if u, ok := fastParse(raw); ok {
+	} else if u, ok := fastParse(raw, nil); ok {
 		return u, nil
 	}
 	return parseFully(raw, base)
@@ -42,7 +42,7 @@ func parseFully(raw string, base *URL) (URL, error) {
 	switch {
 	case ok && (scheme == "http" || scheme == "https"):
 		b.secure = scheme == "https"
-		if base != nil && base.isSecure == b.secure && !strings.HasPrefix(rest, "//") {
+		if base != nil && base.at.secure() == b.secure && !strings.HasPrefix(rest, "//") {
 			// "http:page" on a page of the same scheme is relative: the standard keeps this old habit.
 			return b.relative(rest, base)
 		}
@@ -52,7 +52,7 @@ func parseFully(raw string, base *URL) (URL, error) {
 	case base == nil:
 		return URL{}, fail(raw, "no scheme")
 	}
-	b.secure = base.isSecure
+	b.secure = base.at.secure()
 	return b.relative(in, base)
 }
 
@@ -135,9 +135,9 @@ func (b *builder) relative(s string, base *URL) (URL, error) {
 	if len(s) >= 2 && isSlash(s[0]) && isSlash(s[1]) {
 		return b.authority(strings.TrimLeft(s, "/\\"))
 	}
-	b.dst = append(b.dst, base.s[:base.pathAt]...)
+	b.dst = append(b.dst, base.s[:base.at.pathAt()]...)
 	if s == "" {
-		b.dst = append(b.dst, base.s[base.pathAt:]...)
+		b.dst = append(b.dst, base.s[base.at.pathAt():]...)
 		return b.finish()
 	}
 	if s[0] == '?' {

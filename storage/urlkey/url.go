@@ -12,12 +12,43 @@ import (
 // it can be written into a request line as it is. The zero URL is invalid. URLs are immutable and
 // may be compared with ==.
 type URL struct {
-	s        string // canonical spelling
-	hostEnd  uint16 // end of the host in s; it begins after "://"
-	pathAt   uint16 // begin of the path in s; between hostEnd and pathAt is ":port" or nothing
-	queryAt  uint16 // index of '?' in s, or len(s)
-	port     uint16 // effective port
-	isSecure bool   // https
+	s  string // canonical spelling
+	at layout
+}
+
+// layout says where the parts of a spelling are. It is one word, since URLs are passed on by value, a page's
+// links by the dozen.
+type layout uint64
+
+const (
+	offsetBits = 14 // no spelling is longer, see AppendURL
+	offsetMask = 1<<offsetBits - 1
+)
+
+func makeLayout(hostEnd, pathAt, queryAt int, port uint16, secure bool) layout {
+	l := layout(hostEnd) | layout(pathAt)<<offsetBits | layout(queryAt)<<(2*offsetBits) | layout(port)<<(3*offsetBits)
+	if secure {
+		l |= 1 << 63
+	}
+	return l
+}
+
+// hostEnd is the end of the host, which begins after "://".
+func (l layout) hostEnd() int { return int(l & offsetMask) }
+
+// pathAt is where the path begins; between hostEnd and pathAt is ":port" or nothing.
+func (l layout) pathAt() int { return int(l >> offsetBits & offsetMask) }
+
+// queryAt is the index of '?', or the length of the spelling.
+func (l layout) queryAt() int { return int(l >> (2 * offsetBits) & offsetMask) }
+
+func (l layout) port() uint16 { return uint16(l >> (3 * offsetBits)) }
+
+func (l layout) secure() bool { return l>>63 != 0 }
+
+// withQueryAt returns the layout of another path and query.
+func (l layout) withQueryAt(n int) layout {
+	return l&^(offsetMask<<(2*offsetBits)) | layout(n)<<(2*offsetBits)
 }
 
 // Error says why a text is no URL of a crawl.
@@ -52,41 +83,44 @@ func (u URL) IsZero() bool { return u.s == "" }
 
 // Scheme returns "http" or "https".
 func (u URL) Scheme() string {
-	if u.isSecure {
+	if u.at.secure() {
 		return "https"
 	}
 	return "http"
 }
 
-func (u URL) hostAt() int {
-	if u.isSecure {
+func (u URL) hostAt() int { return hostAt(u.at.secure()) }
+
+// hostAt returns where the host begins.
+func hostAt(secure bool) int {
+	if secure {
 		return len("https://")
 	}
 	return len("http://")
 }
 
 // Host returns the canonical host: "docs.python.org", "127.0.0.1", "[::1]".
-func (u URL) Host() string { return u.s[u.hostAt():u.hostEnd] }
+func (u URL) Host() string { return u.s[u.hostAt():u.at.hostEnd()] }
 
 // Port returns the port in effect, written or not.
-func (u URL) Port() uint16 { return u.port }
+func (u URL) Port() uint16 { return u.at.port() }
 
 // Authority returns the host, with ":port" when that is not the scheme's default: the Host header.
-func (u URL) Authority() string { return u.s[u.hostAt():u.pathAt] }
+func (u URL) Authority() string { return u.s[u.hostAt():u.at.pathAt()] }
 
 // Path returns the path, escaped, beginning with '/'.
-func (u URL) Path() string { return u.s[u.pathAt:u.queryAt] }
+func (u URL) Path() string { return u.s[u.at.pathAt():u.at.queryAt()] }
 
 // Query returns what follows '?', escaped, and whether there is a '?' at all.
 func (u URL) Query() (q string, has bool) {
-	if int(u.queryAt) == len(u.s) {
+	if u.at.queryAt() == len(u.s) {
 		return "", false
 	}
-	return u.s[u.queryAt+1:], true
+	return u.s[u.at.queryAt()+1:], true
 }
 
 // RequestTarget returns path and query as they go into a request line.
-func (u URL) RequestTarget() string { return u.s[u.pathAt:] }
+func (u URL) RequestTarget() string { return u.s[u.at.pathAt():] }
 
 // defaultPort returns the port that is not written.
 func defaultPort(secure bool) uint16 {
@@ -99,20 +133,17 @@ func defaultPort(secure bool) uint16 {
 // index fills in the offsets of a canonical spelling. It trusts its input: only the parser and
 // Key.URL, which have just built the spelling, call it.
 func index(s string) URL {
-	u := URL{s: s, isSecure: s[4] == 's'}
-	at := u.hostAt()
-	end := at + strings.IndexByte(s[at:], '/')
-	u.pathAt = uint16(end)
-	u.hostEnd = u.pathAt
-	u.port = defaultPort(u.isSecure)
-	if colon := strings.LastIndexByte(s[at:end], ':'); colon >= 0 && s[end-1] != ']' {
-		u.hostEnd = uint16(at + colon)
-		port, _ := strconv.ParseUint(s[at+colon+1:end], 10, 16)
-		u.port = uint16(port)
+	secure := s[4] == 's'
+	at := hostAt(secure)
+	pathAt := at + strings.IndexByte(s[at:], '/')
+	hostEnd, port := pathAt, uint64(defaultPort(secure))
+	if colon := strings.LastIndexByte(s[at:pathAt], ':'); colon >= 0 && s[pathAt-1] != ']' {
+		hostEnd = at + colon
+		port, _ = strconv.ParseUint(s[hostEnd+1:pathAt], 10, 16)
 	}
-	u.queryAt = uint16(len(s))
-	if q := strings.IndexByte(s[end:], '?'); q >= 0 {
-		u.queryAt = uint16(end + q)
+	queryAt := len(s)
+	if q := strings.IndexByte(s[pathAt:], '?'); q >= 0 {
+		queryAt = pathAt + q
 	}
-	return u
+	return URL{s, makeLayout(hostEnd, pathAt, queryAt, uint16(port), secure)}
 }
