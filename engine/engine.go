@@ -68,7 +68,7 @@ func Open(o Options) (*Engine, error) {
 		FS: o.FS, Now: o.Now, MustExist: o.MustExist, OnFatal: o.OnFatal,
 		CacheBytes: o.Memory / 4, MemTableBytes: 8 << 20,
 		Identity: map[string]string{"key-format": "surt-1", "parser": parse.Version, "analyzer": index.AnalyzerVersion},
-		Initial:  map[string]string{settingSignature: cmp.Or(o.Signature, signatureText)},
+		Initial:  map[string]string{settingSignature: cmp.Or(o.Signature, signatureContent)},
 		Logger:   func(format string, args ...any) { warnf(o, format, args...) },
 	})
 	if err != nil {

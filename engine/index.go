@@ -266,7 +266,7 @@ func (x *indexing) add(key, text []byte, r *storage.Record, stamp uint64, known 
 	if err != nil {
 		return err
 	}
-	d := index.Document{Key: k, URL: u.String(), Title: x.text.Title, Anchors: x.anchors(), Text: x.text.Text, Language: x.text.Language, Stamp: stamp}
+	d := index.Document{Key: k, URL: u.String(), Title: x.text.Title, Anchors: x.anchors(), Text: x.text.Text, Content: slices.Clone(x.text.Content), Language: x.text.Language, Stamp: stamp}
 	for _, f := range x.e.o.IndexFilters {
 		if f.Filter(&d, r, &x.text) != "" {
 			x.report.Skipped++

@@ -99,9 +99,10 @@ type Options struct {
 	NoIndex      bool
 	IndexFilters []policy.IndexFilter
 	Parsers      parse.Options
-	// Signature names the signature by which pages are duplicates of one another: "text" (parse.TextSignature),
-	// "body" (parse.RawSignature, Nutch's MD5Signature) or "profile" (parse.TextProfileSignature, Nutch's). A store
-	// has the one that it was made with: "" means that, and text for a new one. Parsers.Signer comes before it.
+	// Signature names the signature by which pages are duplicates of one another: "content" (parse.ContentSignature),
+	// "text" (parse.TextSignature), "body" (parse.RawSignature, Nutch's MD5Signature) or "profile"
+	// (parse.TextProfileSignature, Nutch's). A store has the one that it was made with: "" means that, and content
+	// for a new one. Parsers.Signer comes before it.
 	Signature string
 	// Protocol replaces the HTTP client, for tests and for other transports.
 	Protocol fetch.Protocol

@@ -13,13 +13,14 @@ import (
 const (
 	settingSignature = "signature"
 	signatureText    = "text"
+	signatureContent = "content" // of new stores
 )
 
 // signers are the signatures by name.
-var signers = map[string]parse.SignerFunc{signatureText: parse.TextSignature, "body": parse.RawSignature, "profile": parse.TextProfileSignature}
+var signers = map[string]parse.SignerFunc{signatureContent: parse.ContentSignature, signatureText: parse.TextSignature, "body": parse.RawSignature, "profile": parse.TextProfileSignature}
 
 // signerNames are the names, for errors and help.
-var signerNames = []string{signatureText, "body", "profile"}
+var signerNames = []string{signatureContent, signatureText, "body", "profile"}
 
 // chooseSigner takes the signature that the store was made with. Another one that is asked for is an error: pages
 // signed in two ways are never duplicates of one another.

@@ -22,17 +22,20 @@ func TestSignatures(t *testing.T) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		switch r.URL.Path {
 		case "/":
-			fmt.Fprint(w, "<a href=a>1</a><a href=b>2</a><a href=c>3</a>")
+			fmt.Fprint(w, "<a href=a>1</a><a href=b>2</a><a href=c>3</a><a href=d>4</a><a href=e>5</a>")
 		case "/a", "/b": // the same text in two pages
 			fmt.Fprintf(w, "<title>x</title><p id=%s>%s", r.URL.Path, text)
 		case "/c": // nearly
 			fmt.Fprintf(w, "<title>x</title><p>%s Once.", text)
+		case "/d", "/e": // the same article under two menus
+			fmt.Fprintf(w, "<title>y</title><nav><ul><li><a href=/>Home</a><li><a href=%s>%[1]s</a></ul></nav><main><article><h1>The keeper</h1>"+
+				"<p>%[2]s</p><p>%[2]s %[2]s</p><p>%[2]s %[2]s %[2]s</p></article></main>", r.URL.Path, text)
 		default:
 			http.NotFound(w, r)
 		}
 	}))
 	defer server.Close()
-	for name, duplicates := range map[string]uint64{"": 1, "text": 1, "body": 0, "profile": 2} {
+	for name, duplicates := range map[string]uint64{"": 2, "content": 2, "text": 1, "body": 0, "profile": 3} {
 		dir := t.TempDir()
 		o := engine.Options{Dir: dir, Memory: 64 << 20, Delay: -1, AllowPrivate: true, Scope: policy.ScopeHost, Signature: name}
 		e := open(t, o)

@@ -22,6 +22,7 @@ type Document struct {
 	Title    string
 	Anchors  []string
 	Text     string
+	Content  []storage.TextRange // the main content as parts of Text, in order and apart; none: all of it
 	Language string
 	Stamp    uint64 // the caller's: tells whether the document is still what it was
 }
@@ -67,7 +68,7 @@ type docEntry struct {
 }
 
 // termList is a term's occurrences in the order of coming: for each a uvarint of
-// position<<3 | field<<1 | 1 if a new document begins, followed by the gap of documents if so.
+// position<<4 | field<<1 | 1 if a new document begins, followed by the gap of documents if so.
 type termList struct {
 	b        []byte
 	lastDoc  int64
@@ -159,9 +160,9 @@ func (b *Builder) Add(d *Document) error {
 	b.text(fieldURL, urlWords(d.URL), 0, &l)
 	pos := 0
 	for _, a := range d.Anchors {
-		pos = b.text(fieldAnchor, a, pos, &l) + anchorGap
+		pos = b.text(fieldAnchor, a, pos, &l) + partGap
 	}
-	b.text(fieldBody, d.Text, 0, &l)
+	b.body(d, &l)
 	inv.lengths = append(inv.lengths, l)
 	for f, n := range l {
 		inv.info.Totals[f] += uint64(n)
@@ -184,6 +185,23 @@ func urlWords(u string) string {
 		}
 	}
 	return u
+}
+
+// body inverts the text, main content and what is around it apart.
+func (b *Builder) body(d *Document, l *lengths) {
+	if len(d.Content) == 0 {
+		b.text(fieldBody, d.Text, 0, l)
+		return
+	}
+	from, content, around := uint32(0), 0, 0
+	for _, part := range d.Content {
+		if part.From > from {
+			around = b.text(fieldAround, d.Text[from:part.From], around, l) + partGap
+		}
+		content = b.text(fieldBody, d.Text[part.From:part.To], content, l) + partGap
+		from = part.To
+	}
+	b.text(fieldAround, d.Text[from:], around, l)
 }
 
 // text inverts one field.
@@ -223,7 +241,7 @@ func (inv *inverter) list(token *analysis.Token) *termList {
 
 func (inv *inverter) occurrence(t *termList, pos uint32) {
 	before := len(t.b)
-	v := uint64(pos)<<3 | uint64(inv.field)<<1
+	v := uint64(pos)<<4 | uint64(inv.field)<<1
 	if t.lastDoc != int64(inv.doc) {
 		t.b = binary.AppendUvarint(t.b, v|1)
 		t.b = binary.AppendUvarint(t.b, uint64(int64(inv.doc)-t.lastDoc))
@@ -255,8 +273,8 @@ func (t *termList) each(o *occurrences, fn func(*occurrences) error) error {
 				o.positions[f] = o.positions[f][:0]
 			}
 		}
-		f := v >> 1 & 3
-		o.positions[f] = append(o.positions[f], uint32(v>>3))
+		f := v >> 1 & 7
+		o.positions[f] = append(o.positions[f], uint32(v>>4))
 	}
 	if doc >= 0 {
 		return fn(o)
@@ -323,7 +341,7 @@ func writeDocs(in *storage.Ingestion, number uint32, docs []docEntry, ls []lengt
 			return err
 		}
 	}
-	info.Docs = uint32(len(docs))
+	info.Docs, info.Fields = uint32(len(docs)), fieldCount
 	encoded, err := json.Marshal(info)
 	if err != nil {
 		return err

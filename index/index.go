@@ -3,6 +3,7 @@
 package index
 
 import (
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -58,6 +59,7 @@ type segmentInfo struct {
 	Docs   uint32             `json:"docs"`
 	Terms  uint64             `json:"terms"`
 	Totals [fieldCount]uint64 `json:"totals"` // words per field
+	Fields int                `json:"fields"` // lengths of a document; 0 means oldFields
 }
 
 // Options of an Index.
@@ -159,13 +161,17 @@ func (x *Index) load(old *state) (*state, error) {
 
 func (seg *segment) loadLengths(rd storage.Reader) error {
 	seg.lengths = make([]lengths, 0, seg.info.Docs)
+	fields := cmp.Or(seg.info.Fields, oldFields)
+	if fields < 0 || fields > fieldCount {
+		return fmt.Errorf("index segment %d has %d fields, this version knows %d: it was written by a newer seine", seg.number, fields, fieldCount)
+	}
 	sc := rd.Scan(storage.IndexSegmentRange(seg.number, kindNorms), nil, nil)
 	defer sc.Close()
 	for sc.Next() {
 		v := sc.Value()
-		for ; len(v) >= 2*fieldCount; v = v[2*fieldCount:] {
+		for ; len(v) >= 2*fields; v = v[2*fields:] {
 			var l lengths
-			for f := range l {
+			for f := range fields {
 				l[f] = binary.LittleEndian.Uint16(v[2*f:])
 			}
 			seg.lengths = append(seg.lengths, l)

@@ -4,8 +4,11 @@ package index_test
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -82,12 +85,92 @@ func put(t fataler, s *storage.Store, x *index.Index, docs []index.Document, gon
 
 type fataler interface{ Fatalf(string, ...any) }
 
+func mustDigest(t fataler, x *index.Index) uint64 {
+	d, err := x.Digest(context.Background())
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	return d
+}
+
 func search(t fataler, x *index.Index, q string) index.Result {
 	r, err := x.Search(context.Background(), q, index.SearchOptions{Limit: 100, Deadline: 1e12})
 	if err != nil {
 		t.Fatalf("%q: %v", q, err)
 	}
 	return r
+}
+
+// TestContentFirst: a word around the main content finds its page, behind those whose content has it.
+func TestContentFirst(t *testing.T) {
+	s, x := newStore(t)
+	part := func(number int, text, content string) index.Document {
+		d := doc(number, "", text)
+		from := uint32(strings.Index(text, content))
+		d.Content = []storage.TextRange{{From: from, To: from + uint32(len(content))}}
+		return d
+	}
+	put(t, s, x, []index.Document{
+		part(0, "nets nets nets\nA page about boats and their crew.\nnets", "A page about boats and their crew."),
+		part(1, "boats crew\nA page about nets and what they catch.\nhome", "A page about nets and what they catch."),
+		doc(2, "", "Neither of the two, whatever is around."),
+	})
+	for q, first := range map[string]string{"nets": "/0001", "boats": "/0000"} {
+		hits := search(t, x, q).Hits
+		if len(hits) != 2 {
+			t.Fatalf("%q: %d hits", q, len(hits))
+		}
+		if u, _ := hits[0].Key.URL(); u.Path() != first {
+			t.Errorf("%q finds %s first", q, u)
+		}
+	}
+	if hits := search(t, x, `"nets A page"`).Hits; len(hits) != 0 {
+		t.Errorf("a phrase runs from a menu into the content: %v", hits)
+	}
+	if hits := search(t, x, `"boats crew"`).Hits; len(hits) != 1 {
+		t.Errorf("a phrase of a menu: %v", hits)
+	}
+}
+
+// TestFourFields: index segments as they were before what is around the content was told apart are read.
+func TestFourFields(t *testing.T) {
+	s, x := newStore(t)
+	put(t, s, x, []index.Document{doc(0, "Nets", "the net of the crew", "nets"), doc(1, "Boats", "a boat")})
+	hits, digest := search(t, x, "net OR boat").Hits, mustDigest(t, x)
+	info := storage.IndexRange('g')
+	norms := storage.IndexSegmentRange(1, 'n')
+	number := []byte{0, 0, 0, 1}
+	value, ok, err := s.Get(info, number, nil)
+	if err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	var fields map[string]any
+	if err := json.Unmarshal(value, &fields); err != nil {
+		t.Fatal(err)
+	}
+	delete(fields, "fields")
+	fields["totals"] = fields["totals"].([]any)[:4]
+	if value, err = json.Marshal(fields); err != nil {
+		t.Fatal(err)
+	}
+	lengths, ok, err := s.Get(norms, []byte{0, 0, 0, 0}, nil)
+	if err != nil || !ok || len(lengths) != 2*5*2 {
+		t.Fatal(ok, err, lengths)
+	}
+	four := slices.Concat(lengths[:8], lengths[10:18])
+	ing := s.NewIngestion()
+	defer ing.Abort()
+	if err := errors.Join(ing.Table(info).Set(number, value), ing.Table(norms).Set([]byte{0, 0, 0, 0}, four), ing.Commit()); err != nil {
+		t.Fatal(err)
+	}
+	old, err := index.Open(s, index.Options{FS: storage.NewMemFS()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer old.Close()
+	if got := search(t, old, "net OR boat").Hits; !reflect.DeepEqual(got, hits) || mustDigest(t, old) != digest {
+		t.Errorf("with four fields %v, with five %v", got, hits)
+	}
 }
 
 // TestQueries: what each part of the query language finds.

@@ -14,8 +14,8 @@ const (
 	normDocs = 8 << 10
 	// maxLength caps a stored field length, in words.
 	maxLength = 1<<16 - 1
-	// anchorGap keeps phrases from running from one anchor text into the next.
-	anchorGap = 16
+	// partGap keeps phrases from running from one anchor text, or part of the text, into the next.
+	partGap = 16
 	// mergeFactor is how many index segments of a size class become one of the next.
 	mergeFactor = 8
 

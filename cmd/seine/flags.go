@@ -79,7 +79,7 @@ type settings struct {
 	FilterFile   string `toml:"url-filter" help:"file of +regex and -regex lines, as Nutch's regex-urlfilter.txt; read again when it changes"`
 	Scoring      string `toml:"scoring" help:"score policy: vote or opic"`
 	Schedule     string `toml:"schedule" help:"re-fetch policy: fixed or adaptive"`
-	Signature    string `toml:"signature" help:"what makes pages duplicates: text, body or profile (default: the store's own, text for a new one)"`
+	Signature    string `toml:"signature" help:"what makes pages duplicates: content, text, body or profile (default: the store's own, content for a new one)"`
 	NoIndex      bool   `toml:"no-index" help:"crawl without indexing; seine index does it later"`
 }
 

@@ -66,6 +66,8 @@ const (
 	// shortText is the length below which a page's signature is that of its bytes: an image gallery
 	// and a login form would be "the same" otherwise.
 	shortText = 64
+	// shortContent is the length of the main content below which the signature is of all of the text.
+	shortContent = 512
 	// maxPlainTitle bounds the title of a text file: its first line.
 	maxPlainTitle = 128
 	// maxRobotsTag bounds a list of robots directives; what follows is not read.

@@ -73,7 +73,7 @@ type Options struct {
 	Parsers map[string]Parser
 	// Filters run in order after the parser.
 	Filters []Filter
-	// Signer; nil means TextSignature. RawSignature and TextProfileSignature are the others here.
+	// Signer; nil means ContentSignature. TextSignature, RawSignature and TextProfileSignature are the others here.
 	Signer Signer
 	// Requisites asks for links to what HTML pages are shown with (pictures of any size, scripts, style sheets), for
 	// archives; Forms for where forms lead that only ask.
@@ -101,7 +101,7 @@ func New(o Options) *Parsers {
 	}}
 	maps.Copy(p.by, o.Parsers)
 	if p.o.Signer == nil {
-		p.o.Signer = SignerFunc(TextSignature)
+		p.o.Signer = SignerFunc(ContentSignature)
 	}
 	if p.o.Now == nil {
 		p.o.Now = time.Now
