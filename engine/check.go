@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/frontier"
 	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
@@ -52,14 +53,14 @@ func NewURLChecker(o Options) (*URLChecker, error) {
 	return &URLChecker{o.withDefaults(), files}, nil
 }
 
-// Check canonicalises, normalises and filters a URL as inject would, without touching a store. The scope
-// plays no part, since it belongs to a crawl's seeds.
-func (k *URLChecker) Check(raw string) URLCheck {
+// Check canonicalises, normalises and filters a URL that comes from where the normalizer scope says, without
+// touching a store. The crawl's scope plays no part, since it belongs to its seeds.
+func (k *URLChecker) Check(raw string, scope policy.NormalizerScope) URLCheck {
 	o := &k.o
 	c := URLCheck{URL: raw}
 	u, err := urlkey.Parse(raw)
 	if err == nil {
-		u, err = o.Normalizers.Normalize(u)
+		u, err = o.normalizers(scope).Normalize(u)
 	}
 	if err != nil {
 		c.Reason = err.Error()
@@ -74,10 +75,15 @@ func (k *URLChecker) Check(raw string) URLCheck {
 	return c
 }
 
-// CheckURL is URLChecker.Check with what belongs to this crawl: its scope, what was found to be a trap,
+// CheckURL is URLChecker.Check of a seed with what belongs to this crawl: its scope, what was found to be a trap,
 // robots.txt as it was last fetched, the URL's record, its host's state and budgets. It fetches nothing.
 func (e *Engine) CheckURL(raw string) (URLCheck, error) {
-	c := (&URLChecker{e.o, e.files}).Check(raw)
+	return e.CheckURLIn(raw, policy.NormalizeInject)
+}
+
+// CheckURLIn is CheckURL of a URL that comes from where the normalizer scope says.
+func (e *Engine) CheckURLIn(raw string, scope policy.NormalizerScope) (URLCheck, error) {
+	c := (&URLChecker{e.o, e.files}).Check(raw, scope)
 	if c.Canonical == "" {
 		return c, nil
 	}

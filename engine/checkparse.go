@@ -15,6 +15,7 @@ import (
 
 	"github.com/seine-crawler/seine/engine/fetch"
 	"github.com/seine-crawler/seine/engine/parse"
+	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
@@ -199,7 +200,7 @@ func (o *Options) checkPage(in *parse.Input) PageCheck {
 	for i := range p.Outlinks {
 		l := &p.Outlinks[i]
 		link := LinkCheck{URL: l.URL.String(), Kind: l.Kind.String(), Anchor: l.Anchor, Language: l.Language, NoFollow: l.NoFollow, Modified: timeText(1000 * l.Modified)}
-		u, err := o.Normalizers.Normalize(l.URL)
+		u, err := o.normalizers(policy.NormalizeOutlink).Normalize(l.URL)
 		if link.URL = u.String(); err != nil {
 			link.URL, link.Refused = l.URL.String(), "normalizer"
 		} else {

@@ -161,7 +161,7 @@ func (in *injection) line(line string) error {
 		}
 	}
 	in.report.Lines++
-	if u, err = in.e.o.Normalizers.Normalize(u); err != nil || in.e.filter(u) != "" {
+	if u, err = in.e.o.normalizers(policy.NormalizeInject).Normalize(u); err != nil || in.e.filter(u) != "" {
 		in.report.Filtered++
 		return nil
 	}

@@ -92,9 +92,11 @@ type Options struct {
 
 	// Policies: nil means the default, an empty slice means none.
 	Normalizers policy.URLNormalizers // nil: tracking parameters and session ids are dropped; policy has more
-	Filters     policy.URLFilters     // nil: file-name endings without text, and trap shapes
-	Scorer      policy.Scorer
-	Schedule    policy.FetchSchedule
+	// NormalizerScopes take the place of Normalizers for seeds, for links or for redirects.
+	NormalizerScopes policy.NormalizerScopes
+	Filters          policy.URLFilters // nil: file-name endings without text, and trap shapes
+	Scorer           policy.Scorer
+	Schedule         policy.FetchSchedule
 	// NoIndex makes Crawl leave its segments linked: Index, or a crawl without it, indexes them later.
 	NoIndex      bool
 	IndexFilters []policy.IndexFilter
@@ -172,6 +174,11 @@ func (o Options) withDefaults() Options {
 		o.Now = time.Now
 	}
 	return o
+}
+
+// normalizers returns those for URLs of a scope.
+func (o *Options) normalizers(scope policy.NormalizerScope) policy.URLNormalizers {
+	return o.NormalizerScopes.Of(scope, o.Normalizers)
 }
 
 // validate reports every fault at once, by field, value and rule.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/seine-crawler/seine/engine/fetch"
 	"github.com/seine-crawler/seine/engine/parse"
+	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
 	"github.com/seine-crawler/seine/storage/warc"
@@ -98,7 +99,7 @@ func failureStatus(f fetch.Failure) storage.FetchStatus {
 func (e *Engine) readRedirect(x *exchange, o *storage.FetchOutcome) {
 	target, err := x.url.Resolve(x.resp.Location())
 	if err == nil {
-		target, err = e.o.Normalizers.Normalize(target)
+		target, err = e.o.normalizers(policy.NormalizeFetcher).Normalize(target)
 	}
 	if err != nil || x.resp.Location() == "" || target == x.url {
 		o.Status, o.Failure = storage.FetchGone, failureLocation
@@ -216,7 +217,7 @@ func (e *Engine) readRefresh(x *exchange, s *scratch) {
 	if refresh == nil || s.page.Robots.NoFollow {
 		return
 	}
-	if target, err := e.o.Normalizers.Normalize(refresh.URL); err == nil && target != x.url {
+	if target, err := e.o.normalizers(policy.NormalizeFetcher).Normalize(refresh.URL); err == nil && target != x.url {
 		o.Redirect = target.Key()
 		if refresh.Delay >= permanentRefresh {
 			o.Flags |= storage.FlagRefreshPerm
@@ -241,9 +242,10 @@ func robotsFlags(p *parse.Page) (f storage.ParseFlags) {
 func (e *Engine) readLinks(s *scratch) {
 	o := &s.outcome
 	s.keys, s.ends = s.keys[:0], s.ends[:0]
+	normalizers := e.o.normalizers(policy.NormalizeOutlink)
 	for i := range s.page.Outlinks {
 		l := &s.page.Outlinks[i]
-		u, err := e.o.Normalizers.Normalize(l.URL)
+		u, err := normalizers.Normalize(l.URL)
 		if err != nil {
 			continue
 		}

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/seine-crawler/seine/engine/fetch/robots"
+	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
@@ -33,7 +34,7 @@ func (e *Engine) noteSitemaps(f *storage.HostFacts) {
 	for _, line := range lines[:min(len(lines), sitemapsOfHost)] {
 		u, err := urlkey.Parse(line)
 		if err == nil {
-			u, err = e.o.Normalizers.Normalize(u)
+			u, err = e.o.normalizers(policy.NormalizeOutlink).Normalize(u)
 		}
 		if err != nil || s.seen[u.Key()] || len(s.seen) >= sitemapsMax {
 			continue

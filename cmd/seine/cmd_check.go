@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seine-crawler/seine/engine"
+	"github.com/seine-crawler/seine/engine/policy"
 )
 
 func checkCommand(c *console) *cobra.Command {
@@ -25,13 +26,20 @@ func checkCommand(c *console) *cobra.Command {
 
 func checkURLCommand(c *console) *cobra.Command {
 	var f flags
+	var from string
 	cmd := &cobra.Command{
 		Use:   "url URL…",
 		Short: "show canonical form, key and verdict of URLs (\"-\" reads lines); with --dir also what the crawl knows of them",
 		Args:  args(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, urls []string) error {
+			scope, err := policy.ParseNormalizerScope(from)
+			if err != nil {
+				return &usageError{err}
+			}
 			if cmd.Flags().Changed("dir") {
-				return withEngine(cmd, f.reading(), func(e *engine.Engine) error { return c.checkURLs(urls, e.CheckURL, f.json) })
+				return withEngine(cmd, f.reading(), func(e *engine.Engine) error {
+					return c.checkURLs(urls, func(u string) (engine.URLCheck, error) { return e.CheckURLIn(u, scope) }, f.json)
+				})
 			}
 			o, err := f.options(cmd)
 			if err != nil {
@@ -41,11 +49,12 @@ func checkURLCommand(c *console) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.checkURLs(urls, func(u string) (engine.URLCheck, error) { return checker.Check(u), nil }, f.json)
+			return c.checkURLs(urls, func(u string) (engine.URLCheck, error) { return checker.Check(u, scope), nil }, f.json)
 		},
 	}
 	f.crawling(cmd)
 	f.report(cmd)
+	cmd.Flags().StringVar(&from, "normalizer-scope", string(policy.NormalizeInject), "where the URL comes from: inject, outlink or fetcher")
 	return cmd
 }
 

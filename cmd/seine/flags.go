@@ -58,6 +58,7 @@ type settings struct {
 	HostPages    int    `toml:"host-pages" help:"most pages of one host (0: no limit)"`
 	StripParams  bool   `toml:"strip-tracking" help:"drop tracking parameters (utm_source, gclid…) and session ids from URLs"`
 	Rewrite      string `toml:"url-rewrite" help:"file of substitutions in URLs, as Nutch's regex-normalize.xml"`
+	RewriteIn    string `toml:"url-rewrite-scopes" help:"such files for seeds, links or redirects alone, in place of it: inject=FILE,outlink=FILE,fetcher=FILE"`
 	RewriteHosts string `toml:"rewrite-hosts" help:"file of \"host host\" lines: URLs of the one are URLs of the other (*.example.com: and all below it)"`
 	Protocols    string `toml:"protocols" help:"file of \"host https\" or \"host http\" lines: the protocol of a host's URLs"`
 	Slashes      string `toml:"slashes" help:"file of \"host -\" or \"host +\" lines: whether a host's paths end with a slash"`
@@ -211,14 +212,15 @@ func (f *flags) options(cmd *cobra.Command) (engine.Options, error) {
 	return o, s.policies(&o)
 }
 
-// normalizers are those that are asked for, in the order in which they are applied.
-func (s *settings) normalizers() (policy.URLNormalizers, error) {
+// normalizers are those that are asked for, in the order in which they are applied, with the substitutions of a
+// file ("": none).
+func (s *settings) normalizers(rewrite string) (policy.URLNormalizers, error) {
 	ns := policy.URLNormalizers{}
 	if s.StripParams {
 		ns = append(ns, policy.ParameterNormalizer{})
 	}
-	if s.Rewrite != "" {
-		n, err := policy.NewRegexNormalizer(s.Rewrite)
+	if rewrite != "" {
+		n, err := policy.NewRegexNormalizer(rewrite)
 		if err != nil {
 			return nil, fmt.Errorf("--url-rewrite: %w", err)
 		}
@@ -240,6 +242,24 @@ func (s *settings) normalizers() (policy.URLNormalizers, error) {
 	return ns, nil
 }
 
+// scopedNormalizers are the chains of scopes that have a file of substitutions of their own.
+func (s *settings) scopedNormalizers() (policy.NormalizerScopes, error) {
+	if s.RewriteIn == "" {
+		return nil, nil
+	}
+	files, err := policy.ParseScopedFiles(s.RewriteIn)
+	if err != nil {
+		return nil, fmt.Errorf("--url-rewrite-scopes: %w", err)
+	}
+	scopes := policy.NormalizerScopes{}
+	for scope, file := range files {
+		if scopes[scope], err = s.normalizers(file); err != nil {
+			return nil, err
+		}
+	}
+	return scopes, nil
+}
+
 // policies are the settings that choose between what decides and what reads.
 func (s *settings) policies(o *engine.Options) (err error) {
 	if s.PDF {
@@ -253,7 +273,10 @@ func (s *settings) policies(o *engine.Options) (err error) {
 			o.RefuseTypes = []string{}
 		}
 	}
-	if o.Normalizers, err = s.normalizers(); err != nil {
+	if o.Normalizers, err = s.normalizers(s.Rewrite); err != nil {
+		return &usageError{err}
+	}
+	if o.NormalizerScopes, err = s.scopedNormalizers(); err != nil {
 		return &usageError{err}
 	}
 	switch s.Scoring {

@@ -138,3 +138,16 @@ func TestSpellings(t *testing.T) {
 		"http://a.example/": "http://a.example/", "http://a.example/?": "http://a.example/?",
 	})
 }
+
+// TestScopedFiles: which file is for which scope.
+func TestScopedFiles(t *testing.T) {
+	files, err := policy.ParseScopedFiles("inject=a.xml, outlink=b=c.xml")
+	if err != nil || len(files) != 2 || files[policy.NormalizeInject] != "a.xml" || files[policy.NormalizeOutlink] != "b=c.xml" {
+		t.Errorf("%v, %v", files, err)
+	}
+	for text, says := range map[string]string{"": "SCOPE=FILE", "a.xml": "SCOPE=FILE", "inject=": "SCOPE=FILE", "linkdb=a": "linkdb", "inject=a,inject=b": "already"} {
+		if _, err := policy.ParseScopedFiles(text); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
