@@ -143,7 +143,7 @@ func (e *Engine) readPage(x *exchange, s *scratch) {
 	e.readLinks(s)
 	// The text is the page's own memory: it is encoded before the next page is parsed.
 	text := unsafe.String(unsafe.SliceData(p.Text), len(p.Text))
-	s.text = storage.ParseText{Title: p.Title, Text: text, Description: p.Description, Language: p.Language, Charset: p.Charset,
+	s.text = storage.ParseText{Title: p.Title, Text: text, Description: p.Description, Headings: p.Headings, Language: p.Language, Charset: p.Charset,
 		Content: contentOf(s.text.Content[:0], p)}
 	if len(p.NoSnippet) > 0 {
 		if s.text.Content = quotable(s.text.Content, p); len(s.text.Content) > 0 {

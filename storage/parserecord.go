@@ -342,7 +342,7 @@ func decodeOutlinks(d *decoder, o *FetchOutcome) {
 // ParseText is the text of a page.
 type ParseText struct {
 	Title, Text, Description string
-	Headings                 string // h1 to h6, one per line
+	Headings                 string // h1 to h3, one per line
 	Language                 string // BCP 47, "" = unknown
 	Charset                  string // the body was in
 	Flags                    ParseFlags
