@@ -36,6 +36,8 @@ func (o *Options) openFilterFiles() (fs fileFilters, err error) {
 	}
 	add(o.DenyHosts, func(path string) (fileFilter, error) { return policy.NewDeniedHosts(path) })
 	add(o.AllowHosts, func(path string) (fileFilter, error) { return policy.NewAllowedHosts(path) })
+	add(o.PrefixFile, func(path string) (fileFilter, error) { return policy.NewPrefixFilter(path) })
+	add(o.SuffixFile, func(path string) (fileFilter, error) { return policy.NewSuffixFile(path) })
 	add(o.FilterFile, func(path string) (fileFilter, error) { return policy.NewRulesFilter(path) })
 	return fs, errors.Join(errs...)
 }

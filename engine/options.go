@@ -83,6 +83,12 @@ type Options struct {
 	// FilterFile names a file of rules in the format of Nutch's regex-urlfilter.txt. A running crawl
 	// reads it again when it changes.
 	FilterFile string
+	// PrefixFile names a file of the beginnings of the only URLs that are wanted, SuffixFile one of endings that are
+	// not, or the only ones that are, in the formats of Nutch's prefix-urlfilter.txt and suffix-urlfilter.txt; "" means
+	// none. They are read again as FilterFile is. A SuffixFile takes the place of the endings of Filters' default.
+	PrefixFile, SuffixFile string
+	// URLLength is the most bytes of a URL; 0 means urlkey.MaxLength.
+	URLLength int
 	// DenyHosts and AllowHosts, if not empty, name files of hosts, one a line with all below it, that are not
 	// wanted, or the only ones that are (policy.HostsFilter). Files that change are read again while a crawl
 	// runs: a host that is added to DenyHosts is not asked for anything any more.
@@ -102,8 +108,8 @@ type Options struct {
 	IndexFilters []policy.IndexFilter
 	Parsers      parse.Options
 	// Signature names the signature by which pages are duplicates of one another: "content" (parse.ContentSignature),
-	// "text" (parse.TextSignature), "body" (parse.RawSignature, Nutch's MD5Signature) or "profile"
-	// (parse.TextProfileSignature, Nutch's). A store has the one that it was made with: "" means that, and content
+	// "text" (parse.TextSignature), "bytes" (parse.BytesSignature), "body" (parse.RawSignature, Nutch's MD5Signature) or
+	// "profile" (parse.TextProfileSignature, Nutch's). A store has the one that it was made with: "" means that, and content
 	// for a new one. Parsers.Signer comes before it.
 	Signature string
 	// Protocol replaces the HTTP client, for tests and for other transports.
@@ -162,7 +168,13 @@ func (o Options) withDefaults() Options {
 		o.Normalizers = policy.URLNormalizers{policy.ParameterNormalizer{}}
 	}
 	if o.Filters == nil {
-		o.Filters = policy.URLFilters{policy.NewSuffixFilter(), policy.TrapFilter{}}
+		o.Filters = policy.URLFilters{policy.TrapFilter{}}
+		if o.SuffixFile == "" {
+			o.Filters = append(o.Filters, policy.NewSuffixFilter())
+		}
+	}
+	if o.URLLength > 0 {
+		o.Filters = append(slices.Clone(o.Filters), policy.LengthFilter(o.URLLength))
 	}
 	if o.Scorer == nil {
 		o.Scorer = policy.VoteScorer{}
@@ -190,6 +202,9 @@ func (o *Options) validate() error {
 	}
 	if o.Memory < 64<<20 {
 		fault("Memory %d: at least 64 MiB (67108864) is needed", o.Memory)
+	}
+	if o.URLLength < 0 {
+		fault("URLLength %d: want 0 or more", o.URLLength)
 	}
 	if o.Signature != "" && !slices.Contains(signerNames, o.Signature) {
 		fault("Signature %q: want %s", o.Signature, strings.Join(signerNames, ", "))

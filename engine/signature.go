@@ -17,10 +17,10 @@ const (
 )
 
 // signers are the signatures by name.
-var signers = map[string]parse.SignerFunc{signatureContent: parse.ContentSignature, signatureText: parse.TextSignature, "body": parse.RawSignature, "profile": parse.TextProfileSignature}
+var signers = map[string]parse.SignerFunc{signatureContent: parse.ContentSignature, signatureText: parse.TextSignature, "bytes": parse.BytesSignature, "body": parse.RawSignature, "profile": parse.TextProfileSignature}
 
 // signerNames are the names, for errors and help.
-var signerNames = []string{signatureContent, signatureText, "body", "profile"}
+var signerNames = []string{signatureContent, signatureText, "bytes", "body", "profile"}
 
 // chooseSigner takes the signature that the store was made with. Another one that is asked for is an error: pages
 // signed in two ways are never duplicates of one another.

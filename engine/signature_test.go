@@ -35,7 +35,7 @@ func TestSignatures(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	for name, duplicates := range map[string]uint64{"": 2, "content": 2, "text": 1, "body": 0, "profile": 3} {
+	for name, duplicates := range map[string]uint64{"": 2, "content": 2, "text": 1, "bytes": 0, "body": 0, "profile": 3} {
 		dir := t.TempDir()
 		o := engine.Options{Dir: dir, Memory: 64 << 20, Delay: -1, AllowPrivate: true, Scope: policy.ScopeHost, Signature: name}
 		e := open(t, o)

@@ -77,10 +77,13 @@ type settings struct {
 	PDF          bool   `toml:"pdf" help:"read PDF files, each in a process of its own that is bounded in memory and time"`
 	DenyHosts    string `toml:"deny-hosts" help:"file of hosts, one a line with all below it, that are not fetched from; read again when it changes"`
 	AllowHosts   string `toml:"allow-hosts" help:"file of the only hosts that are fetched from; read again when it changes"`
+	PrefixFile   string `toml:"url-prefixes" help:"file of the beginnings of the only URLs that are fetched, as Nutch's prefix-urlfilter.txt; read again when it changes"`
+	SuffixFile   string `toml:"url-suffixes" help:"file of endings of URLs that are not fetched, or the only ones that are, as Nutch's suffix-urlfilter.txt, in place of seine's own list; read again when it changes"`
+	URLLength    int    `toml:"url-length" help:"most bytes of a URL (0: 2048)"`
 	FilterFile   string `toml:"url-filter" help:"file of +regex and -regex lines, as Nutch's regex-urlfilter.txt; read again when it changes"`
 	Scoring      string `toml:"scoring" help:"score policy: vote or opic"`
 	Schedule     string `toml:"schedule" help:"re-fetch policy: fixed or adaptive"`
-	Signature    string `toml:"signature" help:"what makes pages duplicates: content, text, body or profile (default: the store's own, content for a new one)"`
+	Signature    string `toml:"signature" help:"what makes pages duplicates: content, text, bytes, or Nutch's body and profile (default: the store's own, content for a new one)"`
 	NoIndex      bool   `toml:"no-index" help:"crawl without indexing; seine index does it later"`
 }
 
@@ -166,7 +169,7 @@ func (f *flags) options(cmd *cobra.Command) (engine.Options, error) {
 	s := &f.s
 	o := engine.Options{Dir: s.Dir, UserAgent: s.UserAgent, Contact: s.Contact, HostsFile: s.Hosts, AllowPrivate: s.AllowPrivate,
 		Proxy: s.Proxy, InsecureTLS: s.InsecureTLS, PerHost: s.PerHost, MaxRedirects: s.MaxRedirects, HostPages: int64(s.HostPages), DomainPages: int64(s.DomainPages),
-		Sitemaps: s.Sitemaps, RefuseTypes: splitList(s.RefuseTypes), FilterFile: s.FilterFile, DenyHosts: s.DenyHosts, AllowHosts: s.AllowHosts, Concurrency: s.Concurrency, MaxDepth: s.MaxDepth, Signature: s.Signature, NoIndex: s.NoIndex, OnFatal: fatal(cmd), MustExist: f.exists, Events: warnings(cmd)}
+		Sitemaps: s.Sitemaps, RefuseTypes: splitList(s.RefuseTypes), FilterFile: s.FilterFile, PrefixFile: s.PrefixFile, SuffixFile: s.SuffixFile, URLLength: s.URLLength, DenyHosts: s.DenyHosts, AllowHosts: s.AllowHosts, Concurrency: s.Concurrency, MaxDepth: s.MaxDepth, Signature: s.Signature, NoIndex: s.NoIndex, OnFatal: fatal(cmd), MustExist: f.exists, Events: warnings(cmd)}
 	var err error
 	if o.Memory, err = parseMemory(s.Memory); err != nil {
 		return o, &usageError{fmt.Errorf("--memory %q: %w", s.Memory, err)}

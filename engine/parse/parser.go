@@ -73,7 +73,8 @@ type Options struct {
 	Parsers map[string]Parser
 	// Filters run in order after the parser.
 	Filters []Filter
-	// Signer; nil means ContentSignature. TextSignature, RawSignature and TextProfileSignature are the others here.
+	// Signer; nil means ContentSignature. TextSignature, BytesSignature, RawSignature and
+	// TextProfileSignature are the others here.
 	Signer Signer
 	// Requisites asks for links to what HTML pages are shown with (pictures of any size, scripts, style sheets), for
 	// archives; Forms for where forms lead that only ask.

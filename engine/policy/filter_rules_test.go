@@ -13,7 +13,7 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// nutchRules are the lines of the file that comes with Nutch, but for one with a backreference.
+// nutchRules are the lines of the file that comes with Nutch, and some more.
 const nutchRules = `# skip file: ftp: and mailto: urls
 -^(?:file|ftp|mailto):
 
@@ -25,6 +25,9 @@ const nutchRules = `# skip file: ftp: and mailto: urls
 
 # skip URLs containing certain characters as probable queries, etc.
 -[?*!@=]
+
+# skip URLs with slash-delimited segment that repeats 3+ times, to break loops
+-.*(/[^/]+)/[^/]+\1/[^/]+\1/
 
 -^http://closed.example/
 +^http://open.example/private/public
@@ -49,8 +52,8 @@ func TestRulesFilter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for url, want := range map[string]string{"http://a.example/": "", "http://a.example/x.PNG": ":8 ", "http://a.example/?a=b": ":11 ", "http://closed.example/x": ":13 ",
-		"http://open.example/private/public/x": "", "http://open.example/private/x": ":15 ", "http://open.example/x.html": ""} {
+	for url, want := range map[string]string{"http://a.example/": "", "http://a.example/x.PNG": ":8 ", "http://a.example/?a=b": ":11 ", "http://a.example/x/y/x/y/x/": ":14 ", "http://closed.example/x": ":16 ",
+		"http://open.example/private/public/x": "", "http://open.example/private/x": ":18 ", "http://open.example/x.html": ""} {
 		u, err := urlkey.Parse(url)
 		if err != nil {
 			t.Fatal(err)
@@ -106,5 +109,52 @@ func TestRulesRefresh(t *testing.T) {
 	}
 	if _, err := policy.NewRulesFilter(textFile(t, "rules.txt", `+(a)\1`)); err == nil || !strings.Contains(err.Error(), "backreferences") {
 		t.Errorf("backreference: %v", err)
+	}
+}
+
+// TestLoops: what the expressions of Nutch's files mean that refer back, as Python finds it.
+func TestLoops(t *testing.T) {
+	text, err := os.ReadFile("testdata/loops.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var filters [2]*policy.RulesFilter
+	for i, rule := range []string{`.*(/[^/]+)/[^/]+\1/[^/]+\1/`, `.*(/.+?)/.*?\1/.*?\1/`} {
+		if filters[i], err = policy.NewRulesFilter(textFile(t, "rules.txt", "-"+rule+"\n+.\n")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")[1:]
+	for _, line := range lines {
+		fields := strings.SplitN(line, " ", 3)
+		u, err := urlkey.Parse(fields[2])
+		if err != nil || u.String() != fields[2] {
+			t.Fatalf("%q is %s, %v", fields[2], u, err)
+		}
+		for i, f := range filters {
+			if got := f.Accept(u) != ""; got != (fields[i] == "1") {
+				t.Errorf("expression %d, %s: %t", i+1, u, got)
+			}
+		}
+	}
+	if len(lines) != 400 {
+		t.Errorf("%d lines", len(lines))
+	}
+}
+
+// TestRulesSections: rules between > and < are for a host or a registered domain.
+func TestRulesSections(t *testing.T) {
+	f, err := policy.NewRulesFilter(textFile(t, "rules.txt", "> Shop.example\n-/cart\n<\n> www.other.example\n-/x\n<\n+.\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for url, want := range map[string]string{"http://shop.example/cart": "rules", "https://www.shop.example/cart": "rules", "http://free.example/cart": "",
+		"http://www.other.example/x": "rules", "http://other.example/x": "", "http://shop.example/x": ""} {
+		if u, _ := urlkey.Parse(url); f.Accept(u) != want {
+			t.Errorf("%s: %q, want %q", url, f.Accept(u), want)
+		}
+	}
+	if _, err := policy.NewRulesFilter(textFile(t, "rules.txt", "> a b\n+.\n")); err == nil || !strings.Contains(err.Error(), "line 1") {
+		t.Errorf("no host: %v", err)
 	}
 }

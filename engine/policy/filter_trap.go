@@ -19,17 +19,21 @@ const (
 	MaxPageNumber      = 10_000
 )
 
-// TrapFilter refuses URLs shaped like crawler traps. The zero value uses the bounds above.
-type TrapFilter struct{}
+// TrapFilter refuses URLs shaped like crawler traps. The zero value uses the bounds above and the clock's year.
+type TrapFilter struct {
+	Year int // the present one, which tells calendars' pages; 0 means the clock's
+}
 
-// Accept refuses with reason "path_depth", "path_repeat", "query_parameters", "query_repeat" or
+// Accept refuses with reason "path_depth", "path_repeat", "calendar", "query_parameters", "query_repeat" or
 // "page_number". How long a URL may be says urlkey.MaxLength.
-func (TrapFilter) Accept(u urlkey.URL) string {
+func (f TrapFilter) Accept(u urlkey.URL) string {
 	path := u.Path()
 	if depth := strings.Count(path, "/"); depth > MaxPathDepth {
 		return "path_depth"
 	} else if depth > MaxSegmentRepeats && repeats(path) {
 		return "path_repeat"
+	} else if calendarTrap(u.RequestTarget(), f.Year) {
+		return "calendar"
 	}
 	if q, has := u.Query(); has && strings.Count(q, "&") >= MaxQueryParameters {
 		return "query_parameters"
@@ -79,25 +83,26 @@ func pageStep(name string) uint64 {
 // repeats reports whether some segment occurs more than MaxSegmentRepeats times. Paths are at
 // most MaxPathDepth segments long here, so the plain double loop is the cheap one.
 func repeats(path string) bool {
-	for rest := path; ; {
-		i := strings.IndexByte(rest, '/')
-		if i < 0 {
-			return false
-		}
-		rest = rest[i+1:]
-		segment, tail, _ := strings.Cut(rest, "/")
-		if segment == "" {
-			continue
-		}
+	var room [MaxPathDepth + 1]string
+	segments := room[:0]
+	for rest := path[1:]; len(segments) < cap(segments); {
+		segment, tail, more := strings.Cut(rest, "/")
 		n := 1
-		for more := tail; more != ""; {
-			var next string
-			next, more, _ = strings.Cut(more, "/")
-			if next == segment {
-				if n++; n > MaxSegmentRepeats {
-					return true
-				}
+		for _, s := range segments {
+			if s == segment {
+				n++
 			}
 		}
+		if segment != "" {
+			if n > MaxSegmentRepeats {
+				return true
+			}
+			segments = append(segments, segment)
+		}
+		if !more {
+			break
+		}
+		rest = tail
 	}
+	return false
 }

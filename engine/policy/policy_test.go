@@ -47,6 +47,21 @@ func TestFilters(t *testing.T) {
 	f(policy.TrapFilter{}, "http://h/?a=1&a=2&a=3&a=4&b=a", "")
 	f(policy.TrapFilter{}, "http://h/?a=1&a=2&a=3&a=4&a=5", "query_repeat")
 	f(policy.TrapFilter{}, "http://h/list?page=10000", "")
+	for target, trap := range map[string]bool{
+		"/events/2031/12/": false, "/events/2032/1/": true, "/topic/2032/1/": false, "/a/2032-01-02.html": true, "/a/2032-1-2": false, "/2032/13/01": false,
+		"/x?month=2032.07": true, "/x?a&year=2032": true, "/x?fiscalyear=2032": false, "/calendar?y=1&d=2032-12": true, "/calendar?d=2032-13": false,
+		"/calendar/1400/01/01/": false, "/agenda/2050": false, "/agenda/2050/index": false, "/calendar/20501/07": false, "/calendar/2050-071": false,
+		"/calendar/2050-": false, "/calendar/9999/12/31": true, "/1234-5/calendar": false,
+	} {
+		want := ""
+		if trap {
+			want = "calendar"
+		}
+		f(policy.TrapFilter{Year: 2026}, "http://h"+target, want)
+	}
+	f(policy.TrapFilter{}, "http://h/2026/11/", "")
+	f(policy.LengthFilter(20), "http://h/90123456789", "")
+	f(policy.LengthFilter(20), "http://h/901234567890", "length")
 	f(policy.TrapFilter{}, "http://h/list?x=y&page=10001", "page_number")
 	f(policy.TrapFilter{}, "http://h/list?start=900000", "")
 	f(policy.TrapFilter{}, "http://h/list?start=1000001", "page_number")

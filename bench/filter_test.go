@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bench_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/seine-crawler/seine/engine/policy"
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// What is measured: the time to decide about a URL, for the links of simweb's pages and, with $SEINE_PAGES, those of
+// real ones (docs), by the sets that people have: seine's default filters; the rules that come with Nutch, its loop
+// rule included, and the endings; a million prefixes; a million hosts; and the default normalizer. The peer is Go's
+// regexp with the same rules but the loop rule, which it cannot have. How to run:
+//
+//	go test -run '^$' -bench Filter ./bench
+
+// nutchFilter is what Nutch's regex-urlfilter.txt says, without its comments.
+const nutchFilter = `-^(?:file|ftp|mailto):
+-(?i)\.(?:gif|jpg|png|ico|css|sit|eps|wmf|zip|ppt|mpg|xls|gz|rpm|tgz|mov|exe|jpeg|bmp|js)$
+-[?*!@=]
+-.*(/[^/]+)/[^/]+\1/[^/]+\1/
++.
+`
+
+// regexpRules are the rules of nutchFilter but the loop rule.
+func regexpRules() func(urlkey.URL) string {
+	type rule struct {
+		accept bool
+		re     *regexp.Regexp
+	}
+	var rules []rule
+	for _, line := range strings.Split(strings.TrimSpace(nutchFilter), "\n") {
+		if !strings.Contains(line, `\1`) {
+			rules = append(rules, rule{line[0] == '+', regexp.MustCompile(line[1:])})
+		}
+	}
+	return func(u urlkey.URL) string {
+		for _, r := range rules {
+			if r.re.MatchString(u.String()) {
+				if r.accept {
+					return ""
+				}
+				break
+			}
+		}
+		return "rules"
+	}
+}
+
+// linkURLs are the URLs that the links of pages lead to.
+func linkURLs(b *testing.B, kind string) (urls []urlkey.URL) {
+	pages := simPages()
+	if kind == "docs" {
+		pages = docsPages(b)
+	}
+	for _, p := range pages {
+		for _, ref := range hrefs(p.text) {
+			if u, err := p.url.Resolve(ref); err == nil {
+				urls = append(urls, u)
+			}
+		}
+	}
+	return urls
+}
+
+// manyLines writes a file of a million lines of a format.
+func manyLines(b *testing.B, name, format string) string {
+	var text strings.Builder
+	for i := range 1_000_000 {
+		fmt.Fprintf(&text, format+"\n", i)
+	}
+	return ruleText(b, name, text.String())
+}
+
+func ruleText(b *testing.B, name, text string) string {
+	path := filepath.Join(b.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	return path
+}
+
+func BenchmarkFilter(b *testing.B) {
+	need := func(f policy.URLFilter, err error) policy.URLFilter {
+		if err != nil {
+			b.Fatal(err)
+		}
+		return f
+	}
+	rules, err := policy.NewRulesFilter(ruleText(b, "rules.txt", nutchFilter))
+	rulesFilter := need(rules, err)
+	suffixes, err := policy.NewSuffixFile(ruleText(b, "suffixes.txt", "+I\n+P\n.gif\n.jpg\n.png\n.ico\n.css\n.zip\n.exe\n.jpeg\n.js\n.m3u8\n.woff2\n"))
+	suffixFilter := need(suffixes, err)
+	prefixes, err := policy.NewPrefixFilter(manyLines(b, "prefixes.txt", "http://host-%d.example/docs/"))
+	prefixFilter := need(prefixes, err)
+	hosts, err := policy.NewDeniedHosts(manyLines(b, "hosts.txt", "host-%d.example"))
+	hostsFilter := need(hosts, err)
+	for _, kind := range []string{"simweb", "docs"} {
+		urls := linkURLs(b, kind)
+		if len(urls) == 0 {
+			continue
+		}
+		for _, c := range []struct {
+			name   string
+			accept func(urlkey.URL) string
+		}{
+			{kind + "-default/seine", policy.URLFilters{policy.TrapFilter{}, policy.NewSuffixFilter()}.Accept},
+			{kind + "-nutch-rules/seine", rulesFilter.Accept},
+			{kind + "-nutch-rules/peer-regexp", regexpRules()},
+			{kind + "-nutch-suffixes/seine", suffixFilter.Accept},
+			{kind + "-million-prefixes/seine", prefixFilter.Accept},
+			{kind + "-million-hosts/seine", hostsFilter.Accept},
+			{kind + "-default-normalizer/seine", func(u urlkey.URL) string {
+				if _, err := (policy.ParameterNormalizer{}).Normalize(u); err != nil {
+					return "normalizer"
+				}
+				return ""
+			}},
+		} {
+			b.Run(c.name, func(b *testing.B) {
+				b.ReportAllocs()
+				refused := 0
+				for b.Loop() {
+					refused = 0
+					for _, u := range urls {
+						if c.accept(u) != "" {
+							refused++
+						}
+					}
+				}
+				per(b, len(urls), "URL")
+				b.ReportMetric(100*float64(refused)/float64(len(urls)), "%refused")
+			})
+		}
+	}
+}

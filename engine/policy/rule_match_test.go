@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package policy_test
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/seine-crawler/seine/engine/policy"
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// TestRuleMatch: whether an expression is compared or matched, it finds what regexp finds.
+func TestRuleMatch(t *testing.T) {
+	expressions := []string{`.`, `^http://`, `^https?://`, `^(?:file|ftp|mailto):`, `^http://(a|b)\.example/`, `^http://a\.example/$`, `(?i)\.(?:gif|jpg|jpeg|b)$`, `\.(gif|GIF|b)$`,
+		`[?*!@=]`, `[^a-z:/.]`, `/a/`, `(?i)/A/`, `/a/|/b/`, `.*/a/.*`, `a?b$`, `.*`, `^.*$`, `^`, `$`, `(a|b|)$`, `[ab]/b$`, `(?i)[ab]/B$`, `(?i)a[b]$`, `^http://.*\.gif$`, `a{2,3}$`, `(?i:A)b$`, `(?i)é$`, `\bexample\b`, `()`, `^$`,
+		`(?s).*a/?$`, `(?i)\.(?:gif|` + strings.Repeat("x", 70) + `)$`}
+	filters := make([]*policy.RulesFilter, len(expressions))
+	for i, e := range expressions {
+		var err error
+		if filters[i], err = policy.NewRulesFilter(textFile(t, "rules.txt", "+"+e)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.StringMatching(`https?://(a|b|ab)\.example/(a|b|A|B|/|aa|\.gif|\.GIF|\.jpeg|\?|=|\*|!|@){0,6}`).Draw(t, "URL")
+		u, err := urlkey.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, e := range expressions {
+			if want := regexp.MustCompile(e).MatchString(u.String()); (filters[i].Accept(u) == "") != want {
+				t.Fatalf("%s in %s: want %t", e, u, want)
+			}
+		}
+	})
+}
