@@ -167,8 +167,11 @@ func (o Options) withDefaults() Options {
 	if o.Normalizers == nil {
 		o.Normalizers = policy.URLNormalizers{policy.ParameterNormalizer{}}
 	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
 	if o.Filters == nil {
-		o.Filters = policy.URLFilters{policy.TrapFilter{}}
+		o.Filters = policy.URLFilters{policy.TrapFilter{Year: o.Now().Year()}}
 		if o.SuffixFile == "" {
 			o.Filters = append(o.Filters, policy.NewSuffixFilter())
 		}
@@ -181,9 +184,6 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Schedule == nil {
 		o.Schedule = policy.FixedSchedule{MaxInterval: o.MaxInterval}
-	}
-	if o.Now == nil {
-		o.Now = time.Now
 	}
 	return o
 }

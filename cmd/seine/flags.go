@@ -271,7 +271,7 @@ func (s *settings) policies(o *engine.Options) (err error) {
 		}
 	}
 	if o.Parsers.Requisites, o.Parsers.Forms = s.Requisites, s.Forms; s.Requisites {
-		o.Filters = policy.URLFilters{policy.TrapFilter{}} // whatever a file's name ends with
+		o.Filters = policy.URLFilters{policy.TrapFilter{Year: time.Now().Year()}} // whatever a file's name ends with
 		if s.RefuseTypes == defaults().RefuseTypes {
 			o.RefuseTypes = []string{}
 		}

@@ -26,7 +26,7 @@
 // # Invariants
 //
 //   - A policy is a pure function of its arguments: the same URL, record and time give the same
-//     answer. Phases rely on it to be repeatable after a crash.
+//     answer. Phases rely on it to be repeatable after a crash. (A TrapFilter without a year asks the clock.)
 //   - URLNormalizer is idempotent: normalising a normalised URL changes nothing.
 //   - A filter that refuses a URL says why in a few words; reasons are counted, so they come
 //     from a small set and never contain the URL.
