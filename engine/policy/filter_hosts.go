@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync/atomic"
 
 	"github.com/zeebo/xxh3"
 
@@ -22,9 +21,8 @@ import (
 //
 // It may be asked while Refresh reads the file again.
 type HostsFilter struct {
-	file  watchedFile // Refresh's own
+	watched[hashSet]
 	allow bool
-	set   atomic.Pointer[hashSet]
 }
 
 // NewAllowedHosts reads a file of the only hosts that are wanted, NewDeniedHosts one of those that are not.
@@ -35,27 +33,11 @@ func NewAllowedHosts(path string) (*HostsFilter, error) { return newHostsFilter(
 func NewDeniedHosts(path string) (*HostsFilter, error) { return newHostsFilter(path, false) }
 
 func newHostsFilter(path string, allow bool) (*HostsFilter, error) {
-	f := &HostsFilter{file: watchedFile{path: path, what: "the list of hosts"}, allow: allow}
-	if _, err := f.Refresh(); err != nil {
+	f := &HostsFilter{allow: allow}
+	if err := f.open(path, "the list of hosts", parseHosts); err != nil {
 		return nil, err
 	}
 	return f, nil
-}
-
-// Refresh reads the file again if it has changed, and reports whether the list is new. After an error the
-// old list holds, and the error is not repeated until the file changes again. It must not be called by
-// two goroutines at once.
-func (f *HostsFilter) Refresh() (changed bool, err error) {
-	text, err := f.file.changed()
-	if text == nil || err != nil {
-		return false, err
-	}
-	set, err := parseHosts(f.file.path, text)
-	if err != nil {
-		return false, err
-	}
-	f.set.Store(set)
-	return true, nil
 }
 
 // faultsMax is the number of wrong lines that an error quotes.
@@ -106,7 +88,7 @@ func (f *HostsFilter) Explain(u urlkey.URL) string {
 
 // match returns the length of the listed prefix of a key's host, 0 if there is none.
 func (f *HostsFilter) match(key []byte) int {
-	set := f.set.Load() // this to the end, whatever Refresh does
+	set := f.now.Load() // this to the end, whatever Refresh does
 	for i, c := range key {
 		switch c {
 		case ',':

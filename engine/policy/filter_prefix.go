@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
@@ -16,31 +15,21 @@ import (
 // PrefixFilter is Nutch's urlfilter-prefix: a file of the beginnings of the only URLs that are wanted, one a line,
 // '#' begins a comment line. Finding one among a million takes a binary search. It may be asked while Refresh reads
 // the file again.
-type PrefixFilter struct {
-	file watchedFile // Refresh's own
-	list atomic.Pointer[[]string]
-}
+type PrefixFilter struct{ watched[[]string] }
 
 // NewPrefixFilter reads a file. The error names the file, and the line that is too long.
 func NewPrefixFilter(path string) (*PrefixFilter, error) {
-	f := &PrefixFilter{file: watchedFile{path: path, what: "URL prefixes"}}
-	if _, err := f.Refresh(); err != nil {
+	f := &PrefixFilter{}
+	if err := f.open(path, "URL prefixes", parsePrefixes); err != nil {
 		return nil, err
 	}
 	return f, nil
 }
 
-// Refresh reads the file again if it has changed, and reports whether the list is new. After an error the
-// old list holds, and the error is not repeated until the file changes again. It must not be called by
-// two goroutines at once.
-func (f *PrefixFilter) Refresh() (changed bool, err error) {
-	text, err := f.file.changed()
-	if text == nil || err != nil {
-		return false, err
-	}
-	list, err := listLines(f.file.what, f.file.path, text)
+func parsePrefixes(path string, text []byte) (*[]string, error) {
+	list, err := listLines("URL prefixes", path, text)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	slices.Sort(list)
 	// What begins with another entry says nothing more. Of the rest, the only one that a URL can begin with is
@@ -51,8 +40,7 @@ func (f *PrefixFilter) Refresh() (changed bool, err error) {
 			kept = append(kept, p)
 		}
 	}
-	f.list.Store(&kept)
-	return true, nil
+	return &kept, nil
 }
 
 // listLines returns the lines of a file that are neither empty nor comments.
@@ -71,7 +59,7 @@ func listLines(what, path string, text []byte) (list []string, err error) {
 
 // match returns the prefix that a URL begins with.
 func (f *PrefixFilter) match(u urlkey.URL) (prefix string, ok bool) {
-	list, s := *f.list.Load(), u.String()
+	list, s := *f.now.Load(), u.String()
 	i, found := slices.BinarySearch(list, s)
 	if !found {
 		i--

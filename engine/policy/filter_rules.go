@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync/atomic"
 
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
@@ -17,12 +16,7 @@ import (
 // The first rule whose expression is found in the URL decides; a URL that none matches is refused. Rules
 // between a line "> example.org" and a line "<" are for that host or registered domain alone. It may be asked
 // while Refresh reads the file again.
-type RulesFilter struct {
-	file  watchedFile // Refresh's own
-	rules atomic.Pointer[ruleFile]
-}
-
-type ruleFile struct{ rules []rule }
+type RulesFilter struct{ watched[[]rule] }
 
 // rule is one line.
 type rule struct {
@@ -98,30 +92,15 @@ func (r *rule) matches(u urlkey.URL) bool {
 
 // NewRulesFilter reads a file of rules. The error names file, line and what is wrong.
 func NewRulesFilter(path string) (*RulesFilter, error) {
-	f := &RulesFilter{file: watchedFile{path: path, what: "URL rules"}}
-	if _, err := f.Refresh(); err != nil {
+	f := &RulesFilter{}
+	if err := f.open(path, "URL rules", parseRules); err != nil {
 		return nil, err
 	}
 	return f, nil
 }
 
-// Refresh reads the file again if it has changed, and reports whether the rules are new. After an error
-// the old rules hold, and the error is not repeated until the file changes again. It must not be called
-// by two goroutines at once.
-func (f *RulesFilter) Refresh() (changed bool, err error) {
-	text, err := f.file.changed()
-	if text == nil || err != nil {
-		return false, err
-	}
-	rules, err := parseRules(f.file.path, text)
-	if err != nil {
-		return false, err
-	}
-	f.rules.Store(&ruleFile{rules})
-	return true, nil
-}
-
-func parseRules(path string, text []byte) (rules []rule, err error) {
+func parseRules(path string, text []byte) (*[]rule, error) {
+	var rules []rule
 	var faults []error
 	site := ""
 	sc := bufio.NewScanner(bytes.NewReader(text))
@@ -159,12 +138,12 @@ func parseRules(path string, text []byte) (rules []rule, err error) {
 	if len(faults) > 0 {
 		return nil, errors.Join(faults...)
 	}
-	return rules, nil
+	return &rules, nil
 }
 
 // Accept refuses with reason "rules"; Explain tells which.
 func (f *RulesFilter) Accept(u urlkey.URL) string {
-	rules := f.rules.Load().rules // these to the end, whatever Refresh does
+	rules := *f.now.Load() // these to the end, whatever Refresh does
 	for i := range rules {
 		if r := &rules[i]; r.matches(u) {
 			if r.accept {
@@ -178,7 +157,7 @@ func (f *RulesFilter) Accept(u urlkey.URL) string {
 
 // Explain names the rule that decides about a URL: "urls.txt:12 -\\.gif$", or that there is none.
 func (f *RulesFilter) Explain(u urlkey.URL) string {
-	for _, r := range f.rules.Load().rules {
+	for _, r := range *f.now.Load() {
 		if r.matches(u) {
 			sign := "-"
 			if r.accept {

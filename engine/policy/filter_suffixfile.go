@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
@@ -16,10 +15,7 @@ import (
 // "+" means that what ends in one of them is refused, a line "-" that nothing else is wanted; behind the sign, I
 // stands for endings in upper or lower case, P for the end of the path whatever the query. The last sign holds. It
 // may be asked while Refresh reads the file again.
-type SuffixFile struct {
-	file watchedFile // Refresh's own
-	set  atomic.Pointer[suffixSet]
-}
+type SuffixFile struct{ watched[suffixSet] }
 
 type suffixSet struct {
 	suffixes                   map[string]struct{}
@@ -32,31 +28,23 @@ const maxSuffixLine = 256
 
 // NewSuffixFile reads a file. The error names file and line and says what is wrong.
 func NewSuffixFile(path string) (*SuffixFile, error) {
-	f := &SuffixFile{file: watchedFile{path: path, what: "URL suffixes"}}
-	if _, err := f.Refresh(); err != nil {
+	f := &SuffixFile{}
+	if err := f.open(path, "URL suffixes", parseSuffixFile); err != nil {
 		return nil, err
 	}
 	return f, nil
 }
 
-// Refresh reads the file again if it has changed, and reports whether the list is new. After an error the
-// old list holds, and the error is not repeated until the file changes again. It must not be called by
-// two goroutines at once.
-func (f *SuffixFile) Refresh() (changed bool, err error) {
-	text, err := f.file.changed()
-	if text == nil || err != nil {
-		return false, err
-	}
-	lines, err := listLines(f.file.what, f.file.path, text)
+func parseSuffixFile(path string, text []byte) (*suffixSet, error) {
+	lines, err := listLines("URL suffixes", path, text)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	set, err := parseSuffixes(lines)
 	if err != nil {
-		return false, fmt.Errorf("URL suffixes %s: %w", f.file.path, err)
+		return nil, fmt.Errorf("URL suffixes %s: %w", path, err)
 	}
-	f.set.Store(set)
-	return true, nil
+	return set, nil
 }
 
 func parseSuffixes(lines []string) (*suffixSet, error) {
@@ -125,7 +113,7 @@ func (s *suffixSet) match(u urlkey.URL) (suffix string, ok bool) {
 
 // Accept refuses with reason "suffix".
 func (f *SuffixFile) Accept(u urlkey.URL) string {
-	s := f.set.Load()
+	s := f.now.Load()
 	if _, found := s.match(u); found == s.refuse {
 		return "suffix"
 	}
@@ -134,7 +122,7 @@ func (f *SuffixFile) Accept(u urlkey.URL) string {
 
 // Explain names the ending of the list that a URL has, or says that it has none.
 func (f *SuffixFile) Explain(u urlkey.URL) string {
-	if suffix, ok := f.set.Load().match(u); ok {
+	if suffix, ok := f.now.Load().match(u); ok {
 		return f.file.path + ": " + suffix
 	}
 	return f.file.path + ": no suffix fits"
