@@ -21,9 +21,9 @@ func (f *Frontier) run(ctx context.Context, s *shard) {
 		f.flush(s)
 		next := s.wheel.next()
 		dry := s.dry()
-		f.pending.Add(int64(-handled))
 		s.mu.Unlock()
 		f.follow(s)
+		f.pending.Add(int64(-handled)) // handled is what OnHost was told of, too
 		if dry {
 			signal(f.dry)
 		}

@@ -21,7 +21,7 @@ type Stats struct {
 	URLs      uint64 // handed out
 	OverSpent uint64 // times a host was held back by its budget or its domain's
 	Refused   uint64 // wakes refused for want of room
-	Pending   int    // events not handled yet, and hosts about to be asked of the source
+	Pending   int    // events not handled yet, OnHost's calls included, and hosts about to be asked of the source
 	Outage    bool   // the network here seems to be cut
 }
 
