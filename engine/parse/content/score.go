@@ -68,30 +68,23 @@ func readModel(b []byte) *model {
 	return m
 }
 
-// score appends the logits of rows being content. Tree by tree, not row by row: the trees are 90 KB, which on a
-// crawler at work are not in the fast caches.
-func (m *model) score(scores, rows []float32) []float32 {
-	for range len(rows) / m.width {
-		scores = append(scores, m.bias)
-	}
+// score is the logit of a row being content.
+func (m *model) score(row []float32) float32 {
+	sum := m.bias
+	row = row[:m.width]
 	for i := range m.trees {
 		t := &m.trees[i]
-		rest := rows
-		for r := range scores {
-			row := rest[:m.width]
-			rest = rest[m.width:]
-			leaf := 0
-			for d := range modelDepth {
-				answer := 0
-				if row[t.features[d]] > t.borders[d] {
-					answer = 1
-				}
-				leaf |= answer << d
+		leaf := 0
+		for d := range modelDepth {
+			answer := 0
+			if row[t.features[d]] > t.borders[d] {
+				answer = 1
 			}
-			scores[r] += t.leaves[leaf&(modelLeaves-1)]
+			leaf |= answer << d
 		}
+		sum += t.leaves[leaf&(modelLeaves-1)]
 	}
-	return scores
+	return sum
 }
 
 // What is content: blocks of which the model is sure, as logits of 0.35; and where those are less than so many
@@ -109,9 +102,12 @@ const (
 func (o *Outline) Select(text []byte) []Block {
 	o.Cut(text)
 	o.out = o.out[:0]
-	o.measure(trained.nears)
+	width := o.measure(trained.nears)
 	taken, all := 0, 0
-	o.scores = trained.score(o.scores[:0], o.features[:len(o.groups)*trained.width])
+	o.scores = o.scores[:0]
+	for i := range o.groups {
+		o.scores = append(o.scores, trained.score(o.features[i*width:]))
+	}
 	for i := range o.blocks {
 		b := &o.blocks[i]
 		s := o.scores[b.group]
