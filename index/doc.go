@@ -6,7 +6,7 @@
 //
 // Immutable index segments, each a set of key ranges written by one ingestion; a directory that
 // says where each URL is indexed; and a searcher that ranks by BM25F over title, anchors, URL and
-// body; what of the body is not main content counts little.
+// body; what of the body is not main content counts half.
 //
 // # Picture
 //

@@ -17,10 +17,10 @@ const (
 // BM25F (Robertson and Zaragoza, 2009): a term's frequencies in the fields are weighed, normalised
 // by field length, added, and only then saturated, so that a word in title and body does not count
 // as two words. Weights were set by hand on manuals, where titles name the thing and anchors say
-// what others call it. A word around the content counts a fifth of one in it: a page is found by its menu
+// what others call it. A word around the content counts half of one in it: a page is found by its menu
 // where no page is about the word, and so is what was taken for a menu.
 var (
-	fieldWeight = [fieldCount]float64{1, 5, 3, 2, 0.2}
+	fieldWeight = [fieldCount]float64{1, 5, 3, 2, 0.5}
 	fieldB      = [fieldCount]float64{0.75, 0.5, 0.4, 0.3, 0.75}
 )
 
