@@ -111,8 +111,8 @@ func TestContentFirst(t *testing.T) {
 		return d
 	}
 	put(t, s, x, []index.Document{
-		part(0, "nets nets nets\nA page about boats and their crew.\nnets", "A page about boats and their crew."),
-		part(1, "boats crew\nA page about nets and what they catch.\nhome", "A page about nets and what they catch."),
+		part(0, "nets home\nA page about boats and their crew.\nnews", "A page about boats and their crew."),
+		part(1, "boats crew\nA page about nets and what they catch.\nnews", "A page about nets and what they catch."),
 		doc(2, "", "Neither of the two, whatever is around."),
 	})
 	for q, first := range map[string]string{"nets": "/0001", "boats": "/0000"} {
