@@ -5,6 +5,7 @@ package parse_test
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -83,4 +84,28 @@ func TestContentOfOthers(t *testing.T) {
 	if got := p.AppendContent(nil); !bytes.Equal(got, p.Text) || len(got) == 0 {
 		t.Errorf("content %q of %q", got, p.Text)
 	}
+}
+
+// TestContentWhateverURL: what is content does not depend on where a page is, so that one page at two URLs is a
+// duplicate.
+func TestContentWhateverURL(t *testing.T) {
+	parsers := parse.New(parse.Options{})
+	untar(t, conformance(t, "web/wcxb-sample.tar.xz"), func(name string, body []byte) {
+		if !strings.HasSuffix(name, ".html") {
+			return
+		}
+		var first, p parse.Page
+		for i, at := range []string{"https://example.org/", "https://forum.example.org/blog/2024/01/product/index.html?item=1"} {
+			page := &p
+			if i == 0 {
+				page = &first
+			}
+			if err := parsers.Parse(&parse.Input{URL: mustURL(t, at), ContentType: "text/html", Body: body}, page); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+		}
+		if p.Signature != first.Signature || p.SimHash != first.SimHash || !slices.Equal(p.Blocks, first.Blocks) {
+			t.Errorf("%s differs by its URL", name)
+		}
+	})
 }

@@ -119,9 +119,6 @@ func (p *htmlPass) begin(in *Input, page *Page) {
 	p.text.begin(page.Text[:0], MaxText)
 	p.headings.begin(p.headings.out[:0], MaxHeadings)
 	p.outline.Reset()
-	if !in.URL.IsZero() {
-		p.outline.URL(in.URL.Host(), in.URL.RequestTarget())
-	}
 	p.input = parse.NewInputBytes(p.src)
 	p.lexer = html.NewLexer(p.input)
 }

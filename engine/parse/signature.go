@@ -17,7 +17,7 @@ import (
 // ContentSignature is the default: xxh3-128 over title and main content. An article under two menus, in two
 // designs, or in the frame of another language is one page. A page with less than 512 bytes of content has its
 // TextSignature, since little content may be what a list of other things begins with. Of 47,807 real pages
-// (recipe S), 55 groups are equal in this way alone, 53 of them truly.
+// (recipe S), 53 groups are equal in this way alone, 52 of them truly, and all that are equal in text are equal.
 func ContentSignature(in *Input, page *Page) Signature {
 	if page.content = page.AppendContent(page.content[:0]); len(page.content) < shortContent {
 		return TextSignature(in, page)

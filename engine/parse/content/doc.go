@@ -56,8 +56,8 @@
 //
 // # Deliberately absent
 //
-// Style is not evaluated and scripts are not run. What a page says of itself (JSON-LD types, og:type, words in its
-// URL) is a feature like any other. Nothing is learnt while crawling.
+// Style is not evaluated and scripts are not run. What a page says of itself (JSON-LD types, og:type) is a
+// feature like any other. Nothing is learnt while crawling.
 //
 // # Read first
 //

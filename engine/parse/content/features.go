@@ -113,10 +113,7 @@ func (o *Outline) survey() {
 	for _, t := range o.facts.types {
 		c = append(c, flag(t))
 	}
-	for _, t := range o.facts.path {
-		c = append(c, flag(t))
-	}
-	o.common = append(c, float32(o.facts.depth), float32(o.facts.size), float32(page.words), part(page.linked, page.bytes), float32(n), float32(len(o.groups)),
+	o.common = append(c, float32(page.words), part(page.linked, page.bytes), float32(n), float32(len(o.groups)),
 		part(int32(inMain), n), part(int32(inArticle), n), part(int32(inNav), n), part(int32(paragraphs), n), part(int32(lists), n),
 		part(int32(tables), n), part(int32(money), n), part(page.ends, page.words))
 }
