@@ -64,7 +64,7 @@ Debian's Python manual.`,
 		units: []string{"ns/page", "MB/s", "links/page", "allocs/op"},
 		limits: `Text, end tags and start tags as most are written are taken without the lexer, which takes the rest: text and values end where the
 processor's widest registers find a mark, not a byte at a time. With tags in one table and white space taken at once, a third of the
-lexer's speed became about half. What is left on simweb's pages and the manual's: main content 28% and 21% (the model a third of
+lexer's speed became four to five tenths. What is left on simweb's pages and the manual's: main content 28% and 21% (the model a third of
 that, boxes and blocks the rest; judging blocks one by one took several times as long as judging those that stand in boxes alike
 together), text 11%, links 11% and 7%, language 8% and 4%. SimHash is computed only when asked for.`},
 	{layer: "Language", title: "Languages", command: "SEINE_SENTENCES=… go test -bench Language ./bench",
