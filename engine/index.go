@@ -276,6 +276,9 @@ func (x *indexing) add(key, text []byte, r *storage.Record, stamp uint64, known 
 			return nil
 		}
 	}
+	if d.Text != x.text.Text && slices.Equal(d.Content, x.text.Content) {
+		d.Content = nil // a filter has put another text in place, and does not say what of it is content
+	}
 	x.report.TextBytes += uint64(len(x.text.Text))
 	if known {
 		x.report.Refreshed++

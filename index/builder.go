@@ -142,7 +142,11 @@ func (b *Builder) Delete(key urlkey.Key) error {
 }
 
 // Add indexes a document in place of its older version. Documents and deletions come in key order.
+// Content that does not fit the text is an error.
 func (b *Builder) Add(d *Document) error {
+	if err := d.checkContent(); err != nil {
+		return err
+	}
 	known, err := b.order(d.Key)
 	if err != nil {
 		return err
@@ -185,6 +189,18 @@ func urlWords(u string) string {
 		}
 	}
 	return u
+}
+
+// checkContent checks that Content is parts of Text, in order and apart.
+func (d *Document) checkContent() error {
+	from := uint32(0)
+	for _, part := range d.Content {
+		if part.From < from || part.To < part.From || int(part.To) > len(d.Text) {
+			return fmt.Errorf("index: document %s: content from %d to %d does not fit a text of %d bytes whose part before ends at %d", d.URL, part.From, part.To, len(d.Text), from)
+		}
+		from = part.To
+	}
+	return nil
 }
 
 // body inverts the text, main content and what is around it apart.

@@ -132,6 +132,22 @@ func TestContentFirst(t *testing.T) {
 	}
 }
 
+// TestContentFits: parts that are none of the text are an error that names the document.
+func TestContentFits(t *testing.T) {
+	s, x := newStore(t)
+	for _, parts := range [][]storage.TextRange{{{From: 0, To: 5}}, {{From: 3, To: 2}}, {{From: 0, To: 3}, {From: 2, To: 4}}} {
+		ing := s.NewIngestion()
+		b := x.NewBuilder(ing)
+		d := doc(0, "", "nets")
+		d.Content = parts
+		if err := b.Add(&d); err == nil || !strings.Contains(err.Error(), d.URL) {
+			t.Errorf("%v: %v", parts, err)
+		}
+		b.Abort()
+		ing.Abort()
+	}
+}
+
 // TestFourFields: index segments as they were before what is around the content was told apart are read.
 func TestFourFields(t *testing.T) {
 	s, x := newStore(t)

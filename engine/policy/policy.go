@@ -112,6 +112,8 @@ type FetchSchedule interface {
 
 // IndexFilter may change a document on its way into the index, or keep it out by returning a
 // reason. It sees the record and the parsed text. (Nutch: IndexingFilter.)
+//
+// One that changes Text may set Content to parts of the new one; otherwise all of it counts as content.
 type IndexFilter interface {
 	Filter(d *index.Document, r *storage.Record, t *storage.ParseText) (reason string)
 }
