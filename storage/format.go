@@ -21,10 +21,11 @@ import (
 //	3         0.3     parse records and hosts' counts hold the time that fetching took, parse records preferences, counts
 //	                  bytes: all are read as before without
 //	4         0.4     texts say what of them is main content: those without are content as a whole
+//	5         0.5     index segments tell words around the content apart: those that say of no fields have the four of before
 //
 // To change a format: add a row here, raise FormatVersion, append the step to upgrades, and put a
 // store of the old version into testdata/formats/vN, where a test opens it.
-const FormatVersion = 4
+const FormatVersion = 5
 
 // pebbleFormat is Pebble's own version, pinned so that a library update alone never makes a store
 // unreadable to the program before it. 24 is the newest of Pebble 2.1.
@@ -37,6 +38,7 @@ func upgrades() []func(*Store) error {
 		func(s *Store) error { return s.setFormat(2) },
 		func(s *Store) error { return s.setFormat(3) },
 		func(s *Store) error { return s.setFormat(4) },
+		func(s *Store) error { return s.setFormat(5) },
 	}
 }
 
