@@ -145,11 +145,11 @@ func (w words) of(re *syntax.Regexp) words {
 
 // join returns each text of w with each of next behind it.
 func (w words) join(next words) words {
-	list := make([]string, 0, len(w.list)*len(next.list))
-	if next.failed || len(w.list)*len(next.list) > wordsMax {
+	if next.failed || len(w.list)*len(next.list) > wordsMax { // asked before there is memory for them
 		next.failed = true
 		return next
 	}
+	list := make([]string, 0, len(w.list)*len(next.list))
 	for _, a := range w.list {
 		for _, b := range next.list {
 			list = append(list, a+b)

@@ -17,7 +17,8 @@ import (
 func TestRuleMatch(t *testing.T) {
 	expressions := []string{`.`, `^http://`, `^https?://`, `^(?:file|ftp|mailto):`, `^http://(a|b)\.example/`, `^http://a\.example/$`, `(?i)\.(?:gif|jpg|jpeg|b)$`, `\.(gif|GIF|b)$`,
 		`[?*!@=]`, `[^a-z:/.]`, `/a/`, `(?i)/A/`, `/a/|/b/`, `.*/a/.*`, `a?b$`, `.*`, `^.*$`, `^`, `$`, `(a|b|)$`, `[ab]/b$`, `(?i)[ab]/B$`, `(?i)a[b]$`, `^http://.*\.gif$`, `a{2,3}$`, `(?i:A)b$`, `(?i)é$`, `\bexample\b`, `()`, `^$`,
-		`(?s).*a/?$`, `(?i)\.(?:gif|` + strings.Repeat("x", 70) + `)$`}
+		`(?s).*a/?$`, `(?i)\.(?:gif|` + strings.Repeat("x", 70) + `)$`,
+		`(?:[a-z][a-z]|[A-Z]).(?:[a-z][a-z][a-z]|x)$`, `[^x][^y][^z]$`}
 	filters := make([]*policy.RulesFilter, len(expressions))
 	for i, e := range expressions {
 		var err error
