@@ -4,7 +4,6 @@ package storage
 
 import (
 	"encoding/binary"
-	"time"
 )
 
 // Field is a name and a value of a user's own.
@@ -231,7 +230,8 @@ func (r *Record) decodeTexts(d *decoder, f uint32) {
 		r.ETag = d.text()
 	}
 	if f&recDate != 0 {
-		r.LastModified = time.Unix(int64(d.uint(dateMax)), 0).UTC().Format(httpDate)
+		var buf [len(httpDate)]byte
+		r.LastModified = string(appendHTTPDate(buf[:0], int64(d.uint(dateMax))))
 	} else if f&recLastModified != 0 {
 		r.LastModified = d.text()
 	}
@@ -243,27 +243,4 @@ func (r *Record) decodeTexts(d *decoder, f uint32) {
 	if f&recHops != 0 {
 		r.Hops = d.byte()
 	}
-}
-
-// httpDate is the form in which nearly all servers write Last-Modified, 29 bytes.
-const httpDate = "Mon, 02 Jan 2006 15:04:05 GMT"
-
-// dateMax is the last second of the year 9999, the last that the form can write.
-const dateMax = 253402300799
-
-// dateSeconds returns an HTTP date as seconds since 1970, if formatting them gives the same string
-// again.
-func dateSeconds(s string) (int64, bool) {
-	if len(s) != len(httpDate) {
-		return 0, false
-	}
-	t, err := time.Parse(httpDate, s)
-	if err != nil || t.Unix() < 0 {
-		return 0, false
-	}
-	var buf [len(httpDate) + 8]byte
-	if string(t.AppendFormat(buf[:0], httpDate)) != s { // a wrong weekday parses too
-		return 0, false
-	}
-	return t.Unix(), true
 }

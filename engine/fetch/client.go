@@ -295,12 +295,12 @@ func (c *Client) take(u urlkey.URL, addrs []netip.Addr) *conn {
 	return nil
 }
 
-// park puts a connection that may serve again into the pool, or closes it.
+// park puts a connection that may serve again into the pool, or closes it. Whether it stays quiet is for take to see.
 func (c *Client) park(cn *conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	l := c.idle[cn.key]
-	if c.closed || c.wanted.Load() > 0 || cn.r.Buffered() > 0 || !cn.quiet() || l != nil && l.Len() >= maxIdlePerHost {
+	if c.closed || c.wanted.Load() > 0 || cn.r.Buffered() > 0 || l != nil && l.Len() >= maxIdlePerHost {
 		cn.Close()
 		return
 	}

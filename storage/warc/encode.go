@@ -226,7 +226,11 @@ func appendID(dst []byte, id [16]byte) []byte {
 
 // appendDate appends a WARC-Date in UTC with milliseconds, the resolution of the store.
 func appendDate(dst []byte, t time.Time) []byte {
-	return t.UTC().AppendFormat(dst, "2006-01-02T15:04:05.000Z")
+	t = t.UTC()
+	ms := t.Nanosecond() / int(time.Millisecond)
+	// package time has a fast way for RFC 3339, but not with three digits.
+	dst = t.Truncate(time.Second).AppendFormat(dst, time.RFC3339)
+	return append(dst[:len(dst)-1], '.', '0'+byte(ms/100), '0'+byte(ms/10%10), '0'+byte(ms%10), 'Z')
 }
 
 // appendField appends "Name: value" and a line end. What could end the line or is not text (control characters, bytes

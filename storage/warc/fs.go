@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync/atomic"
 )
 
 // FS is the filesystem that a Writer and Repair work on: OS() for the disk, an adapter of the store's filesystem in
@@ -50,7 +51,38 @@ type osFS struct{}
 
 func (osFS) Create(name string) (File, error) {
 	// O_EXCL: two crawls that are pointed at one directory by mistake must not write into each other's files.
-	return osFile(os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644))
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	return &written{File: f}, nil
+}
+
+// written is a file that is being written. What has been synced is not read again soon, so the system's cache need
+// not keep it: a crawl would fill the memory with it and drive out what is read, the store. What comes next finds
+// the pages that were given up still at hand.
+type written struct {
+	*os.File
+	size, forgotten atomic.Int64
+}
+
+func (f *written) Write(p []byte) (int, error) {
+	n, err := f.File.Write(p)
+	f.size.Add(int64(n))
+	return n, err
+}
+
+// Sync implements File. What is written meanwhile may or may not be forgotten, which changes nothing.
+func (f *written) Sync() error {
+	size := f.size.Load()
+	if err := f.File.Sync(); err != nil {
+		return err
+	}
+	if from := f.forgotten.Load(); size-from >= forgetBytes {
+		forget(f.File, from, size-from)
+		f.forgotten.Store(size &^ (forgetBytes - 1)) // a part of a page is not forgotten
+	}
+	return nil
 }
 
 func (osFS) Open(name string) (File, error) { return osFile(os.Open(name)) }

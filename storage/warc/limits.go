@@ -56,6 +56,8 @@ const (
 	// so that one 100 MB page does not stay in memory for the life of a crawl.
 	maxPooledBytes = 4 << 20
 
+	// forgetBytes is the least that the system is told to forget of a file at once, a power of two and whole pages.
+	forgetBytes = 64 << 10
 	// writeBytes is how much a Writer collects before it writes to the file, in compressed bytes: some fifty pages.
 	writeBytes = 256 << 10
 
