@@ -22,7 +22,12 @@ const (
 	VariantWhole   = "seine"          // everything: WARC, crawldb, linkdb, index
 	VariantNoIndex = "seine-no-index" // everything but the index
 	VariantFloor   = "floor-fasthttp" // a bare fasthttp loop over the same pages, which keeps nothing
+	// VariantLibraries is the same loop with every page lexed, digested, compressed and written: what the
+	// libraries alone take.
+	VariantLibraries = "floor-libraries"
 )
+
+func isFloor(variant string) bool { return variant == VariantFloor || variant == VariantLibraries }
 
 // CrawlOptions say what Crawls measures.
 type CrawlOptions struct {
@@ -39,7 +44,7 @@ type CrawlOptions struct {
 	// what lines call them.
 	Docs               []string
 	DocsRoot, DocsName string
-	Variants           []string // nil: all three; folders have no floor
+	Variants           []string // nil: all four; folders have no floors
 	Runs               int
 	// Profile checks the program's accounting by stage against a CPU profile, in one more run of the
 	// first size.
@@ -139,7 +144,7 @@ func (o *CrawlOptions) worlds() (out []world, err error) {
 // stage.
 func Crawls(ctx context.Context, o CrawlOptions) error {
 	if o.Variants == nil {
-		o.Variants = []string{VariantWhole, VariantNoIndex, VariantFloor}
+		o.Variants = []string{VariantWhole, VariantNoIndex, VariantFloor, VariantLibraries}
 	}
 	worlds, err := o.worlds()
 	if err != nil {
@@ -148,8 +153,8 @@ func Crawls(ctx context.Context, o CrawlOptions) error {
 	for _, w := range worlds {
 		for n := range o.Runs {
 			for _, v := range o.Variants {
-				if v == VariantFloor && w.pages == 0 {
-					continue
+				if isFloor(v) && w.pages == 0 || v == VariantLibraries && o.Gzip {
+					continue // of compressed pages there is nothing to lex
 				}
 				o.Log(fmt.Sprintf("%s, %s, run %d of %d", w.name, v, n+1, o.Runs))
 				l, err := o.round(ctx, w, v, "")
@@ -211,10 +216,10 @@ func (o *CrawlOptions) round(ctx context.Context, w world, variant, profile stri
 	if w.pages > 0 {
 		pages -= report.Robots // which synthetic hosts answer with 200 when they are shaped for benchmarks
 	}
-	if variant != VariantFloor && c.Fetched > report.Status[2] || w.pages > 0 && pages != w.pages {
+	if !isFloor(variant) && c.Fetched > report.Status[2] || w.pages > 0 && pages != w.pages {
 		return l, fmt.Errorf("%s of %s: the server served %d pages of %d, the crawler says %d", variant, w.name, pages, w.pages, c.Fetched)
 	}
-	if report.Twice > 0 || variant != VariantFloor && !report.Polite() {
+	if report.Twice > 0 || !isFloor(variant) && !report.Polite() {
 		return l, fmt.Errorf("%s of %s was not polite: %s", variant, w.name, report)
 	}
 	return o.line(w, variant, dir, pages, u, served, &c)
@@ -222,8 +227,12 @@ func (o *CrawlOptions) round(ctx context.Context, w world, variant, profile stri
 
 // command is the command line of a variant.
 func (o *CrawlOptions) command(w world, variant, profile string) []string {
-	if variant == VariantFloor {
-		return []string{"bench", "floor", "--hosts", "hosts", "--seeds", "seeds", "--pages", strconv.Itoa(w.each), "--gzip=" + strconv.FormatBool(o.Gzip)}
+	if isFloor(variant) {
+		args := []string{"bench", "floor", "--hosts", "hosts", "--seeds", "seeds", "--pages", strconv.Itoa(w.each), "--gzip=" + strconv.FormatBool(o.Gzip)}
+		if variant == VariantLibraries {
+			args = append(args, "--keep", "kept")
+		}
+		return args
 	}
 	args := []string{"crawl", "--dir", "data", "--seeds", "seeds", "--hosts", "hosts", "--allow-private", "--scope", w.scope, "--delay", "0s", "--json", "--quiet"}
 	if variant == VariantNoIndex {
@@ -244,7 +253,7 @@ func (o *CrawlOptions) line(w world, variant, dir string, pages int, u, served u
 		{"server-cpu-µs/page", perPage(served.cpu)},
 		{"peak-MB", float64(u.peakKB) / 1024},
 	}}
-	if variant == VariantFloor {
+	if isFloor(variant) {
 		return l, nil
 	}
 	warc, err := weigh(filepath.Join(dir, "data", "warc"))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package bench measures seine: its layers beside the libraries that they stand on, and whole crawls
-// beside a bare fetch loop, from the outside, as processes.
+// beside bare fetch loops, from the outside, as processes.
 //
 // # What it is
 //
@@ -15,7 +15,7 @@
 //	go test -bench ./bench ──────┐
 //	bench/peers (own module) ────┼──▶ lines ──▶ Report ──▶ BENCHMARKS.md, bench/plots/*.svg
 //	Crawls ─▶ simweb ◀─ crawl ───┘
-//	             ▲─ floor: a bare fasthttp loop over the same pages
+//	             ▲─ floors: a bare fasthttp loop over the same pages, and one that lexes and packs them
 //
 // # Life
 //

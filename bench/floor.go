@@ -5,6 +5,7 @@ package bench
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -21,16 +22,36 @@ import (
 // floorConcurrency is as many as seine has fetchers by default.
 const floorConcurrency = 64
 
+// FloorOptions say what Floor fetches.
+type FloorOptions struct {
+	HostsFile string // of a running simweb
+	Port      int    // its port
+	Pages     int    // of each host
+	Gzip      bool   // accept compressed pages, which are not decompressed
+	// Keep names a file to which every page is appended after the libraries' part of a crawler's work: each of
+	// its tokens is looked at, it is digested and compressed as in a WARC. "": nothing is done with pages.
+	Keep string
+}
+
 // Floor fetches every page of a web made by simweb.Bench with fasthttp's client and nothing else: no
 // links are read, nothing is kept, and which pages there are is known beforehand. It is what a crawl in
-// this language on this library cannot go below. hosts is the hosts file of a running simweb, port its
-// port; gzip says to accept compressed pages, which are not decompressed.
-func Floor(ctx context.Context, hostsFile string, port, pagesPerHost int, gzip bool) (pages int, err error) {
-	addresses, err := readHosts(hostsFile)
+// this language on this library cannot go below; with Keep, what no crawl can go below that reads and stores
+// pages with these libraries.
+func Floor(ctx context.Context, o FloorOptions) (pages int, err error) {
+	k, err := newKeeper(o.Keep)
 	if err != nil {
 		return 0, err
 	}
-	web, err := simweb.New(simweb.Bench(len(addresses), pagesPerHost), port)
+	pages, err = fetchAll(ctx, &o, k)
+	return pages, errors.Join(err, k.close())
+}
+
+func fetchAll(ctx context.Context, o *FloorOptions, k *keeper) (pages int, err error) {
+	addresses, err := readHosts(o.HostsFile)
+	if err != nil {
+		return 0, err
+	}
+	web, err := simweb.New(simweb.Bench(len(addresses), o.Pages), o.Port)
 	if err != nil {
 		return 0, err
 	}
@@ -46,7 +67,7 @@ func Floor(ctx context.Context, hostsFile string, port, pagesPerHost int, gzip b
 				if host >= len(addresses) {
 					return
 				}
-				n, e := floorHost(ctx, web, host, net.JoinHostPort(addresses[host], fmt.Sprint(port)), gzip)
+				n, e := floorHost(ctx, web, host, net.JoinHostPort(addresses[host], fmt.Sprint(o.Port)), o.Gzip, k)
 				done.Add(int64(n))
 				if e != nil {
 					once.Do(func() { err = e })
@@ -63,7 +84,7 @@ func Floor(ctx context.Context, hostsFile string, port, pagesPerHost int, gzip b
 }
 
 // floorHost fetches the pages of one host over one connection.
-func floorHost(ctx context.Context, web *simweb.Web, host int, addr string, gzip bool) (int, error) {
+func floorHost(ctx context.Context, web *simweb.Web, host int, addr string, gzip bool, k *keeper) (int, error) {
 	c := fasthttp.HostClient{Addr: addr, MaxConns: 1, ReadTimeout: 30 * time.Second, MaxResponseBodySize: 8 << 20}
 	defer c.CloseIdleConnections()
 	req, resp := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
@@ -84,6 +105,9 @@ func floorHost(ctx context.Context, web *simweb.Web, host int, addr string, gzip
 		}
 		if resp.StatusCode() != fasthttp.StatusOK || len(resp.Body()) == 0 {
 			return n, fmt.Errorf("fetching %s: status %d, %d bytes", url, resp.StatusCode(), len(resp.Body()))
+		}
+		if err := k.keep(resp.Body()); err != nil {
+			return n, fmt.Errorf("keeping %s: %w", url, err)
 		}
 	}
 	return web.Pages(host), nil

@@ -130,7 +130,7 @@ func TestFloor(t *testing.T) {
 		if err := errors.Join(s.HostsFile(f), f.Close()); err != nil {
 			t.Fatal(err)
 		}
-		n, err := bench.Floor(context.Background(), hosts, s.Port(), 20, gzip)
+		n, err := bench.Floor(context.Background(), bench.FloorOptions{HostsFile: hosts, Port: s.Port(), Pages: 20, Gzip: gzip})
 		if err != nil || n != 100 {
 			t.Fatalf("%d pages, %v", n, err)
 		}
@@ -139,7 +139,14 @@ func TestFloor(t *testing.T) {
 			t.Errorf("%s", r)
 		}
 		bytes[gzip] = r.Bytes
-		if _, err := bench.Floor(context.Background(), hosts, s.Port(), 21, gzip); err == nil || !strings.Contains(err.Error(), "status 404") {
+		if !gzip {
+			kept := filepath.Join(t.TempDir(), "kept")
+			n, err := bench.Floor(context.Background(), bench.FloorOptions{HostsFile: hosts, Port: s.Port(), Pages: 20, Keep: kept})
+			if info, e := os.Stat(kept); err != nil || n != 100 || e != nil || info.Size() < r.Bytes/10 || info.Size() > r.Bytes/2 {
+				t.Errorf("kept %d pages of %d bytes: %v, %v, %v", n, r.Bytes, info, err, e)
+			}
+		}
+		if _, err := bench.Floor(context.Background(), bench.FloorOptions{HostsFile: hosts, Port: s.Port(), Pages: 21, Gzip: gzip}); err == nil || !strings.Contains(err.Error(), "status 404") {
 			t.Errorf("a page that is not there: %v", err)
 		}
 	}

@@ -58,7 +58,7 @@ func benchCommand(c *console) *cobra.Command {
 	f.IntVar(&o.HostPages, "host-pages", 20, "pages a host of those")
 	f.BoolVar(&o.Gzip, "gzip", false, "let these webs compress their responses, as most of the web does")
 	f.IntVar(&o.Runs, "runs", 5, "runs of each")
-	f.StringSliceVar(&o.Variants, "variants", []string{bench.VariantWhole, bench.VariantNoIndex, bench.VariantFloor}, "what to run")
+	f.StringSliceVar(&o.Variants, "variants", []string{bench.VariantWhole, bench.VariantNoIndex, bench.VariantFloor, bench.VariantLibraries}, "what to run")
 	f.BoolVar(&o.Profile, "profile", false, "check the accounting by stage against a CPU profile, in one more run")
 	f.StringArrayVar(&o.Docs, "docs", nil, "crawl folders of HTML too, as simweb --docs serves them")
 	f.StringVar(&o.DocsRoot, "docs-root", "/", "root of these folders")
@@ -72,10 +72,9 @@ func benchCommand(c *console) *cobra.Command {
 
 // benchFloorCommand is what bench runs as a child, so that the loop's processor time is its own.
 func benchFloorCommand(c *console) *cobra.Command {
-	var hosts, seeds string
-	var pages int
-	var gzip bool
-	cmd := &cobra.Command{Use: "floor", Short: "fetch every page of a simweb of shape bench, and do nothing with it", Hidden: true, Args: args(cobra.NoArgs),
+	var o bench.FloorOptions
+	var seeds string
+	cmd := &cobra.Command{Use: "floor", Short: "fetch every page of a simweb of shape bench, and do nothing else, or what libraries do", Hidden: true, Args: args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			text, err := os.ReadFile(seeds)
 			if err != nil {
@@ -86,21 +85,21 @@ func benchFloorCommand(c *console) *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("%s: %w", seeds, err)
 			}
-			port, err := strconv.Atoi(u.Port())
-			if err != nil {
+			if o.Port, err = strconv.Atoi(u.Port()); err != nil {
 				return fmt.Errorf("%s: %s has no port: %w", seeds, first, err)
 			}
-			n, err := bench.Floor(cmd.Context(), hosts, port, pages, gzip)
+			n, err := bench.Floor(cmd.Context(), o)
 			if err != nil {
 				return err
 			}
 			return c.object(map[string]int{"fetched": n})
 		}}
 	f := cmd.Flags()
-	f.StringVar(&hosts, "hosts", "simweb.hosts", "hosts file of the simweb")
+	f.StringVar(&o.HostsFile, "hosts", "simweb.hosts", "hosts file of the simweb")
 	f.StringVar(&seeds, "seeds", "simweb.seeds", "seeds file of the simweb")
-	f.IntVar(&pages, "pages", 100, "pages of each host")
-	f.BoolVar(&gzip, "gzip", false, "accept compressed pages")
+	f.IntVar(&o.Pages, "pages", 100, "pages of each host")
+	f.BoolVar(&o.Gzip, "gzip", false, "accept compressed pages")
+	f.StringVar(&o.Keep, "keep", "", "lex, digest and compress every page, and append it to this file")
 	return cmd
 }
 
