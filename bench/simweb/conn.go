@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"strconv"
+	"sync"
 	"syscall"
 	"time"
 
@@ -236,14 +237,24 @@ func (c *conn) tunnel() bool {
 	return c.secure() == nil
 }
 
+// outs are the buffers of connections that are being answered. The many that wait need none.
+var outs = sync.Pool{New: func() any {
+	b := make([]byte, 0, 32<<10)
+	return &b
+}}
+
 // exchange answers one request and says whether the connection goes on.
 func (c *conn) exchange(h *head) bool {
 	s := c.s
 	h.now = s.now()
 	r := &c.response
-	if cap(c.out) < 2*headRoom {
-		c.out = make([]byte, 0, 16<<10)
-	}
+	buf := outs.Get().(*[]byte)
+	c.out = *buf
+	defer func() {
+		if *buf, c.out = c.out, nil; cap(*buf) <= keepBuffer {
+			outs.Put(buf)
+		}
+	}()
 	*r = response{body: c.out[headRoom:headRoom], location: r.location[:0]}
 	if h.host = s.site.find(h.name); h.host < 0 {
 		s.ledger.unknownHost.Add(1)
@@ -292,9 +303,6 @@ func (c *conn) exchange(h *head) bool {
 	s.ledger.addresses.end(number, at, a.robots)
 	if err == nil {
 		_, err = c.nc.Write(b)
-	}
-	if cap(c.out) > keepBuffer {
-		c.out = nil
 	}
 	return err == nil && h.keep
 }

@@ -43,7 +43,7 @@ const (
 	writeTimeout = 30 * time.Second
 	// closeGrace is how long Close lets responses that are being written go on.
 	closeGrace = 2 * time.Second
-	// keepBuffer is the largest response buffer that a connection keeps between requests.
+	// keepBuffer is the largest response buffer that is used again.
 	keepBuffer = 256 << 10
 	// exactURLs is how many URLs are counted one by one; of later ones only hashes are.
 	exactURLs = 1 << 20

@@ -50,7 +50,7 @@ type connKey struct {
 type conn struct {
 	net.Conn
 	key        connKey
-	r          *bufio.Reader
+	r          *bufio.Reader // while something is exchanged
 	parked     time.Time
 	unverified bool
 	conns      *semaphore.Weighted
@@ -274,7 +274,6 @@ func (c *Client) secure(ctx context.Context, raw net.Conn, key connKey) (*conn, 
 		}
 		cn.Conn, cn.unverified = t, config.InsecureSkipVerify
 	}
-	cn.r = bufio.NewReaderSize(cn.Conn, readBuffer)
 	return cn, nil
 }
 
@@ -300,7 +299,7 @@ func (c *Client) park(cn *conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	l := c.idle[cn.key]
-	if c.closed || c.wanted.Load() > 0 || cn.r.Buffered() > 0 || l != nil && l.Len() >= maxIdlePerHost {
+	if c.closed || c.wanted.Load() > 0 || l != nil && l.Len() >= maxIdlePerHost {
 		cn.Close()
 		return
 	}

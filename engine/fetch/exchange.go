@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -18,10 +19,20 @@ import (
 // errStale: a pooled connection was closed before a byte of the response came.
 var errStale = errors.New("pooled connection was closed")
 
+// readers are for connections while they exchange something: one that is idle needs none, and there are far more of
+// those. The few that go round stay in the processor's cache.
+var readers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, readBuffer) }}
+
 // exchange writes the request, reads head and body, and parks or closes the connection.
 func (c *Client) exchange(ctx context.Context, req *Request, r *Response, cn *conn) error {
 	stop := context.AfterFunc(ctx, func() { cn.SetDeadline(time.Unix(1, 0)) })
+	cn.r = readers.Get().(*bufio.Reader)
+	cn.r.Reset(cn.Conn)
 	reuse, err := c.converse(ctx, req, r, cn)
+	reuse = reuse && cn.r.Buffered() == 0
+	cn.r.Reset(nil)
+	readers.Put(cn.r)
+	cn.r = nil
 	alive := stop() // false: the deadline was already put into the past
 	if err != nil || !reuse || !alive {
 		cn.Close()

@@ -61,7 +61,7 @@ func (o *Outline) measure(nears []uint8) (width int) {
 		}
 		if i == 0 {
 			width = len(f)
-			f = slices.Grow(f, width*len(o.groups))
+			f = slices.Grow(f, width*(len(o.groups)-1)+rowMax)
 		}
 	}
 	o.features = f
