@@ -29,9 +29,9 @@ type segmentBuilder struct {
 	seg storage.Segment
 
 	mu sync.Mutex // guards all below
-	// Texts are four fifths of what a segment holds in memory. They lie there compressed, one by one, which
-	// halves the program's memory for a fiftieth of its time; tables get them as they are, since there the pages
-	// of a host compress each other twice as well.
+	// Texts are four fifths of what a segment holds in memory. They lie there compressed, one by one, which takes
+	// a third off the program's memory for a fiftieth of its time; tables get them as they are, since there the
+	// pages of a host compress each other twice as well.
 	links, text, cdx *storage.Sorter
 	report           FetchReport
 	linkCount        uint64
