@@ -18,8 +18,8 @@
 //
 // A connection is born when no quiet one to the same scheme, host, port and address is at hand. It
 // is used by one exchange at a time, and goes back to the pool only if the response was complete,
-// the server is willing, and nothing unasked has arrived; it is looked at again when it is taken. It
-// dies at the first doubt, or when it has been idle too long.
+// the server is willing, and nothing more came with it; what arrives unasked later is seen when it is taken. It
+// dies at the first doubt, or when it has been idle too long. While it is idle it holds no buffer.
 //
 // A Response is taken from a pool and must be given back with Release; its bytes live until then.
 //

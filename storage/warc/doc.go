@@ -30,7 +30,8 @@
 // An exchange is born in a fetcher. WriteExchange builds a request and a response record, each with an id of its own,
 // the request pointing at the response (WARC-Concurrent-To), compresses them in memory, and appends both side by side. They
 // reach the file with others, by a quarter of a megabyte or with the next Sync.
-// They are durable when a Sync that began later has returned. A file is born with the first record, under the next
+// They are durable when a Sync that began later has returned, and then leave the system's cache, for they are not
+// read again soon. A file is born with the first record, under the next
 // free number, its warcinfo record first and its name synced into the directory; when an exchange would make it longer
 // than MaxFileBytes the next file takes its place and the full one is synced and closed. After a crash Repair cuts off
 // the torn tail and a Reader reads back the rest.
