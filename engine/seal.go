@@ -30,7 +30,7 @@ type segmentBuilder struct {
 
 	mu sync.Mutex // guards all below
 	// Texts are four fifths of what a segment holds in memory. They lie there compressed, one by one, which takes
-	// a third off the program's memory for a fiftieth of its time; tables get them as they are, since there the
+	// a third off the memory of a crawl without index; tables get them as they are, since there the
 	// pages of a host compress each other twice as well.
 	links, text, cdx *storage.Sorter
 	report           FetchReport
