@@ -102,32 +102,16 @@ func (t *hostTally) writeTo(ctx context.Context, ing *storage.Ingestion) error {
 
 // writeRun sorts and writes all of a sorter into a table.
 func writeRun(ctx context.Context, s *storage.Sorter, w *storage.TableWriter) error {
-	return writeUnpacked(ctx, s, nil, w)
-}
-
-// unpacker takes a value apart that was packed for the time in memory, into dst if that is long enough.
-type unpacker func(dst, value []byte) ([]byte, error)
-
-// writeUnpacked is writeRun for values that were packed, if unpack is not nil.
-func writeUnpacked(ctx context.Context, s *storage.Sorter, unpack unpacker, w *storage.TableWriter) error {
 	run, err := s.Sort()
 	if err != nil {
 		return err
 	}
 	defer run.Close()
-	var buf []byte
 	for n := 0; run.Next(); n++ {
 		if n%4096 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		value := run.Value()
-		if unpack != nil {
-			if value, err = unpack(buf[:cap(buf)], value); err != nil {
-				return fmt.Errorf("unpacking %q: %w", run.Key(), err)
-			}
-			buf = value
-		}
-		if err := w.Set(run.Key(), value); err != nil {
+		if err := w.Set(run.Key(), run.Value()); err != nil {
 			return err
 		}
 	}
