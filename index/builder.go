@@ -40,6 +40,7 @@ type Builder struct {
 	x        *Index
 	in       *storage.Ingestion
 	analyzer analysis.Analyzer
+	walked   []byte // a field's text as the analyzer reads it
 	report   BuildReport
 	located  *storage.Sorter // directory entries to write: key → entry, empty for a deletion
 	deletes  map[uint32]*roaring.Bitmap
@@ -225,7 +226,8 @@ func (b *Builder) text(field int, text string, from int, l *lengths) int {
 	inv := &b.inv
 	inv.field = field
 	words := 0
-	end := b.analyzer.Walk([]byte(text), from, func(t analysis.Token) {
+	b.walked = append(b.walked[:0], text...)
+	end := b.analyzer.Walk(b.walked, from, func(t analysis.Token) {
 		if !t.Single {
 			words++
 		}

@@ -3,6 +3,8 @@
 package analysis
 
 import (
+	"encoding/binary"
+	"math/bits"
 	"slices"
 	"unicode"
 	"unicode/utf8"
@@ -45,7 +47,11 @@ func (a *Analyzer) Walk(text []byte, from int, fn func(Token)) int {
 		case c >= utf8.RuneSelf:
 			i = a.beyondASCII(text, i)
 		case asciiWord[c]:
-			i = a.word(text, i)
+			if end := a.shortWord(text, i); end > 0 {
+				i = end
+			} else {
+				i = a.word(text, i)
+			}
 		default:
 			i++
 		}
@@ -94,13 +100,65 @@ func (a *Analyzer) word(text []byte, start int) int {
 	return end
 }
 
+// shortWord is word for what most words are: of less than 16 bytes, all of them ASCII. It returns 0 for others, of which it
+// has emitted nothing.
+//
+// The end is looked for in eight bytes at once, since a branch for each costs a misprediction a word, and the word is kept in
+// registers on its way to the stemmer: a processor that wrote it byte by byte could not read it as eight bytes before all
+// are in its cache. It takes a third of the time that copying took.
+func (a *Analyzer) shortWord(text []byte, start int) int {
+	lo, n := asciiLetters(eight(text, start))
+	hi := uint64(0)
+	if n == 8 {
+		hi, n = asciiLetters(eight(text, start+8))
+		if n == 8 {
+			return 0
+		}
+		n += 8
+	}
+	end := start + n
+	if end < len(text) {
+		if c := text[end]; c >= utf8.RuneSelf || n <= 2 && (c == '+' || c == '#') {
+			return 0
+		}
+	}
+	a.emitWord(a.stems.kept(lo, hi, n), start, end)
+	return end
+}
+
+// eight reads eight bytes of text from i, zeros beyond its end.
+func eight(text []byte, i int) (x uint64) {
+	if i+8 <= len(text) {
+		return binary.LittleEndian.Uint64(text[i:])
+	}
+	for j := len(text) - 1; j >= i; j-- {
+		x = x<<8 | uint64(text[j])
+	}
+	return x
+}
+
+// asciiLetters returns the ASCII letters, made lower-case, and digits that x begins with, zeros behind them, and their number.
+func asciiLetters(x uint64) (uint64, int) {
+	const each, high = 0x0101010101010101, 0x8080808080808080
+	c := x &^ high // so that no sum carries into the next byte; the high bits of sums are what is compared
+	l := c | 0x20*each
+	letter := (l + (0x80-'a')*each) &^ (l + (0x80-'z'-1)*each)
+	digit := (c + (0x80-'0')*each) &^ (c + (0x80-'9'-1)*each)
+	other := ^(letter|digit)&high | x&high
+	n := bits.TrailingZeros64(other) / 8 // 8 if there is none
+	return (c | letter&high>>2) & (1<<(8*n) - 1), n
+}
+
 // term emits one folded word.
 func (a *Analyzer) term(w []byte, start, end int) {
 	if len(w) > MaxTerm {
 		w = cut(w)
 	}
-	kept := a.stems.stem(w)
-	a.emit(Token{Term: kept.term, Position: a.pos, Start: start, End: end, Word: kept})
+	a.emitWord(a.stems.stem(w), start, end)
+}
+
+func (a *Analyzer) emitWord(w *Word, start, end int) {
+	a.emit(Token{Term: w.term, Position: a.pos, Start: start, End: end, Word: w})
 	a.pos++
 }
 

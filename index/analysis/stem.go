@@ -3,7 +3,6 @@
 package analysis
 
 import (
-	"bytes"
 	"encoding/binary"
 
 	"github.com/blevesearch/snowballstem"
@@ -44,26 +43,25 @@ type Word struct {
 	Note any
 }
 
-// stem returns what is kept of a lower-case word, valid until the next call. The capacity of w must be
-// at least stemKeepMax.
+// stem returns what is kept of a lower-case word, valid until the next call.
 func (s *stemmer) stem(w []byte) *Word {
 	if len(w) > stemKeepMax {
 		s.other = Word{term: stemOf(w)}
 		return &s.other
 	}
+	return s.kept(eight(w, 0), eight(w, 8), len(w))
+}
+
+// kept is stem of a word of n bytes as a slot holds it.
+func (s *stemmer) kept(lo, hi uint64, n int) *Word {
 	if 2*s.used >= len(s.slots) {
 		s.grow()
 	}
-	whole := w[:stemKeepMax]
-	lo, hi := binary.LittleEndian.Uint64(whole), binary.LittleEndian.Uint64(whole[8:])
-	if n := len(w); n <= 8 {
-		lo, hi = lo&(1<<(8*n)-1), 0
-	} else {
-		hi &= 1<<(8*(n-8)) - 1
-	}
 	slot := s.find(lo, hi)
 	if slot.word == nil {
-		*slot = stemSlot{lo, hi, &Word{term: stemOf(bytes.Clone(w))}}
+		w := make([]byte, 0, stemKeepMax)
+		w = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(w, lo), hi)
+		*slot = stemSlot{lo, hi, &Word{term: stemOf(w[:n])}}
 		s.used++
 	}
 	return slot.word

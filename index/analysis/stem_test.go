@@ -4,8 +4,12 @@ package analysis
 
 import (
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 )
 
 // TestStemTable: words come out with their own stems and notes, however many there are, of every length.
@@ -31,4 +35,31 @@ func TestStemTable(t *testing.T) {
 	if s.used > stemCacheMax || string(word("walking").term) != "walk" {
 		t.Errorf("%d words are kept", s.used)
 	}
+}
+
+// TestWordsOfASCII: words end where a letter or digit has no successor, wherever in the text they are and whatever is beside
+// them, and come out lower-case, stemmed and with their places.
+func TestWordsOfASCII(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.StringMatching("([a-zA-Z0-9@`/:{~_ \\[\x00\x7f-]{0,12}[a-zA-Z0-9]{0,20}[ .]?){0,8}").Draw(t, "text")
+		type token struct {
+			term                 string
+			position, start, end int
+		}
+		var want, got []token
+		for _, at := range regexp.MustCompile("[a-zA-Z0-9]+").FindAllStringIndex(text, -1) {
+			w := []byte(strings.ToLower(text[at[0]:at[1]]))
+			want = append(want, token{string(stemOf(w[:min(len(w), MaxTerm)])), len(want), at[0], at[1]})
+		}
+		var a Analyzer
+		for range 2 { // the second time from what is kept
+			got = got[:0]
+			end := a.Walk([]byte(text), 0, func(t Token) {
+				got = append(got, token{string(t.Term), t.Position, t.Start, t.End})
+			})
+			if !slices.Equal(got, want) || end != len(want) {
+				t.Fatalf("%q: %v, want %v", text, got, want)
+			}
+		}
+	})
 }
