@@ -172,8 +172,7 @@ func (b *segmentBuilder) seal(ctx context.Context, files []warc.FileInfo) (SealR
 		to     storage.Range
 	}{{b.links, storage.ParseLinks(seg.Number)}, {b.text, storage.ParseTextRange(seg.Number)}, {b.cdx, storage.CDXRange()}} {
 		if t.to != storage.CDXRange() {
-			// Parsing again must leave nothing of what an earlier parser made.
-			if err := ing.DeleteRange(t.to); err != nil {
+			if err := b.replace(ing, t.to); err != nil {
 				return report, err
 			}
 		}
@@ -191,6 +190,17 @@ func (b *segmentBuilder) seal(ctx context.Context, files []warc.FileInfo) (SealR
 	b.e.reached(seg.Number, storage.SegmentSealed)
 	b.e.done(report)
 	return report, nil
+}
+
+// replace sees to it that parsing again leaves nothing of what an earlier parser made. A range that is empty, which is the
+// rule, is left alone: a tombstone would have its tables written again.
+func (b *segmentBuilder) replace(ing *storage.Ingestion, r storage.Range) error {
+	made := b.e.store.Scan(r, nil, nil)
+	defer made.Close()
+	if !made.Next() {
+		return made.Err()
+	}
+	return ing.DeleteRange(r)
 }
 
 func (b *segmentBuilder) close() {

@@ -97,6 +97,15 @@ func (o *Options) pebbleOptions(fs vfs.FS, h *health) *pebble.Options {
 	// milliseconds) and is made durable by the MANIFEST, whose records are checksummed.
 	p.Experimental.DisableIngestAsFlushable = func() bool { return true }
 	p.Experimental.ValidateOnIngest = false // tables were written by this process moments ago
+	// Tables hold keys of one range only. One that held the end of one range and the begin of a later one would cover
+	// those between, and every ingestion into them would have to stay above it, to be written again level by level: parse
+	// records, which are written once and in order, would be that.
+	p.Experimental.SpanPolicyFunc = func(start []byte) (pebble.SpanPolicy, []byte, error) {
+		if len(start) == 0 || start[0] == 0xff {
+			return pebble.SpanPolicy{}, nil, nil
+		}
+		return pebble.SpanPolicy{}, []byte{start[0] + 1}, nil
+	}
 	for i := range p.Levels {
 		l := &p.Levels[i]
 		l.BlockSize = blockBytes
@@ -123,7 +132,7 @@ func (s *Store) tableOptions(r Range) sstable.WriterOptions {
 	}
 	if r.prefix[0] == tagParse {
 		// Parse ranges are written once, in segment order, and dropped whole: no compaction will
-		// cut these blocks smaller.
+		// cut these blocks smaller, nor compress them better.
 		w.BlockSize = parseBlockBytes
 	}
 	return w

@@ -320,3 +320,49 @@ func TestWARCFS(t *testing.T) {
 		})
 	}
 }
+
+// TestTablesOfOneRange: compactions make no table that holds keys of two ranges, so that what is written once, in order, lies
+// at the bottom from the beginning.
+func TestTablesOfOneRange(t *testing.T) {
+	s := openTest(t)
+	for seg := range uint32(12) {
+		in := s.NewIngestion()
+		for _, r := range []Range{Meta(), Crawldb(), ParseTextRange(seg + 1), CDXRange()} {
+			for _, key := range []string{"a", "b"} {
+				if err := in.Table(r).Set([]byte(key), fmt.Append(nil, seg)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if err := in.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		if seg%3 == 2 {
+			if err := s.db.Compact(context.Background(), []byte{0}, []byte{0xff}, false); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	levels, err := s.db.SSTables()
+	if err != nil {
+		t.Fatal(err)
+	}
+	parse := 0
+	for level, tables := range levels {
+		for _, table := range tables {
+			tag := table.Smallest.UserKey[0]
+			if tag != table.Largest.UserKey[0] {
+				t.Errorf("a table in level %d reaches from %q to %q", level, table.Smallest.UserKey, table.Largest.UserKey)
+			}
+			if tag == tagParse {
+				parse++
+				if level != len(levels)-1 {
+					t.Errorf("a table of parse records lies in level %d", level)
+				}
+			}
+		}
+	}
+	if parse == 0 {
+		t.Error("there are no parse records")
+	}
+}
