@@ -37,12 +37,15 @@ that holds them in its slots (a map of strings took 42, this takes 13). With 100
 indexing, too little to keep. With 10,000 hosts: segments of 40,000 pages in place of 10,000, as memory allows, save 30 (joins, refills, compactions); page texts
 read for the index by walking in place of searching 35; tables that a compaction soon rewrites left uncompressed 15; memory that
 phases leave to their next run 10. Of a page that came compressed the WARC keeps what came, stored as it is: 95 become 30, but 40 to 60 are paid for
-decompressing it to read it. Huge pages for the sorters' memory: two fifths fewer page faults, no time that the noise would show. This
-machine's host hands out memory when it is first touched, at up to 13 µs for 4 KB (later 1 to 2), so that memory is time. Page texts that lie compressed
-in memory until they are sealed, a cache that is told to forget WARC bytes that are on disk, and readers that belong to exchanges, not to idle
-connections: over 100,000 pages without index, one run each, 336,000 page faults became 204,000, system time 157 µs a page 121, and 1,315 MB 777. What is left:
+decompressing it to read it. Huge pages for the sorters' memory: two fifths fewer page faults, no time that the noise would show. Those
+figures are of hosts on which a page took more than twice as long as on today's, some with 13 µs for each 4 KB of memory touched first:
+they are to be compared with one another only. On today's host, three runs each in turns with 10,000 hosts: page texts in memory as they are, not packed
+with S2 until they are sealed, without index 198 µs (182 to 209) became 170 (165 to 175), and 1,200 MB 1,500; words looked up where they stand in the text,
+eight bytes at once (a processor that has just written single bytes cannot read them back as eight), and tables that hold keys of one range only, so that parse
+records go to the last level at once and no compaction writes them again, with index 302 µs (300 to 304) became 257 (248 to 264). What is left:
 gzip and SHA-1 (a deflate of our own that keeps its Huffman codes from page to page was 18% faster than klauspost's, too little to own
-one), the lexer, the zstd of page texts, system calls.`},
+one), the lexer, compressing page texts for the store, system calls. With an index, compactions of linkdb that the last, small segments
+of a crawl set off.`},
 	{layer: "Stages", title: "Processor time by stage", command: "bin/seine bench --profile",
 		what: `What the program accounts to each stage, always, by its threads' clocks, beside what a CPU profile of the same run says.
 points-apart is the difference in hundredths of the whole.`,

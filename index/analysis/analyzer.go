@@ -105,7 +105,7 @@ func (a *Analyzer) word(text []byte, start int) int {
 //
 // The end is looked for in eight bytes at once, since a branch for each costs a misprediction a word, and the word is kept in
 // registers on its way to the stemmer: a processor that wrote it byte by byte could not read it as eight bytes before all
-// are in its cache. It takes a third of the time that copying took.
+// are in its cache. Finding a word and what is kept of it takes half the time that it took with copying.
 func (a *Analyzer) shortWord(text []byte, start int) int {
 	lo, n := asciiLetters(eight(text, start))
 	hi := uint64(0)
