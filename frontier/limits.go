@@ -24,6 +24,9 @@ const (
 	windowMin  = 16
 	windowMax  = 1 << 16
 	windowTime = 10 * time.Minute
+	// windowSlack is the part of a window that may have been visited and still take memory: a tenth, or one URL. Each
+	// is moved some ten times for that, a hundred bytes at a time.
+	windowSlack = 10
 
 	// failureBase is the first back-off after a failure when there is no longer delay; it doubles
 	// up to failureMax. sleepBase is how long a host sleeps at first, doubling up to sleepMax.

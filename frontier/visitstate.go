@@ -5,6 +5,7 @@ package frontier
 import (
 	"math"
 	"net/netip"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -71,13 +72,39 @@ type visitState struct {
 
 func (v *visitState) urls() int { return len(v.window) - v.head }
 
-// cut takes the best n URLs. The slice stays valid while they are with a fetcher, for what is behind
+// cut takes the best n URLs. The slice stays valid while they are with a fetcher, for what is before
 // head is never written again but by putBack, when they have come back.
 func (v *visitState) cut(n int) []Candidate {
 	c := v.window[v.head : v.head+n : v.head+n]
 	v.head += n
 	v.asked = uint16(max(int(v.asked)-n, 0))
+	switch {
+	case v.urls() == 0:
+		v.window, v.head = nil, 0
+	case v.head > 1 && v.head*windowSlack >= len(v.window):
+		v.window, v.head, c = ownMemory(v.window[v.head:]), 0, ownMemory(c)
+	}
 	return c
+}
+
+// ownMemory copies URLs. Those of a refill share a slice and, as a rule, one string, of which nothing is free
+// before the last of them is gone.
+func ownMemory(c []Candidate) []Candidate {
+	n := 0
+	for i := range c {
+		n += len(c[i].Rest)
+	}
+	var rests strings.Builder
+	rests.Grow(n)
+	for i := range c {
+		rests.WriteString(c[i].Rest)
+	}
+	own, all := append(make([]Candidate, 0, len(c)), c...), rests.String()
+	for i := range own {
+		rest := &own[i].Rest
+		*rest, all = all[:len(*rest)], all[len(*rest):]
+	}
+	return own
 }
 
 // putBack makes URLs that were cut the next ones again, behind those that were asked for meanwhile.
