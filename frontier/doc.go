@@ -90,7 +90,8 @@
 //
 // limits.go and Options: hosts in memory, URLs in memory (shared evenly as windows, each for ten minutes
 // of visits at most), visits ready ahead, refills at once. A host takes about 1 KB, a URL 24 bytes and
-// what its key has behind the host's. An address without hosts is kept until it may be asked again.
+// what its key has behind the host's; a tenth of a window, or one URL, may be gone and not free yet. An
+// address without hosts is kept until it may be asked again.
 //
 // # Deliberately absent
 //

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package frontier
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// TestWindow: whatever is added to a host's window, cut from it, put back and moved to memory of its own, URLs come out in
+// order, each with what belongs to it, and those with a fetcher stay what they are.
+func TestWindow(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var v visitState
+		var want []Candidate // what the window should hold
+		type flight struct{ cut, copy []Candidate }
+		var flights []flight
+		made := 0
+		t.Repeat(map[string]func(*rapid.T){
+			"add": func(t *rapid.T) {
+				var urls []Candidate
+				all := ""
+				for range rapid.IntRange(0, 40).Draw(t, "n") {
+					made++
+					rest := fmt.Sprintf("/%d", made*made)
+					all += rest
+					urls = append(urls, Candidate{Rest: rest, Score: float32(made), Tag: uint16(made)})
+				}
+				for i, rest := 0, all; i < len(urls); i++ { // as a source cuts them from one string
+					n := len(urls[i].Rest)
+					urls[i].Rest, rest = rest[:n], rest[n:]
+				}
+				v.add(slices.Clone(urls))
+				want = append(want, urls...)
+			},
+			"cut": func(t *rapid.T) {
+				n := rapid.IntRange(0, len(want)).Draw(t, "n")
+				if n == 0 {
+					return
+				}
+				c := v.cut(n)
+				flights = append(flights, flight{c, slices.Clone(want[:n])})
+				want = want[n:]
+			},
+			"put back": func(t *rapid.T) {
+				if len(flights) == 0 {
+					return
+				}
+				i := rapid.IntRange(0, len(flights)-1).Draw(t, "i")
+				f := flights[i]
+				flights = slices.Delete(flights, i, i+1)
+				left := rapid.IntRange(0, len(f.cut)).Draw(t, "left")
+				v.putBack(f.cut[len(f.cut)-left:])
+				want = append(slices.Clone(f.copy[len(f.copy)-left:]), want...)
+			},
+			"": func(t *rapid.T) {
+				if got := v.window[v.head:]; !slices.Equal(got, want) || v.urls() != len(want) {
+					t.Fatalf("%v, want %v", got, want)
+				}
+				if v.head > 1 && v.head*windowSlack >= len(v.window) {
+					t.Fatalf("%d of %d URLs have gone and take memory", v.head, len(v.window))
+				}
+				for _, f := range flights {
+					if !slices.Equal(f.cut, f.copy) {
+						t.Fatalf("%v is with a fetcher, was %v", f.cut, f.copy)
+					}
+				}
+			},
+		})
+	})
+}
