@@ -132,8 +132,8 @@ func (s *Store) tableOptions(r Range) sstable.WriterOptions {
 	}
 	if r.prefix[0] == tagParse {
 		// Parse ranges are written once, in segment order, and dropped whole: no compaction will
-		// cut these blocks smaller, nor compress them better. For a fiftieth to a twelfth of a crawl's time the store of
-		// manuals becomes a fifth smaller.
+		// cut these blocks smaller, nor compress them better. For some ten µs a page the store of manuals becomes a
+		// fifth smaller.
 		w.BlockSize = parseBlockBytes
 		w.Compression = sstable.BalancedCompression
 	}
