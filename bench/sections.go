@@ -40,10 +40,11 @@ phases leave to their next run 10. Of a page that came compressed the WARC keeps
 decompressing it to read it. Huge pages for the sorters' memory: two fifths fewer page faults, no time that the noise would show. Those
 figures are of hosts on which a page took more than twice as long as on today's, some with 13 µs for each 4 KB of memory touched first:
 they are to be compared with one another only. On today's host, three runs each in turns with 10,000 hosts: page texts in memory as they are, not packed
-with S2 until they are sealed, without index 198 µs (182 to 209) became 170 (165 to 175), and 1,200 MB 1,500; words looked up where they stand in the text,
-eight bytes at once (a processor that has just written single bytes cannot read them back as eight), and tables that hold keys of one range only, so that parse
-records go to the last level at once and no compaction writes them again, with index 302 µs (300 to 304) became 257 (248 to 264); some ten of that were
-given back for compressing parse records well at once (sealing took 14 µs a page and takes 28). What is left:
+with S2 until they are sealed, without index 198 µs (182 to 209) became 170 (165 to 175), and 1,200 MB 1,500; with index the same, and tables that hold keys of one range only, so that parse records go to the last
+level at once and no compaction writes them again, 302 µs (300 to 304) became 257 (248 to 264); some ten of that were
+given back for compressing parse records well at once (sealing took 14 µs a page and takes 28). Words are looked up where
+they stand in the text, eight bytes at once, since a processor that has just written single bytes cannot read them back as eight: of a crawl with index,
+walking over texts was 14.2% and is 10.4, by perf, less than the noise of whole crawls. What is left:
 gzip and SHA-1 (a deflate of our own that keeps its Huffman codes from page to page was 18% faster than klauspost's, too little to own
 one), the lexer, compressing page texts for the store, system calls. With an index, compactions of linkdb that the last, small segments
 of a crawl set off.`},

@@ -28,8 +28,8 @@ type segmentBuilder struct {
 	seg storage.Segment
 
 	mu sync.Mutex // guards all below
-	// Texts lie here as they are. To pack them one by one with S2 until they are sealed takes a fourth off the memory of a
-	// crawl without index, and adds an eighth to its time.
+	// Texts lie here as they are. To pack them one by one with S2 until they are sealed takes a fifth off the memory of a
+	// crawl without index, and adds a sixth to its time.
 	links, text, cdx *storage.Sorter
 	report           FetchReport
 	linkCount        uint64
