@@ -32,14 +32,21 @@ var floorPlan = map[string]string{
 	"bench/language":        "engine/parse/language",
 	"bench": "bench/simweb bench/hostile engine engine/fetch engine/fetch/robots engine/parse engine/parse/language engine/policy frontier index index/analysis " +
 		"storage storage/urlkey storage/warc storage/invariants",
-	"storage":                  "storage/urlkey storage/warc storage/invariants",
-	"frontier":                 "storage/urlkey storage/invariants",
-	"index":                    "index/analysis storage storage/urlkey storage/invariants",
-	"engine/fetch":             "engine/fetch/robots storage/urlkey storage/invariants",
-	"engine/parse":             "engine/parse/content engine/parse/language engine/parse/pdf storage/urlkey storage/invariants",
-	"engine/policy":            "engine/parse index storage storage/urlkey",
-	"engine/policy/policytest": "engine/policy engine/parse index storage storage/urlkey",
-	"engine": "engine/fetch engine/fetch/robots engine/parse engine/policy frontier index storage storage/urlkey storage/warc " +
+	"storage":                   "storage/urlkey storage/warc storage/invariants",
+	"frontier":                  "storage/urlkey storage/invariants",
+	"index":                     "index/analysis storage storage/urlkey storage/invariants",
+	"engine/fetch":              "engine/fetch/robots storage/urlkey storage/invariants",
+	"engine/parse":              "engine/parse/content engine/parse/language engine/parse/pdf storage/urlkey storage/invariants",
+	"engine/policy":             "engine/parse index storage storage/urlkey",
+	"engine/policy/policytest":  "engine/policy engine/parse index storage storage/urlkey",
+	"engine/internal/admission": "engine/policy storage storage/urlkey",
+	"engine/internal/segment":   "engine/fetch engine/parse engine/policy engine/internal/admission storage storage/warc storage/urlkey",
+	"engine/internal/visit": "engine/fetch engine/fetch/robots frontier engine/internal/segment engine/internal/admission engine/policy storage " +
+		"storage/warc storage/urlkey",
+	"engine/internal/phases": "engine/internal/admission engine/policy engine/parse storage storage/urlkey",
+	"engine/internal/inspect": "engine/internal/admission engine/policy engine/parse engine/fetch engine/fetch/robots index storage storage/warc " +
+		"storage/urlkey",
+	"engine": "engine/internal/admission engine/internal/segment engine/internal/visit engine/internal/phases engine/internal/inspect engine/fetch engine/fetch/robots engine/parse engine/policy frontier index storage storage/urlkey storage/warc " +
 		"storage/invariants index/analysis",
 	"cmd/seine": "*",
 }

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package admission
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/seine-crawler/seine/engine/policy"
+	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// Reasons of refusals that are decided here. Filters bring their own.
+const (
+	ReasonScope      = "scope"
+	ReasonDuplicates = "duplicates"     // below a closed prefix
+	ReasonDepth      = "depth"          // more links from a seed than MaxDepth
+	ReasonChain      = "redirect_chain" // beyond the last redirect that is followed
+	ReasonRobots     = "robots_denied"
+	ReasonMalformed  = "malformed" // not a canonical URL
+)
+
+// Options of an Admission.
+type Options struct {
+	// Filters are values: their answer for a URL never changes.
+	Filters policy.URLFilters
+	// Live filters are asked again before each fetch.
+	Live []policy.LiveFilter
+	// Scope decides around the seeds, Hosts may give a host a scope and budgets of its own; nil: none does.
+	Scope policy.Scope
+	Hosts policy.HostPolicy
+	// MaxDepth is the greatest number of links from a seed; 0 means no bound. MaxRedirects is the
+	// longest chain of redirects that is followed.
+	MaxDepth, MaxRedirects int
+	// TrapPercent closes a prefix when that share of its recent pages were copies; 0 or less: never.
+	TrapPercent int
+	// Host and Domain are what one of them may cost; zero fields mean no bound, but for Domain.URLs: see Budget.
+	Host, Domain Cost
+	// Store holds meta and hostdb. Now is the engine's clock. Warn reports what stops nothing; nil drops it.
+	Store storage.Reader
+	Now   func() time.Time
+	Warn  func(error)
+}
+
+// Admission says which URLs may be crawled. Safe for concurrent use, but for Refresh, Page, Group and
+// CloseTraps, which have one caller at a time.
+type Admission struct {
+	o      Options
+	scopes map[policy.Scope]*policy.ScopeFilter // the crawl's and those of hosts, all told of every seed
+
+	seedMu      sync.RWMutex
+	seedDomains map[string]bool // registered domains of seeds
+
+	traps   traps
+	budgets budgets
+
+	pendMu  sync.Mutex
+	pending map[string]bool // prefixes of keys that came into reach and are not readmitted yet; "": everything
+	known   bool            // the store holds a fingerprint
+	live    atomic.Uint64   // fingerprint of the live filters, see Fingerprint
+}
+
+// New returns an Admission that admits no seed yet. Call Load before asking.
+func New(o Options) *Admission {
+	if o.Warn == nil {
+		o.Warn = func(error) {}
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	a := &Admission{o: o, scopes: map[policy.Scope]*policy.ScopeFilter{}, seedDomains: map[string]bool{}, pending: map[string]bool{}}
+	a.scopes[o.Scope] = policy.NewScopeFilter(o.Scope)
+	if o.Hosts != nil {
+		for _, s := range policy.Scopes() {
+			if a.scopes[s] == nil {
+				a.scopes[s] = policy.NewScopeFilter(s)
+			}
+		}
+	}
+	a.traps.percent = o.TrapPercent
+	a.noteLive()
+	return a
+}
+
+// Verdict is the answer for one URL. The zero Verdict admits.
+type Verdict struct {
+	Reason string // a short constant that is counted and shown; "" admits
+	Rule   string // the entry, rule or prefix that decided, where Explain knows it
+	Later  bool   // the refusal may end, by a wider scope or another version of a live filter
+}
+
+// OK reports whether the URL is admitted.
+func (v Verdict) OK() bool { return v.Reason == "" }
+
+// Robots is what robots.txt says of a URL.
+type Robots uint8
+
+// What robots.txt says.
+const (
+	RobotsUnknown Robots = iota // not asked yet: no reason to refuse
+	RobotsAllowed
+	RobotsDenied
+)
+
+// Facts are what only the caller knows of a URL. The zero value is a link of unknown depth.
+type Facts struct {
+	Seed   bool // a seed, or what one redirects to: in scope by definition
+	Depth  int  // links from a seed
+	Hops   int  // redirects in a row that lead to it
+	Robots Robots
+}
+
+// Verdict decides. It allocates nothing for a URL that is admitted.
+func (a *Admission) Verdict(u urlkey.URL, f Facts) Verdict {
+	if reason := a.o.Filters.Accept(u); reason != "" {
+		return Verdict{Reason: reason}
+	}
+	if v := a.Recheck(u); !v.OK() {
+		return v
+	}
+	if !f.Seed && !a.inScope(u) {
+		return Verdict{Reason: ReasonScope, Later: true}
+	}
+	return a.ofFacts(f)
+}
+
+// VerdictKey is Verdict for a URL known by its key.
+func (a *Admission) VerdictKey(key urlkey.Key, f Facts) Verdict {
+	u, err := key.URL()
+	if err != nil {
+		return Verdict{Reason: ReasonMalformed}
+	}
+	return a.Verdict(u, f)
+}
+
+// Recheck asks what may have changed since a URL was chosen: live filters and traps.
+func (a *Admission) Recheck(u urlkey.URL) Verdict {
+	for _, f := range a.o.Live {
+		if reason := f.Accept(u); reason != "" {
+			return Verdict{Reason: reason, Later: true}
+		}
+	}
+	if a.traps.refuses(u) {
+		return Verdict{Reason: ReasonDuplicates}
+	}
+	return Verdict{}
+}
+
+// ofFacts decides by what the caller knows.
+func (a *Admission) ofFacts(f Facts) Verdict {
+	switch {
+	case a.o.MaxDepth > 0 && f.Depth > a.o.MaxDepth:
+		return Verdict{Reason: ReasonDepth}
+	case f.Hops > a.o.MaxRedirects:
+		return Verdict{Reason: ReasonChain}
+	case f.Robots == RobotsDenied:
+		return Verdict{Reason: ReasonRobots}
+	}
+	return Verdict{}
+}
+
+// Explain is Verdict with the rule that decided, for people: it takes its time. Where a rule of a live filter
+// permits the URL, Rule names that.
+func (a *Admission) Explain(u urlkey.URL, f Facts) Verdict {
+	if reason := a.o.Filters.Accept(u); reason != "" {
+		return Verdict{Reason: reason}
+	}
+	var rule string
+	for _, l := range a.o.Live {
+		rule = l.Explain(u)
+		if reason := l.Accept(u); reason != "" {
+			return Verdict{Reason: reason, Rule: rule, Later: true}
+		}
+	}
+	v := a.Verdict(u, f)
+	v.Rule = rule
+	if v.Reason == ReasonDuplicates {
+		v.Rule = "closed: " + spellPrefix(a.traps.closing(u.AppendKey(nil)))
+	}
+	return v
+}
+
+// RefusesHost reports whether a live list of hosts refuses a host whatever the URL: then not even its
+// robots.txt is requested.
+func (a *Admission) RefusesHost(h urlkey.HostKey) bool {
+	for _, f := range a.o.Live {
+		if hosts, ok := f.(policy.HostFilter); ok && hosts.AcceptHost(h) != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// HostSettings returns what the policy of hosts says of one; nil: nothing.
+func (a *Admission) HostSettings(h urlkey.HostKey) *policy.HostSettings {
+	if a.o.Hosts == nil {
+		return nil
+	}
+	return a.o.Hosts.Settings(h)
+}
+
+// Load reads what earlier runs admitted and closed. It is called once, before anything else.
+func (a *Admission) Load() error {
+	if err := a.loadSeeds(); err != nil {
+		return fmt.Errorf("loading the scope: %w", err)
+	}
+	if err := a.loadClosed(); err != nil {
+		return fmt.Errorf("loading closed prefixes: %w", err)
+	}
+	if err := a.loadPending(); err != nil {
+		return fmt.Errorf("loading what came into scope: %w", err)
+	}
+	return nil
+}
+
+// scan calls each with the keys of meta that begin with a prefix, without it.
+func (a *Admission) scan(prefix string, each func(rest string) error) error {
+	from, to := prefixBounds([]byte(prefix))
+	sc := a.o.Store.Scan(storage.Meta(), from, to)
+	defer sc.Close()
+	for sc.Next() {
+		if err := each(string(sc.Key()[len(prefix):])); err != nil {
+			return err
+		}
+	}
+	return sc.Err()
+}
+
+// prefixBounds returns the bounds of all keys that begin with a prefix. Keys are ASCII, so the last byte can
+// always be raised.
+func prefixBounds(prefix []byte) (from, to []byte) {
+	if len(prefix) == 0 {
+		return nil, nil
+	}
+	to = append([]byte(nil), prefix...)
+	to[len(to)-1]++
+	return prefix, to
+}

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package admission
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/bits"
+	"sync"
+	"time"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// Budgets. A trap or a link farm can make up pages and hosts without end, but not links from other
+// people's domains. So a registered domain may have domainBase pages, and as many again for each other
+// domain that links to it (the idea of IRLbot's STAR: Lee, Leonard, Wang, Loguinov, "IRLbot: scaling to 6
+// billion pages and beyond", 2008). Seeds' domains are the operator's choice and have no such bound. What
+// is beyond a budget stays due in crawldb and is offered again as the domain earns more. Budgets of
+// bytes and of fetchers' time are set by the operator alone, for hosts and domains.
+//
+// The number of domains that link to one is estimated from 64 bits, one for each linking domain by hash
+// (linear counting: Whang, Vander-Zanden, Taylor, 1990): within a tenth up to 100, and at most 267.
+const (
+	domainBase = 10_000
+	// domainHostsMax is the number of a domain's hosts that are added up.
+	domainHostsMax = 10_000
+	// budgetHolds is how long a domain's sum is used before it is computed again.
+	budgetHolds = 10 * time.Minute
+	// domainsRemembered bounds each memory of domains; past it the memory begins again.
+	domainsRemembered = 1 << 16
+)
+
+// Cost is what URLs have cost, or may cost.
+type Cost struct {
+	URLs, Bytes int64
+	Time        time.Duration // that fetchers spent
+}
+
+// Budget is a limit and what is used of it. Zero fields of Limit mean no bound.
+type Budget struct{ Limit, Used Cost }
+
+// budgets remembers domains' budgets, which take a scan of their hosts.
+type budgets struct {
+	mu      sync.Mutex
+	domains map[string]heldBudget
+}
+
+type heldBudget struct {
+	Budget
+	until time.Time
+}
+
+// HostBudget returns a host's budget.
+func (a *Admission) HostBudget(h urlkey.HostKey) (b Budget, err error) {
+	b.Limit = a.o.Host
+	if s := a.HostSettings(h); s != nil {
+		if s.MaxPages > 0 {
+			b.Limit.URLs = s.MaxPages
+		}
+		if s.MaxBytes > 0 {
+			b.Limit.Bytes = s.MaxBytes
+		}
+		if s.MaxTime > 0 {
+			b.Limit.Time = s.MaxTime
+		}
+	}
+	if b.Limit == (Cost{}) {
+		return b, nil
+	}
+	var c storage.HostCounts
+	value, ok, err := a.o.Store.Get(storage.HostCountsRange(), []byte(h), nil)
+	if err == nil && ok {
+		err = storage.DecodeHostCounts(value, &c)
+	}
+	if err != nil {
+		return b, fmt.Errorf("hostdb counts of %s: %w", h, err)
+	}
+	b.Used = costOf(&c)
+	return b, nil
+}
+
+// DomainBudget returns a registered domain's budget, by domain key. It is remembered for budgetHolds.
+func (a *Admission) DomainBudget(domain string) (Budget, error) {
+	a.budgets.mu.Lock()
+	held, ok := a.budgets.domains[domain]
+	a.budgets.mu.Unlock()
+	now := a.o.Now()
+	if ok && now.Before(held.until) {
+		return held.Budget, nil
+	}
+	b, err := a.domainBudget(domain) // without the lock: it reads the disk
+	if err != nil {
+		return b, err
+	}
+	a.budgets.mu.Lock()
+	defer a.budgets.mu.Unlock()
+	if a.budgets.domains == nil || len(a.budgets.domains) >= domainsRemembered {
+		a.budgets.domains = map[string]heldBudget{}
+	}
+	a.budgets.domains[domain] = heldBudget{b, now.Add(budgetHolds)}
+	return b, nil
+}
+
+func (a *Admission) domainBudget(domain string) (b Budget, err error) {
+	b.Limit = a.o.Domain
+	if b.Limit.URLs == 0 && !a.isSeedDomain(domain) {
+		set, err := a.referrers(domain)
+		if err != nil {
+			return b, err
+		}
+		b.Limit.URLs = int64(domainBase * (1 + countReferrers(set)))
+	}
+	if b.Limit == (Cost{}) {
+		return b, nil
+	}
+	from, to := prefixBounds([]byte(domain))
+	sc := a.o.Store.Scan(storage.HostCountsRange(), from, to)
+	defer sc.Close()
+	var c storage.HostCounts
+	for n := 0; n < domainHostsMax && sc.Next(); n++ {
+		if err := storage.DecodeHostCounts(sc.Value(), &c); err != nil {
+			return b, fmt.Errorf("hostdb counts of %s: %w", sc.Key(), err)
+		}
+		cost := costOf(&c)
+		b.Used.URLs += cost.URLs
+		b.Used.Bytes += cost.Bytes
+		b.Used.Time += cost.Time
+	}
+	return b, sc.Err()
+}
+
+// costOf is what a host has cost so far: every URL that was requested counts.
+func costOf(c *storage.HostCounts) (cost Cost) {
+	for status, n := range c.ByStatus {
+		if storage.Status(status) != storage.StatusUnfetched {
+			cost.URLs += int64(n)
+		}
+	}
+	cost.Bytes, cost.Time = int64(c.Bytes), time.Duration(c.TookMS)*time.Millisecond
+	return cost
+}
+
+// referrersPrefix begins the meta keys of the bits of linking domains: referrersPrefix, domain key → 8 bytes.
+const referrersPrefix = "referrers/"
+
+// countReferrers estimates the number of domains from their bits.
+func countReferrers(set uint64) float64 {
+	zero := max(64-bits.OnesCount64(set), 1)
+	return 64 * math.Log(64/float64(zero))
+}
+
+func (a *Admission) referrers(domain string) (uint64, error) {
+	value, ok, err := a.o.Store.Get(storage.Meta(), []byte(referrersPrefix+domain), nil)
+	if err != nil || !ok {
+		return 0, err
+	}
+	if len(value) != 8 {
+		return 0, fmt.Errorf("%w: referrers of %s: %d bytes", storage.ErrCorrupt, domain, len(value))
+	}
+	return binary.LittleEndian.Uint64(value), nil
+}
+
+// Referral collects which domains link to which, over one segment. The zero value is ready. One goroutine.
+type Referral struct {
+	// Domain and Bit are of the source that From named last.
+	Domain string
+	Bit    uint64
+
+	bits    map[string]uint64         // target domain key → bits
+	domains map[urlkey.HostKey]string // a memory of domains, which take a microsecond to find
+	source  urlkey.HostKey
+}
+
+// From makes a host the source of the links that come next.
+func (r *Referral) From(host []byte) {
+	if string(r.source) != string(host) {
+		r.source = urlkey.HostKey(host)
+		r.Domain = r.DomainOf(r.source)
+		r.Bit = 1 << (xxh3.HashString(r.Domain) & 63)
+	}
+}
+
+// DomainOf is the domain key of a host, remembered.
+func (r *Referral) DomainOf(h urlkey.HostKey) string {
+	d, ok := r.domains[h]
+	if !ok {
+		if r.domains == nil || len(r.domains) >= domainsRemembered {
+			r.domains = map[urlkey.HostKey]string{}
+		}
+		d = h.DomainKey()
+		r.domains[h] = d
+	}
+	return d
+}
+
+// Add notes the bits of domains that link to one.
+func (r *Referral) Add(domain string, bits uint64) {
+	if r.bits == nil {
+		r.bits = map[string]uint64{}
+	}
+	r.bits[domain] |= bits
+}
+
+// rows adds the rows of domains whose bits are not all known.
+func (r *Referral) rows(a *Admission, rows map[string]string) error {
+	for d, set := range r.bits {
+		old, err := a.referrers(d)
+		if err != nil {
+			return err
+		}
+		if old|set != old {
+			rows[referrersPrefix+d] = string(binary.LittleEndian.AppendUint64(nil, old|set))
+		}
+	}
+	return nil
+}

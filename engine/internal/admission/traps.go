@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package admission
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// Bounds of the trap watch.
+const (
+	// trapPages is the number of pages below a prefix after which it is judged.
+	trapPages = 200
+	// trapFolders is the number of folders, from the root down, that are watched.
+	trapFolders = 2
+	// trapPrefixesMax bounds the prefixes that are counted; past it all counts begin again.
+	trapPrefixesMax = 1 << 16
+)
+
+// closedPrefix begins the meta keys of closed prefixes: closedPrefix, prefix → nothing.
+const closedPrefix = "closed/"
+
+// traps closes places where a site shows the same pages under ever new URLs: a calendar without
+// entries, a list whose parameters do nothing, links with session ids. It watches prefixes of URLs: a
+// host's root, its folders two deep, and pages with a query. A page belongs to the deepest prefix that
+// it is below. When most recently fetched pages of a prefix are copies of other pages of the same
+// prefix, its other URLs are refused. A translation or a mirror in another folder closes nothing: its
+// pages are copies of pages elsewhere.
+//
+// Closed prefixes are kept in meta. The counts are not: they begin again with the process.
+type traps struct {
+	percent int // share of copies that closes a prefix; 0 or less: none does
+
+	any    atomic.Bool // something is closed
+	mu     sync.RWMutex
+	closed map[string]bool // prefixes of keys
+
+	counts map[string]*prefixCount // of Dedup, which runs once at a time
+}
+
+// prefixCount counts pages and copies. Both are halved when they are judged, so that old ones fade.
+type prefixCount struct{ pages, copies int }
+
+func (a *Admission) loadClosed() error {
+	var closed []string
+	err := a.scan(closedPrefix, func(prefix string) error {
+		closed = append(closed, prefix)
+		return nil
+	})
+	a.close(closed)
+	return err
+}
+
+func (a *Admission) close(prefixes []string) {
+	if len(prefixes) == 0 {
+		return
+	}
+	t := &a.traps
+	t.mu.Lock()
+	if t.closed == nil {
+		t.closed = map[string]bool{}
+	}
+	for _, p := range prefixes {
+		t.closed[p] = true
+	}
+	t.mu.Unlock()
+	t.any.Store(t.percent > 0)
+}
+
+// refuses reports whether a URL is below a closed prefix.
+func (t *traps) refuses(u urlkey.URL) bool {
+	if !t.any.Load() {
+		return false
+	}
+	return t.closing(u.AppendKey(make([]byte, 0, 256))) != ""
+}
+
+// closing returns the closed prefix that a key is below, "" if there is none.
+func (t *traps) closing(key []byte) (prefix string) {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	eachPrefix(key, func(p []byte) bool {
+		if t.closed[string(p)] {
+			prefix = string(p)
+		}
+		return prefix == ""
+	})
+	return prefix
+}
+
+// eachPrefix calls fn with the watched prefixes of a key, the shortest first. They are slices of the key.
+func eachPrefix(key []byte, fn func(prefix []byte) (more bool)) {
+	at := len(urlkey.HostKeyOf(key)) + 1 // past the root's slash
+	end := len(key)
+	if space := bytes.LastIndexByte(key, ' '); space >= at {
+		end = space
+	}
+	if at > end || !fn(key[:at]) {
+		return
+	}
+	query := bytes.IndexByte(key[at:end], '?')
+	if query >= 0 {
+		query += at
+	}
+	for range trapFolders {
+		slash := bytes.IndexByte(key[at:end], '/')
+		if slash < 0 || query >= 0 && at+slash > query {
+			break
+		}
+		if at += slash + 1; !fn(key[:at]) {
+			return
+		}
+	}
+	if query >= 0 {
+		fn(key[:query+1])
+	}
+}
+
+// deepest returns the prefix that a key belongs to.
+func deepest(key []byte) (prefix []byte) {
+	eachPrefix(key, func(p []byte) bool {
+		prefix = p
+		return true
+	})
+	return prefix
+}
+
+func (t *traps) count(prefix []byte) *prefixCount {
+	c := t.counts[string(prefix)]
+	if c == nil {
+		if t.counts == nil || len(t.counts) >= trapPrefixesMax {
+			t.counts = map[string]*prefixCount{}
+		}
+		c = new(prefixCount)
+		t.counts[string(prefix)] = c
+	}
+	return c
+}
+
+// Page counts a page that was fetched in the segments that Dedup looks at.
+func (a *Admission) Page(key []byte) {
+	if a.traps.percent > 0 {
+		a.traps.count(deepest(key)).pages++
+	}
+}
+
+// Copy is one page of a group of equal pages. Fresh: fetched in the segments that Dedup looks at.
+type Copy struct {
+	Key   urlkey.Key
+	Fresh bool
+}
+
+// Group counts the copies in a group of equal pages.
+func (a *Admission) Group(group []Copy) {
+	t := &a.traps
+	if t.percent <= 0 || len(group) < 2 {
+		return
+	}
+	all, fresh := map[string]int{}, map[string]int{}
+	for i := range group {
+		p := string(deepest([]byte(group[i].Key)))
+		all[p]++
+		if group[i].Fresh {
+			fresh[p]++
+		}
+	}
+	for p, n := range fresh {
+		t.count([]byte(p)).copies += min(n, all[p]-1)
+	}
+}
+
+// CloseTraps adds to c the prefixes that turned out to be traps since the last call, reports each as a
+// warning, and returns their number. Older counts fade. The root of a seed's host stays open.
+func (a *Admission) CloseTraps(c *Changes) int {
+	closing := a.traps.verdicts(a.isSeedDomain)
+	slices.Sort(closing)
+	for _, p := range closing {
+		c.Close(p)
+		a.o.Warn(fmt.Errorf("%s… is closed: at least %d%% of the pages recently fetched there were copies of one another (--trap-duplicates)",
+			spellPrefix(p), a.traps.percent))
+	}
+	return len(closing)
+}
+
+func (t *traps) verdicts(isSeedDomain func(domain string) bool) (closing []string) {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	for p, c := range t.counts {
+		if c.pages < trapPages || t.closed[p] { // fetches that were under way when it closed still arrive
+			continue
+		}
+		host := urlkey.HostKeyOf([]byte(p))
+		root := len(p) == len(host)+1
+		if 100*c.copies >= t.percent*c.pages && !(root && isSeedDomain(urlkey.HostKey(host).DomainKey())) {
+			closing = append(closing, p)
+		}
+		c.pages, c.copies = c.pages/2, c.copies/2
+	}
+	return closing
+}
+
+// spellPrefix writes a prefix of a key as people know URLs.
+func spellPrefix(p string) string {
+	host := urlkey.HostKeyOf([]byte(p))
+	return urlkey.HostKey(host).String() + p[len(host):]
+}
