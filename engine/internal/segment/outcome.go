@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package segment
+
+import (
+	"math"
+	"net/http"
+	"time"
+
+	"github.com/seine-crawler/seine/engine/fetch"
+	"github.com/seine-crawler/seine/engine/internal/admission"
+	"github.com/seine-crawler/seine/storage"
+)
+
+// Failures that are decided here rather than in engine/fetch.
+const (
+	FailureRobots   = admission.ReasonRobots
+	failureLocation = "bad_location" // a redirect that leads nowhere
+	failureDecode   = "decode_error"
+	failureParse    = "parse_failed"
+)
+
+// permanentRefresh is the delay from which a meta refresh is a permanent redirect, and a temporary one below
+// (Nutch's PERM_REFRESH_TIME).
+const permanentRefresh = 5 * time.Second
+
+// Fields of the WARC metadata record that keeps an outcome for which there was no response, and of records
+// of responses.
+const (
+	fieldFailure = "seine-failure"
+	fieldRole    = "WARC-Seine-Role"     // on responses that are not pages
+	fieldTook    = "WARC-Seine-Fetch-Ms" // on pages
+	fieldTookMS  = "fetchTimeMs"         // on failures, as other crawlers name it
+	roleRobots   = "robots"
+)
+
+// statusOf maps an HTTP status to an outcome. Nutch takes every code it has no rule for as a
+// temporary failure; here client errors are final, but for those that say "later".
+func statusOf(code int) storage.FetchStatus {
+	switch code {
+	case http.StatusNotModified:
+		return storage.FetchNotModified
+	case http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect:
+		return storage.FetchRedirTemp
+	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
+		return storage.FetchRetry
+	}
+	switch {
+	case code >= 200 && code < 300:
+		return storage.FetchSuccess
+	case code >= 300 && code < 400:
+		return storage.FetchRedirPerm
+	case code >= 400 && code < 500:
+		return storage.FetchGone
+	}
+	return storage.FetchRetry
+}
+
+// readOutcome fills s.outcome, and s.text for a page, from an exchange. It is the one place where
+// a response becomes an outcome, whether it just came in or was read back from the WARC.
+func (g *Segments) readOutcome(a *Attempt, s *Scratch) {
+	o := &s.outcome
+	*o = storage.FetchOutcome{Time: a.At.UnixMilli(), Failure: string(a.Failure), Location: a.location, Outlinks: o.Outlinks[:0],
+		TookMS: uint32(min(max(a.Took.Milliseconds(), 0), math.MaxUint32))}
+	if a.Response == nil {
+		o.Status = failureStatus(a.Failure)
+		return
+	}
+	r := a.Response
+	o.HTTPStatus, o.Truncated, o.Bytes = uint16(r.Status), r.Truncated, uint32(len(r.Body))
+	o.Status = statusOf(r.Status)
+	switch o.Status {
+	case storage.FetchRedirTemp, storage.FetchRedirPerm:
+		g.readRedirect(a, o)
+	case storage.FetchSuccess:
+		o.ETag, o.LastModified = headerText(r, "ETag"), headerText(r, "Last-Modified")
+		g.readPage(a, s)
+	}
+}
+
+func failureStatus(f fetch.Failure) storage.FetchStatus {
+	if f == FailureRobots || f.Kind() == fetch.KindPermanent {
+		return storage.FetchGone
+	}
+	return storage.FetchRetry
+}
+
+// readRedirect resolves the target. One that leads nowhere makes the URL gone, with the reason.
+func (g *Segments) readRedirect(a *Attempt, o *storage.FetchOutcome) {
+	target, err := a.URL.Resolve(a.Response.Location())
+	if err == nil {
+		target, err = g.env.Redirects.Normalize(target)
+	}
+	if err != nil || a.Response.Location() == "" || target == a.URL {
+		o.Status, o.Failure = storage.FetchGone, failureLocation
+		return
+	}
+	o.Redirect = target.Key()
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package segment
+
+import (
+	"errors"
+	"unsafe"
+
+	"github.com/seine-crawler/seine/engine/fetch"
+	"github.com/seine-crawler/seine/engine/parse"
+	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// readPage decodes and parses the body. A page that cannot be parsed keeps its outcome, marked.
+func (g *Segments) readPage(a *Attempt, s *Scratch) {
+	o, r, p := &s.outcome, a.Response, &s.page
+	body, truncated, err := r.Content()
+	if err != nil && len(body) == 0 {
+		o.Status, o.Failure = storage.FetchParseFailed, failureDecode
+		return
+	}
+	s.tags = s.tags[:0]
+	for _, v := range r.Values("X-Robots-Tag") {
+		s.tags = append(s.tags, string(v))
+	}
+	in := parse.Input{URL: a.URL, ContentType: headerText(r, "Content-Type"), ContentLanguage: headerText(r, "Content-Language"), RobotsTag: s.tags, Agent: g.env.Agent,
+		Body: body, Truncated: truncated || r.Truncated != ""}
+	err = g.env.Parsers.Parse(&in, p)
+	o.MediaType, o.Signature = p.MediaType, storage.Signature(p.Signature)
+	readPreferences(a, s)
+	if in.Truncated || err != nil && !errors.Is(err, parse.ErrUnsupported) {
+		o.Flags |= storage.FlagTruncated
+	}
+	if err != nil {
+		o.Flags |= storage.FlagNotParsed
+		if !errors.Is(err, parse.ErrUnsupported) {
+			o.Status, o.Failure = storage.FetchParseFailed, failureParse
+		}
+		return
+	}
+	o.Flags |= robotsFlags(p)
+	g.readRefresh(a, s)
+	if !p.Canonical.IsZero() {
+		o.Canonical = p.Canonical.Key()
+	}
+	g.readLinks(s)
+	// The text is the page's own memory: it is encoded before the next page is parsed.
+	text := unsafe.String(unsafe.SliceData(p.Text), len(p.Text))
+	s.text = storage.ParseText{Title: p.Title, Text: text, Description: p.Description, Headings: p.Headings, Language: p.Language, Charset: p.Charset,
+		Content: contentOf(s.text.Content[:0], p)}
+	if len(p.NoSnippet) > 0 {
+		if s.text.Content = quotable(s.text.Content, p); len(s.text.Content) > 0 {
+			o.Flags |= storage.FlagContentOnly
+		} else {
+			o.Flags |= storage.FlagNoSnippet
+		}
+	}
+	s.text.Flags = o.Flags
+}
+
+// readRefresh takes a page's refresh to another page as a redirect beside its links: the page keeps its
+// text. One that links must not count of goes nowhere.
+func (g *Segments) readRefresh(a *Attempt, s *Scratch) {
+	o, refresh := &s.outcome, s.page.Refresh
+	if refresh == nil || s.page.Robots.NoFollow {
+		return
+	}
+	if target, err := g.env.Redirects.Normalize(refresh.URL); err == nil && target != a.URL {
+		o.Redirect = target.Key()
+		if refresh.Delay >= permanentRefresh {
+			o.Flags |= storage.FlagRefreshPerm
+		}
+	}
+}
+
+func robotsFlags(p *parse.Page) (f storage.ParseFlags) {
+	for _, x := range []struct {
+		on   bool
+		flag storage.ParseFlags
+	}{{p.Robots.NoIndex, storage.FlagNoIndex}, {p.Robots.NoFollow, storage.FlagNoFollow}, {p.Robots.NoSnippet, storage.FlagNoSnippet}, {p.Robots.NoArchive, storage.FlagNoArchive}} {
+		if x.on {
+			f |= x.flag
+		}
+	}
+	return f.WithMaxSnippet(p.Robots.MaxSnippet)
+}
+
+// readLinks keeps every link of the page, normalised. The keys
+// are cut from one string.
+func (g *Segments) readLinks(s *Scratch) {
+	o := &s.outcome
+	s.keys, s.ends = s.keys[:0], s.ends[:0]
+	normalizers := g.env.Links
+	for i := range s.page.Outlinks {
+		l := &s.page.Outlinks[i]
+		u, err := normalizers.Normalize(l.URL)
+		if err != nil {
+			continue
+		}
+		s.keys = s.memo.AppendKey(s.keys, u)
+		s.ends = append(s.ends, len(s.keys))
+		o.Outlinks = append(o.Outlinks, storage.Outlink{Anchor: l.Anchor, NoFollow: l.NoFollow})
+	}
+	// They are encoded before the scratch is used again.
+	all, from := urlkey.Key(unsafe.String(unsafe.SliceData(s.keys), len(s.keys))), 0
+	for i, end := range s.ends {
+		o.Outlinks[i].Key = all[from:end]
+		from = end
+	}
+}
+
+// quotable takes what must not be quoted out of the content, which is all of the page if none of it is told apart.
+func quotable(parts []storage.TextRange, p *parse.Page) (out []storage.TextRange) {
+	if len(parts) == 0 {
+		parts = append(parts, storage.TextRange{To: uint32(len(p.Text))})
+	}
+	keep := func(from, to int) {
+		for from < to && p.Text[from] <= ' ' {
+			from++
+		}
+		for from < to && p.Text[to-1] <= ' ' {
+			to--
+		}
+		if from < to {
+			out = append(out, storage.TextRange{From: uint32(from), To: uint32(to)})
+		}
+	}
+	no := p.NoSnippet
+	for _, part := range parts {
+		from, to := int(part.From), int(part.To)
+		for len(no) > 0 && no[0].To <= from {
+			no = no[1:]
+		}
+		for _, n := range no {
+			if n.From >= to {
+				break
+			}
+			keep(from, n.From)
+			from = min(n.To, to)
+		}
+		keep(from, to)
+	}
+	return out
+}
+
+// contentOf appends where a page's main content is, nothing if all of the page is content or none of it: then
+// people are shown what there is.
+func contentOf(parts []storage.TextRange, p *parse.Page) []storage.TextRange {
+	all := true
+	for i := range p.Blocks {
+		b := &p.Blocks[i]
+		switch n := len(parts); {
+		case !b.Content:
+			all = false
+		case n > 0 && i > 0 && p.Blocks[i-1].Content:
+			parts[n-1].To = uint32(b.To)
+		default:
+			parts = append(parts, storage.TextRange{From: uint32(b.From), To: uint32(b.To)})
+		}
+	}
+	if all {
+		return parts[:0]
+	}
+	return parts
+}
+
+func headerText(r *fetch.Response, name string) string { return string(r.Header(name)) }

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package segment
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/seine-crawler/seine/engine/parse"
+	"github.com/seine-crawler/seine/engine/policy"
+	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
+	"github.com/seine-crawler/seine/storage/warc"
+)
+
+// Env is what the room needs. Every field but the callbacks is required.
+type Env struct {
+	Store *storage.Store
+	// FS holds the WARC files, Dir is their directory. Info are the fields of their warcinfo records.
+	FS   warc.FS
+	Dir  string
+	Info []warc.Field
+	// Sorter returns a sorter with its share of memory.
+	Sorter func(combine func(dst, a, b []byte) []byte) *storage.Sorter
+	Now    func() time.Time
+	// Parsers parse, for the robots directives of Agent. Links and Redirects normalise what pages refer to.
+	Parsers          *parse.Parsers
+	Agent            string
+	Links, Redirects policy.URLNormalizers
+	// Spent reports processor time by step; nil drops it.
+	Spent func(step Step, d time.Duration)
+	// Warn reports what stops nothing; nil drops it.
+	Warn func(error)
+	// Page, if not nil, is called with each live attempt that was stored, on the goroutine that stored it. Its
+	// arguments are only valid during the call.
+	Page func(a *Attempt, page *parse.Page, o *storage.FetchOutcome)
+}
+
+// Segments makes, finds and seals segments. Safe for concurrent use.
+type Segments struct {
+	env   Env
+	clock pageClock
+}
+
+// New returns the segments of a store.
+func New(env Env) *Segments {
+	if env.Warn == nil {
+		env.Warn = func(error) {}
+	}
+	if env.Spent == nil {
+		env.Spent = func(Step, time.Duration) {}
+	}
+	return &Segments{env: env}
+}
+
+// Create makes the next segment known to the store and opens its WARC.
+func (s *Segments) Create() (*Writer, error) {
+	number, err := s.env.Store.NextSegmentNumber()
+	if err != nil {
+		return nil, err
+	}
+	seg := storage.Segment{Number: number, State: storage.SegmentOpen, Created: s.env.Now()}
+	if err := s.env.Store.PutSegment(seg); err != nil {
+		return nil, err
+	}
+	w := s.newWriter(seg)
+	if err := w.open(); err != nil {
+		w.Close()
+		return nil, err
+	}
+	return w, nil
+}
+
+// Resume opens a segment that exists: what its WARC files hold is read back, and each is told the key of every
+// URL in them, from several goroutines. More is stored into new files.
+func (s *Segments) Resume(ctx context.Context, seg storage.Segment, each func(key []byte)) (*Writer, error) {
+	w := s.newWriter(seg)
+	files, _, err := s.readBack(ctx, w, each)
+	if err == nil {
+		w.earlier = files
+		err = w.open()
+	}
+	if err != nil {
+		w.Close()
+		return nil, err
+	}
+	return w, nil
+}
+
+// Seal makes the parse records of a segment from its WARC files and seals it. It runs again on a sealed segment
+// that was not updated yet, after a change of parser for example. The caller has checked the state.
+func (s *Segments) Seal(ctx context.Context, seg storage.Segment) (Sealed, error) {
+	w := s.newWriter(seg)
+	defer w.Close()
+	files, torn, err := s.readBack(ctx, w, nil)
+	if err != nil {
+		return Sealed{}, fmt.Errorf("parsing segment %d: %w", seg.Number, err)
+	}
+	sealed, err := w.seal(ctx, files)
+	sealed.Torn = torn
+	return sealed, err
+}
+
+// newWriter makes a writer without a WARC.
+func (s *Segments) newWriter(seg storage.Segment) *Writer {
+	return &Writer{s: s, seg: seg, links: s.env.Sorter(foldLast), text: s.env.Sorter(foldLast), cdx: s.env.Sorter(foldLast)}
+}
+
+// foldLast keeps the later of two values of one key: a URL that was fetched twice within a segment, which only
+// a crash can cause, keeps its later outcome.
+func foldLast(dst, _, b []byte) []byte { return append(dst, b...) }
+
+// open opens the WARC of a writer.
+func (w *Writer) open() (err error) {
+	env := &w.s.env
+	w.warc, err = warc.NewWriter(warc.WriterOptions{
+		FS: env.FS, Dir: env.Dir, Prefix: filePrefix(w.seg.Number), Now: env.Now, Info: env.Info,
+	})
+	if err != nil {
+		return fmt.Errorf("opening the WARC of segment %d: %w", w.seg.Number, err)
+	}
+	return nil
+}
+
+// filePrefix begins the names of a segment's WARC files.
+func filePrefix(number uint32) string { return fmt.Sprintf("seine-%08d", number) }
+
+// Files lists a segment's WARC files, base names in order.
+func (s *Segments) Files(number uint32) ([]string, error) {
+	all, err := s.env.FS.List(s.env.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("listing %s: %w", s.env.Dir, err)
+	}
+	var names []string
+	for _, name := range all {
+		if strings.HasPrefix(name, filePrefix(number)+"-") && strings.HasSuffix(name, ".warc.gz") {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+// Stored is an outcome that is durable.
+type Stored struct {
+	URL     urlkey.URL
+	Outcome storage.FetchOutcome // without its links
+}
+
+// Sealed says what a sealed segment holds.
+type Sealed struct {
+	Segment uint32
+	Pages   uint64 // outcomes
+	Links   uint64
+	Bytes   uint64
+	Torn    int64 // bytes cut from the ends of WARC files that a crash had torn
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package segment
+
+import (
+	"crypto/sha1"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/seine-crawler/seine/engine/fetch"
+	"github.com/seine-crawler/seine/storage/urlkey"
+	"github.com/seine-crawler/seine/storage/warc"
+)
+
+// storedAttempt turns a WARC record back into the attempt it was made of. ok is false for records that are no
+// outcome of a URL.
+func storedAttempt(rec *warc.Record) (a *Attempt, ok bool, err error) {
+	switch rec.Type {
+	case warc.TypeResponse:
+		a, ok, err = storedResponse(rec)
+	case warc.TypeMetadata:
+		a, ok = storedFailure(rec)
+	}
+	if err != nil || !ok {
+		return nil, false, err
+	}
+	a.At, a.location = rec.Date, rec.Location
+	a.URL, err = urlkey.Parse(rec.URI)
+	return a, err == nil, err
+}
+
+func storedResponse(rec *warc.Record) (a *Attempt, ok bool, err error) {
+	if rec.Field(fieldRole) != "" {
+		return nil, false, nil
+	}
+	head, body, err := rec.HTTP()
+	if err != nil {
+		return nil, false, err
+	}
+	a = &Attempt{Took: storedMillis(rec.Field(fieldTook)), digest: sha1.Sum(body),
+		Preferences: strings.ReplaceAll(rec.Field(fieldPreferences), preferenceBreak, "\n")}
+	a.Response, err = fetch.StoredResponse(head, body, rec.Field("WARC-Truncated"))
+	return a, err == nil, err
+}
+
+func storedFailure(rec *warc.Record) (a *Attempt, ok bool) {
+	failure := blockField(rec, fieldFailure)
+	return &Attempt{Failure: fetch.Failure(failure), Took: storedMillis(blockField(rec, fieldTookMS))}, failure != ""
+}
+
+// blockField returns a field of a record whose block is application/warc-fields.
+func blockField(rec *warc.Record, name string) string {
+	for _, f := range rec.Fields() {
+		if strings.EqualFold(f.Name, name) {
+			return f.Value
+		}
+	}
+	return ""
+}
+
+// storedMillis reads a number of milliseconds; what is none counts as 0.
+func storedMillis(s string) time.Duration {
+	n, _ := strconv.ParseUint(s, 10, 32)
+	return time.Duration(n) * time.Millisecond
+}

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package segment
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/seine-crawler/seine/engine/fetch"
+	"github.com/seine-crawler/seine/engine/parse"
+	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
+	"github.com/seine-crawler/seine/storage/warc"
+)
+
+// Writer is one open segment. See the package page for who may call what.
+type Writer struct {
+	s       *Segments
+	seg     storage.Segment
+	warc    *warc.Writer    // nil while a segment is only read back
+	earlier []warc.FileInfo // files of a fetch that was cut short
+
+	pendingMu sync.Mutex
+	pending   []Stored // appended to the WARC since the last sync
+	hashes    []uint64 // of the keys of all URLs stored here
+
+	mu sync.Mutex // guards all below
+	// Texts are kept uncompressed. Packing them one by one with S2 until they are sealed takes a fifth off the
+	// memory of a crawl without index, and adds a sixth to its time.
+	links, text, cdx *storage.Sorter
+	counts           Counts
+	linkCount        uint64
+	held             int64 // bytes in the sorters
+}
+
+// Attempt is the end of one fetch: a response, or the reason why there is none.
+type Attempt struct {
+	URL      urlkey.URL
+	At       time.Time       // when it began
+	Took     time.Duration   // until its end
+	Response *fetch.Response // nil when nothing was received
+	Failure  fetch.Failure
+	// Preferences are what robots.txt said about uses of the page, as "name: value" lines.
+	Preferences string
+
+	location warc.Location
+	digest   [20]byte // SHA-1 of the payload
+}
+
+// Scratch is what one goroutine needs to parse pages one after another without making garbage. The zero value
+// is ready.
+type Scratch struct {
+	page    parse.Page
+	outcome storage.FetchOutcome
+	text    storage.ParseText
+	cdx     storage.CDX
+	key     []byte
+	links   []byte
+	body    []byte
+	tags    []string
+	fields  []warc.Field
+	keys    []byte // of the page's links, end to end
+	ends    []int  // of each of them
+	memo    urlkey.KeyMemo
+}
+
+// Number is the segment's number, Created when it was opened.
+func (w *Writer) Number() uint32     { return w.seg.Number }
+func (w *Writer) Created() time.Time { return w.seg.Created }
+
+// Store appends an attempt to the WARC and adds its parse record. It returns the outcome's status.
+func (w *Writer) Store(a *Attempt, s *Scratch) (storage.FetchStatus, error) {
+	env := &w.s.env
+	t := w.s.clock.begin(env.Spent)
+	defer t.stop(StepParse)
+	if err := w.append(a, s); err != nil {
+		return 0, fmt.Errorf("storing %s: %w", a.URL, err)
+	}
+	t.lap(StepWARC)
+	if err := w.add(a, s); err != nil {
+		return 0, fmt.Errorf("storing %s: %w", a.URL, err)
+	}
+	if env.Page != nil {
+		env.Page(a, &s.page, &s.outcome)
+	}
+	o := s.outcome
+	o.Outlinks = nil
+	w.pendingMu.Lock()
+	w.pending = append(w.pending, Stored{a.URL, o})
+	w.hashes = append(w.hashes, xxh3.Hash(s.key))
+	w.pendingMu.Unlock()
+	return o.Status, nil
+}
+
+// append writes the WARC record of an attempt.
+func (w *Writer) append(a *Attempt, s *Scratch) (err error) {
+	took := strconv.FormatInt(a.Took.Milliseconds(), 10)
+	if a.Response == nil {
+		a.location, err = w.warc.WriteMetadata(a.URL.String(), a.At,
+			[]warc.Field{{Name: fieldFailure, Value: string(a.Failure)}, {Name: fieldTookMS, Value: took}})
+		return err
+	}
+	s.fields = append(s.fields[:0], warc.Field{Name: fieldTook, Value: took})
+	if a.Preferences != "" {
+		value := strings.ReplaceAll(a.Preferences, "\n", preferenceBreak)
+		s.fields = append(s.fields, warc.Field{Name: fieldPreferences, Value: value})
+	}
+	written, err := w.warc.AppendExchange(Exchange(a.URL, a.Response, s.fields...))
+	a.location, a.digest = written.Response, written.PayloadSHA1
+	return err
+}
+
+// Exchange is a response as the WARC writer takes it.
+func Exchange(u urlkey.URL, r *fetch.Response, fields ...warc.Field) *warc.Exchange {
+	return &warc.Exchange{URI: u.String(), Addr: r.Addr, Start: r.Start, Request: r.RequestHead, ResponseHead: r.Head,
+		Body: r.Body, Truncated: r.Truncated, Fields: fields}
+}
+
+// KeepRobots appends a response to a request for robots.txt, marked so that it is not taken for a page.
+func (w *Writer) KeepRobots(u urlkey.URL, r *fetch.Response) error {
+	_, err := w.warc.WriteExchange(Exchange(u, r, warc.Field{Name: fieldRole, Value: roleRobots}))
+	return err
+}
+
+// add classifies and parses an attempt and adds its records. The outcome stays in s until the next call.
+func (w *Writer) add(a *Attempt, s *Scratch) error {
+	w.s.readOutcome(a, s)
+	o := &s.outcome
+	s.key = a.URL.AppendKey(s.key[:0])
+	s.links = storage.AppendFetchOutcome(s.links[:0], o)
+	s.body = s.body[:0]
+	if o.Status == storage.FetchSuccess && o.Flags&(storage.FlagNoIndex|storage.FlagNotParsed) == 0 {
+		s.body = storage.AppendParseText(s.body, &s.text)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.links.Add(s.key, s.links); err != nil {
+		return err
+	}
+	if len(s.body) > 0 {
+		if err := w.text.Add(s.key, s.body); err != nil {
+			return err
+		}
+	}
+	if a.Response != nil {
+		s.cdx = storage.CDX{Segment: w.seg.Number, Location: a.location, HTTPStatus: o.HTTPStatus, MediaType: o.MediaType, Digest: a.digest}
+		if err := w.cdx.Add(storage.AppendCDXKey(nil, s.key, o.Time), storage.AppendCDX(nil, &s.cdx)); err != nil {
+			return err
+		}
+	}
+	w.held += int64(3*len(s.key) + len(s.links) + len(s.body))
+	w.linkCount += uint64(len(o.Outlinks))
+	w.counts.Add(o)
+	return nil
+}
+
+// Sync makes what was stored durable and returns the outcomes that are so for the first time.
+func (w *Writer) Sync() ([]Stored, error) {
+	w.pendingMu.Lock()
+	stored := w.pending
+	w.pending = nil
+	w.pendingMu.Unlock()
+	if len(stored) == 0 {
+		return nil, nil
+	}
+	if err := w.warc.Sync(); err != nil {
+		return nil, fmt.Errorf("syncing the WARC of segment %d: %w", w.seg.Number, err)
+	}
+	return stored, nil
+}
+
+// Hashes returns the hashes of the keys of all URLs stored here. Nobody may be storing any more.
+func (w *Writer) Hashes() []uint64 {
+	w.pendingMu.Lock()
+	defer w.pendingMu.Unlock()
+	return w.hashes
+}
+
+// Size is how full a segment is.
+type Size struct {
+	Pages uint64 // outcomes
+	Bytes uint64 // received
+	Held  int64  // bytes of parse records in memory
+}
+
+// Size returns how full the segment is.
+func (w *Writer) Size() Size {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return Size{w.counts.Attempts(), w.counts.Bytes, w.held}
+}
+
+// Finish closes the WARC and seals the segment. Everything must be synced, and nobody may be storing.
+func (w *Writer) Finish(ctx context.Context) (Sealed, error) {
+	defer w.Close()
+	files, err := w.warc.Close()
+	if err != nil {
+		return Sealed{}, fmt.Errorf("closing the WARC of segment %d: %w", w.seg.Number, err)
+	}
+	return w.seal(ctx, append(w.earlier, files...))
+}
+
+// Abandon closes the WARC and seals nothing: after a failure, of the disk perhaps, nothing more is written than
+// must be. Seal reads the segment back later.
+func (w *Writer) Abandon() error {
+	defer w.Close()
+	if _, err := w.warc.Close(); err != nil {
+		return fmt.Errorf("closing the WARC of segment %d: %w", w.seg.Number, err)
+	}
+	return nil
+}
+
+// Close gives the memory of the sorters back. Finish and Abandon include it; calling it again does nothing.
+func (w *Writer) Close() {
+	for _, s := range []*storage.Sorter{w.links, w.text, w.cdx} {
+		s.Close()
+	}
+}
+
+// seal writes everything as tables and makes the segment sealed, in one ingestion. The WARC files are closed
+// and synced before.
+func (w *Writer) seal(ctx context.Context, files []warc.FileInfo) (Sealed, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	timer := storage.StartCPUTimer()
+	defer func() { w.s.env.Spent(StepSeal, timer.Stop()) }()
+	seg := w.sealedSegment(files)
+	sealed := Sealed{Segment: seg.Number, Pages: w.counts.Attempts(), Links: w.linkCount, Bytes: w.counts.Bytes}
+	ing := w.s.env.Store.NewIngestion()
+	defer ing.Abort()
+	for _, t := range []struct {
+		sorter *storage.Sorter
+		to     storage.Range
+		own    bool // the range belongs to the segment
+	}{{w.links, storage.ParseLinks(seg.Number), true}, {w.text, storage.ParseTextRange(seg.Number), true}, {w.cdx, storage.CDXRange(), false}} {
+		if t.own {
+			if err := w.replace(ing, t.to); err != nil {
+				return sealed, fmt.Errorf("sealing segment %d: %w", seg.Number, err)
+			}
+		}
+		if err := writeRun(ctx, t.sorter, ing.Table(t.to)); err != nil {
+			return sealed, fmt.Errorf("sealing segment %d: %w", seg.Number, err)
+		}
+	}
+	if err := ing.PutSegment(seg); err != nil {
+		return sealed, err
+	}
+	if err := ing.Commit(); err != nil {
+		return sealed, fmt.Errorf("sealing segment %d: %w", seg.Number, err)
+	}
+	return sealed, nil
+}
+
+// sealedSegment is the segment's record once it is sealed.
+func (w *Writer) sealedSegment(files []warc.FileInfo) storage.Segment {
+	seg := w.seg
+	seg.State, seg.Sealed, seg.WARC = storage.SegmentSealed, w.s.env.Now(), nil
+	for _, f := range files {
+		seg.WARC = append(seg.WARC, storage.WARCFile{Name: f.Name, Size: f.Size, Records: uint64(f.Records)})
+	}
+	c := &w.counts
+	seg.Counts = storage.SegmentCounts{Generated: seg.Counts.Generated, Fetched: c.Fetched, Failed: c.Failed, Redirected: c.Redirected,
+		Gone: c.Gone, NotModified: c.NotModified, RobotsDenied: c.RobotsDenied, Links: w.linkCount, Bytes: c.Bytes}
+	return seg
+}
+
+// replace deletes what an earlier parser made. A range that is empty, which is the rule, is left alone: a
+// tombstone would have its tables written again.
+func (w *Writer) replace(ing *storage.Ingestion, r storage.Range) error {
+	made := w.s.env.Store.Scan(r, nil, nil)
+	defer made.Close()
+	if !made.Next() {
+		return made.Err()
+	}
+	return ing.DeleteRange(r)
+}
+
+// writeRun sorts and writes all of a sorter into a table.
+func writeRun(ctx context.Context, s *storage.Sorter, to *storage.TableWriter) error {
+	run, err := s.Sort()
+	if err != nil {
+		return err
+	}
+	defer run.Close()
+	for n := 0; run.Next(); n++ {
+		if n%4096 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err := to.Set(run.Key(), run.Value()); err != nil {
+			return err
+		}
+	}
+	return run.Err()
+}
