@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package visit
+
+import (
+	"context"
+	"sync"
+)
+
+// gate stops fetchers from beginning visits while somebody holds it shut. The zero value is open.
+type gate struct {
+	mu   sync.Mutex
+	held Holder
+	shut chan struct{} // nil: open; closed when it opens
+}
+
+// Holder is a set of reasons to hold fetchers back.
+type Holder uint8
+
+// The reasons.
+const (
+	HeldByBacklog Holder = 1 << iota // sealed segments wait for updatedb
+	HeldByDisk                       // the disk is nearly full
+	HeldByPause                      // the operator pauses the crawl
+	heldByAny     = HeldByBacklog | HeldByDisk | HeldByPause
+)
+
+// wait returns when the gate is open, or false when ctx ends first.
+func (g *gate) wait(ctx context.Context) bool {
+	g.mu.Lock()
+	shut := g.shut
+	g.mu.Unlock()
+	if shut == nil {
+		return ctx.Err() == nil
+	}
+	select {
+	case <-ctx.Done():
+		return false
+	case <-shut:
+		return ctx.Err() == nil
+	}
+}
+
+func (g *gate) isOpen() bool { return g.holders() == 0 }
+
+// holders returns the reasons for which the gate is shut.
+func (g *gate) holders() Holder {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.held
+}
+
+func (g *gate) close(by Holder) {
+	g.mu.Lock()
+	g.held |= by
+	if g.shut == nil {
+		g.shut = make(chan struct{})
+	}
+	g.mu.Unlock()
+}
+
+func (g *gate) open(by Holder) {
+	g.mu.Lock()
+	g.held &^= by
+	if g.held == 0 && g.shut != nil {
+		close(g.shut)
+		g.shut = nil
+	}
+	g.mu.Unlock()
+}
+
+// Hold keeps fetchers from beginning visits until Let is called for the same reason. Fetches under way end.
+func (p *Pool) Hold(why Holder) { p.gate.close(why) }
+
+// Let ends a Hold.
+func (p *Pool) Let(why Holder) { p.gate.open(why) }
+
+// Held returns the reasons for which fetchers are held back now.
+func (p *Pool) Held() Holder { return p.gate.holders() }

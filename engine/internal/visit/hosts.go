@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package visit
+
+import (
+	"container/list"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/seine-crawler/seine/engine/fetch/robots"
+	"github.com/seine-crawler/seine/frontier"
+	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// Hosts keeps what is known of the authorities (scheme, host, port) that are being visited: their robots
+// rules and the facts that hostdb remembers. It is bounded; what leaves is written to hostdb if it
+// changed, and read again when needed. Safe for concurrent use.
+type Hosts struct {
+	env  Env
+	size int // of authorities in memory
+
+	mu      sync.Mutex // guards all below; never held while the disk is waited for
+	by      map[urlkey.HostKey]*list.Element
+	lru     *list.List                    // of *authority, most recently used first
+	leaving map[urlkey.HostKey]*authority // on their way to the disk: a get takes them back
+
+	sitemaps sitemaps // of robots.txt files
+}
+
+// authority is one (scheme, host, port), or what is known of a host whatever the scheme. mu is held for
+// moments, never while a server or the disk is waited for.
+type authority struct {
+	key      urlkey.HostKey // storage.AuthorityKey or HostStateKey
+	leavers  int            // writes under way that take it out of memory; guarded by Hosts.mu
+	mu       sync.Mutex
+	facts    storage.HostFacts
+	rules    *robots.Rules // nil until decided
+	dirty    bool
+	fetching chan struct{}   // closed when the request for robots.txt under way ends; nil: none is
+	deferred *deferredRobots // the robots.txt was redirected and is requested in another host's turn; nil: it is not
+}
+
+// NewHosts returns an empty memory of hosts.
+func NewHosts(env Env) *Hosts {
+	return &Hosts{env: env, size: hostsMax, by: map[urlkey.HostKey]*list.Element{}, lru: list.New(),
+		leaving: map[urlkey.HostKey]*authority{}}
+}
+
+func authorityKey(u urlkey.URL) urlkey.HostKey { return storage.AuthorityKey(u.HostKey(), u.Scheme()) }
+
+// get returns the authority with a key, loading its facts when it is not in memory.
+func (h *Hosts) get(key urlkey.HostKey) (*authority, error) {
+	h.mu.Lock()
+	a := h.held(key)
+	h.mu.Unlock()
+	if a != nil {
+		return a, nil
+	}
+	loaded := &authority{key: key}
+	if _, err := h.env.Store.HostFacts(key, &loaded.facts); err != nil {
+		return nil, fmt.Errorf("hostdb facts of %s: %w", key, err)
+	}
+	h.mu.Lock()
+	if a := h.held(key); a != nil { // another goroutine was faster
+		h.mu.Unlock()
+		return a, nil
+	}
+	h.by[key] = h.lru.PushFront(loaded)
+	out := h.shrink()
+	h.mu.Unlock()
+	return loaded, h.write(out, true)
+}
+
+// held returns the authority if it is in memory. h.mu is held.
+func (h *Hosts) held(key urlkey.HostKey) *authority {
+	if el, ok := h.by[key]; ok {
+		h.lru.MoveToFront(el)
+		return el.Value.(*authority)
+	}
+	if a := h.leaving[key]; a != nil {
+		h.by[key] = h.lru.PushFront(a)
+		return a
+	}
+	return nil
+}
+
+// shrink takes the sixteenth that was not used for longest out of a memory that is full, and returns those that
+// must be written. h.mu is held.
+func (h *Hosts) shrink() (out []*authority) {
+	if h.lru.Len() <= h.size {
+		return nil
+	}
+	for h.lru.Len() > h.size-h.size/16 {
+		el := h.lru.Back()
+		a := el.Value.(*authority)
+		h.lru.Remove(el)
+		delete(h.by, a.key)
+		a.mu.Lock()
+		if a.dirty {
+			h.leaving[a.key] = a
+			a.leavers++
+			out = append(out, a)
+		}
+		a.mu.Unlock()
+	}
+	return out
+}
+
+// write writes the changed ones of some authorities in one batch, and forgets those that are leaving.
+func (h *Hosts) write(some []*authority, leaving bool) error {
+	if len(some) == 0 {
+		return nil
+	}
+	values := make([][]byte, len(some))
+	for i, a := range some {
+		a.mu.Lock()
+		if a.dirty {
+			a.dirty = false
+			values[i] = storage.AppendHostFacts(nil, &a.facts)
+		}
+		a.mu.Unlock()
+	}
+	err := h.env.Store.Apply(func(b *storage.Batch) error {
+		for i, a := range some {
+			if values[i] == nil {
+				continue
+			}
+			if err := b.Set(storage.HostFactsRange(), []byte(a.key), values[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if leaving {
+		h.mu.Lock()
+		for _, a := range some {
+			if a.leavers--; a.leavers == 0 { // it may have come back and left again meanwhile
+				delete(h.leaving, a.key)
+			}
+		}
+		h.mu.Unlock()
+	}
+	if err != nil {
+		return fmt.Errorf("writing hostdb facts: %w", err)
+	}
+	return nil
+}
+
+// Flush saves every changed authority. It is called when a segment is sealed, not for each fetch.
+func (h *Hosts) Flush() error {
+	h.mu.Lock()
+	var dirty []*authority
+	for el := h.lru.Front(); el != nil; el = el.Next() {
+		a := el.Value.(*authority)
+		a.mu.Lock()
+		if a.dirty {
+			dirty = append(dirty, a)
+		}
+		a.mu.Unlock()
+	}
+	h.mu.Unlock()
+	return h.write(dirty, false)
+}
+
+// peek returns the authority with a key if it is in memory.
+func (h *Hosts) peek(key urlkey.HostKey) *authority {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if el, ok := h.by[key]; ok {
+		return el.Value.(*authority)
+	}
+	return h.leaving[key]
+}
+
+// Remember keeps what the frontier learned of a host: it is to survive a restart.
+func (h *Hosts) Remember(host urlkey.HostKey, s frontier.HostState) {
+	h.change(host, func(f *storage.HostFacts) {
+		f.NextFetch, f.Failures, f.Sleeps = s.NotBefore.UnixMilli(), uint16(s.Failures), uint16(s.Sleeps)
+		f.ResponseMS = clampMS(s.ResponseTime)
+	})
+}
+
+// rememberDelay keeps a host's Crawl-delay.
+func (h *Hosts) rememberDelay(host urlkey.HostKey, d time.Duration) {
+	h.change(host, func(f *storage.HostFacts) { f.CrawlDelayMS = clampMS(d) })
+}
+
+func clampMS(d time.Duration) uint32 { return uint32(min(max(d.Milliseconds(), 0), math.MaxUint32)) }
+
+// change changes what is kept of a host, whatever the scheme.
+func (h *Hosts) change(host urlkey.HostKey, change func(*storage.HostFacts)) {
+	a, err := h.get(storage.HostStateKey(host))
+	if err != nil {
+		h.env.Warn(err)
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	change(&a.facts)
+	a.dirty = true
+}
+
+// recall tells the frontier what is known of a host from before.
+func (h *Hosts) recall(host urlkey.HostKey, r *frontier.Refill) error {
+	var f storage.HostFacts
+	if a := h.peek(storage.HostStateKey(host)); a != nil {
+		a.mu.Lock()
+		f = a.facts
+		a.mu.Unlock()
+	} else if _, err := h.env.Store.HostFacts(storage.HostStateKey(host), &f); err != nil {
+		return fmt.Errorf("hostdb facts of %s: %w", host, err)
+	}
+	if f.NextFetch > 0 {
+		if at := time.UnixMilli(f.NextFetch); at.Sub(h.env.Now()) < hostSleepMax {
+			r.NotBefore = at
+		}
+	}
+	r.Failures, r.Sleeps = int(f.Failures), int(f.Sleeps)
+	r.ResponseTime = time.Duration(f.ResponseMS) * time.Millisecond
+	r.CrawlDelay = time.Duration(f.CrawlDelayMS) * time.Millisecond
+	return nil
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package visit
+
+import (
+	"context"
+	"math"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/seine-crawler/seine/frontier"
+	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// Source gives the frontier the URLs of a host. It implements frontier.Source.
+//
+// What was handed out is remembered, by hash, until crawldb knows its outcome, so that no URL is handed
+// out twice. The hard part is the moment of forgetting: a refill that began before an update was
+// committed still sees the old record, and must still find the URL taken. So refills hold mu for reading
+// from before their snapshot until their end, and forgetting takes it for writing, after the commit.
+type Source struct {
+	h      *Hosts
+	supply Supply
+
+	mu     sync.RWMutex
+	handMu sync.Mutex // guards handed; held for moments
+	handed map[uint64]struct{}
+
+	deferred deferrals
+
+	cursorMu sync.Mutex
+	cursor   urlkey.HostKey // where Hosts goes on
+}
+
+// Tags of candidates.
+const (
+	tagNew    uint16 = iota
+	tagKnown         // crawldb holds an outcome of an earlier fetch
+	tagRobots        // a deferred robots.txt, see deferred.go
+)
+
+// NewSource returns a source of what the supply offers.
+func NewSource(h *Hosts, supply Supply) *Source {
+	return &Source{h: h, supply: supply, handed: map[uint64]struct{}{}}
+}
+
+// Refill implements frontier.Source.
+func (s *Source) Refill(ctx context.Context, host urlkey.HostKey, limit int) (frontier.Refill, error) {
+	out := frontier.Refill{Addr: s.address(ctx, host)}
+	if busy := s.h.env.Busy; busy != nil {
+		defer busy()()
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	snap := s.h.env.Store.Snapshot()
+	defer snap.Close()
+	chosen, err := s.supply.Choose(snap, host, limit, s.taken)
+	if err != nil {
+		return out, err
+	}
+	out.More = chosen.More
+	if chosen.NextDue > 0 {
+		out.NextDue = time.UnixMilli(chosen.NextDue)
+	}
+	out.URLs = s.hand(host, chosen.URLs)
+	if err := s.budget(host, &out); err != nil {
+		return out, err
+	}
+	return out, s.h.recall(host, &out)
+}
+
+// budget tells the frontier what a host and its domain may cost, and how much the host matters.
+func (s *Source) budget(host urlkey.HostKey, r *frontier.Refill) error {
+	if len(r.URLs) > 0 {
+		r.Priority = float32(min(math.Log2(1+float64(r.URLs[0].Score))/priorityBits, 1))
+	}
+	a := s.h.env.Admission
+	b, err := a.HostBudget(host)
+	if err != nil {
+		return err
+	}
+	r.HostLimit, r.HostUsed = cost(b.Limit), cost(b.Used)
+	if b, err = a.DomainBudget(host.DomainKey()); err != nil {
+		return err
+	}
+	r.DomainLimit, r.DomainUsed = cost(b.Limit), cost(b.Used)
+	return nil
+}
+
+// hand notes URLs of a host as handed out and makes candidates of them, cut from one string: a third of the
+// memory of a key each.
+func (s *Source) hand(host urlkey.HostKey, chosen []Choice) []frontier.Candidate {
+	if len(chosen) == 0 {
+		return nil
+	}
+	var all []byte
+	for _, c := range chosen {
+		all = append(all, c.Key[len(host):]...)
+	}
+	rests := string(all)
+	out := make([]frontier.Candidate, len(chosen))
+	s.handMu.Lock()
+	defer s.handMu.Unlock()
+	for i, c := range chosen {
+		n := len(c.Key) - len(host)
+		s.handed[xxh3.HashString(string(c.Key))] = struct{}{}
+		out[i] = frontier.Candidate{Rest: rests[:n], Score: float32(c.Score), Depth: c.Depth}
+		if c.Known {
+			out[i].Tag = tagKnown
+		}
+		rests = rests[n:]
+	}
+	return out
+}
+
+// Hosts implements frontier.Source: hosts that have something due, in key order, from where the last call
+// ended.
+func (s *Source) Hosts(ctx context.Context, limit int) ([]urlkey.HostKey, error) {
+	s.cursorMu.Lock()
+	defer s.cursorMu.Unlock()
+	hosts, err := s.supply.Hosts(ctx, s.cursor, limit)
+	s.cursor = ""
+	if len(hosts) > 0 {
+		_, end := storage.HostBounds(hosts[len(hosts)-1])
+		s.cursor = urlkey.HostKey(end)
+	}
+	return hosts, err
+}
+
+func (s *Source) taken(key []byte) bool {
+	s.handMu.Lock()
+	defer s.handMu.Unlock()
+	_, ok := s.handed[xxh3.Hash(key)]
+	return ok
+}
+
+// Take notes a URL as handed out, by its key.
+func (s *Source) Take(key []byte) {
+	s.handMu.Lock()
+	s.handed[xxh3.Hash(key)] = struct{}{}
+	s.handMu.Unlock()
+}
+
+// Forget lets URLs be handed out again once crawldb says that they are due, by the hashes of their keys. Their
+// outcomes must be committed.
+func (s *Source) Forget(hashes []uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.handMu.Lock()
+	defer s.handMu.Unlock()
+	for _, h := range hashes {
+		delete(s.handed, h)
+	}
+}
+
+// Release is Forget for URLs that the frontier gave up without an outcome: its Options.OnDrop.
+func (s *Source) Release(host urlkey.HostKey, dropped []frontier.Candidate) {
+	var hashes []uint64
+	for _, c := range dropped {
+		if c.Tag == tagRobots {
+			s.deferred.drop(c.Key(host))
+			continue
+		}
+		hashes = append(hashes, xxh3.HashString(string(c.Key(host))))
+	}
+	s.Forget(hashes)
+}
+
+// address resolves a host ahead of its first visit. A host without an address is visited all the same: the
+// fetch finds out and records why.
+func (s *Source) address(ctx context.Context, host urlkey.HostKey) netip.Addr {
+	if s.h.env.Resolver == nil {
+		return netip.Addr{}
+	}
+	addrs, err := s.h.env.Resolver.Lookup(ctx, host.Host())
+	if err != nil || len(addrs) == 0 {
+		return netip.Addr{}
+	}
+	return addrs[0]
+}
