@@ -57,8 +57,9 @@ func New(o Options) (*Frontier, error) {
 	// The epoch lies before the start, so that moment 0 can mean none.
 	f.slowMost = int32(max(o.Fetchers/slowShare, 1))
 	f.epoch = o.Now().Add(-time.Hour)
+	p := f.o.pace(o.Delay)
 	for i := range o.Shards {
-		f.shards = append(f.shards, newShard(&f.o, f.names, f.home, i, f.now()))
+		f.shards = append(f.shards, newShard(&f.o, p, f.names, f.home, i, f.now()))
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	f.cancel = cancel

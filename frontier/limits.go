@@ -18,6 +18,9 @@ const (
 	defaultFetchers      = 64
 	maxShards            = 8
 
+	// maxOwnDelay caps Refill.Delay: it is kept in 32 bits, in milliseconds.
+	maxOwnDelay = 24 * 24 * time.Hour
+
 	// windowMin and windowMax bound a host's window whatever the number of hosts. windowTime is how
 	// long a window should last: what is queued cannot be overtaken by better URLs found meanwhile,
 	// while a refill passes over all of a host's records.

@@ -34,6 +34,12 @@ type Refill struct {
 	NotBefore time.Time   // the host must not be asked earlier; zero: no bound
 	Addr      netip.Addr  // zero: not known
 
+	// Delay is the host's own delay, from its next visit on. 0: Options.Delay. Negative: none, so the host
+	// waits only for Crawl-delay, Retry-After, back-off, its address, and Options.ResponseFactor where
+	// that was given. Positive: its delay in place of Options.Delay, shorter or longer, in whole
+	// milliseconds (rounded up), at most maxOwnDelay. A longer Crawl-delay wins.
+	Delay time.Duration
+
 	// What an earlier process, or an earlier life in this one, learned of the host.
 	CrawlDelay   time.Duration
 	ResponseTime time.Duration
@@ -45,13 +51,16 @@ type Refill struct {
 	// HostLimit and DomainLimit are budgets: what the host and its registered domain may cost in all.
 	// HostUsed and DomainUsed are what they cost before.
 	HostLimit, HostUsed, DomainLimit, DomainUsed Cost
+
+	failed bool // Source.Refill returned an error
 }
 
 // Source gives the URLs of hosts, and hosts that have some. Its methods are called on several
 // goroutines, Refill for one host at most once at a time.
 type Source interface {
 	// Refill returns up to limit due URLs of a host. It must not give a URL again that it gave
-	// before, unless that was dropped.
+	// before, unless that was dropped. With an error the host keeps the Delay, the Priority and the
+	// budgets that it had.
 	Refill(ctx context.Context, host urlkey.HostKey, limit int) (Refill, error)
 	// Hosts names up to limit more hosts that may have due URLs, in any order; none: all were named
 	// since it last said so. It is asked when there is room for hosts that were refused.
@@ -122,28 +131,11 @@ type HostState struct {
 	Asleep       bool
 }
 
-// withDefaults returns the options with every default in place.
+// withDefaults returns the options with every default in place but those that depend on Delay: see pace.
 func (o Options) withDefaults() (Options, error) {
 	if o.Source == nil {
 		return o, errors.New("frontier: Options.Source is nil")
 	}
-	none := o.Delay < 0
-	switch {
-	case none:
-		o.Delay = 0
-	case o.Delay == 0:
-		o.Delay = defaultDelay
-	}
-	if o.AddressDelay == 0 && !none {
-		o.AddressDelay = defaultAddressDelay
-	}
-	if o.ResponseFactor == 0 && !none {
-		o.ResponseFactor = 1
-	}
-	if o.PerDomain == 0 && !none {
-		o.PerDomain = defaultPerDomain
-	}
-	o.AddressDelay, o.ResponseFactor, o.PerDomain = max(o.AddressDelay, 0), max(o.ResponseFactor, 0), max(o.PerDomain, 0)
 	for _, d := range []struct {
 		name  string
 		field *int

@@ -39,15 +39,67 @@ type Outcome struct {
 	Took  time.Duration
 }
 
-// delay is the least time from the end of a visit to the next start on the same host.
-func (o *Options) delay(v *visitState) time.Duration {
-	d := max(o.Delay, min(v.crawlDelay, o.MaxCrawlDelay))
-	d = max(d, min(time.Duration(o.ResponseFactor*float64(v.responseTime)), failureMax))
+// pace is Options.Delay and the options whose defaults depend on it, resolved. SetDelay replaces it; it is
+// never modified.
+type pace struct {
+	o            *Options      // the other options
+	delay        time.Duration // of a host without a delay of its own; 0: none
+	addressDelay time.Duration
+	factor       float64 // times the last response time: lower bound of the delay of a host that has one
+	factorNone   float64 // the same of a host whose delay is none
+	perDomain    int     // 0: no bound
+}
+
+// pace resolves a value of Options.Delay. Only what Options left at 0 depends on it.
+func (o *Options) pace(delay time.Duration) *pace {
+	p := &pace{o: o, delay: delay, addressDelay: o.AddressDelay, factor: o.ResponseFactor, factorNone: o.ResponseFactor,
+		perDomain: o.PerDomain}
+	if delay == 0 {
+		p.delay = defaultDelay
+	}
+	if p.addressDelay == 0 && delay >= 0 {
+		p.addressDelay = defaultAddressDelay
+	}
+	if p.factor == 0 {
+		p.factor = 1
+	}
+	if p.perDomain == 0 && delay >= 0 {
+		p.perDomain = defaultPerDomain
+	}
+	p.delay, p.addressDelay, p.perDomain = max(p.delay, 0), max(p.addressDelay, 0), max(p.perDomain, 0)
+	p.factor, p.factorNone = max(p.factor, 0), max(p.factorNone, 0)
+	return p
+}
+
+// least is the delay that the configuration sets for a host: its own, or that of all hosts.
+func (p *pace) least(v *visitState) time.Duration {
+	if v.ownDelay == 0 {
+		return p.delay
+	}
+	return time.Duration(max(v.ownDelay, 0)) * time.Millisecond
+}
+
+// wait is the least time from the end of a visit to the next start on the same host.
+func (p *pace) wait(v *visitState) time.Duration {
+	d, factor := p.least(v), p.factor
+	if d == 0 {
+		factor = p.factorNone
+	}
+	d = max(d, min(v.crawlDelay, p.o.MaxCrawlDelay))
+	d = max(d, min(time.Duration(factor*float64(v.responseTime)), failureMax))
 	return d << v.slow
 }
 
+// setDelay takes Refill.Delay. The unit of a millisecond keeps a visit state in its size class of 448 bytes.
+func (v *visitState) setDelay(d time.Duration) {
+	if d > 0 {
+		d = (min(d, maxOwnDelay) + time.Millisecond - 1) / time.Millisecond
+	}
+	v.ownDelay = int32(max(d, -1))
+}
+
 // noteResponse keeps the host's response time, and slows down when it rises well above the usual.
-func (o *Options) noteResponse(v *visitState, rt time.Duration) {
+func (v *visitState) noteResponse(rt time.Duration) {
 	v.responseTime = rt
 	switch {
 	case v.usualTime == 0:
@@ -62,10 +114,10 @@ func (o *Options) noteResponse(v *visitState, rt time.Duration) {
 
 // after computes when a host may be asked next, from the outcome of a visit that ended at end, and
 // whether it falls asleep until then.
-func (o *Options) after(v *visitState, out *Outcome, end moment, rng *rand.Rand) (next moment, asleep bool) {
+func (p *pace) after(v *visitState, out *Outcome, end moment, rng *rand.Rand) (next moment, asleep bool) {
 	switch out.Kind {
 	case Fetched:
-		o.noteResponse(v, out.ResponseTime)
+		v.noteResponse(out.ResponseTime)
 		v.failures, v.throttles, v.sleeps = 0, 0, 0
 	case Skipped:
 		if out.Wait > 0 {
@@ -79,18 +131,18 @@ func (o *Options) after(v *visitState, out *Outcome, end moment, rng *rand.Rand)
 		}
 		v.throttles = min(v.throttles+1, 100)
 		v.slow = min(v.slow+1, slowMax)
-		return end.add(max(o.delay(v), min(wait, retryMax))), false
+		return end.add(max(p.wait(v), min(wait, retryMax))), false
 	case HostFailure:
 		if out.RetryAfter > 0 { // the caller knows better when to try again
-			return end.add(max(o.delay(v), min(out.RetryAfter, retryMax))), true
+			return end.add(max(p.wait(v), min(out.RetryAfter, retryMax))), true
 		}
 		v.failures = min(v.failures+1, 1000)
-		if int(v.failures) >= o.MaxFailures || v.sleeps > 0 { // once it slept, one failure is enough
+		if int(v.failures) >= p.o.MaxFailures || v.sleeps > 0 { // once it slept, one failure is enough
 			return end.add(jitter(doubled(sleepBase, int(v.sleeps), sleepMax), rng)), true
 		}
-		return end.add(max(o.delay(v), jitter(doubled(max(o.Delay, failureBase), int(v.failures)-1, failureMax), rng))), false
+		return end.add(max(p.wait(v), jitter(doubled(max(p.least(v), failureBase), int(v.failures)-1, failureMax), rng))), false
 	}
-	return end.add(max(o.delay(v), out.Wait)), false
+	return end.add(max(p.wait(v), out.Wait)), false
 }
 
 // doubled is base·2ⁿ, at most most.

@@ -79,21 +79,13 @@ func (f *Frontier) refiller(ctx context.Context) {
 			}
 			continue
 		}
-		r, err := f.o.Source.Refill(ctx, v.host, f.windowFor())
+		r, err := f.o.Source.Refill(ctx, v.host, f.names.window(f.o.MaxQueued, int(v.ahead)))
+		r.failed = err != nil
 		if err != nil && ctx.Err() == nil && f.o.OnError != nil {
 			f.o.OnError(v.host, err)
 		}
 		f.send(&event{kind: refilled, state: v, refill: &r})
 	}
-}
-
-// windowFor is how many URLs a refill may bring: see shard.window.
-func (f *Frontier) windowFor() int {
-	n := f.o.MaxQueued / int(max(f.names.hosts.Load(), 1))
-	if f.o.Delay > 0 {
-		n = min(n, int(windowTime/f.o.Delay))
-	}
-	return min(max(n, windowMin), windowMax)
 }
 
 // puller asks the source for hosts that were refused for want of room, when there is some again, and

@@ -32,6 +32,13 @@ func (r *registry) limitOf(c Cost) *Cost {
 	return &c
 }
 
+// window is how many URLs a host may have in memory: an even share of all that may be, and no more than it
+// will be asked for in windowTime.
+func (r *registry) window(maxQueued, ahead int) int {
+	n := maxQueued / int(max(r.hosts.Load(), 1))
+	return min(max(min(n, ahead), windowMin), windowMax)
+}
+
 type stripe struct {
 	mu sync.Mutex
 	by map[urlkey.HostKey]*visitState

@@ -21,12 +21,13 @@ func at(p place) func(*visitState) bool {
 	return func(v *visitState) bool { return v.place == p }
 }
 
-// ruder changes the options that the shards see, not those that the simulation judges by.
-func (m *sim) ruder(change func(*Options)) {
-	o := m.o
-	change(&o)
+// ruder changes the pace that the shards see, not what the simulation judges by.
+func (m *sim) ruder(change func(*pace)) {
+	o, p := m.o, m.o.pace(m.delay)
+	p.o = &o
+	change(p)
 	for _, s := range m.shards {
-		s.o = &o
+		s.pace = p
 	}
 }
 
@@ -49,11 +50,18 @@ var sabotages = []struct {
 			}
 		}
 	}},
-	{name: "a domain has more visits than it may", world: 2, do: func(m *sim) { m.ruder(func(o *Options) { o.PerDomain = 3 }) }},
-	{name: "the delay is half", do: func(m *sim) { m.ruder(func(o *Options) { o.Delay /= 2; o.ResponseFactor = 0 }) }},
-	{name: "the response time does not count", do: func(m *sim) { m.ruder(func(o *Options) { o.ResponseFactor = 0 }) }},
-	{name: "Crawl-delay is cut", do: func(m *sim) { m.ruder(func(o *Options) { o.MaxCrawlDelay = time.Second }) }},
-	{name: "addresses do not rest", do: func(m *sim) { m.ruder(func(o *Options) { o.AddressDelay = 0 }) }},
+	{name: "a domain has more visits than it may", world: 2, do: func(m *sim) { m.ruder(func(p *pace) { p.perDomain = 3 }) }},
+	{name: "the delay is half", do: func(m *sim) { m.ruder(func(p *pace) { p.delay /= 2; p.factor = 0 }) }},
+	{name: "the response time does not count", do: func(m *sim) { m.ruder(func(p *pace) { p.factor = 0 }) }},
+	{name: "Crawl-delay is cut", do: func(m *sim) { m.ruder(func(p *pace) { p.o.MaxCrawlDelay = time.Second }) }},
+	{name: "a host's own delay does not count", do: func(m *sim) {
+		m.some(func(v *visitState) bool {
+			v.ownDelay = min(v.ownDelay, 0)
+			return false
+		})
+	}},
+	{name: "SetDelay does not count", do: func(m *sim) { m.ruder(func(p *pace) { *p = *m.o.pace(m.c.delay) }) }},
+	{name: "addresses do not rest", do: func(m *sim) { m.ruder(func(p *pace) { p.addressDelay = 0 }) }},
 	{name: "Retry-After is not obeyed", spoil: func(o *Outcome) {
 		if o.Kind == Throttled {
 			o.Kind = Fetched
@@ -64,7 +72,7 @@ var sabotages = []struct {
 			o.Kind = Fetched
 		}
 	}},
-	{name: "dead hosts do not sleep", world: 4, do: func(m *sim) { m.ruder(func(o *Options) { o.MaxFailures = 1000 }) }},
+	{name: "dead hosts do not sleep", world: 4, do: func(m *sim) { m.ruder(func(p *pace) { p.o.MaxFailures = 1000 }) }},
 	{name: "what is ready last goes first", do: func(m *sim) {
 		for _, s := range m.shards {
 			for _, q := range []readyQueue{s.ready, s.late} {

@@ -17,7 +17,8 @@ import (
 // time, and what is to be done about it is appended to ready, refills, moves, dropped and told. It
 // never waits, starts nothing and reads no clock, so a simulation drives the very code that crawls.
 type shard struct {
-	o         *Options
+	o         *Options // but for Delay and what depends on it: see pace
+	pace      *pace    // in force for this step
 	names     *registry
 	home      func(netip.Addr) *shard // the shard that owns an address
 	rng       *rand.Rand
@@ -65,8 +66,13 @@ type hostNews struct {
 	s         HostState
 }
 
-func newShard(o *Options, names *registry, home func(netip.Addr) *shard, n int, began moment) *shard {
-	s := &shard{o: o, names: names, home: home, rng: rand.New(rand.NewPCG(o.Seed, uint64(n))), began: began, addresses: map[netip.Addr]*address{}, bell: make(chan struct{}, 1)}
+func newShard(o *Options, p *pace, names *registry, home func(netip.Addr) *shard, n int, began moment) *shard {
+	s := &shard{
+		o: o, pace: p, names: names, home: home, began: began,
+		rng:       rand.New(rand.NewPCG(o.Seed, uint64(n))),
+		addresses: map[netip.Addr]*address{},
+		bell:      make(chan struct{}, 1),
+	}
 	s.wheel.now = uint64(began) >> tickBits
 	return s
 }
@@ -157,21 +163,24 @@ func (s *shard) ask(v *visitState, c Candidate) {
 	}
 }
 
-// window is how many URLs a host may have in memory: an even share of them all, and no more than it
-// will be asked for in a while.
-func (s *shard) window(v *visitState) int {
-	n := s.o.MaxQueued / int(max(s.names.hosts.Load(), 1))
-	if d := s.o.delay(v); d > 0 {
-		n = min(n, int(windowTime/d))
+// ahead is how many visits to a host there may be in windowTime, and so the bound of its window.
+func (s *shard) ahead(v *visitState) int {
+	if d := s.pace.wait(v); d > 0 {
+		return int(min(windowTime/d, windowMax))
 	}
-	return min(max(n, windowMin), windowMax)
+	return windowMax
 }
 
 // maybeRefill asks for more URLs when the window is low and there may be some.
 func (s *shard) maybeRefill(v *visitState) {
-	if v.refilling || !v.more || v.urls() > s.window(v)/4 {
+	if v.refilling || !v.more {
 		return
 	}
+	ahead := s.ahead(v)
+	if v.urls() > s.names.window(s.o.MaxQueued, ahead)/4 {
+		return
+	}
+	v.ahead = int32(ahead)
 	v.refilling = true
 	s.refilling++
 	s.refills = append(s.refills, v)
@@ -191,11 +200,14 @@ func (s *shard) refilled(v *visitState, r *Refill, notBefore, due, now moment) {
 		v.told = r.Failures > 0 || r.Sleeps > 0
 	}
 	v.crawlDelay = max(v.crawlDelay, r.CrawlDelay)
-	if s.o.Resume {
-		v.next = max(v.next, s.began.add(s.o.delay(v)))
+	if !r.failed {
+		v.setDelay(r.Delay)
+		v.priority = r.Priority
+		v.learn(r, s.names)
 	}
-	v.priority = r.Priority
-	v.learn(r, s.names)
+	if s.o.Resume {
+		v.next = max(v.next, s.began.add(s.pace.wait(v)))
+	}
 	v.due = due
 	s.grow(v, r.URLs)
 	if v.place == asleep {
@@ -265,7 +277,7 @@ func (s *shard) joinAddress(v *visitState, key netip.Addr) {
 	if a == nil {
 		a = &address{key: key}
 		if s.o.Resume {
-			a.next = s.began.add(s.o.AddressDelay)
+			a.next = s.began.add(s.pace.addressDelay)
 		}
 		s.addresses[key] = a
 	}

@@ -23,13 +23,13 @@ func (s *shard) admit(v *visitState, now moment) {
 		s.put(v, waiting, a.next)
 		return
 	}
-	if !v.domain.enter(s.o.PerDomain) {
+	if !v.domain.enter(s.pace.perDomain) {
 		s.put(v, waiting, now.add(domainRetry))
 		s.passOn(a, now)
 		return
 	}
 	n := 1
-	if s.o.delay(v) == 0 {
+	if s.pace.wait(v) == 0 {
 		n = min(s.o.VisitURLs, v.urls())
 	}
 	if n = v.spend(n); n == 0 {
@@ -72,16 +72,30 @@ func (s *shard) makeVisit(v *visitState, n int, now moment) {
 	}
 	s.put(v, ready, 0)
 	if int(v.flying) < s.o.PerHost && v.urls() > 0 { // more than one visit at once, as the operator asked
-		s.put(v, waiting, now.add(s.o.delay(v)/time.Duration(s.o.PerHost)+1))
+		s.put(v, waiting, now.add(s.pace.wait(v)/time.Duration(s.o.PerHost)+1))
 	}
 	s.maybeRefill(v)
 }
 
-// handedOver: the ring took a visit.
+// handedOver: the ring is about to take a visit.
 func (s *shard) handedOver(visit *Visit) {
-	if v := visit.state; v.place == ready {
-		s.put(v, inFlight, 0)
+	v := visit.state
+	if v.place != ready {
+		return
 	}
+	if len(visit.URLs) > 1 && s.pace.wait(v) > 0 {
+		s.shorten(visit)
+	}
+	s.put(v, inFlight, 0)
+}
+
+// shorten leaves a visit its first URL: its host was given a delay while the visit was queued.
+func (s *shard) shorten(visit *Visit) {
+	v, left := visit.state, visit.URLs[1:]
+	visit.URLs = visit.URLs[:1:1]
+	s.urls -= uint64(len(left))
+	v.charge(&Outcome{Left: int32(len(left))})
+	s.takeBack(v, left)
 }
 
 // takenBack: the ring had no room for it after all.
@@ -125,7 +139,7 @@ func (s *shard) done(visit *Visit, out *Outcome, end, now moment) {
 		v.crawlDelay = 0
 	}
 	asked := out.Kind != Skipped
-	next, sleep := s.o.after(v, out, end, s.rng)
+	next, sleep := s.pace.after(v, out, end, s.rng)
 	if s.o.PerHost == 1 || out.Kind == Throttled || out.Kind == HostFailure {
 		v.next = max(next, v.held)
 	}
@@ -149,7 +163,7 @@ func (s *shard) done(visit *Visit, out *Outcome, end, now moment) {
 			if s.settle(v, out.Addr, now) {
 				return
 			}
-			v.addr.next = max(v.addr.next, end.add(s.o.AddressDelay))
+			v.addr.next = max(v.addr.next, end.add(s.pace.addressDelay))
 		} else {
 			s.park(v, now)
 		}
@@ -217,7 +231,7 @@ func (s *shard) releaseAddress(v *visitState, asked bool, end, now moment) {
 	}
 	a.busy--
 	if asked {
-		a.next = max(a.next, end.add(s.o.AddressDelay))
+		a.next = max(a.next, end.add(s.pace.addressDelay))
 	}
 	if first := a.first; first != nil {
 		a.unqueue(first)

@@ -111,6 +111,14 @@ func (m *sim) end() {
 func world(seed uint64) simConfig {
 	c := simConfig{seed: seed, hosts: 3 + int(seed%40), each: 30, fetchers: 1 + int(seed%7), shards: 1 + int(seed%3), window: 8, exact: true}
 	c.addrs, c.domains = 1+c.hosts/3, 1+c.hosts/4
+	switch (seed/5 + seed/20) % 4 {
+	case 1:
+		c.own = true
+	case 2:
+		c.live = true
+	case 3:
+		c.own, c.live = true, true
+	}
 	switch seed % 5 {
 	case 1:
 		c.delay = -1

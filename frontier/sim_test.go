@@ -22,6 +22,7 @@ type sim struct {
 	c      simConfig
 	rng    *rand.Rand
 	o      Options
+	delay  time.Duration // in force, as in Options
 	names  *registry
 	shards []*shard
 	now    moment
@@ -54,6 +55,8 @@ type simConfig struct {
 	each                  int // URLs of a host, at most, and on average half
 	fetchers, shards      int
 	delay                 time.Duration // as in Options
+	own                   bool          // hosts have delays of their own, which change
+	live                  bool          // the delay of all others changes, too
 	perDomain             int
 	budget                Cost // of a domain, and half of it of a host
 	exact                 bool
@@ -68,7 +71,10 @@ type hostModel struct {
 	refilling   bool
 	dead        bool // it mostly fails
 	addr, dom   int32
+	own         time.Duration // as in Refill
+	started     moment
 	ended       moment
+	least       time.Duration // from started: the configured delay when the visit ended
 	owed        time.Duration // from ended
 	crawlDelay  time.Duration
 	responded   time.Duration
@@ -77,6 +83,7 @@ type hostModel struct {
 type addrModel struct {
 	flying int16
 	ended  moment
+	owed   time.Duration // from ended
 }
 
 type domModel struct {
@@ -132,10 +139,20 @@ func newSim(c simConfig) *sim {
 	if err != nil {
 		panic(err)
 	}
-	m := &sim{c: c, keys: make([]urlkey.HostKey, c.hosts), rng: rand.New(rand.NewPCG(c.seed, 99)), o: o, names: newRegistry(), now: moment(time.Hour), exact: c.exact, seen: map[string]bool{},
-		hosts: make([]hostModel, c.hosts), addrs: make([]addrModel, c.addrs), doms: make([]domModel, c.domains)}
+	m := &sim{
+		c: c, o: o, delay: o.Delay, exact: c.exact,
+		rng:   rand.New(rand.NewPCG(c.seed, 99)),
+		now:   moment(time.Hour),
+		names: newRegistry(),
+		keys:  make([]urlkey.HostKey, c.hosts),
+		hosts: make([]hostModel, c.hosts),
+		addrs: make([]addrModel, c.addrs),
+		doms:  make([]domModel, c.domains),
+		seen:  map[string]bool{},
+	}
+	p := m.o.pace(m.delay)
 	for i := range c.shards {
-		m.shards = append(m.shards, newShard(&m.o, m.names, m.home, i, m.now))
+		m.shards = append(m.shards, newShard(&m.o, p, m.names, m.home, i, m.now))
 	}
 	for i := range m.hosts {
 		h := &m.hosts[i]
@@ -169,6 +186,18 @@ func (m *sim) wake(i int) {
 	s := v.shard.Load()
 	s.wake(v, m.now)
 }
+
+// setDelay is what SetDelay does: each shard finds the new pace at its next step.
+func (m *sim) setDelay(d time.Duration) {
+	m.delay = d
+	p := m.o.pace(d)
+	for _, s := range m.shards {
+		s.pace = p
+	}
+}
+
+// delays are what a host's own delay and that of all hosts are drawn from.
+var delays = []time.Duration{0, -1, 100 * time.Millisecond, 3 * time.Second, 40 * time.Second}
 
 // ask has one of a host's URLs asked for at once.
 func (m *sim) ask(i int) {
@@ -228,6 +257,9 @@ func (m *sim) step() bool {
 	m.settle()
 	if m.rng.IntN(20) == 0 {
 		m.ask(m.rng.IntN(len(m.hosts)))
+	}
+	if m.c.live && m.rng.IntN(30) == 0 {
+		m.setDelay(delays[m.rng.IntN(len(delays))])
 	}
 	for len(m.flights) < m.c.fetchers && m.start() {
 	}
@@ -337,6 +369,15 @@ func (m *sim) refill(v *visitState) {
 		r.URLs = m.same(i, int(n))
 	}
 	r.More = h.left > 0
+	switch {
+	case m.c.own && m.rng.IntN(10) == 0:
+		r.failed, r.Delay, r.HostLimit, r.DomainLimit = true, time.Millisecond, Cost{}, Cost{} // does not count
+	case m.c.own && (h.own == 0 || m.rng.IntN(10) == 0):
+		h.own = delays[m.rng.IntN(len(delays))]
+		fallthrough
+	default:
+		r.Delay = h.own
+	}
 	v.shard.Load().refilled(v, &r, 0, 0, m.now)
 	m.adoptMoved()
 	m.check(v)
@@ -368,7 +409,6 @@ func (m *sim) start() bool {
 	visit := (*q)[0].visit
 	from.handedOver(visit)
 	q.pop()
-	v := visit.state
 	i := index(visit.Host)
 	h := &m.hosts[i]
 	if h.flying > 0 {
@@ -377,13 +417,16 @@ func (m *sim) start() bool {
 	if h.ended != 0 && m.now.sub(h.ended) < h.owed {
 		m.fault("%s is visited %s after the last time, %s are owed", visit.Host, m.now.sub(h.ended), h.owed)
 	}
+	if h.started != 0 && m.now.sub(h.started) < h.least {
+		m.fault("%s is visited %s after its last visit began, its delay is %s", visit.Host, m.now.sub(h.started), h.least)
+	}
 	if visit.Addr.IsValid() {
 		b := visit.Addr.As4()
 		a := &m.addrs[int(b[1])<<16|int(b[2])<<8|int(b[3])]
 		if a.flying > 0 {
 			m.fault("two visits at once to address %s", visit.Addr)
 		}
-		if a.ended != 0 && m.now.sub(a.ended) < m.o.AddressDelay {
+		if a.ended != 0 && m.now.sub(a.ended) < a.owed {
 			m.fault("address %s is visited %s after the last time", visit.Addr, m.now.sub(a.ended))
 		}
 		a.flying++
@@ -398,8 +441,8 @@ func (m *sim) start() bool {
 	if hosts := m.c.hostBudget(); late || m.c.budget.URLs > 0 && d.used.URLs > m.c.budget.URLs || hosts.URLs > 0 && h.used.URLs > hosts.URLs || h.used.spent(&hosts) {
 		m.fault("%s cost %+v, its domain %+v, the budget is %+v", visit.Host, h.used, d.used, m.c.budget)
 	}
-	if n := len(visit.URLs); n == 0 || n > 1 && m.o.delay(v) > 0 || n > m.o.VisitURLs {
-		m.fault("a visit of %d URLs to %s, delay %s", n, visit.Host, m.o.delay(v))
+	if n := len(visit.URLs); n == 0 || n > 1 && m.base(h) > 0 || n > m.o.VisitURLs {
+		m.fault("a visit of %d URLs to %s, delay %s", n, visit.Host, m.base(h))
 	}
 	if since := visit.since; m.latest != 0 && since < m.latest.add(-PriorityBonus) {
 		m.fault("%s, ready since %s, is visited after one that became ready at %s", visit.Host, time.Duration(since), time.Duration(m.latest))
@@ -416,9 +459,10 @@ func (m *sim) start() bool {
 	h.given -= int32(len(visit.URLs))
 	h.flying++
 	took := time.Duration(20+m.rng.IntN(2000)) * time.Millisecond
-	if m.o.Delay == 0 {
+	if m.delay < 0 {
 		took /= 100
 	}
+	h.started = m.now
 	heap.Push(&m.flights, flight{m.now.add(took), visit})
 	return true
 }
@@ -432,8 +476,10 @@ func (m *sim) finish(visit *Visit) {
 		out.Addr = visit.Addr
 	}
 	m.outcome(h, &out, len(visit.URLs))
-	if out.Kind != Skipped {
-		h.ended = m.now
+	if out.Kind == Skipped {
+		h.started = 0 // nothing was requested
+	} else {
+		h.ended, h.least = m.now, m.least(h)
 		m.fetched += len(visit.URLs) - int(out.Left)
 	}
 	for _, c := range visit.URLs[:len(visit.URLs)-int(out.Left)] {
@@ -457,10 +503,10 @@ func (m *sim) finish(visit *Visit) {
 		a := &m.addrs[int(b[1])<<16|int(b[2])<<8|int(b[3])]
 		a.flying--
 		if out.Kind != Skipped {
-			a.ended = m.now
+			a.ended, a.owed = m.now, m.addressDelay()
 		}
 	} else if out.Kind != Skipped {
-		m.addrs[h.addr].ended = m.now
+		m.addrs[h.addr].ended, m.addrs[h.addr].owed = m.now, m.addressDelay()
 	}
 	if m.spoil != nil {
 		m.spoil(&out)
@@ -496,7 +542,7 @@ func (m *sim) outcome(h *hostModel, out *Outcome, urls int) {
 		return
 	case n == 4:
 		out.CrawlDelay = time.Duration(1+m.rng.IntN(400)) * time.Second
-		if m.o.Delay == 0 {
+		if m.delay < 0 {
 			out.CrawlDelay = time.Duration(m.rng.IntN(100)) * time.Millisecond
 		}
 		h.crawlDelay = out.CrawlDelay
@@ -512,7 +558,30 @@ func (m *sim) outcome(h *hostModel, out *Outcome, urls int) {
 	}
 }
 
+// least is a host's configured delay.
+func (m *sim) least(h *hostModel) time.Duration {
+	d := m.delay
+	if h.own != 0 {
+		d = h.own
+	}
+	if d == 0 {
+		return time.Second
+	}
+	return max(d, 0)
+}
+
 // base is the delay that is owed whatever the outcome.
 func (m *sim) base(h *hostModel) time.Duration {
-	return max(m.o.Delay, min(h.crawlDelay, m.o.MaxCrawlDelay), time.Duration(m.o.ResponseFactor*float64(h.responded)))
+	d := max(m.least(h), min(h.crawlDelay, m.o.MaxCrawlDelay))
+	if m.least(h) > 0 {
+		d = max(d, h.responded)
+	}
+	return d
+}
+
+func (m *sim) addressDelay() time.Duration {
+	if m.delay < 0 {
+		return 0
+	}
+	return 250 * time.Millisecond
 }

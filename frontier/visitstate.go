@@ -32,14 +32,17 @@ func (p place) String() string { return placeNames[p] }
 // visitState is one host. All fields but shard, wakes and the event nodes belong to the goroutine of
 // the shard that owns it.
 type visitState struct {
-	host   urlkey.HostKey
-	shard  atomic.Pointer[shard]
-	wakes  atomic.Int32 // wake events under way; guarded against forgetting by its stripe
-	domain *domain
-	addr   *address
+	host  urlkey.HostKey
+	shard atomic.Pointer[shard]
+	wakes atomic.Int32 // wake events under way; guarded against forgetting by its stripe
+	// ownDelay is the host's own delay in milliseconds; 0: it has none of its own, negative: it waits for none.
+	ownDelay int32
+	domain   *domain
+	addr     *address
 
 	window []Candidate // window[head:] are the URLs, best first
-	head   int
+	head   int32
+	ahead  int32 // most visits in windowTime; written before a refill is requested, read by the refiller
 	visit  Visit // the one visit of a host that is visited once at a time
 
 	next         moment // the host must not be asked earlier
@@ -70,18 +73,19 @@ type visitState struct {
 	queued, back *visitState // neighbours in its address's queue
 }
 
-func (v *visitState) urls() int { return len(v.window) - v.head }
+func (v *visitState) urls() int { return len(v.window) - int(v.head) }
 
 // cut takes the best n URLs. The slice stays valid while they are with a fetcher, for what is before
 // head is never written again but by putBack, when they have come back.
 func (v *visitState) cut(n int) []Candidate {
-	c := v.window[v.head : v.head+n : v.head+n]
-	v.head += n
+	end := int(v.head) + n
+	c := v.window[v.head:end:end]
+	v.head = int32(end)
 	v.asked = uint16(max(int(v.asked)-n, 0))
 	switch {
 	case v.urls() == 0:
 		v.window, v.head = nil, 0
-	case v.head > 1 && v.head*windowSlack >= len(v.window):
+	case v.head > 1 && end*windowSlack >= len(v.window):
 		v.window, v.head, c = ownMemory(v.window[v.head:]), 0, ownMemory(c)
 	}
 	return c
@@ -112,11 +116,12 @@ func (v *visitState) putBack(c []Candidate) {
 	if len(c) == 0 {
 		return
 	}
-	if v.asked == 0 && v.head >= len(c) && &v.window[v.head-len(c)] == &c[0] {
-		v.head -= len(c)
+	if from := int(v.head) - len(c); v.asked == 0 && from >= 0 && &v.window[from] == &c[0] {
+		v.head = int32(from)
 		return
 	}
-	first, rest := v.window[v.head:v.head+int(v.asked)], v.window[v.head+int(v.asked):]
+	left := v.window[v.head:]
+	first, rest := left[:v.asked], left[v.asked:]
 	window := make([]Candidate, 0, len(c)+v.urls())
 	window = append(append(window, first...), c...)
 	v.window, v.head = append(window, rest...), 0

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
+	"unsafe"
 
 	"pgregory.net/rapid"
 )
@@ -60,7 +62,7 @@ func TestWindow(t *testing.T) {
 				if got := v.window[v.head:]; !slices.Equal(got, want) || v.urls() != len(want) {
 					t.Fatalf("%v, want %v", got, want)
 				}
-				if v.head > 1 && v.head*windowSlack >= len(v.window) {
+				if v.head > 1 && int(v.head)*windowSlack >= len(v.window) {
 					t.Fatalf("%d of %d URLs have gone and take memory", v.head, len(v.window))
 				}
 				for _, f := range flights {
@@ -71,4 +73,28 @@ func TestWindow(t *testing.T) {
 			},
 		})
 	})
+}
+
+// TestHostSize: a visit state fills its size class; one byte more costs 32.
+func TestHostSize(t *testing.T) {
+	if n := unsafe.Sizeof(visitState{}); unsafe.Sizeof(n) == 8 && n > 448 {
+		t.Errorf("a visit state has %d bytes, want at most 448", n)
+	}
+}
+
+func TestOwnDelay(t *testing.T) {
+	p := (&Options{}).pace(time.Minute)
+	for _, c := range []struct{ own, want time.Duration }{
+		{0, time.Minute},
+		{-1, 0},
+		{1, time.Millisecond},
+		{time.Second, time.Second},
+		{time.Second + 1, time.Second + time.Millisecond},
+		{1 << 62, maxOwnDelay},
+	} {
+		var v visitState
+		if v.setDelay(c.own); p.least(&v) != c.want {
+			t.Errorf("own delay %s: %s, want %s", c.own, p.least(&v), c.want)
+		}
+	}
 }
