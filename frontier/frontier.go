@@ -24,12 +24,14 @@ type Frontier struct {
 	epoch  time.Time
 	names  *registry
 	shards []*shard
-	ring   *ring
+	ring   atomic.Pointer[ring] // SetFetchers replaces it
 	jobs   *jobs
 	outage outage
 
-	slow     atomic.Int32 // visits to slow hosts handed out
-	slowMost int32
+	pace     atomic.Pointer[pace] // what SetDelay sets; a shard looks once a step
+	fetchers atomic.Int32         // callers of Next to expect
+	slow     atomic.Int32         // visits to slow hosts handed out
+	slowMost atomic.Int32
 
 	pending atomic.Int64 // events sent and not handled
 	refused atomic.Int64 // wakes refused for want of room since the source was last gone through
@@ -52,12 +54,15 @@ func New(o Options) (*Frontier, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Frontier{o: o, names: newRegistry(), ring: newRing(2 * o.Fetchers), jobs: newJobs(), tokens: make(chan struct{}, o.Fetchers+1),
+	f := &Frontier{o: o, names: newRegistry(), jobs: newJobs(), tokens: make(chan struct{}, maxFetchers+1),
 		pull: make(chan struct{}, 1), dry: make(chan struct{}, 1), done: make(chan struct{})}
 	// The epoch lies before the start, so that moment 0 can mean none.
-	f.slowMost = int32(max(o.Fetchers/slowShare, 1))
 	f.epoch = o.Now().Add(-time.Hour)
 	p := f.o.pace(o.Delay)
+	f.pace.Store(p)
+	f.fetchers.Store(int32(o.Fetchers))
+	f.slowMost.Store(slowMost(o.Fetchers))
+	f.ring.Store(newRing(2 * o.Fetchers))
 	for i := range o.Shards {
 		f.shards = append(f.shards, newShard(&f.o, p, f.names, f.home, i, f.now()))
 	}
@@ -149,19 +154,18 @@ func (f *Frontier) Next(ctx context.Context) (*Visit, error) {
 		case <-f.done:
 			return nil, ErrClosed
 		case <-ctx.Done():
+			f.passToken() // that it may have been woken with
 			return nil, ctx.Err()
 		default:
 		}
 		if v := f.take(ctx); v != nil {
-			if f.ring.len() > 0 {
-				f.wakeFetcher()
-			}
+			f.passToken()
 			return v, nil
 		}
 		// The count goes up before the ring is looked at again, and a shard looks at the count after it
 		// has filled the ring: one of them sees the other.
 		f.waiting.Add(1)
-		if f.ring.len() > 0 && !f.outage.on.Load() {
+		if f.ring.Load().len() > 0 && !f.outage.on.Load() {
 			f.waiting.Add(-1)
 			continue
 		}
@@ -189,11 +193,12 @@ func (f *Frontier) take(ctx context.Context) *Visit {
 			f.sleep(ctx, at.sub(f.now()))
 			return nil
 		}
-		v := f.ring.pop()
+		ring := f.ring.Load()
+		v := ring.pop()
 		if v == nil {
 			return nil
 		}
-		if f.ring.len() < len(f.ring.cells)/2 {
+		if ring.len() < len(ring.cells)/2 {
 			for _, s := range f.shards {
 				if s.backlog.Load() {
 					signal(s.bell)
@@ -220,10 +225,17 @@ func (f *Frontier) sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// wakeFetcher wakes one fetcher, if any sleeps.
+// wakeFetcher wakes one fetcher, if any sleeps. More tokens than fetchers would only wake them for nothing.
 func (f *Frontier) wakeFetcher() {
-	if f.waiting.Load() > 0 {
+	if f.waiting.Load() > 0 && len(f.tokens) <= int(f.fetchers.Load()) {
 		signal(f.tokens)
+	}
+}
+
+// passToken wakes another fetcher while there are visits.
+func (f *Frontier) passToken() {
+	if f.ring.Load().len() > 0 {
+		f.wakeFetcher()
 	}
 }
 

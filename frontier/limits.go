@@ -17,6 +17,7 @@ const (
 	defaultRefillers     = 4
 	defaultFetchers      = 64
 	maxShards            = 8
+	maxFetchers          = 1 << 20
 
 	// maxOwnDelay caps Refill.Delay: it is kept in 32 bits, in milliseconds.
 	maxOwnDelay = 24 * 24 * time.Hour

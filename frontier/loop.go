@@ -44,7 +44,9 @@ func (f *Frontier) run(ctx context.Context, s *shard) {
 // handle takes in all events of the inbox. Those about hosts that have moved meanwhile are sent after
 // them.
 func (f *Frontier) handle(s *shard, now moment) (handled int) {
-	for e := s.inbox.take(); e != nil; {
+	e := s.inbox.take()
+	s.pace = f.pace.Load() // after taking: the wait of a visit that came back after SetDelay follows from it
+	for e != nil {
 		next := e.next // the node is the sender's again once it is handled
 		if to := e.state.shard.Load(); to != s && e.kind != moved {
 			to.post(e)
@@ -88,8 +90,8 @@ func (f *Frontier) handleOne(s *shard, e *event, now moment) {
 
 // flush moves visits that are ready into the ring, as far as it has room, and wakes fetchers.
 func (f *Frontier) flush(s *shard) {
-	for len(s.late) > 0 && f.slow.Load() < f.slowMost {
-		if f.slow.Add(1) > f.slowMost || !f.handOver(s, &s.late) {
+	for len(s.late) > 0 && f.slow.Load() < f.slowMost.Load() {
+		if f.slow.Add(1) > f.slowMost.Load() || !f.handOver(s, &s.late) {
 			f.slow.Add(-1)
 			break
 		}
@@ -98,7 +100,7 @@ func (f *Frontier) flush(s *shard) {
 	for len(s.ready) > 0 && f.handOver(s, &s.ready) {
 	}
 	s.backlog.Store(len(s.ready) > 0)
-	if len(s.ready) > 0 && f.ring.len() < len(f.ring.cells)/2 {
+	if ring := f.ring.Load(); len(s.ready) > 0 && ring.len() < len(ring.cells)/2 {
 		signal(s.bell) // room came up in between
 	}
 }
@@ -107,7 +109,7 @@ func (f *Frontier) flush(s *shard) {
 func (f *Frontier) handOver(s *shard, q *readyQueue) bool {
 	visit := (*q)[0].visit
 	s.handedOver(visit) // before a fetcher can give it back
-	if !f.ring.push(visit) {
+	if !f.ring.Load().push(visit) {
 		s.takenBack(visit)
 		return false
 	}

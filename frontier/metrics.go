@@ -55,7 +55,7 @@ func (f *Frontier) Stats() Stats {
 		st.URLs += s.urls
 		st.OverSpent += s.over
 	}
-	inRing := min(f.ring.len(), st.InFlight)
+	inRing := min(f.ring.Load().len(), st.InFlight)
 	st.Ready, st.InFlight = st.Ready+inRing, st.InFlight-inRing
 	for _, s := range f.shards {
 		s.mu.Unlock()

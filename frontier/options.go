@@ -149,6 +149,7 @@ func (o Options) withDefaults() (Options, error) {
 			return o, fmt.Errorf("frontier: %s is %d: want 0 for the default, or more", d.name, *d.field)
 		}
 	}
+	o.Fetchers = min(o.Fetchers, maxFetchers)
 	if o.MaxCrawlDelay == 0 {
 		o.MaxCrawlDelay = defaultMaxCrawlDelay
 	}

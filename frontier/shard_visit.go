@@ -61,20 +61,26 @@ func (s *shard) makeVisit(v *visitState, n int, now moment) {
 		v.addr.busy++
 	}
 	v.flying++
-	key := now.add(-time.Duration(v.priority * float32(PriorityBonus)))
-	if v.failures > 0 {
-		key = now
-	}
-	if visit.slow = v.failures > 0 || v.sleeps > 0 || v.responseTime >= slowHost; visit.slow {
-		s.late.push(key, visit)
-	} else {
-		s.ready.push(key, visit)
-	}
+	visit.slow = v.failures > 0 || v.sleeps > 0 || v.responseTime >= slowHost
+	s.enqueue(visit)
 	s.put(v, ready, 0)
 	if int(v.flying) < s.o.PerHost && v.urls() > 0 { // more than one visit at once, as the operator asked
 		s.put(v, waiting, now.add(s.pace.wait(v)/time.Duration(s.o.PerHost)+1))
 	}
 	s.maybeRefill(v)
+}
+
+// enqueue puts a visit into the queue for the ring.
+func (s *shard) enqueue(visit *Visit) {
+	key, v := visit.since, visit.state
+	if v.failures == 0 {
+		key = key.add(-time.Duration(v.priority * float32(PriorityBonus)))
+	}
+	if visit.slow {
+		s.late.push(key, visit)
+	} else {
+		s.ready.push(key, visit)
+	}
 }
 
 // handedOver: the ring is about to take a visit.
