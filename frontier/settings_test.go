@@ -85,7 +85,10 @@ func TestSetFetchers(t *testing.T) {
 		{8, 16, 2},
 	} {
 		f.SetFetchers(c.set)
-		f.await(t, "a full ring", func(Stats) bool { r := f.ring.Load(); return len(r.cells) == c.cells && r.len() >= min(c.cells, hosts/2) })
+		f.await(t, "a full ring", func(Stats) bool {
+			r := f.ring.Load()
+			return len(r.cells) == c.cells && r.len() >= min(c.cells, hosts/2)
+		})
 		if n := f.slow.Load(); int(f.slowMost.Load()) != c.slow || int(n) > c.slow {
 			t.Errorf("%d fetchers: %d slow visits, at most %d; want at most %d", c.set, n, f.slowMost.Load(), c.slow)
 		}
@@ -263,4 +266,27 @@ func TestLeave(t *testing.T) {
 	case <-time.After(10 * time.Second):
 		t.Error("there is a visit, and the fetcher that waits for one sleeps on")
 	}
+}
+
+// TestPerHostTakesBack: of two visits to a host at once the later returns URLs, when the host has no others left.
+func TestPerHostTakesBack(t *testing.T) {
+	f := start(t, Options{Source: sites{each: 26}, Delay: -1, PerHost: 2}, 1)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	next := func(urls int) *Visit {
+		t.Helper()
+		v, err := f.Next(ctx)
+		if err != nil {
+			t.Fatalf("%v: %+v", err, f.Stats())
+		}
+		if len(v.URLs) != urls {
+			t.Fatalf("a visit of %d URLs, want %d", len(v.URLs), urls)
+		}
+		return v
+	}
+	a, b := next(16), next(10)
+	f.Done(a, Outcome{})
+	f.await(t, "a dormant host", func(s Stats) bool { return s.Dormant == 1 })
+	f.Done(b, Outcome{Left: 5})
+	f.Done(next(5), Outcome{})
 }

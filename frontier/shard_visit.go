@@ -161,7 +161,8 @@ func (s *shard) done(visit *Visit, out *Outcome, end, now moment) {
 	s.tell(v, next, sleep)
 	switch {
 	case sleep:
-	case v.place != inFlight: // another visit to the host is under way or about to be
+	case v.place != inFlight && (v.place != dormant || v.urls() == 0):
+		// Another visit to the host is in flight or about to be, or there are no URLs for one.
 		s.maybeRefill(v)
 	default:
 		s.put(v, dormant, 0)
