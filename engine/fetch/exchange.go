@@ -346,23 +346,29 @@ func (b *bodyReader) chunks() error {
 	}
 }
 
-// line reads one line of the chunk framing; nil without error means the body was cut there.
+// line reads one line of the chunk framing, without its line end; nil without error means that the body was
+// cut off there. The bytes are valid until the next read. They stay in the reader's buffer until the line is
+// complete, so a line that comes in pieces survives the ticks of the rate check.
 func (b *bodyReader) line() ([]byte, error) {
-	for {
-		line, err := b.cn.r.ReadSlice('\n')
-		switch {
-		case err == nil:
-			if len(line) > maxLine {
-				return nil, &fault{failure: FailChunk}
-			}
-			line = bytes.TrimSuffix(line[:len(line)-1], []byte{'\r'})
-			return line[:len(line):len(line)], nil
-		case err == bufio.ErrBufferFull:
+	for searched := 0; ; {
+		held, _ := b.cn.r.Peek(b.cn.r.Buffered())
+		held = held[:min(len(held), maxLine)]
+		if i := bytes.IndexByte(held[searched:], '\n'); i >= 0 {
+			end := searched + i
+			b.cn.r.Discard(end + 1)
+			return bytes.TrimSuffix(held[:end:end], []byte{'\r'}), nil
+		}
+		if len(held) == maxLine {
 			return nil, &fault{failure: FailChunk}
-		case errors.Is(err, os.ErrDeadlineExceeded) && b.ctx.Err() == nil && len(line) == 0 && b.fastEnough():
+		}
+		searched = len(held)
+		_, err := b.cn.r.Peek(searched + 1)
+		late := errors.Is(err, os.ErrDeadlineExceeded)
+		switch {
+		case err == nil, late && b.ctx.Err() == nil && b.fastEnough():
 			continue
-		case b.r.Truncated != "":
-		case errors.Is(err, os.ErrDeadlineExceeded) || b.ctx.Err() != nil:
+		case b.r.Truncated != "": // fastEnough says why
+		case late || b.ctx.Err() != nil:
 			b.r.Truncated = "time"
 		default:
 			b.r.Truncated = "disconnect"
