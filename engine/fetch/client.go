@@ -132,6 +132,9 @@ func (c *Client) Fetch(ctx context.Context, req *Request) *Response {
 
 func (c *Client) fetch(ctx context.Context, req *Request, r *Response) error {
 	u := req.URL
+	if err := req.checkHeader(); err != nil {
+		return err
+	}
 	if err := c.o.checkPort(u.Port()); err != nil {
 		return err
 	}

@@ -6,7 +6,7 @@
 //
 // A client for servers that may be slow, broken or hostile: one request, one response, an absolute
 // deadline, a least rate, and bounds on everything the server can make it hold. It follows no
-// redirect, keeps no cookie and retries nothing behind its caller's back.
+// redirect, stores no cookie and retries nothing behind its caller's back.
 //
 // # Picture
 //
@@ -36,6 +36,8 @@
 //   - Memory grows with bytes received, never with bytes announced.
 //   - A port that refused a connection is not knocked at again for some seconds (refused.go).
 //   - Response.Truncated is "" only if the body is known to be complete.
+//   - The values of Authorization, Cookie and Proxy-Authorization never appear in Response.RequestHead, and
+//     so never in a WARC file.
 //   - A request is sent a second time in one case only: a pooled connection turned out to be closed
 //     before a byte came back. Response.Replayed tells.
 //
@@ -52,7 +54,8 @@
 // fasthttp's own client, which sends a failing GET five times and takes a cut body for a whole one:
 // only its request writer is used here, under a transport of our own. Its response reader refuses
 // heads that browsers read (bare line feeds, equal lengths said twice), so heads are read in head.go.
-// HTTP/2, cookies, authentication.
+// HTTP/2. A cookie jar and authentication schemes: the caller writes Cookie and Authorization fields into
+// Request.Header.
 //
 // # Read first
 //

@@ -12,8 +12,6 @@ import (
 	"strconv"
 	"sync"
 	"time"
-
-	"github.com/valyala/fasthttp"
 )
 
 // errStale: a pooled connection was closed before a byte of the response came.
@@ -50,13 +48,10 @@ func (c *Client) converse(ctx context.Context, req *Request, r *Response, cn *co
 	r.Addr, r.TLSUnverified = cn.key.addr, cn.unverified
 	end, _ := ctx.Deadline()
 	now := time.Now()
-	r.RequestHead = c.appendRequest(r.RequestHead[:0], req)
+	var sent []byte
+	r.RequestHead, sent = c.requestHead(r.RequestHead[:0], req)
 	cn.SetWriteDeadline(sooner(now.Add(c.o.WriteTimeout), end))
-	head := r.RequestHead
-	if c.proxy.absolute(cn.key.secure) && c.proxy.authorization != "" { // a secret: sent, not recorded
-		head = append(append([]byte(nil), head[:len(head)-2]...), "Proxy-Authorization: "+c.proxy.authorization+"\r\n\r\n"...)
-	}
-	if _, err := cn.Write(head); err != nil {
+	if _, err := cn.Write(sent); err != nil {
 		if r.Reused && !errors.Is(err, os.ErrDeadlineExceeded) {
 			return false, errStale
 		}
@@ -106,29 +101,6 @@ func sooner(a, b time.Time) time.Time {
 		return a
 	}
 	return b
-}
-
-// appendRequest writes the request head with fasthttp's writer, from canonical parts.
-func (c *Client) appendRequest(dst []byte, req *Request) []byte {
-	var h fasthttp.RequestHeader
-	h.DisableNormalizing()
-	h.SetNoDefaultContentType(true)
-	if c.proxy.absolute(req.URL.Scheme() == "https") {
-		h.SetRequestURI(req.URL.String())
-	} else {
-		h.SetRequestURI(req.URL.RequestTarget())
-	}
-	h.SetHost(req.URL.Authority())
-	h.SetUserAgent(c.o.UserAgent)
-	h.Set("Accept", "text/html,application/xhtml+xml,text/plain;q=0.9,*/*;q=0.5")
-	h.Set("Accept-Encoding", "gzip, deflate, br, zstd")
-	if req.IfNoneMatch != "" {
-		h.Set("If-None-Match", req.IfNoneMatch)
-	}
-	if req.IfModifiedSince != "" {
-		h.Set("If-Modified-Since", req.IfModifiedSince)
-	}
-	return h.AppendBytes(dst)
 }
 
 // readHead reads heads until one that is not interim, keeping only the last.

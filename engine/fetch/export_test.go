@@ -14,3 +14,8 @@ func ReadDNSAnswer(m *dns.Msg, name string, qtype uint16) (addrs []netip.Addr, t
 	a, alias := readAnswer(m, name, qtype)
 	return a.addrs, a.ttl, alias, a.err
 }
+
+// RequestHead is requestHead, for the count of allocations.
+func (c *Client) RequestHead(dst []byte, req *Request) (recorded, sent []byte) {
+	return c.requestHead(dst, req)
+}

@@ -40,7 +40,8 @@ const (
 	FailHeadTooLarge Failure = "head_too_large"
 	FailCanceled     Failure = "canceled"
 	FailProxy        Failure = "proxy"
-	FailType         Failure = "content_type" // refused by Options.Accept, the body was not read
+	FailType         Failure = "content_type"   // refused by Options.Accept, the body was not read
+	FailHeader       Failure = "request_header" // Request.Header does not pass ValidHeader, nothing was sent
 	FailStatusLine   Failure = "protocol_error/status_line"
 	FailStatus       Failure = "protocol_error/status"
 	FailField        Failure = "protocol_error/field"
@@ -66,7 +67,7 @@ func (f Failure) Kind() Kind {
 	switch f {
 	case FailAddress, FailPort, FailType:
 		return KindPermanent
-	case FailHeadTooLarge, FailLength, FailCoding, FailChunk, FailTrailer, FailInterim, FailField, FailStatus, FailStatusLine:
+	case FailHeader, FailHeadTooLarge, FailLength, FailCoding, FailChunk, FailTrailer, FailInterim, FailField, FailStatus, FailStatusLine:
 		return KindTemporary
 	}
 	return KindHost

@@ -11,8 +11,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
 // Options of a Client. Zero values are the defaults in limits.go.
@@ -91,14 +89,6 @@ func (o Options) withDefaults() (Options, error) {
 	o.MaxIdle = min(o.MaxIdle, max(o.MaxConns/2, 1))
 	o.MemoryBytes = max(o.MemoryBytes, o.MaxBody+budgetStep)
 	return o, nil
-}
-
-// Request is what to fetch.
-type Request struct {
-	URL                          urlkey.URL
-	Addr                         netip.Addr // to connect to; zero: ask the resolver
-	IfNoneMatch, IfModifiedSince string     // validators of an earlier version
-	MaxBody                      int64      // 0: the client's
 }
 
 // Protocol makes exchanges; Client is the one for HTTP. A user may replace it.

@@ -13,10 +13,12 @@ import (
 // Response is the end of one exchange: a head and a body, or a failure. Its bytes are valid until
 // Release.
 type Response struct {
-	Failure     Failure // "" when a head was read
-	Err         error   // the failure's cause
-	Status      int
-	RequestHead []byte // as sent
+	Failure Failure // "" when a head was read
+	Err     error   // the failure's cause
+	Status  int
+	// RequestHead is the request head as sent, but with [removed] for the values of Authorization, Cookie and
+	// Proxy-Authorization.
+	RequestHead []byte
 	Head        []byte // status line and fields as received, with the blank line
 	Body        []byte // transfer-decoded; content-encoding intact
 	// Truncated says why the body is not complete: "length" (too large), "time", "disconnect"; "" when
