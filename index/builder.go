@@ -47,6 +47,7 @@ type Builder struct {
 	last     urlkey.Key
 	number   uint32
 	found    *storage.Scanner // of Located, moving with the keys
+	err      error            // of NewBuilder
 
 	inv inverter
 }
@@ -77,16 +78,27 @@ type termList struct {
 	number   uint32 // of the index segment that it belongs to
 }
 
-// NewBuilder begins index segments inside an ingestion. Only one builder may be at work on an index.
+// NewBuilder begins index segments inside an ingestion. Only one Builder may be at work on an index, from here to the
+// ingestion's Commit. End it with Finish or Abort, before the store closes. On a closed index its methods return
+// ErrClosed.
 func (x *Index) NewBuilder(in *storage.Ingestion) *Builder {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	b := &Builder{x: x, in: in, deletes: map[uint32]*roaring.Bitmap{},
-		located: storage.NewSorter(storage.SorterOptions{Dir: x.s.SortDir(), FS: x.o.FS, MemoryBytes: x.o.MemoryBytes / 4}),
-		found:   x.s.Scan(Located(), nil, nil)}
-	if n := len(x.state.segments); n > 0 {
-		b.number = x.state.segments[n-1].number
+	b := &Builder{
+		x: x, in: in,
+		deletes: map[uint32]*roaring.Bitmap{},
+		located: storage.NewSorter(storage.SorterOptions{
+			Dir: x.s.SortDir(), FS: x.o.FS, MemoryBytes: x.o.MemoryBytes / 4,
+		}),
+		found: x.s.Scan(Located(), nil, nil),
 	}
+	st, err := x.acquire()
+	if err != nil {
+		b.err = err
+		return b
+	}
+	if n := len(st.segments); n > 0 {
+		b.number = st.segments[n-1].number
+	}
+	b.err = x.release(st)
 	b.begin()
 	return b
 }
@@ -107,6 +119,9 @@ func (b *Builder) Abort() {
 
 // order checks that keys come in order, and marks the version indexed before as deleted.
 func (b *Builder) order(key urlkey.Key) (known bool, err error) {
+	if b.err != nil {
+		return false, b.err
+	}
 	if key <= b.last {
 		return false, fmt.Errorf("BUG: index: document %q after %q", key, b.last)
 	}
@@ -371,6 +386,9 @@ func writeDocs(in *storage.Ingestion, number uint32, docs []docEntry, ls []lengt
 // makes them searchable.
 func (b *Builder) Finish() (BuildReport, error) {
 	defer b.Abort()
+	if b.err != nil {
+		return b.report, b.err
+	}
 	if err := b.write(); err != nil {
 		return b.report, err
 	}

@@ -11,15 +11,19 @@ import (
 	"github.com/seine-crawler/seine/storage"
 )
 
-// Digest returns a hash of all live documents: their URLs, terms, positions and field lengths. It is
-// the same for the same documents whatever the numbering, the segmentation and the merges, so two
-// crawls, or a crawl and its recovery, can be compared.
-func (x *Index) Digest(ctx context.Context) (uint64, error) {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
+// Digest returns a hash of all documents that are not deleted: their URLs, terms, positions and field lengths. It is
+// the same for the same documents whatever the numbering, the segmentation and the merges, so two crawls, or a crawl and
+// its recovery, can be compared. It reads the whole index as of the last Refresh; a canceled context ends it with the
+// context's error.
+func (x *Index) Digest(ctx context.Context) (_ uint64, err error) {
+	st, err := x.acquire()
+	if err != nil {
+		return 0, err
+	}
+	defer x.releaseAfter(st, &err)
 	var sum uint64
-	for _, seg := range x.state.segments {
-		d, err := x.segmentDigest(ctx, seg)
+	for _, seg := range st.segments {
+		d, err := st.segmentDigest(ctx, seg)
 		if err != nil {
 			return 0, err
 		}
@@ -30,13 +34,13 @@ func (x *Index) Digest(ctx context.Context) (uint64, error) {
 
 // segmentDigest gives each document the sum of the hashes of its postings, which does not depend on
 // their order, and sums the hashes of the documents.
-func (x *Index) segmentDigest(ctx context.Context, seg *segment) (uint64, error) {
+func (st *state) segmentDigest(ctx context.Context, seg *segment) (uint64, error) {
 	docs := make([]uint64, seg.info.Docs)
 	s := &source{seg: seg, newDoc: make([]uint32, seg.info.Docs)}
 	for doc := range s.newDoc {
 		s.newDoc[doc] = uint32(doc)
 	}
-	s.terms = x.state.snap.Scan(storage.IndexSegmentRange(seg.number, kindTerms), nil, nil)
+	s.terms = st.snap.Scan(storage.IndexSegmentRange(seg.number, kindTerms), nil, nil)
 	defer s.terms.Close()
 	s.valid = s.terms.Next()
 	var buf, term []byte
@@ -72,7 +76,7 @@ func (x *Index) segmentDigest(ctx context.Context, seg *segment) (uint64, error)
 		if !seg.alive(uint32(doc)) {
 			continue
 		}
-		key, _, err := docKey(x.state.snap, seg.number, uint32(doc))
+		key, _, err := docKey(st.snap, seg.number, uint32(doc))
 		if err != nil {
 			return 0, err
 		}

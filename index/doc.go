@@ -42,8 +42,10 @@
 //
 // # Who runs it
 //
-// Searches run concurrently on a snapshot; Refresh swaps the snapshot when no search is under way.
-// One Builder or Merge at a time: package engine sees to that.
+// Any number of goroutines search, each on the state that was current when it began: state.go counts references, and
+// the last reader of an old state closes its snapshot. Refresh loads the new state without a lock that readers take;
+// several Refresh calls take turns. Close waits for all of them. One Builder or Merge works at a time: package engine
+// ensures that.
 //
 // # Bounds
 //

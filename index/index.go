@@ -3,13 +3,10 @@
 package index
 
 import (
-	"cmp"
 	"encoding/binary"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
-
-	"github.com/RoaringBitmap/roaring/v2"
 
 	"github.com/seine-crawler/seine/index/analysis"
 	"github.com/seine-crawler/seine/storage"
@@ -19,28 +16,32 @@ import (
 // AnalyzerVersion names the terms of the index; the engine stores it with the data.
 const AnalyzerVersion = analysis.Version
 
-// The ranges of the index. Kinds are on disk.
+// ErrClosed is the error of every method that is called after Close. Compare with errors.Is.
+var ErrClosed = errors.New("index is closed")
+
+// The ranges of the index. Kinds are on disk: never change one.
 const (
 	kindSegments = 'g' // index segment → segmentInfo
-	kindLocated  = 'l' // URL key → located
+	kindLocated  = 'l' // URL key → Location
 	kindDeletes  = 'x' // index segment → roaring bitmap
 
 	kindTerms = 't' // in an index segment: term, 0, chunk → postings
-	kindDocs  = 'd' // document → key, stamp
+	kindDocs  = 'd' // document → stamp, URL key
 	kindNorms = 'n' // block of documents → field lengths
 )
 
-// Located is the range that says where each URL is indexed, for merge-joins; see DecodeLocated.
+// Located returns the range that says where each URL is indexed, for merge-joins; DecodeLocated decodes its values. It
+// is current as soon as an ingestion commits, before Refresh.
 func Located() storage.Range { return storage.IndexRange(kindLocated) }
 
 // Location says where a URL is indexed.
 type Location struct {
 	Segment uint32 // index segment
-	Doc     uint32
-	Stamp   uint64 // the document's
+	Doc     uint32 // its number there
+	Stamp   uint64 // Document.Stamp as it was indexed
 }
 
-// DecodeLocated decodes a value of Located.
+// DecodeLocated decodes a value of Located. Bytes that are no such value are a storage.ErrCorrupt.
 func DecodeLocated(b []byte) (l Location, err error) {
 	if len(b) != 16 {
 		return l, fmt.Errorf("%w: index directory entry of %d bytes", storage.ErrCorrupt, len(b))
@@ -68,180 +69,84 @@ type Options struct {
 	FS          storage.FS // the store's; nil means the disk
 }
 
-// Index is the index of one store.
+// Index is the index of one store. All methods are safe for concurrent use, but there must be at most one Builder or
+// Merge at a time.
 type Index struct {
 	s *storage.Store
 	o Options
 
-	mu    sync.RWMutex // searches hold it for reading, Refresh for writing
-	state *state
+	refreshing sync.Mutex // held by Refresh and Close while they work: they take turns
+	loading    func()     // tests: called by Refresh at each index segment
+
+	mu    sync.Mutex // guards state; held for a few instructions, never during I/O
+	state *state     // nil after Close
+	held  sync.WaitGroup
 }
 
-// state is the index at one instant.
-type state struct {
-	snap     *storage.Snapshot
-	segments []*segment // by number
-	all      collection
-}
-
-// segment is one index segment, opened.
-type segment struct {
-	number  uint32
-	info    segmentInfo
-	lengths []lengths
-	deleted *roaring.Bitmap // nil: none
-}
-
-// Open opens the index of a store.
+// Open opens the index of a store. Close it before the store.
 func Open(s *storage.Store, o Options) (*Index, error) {
 	if o.MemoryBytes == 0 {
 		o.MemoryBytes = defaultMem
 	}
 	x := &Index{s: s, o: o}
-	return x, x.Refresh()
+	st, err := x.load(nil)
+	if err != nil {
+		return nil, err
+	}
+	x.swap(st)
+	return x, nil
 }
 
-// Close ends the index; the store stays open.
+// Close ends the index; the store stays open. It waits for the Refresh, searches, digests and merges that are running;
+// what is called later returns ErrClosed. Closing twice is harmless.
 func (x *Index) Close() error {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if x.state == nil {
+	x.refreshing.Lock()
+	defer x.refreshing.Unlock()
+	old := x.swap(nil)
+	if old == nil {
 		return nil
 	}
-	st := x.state
-	x.state = nil
-	return st.snap.Close()
-}
-
-// Refresh makes what was committed since searchable.
-func (x *Index) Refresh() error {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	st, err := x.load(x.state)
-	if err != nil {
-		return fmt.Errorf("opening the index: %w", err)
-	}
-	old := x.state
-	x.state = st
-	if old != nil {
-		return old.snap.Close()
-	}
-	return nil
-}
-
-// load reads the state of now, taking from the old one what cannot have changed.
-func (x *Index) load(old *state) (*state, error) {
-	st := &state{snap: x.s.Snapshot()}
-	sc := st.snap.Scan(storage.IndexRange(kindSegments), nil, nil)
-	defer sc.Close()
-	known := map[uint32]*segment{}
-	if old != nil {
-		for _, seg := range old.segments {
-			known[seg.number] = seg
-		}
-	}
-	for sc.Next() {
-		seg := &segment{number: binary.BigEndian.Uint32(sc.Key())}
-		if err := json.Unmarshal(sc.Value(), &seg.info); err != nil {
-			return nil, fmt.Errorf("%w: index segment %d: %v", storage.ErrCorrupt, seg.number, err)
-		}
-		if was := known[seg.number]; was != nil {
-			seg.lengths = was.lengths
-		} else if err := seg.loadLengths(st.snap); err != nil {
-			return nil, err
-		}
-		if err := seg.loadDeleted(st.snap); err != nil {
-			return nil, err
-		}
-		st.segments = append(st.segments, seg)
-		st.all.add(seg.live())
-	}
-	return st, sc.Err()
-}
-
-func (seg *segment) loadLengths(rd storage.Reader) error {
-	seg.lengths = make([]lengths, 0, seg.info.Docs)
-	fields := cmp.Or(seg.info.Fields, oldFields)
-	if fields < 0 || fields > fieldCount {
-		return fmt.Errorf("index segment %d has %d fields, this version knows %d: it was written by a newer seine", seg.number, fields, fieldCount)
-	}
-	sc := rd.Scan(storage.IndexSegmentRange(seg.number, kindNorms), nil, nil)
-	defer sc.Close()
-	for sc.Next() {
-		v := sc.Value()
-		for ; len(v) >= 2*fields; v = v[2*fields:] {
-			var l lengths
-			for f := range fields {
-				l[f] = binary.LittleEndian.Uint16(v[2*f:])
-			}
-			seg.lengths = append(seg.lengths, l)
-		}
-	}
-	if err := sc.Err(); err != nil {
-		return err
-	}
-	if len(seg.lengths) != int(seg.info.Docs) {
-		return fmt.Errorf("%w: index segment %d has %d documents and %d lengths", storage.ErrCorrupt, seg.number, seg.info.Docs, len(seg.lengths))
-	}
-	return nil
-}
-
-func (seg *segment) loadDeleted(rd storage.Reader) (err error) {
-	seg.deleted, err = readDeleted(rd, seg.number)
+	err := x.release(old)
+	x.held.Wait()
 	return err
 }
 
-// readDeleted returns the deleted documents of an index segment, nil for none. The bitmap is a copy.
-func readDeleted(rd storage.Reader, number uint32) (*roaring.Bitmap, error) {
-	v, ok, err := rd.Get(storage.IndexRange(kindDeletes), numberKey(number), nil)
-	if err != nil || !ok {
-		return nil, err
+// Refresh makes searchable what was committed before the call. Searches go on meanwhile: those that began before it
+// returned may still see the index as it was. On error the index stays as it was.
+func (x *Index) Refresh() error {
+	x.refreshing.Lock()
+	defer x.refreshing.Unlock()
+	old, err := x.acquire()
+	if err != nil {
+		return err
 	}
-	b := roaring.New()
-	if err := b.UnmarshalBinary(v); err != nil {
-		return nil, fmt.Errorf("%w: deletes of index segment %d: %v", storage.ErrCorrupt, number, err)
+	st, err := x.load(old.segments)
+	if err == nil {
+		err = x.release(x.swap(st))
 	}
-	return b, nil
+	return errors.Join(err, x.release(old))
 }
-
-// live are the statistics of the documents that are not deleted.
-func (seg *segment) live() collection {
-	c := collection{uint64(seg.info.Docs), seg.info.Totals}
-	if seg.deleted == nil {
-		return c
-	}
-	for it := seg.deleted.Iterator(); it.HasNext(); {
-		doc := it.Next()
-		if int(doc) >= len(seg.lengths) {
-			break
-		}
-		c.docs--
-		for f, n := range seg.lengths[doc] {
-			c.totals[f] -= uint64(n)
-		}
-	}
-	return c
-}
-
-func (seg *segment) alive(doc uint32) bool { return seg.deleted == nil || !seg.deleted.Contains(doc) }
 
 func numberKey(n uint32) []byte { return binary.BigEndian.AppendUint32(nil, n) }
 
 // Stats are the numbers of the index.
 type Stats struct {
 	Segments  int    `json:"segments"`
-	Documents uint64 `json:"documents"` // alive
-	Deleted   uint64 `json:"deleted"`
-	Terms     uint64 `json:"terms"` // summed over index segments
-	Words     uint64 `json:"words"`
+	Documents uint64 `json:"documents"` // not deleted
+	Deleted   uint64 `json:"deleted"`   // until a merge leaves them out
+	Terms     uint64 `json:"terms"`     // summed over index segments
+	Words     uint64 `json:"words"`     // with those of deleted documents
 }
 
-// Stats returns the numbers of the index as it was at the last Refresh.
+// Stats returns the numbers of the index as it was at the last Refresh, zeros after Close.
 func (x *Index) Stats() Stats {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
 	var s Stats
-	for _, seg := range x.state.segments {
+	st, err := x.acquire()
+	if err != nil {
+		return s
+	}
+	defer x.release(st)
+	for _, seg := range st.segments {
 		s.Segments++
 		s.Documents += uint64(seg.info.Docs)
 		s.Terms += seg.info.Terms

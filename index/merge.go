@@ -19,33 +19,46 @@ type MergeReport struct {
 	Documents uint64 // rewritten
 }
 
-// Merge keeps the number of index segments logarithmic: while eight of a size class exist, they
-// become one of the next. It runs between builders.
+// Merge keeps the number of index segments logarithmic: while eight of a size class exist, they become one of the next.
+// It works on the index as of the last Refresh and ends with one, so call it when no Builder is at work and what the
+// last one wrote was refreshed. A canceled context ends it with the context's error; merges finished by then stay.
 func (x *Index) Merge(ctx context.Context) (MergeReport, error) {
 	var report MergeReport
 	for {
-		group := x.mergeable()
-		if group == nil {
-			return report, nil
+		merged, err := x.mergeOnce(ctx, &report)
+		if err != nil || !merged {
+			return report, err
 		}
-		docs, err := x.merge(ctx, group)
-		if err != nil {
-			return report, fmt.Errorf("merging %d index segments: %w", len(group), err)
-		}
-		report.Merged += len(group)
-		report.Documents += docs
 		if err := x.Refresh(); err != nil {
 			return report, err
 		}
 	}
 }
 
+// mergeOnce merges one class, if one is full.
+func (x *Index) mergeOnce(ctx context.Context, report *MergeReport) (merged bool, err error) {
+	st, err := x.acquire()
+	if err != nil {
+		return false, err
+	}
+	defer x.releaseAfter(st, &err)
+	group := st.mergeable()
+	if group == nil {
+		return false, nil
+	}
+	docs, err := x.merge(ctx, st, group)
+	if err != nil {
+		return false, fmt.Errorf("merging %d index segments: %w", len(group), err)
+	}
+	report.Merged += len(group)
+	report.Documents += docs
+	return true, nil
+}
+
 // mergeable returns the index segments of the smallest class that is full.
-func (x *Index) mergeable() []*segment {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
+func (st *state) mergeable() []*segment {
 	classes := map[int][]*segment{}
-	for _, seg := range x.state.segments {
+	for _, seg := range st.segments {
 		class := bits.Len32(seg.info.Docs) / 3 // powers of mergeFactor
 		classes[class] = append(classes[class], seg)
 	}
@@ -74,15 +87,11 @@ type source struct {
 }
 
 // merge writes one index segment of several and removes them, in one ingestion.
-func (x *Index) merge(ctx context.Context, group []*segment) (uint64, error) {
-	snap := x.s.Snapshot()
-	defer snap.Close()
-	x.mu.RLock()
-	number := x.state.segments[len(x.state.segments)-1].number + 1
-	x.mu.RUnlock()
+func (x *Index) merge(ctx context.Context, st *state, group []*segment) (uint64, error) {
+	number := st.segments[len(st.segments)-1].number + 1
 	ing := x.s.NewIngestion()
 	defer ing.Abort()
-	sources, docs, ls, err := renumber(snap, group)
+	sources, docs, ls, err := renumber(st.snap, group)
 	if err != nil {
 		return 0, err
 	}
@@ -106,7 +115,7 @@ func (x *Index) merge(ctx context.Context, group []*segment) (uint64, error) {
 		}
 	}
 	if len(docs) > 0 {
-		if info.Terms, err = mergeTerms(ctx, snap, sources, ing, number); err != nil {
+		if info.Terms, err = mergeTerms(ctx, st.snap, sources, ing, number); err != nil {
 			return 0, err
 		}
 		if err := writeDocs(ing, number, docs, ls, info); err != nil {

@@ -14,29 +14,35 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// SearchOptions bound a search. Limit 0 means 10, Deadline 0 means 200 ms.
+// SearchOptions bound a search.
 type SearchOptions struct {
-	Limit, Offset int
-	Deadline      time.Duration
+	Limit    int           // hits returned; 0 means 10. Limit and Offset together are cut to 10,000
+	Offset   int           // hits skipped, from the best; below 0 counts as 0
+	Deadline time.Duration // time after which the search ends with what it has; 0 means 200 ms
 }
 
 // Hit is one document found.
 type Hit struct {
 	Key   urlkey.Key
-	Score float64
+	Score float64 // above 0 and finite; 0 where no word of the query scores, as with site: alone
 }
 
-// Result is what a search found. Total counts all matches; Partial says that the deadline ended the
-// search, and Total is what was counted until then.
+// Result is what a search found.
 type Result struct {
-	Total   int
-	Hits    []Hit
-	Query   Query
-	Partial bool
+	Total   int   // all matches, of which Hits are a page; with Partial those counted until the deadline
+	Hits    []Hit // by falling score, equal scores by key
+	Query   Query // as it was understood, for Snippet
+	Partial bool  // the deadline ended the search
 }
 
-// Search runs a query.
-func (x *Index) Search(ctx context.Context, text string, o SearchOptions) (Result, error) {
+// Search runs a query on the index as of the last Refresh. Any text is a query; see Query. It waits for no Refresh. A
+// canceled context ends it with the context's error.
+func (x *Index) Search(ctx context.Context, text string, o SearchOptions) (_ Result, err error) {
+	st, err := x.acquire()
+	if err != nil {
+		return Result{}, err
+	}
+	defer x.releaseAfter(st, &err)
 	if o.Limit <= 0 {
 		o.Limit = 10
 	}
@@ -49,9 +55,7 @@ func (x *Index) Search(ctx context.Context, text string, o SearchOptions) (Resul
 	if out.Query.root == nil {
 		return out, nil
 	}
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	s := search{st: x.state, ctx: ctx, deadline: time.Now().Add(o.Deadline), top: topK{k: o.Limit + o.Offset}}
+	s := search{st: st, ctx: ctx, deadline: time.Now().Add(o.Deadline), top: topK{k: o.Limit + o.Offset}}
 	if err := s.run(out.Query.root); err != nil {
 		return out, err
 	}

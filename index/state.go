@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package index
+
+import (
+	"cmp"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/RoaringBitmap/roaring/v2"
+
+	"github.com/seine-crawler/seine/storage"
+)
+
+// state is the index at one instant. It is immutable but for its references, so readers share it without a lock.
+//
+//	Open, Refresh ──load──▶ refs 1 ──▶ Index.state ──acquire──▶ refs +1 ──release──▶ refs -1
+//	the next Refresh, or Close, drops the first reference
+//	refs 0: the snapshot closes
+type state struct {
+	snap     *storage.Snapshot
+	segments []*segment // by number
+	all      collection
+	refs     atomic.Int64 // readers, plus one while it is the Index's current state
+}
+
+// segment is one index segment, opened.
+type segment struct {
+	number  uint32
+	info    segmentInfo
+	lengths []lengths
+	deleted *roaring.Bitmap // nil: none
+}
+
+// acquire returns the current state, for release after use, or ErrClosed.
+func (x *Index) acquire() (*state, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.state == nil {
+		return nil, ErrClosed
+	}
+	x.state.refs.Add(1) // at least 1 before, because it is current
+	x.held.Add(1)
+	return x.state, nil
+}
+
+// release gives a reference back; the last one closes the snapshot.
+func (x *Index) release(st *state) error {
+	defer x.held.Done()
+	if st.refs.Add(-1) > 0 {
+		return nil
+	}
+	if err := st.snap.Close(); err != nil {
+		return fmt.Errorf("closing a snapshot of the index: %w", err)
+	}
+	return nil
+}
+
+// releaseAfter is release for a defer: it joins its error to the caller's.
+func (x *Index) releaseAfter(st *state, err *error) {
+	if e := x.release(st); e != nil {
+		*err = errors.Join(*err, e)
+	}
+}
+
+// swap makes st, which may be nil for none, the current state, and returns the one before it, nil for none. Whoever
+// calls it releases that one.
+func (x *Index) swap(st *state) (old *state) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if st != nil {
+		st.refs.Store(1)
+		x.held.Add(1)
+	}
+	old, x.state = x.state, st
+	return old
+}
+
+// load reads the state of now. What cannot have changed it takes from known, the segments of the state before.
+func (x *Index) load(known []*segment) (*state, error) {
+	st := &state{snap: x.s.Snapshot()}
+	if err := x.loadSegments(st, known); err != nil {
+		_ = st.snap.Close() // the error before it says more
+		return nil, fmt.Errorf("loading the index: %w", err)
+	}
+	return st, nil
+}
+
+func (x *Index) loadSegments(st *state, known []*segment) error {
+	sc := st.snap.Scan(storage.IndexRange(kindSegments), nil, nil)
+	defer sc.Close()
+	before := map[uint32]*segment{}
+	for _, seg := range known {
+		before[seg.number] = seg
+	}
+	for sc.Next() {
+		if x.loading != nil {
+			x.loading()
+		}
+		seg := &segment{number: binary.BigEndian.Uint32(sc.Key())}
+		if err := json.Unmarshal(sc.Value(), &seg.info); err != nil {
+			return fmt.Errorf("%w: index segment %d: %v", storage.ErrCorrupt, seg.number, err)
+		}
+		if was := before[seg.number]; was != nil {
+			seg.lengths = was.lengths
+		} else if err := seg.loadLengths(st.snap); err != nil {
+			return err
+		}
+		if err := seg.loadDeleted(st.snap); err != nil {
+			return err
+		}
+		st.segments = append(st.segments, seg)
+		st.all.add(seg.live())
+	}
+	return sc.Err()
+}
+
+func (seg *segment) loadLengths(rd storage.Reader) error {
+	seg.lengths = make([]lengths, 0, seg.info.Docs)
+	fields := cmp.Or(seg.info.Fields, oldFields)
+	if fields < 0 || fields > fieldCount {
+		return fmt.Errorf("index segment %d has %d fields, this version knows %d: use the newer seine that wrote it",
+			seg.number, fields, fieldCount)
+	}
+	sc := rd.Scan(storage.IndexSegmentRange(seg.number, kindNorms), nil, nil)
+	defer sc.Close()
+	for sc.Next() {
+		v := sc.Value()
+		for ; len(v) >= 2*fields; v = v[2*fields:] {
+			var l lengths
+			for f := range fields {
+				l[f] = binary.LittleEndian.Uint16(v[2*f:])
+			}
+			seg.lengths = append(seg.lengths, l)
+		}
+	}
+	if err := sc.Err(); err != nil {
+		return err
+	}
+	if len(seg.lengths) != int(seg.info.Docs) {
+		return fmt.Errorf("%w: index segment %d has %d documents and %d lengths",
+			storage.ErrCorrupt, seg.number, seg.info.Docs, len(seg.lengths))
+	}
+	return nil
+}
+
+func (seg *segment) loadDeleted(rd storage.Reader) (err error) {
+	seg.deleted, err = readDeleted(rd, seg.number)
+	return err
+}
+
+// readDeleted returns the deleted documents of an index segment, nil for none. The bitmap is a copy.
+func readDeleted(rd storage.Reader, number uint32) (*roaring.Bitmap, error) {
+	v, ok, err := rd.Get(storage.IndexRange(kindDeletes), numberKey(number), nil)
+	if err != nil || !ok {
+		return nil, err
+	}
+	b := roaring.New()
+	if err := b.UnmarshalBinary(v); err != nil {
+		return nil, fmt.Errorf("%w: deletes of index segment %d: %v", storage.ErrCorrupt, number, err)
+	}
+	return b, nil
+}
+
+// live returns the statistics of the documents that are not deleted.
+func (seg *segment) live() collection {
+	c := collection{uint64(seg.info.Docs), seg.info.Totals}
+	if seg.deleted == nil {
+		return c
+	}
+	for it := seg.deleted.Iterator(); it.HasNext(); {
+		doc := it.Next()
+		if int(doc) >= len(seg.lengths) {
+			break
+		}
+		c.docs--
+		for f, n := range seg.lengths[doc] {
+			c.totals[f] -= uint64(n)
+		}
+	}
+	return c
+}
+
+func (seg *segment) alive(doc uint32) bool { return seg.deleted == nil || !seg.deleted.Contains(doc) }
