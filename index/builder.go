@@ -15,18 +15,6 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// Document is one page as it is indexed.
-type Document struct {
-	Key      urlkey.Key
-	URL      string
-	Title    string
-	Anchors  []string
-	Text     string
-	Content  []storage.TextRange // the main content as parts of Text, in order and apart; none: all of it
-	Language string
-	Stamp    uint64 // the caller's: tells whether the document is still what it was
-}
-
 // BuildReport counts what a Builder wrote.
 type BuildReport struct {
 	Added, Replaced, Deleted uint32
@@ -58,6 +46,7 @@ type inverter struct {
 	bytes   int64
 	docs    []docEntry
 	lengths []lengths
+	stored  []storedEntry // by document
 	info    segmentInfo
 	field   int
 	doc     uint32
@@ -67,6 +56,12 @@ type inverter struct {
 type docEntry struct {
 	key   urlkey.Key
 	stamp uint64
+	boost float64 // 0: none
+}
+
+type storedEntry struct {
+	doc   uint32
+	value []byte
 }
 
 // termList is a term's occurrences in the order of coming: for each a uvarint of
@@ -157,10 +152,13 @@ func (b *Builder) Delete(key urlkey.Key) error {
 	return b.located.Add([]byte(key), nil)
 }
 
-// Add indexes a document in place of its older version. Documents and deletions come in key order.
-// Content that does not fit the text is an error.
+// Add indexes a document in place of its older version. Documents and deletions come in key order. A document that
+// Check refuses is an ErrDocument and changes nothing; after any other error only Abort is allowed.
 func (b *Builder) Add(d *Document) error {
-	if err := d.checkContent(); err != nil {
+	if b.err != nil {
+		return b.err
+	}
+	if err := d.Check(); err != nil {
 		return err
 	}
 	known, err := b.order(d.Key)
@@ -173,8 +171,12 @@ func (b *Builder) Add(d *Document) error {
 	}
 	inv := &b.inv
 	inv.doc = uint32(len(inv.docs))
-	inv.docs = append(inv.docs, docEntry{d.Key, d.Stamp})
+	inv.docs = append(inv.docs, docEntry{key: d.Key, stamp: d.Stamp, boost: d.boost()})
 	inv.bytes += int64(len(d.Key)) + 64
+	if value := appendStored(nil, d); len(value) > 0 {
+		inv.stored = append(inv.stored, storedEntry{inv.doc, value})
+		inv.bytes += int64(len(value)) + 48
+	}
 	var l lengths
 	b.text(fieldTitle, d.Title, 0, &l)
 	b.text(fieldURL, urlWords(d.URL), 0, &l)
@@ -193,28 +195,6 @@ func (b *Builder) Add(d *Document) error {
 	}
 	if inv.bytes > b.x.o.MemoryBytes {
 		return b.write()
-	}
-	return nil
-}
-
-// urlWords leaves out the scheme, which every URL has.
-func urlWords(u string) string {
-	for _, p := range []string{"https://", "http://"} {
-		if len(u) > len(p) && u[:len(p)] == p {
-			return u[len(p):]
-		}
-	}
-	return u
-}
-
-// checkContent checks that Content is parts of Text, in order and apart.
-func (d *Document) checkContent() error {
-	from := uint32(0)
-	for _, part := range d.Content {
-		if part.From < from || part.To < part.From || int(part.To) > len(d.Text) {
-			return fmt.Errorf("index: document %s: content from %d to %d does not fit a text of %d bytes whose part before ends at %d", d.URL, part.From, part.To, len(d.Text), from)
-		}
-		from = part.To
 	}
 	return nil
 }
@@ -338,7 +318,13 @@ func (b *Builder) write() error {
 			return err
 		}
 	}
-	inv.info.Terms = uint64(len(names))
+	inv.info.Terms, inv.info.Stored = uint64(len(names)), uint32(len(inv.stored))
+	w = b.in.Table(storage.IndexSegmentRange(b.number, kindStored))
+	for _, e := range inv.stored {
+		if err := w.Set(numberKey(e.doc), e.value); err != nil {
+			return err
+		}
+	}
 	if err := writeDocs(b.in, b.number, inv.docs, inv.lengths, inv.info); err != nil {
 		return err
 	}
@@ -352,8 +338,8 @@ func termKey(term string, chunk uint32) []byte {
 	return binary.BigEndian.AppendUint32(append([]byte(term), 0), chunk)
 }
 
-// writeDocs writes all of an index segment but its terms.
-func writeDocs(in *storage.Ingestion, number uint32, docs []docEntry, ls []lengths, info segmentInfo) error {
+// writeDocs writes all of an index segment but its terms and stored values, which info counts already.
+func writeDocs(in *storage.Ingestion, number uint32, docs []docEntry, ls []lengths, info segmentInfo) (err error) {
 	w := in.Table(storage.IndexSegmentRange(number, kindDocs))
 	var value []byte
 	for i, d := range docs {
@@ -375,6 +361,9 @@ func writeDocs(in *storage.Ingestion, number uint32, docs []docEntry, ls []lengt
 		}
 	}
 	info.Docs, info.Fields = uint32(len(docs)), fieldCount
+	if info.Boosts, err = writeBoosts(in.Table(storage.IndexSegmentRange(number, kindBoosts)), docs); err != nil {
+		return err
+	}
 	encoded, err := json.Marshal(info)
 	if err != nil {
 		return err

@@ -5,16 +5,17 @@ package index
 import (
 	"context"
 	"encoding/binary"
+	"math"
 
 	"github.com/zeebo/xxh3"
 
 	"github.com/seine-crawler/seine/storage"
 )
 
-// Digest returns a hash of all documents that are not deleted: their URLs, terms, positions and field lengths. It is
-// the same for the same documents whatever the numbering, the segmentation and the merges, so two crawls, or a crawl and
-// its recovery, can be compared. It reads the whole index as of the last Refresh; a canceled context ends it with the
-// context's error.
+// Digest returns a hash of all documents that are not deleted: their URLs, terms, positions, field lengths, boosts
+// and what their hits show. It is the same for the same documents whatever the numbering, the segmentation and the
+// merges, so two crawls, or a crawl and its recovery, can be compared. It reads the whole index as of the last Refresh;
+// a canceled context ends it with the context's error.
 func (x *Index) Digest(ctx context.Context) (_ uint64, err error) {
 	st, err := x.acquire()
 	if err != nil {
@@ -71,18 +72,40 @@ func (st *state) segmentDigest(ctx context.Context, seg *segment) (uint64, error
 	if err := s.terms.Err(); err != nil {
 		return 0, err
 	}
-	var sum uint64
-	for doc, h := range docs {
-		if !seg.alive(uint32(doc)) {
+	return st.sumDocuments(ctx, s, docs)
+}
+
+// sumDocuments sums the hashes of an index segment's documents, of which postings has those of their postings. Stored
+// values and boosts count where there are any, so a document without has the hash of a time when there were none.
+func (st *state) sumDocuments(ctx context.Context, s *source, postings []uint64) (sum uint64, err error) {
+	boost, shown := boostCursor{boosts: s.seg.boosts}, newStoredSource(st.snap, s)
+	defer shown.sc.Close()
+	if err := shown.step(); err != nil {
+		return 0, err
+	}
+	var buf []byte
+	for doc, h := range postings {
+		for shown.more && shown.doc < uint32(doc) { // of a deleted document
+			if err := shown.step(); err != nil {
+				return 0, err
+			}
+		}
+		if !s.seg.alive(uint32(doc)) {
 			continue
 		}
-		key, _, err := docKey(st.snap, seg.number, uint32(doc))
+		key, _, err := docKey(st.snap, s.seg.number, uint32(doc))
 		if err != nil {
 			return 0, err
 		}
 		buf = binary.LittleEndian.AppendUint64(append(buf[:0], key...), h)
-		for _, n := range seg.lengths[doc] {
+		for _, n := range s.seg.lengths[doc] {
 			buf = binary.LittleEndian.AppendUint16(buf, n)
+		}
+		if f, ok := boost.factor(uint32(doc)); ok {
+			buf = binary.LittleEndian.AppendUint64(append(buf, 'b'), math.Float64bits(f))
+		}
+		if shown.more && shown.doc == uint32(doc) {
+			buf = append(append(buf, 's'), shown.sc.Value()...)
 		}
 		sum += xxh3.Hash(buf)
 	}

@@ -25,9 +25,11 @@ const (
 	kindLocated  = 'l' // URL key → Location
 	kindDeletes  = 'x' // index segment → roaring bitmap
 
-	kindTerms = 't' // in an index segment: term, 0, chunk → postings
-	kindDocs  = 'd' // document → stamp, URL key
-	kindNorms = 'n' // block of documents → field lengths
+	kindTerms  = 't' // in an index segment: term, 0, chunk → postings
+	kindDocs   = 'd' // document → stamp, URL key
+	kindNorms  = 'n' // block of documents → field lengths
+	kindStored = 's' // document → what its hits show (stored.go); only of documents that have some
+	kindBoosts = 'b' // block of documents → factors of scores (boost.go); only of blocks that have some
 )
 
 // Located returns the range that says where each URL is indexed, for merge-joins; DecodeLocated decodes its values. It
@@ -59,8 +61,10 @@ func appendLocated(dst []byte, l Location) []byte {
 type segmentInfo struct {
 	Docs   uint32             `json:"docs"`
 	Terms  uint64             `json:"terms"`
-	Totals [fieldCount]uint64 `json:"totals"` // words per field
-	Fields int                `json:"fields"` // lengths of a document; 0 means oldFields
+	Totals [fieldCount]uint64 `json:"totals"`           // words per field
+	Fields int                `json:"fields"`           // lengths of a document; 0 means oldFields
+	Stored uint32             `json:"stored,omitempty"` // documents with stored values
+	Boosts uint32             `json:"boosts,omitempty"` // documents with a boost
 }
 
 // Options of an Index.

@@ -295,6 +295,7 @@ func TestAgainstNaive(t *testing.T) {
 			for range rapid.IntRange(0, 6).Draw(t, "docs") {
 				words := rapid.SliceOfN(rapid.SampledFrom(vocabulary), 0, 12).Draw(t, "words")
 				d := doc(rapid.IntRange(0, 30).Draw(t, "number"), rapid.SampledFrom(vocabulary).Draw(t, "title"), strings.Join(words, " "))
+				drawShown(t, &d)
 				batch[d.Key] = d
 			}
 			var docs []index.Document
@@ -377,7 +378,7 @@ func sameAsOne(t *rapid.T, x *index.Index, live map[urlkey.Key]index.Document) {
 	}
 	for _, w := range vocabulary {
 		p, q := search(t, x, w).Hits, search(t, y, w).Hits
-		if !slices.Equal(p, q) {
+		if !reflect.DeepEqual(p, q) {
 			t.Fatalf("%q: %v, of one segment %v", w, p, q)
 		}
 	}

@@ -4,6 +4,15 @@ package index
 
 import "time"
 
+// Bounds of a Document: what a search must carry for each of its hits. Raising one needs no new format; lowering
+// StoredFieldsMax does, since more fields stop decoding.
+const (
+	StoredFieldsMax = 64       // stored fields of a document
+	StoredBytesMax  = 16 << 10 // bytes of their names and values
+	ShowTitleMax    = 4 << 10  // bytes of a title to show
+	ShowTextMax     = 32 << 10 // bytes kept of a text to show
+)
+
 // Bounds of the index.
 const (
 	// blockDocs is the number of documents in a block of postings.

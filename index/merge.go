@@ -5,6 +5,7 @@ package index
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"math/bits"
 	"slices"
@@ -118,6 +119,10 @@ func (x *Index) merge(ctx context.Context, st *state, group []*segment) (uint64,
 		if info.Terms, err = mergeTerms(ctx, st.snap, sources, ing, number); err != nil {
 			return 0, err
 		}
+		w := ing.Table(storage.IndexSegmentRange(number, kindStored))
+		if info.Stored, err = mergeStored(st.snap, sources, w); err != nil {
+			return 0, err
+		}
 		if err := writeDocs(ing, number, docs, ls, info); err != nil {
 			return 0, err
 		}
@@ -143,6 +148,7 @@ func renumber(rd storage.Reader, group []*segment) ([]*source, []docEntry, []len
 	for i, seg := range group {
 		s := &source{seg: seg, newDoc: make([]uint32, seg.info.Docs)}
 		sources = append(sources, s)
+		boost := boostCursor{boosts: seg.boosts}
 		sc := rd.Scan(storage.IndexSegmentRange(seg.number, kindDocs), nil, nil)
 		for doc := uint32(0); sc.Next() && doc < seg.info.Docs; doc++ {
 			s.newDoc[doc] = end
@@ -152,7 +158,8 @@ func renumber(rd storage.Reader, group []*segment) ([]*source, []docEntry, []len
 				return nil, nil, nil, fmt.Errorf("%w: index segment %d, document %d", storage.ErrCorrupt, seg.number, doc)
 			}
 			if seg.alive(doc) {
-				all = append(all, old{docEntry{urlkey.Key(v[8:]), be64(v)}, i, doc})
+				f, _ := boost.factor(doc)
+				all = append(all, old{docEntry{urlkey.Key(v[8:]), binary.BigEndian.Uint64(v), f}, i, doc})
 			}
 		}
 		if err := sc.Close(); err != nil {
@@ -166,13 +173,6 @@ func renumber(rd storage.Reader, group []*segment) ([]*source, []docEntry, []len
 		docs[i], ls[i] = o.docEntry, sources[o.src].seg.lengths[o.doc]
 	}
 	return sources, docs, ls, nil
-}
-
-func be64(b []byte) (v uint64) {
-	for _, c := range b[:8] {
-		v = v<<8 | uint64(c)
-	}
-	return v
 }
 
 // mergeTerms walks the terms of all sources together.

@@ -7,6 +7,7 @@ import (
 	"container/heap"
 	"context"
 	"encoding/binary"
+	"math"
 	"slices"
 	"time"
 
@@ -16,15 +17,20 @@ import (
 
 // SearchOptions bound a search.
 type SearchOptions struct {
-	Limit    int           // hits returned; 0 means 10. Limit and Offset together are cut to 10,000
-	Offset   int           // hits skipped, from the best; below 0 counts as 0
+	Limit    int           // hits returned, each with up to 52 KiB of what it shows; 0 means 10
+	Offset   int           // hits skipped, from the best; Offset and Limit together are cut to 10,000
 	Deadline time.Duration // time after which the search ends with what it has; 0 means 200 ms
 }
 
-// Hit is one document found.
+// Hit is one document found, with what Document.Stored, Date, ShowTitle and ShowText say there; zero values where the
+// document has no such thing.
 type Hit struct {
 	Key   urlkey.Key
-	Score float64 // above 0 and finite; 0 where no word of the query scores, as with site: alone
+	Score float64 // with the document's boost; finite, 0 where no word of the query scores, as with site: alone
+
+	Stored              []storage.Field
+	Date                time.Time // UTC
+	ShowTitle, ShowText string    // "": show the page's own; ShowText is unescaped text for Snippet
 }
 
 // Result is what a search found.
@@ -60,10 +66,8 @@ func (x *Index) Search(ctx context.Context, text string, o SearchOptions) (_ Res
 		return out, err
 	}
 	out.Total, out.Partial = s.total, s.partial
-	hits := s.top.hits
-	slices.SortFunc(hits, func(a, b Hit) int { return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Key, b.Key)) })
-	out.Hits = hits[min(o.Offset, len(hits)):]
-	return out, nil
+	out.Hits, err = s.top.page(st.snap, o.Offset)
+	return out, err
 }
 
 // search is one run over a state.
@@ -158,6 +162,7 @@ func docFreq(rd storage.Reader, seg *segment, term string) (df uint64, err error
 func (s *search) segment(seg *segment, root *node, scorers map[string]scorer) error {
 	o := &opener{rd: s.st.snap, seg: seg, scorers: scorers}
 	it := o.open(root)
+	boost := boostCursor{boosts: seg.boosts}
 	for doc, n := it.seek(0), 1; doc != end && o.err == nil; n++ {
 		if n%1024 == 0 && (time.Now().After(s.deadline) || s.ctx.Err() != nil) {
 			s.partial = true
@@ -165,7 +170,13 @@ func (s *search) segment(seg *segment, root *node, scorers map[string]scorer) er
 		}
 		if seg.alive(doc) {
 			s.total++
-			s.top.offer(s.st.snap, seg, doc, it.score())
+			score := it.score()
+			if len(boost.docs) > 0 {
+				if f, ok := boost.factor(doc); ok {
+					score = min(score*f, math.MaxFloat64) // infinity is no number in JSON
+				}
+			}
+			s.top.offer(s.st.snap, seg, doc, score)
 			if s.top.err != nil {
 				o.err = s.top.err
 			}
@@ -175,33 +186,38 @@ func (s *search) segment(seg *segment, root *node, scorers map[string]scorer) er
 	return o.close()
 }
 
-// topK keeps the best k hits.
+// candidate is a document among the best so far.
+type candidate struct {
+	key   urlkey.Key
+	score float64
+	seg   *segment
+	doc   uint32
+}
+
+// topK keeps the best k candidates in a heap, the worst of them first.
 type topK struct {
 	k    int
-	hits []Hit
+	best []candidate
 	err  error
 }
 
-func (t *topK) Len() int           { return len(t.hits) }
-func (t *topK) Less(i, j int) bool { return worse(t.hits[i], t.hits[j]) }
-func (t *topK) Swap(i, j int)      { t.hits[i], t.hits[j] = t.hits[j], t.hits[i] }
-func (t *topK) Push(x any)         { t.hits = append(t.hits, x.(Hit)) }
-func (t *topK) Pop() any {
-	x := t.hits[len(t.hits)-1]
-	t.hits = t.hits[:len(t.hits)-1]
-	return x
-}
+func (t *topK) Len() int           { return len(t.best) }
+func (t *topK) Less(i, j int) bool { return rank(&t.best[i], &t.best[j]) > 0 }
+func (t *topK) Swap(i, j int)      { t.best[i], t.best[j] = t.best[j], t.best[i] }
+func (t *topK) Push(any)           { panic("BUG: index: offer appends") }
+func (t *topK) Pop() any           { panic("BUG: index: page sorts") }
 
-func worse(a, b Hit) bool {
-	if a.Score != b.Score {
-		return a.Score < b.Score
+// rank compares two candidates: below 0 when a comes before b in the result.
+func rank(a, b *candidate) int {
+	if a.score != b.score {
+		return cmp.Compare(b.score, a.score)
 	}
-	return a.Key > b.Key
+	return cmp.Compare(a.key, b.key)
 }
 
 // offer reads a document's key only when its score could be among the best.
 func (t *topK) offer(rd storage.Reader, seg *segment, doc uint32, score float64) {
-	if t.k == 0 || len(t.hits) == t.k && score < t.hits[0].Score {
+	if t.k == 0 || len(t.best) == t.k && score < t.best[0].score {
 		return
 	}
 	key, _, err := docKey(rd, seg.number, doc)
@@ -209,12 +225,32 @@ func (t *topK) offer(rd storage.Reader, seg *segment, doc uint32, score float64)
 		t.err = err
 		return
 	}
-	h := Hit{key, score}
+	c := candidate{key, score, seg, doc}
 	switch {
-	case len(t.hits) < t.k:
-		heap.Push(t, h)
-	case worse(t.hits[0], h):
-		t.hits[0] = h
+	case len(t.best) < t.k:
+		t.best = append(t.best, c)
+		heap.Fix(t, len(t.best)-1)
+	case rank(&c, &t.best[0]) < 0:
+		t.best[0] = c
 		heap.Fix(t, 0)
 	}
+}
+
+// page returns the candidates as hits, in order and without the first of them. What hits show is read here, for the
+// page alone. The heap is no heap after it.
+func (t *topK) page(rd storage.Reader, offset int) ([]Hit, error) {
+	slices.SortFunc(t.best, func(a, b candidate) int { return rank(&a, &b) })
+	best := t.best[min(offset, len(t.best)):]
+	hits := make([]Hit, len(best))
+	for i, c := range best {
+		s, err := c.seg.readStored(rd, c.doc)
+		if err != nil {
+			return nil, err
+		}
+		hits[i] = Hit{
+			Key: c.key, Score: c.score,
+			Stored: s.fields, Date: s.date, ShowTitle: s.title, ShowText: s.text,
+		}
+	}
+	return hits, nil
 }

@@ -54,9 +54,7 @@ func (s Snippet) Mark(before, after string) string {
 // Snippet chooses the stretch of text, about two lines long, that holds the most different terms of
 // the query, the earliest of the best; without any it is the beginning.
 func (x *Index) Snippet(q Query, text string) Snippet {
-	if len(text) > snippetText {
-		text = strings.ToValidUTF8(text[:snippetText], "")
-	}
+	text = cutText(text, snippetText)
 	var places []place
 	var a analysis.Analyzer
 	a.Walk([]byte(text), 0, func(t analysis.Token) {

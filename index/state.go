@@ -32,6 +32,7 @@ type segment struct {
 	number  uint32
 	info    segmentInfo
 	lengths []lengths
+	boosts  boosts
 	deleted *roaring.Bitmap // nil: none
 }
 
@@ -105,8 +106,8 @@ func (x *Index) loadSegments(st *state, known []*segment) error {
 			return fmt.Errorf("%w: index segment %d: %v", storage.ErrCorrupt, seg.number, err)
 		}
 		if was := before[seg.number]; was != nil {
-			seg.lengths = was.lengths
-		} else if err := seg.loadLengths(st.snap); err != nil {
+			seg.lengths, seg.boosts = was.lengths, was.boosts
+		} else if err := errors.Join(seg.loadLengths(st.snap), seg.loadBoosts(st.snap)); err != nil {
 			return err
 		}
 		if err := seg.loadDeleted(st.snap); err != nil {

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package index
+
+import (
+	"errors"
+	"fmt"
+	"time"
+	"unicode/utf8"
+
+	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// ErrDocument is the error of a Document that the index does not take; the message names the document and the reason.
+// Nothing of the document was added, and the Builder can go on. Compare with errors.Is.
+var ErrDocument = errors.New("document does not fit the index")
+
+// Document is one page as it is indexed. Searches match Title, Anchors, URL and Text; the fields from Stored on change
+// how a hit is ranked and shown. The zero value of each field but Key means that the document has no such thing.
+type Document struct {
+	Key      urlkey.Key
+	URL      string
+	Title    string
+	Anchors  []string            // texts of links to the page
+	Text     string              // of the whole page
+	Content  []storage.TextRange // the main content as parts of Text, in order and apart; none: all of it
+	Language string              // not indexed
+	Stamp    uint64              // the caller's: tells whether the document is still what it was
+
+	// Stored are fields that every hit of the document returns, in this order; names may repeat. They are not searched.
+	// At most StoredFieldsMax, with names and values of at most StoredBytesMax bytes in all.
+	Stored []storage.Field
+	// Date is returned with hits, in UTC and whole milliseconds: of publication, say. The zero Time means none; the
+	// year must be 0 to 9999.
+	Date time.Time
+	// Boost multiplies the document's score in every search. 0 means 1; it must be positive and finite.
+	Boost float64
+	// ShowTitle and ShowText are for whoever shows hits: if not empty, they take the place of the page's title, and of
+	// the page's text as the text that snippets are cut from. They are not searched. ShowTitle has at most
+	// ShowTitleMax bytes. Of ShowText the first ShowTextMax bytes are kept.
+	ShowTitle, ShowText string
+}
+
+// Check returns why Builder.Add would refuse the document, an ErrDocument, or nil.
+func (d *Document) Check() error {
+	refuse := func(format string, args ...any) error {
+		return fmt.Errorf("indexing %s: %w: %s", d.URL, ErrDocument, fmt.Sprintf(format, args...))
+	}
+	from := uint32(0)
+	for _, part := range d.Content {
+		if part.From < from || part.To < part.From || int(part.To) > len(d.Text) {
+			return refuse("its content from %d to %d does not fit a text of %d bytes whose part before ends at %d",
+				part.From, part.To, len(d.Text), from)
+		}
+		from = part.To
+	}
+	if n := len(d.Stored); n > StoredFieldsMax {
+		return refuse("it has %d stored fields, more than %d", n, StoredFieldsMax)
+	}
+	n := 0
+	for _, f := range d.Stored {
+		n += len(f.Name) + len(f.Value)
+	}
+	if n > StoredBytesMax {
+		return refuse("its stored fields have %d bytes, more than %d", n, StoredBytesMax)
+	}
+	if n := len(d.ShowTitle); n > ShowTitleMax {
+		return refuse("its title to show has %d bytes, more than %d", n, ShowTitleMax)
+	}
+	if d.Boost != 0 && !validBoost(d.Boost) {
+		return refuse("its boost is %v, not positive and finite", d.Boost)
+	}
+	if y := d.Date.UTC().Year(); !d.Date.IsZero() && (y < 0 || y > 9999) {
+		return refuse("its date is in the year %d, not in 0 to 9999", y)
+	}
+	return nil
+}
+
+// boost returns the factor to keep, 0 for none.
+func (d *Document) boost() float64 {
+	if d.Boost == 1 {
+		return 0
+	}
+	return d.Boost
+}
+
+// urlWords leaves out the scheme, which every URL has.
+func urlWords(u string) string {
+	for _, p := range []string{"https://", "http://"} {
+		if len(u) > len(p) && u[:len(p)] == p {
+			return u[len(p):]
+		}
+	}
+	return u
+}
+
+// cutText returns the first bytes of a text, without the half of a character.
+func cutText(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return text[:most]
+}
