@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"pgregory.net/rapid"
 
@@ -384,25 +383,6 @@ func sameAsOne(t *rapid.T, x *index.Index, live map[urlkey.Key]index.Document) {
 	}
 	if s := x.Stats(); s.Documents != uint64(len(live)) || s.Segments > 16 {
 		t.Fatalf("%+v, want %d documents", s, len(live))
-	}
-}
-
-func TestSnippet(t *testing.T) {
-	_, x := newStore(t)
-	text := strings.Repeat("Nothing to see here. ", 30) + "Take the needle, find the torn mesh,\nand begin above it. " + strings.Repeat("More of nothing. ", 30)
-	s := x.Snippet(index.ParseQuery("torn meshes"), text)
-	if marked := s.Mark("[", "]"); !strings.Contains(marked, "the [torn] [mesh], and") || len(s.Text) > 260 || strings.Contains(s.Text, "\n") {
-		t.Errorf("snippet %q", marked)
-	}
-	if s := x.Snippet(index.ParseQuery("absent"), "北京大学 "+text); !strings.HasPrefix(s.Text, "北京大学") || len(s.Matches) != 0 {
-		t.Errorf("snippet %q", s.Text)
-	}
-	long := strings.Repeat("g", 500) // a word longer than a snippet
-	if s := x.Snippet(index.ParseQuery(long), "a "+long+" b"); !utf8.ValidString(s.Text) {
-		t.Errorf("snippet %q", s.Text)
-	}
-	if s := x.Snippet(index.ParseQuery("x"), ""); s.Text != "" {
-		t.Errorf("snippet of nothing: %q", s.Text)
 	}
 }
 

@@ -3,20 +3,25 @@
 package index
 
 import (
+	"html"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/seine-crawler/seine/index/analysis"
 )
 
-// Snippet is a piece of a document's text with the places that match a query. It is plain text:
-// whoever shows it escapes it.
+// Snippet is a piece of a document's text with the places that match a query.
+//
+// Text is raw: it holds what the page says, markup and control characters included. HTML is for web pages, Mark for
+// terminals and other plain text; who uses Text and Matches escapes Text.
 type Snippet struct {
-	Text    string
-	Matches [][2]int // from, to in Text, in order
+	Text    string   // on one line, of about 220 bytes; "… " before it and " …" behind it where the text goes on
+	Matches [][2]int // byte offsets in Text, from (inclusive) and to (exclusive), in order and apart
 }
 
-// Cut returns the first characters of a snippet.
+// Cut returns the snippet with at most the given number of characters (code points). A match that does not fit whole is
+// no match any more.
 func (s Snippet) Cut(characters int) Snippet {
 	for i := range s.Text {
 		if characters--; characters >= 0 {
@@ -33,26 +38,55 @@ func (s Snippet) Cut(characters int) Snippet {
 	return s
 }
 
-// Mark returns the text with marks round its matches.
-func (s Snippet) Mark(before, after string) string {
+// HTML returns the text as HTML, escaped, with open and close, which are not escaped, round each match:
+// s.HTML("<mark>", "</mark>"). It can stand wherever HTML allows text; with empty marks also in a quoted attribute.
+// Control characters are left out as in Mark.
+func (s Snippet) HTML(open, close string) string {
+	return s.write(open, close, func(text string) string { return html.EscapeString(plain(text)) })
+}
+
+// Mark returns the text for a terminal or another place that shows plain text, with before and after round each match.
+// It leaves out control characters, so that a page cannot steer the terminal, and the characters that turn the direction
+// of writing, which would reach beyond the snippet. It does not escape: page text stands between the marks as it is,
+// "<script>" included. For web pages use HTML.
+func (s Snippet) Mark(before, after string) string { return s.write(before, after, plain) }
+
+// write puts marks round the matches, and all text through a function.
+func (s Snippet) write(before, after string, through func(string) string) string {
 	if before == "" && after == "" {
-		return s.Text
+		return through(s.Text)
 	}
 	var b strings.Builder
 	last := 0
 	for _, m := range s.Matches {
-		b.WriteString(s.Text[last:m[0]])
+		b.WriteString(through(s.Text[last:m[0]]))
 		b.WriteString(before)
-		b.WriteString(s.Text[m[0]:m[1]])
+		b.WriteString(through(s.Text[m[0]:m[1]]))
 		b.WriteString(after)
 		last = m[1]
 	}
-	b.WriteString(s.Text[last:])
+	b.WriteString(through(s.Text[last:]))
 	return b.String()
 }
 
-// Snippet chooses the stretch of text, about two lines long, that holds the most different terms of
-// the query, the earliest of the best; without any it is the beginning.
+// plain leaves out what does not show but acts: control characters, and what embeds, overrides or isolates a direction
+// of writing. What separates words or lines becomes a space. Bytes that are not UTF-8 become U+FFFD: a terminal might
+// take one for a control character.
+func plain(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\t', r == '\n', r == '\r', r == '\u2028', r == '\u2029':
+			return ' '
+		case unicode.IsControl(r), '\u202a' <= r && r <= '\u202e', '\u2066' <= r && r <= '\u2069':
+			return -1
+		}
+		return r
+	}, text)
+}
+
+// Snippet chooses the part of a text, about two lines long, that holds the most different terms of the query, the first
+// of equals; without any it is the beginning. It looks at the first 128 KiB of text. It reads nothing of the index, so
+// it works after Close too.
 func (x *Index) Snippet(q Query, text string) Snippet {
 	text = cutText(text, snippetText)
 	var places []place
@@ -83,13 +117,13 @@ func (x *Index) Snippet(q Query, text string) Snippet {
 	return s
 }
 
-// place is where a term of the query stands.
+// place is an occurrence of a term of the query, in bytes of the text.
 type place struct {
 	start, end int
 	term       string
 }
 
-// bestWindow returns where the stretch with the most different terms begins.
+// bestWindow returns the start of the first snippetBytes that hold the most different terms.
 func bestWindow(places []place) int {
 	count := map[string]int{}
 	best, start := 0, 0
@@ -108,8 +142,8 @@ func bestWindow(places []place) int {
 	return start
 }
 
-// widen takes a little text before the first match, from the start of a word, and cuts the end at
-// one.
+// widen returns the snippet's part of the text: up to 40 bytes before the first match, from the start of a word, and
+// snippetBytes in all, to the end of a word if that is not too short.
 func widen(text string, from int) (int, int) {
 	const before = 40
 	start := max(0, from-before)
