@@ -17,7 +17,7 @@ import (
 
 const (
 	charsetUTF8    = "utf-8"
-	charsetDefault = "windows-1252" // what browsers take when nothing tells, in most locales
+	charsetDefault = "windows-1252" // what browsers assume in most locales when nothing declares a charset
 )
 
 // decoded is a body in UTF-8.
@@ -25,13 +25,13 @@ type decoded struct {
 	text    []byte // valid UTF-8 without byte order mark; aliases the body or the scratch
 	charset string // WHATWG name
 	aliases bool   // text is part of the body and must not be written to
-	cut     bool   // text is not all of the body
+	cut     bool   // text does not cover all of the body
 }
 
-// decode brings a body into valid UTF-8; scratch is memory it may use. A body that is valid UTF-8
-// already is not copied. The charset is found in the order of the WHATWG standard: byte order mark,
-// transport, declaration in the page (when the media type has one), and then, where the standard
-// falls back on the reader's locale, by looking at the bytes.
+// decode converts a body to valid UTF-8, in the memory of scratch if it fits. A body that is valid UTF-8 already is not
+// copied. The charset is determined in the order of the WHATWG standard: byte order mark, Content-Type header,
+// declaration in the page (if declares says that the media type has one), and then, where the standard falls back on
+// the reader's locale, statistics over the bytes.
 func decode(scratch []byte, in *Input, declares bool) decoded {
 	body := in.Body
 	enc, name := encoding.Encoding(nil), ""
@@ -52,7 +52,7 @@ func decode(scratch []byte, in *Input, declares bool) decoded {
 	return transcode(scratch, body, enc, name)
 }
 
-// byteOrderMark returns the length of the mark that body begins with, and its charset.
+// byteOrderMark returns the length of the byte order mark of body and its charset.
 func byteOrderMark(body []byte) (int, string) {
 	switch {
 	case bytes.HasPrefix(body, []byte("\xef\xbb\xbf")):
@@ -88,12 +88,12 @@ func charsetParameter(s string) string {
 	}
 }
 
-// canonicalLabel returns the WHATWG name of an encoding's label, or "" when there is no such label.
+// canonicalLabel returns the WHATWG name of an encoding's label, or "" for an unknown label.
 func canonicalLabel(label string) string {
 	if label = strings.TrimSpace(label); label == "" || len(label) > 40 {
 		return ""
 	}
-	if strings.EqualFold(label, charsetUTF8) { // as nearly always
+	if strings.EqualFold(label, charsetUTF8) { // nearly always
 		return charsetUTF8
 	}
 	enc, err := htmlindex.Get(label)
@@ -107,7 +107,7 @@ func canonicalLabel(label string) string {
 	return name
 }
 
-// encodingOf returns the decoder's side of a canonical name.
+// encodingOf returns the encoding of a canonical name.
 func encodingOf(name string) encoding.Encoding {
 	switch name {
 	case "utf-16le":
@@ -122,10 +122,10 @@ func encodingOf(name string) encoding.Encoding {
 	return enc
 }
 
-// detectCharset guesses from the bytes. Text with a zero in nearly every other place is UTF-16; text
-// that is valid UTF-8 beyond ASCII hardly ever is anything else. What is neither may declare itself
-// later than the prescan looks (browsers read such a page again), and the rest is left to
-// statistics, which see only the part that can tell: bytes beyond ASCII and what stands around them.
+// detectCharset guesses from the bytes. Text in which nearly every other byte is zero is UTF-16. Text that is valid
+// UTF-8 and not only ASCII is hardly ever anything else. Other text may declare its charset later than the prescan
+// looks (browsers read such a page again). For the rest statistics decide, over the part that can tell: bytes beyond
+// ASCII and their neighbors.
 func detectCharset(body []byte, truncated, declares bool) (encoding.Encoding, string) {
 	head := body[:min(len(body), sniffed)]
 	if name := looksUTF16(head); name != "" {
@@ -154,8 +154,11 @@ func detectCharset(body []byte, truncated, declares bool) (encoding.Encoding, st
 	return charmap.Windows1252, charsetDefault
 }
 
-// manyBytes are the charsets that chardet is asked for: their bytes follow rules, which it knows.
-var manyBytes = map[string]bool{"big5": true, "gbk": true, "gb18030": true, "euc-jp": true, "shift_jis": true, "iso-2022-jp": true, "euc-kr": true}
+// manyBytes are the multi-byte charsets, the only ones for which chardet is trusted: their bytes follow rules, and it
+// knows the rules.
+var manyBytes = map[string]bool{
+	"big5": true, "gbk": true, "gb18030": true, "euc-jp": true, "shift_jis": true, "iso-2022-jp": true, "euc-kr": true,
+}
 
 // looksUTF16 recognises UTF-16 without a byte order mark by the zeros of its ASCII part.
 func looksUTF16(head []byte) string {
@@ -176,10 +179,9 @@ func looksUTF16(head []byte) string {
 	return ""
 }
 
-// telling returns the part of a body that statistics learn from, up to the limit: the stretches
-// between tags and line ends that have bytes beyond ASCII or escapes (ISO-2022-JP). It cuts only at
-// '<', '>' and line ends, which are no part of a character in any multi-byte charset: one half
-// character would rule the right charset out.
+// telling returns the part of a body that the statistics can use, up to the limit: the stretches between tags and line
+// ends with bytes beyond ASCII or with escapes (ISO-2022-JP). It cuts only at '<', '>' and line ends, which are part of
+// a character in no multi-byte charset: half a character would exclude the right charset.
 func telling(head []byte) []byte {
 	if len(head) <= detected {
 		return head
@@ -219,8 +221,8 @@ func validPrefix(b []byte) bool {
 	return false
 }
 
-// decodeUTF8 passes valid UTF-8 through and mends the rest: each byte that is not part of a
-// character becomes U+FFFD, as in browsers but for the count.
+// decodeUTF8 returns valid UTF-8 unchanged. Otherwise it replaces each byte that is not part of a character by U+FFFD,
+// as browsers do, except for the number of replacements.
 func decodeUTF8(scratch, body []byte) decoded {
 	d := decoded{charset: charsetUTF8}
 	if len(body) > maxDecoded {
@@ -278,7 +280,7 @@ func transcode(scratch, body []byte, enc encoding.Encoding, name string) decoded
 	if len(out) > maxDecoded {
 		out, d.cut = out[:runeCut(out, maxDecoded)], true
 	}
-	if !utf8.Valid(out) { // no decoder of x/text does this; the promise is kept all the same
+	if !utf8.Valid(out) { // no decoder of x/text does this, but the promise does not depend on that
 		out = bytes.ToValidUTF8(out, []byte("\ufffd"))
 	}
 	d.text = out

@@ -13,11 +13,11 @@ import (
 	"golang.org/x/text/encoding/charmap"
 )
 
-// Single-byte charsets are told apart by the letters that they make of the bytes beyond ASCII: each pair
-// of a charset and a language gives every byte a weight, the logarithm of how common its letter is among
-// the language's letters beyond ASCII, and the pair with the highest mean wins. What no text does costs
-// extra: capitals and signs inside words, unassigned bytes, words in Latin script of many accents in a row,
-// letters of other scripts beside ASCII's.
+// Single-byte charsets are distinguished by the letters to which they map the bytes beyond ASCII. Each pair of a
+// charset and a language gives every such byte a weight: the logarithm of its letter's frequency among the language's
+// letters beyond ASCII. The pair with the highest mean weight wins. What does not occur in text costs extra:
+// capitals and signs inside words, unassigned bytes, many accented letters in a row in Latin script, letters of
+// other scripts next to ASCII letters.
 
 // A guess is one pair.
 type guess struct {
@@ -28,65 +28,117 @@ type guess struct {
 	classes [128]byteKind
 }
 
-// byteKind is what a byte beyond ASCII stands for.
+// byteKind is the kind of character that a byte represents.
 type byteKind uint8
 
 const (
 	kindNothing byteKind = iota // unassigned, or a control
-	kindSign                    // no letter
-	kindLower                   // a letter, in scripts without case too
+	kindSign                    // not a letter
+	kindLower                   // a small letter, or a letter of a script without case
 	kindUpper
 )
 
-// Weights of what is no letter of the language, and of what text does not do.
+// Weights of characters that are not letters of the language, and costs of what does not occur in text.
 const (
 	weightNothing    = -14
 	weightOther      = -8 // a letter of another language
-	weightSign       = -8 // a sign that is seldom seen
+	weightSign       = -8 // a rare sign
 	weightCommonSign = -4
-	weightUpper      = -2 // on top of the small letter's
+	weightUpper      = -2 // added to the small letter's weight
 	costInside       = -5 // a capital or a sign inside a word
 	costAccents      = -3 // three accented letters in a row
-	costMixed        = -3 // a letter of another script beside one of ASCII
+	costMixed        = -3 // a letter of another script next to an ASCII letter
 )
 
-// guessed are the charsets, with their languages by frequency of letters: a letter, then its share among
-// the letters beyond ASCII in thousandths. (Rounded from published letter frequencies.)
+// guessed are the charsets and the letter frequencies of their languages: each letter, then its share of the letters
+// beyond ASCII in thousandths. (Rounded from published letter frequencies.)
 var guessed = []struct {
 	latin    bool
 	charsets string
 	letters  []string
 }{
 	{true, "windows-1252 macintosh", []string{
-		"ä270 ö150 ü330 ß200 é20", "é600 è100 à130 ê60 ç40 ô20 â15 î15 û15 ù15 ë5 ï5 œ5", "ó300 í240 á200 é140 ñ80 ú50 ü3 ¿10 ¡5",
-		"ã200 ç150 á140 é120 í90 ó80 ê80 õ40 ú40 â40 à20 ô20", "ä330 ö250 å250 é20", "ø300 å300 æ250 é20 ö10", "è300 à300 ù150 ò150 ì80 é80",
-		"í170 á170 ð150 ö100 þ80 é70 ú80 ý60 ó100 æ70", "é300 ë400 ï150 ö60 ü60 è30"}},
+		"ä270 ö150 ü330 ß200 é20",
+		"é600 è100 à130 ê60 ç40 ô20 â15 î15 û15 ù15 ë5 ï5 œ5",
+		"ó300 í240 á200 é140 ñ80 ú50 ü3 ¿10 ¡5",
+		"ã200 ç150 á140 é120 í90 ó80 ê80 õ40 ú40 â40 à20 ô20",
+		"ä330 ö250 å250 é20",
+		"ø300 å300 æ250 é20 ö10",
+		"è300 à300 ù150 ò150 ì80 é80",
+		"í170 á170 ð150 ö100 þ80 é70 ú80 ý60 ó100 æ70",
+		"é300 ë400 ï150 ö60 ü60 è30",
+	}},
 	{true, "windows-1250 iso-8859-2", []string{
-		"á250 é260 í50 ó80 ö80 ő70 ú30 ü50 ű20", "á170 č80 ď2 é100 ě130 í250 ň6 ó4 ř90 š60 ť4 ú12 ů46 ý80 ž75",
-		"á200 ä10 č100 ď15 é90 í110 ĺ2 ľ40 ň15 ó15 ô20 ŕ1 š90 ť50 ú90 ý110 ž90", "ą150 ć60 ę160 ł260 ń30 ó120 ś100 ź10 ż130",
-		"č300 š300 ž250 ć120 đ60", "ă400 â80 î200 ş140 ţ160"}},
-	{true, "windows-1254", []string{"ı320 ş150 ğ100 ü170 ç100 ö80 İ30 â10"}},
-	{true, "windows-1257", []string{"ā300 ī120 ē120 š110 ū60 ņ60 ļ40 ž40 č20 ģ15 ķ15", "ė200 š150 ą100 ų180 ž100 ū80 č60 į80 ę40", "ä300 õ300 ü250 ö80 š5 ž5"}},
+		"á250 é260 í50 ó80 ö80 ő70 ú30 ü50 ű20",
+		"á170 č80 ď2 é100 ě130 í250 ň6 ó4 ř90 š60 ť4 ú12 ů46 ý80 ž75",
+		"á200 ä10 č100 ď15 é90 í110 ĺ2 ľ40 ň15 ó15 ô20 ŕ1 š90 ť50 ú90 ý110 ž90",
+		"ą150 ć60 ę160 ł260 ń30 ó120 ś100 ź10 ż130",
+		"č300 š300 ž250 ć120 đ60",
+		"ă400 â80 î200 ş140 ţ160",
+	}},
+	{true, "windows-1254", []string{
+		"ı320 ş150 ğ100 ü170 ç100 ö80 İ30 â10",
+	}},
+	{true, "windows-1257", []string{
+		"ā300 ī120 ē120 š110 ū60 ņ60 ļ40 ž40 č20 ģ15 ķ15",
+		"ė200 š150 ą100 ų180 ž100 ū80 č60 į80 ę40",
+		"ä300 õ300 ü250 ö80 š5 ž5",
+	}},
 	{false, "windows-1251 koi8-r ibm866 iso-8859-5 x-mac-cyrillic ibm855", []string{
-		"о110 е85 а80 и74 н67 т63 с55 р47 в45 л44 к35 м32 д30 п28 у26 я20 ы19 ь17 г17 з16 б16 ч14 й12 х10 ж9 ш7 ю6 ц5 щ4 э3 ф3 ъ1 ё1",
-		"а120 и90 о90 е87 т75 н74 с50 р47 в46 л36 к33 д34 п28 м24 з22 ъ19 у16 я17 г16 б15 ч15 ж7 х7 ц6 щ7 ш5 ю2 й7 ф3 ь1"}},
-	{false, "koi8-u windows-1251", []string{"о94 а83 н70 и60 і60 в55 т53 е50 р45 с42 к35 л37 у33 д31 м29 п28 я25 з23 ь18 г16 ч12 б17 х12 й12 ц8 ї6 є6 ш7 ю8 ж9 щ4 ф3 ґ1"}},
-	{false, "windows-1253 iso-8859-7", []string{"α110 ο95 ι80 ε80 τ80 ν65 σ60 ρ43 π40 κ40 ς40 μ33 λ30 υ40 η45 ά20 έ20 ί25 ό25 ή15 ώ10 ύ10 ω20 δ17 γ18 χ12 θ12 φ8 β7 ξ4 ζ4 ψ2"}},
-	{false, "windows-1255", []string{"י110 ה100 ו100 ל70 א65 ת55 מ50 ר55 ש50 ב50 נ30 ד26 ח25 ם28 ק22 פ20 ע32 כ24 ט12 ג13 ס15 צ12 ן12 ז8 ף3 ך7 ץ2"}},
-	{false, "windows-1256 iso-8859-6", []string{"ا130 ل120 ي70 م65 و60 ن60 ر50 ت45 ب40 ع40 د35 س30 ه30 ف30 ق25 ك22 ح20 أ18 ة18 ج12 ش11 ص10 ى9 خ9 ط8 ض7 ذ6 إ6 ث5 ز5 غ4 ئ4 ء4 ظ2 ؤ2 آ2"}},
-	{false, "windows-874", []string{"า70 น60 ร60 อ45 ก50 เ50 ง42 ่55 ม35 ย35 ล35 ว35 ด30 ท30 ส30 ต30 ะ25 ป20 บ20 ค22 ห22 แ20 จ15 พ18 ช12 ข12 ใ12 ไ14 โ10 ั40 ี30 ้40 ิ30 ์15 ็8 ุ15 ู12 ื15 ำ10 ซ7 ผ8 ถ8 ธ5 ณ5 ศ6 ษ4 ญ4 ภ5 ฐ2 ึ5"}},
+		"о110 е85 а80 и74 н67 т63 с55 р47 в45 л44 к35 м32 д30 п28 у26 я20 ы19 ь17 г17 з16 б16 ч14 й12 х10 " +
+			"ж9 ш7 ю6 ц5 щ4 э3 ф3 ъ1 ё1",
+		"а120 и90 о90 е87 т75 н74 с50 р47 в46 л36 к33 д34 п28 м24 з22 ъ19 у16 я17 г16 б15 ч15 ж7 х7 ц6 щ7 " +
+			"ш5 ю2 й7 ф3 ь1",
+	}},
+	{false, "koi8-u windows-1251", []string{
+		"о94 а83 н70 и60 і60 в55 т53 е50 р45 с42 к35 л37 у33 д31 м29 п28 я25 з23 ь18 г16 ч12 б17 х12 й12 ц8 " +
+			"ї6 є6 ш7 ю8 ж9 щ4 ф3 ґ1",
+	}},
+	{false, "windows-1253 iso-8859-7", []string{
+		"α110 ο95 ι80 ε80 τ80 ν65 σ60 ρ43 π40 κ40 ς40 μ33 λ30 υ40 η45 ά20 έ20 ί25 ό25 ή15 ώ10 ύ10 ω20 δ17 " +
+			"γ18 χ12 θ12 φ8 β7 ξ4 ζ4 ψ2",
+	}},
+	{false, "windows-1255", []string{
+		"י110 ה100 ו100 ל70 א65 ת55 מ50 ר55 ש50 ב50 נ30 ד26 ח25 ם28 ק22 פ20 ע32 כ24 ט12 ג13 ס15 צ12 ן12 ז8 " +
+			"ף3 ך7 ץ2",
+	}},
+	{false, "windows-1256 iso-8859-6", []string{
+		"ا130 ل120 ي70 م65 و60 ن60 ر50 ت45 ب40 ع40 د35 س30 ه30 ف30 ق25 ك22 ح20 أ18 ة18 ج12 ش11 ص10 ى9 خ9 ط8 " +
+			"ض7 ذ6 إ6 ث5 ز5 غ4 ئ4 ء4 ظ2 ؤ2 آ2",
+	}},
+	{false, "windows-874", []string{
+		"า70 น60 ร60 อ45 ก50 เ50 ง42 ่55 ม35 ย35 ล35 ว35 ด30 ท30 ส30 ต30 ะ25 ป20 บ20 ค22 ห22 แ20 จ15 พ18 " +
+			"ช12 ข12 ใ12 ไ14 โ10 ั40 ี30 ้40 ิ30 ์15 ็8 ุ15 ู12 ื15 ำ10 ซ7 ผ8 ถ8 ธ5 ณ5 ศ6 ษ4 ญ4 ภ5 ฐ2 ึ5",
+	}},
 }
 
-// charmaps are the charsets that x/text knows by another way than their label.
-var charmaps = map[string]*charmap.Charmap{"windows-1252": charmap.Windows1252, "macintosh": charmap.Macintosh, "windows-1250": charmap.Windows1250, "iso-8859-2": charmap.ISO8859_2,
-	"windows-1254": charmap.Windows1254, "windows-1257": charmap.Windows1257, "windows-1251": charmap.Windows1251, "koi8-r": charmap.KOI8R, "koi8-u": charmap.KOI8U, "ibm866": charmap.CodePage866,
-	"iso-8859-5": charmap.ISO8859_5, "x-mac-cyrillic": charmap.MacintoshCyrillic, "ibm855": charmap.CodePage855, "windows-1253": charmap.Windows1253, "iso-8859-7": charmap.ISO8859_7,
-	"windows-1255": charmap.Windows1255, "windows-1256": charmap.Windows1256, "iso-8859-6": charmap.ISO8859_6, "windows-874": charmap.Windows874}
+// charmaps are the charsets of guessed. They are listed here because htmlindex does not return them as Charmaps.
+var charmaps = map[string]*charmap.Charmap{
+	"windows-1250":   charmap.Windows1250,
+	"windows-1251":   charmap.Windows1251,
+	"windows-1252":   charmap.Windows1252,
+	"windows-1253":   charmap.Windows1253,
+	"windows-1254":   charmap.Windows1254,
+	"windows-1255":   charmap.Windows1255,
+	"windows-1256":   charmap.Windows1256,
+	"windows-1257":   charmap.Windows1257,
+	"windows-874":    charmap.Windows874,
+	"iso-8859-2":     charmap.ISO8859_2,
+	"iso-8859-5":     charmap.ISO8859_5,
+	"iso-8859-6":     charmap.ISO8859_6,
+	"iso-8859-7":     charmap.ISO8859_7,
+	"koi8-r":         charmap.KOI8R,
+	"koi8-u":         charmap.KOI8U,
+	"ibm855":         charmap.CodePage855,
+	"ibm866":         charmap.CodePage866,
+	"macintosh":      charmap.Macintosh,
+	"x-mac-cyrillic": charmap.MacintoshCyrillic,
+}
 
-// commonSigns are those that stand in ordinary text.
+// commonSigns are the signs of ordinary text.
 const commonSigns = "\u00a0«»„“”‘’–—…·•°©®§€№£´\u00ad×"
 
-// guesses makes the pairs when they are first needed, which in many crawls is never.
+// guesses makes the pairs when they are first needed. Many crawls never need them.
 var guesses = sync.OnceValue(func() (list []guess) {
 	for _, g := range guessed {
 		for charset := range strings.FieldsSeq(g.charsets) {
@@ -138,8 +190,7 @@ func newGuess(charset string, latin bool, letters string) guess {
 	return g
 }
 
-// guessSingleByte returns the likeliest single-byte charset of a sample with bytes beyond ASCII; nil when it
-// has none.
+// guessSingleByte returns the likeliest single-byte charset of a sample, nil if the sample has no bytes beyond ASCII.
 func guessSingleByte(sample []byte) *guess {
 	var best *guess
 	most := float32(math.Inf(-1))
@@ -152,7 +203,7 @@ func guessSingleByte(sample []byte) *guess {
 	return best
 }
 
-// score is the mean weight of the bytes beyond ASCII, and their number.
+// score returns the mean weight of the bytes beyond ASCII, and their number.
 func (g *guess) score(sample []byte) (mean float32, n int) {
 	var sum float32
 	run := 0 // letters beyond ASCII in a row
@@ -189,7 +240,7 @@ func (g *guess) score(sample []byte) (mean float32, n int) {
 	return sum / float32(max(n, 1)), n
 }
 
-// kindAt is the kind of a byte, ASCII's too.
+// kindAt returns the kind of the byte at i, which may be ASCII; kindNothing outside the sample.
 func (g *guess) kindAt(sample []byte, i int) byteKind {
 	if i < 0 || i >= len(sample) {
 		return kindNothing

@@ -10,21 +10,21 @@ import (
 	"golang.org/x/text/encoding/charmap"
 )
 
-// references resolves character references. The table of names is the standard library's, which
-// gives it away only through html.UnescapeString, with three allocations a call; so what was
-// looked up is remembered, in a small table that is overwritten at will. It belongs to one pass.
+// references resolves character references. The table of names is the standard library's, which is accessible only
+// through html.UnescapeString, with three allocations a call. So results are cached, in a small table whose entries
+// replace each other. It belongs to one pass.
 type references struct {
 	known [128]knownReference
 }
 
 type knownReference struct {
 	ref   string // "&eacute;" or "&eacute"
-	value string // what UnescapeString makes of it
-	whole bool   // all of ref is one reference: "&notit;" is only one up to "&not"
+	value string // result of UnescapeString
+	whole bool   // all of ref is one reference; of "&notit;" only "&not" is
 }
 
-// appendText appends what the reference at the begin of b means in text, and returns how much of b
-// it took. b begins with '&'. What is no reference stays as it is.
+// appendText appends the meaning in text of the reference at the start of b, and returns the number of bytes of b that
+// it consumed. b begins with '&'. What is not a reference is appended unchanged.
 func (r *references) appendText(dst, b []byte) ([]byte, int) {
 	if len(b) > 1 && b[1] == '#' {
 		return appendNumeric(dst, b)
@@ -39,9 +39,9 @@ func (r *references) appendText(dst, b []byte) ([]byte, int) {
 	return append(dst, r.lookup(b[:n]).value...), n
 }
 
-// appendAttribute appends an attribute's value. The rule differs from text's in one point: a
-// reference without ';' is left alone when '=' or a letter or digit follows, so that
-// "?a=1&region=2" keeps its parameter although "&reg" is a sign.
+// appendAttribute appends an attribute's value with references resolved. The rule differs from that of text in one
+// point: a reference without ';' is not resolved if '=', a letter or a digit follows, so that "?a=1&region=2" keeps its
+// parameter although "&reg" is a sign.
 func (r *references) appendAttribute(dst, v []byte) []byte {
 	for {
 		amp := bytes.IndexByte(v, '&')
@@ -60,7 +60,7 @@ func (r *references) appendAttribute(dst, v []byte) []byte {
 		if closed {
 			n++
 		}
-		// A letter or digit can't follow: the name took them all.
+		// A letter or digit can't follow: the name includes them.
 		if follows := !closed && n < len(v) && v[n] == '='; n > 1 && !follows {
 			if k := r.lookup(v[:n]); k.whole {
 				dst, v = append(dst, k.value...), v[n:]
@@ -71,8 +71,7 @@ func (r *references) appendAttribute(dst, v []byte) []byte {
 	}
 }
 
-// nameEnd returns the end of a name after '&'. Names longer than any known one are cut: the rest is
-// text either way.
+// nameEnd returns the end of a name after '&'. Names longer than any known one are cut: the rest is text in any case.
 func nameEnd(b []byte) int {
 	n := 1
 	for n < len(b) && n <= maxCharacterReference && isAlnum(b[n]) {
@@ -93,7 +92,7 @@ func (r *references) lookup(ref []byte) *knownReference {
 	}
 	k.ref = string(ref)
 	switch k.ref {
-	case "&nGt;": // the two that grow are left out by the standard library, which works in place
+	case "&nGt;": // the standard library works in place and leaves out the two that grow
 		k.value = "\u226b\u20d2"
 	case "&nLt;":
 		k.value = "\u226a\u20d2"
@@ -101,17 +100,17 @@ func (r *references) lookup(ref []byte) *knownReference {
 		k.value = html.UnescapeString(k.ref)
 	}
 	if last := len(k.ref) - 1; k.ref[last] == ';' {
-		// A name that is only known up to some letter leaves the rest behind, with its ';'.
+		// If only the start of a name is known, the rest remains, with its ';'.
 		k.whole = k.value == ";" || k.value[len(k.value)-1] != ';'
 	} else {
-		// Every name that may stand without ';' may also stand with it, and means the same.
+		// Every name that is valid without ';' is also valid with it, and means the same.
 		k.whole = k.value != k.ref && k.value == html.UnescapeString(k.ref+";")
 	}
 	return k
 }
 
-// appendNumeric resolves "&#233;" and "&#xe9;" by the standard's rules: the ';' may be missing, the
-// C1 range means windows-1252, and what is no character is U+FFFD.
+// appendNumeric resolves "&#233;" and "&#xe9;" by the standard's rules: the ';' may be missing, the C1 range means
+// windows-1252, and a code that is not a character becomes U+FFFD.
 func appendNumeric(dst, b []byte) ([]byte, int) {
 	n, base := 2, uint32(10)
 	if n < len(b) && b[n]|0x20 == 'x' {
@@ -132,7 +131,7 @@ func appendNumeric(dst, b []byte) ([]byte, int) {
 		if digit == base {
 			break
 		}
-		code = min(code*base+digit, utf8.MaxRune+1) // beyond stays beyond
+		code = min(code*base+digit, utf8.MaxRune+1) // without overflow
 	}
 	if n == begin {
 		return append(dst, '&'), 1
@@ -148,7 +147,7 @@ func appendNumeric(dst, b []byte) ([]byte, int) {
 	case code == 0:
 		code = utf8.RuneError
 	}
-	return utf8.AppendRune(dst, rune(code)), n // surrogates and beyond become U+FFFD
+	return utf8.AppendRune(dst, rune(code)), n // surrogates and codes above MaxRune become U+FFFD
 }
 
 func isDigit(c byte) bool  { return '0' <= c && c <= '9' }

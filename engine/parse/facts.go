@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Facts about a page for its readers: author, site, type, image and dates, from meta elements and JSON-LD.
+// (content/facts.go reads page types as features of the content model.)
+
 package parse
 
 import (
@@ -9,18 +12,19 @@ import (
 	"time"
 )
 
-// Facts are what a page says of itself for machines: in meta elements (names of HTML, OpenGraph, Dublin Core and
-// schema.org's microdata) and in JSON-LD. Of several, what says it most exactly counts, then what comes first.
+// Facts are a page's machine-readable statements about itself: meta elements (names of HTML, OpenGraph, Dublin Core
+// and schema.org's microdata) and JSON-LD. If several sources state one fact, the most specific counts, and among
+// equals the first. Strings are valid UTF-8 of at most MaxDescription bytes, "" when not stated.
 type Facts struct {
 	Author    string
 	SiteName  string
-	Type      string    // OpenGraph's: "article"
-	Image     string    // address of a picture that stands for the page, as written
-	Published time.Time // zero where nothing is said, or no date
-	Modified  time.Time
+	Type      string    // OpenGraph's type, such as "article"
+	Image     string    // URL reference of an image that represents the page, as written
+	Published time.Time // in UTC; zero when not stated or not a date
+	Modified  time.Time // in UTC; zero when not stated or not a date
 }
 
-// fact is one of what pages say of themselves.
+// fact names one statement.
 type fact uint8
 
 const (
@@ -35,7 +39,7 @@ const (
 	facts
 )
 
-// metaFacts are names and properties of meta elements, by how exactly they say it: the first of a line most.
+// metaFacts are names and properties of meta elements, the most specific of each fact first.
 var metaFacts = map[fact]string{
 	factTitle:       "og:title twitter:title dc.title dcterms.title",
 	factDescription: "og:description twitter:description dc.description dcterms.description",
@@ -43,18 +47,20 @@ var metaFacts = map[fact]string{
 	factSite:        "og:site_name application-name",
 	factType:        "og:type",
 	factImage:       "og:image:secure_url og:image og:image:url twitter:image thumbnailurl",
-	factPublished: "article:published_time datepublished og:article:published_time article.published parsely-pub-date dcterms.created dcterms.issued dcterms.date dc.date.issued dc.date " +
+	factPublished: "article:published_time datepublished og:article:published_time article.published " +
+		"parsely-pub-date dcterms.created dcterms.issued dcterms.date dc.date.issued dc.date " +
 		"sailthru.date citation_publication_date citation_date pubdate publish-date publication_date date",
-	factModified: "article:modified_time datemodified og:updated_time og:modified_time dcterms.modified last-modified lastmod",
+	factModified: "article:modified_time datemodified og:updated_time og:modified_time dcterms.modified " +
+		"last-modified lastmod",
 }
 
-// ranked is a fact and how exactly it is said; 0 is best.
+// ranked is a fact and the rank of its source; 0 is the most specific.
 type ranked struct {
 	fact fact
 	rank uint8
 }
 
-// rankLD is the rank of what JSON-LD says: behind the first names of a line.
+// rankLD is the rank of JSON-LD: behind the first name of each fact, before the second.
 const rankLD = 1
 
 var metaNames = func() map[string]ranked {
@@ -67,19 +73,19 @@ var metaNames = func() map[string]ranked {
 	return m
 }()
 
-// maxFactName is the longest of the names, or more.
+// maxFactName is at least the length of the longest name.
 const maxFactName = 32
 
-// foundFacts are those of the page at hand, in the arena.
+// foundFacts are the facts of the current page, in the arena.
 type foundFacts struct {
 	at    [facts]span
-	ranks [facts]uint8 // plus one
+	ranks [facts]uint8 // plus one; 0 means not found
 }
 
-// better says that a fact said so exactly is not known so well yet.
+// better reports whether a source of this rank is better than what is known.
 func (f *foundFacts) better(r ranked) bool { return f.ranks[r.fact] == 0 || r.rank+1 < f.ranks[r.fact] }
 
-// named notes what a meta element of a name says.
+// named notes the content of a meta element by its name.
 func (p *htmlPass) named(name, content []byte) {
 	var buf [maxFactName]byte
 	name = bytes.TrimSpace(name)
@@ -93,7 +99,7 @@ func (p *htmlPass) named(name, content []byte) {
 		return
 	}
 	s := p.fold(content, MaxDescription)
-	if r.fact == factAuthor && bytes.Contains(p.arena[s.from:s.to], []byte("://")) { // a profile's address
+	if r.fact == factAuthor && bytes.Contains(p.arena[s.from:s.to], []byte("://")) { // the URL of a profile
 		return
 	}
 	if s.from < s.to {
@@ -101,17 +107,21 @@ func (p *htmlPass) named(name, content []byte) {
 	}
 }
 
-// ldKeys are keys of JSON-LD, each with its quotes.
+// ldKeys are keys of JSON-LD, with their quotes.
 var ldKeys = [...]struct {
 	fact fact
 	key  []byte
-}{{factPublished, []byte(`"datePublished"`)}, {factModified, []byte(`"dateModified"`)}, {factAuthor, []byte(`"author"`)}}
+}{
+	{factPublished, []byte(`"datePublished"`)},
+	{factModified, []byte(`"dateModified"`)},
+	{factAuthor, []byte(`"author"`)},
+}
 
-// maxLD is how far behind an author's key the name is looked for.
+// maxLD is the number of bytes after an author key in which the name is searched, and the bound of a string.
 const maxLD = 512
 
-// linkedData notes what a script of JSON-LD says. It looks for keys wherever they are, in place of reading the JSON: the
-// first is the page's own on the pages of TestFactsOfRealPages, mostly.
+// linkedData notes the facts in a script of JSON-LD. It searches the text for the keys instead of decoding the JSON:
+// on the pages of TestFactsOfRealPages the first occurrence is mostly the page's own.
 func (p *htmlPass) linkedData(script []byte) {
 	for _, k := range ldKeys {
 		r := ranked{k.fact, rankLD}
@@ -140,7 +150,7 @@ func (p *htmlPass) linkedData(script []byte) {
 	}
 }
 
-// afterColon skips white space and a colon.
+// afterColon skips white space, a colon and white space; nil when there is no colon.
 func afterColon(b []byte) []byte {
 	b = bytes.TrimLeft(b, " \t\r\n")
 	if len(b) == 0 || b[0] != ':' {
@@ -149,7 +159,7 @@ func afterColon(b []byte) []byte {
 	return bytes.TrimLeft(b[1:], " \t\r\n")
 }
 
-// jsonString returns the string at the begin of b, "" if there is none.
+// jsonString decodes the JSON string at the start of b; "" when there is none.
 func jsonString(b []byte) string {
 	if len(b) == 0 || b[0] != '"' {
 		return ""
@@ -169,18 +179,27 @@ func jsonString(b []byte) string {
 	return ""
 }
 
-// factsOf cuts the facts from the string of all, and reads the dates.
-func (p *htmlPass) factsOf(cut func(span) string) (f Facts) {
-	f.Author, f.SiteName, f.Type, f.Image = cut(p.facts.at[factAuthor]), cut(p.facts.at[factSite]), cut(p.facts.at[factType]), cut(p.facts.at[factImage])
-	f.Published, f.Modified = pageDate(cut(p.facts.at[factPublished])), pageDate(cut(p.facts.at[factModified]))
-	return f
+// factsOf makes the Facts from the page's one string, and parses the dates.
+func (p *htmlPass) factsOf(cut func(span) string) Facts {
+	at := &p.facts.at
+	return Facts{
+		Author:    cut(at[factAuthor]),
+		SiteName:  cut(at[factSite]),
+		Type:      cut(at[factType]),
+		Image:     cut(at[factImage]),
+		Published: pageDate(cut(at[factPublished])),
+		Modified:  pageDate(cut(at[factModified])),
+	}
 }
 
-// pageLayouts are forms of dates that pages have beside those of W3C's profile of ISO 8601.
-var pageLayouts = [...]string{"2006-01-02T15:04:05-0700", "2006-01-02T15:04:05.000-0700", "2006-01-02 15:04:05 -0700", "2006-01-02 15:04", "2006/01/02", "20060102",
-	time.RFC1123, time.RFC1123Z, time.RFC850, time.ANSIC, "2 Jan 2006 15:04:05 MST", "January 2, 2006", "Jan 2, 2006", "2 January 2006", "2 Jan 2006"}
+// pageLayouts are date formats that pages use besides those of W3C's profile of ISO 8601.
+var pageLayouts = [...]string{
+	"2006-01-02T15:04:05-0700", "2006-01-02T15:04:05.000-0700", "2006-01-02 15:04:05 -0700", "2006-01-02 15:04",
+	"2006/01/02", "20060102", time.RFC1123, time.RFC1123Z, time.RFC850, time.ANSIC, "2 Jan 2006 15:04:05 MST",
+	"January 2, 2006", "Jan 2, 2006", "2 January 2006", "2 Jan 2006",
+}
 
-// pageDate reads a date; the zero time where it is none, or none that a page can have.
+// pageDate parses a date. It returns the zero time for anything else, and for years outside 1000 to 9999.
 func pageDate(s string) time.Time {
 	if len(s) < len("2006") || len(s) > 64 {
 		return time.Time{}

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// feedEnd reads RSS 0.9 to 2.0, RDF and Atom: each entry is a link with its title as anchor.
+// feedEnd handles the end of an element in RSS 0.9 to 2.0, RDF and Atom. Each entry gives a link, with its title as
+// anchor.
 func (w *xmlWalk) feedEnd(name string) {
 	switch name {
 	case "title", "pubDate", "date", "updated", "published", "modified", "guid":
@@ -20,10 +21,11 @@ func (w *xmlWalk) feedEnd(name string) {
 		}
 	case "item", "entry":
 		ref := w.fields["link"]
-		if ref == "" && w.fields["permalink"] != "" { // an RSS guid is the link, unless it says that it is none
+		if ref == "" && w.fields["permalink"] != "" { // an RSS guid is a link unless isPermaLink is false
 			ref = w.fields["guid"]
 		}
-		w.page.AddLink(ref, Outlink{Kind: LinkFeed, Anchor: foldText(w.fields["title"], MaxAnchor), Modified: feedTime(w.fields)})
+		title := foldText(w.fields["title"], MaxAnchor)
+		w.page.AddLink(ref, Outlink{Kind: LinkFeed, Anchor: title, Modified: feedTime(w.fields)})
 		clear(w.fields)
 		w.inEntry = false
 	}
@@ -32,7 +34,7 @@ func (w *xmlWalk) feedEnd(name string) {
 	}
 }
 
-// atomLink takes the link of an Atom entry from its attributes.
+// atomLink reads the link of an Atom entry from its attributes.
 func (w *xmlWalk) atomLink() {
 	href, rel := w.attr("href"), w.attr("rel")
 	if href != "" && (rel == "" || rel == "alternate") {
@@ -42,14 +44,20 @@ func (w *xmlWalk) atomLink() {
 	}
 }
 
-// feedTime is when an entry last changed, as Unix seconds; 0: it does not say.
+// rssLayouts are the date formats of RSS.
+var rssLayouts = [...]string{
+	time.RFC1123Z, time.RFC1123, "Mon, 2 Jan 2006 15:04:05 -0700", "Mon, 2 Jan 2006 15:04:05 MST",
+	"2 Jan 2006 15:04:05 -0700",
+}
+
+// feedTime returns the time of an entry's last change in Unix seconds, 0 when it gives none.
 func feedTime(fields map[string]string) int64 {
 	for _, name := range [...]string{"updated", "modified", "published", "date"} {
 		if t := w3cTime(fields[name]); t != 0 {
 			return t
 		}
 	}
-	for _, layout := range [...]string{time.RFC1123Z, time.RFC1123, "Mon, 2 Jan 2006 15:04:05 -0700", "Mon, 2 Jan 2006 15:04:05 MST", "2 Jan 2006 15:04:05 -0700"} {
+	for _, layout := range rssLayouts {
 		if t, err := time.Parse(layout, fields["pubDate"]); err == nil {
 			return t.Unix()
 		}
@@ -57,7 +65,7 @@ func feedTime(fields map[string]string) int64 {
 	return 0
 }
 
-// foldText folds white space and cuts at a limit in bytes.
+// foldText makes s valid UTF-8, folds its white space and cuts it at limit bytes.
 func foldText(s string, limit int) string {
 	var w textWriter
 	w.begin(nil, limit)
@@ -65,7 +73,7 @@ func foldText(s string, limit int) string {
 	return string(w.text())
 }
 
-// parseJSONFeed is the parser for JSON Feed (jsonfeed.org, version 1.1).
+// parseJSONFeed is the Parser for JSON Feed (jsonfeed.org, version 1.1).
 func parseJSONFeed(in *Input, page *Page) error {
 	var feed struct {
 		Version string
@@ -79,13 +87,14 @@ func parseJSONFeed(in *Input, page *Page) error {
 		}
 	}
 	if err := json.Unmarshal(in.Body, &feed); err != nil {
-		return fmt.Errorf("%w: JSON that is no feed: %w", ErrUnsupported, err)
+		return fmt.Errorf("%w: JSON that is not a feed: %w", ErrUnsupported, err)
 	}
 	page.Robots.NoIndex, page.Charset, page.Title = true, charsetUTF8, foldText(feed.Title, MaxTitle)
 	for _, item := range feed.Items {
+		link := Outlink{Kind: LinkFeed, Anchor: foldText(item.Title, MaxAnchor), Modified: w3cTime(item.DateModified)}
 		for _, ref := range [...]string{item.URL, item.ExternalURL} {
 			if ref != "" {
-				page.AddLink(ref, Outlink{Kind: LinkFeed, Anchor: foldText(item.Title, MaxAnchor), Modified: w3cTime(item.DateModified)})
+				page.AddLink(ref, link)
 			}
 		}
 	}

@@ -15,41 +15,40 @@ import (
 	"github.com/seine-crawler/seine/engine/parse/content"
 )
 
-// htmlPass is one pass over one page, with its scratch memory. The page is cut into tokens, most by plain, what
-// is not written plainly by the lexer; startTag, endTag and characters act on them; finish resolves what can only be resolved when all
-// of the page was seen.
+// htmlPass is one pass over one page, with its scratch memory. The method plain reads most tokens; the lexer reads the
+// rest. startTag, endTag and characters act on the tokens. finish resolves links and other references that depend on
+// the whole page.
 //
-// The lexer is fast because it is lax. Where it takes something otherwise than a browser, the pass
-// mends it by changing its private copy of the page in place, or by stepping the lexer's input
-// back, within rereadBudget:
+// The lexer is fast because it is lax. Where it reads something differently from a browser, the pass corrects it: it
+// changes its private copy of the page in place, or steps the lexer's input back, within rereadBudget. The
+// differences:
 //
-//   - svg, math and xml elements are one token, up to the end of the page when they are not closed
-//     (one such swallowed 34 links of a real page): see mask;
-//   - CDATA is text: in HTML it is a comment up to the first '>';
-//   - "<!-->" and "<!--->" are whole comments;
-//   - a slash does not end a tag's name or an attribute's: "<a/href=x>";
-//   - "<title>" begins raw text: in svg its content is markup, "<title/>" is an empty element there
-//     and in XHTML;
-//   - raw text ends at "</script-x>": the pass waits for "</script>";
-//   - "</>" is text: it is nothing;
-//   - a tag cut by the end of the page is a tag: it is nothing.
+//   - The lexer makes one token of an svg, math or xml element, which reaches to the end of the page if the
+//     element is not closed (34 links of a real page were lost in one). See mask.
+//   - It reads CDATA as text. In HTML, CDATA is a comment up to the first '>'.
+//   - It does not end a comment at "<!-->" or "<!--->", which are complete comments.
+//   - It does not end the name of a tag or attribute at a slash: "<a/href=x>".
+//   - It reads raw text after "<title>". In svg the content is markup, and in svg and XHTML "<title/>" is empty.
+//   - It ends raw text at "</script-x>". The pass waits for "</script>".
+//   - It reads "</>" as text. It is nothing.
+//   - It reads a tag that the end of the page cuts as a tag. It is nothing.
 type htmlPass struct {
 	in    *Input
 	page  *Page
 	wants htmlParser
-	xml   bool // XHTML by its media type: the rules of XML where they matter
+	xml   bool // the media type is XHTML: the rules of XML apply where they matter
 
 	src       []byte // the page in UTF-8, with room for the lexer's end mark; written to
 	lexer     *html.Lexer
 	input     *parse.Input
 	reread    int  // bytes stepped back over
 	masked    bool // mask has run
-	lexerRaw  bool // the lexer is about to take raw text
-	lexerOnly bool // for tests: the lexer takes text and start tags
+	lexerRaw  bool // the lexer reads raw text next
+	lexerOnly bool // for tests: the lexer reads text and start tags
 
-	attrs []attribute // of the tag at hand
+	attrs []attribute // of the current tag
 	refs  *references
-	arena []byte // bytes of all of the page's strings
+	arena []byte // bytes of all strings of the page
 	title, description, keywords,
 	canonical, refresh, base span // in arena
 	hasBase, hasTitle, inBody bool
@@ -60,41 +59,41 @@ type htmlPass struct {
 	anchor       textWriter // of the open link
 	links        []link
 	open         int  // index of the open link in links, -1 for none
-	openSeen     bool // the open link began where text is seen
-	anchored     int  // where in text.out it began
-	anchorInText bool // its anchor is all of the text from there
-	openForeign  int  // foreign where it began
+	openSeen     bool // the open link began where text is visible
+	anchored     int  // offset in text.out at which it began
+	anchorInText bool // its anchor is all the text from there
+	openForeign  int  // value of foreign where it began
 
 	raw      element // element whose raw text is next
-	rawEmpty bool    // … but it is an empty element, and what is next is markup
-	rawName  []byte  // its name when it is in svg or math, where its content is markup
-	waiting  element // element whose end is waited for, all else being skipped
+	rawEmpty bool    // it is an empty element, and markup is next
+	rawName  []byte  // its name if it is in svg or math, where its content is markup
+	waiting  element // element whose end tag is awaited; everything before that is skipped
 	template int     // depth of inert template elements
 	foreign  int     // depth of svg and math elements
 	pre      int     // depth of preformatted elements
 	noscript bool
 	hidden   hidden
-	quoted   hidden // the open element with data-nosnippet, which is seen but not to be quoted
-	unquoted int    // where its text begins in text.out
-	noQuote  bool   // the tag at hand has it
+	quoted   hidden // the open element with data-nosnippet: visible, but not for snippets
+	unquoted int    // offset in text.out at which its text begins
+	noQuote  bool   // the current tag has data-nosnippet
 	outline  content.Outline
 	isLD     bool // the script is JSON-LD
 	facts    foundFacts
 	headings textWriter
-	heading  int // where the open heading's text begins in text.out; -1 for none
+	heading  int // offset in text.out at which the open heading's text begins; -1 for none
 }
 
 type attribute struct{ name, value []byte }
 
-// span is a part of the arena.
+// span is a range of the arena.
 type span struct{ from, to int32 }
 
 var passes = sync.Pool{New: func() any { return &htmlPass{refs: new(references)} }}
 
-// htmlParser is the parser for HTML and XHTML.
-type htmlParser struct{ requisites, forms bool } // which links are wanted beside the others
+// htmlParser is the Parser for HTML and XHTML.
+type htmlParser struct{ requisites, forms bool } // see Options
 
-// Parse fills the page.
+// Parse never returns an error.
 func (h htmlParser) Parse(in *Input, page *Page) error {
 	p := passes.Get().(*htmlPass)
 	p.wants = h
@@ -110,7 +109,7 @@ func (p *htmlPass) begin(in *Input, page *Page) {
 	d := decode(p.src, in, true)
 	page.Charset, page.Truncated = d.charset, d.cut
 	if d.aliases {
-		// The lexer lower-cases names in place and the pass masks: both need a copy.
+		// The lexer lower-cases names in place and mask overwrites letters: both need a copy.
 		p.src = append(p.src[:0], d.text...)
 	} else {
 		p.src = d.text
@@ -123,12 +122,15 @@ func (p *htmlPass) begin(in *Input, page *Page) {
 	p.lexer = html.NewLexer(p.input)
 }
 
-// release gives the pass back to the pool with its buffers, unless a huge page made them huge.
+// release returns the pass to the pool with its buffers, except those that a huge page made huge.
 func (p *htmlPass) release() {
 	clear(p.attrs[:cap(p.attrs)])
 	clear(p.links)
-	next := htmlPass{src: p.src[:0], attrs: p.attrs[:0], arena: p.arena[:0], links: p.links[:0], refs: p.refs,
-		anchor: textWriter{out: p.anchor.out[:0]}, headings: textWriter{out: p.headings.out[:0]}, hidden: p.hidden, quoted: p.quoted, outline: p.outline}
+	next := htmlPass{
+		src: p.src[:0], attrs: p.attrs[:0], arena: p.arena[:0], links: p.links[:0], refs: p.refs,
+		anchor: textWriter{out: p.anchor.out[:0]}, headings: textWriter{out: p.headings.out[:0]},
+		hidden: p.hidden, quoted: p.quoted, outline: p.outline,
+	}
 	if cap(next.src) > keptScratch {
 		next.src = nil
 	}
@@ -141,8 +143,8 @@ func (p *htmlPass) release() {
 	passes.Put(p)
 }
 
-// lex runs over the page. Each turn takes at least one byte more of it or spends the
-// reread budget, so it ends after at most three times the page's length.
+// lex runs over the page. Each iteration consumes at least one more byte or spends reread budget, so it ends after at
+// most three times the page's length.
 func (p *htmlPass) lex() {
 	for {
 		at := p.input.Offset()
@@ -159,7 +161,7 @@ func (p *htmlPass) lex() {
 			if p.masked || p.input.Offset() >= p.input.Len() {
 				return
 			}
-			// A NUL inside svg is an error that the lexer does not recover from.
+			// The lexer does not recover from a NUL inside svg.
 			p.mask(at)
 			p.stepBack(at)
 			p.lexer = html.NewLexer(p.input)
@@ -178,7 +180,7 @@ func (p *htmlPass) lex() {
 	}
 }
 
-// stepBack makes the lexer go on at an earlier place, unless the page has spent its budget.
+// stepBack moves the lexer back to an earlier offset. It reports false if the page has spent its budget.
 func (p *htmlPass) stepBack(to int) bool {
 	n := p.input.Offset() - to
 	if p.reread+n > rereadBudget(len(p.src)) {
@@ -194,15 +196,15 @@ func (p *htmlPass) moveTo(to int) {
 	p.input.Skip()
 }
 
-// maskByte stands for a letter of what the lexer must not recognise.
+// maskByte replaces a letter of a name that the lexer must not recognise.
 const maskByte = 0x01
 
 var maskedCDATA = []byte("<![CDAT\x01[")
 
-// mask makes the lexer blind for svg, math, xml and CDATA from here to the end of the page, by
-// overwriting a letter of each: it would scan to their end at each of them, and a page of a million
-// unclosed ones would take for ever. It runs once per page, and only on pages that have one;
-// classify knows the masked names, and unmask restores the places where the bytes are text.
+// mask hides svg, math, xml and CDATA from the lexer, from here to the end of the page, by overwriting a letter of
+// each. Otherwise the lexer would scan to the end of each, and a page of a million unclosed ones would take quadratic
+// time. mask runs at most once per page, and only on pages that have one. classify knows the masked names; unmask
+// restores the bytes that are text.
 func (p *htmlPass) mask(from int) {
 	if p.masked {
 		return
@@ -213,7 +215,7 @@ func (p *htmlPass) mask(from int) {
 	at := 0
 	for ; len(s)-at >= 16; at += 8 {
 		x := binary.LittleEndian.Uint64(s[at:]) ^ each*'<'
-		for less := (x - each) &^ x & high; less != 0; less &= less - 1 { // a '=' behind one may look like another
+		for less := (x - each) &^ x & high; less != 0; less &= less - 1 { // a '=' after a '<' may look like one
 			if i := at + bits.TrailingZeros64(less)/8; s[i] == '<' {
 				maskName(s[i+1:])
 			}
@@ -226,7 +228,7 @@ func (p *htmlPass) mask(from int) {
 	}
 }
 
-// maskName overwrites a letter of what stands behind a '<', if the lexer must not recognise it.
+// maskName overwrites a letter of the name after a '<' if the lexer must not recognise it.
 func maskName(s []byte) {
 	if len(s) < 3 {
 		return
@@ -251,7 +253,7 @@ func maskName(s []byte) {
 	}
 }
 
-// unmask undoes mask in text and attribute values, where "<svg" is what somebody wrote.
+// unmask undoes mask in text and attribute values, where "<svg" is part of the text.
 func (p *htmlPass) unmask(b []byte) []byte {
 	if !p.masked {
 		return b
@@ -275,8 +277,8 @@ func (p *htmlPass) unmask(b []byte) []byte {
 	}
 }
 
-// tag reads a start tag's attributes and acts on the tag. Attributes are kept only where something
-// asks for them, which is in one tag of three.
+// tag reads a start tag's attributes and acts on the tag. Attributes are kept only if something needs them, in one tag
+// of three.
 func (p *htmlPass) tag(at int) {
 	name := p.lexer.Text()
 	t := classify(name)
@@ -311,7 +313,7 @@ func (p *htmlPass) tag(at int) {
 	}
 }
 
-// splitName lexes "<a/href=x>" again as "<a href=x>".
+// splitName makes the lexer read "<a/href=x>" again as "<a href=x>".
 func (p *htmlPass) splitName(at, slash, n int) {
 	for i := at + 1 + slash; i < at+1+n; i++ {
 		if p.src[i] == '/' {
@@ -330,8 +332,7 @@ func (p *htmlPass) splitName(at, slash, n int) {
 	}
 }
 
-// keepAttribute notes an attribute of the tag at hand, its value without quotes. Of equal names the
-// first is found by attr.
+// keepAttribute notes an attribute of the current tag, its value without quotes. Of equal names, attr finds the first.
 func (p *htmlPass) keepAttribute(name, value []byte) {
 	if len(p.attrs) == maxAttributes {
 		return
@@ -355,7 +356,7 @@ func (p *htmlPass) attr(name string) ([]byte, bool) {
 	return nil, false
 }
 
-// attrSpan puts an attribute's value into the arena, with references resolved.
+// attrSpan appends an attribute's value to the arena, with character references resolved.
 func (p *htmlPass) attrSpan(value []byte) span {
 	from := len(p.arena)
 	p.arena = p.refs.appendAttribute(p.arena, value)
@@ -363,7 +364,7 @@ func (p *htmlPass) attrSpan(value []byte) span {
 	return span{int32(from), int32(len(p.arena))}
 }
 
-// attrText returns an attribute's value as a string. For the few that are looked into.
+// attrText returns an attribute's value as a string, which allocates: it is for rare attributes.
 func (p *htmlPass) attrText(name string) (string, bool) {
 	value, ok := p.attr(name)
 	if !ok {
@@ -375,7 +376,7 @@ func (p *htmlPass) attrText(name string) (string, bool) {
 	return text, true
 }
 
-// fold puts an attribute's value into the arena as text of at most limit bytes.
+// fold appends an attribute's value to the arena as folded text of at most limit bytes.
 func (p *htmlPass) fold(value []byte, limit int) span {
 	var w textWriter
 	raw := p.attrSpan(value)

@@ -8,15 +8,15 @@ import (
 	"github.com/seine-crawler/seine/engine/parse/content"
 )
 
-// element is what this package tells apart of HTML's elements.
+// element classifies HTML's elements as far as this package needs.
 type element uint8
 
 const (
 	notSpecial element = iota // inline, or unknown
-	elBlock                   // stands on lines of its own
+	elBlock                   // on lines of its own
 	elBreak                   // br
 	elPhrase                  // inline, and known not to be svg or math
-	elCell                    // keeps its text apart from its neighbours' on the line
+	elCell                    // on the same line as its neighbours, but separate from their text
 	elHeading                 // h1 to h3
 	elPre                     // line ends count
 	elHTML
@@ -34,9 +34,9 @@ const (
 	elTemplate
 	elNoscript
 	elDialog
-	elUnseen        // its content is for those who can't show it, or for later
-	elForeignUnseen // the same in svg and math only
-	// Elements whose content is raw text, for the lexer or (the last) for the standard only.
+	elUnseen        // its content is fallback, or hidden at first
+	elForeignUnseen // the same, in svg and math only
+	// Elements whose content is raw text, to the lexer or (the last) to the standard only.
 	elTitle
 	elScript
 	elStyle
@@ -44,16 +44,16 @@ const (
 	elIframe
 	elXmp
 	elPlaintext
-	elRawMarkup // noembed, noframes: the lexer takes the content for markup
+	elRawMarkup // noembed, noframes: the lexer reads the content as markup
 )
 
-// isRaw says that what follows the start tag is no markup.
+// isRaw reports whether the element's content is raw text, not markup.
 func (e element) isRaw() bool { return e >= elTitle }
 
-// isShownRaw says that the raw text is seen, as it is.
+// isShownRaw reports whether the raw text is visible.
 func (e element) isShownRaw() bool { return e == elXmp || e == elPlaintext }
 
-// keepsAttributes says that the attributes of the start tag are looked at.
+// keepsAttributes reports whether the attributes of the start tag are needed.
 func (e element) keepsAttributes() bool {
 	switch e {
 	case elHTML, elBase, elMeta, elLink, elA, elArea, elImg, elFrame, elIframe, elTemplate, elDialog, elScript:
@@ -62,9 +62,9 @@ func (e element) keepsAttributes() bool {
 	return false
 }
 
-// breaksOut says that the start tag ends svg and math when it comes inside one by mistake, as an
-// element that does not exist there. (That an end tag does so, too, holds if the element is open; no
-// list of those is kept.)
+// breaksOut reports whether the element ends svg and math in which its tag occurs by mistake, because it does not exist
+// there. (For an end tag this holds only if the element is open. That is not checked: no list of open elements is
+// kept.)
 func (e element) breaksOut() bool {
 	switch e {
 	case elBlock, elBreak, elPhrase, elHeading, elPre, elBody, elHead, elMeta, elImg:
@@ -73,7 +73,7 @@ func (e element) breaksOut() bool {
 	return false
 }
 
-// tag is what this package knows of a tag name.
+// tag is what this package knows about a tag name.
 type tag struct {
 	name string
 	el   element
@@ -81,12 +81,12 @@ type tag struct {
 	kind content.Kind // of its box in the page's outline
 }
 
-// elementNames are the tag names of each element, those that mask leaves behind among them.
+// elementNames are the tag names of each element, including the names that mask leaves.
 var elementNames = map[element]string{
 	elA: "a",
-	elBlock: "p div li ul ol dl dd dt tr table tbody thead tfoot caption section article aside nav header footer main form " +
-		"fieldset legend figure figcaption blockquote address h4 h5 h6 hr center details summary dir menu hgroup search " +
-		"option optgroup select frameset marquee colgroup",
+	elBlock: "p div li ul ol dl dd dt tr table tbody thead tfoot caption section article aside nav header footer " +
+		"main form fieldset legend figure figcaption blockquote address h4 h5 h6 hr center details summary dir " +
+		"menu hgroup search option optgroup select frameset marquee colgroup",
 	elBreak:         "br",
 	elPhrase:        "span b i em strong code small big s strike sub sup tt u var nobr ruby",
 	elCell:          "td th button input object embed applet meter progress text rt rb rtc",
@@ -118,9 +118,10 @@ var elementNames = map[element]string{
 	elForeignUnseen: "desc metadata annotation annotation-xml",
 }
 
-const voidNames = "area base basefont bgsound br col embed frame hr image img input keygen link meta param source track wbr"
+const voidNames = "area base basefont bgsound br col embed frame hr image img input keygen link meta param source " +
+	"track wbr"
 
-// parts says that the element may be a box of the page's outline.
+// parts reports whether the element may be a box of the page's outline.
 func (e element) parts() bool {
 	switch e {
 	case elBlock, elHeading, elPre, elCell, elNoscript, elDialog:
@@ -129,10 +130,10 @@ func (e element) parts() bool {
 	return false
 }
 
-// tagSlots is the size of the table of tags, a power of two well above their number.
+// tagSlots is the size of the table of tags, a power of two well above the number of tags.
 const tagSlots = 1 << 9
 
-// tags finds a tag by its name: one probe and one comparison for nearly all.
+// tags is a hash table of the tags by name. Nearly all are found with one probe and one comparison.
 var tags = func() *[tagSlots]tag {
 	t := new([tagSlots]tag)
 	at := func(name string) *tag {
@@ -157,7 +158,7 @@ var tags = func() *[tagSlots]tag {
 	return t
 }()
 
-// tagHash is of a name's length and three of its letters.
+// tagHash hashes a name's length and three of its letters.
 func tagHash[name string | []byte](s name) uint {
 	n := uint(len(s))
 	return (n*31 + uint(s[0])*7 + uint(s[n-1])*67 + uint(s[n/2])*131) % tagSlots
@@ -165,7 +166,7 @@ func tagHash[name string | []byte](s name) uint {
 
 var unknownTag tag
 
-// classify finds what is known of a tag name in lower case; masked names are known (see mask).
+// classify finds the tag of a name in lower case, including masked names (see mask).
 func classify(name []byte) *tag {
 	if len(name) == 0 {
 		return &unknownTag
@@ -204,10 +205,9 @@ func tagName(text []byte) []byte {
 	return text
 }
 
-// hidden follows the open elements inside of one whose text is not seen, to know where that one
-// ends. It is the only place where the tree matters, so only here a stack is kept, and it begins at
-// the hidden element: what is open outside is not known, and an end tag that fits nothing inside is
-// taken for one outside.
+// hidden tracks the open elements inside an invisible element, to find where that element ends. The tree matters only
+// here, so only here is a stack kept. It starts at the hidden element: what is open outside is unknown, and an
+// end tag that matches nothing inside is taken to match something outside.
 type hidden struct {
 	open  [][]byte // names; the first is the hidden element's
 	extra int      // elements deeper than maxHidden
@@ -220,7 +220,7 @@ func (h *hidden) reset() {
 	h.open, h.extra = h.open[:0], 0
 }
 
-// start opens an element, after closing those that it closes by coming.
+// start opens an element, after it closes the elements that its start tag ends.
 func (h *hidden) start(name []byte, t *tag, empty bool) {
 	for len(h.open) > 0 && h.extra == 0 && endsByStart(h.open[len(h.open)-1], name, t.el) {
 		h.open = h.open[:len(h.open)-1]
@@ -230,7 +230,7 @@ func (h *hidden) start(name []byte, t *tag, empty bool) {
 	}
 }
 
-// push opens an element, which is hidden if it is the first.
+// push opens an element; the first is the hidden one.
 func (h *hidden) push(name []byte) {
 	if len(h.open) == maxHidden {
 		h.extra++
@@ -239,8 +239,8 @@ func (h *hidden) push(name []byte) {
 	h.open = append(h.open, name)
 }
 
-// end closes an element. What is hidden ends as well by the end of what holds it, which may be open: outside is true
-// then.
+// end closes an element. The end of an element around the hidden one ends it as well, if that may be open; then outside
+// is true.
 func (h *hidden) end(name []byte, el element, mayBeOpen bool) (outside bool) {
 	if h.extra > 0 {
 		h.extra--
@@ -268,11 +268,14 @@ func (h *hidden) end(name []byte, el element, mayBeOpen bool) (outside bool) {
 	return !h.active()
 }
 
-// endsByStart says that an open element ends, without an end tag, where another starts.
+// endsByStart reports whether the start of an element ends an open one without an end tag.
 func endsByStart(open, name []byte, el element) bool {
 	switch string(open) {
 	case "p":
-		return el == elBlock && string(name) != "option" && string(name) != "legend" || el == elHeading || el == elPre
+		if el == elBlock {
+			return string(name) != "option" && string(name) != "legend"
+		}
+		return el == elHeading || el == elPre
 	case "li":
 		return string(name) == "li"
 	case "dt", "dd":

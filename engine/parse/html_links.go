@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// link is a reference as written, in the arena; links are resolved when the whole page was read,
-// since a base element may come after them.
+// link is a reference as written, in the arena. Links are resolved at the end of the page, since a base element may
+// come after them.
 type link struct {
 	href, anchor span
 	language     span   // hreflang of an alternate
-	label        []byte // aria-label or title: the anchor of a link without text
+	label        []byte // aria-label or title, the anchor if the link has no text
 	noFollow     bool
 	kind         LinkKind
 }
 
-// addRef notes a link and reports whether it was taken.
+// addRef notes a link and reports whether it was within the bounds.
 func (p *htmlPass) addRef(kind LinkKind, href []byte) bool {
 	if len(p.links) == maxRefs || len(href) > maxRef {
 		p.page.LinksDropped++
@@ -25,11 +25,12 @@ func (p *htmlPass) addRef(kind LinkKind, href []byte) bool {
 		return false
 	}
 	rel, _ := p.attr("rel")
-	p.links = append(p.links, link{href: p.attrSpan(href), noFollow: hasAny(rel, "nofollow", "ugc", "sponsored"), kind: kind})
+	noFollow := hasAny(rel, "nofollow", "ugc", "sponsored")
+	p.links = append(p.links, link{href: p.attrSpan(href), noFollow: noFollow, kind: kind})
 	return true
 }
 
-// openAnchor begins a link; one that is still open ends, as links cannot nest.
+// openAnchor begins a link. A link that is still open ends, as links cannot nest.
 func (p *htmlPass) openAnchor() {
 	p.closeAnchor()
 	href, ok := p.attr("href")
@@ -52,8 +53,8 @@ func (p *htmlPass) openAnchor() {
 	}
 }
 
-// ownAnchor makes the open link's anchor a text of its own, for what is no text of the page to be put into it.
-// Until then it is the page's text from where the link began.
+// ownAnchor gives the open link an anchor text of its own, so that text that is not visible (alt) can be added. Before
+// that, the anchor is the page's text from where the link began.
 func (p *htmlPass) ownAnchor() *textWriter {
 	if p.anchorInText {
 		p.anchorInText = false
@@ -96,7 +97,7 @@ func (p *htmlPass) closeAnchor() {
 	p.open = -1
 }
 
-// elementLink takes a link that has no content; its anchor is an attribute.
+// elementLink notes the link of an element without content, whose anchor is an attribute.
 func (p *htmlPass) elementLink(kind LinkKind, from, anchor string) {
 	href, ok := p.attr(from)
 	if !ok || len(href) == 0 || !p.addRef(kind, href) {
@@ -107,8 +108,8 @@ func (p *htmlPass) elementLink(kind LinkKind, from, anchor string) {
 	}
 }
 
-// relation takes the kinds of link element that lead to pages; style sheets, icons, feeds and
-// hints to the browser are no links of a page.
+// relation notes link elements that lead to pages. Style sheets, icons, feeds and hints to the browser are not links of
+// a page.
 func (p *htmlPass) relation() {
 	rel, _ := p.attr("rel")
 	href, ok := p.attr("href")
@@ -134,7 +135,7 @@ func (p *htmlPass) relation() {
 	if !p.addRef(kind, href) {
 		return
 	}
-	// What readers write into a page's body must not move the page elsewhere.
+	// Markup that readers contribute to a page's body must not give it another canonical URL.
 	if kind == LinkCanonical && p.canonical == (span{}) && !p.inBody && len(p.text.text()) == 0 {
 		p.canonical = p.links[len(p.links)-1].href
 	}
@@ -147,7 +148,7 @@ func (p *htmlPass) relation() {
 	}
 }
 
-// image writes the alternative text of an image into the open link.
+// image writes an image's alternative text into the open link's anchor.
 func (p *htmlPass) image() {
 	p.wordBreak()
 	if alt, ok := p.attr("alt"); ok && p.open >= 0 {
@@ -159,7 +160,7 @@ func (p *htmlPass) image() {
 	}
 }
 
-// hasAny reports whether one of the words stands in a list separated by white space, without case.
+// hasAny reports whether a list separated by white space has one of the words, ignoring case.
 func hasAny(list []byte, words ...string) bool {
 	for len(list) > 0 {
 		n := 0
@@ -179,8 +180,8 @@ func hasAny(list []byte, words ...string) bool {
 	return false
 }
 
-// finish resolves what was collected, now that the base is known. All strings of the page are cut
-// from one.
+// finish fills the page from what the pass collected, and resolves the links, now that the base is known. All strings
+// of the page are substrings of one.
 func (p *htmlPass) finish() {
 	p.closeAnchor()
 	p.endHeading()
@@ -195,7 +196,8 @@ func (p *htmlPass) finish() {
 	p.arena = append(p.arena, p.headings.text()...)
 	all := string(p.arena)
 	cut := func(s span) string { return all[s.from:s.to] }
-	page.Title, page.Description, page.Keywords, page.Headings = cut(p.title), cut(p.description), cut(p.keywords), cut(headings)
+	page.Title, page.Headings = cut(p.title), cut(headings)
+	page.Description, page.Keywords = cut(p.description), cut(p.keywords)
 	if page.Title == "" {
 		page.Title = cut(p.facts.at[factTitle])
 		page.Title = page.Title[:runeCut(page.Title, MaxTitle)]
@@ -211,7 +213,8 @@ func (p *htmlPass) finish() {
 	}
 	for i := range p.links {
 		l := &p.links[i]
-		page.AddLink(cut(l.href), Outlink{Anchor: cut(l.anchor), Language: cut(l.language), NoFollow: l.noFollow, Kind: l.kind})
+		out := Outlink{Anchor: cut(l.anchor), Language: cut(l.language), NoFollow: l.noFollow, Kind: l.kind}
+		page.AddLink(cut(l.href), out)
 	}
 	if p.canonical != (span{}) {
 		if u, err := page.Base.Resolve(cut(p.canonical)); err == nil {

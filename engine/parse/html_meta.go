@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// setBase takes the first base element that has a target. One that is no web address leaves the
-// document's own in force.
+// setBase notes the first base element that has a target. If that is not a web address, the page's own URL remains the
+// base.
 func (p *htmlPass) setBase() {
 	if href, ok := p.attr("href"); ok && !p.hasBase {
 		p.hasBase = true
@@ -17,7 +17,7 @@ func (p *htmlPass) setBase() {
 	}
 }
 
-// language takes the lang attribute of html.
+// language notes the lang attribute of html.
 func (p *htmlPass) language() {
 	if p.page.Languages.Declared != "" {
 		return
@@ -31,7 +31,7 @@ func (p *htmlPass) language() {
 	}
 }
 
-// meta takes robots directives, description, keywords, facts, language and refresh.
+// meta notes robots directives, description, keywords, facts, language and refresh.
 func (p *htmlPass) meta() {
 	content, ok := p.attr("content")
 	if !ok {
@@ -73,7 +73,7 @@ func (p *htmlPass) meta() {
 	}
 }
 
-// attrName returns the value of an attribute that is a name. Hardly any has references.
+// attrName returns the value of an attribute that is a name. Hardly any has character references.
 func (p *htmlPass) attrName(name string) ([]byte, bool) {
 	value, ok := p.attr(name)
 	if bytes.IndexByte(value, '&') >= 0 {
@@ -83,12 +83,11 @@ func (p *htmlPass) attrName(name string) ([]byte, bool) {
 	return bytes.TrimSpace(value), ok
 }
 
-// isFold compares without case.
+// isFold compares ignoring case.
 func isFold(b []byte, s string) bool { return len(b) == len(s) && strings.EqualFold(string(b), s) }
 
-// addRefresh notes a refresh as a link, and the first one that is not inside noscript as the page's
-// own: that one asks every reader to go elsewhere, the other only tells those without scripts where
-// they are served ("please enable JavaScript"), and this page has its text.
+// addRefresh notes a refresh as a link, and the first one outside noscript as Page.Refresh. A refresh inside noscript
+// is for readers without scripts only ("please enable JavaScript"), and this page has its text.
 func (p *htmlPass) addRefresh(content []byte) {
 	s := p.attrSpan(content)
 	delay, ref, ok := parseRefresh(string(p.arena[s.from:s.to]))
@@ -104,11 +103,11 @@ func (p *htmlPass) addRefresh(content []byte) {
 	}
 }
 
-// maxDelay is the longest refresh delay that is told apart: a day.
+// maxDelay is the longest refresh delay in seconds, a day; longer ones are reduced to it.
 const maxDelay = 24 * 60 * 60
 
-// parseRefresh is the standard's "shared declarative refresh steps": "5; url='page.html'". ok is
-// false for what is no refresh and for a refresh without target, which reloads the page.
+// parseRefresh is the standard's "shared declarative refresh steps": "5; url='page.html'". ok is false for anything
+// that is not a refresh, and for a refresh without target, which reloads the page.
 func parseRefresh(s string) (delay time.Duration, ref string, ok bool) {
 	const white = " \t\n\f\r"
 	s = strings.TrimLeft(s, white)

@@ -4,7 +4,7 @@ package parse
 
 import "bytes"
 
-// rawEnd returns where the raw text at the begin of rest ends: at the end tag that ends its element, or with the page.
+// rawEnd returns the length of the raw text at the start of rest: up to its element's end tag or the page's end.
 func rawEnd(el element, name, rest []byte) int {
 	switch el {
 	case elPlaintext:
@@ -15,7 +15,7 @@ func rawEnd(el element, name, rest []byte) int {
 	return endTagAt(name, rest)
 }
 
-// endTagAt returns where the end tag of a name is, the length of rest if it is nowhere.
+// endTagAt returns the offset of the first end tag of a name, or len(rest) if there is none.
 func endTagAt(name, rest []byte) int {
 	for at := 0; ; {
 		i := bytes.Index(rest[at:], []byte("</"))
@@ -29,7 +29,7 @@ func endTagAt(name, rest []byte) int {
 	}
 }
 
-// isTagName says that b begins with a tag name in any case, and with what ends one.
+// isTagName reports whether b begins with a tag name, ignoring case, and a byte that ends it.
 func isTagName(b, name []byte) bool {
 	if len(b) <= len(name) || !bytes.EqualFold(b[:len(name)], name) {
 		return false
@@ -43,18 +43,18 @@ var (
 	openComment = []byte("<!--")
 )
 
-// scriptEnd is endTagAt for scripts, whose text may hold what looks like the end: from "<!--" until "-->", a script that
-// begins in there has its end in there, too (the standard's script data escaped and double escaped states).
+// scriptEnd is endTagAt for scripts, whose text may contain a false end tag: between "<!--" and "-->", an end tag
+// belongs to a script that begins there (the standard's script data escaped and double escaped states).
 func scriptEnd(rest []byte) int {
 	for at, end := 0, -1; ; {
-		if end < at { // not looked for again behind each comment
+		if end < at { // search it once, not again after each comment
 			end = endTagAt(scriptName, rest[at:]) + at
 		}
 		from := bytes.Index(rest[at:end], openComment)
 		if from < 0 {
 			return end
 		}
-		// "<!-->" and "<!--->" are whole comments: the hyphens of the begin count for the end.
+		// "<!-->" and "<!--->" are complete comments: the hyphens of the start count for the end.
 		from += at + len("<!")
 		next, closed := escapedEnd(rest, from)
 		if !closed {
@@ -64,7 +64,8 @@ func scriptEnd(rest []byte) int {
 	}
 }
 
-// escapedEnd goes on from inside of "<!--", and returns where the script ends in it, or closed and where that does.
+// escapedEnd continues inside "<!--". It returns the offset at which the script ends there, or, with closed, the
+// offset after "-->".
 func escapedEnd(rest []byte, at int) (end int, closed bool) {
 	for inner := false; ; {
 		i := bytes.IndexAny(rest[at:], "-<")

@@ -4,13 +4,24 @@ package parse
 
 import "bytes"
 
-// requisiteAttributes are the attributes by which elements name what a page is shown with.
+// requisiteAttributes are the attributes whose URLs a page needs for display, by element.
 var requisiteAttributes = map[string][]string{
-	"img": {"src", "srcset"}, "source": {"src", "srcset"}, "script": {"src"}, "video": {"src", "poster"}, "audio": {"src"}, "track": {"src"},
-	"embed": {"src"}, "object": {"data"}, "input": {"src"}, "image": {"href", "xlink:href"}, "body": {"background"}, "table": {"background"}, "td": {"background"},
+	"img":    {"src", "srcset"},
+	"source": {"src", "srcset"},
+	"script": {"src"},
+	"video":  {"src", "poster"},
+	"audio":  {"src"},
+	"track":  {"src"},
+	"embed":  {"src"},
+	"object": {"data"},
+	"input":  {"src"},
+	"image":  {"href", "xlink:href"},
+	"body":   {"background"},
+	"table":  {"background"},
+	"td":     {"background"},
 }
 
-// requisite takes what the tag at hand says that the page is shown with: for archives, whose pages want their pictures.
+// requisite notes the resources that the current tag needs for display. Archives fetch them with the page.
 func (p *htmlPass) requisite(name []byte) {
 	for _, attribute := range requisiteAttributes[string(name)] {
 		value, ok := p.attr(attribute)
@@ -26,14 +37,15 @@ func (p *htmlPass) requisite(name []byte) {
 	}
 	if string(name) == "link" {
 		rel, _ := p.attr("rel")
-		if href, ok := p.attr("href"); ok && len(href) > 0 && hasAny(rel, "stylesheet", "icon", "apple-touch-icon", "manifest", "preload", "modulepreload") {
+		shown := hasAny(rel, "stylesheet", "icon", "apple-touch-icon", "manifest", "preload", "modulepreload")
+		if href, ok := p.attr("href"); ok && len(href) > 0 && shown {
 			p.addRef(LinkRequisite, href)
 		}
 	}
 }
 
-// candidates yields the URLs of a srcset: "a.png 2x, b.png 100w" (the standard's "parse a srcset attribute", where what
-// is wrong with a descriptor does not matter here).
+// candidates yields the URLs of a srcset: "a.png 2x, b.png 100w". It follows the standard's "parse a srcset attribute",
+// but does not check the descriptors.
 func candidates(srcset []byte) func(yield func([]byte) bool) {
 	return func(yield func([]byte) bool) {
 		for {
@@ -46,7 +58,7 @@ func candidates(srcset []byte) func(yield func([]byte) bool) {
 			if len(ref) == 0 || !yield(ref) {
 				return
 			}
-			if srcset = srcset[n:]; len(ref) < n { // a comma ended it: there is no descriptor
+			if srcset = srcset[n:]; len(ref) < n { // a comma ended the URL: there is no descriptor
 				continue
 			}
 			depth := 0
@@ -63,10 +75,11 @@ func candidates(srcset []byte) func(yield func([]byte) bool) {
 	}
 }
 
-// form takes where a form leads that only asks (GET): what it is asked without anything filled in.
+// form notes the target of a form with method GET, as if it were submitted without any input.
 func (p *htmlPass) form() {
 	method, _ := p.attr("method")
-	if action, ok := p.attr("action"); ok && len(action) > 0 && (len(method) == 0 || bytes.EqualFold(method, []byte("get"))) {
+	isGet := len(method) == 0 || bytes.EqualFold(method, []byte("get"))
+	if action, ok := p.attr("action"); ok && len(action) > 0 && isGet {
 		p.addRef(LinkForm, action)
 	}
 }

@@ -28,7 +28,7 @@ func (p *htmlPass) startTag(t *tag, name []byte, slash, isHidden bool) {
 		}
 	}
 	if el == elTemplate && !empty {
-		// A declarative shadow root is shown, any other template is inert.
+		// A declarative shadow root is visible; any other template is inert.
 		if _, shown := p.attr("shadowrootmode"); !shown || p.template > 0 {
 			p.template++
 		}
@@ -61,12 +61,12 @@ func (p *htmlPass) startTag(t *tag, name []byte, slash, isHidden bool) {
 	}
 }
 
-// keeps says that a tag's attributes are looked at.
+// keeps reports whether a tag's attributes are needed.
 func (p *htmlPass) keeps(t *tag) bool {
 	return t.el.keepsAttributes() || t.kind != content.None || p.wants.requisites
 }
 
-// startQuoted follows the elements in one with data-nosnippet, and takes one that has it.
+// startQuoted tracks the elements inside one with data-nosnippet, and opens one that has it.
 func (p *htmlPass) startQuoted(t *tag, name []byte, empty bool) {
 	if p.quoted.active() {
 		p.quoted.start(name, t, empty)
@@ -83,15 +83,15 @@ func (p *htmlPass) endQuoted() {
 	parts := p.page.NoSnippet
 	switch n := len(parts); {
 	case p.quoted.active() || len(p.text.out) == p.unquoted:
-	case n == maxNoSnippet: // what is between may be shown and isn't
+	case n == maxNoSnippet: // the text in between may be shown, but is excluded, too
 		parts[n-1].To = len(p.text.out)
 	default:
 		p.page.NoSnippet = append(parts, Range{p.unquoted, len(p.text.out)})
 	}
 }
 
-// hides says that the text of the element that starts is not seen. The hidden attribute of html and
-// body is not believed: pages that set it until a script has run are full of text.
+// hides reports whether the text of the element that starts is invisible. The hidden attribute of html and body is
+// ignored: pages that set it until a script has run are full of text.
 func (p *htmlPass) hides(el element, isHidden bool) bool {
 	switch el {
 	case elHTML, elBody, elHead:
@@ -118,7 +118,7 @@ func (p *htmlPass) box(kind content.Kind) {
 	p.outline.Start(kind, p.text.out, class, id, role)
 }
 
-// element acts on what a start tag means.
+// element acts on a start tag by its element.
 func (p *htmlPass) element(el element, slash, empty bool) {
 	switch el {
 	case notSpecial, elPhrase:
@@ -217,7 +217,7 @@ func (p *htmlPass) endTag(name []byte) {
 	}
 }
 
-// boundary keeps the text before and after a tag apart where a browser would.
+// boundary separates the text before and after a tag where a browser would.
 func (p *htmlPass) boundary(el element) {
 	switch el {
 	case elBlock, elBreak, elHead, elBody, elHTML, elDialog:
@@ -249,7 +249,7 @@ func (p *htmlPass) endHeading() {
 	p.heading = -1
 }
 
-// characters takes a text token, which is raw text if a raw element was opened before it.
+// characters handles a text token, which is raw text if a raw element was opened before it.
 func (p *htmlPass) characters(at int, data []byte) {
 	raw := p.raw
 	p.raw = notSpecial
@@ -273,7 +273,7 @@ func (p *htmlPass) characters(at int, data []byte) {
 	}
 }
 
-// rawText takes the content of a raw element.
+// rawText handles the content of a raw element.
 func (p *htmlPass) rawText(el element, data []byte) {
 	switch {
 	case p.template > 0:
@@ -288,7 +288,7 @@ func (p *htmlPass) rawText(el element, data []byte) {
 		p.show(data, nil)
 		p.text.lines = p.pre > 0
 		p.lineBreak()
-	case el == elTitle && p.foreign > 0: // the name of an icon, which often is all of a link
+	case el == elTitle && p.foreign > 0: // the name of an icon, often the only content of a link
 		p.label(data)
 	case el == elTitle && !p.hasTitle:
 		var w textWriter
@@ -300,7 +300,7 @@ func (p *htmlPass) rawText(el element, data []byte) {
 	}
 }
 
-// show writes text where it is seen: the page's and the open link's.
+// show writes visible text to the page's text and the open link's anchor.
 func (p *htmlPass) show(data []byte, refs *references) {
 	if p.waiting != notSpecial || p.template > 0 {
 		return
@@ -314,7 +314,7 @@ func (p *htmlPass) show(data []byte, refs *references) {
 	}
 }
 
-// label writes text that stands for a picture into the open link.
+// label writes the text alternative of an image into the open link's anchor.
 func (p *htmlPass) label(data []byte) {
 	if p.open >= 0 {
 		w := p.ownAnchor()
@@ -324,7 +324,7 @@ func (p *htmlPass) label(data []byte) {
 	}
 }
 
-// comment mends what the lexer takes for comments.
+// comment corrects what the lexer takes for comments.
 func (p *htmlPass) comment(at int, data []byte) {
 	switch {
 	case len(data) > 5 && bytes.HasPrefix(data, []byte("<!-->")):

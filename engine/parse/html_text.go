@@ -8,13 +8,13 @@ import (
 	"unicode/utf8"
 )
 
-// textWriter collects text as it is seen: runs of white space are one space, blocks begin on a new
-// line, what has no glyph is dropped. It takes valid UTF-8 and its output is valid UTF-8.
+// textWriter collects visible text: it folds runs of white space into one space, begins blocks on a new line and drops
+// characters without a glyph. Its input must be valid UTF-8; then its output is, too.
 type textWriter struct {
 	out   []byte
-	start int  // where this text begins in out
+	start int  // offset in out at which this text begins
 	limit int  // of len(out)
-	gap   byte // owed before the next character: 0, ' ' or '\n'
+	gap   byte // to write before the next character: 0, ' ' or '\n'
 	lines bool // a line end is a new line (pre), not a space
 	full  bool // something was cut
 }
@@ -24,7 +24,7 @@ func (w *textWriter) begin(out []byte, limit int) {
 	*w = textWriter{out: out, start: len(out), limit: len(out) + limit}
 }
 
-// text returns what was collected since begin.
+// text returns the text since begin.
 func (w *textWriter) text() []byte { return w.out[w.start:] }
 
 func (w *textWriter) lineBreak() { w.gap = '\n' }
@@ -39,7 +39,7 @@ func (w *textWriter) wordBreak() {
 const (
 	bytePlain = iota
 	byteSpace
-	byteLead    // may begin a character that is space or has no glyph
+	byteLead    // may begin a character that is white space or has no glyph
 	byteDropped // control characters
 	byteAmpersand
 	byteLess
@@ -59,8 +59,8 @@ var byteClass = func() (class [256]uint8) {
 	return class
 }()
 
-// write appends text. refs resolves character references; nil takes the text as it is, as in
-// attribute values that were resolved before and in plaintext.
+// write appends text. refs resolves character references. nil leaves them unresolved, for attribute values that were
+// resolved before and for plaintext.
 func (w *textWriter) write(b []byte, refs *references) {
 	if len(b) > 0 && byteClass[b[0]] == byteSpace {
 		b = b[w.space(b):]
@@ -90,7 +90,7 @@ func (w *textWriter) write(b []byte, refs *references) {
 			}
 			b = b[taken:]
 		case byteLess:
-			if refs != nil && len(b) > 2 && b[1] == '/' && b[2] == '>' { // "</>" is nothing at all
+			if refs != nil && len(b) > 2 && b[1] == '/' && b[2] == '>' { // "</>" is not text
 				b = b[3:]
 				continue
 			}
@@ -102,7 +102,7 @@ func (w *textWriter) write(b []byte, refs *references) {
 	}
 }
 
-// space takes the white space at the begin of b and returns its length.
+// space consumes the white space at the start of b and returns its length.
 func (w *textWriter) space(b []byte) (n int) {
 	w.wordBreak()
 	for ; n < len(b) && byteClass[b[n]] == byteSpace; n++ {
@@ -113,7 +113,7 @@ func (w *textWriter) space(b []byte) (n int) {
 	return n
 }
 
-// reference writes the character reference at the begin of b and returns its length.
+// reference writes the character reference at the start of b and returns its length.
 func (w *textWriter) reference(b []byte, refs *references) int {
 	var buf [64]byte
 	value, n := refs.appendText(buf[:0], b)
@@ -121,9 +121,8 @@ func (w *textWriter) reference(b []byte, refs *references) int {
 	return n
 }
 
-// run returns the length of the longest prefix of b that goes into the text as it is: plain bytes
-// and single spaces between them. When it ends before a character that is space or nothing, and
-// longer than a byte, r is ' ' or 0 accordingly.
+// run returns the length of the longest prefix of b that is copied unchanged: plain bytes and single spaces between
+// them. If a character of several bytes ends it, r is ' ' if that character separates words and 0 if it is dropped.
 func run(b []byte) (n int, r byte) {
 	for n < len(b) {
 		if len(b)-n >= 8 {
@@ -132,7 +131,7 @@ func run(b []byte) (n int, r byte) {
 		for n < len(b) && byteClass[b[n]] == bytePlain {
 			n++
 			if b[n-1] < utf8.RuneSelf && len(b)-n >= 8 {
-				break // into plainWords again
+				break // to plainWords again
 			}
 		}
 		if n == len(b) {
@@ -150,7 +149,7 @@ func run(b []byte) (n int, r byte) {
 		case byteLead:
 			size := leadSize(c)
 			if n+size > len(b) {
-				size = len(b) - n // can't be in valid UTF-8
+				size = len(b) - n // impossible in valid UTF-8
 			}
 			var seen bool
 			if r, seen = glyph(b[n : n+size]); seen {
@@ -163,23 +162,27 @@ func run(b []byte) (n int, r byte) {
 	return n, r
 }
 
-// plainWords returns the length of a prefix of b of which run would take every byte: eight at a time, of
-// ASCII that can be seen and single spaces. inRun says that a plain byte came before.
+// plainWords returns the length of a prefix of b that run would copy: printable ASCII and single spaces. It reads eight
+// bytes at a time. inRun says that a plain byte precedes b.
 func plainWords(b []byte, inRun bool) (n int) {
 	const each, high = 0x0101010101010101, 0x8080808080808080
 	for len(b) >= n+8 {
-		// The high bit of a byte of these says what it is. Borrows make bytes behind one that is so look as if
-		// they were, too: the first is exact, and a '!' taken for a second space only ends the run too early.
+		// The high bit of each byte of spaces and odd classifies the byte of b. Borrows may set it wrongly for the
+		// bytes after a match: the first match is exact, and a '!' mistaken for a second space only ends the run too
+		// early.
 		x := binary.LittleEndian.Uint64(b[n:])
 		space, ampersand, less := x^each*' ', x^each*'&', x^each*'<'
 		spaces := (space - each) &^ space & high
-		odd := (x - each*' ') | (x + each) | (ampersand-each)&^ampersand | (less-each)&^less | spaces&(spaces>>8) // x+each: DEL and what is not ASCII
+		odd := (x - each*' ') | // control characters
+			(x + each) | // DEL and all that is not ASCII
+			(ampersand-each)&^ampersand | (less-each)&^less |
+			spaces&(spaces>>8)
 		if spaces&0x80 != 0 && !inRun {
 			return n
 		}
 		if odd &= high; odd != 0 {
 			if n += bits.TrailingZeros64(odd) / 8; n > 0 && b[n-1] == ' ' {
-				n-- // what follows it decides
+				n-- // the byte after the space decides
 			}
 			return n
 		}
@@ -191,7 +194,7 @@ func plainWords(b []byte, inRun bool) (n int) {
 	return n
 }
 
-// leadSize returns the length of the characters that the lead byte begins.
+// leadSize returns the length of a character that begins with a lead byte of class byteLead.
 func leadSize(c byte) int {
 	if c == 0xc2 {
 		return 2
@@ -199,10 +202,10 @@ func leadSize(c byte) int {
 	return 3
 }
 
-// glyph looks at one character with a lead byte of class byteLead. seen is true when it goes into
-// the text; otherwise as is ' ' when it separates words and 0 when it is nothing: soft hyphens, byte
-// order marks and zero-width spaces would make words unfindable; C1 and bidirectional controls are
-// of no use in an index and turn lines around when they are printed.
+// glyph classifies one character with a lead byte of class byteLead. seen reports whether it goes into the text.
+// Otherwise as is ' ' if it separates words, and 0 if it is dropped. Soft hyphens, byte order marks and zero-width
+// spaces would make words unfindable. C1 and bidirectional controls are useless in an index and reverse lines when they
+// are printed.
 func glyph(c []byte) (as byte, seen bool) {
 	switch {
 	case len(c) == 2:
@@ -217,10 +220,10 @@ func glyph(c []byte) (as byte, seen bool) {
 		return ' ', c[1] != 0x9a || c[2] != 0x80 // U+1680
 	case c[0] == 0xe2 && c[1] == 0x80:
 		switch {
-		case c[2] <= 0x8a || c[2] == 0xa8 || c[2] == 0xa9 || c[2] == 0xaf: // U+2000 to U+200A, line and paragraph separator, U+202F
-			return ' ', false
-		case c[2] == 0x8b || c[2] == 0x8e || c[2] == 0x8f || 0xaa <= c[2] && c[2] <= 0xae: // zero-width space, direction marks and overrides
-			return 0, false
+		case c[2] <= 0x8a || c[2] == 0xa8 || c[2] == 0xa9 || c[2] == 0xaf:
+			return ' ', false // U+2000 to U+200A, line and paragraph separator, U+202F
+		case c[2] == 0x8b || c[2] == 0x8e || c[2] == 0x8f || 0xaa <= c[2] && c[2] <= 0xae:
+			return 0, false // zero-width space, direction marks and overrides
 		}
 	case c[0] == 0xe2 && c[1] == 0x81:
 		switch {
@@ -237,7 +240,7 @@ func glyph(c []byte) (as byte, seen bool) {
 	return 0, true
 }
 
-// add appends bytes that are text, after the gap.
+// add appends the gap and then b, within the limit.
 func (w *textWriter) add(b []byte) {
 	gap := 1
 	if w.gap == 0 || len(w.out) == w.start {

@@ -9,15 +9,16 @@ import (
 	"github.com/seine-crawler/seine/engine/parse/language"
 )
 
-// LanguageFacts is what is known of a page's language.
+// LanguageFacts are the declared and the detected language of a page. The zero value means neither is known.
 type LanguageFacts struct {
-	Declared   string  // BCP 47 tag of the html element, a meta tag or the header; "" where nothing is said
-	Detected   string  // two letters, of the main content; "" where there is too little text
-	Confidence float64 // the chance that Detected is right, as it was for sentences whose language is known
+	Declared   string  // BCP 47 tag of the html element, a meta tag or the header; "" when not declared
+	Detected   string  // two letters (ISO 639-1), of the main content; "" when there is too little text
+	Confidence float64 // probability that Detected is right, 0 to 1, calibrated on sentences in a known language
 }
 
-// decide returns the page's language: what is declared, unless the content says something else with certainty. Sites
-// whose template says "en" and whose pages are in another language are several in a hundred.
+// decide returns the page's language: the declared one, unless the content is in another one with certainty. Several
+// percent of sites have a template that declares "en" and pages in another language. sampled is the number of bytes
+// that detection read.
 func (f *LanguageFacts) decide(sampled int) string {
 	switch {
 	case f.Detected == "":
@@ -26,16 +27,24 @@ func (f *LanguageFacts) decide(sampled int) string {
 		return ""
 	case f.Declared == "":
 		return f.Detected
-	case sampled < languageEnough, f.Confidence < languageCertain, language.Small(f.Detected), sameLanguage(f.Declared, f.Detected):
+	case sampled < languageEnough, f.Confidence < languageCertain:
+		return f.Declared
+	case language.Small(f.Detected), sameLanguage(f.Declared, f.Detected):
 		return f.Declared
 	}
 	return f.Detected
 }
 
-// sameLanguage says that a tag and what was detected name one language, or such as cannot well be told apart.
+// alikeLanguages are codes of one language, or of languages that detection confuses.
+var alikeLanguages = [...]string{
+	"no nb nn da", "hr bs sr sh", "id in ms", "he iw", "tl fil", "hi mr", "cs sk", "xh zu", "tn st", "ca es", "zh yue",
+	"af nl",
+}
+
+// sameLanguage reports whether a tag and a detected code name one language, or two of alikeLanguages.
 func sameLanguage(tag, detected string) bool {
 	primary, _, _ := strings.Cut(strings.ToLower(tag), "-")
-	for _, alike := range [...]string{"no nb nn da", "hr bs sr sh", "id in ms", "he iw", "tl fil", "hi mr", "cs sk", "xh zu", "tn st", "ca es", "zh yue", "af nl"} {
+	for _, alike := range alikeLanguages {
 		if hasAny([]byte(alike), primary) && hasAny([]byte(alike), detected) {
 			return true
 		}
@@ -43,8 +52,9 @@ func sameLanguage(tag, detected string) bool {
 	return primary == detected
 }
 
-// detectLanguage looks at a sample of the page's main content, or where there is none at one from the middle of the
-// text, where navigation is rare.
+// detectLanguage sets Languages.Detected and Confidence from a sample of the main content. If there is too little, the
+// sample is from the middle of the text, where navigation is rare. It returns the length of the sample in bytes, 0
+// if it is too short.
 func (p *Page) detectLanguage() (sampled int) {
 	sample := p.content[:0]
 	for i := range p.Blocks {
@@ -69,8 +79,8 @@ func (p *Page) detectLanguage() (sampled int) {
 	return len(sample)
 }
 
-// declaredLanguage takes a lang attribute or a Content-Language header if it looks like one
-// language tag. A list names the audience's languages, not the page's.
+// declaredLanguage returns the value of a lang attribute or Content-Language header as a tag, or "" if it is not one
+// language tag. A list names the languages of the audience, not of the page.
 func declaredLanguage(s string) string {
 	s = strings.TrimSpace(s)
 	if len(s) < 2 || len(s) > 35 || !isLetter(s[0]) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Names of media types that this package decides about.
+// Media types that this package handles by name.
 const (
 	typeHTML   = "text/html"
 	typeXHTML  = "application/xhtml+xml"
@@ -16,13 +16,16 @@ const (
 	typeBinary = "application/octet-stream"
 )
 
-// mediaType decides what a body is. The server is believed, but for three cases, each of which
-// would put garbage into the index or lose a page: it says nothing or "I don't know" (the bytes
-// decide), it says text and the bytes carry the mark of a binary format or are binary (servers with
-// a default type), and it says XML where the page is XHTML.
+// mediaType determines the type of a body. It follows the Content-Type header except in three cases, each of which
+// would put garbage into the index or lose a page:
+//
+//   - the header is absent or means "unknown": the bytes decide;
+//   - the header says text and the bytes are binary, by their signature or their control characters (servers
+//     with a default type);
+//   - the header says XML and the page is XHTML.
 func mediaType(in *Input) string {
-	said := bareType(in.ContentType)
-	switch said {
+	declared := bareType(in.ContentType)
+	switch declared {
 	case "", typeBinary, "application/unknown", "unknown/unknown", "application/force-download", "*/*", "text":
 		return sniff(in.Body)
 	case typeHTML, typeXHTML:
@@ -42,11 +45,10 @@ func mediaType(in *Input) string {
 		}
 		return typeXML
 	}
-	return said
+	return declared
 }
 
-// bareType returns a Content-Type without parameters, in lower case. Of several values joined by
-// commas the first counts.
+// bareType returns a Content-Type without parameters, in lower case. If commas join several values, the first counts.
 func bareType(s string) string {
 	if i := strings.IndexAny(s, ";,"); i >= 0 {
 		s = s[:i]
@@ -57,16 +59,16 @@ func bareType(s string) string {
 		return ""
 	case strings.IndexByte(s, '/') <= 0 && s != "text" || strings.ContainsAny(s, " \t\"<>") || len(s) > 127:
 		return "unknown/unknown"
-	case s == typeHTML: // the constant, so that the header's memory is not kept
+	case s == typeHTML: // return the constant, so that the header's memory is not kept
 		return typeHTML
 	}
 	return s
 }
 
-// formatMark is what bodies of a type begin with.
+// formatMark is the byte sequence with which bodies of a type begin.
 type formatMark struct{ mark, mediaType string }
 
-// marked returns the type whose mark a body begins with, or "".
+// marked returns the type with whose mark a body begins, or "".
 func marked(body []byte, marks []formatMark) string {
 	for i := range marks {
 		if m := &marks[i]; len(body) >= len(m.mark) && string(body[:len(m.mark)]) == m.mark {
@@ -76,26 +78,49 @@ func marked(body []byte, marks []formatMark) string {
 	return ""
 }
 
-// magics are the marks of formats that are often served as text. From the WHATWG MIME sniffing
-// standard, sections 6 and 7.
+// magics are the marks of formats that are often served as text, from sections 6 and 7 of the WHATWG MIME sniffing
+// standard.
 var magics = [...]formatMark{
-	{"%PDF-", "application/pdf"}, {"%!PS-Adobe-", "application/postscript"},
-	{"\x89PNG\r\n\x1a\n", "image/png"}, {"GIF87a", "image/gif"}, {"GIF89a", "image/gif"}, {"\xff\xd8\xff", "image/jpeg"},
-	{"\x1f\x8b\x08", "application/gzip"}, {"PK\x03\x04", "application/zip"}, {"Rar!\x1a\x07", "application/x-rar-compressed"},
-	{"7z\xbc\xaf\x27\x1c", "application/x-7z-compressed"}, {"BZh91AY&SY", "application/x-bzip2"}, {"\xfd7zXZ\x00", "application/x-xz"},
-	{"\x28\xb5\x2f\xfd", "application/zstd"}, {"\x1a\x45\xdf\xa3", "video/webm"}, {"OggS\x00", "application/ogg"}, {"ID3", "audio/mpeg"},
-	{"\x7fELF", "application/x-elf"}, {"wOFF", "font/woff"}, {"wOF2", "font/woff2"}, {"\x00asm", "application/wasm"},
+	{"%PDF-", "application/pdf"},
+	{"%!PS-Adobe-", "application/postscript"},
+	{"\x89PNG\r\n\x1a\n", "image/png"},
+	{"GIF87a", "image/gif"},
+	{"GIF89a", "image/gif"},
+	{"\xff\xd8\xff", "image/jpeg"},
+	{"\x1f\x8b\x08", "application/gzip"},
+	{"PK\x03\x04", "application/zip"},
+	{"Rar!\x1a\x07", "application/x-rar-compressed"},
+	{"7z\xbc\xaf\x27\x1c", "application/x-7z-compressed"},
+	{"BZh91AY&SY", "application/x-bzip2"},
+	{"\xfd7zXZ\x00", "application/x-xz"},
+	{"\x28\xb5\x2f\xfd", "application/zstd"},
+	{"\x1a\x45\xdf\xa3", "video/webm"},
+	{"OggS\x00", "application/ogg"},
+	{"ID3", "audio/mpeg"},
+	{"\x7fELF", "application/x-elf"},
+	{"wOFF", "font/woff"},
+	{"wOF2", "font/woff2"},
+	{"\x00asm", "application/wasm"},
 	{"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "application/x-ole-storage"},
 }
 
-// shortMagics are marks of the same sections that a text may begin with, too: they count only where nothing is said of
-// the type, and not before those of text.
+// shortMagics are marks of the same sections with which text may begin as well. They count only if the header does not
+// give a type and the body is binary.
 var shortMagics = [...]formatMark{
-	{"BM", "image/bmp"}, {"\x00\x00\x01\x00", "image/x-icon"}, {"\x00\x00\x02\x00", "image/x-icon"}, {"MThd\x00\x00\x00\x06", "audio/midi"}, {".snd", "audio/basic"},
-	{"\x00\x01\x00\x00", "font/ttf"}, {"OTTO", "font/otf"}, {"ttcf", "font/collection"}, {"\xff\xfb", "audio/mpeg"}, {"\xff\xf3", "audio/mpeg"}, {"\xff\xf2", "audio/mpeg"},
+	{"BM", "image/bmp"},
+	{"\x00\x00\x01\x00", "image/x-icon"},
+	{"\x00\x00\x02\x00", "image/x-icon"},
+	{"MThd\x00\x00\x00\x06", "audio/midi"},
+	{".snd", "audio/basic"},
+	{"\x00\x01\x00\x00", "font/ttf"},
+	{"OTTO", "font/otf"},
+	{"ttcf", "font/collection"},
+	{"\xff\xfb", "audio/mpeg"},
+	{"\xff\xf3", "audio/mpeg"},
+	{"\xff\xf2", "audio/mpeg"},
 }
 
-// shortMagic returns the format that a body which is no text carries the mark of, or typeBinary.
+// shortMagic returns the format of a binary body by its mark, or typeBinary.
 func shortMagic(body []byte) string {
 	if t := marked(body, shortMagics[:]); t != "" {
 		return t
@@ -109,7 +134,7 @@ func shortMagic(body []byte) string {
 	return typeBinary
 }
 
-// magic returns the binary format that body carries the mark of, or "".
+// magic returns the binary format of a body by its mark, or "".
 func magic(body []byte) string {
 	if t := marked(body, magics[:]); t != "" {
 		return t
@@ -130,10 +155,13 @@ func magic(body []byte) string {
 	return ""
 }
 
-// htmlMarks are the tags by which the standard knows HTML, in upper case.
-var htmlMarks = [...]string{"!DOCTYPE HTML", "HTML", "HEAD", "SCRIPT", "IFRAME", "H1", "DIV", "FONT", "TABLE", "A", "STYLE", "TITLE", "B", "BODY", "BR", "P", "META", "LINK", "!--"}
+// htmlMarks are the tags by which the standard recognises HTML, in upper case.
+var htmlMarks = [...]string{
+	"!DOCTYPE HTML", "HTML", "HEAD", "SCRIPT", "IFRAME", "H1", "DIV", "FONT", "TABLE", "A", "STYLE", "TITLE", "B",
+	"BODY", "BR", "P", "META", "LINK", "!--",
+}
 
-// sniff decides by the bytes alone.
+// sniff determines the type from the bytes alone.
 func sniff(body []byte) string {
 	if t := magic(body); t != "" {
 		return t
@@ -150,7 +178,11 @@ func sniff(body []byte) string {
 	}
 	if len(s) > 0 && s[0] == '<' {
 		for _, mark := range &htmlMarks {
-			if n := len(mark) + 1; len(s) > n && strings.EqualFold(string(s[1:n]), mark) && (s[n] == ' ' || s[n] == '>' || mark == "!--") {
+			n := len(mark) + 1
+			if len(s) <= n || !strings.EqualFold(string(s[1:n]), mark) {
+				continue
+			}
+			if s[n] == ' ' || s[n] == '>' || mark == "!--" {
 				return typeHTML
 			}
 		}
@@ -158,10 +190,10 @@ func sniff(body []byte) string {
 	return typePlain
 }
 
-// isBinary reports whether the first bytes hold control characters that text does not have. UTF-16
-// is text.
+// isBinary reports whether the first 512 bytes have control characters that text does not have. UTF-16 is text.
 func isBinary(body []byte) bool {
-	if bytes.HasPrefix(body, []byte("\xff\xfe")) || bytes.HasPrefix(body, []byte("\xfe\xff")) || looksUTF16(body) != "" {
+	hasMark := bytes.HasPrefix(body, []byte("\xff\xfe")) || bytes.HasPrefix(body, []byte("\xfe\xff"))
+	if hasMark || looksUTF16(body) != "" {
 		return false
 	}
 	for _, c := range body[:min(len(body), 512)] {

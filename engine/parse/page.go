@@ -13,31 +13,34 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// Signature is the exact hash of a page's content; equal signatures mean duplicate pages.
+// Signature is a hash of a page's content. Pages with equal signatures are duplicates. The zero value means unsigned.
 type Signature [16]byte
 
-// LinkKind says what made a link.
+// LinkKind is the construct that a link comes from.
 type LinkKind uint8
 
 // The kinds of link.
 const (
-	LinkAnchor    LinkKind = iota // a, area; in svg as well
-	LinkFrame                     // frame, iframe
+	LinkAnchor    LinkKind = iota // a and area, also in svg
+	LinkFrame                     // frame and iframe
 	LinkCanonical                 // link rel=canonical
 	LinkAlternate                 // link rel=alternate to HTML: other languages, other devices
 	LinkNext                      // link rel=next
 	LinkPrev                      // link rel=prev
 	LinkRefresh                   // meta refresh
 	LinkText                      // a URL in plain text
-	LinkSitemap                   // an entry of a sitemap, or of an index of sitemaps
+	LinkSitemap                   // an entry of a sitemap or of a sitemap index
 	LinkFeed                      // an entry of a feed
-	LinkRequisite                 // what a page is shown with: pictures, scripts, style sheets; if Options.Requisites
-	LinkForm                      // where a form leads that only asks; if Options.Forms
+	LinkRequisite                 // an image, script or style sheet of the page; only with Options.Requisites
+	LinkForm                      // the action of a form with method GET; only with Options.Forms
 )
 
-var linkKindNames = [...]string{"anchor", "frame", "canonical", "alternate", "next", "prev", "refresh", "text", "sitemap", "feed", "requisite", "form"}
+var linkKindNames = [...]string{
+	"anchor", "frame", "canonical", "alternate", "next", "prev", "refresh", "text", "sitemap", "feed", "requisite",
+	"form",
+}
 
-// String returns the kind's name, such as "anchor".
+// String returns the kind's name, such as "anchor", and "unknown" for a value that is no kind.
 func (k LinkKind) String() string {
 	if int(k) < len(linkKindNames) {
 		return linkKindNames[k]
@@ -47,93 +50,98 @@ func (k LinkKind) String() string {
 
 // Outlink is one link of a page.
 type Outlink struct {
-	URL      urlkey.URL
-	Anchor   string // at most MaxAnchor bytes, white space folded
-	NoFollow bool   // rel has nofollow, ugc or sponsored
+	URL      urlkey.URL // canonical
+	Anchor   string     // the link's text; at most MaxAnchor bytes of UTF-8, white space folded
+	NoFollow bool       // rel has nofollow, ugc or sponsored
 	Kind     LinkKind
-	Language string // hreflang of a LinkAlternate: the target's language, or x-default
-	Modified int64  // when a sitemap or feed says that the target last changed, Unix seconds; 0: it does not
+	Language string // hreflang of a LinkAlternate: the target's language, or x-default; "" when absent
+	Modified int64  // last change of the target according to the sitemap or feed, in Unix seconds; 0 when not given
 }
 
-// RobotsFlags is what a page asks of robots, in meta tags and X-Robots-Tag together: the strictest
-// of all that was said wins. The zero value asks nothing.
+// RobotsFlags are a page's robots directives, from meta tags and X-Robots-Tag together. The strictest directive wins.
+// The zero value restricts nothing.
 type RobotsFlags struct {
-	NoIndex          bool      // must not be found; also set when UnavailableAfter has passed
-	NoFollow         bool      // its links don't count
+	NoIndex          bool      // must not appear in results; also set when UnavailableAfter has passed
+	NoFollow         bool      // its links must not be followed
 	NoSnippet        bool      // its text must not be shown; max-snippet:0 means the same
-	NoArchive        bool      // its copy must not be shown
+	NoArchive        bool      // no cached copy may be shown
 	MaxSnippet       int       // longest snippet in characters; 0 means no limit
-	UnavailableAfter time.Time // the earliest named; zero when none is
-	NoAI, NoImageAI  bool      // it, its images, must not train models
+	UnavailableAfter time.Time // the earliest that was given, in UTC; zero when none was
+	NoAI, NoImageAI  bool      // the page, or its images, must not be used to train models
 }
 
-// Preference is one wish about uses of a page.
-type Preference struct{ Name, Value string }
+// Preference is one statement of a page about how it may be used: the name and content of a meta tag.
+type Preference struct {
+	Name  string // in lower case, such as "tdm-reservation"
+	Value string // as written, without white space around it
+}
 
-// addPreference notes a wish, once.
+// addPreference notes a preference once, within maxPreferences.
 func (p *Page) addPreference(name, value string) {
-	wish := Preference{name, value}
-	if len(p.Preferences) < maxPreferences && len(value) <= maxPreference && !slices.Contains(p.Preferences, wish) {
-		p.Preferences = append(p.Preferences, wish)
+	pref := Preference{name, value}
+	if len(p.Preferences) < maxPreferences && len(value) <= maxPreference && !slices.Contains(p.Preferences, pref) {
+		p.Preferences = append(p.Preferences, pref)
 	}
 }
 
 // Refresh is a meta refresh to another page.
 type Refresh struct {
-	URL   urlkey.URL
-	Delay time.Duration // whole seconds
+	URL   urlkey.URL    // the target; never the page's own URL
+	Delay time.Duration // whole seconds, at most a day
 }
 
-// Range is a part of a text, in bytes.
+// Range is a half-open range of byte offsets: From is the first byte, To is behind the last.
 type Range struct{ From, To int }
 
-// Page is what a parser saw. A Page belongs to one goroutine. Parse resets and refills it: Text, Blocks
-// and Outlinks live in memory that the next Parse overwrites; strings and URLs may be kept (each of
-// them keeps alive the one string that all of the page's strings were cut from).
+// Page is a parsed document. The zero value is ready for Parsers.Parse.
+//
+// A Page belongs to one goroutine. Parse resets and refills it: Text, Blocks, NoSnippet and Outlinks use memory
+// that the next Parse overwrites. Strings and URLs may be kept, but each keeps alive the one string that all strings of
+// the page are substrings of.
 type Page struct {
-	URL       urlkey.URL
-	Base      urlkey.URL // what relative links were resolved against: URL unless a base element says otherwise
-	Canonical urlkey.URL // the page's own statement of its URL; zero when it makes none
+	URL       urlkey.URL // Input.URL
+	Base      urlkey.URL // relative links are resolved against it: the base element's URL, or else URL
+	Canonical urlkey.URL // from link rel=canonical; zero when absent
 
-	MediaType string // "text/html", without parameters
-	Charset   string // WHATWG name of the encoding the body was in
-	Language  string // BCP 47 tag as declared, or two letters as detected; "" when not known
-	Languages LanguageFacts
+	MediaType string        // in lower case, without parameters: "text/html"
+	Charset   string        // WHATWG name of the body's encoding
+	Language  string        // BCP 47 tag as declared, or two letters as detected; "" when unknown
+	Languages LanguageFacts // what Language was chosen from
 
-	Title       string
-	Description string // meta description
-	Keywords    string // meta keywords
-	Headings    string // h1 to h3, one per line
-	Facts       Facts
-	Text        []byte // visible text, valid UTF-8: words separated by one space, blocks by one '\n'
+	Title       string // of the title element, or else og:title; the first line of a text file; at most MaxTitle bytes
+	Description string // of the meta tag, or else og:description; at most MaxDescription bytes
+	Keywords    string // of the meta tag, at most MaxDescription bytes
+	Headings    string // h1 to h3, one per line, at most MaxHeadings bytes
+	Facts       Facts  // author, site, type, image, dates
+	Text        []byte // visible text, at most MaxText bytes: words separated by one space, blocks by one '\n'
 
-	// Blocks part Text, in order. Those that are main content are marked, as an article is and the menus around it
-	// are not; a login form has none that is. A page that is no HTML has no blocks, and is content as a whole.
+	// Blocks divide Text, in order. Block.Content marks the main content: an article, but not the menus around it.
+	// A login form may have no main content at all. A page that is not HTML has no blocks; all its text is content.
 	Blocks []content.Block
-	// NoSnippet are parts of Text that must not be shown in snippets, in order: those of elements with data-nosnippet.
+	// NoSnippet are the parts of Text, in order, that must not appear in snippets: elements with data-nosnippet.
 	NoSnippet []Range
 
-	Outlinks     []Outlink // in the order of the page; each pair of target and anchor once
-	LinksDropped int       // references that are not in Outlinks: other schemes, broken, too many
-	Robots       RobotsFlags
-	Refresh      *Refresh // nil when there is none
-	// Preferences are what the page says about uses of it in meta tags named tdm-reservation and tdm-policy
-	// (TDMRep of the W3C). Robots has what robots directives say.
+	Outlinks     []Outlink   // in page order; each pair of target and anchor once
+	LinksDropped int         // references that are not in Outlinks: other schemes, broken, too many
+	Robots       RobotsFlags // directives of header and meta tags
+	Refresh      *Refresh    // nil when the page has none
+	// Preferences are the meta tags named tdm-reservation and tdm-policy (TDMRep of the W3C), at most 8.
+	// Robots directives are in Robots.
 	Preferences []Preference
 
-	Signature Signature
-	SimHash   uint64 // near-duplicates differ in few bits; 0 when there is no text or Options.SimHash is off
-	Truncated bool   // text, links or body were cut here (not: by the fetcher)
+	Signature Signature // exact hash of the content, by Options.Signer
+	SimHash   uint64    // near-duplicates differ in few bits; 0 without text or without Options.SimHash
+	Truncated bool      // parsing cut the body, text or links; Input.Truncated is about the fetcher's cuts
 
 	content  []byte // scratch
 	seen     linkSet
 	resolver *urlkey.Resolver
-	limit    int // of links; 0: MaxLinks
+	limit    int // of links; 0 means MaxLinks
 	linked   int // bytes of links so far
 }
 
-// AppendContent appends the main content: the blocks that are it, on lines of their own, which may be none, or all
-// of Text where nothing is known of blocks.
+// AppendContent appends the main content to dst and returns the result: the blocks marked as content, one per line.
+// There may be none. A page without blocks gives all of Text.
 func (p *Page) AppendContent(dst []byte) []byte {
 	if len(p.Blocks) == 0 {
 		return append(dst, p.Text...)
@@ -155,12 +163,19 @@ func (p *Page) reset(in *Input) {
 	seen := p.seen
 	seen.reset()
 	clear(p.Outlinks)
-	*p = Page{URL: in.URL, Base: in.URL, Text: p.Text[:0], Blocks: p.Blocks[:0], NoSnippet: p.NoSnippet[:0], Outlinks: p.Outlinks[:0], seen: seen, resolver: p.resolver, content: p.content}
+	*p = Page{
+		URL: in.URL, Base: in.URL, Text: p.Text[:0], Blocks: p.Blocks[:0], NoSnippet: p.NoSnippet[:0],
+		Outlinks: p.Outlinks[:0], seen: seen, resolver: p.resolver, content: p.content,
+	}
 }
 
-// AddLink resolves ref against the page's Base and adds it as a link, unless it is no page of the
-// web, a place in this very page, or already there with the same anchor. Parsers and filters add
-// links with it, so that what Outlinks promises holds. Anchor must be valid UTF-8.
+// AddLink resolves ref against Base and appends the link to Outlinks, with the other fields of l. Parsers and filters
+// must use it, so that Outlinks keeps its promises. l.URL is ignored; l.Anchor must be valid UTF-8 and is cut at
+// MaxAnchor bytes.
+//
+// A reference to this page itself is ignored. A known pair of target and anchor is not added again; its NoFollow
+// becomes false if l.NoFollow is. References of other schemes, broken ones and those beyond the bounds count in
+// LinksDropped.
 func (p *Page) AddLink(ref string, l Outlink) {
 	fragment := strings.IndexByte(ref, '#')
 	if (fragment == 0 || ref == "") && p.Base == p.URL {
@@ -191,7 +206,7 @@ func (p *Page) AddLink(ref string, l Outlink) {
 	full := len(p.Outlinks) >= limit || p.linked > maxLinkBytes
 	at, known := p.seen.find(xxh3.HashStringSeed(l.Anchor, xxh3.HashString(u.String())), len(p.Outlinks), full)
 	if known {
-		// Said twice, and once without reservation: the link may be followed.
+		// One of the two links does not forbid it: the link may be followed.
 		p.Outlinks[at].NoFollow = p.Outlinks[at].NoFollow && l.NoFollow
 		return
 	}
@@ -205,8 +220,8 @@ func (p *Page) AddLink(ref string, l Outlink) {
 	p.Outlinks = append(p.Outlinks, l)
 }
 
-// otherScheme recognises references of another scheme ("mailto:", "javascript:", "data:") before
-// they cost a URL parse and an error. It may miss odd spellings; the URL parser does not.
+// otherScheme recognises references of other schemes ("mailto:", "javascript:", "data:") before they cost a URL parse
+// and an error. It may miss odd spellings; the URL parser does not.
 func otherScheme(ref string) bool {
 	for len(ref) > 0 && ref[0] <= ' ' {
 		ref = ref[1:]
@@ -223,10 +238,10 @@ func otherScheme(ref string) bool {
 	return false
 }
 
-// linkSet is an open-addressed table of the links by hash. It is used again for page after page:
-// small for a small page, and emptied by one memclr, which a map that once was big is not.
+// linkSet is an open-addressed table of a page's links by hash. It is reused from page to page. A small page uses a
+// small table, and one memclr empties it; a map that once grew large stays slow to clear.
 type linkSet struct {
-	slots []linkSlot // the table; a power of two, at most half full, or empty
+	slots []linkSlot // the table: empty, or a power of two in length and at most half full
 	spare []linkSlot // memory for the next size; both are zero beyond len
 	used  int
 }
@@ -236,8 +251,8 @@ type linkSlot struct {
 	at   int32 // index in Outlinks plus one; 0 means free
 }
 
-// firstSlots is the size that a page begins with; keptSlots is the most that is kept for the next, enough
-// for MaxLinks.
+// firstSlots is the size of the table that a page starts with. keptSlots is the largest table that is kept for the
+// next page, enough for MaxLinks.
 const firstSlots, keptSlots = 256, 4096
 
 func (s *linkSet) reset() {
@@ -249,8 +264,8 @@ func (s *linkSet) reset() {
 	}
 }
 
-// find returns the link with hash h; when there is none, it notes that link at has it, unless the page is
-// full and the caller will not keep the link.
+// find returns the index of the link with hash h. When there is none, it stores at as the index, unless full says that
+// the caller will not keep the link.
 func (s *linkSet) find(h uint64, at int, full bool) (int, bool) {
 	if len(s.slots) == 0 {
 		s.slots = sized(s.slots, firstSlots)
@@ -288,7 +303,7 @@ func (s *linkSet) grow() {
 	s.slots, s.spare = bigger, s.slots[:0]
 }
 
-// sized returns n free slots, in the memory of s when it has room.
+// sized returns n free slots, in the memory of s if it has room.
 func sized(s []linkSlot, n int) []linkSlot {
 	if cap(s) < n {
 		return make([]linkSlot, n)

@@ -12,93 +12,118 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// ErrUnsupported is returned for media types that no parser takes: such pages are stored, not
-// parsed.
+// ErrUnsupported is wrapped by Parse's error where no parser reads the body: its media type has none, or the parser
+// for the type finds a format that it does not read (XML that is no feed, a PDF file that is broken). Such pages are
+// stored, not parsed.
 var ErrUnsupported = errors.New("media type is not parsed")
 
-// Input is what there is to parse. Parsers only read it.
+// Input is one document to parse. It belongs to the caller: parsers, filters and signers may only read it, and
+// must not keep the Input, RobotsTag or Body (the caller reuses their memory) after they return.
 type Input struct {
-	URL             urlkey.URL
-	ContentType     string   // of the response, "" when absent
-	ContentLanguage string   // of the response, "" when absent
-	RobotsTag       []string // X-Robots-Tag values, one per header line
-	Agent           string   // product token of the crawler, for directives addressed to it
-	Body            []byte   // content-decoded
-	Truncated       bool     // the fetcher cut the body
+	URL             urlkey.URL // of the response; relative links are resolved against it
+	ContentType     string     // value of the response header; "" when absent
+	ContentLanguage string     // value of the response header; "" when absent
+	RobotsTag       []string   // X-Robots-Tag values, one per header line
+	Agent           string     // product token of the crawler, for directives addressed to it; "" matches none
+	Body            []byte     // after content decoding (gzip, br, …), in its own charset
+	Truncated       bool       // the fetcher cut the body
 }
 
-// Parser reads one kind of media. Parse fills page, which has been reset and has its URL, Base,
-// MediaType and the header's Robots; it may be called from many goroutines at once, for different
-// pages. It must keep Page's promises (valid UTF-8, links through AddLink) and take time linear in
-// the input. An error makes the page parse_failed.
+// Parser reads one media type.
+//
+// Parse fills page. Before the call, page has been reset and has URL, Base, MediaType and the Robots directives of the
+// header. Parse must keep the promises of Page: valid UTF-8 without control characters, links added with AddLink. It
+// must take time linear in the input. It may append to page.Text, page.Blocks and page.Outlinks, whose memory belongs
+// to page. It must keep neither in nor page after it returns.
+//
+// Parse runs on the goroutine that called Parsers.Parse, and concurrently with itself for other pages. Its error is
+// returned to that caller, wrapped with URL and media type: an error that wraps ErrUnsupported means a format that is
+// not read, any other makes the page parse_failed. A panic is not recovered.
 type Parser interface {
 	Parse(in *Input, page *Page) error
 }
 
-// ParserFunc makes a function a Parser.
+// ParserFunc makes a function a Parser. The function must be safe for concurrent use.
 type ParserFunc func(in *Input, page *Page) error
 
 // Parse calls f.
 func (f ParserFunc) Parse(in *Input, page *Page) error { return f(in, page) }
 
-// Filter changes a page after it was parsed and before it is signed (Nutch: HtmlParseFilter).
-// Filters run in the order of Options.Filters, concurrently for different pages. An error makes
-// the page parse_failed.
+// Filter changes a page after it is parsed and its language is chosen, and before it is signed (Nutch:
+// HtmlParseFilter). It may change any exported field of page and must keep the promises of Page.
+//
+// The Filters of Options run one after another, in their order, on the goroutine that called Parsers.Parse, and
+// concurrently with themselves for other pages. They do not run for a page whose parser failed. The first error
+// ends the chain: Parse returns it, wrapped with URL and the filter's place, and the page is parse_failed (not parsed,
+// if the error wraps ErrUnsupported). A Filter must keep neither in nor page, nor slices of page, after it returns;
+// page's strings and URLs may be kept. A panic is not recovered.
 type Filter interface {
 	Filter(in *Input, page *Page) error
 }
 
-// FilterFunc makes a function a Filter.
+// FilterFunc makes a function a Filter. The function must be safe for concurrent use.
 type FilterFunc func(in *Input, page *Page) error
 
 // Filter calls f.
 func (f FilterFunc) Filter(in *Input, page *Page) error { return f(in, page) }
 
-// Signer computes the exact signature of a page's content. Equal content must give equal
-// signatures for ever: signatures are compared with stored ones.
+// Signer computes the exact signature of a page's content. Pages with equal signatures are duplicates.
+// Signatures are stored, so equal content must give equal signatures in every run and every version of a program.
+//
+// Sign runs once for each page that was parsed without error, after the Filters, on the goroutine that called
+// Parsers.Parse, and concurrently with itself for other pages. It must change neither in nor page, and keep neither.
+// All other pages are signed by their bytes (see BytesSignature).
 type Signer interface {
 	Sign(in *Input, page *Page) Signature
 }
 
-// SignerFunc makes a function a Signer.
+// SignerFunc makes a function a Signer. The function must be safe for concurrent use.
 type SignerFunc func(in *Input, page *Page) Signature
 
 // Sign calls f.
 func (f SignerFunc) Sign(in *Input, page *Page) Signature { return f(in, page) }
 
-// Options of Parsers. The zero value parses HTML, XHTML, plain text, sitemaps and feeds.
+// Options configures Parsers. The zero value parses HTML, XHTML, plain text, sitemaps and feeds.
 type Options struct {
-	// Parsers adds or replaces parsers by media type in lower case, such as "application/pdf".
-	// A nil Parser switches a type off.
+	// Parsers adds or replaces parsers by media type, in lower case and without parameters: "application/pdf".
+	// A nil Parser disables a type. New copies the map.
 	Parsers map[string]Parser
-	// Filters run in order after the parser.
+	// Filters run in this order after the parser; nil means none. The slice must not change after New.
 	Filters []Filter
-	// Signer; nil means ContentSignature. TextSignature, BytesSignature, RawSignature and
-	// TextProfileSignature are the others here.
+	// Signer signs parsed pages; nil means ContentSignature. The others here are TextSignature, BytesSignature,
+	// RawSignature and TextProfileSignature.
 	Signer Signer
-	// Requisites asks for links to what HTML pages are shown with (pictures of any size, scripts, style sheets), for
-	// archives; Forms for where forms lead that only ask.
+	// Requisites adds links to what HTML pages are displayed with (images of any size, scripts, style sheets), for
+	// archives: LinkRequisite. Forms adds the targets of forms with method GET: LinkForm. Default for both: false.
 	Requisites, Forms bool
-	// SimHash asks for the pages' fingerprints. They cost a third of what all else of parsing does.
+	// SimHash computes Page.SimHash. This adds a third to the cost of parsing. Default: false.
 	SimHash bool
-	// Now tells whether a page's unavailable_after has passed; nil means time.Now.
+	// Now returns the current time, to decide whether a page's unavailable_after has passed. It is called
+	// concurrently. nil means time.Now.
 	Now func() time.Time
 }
 
-// Parsers chooses a parser by media type. It is immutable and safe for concurrent use.
+// Parsers chooses a parser by media type and runs it, the filters and the signer. It is immutable and safe for
+// concurrent use. New makes it; the zero value is not usable.
 type Parsers struct {
 	o  Options
 	by map[string]Parser
 }
 
-// New returns the parsers for HTML, XHTML, plain text, sitemaps and feeds, with the caller's own.
+// New returns the parsers for HTML, XHTML, plain text, sitemaps and feeds, together with those of o.
 func New(o Options) *Parsers {
+	markup := htmlParser{o.Requisites, o.Forms}
 	p := &Parsers{o: o, by: map[string]Parser{
-		typeHTML:  htmlParser{o.Requisites, o.Forms},
-		typeXHTML: htmlParser{o.Requisites, o.Forms},
-		typePlain: ParserFunc(parsePlain),
-		typeXML:   ParserFunc(parseXML), "application/rss+xml": ParserFunc(parseXML), "application/atom+xml": ParserFunc(parseXML), "application/rdf+xml": ParserFunc(parseXML),
-		"application/gzip": ParserFunc(parseGzip), "application/x-gzip": ParserFunc(parseGzip), "application/feed+json": ParserFunc(parseJSONFeed),
+		typeHTML:                markup,
+		typeXHTML:               markup,
+		typePlain:               ParserFunc(parsePlain),
+		typeXML:                 ParserFunc(parseXML),
+		"application/rss+xml":   ParserFunc(parseXML),
+		"application/atom+xml":  ParserFunc(parseXML),
+		"application/rdf+xml":   ParserFunc(parseXML),
+		"application/gzip":      ParserFunc(parseGzip),
+		"application/x-gzip":    ParserFunc(parseGzip),
+		"application/feed+json": ParserFunc(parseJSONFeed),
 	}}
 	maps.Copy(p.by, o.Parsers)
 	if p.o.Signer == nil {
@@ -110,10 +135,11 @@ func New(o Options) *Parsers {
 	return p
 }
 
-// Parse resets page and fills it: header's robots directives, parser, filters, signature and
-// fingerprint. A page of a type without parser has its media type, the header's robots directives
-// and the signature of its bytes, and the error is ErrUnsupported. After any other error the page
-// holds what was found until then and the signature of its bytes.
+// Parse resets page and fills it: robots directives of the header, parser, language, filters, signature, fingerprint.
+//
+// For a media type without parser the error wraps ErrUnsupported, and page has its media type, the header's robots
+// directives and the signature of its bytes. After any other error page holds what was found before the error,
+// and the signature of its bytes. Parse only reads in. It may be called concurrently, for different pages.
 func (p *Parsers) Parse(in *Input, page *Page) error {
 	page.reset(in)
 	page.MediaType = mediaType(in)
@@ -158,7 +184,7 @@ func (p *Parsers) run(parser Parser, in *Input, page *Page) error {
 	return nil
 }
 
-// isToken compares a name with the crawler's product token; an empty token matches nothing.
+// isToken compares a name with the crawler's product token, ignoring case; an empty token matches nothing.
 func isToken(name, agent string) bool {
 	return agent != "" && strings.EqualFold(name, agent)
 }

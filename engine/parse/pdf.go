@@ -12,8 +12,9 @@ import (
 	"github.com/seine-crawler/seine/engine/parse/pdf"
 )
 
-// PDF returns a parser for PDF files, which r reads in processes of their own. A file that cannot be read is not
-// parsed, as are those of types that have no parser; the error says why.
+// PDF returns a Parser for PDF files, to be set for "application/pdf" in Options.Parsers. r reads each file in a
+// process of its own. The error of a file that cannot be read wraps ErrUnsupported and pdf.ErrBroken, and says why. An
+// error that the file did not cause (no Command, the program does not start) wraps neither.
 func PDF(r *pdf.Reader) Parser {
 	return ParserFunc(func(in *Input, page *Page) error {
 		d, err := r.Read(context.Background(), in.Body)

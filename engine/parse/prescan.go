@@ -7,11 +7,10 @@ import (
 	"strings"
 )
 
-// prescan finds the charset that a page declares for itself, by the WHATWG algorithm "prescan a
-// byte stream to determine its encoding": a tiny tokenizer that knows comments, tags and attributes
-// and nothing of scripts. It returns a canonical name, or "". When no meta tag tells, an XML
-// declaration does. x/net's charset.DetermineEncoding was not taken: it runs a whole tokenizer, and
-// does not say whether the header or the page decided.
+// prescan finds the charset that a page declares, by the WHATWG algorithm "prescan a byte stream to determine its
+// encoding": a tiny tokenizer that knows comments, tags and attributes, but not scripts. It returns a canonical name,
+// or "". If no meta tag declares a charset, an XML declaration counts. x/net's charset.DetermineEncoding is not used:
+// it runs a whole tokenizer, and does not report whether the header or the page decided.
 func prescan(b []byte) string {
 	switch {
 	case bytes.HasPrefix(b, []byte("<\x00?\x00x\x00")):
@@ -41,7 +40,7 @@ func (s *prescanner) run() string {
 		rest := s.b[s.at:]
 		switch {
 		case bytes.HasPrefix(rest, []byte("<!--")):
-			end := bytes.Index(rest[2:], []byte("-->")) // may share its dashes with the begin
+			end := bytes.Index(rest[2:], []byte("-->")) // may share its hyphens with the start
 			if end < 0 {
 				return ""
 			}
@@ -77,7 +76,7 @@ func (s *prescanner) run() string {
 // meta reads the attributes of a meta tag.
 func (s *prescanner) meta() string {
 	var pragma, needPragma, decided bool
-	var seen [3]bool // http-equiv, content, charset: of equal attributes the first counts
+	var seen [3]bool // http-equiv, content, charset: the first of equal attributes counts
 	charset := ""
 	for {
 		name, value := s.attribute()
@@ -100,7 +99,7 @@ func (s *prescanner) meta() string {
 			charset, needPragma, decided = canonicalLabel(value), false, true
 		}
 	}
-	if s.at >= len(s.b) { // cut within the tag: what it would have said is not known
+	if s.at >= len(s.b) { // the end of b cuts the tag: its other attributes are unknown
 		return ""
 	}
 	s.at++
@@ -108,7 +107,7 @@ func (s *prescanner) meta() string {
 		return ""
 	}
 	switch charset {
-	case "utf-16le", "utf-16be": // a page in which this could be read is neither
+	case "utf-16le", "utf-16be": // false: the tag could not be read as ASCII
 		return charsetUTF8
 	case "x-user-defined":
 		return charsetDefault
@@ -116,8 +115,8 @@ func (s *prescanner) meta() string {
 	return charset
 }
 
-// attribute is the standard's "get an attribute": name and value in lower case, and "" at the end
-// of the tag, on whose '>' it stops.
+// attribute is the standard's "get an attribute". It returns name and value in lower case. At the end of the tag the
+// name is "", and s.at is the offset of the '>'.
 func (s *prescanner) attribute() (name, value string) {
 	b := s.b
 	for s.at < len(b) && (isSpace(b[s.at]) || b[s.at] == '/') {
@@ -163,8 +162,7 @@ func (s *prescanner) spaces() {
 	}
 }
 
-// charsetInContent is the standard's "extract a character encoding from a meta element"; s is in
-// lower case.
+// charsetInContent is the standard's "extract a character encoding from a meta element". s must be in lower case.
 func charsetInContent(s string) string {
 	for {
 		at := strings.Index(s, "charset")

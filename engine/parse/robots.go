@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Robots directives of one page: X-Robots-Tag headers and robots meta tags. (Package engine/fetch/robots is about
+// robots.txt.)
+
 package parse
 
 import (
@@ -8,12 +11,12 @@ import (
 	"time"
 )
 
-// addTag reads the value of one X-Robots-Tag header: directives separated by commas, of which each
-// may be addressed ("otherbot: noindex, nofollow"). An address holds for what follows it up to the
-// next one, since proxies join header lines: "noindex, otherbot: nofollow".
+// addTag reads the value of one X-Robots-Tag header: directives separated by commas. An agent's name may precede them
+// ("otherbot: noindex, nofollow"). It applies up to the next name, since proxies join header lines:
+// "noindex, otherbot: nofollow".
 func (r *RobotsFlags) addTag(value, agent string) {
 	value = value[:min(len(value), maxRobotsTag)]
-	var others RobotsFlags // what is addressed to others goes here
+	var others RobotsFlags // receives the directives for other agents
 	to := r
 	for value != "" {
 		item, _, _ := strings.Cut(value, ",")
@@ -30,8 +33,7 @@ func (r *RobotsFlags) addTag(value, agent string) {
 	}
 }
 
-// addMeta reads the content of a meta tag whose name is robots or the crawler's own: the same list
-// without addresses.
+// addMeta reads the content of a meta tag whose name is robots or the crawler's own: the same list, without names.
 func (r *RobotsFlags) addMeta(content string) {
 	content = content[:min(len(content), maxRobotsTag)]
 	for content != "" {
@@ -39,8 +41,8 @@ func (r *RobotsFlags) addMeta(content string) {
 	}
 }
 
-// add reads the first directive of a list and returns how many bytes of the list it took, at least
-// one. What is not known asks nothing.
+// add reads the first directive of a list and returns how many bytes of the list it consumed, at least one. Unknown
+// directives are ignored.
 func (r *RobotsFlags) add(list string) int {
 	item, _, _ := strings.Cut(list, ",")
 	taken := min(len(item)+1, len(list))
@@ -63,7 +65,7 @@ func (r *RobotsFlags) add(list string) int {
 	case strings.EqualFold(name, "max-snippet"):
 		n, err := strconv.Atoi(strings.TrimSpace(value))
 		switch {
-		case err != nil || n < 0: // -1 says "no limit"
+		case err != nil || n < 0: // -1 means no limit
 		case n == 0:
 			r.NoSnippet = true
 		case r.MaxSnippet == 0 || n < r.MaxSnippet:
@@ -83,7 +85,7 @@ func (r *RobotsFlags) add(list string) int {
 	return max(taken, 1)
 }
 
-// isAddress tells "botname: directives" from a directive with a value.
+// isAddress distinguishes an agent's name ("botname: directives") from a directive with a value.
 func isAddress(name string) bool {
 	name = strings.TrimSpace(name)
 	for _, d := range [...]string{"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"} {
@@ -102,17 +104,17 @@ func isAddress(name string) bool {
 	return name != ""
 }
 
-// dateLayouts are the forms in which pages give unavailable_after: RFC 850 (which Google asked for),
-// RFC 822 and ISO 8601.
+// dateLayouts are the date formats of unavailable_after: RFC 850 (which Google requested), RFC 822 and ISO 8601.
 var dateLayouts = [...]string{
-	time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05 MST", "2006-01-02 15:04:05", "2006-01-02T15:04Z07:00", "2006-01-02T15:04", "2006-01-02",
+	time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05 MST", "2006-01-02 15:04:05", "2006-01-02T15:04Z07:00",
+	"2006-01-02T15:04", "2006-01-02",
 	"2 Jan 2006 15:04:05 MST", "2 Jan 2006 15:04:05 -0700", "2 Jan 2006 15:04:05", "2 Jan 2006",
 	"2-Jan-2006 15:04:05 MST", "2-Jan-06 15:04:05 MST", "2-Jan-2006",
 }
 
-// parseDate reads a date at the begin of a list and returns it with the bytes taken. "Sat, 25 Jun
-// 2026 …" has a comma of its own: a leading weekday is skipped. Zone names that Go does not know
-// the offset of count as UTC, which is hours wrong at most. The zero time means no date.
+// parseDate reads the date at the start of a list and returns it, in UTC, with the number of bytes consumed. It skips a
+// leading weekday, whose comma is part of the date ("Sat, 25 Jun 2026 …"). Zone names with an offset unknown to Go
+// count as UTC, an error of hours at most. The zero time means no date.
 func parseDate(list string) (time.Time, int) {
 	item, rest, more := strings.Cut(list, ",")
 	taken := len(item)

@@ -4,14 +4,13 @@ package parse
 
 import "math/bits"
 
-// simHash computes Charikar's fingerprint ("Similarity estimation techniques from rounding
-// algorithms", 2002) over shingles of three words: bit i is set when most shingles have bit i set in
-// their hash. Texts that share most of their shingles differ in few bits. Words are runs of ASCII
-// letters and digits, without case, or of other characters; in Han, Kana and Hangul, which have no
-// spaces, each character is a word. Empty text has fingerprint 0.
+// simHash computes Charikar's fingerprint ("Similarity estimation techniques from rounding algorithms", 2002) over
+// shingles of three words: bit i is set if most shingles have bit i set in their hash. Texts that share most of their
+// shingles differ in few bits. Words are runs of ASCII letters and digits, ignoring case, and of other characters. Each
+// character of Han, Kana and Hangul is a word, since they are written without spaces. Empty text has fingerprint 0.
 func simHash(text []byte) uint64 {
 	var v votes
-	// a, b are the hashes of the two words before; a shingle is an ordered mix of three.
+	// a and b are the hashes of the two previous words; a shingle is an ordered mix of three.
 	var a, b uint64
 	words := 0
 	word := func(h uint64) {
@@ -49,8 +48,8 @@ func simHash(text []byte) uint64 {
 	return v.majority()
 }
 
-// fold maps the bytes of words to what is hashed, and the others to 0. Bytes 0xe3 to 0xed lead the
-// characters that are words of their own.
+// fold maps the bytes of words to the values that are hashed, and all other bytes to 0. Bytes 0xe3 to 0xed lead the
+// characters that are words by themselves.
 var fold = func() (f [256]byte) {
 	for c := range 256 {
 		switch {
@@ -63,17 +62,16 @@ var fold = func() (f [256]byte) {
 	return f
 }()
 
-// mix is the finisher of splitmix64: every bit of the input moves every bit of the output.
+// mix is the finisher of splitmix64: every bit of the input affects every bit of the output.
 func mix(h uint64) uint64 {
 	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
 	h = (h ^ h>>27) * 0x94d049bb133111eb
 	return h ^ h>>31
 }
 
-// votes counts the set bits of many words, bit by bit, in vertical counters: bit i of planes[k] is
-// digit k of the count of bit i. Words are added in pairs, by a full adder into the lowest plane and
-// a ripple of the carries that ends where there are none, after about seven planes; 64 separate
-// counters would take 64 additions a word.
+// votes counts the set bits of many 64-bit words, by position, in vertical counters: bit i of planes[k] is digit k of
+// the count for bit i. Words are added in pairs: a full adder adds them to the lowest plane, and carries ripple until
+// there are none, after about seven planes. 64 separate counters would take 64 additions a word.
 type votes struct {
 	planes  [24]uint64 // counts to 16 million, more than MaxText has shingles
 	pending uint64     // the first of a pair, when n is odd
@@ -93,7 +91,7 @@ func (v *votes) add(h uint64) {
 	}
 }
 
-// majority returns the bits that more than half of the words have.
+// majority returns the bits that are set in more than half of the words.
 func (v *votes) majority() (out uint64) {
 	odd := v.pending & -(v.n & 1) // 0 when no word waits for its pair
 	for i := range 64 {

@@ -4,8 +4,8 @@ package parse
 
 import "time"
 
-// sitemapEnd reads a sitemap, or an index of them, as sitemaps.org describes it: what counts of an entry is
-// its place and when it was last changed. (Priorities and frequencies are wishes that nobody checks.)
+// sitemapEnd handles the end of an element in a sitemap or sitemap index (sitemaps.org). Of an entry it reads loc and
+// lastmod. Priority and changefreq are ignored: sites set them to whatever they want, and nobody checks.
 func (w *xmlWalk) sitemapEnd(name string) {
 	switch name {
 	case "loc", "lastmod":
@@ -18,9 +18,15 @@ func (w *xmlWalk) sitemapEnd(name string) {
 	}
 }
 
-// w3cTime reads a time in one of the forms of W3C's profile of ISO 8601, as Unix seconds; 0: it is none.
+// w3cLayouts are the formats of W3C's profile of ISO 8601, and two without a zone that sites use.
+var w3cLayouts = [...]string{
+	time.RFC3339, "2006-01-02", "2006-01-02T15:04Z07:00", "2006-01", "2006",
+	"2006-01-02T15:04:05", "2006-01-02 15:04:05",
+}
+
+// w3cTime parses a time in one of w3cLayouts and returns it in Unix seconds, 0 for anything else.
 func w3cTime(s string) int64 {
-	for _, layout := range [...]string{time.RFC3339, "2006-01-02", "2006-01-02T15:04Z07:00", "2006-01", "2006", "2006-01-02T15:04:05", "2006-01-02 15:04:05"} {
+	for _, layout := range w3cLayouts {
 		if t, err := time.Parse(layout, s); err == nil {
 			return t.Unix()
 		}

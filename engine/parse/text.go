@@ -12,8 +12,7 @@ import (
 // plainScratch is memory for transcoding.
 var plainScratch = sync.Pool{New: func() any { return new([]byte) }}
 
-// parsePlain is the parser for plain text: its first line is the title, and URLs that are written
-// out are links.
+// parsePlain is the Parser for plain text. The first line is the title; URLs in the text are links.
 func parsePlain(in *Input, page *Page) error {
 	scratch := plainScratch.Get().(*[]byte)
 	defer plainScratch.Put(scratch)
@@ -40,10 +39,9 @@ func parsePlain(in *Input, page *Page) error {
 	return nil
 }
 
-// findURL returns where the first URL in text begins, and its length; 0 when there is none. A URL
-// begins with http:// or https:// after something that is no letter or digit, and ends before white
-// space, quotes, angle brackets and CJK punctuation; sentence marks and a bracket that was opened
-// before it are not part of it.
+// findURL returns the offset and length of the first URL in text; the length is 0 when there is none. A URL begins with
+// http:// or https://, not directly after a letter or digit. It ends before white space, quotes, angle brackets and CJK
+// punctuation. Sentence punctuation at its end and a closing bracket that was opened before it are not part of it.
 func findURL(text []byte) (at, n int) {
 	for {
 		i := bytes.Index(text[at:], []byte("://"))
@@ -67,7 +65,10 @@ func findURL(text []byte) (at, n int) {
 		end := colon + 3
 		for end < len(text) && end-begin < maxRef {
 			r, size := utf8.DecodeRune(text[end:])
-			if r <= ' ' || strings.IndexByte("<>\"`{}|\\^", text[end]) >= 0 || 0x3000 <= r && r <= 0x303f || 0xff00 <= r && r <= 0xffef {
+			if r <= ' ' || strings.IndexByte("<>\"`{}|\\^", text[end]) >= 0 {
+				break
+			}
+			if 0x3000 <= r && r <= 0x303f || 0xff00 <= r && r <= 0xffef { // CJK punctuation, fullwidth forms
 				break
 			}
 			end += size
@@ -79,7 +80,7 @@ func findURL(text []byte) (at, n int) {
 	}
 }
 
-// trimURL returns the length of u without what belongs to the sentence around it.
+// trimURL returns the length of u without punctuation of the sentence around it.
 func trimURL(u []byte) int {
 	round := bytes.Count(u, []byte{'('}) - bytes.Count(u, []byte{')'})
 	square := bytes.Count(u, []byte{'['}) - bytes.Count(u, []byte{']'})

@@ -15,18 +15,18 @@ import (
 	"github.com/tdewolff/parse/v2/xml"
 )
 
-// parseXML is the parser for XML, which says only in its root element what it is: a sitemap, an index of
-// sitemaps, or a feed. All of them are ways to pages and no pages: they have links and are not indexed.
-// Other XML is not parsed.
+// parseXML is the Parser for XML. The root element shows whether it is a sitemap, a sitemap index or a feed. All three
+// lead to pages but are not pages: their links are read, and they are not indexed. Other XML is not parsed.
 func parseXML(in *Input, page *Page) error {
 	d := decodeXML(in)
 	page.Charset, page.Truncated = d.charset, d.cut
-	w := xmlWalk{page: page, lexer: xml.NewLexer(parse.NewInputBytes(append(d.text[:len(d.text):len(d.text)], 0)[:len(d.text)]))}
+	n := len(d.text)
+	src := append(d.text[:n:n], 0)[:n] // a copy that the lexer may write to, with room for its end mark
+	w := xmlWalk{page: page, lexer: xml.NewLexer(parse.NewInputBytes(src))}
 	return w.run()
 }
 
-// parseGzip is the parser for gzip files, which on the web are sitemaps if they are XML, and else nothing
-// that is parsed.
+// parseGzip is the Parser for gzip files. On the web, gzip files of XML are sitemaps. Others are not parsed.
 func parseGzip(in *Input, page *Page) error {
 	z, err := gzip.NewReader(bytes.NewReader(in.Body))
 	if err != nil {
@@ -39,11 +39,12 @@ func parseGzip(in *Input, page *Page) error {
 	}
 	body, err := io.ReadAll(io.MultiReader(bytes.NewReader(head[:n]), io.LimitReader(z, maxDecoded)))
 	inner := *in
-	inner.Body, inner.ContentType, inner.Truncated = body, typeXML, in.Truncated || err != nil || len(body) >= maxDecoded
+	inner.Body, inner.ContentType = body, typeXML
+	inner.Truncated = in.Truncated || err != nil || len(body) >= maxDecoded
 	return parseXML(&inner, page)
 }
 
-// decodeXML is decode with XML's own declaration of the charset.
+// decodeXML is decode with the charset of the XML declaration.
 func decodeXML(in *Input) decoded {
 	own := *in
 	if charsetParameter(in.ContentType) == "" {
@@ -64,19 +65,19 @@ func decodeXML(in *Input) decoded {
 	return decode(nil, &own, false)
 }
 
-// xmlWalk walks over the elements of a document.
+// xmlWalk is one pass over the elements of an XML document.
 type xmlWalk struct {
 	page  *Page
 	lexer *xml.Lexer
 
-	handle  func(*xmlWalk, string) // what to do at an element's end, by the root's kind
-	text    []byte                 // of the element at hand
+	handle  func(*xmlWalk, string) // handles an element's end, by the root's kind
+	text    []byte                 // of the current element
 	attrs   []attribute            // of the element that began last
-	fields  map[string]string      // of the entry at hand
+	fields  map[string]string      // of the current entry
 	inEntry bool
 }
 
-// maxField bounds the text of one element of an entry.
+// maxField bounds the text of one element of an entry, in bytes.
 const maxField = 16 << 10
 
 var errNoRoot = errors.New("no root element")
@@ -88,10 +89,10 @@ func (w *xmlWalk) run() error {
 		switch kind {
 		case xml.ErrorToken:
 			if err := w.lexer.Err(); err != io.EOF {
-				w.page.Truncated = true // what was read until there counts
+				w.page.Truncated = true // keep what was read before the error
 			}
 			if w.handle == nil {
-				return fmt.Errorf("%w: XML with %w", ErrUnsupported, errNoRoot)
+				return fmt.Errorf("%w: XML has %w", ErrUnsupported, errNoRoot)
 			}
 			return nil
 		case xml.StartTagToken:
@@ -120,7 +121,7 @@ func (w *xmlWalk) add(s string) {
 	w.text = append(w.text, s[:min(len(s), max(maxField-len(w.text), 0))]...)
 }
 
-// readAttributes reads the rest of a start tag; closed: the element is empty.
+// readAttributes reads the rest of a start tag. closed reports an empty element ("<a/>").
 func (w *xmlWalk) readAttributes() (closed bool) {
 	w.attrs = w.attrs[:0]
 	for {
@@ -156,7 +157,7 @@ func (w *xmlWalk) start(name string) error {
 	if w.handle != nil {
 		switch name {
 		case "item", "entry", "url", "sitemap":
-			clear(w.fields) // those of the feed itself
+			clear(w.fields) // drop the fields of the feed itself
 			w.inEntry = true
 		case "link":
 			w.atomLink()
@@ -174,7 +175,7 @@ func (w *xmlWalk) start(name string) error {
 	case "rss", "RDF", "feed":
 		w.handle = (*xmlWalk).feedEnd
 	default:
-		return fmt.Errorf("%w: XML with root %.40q", ErrUnsupported, name)
+		return fmt.Errorf("%w: XML has root element %.40q", ErrUnsupported, name)
 	}
 	w.page.Robots.NoIndex = true
 	if base := w.attr("xml:base"); base != "" {
@@ -185,7 +186,8 @@ func (w *xmlWalk) start(name string) error {
 	return nil
 }
 
-// localName leaves out the prefix, but for those whose elements say something else by the same name.
+// localName returns an element's name without prefix. It keeps the prefixes whose elements have the same local names
+// with another meaning.
 func localName(name []byte) string {
 	if i := bytes.IndexByte(name, ':'); i > 0 {
 		switch prefix := string(name[:i]); prefix {
@@ -197,7 +199,7 @@ func localName(name []byte) string {
 	return string(name)
 }
 
-// field notes the text of an element, the first of its name in the entry.
+// field notes the text of an element. The first element of a name in an entry counts.
 func (w *xmlWalk) field(name string) {
 	if _, known := w.fields[name]; !known {
 		w.fields[name] = strings.TrimSpace(string(w.text))
