@@ -7,14 +7,16 @@ import (
 	"time"
 )
 
-// calendarYears is how far ahead pages are dated; a month beyond is of a calendar that goes on for ever.
+// calendarYears is how many years ahead pages are dated. A later month belongs to a calendar without end.
 const calendarYears = 5
 
-// calendarWords are in the URLs of calendars.
-var calendarWords = []string{"calendar", "kalender", "calendrier", "calendario", "event", "agenda", "month", "date", "day"}
+// calendarWords occur in the URLs of calendars.
+var calendarWords = []string{
+	"calendar", "kalender", "calendrier", "calendario", "event", "agenda", "month", "date", "day",
+}
 
-// calendarTrap looks for a day that only a calendar has, 2047-03-12 or 2047/03/12, for such a month in the URL of a
-// calendar, /calendar/2047/3, and for a parameter year=2047. A number and another, as in /topic/2047/3, are none.
+// calendarTrap looks for a day too far ahead, 2047-03-12 or 2047/03/12, for such a month in the URL of a calendar,
+// /calendar/2047/3, and for a parameter year=2047. Two numbers elsewhere, as in /topic/2047/3, are not a date.
 func calendarTrap(target string, thisYear int) bool {
 	for i := 0; i < len(target); i++ {
 		if !digit(target, i) {
@@ -46,8 +48,8 @@ func calendarTrap(target string, thisYear int) bool {
 	return false
 }
 
-// datePart reports whether a text begins with a separator and a number of one digit or two from 1 to most, and
-// returns what is behind.
+// datePart reports whether a text begins with a separator and a number from 1 to most of one or two digits, and returns
+// the text after it.
 func datePart(s string, most int) (ok bool, after string) {
 	if s == "" || s[0] != '/' && s[0] != '-' && s[0] != '.' {
 		return false, ""
@@ -63,7 +65,7 @@ func datePart(s string, most int) (ok bool, after string) {
 	return v >= 1 && v <= most, s[n:]
 }
 
-// yearParameter reports whether a text ends with the name of a parameter for years.
+// yearParameter reports whether a text ends with the name of a parameter for years, and "=".
 func yearParameter(before string) bool {
 	name, ok := strings.CutSuffix(before, "=")
 	if !ok {
@@ -75,7 +77,7 @@ func yearParameter(before string) bool {
 
 func digit(s string, i int) bool { return i < len(s) && s[i]-'0' <= 9 }
 
-// number is the value of a few digits.
+// number returns the value of a few digits.
 func number(s string) (n int) {
 	for i := range len(s) {
 		n = 10*n + int(s[i]-'0')

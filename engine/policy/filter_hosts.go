@@ -3,7 +3,6 @@
 package policy
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -14,61 +13,82 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// HostsFilter is a list of hosts in a file, one a line, '#' begins a comment: "example.org" means that host
-// and all below it, "com" a whole top level, "192.0.2.1" an address, "example.org:8080" that port only.
-// It either allows nothing else, or denies what it lists. (Nutch: urlfilter-domain and
-// urlfilter-domaindenylist.) A million lines take 16 MB, and a URL one lookup for each label of its host.
+// HostsFilter denies the hosts of a list, or allows only them. An entry "example.org" means that host and all hosts
+// below it, on every port; "com" means a whole top-level domain, "192.0.2.1" an address, "example.org:8080" that host
+// on that port only. (Nutch: urlfilter-domain and urlfilter-domaindenylist.)
 //
-// It may be asked while Refresh reads the file again.
+// A list of a million hosts takes 16 MB; a URL costs one lookup for each label of its host. The filter is immutable
+// and is an Explainer and a HostFilter.
 type HostsFilter struct {
-	watched[hashSet]
+	set   *hashSet
 	allow bool
 }
 
-// NewAllowedHosts reads a file of the only hosts that are wanted, NewDeniedHosts one of those that are not.
-// The error names file, line and what is wrong.
-func NewAllowedHosts(path string) (*HostsFilter, error) { return newHostsFilter(path, true) }
+// DenyHosts refuses the given hosts. The error names each entry that is not a host.
+func DenyHosts(hosts ...string) (*HostsFilter, error) { return listHosts(hosts, false) }
 
-// NewDeniedHosts is described with NewAllowedHosts.
-func NewDeniedHosts(path string) (*HostsFilter, error) { return newHostsFilter(path, false) }
+// AllowHosts refuses all but the given hosts. The error names each entry that is not a host.
+func AllowHosts(hosts ...string) (*HostsFilter, error) { return listHosts(hosts, true) }
 
-func newHostsFilter(path string, allow bool) (*HostsFilter, error) {
-	f := &HostsFilter{allow: allow}
-	if err := f.open(path, "the list of hosts", parseHosts); err != nil {
+func listHosts(hosts []string, allow bool) (*HostsFilter, error) {
+	f := &HostsFilter{newHashSet(len(hosts)), allow}
+	var faults []error
+	for _, host := range hosts {
+		if err := f.add(host); err != nil {
+			faults = append(faults, err)
+		}
+	}
+	if len(faults) > 0 {
+		return nil, errors.Join(faults...)
+	}
+	return f, nil
+}
+
+// ParseDeniedHosts reads a list of hosts to refuse, one per line; '#' begins a comment. The error names each line
+// that is not a host, at most ten of them.
+func ParseDeniedHosts(text []byte) (*HostsFilter, error) { return parseHosts(text, false) }
+
+// ParseAllowedHosts reads a list of the only hosts to accept, in the format of ParseDeniedHosts.
+func ParseAllowedHosts(text []byte) (*HostsFilter, error) { return parseHosts(text, true) }
+
+func parseHosts(text []byte, allow bool) (*HostsFilter, error) {
+	f := &HostsFilter{newHashSet(bytes.Count(text, []byte{'\n'}) + 1), allow}
+	err := eachLine(text, func(_ int, line string) error {
+		if line = withoutComment(line); line == "" {
+			return nil
+		}
+		return f.add(line)
+	})
+	if err != nil {
 		return nil, err
 	}
 	return f, nil
 }
 
-// faultsMax is the number of wrong lines that an error quotes.
-const faultsMax = 10
-
-func parseHosts(path string, text []byte) (*hashSet, error) {
-	set := newHashSet(bytes.Count(text, []byte{'\n'}) + 1)
-	var faults []error
-	sc := bufio.NewScanner(bytes.NewReader(text))
-	for n := 1; sc.Scan() && len(faults) < faultsMax; n++ {
-		line, _, _ := strings.Cut(sc.Text(), "#")
-		if line = strings.Trim(strings.TrimSpace(line), "."); line == "" {
-			continue
-		}
-		host, err := urlkey.ParseHost(line)
-		if err != nil {
-			faults = append(faults, fmt.Errorf("list of hosts %s, line %d: %w", path, n, err))
-			continue
-		}
-		set.add(xxh3.HashString(strings.TrimSuffix(string(host), ")")))
+// add takes ".example.org", too, which other lists use for a domain.
+func (f *HostsFilter) add(entry string) error {
+	host, err := urlkey.ParseHost(strings.Trim(entry, "."))
+	if err != nil {
+		return fmt.Errorf("%.80q is not a host: %w", entry, err)
 	}
-	if err := sc.Err(); err != nil {
-		faults = append(faults, fmt.Errorf("list of hosts %s: %w", path, err))
-	}
-	return set, errors.Join(faults...)
+	f.set.add(xxh3.HashString(strings.TrimSuffix(string(host), ")")))
+	return nil
 }
 
 // Accept refuses with reason "host_denied" or "host_not_allowed".
 func (f *HostsFilter) Accept(u urlkey.URL) string {
 	var room [256]byte
-	switch listed := f.match(u.AppendKey(room[:0])) > 0; {
+	return f.reason(f.match(u.AppendKey(room[:0])) > 0)
+}
+
+// AcceptHost refuses with the reasons of Accept.
+func (f *HostsFilter) AcceptHost(h urlkey.HostKey) string {
+	var room [256]byte
+	return f.reason(f.match(append(room[:0], h...)) > 0)
+}
+
+func (f *HostsFilter) reason(listed bool) string {
+	switch {
 	case listed && !f.allow:
 		return "host_denied"
 	case !listed && f.allow:
@@ -77,26 +97,25 @@ func (f *HostsFilter) Accept(u urlkey.URL) string {
 	return ""
 }
 
-// Explain names the entry that a URL's host is under, "" if there is none.
+// Explain returns the entry that the URL's host is under, "" if there is none.
 func (f *HostsFilter) Explain(u urlkey.URL) string {
 	key := u.AppendKey(nil)
 	if n := f.match(key); n > 0 {
-		return f.file.path + ": " + urlkey.HostKey(append(key[:n:n], ')')).String()
+		return urlkey.HostKey(append(key[:n:n], ')')).String()
 	}
 	return ""
 }
 
 // match returns the length of the listed prefix of a key's host, 0 if there is none.
 func (f *HostsFilter) match(key []byte) int {
-	set := f.now.Load() // this to the end, whatever Refresh does
 	for i, c := range key {
 		switch c {
 		case ',':
-			if set.has(xxh3.Hash(key[:i+1])) {
+			if f.set.has(xxh3.Hash(key[:i+1])) {
 				return i + 1
 			}
-		case ')': // perhaps with a port before it
-			if key[i-1] != ',' && set.has(xxh3.Hash(key[:i])) {
+		case ')': // perhaps after a port
+			if key[i-1] != ',' && f.set.has(xxh3.Hash(key[:i])) {
 				return i
 			}
 			return 0
@@ -105,7 +124,7 @@ func (f *HostsFilter) match(key []byte) int {
 	return 0
 }
 
-// hashSet is an open-addressed set of hashes, at most half full. 0 is never a member: it is a free slot.
+// hashSet is an open-addressed set of hashes, at most half full. 0 marks a free slot, so it is never a member.
 type hashSet struct{ slots []uint64 }
 
 func newHashSet(n int) *hashSet {

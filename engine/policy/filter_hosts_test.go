@@ -4,38 +4,45 @@ package policy_test
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/engine/policy/policytest"
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// TestHostsFilter: a line means a host and all below it, and nothing that only ends alike.
+const hostList = `# hosts
+example.org
+	Bücher.example # a comment
+192.0.2.1
+[2001:db8::1]
+ports.example:8080
+.gov
+www.deep.example.net.
+`
+
+// TestHostsFilter: an entry means a host and all below it, and no host whose name only ends alike.
 func TestHostsFilter(t *testing.T) {
-	path := textFile(t, "hosts.txt", "# hosts\nexample.org\n\tBücher.example # a comment\n192.0.2.1\nports.example:8080\n.gov\nwww.deep.example.net.\n")
-	denied, err := policy.NewDeniedHosts(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	allowed, err := policy.NewAllowedHosts(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for host, entry := range map[string]string{"example.org": "example.org", "a.b.example.org": "example.org", "example.org:8080": "example.org", "notexample.org": "", "org": "", "example.org.evil": "",
-		"www.bücher.example": "xn--bcher-kva.example", "192.0.2.1": "192.0.2.1", "192.0.2.10": "", "2.192.0.2.1.x": "", "ports.example": "", "ports.example:8080": "ports.example:8080", "ports.example:80801"[:18]: "ports.example:8080",
-		"a.ports.example:8080": "", "whitehouse.gov": "gov", "gov.uk": "", "deep.example.net": "", "www.deep.example.net": "www.deep.example.net"} {
-		u, err := urlkey.Parse("https://" + host + "/x,y)?z")
-		if err != nil {
-			t.Fatal(err)
-		}
+	denied := must(policy.ParseDeniedHosts([]byte(hostList)))(t)
+	allowed := must(policy.ParseAllowedHosts([]byte(hostList)))(t)
+	var urls []string
+	for host, entry := range map[string]string{
+		"example.org": "example.org", "a.b.example.org": "example.org", "example.org:8080": "example.org",
+		"notexample.org": "", "org": "", "example.org.evil": "",
+		"www.bücher.example": "xn--bcher-kva.example",
+		"192.0.2.1":          "192.0.2.1", "192.0.2.10": "", "2.192.0.2.1.x": "",
+		"[2001:db8::1]": "[2001:db8::1]", "[2001:db8::1]:81": "[2001:db8::1]", "[2001:db8::2]": "",
+		"ports.example": "", "ports.example:8080": "ports.example:8080", "ports.example:808": "",
+		"a.ports.example:8080": "",
+		"whitehouse.gov":       "gov", "gov.uk": "",
+		"deep.example.net": "", "www.deep.example.net": "www.deep.example.net",
+	} {
+		u := parse(t, "https://"+host+"/x,y)?z")
+		urls = append(urls, u.String())
 		wantDenied, wantAllowed := "", "host_not_allowed"
 		if entry != "" {
 			wantDenied, wantAllowed = "host_denied", ""
-			entry = path + ": " + entry
 		}
 		if got := denied.Accept(u); got != wantDenied {
 			t.Errorf("%s: denied %q, want %q", host, got, wantDenied)
@@ -47,24 +54,32 @@ func TestHostsFilter(t *testing.T) {
 			t.Errorf("%s: explained by %q, want %q", host, got, entry)
 		}
 	}
-	policytest.URLFilter(t, denied, []string{"http://example.org/", "http://a.example/"})
-	if err := os.WriteFile(path, []byte("other.example\n"), 0o644); err != nil {
-		t.Fatal(err)
+	policytest.HostFilter(t, denied, urls)
+	policytest.HostFilter(t, allowed, urls)
+}
+
+// TestHostsOfValues: a list of Go values is the same filter as a text.
+func TestHostsOfValues(t *testing.T) {
+	denied := must(policy.DenyHosts("ads.example", "Tracker.example:8080"))(t)
+	allowed := must(policy.AllowHosts())(t)
+	u, other := parse(t, "http://x.ads.example/"), parse(t, "http://example/")
+	if denied.Accept(u) != "host_denied" || denied.Accept(other) != "" || allowed.Accept(other) != "host_not_allowed" {
+		t.Errorf("%q, %q, %q", denied.Accept(u), denied.Accept(other), allowed.Accept(other))
 	}
-	u, _ := urlkey.Parse("http://example.org/")
-	if changed, err := denied.Refresh(); !changed || err != nil || denied.Accept(u) != "" {
-		t.Errorf("after a change: %t, %v, %q", changed, err, denied.Accept(u))
+	for _, entries := range [][]string{{"a b"}, {"ok.example", ""}, {"a/b"}} {
+		if _, err := policy.DenyHosts(entries...); err == nil || !strings.Contains(err.Error(), "is not a host") {
+			t.Errorf("%q: %v", entries, err)
+		}
 	}
-	os.WriteFile(path, []byte("ok.example\na b\n"), 0o644)
-	os.Chtimes(path, time.Time{}, time.Now().Add(time.Hour))
-	if _, err := denied.Refresh(); err == nil || !strings.Contains(err.Error(), "hosts.txt, line 2") {
-		t.Errorf("a broken list: %v", err)
-	}
-	if o, _ := urlkey.Parse("http://other.example/"); denied.Accept(o) == "" {
-		t.Error("the old list does not hold")
-	}
-	if _, err := policy.NewDeniedHosts(path + ".missing"); err == nil {
-		t.Error("a missing file is no error")
+}
+
+// TestFaultyHosts: an error names the lines, and no more than ten of them.
+func TestFaultyHosts(t *testing.T) {
+	fails(t, parser(policy.ParseDeniedHosts), "ok.example\na b\n", `line 2: "a b" is not a host`)
+	fails(t, parser(policy.ParseDeniedHosts), strings.Repeat("x", 70_000), "line 1: ", "longer than 65536 bytes")
+	_, err := policy.ParseAllowedHosts([]byte(strings.Repeat("a b\n", 100)))
+	if err == nil || strings.Count(err.Error(), "line ") != 10 {
+		t.Errorf("a hundred faults: %v", err)
 	}
 }
 
@@ -73,11 +88,12 @@ func BenchmarkHostsFilter(b *testing.B) {
 	for i := range 1_000_000 {
 		fmt.Fprintf(&text, "host-%d.example\n", i)
 	}
-	f, err := policy.NewDeniedHosts(textFile(b, "hosts.txt", text.String()))
+	f, err := policy.WatchFile(textFile(b, "hosts.txt", text.String()), "denied hosts", policy.ParseDeniedHosts)
 	if err != nil {
 		b.Fatal(err)
 	}
 	u, _ := urlkey.Parse("https://www.host-1000001.example/some/path")
+	b.ReportAllocs()
 	for b.Loop() {
 		if f.Accept(u) != "" {
 			b.Fatal("refused")

@@ -4,8 +4,8 @@ package policy
 
 import "github.com/seine-crawler/seine/storage/urlkey"
 
-// LengthFilter refuses URLs of more than so many bytes in canonical form. None is longer than urlkey.MaxLength,
-// whatever filters there are.
+// LengthFilter is the most bytes that a URL may have in canonical form. No URL has more than urlkey.MaxLength, whatever
+// the filters.
 type LengthFilter int
 
 // Accept refuses with reason "length".

@@ -4,12 +4,11 @@ package policy_test
 
 import (
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/seine-crawler/seine/engine/policy"
+	"github.com/seine-crawler/seine/engine/policy/policytest"
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
@@ -36,83 +35,45 @@ const nutchRules = `# skip file: ftp: and mailto: urls
 +.
 `
 
-func textFile(t testing.TB, name, text string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
-// TestRulesFilter: the first rule that is found in the URL decides; which one is told.
+// TestRulesFilter: the first rule that is found in the URL decides, and Explain names it.
 func TestRulesFilter(t *testing.T) {
-	path := textFile(t, "rules.txt", nutchRules)
-	f, err := policy.NewRulesFilter(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for url, want := range map[string]string{"http://a.example/": "", "http://a.example/x.PNG": ":8 ", "http://a.example/?a=b": ":11 ", "http://a.example/x/y/x/y/x/": ":14 ", "http://closed.example/x": ":16 ",
-		"http://open.example/private/public/x": "", "http://open.example/private/x": ":18 ", "http://open.example/x.html": ""} {
-		u, err := urlkey.Parse(url)
-		if err != nil {
-			t.Fatal(err)
-		}
+	f := must(policy.ParseRules([]byte(nutchRules)))(t)
+	for url, want := range map[string]string{
+		"http://a.example/":                    "line 20: +",
+		"http://a.example/x.PNG":               "line 8: -",
+		"http://a.example/?a=b":                "line 11: -",
+		"http://a.example/x/y/x/y/x/":          "line 14: -",
+		"http://closed.example/x":              "line 16: -",
+		"http://open.example/private/public/x": "line 17: +",
+		"http://open.example/private/x":        "line 18: -",
+		"http://open.example/x.html":           "line 20: +",
+	} {
+		u := parse(t, url)
 		reason, rule := f.Accept(u), f.Explain(u)
-		if want == "" && (reason != "" || !strings.Contains(rule, "+")) || want != "" && (reason != "rules" || !strings.Contains(rule, path+want)) {
-			t.Errorf("%s: %q by %q, want line %q", url, reason, rule, want)
+		wantReason := "rules"
+		if strings.HasSuffix(want, "+") {
+			wantReason = ""
 		}
+		if reason != wantReason || !strings.HasPrefix(rule, want) {
+			t.Errorf("%s: %q by %q, want %q by %q", url, reason, rule, wantReason, want)
+		}
+		policytest.URLFilter(t, f, []string{url})
+	}
+	f = must(policy.ParseRules([]byte("+/a$")))(t)
+	if u := parse(t, "http://h/b"); f.Accept(u) != "rules" || f.Explain(u) != "no rule matches" {
+		t.Errorf("%s: %q by %q", u, f.Accept(u), f.Explain(u))
 	}
 }
 
-// TestRulesRefresh: a changed file is read again; a broken one keeps the rules and is reported once.
-func TestRulesRefresh(t *testing.T) {
-	path := textFile(t, "rules.txt", "-/old\n+.\n")
-	f, err := policy.NewRulesFilter(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	u, _ := urlkey.Parse("http://a.example/old")
-	v, _ := urlkey.Parse("http://a.example/new")
-	at := time.Now()
-	write := func(text string) {
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		at = at.Add(time.Second)
-		if err := os.Chtimes(path, at, at); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if changed, err := f.Refresh(); changed || err != nil || f.Accept(u) == "" {
-		t.Errorf("unchanged: %v %v", changed, err)
-	}
-	write("-/new\n+.\n")
-	if changed, err := f.Refresh(); !changed || err != nil || f.Accept(u) != "" || f.Accept(v) == "" {
-		t.Errorf("changed: %v %v", changed, err)
-	}
-	write("+(\n*x\n")
-	if _, err := f.Refresh(); err == nil || !strings.Contains(err.Error(), path+", line 1") || !strings.Contains(err.Error(), "line 2") || f.Accept(v) == "" {
-		t.Errorf("broken: %v", err)
-	}
-	if changed, err := f.Refresh(); changed || err != nil {
-		t.Errorf("broken and unchanged: %v %v", changed, err)
-	}
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := f.Refresh(); err != nil || f.Accept(v) == "" {
-		t.Errorf("gone: %v", err)
-	}
-	if _, err := policy.NewRulesFilter(path); err == nil || !strings.Contains(err.Error(), path) {
-		t.Errorf("no file: %v", err)
-	}
-	if _, err := policy.NewRulesFilter(textFile(t, "rules.txt", `+(a)\1`)); err == nil || !strings.Contains(err.Error(), "backreferences") {
-		t.Errorf("backreference: %v", err)
-	}
+// TestFaultyRules: an error names each wrong line and what is wrong with it.
+func TestFaultyRules(t *testing.T) {
+	rules := parser(policy.ParseRules)
+	fails(t, rules, "+(\n*x\n", "line 1: ", `line 2: "*x"`)
+	fails(t, rules, `+(a)\1`, "line 1: ", "backreferences")
+	fails(t, rules, "> a b\n+.\n", `line 1: "> a b"`)
 }
 
-// TestLoops: what the expressions of Nutch's files mean that refer back, as Python finds it.
+// TestLoops: the expressions of Nutch's files that refer back find what Python finds with them.
 func TestLoops(t *testing.T) {
 	text, err := os.ReadFile("testdata/loops.txt")
 	if err != nil {
@@ -120,9 +81,7 @@ func TestLoops(t *testing.T) {
 	}
 	var filters [2]*policy.RulesFilter
 	for i, rule := range []string{`.*(/[^/]+)/[^/]+\1/[^/]+\1/`, `.*(/.+?)/.*?\1/.*?\1/`} {
-		if filters[i], err = policy.NewRulesFilter(textFile(t, "rules.txt", "-"+rule+"\n+.\n")); err != nil {
-			t.Fatal(err)
-		}
+		filters[i] = must(policy.ParseRules([]byte("-" + rule + "\n+.\n")))(t)
 	}
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")[1:]
 	for _, line := range lines {
@@ -144,17 +103,13 @@ func TestLoops(t *testing.T) {
 
 // TestRulesSections: rules between > and < are for a host or a registered domain.
 func TestRulesSections(t *testing.T) {
-	f, err := policy.NewRulesFilter(textFile(t, "rules.txt", "> Shop.example\n-/cart\n<\n> www.other.example\n-/x\n<\n+.\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for url, want := range map[string]string{"http://shop.example/cart": "rules", "https://www.shop.example/cart": "rules", "http://free.example/cart": "",
-		"http://www.other.example/x": "rules", "http://other.example/x": "", "http://shop.example/x": ""} {
-		if u, _ := urlkey.Parse(url); f.Accept(u) != want {
+	f := must(policy.ParseRules([]byte("> Shop.example\n-/cart\n<\n> www.other.example\n-/x\n<\n+.\n")))(t)
+	for url, want := range map[string]string{
+		"http://shop.example/cart": "rules", "https://www.shop.example/cart": "rules", "http://free.example/cart": "",
+		"http://www.other.example/x": "rules", "http://other.example/x": "", "http://shop.example/x": "",
+	} {
+		if u := parse(t, url); f.Accept(u) != want {
 			t.Errorf("%s: %q, want %q", url, f.Accept(u), want)
 		}
-	}
-	if _, err := policy.NewRulesFilter(textFile(t, "rules.txt", "> a b\n+.\n")); err == nil || !strings.Contains(err.Error(), "line 1") {
-		t.Errorf("no host: %v", err)
 	}
 }

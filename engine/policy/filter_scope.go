@@ -10,7 +10,7 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// Scope says how far a crawl may go from its seeds.
+// Scope says how far a crawl may go from its seeds. The zero value is ScopeHost.
 type Scope uint8
 
 // The scopes.
@@ -19,15 +19,20 @@ const (
 	ScopeDomain              // the seeds' registered domains
 	ScopeAny                 // everywhere
 	ScopePage                // the seeds themselves
-	ScopePrefix              // what lies in the seeds' folders: their URLs up to the last slash of the path
+	ScopePrefix              // the seeds' folders: all that begins with a seed's URL up to the last slash of its path
 )
 
 var scopeNames = [...]string{"host", "domain", "any", "page", "prefix"}
 
-// String returns the scope's name on the command line.
-func (s Scope) String() string { return scopeNames[s] }
+// String returns the scope's name: "host", "domain", "any", "page" or "prefix".
+func (s Scope) String() string {
+	if int(s) >= len(scopeNames) {
+		return fmt.Sprintf("Scope(%d)", uint8(s))
+	}
+	return scopeNames[s]
+}
 
-// ParseScope is the inverse of String.
+// ParseScope is the inverse of String. The error names the text and the possible names.
 func ParseScope(s string) (Scope, error) {
 	for i, name := range scopeNames {
 		if s == name {
@@ -37,21 +42,21 @@ func ParseScope(s string) (Scope, error) {
 	return 0, fmt.Errorf("scope %q: want page, prefix, host, domain or any", s)
 }
 
-// ScopeFilter accepts the URLs within Scope of the hosts it was told of. Admit may be called while
-// others ask: a seed's redirect widens the scope during the crawl.
+// ScopeFilter accepts URLs within a Scope of the seeds that it was given. Admit and AdmitURL widen the scope, for
+// example after a seed's redirect. Any goroutine may call any method at any time.
 type ScopeFilter struct {
 	scope Scope
 	mu    sync.RWMutex
 	in    map[string]struct{} // host keys, or domain keys under ScopeDomain
-	urls  map[string]struct{} // under ScopePage and ScopePrefix: seeds, or their folders
+	urls  map[string]struct{} // seeds under ScopePage, their folders under ScopePrefix
 }
 
-// NewScopeFilter returns a filter that admits nothing yet, unless scope is ScopeAny.
+// NewScopeFilter returns a filter that accepts nothing yet, unless scope is ScopeAny.
 func NewScopeFilter(scope Scope) *ScopeFilter {
 	return &ScopeFilter{scope: scope, in: make(map[string]struct{}), urls: make(map[string]struct{})}
 }
 
-// Admit takes a seed's host into the scope and reports whether that was news.
+// Admit adds a seed's host to the scope. It reports whether the host, or under ScopeDomain its domain, is new.
 func (f *ScopeFilter) Admit(h urlkey.HostKey) bool {
 	if f.scope == ScopeAny {
 		return false
@@ -66,10 +71,10 @@ func (f *ScopeFilter) Admit(h urlkey.HostKey) bool {
 	return true
 }
 
-// NeedsURLs reports whether the scope is told of seeds' URLs, not only of their hosts.
+// NeedsURLs reports whether the scope depends on the seeds' URLs, not only on their hosts: call AdmitURL then.
 func (f *ScopeFilter) NeedsURLs() bool { return f.scope == ScopePage || f.scope == ScopePrefix }
 
-// AdmitURL takes a seed into the scope, its host too.
+// AdmitURL adds a seed and its host to the scope.
 func (f *ScopeFilter) AdmitURL(u urlkey.URL) {
 	f.Admit(u.HostKey())
 	if !f.NeedsURLs() {
@@ -84,13 +89,13 @@ func (f *ScopeFilter) AdmitURL(u urlkey.URL) {
 	f.mu.Unlock()
 }
 
-// folder is a URL up to the last slash of its path.
+// folder returns a URL up to the last slash of its path.
 func folder(u urlkey.URL) string {
 	s, _, _ := strings.Cut(u.String(), "?")
 	return s[:strings.LastIndexByte(s, '/')+1]
 }
 
-// hasURL reports whether a URL is a seed, or lies in a seed's folder or below it.
+// hasURL reports whether a URL is a seed, or is in a seed's folder or below it.
 func (f *ScopeFilter) hasURL(u urlkey.URL) bool {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
@@ -106,7 +111,7 @@ func (f *ScopeFilter) hasURL(u urlkey.URL) bool {
 	return false
 }
 
-// Accept refuses, with reason "scope", what lies outside.
+// Accept refuses with reason "scope".
 func (f *ScopeFilter) Accept(u urlkey.URL) string {
 	if f.NeedsURLs() {
 		if f.hasURL(u) {
@@ -120,7 +125,7 @@ func (f *ScopeFilter) Accept(u urlkey.URL) string {
 	return "scope"
 }
 
-// Has reports whether a host lies within the scope.
+// Has reports whether a host is within the scope. Under ScopePage and ScopePrefix not all of its URLs need be.
 func (f *ScopeFilter) Has(h urlkey.HostKey) bool {
 	if f.scope == ScopeAny {
 		return true

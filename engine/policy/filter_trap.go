@@ -9,8 +9,8 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// Bounds of the default trap filter. A URL past one of them is, in practice, one of an endless
-// family that a server makes up: a calendar, a faceted list, a relative link that grows.
+// Bounds of the trap filter. In practice, a server generates URLs beyond them without end: a calendar, a faceted list,
+// a relative link that grows.
 const (
 	MaxPathDepth       = 20 // path segments
 	MaxSegmentRepeats  = 3  // times one non-empty path segment may occur
@@ -19,13 +19,13 @@ const (
 	MaxPageNumber      = 10_000
 )
 
-// TrapFilter refuses URLs shaped like crawler traps. The zero value uses the bounds above and the clock's year.
+// TrapFilter refuses URLs that look like crawler traps. The zero value takes the year from the clock.
 type TrapFilter struct {
-	Year int // the present one, which tells calendars' pages; 0 means the clock's
+	Year int // the current year, to recognize calendars; 0 means the clock's
 }
 
 // Accept refuses with reason "path_depth", "path_repeat", "calendar", "query_parameters", "query_repeat" or
-// "page_number". How long a URL may be says urlkey.MaxLength.
+// "page_number". It does not look at the length: no URL is longer than urlkey.MaxLength.
 func (f TrapFilter) Accept(u urlkey.URL) string {
 	path := u.Path()
 	if depth := strings.Count(path, "/"); depth > MaxPathDepth {
@@ -43,7 +43,7 @@ func (f TrapFilter) Accept(u urlkey.URL) string {
 	return ""
 }
 
-// queryTrap looks for a parameter that comes again and again, and for page numbers that no list has.
+// queryTrap looks for parameters that repeat, and for page numbers that no list has.
 func queryTrap(q string) string {
 	for rest := q; rest != ""; {
 		var p string
@@ -72,7 +72,7 @@ func queryTrap(q string) string {
 	return ""
 }
 
-// pageStep is how many items a page has where they are counted, not the pages.
+// pageStep is how many items a page has, for parameters that count items.
 func pageStep(name string) uint64 {
 	if name == "offset" || name == "start" {
 		return 100
@@ -80,8 +80,8 @@ func pageStep(name string) uint64 {
 	return 1
 }
 
-// repeats reports whether some segment occurs more than MaxSegmentRepeats times. Paths are at
-// most MaxPathDepth segments long here, so the plain double loop is the cheap one.
+// repeats reports whether some segment occurs more than MaxSegmentRepeats times. Paths have at most MaxPathDepth
+// segments here, so the double loop is cheaper than a map.
 func repeats(path string) bool {
 	var room [MaxPathDepth + 1]string
 	segments := room[:0]

@@ -8,20 +8,22 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// trackingParameters say where a visitor came from, not which page is meant: those of Google, Meta,
-// Microsoft, Yandex, TikTok, X, LinkedIn, Mailchimp, HubSpot, Marketo, Adobe and Matomo. So do all that
-// begin with utm_ or with mtm_.
-var trackingParameters = set("gclid gclsrc dclid gbraid wbraid fbclid msclkid yclid ysclid ttclid twclid igshid igsh li_fat_id mc_cid mc_eid _ga _gl _hsenc _hsmi __hssc __hstc __hsfp " +
-	"hsctatracking mkt_tok s_cid s_kwcid ef_id vero_id oly_anon_id oly_enc_id wickedid rb_clickid _openstat srsltid epik pk_campaign pk_kwd pk_source pk_medium")
+// trackingParameters say where a visitor came from, not which page a URL means: those of Google, Meta, Microsoft,
+// Yandex, TikTok, X, LinkedIn, Mailchimp, HubSpot, Marketo, Adobe and Matomo. So do all names that begin with utm_ or
+// mtm_.
+var trackingParameters = set(`
+	gclid gclsrc dclid gbraid wbraid fbclid msclkid yclid ysclid ttclid twclid igshid igsh li_fat_id mc_cid mc_eid
+	_ga _gl _hsenc _hsmi __hssc __hstc __hsfp hsctatracking mkt_tok s_cid s_kwcid ef_id vero_id oly_anon_id oly_enc_id
+	wickedid rb_clickid _openstat srsltid epik pk_campaign pk_kwd pk_source pk_medium`)
 
-// sessionParameters name a visitor's session. Those of sessionLike are dropped only with a value that looks
-// like one, since sites have articles by the name of sid=7 too.
+// sessionParameters name a visitor's session. Those of sessionLike are dropped only with a value that looks like a
+// session's, since sites also use sid=7 for an article.
 var (
 	sessionParameters = set("jsessionid phpsessid aspsessionid cfid cftoken zenid oscsid")
 	sessionLike       = set("sid lsid jsid bv_sid sess sessid session sessionid session_id s")
 )
 
-// sessionMin is the least length of a value that looks like a session's.
+// sessionMin is the least length of a value that looks like a session's, in bytes.
 const sessionMin = 16
 
 func set(words string) map[string]bool {
@@ -32,12 +34,12 @@ func set(words string) map[string]bool {
 	return m
 }
 
-// ParameterNormalizer drops tracking parameters and session ids from URLs, also ";jsessionid=…" at the end
-// of a path. Each visit of a site that makes them would else find all of its pages anew. (Nutch:
-// urlnormalizer-regex, with its rule for session ids.) Idempotent; names have no case.
+// ParameterNormalizer drops tracking parameters and session ids from URLs, including ";jsessionid=…" at the end of a
+// path segment. Without it, each visit to a site that generates them would find all of its pages anew. It ignores the
+// case of names. (Nutch: urlnormalizer-regex, with its rule for session ids.)
 type ParameterNormalizer struct{}
 
-// Normalize returns u itself where there is nothing to drop. It never fails.
+// Normalize returns u itself if there is nothing to drop. It never fails.
 func (ParameterNormalizer) Normalize(u urlkey.URL) (urlkey.URL, error) {
 	query, has := u.Query()
 	path := u.Path()
@@ -52,10 +54,10 @@ func (ParameterNormalizer) Normalize(u urlkey.URL) (urlkey.URL, error) {
 	if has {
 		ref += "?" + query
 	}
-	// An empty path segment at the front would be taken for a host.
+	// Not u.Resolve: it would take an empty first path segment for the mark of a host.
 	next, err := urlkey.Parse(u.Scheme() + "://" + u.Authority() + ref)
 	if err != nil {
-		return u, nil // too odd to touch
+		return u, nil // still a valid URL with its noise
 	}
 	return next, nil
 }
@@ -81,10 +83,10 @@ func withoutSession(path string) string {
 	}
 }
 
-// keptParameters returns a query without what is dropped.
+// keptParameters returns a query without its noise, and whether it had any.
 func keptParameters(query string) (kept string, dropped bool) {
 	var b strings.Builder
-	from := 0 // of what is kept but not in b yet
+	from := 0 // start of what is kept and not yet in b
 	for at := 0; at < len(query); {
 		end := at + strings.IndexByte(query[at:], '&')
 		if end < at {
@@ -104,7 +106,7 @@ func keptParameters(query string) (kept string, dropped bool) {
 	return strings.TrimSuffix(b.String(), "&"), true
 }
 
-// isNoise says of "name=value" whether it is dropped.
+// isNoise reports whether a parameter "name=value" is dropped.
 func isNoise(p string) bool {
 	name, value, _ := strings.Cut(p, "=")
 	const longest = 16
@@ -133,7 +135,7 @@ func hasFold(s, prefix string) bool {
 	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
 }
 
-// looksLikeSession: long, of letters and digits, and digits among them.
+// looksLikeSession reports whether a value is long, of letters, digits, - _ and . only, with at least three digits.
 func looksLikeSession(v string) bool {
 	digits := 0
 	for i := range len(v) {

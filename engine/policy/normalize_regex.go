@@ -7,42 +7,39 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
-	"os"
 	"regexp"
 	"strings"
 
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// RegexNormalizer is Nutch's urlnormalizer-regex: a file of patterns and substitutions, applied to the URL in order.
+// RegexNormalizer applies substitutions to a URL, in order (Nutch: urlnormalizer-regex). It repeats them until they
+// change nothing more, so that a URL has one spelling; a URL that they never stop changing is dropped. The normalizer
+// is immutable.
+type RegexNormalizer struct{ rules []substitution }
+
+type substitution struct {
+	re   *regexp.Regexp // nil: merge slashes
+	with string
+}
+
+// javaSlashes is a rule of Nutch's own file that RE2 cannot express: it merges slashes, but not those of "http://".
+const javaSlashes = `(?<!:)/{2,}`
+
+// normalizeRounds is how often the rules are applied before a URL counts as one that they never stop changing.
+const normalizeRounds = 4
+
+// ParseSubstitutions reads substitutions in Nutch's format, including Nutch's own file:
 //
 //	<regex-normalize>
 //	  <regex><pattern>&amp;{2,}</pattern><substitution>&amp;</substitution></regex>
 //	</regex-normalize>
 //
-// Nutch's own file is taken as it is. Rules are applied until they change nothing more, so that a URL has one
-// spelling; one that they change for ever is dropped.
-type RegexNormalizer struct{ rules []substitution }
-
-type substitution struct {
-	re   *regexp.Regexp // nil: doubled slashes
-	with string
-}
-
-// javaSlashes is a rule of Nutch's own file that RE2 cannot express: doubled slashes, but for those of "http://".
-const javaSlashes = `(?<!:)/{2,}`
-
-// normalizeRounds is how often the rules are applied before a URL counts as one that they change for ever.
-const normalizeRounds = 4
-
-// maxRuleFile bounds files of rules.
-const maxRuleFile = 16 << 20
-
-// NewRegexNormalizer reads a file. The error names the file and each rule that is wrong.
-func NewRegexNormalizer(path string) (*RegexNormalizer, error) {
-	text, err := readRuleFile(path, "URL substitutions")
-	if err != nil {
-		return nil, err
+// Patterns are those of package regexp; substitutions are Java's, with $1 for a group. The error names each wrong rule
+// by its number, or the line of the XML.
+func ParseSubstitutions(text []byte) (*RegexNormalizer, error) {
+	if len(text) > maxRuleText {
+		return nil, fmt.Errorf("%d bytes of substitutions, at most %d are read", len(text), maxRuleText)
 	}
 	var file struct {
 		XMLName xml.Name `xml:"regex-normalize"`
@@ -51,8 +48,10 @@ func NewRegexNormalizer(path string) (*RegexNormalizer, error) {
 			Substitution string `xml:"substitution"`
 		} `xml:"regex"`
 	}
-	if err := xml.NewDecoder(bytes.NewReader(text)).Decode(&file); err != nil {
-		return nil, fmt.Errorf("URL substitutions %s: want <regex-normalize> with <regex> in it: %w", path, err)
+	d := xml.NewDecoder(bytes.NewReader(text))
+	if err := d.Decode(&file); err != nil {
+		line, column := d.InputPos()
+		return nil, fmt.Errorf("line %d, column %d: want <regex-normalize> with <regex> in it: %w", line, column, err)
 	}
 	n := &RegexNormalizer{}
 	var faults []error
@@ -61,39 +60,30 @@ func NewRegexNormalizer(path string) (*RegexNormalizer, error) {
 			n.rules = append(n.rules, substitution{})
 			continue
 		}
-		re, err := regexp.Compile(r.Pattern)
+		rule, err := parseSubstitution(r.Pattern, r.Substitution)
 		if err != nil {
-			faults = append(faults, fmt.Errorf("URL substitutions %s, rule %d: %w (expressions are RE2's: no lookaround and no backreferences, since they take more than linear time)", path, i+1, err))
+			faults = append(faults, fmt.Errorf("rule %d: %w", i+1, err))
 			continue
 		}
-		with, err := javaTemplate(r.Substitution, re.NumSubexp())
-		if err != nil {
-			faults = append(faults, fmt.Errorf("URL substitutions %s, rule %d: %w", path, i+1, err))
-			continue
-		}
-		n.rules = append(n.rules, substitution{re, with})
+		n.rules = append(n.rules, rule)
 	}
-	return n, errors.Join(faults...)
+	if len(faults) > 0 {
+		return nil, errors.Join(faults...)
+	}
+	return n, nil
 }
 
-// readRuleFile reads a file that people write.
-func readRuleFile(path, what string) ([]byte, error) {
-	info, err := os.Stat(path)
+func parseSubstitution(pattern, with string) (substitution, error) {
+	re, err := regexp.Compile(pattern)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
+		return substitution{}, fmt.Errorf("%w (%s)", err, errRE2)
 	}
-	if info.Size() > maxRuleFile {
-		return nil, fmt.Errorf("%s %s: %d bytes, at most %d are read", what, path, info.Size(), maxRuleFile)
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
-	}
-	return text, nil
+	template, err := javaTemplate(with, re.NumSubexp())
+	return substitution{re, template}, err
 }
 
-// javaTemplate turns a replacement as Java has it, "$1" for a group and a backslash before what stands for itself, into
-// one of package regexp.
+// javaTemplate turns Java's replacement text, with "$1" for a group and a backslash before a literal character, into
+// one for package regexp.
 func javaTemplate(s string, groups int) (string, error) {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
@@ -105,7 +95,7 @@ func javaTemplate(s string, groups int) (string, error) {
 			}
 		case c == '$':
 			group, digits := 0, 0
-			for i+1 < len(s) && '0' <= s[i+1] && s[i+1] <= '9' && (digits == 0 || 10*group+int(s[i+1]-'0') <= groups) {
+			for digit(s, i+1) && (digits == 0 || 10*group+int(s[i+1]-'0') <= groups) {
 				group, digits, i = 10*group+int(s[i+1]-'0'), digits+1, i+1
 			}
 			if digits == 0 || group > groups {
@@ -119,7 +109,7 @@ func javaTemplate(s string, groups int) (string, error) {
 	return b.String(), nil
 }
 
-// Normalize applies the rules.
+// Normalize applies the rules. The error names the URL.
 func (n *RegexNormalizer) Normalize(u urlkey.URL) (urlkey.URL, error) {
 	for range normalizeRounds {
 		before := u.String()
@@ -144,10 +134,10 @@ func (n *RegexNormalizer) Normalize(u urlkey.URL) (urlkey.URL, error) {
 		}
 		u = next
 	}
-	return urlkey.URL{}, fmt.Errorf("%s: the substitutions never end", u)
+	return urlkey.URL{}, fmt.Errorf("%s: the substitutions never stop changing it", u)
 }
 
-// mergeSlashes makes one slash of several, but for those behind a colon.
+// mergeSlashes makes one slash of several, but not of those after a colon.
 func mergeSlashes(s string) string {
 	if !strings.Contains(s, "//") {
 		return s

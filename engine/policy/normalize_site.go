@@ -3,74 +3,78 @@
 package policy
 
 import (
-	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// SiteFiles name files of rules for hosts, in the formats of Nutch's urlnormalizer-host, -protocol and -slash. A line
-// is a host and what holds for it; "*.example.com" is example.com and all below it, and a host's own line comes
-// before those of what it is below. '#' begins a comment. "" means that there is no such file.
-type SiteFiles struct {
-	Hosts     string // "www.example.com example.com": URLs of the one are URLs of the other
-	Protocols string // "*.example.com https"
-	Slashes   string // "example.com -": slashes at a path's end go, but for the root's; "+": it comes where the last segment has no dot
+// SiteRules are texts of rules for hosts, in the formats of Nutch's urlnormalizer-host, -protocol and -slash. A line
+// is a host and its value; '#' begins a comment. "*.example.com" means example.com and all hosts below it; a host's
+// own line wins over those of the domains above it. An empty text has no rules.
+type SiteRules struct {
+	// HostAliases: "www.example.com example.com" moves URLs of the first host to the second.
+	HostAliases []byte
+	// Protocols: "*.example.com https" gives URLs without a port that scheme.
+	Protocols []byte
+	// Slashes: "example.com -" cuts slashes at the end of a path, except the root's; "example.com +" adds one where
+	// the last segment has no dot.
+	Slashes []byte
 }
 
-// SiteNormalizer brings URLs of named hosts into the spelling that their sites use.
-type SiteNormalizer struct{ hosts, protocols, slashes hostTable }
+// SiteNormalizer brings URLs of listed hosts into the spelling that their sites use. It is immutable.
+type SiteNormalizer struct{ aliases, protocols, slashes siteTable }
 
-// NewSiteNormalizer reads the files. The error names file, line and what is wrong.
-func NewSiteNormalizer(f SiteFiles) (*SiteNormalizer, error) {
-	n := &SiteNormalizer{}
-	var errs [3]error
-	n.hosts, errs[0] = readHostTable(f.Hosts, func(s string) bool {
+// ParseSiteRules reads the texts. The error names the text, "host aliases", "protocols" or "slashes", and each wrong
+// line, at most ten of each text.
+func ParseSiteRules(r SiteRules) (*SiteNormalizer, error) {
+	isHost := func(s string) bool {
 		u, err := urlkey.Parse("http://" + s + "/")
 		return err == nil && u.Authority() == s
-	}, "a host in canonical form")
-	n.protocols, errs[1] = readHostTable(f.Protocols, func(s string) bool { return s == "http" || s == "https" }, "http or https")
-	n.slashes, errs[2] = readHostTable(f.Slashes, func(s string) bool { return s == "+" || s == "-" }, "+ or -")
-	return n, errors.Join(errs[:]...)
-}
-
-// hostTable has what holds for hosts, and below "*." for all below a host.
-type hostTable map[string]string
-
-func readHostTable(path string, good func(value string) bool, want string) (hostTable, error) {
-	if path == "" {
-		return nil, nil
 	}
-	text, err := readRuleFile(path, "rules for hosts")
-	if err != nil {
+	isScheme := func(s string) bool { return s == "http" || s == "https" }
+	isSign := func(s string) bool { return s == "+" || s == "-" }
+
+	n := &SiteNormalizer{}
+	var errs [3]error
+	n.aliases, errs[0] = parseSiteTable("host aliases", r.HostAliases, isHost, "a host in canonical form")
+	n.protocols, errs[1] = parseSiteTable("protocols", r.Protocols, isScheme, "http or https")
+	n.slashes, errs[2] = parseSiteTable("slashes", r.Slashes, isSign, "+ or -")
+	if err := errors.Join(errs[:]...); err != nil {
 		return nil, err
 	}
-	t := hostTable{}
-	var faults []error
-	sc := bufio.NewScanner(bytes.NewReader(text))
-	for n := 1; sc.Scan(); n++ {
-		line, _, _ := strings.Cut(sc.Text(), "#")
-		words := strings.Fields(line)
-		switch {
-		case len(words) == 0:
-		case len(words) != 2 || !good(words[1]):
-			faults = append(faults, fmt.Errorf("rules for hosts %s, line %d: %.80q: want a host and %s", path, n, line, want))
-		default:
-			t[strings.ToLower(words[0])] = words[1]
-		}
-	}
-	if err := sc.Err(); err != nil {
-		faults = append(faults, fmt.Errorf("rules for hosts %s: %w", path, err))
-	}
-	return t, errors.Join(faults...)
+	return n, nil
 }
 
-// of returns what holds for a host, "" if nothing does.
-func (t hostTable) of(host string) string {
+// siteTable has the values of hosts; the key "*.example.com" is for a domain.
+type siteTable map[string]string
+
+func parseSiteTable(what string, text []byte, valid func(value string) bool, want string) (siteTable, error) {
+	if len(text) > maxRuleText {
+		return nil, fmt.Errorf("%s: %d bytes, at most %d are read", what, len(text), maxRuleText)
+	}
+	t := siteTable{}
+	err := eachLine(text, func(_ int, line string) error {
+		line = withoutComment(line)
+		words := strings.Fields(line)
+		if len(words) == 0 {
+			return nil
+		}
+		if len(words) != 2 || !valid(words[1]) {
+			return fmt.Errorf("%.80q: want a host and %s", line, want)
+		}
+		t[strings.ToLower(words[0])] = words[1]
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	return t, nil
+}
+
+// of returns the value of a host, "" if it has none.
+func (t siteTable) of(host string) string {
 	if len(t) == 0 {
 		return ""
 	}
@@ -89,17 +93,18 @@ func (t hostTable) of(host string) string {
 	}
 }
 
-// Normalize applies what holds for the URL's host, and then what holds for the one that it becomes, once.
+// Normalize applies the alias of the URL's host once, and then the protocol and slashes of the host that results. The
+// error names a host that is the alias of an alias.
 func (n *SiteNormalizer) Normalize(u urlkey.URL) (urlkey.URL, error) {
 	host := u.Host()
 	authority, scheme, path := u.Authority(), u.Scheme(), u.Path()
-	if to := n.hosts.of(host); to != "" && to != host {
-		if further := n.hosts.of(to); further != "" && further != to {
-			return urlkey.URL{}, fmt.Errorf("%s: rules make a host of %s that they make one of %s", u, host, to)
+	if to := n.aliases.of(host); to != "" && to != host {
+		if further := n.aliases.of(to); further != "" && further != to {
+			return urlkey.URL{}, fmt.Errorf("%s: host %s is an alias of %s, and that of %s", u, host, to, further)
 		}
 		host, authority = to, to+strings.TrimPrefix(authority, host)
 	}
-	if p := n.protocols.of(host); p != "" && !strings.Contains(authority, ":") { // a port is one protocol's
+	if p := n.protocols.of(host); p != "" && !strings.Contains(authority, ":") { // a port belongs to one protocol
 		scheme = p
 	}
 	switch n.slashes.of(host) {
@@ -116,58 +121,4 @@ func (n *SiteNormalizer) Normalize(u urlkey.URL) (urlkey.URL, error) {
 		return u, nil
 	}
 	return withPath(u, scheme, authority, path)
-}
-
-// withPath is the URL with another scheme, host and path, and its query.
-func withPath(u urlkey.URL, scheme, authority, path string) (urlkey.URL, error) {
-	s := scheme + "://" + authority + path
-	if query, has := u.Query(); has {
-		s += "?" + query
-	}
-	next, err := urlkey.Parse(s)
-	if err != nil {
-		return urlkey.URL{}, fmt.Errorf("%s became %q: %w", u, s, err)
-	}
-	return next, nil
-}
-
-// SlashNormalizer makes one slash of several in a path. Most servers answer both spellings alike; some keep another
-// URL behind two of them, so it is not on by default.
-type SlashNormalizer struct{}
-
-// Normalize returns u itself where there are none.
-func (SlashNormalizer) Normalize(u urlkey.URL) (urlkey.URL, error) {
-	path := u.Path()
-	if !strings.Contains(path, "//") {
-		return u, nil
-	}
-	parts := slices.DeleteFunc(strings.SplitAfter(path, "/")[1:], func(s string) bool { return s == "/" })
-	return withPath(u, u.Scheme(), u.Authority(), "/"+strings.Join(parts, ""))
-}
-
-// QueryNormalizer puts a query's parameters in order by name (Nutch's urlnormalizer-querystring), for sites
-// that write them in any. Parameters of a name keep theirs: it may mean something.
-type QueryNormalizer struct{}
-
-// Normalize returns u itself where they are in order.
-func (QueryNormalizer) Normalize(u urlkey.URL) (urlkey.URL, error) {
-	query, _ := u.Query()
-	if !strings.Contains(query, "&") {
-		return u, nil
-	}
-	parts := strings.Split(query, "&")
-	name := func(p string) string {
-		n, _, _ := strings.Cut(p, "=")
-		return n
-	}
-	order := func(a, b string) int { return strings.Compare(name(a), name(b)) }
-	if slices.IsSortedFunc(parts, order) {
-		return u, nil
-	}
-	slices.SortStableFunc(parts, order)
-	next, err := urlkey.Parse(u.Scheme() + "://" + u.Authority() + u.Path() + "?" + strings.Join(parts, "&"))
-	if err != nil {
-		return urlkey.URL{}, fmt.Errorf("%s: its query in order: %w", u, err)
-	}
-	return next, nil
 }

@@ -9,12 +9,12 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// URLFilter decides whether a URL belongs to the crawl. It is asked when a seed is injected,
-// when a link would become a record, and again when a record would be fetched, so that a
-// narrower filter takes effect at once.
+// URLFilter decides whether a URL belongs to the crawl. The engine calls it when a seed is injected, when a link would
+// become a record, and before a record is fetched, so a narrower filter takes effect at once. (Nutch: URLFilter.)
 //
-// Law: the answer depends on the URL alone. Reason is "" when accepted, else a short constant
-// such as "suffix" that is counted and shown to people. (Nutch: URLFilter.)
+// Law: the answer depends on the URL alone (a LiveFilter's, also on its rules). The reason is "" if the URL is
+// accepted, else a short constant such as "suffix", which is counted and shown to people. Any goroutine may call
+// Accept.
 type URLFilter interface {
 	Accept(u urlkey.URL) (reason string)
 }
@@ -25,10 +25,10 @@ type URLFilterFunc func(u urlkey.URL) string
 // Accept calls f.
 func (f URLFilterFunc) Accept(u urlkey.URL) string { return f(u) }
 
-// URLFilters is a chain: the first refusal wins, an empty chain accepts everything.
+// URLFilters is a chain: the first refusal decides. An empty chain accepts every URL.
 type URLFilters []URLFilter
 
-// Accept asks each filter in order.
+// Accept calls the filters in order, until one refuses.
 func (fs URLFilters) Accept(u urlkey.URL) string {
 	for _, f := range fs {
 		if reason := f.Accept(u); reason != "" {
@@ -38,11 +38,11 @@ func (fs URLFilters) Accept(u urlkey.URL) string {
 	return ""
 }
 
-// URLNormalizer rewrites a canonical URL to the spelling the crawl shall use for it, for example
-// without a session id. It returns u itself when nothing changes.
+// URLNormalizer rewrites a canonical URL to the spelling that the crawl uses for it, for example without a session id.
+// It returns u itself if nothing changes. An error drops the URL and is counted as "normalizer". (Nutch:
+// URLNormalizer.)
 //
-// Law: idempotent; the result is again a canonical URL (the type admits nothing else). An error
-// drops the URL and is counted as "normalizer". (Nutch: URLNormalizer.)
+// Law: normalizing a normalized URL changes nothing. Any goroutine may call Normalize.
 type URLNormalizer interface {
 	Normalize(u urlkey.URL) (urlkey.URL, error)
 }
@@ -53,10 +53,10 @@ type URLNormalizerFunc func(u urlkey.URL) (urlkey.URL, error)
 // Normalize calls f.
 func (f URLNormalizerFunc) Normalize(u urlkey.URL) (urlkey.URL, error) { return f(u) }
 
-// URLNormalizers is a chain applied in order.
+// URLNormalizers is a chain. An empty chain changes nothing.
 type URLNormalizers []URLNormalizer
 
-// Normalize applies each normalizer to the result of the one before.
+// Normalize applies each normalizer to the result of the one before, until one fails.
 func (ns URLNormalizers) Normalize(u urlkey.URL) (urlkey.URL, error) {
 	var err error
 	for _, n := range ns {
@@ -67,30 +67,33 @@ func (ns URLNormalizers) Normalize(u urlkey.URL) (urlkey.URL, error) {
 	return u, nil
 }
 
-// Page is what a Scorer may know of a fetched page when it gives score to its links. Links is
-// the number of distinct targets that stay after filters; First is true when this is the first
-// successful fetch of the page.
+// Page is what a Scorer knows of a fetched page when the page gives score to its links.
 type Page struct {
-	Score float64
-	Depth uint16
+	Score float64 // before this fetch
+	Depth uint16  // links from a seed
+	// Links is the number of distinct targets that the filters given as values accept, whether or not they are in
+	// scope. Live filters and the scope play no part: a score must not depend on when one of them changed.
 	Links int
-	First bool
+	First bool // this is the first successful fetch of the page
 }
 
-// Scorer decides how much a URL matters: the order in which URLs are fetched, and which of
-// several equal pages survives. Scores are finite and not negative. (Nutch: ScoringFilter.)
+// Scorer decides how much a URL matters: the order in which URLs are fetched, and which of several equal pages
+// survives. (Nutch: ScoringFilter.)
+//
+// Law: scores are finite and not negative, and a greater sum gives no lower score. Each answer depends on the
+// arguments alone. Any goroutine may call any method.
 type Scorer interface {
-	// Inject returns the score of a new seed; given is the seed line's own score, or 1.
+	// Inject returns the score of a new seed. given is the seed line's own score, or 1.
 	Inject(given float64) float64
-	// Distribute returns what one distinct link of the page gives to its target. internal says
-	// that the target is on the same host.
+	// Distribute returns what one distinct link of the page gives to its target. internal says that the target is
+	// on the same host.
 	Distribute(p Page, internal bool) float64
-	// Update returns the new score of a record (old is 0 for a new one) that was given sum by the
-	// links of one segment.
+	// Update returns the new score of a record. old is its score, 0 for a new record; sum is what the links of one
+	// segment give to it.
 	Update(old, sum float64) float64
 }
 
-// Change says what a fetch found, as far as a schedule cares.
+// Change says what a fetch found, as far as a schedule needs to know.
 type Change uint8
 
 // What a fetch found.
@@ -100,20 +103,27 @@ const (
 	ChangeNone                   // content is the same, or the server answered 304
 )
 
-// FetchSchedule decides when a URL is fetched again. Times are Unix milliseconds, intervals
-// seconds, as in storage.Record. (Nutch: FetchSchedule.)
+// FetchSchedule decides when a URL is fetched again. Times are Unix milliseconds, intervals seconds, as in
+// storage.Record. (Nutch: FetchSchedule.)
+//
+// Law: each answer depends on the arguments alone. After Reschedule, Due is false at the time of the fetch, and true at
+// r.FetchTime. Any goroutine may call any method.
 type FetchSchedule interface {
-	// Due reports whether r may be fetched at now.
+	// Due reports whether r may be fetched at now. It is never true before r.FetchTime: the engine does not look at
+	// a host before the earliest fetch time of its records. It does not change r.
 	Due(r *storage.Record, now int64) bool
-	// Reschedule sets r.FetchTime, r.Interval and r.ModifiedTime after a successful fetch, a 304
-	// or a redirect at time at. r carries the interval and modified time from before the fetch.
+	// Reschedule sets r.FetchTime, r.Interval and r.ModifiedTime after a successful fetch, a 304 or a redirect at
+	// time at. Before the call, r has the interval and the modified time from before the fetch.
 	Reschedule(r *storage.Record, c Change, at int64)
 }
 
-// IndexFilter may change a document on its way into the index, or keep it out by returning a
-// reason. It sees the record and the parsed text. (Nutch: IndexingFilter.)
+// IndexFilter may change a document before it is indexed, or keep it out of the index by returning a reason. It sees the
+// page's record and its parsed text, and must not change these. (Nutch: IndexingFilter.)
 //
-// One that changes Text may set Content to parts of the new one; otherwise all of it counts as content.
+// What it changes in the document is what hits show. It may also set Stored fields, a Boost and a Date. A filter that
+// changes Text may set Content to parts of the new text; without Content, all of it counts as content.
+//
+// Law: the result depends on the arguments alone. Any goroutine may call Filter. It must not keep d.
 type IndexFilter interface {
 	Filter(d *index.Document, r *storage.Record, t *storage.ParseText) (reason string)
 }
@@ -126,8 +136,7 @@ func (f IndexFilterFunc) Filter(d *index.Document, r *storage.Record, t *storage
 	return f(d, r, t)
 }
 
-// ParseFilterFunc makes a function a parse.Filter; it stands here so that a program that replaces
-// policies finds all adapters in one place.
+// ParseFilterFunc makes a function a parse.Filter. It is here so that all adapters are in one package.
 type ParseFilterFunc func(in *parse.Input, p *parse.Page) error
 
 // Filter calls f.

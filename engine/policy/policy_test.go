@@ -4,6 +4,7 @@ package policy_test
 
 import (
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -13,22 +14,13 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-func accept(t *testing.T, f policy.URLFilter, raw string) string {
-	t.Helper()
-	u, err := urlkey.Parse(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f.Accept(u)
-}
-
 func TestFilters(t *testing.T) {
 	scope := policy.NewScopeFilter(policy.ScopeDomain)
 	host, _ := urlkey.ParseHost("www.example.co.uk")
 	scope.Admit(host)
 	f := func(filter policy.URLFilter, url, want string) {
 		t.Helper()
-		if got := accept(t, filter, url); got != want {
+		if got := filter.Accept(parse(t, url)); got != want {
 			t.Errorf("%s: %q, want %q", url, got, want)
 		}
 	}
@@ -48,10 +40,13 @@ func TestFilters(t *testing.T) {
 	f(policy.TrapFilter{}, "http://h/?a=1&a=2&a=3&a=4&a=5", "query_repeat")
 	f(policy.TrapFilter{}, "http://h/list?page=10000", "")
 	for target, trap := range map[string]bool{
-		"/events/2031/12/": false, "/events/2032/1/": true, "/topic/2032/1/": false, "/a/2032-01-02.html": true, "/a/2032-1-2": false, "/2032/13/01": false,
-		"/x?month=2032.07": true, "/x?a&year=2032": true, "/x?fiscalyear=2032": false, "/calendar?y=1&d=2032-12": true, "/calendar?d=2032-13": false,
-		"/calendar/1400/01/01/": false, "/agenda/2050": false, "/agenda/2050/index": false, "/calendar/20501/07": false, "/calendar/2050-071": false,
-		"/calendar/2050-": false, "/calendar/9999/12/31": true, "/1234-5/calendar": false,
+		"/events/2031/12/": false, "/events/2032/1/": true, "/topic/2032/1/": false,
+		"/a/2032-01-02.html": true, "/a/2032-1-2": false, "/2032/13/01": false,
+		"/x?month=2032.07": true, "/x?a&year=2032": true, "/x?fiscalyear=2032": false,
+		"/calendar?y=1&d=2032-12": true, "/calendar?d=2032-13": false,
+		"/calendar/1400/01/01/": false, "/agenda/2050": false, "/agenda/2050/index": false,
+		"/calendar/20501/07": false, "/calendar/2050-071": false, "/calendar/2050-": false,
+		"/calendar/9999/12/31": true, "/1234-5/calendar": false,
 	} {
 		want := ""
 		if trap {
@@ -71,7 +66,8 @@ func TestFilters(t *testing.T) {
 	f(policy.NewScopeFilter(policy.ScopeAny), "http://anything.example/", "")
 	f(policy.URLFilters{suffix, scope}, "http://example.com/a.png", "suffix")
 	urls := []string{"http://h/", "http://example.com/a.png", "http://h/a/a/a/a/a", "http://www.example.co.uk/?a&b"}
-	for _, filter := range []policy.URLFilter{suffix, policy.TrapFilter{}, scope, policy.URLFilters{suffix, policy.TrapFilter{}}} {
+	chain := policy.DefaultFilters(time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC))
+	for _, filter := range []policy.URLFilter{suffix, policy.TrapFilter{}, scope, chain} {
 		policytest.URLFilter(t, filter, urls)
 	}
 }
@@ -81,7 +77,8 @@ func TestLaws(t *testing.T) {
 	policytest.Scorer(t, policy.OPICScorer{})
 	policytest.FetchSchedule(t, policy.FixedSchedule{})
 	policytest.FetchSchedule(t, policy.AdaptiveSchedule{})
-	policytest.URLNormalizer(t, policy.URLNormalizers{policy.URLNormalizerFunc(func(u urlkey.URL) (urlkey.URL, error) { return u.Resolve("/") })}, []string{"http://h/a?b", "https://h/"})
+	toRoot := policy.URLNormalizerFunc(func(u urlkey.URL) (urlkey.URL, error) { return u.Resolve("/") })
+	policytest.URLNormalizer(t, policy.URLNormalizers{toRoot}, []string{"http://h/a?b", "https://h/"})
 }
 
 // TestVotesDoNotDependOnOrder: the property that the default scorer exists for.
@@ -90,7 +87,8 @@ func TestVotesDoNotDependOnOrder(t *testing.T) {
 		s := policy.VoteScorer{}
 		var votes []float64
 		for range rapid.IntRange(1, 200).Draw(t, "pages") {
-			votes = append(votes, s.Distribute(policy.Page{Links: rapid.IntRange(1, 2000).Draw(t, "links"), First: true}, rapid.Bool().Draw(t, "internal")))
+			page := policy.Page{Links: rapid.IntRange(1, 2000).Draw(t, "links"), First: true}
+			votes = append(votes, s.Distribute(page, rapid.Bool().Draw(t, "internal")))
 		}
 		forward, backward := 1.0, 1.0
 		for i := range votes {
@@ -116,8 +114,8 @@ func TestVotesDoNotDependOnOrder(t *testing.T) {
 	})
 }
 
-// TestAdaptive: the points that Nutch itself computed, but where its interval is clamped and its
-// next fetch is not: there the delay is held to the same bounds.
+// TestAdaptive: the points that Nutch itself computed. Where Nutch limits the interval but not the time to the next
+// fetch, that time is within the same bounds here.
 func TestAdaptive(t *testing.T) {
 	const now, day = 1_700_000_000_000, 86_400_000
 	f := func(c policy.Change, daysAgo int64, interval uint32, next int64) {
@@ -125,7 +123,8 @@ func TestAdaptive(t *testing.T) {
 		r := storage.Record{Interval: policy.DefaultInterval, ModifiedTime: now - daysAgo*day}
 		policy.AdaptiveSchedule{}.Reschedule(&r, c, now)
 		if delay := (r.FetchTime - now) / 1000; r.Interval != interval || delay < next-1 || delay > next+1 {
-			t.Errorf("change %d, modified %d days ago: interval %d, next in %d s; want %d, %d", c, daysAgo, r.Interval, delay, interval, next)
+			t.Errorf("change %d, modified %d days ago: interval %d, next in %d s; want %d, %d",
+				c, daysAgo, r.Interval, delay, interval, next)
 		}
 	}
 	f(policy.ChangeNone, 10, 3_628_800, 3_369_600)
@@ -136,19 +135,58 @@ func TestAdaptive(t *testing.T) {
 	f(policy.ChangeModified, 10, 2_073_600, 2_073_600)
 }
 
-// TestNarrowScopes: the seeds alone, and what lies in their folders.
-func TestNarrowScopes(t *testing.T) {
-	parse := func(s string) urlkey.URL {
-		u, err := urlkey.Parse(s)
-		if err != nil {
-			t.Fatal(err)
+// TestFixed: no fetch time is further ahead than the maximum interval, and the record keeps its interval.
+func TestFixed(t *testing.T) {
+	const now, day = 1_700_000_000_000, 86_400
+	for interval, next := range map[uint32]int64{
+		0: 30 * day, 10 * day: 10 * day, 90 * day: 90 * day, 100 * day: 90 * day,
+	} {
+		r := storage.Record{Interval: interval}
+		policy.FixedSchedule{}.Reschedule(&r, policy.ChangeModified, now)
+		if r.FetchTime != now+next*1000 || interval != 0 && r.Interval != interval || r.ModifiedTime != now {
+			t.Errorf("interval %d: next in %d s, want %d, %+v", interval, (r.FetchTime-now)/1000, next, r)
 		}
-		return u
 	}
-	seed := parse("http://a.example/docs/v2/index.html?x=/y/")
+}
+
+// TestDefaults: what a caller appends to one copy of the defaults is not in the next.
+func TestDefaults(t *testing.T) {
+	now := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
+	mine := policy.URLFilterFunc(func(urlkey.URL) string { return "mine" })
+	filters := append(policy.DefaultFilters(now), mine)
+	for url, want := range map[string]string{
+		"http://h/x.png": "suffix", "http://h/calendar/2032/1": "calendar", "http://h/": "mine",
+	} {
+		if got := filters.Accept(parse(t, url)); got != want {
+			t.Errorf("%s: %q, want %q", url, got, want)
+		}
+	}
+	filters[0] = mine
+	if got := policy.DefaultFilters(now).Accept(parse(t, "http://h/")); got != "" {
+		t.Errorf("the defaults refuse: %q", got)
+	}
+	policy.DefaultSuffixes()[0], policy.DefaultRefuseTypes()[0] = "", ""
+	if policy.DefaultSuffixes()[0] == "" || policy.DefaultRefuseTypes()[0] != "image/*" {
+		t.Error("a caller changed the defaults")
+	}
+	pdf := policy.NewSuffixFilter(append(policy.DefaultSuffixes(), ".PDF")...)
+	if pdf.Accept(parse(t, "http://h/x.pdf")) != "suffix" || pdf.Accept(parse(t, "http://h/x.zip")) != "suffix" {
+		t.Error("an ending was not added to the defaults")
+	}
+	u, err := policy.DefaultNormalizers().Normalize(parse(t, "http://h/x?utm_source=y"))
+	if err != nil || u.String() != "http://h/x" {
+		t.Errorf("%s, %v", u, err)
+	}
+}
+
+// TestNarrowScopes: the seeds alone, and all in their folders.
+func TestNarrowScopes(t *testing.T) {
+	seed := parse(t, "http://a.example/docs/v2/index.html?x=/y/")
 	for scope, in := range map[policy.Scope][]string{
-		policy.ScopePage:   {"http://a.example/docs/v2/index.html?x=/y/"},
-		policy.ScopePrefix: {"http://a.example/docs/v2/", "http://a.example/docs/v2/b/c?d", "http://a.example/docs/v2/index.html"},
+		policy.ScopePage: {"http://a.example/docs/v2/index.html?x=/y/"},
+		policy.ScopePrefix: {
+			"http://a.example/docs/v2/", "http://a.example/docs/v2/b/c?d", "http://a.example/docs/v2/index.html",
+		},
 	} {
 		f := policy.NewScopeFilter(scope)
 		f.AdmitURL(seed)
@@ -156,12 +194,15 @@ func TestNarrowScopes(t *testing.T) {
 			t.Errorf("%s: the seed's host is not in it", scope)
 		}
 		for _, u := range in {
-			if reason := f.Accept(parse(u)); reason != "" {
+			if reason := f.Accept(parse(t, u)); reason != "" {
 				t.Errorf("%s refuses %s: %s", scope, u, reason)
 			}
 		}
-		for _, u := range []string{"http://a.example/docs/v22/", "http://a.example/docs/", "http://a.example/", "https://a.example/docs/v2/", "http://b.example/docs/v2/"} {
-			if f.Accept(parse(u)) != "scope" {
+		for _, u := range []string{
+			"http://a.example/docs/v22/", "http://a.example/docs/", "http://a.example/",
+			"https://a.example/docs/v2/", "http://b.example/docs/v2/",
+		} {
+			if f.Accept(parse(t, u)) != "scope" {
 				t.Errorf("%s accepts %s", scope, u)
 			}
 		}

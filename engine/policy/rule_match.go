@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// compileRule makes a matcher of an expression. Those of the files that people have are mostly a few words at the
-// beginning or the end of a URL, or anywhere in it, or a set of characters: these are compared, which takes a
-// tenth of what matching takes. The rest is regexp's.
+// compileRule makes a matcher of an expression. In people's files, most expressions are a few words at the beginning,
+// at the end or anywhere in a URL, or a set of characters. Comparing with these takes a tenth of the time of matching.
+// Package regexp matches the rest.
 func compileRule(expression string) (func(url string) bool, error) {
 	if expression == "." {
 		return func(string) bool { return true }, nil
@@ -29,7 +29,7 @@ func compileRule(expression string) (func(url string) bool, error) {
 	return re.MatchString, nil
 }
 
-// compared returns a matcher that compares, nil if the expression needs more. URLs are ASCII.
+// compared returns a matcher that compares, or nil if the expression needs more. URLs are ASCII.
 func compared(expression string) func(url string) bool {
 	re, err := syntax.Parse(expression, syntax.Perl)
 	if err != nil {
@@ -46,7 +46,7 @@ func compared(expression string) func(url string) bool {
 	if atEnd && len(parts) > 0 {
 		parts = parts[:len(parts)-1]
 	}
-	// What may be anything is anything at an end without anchor.
+	// Without an anchor, ".*" at an end changes nothing.
 	for !atBegin && len(parts) > 0 && anything(parts[0]) {
 		parts = parts[1:]
 	}
@@ -88,17 +88,18 @@ func hasByte(class *syntax.Regexp) func(url string) bool {
 	}
 }
 
-// words are all texts that an expression without repetition can be.
+// words are all texts that an expression without repetition matches.
 type words struct {
-	list        []string
-	fold, exact bool // letters in either case; letters in one case
-	failed      bool
+	list   []string
+	fold   bool // some letters match in either case
+	exact  bool // some letters match in one case only
+	failed bool // the expression matches other texts, or too many
 }
 
-// wordsMax is how many texts are worth comparing with.
+// wordsMax is how many texts are worth a comparison; beyond, package regexp matches.
 const wordsMax = 1000
 
-// of returns the texts that re can be.
+// of returns the texts that re matches.
 func (w words) of(re *syntax.Regexp) words {
 	out := words{fold: w.fold, exact: w.exact, failed: w.failed}
 	switch re.Op {
@@ -143,9 +144,9 @@ func (w words) of(re *syntax.Regexp) words {
 	return out
 }
 
-// join returns each text of w with each of next behind it.
+// join returns each text of w with each of next after it.
 func (w words) join(next words) words {
-	if next.failed || len(w.list)*len(next.list) > wordsMax { // asked before there is memory for them
+	if next.failed || len(w.list)*len(next.list) > wordsMax { // before memory is allocated for them
 		next.failed = true
 		return next
 	}
@@ -159,7 +160,7 @@ func (w words) join(next words) words {
 	return next
 }
 
-// matcher compares URLs with the texts.
+// matcher returns a function that compares URLs with the texts, or nil if that would not be cheap.
 func (w words) matcher(atBegin, atEnd bool) func(url string) bool {
 	set, lengths := map[string]struct{}{}, []int{}
 	for _, text := range w.list {

@@ -4,60 +4,54 @@ package policy
 
 import (
 	"math"
-	"time"
 
 	"github.com/seine-crawler/seine/storage"
 )
 
-// Schedule defaults, as Nutch ships them. Seconds.
+// Schedule defaults, as Nutch ships them, in seconds.
 const (
 	DefaultInterval    = 30 * 86400 // db.fetch.interval.default
 	DefaultMaxInterval = 90 * 86400 // db.fetch.interval.max
 )
 
-// FixedSchedule fetches every page again after its record's interval (Nutch: DefaultFetchSchedule).
-// The zero value uses the defaults.
+// FixedSchedule fetches every page again after its record's interval (Nutch: DefaultFetchSchedule). The zero value
+// uses the defaults.
 type FixedSchedule struct {
-	MaxInterval uint32 // seconds; 0 means DefaultMaxInterval
+	MaxInterval uint32 // the longest time to the next fetch, in seconds; 0 means DefaultMaxInterval
 }
 
-// Due reports whether the fetch time has come. A fetch time further away than the maximum interval
-// counts as now: only a clock set back, or an interval lowered since, can have made it.
-func (s FixedSchedule) Due(r *storage.Record, now int64) bool {
-	if r.FetchTime-now > int64(orDefault(s.MaxInterval, DefaultMaxInterval))*1000 {
-		return true
-	}
-	return r.FetchTime <= now
-}
+// Due reports whether the fetch time has come.
+//
+// Nutch also returns true for a fetch time beyond the maximum interval, which only a clock set back or a lowered
+// interval leaves behind. That breaks the law of Due, and with it the index of hosts that have something due. Such a
+// record waits for its fetch time here.
+func (s FixedSchedule) Due(r *storage.Record, now int64) bool { return r.FetchTime <= now }
 
-// Reschedule sets the fetch time one interval ahead.
+// Reschedule sets the fetch time one interval ahead, at most MaxInterval.
 func (s FixedSchedule) Reschedule(r *storage.Record, c Change, at int64) {
 	r.Interval = orDefault(r.Interval, DefaultInterval)
-	r.FetchTime = at + int64(r.Interval)*1000
+	r.FetchTime = at + int64(min(r.Interval, orDefault(s.MaxInterval, DefaultMaxInterval)))*1000
 	if r.ModifiedTime <= 0 || c == ChangeModified {
 		r.ModifiedTime = at
 	}
 }
 
-// AdaptiveSchedule shortens the interval of pages that change and lengthens that of pages that do
-// not (Nutch: AdaptiveFetchSchedule), with one mend: the time to the next fetch is kept within
-// [MinInterval, MaxInterval] after the shift toward the page's own rhythm, where Nutch clamps only
-// the interval and could ask for a page again after minutes. Zero fields take Nutch's defaults.
+// AdaptiveSchedule shortens the interval of pages that change and lengthens that of pages that do not (Nutch:
+// AdaptiveFetchSchedule). Nutch limits only the interval, so after the shift toward the page's own rhythm it may fetch
+// a page again within minutes. Here the time to the next fetch, too, is between MinInterval and MaxInterval. Zero
+// fields take Nutch's defaults.
 type AdaptiveSchedule struct {
-	IncRate, DecRate float64 // 0.4, 0.2
-	MinInterval      uint32  // seconds; 60
-	MaxInterval      uint32  // seconds; 365 days
-	SyncDeltaRate    float64 // 0.3; negative switches the shift off
+	IncRate       float64 // lengthens the interval by this share of it; 0 means 0.4
+	DecRate       float64 // shortens the interval by this share of it; 0 means 0.2
+	MinInterval   uint32  // seconds; 0 means 60
+	MaxInterval   uint32  // seconds; 0 means 365 days
+	SyncDeltaRate float64 // share of the time since the last change to shift by; 0 means 0.3, negative: no shift
 }
 
-// Due is FixedSchedule's rule with this schedule's maximum.
-func (s AdaptiveSchedule) Due(r *storage.Record, now int64) bool {
-	return FixedSchedule{MaxInterval: s.maxInterval()}.Due(r, now)
-}
+// Due reports whether the fetch time has come.
+func (s AdaptiveSchedule) Due(r *storage.Record, now int64) bool { return r.FetchTime <= now }
 
-func (s AdaptiveSchedule) maxInterval() uint32 { return orDefault(s.MaxInterval, 365*86400) }
-
-// Reschedule adapts the interval by what the fetch found.
+// Reschedule adapts the interval to what the fetch found.
 func (s AdaptiveSchedule) Reschedule(r *storage.Record, c Change, at int64) {
 	inc, dec, rate := s.IncRate, s.DecRate, s.SyncDeltaRate
 	if inc == 0 {
@@ -69,7 +63,7 @@ func (s AdaptiveSchedule) Reschedule(r *storage.Record, c Change, at int64) {
 	if rate == 0 {
 		rate = 0.3
 	}
-	lo, hi := float64(orDefault(s.MinInterval, 60)), float64(s.maxInterval())
+	lo, hi := float64(orDefault(s.MinInterval, 60)), float64(orDefault(s.MaxInterval, 365*86400))
 	interval := float64(orDefault(r.Interval, DefaultInterval))
 	modified := r.ModifiedTime
 	if modified <= 0 {
@@ -99,9 +93,4 @@ func orDefault(v, d uint32) uint32 {
 		return d
 	}
 	return v
-}
-
-// Seconds turns a duration into an interval, at least one second.
-func Seconds(d time.Duration) uint32 {
-	return uint32(min(max(int64(d/time.Second), 1), math.MaxUint32))
 }

@@ -4,29 +4,26 @@ package policy
 
 import "math"
 
-// scoreGrid is the grain of scores that VoteScorer gives: multiples of 2^-16 add up exactly in a
-// float64 (up to 2^37), so a sum does not depend on the order of its terms. Storage keeps such
-// scores exactly and in few bytes.
+// scoreGrid is the number of steps in a score of 1 that VoteScorer distinguishes. Multiples of 2^-16 add up exactly in
+// a float64 (up to 2^37), so a sum does not depend on the order of its terms. Storage keeps such scores exactly, in few
+// bytes.
 const scoreGrid = 1 << 16
 
-// VoteScorer is the default: each page has one vote, split evenly among its distinct links, cast
-// at its first successful fetch. A record's score is its seed score plus the votes it was given.
+// VoteScorer is the default. Each page has one vote. It casts it at its first successful fetch and splits it evenly
+// among its distinct links. A record's score is its seed score plus the votes for it.
 //
-// Why not OPIC as Nutch has it: there a page passes on the score it has at the moment of its
-// fetch, so the result depends on the order of fetches, two runs of one crawl differ, a crash
-// changes scores, and each refetch inflates them without bound. One vote per page is the first
-// step of PageRank from a uniform start: it needs no second pass, and the same web gives the same
-// scores whatever the order, the segment size, or the number of restarts. Tests rely on that.
-//
-// Internal and External weigh links inside a host and between hosts; 0 means 1.
+// Why not OPIC, as in Nutch: there a page passes on the score that it has when it is fetched. The result depends on the
+// order of fetches, two runs of one crawl differ, a crash changes scores, and each refetch inflates them without bound.
+// One vote per page is the first step of PageRank from a uniform start. It needs no second pass, and the same web has
+// the same scores whatever the order, the segment size or the number of restarts. Tests rely on that.
 type VoteScorer struct {
-	Internal, External float64
+	Internal, External float64 // weights of links within a host and between hosts; 0 means 1
 }
 
-// Inject returns given on the score grid.
+// Inject returns given, rounded to the score grid.
 func (s VoteScorer) Inject(given float64) float64 { return onGrid(given) }
 
-// Distribute returns 1/n of a vote, weighed, or 0 when the page voted before.
+// Distribute returns 1/p.Links of a vote times the weight, or 0 if the page has voted before.
 func (s VoteScorer) Distribute(p Page, internal bool) float64 {
 	if !p.First || p.Links == 0 {
 		return 0
@@ -37,18 +34,16 @@ func (s VoteScorer) Distribute(p Page, internal bool) float64 {
 // Update adds the votes.
 func (s VoteScorer) Update(old, sum float64) float64 { return old + sum }
 
-// OPICScorer is Nutch's scoring-opic: a page with score s gives s/n to each of its n links and
-// keeps s. Scores grow with every refetch and depend on the order of fetches; it is here for
-// people who compare with Nutch. Internal and External are db.score.link.internal and .external;
-// 0 means 1.
+// OPICScorer is Nutch's scoring-opic: a page with score s gives s/n to each of its n links and keeps s. Scores grow
+// with every refetch and depend on the order of fetches. It exists for comparisons with Nutch.
 type OPICScorer struct {
-	Internal, External float64
+	Internal, External float64 // db.score.link.internal and .external: weights of links; 0 means 1
 }
 
 // Inject returns given.
 func (s OPICScorer) Inject(given float64) float64 { return given }
 
-// Distribute returns the page's score divided by the number of its links, weighed.
+// Distribute returns the page's score divided by the number of its links, times the weight.
 func (s OPICScorer) Distribute(p Page, internal bool) float64 {
 	if p.Links == 0 {
 		return 0
@@ -70,7 +65,7 @@ func weight(internal bool, in, ex float64) float64 {
 	return w
 }
 
-// onGrid rounds to the score grid, away from NaN, infinities and negative numbers.
+// onGrid rounds to the score grid. NaN and negative numbers become 0, large ones at most 2^32.
 func onGrid(v float64) float64 {
 	if !(v > 0) { // also NaN
 		return 0

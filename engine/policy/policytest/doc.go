@@ -4,8 +4,7 @@
 //
 // # What it is
 //
-// One function per interface. A test of an implementation calls it with the implementation and some
-// inputs of its own choice.
+// One function per interface. A test calls it with an implementation and with inputs of its own choice.
 //
 // # Picture
 //
@@ -13,7 +12,7 @@
 //
 // # Life
 //
-// Nothing lives longer than the call.
+// Nothing outlives the call.
 //
 // # Invariants
 //
@@ -21,18 +20,18 @@
 //
 // # Who runs it
 //
-// The calling test, and some goroutines that end with the call: the laws include safety under
-// concurrent use, which the race detector judges.
+// The calling test, and a few goroutines that end with the call: the laws include safety under concurrent use, which
+// the race detector checks.
 //
 // # Bounds
 //
-// The time is that of a few calls per input.
+// Each law takes a few calls per input.
 //
 // # Deliberately absent
 //
-// Judgement of what a policy decides.
+// No law judges what a policy decides.
 //
 // # Read first
 //
-// laws.go.
+// laws.go, and host.go for the policies of hosts.
 package policytest

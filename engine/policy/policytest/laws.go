@@ -35,17 +35,22 @@ func parsed(t testing.TB, urls []string) []urlkey.URL {
 	return list
 }
 
-// URLFilter checks that a filter answers the same each time, from any goroutine, and that its
-// reasons are short and do not hold the URL.
+// maxReason is the longest reason that still fits a table of counts, in bytes.
+const maxReason = 40
+
+// URLFilter checks that a filter gives the same answer each time and from any goroutine, and that its reasons are short
+// and do not contain the URL.
 func URLFilter(t testing.TB, f policy.URLFilter, urls []string) {
 	t.Helper()
 	list := parsed(t, urls)
 	first := make([]string, len(list))
 	for i, u := range list {
-		first[i] = f.Accept(u)
-		if len(first[i]) > 40 || strings.Contains(first[i], u.String()) || len(u.Host()) > 3 && strings.Contains(first[i], u.Host()) {
-			t.Errorf("%s is refused with %q: a reason is a short constant", u, first[i])
+		reason := f.Accept(u)
+		namesHost := len(u.Host()) > 3 && strings.Contains(reason, u.Host())
+		if len(reason) > maxReason || strings.Contains(reason, u.String()) || namesHost {
+			t.Errorf("%s is refused with %q: a reason is a short constant", u, reason)
 		}
+		first[i] = reason
 	}
 	together(func() {
 		for i, u := range list {
@@ -56,7 +61,53 @@ func URLFilter(t testing.TB, f policy.URLFilter, urls []string) {
 	})
 }
 
-// URLNormalizer checks that a normalizer is idempotent and answers the same each time.
+// HostFilter checks that a filter of hosts gives the same answer for a URL and for its host. It includes URLFilter.
+func HostFilter(t testing.TB, f interface {
+	policy.URLFilter
+	policy.HostFilter
+}, urls []string) {
+	t.Helper()
+	URLFilter(t, f, urls)
+	for _, u := range parsed(t, urls) {
+		if of, ofHost := f.Accept(u), f.AcceptHost(u.HostKey()); of != ofHost {
+			t.Errorf("%s: %q for the URL, %q for its host", u, of, ofHost)
+		}
+	}
+}
+
+// LiveFilter checks that a filter that has not changed since it was made says so and keeps its fingerprint, that one
+// that change changes reports it once and has another fingerprint, and that others may call it meanwhile. change makes
+// the filter's rules differ, for example by writing its file.
+func LiveFilter(t testing.TB, f policy.LiveFilter, urls []string, change func()) {
+	t.Helper()
+	URLFilter(t, f, urls)
+	before := f.Fingerprint()
+	if changed, err := f.Refresh(); changed || err != nil || f.Fingerprint() != before {
+		t.Errorf("refreshed without a change: %t, %v, fingerprint %x, before %x", changed, err, f.Fingerprint(), before)
+	}
+	list := parsed(t, urls)
+	var others sync.WaitGroup
+	for range 2 {
+		others.Go(func() {
+			for _, u := range list {
+				f.Accept(u)
+				f.Explain(u)
+				f.Fingerprint()
+			}
+		})
+	}
+	change()
+	if changed, err := f.Refresh(); !changed || err != nil || f.Fingerprint() == before {
+		t.Errorf("refreshed after a change: %t, %v, fingerprint %x, before %x", changed, err, f.Fingerprint(), before)
+	}
+	others.Wait()
+	if changed, err := f.Refresh(); changed || err != nil {
+		t.Errorf("refreshed again: %t, %v", changed, err)
+	}
+	URLFilter(t, f, urls)
+}
+
+// URLNormalizer checks that a normalizer is idempotent and gives the same answer each time.
 func URLNormalizer(t testing.TB, n policy.URLNormalizer, urls []string) {
 	t.Helper()
 	together(func() {
@@ -72,7 +123,7 @@ func URLNormalizer(t testing.TB, n policy.URLNormalizer, urls []string) {
 	})
 }
 
-// Scorer checks that scores are finite and not negative, and that the sum of links counts.
+// Scorer checks that scores are finite and not negative, and that a greater sum of links gives no lower score.
 func Scorer(t testing.TB, s policy.Scorer) {
 	t.Helper()
 	good := func(name string, v float64) {
@@ -95,23 +146,33 @@ func Scorer(t testing.TB, s policy.Scorer) {
 	}
 }
 
-// FetchSchedule checks that what was just fetched is not due at once, and is due at its fetch time.
+// FetchSchedule checks that a page that was just fetched is not due at once but at its fetch time, and that no record
+// is due before its fetch time, however far ahead that is.
 func FetchSchedule(t testing.TB, s policy.FetchSchedule) {
 	t.Helper()
-	const now = 1_700_000_000_000
+	const now, day = 1_700_000_000_000, 86_400_000
 	for _, c := range []policy.Change{policy.ChangeUnknown, policy.ChangeModified, policy.ChangeNone} {
 		for _, days := range []int64{0, 1, 100, 3000} {
 			r := storage.Record{Status: storage.StatusFetched, Interval: policy.DefaultInterval}
 			if days > 0 {
-				r.ModifiedTime = now - days*86_400_000
+				r.ModifiedTime = now - days*day
 			}
 			s.Reschedule(&r, c, now)
 			if r.FetchTime <= now || r.Interval == 0 || s.Due(&r, now) {
 				t.Errorf("change %d, modified %d days ago: due again at once (%+v)", c, days, r)
 			}
+			if s.Due(&r, r.FetchTime-1) {
+				t.Errorf("change %d, modified %d days ago: due before its fetch time", c, days)
+			}
 			if !s.Due(&r, r.FetchTime) {
 				t.Errorf("change %d, modified %d days ago: not due at its fetch time", c, days)
 			}
+		}
+	}
+	for _, days := range []int64{1, 100, 3000, 100_000} {
+		r := storage.Record{Status: storage.StatusFetched, Interval: policy.DefaultInterval, FetchTime: now + days*day}
+		if s.Due(&r, now) || s.Due(&r, r.FetchTime-1) {
+			t.Errorf("fetch time %d days ahead: due before it", days)
 		}
 	}
 }
