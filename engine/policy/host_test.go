@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package policy_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/seine-crawler/seine/engine/policy"
+	"github.com/seine-crawler/seine/engine/policy/policytest"
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+func hostKey(t testing.TB, host string) urlkey.HostKey {
+	t.Helper()
+	return must(urlkey.ParseHost(host))(t)
+}
+
+// TestHostTable: the most specific entry holds.
+func TestHostTable(t *testing.T) {
+	entries := map[string]policy.HostSettings{}
+	for i, name := range []string{
+		"www.example.org", "www.example.org:8080", "*.example.org", "*.example.org:8080", "*.deep.example.org",
+		"*.org", "192.0.2.1", "[2001:db8::1]:81", "Bücher.example", "single", "*.two.single", "*.port.example:81",
+	} {
+		entries[name] = policy.HostSettings{MaxPages: int64(i + 1)}
+	}
+	table := must(policy.NewHostTable(entries))(t)
+	var hosts []string
+	for host, want := range map[string]string{
+		"www.example.org":       "www.example.org",
+		"www.example.org:81":    "www.example.org",
+		"www.example.org:8080":  "www.example.org:8080",
+		"example.org":           "*.example.org",
+		"example.org:8080":      "*.example.org:8080",
+		"a.b.example.org":       "*.example.org",
+		"x.www.example.org":     "*.example.org",
+		"notexample.org":        "*.org",
+		"deep.example.org":      "*.deep.example.org",
+		"deep.example.org:8080": "*.deep.example.org", // a longer domain before a port
+		"a.deep.example.org":    "*.deep.example.org",
+		"org":                   "*.org",
+		"example.com":           "",
+		"192.0.2.1:8080":        "192.0.2.1",
+		"192.0.2.2":             "",
+		"[2001:db8::1]":         "",
+		"[2001:db8::1]:81":      "[2001:db8::1]:81",
+		"xn--bcher-kva.example": "Bücher.example",
+		"a.bücher.example":      "",
+		"single":                "single",
+		"a.single":              "",
+		"a.two.single":          "*.two.single",
+		"port.example":          "",
+		"port.example:81":       "*.port.example:81",
+		"a.b.port.example:81":   "*.port.example:81",
+	} {
+		hosts = append(hosts, host)
+		var got policy.HostSettings
+		if s := table.Settings(hostKey(t, host)); s != nil {
+			got = *s
+		}
+		if got.MaxPages != entries[want].MaxPages {
+			t.Errorf("%s: entry %d, want %q (%d)", host, got.MaxPages, want, entries[want].MaxPages)
+		}
+	}
+	policytest.HostPolicy(t, table, hosts)
+	policytest.HostPolicy(t, must(policy.NewHostTable(nil))(t), hosts)
+	only := &policy.HostSettings{Delay: -1}
+	policytest.HostPolicy(t, policy.HostPolicyFunc(func(urlkey.HostKey) *policy.HostSettings { return only }), hosts)
+}
+
+// TestHostTableModel: for any table, the entry is the one that a search through all of them finds.
+func TestHostTableModel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		host := rapid.StringMatching(`(a\.|b\.|aa\.){0,3}(a|b)(:81|:82)?`)
+		name := rapid.Custom(func(t *rapid.T) string {
+			return rapid.SampledFrom([]string{"", "*."}).Draw(t, "kind") + host.Draw(t, "host")
+		})
+		entries := map[string]policy.HostSettings{}
+		for i, e := range rapid.SliceOfNDistinct(name, 0, 12, rapid.ID).Draw(t, "entries") {
+			entries[e] = policy.HostSettings{MaxPages: int64(i + 1)}
+		}
+		table, err := policy.NewHostTable(entries)
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked := host.Draw(t, "asked")
+		h, err := urlkey.ParseHost(asked)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want int64
+		best := -1
+		for e, s := range entries {
+			if rank := specificity(e, asked); rank > best {
+				best, want = rank, s.MaxPages
+			}
+		}
+		var got int64
+		if s := table.Settings(h); s != nil {
+			got = s.MaxPages
+		}
+		if got != want {
+			t.Fatalf("%s in %v: %d, want %d", asked, entries, got, want)
+		}
+	})
+}
+
+// specificity ranks the entries that hold for a host; -1 means that an entry does not.
+func specificity(entry, host string) int {
+	name, port, _ := strings.Cut(host, ":")
+	of, below := strings.CutPrefix(entry, "*.")
+	of, ofPort, _ := strings.Cut(of, ":")
+	if ofPort != "" && ofPort != port || name != of && !(below && strings.HasSuffix(name, "."+of)) {
+		return -1
+	}
+	rank := 2 * len(of)
+	if ofPort != "" {
+		rank++
+	}
+	if !below {
+		rank += 1000
+	}
+	return rank
+}
+
+// TestHostTableIsAValue: what the caller does with the entries afterwards has no effect.
+func TestHostTableIsAValue(t *testing.T) {
+	scope := policy.ScopeDomain
+	entries := map[string]policy.HostSettings{"a": {
+		Header:  []policy.HeaderField{{"X-A", "1"}},
+		Cookies: []policy.HeaderField{{"c", "2"}},
+		Scope:   &scope,
+	}}
+	table := must(policy.NewHostTable(entries))(t)
+	entries["a"].Header[0].Value, entries["a"].Cookies[0].Value, scope = "x", "x", policy.ScopeAny
+	s := table.Settings(hostKey(t, "a"))
+	if s.Header[0].Value != "1" || s.Cookies[0].Value != "2" || *s.Scope != policy.ScopeDomain {
+		t.Errorf("%+v, %v, %v, %s", s, s.Header[0].Value, s.Cookies[0].Value, *s.Scope)
+	}
+}
+
+// TestFaultyHostTable: an error names every entry and field that is wrong, and no secret.
+func TestFaultyHostTable(t *testing.T) {
+	scope := policy.Scope(9)
+	const secret = "hunter2"
+	field := func(name, value string) []policy.HeaderField { return []policy.HeaderField{{name, value}} }
+	for says, s := range map[string]policy.HostSettings{
+		`Header "Host" cannot be set`:              {Header: field("Host", secret)},
+		`Header "user-agent" cannot be set`:        {Header: field("user-agent", secret)},
+		`Header "Connection" cannot be set`:        {Header: field("Connection", secret)},
+		`Header "Content-Length" cannot be set`:    {Header: field("Content-Length", secret)},
+		`Header "Transfer-Encoding" cannot be set`: {Header: field("Transfer-Encoding", secret)},
+		`Header "ACCEPT-ENCODING" cannot be set`:   {Header: field("ACCEPT-ENCODING", secret)},
+		`Header "If-None-Match" cannot be set`:     {Header: field("If-None-Match", secret)},
+		`Header "Cookie" cannot be set: use Cook`:  {Header: field("Cookie", secret)},
+		`Header "": the name is empty`:             {Header: field("", secret)},
+		`Header "X Y": the name has ' '`:           {Header: field("X Y", secret)},
+		`Header "X\n": the name has '\n'`:          {Header: field("X\n", secret)},
+		`Header "X": byte 8 of the value is '\r'`:  {Header: field("X", secret+"\r\nY: z")},
+		`Header "X": the value begins or ends`:     {Header: field("X", secret+" ")},
+		`Header "Authorization": Username and Pas`: {Header: field("Authorization", secret), Password: secret},
+		`Cookies "c": byte 8 of the value is ';'`:  {Cookies: field("c", secret+"; d=e")},
+		`Cookies "c=d": the name has '='`:          {Cookies: field("c=d", secret)},
+		`Username: basic authentication allows no`: {Username: "a:b", Password: secret},
+		`Username: byte 2 of the value is '\x00'`:  {Username: "a\x00", Password: secret},
+		`Password: byte 8 of the value is '\x7f'`:  {Password: secret + "\x7f"},
+		`Scope: 9 is not a scope`:                  {Scope: &scope},
+		`MaxPages: -1 is negative`:                 {MaxPages: -1},
+		`MaxBytes: -1 is negative`:                 {MaxBytes: -1},
+		`MaxTime: -1s is negative`:                 {MaxTime: -time.Second},
+	} {
+		_, err := policy.NewHostTable(map[string]policy.HostSettings{"*.a.example": s})
+		if err == nil || !strings.Contains(err.Error(), `settings of host "*.a.example": `+says) {
+			t.Errorf("%v, want %q in it", err, says)
+		}
+		if err != nil && strings.Contains(err.Error(), secret) {
+			t.Errorf("%v shows a secret", err)
+		}
+	}
+	for _, name := range []string{"", "*", "*.", "a b", "http://a/", "a/b", "*.192.0.2.1", "*.[::1]", "a:x", "*.*.a"} {
+		_, err := policy.NewHostTable(map[string]policy.HostSettings{name: {}})
+		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("settings of host %q: ", name)) {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	_, err := policy.NewHostTable(map[string]policy.HostSettings{
+		"a.example": {MaxPages: -1, MaxBytes: -1}, "A.example": {}, "b c": {},
+	})
+	fails(t, func(string) error { return err }, "",
+		`host "a.example": MaxPages: `, `host "a.example": MaxBytes: `,
+		`host "a.example": another entry names the same host`, `host "b c": want HOST`)
+}
+
+// TestHostSettingsText: no way to print settings shows a secret.
+func TestHostSettingsText(t *testing.T) {
+	scope := policy.ScopeDomain
+	s := policy.HostSettings{
+		Delay:    2 * time.Second,
+		Header:   []policy.HeaderField{{"X-Api-Key", "secret1"}},
+		Cookies:  []policy.HeaderField{{"session", "secret3"}},
+		Username: "seine", Password: "secret4", PlainAuth: true, Scope: &scope,
+		MaxPages: 5, MaxBytes: 6, MaxTime: time.Minute,
+	}
+	bearer := policy.HostSettings{Header: []policy.HeaderField{{"Authorization", "Bearer secret2"}}}
+	const want = `delay 2s, header X-Api-Key: …, cookie session: …, ` +
+		`username "seine", password …, plain authentication, scope domain, ` +
+		`at most 5 pages, at most 6 bytes, at most 1m0s`
+	if s.String() != want {
+		t.Errorf("%s\nwant %s", s, want)
+	}
+	table := must(policy.NewHostTable(map[string]policy.HostSettings{"a": s, "b": bearer}))(t)
+	for _, v := range []any{
+		s, &s, bearer, s.Header, s.Cookies[0], []policy.HostSettings{s}, map[string]policy.HostSettings{"a": s},
+		struct{ S policy.HostSettings }{s}, table, table.Settings(hostKey(t, "a")),
+	} {
+		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q"} {
+			if text := fmt.Sprintf(verb, v); strings.Contains(text, "secret") {
+				t.Errorf("%s of a %T: %s", verb, v, text)
+			}
+		}
+	}
+	for text, s := range map[string]policy.HostSettings{"the crawl's settings": {}, "no delay": {Delay: -1}} {
+		if s.String() != text {
+			t.Errorf("%s, want %s", s, text)
+		}
+	}
+}
