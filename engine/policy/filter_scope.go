@@ -32,6 +32,9 @@ func (s Scope) String() string {
 	return scopeNames[s]
 }
 
+// Scopes returns all scopes, narrowest first.
+func Scopes() []Scope { return []Scope{ScopePage, ScopePrefix, ScopeHost, ScopeDomain, ScopeAny} }
+
 // ParseScope is the inverse of String. The error names the text and the possible names.
 func ParseScope(s string) (Scope, error) {
 	for i, name := range scopeNames {
