@@ -33,9 +33,6 @@ type Env struct {
 	Spent func(step Step, d time.Duration)
 	// Warn reports what stops nothing; nil drops it.
 	Warn func(error)
-	// Page, if not nil, is called with each live attempt that was stored, on the goroutine that stored it. Its
-	// arguments are only valid during the call.
-	Page func(a *Attempt, page *parse.Page, o *storage.FetchOutcome)
 }
 
 // Segments makes, finds and seals segments. Safe for concurrent use.

@@ -70,8 +70,17 @@ type Scratch struct {
 	memo    urlkey.KeyMemo
 }
 
-// Number is the segment's number, Created when it was opened.
-func (w *Writer) Number() uint32     { return w.seg.Number }
+// Page is what the parser saw of the attempt that was stored last, Outcome what came of it, links included. Both
+// are valid until the next Store. The page is only filled in where the outcome says that it was parsed.
+func (s *Scratch) Page() *parse.Page { return &s.page }
+
+// Outcome is the outcome of the attempt that was stored last; see Page.
+func (s *Scratch) Outcome() *storage.FetchOutcome { return &s.outcome }
+
+// Number is the segment's number.
+func (w *Writer) Number() uint32 { return w.seg.Number }
+
+// Created is when the segment was opened.
 func (w *Writer) Created() time.Time { return w.seg.Created }
 
 // Store appends an attempt to the WARC and adds its parse record. It returns the outcome's status.
@@ -85,9 +94,6 @@ func (w *Writer) Store(a *Attempt, s *Scratch) (storage.FetchStatus, error) {
 	t.lap(StepWARC)
 	if err := w.add(a, s); err != nil {
 		return 0, fmt.Errorf("storing %s: %w", a.URL, err)
-	}
-	if env.Page != nil {
-		env.Page(a, &s.page, &s.outcome)
 	}
 	o := s.outcome
 	o.Outlinks = nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seine-crawler/seine/engine/fetch"
 	"github.com/seine-crawler/seine/engine/internal/admission"
+	"github.com/seine-crawler/seine/engine/internal/segment"
 	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/frontier"
 	"github.com/seine-crawler/seine/storage"
@@ -42,6 +43,9 @@ type Env struct {
 	// one goroutine at a time; nil: nobody wants to know.
 	Warn   func(error)
 	Stored func(u urlkey.URL, o *storage.FetchOutcome)
+	// Page, if not nil, is called with each attempt that was stored and what the parser made of it, on the fetcher's
+	// goroutine. Its arguments are only valid during the call.
+	Page func(a *segment.Attempt, s *segment.Scratch)
 }
 
 // Choice is one URL chosen to be fetched.

@@ -12,6 +12,7 @@ import (
 	"github.com/seine-crawler/seine/engine/fetch"
 	"github.com/seine-crawler/seine/engine/internal/segment"
 	"github.com/seine-crawler/seine/frontier"
+	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
@@ -212,9 +213,12 @@ func (p *Pool) Rotate(next *segment.Writer) (full *segment.Writer) {
 // store appends an attempt to the open segment.
 func (p *Pool) store(a *segment.Attempt, s *segment.Scratch) (fetched bool, err error) {
 	p.segMu.RLock()
-	defer p.segMu.RUnlock()
 	status, err := p.seg.Store(a, s)
-	return isPage(status), err
+	p.segMu.RUnlock()
+	if err == nil && p.env.Page != nil {
+		p.env.Page(a, s)
+	}
+	return status == storage.FetchSuccess, err
 }
 
 // keepRobots appends a response to a request for robots.txt to the open segment's WARC.

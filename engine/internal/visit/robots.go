@@ -248,16 +248,3 @@ func (h *Hosts) followAlone(ctx context.Context, to urlkey.URL, keep keepFunc) *
 	d.end(robotsAnswer{status: 404})
 	return d
 }
-
-// request is a request with what the settings of its host add to it.
-func (h *Hosts) request(u urlkey.URL, maxBody int64) *fetch.Request {
-	return &fetch.Request{URL: u, MaxBody: maxBody}
-}
-
-// delayOf is the least time between two requests to a host: its own setting, else the crawl's; negative: none.
-func (h *Hosts) delayOf(host urlkey.HostKey) time.Duration {
-	if s := h.env.Admission.HostSettings(host); s != nil && s.Delay != 0 {
-		return s.Delay
-	}
-	return h.env.Delay()
-}

@@ -51,6 +51,9 @@ func NewSource(h *Hosts, supply Supply) *Source {
 // Refill implements frontier.Source.
 func (s *Source) Refill(ctx context.Context, host urlkey.HostKey, limit int) (frontier.Refill, error) {
 	out := frontier.Refill{Addr: s.address(ctx, host)}
+	if set := s.h.env.Admission.HostSettings(host); set != nil {
+		out.Delay = set.Delay
+	}
 	if busy := s.h.env.Busy; busy != nil {
 		defer busy()()
 	}

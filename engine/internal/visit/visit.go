@@ -35,8 +35,6 @@ type progress struct {
 	counted bool // a page was fetched
 }
 
-func isPage(s storage.FetchStatus) bool { return s == storage.FetchSuccess }
-
 // make requests the visit's URLs. The permit for the first has been taken.
 func (x *visit) make(ctx context.Context) error {
 	urls := x.v.URLs
