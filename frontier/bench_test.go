@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// What the lock-free parts are worth: the same work with a mutex and with a channel. Two senders are
-// what this machine has cores for; see BENCHMARKS.md for its numbers.
+// The gain of the lock-free parts: the same work with a mutex and with a channel. BENCHMARKS.md has the figures, of a
+// machine with two cores.
 
 // BenchmarkInbox: events from many senders to one receiver.
 func BenchmarkInbox(b *testing.B) {
@@ -78,7 +78,7 @@ func benchInbox(b *testing.B, send func(*event), receive func() int) {
 					}
 				}
 				e := &events[i/senders%1024]
-				e.kind, e.out.End = given, time.Time{} // the sender has just filled it in
+				e.kind, e.out.End = returned, time.Time{} // the sender has just filled it in
 				send(e)
 			}
 		})
@@ -135,7 +135,7 @@ func BenchmarkReady(b *testing.B) {
 	})
 }
 
-// benchReady: each of a few goroutines puts one in and takes one out, as fetchers and shards do in turn.
+// benchReady: each of a few goroutines alternately puts one in and takes one out, as shards and fetchers do.
 func benchReady(b *testing.B, push func(*Visit) bool, pop func() *Visit) {
 	v := &Visit{}
 	b.RunParallel(func(pb *testing.PB) {

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// Cost is what asking hosts for URLs comes to, or may come to in all: in a limit 0 means no bound.
+// Cost is what visits cost, or in a limit what they may cost in all; in a limit 0 means no bound.
 type Cost struct {
-	URLs  int64
+	URLs  int64         // requested
 	Bytes int64         // received
-	Time  time.Duration // that fetchers were at it
+	Time  time.Duration // fetchers were busy
 }
 
 // Add adds another cost.
@@ -21,13 +21,13 @@ func (c *Cost) Add(d Cost) {
 	c.Time += d.Time
 }
 
-// spent reports whether a bound of bytes or time is reached. URLs are counted before they are handed out,
-// bytes and time when a visit comes back: the visits under way then may exceed a bound.
+// spent reports whether a bound of bytes or time is reached. URLs are counted before they are handed out, bytes
+// and time when a visit is returned: visits then in flight may exceed a bound.
 func (c *Cost) spent(limit *Cost) bool {
 	return limit.Bytes > 0 && c.Bytes >= limit.Bytes || limit.Time > 0 && c.Time >= limit.Time
 }
 
-// budget is what a host may cost and has cost.
+// budget is what a host has cost and may cost.
 type budget struct{ used, limit Cost }
 
 // domain is a registered domain with hosts in memory. Its hosts may be on different shards, so its
@@ -35,9 +35,9 @@ type budget struct{ used, limit Cost }
 type domain struct {
 	name   string
 	refs   int
-	flying atomic.Int32 // visits made up and not given back
+	active atomic.Int32 // visits made and not returned
 	known  atomic.Bool  // used holds what the source knew
-	used   sharedCost   // what was handed out, that of earlier processes included
+	used   sharedCost   // what was handed out, including that of earlier processes
 	limit  atomic.Pointer[Cost]
 }
 
@@ -54,8 +54,8 @@ func (s *sharedCost) load() Cost {
 	return Cost{s.urls.Load(), s.bytes.Load(), time.Duration(s.time.Load())}
 }
 
-// learn takes what the source knows of the domain's budget. What was used is believed once: from then
-// on the frontier counts itself, ahead of what crawldb has seen.
+// learn takes what the source knows of the domain's budget. It takes what was used only once: from then on the
+// frontier counts, ahead of what crawldb has seen.
 func (d *domain) learn(used Cost, limit *Cost) {
 	if now := d.limit.Load(); now == nil || limit == nil || *now != *limit {
 		d.limit.Store(limit)
@@ -65,16 +65,16 @@ func (d *domain) learn(used Cost, limit *Cost) {
 	}
 }
 
-// enter starts a visit, unless the domain has as many as it may have; most 0 means no bound.
+// enter counts a visit, unless the domain already has as many as it may have; most 0 means no bound.
 func (d *domain) enter(most int) bool {
-	if n := d.flying.Add(1); most > 0 && int(n) > most {
-		d.flying.Add(-1)
+	if n := d.active.Add(1); most > 0 && int(n) > most {
+		d.active.Add(-1)
 		return false
 	}
 	return true
 }
 
-// spend takes up to n URLs off the budget and returns how many there were.
+// spend takes up to n URLs off the budget and returns how many it took.
 func (d *domain) spend(n int) int {
 	limit := d.limit.Load()
 	if limit == nil {
@@ -110,10 +110,14 @@ func (v *visitState) learn(r *Refill, names *registry) {
 	}
 	b := v.budget
 	b.limit = r.HostLimit
-	b.used = Cost{max(b.used.URLs, r.HostUsed.URLs), max(b.used.Bytes, r.HostUsed.Bytes), max(b.used.Time, r.HostUsed.Time)}
+	b.used = Cost{
+		max(b.used.URLs, r.HostUsed.URLs),
+		max(b.used.Bytes, r.HostUsed.Bytes),
+		max(b.used.Time, r.HostUsed.Time),
+	}
 }
 
-// spend is how many of n URLs the host's own budget and its domain's allow now; they are spent.
+// spend takes up to n URLs off the budgets of the host and of its domain and returns how many it took.
 func (v *visitState) spend(n int) int {
 	b := v.budget
 	if b != nil {
@@ -134,7 +138,7 @@ func (v *visitState) spend(n int) int {
 	return n
 }
 
-// charge adds what a visit cost beside its URLs, and gives back those that were not asked for.
+// charge adds what a visit cost beside its URLs, and refunds those that were not requested.
 func (v *visitState) charge(out *Outcome) {
 	c := Cost{-int64(out.Left), out.Bytes, out.Took}
 	v.domain.used.add(c)

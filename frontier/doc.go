@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package frontier says what may be fetched now.
+// Package frontier schedules what may be fetched now.
 //
 // # What it is
 //
-// A schedule of hosts, in memory. Fetchers ask it for a visit (one or a few URLs of a host that may be
-// asked now) and give the visit back with its outcome; from the outcome follows when the host may be
-// asked again. It knows hosts, times and URLs, nothing of HTTP and nothing of the store.
+// A schedule of hosts, in memory. A fetcher takes a visit (one or a few URLs of a host that may be requested
+// now) and returns it with its outcome. The outcome determines when the host may be visited next. The package
+// knows hosts, times and URLs; it knows nothing of HTTP or of the store.
 //
 // # Picture
 //
 //	three levels:   URL            a Candidate in its host's window
 //	                visit state    one host: window, next time, failures
 //	                address        one IP address, shared by hosts that take turns
-//	beside them:    domain         a registered domain: visits at once, budget
+//	beside them:    domain         a registered domain: concurrent visits, budget
 //
 //	   Wake ──▶ registry                       a shard: one goroutine and all it owns
 //	              │ host → state      ┌──────────────────────────────────────────────────────┐
@@ -27,76 +27,77 @@
 //
 // # Life
 //
-// How a host comes in. Wake names hosts that may have due URLs. The registry finds the host's visit
-// state or makes one, if there is room; else the wake is refused, and the puller asks Source.Hosts for
-// such hosts when some have left. The shard that owns the state wants a refill: Source.Refill, on a
-// refiller's goroutine, gives the host's best due URLs, in one pass over its range of crawldb, its
-// address, and what an earlier process learned of it. With the address the state goes to the shard that
-// owns that address, so that hosts which share one are in one goroutine's hands.
+// How a host enters. Wake names hosts that may have due URLs. The registry finds the host's visit state, or
+// creates one if there is room. If there is none, the wake is refused, and the puller requests such hosts from
+// Source.Hosts when others have left. The shard that owns the state requests a refill. A refiller calls
+// Source.Refill, which returns the best due URLs of the host in one pass over its range of crawldb, with its
+// address, its settings and what an earlier process learned of it. The state then moves to the shard that owns
+// the address: hosts that share an address are owned by one goroutine.
 //
-// How it is visited. A state with URLs waits in the timing wheel until its next time. Then it is
-// admitted: if its address is busy it queues there (blocked), if its address or domain must rest it
-// waits on, if its budget or its domain's is used up its URLs go back to the source. Else a visit is
-// made up, which reserves the address: one URL, or several if the host asks for no delay, to be asked
-// for one after the other on one connection. Visits go into the ring in the order of becoming ready,
-// those of a better host up to PriorityBonus earlier; fetchers take them out, and Done sends the
-// outcome back through the inbox. The shard computes the next time from it (politeness.go), lets the
-// next host of the address have its turn, and parks the state: waiting, or dormant without URLs. When a
-// window is down to a quarter, a refill is asked for beside all that.
+// How it is visited. A state with URLs waits in the timing wheel until its next time. It is then admitted. If its
+// address is busy, it queues there (blocked). If its address must wait, or its domain has enough visits, it goes
+// on waiting. If its budget or its domain's is used up, its URLs return to the source. Otherwise a visit is made,
+// which reserves the address: one URL, or, for a host without delay, several that are requested one after the
+// other on one connection. Visits enter the ring in the order in which they became ready, except that a better
+// host goes ahead by up to PriorityBonus. Fetchers take them out, and Done sends the outcome back through the
+// inbox. The shard computes the next time from it (politeness.go), gives the next host of the address its turn,
+// and parks the state: waiting, or dormant if it has no URLs. When a window is down to a quarter, the shard
+// requests a refill; visits go on meanwhile.
 //
-// What else may be asked of it. Ask puts a URL that the source need not know before all others of its host:
-// a robots.txt that was redirected here is asked for in this host's turn, like anything else. Halt leaves a
-// host alone. Done tells what a visit cost in bytes and time, for budgets, and may ask for a longer wait.
+// What else a caller can do. Ask puts a URL that the source need not know before all others of its host: a
+// robots.txt redirect to another host waits for that host's turn like any other URL. Halt stops visits to a host
+// for some time. SetDelay and SetFetchers change options while fetchers run. Done reports what a visit cost in
+// bytes and time, for budgets, and may set a longer wait.
 //
-// How it goes. A dormant state keeps only the times before which host and address must not be asked,
-// and is forgotten when they have passed, unless something falls due within minutes. A host that failed
-// too often falls asleep, for ten minutes at first and up to a week; a single failure after that is
-// enough again. What a restart must know of it (not before, failures, sleeps) is told to Options.OnHost.
+// How it leaves. A dormant state keeps only the times before which its host and address must not be visited. It is
+// forgotten when they have passed, unless something falls due within minutes. A host that failed too often sleeps,
+// for ten minutes at first and for up to a week; after that a single failure is enough. Options.OnHost receives
+// what must survive a restart (earliest next visit, failures, sleeps).
 //
-// When the network here is cut, every host fails at once; outage.go tells that from dead hosts, takes
-// the failures back and tries one visit a second until something answers.
+// When the local network is cut, every host fails at once. outage.go tells that from dead hosts, takes the
+// failures back and tries one visit a second until something answers.
 //
 // # Invariants
 //
 //  1. A visit state is in exactly one place: dormant, waiting, blocked, ready, in flight or asleep.
-//  2. At most Options.PerHost visits to a host are under way, as many to an address (one, unless the
-//     operator says so), and PerDomain to the hosts of a registered domain.
-//  3. Between the end of a visit and the start of the next to the same host lies at least the longest of:
-//     the configured delay; the Crawl-delay up to a cap; the last response time, times a factor; and
-//     doubled for each step by which the host was seen to slow down.
+//  2. At most Options.PerHost visits to a host are in flight, as many to an address (1 by default), and PerDomain
+//     to the hosts of a registered domain.
+//  3. Between the end of a visit and the start of the next to the same host lies at least the longest of: the
+//     configured delay, the host's own if it has one; the Crawl-delay up to a cap; the last response time, times a
+//     factor. It doubles for each step by which the host was seen to slow down.
 //  4. Between visits to an address lies at least Options.AddressDelay.
 //  5. Retry-After is obeyed, up to a day. Failures back off, doubling, with jitter.
-//  6. No host starves: a visit is overtaken by none that became ready PriorityBonus later, unless its host
-//     is slow: slow hosts share a quarter of the fetchers and take turns among themselves.
-//  7. Budgets bind: no more URLs of a host, or of its domain, are handed out than the source allows, and
-//     none once the visits that came back have cost the bytes or the time that it allows.
-//  8. A URL is handed out once until the source gives it again; none is lost but to Options.OnDrop.
+//  6. No host starves: no visit is overtaken by one that became ready more than PriorityBonus later, unless its host
+//     is slow. Slow hosts share a quarter of the fetchers and take turns among themselves.
+//  7. Budgets bind: no more URLs of a host, or of its domain, are handed out than the source allows, and none once
+//     the visits that came back have cost the bytes or the time that it allows.
+//  8. A URL is handed out once until the source returns it again. None is lost, except to Options.OnDrop.
 //  9. No wake-up is lost: a Wake during a refill causes another refill.
 //  10. After a start with Options.Resume every host first waits its whole delay: restarts never burst.
 //
-// sim_test.go checks all of them on a virtual clock after every step, in worlds of a few hosts from
-// many seeds and in one of a million hosts and a hundred million URLs (-sim.hosts 1000000);
-// sabotage_test.go breaks them one by one, and every broken frontier is caught.
+// sim_test.go checks all of them on a virtual clock after every step, in worlds of a few hosts from many seeds,
+// with settings that change, and in one of a million hosts and a hundred million URLs (-sim.hosts 1000000).
+// sabotage_test.go breaks them one by one; the simulation catches every broken frontier.
 //
 // # Who runs it
 //
-// shard.go and shard_visit.go are a pure state machine: what happens and the time go in, what to do
-// comes out, and nothing in them waits. loop.go is the goroutine around each; fetchers never wait for
-// it, nor it for them: inbox and ring are lock-free. Refillers and the puller call the source. Close
-// ends them all. Mutexes are only where hosts are looked up by name (once per wake), in the refillers'
-// queue, and between a shard at work and Stats.
+// shard.go and shard_visit.go are a pure state machine: events and the time go in, effects come out, and nothing
+// in them waits. loop.go is the goroutine around each shard. Fetchers and shards never wait for one another: inbox
+// and ring are lock-free. Refillers and the puller call the source. Close ends all goroutines. Mutexes guard only
+// the lookup of hosts by name (once per wake), the refillers' queue, outages, and a shard at work against Stats
+// and SetFetchers. Options never change; what SetDelay sets is an immutable pace, which a shard loads once a step.
 //
 // # Bounds
 //
-// limits.go and Options: hosts in memory, URLs in memory (shared evenly as windows, each for ten minutes
-// of visits at most), visits ready ahead, refills at once. A host takes about 1 KB, a URL 24 bytes and
-// what its key has behind the host's; a tenth of a window, or one URL, may be gone and not free yet. An
-// address without hosts is kept until it may be asked again.
+// limits.go and Options bound the hosts in memory, the URLs in memory (shared evenly as windows, each for at most
+// ten minutes of visits), the visits made ready ahead, and the concurrent refills. A host takes about 1 KB, a URL
+// 24 bytes plus what its key has after the host's. A tenth of a window, or one URL, may be visited and not freed
+// yet. An address without hosts is kept until it may be visited again.
 //
 // # Deliberately absent
 //
-// Durability: everything here can be rebuilt from the store, and after a crash it is. Fetching,
-// robots.txt, DNS: outcomes bring what they found.
+// Durability: everything here can be rebuilt from the store, and is after a crash. Fetching, robots.txt, DNS:
+// outcomes bring what they found. Pausing: a caller that stops calling Next pauses the frontier.
 //
 // # Read first
 //

@@ -15,10 +15,10 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// ErrClosed is returned by Next after Close.
+// ErrClosed is the error of Next after Close.
 var ErrClosed = errors.New("frontier is closed")
 
-// Frontier is the shards with their goroutines. All methods are safe for concurrent use.
+// Frontier is the shards with their goroutines. Any goroutine may call its methods, at any time.
 type Frontier struct {
 	o      Options
 	epoch  time.Time
@@ -28,35 +28,43 @@ type Frontier struct {
 	jobs   *jobs
 	outage outage
 
-	pace     atomic.Pointer[pace] // what SetDelay sets; a shard looks once a step
+	pace     atomic.Pointer[pace] // what SetDelay sets; a shard loads it once a step
 	fetchers atomic.Int32         // callers of Next to expect
-	slow     atomic.Int32         // visits to slow hosts handed out
+	slow     atomic.Int32         // visits to slow hosts in the ring or with fetchers
 	slowMost atomic.Int32
 
-	pending atomic.Int64 // events sent and not handled
-	refused atomic.Int64 // wakes refused for want of room since the source was last gone through
-	pulling atomic.Int64
-	turned  atomic.Uint64 // wakes refused in all
-	waiting atomic.Int32  // fetchers about to sleep in Next, or sleeping
-	tokens  chan struct{} // each wakes one of them
-	pull    chan struct{}
-	dry     chan struct{}
-	done    chan struct{}
+	pending      atomic.Int64  // events sent and not handled
+	refused      atomic.Int64  // wakes refused for lack of room since Source.Hosts was last called
+	pulling      atomic.Int64  // pullAll runs
+	refusedTotal atomic.Uint64 // wakes refused in all
+	waiting      atomic.Int32  // fetchers about to sleep in Next, or sleeping
+	tokens       chan struct{} // each wakes one of them
+	pull         chan struct{} // wakes the puller
+	dry          chan struct{}
+	done         chan struct{}
 
 	closeOnce sync.Once
 	cancel    context.CancelFunc
 	wg        sync.WaitGroup
 }
 
-// New starts a frontier. It must be closed.
+// New starts a frontier. The caller must close it. It returns an error if Options has no Source or a negative
+// number where none is allowed.
 func New(o Options) (*Frontier, error) {
 	o, err := o.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	f := &Frontier{o: o, names: newRegistry(), jobs: newJobs(), tokens: make(chan struct{}, maxFetchers+1),
-		pull: make(chan struct{}, 1), dry: make(chan struct{}, 1), done: make(chan struct{})}
-	// The epoch lies before the start, so that moment 0 can mean none.
+	f := &Frontier{
+		o:      o,
+		names:  newRegistry(),
+		jobs:   newJobs(),
+		tokens: make(chan struct{}, maxFetchers+1), // takes no memory for its elements
+		pull:   make(chan struct{}, 1),
+		dry:    make(chan struct{}, 1),
+		done:   make(chan struct{}),
+	}
+	// The epoch is before the start, so that moment 0 can mean none.
 	f.epoch = o.Now().Add(-time.Hour)
 	p := f.o.pace(o.Delay)
 	f.pace.Store(p)
@@ -102,28 +110,28 @@ func (f *Frontier) send(e *event) {
 	e.state.shard.Load().post(e)
 }
 
-// Wake says that these hosts may have due URLs. Waking a host that is active costs little. A host for
-// which there is no room is refused: Source.Hosts is to name it again later.
+// Wake reports that these hosts may have due URLs. Waking a host that is in memory costs little. A host for
+// which there is no room is refused; Source.Hosts must name it again later.
 func (f *Frontier) Wake(hosts ...urlkey.HostKey) {
 	for _, h := range hosts {
 		v := f.find(h)
 		if v == nil {
 			f.refused.Add(1)
-			f.turned.Add(1)
+			f.refusedTotal.Add(1)
 			continue
 		}
 		f.send(&event{kind: woken, state: v})
 	}
 }
 
-// find returns the state of a host with an event about to be sent to it, a new one if need be; nil: there is
-// no room.
+// find returns the state of a host, a new one if it has none, and counts an event that the caller must send to
+// it. It returns nil if there is no room.
 func (f *Frontier) find(h urlkey.HostKey) *visitState {
 	return f.names.wake(h, f.o.MaxHosts, func() *shard { return f.shards[hostHash(h)>>32%uint64(len(f.shards))] })
 }
 
-// Ask has a URL of a host, which the source need not know, asked for in the host's turn, before all others.
-// It comes back in a visit, or through Options.OnDrop. False means that there is no room for the host.
+// Ask puts a URL before all others of its host; the source need not know it. It comes back in a visit when it is
+// the host's turn, or through Options.OnDrop. False means that there is no room for the host.
 func (f *Frontier) Ask(host urlkey.HostKey, c Candidate) bool {
 	v := f.find(host)
 	if v == nil {
@@ -133,28 +141,29 @@ func (f *Frontier) Ask(host urlkey.HostKey, c Candidate) bool {
 	return true
 }
 
-// WakeAll asks the source for all hosts that have due URLs.
+// WakeAll requests all hosts that have due URLs from the source. It does not wait for them.
 func (f *Frontier) WakeAll() {
 	f.refused.Add(1)
 	signal(f.pull)
 }
 
-// Halt leaves a host alone for some time, beginning with the next request: its URLs are handed back, a
-// visit under way goes on to its end.
+// Halt stops visits to a host for a duration. Its URLs return to the source through Options.OnDrop; a visit in
+// flight goes on to its end.
 func (f *Frontier) Halt(host urlkey.HostKey, d time.Duration) {
 	if v := f.names.find(host); v != nil {
 		f.send(&event{kind: halted, state: v, out: Outcome{RetryAfter: d}})
 	}
 }
 
-// Next waits for a visit that may start now.
+// Next waits for a visit that may start now. The caller must return it with Done, once. The error is ErrClosed
+// after Close, or that of ctx.
 func (f *Frontier) Next(ctx context.Context) (*Visit, error) {
 	for nudged := false; ; {
 		select {
 		case <-f.done:
 			return nil, ErrClosed
 		case <-ctx.Done():
-			f.passToken() // that it may have been woken with
+			f.passToken() // the one that woke it, if any
 			return nil, ctx.Err()
 		default:
 		}
@@ -162,17 +171,17 @@ func (f *Frontier) Next(ctx context.Context) (*Visit, error) {
 			f.passToken()
 			return v, nil
 		}
-		// The count goes up before the ring is looked at again, and a shard looks at the count after it
-		// has filled the ring: one of them sees the other.
+		// Count first, then check the ring again. A shard fills the ring first, then checks the count: one of
+		// the two sees the other.
 		f.waiting.Add(1)
 		if f.ring.Load().len() > 0 && !f.outage.on.Load() {
 			f.waiting.Add(-1)
 			continue
 		}
-		if !nudged { // a clock that is moved by hand wakes no timer
+		if !nudged { // a virtual clock fires no timer
 			nudged = true
 			for _, s := range f.shards {
-				signal(s.bell)
+				signal(s.wakeup)
 			}
 		}
 		select {
@@ -186,7 +195,7 @@ func (f *Frontier) Next(ctx context.Context) (*Visit, error) {
 	}
 }
 
-// take pops a visit that is still wanted; nil: there is none now.
+// take pops a visit whose host was not halted meanwhile. It returns nil if there is none now.
 func (f *Frontier) take(ctx context.Context) *Visit {
 	for ctx.Err() == nil {
 		if ok, at := f.outage.may(f.now()); !ok {
@@ -201,7 +210,7 @@ func (f *Frontier) take(ctx context.Context) *Visit {
 		if ring.len() < len(ring.cells)/2 {
 			for _, s := range f.shards {
 				if s.backlog.Load() {
-					signal(s.bell)
+					signal(s.wakeup)
 				}
 			}
 		}
@@ -225,21 +234,22 @@ func (f *Frontier) sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// wakeFetcher wakes one fetcher, if any sleeps. More tokens than fetchers would only wake them for nothing.
+// wakeFetcher wakes one fetcher, if any sleeps. More tokens than fetchers would wake them to an empty ring.
 func (f *Frontier) wakeFetcher() {
 	if f.waiting.Load() > 0 && len(f.tokens) <= int(f.fetchers.Load()) {
 		signal(f.tokens)
 	}
 }
 
-// passToken wakes another fetcher while there are visits.
+// passToken wakes another fetcher if there are visits.
 func (f *Frontier) passToken() {
 	if f.ring.Load().len() > 0 {
 		f.wakeFetcher()
 	}
 }
 
-// Done gives a visit back. The last out.Left of its URLs become the host's next ones.
+// Done returns a visit with its outcome. The last out.Left of its URLs become the host's next ones. The visit
+// must not be used after. Done does not wait, and may be called after Close.
 func (f *Frontier) Done(v *Visit, out Outcome) {
 	out.Left = min(max(out.Left, 0), int32(len(v.URLs)))
 	if out.End.IsZero() {
@@ -250,7 +260,7 @@ func (f *Frontier) Done(v *Visit, out Outcome) {
 		if f.outage.on.Load() {
 			out.Kind = Skipped
 		}
-		at := string(v.Host) // a host without an address counts for one
+		at := string(v.Host) // stands for the address of a host without one
 		if v.Addr.IsValid() {
 			at = v.Addr.String()
 		}
@@ -267,25 +277,24 @@ func (f *Frontier) Done(v *Visit, out Outcome) {
 	if v.slow {
 		f.slow.Add(-1)
 		for _, s := range f.shards {
-			if s.lateBacklog.Load() {
-				signal(s.bell)
+			if s.slowBacklog.Load() {
+				signal(s.wakeup)
 			}
 		}
 	}
-	v.done = event{kind: given, state: v.state, visit: v, out: out}
+	v.done = event{kind: returned, state: v.state, visit: v, out: out}
 	f.send(&v.done)
 }
 
-// Outage reports whether the network here seems to be cut: then failures say nothing about hosts and
-// URLs, and should not be recorded.
+// Outage reports whether the local network seems to be cut. Failures then say nothing about hosts and URLs and
+// should not be recorded.
 func (f *Frontier) Outage() bool { return f.outage.on.Load() }
 
-// Dry receives whenever a shard has nothing to hand out soon. Whether that is so of the whole says
-// Stats.
+// Dry receives when a shard has nothing to hand out soon. Stats.Soon says whether that holds for all shards.
 func (f *Frontier) Dry() <-chan struct{} { return f.dry }
 
-// Close ends the frontier: waiting calls of Next return ErrClosed, all goroutines end. Visits in
-// flight may still be given back.
+// Close ends the frontier: waiting calls of Next return ErrClosed, and all goroutines end before it returns.
+// Visits in flight may still be returned with Done. Closing again does nothing.
 func (f *Frontier) Close() {
 	f.closeOnce.Do(func() {
 		close(f.done)

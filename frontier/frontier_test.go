@@ -21,14 +21,14 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// pool is a source with so many URLs for each host.
+// pool is a source with a number of URLs for each host.
 type pool struct {
 	mu    sync.Mutex
 	left  map[urlkey.HostKey]int
 	addr  func(urlkey.HostKey) netip.Addr
 	calls int
 	all   []urlkey.HostKey
-	named int // of all, since Hosts last said that these are all
+	named int // how many of all, since Hosts last returned none
 }
 
 func (p *pool) Refill(_ context.Context, h urlkey.HostKey, limit int) (frontier.Refill, error) {
@@ -86,8 +86,9 @@ func open(t testing.TB, o frontier.Options) *frontier.Frontier {
 	return f
 }
 
-// crawl visits all there is with so many fetchers and counts how often each URL was handed out.
-func crawl(t *testing.T, f *frontier.Frontier, fetchers, want int, do func(*frontier.Visit) frontier.Outcome) map[urlkey.Key]int {
+// crawl visits all URLs with a number of fetchers and counts how often each was handed out.
+func crawl(t *testing.T, f *frontier.Frontier, fetchers, want int,
+	do func(*frontier.Visit) frontier.Outcome) map[urlkey.Key]int {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -122,8 +123,8 @@ func crawl(t *testing.T, f *frontier.Frontier, fetchers, want int, do func(*fron
 	return seen
 }
 
-// TestFetchers: many fetchers on many hosts get every URL exactly once, though visits bring some back
-// and hosts turn out to be at other addresses; then nothing is left.
+// TestFetchers: many fetchers on many hosts get every URL exactly once, although visits return some and hosts turn
+// out to be at other addresses; then nothing is left.
 func TestFetchers(t *testing.T) {
 	p, hosts := newPool(500, 60)
 	p.addr = func(h urlkey.HostKey) netip.Addr { return netip.AddrFrom4([4]byte{127, 0, byte(len(h)), h[len(h)-3]}) }
@@ -163,7 +164,7 @@ func TestFetchers(t *testing.T) {
 	}
 }
 
-// TestHostsBeyondTheBound: hosts for which there is no room are asked for again and get their turn.
+// TestHostsBeyondTheBound: hosts for which there is no room are requested again and get their turn.
 func TestHostsBeyondTheBound(t *testing.T) {
 	p, hosts := newPool(300, 2)
 	f := open(t, frontier.Options{Source: p, Delay: -1, MaxHosts: 32, Fetchers: 4, Shards: 2})
@@ -177,7 +178,7 @@ func TestHostsBeyondTheBound(t *testing.T) {
 	}
 }
 
-// TestClose: Close wakes fetchers that wait; a visit in flight may still be given back.
+// TestClose: Close wakes fetchers that wait; a visit in flight may still be returned.
 func TestClose(t *testing.T) {
 	p, hosts := newPool(1, 1)
 	f := open(t, frontier.Options{Source: p, Delay: -1})
@@ -199,20 +200,26 @@ func TestClose(t *testing.T) {
 	f.Close()
 }
 
-// clock is moved by hand.
+// clock is a virtual clock.
 type clock struct{ ns atomic.Int64 }
 
 func (c *clock) now() time.Time      { return time.Unix(1_700_000_000, c.ns.Load()) }
 func (c *clock) add(d time.Duration) { c.ns.Add(int64(d)) }
 
-// TestSleep: a host that fails too often falls asleep, its URLs are handed back, and whoever keeps
-// hostdb is told of it, and of its recovery.
+// TestSleep: a host that fails too often falls asleep and its URLs are dropped; OnHost receives that, and its
+// recovery.
 func TestSleep(t *testing.T) {
 	p, hosts := newPool(1, 10)
-	dropped, told := make(chan int, 9), make(chan frontier.HostState, 9)
+	dropped, reports := make(chan int, 9), make(chan frontier.HostState, 9)
 	c := &clock{}
-	f := open(t, frontier.Options{Source: p, Delay: -1, MaxFailures: 1, Now: c.now,
-		OnDrop: func(_ urlkey.HostKey, c []frontier.Candidate) { dropped <- len(c) }, OnHost: func(_ urlkey.HostKey, s frontier.HostState) { told <- s }})
+	f := open(t, frontier.Options{
+		Source:      p,
+		Delay:       -1,
+		MaxFailures: 1,
+		Now:         c.now,
+		OnDrop:      func(_ urlkey.HostKey, c []frontier.Candidate) { dropped <- len(c) },
+		OnHost:      func(_ urlkey.HostKey, s frontier.HostState) { reports <- s },
+	})
 	f.Wake(hosts...)
 	v, err := f.Next(context.Background())
 	if err != nil {
@@ -220,10 +227,10 @@ func TestSleep(t *testing.T) {
 	}
 	f.Done(v, frontier.Outcome{Kind: frontier.HostFailure, Left: int32(len(v.URLs) - 1)})
 	if n := <-dropped; n != 9 {
-		t.Errorf("%d URLs were handed back, want 9", n)
+		t.Errorf("%d URLs were dropped, want 9", n)
 	}
-	if s := <-told; !s.Asleep || s.Sleeps != 1 || !s.NotBefore.After(c.now().Add(9*time.Minute)) {
-		t.Errorf("told %+v", s)
+	if s := <-reports; !s.Asleep || s.Sleeps != 1 || !s.NotBefore.After(c.now().Add(9*time.Minute)) {
+		t.Errorf("OnHost received %+v", s)
 	}
 	if s := f.Stats(); s.Asleep != 1 || s.Queued != 0 {
 		t.Errorf("%+v", s)
@@ -236,8 +243,8 @@ func TestSleep(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.Done(v, frontier.Outcome{})
-	if s := <-told; s.Asleep || s.Sleeps != 0 || s.Failures != 0 {
-		t.Errorf("after it answered: told %+v", s)
+	if s := <-reports; s.Asleep || s.Sleeps != 0 || s.Failures != 0 {
+		t.Errorf("after it answered, OnHost received %+v", s)
 	}
 }
 
@@ -268,20 +275,21 @@ func TestHalt(t *testing.T) {
 	}
 }
 
-// TestOutage: when every host fails at once in a way that a cut cable makes, the hosts are not blamed,
-// and all goes on when one answers again.
+// TestOutage: when every host fails at once as with a cut cable, the hosts are not blamed, and the frontier goes on
+// when one answers again.
 func TestOutage(t *testing.T) {
 	p, hosts := newPool(80, 1)
 	p.addr = func(h urlkey.HostKey) netip.Addr { return netip.AddrFrom4([4]byte{127, 3, h[len(h)-4], h[len(h)-3]}) }
 	var asleep atomic.Int32
 	c := &clock{}
-	f := open(t, frontier.Options{Source: p, Delay: -1, MaxFailures: 1, Now: c.now, OnHost: func(_ urlkey.HostKey, s frontier.HostState) {
+	count := func(_ urlkey.HostKey, s frontier.HostState) {
 		if s.Asleep {
 			asleep.Add(1)
 		} else {
 			asleep.Add(-1)
 		}
-	}})
+	}
+	f := open(t, frontier.Options{Source: p, Delay: -1, MaxFailures: 1, Now: c.now, OnHost: count})
 	f.Wake(hosts...)
 	for range 80 {
 		if f.Outage() {
@@ -294,15 +302,15 @@ func TestOutage(t *testing.T) {
 		f.Done(v, frontier.Outcome{Kind: frontier.HostFailure, Local: true})
 	}
 	if !f.Outage() {
-		t.Fatal("80 hosts failed one after the other, and that is no outage")
+		t.Fatal("80 hosts failed one after the other, and there is no outage")
 	}
 	for f.Stats().Pending > 0 {
 		runtime.Gosched()
 	}
 	if n := asleep.Load(); n > 0 {
-		t.Errorf("%d hosts are asleep for an outage of our own", n)
+		t.Errorf("%d hosts are asleep because of an outage", n)
 	}
-	// If it goes on for too long it may be the hosts after all: they are blamed, until one answers.
+	// If it lasts too long, the hosts may be the cause: they are blamed until one answers.
 	c.add(11 * time.Minute)
 	for range 40 {
 		v, err := f.Next(context.Background())
@@ -312,7 +320,7 @@ func TestOutage(t *testing.T) {
 		f.Done(v, frontier.Outcome{Kind: frontier.HostFailure, Local: true})
 	}
 	if f.Outage() {
-		t.Error("an outage without end")
+		t.Error("the outage does not end")
 	}
 	v, err := f.Next(context.Background())
 	if err != nil {

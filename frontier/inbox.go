@@ -4,8 +4,8 @@ package frontier
 
 import "sync/atomic"
 
-// event is something that happens to a visit state, on its way to the shard that owns it. Events that
-// come with every visit are embedded in what they are about, so that sending one allocates nothing.
+// event is something that happens to a visit state, on its way to the shard that owns it. Events that come with
+// every visit are embedded in the visit, so that sending one allocates nothing.
 type event struct {
 	next   *event
 	kind   eventKind
@@ -19,17 +19,17 @@ type eventKind uint8
 
 const (
 	woken    eventKind = iota
-	refilled           // refill answers
-	given              // visit came back with out
+	refilled           // Source.Refill returned refill
+	returned           // Done: visit came back with out
 	moved              // the state comes from another shard
-	halted             // the operator wants the host left alone: out.RetryAfter
-	asked              // refill has URLs that are to be asked for next
-	forgiven           // its last failure was our own network's
+	halted             // Halt: no visits for out.RetryAfter
+	asked              // Ask: refill has URLs that come next
+	forgiven           // the local network caused its last failure
 )
 
-// inbox is a lock-free queue of many senders and one receiver: a stack (Treiber, 1986) that the
-// receiver takes whole and turns round. A sender never waits for a shard at work. What it costs beside
-// a mutex and a channel is in BENCHMARKS.md (BenchmarkInbox).
+// inbox is a lock-free queue of many senders and one receiver: a stack (Treiber, 1986) that the receiver takes
+// whole and reverses. A sender never waits for a shard at work. BenchmarkInbox compares it with a mutex and a
+// channel; the figures are in BENCHMARKS.md.
 type inbox struct {
 	top atomic.Pointer[event]
 }

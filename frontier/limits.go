@@ -4,7 +4,7 @@ package frontier
 
 import "time"
 
-// Bounds and defaults. Each says what happens past it.
+// Bounds and defaults, each with what happens past it.
 const (
 	defaultDelay         = time.Second
 	defaultAddressDelay  = 250 * time.Millisecond
@@ -17,64 +17,65 @@ const (
 	defaultRefillers     = 4
 	defaultFetchers      = 64
 	maxShards            = 8
-	maxFetchers          = 1 << 20
 
-	// maxOwnDelay caps Refill.Delay: it is kept in 32 bits, in milliseconds.
+	// maxFetchers caps Options.Fetchers and SetFetchers, and so the ring.
+	maxFetchers = 1 << 20
+	// maxOwnDelay caps Refill.Delay, which is kept in 32 bits, in milliseconds.
 	maxOwnDelay = 24 * 24 * time.Hour
 
-	// windowMin and windowMax bound a host's window whatever the number of hosts. windowTime is how
-	// long a window should last: what is queued cannot be overtaken by better URLs found meanwhile,
-	// while a refill passes over all of a host's records.
+	// windowMin and windowMax bound a host's window whatever the number of hosts. windowTime is how long a
+	// window should last: better URLs found meanwhile cannot overtake what is queued, but every refill
+	// passes over all of a host's records.
 	windowMin  = 16
 	windowMax  = 1 << 16
 	windowTime = 10 * time.Minute
-	// windowSlack is the part of a window that may have been visited and still take memory: a tenth, or one URL. Each
-	// is moved some ten times for that, a hundred bytes at a time.
+	// windowSlack is the part of a window that may have been visited and still take memory: a tenth, or one
+	// URL. Each URL is moved about ten times for that, a hundred bytes at a time.
 	windowSlack = 10
 
-	// failureBase is the first back-off after a failure when there is no longer delay; it doubles
-	// up to failureMax. sleepBase is how long a host sleeps at first, doubling up to sleepMax.
+	// failureBase is the first back-off after a failure when no longer delay applies. It doubles up to
+	// failureMax. sleepBase is how long a host sleeps at first. It doubles up to sleepMax.
 	failureBase = 250 * time.Millisecond
 	failureMax  = time.Hour
 	sleepBase   = 10 * time.Minute
 	sleepMax    = 7 * 24 * time.Hour
-	// throttleBase is the wait after a 429 or 503 without Retry-After; it doubles up to retryMax,
-	// which caps Retry-After too.
+	// throttleBase is the wait after a 429 or 503 without Retry-After. It doubles up to retryMax, which also
+	// caps Retry-After.
 	throttleBase = time.Minute
 	retryMax     = 24 * time.Hour
-	// longWait is the wait from which a throttled host, or one with a long delay, no longer counts as
-	// having something to hand out soon.
+	// longWait is the wait above which a throttled host, or one with a long delay, no longer counts as having
+	// something to hand out soon.
 	longWait = 5 * time.Second
-	// slowStep is how far above twice its usual value a response time must be for the host to be slowed
-	// down; slowMax is how often the delay may be doubled for that.
+	// slowStep is how far above twice its usual value a response time must be for the host to be slowed down.
+	// slowMax is how many times its delay may be doubled for that.
 	slowStep = 100 * time.Millisecond
 	slowMax  = 4
 
-	// PriorityBonus is how far a host of priority 1 comes before one of priority 0 that became ready at
-	// the same moment, and so the longest that any host can be passed over.
+	// PriorityBonus is how far a host of priority 1 goes ahead of one of priority 0 that became ready at the same
+	// moment, and so the longest time by which any host can be overtaken.
 	PriorityBonus = 2 * time.Second
 
-	// slowHost is the response time from which a host counts as slow. Slow hosts and such as failed the last
-	// time may have one in slowShare of the fetchers: however many there are, the others are not held up.
+	// slowHost is the response time from which a host counts as slow. Slow hosts, and hosts whose last visit
+	// failed, may have one in slowShare of the fetchers: however many they are, they do not hold up the others.
 	slowHost  = time.Second
 	slowShare = 4
 
-	// domainRetry is how soon a host asks again when its domain has as many visits as it may have.
+	// domainRetry is how soon a host tries again when its domain has as many visits as it may have.
 	domainRetry = 50 * time.Millisecond
-	// budgetRetry is how soon the source is asked again whether a host that used up its budget, or that
-	// of its domain, has earned more.
+	// budgetRetry is how soon a host that used up its budget, or its domain's, is refilled to learn whether it
+	// may have more.
 	budgetRetry = 10 * time.Minute
-	// rememberDue is how far ahead a dormant host is kept in memory for what falls due; later ones are
-	// forgotten and named by Source.Hosts when their time comes.
+	// rememberDue is how far ahead a dormant host is kept in memory for what falls due. Hosts with later URLs
+	// are forgotten; Source.Hosts names them when their time comes.
 	rememberDue = 5 * time.Minute
-	// pullBatch is the number of hosts asked of the source at once, pullEvery how often it is asked for
+	// pullBatch is the number of hosts requested from the source at once, pullEvery how often it is called for
 	// hosts that fell due meanwhile.
 	pullBatch = 1024
 	pullEvery = time.Minute
 
-	// outageStreak failures in a row that may be our own network's fault, on at least outageHosts
-	// different addresses, with not one answer in between, are an outage: nothing is handed out but one
-	// visit each outageProbe, until one succeeds or outageMax has passed.
+	// outageStreak failures in a row that the local network may have caused, on at least outageHosts different
+	// addresses, without one answer in between, are an outage: only one visit is handed out each outageProbe,
+	// until one succeeds or outageMax has passed.
 	outageStreak = 32
 	outageHosts  = 12
 	outageProbe  = time.Second

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// run is the goroutine that owns a shard: events, time, and what follows from both.
+// run is the goroutine that owns a shard. Each turn is a step: events, then time, then the effects of both.
 func (f *Frontier) run(ctx context.Context, s *shard) {
 	defer f.wg.Done()
 	timer := time.NewTimer(time.Hour)
@@ -22,8 +22,8 @@ func (f *Frontier) run(ctx context.Context, s *shard) {
 		next := s.wheel.next()
 		dry := s.dry()
 		s.mu.Unlock()
-		f.follow(s)
-		f.pending.Add(int64(-handled)) // handled is what OnHost was told of, too
+		f.applyEffects(s)
+		f.pending.Add(int64(-handled)) // only now: their calls of OnHost count as pending
 		if dry {
 			signal(f.dry)
 		}
@@ -35,24 +35,23 @@ func (f *Frontier) run(ctx context.Context, s *shard) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-s.bell:
+		case <-s.wakeup:
 		case <-timer.C:
 		}
 	}
 }
 
-// handle takes in all events of the inbox. Those about hosts that have moved meanwhile are sent after
-// them.
+// handle applies all events of the inbox. It forwards those about hosts that have moved to another shard.
 func (f *Frontier) handle(s *shard, now moment) (handled int) {
 	e := s.inbox.take()
-	s.pace = f.pace.Load() // after taking: the wait of a visit that came back after SetDelay follows from it
+	s.pace = f.pace.Load() // after taking: a visit that is returned after SetDelay gets the new delay
 	for e != nil {
 		next := e.next // the node is the sender's again once it is handled
 		if to := e.state.shard.Load(); to != s && e.kind != moved {
 			to.post(e)
 		} else {
 			f.handleOne(s, e, now)
-			f.emigrate(s) // before the next event, which may be about the same host
+			f.migrate(s) // before the next event, which may be about the same host
 			handled++
 		}
 		e = next
@@ -69,7 +68,7 @@ func (f *Frontier) handleOne(s *shard, e *event, now moment) {
 	case refilled:
 		r := e.refill
 		s.refilled(v, r, f.moment(r.NotBefore), f.moment(r.NextDue), now)
-	case given:
+	case returned:
 		out := e.out
 		s.done(e.visit, &out, f.moment(out.End), now)
 	case moved:
@@ -88,27 +87,27 @@ func (f *Frontier) handleOne(s *shard, e *event, now moment) {
 	}
 }
 
-// flush moves visits that are ready into the ring, as far as it has room, and wakes fetchers.
+// flush moves ready visits into the ring while it has room, and wakes fetchers.
 func (f *Frontier) flush(s *shard) {
-	for len(s.late) > 0 && f.slow.Load() < f.slowMost.Load() {
-		if f.slow.Add(1) > f.slowMost.Load() || !f.handOver(s, &s.late) {
+	for len(s.slowReady) > 0 && f.slow.Load() < f.slowMost.Load() {
+		if f.slow.Add(1) > f.slowMost.Load() || !f.handOver(s, &s.slowReady) {
 			f.slow.Add(-1)
 			break
 		}
 	}
-	s.lateBacklog.Store(len(s.late) > 0)
+	s.slowBacklog.Store(len(s.slowReady) > 0)
 	for len(s.ready) > 0 && f.handOver(s, &s.ready) {
 	}
 	s.backlog.Store(len(s.ready) > 0)
 	if ring := f.ring.Load(); len(s.ready) > 0 && ring.len() < len(ring.cells)/2 {
-		signal(s.bell) // room came up in between
+		signal(s.wakeup) // fetchers made room meanwhile
 	}
 }
 
-// handOver moves the first visit of a queue into the ring; false means that there is no room.
+// handOver moves the first visit of a queue into the ring. It returns false if the ring is full.
 func (f *Frontier) handOver(s *shard, q *readyQueue) bool {
 	visit := (*q)[0].visit
-	s.handedOver(visit) // before a fetcher can give it back
+	s.handedOver(visit) // before a fetcher can return it
 	if !f.ring.Load().push(visit) {
 		s.takenBack(visit)
 		return false
@@ -118,13 +117,13 @@ func (f *Frontier) handOver(s *shard, q *readyQueue) bool {
 	return true
 }
 
-// emigrate sends hosts to the shards that own their addresses. The state's shard is changed after the
-// event is on its way, so that nothing gets there before it: until then others still send here, and
-// what they send is sent on.
-func (f *Frontier) emigrate(s *shard) {
+// migrate sends hosts to the shards that own their addresses. It changes a state's shard after it posted the
+// event, so that no other event arrives there first: until then other senders post here, and handle forwards
+// what they post.
+func (f *Frontier) migrate(s *shard) {
 	for _, v := range s.moves {
 		to := f.home(addressKey(v.visit.Addr))
-		for v.shard.Load() != s { // the shard it came from is about to say so
+		for v.shard.Load() != s { // the shard it came from is about to store this one
 			runtime.Gosched()
 		}
 		e := &v.visit.done // free: a host moves only while it has no visit
@@ -136,15 +135,15 @@ func (f *Frontier) emigrate(s *shard) {
 	s.moves = s.moves[:0]
 }
 
-// follow does what a step of a shard asked for outside of it.
-func (f *Frontier) follow(s *shard) {
-	for _, n := range s.told {
+// applyEffects does what a step of a shard left to be done outside of it.
+func (f *Frontier) applyEffects(s *shard) {
+	for _, n := range s.reports {
 		if f.o.OnHost != nil {
 			n.s.NotBefore = f.time(n.notBefore)
 			f.o.OnHost(n.state.host, n.s)
 		}
 	}
-	s.told = s.told[:0]
+	s.reports = s.reports[:0]
 	if len(s.refills)+len(s.dropped) > 0 {
 		f.jobs.add(s.refills, s.dropped)
 		s.refills, s.dropped = s.refills[:0], nil
@@ -160,7 +159,7 @@ func (f *Frontier) follow(s *shard) {
 // post sends an event to a shard.
 func (s *shard) post(e *event) {
 	if s.inbox.push(e) {
-		signal(s.bell)
+		signal(s.wakeup)
 	}
 }
 

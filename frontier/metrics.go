@@ -2,38 +2,41 @@
 
 package frontier
 
-// Stats is the frontier at one moment.
+// Stats describes the frontier at one moment. Counters begin with New.
 type Stats struct {
 	Hosts     int // in memory
 	Ready     int // hosts with a visit that a fetcher may take
 	Waiting   int // hosts with URLs that wait for their delay or their address
-	Far       int // of Waiting, those that have to wait more than a few seconds
-	Throttled int // of Far, those that asked for it
+	Far       int // of Waiting, those that must wait more than a few seconds
+	Throttled int // of Far, those whose servers demanded it (429, 503)
 	InFlight  int // visits with fetchers
 	Refilling int
-	Asleep    int // hosts that failed too often
-	Dormant   int // hosts without due URLs
-	Queued    int // URLs in windows
-	Withheld  int // of Queued, those of Far hosts
-	Punished  int // of Queued, those of Throttled hosts
-	Addresses int
-	Visits    uint64
-	URLs      uint64 // handed out
-	OverSpent uint64 // times a host was held back by its budget or its domain's
-	Refused   uint64 // wakes refused for want of room
-	Pending   int    // events not handled yet, OnHost's calls included, and hosts about to be asked of the source
-	Outage    bool   // the network here seems to be cut
+	Asleep    int    // hosts that failed too often
+	Dormant   int    // hosts without due URLs
+	Queued    int    // URLs in windows
+	Withheld  int    // of Queued, those of Far hosts
+	Punished  int    // of Queued, those of Throttled hosts
+	Addresses int    // in memory
+	Visits    uint64 // made since New
+	URLs      uint64 // of those
+	OverSpent uint64 // times that the budget of a host or of its domain stopped a visit
+	Refused   uint64 // wakes refused for lack of room
+	// Pending counts events not handled, OnHost's calls included, and calls of Source.Hosts in progress or about
+	// to be made.
+	Pending int
+	Outage  bool // the local network seems to be cut
 }
 
-// Soon reports whether the frontier has, or may shortly have, something to hand out.
+// Soon reports whether the frontier has something to hand out, or may have within seconds.
 func (s *Stats) Soon() bool { return s.Queued > s.Withheld || s.Refilling > 0 || s.Pending > 0 }
 
-// Stats returns the numbers of the moment, true of all shards at once.
+// Stats returns the current numbers, consistent across all shards. Any goroutine may call it. It waits for the
+// steps in which the shards are.
 func (f *Frontier) Stats() Stats {
 	for _, s := range f.shards {
 		s.mu.Lock()
 	}
-	st := Stats{Hosts: int(f.names.hosts.Load()), Refused: f.turned.Load(), Outage: f.outage.on.Load()}
+	st := Stats{Hosts: int(f.names.hosts.Load()), Refused: f.refusedTotal.Load(), Outage: f.outage.on.Load()}
 	st.Pending = int(f.pending.Load() + f.pulling.Load())
 	if f.refused.Load() > 0 && st.Hosts < f.o.MaxHosts-f.o.MaxHosts/16 {
 		st.Pending++

@@ -8,39 +8,40 @@ import (
 	"time"
 )
 
-// OutcomeKind is what became of a visit, as far as politeness goes.
+// OutcomeKind is the result of a visit as far as it matters for politeness.
 type OutcomeKind uint8
 
 // The kinds.
 const (
 	Fetched     OutcomeKind = iota // the host answered
 	HostFailure                    // no answer: DNS, connection, timeout
-	Throttled                      // 429, 503 or the like: come back later
+	Throttled                      // 429, 503 or similar: come back later
 	Skipped                        // no request was made
 )
 
-// Outcome is what a fetcher reports of a visit. Of a visit of several URLs it is what the last
-// request came to, since the visit ends with the first that is not answered.
+// Outcome is what a fetcher reports of a visit. Of a visit of several URLs it describes the last request: the visit
+// ends with the first that is not answered.
 type Outcome struct {
 	Kind OutcomeKind
-	// Local marks a HostFailure that may be our own network's fault: no route, no DNS, no handshake.
+	// Local marks a HostFailure that the local network may have caused: no route, no DNS, no handshake.
 	Local bool
-	// Left is how many URLs at the end of the visit were not asked for: they are the host's next.
+	// Left is how many URLs at the end of the visit were not requested: they become the host's next.
 	Left         int32
 	End          time.Time     // of the last request; zero means now
 	ResponseTime time.Duration // to the first byte
-	RetryAfter   time.Duration // asked for by the host, or with HostFailure how long to let it sleep; 0: not
-	CrawlDelay   time.Duration // of robots.txt; 0: not known, negative: it asks for none
-	Addr         netip.Addr    // that was asked; zero: not known
-	// Wait is the least time to the host's next visit, when the caller has reasons of its own for one.
+	// RetryAfter is what the host demanded, or with HostFailure how long it sleeps; 0: the frontier decides.
+	RetryAfter time.Duration
+	CrawlDelay time.Duration // of robots.txt; 0: not known, negative: it has none
+	Addr       netip.Addr    // that was connected to; zero: not known
+	// Wait is the least time to the host's next visit, for reasons of the caller; 0: none.
 	Wait time.Duration
-	// Bytes and Took are what the visit cost, for budgets.
+	// Bytes received and the time the visit took are its cost, for budgets.
 	Bytes int64
 	Took  time.Duration
 }
 
-// pace is Options.Delay and the options whose defaults depend on it, resolved. SetDelay replaces it; it is
-// never modified.
+// pace is Options.Delay with the options whose defaults depend on it, all resolved. SetDelay replaces it; nothing
+// modifies it.
 type pace struct {
 	o            *Options      // the other options
 	delay        time.Duration // of a host without a delay of its own; 0: none
@@ -52,8 +53,14 @@ type pace struct {
 
 // pace resolves a value of Options.Delay. Only what Options left at 0 depends on it.
 func (o *Options) pace(delay time.Duration) *pace {
-	p := &pace{o: o, delay: delay, addressDelay: o.AddressDelay, factor: o.ResponseFactor, factorNone: o.ResponseFactor,
-		perDomain: o.PerDomain}
+	p := &pace{
+		o:            o,
+		delay:        delay,
+		addressDelay: o.AddressDelay,
+		factor:       o.ResponseFactor,
+		factorNone:   o.ResponseFactor,
+		perDomain:    o.PerDomain,
+	}
 	if delay == 0 {
 		p.delay = defaultDelay
 	}
@@ -90,7 +97,7 @@ func (p *pace) wait(v *visitState) time.Duration {
 	return d << v.slow
 }
 
-// setDelay takes Refill.Delay. The unit of a millisecond keeps a visit state in its size class of 448 bytes.
+// setDelay stores Refill.Delay, in 32 bits, so that a visit state stays in its size class of 448 bytes.
 func (v *visitState) setDelay(d time.Duration) {
 	if d > 0 {
 		d = (min(d, maxOwnDelay) + time.Millisecond - 1) / time.Millisecond
@@ -98,7 +105,7 @@ func (v *visitState) setDelay(d time.Duration) {
 	v.ownDelay = int32(max(d, -1))
 }
 
-// noteResponse keeps the host's response time, and slows down when it rises well above the usual.
+// noteResponse records the host's response time, and slows down when it rises well above the usual.
 func (v *visitState) noteResponse(rt time.Duration) {
 	v.responseTime = rt
 	switch {
@@ -112,8 +119,8 @@ func (v *visitState) noteResponse(rt time.Duration) {
 	v.usualTime += (rt - v.usualTime) / 8
 }
 
-// after computes when a host may be asked next, from the outcome of a visit that ended at end, and
-// whether it falls asleep until then.
+// after computes when a host may be visited next, from the outcome of a visit that ended at end, and whether it
+// sleeps until then.
 func (p *pace) after(v *visitState, out *Outcome, end moment, rng *rand.Rand) (next moment, asleep bool) {
 	switch out.Kind {
 	case Fetched:
@@ -123,7 +130,7 @@ func (p *pace) after(v *visitState, out *Outcome, end moment, rng *rand.Rand) (n
 		if out.Wait > 0 {
 			return max(v.next, end.add(out.Wait)), false
 		}
-		return v.next, false // nothing was asked, so nothing is owed
+		return v.next, false // nothing was requested, so no delay follows
 	case Throttled:
 		wait := out.RetryAfter
 		if wait <= 0 {
@@ -133,19 +140,20 @@ func (p *pace) after(v *visitState, out *Outcome, end moment, rng *rand.Rand) (n
 		v.slow = min(v.slow+1, slowMax)
 		return end.add(max(p.wait(v), min(wait, retryMax))), false
 	case HostFailure:
-		if out.RetryAfter > 0 { // the caller knows better when to try again
+		if out.RetryAfter > 0 { // the caller knows when to try again
 			return end.add(max(p.wait(v), min(out.RetryAfter, retryMax))), true
 		}
 		v.failures = min(v.failures+1, 1000)
 		if int(v.failures) >= p.o.MaxFailures || v.sleeps > 0 { // once it slept, one failure is enough
 			return end.add(jitter(doubled(sleepBase, int(v.sleeps), sleepMax), rng)), true
 		}
-		return end.add(max(p.wait(v), jitter(doubled(max(p.least(v), failureBase), int(v.failures)-1, failureMax), rng))), false
+		backOff := doubled(max(p.least(v), failureBase), int(v.failures)-1, failureMax)
+		return end.add(max(p.wait(v), jitter(backOff, rng))), false
 	}
 	return end.add(max(p.wait(v), out.Wait)), false
 }
 
-// doubled is base·2ⁿ, at most most.
+// doubled returns base·2ⁿ, at most most.
 func doubled(base time.Duration, n int, most time.Duration) time.Duration {
 	return min(base<<min(n, 20), most)
 }
@@ -155,8 +163,8 @@ func jitter(d time.Duration, rng *rand.Rand) time.Duration {
 	return d + time.Duration(rng.Int64N(int64(d)/10+1))
 }
 
-// moment is a time in nanoseconds since a frontier's epoch; 0 is none. Times of a clock with a
-// monotonic reading stay monotonic: a wall clock that jumps moves nothing.
+// moment is a time in nanoseconds since a frontier's epoch; 0 is none. It is monotonic if the clock's times have a
+// monotonic reading: a jump of the wall clock then changes nothing.
 type moment int64
 
 func (m moment) add(d time.Duration) moment { return m + moment(d) }

@@ -4,9 +4,9 @@ package frontier
 
 import "sync/atomic"
 
-// ring is a bounded lock-free queue of many senders and many receivers (Vyukov, 2010): each cell
-// carries the turn in which it may be written or read. Shards put visits in, fetchers take them out, and
-// none waits for another (BenchmarkReady: beside a mutex and a channel).
+// ring is a bounded lock-free queue of many senders and many receivers (Vyukov, 2010): each cell carries the turn in
+// which it may be written or read. Shards put visits in, fetchers take them out, and none waits for another.
+// BenchmarkReady compares it with a mutex and a channel.
 type ring struct {
 	mask  uint64
 	cells []cell
@@ -35,7 +35,7 @@ func newRing(n int) *ring {
 	return r
 }
 
-// push puts a visit in; false means that the ring is full.
+// push puts a visit in. It returns false if the ring is full.
 func (r *ring) push(v *Visit) bool {
 	for {
 		tail := r.tail.Load()
@@ -53,7 +53,7 @@ func (r *ring) push(v *Visit) bool {
 	}
 }
 
-// pop takes a visit out; nil means that the ring is empty.
+// pop takes a visit out. It returns nil if the ring is empty.
 func (r *ring) pop() *Visit {
 	for {
 		head := r.head.Load()
@@ -72,11 +72,11 @@ func (r *ring) pop() *Visit {
 	}
 }
 
-// len is about how many visits are in the ring.
+// len returns about how many visits are in the ring.
 func (r *ring) len() int { return int(max(int64(r.tail.Load()-r.head.Load()), 0)) }
 
-// readyQueue is a shard's visits that the ring had no room for, earliest key first: a 4-ary heap with
-// the keys beside the pointers, so that sifting touches the heap only.
+// readyQueue holds a shard's visits for which the ring has no room yet, earliest key first: a 4-ary heap with the
+// keys beside the pointers, so that sifting reads only the heap.
 type readyQueue []readyEntry
 
 type readyEntry struct {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// jobs are what shards want of the source: refills, in the order asked for, and URLs to be given up.
-// Each host is in it at most once, so it is as bounded as the hosts are.
+// jobs is what shards want from the source: refills, in the order of the requests, and URLs to drop. Each host is in
+// refills at most once, so Options.MaxHosts bounds them.
 type jobs struct {
 	mu      sync.Mutex
 	cond    *sync.Cond
@@ -33,7 +33,7 @@ func (j *jobs) add(refills []*visitState, dropped []drop) {
 	j.cond.Broadcast()
 }
 
-// take waits for a refill to make or URLs to drop; false means that the frontier is closed.
+// take waits for a refill to make or URLs to drop. It returns false once the frontier is closed.
 func (j *jobs) take() (v *visitState, dropped []drop, ok bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -63,7 +63,7 @@ func (j *jobs) close() {
 	j.cond.Broadcast()
 }
 
-// refiller asks the source for the URLs of one host after another.
+// refiller calls Source.Refill for one host after another, and OnDrop.
 func (f *Frontier) refiller(ctx context.Context) {
 	defer f.wg.Done()
 	for {
@@ -88,8 +88,8 @@ func (f *Frontier) refiller(ctx context.Context) {
 	}
 }
 
-// puller asks the source for hosts that were refused for want of room, when there is some again, and
-// every now and then for those that fell due meanwhile.
+// puller calls Source.Hosts: for hosts that were refused, when there is room again, and every pullEvery for those that
+// fell due meanwhile.
 func (f *Frontier) puller(ctx context.Context) {
 	defer f.wg.Done()
 	tick := time.NewTicker(pullEvery)
@@ -108,7 +108,7 @@ func (f *Frontier) puller(ctx context.Context) {
 	}
 }
 
-// pullAll goes once through what the source has, as long as there is room.
+// pullAll wakes the hosts that the source names, until it names none or there is no room.
 func (f *Frontier) pullAll(ctx context.Context) {
 	f.pulling.Add(1)
 	defer f.pulling.Add(-1)
@@ -116,7 +116,7 @@ func (f *Frontier) pullAll(ctx context.Context) {
 	for ctx.Err() == nil {
 		room := f.o.MaxHosts - int(f.names.hosts.Load())
 		if room <= f.o.MaxHosts/16 && f.names.hosts.Load() > 0 {
-			f.refused.Add(1) // come back when a sixteenth is free
+			f.refused.Add(1) // called again when a sixteenth is free
 			return
 		}
 		hosts, err := f.o.Source.Hosts(ctx, min(room, pullBatch))

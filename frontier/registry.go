@@ -11,16 +11,16 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// registry finds a host's visit state, and a domain's numbers, by name. It is asked when hosts are
-// woken and forgotten, not when they are visited, so striped mutexes serve it.
+// registry finds a host's visit state, and a domain's numbers, by name. It is used when hosts are woken and forgotten,
+// not when they are visited, so striped mutexes suffice.
 type registry struct {
 	hosts  atomic.Int64
 	stripe [stripes]stripe
 	names  [stripes]domainStripe
-	limit  atomic.Pointer[Cost] // the last that a domain had: most have the same
+	limit  atomic.Pointer[Cost] // the last one given: most domains have the same
 }
 
-// limitOf returns a limit to point at, nil if it bounds nothing.
+// limitOf returns a pointer to a limit, shared if possible; nil if it bounds nothing.
 func (r *registry) limitOf(c Cost) *Cost {
 	if c == (Cost{}) {
 		return nil
@@ -32,8 +32,8 @@ func (r *registry) limitOf(c Cost) *Cost {
 	return &c
 }
 
-// window is how many URLs a host may have in memory: an even share of all that may be, and no more than it
-// will be asked for in windowTime.
+// window returns how many URLs a host may have in memory: an even share of maxQueued, and at most ahead, which is
+// how many visits to it windowTime allows.
 func (r *registry) window(maxQueued, ahead int) int {
 	n := maxQueued / int(max(r.hosts.Load(), 1))
 	return min(max(min(n, ahead), windowMin), windowMax)
@@ -60,8 +60,8 @@ func newRegistry() *registry {
 
 func hostHash(h urlkey.HostKey) uint64 { return xxh3.HashString(string(h)) }
 
-// wake finds the state of a host, or makes one if there is room, and counts a wake event that is about
-// to be sent, so that the state is not forgotten under it.
+// wake finds the state of a host, or creates one if there is room, and counts an event that the caller will send to
+// it, so that it is not forgotten before. It returns nil if there is no room.
 func (r *registry) wake(h urlkey.HostKey, most int, home func() *shard) *visitState {
 	s := &r.stripe[hostHash(h)%stripes]
 	s.mu.Lock()
@@ -80,7 +80,7 @@ func (r *registry) wake(h urlkey.HostKey, most int, home func() *shard) *visitSt
 	return v
 }
 
-// find returns the state of a host, nil if it is not in memory, counting an event as wake does.
+// find returns the state of a host, nil if it is not in memory, and counts an event as wake does.
 func (r *registry) find(h urlkey.HostKey) *visitState {
 	s := &r.stripe[hostHash(h)%stripes]
 	s.mu.Lock()
@@ -92,7 +92,7 @@ func (r *registry) find(h urlkey.HostKey) *visitState {
 	return v
 }
 
-// forget drops a state that has nothing to remember; false means that an event is under way to it.
+// forget drops a state. It returns false if an event is on its way to it.
 func (r *registry) forget(v *visitState) bool {
 	s := &r.stripe[hostHash(v.host)%stripes]
 	s.mu.Lock()
@@ -111,7 +111,7 @@ func (r *registry) forget(v *visitState) bool {
 	return true
 }
 
-// domain returns the numbers of a domain for one more host.
+// domain returns the numbers of a domain and counts one more host in it.
 func (r *registry) domain(name string) *domain {
 	s := &r.names[xxh3.HashString(name)%stripes]
 	s.mu.Lock()

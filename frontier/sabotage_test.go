@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// some finds a visit state that is so.
+// some returns a visit state that satisfies is, or nil.
 func (m *sim) some(is func(*visitState) bool) *visitState {
 	for i := range m.hosts {
 		if v := m.names.stripe[hostHash(m.keys[i])%stripes].by[m.keys[i]]; v != nil && is(v) {
@@ -21,7 +21,7 @@ func at(p place) func(*visitState) bool {
 	return func(v *visitState) bool { return v.place == p }
 }
 
-// ruder changes the pace that the shards see, not what the simulation judges by.
+// ruder changes the pace of the shards, not that of the model.
 func (m *sim) ruder(change func(*pace)) {
 	o, p := m.o, m.o.pace(m.delay)
 	p.o = &o
@@ -31,7 +31,7 @@ func (m *sim) ruder(change func(*pace)) {
 	}
 }
 
-// sabotages break one invariant of doc.go each, in the order in which it lists them.
+// sabotages break one invariant of doc.go each, in its order.
 var sabotages = []struct {
 	name  string
 	world uint64 // 0 to 4, kinds of worlds; see world
@@ -50,7 +50,9 @@ var sabotages = []struct {
 			}
 		}
 	}},
-	{name: "a domain has more visits than it may", world: 2, do: func(m *sim) { m.ruder(func(p *pace) { p.perDomain = 3 }) }},
+	{name: "a domain has more visits than it may", world: 2, do: func(m *sim) {
+		m.ruder(func(p *pace) { p.perDomain = 3 })
+	}},
 	{name: "the delay is half", do: func(m *sim) { m.ruder(func(p *pace) { p.delay /= 2; p.factor = 0 }) }},
 	{name: "the response time does not count", do: func(m *sim) { m.ruder(func(p *pace) { p.factor = 0 }) }},
 	{name: "Crawl-delay is cut", do: func(m *sim) { m.ruder(func(p *pace) { p.o.MaxCrawlDelay = time.Second }) }},
@@ -75,7 +77,7 @@ var sabotages = []struct {
 	{name: "dead hosts do not sleep", world: 4, do: func(m *sim) { m.ruder(func(p *pace) { p.o.MaxFailures = 1000 }) }},
 	{name: "what is ready last goes first", do: func(m *sim) {
 		for _, s := range m.shards {
-			for _, q := range []readyQueue{s.ready, s.late} {
+			for _, q := range []readyQueue{s.ready, s.slowReady} {
 				for i := range q {
 					q[i].key = -q[i].visit.since * 3
 				}
@@ -88,7 +90,7 @@ var sabotages = []struct {
 		}
 	}},
 	{name: "a URL is handed out twice", do: func(m *sim) {
-		if v := m.some(func(v *visitState) bool { return v.head > 0 && v.flying == 0 && v.urls() > 0 }); v != nil {
+		if v := m.some(func(v *visitState) bool { return v.head > 0 && v.active == 0 && v.urls() > 0 }); v != nil {
 			v.head--
 		}
 	}},
@@ -135,13 +137,14 @@ var sabotages = []struct {
 		})
 	}},
 	{name: "a visit has many URLs despite a delay", do: func(m *sim) {
-		if v := m.some(func(v *visitState) bool { return v.place == waiting && v.urls() > 2 }); v != nil && v.addr != nil && v.addr.busy == 0 {
+		v := m.some(func(v *visitState) bool { return v.place == waiting && v.urls() > 2 })
+		if v != nil && v.addr != nil && v.addr.busy == 0 {
 			v.shard.Load().makeVisit(v, 2, m.now)
 		}
 	}},
 }
 
-// TestSabotage: a frontier that is broken on purpose does not pass, whichever invariant is broken.
+// TestSabotage checks that the simulation catches each broken invariant.
 func TestSabotage(t *testing.T) {
 	for _, b := range sabotages {
 		caught := ""

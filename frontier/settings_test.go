@@ -54,7 +54,7 @@ func (f *Frontier) await(t *testing.T, what string, is func(Stats) bool) {
 	t.Helper()
 	for began := time.Now(); !is(f.Stats()); runtime.Gosched() {
 		if time.Since(began) > 10*time.Second {
-			t.Fatalf("no end of waiting for %s: %+v", what, f.Stats())
+			t.Fatalf("%s did not come: %+v", what, f.Stats())
 		}
 	}
 }
@@ -68,12 +68,18 @@ func (f *Frontier) ringHolds(n int) func(Stats) bool {
 // in them, and none is lost or handed out twice.
 func TestSetFetchers(t *testing.T) {
 	const hosts, each = 400, 3
-	o := Options{Source: sites{each: each, more: func(i int, r *Refill) {
+	half := func(i int, r *Refill) {
 		if i%2 == 0 {
 			r.ResponseTime = 2 * time.Second // slow
 		}
-	}}, Delay: -1, PerHost: 1, VisitURLs: 1, Fetchers: 64, Shards: 3}
-	f := start(t, o, hosts)
+	}
+	f := start(t, Options{
+		Source:    sites{each: each, more: half},
+		Delay:     -1,
+		VisitURLs: 1,
+		Fetchers:  64,
+		Shards:    3,
+	}, hosts)
 	f.await(t, "a full ring", f.ringHolds(128))
 	for _, c := range []struct{ set, cells, slow int }{
 		{1, 2, 1},
@@ -113,11 +119,17 @@ func TestSetFetchers(t *testing.T) {
 	}
 }
 
-// TestSetWhileFetching: fetchers come and go and every setting changes while they run; each URL is handed out
-// once, and no fetcher that leaves takes with it what was to wake another.
+// TestSetWhileFetching: fetchers come and go and both settings change while they run; each URL is handed out once.
 func TestSetWhileFetching(t *testing.T) {
 	const hosts, each = 300, 100
-	f := start(t, Options{Source: sites{each: each}, Delay: -1, AddressDelay: -1, VisitURLs: 2, Fetchers: 4, Shards: 2}, hosts)
+	f := start(t, Options{
+		Source:       sites{each: each},
+		Delay:        -1,
+		AddressDelay: -1,
+		VisitURLs:    2,
+		Fetchers:     4,
+		Shards:       2,
+	}, hosts)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	var mu sync.Mutex
@@ -168,8 +180,8 @@ func TestSetWhileFetching(t *testing.T) {
 	}
 }
 
-// TestSetDelay: on a virtual clock, a delay that changes holds from the end of the next visit on, and not for a
-// host that has its own.
+// TestSetDelay: on a virtual clock, a new delay holds from the end of the next visit on, except for a host with a
+// delay of its own.
 func TestSetDelay(t *testing.T) {
 	var ns atomic.Int64
 	now := func() time.Time { return time.Unix(1_700_000_000, ns.Load()) }
@@ -194,7 +206,7 @@ func TestSetDelay(t *testing.T) {
 			t.Fatalf("Next gave %v, %v", v, err)
 		}
 	}
-	pass := func(d time.Duration) { ns.Add(int64(d + 2*time.Millisecond)) } // the wheel is late by up to a tick
+	pass := func(d time.Duration) { ns.Add(int64(d + 2*time.Millisecond)) } // a timer is up to a tick late
 	done := func(v *Visit) {
 		f.Done(v, Outcome{})
 		f.await(t, "the outcome", func(s Stats) bool { return s.Pending == 0 })

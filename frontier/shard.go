@@ -13,12 +13,12 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// shard is a part of the frontier as a pure state machine: each method is something that happens at a
-// time, and what is to be done about it is appended to ready, refills, moves, dropped and told. It
-// never waits, starts nothing and reads no clock, so a simulation drives the very code that crawls.
+// shard is a part of the frontier, as a pure state machine. Each method is an event at a given time; it appends
+// its effects to ready, slowReady, refills, moves, dropped and reports. A shard never waits, starts nothing and reads
+// no clock, so a simulation drives the same code as a crawl.
 type shard struct {
-	o         *Options // but for Delay and what depends on it: see pace
-	pace      *pace    // in force for this step
+	o         *Options // without Delay and what depends on it: see pace
+	pace      *pace    // for this step
 	names     *registry
 	home      func(netip.Addr) *shard // the shard that owns an address
 	rng       *rand.Rand
@@ -26,31 +26,31 @@ type shard struct {
 	addresses map[netip.Addr]*address
 	wheel     wheel
 	inbox     inbox
-	bell      chan struct{} // the inbox is no longer empty, or the ring has room again
-	mu        sync.Mutex    // held by the shard's goroutine while it works, and by Stats
+	wakeup    chan struct{} // receives when the inbox is no longer empty or the ring has room again
+	mu        sync.Mutex    // held by the shard's goroutine during a step, by Stats and by SetFetchers
 	backlog   atomic.Bool   // visits wait for room in the ring
 
-	lateBacklog atomic.Bool // visits of slow hosts wait for one of their fetchers
+	slowBacklog atomic.Bool // visits to slow hosts wait for their share of the fetchers
 
 	counts    [placeCount]int
 	queued    int // URLs in windows
 	refilling int
-	far       int // waiting hosts that have to wait long
-	withheld  int // URLs of those
-	throttled int // of far, those that asked for it (429, 503)
-	punished  int // URLs of those
-	stale     int // addresses without hosts that must be remembered for a moment
-	over      uint64
+	far       int    // waiting hosts whose wait is longer than longWait
+	withheld  int    // URLs of those
+	throttled int    // of far, those whose servers demanded it (429, 503)
+	punished  int    // URLs of those
+	stale     int    // addresses without hosts, kept until they may be visited again
+	over      uint64 // Stats.OverSpent
 	visits    uint64
 	urls      uint64
 	forgotten bool // a host was forgotten: there is room for another
 
-	ready   readyQueue
-	late    readyQueue    // visits of slow hosts
-	refills []*visitState // wanted, each host once
-	moves   []*visitState // to the shard that owns their address
-	dropped []drop        // given up, to be told to the source
-	told    []hostNews
+	ready     readyQueue
+	slowReady readyQueue    // visits to slow hosts
+	refills   []*visitState // requested, each host once
+	moves     []*visitState // to the shards that own their addresses
+	dropped   []drop        // calls of Options.OnDrop to make
+	reports   []hostReport  // calls of Options.OnHost to make
 }
 
 // drop is a call of Options.OnDrop.
@@ -59,8 +59,8 @@ type drop struct {
 	urls []Candidate
 }
 
-// hostNews is a call of Options.OnHost.
-type hostNews struct {
+// hostReport is a call of Options.OnHost.
+type hostReport struct {
 	state     *visitState
 	notBefore moment
 	s         HostState
@@ -71,14 +71,14 @@ func newShard(o *Options, p *pace, names *registry, home func(netip.Addr) *shard
 		o: o, pace: p, names: names, home: home, began: began,
 		rng:       rand.New(rand.NewPCG(o.Seed, uint64(n))),
 		addresses: map[netip.Addr]*address{},
-		bell:      make(chan struct{}, 1),
+		wakeup:    make(chan struct{}, 1),
 	}
 	s.wheel.now = uint64(began) >> tickBits
 	return s
 }
 
-// put moves a visit state into another place. Waiting and sleeping states have a timer at a time, and
-// so do dormant ones with something to come.
+// put moves a visit state to another place. A waiting or sleeping state has a timer, set to at; a dormant one has
+// one if at is not 0.
 func (s *shard) put(v *visitState, to place, at moment) {
 	s.counts[v.place]--
 	s.counts[to]++
@@ -93,7 +93,7 @@ func (s *shard) put(v *visitState, to place, at moment) {
 	}
 }
 
-// waitFar counts a waiting host as one that has to wait long.
+// waitFar counts a waiting host as one whose wait is longer than longWait.
 func (s *shard) waitFar(v *visitState) {
 	v.far, v.punished = true, v.throttles > 0
 	s.far++
@@ -112,7 +112,7 @@ func (s *shard) notFar(v *visitState) {
 	v.far, v.punished = false, false
 }
 
-// withhold counts n URLs more of a host, if it has to wait long.
+// withhold counts n more URLs of a host, if its wait is long.
 func (s *shard) withhold(v *visitState, n int) {
 	if v.far {
 		s.withheld += n
@@ -124,12 +124,12 @@ func (s *shard) withhold(v *visitState, n int) {
 
 // wake: the host may have due URLs.
 func (s *shard) wake(v *visitState, now moment) {
-	s.bear(v)
+	s.register(v)
 	switch {
 	case v.refilling:
 		v.rewake = true
 	case v.place == asleep:
-		// It is asked when it wakes up, not before.
+		// It is refilled when it wakes up.
 	default:
 		v.more = true
 		s.maybeRefill(v)
@@ -139,19 +139,19 @@ func (s *shard) wake(v *visitState, now moment) {
 	}
 }
 
-// bear counts a host that is new here.
-func (s *shard) bear(v *visitState) {
-	if !v.born {
-		v.born = true
+// register counts a new host.
+func (s *shard) register(v *visitState) {
+	if !v.registered {
+		v.registered = true
 		s.counts[dormant]++
 	}
 }
 
-// ask: the caller wants a URL of the host asked for in its turn, before what the source gave. A host that
-// is dormant is refilled first, for its address and for what is remembered of it.
+// ask: a URL of the host is to come before those of the source. A dormant host is refilled first, for its address and
+// for what is known of it.
 func (s *shard) ask(v *visitState, c Candidate) {
-	s.bear(v)
-	if v.place == asleep || !v.askFor(c) {
+	s.register(v)
+	if v.place == asleep || !v.prepend(c) {
 		s.dropped = append(s.dropped, drop{v.host, []Candidate{c}})
 		return
 	}
@@ -163,7 +163,7 @@ func (s *shard) ask(v *visitState, c Candidate) {
 	}
 }
 
-// ahead is how many visits to a host there may be in windowTime, and so the bound of its window.
+// ahead returns how many visits to a host there may be in windowTime, which bounds its window.
 func (s *shard) ahead(v *visitState) int {
 	if d := s.pace.wait(v); d > 0 {
 		return int(min(windowTime/d, windowMax))
@@ -171,7 +171,7 @@ func (s *shard) ahead(v *visitState) int {
 	return windowMax
 }
 
-// maybeRefill asks for more URLs when the window is low and there may be some.
+// maybeRefill requests more URLs if the window is down to a quarter and the source may have some.
 func (s *shard) maybeRefill(v *visitState) {
 	if v.refilling || !v.more {
 		return
@@ -186,9 +186,9 @@ func (s *shard) maybeRefill(v *visitState) {
 	s.refills = append(s.refills, v)
 }
 
-// refilled: the source answered for a host that refills named.
+// refilled: the source returned a refill that was requested.
 func (s *shard) refilled(v *visitState, r *Refill, notBefore, due, now moment) {
-	invariants.Assert(v.refilling, "refill of %q that was not asked for", v.host)
+	invariants.Assert(v.refilling, "refill of %q that was not requested", v.host)
 	v.refilling = false
 	s.refilling--
 	v.more = r.More || v.rewake
@@ -197,7 +197,7 @@ func (s *shard) refilled(v *visitState, r *Refill, notBefore, due, now moment) {
 	if v.usualTime == 0 && v.failures == 0 && v.sleeps == 0 {
 		v.responseTime, v.usualTime = r.ResponseTime, r.ResponseTime
 		v.failures, v.sleeps = uint16(min(r.Failures, 1000)), uint16(min(r.Sleeps, 1000))
-		v.told = r.Failures > 0 || r.Sleeps > 0
+		v.reported = r.Failures > 0 || r.Sleeps > 0
 	}
 	v.crawlDelay = max(v.crawlDelay, r.CrawlDelay)
 	if !r.failed {
@@ -211,7 +211,7 @@ func (s *shard) refilled(v *visitState, r *Refill, notBefore, due, now moment) {
 	v.due = due
 	s.grow(v, r.URLs)
 	if v.place == asleep {
-		s.giveUp(v)
+		s.handBack(v)
 		return
 	}
 	if v.place == dormant {
@@ -222,24 +222,24 @@ func (s *shard) refilled(v *visitState, r *Refill, notBefore, due, now moment) {
 	s.maybeRefill(v)
 }
 
-// grow adds URLs to a window.
+// grow appends URLs to a window.
 func (s *shard) grow(v *visitState, urls []Candidate) {
 	v.add(urls)
 	s.queued += len(urls)
 	s.withhold(v, len(urls))
 }
 
-// settle gives a host that is in no address's hands its address, and parks it. It reports whether the
-// host goes to another shard for that; then it is no longer this one's.
+// settle gives a host without a visit in flight its address, and parks it. If it returns true, the host moves to the
+// shard that owns the address and is no longer this one's.
 func (s *shard) settle(v *visitState, addr netip.Addr, now moment) (moving bool) {
-	if addr.IsValid() && v.flying == 0 && (v.addr == nil || v.addr.key != addressKey(addr)) {
+	if addr.IsValid() && v.active == 0 && (v.addr == nil || v.addr.key != addressKey(addr)) {
 		if v.addr != nil {
 			s.leaveAddress(v, now)
 		}
 		key := addressKey(addr)
 		v.visit.Addr = addr
 		if to := s.home(key); to != s {
-			s.emigrate(v)
+			s.migrate(v)
 			return true
 		}
 		s.joinAddress(v, key)
@@ -248,9 +248,8 @@ func (s *shard) settle(v *visitState, addr netip.Addr, now moment) (moving bool)
 	return false
 }
 
-// emigrate takes a host out of this shard's books; its visit state goes to the one that owns its
-// address.
-func (s *shard) emigrate(v *visitState) {
+// migrate takes a host out of this shard's counts; its visit state goes to the shard that owns its address.
+func (s *shard) migrate(v *visitState) {
 	s.put(v, dormant, 0)
 	s.counts[dormant]--
 	s.queued -= v.urls()
@@ -293,7 +292,7 @@ func (s *shard) leaveAddress(v *visitState, now moment) {
 	case a.hosts > 0:
 	case a.next <= now:
 		delete(s.addresses, a.key)
-	default: // it must not be forgotten before it may be asked again
+	default: // kept until it may be visited again
 		if s.stale++; s.stale > len(s.addresses)/2+1024 {
 			s.stale = 0
 			for key, a := range s.addresses {
@@ -305,8 +304,7 @@ func (s *shard) leaveAddress(v *visitState, now moment) {
 	}
 }
 
-// park puts a host that may be visited again where it belongs: ready or waiting if it has URLs, else
-// dormant.
+// park puts a host whose visit ended where it belongs: ready or waiting if it has URLs, else dormant.
 func (s *shard) park(v *visitState, now moment) {
 	if v.urls() > 0 {
 		if v.next <= now {
@@ -320,7 +318,7 @@ func (s *shard) park(v *visitState, now moment) {
 		}
 		return
 	}
-	at := max(v.next, now+1) // to be forgotten then
+	at := max(v.next, now+1) // then it may be forgotten
 	if v.addr != nil {
 		at = max(at, v.addr.next)
 	}
@@ -330,7 +328,7 @@ func (s *shard) park(v *visitState, now moment) {
 	s.put(v, dormant, at)
 }
 
-// tick: time has passed. Every visit state whose time has come moves on.
+// tick: time has passed. Every visit state whose timer has expired moves on.
 func (s *shard) tick(now moment) {
 	s.wheel.advance(now, func(v *visitState) {
 		switch v.place {
@@ -346,7 +344,7 @@ func (s *shard) tick(now moment) {
 	})
 }
 
-// dormantDue: something of a dormant host falls due, or there is nothing left to remember of it.
+// dormantDue: a URL of a dormant host falls due, or the host may be forgotten.
 func (s *shard) dormantDue(v *visitState, now moment) {
 	if v.due != 0 && v.due <= now {
 		v.due = 0
@@ -355,7 +353,7 @@ func (s *shard) dormantDue(v *visitState, now moment) {
 	s.maybeRefill(v)
 	switch {
 	case v.refilling:
-	case v.flying > 0:
+	case v.active > 0:
 		s.put(v, dormant, now.add(time.Second))
 	case v.due != 0 && v.due.sub(now) <= rememberDue:
 		s.put(v, dormant, v.due)
@@ -364,7 +362,7 @@ func (s *shard) dormantDue(v *visitState, now moment) {
 	}
 }
 
-// forget drops a host of which there is nothing to remember that the source does not know.
+// forget drops a host whose waits have passed. The source knows the rest.
 func (s *shard) forget(v *visitState, now moment) {
 	if !s.names.forget(v) {
 		s.put(v, dormant, now.add(time.Second))
@@ -378,8 +376,8 @@ func (s *shard) forget(v *visitState, now moment) {
 	}
 }
 
-// giveUp hands a host's URLs back to the source.
-func (s *shard) giveUp(v *visitState) {
+// handBack returns a host's URLs to the source, through Options.OnDrop.
+func (s *shard) handBack(v *visitState) {
 	s.queued -= v.urls()
 	s.withhold(v, -v.urls())
 	if left := v.drop(); len(left) > 0 {
@@ -387,16 +385,21 @@ func (s *shard) giveUp(v *visitState) {
 	}
 }
 
-// tell notes news of a host for the one who keeps them over restarts.
-func (s *shard) tell(v *visitState, notBefore moment, asleep bool) {
+// report records a call of Options.OnHost if the host is in trouble, or was when it was last reported.
+func (s *shard) report(v *visitState, notBefore moment, asleep bool) {
 	trouble := asleep || v.failures > 0 || v.throttles > 0
-	if !trouble && !v.told {
+	if !trouble && !v.reported {
 		return
 	}
-	v.told = trouble
-	s.told = append(s.told, hostNews{v, notBefore, HostState{Failures: int(v.failures), Sleeps: int(v.sleeps), ResponseTime: v.responseTime, Asleep: asleep}})
+	v.reported = trouble
+	s.reports = append(s.reports, hostReport{v, notBefore, HostState{
+		Failures:     int(v.failures),
+		Sleeps:       int(v.sleeps),
+		ResponseTime: v.responseTime,
+		Asleep:       asleep,
+	}})
 }
 
-// dry reports whether there is nothing to hand out soon: no URL but those of hosts that have to wait
-// long, and no refill that could bring one.
+// dry reports whether there is nothing to hand out soon: no URLs except those of hosts with a long wait, and no refill
+// that could bring one.
 func (s *shard) dry() bool { return s.queued == s.withheld && s.refilling == 0 }

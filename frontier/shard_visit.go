@@ -8,9 +8,8 @@ import (
 	"github.com/seine-crawler/seine/storage/invariants"
 )
 
-// admit: a host's own time has come. A visit is made up for it, unless its address is busy or must
-// rest, its domain has visits enough, or its budget is used up. The visit reserves the address: two
-// hosts of one address are never ready together.
+// admit: the host's own wait is over. It gets a visit, unless its address is busy or must wait, its domain has enough
+// visits, or a budget is used up. The visit reserves the address: two hosts of one address are never ready together.
 func (s *shard) admit(v *visitState, now moment) {
 	a := v.addr
 	switch {
@@ -33,7 +32,7 @@ func (s *shard) admit(v *visitState, now moment) {
 		n = min(s.o.VisitURLs, v.urls())
 	}
 	if n = v.spend(n); n == 0 {
-		v.domain.flying.Add(-1)
+		v.domain.active.Add(-1)
 		s.overBudget(v, now)
 		s.passOn(a, now)
 		return
@@ -41,13 +40,13 @@ func (s *shard) admit(v *visitState, now moment) {
 	s.makeVisit(v, n, now)
 }
 
-// makeVisit hands n URLs of a host to the queue of visits that may start now.
+// makeVisit queues a visit of n URLs, which may start now.
 func (s *shard) makeVisit(v *visitState, n int, now moment) {
 	if v.far {
 		s.notFar(v)
 	}
 	visit := &v.visit
-	if v.flying > 0 {
+	if v.active > 0 {
 		visit = &Visit{Addr: v.visit.Addr}
 	}
 	visit.Host, visit.state, visit.URLs = v.host, v, v.cut(n)
@@ -60,11 +59,11 @@ func (s *shard) makeVisit(v *visitState, n int, now moment) {
 	if v.addr != nil {
 		v.addr.busy++
 	}
-	v.flying++
+	v.active++
 	visit.slow = v.failures > 0 || v.sleeps > 0 || v.responseTime >= slowHost
 	s.enqueue(visit)
 	s.put(v, ready, 0)
-	if int(v.flying) < s.o.PerHost && v.urls() > 0 { // more than one visit at once, as the operator asked
+	if int(v.active) < s.o.PerHost && v.urls() > 0 {
 		s.put(v, waiting, now.add(s.pace.wait(v)/time.Duration(s.o.PerHost)+1))
 	}
 	s.maybeRefill(v)
@@ -77,7 +76,7 @@ func (s *shard) enqueue(visit *Visit) {
 		key = key.add(-time.Duration(v.priority * float32(PriorityBonus)))
 	}
 	if visit.slow {
-		s.late.push(key, visit)
+		s.slowReady.push(key, visit)
 	} else {
 		s.ready.push(key, visit)
 	}
@@ -95,7 +94,7 @@ func (s *shard) handedOver(visit *Visit) {
 	s.put(v, inFlight, 0)
 }
 
-// shorten leaves a visit its first URL: its host was given a delay while the visit was queued.
+// shorten cuts a queued visit to one URL, because its host now has a delay.
 func (s *shard) shorten(visit *Visit) {
 	v, left := visit.state, visit.URLs[1:]
 	visit.URLs = visit.URLs[:1:1]
@@ -104,24 +103,24 @@ func (s *shard) shorten(visit *Visit) {
 	s.takeBack(v, left)
 }
 
-// takenBack: the ring had no room for it after all.
+// takenBack: a visit that was handed over is not in the ring after all.
 func (s *shard) takenBack(visit *Visit) {
 	if v := visit.state; v.place == inFlight && visit == &v.visit {
 		s.put(v, ready, 0)
 	}
 }
 
-// overBudget: the host, or its domain, has cost as much as it may for now. Its URLs are due again
-// when the source finds that it has earned more.
+// overBudget: the host or its domain has cost as much as it may for now. After budgetRetry a refill shows whether it
+// may have more.
 func (s *shard) overBudget(v *visitState, now moment) {
 	s.over++
-	s.giveUp(v)
+	s.handBack(v)
 	v.more = false
 	v.due = now.add(budgetRetry)
 	s.put(v, dormant, v.due)
 }
 
-// passOn lets the next host of an address have its turn, when the one whose turn it was cannot use it.
+// passOn gives the next host of an address its turn, when the one whose turn it was cannot use it.
 func (s *shard) passOn(a *address, now moment) {
 	if a == nil || a.busy > 0 || a.first == nil {
 		return
@@ -131,10 +130,11 @@ func (s *shard) passOn(a *address, now moment) {
 	s.put(first, waiting, max(a.next, now+1))
 }
 
-// done: a visit came back.
+// done: a visit was returned.
 func (s *shard) done(visit *Visit, out *Outcome, end, now moment) {
 	v := visit.state
-	invariants.Assert(v.flying > 0 && (v.place == inFlight || s.o.PerHost > 1), "visit of %q given back while %s", v.host, v.place)
+	valid := v.active > 0 && (v.place == inFlight || s.o.PerHost > 1)
+	invariants.Assert(valid, "visit of %q returned while %s", v.host, v.place)
 	if end == 0 || end > now {
 		end = now
 	}
@@ -144,21 +144,21 @@ func (s *shard) done(visit *Visit, out *Outcome, end, now moment) {
 	case out.CrawlDelay < 0:
 		v.crawlDelay = 0
 	}
-	asked := out.Kind != Skipped
+	requested := out.Kind != Skipped
 	next, sleep := s.pace.after(v, out, end, s.rng)
 	if s.o.PerHost == 1 || out.Kind == Throttled || out.Kind == HostFailure {
-		v.next = max(next, v.held)
+		v.next = max(next, v.haltedUntil)
 	}
-	v.flying--
-	v.domain.flying.Add(-1)
+	v.active--
+	v.domain.active.Add(-1)
 	v.charge(out)
 	s.takeBack(v, visit.URLs[len(visit.URLs)-int(out.Left):])
 	visit.URLs = nil
-	s.releaseAddress(v, asked, end, now)
+	s.releaseAddress(v, requested, end, now)
 	if sleep {
 		s.fallAsleep(v, next)
 	}
-	s.tell(v, next, sleep)
+	s.report(v, next, sleep)
 	switch {
 	case sleep:
 	case v.place != inFlight && (v.place != dormant || v.urls() == 0):
@@ -166,7 +166,8 @@ func (s *shard) done(visit *Visit, out *Outcome, end, now moment) {
 		s.maybeRefill(v)
 	default:
 		s.put(v, dormant, 0)
-		if out.Addr.IsValid() && asked && (v.addr == nil || v.addr.key != addressKey(out.Addr)) && v.flying == 0 {
+		elsewhere := requested && out.Addr.IsValid() && (v.addr == nil || v.addr.key != addressKey(out.Addr))
+		if elsewhere && v.active == 0 {
 			if s.settle(v, out.Addr, now) {
 				return
 			}
@@ -178,28 +179,28 @@ func (s *shard) done(visit *Visit, out *Outcome, end, now moment) {
 	}
 }
 
-// takeBack makes URLs of a visit that were not asked for the host's next.
+// takeBack makes URLs of a visit that were not requested the host's next ones.
 func (s *shard) takeBack(v *visitState, left []Candidate) {
 	v.putBack(left)
 	s.queued += len(left)
 	s.withhold(v, len(left))
 }
 
-// fallAsleep leaves a host alone for long; its URLs are handed back.
+// fallAsleep stops visits to a host for long; its URLs return to the source.
 func (s *shard) fallAsleep(v *visitState, until moment) {
 	if v.place == blocked {
 		v.addr.unqueue(v)
 	}
 	v.sleeps = min(v.sleeps+1, 1000)
 	v.failures = 0
-	s.giveUp(v)
+	s.handBack(v)
 	s.put(v, asleep, until)
 }
 
-// halt: the operator wants a host left alone. What is in the ring is caught when it is taken out.
+// halt: no visits to the host until a time. Frontier.take drops a visit that is queued or in the ring.
 func (s *shard) halt(v *visitState, until moment) {
-	v.held, v.next = until, max(v.next, until)
-	if v.flying > 0 {
+	v.haltedUntil, v.next = until, max(v.next, until)
+	if v.active > 0 {
 		v.visit.halted.Store(true)
 	}
 	switch v.place {
@@ -208,12 +209,12 @@ func (s *shard) halt(v *visitState, until moment) {
 		fallthrough
 	case waiting:
 		s.put(v, dormant, 0)
-		s.giveUp(v)
+		s.handBack(v)
 		s.put(v, dormant, v.next)
 	}
 }
 
-// forgive takes back a failure that was our own network's.
+// forgive takes back a failure that the local network caused.
 func (s *shard) forgive(v *visitState, now moment) {
 	if v.failures == 0 && v.sleeps == 0 {
 		return
@@ -227,17 +228,17 @@ func (s *shard) forgive(v *visitState, now moment) {
 		s.put(v, dormant, now.add(time.Second))
 		s.maybeRefill(v)
 	}
-	s.tell(v, v.next, false)
+	s.report(v, v.next, false)
 }
 
-// releaseAddress frees the address of a visit that ended and lets the next host in its queue go on.
-func (s *shard) releaseAddress(v *visitState, asked bool, end, now moment) {
+// releaseAddress frees the address of a visit that ended and gives the next host in its queue its turn.
+func (s *shard) releaseAddress(v *visitState, requested bool, end, now moment) {
 	a := v.addr
 	if a == nil {
 		return
 	}
 	a.busy--
-	if asked {
+	if requested {
 		a.next = max(a.next, end.add(s.pace.addressDelay))
 	}
 	if first := a.first; first != nil {

@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// check looks at one visit state that something just happened to: it is in exactly one place, and what
-// it holds is what it was given.
+// check checks one visit state after an event: it is in exactly one place, and it holds what it was given.
 func (m *sim) check(v *visitState) {
 	i := index(v.host)
 	h := &m.hosts[i]
@@ -21,11 +20,12 @@ func (m *sim) check(v *visitState) {
 		}
 	case blocked:
 		if v.timer.on || v.urls() == 0 || !queuedAt {
-			m.fault("%s is blocked with %d URLs, timer %v, in its address's queue %v", v.host, v.urls(), v.timer.on, queuedAt)
+			m.fault("%s is blocked with %d URLs, timer %v, in its address's queue %v",
+				v.host, v.urls(), v.timer.on, queuedAt)
 		}
 	case ready, inFlight:
-		if v.timer.on || v.flying != 1 {
-			m.fault("%s is %s with %d visits, timer %v", v.host, v.place, v.flying, v.timer.on)
+		if v.timer.on || v.active != 1 {
+			m.fault("%s is %s with %d visits, timer %v", v.host, v.place, v.active, v.timer.on)
 		}
 	case asleep:
 		if !v.timer.on || v.urls() != 0 {
@@ -59,7 +59,67 @@ func (m *sim) check(v *visitState) {
 	}
 }
 
-// checkAll holds the shards' sums against a count of everything.
+// checkDelays checks that a visit may start now, as far as host and address are concerned.
+func (m *sim) checkDelays(visit *Visit, h *hostModel) {
+	if h.active > 0 {
+		m.fault("two visits at once to %s", visit.Host)
+	}
+	if h.ended != 0 && m.now.sub(h.ended) < h.owed {
+		m.fault("%s is visited %s after the last time, %s are owed", visit.Host, m.now.sub(h.ended), h.owed)
+	}
+	if since := m.now.sub(h.started); h.started != 0 && since < h.least {
+		m.fault("%s is visited %s after its last visit began, its delay is %s", visit.Host, since, h.least)
+	}
+	if !visit.Addr.IsValid() {
+		return
+	}
+	a := m.addrOf(visit)
+	if a.active > 0 {
+		m.fault("two visits at once to address %s", visit.Addr)
+	}
+	if a.ended != 0 && m.now.sub(a.ended) < a.owed {
+		m.fault("address %s is visited %s after the last time", visit.Addr, m.now.sub(a.ended))
+	}
+	a.active++
+}
+
+// checkBudgets checks that a visit may start now, as far as its domain and the budgets are concerned.
+func (m *sim) checkBudgets(visit *Visit, h *hostModel) {
+	d := &m.doms[h.dom]
+	if d.active++; m.o.PerDomain > 0 && int(d.active) > m.o.PerDomain {
+		m.fault("%d visits at once to the domain of %s", d.active, visit.Host)
+	}
+	d.used.URLs += int64(len(visit.URLs))
+	h.used.URLs += int64(len(visit.URLs))
+	hosts, domains := m.c.hostBudget(), m.c.budget
+	late := d.over != 0 && visit.since > d.over // made after the domain's other visits had cost enough
+	if late || h.used.spent(&hosts) ||
+		domains.URLs > 0 && d.used.URLs > domains.URLs ||
+		hosts.URLs > 0 && h.used.URLs > hosts.URLs {
+		m.fault("%s cost %+v, its domain %+v, the budget is %+v", visit.Host, h.used, d.used, m.c.budget)
+	}
+}
+
+// checkURLs checks how many URLs a visit has and which, and that it comes in its turn.
+func (m *sim) checkURLs(visit *Visit, h *hostModel) {
+	if n := len(visit.URLs); n == 0 || n > 1 && m.base(h) > 0 || n > m.o.VisitURLs {
+		m.fault("a visit of %d URLs to %s, delay %s", n, visit.Host, m.base(h))
+	}
+	if since := visit.since; m.latest != 0 && since < m.latest.add(-PriorityBonus) {
+		m.fault("%s, ready since %s, is visited after one that became ready at %s",
+			visit.Host, time.Duration(since), time.Duration(m.latest))
+	}
+	for _, c := range visit.URLs {
+		if index(c.Rest) != index(visit.Host) {
+			m.fault("a URL of %s in a visit to %s", c.Rest, visit.Host)
+		}
+		if m.exact && m.seen[c.Rest] {
+			m.fault("%s is handed out again", c.Rest)
+		}
+	}
+}
+
+// checkAll compares the counts of the shards with a count of everything.
 func (m *sim) checkAll() {
 	for n, s := range m.shards {
 		var counts [placeCount]int
@@ -81,14 +141,15 @@ func (m *sim) checkAll() {
 				m.check(v)
 			}
 		}
-		if counts != s.counts || queued != s.queued || refilling != s.refilling || far != s.far || withheld != s.withheld {
+		if counts != s.counts || queued != s.queued || refilling != s.refilling ||
+			far != s.far || withheld != s.withheld {
 			m.fault("shard %d counts %v, %d queued, %d refilling, %d far with %d; there are %v, %d, %d, %d, %d", n,
 				s.counts, s.queued, s.refilling, s.far, s.withheld, counts, queued, refilling, far, withheld)
 		}
 	}
 }
 
-// end checks that nothing was forgotten: every URL was visited, but those beyond a budget.
+// end checks that every URL was visited, except those beyond a budget.
 func (m *sim) end() {
 	m.checkAll()
 	left := 0
@@ -102,14 +163,23 @@ func (m *sim) end() {
 	}
 	for _, s := range m.shards {
 		if !s.dry() {
-			m.fault("all is visited and a shard is not dry: %d queued, %d withheld, %d refilling", s.queued, s.withheld, s.refilling)
+			m.fault("all is visited and a shard is not dry: %d queued, %d withheld, %d refilling",
+				s.queued, s.withheld, s.refilling)
 		}
 	}
 }
 
 // world draws a small world from a seed.
 func world(seed uint64) simConfig {
-	c := simConfig{seed: seed, hosts: 3 + int(seed%40), each: 30, fetchers: 1 + int(seed%7), shards: 1 + int(seed%3), window: 8, exact: true}
+	c := simConfig{
+		seed:     seed,
+		hosts:    3 + int(seed%40),
+		each:     30,
+		fetchers: 1 + int(seed%7),
+		shards:   1 + int(seed%3),
+		window:   8,
+		exact:    true,
+	}
 	c.addrs, c.domains = 1+c.hosts/3, 1+c.hosts/4
 	switch (seed/5 + seed/20) % 4 {
 	case 1:
@@ -130,7 +200,7 @@ func world(seed uint64) simConfig {
 	return c
 }
 
-// TestSimulation: many small worlds, each to its end, everything checked after every step.
+// TestSimulation runs many small worlds to their ends and checks everything after every step.
 func TestSimulation(t *testing.T) {
 	fetched, dropped, moved, asked, over := 0, 0, 0, 0, uint64(0)
 	seeds := uint64(300)
@@ -142,7 +212,7 @@ func TestSimulation(t *testing.T) {
 		m.sabotage = (*sim).checkAll
 		most := 100_000
 		if m.c.budget != (Cost{}) {
-			most = 3000 // what is over budget is asked for again for ever
+			most = 3000 // what is over budget is requested again without end
 		}
 		ended := m.run(most)
 		for _, s := range m.shards {
@@ -155,18 +225,20 @@ func TestSimulation(t *testing.T) {
 			t.Fatalf("seed %d: %s", seed, f)
 		}
 		if !ended && m.c.budget == (Cost{}) {
-			t.Fatalf("seed %d: after %d steps and %s, %d URLs are visited and no end is in sight", seed, m.steps, time.Duration(m.now), m.fetched)
+			t.Fatalf("seed %d: no end after %d steps and %s, with %d URLs visited",
+				seed, m.steps, time.Duration(m.now), m.fetched)
 		}
 		fetched, dropped, moved, asked = fetched+m.fetched, dropped+m.dropped, moved+m.moved, asked+m.asked
 	}
 	if fetched < 150*int(seeds) || dropped == 0 || moved == 0 || over == 0 || asked == 0 {
-		t.Errorf("too little happened: %d visited, %d handed back, %d hosts moved, %d over budget, %d asked for", fetched, dropped, moved, over, asked)
+		t.Errorf("too little happened: %d visited, %d dropped, %d hosts moved, %d over budget, %d from Ask",
+			fetched, dropped, moved, over, asked)
 	}
 }
 
 var simHosts = flag.Int("sim.hosts", 20_000, "hosts of TestSimulationLarge; 1000000 takes minutes")
 
-// TestSimulationLarge: a big world with shared addresses, once without and once with delays.
+// TestSimulationLarge runs a big world with shared addresses, once without and once with delays.
 func TestSimulationLarge(t *testing.T) {
 	n := *simHosts
 	for _, c := range []simConfig{
@@ -179,12 +251,13 @@ func TestSimulationLarge(t *testing.T) {
 			for _, f := range m.faults {
 				t.Error(f)
 			}
-			t.Fatalf("seed %d did not come to an end: %d visited", c.seed, m.fetched)
+			t.Fatalf("seed %d does not end: %d visited", c.seed, m.fetched)
 		}
 		m.end()
 		for _, f := range m.faults {
 			t.Error(f)
 		}
-		t.Logf("%d hosts, %d URLs visited in %d steps, virtual %s, real %s", c.hosts, m.fetched, m.steps, time.Duration(m.now).Round(time.Second), time.Since(start).Round(time.Millisecond))
+		t.Logf("%d hosts, %d URLs visited in %d steps, virtual %s, real %s", c.hosts, m.fetched, m.steps,
+			time.Duration(m.now).Round(time.Second), time.Since(start).Round(time.Millisecond))
 	}
 }

@@ -15,9 +15,9 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// sim drives shards on a virtual clock with random hosts, addresses, domains and outcomes, and checks
-// every promise after every step from books of its own. It is the ring, the fetchers, the source and
-// the network; what it drives is the code that crawls.
+// sim drives shards on a virtual clock with random hosts, addresses, domains and outcomes, and checks every invariant
+// after every step against a model of its own. It replaces the ring, the fetchers, the source and the network; the
+// shards are those of a crawl.
 type sim struct {
 	c      simConfig
 	rng    *rand.Rand
@@ -33,15 +33,15 @@ type sim struct {
 	doms   []domModel
 
 	flights  flights // visits with fetchers, by when they end
-	answers  answers // refills under way, by when they are answered
-	latest   moment  // latest moment of becoming ready of any visit taken so far
+	answers  answers // refills in progress, by when they are answered
+	latest   moment  // when the visit that became ready last of those taken so far did so
 	steps    int
 	fetched  int
 	dropped  int
 	moved    int
 	asked    int
 	exact    bool            // keep every URL's name and check that none comes twice
-	loose    []string        // given up, to be given again
+	loose    []string        // dropped, to be given again
 	seen     map[string]bool // URLs whose outcome is known
 	faults   []string
 	sabotage func(*sim) // breaks something before each step
@@ -52,44 +52,44 @@ type sim struct {
 type simConfig struct {
 	seed                  uint64
 	hosts, addrs, domains int
-	each                  int // URLs of a host, at most, and on average half
+	each                  int // most URLs of a host; the average is half
 	fetchers, shards      int
 	delay                 time.Duration // as in Options
 	own                   bool          // hosts have delays of their own, which change
 	live                  bool          // the delay of all others changes, too
 	perDomain             int
-	budget                Cost // of a domain, and half of it of a host
+	budget                Cost // of a domain; that of a host is half
 	exact                 bool
 	window                int
 }
 
 type hostModel struct {
 	used        Cost
-	left, given int32 // URLs the source has; that the frontier has
-	flying      int16
+	left, given int32 // URLs of the source; URLs of the frontier
+	active      int16
 	fails       int16
 	refilling   bool
-	dead        bool // it mostly fails
+	dead        bool // most of its visits fail
 	addr, dom   int32
 	own         time.Duration // as in Refill
 	started     moment
 	ended       moment
 	least       time.Duration // from started: the configured delay when the visit ended
-	owed        time.Duration // from ended
+	owed        time.Duration // from ended: the delay that must follow
 	crawlDelay  time.Duration
 	responded   time.Duration
 }
 
 type addrModel struct {
-	flying int16
+	active int16
 	ended  moment
 	owed   time.Duration // from ended
 }
 
 type domModel struct {
-	flying int32
+	active int32
 	used   Cost
-	over   moment // when it had cost all it may
+	over   moment // when it used up its budget
 }
 
 type flight struct {
@@ -134,8 +134,15 @@ func (nothing) Refill(context.Context, urlkey.HostKey, int) (Refill, error) { re
 func (nothing) Hosts(context.Context, int) ([]urlkey.HostKey, error)        { return nil, nil }
 
 func newSim(c simConfig) *sim {
-	o, err := Options{Source: nothing{}, Delay: c.delay, Seed: c.seed, Shards: c.shards, PerDomain: c.perDomain, MaxHosts: c.hosts + 1,
-		MaxQueued: max(c.window, windowMin) * c.hosts}.withDefaults()
+	o, err := Options{
+		Source:    nothing{},
+		Delay:     c.delay,
+		Seed:      c.seed,
+		Shards:    c.shards,
+		PerDomain: c.perDomain,
+		MaxHosts:  c.hosts + 1,
+		MaxQueued: max(c.window, windowMin) * c.hosts,
+	}.withDefaults()
 	if err != nil {
 		panic(err)
 	}
@@ -166,7 +173,7 @@ func newSim(c simConfig) *sim {
 
 func (m *sim) home(key netip.Addr) *shard { return m.shards[int(key.As4()[3])%len(m.shards)] }
 
-// index is the host of a key.
+// index returns the number of a key's host.
 func index[K ~string](key K) int {
 	k := string(key)
 	i, err := strconv.Atoi(k[strings.LastIndexByte(k, 'h')+1 : strings.IndexByte(k, ')')-1])
@@ -187,7 +194,7 @@ func (m *sim) wake(i int) {
 	s.wake(v, m.now)
 }
 
-// setDelay is what SetDelay does: each shard finds the new pace at its next step.
+// setDelay does what SetDelay does: each shard loads the new pace for its next step.
 func (m *sim) setDelay(d time.Duration) {
 	m.delay = d
 	p := m.o.pace(d)
@@ -196,10 +203,10 @@ func (m *sim) setDelay(d time.Duration) {
 	}
 }
 
-// delays are what a host's own delay and that of all hosts are drawn from.
+// delays has the values that are drawn for a host's own delay and for that of all hosts.
 var delays = []time.Duration{0, -1, 100 * time.Millisecond, 3 * time.Second, 40 * time.Second}
 
-// ask has one of a host's URLs asked for at once.
+// ask calls Ask for one of a host's URLs.
 func (m *sim) ask(i int) {
 	h := &m.hosts[i]
 	if h.left == 0 {
@@ -213,8 +220,7 @@ func (m *sim) ask(i int) {
 	m.asked++
 }
 
-// key is the name of a URL of a host, with the host for what is checked here: one that was given up, or a new
-// one.
+// key returns a key for a URL of a host: one that was dropped, or a new one. It contains the host, for the checks.
 func (m *sim) key(host urlkey.HostKey) string {
 	if !m.exact {
 		return string(host)
@@ -234,7 +240,7 @@ func (m *sim) fault(format string, args ...any) {
 	}
 }
 
-// run steps until everything is visited; false means that it never is.
+// run steps until everything is visited, at most so often. It returns false if that is not reached.
 func (m *sim) run(most int) bool {
 	for range most {
 		if m.sabotage != nil {
@@ -250,8 +256,8 @@ func (m *sim) run(most int) bool {
 	return false
 }
 
-// step lets what is due happen, hands out visits while fetchers are free, and moves the clock to the
-// next thing to happen; false means that nothing ever will.
+// step hands out visits while fetchers are free, moves the clock to the next event and handles what is due. It
+// returns false if there is no next event.
 func (m *sim) step() bool {
 	m.steps++
 	m.settle()
@@ -295,14 +301,14 @@ func (m *sim) step() bool {
 	return true
 }
 
-// settle does what the shards asked for.
+// settle applies the effects of the shards.
 func (m *sim) settle() {
 	m.adoptMoved()
 	for _, s := range m.shards {
 		for _, v := range s.refills {
 			h := &m.hosts[index(v.host)]
 			if h.refilling {
-				m.fault("a second refill of %s while one is under way", v.host)
+				m.fault("a second refill of %s while one is in progress", v.host)
 			}
 			h.refilling = true
 			heap.Push(&m.answers, answer{m.now.add(time.Duration(m.rng.IntN(int(20 * time.Millisecond)))), v})
@@ -313,11 +319,11 @@ func (m *sim) settle() {
 				m.dropOne(c)
 			}
 		}
-		s.dropped, s.told = s.dropped[:0], s.told[:0]
+		s.dropped, s.reports = s.dropped[:0], s.reports[:0]
 	}
 }
 
-// adoptMoved takes hosts to the shards of their addresses.
+// adoptMoved moves hosts to the shards of their addresses.
 func (m *sim) adoptMoved() {
 	for _, s := range m.shards {
 		moves := s.moves
@@ -331,7 +337,7 @@ func (m *sim) adoptMoved() {
 	}
 }
 
-// dropOne takes a URL back into the source.
+// dropOne returns a URL to the source.
 func (m *sim) dropOne(c Candidate) {
 	h := &m.hosts[index(c.Rest)]
 	h.left++
@@ -342,18 +348,25 @@ func (m *sim) dropOne(c Candidate) {
 	}
 }
 
-// hostBudget is what a host may cost.
+// hostBudget returns what a host may cost.
 func (c *simConfig) hostBudget() Cost {
 	b := c.budget
 	return Cost{b.URLs / 2, b.Bytes / 2, b.Time / 2}
 }
 
-// refill answers for a host.
+// refill answers the request of a host.
 func (m *sim) refill(v *visitState) {
 	i := index(v.host)
 	h := &m.hosts[i]
 	h.refilling = false
-	r := Refill{Addr: m.addr(h.addr), DomainLimit: m.c.budget, HostLimit: m.c.hostBudget(), HostUsed: h.used, DomainUsed: m.doms[h.dom].used, Priority: float32(i%5) / 4}
+	r := Refill{
+		Addr:        m.addr(h.addr),
+		DomainLimit: m.c.budget,
+		DomainUsed:  m.doms[h.dom].used,
+		HostLimit:   m.c.hostBudget(),
+		HostUsed:    h.used,
+		Priority:    float32(i%5) / 4,
+	}
 	if m.rng.IntN(50) == 0 { // the host moves to another address
 		h.addr = int32(m.rng.IntN(m.c.addrs))
 		r.Addr = m.addr(h.addr)
@@ -371,7 +384,8 @@ func (m *sim) refill(v *visitState) {
 	r.More = h.left > 0
 	switch {
 	case m.c.own && m.rng.IntN(10) == 0:
-		r.failed, r.Delay, r.HostLimit, r.DomainLimit = true, time.Millisecond, Cost{}, Cost{} // does not count
+		r.failed = true // then these do not count
+		r.Delay, r.HostLimit, r.DomainLimit = time.Millisecond, Cost{}, Cost{}
 	case m.c.own && (h.own == 0 || m.rng.IntN(10) == 0):
 		h.own = delays[m.rng.IntN(len(delays))]
 		fallthrough
@@ -383,7 +397,7 @@ func (m *sim) refill(v *visitState) {
 	m.check(v)
 }
 
-// same makes n candidates that share one key: a hundred million URLs need no names.
+// same makes n candidates that share one key: a hundred million URLs would take too much memory.
 func (m *sim) same(i, n int) []Candidate {
 	c := make([]Candidate, n)
 	for j := range c {
@@ -392,12 +406,12 @@ func (m *sim) same(i, n int) []Candidate {
 	return c
 }
 
-// start hands the visit that comes first to a fetcher, and checks that it may start now.
+// start hands the first visit to a fetcher.
 func (m *sim) start() bool {
 	var from *shard
 	var q *readyQueue
 	for _, s := range m.shards {
-		for _, of := range []*readyQueue{&s.ready, &s.late} {
+		for _, of := range []*readyQueue{&s.ready, &s.slowReady} {
 			if len(*of) > 0 && (q == nil || (*of)[0].key < (*q)[0].key) {
 				from, q = s, of
 			}
@@ -409,55 +423,13 @@ func (m *sim) start() bool {
 	visit := (*q)[0].visit
 	from.handedOver(visit)
 	q.pop()
-	i := index(visit.Host)
-	h := &m.hosts[i]
-	if h.flying > 0 {
-		m.fault("two visits at once to %s", visit.Host)
-	}
-	if h.ended != 0 && m.now.sub(h.ended) < h.owed {
-		m.fault("%s is visited %s after the last time, %s are owed", visit.Host, m.now.sub(h.ended), h.owed)
-	}
-	if h.started != 0 && m.now.sub(h.started) < h.least {
-		m.fault("%s is visited %s after its last visit began, its delay is %s", visit.Host, m.now.sub(h.started), h.least)
-	}
-	if visit.Addr.IsValid() {
-		b := visit.Addr.As4()
-		a := &m.addrs[int(b[1])<<16|int(b[2])<<8|int(b[3])]
-		if a.flying > 0 {
-			m.fault("two visits at once to address %s", visit.Addr)
-		}
-		if a.ended != 0 && m.now.sub(a.ended) < a.owed {
-			m.fault("address %s is visited %s after the last time", visit.Addr, m.now.sub(a.ended))
-		}
-		a.flying++
-	}
-	d := &m.doms[h.dom]
-	if d.flying++; m.o.PerDomain > 0 && int(d.flying) > m.o.PerDomain {
-		m.fault("%d visits at once to the domain of %s", d.flying, visit.Host)
-	}
-	d.used.URLs += int64(len(visit.URLs))
-	h.used.URLs += int64(len(visit.URLs))
-	late := d.over != 0 && visit.since > d.over // it was made up after the domain's other visits had cost enough
-	if hosts := m.c.hostBudget(); late || m.c.budget.URLs > 0 && d.used.URLs > m.c.budget.URLs || hosts.URLs > 0 && h.used.URLs > hosts.URLs || h.used.spent(&hosts) {
-		m.fault("%s cost %+v, its domain %+v, the budget is %+v", visit.Host, h.used, d.used, m.c.budget)
-	}
-	if n := len(visit.URLs); n == 0 || n > 1 && m.base(h) > 0 || n > m.o.VisitURLs {
-		m.fault("a visit of %d URLs to %s, delay %s", n, visit.Host, m.base(h))
-	}
-	if since := visit.since; m.latest != 0 && since < m.latest.add(-PriorityBonus) {
-		m.fault("%s, ready since %s, is visited after one that became ready at %s", visit.Host, time.Duration(since), time.Duration(m.latest))
-	}
+	h := &m.hosts[index(visit.Host)]
+	m.checkDelays(visit, h)
+	m.checkBudgets(visit, h)
+	m.checkURLs(visit, h)
 	m.latest = max(m.latest, visit.since)
-	for _, c := range visit.URLs {
-		if index(c.Rest) != i {
-			m.fault("a URL of %s in a visit to %s", c.Rest, visit.Host)
-		}
-		if m.exact && m.seen[c.Rest] {
-			m.fault("%s is handed out again", c.Rest)
-		}
-	}
 	h.given -= int32(len(visit.URLs))
-	h.flying++
+	h.active++
 	took := time.Duration(20+m.rng.IntN(2000)) * time.Millisecond
 	if m.delay < 0 {
 		took /= 100
@@ -467,11 +439,21 @@ func (m *sim) start() bool {
 	return true
 }
 
+// addrOf returns the address of a visit that has one.
+func (m *sim) addrOf(visit *Visit) *addrModel {
+	b := visit.Addr.As4()
+	return &m.addrs[int(b[1])<<16|int(b[2])<<8|int(b[3])]
+}
+
 // finish ends a visit with a random outcome.
 func (m *sim) finish(visit *Visit) {
 	v := visit.state
 	h := &m.hosts[index(visit.Host)]
-	out := Outcome{End: time.Unix(0, 1), Addr: m.addr(h.addr), ResponseTime: time.Duration(m.rng.IntN(3000)) * time.Millisecond}
+	out := Outcome{
+		End:          time.Unix(0, 1),
+		Addr:         m.addr(h.addr),
+		ResponseTime: time.Duration(m.rng.IntN(3000)) * time.Millisecond,
+	}
 	if visit.Addr.IsValid() {
 		out.Addr = visit.Addr
 	}
@@ -488,9 +470,9 @@ func (m *sim) finish(visit *Visit) {
 		}
 	}
 	h.given += out.Left
-	h.flying--
+	h.active--
 	d := &m.doms[h.dom]
-	d.flying--
+	d.active--
 	out.Bytes, out.Took = int64(1000*(len(visit.URLs)-int(out.Left))), time.Second
 	cost := Cost{-int64(out.Left), out.Bytes, out.Took}
 	d.used.Add(cost)
@@ -499,9 +481,8 @@ func (m *sim) finish(visit *Visit) {
 		d.over = m.now
 	}
 	if visit.Addr.IsValid() {
-		b := visit.Addr.As4()
-		a := &m.addrs[int(b[1])<<16|int(b[2])<<8|int(b[3])]
-		a.flying--
+		a := m.addrOf(visit)
+		a.active--
 		if out.Kind != Skipped {
 			a.ended, a.owed = m.now, m.addressDelay()
 		}
@@ -516,7 +497,7 @@ func (m *sim) finish(visit *Visit) {
 	m.check(v)
 }
 
-// outcome draws what a visit came to, and notes what the frontier owes the host for it.
+// outcome draws the outcome of a visit, and records which delay must follow.
 func (m *sim) outcome(h *hostModel, out *Outcome, urls int) {
 	n := m.rng.IntN(40)
 	if h.dead && n > 10 {
@@ -558,7 +539,7 @@ func (m *sim) outcome(h *hostModel, out *Outcome, urls int) {
 	}
 }
 
-// least is a host's configured delay.
+// least returns a host's configured delay.
 func (m *sim) least(h *hostModel) time.Duration {
 	d := m.delay
 	if h.own != 0 {
@@ -570,7 +551,7 @@ func (m *sim) least(h *hostModel) time.Duration {
 	return max(d, 0)
 }
 
-// base is the delay that is owed whatever the outcome.
+// base returns the delay that must follow whatever the outcome.
 func (m *sim) base(h *hostModel) time.Duration {
 	d := max(m.least(h), min(h.crawlDelay, m.o.MaxCrawlDelay))
 	if m.least(h) > 0 {

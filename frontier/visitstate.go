@@ -16,10 +16,10 @@ import (
 type place uint8
 
 const (
-	dormant  place = iota // no URLs, or only such as were asked for while it is refilled
+	dormant  place = iota // no URLs, except from Ask while it is being refilled
 	waiting               // has URLs; in the wheel until its time
 	blocked               // has URLs, its time has come; queued at its busy address
-	ready                 // has a visit made up; in its shard's queue for the ring
+	ready                 // has a visit, which is in its shard's queue for the ring
 	inFlight              // its visit is in the ring or with a fetcher
 	asleep                // failed too often; in the wheel until it may try again
 	placeCount
@@ -29,45 +29,47 @@ var placeNames = [placeCount]string{"dormant", "waiting", "blocked", "ready", "i
 
 func (p place) String() string { return placeNames[p] }
 
-// visitState is one host. All fields but shard, wakes and the event nodes belong to the goroutine of
-// the shard that owns it.
+// visitState is one host. All fields but host, shard, wakes and the event nodes belong to the goroutine of the shard
+// that owns it.
 type visitState struct {
 	host  urlkey.HostKey
 	shard atomic.Pointer[shard]
-	wakes atomic.Int32 // wake events under way; guarded against forgetting by its stripe
-	// ownDelay is the host's own delay in milliseconds; 0: it has none of its own, negative: it waits for none.
+	// wakes counts events on their way here. It is raised under the lock of the registry's stripe, so that the
+	// state is not forgotten before they arrive.
+	wakes atomic.Int32
+	// ownDelay is Refill.Delay in milliseconds; 0: the frontier's delay, negative: none.
 	ownDelay int32
 	domain   *domain
 	addr     *address
 
 	window []Candidate // window[head:] are the URLs, best first
 	head   int32
-	ahead  int32 // most visits in windowTime; written before a refill is requested, read by the refiller
-	visit  Visit // the one visit of a host that is visited once at a time
+	ahead  int32 // see shard.ahead; written before a refill is requested, then read by the refiller
+	visit  Visit // the only one, unless PerHost is more than 1
 
-	next         moment // the host must not be asked earlier
-	held         moment // the operator's own bound of the same
+	next         moment // the host must not be visited earlier
+	haltedUntil  moment // the same, set by Halt
 	due          moment // when a dormant host has something due; 0: not known
 	crawlDelay   time.Duration
 	responseTime time.Duration
 	usualTime    time.Duration // moving average of it
 	budget       *budget       // nil: none
 	priority     float32
-	slow         uint8  // the delay is doubled so many times
+	slow         uint8  // how many times the delay is doubled
 	throttles    uint16 // in a row
 	failures     uint16 // in a row
 	sleeps       uint16 // since the host last answered
-	flying       uint16 // visits made up and not given back
-	asked        uint16 // of the URLs, the first so many were asked for by the caller
+	active       uint16 // visits made and not returned
+	fromAsk      uint16 // how many of the URLs, the first ones, came from Ask
 
-	place     place
-	born      bool // its shard has counted it
-	far       bool // it has to wait long
-	punished  bool // because it asked to (429, 503)
-	refilling bool // a refill is under way
-	rewake    bool // woken during it: refill once more
-	more      bool // the source has more
-	told      bool // OnHost was told of trouble, so it must be told of its end
+	place      place
+	registered bool // a shard has counted it
+	far        bool // its wait is longer than longWait
+	punished   bool // of far: the server demanded it (429, 503)
+	refilling  bool // a refill is in progress
+	rewake     bool // woken during it: refill once more
+	more       bool // the source has more
+	reported   bool // OnHost received trouble, so it must receive its end
 
 	timer        timer       // in the wheel
 	queued, back *visitState // neighbours in its address's queue
@@ -75,13 +77,13 @@ type visitState struct {
 
 func (v *visitState) urls() int { return len(v.window) - int(v.head) }
 
-// cut takes the best n URLs. The slice stays valid while they are with a fetcher, for what is before
-// head is never written again but by putBack, when they have come back.
+// cut takes the best n URLs. The slice stays valid while a fetcher has it: nothing writes before head except putBack,
+// when the URLs have been returned.
 func (v *visitState) cut(n int) []Candidate {
 	end := int(v.head) + n
 	c := v.window[v.head:end:end]
 	v.head = int32(end)
-	v.asked = uint16(max(int(v.asked)-n, 0))
+	v.fromAsk = uint16(max(int(v.fromAsk)-n, 0))
 	switch {
 	case v.urls() == 0:
 		v.window, v.head = nil, 0
@@ -91,8 +93,8 @@ func (v *visitState) cut(n int) []Candidate {
 	return c
 }
 
-// ownMemory copies URLs. Those of a refill share a slice and, as a rule, one string, of which nothing is free
-// before the last of them is gone.
+// ownMemory copies URLs. Those of a refill share a slice and usually one string, neither of which is freed before the
+// last of them is gone.
 func ownMemory(c []Candidate) []Candidate {
 	n := 0
 	for i := range c {
@@ -111,33 +113,33 @@ func ownMemory(c []Candidate) []Candidate {
 	return own
 }
 
-// putBack makes URLs that were cut the next ones again, behind those that were asked for meanwhile.
+// putBack makes URLs that were cut the next ones again, after those that Ask added meanwhile.
 func (v *visitState) putBack(c []Candidate) {
 	if len(c) == 0 {
 		return
 	}
-	if from := int(v.head) - len(c); v.asked == 0 && from >= 0 && &v.window[from] == &c[0] {
+	if from := int(v.head) - len(c); v.fromAsk == 0 && from >= 0 && &v.window[from] == &c[0] {
 		v.head = int32(from)
 		return
 	}
 	left := v.window[v.head:]
-	first, rest := left[:v.asked], left[v.asked:]
+	first, rest := left[:v.fromAsk], left[v.fromAsk:]
 	window := make([]Candidate, 0, len(c)+v.urls())
 	window = append(append(window, first...), c...)
 	v.window, v.head = append(window, rest...), 0
 }
 
-// askFor makes a URL the next but for those that were asked for before; false: there are too many of them.
-func (v *visitState) askFor(c Candidate) bool {
-	if v.asked == math.MaxUint16 {
+// prepend puts a URL before all but those that Ask added before. It returns false if these are too many.
+func (v *visitState) prepend(c Candidate) bool {
+	if v.fromAsk == math.MaxUint16 {
 		return false
 	}
 	v.putBack([]Candidate{c})
-	v.asked++
+	v.fromAsk++
 	return true
 }
 
-// add appends URLs behind those it has.
+// add appends URLs.
 func (v *visitState) add(urls []Candidate) {
 	if v.urls() == 0 {
 		v.window, v.head = urls, 0
@@ -151,37 +153,37 @@ func (v *visitState) add(urls []Candidate) {
 	v.window, v.head = append(window, urls...), 0
 }
 
-// drop empties the window and returns what was in it.
+// drop empties the window and returns its URLs.
 func (v *visitState) drop() []Candidate {
 	left := v.window[v.head:]
-	v.window, v.head, v.asked = nil, 0, 0
+	v.window, v.head, v.fromAsk = nil, 0, 0
 	return left
 }
 
-// Visit is one or more URLs of one host to be asked for now, one after the other, on one connection
-// if the server lets it. It must be given back to Done exactly once and not be touched after.
+// Visit is one or more URLs of one host to be requested now, one after the other, on one connection if the server
+// permits. It belongs to the caller of Next, which must pass it to Done exactly once and not use it after.
 type Visit struct {
-	URLs   []Candidate
+	URLs   []Candidate // in the order of requests; not to be modified
 	Host   urlkey.HostKey
 	Addr   netip.Addr // zero: not known yet
 	state  *visitState
 	since  moment      // when it became ready
-	slow   bool        // the host takes long to answer, or has failed
-	taken  atomic.Bool // a fetcher has it
-	halted atomic.Bool // not to be made after all
-	done   event       // the node with which it goes back, or its host to another shard
+	slow   bool        // counts towards the share of slow hosts
+	taken  atomic.Bool // a fetcher has taken it
+	halted atomic.Bool // Halt came: not to be made
+	done   event       // the event of Done, or of its host's move to another shard
 }
 
 // address is one IP address, or one /64 of IPv6. Hosts that resolve to it take turns.
 type address struct {
 	key         netip.Addr
-	busy        int    // visits in flight
-	next        moment // the address must not be asked earlier
-	first, last *visitState
-	hosts       int // visit states that refer to it
+	busy        int         // visits made and not returned
+	next        moment      // the address must not be visited earlier
+	first, last *visitState // queue of blocked hosts
+	hosts       int         // visit states that refer to it
 }
 
-// addressKey is what counts as one address.
+// addressKey returns what counts as one address: an IPv4 address, or a /64 of IPv6.
 func addressKey(a netip.Addr) netip.Addr {
 	a = a.Unmap()
 	if a.Is6() {
@@ -192,7 +194,7 @@ func addressKey(a netip.Addr) netip.Addr {
 	return a
 }
 
-// enqueue puts a host whose own time has come at the end of the queue.
+// enqueue puts a host whose own wait is over at the end of the queue.
 func (a *address) enqueue(v *visitState) {
 	v.back, v.queued = a.last, nil
 	if a.last == nil {

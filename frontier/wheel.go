@@ -4,13 +4,12 @@ package frontier
 
 import "math/bits"
 
-// wheel is a hierarchical timing wheel (Varghese and Lauck, 1987, scheme 7): four wheels of 256
-// slots, of about 1 ms, 0.27 s, 69 s and 4.9 h each. Setting and stopping a timer touches one list;
-// a timer moves down at most three times before it fires. Nothing fires early; it fires up to one
-// tick late. Times past the outermost wheel wait in its last slot and are looked at again.
+// wheel is a hierarchical timing wheel (Varghese and Lauck, 1987, scheme 7): four wheels of 256 slots, of about 1 ms,
+// 0.27 s, 69 s and 4.9 h each. Setting and stopping a timer touches one list; a timer moves down at most three times
+// before it fires. No timer fires early; it may fire up to one tick late. Times beyond the outermost wheel wait in its
+// last slot and are then placed again.
 //
-// A heap of a million timers costs 20 levels of cache misses per visit, the wheel two: see
-// BenchmarkTimers.
+// A heap of a million timers costs 20 levels of cache misses per visit, the wheel two: see BenchmarkTimers.
 type wheel struct {
 	now   uint64 // ticks handled so far
 	slots [wheelLevels][wheelSlots]*visitState
@@ -38,7 +37,7 @@ const (
 // ticks rounds up: a timer may be late, never early.
 func ticks(at moment) uint64 { return uint64(at+1<<tickBits-1) >> tickBits }
 
-// set makes v fire at a time, instead of any other.
+// set makes v fire at a time, in place of any earlier setting.
 func (w *wheel) set(v *visitState, at moment) {
 	if v.timer.on {
 		w.stop(v)
@@ -48,7 +47,7 @@ func (w *wheel) set(v *visitState, at moment) {
 	w.place(v)
 }
 
-// place puts v into the slot that its time asks for now.
+// place puts v into the slot of its time.
 func (w *wheel) place(v *visitState) {
 	t := max(ticks(v.timer.at), w.now+1)
 	level := 0
@@ -70,7 +69,7 @@ func (w *wheel) place(v *visitState) {
 	w.full[level][tm.slot>>6] |= 1 << (tm.slot & 63)
 }
 
-// stop takes v's timer out, if it is in.
+// stop removes v's timer, if it is on.
 func (w *wheel) stop(v *visitState) {
 	tm := &v.timer
 	if !tm.on {
@@ -96,8 +95,8 @@ func (w *wheel) empty(level, slot int) *visitState {
 	return first
 }
 
-// advance moves on to a time and fires what has come due, in no order within a tick. fire may set
-// timers; those that are due at once fire in the next advance.
+// advance moves on to a time and fires what is due, in no order within a tick. fire may set timers; those that are
+// due at once fire in the next advance.
 func (w *wheel) advance(now moment, fire func(*visitState)) {
 	target := uint64(now) >> tickBits
 	for w.now < target {
@@ -105,7 +104,7 @@ func (w *wheel) advance(now moment, fire func(*visitState)) {
 			w.now = target
 			return
 		}
-		// Go to the next tick at which a slot has timers or a wheel has come round.
+		// Go to the next tick at which a slot has timers or a wheel has completed a turn.
 		step := uint64(w.gap(0, int(w.now&slotMask)))
 		w.now = min(w.now+step, target)
 		if w.now&slotMask == 0 {
@@ -121,8 +120,7 @@ func (w *wheel) advance(now moment, fire func(*visitState)) {
 	}
 }
 
-// gap is how many slots after the given one the next that has timers is, at most to the end of the
-// wheel's turn.
+// gap returns how many slots after the given one the next with timers is, at most to the end of the wheel's turn.
 func (w *wheel) gap(level, slot int) int {
 	for i := slot + 1; i < wheelSlots; {
 		if word := w.full[level][i>>6] >> (i & 63); word != 0 {
@@ -133,8 +131,7 @@ func (w *wheel) gap(level, slot int) int {
 	return wheelSlots - slot
 }
 
-// cascade, when the innermost wheel has come round, hands the timers of the outer wheels' next slots
-// down.
+// cascade moves the timers of the outer wheels' next slots down. The innermost wheel has just completed a turn.
 func (w *wheel) cascade() {
 	for level := 1; level < wheelLevels; level++ {
 		slot := int(w.now >> (slotBits * level) & slotMask)
@@ -149,11 +146,11 @@ func (w *wheel) cascade() {
 	}
 }
 
-// lower places a timer again; one that is due in this very tick goes into the slot at hand.
+// lower places a timer again; one that is due in this tick goes into the current slot.
 func (w *wheel) lower(v *visitState) {
 	at := v.timer.at
 	if ticks(at) <= w.now {
-		w.now-- // place never uses the present slot, which advance is about to empty
+		w.now-- // place never uses the current slot, which advance is about to empty
 		w.place(v)
 		w.now++
 		return
@@ -161,7 +158,7 @@ func (w *wheel) lower(v *visitState) {
 	w.place(v)
 }
 
-// next is a time before which nothing fires; 0 when nothing ever will.
+// next returns a time before which nothing fires; 0 if there are no timers.
 func (w *wheel) next() moment {
 	if w.count == 0 {
 		return 0

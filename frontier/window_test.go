@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestWindow: whatever is added to a host's window, cut from it, put back and moved to memory of its own, URLs come out in
-// order, each with what belongs to it, and those with a fetcher stay what they are.
+// TestWindow: whatever is added to a host's window, cut from it, put back and copied, URLs come out in order, each with
+// its fields, and those with a fetcher do not change.
 func TestWindow(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var v visitState
@@ -63,7 +63,7 @@ func TestWindow(t *testing.T) {
 					t.Fatalf("%v, want %v", got, want)
 				}
 				if v.head > 1 && int(v.head)*windowSlack >= len(v.window) {
-					t.Fatalf("%d of %d URLs have gone and take memory", v.head, len(v.window))
+					t.Fatalf("%d of %d URLs were visited and take memory", v.head, len(v.window))
 				}
 				for _, f := range flights {
 					if !slices.Equal(f.cut, f.copy) {
