@@ -18,8 +18,8 @@ import (
 	"github.com/seine-crawler/seine/engine/fetch"
 )
 
-// pauseGrace is the grace of the clients below, and so the time of the first look at the rate. A pause of
-// pauseFirst is longer, one of pauseNext longer than the second between two later looks.
+// pauseGrace is the grace of the clients below, after which the rate is checked first. A pause of pauseFirst is
+// longer than that, and one of pauseNext longer than the second between later checks.
 const (
 	pauseGrace = 100 * time.Millisecond
 	pauseFirst = 250 * time.Millisecond
@@ -38,7 +38,7 @@ func paused(pause time.Duration, parts ...string) func(*server, net.Conn, *bufio
 	}
 }
 
-// patient is a client whose least rate a server that pauses still keeps.
+// patient returns a client whose minimum rate in bytes per second a server can keep in spite of pauses.
 func patient(t *testing.T, minRate int, change func(*fetch.Options)) *fetch.Client {
 	return client(t, func(o *fetch.Options) {
 		o.Grace, o.MinRate, o.TotalTimeout = pauseGrace, minRate, 10*time.Second
@@ -50,8 +50,8 @@ func patient(t *testing.T, minRate int, change func(*fetch.Options)) *fetch.Clie
 
 const chunkedHead = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
-// TestChunkLineAcrossTick: a server that pauses anywhere in the chunk framing while the rate is looked at,
-// and then goes on, has sent a complete body.
+// TestChunkLineAcrossTick: a body is complete even if the server pauses during a rate check, wherever that is in
+// the chunk framing.
 func TestChunkLineAcrossTick(t *testing.T) {
 	first := "40\r\n" + strings.Repeat("a", 64) + "\r\n"
 	rest := "1a;name=\"value\"\r\nabcdefghijklmnopqrstuvwxyz\r\n3\nxyz\n0;last\r\nTrailer: one\r\nOther: two\r\n\r\n"
@@ -68,7 +68,7 @@ func TestChunkLineAcrossTick(t *testing.T) {
 	wg.Wait()
 }
 
-// TestChunkLineAcrossManyTicks: the framing between two chunks lasts for three looks at the rate.
+// TestChunkLineAcrossManyTicks: the framing between two chunks lasts for three rate checks.
 func TestChunkLineAcrossManyTicks(t *testing.T) {
 	t.Parallel()
 	first := chunkedHead + "40\r\n" + strings.Repeat("a", 64) + "\r"
@@ -77,7 +77,7 @@ func TestChunkLineAcrossManyTicks(t *testing.T) {
 	checkBody(t, "three ticks", r, strings.Repeat("a", 64)+"0123456789abcdef", "")
 }
 
-// TestChunkLineTooSlow: a chunk line that comes byte by byte does not exempt a server from the least rate.
+// TestChunkLineTooSlow: a chunk line that comes byte by byte does not exempt a server from the minimum rate.
 func TestChunkLineTooSlow(t *testing.T) {
 	t.Parallel()
 	s := serve(t, drip(chunkedHead+"2\r\nhi\r\n1;"))
@@ -85,7 +85,7 @@ func TestChunkLineTooSlow(t *testing.T) {
 	checkBody(t, "dripping", r, "hi", "time")
 }
 
-// TestChunkLineAcrossTickTLS: the same behind TLS, where a tick may also fall into a record.
+// TestChunkLineAcrossTickTLS: a rate check does not end a TLS connection either.
 func TestChunkLineAcrossTickTLS(t *testing.T) {
 	t.Parallel()
 	plain := httptest.NewTLSServer(nil) // for its certificate
@@ -117,7 +117,7 @@ func TestChunkLineAcrossTickTLS(t *testing.T) {
 	<-done
 }
 
-// TestChunkLineBounds: a line of the framing may have 4 KiB with its line end, in however many pieces.
+// TestChunkLineBounds: a line of the framing may have 4 KiB with its line end, however many pieces it comes in.
 func TestChunkLineBounds(t *testing.T) {
 	for _, c := range []struct {
 		name    string

@@ -20,25 +20,26 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// Client is the HTTP client of a crawl. It implements Protocol.
+// Client is the HTTP client of a crawl. It implements Protocol and is safe for concurrent use. NewClient
+// creates it.
 type Client struct {
 	o      Options
 	dialer net.Dialer
 	tls    *tls.Config
 	budget *semaphore.Weighted
 	conns  *semaphore.Weighted // open connections
-	wanted atomic.Int32        // fetches that wait for one of them
+	wanted atomic.Int32        // fetches that wait for one
 	proxy  *proxy              // nil: none
 
 	refused refusals
 
-	mu     sync.Mutex // guards all below
+	mu     sync.Mutex // guards the fields below
 	idle   map[connKey]*list.List
 	all    *list.List // of *conn, most recently parked first
 	closed bool
 }
 
-// connKey says which requests a connection may serve.
+// connKey identifies the requests that a connection may serve.
 type connKey struct {
 	secure bool
 	host   string
@@ -46,11 +47,11 @@ type connKey struct {
 	addr   netip.Addr
 }
 
-// conn is one connection.
+// conn is a connection. One exchange or the pool owns it.
 type conn struct {
 	net.Conn
 	key        connKey
-	r          *bufio.Reader // while something is exchanged
+	r          *bufio.Reader // nil outside an exchange
 	parked     time.Time
 	unverified bool
 	conns      *semaphore.Weighted
@@ -58,33 +59,39 @@ type conn struct {
 	inAll      *list.Element
 }
 
-// Close closes the connection and gives its place back.
+// Close closes the connection and releases its place among Client.conns.
 func (cn *conn) Close() error {
 	defer cn.conns.Release(1)
 	return cn.Conn.Close()
 }
 
-// NewClient returns a client. It must be closed.
+// NewClient returns a client, which must be closed. The error names the option that is missing or wrong.
 func NewClient(o Options) (*Client, error) {
 	o, err := o.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{o: o, budget: semaphore.NewWeighted(o.MemoryBytes), conns: semaphore.NewWeighted(int64(o.MaxConns)), idle: map[connKey]*list.List{}, all: list.New()}
+	c := &Client{
+		o:      o,
+		budget: semaphore.NewWeighted(o.MemoryBytes),
+		conns:  semaphore.NewWeighted(int64(o.MaxConns)),
+		idle:   map[connKey]*list.List{},
+		all:    list.New(),
+	}
 	if o.Proxy != "" {
 		if c.proxy, err = parseProxy(o.Proxy); err != nil {
 			return nil, err
 		}
 	}
 	c.dialer.ControlContext = c.guard
-	c.dialer.KeepAlive = -1 // connections live for seconds; probes would cost two system calls each
+	c.dialer.KeepAlive = -1 // connections last for seconds, and probes cost two system calls each
 	c.tls = &tls.Config{}
 	if o.TLSConfig != nil {
 		c.tls = o.TLSConfig.Clone()
 	}
 	if c.tls.CurvePreferences == nil {
-		// The post-quantum exchange that Go prefers costs 0.3 ms and 29 KB a handshake, and crawled
-		// pages are public.
+		// The post-quantum exchange that Go prefers costs 0.3 ms and 29 KB per handshake, and crawled pages
+		// are public.
 		c.tls.CurvePreferences = []tls.CurveID{tls.X25519, tls.CurveP256}
 	}
 	if c.tls.ClientSessionCache == nil {
@@ -94,8 +101,8 @@ func NewClient(o Options) (*Client, error) {
 	return c, nil
 }
 
-// guard runs for every connection, after the address is known in numbers and before anything is
-// sent to it: no name, redirect or resolver can get round it.
+// guard checks every address that is dialled, in numeric form and before anything is sent to it, so no name,
+// redirect or resolver can bypass it.
 func (c *Client) guard(_ context.Context, _, address string, _ syscall.RawConn) error {
 	ap, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -104,7 +111,8 @@ func (c *Client) guard(_ context.Context, _, address string, _ syscall.RawConn) 
 	return c.o.check(ap.Addr())
 }
 
-// Close closes the idle connections. Fetches under way end by themselves.
+// Close closes the idle connections. A running fetch goes on, and closes its connection when it ends. Close may
+// be called more than once.
 func (c *Client) Close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -114,7 +122,8 @@ func (c *Client) Close() {
 	}
 }
 
-// Fetch makes one exchange.
+// Fetch makes one exchange. It never returns nil, and the caller must call Release on the result. If ctx is
+// canceled, the fetch ends with FailCanceled, or with a truncated body once the head has come.
 func (c *Client) Fetch(ctx context.Context, req *Request) *Response {
 	r := newResponse()
 	r.Start = c.o.Now()
@@ -142,8 +151,8 @@ func (c *Client) fetch(ctx context.Context, req *Request, r *Response) error {
 	if err != nil {
 		return err
 	}
-	// A pooled connection may have been closed by the server in the meantime, which shows only when
-	// it is used: in that one case the request is sent again, on a new connection.
+	// The server may have closed a pooled connection, which shows only when it is used. In that one case the
+	// request is sent again, on a new connection.
 	cn := c.take(u, addrs)
 	if cn != nil {
 		r.Reused = true
@@ -159,14 +168,14 @@ func (c *Client) fetch(ctx context.Context, req *Request, r *Response) error {
 	return c.exchange(ctx, req, r, cn)
 }
 
-// addresses are those to try, in order. Addresses that may not be dialled are left out here too, so
-// that a host that mixes them with public ones is still reached.
+// addresses returns the addresses to try, in order. It leaves out those that must not be dialled, so that a
+// host that mixes them with public ones is still reached. With a proxy the address is the zero value.
 func (c *Client) addresses(ctx context.Context, req *Request) ([]netip.Addr, error) {
 	if c.proxy != nil {
 		if a, err := netip.ParseAddr(trimBrackets(req.URL.Host())); err == nil {
 			return []netip.Addr{{}}, c.o.check(a)
 		}
-		return []netip.Addr{{}}, nil // the proxy's to find
+		return []netip.Addr{{}}, nil // the proxy resolves the name
 	}
 	addrs := []netip.Addr{req.Addr}
 	if !req.Addr.IsValid() {
@@ -192,9 +201,9 @@ func (c *Client) addresses(ctx context.Context, req *Request) ([]netip.Addr, err
 	return allowed, nil
 }
 
-// dial connects to the first address that answers.
+// dial connects to the first address that accepts.
 func (c *Client) dial(ctx context.Context, u urlkey.URL, addrs []netip.Addr) (*conn, error) {
-	if err := c.room(ctx); err != nil { // our own shortage: only the fetch's whole time bounds it
+	if err := c.room(ctx); err != nil { // waiting for our own shortage counts against the whole fetch only
 		return nil, classify(err, FailDialTimeout)
 	}
 	dialCtx, cancel := context.WithTimeout(ctx, c.o.DialTimeout)
@@ -206,8 +215,8 @@ func (c *Client) dial(ctx context.Context, u urlkey.URL, addrs []netip.Addr) (*c
 	return cn, err
 }
 
-// room takes a place for one more connection, from an idle one if there is no other. While somebody
-// waits here no connection is parked, so each that ends makes room.
+// room acquires a place for one more connection, and closes the oldest idle connection if there is no other
+// way. While a fetch waits here no connection is parked, so each exchange that ends makes room.
 func (c *Client) room(ctx context.Context) error {
 	if c.conns.TryAcquire(1) {
 		return nil
@@ -229,7 +238,7 @@ func (c *Client) room(ctx context.Context) error {
 	return nil
 }
 
-// dialRoom is dial when there is room for the connection.
+// dialRoom is dial once there is room for the connection. dialCtx bounds connecting, ctx the TLS handshake.
 func (c *Client) dialRoom(ctx, dialCtx context.Context, u urlkey.URL, addrs []netip.Addr) (*conn, error) {
 	var raw net.Conn
 	var err error
@@ -260,7 +269,7 @@ func (c *Client) dialRoom(ctx, dialCtx context.Context, u urlkey.URL, addrs []ne
 	return nil, classify(err, FailDialTimeout)
 }
 
-// secure wraps a connection, with TLS where the scheme asks for it.
+// secure wraps a connection, in TLS if the scheme is https.
 func (c *Client) secure(ctx context.Context, raw net.Conn, key connKey) (*conn, error) {
 	cn := &conn{Conn: raw, key: key, conns: c.conns}
 	if key.secure {
@@ -280,7 +289,7 @@ func (c *Client) secure(ctx context.Context, raw net.Conn, key connKey) (*conn, 
 	return cn, nil
 }
 
-// take returns a quiet pooled connection, if there is one.
+// take returns a quiet pooled connection to one of the addresses, or nil.
 func (c *Client) take(u urlkey.URL, addrs []netip.Addr) *conn {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -297,7 +306,7 @@ func (c *Client) take(u urlkey.URL, addrs []netip.Addr) *conn {
 	return nil
 }
 
-// park puts a connection that may serve again into the pool, or closes it. Whether it stays quiet is for take to see.
+// park puts a reusable connection into the pool, or closes it. take checks whether it stayed quiet.
 func (c *Client) park(cn *conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -321,7 +330,7 @@ func (c *Client) park(cn *conn) {
 	}
 }
 
-// unpark takes a connection out of the pool. c.mu is held.
+// unpark removes a connection from the pool. c.mu is held.
 func (c *Client) unpark(cn *conn) *conn {
 	l := c.idle[cn.key]
 	l.Remove(cn.inHost)

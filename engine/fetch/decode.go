@@ -17,13 +17,13 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// ErrEncoding is wrapped by the error of a content coding that is not understood.
-var ErrEncoding = errors.New("content coding")
+// ErrEncoding is wrapped by the errors of Content for a content coding that is not supported.
+var ErrEncoding = errors.New("unsupported content coding")
 
-// Content returns the body with its content coding undone, at most Options.MaxDecoded bytes of it;
-// truncated tells that there was more, or that the coded data ended early. One coding is undone; a
-// body that does not look like its label says is taken as it is, as browsers do for gzip. The bytes
-// are valid until Release.
+// Content returns the body with its content coding undone, at most Options.MaxDecoded bytes of it. truncated
+// reports that there was more, or that the coded data ended early. Only one coding is undone. A body that
+// does not match its label is returned as it is, as browsers do for gzip. An error other than ErrEncoding means
+// damaged data; body then holds what could be decoded. The bytes are valid until Release.
 func (r *Response) Content() (body []byte, truncated bool, err error) {
 	coding := ""
 	for _, v := range r.Values("Content-Encoding") {
@@ -46,12 +46,13 @@ func (r *Response) Content() (body []byte, truncated bool, err error) {
 		if errors.Is(err, ErrEncoding) {
 			return nil, false, err
 		}
-		return r.Body, false, nil // not what the label says
+		return r.Body, false, nil // the label is wrong
 	}
 	defer d.close()
 	return r.decode(d.Reader, coding)
 }
 
+// decode reads the decoded body into r.decoded.
 func (r *Response) decode(from io.Reader, coding string) (body []byte, truncated bool, err error) {
 	out := r.decoded[:0]
 	for {
@@ -60,7 +61,8 @@ func (r *Response) decode(from io.Reader, coding string) (body []byte, truncated
 			break
 		}
 		if len(out) == cap(out) {
-			grown := make([]byte, len(out), min(int64(max(2*cap(out), 4*len(r.Body), 16<<10)), r.maxDecoded))
+			size := min(int64(max(2*cap(out), 4*len(r.Body), 16<<10)), r.maxDecoded)
+			grown := make([]byte, len(out), size)
 			copy(grown, out)
 			out = grown
 		}
@@ -84,13 +86,13 @@ func (r *Response) decode(from io.Reader, coding string) (body []byte, truncated
 	return out, truncated, err
 }
 
-// looksLikeText tells a plain body under a wrong label from a damaged coded one.
+// looksLikeText distinguishes a plain body under a wrong label from damaged coded data.
 func looksLikeText(b []byte) bool {
 	b = bytes.TrimSpace(b[:min(len(b), 64)])
 	return len(b) > 0 && (b[0] == '<' || b[0] == '{') && bytes.IndexByte(b, 0) < 0
 }
 
-// decoder is a reader with its way back to the pool.
+// decoder is a reader; close returns it to its pool.
 type decoder struct {
 	io.Reader
 	close func()
@@ -102,6 +104,8 @@ var (
 	zstdReaders   sync.Pool // of *zstd.Decoder
 )
 
+// openDecoder returns a decoder of body. An error other than ErrEncoding means that body does not begin as its
+// coding does.
 func openDecoder(coding string, body []byte) (decoder, error) {
 	in := bytes.NewReader(body)
 	switch coding {
@@ -126,8 +130,11 @@ func openDecoder(coding string, body []byte) (decoder, error) {
 		z, _ := zstdReaders.Get().(*zstd.Decoder)
 		if z == nil {
 			var err error
-			// Without a bound a frame of ten bytes makes the decoder allocate 525 MB.
-			if z, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(zstdWindowMax)); err != nil {
+			z, err = zstd.NewReader(nil,
+				zstd.WithDecoderConcurrency(1),
+				zstd.WithDecoderLowmem(true),
+				zstd.WithDecoderMaxWindow(zstdWindowMax)) // without it, a frame of ten bytes allocates 525 MB
+			if err != nil {
 				return decoder{}, err
 			}
 		}
@@ -139,17 +146,16 @@ func openDecoder(coding string, body []byte) (decoder, error) {
 		if z, err := zlib.NewReader(in); err == nil {
 			return decoder{z, func() { z.Close() }}, nil
 		}
-		z := flate.NewReader(bytes.NewReader(body)) // some servers send it without the wrapping
+		z := flate.NewReader(bytes.NewReader(body)) // some servers omit the zlib wrapper
 		return decoder{z, func() { z.Close() }}, nil
 	}
 	return decoder{}, fmt.Errorf("%w %q", ErrEncoding, coding)
 }
 
-// members reads the members of a gzip body, a bounded number of them, and forgives garbage behind
-// the first.
+// members reads the members of a gzip body, and ignores garbage after the first.
 type members struct {
 	z *gzip.Reader
-	n int
+	n int // 1 once a byte was decoded
 }
 
 func (m *members) Read(p []byte) (int, error) {

@@ -13,28 +13,30 @@ import (
 	"time"
 )
 
-// Resolver finds the addresses of a host.
+// Resolver finds the addresses of a host. Lookup must be safe for concurrent use.
 type Resolver interface {
+	// Lookup returns the addresses in the order in which to try them. It must end soon after ctx does.
 	Lookup(ctx context.Context, host string) ([]netip.Addr, error)
 }
 
-// ResolverOptions of NewResolver. The zero value asks the system's name servers.
+// ResolverOptions of NewResolver. The zero value queries the system's name servers.
 type ResolverOptions struct {
-	// Hosts are asked first.
+	// Hosts take precedence over DNS. The map must not change later.
 	Hosts Hosts
-	// Servers are the recursive name servers; none: those of /etc/resolv.conf.
+	// Servers are the recursive name servers; none means those of /etc/resolv.conf.
 	Servers []netip.AddrPort
-	// LookUp replaces DNS: how long its answers are valid is not known, so they are kept five minutes.
+	// LookUp replaces DNS. It gives no TTL, so its answers are cached for five minutes and its errors for one.
+	// Several goroutines call it at a time.
 	LookUp func(ctx context.Context, host string) ([]netip.Addr, error)
 	// Timeout bounds a lookup with all its queries; 0 means 5 s.
 	Timeout time.Duration
-	// Now replaces the clock by which answers grow old.
+	// Now is the clock by which answers expire; nil means time.Now.
 	Now func() time.Time
 }
 
-// CachingResolver asks the hosts file, then what it remembers, then DNS. Lookups of one name at the same
-// time are one lookup; so many names are looked up at once (limits.go) and no more. It is safe for
-// concurrent use and needs no closing.
+// CachingResolver looks in Hosts, then in its cache, then queries DNS. Concurrent lookups of a name share one
+// query, and limits.go bounds the names that are looked up at the same time. It is safe for concurrent use and
+// needs no closing.
 type CachingResolver struct {
 	o     ResolverOptions
 	dns   *dnsClient
@@ -42,21 +44,21 @@ type CachingResolver struct {
 
 	mu    sync.Mutex
 	cache map[string]*list.Element
-	lru   *list.List // of *answer, newest first
+	lru   *list.List // of *answer, most recently used first
 
 	lookups, hits, failures atomic.Uint64
 }
 
-// answer is a lookup, under way until done is closed. What lies behind done does not change after.
+// answer is a lookup, which runs until done is closed. addrs and err are valid after that, and do not change.
 type answer struct {
 	host    string
 	done    chan struct{}
 	addrs   []netip.Addr
 	err     error
-	expires time.Time // guarded by the resolver's mu; zero while under way
+	expires time.Time // guarded by the resolver's mu; zero during the lookup
 }
 
-// NewResolver returns a resolver.
+// NewResolver returns a resolver. It reads /etc/resolv.conf at the first lookup, if at all.
 func NewResolver(o ResolverOptions) *CachingResolver {
 	if o.Timeout == 0 {
 		o.Timeout = defaultDNS
@@ -64,11 +66,19 @@ func NewResolver(o ResolverOptions) *CachingResolver {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &CachingResolver{o: o, dns: newDNSClient(o.Servers), slots: make(chan struct{}, resolveInFlight), cache: map[string]*list.Element{}, lru: list.New()}
+	return &CachingResolver{
+		o:     o,
+		dns:   newDNSClient(o.Servers),
+		slots: make(chan struct{}, resolveInFlight),
+		cache: map[string]*list.Element{},
+		lru:   list.New(),
+	}
 }
 
-// Lookup returns at most eight addresses, those of IPv4 first. The error is classified: a name that does
-// not exist is FailDNSNotFound, no answer in time FailDNSTimeout, anything else FailDNS.
+// Lookup returns at most eight addresses, IPv4 before IPv6; the caller must not change them. A host that is an
+// address, with or without brackets, is returned itself. The error becomes the failure of the fetch:
+// FailDNSNotFound if the name does not exist or has no address, FailDNSTimeout if no answer came in time,
+// otherwise FailDNS. If ctx ends first, the error is ctx.Err().
 func (r *CachingResolver) Lookup(ctx context.Context, host string) ([]netip.Addr, error) {
 	if a, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil {
 		return []netip.Addr{a}, nil
@@ -78,7 +88,7 @@ func (r *CachingResolver) Lookup(ctx context.Context, host string) ([]netip.Addr
 	}
 	a, mine := r.entry(host)
 	if mine {
-		r.ask(ctx, a)
+		r.find(ctx, a)
 	}
 	select {
 	case <-a.done:
@@ -88,16 +98,16 @@ func (r *CachingResolver) Lookup(ctx context.Context, host string) ([]netip.Addr
 	}
 }
 
-// ResolverStats count since the start.
+// ResolverStats are the counters of a CachingResolver since it was created.
 type ResolverStats struct {
-	Lookups  uint64 // that DNS was asked for
-	Hits     uint64 // that were answered from memory
-	Failures uint64 // of Lookups
-	InFlight int
-	Names    int // in memory
+	Lookups  uint64 // lookups by DNS
+	Hits     uint64 // lookups answered from the cache
+	Failures uint64 // Lookups that failed
+	InFlight int    // lookups by DNS that are running
+	Names    int    // names in the cache
 }
 
-// Stats returns the numbers of the moment.
+// Stats returns the current counters. It may be called from any goroutine.
 func (r *CachingResolver) Stats() ResolverStats {
 	r.mu.Lock()
 	names := r.lru.Len()
@@ -105,7 +115,7 @@ func (r *CachingResolver) Stats() ResolverStats {
 	return ResolverStats{r.lookups.Load(), r.hits.Load(), r.failures.Load(), len(r.slots), names}
 }
 
-// entry returns the answer for a host, and whether the caller is to find it out.
+// entry returns the answer for a host; mine means that the caller must look it up.
 func (r *CachingResolver) entry(host string) (a *answer, mine bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -129,10 +139,10 @@ func (r *CachingResolver) entry(host string) (a *answer, mine bool) {
 	return a, true
 }
 
-// ask finds an answer out and says how long it holds.
-func (r *CachingResolver) ask(ctx context.Context, a *answer) {
+// find looks up an answer and sets when it expires.
+func (r *CachingResolver) find(ctx context.Context, a *answer) {
 	defer close(a.done)
-	// The lookup serves others too, so only its own clock ends it.
+	// Other callers wait for this lookup too, so only its own timeout ends it.
 	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.o.Timeout)
 	defer cancel()
 	var found dnsAnswer
@@ -141,7 +151,7 @@ func (r *CachingResolver) ask(ctx context.Context, a *answer) {
 		found = r.query(own, a.host)
 		<-r.slots
 	case <-own.Done():
-		found.err = &fault{FailDNSTimeout, errors.New("too many lookups at once")}
+		found.err = &fault{FailDNSTimeout, errors.New("too many lookups at the same time")}
 	}
 	if found.err != nil {
 		r.failures.Add(1)
@@ -152,6 +162,7 @@ func (r *CachingResolver) ask(ctx context.Context, a *answer) {
 	r.mu.Unlock()
 }
 
+// query looks up a host by DNS or by ResolverOptions.LookUp. found.err is a *fault or nil.
 func (r *CachingResolver) query(ctx context.Context, host string) (found dnsAnswer) {
 	if r.o.LookUp == nil {
 		found = r.dns.lookup(ctx, host)

@@ -17,16 +17,16 @@ import (
 	"github.com/miekg/dns"
 )
 
-// dnsClient asks recursive name servers. Nothing of it outlives a call.
+// dnsClient queries recursive name servers. It keeps no socket and no goroutine after a call.
 type dnsClient struct {
 	servers func() ([]netip.AddrPort, error)
-	turn    atomic.Uint32 // which server is asked first
+	turn    atomic.Uint32 // chooses the server to query first
 }
 
-// dnsAnswer is what a lookup came to and how long that holds.
+// dnsAnswer is the result of a lookup.
 type dnsAnswer struct {
 	addrs []netip.Addr
-	ttl   time.Duration
+	ttl   time.Duration // how long the result may be cached
 	err   error
 }
 
@@ -37,11 +37,11 @@ func newDNSClient(servers []netip.AddrPort) *dnsClient {
 	return &dnsClient{servers: sync.OnceValues(systemServers)}
 }
 
-// systemServers are those of /etc/resolv.conf.
+// systemServers returns the name servers of /etc/resolv.conf.
 func systemServers() (servers []netip.AddrPort, err error) {
 	config, err := dns.ClientConfigFromFile(resolvConf)
 	if err != nil {
-		return nil, fmt.Errorf("no name servers: %w: name one with --resolver", err)
+		return nil, fmt.Errorf("reading the name servers: %w: set one with --resolver", err)
 	}
 	for _, s := range config.Servers {
 		if addr, err := netip.ParseAddr(s); err == nil {
@@ -49,12 +49,13 @@ func systemServers() (servers []netip.AddrPort, err error) {
 		}
 	}
 	if len(servers) == 0 {
-		return nil, fmt.Errorf("no name servers in %s: name one with --resolver", resolvConf)
+		return nil, fmt.Errorf("no name servers in %s: set one with --resolver", resolvConf)
 	}
 	return servers, nil
 }
 
-// ParseServers reads a list of name servers, "9.9.9.9,[2620:fe::fe]:53,127.0.0.1:5353".
+// ParseServers parses a list of name servers, as in "9.9.9.9,[2620:fe::fe]:53,127.0.0.1:5353". The default port
+// is 53. The error names the entry that is not an address.
 func ParseServers(list string) (servers []netip.AddrPort, err error) {
 	for _, s := range strings.Split(list, ",") {
 		s = strings.TrimSpace(s)
@@ -64,17 +65,18 @@ func ParseServers(list string) (servers []netip.AddrPort, err error) {
 		}
 		addr, err := netip.ParseAddr(strings.Trim(s, "[]"))
 		if err != nil {
-			return nil, fmt.Errorf("name server %q: want an address, with a port or without", s)
+			return nil, fmt.Errorf("name server %q: want an IP address, with or without a port", s)
 		}
 		servers = append(servers, netip.AddrPortFrom(addr, dnsPort))
 	}
 	return servers, nil
 }
 
-// lookup finds the addresses of a name. IPv4 and IPv6 are asked for at once; either will do.
+// lookup finds the addresses of a name. It queries IPv4 and IPv6 at the same time and succeeds if either does.
 func (c *dnsClient) lookup(ctx context.Context, host string) dnsAnswer {
 	if _, ok := dns.IsDomainName(host); !ok || len(host) > maxDNSName || host == "" {
-		return dnsAnswer{err: &fault{FailDNSNotFound, fmt.Errorf("%q is no name of DNS", host)}, ttl: resolveNegativeMax}
+		err := &fault{FailDNSNotFound, fmt.Errorf("%q is not a valid DNS name", host)}
+		return dnsAnswer{err: err, ttl: resolveNegativeMax}
 	}
 	servers, err := c.servers()
 	if err != nil {
@@ -86,13 +88,14 @@ func (c *dnsClient) lookup(ctx context.Context, host string) dnsAnswer {
 	v4, v6 := c.resolve(ctx, servers, name, dns.TypeA), <-six
 	switch {
 	case v4.err == nil && v6.err == nil:
-		return dnsAnswer{addrs: append(v4.addrs[:min(len(v4.addrs), maxAddresses-1)], v6.addrs...), ttl: min(v4.ttl, v6.ttl)}
+		addrs := append(v4.addrs[:min(len(v4.addrs), maxAddresses-1)], v6.addrs...)
+		return dnsAnswer{addrs: addrs, ttl: min(v4.ttl, v6.ttl)}
 	case v4.err == nil:
 		return v4
 	case v6.err == nil:
 		return v6
 	case isNotFound(v4.err) && !isNotFound(v6.err):
-		return v6 // there may be an address of IPv6: not knowing is not the same as there being none
+		return v6 // an IPv6 address may exist: this failure is not a negative answer
 	}
 	return v4
 }
@@ -102,7 +105,10 @@ func isNotFound(err error) bool {
 	return errors.As(err, &f) && f.failure == FailDNSNotFound
 }
 
-// resolve asks for one type of address and follows aliases that the server did not.
+// errAliases is the cause of the failure of a chain of CNAMEs that is circular or longer than maxAliases.
+var errAliases = errors.New("the chain of CNAMEs is circular or too long")
+
+// resolve queries one type of address, and follows aliases that the server did not follow.
 func (c *dnsClient) resolve(ctx context.Context, servers []netip.AddrPort, name string, qtype uint16) dnsAnswer {
 	ttl := resolveTTLMax
 	seen := []string{}
@@ -122,14 +128,15 @@ func (c *dnsClient) resolve(ctx context.Context, servers []netip.AddrPort, name 
 		}
 		name = alias
 	}
-	return dnsAnswer{err: &fault{FailDNS, errors.New("aliases go round in a circle or on for too long")}, ttl: resolveNegativeMax}
+	return dnsAnswer{err: &fault{FailDNS, errAliases}, ttl: resolveNegativeMax}
 }
 
-// readAnswer takes the addresses of name out of an answer. Only what hangs on the name by a chain of
-// aliases is believed. If the chain ends at another name without an address, that is returned as alias.
+// readAnswer extracts the addresses of name from an answer. It believes only records that a chain of aliases
+// connects to the name. If the chain ends at another name without an address, alias is that name.
 func readAnswer(m *dns.Msg, name string, qtype uint16) (a dnsAnswer, alias string) {
 	if m.Rcode != dns.RcodeSuccess && m.Rcode != dns.RcodeNameError {
-		return dnsAnswer{err: &fault{FailDNS, fmt.Errorf("the name server says %s", dns.RcodeToString[m.Rcode])}, ttl: resolveFailTTL}, ""
+		err := &fault{FailDNS, fmt.Errorf("the name server returned %s", dns.RcodeToString[m.Rcode])}
+		return dnsAnswer{err: err, ttl: resolveFailTTL}, ""
 	}
 	at, ttl := dns.CanonicalName(name), uint32(resolveTTLMax/time.Second)
 	first := at
@@ -142,11 +149,13 @@ func readAnswer(m *dns.Msg, name string, qtype uint16) (a dnsAnswer, alias strin
 			}
 			switch rr := rr.(type) {
 			case *dns.A:
-				if addr, ok := netip.AddrFromSlice(rr.A); ok && qtype == dns.TypeA && len(a.addrs) < maxAddresses {
+				addr, ok := netip.AddrFromSlice(rr.A)
+				if ok && qtype == dns.TypeA && len(a.addrs) < maxAddresses {
 					a.addrs, ttl = append(a.addrs, addr.Unmap()), min(ttl, h.Ttl)
 				}
 			case *dns.AAAA:
-				if addr, ok := netip.AddrFromSlice(rr.AAAA); ok && qtype == dns.TypeAAAA && len(a.addrs) < maxAddresses {
+				addr, ok := netip.AddrFromSlice(rr.AAAA)
+				if ok && qtype == dns.TypeAAAA && len(a.addrs) < maxAddresses {
 					a.addrs, ttl = append(a.addrs, addr.Unmap()), min(ttl, h.Ttl)
 				}
 			case *dns.CNAME:
@@ -158,14 +167,15 @@ func readAnswer(m *dns.Msg, name string, qtype uint16) (a dnsAnswer, alias strin
 		case len(a.addrs) > 0:
 			return a, ""
 		case hops > maxAliases || next == first:
-			return dnsAnswer{err: &fault{FailDNS, errors.New("aliases go round in a circle or on for too long")}, ttl: resolveNegativeMax}, ""
+			return dnsAnswer{err: &fault{FailDNS, errAliases}, ttl: resolveNegativeMax}, ""
 		case next != "":
 			at = next
 			continue
 		case at != first && m.Rcode == dns.RcodeSuccess && !hasSOA(m):
 			return a, at
 		}
-		return dnsAnswer{err: &fault{FailDNSNotFound, fmt.Errorf("%s of type %s", dns.RcodeToString[m.Rcode], dns.TypeToString[qtype])}, ttl: negativeTTL(m)}, ""
+		err := fmt.Errorf("%s for type %s", dns.RcodeToString[m.Rcode], dns.TypeToString[qtype])
+		return dnsAnswer{err: &fault{FailDNSNotFound, err}, ttl: negativeTTL(m)}, ""
 	}
 }
 
@@ -173,7 +183,7 @@ func hasSOA(m *dns.Msg) bool {
 	return slices.ContainsFunc(m.Ns, func(rr dns.RR) bool { return rr.Header().Rrtype == dns.TypeSOA })
 }
 
-// negativeTTL is how long "there is none" holds (RFC 2308, section 5).
+// negativeTTL returns how long a negative answer is valid (RFC 2308, section 5).
 func negativeTTL(m *dns.Msg) time.Duration {
 	for _, rr := range m.Ns {
 		if soa, ok := rr.(*dns.SOA); ok {
@@ -183,7 +193,7 @@ func negativeTTL(m *dns.Msg) time.Duration {
 	return resolveTTLMin
 }
 
-// ask puts one question to one server after the other until one gives an answer that can be used.
+// ask queries one server after the other until one gives a usable answer.
 func (c *dnsClient) ask(ctx context.Context, servers []netip.AddrPort, name string, qtype uint16) (*dns.Msg, error) {
 	q := new(dns.Msg)
 	q.SetQuestion(name, qtype)
@@ -202,11 +212,11 @@ func (c *dnsClient) ask(ctx context.Context, servers []netip.AddrPort, name stri
 			last = classify(err, FailDNSTimeout)
 		case m.Rcode == dns.RcodeSuccess || m.Rcode == dns.RcodeNameError:
 			return m, nil
-		case m.Rcode == dns.RcodeFormatError && q.IsEdns0() != nil: // a server from before 1999
+		case m.Rcode == dns.RcodeFormatError && q.IsEdns0() != nil: // a server without EDNS
 			q.Extra = nil
-			last = &fault{FailDNS, errors.New("the name server does not understand the question")}
+			last = &fault{FailDNS, fmt.Errorf("name server %s does not understand the query", server)}
 		default:
-			last = &fault{FailDNS, fmt.Errorf("name server %s says %s", server, dns.RcodeToString[m.Rcode])}
+			last = &fault{FailDNS, fmt.Errorf("name server %s returned %s", server, dns.RcodeToString[m.Rcode])}
 		}
 		if ctx.Err() != nil {
 			break
@@ -215,9 +225,8 @@ func (c *dnsClient) ask(ctx context.Context, servers []netip.AddrPort, name stri
 	return nil, last
 }
 
-// exchangeDNS sends a question from a port of its own and waits for the answer to it. What comes on the
-// socket and is no such answer is dropped: it may be forged, or late from a name server that was asked
-// from the same port before.
+// exchangeDNS sends a query from a new port and waits for its answer. It drops every other datagram: it may be
+// forged, or a late answer to an earlier query from the same port.
 func exchangeDNS(ctx context.Context, server netip.AddrPort, network string, q *dns.Msg) (*dns.Msg, error) {
 	ctx, cancel := context.WithTimeout(ctx, dnsTryTime)
 	defer cancel()
@@ -242,7 +251,7 @@ func exchangeDNS(ctx context.Context, server netip.AddrPort, network string, q *
 			if errors.As(err, &net) || network == "tcp" {
 				return nil, err
 			}
-			continue // garbage
+			continue // not a DNS message
 		}
 		if err == nil && isAnswer(q, m) {
 			return m, nil
@@ -251,7 +260,7 @@ func exchangeDNS(ctx context.Context, server netip.AddrPort, network string, q *
 			break
 		}
 	}
-	return nil, &fault{FailDNS, fmt.Errorf("name server %s sends no proper answer", server)}
+	return nil, &fault{FailDNS, fmt.Errorf("name server %s sent no valid answer", server)}
 }
 
 // isAnswer reports whether m answers q.

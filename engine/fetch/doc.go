@@ -1,59 +1,63 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fetch makes one HTTP exchange, bounded in every direction.
+// Package fetch makes one HTTP exchange within bounds.
 //
 // # What it is
 //
-// A client for servers that may be slow, broken or hostile: one request, one response, an absolute
-// deadline, a least rate, and bounds on everything the server can make it hold. It follows no
-// redirect, stores no cookie and retries nothing behind its caller's back.
+// A client for servers that may be slow, broken or hostile. It sends one request and reads one response, under
+// an absolute deadline, a minimum rate, and bounds on everything the server can make it hold. It follows no
+// redirects, stores no cookies and retries nothing behind its caller's back.
 //
 // # Picture
 //
-//	Request ─▶ resolve ─▶ guard ─▶ connection (pooled or dialled) ─▶ write ─▶ head ─▶ body ─▶ Response
-//	            5 s        every      5 s, TLS 5 s                   5 s      10 s    least rate
-//	            └──────────────────── one deadline for all of it: 60 s ──────────────────────┘
+//	Request ─▶ resolve ─▶ guard ─▶ connection ──▶ write ─▶ head ─▶ body ──▶ Response
+//	            5 s        every    dial 5 s,      5 s      10 s    minimum
+//	                       address  TLS 5 s                         rate
+//	            └──────────── one deadline for the whole fetch: 60 s ────┘
 //
 // # Life
 //
-// A connection is born when no quiet one to the same scheme, host, port and address is at hand. It
-// is used by one exchange at a time, and goes back to the pool only if the response was complete,
-// the server is willing, and nothing more came with it; what arrives unasked later is seen when it is taken. It
-// dies at the first doubt, or when it has been idle too long. While it is idle it holds no buffer.
+// A connection is dialled when the pool has no quiet one to the same scheme, host, port and address. One
+// exchange uses it at a time. It returns to the pool only if the response was complete, the server permits
+// reuse, and no bytes followed the response; bytes that arrive later are noticed when it is taken again. It is
+// closed at the first doubt, or when it has been idle too long. An idle connection holds no buffer.
 //
-// A Response is taken from a pool and must be given back with Release; its bytes live until then.
+// A Response comes from a pool. The caller must give it back with Release; its bytes are valid until then.
 //
 // # DNS
 //
-// CachingResolver asks the hosts file, then its memory, then name servers: A and AAAA at once, by UDP from a
-// socket of its own for each question, by TCP when the answer is cut. Of an answer only what hangs on the
-// name by a chain of aliases is believed. It is kept as long as it says, within bounds, and so is "there is
-// none"; one lookup serves all who ask for the name meanwhile; the oldest answers make room for new ones.
+// CachingResolver looks in the hosts file, then in its cache, then queries name servers. It sends A and AAAA
+// queries at the same time: over UDP, from a new socket for each query, or over TCP if the answer is truncated.
+// It believes only those records of an answer that a chain of aliases connects to the name. It caches an answer
+// for as long as its TTL says, within bounds, and negative answers too. Concurrent lookups of a name share one
+// query. A full cache drops the answers that were used least recently.
 //
 // # Invariants
 //
-//   - The address dialled is checked, in numeric form, at the moment of connecting (guard.go).
+//   - Every address is checked in numeric form at the moment of connecting (guard.go).
 //   - Memory grows with bytes received, never with bytes announced.
-//   - A port that refused a connection is not knocked at again for some seconds (refused.go).
+//   - A port that refused a connection is not dialled again for some seconds (refused.go).
 //   - Response.Truncated is "" only if the body is known to be complete.
 //   - The values of Authorization, Cookie and Proxy-Authorization never appear in Response.RequestHead, and
 //     so never in a WARC file.
-//   - A request is sent a second time in one case only: a pooled connection turned out to be closed
-//     before a byte came back. Response.Replayed tells.
+//   - A request is sent twice in one case only: a pooled connection turns out to be closed before the first
+//     byte of the response. Response.Replayed is then true.
 //
 // # Who runs it
 //
-// Client is safe for concurrent use and starts no goroutine. Close closes idle connections.
+// Client and CachingResolver are safe for concurrent use. They start no goroutine that outlives a call. Close
+// closes the idle connections of a Client.
 //
 // # Bounds
 //
-// limits.go and Options; Client.budget bounds the bytes of all bodies together.
+// limits.go and Options. Client.budget bounds the bytes of all bodies together.
 //
 // # Deliberately absent
 //
-// fasthttp's own client, which sends a failing GET five times and takes a cut body for a whole one:
-// only its request writer is used here, under a transport of our own. Its response reader refuses
-// heads that browsers read (bare line feeds, equal lengths said twice), so heads are read in head.go.
+// fasthttp's own client, which sends a failing GET five times and accepts a truncated body as complete. Only
+// its request writer is used, under our own transport. Its response reader refuses heads that browsers accept
+// (bare line feeds, equal Content-Length fields), so head.go reads heads.
+//
 // HTTP/2. A cookie jar and authentication schemes: the caller writes Cookie and Authorization fields into
 // Request.Header.
 //

@@ -14,11 +14,11 @@ import (
 	"time"
 )
 
-// errStale: a pooled connection was closed before a byte of the response came.
-var errStale = errors.New("pooled connection was closed")
+// errStale means that a pooled connection was closed before the first byte of the response.
+var errStale = errors.New("the pooled connection was closed")
 
-// readers are for connections while they exchange something: one that is idle needs none, and there are far more of
-// those. The few that go round stay in the processor's cache.
+// readers are lent to connections for an exchange. Most connections are idle and need none, and the few readers
+// in use stay in the processor's cache.
 var readers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, readBuffer) }}
 
 // exchange writes the request, reads head and body, and parks or closes the connection.
@@ -31,7 +31,7 @@ func (c *Client) exchange(ctx context.Context, req *Request, r *Response, cn *co
 	cn.r.Reset(nil)
 	readers.Put(cn.r)
 	cn.r = nil
-	alive := stop() // false: the deadline was already put into the past
+	alive := stop() // false: the cancellation has already changed the deadline
 	if err != nil || !reuse || !alive {
 		cn.Close()
 	} else {
@@ -44,6 +44,7 @@ func (c *Client) exchange(ctx context.Context, req *Request, r *Response, cn *co
 	return err
 }
 
+// converse makes the exchange on cn, whose reader is set. reuse tells whether cn may serve again.
 func (c *Client) converse(ctx context.Context, req *Request, r *Response, cn *conn) (reuse bool, err error) {
 	r.Addr, r.TLSUnverified = cn.key.addr, cn.unverified
 	end, _ := ctx.Deadline()
@@ -68,8 +69,9 @@ func (c *Client) converse(ctx context.Context, req *Request, r *Response, cn *co
 	if f != nil {
 		return false, f
 	}
-	if c.o.Accept != nil && r.Status >= 200 && r.Status < 300 && !c.o.Accept(mediaTypeOf(r.Header("Content-Type"))) {
-		return false, &fault{failure: FailType} // the rest is cheaper not read: the connection goes with it
+	ok := r.Status >= 200 && r.Status < 300
+	if c.o.Accept != nil && ok && !c.o.Accept(mediaTypeOf(r.Header("Content-Type"))) {
+		return false, &fault{failure: FailType} // closing the connection is cheaper than reading the body
 	}
 	b := bodyReader{c: c, ctx: ctx, cn: cn, r: r, max: req.MaxBody, begun: time.Now(), end: end}
 	if b.max <= 0 {
@@ -81,7 +83,7 @@ func (c *Client) converse(ctx context.Context, req *Request, r *Response, cn *co
 	return fr.reuse && r.Truncated == "", nil
 }
 
-// mediaTypeOf is the type of a Content-Type field, in lower case and without parameters.
+// mediaTypeOf returns the media type of a Content-Type field, in lower case and without parameters.
 func mediaTypeOf(v []byte) string {
 	if i := bytes.IndexByte(v, ';'); i >= 0 {
 		v = v[:i]
@@ -89,13 +91,14 @@ func mediaTypeOf(v []byte) string {
 	return string(bytes.ToLower(bytes.TrimSpace(v)))
 }
 
-// readUntil sets a read deadline without undoing a cancellation: that puts the deadline into the past,
-// perhaps just before, so the context is looked at after.
+// readUntil sets a read deadline without undoing a cancellation. A cancellation moves the deadline into the
+// past, perhaps just before this call, so the context is checked after it.
 func readUntil(ctx context.Context, cn *conn, deadline time.Time) error {
 	cn.SetReadDeadline(deadline)
 	return ctx.Err()
 }
 
+// sooner returns the earlier time. A zero b means none.
 func sooner(a, b time.Time) time.Time {
 	if b.IsZero() || a.Before(b) {
 		return a
@@ -103,7 +106,7 @@ func sooner(a, b time.Time) time.Time {
 	return b
 }
 
-// readHead reads heads until one that is not interim, keeping only the last.
+// readHead reads heads until one is not interim (1xx), and keeps only the last.
 func (r *Response) readHead(br *bufio.Reader) error {
 	for interim := 0; ; interim++ {
 		if interim > maxInterim {
@@ -124,7 +127,7 @@ func (r *Response) readHead(br *bufio.Reader) error {
 	}
 }
 
-// readOneHead collects lines up to the blank one.
+// readOneHead reads lines up to the blank one into r.Head. first: no interim head came before.
 func (r *Response) readOneHead(br *bufio.Reader, first bool) error {
 	r.Head = r.Head[:0]
 	for blank := 0; ; {
@@ -147,8 +150,8 @@ func (r *Response) readOneHead(br *bufio.Reader, first bool) error {
 				return &fault{FailClosed, err}
 			}
 			return classify(err, FailHeadTimeout)
-		case err != nil && len(r.Head) == 0 && len(line) > 0 && !bytes.HasPrefix([]byte("HTTP/"), bytes.ToUpper(line[:min(len(line), 5)])):
-			return &fault{failure: FailStatusLine} // whatever ended it, it had not begun as HTTP
+		case err != nil && len(r.Head) == 0 && len(line) > 0 && !mayBecomeHTTP(line):
+			return &fault{failure: FailStatusLine} // however it ended, it did not begin as HTTP
 		case err == io.EOF:
 			return &fault{FailReset, io.ErrUnexpectedEOF}
 		case err != nil:
@@ -171,8 +174,13 @@ func (r *Response) readOneHead(br *bufio.Reader, first bool) error {
 	}
 }
 
-// bodyReader reads a body within its bounds. Trouble on the way truncates the body rather than
-// losing it; only a breach of the protocol is a failure.
+// mayBecomeHTTP reports whether the start of a line, which has at least one byte, agrees with "HTTP/".
+func mayBecomeHTTP(line []byte) bool {
+	return bytes.HasPrefix([]byte("HTTP/"), bytes.ToUpper(line[:min(len(line), 5)]))
+}
+
+// bodyReader reads a body within its bounds. A timeout, a closed connection or a bound truncates the body; only
+// a violation of the protocol is a failure.
 type bodyReader struct {
 	c     *Client
 	ctx   context.Context
@@ -181,10 +189,11 @@ type bodyReader struct {
 	max   int64
 	begun time.Time
 	end   time.Time
-	check time.Time // when the rate is looked at next
-	more  bool      // what is taken is not the rest of the body, but a chunk of it
+	check time.Time // next check of the rate
+	more  bool      // take reads chunks: more may follow
 }
 
+// read reads the body. The error is nil for a truncated one.
 func (b *bodyReader) read(fr framing) error {
 	b.check = b.begun.Add(b.c.o.Grace)
 	if readUntil(b.ctx, b.cn, sooner(b.check, b.end)) != nil {
@@ -211,8 +220,7 @@ func (b *bodyReader) read(fr framing) error {
 	return nil
 }
 
-// take appends up to n bytes to the body; false means that they did not all come, and why is in
-// Truncated.
+// take appends n bytes to the body. If fewer come it returns false, and Truncated says why.
 func (b *bodyReader) take(n int64) bool {
 	for n > 0 {
 		if err := b.grow(n); err != nil {
@@ -244,8 +252,8 @@ func (b *bodyReader) take(n int64) bool {
 	return true
 }
 
-// fastEnough looks, about once a second after the grace, at what has come so far, and sets the next
-// deadline.
+// fastEnough checks the average rate, about once a second after the grace, and sets the next read deadline.
+// Until then it returns true.
 func (b *bodyReader) fastEnough() bool {
 	now := time.Now()
 	if now.Before(b.check) {
@@ -264,13 +272,14 @@ func (b *bodyReader) fastEnough() bool {
 	return true
 }
 
-// grow makes room for at least a byte, at most doubling, within the budget of all bodies.
+// grow makes room for at least one of n bytes, at most doubling the body's share of the budget. It waits for
+// the budget until the context ends.
 func (b *bodyReader) grow(n int64) error {
 	size := int64(len(b.r.Body))
 	if size < int64(cap(b.r.Body)) && size < b.r.budget {
 		return nil
 	}
-	if b.more { // else a body of a million chunks would be copied a million times
+	if b.more { // growing by chunks would copy a body of a million chunks a million times
 		n = b.max - size
 	}
 	step := min(max(n, 1), max(size, budgetStep))
@@ -349,7 +358,7 @@ func (b *bodyReader) line() ([]byte, error) {
 	}
 }
 
-// chunkSize reads "1a2b;extension".
+// chunkSize parses "1a2b;extension".
 func chunkSize(line []byte) (int64, *fault) {
 	if i := bytes.IndexByte(line, ';'); i >= 0 {
 		line = line[:i]
@@ -365,6 +374,7 @@ func chunkSize(line []byte) (int64, *fault) {
 	return int64(n), nil
 }
 
+// trailer reads the trailer lines and drops them.
 func (b *bodyReader) trailer() error {
 	for range maxTrailer {
 		line, err := b.line()

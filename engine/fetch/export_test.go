@@ -9,13 +9,21 @@ import (
 	"github.com/miekg/dns"
 )
 
-// ReadDNSAnswer is readAnswer, for the fuzzer.
-func ReadDNSAnswer(m *dns.Msg, name string, qtype uint16) (addrs []netip.Addr, ttl time.Duration, alias string, err error) {
-	a, alias := readAnswer(m, name, qtype)
-	return a.addrs, a.ttl, alias, a.err
+// DNSAnswer is what ReadDNSAnswer found.
+type DNSAnswer struct {
+	Addrs []netip.Addr
+	TTL   time.Duration
+	Alias string
+	Err   error
 }
 
-// RequestHead is requestHead, for the count of allocations.
+// ReadDNSAnswer is readAnswer, for the fuzz test.
+func ReadDNSAnswer(m *dns.Msg, name string, qtype uint16) DNSAnswer {
+	a, alias := readAnswer(m, name, qtype)
+	return DNSAnswer{a.addrs, a.ttl, alias, a.err}
+}
+
+// RequestHead is requestHead, for the allocation test.
 func (c *Client) RequestHead(dst []byte, req *Request) (recorded, sent []byte) {
 	return c.requestHead(dst, req)
 }

@@ -13,35 +13,34 @@ import (
 	"syscall"
 )
 
-// Failure says why there is no response; "" means there is one. The list is closed.
+// Failure says why there is no response; "" means that there is one. The constants below are all of its values.
 type Failure string
 
-// The failures.
+// The failures. Stored outcomes and statistics use these names.
 const (
-	FailDNSNotFound  Failure = "dns_nx"
-	FailDNS          Failure = "dns_fail"
-	FailDNSTimeout   Failure = "dns_timeout"
+	FailDNSNotFound  Failure = "dns_nx"      // the name does not exist or has no address
+	FailDNS          Failure = "dns_fail"    // the lookup failed in another way
+	FailDNSTimeout   Failure = "dns_timeout" // no answer in time
 	FailAddress      Failure = "blocked_address"
 	FailPort         Failure = "blocked_port"
-	FailRefused      Failure = "refused"
+	FailRefused      Failure = "refused" // the port refused the connection, now or some seconds ago
 	FailUnreachable  Failure = "unreachable"
 	FailDialTimeout  Failure = "timeout_dial"
 	FailTLSTimeout   Failure = "tls_timeout"
-	FailTLSVerify    Failure = "tls_verify"           // the certificate proves nothing, for another reason than the next
-	FailTLSExpired   Failure = "tls_verify/expired"   // out of its time, or before it
-	FailTLSName      Failure = "tls_verify/name"      // for another host
-	FailTLSUntrusted Failure = "tls_verify/untrusted" // of nobody's whom this machine trusts
+	FailTLSVerify    Failure = "tls_verify"           // invalid certificate, for a reason other than the following
+	FailTLSExpired   Failure = "tls_verify/expired"   // certificate expired or not yet valid
+	FailTLSName      Failure = "tls_verify/name"      // certificate for another host
+	FailTLSUntrusted Failure = "tls_verify/untrusted" // certificate by an authority this machine does not trust
 	FailTLS          Failure = "tls_error"
 	FailWriteTimeout Failure = "timeout_write"
-	FailHeadTimeout  Failure = "timeout_head"
-	FailTooSlow      Failure = "too_slow"
-	FailReset        Failure = "reset"
+	FailHeadTimeout  Failure = "timeout_head" // no complete head in time
+	FailReset        Failure = "reset"        // the connection broke before the end of the head, or another error
 	FailClosed       Failure = "closed_no_response"
 	FailHeadTooLarge Failure = "head_too_large"
 	FailCanceled     Failure = "canceled"
-	FailProxy        Failure = "proxy"
-	FailType         Failure = "content_type"   // refused by Options.Accept, the body was not read
-	FailHeader       Failure = "request_header" // Request.Header does not pass ValidHeader, nothing was sent
+	FailProxy        Failure = "proxy"          // the proxy refused, failed or could not be reached
+	FailType         Failure = "content_type"   // refused by Options.Accept; the body was not read
+	FailHeader       Failure = "request_header" // Request.Header does not pass ValidHeader; nothing was sent
 	FailStatusLine   Failure = "protocol_error/status_line"
 	FailStatus       Failure = "protocol_error/status"
 	FailField        Failure = "protocol_error/field"
@@ -57,24 +56,25 @@ type Kind uint8
 
 // The kinds.
 const (
-	KindHost      Kind = iota // the host as a whole does not answer
-	KindTemporary             // this exchange went wrong
+	KindHost      Kind = iota // the whole host cannot be reached
+	KindTemporary             // this exchange failed; a later one may succeed
 	KindPermanent             // the URL must not or cannot be fetched
 )
 
-// Kind returns the failure's kind.
+// Kind returns the failure's kind. It has no meaning for "".
 func (f Failure) Kind() Kind {
 	switch f {
 	case FailAddress, FailPort, FailType:
 		return KindPermanent
-	case FailHeader, FailHeadTooLarge, FailLength, FailCoding, FailChunk, FailTrailer, FailInterim, FailField, FailStatus, FailStatusLine:
+	case FailHeader, FailHeadTooLarge, FailLength, FailCoding, FailChunk, FailTrailer, FailInterim, FailField,
+		FailStatus, FailStatusLine:
 		return KindTemporary
 	}
 	return KindHost
 }
 
-// Local reports whether the failure may be that of the network here rather than of the host: what a
-// cut cable would look like.
+// Local reports whether the fault may lie with the local network instead of the host, as it would with an
+// unplugged cable.
 func (f Failure) Local() bool {
 	switch f {
 	case FailDNS, FailDNSTimeout, FailUnreachable, FailDialTimeout, FailProxy:
@@ -98,7 +98,7 @@ func (f *fault) Error() string {
 
 func (f *fault) Unwrap() error { return f.err }
 
-// certificateFailure says what is wrong with a certificate.
+// certificateFailure returns the failure for a certificate that was not accepted.
 func certificateFailure(err error) Failure {
 	var invalid x509.CertificateInvalidError
 	var name x509.HostnameError
@@ -111,7 +111,8 @@ func certificateFailure(err error) Failure {
 	return FailTLSVerify
 }
 
-// classify turns an error of a stage into a failure; timeout is what a timeout means there.
+// classify turns an error into a failure. timeout is the failure of a timeout in the current stage. A *fault in
+// the chain is returned as it is.
 func classify(err error, timeout Failure) *fault {
 	var known *fault
 	var dns *net.DNSError

@@ -29,7 +29,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// server plays a script on each connection and counts the requests it was sent.
+// server plays a script on each connection and keeps the request heads.
 type server struct {
 	t        testing.TB
 	l        net.Listener
@@ -39,7 +39,7 @@ type server struct {
 	conns    []net.Conn
 }
 
-// serve starts a server; script is called per connection, after the first request head was read.
+// serve starts a server, which calls script for each connection after it has read the first request head.
 func serve(t testing.TB, script func(s *server, c net.Conn, r *bufio.Reader)) *server {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -114,8 +114,15 @@ func (s *server) url(path string) urlkey.URL {
 
 func client(t testing.TB, change func(*fetch.Options)) *fetch.Client {
 	t.Helper()
-	o := fetch.Options{UserAgent: "seine-test", AllowPrivate: true, HeadTimeout: 100 * time.Millisecond, TotalTimeout: 2 * time.Second, Grace: 100 * time.Millisecond,
-		MaxBody: 1 << 20, MaxDecoded: 1 << 20}
+	o := fetch.Options{
+		UserAgent:    "seine-test",
+		AllowPrivate: true,
+		HeadTimeout:  100 * time.Millisecond,
+		TotalTimeout: 2 * time.Second,
+		Grace:        100 * time.Millisecond,
+		MaxBody:      1 << 20,
+		MaxDecoded:   1 << 20,
+	}
 	if change != nil {
 		change(&o)
 	}
@@ -127,12 +134,12 @@ func client(t testing.TB, change func(*fetch.Options)) *fetch.Client {
 	return c
 }
 
-// said makes a script that says one thing and closes.
+// said returns a script that sends a text and closes the connection.
 func said(text string) func(*server, net.Conn, *bufio.Reader) {
 	return func(_ *server, c net.Conn, _ *bufio.Reader) { io.WriteString(c, text) }
 }
 
-// silent says something and then nothing more, without closing.
+// silent returns a script that sends a text and then nothing more, without closing.
 func silent(text string) func(*server, net.Conn, *bufio.Reader) {
 	return func(_ *server, c net.Conn, r *bufio.Reader) {
 		io.WriteString(c, text)
@@ -140,7 +147,7 @@ func silent(text string) func(*server, net.Conn, *bufio.Reader) {
 	}
 }
 
-// drip says one byte after another, endlessly.
+// drip returns a script that sends a head and then one byte after another, endlessly.
 func drip(head string) func(*server, net.Conn, *bufio.Reader) {
 	return func(_ *server, c net.Conn, _ *bufio.Reader) {
 		io.WriteString(c, head)
@@ -153,9 +160,11 @@ func drip(head string) func(*server, net.Conn, *bufio.Reader) {
 	}
 }
 
-// TestHostile: what servers do, and what must come of it.
+// TestHostile: responses of careless and hostile servers, and their outcomes. Each costs one request.
 func TestHostile(t *testing.T) {
 	const ok = "HTTP/1.1 200 OK\r\n"
+	const hi = "Content-Length: 2\r\n\r\nhi"
+	const chunked = ok + "Transfer-Encoding: chunked\r\n\r\n"
 	cases := []struct {
 		name      string
 		script    func(*server, net.Conn, *bufio.Reader)
@@ -164,27 +173,28 @@ func TestHostile(t *testing.T) {
 		body      string
 		truncated string
 	}{
-		{"plain", said(ok + "Content-Length: 2\r\n\r\nhi"), "", 200, "hi", ""},
+		{"plain", said(ok + hi), "", 200, "hi", ""},
 		{"until close", said(ok + "\r\nhi"), "", 200, "hi", ""},
-		{"chunked", said(ok + "Transfer-Encoding: chunked\r\n\r\n1\r\nh\r\n1;x=y\r\ni\r\n0\r\nT: 1\r\n\r\n"), "", 200, "hi", ""},
-		{"chunks end in line feeds", said(ok + "Transfer-Encoding: chunked\r\n\r\n2\nhi\n0\n\n"), "", 200, "hi", ""},
+		{"chunked", said(chunked + "1\r\nh\r\n1;x=y\r\ni\r\n0\r\nT: 1\r\n\r\n"), "", 200, "hi", ""},
+		{"chunks end in line feeds", said(chunked + "2\nhi\n0\n\n"), "", 200, "hi", ""},
 		{"not modified", said("HTTP/1.1 304 Not Modified\r\nContent-Length: 10\r\n\r\n"), "", 304, "", ""},
 		{"line feeds only", said("HTTP/1.1 200 OK\nContent-Length: 2\n\nhi"), "", 200, "hi", ""},
-		{"lower-case version", said("http/1.1 200 ok\r\nContent-Length: 2\r\n\r\nhi"), "", 200, "hi", ""},
-		{"folded field", said(ok + "X: a\r\n b\r\nContent-Length: 2\r\n\r\nhi"), "", 200, "hi", ""},
-		{"blank lines first", said("\r\n\r\n" + ok + "Content-Length: 2\r\n\r\nhi"), "", 200, "hi", ""},
-		{"length twice", said(ok + "Content-Length: 2\r\nContent-Length: 2\r\n\r\nhi"), "", 200, "hi", ""},
+		{"lower-case version", said("http/1.1 200 ok\r\n" + hi), "", 200, "hi", ""},
+		{"folded field", said(ok + "X: a\r\n b\r\n" + hi), "", 200, "hi", ""},
+		{"blank lines first", said("\r\n\r\n" + ok + hi), "", 200, "hi", ""},
+		{"length twice", said(ok + "Content-Length: 2\r\n" + hi), "", 200, "hi", ""},
 		{"length list", said(ok + "Content-Length: 2, 2\r\n\r\nhi"), "", 200, "hi", ""},
 		{"empty length", said(ok + "Content-Length:\r\n\r\nhi"), "", 200, "hi", ""},
 		{"identity", said(ok + "Transfer-Encoding: identity\r\n\r\nhi"), "", 200, "hi", ""},
-		{"early hints", said("HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" + ok + "Content-Length: 2\r\n\r\nhi"), "", 200, "hi", ""},
-		{"HTTP/1.0 chunked", said("HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi"), "", 200, "2\r\nhi", ""},
-		{"header of 5000 bytes", said(ok + "X: " + strings.Repeat("a", 5000) + "\r\nContent-Length: 2\r\n\r\nhi"), "", 200, "hi", ""},
+		{"early hints", said("HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" + ok + hi), "", 200, "hi", ""},
+		{"HTTP/1.0 chunked", said("HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi"),
+			"", 200, "2\r\nhi", ""},
+		{"field of 5000 bytes", said(ok + "X: " + strings.Repeat("a", 5000) + "\r\n" + hi), "", 200, "hi", ""},
 		{"status 999", said("HTTP/1.1 999 Denied\r\nContent-Length: 0\r\n\r\n"), "", 999, "", ""},
 
 		{"short body", said(ok + "Content-Length: 5\r\n\r\nhi"), "", 200, "hi", "disconnect"},
-		{"no final chunk", said(ok + "Transfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n"), "", 200, "hi", "disconnect"},
-		{"cut chunk", said(ok + "Transfer-Encoding: chunked\r\n\r\n5\r\nhi"), "", 200, "hi", "disconnect"},
+		{"no final chunk", said(chunked + "2\r\nhi\r\n"), "", 200, "hi", "disconnect"},
+		{"cut chunk", said(chunked + "5\r\nhi"), "", 200, "hi", "disconnect"},
 		{"a tebibyte announced", silent(ok + "Content-Length: 1099511627776\r\n\r\nhi"), "", 200, "hi", "time"},
 		{"dripping body", drip(ok + "Content-Length: 100000\r\n\r\n"), "", 200, "", "time"},
 		{"endless body", said(ok + "\r\n" + strings.Repeat("x", 2<<20)), "", 200, strings.Repeat("x", 1<<20), "length"},
@@ -204,14 +214,16 @@ func TestHostile(t *testing.T) {
 		{"length overflows", said(ok + "Content-Length: 99999999999999999999\r\n\r\nhi"), fetch.FailLength, 0, "", ""},
 		{"two lengths", said(ok + "Content-Length: 2\r\nContent-Length: 3\r\n\r\nhi"), fetch.FailLength, 0, "", ""},
 		{"gzip, chunked", said(ok + "Transfer-Encoding: gzip, chunked\r\n\r\n"), fetch.FailCoding, 0, "", ""},
-		{"bad chunk size", said(ok + "Transfer-Encoding: chunked\r\n\r\nzz\r\n"), fetch.FailChunk, 0, "", ""},
-		{"huge chunk size", said(ok + "Transfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n"), fetch.FailChunk, 0, "", ""},
-		{"chunk extension of 64 KiB", said(ok + "Transfer-Encoding: chunked\r\n\r\n1;" + strings.Repeat("x", 64<<10) + "\r\n"), fetch.FailChunk, 0, "", ""},
-		{"endless trailer", said(ok + "Transfer-Encoding: chunked\r\n\r\n0\r\n" + strings.Repeat("T: 1\r\n", 1000)), fetch.FailTrailer, 0, "", ""},
+		{"bad chunk size", said(chunked + "zz\r\n"), fetch.FailChunk, 0, "", ""},
+		{"huge chunk size", said(chunked + "ffffffffffffffff\r\n"), fetch.FailChunk, 0, "", ""},
+		{"chunk extension of 64 KiB", said(chunked + "1;" + strings.Repeat("x", 64<<10) + "\r\n"),
+			fetch.FailChunk, 0, "", ""},
+		{"endless trailer", said(chunked + "0\r\n" + strings.Repeat("T: 1\r\n", 1000)), fetch.FailTrailer, 0, "", ""},
 		{"NUL in a field", said(ok + "X: \x00\r\n\r\n"), fetch.FailField, 0, "", ""},
 		{"upgrade", said("HTTP/1.1 101 Switching\r\n\r\n"), fetch.FailInterim, 0, "", ""},
 		{"endless hints", said(strings.Repeat("HTTP/1.1 103 Early Hints\r\n\r\n", 50)), fetch.FailInterim, 0, "", ""},
-		{"head of 65 KiB", said(ok + strings.Repeat("X: "+strings.Repeat("a", 1000)+"\r\n", 70) + "\r\n"), fetch.FailHeadTooLarge, 0, "", ""},
+		{"head of 65 KiB", said(ok + strings.Repeat("X: "+strings.Repeat("a", 1000)+"\r\n", 70) + "\r\n"),
+			fetch.FailHeadTooLarge, 0, "", ""},
 		{"10000 fields", said(ok + strings.Repeat("X: 1\r\n", 10_000) + "\r\n"), fetch.FailHeadTooLarge, 0, "", ""},
 	}
 	for _, c := range cases {
@@ -220,7 +232,8 @@ func TestHostile(t *testing.T) {
 			r := client(t, nil).Fetch(context.Background(), &fetch.Request{URL: s.url("/")})
 			defer r.Release()
 			if r.Failure != c.failure || r.Failure == "" && (r.Status != c.status || r.Truncated != c.truncated) {
-				t.Errorf("failure %q (%v), status %d, truncated %q; want %q, %d, %q", r.Failure, r.Err, r.Status, r.Truncated, c.failure, c.status, c.truncated)
+				t.Errorf("failure %q (%v), status %d, truncated %q; want %q, %d, %q",
+					r.Failure, r.Err, r.Status, r.Truncated, c.failure, c.status, c.truncated)
 			}
 			if c.failure == "" && c.name != "dripping body" && string(r.Body) != c.body {
 				t.Errorf("body %.60q (%d bytes), want %.60q", r.Body, len(r.Body), c.body)
@@ -235,7 +248,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestReuse: when a connection serves again, and when it must not.
+// TestReuse: when a connection may serve another request, and when not.
 func TestReuse(t *testing.T) {
 	const page = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n"
 	for _, c := range []struct {
@@ -248,7 +261,7 @@ func TestReuse(t *testing.T) {
 		{"HTTP/1.0", "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nhi", false},
 		{"HTTP/1.0 keep-alive", "HTTP/1.0 200 OK\r\nContent-Length: 2\r\nConnection: keep-alive\r\n\r\nhi", true},
 		{"a second response at once", page + "\r\nhi" + page + "\r\nno", false},
-		{"bytes behind the body", page + "\r\nhi!", false},
+		{"bytes after the body", page + "\r\nhi!", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := serve(t, func(s *server, conn net.Conn, r *bufio.Reader) {
@@ -269,7 +282,7 @@ func TestReuse(t *testing.T) {
 	}
 }
 
-// TestStale: a pooled connection that the server closed costs one replay, and only then.
+// TestStale: a pooled connection that the server closed costs one replay. Nothing else is replayed.
 func TestStale(t *testing.T) {
 	closed := make(chan struct{}, 10)
 	s := serve(t, func(s *server, conn net.Conn, r *bufio.Reader) {
@@ -293,6 +306,7 @@ func TestStale(t *testing.T) {
 	}
 }
 
+// squeeze encodes b.
 func squeeze(t testing.TB, coding string, b []byte) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -320,6 +334,16 @@ func squeeze(t testing.TB, coding string, b []byte) []byte {
 	return out.Bytes()
 }
 
+// stored returns a response with a body and the label of its content coding.
+func stored(t *testing.T, label string, body []byte) *fetch.Response {
+	t.Helper()
+	r, err := fetch.StoredResponse([]byte("HTTP/1.1 200 OK\r\nContent-Encoding: "+label+"\r\n\r\n"), body, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
 // TestContent: content codings, bombs, wrong labels and damage.
 func TestContent(t *testing.T) {
 	page := []byte(strings.Repeat("<p>A page about nets.</p>", 100))
@@ -327,14 +351,12 @@ func TestContent(t *testing.T) {
 	for _, coding := range []string{"gzip", "br", "deflate", "zstd"} {
 		f := func(name, label string, body []byte, want []byte, truncated, fails bool) {
 			t.Helper()
-			r, err := fetch.StoredResponse([]byte("HTTP/1.1 200 OK\r\nContent-Encoding: "+label+"\r\n\r\n"), body, "")
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := stored(t, label, body)
 			defer r.Release()
 			got, cut, err := r.Content()
 			if (err != nil) != fails || cut != truncated || !bytes.Equal(got, want) {
-				t.Errorf("%s, %s: %d bytes, truncated %v, %v; want %d, %v", coding, name, len(got), cut, err, len(want), truncated)
+				t.Errorf("%s, %s: %d bytes, truncated %v, %v; want %d, %v",
+					coding, name, len(got), cut, err, len(want), truncated)
 			}
 		}
 		squeezed := squeeze(t, coding, page)
@@ -344,40 +366,43 @@ func TestContent(t *testing.T) {
 		f("plain under the label", coding, page, page, false, false)
 		f("bomb", coding, squeeze(t, coding, bomb), bomb[:8<<20], true, false)
 	}
-	r, err := fetch.StoredResponse([]byte("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n"), squeeze(t, "gzip", page)[:30], "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := stored(t, "gzip", squeeze(t, "gzip", page)[:30])
 	defer r.Release()
 	if got, cut, _ := r.Content(); !cut || !bytes.HasPrefix(page, got) {
-		t.Errorf("cut gzip: %d bytes, truncated %v", len(got), cut)
+		t.Errorf("truncated gzip: %d bytes, truncated %v", len(got), cut)
 	}
-	window, err := fetch.StoredResponse([]byte("HTTP/1.1 200 OK\r\nContent-Encoding: zstd\r\n\r\n"), []byte{0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x98, 0x01, 0x00, 0x00, 0x00}, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	window := stored(t, "zstd", []byte{0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x98, 0x01, 0x00, 0x00, 0x00})
 	defer window.Release()
 	if got, _, err := window.Content(); err == nil && len(got) > 64 {
 		t.Errorf("a zstd window of 512 MiB gave %d bytes", len(got))
 	}
-	unknown, err := fetch.StoredResponse([]byte("HTTP/1.1 200 OK\r\nContent-Encoding: x-foo\r\n\r\n"), []byte("x"), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	unknown := stored(t, "x-foo", []byte("x"))
 	defer unknown.Release()
 	if _, _, err := unknown.Content(); err == nil {
 		t.Error("an unknown coding was decoded")
 	}
 }
 
-// TestGuard: the table of addresses, at its borders.
+// TestGuard: the borders of the table of addresses.
 func TestGuard(t *testing.T) {
-	public := []string{"1.1.1.1", "9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.0", "126.255.255.255", "128.0.0.0", "169.253.255.255", "169.255.0.0",
-		"172.15.255.255", "172.32.0.0", "192.0.1.0", "192.167.255.255", "192.169.0.0", "198.17.255.255", "198.20.0.0", "223.255.255.255", "2606:4700::1", "2001:200::1", "2a00::1"}
-	private := []string{"10.0.0.0", "10.255.255.255", "127.0.0.1", "127.255.255.255", "172.16.0.0", "172.31.255.255", "192.168.0.0", "192.168.255.255", "::1", "fc00::", "fdff::1", "::ffff:127.0.0.1", "::ffff:10.0.0.1"}
-	never := []string{"0.0.0.0", "0.1.2.3", "100.64.0.0", "100.100.100.200", "100.127.255.255", "169.254.169.254", "192.0.0.192", "192.0.2.1", "192.88.99.1", "198.18.0.0", "198.19.255.255",
-		"198.51.100.1", "203.0.113.1", "224.0.0.1", "239.255.255.255", "240.0.0.1", "255.255.255.255", "168.63.129.16", "::", "fe80::1", "ff02::1", "64:ff9b::a9fe:a9fe", "2002::1", "2001::1",
-		"2001:db8::1", "3fff::1", "4000::1", "::127.0.0.1", "fec0::1", "100::1", "5f00::1", "::ffff:169.254.169.254", "fe80::1%eth0"}
+	public := []string{
+		"1.1.1.1", "9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.0", "126.255.255.255",
+		"128.0.0.0", "169.253.255.255", "169.255.0.0", "172.15.255.255", "172.32.0.0", "192.0.1.0",
+		"192.167.255.255", "192.169.0.0", "198.17.255.255", "198.20.0.0", "223.255.255.255",
+		"2606:4700::1", "2001:200::1", "2a00::1",
+	}
+	private := []string{
+		"10.0.0.0", "10.255.255.255", "127.0.0.1", "127.255.255.255", "172.16.0.0", "172.31.255.255",
+		"192.168.0.0", "192.168.255.255",
+		"::1", "fc00::", "fdff::1", "::ffff:127.0.0.1", "::ffff:10.0.0.1",
+	}
+	never := []string{
+		"0.0.0.0", "0.1.2.3", "100.64.0.0", "100.100.100.200", "100.127.255.255", "169.254.169.254",
+		"192.0.0.192", "192.0.2.1", "192.88.99.1", "198.18.0.0", "198.19.255.255", "198.51.100.1",
+		"203.0.113.1", "224.0.0.1", "239.255.255.255", "240.0.0.1", "255.255.255.255", "168.63.129.16",
+		"::", "fe80::1", "ff02::1", "64:ff9b::a9fe:a9fe", "2002::1", "2001::1", "2001:db8::1", "3fff::1",
+		"4000::1", "::127.0.0.1", "fec0::1", "100::1", "5f00::1", "::ffff:169.254.169.254", "fe80::1%eth0",
+	}
 	for _, c := range []struct {
 		list           []string
 		plain, private bool
@@ -394,7 +419,7 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// TestRefused: what is never sent.
+// TestRefused: URLs that are never requested, and failures to connect.
 func TestRefused(t *testing.T) {
 	s := serve(t, said("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"))
 	f := func(raw string, want fetch.Failure, change func(*fetch.Options)) {
@@ -415,11 +440,16 @@ func TestRefused(t *testing.T) {
 	f("http://169.254.169.254/latest/meta-data/", fetch.FailAddress, nil)
 	f("http://10.1.2.3/", fetch.FailAddress, func(o *fetch.Options) { o.LoopbackOnly = true })
 	f("http://127.0.0.1:22/", fetch.FailPort, noPrivate)
-	named := fetch.NewResolver(fetch.ResolverOptions{Hosts: fetch.Hosts{"rebound.example": {netip.MustParseAddr("169.254.169.254"), netip.MustParseAddr("127.0.0.1")}}})
-	f("http://rebound.example:"+strconv.Itoa(s.l.Addr().(*net.TCPAddr).Port)+"/", "", func(o *fetch.Options) { o.Resolver = named }) // the permitted address only
-	missing := fetch.NewResolver(fetch.ResolverOptions{LookUp: func(context.Context, string) ([]netip.Addr, error) {
-		return nil, &net.DNSError{Err: "no such host", IsNotFound: true}
+	named := fetch.NewResolver(fetch.ResolverOptions{Hosts: fetch.Hosts{
+		"rebound.example": {netip.MustParseAddr("169.254.169.254"), netip.MustParseAddr("127.0.0.1")},
 	}})
+	rebound := "http://rebound.example:" + strconv.Itoa(s.l.Addr().(*net.TCPAddr).Port) + "/"
+	f(rebound, "", func(o *fetch.Options) { o.Resolver = named }) // only the permitted address is used
+	missing := fetch.NewResolver(fetch.ResolverOptions{
+		LookUp: func(context.Context, string) ([]netip.Addr, error) {
+			return nil, &net.DNSError{Err: "no such host", IsNotFound: true}
+		},
+	})
 	f("http://missing.example/", fetch.FailDNSNotFound, func(o *fetch.Options) { o.Resolver = missing })
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -429,7 +459,7 @@ func TestRefused(t *testing.T) {
 	f("http://"+l.Addr().String()+"/", fetch.FailRefused, nil)
 }
 
-// TestCanceled: the caller's context cuts a fetch off.
+// TestCanceled: a canceled context ends a fetch.
 func TestCanceled(t *testing.T) {
 	reached := make(chan struct{})
 	s := serve(t, func(_ *server, _ net.Conn, r *bufio.Reader) {
@@ -441,7 +471,8 @@ func TestCanceled(t *testing.T) {
 		<-reached
 		cancel()
 	}()
-	r := client(t, func(o *fetch.Options) { o.HeadTimeout = time.Minute; o.TotalTimeout = time.Minute }).Fetch(ctx, &fetch.Request{URL: s.url("/")})
+	cl := client(t, func(o *fetch.Options) { o.HeadTimeout, o.TotalTimeout = time.Minute, time.Minute })
+	r := cl.Fetch(ctx, &fetch.Request{URL: s.url("/")})
 	defer r.Release()
 	if r.Failure != fetch.FailCanceled {
 		t.Errorf("%q (%v)", r.Failure, r.Err)
@@ -450,7 +481,15 @@ func TestCanceled(t *testing.T) {
 
 func TestRetryAfter(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	for value, want := range map[string]time.Duration{"120": 2 * time.Minute, "0": 0, "-1": 0, "x": 0, "": 0, "Thu, 01 Jan 2026 00:01:00 GMT": time.Minute, "Thu, 01 Jan 2015 00:01:00 GMT": 0} {
+	for value, want := range map[string]time.Duration{
+		"120":                           2 * time.Minute,
+		"0":                             0,
+		"-1":                            0,
+		"x":                             0,
+		"":                              0,
+		"Thu, 01 Jan 2026 00:01:00 GMT": time.Minute,
+		"Thu, 01 Jan 2015 00:01:00 GMT": 0,
+	} {
 		r, err := fetch.StoredResponse([]byte("HTTP/1.1 503 No\r\nRetry-After: "+value+"\r\n\r\n"), nil, "")
 		if err != nil {
 			t.Fatal(err)
@@ -462,10 +501,15 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// FuzzResponse: whatever a server sends, in whatever pieces, the outcome is one of the list, within
-// the bounds, and does not depend on the pieces.
+// FuzzResponse: whatever a server sends, the result stays within the bounds and does not depend on the pieces in
+// which it arrives.
 func FuzzResponse(f *testing.F) {
-	for _, s := range []string{"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n", "HTTP/1.0 404 No\n\nx", "\r\nHTTP/1.1 103 a\r\n\r\nHTTP/1.1 200 b\r\n\r\n"} {
+	for _, s := range []string{
+		"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n",
+		"HTTP/1.0 404 No\n\nx",
+		"\r\nHTTP/1.1 103 a\r\n\r\nHTTP/1.1 200 b\r\n\r\n",
+	} {
 		f.Add([]byte(s), uint8(3))
 	}
 	f.Fuzz(func(t *testing.T, data []byte, piece uint8) {
@@ -474,7 +518,7 @@ func FuzzResponse(f *testing.F) {
 				a, b := net.Pipe()
 				go func() {
 					defer b.Close()
-					// The whole request first: then how the response is cut is all that differs.
+					// Read the whole request first, so that only the pieces of the response differ.
 					for r := bufio.NewReader(b); ; {
 						if line, err := r.ReadString('\n'); err != nil || line == "\r\n" {
 							break
@@ -490,7 +534,15 @@ func FuzzResponse(f *testing.F) {
 				}()
 				return a, nil
 			}
-			c, err := fetch.NewClient(fetch.Options{UserAgent: "x", AllowPrivate: true, Dialer: dial, MaxBody: 4096, MaxDecoded: 4096, HeadTimeout: 5 * time.Second, TotalTimeout: 5 * time.Second})
+			c, err := fetch.NewClient(fetch.Options{
+				UserAgent:    "x",
+				AllowPrivate: true,
+				Dialer:       dial,
+				MaxBody:      4096,
+				MaxDecoded:   4096,
+				HeadTimeout:  5 * time.Second,
+				TotalTimeout: 5 * time.Second,
+			})
 			if err != nil {
 				t.Fatal(err)
 			}

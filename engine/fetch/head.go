@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// parseHead reads r.Head into r.Status and r.fields. It takes what browsers take: bare line feeds,
+// parseHead parses r.Head into r.Status and r.fields. It accepts what browsers accept: bare line feeds,
 // lower-case versions, folded lines, space before a colon. It refuses NUL and bare carriage returns.
 func (r *Response) parseHead() *fault {
 	r.fields, r.odd = r.fields[:0], false
@@ -25,7 +25,7 @@ func (r *Response) parseHead() *fault {
 		if bytes.IndexByte(line, 0) >= 0 || bytes.IndexByte(line, '\r') >= 0 {
 			return &fault{failure: FailField}
 		}
-		if line[0] == ' ' || line[0] == '\t' { // folded: a part of the value before
+		if line[0] == ' ' || line[0] == '\t' { // folded: it continues the previous value
 			if n := len(r.fields); n > 0 {
 				last := &r.fields[n-1]
 				last.value = append(append(append([]byte(nil), last.value...), ' '), bytes.TrimSpace(line)...)
@@ -34,19 +34,20 @@ func (r *Response) parseHead() *fault {
 		}
 		colon := bytes.IndexByte(line, ':')
 		if colon <= 0 {
-			continue // no field: browsers skip it
+			continue // not a field: browsers skip it
 		}
 		if len(r.fields) == maxFields {
 			return &fault{failure: FailHeadTooLarge}
 		}
 		name := bytes.TrimRight(line[:colon], " \t")
-		r.odd = r.odd || len(name) < colon // proxies differ over such a name, so nothing after it is trusted (RFC 9112, 5.1)
+		// Proxies disagree about a name followed by space, so nothing after it is trusted (RFC 9112, section 5.1).
+		r.odd = r.odd || len(name) < colon
 		r.fields = append(r.fields, field{name, bytes.TrimSpace(line[colon+1:])})
 	}
 	return nil
 }
 
-// cutLine splits a line off, without its line end.
+// cutLine splits off the first line, without its line end.
 func cutLine(b []byte) (line, rest []byte) {
 	end := bytes.IndexByte(b, '\n')
 	if end < 0 {
@@ -55,11 +56,13 @@ func cutLine(b []byte) (line, rest []byte) {
 	return bytes.TrimSuffix(b[:end], []byte{'\r'}), b[end+1:]
 }
 
-// startsLikeHTTP is the check of the first nine bytes, before anything is kept.
+// startsLikeHTTP checks the first nine bytes of a status line. Nothing is kept before it.
 func startsLikeHTTP(b []byte) bool {
-	return len(b) >= 9 && equalFold(b[:5], "HTTP/") && b[5] == '1' && b[6] == '.' && (b[7] == '0' || b[7] == '1') && b[8] == ' '
+	return len(b) >= 9 && equalFold(b[:5], "HTTP/") &&
+		b[5] == '1' && b[6] == '.' && (b[7] == '0' || b[7] == '1') && b[8] == ' '
 }
 
+// parseStatusLine returns the status code, which must be 100 to 599, or 999.
 func parseStatusLine(line []byte) (int, *fault) {
 	if !startsLikeHTTP(line) {
 		return 0, &fault{failure: FailStatusLine}
@@ -75,14 +78,14 @@ func parseStatusLine(line []byte) (int, *fault) {
 	return n, nil
 }
 
-// framing is how the end of a body is found.
+// framing says how the end of a body is found.
 type framing struct {
 	chunked bool
-	length  int64 // -1: until the connection closes
-	reuse   bool  // the connection may serve again
+	length  int64 // bytes; -1: until the connection closes
+	reuse   bool  // the connection may serve another request
 }
 
-// framing reads the fields that say where the body ends and whether the connection stays.
+// framing derives from the fields where the body ends and whether the connection stays open.
 func (r *Response) framing() (framing, *fault) {
 	http11 := r.Head[7] == '1'
 	fr := framing{length: -1, reuse: http11}
@@ -93,7 +96,7 @@ func (r *Response) framing() (framing, *fault) {
 			case string(v) == "identity":
 			case string(v) == "chunked" && http11:
 				fr.chunked = true
-			case string(v) == "chunked": // in HTTP/1.0 it means nothing
+			case string(v) == "chunked": // has no meaning in HTTP/1.0
 			default:
 				return fr, &fault{failure: FailCoding}
 			}
@@ -118,7 +121,7 @@ func (r *Response) framing() (framing, *fault) {
 		}
 	}
 	if fr.chunked && fr.length >= 0 {
-		fr.length, fr.reuse = -1, false // two answers to one question: nothing after this is trusted
+		fr.length, fr.reuse = -1, false // contradictory framing: nothing after this body is trusted
 	}
 	if r.Status == 204 || r.Status == 304 {
 		fr.chunked, fr.length = false, 0
@@ -129,7 +132,7 @@ func (r *Response) framing() (framing, *fault) {
 	return fr, nil
 }
 
-// parseLength reads "n" or "n, n"; an empty value is as good as none.
+// parseLength parses "n" or "n, n". An empty value counts as absent (-1).
 func parseLength(v []byte) (int64, *fault) {
 	length := int64(-1)
 	if len(v) == 0 {

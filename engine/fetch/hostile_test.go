@@ -22,24 +22,39 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// hostileLimits are short, and the servers' waits are shortened with them.
-var hostileLimits = hostile.Limits{Total: 2 * time.Second, Head: 800 * time.Millisecond, Dial: 800 * time.Millisecond, TLS: time.Second,
-	DNS: 500 * time.Millisecond, Slack: 3 * time.Second}
+// hostileLimits are short. hostile.Options.Scale shortens the servers' waits likewise.
+var hostileLimits = hostile.Limits{
+	Total: 2 * time.Second,
+	Head:  800 * time.Millisecond,
+	Dial:  800 * time.Millisecond,
+	TLS:   time.Second,
+	DNS:   500 * time.Millisecond,
+	Slack: 3 * time.Second,
+}
 
-// hostileClient is a client that meets the cases; policy makes it one of the public web.
+// hostileClient returns a client for the cases; with policy it refuses private addresses.
 func hostileClient(t *testing.T, s *hostile.Server, policy bool, l hostile.Limits) *fetch.Client {
 	t.Helper()
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(s.CA())
-	c, err := fetch.NewClient(fetch.Options{UserAgent: "seine-test", AllowPrivate: !policy, HeadTimeout: l.Head, TotalTimeout: l.Total, DialTimeout: l.Dial, TLSTimeout: l.TLS,
-		Grace: 200 * time.Millisecond, TLSConfig: &tls.Config{RootCAs: pool}, Resolver: fetch.NewResolver(fetch.ResolverOptions{LookUp: s.LookUp, Timeout: l.DNS})})
+	c, err := fetch.NewClient(fetch.Options{
+		UserAgent:    "seine-test",
+		AllowPrivate: !policy,
+		HeadTimeout:  l.Head,
+		TotalTimeout: l.Total,
+		DialTimeout:  l.Dial,
+		TLSTimeout:   l.TLS,
+		Grace:        200 * time.Millisecond,
+		TLSConfig:    &tls.Config{RootCAs: pool},
+		Resolver:     fetch.NewResolver(fetch.ResolverOptions{LookUp: s.LookUp, Timeout: l.DNS}),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return c
 }
 
-// try makes one exchange and says what came of it.
+// try makes one exchange and returns its outcome.
 func try(c *fetch.Client, raw string) (o hostile.Outcome) {
 	u, err := urlkey.Parse(raw)
 	if err != nil {
@@ -69,7 +84,7 @@ func try(c *fetch.Client, raw string) (o hostile.Outcome) {
 	return o
 }
 
-// meet plays a case against a client of its own.
+// meet plays a case against a new client.
 func meet(t *testing.T, s *hostile.Server, c *hostile.Case) error {
 	client := hostileClient(t, s, c.Policy, hostileLimits)
 	defer client.Close()
@@ -85,8 +100,8 @@ func meet(t *testing.T, s *hostile.Server, c *hostile.Case) error {
 		again.Release()
 	}
 	if o.Alloc > 4<<20 {
-		// The allocations of the whole process are counted, those of other cases that are ending too: what
-		// comes again is this one's.
+		// Alloc counts the whole process, so it includes cases that are still ending. What another try allocates
+		// too is this case's.
 		again := hostileClient(t, s, c.Policy, hostileLimits)
 		defer again.Close()
 		for range 2 {
@@ -105,7 +120,7 @@ func mustParse(t *testing.T, raw string) urlkey.URL {
 	return u
 }
 
-// TestHostileCases: every case of the hostile web comes to what it must.
+// TestHostileCases: every case of the hostile web has its expected outcome.
 func TestHostileCases(t *testing.T) {
 	s, err := hostile.Start(hostile.Options{Scale: 0.5})
 	if err != nil {
@@ -131,7 +146,7 @@ func TestHostileCases(t *testing.T) {
 func TestHostileReplay(t *testing.T) {
 	data := os.Getenv("SEINE_CONFORMANCE_DATA")
 	if data == "" {
-		t.Skip("SEINE_CONFORMANCE_DATA is not set: no recorded responses here")
+		t.Skip("SEINE_CONFORMANCE_DATA is not set: no recorded responses")
 	}
 	cases, err := hostile.Replay(filepath.Join(data, "http"))
 	if err != nil {
@@ -152,7 +167,7 @@ func TestHostileReplay(t *testing.T) {
 	}
 }
 
-// TestHostileAtOnce: all cases at once, many times over, leave honest hosts alone.
+// TestHostileAtOnce: all cases at the same time, several times over, do not affect honest hosts.
 func TestHostileAtOnce(t *testing.T) {
 	s, err := hostile.Start(hostile.Options{Scale: 0.5})
 	if err != nil {
@@ -160,9 +175,9 @@ func TestHostileAtOnce(t *testing.T) {
 	}
 	defer s.Close()
 	honest := serve(t, said("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"))
-	// Seven hundred fetches at once on a busy machine need time, honest ones too.
-	patient := hostile.Limits{Total: 10 * time.Second, Head: 10 * time.Second, Dial: 10 * time.Second, TLS: 10 * time.Second, DNS: 10 * time.Second}
-	client := hostileClient(t, s, false, patient)
+	// On a busy machine seven hundred concurrent fetches take long, honest ones too.
+	const wait = 10 * time.Second
+	client := hostileClient(t, s, false, hostile.Limits{Total: wait, Head: wait, Dial: wait, TLS: wait, DNS: wait})
 	defer client.Close()
 	var wg sync.WaitGroup
 	for range 3 {
@@ -173,7 +188,8 @@ func TestHostileAtOnce(t *testing.T) {
 		}
 	}
 	for range 200 {
-		r := client.Fetch(context.Background(), &fetch.Request{URL: honest.url("/"), Addr: netip.MustParseAddr("127.0.0.1")})
+		r := client.Fetch(context.Background(),
+			&fetch.Request{URL: honest.url("/"), Addr: netip.MustParseAddr("127.0.0.1")})
 		if r.Failure != "" || r.Status != 200 || string(r.Body) != "hi" {
 			t.Errorf("an honest host: %s %v", r.Failure, r.Err)
 		}

@@ -10,14 +10,15 @@ import (
 	"strings"
 )
 
-// Hosts are names with addresses that are never asked of DNS.
+// Hosts maps names, in lower case and without a final dot, to addresses. These names are never looked up in DNS.
 type Hosts map[string][]netip.Addr
 
-// LoadHosts reads a hosts(5) file: address, then names, '#' begins a comment.
+// LoadHosts reads a hosts(5) file: lines of an address and names, '#' begins a comment. A name may have several
+// lines. The error names the file and the line.
 func LoadHosts(path string) (Hosts, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("hosts file: %w", err)
+		return nil, fmt.Errorf("opening the hosts file: %w", err)
 	}
 	defer f.Close()
 	hosts := Hosts{}
@@ -30,7 +31,7 @@ func LoadHosts(path string) (Hosts, error) {
 		}
 		addr, err := netip.ParseAddr(words[0])
 		if err != nil || len(words) < 2 {
-			return nil, fmt.Errorf("hosts file %s, line %d: want an address and names, not %q", path, n, sc.Text())
+			return nil, fmt.Errorf("hosts file %s, line %d: want an IP address and names, not %q", path, n, sc.Text())
 		}
 		for _, name := range words[1:] {
 			name = strings.ToLower(strings.TrimSuffix(name, "."))
@@ -38,7 +39,7 @@ func LoadHosts(path string) (Hosts, error) {
 		}
 	}
 	if err := sc.Err(); err != nil {
-		return nil, fmt.Errorf("hosts file %s: %w", path, err)
+		return nil, fmt.Errorf("reading the hosts file %s: %w", path, err)
 	}
 	return hosts, nil
 }

@@ -4,71 +4,72 @@ package fetch
 
 import "time"
 
-// Defaults and bounds. What lies beyond a bound becomes the failure or truncation in parentheses.
+// Defaults and bounds. The parentheses name the failure or the truncation that follows when one is exceeded.
 const (
 	defaultTotal   = 60 * time.Second // whole fetch (timeout_head, or truncated "time")
 	defaultDNS     = 5 * time.Second  // dns_timeout
-	defaultDial    = 5 * time.Second  // timeout_dial, over all addresses
+	defaultDial    = 5 * time.Second  // all addresses of a host together (timeout_dial)
 	defaultTLS     = 5 * time.Second  // tls_timeout
 	defaultWrite   = 5 * time.Second  // timeout_write
 	defaultHead    = 10 * time.Second // timeout_head
-	defaultGrace   = 10 * time.Second // before the least rate counts
+	defaultGrace   = 10 * time.Second // before the minimum rate applies
 	defaultMinRate = 1024             // bytes per second (truncated "time")
 
-	defaultMaxBody    = 4 << 20 // as received (truncated "length")
-	defaultMaxDecoded = 8 << 20 // after content decoding (truncated)
+	defaultMaxBody    = 4 << 20 // bytes as received (truncated "length")
+	defaultMaxDecoded = 8 << 20 // bytes after content decoding (truncated)
 	defaultBudget     = 256 << 20
-	// budgetStep is how a body's share of the budget grows.
+	// budgetStep is the first step, in bytes, by which a body's share of the budget grows; later steps double it.
 	budgetStep = 64 << 10
 
-	maxHead    = 64 << 10 // head_too_large
+	maxHead    = 64 << 10 // bytes (head_too_large)
 	maxFields  = 256      // head_too_large
 	maxInterim = 8        // 1xx responses (protocol_error/interim)
-	maxBlank   = 4        // line ends before the status line
-	maxChunk   = 16       // hexadecimal digits of a chunk size
+	maxBlank   = 4        // line ends before the status line (protocol_error/status_line)
+	maxChunk   = 16       // hexadecimal digits of a chunk size (protocol_error/chunk)
 	maxTrailer = 64       // trailer lines (protocol_error/trailer)
-	// maxLine bounds a chunk-size or trailer line.
+	// maxLine bounds a chunk-size or trailer line, in bytes with its line end (protocol_error/chunk).
 	maxLine = 4 << 10
 
-	maxAddresses = 8 // of one host that are tried
-	readBuffer   = 16 << 10
-	// keptBody is the largest body buffer that goes back to the pool.
+	maxAddresses = 8 // of one host; further ones are not tried
+	// readBuffer is the size of a connection's read buffer in bytes. It must be at least maxLine.
+	readBuffer = 16 << 10
+	// keptBody is the largest body buffer, in bytes, that returns to the pool.
 	keptBody = 1 << 20
 
-	// maxProxyHead bounds an HTTP proxy's answer to CONNECT, in bytes.
+	// maxProxyHead bounds an HTTP proxy's response to CONNECT, in bytes (proxy).
 	maxProxyHead = 16 << 10
-	// reservedFiles are descriptors that connections leave to the store and the WARC files, connsMin the
-	// least number of connections whatever the limit is.
+	// reservedFiles file descriptors are left to the store and the WARC files. The default of Options.MaxConns
+	// is at least connsMin, however low the limit on open files is.
 	reservedFiles = 1024
 	connsMin      = 64
 
-	defaultIdle    = 15 * time.Second // connection kept without use
+	defaultIdle    = 15 * time.Second // idle time after which a connection is closed
 	maxIdlePerHost = 2
 	defaultMaxIdle = 1024
-	refusedHold    = 5 * time.Second // a port that refused is not tried again
-	maxRefusals    = 1 << 12
-	zstdWindowMax  = 8 << 20
+	refusedHold    = 5 * time.Second // how long a port that refused is not dialled again
+	maxRefusals    = 1 << 12         // ports that are remembered
+	zstdWindowMax  = 8 << 20         // bytes
 
-	// resolveCacheMax names are remembered; resolveInFlight are looked up at once.
+	// resolveCacheMax names are cached, resolveInFlight looked up at the same time.
 	resolveCacheMax = 200_000
 	resolveInFlight = 64
-	// Answers hold as long as DNS says, but no shorter than resolveTTLMin, so that a name server with a
-	// TTL of nothing isn't asked for every page, and no longer than resolveTTLMax; "there is none" at most
-	// resolveNegativeMax, trouble resolveFailTTL. resolveTTL is for sources that do not say.
+	// Answers are cached for their TTL, but no less than resolveTTLMin, or a name server with a TTL of 0 would
+	// be queried for every page, and no more than resolveTTLMax. Negative answers are cached at most
+	// resolveNegativeMax, errors resolveFailTTL. resolveTTL is for sources that give no TTL.
 	resolveTTLMin      = time.Minute
 	resolveTTLMax      = time.Hour
 	resolveNegativeMax = 10 * time.Minute
 	resolveFailTTL     = time.Minute
 	resolveTTL         = 5 * time.Minute
-	// dnsTries is how often each name server is asked, dnsTryTime how long one is waited for.
+	// dnsTries is the number of queries to each name server, dnsTryTime the wait for each answer.
 	dnsTries   = 2
 	dnsTryTime = 1500 * time.Millisecond
-	// dnsStrays is how many datagrams that are no answer are passed over while waiting.
+	// dnsStrays is how many datagrams that are no answer to the query are skipped.
 	dnsStrays = 64
-	// dnsUDPSize is the largest answer taken in one datagram (the size of DNS flag day 2020); larger ones
-	// come by TCP.
+	// dnsUDPSize is the largest answer in bytes that is accepted over UDP (the size of DNS flag day 2020).
+	// Larger ones come over TCP.
 	dnsUDPSize = 1232
-	// maxAliases is the longest chain of CNAMEs that is followed, maxDNSName the longest name.
+	// maxAliases bounds a chain of CNAMEs, maxDNSName the bytes of a name.
 	maxAliases = 8
 	maxDNSName = 253
 	dnsPort    = 53

@@ -13,42 +13,71 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Options of a Client. Zero values are the defaults in limits.go.
+// Options of a Client. A zero field means its default. NewClient copies them; changing them later has no
+// effect. The functions and interfaces are called on the goroutines that call Fetch, several at a time.
 type Options struct {
-	UserAgent string // required
-	Resolver  Resolver
-	// Dialer replaces the guarded dialer.
+	// UserAgent is sent with every request. It is required.
+	UserAgent string
+	// Resolver finds addresses. The default queries the system's name servers.
+	Resolver Resolver
+	// Dialer replaces the client's own, which checks each address once more when it connects. The addresses
+	// it gets have passed the check.
 	Dialer func(ctx context.Context, addr netip.AddrPort) (net.Conn, error)
-	// AllowPrivate admits loopback and private addresses and all ports; LoopbackOnly admits nothing
-	// but loopback.
-	AllowPrivate, LoopbackOnly bool
-	AllowPorts                 []uint16 // beside 80 and 443
+	// AllowPrivate permits loopback and private addresses, and all ports.
+	AllowPrivate bool
+	// LoopbackOnly refuses every address but loopback, which AllowPrivate must permit.
+	LoopbackOnly bool
+	// AllowPorts are permitted besides 80 and 443.
+	AllowPorts []uint16
 
-	TotalTimeout, DialTimeout, TLSTimeout, WriteTimeout, HeadTimeout time.Duration
-	Grace                                                            time.Duration
-	MinRate                                                          int // bytes per second
-	MaxBody, MaxDecoded                                              int64
-	MemoryBytes                                                      int64 // of all bodies together
-	IdleTimeout                                                      time.Duration
-	MaxIdle                                                          int
-	// TLSInsecure takes any certificate; Response.TLSUnverified tells.
+	// TotalTimeout bounds the whole fetch; default 60 s.
+	TotalTimeout time.Duration
+	// DialTimeout bounds connecting, over all addresses of the host; default 5 s.
+	DialTimeout time.Duration
+	// TLSTimeout bounds the TLS handshake; default 5 s.
+	TLSTimeout time.Duration
+	// WriteTimeout bounds writing the request; default 5 s.
+	WriteTimeout time.Duration
+	// HeadTimeout bounds the time from the start of the request to the end of the response's head; default
+	// 10 s.
+	HeadTimeout time.Duration
+	// Grace is the time after the head before MinRate applies; default 10 s.
+	Grace time.Duration
+	// MinRate is the minimum average rate of a body in bytes per second; default 1024. A slower body is
+	// truncated.
+	MinRate int
+	// MaxBody bounds a body as received, in bytes; default 4 MiB.
+	MaxBody int64
+	// MaxDecoded bounds a body after content decoding, in bytes; default 8 MiB.
+	MaxDecoded int64
+	// MemoryBytes bounds all bodies together; default 256 MiB, and never less than one body of MaxBody needs.
+	// A fetch waits for memory within its deadline.
+	MemoryBytes int64
+	// IdleTimeout is how long an unused connection is kept; default 15 s.
+	IdleTimeout time.Duration
+	// MaxIdle is the number of unused connections that are kept; default 1024, at most half of MaxConns.
+	MaxIdle int
+	// TLSInsecure accepts any certificate. Response.TLSUnverified is then true for https.
 	TLSInsecure bool
-	TLSConfig   *tls.Config // base configuration, for tests
-	// Proxy, "http://[user:password@]host:port" or "socks5://…", carries all requests. Names are then
-	// the proxy's to resolve.
+	// TLSConfig is the base configuration; for tests.
+	TLSConfig *tls.Config
+	// Proxy carries all requests: "http://[user:password@]host:port" or "socks5://…". The proxy then resolves
+	// the names.
 	Proxy string
-	// Accept is asked, when the head of a page (2xx) has come, whether its body is wanted: by media type,
-	// in lower case and without parameters, "" when the server names none. nil accepts all.
+	// Accept decides whether the body of a 2xx response is read; if not, the fetch ends with FailType.
+	// mediaType is in lower case and without parameters, "" if the server sends none. nil accepts all.
 	Accept func(mediaType string) bool
-	// MaxConns is the number of connections at once, idle ones included: 0 means as many as the limit on
-	// open files leaves room for.
+	// MaxConns is the number of open connections, idle ones included. The default leaves 1024 of the
+	// process's file descriptors to others, but is at least 64.
 	MaxConns int
-	Now      func() time.Time
+	// Now is the clock of Response.Start and End, and of refused ports; default time.Now. Timeouts and rates
+	// always follow the real clock.
+	Now func() time.Time
 }
 
 func (o Options) withDefaults() (Options, error) {
 	if o.UserAgent == "" {
-		return o, errors.New("fetch: Options.UserAgent is empty")
+		return o, errors.New("fetch: Options.UserAgent is empty: set it to the crawler's name and contact")
 	}
 	if o.Resolver == nil {
 		o.Resolver = NewResolver(ResolverOptions{})
@@ -56,8 +85,15 @@ func (o Options) withDefaults() (Options, error) {
 	for _, d := range []struct {
 		field *time.Duration
 		value time.Duration
-	}{{&o.TotalTimeout, defaultTotal}, {&o.DialTimeout, defaultDial}, {&o.TLSTimeout, defaultTLS}, {&o.WriteTimeout, defaultWrite},
-		{&o.HeadTimeout, defaultHead}, {&o.Grace, defaultGrace}, {&o.IdleTimeout, defaultIdle}} {
+	}{
+		{&o.TotalTimeout, defaultTotal},
+		{&o.DialTimeout, defaultDial},
+		{&o.TLSTimeout, defaultTLS},
+		{&o.WriteTimeout, defaultWrite},
+		{&o.HeadTimeout, defaultHead},
+		{&o.Grace, defaultGrace},
+		{&o.IdleTimeout, defaultIdle},
+	} {
 		if *d.field == 0 {
 			*d.field = d.value
 		}
@@ -65,7 +101,11 @@ func (o Options) withDefaults() (Options, error) {
 	for _, d := range []struct {
 		field *int64
 		value int64
-	}{{&o.MaxBody, defaultMaxBody}, {&o.MaxDecoded, defaultMaxDecoded}, {&o.MemoryBytes, defaultBudget}} {
+	}{
+		{&o.MaxBody, defaultMaxBody},
+		{&o.MaxDecoded, defaultMaxDecoded},
+		{&o.MemoryBytes, defaultBudget},
+	} {
 		if *d.field == 0 {
 			*d.field = d.value
 		}
@@ -91,8 +131,10 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// Protocol makes exchanges; Client is the one for HTTP. A user may replace it.
+// Protocol makes exchanges. Client implements it for HTTP; a user may replace it. Fetch must be safe for
+// concurrent use.
 type Protocol interface {
-	// Fetch never returns nil; the caller must call Release on what it returns.
+	// Fetch makes one exchange. It never returns nil, reports errors in Response.Failure, and ends soon after
+	// ctx does. The caller must call Release on the result.
 	Fetch(ctx context.Context, req *Request) *Response
 }

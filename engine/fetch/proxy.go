@@ -18,25 +18,25 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// proxy is what stands between the client and all servers: an HTTP proxy, asked in absolute form for
-// http and by CONNECT for https, or a SOCKS5 proxy (RFC 1928, with a password by RFC 1929), which is
-// told names, not addresses. It is the operator's own, so the table of addresses does not apply to it;
-// a URL whose host is a private address is still refused.
+// proxy carries all requests. An HTTP proxy gets requests in absolute form for http, and CONNECT for https. A
+// SOCKS5 proxy (RFC 1928, with a password by RFC 1929) gets names, not addresses. The proxy is the operator's own,
+// so the table of addresses does not apply to it; a URL whose host is a private address is still refused.
 type proxy struct {
 	host, port     string
 	socks          bool
 	user, password string
-	authorization  string // of HTTP
+	authorization  string // value of Proxy-Authorization; "" for SOCKS5 or without a user
 }
 
-// parseProxy reads "http://[user:password@]host:port" or "socks5://…".
+// parseProxy parses "http://[user:password@]host:port" or "socks5://…". Its errors do not show the password.
 func parseProxy(s string) (*proxy, error) {
 	u, err := url.Parse(s)
 	bad := func(why string) error {
-		return fmt.Errorf("proxy %q: %s; want http://host:port or socks5://host:port, with user:password@ or without", redacted(s), why)
+		return fmt.Errorf("proxy %q: %s: want http://[user:password@]host:port or socks5://[user:password@]host:port",
+			redacted(s), why)
 	}
 	if err != nil || u.Hostname() == "" {
-		return nil, bad("is no URL with a host")
+		return nil, bad("not a URL with a host")
 	}
 	p := &proxy{host: u.Hostname(), port: u.Port(), user: u.User.Username()}
 	p.password, _ = u.User.Password()
@@ -54,18 +54,18 @@ func parseProxy(s string) (*proxy, error) {
 			p.port = "1080"
 		}
 		if len(p.user) > 255 || len(p.password) > 255 {
-			return nil, bad("user and password may have 255 bytes each")
+			return nil, bad("user or password is longer than 255 bytes")
 		}
 	default:
 		return nil, bad("unknown scheme")
 	}
 	if n, err := strconv.ParseUint(p.port, 10, 16); err != nil || n == 0 {
-		return nil, bad("bad port")
+		return nil, bad("port out of range")
 	}
 	return p, nil
 }
 
-// redacted hides a password.
+// redacted returns a URL without its password.
 func redacted(s string) string {
 	if u, err := url.Parse(s); err == nil {
 		return u.Redacted()
@@ -73,7 +73,7 @@ func redacted(s string) string {
 	return "…"
 }
 
-// absolute reports whether requests of a scheme name the whole URL.
+// absolute reports whether request lines hold the whole URL. p may be nil.
 func (p *proxy) absolute(secure bool) bool { return p != nil && !p.socks && !secure }
 
 // dial connects to the proxy and, where needed, through it to the server.
@@ -106,7 +106,7 @@ func (p *proxy) dial(ctx context.Context, u urlkey.URL) (net.Conn, error) {
 	return conn, nil
 }
 
-// connect asks an HTTP proxy for a tunnel.
+// connect opens a tunnel through an HTTP proxy.
 func (p *proxy) connect(conn net.Conn, u urlkey.URL) error {
 	target := net.JoinHostPort(trimBrackets(u.Host()), strconv.Itoa(int(u.Port())))
 	head := "CONNECT " + target + " HTTP/1.1\r\nHost: " + target + "\r\n"
@@ -116,12 +116,12 @@ func (p *proxy) connect(conn net.Conn, u urlkey.URL) error {
 	if _, err := io.WriteString(conn, head+"\r\n"); err != nil {
 		return err
 	}
-	// Byte by byte: what follows the head is the server's, and it must stay on the connection.
+	// Byte by byte: what follows the head comes from the server and must stay on the connection.
 	var answer []byte
 	var one [1]byte
 	for !bytes.HasSuffix(answer, []byte("\r\n\r\n")) {
 		if len(answer) > maxProxyHead {
-			return errors.New("the proxy's answer is too long")
+			return fmt.Errorf("CONNECT %s: the head of the proxy's response exceeds %d bytes", target, maxProxyHead)
 		}
 		if _, err := io.ReadFull(conn, one[:]); err != nil {
 			return err
@@ -130,12 +130,12 @@ func (p *proxy) connect(conn net.Conn, u urlkey.URL) error {
 	}
 	line, _, _ := bytes.Cut(answer, []byte("\r\n"))
 	if !startsLikeHTTP(line) || len(line) < 12 || line[9] != '2' {
-		return fmt.Errorf("the proxy says %.100q", line)
+		return fmt.Errorf("CONNECT %s: the proxy responded %.100q", target, line)
 	}
 	return nil
 }
 
-// socks5 asks a SOCKS proxy for a connection.
+// socks5 opens a connection through a SOCKS5 proxy.
 func (p *proxy) socks5(conn net.Conn, u urlkey.URL) error {
 	hello := []byte{5, 1, 0}
 	if p.user != "" {
@@ -144,7 +144,7 @@ func (p *proxy) socks5(conn net.Conn, u urlkey.URL) error {
 	if _, err := conn.Write(hello); err != nil {
 		return err
 	}
-	// Each answer is asked for with its exact length: nothing of the server's is read with it.
+	// Each reply is read with its exact length, so that no byte from the server is read with it.
 	read := func(n int) ([]byte, error) {
 		b := make([]byte, n)
 		_, err := io.ReadFull(conn, b)
@@ -155,7 +155,7 @@ func (p *proxy) socks5(conn net.Conn, u urlkey.URL) error {
 	case err != nil:
 		return err
 	case b[0] != 5 || b[1] != hello[len(hello)-1] && b[1] != 0:
-		return errors.New("the proxy takes none of our ways to log in")
+		return errors.New("the SOCKS5 proxy accepts none of the offered ways to log in")
 	case b[1] == 2:
 		login := append([]byte{1, byte(len(p.user))}, p.user...)
 		login = append(append(login, byte(len(p.password))), p.password...)
@@ -166,37 +166,38 @@ func (p *proxy) socks5(conn net.Conn, u urlkey.URL) error {
 			return err
 		}
 		if b[1] != 0 {
-			return errors.New("the proxy refuses user and password")
+			return errors.New("the SOCKS5 proxy refused user and password: check --proxy")
 		}
 	}
-	ask := []byte{5, 1, 0}
+	connect := []byte{5, 1, 0}
 	host := trimBrackets(u.Host())
 	switch addr, err := netip.ParseAddr(host); {
 	case err == nil && addr.Is4():
-		ask = append(append(ask, 1), addr.AsSlice()...)
+		connect = append(append(connect, 1), addr.AsSlice()...)
 	case err == nil:
-		ask = append(append(ask, 4), addr.AsSlice()...)
+		connect = append(append(connect, 4), addr.AsSlice()...)
 	default:
-		ask = append(append(ask, 3, byte(len(host))), host...)
+		connect = append(append(connect, 3, byte(len(host))), host...)
 	}
-	if _, err := conn.Write(append(ask, byte(u.Port()>>8), byte(u.Port()))); err != nil {
+	if _, err := conn.Write(append(connect, byte(u.Port()>>8), byte(u.Port()))); err != nil {
 		return err
 	}
 	if b, err = read(5); err != nil {
 		return err
 	}
 	if b[0] != 5 || b[1] != 0 {
-		return fmt.Errorf("the proxy cannot connect to %s: reply %d", host, b[1])
+		return fmt.Errorf("the SOCKS5 proxy cannot connect to %s: reply %d", host, b[1])
 	}
-	// The first byte of the address is read already: of a name, it is the length.
+	// The first byte of the address has been read; for a name it is the length.
 	rest, known := map[byte]int{1: 3, 4: 15, 3: int(b[4])}[b[3]]
 	if !known {
-		return fmt.Errorf("the proxy answers with an address of type %d", b[3])
+		return fmt.Errorf("the SOCKS5 proxy replied with an address of unknown type %d", b[3])
 	}
 	_, err = read(rest + 2)
 	return err
 }
 
+// trimBrackets returns an IPv6 host without its brackets.
 func trimBrackets(host string) string {
 	if len(host) > 2 && host[0] == '[' {
 		return host[1 : len(host)-1]

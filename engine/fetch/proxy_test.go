@@ -23,7 +23,7 @@ import (
 	"github.com/seine-crawler/seine/engine/fetch"
 )
 
-// pump joins two connections until both are done.
+// pump copies between two connections until both are closed.
 func pump(a, b net.Conn) {
 	var wg sync.WaitGroup
 	for _, p := range [][2]net.Conn{{a, b}, {b, a}} {
@@ -32,7 +32,7 @@ func pump(a, b net.Conn) {
 	wg.Wait()
 }
 
-// httpProxy is a proxy that wants a password, by Go's own library.
+// httpProxy starts an HTTP proxy, made of net/http, that requires a password. It returns the proxy's URL.
 func httpProxy(t *testing.T, seen *sync.Map) string {
 	want := "Basic " + base64.StdEncoding.EncodeToString([]byte("me:secret"))
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -42,7 +42,10 @@ func httpProxy(t *testing.T, seen *sync.Map) string {
 			return
 		}
 		if r.Method != http.MethodConnect {
-			(&httputil.ReverseProxy{Rewrite: func(p *httputil.ProxyRequest) { p.Out.Header.Del("Proxy-Authorization") }}).ServeHTTP(w, r)
+			forward := httputil.ReverseProxy{Rewrite: func(p *httputil.ProxyRequest) {
+				p.Out.Header.Del("Proxy-Authorization")
+			}}
+			forward.ServeHTTP(w, r)
 			return
 		}
 		to, err := net.Dial("tcp", r.Host)
@@ -62,7 +65,7 @@ func httpProxy(t *testing.T, seen *sync.Map) string {
 	return "http://me:secret@" + strings.TrimPrefix(s.URL, "http://")
 }
 
-// socksProxy is a SOCKS5 proxy, with a password or without, that resolves every name to 127.0.0.1.
+// socksProxy starts a SOCKS5 proxy, with or without a password, that resolves every name to 127.0.0.1.
 func socksProxy(t *testing.T, login bool) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -123,8 +126,8 @@ func socksServe(c net.Conn, login bool) {
 	pump(c, to)
 }
 
-// TestProxies: pages come through HTTP and SOCKS5 proxies, plain and by TLS; the password is sent and not
-// recorded; private addresses stay refused.
+// TestProxies: HTTP and SOCKS5 proxies carry http and https. The password is sent and not recorded. Private
+// addresses stay refused.
 func TestProxies(t *testing.T) {
 	page := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, "%s %s %s", r.Host, r.URL, r.Header.Get("Proxy-Authorization"))
@@ -136,7 +139,12 @@ func TestProxies(t *testing.T) {
 	pool.AddCert(secure.Certificate())
 	var seen sync.Map
 	for _, proxy := range []string{httpProxy(t, &seen), socksProxy(t, false), socksProxy(t, true)} {
-		c, err := fetch.NewClient(fetch.Options{UserAgent: "test", Proxy: proxy, AllowPrivate: true, TLSConfig: &tls.Config{RootCAs: pool}})
+		c, err := fetch.NewClient(fetch.Options{
+			UserAgent:    "test",
+			Proxy:        proxy,
+			AllowPrivate: true,
+			TLSConfig:    &tls.Config{RootCAs: pool},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -156,14 +164,14 @@ func TestProxies(t *testing.T) {
 				absolute := strings.HasPrefix(head, "GET http://")
 				removed := strings.HasSuffix(head, "\r\nProxy-Authorization: [removed]\r\n\r\n")
 				if absolute != removed || strings.Contains(head, "Basic") {
-					t.Errorf("the record shows the password, or no trace of it: %q", head)
+					t.Errorf("the record holds the password or lacks its field: %q", head)
 				}
 				r.Release()
 			}
 		}
 	}
 	if _, ok := seen.Load("GET " + plain.URL + "/a?b"); !ok {
-		t.Error("the HTTP proxy was not asked in absolute form")
+		t.Error("the request to the HTTP proxy was not in absolute form")
 	}
 	c, err := fetch.NewClient(fetch.Options{UserAgent: "test", Proxy: socksProxy(t, false)})
 	if err != nil {
@@ -176,13 +184,14 @@ func TestProxies(t *testing.T) {
 	}
 	r.Release()
 	for _, bad := range []string{"ftp://h:1", "http://", "socks5://h:0", "://", "http://h:99999"} {
-		if _, err := fetch.NewClient(fetch.Options{UserAgent: "test", Proxy: bad}); err == nil || !strings.Contains(err.Error(), "proxy") {
+		_, err := fetch.NewClient(fetch.Options{UserAgent: "test", Proxy: bad})
+		if err == nil || !strings.Contains(err.Error(), "proxy") {
 			t.Errorf("proxy %q: %v", bad, err)
 		}
 	}
 }
 
-// TestProxyTrouble: a proxy that is not there, refuses, or talks nonsense is recorded as such.
+// TestProxyTrouble: a proxy that cannot be reached, or refuses, causes FailProxy.
 func TestProxyTrouble(t *testing.T) {
 	gone, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -190,8 +199,12 @@ func TestProxyTrouble(t *testing.T) {
 	}
 	gone.Close()
 	var seen sync.Map
-	for _, proxy := range []string{"http://" + gone.Addr().String(), "socks5://" + gone.Addr().String(), strings.Replace(socksProxy(t, true), "secret", "wrong", 1),
-		strings.Replace(httpProxy(t, &seen), "secret", "wrong", 1)} {
+	for _, proxy := range []string{
+		"http://" + gone.Addr().String(),
+		"socks5://" + gone.Addr().String(),
+		strings.Replace(socksProxy(t, true), "secret", "wrong", 1),
+		strings.Replace(httpProxy(t, &seen), "secret", "wrong", 1),
+	} {
 		c, err := fetch.NewClient(fetch.Options{UserAgent: "test", Proxy: proxy})
 		if err != nil {
 			t.Fatal(err)
@@ -205,7 +218,7 @@ func TestProxyTrouble(t *testing.T) {
 	}
 }
 
-// TestAccept: a body of a type that nobody wants is not read.
+// TestAccept: a body of a type that Accept refuses is not read.
 func TestAccept(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", strings.TrimPrefix(r.URL.Path, "/")+"; x=y")
@@ -217,12 +230,17 @@ func TestAccept(t *testing.T) {
 		io.WriteString(w, "text")
 	}))
 	defer s.Close()
-	c, err := fetch.NewClient(fetch.Options{UserAgent: "test", AllowPrivate: true, Accept: func(mediaType string) bool { return strings.HasPrefix(mediaType, "text/") }})
+	c, err := fetch.NewClient(fetch.Options{
+		UserAgent:    "test",
+		AllowPrivate: true,
+		Accept:       func(mediaType string) bool { return strings.HasPrefix(mediaType, "text/") },
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	for path, want := range map[string]fetch.Failure{"/text/html": "", "/video/mp4": fetch.FailType, "/Text/Plain": ""} {
+	paths := map[string]fetch.Failure{"/text/html": "", "/video/mp4": fetch.FailType, "/Text/Plain": ""}
+	for path, want := range paths {
 		r := c.Fetch(context.Background(), &fetch.Request{URL: mustParse(t, s.URL+path)})
 		if r.Failure != want || want != "" && len(r.Body) > 0 {
 			t.Errorf("%s: %q with %d bytes, want %q", path, r.Failure, len(r.Body), want)
@@ -231,7 +249,7 @@ func TestAccept(t *testing.T) {
 	}
 }
 
-// counted is a connection that is counted while it is open.
+// counted is a connection that counts as open until it is closed.
 type counted struct {
 	net.Conn
 	open *atomic.Int32
@@ -242,7 +260,7 @@ func (c counted) Close() error {
 	return c.Conn.Close()
 }
 
-// TestMaxConns: there are never more connections than the cap, and idle ones make room.
+// TestMaxConns: there are never more than MaxConns connections, and idle ones make room for others.
 func TestMaxConns(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "hi") }))
 	defer s.Close()
@@ -258,7 +276,13 @@ func TestMaxConns(t *testing.T) {
 		}
 		return counted{c, &open}, nil
 	}
-	c, err := fetch.NewClient(fetch.Options{UserAgent: "test", AllowPrivate: true, MaxConns: 4, Resolver: loopback{}, Dialer: dial})
+	c, err := fetch.NewClient(fetch.Options{
+		UserAgent:    "test",
+		AllowPrivate: true,
+		MaxConns:     4,
+		Resolver:     loopback{},
+		Dialer:       dial,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -269,7 +293,7 @@ func TestMaxConns(t *testing.T) {
 	}
 }
 
-// TestRoomForWaiting: with one connection and many hosts, nobody waits for a connection that is idle.
+// TestRoomForWaiting: with one connection and many hosts, no fetch waits for an idle connection.
 func TestRoomForWaiting(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "hi") }))
 	defer s.Close()
@@ -281,7 +305,7 @@ func TestRoomForWaiting(t *testing.T) {
 	fetchAll(t, c, s.URL, 8, 20)
 }
 
-// fetchAll has many goroutines fetch from sixteen hosts of a server, each some pages one after the other.
+// fetchAll fetches from sixteen hosts of a server, with several goroutines and some pages by each.
 func fetchAll(t *testing.T, c *fetch.Client, base string, goroutines, pages int) {
 	t.Helper()
 	_, port, _ := net.SplitHostPort(strings.TrimPrefix(base, "http://"))
@@ -289,7 +313,8 @@ func fetchAll(t *testing.T, c *fetch.Client, base string, goroutines, pages int)
 	for i := range goroutines {
 		wg.Go(func() {
 			for range pages {
-				r := c.Fetch(context.Background(), &fetch.Request{URL: mustParse(t, fmt.Sprintf("http://h%d.example:%s/", i%16, port))})
+				u := mustParse(t, fmt.Sprintf("http://h%d.example:%s/", i%16, port))
+				r := c.Fetch(context.Background(), &fetch.Request{URL: u})
 				if r.Failure != "" {
 					t.Errorf("%s %v", r.Failure, r.Err)
 				}

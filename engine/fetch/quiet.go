@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// quiet reports whether a connection is open and nothing has arrived on it unasked. A server that
-// sends a second response nobody asked for would otherwise answer the next request with it.
+// quiet reports whether an idle connection is open and has received nothing. Otherwise a server that sends a
+// second, unsolicited response would answer the next request with it.
 func (cn *conn) quiet() bool {
 	raw := cn.Conn
 	if t, ok := raw.(*tls.Conn); ok {
@@ -18,7 +18,7 @@ func (cn *conn) quiet() bool {
 	}
 	sc, ok := raw.(syscall.Conn)
 	if !ok {
-		return true // a test's connection, without a descriptor to look at
+		return true // a connection of Options.Dialer without a file descriptor to check
 	}
 	rc, err := sc.SyscallConn()
 	if err != nil {

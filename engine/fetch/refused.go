@@ -9,16 +9,17 @@ import (
 	"time"
 )
 
-// refusals remembers which ports of which addresses refused a connection, so that however many hosts share
-// an address, or links name its ports, it is knocked at once in refusedHold. The zero value is ready.
+// refusals remembers which ports of which addresses refused a connection. However many hosts share an address,
+// and however many links lead to its ports, each port is dialled once in refusedHold. The zero value is ready
+// to use; it is safe for concurrent use.
 type refusals struct {
 	mu    sync.Mutex
 	until map[netip.AddrPort]time.Time
 }
 
-var errRefusedBefore = errors.New("connection refused a moment ago")
+var errRefusedBefore = errors.New("the port refused a connection some seconds ago")
 
-// note remembers a refusal. When too many are known, those that are over are forgotten, or else all.
+// note remembers a refusal. If maxRefusals are known, it forgets those that have expired, or else all.
 func (r *refusals) note(ap netip.AddrPort, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -38,7 +39,7 @@ func (r *refusals) note(ap netip.AddrPort, now time.Time) {
 	r.until[ap] = now.Add(refusedHold)
 }
 
-// recent reports whether a connection was refused a moment ago.
+// recent reports whether the port refused a connection within refusedHold.
 func (r *refusals) recent(ap netip.AddrPort, now time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

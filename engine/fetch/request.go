@@ -29,7 +29,7 @@ type Request struct {
 	// client's own; an Accept field replaces the client's. Each must pass ValidHeader, or the fetch ends with
 	// FailHeader and nothing is sent.
 	//
-	// They go to URL's host only: a redirect is not followed but returned, and whoever follows it chooses the
+	// They go to URL's host only. Fetch returns a redirect and does not follow it, so the caller chooses the
 	// fields of the next Request. An HTTP proxy sees them if the URL's scheme is http.
 	//
 	// Response.RequestHead holds them as sent, but for the values of Authorization and Cookie, so that
@@ -51,9 +51,9 @@ var ownHeaders = [...]string{"Host", "Connection", "Content-Length", "Transfer-E
 
 // ValidHeader reports why a field cannot be part of Request.Header, or nil. The name must be a token of
 // RFC 9110; Host, Connection, Content-Length, Transfer-Encoding, Accept-Encoding, User-Agent, If-None-Match,
-// If-Modified-Since and all names that begin with Proxy- are the client's own, in upper or lower case. The
-// value must hold no control byte, which excludes tabs and line ends; it may be empty. The error does not
-// repeat the value, which may be a secret. ValidHeader is safe for concurrent use.
+// If-Modified-Since and all names that begin with Proxy- are the client's own, whatever their case. The value
+// must hold no control byte, which excludes tabs and line ends; it may be empty. The error does not repeat the
+// value, which may be a secret. ValidHeader is safe for concurrent use.
 func ValidHeader(name, value string) error {
 	if name == "" {
 		return errors.New("request header: the name is empty")

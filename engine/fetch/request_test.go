@@ -13,7 +13,7 @@ import (
 	"github.com/seine-crawler/seine/engine/fetch"
 )
 
-// TestRequest: what is sent.
+// TestRequest: the client's own fields are sent and recorded, and no others.
 func TestRequest(t *testing.T) {
 	s := serve(t, said("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"))
 	const date = "Thu, 01 Jan 1970 00:00:00 GMT"
@@ -46,8 +46,8 @@ func keepAlive(s *server, c net.Conn, r *bufio.Reader) {
 	}
 }
 
-// TestRequestHeader: further fields are sent as they are and in order, recorded without credentials, and do
-// not stay with the connection.
+// TestRequestHeader: further fields are sent unchanged and in order, recorded without credentials, and do not stay
+// with the connection.
 func TestRequestHeader(t *testing.T) {
 	s := serve(t, keepAlive)
 	cl := client(t, nil)
@@ -84,12 +84,13 @@ func TestRequestHeader(t *testing.T) {
 	}
 }
 
-// TestRequestHeaderStays: fields of a request go to its own host, again if the request is replayed there, and
-// nowhere else.
+// TestRequestHeaderStays: the fields of a request go to its own host only, and again if the request is replayed
+// there.
 func TestRequestHeaderStays(t *testing.T) {
 	other := serve(t, said("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"))
 	s := serve(t, func(s *server, c net.Conn, r *bufio.Reader) {
-		io.WriteString(c, "HTTP/1.1 302 Found\r\nLocation: http://"+other.l.Addr().String()+"/\r\nContent-Length: 0\r\n\r\n")
+		location := "http://" + other.l.Addr().String() + "/"
+		io.WriteString(c, "HTTP/1.1 302 Found\r\nLocation: "+location+"\r\nContent-Length: 0\r\n\r\n")
 		s.head(r) // read and not answered: the client replays it
 	})
 	cl := client(t, nil)
@@ -114,8 +115,7 @@ func TestRequestHeaderStays(t *testing.T) {
 	}
 }
 
-// TestValidHeader: which fields a request may carry. A refused one is not sent, and its error does not show
-// the value.
+// TestValidHeader: ValidHeader permits what Fetch sends. An error does not show the value, which may be secret.
 func TestValidHeader(t *testing.T) {
 	s := serve(t, keepAlive)
 	cl := client(t, nil)
@@ -150,7 +150,9 @@ func TestValidHeader(t *testing.T) {
 		f(strings.ToLower(name), "secret", false)
 		f(strings.ToUpper(name), "secret", false)
 	}
-	for _, name := range []string{"", "A B", "A:", " A", "A ", "A\r\nB", "A\x00", "A\x7f", "Ä", "A(", "[A]", "A@", "A/B"} {
+	for _, name := range []string{
+		"", "A B", "A:", " A", "A ", "A\r\nB", "A\x00", "A\x7f", "Ä", "A(", "[A]", "A@", "A/B",
+	} {
 		f(name, "x", false)
 	}
 	for _, value := range []string{"secret\r\nX: y", "secret\n", "secret\r", "a\x00secret", "\tsecret", "secret\x7f"} {
@@ -158,7 +160,7 @@ func TestValidHeader(t *testing.T) {
 	}
 }
 
-// TestRequestHeadAllocations: Header costs a request nothing that has none, and nothing without credentials.
+// TestRequestHeadAllocations: Request.Header allocates nothing if it is empty or holds no credentials.
 func TestRequestHeadAllocations(t *testing.T) {
 	cl := client(t, nil)
 	dst := make([]byte, 0, 4096)

@@ -10,29 +10,33 @@ import (
 	"time"
 )
 
-// Response is the end of one exchange: a head and a body, or a failure. Its bytes are valid until
-// Release.
+// Response is the result of one exchange: a head and a body, or a failure. Its bytes are valid until Release.
+// It is not safe for concurrent use.
 type Response struct {
-	Failure Failure // "" when a head was read
-	Err     error   // the failure's cause
-	Status  int
+	Failure Failure // "" if a head was read
+	Err     error   // cause of the failure, nil without one
+	Status  int     // HTTP status code; 0 without a head
 	// RequestHead is the request head as sent, but with [removed] for the values of Authorization, Cookie and
 	// Proxy-Authorization.
 	RequestHead []byte
-	Head        []byte // status line and fields as received, with the blank line
-	Body        []byte // transfer-decoded; content-encoding intact
-	// Truncated says why the body is not complete: "length" (too large), "time", "disconnect"; "" when
-	// it is known to be complete.
-	Truncated     string
-	Addr          netip.Addr
-	Start, End    time.Time
-	FirstByte     time.Duration // from Start
-	Reused        bool          // on a pooled connection
-	Replayed      bool          // sent twice, see the package page
-	TLSUnverified bool
+	// Head is the status line and the fields as received, with the blank line.
+	Head []byte
+	// Body is transfer-decoded; Content undoes its content coding.
+	Body []byte
+	// Truncated says why the body is not complete: "length" (over a bound), "time" (too slow) or "disconnect".
+	// It is "" if the body is known to be complete.
+	Truncated string
+	Addr      netip.Addr // the server's address; zero with a proxy or without a connection
+	// Start and End enclose the fetch, by Options.Now.
+	Start, End time.Time
+	// FirstByte is the time from sending the request to the end of the response's head.
+	FirstByte     time.Duration
+	Reused        bool // the connection came from the pool
+	Replayed      bool // the request was sent twice, see the package page
+	TLSUnverified bool // Options.TLSInsecure accepted the certificate unverified
 
 	fields     []field
-	odd        bool // the head was read, but its connection must not be used again
+	odd        bool // the head is readable, but its connection must not be used again
 	maxDecoded int64
 	decoded    []byte
 	release    func(n int64)
@@ -43,12 +47,18 @@ var responses = sync.Pool{New: func() any { return new(Response) }}
 
 func newResponse() *Response { return responses.Get().(*Response) }
 
-// Release gives the response's memory back.
+// Release returns the response's memory to the client. The response must not be used after it.
 func (r *Response) Release() {
 	if r.release != nil {
 		r.release(r.budget)
 	}
-	keep := Response{RequestHead: r.RequestHead[:0], Head: r.Head[:0], Body: r.Body[:0], fields: r.fields[:0], decoded: r.decoded[:0]}
+	keep := Response{
+		RequestHead: r.RequestHead[:0],
+		Head:        r.Head[:0],
+		Body:        r.Body[:0],
+		fields:      r.fields[:0],
+		decoded:     r.decoded[:0],
+	}
 	if cap(keep.Body) > keptBody {
 		keep.Body = nil
 	}
@@ -59,11 +69,10 @@ func (r *Response) Release() {
 	responses.Put(r)
 }
 
-// field is one header field, as places in the head.
+// field is one header field, as slices of the head.
 type field struct{ name, value []byte }
 
-// Header returns the first value of a field, nil when there is none. The name is matched without
-// regard to case.
+// Header returns the first value of a field, or nil. Upper and lower case in the name are equal.
 func (r *Response) Header(name string) []byte {
 	for _, f := range r.fields {
 		if equalFold(f.name, name) {
@@ -73,7 +82,7 @@ func (r *Response) Header(name string) []byte {
 	return nil
 }
 
-// Values returns all values of a field.
+// Values returns all values of a field, in the order received. Upper and lower case in the name are equal.
 func (r *Response) Values(name string) (values [][]byte) {
 	for _, f := range r.fields {
 		if equalFold(f.name, name) {
@@ -83,6 +92,7 @@ func (r *Response) Values(name string) (values [][]byte) {
 	return values
 }
 
+// equalFold compares ASCII letters without regard to case.
 func equalFold(a []byte, b string) bool {
 	if len(a) != len(b) {
 		return false
@@ -96,11 +106,11 @@ func equalFold(a []byte, b string) bool {
 	return true
 }
 
-// Location returns the target of a redirect as the server wrote it.
+// Location returns the target of a redirect as the server wrote it, or "".
 func (r *Response) Location() string { return string(r.Header("Location")) }
 
-// RetryAfter returns how long the server asks to be left alone, in seconds or until a date. What is
-// negative, past or unreadable counts as absent.
+// RetryAfter returns the wait that a Retry-After field demands, as seconds or as a date. A value that is zero,
+// negative, past or malformed counts as absent.
 func (r *Response) RetryAfter(now time.Time) (time.Duration, bool) {
 	v := string(r.Header("Retry-After"))
 	if n, err := strconv.ParseUint(v, 10, 31); err == nil && n > 0 {
@@ -112,8 +122,9 @@ func (r *Response) RetryAfter(now time.Time) (time.Duration, bool) {
 	return 0, false
 }
 
-// StoredResponse makes a response of bytes that were kept: a head as received and a transfer-decoded
-// body. Everything but times and connection is as it was.
+// StoredResponse rebuilds a response from a stored head, as received, and a transfer-decoded body, both of which
+// it copies. Times and connection are absent; MaxDecoded has its default. The caller must call Release. The
+// error says why the head cannot be parsed.
 func StoredResponse(head, body []byte, truncated string) (*Response, error) {
 	r := newResponse()
 	r.Head = append(r.Head[:0], head...)

@@ -14,8 +14,8 @@ import (
 	"github.com/seine-crawler/seine/engine/fetch"
 )
 
-// TestTLSResumption: the second connection to a host resumes the session of the first, which saves half of
-// the handshake; with --insecure-tls a page says that nobody vouched for it.
+// TestTLSResumption: the second connection to a host resumes the TLS session of the first, which saves half of
+// the handshake. With TLSInsecure a response says that its certificate was not verified.
 func TestTLSResumption(t *testing.T) {
 	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Connection", "close")
@@ -24,6 +24,7 @@ func TestTLSResumption(t *testing.T) {
 	defer s.Close()
 	pool := x509.NewCertPool()
 	pool.AddCert(s.Certificate())
+	resumed := [3]string{"false", "true", "true"} // the server says whether the session was resumed
 	for _, c := range []struct {
 		name    string
 		options fetch.Options
@@ -31,9 +32,9 @@ func TestTLSResumption(t *testing.T) {
 		bodies  [3]string
 		insec   bool
 	}{
-		{"trusted", fetch.Options{TLSConfig: &tls.Config{RootCAs: pool}}, "", [3]string{"false", "true", "true"}, false},
+		{"trusted", fetch.Options{TLSConfig: &tls.Config{RootCAs: pool}}, "", resumed, false},
 		{"untrusted", fetch.Options{}, fetch.FailTLSUntrusted, [3]string{}, false},
-		{"insecure", fetch.Options{TLSInsecure: true}, "", [3]string{"false", "true", "true"}, true},
+		{"insecure", fetch.Options{TLSInsecure: true}, "", resumed, true},
 	} {
 		c.options.UserAgent, c.options.AllowPrivate = "test", true
 		client, err := fetch.NewClient(c.options)
@@ -43,7 +44,8 @@ func TestTLSResumption(t *testing.T) {
 		for i, want := range c.bodies {
 			r := client.Fetch(context.Background(), &fetch.Request{URL: mustParse(t, s.URL+"/")})
 			if r.Failure != c.failure || string(r.Body) != want || r.TLSUnverified != c.insec {
-				t.Errorf("%s, request %d: failure %q (%v), resumed %q, unverified %t", c.name, i+1, r.Failure, r.Err, r.Body, r.TLSUnverified)
+				t.Errorf("%s, request %d: failure %q (%v), resumed %q, unverified %t",
+					c.name, i+1, r.Failure, r.Err, r.Body, r.TLSUnverified)
 			}
 			r.Release()
 		}

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package robots reads robots.txt as RFC 9309 says.
+// Package robots parses and matches robots.txt by RFC 9309.
 //
 // # What it is
 //
-// A parser that never fails and a matcher that never backtracks further than its pattern is long.
+// A parser that never fails, and a matcher that never backtracks.
 //
 // # Picture
 //
@@ -12,17 +12,17 @@
 //
 // # Life
 //
-// A File is parsed once per fetch of robots.txt; the Rules of one agent are cut out of it and kept
-// as long as the decision is valid. Both are immutable.
+// A File is parsed once per fetch of robots.txt. The Rules of one agent are taken from it, and kept as long as
+// the file counts as current. Both are immutable.
 //
-// What the file says beside that is kept as it stands: Crawl-delay, Sitemap lines, and preferences about
-// uses of pages (preferences.go).
+// Beyond the rules of RFC 9309 a File keeps Crawl-delay, Sitemap and License lines, and preferences about the use
+// of pages (preferences.go).
 //
 // # Invariants
 //
 //   - /robots.txt itself is always allowed.
-//   - The longest matching pattern wins, Allow wins a tie.
-//   - Adding a Disallow line never allows more.
+//   - The longest matching pattern wins; Allow wins a tie.
+//   - A Disallow line added to a group never allows more.
 //
 // # Who runs it
 //
@@ -30,12 +30,12 @@
 //
 // # Bounds
 //
-// The first 512 KiB of a file are read. Matching a path takes at most its length times the number
-// of '*' in a pattern.
+// The first 512 KiB of a file are read, and 50,000 rules kept. The time to match a path is at most proportional
+// to its length times the number of '*' in a pattern.
 //
 // # Deliberately absent
 //
-// Fetching, caching and what HTTP statuses mean: package engine.
+// Fetching, caching, and the meaning of HTTP statuses: package engine.
 //
 // # Read first
 //

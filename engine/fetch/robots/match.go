@@ -7,18 +7,19 @@ import (
 	"time"
 )
 
-// Rules are what one agent may fetch from one host.
+// Rules say what one agent may fetch from one host. They are immutable and safe for concurrent use. The zero value
+// allows everything.
 type Rules struct {
 	rules    []rule
 	delay    time.Duration
 	hasCD    bool
-	disallow bool // everything
+	disallow bool // everything is disallowed
 
 	preferences []preference
 	licenses    []string // of the whole file
 }
 
-// AllowAll and DisallowAll are the rules that follow from a missing and from an unreachable file.
+// AllowAll holds for a missing file, DisallowAll for an unreachable one.
 var (
 	AllowAll    = &Rules{}
 	DisallowAll = &Rules{disallow: true}
@@ -27,10 +28,10 @@ var (
 // rule is one Allow or Disallow line.
 type rule struct {
 	allow    bool
-	anchored bool   // ended by '$'
-	wild     bool   // holds '*'
+	anchored bool   // ends in '$'
+	wild     bool   // contains '*'
 	pattern  string // normalised, without the '$'
-	length   int    // of the line's pattern, which decides between rules
+	length   int    // length of the line's pattern with its '$'; the longest wins
 }
 
 func newRule(allow bool, value string) rule {
@@ -44,11 +45,11 @@ func newRule(allow bool, value string) rule {
 	return r
 }
 
-// CrawlDelay returns the delay the file asks for, if it does.
+// CrawlDelay returns the delay between requests that the file demands, at most 30 days, and whether it does.
 func (r *Rules) CrawlDelay() (time.Duration, bool) { return r.delay, r.hasCD }
 
-// Allowed reports whether a request target (path and query, as a canonical URL has them) may be
-// fetched.
+// Allowed reports whether a request target may be fetched: the path and query of a canonical URL. It is always
+// true for /robots.txt.
 func (r *Rules) Allowed(target string) bool {
 	if target == "/robots.txt" {
 		return true
@@ -64,7 +65,7 @@ func (r *Rules) Allowed(target string) bool {
 	for i := range r.rules {
 		rule := &r.rules[i]
 		if rule.length < best || rule.length == best && allow {
-			continue // could not win
+			continue // cannot win
 		}
 		if rule.matches(target) {
 			best, allow = rule.length, rule.allow
@@ -73,9 +74,9 @@ func (r *Rules) Allowed(target string) bool {
 	return allow
 }
 
-// matches reports whether the pattern matches a prefix of the target, or all of it when anchored.
-// Each '*' takes the earliest place where what follows it fits: with only '*' as a wildcard no
-// later place could do better, so there is nothing to come back to.
+// matches reports whether the pattern matches a prefix of the target, or all of it if anchored. The part after
+// each '*' matches at its earliest position. With '*' as the only wildcard no later position can do better, so
+// there is no backtracking.
 func (r *rule) matches(s string) bool {
 	if !r.wild {
 		return strings.HasPrefix(s, r.pattern) && (!r.anchored || len(s) == len(r.pattern))
@@ -101,9 +102,9 @@ func (r *rule) matches(s string) bool {
 
 const upperHex = "0123456789ABCDEF"
 
-// normalise brings percent-escapes into one form, so that patterns and paths compare octet by
-// octet: bytes above ASCII are escaped, escapes are in upper case, and escapes of unreserved bytes
-// are undone. It returns s itself when there is nothing to do.
+// normalise brings percent-escapes into one form, so that patterns and paths compare octet by octet. It escapes
+// bytes above ASCII, writes escapes in upper case, and undoes escapes of unreserved bytes. If there is nothing to
+// do it returns s itself.
 func normalise(s string) string {
 	i := 0
 	for i < len(s) && s[i] != '%' && s[i] > ' ' && s[i] < 0x7f {

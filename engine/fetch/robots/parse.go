@@ -11,22 +11,22 @@ import (
 	"time"
 )
 
-// maxBytes is how much of a file is read (RFC 9309 asks for at least 500 KiB), maxRules how many
-// rules of it are kept, maxDelay the largest delay that is believed to be meant.
+// maxBytes of a file are read (RFC 9309 requires at least 500 KiB), maxRules of its rules kept. A longer
+// Crawl-delay than maxDelay is taken as maxDelay.
 const (
 	maxBytes = 512 << 10
 	maxRules = 50_000
 	maxDelay = 30 * 24 * time.Hour
 )
 
-// File is a parsed robots.txt.
+// File is a parsed robots.txt. It is immutable and safe for concurrent use. The zero value is an empty file.
 type File struct {
 	groups   []group
 	sitemaps []string
 	licenses []string
 }
 
-// group is the rules that follow one or more user-agent lines.
+// group holds the rules that follow one or more user-agent lines.
 type group struct {
 	agents []agent
 	rules  []rule
@@ -34,17 +34,17 @@ type group struct {
 	preferences []preference
 }
 
-// agent is a product token in lower case, "*" for all, with the delay asked of it. Crawl-delay is no
-// rule of RFC 9309 and does not end a run of user-agent lines, so it belongs to the agents named
-// before it and not to those that follow.
+// agent is a product token in lower case, or "*" for all, with its Crawl-delay. Crawl-delay is not a rule of
+// RFC 9309 and does not end a run of user-agent lines, so it belongs to the agents before it and not to those
+// after it.
 type agent struct {
 	name  string
 	delay time.Duration
 	hasCD bool
-	done  bool // a Crawl-delay line followed, good or bad
+	done  bool // a Crawl-delay line followed, valid or not
 }
 
-// Parse reads a file. Whatever the bytes are, the lines that make sense count.
+// Parse parses a file. It skips lines that it does not understand, and accepts any bytes. It does not keep body.
 func Parse(body []byte) *File {
 	f := &File{}
 	body = bytes.TrimPrefix(body[:min(len(body), maxBytes)], []byte("\xef\xbb\xbf"))
@@ -75,16 +75,17 @@ func Parse(body []byte) *File {
 				f.licenses = append(f.licenses, value)
 			}
 		case "content-usage", "content-signal":
-			// No rule of RFC 9309 either: it does not end a run of user-agent lines, as no parser that
-			// does not know it would have it end one.
-			if p, ok := newPreference(preferenceNames[name], value); ok && len(f.groups) > 0 && preferences < maxPreferences {
+			// Not a rule of RFC 9309 either. It does not end a run of user-agent lines, because a parser that
+			// does not know it would skip it.
+			p, ok := newPreference(preferenceNames[name], value)
+			if ok && len(f.groups) > 0 && preferences < maxPreferences {
 				preferences++
 				g := &f.groups[len(f.groups)-1]
 				g.preferences = append(g.preferences, p)
 			}
 		case "allow", "disallow", "crawl-delay":
 			if len(f.groups) == 0 {
-				continue // a rule before any user-agent line belongs to nobody
+				continue // a rule before any user-agent line applies to no agent
 			}
 			g := &f.groups[len(f.groups)-1]
 			if name == "crawl-delay" {
@@ -101,11 +102,11 @@ func Parse(body []byte) *File {
 	return f
 }
 
-// space is what counts as white space: the ASCII kinds, not the wide ones of Unicode, and NUL.
+// space holds the bytes that count as white space: those of ASCII and NUL, not those of Unicode.
 const space = " \t\v\f\x00"
 
-// field splits "name: value # comment". A missing colon is forgiven where a space separates two
-// words, and common misspellings of disallow and user-agent are understood, as Google's parser does.
+// field splits "name: value # comment". Like Google's parser it accepts two words without a colon, and common
+// misspellings of field names.
 func field(line []byte) (name, value string, ok bool) {
 	if i := bytes.IndexByte(line, '#'); i >= 0 {
 		line = line[:i]
@@ -136,7 +137,7 @@ func field(line []byte) (name, value string, ok bool) {
 	return name, string(bytes.Trim(line[i+1:], space)), true
 }
 
-// agentToken is the product token of a user-agent line: its leading letters, '_' and '-'.
+// agentToken returns the product token of a user-agent line in lower case: its leading letters, '_' and '-'.
 func agentToken(value string) string {
 	if strings.HasPrefix(value, "*") && (len(value) == 1 || value[1] == ' ' || value[1] == '\t') {
 		return "*"
@@ -150,6 +151,7 @@ func agentToken(value string) string {
 	return strings.ToLower(value)
 }
 
+// setDelay applies a Crawl-delay in seconds to the agents that have had none. An invalid value counts as none.
 func (g *group) setDelay(value string) {
 	seconds, err := strconv.ParseFloat(value, 64)
 	ok := err == nil && !math.IsNaN(seconds) && seconds >= 0
@@ -164,11 +166,12 @@ func (g *group) setDelay(value string) {
 	}
 }
 
-// Sitemaps returns the file's Sitemap lines as they stand.
+// Sitemaps returns the values of the file's Sitemap lines, unchanged and in order. The caller must not change
+// the slice.
 func (f *File) Sitemaps() []string { return f.sitemaps }
 
-// Rules returns what holds for an agent, given by its product token: the merged groups that name
-// it, or else the merged groups for all.
+// Rules returns the rules for an agent, given by its product token: the merged groups that name it, or else the
+// merged groups for "*".
 func (f *File) Rules(agent string) *Rules {
 	token := agentToken(agent)
 	r := &Rules{}
@@ -179,6 +182,7 @@ func (f *File) Rules(agent string) *Rules {
 	return r
 }
 
+// merge adds the groups that name a token to r. Of several delays the longest counts.
 func (f *File) merge(r *Rules, token string) (found bool) {
 	for i := range f.groups {
 		g := &f.groups[i]

@@ -4,26 +4,27 @@ package robots
 
 import "strings"
 
-// preference is one Content-Usage or Content-Signal line: what may be done with what its pattern matches.
+// preference is one Content-Usage or Content-Signal line: the permitted uses of the pages that its pattern
+// matches.
 type preference struct {
 	name  string
 	rule  rule // its pattern only
 	value string
 }
 
-// maxPreferences is the number of such lines of a file that are kept, maxLicenses that of License lines,
-// preferenceMax the longest value.
+// maxPreferences of these lines are kept of a file, and maxLicenses License lines. Lines with a value of more
+// than preferenceMax bytes are dropped.
 const (
 	maxPreferences = 1000
 	maxLicenses    = 4
 	preferenceMax  = 256
 )
 
-// preferenceNames are the fields that say what may be done with pages, as people write them: Content-Usage
-// of the IETF's working group on AI preferences, Content-Signal of contentsignals.org.
+// preferenceNames maps fields that state permitted uses of pages to their usual spelling: Content-Usage of the
+// IETF's working group on AI preferences, and Content-Signal of contentsignals.org.
 var preferenceNames = map[string]string{"content-usage": "Content-Usage", "content-signal": "Content-Signal"}
 
-// newPreference reads "train-ai=n", which holds for the whole site, or "/path train-ai=n".
+// newPreference parses "train-ai=n", which applies to the whole site, or "/path train-ai=n".
 func newPreference(name, value string) (p preference, ok bool) {
 	pattern := "/"
 	if strings.HasPrefix(value, "/") || strings.HasPrefix(value, "*") {
@@ -33,8 +34,9 @@ func newPreference(name, value string) (p preference, ok bool) {
 	return preference{name, newRule(true, pattern), value}, value != "" && len(value) <= preferenceMax
 }
 
-// Preferences returns what the file says about uses of a request target, as "Name: value" lines: of each
-// field that of the longest pattern that matches, and the file's License lines. "" when it says nothing.
+// Preferences returns what the file says about uses of a request target (path and query), as "Name: value" lines
+// without a final line end: for each field the line with the longest matching pattern, then the file's License
+// lines. It returns "" if there are none.
 func (r *Rules) Preferences(target string) string {
 	if len(r.preferences) == 0 && len(r.licenses) == 0 {
 		return ""
