@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package invariants switches the checks that are too dear, or too harsh, for a release build.
+// Package invariants enables checks that are too expensive, or too drastic, for a release build.
 //
 // # What it is
 //
-// A constant, Enabled, that the build tags "invariants" and "race" turn on, and three small tools
-// built on it.
+// A constant, Enabled, that the build tags "invariants" and "race" make true, and three small tools that
+// depend on it.
 //
 // # Picture
 //
-//	go build              Enabled = false   Assert is nothing
+//	go build              Enabled = false   Assert does nothing
 //	go test -race         Enabled = true    Assert panics with "BUG: …"
 //	go build -tags invariants
 //
 // # Life
 //
-// There is nothing to make or to end; CloseChecker lives inside the type that it guards.
+// Nothing needs to be created or closed. A CloseChecker is a field of the type that it guards.
 //
 // # Invariants
 //
@@ -23,11 +23,11 @@
 //
 // # Who runs it
 //
-// Everything is safe for concurrent use.
+// Everything is safe for concurrent use. The package starts no goroutine.
 //
 // # Bounds
 //
-// None are needed.
+// Nothing grows: no bounds are needed.
 //
 // # Deliberately absent
 //
