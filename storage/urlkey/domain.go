@@ -8,9 +8,9 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// Domain returns the registered domain of the host, "python.org" for docs.python.org, by the
-// public suffix list. Addresses, and names that are themselves public suffixes, stand for
-// themselves.
+// Domain returns the registered domain of the host by the public suffix list, without the port:
+// "python.org" for docs.python.org. For an address, or a name that is itself a public suffix, it returns
+// the host. h must come from this package; an empty HostKey panics.
 func (h HostKey) Domain() string {
 	host := h.Host()
 	if host[len(host)-1] == ']' || endsInNumber(host) {
@@ -23,8 +23,8 @@ func (h HostKey) Domain() string {
 	return domain
 }
 
-// DomainKey returns the common prefix of the keys of all hosts of the registered domain,
-// "org,python,". For an address it is the host key itself.
+// DomainKey returns the common prefix of the keys of all hosts of the registered domain, "org,python,".
+// For an address it returns the host key. h must come from this package; an empty HostKey panics.
 func (h HostKey) DomainKey() string {
 	domain := h.Domain()
 	if domain[len(domain)-1] == ']' || endsInNumber(domain) {

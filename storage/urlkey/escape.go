@@ -4,17 +4,17 @@ package urlkey
 
 import "unicode/utf8"
 
-// A byteSet says for each byte what becomes of it.
+// byteSet says for each byte how it is written.
 type byteSet [256]byte
 
 const (
-	keep   = iota // stands as it is
-	escape        // becomes %XX
-	percent
+	keep    = iota // unchanged
+	escape         // becomes %XX
+	percent        // begins an escape, or becomes %25
 )
 
-// pathSet and querySet are the WHATWG percent-encode sets of special URLs, widened so that only
-// printable bytes of RFC 3986 remain.
+// pathSet and querySet are the WHATWG percent-encode sets of special URLs, extended so that only printable
+// bytes of RFC 3986 remain.
 var pathSet, querySet = newSet("\"<>`{}^|[]\\?"), newSet("\"<>'`{}^|[]\\")
 
 func newSet(more string) (s byteSet) {
@@ -31,8 +31,8 @@ func newSet(more string) (s byteSet) {
 	return s
 }
 
-// unreserved are the bytes whose escape is undone: RFC 3986 section 2.3 says that the two
-// spellings are one.
+// unreserved are the bytes whose escapes are decoded: by RFC 3986 section 2.3 the two spellings are
+// equivalent.
 var unreserved = func() (s [256]bool) {
 	for c := range 256 {
 		b := byte(c)
@@ -43,8 +43,8 @@ var unreserved = func() (s [256]bool) {
 
 const upperHex = "0123456789ABCDEF"
 
-// appendEscaped appends s in percent-encoding normal form: bytes of the set escaped, escapes of
-// unreserved bytes undone, others in upper case, a '%' that begins no escape made "%25".
+// appendEscaped appends s in percent-encoding normal form: it escapes the bytes of the set, decodes escapes
+// of unreserved bytes, writes other escapes in upper case, and turns a '%' that begins no escape into "%25".
 func appendEscaped(dst []byte, s string, set byteSet) []byte {
 	for i := 0; i < len(s); i++ {
 		c := s[i]
@@ -54,7 +54,7 @@ func appendEscaped(dst []byte, s string, set byteSet) []byte {
 		case escape:
 			if c >= utf8.RuneSelf {
 				if _, size := utf8.DecodeRuneInString(s[i:]); size == 1 {
-					// Not UTF-8: browsers put the replacement character in its place.
+					// Not UTF-8: browsers replace it with the replacement character.
 					dst = append(dst, "%EF%BF%BD"...)
 					continue
 				}

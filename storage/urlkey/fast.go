@@ -11,16 +11,16 @@ import (
 
 // Classes of bytes in a path or query.
 const (
-	plain    = iota // stands as it is, and means nothing to the parser, or only begins a segment
+	plain    = iota // kept unchanged; has no meaning to the parser, or is a slash
 	dot             // may be, or begin, a segment of dots
 	question        // begins the query; plain inside it
-	colon           // ends a scheme, when no slash comes before
+	colon           // ends a scheme, if no slash precedes it
 	hash            // ends the link
-	special         // needs a rule: the full parser's
+	special         // needs the full parser
 )
 
-// classes has the class of each byte. A link of plain bytes and harmless dots, which nearly all are, needs
-// one pass over it and a copy.
+// classes has the class of each byte. Nearly all links consist of plain bytes and harmless dots; these need one
+// pass and a copy.
 var classes = func() (s [256]uint8) {
 	for c := range 256 {
 		if pathSet[c] != keep || querySet[c] != keep {
@@ -31,21 +31,21 @@ var classes = func() (s [256]uint8) {
 	return s
 }()
 
-// Resolver resolves references as URL.Resolve does, without an allocation for each: URLs are cut from
-// chunks of memory, each of which lives as long as one of its URLs. It remembers the page and the origins
-// of other sites' links. The zero value is ready. One goroutine; not to be copied.
+// Resolver resolves references like URL.Resolve, but without an allocation for each: it cuts URLs from chunks
+// of memory. A chunk is freed when none of its URLs is in use. A Resolver caches the page's path and the origins
+// of links to other sites. The zero value is ready. It belongs to one goroutine at a time and must not be copied.
 type Resolver struct {
 	chunk   []byte
-	base    string   // the canonical spelling of the page last seen
+	base    string   // the canonical spelling of the last page
 	dirEnd  int      // where the last segment of its path begins
-	origins *origins // nil where no other link will come
-	once    bool     // no other link will come
+	origins *origins // nil before the first link to another site, and always if once is set
+	once    bool     // this Resolver is for a single link
 }
 
-// resolverChunk is the size of a chunk: the links of a page or two.
+// resolverChunk is the size of a chunk in bytes: the links of a page or two.
 const resolverChunk = 4 << 10
 
-// Resolve parses ref as a link on the page base, see URL.Resolve.
+// Resolve parses ref as a link on the page base; see URL.Resolve. The error is an *Error.
 func (r *Resolver) Resolve(base *URL, ref string) (URL, error) {
 	if u, ok := r.fast(base, ref); ok {
 		return u, nil
@@ -53,8 +53,8 @@ func (r *Resolver) Resolve(base *URL, ref string) (URL, error) {
 	return parseFully(ref, base)
 }
 
-// fast resolves the ordinary kinds of link: "page.html", "dir/page.html?q=1", "../page", "/abs/page" and
-// absolute URLs in canonical form. ok is false when the link needs the full parser.
+// fast resolves the common kinds of links: "page.html", "dir/page.html?q=1", "../page", "/abs/page" and
+// absolute URLs in canonical form. The second result is false if the link needs the full parser.
 func (r *Resolver) fast(base *URL, ref string) (URL, bool) {
 	if base.s != r.base || r.base == "" {
 		if base.s == "" || len(base.s) > MaxLength {
@@ -108,19 +108,19 @@ func (r *Resolver) fast(base *URL, ref string) (URL, bool) {
 		r.chunk, at = make([]byte, 0, size), 0
 	}
 	r.chunk = append(append(r.chunk, dir...), ref[:end]...)
-	// Bytes of a chunk are written once, before a string has them.
+	// Bytes of a chunk are written once, before a string refers to them.
 	return URL{unsafe.String(&r.chunk[at], n), base.at.withQueryAt(len(dir) + query)}, true
 }
 
-// origins remembers origins that were found canonical, "https://docs.python.org", each in the place that
-// its bytes say. A page's links to other sites lead to few of them.
+// origins is a cache of canonical origins, such as "https://docs.python.org", indexed by a hash (slot). A page's
+// links to other sites lead to few origins.
 type origins [64]struct {
 	text [48]byte
-	n    int    // bytes of text; 0: nothing here
+	n    int    // bytes of text; 0 = empty
 	at   layout // without queryAt
 }
 
-// fastParse takes absolute URLs that are canonical already, as most external links are. known may be nil.
+// fastParse accepts absolute URLs that are canonical already, as most external links are. known may be nil.
 func fastParse(s string, known *origins) (URL, bool) {
 	secure := strings.HasPrefix(s, "https://")
 	if !secure && !strings.HasPrefix(s, "http://") {
@@ -146,7 +146,7 @@ func fastParse(s string, known *origins) (URL, bool) {
 	return URL{s[:pathAt+end], at.withQueryAt(pathAt + query)}, ok
 }
 
-// slot spreads texts over 64 places, by their first and last eight bytes.
+// slot hashes a text into 0 to 63, by its first and last eight bytes.
 func slot(s string) uint {
 	if len(s) < 8 {
 		return uint(len(s))
@@ -157,7 +157,8 @@ func slot(s string) uint {
 // word returns the first eight bytes of s.
 func word(s string) uint64 {
 	_ = s[7]
-	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 | uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 }
 
 // plainOrigin finds host and port of "http://host:port", and reports whether both are canonical.
@@ -175,8 +176,7 @@ func plainOrigin(s string, secure bool) (layout, bool) {
 	return makeLayout(hostEnd, len(s), 0, uint16(port), secure), host != "" && len(host) <= maxHost && plainHost(host)
 }
 
-// plainPort accepts ports of four or five digits in their usual spelling, which no scheme has as its
-// default.
+// plainPort accepts ports of four or five digits without leading zeros. None of them is a default port.
 func plainPort(p string) bool {
 	if len(p) < 4 || len(p) > 5 || p[0] == '0' || len(p) == 5 && p > "65535" {
 		return false
@@ -189,8 +189,8 @@ func plainPort(p string) bool {
 	return true
 }
 
-// plainHost accepts lower-case ASCII names whose last label begins and ends with a letter, so that no
-// number or punycode rule applies.
+// plainHost accepts lower-case ASCII names to which no rule for numbers or punycode applies: the last label
+// begins and ends with a letter.
 func plainHost(h string) bool {
 	label := 0
 	for i := range len(h) {
@@ -211,18 +211,20 @@ func plainHost(h string) bool {
 			return false
 		}
 	}
-	last, first := h[len(h)-1], h[len(h)-max(label, 1)]               // label is now the length of the last one
+	last, first := h[len(h)-1], h[len(h)-max(label, 1)]               // label is now the last label's length
 	return 'a' <= last && last <= 'z' && 'a' <= first && first <= 'z' // "0xab" is a number
 }
 
-// plainPath accepts a path and query in which no byte needs a rule, and returns where the query begins, and
-// where both end: at a fragment or the end of s. A colon before the first slash would be a scheme, and a
-// segment of dots would be resolved.
+// plainPath accepts a path and query in which no byte needs the full parser. It returns where the query begins
+// and where both end: at a fragment or the end of s. It refuses a colon before the first slash, which would end a
+// scheme, and segments that begin with a dot, which might have to be resolved.
 func plainPath(s string) (query, end int, ok bool) {
 	for i := 0; ; i++ {
 		for i < len(s)-7 {
 			w := word(s[i : i+8])
-			if classes[uint8(w)]|classes[uint8(w>>8)]|classes[uint8(w>>16)]|classes[uint8(w>>24)]|classes[uint8(w>>32)]|classes[uint8(w>>40)]|classes[uint8(w>>48)]|classes[w>>56] != plain {
+			low := classes[uint8(w)] | classes[uint8(w>>8)] | classes[uint8(w>>16)] | classes[uint8(w>>24)]
+			high := classes[uint8(w>>32)] | classes[uint8(w>>40)] | classes[uint8(w>>48)] | classes[w>>56]
+			if low|high != plain {
 				break
 			}
 			i += 8
@@ -253,7 +255,7 @@ func plainPath(s string) (query, end int, ok bool) {
 	}
 }
 
-// plainQuery goes on behind the '?', where dots, colons and further '?' mean nothing.
+// plainQuery continues after the '?', where dots, colons and further '?' have no meaning.
 func plainQuery(s string, i int) (end int, ok bool) {
 	for ; i < len(s); i++ {
 		switch classes[s[i]] {

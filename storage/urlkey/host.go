@@ -11,17 +11,17 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// hostProfile is UTS #46 as the URL standard asks for it: no transitional mapping, hyphens
-// anywhere, bidi and joiner rules, lengths checked below.
+// hostProfile is UTS #46 as the URL standard requires it: no transitional mapping, hyphens anywhere, bidi and
+// joiner rules, no check of lengths.
 var hostProfile = idna.New(
 	idna.MapForLookup(), idna.Transitional(false), idna.CheckHyphens(false), idna.CheckJoiners(true),
 	idna.BidiRule(), idna.StrictDomainName(false), idna.VerifyDNSLength(false))
 
-// forbiddenHost are the bytes that no host may hold once it is decoded.
+// forbiddenHost are the bytes that a decoded host must not contain.
 const forbiddenHost = "\x00\t\n\r #/:<>?@[\\]^|%\x7f"
 
-// appendHost appends the canonical form of a host as written in a URL, or says what is wrong.
-func appendHost(dst []byte, host string) ([]byte, string) {
+// appendHost appends the canonical form of a host as written in a URL. reason is "" or what is wrong with it.
+func appendHost(dst []byte, host string) (out []byte, reason string) {
 	if host == "" {
 		return dst, "no host"
 	}
@@ -38,7 +38,8 @@ func appendHost(dst []byte, host string) ([]byte, string) {
 	if n := len(name); n > 1 && name[n-1] == '.' && name[n-2] != '.' {
 		name = name[:n-1] // the root label: one spelling for a name and its absolute form
 	}
-	if name == "" || strings.ContainsAny(name, forbiddenHost) || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' }) {
+	unprintable := func(r rune) bool { return r <= ' ' || r > '~' }
+	if name == "" || strings.ContainsAny(name, forbiddenHost) || strings.ContainsFunc(name, unprintable) {
 		return dst, "host"
 	}
 	if endsInNumber(name) {
@@ -51,8 +52,8 @@ func appendHost(dst []byte, host string) ([]byte, string) {
 	return append(dst, name...), ""
 }
 
-// toASCII applies UTS #46. ASCII names are taken as they are but for case, whatever their labels look like:
-// so the standard has it since 2025, and whether a name exists is for DNS to say.
+// toASCII applies UTS #46. It only lower-cases ASCII names, whatever their labels: the standard requires that
+// since 2025, and DNS decides whether a name exists.
 func toASCII(host string) (string, bool) {
 	ascii := true
 	for i := range len(host) {
@@ -68,7 +69,7 @@ func toASCII(host string) (string, bool) {
 	if err != nil || name == "" {
 		return "", false
 	}
-	// Punycode taken as it came may decode to something that maps to nothing valid.
+	// Punycode in the input may decode to a name that UTS #46 does not map to itself.
 	if again, err := hostProfile.ToASCII(name); err != nil || again != name {
 		return "", false
 	}
@@ -85,22 +86,29 @@ func toASCII(host string) (string, bool) {
 	return name, true
 }
 
-// newerMappings are those of UTS #46 revision 33 (Unicode 15.1 and 16) that x/net's tables don't have.
+// newerMappings are the mappings of UTS #46 revision 33 (Unicode 15.1 and 16) that x/net's tables lack.
 var newerMappings = func() *strings.Replacer {
-	pairs := []string{"\u1e9e", "\u00df", "\u04c0", "\u04cf", "\u2132", "\u214e", "\u2183", "\u2184",
-		"\U0002f868", "\u36fc", "\U0002f874", "\u5f53", "\U0002f91f", "\U000243ab", "\U0002f95f", "\u7aee", "\U0002f9bf", "\u45d7"}
+	pairs := []string{
+		"\u1e9e", "\u00df", "\u04c0", "\u04cf", "\u2132", "\u214e", "\u2183", "\u2184",
+		"\U0002f868", "\u36fc", "\U0002f874", "\u5f53", "\U0002f91f", "\U000243ab",
+		"\U0002f95f", "\u7aee", "\U0002f9bf", "\u45d7",
+	}
 	for r := rune(0x10a0); r <= 0x10c5; r++ { // Georgian capitals
 		pairs = append(pairs, string(r), string(r-0x10a0+0x2d00))
 	}
-	for _, span := range [][2]rune{{0x115f, 0x1160}, {0x17b4, 0x17b5}, {0x180e, 0x180e}, {0x206a, 0x206f}, {0x3164, 0x3164}, {0xffa0, 0xffa0}, {0x1d173, 0x1d17a}} {
-		for r := span[0]; r <= span[1]; r++ { // ignored
+	ignored := [][2]rune{
+		{0x115f, 0x1160}, {0x17b4, 0x17b5}, {0x180e, 0x180e}, {0x206a, 0x206f},
+		{0x3164, 0x3164}, {0xffa0, 0xffa0}, {0x1d173, 0x1d17a},
+	}
+	for _, span := range ignored {
+		for r := span[0]; r <= span[1]; r++ {
 			pairs = append(pairs, string(r), "")
 		}
 	}
 	return strings.NewReplacer(pairs...)
 }()
 
-// unescape undoes percent-escapes; what is no escape stays.
+// unescape decodes percent-escapes; a '%' that begins none stays.
 func unescape(s string) string {
 	out := make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {
@@ -116,7 +124,7 @@ func unescape(s string) string {
 	return string(out)
 }
 
-// endsInNumber is the standard's test whether a host must be an IPv4 address.
+// endsInNumber is the standard's test for hosts that must be IPv4 addresses.
 func endsInNumber(host string) bool {
 	last := host[strings.LastIndexByte(host, '.')+1:]
 	if last == "" {
@@ -148,7 +156,7 @@ func ipv4Number(s string) (uint64, bool) {
 	if s == "" {
 		return 0, true
 	}
-	for i := range len(s) { // ParseUint stops looking where a number is too large
+	for i := range len(s) { // ParseUint ignores what follows once a number is too large
 		if v, ok := hexValue(s[i]); !ok || int(v) >= base {
 			return 0, false
 		}
@@ -163,7 +171,7 @@ func ipv4Number(s string) (uint64, bool) {
 	return n, true
 }
 
-// parseIPv4 parses the number forms browsers accept: 127.1, 0x7f.1, 2130706433.
+// parseIPv4 parses the forms of IPv4 addresses that browsers accept: 127.1, 0x7f.1, 2130706433.
 func parseIPv4(host string) (netip.Addr, bool) {
 	parts := strings.Split(host, ".")
 	if len(parts) > 4 {
@@ -191,8 +199,7 @@ func parseIPv4(host string) (netip.Addr, bool) {
 	return netip.AddrFrom4([4]byte{byte(v >> 24), byte(v >> 16), byte(v >> 8), byte(v)}), true
 }
 
-// appendIPv6 parses "[address]" and appends its shortest form, all in hexadecimal as the standard
-// serialises it.
+// appendIPv6 parses "[address]" and appends its shortest form, all in hexadecimal, as the standard serialises it.
 func appendIPv6(dst []byte, host string) ([]byte, string) {
 	if host[len(host)-1] != ']' || strings.Contains(host, "%") {
 		return dst, "IPv6 address"
@@ -204,7 +211,7 @@ func appendIPv6(dst []byte, host string) ([]byte, string) {
 	dst = append(dst, '[')
 	a := addr.As16()
 	if addr.Is4In6() {
-		// netip writes ::ffff:1.2.3.4; the standard has no dots.
+		// netip writes ::ffff:1.2.3.4; the standard uses no dots.
 		dst = append(dst, "::ffff:"...)
 		dst = strconv.AppendUint(dst, uint64(a[12])<<8|uint64(a[13]), 16)
 		dst = append(dst, ':')

@@ -14,17 +14,18 @@ import (
 //	http://example.com:8080/a?b             com,example,:8080)/a?b http
 //	http://127.0.0.1/                       127.0.0.1,)/ http
 //
-// Host labels stand in reverse, each ended by ','; then ":PORT" where the port is written in the
-// URL; then ')'; then path and query; then a space and the scheme. ',' ')' ':' and ' ' occur in no
-// label, so a host's keys have one prefix that is no prefix of another host's, a registered domain
-// is a prefix too, and the http and https forms of a page are neighbours. All bytes are printable.
+// A key consists of the host labels in reverse order, each ended by ','; ":PORT" if the URL contains a
+// port; ')'; path and query; a space and the scheme. No label contains ',' ')' ':' or ' '. So all keys of
+// a host share one prefix, which is no prefix of another host's; the keys of a registered domain share a
+// prefix too; and the http and https forms of a page are neighbours. All bytes are printable. The zero
+// Key is invalid.
 type Key string
 
-// HostKey is the common prefix of a host's keys, "org,python,docs,)" or "com,example,:8080)". http
-// and https on their default ports share it: they are one host to the frontier.
+// HostKey is the common prefix of a host's keys, "org,python,docs,)" or "com,example,:8080)". http and
+// https on their default ports share it: to the frontier they are one host. The zero HostKey is invalid.
 type HostKey string
 
-// Key returns the URL's sort key.
+// Key returns the URL's sort key. The URL must not be zero; that holds for all methods that build keys.
 func (u URL) Key() Key {
 	var buf [256]byte
 	return Key(u.AppendKey(buf[:0]))
@@ -38,16 +39,16 @@ func (u URL) AppendKey(dst []byte) []byte {
 	return append(dst, u.Scheme()...)
 }
 
-// KeyMemo makes keys of URLs one after another, remembering the hosts' part of them: most links of a page
-// lead to its own host, and the others to few. The zero value is ready. One goroutine.
+// KeyMemo builds keys of many URLs and caches their host parts: most links of a page lead to its own host, and
+// the others to few hosts. The zero value is ready. It belongs to one goroutine at a time.
 type KeyMemo struct {
 	authority string // of the last URL
-	host      []byte // its key: a part of hosts, or of long
+	host      []byte // its host key: a part of hosts, or long
 	hosts     [64]struct {
 		authority, key [48]byte
 		n, keyLen      uint8
 	}
-	long []byte
+	long []byte // a host key that is not in hosts
 }
 
 // AppendKey appends the sort key of u to dst.
@@ -63,7 +64,7 @@ func (m *KeyMemo) AppendKey(dst []byte, u URL) []byte {
 	return append(dst, " http"...)
 }
 
-// hostKey returns the host's part of the key.
+// hostKey returns the host part of the key.
 func (m *KeyMemo) hostKey(u URL, authority string) []byte {
 	h := &m.hosts[slot(authority)]
 	if string(h.authority[:h.n]) == authority {
@@ -89,7 +90,7 @@ func (u URL) appendHostKey(dst []byte) []byte {
 	return append(dst, ')')
 }
 
-// appendReversed appends a host's labels in reverse; an address is one label.
+// appendReversed appends a host's labels in reverse order; an address is one label.
 func appendReversed(dst []byte, host string) []byte {
 	if last := host[len(host)-1]; last == ']' || '0' <= last && last <= '9' && endsInNumber(host) {
 		return append(append(dst, host...), ',')
@@ -104,7 +105,8 @@ func appendReversed(dst []byte, host string) []byte {
 	return dst
 }
 
-// appendLabel appends a label. No name in DNS has ',' or ')', but a URL may, and they would blur the key.
+// appendLabel appends a label. No name in DNS has ',' or ')', but a URL's host may. They are escaped, because a
+// key uses them as separators.
 func appendLabel(dst []byte, label string) []byte {
 	if strings.IndexByte(label, ',') < 0 && strings.IndexByte(label, ')') < 0 {
 		return append(dst, label...)
@@ -122,16 +124,15 @@ func appendLabel(dst []byte, label string) []byte {
 	return dst
 }
 
-// HostKeyOf returns the host prefix of a key, as a part of it. A text that is no key is returned
-// whole.
+// HostKeyOf returns the host prefix of a key, as a slice of it. It is empty if key contains no ')'.
 func HostKeyOf(key []byte) []byte {
 	return key[:bytes.IndexByte(key, ')')+1]
 }
 
-// HostKey returns the key's host prefix.
+// HostKey returns the key's host prefix; "" if k is no key.
 func (k Key) HostKey() HostKey { return HostKey(k[:strings.IndexByte(string(k), ')')+1]) }
 
-// URL returns the URL of a key. The error is an *Error.
+// URL returns the URL of a key. It checks only the form of the key, like AppendURL. The error is an *Error.
 func (k Key) URL() (URL, error) {
 	var buf [512]byte
 	s, err := AppendURL(buf[:0], []byte(k))
@@ -141,8 +142,8 @@ func (k Key) URL() (URL, error) {
 	return index(string(s)), nil
 }
 
-// AppendURL appends the canonical spelling of the URL that a key stands for. It checks the shape of
-// the key, not the rules of each part: keys come from the store, which checks its blocks.
+// AppendURL appends the canonical spelling of a key's URL to dst. It checks the form of the key, not the
+// rules for each part: keys come from the store, whose blocks are checksummed. The error is an *Error.
 func AppendURL(dst, key []byte) ([]byte, error) {
 	paren := bytes.IndexByte(key, ')')
 	space := bytes.LastIndexByte(key, ' ')
@@ -161,7 +162,7 @@ func AppendURL(dst, key []byte) ([]byte, error) {
 	return append(dst, key[paren+1:space]...), nil
 }
 
-// appendHostOf appends host[:port] of a host key without its ')'.
+// appendHostOf appends host[:port] of a host key k, given without its ')'.
 func appendHostOf(dst, k []byte) ([]byte, bool) {
 	comma := bytes.LastIndexByte(k, ',')
 	if comma < 1 {
@@ -185,15 +186,16 @@ func appendHostOf(dst, k []byte) ([]byte, bool) {
 	return append(dst, port...), true
 }
 
-// appendUnescaped undoes appendLabel; hosts hold no other '%'.
+// appendUnescaped is the inverse of appendLabel; hosts contain no other '%'.
 func appendUnescaped(dst, label []byte) []byte {
 	if bytes.IndexByte(label, '%') < 0 {
 		return append(dst, label...)
 	}
-	return append(dst, bytes.ReplaceAll(bytes.ReplaceAll(label, []byte("%2C"), []byte{','}), []byte("%29"), []byte{')'})...)
+	label = bytes.ReplaceAll(label, []byte("%2C"), []byte{','})
+	return append(dst, bytes.ReplaceAll(label, []byte("%29"), []byte{')'})...)
 }
 
-// String returns "host" or "host:port".
+// String returns "host" or "host:port"; h itself if it is no host key.
 func (h HostKey) String() string {
 	var buf [128]byte
 	s, ok := appendHostOf(buf[:0], []byte(strings.TrimSuffix(string(h), ")")))
@@ -212,14 +214,15 @@ func (h HostKey) Host() string {
 	return s
 }
 
-// ParseHost makes a host key of "host" or "host:port" as people write it.
+// ParseHost returns the host key of "host" or "host:port" as people write it. Port 80 is the default; 443
+// is kept as a port. The error is an *Error.
 func ParseHost(s string) (HostKey, error) {
 	u, err := Parse("http://" + s + "/")
 	if err != nil {
 		return "", err
 	}
 	if u.Path() != "/" || u.RequestTarget() != "/" {
-		return "", fail(s, "not a host")
+		return "", fail(s, "not a host: write host or host:port")
 	}
 	return u.HostKey(), nil
 }

@@ -2,14 +2,14 @@
 
 package urlkey
 
-// Bounds of a URL. What lies beyond is refused with an *Error.
+// Bounds of a URL. Parsing refuses URLs beyond them with an *Error.
 const (
-	// MaxLength is the longest canonical URL, in bytes. It keeps keys far below a block of the store.
+	// MaxLength is the longest canonical URL, in bytes. It keeps keys much shorter than a block of the store.
 	MaxLength = 2048
-	// maxInput is the longest text that is looked at at all: percent-escapes may treble its bytes
-	// and dot segments may shrink it, so it is larger than MaxLength.
+	// maxInput is the longest text that is parsed, in bytes. Percent-escapes may triple a text and dot segments
+	// may shrink it, so it is larger than MaxLength.
 	maxInput = 64 << 10
-	// maxHost and maxLabel are the longest host name and label of DNS. Longer ones are URLs all the same, but
-	// none that the fast way takes.
+	// maxHost and maxLabel are the longest host name and label of DNS. URLs with longer ones are valid, but need
+	// the full parser.
 	maxHost, maxLabel = 253, 63
 )

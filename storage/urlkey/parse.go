@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// parse is the WHATWG basic URL parser for the two schemes of a crawl, as a byte scanner instead
-// of a state machine, with the canonical form made on the way. Where the standard's states only
-// matter to schemes that are refused here, they are left out.
+// parse is the WHATWG basic URL parser for http and https, written as a byte scanner instead of a state
+// machine. It builds the canonical form as it parses. States of the standard that matter only to other
+// schemes are left out.
 func parse(raw string, base *URL) (URL, error) {
 	if len(raw) > maxInput {
 		return URL{}, fail(raw, "too long")
@@ -43,7 +43,7 @@ func parseFully(raw string, base *URL) (URL, error) {
 	case ok && (scheme == "http" || scheme == "https"):
 		b.secure = scheme == "https"
 		if base != nil && base.at.secure() == b.secure && !strings.HasPrefix(rest, "//") {
-			// "http:page" on a page of the same scheme is relative: the standard keeps this old habit.
+			// "http:page" on a page of the same scheme is relative: the standard keeps this legacy rule.
 			return b.relative(rest, base)
 		}
 		return b.authority(strings.TrimLeft(rest, "/\\"))
@@ -56,8 +56,8 @@ func parseFully(raw string, base *URL) (URL, error) {
 	return b.relative(in, base)
 }
 
-// strip removes what browsers remove before they parse: control bytes and spaces at both ends, tabs
-// and line ends everywhere.
+// strip removes what browsers remove before parsing: control bytes and spaces at both ends, and tabs and
+// line ends everywhere.
 func strip(s string) string {
 	s = strings.TrimFunc(s, func(r rune) bool { return r <= ' ' })
 	if strings.ContainsAny(s, "\t\r\n") {
@@ -111,7 +111,8 @@ func (b *builder) authority(s string) (URL, error) {
 		return URL{}, fail(b.raw, reason)
 	}
 	if port != "" {
-		n, err := strconv.ParseUint(strings.TrimLeft(port, "0")+"0", 10, 64) // zeros in front count for nothing; ten times the port
+		// Leading zeros don't count. The appended zero makes "0" parse too; n is then ten times the port.
+		n, err := strconv.ParseUint(strings.TrimLeft(port, "0")+"0", 10, 64)
 		if n /= 10; err != nil || n > math.MaxUint16 || port[0] == '+' {
 			return URL{}, fail(b.raw, "port")
 		}
@@ -185,8 +186,8 @@ func (b *builder) pathAndQuery(s string, dir []byte) (URL, error) {
 	return b.finish()
 }
 
-// segment appends one path segment with its slash, resolving dots. Each ".." only looks back over
-// what it removes, so the whole path takes linear time.
+// segment appends one path segment with its slash and resolves dots. Each ".." scans back only over the
+// bytes that it removes, so the whole path takes linear time.
 func (b *builder) segment(root int, s string, last bool) {
 	switch dots(s) {
 	case 1:
@@ -206,7 +207,7 @@ func (b *builder) segment(root int, s string, last bool) {
 	}
 }
 
-// dots returns 1 for ".", 2 for "..", also when dots are escaped, else 0.
+// dots returns 1 for "." and 2 for "..", with escaped dots too, else 0.
 func dots(s string) int {
 	n := 0
 	for s != "" {
@@ -231,7 +232,7 @@ func (b *builder) query(s string) {
 	b.dst = appendEscaped(b.dst, s[1:], querySet)
 }
 
-// finish checks the length and makes the URL.
+// finish checks the length and returns the URL.
 func (b *builder) finish() (URL, error) {
 	if len(b.dst) > MaxLength {
 		return URL{}, fail(b.raw, "too long")

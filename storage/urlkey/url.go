@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// URL is a canonical http or https URL. Only Parse, Resolve and Key.URL make one, so every URL has
-// a host, a path that begins with '/', no fragment, no user information, and only printable ASCII:
-// it can be written into a request line as it is. The zero URL is invalid. URLs are immutable and
-// may be compared with ==.
+// URL is a canonical http or https URL. Only Parse, Resolve and Key.URL create one. So every URL has a
+// host, a path that begins with '/', no fragment, no user information, and only printable ASCII: it can
+// be written into a request line unchanged. URLs are immutable and may be compared with ==. The zero URL
+// is invalid; only String and IsZero may be called on it.
 type URL struct {
 	s  string // canonical spelling
 	at layout
 }
 
-// layout says where the parts of a spelling are. It is one word, since URLs are passed on by value, a page's
-// links by the dozen.
+// layout has the offsets of the parts of a spelling, the port and whether the scheme is https. It is one word,
+// because URLs are passed by value, dozens for the links of a page.
 type layout uint64
 
 const (
@@ -51,7 +51,7 @@ func (l layout) withQueryAt(n int) layout {
 	return l&^(offsetMask<<(2*offsetBits)) | layout(n)<<(2*offsetBits)
 }
 
-// Error says why a text is no URL of a crawl.
+// Error says why a text is not a URL that can be crawled.
 type Error struct {
 	URL    string // as given, cut to a readable length
 	Reason string // "scheme", "host", "port", "too long", …
@@ -67,12 +67,12 @@ func fail(raw, reason string) *Error {
 	return &Error{URL: raw, Reason: reason}
 }
 
-// Parse parses an absolute URL as the WHATWG URL standard has it and brings it into canonical form.
-// The error is an *Error.
+// Parse parses an absolute URL as the WHATWG URL standard requires and returns its canonical form. The
+// error is an *Error.
 func Parse(raw string) (URL, error) { return parse(raw, nil) }
 
-// Resolve parses ref as a link on the page base, as the WHATWG URL standard has it, and brings it
-// into canonical form. It takes time linear in the length of ref.
+// Resolve parses ref as a link on the page base, as the WHATWG URL standard requires, and returns its
+// canonical form. It takes time linear in the length of ref. The error is an *Error.
 func (base URL) Resolve(ref string) (URL, error) { return parse(ref, &base) }
 
 // String returns the canonical spelling.
@@ -102,10 +102,10 @@ func hostAt(secure bool) int {
 // Host returns the canonical host: "docs.python.org", "127.0.0.1", "[::1]".
 func (u URL) Host() string { return u.s[u.hostAt():u.at.hostEnd()] }
 
-// Port returns the port in effect, written or not.
+// Port returns the port, also when it is the scheme's default and the spelling omits it.
 func (u URL) Port() uint16 { return u.at.port() }
 
-// Authority returns the host, with ":port" when that is not the scheme's default: the Host header.
+// Authority returns the host, followed by ":port" if that is not the scheme's default: the Host header.
 func (u URL) Authority() string { return u.s[u.hostAt():u.at.pathAt()] }
 
 // Path returns the path, escaped, beginning with '/'.
@@ -119,10 +119,10 @@ func (u URL) Query() (q string, has bool) {
 	return u.s[u.at.queryAt()+1:], true
 }
 
-// RequestTarget returns path and query as they go into a request line.
+// RequestTarget returns path and query, as written in a request line.
 func (u URL) RequestTarget() string { return u.s[u.at.pathAt():] }
 
-// defaultPort returns the port that is not written.
+// defaultPort returns the scheme's default port.
 func defaultPort(secure bool) uint16 {
 	if secure {
 		return 443
@@ -130,8 +130,8 @@ func defaultPort(secure bool) uint16 {
 	return 80
 }
 
-// index fills in the offsets of a canonical spelling. It trusts its input: only the parser and
-// Key.URL, which have just built the spelling, call it.
+// index returns the URL of a canonical spelling. It trusts its input: only the parser and Key.URL call it,
+// right after building the spelling.
 func index(s string) URL {
 	secure := s[4] == 's'
 	at := hostAt(secure)
