@@ -6,7 +6,7 @@ package warc
 
 import "testing"
 
-// TestWriteAllocations: an exchange costs no garbage once a Writer is warm.
+// TestWriteAllocations: writing an exchange allocates nothing once the Writer's pool is warm.
 func TestWriteAllocations(t *testing.T) {
 	w, err := NewWriter(WriterOptions{FS: discardFS{newMemFS()}, Dir: "d"})
 	if err != nil {
@@ -18,7 +18,7 @@ func TestWriteAllocations(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	if n > 0.5 { // a garbage collection may empty the pool in the middle
+	if n > 0.5 { // a garbage collection during the test may empty the pool
 		t.Errorf("%.2f allocations per exchange", n)
 	}
 }

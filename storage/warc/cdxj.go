@@ -8,13 +8,13 @@ import (
 	"unicode/utf8"
 )
 
-// CDXJ is one line of a CDXJ index, the format that pywb, warcio and OutbackCDX read: where the capture of a URL at a
-// time lies. Lines are sorted by their bytes.
+// CDXJ is one line of a CDXJ index, the format that pywb, warcio and OutbackCDX read: the place of one capture of a
+// URL. An index is sorted by the bytes of its lines.
 type CDXJ struct {
-	// Key is the sort key, given by the caller: "org,python,docs)/3/library/". Bytes that would end it (space and
+	// Key is the sort key, chosen by the caller: "org,python,docs)/3/library/". Bytes that would end it (space and
 	// control characters) are percent-encoded.
 	Key string
-	// Time of the capture; written in UTC to the second, 14 digits.
+	// Time is the time of the capture. It is written in UTC to the second, 14 digits.
 	Time time.Time
 	// URL, MediaType ("mime", "warc/revisit" for revisit records), Status (HTTP, 0 is left out) and Digest
 	// ("sha1:…") describe the capture. Empty ones other than URL are left out.
@@ -24,7 +24,7 @@ type CDXJ struct {
 	Location
 }
 
-// AppendCDXJ appends one line with its line feed. All values are JSON strings, numbers too: the convention of pywb.
+// AppendCDXJ appends one line, with its line feed, to dst. All values are JSON strings, also numbers, as pywb expects.
 func AppendCDXJ(dst []byte, c *CDXJ) []byte {
 	for i := 0; i < len(c.Key); i++ {
 		if b := c.Key[i]; b > ' ' && b != 0x7f {
@@ -61,8 +61,8 @@ func AppendCDXJ(dst []byte, c *CDXJ) []byte {
 
 const upperHex = "0123456789ABCDEF"
 
-// appendJSON appends a JSON string (RFC 8259). Bytes that are not UTF-8 become U+FFFD, as in encoding/json; the
-// angle brackets and ampersand stay as they are, since the line is an index and never part of a page.
+// appendJSON appends a JSON string (RFC 8259). Bytes that are not UTF-8 become U+FFFD, as in encoding/json. Angle
+// brackets and ampersands are not escaped, because the line is never part of a page.
 func appendJSON(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	for i := 0; i < len(s); {
@@ -76,7 +76,7 @@ func appendJSON(dst []byte, s string) []byte {
 			dst = append(dst, c)
 		default:
 			r, n := utf8.DecodeRuneInString(s[i:])
-			if r == '\u2028' || r == '\u2029' { // line ends to JavaScript, and to some readers of lines
+			if r == '\u2028' || r == '\u2029' { // line ends in JavaScript, and for some line readers
 				dst = append(dst, `\u202`...)
 				dst = append(dst, upperHex[r&15])
 			} else {

@@ -14,21 +14,20 @@ import (
 	"strings"
 )
 
-// AppendSHA1 appends a SHA-1 sum in the spelling of WARC files and CDX indexes: "sha1:" and 32 letters of base32.
-// SHA-1 is what every archive and every deduplicating index of this world speaks; it names content here, and guards
-// nothing against an attacker.
+// AppendSHA1 appends a SHA-1 sum to dst as WARC files and CDX indexes spell it: "sha1:" and 32 characters of base32.
+// All archives and deduplicating indexes use SHA-1. It identifies content here; it is no protection against attackers.
 func AppendSHA1(dst []byte, sum [sha1.Size]byte) []byte {
 	dst = append(dst, "sha1:"...)
 	return base32.StdEncoding.AppendEncode(dst, sum[:])
 }
 
-// DigestError says that bytes of a record are not those that its writer saw.
+// DigestError says that the bytes of a record do not match a digest in its header.
 type DigestError struct {
 	File   string
 	Offset int64  // of the record
 	Field  string // "WARC-Block-Digest" or "WARC-Payload-Digest"
-	Want   string // as the header says
-	Got    string // of the bytes read, in the same algorithm and spelling
+	Want   string // digest in the header
+	Got    string // digest of the bytes read, in the same algorithm and spelling
 }
 
 func (e *DigestError) Error() string {
@@ -36,10 +35,10 @@ func (e *DigestError) Error() string {
 		e.Offset, e.File, e.Field, e.Want, e.Got)
 }
 
-// CheckDigests compares the block and payload digests of the header with the bytes; the first that differs is a
-// *DigestError. Known are md5, sha1, sha256 and sha512, in base32 or hex of either case or in base64; what a header leaves out, or
-// says in an unknown algorithm, is not checked. The payload digest of a revisit record is of another record's bytes
-// and is not checked either. A payload may be digested with or without its chunked framing: tools differ.
+// CheckDigests compares the block and payload digests of the header with the bytes. The first mismatch is returned as
+// a *DigestError. It knows md5, sha1, sha256 and sha512, in base32 or hex of either case or in base64. It ignores
+// missing digests, those of unknown algorithms, and the payload digest of a revisit record, which is that of another
+// record's bytes. A payload digest may include the chunked framing or not: tools differ.
 func (r *Record) CheckDigests() error {
 	const blockField, payloadField = "WARC-Block-Digest", "WARC-Payload-Digest"
 	if want := r.Field(blockField); want != "" {
@@ -67,8 +66,8 @@ func (r *Record) CheckDigests() error {
 	return &DigestError{r.File, r.Offset, payloadField, want, got}
 }
 
-// redigest computes the digest of b as want spells one. ok is true when they are equal, and when want cannot be
-// understood.
+// redigest computes the digest of b in the algorithm and spelling of want. ok is true if they are equal, or if the
+// algorithm of want is unknown.
 func redigest(want string, b []byte) (got string, ok bool) {
 	algorithm, text, found := strings.Cut(want, ":")
 	if !found {
@@ -93,7 +92,7 @@ func redigest(want string, b []byte) (got string, ok bool) {
 	}
 	text = strings.TrimRight(strings.TrimSpace(text), "=")
 	plain := base32.StdEncoding.WithPadding(base32.NoPadding)
-	// The encodings of one sum differ in length, so the length tells which it is.
+	// The encodings of a sum differ in length, so the length determines the encoding.
 	switch len(text) {
 	case hex.EncodedLen(len(sum)):
 		got = hex.EncodeToString(sum)

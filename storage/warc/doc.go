@@ -4,9 +4,9 @@
 //
 // # What it is
 //
-// The bytes of every exchange that a crawl makes, kept so that any tool of the field can read them and so that a
-// crashed crawl finds them again: the WARC is the redo log of a segment. One record is one gzip member; a Location
-// (file, offset, length) is enough to read one record back.
+// The store of every exchange of a crawl, byte for byte. Any WARC tool can read it, and a crashed crawl recovers from
+// it: the WARC is the redo log of a segment. One record is one gzip member; a Location (file, offset, length) is enough
+// to read one record back.
 //
 // # Picture
 //
@@ -27,54 +27,60 @@
 //
 // # Life
 //
-// An exchange is born in a fetcher. WriteExchange builds a request and a response record, each with an id of its own,
-// the request pointing at the response (WARC-Concurrent-To), compresses them in memory, and appends both side by side. They
-// reach the file with others, by a quarter of a megabyte or with the next Sync.
-// They are durable when a Sync that began later has returned, and then leave the system's cache, for they are not
-// read again soon. A file is born with the first record, under the next
-// free number, its warcinfo record first and its name synced into the directory; when an exchange would make it longer
-// than MaxFileBytes the next file takes its place and the full one is synced and closed. After a crash Repair cuts off
-// the torn tail and a Reader reads back the rest.
+// A fetcher calls WriteExchange. It builds a request and a response record, each with its own id; the request refers to
+// the response (WARC-Concurrent-To). It compresses them in memory and appends them next to each other. The Writer
+// writes appended records to the file when it has collected a quarter of a megabyte, or with the next Sync. Records are
+// durable when a Sync that began after their append has returned. Then they leave the system's page cache, because they
+// are not read again soon.
 //
-// What is stored of a response: the body without transfer coding, with content coding (gzip, br) as it came; the head
-// line by line as received up to its first empty line, but
+// The first record creates a file with the next free number: the warcinfo record is written first, and the file's name
+// is synced into the directory. When an exchange would make the file longer than MaxFileBytes, the next file replaces
+// it, and the full one is synced and closed. After a crash Repair cuts off the torn tail, and a Reader reads the rest.
+//
+// The body of a response is stored without transfer coding, and with content coding (gzip, br) as received. The head is
+// stored line by line as received, up to its first empty line, with these changes:
 //   - lines without a visible character are dropped, line ends are CR LF, and exactly one empty line ends the head;
 //   - a head without any field gets a Content-Length;
-//   - Transfer-Encoding is renamed X-Crawler-Transfer-Encoding, since the body has none any more;
-//   - a Content-Length that is not the length of the stored body is renamed X-Crawler-Content-Length, and the true one
-//     is added; it stays in responses that have no body by definition (1xx, 204, 304) and in revisit records.
+//   - Transfer-Encoding is renamed X-Crawler-Transfer-Encoding, because the stored body has none;
+//   - a Content-Length that differs from the length of the stored body is renamed X-Crawler-Content-Length, and the
+//     correct one is added. It is kept in responses that by definition have no body (1xx, 204, 304) and in revisit
+//     records.
 //
-// So the block is what it says it is, and readers that know nothing of this crawler (Python's and npm's warcio) split
-// and decode it rightly. Responses carry WARC-Payload-Digest; the small records carry WARC-Block-Digest. A block digest of
-// responses too would hash every body twice (6 µs more for a 12 KB page) to find what the gzip checksum finds.
+// So the head describes the block correctly, and readers that know nothing of this crawler (Python's and npm's warcio)
+// split and decode it correctly. Responses have a WARC-Payload-Digest, the small records a WARC-Block-Digest. A block
+// digest for responses too would hash every body twice (6 µs more for a 12 KB page) and detect only what the gzip
+// checksum already detects.
 //
 // # Invariants
 //
-//   - Nothing that comes from outside can end a header line: URIs are visible ASCII or refused, values are escaped.
-//   - Nothing follows a record that was not written whole: after a failed write or sync a Writer never writes again.
+//   - Nothing from outside can end a header line: URIs are visible ASCII or refused, values are escaped.
+//   - Nothing follows a record that was not written completely: after a failed write or sync a Writer never writes
+//     again.
 //   - An existing file is never opened for writing, except by Repair, which only shortens it.
-//   - request and response of one exchange are adjacent, in this order, in one file.
-//   - A Reader allocates by what it has read, never by what a header announces.
+//   - The request and the response of one exchange are adjacent, in this order, in one file.
+//   - A Reader allocates memory for bytes that it has read, not for lengths that a header announces.
 //   - What a Writer accepts, a Reader with default options reads.
+//   - Damage is never counted or returned as a record: Next returns either a record or an error.
 //
 // # Who runs it
 //
-// The package starts no goroutine. A Writer is safe for concurrent use: the caller's goroutine builds and compresses
-// (with a pooled encoder), mu is held for one Write call, and syncMu, taken before mu, by whoever waits for the disk:
-// appends go on during a Sync, and callers of Sync that wait together share one. A Reader belongs to one goroutine.
+// The package starts no goroutine. A Writer is safe for concurrent use. The caller's goroutine builds and compresses
+// records with a pooled encoder. mu is held for one Write call. Goroutines that wait for the disk hold syncMu, which is
+// locked before mu: appends continue during a Sync, and concurrent callers of Sync share one. A Reader belongs to one
+// goroutine.
 //
 // # Bounds
 //
-// All in limits.go. A Writer holds the compressed form of the exchanges in the making, one per calling goroutine; a
-// Reader holds one record (DefaultMaxBlockBytes) and 100 KB of buffers.
+// All in limits.go. A Writer holds the compressed exchanges being built, one per calling goroutine, and up to a quarter
+// of a megabyte of appended records. A Reader holds one record (DefaultMaxBlockBytes) and 100 KB of buffers.
 //
 // # Deliberately absent
 //
-//   - ARC, WARC in zstd, continuation records on writing: nobody asked a crawler for them.
+//   - ARC, WARC in zstd, and writing continuation records: users of crawlers do not need them.
 //   - Pebble, and every other package of this project: a WARC file must outlive the store.
-//   - Appending to a file of an earlier Writer: a new file costs nothing and its head tells who wrote it.
-//   - Retrying a failed sync: the second answer may be a lie.
-//   - Guarding the X-Crawler- names: a server may send such a field too, so it is a remark and never evidence.
+//   - Appending to a file of an earlier Writer: a new file costs nothing, and its warcinfo record says who wrote it.
+//   - Retrying a failed sync: the second result may be wrong.
+//   - Protecting the X-Crawler- names: a server may send such a field too, so treat it as a note, never as evidence.
 //
 // # Read first
 //

@@ -18,15 +18,15 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// encoder builds records, one gzip member each, in memory of its own: the compression is the price of a record, and
-// this way it is paid outside the Writer's lock. Encoders are pooled per Writer.
+// encoder builds records, one gzip member each, in its own memory. Compression is most of a record's cost, and this
+// keeps it outside the Writer's lock. Encoders are pooled per Writer.
 type encoder struct {
 	header  []byte // the WARC header of the record being built
 	head    []byte // the HTTP head or the warc-fields of the record being built
 	out     []byte // finished members
 	scratch [64]byte
 	mark    []byte
-	record  []byte // the whole record, at the fastest level
+	record  []byte // the whole uncompressed record, at the fastest level
 	gz      *gzip.Writer
 	small   *gzip.Writer // of request records; gz unless the level is the fastest
 	fastest bool
@@ -42,8 +42,8 @@ func (w *Writer) encoder() *encoder {
 	e.small = e.gz
 	if w.o.Level == 1 {
 		e.fastest = true
-		// Making a Huffman table for 600 bytes takes 8 µs, a sixth of the exchange, and saves 200 of 4,700 bytes.
-		// Who asked for the fastest level gets request records that are stored.
+		// Building a Huffman table for 600 bytes takes 8 µs, a sixth of the exchange, and saves 200 of 4,700 bytes.
+		// So the fastest level stores request records uncompressed.
 		e.small, _ = gzip.NewWriterLevel(e, gzip.NoCompression)
 	}
 	return e
@@ -59,7 +59,7 @@ func (w *Writer) release(e *encoder) {
 	w.pool.Put(e)
 }
 
-// Write collects compressed bytes; it is the io.Writer under gz.
+// Write collects compressed bytes: gz writes into the encoder.
 func (e *encoder) Write(p []byte) (int, error) {
 	e.out = append(e.out, p...)
 	return len(p), nil
@@ -81,12 +81,12 @@ func (e *encoder) begin(recordType string, id [16]byte, date time.Time, uri stri
 	}
 }
 
-// field adds one field; the value is escaped, the name is ours or checked.
+// field adds one field and escapes its value. The name is a constant, or was checked.
 func (e *encoder) field(name, value string) {
 	e.header = appendField(e.header, name, value)
 }
 
-// fieldBytes adds one field whose value is ours.
+// fieldBytes adds one field whose value needs no escaping.
 func (e *encoder) fieldBytes(name string, value []byte) {
 	e.header = append(e.header, name...)
 	e.header = append(e.header, ':', ' ')
@@ -102,12 +102,12 @@ func (e *encoder) fields(fields []Field) {
 
 func (e *encoder) address(addr netip.Addr) {
 	if addr.IsValid() {
-		// Zones name an interface of this machine, and ::ffff:192.0.2.1 is 192.0.2.1 to everybody else.
+		// A zone names an interface of this machine. ::ffff:192.0.2.1 is written as 192.0.2.1.
 		e.fieldBytes("WARC-IP-Address", addr.Unmap().WithZone("").AppendTo(e.scratch[:0]))
 	}
 }
 
-// member ends the header and appends the record, head and body being its block, to e.out as one gzip member.
+// member ends the header and appends the record to e.out as one gzip member. The block is head followed by body.
 func (e *encoder) member(gz *gzip.Writer, contentType string, head, body []byte) {
 	e.header = append(e.header, "Content-Type: "...)
 	e.header = append(e.header, contentType...)
@@ -130,16 +130,17 @@ func (e *encoder) member(gz *gzip.Writer, contentType string, head, body []byte)
 	}
 }
 
-// memberFast is member for the fastest level. The deflate that keeps no state between calls has a table
-// of 16 KB where the other has one of half a megabyte: as fast where that is in the cache, which on a
-// crawler at work it is not, and within a few hundredths as small. A body that is compressed already, as
-// most of the web's are on their way, is stored: trying takes 13 µs for 4 KB of gzip and gains nothing, looking 1.
+// memberFast is member for the fastest level. Stateless deflate has a table of 16 KB, the other deflate one of half
+// a megabyte. The other is as fast only while its table is in the CPU cache, which it is not in a working crawler. The
+// outputs differ by a few percent in size. A body that is already compressed, as most web traffic is, is stored:
+// compressing 4 KB of gzip again takes 13 µs and gains nothing, detecting it takes 1 µs.
 func (e *encoder) memberFast(head, body []byte) {
 	in := append(e.record[:0], e.header...)
 	in = append(in, head...)
 	in = append(in, body...)
 	in = append(in, recordEnd...)
-	e.out = append(e.out, 0x1f, 0x8b, 8, 4, 0, 0, 0, 0, 4, 255) // RFC 1952: deflate, extra field, fastest, system unknown
+	// RFC 1952: deflate, extra field, no time, fastest, unknown system.
+	e.out = append(e.out, 0x1f, 0x8b, 8, 4, 0, 0, 0, 0, 4, 255)
 	e.out = binary.LittleEndian.AppendUint16(e.out, uint16(len(e.mark)))
 	e.out = append(e.out, e.mark...)
 	if incompressible(body) {
@@ -154,7 +155,7 @@ func (e *encoder) memberFast(head, body []byte) {
 	}
 }
 
-// stored appends a deflate stream that is p itself (RFC 1951, 3.2.4).
+// stored appends a deflate stream of stored blocks, which contain p unchanged (RFC 1951, 3.2.4).
 func (e *encoder) stored(p []byte) {
 	for final := byte(0); final == 0; {
 		n := min(len(p), math.MaxUint16)
@@ -169,12 +170,12 @@ func (e *encoder) stored(p []byte) {
 	}
 }
 
-// sampleBytes of the middle of a body tell whether it can be compressed.
+// sampleBytes is how many bytes from the middle of a body are examined to see whether it can be compressed.
 const sampleBytes = 1024
 
-// incompressible reports whether a body's bytes are spread as evenly as those of compressed data are. The
-// measure is Pearson's χ² against even spread: 190 to 325 for random bytes, some 280 for gzip, 360 for JPEG,
-// 3,400 for base64, 11,000 for a page. Being wrong costs space or time, never a byte.
+// incompressible reports whether a body's bytes are distributed as evenly as those of compressed data. The measure is
+// Pearson's χ² against a uniform distribution: 190 to 325 for random bytes, some 280 for gzip, 360 for JPEG, 3,400
+// for base64, 11,000 for a page. A wrong answer costs space or time, but no data.
 func incompressible(body []byte) bool {
 	if len(body) < sampleBytes/4 {
 		return false
@@ -196,9 +197,11 @@ func incompressible(body []byte) bool {
 
 var recordEnd = []byte("\r\n\r\n")
 
-// request appends a request record that points at the response record of responseID, and returns its length; 0 when
-// there is no request head.
-func (e *encoder) request(w *Writer, uri string, addr netip.Addr, date time.Time, head []byte, responseID [16]byte) int64 {
+// request appends a request record that refers to the response record responseID, and returns its length in bytes; 0
+// if there is no request head.
+func (e *encoder) request(
+	w *Writer, uri string, addr netip.Addr, date time.Time, head []byte, responseID [16]byte,
+) int64 {
 	if !visible(head) {
 		return 0
 	}
@@ -228,14 +231,14 @@ func appendID(dst []byte, id [16]byte) []byte {
 func appendDate(dst []byte, t time.Time) []byte {
 	t = t.UTC()
 	ms := t.Nanosecond() / int(time.Millisecond)
-	// package time has a fast way for RFC 3339, but not with three digits.
+	// Package time has a fast path for RFC 3339, but not with exactly three digits.
 	dst = t.Truncate(time.Second).AppendFormat(dst, time.RFC3339)
 	return append(dst[:len(dst)-1], '.', '0'+byte(ms/100), '0'+byte(ms/10%10), '0'+byte(ms%10), 'Z')
 }
 
-// appendField appends "Name: value" and a line end. What could end the line or is not text (control characters, bytes
-// that are not UTF-8) is percent-encoded, so that a value from outside stays one value. A percent sign stays as it is:
-// the escape protects the file, it does not have to be undone.
+// appendField appends "Name: value" and a line end. It percent-encodes bytes that could end the line or are not text
+// (control characters, invalid UTF-8), so that a value from outside stays one value. Percent signs are not escaped:
+// the encoding protects the file and need not be reversible.
 func appendField(dst []byte, name, value string) []byte {
 	dst = append(dst, name...)
 	dst = append(dst, ':', ' ')
@@ -251,7 +254,7 @@ func appendField(dst []byte, name, value string) []byte {
 			continue
 		}
 		r, n := utf8.DecodeRuneInString(value[i:])
-		// U+0080–U+009F and the two separators are line ends to some readers of text.
+		// Some text readers take U+0080–U+009F and the two separators for line ends.
 		if r == utf8.RuneError && n == 1 || r < 0xa0 || r == '\u2028' || r == '\u2029' {
 			for _, b := range []byte(value[i : i+n]) {
 				dst = append(dst, '%', upperHex[b>>4], upperHex[b&15])
@@ -272,7 +275,7 @@ func appendBlockFields(dst []byte, fields []Field) []byte {
 	return dst
 }
 
-// ownFields are the header fields that the Writer sets and a caller may not, in lower case.
+// ownFields are the header fields that only the Writer may set, in lower case.
 var ownFields = [...]string{
 	"warc-type", "warc-record-id", "warc-date", "warc-target-uri", "warc-ip-address", "warc-concurrent-to",
 	"warc-payload-digest", "warc-block-digest", "warc-truncated", "warc-profile", "warc-refers-to",
@@ -287,7 +290,7 @@ func checkHeaderFields(fields []Field) error {
 	for i := range fields {
 		name := fields[i].Name
 		if !hasPrefixFold(name, "warc-") && !hasPrefixFold(name, "x-") {
-			return &InputError{"field", name, "an extra header field begins with WARC- or X-"}
+			return &InputError{"field", name, "an extra header field must begin with WARC- or X-"}
 		}
 		for _, own := range ownFields {
 			if strings.EqualFold(name, own) {
@@ -315,7 +318,8 @@ func checkBlockFields(what, uri string, fields []Field) error {
 		total += len(name) + 3*len(value) + 4
 	}
 	if total > maxFieldsBytes {
-		return &InputError{what, uri, fmt.Sprintf("fields may take %d bytes after escaping, at most %d", total, maxFieldsBytes)}
+		return &InputError{what, uri,
+			fmt.Sprintf("fields may take %d bytes after escaping, at most %d", total, maxFieldsBytes)}
 	}
 	return nil
 }
@@ -324,7 +328,7 @@ func hasPrefixFold(s, prefix string) bool {
 	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
 }
 
-// isToken tells whether a name is made of the token characters of RFC 9110, 5.6.2.
+// isToken reports whether a name consists of the token characters of RFC 9110, 5.6.2.
 func isToken(name string) bool {
 	for i := 0; i < len(name); i++ {
 		c := name[i]

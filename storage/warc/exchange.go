@@ -9,46 +9,46 @@ import (
 	"time"
 )
 
-// Exchange is one HTTP exchange to be stored. The Writer only reads it, and keeps nothing of it.
+// Exchange is one HTTP exchange to be stored. The Writer only reads it and keeps no reference to it.
 type Exchange struct {
 	// URI is the canonical URL: 1 to MaxURIBytes bytes, all of them in 0x21–0x7e, the first not '<'.
 	URI string
 	// Addr is the address that answered; the zero Addr leaves WARC-IP-Address out.
 	Addr netip.Addr
-	// Start is when the request was sent: the WARC-Date, kept to the millisecond. Zero means now.
+	// Start is when the request was sent. It becomes the WARC-Date, to the millisecond. Zero means now.
 	Start time.Time
-	// Request is the head of the request as sent; empty writes no request record.
+	// Request is the head of the request as sent. If it is empty, no request record is written.
 	Request []byte
-	// ResponseHead is the status line and the fields as received. See the package page for what is kept of it.
+	// ResponseHead is the status line and the fields as received. The package documentation says how it is stored.
 	ResponseHead []byte
-	// Body is the entity: transfer coding removed, content coding (gzip, br, …) left as it is.
+	// Body is the body without transfer coding; content coding (gzip, br, …) is kept.
 	Body []byte
-	// Truncated says why Body is not all of it: "" (it is), "length", "time", "disconnect" or "unspecified".
+	// Truncated says why Body is incomplete: "length", "time", "disconnect" or "unspecified"; "" = it is complete.
 	Truncated string
-	// Fields are added to the header of the response record, in order: names begin with "WARC-" or "X-" and are not
-	// among those that the Writer sets itself; values are escaped where they must be. WARC-Identified-Payload-Type
-	// belongs here.
+	// Fields are added to the header of the response record, in order. Names begin with "WARC-" or "X-", and the
+	// Writer's own fields are not allowed. Values are escaped where necessary. WARC-Identified-Payload-Type belongs
+	// here.
 	Fields []Field
 }
 
-// Written says where an exchange was stored.
+// Written is the place where an exchange was stored.
 type Written struct {
-	Request     Location // zero when there was no request record
-	Response    Location // of the response or revisit record
-	PayloadSHA1 [sha1.Size]byte
+	Request     Location        // zero if there was no request record
+	Response    Location        // of the response or revisit record
+	PayloadSHA1 [sha1.Size]byte // of the body; of a revisit, its SHA-1 PayloadDigest, or zero
 }
 
 // WriteExchange appends a request and a response record, adjacent and in this order, and returns the Location of the
-// response record. It may be called from any goroutine; the records are on disk after the next Sync.
+// response record. It may be called from any goroutine. The records are on disk after the next Sync.
 //
-// An *InputError says what of x cannot be stored: nothing was written and the Writer goes on. Every other error is
-// that of the file: it is sticky.
+// An *InputError says which part of x cannot be stored; nothing was written, and the Writer remains usable. After
+// Close the error is ErrClosed. Any other error comes from the file and is final: see Sync.
 func (w *Writer) WriteExchange(x *Exchange) (Location, error) {
 	written, err := w.AppendExchange(x)
 	return written.Response, err
 }
 
-// AppendExchange is WriteExchange for callers that also want the request's Location or the digest that was computed.
+// AppendExchange is WriteExchange for callers that also need the request's Location or the computed digest.
 func (w *Writer) AppendExchange(x *Exchange) (Written, error) {
 	date, err := w.checkExchange(x.URI, x.Start, x.Truncated, x.Fields)
 	if err != nil {
@@ -81,8 +81,8 @@ func (w *Writer) AppendExchange(x *Exchange) (Written, error) {
 	return w.store(e, requestBytes, sum)
 }
 
-// store appends the members in e, of which the first requestBytes bytes are the request record, and tells where they
-// went.
+// store appends the members in e, of which the first requestBytes bytes are the request record, and returns their
+// places.
 func (w *Writer) store(e *encoder, requestBytes int64, sum [sha1.Size]byte) (Written, error) {
 	records := int64(1)
 	if requestBytes > 0 {
@@ -100,8 +100,9 @@ func (w *Writer) store(e *encoder, requestBytes int64, sum [sha1.Size]byte) (Wri
 	return out, nil
 }
 
-// WriteMetadata appends a metadata record about a URI (application/warc-fields): the outcome of a fetch that had no
-// response. Names are tokens; values are escaped. Errors are those of WriteExchange.
+// WriteMetadata appends a metadata record about a URI (application/warc-fields), such as the outcome of a fetch
+// without a response. A zero at means now. Names of fields must be tokens; values are escaped. It may be called from
+// any goroutine. Errors are those of WriteExchange.
 func (w *Writer) WriteMetadata(uri string, at time.Time, fields []Field) (Location, error) {
 	date, err := w.checkExchange(uri, at, "", nil)
 	if err != nil {
@@ -120,11 +121,12 @@ func (w *Writer) WriteMetadata(uri string, at time.Time, fields []Field) (Locati
 	return written.Response, err
 }
 
-// InputError says what of a caller's record cannot be stored. The record was refused and the Writer is as before.
+// InputError says which part of a caller's record cannot be stored. The record was refused, and the Writer remains
+// usable.
 type InputError struct {
 	What   string // "URI", "Exchange.Truncated", "field WARC-Type", …
-	Value  string // the offending value or the URI of the record, shortened and quoted by Error
-	Reason string
+	Value  string // the bad value or the URI of the record; Error shortens and quotes it
+	Reason string // what is wrong with it
 }
 
 func (e *InputError) Error() string {
@@ -135,7 +137,7 @@ func (e *InputError) Error() string {
 	return fmt.Sprintf("writing a WARC record: %s %q: %s", e.What, v, e.Reason)
 }
 
-// checkExchange checks what all records have in common, and gives the date to write.
+// checkExchange checks the parts that all records have in common, and returns the date to write.
 func (w *Writer) checkExchange(uri string, start time.Time, truncated string, fields []Field) (time.Time, error) {
 	if err := checkURI("URI", uri); err != nil {
 		return start, err
@@ -163,7 +165,7 @@ func checkURI(what, uri string) error {
 		return &InputError{what, uri, fmt.Sprintf("has %d bytes, must have 1 to %d", len(uri), MaxURIBytes)}
 	}
 	if uri[0] == '<' {
-		return &InputError{what, uri, "begins with an angle bracket, which readers take off"}
+		return &InputError{what, uri, "begins with an angle bracket, which readers remove"}
 	}
 	for i := 0; i < len(uri); i++ {
 		if c := uri[i]; c < 0x21 || c > 0x7e {
@@ -179,7 +181,8 @@ func checkHeads(uri string, request, response []byte) error {
 			fmt.Sprintf("request %d, response %d bytes; at most %d", len(request), len(response), maxHeadBytes)}
 	}
 	if !visible(response) {
-		return &InputError{"Exchange.ResponseHead of", uri, "is empty: a fetch without response belongs in WriteMetadata"}
+		return &InputError{"Exchange.ResponseHead of", uri,
+			"is empty: use WriteMetadata for a fetch without a response"}
 	}
 	return nil
 }

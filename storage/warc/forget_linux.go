@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// forget tells the system that a part of a file need not stay in its cache. That it may not listen is no error.
+// forget tells the system to drop a part of a file from its page cache. It is only advice, so errors are ignored.
 func forget(f *os.File, from, n int64) {
 	_ = unix.Fadvise(int(f.Fd()), from, n, unix.FADV_DONTNEED)
 }

@@ -6,5 +6,5 @@ package warc
 
 import "os"
 
-// forget does nothing: only Linux is asked.
+// forget does nothing: it is implemented for Linux only.
 func forget(*os.File, int64, int64) {}

@@ -11,11 +11,11 @@ import (
 	"sync/atomic"
 )
 
-// FS is the filesystem that a Writer and Repair work on: OS() for the disk, an adapter of the store's filesystem in
-// crash tests. It is safe for concurrent use. Names are paths in the host's spelling.
+// FS is the filesystem under a Writer and Repair: OS() for the disk, an adapter of the store's filesystem in crash
+// tests. It is safe for concurrent use. Names are paths in the form of the operating system.
 type FS interface {
-	// Create makes a new file for reading and writing. Where the filesystem can tell, an existing file is an error
-	// (OS() does so): a WARC file is never written twice.
+	// Create creates a file for reading and writing. If the file exists, it fails where the filesystem can detect
+	// that (OS() does): a WARC file is never written twice.
 	Create(name string) (File, error)
 	// Open opens an existing file for reading.
 	Open(name string) (File, error)
@@ -23,34 +23,34 @@ type FS interface {
 	List(dir string) ([]string, error)
 	// Size returns the length of a file in bytes.
 	Size(name string) (int64, error)
-	// MkdirAll makes a directory and its parents; an existing directory is no error.
+	// MkdirAll creates a directory and its parents; an existing directory is no error.
 	MkdirAll(dir string) error
 	// Truncate cuts a file to size bytes. It need not be durable: Repair syncs the file afterwards.
 	Truncate(name string, size int64) error
-	// SyncDir makes the entries of a directory durable.
+	// SyncDir makes the directory's entries durable.
 	SyncDir(dir string) error
 	// Remove deletes a file.
 	Remove(name string) error
 }
 
-// File is an open file of an FS. Write appends; Write, ReadAt and Sync may be called at the same time from several
+// File is an open file of an FS. Write appends. Write, ReadAt and Sync may be called at the same time from several
 // goroutines.
 type File interface {
 	io.Writer
 	io.ReaderAt
 	io.Closer
-	// Sync returns when all that was written before is on disk.
+	// Sync returns when everything written before the call is on disk.
 	Sync() error
 }
 
-// OS returns the filesystem of the operating system. Create refuses an existing name; directories are made with mode
-// 0755 and files with 0644, before umask.
+// OS returns the filesystem of the operating system. Create refuses an existing name. Directories are created with
+// mode 0755 and files with 0644, before umask.
 func OS() FS { return osFS{} }
 
 type osFS struct{}
 
 func (osFS) Create(name string) (File, error) {
-	// O_EXCL: two crawls that are pointed at one directory by mistake must not write into each other's files.
+	// O_EXCL: two crawls that use one directory by mistake must not write into each other's files.
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return nil, err
@@ -58,9 +58,9 @@ func (osFS) Create(name string) (File, error) {
 	return &written{File: f}, nil
 }
 
-// written is a file that is being written. What has been synced is not read again soon, so the system's cache need
-// not keep it: a crawl would fill the memory with it and drive out what is read, the store. What comes next finds
-// the pages that were given up still at hand.
+// written is a file that is being written. Synced data is not read again soon, so written drops it from the system's
+// page cache. Otherwise a crawl would fill that cache and evict the store, which is read. Later writes reuse the
+// freed pages.
 type written struct {
 	*os.File
 	size, forgotten atomic.Int64
@@ -72,7 +72,7 @@ func (f *written) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Sync implements File. What is written meanwhile may or may not be forgotten, which changes nothing.
+// Sync implements File. Data written during the call may be dropped from the page cache or not; both are fine.
 func (f *written) Sync() error {
 	size := f.size.Load()
 	if err := f.File.Sync(); err != nil {
@@ -80,7 +80,7 @@ func (f *written) Sync() error {
 	}
 	if from := f.forgotten.Load(); size-from >= forgetBytes {
 		forget(f.File, from, size-from)
-		f.forgotten.Store(size &^ (forgetBytes - 1)) // a part of a page is not forgotten
+		f.forgotten.Store(size &^ (forgetBytes - 1)) // the system keeps the last, partial page
 	}
 	return nil
 }

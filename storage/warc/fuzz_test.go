@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// FuzzReader feeds arbitrary bytes: no panic, no read outside of the file, no endless loop, and what is called valid
-// can be read again by itself, to the same records and a clean end.
+// FuzzReader reads arbitrary bytes: no panic, no read outside of the file, no endless loop, a record or an error but
+// never both. The valid prefix alone reads again to the same number of records and a clean end.
 func FuzzReader(f *testing.F) {
 	data, ends := smallFile(f)
 	f.Add(data, false)
@@ -27,6 +27,9 @@ func FuzzReader(f *testing.F) {
 		blocks, whole, clean := 0, 0, true
 		for valid := int64(0); r.err == nil; {
 			rec, err := r.Next()
+			if (rec == nil) == (err == nil) {
+				t.Fatalf("record %+v and error %v", rec, err)
+			}
 			if err == nil {
 				if blocks++; len(rec.Block) > limit || rec.Offset+rec.Length > int64(len(data)) {
 					t.Fatalf("record %+v", rec)
@@ -35,8 +38,9 @@ func FuzzReader(f *testing.F) {
 				if payload, err := rec.Payload(); err == nil && len(payload) > len(rec.Block) {
 					t.Fatalf("payload of %d bytes in a block of %d", len(payload), len(rec.Block))
 				}
-			} else if errors.Is(err, ErrTorn) == errors.As(err, new(*CorruptError)) && err != io.EOF && !errors.As(err, new(*TooLargeError)) {
-				t.Fatalf("of no class: %v", err)
+			} else if errors.Is(err, ErrTorn) == errors.As(err, new(*CorruptError)) &&
+				err != io.EOF && !errors.As(err, new(*TooLargeError)) {
+				t.Fatalf("unknown kind of error: %v", err)
 			} else if r.err == nil {
 				clean = false
 			}
@@ -48,7 +52,7 @@ func FuzzReader(f *testing.F) {
 			}
 		}
 		if !clean {
-			return // damage or an oversized block lies within the valid part
+			return // the valid part contains damage or an oversized block
 		}
 		again := NewReader(bytes.NewReader(data), r.Valid())
 		for range whole {
@@ -62,8 +66,8 @@ func FuzzReader(f *testing.F) {
 	})
 }
 
-// FuzzHead: whatever a server sends as head, the block splits where the body begins, for a reader that takes any line
-// without visible text as the end, too.
+// FuzzHead: for any head that a server sends, the block splits where the body begins, also for a reader that takes any
+// line without visible text for the end of the head.
 func FuzzHead(f *testing.F) {
 	f.Add([]byte("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n"), []byte("body"))
 	f.Add([]byte("\r\nHTTP/1.1 304 x\nA:\n \nContent-Length: 3\r\r\n\n"), []byte(""))
@@ -72,7 +76,11 @@ func FuzzHead(f *testing.F) {
 			return
 		}
 		got := appendHead(nil, head, responseHead, len(body))
-		rec := Record{Type: TypeResponse, Header: []Field{{"Content-Type", "application/http"}}, Block: append(got, body...)}
+		rec := Record{
+			Type:   TypeResponse,
+			Header: []Field{{"Content-Type", "application/http"}},
+			Block:  append(got, body...),
+		}
 		_, stored, err := rec.HTTP()
 		if err != nil || !bytes.Equal(stored, body) {
 			t.Fatalf("head %q: body %q, want %q", got, stored, body)

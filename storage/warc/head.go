@@ -7,31 +7,31 @@ import (
 	"strconv"
 )
 
-// Prefix of the names under which HTTP fields are kept that no longer speak of the stored body.
+// renamedPrefix begins the new names of HTTP fields that do not describe the stored body.
 const renamedPrefix = "X-Crawler-"
 
-// headKind says which HTTP fields of a head must agree with the body beside it.
+// headKind says which HTTP fields of a head must agree with the stored body.
 type headKind uint8
 
 const (
 	requestHead  headKind = iota // nothing is renamed
-	responseHead                 // no transfer coding, and the true length
+	responseHead                 // no transfer coding, and the stored body's length
 	revisitHead                  // no transfer coding; the length is that of the body that is not stored
 )
 
-// appendHead appends an HTTP head that every reader splits where we do: the lines of head up to its first empty line,
-// as received, then exactly one empty line.
+// appendHead appends an HTTP head that every reader separates from the body at the same place: the lines of head up
+// to its first empty line, as received, then exactly one empty line.
 //
-// The body beside it is stored without its transfer coding, so a Transfer-Encoding field would make readers look for
-// chunks in plain text, and a Content-Length that is not bodyBytes would make them cut it or wait for more. Such
-// fields stay readable under another name, the name of the field alone being changed:
+// The body is stored without its transfer coding. A Transfer-Encoding field would make readers look for chunks in it,
+// and a Content-Length other than bodyBytes would make them cut it or wait for more. Such fields are kept under
+// another name; nothing else in their lines changes:
 //
 //	Transfer-Encoding: chunked      →  X-Crawler-Transfer-Encoding: chunked
 //	Content-Length: 99 (wrong)      →  X-Crawler-Content-Length: 99
 //	                                   Content-Length: 12018
 //
-// Lines without any visible ASCII character are dropped: they carry nothing, and some readers (Python's rstrip,
-// JavaScript's trimEnd) take them for the empty line, so that a page could move the border of its own body.
+// Lines without any visible ASCII character are dropped. They carry no information, and some readers (Python's rstrip,
+// JavaScript's trimEnd) take them for the empty line, so a page could shift the start of its own body.
 func appendHead(dst, head []byte, kind headKind, bodyBytes int) []byte {
 	needLength, haveLength := false, false
 	for lines := 0; len(head) > 0; {
@@ -49,10 +49,10 @@ func appendHead(dst, head []byte, kind headKind, bodyBytes int) []byte {
 		lines++
 		if lines == 1 {
 			if kind == responseHead && bodyBytes == 0 && bodiless(line) {
-				kind = revisitHead // the length is of the representation, not of this message: not wrong
+				kind = revisitHead // a Content-Length is that of the representation, not of this message: keep it
 			}
-			// npm's reader looks for CR LF CR LF behind the status line, so a head without fields would end
-			// somewhere in the body: give it one.
+			// npm's reader looks for CR LF CR LF after the status line. With it, a head without fields would end
+			// somewhere in the body, so add a field.
 			needLength = kind == responseHead && !hasField(head)
 		} else if kind != requestHead {
 			name, value, _ := bytes.Cut(line, []byte{':'})
@@ -71,7 +71,7 @@ func appendHead(dst, head []byte, kind headKind, bodyBytes int) []byte {
 				needLength = true
 			}
 			if rename {
-				// An indented line continues the one before, but to some readers it is a field all the same.
+				// An indented line continues the previous one, but some readers take it for a field.
 				dst = append(dst, line[:indent]...)
 				dst = append(dst, renamedPrefix...)
 				line = line[indent:]
@@ -88,7 +88,7 @@ func appendHead(dst, head []byte, kind headKind, bodyBytes int) []byte {
 	return append(dst, '\r', '\n')
 }
 
-// hasField tells whether a visible line follows before the first empty one.
+// hasField reports whether a visible line comes before the first empty one.
 func hasField(head []byte) bool {
 	for len(head) > 0 {
 		line, rest, _ := bytes.Cut(head, []byte{'\n'})
@@ -103,7 +103,7 @@ func hasField(head []byte) bool {
 	return false
 }
 
-// visible tells whether a line has a byte that any reader shows.
+// visible reports whether a line contains a visible ASCII character.
 func visible(line []byte) bool {
 	for _, c := range line {
 		if ' ' < c && c < 0x7f {
@@ -113,8 +113,8 @@ func visible(line []byte) bool {
 	return false
 }
 
-// bodiless tells whether a status line announces a response that has no body by definition (RFC 9112, 6.3): its
-// Content-Length, if any, is of the representation that a GET would have given.
+// bodiless reports whether a status line announces a response that by definition has no body (RFC 9112, 6.3). Its
+// Content-Length, if any, is that of the representation that a GET would have returned.
 func bodiless(statusLine []byte) bool {
 	_, rest, _ := bytes.Cut(statusLine, []byte{' '})
 	rest = bytes.TrimLeft(rest, " ")
@@ -122,12 +122,12 @@ func bodiless(statusLine []byte) bool {
 		len(rest) >= 3 && rest[0] == '1'
 }
 
-// continued tells whether the next line continues a field (obs-fold of RFC 9112, 5.2).
+// continued reports whether the next line continues a field (obs-fold of RFC 9112, 5.2).
 func continued(rest []byte) bool {
 	return len(rest) > 0 && (rest[0] == ' ' || rest[0] == '\t')
 }
 
-// saysLength tells whether a field's value is the decimal number n and nothing else.
+// saysLength reports whether a field's value is exactly the decimal number n.
 func saysLength(value []byte, n int) bool {
 	value = bytes.Trim(value, " \t")
 	if len(value) == 0 || len(value) > 18 {

@@ -14,15 +14,15 @@ import (
 
 var errInjected = errors.New("injected fault")
 
-// memFS is an FS in memory. Every call of a kind (create, write, sync, syncdir, …) is counted, and fail may refuse
-// the nth one; what a file's last good sync covered is remembered.
+// memFS is an FS in memory. It counts the calls of each kind (create, write, sync, syncdir, …); fail may make the nth
+// one fail. It records what each file's last successful sync covered.
 type memFS struct {
 	mu    sync.Mutex
 	files map[string]*memFile
 	calls map[string]int
 	log   []string
-	// fail returns an error for the nth call (from 1) of an operation; nil lets all pass. A refused write takes half
-	// of its bytes first.
+	// fail returns an error for the nth call (from 1) of an operation; nil lets all pass. A failed write still writes
+	// the first half of its bytes.
 	fail func(op string, n int) error
 }
 

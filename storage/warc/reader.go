@@ -14,16 +14,16 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// ErrTorn ends a file whose last record is not whole: the write was cut short. What lies before Valid is good.
+// ErrTorn ends a file whose last record is incomplete: the write was cut short. The file is good up to Valid.
 var ErrTorn = errors.New("the WARC file ends in a torn record")
 
-// CorruptError says that a record cannot be read although the file goes on after it.
+// CorruptError reports a damaged place of a file, from Offset to Next. It is not a record, and it may cover several.
 type CorruptError struct {
 	File   string // as given to the Reader
-	Offset int64  // where the record (or what should be one) begins
-	Next   int64  // where the next record begins; -1 when that is not known
-	Reason string
-	Err    error // of the decompressor; may be nil
+	Offset int64  // where the unreadable record (or what should be one) begins
+	Next   int64  // where the next record begins; -1 if that is not known
+	Reason string // what is wrong
+	Err    error  // of the decompressor; may be nil
 }
 
 func (e *CorruptError) Error() string {
@@ -40,7 +40,7 @@ func (e *CorruptError) Error() string {
 // Unwrap returns the decompressor's error.
 func (e *CorruptError) Unwrap() error { return e.Err }
 
-// TooLargeError says that a record's block is beyond the Reader's bound. Next goes on behind it.
+// TooLargeError says that a record's block exceeds the Reader's bound. The Reader continues after the record.
 type TooLargeError struct {
 	File          string
 	Offset        int64 // of the record
@@ -54,17 +54,17 @@ func (e *TooLargeError) Error() string {
 
 // ReaderOptions configure a Reader.
 type ReaderOptions struct {
-	// File is the base name for Locations and errors.
+	// File is the base name to use in Locations and errors.
 	File string
-	// MaxBlockBytes bounds the block of a record in memory; 0 means DefaultMaxBlockBytes.
+	// MaxBlockBytes bounds the block of a record, in bytes; 0 means DefaultMaxBlockBytes.
 	MaxBlockBytes int64
-	// Resync lets Next go on after a *CorruptError whose Next is known. Without it the error is final.
+	// Resync lets Next continue after a *CorruptError whose Next is known. Without it that error is final.
 	Resync bool
 }
 
-// Reader walks the records of one file, front to back: gzip members, plain records (WARC 1.0, 1.1 and the drafts
-// before them), or both in one file. It reads a file in one pass with a fixed buffer and holds one record at a time.
-// It is not safe for concurrent use; any number of Readers may read one file.
+// Reader reads the records of one file from front to back: gzip members, plain records (WARC 1.0, 1.1 and the drafts
+// before them), or both in one file. It reads the file once, with a fixed buffer, and holds one record at a time. It
+// belongs to one goroutine; any number of Readers may read one file. The zero value is not usable.
 type Reader struct {
 	o      ReaderOptions
 	src    *source
@@ -73,15 +73,15 @@ type Reader struct {
 	stream *bufio.Reader // on zr
 	probe  *probe        // of findMember; nil before the first search
 
-	member   int64  // where the record being read begins, or the gzip member around it
-	packed   bool   // it is in a gzip member: read it from stream, not from in
-	inMember bool   // and the member holds more records behind it
+	member   int64  // where the current record begins, or the gzip member around it
+	packed   bool   // the record is in a gzip member: read it from stream, not from in
+	inMember bool   // the member contains more records after it
 	mark     []byte // of the last good member, see resync.go
-	skip     int64  // bytes of a too large block still to be stepped over; -1 none
+	skip     int64  // bytes of a too large block still to be skipped; -1 = none
 	first    int64  // where reading began
-	valid    int64
-	resyncs  int
-	err      error // final
+	valid    int64  // see Valid
+	resyncs  int    // damaged places skipped
+	err      error  // final
 
 	header []byte
 	block  []byte
@@ -91,12 +91,12 @@ type Reader struct {
 // recordMagic begins every record.
 const recordMagic = "WARC/"
 
-// NewReader returns a Reader of the first size bytes of f with default options.
+// NewReader returns a Reader of the first size bytes of f with default options. It never reads beyond size.
 func NewReader(f io.ReaderAt, size int64) *Reader {
 	return NewReaderOptions(f, size, ReaderOptions{})
 }
 
-// NewReaderOptions returns a Reader of the first size bytes of f.
+// NewReaderOptions returns a Reader of the first size bytes of f. It never reads beyond size.
 func NewReaderOptions(f io.ReaderAt, size int64, o ReaderOptions) *Reader {
 	return newReader(f, 0, size, o, sourceBufferBytes)
 }
@@ -109,36 +109,43 @@ func newReader(f io.ReaderAt, from, to int64, o ReaderOptions, buffer int) *Read
 	return &Reader{o: o, src: src, in: bufio.NewReaderSize(src, buffer), skip: -1, first: from, valid: from}
 }
 
-// ReadAt reads the one record at a Location, which must span exactly that record, and checks that it does. The record
-// is the caller's to keep. Anything else found there is a *CorruptError or *TooLargeError.
+// ReadAt reads the record at a Location of f, a file of size bytes. The Location must span exactly one record. The
+// caller may keep the result. If there is anything else, the error is a *CorruptError or a *TooLargeError; an error of
+// the file itself is wrapped. It may be called from any goroutine.
 func ReadAt(f io.ReaderAt, size int64, loc Location) (*Record, error) {
 	if loc.Offset < 0 || loc.Length <= 0 || loc.Offset > size-loc.Length {
 		return nil, &CorruptError{loc.File, loc.Offset, -1,
-			fmt.Sprintf("the record of %d bytes is said to lie outside of the file's %d", loc.Length, size), nil}
+			fmt.Sprintf("the location of %d bytes is outside of the file of %d", loc.Length, size), nil}
 	}
 	buffer := min(loc.Length+16, sourceBufferBytes)
 	r := newReader(f, loc.Offset, loc.Offset+loc.Length, ReaderOptions{File: loc.File}, int(buffer))
 	rec, err := r.Next()
 	switch {
 	case errors.Is(err, ErrTorn) || err == io.EOF:
-		return nil, &CorruptError{loc.File, loc.Offset, -1, "no whole record lies there", nil}
+		return nil, &CorruptError{loc.File, loc.Offset, -1, "there is no complete record", nil}
 	case err != nil:
 		return nil, err
 	case rec.Location != loc:
 		return nil, &CorruptError{loc.File, loc.Offset, -1,
-			fmt.Sprintf("the record lies at %d and has %d bytes, not %d", rec.Offset, rec.Length, loc.Length), nil}
+			fmt.Sprintf("the record is at %d and has %d bytes, not %d", rec.Offset, rec.Length, loc.Length), nil}
 	}
 	return rec, nil
 }
 
-// Valid returns the offset behind the last whole record that was read (in a gzip member with several records: behind
-// the last whole member), which is where a torn tail begins.
+// Valid returns the offset after the last complete record read so far (in a gzip member with several records: after
+// the last complete member). After ErrTorn the torn tail begins there.
 func (r *Reader) Valid() int64 { return r.valid }
 
-// Next returns the next record, valid until the next call. At the end of the file it returns io.EOF; where the last
-// record is cut short, or damaged with no other gzip member behind it, ErrTorn; where a record is damaged otherwise,
-// a *CorruptError; where a block is beyond the bound, a *TooLargeError. An error of the file itself is wrapped. All but
-// the third (see ReaderOptions.Resync) and the fourth are final.
+// Next returns the next record, which is valid until the next call, or an error and no record:
+//
+//   - io.EOF at the end of the file;
+//   - ErrTorn if the last record is cut short, or damaged with no other gzip member after it;
+//   - a *CorruptError at a damaged place. With ReaderOptions.Resync and a known CorruptError.Next, the next call
+//     continues after it;
+//   - a *TooLargeError for a record whose block exceeds the bound; the next call continues after it;
+//   - an error of the file itself, wrapped.
+//
+// Every other error is final: later calls return it again. Only calls that return a record count as records.
 func (r *Reader) Next() (*Record, error) {
 	if r.err != nil {
 		return nil, r.err
@@ -161,17 +168,17 @@ func (r *Reader) Next() (*Record, error) {
 	return nil, err
 }
 
-// fault is what is wrong with the record being read.
+// fault is what is wrong with the current record.
 type fault struct {
 	reason string
 	err    error
-	whole  bool // the gzip member around it is whole: the next one begins where it ends
+	whole  bool // the gzip member around it is complete: the next one begins where it ends
 	warc   bool // the record began with recordMagic
 }
 
 func (f *fault) Error() string { return f.reason }
 
-// next reads one record and also returns where it begins.
+// next reads one record. It also returns the offset where the record begins.
 func (r *Reader) next() (rec *Record, start int64, err error) {
 	if r.skip >= 0 {
 		if err := r.stepOver(); err != nil {
@@ -211,7 +218,7 @@ func (r *Reader) next() (rec *Record, start int64, err error) {
 	return &r.rec, start, nil
 }
 
-// openRecord finds where the next record begins, puts that into r.member, and decides how it is read.
+// openRecord finds where the next record begins, sets r.member to it, and decides how to read the record.
 func (r *Reader) openRecord() (err error) {
 	for {
 		if r.member, err = r.skipNewlines(); err != nil {
@@ -225,9 +232,9 @@ func (r *Reader) openRecord() (err error) {
 			return err
 		}
 		if _, err := r.stream.Peek(1); err != io.EOF {
-			return nil // a fault shows again when the header is read
+			return nil // reading the header returns any other error again
 		}
-		// An empty member is the whole of what some tools write for a file without records.
+		// An empty member: some tools write just that for a file without records.
 		r.valid = r.pos()
 	}
 }
@@ -282,7 +289,7 @@ func (r *Reader) readHeader(from *bufio.Reader) (int64, error) {
 	}
 }
 
-// parseHeader fills r.rec from r.header.
+// parseHeader fills r.rec from r.header and returns the Content-Length.
 func (r *Reader) parseHeader() (int64, error) {
 	version, rest, _ := strings.Cut(string(r.header), "\n")
 	version = strings.TrimSpace(version)
@@ -318,7 +325,7 @@ func (r *Reader) parseHeader() (int64, error) {
 	return length, nil
 }
 
-// readBlock reads the block into r.block, which grows with what arrives, not with what is announced.
+// readBlock reads the block into r.block, which grows with the bytes that arrive, not with the announced length.
 func (r *Reader) readBlock(from *bufio.Reader, length int64) error {
 	r.block = r.block[:0]
 	for have := int64(0); have < length; have = int64(len(r.block)) {
@@ -329,18 +336,18 @@ func (r *Reader) readBlock(from *bufio.Reader, length int64) error {
 		n, err := io.ReadFull(from, r.block[have:min(length, int64(cap(r.block)))])
 		r.block = r.block[:have+int64(n)]
 		if err != nil {
-			reason := fmt.Sprintf("Content-Length is %d, only %d bytes are there", length, len(r.block))
+			reason := fmt.Sprintf("Content-Length is %d, but there are only %d bytes", length, len(r.block))
 			return r.streamFault(from, err, reason, true)
 		}
 	}
 	return nil
 }
 
-// endRecord steps over the line ends behind a block and, in a gzip member, finds out whether the member ends too: only
-// then is its checksum known to be right.
+// endRecord skips the line ends after a block. In a gzip member it also checks whether the member ends there; only then
+// has its checksum been verified.
 func (r *Reader) endRecord(from *bufio.Reader) error {
 	if from == r.in {
-		// Few files have fewer than the two line ends of the standard, but some do, and nothing is lost by it.
+		// The standard requires two line ends. Some files have fewer, which does no harm.
 		if _, err := r.skipNewlines(); err != nil && err != io.EOF {
 			return err
 		}
@@ -356,14 +363,15 @@ func (r *Reader) endRecord(from *bufio.Reader) error {
 			return nil
 		}
 		if err != nil {
-			return r.streamFault(from, err, "the gzip member breaks off behind the block", true)
+			return r.streamFault(from, err, "the gzip member breaks off after the block", true)
 		}
 		if c != '\r' && c != '\n' {
 			if err := from.UnreadByte(); err != nil {
 				panic("BUG: unreading the byte just read: " + err.Error())
 			}
 			if head, _ := from.Peek(len(recordMagic)); string(head) != recordMagic {
-				return &fault{reason: fmt.Sprintf("the block is longer than its Content-Length: %q follows", head), warc: true}
+				reason := fmt.Sprintf("the block is longer than its Content-Length: %q follows", head)
+				return &fault{reason: reason, warc: true}
 			}
 			r.inMember = true
 			return nil
@@ -374,7 +382,7 @@ func (r *Reader) endRecord(from *bufio.Reader) error {
 	}
 }
 
-// stepOver discards a block that was too large and ends its record.
+// stepOver discards a block that is too large and ends its record.
 func (r *Reader) stepOver() error {
 	from := r.in
 	if r.packed {
@@ -392,7 +400,7 @@ func (r *Reader) stepOver() error {
 	return r.endRecord(from)
 }
 
-// skipNewlines steps over CR and LF between plain records and returns the offset behind them; io.EOF at the end.
+// skipNewlines skips CR and LF between records and returns the offset after them; io.EOF at the end.
 func (r *Reader) skipNewlines() (int64, error) {
 	for {
 		c, err := r.in.ReadByte()
@@ -408,8 +416,8 @@ func (r *Reader) skipNewlines() (int64, error) {
 	}
 }
 
-// streamFault turns an error of a stream into a fault: the end of a whole member is damage inside of it, the end of
-// the file is a torn record.
+// streamFault turns an error of a stream into a fault. An early end of a complete member is damage in the member; an
+// early end of the file is a torn record.
 func (r *Reader) streamFault(from *bufio.Reader, err error, reason string, warc bool) error {
 	f := &fault{reason: reason, err: err, warc: warc}
 	atEnd := err == io.EOF || err == io.ErrUnexpectedEOF
@@ -417,7 +425,7 @@ func (r *Reader) streamFault(from *bufio.Reader, err error, reason string, warc 
 	case from == r.in && atEnd:
 		f.err = io.ErrUnexpectedEOF
 	case from == r.stream && atEnd:
-		// io.ReadFull makes both ends look alike; the decompressor knows whether its member was whole.
+		// io.ReadFull returns the same error for both ends; the decompressor knows whether its member was complete.
 		if _, zerr := r.zr.Read(make([]byte, 1)); zerr == io.EOF {
 			f.err, f.whole = nil, true
 		} else {
@@ -427,7 +435,8 @@ func (r *Reader) streamFault(from *bufio.Reader, err error, reason string, warc 
 	return f
 }
 
-// verdict decides what an error at a record is: of the file, the end, a torn tail, or damage with more behind it.
+// verdict decides what an error at a record means: an error of the file, its end, a torn tail, or damage with more
+// records after it.
 func (r *Reader) verdict(start int64, err error) error {
 	if r.src.err != nil {
 		return fmt.Errorf("reading WARC file %q near offset %d: %w", r.o.File, start, r.src.err)
@@ -438,64 +447,66 @@ func (r *Reader) verdict(start int64, err error) error {
 	}
 	r.inMember = false
 	corrupt := &CorruptError{r.o.File, start, -1, f.reason, f.err}
-	// Until one record has been seen, what does not begin as one is no torn WARC file but no WARC file at all.
+	// Before the first record, data that does not begin like one is not a torn WARC file, but no WARC file at all.
 	some := f.warc || r.valid > r.first
 	if f.whole || f.warc && f.err == nil && r.packed && r.drain() {
-		corrupt.Next = r.pos() // its checksum is right: it was written so, and what follows is what was written next
+		corrupt.Next = r.pos() // the member's checksum is right, so the fault was written and the next member follows
 		return corrupt
 	}
 	atEnd := errors.Is(f.err, io.ErrUnexpectedEOF) && (some || r.startsWithin(start))
 	if atEnd && r.mark == nil {
-		// The file's end, and no search for members behind the start: what it would find without a mark to go by is
-		// more likely a page that is a WARC file than a record that damage has hidden.
+		// The end of the file. Don't search for members after the start: without a mark to look for, the search would
+		// more likely find a page that is itself a WARC file than a record hidden by damage.
 		return r.torn(corrupt)
 	}
 	if r.onlyZeros(start) {
 		return r.torn(corrupt)
 	}
-	if r.zr != nil { // a plain file has no sure place to go on from
+	if r.zr != nil { // a plain file has no safe place to continue from
 		corrupt.Next = r.findMember(start + 1)
 	}
 	switch {
 	case r.src.err != nil:
-		return fmt.Errorf("reading WARC file %q behind offset %d: %w", r.o.File, start, r.src.err)
+		return fmt.Errorf("reading WARC file %q after offset %d: %w", r.o.File, start, r.src.err)
 	case corrupt.Next < 0 && (atEnd || some && r.zr != nil):
 		return r.torn(corrupt)
 	}
 	return corrupt
 }
 
-// drain reads the rest of the member of a faulty record and tells whether the member is whole.
+// drain reads the rest of a faulty record's member and reports whether the member is complete.
 func (r *Reader) drain() bool {
 	_, err := io.Copy(io.Discard, r.stream)
 	return err == nil
 }
 
-// startsWithin tells whether a file cut short before its first record could be told apart still began like one.
+// startsWithin reports whether the bytes at start, which the end of the file may cut short, begin like a record or a
+// gzip member.
 func (r *Reader) startsWithin(start int64) bool {
 	var head [len(recordMagic)]byte
 	n, _ := r.src.at(head[:], start)
 	if n == 0 {
 		return false
 	}
-	return bytes.HasPrefix([]byte(recordMagic), head[:n]) || head[0] == gzipMagic[0] && (n < 2 || head[1] == gzipMagic[1])
+	return bytes.HasPrefix([]byte(recordMagic), head[:n]) ||
+		head[0] == gzipMagic[0] && (n < 2 || head[1] == gzipMagic[1])
 }
 
 func (r *Reader) torn(c *CorruptError) error {
 	return fmt.Errorf("reading WARC file %q: %w at offset %d: %s", r.o.File, ErrTorn, c.Offset, c.Reason)
 }
 
-// pos returns the offset of the next byte that in will give.
+// pos returns the offset of the next byte that in will return.
 func (r *Reader) pos() int64 { return r.src.pos - int64(r.in.Buffered()) }
 
-// seek goes on at an offset.
+// seek continues at an offset.
 func (r *Reader) seek(offset int64) {
 	r.src.pos = offset
 	r.in.Reset(r.src)
 	r.inMember = false
 }
 
-// source is the io.Reader over the file. It remembers an error of the file, which must not be taken for damage.
+// source is the io.Reader over the file. It keeps an error of the file, which must not be mistaken for damage.
 type source struct {
 	f        io.ReaderAt
 	pos, end int64
@@ -511,7 +522,7 @@ func (s *source) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// at reads up to len(p) bytes at an offset, never beyond end; less only at the end.
+// at reads up to len(p) bytes at an offset, never beyond end. It reads less only at the end.
 func (s *source) at(p []byte, offset int64) (int, error) {
 	if offset >= s.end {
 		return 0, nil

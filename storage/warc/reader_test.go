@@ -31,7 +31,7 @@ func smallFile(t testing.TB) (data []byte, ends []int64) {
 	return data, ends
 }
 
-// drain reads to the end, stepping over what can be stepped over.
+// drain reads to the end, past all errors that are not final.
 func drain(t testing.TB, data []byte, o ReaderOptions) (r *Reader, uris []string, faults []error) {
 	t.Helper()
 	r = NewReaderOptions(&strictAt{t, bytes.NewReader(data), int64(len(data))}, int64(len(data)), o)
@@ -40,6 +40,9 @@ func drain(t testing.TB, data []byte, o ReaderOptions) (r *Reader, uris []string
 		if err == nil {
 			uris = append(uris, rec.Type+" "+rec.URI)
 			continue
+		}
+		if rec != nil {
+			t.Errorf("record %+v with error %v", rec, err)
 		}
 		faults = append(faults, err)
 		if r.err != nil {
@@ -51,8 +54,8 @@ func drain(t testing.TB, data []byte, o ReaderOptions) (r *Reader, uris []string
 	}
 }
 
-// TestTorn cuts a file at every byte, lets zeros or garbage follow, and expects the whole records before the cut, and
-// Repair to leave exactly those.
+// TestTorn cuts a file at every byte and appends zeros, garbage or nothing. A Reader must return the complete records
+// before the cut, and Repair must keep exactly those.
 func TestTorn(t *testing.T) {
 	data, ends := smallFile(t)
 	tails := map[string][]byte{"": nil, "zeros": make([]byte, 5000), "garbage": []byte("\xde\xad\xbe\xef garbage")}
@@ -64,7 +67,7 @@ func TestTorn(t *testing.T) {
 			torn := append(bytes.Clone(data[:cut]), tail...)
 			whole, records := int64(0), 0
 			for _, end := range ends {
-				if bytes.HasPrefix(torn, data[:end]) { // the last bytes of a member may be the zeros that follow
+				if bytes.HasPrefix(torn, data[:end]) { // appended zeros may equal the last bytes of a member
 					whole, records = end, records+1
 				}
 			}
@@ -74,7 +77,7 @@ func TestTorn(t *testing.T) {
 				wantErr = io.EOF
 			}
 			if r.Valid() != whole || len(uris) != records || len(faults) != 1 || !errors.Is(faults[0], wantErr) {
-				// A cut inside the very first member leaves nothing to know the file by, unless its text had begun.
+				// A cut inside the first member leaves no sign of a WARC file, unless its text had begun.
 				var corrupt *CorruptError
 				if records == 0 && name != "" && errors.As(faults[0], &corrupt) && r.Valid() == 0 {
 					continue
@@ -85,7 +88,8 @@ func TestTorn(t *testing.T) {
 			fs := newMemFS()
 			fs.files["f"] = &memFile{fs: fs, data: torn}
 			valid, removed, err := Repair(fs, "f")
-			if err != nil || valid != whole || removed != int64(len(torn))-whole || !bytes.Equal(fs.bytesOf("f"), data[:whole]) {
+			left := fs.bytesOf("f")
+			if err != nil || valid != whole || removed != int64(len(torn))-whole || !bytes.Equal(left, data[:whole]) {
 				t.Fatalf("cut at %d, then %s: Repair = %d, %d, %v", cut, name, valid, removed, err)
 			}
 			if removed > 0 && fs.calls["sync"] != 1 {
@@ -95,7 +99,7 @@ func TestTorn(t *testing.T) {
 	}
 }
 
-// TestTornPlain does the same to a file without compression: the line ends behind the last block may be missing.
+// TestTornPlain does the same with a file without compression: the line ends after the last block may be missing.
 func TestTornPlain(t *testing.T) {
 	record := "WARC/1.0\r\nWARC-Type: resource\r\nWARC-Target-URI: <http://h/>\r\nContent-Length: 4\r\n\r\nabcd"
 	data := []byte(record + "\r\n\r\n" + record + "\r\n\r\n")
@@ -115,8 +119,8 @@ func TestTornPlain(t *testing.T) {
 	}
 }
 
-// TestCorruptMiddle damages each record in turn, everywhere: without Resync reading ends there, with it everything
-// else is found, and Repair keeps the file as it is.
+// TestCorruptMiddle damages every byte of every record in turn. Without Resync, reading ends there; with it, all other
+// records are read. Repair does not change the file.
 func TestCorruptMiddle(t *testing.T) {
 	data, ends := smallFile(t)
 	_, all, _ := drain(t, data, ReaderOptions{})
@@ -126,15 +130,16 @@ func TestCorruptMiddle(t *testing.T) {
 			bad := bytes.Clone(data)
 			bad[at] ^= 0x55
 			r, uris, faults := drain(t, bad, ReaderOptions{Resync: true})
-			if headerByte := at - start; i == len(ends)-1 && len(uris) == i && errors.Is(faults[0], ErrTorn) && r.Valid() == start {
-				continue // the last record: nothing readable behind
-			} else if len(uris) == len(all) && headerByte < markedBytes {
+			if i == len(ends)-1 && len(uris) == i && errors.Is(faults[0], ErrTorn) && r.Valid() == start {
+				continue // the last record: nothing readable after it
+			}
+			if len(uris) == len(all) && at-start < markedBytes {
 				continue // time, operating system or mark: the record can still be read
 			}
 			want := append(append([]string{}, all[:i]...), all[i+1:]...)
 			if got := strings.Join(uris, ","); got != strings.Join(want, ",") || faults[len(faults)-1] != io.EOF {
 				if i == 0 && at < markedBytes {
-					continue // the mark itself is damaged before it was learnt
+					continue // the damage is in the first mark, which the Reader searches for
 				}
 				t.Fatalf("byte %d of record %d: %s, %v", at-start, i, got, faults)
 			}
@@ -157,10 +162,47 @@ func TestCorruptMiddle(t *testing.T) {
 	}
 }
 
-// TestForgedMember: a page that is itself a WARC file lies in ours as it came, and when the record around it is
-// damaged a search for the next record meets its members first.
+// TestHoleIsNoRecord overwrites the file from the middle of one record to the middle of the same or a later one. The
+// hole is one error and no record, however many records it covers: a caller that counts records counts those that Next
+// returned.
+func TestHoleIsNoRecord(t *testing.T) {
+	data, ends := smallFile(t)
+	intact := readAll(t, data, "")
+	for from := 1; from < len(intact); from++ {
+		for to := from; to < len(intact); to++ {
+			for _, fill := range []byte{0, 0xa5} {
+				bad := bytes.Clone(data)
+				a, b := intact[from], intact[to]
+				for i := a.Offset + a.Length/2; i <= b.Offset+b.Length/2; i++ {
+					bad[i] = fill
+				}
+				name := fmt.Sprintf("records %d to %d filled with %#02x", from, to, fill)
+				_, uris, faults := drain(t, bad, ReaderOptions{Resync: true})
+				last := to == len(intact)-1
+				if want := len(intact) - (to - from + 1); len(uris) != want {
+					t.Errorf("%s: %d records, want %d", name, len(uris), want)
+				}
+				var corrupt *CorruptError
+				switch {
+				case last && len(faults) == 1 && errors.Is(faults[0], ErrTorn):
+				case !last && len(faults) == 2 && errors.As(faults[0], &corrupt) && faults[1] == io.EOF:
+					if corrupt.Offset != a.Offset || corrupt.Next != ends[to] {
+						t.Errorf("%s: hole from %d to %d, want %d to %d",
+							name, corrupt.Offset, corrupt.Next, a.Offset, ends[to])
+					}
+				default:
+					t.Errorf("%s: %v", name, faults)
+				}
+			}
+		}
+	}
+}
+
+// TestForgedMember: a page that is itself a WARC file is stored unchanged in ours. If the record around it is damaged,
+// the search for the next record finds the page's members first, and must not take them for records.
 func TestForgedMember(t *testing.T) {
-	forged := gzipOf(t, "WARC/1.1\r\nWARC-Type: response\r\nWARC-Target-URI: http://bank.example/\r\nContent-Length: 0\r\n\r\n\r\n\r\n")
+	forged := gzipOf(t, "WARC/1.1\r\nWARC-Type: response\r\nWARC-Target-URI: http://bank.example/\r\n"+
+		"Content-Length: 0\r\n\r\n\r\n\r\n")
 	noise := make([]byte, 4096) // incompressible, so that the page is stored
 	for i, x := 0, uint32(1); i < len(noise); i++ {
 		x = x*1664525 + 1013904223
@@ -180,7 +222,7 @@ func TestForgedMember(t *testing.T) {
 	mustClose(t, w)
 	data := fs.bytesOf("data/warc/t-00000.warc.gz")
 	if !bytes.Contains(data, forged) {
-		t.Skip("the compressor found something in the noise")
+		t.Skip("the compressor changed the noise")
 	}
 	data[loc.Offset+100] ^= 0x55
 	r, uris, faults := drain(t, data, ReaderOptions{Resync: true})
@@ -188,9 +230,10 @@ func TestForgedMember(t *testing.T) {
 	if strings.Join(uris, ",") != want || len(faults) != 2 || r.Valid() != int64(len(data)) {
 		t.Errorf("read %q, %v", uris, faults)
 	}
-	// The same in the torn tail: the forged member is whole, the record that holds it is not.
+	// The same in a torn tail: the forged member is complete, the record around it is not.
 	torn := data[:loc.Offset+int64(bytes.Index(data[loc.Offset:], forged)+len(forged)+1)]
-	if r, uris, faults := drain(t, torn, ReaderOptions{Resync: true}); len(uris) != 2 || !errors.Is(faults[0], ErrTorn) || r.Valid() != loc.Offset {
+	r, uris, faults = drain(t, torn, ReaderOptions{Resync: true})
+	if len(uris) != 2 || !errors.Is(faults[0], ErrTorn) || r.Valid() != loc.Offset {
 		t.Errorf("torn: read %q, %v", uris, faults)
 	}
 }
@@ -210,10 +253,11 @@ func gzipOf(t testing.TB, parts ...string) []byte {
 	return out.Bytes()
 }
 
-// TestForeign reads what other tools write, right and wrong.
+// TestForeign reads what other tools write, valid and invalid.
 func TestForeign(t *testing.T) {
 	rec := func(uri, block string) string {
-		return fmt.Sprintf("WARC/1.0\r\nWARC-Type: resource\r\nWARC-Target-URI: %s\r\nContent-Length: %d\r\n\r\n%s\r\n\r\n", uri, len(block), block)
+		return fmt.Sprintf("WARC/1.0\r\nWARC-Type: resource\r\nWARC-Target-URI: %s\r\n"+
+			"Content-Length: %d\r\n\r\n%s\r\n\r\n", uri, len(block), block)
 	}
 	f := func(name string, data []byte, want string, faults ...string) {
 		t.Helper()
@@ -245,20 +289,28 @@ func TestForeign(t *testing.T) {
 	f("huge, shared member", gzipOf(t, a, huge, b), "a b", "block of 101 bytes")
 	f("huge, plain", []byte(a+huge+b), "a b", "block of 101 bytes")
 	f("huge, last", []byte(a+huge), "a", "block of 101 bytes")
-	f("no Content-Length", cat(gzipOf(t, a), gzipOf(t, "WARC/1.0\r\nA: b\r\n\r\n"), gzipOf(t, b)), "a b", "no Content-Length")
-	f("two lengths", cat(gzipOf(t, "WARC/1.0\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n"), gzipOf(t, b)), "b", "bad Content-Length")
-	f("short block", cat(gzipOf(t, strings.Replace(a, "Length: 1", "Length: 50", 1)), gzipOf(t, b)), "b", "Content-Length is 50")
-	f("long block", cat(gzipOf(t, strings.Replace(c, "Length: 3", "Length: 1", 1)), gzipOf(t, b)), "b", "longer than its Content-Length")
+	f("no Content-Length", cat(gzipOf(t, a), gzipOf(t, "WARC/1.0\r\nA: b\r\n\r\n"), gzipOf(t, b)),
+		"a b", "no Content-Length")
+	f("two lengths", cat(gzipOf(t, "WARC/1.0\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n"), gzipOf(t, b)),
+		"b", "bad Content-Length")
+	f("short block", cat(gzipOf(t, strings.Replace(a, "Length: 1", "Length: 50", 1)), gzipOf(t, b)),
+		"b", "Content-Length is 50")
+	f("long block", cat(gzipOf(t, strings.Replace(c, "Length: 3", "Length: 1", 1)), gzipOf(t, b)),
+		"b", "longer than its Content-Length")
 	f("unknown version", cat(gzipOf(t, a), gzipOf(t, "WARC/x\r\n\r\n"), gzipOf(t, b)), "a b", "unknown version")
-	f("endless header", cat(gzipOf(t, a), gzipOf(t, "WARC/1.0\r\n"+strings.Repeat("A: b\r\n", MaxHeaderBytes/6)), gzipOf(t, b)), "a b", "header is longer")
+	endless := "WARC/1.0\r\n" + strings.Repeat("A: b\r\n", MaxHeaderBytes/6)
+	f("endless header", cat(gzipOf(t, a), gzipOf(t, endless), gzipOf(t, b)), "a b", "header is longer")
 	f("padding", cat(gzipOf(t, a, strings.Repeat("\r\n", maxPadding)), gzipOf(t, b)), "b", "padding")
 }
 
-// TestNotWARC: what was never a WARC file is not called torn, and Repair does not touch it.
+// TestNotWARC: a file that never was a WARC file is not reported as torn, and Repair does not change it.
 func TestNotWARC(t *testing.T) {
+	long := strings.Repeat("0123456789abcdefghijklmnopqrstuvwxyz", 10)
 	for name, data := range map[string][]byte{
-		"text": []byte("hello"), "packed text": gzipOf(t, "hello, hello"), "packed text, cut": gzipOf(t, "hello", strings.Repeat("0123456789abcdefghijklmnopqrstuvwxyz", 10))[:60],
-		"damaged": append([]byte{0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0}, bytes.Repeat([]byte{7}, 100)...),
+		"text":             []byte("hello"),
+		"packed text":      gzipOf(t, "hello, hello"),
+		"packed text, cut": gzipOf(t, "hello", long)[:60],
+		"damaged":          append([]byte{0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0}, bytes.Repeat([]byte{7}, 100)...),
 	} {
 		fs := newMemFS()
 		fs.files["f"] = &memFile{fs: fs, data: data}
@@ -268,7 +320,11 @@ func TestNotWARC(t *testing.T) {
 			t.Errorf("%s: Repair = %d, %d, %v", name, valid, removed, err)
 		}
 	}
-	for name, data := range map[string][]byte{"zeros": make([]byte, 100), "begun": []byte("WAR"), "gzip begun": {0x1f}} {
+	for name, data := range map[string][]byte{
+		"zeros":      make([]byte, 100),
+		"begun":      []byte("WAR"),
+		"gzip begun": {0x1f},
+	} {
 		fs := newMemFS()
 		fs.files["f"] = &memFile{fs: fs, data: data}
 		if valid, removed, err := Repair(fs, "f"); valid != 0 || removed != int64(len(data)) || err != nil {
@@ -277,7 +333,7 @@ func TestNotWARC(t *testing.T) {
 	}
 }
 
-// TestReadFault: an error of the disk is neither damage nor a torn tail.
+// TestReadFault: an error of the disk is reported neither as damage nor as a torn tail.
 func TestReadFault(t *testing.T) {
 	data, _ := smallFile(t)
 	data = bytes.Repeat(data, 200) // beyond one buffer
@@ -302,9 +358,10 @@ func TestReadAt(t *testing.T) {
 	data, ends := smallFile(t)
 	f := func(offset, length int64, ok bool) {
 		t.Helper()
-		rec, err := ReadAt(bytes.NewReader(data), int64(len(data)), Location{"f", offset, length})
+		loc := Location{"f", offset, length}
+		rec, err := ReadAt(bytes.NewReader(data), int64(len(data)), loc)
 		var corrupt *CorruptError
-		if ok != (err == nil) || err != nil && !errors.As(err, &corrupt) || ok && rec.Location != (Location{"f", offset, length}) {
+		if ok != (err == nil) || err != nil && !errors.As(err, &corrupt) || ok && rec.Location != loc {
 			t.Errorf("ReadAt(%d, %d) = %v, %v", offset, length, rec, err)
 		}
 	}
@@ -321,7 +378,8 @@ func TestReadAt(t *testing.T) {
 }
 
 func TestRecord(t *testing.T) {
-	text := "WARC/1.0\r\nWARC-Type: Response\r\nwarc-record-id: <urn:uuid:1>\r\nX-Fold: a\r\n  b\r\n\tc\r\nno colon\r\nWARC-Date: %s\r\n" +
+	text := "WARC/1.0\r\nWARC-Type: Response\r\nwarc-record-id: <urn:uuid:1>\r\n" +
+		"X-Fold: a\r\n  b\r\n\tc\r\nno colon\r\nWARC-Date: %s\r\n" +
 		"Content-Type: application/http;msgtype=response\r\nContent-Length: %d\r\n\r\n%s"
 	read := func(date, block string) *Record {
 		data := fmt.Appendf(nil, text, date, len(block), block)
@@ -348,7 +406,8 @@ func TestRecord(t *testing.T) {
 		}
 	}
 	rec := read("2020-05-06T07:08:09.123456789Z", "")
-	if rec.Type != TypeResponse || rec.ID != "urn:uuid:1" || rec.Field("x-fold") != "a b c" || len(rec.Header) != 6 || rec.Version != "WARC/1.0" {
+	if rec.Version != "WARC/1.0" || rec.Type != TypeResponse || rec.ID != "urn:uuid:1" ||
+		rec.Field("x-fold") != "a b c" || len(rec.Header) != 6 {
 		t.Errorf("read %+v", rec)
 	}
 	for date, want := range map[string]string{

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// Types of records (WARC-Type). Resource, conversion and continuation records are read but never written here.
+// Types of records (WARC-Type). This package reads resource, conversion and continuation records but never writes
+// them.
 const (
 	TypeWarcinfo     = "warcinfo"
 	TypeRequest      = "request"
@@ -27,28 +28,28 @@ type Field struct {
 	Name, Value string
 }
 
-// Location says where a record lies: one gzip member (or, in a file without compression, one record with the blank
+// Location is the place of a record: one gzip member (or, in a file without compression, one record with the blank
 // lines after it). Offset and Length are in bytes of the file. A Length of 0 means that the record cannot be read by
-// itself, because its gzip member holds other records too (only foreign tools write that).
+// itself, because its gzip member also contains other records (only other tools write that).
 type Location struct {
 	File           string // base name
 	Offset, Length int64
 }
 
-// Record is one record as a Reader found it. It and its bytes are valid until the Reader's next call; strings may be
-// kept.
+// Record is one record as a Reader found it. The Record, its Header and its Block are valid until the Reader's next
+// call; strings may be kept. Its methods may be called from several goroutines.
 type Record struct {
 	Version string    // "WARC/1.1"
 	Type    string    // lower case: "response"; "" when the header has none
 	ID      string    // WARC-Record-ID without angle brackets
-	URI     string    // WARC-Target-URI without angle brackets; otherwise as stored: foreign tools store anything
-	Date    time.Time // WARC-Date in UTC; zero when absent or unreadable
+	URI     string    // WARC-Target-URI without angle brackets, otherwise as stored: other tools store anything
+	Date    time.Time // WARC-Date in UTC; zero if absent or unreadable
 	Header  []Field   // all fields in order, names as stored, values trimmed, folded lines joined
 	Block   []byte    // Content-Length bytes
 	Location
 }
 
-// Field returns the first value of a header field, "" when absent. Names compare without case.
+// Field returns the first value of a header field, "" if absent. Names are compared without regard to case.
 func (r *Record) Field(name string) string {
 	for i := range r.Header {
 		if strings.EqualFold(r.Header[i].Name, name) {
@@ -61,8 +62,9 @@ func (r *Record) Field(name string) string {
 // ErrNotHTTP is returned by HTTP and Payload for a record whose block is not an HTTP message.
 var ErrNotHTTP = errors.New("the record holds no HTTP message")
 
-// HTTP splits the block of a request, response or revisit record at the first empty line. The head includes that
-// line, so head and body together are the block; a block without an empty line is all head. Both alias the block.
+// HTTP splits the block of a request, response or revisit record at the first empty line. The head includes that line,
+// so head and body together are the block. A block without an empty line is all head. Both are slices of the block.
+// The error of other records is ErrNotHTTP.
 func (r *Record) HTTP() (head, body []byte, err error) {
 	if !r.isHTTP() {
 		return nil, nil, fmt.Errorf("splitting the %s record at offset %d: %w", r.Type, r.Offset, ErrNotHTTP)
@@ -71,8 +73,8 @@ func (r *Record) HTTP() (head, body []byte, err error) {
 	return r.Block[:n:n], r.Block[n:], nil
 }
 
-// isHTTP goes by the record's Content-Type, and by the first bytes where that is missing: some tools wrote
-// text/dns or ftp exchanges as response records.
+// isHTTP decides by the record's Content-Type, or by the first bytes if that is missing: some tools write text/dns or
+// ftp exchanges as response records.
 func (r *Record) isHTTP() bool {
 	switch r.Type {
 	case TypeRequest, TypeResponse, TypeRevisit:
@@ -87,10 +89,10 @@ func (r *Record) isHTTP() bool {
 	return len(ct) >= len(httpType) && strings.EqualFold(ct[:len(httpType)], httpType)
 }
 
-// Payload returns the entity of the record: the body of an HTTP message without transfer coding, or the block of any
-// other record. Bodies that our own Writer stored are returned as they lie; foreign files keep chunked framing,
-// which is removed into a new buffer. Framing that does not parse is taken for a body whose head lies about it
-// (common: crawlers that decode and keep the head), and the body is returned as stored.
+// Payload returns the content of the record: the body of an HTTP message without transfer coding, or the block of any
+// other record. A body that this package wrote is a slice of the block. Files of other tools keep chunked framing,
+// which is removed into a new buffer. If the framing does not parse, the head is taken to be wrong (common: crawlers
+// that decode the body and keep the head), and the body is returned as stored.
 func (r *Record) Payload() ([]byte, error) {
 	if !r.isHTTP() {
 		return r.Block, nil
@@ -108,12 +110,12 @@ func (r *Record) Payload() ([]byte, error) {
 	return body, nil
 }
 
-// Fields parses the block of a warcinfo or metadata record (application/warc-fields), in order.
+// Fields parses the block of a warcinfo or metadata record (application/warc-fields) and returns its fields in order.
 func (r *Record) Fields() []Field {
 	return appendFields(nil, string(r.Block))
 }
 
-// headLength returns the length of the HTTP head at the start of b, the empty line included; len(b) without one.
+// headLength returns the length of the HTTP head at the start of b, with the empty line; len(b) if there is none.
 func headLength(b []byte) int {
 	for i := 0; i < len(b); {
 		n := bytes.IndexByte(b[i:], '\n')
@@ -129,7 +131,7 @@ func headLength(b []byte) int {
 	return len(b)
 }
 
-// isChunked tells whether the last transfer coding that a head names is chunked.
+// isChunked reports whether the last transfer coding that a head names is chunked.
 func isChunked(head []byte) bool {
 	chunked := false
 	for len(head) > 0 {
@@ -144,8 +146,8 @@ func isChunked(head []byte) bool {
 	return chunked
 }
 
-// dechunk removes chunked framing. ok is false when the body does not begin with a chunk or breaks off in the middle
-// of a size line; a last chunk cut short by truncation is taken as far as it goes.
+// dechunk removes chunked framing. ok is false if the body does not begin with a chunk, or a size line is bad. If the
+// body ends early, plain is what arrived.
 func dechunk(b []byte) (plain []byte, ok bool) {
 	plain = make([]byte, 0, len(b))
 	for len(b) > 0 {
@@ -169,7 +171,8 @@ func dechunk(b []byte) (plain []byte, ok bool) {
 	return plain, true
 }
 
-// chunkSize reads the hexadecimal size at the start of a chunk's first line. Seven digits are plenty for a block.
+// chunkSize reads the hexadecimal size at the start of a chunk's first line. It refuses sizes beyond
+// DefaultMaxBlockBytes.
 func chunkSize(line []byte) (size int, ok bool) {
 	digits := 0
 	for ; digits < len(line); digits++ {
@@ -201,7 +204,7 @@ func unhex(c byte) int {
 	return -1
 }
 
-// equalFold compares b with a lower-case ASCII word, without allocation.
+// equalFold compares b with a lower-case ASCII word without allocating.
 func equalFold(b []byte, lower string) bool {
 	if len(b) != len(lower) {
 		return false
@@ -217,10 +220,10 @@ func equalFold(b []byte, lower string) bool {
 	return true
 }
 
-// appendFields parses "Name: value" lines. A line that begins with a space or tab continues the value before it
-// (joined by one space); lines without a colon are skipped, as every other reader does.
+// appendFields parses "Name: value" lines. A line that begins with a space or tab continues the previous value (joined
+// by one space). Lines without a colon are skipped, as in every other reader.
 func appendFields(dst []Field, text string) []Field {
-	var folded []byte // value of the last field while continuation lines arrive: no quadratic joining
+	var folded []byte // value of the last field while it is continued: avoids joining in quadratic time
 	unfold := func() {
 		if folded != nil {
 			dst[len(dst)-1].Value = strings.TrimSpace(string(folded))
@@ -253,14 +256,14 @@ func appendFields(dst []Field, text string) []Field {
 	return dst
 }
 
-// dateLayouts are the forms of WARC-Date, the usual one first. WARC 1.1 allows any precision from the year (ISO 8601
-// as profiled by W3C) to nanoseconds; time.Parse takes fractions of a second where a layout has none.
+// dateLayouts are the forms of WARC-Date, the usual one first. WARC 1.1 allows any precision from years (ISO 8601 as
+// profiled by W3C) to nanoseconds; time.Parse accepts fractions of a second that a layout lacks.
 var dateLayouts = [...]string{
 	time.RFC3339, "2006-01-02T15:04Z07:00", "2006-01-02", "2006-01", "2006",
-	"2006-01-02T15:04:05", "20060102150405", // not in any standard, but in files
+	"2006-01-02T15:04:05", "20060102150405", // in no standard, but found in files
 }
 
-// parseDate reads a WARC-Date; the zero time when it is none.
+// parseDate reads a WARC-Date; the zero time if it is unreadable.
 func parseDate(s string) time.Time {
 	for _, layout := range dateLayouts {
 		if t, err := time.Parse(layout, s); err == nil {
@@ -270,7 +273,7 @@ func parseDate(s string) time.Time {
 	return time.Time{}
 }
 
-// unbracket removes the angle brackets of WARC-Record-ID, and those that wget up to 1.20 put round WARC-Target-URI.
+// unbracket removes the angle brackets of WARC-Record-ID, and those that wget up to 1.20 puts around WARC-Target-URI.
 func unbracket(s string) string {
 	if len(s) >= 2 && s[0] == '<' && s[len(s)-1] == '>' {
 		return s[1 : len(s)-1]

@@ -9,14 +9,15 @@ import (
 	"path/filepath"
 )
 
-// Repair cuts off the torn tail that a crash left at the end of a file, and syncs it. It returns the length of the
-// file now and how many bytes were removed: 0 when the file was whole.
+// Repair cuts off the torn tail that a crash left at the end of a file, and syncs the file. It returns the length of
+// the file afterwards and the number of bytes removed, 0 if the file was whole. Do not call it while the file is being
+// written.
 //
-// The cut is behind the last record that can be read. A request record may stay without the response record that the
-// crash took: a request was made, and that is true. Damage in the middle, with readable records behind it, is not the
-// work of a torn write alone and is never cut: Repair leaves it, and a Reader with Resync reports it and steps over it.
-// A file that does not look like a WARC file at all is refused with a *CorruptError and left as it is; one that is
-// empty or all zeros (created, and lost its data) becomes empty.
+// The cut is after the last readable record. A request record may remain without its response record; that is correct,
+// because the request was made. Damage in the middle, with readable records after it, has another cause than a torn
+// write, so Repair never cuts there; a Reader with Resync reports the damage and skips it. A file that does not look
+// like a WARC file is refused with a *CorruptError and not changed. A file of nothing but zeros (created, but its data
+// was lost) becomes empty.
 func Repair(fs FS, name string) (valid int64, removed int64, err error) {
 	size, err := fs.Size(name)
 	if err != nil {
@@ -39,7 +40,7 @@ func Repair(fs FS, name string) (valid int64, removed int64, err error) {
 	return valid, size - valid, nil
 }
 
-// lastRecord returns the offset behind the last readable record of a file.
+// lastRecord returns the offset after the last readable record of a file.
 func lastRecord(fs FS, name string, size int64) (valid int64, err error) {
 	f, err := fs.Open(name)
 	if err != nil {
@@ -54,11 +55,11 @@ func lastRecord(fs FS, name string, size int64) (valid int64, err error) {
 		switch {
 		case err == nil, errors.As(err, &large):
 		case err == io.EOF:
-			return size, nil // blank lines at the end are no reason to cut
+			return size, nil // not Valid: blank lines at the end are kept
 		case errors.Is(err, ErrTorn):
 			return r.Valid(), nil
 		case errors.As(err, &corrupt) && r.err == nil:
-			// stepped over: records follow
+			// the Reader has skipped the damage: records follow
 		default:
 			return r.Valid(), fmt.Errorf("repairing WARC file %q: %w", name, err)
 		}

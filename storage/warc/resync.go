@@ -9,20 +9,20 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// After damage a Reader looks for the next place where a gzip member with a record begins. The bytes of a page lie in
-// the file almost as they came when they do not compress: a page that is itself a .warc.gz puts whole members, records
-// and all, where such a search would find them. So every member of one Writer carries a mark, eight random bytes in
-// the gzip header's extra field (RFC 1952, 2.3.1.1), that no page can know:
+// After damage a Reader searches for the next gzip member that contains a record. A page that does not compress is in
+// the file almost unchanged. If that page is itself a .warc.gz file, the search would find its members and records. So
+// every member of a Writer carries a mark that no page can know: eight random bytes in the gzip header's extra field
+// (RFC 1952, 2.3.1.1):
 //
 //	1f 8b 08 04 00 00 00 00 XX ff   gzip header, FLG.FEXTRA
 //	0c 00                           length of the extra field
 //	's' 'n' 08 00                   subfield and its length
 //	R R R R R R R R                 the mark
 //
-// and a Reader that has seen a marked record takes up reading only at a member of the same mark. It costs 14 bytes per
-// record. The path not taken: WARC-Warcinfo-ID in every record would say the same in 60 bytes, and the file is not
-// known yet when a record is compressed. Files of other tools have no mark; there any member that begins with "WARC/"
-// is believed.
+// A Reader that has seen a marked record continues only at a member with the same mark. The mark costs 14 bytes per
+// record. Not done: WARC-Warcinfo-ID in every record would serve the same purpose, but it takes 60 bytes, and when a
+// record is compressed its file is not known yet. Files of other tools have no mark; in them the Reader continues at
+// any member that begins with "WARC/".
 const (
 	markBytes     = 12
 	gzipHeadBytes = 10
@@ -40,8 +40,8 @@ func appendMark(dst []byte, id [16]byte) []byte {
 	return dst
 }
 
-// markOf returns the mark in a gzip extra field, nil when there is none. A member that other software has given more
-// subfields is not ours any more.
+// markOf returns the mark in a gzip extra field, nil if there is none. An extra field with more subfields was changed
+// by other software and does not count.
 func markOf(extra []byte) []byte {
 	if len(extra) == markBytes && extra[0] == 's' && extra[1] == 'n' && extra[2] == 8 && extra[3] == 0 {
 		return extra
@@ -49,8 +49,8 @@ func markOf(extra []byte) []byte {
 	return nil
 }
 
-// findMember returns the offset of the first gzip member at or after from that seems to hold a record, -1 when there
-// is none up to the end, or the file cannot be read (src.err says so).
+// findMember returns the offset of the first gzip member at or after from that seems to contain a record. It returns -1
+// if there is none, or if the file cannot be read (then src.err is set).
 func (r *Reader) findMember(from int64) int64 {
 	buf := make([]byte, sourceBufferBytes)
 	for from < r.src.end {
@@ -71,13 +71,13 @@ func (r *Reader) findMember(from int64) int64 {
 		if n < len(buf) {
 			return -1
 		}
-		from += int64(n - len(gzipMagic) + 1) // the magic may lie across two chunks
+		from += int64(n - len(gzipMagic) + 1) // the magic may cross the border of two chunks
 	}
 	return -1
 }
 
-// plausible tells whether a record's member seems to begin at offset: the mark fits, and what it decompresses to
-// begins with "WARC/".
+// plausible reports whether a member with a record seems to begin at offset: the mark matches, and the decompressed
+// bytes begin with "WARC/".
 func (r *Reader) plausible(offset int64) bool {
 	if r.probe == nil {
 		r.probe = &probe{window: make([]byte, probeBytes)}
@@ -98,20 +98,21 @@ func (r *Reader) plausible(offset int64) bool {
 	}
 	var magic [len(recordMagic)]byte
 	if _, err := io.ReadFull(&p.zr, magic[:]); err != nil {
-		return false // damaged, or not to be decided in probeBytes: not a place to go on from
+		return false // damaged, or undecided after probeBytes: no place to continue from
 	}
 	return string(magic[:]) == recordMagic
 }
 
-// probe looks at the first bytes of a member.
+// probe decompresses the first bytes of a member.
 type probe struct {
 	window []byte
 	in     bytes.Reader
 	zr     gzip.Reader
 }
 
-// onlyZeros tells whether the file holds nothing but zero bytes from an offset to its end: what a power loss leaves
-// where a file was made longer and its data never came. False when the file cannot be read.
+// onlyZeros reports whether the file contains only zero bytes from an offset to its end. A power loss leaves such a
+// tail if it comes after the file was extended and before its data was written. It returns false if the file cannot be
+// read.
 func (r *Reader) onlyZeros(from int64) bool {
 	buf := make([]byte, sourceBufferBytes)
 	for from < r.src.end {

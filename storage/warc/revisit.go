@@ -9,17 +9,18 @@ import (
 	"time"
 )
 
-// RevisitProfile says on what ground a revisit record claims that a body is already stored.
+// RevisitProfile is the reason why a revisit record states that a body is already stored. The zero value is
+// NotModified.
 type RevisitProfile uint8
 
 const (
-	// NotModified: the server answered a conditional request with 304.
+	// NotModified: the server answered a conditional request with status 304.
 	NotModified RevisitProfile = iota
-	// IdenticalPayload: the body was received, and its digest is that of an earlier one.
+	// IdenticalPayload: the body was received and has the digest of an earlier one.
 	IdenticalPayload
 )
 
-// String returns the URI that stands in WARC-Profile (WARC 1.1, 6.7).
+// String returns the URI to be written as WARC-Profile (WARC 1.1, 6.7).
 func (p RevisitProfile) String() string {
 	if p == IdenticalPayload {
 		return "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
@@ -27,31 +28,31 @@ func (p RevisitProfile) String() string {
 	return "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
 }
 
-// Revisit is an exchange whose body is not stored, because an earlier record holds the same one.
+// Revisit is an exchange whose body is not stored, because an earlier record contains the same body.
 type Revisit struct {
-	// URI, Addr, Start, Request, ResponseHead, Fields: as in Exchange. ResponseHead may be empty when nothing but
-	// the digest is known.
+	// URI, Addr, Start, Request, ResponseHead, Fields: as in Exchange. ResponseHead may be empty if only the digest
+	// is known.
 	URI          string
 	Addr         netip.Addr
 	Start        time.Time
 	Request      []byte
 	ResponseHead []byte
 	Fields       []Field
-	// Profile says why the body is that of the earlier record.
+	// Profile says why the earlier record has the same body.
 	Profile RevisitProfile
-	// PayloadDigest is that of the earlier record, as its header spells it ("sha1:…"): required for
-	// IdenticalPayload, optional for NotModified.
+	// PayloadDigest is that of the earlier record, as spelled in its header ("sha1:…"). It is required for
+	// IdenticalPayload and optional for NotModified.
 	PayloadDigest string
-	// RefersToURI and RefersToDate name the earlier record the way that replay tools look for it; RefersToID is its
+	// RefersToURI and RefersToDate identify the earlier record as replay tools look it up. RefersToID is its
 	// WARC-Record-ID ("urn:uuid:…"). Empty ones are left out.
 	RefersToURI  string
 	RefersToDate time.Time
 	RefersToID   string
 }
 
-// WriteRevisit appends a request record, when there is a request, and a revisit record; the rules and errors are
-// those of WriteExchange. The response head is kept with its Content-Length, which is that of the body stored
-// elsewhere; a Transfer-Encoding field is renamed as in a response.
+// WriteRevisit appends a request record, if there is a request, and a revisit record. The rules and errors are those
+// of WriteExchange. The response head keeps its Content-Length, which is that of the body stored elsewhere. A
+// Transfer-Encoding field is renamed as in a response.
 func (w *Writer) WriteRevisit(v *Revisit) (Written, error) {
 	date, err := w.checkExchange(v.URI, v.Start, "", v.Fields)
 	if err != nil {
@@ -115,7 +116,7 @@ func checkRevisit(v *Revisit) error {
 	return nil
 }
 
-// payloadSHA1 reads back what AppendSHA1 wrote; zero for any other digest.
+// payloadSHA1 is the inverse of AppendSHA1; zero for any other digest.
 func payloadSHA1(digest string) (sum [sha1.Size]byte) {
 	const prefix = "sha1:"
 	if len(digest) == len(prefix)+32 && digest[:len(prefix)] == prefix {

@@ -21,7 +21,7 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write golden files and verdict tables anew")
 
-// TestSamples reads WARC files of many tools, damaged ones among them, and compares what is said of each with a table:
+// TestSamples reads WARC files of many tools, some of them damaged, and compares the result of each with a table:
 // records, why reading ended, how much is good, and how many digests differ.
 //
 //	SEINE_CONFORMANCE_DATA=… go test ./storage/warc -run Samples
@@ -62,7 +62,7 @@ func TestSamples(t *testing.T) {
 	}
 }
 
-// verdictOf reads a file to its end, over damage where it can, and puts the story into one line.
+// verdictOf reads a file to its end, past damage if possible, and describes it in one line.
 func verdictOf(t *testing.T, path string) string {
 	f, err := os.Open(path)
 	if err != nil {
@@ -94,7 +94,8 @@ func verdictOf(t *testing.T, path string) string {
 			}
 			continue
 		case errors.As(err, &corrupt) && r.err == nil:
-			damage = append(damage, fmt.Sprintf("corrupt at %d (%s), next %d", corrupt.Offset, corrupt.Reason, corrupt.Next))
+			damage = append(damage,
+				fmt.Sprintf("corrupt at %d (%s), next %d", corrupt.Offset, corrupt.Reason, corrupt.Next))
 			continue
 		case errors.As(err, &corrupt):
 			damage = append(damage, fmt.Sprintf("corrupt at %d (%s)", corrupt.Offset, corrupt.Reason))
@@ -118,7 +119,7 @@ func verdictOf(t *testing.T, path string) string {
 	return s + ", " + strings.Join(damage, "; ")
 }
 
-// strictAt fails the test when it is read outside of the file.
+// strictAt makes the test fail if it is read outside of the file.
 type strictAt struct {
 	t    testing.TB
 	r    io.ReaderAt

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TestCompressedBodies: a body that is compressed already is neither compressed again nor changed, whatever
-// its length; everything else is compressed.
+// TestCompressedBodies: a body of any length that is already compressed is neither compressed again nor changed; other
+// bodies are compressed.
 func TestCompressedBodies(t *testing.T) {
 	random := make([]byte, 200_000)
 	rand.NewChaCha8([32]byte{}).Read(random)
@@ -37,16 +37,28 @@ func TestCompressedBodies(t *testing.T) {
 		body   []byte
 		stored bool
 	}{
-		{"gzip", zipped.Bytes(), true}, {"random", random, true}, {"two blocks to the byte", random[:2*65535], true}, {"around a block", random[:65535-600], true},
-		{"little", random[:256], true}, {"too little to tell", random[:255], false},
-		{"page", page, false}, {"table", table, false}, {"hardly text", bytes.Repeat([]byte("héllo wörld "), 50), false}, {"zeros", make([]byte, 5000), false},
+		{"gzip", zipped.Bytes(), true},
+		{"random", random, true},
+		{"exactly two blocks", random[:2*65535], true},
+		{"about a block", random[:65535-600], true},
+		{"short", random[:256], true},
+		{"too short to decide", random[:255], false},
+		{"page", page, false},
+		{"table", table, false},
+		{"non-ASCII text", bytes.Repeat([]byte("héllo wörld "), 50), false},
+		{"zeros", make([]byte, 5000), false},
 	} {
 		fs := newMemFS()
 		w, err := NewWriter(testOptions(fs))
 		if err != nil {
 			t.Fatal(err)
 		}
-		x := &Exchange{URI: "http://h/", Start: time.UnixMilli(1), ResponseHead: []byte("HTTP/1.1 200 OK\r\n"), Body: c.body}
+		x := &Exchange{
+			URI:          "http://h/",
+			Start:        time.UnixMilli(1),
+			ResponseHead: []byte("HTTP/1.1 200 OK\r\n"),
+			Body:         c.body,
+		}
 		loc, err := w.WriteExchange(x)
 		if err != nil {
 			t.Fatal(err)
@@ -63,7 +75,7 @@ func TestCompressedBodies(t *testing.T) {
 		if _, body, err := rec.HTTP(); err != nil || !bytes.Equal(body, c.body) {
 			t.Errorf("%s: read back as %d bytes, %v", c.name, len(body), err)
 		}
-		// Stored, all of the body can be seen in the file, but where a block ends in it.
+		// A stored body is in the file unchanged, except where a deflate block ends inside it.
 		if got := bytes.Contains(data[loc.Offset:], c.body[:min(len(c.body), 60_000)]); got != c.stored {
 			t.Errorf("%s: stored is %v, %d bytes of %d", c.name, got, loc.Length, len(c.body))
 		}

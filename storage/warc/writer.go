@@ -20,45 +20,46 @@ import (
 type WriterOptions struct {
 	// FS is the filesystem; nil means OS().
 	FS FS
-	// Dir is the directory of the files, made if it is missing. Required.
+	// Dir is the directory of the files, created if it is missing. Required.
 	Dir string
 	// Prefix begins the file names: Prefix-00000.warc.gz. Letters, digits, '.', '_' and '-'; "" means "seine".
 	Prefix string
-	// MaxFileBytes is the compressed size beyond which an exchange goes into the next file; 0 means
-	// DefaultMaxFileBytes. A single exchange may be larger: it gets a file of its own.
+	// MaxFileBytes is the compressed size, in bytes, beyond which an exchange goes into the next file; 0 means
+	// DefaultMaxFileBytes. An exchange that is larger gets its own file.
 	MaxFileBytes int64
-	// Info are the fields of the warcinfo record at the head of each file, in order: software, operator, robots,
-	// http-header-user-agent, hostname… The fields software, format and conformsTo are added where missing.
+	// Info are the fields of the warcinfo record at the start of each file, in order: software, operator, robots,
+	// http-header-user-agent, hostname… The fields software, format and conformsTo are added if missing.
 	Info []Field
-	// Level is the gzip level, 1 (fastest) to 9; 0 means 1. At level 1 request records are stored uncompressed (in a
-	// gzip member all the same).
+	// Level is the gzip level, 1 (fastest) to 9; 0 means 1. At level 1 request records are stored uncompressed (but
+	// also in a gzip member).
 	Level int
-	// Now is the clock of warcinfo records and of exchanges without a Start; nil means time.Now.
+	// Now is the clock for warcinfo records and for exchanges without a Start; nil means time.Now. It is called on
+	// the goroutines that use the Writer.
 	Now func() time.Time
-	// NewID gives record ids, which must be unique in the world, and may be called from many goroutines; nil means
-	// random UUIDs (version 4).
+	// NewID returns record ids, which must be globally unique. It is called on the goroutines that use the Writer,
+	// several at once; nil means random UUIDs (version 4).
 	NewID func() [16]byte
 }
 
-// FileInfo describes one file that a Writer made.
+// FileInfo describes one file of a Writer.
 type FileInfo struct {
 	Name    string // base name
-	Size    int64  // bytes of whole records
-	Records int64  // warcinfo included
+	Size    int64  // bytes of complete records, compressed
+	Records int64  // complete records, warcinfo included
 }
 
-// Writer appends records to the files of one prefix. It is safe for concurrent use. Whatever a file refuses (a write,
-// a sync, a create) is final: see Sync.
+// Writer appends records to the files of one prefix. It is safe for concurrent use. Any error of a file (of a write, a
+// sync, a create) is final: see Sync. The zero value is not usable.
 type Writer struct {
 	o    WriterOptions
 	mark []byte    // gzip extra field of every member of this Writer; see resync.go
 	pool sync.Pool // of *encoder
 
-	// syncMu serialises what waits for the disk: Sync, the change of files, Close. It is taken before mu.
+	// syncMu serialises the operations that wait for the disk: Sync, the change of files, Close. Lock it before mu.
 	syncMu sync.Mutex
-	synced int64 // w.total up to which all is on disk
+	synced int64 // the first synced bytes of total are on disk
 
-	// mu guards the append and is held for one write of writeBytes at most, never across a sync.
+	// mu guards the append. It is held for at most one write of writeBytes, never during a sync.
 	mu     sync.Mutex
 	cur    *current // nil before the first record, and after Close
 	next   int      // number of the next file
@@ -70,18 +71,19 @@ type Writer struct {
 	bytes atomic.Int64 // copy of total for Bytes
 }
 
-// current is the file that is being appended to.
+// current is the file to which records are appended.
 type current struct {
 	f    File
 	info FileInfo
-	buf  []byte // the last bytes of info.Size, which the file was not given yet
+	buf  []byte // the last bytes of info.Size, not yet written to the file
 }
 
 // ErrClosed is returned by a Writer after Close.
 var ErrClosed = errors.New("the WARC writer is closed")
 
-// NewWriter makes the directory, looks at the files of the prefix that exist there, and returns a Writer that
-// continues their numbering. It creates no file before the first record.
+// NewWriter creates the directory if necessary and returns a Writer that continues the numbering of the prefix's files
+// in it. It creates no file before the first record. The error of bad options names all of them; other errors come from
+// the filesystem.
 func NewWriter(o WriterOptions) (*Writer, error) {
 	if err := o.complete(); err != nil {
 		return nil, err
@@ -92,8 +94,8 @@ func NewWriter(o WriterOptions) (*Writer, error) {
 	if err := o.FS.MkdirAll(o.Dir); err != nil {
 		return nil, fmt.Errorf("making the WARC directory %q: %w", o.Dir, err)
 	}
-	// The directory's own entry must survive a power loss too. A relative name of one element has the working
-	// directory as parent, which in-memory filesystems do not know.
+	// The directory's own entry must survive a power loss too. The parent of a relative name of one element is the
+	// working directory, which in-memory filesystems lack.
 	if parent := filepath.Dir(filepath.Clean(o.Dir)); parent != "." {
 		if err := o.FS.SyncDir(parent); err != nil {
 			return nil, fmt.Errorf("syncing %q, parent of the WARC directory: %w", parent, err)
@@ -111,7 +113,7 @@ func NewWriter(o WriterOptions) (*Writer, error) {
 	return w, nil
 }
 
-// complete fills in defaults and reports every fault.
+// complete fills in defaults and reports all bad options.
 func (o *WriterOptions) complete() error {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
@@ -202,8 +204,9 @@ func fileNumber(prefix, name string) (int, bool) {
 	return int(n), err == nil
 }
 
-// append adds whole members to the current file, adjacent, and returns where they begin. It changes files when the
-// current one is full; that happens outside mu, so that nobody but the caller waits for it.
+// append adds complete members to the current file, adjacent, and returns where they begin. If the current file is
+// full, it changes to the next one. That happens outside mu, so appends to the new file need not wait for the sync of
+// the old one.
 func (w *Writer) append(members []byte, records int64) (file string, offset int64, err error) {
 	for {
 		w.mu.Lock()
@@ -224,8 +227,9 @@ func (w *Writer) append(members []byte, records int64) (file string, offset int6
 	}
 }
 
-// appendLocked collects members and writes them by writeBytes: a system call for each exchange costs more than
-// all else that the Writer does but compression. Nothing counts before Sync anyway, and Sync writes the rest.
+// appendLocked collects members and writes writeBytes at a time: a system call for each exchange would cost more than
+// anything else that the Writer does, except compression. Records are not durable before Sync anyway, and Sync writes
+// the rest.
 func (w *Writer) appendLocked(c *current, members []byte, records int64) (string, int64, error) {
 	offset := c.info.Size
 	c.buf = append(c.buf, members...)
@@ -241,7 +245,7 @@ func (w *Writer) appendLocked(c *current, members []byte, records int64) (string
 	return c.info.Name, offset, nil
 }
 
-// flushLocked gives the file what was appended.
+// flushLocked writes the collected members to the file.
 func (w *Writer) flushLocked(c *current) error {
 	if len(c.buf) == 0 || w.err != nil {
 		return w.err
@@ -251,7 +255,7 @@ func (w *Writer) flushLocked(c *current) error {
 		err = io.ErrShortWrite
 	}
 	if err != nil {
-		// Part of a record may be in the file, so nothing may follow it: the tail is torn and the Writer is done.
+		// Part of a record may be in the file, so nothing may follow it: the tail is torn and the error final.
 		w.err = fmt.Errorf("appending to WARC file %q: %w", w.path(c.info.Name), err)
 		return w.err
 	}
@@ -261,8 +265,8 @@ func (w *Writer) flushLocked(c *current) error {
 	return nil
 }
 
-// changeFile puts a new file in the place of old (nil for the first one), and then syncs and closes old. When another
-// goroutine was faster it does nothing.
+// changeFile replaces old (nil for the first file) by a new file, and then syncs and closes old. If another goroutine
+// has already replaced it, it does nothing.
 func (w *Writer) changeFile(old *current) error {
 	w.syncMu.Lock()
 	defer w.syncMu.Unlock()
@@ -289,17 +293,17 @@ func (w *Writer) changeFile(old *current) error {
 	if old == nil {
 		return nil
 	}
-	// Nobody can append to old any more, and Sync waits for syncMu: the order of promises holds.
+	// No goroutine can append to old any more. Sync waits for syncMu, so it can't return before old is on disk.
 	if err := w.finish(old); err != nil {
 		return w.fail(err)
 	}
 	return nil
 }
 
-// create makes a file with its warcinfo record and a durable name.
+// create creates a file with its warcinfo record and makes its name durable.
 func (w *Writer) create(number int) (*current, error) {
 	if number > maxFileNumber {
-		return nil, fmt.Errorf("creating a WARC file: prefix %q has used up its %d numbers: choose another prefix",
+		return nil, fmt.Errorf("creating a WARC file: prefix %q has used all its %d numbers: choose another prefix",
 			w.o.Prefix, maxFileNumber+1)
 	}
 	name := fileName(w.o.Prefix, number)
@@ -328,7 +332,7 @@ func (w *Writer) create(number int) (*current, error) {
 	return &current{f: f, info: FileInfo{name, int64(n), 1}}, nil
 }
 
-// finish writes what is left, syncs and closes a file that is no longer appended to.
+// finish writes the rest of a file that is no longer appended to, and syncs and closes it.
 func (w *Writer) finish(c *current) error {
 	w.mu.Lock()
 	err := w.flushLocked(c)
@@ -345,12 +349,13 @@ func (w *Writer) finish(c *current) error {
 	return nil
 }
 
-// Sync returns when all that was appended before the call is on disk. Callers that wait together share one sync of
-// the file.
+// Sync returns when everything appended before the call is on disk. Callers that wait at the same time share one sync
+// of the file.
 //
 // A failed sync is final: the kernel may have dropped the dirty pages and report success the next time (the "fsyncgate"
-// of 2018), so this and every later call, appends too, return the error. So does a failed or short write, since a
-// record after a torn one could not be found. What was synced before is safe; open the directory again to go on.
+// of 2018). So this call and every later one, also appends, return the error. A failed or short write is final too,
+// because a record after a torn one could not be found. Records synced before are safe. To continue, make a new Writer.
+// After Close the error is ErrClosed.
 func (w *Writer) Sync() error {
 	w.mu.Lock()
 	target, err := w.total, w.stateLocked()
@@ -377,9 +382,9 @@ func (w *Writer) Sync() error {
 	return nil
 }
 
-// Close syncs and closes the current file and returns all files of this Writer, in order. After an error the list
-// holds what was written; sizes count whole records, so a file may be longer: Repair cuts it. A second call returns
-// the same list and ErrClosed.
+// Close syncs and closes the current file and returns all files of this Writer, in order. With an error it returns the
+// list too, but records that were never synced may be missing from the files, and a file may end in a torn record that
+// Repair cuts off. A second call returns the same list and ErrClosed.
 func (w *Writer) Close() ([]FileInfo, error) {
 	w.syncMu.Lock()
 	defer w.syncMu.Unlock()
@@ -397,7 +402,7 @@ func (w *Writer) Close() ([]FileInfo, error) {
 	case c == nil:
 		return files, err
 	case err != nil:
-		return files, errors.Join(err, c.f.Close()) // no second try at a sync
+		return files, errors.Join(err, c.f.Close()) // a failed sync is never tried again
 	}
 	if err := w.finish(c); err != nil {
 		return files, w.fail(err)
@@ -405,8 +410,8 @@ func (w *Writer) Close() ([]FileInfo, error) {
 	return files, nil
 }
 
-// Files returns all files of this Writer so far, in order, the current one last; the file itself is as long as it
-// says after the next Sync.
+// Files returns all files of this Writer so far, in order, the current one last. The current file has the returned size
+// after the next Sync.
 func (w *Writer) Files() []FileInfo {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -417,10 +422,10 @@ func (w *Writer) Files() []FileInfo {
 	return files
 }
 
-// Bytes returns how many bytes have been appended to all files. It takes no lock.
+// Bytes returns how many compressed bytes have been appended to all files. It takes no lock.
 func (w *Writer) Bytes() int64 { return w.bytes.Load() }
 
-// stateLocked returns why nothing more may be written, if so. The caller holds mu.
+// stateLocked returns the error because of which nothing more may be written, or nil. The caller holds mu.
 func (w *Writer) stateLocked() error {
 	if w.err != nil {
 		return w.err
@@ -431,7 +436,7 @@ func (w *Writer) stateLocked() error {
 	return nil
 }
 
-// fail makes an error final and returns the first one.
+// fail makes an error final, unless there is one already, and returns the final error.
 func (w *Writer) fail(err error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

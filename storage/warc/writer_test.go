@@ -47,17 +47,21 @@ func testWriter(t testing.TB, fs FS) *Writer {
 func testExchange(i int) *Exchange {
 	body := fmt.Sprintf("<html>page %d</html>", i)
 	return &Exchange{
-		URI: fmt.Sprintf("https://example.org/%d", i), Addr: netip.MustParseAddr("192.0.2.7"), Start: testTime,
-		Request:      []byte("GET / HTTP/1.1\r\nHost: example.org\r\n\r\n"),
-		ResponseHead: fmt.Appendf(nil, "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: %d\r\n\r\n", len(body)),
-		Body:         []byte(body),
+		URI:     fmt.Sprintf("https://example.org/%d", i),
+		Addr:    netip.MustParseAddr("192.0.2.7"),
+		Start:   testTime,
+		Request: []byte("GET / HTTP/1.1\r\nHost: example.org\r\n\r\n"),
+		ResponseHead: fmt.Appendf(nil,
+			"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: %d\r\n\r\n", len(body)),
+		Body: []byte(body),
 	}
 }
 
-// readAll reads a whole file that must be without fault; blocks are copied.
+// readAll reads a whole file, which must have no fault, and copies the blocks.
 func readAll(t testing.TB, data []byte, name string) []Record {
 	t.Helper()
-	r := NewReaderOptions(&strictAt{t, bytes.NewReader(data), int64(len(data))}, int64(len(data)), ReaderOptions{File: name})
+	size := int64(len(data))
+	r := NewReaderOptions(&strictAt{t, bytes.NewReader(data), size}, size, ReaderOptions{File: name})
 	var all []Record
 	for {
 		rec, err := r.Next()
@@ -79,30 +83,44 @@ func readAll(t testing.TB, data []byte, name string) []Record {
 	}
 }
 
-// TestGolden fixes every byte of one file, uncompressed: an exchange that needed all rewriting, a revisit and a
+// TestGolden compares every byte of one uncompressed file: an exchange that needs all rewriting, a revisit and a
 // metadata record.
 func TestGolden(t *testing.T) {
 	fs := newMemFS()
 	o := testOptions(fs)
-	o.Info = []Field{{"software", "seine/1.0"}, {"robots", "obey"}, {"http-header-user-agent", "seine (+https://example.org/bot)"}}
+	o.Info = []Field{
+		{"software", "seine/1.0"},
+		{"robots", "obey"},
+		{"http-header-user-agent", "seine (+https://example.org/bot)"},
+	}
 	w, err := NewWriter(o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	x := testExchange(1)
-	x.ResponseHead = []byte("HTTP/1.1 200 OK\r\nServer: x\nTransfer-Encoding: chunked\r\ncontent-length: 99\r\nX-Fold: a\r\n b\r\n\r\nleft over")
+	x.ResponseHead = []byte("HTTP/1.1 200 OK\r\nServer: x\nTransfer-Encoding: chunked\r\n" +
+		"content-length: 99\r\nX-Fold: a\r\n b\r\n\r\nleft over")
 	x.Truncated = "length"
 	x.Fields = []Field{{"WARC-Identified-Payload-Type", "text/html"}, {"X-Note", "two\r\nlines"}}
 	written, err := w.AppendExchange(x)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.WriteRevisit(&Revisit{URI: x.URI, Start: testTime, ResponseHead: []byte("HTTP/1.1 304 Not Modified\r\nContent-Length: 20"),
-		Profile: NotModified, RefersToURI: x.URI, RefersToDate: testTime.Add(-time.Hour), RefersToID: "urn:uuid:1",
-		PayloadDigest: string(AppendSHA1(nil, written.PayloadSHA1))}); err != nil {
+	revisit := &Revisit{
+		URI:           x.URI,
+		Start:         testTime,
+		ResponseHead:  []byte("HTTP/1.1 304 Not Modified\r\nContent-Length: 20"),
+		Profile:       NotModified,
+		RefersToURI:   x.URI,
+		RefersToDate:  testTime.Add(-time.Hour),
+		RefersToID:    "urn:uuid:1",
+		PayloadDigest: string(AppendSHA1(nil, written.PayloadSHA1)),
+	}
+	if _, err := w.WriteRevisit(revisit); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.WriteMetadata("https://example.net/", testTime, []Field{{"fetch-status", "refused\x00\xff\u2028"}, {"via", x.URI}}); err != nil {
+	fields := []Field{{"fetch-status", "refused\x00\xff\u2028"}, {"via", x.URI}}
+	if _, err := w.WriteMetadata("https://example.net/", testTime, fields); err != nil {
 		t.Fatal(err)
 	}
 	files, err := w.Close()
@@ -134,7 +152,7 @@ func TestGolden(t *testing.T) {
 	if diff := cmp.Diff(string(want), string(plain)); diff != "" {
 		t.Errorf("the file changed (-rewrite accepts it):\n%s", diff)
 	}
-	// Plain records of the same text read alike, but for their places.
+	// Plain records of the same text give equal records, except for their places.
 	packed, bare := readAll(t, data, ""), readAll(t, plain, "")
 	for i := range packed {
 		packed[i].Location, bare[i].Location = Location{}, Location{}
@@ -144,7 +162,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestRoundTrip: whatever can be written is read back, sequentially and by Location, and no page can change anything
+// TestRoundTrip: everything that can be written is read back, sequentially and by Location. A page can change nothing
 // but its own block.
 func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
@@ -156,17 +174,22 @@ func TestRoundTrip(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		line := rapid.OneOf(rapid.StringMatching(`[ -~]{0,20}`),
-			rapid.SampledFrom([]string{"Transfer-Encoding: chunked", "Content-Length: 5", "content-length : 7", " fold", "\r", "\x00", "\u00a0", "WARC/1.1"}))
+		line := rapid.OneOf(rapid.StringMatching(`[ -~]{0,20}`), rapid.SampledFrom([]string{
+			"Transfer-Encoding: chunked", "Content-Length: 5", "content-length : 7", " fold", "\r", "\x00", "\u00a0",
+			"WARC/1.1",
+		}))
+		eol := rapid.SampledFrom([]string{"\r\n", "\n"})
+		truncated := rapid.SampledFrom([]string{"", "length", "time", "disconnect", "unspecified"})
 		var all []*Exchange
 		var locs []Location
 		for range rapid.IntRange(1, 6).Draw(rt, "n") {
+			head := strings.Join(rapid.SliceOfN(line, 0, 6).Draw(rt, "head"), eol.Draw(rt, "eol"))
 			x := &Exchange{
 				URI:          "http://h/" + rapid.StringMatching(`[!-~]{0,30}`).Draw(rt, "uri"),
 				Start:        time.UnixMilli(rapid.Int64Range(0, 1e13).Draw(rt, "time")),
-				ResponseHead: []byte("HTTP/1.1 200 OK\r\n" + strings.Join(rapid.SliceOfN(line, 0, 6).Draw(rt, "head"), rapid.SampledFrom([]string{"\r\n", "\n"}).Draw(rt, "eol"))),
+				ResponseHead: []byte("HTTP/1.1 200 OK\r\n" + head),
 				Body:         rapid.SliceOfN(rapid.Byte(), 0, 3000).Draw(rt, "body"),
-				Truncated:    rapid.SampledFrom([]string{"", "length", "time", "disconnect", "unspecified"}).Draw(rt, "truncated"),
+				Truncated:    truncated.Draw(rt, "truncated"),
 				Fields:       []Field{{"X-Any", rapid.String().Draw(rt, "field")}},
 			}
 			if rapid.Bool().Draw(rt, "request") {
@@ -224,7 +247,7 @@ func checkResponse(t *rapid.T, x *Exchange, rec *Record, afterRequest bool) {
 	if n := len(rec.Header); n != 8 && n != 9 {
 		t.Fatalf("%d header fields: %q", n, rec.Header)
 	}
-	// A reader that takes lines without visible text for empty ones must find the same border.
+	// A reader that takes lines without visible text for empty ones must split head and body at the same place.
 	for _, line := range bytes.SplitAfter(bytes.TrimSuffix(head, []byte("\r\n")), []byte("\n")) {
 		if len(line) > 0 && !visible(line) {
 			t.Fatalf("head %q has an empty line inside", head)
@@ -232,7 +255,7 @@ func checkResponse(t *rapid.T, x *Exchange, rec *Record, afterRequest bool) {
 	}
 }
 
-// TestHeaderForging: what comes from outside is either refused or stays where it was put.
+// TestHeaderForging: values from outside are refused, or stay inside their field.
 func TestHeaderForging(t *testing.T) {
 	w := testWriter(t, newMemFS())
 	f := func(name string, change func(*Exchange)) {
@@ -281,7 +304,7 @@ func TestHeaderForging(t *testing.T) {
 	}
 }
 
-// TestHead shows what happens to heads of responses with a body of 5 bytes.
+// TestHead shows how heads of responses with a body of 5 bytes are stored.
 func TestHead(t *testing.T) {
 	f := func(head, want string) {
 		t.Helper()
@@ -295,22 +318,27 @@ func TestHead(t *testing.T) {
 	f("HTTP/1.1 200 OK\nA: b\n\n", ok+"A: b\r\n\r\n")
 	f(ok+"\r\n<p>body", ok+"Content-Length: 5\r\n\r\n") // npm's reader needs a field
 	f(ok+" Transfer-Encoding: chunked\r\nA: b\r\n\tcontent-length: 5\r\n\r\n",
-		ok+" X-Crawler-Transfer-Encoding: chunked\r\nA: b\r\n\tX-Crawler-content-length: 5\r\nContent-Length: 5\r\n\r\n")
-	f("\r\n\n"+ok+"A: b\r\n\r\n", ok+"A: b\r\n\r\n") // servers that send an empty line too many after the last response
+		ok+" X-Crawler-Transfer-Encoding: chunked\r\nA: b\r\n\tX-Crawler-content-length: 5\r\n"+
+			"Content-Length: 5\r\n\r\n")
+	f("\r\n\n"+ok+"A: b\r\n\r\n", ok+"A: b\r\n\r\n") // some servers send extra empty lines after a response
 	f(ok+"A: b\r\n \t\r\n\u00a0\r\n\x00\r\nC: d\r\n\r\n", ok+"A: b\r\nC: d\r\n\r\n")
 	f(ok+"Content-Length: 5\r\n\r\n", ok+"Content-Length: 5\r\n\r\n")
 	f(ok+"Content-Length: 05\r\n\r\n", ok+"Content-Length: 05\r\n\r\n")
 	f(ok+"Content-Length: 6\r\n\r\n", ok+"X-Crawler-Content-Length: 6\r\nContent-Length: 5\r\n\r\n")
 	f(ok+"Content-Length: 5, 5\r\n\r\n", ok+"X-Crawler-Content-Length: 5, 5\r\nContent-Length: 5\r\n\r\n")
 	f(ok+"Content-Length: +5\r\n\r\n", ok+"X-Crawler-Content-Length: +5\r\nContent-Length: 5\r\n\r\n")
-	f(ok+"Content-Length: 5\r\ncontent-length: 5\r\n\r\n", ok+"Content-Length: 5\r\nX-Crawler-content-length: 5\r\n\r\n")
-	f(ok+"Content-Length: 9\r\nContent-Length: 5\r\n\r\n", ok+"X-Crawler-Content-Length: 9\r\nContent-Length: 5\r\n\r\n")
+	f(ok+"Content-Length: 5\r\ncontent-length: 5\r\n\r\n",
+		ok+"Content-Length: 5\r\nX-Crawler-content-length: 5\r\n\r\n")
+	f(ok+"Content-Length: 9\r\nContent-Length: 5\r\n\r\n",
+		ok+"X-Crawler-Content-Length: 9\r\nContent-Length: 5\r\n\r\n")
 	f(ok+"Content-Length:\r\n 5\r\n\r\n", ok+"X-Crawler-Content-Length:\r\n 5\r\nContent-Length: 5\r\n\r\n")
 	f(ok+"Transfer-Encoding: chunked\r\n\r\n", ok+"X-Crawler-Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n")
 	f(ok+"TRANSFER-ENCODING \t: gzip,\r\n chunked\r\nA: b\r\n\r\n",
 		ok+"X-Crawler-TRANSFER-ENCODING \t: gzip,\r\n chunked\r\nA: b\r\nContent-Length: 5\r\n\r\n")
-	f(ok+"Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n", ok+"X-Crawler-Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n")
-	f("HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n", "HTTP/1.1 304 Not Modified\r\nX-Crawler-Content-Length: 9\r\nContent-Length: 5\r\n\r\n")
+	f(ok+"Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n",
+		ok+"X-Crawler-Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n")
+	f("HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n",
+		"HTTP/1.1 304 Not Modified\r\nX-Crawler-Content-Length: 9\r\nContent-Length: 5\r\n\r\n")
 
 	const gone = "HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n"
 	if got := string(appendHead(nil, []byte(gone), responseHead, 0)); got != gone {
@@ -374,7 +402,8 @@ func TestRotation(t *testing.T) {
 		t.Errorf("Bytes = %d, the files have %d", w.Bytes(), total)
 	}
 	// A file's name is durable before any exchange is in it.
-	if got := strings.Join(fs.log[:4], ", "); got != "syncdir data, create t-00004.warc.gz, write t-00004.warc.gz, syncdir warc" {
+	const order = "syncdir data, create t-00004.warc.gz, write t-00004.warc.gz, syncdir warc"
+	if got := strings.Join(fs.log[:4], ", "); got != order {
 		t.Errorf("order of calls: %s", got)
 	}
 }
@@ -388,8 +417,8 @@ func mustClose(t testing.TB, w *Writer) []FileInfo {
 	return files
 }
 
-// TestFaults refuses every call of every kind once, until a run passes without a fault: the first error must show,
-// stay, and leave a file whose synced part is whole.
+// TestFaults makes every call of every kind fail once, until a run passes without a failure. The first error must be
+// returned, stay final, and leave a file whose synced part is complete.
 func TestFaults(t *testing.T) {
 	for _, op := range []string{"create", "write", "sync", "syncdir"} {
 		for nth := 1; ; nth++ {
@@ -427,7 +456,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// runUntilFault writes and syncs, and after the first error checks that it is the answer to everything.
+// runUntilFault writes and syncs until the first error, and checks that every later call returns that error.
 func runUntilFault(o WriterOptions) (fault bool, acked []string, err error) {
 	w, err := NewWriter(o)
 	if err != nil {
@@ -467,7 +496,7 @@ func runUntilFault(o WriterOptions) (fault bool, acked []string, err error) {
 	return true, acked, err
 }
 
-// TestConcurrent has many goroutines write, sync and rotate; each finds its own record where it was told.
+// TestConcurrent lets many goroutines write, sync and rotate. Each record must be at the Location that was returned.
 func TestConcurrent(t *testing.T) {
 	dir := t.TempDir()
 	w, err := NewWriter(WriterOptions{Dir: filepath.Join(dir, "warc"), Prefix: "c", MaxFileBytes: 8000})
@@ -521,8 +550,10 @@ func TestConcurrent(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if want := testExchange(g*each + i); response.URI != want.URI || request.URI != want.URI ||
-				unbracket(request.Field("WARC-Concurrent-To")) != response.ID || !bytes.HasSuffix(response.Block, want.Body) {
+			want := testExchange(g*each + i)
+			refersTo := unbracket(request.Field("WARC-Concurrent-To"))
+			if response.URI != want.URI || request.URI != want.URI || refersTo != response.ID ||
+				!bytes.HasSuffix(response.Block, want.Body) {
 				t.Errorf("exchange %d/%d: found %s and %s", g, i, request.URI, response.URI)
 			}
 			if err := f.Close(); err != nil {
@@ -532,7 +563,7 @@ func TestConcurrent(t *testing.T) {
 	}
 }
 
-// TestExistingFile: a file that appeared under the next name stops the Writer; it is not touched.
+// TestExistingFile: a file that already has the next name stops the Writer, and is not changed.
 func TestExistingFile(t *testing.T) {
 	dir := t.TempDir()
 	w, err := NewWriter(WriterOptions{Dir: dir, Prefix: "c"})
