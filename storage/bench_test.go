@@ -14,12 +14,12 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// What is measured: the ways in which phases read and write, in nanoseconds per key, against what
-// Pebble alone costs. Corpus: URL keys of hosts with some hundred pages, records of 33 bytes. Run:
+// What is measured: the ways in which phases read and write, in nanoseconds per key, compared with the
+// cost of Pebble alone. Corpus: URL keys of hosts with some hundred pages, records of 33 bytes. Run:
 //
 //	go test -run '^$' -bench . ./storage
 //
-// Files are on the test's temporary directory; ratios count, not the numbers.
+// Files are in the test's temporary directory; compare ratios, not the numbers.
 
 const benchKeys = 300_000
 
@@ -28,7 +28,7 @@ func distinctKeys(n int) [][]byte {
 	keys := urlKeys(n)
 	slices.SortFunc(keys, slices.Compare[[]byte])
 	keys = slices.CompactFunc(keys, slices.Equal[[]byte])
-	var all []byte // side by side, as a run's block has them: else reading the input is what is measured
+	var all []byte // adjacent keys, as in a run's block: otherwise the benchmark measures reading its input
 	for i, k := range keys {
 		all = append(all, k...)
 		keys[i] = all[len(all)-len(k) : len(all) : len(all)]
@@ -136,12 +136,13 @@ func BenchmarkMergeJoin(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				found := 0
-				err := MergeJoin(context.Background(), s, Crawldb(), NewSliceRun(c.pairs), func(_ []byte, _ [][]byte, old []byte) error {
+				count := func(_ []byte, _ [][]byte, old []byte) error {
 					if old != nil {
 						found++
 					}
 					return nil
-				})
+				}
+				err := MergeJoin(context.Background(), s, Crawldb(), NewSliceRun(c.pairs), count)
 				if err != nil || found != len(c.pairs) {
 					b.Fatal(found, err)
 				}
@@ -165,8 +166,8 @@ func BenchmarkScan(b *testing.B) {
 	perKey(b, len(keys))
 }
 
-// BenchmarkGet looks up keys that are there, and keys that are not, with a warm cache; "pebble" is
-// Pebble's own Get, which does not ask the last level's filters.
+// BenchmarkGet looks up present and absent keys with a warm cache; "pebble" is Pebble's own Get, which
+// does not use the last level's filters.
 func BenchmarkGet(b *testing.B) {
 	keys := distinctKeys(benchKeys)
 	s := benchStore(b, keys)
@@ -199,12 +200,13 @@ func BenchmarkGet(b *testing.B) {
 	}
 }
 
-// BenchmarkApply writes one small value durably, from one goroutine and from many at once: group
-// commit shares the sync.
+// BenchmarkApply writes one small value durably, from one goroutine and from many at once, which share
+// a sync.
 func BenchmarkApply(b *testing.B) {
 	s := benchStore(b, nil)
 	write := func(b *testing.B, i int) {
-		if err := s.Apply(func(batch *Batch) error { return batch.Set(Meta(), fmt.Appendf(nil, "%d", i%100), nil) }); err != nil {
+		set := func(batch *Batch) error { return batch.Set(Meta(), fmt.Appendf(nil, "%d", i%100), nil) }
+		if err := s.Apply(set); err != nil {
 			b.Error(err)
 		}
 	}

@@ -8,13 +8,13 @@ import (
 	"github.com/seine-crawler/seine/storage/warc"
 )
 
-// CDX says where one capture of a URL lies. URL and time are in the key (AppendCDXKey).
+// CDX is the place of one capture of a URL in the WARC files. URL and time are in the key (AppendCDXKey).
 type CDX struct {
-	Segment    uint32
-	Location   warc.Location // of the response record; Length is its length in the file
-	HTTPStatus uint16
-	MediaType  string
-	Digest     [20]byte // SHA-1 of the payload
+	Segment    uint32        // number of the segment that holds the capture
+	Location   warc.Location // of the response record; Length is its length in the file, in bytes
+	HTTPStatus uint16        // of the response
+	MediaType  string        // "" = unknown
+	Digest     [20]byte      // SHA-1 of the payload
 }
 
 // Layout of a CDX:
@@ -29,7 +29,7 @@ type CDX struct {
 //	20 bytes  digest
 const cdxVersion = 1
 
-// AppendCDX appends the encoding of c.
+// AppendCDX appends the encoding of c to dst.
 func AppendCDX(dst []byte, c *CDX) []byte {
 	dst = binary.AppendUvarint(append(dst, cdxVersion), uint64(c.Segment))
 	dst = appendText(dst, c.Location.File)
@@ -40,7 +40,8 @@ func AppendCDX(dst []byte, c *CDX) []byte {
 	return append(dst, c.Digest[:]...)
 }
 
-// DecodeCDX decodes into c.
+// DecodeCDX decodes b into c; the strings are copies. If AppendCDX did not make b, the error is
+// ErrCorrupt and c is zero.
 func DecodeCDX(b []byte, c *CDX) error {
 	d := decoder{b: b}
 	version := d.byte()

@@ -8,13 +8,13 @@ import (
 	"unsafe"
 )
 
-// The pieces that all record codecs are made of. Values begin with a version byte, so that a record
-// can change its form without rewriting the store. Numbers are varints (encoding/binary), strings
-// carry their length before them. Decoding takes any bytes: it returns ErrCorrupt for what was
-// never encoded, never reads past the end, and allocates no more than a small multiple of the input.
+// The building blocks of all record codecs. Values begin with a version byte, so that a record's form can
+// change without rewriting the store. Numbers are varints (encoding/binary); a string's length precedes
+// it. Decoding accepts any bytes: it returns ErrCorrupt for bytes that no encoder made, never reads past
+// the end, and allocates at most a small multiple of the input.
 
-// decoder reads pieces off the front of b. The first piece that does not fit sets bad; later ones
-// return zeros, so that callers check once at the end.
+// decoder reads values from the front of b. The first value that does not fit sets bad; later reads
+// return zeros, so that callers check once, at the end.
 type decoder struct {
 	b   []byte
 	bad bool
@@ -75,7 +75,7 @@ func (d *decoder) uint(limit uint64) uint64 {
 func (d *decoder) uint16() uint16 { return uint16(d.uint(math.MaxUint16)) }
 func (d *decoder) uint32() uint32 { return uint32(d.uint(math.MaxUint32)) }
 
-// text reads a string, copying it.
+// text reads a string and copies it.
 func (d *decoder) text() string { return string(d.bytes(d.uvarint())) }
 
 // done reports whether everything was read and nothing failed.
@@ -86,8 +86,8 @@ func appendText[S ~string | ~[]byte](dst []byte, s S) []byte {
 	return append(dst, s...)
 }
 
-// A score is a float64, but nearly all are multiples of 2^-16 (package policy rounds to them), and
-// those fit few bytes as integers:
+// A score is a float64, but nearly all scores are multiples of 2^-16 (package policy rounds to them).
+// As integers those take few bytes:
 //
 //	mode   bytes
 //	0      –                          score is 0

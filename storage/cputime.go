@@ -11,19 +11,20 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// CPUTimer measures the processor time of a piece of work on one goroutine. Between Start and Stop the
-// goroutine keeps its thread to itself, whose own clock is read: what other goroutines do is never
-// counted, nor is time spent waiting. Work that goroutines started in between do is not counted either.
-// A CPUTimer costs about a microsecond; it must be stopped on the goroutine that started it.
+// CPUTimer measures the CPU time that one goroutine uses. Between StartCPUTimer and Stop the goroutine
+// is locked to its thread, and the timer reads that thread's CPU clock. So it counts neither waiting nor
+// the work of other goroutines, including those started in between. A measurement costs about a
+// microsecond. Lap and Stop must be called on the goroutine that called StartCPUTimer. Where the system
+// has no known clock per thread (anything but Linux) a CPUTimer measures wall time, an upper bound.
 type CPUTimer struct{ start time.Duration }
 
-// StartCPUTimer begins a measurement.
+// StartCPUTimer starts a measurement and locks the goroutine to its thread until Stop.
 func StartCPUTimer() CPUTimer {
 	runtime.LockOSThread()
 	return CPUTimer{threadCPU()}
 }
 
-// Lap returns the processor time since the start or the last lap.
+// Lap returns the CPU time since the start or the last lap.
 func (t *CPUTimer) Lap() time.Duration {
 	now := threadCPU()
 	d := now - t.start
@@ -31,15 +32,16 @@ func (t *CPUTimer) Lap() time.Duration {
 	return d
 }
 
-// Stop ends the measurement and returns the processor time since the start or the last lap.
+// Stop ends the measurement and returns the CPU time since the start or the last lap.
 func (t *CPUTimer) Stop() time.Duration {
 	d := t.Lap()
 	runtime.UnlockOSThread()
 	return d
 }
 
-// background adds up the processor time of Pebble's compactions and flushes. Each runs on a goroutine
-// of its own, which calls the listener at both ends: timers are kept by job, as two may run at once.
+// background adds up the CPU time of Pebble's compactions and flushes. Each runs on a goroutine of its
+// own, which calls the listener at its start and end. Several may run at once, so there is a timer per
+// job.
 type background struct {
 	spent atomic.Int64 // nanoseconds
 	jobs  sync.Map     // job number → CPUTimer
@@ -63,5 +65,5 @@ func (b *background) listen(l *pebble.EventListener) {
 	l.FlushEnd = func(i pebble.FlushInfo) { b.end(i.JobID) }
 }
 
-// BackgroundCPU returns the processor time of Pebble's compactions and flushes since Open.
+// BackgroundCPU returns the CPU time of Pebble's finished compactions and flushes since Open.
 func (s *Store) BackgroundCPU() time.Duration { return time.Duration(s.health.background.spent.Load()) }

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// threadCPU is the processor time of this thread, user and system.
+// threadCPU returns the CPU time of this thread, user and system; 0 if the system does not report it.
 func threadCPU() time.Duration {
 	var ts unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ts) != nil {

@@ -8,5 +8,5 @@ import "time"
 
 var began = time.Now()
 
-// threadCPU is wall time where threads have no clock that we know of: an upper bound.
+// threadCPU returns wall time, an upper bound, where the system has no known clock per thread.
 func threadCPU() time.Duration { return time.Since(began) }

@@ -15,14 +15,14 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 )
 
-// crashesEnv raises the number of power losses of TestPowerLoss: SEINE_CRASHES=100000 for a night.
+// crashesEnv sets the number of power losses of TestPowerLoss: SEINE_CRASHES=100000 for a run overnight.
 const crashesEnv = "SEINE_CRASHES"
 
-// TestPowerLoss runs random workloads and takes, at random filesystem operations (on whichever of
-// Pebble's goroutines they happen), what a power loss would leave: of unsynced data nothing, all, or
-// each piece with some probability. Every remainder must open and hold exactly the state after some
-// operation between the last acknowledged one and the last begun one: nothing acknowledged is lost,
-// nothing is half there. Opening is itself cut short at times, and must then work again.
+// TestPowerLoss runs random workloads. At random filesystem operations, on any of Pebble's goroutines, it
+// copies what a power loss would leave: nothing of the unsynced data, all of it, or each piece with some
+// probability. Every copy must open and contain exactly the state after some operation between the last
+// acknowledged one and the last begun one: nothing acknowledged is lost, and no operation is half done.
+// Sometimes opening is interrupted too, and must then work again.
 func TestPowerLoss(t *testing.T) {
 	want := 300
 	if n, err := strconv.Atoi(os.Getenv(crashesEnv)); err == nil {
@@ -47,7 +47,7 @@ func TestPowerLoss(t *testing.T) {
 	t.Logf("%d power losses", taken)
 }
 
-// crash is what one power loss left, and which operations it may hold.
+// crash is what one power loss left, and the range of operations that it may contain.
 type crash struct {
 	fs     *CrashableFS
 	at     string // the operation of the filesystem
@@ -64,21 +64,21 @@ type crashWorkload struct {
 	states   []uint64 // digest after each operation; 0 is the fresh store
 
 	mu      sync.Mutex // guards all below
-	ops     *rand.Rand // for choosing moments
+	ops     *rand.Rand // chooses the moments of power losses
 	fs      *CrashableFS
 	acked   int
 	begun   int
 	crashes []crash
 }
 
-// operationsPerWorkload and crashesPerWorkload: with some 20 filesystem operations per operation
-// of ours, about one in thirty becomes a power loss.
+// operationsPerWorkload and crashesPerWorkload: an operation of the workload makes some 20 filesystem
+// operations, of which about one in thirty becomes a power loss.
 const (
 	operationsPerWorkload = 60
 	crashesPerWorkload    = 40
 )
 
-// observe is given every operation of the filesystem; it lets all pass.
+// observe receives every operation of the filesystem and lets all of them pass.
 func (w *crashWorkload) observe(op errorfs.Op) error {
 	if op.Kind.ReadOrWrite() == errorfs.OpIsRead {
 		return nil
@@ -91,7 +91,8 @@ func (w *crashWorkload) observe(op errorfs.Op) error {
 	lo := w.acked
 	percent := []int{0, 10, 50, 90, 100}[w.ops.IntN(5)]
 	clone := w.fs.Crash(percent, w.ops.Uint64())
-	w.crashes = append(w.crashes, crash{clone, fmt.Sprintf("%v (%d%% of unsynced data kept)", op, percent), lo, w.begun})
+	at := fmt.Sprintf("%v (%d%% of unsynced data kept)", op, percent)
+	w.crashes = append(w.crashes, crash{clone, at, lo, w.begun})
 	return nil
 }
 
@@ -139,8 +140,11 @@ func (w *crashWorkload) run() []crash {
 	return w.crashes
 }
 
-var crashRanges = []Range{Crawldb(), HostCountsRange(), CDXRange(), Linkdb(), Fetchlist(1), Fetchlist(2), Fetchlist(3), ParseLinks(1), ParseLinks(2),
-	ParseTextRange(1), Segments()}
+var crashRanges = []Range{
+	Crawldb(), HostCountsRange(), CDXRange(), Linkdb(),
+	Fetchlist(1), Fetchlist(2), Fetchlist(3), ParseLinks(1), ParseLinks(2), ParseTextRange(1),
+	Segments(),
+}
 
 // choose changes the model and returns the operation that changes the store in the same way.
 func (w *crashWorkload) choose(s *Store) func() error {
@@ -229,7 +233,7 @@ func (w *crashWorkload) value() string {
 	return string(b)
 }
 
-// check opens what a power loss left, and cuts that short as well, once.
+// check opens what a power loss left, and also interrupts that once.
 func (w *crashWorkload) check(c crash) {
 	var again []*CrashableFS
 	rng := rand.New(rand.NewPCG(w.seed, uint64(c.lo)))
@@ -249,7 +253,7 @@ func (w *crashWorkload) check(c crash) {
 }
 
 func (w *crashWorkload) checkOpen(c crash, fs FS, also string) {
-	// A fresh store may be gone with its directory; its content is then that of a new one.
+	// A new store may be lost together with its directory; then it has the content of a new one.
 	s, err := Open("data/store", Options{FS: fs, MemTableBytes: 128 << 10})
 	if err != nil {
 		w.t.Errorf("seed %d: power loss at %s%s: %v", w.seed, c.at, also, err)

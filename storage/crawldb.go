@@ -9,8 +9,8 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// Record reads the crawldb record of a URL into r and reports whether there is one. For one URL now
-// and then; phases use MergeJoin.
+// Record reads the crawldb record of a URL into r and reports whether there is one; if not, r is
+// unchanged. Use it for single URLs; phases use MergeJoin. The errors are those of Get.
 func (v *reads) Record(key urlkey.Key, r *Record) (bool, error) {
 	var room [128]byte
 	value, ok, err := v.Get(Crawldb(), []byte(key), room[:0])
@@ -23,28 +23,29 @@ func (v *reads) Record(key urlkey.Key, r *Record) (bool, error) {
 	return true, nil
 }
 
-// ScanHost walks the crawldb records of one host, in order of URL key.
+// ScanHost returns a Scanner over the crawldb records of one host, in order of URL key. Close it.
 func (v *reads) ScanHost(host urlkey.HostKey) *Scanner {
 	from, to := HostBounds(host)
 	return v.Scan(Crawldb(), from, to)
 }
 
-// CrawldbStats sums crawldb up. (Nutch: readdb -stats.)
+// CrawldbStats are totals over crawldb records. All are 0 when there are none. (Nutch: readdb -stats.)
 type CrawldbStats struct {
-	URLs               uint64
-	ByStatus           [StatusCount]uint64
-	Due                uint64    // at the time asked for
-	Retried            [4]uint64 // by number of retries: 0, 1, 2, more
+	URLs               uint64              // records
+	ByStatus           [StatusCount]uint64 // indexed by Status
+	Due                uint64              // records due at the time given to CrawldbStats
+	Retried            [4]uint64           // by number of retries: 0, 1, 2, more
 	ScoreMin, ScoreMax float64
 	ScoreSum           float64
-	DepthMax           uint16
-	FirstDue, LastDue  int64 // ms
-	ValueBytes         uint64
-	KeyBytes           uint64
+	DepthMax           uint16 // links from a seed
+	FirstDue, LastDue  int64  // least and greatest Record.FetchTime, ms since 1970
+	ValueBytes         uint64 // of the encoded records
+	KeyBytes           uint64 // of the relative keys
 }
 
-// CrawldbStats reads all of crawldb, about 0.3 µs per record, or the part below a prefix of keys.
-// now, in ms, decides what counts as due.
+// CrawldbStats reads all of crawldb, or only the keys with a given prefix (empty = all). It takes about
+// 0.3 µs per record. now, in ms since 1970, decides which records are due. On error, also that of a
+// canceled ctx, the totals cover what was read so far.
 func (v *reads) CrawldbStats(ctx context.Context, prefix []byte, now int64) (CrawldbStats, error) {
 	var st CrawldbStats
 	var to []byte

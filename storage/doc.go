@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package storage keeps everything durable but the WARC files' bytes: the key ranges of one Pebble
-// store, the records in them, and the few ways in which phases read and write them.
+// Package storage keeps everything durable except the bytes of the WARC files: the key ranges of one
+// Pebble store, the records in them, and the few ways in which phases read and write them.
 //
 // # What it is
 //
-// The only door to Pebble. A Store is one directory; a Range is a part of its key space that holds one
-// kind of record; everybody outside this package speaks of ranges and relative keys (keyrange.go).
-// Phases do not read and write single keys: they sort what is new (Sorter → Run), walk it beside a
-// range in key order (MergeJoin), and write the result as sorted tables that appear at once
-// (Ingestion). Pebble's costs say why: a random Get costs 5 to 25 µs and a random write 4 to 7, a key
-// of a merge-join 0.03 to 1.5, a key of a sorted table 0.25.
+// The only door to Pebble. A Store is one directory. A Range is a part of its key space that holds one
+// kind of record; code outside this package uses ranges and relative keys (keyrange.go). Phases do not
+// read and write single keys. They sort what is new (Sorter → Run), walk it beside a range in key order
+// (MergeJoin), and write the result as sorted tables that become visible all at once (Ingestion).
+// Pebble's costs are the reason: a random Get costs 5 to 25 µs and a random write 4 to 7, a key of a
+// merge-join 0.03 to 1.5, a key of a sorted table 0.25.
 //
 // # Picture
 //
@@ -27,52 +27,53 @@
 //
 // # Life
 //
-// A record of crawldb is born in an ingestion of inject or updatedb, as one value of one table.
-// MergeJoin hands it to the next phase that has something to say about its key; what the phase returns
-// is written whole, in a newer table, and hides it. Compactions throw the older one away.
+// An ingestion of inject or updatedb creates a crawldb record, as one value of one table. MergeJoin
+// hands the record to later phases. A phase that changes it writes the whole record into a newer table,
+// which hides the older one until a compaction removes that.
 //
-// A segment is born by PutSegment in state open; each phase's ingestion carries its tables together
-// with the state they lead to: open → sealed → updated → linked → indexed. So the state tells which
-// tables are there, a crash leaves a phase done or not begun, and running it again is harmless:
-// exactly once.
+// PutSegment creates a segment in state open. The ingestion of each phase carries the phase's tables
+// together with the segment's next state: open → sealed → updated → linked → indexed. The state
+// therefore says which tables exist. A crash leaves a phase either done or not begun, and running it
+// again is harmless: each phase takes effect exactly once.
 //
-// A range that belongs to one segment (fetchlist, parse) or index segment goes with one tombstone
-// (Ingestion.DeleteRange), in the ingestion that makes it superfluous or replaces it.
+// A range that belongs to one segment (fetchlist, parse) or to one index segment is deleted with one
+// tombstone (Ingestion.DeleteRange), in the ingestion that replaces it or makes it unnecessary.
 //
-// A store is born by Open, carries a format version and the settings that shaped its data (format.go),
-// and is opened by every later program; a newer one is refused untouched.
+// Open creates a store. The store carries a format version and the settings that shaped its data
+// (format.go). Newer programs open it; an older program refuses it and leaves it untouched.
 //
 // # Invariants
 //
-//   - What Apply, PutSegment or Commit acknowledged is there after any crash; what was not is there
-//     whole or not at all. There is no unsynced write.
-//   - Keys are built and read here only; a relative key never crosses a range's bounds.
+//   - What Apply, PutSegment or Commit has acknowledged survives any crash. What was not acknowledged
+//     is there completely or not at all. There is no unsynced write.
+//   - Only this package builds and reads keys; a relative key never crosses the bounds of its range.
 //   - A segment's state never goes back, and never changes without its data.
-//   - The sum of HostCounts equals crawldb: both change in the same ingestion. (Callers' part; Verify
-//     checks it.)
-//   - After a failed sync or the sight of damage nothing is acknowledged any more (health.go).
-//   - Decoding takes any bytes: a value, an error, never a panic, never memory out of proportion.
+//   - The sum of HostCounts equals crawldb: both change in the same ingestion. The phases that write
+//     them are responsible for this; Verify checks it.
+//   - After a failed sync or detected damage no further write is acknowledged (health.go).
+//   - Decoding accepts any bytes. It returns a value or an error, never panics, and never allocates
+//     more than a small multiple of its input.
 //
 // # Who runs it
 //
-// A Store, a Snapshot and an Ingestion are safe for concurrent use; a Scanner, Run, Sorter or
+// A Store, a Snapshot and an Ingestion are safe for concurrent use. A Scanner, Run, Sorter or
 // TableWriter belongs to one goroutine at a time, but different TableWriters of one Ingestion may be
-// used at once. This package starts no goroutine; Pebble's own (flush, compaction, log) end in Close.
-// Readers never wait. Commits of ingestions wait for each other; writers that Apply at the same time
-// share one fsync, and wait while an ingestion that overlaps them is put in order, some milliseconds.
+// used at the same time. This package starts no goroutine; Pebble's own (flush, compaction, log) end in
+// Close. Readers never wait. Commits of ingestions wait for each other. Writers that call Apply at the
+// same time share one fsync, and wait some milliseconds while an overlapping ingestion commits.
 //
 // # Bounds
 //
-// All in limits.go. A Sorter uses the memory that it is given and then disk. A MergeJoin holds one key
-// with its values. An Ingestion holds nothing but the table blocks being built. Disk: an ingestion's
-// tables once, and what compactions need for a while; the caller watches DiskFree.
+// All in limits.go. A Sorter uses the memory it is given, then disk. A MergeJoin holds one key with its
+// values. An Ingestion holds only the table blocks being built. Disk: an ingestion's tables once, and
+// the temporary space of compactions; the caller watches DiskFree.
 //
 // # Deliberately absent
 //
 //   - Pebble's merge operator: folding while sorting is ten times cheaper (4 µs against 0.3 a key).
 //   - Transactions, secondary indexes, caches of records: the merge-join replaces all three.
-//   - Writes without sync, and a way to ask for one: Pebble loses them on kill -9.
-//   - Retry of anything that failed on disk.
+//   - Writes without sync: Pebble loses them on kill -9.
+//   - Retrying an operation that failed on disk.
 //   - Knowledge of what the index keeps in its ranges.
 //
 // # Read first

@@ -24,7 +24,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 )
 
-// TestBadInput: whatever a person can get wrong is answered with the path and what to do.
+// TestBadInput: errors that a user can cause name the path and say what to do.
 func TestBadInput(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
@@ -108,7 +108,8 @@ func TestNewerFormatUntouched(t *testing.T) {
 		t.Fatalf("opened: %v", err)
 	}
 	if after := dirContent(t, dir); !maps.Equal(before, after) {
-		t.Errorf("files changed:\nbefore %v\nafter  %v", slices.Sorted(maps.Keys(before)), slices.Sorted(maps.Keys(after)))
+		t.Errorf("files changed:\nbefore %v\nafter  %v",
+			slices.Sorted(maps.Keys(before)), slices.Sorted(maps.Keys(after)))
 	}
 }
 
@@ -130,8 +131,8 @@ func dirContent(t *testing.T, dir string) map[string]string {
 	return out
 }
 
-// TestSecondProcess: while another process has the store, opening it fails at once and says where;
-// when that one is killed, it opens.
+// TestSecondProcess: while another process has the store open, opening it fails at once and names the
+// directory. After that process is killed, it opens.
 func TestSecondProcess(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "store")
 	cmd := exec.Command(os.Args[0])
@@ -172,14 +173,15 @@ func TestSecondProcess(t *testing.T) {
 	}
 }
 
-// TestFatal: when a sync fails, OnFatal is told, the write is not acknowledged, and none is after it.
+// TestFatal: when a sync fails, OnFatal is called, and neither this write nor a later one is acknowledged.
 func TestFatal(t *testing.T) {
 	var mu sync.Mutex
 	failing := false
 	inject := errorfs.InjectorFunc(func(op errorfs.Op) error {
 		mu.Lock()
 		defer mu.Unlock()
-		if failing && (op.Kind == errorfs.OpFileSync || op.Kind == errorfs.OpFileSyncData) && strings.HasSuffix(op.Path, ".log") {
+		isSync := op.Kind == errorfs.OpFileSync || op.Kind == errorfs.OpFileSyncData
+		if failing && isSync && strings.HasSuffix(op.Path, ".log") {
 			return errorfs.ErrInjected
 		}
 		return nil
@@ -208,7 +210,7 @@ func TestFatal(t *testing.T) {
 	mu.Lock()
 	failing = false
 	if len(told) == 0 || !errors.Is(told[0], ErrFatal) {
-		t.Errorf("OnFatal was told %v", told)
+		t.Errorf("OnFatal received %v", told)
 	}
 	mu.Unlock()
 	in := s.NewIngestion()
@@ -225,7 +227,7 @@ func TestFatal(t *testing.T) {
 	_ = s.Close() // reports the failed log again
 }
 
-// TestDamagedTable: a flipped bit in a table is found when its block is read, stops writes, and
+// TestDamagedTable: a flipped bit in a table is detected when its block is read. It stops writes and
 // leaves other blocks readable.
 func TestDamagedTable(t *testing.T) {
 	fs := vfs.NewMem()
@@ -245,7 +247,8 @@ func TestDamagedTable(t *testing.T) {
 	damaged := ""
 	names, _ := fs.List("store")
 	for _, name := range names {
-		if info, err := fs.Stat("store/" + name); err == nil && strings.HasSuffix(name, ".sst") && info.Size() > 10_000 {
+		info, err := fs.Stat("store/" + name)
+		if err == nil && strings.HasSuffix(name, ".sst") && info.Size() > 10_000 {
 			damaged = name
 			data, err := fs.UnsafeGetFileDataBuffer("store/" + name)
 			if err != nil {
@@ -255,7 +258,8 @@ func TestDamagedTable(t *testing.T) {
 		}
 	}
 	var logged []string
-	if s, err = Open("store", Options{FS: fs, Logger: func(f string, args ...any) { logged = append(logged, fmt.Sprintf(f, args...)) }}); err != nil {
+	logger := func(f string, args ...any) { logged = append(logged, fmt.Sprintf(f, args...)) }
+	if s, err = Open("store", Options{FS: fs, Logger: logger}); err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
@@ -265,7 +269,8 @@ func TestDamagedTable(t *testing.T) {
 	if _, ok, err := s.Get(Crawldb(), []byte("004999"), nil); !ok || err != nil {
 		t.Errorf("reading another block: %v %v", ok, err)
 	}
-	if err := s.Apply(func(b *Batch) error { return b.Set(Meta(), []byte("k"), nil) }); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), damaged) {
+	err = s.Apply(func(b *Batch) error { return b.Set(Meta(), []byte("k"), nil) })
+	if !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), damaged) {
 		t.Errorf("writing after it: %v", err)
 	}
 	if len(logged) == 0 || !strings.Contains(logged[0], damaged) {

@@ -4,10 +4,10 @@ package storage
 
 import "encoding/binary"
 
-// FetchlistEntry is what generate hands over for one URL of a segment; the URL is the key.
+// FetchlistEntry is what generate records for one URL of a segment; the URL is the key.
 type FetchlistEntry struct {
-	Score float64
-	Depth uint16
+	Score float64 // of the crawldb record, at the time of generate
+	Depth uint16  // links from a seed
 }
 
 // Layout of a FetchlistEntry: one byte, version 1 in the high half and the score's mode in the low
@@ -18,7 +18,7 @@ type FetchlistEntry struct {
 //	11 80 80 08 02
 const fetchlistVersion = 1
 
-// AppendFetchlistEntry appends the encoding of e.
+// AppendFetchlistEntry appends the encoding of e to dst.
 func AppendFetchlistEntry(dst []byte, e FetchlistEntry) []byte {
 	mode := scoreMode(e.Score)
 	dst = append(dst, fetchlistVersion<<4|byte(mode))
@@ -26,7 +26,7 @@ func AppendFetchlistEntry(dst []byte, e FetchlistEntry) []byte {
 	return binary.AppendUvarint(dst, uint64(e.Depth))
 }
 
-// DecodeFetchlistEntry decodes an entry.
+// DecodeFetchlistEntry decodes an entry. The error is ErrCorrupt if AppendFetchlistEntry did not make b.
 func DecodeFetchlistEntry(b []byte) (FetchlistEntry, error) {
 	d := decoder{b: b}
 	head := d.byte()

@@ -11,19 +11,19 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// health is what the store knows of its own condition. It is Pebble's logger and event listener:
-// the two ways in which Pebble speaks when there is nobody to return an error to.
+// health records the state of the store. It is Pebble's logger and event listener, through which Pebble
+// reports errors that it can't return to a caller.
 //
-// Once fatal or damaged is set it stays set: an fsync that failed must not be tried again (the
-// kernel may have dropped the pages and report success), and a damaged file does not heal.
+// Once set, fatal and damaged stay set. A failed fsync must not be tried again: the kernel may have
+// dropped the pages and report success. And a damaged file stays damaged.
 type health struct {
 	dir     string
 	logf    func(format string, args ...any)
 	now     func() time.Time
 	onFatal func(error)
 
-	fatal   atomic.Pointer[error] // the first thing that made the store stop
-	damaged atomic.Pointer[error] // the first damage seen
+	fatal   atomic.Pointer[error] // the first failure that stopped writes
+	damaged atomic.Pointer[error] // the first damage detected
 
 	backgroundErrors atomic.Uint64
 	logged           atomic.Int64 // time of the last line about background errors, ns
@@ -32,7 +32,7 @@ type health struct {
 	background       background
 }
 
-// writable tells whether a write may be acknowledged.
+// writable returns nil if a write may be acknowledged, else the reason why not.
 func (h *health) writable() error {
 	if err := h.fatal.Load(); err != nil {
 		return *err
@@ -43,23 +43,23 @@ func (h *health) writable() error {
 	return nil
 }
 
-// Infof drops Pebble's running commentary: numbers of it are in Metrics.
+// Infof drops Pebble's routine messages; Metrics has the numbers.
 func (h *health) Infof(string, ...any) {}
 
-// Errorf passes on what Pebble could not do and goes on without.
+// Errorf logs failures that Pebble survives.
 func (h *health) Errorf(format string, args ...any) { h.logf("store "+h.dir+": "+format, args...) }
 
-// Fatalf is called by Pebble when it can't keep a promise it already made: a sync of the log or of
-// the MANIFEST failed. It expects not to return; if OnFatal returns all the same, the write that is
-// under way is refused in Apply or Commit, and so is every later one.
+// Fatalf is called by Pebble when a sync of the log or of the MANIFEST failed. Pebble expects it not to
+// return. If OnFatal does return, Apply or Commit refuses the current write and every later one.
 func (h *health) Fatalf(format string, args ...any) {
-	err := fmt.Errorf("%w: %s: %s: nothing written after this is safe; find the cause (full or failing disk), then start again to recover",
+	err := fmt.Errorf("%w: %s: %s: nothing written after this is safe; "+
+		"find the cause (full or failing disk), then start again to recover",
 		ErrFatal, h.dir, fmt.Sprintf(format, args...))
 	h.fatal.CompareAndSwap(nil, &err)
 	h.onFatal(err)
 }
 
-// listener hooks into Pebble's events. None of them may block or call the store.
+// listener returns the handlers of Pebble's events. None of them may block or call the store.
 func (h *health) listener() *pebble.EventListener {
 	l := &pebble.EventListener{
 		BackgroundError: h.backgroundError,
@@ -76,7 +76,7 @@ func (h *health) listener() *pebble.EventListener {
 	return l
 }
 
-// backgroundError is called for every failed flush or compaction, which Pebble repeats at once.
+// backgroundError is called for every failed flush or compaction. Pebble retries it at once.
 func (h *health) backgroundError(err error) {
 	n := h.backgroundErrors.Add(1)
 	if now, last := h.now().UnixNano(), h.logged.Load(); (last == 0 || now-last >= int64(errorLogInterval)) &&

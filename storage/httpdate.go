@@ -4,8 +4,8 @@ package storage
 
 import "time"
 
-// httpDate is the form in which nearly all servers write Last-Modified, 29 bytes. Every record has one and is read
-// again and again, so that time's own reading and writing of layouts, 250 ns each way, would be felt.
+// httpDate is the form in which nearly all servers write Last-Modified, 29 bytes. Records of fetched pages have one
+// and are read often, so package time's parsing and formatting, 250 ns each, would cost too much.
 const httpDate = "Mon, 02 Jan 2006 15:04:05 GMT"
 
 const (
@@ -13,7 +13,7 @@ const (
 	months   = "JanFebMarAprMayJunJulAugSepOctNovDec"
 )
 
-// dateMax is the last second of the year 9999, the last that the form can write.
+// dateMax is the last second of the year 9999, the last one that the form can express.
 const dateMax = 253402300799
 
 // appendHTTPDate appends seconds since 1970, up to dateMax, in the form of httpDate.
@@ -30,9 +30,9 @@ func appendHTTPDate(dst []byte, seconds int64) []byte {
 		':', '0'+byte(second/10), '0'+byte(second%10), ' ', 'G', 'M', 'T')
 }
 
-// dateSeconds returns an HTTP date as seconds since 1970, if writing them gives the same string again: whatever
-// stands where digits should, a wrong weekday and a day that a month does not have come out different.
-func dateSeconds(s string) (int64, bool) {
+// dateSeconds returns an HTTP date as seconds since 1970. ok is false unless formatting the result gives the same
+// string again; that check refuses bytes that are not digits, wrong weekdays, and days that a month does not have.
+func dateSeconds(s string) (seconds int64, ok bool) {
 	if len(s) != len(httpDate) {
 		return 0, false
 	}
@@ -46,7 +46,9 @@ func dateSeconds(s string) (int64, bool) {
 	for month < len(months) && months[month:month+3] != s[8:11] {
 		month += 3
 	}
-	seconds := time.Date(number(12, 4), time.Month(month/3+1), number(5, 2), number(17, 2), number(20, 2), number(23, 2), 0, time.UTC).Unix()
+	year, day := number(12, 4), number(5, 2)
+	hour, minute, second := number(17, 2), number(20, 2), number(23, 2)
+	seconds = time.Date(year, time.Month(month/3+1), day, hour, minute, second, 0, time.UTC).Unix()
 	if seconds < 0 || seconds > dateMax {
 		return 0, false
 	}

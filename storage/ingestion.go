@@ -17,9 +17,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Ingestion is how phases write: sorted tables for any number of ranges, whole ranges to delete, and
-// the segments' new states, all of which become visible at once and durable when Commit returns, or
-// not at all.
+// Ingestion is how phases write: sorted tables for any number of ranges, whole ranges to delete, and the
+// segments' new states. All of it becomes visible at once and is durable when Commit returns nil, or
+// none of it is.
 //
 //	Table(crawldb)  ──▶ 000001.sst 000002.sst …  ┐
 //	Table(cdx)      ──▶ 000003.sst               │  written and synced in STORE/tmp-ingest
@@ -27,9 +27,9 @@ import (
 //	PutSegment      ──▶ 000005.sst               ┘
 //	                       └── one Ingest: linked into the store, one MANIFEST record, synced
 //
-// A crash before the MANIFEST record is synced leaves files in tmp-ingest, which the next Open
-// deletes. Tables of different ranges may be written by different goroutines; the ingestion's own
-// methods are safe for concurrent use.
+// A crash before the MANIFEST record is synced leaves files in tmp-ingest; the next Open deletes them.
+// Different goroutines may write the tables of different ranges; the ingestion's own methods are safe
+// for concurrent use. Make it with Store.NewIngestion; the zero value is not usable.
 //
 // The idiom:
 //
@@ -46,13 +46,18 @@ type Ingestion struct {
 	ended    bool
 }
 
-// NewIngestion begins an ingestion. End it with Commit or Abort.
+// NewIngestion begins an ingestion. It writes nothing yet. End it with Commit or Abort.
 func (s *Store) NewIngestion() *Ingestion {
-	return &Ingestion{s: s, tables: map[Range]*TableWriter{}, deleted: map[Range]bool{}, segments: map[uint32]Segment{}}
+	return &Ingestion{
+		s:        s,
+		tables:   map[Range]*TableWriter{},
+		deleted:  map[Range]bool{},
+		segments: map[uint32]Segment{},
+	}
 }
 
-// Table returns the ingestion's writer for a range, the same one at every call. A writer that is
-// given no key makes no table.
+// Table returns the ingestion's writer for a range, the same one at every call. A writer that receives
+// no key makes no table.
 func (in *Ingestion) Table(r Range) *TableWriter {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -64,9 +69,9 @@ func (in *Ingestion) Table(r Range) *TableWriter {
 	return w
 }
 
-// DeleteRange deletes everything that a whole range holds, cheaply: one tombstone. If the ingestion
-// writes the same range too, what it writes replaces all that was there; DeleteRange must then come
-// before the first key, since tables are written as keys arrive.
+// DeleteRange deletes everything in a range at the cost of one tombstone. If the ingestion also writes
+// the range, its keys replace the deleted ones. DeleteRange must then precede the first key, because
+// tables are written as keys arrive; otherwise it returns an error and deletes nothing.
 func (in *Ingestion) DeleteRange(r Range) error {
 	if r.IsZero() {
 		return errors.New("BUG: storage: DeleteRange of the zero range")
@@ -80,8 +85,9 @@ func (in *Ingestion) DeleteRange(r Range) error {
 	return nil
 }
 
-// PutSegment makes a segment's new state part of the ingestion. The transition is checked now and,
-// against what is stored by then, again at Commit.
+// PutSegment makes a segment's new state part of the ingestion. It checks the transition now, and Commit
+// checks it again against the state stored by then. The error is ErrTransition if the stored state can't
+// become the given one, or ErrClosed, ErrReadOnly, ErrFatal or ErrCorrupt.
 func (in *Ingestion) PutSegment(seg Segment) error {
 	if err := in.s.mayWrite(); err != nil {
 		return err
@@ -98,8 +104,11 @@ func (in *Ingestion) PutSegment(seg Segment) error {
 	return nil
 }
 
-// Commit makes everything visible and durable. On error nothing is visible, and the ingestion has
-// ended all the same. An empty ingestion commits without touching the store.
+// Commit makes everything visible and durable. It ends the ingestion, also on error, and then nothing is
+// visible (after ErrFatal only opening the store again shows whether it is). An empty ingestion commits
+// without touching the store. It must not run at the same time as a TableWriter of this ingestion.
+//
+// Errors: ErrTransition, ErrOrder, ErrClosed, ErrReadOnly, ErrFatal, ErrCorrupt, and errors of the disk.
 func (in *Ingestion) Commit() error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -122,7 +131,8 @@ func (in *Ingestion) commit() error {
 		return err
 	}
 	for _, w := range in.sortedTables() {
-		if w.replaced && w.t == nil && w.err == nil { // the last table was just split off: the rest goes too
+		// The last table was just split off: delete the rest of the range too.
+		if w.replaced && w.t == nil && w.err == nil {
 			if w.t, w.err = in.newTable(w.r); w.err != nil {
 				return w.err
 			}
@@ -142,7 +152,7 @@ func (in *Ingestion) commit() error {
 	if len(in.files) == 0 {
 		return nil
 	}
-	// Not under a caller's context: half of the steps inside can't be undone.
+	// No caller's context: half of the steps inside can't be undone.
 	if err := in.s.db.Ingest(context.Background(), in.files); err != nil {
 		return err
 	}
@@ -150,7 +160,7 @@ func (in *Ingestion) commit() error {
 	return in.s.health.writable()
 }
 
-// sortedTables gives the writers in key order, so that the same ingestion makes the same files.
+// sortedTables returns the writers in key order, so that equal ingestions make equal files.
 func (in *Ingestion) sortedTables() []*TableWriter {
 	list := make([]*TableWriter, 0, len(in.tables))
 	for _, w := range in.tables {
@@ -164,12 +174,15 @@ func compareRanges(a, b Range) int {
 	return cmp.Or(bytes.Compare(a.prefix[:a.n], b.prefix[:b.n]), cmp.Compare(a.n, b.n))
 }
 
-// checkDisjoint refuses to delete a range and write a part of it, or the other way round: their tables
-// would overlap, and all tables of an ingestion are equally old.
+// checkDisjoint refuses to delete a range and write a part of it, or to write a range and delete a part
+// of it. Their tables would overlap, and tables of one ingestion have no order in time.
 func (in *Ingestion) checkDisjoint() error {
 	for d := range in.deleted {
 		for r, w := range in.tables {
-			if w.count > 0 && r != d && (bytes.HasPrefix(r.start(), d.start()) || bytes.HasPrefix(d.start(), r.start())) {
+			if w.count == 0 || r == d {
+				continue
+			}
+			if bytes.HasPrefix(r.start(), d.start()) || bytes.HasPrefix(d.start(), r.start()) {
 				return fmt.Errorf("BUG: storage: one ingestion deletes %s and writes %s", d, r)
 			}
 		}
@@ -185,9 +198,9 @@ func (in *Ingestion) checkDisjoint() error {
 	return nil
 }
 
-// writeDeletions makes one table per deleted range: a table covers everything between its first and
-// last key, and tables of an ingestion must not overlap. Ranges that were written as well have the
-// tombstones in their own tables.
+// writeDeletions makes one table per deleted range: a table covers everything between its first and last
+// key, and tables of an ingestion must not overlap. Ranges that are also written have the tombstones in
+// their own tables.
 func (in *Ingestion) writeDeletions() error {
 	for r := range in.deleted {
 		if w := in.tables[r]; w != nil && w.count > 0 {
@@ -232,7 +245,8 @@ func (in *Ingestion) writeSegments() error {
 	return w.finish(nil)
 }
 
-// Abort ends the ingestion and removes its files. After Commit, or a second time, it does nothing.
+// Abort ends the ingestion and removes its files. After Commit or an earlier Abort it does nothing. It
+// must not run at the same time as a TableWriter of this ingestion.
 func (in *Ingestion) Abort() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -242,8 +256,7 @@ func (in *Ingestion) Abort() {
 	in.end()
 }
 
-// end closes and removes what is left of the files. A file that can't be removed is removed by the
-// next Open.
+// end closes and removes the remaining files. If removing a file fails, the next Open removes it.
 func (in *Ingestion) end() {
 	in.ended = true
 	for _, w := range in.tables {
@@ -272,30 +285,32 @@ func (in *Ingestion) newTable(r Range) (*sstable.Writer, error) {
 		return nil, fmt.Errorf("creating a table of %s: %w", r, err)
 	}
 	in.files = append(in.files, name)
-	// The writable syncs the file when the table is finished; its entry in this directory need not
-	// be durable, for Pebble links it into its own and syncs that.
+	// The writable syncs the file when the table is finished. Its entry in this directory need not be
+	// durable: Pebble links the file into its own directory and syncs that.
 	return sstable.NewWriter(objstorageprovider.NewFileWritable(f), in.s.tableOptions(r)), nil
 }
 
-// TableWriter writes one range of an ingestion. One goroutine at a time.
+// TableWriter writes one range of an ingestion. It belongs to one goroutine at a time. Its first error
+// is returned by every later call and by Commit.
 type TableWriter struct {
 	in    *Ingestion
 	r     Range
 	t     *sstable.Writer // nil before the first key, and between two tables
 	key   []byte          // the last whole key
 	count uint64
-	check int // keys until the table's size is looked at
+	check int // keys until the next check of the table's size
 	err   error
 
-	// replaced is set when the ingestion deletes what the range held. Each table then carries a
-	// tombstone over its part of the range, [from, where the next begins): a tombstone hides only
-	// what is older, so keys of its own table, which are as old, stay.
+	// replaced is set when the ingestion deletes the old content of the range. Each table then carries a
+	// tombstone over its part of the range, [from, start of the next table). A tombstone hides only older
+	// keys, so those of its own table stay visible.
 	replaced bool
 	from     []byte // whole key; nil = the range's start
 }
 
-// Set adds a key; keys must be strictly increasing over Set and Delete (ErrOrder otherwise). An
-// older value of the key is replaced. Key and value are copied.
+// Set adds a key; keys must be strictly increasing over Set and Delete (ErrOrder otherwise). It replaces
+// an older value of the key. Key and value are copied, and limited to KeyMaxBytes and ValueMaxBytes.
+// After the end of the ingestion the error is ErrClosed.
 func (w *TableWriter) Set(key, value []byte) error {
 	if err := w.prepare(key, value); err != nil {
 		return err
@@ -306,7 +321,7 @@ func (w *TableWriter) Set(key, value []byte) error {
 	return w.split(len(value))
 }
 
-// Delete adds a tombstone for a key, in the same order as Set.
+// Delete adds a tombstone for a key; the rules of Set apply.
 func (w *TableWriter) Delete(key []byte) error {
 	if err := w.prepare(key, nil); err != nil {
 		return err
@@ -317,10 +332,10 @@ func (w *TableWriter) Delete(key []byte) error {
 	return w.split(0)
 }
 
-// Count is the number of keys set and deleted so far.
+// Count returns the number of keys set and deleted so far.
 func (w *TableWriter) Count() uint64 { return w.count }
 
-// prepare checks a key and makes sure that a table is open for it.
+// prepare checks a key and opens a table for it if none is open.
 func (w *TableWriter) prepare(key, value []byte) error {
 	if w.err != nil {
 		return w.err
@@ -387,15 +402,15 @@ func (w *TableWriter) finish(end []byte) error {
 	return nil
 }
 
-// abandon closes the open table without caring for its content.
+// abandon closes the open table without keeping its content.
 func (w *TableWriter) abandon() {
 	if w.t != nil {
-		_ = w.t.Close() // the file is removed next
+		_ = w.t.Close() // the caller removes the file next
 		w.t = nil
 	}
 }
 
-// fail remembers the first error: what follows it must not be committed.
+// fail keeps the first error: nothing after it may be committed.
 func (w *TableWriter) fail(err error) error {
 	if w.err == nil {
 		w.err = fmt.Errorf("writing %s: %w", w.r, classified(err))

@@ -8,17 +8,21 @@ import (
 	"fmt"
 )
 
-// MergeJoin calls fn once per distinct key of the run, in order, with all values that the run has
-// for the key (in the run's order) and the value that the range has (nil when it has none; an empty
-// stored value is not nil). Everything given to fn is valid until it returns. An error of fn ends
-// the join and is returned as it is. The run is read to its end but not closed.
+// MergeJoin calls fn on the caller's goroutine, once per distinct key of the run, in key order. values
+// are all values of the key in the run, in the run's order. old is the value stored in the range, nil if
+// there is none; an empty stored value is not nil. fn may use its arguments only until it returns. An
+// error of fn ends the join and is returned unchanged, as is the error of a canceled ctx. MergeJoin
+// reads the run to its end but does not close it.
 //
 // Memory: one key with all its values. A run whose keys may repeat without bound should come from a
 // Sorter with Combine.
 //
-// Cost per key, from 20 million stored keys: 0.03 to 0.1 µs where the run is dense, 1.5 µs where it
-// hits one key in twenty, spread evenly, or fewer. The two need opposite moves, see joiner.advance.
-func MergeJoin(ctx context.Context, rd Reader, r Range, run *Run, fn func(key []byte, values [][]byte, old []byte) error) error {
+// Cost per key, with 20 million stored keys: 0.03 to 0.1 µs where the run is dense; 1.5 µs where it hits
+// one key in twenty or fewer, spread evenly. The two cases need opposite strategies, see joiner.advance.
+func MergeJoin(
+	ctx context.Context, rd Reader, r Range, run *Run,
+	fn func(key []byte, values [][]byte, old []byte) error,
+) error {
 	j := joiner{sc: rd.Scan(r, nil, nil), r: r, budget: joinStepMax}
 	defer j.sc.Close()
 	var g group
@@ -45,16 +49,18 @@ func MergeJoin(ctx context.Context, rd Reader, r Range, run *Run, fn func(key []
 	return j.sc.Err()
 }
 
-// Finder looks up keys of a range that come in order, as MergeJoin does for those of a run. One goroutine.
+// Finder looks up increasing keys in a range, as MergeJoin does for the keys of a run. It belongs to one
+// goroutine at a time. Make it with NewFinder; the zero value is not usable.
 type Finder struct{ j joiner }
 
-// NewFinder returns a Finder that sees the store as it is now. Close it.
+// NewFinder returns a Finder over the store as of now. Close it. If opening fails, Find and Close return
+// the error.
 func NewFinder(rd Reader, r Range) *Finder {
 	return &Finder{joiner{sc: rd.Scan(r, nil, nil), r: r, budget: joinStepMax}}
 }
 
-// Find returns the value stored under key, nil if there is none, valid until the next call. Keys must not
-// decrease.
+// Find returns the value stored under a relative key, nil if there is none. The value is valid until the
+// next call. Keys must not decrease from call to call.
 func (f *Finder) Find(key []byte) ([]byte, error) { return f.j.advance(key) }
 
 // Close releases the Finder and returns the first error.
@@ -68,8 +74,8 @@ type group struct {
 	values [][]byte
 }
 
-// read takes the run's current key and everything equal; the run then stands on the next key. It
-// returns whether there is one.
+// read takes all pairs with the run's current key and moves the run to the next key. It reports whether
+// there is one.
 func (g *group) read(run *Run) (more bool) {
 	g.key = append(g.key[:0], run.Key()...)
 	g.buf, g.ends, g.values = g.buf[:0], g.ends[:0], g.values[:0]
@@ -81,7 +87,7 @@ func (g *group) read(run *Run) (more bool) {
 		}
 	}
 	start := 0
-	for _, end := range g.ends { // only now: buf may have moved while it grew
+	for _, end := range g.ends { // not earlier: buf may have moved while it grew
 		g.values = append(g.values, g.buf[start:end:end])
 		start = end
 	}
@@ -92,21 +98,22 @@ func (g *group) read(run *Run) (more bool) {
 type joiner struct {
 	sc     *Scanner
 	r      Range
-	valid  bool // sc stands on a key
+	valid  bool // sc is at a key
 	began  bool
 	done   bool // sc is past the end: no later key can be found
 	budget int  // steps to try before seeking
-	seeks  int  // since stepping last paid
+	seeks  int  // made while budget was 0
 	target []byte
 }
 
-// advance returns the value stored under key, nil if there is none. Keys must come in order.
+// advance returns the value stored under key, nil if there is none. Keys must not decrease.
 //
-// The stored keys between two keys of a run may be none or millions, and they come in clusters: a
-// host's links are dense within the host and nothing is needed between hosts. A step (Next) costs
-// 0.05 to 0.13 µs, a seek 1 to 2. So advance steps a few times first, and seeks if that was not
-// enough; each success doubles the number of steps it will try next time, each failure halves it, to
-// none at all on sparse runs, where every step would be wasted. Now and then it tries again.
+// Between two keys of a run there may be no stored key or millions, and the keys of a run are clustered:
+// a host's links are dense within the host, and the join needs nothing between hosts. A step (Next)
+// costs 0.05 to 0.13 µs, a seek 1 to 2. So advance first steps a few times and then seeks if that was not
+// enough. Each success doubles the number of steps to try next time, each failure halves it. On sparse
+// runs, where every step would be wasted, it falls to zero; after every joinProbeEvery seeks advance
+// tries stepping again.
 func (j *joiner) advance(key []byte) ([]byte, error) {
 	if j.done {
 		return nil, j.sc.err

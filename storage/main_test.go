@@ -11,8 +11,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// holdEnv makes the test binary open the store in the named directory and hold it until its standard
-// input ends: the other process of TestSecondProcess.
+// holdEnv makes the test binary the other process of TestSecondProcess: it opens the store in the named
+// directory and keeps it open until its standard input ends.
 const holdEnv = "SEINE_TEST_HOLD_STORE"
 
 func TestMain(m *testing.M) {

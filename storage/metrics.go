@@ -8,39 +8,40 @@ import (
 	"time"
 )
 
-// RangeSize is the size on disk of all ranges of one kind, estimated from table indexes. Fresh small
-// writes, still in memory, are not in it.
+// RangeSize is the size on disk of all ranges of one kind, estimated from table indexes. It does not
+// include recent small writes that are still in memory.
 type RangeSize struct {
-	Name  string
-	Bytes uint64
+	Name  string // of the kind: "crawldb", "fetchlist" …
+	Bytes uint64 // on disk, compressed
 }
 
-// Metrics is a store at one moment.
+// Metrics describes a store at one moment. Counters count since Open.
 type Metrics struct {
-	Ranges       []RangeSize // in the order of a URL's life
-	TableBytes   uint64
-	Tables       uint64
-	LogBytes     uint64 // write-ahead log
-	MemTable     uint64 // bytes of memtables
-	CacheBytes   int64
-	CacheHits    int64
-	CacheMisses  int64
-	ReadAmp      int    // places that a Get may have to look at
-	Debt         uint64 // bytes that compactions have yet to rewrite
+	Ranges       []RangeSize // in the order in which a URL passes through them
+	TableBytes   uint64      // of all live tables
+	Tables       uint64      // live tables
+	LogBytes     uint64      // size of the write-ahead log on disk
+	MemTable     uint64      // bytes of memtables
+	CacheBytes   int64       // used by the block cache
+	CacheHits    int64       // block reads served from the cache
+	CacheMisses  int64       // block reads that were not
+	ReadAmp      int         // places where a Get may have to look
+	Debt         uint64      // bytes that compactions have yet to rewrite, estimated
 	Compactions  int64
 	Flushes      int64
 	Ingestions   uint64
-	BytesWritten uint64 // by flushes, compactions and ingestions, since Open
-	UserBytes    uint64 // that were asked to be written, since Open
-	Stalls       uint64 // times that writes had to wait
-	Snapshots    int
-	// BackgroundErrors counts failed flushes and compactions since Open: above 0, look at the disk.
+	BytesWritten uint64 // by flushes, compactions and ingestions
+	UserBytes    uint64 // that callers gave to Apply and ingestions
+	Stalls       uint64 // times that writes had to wait for compactions
+	Snapshots    int    // open now
+	// BackgroundErrors counts failed flushes and compactions: above 0, check the disk.
 	BackgroundErrors uint64
-	SlowWrites       uint64
-	Uptime           time.Duration
+	SlowWrites       uint64        // disk operations that took longer than 5 s
+	Uptime           time.Duration // since Open
 }
 
-// Metrics collects the numbers: some milliseconds, mostly for the sizes of ranges.
+// Metrics collects the numbers. It takes some milliseconds, mostly for the sizes of ranges. On error
+// Ranges is incomplete.
 func (s *Store) Metrics() (Metrics, error) {
 	if err := s.usable(); err != nil {
 		return Metrics{}, err
@@ -69,7 +70,8 @@ func (s *Store) Metrics() (Metrics, error) {
 	return m, nil
 }
 
-// RangeBytes estimates the size on disk of one range.
+// RangeBytes estimates the size on disk of one range, in bytes. Recent small writes that are still in
+// memory are not included.
 func (s *Store) RangeBytes(r Range) (uint64, error) {
 	if err := s.usable(); err != nil {
 		return 0, err
@@ -81,18 +83,18 @@ func (s *Store) RangeBytes(r Range) (uint64, error) {
 	return size, nil
 }
 
-// DiskFree returns how many bytes the filesystem of the store has left for this user, and how many
-// it has in all. Watermarks belong to the caller; they must lie well above what Pebble needs to
-// compact, for on a full disk it can't even delete.
+// DiskFree returns how many bytes the store's filesystem has free for this user, and how many it has in
+// total. The caller sets watermarks. They must be well above what Pebble needs for compactions: on a
+// full disk it can't even delete.
 func (s *Store) DiskFree() (free, total uint64, err error) {
 	use, err := s.fs.GetDiskUsage(s.dir)
 	if err != nil {
-		return 0, 0, fmt.Errorf("asking for the free space of %s: %w", s.dir, err)
+		return 0, 0, fmt.Errorf("reading the free space of %s: %w", s.dir, err)
 	}
 	return use.AvailBytes, use.TotalBytes, nil
 }
 
-// String is the table that `seine` prints.
+// String returns the table that the command line prints, one metric per line.
 func (m Metrics) String() string {
 	var b strings.Builder
 	row := func(name, value string) { fmt.Fprintf(&b, "%-18s %14s\n", name, value) }

@@ -9,21 +9,25 @@ import (
 	"github.com/cockroachdb/datadriven"
 )
 
-// TestMetricsTable holds the printed form.
+// TestMetricsTable compares the printed form with testdata/metrics.
 func TestMetricsTable(t *testing.T) {
 	datadriven.RunTest(t, "testdata/metrics", func(t *testing.T, d *datadriven.TestData) string {
 		m := Metrics{}
 		if d.Cmd == "busy" {
-			m = Metrics{TableBytes: 45 << 30, Tables: 812, LogBytes: 3 << 20, MemTable: 8 << 20, CacheBytes: 64 << 20, CacheHits: 999, CacheMisses: 1,
-				ReadAmp: 7, Debt: 1 << 29, Compactions: 1200, Flushes: 90, Ingestions: 345, BytesWritten: 300, UserBytes: 100,
-				Stalls: 1, Snapshots: 2, BackgroundErrors: 3, SlowWrites: 4, Uptime: 26*time.Hour + 1500*time.Millisecond,
-				Ranges: []RangeSize{{"crawldb", 1023}, {"parse", 1 << 40}}}
+			m = Metrics{
+				TableBytes: 45 << 30, Tables: 812, LogBytes: 3 << 20, MemTable: 8 << 20,
+				CacheBytes: 64 << 20, CacheHits: 999, CacheMisses: 1, ReadAmp: 7, Debt: 1 << 29,
+				Compactions: 1200, Flushes: 90, Ingestions: 345, BytesWritten: 300, UserBytes: 100,
+				Stalls: 1, Snapshots: 2, BackgroundErrors: 3, SlowWrites: 4,
+				Uptime: 26*time.Hour + 1500*time.Millisecond,
+				Ranges: []RangeSize{{"crawldb", 1023}, {"parse", 1 << 40}},
+			}
 		}
 		return m.String()
 	})
 }
 
-// TestMetrics: a store with data shows it where it is.
+// TestMetrics: the sizes of ranges show where a store has data.
 func TestMetrics(t *testing.T) {
 	s := openTest(t)
 	sound(t, s)

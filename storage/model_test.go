@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// modelled is a store beside maps that say what must be in it.
+// modelled is a store together with maps of its expected content.
 type modelled struct {
 	fs    FS
 	s     *Store
@@ -26,7 +26,7 @@ var (
 	modelKey    = rapid.StringMatching(`[ab]{0,3}`)
 )
 
-// TestModel does random things to a store and to maps, and compares all that can be read.
+// TestModel applies random operations to a store and to maps, and compares everything that can be read.
 func TestModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := &modelled{fs: NewMemFS(), model: map[Range]map[string]string{}}
@@ -53,8 +53,11 @@ func (m *modelled) open(t *rapid.T) {
 	m.s = s
 }
 
-// writeOne draws a value for a key, or its deletion, and does it to both.
-func writeOne(t *rapid.T, model map[string]string, key string, set func(k, v []byte) error, del func(k []byte) error) error {
+// writeOne draws a value for a key, or its deletion, and applies it to both.
+func writeOne(
+	t *rapid.T, model map[string]string, key string,
+	set func(k, v []byte) error, del func(k []byte) error,
+) error {
 	if rapid.IntRange(0, 3).Draw(t, "delete") == 0 {
 		delete(model, key)
 		return del([]byte(key))
@@ -90,7 +93,7 @@ func (m *modelled) ingest(t *rapid.T) {
 			if err := in.DeleteRange(r); err != nil {
 				t.Fatal(err)
 			}
-			clear(next[r]) // and written again, or not
+			clear(next[r]) // later operations may write it again
 		}
 		keys := rapid.SliceOfDistinct(modelKey, rapid.ID[string]).Draw(t, "keys")
 		slices.Sort(keys)
@@ -156,7 +159,8 @@ func TestMergeJoinModel(t *testing.T) {
 		}
 		var last []byte
 		seen := 0
-		err := MergeJoin(context.Background(), s, Crawldb(), NewSliceRun(pairs), func(key []byte, values [][]byte, old []byte) error {
+		run := NewSliceRun(pairs)
+		err := MergeJoin(context.Background(), s, Crawldb(), run, func(key []byte, values [][]byte, old []byte) error {
 			if last != nil && bytes.Compare(last, key) >= 0 {
 				t.Fatalf("%s after %s", key, last)
 			}
@@ -185,17 +189,25 @@ func TestMergeJoinStops(t *testing.T) {
 		pairs[i].Key = fmt.Appendf(nil, "%08d", i)
 	}
 	mine := errors.New("mine")
-	if err := MergeJoin(context.Background(), s, Crawldb(), NewSliceRun(pairs), func([]byte, [][]byte, []byte) error { return mine }); err != mine {
+	fail := func([]byte, [][]byte, []byte) error { return mine }
+	if err := MergeJoin(context.Background(), s, Crawldb(), NewSliceRun(pairs), fail); err != mine {
 		t.Errorf("fn's error came back as %v", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	calls := 0
-	err := MergeJoin(ctx, s, Crawldb(), NewSliceRun(pairs), func([]byte, [][]byte, []byte) error { calls++; cancel(); return nil })
+	err := MergeJoin(ctx, s, Crawldb(), NewSliceRun(pairs), func([]byte, [][]byte, []byte) error {
+		calls++
+		cancel()
+		return nil
+	})
 	if !errors.Is(err, context.Canceled) || calls > ctxCheckKeys {
 		t.Errorf("%d calls after cancel, %v", calls, err)
 	}
 	broken := &Run{src: brokenSource{}}
-	err = MergeJoin(context.Background(), s, Crawldb(), broken, func([]byte, [][]byte, []byte) error { t.Error("fn was given an incomplete group"); return nil })
+	err = MergeJoin(context.Background(), s, Crawldb(), broken, func([]byte, [][]byte, []byte) error {
+		t.Error("fn received an incomplete group")
+		return nil
+	})
 	if !errors.Is(err, errBroken) {
 		t.Errorf("a broken run ended with %v", err)
 	}
@@ -203,7 +215,7 @@ func TestMergeJoinStops(t *testing.T) {
 
 var errBroken = errors.New("broken")
 
-// brokenSource yields the same key until it breaks.
+// brokenSource returns the same key until it fails.
 type brokenSource struct{}
 
 func (brokenSource) next() ([]byte, []byte, bool, error) { return nil, nil, false, errBroken }

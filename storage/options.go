@@ -13,46 +13,49 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// FS is the filesystem under a store: nil in Options means the disk; NewMemFS and NewCrashableFS
-// make others for tests. An alias, so that nobody else needs to import Pebble.
+// FS is the filesystem under a store. nil in Options means the disk; NewMemFS and NewCrashableFS return
+// filesystems for tests. It is an alias, so that no other package needs to import Pebble.
 type FS = vfs.FS
 
-// Options of Open. The zero value opens a store on disk, for writing, and makes it if there is none.
+// Options of Open. The zero value opens a store on disk, for writing, and creates it if there is none.
 type Options struct {
-	// FS is where the store lives; nil is the disk.
+	// FS is the filesystem that holds the store; nil is the disk.
 	FS FS
-	// CacheBytes is the block cache; 0 is DefaultCacheBytes. May change at every open.
+	// CacheBytes is the size of the block cache; 0 is DefaultCacheBytes. It may differ at every open.
 	CacheBytes int64
-	// MemTableBytes is the memory for small writes; 0 is DefaultMemTableBytes. May change at every open.
+	// MemTableBytes is the memory for small writes; 0 is DefaultMemTableBytes. It may differ at every open.
 	MemTableBytes int64
-	// Logger is told of what needs attention and has no caller to return to: background errors
-	// (rate-limited), slow disks, damaged files. It is called on any goroutine, sometimes under
-	// Pebble's locks: it must not block and must not call the store. nil drops the messages.
+	// Logger receives problems that can't be returned to a caller: background errors (rate-limited), slow
+	// disks, damaged files. It is called on any goroutine, sometimes under Pebble's locks: it must not
+	// block and must not call the store. nil drops the messages.
 	Logger func(format string, args ...any)
-	// Now is the clock for times that are stored or compared; nil is time.Now.
+	// Now is the clock for a new store's creation time and for the rate limit of log lines; nil is
+	// time.Now. It is called on any goroutine.
 	Now func() time.Time
-	// ReadOnly refuses writes and changes no file but LOCK. Implies MustExist.
+	// ReadOnly makes every write fail with ErrReadOnly; no file but LOCK changes. Implies MustExist.
 	ReadOnly bool
-	// MustExist makes Open fail with ErrNoStore where there is none.
+	// MustExist makes Open fail with ErrNoStore when the directory contains no store.
 	MustExist bool
-	// Identity holds the settings that shape the data (key format, parser version …). They are
-	// stored when the store is made and compared when it is opened; see IdentityError. nil skips
-	// the comparison: for tools that only look. Settings that the store has and Identity lacks are
-	// not compared.
+	// Identity holds the settings that shape the data (key format, parser version …). Open stores them
+	// in a new store and compares them with those of an existing one; see IdentityError. Settings that
+	// the store has and Identity lacks are not compared. nil skips the comparison, for tools that only
+	// read.
 	Identity map[string]string
-	// Initial are settings that a new store is made with. One that is there keeps its own: Setting reads them.
+	// Initial holds further settings to store in a new store. An existing store keeps its own. Setting
+	// reads them.
 	Initial map[string]string
-	// OnFatal is called when the store can't go on: a sync failed, or the log can't be written.
-	// It should end the process (the promise is: nothing after this is acknowledged, and opening
-	// again recovers what was). If it returns, every later write fails with ErrFatal. It is called
-	// under Pebble's locks and must not call the store. nil panics.
+	// OnFatal is called when the store can't continue: a sync failed, or the log can't be written. It
+	// should end the process: no later write is acknowledged, and opening the store again recovers what
+	// was acknowledged before. If it returns, every later write fails with ErrFatal. It is called on any
+	// goroutine, under Pebble's locks, and must not call the store. nil panics.
 	OnFatal func(error)
 }
 
-// withDefaults fills in the zero fields and reports the first impossible one.
+// withDefaults fills in the zero fields and refuses negative sizes.
 func (o Options) withDefaults() (Options, error) {
 	if o.CacheBytes < 0 || o.MemTableBytes < 0 {
-		return o, fmt.Errorf("options of the store: CacheBytes %d and MemTableBytes %d must not be negative", o.CacheBytes, o.MemTableBytes)
+		return o, fmt.Errorf("options of the store: CacheBytes %d and MemTableBytes %d must not be negative",
+			o.CacheBytes, o.MemTableBytes)
 	}
 	if o.CacheBytes == 0 {
 		o.CacheBytes = DefaultCacheBytes
@@ -72,8 +75,8 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// pebbleOptions translates. Everything that the promises of this package rest on is set here and
-// nowhere else.
+// pebbleOptions returns Pebble's options. Every option that this package's promises depend on is set
+// here and nowhere else.
 func (o *Options) pebbleOptions(fs vfs.FS, h *health) *pebble.Options {
 	p := &pebble.Options{
 		FS:                          fs,
@@ -92,14 +95,14 @@ func (o *Options) pebbleOptions(fs vfs.FS, h *health) *pebble.Options {
 		LBaseMaxBytes:               lbaseBytes,
 		CompactionConcurrencyRange:  func() (int, int) { return 1, max(1, runtime.GOMAXPROCS(0)/2) },
 	}
-	// An ingestion that overlaps the memtable could be made durable by a log record. Pebble 2.1's
-	// detector of damaged logs misses the last log's tail, so ours waits for the flush (some
-	// milliseconds) and is made durable by the MANIFEST, whose records are checksummed.
+	// Pebble can make an ingestion that overlaps the memtable durable by a log record. But Pebble 2.1's
+	// check for damaged logs misses the tail of the last log. So our ingestions wait for the flush (some
+	// milliseconds) and become durable through the MANIFEST, whose records are checksummed.
 	p.Experimental.DisableIngestAsFlushable = func() bool { return true }
 	p.Experimental.ValidateOnIngest = false // tables were written by this process moments ago
-	// Tables hold keys of one range only. One that held the end of one range and the begin of a later one would cover
-	// those between, and every ingestion into them would have to stay above it, to be written again level by level: parse
-	// records, which are written once and in order, would be that.
+	// Tables hold keys of one range only. A table with the end of one range and the beginning of a later
+	// one would cover the ranges between. Every ingestion into those would have to stay above it and be
+	// rewritten level by level. That would hit parse records, which are otherwise written once, in order.
 	p.Experimental.SpanPolicyFunc = func(start []byte) (pebble.SpanPolicy, []byte, error) {
 		if len(start) == 0 || start[0] == 0xff {
 			return pebble.SpanPolicy{}, nil, nil
@@ -111,7 +114,7 @@ func (o *Options) pebbleOptions(fs vfs.FS, h *health) *pebble.Options {
 		l.BlockSize = blockBytes
 		l.IndexBlockSize = indexBlockBytes
 		l.FilterPolicy = bloom.FilterPolicy(filterBitsPerKey)
-		// Upper levels are rewritten soon; the last one holds nearly everything and is read most.
+		// Upper levels are soon rewritten; the last one holds nearly everything and is read most.
 		l.Compression = func() *sstable.CompressionProfile { return sstable.FastCompression }
 	}
 	p.Levels[len(p.Levels)-1].Compression = func() *sstable.CompressionProfile { return sstable.BalancedCompression }
@@ -119,21 +122,21 @@ func (o *Options) pebbleOptions(fs vfs.FS, h *health) *pebble.Options {
 	return p
 }
 
-// tableOptions are the options of a table that an ingestion writes into r. Comparer, table format
-// and filters must be the store's own, so they come from its options.
+// tableOptions returns the options of a table that an ingestion writes into r. Comparer, table format
+// and filters must equal the store's, so they come from its options.
 func (s *Store) tableOptions(r Range) sstable.WriterOptions {
-	// Level 0: the writer must not assume that nothing lies below its tombstones.
+	// Level 0: the writer must not assume that there are no older keys below its tombstones.
 	w := s.popts.MakeWriterOptions(0, s.db.TableFormat())
-	// Fast here, well only where compactions write the last level: the other way round costs a crawl 25 µs a
-	// page more and saves a ninth of the store.
+	// Compress fast here; compactions compress well when they write the last level. The reverse costs a
+	// crawl 25 µs a page more and saves a ninth of the store.
 	w.Compression = sstable.FastCompression
 	if r.prefix[0] == tagCrawldb || r.prefix[0] == tagLinkdb {
 		w.Compression = sstable.NoCompression
 	}
 	if r.prefix[0] == tagParse {
-		// Parse ranges are written once, in segment order, and dropped whole: no compaction will
-		// cut these blocks smaller, nor compress them better. For some ten µs a page the store of manuals becomes a
-		// fifth smaller.
+		// Parse ranges are written once, in segment order, and dropped as a whole: no compaction will
+		// split these blocks or compress them better. Some ten µs a page make a store of manuals a fifth
+		// smaller.
 		w.BlockSize = parseBlockBytes
 		w.Compression = sstable.BalancedCompression
 	}

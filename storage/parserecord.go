@@ -9,71 +9,71 @@ import (
 	"github.com/seine-crawler/seine/storage/warc"
 )
 
-// A page's parse record is kept in two halves, because its readers want one or the other: links
+// A page's parse record is stored in two halves, because its readers need one or the other: links
 // (FetchOutcome; updatedb, invertlinks, dedup) and text (ParseText; index, snippets).
 
-// ParseFlags are what a page says of itself, or what happened to it. The bits are stored: never
-// change one.
+// ParseFlags are a page's own directives and the circumstances of its fetch. The zero value is a complete
+// page without restrictions. The bits are stored: never change one.
 type ParseFlags uint16
 
 // The flags of a parse record.
 const (
-	FlagNoIndex     ParseFlags = 1 << iota // must not be found
+	FlagNoIndex     ParseFlags = 1 << iota // must not be indexed
 	FlagNoFollow                           // its links don't count
 	FlagNoSnippet                          // its text must not be shown
-	FlagNoArchive                          // its copy must not be shown
-	FlagTruncated                          // body cut by a limit, a time or a lost connection
+	FlagNoArchive                          // its stored copy must not be shown
+	FlagTruncated                          // body cut by a size limit, a timeout or a lost connection
 	FlagNotParsed                          // stored, but of a type that no parser reads
-	FlagRefreshPerm                        // the page refreshes to Redirect, after so long that it means to stay
-	FlagContentOnly                        // nothing of the text but Content must be shown
+	FlagRefreshPerm                        // its refresh to Redirect counts as a permanent redirect: the delay is long
+	FlagContentOnly                        // only the Content part of the text may be shown
 )
 
-// snippetShift is where the flags hold the longest snippet that may be shown, in characters.
+// snippetShift is the first of the eight bits that hold the longest snippet that may be shown, in characters.
 const snippetShift = 8
 
-// MaxSnippet is the longest snippet that may be shown, in characters; 0: any.
+// MaxSnippet returns the longest snippet that may be shown, in characters; 0 = any length.
 func (f ParseFlags) MaxSnippet() int { return int(f >> snippetShift) }
 
-// WithMaxSnippet returns the flags with the longest snippet that may be shown. More than 255 characters, which no
-// snippet has, count as 255.
+// WithMaxSnippet returns the flags with the longest snippet that may be shown set to n characters. No snippet is longer
+// than 255 characters, so larger n count as 255; n <= 0 allows any length.
 func (f ParseFlags) WithMaxSnippet(n int) ParseFlags {
 	return f&(1<<snippetShift-1) | ParseFlags(min(max(n, 0), 255))<<snippetShift
 }
 
 // Outlink is a link of a page.
 type Outlink struct {
-	Key      urlkey.Key
-	Anchor   string // at most AnchorMaxBytes
-	NoFollow bool
+	Key      urlkey.Key // of the target
+	Anchor   string     // at most AnchorMaxBytes
+	NoFollow bool       // the link does not count
 }
 
-// FetchOutcome is everything about one fetch but the page's text. Times are ms since 1970.
+// FetchOutcome is everything about one fetch except the page's text. Times are ms since 1970.
 type FetchOutcome struct {
 	Status           FetchStatus
-	HTTPStatus       uint16
-	Time             int64
-	Failure          string     // of package fetch's list, "" = none
-	Redirect         urlkey.Key // of a redirect, or of a page that refreshes itself to another
-	MediaType        string
-	Truncated        string // as in WARC-Truncated, "" = complete
+	HTTPStatus       uint16     // 0 = no response
+	Time             int64      // of the fetch
+	Failure          string     // one of package fetch's failures, "" = none
+	Redirect         urlkey.Key // target of a redirect or of a refresh to another page, "" = none
+	MediaType        string     // "" = unknown
+	Truncated        string     // as in WARC-Truncated, "" = complete
 	Signature        Signature
-	ETag             string
-	LastModified     string
-	LastModifiedTime int64 // LastModified understood, 0 = not
-	Depth            uint16
-	Score            float64 // as handed out
-	Flags            ParseFlags
-	Canonical        urlkey.Key // what the page calls itself, "" = nothing or its own URL
-	Location         warc.Location
-	Bytes            uint32 // of the body as received
-	TookMS           uint32 // from the begin of the fetch to its end
-	// Preferences are what the site said about uses of the page at the time of the fetch (Content-Usage,
+	ETag             string        // as the server sent it, "" = none
+	LastModified     string        // likewise
+	LastModifiedTime int64         // LastModified parsed, 0 = none or unreadable
+	Depth            uint16        // links from a seed
+	Score            float64       // at the time of generate
+	Flags            ParseFlags    // of the page
+	Canonical        urlkey.Key    // the page's own canonical link, "" = none or its own URL
+	Location         warc.Location // of the response record, zero = none
+	Bytes            uint32        // of the body as received
+	TookMS           uint32        // duration of the fetch, ms
+	// Preferences are the site's statements about uses of the page at the time of the fetch (Content-Usage,
 	// Content-Signal, License, …), as "name: value" lines; at most PreferencesMaxBytes.
 	Preferences string
-	Outlinks    []Outlink
+	Outlinks    []Outlink // in the order of the page
 }
 
-// texts gives the strings in stored order.
+// texts returns the strings in stored order.
 func (o *FetchOutcome) texts() [outcomeTexts]*string {
 	return [...]*string{&o.Failure, (*string)(&o.Redirect), &o.MediaType, &o.Truncated, &o.ETag, &o.LastModified,
 		(*string)(&o.Canonical), &o.Location.File, &o.Preferences}
@@ -81,7 +81,8 @@ func (o *FetchOutcome) texts() [outcomeTexts]*string {
 
 // Layout of a FetchOutcome, a value of ParseLinks:
 //
-//	1 byte    version 2 in the high half, fetch status in the low half; 1 lacks time taken and preferences
+//	1 byte    version 2 in the high half, fetch status in the low half
+//	          (version 1 lacks milliseconds taken and preferences)
 //	1 byte    score mode; 4 = has a signature
 //	uvarint   HTTP status
 //	varint    time
@@ -105,21 +106,21 @@ func (o *FetchOutcome) texts() [outcomeTexts]*string {
 //
 //	02   00 1e "com,a,)/x https" 04 "home"   08 0f "y https" 00
 //
-// Links stay in the order of the page: neighbours there mostly share host and path, and the table's
-// block is compressed on top.
+// Links keep the order of the page: neighbours there mostly share host and path. The table's block
+// compression reduces them further.
 const (
 	outcomeVersion   = 2
 	outcomeTexts     = 9
 	outcomeSignature = 4
 	// outlinkMin is the least number of bytes of an outlink.
 	outlinkMin = 3
-	// outlinkTextMax bounds what the decoder allocates for keys and anchors: shared prefixes make
-	// them larger than the input. It is more than OutlinksMax links of a page can come to.
+	// outlinkTextMax bounds what the decoder allocates for keys and anchors, which shared prefixes make
+	// larger than the input. It is more than OutlinksMax links of a page can need.
 	outlinkTextMax = 64 << 20
 )
 
-// AppendFetchOutcome appends the encoding of o. Anchors are cut at AnchorMaxBytes, links beyond
-// OutlinksMax are left out.
+// AppendFetchOutcome appends the encoding of o to dst. It cuts anchors at AnchorMaxBytes and leaves out
+// links beyond OutlinksMax.
 func AppendFetchOutcome(dst []byte, o *FetchOutcome) []byte {
 	mode := scoreMode(o.Score)
 	second := byte(mode)
@@ -166,8 +167,9 @@ func appendOutlinks(dst []byte, links []Outlink) []byte {
 	return dst
 }
 
-// DecodeFetchOutcome decodes into o, using o.Outlinks' room again. The strings are copies, made with
-// two allocations however many links there are.
+// DecodeFetchOutcome decodes b into o and reuses the memory of o.Outlinks. The strings are copies, made
+// with two allocations for any number of links. If AppendFetchOutcome did not make b, the error is
+// ErrCorrupt and o is zero.
 func DecodeFetchOutcome(b []byte, o *FetchOutcome) error {
 	d, ok := decodeOutcome(b, o)
 	decodeOutlinks(&d, o)
@@ -178,7 +180,9 @@ func DecodeFetchOutcome(b []byte, o *FetchOutcome) error {
 	return nil
 }
 
-// ReadFetchOutcome decodes all but the links into o, and returns a reader of those, which copies nothing.
+// ReadFetchOutcome decodes everything but the links into o, and sets links to read those from b without
+// copying. b must not change while links is in use. If AppendFetchOutcome did not make b, the error is
+// ErrCorrupt, o is zero and links has none.
 func ReadFetchOutcome(b []byte, o *FetchOutcome, links *OutlinkReader) error {
 	d, ok := decodeOutcome(b, o)
 	left := d.uint(min(OutlinksMax, uint64(len(d.b))/outlinkMin))
@@ -190,8 +194,8 @@ func ReadFetchOutcome(b []byte, o *FetchOutcome, links *OutlinkReader) error {
 	return nil
 }
 
-// OutlinkReader walks the links of an encoded FetchOutcome: the order and idiom of a Scanner. The zero
-// value has none.
+// OutlinkReader reads the links of an encoded FetchOutcome, in the order of the page; use it like a
+// Scanner. The zero value has no links. It belongs to one goroutine at a time.
 type OutlinkReader struct {
 	whole    []byte
 	d        decoder
@@ -202,7 +206,8 @@ type OutlinkReader struct {
 	err      error
 }
 
-// Next moves to the next link, at first to the first one. It returns false at the end and on error.
+// Next moves to the next link; the first call moves to the first one. It returns false at the end and on
+// error; Err tells them apart.
 func (r *OutlinkReader) Next() bool {
 	if r.left == 0 {
 		if r.err == nil && r.whole != nil && !r.d.done() {
@@ -222,19 +227,19 @@ func (r *OutlinkReader) Next() bool {
 	return true
 }
 
-// Key and Anchor are those of the current link, valid until the next call of Next.
+// Key returns the current link's target key, valid until the next call of Next.
 func (r *OutlinkReader) Key() []byte { return r.key }
 
-// Anchor is the current link's text.
+// Anchor returns the current link's text, a part of the encoded outcome.
 func (r *OutlinkReader) Anchor() []byte { return r.anchor }
 
 // NoFollow reports whether the current link does not count.
 func (r *OutlinkReader) NoFollow() bool { return r.noFollow }
 
-// Err returns what ended the links early, or nil.
+// Err returns the error that ended Next early (ErrCorrupt), or nil.
 func (r *OutlinkReader) Err() error { return r.err }
 
-// decodeOutcome decodes all before the links; ok is false for what is no parse record.
+// decodeOutcome decodes everything before the links; ok is false if b is no parse record.
 func decodeOutcome(b []byte, o *FetchOutcome) (d decoder, ok bool) {
 	d = decoder{b: b}
 	head, second := d.byte(), d.byte()
@@ -263,8 +268,8 @@ func decodeOutcome(b []byte, o *FetchOutcome) (d decoder, ok bool) {
 
 func isOutcomeVersion(head byte) bool { return head>>4 == 1 || head>>4 == outcomeVersion }
 
-// OutcomeSignature returns the signature of an encoded FetchOutcome, without decoding the rest; zero when
-// it has none.
+// OutcomeSignature returns the signature of an encoded FetchOutcome without decoding the rest; it is zero
+// when there is none. The error is ErrCorrupt.
 func OutcomeSignature(b []byte) (sig Signature, err error) {
 	d := decoder{b: b}
 	head, second := d.byte(), d.byte()
@@ -288,7 +293,7 @@ func OutcomeSignature(b []byte) (sig Signature, err error) {
 	return sig, nil
 }
 
-// decodeTexts reads the strings with one allocation: a copy of the bytes that they are spread over.
+// decodeTexts reads the strings with one allocation: it copies the bytes that contain all of them.
 func decodeTexts(d *decoder, texts []*string) {
 	var lengths [outcomeTexts][2]int
 	whole := d.b
@@ -306,8 +311,8 @@ func decodeTexts(d *decoder, texts []*string) {
 	}
 }
 
-// decodeOutlinks looks at all links twice: first to check them and to sum up how large they are,
-// then to write keys and anchors into one buffer of that size.
+// decodeOutlinks reads all links twice: first to check them and add up their sizes, then to write keys
+// and anchors into one buffer of that size.
 func decodeOutlinks(d *decoder, o *FetchOutcome) {
 	count := d.uint(min(OutlinksMax, uint64(len(d.b))/outlinkMin))
 	saved, total, last := d.b, 0, 0
@@ -335,7 +340,11 @@ func decodeOutlinks(d *decoder, o *FetchOutcome) {
 		key = buf[start:]
 		start = len(buf)
 		buf = append(buf, d.bytes(d.uvarint())...)
-		o.Outlinks = append(o.Outlinks, Outlink{Key: urlkey.Key(stringOf(key)), Anchor: stringOf(buf[start:]), NoFollow: rest&1 != 0})
+		o.Outlinks = append(o.Outlinks, Outlink{
+			Key:      urlkey.Key(stringOf(key)),
+			Anchor:   stringOf(buf[start:]),
+			NoFollow: rest&1 != 0,
+		})
 	}
 }
 
@@ -344,16 +353,16 @@ type ParseText struct {
 	Title, Text, Description string
 	Headings                 string // h1 to h3, one per line
 	Language                 string // BCP 47, "" = unknown
-	Charset                  string // the body was in
+	Charset                  string // of the body as received
 	Flags                    ParseFlags
-	// Content is the main content of the page as parts of Text, in order and apart; none: all of it.
+	// Content is the main content of the page: parts of Text, in order, not overlapping. nil means all of Text.
 	Content []TextRange
 }
 
-// TextRange is a part of a text, in bytes.
+// TextRange is the part [From, To) of a text, in bytes.
 type TextRange struct{ From, To uint32 }
 
-// MainText is the page's main content, its parts on lines of their own.
+// MainText returns the page's main content, with a line feed between its parts.
 func (t *ParseText) MainText() string {
 	switch len(t.Content) {
 	case 0:
@@ -381,13 +390,14 @@ func (t *ParseText) texts() [6]*string {
 //	1 byte    version 2; 1 has no content
 //	uvarint   flags
 //	uvarint   lengths of title, description, language, charset, headings, text
-//	uvarint   parts of the content; for each the bytes between the one before and it, and its length
+//	uvarint   parts of the content; for each the distance from the previous part, and its length
 //	          the strings themselves, in that order
 //
-// It is not compressed: the table's blocks are, and there neighbouring pages help each other.
+// The value is not compressed. The table's blocks are, together with neighbouring pages, which works better.
 const textVersion = 2
 
-// AppendParseText appends the encoding of t.
+// AppendParseText appends the encoding of t to dst. The parts of t.Content must be in order, not overlap, and
+// be inside of t.Text.
 func AppendParseText(dst []byte, t *ParseText) []byte {
 	dst = binary.AppendUvarint(append(dst, textVersion), uint64(t.Flags))
 	for _, s := range t.texts() {
@@ -405,8 +415,8 @@ func AppendParseText(dst []byte, t *ParseText) []byte {
 	return dst
 }
 
-// DecodeParseText decodes into t. The strings are copies, made with one allocation; Content is t's own memory, used
-// again.
+// DecodeParseText decodes b into t and reuses the memory of t.Content. The strings are copies, made with one
+// allocation. If AppendParseText did not make b, the error is ErrCorrupt and t is zero.
 func DecodeParseText(b []byte, t *ParseText) error {
 	d := decoder{b: b}
 	version := d.byte()

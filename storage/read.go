@@ -12,28 +12,31 @@ import (
 	"github.com/seine-crawler/seine/storage/invariants"
 )
 
-// Reader is what *Store and *Snapshot have in common: the store as of now, and as of one instant.
+// Reader is what *Store (the store as of now) and *Snapshot (as of one instant) have in common. Both are
+// safe for concurrent use.
 type Reader interface {
-	// Scan walks the keys of a range from from (inclusive, nil = first) to to (exclusive, nil = last).
+	// Scan returns a Scanner over the relative keys of a range from from (inclusive, nil = the first) to
+	// to (exclusive, nil = after the last). Close it.
 	Scan(r Range, from, to []byte) *Scanner
-	// Get looks up one key; the value is appended to buf[:0].
+	// Get looks up one relative key and appends its value to buf[:0]; ok is false if the key is absent.
 	Get(r Range, key, buf []byte) (value []byte, ok bool, err error)
 }
 
-// reads implements everything that only reads, over a DB or a Pebble snapshot.
+// reads implements all reading methods, over a DB or a Pebble snapshot.
 type reads struct {
 	s *Store
 	r pebble.Reader
 }
 
-// Snapshot is the store as of one instant. Safe for concurrent use. It keeps overwritten and
-// deleted data on disk, so it should not live longer than a phase.
+// Snapshot is the store as of one instant, made by Store.Snapshot. It is safe for concurrent use, except
+// for Close. It keeps overwritten and deleted data on disk, so close it at the end of a phase at the
+// latest.
 type Snapshot struct {
 	reads
 	snap *pebble.Snapshot
 }
 
-// Snapshot returns the store as of now. Close it.
+// Snapshot returns the store as of now. Close it. On a closed store its methods fail with ErrClosed.
 func (s *Store) Snapshot() *Snapshot {
 	if s.closed.Load() {
 		return &Snapshot{reads: reads{s: s}}
@@ -42,7 +45,8 @@ func (s *Store) Snapshot() *Snapshot {
 	return &Snapshot{reads: reads{s: s, r: snap}, snap: snap}
 }
 
-// Close ends the snapshot; its scanners must have ended before. Closing twice is harmless.
+// Close ends the snapshot; close its scanners first. A second Close does nothing. Later reads fail with
+// ErrClosed.
 func (n *Snapshot) Close() error {
 	if n.snap == nil {
 		return nil
@@ -52,9 +56,10 @@ func (n *Snapshot) Close() error {
 	return err
 }
 
-// Get returns the value under a relative key, appended to buf[:0] (buf may be nil), and whether
-// there is one. Costs 5 µs when the blocks are cached, 20 with a read from disk; an absent key is
-// mostly answered by a filter. For more than a few hundred keys at once sort them and MergeJoin.
+// Get returns the value under a relative key, appended to buf[:0] (buf may be nil), and whether there is
+// one. It costs 5 µs when the blocks are cached and 20 µs with a read from disk; for an absent key a
+// Bloom filter usually avoids the read. To look up more than a few hundred keys at once, sort them and
+// use MergeJoin. Errors: ErrClosed, ErrCorrupt, and errors of the disk.
 func (v *reads) Get(r Range, key, buf []byte) (value []byte, ok bool, err error) {
 	if err := v.readable(r); err != nil {
 		return nil, false, err
@@ -75,8 +80,8 @@ func (v *reads) Get(r Range, key, buf []byte) (value []byte, ok bool, err error)
 	return value, true, closer.Close()
 }
 
-// oftenAbsent names the ranges that are asked for keys they mostly do not have: links to unknown
-// URLs and hosts met for the first time.
+// oftenAbsent reports whether most lookups in the range are for absent keys: links to unknown URLs, and
+// hosts seen for the first time.
 func (r Range) oftenAbsent() bool {
 	switch r.prefix[0] {
 	case tagCrawldb, tagHostCounts, tagHostFacts:
@@ -85,8 +90,8 @@ func (r Range) oftenAbsent() bool {
 	return false
 }
 
-// probe looks up a key through an iterator, because Pebble's Get does not ask the filters of the
-// last level, where nearly all keys are: an absent key would cost a block read.
+// probe looks up a key through an iterator. Pebble's Get does not use the filters of the last level,
+// where nearly all keys are, so an absent key would cost a block read.
 func (v *reads) probe(r Range, full, key, buf []byte) (value []byte, ok bool, err error) {
 	it, err := v.r.NewIter(&pebble.IterOptions{UseL6Filters: true})
 	if err == nil {
@@ -104,7 +109,7 @@ func (v *reads) probe(r Range, full, key, buf []byte) (value []byte, ok bool, er
 	return value, ok, nil
 }
 
-// usable refuses reads after the end of store or snapshot.
+// usable refuses reads after Close of the store or the snapshot.
 func (v *reads) usable() error {
 	if err := v.s.usable(); err != nil {
 		return err
@@ -115,7 +120,7 @@ func (v *reads) usable() error {
 	return nil
 }
 
-// readable refuses reads of the zero range as well, which would be reads of everything.
+// readable also refuses reads of the zero range, which would read everything.
 func (v *reads) readable(r Range) error {
 	if r.IsZero() {
 		return errors.New("BUG: storage: reading the zero range")
@@ -123,7 +128,7 @@ func (v *reads) readable(r Range) error {
 	return v.usable()
 }
 
-// Scanner walks keys of a range in order. One goroutine at a time. The idiom:
+// Scanner walks the keys of a range in order. It belongs to one goroutine at a time. The idiom:
 //
 //	sc := store.Scan(storage.Crawldb(), nil, nil)
 //	defer sc.Close()
@@ -132,7 +137,7 @@ func (v *reads) readable(r Range) error {
 //	}
 //	return sc.Err()
 //
-// It sees the store as it was when Scan was called. Closing twice is harmless.
+// It sees the store as it was when Scan was called. A second Close does nothing.
 type Scanner struct {
 	r     Range
 	it    *pebble.Iterator // nil after Close or when opening failed
@@ -142,8 +147,9 @@ type Scanner struct {
 	seek  []byte // scratch
 }
 
-// Scan returns a Scanner over the relative keys [from, to) of a range; nil leaves that end open. An
-// error of opening it is reported by Next and Err.
+// Scan returns a Scanner over the relative keys [from, to) of a range; nil leaves that end open. Close
+// it. If opening it fails (ErrClosed, ErrCorrupt), Next returns false, and Err and Close return the
+// error.
 func (v *reads) Scan(r Range, from, to []byte) *Scanner {
 	sc := &Scanner{r: r}
 	if sc.err = v.readable(r); sc.err != nil {
@@ -165,7 +171,8 @@ func (v *reads) Scan(r Range, from, to []byte) *Scanner {
 	return sc
 }
 
-// Next moves to the next key, at first to the first one. It returns false at the end and on error.
+// Next moves to the next key; the first call moves to the first one. It returns false at the end and on
+// error; Err tells them apart.
 func (sc *Scanner) Next() bool {
 	if sc.it == nil {
 		return false
@@ -177,8 +184,8 @@ func (sc *Scanner) Next() bool {
 	return sc.at(sc.it.Next())
 }
 
-// SeekGE moves to the first key at or after a relative key, forwards or backwards; Next goes on
-// from there.
+// SeekGE moves forwards or backwards to the first key at or after a relative key; Next continues from
+// there. It returns false if there is no such key and on error.
 func (sc *Scanner) SeekGE(key []byte) bool {
 	if sc.it == nil {
 		return false
@@ -188,7 +195,7 @@ func (sc *Scanner) SeekGE(key []byte) bool {
 	return sc.at(sc.it.SeekGE(sc.seek))
 }
 
-// at finishes a move.
+// at finishes a move: it loads the value, or keeps the first error.
 func (sc *Scanner) at(ok bool) bool {
 	if ok {
 		var err error
@@ -204,20 +211,21 @@ func (sc *Scanner) at(ok bool) bool {
 	return false
 }
 
-// Key is the relative key at the current place, valid until the next move.
+// Key returns the current relative key, valid until the next move. Call it only after a move that
+// returned true.
 func (sc *Scanner) Key() []byte {
 	key := sc.it.Key()
-	invariants.Assert(bytes.HasPrefix(key, sc.r.start()), "scan of %s stands on %q", sc.r, key)
+	invariants.Assert(bytes.HasPrefix(key, sc.r.start()), "scan of %s is at %q", sc.r, key)
 	return key[sc.r.n:]
 }
 
-// Value is the value at the current place, valid until the next move.
+// Value returns the current value, valid until the next move.
 func (sc *Scanner) Value() []byte { return sc.value }
 
-// Err returns what ended the scan early, or nil.
+// Err returns the first error, which ended the scan early, or nil.
 func (sc *Scanner) Err() error { return sc.err }
 
-// Close releases the scanner and returns Err.
+// Close releases the scanner and returns the first error, also that of an earlier move.
 func (sc *Scanner) Close() error {
 	if sc.it != nil {
 		if err := sc.it.Close(); err != nil && sc.err == nil {

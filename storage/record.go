@@ -6,30 +6,31 @@ import (
 	"encoding/binary"
 )
 
-// Field is a name and a value of a user's own.
+// Field is a user-defined name and value.
 type Field struct{ Name, Value string }
 
-// Record is what crawldb knows of one URL. (Nutch: CrawlDatum.) Times are milliseconds since 1970.
+// Record is the crawldb record of one URL. (Nutch: CrawlDatum.) Times are milliseconds since 1970. The
+// zero Record has no valid Status and can't be decoded again.
 type Record struct {
 	Status       Status
 	Retries      uint8   // failed fetches in a row
 	Depth        uint16  // links from a seed
-	Hops         uint8   // redirects one after the other that led here; 0: a link, or a seed
+	Hops         uint8   // consecutive redirects that led here; 0 = a link or a seed
 	Interval     uint32  // seconds between fetches
-	HTTPStatus   uint16  // of the newest answer, 0 = none
+	HTTPStatus   uint16  // of the newest response, 0 = none
 	Score        float64 // multiples of 2^-16 are stored compactly, others exactly
-	FetchTime    int64   // when the next fetch is due
+	FetchTime    int64   // when the next fetch is due (Nutch's name)
 	LastFetch    int64   // 0 = never
 	ModifiedTime int64   // when the content was last seen to change, 0 = unknown
-	Segment      uint32  // that holds the newest parse record, 0 = none
+	Segment      uint32  // number of the segment with the newest parse record, 0 = none
 	Signature    Signature
-	ETag         string // validators of the newest content, as the server sent them
-	LastModified string
+	ETag         string  // validator of the newest content, as the server sent it, "" = none
+	LastModified string  // likewise
 	Meta         []Field // at most MetaFieldsMax
 }
 
-// Layout of a record, a value of crawldb. All but the first four bytes is there only if its flag
-// says so, in this order.
+// Layout of a record, a value of crawldb. After the first four bytes, each part is present only if its
+// flag is set. The order is fixed.
 //
 //	1 byte    version 1 in the high half, status in the low half
 //	3 bytes   flags, little-endian
@@ -48,7 +49,7 @@ type Record struct {
 //	uvarint   number of fields, then each a name and a value, both text
 //	1 byte    hops (since format 2)
 //
-// Example, 33 bytes: answered 200, depth 2, every 30 days, score 0.5, segment 7.
+// Example, 33 bytes: HTTP status 200, depth 2, every 30 days, score 0.5, segment 7.
 //
 //	12 6e 76 00                  version 1, db_fetched; flags
 //	02                           depth
@@ -79,12 +80,12 @@ const (
 	recDate         = 1 << 17
 	recMeta         = 1 << 18
 	recHops         = 1 << 19
-	recEnd          = 1 << 20 // first without a meaning
+	recEnd          = 1 << 20 // first unused bit
 )
 
 const secondsPerHour = 3600
 
-// flagIf returns flag if cond holds: codecs collect their flags with it.
+// flagIf returns flag if cond holds, else 0.
 func flagIf(cond bool, flag uint32) uint32 {
 	if cond {
 		return flag
@@ -115,8 +116,8 @@ func (r *Record) flags(date bool) uint32 {
 		flagIf(r.Hops != 0, recHops)
 }
 
-// AppendRecord appends the encoding of r. Fields of Meta beyond MetaFieldsMax are left out. It does
-// not allocate when dst has room.
+// AppendRecord appends the encoding of r to dst. It leaves out fields of Meta beyond MetaFieldsMax. It
+// does not allocate when dst has room.
 func AppendRecord(dst []byte, r *Record) []byte {
 	date, isDate := dateSeconds(r.LastModified)
 	f := r.flags(isDate)
@@ -172,8 +173,8 @@ func AppendRecord(dst []byte, r *Record) []byte {
 	return dst
 }
 
-// DecodeRecord decodes a record into r, using r.Meta's room again. The strings are copies. ErrCorrupt
-// if b was not made by AppendRecord.
+// DecodeRecord decodes b into r and reuses the memory of r.Meta. The strings are copies. If AppendRecord
+// did not make b, the error is ErrCorrupt and r is zero.
 func DecodeRecord(b []byte, r *Record) error {
 	d := decoder{b: b}
 	head := d.byte()
@@ -224,7 +225,7 @@ func DecodeRecord(b []byte, r *Record) error {
 	return nil
 }
 
-// decodeTexts reads what most records do not have.
+// decodeTexts reads the parts that most records lack.
 func (r *Record) decodeTexts(d *decoder, f uint32) {
 	if f&recETag != 0 {
 		r.ETag = d.text()

@@ -10,22 +10,23 @@ import (
 	"github.com/seine-crawler/seine/storage/invariants"
 )
 
-// source is a sorted sequence that a Run is made of.
+// source is a sorted sequence under a Run.
 type source interface {
 	// next returns the next pair, valid until the call after it; ok is false at the end.
 	next() (key, value []byte, ok bool, err error)
 	close() error
 }
 
-// Run is a sorted sequence of (key, value), keys not decreasing. One goroutine, one pass. Closing
-// twice is harmless.
+// Run is a sorted sequence of (key, value) whose keys never decrease. It can be read once, by one
+// goroutine at a time. The zero Run is empty.
 type Run struct {
 	src        source
 	key, value []byte
 	err        error
 }
 
-// Next moves to the next pair, at first to the first one. It returns false at the end and on error.
+// Next moves to the next pair; the first call moves to the first one. It returns false at the end and on
+// error; Err tells them apart.
 func (r *Run) Next() bool {
 	if r.err != nil || r.src == nil {
 		return false
@@ -43,16 +44,16 @@ func (r *Run) Next() bool {
 	return true
 }
 
-// Key is the key at the current place, valid until the next call of Next.
+// Key returns the current key, valid until the next call of Next; nil at the end.
 func (r *Run) Key() []byte { return r.key }
 
-// Value is the value at the current place, valid until the next call of Next.
+// Value returns the current value, valid until the next call of Next; nil at the end.
 func (r *Run) Value() []byte { return r.value }
 
-// Err returns what ended the run early, or nil.
+// Err returns the error that ended the run early, or nil.
 func (r *Run) Err() error { return r.err }
 
-// Close releases buffers and files, and returns Err.
+// Close releases buffers and files, and returns the first error. A second Close returns the same.
 func (r *Run) Close() error {
 	if r.src != nil {
 		if err := r.src.close(); err != nil && r.err == nil {
@@ -66,7 +67,8 @@ func (r *Run) Close() error {
 // Pair is one element of a run.
 type Pair struct{ Key, Value []byte }
 
-// NewSliceRun returns a run over pairs, which must be in order of key. For tests and small inputs.
+// NewSliceRun returns a run over pairs, which must be in order of key. It does not copy them. For tests
+// and small inputs.
 func NewSliceRun(pairs []Pair) *Run {
 	for i := 1; i < len(pairs); i++ {
 		invariants.Assert(bytes.Compare(pairs[i-1].Key, pairs[i].Key) <= 0,
@@ -88,8 +90,8 @@ func (s *sliceSource) next() (key, value []byte, ok bool, err error) {
 
 func (s *sliceSource) close() error { s.pairs = nil; return nil }
 
-// MergeRuns returns one run with the pairs of all runs. Equal keys come in the order of the
-// arguments. It takes the runs over: closing it closes them.
+// MergeRuns returns one run with the pairs of all runs. Pairs with equal keys keep the order of the
+// arguments. The new run owns the others: closing it closes them.
 func MergeRuns(runs ...*Run) *Run {
 	sources := make([]source, len(runs))
 	for i, r := range runs {
@@ -107,14 +109,14 @@ func (s runSource) next() (key, value []byte, ok bool, err error) {
 
 func (s runSource) close() error { return s.r.Close() }
 
-// merge is a k-way merge by a binary heap of the sources' current pairs. Ties go to the source that
-// came first, which keeps equal keys in order. (A loser tree saves up to half of the comparisons;
-// with at most runFanIn sources and prefix-heavy keys decompression outweighs them.)
+// merge is a k-way merge with a binary heap of the sources' current pairs. Of equal keys, that of the
+// earlier source comes first. (A loser tree would save up to half of the comparisons, but with at most
+// runFanIn sources and keys with long common prefixes, decompression costs more than the comparisons.)
 type merge struct {
 	heap []mergeHead // heap[0] is the least
 	all  []source
-	// primed is false until every source was read once; then heap[0] is the pair handed out last
-	// and must move on before the next one is.
+	// primed is false until every source was read once. From then on heap[0] is the pair that next
+	// returned last, and its source must advance before next returns another one.
 	primed bool
 }
 
@@ -205,13 +207,13 @@ func (m *merge) close() error {
 	return errors.Join(errs...)
 }
 
-// fold makes one pair of all pairs with the same key, by a Sorter's Combine.
+// fold combines all pairs with the same key into one, with a Sorter's Combine.
 type fold struct {
 	src        source
 	combine    func(dst, a, b []byte) []byte
-	key, value []byte // the pair at hand
-	spare      []byte // where the next combination goes
-	// What was read past the last group; it lives in src until its next call.
+	key, value []byte // the current pair
+	spare      []byte // receives the next combination
+	// The pair after the current group; it belongs to src and is valid until the next call of src.next.
 	aheadKey, aheadValue []byte
 	ahead                bool
 }

@@ -15,14 +15,14 @@ import (
 	"github.com/klauspost/compress/s2"
 )
 
-// runFile is a sorted run on disk, written once and read once per merge. It need not survive the
-// process, so it is never synced; its blocks are checksummed all the same, since a bit that flips
-// here would end up in the store with a good checksum.
+// runFile is a sorted run on disk, written once and read once. It need not survive the process, so it is
+// never synced. Its blocks are checksummed nevertheless, because a bit that flips here would enter the
+// store with a valid checksum.
 //
 //	file    block …
 //	block   uvarint stored length, crc32c(4) of what follows, s2 block
 //	s2 block, decoded: pair …                       about runBlockBytes
-//	pair    uvarint bytes shared with the key before (0 for a block's first)
+//	pair    uvarint bytes shared with the previous key (0 for a block's first)
 //	        uvarint length of the rest of the key
 //	        uvarint length of the value
 //	        rest of the key, value
@@ -31,8 +31,8 @@ import (
 //
 //	00 09 00 "com,a,)/x"   08 01 00 "y"
 //
-// s2 over front-coded keys writes about a third of the bytes at 600 MB/s and more, so it costs less
-// than writing them would.
+// s2 reduces front-coded keys to about a third at 600 MB/s and more, so compressing costs less than
+// writing the other two thirds would.
 type runFile struct {
 	fs   vfs.FS
 	name string
@@ -77,8 +77,8 @@ func (f *runFile) open() (source, error) {
 
 type runWriter struct {
 	w     *bufio.Writer
-	block []byte // pairs of the block at hand
-	last  []byte // key before
+	block []byte // pairs of the current block
+	last  []byte // previous key
 	out   []byte // compressed block
 }
 
@@ -125,12 +125,12 @@ type runReader struct {
 	r      *bufio.Reader
 	stored []byte // compressed block
 	buf    []byte // decoded block
-	block  []byte // what is left of it
+	block  []byte // unread part of buf
 	key    []byte
 }
 
-// runBlockMax bounds what a damaged length can make the reader allocate: a block holds at least one
-// pair, of any size.
+// runBlockMax bounds what a damaged length can make the reader allocate. It leaves room for one pair of
+// the greatest size.
 const runBlockMax = KeyMaxBytes + ValueMaxBytes + runBlockBytes
 
 func (r *runReader) next() (key, value []byte, ok bool, err error) {
@@ -172,8 +172,9 @@ func (r *runReader) load() (bool, error) {
 		return false, err
 	}
 	data := r.stored[4:]
-	if sum := crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli)); sum != binary.LittleEndian.Uint32(r.stored) {
-		return false, corrupt("sorted run %s: checksum %08x, expected %08x", r.name, sum, binary.LittleEndian.Uint32(r.stored))
+	want := binary.LittleEndian.Uint32(r.stored)
+	if sum := crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli)); sum != want {
+		return false, corrupt("sorted run %s: checksum %08x, expected %08x", r.name, sum, want)
 	}
 	if size, err := s2.DecodedLen(data); err != nil || size > runBlockMax || size == 0 {
 		return false, corrupt("sorted run %s: block decodes to %d bytes", r.name, size)

@@ -14,9 +14,9 @@ import (
 	"github.com/cockroachdb/datadriven"
 )
 
-// TestScripts runs testdata/*: small stores by hand. Commands:
+// TestScripts runs the scripts in testdata/scripts on small stores. Commands:
 //
-//	open [identity=NAME:VALUE] [must-exist] [read-only]   closes the one before, opens the same directory again
+//	open [identity=NAME:VALUE] [must-exist] [read-only]   closes the store and opens the same directory again
 //	apply, ingest [abort]      lines: set RANGE KEY VALUE | del RANGE KEY | delrange RANGE | segment N STATE [batch]
 //	scan RANGE [from=K] [to=K] [seek=K,K…]
 //	get RANGE KEY
@@ -96,7 +96,12 @@ func (sc *script) open(d *datadriven.TestData) error {
 		}
 		sc.s = nil
 	}
-	o := Options{FS: sc.fs, Now: func() time.Time { return time.Unix(1752000000, 0) }, MustExist: d.HasArg("must-exist"), ReadOnly: d.HasArg("read-only")}
+	o := Options{
+		FS:        sc.fs,
+		Now:       func() time.Time { return time.Unix(1752000000, 0) },
+		MustExist: d.HasArg("must-exist"),
+		ReadOnly:  d.HasArg("read-only"),
+	}
 	if d.HasArg("identity") {
 		var s string
 		for _, a := range d.CmdArgs {
@@ -182,7 +187,7 @@ func (sc *script) join(b *strings.Builder, d *datadriven.TestData) error {
 	}); err != nil {
 		return err
 	}
-	return MergeJoin(context.Background(), sc.s, rangeOf(d.CmdArgs[0].Key), NewSliceRun(pairs), func(key []byte, values [][]byte, old []byte) error {
+	print := func(key []byte, values [][]byte, old []byte) error {
 		fmt.Fprintf(b, "%s: %s", key, values)
 		if old == nil {
 			b.WriteString(" new\n")
@@ -190,7 +195,8 @@ func (sc *script) join(b *strings.Builder, d *datadriven.TestData) error {
 			fmt.Fprintf(b, " old %q\n", old)
 		}
 		return nil
-	})
+	}
+	return MergeJoin(context.Background(), sc.s, rangeOf(d.CmdArgs[0].Key), NewSliceRun(pairs), print)
 }
 
 // eachLine splits the input into words; "-" is an empty word.

@@ -8,25 +8,26 @@ import (
 	"time"
 )
 
-// SegmentState is how far a segment has come. It only ever moves forward.
+// SegmentState is how far a segment has been processed. It only moves forward. The zero SegmentState
+// means that there is no such segment.
 type SegmentState uint8
 
-// The states, in order. A phase writes its tables and the state it leads to in one ingestion, so
-// the state tells exactly which data is there.
+// The states, in order. A phase writes its tables and the segment's next state in one ingestion, so the
+// state determines which data exists. The numbers are stored: never change one.
 const (
-	// SegmentOpen: pages are being fetched into its WARC files, or a fetchlist waits to be.
+	// SegmentOpen: pages are being fetched into its WARC files, or its fetchlist is not fetched yet.
 	SegmentOpen SegmentState = iota + 1
 	// SegmentSealed: the WARC files are complete; parse records and cdx are in the store.
 	SegmentSealed
-	// SegmentUpdated: crawldb, hostdb and signatures know the outcomes.
+	// SegmentUpdated: crawldb, hostdb and signatures contain the outcomes.
 	SegmentUpdated
-	// SegmentLinked: linkdb knows the links.
+	// SegmentLinked: linkdb contains the links.
 	SegmentLinked
-	// SegmentIndexed: the pages can be found. The end.
+	// SegmentIndexed: searches find the pages. This is the last state.
 	SegmentIndexed
 )
 
-// String is the state's name: open, sealed, updated, linked, indexed.
+// String returns the state's name: open, sealed, updated, linked, indexed.
 func (s SegmentState) String() string {
 	switch s {
 	case SegmentOpen:
@@ -43,8 +44,8 @@ func (s SegmentState) String() string {
 	return fmt.Sprintf("state %d", uint8(s))
 }
 
-// CanBecome reports whether a segment in state s may be written with state next. Staying open or
-// sealed is allowed: counts of an open segment change, and a sealed one can be parsed again.
+// CanBecome reports whether a segment in state s may be written with state next. A segment may stay open
+// or sealed: the counts of an open segment change, and a sealed one can be parsed again.
 func (s SegmentState) CanBecome(next SegmentState) bool {
 	switch s {
 	case 0: // no such segment yet
@@ -64,16 +65,16 @@ func (s SegmentState) CanBecome(next SegmentState) bool {
 // WARCFile is one file of a segment, as it was when the segment was sealed.
 type WARCFile struct {
 	Name    string // base name
-	Size    int64
-	Records uint64
+	Size    int64  // bytes
+	Records uint64 // warcinfo included
 }
 
-// SegmentCounts is what happened in a segment.
+// SegmentCounts are the numbers of URLs of a segment by outcome, and of their links and bytes.
 type SegmentCounts struct {
 	Generated, Fetched, Failed, Redirected, Gone, NotModified, RobotsDenied, Links, Bytes uint64
 }
 
-// list gives the counts in stored order. Append at the end only: older records have fewer.
+// list returns the counts in stored order. Append at the end only: older records have fewer.
 func (c *SegmentCounts) list() [9]*uint64 {
 	return [...]*uint64{&c.Generated, &c.Fetched, &c.Failed, &c.Redirected, &c.Gone, &c.NotModified,
 		&c.RobotsDenied, &c.Links, &c.Bytes}
@@ -85,7 +86,7 @@ type Segment struct {
 	State   SegmentState
 	Batch   bool      // made by generate: it has a fetchlist
 	Created time.Time // stored to the millisecond, in UTC
-	Sealed  time.Time // zero while open
+	Sealed  time.Time // likewise; zero while open
 	WARC    []WARCFile
 	Counts  SegmentCounts
 }
@@ -101,7 +102,7 @@ type Segment struct {
 //	uvarint  number of WARC files, then each: name, uvarint size, uvarint records
 const segmentVersion = 1
 
-// AppendSegment appends the encoding of seg.
+// AppendSegment appends the encoding of seg to dst, without its number.
 func AppendSegment(dst []byte, seg *Segment) []byte {
 	batch := byte(0)
 	if seg.Batch {
@@ -124,7 +125,8 @@ func AppendSegment(dst []byte, seg *Segment) []byte {
 	return dst
 }
 
-// DecodeSegment decodes a segment's value; the number comes from its key.
+// DecodeSegment decodes a segment's value; the number comes from its key. The error is ErrCorrupt if
+// AppendSegment did not make b.
 func DecodeSegment(number uint32, b []byte) (Segment, error) {
 	d := decoder{b: b}
 	seg := Segment{Number: number}
@@ -149,7 +151,7 @@ func DecodeSegment(number uint32, b []byte) (Segment, error) {
 	return seg, nil
 }
 
-// noTime stands for the zero time.Time, which has no sensible number of milliseconds.
+// noTime stands for the zero time.Time, which is no useful number of milliseconds.
 const noTime = -1 << 63
 
 func timeMS(t time.Time) int64 {
@@ -166,7 +168,7 @@ func msTime(ms int64) time.Time {
 	return time.UnixMilli(ms).UTC()
 }
 
-// Segment returns a segment, and whether there is one.
+// Segment returns the segment with a number, and whether there is one. The errors are those of Get.
 func (v *reads) Segment(number uint32) (Segment, bool, error) {
 	value, ok, err := v.Get(Segments(), AppendSegmentKey(nil, number), nil)
 	if err != nil || !ok {
@@ -176,7 +178,7 @@ func (v *reads) Segment(number uint32) (Segment, bool, error) {
 	return seg, err == nil, err
 }
 
-// SegmentList returns all segments in order of number.
+// SegmentList returns all segments in order of number, nil if there are none.
 func (v *reads) SegmentList() ([]Segment, error) {
 	var list []Segment
 	sc := v.Scan(Segments(), nil, nil)
@@ -194,9 +196,9 @@ func (v *reads) SegmentList() ([]Segment, error) {
 	return list, sc.Err()
 }
 
-// NextSegmentNumber returns the number after the highest in use. Two callers get the same number
-// until one of them writes it; PutSegment refuses nothing then, so only one goroutine should make
-// segments.
+// NextSegmentNumber returns the number after the highest in use, 1 in an empty store. It reserves
+// nothing: callers get the same number until one of them writes it, and PutSegment can't detect that.
+// So only one goroutine should create segments.
 func (v *reads) NextSegmentNumber() (uint32, error) {
 	list, err := v.SegmentList()
 	if err != nil || len(list) == 0 {
@@ -204,14 +206,14 @@ func (v *reads) NextSegmentNumber() (uint32, error) {
 	}
 	last := list[len(list)-1].Number
 	if last == 1<<32-1 {
-		return 0, fmt.Errorf("all %d segment numbers are used", uint32(last))
+		return 0, fmt.Errorf("numbering a segment: all %d numbers are used", uint32(last))
 	}
 	return last + 1, nil
 }
 
-// PutSegment writes a segment by itself, durably: to open one, or to change the counts of one. A
-// state that comes with data is written by Ingestion.PutSegment. ErrTransition if the stored state
-// can't become the given one.
+// PutSegment writes only a segment, durably: to open one, or to change its counts. Use
+// Ingestion.PutSegment for a state that needs data. The error is ErrTransition if the stored state can't
+// become the given one; otherwise the errors are those of Apply.
 func (s *Store) PutSegment(seg Segment) error {
 	if err := s.mayWrite(); err != nil {
 		return err
@@ -226,7 +228,7 @@ func (s *Store) PutSegment(seg Segment) error {
 	})
 }
 
-// checkTransition compares a new segment with the stored one. Called with s.segments held.
+// checkTransition compares a new segment with the stored one. The caller holds s.segments.
 func (s *Store) checkTransition(seg *Segment) error {
 	old, _, err := s.Segment(seg.Number)
 	if err != nil {
@@ -239,7 +241,8 @@ func (s *Store) checkTransition(seg *Segment) error {
 		return nil
 	}
 	if old.State == 0 {
-		return fmt.Errorf("%w: segment %d does not exist and must begin as %s, not %s", ErrTransition, seg.Number, SegmentOpen, seg.State)
+		return fmt.Errorf("%w: segment %d does not exist and must begin as %s, not %s",
+			ErrTransition, seg.Number, SegmentOpen, seg.State)
 	}
 	return fmt.Errorf("%w: segment %d is %s and can't become %s", ErrTransition, seg.Number, old.State, seg.State)
 }

@@ -6,15 +6,15 @@ import (
 	"encoding/hex"
 )
 
-// Signature is an exact hash of a page's content, as package parse makes it; pages with the same
-// one are duplicates. The zero Signature means that there is none. The signatures range holds one
-// key per (signature, URL) and no value: what dedup needs to decide with is in the records.
+// Signature is an exact hash of a page's content, computed by package parse; pages with equal signatures
+// are duplicates. The zero Signature means that there is none. The signatures range holds one key per
+// (signature, URL) and no value: what dedup needs for its decision is in the crawldb records.
 type Signature [16]byte
 
 // IsZero reports whether there is no signature.
 func (s Signature) IsZero() bool { return s == Signature{} }
 
-// String is the signature in hex, "" for none.
+// String returns the signature in hex, "" for none.
 func (s Signature) String() string {
 	if s.IsZero() {
 		return ""

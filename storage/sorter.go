@@ -12,38 +12,40 @@ import (
 
 // SorterOptions of NewSorter.
 type SorterOptions struct {
-	// Dir is where spilled runs go; it is made when first needed. Store.SortDir is emptied at every
-	// open, so that a crash leaves nothing behind.
+	// Dir is the directory for spilled runs; it is created when first needed. Use Store.SortDir, which
+	// Open empties, so that a crash leaves no files.
 	Dir string
-	// FS holds Dir; nil is the disk.
+	// FS is the filesystem of Dir; nil is the disk.
 	FS FS
-	// MemoryBytes bounds keys, values and their index in memory; 0 is DefaultSorterBytes, less than
-	// SorterMinBytes counts as that. A single larger pair is held all the same. Buffers come on top:
-	// up to 128 KiB per spilled run while merging.
+	// MemoryBytes bounds keys, values and their index in memory. 0 is DefaultSorterBytes; less than
+	// SorterMinBytes counts as SorterMinBytes. A single pair may exceed it. Buffers are extra: up to
+	// 128 KiB per spilled run while merging.
 	MemoryBytes int64
-	// Combine, if not nil, folds the values of equal keys: it appends the combination of a and b to
-	// dst, a having been added before b. It must be associative, for pairs are folded while spilling
-	// and again while merging; dst overlaps neither a nor b.
+	// Combine, if not nil, folds the values of equal keys: it appends the combination of a and b to dst
+	// and returns it; a was added before b. It must be associative, because pairs are folded while
+	// spilling and again while merging. dst overlaps neither a nor b. It runs on the goroutine that calls
+	// Add, Sort or the run's Next.
 	Combine func(dst, a, b []byte) []byte
 }
 
-// Sorter sorts any number of (key, value) pairs within bounded memory. Pairs go into an arena with
-// an index of 16 bytes per pair; when memory is full they are sorted and written out as a run
-// (runfile.go), and Sort merges the runs. Equal keys keep the order in which they were added, unless
-// Combine folds them. One goroutine at a time.
+// Sorter sorts any number of (key, value) pairs in bounded memory. It collects pairs in an arena with an
+// index of 16 bytes per pair. When memory is full it sorts them and writes them to disk as a run
+// (runfile.go); Sort merges the runs. Pairs with equal keys keep the order in which they were added,
+// unless Combine folds them. It belongs to one goroutine at a time. Make it with NewSorter; the zero
+// value is not usable.
 type Sorter struct {
 	o      SorterOptions
 	arena  arena
 	index  []sortEntry
 	levels [][]*runFile // levels[i] holds runs made of runFanIn^i spills, oldest first
-	files  int          // made so far, for names
+	files  int          // created so far; numbers their names
 	len    int64
 	bytes  int64
 	ended  bool
 	err    error
 }
 
-// NewSorter returns an empty sorter. It takes no memory and makes no file before it must.
+// NewSorter returns an empty sorter. It allocates memory and creates files only when needed. Close it.
 func NewSorter(o SorterOptions) *Sorter {
 	if o.FS == nil {
 		o.FS = vfs.Default
@@ -55,14 +57,14 @@ func NewSorter(o SorterOptions) *Sorter {
 	return &Sorter{o: o, arena: arena{chunkBytes: int(min(o.MemoryBytes/4, arenaChunkBytes))}}
 }
 
-// Len is the number of pairs added so far.
+// Len returns the number of pairs added so far.
 func (t *Sorter) Len() int { return int(t.len) }
 
-// Bytes is the size of the keys and values added so far.
+// Bytes returns the size of the keys and values added so far, in bytes.
 func (t *Sorter) Bytes() int64 { return t.bytes }
 
-// Add copies a pair in. An error (a full disk, a key above KeyMaxBytes, a value above
-// ValueMaxBytes) ends the sorter.
+// Add adds a copy of a pair. After an error (a full disk, a key above KeyMaxBytes, a value above
+// ValueMaxBytes) every later Add and Sort returns the same error. After Sort the error is ErrClosed.
 func (t *Sorter) Add(key, value []byte) error {
 	if t.err != nil {
 		return t.err
@@ -92,7 +94,8 @@ func (t *Sorter) fail(err error) error {
 	return err
 }
 
-// Sort ends adding and returns the sorted run. The sorter must stay open while the run is read.
+// Sort returns the sorted run; no pair can be added after it. Keep the sorter open while the run is read,
+// and close the run before the sorter. A second Sort fails with ErrClosed.
 func (t *Sorter) Sort() (*Run, error) {
 	if t.err != nil {
 		return nil, t.err
@@ -108,7 +111,7 @@ func (t *Sorter) Sort() (*Run, error) {
 		}
 		return nil, t.fail(err)
 	}
-	// Older pairs first: the highest level holds the oldest runs, memory the youngest pairs.
+	// Older pairs first: the highest level has the oldest runs, memory the newest pairs.
 	for i := len(t.levels) - 1; i >= 0; i-- {
 		for _, f := range t.levels[i] {
 			src, err := f.open()
@@ -124,7 +127,7 @@ func (t *Sorter) Sort() (*Run, error) {
 	return &Run{src: t.folded(newMerge(sources))}, nil
 }
 
-// memory sorts what is in memory.
+// memory sorts the pairs in memory.
 func (t *Sorter) memory() source {
 	sortEntries(t.index, &t.arena, 0)
 	return &memorySource{index: t.index, arena: &t.arena}
@@ -137,7 +140,7 @@ func (t *Sorter) folded(src source) source {
 	return &fold{src: src, combine: t.o.Combine}
 }
 
-// spill writes what is in memory as a run and empties the memory.
+// spill writes the pairs in memory as a run and empties the memory.
 func (t *Sorter) spill() error {
 	f, err := t.write(t.folded(t.memory()))
 	if err != nil {
@@ -148,8 +151,8 @@ func (t *Sorter) spill() error {
 	return t.push(0, f)
 }
 
-// push adds a run to a level. A full level becomes one run of the next: every pair is written once
-// per level, and no merge reads more than a few times runFanIn files.
+// push adds a run to a level. A full level is merged into one run of the next. So every pair is written
+// once per level, and no merge reads more than a few times runFanIn files.
 func (t *Sorter) push(level int, f *runFile) error {
 	if level == len(t.levels) {
 		t.levels = append(t.levels, nil)
@@ -179,7 +182,7 @@ func (t *Sorter) push(level int, f *runFile) error {
 	return t.push(level+1, merged)
 }
 
-// write makes a run file of a source and closes the source.
+// write writes a source to a run file and closes the source.
 func (t *Sorter) write(src source) (*runFile, error) {
 	if t.files == 0 {
 		if err := t.o.FS.MkdirAll(t.o.Dir, 0o755); err != nil {
@@ -187,7 +190,7 @@ func (t *Sorter) write(src source) (*runFile, error) {
 		}
 	}
 	t.files++
-	// The address makes names of sorters that share a directory differ.
+	// The sorter's address keeps apart the files of sorters that share a directory.
 	f := &runFile{fs: t.o.FS, name: t.o.FS.PathJoin(t.o.Dir, fmt.Sprintf("%p-%d.run", t, t.files))}
 	if err := errors.Join(f.write(src), src.close()); err != nil {
 		return nil, errors.Join(fmt.Errorf("writing the sorted run %s: %w", f.name, err), f.remove())
@@ -195,8 +198,8 @@ func (t *Sorter) write(src source) (*runFile, error) {
 	return f, nil
 }
 
-// Close removes the files and frees the memory; the run that Sort returned must be closed before.
-// Closing twice is harmless.
+// Close removes the files and frees the memory; close the run that Sort returned first. A second Close
+// does nothing.
 func (t *Sorter) Close() error {
 	var errs []error
 	for _, level := range t.levels {

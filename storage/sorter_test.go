@@ -42,11 +42,11 @@ func diffPairs(a, b []Pair) string {
 	return ""
 }
 
-// appendValues joins values with commas: associative, and it shows the order.
+// appendValues joins values with commas: it is associative and shows the order.
 func appendValues(dst, a, b []byte) []byte { return append(append(append(dst, a...), ','), b...) }
 
-// TestSorterAgainstModel sorts random pairs with spills of random frequency and compares with a
-// stable sort in memory.
+// TestSorterAgainstModel sorts random pairs, spills at random intervals, and compares with a stable sort
+// in memory.
 func TestSorterAgainstModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		fs := NewMemFS()
@@ -56,7 +56,7 @@ func TestSorterAgainstModel(t *testing.T) {
 			o.Combine = appendValues
 		}
 		s := NewSorter(o)
-		// Few distinct keys that share long prefixes, end inside each other and hold zeros.
+		// Few distinct keys that share long prefixes, are prefixes of each other, and contain zeros.
 		key := rapid.Custom(func(t *rapid.T) []byte {
 			k := bytes.Repeat([]byte{'a'}, rapid.SampledFrom([]int{0, 1, 6, 7, 8, 14, 21, 500}).Draw(t, "a"))
 			return append(k, rapid.SliceOfN(rapid.SampledFrom([]byte{0, 'a', 'b', 0xff}), 0, 4).Draw(t, "tail")...)
@@ -106,7 +106,7 @@ func TestSorterAgainstModel(t *testing.T) {
 	})
 }
 
-// TestSorterLevels spills more often than one merge takes files.
+// TestSorterLevels spills more files than one merge takes.
 func TestSorterLevels(t *testing.T) {
 	fs := NewMemFS()
 	s := NewSorter(SorterOptions{Dir: "sort", FS: fs, MemoryBytes: SorterMinBytes})
@@ -171,8 +171,8 @@ func TestSorterMisuse(t *testing.T) {
 	}
 }
 
-// TestSorterDamagedRun flips every byte of a spilled run in turn: an error or, in the compressed
-// padding of nothing, the same pairs; never other pairs.
+// TestSorterDamagedRun flips every byte of a spilled run in turn. The reader must return an error, or the
+// same pairs if the byte has no meaning, but never other pairs.
 func TestSorterDamagedRun(t *testing.T) {
 	fs := vfs.NewMem()
 	var pairs []Pair
@@ -215,7 +215,8 @@ func TestMergeRuns(t *testing.T) {
 		return NewSliceRun(pairs)
 	}
 	var got []string
-	for _, p := range readRun(t, MergeRuns(run("a", "1", "c", "1", "c", "2"), run(), run("b", "2", "c", "3"), run("a", "3"))) {
+	merged := MergeRuns(run("a", "1", "c", "1", "c", "2"), run(), run("b", "2", "c", "3"), run("a", "3"))
+	for _, p := range readRun(t, merged) {
 		got = append(got, string(p.Key)+string(p.Value))
 	}
 	if want := []string{"a1", "a3", "b2", "c1", "c2", "c3"}; !slices.Equal(got, want) {
@@ -235,7 +236,7 @@ func TestSorterAddDoesNotAllocate(t *testing.T) {
 	_ = s.Close()
 }
 
-// urlKeys makes n keys as a crawl has them: hosts with some hundred pages.
+// urlKeys returns n keys like those of a crawl: hosts with some hundred pages.
 func urlKeys(n int) [][]byte {
 	rng := rand.New(rand.NewPCG(3, 4))
 	keys := make([][]byte, n)
@@ -270,13 +271,13 @@ func benchmarkSorter(b *testing.B, memory int64) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/key")
 }
 
-// BenchmarkSorterMemory: 200,000 URL keys with 20-byte values that fit into memory.
+// BenchmarkSorterMemory sorts 200,000 URL keys with 20-byte values that fit into memory.
 func BenchmarkSorterMemory(b *testing.B) { benchmarkSorter(b, 256<<20) }
 
-// BenchmarkSorterSpill: the same in a tenth of the memory that they need.
+// BenchmarkSorterSpill sorts the same keys in a tenth of the memory that they need.
 func BenchmarkSorterSpill(b *testing.B) { benchmarkSorter(b, 2<<20) }
 
-// BenchmarkSorterFloor: the same keys by slices.SortFunc over slices in memory.
+// BenchmarkSorterFloor sorts the same keys with slices.SortFunc over slices in memory.
 func BenchmarkSorterFloor(b *testing.B) {
 	const n = 200_000
 	keys := urlKeys(n)

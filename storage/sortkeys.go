@@ -8,12 +8,12 @@ import (
 	"slices"
 )
 
-// arenaChunkBytes is the size of an arena's pieces: growing never copies what is there, and what is
-// not needed is not taken.
+// arenaChunkBytes is the size of an arena's chunks. With chunks, growing never copies existing pairs, and
+// memory is allocated only as needed.
 const arenaChunkBytes = 1 << 20
 
-// arena holds pairs end to end in chunks: uvarint key length, uvarint value length, key, value. A
-// pair's ref is its chunk's number and its offset in the chunk, so refs grow in the order of adding.
+// arena holds pairs end to end in chunks: uvarint key length, uvarint value length, key, value. A pair's
+// ref is its chunk's number and its offset in the chunk, so refs increase in the order of adding.
 type arena struct {
 	chunks     [][]byte // all full but the last in use
 	n          int      // chunks in use
@@ -35,7 +35,7 @@ func (a *arena) add(key, value []byte) (ref uint64) {
 	return ref
 }
 
-// grow begins a chunk with room for need bytes, using one of before reset if it is large enough.
+// grow begins a chunk with room for need bytes. It reuses a chunk kept by reset if that is large enough.
 func (a *arena) grow(need int) {
 	size := max(need, a.chunkBytes)
 	if a.n == len(a.chunks) {
@@ -48,7 +48,7 @@ func (a *arena) grow(need int) {
 	a.n++
 }
 
-// reset forgets the pairs and keeps the chunks, but for oversized ones.
+// reset drops the pairs and keeps the chunks, except oversized ones.
 func (a *arena) reset() {
 	for i := range a.chunks {
 		if a.chunks[i] = a.chunks[i][:0]; cap(a.chunks[i]) > a.chunkBytes {
@@ -79,8 +79,8 @@ func (a *arena) key(ref uint64) []byte {
 	return c[n : n+int(k)]
 }
 
-// sortEntry stands for a pair while sorting: the part of its key that is being compared, and where
-// it lies.
+// sortEntry represents a pair while sorting: word is the part of its key being compared, ref its place in
+// the arena.
 type sortEntry struct{ word, ref uint64 }
 
 const sortEntryBytes = 16
@@ -88,9 +88,9 @@ const sortEntryBytes = 16
 // wordBytes is how much of a key goes into a word at a time.
 const wordBytes = 7
 
-// keyWord packs the next seven bytes of a key, then how many there were (8 = more follow). Words
-// compare as the keys do: bytes decide, and where one key is the other's prefix, or only zeros
-// differ, the count does.
+// keyWord packs the next seven bytes of a key, followed by their number (8 = more follow). Words compare
+// like the keys: first by the bytes; if one key is the other's prefix, or only zeros differ, by the
+// number.
 //
 //	"com,exa"+"mple" → 'c' 'o' 'm' ',' 'e' 'x' 'a' 8
 //	"com,"           → 'c' 'o' 'm' ','  0   0   0  4
@@ -105,11 +105,11 @@ func keyWord(key []byte) uint64 {
 	return w<<(8*(8-len(key))) | uint64(len(key))
 }
 
-// sortEntries sorts entries whose keys agree in the first depth bytes and whose words were taken
-// there: sort by word, then go seven bytes deeper in each group of equal words. URL keys of one host
-// share dozens of bytes; comparing whole keys would read them again in every comparison, this reads
-// each once (a caching multikey quicksort: Bentley and Sedgewick 1997, Ng and Kakehi 2007). Equal
-// keys fall back to their refs, which keeps them in the order of adding.
+// sortEntries sorts entries whose keys agree in the first depth bytes and whose words start there. It
+// sorts by word, then sorts each group of equal words by the next seven bytes, and so on. URL keys of one
+// host share dozens of bytes. Comparing whole keys would read those bytes in every comparison; this
+// algorithm reads each byte once (a caching multikey quicksort: Bentley and Sedgewick 1997, Ng and Kakehi
+// 2007). Equal keys compare by ref, which keeps them in the order of adding.
 func sortEntries(entries []sortEntry, a *arena, depth int) {
 	for {
 		slices.SortFunc(entries, compareEntries)
@@ -122,7 +122,7 @@ func sortEntries(entries []sortEntry, a *arena, depth int) {
 			if group := entries[start:end]; len(group) > 1 && byte(group[0].word) > wordBytes {
 				deepen(group, a, depth+wordBytes)
 				if len(group) == len(entries) {
-					rest = group // everything still agrees: no recursion for common prefixes
+					rest = group // all keys agree so far: loop instead of recursing for common prefixes
 				} else {
 					sortEntries(group, a, depth+wordBytes)
 				}
@@ -146,7 +146,7 @@ func compareEntries(x, y sortEntry) int {
 	return cmp.Compare(x.ref, y.ref)
 }
 
-// deepen takes the words of a group from depth on.
+// deepen sets the words of a group to the bytes from depth on.
 func deepen(group []sortEntry, a *arena, depth int) {
 	for i := range group {
 		group[i].word = keyWord(a.key(group[i].ref)[depth:])

@@ -4,40 +4,41 @@ package storage
 
 import "fmt"
 
-// Status is what crawldb knows of a URL. Names and meanings are Nutch's, but for the last one, which
-// Nutch keeps in a separate parse status. The numbers are stored: never change one.
+// Status is the crawldb status of a URL. Names and meanings are Nutch's, except the last one, which Nutch
+// keeps in a separate parse status. The zero Status is invalid; it stands for an unknown URL. The numbers
+// are stored: never change one.
 type Status uint8
 
 // The statuses of crawldb.
 const (
-	// StatusUnfetched: known, never fetched with success, or to be fetched again after failures.
+	// StatusUnfetched: never fetched successfully, or due to be fetched again after failures.
 	StatusUnfetched Status = iota + 1
-	// StatusFetched: fetched; the content differs from the time before.
+	// StatusFetched: fetched; the content differs from that of the previous fetch.
 	StatusFetched
 	// StatusGone: the server says that it does not exist, or robots.txt forbids it, or it failed too
 	// often.
 	StatusGone
-	// StatusRedirTemp: redirects, for now.
+	// StatusRedirTemp: redirects temporarily.
 	StatusRedirTemp
-	// StatusRedirPerm: redirects, for good.
+	// StatusRedirPerm: redirects permanently.
 	StatusRedirPerm
 	// StatusNotModified: fetched again and found unchanged.
 	StatusNotModified
-	// StatusDuplicate: fetched, but another URL with the same content stands for it.
+	// StatusDuplicate: fetched, but another URL with the same content was kept instead.
 	StatusDuplicate
 	// StatusOrphan: no page links here any more.
 	StatusOrphan
-	// StatusParseFailed: fetched, but nothing could be made of it.
+	// StatusParseFailed: fetched, but the content could not be parsed.
 	StatusParseFailed
 
-	// StatusCount is one more than the highest status: the size of arrays indexed by Status.
+	// StatusCount is one more than the highest status: the length of arrays indexed by Status.
 	StatusCount = int(StatusParseFailed) + 1
 )
 
 var statusNames = [StatusCount]string{"", "db_unfetched", "db_fetched", "db_gone", "db_redir_temp", "db_redir_perm",
 	"db_notmodified", "db_duplicate", "db_orphan", "db_parse_failed"}
 
-// String is the status's name: "db_unfetched" and so on.
+// String returns the status's name: "db_unfetched" and so on.
 func (s Status) String() string {
 	if s.valid() {
 		return statusNames[s]
@@ -47,7 +48,7 @@ func (s Status) String() string {
 
 func (s Status) valid() bool { return s > 0 && int(s) < StatusCount }
 
-// ParseStatus is the inverse of String.
+// ParseStatus is the inverse of String. The error of an unknown name lists the known ones.
 func ParseStatus(name string) (Status, error) {
 	for s := 1; s < StatusCount; s++ {
 		if statusNames[s] == name {
@@ -57,11 +58,11 @@ func ParseStatus(name string) (Status, error) {
 	return 0, fmt.Errorf("unknown status %q: use one of %v", name, statusNames[1:])
 }
 
-// CanBecome reports whether a record in status s may be written with status next; s is 0 for a URL
-// that was not known. Any fetch can have any outcome, so most is allowed. What is not:
+// CanBecome reports whether a record with status s may be written with status next; s is 0 for a new
+// URL. Any fetch can have any outcome, so nearly everything is allowed, with two rules:
 //
-//   - a new URL is unfetched, whatever the source;
-//   - only content can be a duplicate: db_duplicate comes from db_fetched, db_notmodified or itself.
+//   - a new URL becomes db_unfetched, whatever its source;
+//   - only content can be a duplicate: db_duplicate follows db_fetched, db_notmodified or itself.
 func (s Status) CanBecome(next Status) bool {
 	switch {
 	case !next.valid():
@@ -74,34 +75,34 @@ func (s Status) CanBecome(next Status) bool {
 	return s.valid()
 }
 
-// FetchStatus is the outcome of one fetch, as a segment remembers it. The numbers are stored: never
-// change one.
+// FetchStatus is the outcome of one fetch, as stored in a segment. The zero FetchStatus is invalid. The
+// numbers are stored: never change one.
 type FetchStatus uint8
 
 // The outcomes of a fetch, with Nutch's names.
 const (
-	// FetchSuccess: a complete answer with content.
+	// FetchSuccess: a complete response with content.
 	FetchSuccess FetchStatus = iota + 1
 	// FetchRetry: nothing usable; worth another try.
 	FetchRetry
-	// FetchRedirTemp: an answer that points elsewhere, for now.
+	// FetchRedirTemp: a temporary redirect.
 	FetchRedirTemp
-	// FetchRedirPerm: an answer that points elsewhere, for good.
+	// FetchRedirPerm: a permanent redirect.
 	FetchRedirPerm
-	// FetchGone: not there, or not for us.
+	// FetchGone: does not exist, or the crawler may not fetch it.
 	FetchGone
 	// FetchNotModified: the server says that our copy is current.
 	FetchNotModified
-	// FetchParseFailed: content that can't be read.
+	// FetchParseFailed: content that could not be parsed.
 	FetchParseFailed
 
 	fetchStatusCount = int(FetchParseFailed) + 1
 )
 
-var fetchStatusNames = [fetchStatusCount]string{"", "fetch_success", "fetch_retry", "fetch_redir_temp", "fetch_redir_perm",
-	"fetch_gone", "fetch_notmodified", "fetch_parse_failed"}
+var fetchStatusNames = [fetchStatusCount]string{"", "fetch_success", "fetch_retry", "fetch_redir_temp",
+	"fetch_redir_perm", "fetch_gone", "fetch_notmodified", "fetch_parse_failed"}
 
-// String is the outcome's name: "fetch_success" and so on.
+// String returns the outcome's name: "fetch_success" and so on.
 func (s FetchStatus) String() string {
 	if s.valid() {
 		return fetchStatusNames[s]
@@ -111,7 +112,7 @@ func (s FetchStatus) String() string {
 
 func (s FetchStatus) valid() bool { return s > 0 && int(s) < fetchStatusCount }
 
-// ParseFetchStatus is the inverse of String.
+// ParseFetchStatus is the inverse of String. The error of an unknown name lists the known ones.
 func ParseFetchStatus(name string) (FetchStatus, error) {
 	for s := 1; s < fetchStatusCount; s++ {
 		if fetchStatusNames[s] == name {

@@ -14,18 +14,19 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Subdirectories of the store for files that live no longer than one process: emptied at open.
+// Subdirectories of the store for temporary files. Open empties them.
 const (
 	ingestDir = "tmp-ingest"
 	sortDir   = "tmp-sort"
 )
 
-// Store is an open store. Safe for concurrent use; reads never wait for writes.
+// Store is an open store, made by Open; the zero value is not usable. It is safe for concurrent use, and
+// reads never wait for writes. Use after Close fails with ErrClosed.
 type Store struct {
 	reads
 	dir      string
 	base     vfs.FS // as given in Options
-	fs       vfs.FS // the stack that Pebble uses
+	fs       vfs.FS // the layered filesystem that Pebble uses
 	db       *pebble.DB
 	popts    *pebble.Options
 	lock     *pebble.Lock
@@ -33,20 +34,20 @@ type Store struct {
 	readOnly bool
 	fsCloser io.Closer
 
-	tables atomic.Uint64 // names of temporary tables
+	tables atomic.Uint64 // temporary tables so far; numbers their names
 	closed atomic.Bool
 
-	// segments makes "compare a segment's state, then write the next one" one step. Held while an
-	// ingestion commits: two ingestions would wait for each other inside Pebble anyway.
+	// segments makes "compare a segment's state, then write the next one" atomic. It is held while an
+	// ingestion commits; inside Pebble two ingestions would wait for each other anyway.
 	segments sync.Mutex
 }
 
-// Open opens the store in dir, making it if there is none (unless Options say otherwise). It takes
-// the directory's lock and keeps it until Close. After a crash it recovers first, which takes as
-// long as replaying one memtable's worth of log.
+// Open opens the store in dir and creates it if there is none (unless Options say otherwise). It takes
+// the directory's lock and keeps it until Close. After a crash it first recovers, which takes as long as
+// replaying one memtable's worth of log.
 //
-// Errors, by errors.Is: ErrLocked, ErrNewerFormat, ErrIdentity, ErrCorrupt, ErrNoStore; others name
-// the path and what failed.
+// Errors to test with errors.Is: ErrLocked, ErrNewerFormat, ErrIdentity, ErrCorrupt, ErrNoStore. Other
+// errors name the path and the operation that failed.
 func Open(dir string, o Options) (_ *Store, err error) {
 	if o, err = o.withDefaults(); err != nil {
 		return nil, err
@@ -90,7 +91,7 @@ func Open(dir string, o Options) (_ *Store, err error) {
 	return s, nil
 }
 
-// stackFS puts our filesystem layers together; see vfs.go.
+// stackFS assembles the filesystem layers; see vfs.go.
 func (s *Store) stackFS() {
 	fs := s.base
 	if fs == nil {
@@ -100,7 +101,7 @@ func (s *Store) stackFS() {
 	s.fs = dirSyncBeforeMarker{fs}
 }
 
-// prepareDir makes sure that dir is a directory that we may list.
+// prepareDir makes sure that dir is a directory that this process may list.
 func (s *Store) prepareDir(mustExist bool) error {
 	info, err := s.fs.Stat(s.dir)
 	switch {
@@ -111,7 +112,8 @@ func (s *Store) prepareDir(mustExist bool) error {
 	case err != nil:
 		return fmt.Errorf("opening the store in %s: %w", s.dir, err)
 	case !info.IsDir():
-		return fmt.Errorf("opening the store in %s: that is a file, not a directory: name the directory of a crawl", s.dir)
+		return fmt.Errorf("opening the store in %s: that is a file, not a directory: name the directory of a crawl",
+			s.dir)
 	}
 	names, err := s.fs.List(s.dir)
 	if err != nil {
@@ -120,12 +122,13 @@ func (s *Store) prepareDir(mustExist bool) error {
 	return refuseNewerPebble(s.dir, names)
 }
 
-// makeDir makes the store's directory durable in its parent before anything is promised in it.
+// makeDir creates the store's directory and makes it durable in its parent before any write in it is
+// acknowledged.
 func (s *Store) makeDir() error {
 	if err := s.fs.MkdirAll(s.dir, 0o755); err != nil {
 		return fmt.Errorf("making the store's directory %s: %w", s.dir, err)
 	}
-	// Each parent that MkdirAll may have made, up to the root or the working directory.
+	// Sync each parent that MkdirAll may have created, up to the root or the working directory.
 	for dir := s.dir; ; {
 		parent := s.fs.PathDir(dir)
 		if parent == dir {
@@ -138,21 +141,21 @@ func (s *Store) makeDir() error {
 	}
 }
 
-// takeLock keeps other processes out, and other Stores of this one.
+// takeLock keeps out other processes, and other Stores of this process.
 func (s *Store) takeLock() error {
 	lock, err := pebble.LockDirectory(s.dir, s.fs)
 	if path := (*os.PathError)(nil); errors.As(err, &path) {
 		return fmt.Errorf("locking the store in %s: %w: make the directory writable for this user", s.dir, err)
 	}
-	if err != nil { // the bare answer of the lock call: held by somebody
-		return fmt.Errorf("%w: %s is open in another process, or twice in this one (%v): stop the other, or use another directory",
-			ErrLocked, s.dir, err)
+	if err != nil { // the bare error of the lock call: the lock is taken
+		return fmt.Errorf("%w: %s is open in another process, or twice in this one (%v): "+
+			"stop the other, or use another directory", ErrLocked, s.dir, err)
 	}
 	s.lock = lock
 	return nil
 }
 
-// release undoes what Open did so far, and is the end of Close.
+// release undoes what Open did so far; Close ends with it too.
 func (s *Store) release() error {
 	var errs []error
 	if s.db != nil {
@@ -170,8 +173,8 @@ func (s *Store) release() error {
 	return errors.Join(errs...)
 }
 
-// Close ends the store. Scanners, snapshots and ingestions must have ended before; those that have
-// not are reported as an error. Closing twice is harmless.
+// Close closes the store. Close its scanners and snapshots and end its ingestions first: those still
+// open are reported as an error. A second Close does nothing and returns nil.
 func (s *Store) Close() error {
 	if s.closed.Swap(true) {
 		return nil
@@ -182,16 +185,17 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// Dir is the directory of the store.
+// Dir returns the directory of the store, as given to Open.
 func (s *Store) Dir() string { return s.dir }
 
-// SortDir is a directory for the files of Sorters, inside the store's and emptied when it is opened.
+// SortDir returns a directory for the files of Sorters. It is inside the store's directory, and Open
+// empties it.
 func (s *Store) SortDir() string { return s.fs.PathJoin(s.dir, sortDir) }
 
-// Err returns what keeps the store from taking writes (ErrFatal or ErrCorrupt), or nil.
+// Err returns the error because of which the store refuses writes (ErrFatal or ErrCorrupt), or nil.
 func (s *Store) Err() error { return s.health.writable() }
 
-// usable is checked before every use: Pebble panics when used after Close.
+// usable must be called before every use: Pebble panics when used after Close.
 func (s *Store) usable() error {
 	if s.closed.Load() {
 		return fmt.Errorf("%w: %s", ErrClosed, s.dir)
@@ -199,7 +203,7 @@ func (s *Store) usable() error {
 	return nil
 }
 
-// mayWrite is checked before every write.
+// mayWrite must be called before every write.
 func (s *Store) mayWrite() error {
 	if err := s.usable(); err != nil {
 		return err
@@ -210,13 +214,15 @@ func (s *Store) mayWrite() error {
 	return s.health.writable()
 }
 
-// Batch collects small writes of one Apply. Valid only inside it.
+// Batch collects the small writes of one Apply. It is valid only until the function given to Apply
+// returns, and belongs to that function's goroutine.
 type Batch struct {
 	b   *pebble.Batch
 	key []byte
 }
 
-// Set writes a value. Key and value are copied.
+// Set adds the write of a value under a relative key. Key and value are copied. It fails when the key is
+// longer than KeyMaxBytes, the value than ValueMaxBytes, or the batch would exceed BatchMaxBytes.
 func (b *Batch) Set(r Range, key, value []byte) error {
 	if err := checkSize(r, key, value); err != nil {
 		return err
@@ -228,7 +234,7 @@ func (b *Batch) Set(r Range, key, value []byte) error {
 	return b.b.Set(b.key, value, nil)
 }
 
-// Delete removes a key; deleting what is not there is no error.
+// Delete adds the deletion of a relative key; deleting an absent key is no error.
 func (b *Batch) Delete(r Range, key []byte) error {
 	if err := checkSize(r, key, nil); err != nil {
 		return err
@@ -237,9 +243,11 @@ func (b *Batch) Delete(r Range, key []byte) error {
 	return b.b.Delete(b.key, nil)
 }
 
-// Apply runs fn and writes what it put into the batch: all or nothing, and durable when Apply
-// returns nil. Callers that arrive together share one sync. When fn fails nothing is written. Meant
-// for small writes; bulk belongs into an Ingestion.
+// Apply runs fn on the caller's goroutine and writes what it put into the batch: all or nothing, and
+// durable when Apply returns nil. Concurrent callers share one sync. When fn fails, nothing is written
+// and Apply returns fn's error unchanged. Use it for small writes and an Ingestion for bulk data.
+//
+// Errors: ErrClosed, ErrReadOnly, ErrFatal, ErrCorrupt.
 func (s *Store) Apply(fn func(b *Batch) error) error {
 	if err := s.mayWrite(); err != nil {
 		return err
@@ -255,11 +263,11 @@ func (s *Store) Apply(fn func(b *Batch) error) error {
 	if err := s.db.Apply(b.b, pebble.Sync); err != nil {
 		return fmt.Errorf("writing to the store in %s: %w", s.dir, classified(err))
 	}
-	// Pebble reports a failed sync through Fatalf and may then return nil here.
+	// Pebble reports a failed sync through health.Fatalf and may then return nil here.
 	return s.health.writable()
 }
 
-// checkSize refuses what the format's limits do not allow.
+// checkSize refuses the zero range, and keys and values longer than the format allows.
 func checkSize(r Range, key, value []byte) error {
 	if r.IsZero() {
 		return errors.New("BUG: storage: writing to the zero range")
@@ -268,7 +276,8 @@ func checkSize(r Range, key, value []byte) error {
 		return fmt.Errorf("writing %s: key of %d bytes, more than %d: %.100q…", r, len(key), KeyMaxBytes, key)
 	}
 	if len(value) > ValueMaxBytes {
-		return fmt.Errorf("writing %s: value of %d bytes, more than %d, under key %.100q", r, len(value), ValueMaxBytes, key)
+		return fmt.Errorf("writing %s: value of %d bytes, more than %d, under key %.100q",
+			r, len(value), ValueMaxBytes, key)
 	}
 	return nil
 }

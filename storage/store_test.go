@@ -17,7 +17,7 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// openTest opens a store in memory and closes it with the test.
+// openTest opens a store in memory and closes it at the end of the test.
 func openTest(t testing.TB) *Store {
 	t.Helper()
 	s, err := Open("store", Options{FS: NewMemFS(), Logger: t.Logf})
@@ -32,7 +32,7 @@ func openTest(t testing.TB) *Store {
 	return s
 }
 
-// TestSnapshot: a snapshot and an open scanner see nothing of what comes later.
+// TestSnapshot: a snapshot and an open scanner do not see later writes.
 func TestSnapshot(t *testing.T) {
 	s := openTest(t)
 	set := func(v string) {
@@ -75,16 +75,26 @@ func TestAfterClose(t *testing.T) {
 	_, mErr := s.Metrics()
 	_, vErr := s.Verify(context.Background())
 	snap := s.Snapshot()
-	for name, err := range map[string]error{"Get": getErr, "Scan": s.Scan(Crawldb(), nil, nil).Close(), "SegmentList": listErr, "Inlinks": inErr,
-		"Metrics": mErr, "Verify": vErr, "Apply": s.Apply(func(*Batch) error { return nil }), "PutSegment": s.PutSegment(Segment{Number: 1, State: SegmentOpen}),
-		"Table": in.Table(Crawldb()).Set([]byte("a"), nil), "Commit": in.Commit(), "snapshot": snap.Scan(Crawldb(), nil, nil).Err()} {
+	for name, err := range map[string]error{
+		"Get":         getErr,
+		"Scan":        s.Scan(Crawldb(), nil, nil).Close(),
+		"SegmentList": listErr,
+		"Inlinks":     inErr,
+		"Metrics":     mErr,
+		"Verify":      vErr,
+		"Apply":       s.Apply(func(*Batch) error { return nil }),
+		"PutSegment":  s.PutSegment(Segment{Number: 1, State: SegmentOpen}),
+		"Table":       in.Table(Crawldb()).Set([]byte("a"), nil),
+		"Commit":      in.Commit(),
+		"snapshot":    snap.Scan(Crawldb(), nil, nil).Err(),
+	} {
 		if !errors.Is(err, ErrClosed) {
 			t.Errorf("%s after Close: %v", name, err)
 		}
 	}
 }
 
-// TestTemporaryFiles: nothing stays behind an ingestion, and Open removes what a crash left.
+// TestTemporaryFiles: an ingestion leaves no files, and Open removes those that a crash left.
 func TestTemporaryFiles(t *testing.T) {
 	fs := NewMemFS()
 	s, err := Open("store", Options{FS: fs})
@@ -133,8 +143,8 @@ func TestTemporaryFiles(t *testing.T) {
 	crash.Abort()
 }
 
-// TestTablesSplit: an ingestion makes several tables of a large range, and replacing the range leaves
-// nothing of it, whether the new content takes several tables or one.
+// TestTablesSplit: an ingestion writes several tables for a large range. Replacing the range leaves none
+// of the old keys, whether the new content takes several tables or one.
 func TestTablesSplit(t *testing.T) {
 	s := openTest(t)
 	rng := rand.NewChaCha8([32]byte{1})
@@ -174,8 +184,8 @@ func TestTablesSplit(t *testing.T) {
 	}
 }
 
-// TestReplaceEndsAtSplit: the part of the range behind the last table goes as well when that table
-// was finished by its size.
+// TestReplaceEndsAtSplit: replacing a range also deletes the part after the last table if that table was
+// finished because of its size.
 func TestReplaceEndsAtSplit(t *testing.T) {
 	s := openTest(t)
 	set := func(replace bool, keys ...string) {
@@ -211,22 +221,27 @@ func TestReplaceEndsAtSplit(t *testing.T) {
 	}
 }
 
-// TestZeroRange: the zero Range is all of the store, so nothing may be done with it.
+// TestZeroRange: the zero Range would be the whole store, so every use of it fails.
 func TestZeroRange(t *testing.T) {
 	s := openTest(t)
 	in := s.NewIngestion()
 	defer in.Abort()
 	_, _, err := s.Get(Range{}, []byte("a"), nil)
-	for name, err := range map[string]error{"Get": err, "Scan": s.Scan(Range{}, nil, nil).Close(), "Table": in.Table(Range{}).Set([]byte("a"), nil),
-		"DeleteRange": in.DeleteRange(Range{}), "Set": s.Apply(func(b *Batch) error { return b.Set(Range{}, nil, nil) }),
-		"Delete": s.Apply(func(b *Batch) error { return b.Delete(Range{}, nil) })} {
+	for name, err := range map[string]error{
+		"Get":         err,
+		"Scan":        s.Scan(Range{}, nil, nil).Close(),
+		"Table":       in.Table(Range{}).Set([]byte("a"), nil),
+		"DeleteRange": in.DeleteRange(Range{}),
+		"Set":         s.Apply(func(b *Batch) error { return b.Set(Range{}, nil, nil) }),
+		"Delete":      s.Apply(func(b *Batch) error { return b.Delete(Range{}, nil) }),
+	} {
 		if err == nil || !strings.Contains(err.Error(), "zero range") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
-// TestConcurrentUse lets readers, small writers and ingestions loose on one store.
+// TestConcurrentUse runs readers, small writers and ingestions on one store at the same time.
 func TestConcurrentUse(t *testing.T) {
 	s := openTest(t)
 	var wg sync.WaitGroup
@@ -269,7 +284,11 @@ func TestInlinks(t *testing.T) {
 	put(target, 1, Inlink{"com,a,)/ http", "old"}, Inlink{"com,b,)/ http", "b"})
 	put(target, 2, Inlink{"com,a,)/ http", "new"}, Inlink{"com,a,)/ http", "again"})
 	put(target+"s", 3, Inlink{"com,c,)/ http", "another target"})
-	for limit, want := range map[int]string{10: "[{com,a,)/ http new} {com,a,)/ http again} {com,b,)/ http b}]", 1: "[{com,a,)/ http new}]", 0: "[]"} {
+	for limit, want := range map[int]string{
+		10: "[{com,a,)/ http new} {com,a,)/ http again} {com,b,)/ http b}]",
+		1:  "[{com,a,)/ http new}]",
+		0:  "[]",
+	} {
 		links, err := s.Inlinks(urlkey.Key(target), limit)
 		if got := fmt.Sprint(links); got != want || err != nil {
 			t.Errorf("limit %d: %s, %v; want %s", limit, got, err, want)
@@ -308,7 +327,8 @@ func TestWARCFS(t *testing.T) {
 			_, err = r.ReadAt(b, 0)
 			size, serr := w.Size(path)
 			names, lerr := w.List(dir)
-			if err := errors.Join(err, serr, lerr, r.Close()); err != nil || size != 4 || string(b) != "0123" || len(names) != 1 {
+			err = errors.Join(err, serr, lerr, r.Close())
+			if err != nil || size != 4 || string(b) != "0123" || len(names) != 1 {
 				t.Errorf("%q, %d bytes, %v, %v", b, size, names, err)
 			}
 			if _, err := w.Open(dir + "/none"); !errors.Is(err, os.ErrNotExist) {
@@ -321,8 +341,8 @@ func TestWARCFS(t *testing.T) {
 	}
 }
 
-// TestTablesOfOneRange: compactions make no table that holds keys of two ranges, so that what is written once, in order, lies
-// at the bottom from the beginning.
+// TestTablesOfOneRange: compactions write no table with keys of two ranges. So parse records, which are
+// written once and in order, are in the last level from the beginning.
 func TestTablesOfOneRange(t *testing.T) {
 	s := openTest(t)
 	for seg := range uint32(12) {
@@ -352,12 +372,13 @@ func TestTablesOfOneRange(t *testing.T) {
 		for _, table := range tables {
 			tag := table.Smallest.UserKey[0]
 			if tag != table.Largest.UserKey[0] {
-				t.Errorf("a table in level %d reaches from %q to %q", level, table.Smallest.UserKey, table.Largest.UserKey)
+				t.Errorf("a table in level %d reaches from %q to %q",
+					level, table.Smallest.UserKey, table.Largest.UserKey)
 			}
 			if tag == tagParse {
 				parse++
 				if level != len(levels)-1 {
-					t.Errorf("a table of parse records lies in level %d", level)
+					t.Errorf("a table of parse records is in level %d", level)
 				}
 			}
 		}

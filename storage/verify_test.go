@@ -11,7 +11,7 @@ import (
 	"github.com/seine-crawler/seine/storage/warc"
 )
 
-// sound fills a store with one page, fetched in segment 1, and everything that goes with it.
+// sound fills a store with one page, fetched in segment 1, and all records that belong to it.
 func sound(t *testing.T, s *Store) {
 	t.Helper()
 	const key, other = "com,example,)/ http", "com,example,)/a http"
@@ -24,11 +24,13 @@ func sound(t *testing.T, s *Store) {
 	}
 	set(Crawldb(), []byte(key), AppendRecord(nil, &Record{Status: StatusFetched, Segment: 1, Signature: sig}))
 	set(Crawldb(), []byte(other), AppendRecord(nil, &Record{Status: StatusUnfetched}))
-	set(HostCountsRange(), []byte("com,example,)"), AppendHostCounts(nil, &HostCounts{ByStatus: [StatusCount]uint32{StatusUnfetched: 1, StatusFetched: 1}}))
+	counts := HostCounts{ByStatus: [StatusCount]uint32{StatusUnfetched: 1, StatusFetched: 1}}
+	set(HostCountsRange(), []byte("com,example,)"), AppendHostCounts(nil, &counts))
 	set(HostFactsRange(), []byte("com,example,) http"), AppendHostFacts(nil, &HostFacts{RobotsStatus: 404}))
 	set(Fetchlist(1), []byte(key), AppendFetchlistEntry(nil, FetchlistEntry{Score: 1}))
 	loc := warc.Location{File: "f.warc.gz", Offset: 100, Length: 50}
-	set(ParseLinks(1), []byte(key), AppendFetchOutcome(nil, &FetchOutcome{Status: FetchSuccess, Signature: sig, Location: loc}))
+	outcome := FetchOutcome{Status: FetchSuccess, Signature: sig, Location: loc}
+	set(ParseLinks(1), []byte(key), AppendFetchOutcome(nil, &outcome))
 	set(ParseTextRange(1), []byte(key), AppendParseText(nil, &ParseText{Title: "t"}))
 	set(Signatures(), AppendSignatureKey(nil, sig, []byte(key)), nil)
 	set(Linkdb(), AppendLinkdbKey(nil, []byte(other), 1), AppendInlinks(nil, []Inlink{{key, "a"}}))
@@ -52,31 +54,43 @@ func TestVerify(t *testing.T) {
 		want  string // in the only problem; "" = none
 	}{
 		{"sound", func(*Batch) error { return nil }, ""},
-		{"record damaged", func(b *Batch) error { return b.Set(HostFactsRange(), []byte("com,b,)"), []byte("x")) }, "hostdb facts"},
-		{"record without parse record", func(b *Batch) error { return b.Delete(ParseLinks(1), []byte(key)) }, "text without links"},
+		{"record damaged", func(b *Batch) error {
+			return b.Set(HostFactsRange(), []byte("com,b,)"), []byte("x"))
+		}, "hostdb facts"},
+		{"record without parse record", func(b *Batch) error {
+			return b.Delete(ParseLinks(1), []byte(key))
+		}, "text without links"},
 		{"signature lost", func(b *Batch) error {
 			return b.Delete(Signatures(), AppendSignatureKey(nil, Signature{1}, []byte(key)))
 		}, "is not in signatures"},
 		{"signature left", func(b *Batch) error {
 			return b.Set(Signatures(), AppendSignatureKey(nil, Signature{0xff}, []byte(key)), nil)
 		}, "no such signature"},
-		{"counts wrong", func(b *Batch) error { return b.Delete(Crawldb(), []byte("com,example,)/a http")) }, "counts are"},
+		{"counts wrong", func(b *Batch) error {
+			return b.Delete(Crawldb(), []byte("com,example,)/a http"))
+		}, "counts are"},
 		{"counts of nothing", func(b *Batch) error {
-			return b.Set(HostCountsRange(), []byte("com,gone,)"), AppendHostCounts(nil, &HostCounts{ByStatus: [StatusCount]uint32{1: 1}}))
+			counts := HostCounts{ByStatus: [StatusCount]uint32{1: 1}}
+			return b.Set(HostCountsRange(), []byte("com,gone,)"), AppendHostCounts(nil, &counts))
 		}, "crawldb has nothing"},
 		{"segment unknown", func(b *Batch) error {
 			return b.Set(Linkdb(), AppendLinkdbKey(nil, []byte(key), 9), AppendInlinks(nil, nil))
 		}, "no segment 9"},
 		{"cdx beyond the file", func(b *Batch) error {
-			return b.Set(CDXRange(), AppendCDXKey(nil, []byte(key), 6), AppendCDX(nil, &CDX{Segment: 1, Location: warc.Location{File: "f.warc.gz", Offset: 101, Length: 50}}))
+			cdx := CDX{Segment: 1, Location: warc.Location{File: "f.warc.gz", Offset: 101, Length: 50}}
+			return b.Set(CDXRange(), AppendCDXKey(nil, []byte(key), 6), AppendCDX(nil, &cdx))
 		}, "ends at 150"},
 		{"cdx of no file", func(b *Batch) error {
-			return b.Set(CDXRange(), AppendCDXKey(nil, []byte(key), 6), AppendCDX(nil, &CDX{Segment: 1, Location: warc.Location{File: "g"}}))
+			cdx := CDX{Segment: 1, Location: warc.Location{File: "g"}}
+			return b.Set(CDXRange(), AppendCDXKey(nil, []byte(key), 6), AppendCDX(nil, &cdx))
 		}, "no WARC file"},
 		{"fetchlist of no batch", func(b *Batch) error {
-			return b.Set(Segments(), AppendSegmentKey(nil, 1), AppendSegment(nil, &Segment{State: SegmentLinked, WARC: []WARCFile{{Name: "f.warc.gz", Size: 150}}}))
+			seg := Segment{State: SegmentLinked, WARC: []WARCFile{{Name: "f.warc.gz", Size: 150}}}
+			return b.Set(Segments(), AppendSegmentKey(nil, 1), AppendSegment(nil, &seg))
 		}, "not made by generate"},
-		{"segment damaged", func(b *Batch) error { return b.Set(Segments(), AppendSegmentKey(nil, 2), []byte{1}) }, "record of segment 2"},
+		{"segment damaged", func(b *Batch) error {
+			return b.Set(Segments(), AppendSegmentKey(nil, 2), []byte{1})
+		}, "record of segment 2"},
 		{"key that is no URL", func(b *Batch) error {
 			return b.Set(Crawldb(), []byte("no key"), AppendRecord(nil, &Record{Status: StatusUnfetched}))
 		}, "no key"},
@@ -104,7 +118,7 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// TestVerifyBounded: many problems are all counted and few are kept.
+// TestVerifyBounded: all of many problems are counted, but few are listed.
 func TestVerifyBounded(t *testing.T) {
 	s := openTest(t)
 	err := s.Apply(func(b *Batch) error {

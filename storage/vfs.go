@@ -16,23 +16,22 @@ import (
 	"github.com/seine-crawler/seine/storage/warc"
 )
 
-// The stack under Pebble, top to bottom:
+// The filesystem layers under Pebble, top to bottom:
 //
-//	dirSyncBeforeMarker      cures an ordering fault of Pebble 2.1
-//	disk health checks       only on disk: tells of writes that take long
+//	dirSyncBeforeMarker      works around an ordering bug of Pebble 2.1
+//	disk health checks       only on disk: reports slow writes
 //	base                     the disk, NewMemFS, or CrashableFS
 
-// markerPrefix begins the names of the files by which Pebble says which MANIFEST and which format
-// are the current ones.
+// markerPrefix begins the names of the files in which Pebble records the current MANIFEST and format.
 const markerPrefix = "marker."
 
 // dirSyncBeforeMarker syncs the directory before a marker file is created in it.
 //
-// Pebble up to 2.1.7 creates a new MANIFEST, then the marker that points to it, then syncs the
-// directory once. A power loss in between may keep the marker's entry and lose the MANIFEST's: the
-// store does not open any more. With the extra sync the MANIFEST's entry is on disk before a marker
-// exists. Fixed upstream in #5825, released nowhere yet; a sync per marker costs nothing worth
-// measuring, so this stays when it is.
+// Pebble up to 2.1.7 creates a new MANIFEST, then the marker that points to it, then syncs the directory
+// once. A power loss in between may keep the marker's directory entry and lose the MANIFEST's, and then
+// the store no longer opens. The extra sync puts the MANIFEST's entry on disk before a marker exists. It
+// is fixed upstream in #5825, which is not released yet. The extra sync costs too little to measure, so
+// it may stay after the release.
 type dirSyncBeforeMarker struct{ vfs.FS }
 
 // Create implements vfs.FS.
@@ -57,16 +56,16 @@ func syncDir(fs vfs.FS, dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// NewMemFS returns an empty filesystem in memory, for tests.
+// NewMemFS returns an empty filesystem in memory, for tests. It is safe for concurrent use.
 func NewMemFS() FS { return vfs.NewMem() }
 
-// CrashableFS is a filesystem in memory that can tell what a power loss would leave of it. For
-// tests; safe for concurrent use.
+// CrashableFS is a filesystem in memory that can be copied in the state that a power loss would leave.
+// For tests. Make it with NewCrashableFS; it is safe for concurrent use.
 type CrashableFS struct {
 	FS
 	mem *vfs.MemFS
-	// mu keeps Crash away from the operations that take MemFS's own clone lock twice: with a writer
-	// waiting between, Go's RWMutex deadlocks (fixed upstream in b47118f16, in no release).
+	// mu keeps Crash apart from the operations that take MemFS's own clone lock twice. If a writer
+	// waited between the two, Go's RWMutex would deadlock (fixed upstream in b47118f16, not released).
 	mu sync.RWMutex
 }
 
@@ -75,14 +74,16 @@ func NewCrashableFS() *CrashableFS { return crashable(vfs.NewCrashableMem()) }
 
 func crashable(mem *vfs.MemFS) *CrashableFS { return &CrashableFS{FS: mem, mem: mem} }
 
-// Crash returns a filesystem as a power loss at this moment might leave it: what was synced, and of
-// what was not, each block and directory entry with a probability of unsyncedPercent (0 to 100).
-// The seed makes it repeatable. The original goes on undisturbed.
+// Crash returns a filesystem as a power loss at this moment might leave it. It contains everything that
+// was synced, and each unsynced block and directory entry with a probability of unsyncedPercent (0 to
+// 100). The same seed makes the same choice. The original is not changed.
 func (fs *CrashableFS) Crash(unsyncedPercent int, seed uint64) *CrashableFS {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	return crashable(fs.mem.CrashClone(vfs.CrashCloneCfg{
-		UnsyncedDataPercent: unsyncedPercent, RNG: rand.New(rand.NewPCG(seed, 0x5e13e))}))
+		UnsyncedDataPercent: unsyncedPercent,
+		RNG:                 rand.New(rand.NewPCG(seed, 0x5e13e)),
+	}))
 }
 
 // Link implements vfs.FS.
@@ -116,11 +117,11 @@ func (fs *CrashableFS) Lock(name string) (io.Closer, error) {
 // Unwrap implements vfs.FS.
 func (fs *CrashableFS) Unwrap() vfs.FS { return fs.mem }
 
-// WARCFS returns the store's filesystem as package warc wants it, so that WARC files and store live
-// and crash together.
+// WARCFS returns the store's filesystem as a warc.FS, so that WARC files and store are on the same
+// filesystem and crash together in tests.
 func (s *Store) WARCFS() warc.FS { return NewWARCFS(s.base) }
 
-// NewWARCFS is WARCFS for a filesystem without a store; nil is the disk.
+// NewWARCFS returns fs as a warc.FS; nil is the disk.
 func NewWARCFS(fs FS) warc.FS {
 	if fs == nil || vfs.Root(fs) == vfs.Default {
 		return warc.OS()
@@ -164,8 +165,8 @@ func (w warcFS) Remove(name string) error { return w.fs.Remove(name) }
 
 func (w warcFS) SyncDir(dir string) error { return syncDir(w.fs, dir) }
 
-// Truncate writes the part that stays into a new file and renames it over the old one, durably:
-// vfs.FS has no truncation.
+// Truncate copies the part to keep into a new file and renames that over the old one, durably: vfs.FS
+// can't truncate.
 func (w warcFS) Truncate(name string, size int64) error {
 	src, err := w.fs.Open(name)
 	if err != nil {
