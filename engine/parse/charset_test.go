@@ -13,26 +13,30 @@ import (
 	"github.com/seine-crawler/seine/engine/parse"
 )
 
-// TestCharset: what decides, in which order, and what comes of it.
+// TestCharset checks which source decides the charset, and the text that results.
 func TestCharset(t *testing.T) {
 	pad := strings.Repeat(" ", 1100)
 	for _, c := range []struct{ name, header, body, charset, text string }{
-		{"mark beats header and meta", "text/html; charset=windows-1251", "\xef\xbb\xbf<meta charset=koi8-r><p>é", "utf-8", "é"},
+		{"mark beats header and meta", "text/html; charset=windows-1251",
+			"\xef\xbb\xbf<meta charset=koi8-r><p>é", "utf-8", "é"},
 		{"UTF-16 by its mark", "text/html", "\xff\xfe<\x00p\x00>\x00\xe9\x00", "utf-16le", "é"},
 		{"UTF-16 without mark", "text/html", "<\x00p\x00>\x00a\x00b\x00c\x00d\x00e\x00", "utf-16le", "abcde"},
 		{"header beats meta", "text/html; charset=\"ISO-8859-1\"", "<meta charset=utf-8><p>\xe9", "windows-1252", "é"},
-		{"unknown label in the header", "text/html; charset=x-unknown", "<meta charset=windows-1251><p>\xff", "windows-1251", "я"},
+		{"unknown label in the header", "text/html; charset=x-unknown",
+			"<meta charset=windows-1251><p>\xff", "windows-1251", "я"},
 		{"header in capitals, spaces", "text/html; q=1; CHARSET = 'koi8-r' ; x=y", "<p>\xc0", "koi8-r", "ю"},
 		{"meta charset", "text/html", "<meta charset='Shift_JIS'><p>\x83\x65\x83\x58\x83\x67", "shift_jis", "テスト"},
-		{"meta http-equiv", "", "<html><meta content='text/html; charset=euc-jp' http-equiv=Content-Type><p>\xa5\xc6", "euc-jp", "テ"},
-		{"meta in a comment", "text/html", "<!-- <meta charset=koi8-r> --><meta charset=windows-1251><p>\xff", "windows-1251", "я"},
-		{"meta beyond 1,024 bytes is not seen", "text/html", pad + "<meta charset=koi8-r><p>\xc3\xa9", "utf-8", "é"},
-		{"meta beyond 1,024 bytes of what is not UTF-8", "text/html", pad + "<meta charset=koi8-r><p>\xc0", "koi8-r", "ю"},
-		{"meta UTF-16 can't be", "text/html", "<meta charset=utf-16><p>\xc3\xa9", "utf-8", "é"},
+		{"meta http-equiv", "",
+			"<html><meta content='text/html; charset=euc-jp' http-equiv=Content-Type><p>\xa5\xc6", "euc-jp", "テ"},
+		{"meta in a comment", "text/html",
+			"<!-- <meta charset=koi8-r> --><meta charset=windows-1251><p>\xff", "windows-1251", "я"},
+		{"meta after 1,024 bytes is ignored", "text/html", pad + "<meta charset=koi8-r><p>\xc3\xa9", "utf-8", "é"},
+		{"meta after 1,024 bytes, not UTF-8", "text/html", pad + "<meta charset=koi8-r><p>\xc0", "koi8-r", "ю"},
+		{"meta UTF-16 is impossible", "text/html", "<meta charset=utf-16><p>\xc3\xa9", "utf-8", "é"},
 		{"XML declaration", "text/html", "<?xml version='1.0' encoding='iso-8859-2'?><p>\xb1", "iso-8859-2", "ą"},
 		{"valid UTF-8", "text/html", "<p>na\xc3\xafve", "utf-8", "naïve"},
 		{"declared UTF-8, invalid", "text/html; charset=utf-8", "<p>a\xe9\xc3b", "utf-8", "a\ufffd\ufffdb"},
-		{"nothing tells", "text/html", "<p>caf\xe9", "windows-1252", "café"},
+		{"nothing declared", "text/html", "<p>caf\xe9", "windows-1252", "café"},
 		{"Windows quotes", "text/html; charset=latin1", "<p>\x93x\x94", "windows-1252", "“x”"},
 		{"gb2312 is gbk", "text/html; charset=gb2312", "<p>\xd6\xd0\xce\xc4", "gbk", "中文"},
 	} {
@@ -62,11 +66,11 @@ func TestPrescanConformance(t *testing.T) {
 			cases++
 			body = bytes.TrimSuffix(body, []byte("\n"))
 			if bytes.Contains(body, []byte("multi-script")) {
-				continue // the declaration is written by a script
+				continue // a script writes the declaration
 			}
 			if got := parsePage(t, "text/html", string(body)).Charset; got != want {
-				// Pages of plain ASCII that declare nothing early are UTF-8 here, and another
-				// superset of ASCII to the tests: nothing differs for them.
+				// For ASCII pages without an early declaration the result here is UTF-8, and the tests expect
+				// another superset of ASCII. The text is the same.
 				if got == "utf-8" && isASCII(body) {
 					continue
 				}
@@ -90,8 +94,8 @@ func isASCII(b []byte) bool {
 	return true
 }
 
-// TestDetectionConformance counts how often detection names the charset of files whose folder names
-// it, or one that gives the same text.
+// TestDetectionConformance counts how often detection finds the charset that a file's folder names, or one that gives
+// the same text.
 func TestDetectionConformance(t *testing.T) {
 	right, all := 0, 0
 	wrong := map[string]int{}
@@ -104,7 +108,7 @@ func TestDetectionConformance(t *testing.T) {
 			}
 		}
 		if want == "" {
-			return // not a charset of the web
+			return // the web does not use this charset
 		}
 		all++
 		in := parse.Input{URL: mustURL(t, "https://example.org/"), ContentType: "text/plain", Body: data}

@@ -60,7 +60,7 @@ type ranked struct {
 	rank uint8
 }
 
-// rankLD is the rank of JSON-LD: behind the first name of each fact, before the second.
+// rankLD is the rank of JSON-LD: after the first name of each fact, before the second.
 const rankLD = 1
 
 var metaNames = func() map[string]ranked {

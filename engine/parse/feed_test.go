@@ -38,31 +38,46 @@ func linksOf(p *parse.Page) string {
 	return b.String()
 }
 
-// TestFeedsAndSitemaps: what stands in them are links, and they are not indexed.
+// TestFeedsAndSitemaps: their entries are links, and they are not indexed.
 func TestFeedsAndSitemaps(t *testing.T) {
-	sitemap := `<?xml version="1.0" encoding="UTF-8"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:image="x">
-<url><loc> http://a.example/?a=1&amp;b=2 </loc><lastmod>2024-05-06</lastmod><priority>0.9</priority><image:image><image:loc>http://a.example/i.png</image:loc></image:image></url>
-<url><lastmod>2024-05-06T10:00:00+02:00</lastmod><loc><![CDATA[http://a.example/c]]></loc></url><url><loc/></url><url><loc>http://a.example/d`
+	sitemap := `<?xml version="1.0" encoding="UTF-8"?>
+<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:image="x">
+<url><loc> http://a.example/?a=1&amp;b=2 </loc><lastmod>2024-05-06</lastmod><priority>0.9</priority>
+<image:image><image:loc>http://a.example/i.png</image:loc></image:image></url>
+<url><lastmod>2024-05-06T10:00:00+02:00</lastmod><loc><![CDATA[http://a.example/c]]></loc></url>
+<url><loc/></url><url><loc>http://a.example/d`
 	var zipped bytes.Buffer
 	z := gzip.NewWriter(&zipped)
 	z.Write([]byte(sitemap))
 	z.Close()
-	want := "sitemap http://a.example/?a=1&b=2 \"\" 2024-05-06T00:00:00Z\nsitemap http://a.example/c \"\" 2024-05-06T08:00:00Z\n"
+	want := "sitemap http://a.example/?a=1&b=2 \"\" 2024-05-06T00:00:00Z\n" +
+		"sitemap http://a.example/c \"\" 2024-05-06T08:00:00Z\n"
 	for _, c := range []struct{ name, contentType, body, title, links string }{
 		{"sitemap", "text/xml", sitemap, "", want},
 		{"sitemap in gzip", "application/x-gzip", zipped.String(), "", want},
-		{"sitemap in gzip, said to be text", "text/plain", zipped.String(), "", want},
-		{"index", "application/xml", `<sm:sitemapindex xmlns:sm="x"><sm:sitemap><sm:loc>http://b.example/s.xml.gz</sm:loc></sm:sitemap></sm:sitemapindex>`, "", "sitemap http://b.example/s.xml.gz \"\"\n"},
-		{"charset", "text/xml", "<?xml version='1.0' encoding='windows-1251'?><rss><channel><title>\xcd\xee\xe2\xee\xf1\xf2\xe8</title></channel></rss>", "Новости", ""},
+		{"sitemap in gzip, declared as text", "text/plain", zipped.String(), "", want},
+		{"index", "application/xml", `<sm:sitemapindex xmlns:sm="x">` +
+			`<sm:sitemap><sm:loc>http://b.example/s.xml.gz</sm:loc></sm:sitemap></sm:sitemapindex>`, "",
+			"sitemap http://b.example/s.xml.gz \"\"\n"},
+		{"charset", "text/xml", "<?xml version='1.0' encoding='windows-1251'?>" +
+			"<rss><channel><title>\xcd\xee\xe2\xee\xf1\xf2\xe8</title></channel></rss>", "Новости", ""},
 		{"RSS 2.0", "application/rss+xml", `<rss version="2.0"><channel><title>All  the
-news</title><link>http://a.example/</link><image><title>logo</title></image><item><title>One &amp; two</title><link>/1</link><pubDate>Mon, 06 May 2024 10:00:00 GMT</pubDate></item>
-<item><guid>http://a.example/2</guid><title>Two</title></item><item><guid isPermaLink="false">tag:3</guid><title>Three</title></item></channel></rss>`, "All the news",
+news</title><link>http://a.example/</link><image><title>logo</title></image>
+<item><title>One &amp; two</title><link>/1</link><pubDate>Mon, 06 May 2024 10:00:00 GMT</pubDate></item>
+<item><guid>http://a.example/2</guid><title>Two</title></item>
+<item><guid isPermaLink="false">tag:3</guid><title>Three</title></item></channel></rss>`, "All the news",
 			"feed http://a.example/1 \"One & two\" 2024-05-06T10:00:00Z\nfeed http://a.example/2 \"Two\"\n"},
-		{"RSS 1.0", "application/rdf+xml", `<rdf:RDF xmlns:rdf="x"><channel rdf:about="y"><title>Old</title><link>http://a.example/</link></channel><item><title>T</title><link>http://a.example/t</link><dc:date>2001-02-03T04:05Z</dc:date></item></rdf:RDF>`, "Old",
+		{"RSS 1.0", "application/rdf+xml", `<rdf:RDF xmlns:rdf="x"><channel rdf:about="y"><title>Old</title>` +
+			`<link>http://a.example/</link></channel><item><title>T</title><link>http://a.example/t</link>` +
+			`<dc:date>2001-02-03T04:05Z</dc:date></item></rdf:RDF>`, "Old",
 			"feed http://a.example/t \"T\" 2001-02-03T04:05:00Z\n"},
-		{"Atom", "application/atom+xml", `<feed xmlns="http://www.w3.org/2005/Atom" xml:base="http://c.example/x/"><title>A</title><link rel="self" href="f.xml"/><link href="http://c.example/"/>
-<entry><title type="html">E</title><link rel="enclosure" href="e.mp3"/><link rel="alternate" href="e.html"/><updated>2024-05-06T10:00:00Z</updated></entry></feed>`, "A", "feed http://c.example/x/e.html \"E\" 2024-05-06T10:00:00Z\n"},
-		{"JSON", "application/feed+json", `{"version":"https://jsonfeed.org/version/1.1","title":"J","items":[{"url":"/j","title":"K","date_modified":"2024-05-06"}],"next_url":"/next"}`, "J",
+		{"Atom", "application/atom+xml", `<feed xmlns="http://www.w3.org/2005/Atom" xml:base="http://c.example/x/">
+<title>A</title><link rel="self" href="f.xml"/><link href="http://c.example/"/>
+<entry><title type="html">E</title><link rel="enclosure" href="e.mp3"/><link rel="alternate" href="e.html"/>
+<updated>2024-05-06T10:00:00Z</updated></entry></feed>`, "A",
+			"feed http://c.example/x/e.html \"E\" 2024-05-06T10:00:00Z\n"},
+		{"JSON", "application/feed+json", `{"version":"https://jsonfeed.org/version/1.1","title":"J",` +
+			`"items":[{"url":"/j","title":"K","date_modified":"2024-05-06"}],"next_url":"/next"}`, "J",
 			"feed http://a.example/j \"K\" 2024-05-06T00:00:00Z\nnext http://a.example/next \"\"\n"},
 	} {
 		p, err := parsed(t, c.contentType, c.body)
@@ -73,15 +88,19 @@ news</title><link>http://a.example/</link><image><title>logo</title></image><ite
 			t.Errorf("%s: links\n%swant\n%s", c.name, got, c.links)
 		}
 	}
-	for name, c := range map[string][2]string{"other XML": {"text/xml", "<book><url><loc>http://a.example/x</loc></url></book>"}, "nothing": {"text/xml", ""},
-		"an archive": {"application/gzip", "\x1f\x8b\x08"}, "JSON": {"application/feed+json", "[1,2"}} {
+	for name, c := range map[string][2]string{
+		"other XML":  {"text/xml", "<book><url><loc>http://a.example/x</loc></url></book>"},
+		"nothing":    {"text/xml", ""},
+		"an archive": {"application/gzip", "\x1f\x8b\x08"},
+		"JSON":       {"application/feed+json", "[1,2"},
+	} {
 		if p, err := parsed(t, c[0], c[1]); !errors.Is(err, parse.ErrUnsupported) || len(p.Outlinks) > 0 {
 			t.Errorf("%s: %d links, %v", name, len(p.Outlinks), err)
 		}
 	}
 }
 
-// TestLargeSitemap: fifty thousand entries are taken, and no more.
+// TestLargeSitemap: a sitemap gives MaxSitemapLinks links, no more.
 func TestLargeSitemap(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("<urlset>")

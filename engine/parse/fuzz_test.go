@@ -12,8 +12,8 @@ import (
 	"github.com/seine-crawler/seine/engine/parse"
 )
 
-// FuzzHTML: whatever the bytes, the header and the media type, Page keeps its promises, a second
-// parse gives the same, and the input is not written to.
+// FuzzHTML: for any bytes, header and media type, Page keeps its promises, a second parse gives the same page, and the
+// input is not written to.
 func FuzzHTML(f *testing.F) {
 	files, err := filepath.Glob("testdata/html/*.html")
 	if err != nil {
@@ -37,7 +37,9 @@ func FuzzHTML(f *testing.F) {
 	parsers := parse.New(parse.Options{SimHash: true})
 	f.Fuzz(func(t *testing.T, body []byte, contentType string) {
 		before := bytes.Clone(body)
-		in := parse.Input{URL: page, ContentType: contentType, Body: body, RobotsTag: []string{contentType}, Agent: "bot"}
+		in := parse.Input{
+			URL: page, ContentType: contentType, Body: body, RobotsTag: []string{contentType}, Agent: "bot",
+		}
 		var p, again parse.Page
 		err := parsers.Parse(&in, &p)
 		if err != nil && !errors.Is(err, parse.ErrUnsupported) {
@@ -45,7 +47,8 @@ func FuzzHTML(f *testing.F) {
 		}
 		parse.CheckPage(t, &p)
 		_ = parsers.Parse(&in, &again)
-		if p.Signature != again.Signature || p.SimHash != again.SimHash || len(p.Outlinks) != len(again.Outlinks) || p.Title != again.Title {
+		if p.Signature != again.Signature || p.SimHash != again.SimHash ||
+			len(p.Outlinks) != len(again.Outlinks) || p.Title != again.Title {
 			t.Error("a second parse gives another page")
 		}
 		if !bytes.Equal(before, body) {

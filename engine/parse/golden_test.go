@@ -17,9 +17,9 @@ import (
 	"github.com/seine-crawler/seine/engine/parse"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write the golden files anew")
+var rewrite = flag.Bool("rewrite", false, "write the golden files")
 
-// printable is what a golden file shows of a page.
+// printable is the part of a page that a golden file shows.
 type printable struct {
 	Base, Canonical, MediaType, Charset, Language string
 	Title, Description, Keywords                  string
@@ -32,9 +32,13 @@ type printable struct {
 }
 
 func show(p *parse.Page) printable {
-	out := printable{Base: p.Base.String(), Canonical: p.Canonical.String(), MediaType: p.MediaType, Charset: p.Charset, Language: p.Language,
-		Title: p.Title, Description: p.Description, Keywords: p.Keywords, Headings: strings.Split(p.Headings, "\n"),
-		Text: strings.Split(string(p.Text), "\n"), LinksDropped: p.LinksDropped, Robots: p.Robots, Truncated: p.Truncated}
+	out := printable{
+		Base: p.Base.String(), Canonical: p.Canonical.String(),
+		MediaType: p.MediaType, Charset: p.Charset, Language: p.Language,
+		Title: p.Title, Description: p.Description, Keywords: p.Keywords,
+		Headings: strings.Split(p.Headings, "\n"), Text: strings.Split(string(p.Text), "\n"),
+		LinksDropped: p.LinksDropped, Robots: p.Robots, Truncated: p.Truncated,
+	}
 	for _, l := range p.Outlinks {
 		line := l.Kind.String() + " " + l.URL.String() + " | " + l.Anchor
 		if l.NoFollow {
@@ -48,14 +52,14 @@ func show(p *parse.Page) printable {
 	return out
 }
 
-// TestGolden parses testdata/html/*.html and compares with the .json beside it.
+// TestGolden parses testdata/html/*.html and compares the pages with the .json files next to them.
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/html/*.html")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no golden files: %v", err)
 	}
 	parsers := parse.New(parse.Options{})
-	var page parse.Page // used again for every file
+	var page parse.Page // reused for every file
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			body, err := os.ReadFile(file)
@@ -63,8 +67,9 @@ func TestGolden(t *testing.T) {
 				t.Fatal(err)
 			}
 			before := bytes.Clone(body)
-			in := parse.Input{URL: mustURL(t, "https://example.org/dir/page.html"), ContentType: "text/html; charset=utf-8", Agent: "testbot", Body: body}
-			if err := parsers.Parse(&in, &page); err != nil {
+			in := htmlInput(mustURL(t, "https://example.org/dir/page.html"), body)
+			in.Agent = "testbot"
+			if err := parsers.Parse(in, &page); err != nil {
 				t.Fatal(err)
 			}
 			if !bytes.Equal(before, body) {
@@ -90,7 +95,7 @@ func TestGolden(t *testing.T) {
 				t.Fatal(err)
 			}
 			if d := cmp.Diff(string(want), string(got)); d != "" {
-				t.Errorf("-want +got (rewrite with -rewrite if it is meant):\n%s", d)
+				t.Errorf("-want +got (if the change is intended, run the test with -rewrite):\n%s", d)
 			}
 		})
 	}

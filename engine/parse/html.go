@@ -30,8 +30,8 @@ import (
 //   - It does not end the name of a tag or attribute at a slash: "<a/href=x>".
 //   - It reads raw text after "<title>". In svg the content is markup, and in svg and XHTML "<title/>" is empty.
 //   - It ends raw text at "</script-x>". The pass waits for "</script>".
-//   - It reads "</>" as text. It is nothing.
-//   - It reads a tag that the end of the page cuts as a tag. It is nothing.
+//   - It reads "</>" as text. A browser drops it.
+//   - It reads a tag that the end of the page cuts off as a tag. A browser drops it.
 type htmlPass struct {
 	in    *Input
 	page  *Page

@@ -12,8 +12,8 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// hostile are shapes of pages that are made to cost more than their length. Each is a head, a piece
-// that is repeated up to the wanted size, and a tail.
+// hostile are pages made to cost more than linear time. Each is a head, a piece that is repeated up to the wanted size,
+// and a tail.
 var hostile = []struct{ name, head, piece, tail string }{
 	{"nested tags", "", "<div><b>", ""},
 	{"nested links", "", "<a href=x>", "t"},
@@ -87,9 +87,8 @@ func (h *hostilePage) build(size int) []byte {
 
 type hostilePage struct{ head, piece, tail string }
 
-// TestLinear checks by counting, not by the clock, that hostile pages cost what their length
-// allows: bytes given to the lexer again, references kept and bytes gathered; and that every
-// promise of Page holds for them.
+// TestLinear checks that the cost of hostile pages is linear. It measures no time, but counts bytes given to the lexer
+// again, references and bytes in the arena. It also checks every promise of Page.
 func TestLinear(t *testing.T) {
 	u, err := urlkey.Parse("https://example.org/dir/page.html")
 	if err != nil {
@@ -112,8 +111,14 @@ func TestLinear(t *testing.T) {
 			if p.input.Offset() < p.input.Len() {
 				t.Errorf("lexing stopped at byte %d of %d", p.input.Offset(), p.input.Len())
 			}
-			if len(p.links) > maxRefs || len(p.attrs) > maxAttributes || len(p.hidden.open) > maxHidden {
-				t.Errorf("a list is too long: %d links, %d attributes, %d hidden", len(p.links), len(p.attrs), len(p.hidden.open))
+			if n := len(p.links); n > maxRefs {
+				t.Errorf("%d links, more than %d", n, maxRefs)
+			}
+			if n := len(p.attrs); n > maxAttributes {
+				t.Errorf("%d attributes, more than %d", n, maxAttributes)
+			}
+			if n := len(p.hidden.open); n > maxHidden {
+				t.Errorf("%d elements in a hidden one, more than %d", n, maxHidden)
 			}
 			p.finish()
 			if len(p.arena) > 2*len(p.src)+MaxHeadings {
@@ -124,11 +129,22 @@ func TestLinear(t *testing.T) {
 	}
 }
 
-// CheckPage checks what Page promises for any input. It is exported to the external tests only.
+// CheckPage checks the promises of Page, which hold for any input. It is exported for the external tests only.
 func CheckPage(t testing.TB, p *Page) {
 	t.Helper()
-	if len(p.Text) > MaxText || len(p.Title) > MaxTitle || len(p.Headings) > MaxHeadings || len(p.Description) > MaxDescription || len(p.Outlinks) > MaxLinks {
-		t.Errorf("too long: text %d, title %d, headings %d, description %d, links %d", len(p.Text), len(p.Title), len(p.Headings), len(p.Description), len(p.Outlinks))
+	for _, c := range [...]struct {
+		what     string
+		n, limit int
+	}{
+		{"bytes of text", len(p.Text), MaxText},
+		{"bytes of title", len(p.Title), MaxTitle},
+		{"bytes of headings", len(p.Headings), MaxHeadings},
+		{"bytes of description", len(p.Description), MaxDescription},
+		{"links", len(p.Outlinks), MaxLinks},
+	} {
+		if c.n > c.limit {
+			t.Errorf("%d %s, more than %d", c.n, c.what, c.limit)
+		}
 	}
 	checkText(t, "text", string(p.Text))
 	checkText(t, "headings", p.Headings)
@@ -165,7 +181,7 @@ func CheckPage(t testing.TB, p *Page) {
 			t.Errorf("link %q is not canonical: %q, %v", l.URL, again, err)
 		}
 		if seen[pair{l.URL, l.Anchor}] {
-			t.Errorf("link %q %q comes twice", l.URL, l.Anchor)
+			t.Errorf("link %q %q occurs twice", l.URL, l.Anchor)
 		}
 		seen[pair{l.URL, l.Anchor}] = true
 	}
@@ -182,7 +198,12 @@ func checkText(t testing.TB, what, s string) {
 			return
 		}
 	}
-	if strings.Contains(s, "  ") || strings.Contains(s, "\n\n") || strings.Contains(s, " \n") || strings.Contains(s, "\n ") || s != strings.Trim(s, " \n") {
-		t.Errorf("%s is not folded: %.80q", what, s)
+	for _, two := range [...]string{"  ", "\n\n", " \n", "\n "} {
+		if strings.Contains(s, two) {
+			t.Errorf("%s is not folded, it has %q: %.80q", what, two, s)
+		}
+	}
+	if s != strings.Trim(s, " \n") {
+		t.Errorf("%s is not trimmed: %.80q", what, s)
 	}
 }

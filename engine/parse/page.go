@@ -3,6 +3,7 @@
 package parse
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 	"time"
@@ -40,7 +41,7 @@ var linkKindNames = [...]string{
 	"form",
 }
 
-// String returns the kind's name, such as "anchor", and "unknown" for a value that is no kind.
+// String returns the kind's name, such as "anchor", and "unknown" for any other value.
 func (k LinkKind) String() string {
 	if int(k) < len(linkKindNames) {
 		return linkKindNames[k]
@@ -90,7 +91,7 @@ type Refresh struct {
 	Delay time.Duration // whole seconds, at most a day
 }
 
-// Range is a half-open range of byte offsets: From is the first byte, To is behind the last.
+// Range is a half-open range of byte offsets: From is the first byte, To is one after the last.
 type Range struct{ From, To int }
 
 // Page is a parsed document. The zero value is ready for Parsers.Parse.
@@ -309,4 +310,20 @@ func sized(s []linkSlot, n int) []linkSlot {
 		return make([]linkSlot, n)
 	}
 	return s[:n]
+}
+
+// Clone returns a copy that shares no memory with p that the next Parse overwrites: it may be kept.
+func (p *Page) Clone() *Page {
+	c := *p
+	c.Text = bytes.Clone(p.Text)
+	c.Blocks = slices.Clone(p.Blocks)
+	c.NoSnippet = slices.Clone(p.NoSnippet)
+	c.Outlinks = slices.Clone(p.Outlinks)
+	c.Preferences = slices.Clone(p.Preferences)
+	if p.Refresh != nil {
+		refresh := *p.Refresh
+		c.Refresh = &refresh
+	}
+	c.content, c.seen, c.resolver = nil, linkSet{}, nil
+	return &c
 }

@@ -13,8 +13,8 @@ import (
 )
 
 // ErrUnsupported is wrapped by Parse's error where no parser reads the body: its media type has none, or the parser
-// for the type finds a format that it does not read (XML that is no feed, a PDF file that is broken). Such pages are
-// stored, not parsed.
+// for the type finds a format that it does not read (XML that is not a feed, a broken PDF file). Such pages are stored,
+// not parsed.
 var ErrUnsupported = errors.New("media type is not parsed")
 
 // Input is one document to parse. It belongs to the caller: parsers, filters and signers may only read it, and

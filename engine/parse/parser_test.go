@@ -15,7 +15,7 @@ import (
 	"github.com/seine-crawler/seine/engine/parse"
 )
 
-// TestMediaType: who decides what a body is.
+// TestMediaType: header or bytes decide what a body is.
 func TestMediaType(t *testing.T) {
 	for _, c := range []struct{ header, body, want string }{
 		{"text/html", "x", "text/html"},
@@ -57,7 +57,7 @@ func TestMediaType(t *testing.T) {
 	}
 }
 
-// TestRobotsTag: lists, addresses and values of X-Robots-Tag.
+// TestRobotsTag: lists, agent names and values in X-Robots-Tag.
 func TestRobotsTag(t *testing.T) {
 	date := func(s string) time.Time {
 		d, err := time.Parse(time.RFC3339, s)
@@ -66,30 +66,36 @@ func TestRobotsTag(t *testing.T) {
 		}
 		return d
 	}
+	type flags = parse.RobotsFlags
 	for _, c := range []struct {
 		tags []string
-		want parse.RobotsFlags
+		want flags
 	}{
-		{nil, parse.RobotsFlags{}},
-		{[]string{"all, index"}, parse.RobotsFlags{}},
-		{[]string{"NOINDEX ,nofollow"}, parse.RobotsFlags{NoIndex: true, NoFollow: true}},
-		{[]string{"none"}, parse.RobotsFlags{NoIndex: true, NoFollow: true}},
-		{[]string{"noarchive", "nosnippet"}, parse.RobotsFlags{NoArchive: true, NoSnippet: true}},
-		{[]string{"otherbot: noindex, nofollow"}, parse.RobotsFlags{}},
-		{[]string{"TestBot: noindex, nofollow"}, parse.RobotsFlags{NoIndex: true, NoFollow: true}},
-		{[]string{"noindex, otherbot: nofollow"}, parse.RobotsFlags{NoIndex: true}},
-		{[]string{"otherbot: noindex, testbot: nofollow, *: noarchive"}, parse.RobotsFlags{NoFollow: true, NoArchive: true}},
-		{[]string{"max-snippet:-1"}, parse.RobotsFlags{}},
-		{[]string{"max-snippet: 0"}, parse.RobotsFlags{NoSnippet: true}},
-		{[]string{"max-snippet:80", "testbot: max-snippet:40, max-image-preview:none"}, parse.RobotsFlags{MaxSnippet: 40}},
-		{[]string{"unavailable_after: Sat, 25 Jun 2044 15:00:00 GMT, noarchive"}, parse.RobotsFlags{NoArchive: true, UnavailableAfter: date("2044-06-25T15:00:00Z")}},
-		{[]string{"unavailable_after: 25-Jun-2044 15:00:00 GMT"}, parse.RobotsFlags{UnavailableAfter: date("2044-06-25T15:00:00Z")}},
-		{[]string{"unavailable_after: 2044-06-25T15:00:00+02:00", "unavailable_after: 2044-06-25"}, parse.RobotsFlags{UnavailableAfter: date("2044-06-25T00:00:00Z")}},
-		{[]string{"unavailable_after: 2020-01-01"}, parse.RobotsFlags{NoIndex: true, UnavailableAfter: date("2020-01-01T00:00:00Z")}},
-		{[]string{"otherbot: unavailable_after: Sat, 25 Jun 2020 15:00:00 GMT, noindex"}, parse.RobotsFlags{}},
-		{[]string{"unavailable_after: soon, nofollow", ",,:,", ":::", "unavailable_after"}, parse.RobotsFlags{NoFollow: true}},
+		{nil, flags{}},
+		{[]string{"all, index"}, flags{}},
+		{[]string{"NOINDEX ,nofollow"}, flags{NoIndex: true, NoFollow: true}},
+		{[]string{"none"}, flags{NoIndex: true, NoFollow: true}},
+		{[]string{"noarchive", "nosnippet"}, flags{NoArchive: true, NoSnippet: true}},
+		{[]string{"otherbot: noindex, nofollow"}, flags{}},
+		{[]string{"TestBot: noindex, nofollow"}, flags{NoIndex: true, NoFollow: true}},
+		{[]string{"noindex, otherbot: nofollow"}, flags{NoIndex: true}},
+		{[]string{"otherbot: noindex, testbot: nofollow, *: noarchive"}, flags{NoFollow: true, NoArchive: true}},
+		{[]string{"max-snippet:-1"}, flags{}},
+		{[]string{"max-snippet: 0"}, flags{NoSnippet: true}},
+		{[]string{"max-snippet:80", "testbot: max-snippet:40, max-image-preview:none"}, flags{MaxSnippet: 40}},
+		{[]string{"unavailable_after: Sat, 25 Jun 2044 15:00:00 GMT, noarchive"},
+			flags{NoArchive: true, UnavailableAfter: date("2044-06-25T15:00:00Z")}},
+		{[]string{"unavailable_after: 25-Jun-2044 15:00:00 GMT"},
+			flags{UnavailableAfter: date("2044-06-25T15:00:00Z")}},
+		{[]string{"unavailable_after: 2044-06-25T15:00:00+02:00", "unavailable_after: 2044-06-25"},
+			flags{UnavailableAfter: date("2044-06-25T00:00:00Z")}},
+		{[]string{"unavailable_after: 2020-01-01"},
+			flags{NoIndex: true, UnavailableAfter: date("2020-01-01T00:00:00Z")}},
+		{[]string{"otherbot: unavailable_after: Sat, 25 Jun 2020 15:00:00 GMT, noindex"}, flags{}},
+		{[]string{"unavailable_after: soon, nofollow", ",,:,", ":::", "unavailable_after"}, flags{NoFollow: true}},
 	} {
-		in := parse.Input{URL: mustURL(t, "https://example.org/"), ContentType: "text/html", RobotsTag: c.tags, Agent: "testbot"}
+		u := mustURL(t, "https://example.org/")
+		in := parse.Input{URL: u, ContentType: "text/html", RobotsTag: c.tags, Agent: "testbot"}
 		var page parse.Page
 		o := parse.Options{Now: func() time.Time { return date("2030-01-01T00:00:00Z") }}
 		if err := parse.New(o).Parse(&in, &page); err != nil {
@@ -101,7 +107,7 @@ func TestRobotsTag(t *testing.T) {
 	}
 }
 
-// TestRefresh: the forms of meta refresh that browsers know.
+// TestRefresh: the forms of meta refresh that browsers accept.
 func TestRefresh(t *testing.T) {
 	for content, want := range map[string]string{
 		"0;url=a.html":            "https://example.org/dir/a.html after 0s",
@@ -118,7 +124,8 @@ func TestRefresh(t *testing.T) {
 		"0;url=page.html":         "", // itself
 		"0;url=javascript:x":      "",
 	} {
-		page := parsePage(t, "text/html", `<meta http-equiv=Refresh content="`+strings.ReplaceAll(content, `"`, "&quot;")+`">`)
+		escaped := strings.ReplaceAll(content, `"`, "&quot;")
+		page := parsePage(t, "text/html", `<meta http-equiv=Refresh content="`+escaped+`">`)
 		got := ""
 		if page.Refresh != nil {
 			got = fmt.Sprintf("%s after %s", page.Refresh.URL, page.Refresh.Delay)
@@ -129,9 +136,10 @@ func TestRefresh(t *testing.T) {
 	}
 }
 
-// TestPlain: URLs in plain text end where the sentence goes on.
+// TestPlain: URLs in plain text end where the sentence continues.
 func TestPlain(t *testing.T) {
-	page := parsePage(t, "text/plain; charset=utf-8", "\n  First   line\r\nsee http://a.example/x. (https://b.example/y_(z)), <http://c.example/?q=1&r>\n"+
+	page := parsePage(t, "text/plain; charset=utf-8", "\n  First   line\r\n"+
+		"see http://a.example/x. (https://b.example/y_(z)), <http://c.example/?q=1&r>\n"+
 		"xhttp://no.example/ http:// https://d.example、次 'http://e.example/a'; ftp://f/ [http://g.example/] \x1b[0m")
 	var got []string
 	for _, l := range page.Outlinks {
@@ -140,7 +148,10 @@ func TestPlain(t *testing.T) {
 			t.Errorf("%s is a link of kind %s", l.URL, l.Kind)
 		}
 	}
-	want := []string{"http://a.example/x", "https://b.example/y_(z)", "http://c.example/?q=1&r", "https://d.example/", "http://e.example/a", "http://g.example/"}
+	want := []string{
+		"http://a.example/x", "https://b.example/y_(z)", "http://c.example/?q=1&r", "https://d.example/",
+		"http://e.example/a", "http://g.example/",
+	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("links %q, want %q", got, want)
 	}
@@ -149,24 +160,32 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-// TestLanguage: what is declared counts, else the text.
+// TestLanguage: the declared language counts; without one, the text decides.
 func TestLanguage(t *testing.T) {
 	for _, c := range []struct{ header, body, want string }{
 		{"", `<html lang="pt_BR">`, "pt-BR"},
 		{"", `<html xml:lang=fr>`, "fr"},
 		{"fr", `<html lang="x y">`, "fr"},
 		{"de, en", "", ""},
-		{"", "<p>It is a truth universally acknowledged, that a single man in possession of a good fortune, must be in want of a wife.", "en"},
-		{"", "<p>Die Würde des Menschen ist unantastbar. Sie zu achten und zu schützen ist Verpflichtung aller staatlichen Gewalt.", "de"},
-		{"", "<p>Tous les êtres humains naissent libres et égaux en dignité et en droits. Ils sont doués de raison et de conscience.", "fr"},
-		{"", "<p>Todos los seres humanos nacen libres e iguales en dignidad y derechos y, dotados como están de razón y conciencia.", "es"},
-		{"", "<p>Все люди рождаются свободными и равными в своём достоинстве и правах. Они наделены разумом и совестью и должны поступать в отношении друг друга в духе братства. Каждый человек должен обладать всеми правами и всеми свободами, провозглашёнными настоящей Декларацией, без какого бы то ни было различия.", "ru"},
+		{"", "<p>It is a truth universally acknowledged, that a single man in possession of a good fortune, " +
+			"must be in want of a wife.", "en"},
+		{"", "<p>Die Würde des Menschen ist unantastbar. Sie zu achten und zu schützen ist Verpflichtung " +
+			"aller staatlichen Gewalt.", "de"},
+		{"", "<p>Tous les êtres humains naissent libres et égaux en dignité et en droits. Ils sont doués de " +
+			"raison et de conscience.", "fr"},
+		{"", "<p>Todos los seres humanos nacen libres e iguales en dignidad y derechos y, dotados como están " +
+			"de razón y conciencia.", "es"},
+		{"", "<p>Все люди рождаются свободными и равными в своём достоинстве и правах. Они наделены разумом и " +
+			"совестью и должны поступать в отношении друг друга в духе братства. Каждый человек должен обладать " +
+			"всеми правами и всеми свободами, провозглашёнными настоящей Декларацией, без какого бы то ни было " +
+			"различия.", "ru"},
 		{"", "<p>すべての人間は、生まれながらにして自由であり、かつ、尊厳と権利とについて平等である。", "ja"},
 		{"", "<p>x y z", ""},
 	} {
-		in := parse.Input{URL: mustURL(t, "https://example.org/"), ContentType: "text/html; charset=utf-8", ContentLanguage: c.header, Body: []byte(c.body)}
+		in := htmlInput(mustURL(t, "https://example.org/"), []byte(c.body))
+		in.ContentLanguage = c.header
 		var page parse.Page
-		if err := parse.New(parse.Options{}).Parse(&in, &page); err != nil {
+		if err := parse.New(parse.Options{}).Parse(in, &page); err != nil {
 			t.Fatal(err)
 		}
 		if page.Language != c.want {
@@ -175,7 +194,7 @@ func TestLanguage(t *testing.T) {
 	}
 }
 
-// TestBounds: a page beyond every bound is cut, counted and marked.
+// TestBounds: a page beyond every bound is cut and marked as truncated, and the dropped links are counted.
 func TestBounds(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("<title>" + strings.Repeat("漢", 1000) + "</title>")
@@ -194,7 +213,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestPlugins: parsers by type, filters in order before the signature, errors that name the page.
+// TestPlugins: a parser for a type, filters in order before the signature, errors with the page's URL.
 func TestPlugins(t *testing.T) {
 	boom := errors.New("boom")
 	parsers := parse.New(parse.Options{
@@ -218,11 +237,15 @@ func TestPlugins(t *testing.T) {
 	})
 	u := mustURL(t, "https://example.org/d/")
 	var page parse.Page
-	if err := parsers.Parse(&parse.Input{URL: u, ContentType: "application/x-own", Body: []byte("text")}, &page); err != nil {
+	in := parse.Input{URL: u, ContentType: "application/x-own", Body: []byte("text")}
+	if err := parsers.Parse(&in, &page); err != nil {
 		t.Fatal(err)
 	}
-	if page.Title != "12" || string(page.Signature[:2]) != "12" || len(page.Outlinks) != 1 || page.Outlinks[0].URL.String() != "https://example.org/d/rel.html" {
-		t.Errorf("%+v", page)
+	if page.Title != "12" || string(page.Signature[:2]) != "12" {
+		t.Errorf("title %q, signature %x, want 12 by the filters in order", page.Title, page.Signature)
+	}
+	if len(page.Outlinks) != 1 || page.Outlinks[0].URL.String() != "https://example.org/d/rel.html" {
+		t.Errorf("links %+v", page.Outlinks)
 	}
 	err := parsers.Parse(&parse.Input{URL: u, ContentType: "application/x-bad"}, &page)
 	if !errors.Is(err, boom) || !strings.Contains(err.Error(), u.String()) {
@@ -236,7 +259,7 @@ func TestPlugins(t *testing.T) {
 	}
 }
 
-// TestConcurrent: pages of many goroutines do not mix, and strings outlive the page.
+// TestConcurrent: goroutines that share Parsers do not disturb each other, and strings outlive the page.
 func TestConcurrent(t *testing.T) {
 	parsers := parse.New(parse.Options{})
 	u := mustURL(t, "https://example.org/")
@@ -246,15 +269,21 @@ func TestConcurrent(t *testing.T) {
 			var page parse.Page
 			var titles, anchors, targets []string
 			for i := range 50 {
-				body := fmt.Sprintf("<title>t%d-%d</title><a href='http://h%d.example/%d'>a%d-%d</a><a href=r%d>%s</a>", g, i, g, i, g, i, i, strings.Repeat("x", i))
-				if err := parsers.Parse(&parse.Input{URL: u, ContentType: "text/html", Body: []byte(body)}, &page); err != nil {
+				body := fmt.Sprintf("<title>t%d-%d</title><a href='http://h%d.example/%d'>a%d-%d</a><a href=r%d>%s</a>",
+					g, i, g, i, g, i, i, strings.Repeat("x", i))
+				in := parse.Input{URL: u, ContentType: "text/html", Body: []byte(body)}
+				if err := parsers.Parse(&in, &page); err != nil {
 					t.Error(err)
 					return
 				}
-				titles, anchors, targets = append(titles, page.Title), append(anchors, page.Outlinks[0].Anchor), append(targets, page.Outlinks[0].URL.String())
+				titles = append(titles, page.Title)
+				anchors = append(anchors, page.Outlinks[0].Anchor)
+				targets = append(targets, page.Outlinks[0].URL.String())
 			}
 			for i := range titles {
-				if titles[i] != fmt.Sprintf("t%d-%d", g, i) || anchors[i] != fmt.Sprintf("a%d-%d", g, i) || targets[i] != fmt.Sprintf("http://h%d.example/%d", g, i) {
+				title, anchor := fmt.Sprintf("t%d-%d", g, i), fmt.Sprintf("a%d-%d", g, i)
+				target := fmt.Sprintf("http://h%d.example/%d", g, i)
+				if titles[i] != title || anchors[i] != anchor || targets[i] != target {
 					t.Errorf("page %d of %d became %q %q %q", i, g, titles[i], anchors[i], targets[i])
 				}
 			}

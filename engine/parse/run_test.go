@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// plainRun is run, a byte at a time.
+// plainRun is run, byte by byte.
 func plainRun(b []byte) (n int) {
 	for n < len(b) {
 		c := b[n]
@@ -23,7 +23,7 @@ func plainRun(b []byte) (n int) {
 	return n
 }
 
-// TestPlainWords: what is taken eight bytes at a time is what would be taken one by one.
+// TestPlainWords: plainWords never accepts more than plainRun, and nearly as much on plain text.
 func TestPlainWords(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := []byte(rapid.StringMatching(`([a-z~ ]|[ -~]|  |é|\x00|\x1f|\x7f|&|<|\t|word word )*`).Draw(t, "text"))

@@ -14,22 +14,25 @@ import (
 	"github.com/seine-crawler/seine/engine/parse"
 )
 
-// TestTextProfile holds TextProfileSignature to profiles computed by hand from Nutch's rules, and
-// their MD5 by md5sum.
+// TestTextProfile compares TextProfileSignature with profiles derived manually from Nutch's rules and their MD5 from
+// md5sum.
 func TestTextProfile(t *testing.T) {
 	for _, c := range []struct{ name, text, profile, sum string }{
-		{"quant 2 drops what comes once", "The quick brown fox, the QUICK; the a to", "quick 2\nthe 2", "9e3ef347a44c843cefb7d5de48e64102"},
-		{"nothing comes twice: quant 1", "fox brown", "brown 1\nfox 1", "1188020ebc1567c87e04e45b8f4a787d"},
+		{"quant 2 drops single words", "The quick brown fox, the QUICK; the a to", "quick 2\nthe 2",
+			"9e3ef347a44c843cefb7d5de48e64102"},
+		{"no word occurs twice: quant 1", "fox brown", "brown 1\nfox 1", "1188020ebc1567c87e04e45b8f4a787d"},
 		{"two characters are too few", "fox ab brown 12", "brown 1\nfox 1", ""},
 		{"letters beyond ASCII, lower-cased", "Über über ÜBER abc", "über 2", ""},
 		{"beyond the basic plane is a separator", "abc\U00010400def abc", "abc 2", ""},
-		{"quant 4 at 350", strings.Repeat("aaa ", 350) + strings.Repeat("bbb ", 7) + strings.Repeat("ccc ", 3), "aaa 348\nbbb 4", ""},
+		{"quant 4 at 350", strings.Repeat("aaa ", 350) + strings.Repeat("bbb ", 7) + strings.Repeat("ccc ", 3),
+			"aaa 348\nbbb 4", ""},
 	} {
 		want := md5.Sum([]byte(c.profile))
 		if c.sum != "" && hex.EncodeToString(want[:]) != c.sum {
-			t.Errorf("%s: the vector itself is wrong", c.name)
+			t.Errorf("%s: the test's own MD5 is wrong", c.name)
 		}
-		if got := parse.TextProfileSignature(&parse.Input{}, &parse.Page{Text: []byte(c.text)}); got != parse.Signature(want) {
+		page := parse.Page{Text: []byte(c.text)}
+		if got := parse.TextProfileSignature(&parse.Input{}, &page); got != parse.Signature(want) {
 			t.Errorf("%s: signature %x, want that of %q, %x", c.name, got, c.profile, want)
 		}
 	}
@@ -45,8 +48,8 @@ func TestTextProfile(t *testing.T) {
 	}
 }
 
-// TestTextSignature: equal for equal content in other markup, different for any other word, title
-// or, where there is hardly any text, any other byte.
+// TestTextSignature: signatures are equal for equal content in other markup. They differ for another word or title and,
+// with hardly any text, for another byte.
 func TestTextSignature(t *testing.T) {
 	long := strings.Repeat("some words of content ", 10)
 	sign := func(body string) string {
@@ -54,10 +57,11 @@ func TestTextSignature(t *testing.T) {
 		return hex.EncodeToString(page.Signature[:])
 	}
 	base := sign("<title>T</title><p>" + long)
+	marked := strings.ReplaceAll(long, "words", "<b>words</b>")
 	for body, equal := range map[string]bool{
-		"<title>T</title>\n<div class=x><p>" + strings.ReplaceAll(long, "words", "<b>words</b>") + "<script>x</script>": true,
-		"<title>T</title><p>" + long + "x": false,
-		"<title>U</title><p>" + long:       false,
+		"<title>T</title>\n<div class=x><p>" + marked + "<script>x</script>": true,
+		"<title>T</title><p>" + long + "x":                                   false,
+		"<title>U</title><p>" + long:                                         false,
 	} {
 		if got := sign(body); (got == base) != equal {
 			t.Errorf("%q: equal is %t, want %t", body, got == base, equal)
@@ -68,7 +72,7 @@ func TestTextSignature(t *testing.T) {
 	}
 }
 
-// TestSimHash: a word changed in a long text moves few bits, another text about half of them.
+// TestSimHash: changing one word of a long text changes few bits; another text changes about half of them.
 func TestSimHash(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	words := make([]string, 500)
@@ -80,19 +84,19 @@ func TestSimHash(t *testing.T) {
 	}
 	base := hash(words, " ")
 	if got := hash(words, "\n, "); got != base {
-		t.Error("white space and punctuation move the fingerprint")
+		t.Error("white space and punctuation change the fingerprint")
 	}
 	near := append([]string{}, words...)
 	near[250] = "other"
 	if d := bits.OnesCount64(base ^ hash(near, " ")); d > 6 {
-		t.Errorf("one word of 500 moves %d bits", d)
+		t.Errorf("one word of 500 changes %d bits, want at most 6", d)
 	}
 	far := make([]string, 500)
 	for i := range far {
 		far[i] = fmt.Sprintf("v%d", rng.IntN(300))
 	}
 	if d := bits.OnesCount64(base ^ hash(far, " ")); d < 16 {
-		t.Errorf("another text differs in %d bits only", d)
+		t.Errorf("another text differs in %d bits, want at least 16", d)
 	}
 	for text, zero := range map[string]bool{"": true, " .,;": true, "one": false, "one two": false, "漢字": false} {
 		if got := hash([]string{text}, ""); (got == 0) != zero {
@@ -105,7 +109,8 @@ func TestSimHash(t *testing.T) {
 func parsePage(t testing.TB, contentType, body string) *parse.Page {
 	t.Helper()
 	page := new(parse.Page)
-	in := parse.Input{URL: mustURL(t, "https://example.org/dir/page.html"), ContentType: contentType, Body: []byte(body), Agent: "testbot"}
+	u := mustURL(t, "https://example.org/dir/page.html")
+	in := parse.Input{URL: u, ContentType: contentType, Body: []byte(body), Agent: "testbot"}
 	if err := parse.New(parse.Options{SimHash: true}).Parse(&in, page); err != nil {
 		t.Fatalf("%q as %s: %v", body, contentType, err)
 	}

@@ -19,18 +19,20 @@ import (
 	"github.com/seine-crawler/seine/engine/parse"
 )
 
-// words that name elements, by what the tree's reader does with them.
+// Names of elements, by what treeText does with them.
 var (
-	unseenElements = strings.Fields("head script style template title textarea iframe noembed noframes audio video canvas datalist rp")
-	// apartElements keep their text apart from what is around them: blocks, cells, replaced elements.
-	apartElements = strings.Fields("html body p div li ul ol dl dd dt tr table tbody thead tfoot caption section article aside nav header footer main form " +
-		"fieldset legend figure figcaption blockquote address h1 h2 h3 h4 h5 h6 hr center details summary dir menu hgroup search option optgroup select " +
-		"frameset marquee colgroup br td th button input object embed applet meter progress text rt rb rtc pre listing xmp plaintext img image frame iframe " +
-		"textarea audio video canvas datalist rp svg math dialog")
+	unseenElements = strings.Fields("head script style template title textarea iframe noembed noframes audio video " +
+		"canvas datalist rp")
+	// apartElements separate their text from the text around them: blocks, cells, replaced elements.
+	apartElements = strings.Fields("html body p div li ul ol dl dd dt tr table tbody thead tfoot caption section " +
+		"article aside nav header footer main form fieldset legend figure figcaption blockquote address " +
+		"h1 h2 h3 h4 h5 h6 hr center details summary dir menu hgroup search option optgroup select frameset " +
+		"marquee colgroup br td th button input object embed applet meter progress text rt rb rtc pre listing " +
+		"xmp plaintext img image frame iframe textarea audio video canvas datalist rp svg math dialog")
 	unseenForeign = strings.Fields("title desc metadata annotation annotation-xml script style")
 )
 
-// treeText is what is seen of a page, the slow, obvious way: the standard's tree, and a walk over it.
+// treeText returns the visible text of a page the slow, obvious way: by a walk over the standard's tree.
 func treeText(root *html.Node) string {
 	var out strings.Builder
 	var walk func(n *html.Node)
@@ -65,7 +67,7 @@ func treeText(root *html.Node) string {
 	return out.String()
 }
 
-// treeHides says that an element's text is not seen.
+// treeHides reports whether an element's text is invisible.
 func treeHides(n *html.Node) bool {
 	if n.Namespace != "" {
 		return slices.Contains(unseenForeign, n.Data)
@@ -86,15 +88,17 @@ func treeHides(n *html.Node) bool {
 	return hidden
 }
 
-// compareText returns the words of a page as ours and as the tree has them, brought into the form of text.
+// compareText returns the words of a page by our parser and by the tree. The tree's text passes through the parser for
+// plain text, so that both are folded alike.
 func compareText(t *testing.T, body []byte) (ours, tree []string) {
 	t.Helper()
-	root, err := html.ParseWithOptions(bytes.NewReader(bytes.ToValidUTF8(body, []byte("\ufffd"))), html.ParseOptionEnableScripting(false))
+	valid := bytes.NewReader(bytes.ToValidUTF8(body, []byte("\ufffd")))
+	root, err := html.ParseWithOptions(valid, html.ParseOptionEnableScripting(false))
 	if err != nil {
 		t.Fatal(err)
 	}
 	text := strings.Map(func(r rune) rune {
-		if r < ' ' && !strings.ContainsRune("\t\n\f\r", r) { // would make it binary
+		if r < ' ' && !strings.ContainsRune("\t\n\f\r", r) { // would make the text binary
 			return -1
 		}
 		return r
@@ -135,18 +139,20 @@ func html5libInputs(t *testing.T, f func(name, input string)) {
 	})
 }
 
-// arguedText are the reasons for which an input may have other text than the tree, with how many of html5lib's do. The
-// first that fits is taken.
+// arguedText are the reasons why an input may have other text than the tree, and how many inputs of html5lib do. The
+// first reason that applies counts.
 var arguedText = []struct {
 	reason string
 	inputs int
-	parts  []string // any of them
+	parts  []string // the input has one of them
 }{
-	{"NUL is nothing, also in svg and plaintext, where the standard makes it U+FFFD", 7, []string{"\x00"}},
-	{"a page of frames that has text has it for those who see no frames", 8, []string{"<frameset"}},
-	{"what a table may not hold stays where it is written, and apart", 11, []string{"<table"}},
-	{"where svg and math end that are closed by others' end tags depends on what is open around them", 3, []string{"<annotation-xml"}},
-	{"a word does not go on behind the end of the body, of an option, or of plaintext in svg", 4, []string{"</body>", "</html>", "</option>", "<svg><plaintext>"}},
+	{"NUL is dropped, also in svg and plaintext, where the standard makes it U+FFFD", 7, []string{"\x00"}},
+	{"the text of a page of frames is for browsers without frames", 8, []string{"<frameset"}},
+	{"misplaced content of a table stays in its place, as separate words", 11, []string{"<table"}},
+	{"where svg and math end without their own end tag depends on the open elements around them", 3,
+		[]string{"<annotation-xml"}},
+	{"a word ends at the end of the body, of an option, and of plaintext in svg", 4,
+		[]string{"</body>", "</html>", "</option>", "<svg><plaintext>"}},
 }
 
 // TestHTML5LibAgainstTree compares links and text of html5lib's inputs with the tree's.
@@ -157,10 +163,11 @@ func TestHTML5LibAgainstTree(t *testing.T) {
 	html5libInputs(t, func(name, input string) {
 		inputs++
 		var p parse.Page
-		if err := parsers.Parse(&parse.Input{URL: page, ContentType: "text/html; charset=utf-8", Body: []byte(input)}, &p); err != nil {
+		if err := parsers.Parse(htmlInput(page, []byte(input)), &p); err != nil {
 			t.Fatal(err)
 		}
-		if d := difference(links(&p), oracleLinks(t, page, bytes.ToValidUTF8([]byte(input), []byte("\ufffd")))); d != "" {
+		want := oracleLinks(t, page, bytes.ToValidUTF8([]byte(input), []byte("\ufffd")))
+		if d := difference(links(&p), want); d != "" {
 			t.Errorf("%s: %q: links:%s", path.Base(name), input, d)
 		}
 		ours, tree := compareText(t, []byte(input))
@@ -176,11 +183,11 @@ func TestHTML5LibAgainstTree(t *testing.T) {
 		t.Errorf("%s: %q:\n  ours %q\n  tree %q", path.Base(name), input, ours, tree)
 	})
 	if inputs < 8000 {
-		t.Errorf("only %d inputs", inputs)
+		t.Errorf("%d inputs, want at least 8000", inputs)
 	}
 	for i, argued := range arguedText {
 		if differ[i] != argued.inputs {
-			t.Errorf("%d inputs have another text than the tree's, want %d: %s", differ[i], argued.inputs, argued.reason)
+			t.Errorf("%d inputs have other text than the tree, want %d: %s", differ[i], argued.inputs, argued.reason)
 		}
 	}
 }
@@ -210,7 +217,7 @@ func TestRealPagesTextAgainstTree(t *testing.T) {
 		}
 	})
 	if pages < 300 {
-		t.Errorf("only %d pages", pages)
+		t.Errorf("%d pages, want at least 300", pages)
 	}
 }
 
@@ -224,7 +231,8 @@ func TestFolderAgainstTree(t *testing.T) {
 	parsers := parse.New(parse.Options{})
 	pages := 0
 	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() || !strings.HasSuffix(name, ".html") && !strings.HasSuffix(name, ".htm") {
+		isHTML := strings.HasSuffix(name, ".html") || strings.HasSuffix(name, ".htm")
+		if err != nil || !d.Type().IsRegular() || !isHTML {
 			return err
 		}
 		data, err := os.ReadFile(name)
@@ -232,14 +240,13 @@ func TestFolderAgainstTree(t *testing.T) {
 			return err
 		}
 		var p parse.Page
-		in := parse.Input{URL: page, ContentType: "text/html; charset=utf-8", Body: data}
-		if err := parsers.Parse(&in, &p); err != nil || p.Truncated {
+		if err := parsers.Parse(htmlInput(page, data), &p); err != nil || p.Truncated {
 			return nil
 		}
 		pages++
 		got := links(&p)
 		for _, l := range p.Outlinks {
-			if l.Kind == parse.LinkRefresh { // which the oracle knows if another element leads there, too
+			if l.Kind == parse.LinkRefresh { // the oracle has it if another element links to it, too
 				got = append(got, l.URL.String())
 			}
 		}

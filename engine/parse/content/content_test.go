@@ -12,7 +12,7 @@ import (
 	"github.com/seine-crawler/seine/engine/parse/content"
 )
 
-// writer tells an outline of a page the way a parser does.
+// writer fills an outline as the parser does.
 type writer struct {
 	o    content.Outline
 	text []byte
@@ -49,7 +49,7 @@ func (w *writer) link(s string) {
 	w.o.EndLink(w.text)
 }
 
-// selected is the content, a line for each block.
+// selected returns the content, a line for each block.
 func (w *writer) selected() string {
 	var lines []string
 	for _, b := range w.o.Select(w.text) {
@@ -60,9 +60,10 @@ func (w *writer) selected() string {
 	return strings.Join(lines, "\n")
 }
 
-const sentence = "The ferry leaves the northern harbour at dawn, and nobody who has seen the tide there would take it any later. "
+const sentence = "The ferry leaves the northern harbour at dawn, and nobody who has seen the tide there " +
+	"would take it any later. "
 
-// TestSelect: an article is told from what stands around it.
+// TestSelect: an article is separated from its surroundings.
 func TestSelect(t *testing.T) {
 	menu := func(w *writer, class string) {
 		w.box("ul", class, func() {
@@ -116,18 +117,18 @@ func TestSelect(t *testing.T) {
 			}
 			for _, s := range c.not {
 				if strings.Contains(got, s) {
-					t.Errorf("%q is in %.300q", s, got)
+					t.Errorf("%q should not be in %.300q", s, got)
 				}
 			}
 		})
 	}
 }
 
-// TestOutline: whatever comes, blocks are in order and hold all of the text, and an outline that was used before
-// says the same as a new one.
+// TestOutline: for any sequence of calls, blocks are in order and cover all of the text, and an outline that was used
+// before gives the same blocks as a new one.
 func TestOutline(t *testing.T) {
 	used := new(writer)
-	names := []string{"div", "p", "ul", "li", "table", "tr", "td", "h1", "h2", "nav", "article", "footer", "select", "option", "pre"}
+	names := strings.Fields("div p ul li table tr td h1 h2 nav article footer select option pre")
 	rapid.Check(t, func(rt *rapid.T) {
 		steps := rapid.SliceOfN(rapid.IntRange(0, 1<<16), 0, 400).Draw(rt, "steps")
 		play := func(w *writer) string {
@@ -162,7 +163,7 @@ func TestOutline(t *testing.T) {
 			return out
 		}
 		if a, b := play(newWriter()), play(used); a != b {
-			rt.Fatalf("a new outline says\n%s\none that was used before\n%s", a, b)
+			rt.Fatalf("a new outline gives\n%s\none that was used before gives\n%s", a, b)
 		}
 	})
 }

@@ -4,17 +4,17 @@ package content
 
 import "slices"
 
-// Levels of boxes around a block, and blocks before and behind it, that features look at.
+// Levels of boxes around a block, and blocks before and after it, that features cover.
 const (
 	aroundLevels = 6
 	besideBlocks = 3
 )
 
-// windows are half widths, in blocks, of what lies around a block.
+// windows are the half widths, in blocks, of the windows around a block.
 var windows = [...]int{3, 8, 20}
 
-// group is all blocks of one sign, which stand in boxes alike: the paragraphs of an article, the entries of a menu. They
-// are judged together, which is as good as one by one, to a hundredth, and six times as fast.
+// group is all blocks of one sign, which are in similar boxes: the paragraphs of an article, the entries of a menu. The
+// model judges them together. This is within a hundredth as good as one by one, and six times as fast.
 type group struct {
 	sum
 	first, last                           int32 // blocks
@@ -23,8 +23,8 @@ type group struct {
 	ended, asked, bars, copyrights, money int32 // blocks
 }
 
-// measure computes the features of every group, a row each, and returns their number. Of boxes around a block, it
-// looks for the kinds and groups of words that nears names.
+// measure computes the features of every group into o.features, a row each, and returns the length of a row. nears are
+// the kinds and groups of words for which the distance to the nearest box is a feature.
 func (o *Outline) measure(nears []uint8) (width int) {
 	if len(o.blocks) == 0 {
 		o.groups = o.groups[:0]
@@ -38,12 +38,20 @@ func (o *Outline) measure(nears []uint8) (width int) {
 		b := &o.blocks[g.first]
 		x := &o.boxes[b.box]
 		size, words, each := float32(g.bytes), float32(g.words), float32(g.n)
-		f = append(f, words, size, float32(g.linked)/size, size/words, float32(g.ends), float32(g.ends)/words, float32(g.commas)/words, float32(g.digits)/size,
-			float32(g.caps)/size, float32(g.ended)/each, float32(g.asked)/each, float32(g.links), float32(g.lines), words/float32(g.lines),
-			float32(g.bars)/each, float32(g.copyrights)/each, float32(g.money)/each, each, words/each, float32(g.longest), part(g.words, page.words))
+		f = append(f,
+			words, size, float32(g.linked)/size, size/words,
+			float32(g.ends), float32(g.ends)/words,
+			float32(g.commas)/words, float32(g.digits)/size, float32(g.caps)/size,
+			float32(g.ended)/each, float32(g.asked)/each,
+			float32(g.links), float32(g.lines), words/float32(g.lines),
+			float32(g.bars)/each, float32(g.copyrights)/each, float32(g.money)/each,
+			each, words/each, float32(g.longest), part(g.words, page.words))
 		before := o.sums[g.first].words
-		f = append(f, float32(g.first)/n, float32(g.last)/n, float32(g.last-g.first+1)/n, part(before, page.words), part(page.words-before, page.words),
-			float32(g.first), n-float32(g.last), float32(x.kind), float32(x.depth), float32(b.words), part(b.linked, b.to-b.from))
+		f = append(f,
+			float32(g.first)/n, float32(g.last)/n, float32(g.last-g.first+1)/n,
+			part(before, page.words), part(page.words-before, page.words),
+			float32(g.first), n-float32(g.last),
+			float32(x.kind), float32(x.depth), float32(b.words), part(b.linked, b.to-b.from))
 		f = o.around(f, b, page)
 		f = o.beside(f, int(g.first))
 		if o.heading < 0 {
@@ -68,14 +76,14 @@ func (o *Outline) measure(nears []uint8) (width int) {
 	return width
 }
 
-// survey puts the blocks into groups and counts what features compare with: o.sums, o.heading and o.common, what is
-// the same for all.
+// survey puts the blocks into groups and computes what the features compare with: o.sums, o.heading and o.common, the
+// features that are the same for all groups.
 func (o *Outline) survey() {
 	if o.bySign == nil {
 		o.bySign = map[uint32]int32{}
 	}
 	clear(o.bySign)
-	for i := len(o.boxes) - 1; i > 0 && !o.summed; i-- { // boxes come after those that hold them
+	for i := len(o.boxes) - 1; i > 0 && !o.summed; i-- { // a box comes after its parent
 		o.boxes[o.boxes[i].parent].sum.plus(&o.boxes[i].sum)
 	}
 	o.summed = true
@@ -113,9 +121,11 @@ func (o *Outline) survey() {
 	for _, t := range o.facts.types {
 		c = append(c, flag(t))
 	}
-	o.common = append(c, float32(page.words), part(page.linked, page.bytes), float32(n), float32(len(o.groups)),
-		part(int32(inMain), n), part(int32(inArticle), n), part(int32(inNav), n), part(int32(paragraphs), n), part(int32(lists), n),
-		part(int32(tables), n), part(int32(money), n), part(page.ends, page.words))
+	o.common = append(c,
+		float32(page.words), part(page.linked, page.bytes), float32(n), float32(len(o.groups)),
+		part(int32(inMain), n), part(int32(inArticle), n), part(int32(inNav), n),
+		part(int32(paragraphs), n), part(int32(lists), n), part(int32(tables), n),
+		part(int32(money), n), part(page.ends, page.words))
 }
 
 func (g *group) take(b *block, at int32) {
@@ -135,7 +145,7 @@ func (g *group) take(b *block, at int32) {
 	g.money += int32(bit(b.money))
 }
 
-// around appends what the boxes around a block hold, the innermost first, and then the outermost first.
+// around appends the sums of the boxes around a block: from the innermost outwards, then from the outermost inwards.
 func (o *Outline) around(f []float32, b *block, page *sum) []float32 {
 	at := b.box
 	for range aroundLevels {
@@ -144,7 +154,9 @@ func (o *Outline) around(f []float32, b *block, page *sum) []float32 {
 			continue
 		}
 		s := &o.boxes[at].sum
-		f = append(f, float32(s.words), part(s.linked, s.bytes), float32(s.blocks), part(s.ends, s.words), part(s.words, page.words), part(s.words, s.blocks))
+		f = append(f,
+			float32(s.words), part(s.linked, s.bytes), float32(s.blocks), part(s.ends, s.words),
+			part(s.words, page.words), part(s.words, s.blocks))
 		at = o.boxes[at].parent
 	}
 	for _, top := range o.boxes[b.box].top {
@@ -158,7 +170,7 @@ func (o *Outline) around(f []float32, b *block, page *sum) []float32 {
 	return f
 }
 
-// beside appends what stands before and behind a block.
+// beside appends the features of the blocks before and after block i, and of the windows around it.
 func (o *Outline) beside(f []float32, i int) []float32 {
 	n := len(o.blocks)
 	for d := 1; d <= besideBlocks; d++ {
@@ -195,10 +207,11 @@ func part(a, of int32) float32 {
 	return float32(a) / float32(of)
 }
 
-// Nears is how many of a row's features, the last ones, tell how far away the next box of a kind or group is.
+// Nears is the number of features at the end of each row of Features that are distances: to the nearest box around
+// the group of each kind, and then of each group of words. Read-only.
 var Nears = len(allNears)
 
-// allNears are all kinds and groups.
+// allNears are all kinds and groups of words, as indexes of near.
 var allNears = func() (all []uint8) {
 	for k := range int(kinds) + len(groups) {
 		all = append(all, uint8(k))
@@ -206,8 +219,8 @@ var allNears = func() (all []uint8) {
 	return all
 }()
 
-// Features returns the features of every group of blocks, a row each, and the group of each block, for those who
-// train a model. They are valid until the next call.
+// Features returns the features of every group of blocks, a row each, and the index of each block's group, for
+// programs that train a model. rows is valid until the outline is used again.
 func (o *Outline) Features() (rows [][]float32, groups []int) {
 	width := o.measure(allNears)
 	for i := range o.groups {
@@ -219,7 +232,8 @@ func (o *Outline) Features() (rows [][]float32, groups []int) {
 	return rows, groups
 }
 
-// Blocks returns where the blocks are. They are valid until the next call.
+// Blocks returns the blocks without judging them: Score is 0 and Content is false. They are valid until the outline is
+// used again.
 func (o *Outline) Blocks() []Block {
 	o.out = o.out[:0]
 	for i := range o.blocks {

@@ -2,10 +2,11 @@
 
 package content
 
-// Kind is what an element means for the outline.
+// Kind is the kind of box that an element makes in the outline.
 type Kind uint8
 
-// Kinds of boxes. Elements that are none of them do not part a page.
+// The kinds of boxes, named after HTML's elements. An element of kind None, the zero value, makes no box. The values
+// are features of model.bin: a change needs a new model.
 const (
 	None Kind = iota
 	Article
@@ -62,10 +63,10 @@ var kindNames = map[string]Kind{
 	"blockquote": Blockquote, "pre": Pre, "listing": Pre, "menu": Menu, "search": Search, "noscript": Noscript,
 }
 
-// KindOf returns the kind of an element by its name in lower case, None if it does not part a page.
+// KindOf returns the kind of an element by its name in lower case, None if it makes no box.
 func KindOf(name []byte) Kind { return kindNames[string(name)] }
 
-// endsBy says that an open element ends, without an end tag, where another starts.
+// endsBy reports whether the start of an element of kind next ends an open one without an end tag.
 func endsBy(open, next Kind) bool {
 	switch open {
 	case P:

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Outline, the boxes and blocks of one page. (parse/outline.go gives it to training programs.)
+
 package content
 
 import (
@@ -8,50 +10,53 @@ import (
 	"math/bits"
 )
 
-// Bounds of an outline. What comes after them is text of the last box, and not content.
+// Bounds of an outline. Elements beyond them make no boxes; text beyond them is joined to the last block.
 const (
 	maxBoxes  = 1 << 16
 	maxBlocks = 1 << 16
 	maxOpen   = 256
-	// keptBoxes and keptBlocks are how many an outline has room for from page to page.
+	// keptBoxes and keptBlocks are the capacity that an outline keeps from page to page.
 	keptBoxes, keptBlocks = 1 << 15, 1 << 15
 )
 
 // Block is a run of a page's text between two boundaries.
 type Block struct {
-	From, To int     // in the text
-	Score    float32 // how sure the model is that this is content: a logit
-	Content  bool
+	From, To int     // byte offsets in the text: the first byte, and one after the last
+	Score    float32 // the model's logit that this is content: positive means more likely than not
+	Content  bool    // part of the main content
 }
 
-// Outline is a page as boxes within boxes and the blocks of text in them. One goroutine; Reset makes it ready for
-// the next page with the memory it has.
+// Outline is a page as nested boxes and the blocks of text in them. It belongs to one goroutine. Call Reset before
+// the first page and before each further one; it keeps the memory.
+//
+// Methods with a parameter text need the page's text so far. It must only grow between calls; the Outline does not keep
+// it.
 type Outline struct {
 	boxes  []box
-	open   []int32    // boxes that are open, the page's own first
-	opened [kinds]int // of each kind
+	open   []int32    // open boxes, the page's own first
+	opened [kinds]int // open boxes of each kind
 	extra  int        // elements that were opened beyond the bounds
 	blocks []block
-	from   int // where the text begins that is in no block yet
-	link   int // where the open link began or was counted up to; -1: none
+	from   int // offset of the text that is in no block yet
+	link   int // offset at which the open link began or was counted up to; -1 for none
 	linked int // bytes of links in the text that is in no block yet
 	links  int // links that began there
 	facts  facts
-	summed bool // boxes know what is in the boxes in them
+	summed bool // sums of boxes include the boxes in them
 
 	// Scratch of measure.
 	features []float32
 	groups   []group
 	bySign   map[uint32]int32
-	sums     []sum // before each block
-	heading  int   // the first block in an h1; -1: none
+	sums     []sum // of all blocks before each block
+	heading  int   // the first block in an h1; -1 for none
 	common   []float32
 	scores   []float32 // of groups
 
 	out []Block
 }
 
-// near holds, for each kind and each group of words, the depth of the innermost box that has it, 0 for none.
+// near has, for each kind and each group of words, the depth of the innermost box with it, 0 for none.
 type near [int(kinds) + maxGroups]uint8
 
 const maxGroups = 48
@@ -61,17 +66,17 @@ type box struct {
 	kind   Kind
 	depth  uint8
 	near   near
-	top    [topLevels]int32 // boxes that hold it, the outermost after the page first
-	names  uint32           // hash of its kind and first two words of class
-	sign   uint32           // of it and the three around it
+	top    [topLevels]int32 // boxes around it: the outermost below the page first
+	names  uint32           // hash of its kind and the first two words of its class
+	sign   uint32           // hash of names of this box and the five around it; boxes of one sign are similar
 
 	sum sum
 }
 
-// topLevels is how many of the outermost boxes are told apart.
+// topLevels is the number of outermost boxes that are distinguished.
 const topLevels = 5
 
-// sum is what is in a box: its own text, and from survey on all that is in it.
+// sum counts the content of a box: its own text, and after survey everything inside it.
 type sum struct{ words, bytes, linked, blocks, ends int32 }
 
 func (s *sum) plus(t *sum) {
@@ -96,12 +101,12 @@ type block struct {
 	linked, links                     int32 // bytes, links
 	words, ends, commas, digits, caps int32
 	last                              byte
-	lines                             int32 // that stand alike
+	lines                             int32 // that were joined, itself included
 	group                             int32
 	bar, copyright, money             bool
 }
 
-// Reset makes the outline that of a page without text.
+// Reset makes the outline that of a page without text, and keeps its memory unless that is large.
 func (o *Outline) Reset() {
 	if cap(o.boxes) > keptBoxes || cap(o.blocks) > keptBlocks {
 		*o = Outline{}
@@ -113,8 +118,8 @@ func (o *Outline) Reset() {
 	o.open = append(o.open, 0)
 }
 
-// Start opens a box. text is the page's text so far; class, id and role are attributes as they are written, nil
-// where there are none.
+// Start opens a box and ends the current block. text is the page's text so far. class, id and role are the attributes
+// as written, nil when absent.
 func (o *Outline) Start(k Kind, text, class, id, role []byte) {
 	o.Cut(text)
 	for o.extra == 0 && len(o.open) > 1 && endsBy(o.boxes[o.open[len(o.open)-1]].kind, k) {
@@ -130,7 +135,8 @@ func (o *Outline) Start(k Kind, text, class, id, role []byte) {
 	}
 	o.boxes = o.boxes[:next+1]
 	parent, b := &o.boxes[at], &o.boxes[next]
-	b.parent, b.kind, b.depth, b.near, b.top, b.sum = at, k, uint8(min(int(parent.depth)+1, 255)), parent.near, parent.top, sum{}
+	b.parent, b.kind, b.depth = at, k, uint8(min(int(parent.depth)+1, 255))
+	b.near, b.top, b.sum = parent.near, parent.top, sum{}
 	b.near[k] = b.depth
 	n, mark := 0, uint32(k)*0x9e3779b1
 	note := func(h uint32) {
@@ -157,7 +163,7 @@ func (o *Outline) Start(k Kind, text, class, id, role []byte) {
 	o.opened[k]++
 }
 
-// close closes the boxes from a place in the stack on.
+// close closes the boxes from an index in the stack on.
 func (o *Outline) close(from int) {
 	for _, i := range o.open[from:] {
 		o.opened[o.boxes[i].kind]--
@@ -165,8 +171,8 @@ func (o *Outline) close(from int) {
 	o.open = o.open[:from]
 }
 
-// End closes the innermost box of a kind and what is open in it. A table's cells are closed by nothing that began
-// outside of them.
+// End closes the innermost box of a kind, and all boxes that are open inside it. It does nothing if there is none.
+// Nothing that began outside a table's cell closes the cell, except a row or table.
 func (o *Outline) End(k Kind, text []byte) {
 	o.Cut(text)
 	if o.extra > 0 {
@@ -188,13 +194,13 @@ func (o *Outline) End(k Kind, text []byte) {
 	}
 }
 
-// IsOpen says that a box of a kind is open, or may be beyond the bounds.
+// IsOpen reports whether a box of a kind is open, or may be open beyond the bounds.
 func (o *Outline) IsOpen(k Kind) bool { return o.opened[k] > 0 || o.extra > 0 }
 
-// StartLink and EndLink stand around the text of a link; links do not nest.
+// StartLink begins a link at the end of text. Links do not nest: EndLink must end it before the next one.
 func (o *Outline) StartLink(text []byte) { o.link, o.links = len(text), o.links+1 }
 
-// EndLink ends what StartLink began, if anything did.
+// EndLink ends the open link at the end of text. Without an open link it does nothing.
 func (o *Outline) EndLink(text []byte) {
 	if o.link >= 0 {
 		o.linked += len(text) - max(o.link, o.from)
@@ -202,7 +208,7 @@ func (o *Outline) EndLink(text []byte) {
 	}
 }
 
-// Cut ends a block: what comes next stands on a line of its own, or in a cell.
+// Cut ends the current block at the end of text: the text that follows is on a line of its own, or in another cell.
 func (o *Outline) Cut(text []byte) {
 	if len(text) <= o.from {
 		return
@@ -211,10 +217,14 @@ func (o *Outline) Cut(text []byte) {
 		o.linked += len(text) - max(o.link, o.from)
 		o.link = len(text)
 	}
-	b := block{from: int32(o.from), to: int32(len(text)), box: o.open[len(o.open)-1], linked: int32(o.linked), links: int32(o.links), lines: 1}
+	b := block{
+		from: int32(o.from), to: int32(len(text)), box: o.open[len(o.open)-1],
+		linked: int32(o.linked), links: int32(o.links), lines: 1,
+	}
 	if b.read(text[o.from:]); b.words > 0 {
 		o.boxes[b.box].sum.add(&b)
-		if n := len(o.blocks); n > 0 && (n == maxBlocks || o.boxes[o.blocks[n-1].box].sign == o.boxes[b.box].sign) {
+		n := len(o.blocks)
+		if n > 0 && (n == maxBlocks || o.boxes[o.blocks[n-1].box].sign == o.boxes[b.box].sign) {
 			o.blocks[n-1].join(&b)
 		} else {
 			o.blocks = append(o.blocks, b)
@@ -223,7 +233,7 @@ func (o *Outline) Cut(text []byte) {
 	o.from, o.linked, o.links = len(text), 0, 0
 }
 
-// join adds the line that comes next.
+// join adds the line that follows.
 func (b *block) join(c *block) {
 	b.to = c.to
 	b.linked += c.linked
@@ -238,7 +248,7 @@ func (b *block) join(c *block) {
 	b.bar, b.copyright, b.money = b.bar || c.bar, b.copyright || c.copyright, b.money || c.money
 }
 
-// What a byte counts for, in fields of ten bits, so that a run of 1,023 bytes is counted with an addition each.
+// What a byte counts for, in fields of ten bits: one addition per byte counts everything in a run of up to 1,023 bytes.
 const (
 	countWord = 1 << (10 * iota)
 	countEnd
@@ -273,7 +283,7 @@ var counted = func() (t [256]uint64) {
 	return t
 }()
 
-// read counts what is in a block's text.
+// read counts words, marks and the rest in a block's text.
 func (b *block) read(text []byte) {
 	text = bytes.TrimSpace(text)
 	if len(text) == 0 {
@@ -306,6 +316,7 @@ func (b *block) read(text []byte) {
 	if marks && len(text) < 400 {
 		b.bar = bytes.IndexByte(text, '|') >= 0
 		b.copyright = b.copyright || bytes.Contains(text, []byte("©"))
-		b.money = bytes.IndexByte(text, '$') >= 0 || bytes.Contains(text, []byte("€")) || bytes.Contains(text, []byte("£"))
+		b.money = bytes.IndexByte(text, '$') >= 0 ||
+			bytes.Contains(text, []byte("€")) || bytes.Contains(text, []byte("£"))
 	}
 }

@@ -14,9 +14,9 @@ import (
 //	"scm1" | depth byte | nears byte | plain uint16 | trees uint16 | bias float32 | nears × kind or group byte
 //	trees × (depth × feature byte | depth × border float32 | 2^depth × leaf float32)
 //
-// A tree asks the same question of a block at each of its levels, so that its leaf's number is the answers in
-// binary: no branch to mispredict. A block's score is the sum of its leaves, as a logit (Prokhorenkova and others,
-// "CatBoost: unbiased boosting with categorical features", 2018).
+// All nodes at one level of a tree ask the same question, so the answers, in binary, are the number of the leaf: there
+// is no branch to mispredict. A score is the sum of the leaves, a logit (Prokhorenkova and others, "CatBoost: unbiased
+// boosting with categorical features", 2018).
 //
 //go:embed model.bin
 var modelFile []byte
@@ -41,7 +41,8 @@ type model struct {
 
 var trained = readModel(modelFile)
 
-// readModel reads what train.py wrote; that it fits is for the tests to say.
+// readModel reads the file that train.py wrote. It checks the version and panics if it does not match; the tests
+// check the rest.
 func readModel(b []byte) *model {
 	if len(b) < 14 || string(b[:4]) != "scm1" || b[4] != modelDepth {
 		panic("BUG: model.bin is not a model of this version")
@@ -60,7 +61,7 @@ func readModel(b []byte) *model {
 		t := &m.trees[i]
 		b = b[copy(t.features[:], b):]
 		if int(slices.Max(t.features[:])) >= m.width {
-			panic("BUG: model.bin asks for a feature that rows do not have")
+			panic("BUG: model.bin uses a feature that rows do not have")
 		}
 		for d := range t.borders {
 			t.borders[d] = number()
@@ -72,19 +73,19 @@ func readModel(b []byte) *model {
 	return m
 }
 
-// rowMax is more features than a row has: a feature's number is a byte, so that a row seen as an array of so many needs
-// no check of bounds, six times 320 of them.
+// rowMax exceeds the number of features in a row. A feature's number is a byte, so a row that is accessed as an array
+// of this length needs no bounds checks; there would be six times 320.
 const rowMax = 256
 
-// scores appends the logits of rows being content, which lie end to end in features.
+// scores appends the logits of consecutive rows of features.
 func (m *model) scores(dst []float32, features []float32, rows int) []float32 {
-	need := rows*m.width + rowMax // the last row, seen as an array, ends behind itself
+	need := rows*m.width + rowMax // the array of the last row reaches beyond the row's end
 	features = slices.Grow(features, max(0, need-len(features)))[:need]
 	for i := range rows {
 		a, sum := (*[rowMax]float32)(features[i*m.width:]), m.bias
 		for n := range m.trees {
 			t := &m.trees[n]
-			// By hand, since a loop costs half as much again.
+			// Unrolled: a loop costs half as much again.
 			leaf := above(a[t.features[0]], t.borders[0]) | above(a[t.features[1]], t.borders[1])<<1 |
 				above(a[t.features[2]], t.borders[2])<<2 | above(a[t.features[3]], t.borders[3])<<3 |
 				above(a[t.features[4]], t.borders[4])<<4 | above(a[t.features[5]], t.borders[5])<<5
@@ -102,18 +103,18 @@ func above(x, border float32) int {
 	return 0
 }
 
-// What is content: blocks of which the model is sure, as logits of 0.35; and where those are less than so many
-// hundredths of the words, for a model that has seen few pages of this kind, those that it holds likely: 0.2.
-// Leaving content out costs a searcher more than taking a menu in. Where nothing is likely, nothing is content: the
-// page is a form, an error, a list of nothing.
+// Thresholds of content. Blocks above sure, the logit of 0.35, are content. If they have less than least percent of the
+// page's words, because the model has seen few pages of this kind, blocks above likely, the logit of 0.2, are. A
+// missing part of the content costs a searcher more than an extra menu. If no block is above likely, the page has no
+// content: it is a form, an error, or an empty list.
 const (
 	sure   = -0.619
 	likely = -1.386
-	least  = 15
+	least  = 15 // percent
 )
 
-// Select scores the blocks of a page whose whole text is given and says which are content. The blocks are valid
-// until the outline is used again.
+// Select ends the last block and returns all blocks of the page, scored and marked as content or not. text is the
+// page's whole text. Blocks do not begin with white space. They are valid until the outline is used again.
 func (o *Outline) Select(text []byte) []Block {
 	o.Cut(text)
 	o.out = o.out[:0]

@@ -4,7 +4,7 @@ package content
 
 import "strings"
 
-// groups are words that authors put into class, id and role, those of a line meaning the same.
+// groups are words that authors use in class, id and role; the words of a line mean the same.
 var groups = strings.Split(`nav navbar navigation menu submenu megamenu
 breadcrumb breadcrumbs crumb
 footer foot bottom copyright legal
@@ -54,7 +54,7 @@ table
 section block module component
 form field label input`, "\n")
 
-// wordSlots is the size of words, a power of two well above the number of words.
+// wordSlots is the size of the table of words, a power of two well above their number.
 const wordSlots = 1 << 11
 
 type wordTable [wordSlots]struct {
@@ -85,7 +85,7 @@ const wordSeed = 2166136261
 
 func wordHash(h uint32, c byte) uint32 { return (h ^ uint32(c)) * 16777619 } // FNV-1a
 
-// group returns the group of a word by its hash, -1 if it is in none.
+// group returns the group of a word by the word's hash, -1 if it is in none.
 func (t *wordTable) group(h uint32) int {
 	for i := h % wordSlots; t[i].group != 0; i = (i + 1) % wordSlots {
 		if t[i].hash == h {
@@ -95,11 +95,11 @@ func (t *wordTable) group(h uint32) int {
 	return -1
 }
 
-// maxNames bounds the part of an attribute that is looked at.
+// maxNames bounds the part of an attribute that is read, in bytes.
 const maxNames = 256
 
-// eachWord calls f with the hash of each word of an attribute: runs of letters, parted where a capital follows a
-// small letter ("navBar").
+// eachWord calls f with the hash of each word of an attribute. Words are runs of letters, ignoring case; a new one
+// begins where a capital follows a small letter ("navBar").
 func eachWord(names []byte, f func(hash uint32)) {
 	names = names[:min(len(names), maxNames)]
 	h, in, small := uint32(wordSeed), false, false

@@ -10,27 +10,29 @@ import (
 
 // Bounds of reading.
 const (
-	// stride is how many letters are read between looking whether more need to be.
+	// stride is the number of letters between two checks whether reading can stop.
 	stride = 64
-	// beyondDoubt is the lead, in nats, that ends reading.
+	// beyondDoubt is the lead, in nats, at which reading stops.
 	beyondDoubt = 65
 )
 
-// What the model was calibrated to (bench/language prints it): the chance that the guess is right is a logistic
-// function of its lead in nats over the next language.
+// Calibration of the model (bench/language prints it): the probability that the guess is right is a logistic function
+// of its lead over the next language, in nats.
 const (
 	confidenceSlope = 0.106
 	confidenceBase  = 0.25
 )
 
-// Detect returns the language of a text in UTF-8, as two letters of ISO 639-1, and the chance that it is so, above 0
-// and at most 1; "" and 0 when it has no letters that any language has. Norwegian is nb or nn. It does not allocate.
+// Detect returns the language of a text in UTF-8, as two letters of ISO 639-1, and the probability that this is right,
+// above 0 and at most 1. It returns "" and 0 if the text has no letters of any language. Norwegian is nb or nn. Detect
+// does not keep text and does not allocate, except that the first call in a process unpacks the model. It may be called
+// concurrently.
 func Detect(text []byte) (tag string, confidence float64) {
 	m := loaded()
 	var t tally
 	letters, next := 0, stride
-	var word uint64 // its last letters, 16 bits each
-	size := 0       // its letters
+	var word uint64 // the last letters of the current word, 16 bits each
+	size := 0       // its number of letters
 	for i := 0; i <= len(text); {
 		r := rune(0)
 		if i < len(text) {
@@ -61,9 +63,9 @@ func Detect(text []byte) (tag string, confidence float64) {
 			continue
 		}
 		word, size, letters = word<<16|letter, size+1, letters+1
-		if letter >= utf8.RuneSelf { // such letters tell much by themselves
+		if letter >= utf8.RuneSelf { // such letters are telling even alone
 			t.add(m, letter)
-			if letter >= firstDense && size >= 2 { // a word is few of these, or there are no words
+			if letter >= firstDense && size >= 2 { // words have few such letters, or there are no words
 				t.add(m, word&(1<<32-1))
 			}
 		}
@@ -78,20 +80,20 @@ func Detect(text []byte) (tag string, confidence float64) {
 	return m.tags[first], 1 / (1 + math.Exp(-confidenceSlope*float64(lead)/weightUnit-confidenceBase))
 }
 
-// Small says that little is written in a language, so that a guess of it is more often than others a mistake for
-// what is no text: names, identifiers.
+// Small reports whether little is written in a language, given as Detect returns it. Such a guess is a mistake more
+// often than others, for input that is not prose: names, identifiers. It may be called concurrently.
 func Small(tag string) bool {
 	m := loaded()
 	i := slices.Index(m.tags, tag)
 	return i >= 0 && m.small[i]
 }
 
-// firstDense is the first of the scripts of which a letter says as much as two of the alphabets': those of India,
-// Han, Kana, Hangul.
+// firstDense is the first code point of the scripts in which a letter is as telling as two letters of an alphabet:
+// those of India, Han, Kana, Hangul.
 const firstDense = 0x900
 
-// best returns the languages with the highest sums. Those that little is written in lose a part of theirs: far more
-// text is mistaken for them than is in them.
+// best returns the language with the highest sum and its lead over the next. Small languages lose a part of their sums:
+// far more text is mistaken for them than is written in them.
 func (m *model) best(t *tally) (first int, lead int32) {
 	t.flush()
 	best, next := int32(-1), int32(-1)

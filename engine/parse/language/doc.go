@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package language says in which of 75 languages a text is, and how sure that is.
+// Package language detects in which of 75 languages a text is, with a confidence.
 //
 // # What it is
 //
-// Each language has a few thousand groups of one to three letters that are common in it, with weights: how much more
-// often than by chance a text in it has them. All are in one table, by group. A text is read once, letter by letter;
-// the last letters of a word, packed into a machine word, are the key into the table, and what the table lists is
-// added up. The language with the highest sum is the guess (naive Bayes over n-grams: Cavnar and Trenkle, "N-Gram-Based
-// Text Categorization", 1994, with probabilities in place of ranks). How far behind the next one is, calibrated over
-// 74,000 sentences, is the confidence: of guesses said to be right nine times in ten, nine in ten are.
+// A naive Bayes classifier over n-grams (Cavnar and Trenkle, "N-Gram-Based Text Categorization", 1994, with
+// probabilities instead of ranks). Each language has a few thousand groups of one to three letters that are common in
+// it, with weights: how much more often than by chance a text in it has them. One table has all of them, by group.
+// Detect reads a text once, letter by letter. The last letters of a word, packed into a machine word, are the key into
+// the table, and the weights in the entry are added up. The language with the highest sum is the guess. Its lead
+// over the next language, calibrated on 74,000 sentences, gives the confidence: of guesses with confidence 0.9, nine
+// in ten are right.
 //
 // # Picture
 //
@@ -20,12 +21,12 @@
 //
 // # Life
 //
-// model.bin.gz is made by bench/language out of the n-gram models of lingua (github.com/pemistahl/lingua-go,
-// Apache-2.0), which were counted in the Leipzig corpora. It is unpacked at the first use, in 10 ms, and stays.
+// bench/language makes model.bin.gz from the n-gram models of lingua (github.com/pemistahl/lingua-go, Apache-2.0),
+// which were counted in the Leipzig corpora. The first use unpacks it, in 10 ms; it stays in memory.
 //
 // # Invariants
 //
-//   - The same text has the same language, whatever was asked before.
+//   - The same text has the same language, whatever was detected before.
 //   - Confidence is 0 if and only if there is no guess.
 //
 // # Who runs it
@@ -34,13 +35,13 @@
 //
 // # Bounds
 //
-// 2 MB of memory. Reading ends when the guess is beyond doubt, within 100 to 300 letters of ordinary text; nothing is
-// allocated. Letters beyond the basic plane are no letters here.
+// 2 MB of memory. Reading stops when the guess is beyond doubt, after 100 to 300 letters of ordinary text. Detect
+// allocates nothing. Letters beyond the basic plane are ignored.
 //
 // # Deliberately absent
 //
-// Which of several languages a part of a text is in. Bosnian is mostly taken for Croatian and Malay for Indonesian, as
-// their sentences may be either, and more is written in the latter.
+// The language of each part of a text in several languages. Bosnian is mostly detected as Croatian and Malay as
+// Indonesian: their sentences may be either, and more is written in the latter.
 //
 // # Read first
 //

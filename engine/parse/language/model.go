@@ -12,12 +12,12 @@ import (
 	"unicode"
 )
 
-// modelFile is written by bench/language and is gzip over
+// modelFile is written by bench/language. It is gzip over
 //
 //	"lng1" | languages byte | languages × (size byte, tag, small byte) | groups uvarint
-//	groups × (key uvarint, less the one before | languages byte | languages × (language byte, weight byte))
+//	groups × (key uvarint, minus the previous key | languages byte | languages × (language byte, weight byte))
 //
-// A key is a group's letters, 16 bits each, the last one lowest.
+// A key is a group's letters, 16 bits each, the last letter in the lowest bits.
 //
 //go:embed model.bin.gz
 var modelFile []byte
@@ -25,29 +25,29 @@ var modelFile []byte
 const (
 	maxLanguages = 8 * rowWords
 	rowWords     = 10
-	// weightUnit is a weight that makes a group e times as likely as by chance.
+	// weightUnit is the weight of a group that is e times as likely as by chance.
 	weightUnit = 16
-	// smallPart of a sum is what languages lose in which little is written.
+	// smallPart is the divisor for the part of their sum that small languages lose: a 24th.
 	smallPart = 24
 )
 
 type model struct {
 	tags    []string
 	small   []bool
-	letters *[1 << 16]uint16 // in lower case, 0 for what is no letter
-	slots   []slot           // of groups, a power of two, open addressing
+	letters *[1 << 16]uint16 // each letter in lower case; 0 for anything else
+	slots   []slot           // hash table of the groups: a power of two, open addressing
 	shift   uint
 	weights []weight
 	rows    [][rowWords]uint64 // weights of groups that many languages have, a byte for each language
 }
 
 type slot struct {
-	mark uint32 // of the key; with the slot's place it is as good as all of it
-	at   uint32 // its first weight, in the upper 24 bits, and their number, or its row and inRow; 0 in a free slot
+	mark uint32 // part of the key's hash; with the slot's place it identifies the key
+	at   uint32 // upper 24 bits: index of the first weight or row; lowest byte: number of weights, or inRow; 0: free
 }
 
-// A group that at least manyLanguages have is in a row: common groups are common in many languages, and adding eight
-// of them at a time takes half the time.
+// Groups of at least manyLanguages languages are rows. Common groups are common in many languages, and adding eight
+// weights at a time halves the time.
 const (
 	manyLanguages = 12
 	inRow         = 0xff
@@ -66,17 +66,17 @@ func hash(key uint64) uint64 {
 // tally adds up weights by language.
 type tally struct {
 	sums      [maxLanguages]int32
-	even, odd [rowWords]uint64 // of rows, for every second language, 16 bits each
-	rows      int              // in even and odd
+	even, odd [rowWords]uint64 // sums of rows for even and odd languages, 16 bits each
+	rows      int              // number of rows in even and odd
 }
 
-// lanes are the bytes of a word that even counts; rowsMax rows cannot overflow 16 bits.
+// lanes selects the bytes of even languages; rowsMax rows cannot overflow 16 bits.
 const (
 	lanes   = 0x00ff00ff00ff00ff
 	rowsMax = 256
 )
 
-// add adds what the table has for a group of letters.
+// add adds the weights of a group of letters.
 func (t *tally) add(m *model, key uint64) {
 	h := hash(key)
 	mark := uint32(h)
@@ -110,7 +110,7 @@ func (t *tally) addRow(row *[rowWords]uint64) {
 	}
 }
 
-// flush brings what is in rows into the sums.
+// flush adds even and odd to the sums.
 func (t *tally) flush() {
 	if t.rows == 0 {
 		return
@@ -125,7 +125,8 @@ func (t *tally) flush() {
 	t.even, t.odd, t.rows = [rowWords]uint64{}, [rowWords]uint64{}, 0
 }
 
-// readModel reads what bench/language wrote; that it fits is for the tests to say.
+// readModel reads the file that bench/language wrote. It panics if gzip or version do not match; the tests check the
+// rest.
 func readModel(file []byte) *model {
 	z, err := gzip.NewReader(bytes.NewReader(file))
 	if err != nil {
@@ -181,7 +182,7 @@ func readModel(file []byte) *model {
 	return m
 }
 
-// lowerLetters maps each letter of the basic plane, and each mark that letters bear, to lower case.
+// lowerLetters maps each letter of the basic plane, and each combining mark, to lower case.
 func lowerLetters() *[1 << 16]uint16 {
 	t := new([1 << 16]uint16)
 	for r := range rune(1 << 16) {

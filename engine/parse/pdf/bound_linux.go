@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bound gives up the right to more memory and processor time.
+// bound limits the memory, in bytes, and the processor time of this process, for the rest of its life.
 func bound(memory uint64, cpu time.Duration) error {
 	seconds := uint64(cpu/time.Second) + 1
 	if err := unix.Setrlimit(unix.RLIMIT_CPU, &unix.Rlimit{Cur: seconds, Max: seconds}); err != nil {

@@ -6,5 +6,5 @@ package pdf
 
 import "time"
 
-// bound does nothing: where limits of memory mean something else, only the Reader's timeout bounds the process.
+// bound does nothing: memory limits mean something else here, so only the Reader's timeout bounds the process.
 func bound(uint64, time.Duration) error { return nil }

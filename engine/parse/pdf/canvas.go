@@ -11,7 +11,7 @@ import (
 	lib "github.com/ledongthuc/pdf"
 )
 
-// canvas follows where a page's text is shown, as far as it must to know where words and paragraphs end: PDF has
+// canvas tracks where a page's text is shown, as far as necessary to find the ends of words and paragraphs: PDF has
 // glyphs at places, and few spaces.
 type canvas struct {
 	x     *extraction
@@ -20,12 +20,12 @@ type canvas struct {
 	font    *font
 	size    float64
 	leading float64
-	line    matrix  // where the line begins
-	at      float64 // how far along it text was shown, in the line's own units
+	line    matrix  // start of the line
+	at      float64 // end of the text on the line, in the line's own units
 
-	shown      bool    // something was
-	endX, endY float64 // where it ended
-	hyphen     bool    // it ended with a hyphen
+	shown      bool    // some text was shown
+	endX, endY float64 // end of that text on the page
+	hyphen     bool    // that text ends with a hyphen
 }
 
 // matrix maps text space to the page: x' = a·x + c·y + e, y' = b·x + d·y + f.
@@ -33,7 +33,7 @@ type matrix struct{ a, b, c, d, e, f float64 }
 
 func (m *matrix) move(x, y float64) { m.e, m.f = m.e+m.a*x+m.c*y, m.f+m.b*x+m.d*y }
 
-// font is one of the page's, with the widths of its codes.
+// font is a font of the page, with the widths of its codes.
 type font struct {
 	f      lib.Font
 	enc    lib.TextEncoding
@@ -41,7 +41,8 @@ type font struct {
 	widths []float64
 }
 
-// defaultWidth of a glyph, in thousandths of the size, where the font does not say: that of most Latin letters.
+// defaultWidth is the width of a glyph if the font does not give one, in thousandths of the font size: that of most
+// Latin letters.
 const defaultWidth = 500
 
 func (f *font) width(code int) float64 {
@@ -51,7 +52,7 @@ func (f *font) width(code int) float64 {
 	return defaultWidth
 }
 
-// draw shows what a stream of operators does.
+// draw runs the operators of a content stream.
 func (c *canvas) draw(stream, resources lib.Value, depth int) {
 	lib.Interpret(stream, func(stk *lib.Stack, op string) {
 		args := make([]lib.Value, stk.Len())
@@ -139,7 +140,7 @@ func (c *canvas) show(args []lib.Value, i int) {
 	}
 }
 
-// showArray shows strings with numbers between them: how far to move back, in thousandths of the size.
+// showArray shows strings with numbers between them: distances to move back, in thousandths of the font size.
 func (c *canvas) showArray(args []lib.Value) {
 	if len(args) != 1 {
 		return
@@ -154,17 +155,18 @@ func (c *canvas) showArray(args []lib.Value) {
 	}
 }
 
-// A gap of more than wordGap of a letter's height is one between words, and lines further apart than paragraphGap of
-// it are of two paragraphs.
+// A gap of more than wordGap times a letter's height separates words. A line distance of more than paragraphGap times
+// that height separates paragraphs.
 const (
 	wordGap      = 0.18
 	paragraphGap = 1.9
 )
 
-// ligatures are glyphs of several letters, by which nobody searches.
-var ligatures = strings.NewReplacer("\ufb00", "ff", "\ufb01", "fi", "\ufb02", "fl", "\ufb03", "ffi", "\ufb04", "ffl", "\ufb05", "st", "\ufb06", "st")
+// ligatures replaces glyphs of several letters, for which nobody searches, by the letters.
+var ligatures = strings.NewReplacer(
+	"\ufb00", "ff", "\ufb01", "fi", "\ufb02", "fl", "\ufb03", "ffi", "\ufb04", "ffl", "\ufb05", "st", "\ufb06", "st")
 
-// text shows a string: it decides whether it goes on from what was shown last, and moves on by its width.
+// text shows a string: it separates the string from the previous text if necessary, and moves on by its width.
 func (c *canvas) text(raw string) {
 	if c.font == nil || raw == "" {
 		return
@@ -191,7 +193,7 @@ func (c *canvas) text(raw string) {
 	c.write(text)
 }
 
-// part writes what parts a text at a place from what was shown before.
+// part writes the separator, if any, between the previous text and a text at a place.
 func (c *canvas) part(text string, place matrix, height float64) {
 	if !c.shown {
 		return
@@ -200,7 +202,7 @@ func (c *canvas) part(text string, place matrix, height float64) {
 	case dy > paragraphGap*height:
 		c.cut('\n')
 	case dy > height/2:
-		// A word that was parted at the end of the line goes on.
+		// A word that was hyphenated at the end of the previous line continues.
 		if first, _ := utf8.DecodeRuneInString(text); c.hyphen && unicode.IsLower(first) {
 			c.x.out, c.hyphen = c.x.out[:len(c.x.out)-1], false
 			return

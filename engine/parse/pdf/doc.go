@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package pdf reads text, links and what else is said of PDF files, in processes that are bounded in memory and time.
+// Package pdf reads text, links and metadata of PDF files, in processes that are bounded in memory and time.
 //
 // # What it is
 //
 // A PDF file is a program that puts glyphs at places. github.com/ledongthuc/pdf reads the objects, streams and fonts
-// of files; this package follows where text is shown, to find words, lines and paragraphs, and the links.
+// of files. This package tracks where text is shown, to find words, lines, paragraphs and links.
 //
-// A file of a kilobyte can be made such that reading it takes all memory there is, or for ever, and no library in the
-// same process can be kept from it. So each file is read by a process of its own, which gives up the right to more
-// memory and time before it begins: what happens to it happens to nobody else.
+// A file of a kilobyte can be made such that reading it takes all memory, or never ends, and nothing protects a program
+// from a library in its own process. So a process of its own reads each file. It limits its memory and time before it
+// begins, and its failure affects no other file.
 //
 // # Picture
 //
@@ -18,16 +18,17 @@
 //
 // # Life
 //
-// A process lives for one file, some 20 ms and the time of its pages. The Reader kills it when its time is over.
+// A process reads one file and ends. It takes some 20 ms and the time of the file's pages. The Reader kills it
+// when the timeout has passed.
 //
 // # Invariants
 //
-//   - Read returns within its timeout and a second.
-//   - Whatever the file, all of a Document's strings are valid UTF-8 within their bounds.
+//   - Read returns at most one second after its timeout, not counting the wait for a free process.
+//   - All strings of a Document are valid UTF-8 within their bounds, whatever the file.
 //
 // # Who runs it
 //
-// Any number of goroutines; as many processes run at once as there are processors.
+// Any number of goroutines. At most GOMAXPROCS processes run at once, for all Readers together.
 //
 // # Bounds
 //
@@ -35,7 +36,7 @@
 //
 // # Deliberately absent
 //
-// Text in pictures; columns that are written line by line across both; files with a password.
+// Text in images; columns that the file writes line by line across both; files with a password.
 //
 // # Read first
 //

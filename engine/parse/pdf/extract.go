@@ -11,29 +11,31 @@ import (
 	lib "github.com/ledongthuc/pdf"
 )
 
-// Bounds of what is read from one file.
+// Bounds of one file.
 const (
 	maxPages   = 10_000
-	maxDepth   = 32 // of the tree of pages
-	maxForms   = 4  // of drawings in drawings
+	maxDepth   = 32 // levels of the page tree
+	maxForms   = 4  // levels of nested form XObjects
 	maxLinks   = 2_000
 	maxText    = 1 << 20 // bytes
-	maxStrings = 4 << 10 // bytes of a title, an author, a link
+	maxStrings = 4 << 10 // bytes of a title, author, subject, keywords or link
 )
 
-// Document is what is read from a PDF file. Strings are valid UTF-8.
+// Document is the content of a PDF file. All strings are valid UTF-8.
 type Document struct {
-	Title, Author, Subject, Keywords string
-	Created, Modified                time.Time // zero where the file does not say
-	Text                             string    // lines of a paragraph are joined; paragraphs stand on lines of their own
-	Links                            []string  // addresses, as written
-	Pages                            int
-	Truncated                        bool   // there was more than is read
-	Error                            string // why nothing, or no more, could be read
+	Title, Author, Subject, Keywords string    // from the file's Info dictionary; "" when absent; at most 4 KiB each
+	Created, Modified                time.Time // from the Info dictionary, in UTC; zero when absent
+	Text                             string    // one line per paragraph, a new line per page; at most about 1 MiB
+	Links                            []string  // URI actions of annotations, as written, at most 2,000
+	Pages                            int       // number of pages read
+	Truncated                        bool      // the file has more than was read
+	Error                            string    // why nothing, or not all, could be read; "" if nothing is wrong
 }
 
-// Extract reads a file. It changes body. The library that it calls may take any amount of memory and time for a file
-// that was made for that: only a process that is bounded in both should call it, as Serve's is.
+// Extract reads a file. It never fails: Document.Error says what went wrong. It changes body, and does not keep it.
+//
+// A malicious file can make the library that Extract calls take any amount of memory and time. Call it only in a
+// process that is bounded in both, as Serve's is. It may be called concurrently, for different bodies.
 func Extract(body []byte) (d Document) {
 	defer func() {
 		if x := recover(); x != nil {
@@ -46,7 +48,7 @@ func Extract(body []byte) (d Document) {
 		return d
 	}
 	body = body[at:]
-	if len(body) > 8 { // what the library reads of files of later versions is as it was in 1.7
+	if len(body) > 8 { // the library refuses later versions, but what it reads is unchanged since 1.7
 		copy(body[5:], "1.7\n")
 	}
 	if end := bytes.LastIndex(body, []byte("%%EOF")); end >= 0 {
@@ -64,9 +66,9 @@ func Extract(body []byte) (d Document) {
 	return d
 }
 
-// info reads what the file says of itself.
+// info reads the file's Info dictionary.
 func (d *Document) info(info lib.Value) {
-	defer func() { _ = recover() }() // a broken dictionary is no reason not to read the text
+	defer func() { _ = recover() }() // the text is readable even if the dictionary is broken
 	text := func(key string) string {
 		s := strings.ToValidUTF8(info.Key(key).Text(), "\ufffd")
 		return strings.TrimSpace(s[:min(len(s), maxStrings)])
@@ -75,10 +77,14 @@ func (d *Document) info(info lib.Value) {
 	d.Created, d.Modified = date(text("CreationDate")), date(text("ModDate"))
 }
 
-// date reads "D:20240229123000+01'00'", of which all behind the year may be missing.
+var dateLayouts = [...]string{
+	"20060102150405-0700", "20060102150405-07", "20060102150405", "200601021504", "20060102", "200601", "2006",
+}
+
+// date parses "D:20240229123000+01'00'". Everything after the year may be missing. The zero time means no date.
 func date(s string) time.Time {
 	s = strings.TrimSuffix(strings.ReplaceAll(strings.TrimPrefix(s, "D:"), "'", ""), "Z")
-	for _, layout := range [...]string{"20060102150405-0700", "20060102150405-07", "20060102150405", "200601021504", "20060102", "200601", "2006"} {
+	for _, layout := range dateLayouts {
 		if t, err := time.Parse(layout, s); err == nil {
 			return t.UTC()
 		}
@@ -86,7 +92,7 @@ func date(s string) time.Time {
 	return time.Time{}
 }
 
-// extraction is the reading of one file's pages.
+// extraction is the state while the pages of one file are read.
 type extraction struct {
 	d   *Document
 	out []byte
@@ -116,7 +122,7 @@ func (x *extraction) tree(node lib.Value, depth int) {
 	}
 }
 
-// page reads one page. What is broken in it ends it, not the file.
+// page reads one page. An error in the page ends the page, not the file.
 func (x *extraction) page(v lib.Value) {
 	x.d.Pages++
 	defer func() {

@@ -18,7 +18,7 @@ import (
 	"github.com/seine-crawler/seine/engine/parse/pdf"
 )
 
-// TestMain makes the test binary the command of the Readers here.
+// TestMain makes the test binary usable as the Command of a Reader.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == "read-pdf" {
 		if err := pdf.Serve(os.Stdin, os.Stdout); err != nil {
@@ -39,7 +39,8 @@ func reader(t testing.TB) *pdf.Reader {
 	return &pdf.Reader{Command: []string{self, "read-pdf"}, Timeout: 3 * time.Second}
 }
 
-// file writes objects, the first of which is number 1, with table and trailer.
+// file returns a PDF file of objects, numbered from 1, with table and trailer. TABLE in the trailer becomes the table's
+// offset.
 func file(trailer string, objects ...string) []byte {
 	var b bytes.Buffer
 	b.WriteString("%PDF-1.4\n")
@@ -49,11 +50,12 @@ func file(trailer string, objects ...string) []byte {
 		fmt.Fprintf(&b, "%d 0 obj\n%s\nendobj\n", i+1, o)
 	}
 	table := b.Len()
+	trailer = strings.ReplaceAll(trailer, "TABLE", fmt.Sprint(table))
 	fmt.Fprintf(&b, "xref\n0 %d\n0000000000 65535 f \n", len(objects)+1)
 	for _, n := range at {
 		fmt.Fprintf(&b, "%010d 00000 n \n", n)
 	}
-	fmt.Fprintf(&b, "trailer\n<</Size %d /Root 1 0 R %s>>\nstartxref\n%d\n%%%%EOF\n", len(objects)+1, strings.ReplaceAll(trailer, "TABLE", fmt.Sprint(table)), table)
+	fmt.Fprintf(&b, "trailer\n<</Size %d /Root 1 0 R %s>>\nstartxref\n%d\n%%%%EOF\n", len(objects)+1, trailer, table)
 	return b.Bytes()
 }
 
@@ -73,44 +75,51 @@ func deflate(parts ...io.Reader) string {
 	return b.String()
 }
 
-// page is a file of one page with a font F whose every letter is half as wide as high.
+// page returns a file of one page with a font F whose letters are all half as wide as high.
 func page(content, more string, objects ...string) []byte {
 	widths := strings.Repeat("500 ", 256)
 	all := append([]string{
 		"<</Type /Catalog /Pages 2 0 R>>",
 		"<</Type /Pages /Kids [3 0 R] /Count 1 /Resources <</Font <</F 4 0 R>> /XObject <</X 6 0 R>>>>>>",
 		"<</Type /Page /Parent 2 0 R /Contents 5 0 R " + more + ">>",
-		"<</Type /Font /Subtype /Type1 /BaseFont /Courier /Encoding /WinAnsiEncoding /FirstChar 0 /LastChar 255 /Widths [" + widths + "]>>",
+		"<</Type /Font /Subtype /Type1 /BaseFont /Courier /Encoding /WinAnsiEncoding " +
+			"/FirstChar 0 /LastChar 255 /Widths [" + widths + "]>>",
 		content}, objects...)
 	return file("", all...)
 }
 
-// TestText: words, lines and paragraphs are found by where they are shown.
+// TestText: words, lines and paragraphs are found by their places on the page.
 func TestText(t *testing.T) {
 	for _, c := range []struct{ name, content, want string }{
 		{"one string", "BT /F 10 Tf 100 700 Td (Hello world) Tj ET", "Hello world"},
 		{"a word in pieces", "BT /F 10 Tf 100 700 Td [(Hel) 20 (lo) -250 (world)] TJ ET", "Hello world"},
 		{"moved on the line", "BT /F 10 Tf 100 700 Td (Hello) Tj 30 0 Td (world) Tj 25 0 Td (s) Tj ET", "Hello worlds"},
-		{"lines and paragraphs", "BT /F 10 Tf 12 TL 100 700 Td (one) Tj T* (two) Tj (three) ' 0 -40 Td (four) Tj ET", "one two three\nfour"},
-		{"a parted word", "BT /F 10 Tf 12 TL 100 700 Td (exam-) Tj T* (ple, semi-) Tj T* (Final) Tj ET", "example, semi- Final"},
-		{"matrix", "BT /F 1 Tf 10 0 0 10 100 700 Tm (a) Tj 10 0 0 10 105 700 Tm (b) Tj 10 0 0 10 130 700 Tm (c) Tj ET", "ab c"},
+		{"lines and paragraphs",
+			"BT /F 10 Tf 12 TL 100 700 Td (one) Tj T* (two) Tj (three) ' 0 -40 Td (four) Tj ET", "one two three\nfour"},
+		{"a hyphenated word",
+			"BT /F 10 Tf 12 TL 100 700 Td (exam-) Tj T* (ple, semi-) Tj T* (Final) Tj ET", "example, semi- Final"},
+		{"matrix",
+			"BT /F 1 Tf 10 0 0 10 100 700 Tm (a) Tj 10 0 0 10 105 700 Tm (b) Tj 10 0 0 10 130 700 Tm (c) Tj ET",
+			"ab c"},
 		{"a form", "/X Do BT /F 10 Tf 0 300 Td (after) Tj ET", "inside\nafter"},
 		{"escapes", `BT /F 10 Tf 0 0 Td (\(f\374r\)) Tj <41 42> Tj ET`, "(für)AB"},
 		{"nothing", "0 0 m 10 10 l S", ""},
 	} {
-		d := pdf.Extract(page(stream("", c.content), "", stream("/Type /XObject /Subtype /Form", "BT /F 10 Tf 0 700 Td (inside) Tj ET")))
+		form := stream("/Type /XObject /Subtype /Form", "BT /F 10 Tf 0 700 Td (inside) Tj ET")
+		d := pdf.Extract(page(stream("", c.content), "", form))
 		if d.Text != c.want || d.Error != "" {
 			t.Errorf("%s: %q, error %q; want %q", c.name, d.Text, d.Error, c.want)
 		}
 	}
 }
 
-// TestDocument reads a whole file in a process: what it says of itself, its pages in order, its links.
+// TestDocument reads a whole file in a process: metadata, pages in order, links.
 func TestDocument(t *testing.T) {
 	body := file("/Info 7 0 R",
 		"<</Type /Catalog /Pages 2 0 R>>",
 		"<</Type /Pages /Kids [3 0 R 4 0 R] /Count 2 /Resources <</Font <</F 5 0 R>>>>>>",
-		"<</Type /Page /Parent 2 0 R /Contents [6 0 R 8 0 R] /Annots [<</Subtype /Link /A <</S /URI /URI (http://example.com/a)>>>> <</Subtype /Link /Dest [3 0 R]>>]>>",
+		"<</Type /Page /Parent 2 0 R /Contents [6 0 R 8 0 R] /Annots ["+
+			"<</Subtype /Link /A <</S /URI /URI (http://example.com/a)>>>> <</Subtype /Link /Dest [3 0 R]>>]>>",
 		"<</Type /Page /Parent 2 0 R /Contents 8 0 R>>",
 		"<</Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding>>",
 		stream("/Filter /FlateDecode", deflate(strings.NewReader("BT /F 12 Tf 72 720 Td (First page.) Tj ET"))),
@@ -120,7 +129,8 @@ func TestDocument(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d.Title != "The (short) title" || d.Author != "Jörg" || !d.Created.Equal(time.Date(2024, 2, 29, 11, 30, 0, 0, time.UTC)) || !d.Modified.IsZero() {
+	created := time.Date(2024, 2, 29, 11, 30, 0, 0, time.UTC)
+	if d.Title != "The (short) title" || d.Author != "Jörg" || !d.Created.Equal(created) || !d.Modified.IsZero() {
 		t.Errorf("title %q, author %q, created %v, modified %v", d.Title, d.Author, d.Created, d.Modified)
 	}
 	if d.Text != "First page.\nMore.\nMore." || d.Pages != 2 || d.Truncated {
@@ -131,20 +141,24 @@ func TestDocument(t *testing.T) {
 	}
 }
 
-// TestHostile: files that would take all memory, or for ever, or that are broken, cost a process that ends.
+// TestHostile: files that need all memory or never end, and broken files, end their process and do no other harm.
 func TestHostile(t *testing.T) {
+	const catalog = "<</Type /Catalog /Pages 2 0 R>>"
 	many := func(s string, n int) io.Reader { return io.LimitReader(&again{s: s}, int64(len(s)*n)) }
+	gigabytes := deflate(strings.NewReader("("), many(strings.Repeat("a", 1<<20), 3<<10))
+	small := file("", "<</Type /Catalog>>")
+	own := stream("/Type /XObject /Subtype /Form /Resources <</XObject <</X 6 0 R>>>>", strings.Repeat("/X Do ", 1000))
 	for name, body := range map[string][]byte{
 		"no PDF":                  []byte("<html>"),
 		"empty":                   nil,
 		"cut":                     page(stream("", "BT (x) Tj ET"), "")[:200],
-		"a table before itself":   file("/Prev TABLE", "<</Type /Catalog /Pages 2 0 R>>", "<</Type /Pages /Kids []>>"),
-		"a string of gigabytes":   page(stream("/Filter /FlateDecode", deflate(strings.NewReader("("), many(strings.Repeat("a", 1<<20), 3<<10))), ""),
-		"a table of billions":     bytes.Replace(file("", "<</Type /Catalog>>"), []byte("0 2\n"), []byte("4000000000 2\n"), 1),
-		"pages within themselves": file("", "<</Type /Catalog /Pages 2 0 R>>", "<</Type /Pages /Kids [2 0 R 2 0 R]>>"),
-		"parents for ever":        file("", "<</Type /Catalog /Pages 2 0 R>>", "<</Type /Pages /Parent 2 0 R /Kids [3 0 R]>>", "<</Type /Page /Parent 2 0 R /Contents 4 0 R>>", stream("", "")),
-		"a form in itself": page(stream("", "/X Do"), "", stream("/Type /XObject /Subtype /Form /Resources <</XObject <</X 6 0 R>>>>",
-			strings.Repeat("/X Do ", 1000))),
+		"a table before itself":   file("/Prev TABLE", catalog, "<</Type /Pages /Kids []>>"),
+		"a string of gigabytes":   page(stream("/Filter /FlateDecode", gigabytes), ""),
+		"a table of billions":     bytes.Replace(small, []byte("0 2\n"), []byte("4000000000 2\n"), 1),
+		"pages within themselves": file("", catalog, "<</Type /Pages /Kids [2 0 R 2 0 R]>>"),
+		"parents without end": file("", catalog, "<</Type /Pages /Parent 2 0 R /Kids [3 0 R]>>",
+			"<</Type /Page /Parent 2 0 R /Contents 4 0 R>>", stream("", "")),
+		"a form in itself": page(stream("", "/X Do"), "", own),
 		"arrays in arrays": page(stream("", strings.Repeat("[", 1<<20)), ""),
 	} {
 		r := reader(t)
@@ -154,12 +168,12 @@ func TestHostile(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if err == nil && d.Error == "" && !d.Truncated && d.Text != "" {
-			t.Errorf("%s: read as if nothing were wrong: %+v", name, d)
+			t.Errorf("%s: read without an error: %+v", name, d)
 		}
 	}
 }
 
-// again repeats a string.
+// again is a reader that repeats a string without end.
 type again struct {
 	s  string
 	at int
@@ -171,7 +185,7 @@ func (a *again) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// TestCommand: a Reader without one, or with one that can't be run, says so, and does not blame the file.
+// TestCommand: without a Command, or with one that does not start, the error is not ErrBroken.
 func TestCommand(t *testing.T) {
 	for _, r := range []*pdf.Reader{{}, {Command: []string{"/nonexistent/program"}}} {
 		if _, err := r.Read(context.Background(), []byte("%PDF-1.4")); err == nil || errors.Is(err, pdf.ErrBroken) {
@@ -187,7 +201,8 @@ func TestCommand(t *testing.T) {
 
 func FuzzExtract(f *testing.F) {
 	f.Add(page(stream("", "BT /F 10 Tf 100 700 Td [(Hel) 20 (lo) -250 (world)] TJ ET"), ""))
-	f.Add(page(stream("/Filter /FlateDecode", deflate(strings.NewReader("BT /F 12 Tf 72 720 Td (x) Tj ET"))), "/Annots [<</A <</S /URI /URI (x)>>>>]"))
+	deflated := deflate(strings.NewReader("BT /F 12 Tf 72 720 Td (x) Tj ET"))
+	f.Add(page(stream("/Filter /FlateDecode", deflated), "/Annots [<</A <</S /URI /URI (x)>>>>]"))
 	r := reader(f)
 	r.Timeout = time.Second
 	f.Fuzz(func(t *testing.T, body []byte) {

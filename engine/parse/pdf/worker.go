@@ -16,54 +16,63 @@ import (
 
 // Bounds of the process that reads a file.
 const (
-	// DefaultTimeout is how long reading a file may take.
+	// DefaultTimeout bounds the time to read one file, for a Reader without Timeout and for Serve.
 	DefaultTimeout = 10 * time.Second
-	// maxBody is the largest file that is read.
+	// maxBody is the largest file that is read, in bytes.
 	maxBody = 64 << 20
-	// maxMemory is what the process may write to, on Linux: six times the 87 MB that the hungriest of 130 files at
-	// hand took, a manual of LinuxCNC.
+	// maxMemory is the writable memory of the process on Linux, in bytes: six times the 87 MB that the largest of 130
+	// test files took, a manual of LinuxCNC.
 	maxMemory = 512 << 20
-	// maxAnswer is the longest answer that is read.
+	// maxAnswer is the longest answer of the process, in bytes.
 	maxAnswer = 8 * maxText
 )
 
-// Serve reads one file from in, and writes what is in it to out as JSON: it is what the command of a Reader does. On
-// Linux it first gives up the right to more memory than maxMemory and more processor time than DefaultTimeout, for
-// the rest of the process's life.
+// Serve reads one file from in and writes its Document to out as JSON. A Reader's Command must call it, once, with
+// its standard input and output, and exit with status 1 if it returns an error.
+//
+// On Linux, Serve first limits the whole process, for the rest of its life, to 512 MiB of memory and DefaultTimeout of
+// processor time. It returns an error if that fails, if in or out fail, or if the file is larger than 64 MiB. A file
+// that cannot be read is not an error: Document.Error says why.
 func Serve(in io.Reader, out io.Writer) error {
 	if err := bound(maxMemory, DefaultTimeout); err != nil {
-		return fmt.Errorf("bounding memory and time: %w", err)
+		return fmt.Errorf("limiting memory and processor time: %w", err)
 	}
 	body, err := io.ReadAll(io.LimitReader(in, maxBody+1))
 	if err != nil {
-		return err
+		return fmt.Errorf("reading a PDF file: %w", err)
 	}
 	if len(body) > maxBody {
-		return fmt.Errorf("a file of more than %d bytes", maxBody)
+		return fmt.Errorf("reading a PDF file: it has more than %d bytes", maxBody)
 	}
 	return json.NewEncoder(out).Encode(Extract(body))
 }
 
-// Reader reads PDF files in processes of their own, as many at once as there are processors: a file can't do more
-// than end its process. The zero value lacks a Command. It is safe for concurrent use.
+// Reader reads each PDF file in a process of its own. The worst that a file can do is to end its process. At most
+// GOMAXPROCS processes run at once, for all Readers together. A Reader without Command returns errors only. It is safe
+// for concurrent use; its fields must not change after the first Read.
 type Reader struct {
-	Command []string      // a program and its arguments that runs Serve on its standard input and output
-	Timeout time.Duration // 0: DefaultTimeout
+	Command []string      // program and arguments; it must call Serve on its standard input and output
+	Timeout time.Duration // for each file, from the start of its process; DefaultTimeout if not positive
 }
 
-// running is how many processes run, of all Readers.
+// running has an element for each running process, of all Readers.
 var running = make(chan struct{}, runtime.GOMAXPROCS(0))
 
-// ErrBroken is wrapped by errors that the file is to blame for.
+// ErrBroken is wrapped by errors that the file causes: it is too large, takes too long or too much memory, or is
+// not a PDF file.
 var ErrBroken = errors.New("PDF that cannot be read")
 
-// Read reads a file.
+// Read reads a file. It waits until a process may run, and returns at most one second after the timeout. It does not
+// change body. If the file causes the error, it wraps ErrBroken; if ctx ends before the file is read, it is
+// ctx.Err(). Other errors mean that the Command is missing or does not start.
+//
+// A Document with Error and Text was read in part. Read reports one with Error and no Text as ErrBroken.
 func (r *Reader) Read(ctx context.Context, body []byte) (*Document, error) {
 	if len(r.Command) == 0 {
-		return nil, errors.New("pdf: a Reader needs a Command")
+		return nil, errors.New("pdf: Reader has no Command: set it to a program that calls pdf.Serve")
 	}
 	if len(body) > maxBody {
-		return nil, fmt.Errorf("%w: %d bytes, at most %d are read", ErrBroken, len(body), maxBody)
+		return nil, fmt.Errorf("%w: it has %d bytes, more than the limit of %d", ErrBroken, len(body), maxBody)
 	}
 	select {
 	case running <- struct{}{}:
@@ -97,7 +106,7 @@ func (r *Reader) Read(ctx context.Context, body []byte) (*Document, error) {
 	}
 	var d Document
 	if err := json.Unmarshal(answer.b, &d); err != nil {
-		return nil, fmt.Errorf("%w: %q answered: %w", ErrBroken, r.Command, err)
+		return nil, fmt.Errorf("%w: decoding the answer of %q: %w", ErrBroken, r.Command, err)
 	}
 	if d.Error != "" && d.Text == "" {
 		return nil, fmt.Errorf("%w: %s", ErrBroken, d.Error)
@@ -105,7 +114,7 @@ func (r *Reader) Read(ctx context.Context, body []byte) (*Document, error) {
 	return &d, nil
 }
 
-// bounded keeps the begin of what is written to it.
+// bounded keeps the first limit bytes written to it.
 type bounded struct {
 	b     []byte
 	limit int
