@@ -150,6 +150,11 @@ func codecs() []codec {
 				c.ByStatus[1+i] = rapid.OneOf(rapid.Just(uint32(0)), rapid.Uint32()).Draw(t, "n")
 			}
 			c.Bytes, c.TookMS = rapid.Uint64().Draw(t, "bytes"), rapid.Uint64().Draw(t, "took")
+			times := rapid.SliceOfNDistinct(rapid.Int64Range(1, 1<<50), 0, SoonestMax, rapid.ID[int64]).Draw(t, "times")
+			for _, at := range slices.Sorted(slices.Values(times)) {
+				c.Soonest = append(c.Soonest, DueCount{at, rapid.Uint32Min(1).Draw(t, "records")})
+			}
+			c.Complete = rapid.Bool().Draw(t, "complete")
 			return c
 		}, AppendHostCounts, DecodeHostCounts),
 		codecOf("host facts", drawFacts, AppendHostFacts, DecodeHostFacts),
@@ -160,6 +165,12 @@ func codecs() []codec {
 			return l
 		}, func(dst []byte, l *inlinks) []byte { return AppendInlinks(dst, l.Links) },
 			func(b []byte, l *inlinks) (err error) { l.Links, err = DecodeInlinks(b, nil); return err }),
+		codecOf("withheld", func(t *rapid.T) Withheld {
+			w := Withheld{Reason: WithheldReason(rapid.IntRange(1, 2).Draw(t, "reason")), Score: drawScore(t), Depth: rapid.Uint16().Draw(t, "depth"),
+				Hops: rapid.Byte().Draw(t, "hops"), Link: rapid.Bool().Draw(t, "link"), Referrers: rapid.SampledFrom([]uint64{0, 1, 1 << 63}).Draw(t, "referrers")}
+			w.Sitemap = !w.Link || rapid.Bool().Draw(t, "sitemap")
+			return w
+		}, AppendWithheld, DecodeWithheld),
 		codecOf("fetchlist entry", func(t *rapid.T) FetchlistEntry {
 			return FetchlistEntry{drawScore(t), rapid.Uint16().Draw(t, "depth")}
 		}, func(dst []byte, e *FetchlistEntry) []byte { return AppendFetchlistEntry(dst, *e) },
@@ -255,7 +266,9 @@ func TestCodecExamples(t *testing.T) {
 		want string // hex, spaces ignored; text in quotes
 	}{
 		{"record", AppendRecord(nil, &exampleRecord), "12 6e7600 02 d005 808004 80c0b3b5fd65 07 0102030405060708090a0b0c0d0e0f10"},
-		{"host counts", AppendHostCounts(nil, &HostCounts{ByStatus: [StatusCount]uint32{StatusUnfetched: 3, StatusFetched: 1}, Bytes: 5, TookMS: 7}), "02 00 02 03 01 05 07"},
+		{"host counts", AppendHostCounts(nil, &HostCounts{ByStatus: [StatusCount]uint32{StatusUnfetched: 3, StatusFetched: 1}, NextDue: 9, Bytes: 5, TookMS: 7,
+			Soonest: []DueCount{{9, 3}, {12, 1}}, Complete: true}), "03 12 02 03 01 05 07 05 00 03 03 01"},
+		{"withheld", AppendWithheld(nil, &Withheld{Reason: WithheldByScope, Score: 0.5, Depth: 2, Link: true}), "11 11 808004 02 00"},
 		{"fetchlist", AppendFetchlistEntry(nil, FetchlistEntry{1, 2}), "11 808008 02"},
 		{"outlinks", outlinks, `02 00 1e "com,a,)/x https" 04 "home" 08 0f "y https" 00`},
 		{"inlinks", AppendInlinks(nil, []Inlink{{"com,a,)/x https", "home"}, {"com,a,)/y https", ""}}),

@@ -3,6 +3,7 @@
 package storage
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strconv"
@@ -22,10 +23,12 @@ import (
 //	                  bytes: all are read as before without
 //	4         0.4     texts say what of them is main content: those without are content as a whole
 //	5         0.5     index segments tell words around the content apart: those that say of no fields have the four of before
+//	6         0.6     hosts' counts have an exact next due time and the least due times: the upgrade reads crawldb once. Links
+//	                  that are refused for now are withheld in a range of their own
 //
 // To change a format: add a row here, raise FormatVersion, append the step to upgrades, and put a
 // store of the old version into testdata/formats/vN, where a test opens it.
-const FormatVersion = 5
+const FormatVersion = 6
 
 // pebbleFormat is Pebble's own version, pinned so that a library update alone never makes a store
 // unreadable to the program before it. 24 is the newest of Pebble 2.1.
@@ -39,8 +42,53 @@ func upgrades() []func(*Store) error {
 		func(s *Store) error { return s.setFormat(3) },
 		func(s *Store) error { return s.setFormat(4) },
 		func(s *Store) error { return s.setFormat(5) },
+		(*Store).rebuildDue,
 	}
 }
+
+// rebuildDue computes the due times of all hosts from one walk through crawldb, and makes the store one of
+// format 6.
+func (s *Store) rebuildDue() error {
+	hosts, records := s.Scan(HostCountsRange(), nil, nil), s.Scan(Crawldb(), nil, nil)
+	defer hosts.Close()
+	defer records.Close()
+	var c HostCounts
+	var r Record
+	due := NewDueTimes(SoonestMax)
+	for more := hosts.Next(); more; {
+		err := s.Apply(func(b *Batch) error {
+			for n := 0; more && n < rebuildBatch; n++ {
+				host := hosts.Key()
+				if err := DecodeHostCounts(hosts.Value(), &c); err != nil {
+					return fmt.Errorf("hostdb counts at %q: %w", host, err)
+				}
+				due.Reset()
+				for ok := records.SeekGE(host); ok && bytes.HasPrefix(records.Key(), host); ok = records.Next() {
+					if err := DecodeRecord(records.Value(), &r); err != nil {
+						return fmt.Errorf("crawldb at %q: %w", records.Key(), err)
+					}
+					due.Add(DueAt(r.FetchTime))
+				}
+				c.SetDue(due.Least())
+				if err := b.Set(HostCountsRange(), host, AppendHostCounts(nil, &c)); err != nil {
+					return err
+				}
+				more = hosts.Next()
+			}
+			return errors.Join(hosts.Err(), records.Err())
+		})
+		if err != nil {
+			return fmt.Errorf("computing when hosts are due: %w", err)
+		}
+	}
+	if err := errors.Join(hosts.Err(), records.Err()); err != nil {
+		return fmt.Errorf("computing when hosts are due: %w", err)
+	}
+	return s.setFormat(6)
+}
+
+// rebuildBatch is the number of hosts that an upgrade writes at once: some 100 KiB.
+const rebuildBatch = 1024
 
 // setFormat is the whole of an upgrade to a version that reads all that the one before it wrote.
 func (s *Store) setFormat(version int64) error {

@@ -22,6 +22,7 @@ import (
 //	'p' segment(4) 'l'     URL key                          FetchOutcome            parse, links
 //	'p' segment(4) 't'     URL key                          ParseText               parse, text
 //	'l'                    URL key of target, 0, segment(4) inlinks                 linkdb
+//	'w'                    URL key of target, 0, segment(4) Withheld                withheld
 //	'g'                    signature(16), URL key           –                       signatures
 //	'x'                    URL key, 0, time(8)              CDX                     cdx
 //	'i' kind               index's own                      index's own             index
@@ -44,6 +45,7 @@ const (
 	tagFetchlist    = 'f'
 	tagParse        = 'p'
 	tagLinkdb       = 'l'
+	tagWithheld     = 'w'
 	tagSignatures   = 'g'
 	tagCDX          = 'x'
 	tagIndex        = 'i'
@@ -112,6 +114,11 @@ func ParseTextRange(segment uint32) Range { return segmentRange(tagParse, segmen
 // Linkdb holds inlinks; build and split its keys with AppendLinkdbKey and SplitLinkdbKey.
 func Linkdb() Range { return plainRange(tagLinkdb) }
 
+// WithheldRange holds what links say of targets that are refused for now: by the scope or by a live
+// filter. Its keys are built and split as linkdb's, with AppendLinkdbKey and SplitLinkdbKey. Written by
+// updatedb; what came into reach leaves it for crawldb.
+func WithheldRange() Range { return plainRange(tagWithheld) }
+
 // Signatures holds one empty value per (signature, URL); see AppendSignatureKey.
 func Signatures() Range { return plainRange(tagSignatures) }
 
@@ -174,6 +181,8 @@ func rangeName(tag byte) string {
 		return "parse"
 	case tagLinkdb:
 		return "linkdb"
+	case tagWithheld:
+		return "withheld"
 	case tagSignatures:
 		return "signatures"
 	case tagCDX:
@@ -189,7 +198,7 @@ func rangeName(tag byte) string {
 // rangeTags lists the tags for reports, in the order of a URL's life.
 func rangeTags() []byte {
 	return []byte{tagMeta, tagCrawldb, tagHostCounts, tagHostFacts, tagSegments, tagFetchlist, tagParse,
-		tagLinkdb, tagSignatures, tagCDX, tagIndex, tagIndexSegment}
+		tagLinkdb, tagWithheld, tagSignatures, tagCDX, tagIndex, tagIndexSegment}
 }
 
 // start is the first key of the range (inclusive); it aliases r.

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -154,4 +155,83 @@ func (v *reads) Inlinks(target urlkey.Key, limit int) (_ []Inlink, err error) {
 		}
 	}
 	return links, nil
+}
+
+// Withheld is what the links of one segment say of a URL that is refused for now. When the refusal
+// ends, the URL becomes what it would be if it had been admitted at once.
+type Withheld struct {
+	Reason WithheldReason
+	Score  float64 // that its links gave it
+	Depth  uint16  // the least, in links from a seed
+	Hops   uint8   // redirects in a row that lead to it, the least
+	// Link says that a page links or redirects to it, Sitemap that a robots.txt names it as a sitemap.
+	// One of them holds.
+	Link, Sitemap bool
+	// Referrers are the bits of other registered domains that link to it, as the engine counts them; 0: none.
+	Referrers uint64
+}
+
+// WithheldReason says why a URL was refused when it was withheld. The numbers are stored: never change one.
+type WithheldReason uint8
+
+// The reasons.
+const (
+	WithheldByScope  WithheldReason = iota + 1 // outside the scope
+	WithheldByFilter                           // refused by a live filter
+)
+
+// Layout of Withheld:
+//
+//	1 byte   version 1 in the high half, the score's mode in the low half
+//	1 byte   reason in the low half; 16 = link, 32 = sitemap, 64 = has referrers
+//	…        score (codec.go)
+//	uvarint  depth
+//	uvarint  hops
+//	8 bytes  referrers, if any, little-endian
+//
+// Example: outside the scope, score 0.5 from links, depth 2
+//
+//	11 11 80 80 04 02 00
+const (
+	withheldVersion   = 1
+	withheldLink      = 16
+	withheldSitemap   = 32
+	withheldReferrers = 64
+	withheldFlags     = withheldLink | withheldSitemap | withheldReferrers
+)
+
+// AppendWithheld appends the encoding of w.
+func AppendWithheld(dst []byte, w *Withheld) []byte {
+	mode := scoreMode(w.Score)
+	flags := uint32(w.Reason) | flagIf(w.Link, withheldLink) | flagIf(w.Sitemap, withheldSitemap) |
+		flagIf(w.Referrers != 0, withheldReferrers)
+	dst = append(dst, withheldVersion<<4|byte(mode), byte(flags))
+	dst = appendScore(dst, mode, w.Score)
+	dst = binary.AppendUvarint(dst, uint64(w.Depth))
+	dst = binary.AppendUvarint(dst, uint64(w.Hops))
+	if w.Referrers != 0 {
+		dst = binary.LittleEndian.AppendUint64(dst, w.Referrers)
+	}
+	return dst
+}
+
+// DecodeWithheld decodes into w.
+func DecodeWithheld(b []byte, w *Withheld) error {
+	d := decoder{b: b}
+	head, flags := d.byte(), d.byte()
+	*w = Withheld{Reason: WithheldReason(flags &^ withheldFlags), Link: flags&withheldLink != 0, Sitemap: flags&withheldSitemap != 0}
+	w.Score = d.score(uint32(head & 0x0f))
+	w.Depth, w.Hops = d.uint16(), uint8(d.uint(math.MaxUint8))
+	if flags&withheldReferrers != 0 {
+		if p := d.bytes(8); p != nil {
+			w.Referrers = binary.LittleEndian.Uint64(p)
+		}
+		d.bad = d.bad || w.Referrers == 0
+	}
+	known := w.Reason == WithheldByScope || w.Reason == WithheldByFilter
+	if !d.done() || head>>4 != withheldVersion || !known || !w.Link && !w.Sitemap {
+		*w = Withheld{}
+		return corrupt("withheld links of %d bytes: % .32x", len(b), b)
+	}
+	return nil
 }

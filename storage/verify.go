@@ -58,10 +58,11 @@ func (r VerifyReport) String() string {
 //
 //	crawldb    segment ──▶ parse links of that segment has the URL
 //	crawldb    signature ◀─▶ signatures has (signature, URL), and nothing else
-//	crawldb    sums by host ◀─▶ hostdb counts
+//	crawldb    sums by host, due times ◀─▶ hostdb counts
 //	cdx        segment ──▶ exists, names the WARC file, and the record lies within it
 //	parse      segment ──▶ exists and is at least sealed; text ──▶ links has the URL
 //	linkdb     segment ──▶ exists and is at least linked
+//	withheld   segment ──▶ exists and is at least updated
 //	fetchlist  segment ──▶ exists and was made by generate
 //
 // It works on one snapshot, while the crawl goes on, in bounded memory. What WARC files hold is for
@@ -75,7 +76,7 @@ func (s *Store) Verify(ctx context.Context) (VerifyReport, error) {
 	defer v.wantParse.Close()
 	defer v.wantSignature.Close()
 	for _, step := range []func() error{v.meta, v.segmentStates, v.crawldb, v.hostCounts, v.hostFacts, v.fetchlists,
-		v.parseRecords, v.parseReferences, v.signatures, v.linkdb, v.cdx, v.index} {
+		v.parseRecords, v.parseReferences, v.linkdb, v.withheld, v.signatures, v.cdx, v.index} {
 		if err := step(); err != nil {
 			return v.report, fmt.Errorf("verifying the store in %s: %w", s.dir, err)
 		}
@@ -158,6 +159,11 @@ func (v *verifier) crawldb() error {
 	var r Record
 	var host, want []byte
 	var sum HostCounts
+	due := NewDueTimes(SoonestMax)
+	finish := func() error {
+		sum.SetDue(due.Least())
+		return v.compareCounts(host, &sum)
+	}
 	err := v.each(Crawldb(), func(key, value []byte) error {
 		if _, err := urlkey.Key(key).URL(); err != nil {
 			v.problem(Crawldb(), key, "%v", err)
@@ -168,12 +174,14 @@ func (v *verifier) crawldb() error {
 			return nil
 		}
 		if h := urlkey.HostKeyOf(key); !bytes.Equal(h, host) {
-			if err := v.compareCounts(host, &sum); err != nil {
+			if err := finish(); err != nil {
 				return err
 			}
 			host, sum = append(host[:0], h...), HostCounts{}
+			due.Reset()
 		}
 		sum.ByStatus[r.Status]++
+		due.Add(DueAt(r.FetchTime))
 		if !r.Signature.IsZero() {
 			want = AppendSignatureKey(want[:0], r.Signature, key)
 			if err := v.wantSignature.Add(want, nil); err != nil {
@@ -186,7 +194,7 @@ func (v *verifier) crawldb() error {
 		want = append(append(AppendSegmentKey(want[:0], r.Segment), kindLinks), key...)
 		return v.wantParse.Add(want, nil)
 	})
-	return errors.Join(err, v.compareCounts(host, &sum))
+	return errors.Join(err, finish())
 }
 
 // compareCounts compares what crawldb has of a host with what hostdb says.
@@ -196,10 +204,21 @@ func (v *verifier) compareCounts(host []byte, sum *HostCounts) error {
 	}
 	var stored HostCounts
 	_, err := v.snap.HostCounts(urlkey.HostKey(host), &stored)
-	if err == nil && stored.ByStatus != sum.ByStatus {
-		v.problem(HostCountsRange(), host, "counts are %v, crawldb has %v", stored.ByStatus[1:], sum.ByStatus[1:])
+	if err != nil {
+		return v.tolerate(HostCountsRange(), err)
 	}
-	return v.tolerate(HostCountsRange(), err)
+	known := stored.KnowsDue()
+	n := min(len(stored.Soonest), len(sum.Soonest))
+	switch {
+	case stored.ByStatus != sum.ByStatus:
+		v.problem(HostCountsRange(), host, "counts are %v, crawldb has %v", stored.ByStatus[1:], sum.ByStatus[1:])
+	case known && stored.NextDue != sum.NextDue, stored.NextDue == 0 || stored.NextDue > sum.NextDue:
+		v.problem(HostCountsRange(), host, "next due is %d, crawldb has %d", stored.NextDue, sum.NextDue)
+	case !slices.Equal(stored.Soonest, sum.Soonest[:n]) || stored.Complete && !(sum.Complete && n == len(sum.Soonest)):
+		v.problem(HostCountsRange(), host, "due times are %v (complete: %t), crawldb has %v (complete: %t)",
+			stored.Soonest, stored.Complete, sum.Soonest, sum.Complete)
+	}
+	return nil
 }
 
 // hostCounts looks for hosts of which crawldb has nothing; the others were compared there.
@@ -210,8 +229,8 @@ func (v *verifier) hostCounts() error {
 	return v.each(HostCountsRange(), func(key, value []byte) error {
 		if err := DecodeHostCounts(value, &c); err != nil {
 			v.problem(HostCountsRange(), key, "%v", err)
-		} else if c.ByStatus != [StatusCount]uint32{} && !(sc.SeekGE(key) && bytes.HasPrefix(sc.Key(), key)) {
-			v.problem(HostCountsRange(), key, "counts are %v, crawldb has nothing", c.ByStatus[1:])
+		} else if (c.ByStatus != [StatusCount]uint32{} || c.NextDue != 0) && !(sc.SeekGE(key) && bytes.HasPrefix(sc.Key(), key)) {
+			v.problem(HostCountsRange(), key, "counts are %v, next due is %d, crawldb has nothing", c.ByStatus[1:], c.NextDue)
 		}
 		return v.tolerate(Crawldb(), sc.Err())
 	})
@@ -349,6 +368,24 @@ func (v *verifier) linkdb() error {
 		}
 		if err != nil {
 			v.problem(Linkdb(), key, "%v", err)
+		}
+		return nil
+	})
+}
+
+func (v *verifier) withheld() error {
+	var w Withheld
+	return v.each(WithheldRange(), func(key, value []byte) error {
+		target, segment, err := SplitLinkdbKey(key)
+		if err == nil {
+			v.segmentOf(WithheldRange(), key, segment, SegmentUpdated)
+			if _, uerr := urlkey.Key(target).URL(); uerr != nil {
+				v.problem(WithheldRange(), key, "%v", uerr)
+			}
+			err = DecodeWithheld(value, &w)
+		}
+		if err != nil {
+			v.problem(WithheldRange(), key, "%v", err)
 		}
 		return nil
 	})

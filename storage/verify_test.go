@@ -11,7 +11,7 @@ import (
 	"github.com/seine-crawler/seine/storage/warc"
 )
 
-// sound fills a store with one page, fetched in segment 1, and all records that belong to it.
+// sound fills a store with one page, fetched in segment 1, and everything that goes with it.
 func sound(t *testing.T, s *Store) {
 	t.Helper()
 	const key, other = "com,example,)/ http", "com,example,)/a http"
@@ -24,13 +24,13 @@ func sound(t *testing.T, s *Store) {
 	}
 	set(Crawldb(), []byte(key), AppendRecord(nil, &Record{Status: StatusFetched, Segment: 1, Signature: sig}))
 	set(Crawldb(), []byte(other), AppendRecord(nil, &Record{Status: StatusUnfetched}))
-	counts := HostCounts{ByStatus: [StatusCount]uint32{StatusUnfetched: 1, StatusFetched: 1}}
-	set(HostCountsRange(), []byte("com,example,)"), AppendHostCounts(nil, &counts))
+	set(HostCountsRange(), []byte("com,example,)"), AppendHostCounts(nil, &HostCounts{ByStatus: [StatusCount]uint32{StatusUnfetched: 1, StatusFetched: 1},
+		NextDue: 1, Soonest: []DueCount{{1, 2}}, Complete: true}))
+	set(WithheldRange(), AppendLinkdbKey(nil, []byte("com,other,)/ http"), 1), AppendWithheld(nil, &Withheld{Reason: WithheldByScope, Link: true}))
 	set(HostFactsRange(), []byte("com,example,) http"), AppendHostFacts(nil, &HostFacts{RobotsStatus: 404}))
 	set(Fetchlist(1), []byte(key), AppendFetchlistEntry(nil, FetchlistEntry{Score: 1}))
 	loc := warc.Location{File: "f.warc.gz", Offset: 100, Length: 50}
-	outcome := FetchOutcome{Status: FetchSuccess, Signature: sig, Location: loc}
-	set(ParseLinks(1), []byte(key), AppendFetchOutcome(nil, &outcome))
+	set(ParseLinks(1), []byte(key), AppendFetchOutcome(nil, &FetchOutcome{Status: FetchSuccess, Signature: sig, Location: loc}))
 	set(ParseTextRange(1), []byte(key), AppendParseText(nil, &ParseText{Title: "t"}))
 	set(Signatures(), AppendSignatureKey(nil, sig, []byte(key)), nil)
 	set(Linkdb(), AppendLinkdbKey(nil, []byte(other), 1), AppendInlinks(nil, []Inlink{{key, "a"}}))
@@ -54,43 +54,40 @@ func TestVerify(t *testing.T) {
 		want  string // in the only problem; "" = none
 	}{
 		{"sound", func(*Batch) error { return nil }, ""},
-		{"record damaged", func(b *Batch) error {
-			return b.Set(HostFactsRange(), []byte("com,b,)"), []byte("x"))
-		}, "hostdb facts"},
-		{"record without parse record", func(b *Batch) error {
-			return b.Delete(ParseLinks(1), []byte(key))
-		}, "text without links"},
+		{"record damaged", func(b *Batch) error { return b.Set(HostFactsRange(), []byte("com,b,)"), []byte("x")) }, "hostdb facts"},
+		{"record without parse record", func(b *Batch) error { return b.Delete(ParseLinks(1), []byte(key)) }, "text without links"},
 		{"signature lost", func(b *Batch) error {
 			return b.Delete(Signatures(), AppendSignatureKey(nil, Signature{1}, []byte(key)))
 		}, "is not in signatures"},
 		{"signature left", func(b *Batch) error {
 			return b.Set(Signatures(), AppendSignatureKey(nil, Signature{0xff}, []byte(key)), nil)
 		}, "no such signature"},
-		{"counts wrong", func(b *Batch) error {
-			return b.Delete(Crawldb(), []byte("com,example,)/a http"))
-		}, "counts are"},
+		{"counts wrong", func(b *Batch) error { return b.Delete(Crawldb(), []byte("com,example,)/a http")) }, "counts are"},
+		{"due earlier", func(b *Batch) error {
+			return b.Set(Crawldb(), []byte("com,example,)/a http"), AppendRecord(nil, &Record{Status: StatusUnfetched, FetchTime: 7}))
+		}, "due times are"},
+		{"due too early", func(b *Batch) error {
+			return b.Set(HostCountsRange(), []byte("com,example,)"), AppendHostCounts(nil, &HostCounts{ByStatus: [StatusCount]uint32{1: 1, 2: 1}}))
+		}, "next due is 0"},
+		{"withheld of no segment", func(b *Batch) error {
+			return b.Set(WithheldRange(), AppendLinkdbKey(nil, []byte(key), 9), AppendWithheld(nil, &Withheld{Reason: 1, Link: true}))
+		}, "no segment 9"},
 		{"counts of nothing", func(b *Batch) error {
-			counts := HostCounts{ByStatus: [StatusCount]uint32{1: 1}}
-			return b.Set(HostCountsRange(), []byte("com,gone,)"), AppendHostCounts(nil, &counts))
+			return b.Set(HostCountsRange(), []byte("com,gone,)"), AppendHostCounts(nil, &HostCounts{ByStatus: [StatusCount]uint32{1: 1}}))
 		}, "crawldb has nothing"},
 		{"segment unknown", func(b *Batch) error {
 			return b.Set(Linkdb(), AppendLinkdbKey(nil, []byte(key), 9), AppendInlinks(nil, nil))
 		}, "no segment 9"},
 		{"cdx beyond the file", func(b *Batch) error {
-			cdx := CDX{Segment: 1, Location: warc.Location{File: "f.warc.gz", Offset: 101, Length: 50}}
-			return b.Set(CDXRange(), AppendCDXKey(nil, []byte(key), 6), AppendCDX(nil, &cdx))
+			return b.Set(CDXRange(), AppendCDXKey(nil, []byte(key), 6), AppendCDX(nil, &CDX{Segment: 1, Location: warc.Location{File: "f.warc.gz", Offset: 101, Length: 50}}))
 		}, "ends at 150"},
 		{"cdx of no file", func(b *Batch) error {
-			cdx := CDX{Segment: 1, Location: warc.Location{File: "g"}}
-			return b.Set(CDXRange(), AppendCDXKey(nil, []byte(key), 6), AppendCDX(nil, &cdx))
+			return b.Set(CDXRange(), AppendCDXKey(nil, []byte(key), 6), AppendCDX(nil, &CDX{Segment: 1, Location: warc.Location{File: "g"}}))
 		}, "no WARC file"},
 		{"fetchlist of no batch", func(b *Batch) error {
-			seg := Segment{State: SegmentLinked, WARC: []WARCFile{{Name: "f.warc.gz", Size: 150}}}
-			return b.Set(Segments(), AppendSegmentKey(nil, 1), AppendSegment(nil, &seg))
+			return b.Set(Segments(), AppendSegmentKey(nil, 1), AppendSegment(nil, &Segment{State: SegmentLinked, WARC: []WARCFile{{Name: "f.warc.gz", Size: 150}}}))
 		}, "not made by generate"},
-		{"segment damaged", func(b *Batch) error {
-			return b.Set(Segments(), AppendSegmentKey(nil, 2), []byte{1})
-		}, "record of segment 2"},
+		{"segment damaged", func(b *Batch) error { return b.Set(Segments(), AppendSegmentKey(nil, 2), []byte{1}) }, "record of segment 2"},
 		{"key that is no URL", func(b *Batch) error {
 			return b.Set(Crawldb(), []byte("no key"), AppendRecord(nil, &Record{Status: StatusUnfetched}))
 		}, "no key"},
@@ -118,7 +115,7 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// TestVerifyBounded: all of many problems are counted, but few are listed.
+// TestVerifyBounded: many problems are all counted and few are kept.
 func TestVerifyBounded(t *testing.T) {
 	s := openTest(t)
 	err := s.Apply(func(b *Batch) error {
