@@ -57,10 +57,11 @@ type Admission struct {
 	traps   traps
 	budgets budgets
 
-	pendMu  sync.Mutex
-	pending map[string]bool // prefixes of keys that came into reach and are not readmitted yet; "": everything
-	known   bool            // the store holds a fingerprint
-	live    atomic.Uint64   // fingerprint of the live filters, see Fingerprint
+	pendMu    sync.Mutex
+	pending   map[string]bool // prefixes of keys that came into reach and are not readmitted yet; "": everything
+	known     bool            // the store holds a fingerprint
+	refreshes uint64          // times that a live filter changed
+	live      atomic.Uint64   // fingerprint of the live filters, see Fingerprint
 }
 
 // New returns an Admission that admits no seed yet. Call Load before asking.
@@ -113,18 +114,22 @@ type Facts struct {
 	Robots Robots
 }
 
-// Verdict decides. It allocates nothing for a URL that is admitted.
+// Verdict decides. It allocates nothing for a URL that is admitted. A refusal for good by the facts goes before one
+// that may end: what is withheld must be admitted by all else.
 func (a *Admission) Verdict(u urlkey.URL, f Facts) Verdict {
 	if reason := a.o.Filters.Accept(u); reason != "" {
 		return Verdict{Reason: reason}
 	}
-	if v := a.Recheck(u); !v.OK() {
-		return v
+	v := a.Recheck(u)
+	if v.OK() && !f.Seed && !a.inScope(u) {
+		v = Verdict{Reason: ReasonScope, Later: true}
 	}
-	if !f.Seed && !a.inScope(u) {
-		return Verdict{Reason: ReasonScope, Later: true}
+	if v.OK() || v.Later {
+		if final := a.ofFacts(f); !final.OK() {
+			return final
+		}
 	}
-	return a.ofFacts(f)
+	return v
 }
 
 // VerdictKey is Verdict for a URL known by its key.

@@ -25,21 +25,53 @@ type Changes struct {
 	a      *Admission
 	hosts  map[urlkey.HostKey]bool
 	urls   map[urlkey.Key]bool
+	last   urlkey.HostKey // of Seed
 	closed []string
+	// What came into reach and was readmitted.
+	readmitted map[string]bool
+	// The live filters as of NewChanges: what was asked since may be asked of newer ones.
+	refreshes   uint64
+	fingerprint string
+	// Whether WriteTo wrote a fingerprint.
+	fingerprinted bool
 	// Referral collects which domains link to which.
 	Referral Referral
 }
 
-// NewChanges returns an empty set of changes.
+// NewChanges returns an empty set of changes. It comes before the first question whose answer leads to a
+// withheld link or to one that is readmitted.
 func (a *Admission) NewChanges() *Changes {
-	return &Changes{a: a, hosts: map[urlkey.HostKey]bool{}, urls: map[urlkey.Key]bool{}}
+	a.pendMu.Lock()
+	refreshes := a.refreshes
+	a.pendMu.Unlock()
+	return &Changes{a: a, hosts: map[urlkey.HostKey]bool{}, urls: map[urlkey.Key]bool{}, readmitted: map[string]bool{},
+		refreshes: refreshes, fingerprint: a.fingerprint()}
 }
 
 // Seed takes a seed, or what a seed redirects to, into the scope: from Commit on. It is cheap for keys in order.
 func (c *Changes) Seed(key urlkey.Key) {
-	c.hosts[urlkey.HostKey(urlkey.HostKeyOf([]byte(key)))] = true
+	if h := key.HostKey(); h != c.last {
+		c.last = h
+		c.hosts[h] = true
+	}
 	if c.a.needsURLs() {
 		c.urls[key] = true
+	}
+}
+
+// Readmitted says that all links withheld below these prefixes of Pending have been asked about since
+// NewChanges. They are not pending any more from Commit on, unless a live filter changed meanwhile.
+func (c *Changes) Readmitted(prefixes []string) {
+	for _, p := range prefixes {
+		c.readmitted[p] = true
+	}
+	if !c.readmitted[""] {
+		return
+	}
+	c.a.pendMu.Lock()
+	defer c.a.pendMu.Unlock()
+	for p := range c.a.pending {
+		c.readmitted[p] = true
 	}
 }
 
@@ -54,7 +86,7 @@ func (c *Changes) WriteTo(ing *storage.Ingestion, withheld bool) error {
 		rows[closedPrefix+p] = ""
 	}
 	if err := c.Referral.rows(c.a, rows); err != nil {
-		return err
+		return fmt.Errorf("reading which domains link to which: %w", err)
 	}
 	for h := range c.hosts {
 		rows[seedHostPrefix+string(h)] = ""
@@ -65,26 +97,70 @@ func (c *Changes) WriteTo(ing *storage.Ingestion, withheld bool) error {
 	for k := range c.urls {
 		rows[seedURLPrefix+string(k)] = ""
 	}
-	c.a.pendMu.Lock()
-	if withheld && !c.a.known {
-		rows[fingerprintKey] = c.a.fingerprint()
+	var fingerprint string
+	if fingerprint, c.fingerprinted = c.fingerprintRow(withheld); c.fingerprinted {
+		rows[fingerprintKey] = fingerprint
 	}
-	c.a.pendMu.Unlock()
-	if len(rows) == 0 {
+	deleted := map[string]bool{}
+	for p := range c.readmitted {
+		if key := widenedPrefix + p; p != "" && !has(rows, key) {
+			deleted[key] = true
+		}
+	}
+	if len(rows)+len(deleted) == 0 {
 		return nil
 	}
 	w := ing.Table(storage.Meta())
-	for _, key := range slices.Sorted(maps.Keys(rows)) {
-		if err := w.Set([]byte(key), []byte(rows[key])); err != nil {
+	keys := slices.AppendSeq(slices.Collect(maps.Keys(rows)), maps.Keys(deleted))
+	slices.Sort(keys)
+	for _, key := range keys {
+		err := error(nil)
+		if deleted[key] {
+			err = w.Delete([]byte(key))
+		} else {
+			err = w.Set([]byte(key), []byte(rows[key]))
+		}
+		if err != nil {
 			return fmt.Errorf("writing changes of the scope: %w", err)
 		}
 	}
 	return nil
 }
 
+func has(rows map[string]string, key string) bool {
+	_, ok := rows[key]
+	return ok
+}
+
+// fingerprintRow returns the fingerprint to store and whether there is one to store. While everything is
+// pending that is "", which equals no fingerprint: if the process ends now, the next one finds everything
+// pending, even if the filters are by then as they were when the last fingerprint was stored.
+func (c *Changes) fingerprintRow(withheld bool) (row string, write bool) {
+	c.a.pendMu.Lock()
+	defer c.a.pendMu.Unlock()
+	current := c.refreshes == c.a.refreshes
+	switch {
+	case c.readmitted[""] && current:
+		return c.fingerprint, true
+	case c.readmitted[""], withheld && (c.a.pending[""] || !current):
+		return "", true
+	case withheld && !c.a.known:
+		return c.fingerprint, true
+	}
+	return "", false
+}
+
 // Commit makes the changes effective. Their ingestion must be durable.
 func (c *Changes) Commit() error {
 	a := c.a
+	a.pendMu.Lock()
+	for p := range c.readmitted {
+		if p != "" || a.refreshes == c.refreshes { // else a filter changed meanwhile
+			delete(a.pending, p)
+		}
+	}
+	a.known = a.known || c.fingerprinted
+	a.pendMu.Unlock()
 	for h := range c.hosts {
 		if news := a.admitHost(h); news || a.needsURLs() {
 			a.pend(a.reach(h))
@@ -144,43 +220,4 @@ func (a *Admission) Pending() []string {
 		return []string{""}
 	}
 	return slices.Sorted(maps.Keys(a.pending))
-}
-
-// Readmitted writes, into the ingestion of the phase that readmitted what was below these prefixes, that
-// this is done. done makes it effective and is called once the ingestion is durable.
-func (a *Admission) Readmitted(ing *storage.Ingestion, prefixes []string) (done func(), err error) {
-	fingerprint := a.fingerprint()
-	all := slices.Contains(prefixes, "")
-	drop := map[string]bool{}
-	for _, p := range prefixes {
-		drop[p] = true
-	}
-	a.pendMu.Lock()
-	if all {
-		for p := range a.pending {
-			drop[p] = true
-		}
-	}
-	a.pendMu.Unlock()
-	w := ing.Table(storage.Meta())
-	if all {
-		if err := w.Set([]byte(fingerprintKey), []byte(fingerprint)); err != nil {
-			return nil, err
-		}
-	}
-	for _, p := range slices.Sorted(maps.Keys(drop)) {
-		if err := w.Delete([]byte(widenedPrefix + p)); err != nil {
-			return nil, err
-		}
-	}
-	return func() {
-		a.pendMu.Lock()
-		defer a.pendMu.Unlock()
-		for p := range drop {
-			if p != "" || a.fingerprint() == fingerprint { // else a filter changed meanwhile
-				delete(a.pending, p)
-			}
-		}
-		a.known = a.known || all
-	}, nil
 }

@@ -26,7 +26,7 @@
 // seed, a redirect of a seed, or a trap collects it in Changes, writes it with Changes.WriteTo in
 // the same ingestion as its own tables, and calls Changes.Commit once that ingestion is durable:
 // only then does the answer change. What came into reach by it is in Pending until the phase that
-// readmits withheld links has written Readmitted.
+// readmits withheld links has committed Changes.Readmitted.
 //
 // # Invariants
 //

@@ -21,7 +21,10 @@ func (a *Admission) Refresh() (changed bool) {
 	}
 	if changed {
 		a.noteLive()
-		a.pend("")
+		a.pendMu.Lock()
+		a.refreshes++
+		a.pending[""] = true
+		a.pendMu.Unlock()
 	}
 	return changed
 }

@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package phases
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/seine-crawler/seine/engine/internal/admission"
+	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// DedupOptions say which pages are compared, and how.
+type DedupOptions struct {
+	// Segments limits the work to signatures that pages of these segments have; nil means all.
+	Segments []uint32
+	// Order is what decides which page survives, the first key first; nil means DefaultDedupOrder. The URL's key
+	// decides at last, whatever the order.
+	Order []DedupKey
+}
+
+// Deduped counts what dedup decided.
+type Deduped struct {
+	Groups   uint64 // signatures shared by several URLs
+	Marked   uint64 // became db_duplicate
+	Restored uint64
+	Deleted  uint64 // left the index
+	Closed   int    // prefixes that were found to be traps
+}
+
+// Dedup finds pages with equal signatures, keeps the best of each group and makes the others
+// db_duplicate; those leave the index in the same ingestion. A page that was a duplicate and is
+// now the best of its group, or alone, is restored.
+//
+// Which page is the best is a function of crawldb alone: of what DedupOptions.Order names, then of the URL's
+// key. Neither the order nor the speed in which pages arrived matters.
+func (p *Phases) Dedup(ctx context.Context, o DedupOptions) (Deduped, error) {
+	if o.Order == nil {
+		o.Order = DefaultDedupOrder()
+	}
+	d := dedup{
+		p: p, order: o.Order, fresh: o.Segments, trapChanges: p.env.Admission.NewChanges(),
+		pages: p.env.Sorter(foldLast), groups: p.env.Sorter(foldLast), changes: p.env.Sorter(foldLast),
+	}
+	defer d.close()
+	err := d.find(ctx, o)
+	if err == nil && o.Segments == nil {
+		d.fresh, err = p.batchSegments()
+	}
+	if err == nil {
+		err = d.load(ctx)
+	}
+	if err == nil {
+		err = d.decideAll(ctx)
+	}
+	if err == nil {
+		d.result.Closed = p.env.Admission.CloseTraps(d.trapChanges)
+		err = d.write(ctx)
+	}
+	if err != nil {
+		return d.result, fmt.Errorf("dedup: %w", err)
+	}
+	return d.result, nil
+}
+
+// dedup is one run of Dedup. Signatures and URLs have no order in common, so the pages of a signature
+// are looked up by way of two sorters:
+//
+//	signatures ─▶ pages: key → signature, alone?   ─ join with crawldb ─▶
+//	              groups: signature, key → record  ─ group by group ─▶ changes: key → record
+type dedup struct {
+	p                      *Phases
+	order                  []DedupKey
+	fresh                  []uint32 // segments whose pages the trap watch has not seen yet
+	trapChanges            *admission.Changes
+	result                 Deduped
+	pages, groups, changes *storage.Sorter
+	keys                   [][]byte // entries of the current signature
+	group                  []member
+	copies                 []admission.Copy
+	value                  []byte
+}
+
+func (d *dedup) close() {
+	for _, s := range []*storage.Sorter{d.pages, d.groups, d.changes} {
+		s.Close()
+	}
+}
+
+// find walks the signatures in question, group by group.
+func (d *dedup) find(ctx context.Context, o DedupOptions) error {
+	if o.Segments == nil {
+		return d.findAll(ctx)
+	}
+	wanted := d.p.env.Sorter(foldLast)
+	defer wanted.Close()
+	for _, segment := range o.Segments {
+		if err := d.signaturesOf(ctx, segment, wanted); err != nil {
+			return fmt.Errorf("reading signatures of segment %d: %w", segment, err)
+		}
+	}
+	run, err := wanted.Sort()
+	if err != nil {
+		return fmt.Errorf("sorting signatures: %w", err)
+	}
+	defer run.Close()
+	sc := d.p.env.Store.Scan(storage.Signatures(), nil, nil)
+	defer sc.Close()
+	for run.Next() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		ok := sc.SeekGE(run.Key())
+		for ; ok && bytes.HasPrefix(sc.Key(), run.Key()); ok = sc.Next() {
+			d.add(sc.Key())
+		}
+		if err := d.lookUp(); err != nil {
+			return err
+		}
+	}
+	return errors.Join(sc.Err(), run.Err())
+}
+
+// signaturesOf adds the signatures of a segment's pages.
+func (d *dedup) signaturesOf(ctx context.Context, segment uint32, wanted *storage.Sorter) error {
+	sc := d.p.env.Store.Scan(storage.ParseLinks(segment), nil, nil)
+	defer sc.Close()
+	for n := 0; sc.Next(); n++ {
+		if n%ctxCheckKeys == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		signature, err := storage.OutcomeSignature(sc.Value())
+		if err == nil && !signature.IsZero() {
+			err = wanted.Add(signature[:], nil)
+		}
+		if err != nil {
+			return fmt.Errorf("parse record %s: %w", sc.Key(), err)
+		}
+	}
+	return sc.Err()
+}
+
+// batchSegments are those of batch mode that are not indexed yet: a dedup of everything counts their pages for the trap
+// watch. (A crawl names its segments.)
+func (p *Phases) batchSegments() (numbers []uint32, err error) {
+	list, err := p.env.Store.SegmentList()
+	if err != nil {
+		return nil, fmt.Errorf("listing segments: %w", err)
+	}
+	for _, s := range list {
+		if s.Batch && s.State >= storage.SegmentUpdated && s.State < storage.SegmentIndexed {
+			numbers = append(numbers, s.Number)
+		}
+	}
+	return numbers, nil
+}
+
+// findAll walks the whole range.
+func (d *dedup) findAll(ctx context.Context) error {
+	sc := d.p.env.Store.Scan(storage.Signatures(), nil, nil)
+	defer sc.Close()
+	for n := 0; sc.Next(); n++ {
+		if n%ctxCheckKeys == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if len(d.keys) > 0 && !bytes.HasPrefix(d.keys[0], sc.Key()[:min(len(sc.Key()), len(storage.Signature{}))]) {
+			if err := d.lookUp(); err != nil {
+				return err
+			}
+		}
+		d.add(sc.Key())
+	}
+	if err := sc.Err(); err != nil {
+		return err
+	}
+	return d.lookUp()
+}
+
+// add notes an entry of the current signature.
+func (d *dedup) add(entry []byte) {
+	n := len(d.keys)
+	if n == cap(d.keys) {
+		d.keys = append(d.keys, nil)
+	}
+	d.keys = d.keys[:n+1]
+	d.keys[n] = append(d.keys[n][:0], entry...)
+}
+
+// lookUp adds all pages with the current signature to those whose records are looked up.
+func (d *dedup) lookUp() error {
+	defer func() { d.keys = d.keys[:0] }()
+	for _, entry := range d.keys {
+		signature, page, err := storage.SplitSignatureKey(entry)
+		if err != nil {
+			return err
+		}
+		d.value = append(d.value[:0], signature[:]...)
+		if len(d.keys) == 1 {
+			d.value = append(d.value, 1)
+		}
+		if err := d.pages.Add(page, d.value); err != nil {
+			return fmt.Errorf("sorting pages: %w", err)
+		}
+	}
+	return nil
+}
+
+// load joins the pages with crawldb. Of those alone with their signature, which most
+// are, only duplicates need a decision. (A signature that a page had before is only a memory, and so is
+// that of a page that is gone or redirects.)
+func (d *dedup) load(ctx context.Context) error {
+	run, err := d.pages.Sort()
+	if err != nil {
+		return fmt.Errorf("sorting pages: %w", err)
+	}
+	defer run.Close()
+	return storage.MergeJoin(ctx, d.p.env.Store, storage.Crawldb(), run, d.loadOne)
+}
+
+func (d *dedup) loadOne(key []byte, values [][]byte, old []byte) error {
+	if old == nil {
+		return nil
+	}
+	var r storage.Record
+	if err := storage.DecodeRecord(old, &r); err != nil {
+		return fmt.Errorf("crawldb record %s: %w", key, err)
+	}
+	signature, alone := values[0][:len(r.Signature)], len(values[0]) > len(r.Signature)
+	switch r.Status {
+	case storage.StatusFetched, storage.StatusNotModified, storage.StatusDuplicate:
+	default:
+		return nil
+	}
+	if slices.Contains(d.fresh, r.Segment) {
+		d.p.env.Admission.Page(key)
+	}
+	if alone && r.Status != storage.StatusDuplicate {
+		return nil
+	}
+	if err := d.groups.Add(append(append(d.value[:0], signature...), key...), old); err != nil {
+		return fmt.Errorf("sorting groups: %w", err)
+	}
+	return nil
+}
+
+// decideAll goes through the groups.
+func (d *dedup) decideAll(ctx context.Context) error {
+	run, err := d.groups.Sort()
+	if err != nil {
+		return fmt.Errorf("sorting groups: %w", err)
+	}
+	defer run.Close()
+	var signature storage.Signature
+	for n := 0; run.Next(); n++ {
+		if n%ctxCheckKeys == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if !bytes.HasPrefix(run.Key(), signature[:]) {
+			if err := d.decide(); err != nil {
+				return err
+			}
+			copy(signature[:], run.Key())
+		}
+		m := member{key: urlkey.Key(run.Key()[len(signature):])}
+		if err := storage.DecodeRecord(run.Value(), &m.r); err != nil {
+			return fmt.Errorf("crawldb record %s: %w", m.key, err)
+		}
+		m.fresh = slices.Contains(d.fresh, m.r.Segment)
+		d.group = append(d.group, m)
+	}
+	if err := run.Err(); err != nil {
+		return err
+	}
+	return d.decide()
+}
+
+// decide keeps the best page of the group and marks the others.
+func (d *dedup) decide() error {
+	defer func() { d.group = d.group[:0] }()
+	best := 0
+	d.copies = d.copies[:0]
+	for i := range d.group {
+		m := &d.group[i]
+		if compareMembers(d.order, m, &d.group[best]) < 0 {
+			best = i
+		}
+		d.copies = append(d.copies, admission.Copy{Key: m.key, Fresh: m.fresh})
+	}
+	if len(d.group) > 1 {
+		d.result.Groups++
+	}
+	if len(d.fresh) > 0 {
+		d.p.env.Admission.Group(d.copies)
+	}
+	for i := range d.group {
+		m := &d.group[i]
+		duplicate := i != best
+		if duplicate == (m.r.Status == storage.StatusDuplicate) {
+			continue
+		}
+		m.r.Status = storage.StatusFetched
+		if duplicate {
+			m.r.Status = storage.StatusDuplicate
+			d.result.Marked++
+		} else {
+			d.result.Restored++
+		}
+		d.value = storage.AppendRecord(d.value[:0], &m.r)
+		if err := d.changes.Add([]byte(m.key), d.value); err != nil {
+			return fmt.Errorf("sorting changes: %w", err)
+		}
+	}
+	return nil
+}
+
+// write ingests the changed records together with the deletions from the index and the closed prefixes.
+func (d *dedup) write(ctx context.Context) error {
+	if d.changes.Len() == 0 && d.result.Closed == 0 {
+		return nil
+	}
+	run, err := d.changes.Sort()
+	if err != nil {
+		return fmt.Errorf("sorting changes: %w", err)
+	}
+	defer run.Close()
+	ing := d.p.env.Store.NewIngestion()
+	defer ing.Abort()
+	if err := d.writeRecords(ctx, run, ing); err != nil {
+		return err
+	}
+	if err := d.trapChanges.WriteTo(ing, false); err != nil {
+		return err
+	}
+	if err := ing.Commit(); err != nil {
+		return err
+	}
+	return d.trapChanges.Commit()
+}
+
+func (d *dedup) writeRecords(ctx context.Context, run *storage.Run, ing *storage.Ingestion) error {
+	records, hosts := ing.Table(storage.Crawldb()), d.p.newHostTally(ing)
+	defer hosts.close()
+	var deletes Deletes
+	if d.result.Marked > 0 {
+		deletes = d.p.env.Deletes(ing)
+		defer deletes.Abort()
+	}
+	store := d.p.env.Store
+	err := storage.MergeJoin(ctx, store, storage.Crawldb(), run, func(key []byte, values [][]byte, old []byte) error {
+		var was, r storage.Record
+		if err := errors.Join(storage.DecodeRecord(old, &was), storage.DecodeRecord(values[0], &r)); err != nil {
+			return fmt.Errorf("crawldb record %s: %w", key, err)
+		}
+		if r.Status == storage.StatusDuplicate {
+			if err := deletes.Delete(urlkey.Key(key)); err != nil {
+				return fmt.Errorf("removing %s from the index: %w", key, err)
+			}
+		}
+		if err := hosts.change(key, true, &was, &r); err != nil {
+			return err
+		}
+		return records.Set(key, values[0])
+	})
+	if err != nil {
+		return err
+	}
+	if err := hosts.finish(); err != nil {
+		return err
+	}
+	if deletes == nil {
+		return nil
+	}
+	if d.result.Deleted, err = deletes.Finish(); err != nil {
+		return fmt.Errorf("removing duplicates from the index: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package phases runs the sort-merge phases: inject, generate, updatedb, invertlinks and dedup.
+//
+// # What it is
+//
+// Each phase sorts what is new, merge-joins it with a key range in key order, and writes the outcome as sorted
+// tables that are ingested at once. Together they are the only writers of crawldb, hostdb's counts, linkdb, withheld
+// links, fetchlists and signatures.
+//
+// # Picture
+//
+//	seeds ──Inject──▶ ┌─────────┐ ──Generate──▶ fetchlist, open segment
+//	                  │ crawldb │
+//	  sealed segment  │ hostdb  │      updated segment ──InvertLinks──▶ linkdb
+//	    │             └─────────┘
+//	    │               ▲  ▲  ▲ ▲
+//	    └──UpdateDB─────┘  │  │ └──Dedup── signatures, index deletes
+//	        │           Readmit
+//	        └─ refused for now ─▶ withheld ─┘ when the refusal ends
+//
+// # Life
+//
+// A record of crawldb is made by Inject or by the first link that UpdateDB or Readmit admits. Generate, or the
+// frontier through DueHosts and SelectHost, chooses it once it is due. The outcome of its fetch comes back with a sealed
+// segment: UpdateDB computes the next record by the table of transition, adds up what links say, and moves the segment
+// to updated. Dedup may make it db_duplicate and back.
+//
+// A link that the scope or a live filter refuses waits among the withheld links, under its target and segment. When
+// the answer changes, admission names the prefixes concerned, and Readmit joins what is below them with
+// crawldb: the record is then what it would be if the link had been admitted at once.
+//
+// # Invariants
+//
+//   - A phase's tables and the segment's new state are one ingestion: after a crash the phase is done or not begun.
+//     A withheld link leaves its range in the ingestion in which it counts, so it counts once.
+//   - The sum of HostCounts equals crawldb, and NextDue is the least due time of the host's records, after every
+//     ingestion (hosttally.go).
+//   - Scores and depths depend neither on the order of the pages of a segment nor on when the scope widened.
+//   - The survivor among equal pages is a function of crawldb alone.
+//   - Only admission is asked whether a URL may be crawled.
+//   - No store error is dropped; each says what was being done.
+//
+// # Who runs it
+//
+// The caller's goroutine; no goroutine is started here. Inject, Generate, UpdateDB, Readmit and Dedup read crawldb and
+// write it back, so at most one of them runs at a time: the engine holds its crawldbMu around them. InvertLinks may
+// run beside them, and beside itself for another segment. SelectHost, DueHosts, FetchlistHosts and SegmentIn only
+// read: any goroutine, at any time. Best and KeyTable belong to one goroutine.
+//
+// A phase ends with the context's error, having changed nothing, when its context is canceled before its
+// ingestion is committed.
+//
+// # Bounds
+//
+// Sorters and KeyTables have the memory that Env gives them and spill to disk. Generate holds the chosen URLs
+// (defaultTop, if no bound is given). A host's due times take 16 bytes for each of its records that got another
+// one in the current phase. Dedup holds one group of equal pages. The rest is in limits.go.
+//
+// # Deliberately absent
+//
+// Locks between phases, events, clocks of stages, and loading the new state of the index after Dedup: the engine has
+// them around its calls. Opening seed files: callers give readers. Link analysis over linkdb.
+//
+// # Read first
+//
+// phases.go for Env, updatedb.go, withheld.go, then hosttally.go.
+package phases

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package phases
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// GenerateOptions bound a fetchlist. Zero means no bound.
+type GenerateOptions struct {
+	Top          int  // URLs in all; 0 means defaultTop, a million
+	MaxPerHost   int  // URLs of one host, or of one domain with PerDomain
+	PerDomain    bool // count MaxPerHost by registered domain
+	AddDays      int  // choose what will be due that many days from now
+	IgnoreMarked bool // also take URLs that wait in an earlier fetchlist
+}
+
+// Generated says what a fetchlist holds.
+type Generated struct {
+	Segment  uint32
+	Selected uint64
+	Hosts    uint64
+	Due      uint64 // due and admitted, before Top and MaxPerHost
+}
+
+// Generate chooses the due URLs with the best scores and writes them as the fetchlist of a new
+// open segment. hostdb says which hosts have something due; all others are skipped, so the cost is that of
+// the hosts with work, not of the whole crawldb. URLs that wait in the fetchlist of an unfinished
+// segment are left out for a week (Nutch: crawl.gen.delay). If nothing is due the error is ErrNothingDue.
+func (p *Phases) Generate(ctx context.Context, o GenerateOptions) (Generated, error) {
+	if o.Top <= 0 {
+		o.Top = defaultTop
+	}
+	g := generation{p: p, o: o, now: p.now() + int64(o.AddDays)*86_400_000}
+	err := g.choose(ctx)
+	if err == nil && g.best.Len() == 0 {
+		err = ErrNothingDue
+	}
+	if err == nil {
+		err = g.write()
+	}
+	if err != nil {
+		return g.result, fmt.Errorf("generating: %w", err)
+	}
+	return g.result, nil
+}
+
+// generation is one run of Generate.
+type generation struct {
+	p      *Phases
+	o      GenerateOptions
+	now    int64 // ms
+	result Generated
+	best   *Best
+	group  []urlkey.HostKey // a host, or those of a domain so far
+}
+
+// choose fills best.
+func (g *generation) choose(ctx context.Context) error {
+	snap := g.p.env.Store.Snapshot()
+	defer snap.Close()
+	marked, err := g.p.marked(snap, g.o)
+	if err != nil {
+		return err
+	}
+	defer marked.close()
+	g.best = NewBest(g.o.Top)
+	err = g.p.DueHosts(ctx, snap, "", g.now, 0, func(h urlkey.HostKey) error {
+		if len(g.group) > 0 && !(g.o.PerDomain && g.group[0].DomainKey() == h.DomainKey()) {
+			if err := g.chooseGroup(snap, marked); err != nil {
+				return err
+			}
+		}
+		g.group = append(g.group, h)
+		return ctx.Err()
+	})
+	if err == nil {
+		err = g.chooseGroup(snap, marked)
+	}
+	return errors.Join(err, marked.err())
+}
+
+// chooseGroup offers the best URLs of the group and empties it.
+func (g *generation) chooseGroup(rd storage.Reader, marked *markedSet) error {
+	perGroup := NewBest(g.o.Top)
+	if g.o.MaxPerHost > 0 {
+		perGroup = NewBest(min(g.o.MaxPerHost, g.o.Top))
+	}
+	for _, h := range g.group {
+		sel, err := g.p.SelectHost(rd, h, g.now, marked.has, perGroup)
+		if err != nil {
+			return err
+		}
+		g.result.Due += sel.Due
+	}
+	for _, c := range perGroup.heap {
+		if g.best.Wants([]byte(c.Key), c.Score, c.Depth) {
+			g.best.Add(c)
+		}
+	}
+	g.group = g.group[:0]
+	return nil
+}
+
+// markedSet is the set of keys that wait in unfinished fetchlists, looked up in key order.
+type markedSet struct{ lists []*storage.Scanner }
+
+// marked opens the fetchlists of segments that were generated and are not updated yet.
+func (p *Phases) marked(rd storage.Reader, o GenerateOptions) (*markedSet, error) {
+	m := &markedSet{}
+	if o.IgnoreMarked {
+		return m, nil
+	}
+	list, err := p.env.Store.SegmentList()
+	if err != nil {
+		return nil, fmt.Errorf("listing segments: %w", err)
+	}
+	for _, s := range list {
+		live := s.State == storage.SegmentOpen || s.State == storage.SegmentSealed
+		if s.Batch && live && p.env.Now().Sub(s.Created) <= generateDelay {
+			m.lists = append(m.lists, rd.Scan(storage.Fetchlist(s.Number), nil, nil))
+		}
+	}
+	return m, nil
+}
+
+func (m *markedSet) has(key []byte) bool {
+	for _, l := range m.lists {
+		if l.SeekGE(key) && string(l.Key()) == string(key) {
+			return true
+		}
+	}
+	return false
+}
+
+// err returns what kept a fetchlist from being read.
+func (m *markedSet) err() error {
+	var errs []error
+	for _, l := range m.lists {
+		errs = append(errs, l.Err())
+	}
+	return errors.Join(errs...)
+}
+
+func (m *markedSet) close() {
+	for _, l := range m.lists {
+		l.Close()
+	}
+}
+
+// write makes the segment and its fetchlist in one ingestion.
+func (g *generation) write() error {
+	number, err := g.p.env.Store.NextSegmentNumber()
+	if err != nil {
+		return fmt.Errorf("numbering the segment: %w", err)
+	}
+	chosen := g.best.heap
+	slices.SortFunc(chosen, func(a, b Choice) int { return strings.Compare(string(a.Key), string(b.Key)) })
+	ing := g.p.env.Store.NewIngestion()
+	defer ing.Abort()
+	w := ing.Table(storage.Fetchlist(number))
+	var value []byte
+	var host urlkey.HostKey
+	for i := range chosen {
+		c := &chosen[i]
+		if h := c.Key.HostKey(); h != host {
+			host = h
+			g.result.Hosts++
+		}
+		value = storage.AppendFetchlistEntry(value[:0], storage.FetchlistEntry{Score: c.Score, Depth: c.Depth})
+		if err := w.Set([]byte(c.Key), value); err != nil {
+			return err
+		}
+	}
+	g.result.Segment, g.result.Selected = number, uint64(len(chosen))
+	seg := storage.Segment{Number: number, State: storage.SegmentOpen, Batch: true, Created: g.p.env.Now()}
+	seg.Counts.Generated = g.result.Selected
+	if err := ing.PutSegment(seg); err != nil {
+		return err
+	}
+	return ing.Commit()
+}

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package phases
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/seine-crawler/seine/engine/internal/admission"
+	"github.com/seine-crawler/seine/engine/policy"
+	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// InjectOptions say which seeds to inject and what becomes of URLs that are already known.
+type InjectOptions struct {
+	URLs    []string // seed lines
+	Sources []Source // more of them
+	// Overwrite replaces a known record; Update changes only its score, interval and metadata.
+	// Without either a known record is kept as it is.
+	Overwrite, Update bool
+}
+
+// Source is a reader of seed lines. Name, if there is one, is part of errors.
+type Source struct {
+	Name   string
+	Reader io.Reader
+}
+
+// Injected counts what became of seed lines.
+type Injected struct {
+	Lines      uint64
+	New        uint64 // records made, also of withheld links that the seeds bring into scope
+	Known      uint64 // kept as they were
+	Changed    uint64 // by Overwrite or Update
+	Merged     uint64 // lines with the same URL as a later one
+	Filtered   uint64
+	Malformed  uint64
+	Examples   []string // the first malformed lines and what is wrong with them
+	Readmitted Readmitted
+	Woken      []urlkey.HostKey // hosts of changed records that have something due, in key order
+}
+
+// Keys of a seed line that set the record rather than metadata; Nutch's names.
+const (
+	seedScore    = "nutch.score"
+	seedInterval = "nutch.fetchInterval"
+)
+
+// Inject makes records of seeds. A seed line is a URL, then optional TAB-separated key=value
+// pairs; empty lines and lines that begin with '#' are skipped. Malformed lines are counted and
+// quoted in the result, and the rest is injected. The seeds' hosts become part of the scope, and withheld links that
+// come into scope are readmitted.
+//
+// Steps: parse, normalize and filter each line; sort by key, the last of equal URLs winning;
+// merge-join with crawldb; ingest.
+func (p *Phases) Inject(ctx context.Context, o InjectOptions) (Injected, error) {
+	in := injection{
+		p: p, o: o, now: p.now(), sorter: p.env.Sorter(foldLast), changes: p.env.Admission.NewChanges(),
+	}
+	defer in.sorter.Close()
+	err := in.readAll(ctx)
+	if err == nil {
+		err = in.merge(ctx)
+	}
+	if err == nil {
+		in.result.Readmitted, err = p.readmit(ctx)
+		in.result.New += in.result.Readmitted.New
+		in.result.Woken = mergeHosts(in.result.Woken, in.result.Readmitted.Woken)
+	}
+	if err != nil {
+		return in.result, fmt.Errorf("injecting: %w", err)
+	}
+	return in.result, nil
+}
+
+// foldLast keeps the later of two values of one key.
+func foldLast(dst, _, b []byte) []byte { return append(dst, b...) }
+
+// injection is one run of Inject.
+type injection struct {
+	p       *Phases
+	o       InjectOptions
+	now     int64
+	sorter  *storage.Sorter // key → record of the seed
+	changes *admission.Changes
+	result  Injected
+	key     []byte
+	value   []byte
+}
+
+func (in *injection) readAll(ctx context.Context) error {
+	for _, line := range in.o.URLs {
+		if err := in.line(line); err != nil {
+			return err
+		}
+	}
+	for _, source := range in.o.Sources {
+		err := in.lines(ctx, source.Reader)
+		if err != nil && source.Name != "" {
+			err = fmt.Errorf("seed file %s: %w", source.Name, err)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (in *injection) lines(ctx context.Context, r io.Reader) error {
+	br := bufio.NewReaderSize(r, seedLineMax)
+	for ctx.Err() == nil {
+		line, err := br.ReadSlice('\n')
+		if errors.Is(err, bufio.ErrBufferFull) {
+			in.malformed(string(line[:64]), fmt.Errorf("line longer than %d bytes", seedLineMax))
+			for errors.Is(err, bufio.ErrBufferFull) {
+				_, err = br.ReadSlice('\n')
+			}
+			line = nil
+		}
+		if len(line) > 0 {
+			if err := in.line(string(line)); err != nil {
+				return err
+			}
+		}
+		if err == io.EOF {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+func (in *injection) malformed(line string, err error) {
+	in.result.Lines++
+	in.result.Malformed++
+	if len(in.result.Examples) < malformedExamples {
+		in.result.Examples = append(in.result.Examples, fmt.Sprintf("%.80q: %v", line, err))
+	}
+}
+
+// line parses one seed line and adds its record to the sorter.
+func (in *injection) line(line string) error {
+	line = strings.TrimSpace(strings.TrimPrefix(line, "\ufeff"))
+	if line == "" || line[0] == '#' {
+		return nil
+	}
+	raw, rest, _ := strings.Cut(line, "\t")
+	u, err := urlkey.Parse(raw)
+	if err != nil {
+		in.malformed(raw, err)
+		return nil
+	}
+	r := storage.Record{Status: storage.StatusUnfetched, Interval: policy.DefaultInterval, FetchTime: in.now}
+	given := math.NaN()
+	for _, field := range strings.FieldsFunc(rest, func(c rune) bool { return c == '\t' }) {
+		if err := seedField(&r, &given, field); err != nil {
+			in.malformed(line, err)
+			return nil
+		}
+	}
+	in.result.Lines++
+	if u, err = in.p.env.Normalizers.Normalize(u); err != nil {
+		in.result.Filtered++
+		return nil
+	}
+	if v := in.p.env.Admission.Verdict(u, admission.Facts{Seed: true}); !v.OK() {
+		in.result.Filtered++
+		return nil
+	}
+	r.Score = in.p.env.Scorer.Inject(1)
+	if !math.IsNaN(given) {
+		r.Score = in.p.env.Scorer.Inject(given)
+	}
+	in.key = u.AppendKey(in.key[:0])
+	in.value = storage.AppendRecord(in.value[:0], &r)
+	if err := in.sorter.Add(in.key, in.value); err != nil {
+		return fmt.Errorf("sorting seeds: %w", err)
+	}
+	return nil
+}
+
+func seedField(r *storage.Record, score *float64, field string) error {
+	name, value, ok := strings.Cut(field, "=")
+	if !ok {
+		return fmt.Errorf("field %q is not key=value", field)
+	}
+	switch name {
+	case seedScore:
+		v, err := strconv.ParseFloat(value, 64)
+		if err != nil || v < 0 || math.IsInf(v, 0) || math.IsNaN(v) {
+			return fmt.Errorf("%s=%q is not a score", name, value)
+		}
+		*score = v
+	case seedInterval:
+		v, err := strconv.ParseUint(value, 10, 32)
+		if err != nil || v == 0 {
+			return fmt.Errorf("%s=%q is not a number of seconds", name, value)
+		}
+		r.Interval = uint32(v)
+	default:
+		r.Meta = append(r.Meta, storage.Field{Name: name, Value: value})
+	}
+	return nil
+}
+
+// merge joins the sorted seeds with crawldb and ingests the outcome.
+func (in *injection) merge(ctx context.Context) error {
+	store := in.p.env.Store
+	added := uint64(in.sorter.Len())
+	run, err := in.sorter.Sort()
+	if err != nil {
+		return fmt.Errorf("sorting seeds: %w", err)
+	}
+	defer run.Close()
+	ing := store.NewIngestion()
+	defer ing.Abort()
+	records, hosts := ing.Table(storage.Crawldb()), in.p.newHostTally(ing)
+	defer hosts.close()
+	var kept uint64
+	err = storage.MergeJoin(ctx, store, storage.Crawldb(), run, func(key []byte, values [][]byte, old []byte) error {
+		kept++
+		in.changes.Seed(urlkey.Key(key))
+		return in.mergeOne(records, hosts, key, values[len(values)-1], old)
+	})
+	if err != nil {
+		return err
+	}
+	in.result.Merged = added - kept
+	if err := hosts.finish(); err != nil {
+		return err
+	}
+	withheld, err := in.p.anyWithheld()
+	if err != nil {
+		return err
+	}
+	if err := in.changes.WriteTo(ing, withheld); err != nil {
+		return err
+	}
+	if err := ing.Commit(); err != nil {
+		return err
+	}
+	in.result.Woken = hosts.woken
+	return in.changes.Commit()
+}
+
+func (in *injection) mergeOne(w *storage.TableWriter, hosts *hostTally, key, seed, old []byte) error {
+	var r, was storage.Record
+	if err := storage.DecodeRecord(seed, &r); err != nil {
+		return fmt.Errorf("record of the seed %s: %w", key, err)
+	}
+	switch {
+	case old == nil:
+		in.result.New++
+	case in.o.Overwrite || in.o.Update:
+		if err := storage.DecodeRecord(old, &was); err != nil {
+			return fmt.Errorf("crawldb record %s: %w", key, err)
+		}
+		in.result.Changed++
+		if !in.o.Overwrite {
+			r = updatedSeed(was, r)
+		}
+	default:
+		in.result.Known++
+		return nil
+	}
+	if err := hosts.change(key, old != nil, &was, &r); err != nil {
+		return err
+	}
+	in.value = storage.AppendRecord(in.value[:0], &r)
+	return w.Set(key, in.value)
+}
+
+// updatedSeed is a known record with the seed's score, interval and metadata, where the seed
+// line says something other than the default.
+func updatedSeed(was, seed storage.Record) storage.Record {
+	if seed.Score != 1 {
+		was.Score = seed.Score
+	}
+	if seed.Interval != policy.DefaultInterval {
+		was.Interval = seed.Interval
+	}
+	for _, f := range seed.Meta {
+		replaced := false
+		for i := range was.Meta {
+			if was.Meta[i].Name == f.Name {
+				was.Meta[i].Value, replaced = f.Value, true
+			}
+		}
+		if !replaced {
+			was.Meta = append(was.Meta, f)
+		}
+	}
+	return was
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package phases
+
+import "time"
+
+// Bounds of the phases. Each says what happens past it.
+const (
+	// retryMax is Nutch's db.fetch.retry.max: temporary failures before a URL is gone.
+	retryMax = 3
+	// retryDelayMS is the wait after a temporary failure, in ms.
+	retryDelayMS = 86_400_000
+	// generateDelay is Nutch's crawl.gen.delay: how long the URLs of a fetchlist that was never
+	// fetched stay out of later ones.
+	generateDelay = 7 * 24 * time.Hour
+	// defaultTop bounds a fetchlist when the caller does not: its URLs are held in memory.
+	defaultTop = 1_000_000
+
+	// inlinksMax is the number of inlinks of one target that are kept of a segment.
+	inlinksMax = 10_000
+
+	// seedLineMax bounds one seed line, in bytes; a longer one is reported as malformed.
+	seedLineMax = 64 << 10
+	// malformedExamples is the number of malformed seeds that Injected quotes.
+	malformedExamples = 5
+	// redirectDepthCost is what a redirect adds to the depth of its target: nothing, since the
+	// visitor did not choose a link.
+	redirectDepthCost = 0
+
+	// ctxCheckKeys is how many keys pass between two looks at a context; ctxCheckPages is the same for
+	// pages, of which each has some fifty links.
+	ctxCheckKeys  = 4096
+	ctxCheckPages = 256
+
+	// keyTableFull is the size of keys, in bytes, at which a KeyTable must be emptied, however much memory there is.
+	keyTableFull = 1 << 30
+	// keyTableSlots is the number of slots of a new KeyTable.
+	keyTableSlots = 1 << 10
+)

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package phases
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/seine-crawler/seine/engine/internal/admission"
+	"github.com/seine-crawler/seine/engine/policy"
+	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// Errors that callers decide by; compare with errors.Is.
+var (
+	// ErrNothingDue is returned by Generate when no URL is due.
+	ErrNothingDue = errors.New("nothing is due")
+	// ErrNoSegment: there is no segment of that number.
+	ErrNoSegment = errors.New("there is no such segment")
+	// ErrWrongState: the segment is not in a state that the phase takes.
+	ErrWrongState = errors.New("the segment is in another state")
+)
+
+// Env is what the phases need. All fields but Warn are required.
+type Env struct {
+	Store     *storage.Store
+	Admission *admission.Admission
+	// Sorter returns a new sorter; at most four are in use at once. combine is as in storage.SorterOptions.
+	Sorter func(combine func(dst, a, b []byte) []byte) *storage.Sorter
+	// TableBytes is the memory of one KeyTable with what is kept beside it.
+	TableBytes int64
+	Now        func() time.Time
+	// Normalizers are applied to seeds.
+	Normalizers policy.URLNormalizers
+	Scorer      policy.Scorer
+	Schedule    policy.FetchSchedule
+	// MaxInterval is the longest time between two fetches of a URL; whole seconds count.
+	MaxInterval time.Duration
+	// Sitemaps returns the sitemaps found since the last call. UpdateDB calls it.
+	Sitemaps func() []urlkey.Key
+	// Deletes begins to remove documents from the search index, within an ingestion. Dedup calls it, and
+	// one of Finish and Abort before the ingestion ends.
+	Deletes func(ing *storage.Ingestion) Deletes
+	// Warn reports what stops nothing; nil drops it.
+	Warn func(error)
+}
+
+// Deletes removes documents from the search index. One goroutine.
+type Deletes interface {
+	// Delete removes a document; one that is not in the index is no error. Keys come in order.
+	Delete(key urlkey.Key) error
+	// Finish writes the removals into the ingestion and returns their number.
+	Finish() (deleted uint64, err error)
+	// Abort drops the removals. After Finish it does nothing.
+	Abort()
+}
+
+// Phases runs the phases over one store. Which of them may run at the same time says the package's documentation.
+type Phases struct {
+	env         Env
+	maxInterval uint32 // seconds
+	updates     spare[*update]
+	inversions  spare[*inversion]
+}
+
+// New returns the phases over a store. Admission.Load must have been called.
+func New(env Env) *Phases {
+	if env.Warn == nil {
+		env.Warn = func(error) {}
+	}
+	return &Phases{env: env, maxInterval: policy.Seconds(env.MaxInterval)}
+}
+
+func (p *Phases) now() int64 { return p.env.Now().UnixMilli() }
+
+// SegmentIn returns a segment that must be in one of the states. phase begins the message of an error, which
+// is ErrNoSegment or ErrWrongState by errors.Is, or one of the store.
+func SegmentIn(
+	store *storage.Store, number uint32, phase string, states ...storage.SegmentState,
+) (storage.Segment, error) {
+	seg, ok, err := store.Segment(number)
+	if err != nil {
+		return seg, fmt.Errorf("%s: reading segment %d: %w", phase, number, err)
+	}
+	if !ok {
+		return seg, &segmentError{fmt.Sprintf("%s: there is no segment %d", phase, number), ErrNoSegment}
+	}
+	for _, state := range states {
+		if seg.State == state {
+			return seg, nil
+		}
+	}
+	return seg, &segmentError{
+		fmt.Sprintf("%s: segment %d is %s, want %s", phase, number, seg.State, states[0]), ErrWrongState,
+	}
+}
+
+// segmentError has a text of its own and is a sentinel by errors.Is.
+type segmentError struct {
+	text string
+	kind error
+}
+
+// Error returns the text.
+func (e *segmentError) Error() string { return e.text }
+
+// Unwrap returns the sentinel.
+func (e *segmentError) Unwrap() error { return e.kind }
+
+// spare keeps the memory that a phase would otherwise allocate anew at each run, which was a quarter of its time.
+// (A sync.Pool would lose it at each garbage collection, of which there are several between two runs.)
+type spare[T any] struct {
+	mu   sync.Mutex
+	kept T
+	ok   bool
+}
+
+func (s *spare[T]) take() (v T, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v, ok = s.kept, s.ok
+	var none T
+	s.kept, s.ok = none, false
+	return v, ok
+}
+
+func (s *spare[T]) put(v T) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.kept, s.ok = v, true
+}

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package phases
+
+import (
+	"container/heap"
+	"context"
+	"fmt"
+
+	"github.com/seine-crawler/seine/engine/internal/admission"
+	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// Choice is one URL chosen to be fetched.
+type Choice struct {
+	Key   urlkey.Key
+	Score float64
+	Depth uint16 // links from a seed
+	Known bool   // crawldb holds an outcome of an earlier fetch
+}
+
+// better is the one order in which URLs of a host are fetched: higher score first, then fewer
+// links from a seed, then key order, so that the choice never depends on chance.
+func (c *Choice) better(d *Choice) bool {
+	if c.Score != d.Score {
+		return c.Score > d.Score
+	}
+	if c.Depth != d.Depth {
+		return c.Depth < d.Depth
+	}
+	return c.Key < d.Key
+}
+
+// worstFirst is a heap whose top is the choice to give up next.
+type worstFirst []Choice
+
+func (h worstFirst) Len() int           { return len(h) }
+func (h worstFirst) Less(i, j int) bool { return h[j].better(&h[i]) }
+func (h worstFirst) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *worstFirst) Push(x any)        { *h = append(*h, x.(Choice)) }
+func (h *worstFirst) Pop() any {
+	old := *h
+	x := old[len(old)-1]
+	*h = old[:len(old)-1]
+	return x
+}
+
+// Best keeps the best choices that it is offered. One goroutine.
+type Best struct {
+	limit int
+	heap  worstFirst
+}
+
+// NewBest returns a Best that keeps up to limit choices; 0 keeps none.
+func NewBest(limit int) *Best { return &Best{limit: limit} }
+
+// Len is the number of choices kept.
+func (b *Best) Len() int { return len(b.heap) }
+
+// Wants reports whether a choice would be kept, without making its key a string.
+func (b *Best) Wants(key []byte, score float64, depth uint16) bool {
+	if len(b.heap) < b.limit {
+		return true
+	}
+	if b.limit <= 0 {
+		return false
+	}
+	worst := &b.heap[0]
+	if score != worst.Score {
+		return score > worst.Score
+	}
+	if depth != worst.Depth {
+		return depth < worst.Depth
+	}
+	return string(key) < string(worst.Key)
+}
+
+// Add keeps a choice, which Wants must have accepted, in place of the worst one if there are too many.
+func (b *Best) Add(c Choice) {
+	if len(b.heap) < b.limit {
+		heap.Push(&b.heap, c)
+		return
+	}
+	b.heap[0] = c
+	heap.Fix(&b.heap, 0)
+}
+
+// Sorted empties b and returns its choices, best first.
+func (b *Best) Sorted() []Choice {
+	out := make([]Choice, len(b.heap))
+	for i := len(out) - 1; i >= 0; i-- {
+		out[i] = heap.Pop(&b.heap).(Choice)
+	}
+	return out
+}
+
+// Selection is what a pass over one host's range of crawldb finds.
+type Selection struct {
+	Due     uint64 // records that are due and admitted
+	NextDue int64  // the least fetch time of records that are not due yet, in ms; 0: none
+}
+
+// SelectHost offers to keep every record of a host that is due at now (in ms), admitted and not taken.
+// Generate and the frontier's refill both choose URLs here and nowhere else. keep is used by one goroutine;
+// taken gets a key that is valid until it returns. Any number of goroutines may call it, for one host too.
+func (p *Phases) SelectHost(
+	rd storage.Reader, host urlkey.HostKey, now int64, taken func(key []byte) bool, keep *Best,
+) (Selection, error) {
+	var sel Selection
+	sc := rd.Scan(storage.Crawldb(), []byte(host), PrefixEnd([]byte(host)))
+	defer sc.Close()
+	var r storage.Record
+	for sc.Next() {
+		if err := storage.DecodeRecord(sc.Value(), &r); err != nil {
+			return sel, fmt.Errorf("selecting URLs of %s: crawldb record %s: %w", host, sc.Key(), err)
+		}
+		if !p.env.Schedule.Due(&r, now) {
+			if sel.NextDue == 0 || r.FetchTime < sel.NextDue {
+				sel.NextDue = r.FetchTime
+			}
+			continue
+		}
+		// The answer may be narrower by now than when the record was made.
+		if taken(sc.Key()) || !p.admits(urlkey.Key(sc.Key()), int(r.Depth)) {
+			continue
+		}
+		sel.Due++
+		if keep.Wants(sc.Key(), r.Score, r.Depth) {
+			keep.Add(Choice{Key: urlkey.Key(sc.Key()), Score: r.Score, Depth: r.Depth, Known: r.Segment != 0})
+		}
+	}
+	if err := sc.Err(); err != nil {
+		return sel, fmt.Errorf("selecting URLs of %s: %w", host, err)
+	}
+	return sel, nil
+}
+
+func (p *Phases) admits(key urlkey.Key, depth int) bool {
+	v := p.env.Admission.VerdictKey(key, admission.Facts{Depth: depth})
+	return v.OK()
+}
+
+// DueHosts calls each with hosts that have a URL due at now (in ms) and of which some URL may be in scope, in key
+// order, from a host on (that included; "" is the first), up to limit (0: all). An error of each ends it and
+// is returned as it is.
+func (p *Phases) DueHosts(
+	ctx context.Context, rd storage.Reader, from urlkey.HostKey, now int64, limit int, each func(urlkey.HostKey) error,
+) error {
+	sc := rd.Scan(storage.HostCountsRange(), []byte(from), nil)
+	defer sc.Close()
+	var counts storage.HostCounts
+	found := 0
+	for n := 0; (limit == 0 || found < limit) && sc.Next(); n++ {
+		if n%ctxCheckKeys == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err := storage.DecodeHostCounts(sc.Value(), &counts); err != nil {
+			return fmt.Errorf("looking for due hosts: hostdb counts of %s: %w", sc.Key(), err)
+		}
+		if counts.NextDue == 0 || counts.NextDue > now {
+			continue
+		}
+		h := urlkey.HostKey(sc.Key())
+		if !p.env.Admission.HasHost(h) {
+			continue
+		}
+		found++
+		if err := each(h); err != nil {
+			return err
+		}
+	}
+	if err := sc.Err(); err != nil {
+		return fmt.Errorf("looking for due hosts: %w", err)
+	}
+	return nil
+}
+
+// FetchlistHosts lists the hosts of a segment's fetchlist in key order, from a host on (that included; "" is the
+// first), up to limit (0: all).
+func FetchlistHosts(
+	ctx context.Context, rd storage.Reader, segment uint32, from urlkey.HostKey, limit int,
+) (hosts []urlkey.HostKey, err error) {
+	sc := rd.Scan(storage.Fetchlist(segment), []byte(from), nil)
+	defer sc.Close()
+	for ok := sc.Next(); ok && (limit == 0 || len(hosts) < limit); {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		host := urlkey.HostKey(urlkey.HostKeyOf(sc.Key()))
+		hosts = append(hosts, host)
+		ok = sc.SeekGE(PrefixEnd([]byte(host)))
+	}
+	if err := sc.Err(); err != nil {
+		return nil, fmt.Errorf("listing the hosts of a fetchlist: %w", err)
+	}
+	return hosts, nil
+}
+
+// PrefixEnd returns the least key above all that begin with a prefix, which must not be empty. Keys are ASCII, so
+// the last byte can always be raised.
+func PrefixEnd(prefix []byte) []byte {
+	end := append([]byte(nil), prefix...)
+	end[len(end)-1]++
+	return end
+}

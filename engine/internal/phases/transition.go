@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package phases
+
+import (
+	"github.com/seine-crawler/seine/engine/policy"
+	"github.com/seine-crawler/seine/storage"
+)
+
+// transition computes a URL's new record from its old one and the outcome of a fetch: Nutch's
+// CrawlDbReducer as a pure function. r holds the old record on entry (a fresh one for a URL that
+// was not known) and the new one on return. The old status matters only through what it left in the
+// record: the table has one row per outcome.
+//
+//	success, signature equal    db_notmodified   next = T + interval, modified time kept
+//	success, other or none      db_fetched       next = T + interval, signature := new
+//	304                         db_notmodified   next = T + interval
+//	redirect                    db_redir_*       next = T + interval
+//	retry, below the limit      db_unfetched     next = T + 1 day, retries + 1
+//	retry, limit reached        db_gone          gone schedule, retries + 1
+//	gone, parse failed          db_gone, db_parse_failed   gone schedule
+//
+// Two differences from Nutch: retries saturate instead of wrapping around at 127, and a redirect or a 304
+// clears nothing that it says nothing about. maxInterval is in seconds.
+func transition(r *storage.Record, o *storage.FetchOutcome, segment uint32, s policy.FetchSchedule, maxInterval uint32) {
+	prevModified := r.ModifiedTime
+	if r.Interval == 0 {
+		r.Interval = policy.DefaultInterval
+	}
+	r.LastFetch = o.Time
+	if o.HTTPStatus != 0 {
+		r.HTTPStatus = o.HTTPStatus
+	}
+	switch o.Status {
+	case storage.FetchSuccess:
+		change := policy.ChangeUnknown
+		r.Status = storage.StatusFetched
+		if r.Signature != (storage.Signature{}) && o.Signature != (storage.Signature{}) {
+			change = policy.ChangeModified
+			if r.Signature == o.Signature {
+				change = policy.ChangeNone
+				r.Status = storage.StatusNotModified
+			}
+		}
+		r.Signature, r.Segment, r.Retries = o.Signature, segment, 0
+		r.ETag, r.LastModified = o.ETag, o.LastModified
+		s.Reschedule(r, change, o.Time)
+		if change == policy.ChangeNone {
+			r.ModifiedTime = prevModified
+		}
+		forceRefetch(r, maxInterval)
+	case storage.FetchNotModified:
+		r.Status, r.Retries = storage.StatusNotModified, 0
+		s.Reschedule(r, policy.ChangeNone, o.Time)
+		r.ModifiedTime = prevModified
+		forceRefetch(r, maxInterval)
+	case storage.FetchRedirTemp, storage.FetchRedirPerm:
+		r.Status, r.Retries = storage.StatusRedirTemp, 0
+		if o.Status == storage.FetchRedirPerm {
+			r.Status = storage.StatusRedirPerm
+		}
+		s.Reschedule(r, policy.ChangeUnknown, o.Time)
+		if prevModified > 0 {
+			r.ModifiedTime = prevModified
+		}
+		forceRefetch(r, maxInterval)
+	case storage.FetchRetry:
+		if r.Retries < 255 {
+			r.Retries++
+		}
+		if r.Retries < retryMax {
+			r.Status = storage.StatusUnfetched
+			r.FetchTime = o.Time + retryDelayMS
+			return
+		}
+		r.Status = storage.StatusGone
+		goneSchedule(r, o.Time, maxInterval)
+	case storage.FetchGone:
+		r.Status = storage.StatusGone
+		goneSchedule(r, o.Time, maxInterval)
+	case storage.FetchParseFailed:
+		r.Status = storage.StatusParseFailed
+		goneSchedule(r, o.Time, maxInterval)
+	}
+}
+
+// goneSchedule lengthens the interval by half while that stays below the maximum: a page that is gone may
+// come back, but it is fetched less and less often.
+func goneSchedule(r *storage.Record, at int64, maxInterval uint32) {
+	if longer := uint64(r.Interval) * 3 / 2; longer < uint64(maxInterval) {
+		r.Interval = uint32(longer)
+	} else {
+		r.Interval = nineTenths(maxInterval)
+	}
+	r.FetchTime = at + int64(r.Interval)*1000
+}
+
+// forceRefetch makes a page whose interval outgrew the maximum unfetched again, so that every
+// page is fetched without validators from time to time, whatever the schedule says.
+func forceRefetch(r *storage.Record, maxInterval uint32) {
+	if r.Interval <= maxInterval {
+		return
+	}
+	r.Interval = nineTenths(maxInterval)
+	r.Status, r.Retries, r.Signature, r.ModifiedTime = storage.StatusUnfetched, 0, storage.Signature{}, 0
+}
+
+func nineTenths(v uint32) uint32 { return uint32((uint64(v)*9 + 5) / 10) }

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package phases
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/seine-crawler/seine/storage"
+)
+
+// apply joins the sorted inputs with crawldb and ingests the outcome.
+func (u *update) apply(ctx context.Context, seg storage.Segment) error {
+	run, err := u.inputs.Sort()
+	if err != nil {
+		return fmt.Errorf("sorting outcomes and links: %w", err)
+	}
+	defer run.Close()
+	store := u.p.env.Store
+	ing := store.NewIngestion()
+	defer ing.Abort()
+	records, hosts := ing.Table(storage.Crawldb()), u.p.newHostTally(ing)
+	defer hosts.close()
+	err = storage.MergeJoin(ctx, store, storage.Crawldb(), run, func(key []byte, values [][]byte, old []byte) error {
+		return u.one(records, hosts, key, readInput(values[0]), old)
+	})
+	if err != nil {
+		return err
+	}
+	if err := hosts.finish(); err != nil {
+		return err
+	}
+	if err := u.writeSignatures(ctx, ing); err != nil {
+		return fmt.Errorf("writing signatures: %w", err)
+	}
+	if err := u.writeWithheld(ctx, ing); err != nil {
+		return fmt.Errorf("writing withheld links: %w", err)
+	}
+	withheld := u.result.Withheld > 0
+	if !withheld {
+		if withheld, err = u.p.anyWithheld(); err != nil {
+			return err
+		}
+	}
+	if err := u.changes.WriteTo(ing, withheld); err != nil {
+		return err
+	}
+	if seg.Batch {
+		if err := ing.DeleteRange(storage.Fetchlist(u.segment)); err != nil {
+			return err
+		}
+	}
+	seg.State = storage.SegmentUpdated
+	if err := ing.PutSegment(seg); err != nil {
+		return err
+	}
+	if err := ing.Commit(); err != nil {
+		return err
+	}
+	u.result.Woken = hosts.woken
+	return u.changes.Commit()
+}
+
+// one computes a URL's new record.
+func (u *update) one(w *storage.TableWriter, hosts *hostTally, key []byte, in input, old []byte) error {
+	var was, r storage.Record
+	known := old != nil
+	if known {
+		if err := storage.DecodeRecord(old, &was); err != nil {
+			return fmt.Errorf("crawldb record %s: %w", key, err)
+		}
+		r = was
+	} else {
+		r = newRecord(in.links, in.sitemap, u.now)
+	}
+	switch {
+	case !known:
+		u.result.New++
+	case !in.outcome && !in.links.any: // a sitemap that is known
+		return nil
+	case !in.outcome:
+		u.result.Linked++
+	}
+	if in.outcome {
+		if err := storage.DecodeFetchOutcome(in.encoded, &u.page); err != nil {
+			return fmt.Errorf("outcome of %s: %w", key, err)
+		}
+		transition(&r, &u.page, u.segment, u.p.env.Schedule, u.p.maxInterval)
+	}
+	in.links.applyTo(&r, known, in.sitemap, u.p.env.Scorer)
+	if err := u.noteSignature(key, &was, &r); err != nil {
+		return fmt.Errorf("sorting signatures: %w", err)
+	}
+	if err := hosts.change(key, known, &was, &r); err != nil {
+		return err
+	}
+	if in.outcome {
+		hosts.spent(&u.page)
+	}
+	u.value = storage.AppendRecord(u.value[:0], &r)
+	return w.Set(key, u.value)
+}
+
+// noteSignature keeps the signatures range equal to what the records say. An entry without a value is to be
+// deleted.
+func (u *update) noteSignature(key []byte, was, r *storage.Record) error {
+	if was.Signature == r.Signature {
+		return nil
+	}
+	if !was.Signature.IsZero() {
+		if err := u.signatures.Add(storage.AppendSignatureKey(nil, was.Signature, key), nil); err != nil {
+			return err
+		}
+	}
+	if !r.Signature.IsZero() {
+		return u.signatures.Add(storage.AppendSignatureKey(nil, r.Signature, key), []byte{1})
+	}
+	return nil
+}
+
+func (u *update) writeSignatures(ctx context.Context, ing *storage.Ingestion) error {
+	run, err := u.signatures.Sort()
+	if err != nil {
+		return err
+	}
+	defer run.Close()
+	w := ing.Table(storage.Signatures())
+	for n := 0; run.Next(); n++ {
+		if n%ctxCheckKeys == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if len(run.Value()) == 0 {
+			err = w.Delete(run.Key())
+		} else {
+			err = w.Set(run.Key(), nil)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return run.Err()
+}
+
+// writeWithheld writes what is refused for now, one entry for each target.
+func (u *update) writeWithheld(ctx context.Context, ing *storage.Ingestion) error {
+	run, err := u.withheld.Sort()
+	if err != nil {
+		return err
+	}
+	defer run.Close()
+	w := ing.Table(storage.WithheldRange())
+	var key []byte
+	for n := 0; run.Next(); n++ {
+		if n%ctxCheckKeys == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		key = storage.AppendLinkdbKey(key[:0], run.Key(), u.segment)
+		if err := w.Set(key, run.Value()); err != nil {
+			return err
+		}
+		u.result.Withheld++
+	}
+	return run.Err()
+}

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package phases
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/seine-crawler/seine/engine/internal/admission"
+	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// Readmitted counts what became of withheld links that were looked at again.
+type Readmitted struct {
+	New     uint64           // URLs that became records
+	Linked  uint64           // known URLs that were linked to
+	Refused uint64           // URLs that are refused for good by now
+	Woken   []urlkey.HostKey // hosts of changed records that have something due, in key order
+}
+
+// Readmit joins withheld links that came into reach with crawldb, as if they had been admitted when their segments
+// were updated. It does nothing while admission.Pending is empty. UpdateDB and Inject do the same at their end; what
+// else changes the answer, such as a live filter, is followed by a call of Readmit.
+//
+//	withheld, below the pending prefixes ─▶ verdict for each target
+//	                      admitted: folded, joined with crawldb, deleted
+//	          refused for now: stays         refused for good: deleted
+//	one ingestion: records, host counts, deletions, the end of what was pending
+//
+// So each withheld link counts once, whatever happens in between: after a crash, or an error, what is still
+// pending is done again from the beginning.
+func (p *Phases) Readmit(ctx context.Context) (Readmitted, error) { return p.readmit(ctx) }
+
+func (p *Phases) readmit(ctx context.Context) (Readmitted, error) {
+	var result Readmitted
+	changes := p.env.Admission.NewChanges() // before any question
+	pending := p.env.Admission.Pending()
+	if len(pending) == 0 {
+		return result, nil
+	}
+	changes.Readmitted(pending)
+	any, err := p.anyWithheld()
+	if err == nil && !any {
+		err = changes.Commit() // rows that may be left of it do no harm
+	} else if err == nil {
+		err = p.readmitBelow(ctx, pending, changes, &result)
+	}
+	if err != nil {
+		return result, fmt.Errorf("readmitting withheld links: %w", err)
+	}
+	return result, nil
+}
+
+// anyWithheld reports whether the store holds a withheld link.
+func (p *Phases) anyWithheld() (bool, error) {
+	sc := p.env.Store.Scan(storage.WithheldRange(), nil, nil)
+	any := sc.Next()
+	if err := sc.Close(); err != nil {
+		return false, fmt.Errorf("looking for withheld links: %w", err)
+	}
+	return any, nil
+}
+
+func (p *Phases) readmitBelow(
+	ctx context.Context, prefixes []string, changes *admission.Changes, result *Readmitted,
+) (err error) {
+	ing := p.env.Store.NewIngestion()
+	defer ing.Abort()
+	r := readmission{
+		p: p, changes: changes, result: result, now: p.now(),
+		sc:      p.env.Store.Scan(storage.WithheldRange(), nil, nil),
+		crawldb: storage.NewFinder(p.env.Store, storage.Crawldb()),
+		records: ing.Table(storage.Crawldb()), rest: ing.Table(storage.WithheldRange()), hosts: p.newHostTally(ing),
+	}
+	defer func() {
+		r.hosts.close()
+		err = errors.Join(err, r.sc.Close(), r.crawldb.Close())
+	}()
+	covered := "\xff" // the last prefix that was not below another
+	for _, prefix := range prefixes {
+		if strings.HasPrefix(prefix, covered) {
+			continue
+		}
+		covered = prefix
+		if err := r.below(ctx, []byte(prefix)); err != nil {
+			return err
+		}
+	}
+	if err := r.hosts.finish(); err != nil {
+		return err
+	}
+	if err := changes.WriteTo(ing, true); err != nil {
+		return err
+	}
+	if err := ing.Commit(); err != nil {
+		return err
+	}
+	result.Woken = r.hosts.woken
+	return changes.Commit()
+}
+
+// readmission is one walk over withheld links.
+type readmission struct {
+	p             *Phases
+	changes       *admission.Changes
+	result        *Readmitted
+	now           int64
+	sc            *storage.Scanner // of withheld
+	crawldb       *storage.Finder
+	records, rest *storage.TableWriter
+	hosts         *hostTally
+
+	target   []byte
+	entries  []storage.Withheld // of the target, by segment
+	segments []uint32
+	key      []byte
+	value    []byte
+}
+
+// below goes through the withheld links below a prefix. Targets come in key order, also from one call to the next.
+func (r *readmission) below(ctx context.Context, prefix []byte) error {
+	for n, ok := 0, r.sc.SeekGE(prefix); ok && bytes.HasPrefix(r.sc.Key(), prefix); n++ {
+		if n%ctxCheckPages == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		// A host that is not in scope has nothing to admit, whatever the live filters say.
+		if host := urlkey.HostKeyOf(r.sc.Key()); !r.p.env.Admission.HasHost(urlkey.HostKey(host)) {
+			ok = r.sc.SeekGE(PrefixEnd(host))
+			continue
+		}
+		var err error
+		if ok, err = r.read(); err == nil {
+			err = r.decide()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := r.sc.Err(); err != nil {
+		return err
+	}
+	return nil
+}
+
+// read reads the entries of one target and moves to the next one, if there is one.
+func (r *readmission) read() (more bool, err error) {
+	r.target, r.entries, r.segments = r.target[:0], r.entries[:0], r.segments[:0]
+	for more = true; more; more = r.sc.Next() {
+		target, segment, err := storage.SplitLinkdbKey(r.sc.Key())
+		if err != nil {
+			return false, err
+		}
+		if len(r.entries) == 0 {
+			r.target = append(r.target, target...)
+		} else if !bytes.Equal(target, r.target) {
+			break
+		}
+		var w storage.Withheld
+		if err := storage.DecodeWithheld(r.sc.Value(), &w); err != nil {
+			return false, fmt.Errorf("links to %s of segment %d: %w", target, segment, err)
+		}
+		r.entries, r.segments = append(r.entries, w), append(r.segments, segment)
+	}
+	return more, r.sc.Err()
+}
+
+// decide admits the target, deletes it or leaves it.
+func (r *readmission) decide() error {
+	v := r.p.env.Admission.VerdictKey(urlkey.Key(r.target), admission.Facts{Hops: r.hops()})
+	switch {
+	case v.OK():
+		if err := r.admit(); err != nil {
+			return err
+		}
+	case v.Later:
+		return nil
+	default:
+		r.result.Refused++
+	}
+	for _, segment := range r.segments {
+		r.key = storage.AppendLinkdbKey(r.key[:0], r.target, segment)
+		if err := r.rest.Delete(r.key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hops is the least number of redirects in a row that lead to the target.
+func (r *readmission) hops() int {
+	var sum linkSum
+	for i := range r.entries {
+		sum = sum.plus(sumOfWithheld(&r.entries[i]))
+	}
+	return int(sum.hops)
+}
+
+// admit joins the target with crawldb: segment by segment, as if each had been admitted at once.
+func (r *readmission) admit() error {
+	old, err := r.crawldb.Find(r.target)
+	if err != nil {
+		return err
+	}
+	var was, record storage.Record
+	known := old != nil
+	if known {
+		if err := storage.DecodeRecord(old, &was); err != nil {
+			return fmt.Errorf("crawldb record %s: %w", r.target, err)
+		}
+		record = was
+	}
+	linked := !known
+	for i := range r.entries {
+		w := &r.entries[i]
+		sum := sumOfWithheld(w)
+		exists := known || i > 0
+		if !exists {
+			record = newRecord(sum, w.Sitemap, r.now)
+		}
+		sum.applyTo(&record, exists, w.Sitemap, r.p.env.Scorer)
+		linked = linked || w.Link
+		if w.Referrers != 0 {
+			referral := &r.changes.Referral
+			referral.Add(referral.DomainOf(urlkey.HostKey(urlkey.HostKeyOf(r.target))), w.Referrers)
+		}
+	}
+	if !linked { // a sitemap that is known
+		return nil
+	}
+	if known {
+		r.result.Linked++
+	} else {
+		r.result.New++
+	}
+	if err := r.hosts.change(r.target, known, &was, &record); err != nil {
+		return err
+	}
+	r.value = storage.AppendRecord(r.value[:0], &record)
+	return r.records.Set(r.target, r.value)
+}
+
+// sumOfWithheld is what a segment's withheld links say.
+func sumOfWithheld(w *storage.Withheld) linkSum {
+	if !w.Link {
+		return linkSum{}
+	}
+	return linkSum{any: true, hops: w.Hops, depth: w.Depth, score: w.Score}
+}
+
+// foldWithheld adds up what one segment says of a target.
+func foldWithheld(dst, a, b []byte) []byte {
+	var x, y storage.Withheld
+	if storage.DecodeWithheld(a, &x) != nil || storage.DecodeWithheld(b, &y) != nil {
+		panic("BUG: phases: the sorter changed a value")
+	}
+	sum := sumOfWithheld(&x).plus(sumOfWithheld(&y))
+	return storage.AppendWithheld(dst, &storage.Withheld{
+		Reason: min(x.Reason, y.Reason), Score: sum.score, Depth: sum.depth, Hops: sum.hops,
+		Link: sum.any, Sitemap: x.Sitemap || y.Sitemap, Referrers: x.Referrers | y.Referrers,
+	})
+}
