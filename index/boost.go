@@ -10,8 +10,8 @@ import (
 	"github.com/seine-crawler/seine/storage"
 )
 
-// boosts are the factors of an index segment's documents that have one, by number. A segment keeps them in memory, since
-// ranking needs the factor of each match: 12 bytes a boosted document, nothing for others.
+// boosts are the factors of an index segment's documents that have one, by number. A segment keeps them in memory,
+// since ranking needs the factor of each match: 12 bytes a boosted document, nothing for others.
 //
 // On disk, kindBoosts, a value per block of normDocs documents that has any; blocks without are left out:
 //

@@ -17,23 +17,24 @@ import (
 
 // BuildReport counts what a Builder wrote.
 type BuildReport struct {
-	Added, Replaced, Deleted uint32
-	Segments                 int
-	Words                    uint64
+	Added    uint32 // documents, with those that replaced another
+	Replaced uint32 // documents whose URL was indexed before
+	Deleted  uint32 // documents removed by Delete
+	Segments int    // index segments written
+	Words    uint64 // in all fields of the documents added
 }
 
-// Builder makes index segments of documents. It is used by one goroutine; Finish adds everything to
-// the ingestion, Abort after Finish does nothing.
+// Builder makes index segments of documents. One goroutine at a time may use it. End it with Finish or Abort.
 type Builder struct {
 	x        *Index
 	in       *storage.Ingestion
 	analyzer analysis.Analyzer
-	walked   []byte // a field's text as the analyzer reads it
+	walked   []byte // scratch: a field's text for the analyzer
 	report   BuildReport
 	located  *storage.Sorter // directory entries to write: key → entry, empty for a deletion
 	deletes  map[uint32]*roaring.Bitmap
 	last     urlkey.Key
-	number   uint32
+	number   uint32           // of the index segment under construction
 	found    *storage.Scanner // of Located, moving with the keys
 	err      error            // of NewBuilder
 
@@ -50,7 +51,7 @@ type inverter struct {
 	info    segmentInfo
 	field   int
 	doc     uint32
-	number  uint32 // of the index segment
+	number  uint32 // Builder.number
 }
 
 type docEntry struct {
@@ -64,8 +65,8 @@ type storedEntry struct {
 	value []byte
 }
 
-// termList is a term's occurrences in the order of coming: for each a uvarint of
-// position<<4 | field<<1 | 1 if a new document begins, followed by the gap of documents if so.
+// termList holds a term's occurrences in the order they were added: for each a uvarint of position<<4 | field<<1, plus
+// 1 if it is the first of a document; then the gap to the document before follows.
 type termList struct {
 	b        []byte
 	lastDoc  int64
@@ -101,18 +102,19 @@ func (x *Index) NewBuilder(in *storage.Ingestion) *Builder {
 func (b *Builder) begin() {
 	b.number++
 	for _, t := range b.inv.terms {
-		t.b = nil // the analyzer's words still point to it
+		t.b = nil // the analyzer's words still refer to the list
 	}
 	b.inv = inverter{terms: make(map[string]*termList, 1<<12), number: b.number}
 }
 
-// Abort gives up what was not finished.
+// Abort releases what the Builder holds; what it added to the ingestion must then not be committed. After Finish, or a
+// second time, it does nothing.
 func (b *Builder) Abort() {
 	b.found.Close()
 	b.located.Close()
 }
 
-// order checks that keys come in order, and marks the version indexed before as deleted.
+// order checks that keys come in order, and marks an earlier version of the document as deleted.
 func (b *Builder) order(key urlkey.Key) (known bool, err error) {
 	if b.err != nil {
 		return false, b.err
@@ -142,7 +144,7 @@ func (b *Builder) order(key urlkey.Key) (known bool, err error) {
 	return true, nil
 }
 
-// Delete removes a URL from the index; one that is not indexed is no error.
+// Delete removes a URL from the index; that it is not indexed is no error. After an error only Abort is allowed.
 func (b *Builder) Delete(key urlkey.Key) error {
 	known, err := b.order(key)
 	if err != nil || !known {
@@ -199,7 +201,7 @@ func (b *Builder) Add(d *Document) error {
 	return nil
 }
 
-// body inverts the text, main content and what is around it apart.
+// body inverts the text: the main content and what is around it are two fields.
 func (b *Builder) body(d *Document, l *lengths) {
 	if len(d.Content) == 0 {
 		b.text(fieldBody, d.Text, 0, l)
@@ -216,7 +218,7 @@ func (b *Builder) body(d *Document, l *lengths) {
 	b.text(fieldAround, d.Text[from:], around, l)
 }
 
-// text inverts one field.
+// text inverts the text of a field, positions beginning at from, and returns the position after its last word.
 func (b *Builder) text(field int, text string, from int, l *lengths) int {
 	inv := &b.inv
 	inv.field = field
@@ -232,8 +234,8 @@ func (b *Builder) text(field int, text string, from int, l *lengths) int {
 	return end
 }
 
-// list finds a token's list. The analyzer remembers the list beside the word, so that the table of
-// terms is asked once per word and index segment, not once per occurrence.
+// list finds a token's list. The analyzer keeps the list beside the word, so the map of terms is looked up once per
+// word and index segment, not once per occurrence.
 func (inv *inverter) list(token *analysis.Token) *termList {
 	if w := token.Word; w != nil {
 		if t, ok := w.Note.(*termList); ok && t.number == inv.number {
@@ -266,7 +268,7 @@ func (inv *inverter) occurrence(t *termList, pos uint32) {
 	inv.bytes += int64(len(t.b) - before)
 }
 
-// each decodes the list document by document.
+// each decodes the list and calls fn once per document, with o, which it reuses.
 func (t *termList) each(o *occurrences, fn func(*occurrences) error) error {
 	doc := int64(-1)
 	for b := t.b; len(b) > 0; {
@@ -295,7 +297,7 @@ func (t *termList) each(o *occurrences, fn func(*occurrences) error) error {
 	return nil
 }
 
-// write puts the index segment under construction into the ingestion and begins the next.
+// write adds the index segment under construction to the ingestion and begins the next.
 func (b *Builder) write() error {
 	inv := &b.inv
 	if len(inv.docs) == 0 {
@@ -333,7 +335,7 @@ func (b *Builder) write() error {
 	return nil
 }
 
-// termKey is the key of a chunk of a term's list. Terms hold no NUL.
+// termKey returns the key of a chunk of a term's list. Terms contain no NUL.
 func termKey(term string, chunk uint32) []byte {
 	return binary.BigEndian.AppendUint32(append([]byte(term), 0), chunk)
 }
@@ -371,8 +373,8 @@ func writeDocs(in *storage.Ingestion, number uint32, docs []docEntry, ls []lengt
 	return in.Table(storage.IndexRange(kindSegments)).Set(numberKey(number), encoded)
 }
 
-// Finish adds what is left to the ingestion; its commit makes the documents durable, and Refresh
-// makes them searchable.
+// Finish adds the rest to the ingestion and ends the Builder. The ingestion's Commit makes the documents durable, a
+// Refresh after it makes them searchable. After an error the ingestion must not be committed.
 func (b *Builder) Finish() (BuildReport, error) {
 	defer b.Abort()
 	if b.err != nil {

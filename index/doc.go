@@ -4,41 +4,44 @@
 //
 // # What it is
 //
-// Immutable index segments, each a set of key ranges written by one ingestion; a directory that
-// says where each URL is indexed; and a searcher that ranks by BM25F over title, anchors, URL and
-// body; what of the body is not main content counts half.
+// Immutable index segments, each a set of key ranges written by one ingestion; a directory that says where each URL is
+// indexed; and a searcher that ranks by BM25F over title, anchors, URL and body. A word of the body outside of the main
+// content counts half.
 //
 // # Picture
 //
 //	Document ─▶ Builder ─▶ terms ──────────▶ range t: term, 0, chunk → postings
-//	  in key     inverts   documents ──────▶ range d: document → URL key, stamp, lengths
+//	  in key     inverts   documents ──────▶ range d: document → stamp, URL key
 //	  order      in memory lengths ────────▶ range n: 8,192 documents' field lengths
+//	                       stored values ──▶ range s: document → fields, date, title and text to show
+//	                       boosts ─────────▶ range b: 8,192 documents' factors of scores
 //	                       directory ──────▶ Located: URL key → index segment, document, stamp
 //	                       older versions ─▶ deletes: index segment → bitmap
 //
-//	query ─▶ tree ─▶ per index segment: iterators over postings ─▶ scores ─▶ the best k ─▶ Hits
+//	query ─▶ tree ─▶ per index segment: iterators over postings
+//	      ─▶ scores × boosts ─▶ the best k ─▶ Hits
 //
 // # Life
 //
-// How index segments are born: a Builder takes documents in URL-key order and numbers them in that
-// order, so a host is an interval of numbers. Finish writes the postings into the caller's
-// ingestion; after its commit, Refresh makes them searchable. How they move: they do not, but their
-// documents are deleted when a newer version of the URL is indexed elsewhere, by a bit in a bitmap.
-// How they die: Merge makes one index segment of several of a size, without the deleted documents,
-// in one ingestion that also removes the old ones.
+// A Builder creates index segments. It takes documents in URL-key order and numbers them in that order, so a host is an
+// interval of numbers. Finish writes the postings into the caller's ingestion; after its commit, Refresh makes them
+// searchable. An index segment never changes, but its documents can be deleted: when a newer version of a URL is
+// indexed, a bitmap marks the old one. Merge replaces several index segments of a size by one without the deleted
+// documents, in one ingestion that also removes the old ones.
 //
-// A worked example. Two documents, 0 "Net repair" and 1 "Repair a net": term "net" has the list
-// (0; title 1 time, at 0) (1; title 1 time, at 2), term "repair" (0; at 1) (1; at 0). The query
-// "net repair" in quotes walks both lists together, meets at 0 and at 1, and keeps 0, where the
-// positions follow each other.
+// An example. Two documents, 0 "Net repair" and 1 "Repair a net": term "net" has the list (0; title 1 time, at 0)
+// (1; title 1 time, at 2), term "repair" (0; at 1) (1; at 0). The query "net repair" in quotes walks both lists
+// together, meets at 0 and at 1, and keeps 0, where the positions follow each other.
 //
 // # Invariants
 //
 //   - A URL is alive in at most one index segment: the one that Located names.
-//   - Scores depend on the live documents alone, not on how they are spread over index segments nor on
+//   - Scores depend only on the documents that are not deleted, not on how they are spread over index segments nor on
 //     what was deleted.
-//   - Digest is the same for the same documents, whatever the numbering, segmentation and merges.
-//   - Hits are in the order of score, then of URL key.
+//   - Digest is the same for the same documents, whatever their numbers, segments and merges.
+//   - Hits are ordered by score times boost, then by URL key; the best k are exact.
+//   - A search never waits for I/O of a Refresh, and sees one instant of the index from begin to end.
+//   - A document without stored values or boost has no key in ranges s and b.
 //
 // # Who runs it
 //
@@ -49,12 +52,13 @@
 //
 // # Bounds
 //
-// limits.go: terms of a query, time of a search, hits, size of a posting value.
+// limits.go: terms of a query, time of a search, hits, size of a posting value, and what a document may carry for its
+// hits.
 //
 // # Deliberately absent
 //
-// Stored text: snippets are made of the parse records, which the caller reads. Query-time
-// correction, facets, and dynamic pruning, for which block headers have room.
+// The pages' texts: snippets are cut from the parse records, which the caller reads, or from Document.ShowText.
+// Query-time correction, facets, search in stored fields, and dynamic pruning, for which block headers have room.
 //
 // # Read first
 //

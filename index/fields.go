@@ -14,26 +14,27 @@ const (
 	fieldCount
 )
 
-// BM25F (Robertson and Zaragoza, 2009): a term's frequencies in the fields are weighed, normalised
-// by field length, added, and only then saturated, so that a word in title and body does not count
-// as two words. Weights were set by hand on manuals, where titles name the thing and anchors say
-// what others call it. A word around the content counts half of one in it: a page is found by its menu
-// where no page is about the word, and so is what was taken for a menu.
+// BM25F (Robertson and Zaragoza, 2009) weights a term's frequencies in the fields, normalises them by field length,
+// adds them, and only then saturates the sum, so a word in title and body does not count as two words. The weights were
+// tuned manually on software manuals, where titles name the thing and anchors say what others call it. A word around
+// the content counts half as much as one in it: then a page can still be found by its menu if no page is about the
+// word, and content that was mistaken for a menu is not lost.
 var (
 	fieldWeight = [fieldCount]float64{1, 5, 3, 2, 0.5}
 	fieldB      = [fieldCount]float64{0.75, 0.5, 0.4, 0.3, 0.75}
 )
 
-// oldFields is the number of fields of index segments that say none: what was around the content counted as body.
+// oldFields is the number of fields in index segments that do not state it. They are of format version 4 and before,
+// where words around the content counted as body.
 const oldFields = fieldAround
 
 const k1 = 1.2
 
-// lengths are the numbers of words of a document's fields.
+// lengths are the word counts of a document's fields.
 type lengths [fieldCount]uint16
 
-// collection are the statistics that scores rest on, summed over all index segments, so that they
-// do not depend on how documents are spread over segments.
+// collection holds the statistics that scores depend on, summed over all index segments, so that scores do not depend
+// on how documents are spread over segments.
 type collection struct {
 	docs   uint64
 	totals [fieldCount]uint64
@@ -46,7 +47,7 @@ func (c *collection) add(d collection) {
 	}
 }
 
-// scorer turns frequencies into the score of one term.
+// scorer computes the score of one term.
 type scorer struct {
 	idf     float64
 	average [fieldCount]float64

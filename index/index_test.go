@@ -47,7 +47,9 @@ func doc(number int, title, text string, anchors ...string) index.Document {
 	if err != nil {
 		panic(err)
 	}
-	return index.Document{Key: u.Key(), URL: u.String(), Title: title, Text: text, Anchors: anchors, Stamp: uint64(number) + 1}
+	return index.Document{
+		Key: u.Key(), URL: u.String(), Title: title, Text: text, Anchors: anchors, Stamp: uint64(number) + 1,
+	}
 }
 
 // put indexes documents and deletions as one index segment.
@@ -131,10 +133,14 @@ func TestContentFirst(t *testing.T) {
 	}
 }
 
-// TestContentFits: parts that are none of the text are an error that names the document.
+// TestContentFits: content that does not fit the text is an error that names the document.
 func TestContentFits(t *testing.T) {
 	s, x := newStore(t)
-	for _, parts := range [][]storage.TextRange{{{From: 0, To: 5}}, {{From: 3, To: 2}}, {{From: 0, To: 3}, {From: 2, To: 4}}} {
+	for _, parts := range [][]storage.TextRange{
+		{{From: 0, To: 5}},
+		{{From: 3, To: 2}},
+		{{From: 0, To: 3}, {From: 2, To: 4}},
+	} {
 		ing := s.NewIngestion()
 		b := x.NewBuilder(ing)
 		d := doc(0, "", "nets")
@@ -147,7 +153,7 @@ func TestContentFits(t *testing.T) {
 	}
 }
 
-// TestFourFields: index segments as they were before what is around the content was told apart are read.
+// TestFourFields: index segments of format version 4, where words around the content were body, are read.
 func TestFourFields(t *testing.T) {
 	s, x := newStore(t)
 	put(t, s, x, []index.Document{doc(0, "Nets", "the net of the crew", "nets"), doc(1, "Boats", "a boat")})
@@ -175,7 +181,8 @@ func TestFourFields(t *testing.T) {
 	four := slices.Concat(lengths[:8], lengths[10:18])
 	ing := s.NewIngestion()
 	defer ing.Abort()
-	if err := errors.Join(ing.Table(info).Set(number, value), ing.Table(norms).Set([]byte{0, 0, 0, 0}, four), ing.Commit()); err != nil {
+	err = errors.Join(ing.Table(info).Set(number, value), ing.Table(norms).Set([]byte{0, 0, 0, 0}, four), ing.Commit())
+	if err != nil {
 		t.Fatal(err)
 	}
 	old, err := index.Open(s, index.Options{FS: storage.NewMemFS()})
@@ -188,12 +195,14 @@ func TestFourFields(t *testing.T) {
 	}
 }
 
-// TestQueries: what each part of the query language finds.
+// TestQueries shows what each part of the query language finds.
 func TestQueries(t *testing.T) {
 	s, x := newStore(t)
 	put(t, s, x, []index.Document{
-		doc(0, "Coroutines and Tasks", "Awaitable asyncio.gather(*aws) runs tasks concurrently. See os.path.join and pg_dump.", "asyncio tasks"),
-		doc(1, "CREATE INDEX", "CREATE INDEX CONCURRENTLY builds the index without locking. shared_buffers is in 3.11 and C++ and C#."),
+		doc(0, "Coroutines and Tasks", "Awaitable asyncio.gather(*aws) runs tasks concurrently. "+
+			"See os.path.join and pg_dump.", "asyncio tasks"),
+		doc(1, "CREATE INDEX", "CREATE INDEX CONCURRENTLY builds the index without locking. "+
+			"shared_buffers is in 3.11 and C++ and C#."),
 		doc(2, "Bücher über Straßen", "Die Bücher stehen in der Straße. naïve café ΑΘΗΝΑ Афины"),
 		doc(3, "北京大学", "北京大学是一所大学。東京タワー 서울대학교 ภาษาไทย"),
 		doc(4, "Seines", "A seine is a net. The crew mends nets; a torn mesh is mended with a needle. can't stop"),
@@ -259,7 +268,7 @@ func TestQueries(t *testing.T) {
 	f("can't", 4)
 }
 
-// TestScore: BM25F by hand, for one term in two fields.
+// TestScore: BM25F written out, for one term in two fields.
 func TestScore(t *testing.T) {
 	s, x := newStore(t)
 	put(t, s, x, []index.Document{doc(0, "net", "net of the crew"), doc(1, "boat", "a boat")})
@@ -274,8 +283,8 @@ func TestScore(t *testing.T) {
 
 var vocabulary = []string{"net", "boat", "crew", "tide", "salt", "fog", "rope", "gull"}
 
-// TestAgainstNaive: random documents, replaced and deleted, over random index segments and merges,
-// are found exactly as by looking at each; scores and digest do not depend on the way there.
+// TestAgainstNaive: random documents, replaced and deleted, over random index segments and merges, are found exactly as
+// by a scan of all documents; scores and digest depend only on the documents that are left.
 func TestAgainstNaive(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		store, err := storage.Open("/a", storage.Options{FS: storage.NewMemFS()})
@@ -293,7 +302,8 @@ func TestAgainstNaive(t *testing.T) {
 			batch := map[urlkey.Key]index.Document{}
 			for range rapid.IntRange(0, 6).Draw(t, "docs") {
 				words := rapid.SliceOfN(rapid.SampledFrom(vocabulary), 0, 12).Draw(t, "words")
-				d := doc(rapid.IntRange(0, 30).Draw(t, "number"), rapid.SampledFrom(vocabulary).Draw(t, "title"), strings.Join(words, " "))
+				number, title := rapid.IntRange(0, 30).Draw(t, "number"), rapid.SampledFrom(vocabulary).Draw(t, "title")
+				d := doc(number, title, strings.Join(words, " "))
 				drawShown(t, &d)
 				batch[d.Key] = d
 			}
@@ -321,7 +331,8 @@ func TestAgainstNaive(t *testing.T) {
 			checkQuery(t, x, live, a+" OR "+b, func(w string) bool { return has(w, a) || has(w, b) })
 			checkQuery(t, x, live, a+" -"+b, func(w string) bool { return has(w, a) && !has(w, b) })
 			if a != b {
-				checkQuery(t, x, live, `"`+a+" "+b+`"`, func(w string) bool { return strings.Contains(w, " "+a+" "+b+" ") })
+				inRow := func(w string) bool { return strings.Contains(w, " "+a+" "+b+" ") }
+				checkQuery(t, x, live, `"`+a+" "+b+`"`, inRow)
 			}
 		}
 		sameAsOne(t, x, live)
@@ -353,7 +364,7 @@ func checkQuery(t *rapid.T, x *index.Index, live map[urlkey.Key]index.Document, 
 	}
 }
 
-// sameAsOne builds the live documents as one fresh index segment: digest and scores are the same.
+// sameAsOne builds one new index segment of the live documents: digest and hits are the same.
 func sameAsOne(t *rapid.T, x *index.Index, live map[urlkey.Key]index.Document) {
 	store, err := storage.Open("/b", storage.Options{FS: storage.NewMemFS()})
 	if err != nil {
@@ -387,7 +398,10 @@ func sameAsOne(t *rapid.T, x *index.Index, live map[urlkey.Key]index.Document) {
 }
 
 func FuzzParseQuery(f *testing.F) {
-	for _, q := range []string{`a "b c" -d OR (e f) site:x intitle:"y z"`, "((((", `"`, "-", "OR OR", "a:b:c", "\xff", "北京 -大"} {
+	for _, q := range []string{
+		`a "b c" -d OR (e f) site:x intitle:"y z"`,
+		"((((", `"`, "-", "OR OR", "a:b:c", "\xff", "北京 -大", "a(b) c)d",
+	} {
 		f.Add(q)
 	}
 	s, err := storage.Open("/f", storage.Options{FS: storage.NewMemFS()})
@@ -409,7 +423,8 @@ func FuzzParseQuery(f *testing.F) {
 
 func BenchmarkBuild(b *testing.B) {
 	s, x := newStore(b)
-	text := strings.Repeat("The crew mends nets by lantern light while the tide runs out and gulls wait on the quay for what is left of the catch. ", 50)
+	text := strings.Repeat("The crew mends nets by lantern light while the tide runs out "+
+		"and gulls wait on the quay for what is left of the catch. ", 50)
 	b.SetBytes(int64(len(text)))
 	b.ReportAllocs()
 	ing := s.NewIngestion()

@@ -9,16 +9,16 @@ import (
 	"github.com/seine-crawler/seine/storage"
 )
 
-// end is the document of an iterator that is used up.
+// end is the document of an iterator that has no more.
 const end = math.MaxUint32
 
-// iterator walks the documents of one index segment that match a part of a query, in order. It
-// begins before the first document.
+// iterator walks the documents of one index segment that match a part of a query, in order. It begins before the first
+// document.
 type iterator interface {
-	// seek moves to the first matching document that is at least doc, never back, and returns it;
-	// end when there is none.
+	// seek moves to the first matching document that is at least doc, never back, and returns it, or end if there is
+	// none.
 	seek(doc uint32) uint32
-	// score adds up what the part gives to the document at hand.
+	// score returns the part's share of the current document's score.
 	score() float64
 }
 
@@ -57,7 +57,7 @@ func (it *termIter) score() float64 {
 	return it.scorer.score(&it.r.at.freqs, &it.seg.lengths[it.doc])
 }
 
-// phraseIter walks the documents in which its terms stand in a row, in one field.
+// phraseIter walks the documents that hold its terms one after the other in one field.
 type phraseIter struct {
 	terms []*termIter
 	doc   uint32
@@ -80,7 +80,7 @@ func (it *phraseIter) seek(doc uint32) uint32 {
 	}
 }
 
-// meet moves all iterators to the first document that is at least doc and common to them.
+// meet moves all iterators to the first document that is at least doc and that all of them match.
 func meet[I iterator](its []I, doc uint32) uint32 {
 	for i := 0; i < len(its); {
 		at := its[i].seek(doc)
@@ -141,7 +141,7 @@ func (it *phraseIter) score() (sum float64) {
 	return sum
 }
 
-// andIter walks the documents common to its parts, without those of the excluded ones.
+// andIter walks the documents that match all parts and none of the excluded ones.
 type andIter struct {
 	parts    []iterator
 	excluded []iterator
@@ -178,7 +178,7 @@ func (it *andIter) score() (sum float64) {
 	return sum
 }
 
-// orIter walks the documents of any of its parts.
+// orIter walks the documents that match any part.
 type orIter struct {
 	parts []iterator
 	at    []uint32
@@ -226,7 +226,7 @@ type opener struct {
 	rd      storage.Reader
 	seg     *segment
 	scorers map[string]scorer
-	lists   []*listReader // to look for errors when the search is over
+	lists   []*listReader // for their errors, which close collects
 	scans   []*storage.Scanner
 	err     error
 }
@@ -276,7 +276,7 @@ func (o *opener) open(n *node) iterator {
 			it.parts = append(it.parts, o.open(c))
 		}
 	}
-	if len(it.parts) == 0 { // nothing but exclusions
+	if len(it.parts) == 0 { // only exclusions
 		it.parts = []iterator{rangeIter{0, o.seg.info.Docs}}
 	}
 	return it
@@ -286,7 +286,8 @@ func (o *opener) open(n *node) iterator {
 func (o *opener) term(n *node) *termIter {
 	from := termKey(n.term, 0)
 	head := from[:len(from)-4]
-	sc := o.rd.Scan(storage.IndexSegmentRange(o.seg.number, kindTerms), from, append(append([]byte(nil), head[:len(head)-1]...), 1))
+	to := append(append([]byte(nil), head[:len(head)-1]...), 1)
+	sc := o.rd.Scan(storage.IndexSegmentRange(o.seg.number, kindTerms), from, to)
 	o.scans = append(o.scans, sc)
 	it := &termIter{field: n.field, scorer: o.scorers[n.term], seg: o.seg}
 	it.r.last = -1
@@ -303,8 +304,7 @@ func (o *opener) term(n *node) *termIter {
 	return it
 }
 
-// siteRange finds the documents whose keys begin with prefix, by bisection: documents are numbered
-// in key order.
+// siteRange finds the documents whose keys begin with prefix, by binary search: documents are numbered in key order.
 func siteRange(rd storage.Reader, seg *segment, prefix string) (from, to uint32, err error) {
 	bound := func(above bool) uint32 {
 		lo, hi := uint32(0), seg.info.Docs

@@ -4,8 +4,8 @@ package index
 
 import "time"
 
-// Bounds of a Document: what a search must carry for each of its hits. Raising one needs no new format; lowering
-// StoredFieldsMax does, since more fields stop decoding.
+// Bounds of a Document: every hit carries this much. Raising one needs no new format; lowering StoredFieldsMax does,
+// since more fields stop decoding.
 const (
 	StoredFieldsMax = 64       // stored fields of a document
 	StoredBytesMax  = 16 << 10 // bytes of their names and values
@@ -13,31 +13,36 @@ const (
 	ShowTextMax     = 32 << 10 // bytes kept of a text to show
 )
 
-// Bounds of the index.
+// Bounds of index segments.
 const (
 	// blockDocs is the number of documents in a block of postings.
 	blockDocs = 128
-	// chunkBytes is about the largest value of a posting list; longer lists go on under the next key.
+	// chunkBytes is about the largest value of a posting list; longer lists continue under the next key.
 	chunkBytes = 48 << 10
-	// normDocs is the number of documents whose field lengths share a value.
+	// normDocs is the number of documents whose field lengths share a value, and whose boosts do.
 	normDocs = 8 << 10
-	// maxLength caps a stored field length, in words.
+	// maxLength is the largest field length that is stored, in words; longer fields count as this long.
 	maxLength = 1<<16 - 1
-	// partGap keeps phrases from running from one anchor text, or part of the text, into the next.
+	// partGap separates the positions of two anchor texts, and of two parts of the text, so that no phrase runs from
+	// one into the other.
 	partGap = 16
-	// mergeFactor is how many index segments of a size class become one of the next.
+	// mergeFactor is how many index segments of a size class are merged into one of the next.
 	mergeFactor = 8
+	// defaultMem is Options.MemoryBytes when it is 0.
+	defaultMem = 128 << 20
+)
 
-	// maxTerms bounds a query; more are left out. maxQuery is the bytes of it that are read.
+// Bounds of a search.
+const (
+	// maxTerms is the most terms of a query and maxQuery the most bytes; the rest is ignored.
 	maxTerms = 64
 	maxQuery = 4 << 10
-	// defaultDeadline ends a search with what it has.
+	// defaultDeadline is SearchOptions.Deadline when it is 0.
 	defaultDeadline = 200 * time.Millisecond
 	// maxHits bounds limit plus offset.
 	maxHits = 10_000
 
-	// snippetBytes is the length of a snippet, snippetText the part of a text it is looked for in.
+	// snippetBytes is the length of a snippet, snippetText how much of a text is searched for it.
 	snippetBytes = 220
 	snippetText  = 128 << 10
-	defaultMem   = 128 << 20
 )

@@ -16,8 +16,8 @@ import (
 
 // MergeReport counts what Merge did.
 type MergeReport struct {
-	Merged    int    // index segments that went into others
-	Documents uint64 // rewritten
+	Merged    int    // index segments that were replaced
+	Documents uint64 // documents written to the new ones
 }
 
 // Merge keeps the number of index segments logarithmic: while eight of a size class exist, they become one of the next.
@@ -71,23 +71,23 @@ func (st *state) mergeable() []*segment {
 	return nil
 }
 
-// source is an index segment on its way into another. Its documents keep their order there, so the lists of
-// all sources are merged as they are read.
+// source is an index segment that is merged into another. Its documents keep their order there, so the lists of all
+// sources are merged while they are read.
 type source struct {
 	seg    *segment
-	newDoc []uint32 // by old document; end for deleted ones
+	newDoc []uint32 // new number by old number; end for deleted documents
 	terms  *storage.Scanner
 	valid  bool
 
-	// The list of the term at hand.
-	head  []byte // of the keys of its chunks
+	// The list of the current term.
+	head  []byte // the keys of its chunks without the chunk number
 	chunk []byte
 	r     listReader
 	more  bool
-	doc   uint32 // under its new number
+	doc   uint32 // its new number
 }
 
-// merge writes one index segment of several and removes them, in one ingestion.
+// merge writes one index segment of a group's documents and removes the group, in one ingestion.
 func (x *Index) merge(ctx context.Context, st *state, group []*segment) (uint64, error) {
 	number := st.segments[len(st.segments)-1].number + 1
 	ing := x.s.NewIngestion()
@@ -104,7 +104,7 @@ func (x *Index) merge(ctx context.Context, st *state, group []*segment) (uint64,
 	}
 	registry := ing.Table(storage.IndexRange(kindSegments))
 	deletes := ing.Table(storage.IndexRange(kindDeletes))
-	for _, seg := range group { // in order of number, below the new one
+	for _, seg := range group { // by number, all below the new one: a table's keys must increase
 		if err := registry.Delete(numberKey(seg.number)); err != nil {
 			return 0, err
 		}
@@ -128,7 +128,8 @@ func (x *Index) merge(ctx context.Context, st *state, group []*segment) (uint64,
 		}
 		located := ing.Table(Located())
 		for i, d := range docs {
-			if err := located.Set([]byte(d.key), appendLocated(nil, Location{number, uint32(i), d.stamp})); err != nil {
+			at := Location{Segment: number, Doc: uint32(i), Stamp: d.stamp}
+			if err := located.Set([]byte(d.key), appendLocated(nil, at)); err != nil {
 				return 0, err
 			}
 		}
@@ -136,7 +137,7 @@ func (x *Index) merge(ctx context.Context, st *state, group []*segment) (uint64,
 	return uint64(len(docs)), ing.Commit()
 }
 
-// renumber merges the documents by key.
+// renumber orders the documents of a group by key and gives each its new number.
 func renumber(rd storage.Reader, group []*segment) ([]*source, []docEntry, []lengths, error) {
 	type old struct {
 		docEntry
@@ -155,7 +156,8 @@ func renumber(rd storage.Reader, group []*segment) ([]*source, []docEntry, []len
 			v := sc.Value()
 			if len(v) < 8 {
 				sc.Close()
-				return nil, nil, nil, fmt.Errorf("%w: index segment %d, document %d", storage.ErrCorrupt, seg.number, doc)
+				return nil, nil, nil, fmt.Errorf("%w: index segment %d, document %d: %d bytes",
+					storage.ErrCorrupt, seg.number, doc, len(v))
 			}
 			if seg.alive(doc) {
 				f, _ := boost.factor(doc)
@@ -175,8 +177,10 @@ func renumber(rd storage.Reader, group []*segment) ([]*source, []docEntry, []len
 	return sources, docs, ls, nil
 }
 
-// mergeTerms walks the terms of all sources together.
-func mergeTerms(ctx context.Context, rd storage.Reader, sources []*source, ing *storage.Ingestion, number uint32) (terms uint64, err error) {
+// mergeTerms walks the terms of all sources together and writes their lists. It returns the number of terms written.
+func mergeTerms(
+	ctx context.Context, rd storage.Reader, sources []*source, ing *storage.Ingestion, number uint32,
+) (terms uint64, err error) {
 	for _, s := range sources {
 		s.terms = rd.Scan(storage.IndexSegmentRange(s.seg.number, kindTerms), nil, nil)
 		defer s.terms.Close()
@@ -213,7 +217,7 @@ func mergeTerms(ctx context.Context, rd storage.Reader, sources []*source, ing *
 	return terms, nil
 }
 
-// leastTerm appends the first term that some source has next.
+// leastTerm returns the least of the sources' next terms, in the memory of term; ok is false when no source has one.
 func leastTerm(sources []*source, term []byte) (_ []byte, ok bool) {
 	for _, s := range sources {
 		if !s.valid {
@@ -227,7 +231,7 @@ func leastTerm(sources []*source, term []byte) (_ []byte, ok bool) {
 	return term, ok
 }
 
-// mergeList writes one term's list of all sources.
+// mergeList writes a term's list, merged from all sources.
 func mergeList(sources []*source, term []byte, list *listWriter) error {
 	for _, s := range sources {
 		if err := s.begin(term); err != nil {
@@ -257,14 +261,14 @@ func mergeList(sources []*source, term []byte, list *listWriter) error {
 	}
 }
 
-// begin begins a term's list, if the source has one.
+// begin moves to the first document of a term's list; more is false if the source has none.
 func (s *source) begin(term []byte) error {
 	s.head = append(append(s.head[:0], term...), 0)
 	s.r = listReader{last: -1, next: s.nextChunk}
 	return s.step()
 }
 
-// nextChunk is the listReader's source.
+// nextChunk returns the current term's next chunk, for listReader.
 func (s *source) nextChunk() ([]byte, bool, error) {
 	if !s.valid || len(s.terms.Key()) != len(s.head)+4 || !bytes.HasPrefix(s.terms.Key(), s.head) {
 		return nil, false, nil

@@ -9,8 +9,8 @@ import (
 	"github.com/seine-crawler/seine/storage"
 )
 
-// A posting list is a row of chunks, each the value of one key (term, 0, chunk number). A chunk is a
-// row of blocks of up to 128 documents:
+// A posting list is a sequence of chunks, each the value of one key (term, 0, chunk number). A chunk is a sequence of
+// blocks of up to 128 documents:
 //
 //	chunk  = blocks…
 //	block  = count uvarint | last document uvarint | bytes of docs uvarint | bytes of positions uvarint
@@ -18,9 +18,9 @@ import (
 //	docs   = count × ( gap uvarint | fields byte | frequency uvarint per field )
 //	positions = count × fields × frequency × ( gap uvarint )
 //
-// The first gap of a block counts from the block before (from -1 in a list's first block); a seek
-// skips a block by its header alone, and positions are only read for phrases. Example: a word at
-// places 3 and 5 of the body of document 7, alone: 01 07 03 02 | 08 01 02 | 04 02.
+// The first gap of a block counts from the block before (from -1 in a list's first block). A seek skips a block by its
+// header alone, and only phrases read positions. Example, a word at positions 3 and 5 in the body of document 7 and
+// nowhere else: 01 07 03 02 | 08 01 02 | 04 02.
 
 // posting is one document of a list.
 type posting struct {
@@ -28,13 +28,13 @@ type posting struct {
 	freqs [fieldCount]uint32
 }
 
-// occurrences is a document's part of a posting list on its way in: positions by field.
+// occurrences is a document's part of a posting list before it is encoded: positions by field.
 type occurrences struct {
 	doc       uint32
 	positions [fieldCount][]uint32
 }
 
-// listWriter encodes one posting list and hands finished chunks to emit.
+// listWriter encodes one posting list and passes each finished chunk to emit.
 type listWriter struct {
 	emit  func(chunk uint32, value []byte) error
 	chunk uint32
@@ -82,7 +82,7 @@ func (w *listWriter) add(o *occurrences) error {
 	return nil
 }
 
-// addRaw is add with the positions as rawPositions gives them.
+// addRaw is add with the positions as rawPositions returns them.
 func (w *listWriter) addRaw(doc uint32, freqs *[fieldCount]uint32, positions []byte) error {
 	w.docs = binary.AppendUvarint(w.docs, uint64(int64(doc)-w.last))
 	at := len(w.docs)
@@ -129,7 +129,7 @@ func (w *listWriter) flush() error {
 	return err
 }
 
-// finish writes what is left.
+// finish writes the rest.
 func (w *listWriter) finish() error {
 	if err := w.block(); err != nil {
 		return err
@@ -140,15 +140,15 @@ func (w *listWriter) finish() error {
 // listReader walks a posting list, chunk by chunk.
 type listReader struct {
 	next func() ([]byte, bool, error) // the next chunk
-	rest []byte                       // of the chunk, after the block at hand
+	rest []byte                       // of the chunk, after the current block
 	docs []byte
 	pos  []byte
 	left int   // documents of the block not yet read
 	last int64 // document before
 	end  int64 // last document of the block
 	at   posting
-	// skipPositions is the number of positions that lie before those of the document at hand; consumed
-	// says that those of the document at hand were read, or that there is none.
+	// skipPositions is the number of positions before those of the current document; consumed says that those of the
+	// current document were read, or that there is no current document.
 	skipPositions uint64
 	consumed      bool
 	done          bool
@@ -253,8 +253,8 @@ func (r *listReader) readDoc() bool {
 	return true
 }
 
-// rawPositions returns the positions of the document at hand as they are stored: those of one document
-// do not depend on another's. They may be read once.
+// rawPositions returns the positions of the current document as they are stored, which does not depend on other
+// documents. They may be read once.
 func (r *listReader) rawPositions() ([]byte, bool) {
 	own := uint64(0)
 	for _, n := range r.at.freqs {
@@ -289,7 +289,7 @@ func varintsEnd(b []byte, n uint64) int {
 	return len(b)
 }
 
-// readPositions returns the positions of the document at hand, by field. They may be read once.
+// readPositions reads the positions of the current document, by field. They may be read once.
 func (r *listReader) readPositions(into *[fieldCount][]uint32) bool {
 	for ; r.skipPositions > 0; r.skipPositions-- {
 		_, n := binary.Uvarint(r.pos)

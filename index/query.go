@@ -15,15 +15,15 @@ import (
 //
 //	asyncio gather          both words
 //	linux OR bsd            either; AND binds tighter, parentheses group
-//	"write-ahead log"       the words in a row
+//	"write-ahead log"       the words one after the other
 //	-replication            not with this word
 //	site:docs.python.org    on this host, or on any host of this domain
 //	intitle:index           in the title
 //
-// Any text is a query: what makes no sense as an operator is a word.
+// Any text is a query: what makes no sense as an operator is a word. The zero Query finds nothing.
 type Query struct {
 	root  *node
-	terms map[string]bool // that score, for snippets
+	terms map[string]bool // what snippets mark
 }
 
 // node is a part of a query.
@@ -46,18 +46,22 @@ const (
 	nodeSite // key prefix
 )
 
-// questionWords are left out of queries that have other words: people ask "how do I read a file",
-// and manuals do not say "how do I".
+// questionWords are left out of queries that have other words: people ask "how do I read a file", and manuals do not
+// say "how do I".
 var questionWords = func() map[string]bool {
 	m := map[string]bool{}
-	for _, w := range strings.Fields(`a an and are as at be but by can could did do does for from had has have how i if in into is it its me my
-		of on or should so that the their them then there these this to was we were what when where which who why will with would you your`) {
+	for _, w := range strings.Fields(`
+		a an and are as at be but by can could did do does for from had has have how i if in into is it its me my of on
+		or should so that the their them then there these this to was we were what when where which who why will with
+		would you your
+	`) {
 		m[w] = true
 	}
 	return m
 }()
 
-// ParseQuery reads a query. It never fails; a query without words finds nothing.
+// ParseQuery parses a query of at most 4 KiB and 64 terms; it ignores what is beyond. It never fails; a query without
+// words finds nothing.
 func ParseQuery(text string) Query {
 	if len(text) > maxQuery {
 		text = text[:maxQuery]
@@ -102,15 +106,7 @@ func lexQuery(s string) (words []word) {
 			w.quoted = true
 			w.text, s, _ = strings.Cut(s[1:], `"`)
 		} else {
-			end := strings.IndexFunc(s, func(r rune) bool { return unicode.IsSpace(r) || r == '"' || r == ')' && !strings.Contains(s, "(") })
-			if end < 0 {
-				end = len(s)
-			}
-			if end > 0 {
-				if close := strings.IndexByte(s[:end], ')'); close >= 0 && strings.Count(s[:end], "(") < strings.Count(s[:end], ")") {
-					end = close
-				}
-			}
+			end := wordEnd(s)
 			w.text, s = s[:end], s[end:]
 		}
 		if !w.quoted && !w.minus && w.field == "" && (w.text == "OR" || w.text == "|" || w.text == "||") {
@@ -119,6 +115,22 @@ func lexQuery(s string) (words []word) {
 		words = append(words, w)
 	}
 	return words
+}
+
+// wordEnd returns the end of the word that s begins with. A closing parenthesis ends it if the word opens none for it.
+func wordEnd(s string) int {
+	opens := strings.Contains(s, "(")
+	end := strings.IndexFunc(s, func(r rune) bool {
+		return unicode.IsSpace(r) || r == '"' || r == ')' && !opens
+	})
+	if end < 0 {
+		end = len(s)
+	}
+	w := s[:end]
+	if at := strings.IndexByte(w, ')'); at >= 0 && strings.Count(w, "(") < strings.Count(w, ")") {
+		return at
+	}
+	return end
 }
 
 type queryParser struct {
@@ -149,11 +161,11 @@ func (p *queryParser) or(depth int) *node {
 	return &node{kind: nodeOr, children: alternatives}
 }
 
-// and parses a row of parts that must all match.
+// and parses parts that must all match.
 func (p *queryParser) and(depth int) *node {
 	const maxDepth = 16
 	row := &node{kind: nodeAnd}
-	var weak []*node // question words, wanted only if there is nothing else
+	var weak []*node // question words, used only if there is nothing else
 	positive := false
 	for len(p.words) > 0 && p.words[0].op != '|' {
 		w := p.words[0]
@@ -201,7 +213,7 @@ func (p *queryParser) and(depth int) *node {
 	return row
 }
 
-// part makes a node of one word: a term, or a phrase when it is quoted or falls into several.
+// part makes a node of one word: a term, or a phrase if it is quoted or the analyzer splits it.
 func (p *queryParser) part(w *word) *node {
 	if w.field == "site" {
 		return siteNode(w.text)
@@ -221,8 +233,8 @@ func (p *queryParser) part(w *word) *node {
 		if p.count >= maxTerms {
 			return
 		}
-		// A pair of characters says all that its single ones say; the last single, and a lone one,
-		// say something of their own.
+		// In scripts without spaces the analyzer emits each character and each pair. A pair replaces its first
+		// character; its second one is left out. Only a character that is in no pair stays.
 		if t.Position == lastPos && len(terms) > 0 {
 			terms[len(terms)-1].term = string(t.Term)
 			lastEnd = t.End
@@ -249,7 +261,7 @@ func (p *queryParser) part(w *word) *node {
 	return &node{kind: nodePhrase, children: terms, field: field}
 }
 
-// siteNode keeps to a host or to all hosts below a domain: both are prefixes of keys.
+// siteNode restricts a query to a host and all hosts below it: they share a prefix of keys.
 func siteNode(text string) *node {
 	h, err := urlkey.ParseHost(strings.Trim(strings.TrimPrefix(strings.TrimPrefix(text, "http://"), "https://"), "/"))
 	if err != nil {

@@ -70,7 +70,7 @@ func (x *Index) Search(ctx context.Context, text string, o SearchOptions) (_ Res
 	return out, err
 }
 
-// search is one run over a state.
+// search is one run of a query over a state.
 type search struct {
 	st       *state
 	ctx      context.Context
@@ -96,7 +96,7 @@ func (s *search) run(root *node) error {
 	return s.ctx.Err()
 }
 
-// scorers counts each term's documents over all index segments.
+// scorers makes the scorer of each term below n, counting its documents over all index segments.
 func (s *search) scorers(n *node, into map[string]scorer) error {
 	for _, c := range n.children {
 		if err := s.scorers(c, into); err != nil {
@@ -121,8 +121,8 @@ func (s *search) scorers(n *node, into map[string]scorer) error {
 	return nil
 }
 
-// docFreq counts the live documents of a term: by the block headers where nothing is deleted, else by
-// looking at each, so that scores are the same whatever was deleted on the way.
+// docFreq counts the documents of a term that are not deleted, so that scores do not depend on what was deleted: by the
+// block headers if the segment has no deletions, else one by one.
 func docFreq(rd storage.Reader, seg *segment, term string) (df uint64, err error) {
 	if seg.deleted != nil && !seg.deleted.IsEmpty() {
 		o := &opener{rd: rd, seg: seg}
@@ -204,8 +204,8 @@ type topK struct {
 func (t *topK) Len() int           { return len(t.best) }
 func (t *topK) Less(i, j int) bool { return rank(&t.best[i], &t.best[j]) > 0 }
 func (t *topK) Swap(i, j int)      { t.best[i], t.best[j] = t.best[j], t.best[i] }
-func (t *topK) Push(any)           { panic("BUG: index: offer appends") }
-func (t *topK) Pop() any           { panic("BUG: index: page sorts") }
+func (t *topK) Push(any)           { panic("BUG: index: unused, offer appends") }
+func (t *topK) Pop() any           { panic("BUG: index: unused, page sorts") }
 
 // rank compares two candidates: below 0 when a comes before b in the result.
 func rank(a, b *candidate) int {
@@ -236,8 +236,8 @@ func (t *topK) offer(rd storage.Reader, seg *segment, doc uint32, score float64)
 	}
 }
 
-// page returns the candidates as hits, in order and without the first of them. What hits show is read here, for the
-// page alone. The heap is no heap after it.
+// page returns the candidates in order as hits, without the first offset of them. It reads what hits show, for these
+// alone. The heap ends with it.
 func (t *topK) page(rd storage.Reader, offset int) ([]Hit, error) {
 	slices.SortFunc(t.best, func(a, b candidate) int { return rank(&a, &b) })
 	best := t.best[min(offset, len(t.best)):]

@@ -23,7 +23,7 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// drawShown gives one document in two something of what hits show, and some a boost.
+// drawShown gives half of the documents something for hits to show, and some of them a boost.
 func drawShown(t *rapid.T, d *index.Document) {
 	what := rapid.IntRange(0, 63).Draw(t, "what")
 	if what&1 != 0 {
@@ -122,8 +122,11 @@ func TestBoosts(t *testing.T) {
 			slices.SortFunc(want, func(a, b index.Hit) int {
 				return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Key, b.Key))
 			})
-			o := index.SearchOptions{Deadline: 1e12, Limit: rapid.IntRange(1, 70).Draw(t, "limit"),
-				Offset: rapid.IntRange(0, 20).Draw(t, "offset")}
+			o := index.SearchOptions{
+				Limit:    rapid.IntRange(1, 70).Draw(t, "limit"),
+				Offset:   rapid.IntRange(0, 20).Draw(t, "offset"),
+				Deadline: 1e12,
+			}
 			got, err := x.Search(context.Background(), q, o)
 			if err != nil {
 				t.Fatal(err)
@@ -253,7 +256,8 @@ func TestShownMerge(t *testing.T) {
 	}
 }
 
-// TestBoostBlocks: boosts of more documents than one value holds, dense and sparse, reach the documents that they are of.
+// TestBoostBlocks: boosts of more documents than one value holds, dense and sparse, reach the documents that they are
+// of.
 func TestBoostBlocks(t *testing.T) {
 	s, x := newStore(t)
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -285,7 +289,8 @@ func TestBoostBlocks(t *testing.T) {
 	}
 }
 
-// TestBoundsOfDocuments: what is beyond a bound is an ErrDocument that names document and bound, and the Builder goes on.
+// TestBoundsOfDocuments: what is beyond a bound is an ErrDocument that names document and bound, and the Builder goes
+// on.
 func TestBoundsOfDocuments(t *testing.T) {
 	s, x := newStore(t)
 	ing := s.NewIngestion()
@@ -335,8 +340,9 @@ func TestBoundsOfDocuments(t *testing.T) {
 	if !slices.Equal(h.Stored, d.Stored) || h.ShowTitle != d.ShowTitle || math.IsInf(h.Score, 0) {
 		t.Errorf("at the bounds: score %v, %d fields", h.Score, len(h.Stored))
 	}
-	if n := len(h.ShowText); n != index.ShowTextMax-1 || !utf8.ValidString(h.ShowText) || !strings.HasPrefix(d.ShowText, h.ShowText) {
-		t.Errorf("%d bytes of a text are kept", n)
+	kept := h.ShowText
+	if len(kept) != index.ShowTextMax-1 || !utf8.ValidString(kept) || !strings.HasPrefix(d.ShowText, kept) {
+		t.Errorf("%d bytes of a text are kept", len(kept))
 	}
 }
 
@@ -344,8 +350,8 @@ func TestBoundsOfDocuments(t *testing.T) {
 func TestShownDamage(t *testing.T) {
 	s, x := newStore(t)
 	d := doc(0, "", "net")
-	d.Stored, d.Date, d.ShowTitle, d.ShowText = []storage.Field{{Name: "a", Value: "b"}}, time.Unix(1e9, 0), "title", "text"
-	d.Boost = 2
+	d.Stored, d.Date, d.Boost = []storage.Field{{Name: "a", Value: "b"}}, time.Unix(1e9, 0), 2
+	d.ShowTitle, d.ShowText = "title", "text"
 	put(t, s, x, []index.Document{d})
 	set := func(kind byte, key, value []byte) {
 		ing := s.NewIngestion()
@@ -372,8 +378,13 @@ func TestShownDamage(t *testing.T) {
 			t.Errorf("%d of %d bytes of stored values: %v", n, len(good), err)
 		}
 	}
-	for _, bad := range []string{"", "\x00", "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00", "\x01\x00\x00\x00\x00\x00\x00\x00\x00\x40",
-		"\x00\x00\x00\x00\x00\x00\x00\x00\xf0\x7f", "\x00\x00\x00\x00\x00\x00\x00\x00\x00\xc0"} {
+	for _, bad := range []string{
+		"", "\x00", // lengths
+		"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00", // factor 0
+		"\x01\x00\x00\x00\x00\x00\x00\x00\x00\x40", // document 1 of 1
+		"\x00\x00\x00\x00\x00\x00\x00\x00\xf0\x7f", // factor infinite
+		"\x00\x00\x00\x00\x00\x00\x00\x00\x00\xc0", // factor -2
+	} {
 		set('b', zero, []byte(bad))
 		if y, err := index.Open(s, index.Options{}); !errors.Is(err, storage.ErrCorrupt) {
 			t.Errorf("boosts %q: %v, %v", bad, y, err)

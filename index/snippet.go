@@ -20,8 +20,8 @@ type Snippet struct {
 	Matches [][2]int // byte offsets in Text, from (inclusive) and to (exclusive), in order and apart
 }
 
-// Cut returns the snippet with at most the given number of characters (code points). A match that does not fit whole is
-// no match any more.
+// Cut returns the snippet with at most the given number of characters (code points), 0 or less leaving none. A match
+// that does not fit whole is no match any more.
 func (s Snippet) Cut(characters int) Snippet {
 	for i := range s.Text {
 		if characters--; characters >= 0 {
@@ -46,9 +46,9 @@ func (s Snippet) HTML(open, close string) string {
 }
 
 // Mark returns the text for a terminal or another place that shows plain text, with before and after round each match.
-// It leaves out control characters, so that a page cannot steer the terminal, and the characters that turn the direction
-// of writing, which would reach beyond the snippet. It does not escape: page text stands between the marks as it is,
-// "<script>" included. For web pages use HTML.
+// It leaves out control characters, so that a page cannot steer the terminal, and the characters that turn the
+// direction of writing, which would reach beyond the snippet. It does not escape: page text stands between the marks as
+// it is, "<script>" included. For web pages use HTML.
 func (s Snippet) Mark(before, after string) string { return s.write(before, after, plain) }
 
 // write puts marks round the matches, and all text through a function.

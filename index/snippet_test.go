@@ -16,12 +16,16 @@ import (
 
 func TestSnippet(t *testing.T) {
 	_, x := newStore(t)
-	text := strings.Repeat("Nothing to see here. ", 30) + "Take the needle, find the torn mesh,\nand begin above it. " + strings.Repeat("More of nothing. ", 30)
+	text := strings.Repeat("Nothing to see here. ", 30) +
+		"Take the needle, find the torn mesh,\nand begin above it. " +
+		strings.Repeat("More of nothing. ", 30)
 	s := x.Snippet(index.ParseQuery("torn meshes"), text)
-	if marked := s.Mark("[", "]"); !strings.Contains(marked, "the [torn] [mesh], and") || len(s.Text) > 260 || strings.Contains(s.Text, "\n") {
+	marked := s.Mark("[", "]")
+	if !strings.Contains(marked, "the [torn] [mesh], and") || len(s.Text) > 260 || strings.Contains(s.Text, "\n") {
 		t.Errorf("snippet %q", marked)
 	}
-	if s := x.Snippet(index.ParseQuery("absent"), "北京大学 "+text); !strings.HasPrefix(s.Text, "北京大学") || len(s.Matches) != 0 {
+	s = x.Snippet(index.ParseQuery("absent"), "北京大学 "+text)
+	if !strings.HasPrefix(s.Text, "北京大学") || len(s.Matches) != 0 {
 		t.Errorf("snippet %q", s.Text)
 	}
 	long := strings.Repeat("g", 500) // a word longer than a snippet
@@ -56,7 +60,8 @@ func TestSnippetMarks(t *testing.T) {
 		"<script>\x1b[1mnet\x1b[0m('&')</script>")
 	f("\x1b]0;owned\a \u009b31mnet\x7f\x00", "]0;owned 31mnet", "]0;owned 31mnet")
 	f("\x1b[31m Nets\ta\nb\rc", "[31m <mark>Nets</mark> a b c", "[31m \x1b[1mNets\x1b[0m a b c")
-	f("net \u202egnp.exe\u2066 \u200eשלום", "<mark>net</mark> gnp.exe \u200eשלום", "\x1b[1mnet\x1b[0m gnp.exe \u200eשלום")
+	f("net \u202egnp.exe\u2066 \u200eשלום",
+		"<mark>net</mark> gnp.exe \u200eשלום", "\x1b[1mnet\x1b[0m gnp.exe \u200eשלום")
 	f("net \x9b1m", "<mark>net</mark> \ufffd1m", "\x1b[1mnet\x1b[0m \ufffd1m")
 	if s := x.Snippet(index.ParseQuery("net"), "a \x1b[1mnet <b>"); s.Mark("", "") != "a [1mnet <b>" ||
 		s.HTML("", "") != "a [1mnet &lt;b&gt;" || s.Text != "a \x1b[1mnet <b>" {
@@ -67,8 +72,8 @@ func TestSnippetMarks(t *testing.T) {
 // TestSnippetHTML: for any text, HTML holds no markup but the marks, one pair for each match, and unescapes to Mark.
 func TestSnippetHTML(t *testing.T) {
 	_, x := newStore(t)
-	piece := rapid.OneOf(rapid.SampledFrom([]string{"net ", "boat ", "<b>", "&amp;", "'\"", "\x1b[0m", "\xff", "北京", "\u202e"}),
-		rapid.String())
+	special := []string{"net ", "boat ", "<b>", "&amp;", "'\"", "\x1b[0m", "\xff", "北京", "\u202e"}
+	piece := rapid.OneOf(rapid.SampledFrom(special), rapid.String())
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Join(rapid.SliceOfN(piece, 0, 60).Draw(t, "text"), "")
 		s := x.Snippet(index.ParseQuery("net boat"), text)
@@ -77,7 +82,8 @@ func TestSnippetHTML(t *testing.T) {
 		if html.UnescapeString(got) != mark {
 			t.Fatalf("%q: HTML %q, Mark %q", s.Text, got, mark)
 		}
-		if strings.ContainsAny(got, "<>'\"") || strings.Count(got, "\x01") != len(s.Matches) || strings.Count(got, "\x02") != len(s.Matches) {
+		opens, closes := strings.Count(got, "\x01"), strings.Count(got, "\x02")
+		if strings.ContainsAny(got, "<>'\"") || opens != len(s.Matches) || closes != len(s.Matches) {
 			t.Fatalf("%q: HTML %q", s.Text, got)
 		}
 		for _, r := range mark {
@@ -94,7 +100,10 @@ func TestSnippetHTML(t *testing.T) {
 // TestSnippetCut: a cut leaves whole characters and whole matches.
 func TestSnippetCut(t *testing.T) {
 	s := index.Snippet{Text: "ä net, a net", Matches: [][2]int{{3, 6}, {10, 13}}}
-	for n, want := range map[int]string{0: "", 1: "ä", 4: "ä ne", 5: "ä [net]", 11: "ä [net], a ne", 12: "ä [net], a [net]", 99: "ä [net], a [net]"} {
+	for n, want := range map[int]string{
+		-1: "", 0: "", 1: "ä", 4: "ä ne", 5: "ä [net]",
+		11: "ä [net], a ne", 12: "ä [net], a [net]", 99: "ä [net], a [net]",
+	} {
 		if got := s.Cut(n).Mark("[", "]"); got != want {
 			t.Errorf("%d characters: %q, want %q", n, got, want)
 		}

@@ -17,9 +17,11 @@ import (
 
 // state is the index at one instant. It is immutable but for its references, so readers share it without a lock.
 //
-//	Open, Refresh ──load──▶ refs 1 ──▶ Index.state ──acquire──▶ refs +1 ──release──▶ refs -1
-//	the next Refresh, or Close, drops the first reference
-//	refs 0: the snapshot closes
+//	Open, Refresh   load, swap     refs = 1: the Index's own
+//	a reader        acquire        refs + 1
+//	                release        refs - 1
+//	Refresh, Close  swap, release  refs - 1: the Index's own
+//	refs = 0                       the snapshot closes
 type state struct {
 	snap     *storage.Snapshot
 	segments []*segment // by number

@@ -12,22 +12,22 @@ import (
 	"github.com/clipperhouse/uax29/v2/words"
 )
 
-// Version names the terms this package makes: an index made with another version must be rebuilt.
+// Version names the terms that this package makes: an index made with another version must be rebuilt.
 const Version = "1"
 
-// MaxTerm is the longest term, in bytes; longer words are cut.
+// MaxTerm is the length of the longest term, in bytes; longer words are cut.
 const MaxTerm = 64
 
-// Token is one term of a text. Term is valid during the call only.
+// Token is one term of a text.
 type Token struct {
-	Term       []byte
-	Position   int
-	Start, End int   // bytes of the text
-	Single     bool  // a lone character beside the pair that begins at the same position
-	Word       *Word // what is kept of the word, for the caller's own note; may be nil
+	Term       []byte // folded and stemmed; valid until the function that got the Token returns
+	Position   int    // in words
+	Start, End int    // bytes of the text: from (inclusive) and to (exclusive)
+	Single     bool   // a single character of a script without spaces; a pair that begins with it may follow
+	Word       *Word  // the Analyzer's cache entry, for the caller's Note; may be nil
 }
 
-// Analyzer walks text. The zero value is ready to use.
+// Analyzer walks text. The zero value is ready to use. One goroutine at a time may use it.
 type Analyzer struct {
 	fold  folder
 	stems stemmer
@@ -36,8 +36,8 @@ type Analyzer struct {
 	pos   int
 }
 
-// Walk calls fn for each term of text, positions beginning at from, and returns the position after
-// the last word.
+// Walk calls fn for each term of text, in order, positions beginning at from. It returns the position after the last
+// word.
 func (a *Analyzer) Walk(text []byte, from int, fn func(Token)) int {
 	a.emit, a.pos = fn, from
 	a.buf = slices.Grow(a.buf[:0], 2*MaxTerm)
@@ -60,7 +60,7 @@ func (a *Analyzer) Walk(text []byte, from int, fn func(Token)) int {
 	return a.pos
 }
 
-// asciiWord marks letters and digits; '_' separates, so that identifiers are found by their parts.
+// asciiWord marks letters and digits. '_' separates words, so that identifiers are found by their parts.
 var asciiWord = func() (t [256]bool) {
 	for c := range 128 {
 		b := byte(c)
@@ -69,8 +69,8 @@ var asciiWord = func() (t [256]bool) {
 	return t
 }()
 
-// word takes a run of ASCII letters and digits, with the signs that end names like C++ and C#. A
-// run that goes on beyond ASCII is left to UAX #29.
+// word emits a run of ASCII letters and digits, with the signs that end names like C++ and C#, and returns its end. A
+// run that continues beyond ASCII is left to UAX #29.
 func (a *Analyzer) word(text []byte, start int) int {
 	i := start
 	for i < len(text) && asciiWord[text[i]] {
@@ -87,7 +87,7 @@ func (a *Analyzer) word(text []byte, start int) int {
 			end++
 		}
 		if end < len(text) && asciiWord[text[end]] || end-i == 1 && text[i] == '+' {
-			end = i // "a+b" is no name
+			end = i // "a+b" is not a name
 		}
 	}
 	a.buf = append(a.buf[:0], text[start:end]...)
@@ -100,12 +100,11 @@ func (a *Analyzer) word(text []byte, start int) int {
 	return end
 }
 
-// shortWord is word for what most words are: of less than 16 bytes, all of them ASCII. It returns 0 for others, of which it
-// has emitted nothing.
+// shortWord is word for most words: those of less than 16 bytes, all ASCII. For others it emits nothing and returns 0.
 //
-// The end is looked for in eight bytes at once, since a branch for each costs a misprediction a word, and the word is kept in
-// registers on its way to the stemmer: a processor that wrote it byte by byte could not read it as eight bytes before all
-// are in its cache. Finding a word and what is kept of it takes half the time that it took with copying.
+// It searches for the end in eight bytes at once, because a branch per byte costs one misprediction per word. It keeps
+// the word in registers up to the stemmer: after eight writes of one byte, a processor cannot read them as eight bytes
+// until all have reached its cache. Finding a word and its cache entry takes half the time that it took with copying.
 func (a *Analyzer) shortWord(text []byte, start int) int {
 	lo, n := asciiLetters(eight(text, start))
 	hi := uint64(0)
@@ -126,7 +125,7 @@ func (a *Analyzer) shortWord(text []byte, start int) int {
 	return end
 }
 
-// eight reads eight bytes of text from i, zeros beyond its end.
+// eight reads eight bytes of text from i, little-endian, with zeros beyond its end.
 func eight(text []byte, i int) (x uint64) {
 	if i+8 <= len(text) {
 		return binary.LittleEndian.Uint64(text[i:])
@@ -137,10 +136,11 @@ func eight(text []byte, i int) (x uint64) {
 	return x
 }
 
-// asciiLetters returns the ASCII letters, made lower-case, and digits that x begins with, zeros behind them, and their number.
+// asciiLetters returns the ASCII letters, in lower case, and digits that x begins with, zeros after them, and their
+// number.
 func asciiLetters(x uint64) (uint64, int) {
 	const each, high = 0x0101010101010101, 0x8080808080808080
-	c := x &^ high // so that no sum carries into the next byte; the high bits of sums are what is compared
+	c := x &^ high // so that no sum carries into the next byte; the high bits of the sums are the comparisons
 	l := c | 0x20*each
 	letter := (l + (0x80-'a')*each) &^ (l + (0x80-'z'-1)*each)
 	digit := (c + (0x80-'0')*each) &^ (c + (0x80-'9'-1)*each)
@@ -170,14 +170,14 @@ func cut(w []byte) []byte {
 	return w[:n]
 }
 
-// beyondASCII takes the stretch up to the next ASCII byte that is no letter or digit.
+// beyondASCII emits the words up to the next ASCII byte that is not a letter or digit, and returns where that is.
 func (a *Analyzer) beyondASCII(text []byte, start int) int {
 	end := start
 	for end < len(text) && (text[end] >= utf8.RuneSelf || asciiWord[text[end]]) {
 		end++
 	}
 	it := words.FromBytes(text[start:end])
-	run := -1 // begin of a stretch of characters written without spaces
+	run := -1 // start of a run of characters written without spaces
 	for it.Next() {
 		w := it.Value()
 		at := start + it.Start()
@@ -205,21 +205,23 @@ func (a *Analyzer) beyondASCII(text []byte, start int) int {
 	return end
 }
 
-// unspaced reports whether a character belongs to a script written without spaces, or to Hangul,
-// whose words carry their particles with them.
+// unspaced reports whether a character belongs to a script written without spaces, or to Hangul, whose words include
+// their particles.
 func unspaced(r rune) bool {
 	if r < 0x0e00 {
 		return false
 	}
-	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar) || r == 'ー'
+	return r == 'ー' || unicode.In(r,
+		unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul,
+		unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 }
 
-// pairs emits each character alone and each pair of neighbours.
+// pairs emits each character alone and each pair of neighbors.
 func (a *Analyzer) pairs(text []byte, start, end int) {
 	for i := start; i < end; {
 		r, n := utf8.DecodeRune(text[i:end])
 		if !unspaced(r) && !unicode.IsMark(r) {
-			i += n // a mark of punctuation that UAX #29 left inside
+			i += n // punctuation that UAX #29 left inside
 			continue
 		}
 		next := i + n

@@ -10,8 +10,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// folder takes case, accents and compatibility forms away: "Bücher" and "BUCHER" are one word to a
-// reader who searches.
+// folder removes case, accents and compatibility forms: people who search for "BUCHER" want "Bücher" too.
 type folder struct{ scratch []byte }
 
 // append appends the folded form of w.
@@ -36,7 +35,7 @@ func (f *folder) append(dst, w []byte) []byte {
 			dst = append(dst, "ss"...)
 			continue
 		case r >= 0x1100 && r < 0x1200, r >= 0x3099 && r <= 0x309a:
-			decomposed = true // Hangul letters and voiced kana belong together
+			decomposed = true // Hangul letters and voiced kana must be composed again
 		}
 		dst = utf8.AppendRune(dst, unicode.ToLower(r))
 	}

@@ -9,41 +9,39 @@ import (
 	"github.com/blevesearch/snowballstem/english"
 )
 
-// stemCacheMax bounds the words that are kept: the words of a language are few, and a miss costs about a
-// microsecond where a hit costs ten nanoseconds.
+// stemCacheMax bounds the cached words. A language has few words; a hit costs ten nanoseconds, a miss about a
+// microsecond.
 const stemCacheMax = 1 << 16
 
-// stemKeepMax is the longest word that is kept, in bytes: two machine words. Longer ones are one in a
-// hundred.
+// stemKeepMax is the length of the longest cached word, in bytes: two machine words. One percent of words are longer.
 const stemKeepMax = 16
 
-// stemmer reduces English words to their stems (Porter's second algorithm, snowballstem.org). It keeps
-// every word that it has seen, those without a stem of their own too, so that a caller who notes what
-// it knows of a word finds it by one lookup instead of two.
+// stemmer reduces English words to their stems (Porter's second algorithm, snowballstem.org). It caches every word,
+// also one that is its own stem, so that a caller who attaches a Note to a word needs one lookup, not two.
 //
-// Words are kept in an open-addressed table with the word itself in the slot. With a map of strings
-// the lookup was a third of all indexing: at a thousand words a page its three memory accesses, group,
-// string and value, all miss the cache.
+// The cache is an open-addressed table with the word itself in the slot. With a map of strings the lookup took a third
+// of all indexing time: at a thousand words a page, its three memory accesses (group, string and value) all miss the
+// processor's cache.
 type stemmer struct {
 	slots []stemSlot // a power of two, at most half full
 	used  int
 	other Word
 }
 
-// stemSlot holds a word of up to 16 bytes, padded with zeros, which no word has. word is nil in a free slot.
+// stemSlot holds a word of up to 16 bytes, padded with zeros, which no word contains. word is nil in a free slot.
 type stemSlot struct {
 	lo, hi uint64
 	word   *Word
 }
 
-// Word is what an Analyzer keeps of a word that it has seen. Note is the caller's: what it stores there
-// comes back with the word's next token, unless the cache was emptied in between.
+// Word is an Analyzer's cache entry for a word. Note is the caller's: what it stores there comes back with the word's
+// next token, unless the cache was emptied in between. Words of more than 16 bytes are not cached.
 type Word struct {
 	term []byte
 	Note any
 }
 
-// stem returns what is kept of a lower-case word, valid until the next call.
+// stem returns the entry of a lower-case word, valid until the next call.
 func (s *stemmer) stem(w []byte) *Word {
 	if len(w) > stemKeepMax {
 		s.other = Word{term: stemOf(w)}
@@ -52,7 +50,7 @@ func (s *stemmer) stem(w []byte) *Word {
 	return s.kept(eight(w, 0), eight(w, 8), len(w))
 }
 
-// kept is stem of a word of n bytes as a slot holds it.
+// kept is stem for a word of n bytes in the form of a slot.
 func (s *stemmer) kept(lo, hi uint64, n int) *Word {
 	if 2*s.used >= len(s.slots) {
 		s.grow()
@@ -67,7 +65,7 @@ func (s *stemmer) kept(lo, hi uint64, n int) *Word {
 	return slot.word
 }
 
-// find returns the slot of a word, free if it is not there.
+// find returns the slot of a word, a free one if the word is not cached.
 func (s *stemmer) find(lo, hi uint64) *stemSlot {
 	h := (lo ^ hi*0x9e3779b97f4a7c15) * 0xc2b2ae3d27d4eb4f
 	mask := uint64(len(s.slots) - 1)
@@ -79,7 +77,7 @@ func (s *stemmer) find(lo, hi uint64) *stemSlot {
 	}
 }
 
-// grow doubles the table, or empties it when it is as large as it may be.
+// grow doubles the table, or empties it if it has its full size.
 func (s *stemmer) grow() {
 	old := s.slots
 	s.slots = make([]stemSlot, min(max(2*len(old), 1<<10), 2*stemCacheMax))
@@ -94,7 +92,7 @@ func (s *stemmer) grow() {
 	}
 }
 
-// stemOf returns the stem of a word, or the word.
+// stemOf returns the stem of a word, or the word itself.
 func stemOf(w []byte) []byte {
 	if len(w) < 3 || !letters(w) {
 		return w

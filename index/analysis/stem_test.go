@@ -26,22 +26,23 @@ func TestStemTable(t *testing.T) {
 	if w := word("walking"); w.Note != "noted" || string(w.term) != "walk" {
 		t.Errorf("%v", w)
 	}
-	for i := range stemCacheMax + 1000 { // more than are kept
+	for i := range stemCacheMax + 1000 { // more than the cache holds
 		w := fmt.Sprintf("w%dö", i)
 		if got := string(word(w).term); got != w {
 			t.Fatalf("%q: %q", w, got)
 		}
 	}
 	if s.used > stemCacheMax || string(word("walking").term) != "walk" {
-		t.Errorf("%d words are kept", s.used)
+		t.Errorf("%d words are cached", s.used)
 	}
 }
 
-// TestWordsOfASCII: words end where a letter or digit has no successor, wherever in the text they are and whatever is beside
-// them, and come out lower-case, stemmed and with their places.
+// TestWordsOfASCII: words end where a letter or digit has no successor, wherever in the text they are and whatever is
+// beside them, and come out lower-case, stemmed and with their places.
 func TestWordsOfASCII(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		text := rapid.StringMatching("([a-zA-Z0-9@`/:{~_ \\[\x00\x7f-]{0,12}[a-zA-Z0-9]{0,20}[ .]?){0,8}").Draw(t, "text")
+		const form = "([a-zA-Z0-9@`/:{~_ \\[\x00\x7f-]{0,12}[a-zA-Z0-9]{0,20}[ .]?){0,8}"
+		text := rapid.StringMatching(form).Draw(t, "text")
 		type token struct {
 			term                 string
 			position, start, end int
@@ -52,7 +53,7 @@ func TestWordsOfASCII(t *testing.T) {
 			want = append(want, token{string(stemOf(w[:min(len(w), MaxTerm)])), len(want), at[0], at[1]})
 		}
 		var a Analyzer
-		for range 2 { // the second time from what is kept
+		for range 2 { // the second time from the cache
 			got = got[:0]
 			end := a.Walk([]byte(text), 0, func(t Token) {
 				got = append(got, token{string(t.Term), t.Position, t.Start, t.End})
