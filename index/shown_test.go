@@ -166,6 +166,10 @@ func TestShown(t *testing.T) {
 			t.Errorf("%d keys of kind %c without a document that needs one", n, kind)
 		}
 	}
+	info, ok, err := s.Get(storage.IndexRange('g'), []byte{0, 0, 0, 1}, nil)
+	if err != nil || !ok || strings.Contains(string(info), "stored") || strings.Contains(string(info), "boosts") {
+		t.Errorf("an index segment without them is not as it was in format version 5: %s, %v", info, err)
+	}
 	without := mustDigest(t, x)
 
 	rich := plain
