@@ -18,17 +18,22 @@ import (
 // slow is far beyond what any step of these tests takes; soon is for what must not happen.
 const slow, soon = 20 * time.Second, 50 * time.Millisecond
 
-// gate stops whoever passes it until it is opened.
+// gate stops whoever passes it until it is opened, at the latest by the end of the test.
 type gate struct {
-	arrived chan struct{}
-	opened  chan struct{}
-	once    sync.Once
+	arrived, opened chan struct{}
+	arrive, open    func()
 }
 
-func newGate() *gate { return &gate{arrived: make(chan struct{}), opened: make(chan struct{})} }
+func newGate(t *testing.T) *gate {
+	g := &gate{arrived: make(chan struct{}), opened: make(chan struct{})}
+	g.arrive = sync.OnceFunc(func() { close(g.arrived) })
+	g.open = sync.OnceFunc(func() { close(g.opened) })
+	t.Cleanup(g.open) // before the index closes, which waits
+	return g
+}
 
 func (g *gate) pass() {
-	g.once.Do(func() { close(g.arrived) })
+	g.arrive()
 	<-g.opened
 }
 
@@ -81,7 +86,7 @@ func TestReadersNeverWait(t *testing.T) {
 	digest := mustDigest(t, x)
 	commit(t, s, x, doc(1, "net", "another net"))
 
-	g := newGate()
+	g := newGate(t)
 	x.OnLoad(g.pass)
 	refreshed := begin(x.Refresh)
 	await(t, "reaching the segments", g.arrived)
@@ -112,7 +117,7 @@ func TestReadersNeverWait(t *testing.T) {
 		t.Fatalf("a second Refresh did not take its turn: %v", err)
 	case <-time.After(soon):
 	}
-	close(g.opened)
+	g.open()
 	if err := errors.Join(await(t, "Refresh", refreshed), await(t, "Refresh", second)); err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +130,7 @@ func TestReadersNeverWait(t *testing.T) {
 func TestRefreshDuringSearch(t *testing.T) {
 	s, x := newStore(t)
 	put(t, s, x, []index.Document{doc(0, "net", "net of the crew")})
-	g := newGate()
+	g := newGate(t)
 	found := begin(func() index.Result {
 		r, err := x.Search(gatedContext{context.Background(), g}, "net", index.SearchOptions{})
 		if err != nil {
@@ -140,7 +145,7 @@ func TestRefreshDuringSearch(t *testing.T) {
 	if n := search(t, x, "net").Total; n != 4 {
 		t.Errorf("%d found beside the old search", n)
 	}
-	close(g.opened)
+	g.open()
 	if r := await(t, "Search", found); r.Total != 1 || len(r.Hits) != 1 {
 		t.Errorf("the old search finds %d", r.Total)
 	}
@@ -150,7 +155,7 @@ func TestRefreshDuringSearch(t *testing.T) {
 func TestCloseDuringSearch(t *testing.T) {
 	s, x := newStore(t)
 	put(t, s, x, []index.Document{doc(0, "net", "net of the crew")})
-	g := newGate()
+	g := newGate(t)
 	found := begin(func() error {
 		r, err := x.Search(gatedContext{context.Background(), g}, "net", index.SearchOptions{})
 		if len(r.Hits) != 1 {
@@ -168,7 +173,7 @@ func TestCloseDuringSearch(t *testing.T) {
 	if _, err := x.Search(context.Background(), "net", index.SearchOptions{}); !errors.Is(err, index.ErrClosed) {
 		t.Errorf("a search while Close waits: %v", err)
 	}
-	close(g.opened)
+	g.open()
 	if err := errors.Join(await(t, "Search", found), await(t, "Close", closed), s.Close()); err != nil {
 		t.Fatal(err) // the store would complain of a snapshot left open
 	}
