@@ -74,7 +74,7 @@ type termList struct {
 	number   uint32 // of the index segment that it belongs to
 }
 
-// NewBuilder begins index segments inside an ingestion. Only one Builder may be at work on an index, from here to the
+// NewBuilder begins index segments inside an ingestion. Only one Builder may exist on an index, from here to the
 // ingestion's Commit. End it with Finish or Abort, before the store closes. On a closed index its methods return
 // ErrClosed.
 func (x *Index) NewBuilder(in *storage.Ingestion) *Builder {

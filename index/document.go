@@ -31,18 +31,19 @@ type Document struct {
 	// Stored are fields that every hit of the document returns, in this order; names may repeat. They are not searched.
 	// At most StoredFieldsMax, with names and values of at most StoredBytesMax bytes in all.
 	Stored []storage.Field
-	// Date is returned with hits, in UTC and whole milliseconds: of publication, say. The zero Time means none; the
-	// year must be 0 to 9999.
+	// Date is returned with hits, in UTC and cut to milliseconds; for example the date of publication. The zero Time
+	// means none; the year must be from 0 to 9999.
 	Date time.Time
 	// Boost multiplies the document's score in every search. 0 means 1; it must be positive and finite.
 	Boost float64
-	// ShowTitle and ShowText are for whoever shows hits: if not empty, they take the place of the page's title, and of
-	// the page's text as the text that snippets are cut from. They are not searched. ShowTitle has at most
-	// ShowTitleMax bytes. Of ShowText the first ShowTextMax bytes are kept.
+	// ShowTitle and ShowText come back with hits, for display. If not empty, ShowTitle replaces the page's title, and
+	// ShowText replaces the page's text as the text that snippets are cut from. Neither is searched. ShowTitle must
+	// have at most ShowTitleMax bytes; a longer ShowText is cut to ShowTextMax bytes.
 	ShowTitle, ShowText string
 }
 
-// Check returns why Builder.Add would refuse the document, an ErrDocument, or nil.
+// Check returns the ErrDocument that Builder.Add would return, or nil. An index filter may use it to shorten or drop what
+// does not fit.
 func (d *Document) Check() error {
 	refuse := func(format string, args ...any) error {
 		return fmt.Errorf("indexing %s: %w: %s", d.URL, ErrDocument, fmt.Sprintf(format, args...))
@@ -50,7 +51,7 @@ func (d *Document) Check() error {
 	from := uint32(0)
 	for _, part := range d.Content {
 		if part.From < from || part.To < part.From || int(part.To) > len(d.Text) {
-			return refuse("its content from %d to %d does not fit a text of %d bytes whose part before ends at %d",
+			return refuse("its content from %d to %d does not fit: the text has %d bytes, the part before ends at %d",
 				part.From, part.To, len(d.Text), from)
 		}
 		from = part.To

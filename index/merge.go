@@ -21,8 +21,8 @@ type MergeReport struct {
 }
 
 // Merge keeps the number of index segments logarithmic: while eight of a size class exist, they become one of the next.
-// It works on the index as of the last Refresh and ends with one, so call it when no Builder is at work and what the
-// last one wrote was refreshed. A canceled context ends it with the context's error; merges finished by then stay.
+// It merges the index as of the last Refresh, and refreshes it after each merge. Call Refresh before it, and run no
+// Builder meanwhile. A canceled context ends it with the context's error; merges finished by then stay.
 func (x *Index) Merge(ctx context.Context) (MergeReport, error) {
 	var report MergeReport
 	for {

@@ -18,7 +18,7 @@ import (
 // slow is far beyond what any step of these tests takes; soon is for what must not happen.
 const slow, soon = 20 * time.Second, 50 * time.Millisecond
 
-// gate stops whoever passes it until it is opened, at the latest by the end of the test.
+// gate blocks goroutines that pass it until it opens, at the latest at the end of the test.
 type gate struct {
 	arrived, opened chan struct{}
 	arrive, open    func()
@@ -37,8 +37,7 @@ func (g *gate) pass() {
 	<-g.opened
 }
 
-// gatedContext stops a search at the end of its work, where it asks for the context's error, while it still holds
-// the index.
+// gatedContext stops a search at its end, where it reads the context's error and still holds the index.
 type gatedContext struct {
 	context.Context
 	*gate

@@ -39,7 +39,7 @@ func (s Snippet) Cut(characters int) Snippet {
 }
 
 // HTML returns the text as HTML, escaped, with open and close, which are not escaped, round each match:
-// s.HTML("<mark>", "</mark>"). It can stand wherever HTML allows text; with empty marks also in a quoted attribute.
+// s.HTML("<mark>", "</mark>"). Use it where HTML allows text; with empty marks also in a quoted attribute.
 // Control characters are left out as in Mark.
 func (s Snippet) HTML(open, close string) string {
 	return s.write(open, close, func(text string) string { return html.EscapeString(plain(text)) })

@@ -38,7 +38,7 @@ func TestStemTable(t *testing.T) {
 }
 
 // TestWordsOfASCII: words end where a letter or digit has no successor, wherever in the text they are and whatever is
-// beside them, and come out lower-case, stemmed and with their places.
+// beside them, and come out in lower case, stemmed and with their places.
 func TestWordsOfASCII(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const form = "([a-zA-Z0-9@`/:{~_ \\[\x00\x7f-]{0,12}[a-zA-Z0-9]{0,20}[ .]?){0,8}"
