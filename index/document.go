@@ -42,8 +42,8 @@ type Document struct {
 	ShowTitle, ShowText string
 }
 
-// Check returns the ErrDocument that Builder.Add would return, or nil. An index filter may use it to shorten or drop what
-// does not fit.
+// Check returns the ErrDocument that Builder.Add would return, or nil. An index filter may use it to find what it must
+// shorten or drop.
 func (d *Document) Check() error {
 	refuse := func(format string, args ...any) error {
 		return fmt.Errorf("indexing %s: %w: %s", d.URL, ErrDocument, fmt.Sprintf(format, args...))

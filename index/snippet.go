@@ -46,9 +46,9 @@ func (s Snippet) HTML(open, close string) string {
 }
 
 // Mark returns the text for a terminal or another place that shows plain text, with before and after round each match.
-// It leaves out control characters, so that a page cannot steer the terminal, and the characters that turn the
-// direction of writing, which would reach beyond the snippet. It does not escape: page text stands between the marks as
-// it is, "<script>" included. For web pages use HTML.
+// It leaves out control characters, so that a page cannot control the terminal, and characters that change the direction
+// of writing, which would affect the text after the snippet. It escapes nothing: what is between and around the marks is
+// raw page text, "<script>" included. For web pages use HTML.
 func (s Snippet) Mark(before, after string) string { return s.write(before, after, plain) }
 
 // write puts marks round the matches, and all text through a function.
@@ -69,9 +69,8 @@ func (s Snippet) write(before, after string, through func(string) string) string
 	return b.String()
 }
 
-// plain leaves out what does not show but acts: control characters, and what embeds, overrides or isolates a direction
-// of writing. What separates words or lines becomes a space. Bytes that are not UTF-8 become U+FFFD: a terminal might
-// take one for a control character.
+// plain leaves out control characters and those that embed, override or isolate a direction of writing. Tabs and line
+// separators become spaces. Bytes that are not UTF-8 become U+FFFD: a terminal might take one for a control character.
 func plain(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
