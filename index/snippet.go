@@ -46,9 +46,9 @@ func (s Snippet) HTML(open, close string) string {
 }
 
 // Mark returns the text for a terminal or another place that shows plain text, with before and after round each match.
-// It leaves out control characters, so that a page cannot control the terminal, and characters that change the direction
-// of writing, which would affect the text after the snippet. It escapes nothing: what is between and around the marks is
-// raw page text, "<script>" included. For web pages use HTML.
+// It leaves out control characters, so that a page cannot control the terminal, and characters that change the
+// direction of writing, which would affect the text after the snippet. It escapes nothing: what is between and around
+// the marks is raw page text, "<script>" included. For web pages use HTML.
 func (s Snippet) Mark(before, after string) string { return s.write(before, after, plain) }
 
 // write puts marks round the matches, and all text through a function.
