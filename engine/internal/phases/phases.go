@@ -5,6 +5,7 @@ package phases
 import (
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
@@ -71,7 +72,7 @@ func New(env Env) *Phases {
 	if env.Warn == nil {
 		env.Warn = func(error) {}
 	}
-	return &Phases{env: env, maxInterval: policy.Seconds(env.MaxInterval)}
+	return &Phases{env: env, maxInterval: uint32(min(env.MaxInterval/time.Second, math.MaxUint32))}
 }
 
 func (p *Phases) now() int64 { return p.env.Now().UnixMilli() }
