@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package engine is the crawl: the phases, the conductor that runs them, and the only place that
-// knows all the others. It is the architecture page of seine and the door for programs that embed it.
+// Package engine is a crawl engine: the door for programs that embed it, and the conductor that runs the
+// phases of a crawl. It is the architecture page of seine.
 //
 // # What it is
 //
-// An Engine is one data directory. Its methods are the phases of a crawl with the names that users
-// of Nutch know, Crawl, which runs them all continuously, Search, and what looks inside. Goals, and
-// where they are measured: every page that an independent walk finds, none twice (make realsites);
-// at least 800 real pages of 39 KB a second on two cores, stored and indexed (BENCHMARKS.md); nothing
-// acknowledged lost by kill -9 or power loss (kill_test.go, crash_test.go).
+// An Engine is one data directory. Its methods are the phases of a crawl with the names that users of Nutch
+// know; Crawl, which runs them all continuously; Search; and Inspect, which looks inside. Goals, and where they
+// are measured: every page that an independent walk finds, none twice (make realsites); at least 800 real pages
+// of 39 KB a second on two cores, stored and indexed (BENCHMARKS.md); nothing acknowledged is lost by kill -9 or a
+// power failure (kill_test.go, crash_test.go).
 //
 // # Picture
 //
@@ -19,66 +19,100 @@
 //	                    │                  InvertLinks ──▶ linkdb        │
 //	                    └── Dedup ◀─────── Index ──▶ index ◀─────────────┘ ──▶ Search
 //
+// The rooms, in engine/internal. None knows the engine, or a room that is not below it; each is handed what it
+// needs in a small struct named Env or Options:
+//
+//	engine      door.go control.go crawl.go      what an embedder calls
+//	            conductor.go decide.go phase.go  which phase runs when: look, decide, act
+//	            work.go                          locks, clocks and events around each phase
+//	  visit     from a ready host to a stored response: fetcher pool, robots.txt, what is known of hosts
+//	  segment   from a response to a WARC record and a parse record, and back from the WARC
+//	  phases    inject, generate, updatedb, invertlinks, dedup: sort, merge-join, ingest
+//	  inspect   views for people: records, hosts, links, segments, checks, verify, export
+//	  admission may this URL be crawled, and why not? Asked here and nowhere else
+//
 // Where is …?
 //
-//	what may be fetched now?             package frontier; source.go feeds it
-//	one HTTP exchange?                   engine/fetch; fetch.go calls it
-//	a page's links and text?             engine/parse; outcome.go turns them into records
-//	the state machine of a URL?          transition.go, a pure function
-//	which URLs a host offers next?       select.go, for generate and refill alike
-//	may this host be asked for pages?    robots.go; preferences.go keeps what it says of their use
-//	what does the operator's word cut?   flight.go, filterfiles.go
-//	why was a URL not fetched?           check.go; filterfiles.go, budget.go, trapwatch.go say so
-//	what folds a segment's links?        keytable.go, for updatedb and invertlinks
-//	what happens in which order?         phase.go, the table of phases; crawl.go, the conductor
-//	what a crash leaves?                 recover.go, seal.go
+//	what may be fetched now?             package frontier; internal/visit/source.go feeds it
+//	one HTTP exchange?                   engine/fetch; internal/visit/visit.go calls it
+//	a page's links and text?             engine/parse; internal/segment/page.go turns them into records
+//	the state machine of a URL?          internal/phases/transition.go, a pure function
+//	which URLs a host offers next?       internal/phases/select.go, for generate and refill alike
+//	why was a URL not fetched?           internal/inspect; admission.Explain
+//	what a later scope permits?          internal/phases/withheld.go
+//	what happens in which order?         phase.go, the table of phases
+//	what the conductor does next?        decide.go, a pure function
+//	shares of memory?                    memory.go
+//	what a crash leaves?                 recover.go, internal/segment/replay.go
 //	what a user may replace?             engine/policy, fields of Options
 //	anything durable?                    storage, storage/warc
 //
+// Where would I add …?
+//
+//	a score policy      a type with the three methods of policy.Scorer in engine/policy, tested by policytest.Scorer;
+//	                    a name for it in cmd/seine/policies.go
+//	an outcome status   storage/status.go (the status, its name, permitted transitions), internal/segment/outcome.go (when
+//	                    it comes), internal/phases/transition.go (what it does to a record)
+//	a record field      storage/record.go (codec, format ladder in format.go), internal/phases/transition.go (who sets it),
+//	                    view_record.go (who sees it)
+//	a metric            Progress in progress.go, filled by conductor.progress; cmd/seine/dashboard.go draws it
+//	a command           cmd/seine/cmd_NAME.go and its row in command.go; a script in cmd/seine/testdata/script
+//
 // # Life
 //
-// The life of a URL. A seed line or a link becomes a canonical URL; normalizers and filters have
-// their say; its record enters crawldb as db_unfetched by a merge-join. When it is due, selectHost
-// offers it with the best of its host, in a fetchlist or straight to the frontier. A fetcher takes
-// the visit, looks at robots.txt, makes one exchange, and appends it to the open segment's WARC: from
-// the next sync on it counts. The page is parsed at once; its parse record waits in the segment's
-// sorter until the segment is sealed. UpdateDB turns the outcome into the URL's new state and its
-// links into records, InvertLinks turns the links round, Dedup keeps the best of equal pages, Index
-// makes a document of it.
+// The way of one URL from seed to hit crosses 15 package borders:
 //
-// The life of a segment: open, sealed, updated, linked, indexed. Each step is one row of the table in
-// phase.go and one atomic ingestion, tables and new state together, so a crash leaves it done or not
-// begun. An open segment is recovered from its WARC.
+//	     cmd/seine/cmd_crawl.go        a line of the command line or of a seed file
+//	 1   door.go, work.go              Inject takes the lock of crawldb
+//	 2   internal/phases/inject.go     canonical URL; normalizers; admission; merge-join: db_unfetched
+//	 3   storage/ingestion.go          its record, its host's next due time, its seed's scope: one ingestion
+//	 4   internal/visit/source.go      its host is due: the best of its host are handed out
+//	 5   frontier/shard.go             its host waits for its delay, is ready
+//	 6   internal/visit/visit.go       a fetcher takes the visit; robots.txt
+//	 7   engine/fetch/client.go        one exchange
+//	 8   internal/segment/writer.go    WARC record; from the next sync on it counts
+//	 9   engine/parse/parser.go        links, text, signature
+//	10   storage/sorter.go             its parse record waits in the segment's sorters; Seal ingests them
+//	11   internal/phases/updatedb.go   outcome to record, links to records; invertlinks; dedup
+//	12   storage/join.go               merge-joins with crawldb, linkdb, signatures
+//	13   index.go                      record, text and anchors become a document
+//	14   index/builder.go              postings
+//	15   search.go                     a query finds it; the snippet comes from its parse record
 //
-// Batch and continuous are one code path: `seine updatedb` runs one row for one segment, Crawl runs
-// whichever rows are due, one segment behind another, and recovery is Crawl started again.
+// The life of a segment: open, sealed, updated, linked, indexed. Each step is one row of the table in phase.go and one
+// atomic ingestion, tables and new state together, so a crash leaves it done or not begun. An open segment is
+// recovered from its WARC.
+//
+// Batch and continuous are one code path: `seine updatedb` runs one row for one segment, Crawl runs whichever rows
+// are due, one segment behind another, and recovery is Crawl started again.
 //
 // # Invariants
 //
-//   - A URL is handed out once until crawldb knows its outcome (source.go).
-//   - Nothing is counted before it is synced (fetching.sync).
-//   - The same web gives the same crawldb, linkdb and index, whatever the order of fetches, the size of
-//     segments, batch or continuous, and however often the process was killed.
+//   - A URL is handed out once until crawldb knows its outcome (internal/visit/source.go).
+//   - Nothing is counted before it is synced (visit.Pool.Sync).
+//   - The same web gives the same crawldb, linkdb and index, whatever the order of fetches, the size of segments, batch
+//     or continuous, when a scope widened, and however often the process was killed.
+//   - A host's next due time in hostdb is exact after every phase.
 //   - A phase does not know who called it.
-//   - Nothing here prints, exits, or keeps state outside an Engine.
+//   - Nothing here prints, exits, or keeps state outside an Engine. Options.Now is the only clock.
 //
 // # Who runs it
 //
-// Phases that write the same ranges take turns by two mutexes. A crawl has Concurrency fetchers, one
-// syncer, and two workers: one seals and updates, one links, dedups and indexes, with a helper of its
-// own that cuts documents into words (indexdocs.go). The caller's goroutine conducts. Their channels hold
-// backlogMax segments; when they are full, the fetchers' gate is shut until the workers catch up. All of them end before Crawl returns.
+// Phases that write the same ranges take turns by two mutexes (work.go). A crawl has Concurrency fetchers, one goroutine
+// that syncs, and two lanes: one seals and updates, one links, dedups and indexes, with a helper of its own that cuts
+// documents into words (indexdocs.go). The goroutine that called Crawl conducts. The channels between them hold
+// backlogMax segments; when they are full, fetchers begin nothing until the lanes catch up. OnPage runs on a
+// pool of its own. All of them end before Crawl returns; Close waits for all calls.
 //
 // # Bounds
 //
-// limits.go. Memory: Options.Memory is shared out among caches, sorters and bodies.
+// limits.go, and limits of the rooms. Memory: memory.go shares out Options.Memory.
 //
 // # Deliberately absent
 //
-// A configuration file, a command line, a terminal: cmd/seine. Knowledge of Pebble or of sockets.
-// JavaScript.
+// A configuration file, a command line, a terminal: cmd/seine. Knowledge of Pebble or of sockets. JavaScript.
 //
 // # Read first
 //
-// phase.go, then fetch.go and crawl.go, then updatedb.go.
+// phase.go, decide.go, conductor.go, then internal/phases/updatedb.go.
 package engine

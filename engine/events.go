@@ -9,9 +9,9 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// EventListener is told what the engine does. Each function may be nil. They run on the goroutine
-// where the thing happened and hold it up, so they must be quick, and they must not call the
-// engine.
+// EventListener is told what the engine does. Each function may be nil. They run on the goroutine where the thing
+// happened and hold it up, so they must be quick, and they must not call the engine. Several of them may run at
+// once; calls of PageStored come one after the other.
 type EventListener struct {
 	// PageStored: the outcome of a fetch is on disk and will survive a crash. Called from the
 	// goroutine that syncs, in the order of storing.
@@ -24,10 +24,4 @@ type EventListener struct {
 	HostAsleep func(host urlkey.HostKey, until time.Time)
 	// Warning: something a person should know that stops nothing.
 	Warning func(err error)
-}
-
-func (e *Engine) warn(err error) {
-	if err != nil && e.o.Events.Warning != nil {
-		e.o.Events.Warning(err)
-	}
 }

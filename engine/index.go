@@ -10,58 +10,23 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/zeebo/xxh3"
 
+	"github.com/seine-crawler/seine/engine/internal/phases"
 	"github.com/seine-crawler/seine/index"
 	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// IndexOptions say what to index.
-type IndexOptions struct {
-	// Segments are linked segments whose pages become documents; nil means every linked one.
-	Segments []uint32
-	// Refresh also walks crawldb and brings every document up to date: pages that gained anchors
-	// since they were indexed, pages that are duplicates no longer, pages that are gone. After it
-	// the index is a function of crawldb, linkdb and parse records, whatever the way there.
-	Refresh bool
-}
-
-// Index makes documents of the pages of linked segments and writes one index segment.
+// indexing is one run of Index.
 //
 //	keys to look at (segments' pages; with Refresh all of crawldb), sorted
 //	for each, in key order: record, parsed text, anchors ─▶ document, or nothing
 //	document as indexed before ─▶ skip; other ─▶ replace; nothing ─▶ delete
 //	one ingestion: postings, documents, deletions, the segments' state
-func (e *Engine) Index(ctx context.Context, o IndexOptions) (IndexReport, error) {
-	start := time.Now()
-	defer e.clock.time(stageIndex)()
-	e.indexMu.Lock()
-	defer e.indexMu.Unlock()
-	if o.Segments == nil {
-		var err error
-		if o.Segments, err = e.inState(storage.SegmentLinked); err != nil {
-			return IndexReport{}, err
-		}
-	}
-	x := indexing{e: e, report: IndexReport{Segments: o.Segments}, keys: e.newSorter(foldLast)}
-	defer x.keys.Close()
-	if err := x.run(ctx, o); err != nil {
-		return x.report, fmt.Errorf("indexing: %w", err)
-	}
-	x.report.Seconds = since(start)
-	for _, s := range o.Segments {
-		e.reached(s, storage.SegmentIndexed)
-	}
-	e.done(x.report)
-	return x.report, nil
-}
-
-// indexing is one run of Index.
 type indexing struct {
-	e      *Engine
+	w      *work
 	report IndexReport
 	keys   *storage.Sorter
 	text   storage.ParseText
@@ -69,17 +34,17 @@ type indexing struct {
 	texts  map[uint32]*storage.Finder // of segments
 	docs   *documents
 
-	distinct keyTable // anchors of the page at hand
-	counts   []int    // by number
-	order    []int    // numbers
+	distinct phases.KeyTable // anchors of the page at hand
+	counts   []int           // by number
+	order    []int           // numbers
 	from     []byte
 }
 
 func (x *indexing) run(ctx context.Context, o IndexOptions) error {
-	ing := x.e.store.NewIngestion()
+	ing := x.w.store.NewIngestion()
 	defer ing.Abort()
 	for _, number := range o.Segments {
-		seg, err := x.e.segmentFor(number, "index", storage.SegmentLinked)
+		seg, err := phases.SegmentIn(x.w.store, number, "index", storage.SegmentLinked)
 		if err != nil {
 			return err
 		}
@@ -105,16 +70,16 @@ func (x *indexing) run(ctx context.Context, o IndexOptions) error {
 	if err := ing.Commit(); err != nil {
 		return err
 	}
-	if err := x.e.index.Refresh(); err != nil {
+	if err := x.w.index.Refresh(); err != nil {
 		return err
 	}
-	_, err := x.e.index.Merge(ctx)
+	_, err := x.w.index.Merge(ctx)
 	return err
 }
 
 // addSegment adds the keys of a segment's pages.
 func (x *indexing) addSegment(ctx context.Context, segment uint32) error {
-	sc := x.e.store.Scan(storage.ParseLinks(segment), nil, nil)
+	sc := x.w.store.Scan(storage.ParseLinks(segment), nil, nil)
 	defer sc.Close()
 	for n := 0; sc.Next(); n++ {
 		if n%1024 == 0 && ctx.Err() != nil {
@@ -130,7 +95,7 @@ func (x *indexing) addSegment(ctx context.Context, segment uint32) error {
 // addStale adds the keys of all pages that are, or should be, in the index: whether a document
 // really changed is found out by its stamp, without reading its text.
 func (x *indexing) addStale(ctx context.Context) error {
-	sc := x.e.store.Scan(storage.Crawldb(), nil, nil)
+	sc := x.w.store.Scan(storage.Crawldb(), nil, nil)
 	defer sc.Close()
 	var r storage.Record
 	for n := 0; sc.Next(); n++ {
@@ -157,18 +122,18 @@ func (x *indexing) build(ctx context.Context, ing *storage.Ingestion) error {
 		return err
 	}
 	defer run.Close()
-	snap := x.e.store.Snapshot()
+	snap := x.w.store.Snapshot()
 	defer snap.Close()
 	records := storage.NewFinder(snap, storage.Crawldb())
 	defer records.Close()
 	links := snap.Scan(storage.Linkdb(), nil, nil)
 	defer links.Close()
-	b := x.e.index.NewBuilder(ing)
+	b := x.w.index.NewBuilder(ing)
 	defer b.Abort()
-	x.docs = x.e.newDocuments(b)
+	x.docs = x.w.newDocuments(b)
 	x.texts = map[uint32]*storage.Finder{}
 	err = storage.MergeJoin(ctx, snap, index.Located(), run, func(key []byte, _ [][]byte, old []byte) error {
-		return x.one(snap, records, links, key, old)
+		return x.decide(snap, records, links, key, old)
 	})
 	if err = errors.Join(x.docs.end(), x.closeTexts(), err); err != nil {
 		return err
@@ -177,8 +142,8 @@ func (x *indexing) build(ctx context.Context, ing *storage.Ingestion) error {
 	return err
 }
 
-// one decides what becomes of one URL.
-func (x *indexing) one(rd storage.Reader, records *storage.Finder, links *storage.Scanner, key, located []byte) error {
+// decide says what becomes of one URL.
+func (x *indexing) decide(rd storage.Reader, records *storage.Finder, links *storage.Scanner, key, located []byte) error {
 	var r storage.Record
 	record, err := records.Find(key)
 	if err != nil || record == nil {
@@ -267,17 +232,15 @@ func (x *indexing) add(key, text []byte, r *storage.Record, stamp uint64, known 
 		return err
 	}
 	d := index.Document{Key: k, URL: u.String(), Title: x.text.Title, Anchors: x.anchors(), Text: x.text.Text, Content: slices.Clone(x.text.Content), Language: x.text.Language, Stamp: stamp}
-	for _, f := range x.e.o.IndexFilters {
+	for _, f := range x.w.o.IndexFilters {
 		if f.Filter(&d, r, &x.text) != "" {
-			x.report.Skipped++
-			if known {
-				return x.docs.put(index.Document{Key: k}, true)
-			}
-			return nil
+			return x.skip(k, known)
 		}
 	}
-	if d.Text != x.text.Text && slices.Equal(d.Content, x.text.Content) {
-		d.Content = nil // a filter has put another text in place, and does not say what of it is content
+	x.showChanges(&d)
+	if err := d.Check(); err != nil { // a fault of the filter costs one document
+		x.w.warn(fmt.Errorf("indexing %s: %w: it is left out", u, err))
+		return x.skip(k, known)
 	}
 	x.report.TextBytes += uint64(len(x.text.Text))
 	if known {
@@ -288,15 +251,40 @@ func (x *indexing) add(key, text []byte, r *storage.Record, stamp uint64, known 
 	return x.docs.put(d, false)
 }
 
+// skip leaves a page out of the index, or takes it out.
+func (x *indexing) skip(key urlkey.Key, known bool) error {
+	x.report.Skipped++
+	if known {
+		return x.docs.put(index.Document{Key: key}, true)
+	}
+	return nil
+}
+
+// showChanges has hits show what index filters changed.
+func (x *indexing) showChanges(d *index.Document) {
+	if d.Title != x.text.Title && d.ShowTitle == "" {
+		d.ShowTitle = d.Title
+	}
+	if d.Text == x.text.Text {
+		return
+	}
+	if d.ShowText == "" {
+		d.ShowText = d.Text
+	}
+	if slices.Equal(d.Content, x.text.Content) {
+		d.Content = nil // the filter does not say what of its text is content
+	}
+}
+
 // readAnchors gathers the distinct anchor texts of a target: each counts once however many pages
 // use it, so that a site's navigation cannot outvote a page's own words. The most widely used come
 // first, up to anchorsMax.
 func (x *indexing) readAnchors(links *storage.Scanner, target []byte) error {
-	x.distinct.reset()
+	x.distinct.Reset()
 	x.counts, x.order = x.counts[:0], x.order[:0]
 	x.from = storage.AppendLinkdbKey(x.from[:0], target, 0)
 	read := 0
-	for ok := links.SeekGE(x.from); ok && read < inlinksMax; ok = links.Next() {
+	for ok := links.SeekGE(x.from); ok && read < inlinksRead; ok = links.Next() {
 		of, _, err := storage.SplitLinkdbKey(links.Key())
 		if err != nil || !bytes.Equal(of, target) {
 			break
@@ -306,13 +294,13 @@ func (x *indexing) readAnchors(links *storage.Scanner, target []byte) error {
 				x.countAnchor(anchor)
 			}
 			read++
-			return read < inlinksMax
+			return read < inlinksRead
 		})
 		if err != nil {
 			return fmt.Errorf("inlinks of %s: %w", target, err)
 		}
 	}
-	text := x.distinct.key
+	text := x.distinct.Key
 	slices.SortFunc(x.order, func(a, b int) int {
 		return cmp.Or(cmp.Compare(x.counts[b], x.counts[a]), bytes.Compare(text(a), text(b)))
 	})
@@ -322,7 +310,7 @@ func (x *indexing) readAnchors(links *storage.Scanner, target []byte) error {
 }
 
 func (x *indexing) countAnchor(anchor []byte) {
-	n, fresh := x.distinct.number(xxh3.Hash(anchor), anchor)
+	n, fresh := x.distinct.Number(xxh3.Hash(anchor), anchor)
 	if fresh {
 		x.counts, x.order = append(x.counts, 0), append(x.order, n)
 	}
@@ -333,7 +321,7 @@ func (x *indexing) countAnchor(anchor []byte) {
 func (x *indexing) anchors() []string {
 	list := make([]string, len(x.order))
 	for i, n := range x.order {
-		list[i] = string(x.distinct.key(n))
+		list[i] = string(x.distinct.Key(n))
 	}
 	return list
 }
@@ -345,7 +333,7 @@ func (x *indexing) stamp(r *storage.Record) uint64 {
 	h.Write(r.Signature[:])
 	var n [4]byte
 	for _, i := range x.order {
-		a := x.distinct.key(i)
+		a := x.distinct.Key(i)
 		binary.LittleEndian.PutUint32(n[:], uint32(len(a)))
 		h.Write(n[:])
 		h.Write(a)

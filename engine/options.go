@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/seine-crawler/seine/engine/fetch"
+	"github.com/seine-crawler/seine/engine/internal/phases"
 	"github.com/seine-crawler/seine/engine/parse"
 	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/storage"
@@ -35,8 +36,8 @@ type Options struct {
 	// Contact is a URL or mail address by which a webmaster reaches whoever runs the crawl. It, or
 	// one inside UserAgent, is required to fetch from anything but loopback addresses.
 	Contact string
-	// HostsFile names a hosts(5) file that is asked before DNS.
-	HostsFile string
+	// Hosts are names and their addresses, asked before DNS; fetch.LoadHosts reads a hosts(5) file.
+	Hosts fetch.Hosts
 	// NameServers are asked instead of those of /etc/resolv.conf.
 	NameServers []netip.AddrPort
 	// Proxy, "http://[user:password@]host:port" or "socks5://…", carries all requests.
@@ -80,33 +81,48 @@ type Options struct {
 	// RefuseTypes are media types, or groups such as "video/*", whose bodies are not read; nil means
 	// images, sound, video and fonts, an empty slice none.
 	RefuseTypes []string
-	// FilterFile names a file of rules in the format of Nutch's regex-urlfilter.txt. A running crawl
-	// reads it again when it changes.
-	FilterFile string
-	// PrefixFile names a file of the beginnings of the only URLs that are wanted, SuffixFile one of endings that are
-	// not, or the only ones that are, in the formats of Nutch's prefix-urlfilter.txt and suffix-urlfilter.txt; "" means
-	// none. They are read again as FilterFile is. A SuffixFile takes the place of the endings of Filters' default.
-	PrefixFile, SuffixFile string
 	// URLLength is the most bytes of a URL; 0 means urlkey.MaxLength.
 	URLLength int
-	// DenyHosts and AllowHosts, if not empty, name files of hosts, one a line with all below it, that are not
-	// wanted, or the only ones that are (policy.HostsFilter). Files that change are read again while a crawl
-	// runs: a host that is added to DenyHosts is not asked for anything any more.
-	DenyHosts, AllowHosts string
-	// MaxInterval is Nutch's db.fetch.interval.max in seconds; 0 means 90 days.
-	MaxInterval uint32
+	// LiveFilters are filters whose answers may change while a crawl runs, such as files that policy.WatchFile
+	// follows. What they refuse from then on is not requested any more, down to the request that is under way; what
+	// they come to permit is found, also links of pages that were fetched before.
+	LiveFilters []policy.LiveFilter
+	// HostPolicy gives single hosts a delay, headers, cookies, a login, a scope and budgets of their own; nil: none.
+	HostPolicy policy.HostPolicy
+	// MaxInterval is the longest time between two fetches of a URL (Nutch: db.fetch.interval.max), in whole seconds;
+	// 0 means 90 days.
+	MaxInterval time.Duration
 
-	// Policies: nil means the default, an empty slice means none.
-	Normalizers policy.URLNormalizers // nil: tracking parameters and session ids are dropped; policy has more
+	// Policies: nil means the default, an empty slice means none. To add to a default, append to it:
+	//
+	//	Filters: append(policy.DefaultFilters(time.Now()), mine)
+
+	// Normalizers rewrite URLs; nil means policy.DefaultNormalizers.
+	Normalizers policy.URLNormalizers
 	// NormalizerScopes take the place of Normalizers for seeds, for links or for redirects.
 	NormalizerScopes policy.NormalizerScopes
-	Filters          policy.URLFilters // nil: file-name endings without text, and trap shapes
-	Scorer           policy.Scorer
-	Schedule         policy.FetchSchedule
+	// Filters refuse URLs for good; nil means policy.DefaultFilters.
+	Filters policy.URLFilters
+	// Scorer and Schedule: nil means policy.VoteScorer and policy.FixedSchedule.
+	Scorer   policy.Scorer
+	Schedule policy.FetchSchedule
+	// DedupOrder is the order by which Dedup keeps the best of equal pages: "score,length" means the highest score, then
+	// the shortest URL. Others are "time" (fetched last) and "https". The key decides what they leave open; "" means
+	// "score,length".
+	DedupOrder string
 	// NoIndex makes Crawl leave its segments linked: Index, or a crawl without it, indexes them later.
-	NoIndex      bool
+	NoIndex bool
+	// IndexFilters change documents on their way into the index, or keep them out.
 	IndexFilters []policy.IndexFilter
-	Parsers      parse.Options
+	// Parsers say how pages are parsed.
+	Parsers parse.Options
+	// OnPage, if not nil, is called with the end of every fetch: pages, redirects and failures. It runs on PageWorkers
+	// goroutines at once (0 means one for each processor), in no order, while fetchers go on; when all of them are
+	// busy, fetchers wait. It is called once the fetch is stored, which is up to 100 ms before it is durable: a
+	// page that a crash takes back is fetched and delivered again. Crawl and Fetch return after the last call. It may
+	// call any method of the Engine but Close, Crawl and Fetch.
+	OnPage      func(*Page)
+	PageWorkers int
 	// Signature names the signature by which pages are duplicates of one another: "content" (parse.ContentSignature),
 	// "text" (parse.TextSignature), "bytes" (parse.BytesSignature), "body" (parse.RawSignature, Nutch's MD5Signature) or
 	// "profile" (parse.TextProfileSignature, Nutch's). A store has the one that it was made with: "" means that, and content
@@ -129,9 +145,6 @@ type Options struct {
 	OnFatal func(error)
 }
 
-// ErrNoContact is wrapped by the error of a crawl that has no contact and would leave loopback.
-var ErrNoContact = errors.New("no contact")
-
 // withDefaults returns a copy with every default in place.
 func (o Options) withDefaults() Options {
 	if o.Memory == 0 {
@@ -153,10 +166,10 @@ func (o Options) withDefaults() Options {
 		o.MaxRedirects = defaultRedirects
 	}
 	if o.RefuseTypes == nil {
-		o.RefuseTypes = []string{"image/*", "audio/*", "video/*", "font/*"}
+		o.RefuseTypes = policy.DefaultRefuseTypes()
 	}
 	if o.MaxInterval == 0 {
-		o.MaxInterval = policy.DefaultMaxInterval
+		o.MaxInterval = policy.DefaultMaxInterval * time.Second
 	}
 	if o.UserAgent == "" {
 		o.UserAgent = "Mozilla/5.0 (compatible; seine/" + Version + ")"
@@ -165,16 +178,13 @@ func (o Options) withDefaults() Options {
 		}
 	}
 	if o.Normalizers == nil {
-		o.Normalizers = policy.URLNormalizers{policy.ParameterNormalizer{}}
+		o.Normalizers = policy.DefaultNormalizers()
 	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
 	if o.Filters == nil {
-		o.Filters = policy.URLFilters{policy.TrapFilter{Year: o.Now().Year()}}
-		if o.SuffixFile == "" {
-			o.Filters = append(o.Filters, policy.NewSuffixFilter())
-		}
+		o.Filters = policy.DefaultFilters(o.Now())
 	}
 	if o.URLLength > 0 {
 		o.Filters = append(slices.Clone(o.Filters), policy.LengthFilter(o.URLLength))
@@ -183,7 +193,7 @@ func (o Options) withDefaults() Options {
 		o.Scorer = policy.VoteScorer{}
 	}
 	if o.Schedule == nil {
-		o.Schedule = policy.FixedSchedule{MaxInterval: o.MaxInterval}
+		o.Schedule = policy.FixedSchedule{MaxInterval: uint32(o.MaxInterval / time.Second)}
 	}
 	return o
 }
@@ -209,11 +219,20 @@ func (o *Options) validate() error {
 	if o.Signature != "" && !slices.Contains(signerNames, o.Signature) {
 		fault("Signature %q: want %s", o.Signature, strings.Join(signerNames, ", "))
 	}
-	if o.Concurrency < 1 || o.Concurrency > 100_000 {
-		fault("Concurrency %d: want 1 to 100000", o.Concurrency)
+	if o.Concurrency < 1 || o.Concurrency > concurrencyMax {
+		fault("Concurrency %d: want 1 to %d", o.Concurrency, concurrencyMax)
 	}
 	if o.MaxDepth < 0 || o.MaxDepth > 65_000 {
 		fault("MaxDepth %d: want 0 (no bound) to 65000", o.MaxDepth)
+	}
+	if o.PageWorkers < 0 {
+		fault("PageWorkers %d: want 0 (one for each processor) or more", o.PageWorkers)
+	}
+	if o.MaxInterval < time.Second {
+		fault("MaxInterval %s: want at least a second", o.MaxInterval)
+	}
+	if _, err := phases.ParseDedupOrder(o.DedupOrder); err != nil {
+		fault("DedupOrder: %w", err)
 	}
 	if o.PerHost < 1 || o.PerHost > 64 {
 		fault("PerHost %d: want 1 to 64", o.PerHost)

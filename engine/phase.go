@@ -6,114 +6,192 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/seine-crawler/seine/engine/internal/phases"
 	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// lane is one of the two goroutines behind the fetchers of a crawl. Segments go through one after the other.
+type lane uint8
+
+const (
+	laneUpdate lane = iota // what the next fetches depend on
+	laneIndex              // what only searches depend on
+	lanes
 )
 
 // phase is one row of the table of phases: what takes a segment from one state to the next.
 type phase struct {
 	name     string
 	from, to storage.SegmentState
-	run      func(e *Engine, ctx context.Context, segments []uint32) (Report, error)
-	// batch is the number of segments the phase takes at once.
-	batch int
+	lane     lane
+	batch    int // segments that the phase takes at once
+	run      func(ctx context.Context, w *work, h *hooks, segments []uint32) error
 }
 
-// phases is the whole life of a segment after generate, in order. `seine updatedb` runs one row
-// for one segment; Crawl is a conductor that runs whichever rows are due; recovery is the
-// conductor started again. A phase never knows who called it.
+// table is the whole life of a segment after generate, in order. `seine updatedb` runs one row for one
+// segment; a crawl runs whichever rows are due, lane behind lane; recovery runs all of them. A phase does
+// not know who called it.
 //
-//	open ──seal──▶ sealed ──updatedb──▶ updated ──invertlinks──▶ linked ──index──▶ indexed
+//	open ──parse──▶ sealed ──updatedb──▶ updated ──invertlinks──▶ linked ──index──▶ indexed
 //
 // Each row ingests its tables together with the new state, so a crash leaves it done or not begun.
-var phases = [...]phase{
-	{"parse", storage.SegmentOpen, storage.SegmentSealed, one((*Engine).Seal), 1},
-	{"updatedb", storage.SegmentSealed, storage.SegmentUpdated, one((*Engine).UpdateDB), 1},
-	{"invertlinks", storage.SegmentUpdated, storage.SegmentLinked, one((*Engine).InvertLinks), 1},
-	{"index", storage.SegmentLinked, storage.SegmentIndexed, runIndex, indexBatchMax},
+var table = [...]phase{
+	{"parse", storage.SegmentOpen, storage.SegmentSealed, laneUpdate, 1, runSeal},
+	{"updatedb", storage.SegmentSealed, storage.SegmentUpdated, laneUpdate, 1, runUpdate},
+	{"invertlinks", storage.SegmentUpdated, storage.SegmentLinked, laneIndex, 1, runInvert},
+	{"index", storage.SegmentLinked, storage.SegmentIndexed, laneIndex, indexBatchMax, runIndex},
 }
 
-// one adapts a phase that takes a single segment.
-func one[R Report](f func(*Engine, context.Context, uint32) (R, error)) func(*Engine, context.Context, []uint32) (Report, error) {
-	return func(e *Engine, ctx context.Context, segments []uint32) (Report, error) {
-		r, err := f(e, ctx, segments[0])
-		return r, err
+// hooks are where a crawl differs from recovery. Nil functions do nothing.
+type hooks struct {
+	// seal seals an open segment. Recovery reads its WARC back; a crawl has its parse records in memory.
+	seal func(ctx context.Context, segment uint32) error
+	// updated reports that crawldb knows the outcomes of a segment.
+	updated func(segment uint32, r UpdateReport, woken []urlkey.HostKey)
+	// indexed reports what dedup and index did.
+	indexed func(d DedupReport, x IndexReport)
+	// leaveLinked says that dedup and index are left to whoever comes later.
+	leaveLinked func() bool
+	// at names the phase that begins, "" when it ends.
+	at func(phase string)
+}
+
+func runSeal(ctx context.Context, w *work, h *hooks, segments []uint32) error {
+	if h.seal != nil {
+		return h.seal(ctx, segments[0])
 	}
+	_, err := w.seal(ctx, segments[0])
+	return err
 }
 
-func runIndex(e *Engine, ctx context.Context, segments []uint32) (Report, error) {
-	r, err := e.Index(ctx, IndexOptions{Segments: segments})
-	return r, err
+func runUpdate(ctx context.Context, w *work, h *hooks, segments []uint32) error {
+	r, woken, err := w.updateDB(ctx, segments[0])
+	if err == nil && h.updated != nil {
+		h.updated(segments[0], r, woken)
+	}
+	return err
 }
 
-// inState returns the numbers of the segments in a state, oldest first.
-func (e *Engine) inState(state storage.SegmentState) ([]uint32, error) {
-	list, err := e.store.SegmentList()
+func runInvert(ctx context.Context, w *work, _ *hooks, segments []uint32) error {
+	_, err := w.invertLinks(ctx, segments[0])
+	return err
+}
+
+func runIndex(ctx context.Context, w *work, h *hooks, segments []uint32) error {
+	if h.leaveLinked != nil && h.leaveLinked() {
+		return nil
+	}
+	d, err := w.dedup(ctx, DedupOptions{Segments: segments})
+	if err != nil {
+		return err
+	}
+	var x IndexReport
+	if !w.o.NoIndex {
+		x, err = w.buildIndex(ctx, IndexOptions{Segments: segments})
+	}
+	if err == nil && h.indexed != nil {
+		h.indexed(d, x)
+	}
+	return err
+}
+
+// runAll takes segments through one row, as many at once as the row allows.
+func (p *phase) runAll(ctx context.Context, w *work, h *hooks, segments []uint32) error {
+	if h.at != nil {
+		h.at(p.name)
+		defer h.at("")
+	}
+	for len(segments) > 0 {
+		n := min(p.batch, len(segments))
+		if err := p.run(ctx, w, h, segments[:n]); err != nil {
+			return err
+		}
+		segments = segments[n:]
+	}
+	return nil
+}
+
+// advance takes segments through the rows of a lane, in order.
+func (w *work) advance(ctx context.Context, l lane, h *hooks, segments []uint32) error {
+	for i := range table {
+		if p := &table[i]; p.lane == l {
+			if err := p.runAll(ctx, w, h, segments); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// settle runs every due row until no segment is between states: what a crawl does before it goes on. Fetchlists that
+// nobody has begun to fetch are left alone, and linked segments where there is no index.
+func (w *work) settle(ctx context.Context) error {
+	for i := range table {
+		p := &table[i]
+		if p.to == storage.SegmentIndexed && w.o.NoIndex {
+			continue
+		}
+		due, err := w.inState(p.from)
+		if err == nil {
+			err = p.runAll(ctx, w, &hooks{}, due)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inState returns the numbers of the segments in a state, oldest first. A fetchlist that waits to be fetched is not
+// an open segment.
+func (w *work) inState(state storage.SegmentState) ([]uint32, error) {
+	list, err := w.store.SegmentList()
 	if err != nil {
 		return nil, err
 	}
 	var numbers []uint32
 	for _, s := range list {
-		if s.State == state {
+		if s.State != state {
+			continue
+		}
+		waits, err := w.waitsForFetch(s)
+		if err != nil {
+			return nil, err
+		}
+		if !waits {
 			numbers = append(numbers, s.Number)
 		}
 	}
 	return numbers, nil
 }
 
-// NewestSegment returns the newest segment in a state. The error of a store without one says which
-// phase makes such a segment.
-func (e *Engine) NewestSegment(state storage.SegmentState) (uint32, error) {
-	numbers, err := e.inState(state)
+// waitsForFetch reports whether a segment is a fetchlist that nobody has begun to fetch.
+func (w *work) waitsForFetch(s storage.Segment) (bool, error) {
+	if s.State != storage.SegmentOpen || !s.Batch {
+		return false, nil
+	}
+	files, err := w.segments.Files(s.Number)
+	return len(files) == 0, err
+}
+
+// newestSegment returns the newest segment in a state. The error of a store without one says which phase makes
+// such a segment.
+func newestSegment(store *storage.Store, state storage.SegmentState) (uint32, error) {
+	list, err := store.SegmentList()
 	if err != nil {
 		return 0, err
 	}
-	if len(numbers) == 0 {
-		before := "generate"
-		for _, p := range phases {
-			if p.to == state {
-				before = p.name
-			}
-		}
-		return 0, fmt.Errorf("no segment is %s: run %q first", state, before)
-	}
-	return numbers[len(numbers)-1], nil
-}
-
-// segmentFor loads a segment and checks that a phase may run on it.
-func (e *Engine) segmentFor(number uint32, phase string, states ...storage.SegmentState) (storage.Segment, error) {
-	s, ok, err := e.store.Segment(number)
-	if err != nil {
-		return s, err
-	}
-	if !ok {
-		return s, fmt.Errorf("%s: there is no segment %d", phase, number)
-	}
-	for _, state := range states {
-		if s.State == state {
-			return s, nil
+	for i := len(list) - 1; i >= 0; i-- {
+		if list[i].State == state {
+			return list[i].Number, nil
 		}
 	}
-	return s, fmt.Errorf("%s: segment %d is %s, want %s", phase, number, s.State, states[0])
-}
-
-// settle runs every due row until no segment is left between states: what recovery does before a
-// crawl goes on.
-func (e *Engine) settle(ctx context.Context) error {
-	for _, p := range phases {
-		if p.to == storage.SegmentIndexed && e.o.NoIndex {
-			continue
-		}
-		numbers, err := e.inState(p.from)
-		if err != nil {
-			return err
-		}
-		for len(numbers) > 0 {
-			n := min(p.batch, len(numbers))
-			if _, err := p.run(e, ctx, numbers[:n]); err != nil {
-				return err
-			}
-			numbers = numbers[n:]
+	before := "generate"
+	for _, p := range table {
+		if p.to == state {
+			before = p.name
 		}
 	}
-	return nil
+	return 0, fmt.Errorf("%w is %s: run %q first", phases.ErrNoSegment, state, before)
 }

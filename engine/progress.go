@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/seine-crawler/seine/engine/internal/visit"
 	"golang.org/x/sys/unix"
 )
 
@@ -37,6 +38,7 @@ type Progress struct {
 	HostsThrottled int               `json:"hosts_throttled"` // told to come back later
 	OverBudget     uint64            `json:"over_budget"`     // times a host was held back by a budget
 	Outage         bool              `json:"outage"`          // the network here seems to be cut
+	Paused         bool              `json:"paused,omitempty"`
 	NotModified    uint64            `json:"not_modified"`
 	Redirected     uint64            `json:"redirected"`
 	RobotsDenied   uint64            `json:"robots_denied"`
@@ -63,27 +65,29 @@ func (p Progress) ETA() (left time.Duration, share float64) {
 	return left, share
 }
 
-// progress describes the crawl as it stands.
+// progress describes the crawl at one moment.
 func (c *conductor) progress(phase string) Progress {
-	p := Progress{Phase: phase, Elapsed: time.Since(c.started), MaxPages: c.o.MaxPages, MaxBytes: c.o.MaxBytes, MaxTime: c.o.MaxTime,
-		Discovered: c.discovered.Load(), Indexed: c.indexed.Load(), Backlog: c.working.Load()}
-	if c.f == nil {
-		return p
+	w := c.e.w
+	limits := c.limits.Load()
+	p := Progress{Phase: phase, Elapsed: w.now().Sub(c.started), MaxPages: limits.MaxPages, MaxBytes: limits.MaxBytes,
+		MaxTime: limits.MaxTime, Discovered: c.discovered.Load(), Indexed: c.indexed.Load(), Backlog: c.updating.Load(),
+		Fetchers: int(w.net.fetchers.Load()), MemoryLimit: w.o.Memory, Stages: w.stageTimes().since(c.stages),
+		Paused: c.e.paused.Load()}
+	r := c.earlier
+	if f := c.live.Load(); f != nil {
+		r = r.Plus(f.pool.Counts())
+		s := f.frontier.Stats()
+		p.HostsReady, p.HostsWaiting, p.HostsAsleep, p.Queued = s.Ready, s.Waiting, s.Asleep, s.Queued
+		p.HostsActive, p.HostsDormant, p.HostsThrottled = s.Hosts, s.Dormant, s.Throttled
+		p.OverBudget, p.Outage, p.Busy = s.OverSpent, s.Outage, f.pool.Busy()
+		p.Slowest = slowest(p, f.pool.Held())
 	}
-	r := c.f.counts()
 	p.Fetched, p.Failed, p.Bytes = r.Fetched, r.Failed, r.Bytes
-	p.PagesPerSecond = float64(r.Fetched) / max(p.Elapsed.Seconds(), 1e-3)
-	s := c.f.frontier.Stats()
-	p.HostsReady, p.HostsWaiting, p.HostsAsleep, p.Queued = s.Ready, s.Waiting, s.Asleep, s.Queued
-	p.Busy = c.f.busy.Load()
-	p.Fetchers, p.HostsActive, p.HostsDormant, p.HostsThrottled = c.e.o.Concurrency, s.Hosts, s.Dormant, s.Throttled
-	p.OverBudget, p.Outage, p.MemoryLimit = s.OverSpent, s.Outage, c.e.o.Memory
 	p.NotModified, p.Redirected, p.RobotsDenied, p.Gone, p.Failures = r.NotModified, r.Redirected, r.RobotsDenied, r.Gone, r.Failures
-	p.Stages = c.e.stagesSince(c.stages)
-	if free, _, err := c.e.store.DiskFree(); err == nil {
+	p.PagesPerSecond = float64(r.Fetched) / max(p.Elapsed.Seconds(), 1e-3)
+	if free, _, err := w.store.DiskFree(); err == nil {
 		p.DiskFree = free
 	}
-	p.Slowest = c.slowest(p)
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	p.HeapBytes = m.HeapAlloc
@@ -91,13 +95,17 @@ func (c *conductor) progress(phase string) Progress {
 }
 
 // slowest names what holds the crawl up: the question people ask when it seems idle.
-func (c *conductor) slowest(p Progress) string {
+func slowest(p Progress, held visit.Holder) string {
 	switch {
+	case held&visit.HeldByPause != 0:
+		return "paused"
+	case held&visit.HeldByDisk != 0:
+		return "the disk is nearly full: fetchers wait for space"
 	case p.Outage:
 		return "the network here seems to be cut: one host a second is tried"
-	case !c.f.gate.isOpen():
-		return "pipeline behind: fetchers wait for updatedb or for disk space"
-	case p.Busy >= int64(c.e.o.Concurrency):
+	case held&visit.HeldByBacklog != 0:
+		return "fetchers wait for updatedb"
+	case p.Busy >= int64(p.Fetchers):
 		return "all fetchers busy: slow servers, or raise --concurrency"
 	case p.HostsReady == 0 && p.HostsWaiting > 0:
 		return "politeness: every host waits for its delay"
@@ -107,17 +115,33 @@ func (c *conductor) slowest(p Progress) string {
 	return "nothing"
 }
 
-func (g *gate) isOpen() bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.shut == nil
+// report is the sum of the crawl so far.
+func (c *conductor) report() CrawlReport {
+	w := c.e.w
+	r := CrawlReport{Stopped: c.stopped, Discovered: c.discovered.Load(), Indexed: c.indexed.Load(), Segments: c.segments.Load()}
+	if marked, restored := c.duplicates.Load(), c.restored.Load(); marked > restored {
+		r.Duplicates = marked - restored
+	}
+	counts := c.earlier
+	if f := c.live.Load(); f != nil {
+		counts = counts.Plus(f.pool.Counts())
+		r.HostsAsleep = uint64(f.frontier.Stats().Asleep)
+	}
+	r.FetchReport = fetchReport(0, counts)
+	r.Took = w.took(c.started)
+	r.CPUSeconds = (processCPU() - c.cpu).Seconds()
+	r.CPUByStage = w.stageTimes().since(c.stages)
+	if r.Took > 0 {
+		r.PagesPerSecond = float64(r.Fetched) / r.Took.Seconds()
+	}
+	return r
 }
 
-// cpuSeconds is the processor time of this process so far, user and system.
-func cpuSeconds() float64 {
+// processCPU is the processor time of this process so far, user and system.
+func processCPU() time.Duration {
 	var u unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {
 		return 0
 	}
-	return float64(u.Utime.Sec+u.Stime.Sec) + float64(u.Utime.Usec+u.Stime.Usec)/1e6
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -3,7 +3,6 @@
 package engine
 
 import (
-	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -21,8 +20,8 @@ import (
 //
 // Only the newest segments are compared here, enough for what a crash can touch; Verify compares
 // all.
-func (e *Engine) compareLogs() error {
-	list, err := e.store.SegmentList()
+func (w *work) compareLogs() error {
+	list, err := w.store.SegmentList()
 	if err != nil {
 		return err
 	}
@@ -30,9 +29,9 @@ func (e *Engine) compareLogs() error {
 	for _, s := range list {
 		known[s.Number] = true
 	}
-	names, err := e.warcFS.List(e.warcDir())
+	names, err := w.warcFS.List(w.warcDir())
 	if err != nil {
-		return fmt.Errorf("listing %s: %w", e.warcDir(), err)
+		return fmt.Errorf("listing %s: %w", w.warcDir(), err)
 	}
 	for _, name := range names {
 		number, ok := fileSegment(name)
@@ -40,13 +39,13 @@ func (e *Engine) compareLogs() error {
 			continue
 		}
 		known[number] = true
-		e.warn(fmt.Errorf("segment %d is in %s but not in the store: taking it up again", number, name))
-		if err := e.store.PutSegment(storage.Segment{Number: number, State: storage.SegmentOpen, Created: e.o.Now()}); err != nil {
+		w.warn(fmt.Errorf("segment %d is in %s but not in the store: taking it up again", number, name))
+		if err := w.store.PutSegment(storage.Segment{Number: number, State: storage.SegmentOpen, Created: w.o.Now()}); err != nil {
 			return err
 		}
 	}
 	for _, s := range list[max(0, len(list)-comparedSegments):] {
-		if err := e.compareFiles(s); err != nil {
+		if err := w.compareFiles(s); err != nil {
 			return err
 		}
 	}
@@ -56,10 +55,10 @@ func (e *Engine) compareLogs() error {
 // comparedSegments is the number of newest segments whose files are looked at when opening.
 const comparedSegments = 64
 
-func (e *Engine) compareFiles(s storage.Segment) error {
+func (w *work) compareFiles(s storage.Segment) error {
 	for _, f := range s.WARC {
-		path := e.warcDir() + "/" + f.Name
-		size, err := e.warcFS.Size(path)
+		path := w.warcDir() + "/" + f.Name
+		size, err := w.warcFS.Size(path)
 		if err != nil {
 			return fmt.Errorf("%w: the store remembers %s (%d bytes) of segment %d: %w", storage.ErrCorrupt, path, f.Size, s.Number, err)
 		}
@@ -79,38 +78,4 @@ func fileSegment(name string) (uint32, bool) {
 	digits, _, ok := strings.Cut(rest, "-")
 	n, err := strconv.ParseUint(digits, 10, 32)
 	return uint32(n), ok && err == nil
-}
-
-// Recover finishes what an earlier process left behind: it seals open segments and runs every phase
-// that is due. Crawl does so by itself.
-func (e *Engine) Recover(ctx context.Context) error {
-	if err := e.recoverOpen(ctx); err != nil {
-		return err
-	}
-	return e.settle(ctx)
-}
-
-// recoverOpen seals the open segments that an earlier process left behind, but for fetchlists that
-// nobody has begun to fetch. Pages that were in flight are simply due again.
-func (e *Engine) recoverOpen(ctx context.Context) error {
-	list, err := e.store.SegmentList()
-	if err != nil {
-		return err
-	}
-	for _, s := range list {
-		if s.State != storage.SegmentOpen {
-			continue
-		}
-		names, err := e.segmentFiles(s.Number)
-		if err != nil {
-			return err
-		}
-		if s.Batch && len(names) == 0 {
-			continue
-		}
-		if _, err := e.Seal(ctx, s.Number); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/seine-crawler/seine/engine/internal/segment"
 	"github.com/seine-crawler/seine/storage"
 )
 
@@ -38,17 +39,9 @@ const (
 
 var stageNames = [stages]string{"inject", "refill", "fetch", "warc", "parse", "seal", "updatedb", "invertlinks", "dedup", "index", "store", "gc"}
 
-// Pages are timed each up to timedPages, then one in timedEvery, which counts for as many: reading a
-// thread's clock costs up to a microsecond in a virtual machine.
-const (
-	timedPages = 1024
-	timedEvery = 8
-)
-
 // stageClock adds up processor time by stage. Safe for concurrent use.
 type stageClock struct {
 	spent [stages]atomic.Int64 // nanoseconds
-	pages atomic.Uint64
 }
 
 func (c *stageClock) add(s stage, d time.Duration) { c.spent[s].Add(int64(d)) }
@@ -59,36 +52,15 @@ func (c *stageClock) time(s stage) (stop func()) {
 	return func() { c.add(s, t.Stop()) }
 }
 
-// pageTimer times the stages of one page.
-type pageTimer struct {
-	clock  *stageClock
-	timer  storage.CPUTimer
-	weight time.Duration // 0: this page is not timed
+// spentIn accounts a step of a segment.
+func (c *stageClock) spentIn(step segment.Step, d time.Duration) {
+	c.add(stepStages[step], d)
 }
 
-func (c *stageClock) page() pageTimer {
-	n := c.pages.Add(1)
-	switch {
-	case n <= timedPages:
-		return pageTimer{c, storage.StartCPUTimer(), 1}
-	case n%timedEvery == 0:
-		return pageTimer{c, storage.StartCPUTimer(), timedEvery}
-	}
-	return pageTimer{}
-}
+var stepStages = [...]stage{segment.StepWARC: stageWARC, segment.StepParse: stageParse, segment.StepSeal: stageSeal}
 
-// lap accounts what was done since the last lap; stop ends the page.
-func (t *pageTimer) lap(s stage) {
-	if t.weight > 0 {
-		t.clock.add(s, t.weight*t.timer.Lap())
-	}
-}
-
-func (t *pageTimer) stop(s stage) {
-	if t.weight > 0 {
-		t.clock.add(s, t.weight*t.timer.Stop())
-	}
-}
+// stageTimes are the clocks of all stages at one moment; that of stageFetch is the whole process's.
+type stageTimes [stages]time.Duration
 
 // StageCPU is processor time in seconds by stage, in the order of a URL's life.
 type StageCPU []StageSeconds
@@ -134,24 +106,22 @@ func (c StageCPU) String() string {
 }
 
 // stageTimes is the state of all clocks at one moment.
-func (e *Engine) stageTimes() (t [stages]time.Duration) {
+func (w *work) stageTimes() (t stageTimes) {
 	for s := range t {
-		t[s] = time.Duration(e.clock.spent[s].Load())
+		t[s] = time.Duration(w.stages.spent[s].Load())
 	}
-	t[stageStore] = e.store.BackgroundCPU()
+	t[stageStore] = w.store.BackgroundCPU()
 	t[stageGC] = collectorCPU()
-	t[stageFetch] = time.Duration(cpuSeconds() * float64(time.Second)) // of the whole process, for stagesSince
+	t[stageFetch] = processCPU()
 	return t
 }
 
-// stagesSince returns what each stage took since an earlier moment. The process's other work counts as
-// fetch.
-func (e *Engine) stagesSince(before [stages]time.Duration) StageCPU {
-	now := e.stageTimes()
-	rest := now[stageFetch] - before[stageFetch]
+// since returns what each stage took since an earlier moment. The process's other work counts as fetch.
+func (t stageTimes) since(before stageTimes) StageCPU {
+	rest := t[stageFetch] - before[stageFetch]
 	out := make(StageCPU, stages)
 	for s := range stages {
-		d := now[s] - before[s]
+		d := t[s] - before[s]
 		out[s] = StageSeconds{stageNames[s], d.Seconds()}
 		if s != stageFetch {
 			rest -= d

@@ -38,17 +38,14 @@ func checkURLCommand(c *console) *cobra.Command {
 			}
 			if cmd.Flags().Changed("dir") {
 				return withEngine(cmd, f.reading(), func(e *engine.Engine) error {
-					return c.checkURLs(urls, func(u string) (engine.URLCheck, error) { return e.CheckURLIn(u, scope) }, f.json)
+					return c.checkURLs(urls, func(u string) (engine.URLCheck, error) { return e.Inspect().Check(u, scope) }, f.json)
 				})
 			}
 			o, err := f.options(cmd)
 			if err != nil {
 				return err
 			}
-			checker, err := engine.NewURLChecker(o)
-			if err != nil {
-				return err
-			}
+			checker := engine.NewURLChecker(o)
 			return c.checkURLs(urls, func(u string) (engine.URLCheck, error) { return checker.Check(u, scope), nil }, f.json)
 		},
 	}
@@ -64,11 +61,11 @@ type checkFunc func(raw string) (engine.URLCheck, error)
 func (c *console) checkURLs(urls []string, check checkFunc, asJSON bool) error {
 	return c.lines(func(w *bufio.Writer) error {
 		for _, u := range urls {
-			one := c.checkURL
+			run := c.checkURL
 			if u == "-" {
-				one = c.checkLines
+				run = c.checkLines
 			}
-			if err := one(w, u, check, asJSON); err != nil {
+			if err := run(w, u, check, asJSON); err != nil {
 				return err
 			}
 		}

@@ -23,7 +23,7 @@ func exportCommand(c *console) *cobra.Command {
 				return &usageError{fmt.Errorf("export: --format %q: want cdxj", format)}
 			}
 			return withEngine(cmd, f.reading(), func(e *engine.Engine) error {
-				return c.lines(func(w *bufio.Writer) error { return e.ExportCDXJ(cmd.Context(), w) })
+				return c.lines(func(w *bufio.Writer) error { return e.Inspect().ExportCDXJ(cmd.Context(), w) })
 			})
 		},
 	}
@@ -40,7 +40,7 @@ func verifyCommand(c *console) *cobra.Command {
 		Args:  args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withEngine(cmd, f.reading(), func(e *engine.Engine) error {
-				r, err := e.Verify(cmd.Context())
+				r, err := e.Inspect().Verify(cmd.Context())
 				if err != nil {
 					return err
 				}

@@ -62,10 +62,10 @@ func generateCommand(c *console) *cobra.Command {
 	}
 	f.crawling(cmd)
 	f.report(cmd)
-	cmd.Flags().IntVar(&o.Top, "top", 0, "at most so many URLs (0: a million)")
-	cmd.Flags().IntVar(&o.MaxPerHost, "max-per-host", 0, "at most so many URLs of one host (0: no limit)")
+	cmd.Flags().IntVar(&o.Top, "top", 0, "most URLs in all (0: a million)")
+	cmd.Flags().IntVar(&o.MaxPerHost, "max-per-host", 0, "most URLs of one host (0: no limit)")
 	cmd.Flags().StringVar(&mode, "count-by", "host", "what --max-per-host counts by: host or domain")
-	cmd.Flags().IntVar(&o.AddDays, "add-days", 0, "pretend that it is so many days later")
+	cmd.Flags().IntVar(&o.AddDays, "add-days", 0, "choose what will be due this number of days from now")
 	return cmd
 }
 
@@ -162,7 +162,7 @@ func indexCommand(c *console) *cobra.Command {
 func dedupCommand(c *console) *cobra.Command {
 	return phaseCommand(c, "dedup", "mark pages with equal content as duplicates, but for the best",
 		func(cmd *cobra.Command, e *engine.Engine, segment uint32) (engine.Report, error) {
-			var o engine.DedupOptions
+			var o engine.DedupOptions // the order is a setting
 			if segment != 0 {
 				o.Segments = []uint32{segment}
 			}

@@ -5,6 +5,7 @@ package main
 import (
 	"bufio"
 	"fmt"
+	"iter"
 
 	"github.com/spf13/cobra"
 
@@ -24,35 +25,32 @@ func readlinksCommand(c *console) *cobra.Command {
 				return &usageError{fmt.Errorf("readlinks: give --url URL")}
 			}
 			return withEngine(cmd, f.reading(), func(e *engine.Engine) error {
-				links, err := e.Inlinks(url, limit)
-				if err != nil {
-					return err
-				}
-				return c.lines(func(w *bufio.Writer) error {
-					for _, l := range links {
-						if err := c.line(w, l, f.json); err != nil {
-							return err
-						}
-					}
-					return nil
-				})
+				return eachLine(c, e.Inspect().Inlinks(cmd.Context(), url, limit), f.json)
 			})
 		},
 	}
 	f.common(cmd)
 	f.report(cmd)
 	cmd.Flags().StringVar(&url, "url", "", "the URL that is linked to")
-	cmd.Flags().IntVar(&limit, "limit", 10_000, "at most so many links")
+	cmd.Flags().IntVar(&limit, "limit", 10_000, "print at most this number of links")
 	return cmd
 }
 
-// line prints a value as JSON or as its String.
-func (c *console) line(w *bufio.Writer, v fmt.Stringer, asJSON bool) error {
-	if asJSON {
-		return jsonLine(w, v)
-	}
-	_, err := fmt.Fprintln(w, v)
-	return err
+// eachLine prints a sequence, a value a line: as JSON or as its String. An error ends it.
+func eachLine[T fmt.Stringer](c *console, values iter.Seq2[T, error], asJSON bool) error {
+	return c.lines(func(w *bufio.Writer) error {
+		for v, err := range values {
+			if err == nil && asJSON {
+				err = jsonLine(w, v)
+			} else if err == nil {
+				_, err = fmt.Fprintln(w, v)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 func readhostCommand(c *console) *cobra.Command {
@@ -65,18 +63,14 @@ func readhostCommand(c *console) *cobra.Command {
 		Args:  args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withEngine(cmd, f.reading(), func(e *engine.Engine) error {
-				return c.lines(func(w *bufio.Writer) error {
-					return e.Hosts(cmd.Context(), engine.HostFilter{Host: host, Top: top}, func(h engine.HostView) error {
-						return c.line(w, h, f.json)
-					})
-				})
+				return eachLine(c, e.Inspect().Hosts(cmd.Context(), engine.HostFilter{Host: host, Top: top}), f.json)
 			})
 		},
 	}
 	f.common(cmd)
 	f.report(cmd)
 	cmd.Flags().StringVar(&host, "host", "", "only this host (docs.python.org or host:port)")
-	cmd.Flags().IntVar(&top, "top", 0, "only so many hosts, those with the most URLs")
+	cmd.Flags().IntVar(&top, "top", 0, "print only this number of hosts, those with the most URLs")
 	return cmd
 }
 
@@ -91,12 +85,15 @@ func readsegCommand(c *console) *cobra.Command {
 		Args:  args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withEngine(cmd, f.reading(), func(e *engine.Engine) error {
-				return c.lines(func(w *bufio.Writer) error {
-					if !dump && url == "" {
-						return e.SegmentViews(segment, func(s engine.SegmentView) error { return c.line(w, s, f.json) })
-					}
-					return e.ParseRecords(cmd.Context(), segment, url, func(p engine.ParseView) error { return c.line(w, p, f.json) })
-				})
+				switch in := e.Inspect(); {
+				case dump || url != "":
+					return eachLine(c, in.ParseRecords(cmd.Context(), segment, url), f.json)
+				case segment != 0:
+					s, err := in.Segment(segment)
+					return eachLine(c, func(yield func(engine.SegmentView, error) bool) { yield(s, err) }, f.json)
+				default:
+					return eachLine(c, in.Segments(cmd.Context()), f.json)
+				}
 			})
 		},
 	}

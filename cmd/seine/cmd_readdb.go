@@ -3,8 +3,8 @@
 package main
 
 import (
-	"bufio"
 	"fmt"
+	"iter"
 
 	"github.com/spf13/cobra"
 
@@ -31,32 +31,21 @@ func readdbCommand(c *console) *cobra.Command {
 				return &usageError{fmt.Errorf("readdb: give one of --stats, --dump, --url, --prefix, --top")}
 			}
 			return withEngine(cmd, f.reading(), func(e *engine.Engine) error {
+				in, ctx := e.Inspect(), cmd.Context()
 				switch {
 				case stats:
 					return c.crawldbStats(cmd, e, perHost, f.json)
 				case url != "":
-					r, err := e.LookUp(url)
-					if err != nil {
-						return err
-					}
-					return c.record(r, f.json)
+					r, err := in.Record(url)
+					return eachLine(c, func(yield func(engine.RecordView, error) bool) { yield(r, err) }, f.json)
 				case top > 0:
-					list, err := e.TopRecords(cmd.Context(), top)
+					list, err := in.TopRecords(ctx, top)
 					if err != nil {
 						return err
 					}
-					return c.records(f.json, func(each func(engine.RecordView) error) error {
-						for _, r := range list {
-							if err := each(r); err != nil {
-								return err
-							}
-						}
-						return nil
-					})
+					return eachLine(c, withoutErrors(list), f.json)
 				}
-				return c.records(f.json, func(each func(engine.RecordView) error) error {
-					return e.Records(cmd.Context(), engine.RecordFilter{Prefix: prefix, Status: status}, each)
-				})
+				return eachLine(c, in.Records(ctx, engine.RecordFilter{Prefix: prefix, Status: status}), f.json)
 			})
 		},
 	}
@@ -68,12 +57,23 @@ func readdbCommand(c *console) *cobra.Command {
 	cmd.Flags().StringVar(&url, "url", "", "print one URL's record")
 	cmd.Flags().StringVar(&prefix, "prefix", "", "print the records whose key begins so, or of one host (docs.python.org)")
 	cmd.Flags().StringVar(&status, "status", "", "with --dump or --prefix: only this status, such as db_gone")
-	cmd.Flags().IntVar(&top, "top", 0, "print so many records with the highest scores")
+	cmd.Flags().IntVar(&top, "top", 0, "print this number of records, those with the highest scores")
 	return cmd
 }
 
+// withoutErrors is a list as a sequence.
+func withoutErrors[T any](list []T) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for _, v := range list {
+			if !yield(v, nil) {
+				return
+			}
+		}
+	}
+}
+
 func (c *console) crawldbStats(cmd *cobra.Command, e *engine.Engine, perHost, asJSON bool) error {
-	s, err := e.CrawldbStats(cmd.Context(), perHost)
+	s, err := e.Inspect().Stats(cmd.Context(), perHost)
 	if err != nil {
 		return err
 	}
@@ -82,25 +82,4 @@ func (c *console) crawldbStats(cmd *cobra.Command, e *engine.Engine, perHost, as
 	}
 	_, err = fmt.Fprint(c.out, s)
 	return err
-}
-
-func (c *console) record(r engine.RecordView, asJSON bool) error {
-	if asJSON {
-		return c.object(r)
-	}
-	_, err := fmt.Fprintln(c.out, r)
-	return err
-}
-
-// records prints what walk yields, one record a line.
-func (c *console) records(asJSON bool, walk func(each func(engine.RecordView) error) error) error {
-	return c.lines(func(w *bufio.Writer) error {
-		return walk(func(r engine.RecordView) error {
-			if asJSON {
-				return jsonLine(w, r)
-			}
-			_, err := fmt.Fprintln(w, r)
-			return err
-		})
-	})
 }

@@ -42,7 +42,7 @@ func searchCommand(c *console) *cobra.Command {
 						fmt.Fprintf(c.out, "   %s\n", printable(h.Snippet))
 					}
 				}
-				_, err = fmt.Fprintf(c.out, "%d found in %.1f ms\n", r.Total, float64(r.TookUS)/1000)
+				_, err = fmt.Fprintf(c.out, "%d found in %.1f ms\n", r.Total, 1000*r.Took.Seconds())
 				return err
 			})
 		},

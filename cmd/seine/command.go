@@ -80,7 +80,7 @@ func phaseCommand(c *console, use, short string, run func(cmd *cobra.Command, e 
 			return c.report(r, f.json)
 		})
 	}}
-	f.common(cmd)
+	f.crawling(cmd)
 	f.report(cmd)
 	cmd.Flags().Uint32Var(&segment, "segment", 0, "segment number (default: the newest that needs it)")
 	return cmd

@@ -85,7 +85,7 @@ func interruptible(stderr io.Writer) (context.Context, func()) {
 	go func() {
 		select {
 		case <-signals:
-			fmt.Fprintln(stderr, "seine: stopping; once more to leave at once")
+			fmt.Fprintln(stderr, "seine: stopping cleanly; press Ctrl-C again to quit now")
 			cancel()
 		case <-done:
 			return

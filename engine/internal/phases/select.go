@@ -204,3 +204,29 @@ func PrefixEnd(prefix []byte) []byte {
 	end[len(end)-1]++
 	return end
 }
+
+// SelectFetchlist offers to keep every URL of a host that is in a segment's fetchlist and not taken. taken is as in
+// SelectHost.
+func SelectFetchlist(
+	rd storage.Reader, segment uint32, host urlkey.HostKey, taken func(key []byte) bool, keep *Best,
+) (sel Selection, err error) {
+	sc := rd.Scan(storage.Fetchlist(segment), []byte(host), PrefixEnd([]byte(host)))
+	defer sc.Close()
+	for sc.Next() {
+		if taken(sc.Key()) {
+			continue
+		}
+		entry, err := storage.DecodeFetchlistEntry(sc.Value())
+		if err != nil {
+			return sel, fmt.Errorf("selecting URLs of %s: fetchlist entry %s: %w", host, sc.Key(), err)
+		}
+		sel.Due++
+		if keep.Wants(sc.Key(), entry.Score, entry.Depth) {
+			keep.Add(Choice{Key: urlkey.Key(sc.Key()), Score: entry.Score, Depth: entry.Depth, Known: true})
+		}
+	}
+	if err := sc.Err(); err != nil {
+		return sel, fmt.Errorf("selecting URLs of %s: %w", host, err)
+	}
+	return sel, nil
+}

@@ -12,6 +12,9 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
+// Request is a request for a URL with what the settings of its host add to it.
+func (h *Hosts) Request(u urlkey.URL) *fetch.Request { return h.request(u, 0) }
+
 // request is a request for a URL with what the settings of its host add to it. maxBody 0 means the client's.
 func (h *Hosts) request(u urlkey.URL, maxBody int64) *fetch.Request {
 	req := &fetch.Request{URL: u, MaxBody: maxBody}

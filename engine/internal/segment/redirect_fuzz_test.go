@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package engine
+package segment
 
 import (
 	"testing"
 	"time"
 
 	"github.com/seine-crawler/seine/engine/fetch"
+	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
@@ -14,11 +15,11 @@ import (
 // FuzzRedirect: whatever Location says, what comes of it is another canonical URL of the web, whose every
 // byte may stand in a request line, or an outcome that says why not.
 func FuzzRedirect(f *testing.F) {
-	for _, location := range []string{"/", "//b.example/x", "https://b.example:444/?q#f", "mailto:x@b.example", "http://", "", "\t/x y", "http://u:p@b.example/", "http://[::1]:80/", "../../..//x\\y",
-		"http:/x", "HTTP://B.EXAMPLE/%zz", "http://b.example\r\nSet-Cookie: x", "/a?b\xff", "javascript:alert(1)", "http://0x7f.1/"} {
+	for _, location := range []string{"/", "//b.example/x", "https://b.example:444/?q#f", "mailto:x@b.example", "http://", "",
+		"\t/x y", "http://u:p@b.example/", "http://[::1]:80/", "../../..//x\\y", "http:/x", "HTTP://B.EXAMPLE/%zz", "http://b.example\r\nSet-Cookie: x", "/a?b\xff", "javascript:alert(1)", "http://0x7f.1/"} {
 		f.Add("http://a.example/dir/page?x=1", []byte(location), uint16(301))
 	}
-	e := &Engine{o: Options{}.withDefaults()}
+	g := New(Env{Redirects: policy.DefaultNormalizers()})
 	f.Fuzz(func(t *testing.T, page string, location []byte, status uint16) {
 		u, err := urlkey.Parse(page)
 		if err != nil {
@@ -30,8 +31,8 @@ func FuzzRedirect(f *testing.F) {
 			return
 		}
 		defer resp.Release()
-		var s scratch
-		e.readOutcome(&exchange{url: u, at: time.Unix(1e9, 0), resp: resp}, &s)
+		var s Scratch
+		g.readOutcome(&Attempt{URL: u, At: time.Unix(1e9, 0), Response: resp}, &s)
 		o := &s.outcome
 		switch o.Status {
 		case storage.FetchRedirTemp, storage.FetchRedirPerm:

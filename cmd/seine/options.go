@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"runtime/debug"
+	"time"
+
+	"github.com/seine-crawler/seine/engine"
+	"github.com/seine-crawler/seine/engine/fetch"
+	"github.com/seine-crawler/seine/engine/policy"
+	"github.com/seine-crawler/seine/storage/urlkey"
+	"github.com/spf13/cobra"
+)
+
+// options turns the settings into the engine's options.
+func (f *flags) options(cmd *cobra.Command) (engine.Options, error) {
+	if err := f.readConfig(cmd); err != nil {
+		return engine.Options{}, err
+	}
+	s := &f.s
+	o := engine.Options{
+		Dir: s.Dir, MustExist: f.exists, UserAgent: s.UserAgent, Contact: s.Contact, AllowPrivate: s.AllowPrivate,
+		Proxy: s.Proxy, InsecureTLS: s.InsecureTLS, Concurrency: s.Concurrency, PerHost: s.PerHost,
+		MaxDepth: s.MaxDepth, MaxRedirects: s.MaxRedirects, HostPages: int64(s.HostPages), DomainPages: int64(s.DomainPages),
+		Sitemaps: s.Sitemaps, RefuseTypes: splitList(s.RefuseTypes), URLLength: s.URLLength, Signature: s.Signature,
+		DedupOrder: s.DedupOrder, NoIndex: s.NoIndex, OnFatal: fatal(cmd), Events: warnings(cmd),
+	}
+	var err error
+	if o.Memory, err = parseMemory(s.Memory); err != nil {
+		return o, &usageError{fmt.Errorf("--memory %q: %w", s.Memory, err)}
+	}
+	// The collector works harder near the budget instead of letting the heap double beyond it.
+	debug.SetMemoryLimit(o.Memory)
+	if s.Hosts != "" {
+		if o.Hosts, err = fetch.LoadHosts(s.Hosts); err != nil {
+			return o, err
+		}
+	}
+	if o.HostPolicy, err = hostPolicy(f.hosts); err != nil {
+		return o, &usageError{fmt.Errorf("%s: %w", f.config, err)}
+	}
+	if s.Resolver != "" {
+		if o.NameServers, err = fetch.ParseServers(s.Resolver); err != nil {
+			return o, &usageError{fmt.Errorf("--resolver: %w", err)}
+		}
+	}
+	if o.Delay, err = parseDuration(s.Delay); err != nil {
+		return o, &usageError{fmt.Errorf("--delay %q: %w", s.Delay, err)}
+	}
+	for _, b := range []struct {
+		name, value string
+		to          *int64
+	}{{"--host-bytes", s.HostBytes, &o.HostBytes}, {"--domain-bytes", s.DomainBytes, &o.DomainBytes}} {
+		if *b.to, err = parseBytes(b.value); err != nil {
+			return o, &usageError{fmt.Errorf("%s %q: %w", b.name, b.value, err)}
+		}
+	}
+	for _, b := range []struct {
+		name, value string
+		to          *time.Duration
+	}{{"--host-time", s.HostTime, &o.HostTime}, {"--domain-time", s.DomainTime, &o.DomainTime}} {
+		if *b.to, err = parseDuration(b.value); err != nil {
+			return o, &usageError{fmt.Errorf("%s %q: %w", b.name, b.value, err)}
+		}
+	}
+	if o.TrapDuplicates = s.TrapPercent; o.TrapDuplicates == 0 {
+		o.TrapDuplicates = -1 // asked for: none
+	}
+	if o.Delay == 0 {
+		o.Delay = -1 // asked for: no delay
+	}
+	if o.FetchTimeout, err = parseDuration(s.Timeout); err != nil {
+		return o, &usageError{fmt.Errorf("--timeout %q: %w", s.Timeout, err)}
+	}
+	if o.Scope, err = policy.ParseScope(s.Scope); err != nil {
+		return o, &usageError{err}
+	}
+	return o, s.policies(&o)
+}
+
+// warnings go to stderr, a line each.
+func warnings(cmd *cobra.Command) engine.EventListener {
+	w := cmd.ErrOrStderr()
+	return engine.EventListener{
+		Warning: func(err error) { fmt.Fprintln(w, "seine: warning: "+oneLine(err)) },
+		HostAsleep: func(h urlkey.HostKey, until time.Time) {
+			fmt.Fprintf(w, "seine: host %s does not answer: left alone until %s\n", h, until.Format(time.DateTime))
+		},
+	}
+}
+
+// fatal ends the process when the store cannot go on. What was acknowledged is on disk, and the
+// next start takes up from there.
+func fatal(cmd *cobra.Command) func(error) {
+	return func(err error) {
+		fmt.Fprintln(cmd.ErrOrStderr(), "seine: the store cannot go on: "+oneLine(err)+"; mend the cause and start again")
+		os.Exit(exitFatal)
+	}
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/seine-crawler/seine/engine/fetch"
+	"github.com/seine-crawler/seine/engine/parse"
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// CheckPage fetches a page, if its robots.txt allows it, and parses it. Nothing is stored: Options.Dir plays no part.
+// The error is ErrRobots or ErrNoContact when the page may not be fetched.
+func CheckPage(ctx context.Context, o Options, raw string) (c PageCheck, err error) {
+	u, err := urlkey.Parse(raw)
+	if err != nil {
+		return PageCheck{}, err
+	}
+	if o.Dir, err = os.MkdirTemp("", "seine-check-"); err != nil {
+		return PageCheck{}, err
+	}
+	defer os.RemoveAll(o.Dir)
+	o.MustExist, o.NoIndex = false, true
+	e, err := Open(o)
+	if err != nil {
+		return PageCheck{}, err
+	}
+	defer func() { err = errors.Join(err, e.Close()) }()
+	w := e.w
+	n, err := w.network()
+	if err != nil {
+		return PageCheck{}, err
+	}
+	if err := w.requireContact(ctx, []urlkey.HostKey{u.HostKey()}); err != nil {
+		return PageCheck{}, err
+	}
+	wait, err := n.hosts.MayFetch(ctx, u)
+	if err != nil {
+		return PageCheck{}, err
+	}
+	select { // the host was asked for robots.txt just now
+	case <-time.After(wait):
+	case <-ctx.Done():
+		return PageCheck{}, ctx.Err()
+	}
+	return w.checkFetch(ctx, u)
+}
+
+// checkFetch fetches a page and parses it.
+func (w *work) checkFetch(ctx context.Context, u urlkey.URL) (PageCheck, error) {
+	r := w.net.client.Fetch(ctx, w.net.hosts.Request(u))
+	defer r.Release()
+	if r.Failure != "" {
+		return PageCheck{}, fmt.Errorf("fetching %s: %s: %w", u, r.Failure, r.Err)
+	}
+	body, truncated, err := r.Content()
+	if err != nil && len(body) == 0 {
+		return PageCheck{}, fmt.Errorf("decoding %s: %w", u, err)
+	}
+	c := checkPage(&w.o, checkInput(u, r, body, truncated, w.o.agentToken()))
+	c.HTTPStatus = r.Status
+	if to := r.Location(); to != "" {
+		c.Refresh = to
+	}
+	return c, nil
+}
+
+// checkInput is what a parser is given of a response.
+func checkInput(u urlkey.URL, r *fetch.Response, body []byte, truncated bool, agent string) *parse.Input {
+	in := &parse.Input{URL: u, ContentType: string(r.Header("Content-Type")), Body: body, Agent: agent,
+		ContentLanguage: string(r.Header("Content-Language")), Truncated: truncated || r.Truncated != ""}
+	for _, v := range r.Values("X-Robots-Tag") {
+		in.RobotsTag = append(in.RobotsTag, string(v))
+	}
+	return in
+}

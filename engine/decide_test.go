@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"testing"
+	"time"
+
+	"github.com/seine-crawler/seine/engine/internal/visit"
+	"github.com/seine-crawler/seine/frontier"
+)
+
+// TestDecide: what the conductor does, for every reason that it may have.
+func TestDecide(t *testing.T) {
+	const ms = time.Millisecond
+	busy := quiet{dry: -1, idle: -1}
+	dry := quiet{dry: 0, idle: -1, noneInFlight: true}
+	idle := quiet{dry: 0, idle: 0, noneInFlight: true}
+	notThin := thin{since: -1}
+	patience := 10 * time.Second
+	after := func(q quiet, idle time.Duration) quiet {
+		q.dry, q.idle = idle, idle
+		return q
+	}
+	asleep, throttled := idle, idle
+	asleep.asleep, throttled.throttled = true, true
+	for _, c := range []struct {
+		name   string
+		s      state
+		q      quiet
+		t      thin
+		want   action
+		reason StopReason
+	}{
+		{"fetching", state{pages: 7, busy: 3}, busy, notThin, actWait, ""},
+		{"full", state{pages: 7, full: true}, busy, notThin, actSeal, ""},
+		{"full, but the lane is", state{pages: 7, full: true, backlog: true}, busy, notThin, actHold, ""},
+		{"full and paused", state{pages: 7, full: true, paused: true}, busy, notThin, actSeal, ""},
+
+		{"dry with pages", state{pages: 7}, dry, notThin, actSeal, ""},
+		{"dry with pages, but the lane is full", state{pages: 7, backlog: true}, dry, notThin, actHold, ""},
+		{"dry, visits in flight", state{pages: 7, busy: 1}, quiet{dry: 50 * ms, idle: -1}, notThin, actWait, ""},
+		{"dry for long, visits in flight", state{pages: 7, busy: 1}, quiet{dry: sealQuiet, idle: -1}, notThin, actSeal, ""},
+		{"dry without pages, updatedb at work", state{updating: 1}, dry, notThin, actWait, ""},
+
+		{"thin", state{pages: thinPages}, busy, thin{thinTime}, actSeal, ""},
+		{"thin for a moment", state{pages: thinPages}, busy, thin{thinTime - 1}, actWait, ""},
+		{"thin, few pages", state{pages: thinPages - 1}, busy, thin{thinTime}, actWait, ""},
+		{"thin, updatedb may bring more", state{pages: thinPages, updating: 1}, busy, thin{thinTime}, actWait, ""},
+
+		{"over", state{}, idle, notThin, actEnd, StopDone},
+		{"over, but pages to seal", state{pages: 1}, idle, notThin, actSeal, ""},
+		{"over, but seeds are enqueued", state{more: true}, idle, notThin, actWait, ""},
+		{"over, but paused", state{paused: true}, idle, notThin, actWait, ""},
+		{"hosts asleep", state{}, after(asleep, patience-1), notThin, actWait, ""},
+		{"hosts asleep for longer than patience", state{}, after(asleep, patience), notThin, actEnd, StopDone},
+		{"hosts throttled", state{}, after(throttled, patience), notThin, actWait, ""},
+		{"hosts throttled for much longer", state{}, after(throttled, throttledPatience*patience), notThin, actEnd, StopDone},
+
+		{"interrupted", state{interrupted: true, pages: 7, full: true}, busy, notThin, actEnd, StopInterrupted},
+		{"failed", state{failed: true, interrupted: true}, busy, notThin, actEnd, StopFailed},
+		{"pages", state{limit: visit.LimitPages}, busy, notThin, actEnd, StopMaxPages},
+		{"bytes", state{limit: visit.LimitBytes}, busy, notThin, actEnd, StopMaxBytes},
+		{"time, paused", state{limit: visit.LimitTime, paused: true}, busy, notThin, actEnd, StopMaxTime},
+	} {
+		if got, reason := decide(c.s, c.q, c.t, patience); got != c.want || reason != c.reason {
+			t.Errorf("%s: action %d, %q; want %d, %q", c.name, got, reason, c.want, c.reason)
+		}
+	}
+}
+
+// TestWatch: a series of looks says how long things have been as they are.
+func TestWatch(t *testing.T) {
+	start := time.Unix(1e9, 0)
+	working := frontier.Stats{Hosts: 10, Waiting: 8, InFlight: 2, Queued: 50}
+	ready := working
+	ready.Ready = 1
+	drained := frontier.Stats{Hosts: 10, Dormant: 10}
+	inFlight := frontier.Stats{Hosts: 10, Dormant: 9, InFlight: 1}
+	far := frontier.Stats{Hosts: 10, Dormant: 9, Waiting: 1, Far: 1, Punished: 3, Queued: 3}
+	few := frontier.Stats{Hosts: 10, Dormant: 6, Waiting: 3, InFlight: 1, Queued: 9}
+	for _, c := range []struct {
+		name   string
+		looks  []state // one a second
+		dry    time.Duration
+		idle   time.Duration
+		thin   time.Duration
+		hungry bool
+	}{
+		{"at work", []state{{frontier: working, busy: 2, fetchers: 4}}, -1, -1, -1, false},
+		{"drained", []state{{frontier: working}, {frontier: drained}, {frontier: drained}}, time.Second, time.Second, time.Second, true},
+		{"drained, but updatedb is at work", []state{{frontier: drained, updating: 1}, {frontier: drained, updating: 1}}, time.Second, -1, -1, true},
+		{"a visit not stored yet", []state{{frontier: drained, busy: 1}, {frontier: drained, busy: 1}}, time.Second, -1, -1, true},
+		{"a visit in flight", []state{{frontier: inFlight, busy: 1}}, 0, -1, -1, false},
+		{"work again", []state{{frontier: drained}, {frontier: ready}}, -1, -1, -1, false},
+		{"only hosts that have to be waited for long", []state{{frontier: far}, {frontier: far}}, time.Second, time.Second, -1, true},
+		{"hosts run out", []state{{frontier: working, fetchers: 4}, {frontier: few, fetchers: 4}, {frontier: few, fetchers: 4}}, -1, -1, time.Second, false},
+		{"hosts run out, fetchers busy", []state{{frontier: working, fetchers: 4}, {frontier: few, busy: 2, fetchers: 4}}, -1, -1, -1, false},
+	} {
+		var w watch
+		var q quiet
+		var n thin
+		for i, s := range c.looks {
+			q, n = w.look(start.Add(time.Duration(i)*time.Second), s)
+		}
+		if q.dry != c.dry || q.idle != c.idle || q.hungry() != c.hungry || c.name != "drained" && n.since != c.thin {
+			t.Errorf("%s: dry %v, idle %v, hungry %t, thin %v; want %v, %v, %t, %v", c.name, q.dry, q.idle, q.hungry(), n.since, c.dry, c.idle, c.hungry, c.thin)
+		}
+	}
+}
+
+// TestMemoryShares: all shares together are no more than the memory, and no less than nine tenths of it.
+func TestMemoryShares(t *testing.T) {
+	for _, m := range []int64{memoryMin, 256 << 20, 1 << 30, 24 << 30} {
+		o := Options{Memory: m}
+		s := o.shares()
+		if sum := s.sum(); sum > m || sum < m/10*9 {
+			t.Errorf("of %d bytes %d are handed out", m, sum)
+		}
+		if s.memTable >= s.cache || s.sorter < 1<<20 || s.segment < 1<<20 || s.builder < 1<<20 {
+			t.Errorf("of %d bytes: %+v", m, s)
+		}
+	}
+}

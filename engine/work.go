@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/seine-crawler/seine/engine/internal/admission"
+	"github.com/seine-crawler/seine/engine/internal/phases"
+	"github.com/seine-crawler/seine/engine/internal/segment"
+	"github.com/seine-crawler/seine/index"
+	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
+	"github.com/seine-crawler/seine/storage/warc"
+)
+
+// work runs the phases: it is where the rooms meet. Around each phase it takes the locks, measures processor
+// time, tells the listener, and makes what was indexed searchable. It knows neither crawls nor the door.
+type work struct {
+	o         Options
+	store     *storage.Store
+	warcFS    warc.FS
+	index     *index.Index
+	admission *admission.Admission
+	segments  *segment.Segments
+	phases    *phases.Phases
+	stages    stageClock
+	net       network
+	pages     deliveries
+
+	// crawldbMu is held by the phases that read and write crawldb, indexMu by those that write the index.
+	// Order: crawldbMu before indexMu.
+	crawldbMu, indexMu sync.Mutex
+}
+
+func (w *work) now() time.Time { return w.o.Now() }
+
+func (w *work) warn(err error) {
+	if err != nil && w.o.Events.Warning != nil {
+		w.o.Events.Warning(err)
+	}
+}
+
+// done tells the listener that a phase ended.
+func (w *work) done(r Report) {
+	if w.o.Events.PhaseDone != nil {
+		w.o.Events.PhaseDone(r)
+	}
+}
+
+// reached tells the listener that a segment reached a state.
+func (w *work) reached(number uint32, state storage.SegmentState) {
+	if w.o.Events.SegmentState != nil {
+		w.o.Events.SegmentState(number, state)
+	}
+}
+
+// took is the time since start by the engine's clock.
+func (w *work) took(start time.Time) Duration { return Duration(w.now().Sub(start)) }
+
+func (w *work) inject(ctx context.Context, o InjectOptions) (InjectReport, []urlkey.HostKey, error) {
+	start := w.now()
+	defer w.stages.time(stageInject)()
+	w.crawldbMu.Lock()
+	defer w.crawldbMu.Unlock()
+	sources, closeAll, err := o.open()
+	if err != nil {
+		return InjectReport{}, nil, fmt.Errorf("injecting: %w", err)
+	}
+	defer closeAll()
+	in, err := w.phases.Inject(ctx, phases.InjectOptions{URLs: o.URLs, Sources: sources, Overwrite: o.Overwrite, Update: o.Update})
+	r := injectReport(in)
+	if err != nil {
+		return r, nil, fmt.Errorf("injecting: %w", err)
+	}
+	r.Took = w.took(start)
+	w.done(r)
+	return r, in.Woken, nil
+}
+
+func (w *work) generate(ctx context.Context, o GenerateOptions) (GenerateReport, error) {
+	start := w.now()
+	w.crawldbMu.Lock()
+	defer w.crawldbMu.Unlock()
+	g, err := w.phases.Generate(ctx, phases.GenerateOptions(o))
+	r := generateReport(g)
+	if err != nil {
+		return r, fmt.Errorf("generating: %w", err)
+	}
+	r.Took = w.took(start)
+	w.reached(r.Segment, storage.SegmentOpen)
+	w.done(r)
+	return r, nil
+}
+
+// seal makes the parse records of a segment from its WARC.
+func (w *work) seal(ctx context.Context, number uint32) (SealReport, error) {
+	start := w.now()
+	seg, err := phases.SegmentIn(w.store, number, "parse", storage.SegmentOpen, storage.SegmentSealed)
+	if err != nil {
+		return SealReport{Segment: number}, err
+	}
+	sealed, err := w.segments.Seal(ctx, seg)
+	return w.sealed(sealed, start, err)
+}
+
+// sealed reports a segment that was sealed.
+func (w *work) sealed(s segment.Sealed, start time.Time, err error) (SealReport, error) {
+	r := SealReport{Segment: s.Segment, Pages: s.Pages, Links: s.Links, Bytes: s.Bytes, Torn: s.Torn, Took: w.took(start)}
+	if err != nil {
+		return r, err
+	}
+	w.reached(s.Segment, storage.SegmentSealed)
+	w.done(r)
+	return r, nil
+}
+
+// updateDB also returns the hosts that have something due now.
+func (w *work) updateDB(ctx context.Context, number uint32) (UpdateReport, []urlkey.HostKey, error) {
+	start := w.now()
+	defer w.stages.time(stageUpdateDB)()
+	w.crawldbMu.Lock()
+	defer w.crawldbMu.Unlock()
+	u, err := w.phases.UpdateDB(ctx, number)
+	r := updateReport(number, u)
+	if err != nil {
+		return r, u.Woken, err
+	}
+	r.Took = w.took(start)
+	w.reached(number, storage.SegmentUpdated)
+	w.done(r)
+	return r, u.Woken, nil
+}
+
+// readmit brings links into crawldb that were withheld and are admitted by now. It returns the hosts that have
+// something due by that, and the number of new URLs.
+func (w *work) readmit(ctx context.Context) ([]urlkey.HostKey, uint64, error) {
+	if len(w.admission.Pending()) == 0 {
+		return nil, 0, nil
+	}
+	defer w.stages.time(stageUpdateDB)()
+	w.crawldbMu.Lock()
+	defer w.crawldbMu.Unlock()
+	r, err := w.phases.Readmit(ctx)
+	return r.Woken, r.New, err
+}
+
+func (w *work) invertLinks(ctx context.Context, number uint32) (InvertReport, error) {
+	start := w.now()
+	defer w.stages.time(stageInvertLinks)()
+	in, err := w.phases.InvertLinks(ctx, number)
+	r := InvertReport{Segment: number, Targets: in.Targets, Inlinks: in.Inlinks}
+	if err != nil {
+		return r, err
+	}
+	r.Took = w.took(start)
+	w.reached(number, storage.SegmentLinked)
+	w.done(r)
+	return r, nil
+}
+
+func (w *work) dedup(ctx context.Context, o DedupOptions) (DedupReport, error) {
+	start := w.now()
+	defer w.stages.time(stageDedup)()
+	w.crawldbMu.Lock()
+	defer w.crawldbMu.Unlock()
+	w.indexMu.Lock()
+	defer w.indexMu.Unlock()
+	if o.Order == "" {
+		o.Order = w.o.DedupOrder
+	}
+	order, err := phases.ParseDedupOrder(o.Order)
+	if err != nil {
+		return DedupReport{}, fmt.Errorf("dedup: %w", err)
+	}
+	d, err := w.phases.Dedup(ctx, phases.DedupOptions{Segments: o.Segments, Order: order})
+	r := dedupReport(d)
+	if err == nil && d.Deleted > 0 {
+		err = w.index.Refresh()
+	}
+	if err != nil {
+		return r, fmt.Errorf("dedup: %w", err)
+	}
+	r.Took = w.took(start)
+	w.done(r)
+	return r, nil
+}
+
+// buildIndex makes documents of pages.
+func (w *work) buildIndex(ctx context.Context, o IndexOptions) (IndexReport, error) {
+	start := w.now()
+	defer w.stages.time(stageIndex)()
+	w.indexMu.Lock()
+	defer w.indexMu.Unlock()
+	if o.Segments == nil {
+		var err error
+		if o.Segments, err = w.inState(storage.SegmentLinked); err != nil {
+			return IndexReport{}, err
+		}
+	}
+	x := indexing{w: w, report: IndexReport{Segments: o.Segments}, keys: w.sorter(foldLast)}
+	defer x.keys.Close()
+	if err := x.run(ctx, o); err != nil {
+		return x.report, fmt.Errorf("indexing: %w", err)
+	}
+	x.report.Took = w.took(start)
+	for _, number := range o.Segments {
+		w.reached(number, storage.SegmentIndexed)
+	}
+	w.done(x.report)
+	return x.report, nil
+}
+
+// foldLast keeps the later of two values of one key.
+func foldLast(dst, _, b []byte) []byte { return append(dst, b...) }
+
+// close ends what work opened, in the order in which it depends on one another.
+func (w *work) close() error {
+	return errors.Join(w.net.close(), w.index.Close(), w.store.Close())
+}
+
+// deletes takes documents out of the index for dedup.
+type deletes struct{ b *index.Builder }
+
+func (d deletes) Delete(key urlkey.Key) error { return d.b.Delete(key) }
+func (d deletes) Abort()                      { d.b.Abort() }
+func (d deletes) Finish() (uint64, error) {
+	r, err := d.b.Finish()
+	return uint64(r.Deleted), err
+}
