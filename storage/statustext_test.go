@@ -21,7 +21,8 @@ func TestStatusText(t *testing.T) {
 	in := all{storage.StatusRedirTemp, 0, storage.FetchNotModified, storage.SegmentIndexed,
 		map[storage.Status]int{storage.StatusOrphan: 1, storage.StatusGone: 2}}
 	text, err := json.Marshal(in)
-	want := `{"Status":"db_redir_temp","None":"","Fetch":"fetch_notmodified","State":"indexed","By":{"db_gone":2,"db_orphan":1}}`
+	want := `{"Status":"db_redir_temp","None":"","Fetch":"fetch_notmodified","State":"indexed",` +
+		`"By":{"db_gone":2,"db_orphan":1}}`
 	if err != nil || string(text) != want {
 		t.Fatalf("%s, %v\nwant %s", text, err, want)
 	}

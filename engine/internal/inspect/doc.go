@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package inspect reads a store for people: records, hosts, links, segments, captures and statistics, why a URL
+// is or is not crawled, and whether everything in the store and the WARC files agrees.
+//
+// # What it is
+//
+// An Inspect answers questions and changes nothing. It speaks in the terms of package storage (keys, records,
+// outcomes). Package engine turns its answers into the texts and JSON that people see.
+//
+// # Picture
+//
+//	crawldb ────────▶ Record, Records, TopRecords, Stats ─┐
+//	hostdb ─────────▶ Hosts, TopHosts, Host ──────────────┤
+//	linkdb ─────────▶ Inlinks ────────────────────────────┼──▶ package engine: views ──▶ text, JSON
+//	segments, parse ▶ Segments, Segment, ParseRecords ────┤
+//	cdx, WARC files ▶ Captures, ExportCDXJ, Verify ───────┤
+//	admission ──────▶ Explain ────────────────────────────┘
+//
+// # Life
+//
+// New makes an Inspect; there is nothing to close. A stream opens its scanner when its iteration begins and
+// closes it when the iteration ends, by a break too. All of one stream is read as of the moment when its
+// iteration began, unless its comment says otherwise.
+//
+// # Invariants
+//
+//   - Nothing is written.
+//   - An error ends a stream: it is the last thing that the stream yields.
+//   - What does not exist is an error that wraps ErrNotFound and says why, where that is known.
+//   - The order of everything is that of keys, or of a score with ties broken by key. It never depends on chance.
+//   - Admission alone decides whether a URL may be crawled. Explain only collects the facts.
+//
+// # Who runs it
+//
+// An Inspect is safe for concurrent use, beside a running crawl too. Each iteration belongs to one goroutine. A
+// context ends a stream with the context's error. The store must stay open as long as anything here runs.
+//
+// # Bounds
+//
+// A stream holds one entry. TopRecords and TopHosts hold n entries. Stats holds at most quantileSample scores, and
+// with perHost one count of each status for every host. Verify keeps at most openFilesMax WARC files open and one
+// record in memory.
+//
+// # Deliberately absent
+//
+// Texts for people (package engine); search (package index); caches: every answer is read from the store.
+//
+// # Read first
+//
+// inspect.go, then records.go and explain.go.
+package inspect

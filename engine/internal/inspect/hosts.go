@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package inspect
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// Host is what hostdb has of a host.
+type Host struct {
+	Key    urlkey.HostKey
+	Counts storage.HostCounts
+	// Authorities are the schemes whose robots.txt was requested, http before https.
+	Authorities []Authority
+}
+
+// Authority is what is known of a scheme on a host.
+type Authority struct {
+	Scheme string
+	Facts  storage.HostFacts
+}
+
+// URLs is the number of the host's URLs in crawldb.
+func (h *Host) URLs() uint64 { return totalURLs(&h.Counts) }
+
+func totalURLs(c *storage.HostCounts) (n uint64) {
+	for _, m := range c.ByStatus {
+		n += uint64(m)
+	}
+	return n
+}
+
+// Host returns one host. Where it is not in hostdb, the error wraps ErrNotFound.
+func (in *Inspect) Host(key urlkey.HostKey) (Host, error) {
+	h := Host{Key: key}
+	ok, err := in.env.Store.HostCounts(key, &h.Counts)
+	if err == nil && !ok {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return h, fmt.Errorf("looking up host %s in hostdb: %w", key, err)
+	}
+	h.Authorities, err = in.authorities(key)
+	return h, err
+}
+
+// Hosts streams all hosts in key order. Their authorities are read as they are reached. What the counts of a host
+// refer to is valid until the next step.
+func (in *Inspect) Hosts(ctx context.Context) iter.Seq2[Host, error] {
+	return func(yield func(Host, error) bool) {
+		for e, err := range in.hostCounts(ctx) {
+			var h Host
+			if err == nil {
+				h.Key, h.Counts = urlkey.HostKey(e.key), *e.value
+				h.Authorities, err = in.authorities(h.Key)
+			}
+			if !yield(h, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// TopHosts returns the n hosts with the most URLs, most first; of equal ones those with the lesser key come first.
+func (in *Inspect) TopHosts(ctx context.Context, n int) ([]Host, error) {
+	best := best{limit: n}
+	for e, err := range in.hostCounts(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		best.offer(e.key, float64(totalURLs(e.value)), 0)
+	}
+	var list []Host
+	for _, x := range best.sorted() {
+		h, err := in.Host(urlkey.HostKey(x.key))
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, h)
+	}
+	return list, nil
+}
+
+func (in *Inspect) hostCounts(ctx context.Context) iter.Seq2[entry[storage.HostCounts], error] {
+	return scan(ctx, in.env.Store, storage.HostCountsRange(), nil, nil, storage.DecodeHostCounts)
+}
+
+func (in *Inspect) authorities(host urlkey.HostKey) (list []Authority, err error) {
+	for _, scheme := range []string{"http", "https"} {
+		a := Authority{Scheme: scheme}
+		ok, err := in.env.Store.HostFacts(storage.AuthorityKey(host, scheme), &a.Facts)
+		if err != nil {
+			return nil, fmt.Errorf("hostdb facts of %s, %s: %w", host, scheme, err)
+		}
+		if ok && a.Facts.RobotsStatus != 0 {
+			list = append(list, a)
+		}
+	}
+	return list, nil
+}

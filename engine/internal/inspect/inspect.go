@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package inspect
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/seine-crawler/seine/engine/internal/admission"
+	"github.com/seine-crawler/seine/index"
+	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
+	"github.com/seine-crawler/seine/storage/warc"
+)
+
+// ErrNotFound is wrapped by the error of a look-up of what the store does not have.
+var ErrNotFound = errors.New("not found")
+
+// Env is what the room needs. Every field is required.
+type Env struct {
+	Store *storage.Store
+	Index *index.Index
+	// FS holds the WARC files, Dir is their directory.
+	FS        warc.FS
+	Dir       string
+	Admission *admission.Admission
+	Now       func() time.Time
+	// Robots says what the facts of an authority imply for a URL: whether robots.txt was reachable, and whether it
+	// allows the URL. It is only called with facts of a robots.txt that was requested. It must be safe for
+	// concurrent use.
+	Robots func(f *storage.HostFacts, u urlkey.URL) (reachable, allowed bool)
+}
+
+// Inspect answers questions about one store. Safe for concurrent use.
+type Inspect struct{ env Env }
+
+// New returns an Inspect of a store.
+func New(env Env) *Inspect { return &Inspect{env} }
+
+// entry is a key of a range with its decoded value. Both are valid until the next step of the iteration.
+type entry[T any] struct {
+	key   []byte
+	value *T
+}
+
+// scan decodes the entries of a range from from (inclusive, nil: the first) to to (exclusive, nil: the last).
+func scan[T any](
+	ctx context.Context, rd storage.Reader, r storage.Range, from, to []byte, decode func(value []byte, v *T) error,
+) iter.Seq2[entry[T], error] {
+	return func(yield func(entry[T], error) bool) {
+		sc := rd.Scan(r, from, to)
+		defer sc.Close()
+		var v T
+		for n := 0; sc.Next(); n++ {
+			if n%contextEvery == 0 && ctx.Err() != nil {
+				yield(entry[T]{}, ctx.Err())
+				return
+			}
+			if err := decode(sc.Value(), &v); err != nil {
+				yield(entry[T]{}, fmt.Errorf("reading %s at %q: %w", r, sc.Key(), err))
+				return
+			}
+			if !yield(entry[T]{sc.Key(), &v}, nil) {
+				return
+			}
+		}
+		if err := sc.Err(); err != nil {
+			yield(entry[T]{}, fmt.Errorf("reading %s: %w", r, err))
+		}
+	}
+}
+
+// prefixBounds returns the bounds of all keys that begin with a prefix. People write prefixes: they may hold any byte.
+func prefixBounds(prefix []byte) (from, to []byte) {
+	to = bytes.TrimRight(bytes.Clone(prefix), "\xff")
+	if len(to) == 0 {
+		return prefix, nil
+	}
+	to[len(to)-1]++
+	return prefix, to
+}

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package inspect
+
+const (
+	// quantileSample bounds the scores that Stats holds for quantiles. Of a larger crawldb every nth record
+	// counts, which in key order is an even sample. 8 MiB.
+	quantileSample = 1 << 20
+	// contextEvery is the number of entries of a range between two looks at the context: a fraction of a
+	// millisecond.
+	contextEvery = 256
+	// openFilesMax is the number of WARC files that Verify keeps open. Past it all are closed.
+	openFilesMax = 64
+	// examplesMax is the number of problems that Verify spells out. All are counted.
+	examplesMax = 20
+)

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package inspect
+
+import (
+	"context"
+	"slices"
+
+	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// StatusCounts counts records by status.
+type StatusCounts [storage.StatusCount]uint64
+
+// Stats sums crawldb up, as Nutch's readdb -stats does. Where there are no URLs everything is zero.
+type Stats struct {
+	URLs uint64
+	// Fetch intervals, in seconds.
+	ShortestInterval, LongestInterval uint32
+	AvgInterval                       float64
+	// When records are due, in ms since 1970.
+	EarliestFetch, AvgFetch, LatestFetch int64
+	Retries                              [256]uint64 // records by failed fetches in a row
+	MinScore, AvgScore, MaxScore         float64
+	Scores                               []float64 // a sample, sorted: see Quantile
+	Status                               StatusCounts
+	Hosts                                []HostStatus // in key order; nil unless requested
+}
+
+// HostStatus counts the records of one host.
+type HostStatus struct {
+	Host   urlkey.HostKey
+	Status StatusCounts
+}
+
+// Stats reads all of crawldb. perHost adds the counts of each host.
+func (in *Inspect) Stats(ctx context.Context, perHost bool) (Stats, error) {
+	var s Stats
+	var intervals, scores, fetches float64
+	sample := sampler{limit: quantileSample, every: 1}
+	for e, err := range crawldb(ctx, in.env.Store, "") {
+		if err != nil {
+			return s, err
+		}
+		r := e.value
+		if s.URLs == 0 {
+			s.ShortestInterval, s.EarliestFetch, s.LatestFetch = r.Interval, r.FetchTime, r.FetchTime
+			s.MinScore, s.MaxScore = r.Score, r.Score
+		}
+		s.URLs++
+		s.ShortestInterval, s.LongestInterval = min(s.ShortestInterval, r.Interval), max(s.LongestInterval, r.Interval)
+		s.EarliestFetch, s.LatestFetch = min(s.EarliestFetch, r.FetchTime), max(s.LatestFetch, r.FetchTime)
+		s.MinScore, s.MaxScore = min(s.MinScore, r.Score), max(s.MaxScore, r.Score)
+		intervals, scores, fetches = intervals+float64(r.Interval), scores+r.Score, fetches+float64(r.FetchTime)
+		s.Retries[r.Retries]++
+		s.Status[r.Status]++
+		if perHost {
+			s.host(e.key).Status[r.Status]++
+		}
+		sample.add(r.Score)
+	}
+	if s.URLs > 0 {
+		n := float64(s.URLs)
+		s.AvgInterval, s.AvgScore, s.AvgFetch = intervals/n, scores/n, int64(fetches/n)
+	}
+	slices.Sort(sample.kept)
+	s.Scores = sample.kept
+	return s, nil
+}
+
+// host returns the counts of a key's host. Keys come in order.
+func (s *Stats) host(key []byte) *HostStatus {
+	host := urlkey.HostKeyOf(key)
+	if n := len(s.Hosts); n == 0 || string(s.Hosts[n-1].Host) != string(host) {
+		s.Hosts = append(s.Hosts, HostStatus{Host: urlkey.HostKey(host)})
+	}
+	return &s.Hosts[len(s.Hosts)-1]
+}
+
+// Quantile returns the score below which the fraction q of the records is, 0 to 1. Of more than quantileSample records
+// it is an estimate.
+func (s *Stats) Quantile(q float64) float64 {
+	if len(s.Scores) == 0 {
+		return 0
+	}
+	return s.Scores[min(max(int(q*float64(len(s.Scores))), 0), len(s.Scores)-1)]
+}
+
+// sampler keeps every nth of the numbers that it is given. n doubles when limit numbers are kept.
+type sampler struct {
+	limit       int // even
+	every, seen int
+	kept        []float64
+}
+
+func (s *sampler) add(v float64) {
+	if s.seen++; s.seen%s.every != 0 {
+		return
+	}
+	if len(s.kept) == s.limit {
+		for i := range s.limit / 2 {
+			s.kept[i] = s.kept[2*i+1]
+		}
+		s.kept, s.every = s.kept[:s.limit/2], s.every*2
+		if s.seen%s.every != 0 {
+			return
+		}
+	}
+	s.kept = append(s.kept, v)
+}
