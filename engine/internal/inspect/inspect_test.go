@@ -79,7 +79,9 @@ func TestRecordNotFound(t *testing.T) {
 
 func TestTop(t *testing.T) {
 	w := newWorld(t, anywhere())
-	records := []storage.Record{{Score: 1}, {Score: 3, Depth: 2}, {Score: 3, Depth: 1}, {Score: 2}, {Score: 3, Depth: 1}}
+	records := []storage.Record{
+		{Score: 1}, {Score: 3, Depth: 2}, {Score: 3, Depth: 1}, {Score: 2}, {Score: 3, Depth: 1},
+	}
 	for i, r := range records {
 		w.record(fmt.Sprintf("http://a.example/%d", i), r)
 	}
@@ -134,7 +136,8 @@ func TestStats(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := fmt.Sprint(s.URLs, s.ShortestInterval, s.AvgInterval, s.LongestInterval,
-		s.EarliestFetch, s.AvgFetch, s.LatestFetch, s.Retries[0], s.Retries[2], s.MinScore, s.AvgScore, s.MaxScore, s.Scores, s.Quantile(0), s.Quantile(1))
+		s.EarliestFetch, s.AvgFetch, s.LatestFetch, s.Retries[0], s.Retries[2],
+		s.MinScore, s.AvgScore, s.MaxScore, s.Scores, s.Quantile(0), s.Quantile(1))
 	if want := "3 100 200 300 1000 2000 3000 2 1 1 2 4 [1 1 4] 1 4"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
