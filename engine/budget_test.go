@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/seine-crawler/seine/engine"
+	"github.com/seine-crawler/seine/engine/policy"
 )
 
 // bigSite has 100 pages of 10 KB, all linked from each.
@@ -40,7 +41,7 @@ func crawlSite(t testing.TB, o engine.Options, root string, limits engine.Limits
 	if err != nil {
 		t.Fatal(err)
 	}
-	if check, err = e.CheckURL(root + "/99"); err != nil {
+	if check, err = e.Inspect().Check(root+"/99", policy.NormalizeInject); err != nil {
 		t.Fatal(err)
 	}
 	return r, check
@@ -101,7 +102,7 @@ func TestTimeBudgets(t *testing.T) {
 func TestCrawlLimits(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(bigSite))
 	defer s.Close()
-	for stopped, limits := range map[string]engine.Limits{"max-bytes": {MaxBytes: 100_000}, "max-time": {MaxTime: 1}, "max-pages": {MaxPages: 7, MaxBytes: 1 << 40, MaxTime: time.Hour}} {
+	for stopped, limits := range map[engine.StopReason]engine.Limits{"max-bytes": {MaxBytes: 100_000}, "max-time": {MaxTime: 1}, "max-pages": {MaxPages: 7, MaxBytes: 1 << 40, MaxTime: time.Hour}} {
 		o := siteOptions(t)
 		r, _ := crawlSite(t, o, s.URL, limits)
 		if r.Stopped != stopped || r.Fetched == 101 {

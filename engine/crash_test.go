@@ -95,7 +95,7 @@ func openAfter(t *testing.T, w *world, l powerLoss) {
 		return
 	}
 	for u := range l.acked {
-		if r, err := e.LookUp(u); err != nil || r.LastFetch == "" {
+		if r, err := e.Inspect().Record(u); err != nil || r.LastFetch.IsZero() {
 			t.Errorf("%s was acknowledged and is lost: %v", u, err)
 		}
 	}

@@ -197,23 +197,24 @@ func (c *conductor) fetchWaiting(ctx context.Context) (over bool, err error) {
 	return false, nil
 }
 
-// left returns what is left of the limits, and the one that is reached.
-func (c *conductor) left() (Limits, StopReason) {
-	l := *c.limits.Load()
-	if l.MaxPages > 0 {
-		if l.MaxPages -= int64(c.earlier.Fetched); l.MaxPages <= 0 {
-			return l, StopMaxPages
+// left returns what fetchlists that were fetched first left of the limits, and the one that is reached, which is
+// negative.
+func (c *conductor) left() (l Limits, reason StopReason) {
+	l = *c.limits.Load()
+	if l.MaxTime > 0 {
+		if l.MaxTime -= c.e.w.now().Sub(c.started); l.MaxTime <= 0 {
+			l.MaxTime, reason = -1, StopMaxTime
 		}
 	}
 	if l.MaxBytes > 0 {
 		if l.MaxBytes -= int64(c.earlier.Bytes); l.MaxBytes <= 0 {
-			return l, StopMaxBytes
+			l.MaxBytes, reason = -1, StopMaxBytes
 		}
 	}
-	if l.MaxTime > 0 {
-		if l.MaxTime -= c.e.w.now().Sub(c.started); l.MaxTime <= 0 {
-			return l, StopMaxTime
+	if l.MaxPages > 0 {
+		if l.MaxPages -= int64(c.earlier.Fetched); l.MaxPages <= 0 {
+			l.MaxPages, reason = -1, StopMaxPages
 		}
 	}
-	return l, ""
+	return l, reason
 }

@@ -223,8 +223,8 @@ func TestNoIndex(t *testing.T) {
 	got := open(t, o)
 	defer mustClose(t, got)
 	sameDigest(t, digestWithoutIndex(t, got), digestWithoutIndex(t, want))
-	if n := got.IndexStats().Documents; n != 0 {
-		t.Errorf("%d documents in the index", n)
+	if s, err := got.IndexStats(); err != nil || s.Documents != 0 {
+		t.Errorf("%d documents in the index, %v", s.Documents, err)
 	}
 	if _, err := got.Index(context.Background(), engine.IndexOptions{Refresh: true}); err != nil {
 		t.Fatal(err)

@@ -77,7 +77,7 @@ func TestWatch(t *testing.T) {
 	ready.Ready = 1
 	drained := frontier.Stats{Hosts: 10, Dormant: 10}
 	inFlight := frontier.Stats{Hosts: 10, Dormant: 9, InFlight: 1}
-	far := frontier.Stats{Hosts: 10, Dormant: 9, Waiting: 1, Far: 1, Punished: 3, Queued: 3}
+	far := frontier.Stats{Hosts: 10, Dormant: 9, Waiting: 1, Far: 1, Withheld: 3, Punished: 3, Queued: 3}
 	few := frontier.Stats{Hosts: 10, Dormant: 6, Waiting: 3, InFlight: 1, Queued: 9}
 	for _, c := range []struct {
 		name   string

@@ -12,12 +12,15 @@ import (
 	"sync/atomic"
 
 	"github.com/seine-crawler/seine/engine/internal/admission"
+	"github.com/seine-crawler/seine/engine/internal/inspect"
 	"github.com/seine-crawler/seine/engine/internal/phases"
 	"github.com/seine-crawler/seine/engine/internal/segment"
+	"github.com/seine-crawler/seine/engine/internal/visit"
 	"github.com/seine-crawler/seine/engine/parse"
 	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/index"
 	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
 	"github.com/seine-crawler/seine/storage/warc"
 )
 
@@ -113,6 +116,13 @@ func (w *work) openRooms() (err error) {
 	if w.index, err = index.Open(w.store, index.Options{MemoryBytes: o.shares().builder}); err != nil {
 		return err
 	}
+	w.inspect = inspect.New(inspect.Env{
+		Store: w.store, Index: w.index, FS: w.warcFS, Dir: w.warcDir(), Admission: w.admission, Now: o.Now,
+		Robots: func(f *storage.HostFacts, u urlkey.URL) (reachable, allowed bool) {
+			rules, reachable := visit.RobotsRules(f, o.agentToken())
+			return reachable, rules.Allowed(u.RequestTarget())
+		},
+	})
 	if err := w.compareLogs(); err != nil {
 		return errors.Join(err, w.index.Close())
 	}
@@ -197,4 +207,9 @@ func (g *guard) within(ctx context.Context) (context.Context, context.CancelFunc
 		stop()
 		cancel()
 	}
+}
+
+// Inspect returns the views of what is inside. It may be used beside a crawl.
+func (e *Engine) Inspect() *Inspector {
+	return &Inspector{in: e.w.inspect, g: &e.guard, o: &e.w.o}
 }

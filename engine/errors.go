@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"syscall"
 
+	"github.com/seine-crawler/seine/engine/internal/inspect"
 	"github.com/seine-crawler/seine/engine/internal/phases"
 	"github.com/seine-crawler/seine/engine/internal/visit"
 	"github.com/seine-crawler/seine/storage"
@@ -24,7 +25,7 @@ var (
 	// ErrNotCrawling: no crawl is running on this engine.
 	ErrNotCrawling = errors.New("no crawl is running on this engine")
 	// ErrNotFound: the URL, host or segment is not in the store.
-	ErrNotFound = errors.New("not found")
+	ErrNotFound = inspect.ErrNotFound
 	// ErrNoSegment: there is no segment of that number, or none in the state that was wanted.
 	ErrNoSegment = phases.ErrNoSegment
 	// ErrWrongState: the phase cannot run on a segment in its present state.

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/seine-crawler/seine/engine"
+	"github.com/seine-crawler/seine/engine/policy"
+	"github.com/seine-crawler/seine/storage"
 )
 
 // TestDenyCutsOff: a host that is denied while a page of it is on its way is cut off, and the URL is not
@@ -36,7 +38,7 @@ func TestDenyCutsOff(t *testing.T) {
 		}))
 		defer s.Close()
 		o := siteOptions(t)
-		o.DenyHosts = deny
+		o.LiveFilters = watchedHosts(t, deny)
 		e := open(t, o)
 		r, err := e.Crawl(context.Background(), engine.CrawlOptions{Inject: engine.InjectOptions{URLs: []string{s.URL + "/"}}})
 		if err != nil {
@@ -46,8 +48,8 @@ func TestDenyCutsOff(t *testing.T) {
 		if r.Stopped != "done" || r.Failed != 0 || r.Fetched != 0 {
 			t.Errorf("%s: %+v", stuck, r)
 		}
-		check, err := e.CheckURL(s.URL + "/")
-		if err != nil || check.Reason != "host_denied" || check.Known.Status != "db_unfetched" {
+		check, err := e.Inspect().Check(s.URL+"/", policy.NormalizeInject)
+		if err != nil || check.Reason != "host_denied" || check.Known.Status != storage.StatusUnfetched {
 			t.Errorf("%s: %+v, %v", stuck, check, err)
 		}
 		mustClose(t, e)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/seine-crawler/seine/engine"
+	"github.com/seine-crawler/seine/engine/fetch"
 	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
@@ -32,7 +33,11 @@ func TestMain(m *testing.M) {
 
 // crawlAsChild crawls, printing each URL once its outcome is on disk.
 func crawlAsChild(dir, hostsFile, seed string) error {
-	e, err := engine.Open(engine.Options{Dir: dir, Memory: 64 << 20, Delay: -1, AllowPrivate: true, Scope: policy.ScopeAny, Concurrency: 8, HostsFile: hostsFile,
+	hosts, err := fetch.LoadHosts(hostsFile)
+	if err != nil {
+		return err
+	}
+	e, err := engine.Open(engine.Options{Dir: dir, Memory: 64 << 20, Delay: -1, AllowPrivate: true, Scope: policy.ScopeAny, Concurrency: 8, Hosts: hosts,
 		Events: engine.EventListener{PageStored: func(u urlkey.URL, _ *storage.FetchOutcome) { fmt.Println(u.String()) }}})
 	if err != nil {
 		return err
@@ -128,8 +133,8 @@ func mustKeep(t *testing.T, o engine.Options, acked map[string]bool) {
 		t.Fatal(err)
 	}
 	for u := range acked {
-		r, err := e.LookUp(u)
-		if err != nil || r.LastFetch == "" {
+		r, err := e.Inspect().Record(u)
+		if err != nil || r.LastFetch.IsZero() {
 			t.Errorf("%s was acknowledged and is lost: %v", u, err)
 		}
 	}

@@ -59,7 +59,7 @@ func TestNormalizerScopes(t *testing.T) {
 		if _, err := e.Crawl(context.Background(), engine.CrawlOptions{Inject: engine.InjectOptions{URLs: []string{server.URL}}}); err != nil {
 			t.Fatal(err)
 		}
-		check, err := e.CheckURLIn(server.URL+"/x", policy.NormalizeOutlink)
+		check, err := e.Inspect().Check(server.URL+"/x", policy.NormalizeOutlink)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -162,6 +162,9 @@ func (o Options) withDefaults() Options {
 	if o.TrapDuplicates == 0 {
 		o.TrapDuplicates = defaultTrapDuplicates
 	}
+	if o.DedupOrder == "" {
+		o.DedupOrder = "score,length"
+	}
 	if o.MaxRedirects == 0 {
 		o.MaxRedirects = defaultRedirects
 	}

@@ -119,7 +119,7 @@ func (c *delivery) end() {
 func newPage(a *segment.Attempt, s *segment.Scratch) *Page {
 	o := s.Outcome()
 	p := &Page{URL: a.URL, Fetched: a.At, Took: a.Took, Status: o.Status, HTTPStatus: int(o.HTTPStatus), Failure: o.Failure,
-		Redirect: spell(o.Redirect)}
+		Redirect: spelled(o.Redirect)}
 	if a.Response != nil {
 		p.Head = slices.Clone(a.Response.Head)
 		if body, _, err := a.Response.Content(); err == nil || len(body) > 0 {
@@ -130,16 +130,7 @@ func newPage(a *segment.Attempt, s *segment.Scratch) *Page {
 		p.Parsed = s.Page().Clone()
 	}
 	for _, l := range o.Outlinks {
-		p.Links = append(p.Links, PageLink{spell(l.Key), l.Anchor, l.NoFollow})
+		p.Links = append(p.Links, PageLink{spelled(l.Key), l.Anchor, l.NoFollow})
 	}
 	return p
-}
-
-// spell writes a key as its URL, or as it is when it is no key; "" stays "".
-func spell(k urlkey.Key) string {
-	b, err := urlkey.AppendURL(nil, []byte(k))
-	if err != nil {
-		return string(k)
-	}
-	return string(b)
 }

@@ -4,7 +4,6 @@ package engine
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/seine-crawler/seine/engine/internal/phases"
 	"github.com/seine-crawler/seine/storage"
@@ -193,5 +192,5 @@ func newestSegment(store *storage.Store, state storage.SegmentState) (uint32, er
 			before = p.name
 		}
 	}
-	return 0, fmt.Errorf("%w is %s: run %q first", phases.ErrNoSegment, state, before)
+	return 0, phases.WithText(phases.ErrNoSegment, "no segment is %s: run %q first", state, before)
 }

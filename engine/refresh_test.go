@@ -7,40 +7,42 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/seine-crawler/seine/engine"
+	"github.com/seine-crawler/seine/engine/fetch"
 	"github.com/seine-crawler/seine/storage"
 )
 
-// hostsFile writes a hosts(5) file that has all names at 127.0.0.1.
-func hostsFile(t testing.TB, names ...string) string {
-	path := filepath.Join(t.TempDir(), "hosts")
-	if err := os.WriteFile(path, []byte("127.0.0.1 "+strings.Join(names, " ")+"\n"), 0o644); err != nil {
-		t.Fatal(err)
+// loopbackHosts has all names at 127.0.0.1.
+func loopbackHosts(names ...string) fetch.Hosts {
+	hosts := fetch.Hosts{}
+	for _, name := range names {
+		hosts[name] = []netip.Addr{netip.MustParseAddr("127.0.0.1")}
 	}
-	return path
+	return hosts
 }
 
 // records returns what the parse records of all segments say, by path.
 func records(t testing.TB, e *engine.Engine, root string) map[string]engine.ParseView {
 	t.Helper()
 	all := map[string]engine.ParseView{}
-	err := e.SegmentViews(0, func(v engine.SegmentView) error {
-		if v.Counts.Fetched+v.Counts.Failed == 0 {
-			return nil
+	for v, err := range e.Inspect().Segments(context.Background()) {
+		if err != nil {
+			t.Fatal(err)
 		}
-		return e.ParseRecords(context.Background(), v.Segment, "", func(p engine.ParseView) error {
+		if v.Counts.Fetched+v.Counts.Failed == 0 {
+			continue
+		}
+		for p, err := range e.Inspect().ParseRecords(context.Background(), v.Segment, "") {
+			if err != nil {
+				t.Fatal(err)
+			}
 			all[strings.TrimPrefix(p.URL, root)] = p
-			return nil
-		})
-	})
-	if err != nil {
-		t.Fatal(err)
+		}
 	}
 	return all
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/seine-crawler/seine/engine"
+	"github.com/seine-crawler/seine/engine/policy"
 )
 
 // turns is a site of many names on one address. It tells how near each other the requests were.
@@ -74,7 +75,7 @@ func TestRobotsRedirects(t *testing.T) {
 			}))
 			defer s.Close()
 			o := siteOptions(t)
-			o.Delay, o.Concurrency, o.HostsFile = delay, fetchers, hostsFile(t, "a.example", "b.example", "www.example", "self.example", "long.example", "lost.example", "down.example")
+			o.Delay, o.Concurrency, o.Hosts = delay, fetchers, loopbackHosts("a.example", "b.example", "www.example", "self.example", "long.example", "lost.example", "down.example")
 			port := s.URL[strings.LastIndexByte(s.URL, ':'):]
 			var seeds []string
 			for _, h := range []string{"a", "b", "www", "self", "long", "lost"} {
@@ -99,7 +100,7 @@ func TestRobotsRedirects(t *testing.T) {
 					t.Errorf("%s was asked for %d times, want %d", url, got, n)
 				}
 			}
-			check, err := e.CheckURL("http://lost.example" + port + "/")
+			check, err := e.Inspect().Check("http://lost.example"+port+"/", policy.NormalizeInject)
 			if err != nil || check.Known.Robots != "unreachable" {
 				t.Errorf("lost: %+v, %v", check.Known, err)
 			}

@@ -42,11 +42,11 @@ func TestSignatures(t *testing.T) {
 		if _, err := e.Crawl(context.Background(), engine.CrawlOptions{Inject: engine.InjectOptions{URLs: []string{server.URL}}}); err != nil {
 			t.Fatal(err)
 		}
-		stats, err := e.CrawldbStats(context.Background(), false)
+		stats, err := e.Inspect().Stats(context.Background(), false)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := stats.Status["db_duplicate"]; got != duplicates {
+		if got := stats.Status[storage.StatusDuplicate]; got != duplicates {
 			t.Errorf("signature %q: %d duplicates, want %d", name, got, duplicates)
 		}
 		mustClose(t, e)

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/seine-crawler/seine/engine"
+	"github.com/seine-crawler/seine/engine/policy"
 )
 
 // trapSite has 250 pages, each also in translations that were never made, and a calendar without end
@@ -52,12 +53,12 @@ func TestTrapWatch(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		check, err := e.CheckURL(s.URL + "/tools/calendar?month=77777")
+		check, err := e.Inspect().Check(s.URL+"/tools/calendar?month=77777", policy.NormalizeInject)
 		if err != nil || check.Accepted || check.Reason != "duplicates" || !strings.Contains(check.Rule, "/tools/calendar?") {
 			t.Errorf("the calendar: %+v, %v", check, err)
 		}
 		for _, path := range []string{"/man/fr/3.html", "/man/new/", "/tools/other"} {
-			if check, err := e.CheckURL(s.URL + path); err != nil || !check.Accepted {
+			if check, err := e.Inspect().Check(s.URL+path, policy.NormalizeInject); err != nil || !check.Accepted {
 				t.Errorf("%s: %+v, %v", path, check, err)
 			}
 		}
@@ -106,7 +107,7 @@ func TestTrapWatchInBatch(t *testing.T) {
 		_, err = e.Index(ctx, engine.IndexOptions{Segments: []uint32{g.Segment}})
 		check(err)
 	}
-	c, err := e.CheckURL(s.URL + "/tools/calendar?month=77777")
+	c, err := e.Inspect().Check(s.URL+"/tools/calendar?month=77777", policy.NormalizeInject)
 	check(err)
 	if c.Accepted || c.Reason != "duplicates" {
 		t.Errorf("the calendar: %+v", c)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seine-crawler/seine/engine/internal/admission"
+	"github.com/seine-crawler/seine/engine/internal/inspect"
 	"github.com/seine-crawler/seine/engine/internal/phases"
 	"github.com/seine-crawler/seine/engine/internal/segment"
 	"github.com/seine-crawler/seine/index"
@@ -28,6 +29,7 @@ type work struct {
 	admission *admission.Admission
 	segments  *segment.Segments
 	phases    *phases.Phases
+	inspect   *inspect.Inspect
 	stages    stageClock
 	net       network
 	pages     deliveries
@@ -75,7 +77,7 @@ func (w *work) inject(ctx context.Context, o InjectOptions) (InjectReport, []url
 	in, err := w.phases.Inject(ctx, phases.InjectOptions{URLs: o.URLs, Sources: sources, Overwrite: o.Overwrite, Update: o.Update})
 	r := injectReport(in)
 	if err != nil {
-		return r, nil, fmt.Errorf("injecting: %w", err)
+		return r, nil, err
 	}
 	r.Took = w.took(start)
 	w.done(r)
@@ -89,7 +91,7 @@ func (w *work) generate(ctx context.Context, o GenerateOptions) (GenerateReport,
 	g, err := w.phases.Generate(ctx, phases.GenerateOptions(o))
 	r := generateReport(g)
 	if err != nil {
-		return r, fmt.Errorf("generating: %w", err)
+		return r, err
 	}
 	r.Took = w.took(start)
 	w.reached(r.Segment, storage.SegmentOpen)
@@ -180,10 +182,10 @@ func (w *work) dedup(ctx context.Context, o DedupOptions) (DedupReport, error) {
 	d, err := w.phases.Dedup(ctx, phases.DedupOptions{Segments: o.Segments, Order: order})
 	r := dedupReport(d)
 	if err == nil && d.Deleted > 0 {
-		err = w.index.Refresh()
+		err = wrapf(w.index.Refresh(), "dedup")
 	}
 	if err != nil {
-		return r, fmt.Errorf("dedup: %w", err)
+		return r, err
 	}
 	r.Took = w.took(start)
 	w.done(r)

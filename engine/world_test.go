@@ -89,21 +89,20 @@ func digest(t testing.TB, e *engine.Engine) string {
 	ctx := context.Background()
 	var b bytes.Buffer
 	var urls []string
-	err := e.Records(ctx, engine.RecordFilter{}, func(r engine.RecordView) error {
-		urls = append(urls, r.URL)
-		fmt.Fprintf(&b, "%s %s http=%d score=%g signature=%s retries=%d\n", r.URL, r.Status, r.HTTPStatus, r.Score, r.Signature, r.Retries)
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, u := range urls {
-		links, err := e.Inlinks(u, 100_000)
+	for r, err := range e.Inspect().Records(ctx, engine.RecordFilter{}) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		urls = append(urls, r.URL)
+		fmt.Fprintf(&b, "%s %s http=%d score=%g depth=%d signature=%s retries=%d\n",
+			r.URL, r.Status, r.HTTPStatus, r.Score, r.Depth, r.Signature, r.Retries)
+	}
+	for _, u := range urls {
 		set := map[string]bool{}
-		for _, l := range links {
+		for l, err := range e.Inspect().Inlinks(ctx, u, 100_000) {
+			if err != nil {
+				t.Fatal(err)
+			}
 			set[l.From+" "+l.Anchor] = true
 		}
 		for _, l := range slices.Sorted(maps.Keys(set)) {
@@ -146,15 +145,15 @@ func sameDigest(t testing.TB, got, want string) {
 func byStatus(t testing.TB, e *engine.Engine) map[string]map[string]bool {
 	t.Helper()
 	sets := map[string]map[string]bool{}
-	err := e.Records(context.Background(), engine.RecordFilter{}, func(r engine.RecordView) error {
-		if sets[r.Status] == nil {
-			sets[r.Status] = map[string]bool{}
+	for r, err := range e.Inspect().Records(context.Background(), engine.RecordFilter{}) {
+		if err != nil {
+			t.Fatal(err)
 		}
-		sets[r.Status][r.URL] = true
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
+		status := r.Status.String()
+		if sets[status] == nil {
+			sets[status] = map[string]bool{}
+		}
+		sets[status][r.URL] = true
 	}
 	return sets
 }
@@ -196,7 +195,7 @@ func (w *world) checkTruth(e *engine.Engine) {
 
 func verify(t testing.TB, e *engine.Engine) {
 	t.Helper()
-	r, err := e.Verify(context.Background())
+	r, err := e.Inspect().Verify(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,3 +205,13 @@ func verify(t testing.TB, e *engine.Engine) {
 }
 
 func dataDir(t testing.TB) string { return filepath.Join(t.TempDir(), "data") }
+
+// watchedHosts follows a file of denied hosts.
+func watchedHosts(t testing.TB, path string) []policy.LiveFilter {
+	t.Helper()
+	f, err := policy.WatchFile(path, "denied hosts", policy.ParseDeniedHosts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []policy.LiveFilter{f}
+}

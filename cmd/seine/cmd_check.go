@@ -81,25 +81,7 @@ func (c *console) checkURL(w io.Writer, raw string, check checkFunc, asJSON bool
 	if asJSON {
 		return jsonLine(w, r)
 	}
-	verdict := "accepted"
-	if !r.Accepted {
-		verdict = "refused: " + r.Reason
-	}
-	if r.Rule != "" {
-		verdict += " (" + r.Rule + ")"
-	}
-	fmt.Fprintf(w, "%s\n  canonical  %s\n  key        %s\n  host       %s\n", printable(r.URL), r.Canonical, r.Key, r.Host)
-	if k := r.Known; k != nil {
-		status := "not known"
-		if k.Status != "" {
-			status = k.Status + ", due " + k.Due
-		}
-		fmt.Fprintf(w, "  crawldb    %s\n  robots     %s\n", status, k.Robots)
-		for _, why := range k.Waits {
-			fmt.Fprintf(w, "  waits      %s\n", printable(why))
-		}
-	}
-	_, err = fmt.Fprintf(w, "  %s\n", printable(verdict))
+	_, err = fmt.Fprintln(w, r)
 	return err
 }
 

@@ -5,6 +5,7 @@ package main
 import (
 	"bufio"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -28,7 +29,7 @@ func checkParseCommand(c *console) *cobra.Command {
 			if strings.HasPrefix(what[0], "http://") || strings.HasPrefix(what[0], "https://") {
 				r, err = engine.CheckPage(cmd.Context(), o, what[0])
 			} else {
-				r, err = engine.CheckFile(o, what[0], base, contentType)
+				r, err = checkFile(o, what[0], base, contentType)
 			}
 			if err != nil {
 				return err
@@ -47,6 +48,16 @@ func checkParseCommand(c *console) *cobra.Command {
 	cmd.Flags().StringVar(&base, "base", "", "URL that a file's links are resolved against (default http://localhost/FILE)")
 	cmd.Flags().StringVar(&contentType, "content-type", "", "Content-Type of a file (default: by its ending, or its bytes)")
 	return cmd
+}
+
+// checkFile parses a file.
+func checkFile(o engine.Options, name, base, contentType string) (engine.PageCheck, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return engine.PageCheck{}, err
+	}
+	defer f.Close()
+	return engine.CheckFile(o, f, name, base, contentType)
 }
 
 // onePrintable keeps what a terminal may be shown, line ends included.

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seine-crawler/seine/engine"
+	"github.com/seine-crawler/seine/storage"
 )
 
 func readdbCommand(c *console) *cobra.Command {
@@ -31,6 +32,13 @@ func readdbCommand(c *console) *cobra.Command {
 				return &usageError{fmt.Errorf("readdb: give one of --stats, --dump, --url, --prefix, --top")}
 			}
 			return withEngine(cmd, f.reading(), func(e *engine.Engine) error {
+				filter := engine.RecordFilter{Prefix: prefix}
+				if status != "" {
+					var err error
+					if filter.Status, err = storage.ParseStatus(status); err != nil {
+						return &usageError{fmt.Errorf("readdb: --status: %w", err)}
+					}
+				}
 				in, ctx := e.Inspect(), cmd.Context()
 				switch {
 				case stats:
@@ -45,7 +53,7 @@ func readdbCommand(c *console) *cobra.Command {
 					}
 					return eachLine(c, withoutErrors(list), f.json)
 				}
-				return eachLine(c, in.Records(ctx, engine.RecordFilter{Prefix: prefix, Status: status}), f.json)
+				return eachLine(c, in.Records(ctx, filter), f.json)
 			})
 		},
 	}

@@ -106,6 +106,9 @@ func (a *Admission) DomainBudget(domain string) (Budget, error) {
 	return b, nil
 }
 
+// DomainBudgetNow is DomainBudget without the memory of earlier answers, for people.
+func (a *Admission) DomainBudgetNow(domain string) (Budget, error) { return a.domainBudget(domain) }
+
 func (a *Admission) domainBudget(domain string) (b Budget, err error) {
 	b.Limit = a.o.Domain
 	if b.Limit.URLs == 0 && !a.isSeedDomain(domain) {

@@ -133,3 +133,8 @@ func (s *spare[T]) put(v T) {
 	defer s.mu.Unlock()
 	s.kept, s.ok = v, true
 }
+
+// WithText returns an error with a text of its own that is kind by errors.Is.
+func WithText(kind error, format string, args ...any) error {
+	return &segmentError{fmt.Sprintf(format, args...), kind}
+}

@@ -14,7 +14,7 @@ import (
 type pageLimit struct {
 	mu    sync.Mutex
 	wake  chan struct{} // closed and replaced when a permit comes back
-	max   int64         // 0: none
+	max   int64         // 0: none; negative: reached
 	taken int64         // visits under way
 	used  int64         // pages counted
 	ended bool
@@ -28,7 +28,7 @@ func (l *pageLimit) take(ctx context.Context) bool {
 			l.mu.Unlock()
 			return false
 		}
-		if l.max == 0 || l.used+l.taken < l.max {
+		if l.permits() {
 			l.taken++
 			l.mu.Unlock()
 			return true
@@ -50,7 +50,7 @@ func (l *pageLimit) take(ctx context.Context) bool {
 func (l *pageLimit) tryTake() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.ended || l.max > 0 && l.used+l.taken >= l.max {
+	if l.ended || !l.permits() {
 		return false
 	}
 	l.taken++
@@ -75,8 +75,11 @@ func (l *pageLimit) put(used int64) {
 func (l *pageLimit) reached() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.max > 0 && l.used >= l.max
+	return l.max < 0 || l.max > 0 && l.used >= l.max
 }
+
+// permits reports whether another visit may begin. l.mu is held.
+func (l *pageLimit) permits() bool { return l.max == 0 || l.used+l.taken < l.max }
 
 // setMax changes the limit; 0: none.
 func (l *pageLimit) setMax(pages int64) {
@@ -100,7 +103,7 @@ func (l *pageLimit) wakeAll() {
 	}
 }
 
-// Limits end a run early; what else is due stays so. 0 means no bound.
+// Limits end a run early; what else is due stays so. 0 means no bound, a negative number one that is reached already.
 type Limits struct {
 	MaxPages int64 // fetched pages; exact
 	// MaxBytes is the number of bytes received, MaxTime the time from the start. Fetches under way when one of
@@ -126,9 +129,9 @@ func (p *Pool) Reached() Limit {
 	switch {
 	case p.pages.reached():
 		return LimitPages
-	case limits.MaxBytes > 0 && p.received.Load() >= limits.MaxBytes:
+	case limits.MaxBytes != 0 && p.received.Load() >= limits.MaxBytes:
 		return LimitBytes
-	case limits.MaxTime > 0 && p.env.Now().Sub(p.began) >= limits.MaxTime:
+	case limits.MaxTime != 0 && p.env.Now().Sub(p.began) >= limits.MaxTime:
 		return LimitTime
 	}
 	return NoLimit

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/seine-crawler/seine/engine/internal/admission"
+	"github.com/seine-crawler/seine/engine/internal/inspect"
+	"github.com/seine-crawler/seine/engine/policy"
+	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// URLCheck is what the crawler makes of one URL: `seine check url`.
+type URLCheck struct {
+	URL       string `json:"url"`       // as given
+	Canonical string `json:"canonical"` // after normalizers; "": it is no URL of a crawl, and Reason says why
+	Key       string `json:"key"`
+	Host      string `json:"host"`
+	Domain    string `json:"domain"` // registered domain
+	Accepted  bool   `json:"accepted"`
+	Reason    string `json:"reason"` // why not; "" if accepted
+	// Rule is what decided: an entry of a list of hosts, a rule of a file, a closed prefix. "": nothing with a name.
+	Rule string `json:"rule,omitempty"`
+
+	// Known is what the data directory has; nil without one.
+	Known *URLKnown `json:"known,omitempty"`
+}
+
+// URLKnown is what a data directory has of a URL and its host: the answer to "why was this not fetched?"
+type URLKnown struct {
+	Status storage.Status `json:"status"`       // in crawldb; 0, in JSON "": it is not there
+	Due    time.Time      `json:"due,omitzero"` // when the next fetch is due, in UTC
+	// Robots is "allowed", "denied", "unreachable" or "unknown": robots.txt was not requested yet.
+	Robots string `json:"robots"`
+	// Waits says why a URL that is due is not fetched yet: the host's pause, a budget. Nothing known delays it if
+	// Waits is empty.
+	Waits []string `json:"waits,omitempty"`
+}
+
+// String writes a check for people, on several lines. Control characters of the URL are spaces.
+func (c URLCheck) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n  canonical  %s\n  key        %s\n  host       %s\n",
+		strings.Map(onePrintable, c.URL), c.Canonical, c.Key, c.Host)
+	if k := c.Known; k != nil {
+		status := "not known"
+		if k.Status != 0 {
+			status = k.Status.String() + ", due " + timeText(k.Due)
+		}
+		fmt.Fprintf(&b, "  crawldb    %s\n  robots     %s\n", status, k.Robots)
+		for _, why := range k.Waits {
+			fmt.Fprintf(&b, "  waits      %s\n", strings.Map(onePrintable, why))
+		}
+	}
+	verdict := "accepted"
+	if !c.Accepted {
+		verdict = "refused: " + c.Reason
+	}
+	if c.Rule != "" {
+		verdict += " (" + c.Rule + ")"
+	}
+	b.WriteString("  " + strings.Map(onePrintable, verdict))
+	return b.String()
+}
+
+// newURLCheck canonicalizes and normalizes a URL that comes from where scope says. u is zero if it is none; the check
+// then has the reason, else it is not decided yet.
+func newURLCheck(o *Options, raw string, scope policy.NormalizerScope) (c URLCheck, u urlkey.URL) {
+	c.URL = raw
+	u, err := urlkey.Parse(raw)
+	if err == nil {
+		u, err = o.normalizers(scope).Normalize(u)
+	}
+	if err != nil {
+		c.Reason = err.Error()
+		return c, urlkey.URL{}
+	}
+	host := u.HostKey()
+	c.Canonical, c.Key, c.Host, c.Domain = u.String(), string(u.Key()), host.String(), host.Domain()
+	return c, u
+}
+
+// decide completes a check.
+func (c *URLCheck) decide(v admission.Verdict) {
+	c.Accepted, c.Reason, c.Rule = v.OK(), v.Reason, v.Rule
+}
+
+// URLChecker says what the crawler would make of URLs, without a data directory. Safe for concurrent use.
+type URLChecker struct {
+	o       Options
+	filters *admission.Admission
+}
+
+// NewURLChecker returns a checker with the normalizers and filters of the options. Nothing else of them plays a part.
+func NewURLChecker(o Options) *URLChecker {
+	o = o.withDefaults()
+	return &URLChecker{o, o.filtersAlone()}
+}
+
+// filtersAlone is an admission without seeds and store, which only the filters can make refuse.
+func (o *Options) filtersAlone() *admission.Admission {
+	return admission.New(admission.Options{
+		Filters: o.Filters, Live: o.LiveFilters, Scope: policy.ScopeAny, Now: o.Now,
+	})
+}
+
+// Check canonicalizes, normalizes and filters a URL that comes from where scope says. The crawl's scope plays no part,
+// since it depends on the seeds. A text that is no URL is a check with a Reason.
+func (k *URLChecker) Check(url string, scope policy.NormalizerScope) URLCheck {
+	c, u := newURLCheck(&k.o, url, scope)
+	if !u.IsZero() {
+		c.decide(k.filters.Explain(u, admission.Facts{}))
+	}
+	return c
+}
+
+// viewKnown says what an explanation knows, and what delays the URL.
+func viewKnown(u urlkey.URL, x *inspect.Explanation) *URLKnown {
+	k := &URLKnown{Robots: "unknown"}
+	if x.Known {
+		k.Status, k.Due = x.Record.Status, timeOf(x.Record.FetchTime)
+	}
+	wait := func(format string, args ...any) { k.Waits = append(k.Waits, fmt.Sprintf(format, args...)) }
+	switch {
+	case x.Unreachable:
+		k.Robots = "unreachable"
+		wait("robots.txt is unreachable: it is requested again after %s", timeText(timeOf(x.RobotsExpires)))
+	case x.Robots == admission.RobotsAllowed:
+		k.Robots = "allowed"
+	case x.Robots == admission.RobotsDenied:
+		k.Robots = "denied"
+	}
+	if x.PausedUntil > 0 {
+		wait("the host is paused until %s, after %d failed visits in a row",
+			timeText(timeOf(x.PausedUntil)), x.Failures)
+	}
+	spent("the host", "host", x.Host, wait)
+	spent(u.HostKey().Domain(), "domain", x.Domain, wait)
+	return k
+}
+
+// spent reports the parts of a budget that are used up. flag begins the names of their flags.
+func spent(who, flag string, b admission.Budget, report func(format string, args ...any)) {
+	used, limit := b.Used, b.Limit
+	if limit.URLs > 0 && used.URLs >= limit.URLs {
+		report("%s has used %d of the %d pages of its budget (--%s-pages, or its reputation)",
+			who, used.URLs, limit.URLs, flag)
+	}
+	if limit.Bytes > 0 && used.Bytes >= limit.Bytes {
+		report("%s has used %d of the %d bytes of its budget (--%s-bytes)", who, used.Bytes, limit.Bytes, flag)
+	}
+	if limit.Time > 0 && used.Time >= limit.Time {
+		report("%s has used %s of the %s of fetch time of its budget (--%s-time)",
+			who, used.Time.Round(time.Millisecond), limit.Time, flag)
+	}
+}

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/seine-crawler/seine/engine/internal/inspect"
+	"github.com/seine-crawler/seine/engine/policy"
+	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// Inspector looks inside a data directory: it reads and changes nothing. Engine.Inspect makes one.
+//
+// It is safe for concurrent use, also beside a crawl. A stream (iter.Seq2) is read while it is ranged over, by the
+// goroutine that does so, and may be ranged over again. Its last element has the error that ended it, if any, and
+// no value. An error wraps the context's when the context ended, and ErrClosed after Engine.Close. Close waits for
+// calls and loops that have begun, so do not call it inside one.
+type Inspector struct {
+	in *inspect.Inspect
+	g  *guard
+	o  *Options // normalizers
+}
+
+// Record returns the record of one URL. Where crawldb has none, the error wraps ErrNotFound and says why.
+func (i *Inspector) Record(url string) (RecordView, error) {
+	leave, err := i.g.enter()
+	if err != nil {
+		return RecordView{}, err
+	}
+	defer leave()
+	u, err := urlkey.Parse(url)
+	if err != nil {
+		return RecordView{}, err
+	}
+	r, err := i.in.Record(u)
+	if err != nil {
+		return RecordView{}, err
+	}
+	return viewRecord(r)
+}
+
+// Records streams the chosen records in key order.
+func (i *Inspector) Records(ctx context.Context, f RecordFilter) iter.Seq2[RecordView, error] {
+	return stream(i.g, func() (iter.Seq2[inspect.Record, error], error) {
+		return i.in.Records(ctx, inspect.Filter{Prefix: f.Prefix, Status: f.Status}), nil
+	}, viewRecord)
+}
+
+// TopRecords returns the n records with the highest scores, best first. It holds all of them in memory.
+func (i *Inspector) TopRecords(ctx context.Context, n int) ([]RecordView, error) {
+	leave, err := i.g.enter()
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	list, err := i.in.TopRecords(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	views := make([]RecordView, len(list))
+	for k, r := range list {
+		if views[k], err = viewRecord(r); err != nil {
+			return nil, err
+		}
+	}
+	return views, nil
+}
+
+// Stats sums crawldb up. It reads all of it, some 3 million records a second. perHost adds counts by status for each
+// host, which take memory for every host.
+func (i *Inspector) Stats(ctx context.Context, perHost bool) (CrawldbStats, error) {
+	leave, err := i.g.enter()
+	if err != nil {
+		return CrawldbStats{}, err
+	}
+	defer leave()
+	s, err := i.in.Stats(ctx, perHost)
+	if err != nil {
+		return CrawldbStats{}, err
+	}
+	return viewStats(&s, perHost), nil
+}
+
+// Hosts streams the chosen hosts. A host that hostdb does not have is an error that wraps ErrNotFound.
+func (i *Inspector) Hosts(ctx context.Context, f HostFilter) iter.Seq2[HostView, error] {
+	return stream(i.g, func() (iter.Seq2[inspect.Host, error], error) {
+		switch {
+		case f.Host != "":
+			key, err := urlkey.ParseHost(f.Host)
+			if err != nil {
+				return nil, err
+			}
+			h, err := i.in.Host(key)
+			return each(h), err
+		case f.Top > 0:
+			list, err := i.in.TopHosts(ctx, f.Top)
+			return each(list...), err
+		}
+		return i.in.Hosts(ctx), nil
+	}, viewHost)
+}
+
+// Inlinks streams up to limit links to a URL, as the newest versions of the linking pages have them; limit 0 or less
+// means all.
+func (i *Inspector) Inlinks(ctx context.Context, url string, limit int) iter.Seq2[InlinkView, error] {
+	return stream(i.g, func() (iter.Seq2[storage.Inlink, error], error) {
+		u, err := urlkey.Parse(url)
+		if err != nil {
+			return nil, err
+		}
+		return i.in.Inlinks(ctx, u, limit), nil
+	}, viewInlink)
+}
+
+// Segments streams all segments in order of number.
+func (i *Inspector) Segments(ctx context.Context) iter.Seq2[SegmentView, error] {
+	return stream(i.g, func() (iter.Seq2[storage.Segment, error], error) {
+		return i.in.Segments(ctx), nil
+	}, viewSegment)
+}
+
+// Segment returns one segment. Where there is none of this number, the error wraps ErrNotFound.
+func (i *Inspector) Segment(number uint32) (SegmentView, error) {
+	leave, err := i.g.enter()
+	if err != nil {
+		return SegmentView{}, err
+	}
+	defer leave()
+	s, err := i.in.Segment(number)
+	if err != nil {
+		return SegmentView{}, err
+	}
+	return viewSegment(s)
+}
+
+// ParseRecords streams the parse records of a segment in key order, or that of one URL in it; url "" means all.
+// Segment 0 means the newest sealed segment, or with a URL the one that has the URL's newest parse record. Where
+// there is no parse record, the error wraps ErrNotFound and says why.
+func (i *Inspector) ParseRecords(ctx context.Context, segment uint32, url string) iter.Seq2[ParseView, error] {
+	return stream(i.g, func() (iter.Seq2[inspect.ParseRecord, error], error) {
+		var u urlkey.URL
+		if url != "" {
+			var err error
+			if u, err = urlkey.Parse(url); err != nil {
+				return nil, err
+			}
+		}
+		return i.in.ParseRecords(ctx, segment, u), nil
+	}, viewParse)
+}
+
+// Check says what the crawl makes of a URL that comes from where scope says: whether it may be crawled and why not,
+// with its record, its host's state and its budgets. It requests nothing. A text that is no URL is a check with a
+// Reason, not an error.
+func (i *Inspector) Check(url string, scope policy.NormalizerScope) (URLCheck, error) {
+	leave, err := i.g.enter()
+	if err != nil {
+		return URLCheck{}, err
+	}
+	defer leave()
+	c, u := newURLCheck(i.o, url, scope)
+	if u.IsZero() {
+		return c, nil
+	}
+	x, err := i.in.Explain(u)
+	if err != nil {
+		return c, fmt.Errorf("checking %s: %w", u, err)
+	}
+	c.decide(x.Verdict)
+	c.Known = viewKnown(u, &x)
+	return c, nil
+}
+
+// ExportCDXJ writes one CDXJ line for each capture, sorted, as replay tools read them. What was written before an
+// error stays written.
+func (i *Inspector) ExportCDXJ(ctx context.Context, w io.Writer) error {
+	leave, err := i.g.enter()
+	if err != nil {
+		return err
+	}
+	defer leave()
+	return i.in.ExportCDXJ(ctx, w)
+}
+
+// Verify checks every cross-reference: within the store, from each capture to a WARC record with its digest, and the
+// index. Damage is a problem in the report. An error means that Verify could not finish; the report is then of
+// what it did.
+func (i *Inspector) Verify(ctx context.Context) (VerifyReport, error) {
+	leave, err := i.g.enter()
+	if err != nil {
+		return VerifyReport{}, err
+	}
+	defer leave()
+	v, err := i.in.Verify(ctx)
+	return viewVerified(&v), err
+}
+
+// stream makes views of what a stream of the room yields. open is called when an iteration begins.
+func stream[S, T any](
+	g *guard, open func() (iter.Seq2[S, error], error), view func(S) (T, error),
+) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var none T
+		leave, err := g.enter()
+		if err != nil {
+			yield(none, err)
+			return
+		}
+		defer leave()
+		seq, err := open()
+		if err != nil {
+			yield(none, err)
+			return
+		}
+		for s, err := range seq {
+			v := none
+			if err == nil {
+				v, err = view(s)
+			}
+			if err != nil {
+				yield(none, err)
+				return
+			}
+			if !yield(v, nil) {
+				return
+			}
+		}
+	}
+}
+
+// each streams a list.
+func each[S any](list ...S) iter.Seq2[S, error] {
+	return func(yield func(S, error) bool) {
+		for _, s := range list {
+			if !yield(s, nil) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/seine-crawler/seine/engine/internal/inspect"
+	"github.com/seine-crawler/seine/storage"
+)
+
+// HostFilter chooses hosts. The zero value chooses all, in key order.
+type HostFilter struct {
+	// Host is the name of one host, with its port if that is not the scheme's own. It comes before Top.
+	Host string
+	// Top is the number of hosts with the most URLs, most first; 0 means all hosts.
+	Top int
+}
+
+// HostView is a host as people and scripts see it. Times are in UTC, to the millisecond; JSON leaves out those that
+// are zero.
+type HostView struct {
+	Host     string                    `json:"host"`
+	URLs     uint64                    `json:"urls"`      // in crawldb
+	ByStatus map[storage.Status]uint32 `json:"by_status"` // of them; without zeros
+	NextDue  time.Time                 `json:"next_due,omitzero"`
+	Bytes    uint64                    `json:"bytes"` // received so far
+	Took     Duration                  `json:"-"`     // by fetchers so far; JSON: took_ms, milliseconds
+	Robots   []RobotsView              `json:"robots,omitempty"`
+}
+
+// RobotsView is the robots.txt of one scheme of a host.
+type RobotsView struct {
+	Scheme  string    `json:"scheme"`
+	Status  uint16    `json:"status"` // of robots.txt; 599: unreachable
+	Fetched time.Time `json:"fetched,omitzero"`
+	Expires time.Time `json:"expires,omitzero"` // when it is requested again
+	Bytes   int       `json:"bytes"`
+}
+
+// String is the host on one line, its fields separated by tabs.
+func (h HostView) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\t%d URLs", h.Host, h.URLs)
+	for s := range storage.Status(storage.StatusCount) {
+		if n := h.ByStatus[s]; n > 0 {
+			fmt.Fprintf(&b, "\t%s %d", s, n)
+		}
+	}
+	fmt.Fprintf(&b, "\t%d bytes in %s", h.Bytes, time.Duration(h.Took))
+	for _, r := range h.Robots {
+		fmt.Fprintf(&b, "\trobots.txt (%s) %d, %d bytes, until %s", r.Scheme, r.Status, r.Bytes, timeText(r.Expires))
+	}
+	return b.String()
+}
+
+// MarshalJSON writes Took as took_ms.
+func (h HostView) MarshalJSON() ([]byte, error) {
+	type fields HostView
+	return marshal(struct {
+		fields
+		tookMS
+	}{fields(h), tookMS{time.Duration(h.Took).Milliseconds()}})
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (h *HostView) UnmarshalJSON(text []byte) error {
+	type fields HostView
+	var v struct {
+		fields
+		tookMS
+	}
+	err := json.Unmarshal(text, &v)
+	*h = HostView(v.fields)
+	h.Took = Duration(v.TookMS * int64(time.Millisecond))
+	return err
+}
+
+// tookMS is a Took in JSON.
+type tookMS struct {
+	TookMS int64 `json:"took_ms"`
+}
+
+// marshal is json.Marshal that leaves '<', '>' and '&' to the encoder that it is part of.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return b.Bytes(), err
+}
+
+func viewHost(h inspect.Host) (HostView, error) {
+	v := HostView{
+		Host:     h.Key.String(),
+		URLs:     h.URLs(),
+		ByStatus: map[storage.Status]uint32{},
+		NextDue:  timeOf(h.Counts.NextDue),
+		Bytes:    h.Counts.Bytes,
+		Took:     Duration(time.Duration(h.Counts.TookMS) * time.Millisecond),
+	}
+	for s, n := range h.Counts.ByStatus {
+		if n > 0 {
+			v.ByStatus[storage.Status(s)] = n
+		}
+	}
+	for _, a := range h.Authorities {
+		f := &a.Facts
+		v.Robots = append(v.Robots, RobotsView{
+			a.Scheme, f.RobotsStatus, timeOf(f.RobotsFetched), timeOf(f.RobotsExpires), len(f.Robots),
+		})
+	}
+	return v, nil
+}
