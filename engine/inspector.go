@@ -4,6 +4,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -18,12 +19,33 @@ import (
 //
 // It is safe for concurrent use, also beside a crawl. A stream (iter.Seq2) is read while it is ranged over, by the
 // goroutine that does so, and may be ranged over again. Its last element has the error that ended it, if any, and
-// no value. An error wraps the context's when the context ended, and ErrClosed after Engine.Close. Close waits for
-// calls and loops that have begun, so do not call it inside one.
+// no value. The error wraps the context's if the context ended, and ErrClosed after Engine.Close. Close ends streams at
+// their next step and waits for that, so do not call it inside a loop over one.
 type Inspector struct {
 	in *inspect.Inspect
 	g  *guard
 	o  *Options // normalizers
+}
+
+// enter lets a call in. Its context ends with ctx and with Close.
+func (i *Inspector) enter(ctx context.Context) (inner context.Context, leave func(), err error) {
+	left, err := i.g.enter()
+	if err != nil {
+		return nil, nil, err
+	}
+	inner, cancel := i.g.within(ctx)
+	return inner, func() {
+		cancel()
+		left()
+	}, nil
+}
+
+// ended is the error of a call whose context was ctx. It is ErrClosed if Close ended the call.
+func ended(ctx context.Context, err error) error {
+	if errors.Is(err, context.Canceled) && ctx.Err() == nil {
+		return fmt.Errorf("%w: the engine was closed", ErrClosed)
+	}
+	return err
 }
 
 // Record returns the record of one URL. Where crawldb has none, the error wraps ErrNotFound and says why.
@@ -46,21 +68,21 @@ func (i *Inspector) Record(url string) (RecordView, error) {
 
 // Records streams the chosen records in key order.
 func (i *Inspector) Records(ctx context.Context, f RecordFilter) iter.Seq2[RecordView, error] {
-	return stream(i.g, func() (iter.Seq2[inspect.Record, error], error) {
+	return stream(ctx, i, func(ctx context.Context) (iter.Seq2[inspect.Record, error], error) {
 		return i.in.Records(ctx, inspect.Filter{Prefix: f.Prefix, Status: f.Status}), nil
 	}, viewRecord)
 }
 
 // TopRecords returns the n records with the highest scores, best first. It holds all of them in memory.
 func (i *Inspector) TopRecords(ctx context.Context, n int) ([]RecordView, error) {
-	leave, err := i.g.enter()
+	inner, leave, err := i.enter(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
-	list, err := i.in.TopRecords(ctx, n)
+	list, err := i.in.TopRecords(inner, n)
 	if err != nil {
-		return nil, err
+		return nil, ended(ctx, err)
 	}
 	views := make([]RecordView, len(list))
 	for k, r := range list {
@@ -71,24 +93,24 @@ func (i *Inspector) TopRecords(ctx context.Context, n int) ([]RecordView, error)
 	return views, nil
 }
 
-// Stats sums crawldb up. It reads all of it, some 3 million records a second. perHost adds counts by status for each
-// host, which take memory for every host.
+// Stats sums crawldb up. It reads all of it, at 0.2 µs a record where the blocks are cached. perHost adds counts by
+// status for each host, and takes memory for every host.
 func (i *Inspector) Stats(ctx context.Context, perHost bool) (CrawldbStats, error) {
-	leave, err := i.g.enter()
+	inner, leave, err := i.enter(ctx)
 	if err != nil {
 		return CrawldbStats{}, err
 	}
 	defer leave()
-	s, err := i.in.Stats(ctx, perHost)
+	s, err := i.in.Stats(inner, perHost)
 	if err != nil {
-		return CrawldbStats{}, err
+		return CrawldbStats{}, ended(ctx, err)
 	}
 	return viewStats(&s, perHost), nil
 }
 
 // Hosts streams the chosen hosts. A host that hostdb does not have is an error that wraps ErrNotFound.
 func (i *Inspector) Hosts(ctx context.Context, f HostFilter) iter.Seq2[HostView, error] {
-	return stream(i.g, func() (iter.Seq2[inspect.Host, error], error) {
+	return stream(ctx, i, func(ctx context.Context) (iter.Seq2[inspect.Host, error], error) {
 		switch {
 		case f.Host != "":
 			key, err := urlkey.ParseHost(f.Host)
@@ -108,7 +130,7 @@ func (i *Inspector) Hosts(ctx context.Context, f HostFilter) iter.Seq2[HostView,
 // Inlinks streams up to limit links to a URL, as the newest versions of the linking pages have them; limit 0 or less
 // means all.
 func (i *Inspector) Inlinks(ctx context.Context, url string, limit int) iter.Seq2[InlinkView, error] {
-	return stream(i.g, func() (iter.Seq2[storage.Inlink, error], error) {
+	return stream(ctx, i, func(ctx context.Context) (iter.Seq2[storage.Inlink, error], error) {
 		u, err := urlkey.Parse(url)
 		if err != nil {
 			return nil, err
@@ -119,7 +141,7 @@ func (i *Inspector) Inlinks(ctx context.Context, url string, limit int) iter.Seq
 
 // Segments streams all segments in order of number.
 func (i *Inspector) Segments(ctx context.Context) iter.Seq2[SegmentView, error] {
-	return stream(i.g, func() (iter.Seq2[storage.Segment, error], error) {
+	return stream(ctx, i, func(ctx context.Context) (iter.Seq2[storage.Segment, error], error) {
 		return i.in.Segments(ctx), nil
 	}, viewSegment)
 }
@@ -142,7 +164,7 @@ func (i *Inspector) Segment(number uint32) (SegmentView, error) {
 // Segment 0 means the newest sealed segment, or with a URL the one that has the URL's newest parse record. Where
 // there is no parse record, the error wraps ErrNotFound and says why.
 func (i *Inspector) ParseRecords(ctx context.Context, segment uint32, url string) iter.Seq2[ParseView, error] {
-	return stream(i.g, func() (iter.Seq2[inspect.ParseRecord, error], error) {
+	return stream(ctx, i, func(ctx context.Context) (iter.Seq2[inspect.ParseRecord, error], error) {
 		var u urlkey.URL
 		if url != "" {
 			var err error
@@ -179,51 +201,55 @@ func (i *Inspector) Check(url string, scope policy.NormalizerScope) (URLCheck, e
 // ExportCDXJ writes one CDXJ line for each capture, sorted, as replay tools read them. What was written before an
 // error stays written.
 func (i *Inspector) ExportCDXJ(ctx context.Context, w io.Writer) error {
-	leave, err := i.g.enter()
+	inner, leave, err := i.enter(ctx)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	return i.in.ExportCDXJ(ctx, w)
+	return ended(ctx, i.in.ExportCDXJ(inner, w))
 }
 
 // Verify checks every cross-reference: within the store, from each capture to a WARC record with its digest, and the
 // index. Damage is a problem in the report. An error means that Verify could not finish; the report is then of
 // what it did.
 func (i *Inspector) Verify(ctx context.Context) (VerifyReport, error) {
-	leave, err := i.g.enter()
+	inner, leave, err := i.enter(ctx)
 	if err != nil {
 		return VerifyReport{}, err
 	}
 	defer leave()
-	v, err := i.in.Verify(ctx)
-	return viewVerified(&v), err
+	v, err := i.in.Verify(inner)
+	return viewVerified(&v), ended(ctx, err)
 }
 
 // stream makes views of what a stream of the room yields. open is called when an iteration begins.
 func stream[S, T any](
-	g *guard, open func() (iter.Seq2[S, error], error), view func(S) (T, error),
+	ctx context.Context, i *Inspector,
+	open func(ctx context.Context) (iter.Seq2[S, error], error), view func(S) (T, error),
 ) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
-		leave, err := g.enter()
+		inner, leave, err := i.enter(ctx)
 		if err != nil {
 			yield(none, err)
 			return
 		}
 		defer leave()
-		seq, err := open()
+		seq, err := open(inner)
 		if err != nil {
-			yield(none, err)
+			yield(none, ended(ctx, err))
 			return
 		}
 		for s, err := range seq {
 			v := none
 			if err == nil {
+				err = inner.Err() // at each step: the loop's body may be slow
+			}
+			if err == nil {
 				v, err = view(s)
 			}
 			if err != nil {
-				yield(none, err)
+				yield(none, ended(ctx, err))
 				return
 			}
 			if !yield(v, nil) {

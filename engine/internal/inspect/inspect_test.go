@@ -253,6 +253,7 @@ func TestSegments(t *testing.T) {
 	w.outcome(2, "http://a.example/c", storage.FetchOutcome{Status: storage.FetchSuccess}, "third")
 	w.record("http://a.example/", storage.Record{Segment: 1})
 	w.record("http://a.example/unfetched", storage.Record{})
+	w.record("http://a.example/b", storage.Record{Status: storage.StatusGone, LastFetch: 1})
 	for _, c := range []struct {
 		segment uint32
 		url     string
@@ -261,7 +262,7 @@ func TestSegments(t *testing.T) {
 		{0, "", "2 second, 2 -, 2 third"}, {1, "", "1 first"}, {2, "http://a.example/", "2 second"},
 		{0, "http://a.example/", "1 first"}, {3, "", "it is open"}, {4, "", "segment 4: not found"},
 		{1, "http://a.example/b", "it was not fetched there"}, {0, "http://a.example/unfetched", "it was not fetched"},
-		{0, "http://a.example/unknown", "it was not fetched"},
+		{0, "http://a.example/unknown", "it was not fetched"}, {0, "http://a.example/b", "2 -"},
 	} {
 		var u urlkey.URL
 		if c.url != "" {

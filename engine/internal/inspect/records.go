@@ -27,7 +27,7 @@ func (in *Inspect) Record(u urlkey.URL) (Record, error) {
 		return r, err
 	}
 	v := in.env.Admission.Explain(u, admission.Facts{})
-	why := "no page that was fetched links to it"
+	why := "no fetched page links to it"
 	switch {
 	case v.Later:
 		why = "it is refused for now: " + v.Reason

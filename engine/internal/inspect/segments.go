@@ -97,11 +97,7 @@ func (in *Inspect) parsedSegment(segment uint32, u urlkey.URL) (uint32, error) {
 		}
 		return segment, err
 	case !u.IsZero():
-		newest, err := in.newestSegment(u.Key())
-		if err == nil && newest == 0 {
-			err = fmt.Errorf("parse record of %s: %w: it was not fetched", u, ErrNotFound)
-		}
-		return newest, err
+		return in.segmentOf(u)
 	}
 	list, err := in.env.Store.SegmentList()
 	if err != nil {
@@ -113,6 +109,30 @@ func (in *Inspect) parsedSegment(segment uint32, u urlkey.URL) (uint32, error) {
 		}
 	}
 	return 0, fmt.Errorf("parse records: %w: no segment is sealed", ErrNotFound)
+}
+
+// segmentOf is the newest segment with a parse record of a URL. Its record only names segments that have a page: for
+// failures and redirects the segments are asked, newest first.
+func (in *Inspect) segmentOf(u urlkey.URL) (uint32, error) {
+	var r storage.Record
+	if _, err := in.env.Store.Record(u.Key(), &r); err != nil || r.Segment != 0 {
+		return r.Segment, err
+	}
+	var list []storage.Segment
+	var err error
+	if r.LastFetch != 0 {
+		list, err = in.env.Store.SegmentList()
+	}
+	for i := len(list) - 1; i >= 0 && err == nil; i-- {
+		var ok bool
+		if _, ok, err = in.env.Store.Get(storage.ParseLinks(list[i].Number), []byte(u.Key()), nil); ok {
+			return list[i].Number, err
+		}
+	}
+	if err != nil {
+		return 0, fmt.Errorf("parse record of %s: %w", u, err)
+	}
+	return 0, fmt.Errorf("parse record of %s: %w: it was not fetched", u, ErrNotFound)
 }
 
 // parseRecords scans outcomes, with a Finder beside it for the texts.
