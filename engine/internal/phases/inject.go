@@ -62,9 +62,11 @@ const (
 // merge-join with crawldb; ingest.
 func (p *Phases) Inject(ctx context.Context, o InjectOptions) (Injected, error) {
 	in := injection{
-		p: p, o: o, now: p.now(), sorter: p.env.Sorter(foldLast), changes: p.env.Admission.NewChanges(),
+		p: p, o: o, now: p.now(), changes: p.env.Admission.NewChanges(),
+		sorter: p.env.Sorter(foldLast), signatures: p.env.Sorter(foldLast),
 	}
 	defer in.sorter.Close()
+	defer in.signatures.Close()
 	err := in.readAll(ctx)
 	if err == nil {
 		err = in.merge(ctx)
@@ -85,14 +87,15 @@ func foldLast(dst, _, b []byte) []byte { return append(dst, b...) }
 
 // injection is one run of Inject.
 type injection struct {
-	p       *Phases
-	o       InjectOptions
-	now     int64
-	sorter  *storage.Sorter // key → record of the seed
-	changes *admission.Changes
-	result  Injected
-	key     []byte
-	value   []byte
+	p          *Phases
+	o          InjectOptions
+	now        int64
+	sorter     *storage.Sorter // key → record of the seed
+	signatures *storage.Sorter // of records that are overwritten, see noteSignature
+	changes    *admission.Changes
+	result     Injected
+	key        []byte
+	value      []byte
 }
 
 func (in *injection) readAll(ctx context.Context) error {
@@ -237,6 +240,9 @@ func (in *injection) merge(ctx context.Context) error {
 	if err := hosts.finish(); err != nil {
 		return err
 	}
+	if err := writeSignatures(ctx, in.signatures, ing); err != nil {
+		return err
+	}
 	withheld, err := in.p.anyWithheld()
 	if err != nil {
 		return err
@@ -270,6 +276,9 @@ func (in *injection) mergeOne(w *storage.TableWriter, hosts *hostTally, key, see
 	default:
 		in.result.Known++
 		return nil
+	}
+	if err := noteSignature(in.signatures, key, &was, &r); err != nil {
+		return err
 	}
 	if err := hosts.change(key, old != nil, &was, &r); err != nil {
 		return err

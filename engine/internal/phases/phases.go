@@ -25,7 +25,7 @@ var (
 	ErrWrongState = errors.New("the segment is in another state")
 )
 
-// Env is what the phases need. All fields but Warn are required.
+// Env is what the phases need. All fields but Sitemaps and Warn are required.
 type Env struct {
 	Store     *storage.Store
 	Admission *admission.Admission
@@ -40,7 +40,7 @@ type Env struct {
 	Schedule    policy.FetchSchedule
 	// MaxInterval is the longest time between two fetches of a URL; whole seconds count.
 	MaxInterval time.Duration
-	// Sitemaps returns the sitemaps found since the last call. UpdateDB calls it.
+	// Sitemaps returns the sitemaps found since the last call; nil: there are none. UpdateDB calls it.
 	Sitemaps func() []urlkey.Key
 	// Deletes begins to remove documents from the search index, within an ingestion. Dedup calls it, and
 	// one of Finish and Abort before the ingestion ends.

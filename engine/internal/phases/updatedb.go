@@ -81,7 +81,7 @@ type update struct {
 	now        int64
 	inputs     *storage.Sorter // key → input
 	withheld   *storage.Sorter // key → storage.Withheld
-	signatures *storage.Sorter // signature and key → entry, or deletion
+	signatures *storage.Sorter // see noteSignature
 
 	page    storage.FetchOutcome
 	links   storage.OutlinkReader
@@ -394,6 +394,9 @@ func (u *update) add(key urlkey.Key, sum linkSum, sitemap bool, v admission.Verd
 // addSitemaps adds the sitemaps that were found: those that crawldb does not know get the score of a seed,
 // so that they are fetched before the pages that they lead to.
 func (u *update) addSitemaps() error {
+	if u.p.env.Sitemaps == nil {
+		return nil
+	}
 	keys := u.p.env.Sitemaps()
 	slices.Sort(keys)
 	for _, k := range slices.Compact(keys) {

@@ -30,8 +30,8 @@ func (u *update) apply(ctx context.Context, seg storage.Segment) error {
 	if err := hosts.finish(); err != nil {
 		return err
 	}
-	if err := u.writeSignatures(ctx, ing); err != nil {
-		return fmt.Errorf("writing signatures: %w", err)
+	if err := writeSignatures(ctx, u.signatures, ing); err != nil {
+		return err
 	}
 	if err := u.writeWithheld(ctx, ing); err != nil {
 		return fmt.Errorf("writing withheld links: %w", err)
@@ -88,8 +88,8 @@ func (u *update) one(w *storage.TableWriter, hosts *hostTally, key []byte, in in
 		transition(&r, &u.page, u.segment, u.p.env.Schedule, u.p.maxInterval)
 	}
 	in.links.applyTo(&r, known, in.sitemap, u.p.env.Scorer)
-	if err := u.noteSignature(key, &was, &r); err != nil {
-		return fmt.Errorf("sorting signatures: %w", err)
+	if err := noteSignature(u.signatures, key, &was, &r); err != nil {
+		return err
 	}
 	if err := hosts.change(key, known, &was, &r); err != nil {
 		return err
@@ -99,46 +99,6 @@ func (u *update) one(w *storage.TableWriter, hosts *hostTally, key []byte, in in
 	}
 	u.value = storage.AppendRecord(u.value[:0], &r)
 	return w.Set(key, u.value)
-}
-
-// noteSignature keeps the signatures range equal to what the records say. An entry without a value is to be
-// deleted.
-func (u *update) noteSignature(key []byte, was, r *storage.Record) error {
-	if was.Signature == r.Signature {
-		return nil
-	}
-	if !was.Signature.IsZero() {
-		if err := u.signatures.Add(storage.AppendSignatureKey(nil, was.Signature, key), nil); err != nil {
-			return err
-		}
-	}
-	if !r.Signature.IsZero() {
-		return u.signatures.Add(storage.AppendSignatureKey(nil, r.Signature, key), []byte{1})
-	}
-	return nil
-}
-
-func (u *update) writeSignatures(ctx context.Context, ing *storage.Ingestion) error {
-	run, err := u.signatures.Sort()
-	if err != nil {
-		return err
-	}
-	defer run.Close()
-	w := ing.Table(storage.Signatures())
-	for n := 0; run.Next(); n++ {
-		if n%ctxCheckKeys == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if len(run.Value()) == 0 {
-			err = w.Delete(run.Key())
-		} else {
-			err = w.Set(run.Key(), nil)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return run.Err()
 }
 
 // writeWithheld writes what is refused for now, one entry for each target.

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package phases
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/seine-crawler/seine/engine/internal/admission"
+	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// history makes random changes to two hosts.
+type history struct {
+	w    *world
+	urls []string
+}
+
+func newHistory(w *world) *history {
+	h := &history{w: w}
+	for i := range 25 {
+		h.urls = append(h.urls, fmt.Sprintf("%sp%d", hostA, i), fmt.Sprintf("%sp%d", hostB, i))
+	}
+	return h
+}
+
+// change runs one phase and returns the hosts that it woke.
+func (h *history) change(t *rapid.T) []urlkey.HostKey {
+	w := h.w
+	urls := rapid.SliceOfNDistinct(rapid.SampledFrom(h.urls), 1, 20, rapid.ID[string]).Draw(t, "urls")
+	ctx := context.Background()
+	switch rapid.SampledFrom([]string{"inject", "overwrite", "fetch", "fetch", "fetch", "dedup"}).Draw(t, "phase") {
+	case "inject":
+		return w.inject(urls...).Woken
+	case "overwrite":
+		r, err := w.p.Inject(ctx, InjectOptions{URLs: urls, Overwrite: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Woken
+	case "dedup":
+		if _, err := w.p.Dedup(ctx, DedupOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		return nil
+	}
+	var pages []page
+	for _, u := range urls {
+		p := page{url: u, at: rapid.Int64Range(0, 40).Draw(t, "at"), content: rapid.ByteRange(0, 3).Draw(t, "content")}
+		p.status = rapid.SampledFrom([]storage.FetchStatus{0, 0, 0, storage.FetchRetry, storage.FetchGone}).Draw(t, "status")
+		p.links = rapid.SliceOfN(rapid.SampledFrom(h.urls), 0, 4).Draw(t, "links")
+		pages = append(pages, p)
+	}
+	return w.update(pages...).Woken
+}
+
+// TestNextDue: after every phase of a random history what hostdb says of due times is what a scan of crawldb finds, and
+// the hosts with something due are those that a scan finds.
+func TestNextDue(t *testing.T) {
+	checkFew(t, func(t *rapid.T) {
+		w := newWorld(t, admission.Options{})
+		defer w.close()
+		w.inject(hostA, hostB)
+		h := newHistory(w)
+		for range rapid.IntRange(1, 10).Draw(t, "phases") {
+			woken := h.change(t)
+			w.check()
+			var due []urlkey.HostKey
+			for _, host := range []urlkey.HostKey{w.key(hostA).HostKey(), w.key(hostB).HostKey()} {
+				for k, r := range w.records() {
+					if k.HostKey() == host && r.FetchTime <= w.now {
+						due = append(due, host)
+						break
+					}
+				}
+			}
+			if got := w.dueHosts(); !slices.Equal(got, due) {
+				t.Fatalf("due: %q, want %q", got, due)
+			}
+			for _, host := range woken {
+				if !slices.Contains(due, host) {
+					t.Fatalf("%s was woken and has nothing due", host)
+				}
+			}
+			w.now += rapid.SampledFrom([]int64{0, 20, 86_400_000, 30 * 86_400_000}).Draw(t, "later")
+		}
+	})
+}
+
+// TestManyDueTimes: a host with more distinct due times than are kept, whose earliest ones go in one phase.
+func TestManyDueTimes(t *testing.T) {
+	w := newWorld(t, admission.Options{})
+	defer w.close()
+	const n = 100
+	var urls []string
+	var first, again []page
+	for i := range n {
+		urls = append(urls, fmt.Sprintf("%sp%03d", hostA, i))
+		first = append(first, page{url: urls[i], at: int64(i * 10)})
+	}
+	for i := range n / 2 {
+		again = append(again, page{url: urls[i], at: 40*86_400_000 + int64(i)})
+	}
+	if r := w.inject(urls...); len(r.Woken) != 1 || len(w.dueHosts()) != 1 {
+		t.Errorf("woken: %q", r.Woken)
+	}
+	if r := w.update(first...); len(r.Woken) != 0 || len(w.dueHosts()) != 0 {
+		t.Errorf("woken: %q, due: %q", r.Woken, w.dueHosts())
+	}
+	w.check()
+	if _, err := w.p.Generate(context.Background(), GenerateOptions{}); err == nil {
+		t.Error("generated")
+	}
+	w.now += 40 * 86_400_000
+	if len(w.dueHosts()) != 1 {
+		t.Error("not due after 40 days")
+	}
+	if r := w.update(again...); len(r.Woken) != 1 {
+		t.Errorf("woken: %q", r.Woken)
+	}
+	w.check()
+}
+
+// TestOldCounts: counts without due times, as older formats have them, are computed by the first phase that touches the
+// host.
+func TestOldCounts(t *testing.T) {
+	w := newWorld(t, admission.Options{})
+	defer w.close()
+	w.inject(hostA, hostA+"p")
+	host := w.key(hostA).HostKey()
+	var c storage.HostCounts
+	if _, err := w.store.HostCounts(host, &c); err != nil {
+		t.Fatal(err)
+	}
+	c.NextDue, c.Soonest, c.Complete = 1, nil, false
+	err := w.store.Apply(func(b *storage.Batch) error {
+		return b.Set(storage.HostCountsRange(), []byte(host), storage.AppendHostCounts(nil, &c))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.update(page{url: hostA + "p", links: []string{hostA, hostA + "q"}})
+	w.check()
+}

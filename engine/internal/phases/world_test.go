@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package phases
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/seine-crawler/seine/engine/internal/admission"
+	"github.com/seine-crawler/seine/engine/policy"
+	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// tester is what *testing.T and *rapid.T have in common.
+type tester interface {
+	Helper()
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+}
+
+// world is a store in memory with phases over it, and a clock that stands still.
+type world struct {
+	t        tester
+	fs       storage.FS
+	store    *storage.Store
+	options  admission.Options
+	adm      *admission.Admission
+	p        *Phases
+	now      int64 // ms
+	sitemaps []urlkey.Key
+	deleted  []urlkey.Key
+	segment  uint32 // the last
+}
+
+const firstMS = 1_700_000_000_000
+
+func newWorld(t tester, o admission.Options) *world {
+	t.Helper()
+	w := &world{t: t, fs: storage.NewMemFS(), now: firstMS, options: o}
+	if o.MaxRedirects == 0 {
+		w.options.MaxRedirects = 10
+	}
+	w.options.Now = func() time.Time { return time.UnixMilli(w.now) }
+	w.open()
+	return w
+}
+
+// open opens the store, and makes admission and phases anew as another process would.
+func (w *world) open() {
+	w.t.Helper()
+	if w.store != nil {
+		w.close()
+	}
+	var err error
+	if w.store, err = storage.Open("store", storage.Options{FS: w.fs}); err != nil {
+		w.t.Fatal(err)
+	}
+	w.restart()
+}
+
+// restart makes admission and phases anew, over the open store.
+func (w *world) restart() {
+	w.t.Helper()
+	w.options.Store = w.store
+	w.adm = admission.New(w.options)
+	if err := w.adm.Load(); err != nil {
+		w.t.Fatal(err)
+	}
+	w.p = New(Env{
+		Store: w.store, Admission: w.adm,
+		Sorter: func(combine func(dst, a, b []byte) []byte) *storage.Sorter {
+			return storage.NewSorter(storage.SorterOptions{
+				Dir: w.store.SortDir(), FS: w.fs, MemoryBytes: storage.SorterMinBytes, Combine: combine,
+			})
+		},
+		TableBytes: 1 << 20, Now: w.options.Now, Scorer: policy.VoteScorer{}, Schedule: policy.FixedSchedule{},
+		MaxInterval: policy.DefaultMaxInterval * time.Second,
+		Sitemaps: func() (keys []urlkey.Key) {
+			keys, w.sitemaps = w.sitemaps, nil
+			return keys
+		},
+		Deletes: func(*storage.Ingestion) Deletes { return &deletions{w: w} },
+		Warn:    func(err error) { w.t.Fatal(err) },
+	})
+}
+
+func (w *world) close() {
+	w.t.Helper()
+	if err := w.store.Close(); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// deletions stand for the index.
+type deletions struct {
+	w    *world
+	keys []urlkey.Key
+}
+
+func (d *deletions) Delete(key urlkey.Key) error { d.keys = append(d.keys, key); return nil }
+func (d *deletions) Abort()                      { d.keys = nil }
+func (d *deletions) Finish() (uint64, error) {
+	d.w.deleted = append(d.w.deleted, d.keys...)
+	return uint64(len(d.keys)), nil
+}
+
+// page is one outcome of a fetch. The zero status is a success.
+type page struct {
+	url      string
+	status   storage.FetchStatus
+	redirect string
+	links    []string
+	content  byte  // signature, 0: none
+	at       int64 // after firstMS, ms
+}
+
+func keyOf(t tester, url string) urlkey.Key {
+	t.Helper()
+	u, err := urlkey.Parse(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u.Key()
+}
+
+func (w *world) key(url string) urlkey.Key { w.t.Helper(); return keyOf(w.t, url) }
+
+// seal makes a sealed segment of pages and returns its number.
+func (w *world) seal(pages ...page) uint32 {
+	w.t.Helper()
+	w.segment++
+	seg := storage.Segment{Number: w.segment, State: storage.SegmentOpen}
+	if err := w.store.PutSegment(seg); err != nil {
+		w.t.Fatal(err)
+	}
+	values := map[urlkey.Key][]byte{}
+	for _, p := range pages {
+		o := storage.FetchOutcome{Status: p.status, Time: firstMS + p.at}
+		switch {
+		case p.redirect != "":
+			o.Redirect = w.key(p.redirect)
+			if p.status == 0 {
+				o.Status = storage.FetchRedirPerm
+			}
+		case p.status == 0:
+			o.Status = storage.FetchSuccess
+		}
+		if p.content != 0 {
+			o.Signature = storage.Signature{p.content}
+		}
+		for _, l := range p.links {
+			o.Outlinks = append(o.Outlinks, storage.Outlink{Key: w.key(l)})
+		}
+		values[w.key(p.url)] = storage.AppendFetchOutcome(nil, &o)
+	}
+	ing := w.store.NewIngestion()
+	keys := make([]urlkey.Key, 0, len(values))
+	for k := range values {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	for _, k := range keys {
+		if err := ing.Table(storage.ParseLinks(w.segment)).Set([]byte(k), values[k]); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	seg.State = storage.SegmentSealed
+	if err := ing.PutSegment(seg); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := ing.Commit(); err != nil {
+		w.t.Fatal(err)
+	}
+	return w.segment
+}
+
+func (w *world) inject(urls ...string) Injected {
+	w.t.Helper()
+	r, err := w.p.Inject(context.Background(), InjectOptions{URLs: urls})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return r
+}
+
+// update seals pages and brings them into crawldb.
+func (w *world) update(pages ...page) Updated {
+	w.t.Helper()
+	r, err := w.p.UpdateDB(context.Background(), w.seal(pages...))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return r
+}
+
+func (w *world) readmit() Readmitted {
+	w.t.Helper()
+	r, err := w.p.Readmit(context.Background())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return r
+}
+
+// admit takes URLs into the scope without making records of them.
+func (w *world) admit(urls ...string) {
+	w.t.Helper()
+	c := w.adm.NewChanges()
+	for _, u := range urls {
+		c.Seed(w.key(u))
+	}
+	ing := w.store.NewIngestion()
+	defer ing.Abort()
+	if err := c.WriteTo(ing, true); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := ing.Commit(); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := c.Commit(); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// records returns crawldb by key.
+func (w *world) records() map[urlkey.Key]storage.Record {
+	w.t.Helper()
+	all := map[urlkey.Key]storage.Record{}
+	sc := w.store.Scan(storage.Crawldb(), nil, nil)
+	for sc.Next() {
+		var r storage.Record
+		if err := storage.DecodeRecord(sc.Value(), &r); err != nil {
+			w.t.Fatal(err)
+		}
+		all[urlkey.Key(sc.Key())] = r
+	}
+	if err := sc.Close(); err != nil {
+		w.t.Fatal(err)
+	}
+	return all
+}
+
+// dump prints crawldb, one record a line, bytewise but for the number of the segment.
+func (w *world) dump() string {
+	w.t.Helper()
+	var lines []string
+	for k, r := range w.records() {
+		plain := fmt.Sprintf("%s score %g depth %d hops %d", r.Status, r.Score, r.Depth, r.Hops)
+		r.Segment = min(r.Segment, 1)
+		lines = append(lines, fmt.Sprintf("%s %s %x", k, plain, storage.AppendRecord(nil, &r)))
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
+
+// withheld lists the withheld targets.
+func (w *world) withheld() (keys []urlkey.Key) {
+	w.t.Helper()
+	sc := w.store.Scan(storage.WithheldRange(), nil, nil)
+	for sc.Next() {
+		target, _, err := storage.SplitLinkdbKey(sc.Key())
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		keys = append(keys, urlkey.Key(target))
+	}
+	if err := sc.Close(); err != nil {
+		w.t.Fatal(err)
+	}
+	return slices.Compact(keys)
+}
+
+// dueHosts are the hosts with something due now.
+func (w *world) dueHosts() (hosts []urlkey.HostKey) {
+	w.t.Helper()
+	err := w.p.DueHosts(context.Background(), w.store, "", w.now, 0, func(h urlkey.HostKey) error {
+		hosts = append(hosts, h)
+		return nil
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return hosts
+}
+
+// check verifies the store and that what hostdb says of due times is known and exact.
+func (w *world) check() {
+	w.t.Helper()
+	if report, err := w.store.Verify(context.Background()); err != nil || !report.OK() {
+		w.t.Fatalf("%v\n%s", err, report)
+	}
+	least := map[urlkey.HostKey]int64{}
+	for k, r := range w.records() {
+		h := k.HostKey()
+		if at, ok := least[h]; !ok || r.FetchTime < at {
+			least[h] = r.FetchTime
+		}
+	}
+	sc := w.store.Scan(storage.HostCountsRange(), nil, nil)
+	defer sc.Close()
+	for sc.Next() {
+		var c storage.HostCounts
+		if err := storage.DecodeHostCounts(sc.Value(), &c); err != nil {
+			w.t.Fatal(err)
+		}
+		h := urlkey.HostKey(sc.Key())
+		if !c.KnowsDue() || c.NextDue != least[h] {
+			w.t.Fatalf("%s: next due %d, want %d; %+v", h, c.NextDue, least[h], c)
+		}
+		delete(least, h)
+	}
+	if len(least) > 0 {
+		w.t.Fatalf("no counts of %v", least)
+	}
+}
+
+// liveDeny is a live filter that denies hosts.
+type liveDeny struct {
+	denied  map[urlkey.HostKey]bool
+	version uint64
+	changed bool
+}
+
+// set changes the list; Refresh finds it.
+func (f *liveDeny) set(version uint64, hosts ...urlkey.HostKey) {
+	f.denied, f.version, f.changed = map[urlkey.HostKey]bool{}, version, true
+	for _, h := range hosts {
+		f.denied[h] = true
+	}
+}
+
+func (f *liveDeny) Accept(u urlkey.URL) string {
+	if f.denied[u.HostKey()] {
+		return "denied"
+	}
+	return ""
+}
+func (f *liveDeny) Explain(urlkey.URL) string { return "" }
+func (f *liveDeny) Fingerprint() uint64       { return f.version }
+func (f *liveDeny) Refresh() (bool, error) {
+	changed := f.changed
+	f.changed = false
+	return changed, nil
+}
+
+// checkFew is rapid.Check with fewer cases, for properties whose cases each need a store. -rapid.checks overrides.
+func checkFew(t *testing.T, property func(*rapid.T)) {
+	t.Helper()
+	f := flag.Lookup("rapid.checks")
+	if was := f.Value.String(); was == f.DefValue {
+		if err := f.Value.Set("20"); err != nil {
+			t.Fatal(err)
+		}
+		defer f.Value.Set(was)
+	}
+	rapid.Check(t, property)
+}
