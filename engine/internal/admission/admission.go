@@ -72,7 +72,12 @@ func New(o Options) *Admission {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	a := &Admission{o: o, scopes: map[policy.Scope]*policy.ScopeFilter{}, seedDomains: map[string]bool{}, pending: map[string]bool{}}
+	a := &Admission{
+		o:           o,
+		scopes:      map[policy.Scope]*policy.ScopeFilter{},
+		seedDomains: map[string]bool{},
+		pending:     map[string]bool{},
+	}
 	a.scopes[o.Scope] = policy.NewScopeFilter(o.Scope)
 	if o.Hosts != nil {
 		for _, s := range policy.Scopes() {
@@ -114,8 +119,8 @@ type Facts struct {
 	Robots Robots
 }
 
-// Verdict decides. It allocates nothing for a URL that is admitted. A refusal for good by the facts goes before one
-// that may end: what is withheld must be admitted by all else.
+// Verdict decides. It allocates nothing for a URL that is admitted. A refusal by the facts, which is for good,
+// goes before one that may end, so that what is withheld would be admitted otherwise.
 func (a *Admission) Verdict(u urlkey.URL, f Facts) Verdict {
 	if reason := a.o.Filters.Accept(u); reason != "" {
 		return Verdict{Reason: reason}

@@ -181,8 +181,8 @@ func (a *Admission) CloseTraps(c *Changes) int {
 	slices.Sort(closing)
 	for _, p := range closing {
 		c.Close(p)
-		a.o.Warn(fmt.Errorf("%s… is closed: at least %d%% of the pages recently fetched there were copies of one another (--trap-duplicates)",
-			spellPrefix(p), a.traps.percent))
+		a.o.Warn(fmt.Errorf("%s… is closed: at least %d%% of the pages recently fetched there "+
+			"were copies of one another (--trap-duplicates)", spellPrefix(p), a.traps.percent))
 	}
 	return len(closing)
 }

@@ -42,7 +42,8 @@ func ParseDedupOrder(s string) (order []DedupKey, err error) {
 	for word := range strings.SplitSeq(s, ",") {
 		i := slices.Index(dedupKeyNames[:], strings.TrimSpace(word))
 		if i < 0 {
-			return nil, fmt.Errorf("dedup order %q: unknown key %q: choose from %s", s, word, strings.Join(dedupKeyNames[:], ", "))
+			return nil, fmt.Errorf("dedup order %q: unknown key %q: choose from %s",
+				s, strings.TrimSpace(word), strings.Join(dedupKeyNames[:], ", "))
 		}
 		if slices.Contains(order, DedupKey(i)) {
 			return nil, fmt.Errorf("dedup order %q: %q is there twice: name each key once", s, strings.TrimSpace(word))
@@ -59,8 +60,8 @@ type member struct {
 	fresh bool // fetched in the segments that dedup looks at
 }
 
-// compareMembers orders pages, the better one first. The URL's key decides where nothing else does, so that the order is
-// total and the survivor does not depend on the order in which pages come. (Nutch leaves ties to chance.)
+// compareMembers orders pages, the better one first. The URL's key decides where nothing else does: the order is
+// total, and the survivor does not depend on the order in which pages come. (Nutch leaves ties to chance.)
 func compareMembers(order []DedupKey, m, n *member) int {
 	for _, k := range order {
 		c := 0

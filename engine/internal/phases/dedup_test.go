@@ -3,7 +3,6 @@
 package phases
 
 import (
-	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -16,24 +15,29 @@ import (
 )
 
 func drawMember(t *rapid.T) *member {
+	dates := []string{"", "Tue, 15 Nov 1994 12:45:26 GMT", "Tue, 15 Nov 1994 12:45:27 GMT"}
 	return &member{
 		key: urlkey.Key(rapid.StringMatching(`com,[ab],\)/[xy]{0,2} https?`).Draw(t, "key")),
 		r: storage.Record{
 			Score:        rapid.SampledFrom([]float64{0, 0.5, 1}).Draw(t, "score"),
 			LastFetch:    rapid.Int64Range(0, 2).Draw(t, "fetched"),
-			LastModified: rapid.SampledFrom([]string{"", "Tue, 15 Nov 1994 12:45:26 GMT", "Tue, 15 Nov 1994 12:45:27 GMT"}).Draw(t, "modified"),
+			LastModified: rapid.SampledFrom(dates).Draw(t, "modified"),
 		},
 	}
 }
 
-var orders = rapid.SliceOfDistinct(rapid.SampledFrom([]DedupKey{DedupScore, DedupTime, DedupLength, DedupHTTPS}), rapid.ID[DedupKey])
+var (
+	dedupKeys = []DedupKey{DedupScore, DedupTime, DedupLength, DedupHTTPS}
+	orders    = rapid.SliceOfDistinct(rapid.SampledFrom(dedupKeys), rapid.ID[DedupKey])
+	members   = rapid.SliceOfNDistinct(rapid.Custom(drawMember), 2, 8, func(m *member) urlkey.Key { return m.key })
+)
 
-// TestDedupOrderTotal: the order is total, whatever its keys, so that the first of a group does not depend on the order in
-// which its pages come.
+// TestDedupOrderTotal: the order is total, whatever its keys, so that the first of a group does not depend on the
+// order in which its pages come.
 func TestDedupOrderTotal(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		order := orders.Draw(t, "order")
-		group := rapid.SliceOfNDistinct(rapid.Custom(drawMember), 2, 8, func(m *member) urlkey.Key { return m.key }).Draw(t, "group")
+		group := members.Draw(t, "group")
 		first := func(group []*member) urlkey.Key {
 			best := group[0]
 			for _, m := range group[1:] {
@@ -101,19 +105,16 @@ func TestSurvivor(t *testing.T) {
 			w.inject(urls...)
 			var pages []page
 			for _, u := range urls {
-				pages = append(pages, page{url: u, content: 1, links: links[u], at: rapid.Int64Range(0, 1000).Draw(t, "at")})
+				at := rapid.Int64Range(0, 1000).Draw(t, "at")
+				pages = append(pages, page{url: u, content: 1, links: links[u], at: at})
 			}
 			for _, part := range segments(t, pages) {
 				r := w.update(part...)
 				if rapid.Bool().Draw(t, "dedup each") {
-					if _, err := w.p.Dedup(context.Background(), DedupOptions{Segments: []uint32{r.Segment}}); err != nil {
-						t.Fatal(err)
-					}
+					w.dedup(DedupOptions{Segments: []uint32{r.Segment}})
 				}
 			}
-			if _, err := w.p.Dedup(context.Background(), DedupOptions{}); err != nil {
-				t.Fatal(err)
-			}
+			w.dedup(DedupOptions{})
 			w.check()
 			var survivors []string
 			for k, r := range w.records() {
@@ -134,16 +135,16 @@ func TestSurvivor(t *testing.T) {
 func TestDedup(t *testing.T) {
 	w := newWorld(t, admission.Options{})
 	defer w.close()
-	ctx := context.Background()
 	long, short, plain := hostA+"long", hostA+"s", "http://a.test/s"
 	w.inject(long, short, plain)
-	w.update(page{url: long, content: 1, at: 5}, page{url: short, content: 1, at: 2}, page{url: plain, content: 1, at: 1})
+	w.update(
+		page{url: long, content: 1, at: 5},
+		page{url: short, content: 1, at: 2},
+		page{url: plain, content: 1, at: 1},
+	)
 	survivor := func(o DedupOptions) (Deduped, string) {
 		w.deleted = nil
-		r, err := w.p.Dedup(ctx, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := w.dedup(o)
 		if r.Deleted != uint64(len(w.deleted)) || r.Marked != r.Deleted {
 			t.Errorf("%+v, deleted %q", r, w.deleted)
 		}

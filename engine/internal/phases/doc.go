@@ -22,9 +22,9 @@
 // # Life
 //
 // A record of crawldb is made by Inject or by the first link that UpdateDB or Readmit admits. Generate, or the
-// frontier through DueHosts and SelectHost, chooses it once it is due. The outcome of its fetch comes back with a sealed
-// segment: UpdateDB computes the next record by the table of transition, adds up what links say, and moves the segment
-// to updated. Dedup may make it db_duplicate and back.
+// frontier through DueHosts and SelectHost, chooses it once it is due. The outcome of its fetch comes back with a
+// sealed segment: UpdateDB computes the next record by the table of transition, adds up what links say, and
+// moves the segment to updated. Dedup may make the record db_duplicate and back.
 //
 // A link that the scope or a live filter refuses waits among the withheld links, under its target and segment. When
 // the answer changes, admission names the prefixes concerned, and Readmit joins what is below them with

@@ -44,22 +44,21 @@ func (h *history) change(t *rapid.T) []urlkey.HostKey {
 		}
 		return r.Woken
 	case "dedup":
-		if _, err := w.p.Dedup(ctx, DedupOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		w.dedup(DedupOptions{})
 		return nil
 	}
+	statuses := []storage.FetchStatus{0, 0, 0, storage.FetchRetry, storage.FetchGone}
 	var pages []page
 	for _, u := range urls {
 		p := page{url: u, at: rapid.Int64Range(0, 40).Draw(t, "at"), content: rapid.ByteRange(0, 3).Draw(t, "content")}
-		p.status = rapid.SampledFrom([]storage.FetchStatus{0, 0, 0, storage.FetchRetry, storage.FetchGone}).Draw(t, "status")
+		p.status = rapid.SampledFrom(statuses).Draw(t, "status")
 		p.links = rapid.SliceOfN(rapid.SampledFrom(h.urls), 0, 4).Draw(t, "links")
 		pages = append(pages, p)
 	}
 	return w.update(pages...).Woken
 }
 
-// TestNextDue: after every phase of a random history what hostdb says of due times is what a scan of crawldb finds, and
+// TestNextDue: after every phase of a random history hostdb says of due times what a scan of crawldb finds, and
 // the hosts with something due are those that a scan finds.
 func TestNextDue(t *testing.T) {
 	checkFew(t, func(t *rapid.T) {
@@ -126,8 +125,8 @@ func TestManyDueTimes(t *testing.T) {
 	w.check()
 }
 
-// TestOldCounts: counts without due times, as older formats have them, are computed by the first phase that touches the
-// host.
+// TestOldCounts: the due times of counts that have none, as in older formats, are computed by the first phase that
+// touches the host.
 func TestOldCounts(t *testing.T) {
 	w := newWorld(t, admission.Options{})
 	defer w.close()

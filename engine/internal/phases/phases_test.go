@@ -27,14 +27,16 @@ func TestSegmentIn(t *testing.T) {
 	defer w.close()
 	ctx := context.Background()
 	number := w.seal(page{url: hostA})
-	if _, err := w.p.UpdateDB(ctx, 7); !errors.Is(err, ErrNoSegment) || err.Error() != "updatedb: there is no segment 7" {
+	_, err := w.p.UpdateDB(ctx, 7)
+	if !errors.Is(err, ErrNoSegment) || err.Error() != "updatedb: there is no segment 7" {
 		t.Error(err)
 	}
-	_, err := w.p.InvertLinks(ctx, number)
+	_, err = w.p.InvertLinks(ctx, number)
 	if !errors.Is(err, ErrWrongState) || err.Error() != "invertlinks: segment 1 is sealed, want updated" {
 		t.Error(err)
 	}
-	if seg, err := SegmentIn(w.store, number, "x", storage.SegmentOpen, storage.SegmentSealed); err != nil || seg.Number != number {
+	seg, err := SegmentIn(w.store, number, "x", storage.SegmentOpen, storage.SegmentSealed)
+	if err != nil || seg.Number != number {
 		t.Errorf("%+v %v", seg, err)
 	}
 }
@@ -45,13 +47,17 @@ func TestInject(t *testing.T) {
 	defer w.close()
 	ctx := context.Background()
 	r, err := w.p.Inject(ctx, InjectOptions{
-		URLs: []string{hostA, "# no seed", "", hostA + "refused", "no url", hostB + "\tnutch.score=2.5\tnutch.fetchInterval=60\tk=v"},
+		URLs: []string{
+			hostA, "# no seed", "", hostA + "refused", "no url",
+			hostB + "\tnutch.score=2.5\tnutch.fetchInterval=60\tk=v",
+		},
 		Sources: []Source{
 			{Name: "seeds.txt", Reader: strings.NewReader("\ufeff" + hostA + "\r\n" + hostW + "\tnutch.score=x\n")},
 			{Reader: strings.NewReader(strings.Repeat("x", seedLineMax+5) + "\n" + hostW)},
 		},
 	})
-	if err != nil || r.Lines != 8 || r.New != 3 || r.Merged != 1 || r.Filtered != 1 || r.Malformed != 3 || len(r.Examples) != 3 || len(r.Woken) != 3 {
+	counts := [...]uint64{r.Lines, r.New, r.Merged, r.Filtered, r.Malformed}
+	if err != nil || counts != [...]uint64{8, 3, 1, 1, 3} || len(r.Examples) != 3 || len(r.Woken) != 3 {
 		t.Errorf("%+v %v", r, err)
 	}
 	b := w.records()[w.key(hostB)]
@@ -118,20 +124,23 @@ func TestGenerate(t *testing.T) {
 		{GenerateOptions{MaxPerHost: 1, PerDomain: true, IgnoreMarked: true}, "https://sub.a.test/ https://b.test/", 4},
 		{GenerateOptions{}, "https://a.test/1", 1}, // the others wait in the first list
 		{GenerateOptions{IgnoreMarked: true, Top: 2}, "https://a.test/2 https://sub.a.test/", 4},
-		{GenerateOptions{IgnoreMarked: true, AddDays: 1}, "https://a.test/1 https://a.test/2 https://a.test/link https://sub.a.test/ https://b.test/", 5},
+		{GenerateOptions{IgnoreMarked: true, AddDays: 1},
+			"https://a.test/1 https://a.test/2 https://a.test/link https://sub.a.test/ https://b.test/", 5},
 	} {
 		r, err := w.p.Generate(ctx, c.o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Join(w.fetchlist(r.Segment), " "); got != c.want || r.Due != c.due || r.Selected != uint64(len(w.fetchlist(r.Segment))) {
+		list := w.fetchlist(r.Segment)
+		if got := strings.Join(list, " "); got != c.want || r.Due != c.due || r.Selected != uint64(len(list)) {
 			t.Errorf("%+v: %s, %+v", c.o, got, r)
 		}
 		hosts, err := FetchlistHosts(ctx, w.store, r.Segment, "", 0)
 		if err != nil || uint64(len(hosts)) != r.Hosts {
 			t.Errorf("%q, want %d: %v", hosts, r.Hosts, err)
 		}
-		if from, err := FetchlistHosts(ctx, w.store, r.Segment, hosts[len(hosts)-1], 1); err != nil || !slices.Equal(from, hosts[len(hosts)-1:]) {
+		last := hosts[len(hosts)-1:]
+		if from, err := FetchlistHosts(ctx, w.store, r.Segment, last[0], 1); err != nil || !slices.Equal(from, last) {
 			t.Errorf("%q: %v", from, err)
 		}
 	}
@@ -162,7 +171,11 @@ func TestSelectHost(t *testing.T) {
 	}
 	hosts := 0
 	stop := errors.New("stop")
-	err = w.p.DueHosts(context.Background(), w.store, "", w.now+40*86_400_000, 0, func(urlkey.HostKey) error { hosts++; return stop })
+	count := func(urlkey.HostKey) error {
+		hosts++
+		return stop
+	}
+	err = w.p.DueHosts(context.Background(), w.store, "", w.now+40*86_400_000, 0, count)
 	if err != stop || hosts != 1 {
 		t.Errorf("%d hosts, %v", hosts, err)
 	}
@@ -173,7 +186,11 @@ func TestInvertLinks(t *testing.T) {
 	w := newWorld(t, admission.Options{})
 	defer w.close()
 	w.inject(hostA)
-	u := w.update(page{url: hostA, links: []string{hostB, hostB, other, hostA}}, page{url: hostA + "2", links: []string{hostB}})
+	pages := []page{
+		{url: hostA, links: []string{hostB, hostB, other, hostA}},
+		{url: hostA + "2", links: []string{hostB}},
+	}
+	u := w.update(pages...)
 	for range 2 { // the memory of a run is used again
 		r, err := w.p.InvertLinks(context.Background(), u.Segment)
 		if err != nil || r != (Inverted{Segment: u.Segment, Targets: 2, Inlinks: 3}) {
@@ -182,7 +199,7 @@ func TestInvertLinks(t *testing.T) {
 		if links, err := w.store.Inlinks(w.key(hostB), 10); err != nil || len(links) != 2 {
 			t.Errorf("%v %v", links, err)
 		}
-		u = w.update(page{url: hostA, links: []string{hostB, hostB, other, hostA}}, page{url: hostA + "2", links: []string{hostB}})
+		u = w.update(pages...)
 	}
 	w.check()
 }
@@ -248,7 +265,9 @@ func TestLinkAllocations(t *testing.T) {
 	u := w.p.newUpdate(1, &Updated{Filtered: map[string]uint64{}})
 	var keys [][]byte
 	for i := range 100 {
-		keys = append(keys, []byte(w.key(fmt.Sprintf("%sp%d", hostA, i))), []byte(w.key(fmt.Sprintf("%sp%d", other, i))))
+		for _, host := range []string{hostA, other} {
+			keys = append(keys, []byte(w.key(fmt.Sprintf("%sp%d", host, i))))
+		}
 	}
 	visit := func() {
 		u.visited++

@@ -22,7 +22,9 @@ import (
 //
 // Two differences from Nutch: retries saturate instead of wrapping around at 127, and a redirect or a 304
 // clears nothing that it says nothing about. maxInterval is in seconds.
-func transition(r *storage.Record, o *storage.FetchOutcome, segment uint32, s policy.FetchSchedule, maxInterval uint32) {
+func transition(
+	r *storage.Record, o *storage.FetchOutcome, segment uint32, s policy.FetchSchedule, maxInterval uint32,
+) {
 	prevModified := r.ModifiedTime
 	if r.Interval == 0 {
 		r.Interval = policy.DefaultInterval

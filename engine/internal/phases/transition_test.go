@@ -21,6 +21,10 @@ func TestTransition(t *testing.T) {
 		month           = policy.DefaultInterval
 	)
 	a, b, none := storage.Signature{10}, storage.Signature{11}, storage.Signature{}
+	const (
+		success, notModified = storage.FetchSuccess, storage.FetchNotModified
+		retry, gone          = storage.FetchRetry, storage.FetchGone
+	)
 	fetched := storage.Record{Status: storage.StatusFetched, Signature: a, Segment: 3}
 	for _, c := range []struct {
 		name      string
@@ -33,18 +37,20 @@ func TestTransition(t *testing.T) {
 		retries   uint8
 		signature storage.Signature
 	}{
-		{"first success", storage.Record{Retries: 2}, storage.FetchSuccess, a, storage.StatusFetched, 30 * day, month, 0, a},
-		{"same content", fetched, storage.FetchSuccess, a, storage.StatusNotModified, 30 * day, month, 0, a},
-		{"other content", fetched, storage.FetchSuccess, b, storage.StatusFetched, 30 * day, month, 0, b},
-		{"304", fetched, storage.FetchNotModified, none, storage.StatusNotModified, 30 * day, month, 0, a},
+		{"first success", storage.Record{Retries: 2}, success, a, storage.StatusFetched, 30 * day, month, 0, a},
+		{"same content", fetched, success, a, storage.StatusNotModified, 30 * day, month, 0, a},
+		{"other content", fetched, success, b, storage.StatusFetched, 30 * day, month, 0, b},
+		{"304", fetched, notModified, none, storage.StatusNotModified, 30 * day, month, 0, a},
 		{"redirect", fetched, storage.FetchRedirPerm, none, storage.StatusRedirPerm, 30 * day, month, 0, a},
-		{"retry", fetched, storage.FetchRetry, none, storage.StatusUnfetched, day, month, 1, a},
-		{"third retry", storage.Record{Retries: 2}, storage.FetchRetry, none, storage.StatusGone, 45 * day, 45 * 86400, 3, none},
-		{"failed 255 times", storage.Record{Retries: 255}, storage.FetchRetry, none, storage.StatusGone, 45 * day, 45 * 86400, 255, none},
-		{"gone", storage.Record{Retries: 1}, storage.FetchGone, none, storage.StatusGone, 45 * day, 45 * 86400, 1, none},
-		{"gone again", storage.Record{Interval: 5_832_000}, storage.FetchGone, none, storage.StatusGone, 6_998_400 * second, 6_998_400, 0, none},
+		{"retry", fetched, retry, none, storage.StatusUnfetched, day, month, 1, a},
+		{"third retry", storage.Record{Retries: 2}, retry, none, storage.StatusGone, 45 * day, 45 * 86400, 3, none},
+		{"failed 255 times", storage.Record{Retries: 255}, retry, none,
+			storage.StatusGone, 45 * day, 45 * 86400, 255, none},
+		{"gone", storage.Record{Retries: 1}, gone, none, storage.StatusGone, 45 * day, 45 * 86400, 1, none},
+		{"gone again", storage.Record{Interval: 5_832_000}, gone, none,
+			storage.StatusGone, 6_998_400 * second, 6_998_400, 0, none},
 		{"not parsed", fetched, storage.FetchParseFailed, none, storage.StatusParseFailed, 45 * day, 45 * 86400, 0, a},
-		{"interval over the maximum", storage.Record{Interval: 100 * 86400, Signature: a}, storage.FetchSuccess, b,
+		{"interval over the maximum", storage.Record{Interval: 100 * 86400, Signature: a}, success, b,
 			storage.StatusUnfetched, 100 * day, 6_998_400, 0, none},
 	} {
 		r := c.was

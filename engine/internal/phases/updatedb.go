@@ -287,8 +287,8 @@ func (u *update) give(key []byte, page policy.Page) {
 			continue
 		}
 		t.sum = t.sum.plus(external)
-		if t.fate == fateWithheldByScope { // what comes into scope is of a seed's domain, which has no budget by referrers
-			continue
+		if t.fate == fateWithheldByScope {
+			continue // what comes into scope is of a seed's domain, which has no budget by referrers
 		}
 		if t.domain == "" {
 			t.domain = u.changes.Referral.DomainOf(urlkey.HostKey(to))

@@ -69,10 +69,8 @@ type web struct {
 }
 
 func drawWeb(t *rapid.T) *web {
-	v := &web{
-		scope: rapid.SampledFrom([]policy.Scope{policy.ScopeHost, policy.ScopeDomain, policy.ScopePrefix, policy.ScopePage}).Draw(t, "scope"),
-		links: map[string][]string{},
-	}
+	scopes := []policy.Scope{policy.ScopeHost, policy.ScopeDomain, policy.ScopePrefix, policy.ScopePage}
+	v := &web{scope: rapid.SampledFrom(scopes).Draw(t, "scope"), links: map[string][]string{}}
 	for _, host := range []string{hostA, hostW + "dir/", hostW, "https://v.example.org/", other} {
 		for i := range 3 {
 			v.urls = append(v.urls, fmt.Sprintf("%sp%d", host, i), fmt.Sprintf("%srefused%d", host, i))
@@ -176,7 +174,8 @@ func TestOrderOfFilters(t *testing.T) {
 		defer late.close()
 		version := uint64(1)
 		change := func() {
-			switch rapid.SampledFrom([]string{"", "permit one", "restart", "permit one and restart", "deny"}).Draw(t, "change") {
+			changes := []string{"", "permit one", "restart", "permit one and restart", "deny"}
+			switch rapid.SampledFrom(changes).Draw(t, "change") {
 			case "":
 				return
 			case "deny":
@@ -217,19 +216,7 @@ func TestReadmitAfterCrash(t *testing.T) {
 	defer func() { w.close() }()
 	w.inject(hostA, hostB)
 	w.update(page{url: hostA, links: []string{hostW + "x", other}})
-	segment := w.seal(page{url: hostB, redirect: hostDir})
-	result := Updated{Filtered: map[string]uint64{}}
-	u := w.p.newUpdate(segment, &result)
-	seg, err := SegmentIn(w.store, segment, "updatedb", storage.SegmentSealed)
-	if err == nil {
-		err = u.collect(context.Background())
-	}
-	if err == nil {
-		err = u.apply(context.Background(), seg)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	w.updateOnly(page{url: hostB, redirect: hostDir})
 	w.open()
 	if pending := w.adm.Pending(); len(pending) != 1 || pending[0] != string(w.key(hostW).HostKey()) {
 		t.Fatalf("pending: %q", pending)
@@ -250,32 +237,95 @@ func TestReadmitAfterCrash(t *testing.T) {
 	w.check()
 }
 
-// TestReadmitPending: "" is pending while the stored fingerprint is not that of the filters under which all withheld
-// links were asked about.
+// TestReadmitPending: everything is pending in the next process if this one ended before it looked at withheld links
+// again after a change of a filter, even if the filter is by then what it was when the last fingerprint was stored.
 func TestReadmitPending(t *testing.T) {
 	f := &liveDeny{}
-	host := keyOf(t, hostW).HostKey()
-	f.set(1)
 	w := newWorld(t, admission.Options{Scope: policy.ScopeAny, Live: []policy.LiveFilter{f}})
 	defer w.close()
+	x := w.key(other).HostKey()
+	f.set(1, x)
+	w.restart()
 	w.inject(hostA)
-	f.set(2, host)
+	if r := w.update(page{url: hostA, links: []string{other}}); r.Withheld != 1 {
+		t.Errorf("%+v", r)
+	}
+	f.set(2, x, w.key(hostW).HostKey())
 	w.adm.Refresh()
-	segment := w.seal(page{url: hostA, links: []string{hostW + "x"}})
-	result := Updated{Filtered: map[string]uint64{}}
-	u := w.p.newUpdate(segment, &result)
-	seg, _ := SegmentIn(w.store, segment, "updatedb", storage.SegmentSealed)
-	if err := u.collect(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	if err := u.apply(context.Background(), seg); err != nil {
-		t.Fatal(err)
-	}
-	f.set(1) // as it was before, edited while the process was down
+	w.updateOnly(page{url: hostA, links: []string{hostW + "x"}})
+	f.set(1, x)
 	w.restart()
 	if r := w.readmit(); r.New != 1 {
 		t.Errorf("%+v, withheld %v", r, w.withheld())
 	}
+}
+
+// updateOnly is update up to its ingestion: what a process does that ends before it readmits.
+func (w *world) updateOnly(pages ...page) {
+	w.t.Helper()
+	number := w.seal(pages...)
+	seg, err := SegmentIn(w.store, number, "updatedb", storage.SegmentSealed)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	u := w.p.newUpdate(number, &Updated{Filtered: map[string]uint64{}})
+	defer u.close()
+	if err := u.collect(context.Background()); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := u.apply(context.Background(), seg); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// TestFilterChangesMeanwhile: a live filter that changes while a phase asks it leaves everything pending.
+func TestFilterChangesMeanwhile(t *testing.T) {
+	f := &liveDeny{}
+	w := newWorld(t, admission.Options{Scope: policy.ScopeAny, Live: []policy.LiveFilter{f}})
+	defer w.close()
+	change := func(version uint64, hosts ...urlkey.HostKey) func() {
+		return func() {
+			f.set(version, hosts...)
+			w.adm.Refresh()
+		}
+	}
+	b, x := w.key(hostB).HostKey(), w.key(other).HostKey()
+	change(1, b, x)()
+	w.inject(hostA)
+	f.after = change(2) // in UpdateDB
+	if r := w.update(page{url: hostA, links: []string{hostB, other}}); r.New != 2 {
+		t.Errorf("%+v, withheld %q", r, w.withheld())
+	}
+	for i, restart := range []bool{false, true} {
+		change(3, b, x)()
+		w.update(page{url: hostA, links: []string{fmt.Sprintf("%s%d", hostB, i), fmt.Sprintf("%s%d", other, i)}})
+		change(4, b, x)()
+		f.after = change(5) // in Readmit, after the first target was refused
+		if r := w.readmit(); r.New != 1 || len(w.adm.Pending()) != 1 {
+			t.Errorf("%+v, pending %q", r, w.adm.Pending())
+		}
+		if restart {
+			w.restart()
+		}
+		if r := w.readmit(); r.New != 1 || len(w.adm.Pending()) != 0 {
+			t.Errorf("restarted: %t: %+v, pending %q", restart, r, w.adm.Pending())
+		}
+	}
+	change(3, b, x)()
+	w.update(page{url: hostA, links: []string{hostB + "last", other + "last"}})
+	change(5)()
+	f.after = func() { // after the first target was admitted: denied for a moment
+		change(6, b, x)()
+		f.after = change(5)
+	}
+	if r := w.readmit(); r.New != 1 {
+		t.Errorf("%+v", r)
+	}
+	w.restart()
+	if r := w.readmit(); r.New != 1 || len(w.withheld()) != 0 {
+		t.Errorf("%+v, withheld %q", r, w.withheld())
+	}
+	w.check()
 }
 
 // TestRefusedForGood: a closed trap counts among a page's links and is not withheld; a static filter does not count; a
@@ -299,8 +349,12 @@ func TestRefusedForGood(t *testing.T) {
 	if p := w.records()[w.key(hostA+"p")]; p.Score != 0.25 {
 		t.Errorf("score %g, want a quarter", p.Score)
 	}
-	if r = w.update(page{url: hostB + "1", redirect: other + "far"}); r.Filtered["redirect_chain"] != 1 || r.Withheld != 0 {
-		t.Errorf("%+v", r)
+	w.update(page{url: hostA + "p", redirect: hostA + "q"}) // at depth 1, so that its redirects do not widen the scope
+	for _, from := range []string{hostB + "1", hostA + "q"} {
+		r = w.update(page{url: from, redirect: other + "far"})
+		if r.Filtered["redirect_chain"] != 1 || r.Withheld != 0 {
+			t.Errorf("%s: %+v", from, r)
+		}
 	}
 }
 

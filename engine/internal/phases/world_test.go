@@ -201,6 +201,15 @@ func (w *world) update(pages ...page) Updated {
 	return r
 }
 
+func (w *world) dedup(o DedupOptions) Deduped {
+	w.t.Helper()
+	r, err := w.p.Dedup(context.Background(), o)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return r
+}
+
 func (w *world) readmit() Readmitted {
 	w.t.Helper()
 	r, err := w.p.Readmit(context.Background())
@@ -327,6 +336,8 @@ type liveDeny struct {
 	denied  map[urlkey.HostKey]bool
 	version uint64
 	changed bool
+	// after, if not nil, is called once after an answer.
+	after func()
 }
 
 // set changes the list; Refresh finds it.
@@ -338,6 +349,10 @@ func (f *liveDeny) set(version uint64, hosts ...urlkey.HostKey) {
 }
 
 func (f *liveDeny) Accept(u urlkey.URL) string {
+	if after := f.after; after != nil {
+		f.after = nil
+		defer after()
+	}
 	if f.denied[u.HostKey()] {
 		return "denied"
 	}
