@@ -45,8 +45,8 @@ func codecOf[T any](name string, draw func(*rapid.T) T, enc func([]byte, *T) []b
 				if err := dec(b, &got); err != nil {
 					t.Fatalf("decoding %x: %v", b, err)
 				}
-				if diff := cmp.Diff(v, got, cmpopts.EquateEmpty(), cmpopts.EquateNaNs(), cmp.AllowUnexported(netip.Addr{}),
-					cmp.Comparer(func(a, b netip.Addr) bool { return a == b })); diff != "" {
+				equalAddr := cmp.Comparer(func(a, b netip.Addr) bool { return a == b })
+				if diff := cmp.Diff(v, got, cmpopts.EquateEmpty(), cmpopts.EquateNaNs(), equalAddr); diff != "" {
 					t.Fatalf("decoded another value (-want +got):\n%s", diff)
 				}
 				// A second encoding must not depend on what the destination held before.
@@ -60,8 +60,11 @@ func codecOf[T any](name string, draw func(*rapid.T) T, enc func([]byte, *T) []b
 }
 
 func drawScore(t *rapid.T) float64 {
-	return rapid.OneOf(rapid.Just(0.0), rapid.Just(1.0), rapid.Just(math.Copysign(0, -1)), rapid.Just(math.Inf(1)), rapid.Float64(),
-		rapid.Map(rapid.Int32(), func(n int32) float64 { return float64(n) / scoreUnit })).Draw(t, "score")
+	return rapid.OneOf(
+		rapid.SampledFrom([]float64{0, 1, math.Copysign(0, -1), math.Inf(1)}),
+		rapid.Float64(),
+		rapid.Map(rapid.Int32(), func(n int32) float64 { return float64(n) / scoreUnit }),
+	).Draw(t, "score")
 }
 
 func drawSignature(t *rapid.T) (s Signature) {
@@ -79,15 +82,22 @@ func drawKey(t *rapid.T) urlkey.Key {
 
 func drawRecord(t *rapid.T) Record {
 	at := rapid.Int64Range(0, 1<<42).Draw(t, "at")
+	modified := rapid.SampledFrom([]string{
+		"Tue, 15 Nov 1994 12:45:26 GMT", "Mon, 15 Nov 1994 12:45:26 GMT", "Tue, 15 Nov 1894 12:45:26 GMT",
+	})
 	r := Record{
-		Status: Status(rapid.IntRange(1, StatusCount-1).Draw(t, "status")), Retries: rapid.Byte().Draw(t, "retries"),
-		Depth: rapid.Uint16().Draw(t, "depth"), Interval: rapid.OneOf(rapid.Just(uint32(2592000)), rapid.Uint32()).Draw(t, "interval"),
-		HTTPStatus: rapid.OneOf(rapid.Just(uint16(200)), rapid.Uint16()).Draw(t, "http"), Score: drawScore(t),
+		Status:       Status(rapid.IntRange(1, StatusCount-1).Draw(t, "status")),
+		Retries:      rapid.Byte().Draw(t, "retries"),
+		Depth:        rapid.Uint16().Draw(t, "depth"),
+		Interval:     rapid.OneOf(rapid.Just(uint32(2592000)), rapid.Uint32()).Draw(t, "interval"),
+		HTTPStatus:   rapid.OneOf(rapid.Just(uint16(200)), rapid.Uint16()).Draw(t, "http"),
+		Score:        drawScore(t),
 		LastFetch:    rapid.OneOf(rapid.Just(int64(0)), rapid.Just(at), rapid.Int64()).Draw(t, "last"),
 		ModifiedTime: rapid.OneOf(rapid.Just(int64(0)), rapid.Just(at), rapid.Int64()).Draw(t, "modified"),
-		Segment:      rapid.Uint32().Draw(t, "segment"), Signature: drawSignature(t), ETag: texts.Draw(t, "etag"),
-		LastModified: rapid.OneOf(texts, rapid.Just("Tue, 15 Nov 1994 12:45:26 GMT"), rapid.Just("Mon, 15 Nov 1994 12:45:26 GMT"),
-			rapid.Just("Tue, 15 Nov 1894 12:45:26 GMT")).Draw(t, "modified header"),
+		Segment:      rapid.Uint32().Draw(t, "segment"),
+		Signature:    drawSignature(t),
+		ETag:         texts.Draw(t, "etag"),
+		LastModified: rapid.OneOf(texts, modified).Draw(t, "modified header"),
 	}
 	r.FetchTime = rapid.OneOf(rapid.Just(r.LastFetch+int64(r.Interval)*1000), rapid.Int64()).Draw(t, "due")
 	for range rapid.IntRange(0, 3).Draw(t, "fields") {
@@ -98,28 +108,56 @@ func drawRecord(t *rapid.T) Record {
 
 func drawOutcome(t *rapid.T) FetchOutcome {
 	o := FetchOutcome{
-		Status: FetchStatus(rapid.IntRange(1, fetchStatusCount-1).Draw(t, "status")), HTTPStatus: rapid.Uint16().Draw(t, "http"),
-		Time: rapid.Int64().Draw(t, "time"), Failure: texts.Draw(t, "failure"), Redirect: drawKey(t), MediaType: texts.Draw(t, "type"),
-		Truncated: texts.Draw(t, "truncated"), Signature: drawSignature(t), ETag: texts.Draw(t, "etag"),
-		LastModified: texts.Draw(t, "lm"), LastModifiedTime: rapid.Int64().Draw(t, "lmt"), Depth: rapid.Uint16().Draw(t, "depth"),
-		Score: drawScore(t), Flags: ParseFlags(rapid.Uint16().Draw(t, "flags")), Canonical: drawKey(t),
-		Location: warc.Location{File: texts.Draw(t, "file"), Offset: rapid.Int64().Draw(t, "offset"), Length: rapid.Int64().Draw(t, "length")},
-		Bytes:    rapid.Uint32().Draw(t, "bytes"), TookMS: rapid.Uint32().Draw(t, "took"), Preferences: texts.Draw(t, "preferences"),
+		Status:           FetchStatus(rapid.IntRange(1, fetchStatusCount-1).Draw(t, "status")),
+		HTTPStatus:       rapid.Uint16().Draw(t, "http"),
+		Time:             rapid.Int64().Draw(t, "time"),
+		Failure:          texts.Draw(t, "failure"),
+		Redirect:         drawKey(t),
+		MediaType:        texts.Draw(t, "type"),
+		Truncated:        texts.Draw(t, "truncated"),
+		Signature:        drawSignature(t),
+		ETag:             texts.Draw(t, "etag"),
+		LastModified:     texts.Draw(t, "lm"),
+		LastModifiedTime: rapid.Int64().Draw(t, "lmt"),
+		Depth:            rapid.Uint16().Draw(t, "depth"),
+		Score:            drawScore(t),
+		Flags:            ParseFlags(rapid.Uint16().Draw(t, "flags")),
+		Canonical:        drawKey(t),
+		Location: warc.Location{
+			File:   texts.Draw(t, "file"),
+			Offset: rapid.Int64().Draw(t, "offset"),
+			Length: rapid.Int64().Draw(t, "length"),
+		},
+		Bytes:       rapid.Uint32().Draw(t, "bytes"),
+		TookMS:      rapid.Uint32().Draw(t, "took"),
+		Preferences: texts.Draw(t, "preferences"),
 	}
 	for range rapid.IntRange(0, 20).Draw(t, "links") {
-		o.Outlinks = append(o.Outlinks, Outlink{Key: drawKey(t), Anchor: cutText(texts.Draw(t, "anchor"), AnchorMaxBytes), NoFollow: rapid.Bool().Draw(t, "nofollow")})
+		o.Outlinks = append(o.Outlinks, Outlink{
+			Key:      drawKey(t),
+			Anchor:   cutText(texts.Draw(t, "anchor"), AnchorMaxBytes),
+			NoFollow: rapid.Bool().Draw(t, "nofollow"),
+		})
 	}
 	return o
 }
 
 func drawFacts(t *rapid.T) HostFacts {
+	addrs := []netip.Addr{{}}
+	for _, a := range []string{"192.0.2.1", "2001:db8::1", "fe80::1%eth0", "::ffff:192.0.2.1"} {
+		addrs = append(addrs, netip.MustParseAddr(a))
+	}
 	f := HostFacts{
-		RobotsFetched: rapid.Int64().Draw(t, "fetched"), RobotsExpires: rapid.Int64().Draw(t, "expires"), RobotsStatus: rapid.Uint16().Draw(t, "status"),
-		RobotsFailures: rapid.Uint16().Draw(t, "rf"), CrawlDelayMS: rapid.Uint32().Draw(t, "delay"), Failures: rapid.Uint16().Draw(t, "failures"),
-		NextFetch: rapid.Int64().Draw(t, "next"), ResponseMS: rapid.Uint32().Draw(t, "response"),
-		Robots: bytes.Repeat([]byte(rapid.String().Draw(t, "line")), rapid.IntRange(0, 400).Draw(t, "lines")),
-		Addr: rapid.SampledFrom([]netip.Addr{{}, netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("2001:db8::1"),
-			netip.MustParseAddr("fe80::1%eth0"), netip.MustParseAddr("::ffff:192.0.2.1")}).Draw(t, "addr"),
+		RobotsFetched:  rapid.Int64().Draw(t, "fetched"),
+		RobotsExpires:  rapid.Int64().Draw(t, "expires"),
+		RobotsStatus:   rapid.Uint16().Draw(t, "status"),
+		RobotsFailures: rapid.Uint16().Draw(t, "rf"),
+		CrawlDelayMS:   rapid.Uint32().Draw(t, "delay"),
+		Failures:       rapid.Uint16().Draw(t, "failures"),
+		NextFetch:      rapid.Int64().Draw(t, "next"),
+		ResponseMS:     rapid.Uint32().Draw(t, "response"),
+		Robots:         bytes.Repeat([]byte(rapid.String().Draw(t, "line")), rapid.IntRange(0, 400).Draw(t, "lines")),
+		Addr:           rapid.SampledFrom(addrs).Draw(t, "addr"),
 	}
 	f.Robots = f.Robots[:min(len(f.Robots), RobotsMaxBytes)]
 	return f
@@ -132,9 +170,15 @@ func codecs() []codec {
 		codecOf("record", drawRecord, AppendRecord, DecodeRecord),
 		codecOf("outcome", drawOutcome, AppendFetchOutcome, DecodeFetchOutcome),
 		codecOf("text", func(t *rapid.T) ParseText {
-			text := ParseText{Title: texts.Draw(t, "title"), Text: texts.Draw(t, "text"), Description: texts.Draw(t, "description"),
-				Headings: texts.Draw(t, "headings"), Language: texts.Draw(t, "language"), Charset: texts.Draw(t, "charset"),
-				Flags: ParseFlags(rapid.Uint16().Draw(t, "flags"))}
+			text := ParseText{
+				Title:       texts.Draw(t, "title"),
+				Text:        texts.Draw(t, "text"),
+				Description: texts.Draw(t, "description"),
+				Headings:    texts.Draw(t, "headings"),
+				Language:    texts.Draw(t, "language"),
+				Charset:     texts.Draw(t, "charset"),
+				Flags:       ParseFlags(rapid.Uint16().Draw(t, "flags")),
+			}
 			ends := rapid.SliceOfN(rapid.Uint32Range(0, uint32(len(text.Text))), 0, 10).Draw(t, "ends")
 			slices.Sort(ends)
 			for ; len(ends) >= 2; ends = ends[2:] {
@@ -166,8 +210,14 @@ func codecs() []codec {
 		}, func(dst []byte, l *inlinks) []byte { return AppendInlinks(dst, l.Links) },
 			func(b []byte, l *inlinks) (err error) { l.Links, err = DecodeInlinks(b, nil); return err }),
 		codecOf("withheld", func(t *rapid.T) Withheld {
-			w := Withheld{Reason: WithheldReason(rapid.IntRange(1, 2).Draw(t, "reason")), Score: drawScore(t), Depth: rapid.Uint16().Draw(t, "depth"),
-				Hops: rapid.Byte().Draw(t, "hops"), Link: rapid.Bool().Draw(t, "link"), Referrers: rapid.SampledFrom([]uint64{0, 1, 1 << 63}).Draw(t, "referrers")}
+			w := Withheld{
+				Reason:    WithheldReason(rapid.IntRange(1, 2).Draw(t, "reason")),
+				Score:     drawScore(t),
+				Depth:     rapid.Uint16().Draw(t, "depth"),
+				Hops:      rapid.Byte().Draw(t, "hops"),
+				Link:      rapid.Bool().Draw(t, "link"),
+				Referrers: rapid.SampledFrom([]uint64{0, 1, 1 << 63}).Draw(t, "referrers"),
+			}
 			w.Sitemap = !w.Link || rapid.Bool().Draw(t, "sitemap")
 			return w
 		}, AppendWithheld, DecodeWithheld),
@@ -176,17 +226,34 @@ func codecs() []codec {
 		}, func(dst []byte, e *FetchlistEntry) []byte { return AppendFetchlistEntry(dst, *e) },
 			func(b []byte, e *FetchlistEntry) (err error) { *e, err = DecodeFetchlistEntry(b); return err }),
 		codecOf("cdx", func(t *rapid.T) CDX {
-			c := CDX{Segment: rapid.Uint32().Draw(t, "segment"), HTTPStatus: rapid.Uint16().Draw(t, "status"), MediaType: texts.Draw(t, "type"),
-				Location: warc.Location{File: texts.Draw(t, "file"), Offset: rapid.Int64Range(0, math.MaxInt64).Draw(t, "o"), Length: rapid.Int64Range(0, math.MaxInt64).Draw(t, "l")}}
+			c := CDX{
+				Segment:    rapid.Uint32().Draw(t, "segment"),
+				HTTPStatus: rapid.Uint16().Draw(t, "status"),
+				MediaType:  texts.Draw(t, "type"),
+				Location: warc.Location{
+					File:   texts.Draw(t, "file"),
+					Offset: rapid.Int64Range(0, math.MaxInt64).Draw(t, "o"),
+					Length: rapid.Int64Range(0, math.MaxInt64).Draw(t, "l"),
+				},
+			}
 			copy(c.Digest[:], rapid.SliceOfN(rapid.Byte(), 20, 20).Draw(t, "digest"))
 			return c
 		}, AppendCDX, DecodeCDX),
 		codecOf("segment", func(t *rapid.T) Segment {
-			seg := Segment{Number: 7, State: SegmentState(rapid.IntRange(1, 5).Draw(t, "state")), Batch: rapid.Bool().Draw(t, "batch"),
+			seg := Segment{
+				Number:  7,
+				State:   SegmentState(rapid.IntRange(1, 5).Draw(t, "state")),
+				Batch:   rapid.Bool().Draw(t, "batch"),
 				Created: time.UnixMilli(rapid.Int64Range(0, 1<<43).Draw(t, "created")).UTC(),
-				Counts:  SegmentCounts{Fetched: rapid.Uint64().Draw(t, "fetched"), Bytes: rapid.Uint64().Draw(t, "bytes")}}
+			}
+			seg.Counts.Fetched = rapid.Uint64().Draw(t, "fetched")
+			seg.Counts.Bytes = rapid.Uint64().Draw(t, "bytes")
 			for range rapid.IntRange(0, 3).Draw(t, "files") {
-				seg.WARC = append(seg.WARC, WARCFile{texts.Draw(t, "file"), rapid.Int64Range(0, math.MaxInt64).Draw(t, "size"), rapid.Uint64().Draw(t, "records")})
+				seg.WARC = append(seg.WARC, WARCFile{
+					Name:    texts.Draw(t, "file"),
+					Size:    rapid.Int64Range(0, math.MaxInt64).Draw(t, "size"),
+					Records: rapid.Uint64().Draw(t, "records"),
+				})
 			}
 			return seg
 		}, AppendSegment, func(b []byte, s *Segment) (err error) { *s, err = DecodeSegment(7, b); return err }),
@@ -251,9 +318,18 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-var exampleRecord = Record{Status: StatusFetched, Depth: 2, Interval: 30 * 24 * 3600, HTTPStatus: 200, Score: 0.5, Segment: 7,
+var exampleRecord = Record{
+	Status: StatusFetched, Depth: 2, Interval: 30 * 24 * 3600, HTTPStatus: 200, Score: 0.5, Segment: 7,
 	LastFetch: 1752000000000, FetchTime: 1752000000000 + 30*24*3600*1000, ModifiedTime: 1752000000000,
-	Signature: Signature{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}}
+	Signature: Signature{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16},
+}
+
+var exampleCounts = HostCounts{
+	ByStatus: [StatusCount]uint32{StatusUnfetched: 3, StatusFetched: 1}, NextDue: 9, Bytes: 5, TookMS: 7,
+	Soonest: []DueCount{{9, 3}, {12, 1}}, Complete: true,
+}
+
+var exampleWithheld = Withheld{Reason: WithheldByScope, Score: 0.5, Depth: 2, Link: true}
 
 var exampleOutlinks = []Outlink{{"com,a,)/x https", "home", false}, {"com,a,)/y https", "", true}}
 
@@ -265,10 +341,10 @@ func TestCodecExamples(t *testing.T) {
 		got  []byte
 		want string // hex, spaces ignored; text in quotes
 	}{
-		{"record", AppendRecord(nil, &exampleRecord), "12 6e7600 02 d005 808004 80c0b3b5fd65 07 0102030405060708090a0b0c0d0e0f10"},
-		{"host counts", AppendHostCounts(nil, &HostCounts{ByStatus: [StatusCount]uint32{StatusUnfetched: 3, StatusFetched: 1}, NextDue: 9, Bytes: 5, TookMS: 7,
-			Soonest: []DueCount{{9, 3}, {12, 1}}, Complete: true}), "03 12 02 03 01 05 07 05 00 03 03 01"},
-		{"withheld", AppendWithheld(nil, &Withheld{Reason: WithheldByScope, Score: 0.5, Depth: 2, Link: true}), "11 11 808004 02 00"},
+		{"record", AppendRecord(nil, &exampleRecord),
+			"12 6e7600 02 d005 808004 80c0b3b5fd65 07 0102030405060708090a0b0c0d0e0f10"},
+		{"host counts", AppendHostCounts(nil, &exampleCounts), "03 12 02 03 01 05 07 05 00 03 03 01"},
+		{"withheld", AppendWithheld(nil, &exampleWithheld), "11 11 808004 02 00"},
 		{"fetchlist", AppendFetchlistEntry(nil, FetchlistEntry{1, 2}), "11 808008 02"},
 		{"outlinks", outlinks, `02 00 1e "com,a,)/x https" 04 "home" 08 0f "y https" 00`},
 		{"inlinks", AppendInlinks(nil, []Inlink{{"com,a,)/x https", "home"}, {"com,a,)/y https", ""}}),
@@ -279,7 +355,8 @@ func TestCodecExamples(t *testing.T) {
 		}
 	}
 	text := ParseTextRange(7)
-	if got, want := text.appendKey(nil, []byte("com,example,)/ http")), unhex(t, `70 00000007 74 "com,example,)/ http"`); !bytes.Equal(got, want) {
+	got := text.appendKey(nil, []byte("com,example,)/ http"))
+	if want := unhex(t, `70 00000007 74 "com,example,)/ http"`); !bytes.Equal(got, want) {
 		t.Errorf("key: % x, want % x", got, want)
 	}
 }
@@ -302,7 +379,9 @@ func unhex(t *testing.T, s string) (b []byte) {
 
 // TestRecordSize: the promise is about 40 bytes for a fetched page and half of it for a link.
 func TestRecordSize(t *testing.T) {
-	unfetched := Record{Status: StatusUnfetched, Depth: 3, Interval: 30 * 24 * 3600, Score: 0.125, FetchTime: 1752000000000}
+	unfetched := Record{
+		Status: StatusUnfetched, Depth: 3, Interval: 30 * 24 * 3600, Score: 0.125, FetchTime: 1752000000000,
+	}
 	for _, c := range []struct {
 		r    Record
 		most int
@@ -387,9 +466,16 @@ func TestStatusNames(t *testing.T) {
 		from, to Status
 		want     bool
 	}{
-		{0, StatusUnfetched, true}, {0, StatusFetched, false}, {StatusUnfetched, StatusFetched, true}, {StatusUnfetched, StatusDuplicate, false},
-		{StatusFetched, StatusDuplicate, true}, {StatusDuplicate, StatusFetched, true}, {StatusGone, StatusUnfetched, true}, {StatusFetched, 0, false},
-		{StatusGone, StatusDuplicate, false}, {99, StatusFetched, false},
+		{0, StatusUnfetched, true},
+		{0, StatusFetched, false},
+		{StatusUnfetched, StatusFetched, true},
+		{StatusUnfetched, StatusDuplicate, false},
+		{StatusFetched, StatusDuplicate, true},
+		{StatusDuplicate, StatusFetched, true},
+		{StatusGone, StatusUnfetched, true},
+		{StatusFetched, 0, false},
+		{StatusGone, StatusDuplicate, false},
+		{99, StatusFetched, false},
 	} {
 		if got := c.from.CanBecome(c.to); got != c.want {
 			t.Errorf("%v → %v: %v", c.from, c.to, got)

@@ -13,29 +13,29 @@ import (
 )
 
 // The format ladder. A store carries the version it was last written with under meta/format; a
-// newer program climbs from there one step at a time, an older one refuses and leaves every byte
-// alone.
+// newer program climbs from there one step at a time, an older one refuses and changes nothing.
 //
 //	version   since   what changed
 //	1         0.1     first format
-//	2         0.2     records count redirects (recHops), hosts' facts count sleeps: both are read as before without
-//	3         0.3     parse records and hosts' counts hold the time that fetching took, parse records preferences, counts
-//	                  bytes: all are read as before without
-//	4         0.4     texts say what of them is main content: those without are content as a whole
-//	5         0.5     index segments tell words around the content apart: those that say of no fields have the four of before
-//	6         0.6     hosts' counts have an exact next due time and the least due times: the upgrade reads crawldb once. Links
-//	                  that are refused for now are withheld in a range of their own
+//	2         0.2     Records count redirects (recHops), hosts' facts count sleeps. Older values are read without them.
+//	3         0.3     Parse records and hosts' counts have the time that fetching took, parse records preferences,
+//	                  counts bytes. Older values are read without them.
+//	4         0.4     Texts say which part is main content. Older ones are content as a whole.
+//	5         0.5     Index segments tell words around the content apart. Those that name no fields have the
+//	                  four fields of format 4.
+//	6         0.6     Hosts' counts have an exact next due time and the least due times; the upgrade reads crawldb
+//	                  once. Links that are refused for now are withheld in a range of their own.
 //
 // To change a format: add a row here, raise FormatVersion, append the step to upgrades, and put a
-// store of the old version into testdata/formats/vN, where a test opens it.
+// store of the new version into testdata/formats/vN, where a test opens it from then on.
 const FormatVersion = 6
 
 // pebbleFormat is Pebble's own version, pinned so that a library update alone never makes a store
 // unreadable to the program before it. 24 is the newest of Pebble 2.1.
 const pebbleFormat = pebble.FormatMajorVersion(24)
 
-// upgrades[i] takes a store from version i+1 to i+2. A step must be repeatable: a crash in the
-// middle runs it again. The version is written in the step's last batch.
+// upgrades[i] takes a store from version i+1 to i+2. A step must be repeatable: after a crash in the
+// middle it runs again. The version is written in the step's last batch.
 func upgrades() []func(*Store) error {
 	return []func(*Store) error{
 		func(s *Store) error { return s.setFormat(2) },
@@ -90,9 +90,11 @@ func (s *Store) rebuildDue() error {
 // rebuildBatch is the number of hosts that an upgrade writes at once: some 100 KiB.
 const rebuildBatch = 1024
 
-// setFormat is the whole of an upgrade to a version that reads all that the one before it wrote.
+// setFormat is the whole upgrade to a version that reads everything that the one before it wrote.
 func (s *Store) setFormat(version int64) error {
-	return s.Apply(func(b *Batch) error { return b.Set(Meta(), []byte(formatKey), strconv.AppendInt(nil, version, 10)) })
+	return s.Apply(func(b *Batch) error {
+		return b.Set(Meta(), []byte(formatKey), strconv.AppendInt(nil, version, 10))
+	})
 }
 
 const (
@@ -135,8 +137,8 @@ func refuseNewerPebble(dir string, names []string) error {
 		}
 	}
 	if newest > uint64(pebbleFormat) {
-		return fmt.Errorf("%w: %s has Pebble format %d, this program knows up to %d: use the newer program that wrote it",
-			ErrNewerFormat, dir, newest, pebbleFormat)
+		return fmt.Errorf("%w: %s has Pebble format %d, this program knows up to %d: "+
+			"use the newer program that wrote it", ErrNewerFormat, dir, newest, pebbleFormat)
 	}
 	return nil
 }
@@ -178,7 +180,8 @@ func (s *Store) admit(o *Options) error {
 		}
 		return s.initialise(o)
 	case version < FormatVersion && s.readOnly:
-		return fmt.Errorf("%s has format %d and must be upgraded to %d: open it once for writing", s.dir, version, FormatVersion)
+		return fmt.Errorf("%s has format %d and must be upgraded to %d: open it once for writing",
+			s.dir, version, FormatVersion)
 	}
 	for ; version < FormatVersion; version++ {
 		if err := upgrades()[version-1](s); err != nil {
@@ -199,7 +202,8 @@ func (s *Store) initialise(o *Options) error {
 				}
 			}
 		}
-		if err := b.Set(Meta(), []byte(createdKey), o.Now().UTC().AppendFormat(nil, "2006-01-02T15:04:05Z")); err != nil {
+		created := o.Now().UTC().AppendFormat(nil, "2006-01-02T15:04:05Z")
+		if err := b.Set(Meta(), []byte(createdKey), created); err != nil {
 			return err
 		}
 		return b.Set(Meta(), []byte(formatKey), strconv.AppendInt(nil, FormatVersion, 10))

@@ -16,8 +16,8 @@ import (
 // reading: once per version, before its release.
 const writeFormatEnv = "SEINE_WRITE_FORMAT"
 
-// TestOldFormats opens a store of every version there ever was, which a program of that version
-// wrote, and finds the same things in it.
+// TestOldFormats opens a store of every version, which a program of that version
+// wrote, and finds the same things in each.
 func TestOldFormats(t *testing.T) {
 	if version := os.Getenv(writeFormatEnv); version != "" {
 		writeFormat(t, filepath.Join("testdata", "formats", version))
@@ -46,8 +46,13 @@ func TestOldFormats(t *testing.T) {
 				t.Errorf("%v\n%s", err, report)
 			}
 			var r Record
-			if ok, err := s.Record("com,example,)/ http", &r); !ok || err != nil || r.Status != StatusFetched || r.Segment != 1 {
+			ok, err := s.Record("com,example,)/ http", &r)
+			if !ok || err != nil || r.Status != StatusFetched || r.Segment != 1 {
 				t.Errorf("record: %+v %v %v", r, ok, err)
+			}
+			var c HostCounts
+			if _, err := s.HostCounts("com,example,)", &c); err != nil || c.NextDue != 1 || !c.Complete {
+				t.Errorf("counts: %+v %v", c, err)
 			}
 			if seg, ok, err := s.Segment(1); !ok || err != nil || seg.State != SegmentLinked || len(seg.WARC) != 1 {
 				t.Errorf("segment: %+v %v %v", seg, ok, err)
@@ -65,7 +70,11 @@ func TestOldFormats(t *testing.T) {
 // writeFormat leaves a store as a crash would: with tables and a log to replay.
 func writeFormat(t *testing.T, dir string) {
 	fs := NewCrashableFS()
-	s, err := Open("store", Options{FS: fs, Identity: map[string]string{"key-format": "surt-1"}, Now: func() time.Time { return time.Unix(1763000000, 0) }})
+	s, err := Open("store", Options{
+		FS:       fs,
+		Identity: map[string]string{"key-format": "surt-1"},
+		Now:      func() time.Time { return time.Unix(1763000000, 0) },
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

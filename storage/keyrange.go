@@ -122,7 +122,7 @@ func WithheldRange() Range { return plainRange(tagWithheld) }
 // Signatures holds one empty value per (signature, URL); see AppendSignatureKey.
 func Signatures() Range { return plainRange(tagSignatures) }
 
-// CDXRange holds where each capture lies in the WARC files; see AppendCDXKey.
+// CDXRange holds the place of each capture in the WARC files; see AppendCDXKey.
 func CDXRange() Range { return plainRange(tagCDX) }
 
 // IndexRange is for what package index keeps across its index segments; it chooses the kind and the

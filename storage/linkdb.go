@@ -219,7 +219,11 @@ func AppendWithheld(dst []byte, w *Withheld) []byte {
 func DecodeWithheld(b []byte, w *Withheld) error {
 	d := decoder{b: b}
 	head, flags := d.byte(), d.byte()
-	*w = Withheld{Reason: WithheldReason(flags &^ withheldFlags), Link: flags&withheldLink != 0, Sitemap: flags&withheldSitemap != 0}
+	*w = Withheld{
+		Reason:  WithheldReason(flags &^ withheldFlags),
+		Link:    flags&withheldLink != 0,
+		Sitemap: flags&withheldSitemap != 0,
+	}
 	w.Score = d.score(uint32(head & 0x0f))
 	w.Depth, w.Hops = d.uint16(), uint8(d.uint(math.MaxUint8))
 	if flags&withheldReferrers != 0 {

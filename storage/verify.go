@@ -59,7 +59,7 @@ func (r VerifyReport) String() string {
 //	crawldb    segment ──▶ parse links of that segment has the URL
 //	crawldb    signature ◀─▶ signatures has (signature, URL), and nothing else
 //	crawldb    sums by host, due times ◀─▶ hostdb counts
-//	cdx        segment ──▶ exists, names the WARC file, and the record lies within it
+//	cdx        segment ──▶ exists, names the WARC file, and the record is within it
 //	parse      segment ──▶ exists and is at least sealed; text ──▶ links has the URL
 //	linkdb     segment ──▶ exists and is at least linked
 //	withheld   segment ──▶ exists and is at least updated
@@ -229,8 +229,12 @@ func (v *verifier) hostCounts() error {
 	return v.each(HostCountsRange(), func(key, value []byte) error {
 		if err := DecodeHostCounts(value, &c); err != nil {
 			v.problem(HostCountsRange(), key, "%v", err)
-		} else if (c.ByStatus != [StatusCount]uint32{} || c.NextDue != 0) && !(sc.SeekGE(key) && bytes.HasPrefix(sc.Key(), key)) {
-			v.problem(HostCountsRange(), key, "counts are %v, next due is %d, crawldb has nothing", c.ByStatus[1:], c.NextDue)
+			return nil
+		}
+		some := c.ByStatus != [StatusCount]uint32{} || c.NextDue != 0
+		if some && !(sc.SeekGE(key) && bytes.HasPrefix(sc.Key(), key)) {
+			v.problem(HostCountsRange(), key, "counts are %v, next due is %d, crawldb has nothing",
+				c.ByStatus[1:], c.NextDue)
 		}
 		return v.tolerate(Crawldb(), sc.Err())
 	})
@@ -335,7 +339,8 @@ func (v *verifier) signatures() error {
 	}
 	defer run.Close()
 	missing := func() {
-		v.problem(Crawldb(), run.Key()[len(Signature{}):], "signature %x is not in signatures", run.Key()[:len(Signature{})])
+		n := len(Signature{})
+		v.problem(Crawldb(), run.Key()[n:], "signature %x is not in signatures", run.Key()[:n])
 	}
 	more := run.Next()
 	err = v.each(Signatures(), func(key, _ []byte) error {
