@@ -24,13 +24,17 @@ func sound(t *testing.T, s *Store) {
 	}
 	set(Crawldb(), []byte(key), AppendRecord(nil, &Record{Status: StatusFetched, Segment: 1, Signature: sig}))
 	set(Crawldb(), []byte(other), AppendRecord(nil, &Record{Status: StatusUnfetched}))
-	set(HostCountsRange(), []byte("com,example,)"), AppendHostCounts(nil, &HostCounts{ByStatus: [StatusCount]uint32{StatusUnfetched: 1, StatusFetched: 1},
-		NextDue: 1, Soonest: []DueCount{{1, 2}}, Complete: true}))
-	set(WithheldRange(), AppendLinkdbKey(nil, []byte("com,other,)/ http"), 1), AppendWithheld(nil, &Withheld{Reason: WithheldByScope, Link: true}))
+	set(HostCountsRange(), []byte("com,example,)"), AppendHostCounts(nil, &HostCounts{
+		ByStatus: [StatusCount]uint32{StatusUnfetched: 1, StatusFetched: 1},
+		NextDue:  1, Soonest: []DueCount{{1, 2}}, Complete: true,
+	}))
+	withheld := Withheld{Reason: WithheldByScope, Link: true}
+	set(WithheldRange(), AppendLinkdbKey(nil, []byte("com,other,)/ http"), 1), AppendWithheld(nil, &withheld))
 	set(HostFactsRange(), []byte("com,example,) http"), AppendHostFacts(nil, &HostFacts{RobotsStatus: 404}))
 	set(Fetchlist(1), []byte(key), AppendFetchlistEntry(nil, FetchlistEntry{Score: 1}))
 	loc := warc.Location{File: "f.warc.gz", Offset: 100, Length: 50}
-	set(ParseLinks(1), []byte(key), AppendFetchOutcome(nil, &FetchOutcome{Status: FetchSuccess, Signature: sig, Location: loc}))
+	outcome := FetchOutcome{Status: FetchSuccess, Signature: sig, Location: loc}
+	set(ParseLinks(1), []byte(key), AppendFetchOutcome(nil, &outcome))
 	set(ParseTextRange(1), []byte(key), AppendParseText(nil, &ParseText{Title: "t"}))
 	set(Signatures(), AppendSignatureKey(nil, sig, []byte(key)), nil)
 	set(Linkdb(), AppendLinkdbKey(nil, []byte(other), 1), AppendInlinks(nil, []Inlink{{key, "a"}}))
@@ -54,40 +58,55 @@ func TestVerify(t *testing.T) {
 		want  string // in the only problem; "" = none
 	}{
 		{"sound", func(*Batch) error { return nil }, ""},
-		{"record damaged", func(b *Batch) error { return b.Set(HostFactsRange(), []byte("com,b,)"), []byte("x")) }, "hostdb facts"},
-		{"record without parse record", func(b *Batch) error { return b.Delete(ParseLinks(1), []byte(key)) }, "text without links"},
+		{"record damaged", func(b *Batch) error {
+			return b.Set(HostFactsRange(), []byte("com,b,)"), []byte("x"))
+		}, "hostdb facts"},
+		{"record without parse record", func(b *Batch) error {
+			return b.Delete(ParseLinks(1), []byte(key))
+		}, "text without links"},
 		{"signature lost", func(b *Batch) error {
 			return b.Delete(Signatures(), AppendSignatureKey(nil, Signature{1}, []byte(key)))
 		}, "is not in signatures"},
 		{"signature left", func(b *Batch) error {
 			return b.Set(Signatures(), AppendSignatureKey(nil, Signature{0xff}, []byte(key)), nil)
 		}, "no such signature"},
-		{"counts wrong", func(b *Batch) error { return b.Delete(Crawldb(), []byte("com,example,)/a http")) }, "counts are"},
+		{"counts wrong", func(b *Batch) error {
+			return b.Delete(Crawldb(), []byte("com,example,)/a http"))
+		}, "counts are"},
 		{"due earlier", func(b *Batch) error {
-			return b.Set(Crawldb(), []byte("com,example,)/a http"), AppendRecord(nil, &Record{Status: StatusUnfetched, FetchTime: 7}))
+			later := Record{Status: StatusUnfetched, FetchTime: 7}
+			return b.Set(Crawldb(), []byte("com,example,)/a http"), AppendRecord(nil, &later))
 		}, "due times are"},
 		{"due too early", func(b *Batch) error {
-			return b.Set(HostCountsRange(), []byte("com,example,)"), AppendHostCounts(nil, &HostCounts{ByStatus: [StatusCount]uint32{1: 1, 2: 1}}))
+			never := HostCounts{ByStatus: [StatusCount]uint32{StatusUnfetched: 1, StatusFetched: 1}}
+			return b.Set(HostCountsRange(), []byte("com,example,)"), AppendHostCounts(nil, &never))
 		}, "next due is 0"},
 		{"withheld of no segment", func(b *Batch) error {
-			return b.Set(WithheldRange(), AppendLinkdbKey(nil, []byte(key), 9), AppendWithheld(nil, &Withheld{Reason: 1, Link: true}))
+			w := Withheld{Reason: WithheldByScope, Link: true}
+			return b.Set(WithheldRange(), AppendLinkdbKey(nil, []byte(key), 9), AppendWithheld(nil, &w))
 		}, "no segment 9"},
 		{"counts of nothing", func(b *Batch) error {
-			return b.Set(HostCountsRange(), []byte("com,gone,)"), AppendHostCounts(nil, &HostCounts{ByStatus: [StatusCount]uint32{1: 1}}))
+			one := HostCounts{ByStatus: [StatusCount]uint32{StatusUnfetched: 1}}
+			return b.Set(HostCountsRange(), []byte("com,gone,)"), AppendHostCounts(nil, &one))
 		}, "crawldb has nothing"},
 		{"segment unknown", func(b *Batch) error {
 			return b.Set(Linkdb(), AppendLinkdbKey(nil, []byte(key), 9), AppendInlinks(nil, nil))
 		}, "no segment 9"},
 		{"cdx beyond the file", func(b *Batch) error {
-			return b.Set(CDXRange(), AppendCDXKey(nil, []byte(key), 6), AppendCDX(nil, &CDX{Segment: 1, Location: warc.Location{File: "f.warc.gz", Offset: 101, Length: 50}}))
+			c := CDX{Segment: 1, Location: warc.Location{File: "f.warc.gz", Offset: 101, Length: 50}}
+			return b.Set(CDXRange(), AppendCDXKey(nil, []byte(key), 6), AppendCDX(nil, &c))
 		}, "ends at 150"},
 		{"cdx of no file", func(b *Batch) error {
-			return b.Set(CDXRange(), AppendCDXKey(nil, []byte(key), 6), AppendCDX(nil, &CDX{Segment: 1, Location: warc.Location{File: "g"}}))
+			c := CDX{Segment: 1, Location: warc.Location{File: "g"}}
+			return b.Set(CDXRange(), AppendCDXKey(nil, []byte(key), 6), AppendCDX(nil, &c))
 		}, "no WARC file"},
 		{"fetchlist of no batch", func(b *Batch) error {
-			return b.Set(Segments(), AppendSegmentKey(nil, 1), AppendSegment(nil, &Segment{State: SegmentLinked, WARC: []WARCFile{{Name: "f.warc.gz", Size: 150}}}))
+			seg := Segment{State: SegmentLinked, WARC: []WARCFile{{Name: "f.warc.gz", Size: 150}}}
+			return b.Set(Segments(), AppendSegmentKey(nil, 1), AppendSegment(nil, &seg))
 		}, "not made by generate"},
-		{"segment damaged", func(b *Batch) error { return b.Set(Segments(), AppendSegmentKey(nil, 2), []byte{1}) }, "record of segment 2"},
+		{"segment damaged", func(b *Batch) error {
+			return b.Set(Segments(), AppendSegmentKey(nil, 2), []byte{1})
+		}, "record of segment 2"},
 		{"key that is no URL", func(b *Batch) error {
 			return b.Set(Crawldb(), []byte("no key"), AppendRecord(nil, &Record{Status: StatusUnfetched}))
 		}, "no key"},

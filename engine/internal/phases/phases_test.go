@@ -169,6 +169,15 @@ func TestSelectHost(t *testing.T) {
 	if chosen[1].Key != w.key(hostA+"1") || chosen[1].Known {
 		t.Errorf("%+v", chosen)
 	}
+	g, err := w.p.Generate(context.Background(), GenerateOptions{AddDays: 40})
+	if err != nil {
+		t.Fatal(err)
+	}
+	best = NewBest(1)
+	sel, err = SelectFetchlist(w.store, g.Segment, host, taken, best)
+	if err != nil || sel.Due != 3 || best.Len() != 1 || best.Sorted()[0].Key != w.key(hostA) {
+		t.Errorf("%+v %v", sel, err)
+	}
 	hosts := 0
 	stop := errors.New("stop")
 	count := func(urlkey.HostKey) error {

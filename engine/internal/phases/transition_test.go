@@ -51,7 +51,7 @@ func TestTransition(t *testing.T) {
 			storage.StatusGone, 6_998_400 * second, 6_998_400, 0, none},
 		{"not parsed", fetched, storage.FetchParseFailed, none, storage.StatusParseFailed, 45 * day, 45 * 86400, 0, a},
 		{"interval over the maximum", storage.Record{Interval: 100 * 86400, Signature: a}, success, b,
-			storage.StatusUnfetched, 100 * day, 6_998_400, 0, none},
+			storage.StatusUnfetched, 90 * day, 6_998_400, 0, none},
 	} {
 		r := c.was
 		if r.Interval == 0 {
