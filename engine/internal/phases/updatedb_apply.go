@@ -101,18 +101,35 @@ func (u *update) one(w *storage.TableWriter, hosts *hostTally, key []byte, in in
 	return w.Set(key, u.value)
 }
 
-// writeWithheld writes what is refused for now, one entry for each target.
+// writeWithheld writes what is refused for now, one entry for each target. A page that is fetched again mostly has
+// the links it had, and gives no score again: what is withheld already is left out, so that the range does not
+// grow with each round of fetches.
 func (u *update) writeWithheld(ctx context.Context, ing *storage.Ingestion) error {
 	run, err := u.withheld.Sort()
 	if err != nil {
 		return err
 	}
 	defer run.Close()
+	earlier := u.p.env.Store.Scan(storage.WithheldRange(), nil, nil)
+	defer earlier.Close()
 	w := ing.Table(storage.WithheldRange())
+	var entry storage.Withheld
 	var key []byte
 	for n := 0; run.Next(); n++ {
 		if n%ctxCheckKeys == 0 && ctx.Err() != nil {
 			return ctx.Err()
+		}
+		if err := storage.DecodeWithheld(run.Value(), &entry); err != nil {
+			return err
+		}
+		if entry.Score == 0 { // only then: a seek takes 1 to 2 µs
+			known, err := isWithheld(earlier, run.Key(), &entry)
+			if err != nil {
+				return err
+			}
+			if known {
+				continue
+			}
 		}
 		key = storage.AppendLinkdbKey(key[:0], run.Key(), u.segment)
 		if err := w.Set(key, run.Value()); err != nil {

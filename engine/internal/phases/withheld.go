@@ -251,6 +251,33 @@ func sumOfWithheld(w *storage.Withheld) linkSum {
 	return linkSum{any: true, hops: w.Hops, depth: w.Depth, score: w.Score}
 }
 
+// isWithheld reports whether an entry without a score adds nothing to what is withheld of its target.
+func isWithheld(sc *storage.Scanner, target []byte, entry *storage.Withheld) (bool, error) {
+	var sum linkSum
+	var sitemap bool
+	var referrers uint64
+	for ok := sc.SeekGE(storage.AppendLinkdbKey(nil, target, 0)); ok; ok = sc.Next() {
+		of, _, err := storage.SplitLinkdbKey(sc.Key())
+		if err != nil {
+			return false, err
+		}
+		if !bytes.Equal(of, target) {
+			break
+		}
+		var w storage.Withheld
+		if err := storage.DecodeWithheld(sc.Value(), &w); err != nil {
+			return false, fmt.Errorf("links to %s: %w", target, err)
+		}
+		sum = sum.plus(sumOfWithheld(&w))
+		sitemap = sitemap || w.Sitemap
+		referrers |= w.Referrers
+	}
+	if entry.Link && (!sum.any || entry.Depth < sum.depth || entry.Hops < sum.hops) {
+		return false, sc.Err()
+	}
+	return (sitemap || !entry.Sitemap) && entry.Referrers&^referrers == 0, sc.Err()
+}
+
 // foldWithheld adds up what one segment says of a target.
 func foldWithheld(dst, a, b []byte) []byte {
 	var x, y storage.Withheld

@@ -278,6 +278,41 @@ func (w *world) updateOnly(pages ...page) {
 	}
 }
 
+// TestFetchedAgain: what a page says again is not withheld again, but what it says for the first time is.
+func TestFetchedAgain(t *testing.T) {
+	w := newWorld(t, admission.Options{})
+	defer w.close()
+	w.inject(hostA)
+	w.update(page{url: hostA, links: []string{hostA + "deep"}})
+	w.sitemaps = []urlkey.Key{w.key(other + "sitemap.xml")}
+	if r := w.update(page{url: hostA + "deep", links: []string{other, hostW}}); r.Withheld != 3 {
+		t.Errorf("%+v", r)
+	}
+	w.sitemaps = []urlkey.Key{w.key(other + "sitemap.xml")}
+	again := w.update(page{url: hostA + "deep", links: []string{other, other + "new"}}) // the first is known
+	if again.Withheld != 1 {
+		t.Errorf("%+v", again)
+	}
+	if r := w.update(page{url: hostA, links: []string{other, hostW}}); r.Withheld != 2 { // at less depth
+		t.Errorf("%+v", r)
+	}
+	if r := w.update(page{url: hostA, links: []string{other, hostW}}); r.Withheld != 0 {
+		t.Errorf("%+v", r)
+	}
+	w.inject(other + "seed")
+	all := w.records()
+	for url, want := range map[string]storage.Record{
+		other:                 {Score: 0.5, Depth: 1},
+		other + "new":         {Score: 0, Depth: 2},
+		other + "sitemap.xml": {Score: 1, Depth: 0},
+	} {
+		if r, ok := all[w.key(url)]; !ok || r.Score != want.Score || r.Depth != want.Depth {
+			t.Errorf("%s: %t %+v, want %+v", url, ok, r, want)
+		}
+	}
+	w.check()
+}
+
 // TestFilterChangesMeanwhile: a live filter that changes while a phase asks it leaves everything pending.
 func TestFilterChangesMeanwhile(t *testing.T) {
 	f := &liveDeny{}
