@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# `make` alone builds; `make help` lists what else there is.
+# `make` builds; `make help` lists the other targets.
 
 export CGO_ENABLED = 0
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
@@ -12,7 +12,7 @@ KILLS = 3
 build: ## build the static binary bin/seine
 	go build -trimpath -o bin/seine ./cmd/seine
 
-test: vet race ## everything that must pass: vet, staticcheck, tests with fuzz seeds, race detector
+test: vet race ## run everything that must pass: vet, staticcheck, tests with fuzz seeds, race detector
 
 vet:
 	go vet ./...
@@ -21,37 +21,43 @@ vet:
 race: ## all tests, with the race detector where a C compiler allows it
 	go test ./...
 	@if [ "$$(go env GOHOSTARCH)" = amd64 ]; then GOARCH=386 go test -run Golden ./bench/simweb; fi
-	@if command -v cc >/dev/null; then CGO_ENABLED=1 go test -race -short $$(go list ./frontier ./engine/... ./storage/... ./index/... | grep -v parse/pdf); fi # pdf's process may not have the memory that the detector takes
+	@# pdf's process may not have the memory that the detector takes.
+	@if command -v cc >/dev/null; then \
+	  CGO_ENABLED=1 go test -race -short \
+	    $$(go list ./frontier ./engine/... ./storage/... ./index/... | grep -v parse/pdf); \
+	fi
 
-fuzz: ## look for new inputs with each fuzz target, a few seconds each (FUZZTIME=10m for long)
+fuzz: ## run each fuzz target for a few seconds (FUZZTIME=10m for longer)
 	@set -e; for p in $$(go list ./...); do \
 	  for f in $$(go test -list '^Fuzz' $$p | grep '^Fuzz' || true); do \
-	    echo "fuzz $$p $$f"; go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 5x $$p >/tmp/seine-fuzz.log 2>&1 || { cat /tmp/seine-fuzz.log; exit 1; }; \
+	    echo "fuzz $$p $$f"; \
+	    go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 5x $$p >/tmp/seine-fuzz.log 2>&1 || \
+	      { cat /tmp/seine-fuzz.log; exit 1; }; \
 	  done; done
 
-demo: build ## crawl and search a small web served on loopback; needs no network
-	@bench/demo.sh
+demo: build ## crawl and search a small web on loopback; needs no network
+	@bench/acceptance/demo.sh
 
-realsites: build ## crawl Debian's Python and PostgreSQL manuals from nginx and compare with an independent walk
-	@bench/realsites.sh
+realsites: build ## crawl Debian's Python and PostgreSQL manuals from nginx, compare with an independent walk
+	@bench/acceptance/realsites.sh
 
 realweb: build ## crawl 62 hosts of Debian documents (50,000 pages), compare with the truth (RECIPE=M: 330,000)
-	@bench/realweb.sh
+	@bench/acceptance/realweb.sh
 
-polite: build ## crawl a web of mixed delays, killing the crawler again and again; the servers judge (PAGES=1000000 KILLS=20)
-	@bench/polite.sh $(PAGES) $(KILLS)
+polite: build ## crawl a web with mixed delays, kill the crawler repeatedly; the servers judge (PAGES=1000000 KILLS=20)
+	@bench/acceptance/polite.sh $(PAGES) $(KILLS)
 
-bench: build ## benchmarks beside floors and peers, a quarter of an hour; writes BENCHMARKS.md
-	@bench/bench.sh quick
+bench: build ## run benchmarks beside floors and peers for a quarter of an hour; writes BENCHMARKS.md
+	@bench/measure/bench.sh quick
 
-bench-full: build ## also crawls of 10^5 and 10^6 pages and of 62 hosts of Debian documents: an hour or two
-	@bench/bench.sh full
+bench-full: build ## the same with crawls of 10^5 and 10^6 pages and of 62 hosts of documents: an hour or two
+	@bench/measure/bench.sh full
 
-bench-peers: build ## install other crawlers and index libraries as far as can be had, and compare with them at length
+bench-peers: build ## install other crawlers and index libraries where possible, and compare with them at length
 	@bench/peers/install.sh
 	@cd bench/peers && go run . all > ../out/peers.txt
 
-clean:
+clean: ## remove bin and bench/out, with everything that was downloaded
 	rm -rf bin bench/out
 
 help:

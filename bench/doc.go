@@ -1,49 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package bench measures seine: its layers beside the libraries that they stand on, and whole crawls
-// beside bare fetch loops, from the outside, as processes.
+// Package bench is the map of the folders that measure, test and train seine from the outside. It holds no code.
 //
 // # What it is
 //
-// Two kinds of measurement, one form of result. Layers are Go benchmarks in this package's tests.
-// Crawls are made by Crawls: a simweb and a crawler, each a process of its own, so that their
-// processor time and memory are told apart. Both print lines that benchstat reads. Report turns lines
-// into BENCHMARKS.md, where every number has its spread and its ratio to a floor or a peer.
+// Five kinds of things that use seine and that seine does not use:
+//
+//   - bench/measure: benchmarks of each layer and of whole crawls, and the report that becomes BENCHMARKS.md.
+//   - bench/simweb and bench/hostile: the worlds. simweb is a synthetic web of any size that knows the truth about
+//     itself; hostile is a web of servers that break the rules, one case at a time. Both are packages for anybody.
+//   - bench/acceptance: whole jobs with a verdict, as scripts: demo, polite, realsites, realweb.
+//   - bench/peers: other crawlers and libraries under the same measurements. It is a module of its own.
+//   - bench/training: commands that make the models in engine/parse (content, language).
 //
 // # Picture
 //
-//	go test -bench ./bench ──────┐
-//	bench/peers (own module) ────┼──▶ lines ──▶ Report ──▶ BENCHMARKS.md, bench/plots/*.svg
-//	Crawls ─▶ simweb ◀─ crawl ───┘
-//	             ▲─ floors: a bare fasthttp loop over the same pages, and one that lexes and packs them
+//	make bench ───▶ measure ──▶ BENCHMARKS.md         make bench-peers ─▶ peers (own module)
+//	                  │                                                     │
+//	                  ├──────────────▶ simweb, hostile ◀────────────────────┘
+//	                  │                  ▲         ▲
+//	make demo, polite, realsites, realweb ┘         └── tests of engine
+//
+//	training/content, training/language ──▶ model files in engine/parse
 //
 // # Life
 //
-// A round of Crawls: an empty folder ─▶ simweb starts and writes its hosts file ─▶ the crawler runs to
-// its end ─▶ simweb is interrupted and reports ─▶ the folder is weighed and removed ─▶ a Line. Rounds
-// of all variants alternate, so that a slow minute of the machine falls on each.
+// Everything that a run leaves behind is in bench/out, which git ignores and `make clean` removes. Downloads
+// (Debian packages, peers, sentences) are kept there from run to run.
 //
 // # Invariants
 //
-//   - What a crawler fetched is what the server says that it served, not what the crawler says.
-//   - A ratio compares medians of the same run. Numbers of different machines or days never meet.
-//   - Processes that a measurement started are gone when it returns.
+//   - Nothing outside cmd/seine and tests imports these packages.
+//   - The worlds import nothing of seine, so that a fault of seine cannot hide in the truth that judges it.
+//   - Scripts change to the root of the repository first; every path in them starts there.
 //
 // # Who runs it
 //
-// Crawls runs one child at a time beside a simweb, and owns one goroutine for each child that passes on
-// a cancelled context. Nothing here is safe for concurrent use: two measurements at once are none.
+// People and the CI, through the Makefile. `make help` lists the targets.
 //
 // # Bounds
 //
-// A child gets an hour. Lines are kept in memory; there are some hundreds.
+// `make bench` takes a quarter of an hour, `make bench-full` an hour or two.
 //
 // # Deliberately absent
 //
-// Other people's crawlers and indexes: they are in bench/peers, a module of its own, so that what they
-// depend on never reaches ours. Statistics beyond median and range: benchstat has them.
+// Unit tests and micro-benchmarks that belong to one package: they stand beside its code.
 //
 // # Read first
 //
-// crawl.go for what a crawl's numbers mean, report.go for how they are shown.
+// bench/measure/doc.go for numbers, bench/simweb/doc.go for the synthetic web.
 package bench

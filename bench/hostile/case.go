@@ -12,80 +12,84 @@ import (
 	"time"
 )
 
-// Case is one thing that servers do, and what must come of it.
+// Case is one thing that a server does, and the outcome that is required of a client. Cases come from Cases, Find and
+// Replay; the zero value can be given to Judge but not served. Server.URL says what to fetch.
 type Case struct {
-	Number int    // of the row that it belongs to; several cases may share one
-	Name   string // its host is Name.hostile.test
-	Group  string
+	Number int    // of the row in the list of behaviors that it belongs to; several cases may share one
+	Name   string // a host label; the case's host is Name.hostile.test
+	Group  string // such as "framing" or "dns"
 	Does   string // what the server does, for people
 	Want   Want
 
-	// URL is what to fetch, if it is not the first page of the case's host. PORT in it stands for the
-	// server's port.
+	// URL is what to fetch, if it is not on the case's host; "": it is. PORT in it stands for the server's port.
 	URL string
 	// Path of the page to fetch on the case's host; "": "/".
 	Path string
-	// Policy cases are about addresses and ports that must not be touched: a client meets them with its
-	// rules for the public web, under which the server itself is out of reach.
+	// Policy cases are about addresses and ports that must not be touched. A client meets them with its rules for the
+	// public web, under which it could not reach the server itself.
 	Policy bool
 	// TLS cases are fetched by https.
 	TLS bool
 
-	atAccept bool // serve is called before a request was read
-	robots   bool // serve answers for robots.txt too; else that is 404
-	serve    func(c *Conn, q *Request)
-	tls      func(s *Server, name string) *tlsServer
-	dns      func(ctx context.Context, s *Server) ([]netip.Addr, error)
+	atAccept bool // serve is called before a request was read, with nil for it
+	robots   bool // serve answers robots.txt too; otherwise that is a 404
+	serve    func(c *conn, q *request)
+	tls      func(s *Server, name string) *tlsServer                    // nil: plain TCP
+	dns      func(ctx context.Context, s *Server) ([]netip.Addr, error) // nil: the case's address
 }
 
 // Want is the required outcome of a case.
 type Want struct {
 	// Results are those that are allowed, see Outcome.Result; nil: any.
 	Results []string
-	// Requests is how many may be on the wire for one fetch; 0: 1, less than 0: none.
+	// Requests is how many requests one fetch may send; 0: 1, less than 0: none.
 	Requests int
-	// Within is the deadline that ends it: "head", "dial", "tls", "dns", "total"; "": it ends by itself.
+	// Within is the deadline that ends the fetch: "head", "dial", "tls", "dns" or "total" of Limits; "": it ends by
+	// itself, within Limits.Total.
 	Within string
-	// Alloc is how many bytes the fetch may allocate beside eight times what it received; 0: 256 KiB.
-	// Where it is much more, that is what a server in the same process takes to make the response.
+	// Alloc is how many bytes the fetch may allocate, beside eight times what it received; 0: 4 MiB. It counts what the
+	// server allocates too, if that runs in the same process.
 	Alloc int64
 	// Closed: the connection must not be used for another request.
 	Closed bool
-	// Body is the body, decoded; "": any.
+	// Body is the decoded body; "": any.
 	Body string
-	// Absent must not be in any request.
+	// Absent are texts that no request may contain.
 	Absent []string
-	// Crawl are the statuses that the page's record may have after a crawl; nil: not judged there.
+	// Crawl are the statuses, by Nutch's names, that the page may have after a crawl; nil: any. Judge does not look at
+	// it.
 	Crawl []string
-	// CrawlRequests is how many requests the host may get in a crawl, robots.txt included; 0: not
-	// judged.
+	// CrawlRequests is how many requests the host may get in a crawl, robots.txt included; 0: any number. Judge does
+	// not look at it.
 	CrawlRequests int
-	// Text says what else must come of it, where one fetch cannot show it.
+	// Text says, for people, what else is required that one fetch cannot show.
 	Text string
 }
 
-// Outcome is what a client made of a case.
+// Outcome is the outcome of one fetch of a case by a client.
 type Outcome struct {
-	// Result is the name of a failure, such as "timeout_head"; or the status, and behind it why the body
-	// is not whole: "200", "200 length", "200 time", "200 disconnect"; with "decode" if its content coding
-	// could not be undone and "cut" if it was not undone to the end. "bad_url" is a URL that was refused.
+	// Result is the name of a failure, such as "timeout_head"; or the status, followed by the reason why the body is
+	// not whole: "200", "200 length", "200 time", "200 disconnect"; "200 decode" if its content coding could not be
+	// decoded, "200 cut" if it was not decoded to its end. "bad_url" is a URL that was refused. The names are in
+	// Want.Results of the cases.
 	Result   string
-	Requests int
-	Wall     time.Duration
-	Alloc    int64 // bytes allocated
-	Received int64 // bytes
-	Body     []byte
-	Reused   bool   // the connection served another request afterwards
-	Sent     string // all request heads
+	Requests int           // sent; Tally.Requests counts them
+	Wall     time.Duration // from the call to its end
+	Alloc    int64         // bytes allocated; 0: not judged
+	Received int64         // bytes from the server
+	Body     []byte        // decoded
+	Reused   bool          // the connection served another request afterwards
+	Sent     string        // all request heads; Tally.Heads has them
 }
 
-// Limits are the deadlines of the client that is judged.
+// Limits are the deadlines of the client that is judged. A case that ends at a deadline fails if the fetch takes longer
+// than that deadline and Slack.
 type Limits struct {
 	Total, Head, Dial, TLS, DNS time.Duration
 	Slack                       time.Duration // for a busy machine
 }
 
-// Judge says what is wrong with an outcome; nil: nothing.
+// Judge returns an error that names everything in an outcome that breaks the case's Want, nil if nothing does.
 func Judge(c *Case, o Outcome, l Limits) error {
 	var wrong []string
 	say := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
@@ -99,7 +103,9 @@ func Judge(c *Case, o Outcome, l Limits) error {
 	if o.Requests > most {
 		say("%d requests, want at most %d", o.Requests, most)
 	}
-	limit := map[string]time.Duration{"": l.Total, "total": l.Total, "head": l.Head, "dial": l.Dial, "tls": l.TLS, "dns": l.DNS}[c.Want.Within]
+	limit := map[string]time.Duration{
+		"": l.Total, "total": l.Total, "head": l.Head, "dial": l.Dial, "tls": l.TLS, "dns": l.DNS,
+	}[c.Want.Within]
 	if o.Wall > limit+l.Slack {
 		say("took %s, want at most %s", o.Wall, limit)
 	}
@@ -132,16 +138,27 @@ func (c *Case) Host() string { return c.Name + domain }
 
 const domain = ".hostile.test"
 
-// Cases returns all of them, by group.
+// Cases returns all cases of the package, group by group, in the same order each time. The slice is the caller's.
 func Cases() []Case { return slices.Clone(allCases()) }
 
-// allCases are made once: some are large.
+// allCases are made once, when first needed: some are large.
 var allCases = sync.OnceValue(func() (out []Case) {
 	for _, group := range []struct {
 		name  string
 		cases []Case
-	}{{"transport", transportCases()}, {"dns", dnsCases()}, {"framing", framingCases()}, {"coding", codingCases()}, {"urls", urlCases()}, {"traps", trapCases()},
-		{"robots", robotsCases()}, {"retry-after", retryCases()}, {"html", htmlCases()}, {"tls", tlsCases()}, {"files", fileCases()}} {
+	}{
+		{"transport", transportCases()},
+		{"dns", dnsCases()},
+		{"framing", framingCases()},
+		{"coding", codingCases()},
+		{"urls", urlCases()},
+		{"traps", trapCases()},
+		{"robots", robotsCases()},
+		{"retry-after", retryCases()},
+		{"html", htmlCases()},
+		{"tls", tlsCases()},
+		{"files", fileCases()},
+	} {
 		for _, c := range group.cases {
 			c.Group = group.name
 			out = append(out, c)
@@ -150,7 +167,7 @@ var allCases = sync.OnceValue(func() (out []Case) {
 	return out
 })
 
-// Find returns the case of a name.
+// Find returns the case with a name, false if there is none.
 func Find(name string) (Case, bool) {
 	for _, c := range allCases() {
 		if c.Name == name {
@@ -160,14 +177,15 @@ func Find(name string) (Case, bool) {
 	return Case{}, false
 }
 
-// Result is a case with what came of it.
+// Result is a case with the verdict on it.
 type Result struct {
 	Case Case
-	Err  error // nil: passed
-	Note string
+	Err  error  // of Judge; nil: passed
+	Note string // shown if it passed
 }
 
-// Table prints results, the ones that failed with what is wrong.
+// Table returns results as text, a line each: number, name, group, pass or FAIL, and the note or the error; then how
+// many passed.
 func Table(results []Result) string {
 	var b strings.Builder
 	passed := 0

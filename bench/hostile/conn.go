@@ -11,16 +11,16 @@ import (
 	"time"
 )
 
-// Request is a request head.
-type Request struct {
+// request is a request head, parsed leniently.
+type request struct {
 	Method, Path string // Path with query, as sent
-	Host         string
-	Head         string
+	Host         string // with port
+	Head         string // as received
 }
 
-// Conn is a server's end of a connection, with the moves that cases are made of. Moves that fail,
-// because the client left, return false.
-type Conn struct {
+// conn is a server's end of a connection, with the moves that cases are made of. A move returns false if it failed
+// because the client left. One goroutine uses it.
+type conn struct {
 	net.Conn
 	s      *Server
 	c      *Case
@@ -29,8 +29,8 @@ type Conn struct {
 	over   bool // the case wants the connection closed
 }
 
-// readLogger reads from a connection and logs.
-type readLogger struct{ c *Conn }
+// readLogger reads from a connection and logs what it read.
+type readLogger struct{ c *conn }
 
 func (r readLogger) Read(b []byte) (int, error) {
 	n, err := r.c.Conn.Read(b)
@@ -39,7 +39,7 @@ func (r readLogger) Read(b []byte) (int, error) {
 }
 
 // next reads a request head.
-func (c *Conn) next() (*Request, bool) {
+func (c *conn) next() (*request, bool) {
 	var head strings.Builder
 	for head.Len() < maxRequestHead {
 		line, err := c.r.ReadString('\n')
@@ -48,7 +48,7 @@ func (c *Conn) next() (*Request, bool) {
 		}
 		head.WriteString(line)
 		if line == "\r\n" || line == "\n" {
-			q := &Request{Head: head.String()}
+			q := &request{Head: head.String()}
 			q.Method, q.Path, _ = strings.Cut(q.Head, " ")
 			q.Path, _, _ = strings.Cut(q.Path, " ")
 			for field := range strings.SplitSeq(q.Head, "\r\n") {
@@ -63,8 +63,8 @@ func (c *Conn) next() (*Request, bool) {
 	return nil, false
 }
 
-// say writes.
-func (c *Conn) say(parts ...string) bool {
+// say sends texts as they are.
+func (c *conn) say(parts ...string) bool {
 	for _, p := range parts {
 		n, err := io.WriteString(c.Conn, p)
 		c.s.log.add(c.number, Out, []byte(p[:n]))
@@ -77,10 +77,10 @@ func (c *Conn) say(parts ...string) bool {
 }
 
 // end makes this the connection's last response.
-func (c *Conn) end() { c.over = true }
+func (c *conn) end() { c.over = true }
 
-// pause waits, and ends early when the server closes.
-func (c *Conn) pause(d time.Duration) bool {
+// pause waits for d, scaled, and ends early with false when the server closes.
+func (c *conn) pause(d time.Duration) bool {
 	t := time.NewTimer(time.Duration(float64(d) * c.s.o.Scale))
 	defer t.Stop()
 	select {
@@ -93,20 +93,20 @@ func (c *Conn) pause(d time.Duration) bool {
 }
 
 // hang keeps the connection open, reading and saying nothing, until the client leaves.
-func (c *Conn) hang() {
+func (c *conn) hang() {
 	c.over = true
 	io.Copy(io.Discard, readLogger{c})
 }
 
-// drip says something over and over, with a pause before each time.
-func (c *Conn) drip(text string, every time.Duration) {
+// drip sends a text over and over, with a pause before each.
+func (c *conn) drip(text string, every time.Duration) {
 	for c.pause(every) && c.say(text) {
 	}
 	c.over = true
 }
 
-// flood says something over and over as fast as it is taken, at most so many bytes.
-func (c *Conn) flood(text string, most int) {
+// flood sends a text over and over as fast as the client takes it, up to most bytes.
+func (c *conn) flood(text string, most int) {
 	for sent := 0; sent < most; sent += len(text) {
 		if !c.say(text) {
 			return
@@ -114,8 +114,8 @@ func (c *Conn) flood(text string, most int) {
 	}
 }
 
-// reset breaks the connection off.
-func (c *Conn) reset() {
+// reset ends the connection with RST.
+func (c *conn) reset() {
 	c.over = true
 	if t, ok := c.Conn.(*net.TCPConn); ok {
 		t.SetLinger(0)
@@ -123,30 +123,33 @@ func (c *Conn) reset() {
 	c.Conn.Close()
 }
 
-// page says an ordinary response.
-func (c *Conn) page(body string) bool { return c.say(response("200 OK", "text/html", body)) }
+// page sends an ordinary response.
+func (c *conn) page(body string) bool { return c.say(response("200 OK", "text/html", body)) }
 
 const ok = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
 
-// response is a response with a length; fields are whole lines with their ends.
+// response returns a response with a Content-Length. Each of fields is a whole line with its CR LF.
 func response(status, mediaType, body string, fields ...string) string {
-	return fmt.Sprintf("HTTP/1.1 %s\r\nContent-Type: %s\r\n%sContent-Length: %d\r\n\r\n%s", status, mediaType, strings.Join(fields, ""), len(body), body)
+	return fmt.Sprintf(
+		"HTTP/1.1 %s\r\nContent-Type: %s\r\n%sContent-Length: %d\r\n\r\n%s", status, mediaType,
+		strings.Join(fields, ""), len(body), body,
+	)
 }
 
-// says serves a case that gives every request the same bytes and closes.
-func says(parts ...string) func(*Conn, *Request) {
-	return func(c *Conn, _ *Request) {
+// says serves the same bytes to every request and closes.
+func says(parts ...string) func(*conn, *request) {
+	return func(c *conn, _ *request) {
 		c.say(parts...)
 		c.end()
 	}
 }
 
-// keeps serves a case that gives every request the same bytes and goes on.
-func keeps(parts ...string) func(*Conn, *Request) {
-	return func(c *Conn, _ *Request) { c.say(parts...) }
+// keeps serves the same bytes to every request and keeps the connection.
+func keeps(parts ...string) func(*conn, *request) {
+	return func(c *conn, _ *request) { c.say(parts...) }
 }
 
-// answers serves a case that computes a whole response from the request.
-func answers(f func(q *Request) string) func(*Conn, *Request) {
-	return func(c *Conn, q *Request) { c.say(f(q)) }
+// answers serves a response that is computed from the request.
+func answers(f func(q *request) string) func(*conn, *request) {
+	return func(c *conn, q *request) { c.say(f(q)) }
 }

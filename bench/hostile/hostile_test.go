@@ -21,21 +21,24 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestCases: names are host labels and differ, every row of the list has a case, and every case says
-// what must come of it.
+// TestCases: names are host labels and differ, every row of the list has a case, and every case says what is required.
 func TestCases(t *testing.T) {
-	rows := []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 14, 16, 17, 18, 19, 20, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 45, 46, 47, 48,
-		49, 50, 51, 52, 53, 54, 55, 56, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68, 69, 70, 71, 72, 73, 74, 75, 76, 77, 78, 80, 81, 82, 84, 85, 86, 87, 88, 89, 90, 91, 92, 94, 95, 96,
-		97, 98, 99, 100, 101, 102, 103, 104, 105, 106, 108, 109, 110, 111, 112}
+	rows := []int{
+		1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 14, 16, 17, 18, 19, 20, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32,
+		34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 58, 59, 60, 61, 62,
+		63, 64, 65, 66, 67, 68, 69, 70, 71, 72, 73, 74, 75, 76, 77, 78, 80, 81, 82, 84, 85, 86, 87, 88, 89, 90, 91,
+		92, 94, 95, 96, 97, 98, 99, 100, 101, 102, 103, 104, 105, 106, 108, 109, 110, 111, 112,
+	}
 	seen := map[string]bool{}
 	numbers := map[int]bool{}
 	for _, c := range hostile.Cases() {
-		if seen[c.Name] || c.Name == "" || len(c.Name) > 63 || strings.HasSuffix(c.Name, "-") || strings.Trim(c.Name, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
+		if seen[c.Name] || c.Name == "" || len(c.Name) > 63 || strings.HasSuffix(c.Name, "-") ||
+			strings.Trim(c.Name, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
 			t.Errorf("case %q", c.Name)
 		}
 		seen[c.Name], numbers[c.Number] = true, true
 		if c.Does == "" || c.Group == "" || c.Want.Results == nil {
-			t.Errorf("%s does not say what it does or what must come of it", c.Name)
+			t.Errorf("%s does not say what it does or what is required", c.Name)
 		}
 		if again, ok := hostile.Find(c.Name); !ok || again.Number != c.Number {
 			t.Errorf("%s is not found", c.Name)
@@ -48,8 +51,8 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// ask sends a request for a path to a case's host and returns all that comes, until the end of the
-// connection or a second of silence.
+// ask requests a path from a case's host and returns everything that comes, until the end of the connection or a second
+// of silence.
 func ask(t *testing.T, s *hostile.Server, name, path string) string {
 	t.Helper()
 	addrs, err := s.LookUp(context.Background(), name+".hostile.test")
@@ -61,7 +64,9 @@ func ask(t *testing.T, s *hostile.Server, name, path string) string {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	if _, err := fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: %s.hostile.test:%d\r\n\r\n", path, name, s.Port()); err != nil {
+	if _, err := fmt.Fprintf(
+		conn, "GET %s HTTP/1.1\r\nHost: %s.hostile.test:%d\r\n\r\n", path, name, s.Port(),
+	); err != nil {
 		t.Fatal(err)
 	}
 	conn.SetReadDeadline(time.Now().Add(time.Second))
@@ -73,8 +78,8 @@ func ask(t *testing.T, s *hostile.Server, name, path string) string {
 	return string(b)
 }
 
-// TestServer: cases say what they should; robots.txt is out of their way; everything is logged and
-// counted; names resolve as badly as they must.
+// TestServer: cases send what they should; robots.txt does not get in their way; everything is logged and counted;
+// names resolve as badly as they must.
 func TestServer(t *testing.T) {
 	s, err := hostile.Start(hostile.Options{Scale: 0.1})
 	if err != nil {
@@ -82,24 +87,31 @@ func TestServer(t *testing.T) {
 	}
 	defer s.Close()
 	for _, c := range []struct{ name, path, want string }{
-		{"cl-dup-diff", "/", "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 3\r\nContent-Length: 2\r\n\r\nhi"},
+		{
+			"cl-dup-diff", "/",
+			"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 3\r\nContent-Length: 2\r\n\r\nhi",
+		},
 		{"cl-dup-diff", "/robots.txt", "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"},
 		{"ssh-banner", "/", "SSH-2.0-OpenSSH_9.2p1\r\n"},
 		{"fin-after-request", "/", ""},
-		{"rst-mid-head", "/", ""}, // a reset takes what was sent with it, as it does on the web
+		{"rst-mid-head", "/", ""}, // a reset drops what was sent before it, as on the web
 	} {
-		if got := ask(t, s, c.name, c.path); got != c.want && (c.name != "rst-mid-head" || !strings.HasPrefix("HTTP/1.1 200 OK\r\nX-Ha", got)) {
+		if got := ask(t, s, c.name, c.path); got != c.want &&
+			(c.name != "rst-mid-head" || !strings.HasPrefix("HTTP/1.1 200 OK\r\nX-Ha", got)) {
 			t.Errorf("%s%s says %q, want %q", c.name, c.path, got, c.want)
 		}
 	}
-	if got := ask(t, s, "robots-bom", "/robots.txt"); !strings.HasSuffix(got, "\xef\xbb\xbfUser-agent: *\nDisallow: /page\n") {
+	if got := ask(t, s, "robots-bom", "/robots.txt"); !strings.HasSuffix(
+		got, "\xef\xbb\xbfUser-agent: *\nDisallow: /page\n",
+	) {
 		t.Errorf("robots-bom says %q", got)
 	}
 	if got := ask(t, s, "chain-1000", "/41"); !strings.Contains(got, "Location: /42\r\n") {
 		t.Errorf("chain-1000 says %q", got)
 	}
 	tally := s.Log().Tally("cl-dup-diff")
-	if tally.Requests != 2 || tally.Robots != 1 || tally.Conns != 2 || tally.MaxInFlight != 1 || tally.SmallestGap <= 0 || len(tally.Heads) != 2 {
+	if tally.Requests != 2 || tally.Robots != 1 || tally.Conns != 2 || tally.MaxInFlight != 1 ||
+		tally.SmallestGap <= 0 || len(tally.Heads) != 2 {
 		t.Errorf("%+v", tally)
 	}
 	var in, out bytes.Buffer
@@ -121,11 +133,13 @@ func TestServer(t *testing.T) {
 			out.Write(e.Bytes)
 		}
 	}
-	if opened != 2 || int64(in.Len()) != tally.BytesIn || int64(out.Len()) != tally.BytesOut || !strings.HasPrefix(in.String(), "GET / HTTP/1.1\r\n") {
+	if opened != 2 || int64(in.Len()) != tally.BytesIn || int64(out.Len()) != tally.BytesOut ||
+		!strings.HasPrefix(in.String(), "GET / HTTP/1.1\r\n") {
 		t.Errorf("%d connections, in %q, out %q; %+v", opened, &in, &out, tally)
 	}
 	var hosts bytes.Buffer
-	if err := s.HostsFile(&hosts); err != nil || !strings.Contains(hosts.String(), " ssh-banner.hostile.test\n") || strings.Contains(hosts.String(), "dns-nx") {
+	if err := s.HostsFile(&hosts); err != nil || !strings.Contains(hosts.String(), " ssh-banner.hostile.test\n") ||
+		strings.Contains(hosts.String(), "dns-nx") {
 		t.Errorf("hosts file: %v", err)
 	}
 	if a, err := s.LookUp(context.Background(), "dns-huge.hostile.test"); err != nil || len(a) != 4000 {
@@ -135,14 +149,20 @@ func TestServer(t *testing.T) {
 	if _, err := s.LookUp(context.Background(), "nobody.test"); !errors.As(err, &dns) || !dns.IsNotFound {
 		t.Errorf("a name that is no case's: %v", err)
 	}
-	if seeds := s.Seeds(); len(seeds) != len(hostile.Cases()) || !slices.Contains(seeds, fmt.Sprintf("http://ssh-banner.hostile.test:%d/", s.Port())) {
+	if seeds := s.Seeds(); len(seeds) != len(hostile.Cases()) ||
+		!slices.Contains(seeds, fmt.Sprintf("http://ssh-banner.hostile.test:%d/", s.Port())) {
 		t.Errorf("%d seeds", len(seeds))
 	}
 }
 
-// TestJudge: each way to fail a case is told.
+// TestJudge: each way to fail a case is reported.
 func TestJudge(t *testing.T) {
-	c := hostile.Case{Name: "x", Want: hostile.Want{Results: []string{"200"}, Within: "head", Closed: true, Body: "hi", Absent: []string{"secret"}}}
+	c := hostile.Case{
+		Name: "x",
+		Want: hostile.Want{
+			Results: []string{"200"}, Within: "head", Closed: true, Body: "hi", Absent: []string{"secret"},
+		},
+	}
 	l := hostile.Limits{Total: time.Second, Head: 100 * time.Millisecond, Slack: 10 * time.Millisecond}
 	good := hostile.Outcome{Result: "200", Requests: 1, Body: []byte("hi")}
 	if err := hostile.Judge(&c, good, l); err != nil {

@@ -8,30 +8,30 @@ import (
 	"time"
 )
 
-// Direction of what an Event is about.
+// Direction says what an Event is.
 type Direction uint8
 
-// The directions; Open and Close are of connections.
+// The directions.
 const (
-	Open Direction = iota
-	In             // received from the client
-	Out            // sent to it
-	Close
+	Open  Direction = iota // a connection was accepted
+	In                     // bytes were received from the client
+	Out                    // bytes were sent to it
+	Close                  // the connection ended
 )
 
-// Event is one read or write.
+// Event is one read or write, or the begin or end of a connection.
 type Event struct {
-	At    time.Duration // since the server began, by the monotonic clock
-	Case  string
-	Conn  int
+	At    time.Duration // since the server started, by the monotonic clock
+	Case  string        // name
+	Conn  int           // number of the connection, from 0 over all cases
 	Dir   Direction
-	N     int    // bytes
-	Bytes []byte // the first of them; see maxLogged
+	N     int    // bytes read or written
+	Bytes []byte // the first of them: 4 KiB of each direction of a connection are kept
 }
 
-// Log is the record of all that was sent and received: the oracle for politeness and accounting. It
-// keeps the first maxLogged bytes of each direction of a connection and the lengths of all, up to
-// maxEvents; Tally counts on beyond that. Safe for concurrent use.
+// Log records everything that was sent and received. It keeps the first 4 KiB of each direction of a connection, and up
+// to 262,144 events; Tally counts beyond that. Use Server.Log to get one. Safe for concurrent use, also after the
+// server has closed.
 type Log struct {
 	began time.Time
 
@@ -50,14 +50,14 @@ type connState struct {
 
 // Tally is what one case's host saw.
 type Tally struct {
-	Requests    int // robots.txt counted too
-	Robots      int
-	Conns       int
-	BytesIn     int64
-	BytesOut    int64
+	Requests    int           // whole heads, those for robots.txt included
+	Robots      int           // requests for robots.txt
+	Conns       int           // connections
+	BytesIn     int64         // received
+	BytesOut    int64         // sent
 	MaxInFlight int           // most connections at once on which a request was being answered
 	SmallestGap time.Duration // between the starts of two requests; 0: fewer than two
-	Heads       []string      // of requests, the first maxHeads
+	Heads       []string      // of requests, the first 64
 
 	inFlight  int
 	lastStart time.Duration
@@ -138,8 +138,8 @@ func (l *Log) add(conn int, dir Direction, b []byte) {
 	l.event(Event{Case: c.name, Conn: conn, Dir: dir, N: len(b), Bytes: slices.Clone(b[:n])})
 }
 
-// request counts a request that was read whole.
-func (l *Log) request(conn int, q *Request) {
+// request counts a request whose head was read.
+func (l *Log) request(conn int, q *request) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c := &l.conns[conn]
@@ -161,14 +161,14 @@ func (l *Log) request(conn int, q *Request) {
 	t.MaxInFlight = max(t.MaxInFlight, t.inFlight)
 }
 
-// Events returns what was logged so far.
+// Events returns the events so far, in order of time. The slice is the caller's, the bytes must not be changed.
 func (l *Log) Events() []Event {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Concat(l.events...)
 }
 
-// Tally returns what a case's host saw so far.
+// Tally returns what the host of the case with this name has seen so far; the zero Tally if it saw nothing.
 func (l *Log) Tally(name string) Tally {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -13,11 +13,11 @@ import (
 	"strings"
 )
 
-// Replay makes cases of recorded responses: a folder with responses.tar.gz, a raw response a file, and
-// manifest.tsv, which has a line for each: file, category, verdict, id, bytes, whether the server closed
-// the connection after it, and what is odd about it. A response that must be valid must be read as one.
-// One that is invalid may fail or be read, but its connection must not be used again, so that whatever
-// is behind it is never taken for the answer to another request. One that is uncommon may be either.
+// Replay makes cases of recorded responses. dir holds responses.tar.gz, with a raw response a file, and manifest.tsv,
+// with a line for each: file, category, verdict, id, bytes, whether the server closed the connection after it (1: yes),
+// and what is odd about it, separated by tabs. A response with the verdict mustbe_valid must be read as one. One that
+// is invalid may fail or be read, but its connection must not be used again, so that what follows it is never taken for
+// the response to another request. Any other may be either. The error names the file that could not be read.
 func Replay(dir string) ([]Case, error) {
 	bodies, err := readResponses(filepath.Join(dir, "responses.tar.gz"))
 	if err != nil {
@@ -39,7 +39,11 @@ func Replay(dir string) ([]Case, error) {
 		if !found {
 			return nil, fmt.Errorf("%s: there is no response %s", f.Name(), fields[0])
 		}
-		c := Case{Number: 200, Name: "replay-" + strings.TrimSuffix(fields[0], ".http"), Group: "replay", Does: fields[1] + ": " + fields[6], serve: keeps(raw)}
+		c := Case{
+			Number: 200, Name: "replay-" + strings.TrimSuffix(fields[0], ".http"), Group: "replay",
+			Does:  fields[1] + ": " + fields[6],
+			serve: keeps(raw),
+		}
 		if fields[5] == "1" {
 			c.serve = says(raw)
 		}

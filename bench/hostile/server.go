@@ -14,19 +14,19 @@ import (
 	"time"
 )
 
-// Options of a Server.
+// Options of a Server. The zero value serves all cases on a free port without scaling time.
 type Options struct {
 	// Port of all hosts; 0: a free one.
 	Port int
-	// Scale multiplies every time that a server waits, so that tests with short deadlines meet the same
-	// behaviour; 0: 1.
+	// Scale multiplies every wait of a server, so that a client with short deadlines meets the same behavior in less
+	// time; 0: 1.
 	Scale float64
-	// Cases are those to serve; nil: all.
+	// Cases are those to serve, each on an address of its own; nil: Cases().
 	Cases []Case
 }
 
-// Server plays each case on an address of its own in 127.9.0.0/16, over raw sockets, and logs every
-// byte. Safe for concurrent use.
+// Server plays each case on an address of its own in 127.9.0.0/16, over raw sockets, and logs every byte. Its methods
+// are safe for concurrent use.
 type Server struct {
 	o     Options
 	port  int
@@ -44,7 +44,8 @@ type Server struct {
 	filler    []net.Conn // keeps the black hole's queue full
 }
 
-// Start serves until Close.
+// Start serves cases until Close, which the caller must call. It returns when all addresses listen. Its error names the
+// case whose address cannot be listened on, because the port is taken or file descriptors ran out.
 func Start(o Options) (*Server, error) {
 	if o.Scale == 0 {
 		o.Scale = 1
@@ -52,14 +53,17 @@ func Start(o Options) (*Server, error) {
 	if o.Cases == nil {
 		o.Cases = Cases()
 	}
-	s := &Server{o: o, port: o.Port, cases: o.Cases, log: newLog(), done: make(chan struct{}), conns: map[net.Conn]struct{}{}}
+	s := &Server{
+		o: o, port: o.Port, cases: o.Cases, log: newLog(), done: make(chan struct{}),
+		conns: map[net.Conn]struct{}{},
+	}
 	var err error
 	if s.authority, err = newAuthority(); err != nil {
 		return nil, err
 	}
 	for i := range s.cases {
 		if strings.Contains(s.cases[i].Name, "bomb") {
-			bombs() // beforehand: a server that thinks is not what these are about
+			bombs() // before the first request: making them takes a second
 		}
 		if err := s.listen(i); err != nil {
 			s.Close()
@@ -69,7 +73,7 @@ func Start(o Options) (*Server, error) {
 	return s, nil
 }
 
-// listen opens a case's address.
+// listen opens the address of a case.
 func (s *Server) listen(i int) error {
 	c := &s.cases[i]
 	at := netip.AddrPortFrom(s.address(i), uint16(s.port)).String()
@@ -93,7 +97,7 @@ func (s *Server) listen(i int) error {
 	return nil
 }
 
-// address is that of the i-th case.
+// address is the address of the i-th case.
 func (s *Server) address(i int) netip.Addr {
 	return netip.AddrFrom4([4]byte{127, 9, byte(i / 250), byte(i%250 + 1)})
 }
@@ -125,7 +129,7 @@ func (s *Server) accept(l net.Listener, c *Case, t *tlsServer) {
 // converse plays a case on one connection.
 func (s *Server) converse(nc net.Conn, c *Case, t *tlsServer) {
 	defer s.wg.Done()
-	conn := &Conn{Conn: nc, s: s, c: c, number: s.log.open(c.Name)}
+	conn := &conn{Conn: nc, s: s, c: c, number: s.log.open(c.Name)}
 	defer func() {
 		conn.Conn.Close()
 		s.mu.Lock()
@@ -162,7 +166,8 @@ func (s *Server) converse(nc net.Conn, c *Case, t *tlsServer) {
 	}
 }
 
-// Close ends every conversation.
+// Close ends every connection and waits for the goroutines. It may be called twice; the error is always nil, and there
+// for io.Closer.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	if s.closed {
@@ -188,13 +193,13 @@ func (s *Server) Close() error {
 // Port returns the port of all hosts.
 func (s *Server) Port() int { return s.port }
 
-// Log returns the record of every byte.
+// Log returns the log of this server.
 func (s *Server) Log() *Log { return s.log }
 
-// CA returns the certificate of the authority that the honest certificates are from, in PEM.
+// CA returns the certificate of the authority that signed the honest certificates, in PEM, for a client to trust.
 func (s *Server) CA() []byte { return s.authority.pem }
 
-// URL returns what to fetch for a case.
+// URL returns the URL to fetch for a case of this server.
 func (s *Server) URL(c *Case) string {
 	if c.URL != "" {
 		return strings.ReplaceAll(c.URL, "PORT", fmt.Sprint(s.port))
@@ -210,7 +215,7 @@ func (s *Server) URL(c *Case) string {
 	return fmt.Sprintf("%s://%s:%d%s", scheme, c.Host(), s.port, path)
 }
 
-// Seeds returns what to crawl: the URL of each case.
+// Seeds returns the URL of each case, in the order of Options.Cases, for a crawl of them all.
 func (s *Server) Seeds() (urls []string) {
 	for i := range s.cases {
 		urls = append(urls, s.URL(&s.cases[i]))
@@ -218,7 +223,7 @@ func (s *Server) Seeds() (urls []string) {
 	return urls
 }
 
-// HostsFile writes the names of all cases in hosts(5) form, but for those that are about DNS.
+// HostsFile writes the addresses and names of all cases in hosts(5) form, except those about DNS. It returns w's error.
 func (s *Server) HostsFile(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	for i := range s.cases {
@@ -229,8 +234,8 @@ func (s *Server) HostsFile(w io.Writer) error {
 	return b.Flush()
 }
 
-// LookUp resolves the names of the cases, as badly as those about DNS require; it is for
-// fetch.ResolverOptions. A name that is no case's does not exist.
+// LookUp resolves the host names of the cases, without a port; cases about DNS resolve as badly as they must: slowly,
+// with errors, to thousands of addresses. A name of no case is a net.DNSError with IsNotFound. It ends with ctx.
 func (s *Server) LookUp(ctx context.Context, host string) ([]netip.Addr, error) {
 	for i := range s.cases {
 		switch c := &s.cases[i]; {

@@ -53,7 +53,9 @@ func extractors() []extractor {
 
 func trafilaturaText(fallback bool) func([]byte, *url.URL) (string, error) {
 	return func(body []byte, at *url.URL) (string, error) {
-		r, err := trafilatura.Extract(bytes.NewReader(body), trafilatura.Options{OriginalURL: at, EnableFallback: fallback})
+		r, err := trafilatura.Extract(
+			bytes.NewReader(body), trafilatura.Options{OriginalURL: at, EnableFallback: fallback},
+		)
 		if err != nil {
 			return "", err
 		}
@@ -61,8 +63,8 @@ func trafilaturaText(fallback bool) func([]byte, *url.URL) (string, error) {
 	}
 }
 
-// contents prints what each library takes for the main content of WCXB's pages in dir, a line of JSON a page, for
-// bench/content/train.py to compare. What a library has no answer for is empty.
+// contents prints the main content of WCXB's pages in dir according to each library, a line of JSON a page, for
+// bench/training/content/train.py to compare. It is empty where a library fails.
 func contents(dir string) error {
 	names, err := filepath.Glob(filepath.Join(dir, "*.html"))
 	if err != nil || len(names) == 0 {

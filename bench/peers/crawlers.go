@@ -13,11 +13,11 @@ import (
 	"strings"
 )
 
-// visit is what a crawler is given.
+// visit is the input of a crawler.
 type visit struct {
 	folders
 	web         *web
-	data        string // folder that it may make, removed afterwards
+	data        string // a folder that it may create; removed afterwards
 	concurrency int
 	max         int // pages; 0: to the end
 }
@@ -28,23 +28,26 @@ func (v *visit) args() (concurrency, maxPages string) {
 
 // withHosts runs a program that has no option for a hosts file.
 func (v *visit) withHosts(program string, args ...string) *exec.Cmd {
-	return exec.Command(filepath.Join(v.peers, "with-hosts.sh"), append([]string{v.web.hostsFile, v.web.Front, program}, args...)...)
+	return exec.Command(
+		filepath.Join(v.peers, "with-hosts.sh"),
+		append([]string{v.web.hostsFile, v.web.Front, program}, args...)...,
+	)
 }
 
-// crawler is one that can be measured.
+// crawler is a crawler that can be measured.
 type crawler struct {
 	name    string
-	remark  string                                     // what it does less, or else
-	prepare func(ctx context.Context, d folders) error // its error says why it cannot be had; may be nil
+	remark  string                                     // what it does less, or differently
+	prepare func(ctx context.Context, d folders) error // its error says why it is not available
 	command func(v visit) *exec.Cmd                    // runs until the web is crawled
 	okExits []int                                      // beside 0
 }
 
-// crawlers are all of them, in the order of the table.
+// crawlers are all crawlers, in the order of the table.
 var crawlers = []*crawler{
 	{
 		name:    "seine",
-		remark:  "stores WARC and records, indexes; politely one request at once to a host",
+		remark:  "stores WARC and records, indexes; one request at once to a host",
 		prepare: findSeine,
 		command: func(v visit) *exec.Cmd { return seineCommand(v) },
 	},
@@ -78,8 +81,11 @@ var crawlers = []*crawler{
 		prepare: installed("venv/bin/scrapy"),
 		command: func(v visit) *exec.Cmd {
 			c, n := v.args()
-			cmd := exec.Command(filepath.Join(v.out, "venv/bin/scrapy"), "runspider", filepath.Join(v.peers, "scrapy/spider.py"),
-				"-a", "seed="+v.web.Seed, "-a", "hosts="+v.web.hostsFile, "-s", "CONCURRENT_REQUESTS="+c, "-s", "CONCURRENT_REQUESTS_PER_DOMAIN="+c, "-s", "CLOSESPIDER_PAGECOUNT="+n)
+			cmd := exec.Command(filepath.Join(v.out, "venv/bin/scrapy"),
+				"runspider", filepath.Join(v.peers, "scrapy/spider.py"),
+				"-a", "seed="+v.web.Seed, "-a", "hosts="+v.web.hostsFile,
+				"-s", "CONCURRENT_REQUESTS="+c, "-s", "CONCURRENT_REQUESTS_PER_DOMAIN="+c,
+				"-s", "CLOSESPIDER_PAGECOUNT="+n)
 			cmd.Dir = v.out
 			return cmd
 		},
@@ -91,7 +97,10 @@ var crawlers = []*crawler{
 		command: func(v visit) *exec.Cmd {
 			c, n := v.args()
 			cmd := v.withHosts("node", filepath.Join(v.peers, "crawlee/crawler.mjs"), v.web.Seed, c, n)
-			cmd.Env = append(os.Environ(), "NODE_MODULES="+filepath.Join(v.out, "crawlee/node_modules"), "CRAWLEE_STORAGE_DIR="+v.data)
+			cmd.Env = append(
+				os.Environ(), "NODE_MODULES="+filepath.Join(v.out, "crawlee/node_modules"),
+				"CRAWLEE_STORAGE_DIR="+v.data,
+			)
 			return cmd
 		},
 	},
@@ -101,14 +110,16 @@ var crawlers = []*crawler{
 		prepare: inPath("wget2"),
 		command: func(v visit) *exec.Cmd {
 			c, _ := v.args()
-			return v.withHosts("wget2", "--recursive", "--level=0", "--span-hosts", "--max-threads="+c, "--robots=on", "--no-config", "--tries=1",
-				"--force-directories", "--directory-prefix="+v.data, "--no-verbose", v.web.Seed)
+			return v.withHosts("wget2", "--recursive", "--level=0", "--span-hosts", "--max-threads="+c, "--robots=on",
+				"--no-config", "--tries=1", "--force-directories", "--directory-prefix="+v.data, "--no-verbose",
+				v.web.Seed)
 		},
 		okExits: []int{8}, // some response was an error
 	},
 	{
-		name:    "spider-rs",
-		remark:  "no store, no index; is given the list of hosts, as it does not go from host to host; one request at once to a host; -max is by host",
+		name: "spider-rs",
+		remark: "no store, no index; is given the list of hosts, as it does not go from host to host; " +
+			"one request at once to a host; -max is by host",
 		prepare: installed("spider-rs/release/spider-peer"),
 		command: func(v visit) *exec.Cmd {
 			c, n := v.args()
@@ -117,8 +128,8 @@ var crawlers = []*crawler{
 	},
 }
 
-// chooseCrawlers prepares the named crawlers. Without names it takes all that can be had and says of
-// the others why they cannot.
+// chooseCrawlers prepares the named crawlers. Without names it takes all that are available and reports why the others
+// are not.
 func chooseCrawlers(ctx context.Context, d folders, names string) (chosen []*crawler, err error) {
 	wanted := split(names)
 	for _, name := range wanted {
@@ -145,7 +156,7 @@ func chooseCrawlers(ctx context.Context, d folders, names string) (chosen []*cra
 		}
 	}
 	if len(chosen) == 0 {
-		return nil, errors.New("no crawler can be had, see above")
+		return nil, errors.New("no crawler is available, see above")
 	}
 	return chosen, nil
 }
@@ -159,8 +170,11 @@ func findSeine(_ context.Context, d folders) error {
 
 func seineCommand(v visit, more ...string) *exec.Cmd {
 	c, n := v.args()
-	return exec.Command(v.seine, append([]string{"crawl", "--dir", v.data, "--seeds", v.web.seedsFile, "--hosts", v.web.hostsFile, "--allow-private",
-		"--scope", "any", "--delay", "0s", "--concurrency", c, "--max-pages", n, "--json", "--quiet"}, more...)...)
+	args := []string{
+		"crawl", "--dir", v.data, "--seeds", v.web.seedsFile, "--hosts", v.web.hostsFile, "--allow-private",
+		"--scope", "any", "--delay", "0s", "--concurrency", c, "--max-pages", n, "--json", "--quiet",
+	}
+	return exec.Command(v.seine, append(args, more...)...)
 }
 
 // buildGo builds one of the crawlers of this module.
@@ -175,7 +189,10 @@ func buildGo(ctx context.Context, d folders, name string) error {
 
 func goCommand(v visit, name string, more ...string) *exec.Cmd {
 	c, n := v.args()
-	return exec.Command(filepath.Join(v.out, "bin", name), append([]string{"-seed", v.web.Seed, "-hosts", v.web.hostsFile, "-concurrency", c, "-max", n}, more...)...)
+	return exec.Command(
+		filepath.Join(v.out, "bin", name),
+		append([]string{"-seed", v.web.Seed, "-hosts", v.web.hostsFile, "-concurrency", c, "-max", n}, more...)...,
+	)
 }
 
 func installed(path string) func(context.Context, folders) error {
@@ -196,11 +213,16 @@ func inPath(name string) func(context.Context, folders) error {
 	}
 }
 
-// ownHosts fails where with-hosts.sh must use the proxy: crawlee asks for robots.txt past its proxy,
-// and each time waits for that to fail.
+// ownHosts fails where with-hosts.sh must use the proxy: crawlee requests robots.txt past its proxy, and waits each
+// time for that to fail.
 func ownHosts(ctx context.Context, _ folders) error {
-	if out, err := exec.CommandContext(ctx, "unshare", "--user", "--map-root-user", "--mount", "true").CombinedOutput(); err != nil {
-		return fmt.Errorf("this system allows no mount namespace, which it needs for its names: unshare: %w: %s", err, strings.TrimSpace(string(out)))
+	if out, err := exec.CommandContext(
+		ctx, "unshare", "--user", "--map-root-user", "--mount", "true",
+	).CombinedOutput(); err != nil {
+		return fmt.Errorf(
+			"this system allows no mount namespace, which it needs for its names: unshare: %w: %s", err,
+			strings.TrimSpace(string(out)),
+		)
 	}
 	return nil
 }

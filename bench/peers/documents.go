@@ -75,14 +75,14 @@ func folderPages(folder string, n int) (pages []htmlPage, err error) {
 	return pages, nil
 }
 
-// document is what the engines index.
+// document is a document for the engines.
 type document struct {
 	key              urlkey.Key
 	url, title, text string
 	language         string
 }
 
-// documents parses pages and returns what is to be indexed, in the order of keys.
+// documents parses pages and returns the documents to index, in the order of keys.
 func documents(pages []htmlPage) (docs []document, err error) {
 	parsers := parse.New(parse.Options{})
 	var page parse.Page

@@ -25,13 +25,18 @@ type engine interface {
 	close() error
 }
 
-// engines are those that can be compared, and what they do less or else.
+// engines are the engines that can be compared, and what they do less, or differently.
 var engines = []struct {
 	name, remark string
 	new          func() engine
 }{
 	{"seine", "title and text, positions, stems; one goroutine builds", func() engine { return &seineEngine{} }},
-	{"bleve", "title and text, positions, stems (analyzer en); text not stored, no doc values, no composite field; several goroutines build", func() engine { return &bleveEngine{} }},
+	{
+		"bleve",
+		"title and text, positions, stems (analyzer en); text not stored, no doc values, no composite field; " +
+			"several goroutines build",
+		func() engine { return &bleveEngine{} },
+	},
 }
 
 type seineEngine struct {
@@ -61,7 +66,9 @@ func (e *seineEngine) build(ctx context.Context, dir string, docs []document) (e
 	b := e.index.NewBuilder(in)
 	defer b.Abort()
 	for i, d := range docs {
-		if err := b.Add(&index.Document{Key: d.key, URL: d.url, Title: d.title, Text: d.text, Language: d.language, Stamp: uint64(i)}); err != nil {
+		if err := b.Add(&index.Document{
+			Key: d.key, URL: d.url, Title: d.title, Text: d.text, Language: d.language, Stamp: uint64(i),
+		}); err != nil {
 			return err
 		}
 	}
@@ -85,10 +92,10 @@ func (e *seineEngine) search(ctx context.Context, q *query) (int, error) {
 
 type bleveEngine struct{ index bleve.Index }
 
-// bleveBatch is how many documents are given to bleve at once.
+// bleveBatch is the number of documents in a batch for bleve.
 const bleveBatch = 500
 
-// bleveMapping indexes what seine does: two fields with positions, stemmed, nothing stored.
+// bleveMapping indexes the same as seine: two fields with positions, stemmed, nothing stored.
 func bleveMapping() mapping.IndexMapping {
 	field := bleve.NewTextFieldMapping()
 	field.Analyzer = en.AnalyzerName

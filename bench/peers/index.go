@@ -23,7 +23,7 @@ type indexOptions struct {
 	timeout              time.Duration
 }
 
-// indexed is what the process of an engine reports.
+// indexed is the report of an engine's process.
 type indexed struct {
 	Docs      int
 	TextBytes int64 // titles and texts
@@ -34,7 +34,7 @@ type indexed struct {
 	peakBytes int64 // of the process, with the documents in it
 }
 
-// searched is what it reports of the queries of one class.
+// searched is its report of the queries of one class.
 type searched struct {
 	Queries        int
 	Mean, P50, P99 time.Duration
@@ -106,8 +106,8 @@ func indexOnce(ctx context.Context, d folders, name string, o indexOptions) (r i
 	ctx, cancel := context.WithTimeoutCause(ctx, o.timeout, errors.New("killed"))
 	defer cancel()
 	report := filepath.Join(work, "report")
-	cmd := exec.Command(self, "engine", "-name", name, "-dir", filepath.Join(work, "index"), "-report", report, "-html", o.html,
-		"-pages", fmt.Sprint(o.pages), "-queries", fmt.Sprint(o.queries))
+	cmd := exec.Command(self, "engine", "-name", name, "-dir", filepath.Join(work, "index"), "-report", report,
+		"-html", o.html, "-pages", fmt.Sprint(o.pages), "-queries", fmt.Sprint(o.queries))
 	u, err := runProcess(ctx, cmd, filepath.Join(d.out, "index-"+name+".log"))
 	if err != nil {
 		return r, err
@@ -123,7 +123,7 @@ func indexOnce(ctx context.Context, d folders, name string, o indexOptions) (r i
 	return r, nil
 }
 
-// engineMain is the process of one engine: documents are made first, then it is measured.
+// engineMain is the process of one engine: it makes the documents first and then measures.
 func engineMain(ctx context.Context, args []string) error {
 	f := flag.NewFlagSet("engine", flag.ContinueOnError)
 	name := f.String("name", "", "engine")
@@ -178,7 +178,7 @@ func engineMain(ctx context.Context, args []string) error {
 	return os.WriteFile(*report, b, 0o644)
 }
 
-// searchAll runs all queries once to warm up, then once with a clock.
+// searchAll runs all queries once to warm up, then once more with a clock.
 func searchAll(ctx context.Context, e engine, dir string, queries []query) (_ map[string]searched, err error) {
 	if err := e.open(dir); err != nil {
 		return nil, err
@@ -244,15 +244,18 @@ func (r *indexed) print(name string) {
 	for _, class := range classes {
 		s := r.Searches[class]
 		fmt.Printf("BenchmarkPeerSearch/%s/%s %d %d ns/op %d p50-ns %d p99-ns %.1f hits/query %.3f hits/exact\n",
-			class, name, s.Queries, s.Mean.Nanoseconds(), s.P50.Nanoseconds(), s.P99.Nanoseconds(), float64(s.Hits)/float64(s.Queries), float64(s.Hits)/float64(s.Exact))
+			class, name, s.Queries, s.Mean.Nanoseconds(), s.P50.Nanoseconds(), s.P99.Nanoseconds(),
+			float64(s.Hits)/float64(s.Queries), float64(s.Hits)/float64(s.Exact))
 	}
 }
 
 // printIndexes prints the medians for people.
 func printIndexes(names []string, results map[string][]indexed) {
 	first := results[names[0]][0]
-	fmt.Fprintf(os.Stderr, "\n%d documents, %.1f MB of text; medians of %d runs\n", first.Docs, float64(first.TextBytes)/1e6, len(results[names[0]]))
-	fmt.Fprintf(os.Stderr, "%-8s %8s %8s %10s %8s %8s  %s\n", "engine", "wall s", "cpu s", "MB/cpu-s", "B/B", "peak MB", "remark")
+	fmt.Fprintf(os.Stderr, "\n%d documents, %.1f MB of text; medians of %d runs\n",
+		first.Docs, float64(first.TextBytes)/1e6, len(results[names[0]]))
+	fmt.Fprintf(os.Stderr, "%-8s %8s %8s %10s %8s %8s  %s\n",
+		"engine", "wall s", "cpu s", "MB/cpu-s", "B/B", "peak MB", "remark")
 	for _, name := range names {
 		m := func(f func(r *indexed) float64) float64 { return median(results[name], f) }
 		remark := ""
@@ -261,36 +264,44 @@ func printIndexes(names []string, results map[string][]indexed) {
 				remark = e.remark
 			}
 		}
-		fmt.Fprintf(os.Stderr, "%-8s %8.2f %8.2f %10.2f %8.3f %8.1f  %s\n", name, m(func(r *indexed) float64 { return r.Wall.Seconds() }),
-			m(func(r *indexed) float64 { return r.CPU.Seconds() }), m((*indexed).speed), m((*indexed).share), m(func(r *indexed) float64 { return float64(r.peakBytes) / 1e6 }), remark)
+		wall := m(func(r *indexed) float64 { return r.Wall.Seconds() })
+		cpu := m(func(r *indexed) float64 { return r.CPU.Seconds() })
+		peak := m(func(r *indexed) float64 { return float64(r.peakBytes) / 1e6 })
+		fmt.Fprintf(os.Stderr, "%-8s %8.2f %8.2f %10.2f %8.3f %8.1f  %s\n",
+			name, wall, cpu, m((*indexed).speed), m((*indexed).share), peak, remark)
 	}
-	fmt.Fprintf(os.Stderr, "\n%-8s %-8s %10s %10s %12s %12s %8s\n", "queries", "engine", "p50 µs", "p99 µs", "hits/query", "exact words", "empty")
+	fmt.Fprintf(os.Stderr, "\n%-8s %-8s %10s %10s %12s %12s %8s\n",
+		"queries", "engine", "p50 µs", "p99 µs", "hits/query", "exact words", "empty")
 	for _, class := range classes {
 		for _, name := range names {
 			m := func(f func(s searched) float64) float64 {
 				return median(results[name], func(r *indexed) float64 { return f(r.Searches[class]) })
 			}
 			fmt.Fprintf(os.Stderr, "%-8s %-8s %10.0f %10.0f %12.1f %12.1f %8.0f\n", class, name,
-				m(func(s searched) float64 { return float64(s.P50.Nanoseconds()) / 1000 }), m(func(s searched) float64 { return float64(s.P99.Nanoseconds()) / 1000 }),
-				m(func(s searched) float64 { return float64(s.Hits) / float64(s.Queries) }), m(func(s searched) float64 { return float64(s.Exact) / float64(s.Queries) }),
+				m(func(s searched) float64 { return float64(s.P50.Nanoseconds()) / 1000 }),
+				m(func(s searched) float64 { return float64(s.P99.Nanoseconds()) / 1000 }),
+				m(func(s searched) float64 { return float64(s.Hits) / float64(s.Queries) }),
+				m(func(s searched) float64 { return float64(s.Exact) / float64(s.Queries) }),
 				m(func(s searched) float64 { return float64(s.Empty) }))
 		}
 	}
 }
 
-// checkHits compares what the engines find with the documents that hold the very words. Stems widen a
-// query, so more is right; much more, or less, is not.
+// checkHits compares the hits of the engines with the documents that hold the very words. Stems widen a query, so some
+// more are right; many more, or fewer, are not.
 func checkHits(names []string, results map[string][]indexed) error {
-	const least, most, mostEmpty = 0.95, 4.0, 0.02 // words are cut differently too
+	const least, most, mostEmpty = 0.95, 4.0, 0.02 // engines also cut words differently
 	var errs []error
 	for _, name := range names {
 		for _, class := range classes {
 			s := results[name][0].Searches[class]
 			switch found := float64(s.Hits) / float64(s.Exact); {
 			case float64(s.Empty) > mostEmpty*float64(s.Queries):
-				errs = append(errs, fmt.Errorf("%s found nothing for %d of %d queries of class %s, though each is in some document", name, s.Empty, s.Queries, class))
+				errs = append(errs, fmt.Errorf("%s found nothing for %d of %d queries of class %s, "+
+					"though each is in some document", name, s.Empty, s.Queries, class))
 			case found < least || found > most:
-				errs = append(errs, fmt.Errorf("%s found %d documents in class %s, where %d hold the very words: want %.2f to %.2f times as many", name, s.Hits, class, s.Exact, least, most))
+				errs = append(errs, fmt.Errorf("%s found %d documents in class %s, where %d hold the very words: "+
+					"want %.2f to %.2f times as many", name, s.Hits, class, s.Exact, least, most))
 			}
 		}
 	}

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Installs the peers of bench/peers into bench/out/peers from the package registries: PyPI, npm,
-# Debian, crates.io and the Go module proxy. It goes on past what fails and says at the end what could
-# not be had and why; the comparison then runs without these.
+# Installs the peers of bench/peers into bench/out/peers from the package registries: PyPI, npm, Debian, crates.io and
+# the Go module proxy. It continues after a failure and reports at the end what is not available and why; the comparison
+# then runs without that.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 out=$here/../out/peers
@@ -10,18 +10,21 @@ mkdir -p "$out"
 out=$(cd "$out" && pwd)
 missing=
 
-# attempt NAME COMMAND…: runs it with its output in a log, at most 15 minutes.
+# attempt NAME COMMAND…: runs the command for at most 15 minutes, with its output in a log.
 attempt() {
 	name=$1
 	shift
 	echo "install.sh: $name" >&2
 	if ! timeout -k 10 900 "$@" >"$out/install-$name.log" 2>&1; then
 		missing="$missing
-  $name: $(grep -iE 'error|not found|unable|timed out' "$out/install-$name.log" | tail -1 | cut -c1-200) (see bench/out/peers/install-$name.log)"
+  $name: $(why "$out/install-$name.log") (see bench/out/peers/install-$name.log)"
 	fi
 }
 
-# needs NAME PROGRAM: says that a program is missing, and fails.
+# why LOG: prints the last line of a log that names a failure.
+why() { grep -iE 'error|not found|unable|timed out' "$1" | tail -1 | cut -c1-200; }
+
+# needs NAME PROGRAM: fails if a program is missing, and notes it.
 needs() {
 	command -v "$2" >/dev/null && return
 	missing="$missing
@@ -34,7 +37,8 @@ install_scrapy() {
 }
 
 install_crawlee() {
-	mkdir -p "$out/crawlee" && cp "$here/crawlee/package.json" "$out/crawlee/" && cd "$out/crawlee" && npm install --no-audit --no-fund
+	mkdir -p "$out/crawlee" && cp "$here/crawlee/package.json" "$out/crawlee/" &&
+		cd "$out/crawlee" && npm install --no-audit --no-fund
 }
 
 install_wget2() {
@@ -55,7 +59,7 @@ case ${1-} in
 	needs crawlee npm && attempt crawlee "$0" install_crawlee
 	attempt wget2 "$0" install_wget2
 	needs spider-rs cargo && attempt spider-rs "$0" install_spider
-	[ -z "$missing" ] || echo "install.sh: could not be had:$missing" >&2
+	[ -z "$missing" ] || echo "install.sh: not available:$missing" >&2
 	;;
 install_scrapy | install_crawlee | install_wget2 | install_spider) "$1" ;;
 *)

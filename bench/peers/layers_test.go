@@ -23,13 +23,13 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// What is measured: one reference of a page resolved against the page's URL, in canonical form and
-// without fragment; and a page of HTML turned into the URLs of its links, its title and its visible
-// text. Once on synthetic pages, and on the *.html files of the folder SEINE_PAGES if that is set.
+// What is measured: one reference of a page resolved against the page's URL, in canonical form and without fragment;
+// and a page of HTML turned into the URLs of its links, its title and its visible text. It is done on synthetic pages,
+// and on the *.html files of the folder SEINE_PAGES if that is set.
 //
 // How to run: go run . layers
 
-// reference is a link as a page has it.
+// reference is a link as written on a page.
 type reference struct{ base, ref string }
 
 func syntheticForTest(tb testing.TB) []htmlPage {
@@ -92,8 +92,8 @@ func benchmarkURLs(b *testing.B, pages []htmlPage) {
 	}
 }
 
-// urlPeers make a function that resolves a reference against a base; a base comes many times in a
-// row. It returns "" for what it refuses.
+// urlPeers make a function that resolves a reference against a base; the same base comes many times in a row. It
+// returns "" for a reference that it refuses.
 var urlPeers = []struct {
 	name string
 	new  func() func(base, ref string) string
@@ -162,7 +162,7 @@ var urlPeers = []struct {
 	}},
 }
 
-// parsed is what there is to find in a page.
+// parsed is what must be found in a page.
 type parsed struct {
 	links []string // absolute, without fragment
 	title string
@@ -210,7 +210,7 @@ var pagePeers = []struct {
 	{"colly-like", func() func(*htmlPage) (parsed, error) { return collyPage }},
 }
 
-// newSeinePage does more than the others: charset, language, robots directives, two signatures.
+// newSeinePage does more than the others: charset, language, robots directives, a signature.
 func newSeinePage() func(*htmlPage) (parsed, error) {
 	parsers := parse.New(parse.Options{})
 	var page parse.Page
@@ -304,7 +304,7 @@ func attribute(attrs []html.Attribute, name string) (string, bool) {
 	return "", false
 }
 
-// tokenizerPage builds no tree: it is what people write who found the tree too slow.
+// tokenizerPage builds no tree: people write this when the tree is too slow.
 func tokenizerPage(p *htmlPage) (r parsed, err error) {
 	base, err := url.Parse(p.url)
 	if err != nil {
@@ -391,7 +391,7 @@ func hrefsOf(tb testing.TB, p htmlPage) (refs []string) {
 	return refs
 }
 
-// TestPeersAgree: all parsers do the same work, so they find the same on pages without surprises.
+// TestPeersAgree: all parsers do the same work, so they find the same on pages without oddities.
 func TestPeersAgree(t *testing.T) {
 	for _, p := range syntheticForTest(t) {
 		var want map[string]bool
@@ -410,7 +410,10 @@ func TestPeersAgree(t *testing.T) {
 				continue
 			}
 			if !maps.Equal(links, want) {
-				t.Fatalf("%s: %s: links %q, want %q", peer.name, p.url, slices.Sorted(maps.Keys(links)), slices.Sorted(maps.Keys(want)))
+				t.Fatalf(
+					"%s: %s: links %q, want %q", peer.name, p.url, slices.Sorted(maps.Keys(links)),
+					slices.Sorted(maps.Keys(want)),
+				)
 			}
 			if strings.TrimSpace(got.title) != title {
 				t.Errorf("%s: %s: title %q, want %q", peer.name, p.url, got.title, title)

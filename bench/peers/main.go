@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Peers measures seine beside other programs on the same work: crawling one web, indexing one set of
-// documents, parsing the same URLs and pages. Lines for benchstat go to stdout, a table for people to
-// stderr. README.md says what is compared and how fair it is.
+// Peers measures seine beside other programs on the same work: crawling one web, indexing one set of documents, parsing
+// the same URLs and pages. Lines for benchstat go to stdout, a table for people to stderr. README.md says what is
+// compared and how fair it is.
 package main
 
 import (
@@ -25,8 +25,8 @@ const usage = `usage: go run . crawl|index|layers [flags], in bench/peers
   crawl   crawl one synthetic web with each crawler that install.sh could install
   index   build an index of the same documents and search it
   layers  parse the same URLs and HTML pages
-  all     all three; -quick for some minutes
-  content FOLDER: print what libraries take for the main content of WCXB's pages
+  all     all three; -quick takes a few minutes
+  content FOLDER  print the main content of WCXB's pages according to each library
 `
 
 func main() {
@@ -54,7 +54,7 @@ func run(ctx context.Context, args []string) error {
 		f.IntVar(&o.hosts, "hosts", 50, "hosts that they are on")
 		f.IntVar(&o.runs, "runs", 5, "runs of each crawler")
 		f.IntVar(&o.concurrency, "concurrency", 32, "requests at once")
-		f.IntVar(&o.max, "max", 0, "pages after which a crawler shall stop (0: crawl to the end)")
+		f.IntVar(&o.max, "max", 0, "pages after which a crawler stops (0: crawl to the end)")
 		f.DurationVar(&o.timeout, "timeout", 10*time.Minute, "longest time of one run")
 		if err = f.Parse(args[1:]); err == nil {
 			err = crawl(ctx, o)
@@ -101,7 +101,7 @@ func run(ctx context.Context, args []string) error {
 	return err
 }
 
-// all makes every comparison, also after one that failed.
+// all makes every comparison, even after one has failed.
 func all(ctx context.Context, quick bool) error {
 	n, runs := 5000, 5
 	if quick {
@@ -119,7 +119,10 @@ func layers(ctx context.Context, peers string, pages, runs int) error {
 	if peers != "" {
 		pattern += "/^(" + strings.ReplaceAll(peers, ",", "|") + ")$"
 	}
-	cmd := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-bench", pattern, "-benchmem", "-benchtime", "300ms", "-count", fmt.Sprint(runs), ".")
+	cmd := exec.CommandContext(
+		ctx, "go", "test", "-run", "^$", "-bench", pattern, "-benchmem", "-benchtime", "300ms", "-count",
+		fmt.Sprint(runs), ".",
+	)
 	cmd.Env = append(os.Environ(), fmt.Sprintf("SEINE_LAYER_PAGES=%d", pages))
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	if err := cmd.Run(); err != nil {
@@ -128,7 +131,7 @@ func layers(ctx context.Context, peers string, pages, runs int) error {
 	return nil
 }
 
-// printHeader prints the lines by which benchstat knows the machine.
+// printHeader prints the lines that describe the machine to benchstat.
 func printHeader() {
 	fmt.Printf("goos: %s\ngoarch: %s\npkg: github.com/seine-crawler/seine/bench/peers\n", runtime.GOOS, runtime.GOARCH)
 	if info, err := os.ReadFile("/proc/cpuinfo"); err == nil {
@@ -141,10 +144,10 @@ func printHeader() {
 	}
 }
 
-// folders are where things are, all absolute.
+// folders are the absolute paths of things.
 type folders struct {
 	peers string // bench/peers
-	out   string // bench/out/peers: what install.sh installed, and the work of the runs
+	out   string // bench/out/peers: for what install.sh installs, and for the runs
 	seine string // bin/seine
 }
 
@@ -164,7 +167,7 @@ func findFolders() (d folders, err error) {
 	return d, os.MkdirAll(d.out, 0o755)
 }
 
-// split cuts a comma-separated list.
+// split splits a comma-separated list.
 func split(list string) []string {
 	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
 }

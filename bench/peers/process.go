@@ -15,18 +15,18 @@ import (
 	"time"
 )
 
-// used is what a process and all its children took.
+// used is the resources that a process and all its children used.
 type used struct {
 	wall, cpu time.Duration
 	peakBytes int64 // resident, summed over processes that ran at the same time
 }
 
-// rssEvery is how often the peak of memory is read. The kernel keeps the peak itself, so only what a
-// process takes in its last moments may be missed.
+// rssEvery is how often the peak of memory is read. The kernel keeps the peak, so only memory that a process takes in
+// its last moments may be missed.
 const rssEvery = 50 * time.Millisecond
 
-// runProcess runs a command in a process group of its own and kills what is left of the group in any
-// case. The output goes to the file log.
+// runProcess runs a command in a process group of its own, and always kills what is left of the group. The output goes
+// to the file log. Exit statuses in okExits are not errors.
 func runProcess(ctx context.Context, cmd *exec.Cmd, log string, okExits ...int) (u used, err error) {
 	f, err := os.Create(log)
 	if err != nil {
@@ -67,8 +67,8 @@ func runProcess(ctx context.Context, cmd *exec.Cmd, log string, okExits ...int) 
 	return u, nil
 }
 
-// watchMemory returns the largest sum of the peaks of a process and its descendants. It does not take
-// the kernel's ru_maxrss: that counts the memory of the process that forked.
+// watchMemory returns the largest sum of the peaks of a process and its descendants. It does not use the kernel's
+// ru_maxrss, which includes the memory of the process that forked.
 func watchMemory(pid int, done <-chan struct{}) (peak int64) {
 	t := time.NewTicker(rssEvery)
 	defer t.Stop()
@@ -108,7 +108,7 @@ func treeMemory(pid int) (sum int64) {
 
 func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-// ownCPU is the CPU time of this process.
+// ownCPU is the CPU time that this process has used.
 func ownCPU() time.Duration {
 	var r syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
@@ -117,7 +117,7 @@ func ownCPU() time.Duration {
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
 
-// tail returns the last lines of a file, for a message.
+// tail returns the end of a file, for a message.
 func tail(name string) string {
 	b, err := os.ReadFile(name)
 	if err != nil {

@@ -16,15 +16,15 @@ import (
 // classes of queries, in the order in which they are run and printed.
 var classes = []string{"term", "and", "or", "phrase"}
 
-// query is a query of one class. exact is in how many documents the very words occur: both engines
-// stem, so both find these and some more.
+// query is a query of one class. exact is the number of documents in which the very words occur: both engines stem, so
+// both find these and some more.
 type query struct {
 	class string
 	words []string
 	exact int
 }
 
-// text is the query in the language of seine.
+// text returns the query in seine's query language.
 func (q *query) text() string {
 	switch q.class {
 	case "or":
@@ -35,8 +35,8 @@ func (q *query) text() string {
 	return strings.Join(q.words, " ")
 }
 
-// drawQueries draws n queries of each class from the documents, equal ones on every run: words of at
-// least four ASCII letters that are no stop words, so that every engine looks for every word.
+// drawQueries draws n queries of each class from the documents, the same on every run: words of at least four ASCII
+// letters that are not stop words, so that every engine looks for every word.
 func drawQueries(docs []document, n int) ([]query, error) {
 	stop := analysis.NewTokenMap()
 	if err := stop.LoadBytes(en.EnglishStopWords); err != nil {
@@ -89,7 +89,7 @@ func drawQueries(docs []document, n int) ([]query, error) {
 	return queries, countExact(queries, docs)
 }
 
-// countExact looks at every document for every query.
+// countExact searches every document for every query.
 func countExact(queries []query, docs []document) error {
 	for _, d := range docs {
 		// A title is a field of its own: no phrase goes from one into the other.
@@ -121,10 +121,10 @@ func countExact(queries []query, docs []document) error {
 	return nil
 }
 
-// joiners are what may stand inside a word of some engine, as in o'clock, 3.11 or snake_case.
+// joiners are characters that some engine accepts inside a word, as in o'clock, 3.11 or snake_case.
 const joiners = "'’._"
 
-// wordsOf cuts a text at everything that is no letter, digit or joiner inside a word.
+// wordsOf cuts a text at everything but letters, digits and joiners inside a word.
 func wordsOf(text string) []string {
 	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune(joiners, r)

@@ -18,24 +18,24 @@ import (
 	"github.com/seine-crawler/seine/bench/simweb"
 )
 
-// webReady is what the process of a web prints when it can be visited.
+// webReady is printed by the process of a web when it can be crawled.
 type webReady struct {
 	Seed      string
 	Front     string // host:port at which the web is an HTTP proxy
-	Reachable int    // pages that a polite crawler comes to
+	Reachable int    // pages that a polite crawler reaches
 }
 
-// webSeen is what it prints at the end.
+// webSeen is printed by it at the end.
 type webSeen struct {
 	simweb.Report
-	Found     int           // reachable pages that were asked for
+	Found     int           // reachable pages that were requested
 	Reachable int           // pages
-	CPU       time.Duration // user and system, of the visit only
+	CPU       time.Duration // user and system, of the crawl only
 	Missed    []string      // some of those that were not found
 }
 
-// serve is the process of a web: that of seine simweb, but in the shape for benchmarks and with the
-// truth beside the report. It ends when its standard input does, so it does not outlive its parent.
+// serve is the process of a web: like seine simweb, but in the shape for benchmarks and with the truth beside the
+// report. It ends when its standard input ends, so it does not outlive its parent.
 func serve(args []string) error {
 	f := flag.NewFlagSet("serve", flag.ContinueOnError)
 	hosts := f.Int("hosts", 50, "hosts")
@@ -78,7 +78,7 @@ func serve(args []string) error {
 	return out.Encode(seen)
 }
 
-// front is the proxy address that belongs to a seed.
+// front returns the address of the proxy from a seed.
 func front(seed string) string {
 	for i := len(seed) - 1; i >= 0; i-- {
 		if seed[i] == ':' {
@@ -106,15 +106,18 @@ type web struct {
 	out   *json.Decoder
 }
 
-// startWeb starts a web of its own process, with its files in dir.
+// startWeb starts a web in a process of its own, with its files in dir.
 func startWeb(dir string, hosts, perHost int) (*web, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
 	w := &web{hostsFile: filepath.Join(dir, "hosts"), seedsFile: filepath.Join(dir, "seeds")}
-	w.cmd = exec.Command(self, "serve", "-hosts", fmt.Sprint(hosts), "-per-host", fmt.Sprint(perHost), "-hosts-file", w.hostsFile, "-seeds-file", w.seedsFile)
-	w.cmd.SysProcAttr = ownGroup() // so that Ctrl-C reaches us only
+	w.cmd = exec.Command(
+		self, "serve", "-hosts", fmt.Sprint(hosts), "-per-host", fmt.Sprint(perHost), "-hosts-file",
+		w.hostsFile, "-seeds-file", w.seedsFile,
+	)
+	w.cmd.SysProcAttr = ownGroup() // so that Ctrl-C reaches only this process
 	w.cmd.Stderr = os.Stderr
 	if w.stdin, err = w.cmd.StdinPipe(); err != nil {
 		return nil, err
@@ -134,7 +137,7 @@ func startWeb(dir string, hosts, perHost int) (*web, error) {
 	return w, nil
 }
 
-// stop ends the process and returns what it saw.
+// stop ends the process and returns its report.
 func (w *web) stop() (seen webSeen, err error) {
 	w.stdin.Close()
 	err = w.out.Decode(&seen)

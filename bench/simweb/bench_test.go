@@ -14,9 +14,9 @@ import (
 )
 
 // What is measured: the cost of a page of about 12 KB with 50 links, first as bytes in memory, then
-// over kept-alive loopback connections to the barest possible client: it writes prepared requests,
+// over kept-alive loopback connections to the simplest possible client: it writes prepared requests,
 // looks for Content-Length and discards the body. Server and client share the machine, so pages per
-// second are for both; server µs/page is not known here.
+// second are for both; the server's share is not measured here.
 //
 // How to run: go test -run '^$' -bench . ./bench/simweb
 
@@ -97,7 +97,9 @@ func ask(s *Server, host, n int) error {
 	requests := make([][]byte, 100)
 	for i := range requests {
 		p := s.Web.Page(host, i)
-		requests[i] = fmt.Appendf(nil, "GET %s HTTP/1.1\r\nHost: %s\r\n\r\n", p.URL[len(s.Web.Root(host))-1:], s.Web.Host(host))
+		requests[i] = fmt.Appendf(
+			nil, "GET %s HTTP/1.1\r\nHost: %s\r\n\r\n", p.URL[len(s.Web.Root(host))-1:], s.Web.Host(host),
+		)
 	}
 	r := bufio.NewReaderSize(c, 32<<10)
 	for i := range n {

@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// client speaks to a server through the names of its hosts file, and follows no redirects.
+// client reaches a server by the names of its hosts file, and follows no redirects.
 func client(t testing.TB, s *simweb.Server) *http.Client {
 	t.Helper()
 	var b bytes.Buffer
@@ -40,7 +40,10 @@ func client(t testing.TB, s *simweb.Server) *http.Client {
 		return new(net.Dialer).DialContext(ctx, network, net.JoinHostPort(addresses[host], port))
 	}}
 	t.Cleanup(tr.CloseIdleConnections)
-	return &http.Client{Transport: tr, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return &http.Client{
+		Transport:     tr,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 }
 
 func get(t testing.TB, c *http.Client, u string) (*http.Response, []byte) {
@@ -91,16 +94,21 @@ func TestWalkOptions(t *testing.T) {
 	bold, _ := count(simweb.WalkOptions{FollowNoFollow: true})
 	listed, _ := count(simweb.WalkOptions{Sitemaps: true})
 	if hosts < 20 || one != 1 || alone >= plain || bold <= plain || listed <= plain {
-		t.Errorf("%d pages on %d hosts; one host %d on %d; with nofollow %d; with sitemaps %d", plain, hosts, alone, one, bold, listed)
+		t.Errorf(
+			"%d pages on %d hosts; one host %d on %d; with nofollow %d; with sitemaps %d",
+			plain, hosts, alone, one, bold, listed,
+		)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if err := w.Walk(ctx, simweb.WalkOptions{Seeds: []simweb.Ref{{}}}, func(*simweb.Visit) error { return nil }); err != context.Canceled {
+	if err := w.Walk(
+		ctx, simweb.WalkOptions{Seeds: []simweb.Ref{{}}}, func(*simweb.Visit) error { return nil },
+	); err != context.Canceled {
 		t.Errorf("a cancelled walk ended with %v", err)
 	}
 }
 
-// TestSitemaps: what a sitemap lists is what answers 200, also where it is spread over files.
+// TestSitemaps: a sitemap lists the pages that answer 200, also if it is spread over several files.
 func TestSitemaps(t *testing.T) {
 	p := simweb.Bench(1, 25_000)
 	p.Sitemaps, p.Missing, p.Queries = 1, 0.1, 0.1

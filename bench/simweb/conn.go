@@ -17,11 +17,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// conn is one connection, served by one goroutine: read a head, ask the site, write the response.
+// conn is one connection, served by one goroutine: it reads a head, asks the site, and writes the response.
 //
-// It is a server of its own rather than net/http's or fasthttp's because the ledger must know when a
-// head has been read and when the last bytes leave, and because a response then is one buffer and one
-// system call.
+// It does not use net/http's or fasthttp's server because the ledger must know when a head has been read and when the
+// last bytes leave, and because this way a response is one buffer and one system call.
 type conn struct {
 	s      *Server
 	raw    net.Conn // the socket
@@ -29,14 +28,14 @@ type conn struct {
 	tls    bool
 	number int // of the local address; -1: the front
 
-	in       []byte    // received: a request head, and what of the next ones came with it
+	in       []byte    // received: a request head, and the beginning of the next ones
 	out      []byte    // headRoom, then the body
 	renewed  time.Time // when the deadlines were last set
 	response response
-	url      []byte // key of the ledger
+	url      []byte // scratch: the key of the ledger
 }
 
-// scheme begins a URL.
+// scheme returns the beginning of a URL.
 func scheme(https bool) string {
 	if https {
 		return "https://"
@@ -44,19 +43,19 @@ func scheme(https bool) string {
 	return "http://"
 }
 
-// head is a parsed request head. Slices point into conn.in.
+// head is a parsed request head. Its slices point into conn.in.
 type head struct {
 	request
 	isHEAD, keep, body bool
-	proxied, tunnel    bool   // asked for as of a proxy; by CONNECT
-	name               []byte // host without port
+	proxied, tunnel    bool   // requested as from a proxy; CONNECT
+	name               []byte // of the host, without port
 }
 
 const (
-	// headRoom is kept free before a body, so that the head can be put in front of it.
+	// headRoom is the number of bytes kept free before a body, so that the head can be put in front of it.
 	headRoom = 512
-	// atOnce is the largest response that is written in one call: what a loopback socket takes without
-	// waiting for its reader. Of larger ones the tail is written apart, and the request ends before it.
+	// atOnce is the largest response that is written in one call: a loopback socket takes it without waiting for its
+	// reader. The tail of a larger one is written separately, and the request ends before it.
 	atOnce, tail = 64 << 10, 512
 )
 
@@ -133,7 +132,7 @@ func (c *conn) readHead() (int, error) {
 	}
 }
 
-// parse reads a head of HTTP/1.0 or 1.1 and returns the status to refuse it with, 0 if it is good.
+// parse reads a head of HTTP/1.0 or 1.1 and returns the status to refuse it with, or 0.
 func (h *head) parse(b []byte) int {
 	line, rest, _ := bytes.Cut(b, []byte("\r\n"))
 	method, line, ok := bytes.Cut(line, []byte{' '})
@@ -172,7 +171,7 @@ func (h *head) parse(b []byte) int {
 	if h.body {
 		return http.StatusRequestEntityTooLarge
 	}
-	// The absolute form names the host itself: that is how a proxy is asked (RFC 9112, 3.2.2).
+	// The absolute form, which is sent to proxies, names the host itself (RFC 9112, 3.2.2).
 	if after, ok := bytes.CutPrefix(target, []byte("http://")); ok {
 		slash := bytes.IndexByte(after, '/')
 		if slash < 0 {
@@ -190,7 +189,7 @@ func (h *head) parse(b []byte) int {
 	return 0
 }
 
-// field takes what is needed of a header field. Names are compared by length first: most are not ours.
+// field keeps the header fields that matter here. Names are compared by length first, because most do not.
 func (h *head) field(name, value []byte) {
 	switch len(name) {
 	case 4:
@@ -227,8 +226,8 @@ func (h *head) field(name, value []byte) {
 	}
 }
 
-// tunnel answers CONNECT: this end is every host, so what follows is for whichever it names (RFC 9110,
-// 9.3.6).
+// tunnel answers CONNECT (RFC 9110, 9.3.6). This server is every host, so the requests that follow are for the host
+// that they name.
 func (c *conn) tunnel() bool {
 	c.s.ledger.proxied.Add(1)
 	if _, err := c.nc.Write([]byte("HTTP/1.1 200 Connection established\r\n\r\n")); err != nil {
@@ -237,13 +236,13 @@ func (c *conn) tunnel() bool {
 	return c.secure() == nil
 }
 
-// outs are the buffers of connections that are being answered. The many that wait need none.
+// outs are the buffers of connections that are being answered. The many idle ones need none.
 var outs = sync.Pool{New: func() any {
 	b := make([]byte, 0, 32<<10)
 	return &b
 }}
 
-// exchange answers one request and says whether the connection goes on.
+// exchange answers one request and reports whether the connection stays open.
 func (c *conn) exchange(h *head) bool {
 	s := c.s
 	h.now = s.now()
@@ -293,7 +292,7 @@ func (c *conn) exchange(h *head) bool {
 	}
 	b := c.message(r, h)
 	var err error
-	if len(b) > atOnce { // the client reads while we write: it has the response only when it has the tail
+	if len(b) > atOnce { // the client reads meanwhile: it has the response only when it has the tail
 		c.writeWithin(writeTimeout)
 		_, err = c.nc.Write(b[:len(b)-tail])
 		b = b[len(b)-tail:]
@@ -307,9 +306,9 @@ func (c *conn) exchange(h *head) bool {
 	return err == nil && h.keep
 }
 
-// message returns the bytes of a response: the head is written into the room before the body.
+// message returns the bytes of a response. The head is written into the room before the body.
 func (c *conn) message(r *response, h *head) []byte {
-	if cap(r.body) != cap(c.out)-headRoom { // the body outgrew the buffer: it gets a larger one
+	if cap(r.body) != cap(c.out)-headRoom { // the body outgrew the buffer
 		c.out = append(make([]byte, headRoom, headRoom+len(r.body)+len(r.body)/4), r.body...)
 		r.body = c.out[headRoom:]
 	}
@@ -330,7 +329,7 @@ func (c *conn) message(r *response, h *head) []byte {
 	}
 	if r.etag != 0 {
 		b = append(b, "ETag: "...)
-		if r.gzip { // other bytes than the page's own have no strong tag in common with it
+		if r.gzip { // other bytes than the page's must not share its strong tag
 			b = append(b, "W/"...)
 		}
 		b = append(appendETag(b, r.etag), "\r\n"...)
@@ -346,7 +345,7 @@ func (c *conn) message(r *response, h *head) []byte {
 	if h.isHEAD {
 		out = out[:headRoom]
 	}
-	if len(b) > headRoom { // a very long Location: rare enough to copy
+	if len(b) > headRoom { // a very long Location, which is rare
 		out = append(b, out[headRoom:]...)
 	} else {
 		copy(out[headRoom-len(b):], b)
@@ -356,7 +355,7 @@ func (c *conn) message(r *response, h *head) []byte {
 	return out
 }
 
-// appendDate appends the Date of now, formatted once a second.
+// appendDate appends the current Date, which is formatted once a second.
 func (s *Server) appendDate(dst []byte) []byte {
 	now := s.now()
 	d := s.date.Load()
@@ -367,7 +366,7 @@ func (s *Server) appendDate(dst []byte) []byte {
 	return append(dst, d.text...)
 }
 
-// writeWithin bounds the writes of this response; closing bounds them more.
+// writeWithin bounds the time of the writes of this response; a closing server bounds it more.
 func (c *conn) writeWithin(d time.Duration) {
 	c.nc.SetWriteDeadline(time.Now().Add(d))
 	c.renewed = time.Time{}
@@ -378,8 +377,8 @@ func (c *conn) writeWithin(d time.Duration) {
 	}
 }
 
-// wait lets the latency of a page pass. The goroutine is parked; no thread is held. A client that has
-// left, or was killed, is not waited for: its request is over, and another may begin.
+// wait lets the latency of a page pass. The goroutine is parked; no thread is held. It returns early if the client has
+// left or was killed: then its request is over, and another may begin.
 func (c *conn) wait(d time.Duration) {
 	t := time.NewTimer(min(d, leftEvery))
 	defer t.Stop()
@@ -417,7 +416,7 @@ func (c *conn) abandoned() bool {
 	return err != nil || gone
 }
 
-// refuse answers a request that cannot be understood, and the connection is over.
+// refuse answers a request that cannot be understood, and ends the connection.
 func (c *conn) refuse(status int) {
 	c.s.ledger.malformed.Add(1)
 	b := append(c.out[:0], "HTTP/1.1 "...)
@@ -425,8 +424,8 @@ func (c *conn) refuse(status int) {
 	b = append(b, "\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"...)
 	c.nc.SetDeadline(time.Now().Add(closeGrace))
 	c.nc.Write(b)
-	// What was sent and not read would make the kernel reset the connection, and the client might never
-	// see the answer: so read some of it.
+	// Bytes that were sent and not read would make the kernel reset the connection, and the client might never see the
+	// answer: read some of them.
 	if tc, ok := c.nc.(*net.TCPConn); ok && tc.CloseWrite() == nil {
 		io.CopyN(io.Discard, tc, 4*maxRequestHead)
 	}

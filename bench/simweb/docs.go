@@ -18,31 +18,29 @@ import (
 	"time"
 )
 
-// DocsOptions say how folders of documents become hosts.
+// DocsOptions say how folders of documents become hosts. The zero value serves them as they are, without robots.txt.
 type DocsOptions struct {
-	// Root confines what is served: no path, and no symbolic link, leads out of it, and an absolute
-	// symbolic link is taken relative to it. For packages that were unpacked into a folder it is that
-	// folder. "" is the file system's own root.
+	// Root confines what is served: no path and no symbolic link leads out of it, and absolute symbolic links are
+	// relative to it. For packages that were unpacked into a folder, it is that folder. "": the file system's root.
 	Root string
-	// HTMLCharset is named in the Content-Type of HTML; "" names none, as most servers do.
+	// HTMLCharset is named in the Content-Type of HTML; "": none is named, as by most servers.
 	HTMLCharset string
-	// RightCharset and WrongCharset are the shares of hosts whose Content-Type names the charset that an
-	// HTML file itself declares, or another; the remaining ones name none. Both 0: HTMLCharset holds for
-	// all.
+	// RightCharset and WrongCharset are the shares of hosts, 0 to 1, whose Content-Type names the charset that an HTML
+	// file itself declares, or another one; the remaining hosts name none. Both 0: HTMLCharset holds for all.
 	RightCharset, WrongCharset float64
-	// Seed of what is drawn for hosts.
+	// Seed of the draws for hosts.
 	Seed uint64
 	// Sitemaps gives every host a /sitemap.xml of its HTML files, and a robots.txt that names it.
 	Sitemaps bool
-	// Listing answers for a folder without index.html with a page of links to what is in it; otherwise
-	// that is 404.
+	// Listing answers a request for a folder without index.html with a page of links to its files; otherwise it is a
+	// 404.
 	Listing bool
-	// Robots is the robots.txt of every host; "" answers 404.
+	// Robots is the text of every host's robots.txt; "": 404.
 	Robots string
 }
 
-// Docs serves folders of documents, a host each. It is safe for concurrent use; the files must not
-// change while it is in use if its truth is to hold.
+// Docs serves folders of documents, a host each; NewDocs makes one. It is safe for concurrent use. Its truth holds only
+// while the files do not change. Hosts are numbered from 0 in the order of the folders.
 type Docs struct {
 	o     DocsOptions
 	hosts []docHost
@@ -57,8 +55,9 @@ type docHost struct {
 
 var hostName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$`)
 
-// NewDocs makes a site of folders. Each is "name=DIR", or "DIR" for a host named after the folder's
-// last two elements, the last first: /usr/share/doc/python3/html is html.python3.example.
+// NewDocs makes a site of folders. Each is "name=DIR", or "DIR" for a host named after the folder's last two elements,
+// the last first: /usr/share/doc/python3/html is html.python3.example. The error names a folder that does not exist, is
+// not below the root, or would have a host name that is invalid or taken.
 func NewDocs(o DocsOptions, folders ...string) (*Docs, error) {
 	if o.Root == "" {
 		o.Root = "/"
@@ -72,7 +71,10 @@ func NewDocs(o DocsOptions, folders ...string) (*Docs, error) {
 	}
 	o.Root = root
 	if o.RightCharset < 0 || o.WrongCharset < 0 || o.RightCharset+o.WrongCharset > 1 {
-		return nil, fmt.Errorf("shares of hosts with a right and a wrong charset: %g and %g: want together no more than 1", o.RightCharset, o.WrongCharset)
+		return nil, fmt.Errorf(
+			"shares of hosts with a right and a wrong charset: %g and %g: want together no more than 1",
+			o.RightCharset, o.WrongCharset,
+		)
 	}
 	d := &Docs{o: o, lists: &sitemapLists{byHost: map[int][]string{}}}
 	for _, f := range folders {
@@ -106,7 +108,10 @@ func NewDocs(o DocsOptions, folders ...string) (*Docs, error) {
 			return nil, fmt.Errorf("folder of documents %s: %q is no host name: give one as name=%s", dir, name, dir)
 		}
 		if slices.ContainsFunc(d.hosts, func(h docHost) bool { return h.name == name }) {
-			return nil, fmt.Errorf("folder of documents %s: there is a host %s already: give another name as name=%s", dir, name, dir)
+			return nil, fmt.Errorf(
+				"folder of documents %s: there is a host %s already: give another name as name=%s",
+				dir, name, dir,
+			)
 		}
 		d.hosts = append(d.hosts, docHost{name, real})
 	}
@@ -126,13 +131,13 @@ func nameOf(dir string) string {
 
 var notLabel = regexp.MustCompile(`[^a-z0-9]+`)
 
-// hostLabel makes a label of a host name of a folder's name.
+// hostLabel turns a folder's name into a label of a host name.
 func hostLabel(s string) string {
 	return strings.Trim(notLabel.ReplaceAllString(strings.ToLower(s), "-"), "-")
 }
 
-// resolve follows a slash-separated path below Root, link by link, and returns the path without links
-// and what is there. It never leaves Root: ".." at the top stays there, as in a changed root.
+// resolve follows a slash-separated path below Root, link by link, and returns the path without links and what is
+// there. It never leaves Root: ".." at the top stays at the top, as after chroot.
 func (d *Docs) resolve(name string) (string, fs.FileInfo, error) {
 	rest := strings.Split(name, "/")
 	var at []string
@@ -175,7 +180,7 @@ func (d *Docs) resolve(name string) (string, fs.FileInfo, error) {
 		return "", nil, err
 	}
 	real := strings.Join(at, "/")
-	info, err := os.Lstat(filepath.Join(d.o.Root, real)) // ".." may have gone back to another folder
+	info, err := os.Lstat(filepath.Join(d.o.Root, real)) // ".." may have led to another folder
 	return real, info, err
 }
 
@@ -188,10 +193,11 @@ type document struct {
 	modified time.Time
 }
 
-// locate finds what is at a decoded path, which begins with a slash.
+// locate finds the document at a decoded path, which begins with a slash.
 func (d *Docs) locate(host int, p string) (document, bool) {
 	// Empty, "." and ".." segments would give one document many names; a path has one spelling here.
-	if strings.ContainsRune(p, 0) || strings.Contains(p, "//") || slices.ContainsFunc(strings.Split(p, "/"), func(s string) bool { return s == "." || s == ".." }) {
+	dots := func(s string) bool { return s == "." || s == ".." }
+	if strings.ContainsRune(p, 0) || strings.Contains(p, "//") || slices.ContainsFunc(strings.Split(p, "/"), dots) {
 		return document{}, false
 	}
 	real, info, err := d.resolve(d.hosts[host].dir + p)
@@ -213,13 +219,16 @@ func (d *Docs) locate(host int, p string) (document, bool) {
 	return document{listing: true, dir: real}, d.o.Listing
 }
 
-// docTypes are the media types by extension. A table of our own: the system's differs by machine.
+// docTypes are the media types by extension. The system's table would differ by machine.
 var docTypes = map[string]string{
-	".html": "text/html", ".htm": "text/html", ".xhtml": "application/xhtml+xml", ".txt": "text/plain; charset=utf-8", ".css": "text/css",
-	".js": "text/javascript", ".json": "application/json", ".xml": "application/xml", ".svg": "image/svg+xml", ".png": "image/png",
-	".gif": "image/gif", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".ico": "image/x-icon", ".pdf": "application/pdf", ".gz": "application/gzip",
-	".xz": "application/x-xz", ".zip": "application/zip", ".woff": "font/woff", ".woff2": "font/woff2", ".ttf": "font/ttf", ".py": "text/x-python",
-	".c": "text/x-c", ".sh": "text/x-sh", ".md": "text/markdown; charset=utf-8", ".rst": "text/plain; charset=utf-8", ".ps": "application/postscript",
+	".html": "text/html", ".htm": "text/html", ".xhtml": "application/xhtml+xml",
+	".txt": "text/plain; charset=utf-8", ".css": "text/css", ".js": "text/javascript",
+	".json": "application/json", ".xml": "application/xml", ".svg": "image/svg+xml", ".png": "image/png",
+	".gif": "image/gif", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".ico": "image/x-icon",
+	".pdf": "application/pdf", ".gz": "application/gzip", ".xz": "application/x-xz", ".zip": "application/zip",
+	".woff": "font/woff", ".woff2": "font/woff2", ".ttf": "font/ttf", ".py": "text/x-python", ".c": "text/x-c",
+	".sh": "text/x-sh", ".md": "text/markdown; charset=utf-8", ".rst": "text/plain; charset=utf-8",
+	".ps": "application/postscript",
 }
 
 func (d *Docs) contentType(host int, file string, body []byte) string {
@@ -234,7 +243,7 @@ func (d *Docs) contentType(host int, file string, body []byte) string {
 }
 
 func (d *Docs) answer(q *request, r *response) {
-	target, _, _ := bytes.Cut(q.target, []byte{'?'}) // documents do not depend on a query
+	target, _, _ := bytes.Cut(q.target, []byte{'?'}) // documents do not depend on the query
 	if d.answerMachine(q.host, target, r) {
 		return
 	}
@@ -283,10 +292,10 @@ func (d *Docs) read(file string) ([]byte, error) {
 	return os.ReadFile(full)
 }
 
-// appendListing appends the page of a folder: its names in order, folders with a slash.
+// appendListing appends the page of a folder: its names in order, those of folders with a slash.
 func (d *Docs) appendListing(dst []byte, dir string) []byte {
 	dst = append(dst, "<!DOCTYPE html>\n<html><head><title>Index</title></head><body><ul>\n"...)
-	entries, _ := os.ReadDir(filepath.Join(d.o.Root, dir)) // one that cannot be read looks empty
+	entries, _ := os.ReadDir(filepath.Join(d.o.Root, dir)) // a folder that cannot be read looks empty
 	for _, e := range entries {
 		_, info, err := d.resolve(dir + "/" + e.Name())
 		if err != nil {
@@ -310,10 +319,10 @@ func (d *Docs) Host(host int) string { return d.hosts[host].name }
 // Hosts returns the number of hosts.
 func (d *Docs) Hosts() int { return len(d.hosts) }
 
-// Address returns the loopback address of a host: each has its own.
+// Address returns the loopback address of a host. Each has its own.
 func (d *Docs) Address(host int) string { return address(host).String() }
 
-// CrawlDelay returns 0: the robots.txt of documents is the user's, and not judged.
+// CrawlDelay returns 0: the robots.txt of documents is the user's own and not judged.
 func (d *Docs) CrawlDelay(int) time.Duration { return 0 }
 
 // Root returns the URL of a host's top folder.

@@ -16,17 +16,17 @@ import (
 	"golang.org/x/net/html/charset"
 )
 
-// charsetMode is what a host of documents says of the charset of its HTML.
+// charsetMode is what a host of documents declares as the charset of its HTML.
 type charsetMode uint8
 
 const (
 	charsetFixed   charsetMode = iota // DocsOptions.HTMLCharset
-	charsetRight                      // what the file itself declares
-	charsetWrong                      // something else
-	charsetMissing                    // nothing
+	charsetRight                      // the charset that the file itself declares
+	charsetWrong                      // another one
+	charsetMissing                    // none
 )
 
-// charsetMode draws it from the host's name, so that it does not depend on which hosts there are.
+// charsetMode draws the mode from the host's name, so that it does not depend on the other hosts.
 func (d *Docs) charsetMode(host int) charsetMode {
 	if d.o.RightCharset == 0 && d.o.WrongCharset == 0 {
 		return charsetFixed
@@ -41,7 +41,7 @@ func (d *Docs) charsetMode(host int) charsetMode {
 	return charsetMissing
 }
 
-// wrongCharsets are named where a file declares another.
+// wrongCharsets are named where a file declares another one.
 var wrongCharsets = []string{"windows-1251", "shift_jis", "iso-8859-2", "utf-8"}
 
 // htmlType returns the Content-Type of an HTML file of a host.
@@ -57,7 +57,8 @@ func (d *Docs) htmlType(host int, body []byte) string {
 	start := body[:min(len(body), 1024)]
 	_, declared, certain := charset.DetermineEncoding(start, "")
 	switch {
-	case !certain && !bytes.Contains(bytes.ToLower(start), []byte("charset")): // it says nothing, so nothing is right
+	// it declares none, so none would be right
+	case !certain && !bytes.Contains(bytes.ToLower(start), []byte("charset")):
 		return html
 	case mode == charsetRight:
 		return html + "; charset=" + declared
@@ -71,14 +72,14 @@ func (d *Docs) htmlType(host int, body []byte) string {
 	return html
 }
 
-// sitemapLists are the HTML files of each host that was asked for a sitemap.
+// sitemapLists are the HTML files of each host whose sitemap was requested.
 type sitemapLists struct {
 	mu     sync.Mutex
 	byHost map[int][]string
 }
 
-// htmlFiles returns the paths of a host's HTML files, as URLs have them, in order. Symbolic links are
-// not followed: each file is listed once.
+// htmlFiles returns the paths of a host's HTML files, escaped as in URLs, in order. Symbolic links are not followed:
+// each file is listed once.
 func (d *Docs) htmlFiles(host int) []string {
 	d.lists.mu.Lock()
 	defer d.lists.mu.Unlock()
@@ -91,13 +92,13 @@ func (d *Docs) htmlFiles(host int) []string {
 		if err == nil && e.Type().IsRegular() && isHTMLName(name) {
 			list = append(list, (&url.URL{Path: filepath.ToSlash(strings.TrimPrefix(name, top))}).EscapedPath())
 		}
-		return nil // what cannot be read is not listed
+		return nil // a file that cannot be read is not listed
 	})
 	d.lists.byHost[host] = list
 	return list
 }
 
-// answerMachine answers for robots.txt and sitemaps, if it is asked for one of those that there are.
+// answerMachine answers requests for robots.txt and sitemaps, and returns false for anything else.
 func (d *Docs) answerMachine(host int, target []byte, r *response) bool {
 	switch {
 	case string(target) == "/robots.txt" && (d.o.Robots != "" || d.o.Sitemaps):
@@ -120,7 +121,9 @@ func (d *Docs) answerMachine(host int, target []byte, r *response) bool {
 			for i := range parts {
 				locs = append(locs, "/sitemap-"+strconv.Itoa(i)+".xml")
 			}
-			r.status, r.contentType, r.body = http.StatusOK, "application/xml", appendLocs(r.body, "sitemapindex", "sitemap", base, locs)
+			r.status, r.contentType, r.body = http.StatusOK, "application/xml", appendLocs(
+				r.body, "sitemapindex", "sitemap", base, locs,
+			)
 			return true
 		}
 	} else {
@@ -132,13 +135,18 @@ func (d *Docs) answerMachine(host int, target []byte, r *response) bool {
 		}
 	}
 	listed := files[min(part*sitemapURLs, len(files)):min((part+1)*sitemapURLs, len(files))]
-	r.status, r.contentType, r.body = http.StatusOK, "application/xml", appendLocs(r.body, "urlset", "url", base, listed)
+	r.status, r.contentType, r.body = http.StatusOK, "application/xml", appendLocs(
+		r.body, "urlset", "url", base, listed,
+	)
 	return true
 }
 
 // appendLocs writes a sitemap or an index of sitemaps (sitemaps.org, 0.9).
 func appendLocs(dst []byte, all, each, base string, locs []string) []byte {
-	dst = append(append(append(dst, `<?xml version="1.0" encoding="UTF-8"?>`+"\n<"...), all...), ` xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">`+"\n"...)
+	dst = append(
+		append(append(dst, `<?xml version="1.0" encoding="UTF-8"?>`+"\n<"...), all...),
+		` xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">`+"\n"...,
+	)
 	for _, l := range locs {
 		dst = append(dst, "<"+each+"><loc>"+escapeHTML(base+l)+"</loc></"+each+">\n"...)
 	}

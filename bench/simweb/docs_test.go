@@ -15,8 +15,7 @@ import (
 	"github.com/seine-crawler/seine/bench/simweb"
 )
 
-// manual writes a folder with two trees of documents that link to each other in every way that is
-// served, and returns it.
+// manual writes a folder with two trees of documents that link to each other in every supported way, and returns it.
 func manual(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()
@@ -77,10 +76,14 @@ func serveDocs(t *testing.T, o simweb.DocsOptions, folders ...string) *simweb.Se
 	return s
 }
 
-// TestDocs: files, folders, links and what is not there, over HTTP.
+// TestDocs: files, folders, links and missing documents, over HTTP.
 func TestDocs(t *testing.T) {
 	root := manual(t)
-	s := serveDocs(t, simweb.DocsOptions{Root: root, HTMLCharset: "utf-8", Robots: "User-agent: *\n"}, filepath.Join(root, "doc/guide"), "short="+filepath.Join(root, "doc/link"))
+	s := serveDocs(
+		t,
+		simweb.DocsOptions{Root: root, HTMLCharset: "utf-8", Robots: "User-agent: *\n"},
+		filepath.Join(root, "doc/guide"), "short="+filepath.Join(root, "doc/link"),
+	)
 	c := client(t, s)
 	base := s.Docs.Root(0)
 	if want := "http://guide.doc.example:"; !strings.HasPrefix(base, want) {
@@ -123,8 +126,12 @@ func TestDocs(t *testing.T) {
 			t.Fatal(err)
 		}
 		resp.Body.Close()
-		if resp.StatusCode != x.status || x.contentType != "" && resp.Header.Get("Content-Type") != x.contentType || resp.Header.Get("Location") != x.location {
-			t.Errorf("/%s: %d %s %s, want %d %s %s", x.path, resp.StatusCode, resp.Header.Get("Content-Type"), resp.Header.Get("Location"), x.status, x.contentType, x.location)
+		if resp.StatusCode != x.status || x.contentType != "" && resp.Header.Get("Content-Type") != x.contentType ||
+			resp.Header.Get("Location") != x.location {
+			t.Errorf(
+				"/%s: %d %s %s, want %d %s %s", x.path, resp.StatusCode, resp.Header.Get("Content-Type"),
+				resp.Header.Get("Location"), x.status, x.contentType, x.location,
+			)
 		}
 	}
 	if resp, body := get(t, c, s.URL(1, "/")); resp.StatusCode != 200 || !strings.Contains(string(body), "Guide") {
@@ -154,13 +161,14 @@ func TestNewDocs(t *testing.T) {
 		{[]string{guide, guide}, "already"},
 		{[]string{t.TempDir()}, "not below the root"},
 	} {
-		if _, err := simweb.NewDocs(simweb.DocsOptions{Root: root}, c.folders...); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := simweb.NewDocs(simweb.DocsOptions{Root: root}, c.folders...); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v, want %q", c.folders, err, c.want)
 		}
 	}
 }
 
-// TestDocCharsets: hosts say what is right, wrong or nothing of their HTML, each always the same.
+// TestDocCharsets: each host declares the right charset, a wrong one or none for its HTML, always the same.
 func TestDocCharsets(t *testing.T) {
 	dir := t.TempDir()
 	var folders []string
@@ -170,14 +178,18 @@ func TestDocCharsets(t *testing.T) {
 		if err := os.MkdirAll(folder, 0o755); err != nil {
 			t.Fatal(err)
 		}
-		for file, text := range map[string]string{"index.html": `<meta charset="gbk">x`, "plain.html": "x", "a.css": "x"} {
+		for file, text := range map[string]string{
+			"index.html": `<meta charset="gbk">x`, "plain.html": "x", "a.css": "x",
+		} {
 			if err := os.WriteFile(filepath.Join(folder, file), []byte(text), 0o644); err != nil {
 				t.Fatal(err)
 			}
 		}
 		folders = append(folders, name+"="+folder)
 	}
-	d, err := simweb.NewDocs(simweb.DocsOptions{RightCharset: 0.5, WrongCharset: 0.25, Seed: 7, Sitemaps: true}, folders...)
+	d, err := simweb.NewDocs(
+		simweb.DocsOptions{RightCharset: 0.5, WrongCharset: 0.25, Seed: 7, Sitemaps: true}, folders...,
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,7 +233,8 @@ func TestDocCharsets(t *testing.T) {
 		if _, robots := get("/robots.txt"); !strings.Contains(robots, "Sitemap: "+root+"/sitemap.xml\n") {
 			t.Errorf("robots.txt %q", robots)
 		}
-		if _, xml := get("/sitemap.xml"); strings.Count(xml, "<loc>") != 2 || !strings.Contains(xml, "<loc>"+root+"/plain.html</loc>") {
+		if _, xml := get("/sitemap.xml"); strings.Count(xml, "<loc>") != 2 ||
+			!strings.Contains(xml, "<loc>"+root+"/plain.html</loc>") {
 			t.Errorf("sitemap %q", xml)
 		}
 	}

@@ -17,38 +17,39 @@ import (
 	"golang.org/x/net/html/charset"
 )
 
-// The truth about documents is found the slow and obvious way, with a whole tree of each page from
-// x/net/html and addresses by net/url: nothing of it is shared with what it is to judge.
+// The truth about documents is found the slow and obvious way, with a whole tree of each page from x/net/html and URLs
+// from net/url: it shares no code with the crawler that it judges.
 
-// DocVisit is one URL on a walk over documents. It is the callback's to keep.
+// DocVisit is one URL on a walk over documents. The callback may keep it.
 type DocVisit struct {
 	URL       string
 	Hops      int // links and redirects from the nearest seed
 	Status    int
-	MediaType string
-	Location  string    // of a redirect
-	Links     []DocLink // of HTML, in order of their place
-	Bad       []string  // references that are no URL
+	MediaType string    // without parameters
+	Location  string    // of a redirect, absolute; "" otherwise
+	Links     []DocLink // of HTML, in the order of the page
+	Bad       []string  // references that cannot be parsed as URLs
 }
 
-// DocLink is a reference in a page, resolved.
+// DocLink is a resolved reference of a page.
 type DocLink struct {
 	URL      string // canonical, without fragment
 	Tag      string // element: a, area, frame, iframe, link, img, script …
-	Text     string // of a and area, spaces collapsed
-	NoFollow bool   // by itself or by its page
-	Known    bool   // it leads to a host of these documents
+	Text     string // of a, with spaces collapsed
+	NoFollow bool   // by its rel or by its page's robots meta tag
+	Known    bool   // it leads to one of these hosts
 }
 
-// followed are the elements whose references a crawler of pages follows; meta stands for a refresh.
+// followed are the elements whose references a crawler follows; meta stands for a refresh.
 var followed = []string{"a", "area", "frame", "iframe", "meta"}
 
-// follows says whether a crawler of pages goes there.
+// follows reports whether a crawler follows the link.
 func (l *DocLink) follows() bool { return l.Known && !l.NoFollow && slices.Contains(followed, l.Tag) }
 
-// Walk visits every URL that can be reached from the seeds by links of a, area, frame and iframe
-// without nofollow, and by redirects, within these hosts: once each, nearest first. robots.txt is not
-// looked at. It keeps every URL.
+// Walk visits every URL that can be reached from the seeds by links of a, area, frame and iframe without nofollow, by
+// refreshes and by redirects, within these hosts: once each, nearest first. It does not read robots.txt. fn is called
+// on the goroutine of the caller. Walk returns fn's first error, the error of ctx, or an error that names a seed on no
+// host or a document that cannot be read. It keeps every URL.
 func (d *Docs) Walk(ctx context.Context, seeds []string, fn func(v *DocVisit) error) error {
 	type queued struct {
 		url  string
@@ -94,7 +95,7 @@ func (d *Docs) Walk(ctx context.Context, seeds []string, fn func(v *DocVisit) er
 	return nil
 }
 
-// look answers for one URL as the server would, and reads its links.
+// look answers a request for one URL as the server would, and reads its links.
 func (d *Docs) look(v *DocVisit) error {
 	u, err := url.Parse(v.URL)
 	if err != nil {
@@ -111,7 +112,8 @@ func (d *Docs) look(v *DocVisit) error {
 	if err != nil {
 		return err
 	}
-	tree, err := html.ParseWithOptions(text, html.ParseOptionEnableScripting(false)) // a crawler runs none: it sees what noscript holds
+	// a crawler runs none: it sees what noscript holds
+	tree, err := html.ParseWithOptions(text, html.ParseOptionEnableScripting(false))
 	if err != nil {
 		return err
 	}
@@ -123,10 +125,13 @@ func isHTML(mediaType string) bool {
 	return mediaType == "text/html" || mediaType == "application/xhtml+xml"
 }
 
-// references are the attributes that hold one, by element.
-var references = map[string]string{"a": "href", "area": "href", "link": "href", "frame": "src", "iframe": "src", "img": "src", "script": "src"}
+// references are the attributes that hold a reference, by element.
+var references = map[string]string{
+	"a": "href", "area": "href", "link": "href", "frame": "src", "iframe": "src", "img": "src",
+	"script": "src",
+}
 
-// links fills v from a tree: base and robots first, as they hold for the whole page.
+// links fills v from a tree: base and robots first, because they hold for the whole page.
 func (d *Docs) links(v *DocVisit, base *url.URL, tree *html.Node) {
 	noFollow, based := false, false
 	for n := range tree.Descendants() {
@@ -145,7 +150,8 @@ func (d *Docs) links(v *DocVisit, base *url.URL, tree *html.Node) {
 			name, _ := attribute(n, "name")
 			content, _ := attribute(n, "content")
 			content = strings.ToLower(content)
-			if strings.EqualFold(name, "robots") && (strings.Contains(content, "nofollow") || strings.Contains(content, "none")) {
+			if strings.EqualFold(name, "robots") &&
+				(strings.Contains(content, "nofollow") || strings.Contains(content, "none")) {
 				noFollow = true
 			}
 		}
@@ -167,7 +173,11 @@ func (d *Docs) links(v *DocVisit, base *url.URL, tree *html.Node) {
 			continue
 		}
 		rel, _ := attribute(n, "rel")
-		l := DocLink{URL: canonical(u), Tag: n.Data, NoFollow: noFollow || slices.Contains(strings.Fields(strings.ToLower(rel)), "nofollow"), Known: d.hostOf(u) >= 0}
+		l := DocLink{
+			URL: canonical(u), Tag: n.Data,
+			NoFollow: noFollow || slices.Contains(strings.Fields(strings.ToLower(rel)), "nofollow"),
+			Known:    d.hostOf(u) >= 0,
+		}
 		if n.Data == "a" {
 			l.Text = textOf(n)
 		}
@@ -177,7 +187,7 @@ func (d *Docs) links(v *DocVisit, base *url.URL, tree *html.Node) {
 
 var refreshURL = regexp.MustCompile(`(?i)^\s*[\d.]+\s*[;,]\s*(?:url\s*=\s*)?(?:'([^']*)|"([^"]*)|(.*))`)
 
-// refresh returns where a page sends its reader (HTML, 4.2.5.3).
+// refresh returns the target of a meta refresh (HTML, 4.2.5.3).
 func refresh(n *html.Node) (string, bool) {
 	name, _ := attribute(n, "http-equiv")
 	content, _ := attribute(n, "content")
@@ -208,8 +218,8 @@ func textOf(n *html.Node) string {
 	return strings.Join(strings.Fields(b.String()), " ")
 }
 
-// resolve reads a reference as browsers do, as far as documents go: white space around it and line
-// ends in it are dropped, a backslash is a slash, and stray bytes are escaped.
+// resolve reads a reference as browsers do, as far as documents need it: white space around it and line ends in it are
+// dropped, a backslash is a slash, and bytes that must be escaped are.
 func resolve(base *url.URL, ref string) (*url.URL, error) {
 	ref = strings.Trim(ref, " \t\r\n\f")
 	ref = strings.NewReplacer("\t", "", "\r", "", "\n", "").Replace(ref)
@@ -226,7 +236,7 @@ func resolve(base *url.URL, ref string) (*url.URL, error) {
 	return base.ResolveReference(u), nil
 }
 
-// escapeStray escapes what may not stand in a URL, and a % that begins no escape.
+// escapeStray escapes bytes that are not allowed in a URL, and a % that begins no escape.
 func escapeStray(s string) string {
 	var b strings.Builder
 	for i := range len(s) {
@@ -246,8 +256,8 @@ func escapeStray(s string) string {
 
 func isHex(c byte) bool { return strings.IndexByte("0123456789abcdefABCDEF", c) >= 0 }
 
-// canonical spells a URL one way: small scheme and host, no default port, no fragment, a path at
-// least "/", no needless escapes, large hex digits. ResolveReference has removed the dots.
+// canonical spells a URL one way: lower-case scheme and host, no default port, no fragment, a path of at least "/", no
+// needless escapes, upper-case hex digits. ResolveReference has removed the dots.
 func canonical(u *url.URL) string {
 	host := strings.ToLower(u.Host)
 	if u.Scheme == "http" {
@@ -267,7 +277,7 @@ func canonical(u *url.URL) string {
 	return s
 }
 
-// plainEscapes decodes escapes of letters, digits and -._~, and writes the others with large digits.
+// plainEscapes decodes escapes of letters, digits and -._~, and writes the others with upper-case digits.
 func plainEscapes(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
@@ -287,7 +297,7 @@ func plainEscapes(s string) string {
 	return b.String()
 }
 
-// hostOf returns the host that a URL is on, or -1.
+// hostOf returns the host of a URL, or -1.
 func (d *Docs) hostOf(u *url.URL) int {
 	port := u.Port()
 	if port == "" {
@@ -303,19 +313,22 @@ func (d *Docs) hostOf(u *url.URL) int {
 	return d.find([]byte(u.Hostname()))
 }
 
-// DocTruth is what a crawl of documents must come to, as sets of URLs.
+// DocTruth is what a crawl of documents must find, as sets of URLs.
 type DocTruth struct {
-	Fetched    map[string]string   // answer 200: their media types
-	Redirected map[string]string   // where to
+	Fetched    map[string]string   // those that answer 200, with their media types
+	Redirected map[string]string   // with their targets
 	Gone       map[string]bool     // 404
-	Broken     map[string][]string // by page: what it links to that is gone, each once
-	Bad        map[string][]string // by page: references that are no URL
+	Broken     map[string][]string // by page: its links to what is gone, each once
+	Bad        map[string][]string // by page: references that cannot be parsed as URLs
 	Edges      int                 // links followed and redirects, each pair of URLs once
 }
 
-// Truth walks documents from seeds and keeps everything.
+// Truth walks documents from seeds and keeps everything. Its errors are those of Walk.
 func (d *Docs) Truth(ctx context.Context, seeds ...string) (*DocTruth, error) {
-	t := &DocTruth{Fetched: map[string]string{}, Redirected: map[string]string{}, Gone: map[string]bool{}, Broken: map[string][]string{}, Bad: map[string][]string{}}
+	t := &DocTruth{
+		Fetched: map[string]string{}, Redirected: map[string]string{}, Gone: map[string]bool{},
+		Broken: map[string][]string{}, Bad: map[string][]string{},
+	}
 	targets := map[string][]string{}
 	err := d.Walk(ctx, seeds, func(v *DocVisit) error {
 		switch {

@@ -14,10 +14,12 @@ import (
 	"github.com/seine-crawler/seine/bench/simweb"
 )
 
-// TestDocsTruth: the truth of a small manual, written out by hand, and every URL of it asked for.
+// TestDocsTruth: the truth of a small manual is the one written here, and every URL of it is requested.
 func TestDocsTruth(t *testing.T) {
 	root := manual(t)
-	s := serveDocs(t, simweb.DocsOptions{Root: root}, filepath.Join(root, "doc/guide"), filepath.Join(root, "doc/other"))
+	s := serveDocs(
+		t, simweb.DocsOptions{Root: root}, filepath.Join(root, "doc/guide"), filepath.Join(root, "doc/other"),
+	)
 	// The port is known only now; the link that names it is written into the page.
 	index := filepath.Join(root, "doc/guide/index.html")
 	b, err := os.ReadFile(index)
@@ -34,9 +36,12 @@ func TestDocsTruth(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &simweb.DocTruth{
-		Fetched: map[string]string{g: "text/html", g + "intro.html": "text/html", g + "intro.html?version=2": "text/html", g + "sub/": "text/html",
-			g + "sub/leaf.html": "text/html", g + "notes.txt": "text/plain", g + "~tilde.html": "text/html", g + "alias/page.html": "text/html",
-			o: "text/html", o + "a%20b.html": "text/html", o + "%D1%84.html": "text/html"},
+		Fetched: map[string]string{
+			g: "text/html", g + "intro.html": "text/html", g + "intro.html?version=2": "text/html",
+			g + "sub/": "text/html", g + "sub/leaf.html": "text/html", g + "notes.txt": "text/plain",
+			g + "~tilde.html": "text/html", g + "alias/page.html": "text/html",
+			o: "text/html", o + "a%20b.html": "text/html", o + "%D1%84.html": "text/html",
+		},
 		Redirected: map[string]string{g + "sub": g + "sub/"},
 		Gone:       map[string]bool{g + "missing.html": true, g + "empty/": true},
 		Broken:     map[string][]string{g: {g + "missing.html"}, g + "sub/leaf.html": {g + "empty/"}},
@@ -87,7 +92,7 @@ func TestDocsTruth(t *testing.T) {
 	}
 }
 
-// TestListing: with Listing, a folder without index.html leads to what is in it.
+// TestListing: with Listing, a folder without index.html leads to its files.
 func TestListing(t *testing.T) {
 	root := manual(t)
 	s := serveDocs(t, simweb.DocsOptions{Root: root, Listing: true}, "top.example="+filepath.Join(root, "usr"))

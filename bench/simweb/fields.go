@@ -10,21 +10,22 @@ import (
 	"time"
 )
 
-// Field is one parameter as a command line sees it.
+// Field is one parameter of a Web as a command line sees it.
 type Field struct {
-	Name, Usage string
-	Value       Value
+	Name, Usage string // of a flag
+	Value       Value  // bound to the parameter
 }
 
-// Value reads and writes a parameter as text. It satisfies flag.Value and pflag.Value.
+// Value reads and writes a parameter as text. It satisfies flag.Value and pflag.Value. Set returns an error that says
+// which values are valid.
 type Value interface {
 	String() string
 	Set(string) error
 	Type() string
 }
 
-// Fields lists the parameters, bound to p: setting a Value changes p. Names have no prefix; a command
-// that has flags of its own may add one.
+// Fields lists all parameters, bound to p: setting a Value changes p. Names have no prefix; a command that has flags of
+// its own may add one.
 func (p *Params) Fields() []Field {
 	return []Field{
 		{"seed", "seed of the web: equal seeds and parameters give equal bytes", (*seedValue)(&p.Seed)},
@@ -34,7 +35,7 @@ func (p *Params) Fields() []Field {
 		{"max-pages", "most pages of a host", count(&p.MaxPages, 1, maxPagesPerHost)},
 		{"pages-exponent", "exponent of the power law of pages per host", number(&p.PagesExponent, 1.05, 10)},
 		{"per-address", "hosts that share an IP address", count(&p.PerAddress, 1, maxHosts)},
-		{"own-address", "share of hosts with an address of their own nevertheless", share(&p.OwnAddress)},
+		{"own-address", "share of hosts that have an address of their own all the same", share(&p.OwnAddress)},
 		{"page-bytes", "median size of a page", count(&p.PageBytes, 0, maxPageBytes)},
 		{"page-sigma", "sigma of the log-normal of page sizes", number(&p.PageSigma, 0, 3)},
 		{"links", "median number of links of a page, beside navigation", count(&p.Links, 0, maxLinks)},
@@ -55,11 +56,11 @@ func (p *Params) Fields() []Field {
 		{"nofollow", "share of pages with robots nofollow", share(&p.NoFollow)},
 		{"queries", "share of pages with a query in their URL", share(&p.Queries)},
 		{"restricted", "share of hosts whose robots.txt forbids /private/", share(&p.Restricted)},
-		{"forbidden", "share of pages there, on those hosts", share(&p.Forbidden)},
+		{"forbidden", "share of the pages of those hosts that are in /private/", share(&p.Forbidden)},
 		{"no-robots", "share of hosts without robots.txt", share(&p.NoRobots)},
 		{"robots-errors", "share of hosts that answer 503 for robots.txt", share(&p.RobotsErrors)},
 		{"delayed", "share of hosts with a Crawl-delay", share(&p.Delayed)},
-		{"crawl-delay", "that Crawl-delay", (*timeValue)(&p.CrawlDelay)},
+		{"crawl-delay", "the Crawl-delay of those hosts", (*timeValue)(&p.CrawlDelay)},
 		{"sitemaps", "share of hosts with a sitemap", share(&p.Sitemaps)},
 		{"https", "share of hosts whose URLs are https; needs --tls", share(&p.HTTPS)},
 		{"languages", "shares of hosts by language", &p.Languages},
@@ -88,7 +89,10 @@ func (p *Params) Validate() error {
 		errs = append(errs, fmt.Errorf("max-pages: %d is less than the mean of %d pages", p.MaxPages, p.MeanPages))
 	}
 	if sum := p.Duplicate + p.NearDuplicate + p.Redirects + p.Missing + p.Errors; sum > 1 {
-		errs = append(errs, fmt.Errorf("duplicates, near-duplicates, redirects, missing and errors add up to %v: want at most 1", sum))
+		errs = append(
+			errs,
+			fmt.Errorf("duplicates, near-duplicates, redirects, missing and errors add up to %v: want at most 1", sum),
+		)
 	}
 	if p.NoRobots+p.RobotsErrors+max(p.Restricted, p.Delayed) > 1 {
 		errs = append(errs, errors.New("no-robots, robots-errors and restricted (or delayed) add up to more than 1"))
@@ -164,16 +168,16 @@ func (v *timeValue) check() error {
 	return nil
 }
 
-// Mix is a list of names with their shares, written "en=0.5,de=0.5". Shares are made to add up to 1.
+// Mix is a list of languages with their shares, written "en=0.5,de=0.5". Shares are scaled to add up to 1.
 type Mix []Part
 
-// Part is one name of a Mix.
+// Part is one language of a Mix.
 type Part struct {
-	Name  string
-	Share float64
+	Name  string  // en, de, zh, ja, ar or ru
+	Share float64 // 0 or more
 }
 
-// String writes the mix as Set reads it.
+// String returns the mix in the form that Set reads.
 func (m *Mix) String() string {
 	var b strings.Builder
 	for i, p := range *m {
@@ -185,10 +189,10 @@ func (m *Mix) String() string {
 	return b.String()
 }
 
-// Type names the kind of value in a usage text.
+// Type returns the kind of value for a usage text.
 func (m *Mix) Type() string { return "shares" }
 
-// Set reads a mix; a name without a share counts 1.
+// Set reads a mix. A name without a share counts 1. The error names an unknown language or a bad share.
 func (m *Mix) Set(s string) error {
 	*m = nil
 	for _, part := range strings.Split(s, ",") {

@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// DocFolders expands what a user names into folders for NewDocs: a folder with HTML directly in it,
-// and a folder given as name=DIR, stand for themselves; any other stands for those of its folders that
-// have HTML somewhere below them, each a host named after it, so that /usr/share/doc becomes as many
-// hosts as packages brought documents.
+// DocFolders expands folders into folders for NewDocs. A folder with HTML directly in it, and a folder given as
+// name=DIR, stand for themselves. Any other stands for its folders that have HTML somewhere below them, each a host
+// named after its folder: /usr/share/doc becomes a host for each package with documents. The error names a folder that
+// cannot be read or has no HTML.
 func DocFolders(dirs ...string) ([]string, error) {
 	var out []string
 	for _, dir := range dirs {
@@ -67,8 +67,8 @@ func isHTMLName(name string) bool {
 
 var errFound = errors.New("found")
 
-// htmlBelow says whether there is an HTML file in a folder or below it. A link to a folder elsewhere
-// does not make a host of its own.
+// htmlBelow reports whether there is an HTML file in a folder or below it. A link to a folder elsewhere does not become
+// a host.
 func htmlBelow(dir string) (bool, error) {
 	if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
 		return false, err

@@ -19,20 +19,20 @@ import (
 	"github.com/ulikunitz/xz"
 )
 
-// GraphOptions say how the nodes of a link graph become pages of hosts.
+// GraphOptions say how the nodes of a link graph become pages of hosts. The zero value is ready to use.
 type GraphOptions struct {
+	// Seed of the draws: sizes of hosts, titles and texts.
 	Seed uint64
-	// MeanPages is the mean number of pages of a host, whose sizes follow a power law as in Params.
-	// 0: 100.
+	// MeanPages is the mean number of pages of a host; sizes follow a power law, as in Params. 0: 100.
 	MeanPages int
-	// Paragraphs is the number of paragraphs of text of a page, beside its links; 0: 3.
+	// Paragraphs is the number of paragraphs of text on a page; 0: 3.
 	Paragraphs int
 }
 
-// Graph serves a real link structure: every node is a page, every edge a link. Runs of consecutive
-// nodes are a host each, which is close to the truth where nodes are numbered by the order of their
-// URLs, as published web graphs are. It is immutable and safe for concurrent use, and takes 4 bytes
-// for each edge and 8 for each node.
+// Graph serves a real link structure: every node is a page, every edge a link. LoadGraph and ReadGraph make one. Runs
+// of consecutive nodes are a host each, which is close to the truth where nodes are numbered in the order of their
+// URLs, as in published web graphs. It is immutable and safe for concurrent use, and takes 4 bytes for each edge and 8
+// for each node. Nodes are numbered from 0 to Nodes()-1, hosts from 0 to Hosts()-1.
 type Graph struct {
 	o       GraphOptions
 	names   hostNames
@@ -43,9 +43,9 @@ type Graph struct {
 	port    int
 }
 
-// LoadGraph reads a list of edges: two node numbers a line, separated by a tab or spaces, plain or
-// compressed (.gz, .xz). Lines that begin with # are skipped. Node numbers go from 0 to the greatest
-// that occurs.
+// LoadGraph reads a list of edges from a file, plain or compressed (.gz, .xz): two node numbers a line, separated by a
+// tab or spaces. Lines that begin with # are skipped. Node numbers go from 0 to the greatest that occurs. The error
+// names the line that cannot be read.
 func LoadGraph(name string, o GraphOptions) (*Graph, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -78,13 +78,18 @@ func ReadGraph(r io.Reader, o GraphOptions) (*Graph, error) {
 		o.Paragraphs = 3
 	}
 	if o.MeanPages < 1 || o.Paragraphs < 0 {
-		return nil, fmt.Errorf("%d pages a host, %d paragraphs a page: want at least 1 and 0", o.MeanPages, o.Paragraphs)
+		return nil, fmt.Errorf(
+			"%d pages a host, %d paragraphs a page: want at least 1 and 0", o.MeanPages, o.Paragraphs,
+		)
 	}
 	edges, nodes, err := readEdges(r)
 	if err != nil {
 		return nil, err
 	}
-	g := &Graph{o: o, text: newRendition(o.Seed, 0, utf8Charset), offsets: make([]uint64, nodes+1), targets: make([]uint32, len(edges))}
+	g := &Graph{
+		o: o, text: newRendition(o.Seed, 0, utf8Charset),
+		offsets: make([]uint64, nodes+1), targets: make([]uint32, len(edges)),
+	}
 	for i, e := range edges {
 		g.offsets[e>>32+1]++
 		g.targets[i] = uint32(e)
@@ -100,7 +105,7 @@ func ReadGraph(r io.Reader, o GraphOptions) (*Graph, error) {
 	return g, nil
 }
 
-// readEdges returns the different edges in order, from in the upper half of each.
+// readEdges returns the distinct edges in order; the upper half of each is the node that it comes from.
 func readEdges(r io.Reader) (edges []uint64, nodes int, err error) {
 	s := bufio.NewScanner(r)
 	for line := 1; s.Scan(); line++ {
@@ -151,7 +156,7 @@ func (g *Graph) Nodes() int { return len(g.offsets) - 1 }
 // Edges returns the number of links.
 func (g *Graph) Edges() int { return len(g.targets) }
 
-// Links returns the nodes that a node links to, in order. The slice must not be changed.
+// Links returns the nodes that a node links to, in order. The slice belongs to the graph: it must not be changed.
 func (g *Graph) Links(node int) []uint32 { return g.targets[g.offsets[node]:g.offsets[node+1]] }
 
 // HostOf returns the host of a node.
@@ -159,7 +164,7 @@ func (g *Graph) HostOf(node int) int {
 	return sort.Search(len(g.starts), func(i int) bool { return int(g.starts[i]) > node }) - 1
 }
 
-// URL returns the URL of a node: the first of a host is its home page.
+// URL returns the URL of a node. The first node of a host is its home page.
 func (g *Graph) URL(node int) string {
 	return string(g.appendURL(nil, g.HostOf(node), node))
 }
@@ -176,7 +181,7 @@ func (g *Graph) appendPath(dst []byte, host, node int) []byte {
 	return append(strconv.AppendInt(dst, int64(node), 10), ".html"...)
 }
 
-// node finds the page of a request target.
+// node returns the node of a request target.
 func (g *Graph) node(host int, target string) (int, bool) {
 	if target == "/" {
 		return int(g.starts[host]), true
@@ -186,7 +191,7 @@ func (g *Graph) node(host int, target string) (int, bool) {
 	return n, ok && ok2 && n > int(g.starts[host]) && n < int(g.starts[host+1])
 }
 
-// appendTitle names a node: a subject of the word lists, and its number.
+// appendTitle appends the title of a node: a subject from the word lists, and its number.
 func (g *Graph) appendTitle(dst []byte, node int) []byte {
 	x := mix(g.o.Seed, uint64(node))
 	dst = append(dst, g.text.subjects[x%topics][x>>16%subjectsPerTopic]...)
@@ -237,10 +242,10 @@ func (g *Graph) Host(host int) string { return string(g.names.append(nil, host))
 // Root returns the URL of a host's first page.
 func (g *Graph) Root(host int) string { return g.URL(int(g.starts[host])) }
 
-// Address returns the address of a host: each has its own.
+// Address returns the loopback address of a host. Each has its own.
 func (g *Graph) Address(host int) string { return address(host).String() }
 
-// CrawlDelay returns 0: hosts have no robots.txt.
+// CrawlDelay returns 0: the hosts have no robots.txt.
 func (g *Graph) CrawlDelay(int) time.Duration { return 0 }
 
 func (g *Graph) addressOf(host int) int     { return host }

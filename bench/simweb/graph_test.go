@@ -31,8 +31,8 @@ func readGraph(t *testing.T, edges string, o GraphOptions) *Graph {
 
 var hrefPattern = regexp.MustCompile(`<li><a href="([^"]*)">`)
 
-// TestGraph: every node is a page that answers, with just its edges as links, on hosts that are runs of
-// nodes; what is no node is 404.
+// TestGraph: every node is a page that answers with exactly its edges as links, on hosts that are runs of nodes; any
+// other page is a 404.
 func TestGraph(t *testing.T) {
 	g := readGraph(t, smallEdges, GraphOptions{MeanPages: 3})
 	if g.Nodes() != 8 || g.Edges() != 11 || g.Hosts() < 2 {
@@ -93,10 +93,14 @@ func TestGraph(t *testing.T) {
 	}
 }
 
-// TestGraphErrors: what cannot be read names its line; compressed files are read by their names.
+// TestGraphErrors: an error names the line that cannot be read; compressed files are recognized by their names.
 func TestGraphErrors(t *testing.T) {
-	for edges, want := range map[string]string{"": "no edge", "0\t1\n2\n": "line 2", "0 x\n": `"x"`, "0 -1\n": "line 1", "0 4294967296\n": "4294967296"} {
-		if _, err := ReadGraph(strings.NewReader(edges), GraphOptions{}); err == nil || !strings.Contains(err.Error(), want) {
+	for edges, want := range map[string]string{
+		"": "no edge", "0\t1\n2\n": "line 2", "0 x\n": `"x"`, "0 -1\n": "line 1",
+		"0 4294967296\n": "4294967296",
+	} {
+		if _, err := ReadGraph(strings.NewReader(edges), GraphOptions{}); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", edges, err, want)
 		}
 	}
@@ -119,7 +123,7 @@ func TestGraphErrors(t *testing.T) {
 	}
 }
 
-// TestScores: PageRank of what is reachable is what networkx 3.6.1 computes (alpha 0.85, tol 1e-14).
+// TestScores: PageRank of the reachable pages is the same as from networkx 3.6.1 (alpha 0.85, tol 1e-14).
 func TestScores(t *testing.T) {
 	g := readGraph(t, smallEdges, GraphOptions{MeanPages: 3})
 	urls, ranks, err := Scores(context.Background(), g, []string{g.URL(5)})

@@ -44,7 +44,7 @@ func (g *Graph) walkURLs(ctx context.Context, seeds []string, fn func(v *SiteVis
 	return nil
 }
 
-// Find returns the node of a URL, which must be spelled as URL does.
+// Find returns the node of a URL, which must be spelled as URL spells it; false if there is none.
 func (g *Graph) Find(rawURL string) (int, bool) {
 	u, err := url.Parse(rawURL)
 	if err != nil {

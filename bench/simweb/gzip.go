@@ -10,8 +10,8 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// acceptsGzip reads an Accept-Encoding field (RFC 9110, 12.5.3): gzip or x-gzip is named, or * stands for it,
-// and not with a weight of zero.
+// acceptsGzip reads an Accept-Encoding field (RFC 9110, 12.5.3): gzip or x-gzip is named, or * stands for it, and its
+// weight is not 0.
 func acceptsGzip(value []byte) bool {
 	named, any := -1.0, -1.0
 	for part := range bytes.SplitSeq(value, []byte(",")) {
@@ -35,7 +35,7 @@ func acceptsGzip(value []byte) bool {
 	return any > 0
 }
 
-// gzipLevel is nginx's where nothing is said.
+// gzipLevel is nginx's default.
 const gzipLevel = 1
 
 var zippers = sync.Pool{New: func() any {
@@ -43,7 +43,7 @@ var zippers = sync.Pool{New: func() any {
 	return z
 }}
 
-// appendGzip appends the gzip form of body, which may be what dst holds.
+// appendGzip appends the compressed body to dst; body may be what dst holds.
 func appendGzip(dst, body []byte) []byte {
 	z := zippers.Get().(*gzip.Writer)
 	defer zippers.Put(z)

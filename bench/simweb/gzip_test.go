@@ -13,8 +13,8 @@ import (
 	"github.com/seine-crawler/seine/bench/simweb"
 )
 
-// TestGzip: who accepts gzip gets the same page in fewer bytes, who does not gets it as ever, and either's
-// tag is known again; with pages made on request and beforehand.
+// TestGzip: a client that accepts gzip gets the same page in fewer bytes, any other gets it uncompressed, and both can
+// revalidate by their tags; with pages made on request and beforehand.
 func TestGzip(t *testing.T) {
 	w, err := simweb.New(simweb.Small(), 0)
 	if err != nil {
@@ -47,10 +47,12 @@ func TestGzip(t *testing.T) {
 			for _, path := range []string{"", "robots.txt", "nothing"} {
 				plain, want := ask(path, "identity", "")
 				if got := plain.Header.Get("Content-Encoding"); got != "" {
-					t.Errorf("/%s: Content-Encoding %q was not asked for", path, got)
+					t.Errorf("/%s: Content-Encoding %q was not accepted", path, got)
 				}
-				for accept, zipped := range map[string]bool{"gzip": true, "br, GZIP;q=0.5": true, "x-gzip": true, "*": true, "*;q=0, gzip": true,
-					"gzip;q=0": false, "gzip; q=0.0, *": false, "br": false, "*;q=0": false, "": false} {
+				for accept, zipped := range map[string]bool{
+					"gzip": true, "br, GZIP;q=0.5": true, "x-gzip": true, "*": true, "*;q=0, gzip": true,
+					"gzip;q=0": false, "gzip; q=0.0, *": false, "br": false, "*;q=0": false, "": false,
+				} {
 					resp, body := ask(path, accept, "")
 					if got := resp.Header.Get("Content-Encoding") == "gzip"; got != zipped {
 						t.Errorf("/%s: Accept-Encoding %q: compressed is %v", path, accept, got)
@@ -69,11 +71,18 @@ func TestGzip(t *testing.T) {
 						}
 					}
 					if !bytes.Equal(body, want) || resp.StatusCode != plain.StatusCode {
-						t.Errorf("/%s: Accept-Encoding %q: status %d, %d bytes, want %d, %d", path, accept, resp.StatusCode, len(body), plain.StatusCode, len(want))
+						t.Errorf(
+							"/%s: Accept-Encoding %q: status %d, %d bytes, want %d, %d", path, accept,
+							resp.StatusCode, len(body), plain.StatusCode, len(want),
+						)
 					}
 					if tag := resp.Header.Get("ETag"); tag != "" {
-						if again, body := ask(path, accept, tag); again.StatusCode != http.StatusNotModified || len(body) > 0 {
-							t.Errorf("/%s: If-None-Match %s: status %d, %d bytes", path, tag, again.StatusCode, len(body))
+						if again, body := ask(path, accept, tag); again.StatusCode != http.StatusNotModified ||
+							len(body) > 0 {
+							t.Errorf(
+								"/%s: If-None-Match %s: status %d, %d bytes", path, tag, again.StatusCode,
+								len(body),
+							)
 						}
 					}
 				}

@@ -7,13 +7,12 @@ import (
 	"time"
 )
 
-// linkBytes is about what one link takes in a page, for deciding how much text to write before the
-// links are: measured over Small's pages.
+// linkBytes is about the size of one link in a page, measured over Small's pages. It decides how much text is written
+// before the links.
 const linkBytes = 112
 
-// AppendHTML appends the bytes of a page that answers 200, as they are at a time (which matters only
-// with Params.ChangeEvery). It allocates nothing when dst has room and the page fewer than some 190
-// links.
+// AppendHTML appends the bytes of a page that answers 200 to dst and returns it. now matters only with
+// Params.ChangeEvery. It allocates nothing if dst has room and the page has fewer than some 190 links.
 func (w *Web) AppendHTML(dst []byte, host, n int, now time.Time) []byte {
 	h := w.host(host)
 	d := w.draw(&h, n)
@@ -25,7 +24,7 @@ func (w *Web) AppendHTML(dst []byte, host, n int, now time.Time) []byte {
 //
 //	<!DOCTYPE html> … <title>Fog on the coast at Gullbay | Kestrel 17</title> <meta robots>
 //	<nav>  links that every page of the host has
-//	<h1>, and by turns a paragraph and a list of as many links as keep step with the text
+//	<h1>, then in turns a paragraph and a list of links, as many as keep in step with the text
 //	<footer> the date of the last change
 func (w *Web) appendHTML(dst []byte, h *hostFacts, c *source, changed change) []byte {
 	var room [refsRoom]ref
@@ -65,7 +64,7 @@ func (w *Web) appendHTML(dst []byte, h *hostFacts, c *source, changed change) []
 	return append(dst, "</footer></body></html>\n"...)
 }
 
-// chunk draws a paragraph: three of four are about the page's topic.
+// chunk draws a paragraph; three in four are about the page's topic.
 func (t *rendition) chunk(r *rng, d *pageDraw) []byte {
 	x := r.next()
 	topic := uint64(d.topic)
@@ -124,7 +123,7 @@ func (w *Web) appendTitle(dst []byte, t *rendition, n int, d *pageDraw) []byte {
 	return dst
 }
 
-// appendList appends links from and up to given ones as a list.
+// appendList appends the links refs[from:to] as a list, and returns the end.
 func (w *Web) appendList(dst []byte, h *hostFacts, refs []ref, from, to int) ([]byte, int) {
 	if to <= from {
 		return dst, from
@@ -158,8 +157,8 @@ func (w *Web) appendItem(dst []byte, h *hostFacts, l ref) []byte {
 	return append(dst, "</a></li>\n"...)
 }
 
-// appendAnchor appends the text of a link on a page in rendition t. A title in another language can
-// be written in UTF-8 only; in other charsets the name of the site stands for it.
+// appendAnchor appends the text of a link on a page in rendition t. A title in another language can be written only in
+// UTF-8; in other charsets the name of the site takes its place.
 func (w *Web) appendAnchor(dst []byte, t *rendition, to *hostFacts, l ref, d *pageDraw) []byte {
 	switch l.anchor {
 	case anchorSite:

@@ -4,8 +4,7 @@ package simweb
 
 import "strings"
 
-// topics is the number of subjects that a page can be about; each language writes about the same
-// ones, in the same order.
+// topics is the number of topics that a page can be about. Each language writes about the same ones, in the same order.
 const topics = 6
 
 // sections are the first path segments of the topics.
@@ -13,35 +12,34 @@ var sections = [topics]string{"fishing", "weather", "boats", "harbours", "market
 
 // language is a small written language: sentences with gaps, and words to fill them.
 //
-// Text is sentences rather than words drawn at random, so that a person can read a page of the demo,
-// function words have the frequencies that grammar gives them, and phrases occur that a phrase
-// search can find. The words of a gap are drawn with Zipf's law, the first most often.
+// Text consists of sentences, not of random words, so that a person can read a page of the demo, function words have
+// the frequencies that grammar gives them, and a phrase search finds phrases. The words of a gap are drawn with Zipf's
+// law, the first most often.
 type language struct {
 	tag, dir string          // lang and dir attributes
 	space    string          // between sentences
 	gaps     map[byte]string // gap letter → fillings, separated by |
-	// A place is one of placeA followed by one of placeB: a few hundred names, the long tail of the
-	// vocabulary.
+	// A place is one of placeA followed by one of placeB: a few hundred names, the long tail of the vocabulary.
 	placeA, placeB string
 	placeFirst     bool   // in titles: place, between, subject
-	between        string // subject and place
+	between        string // stands between subject and place
 	home           string // anchor of the first page
-	generic        string // anchors that say nothing
+	generic        string // anchors such as "more"
 	updated        string // label of the date line
 	topics         [topics]topic
 }
 
-// topic is what a language has to say about a subject.
+// topic is the titles and sentences of a language about one topic.
 type topic struct {
 	subjects  string // eight titles, separated by |
 	sentences string // one per line; $x is gap x, $p a place, $N a number
 }
 
-// subjectsPerTopic holds for every language, so that one draw names a page's subject in its title
-// and, in English, in its path.
+// subjectsPerTopic is the same for every language, so that one draw names a page's subject in its title and, in
+// English, in its path.
 const subjectsPerTopic = 8
 
-// languages in the order of their numbers, which golden hashes depend on: add at the end.
+// languages are in the order of their numbers, on which golden hashes depend: add at the end.
 var languages = []*language{&englishWords, &germanWords, &chineseWords, &japaneseWords, &arabicWords, &russianWords}
 
 func languageByTag(tag string) int {

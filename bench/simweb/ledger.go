@@ -11,28 +11,27 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// meter is what one host, or one address, saw of its visitors. Times are nanoseconds since the server
-// started.
+// meter counts what the visitors of one host, or of one address, did. Times are nanoseconds since the server started.
 //
-// A meter must never accuse a polite client. So a request begins for it when its head has been read,
-// which is later than the client sent it, and ends just before the last bytes of the response are
-// written, which is earlier than the client can have read them.
+// A meter must never accuse a polite client. Therefore a request begins when its head has been read, which is later
+// than the client sent it, and ends just before the last bytes of the response are written, which is earlier than the
+// client can have read them.
 type meter struct {
-	requests   uint32 // robots.txt counted too
+	requests   uint32 // robots.txt included
 	robots     uint32
 	violations uint32
 	tooSoon    uint32
 	inFlight   int32
 	peak       int32
-	paged      bool  // a page has been asked for
+	paged      bool  // a page has been requested
 	lastStart  int64 // of a page request
 	lastEnd    int64
 	gap        int64 // smallest time from the end of a request to the start of the next; MaxInt64: none
 	interval   int64 // smallest time between two starts
 }
 
-// meters are the meters of all hosts or addresses of a site. They come into being in blocks when one
-// of a block is first visited, so that a web of ten million hosts costs nothing until then.
+// meters are the meters of all hosts or addresses of a site. A block of them is allocated when one of it is first
+// visited, so a web of ten million hosts costs nothing until then.
 type meters struct {
 	blocks []atomic.Pointer[meterBlock]
 	locks  [64]sync.Mutex // by number modulo 64
@@ -46,7 +45,7 @@ func newMeters(n int) *meters {
 	return &meters{blocks: make([]atomic.Pointer[meterBlock], (n+blockMeters-1)/blockMeters)}
 }
 
-// at returns a meter, whose lock the caller holds.
+// at returns a meter. The caller holds its lock.
 func (m *meters) at(i int) *meter {
 	p := &m.blocks[i/blockMeters]
 	b := p.Load()
@@ -65,9 +64,9 @@ func (m *meters) at(i int) *meter {
 // arrival is one request as it arrives.
 type arrival struct {
 	at        int64
-	robots    bool  // for robots.txt: counted, but not judged by time, as it must come first
+	robots    bool  // for robots.txt: counted, but not judged by time, since it must come first
 	forbidden bool  // by robots.txt
-	least     int64 // time between two starts that the host asks for, 0: none
+	least     int64 // ns between two starts that the host requires; 0: none
 }
 
 func (m *meters) begin(i int, a arrival) {
@@ -94,7 +93,7 @@ func (m *meters) begin(i int, a arrival) {
 		if v.inFlight == 1 {
 			v.gap = min(v.gap, max(a.at-v.lastEnd, 0))
 		} else {
-			v.gap = 0 // before the end of the one before
+			v.gap = 0 // it began before the previous one had ended
 		}
 	}
 	v.paged, v.lastStart = true, a.at
@@ -111,7 +110,7 @@ func (m *meters) end(i int, at int64, robots bool) {
 	l.Unlock()
 }
 
-// each calls fn with every meter that was visited, under its lock.
+// each calls fn with every meter that was visited, holding its lock.
 func (m *meters) each(fn func(i int, v *meter)) {
 	for b := range m.blocks {
 		block := m.blocks[b].Load()
@@ -130,14 +129,13 @@ func (m *meters) each(fn func(i int, v *meter)) {
 	}
 }
 
-// urlCounts counts how often each URL was asked for: the first exactURLs of them exactly, later ones
-// by hash in a table of fixed size, where two URLs may fall together and seem to be one that was
-// asked for twice.
+// urlCounts counts how often each URL was requested: the first exactURLs exactly, later ones by hash in a table of
+// fixed size, where two URLs may collide and seem to be one that was requested twice.
 type urlCounts struct {
 	mu     sync.Mutex
 	exact  map[string]int
 	hashed []uint8 // nil until needed
-	// Of the hashed: distinct cells, and cells counted more than once.
+	// Cells of hashed that are in use, and those counted more than once.
 	cells, cellsTwice int
 }
 
@@ -166,7 +164,7 @@ func (c *urlCounts) add(key []byte) {
 	*cell++
 }
 
-// ledger is all that a server counts.
+// ledger is everything that a server counts.
 type ledger struct {
 	began        time.Time
 	hosts        *meters

@@ -2,13 +2,13 @@
 
 package simweb
 
-// ref is a link of a page before it is written: 16 bytes, so that a page's links cost no allocation.
+// ref is a link of a page before it is written. It is small, so that a page's links fit on the stack.
 type ref struct {
 	host, page int32
 	noFollow   bool
 	href       hrefStyle
 	anchor     anchorStyle
-	generic    uint8 // which of the anchors that say nothing
+	generic    uint8 // which of the anchors such as "more"
 }
 
 type hrefStyle uint8
@@ -31,8 +31,8 @@ const (
 // refsRoom is how many refs fit a page's stack frame; pages with more allocate.
 const refsRoom = 192
 
-// appendRefs appends the links of a page in the order in which they stand in it: navigation first.
-// links is the page's out-degree beside navigation. The page must be one with content of its own.
+// appendRefs appends the links of a page in the order of the page, navigation first. links is the page's out-degree
+// beside navigation. The page must have content of its own.
 func (w *Web) appendRefs(dst []ref, h *hostFacts, n, links int) []ref {
 	p := &w.p
 	self := int32(h.number)
@@ -49,7 +49,7 @@ func (w *Web) appendRefs(dst []ref, h *hostFacts, n, links int) []ref {
 		links--
 	}
 	r := newRNG(p.Seed, drawLinks, h.number, n)
-	// External links are a share of the whole out-degree, so relative to what remains there are more.
+	// External links are a share of the out-degree that remains after the links of the tree.
 	outside := p.External
 	for range links {
 		x := r.next()
@@ -78,39 +78,41 @@ func (w *Web) appendRefs(dst []ref, h *hostFacts, n, links int) []ref {
 // hrefStyles: of sixteen links inside a host twelve give the path, two are relative, two full.
 var hrefStyles = [16]hrefStyle{12: hrefRelative, 13: hrefRelative, 14: hrefFull, 15: hrefFull}
 
-// degree draws a page's number of links and of bytes from one stream, which near-duplicates share.
+// degree draws a page's number of links and its size in bytes from one stream, which near-duplicates share.
 func (w *Web) degree(h *hostFacts, textPage int) (r rng, links, size int) {
 	r = newRNG(w.p.Seed, drawText, h.number, textPage)
 	links = r.of(w.degrees)
 	return r, links, r.of(w.sizes)
 }
 
-// Page is a page with its links written out, for truth and tests; the server does without.
+// Page is a page with its links written out, for truth and tests; the server does not need it.
 type Page struct {
 	Host, Number int
 	URL, Title   string
 	Kind         Kind
 	Status       int
-	Location     string // URL that a redirect leads to
-	Original     int    // page whose content, or whose text, this one has; else its own number
+	Location     string // target of a redirect, absolute; "" otherwise
+	Original     int    // the page whose content, or whose text, this one has; otherwise its own number
 	Denied       bool   // by robots.txt
 	NoIndex      bool
 	NoFollow     bool
-	Links        []Link // of pages that answer 200, as often as they stand there
+	Links        []Link // of pages that answer 200, in the order of the page, repetitions included
 }
 
-// Link is a link of a page. Anchor is its text, as a reader sees it.
+// Link is a link of a page: its absolute URL, and its text in UTF-8.
 type Link struct {
 	URL, Anchor string
 	NoFollow    bool
 }
 
-// Page computes a page: number n of a host, 0 ≤ n < Pages(host).
+// Page computes page n of a host, 0 ≤ n < Pages(host).
 func (w *Web) Page(host, n int) Page {
 	h := w.host(host)
 	d := w.draw(&h, n)
-	p := Page{Host: host, Number: n, URL: w.URL(host, n), Kind: d.kind, Status: int(d.status), Original: n, NoIndex: d.noIndex, NoFollow: d.noFollow,
-		Denied: w.denied(&h, n, &d)}
+	p := Page{
+		Host: host, Number: n, URL: w.URL(host, n), Kind: d.kind, Status: int(d.status), Original: n,
+		Denied: w.denied(&h, n, &d), NoIndex: d.noIndex, NoFollow: d.noFollow,
+	}
 	c := w.content(&h, n, &d)
 	switch d.kind {
 	case KindRedirect:
@@ -125,7 +127,10 @@ func (w *Web) Page(host, n int) Page {
 	p.Title = h.text.decode(w.appendTitle(nil, h.text, c.titlePage, &c.title))
 	_, links, _ := w.degree(&h, c.textPage)
 	for _, l := range w.appendRefs(nil, &h, c.page, links) {
-		p.Links = append(p.Links, Link{URL: w.URL(int(l.host), int(l.page)), Anchor: w.anchor(&h, l), NoFollow: l.noFollow})
+		p.Links = append(
+			p.Links,
+			Link{URL: w.URL(int(l.host), int(l.page)), Anchor: w.anchor(&h, l), NoFollow: l.noFollow},
+		)
 	}
 	return p
 }
@@ -136,7 +141,7 @@ func (w *Web) anchor(h *hostFacts, l ref) string {
 	return h.text.decode(w.appendAnchor(nil, h.text, &to, l, &d))
 }
 
-// source says from which pages of a host the parts of a page come.
+// source names the pages of a host from which the parts of a page come.
 type source struct {
 	page      int      // links, robots meta, date line
 	draw      pageDraw // of page
@@ -145,7 +150,7 @@ type source struct {
 	title     pageDraw // of titlePage
 }
 
-// content resolves duplicates. Only meaningful for kinds that answer 200.
+// content resolves duplicates. It is meaningful only for kinds that answer 200.
 func (w *Web) content(h *hostFacts, n int, d *pageDraw) source {
 	s := source{page: n, draw: *d, textPage: n, titlePage: n, title: *d}
 	switch d.kind {

@@ -10,16 +10,18 @@ import (
 	"strings"
 )
 
-// Names of domains, and of the hosts inside one: the first is always www.
+// Names of domains, and of the hosts in a domain: the first is always www.
 var (
-	birds = []string{"kestrel", "petrel", "gannet", "puffin", "tern", "plover", "curlew", "dunlin", "fulmar", "avocet", "osprey", "merlin", "teal",
-		"eider", "grebe", "heron"}
+	birds = []string{
+		"kestrel", "petrel", "gannet", "puffin", "tern", "plover", "curlew", "dunlin",
+		"fulmar", "avocet", "osprey", "merlin", "teal", "eider", "grebe", "heron",
+	}
 	subdomains = []string{"www", "blog", "docs", "shop", "news", "wiki", "forum", "maps"}
 )
 
 // hostNames is the bijection between hosts and names: www.kestrel-16.example, blog.kestrel-16.example.
-// Domain d has the hosts from ⌈d·mean⌉ up to the next domain's first. The top-level name is reserved
-// for examples (RFC 2606), so no resolver will ever know these hosts.
+// Domain d has the hosts from ⌈d·mean⌉ up to the next domain's first. The top-level domain is reserved for examples
+// (RFC 2606), so no resolver will ever know these hosts.
 type hostNames struct {
 	hosts int
 	mean  int // hosts per domain, in thousandths
@@ -45,7 +47,7 @@ func (n hostNames) append(dst []byte, host int) []byte {
 	return append(dst, ".example"...)
 }
 
-// find returns the host of a name, or -1. Case does not matter, the port must be cut off.
+// find returns the host with a name, or -1. Case does not matter; the name has no port.
 func (n hostNames) find(name []byte) int {
 	sub, rest, ok := bytes.Cut(name, []byte{'.'})
 	_, digits, ok2 := bytes.Cut(rest, []byte{'-'})
@@ -91,17 +93,17 @@ func parseNumber(b []byte) (int, bool) {
 	return n, true
 }
 
-// firstAddress is the address number 0. 127.0.0.1 before it is the front: it answers for all hosts.
+// firstAddress is address number 0. 127.0.0.1 before it is the front, which answers for all hosts.
 const firstAddress = 127<<24 + 2
 
-// address returns the loopback address of a number, in 127.0.0.2 and following.
+// address returns the loopback address with a number, 127.0.0.2 and following.
 func address(number int) netip.Addr {
 	var b [4]byte
 	binary.BigEndian.PutUint32(b[:], uint32(firstAddress+number))
 	return netip.AddrFrom4(b)
 }
 
-// addressNumber is the inverse of address; the front and what is no address of a web give less than 0.
+// addressNumber is the inverse of address. It returns a negative number for the front and for other addresses.
 func addressNumber(a netip.Addr) int {
 	a = a.Unmap()
 	if !a.Is4() || !a.IsLoopback() {

@@ -14,8 +14,8 @@ type Kind uint8
 // The kinds.
 const (
 	KindPage          Kind = iota
-	KindDuplicate          // the bytes of another page of its host
-	KindNearDuplicate      // the text of another page of its host, but for a line
+	KindDuplicate          // it has the bytes of another page of its host
+	KindNearDuplicate      // it has the text of another page of its host, except for a line
 	KindRedirect           // 301 or 302
 	KindMissing            // 404 or 410
 	KindError              // 500, 502 or 503, always
@@ -26,7 +26,7 @@ func (k Kind) String() string {
 	return [...]string{"page", "duplicate", "near-duplicate", "redirect", "missing", "error"}[k]
 }
 
-// pageDraw is what is drawn for a page: all that its path, its title and its answer depend on.
+// pageDraw is what is drawn for a page. Its path, its title and its answer depend on nothing else.
 type pageDraw struct {
 	kind                                 Kind
 	status                               int16
@@ -34,8 +34,7 @@ type pageDraw struct {
 	topic, subject, placeA, placeB       uint8
 }
 
-// draw draws a page. The first page of a host is always a page, so that a host is never lost behind a
-// dead link.
+// draw draws a page. The first page of a host is always an ordinary page, so that no host is lost behind a dead link.
 func (w *Web) draw(h *hostFacts, n int) pageDraw {
 	r := newRNG(w.p.Seed, drawPage, h.number, n)
 	x := r.next()
@@ -77,8 +76,8 @@ func (w *Web) draw(h *hostFacts, n int) pageDraw {
 //	/weather?id=18&sort=date                   pages with a query
 //	/private/…-19.html                         what robots.txt forbids
 //
-// All are at most two levels deep, so that "../weather/x" means the same from each of them: a
-// duplicate has the bytes, and therefore the links, of its original under another path.
+// All are at most two levels deep, so that "../weather/x" means the same on each of them: a duplicate has the bytes,
+// and therefore the links, of its original under another path.
 func (w *Web) appendPath(dst []byte, h *hostFacts, n int, d *pageDraw, html bool) []byte {
 	dst = append(dst, '/')
 	if n == 0 {
@@ -121,8 +120,8 @@ var slugsEnglish, placeSlugs = func() (*[topics][subjectsPerTopic][]byte, []stri
 	return out, places
 }()
 
-// number finds the page of a request target: its number is read from the path, and the path of that
-// page must then be the one asked for.
+// number finds the page of a request target. The number is read from the target, which must then be the path of that
+// page.
 func (w *Web) number(h *hostFacts, target []byte) (int, pageDraw, bool) {
 	if len(target) == 1 && target[0] == '/' {
 		return 0, w.draw(h, 0), true
@@ -143,8 +142,8 @@ func (w *Web) number(h *hostFacts, target []byte) (int, pageDraw, bool) {
 	return n, d, bytes.Equal(w.appendPath(buf[:0], h, n, &d, false), target)
 }
 
-// original returns the page whose content a duplicate has, or whose text a near-duplicate: one
-// before it that is an ordinary page open to everyone, at worst the first.
+// original returns the page whose content a duplicate has, or whose text a near-duplicate has: an earlier ordinary page
+// that is not forbidden, at worst the first.
 func (w *Web) original(h *hostFacts, n int) int {
 	r := newRNG(w.p.Seed, drawOriginal, h.number, n)
 	for range 16 {
@@ -156,8 +155,8 @@ func (w *Web) original(h *hostFacts, n int) int {
 	return 0
 }
 
-// redirect returns where a redirect leads: an earlier page of the host, so that redirects never go
-// round in circles, or the first page of another host.
+// redirect returns the target of a redirect: an earlier page of the host, so that redirects never loop, or the first
+// page of another host.
 func (w *Web) redirect(h *hostFacts, n int) (host, page int) {
 	r := newRNG(w.p.Seed, drawRedirect, h.number, n)
 	if w.p.Hosts > 1 && r.chance(w.p.RedirectsOut) {
@@ -166,7 +165,7 @@ func (w *Web) redirect(h *hostFacts, n int) (host, page int) {
 	return h.number, r.below(n)
 }
 
-// otherHost draws a host that is not the given one; those with small numbers are the popular ones.
+// otherHost draws a host other than the given one. Hosts with small numbers are the popular ones.
 func (w *Web) otherHost(r *rng, not int) int {
 	if h := r.skewed(w.p.Hosts); h != not {
 		return h
@@ -174,25 +173,24 @@ func (w *Web) otherHost(r *rng, not int) int {
 	return (not + 1) % w.p.Hosts
 }
 
-// change is the state of a page at a time: when it last changed, and a number for that change, 0 if
-// it has not changed since the epoch of the web.
+// change is the last change of a page before a time. Its number is 0 if the page has not changed since it was created.
 type change struct {
 	at     time.Time
 	number uint64
 }
 
-// epoch is when the web began; pages that never change were last modified within six years of it.
+// epoch is when the web began. Pages are created within the six years after it.
 var epoch = time.Date(2019, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// lastChange computes a page's Poisson process without walking it: time since the epoch is cut into
-// windows of the mean interval, and the changes of a window are drawn from its number: how many
-// (Poisson with mean 1) and when. The last one before now is in this window or a few before it.
+// lastChange computes a page's Poisson process without walking it. Time since the epoch is cut into windows of the mean
+// interval, and the changes of a window are drawn from its number: how many (Poisson with mean 1) and when. The last
+// one before now is in the current window or a few before it.
 func (w *Web) lastChange(h *hostFacts, n int, now time.Time) change {
 	r := newRNG(w.p.Seed, drawTime, h.number, n)
-	born := change{at: epoch.Add(time.Duration(r.below(6*365*24*3600)) * time.Second)}
+	created := change{at: epoch.Add(time.Duration(r.below(6*365*24*3600)) * time.Second)}
 	every := w.p.ChangeEvery
 	if every <= 0 || !now.After(epoch) {
-		return born
+		return created
 	}
 	since := now.Sub(epoch)
 	for back, window := 0, int64(since/every); window >= 0 && back < 64; window, back = window-1, back+1 {
@@ -208,7 +206,7 @@ func (w *Web) lastChange(h *hostFacts, n int, now time.Time) change {
 			return change{at: epoch.Add(last.Truncate(time.Second)), number: mix(uint64(last), 1)}
 		}
 	}
-	return born
+	return created
 }
 
 // poisson1 draws from the Poisson distribution with mean 1, by inversion (Devroye 1986).

@@ -7,16 +7,16 @@ import (
 	"math"
 )
 
-// Constants of PageRank as its authors publish it (Brin and Page 1998), and where iteration stops.
+// Constants of PageRank as published by its authors (Brin and Page 1998), and where iteration stops.
 const (
 	damping         = 0.85
 	rankPrecision   = 1e-10 // sum of all changes in one round
 	rankRoundsLimit = 500
 )
 
-// Scores computes PageRank over what a polite crawler comes to from some seeds: nodes are the URLs of
-// a walk, edges the links and redirects that are followed, each pair once. What has no edge gives its
-// rank to all alike. Ranks add up to 1. URLs come in the order of the walk, and all are kept.
+// Scores computes PageRank over what a polite crawler reaches from some seeds. Nodes are the URLs of WalkSite; edges
+// are the links and redirects that are followed, each pair once. A node without edges gives its rank to all nodes
+// alike. Ranks add up to 1. URLs are returned in the order of the walk. Its errors are those of WalkSite.
 func Scores(ctx context.Context, site Site, seeds []string) (urls []string, ranks []float64, err error) {
 	number := map[string]uint32{}
 	id := func(u string) uint32 {
@@ -55,7 +55,7 @@ func Scores(ctx context.Context, site Site, seeds []string) (urls []string, rank
 	return urls, ranks, nil
 }
 
-// pageRank iterates from equal ranks until a round changes next to nothing.
+// pageRank iterates from equal ranks until a round changes less than rankPrecision.
 func pageRank(links [][]uint32) []float64 {
 	n := float64(len(links))
 	ranks, next := make([]float64, len(links)), make([]float64, len(links))

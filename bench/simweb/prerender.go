@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// Prerendered is a Web whose pages are made before they are asked for and kept: a request then costs a
-// look-up and a copy. For benchmarks of what fetches faster than a Web can think; it takes as much
-// memory as the web has bytes.
+// Prerendered is a Web whose pages are made beforehand and kept: a request costs a look-up and a copy. It is for
+// benchmarks of clients that fetch faster than a Web can make pages, and takes as much memory as the pages have bytes.
+// Prerender makes one; it is safe for concurrent use.
 type Prerendered struct {
 	*Web
 	maxBytes int64
@@ -31,8 +31,8 @@ type kept struct {
 	wait        time.Duration
 }
 
-// Prerender returns a site that keeps up to maxBytes of a web's pages, host by host, from when it is
-// served; the others are made on request. A web that changes cannot be kept.
+// Prerender returns a site that keeps up to maxBytes of a web's pages, host by host; the others are made on request.
+// Serve renders them, which takes some microseconds a page. A web whose pages change (Params.ChangeEvery) is an error.
 func Prerender(w *Web, maxBytes int64) (*Prerendered, error) {
 	if w.p.ChangeEvery > 0 {
 		return nil, errors.New("synthetic web: pages that change cannot be rendered beforehand")
@@ -55,13 +55,16 @@ func (p *Prerendered) render() {
 			if left -= int64(len(r.body)); left < 0 {
 				return
 			}
-			pages[string(target)] = &kept{r.status, r.contentType, r.location, r.etag, r.modified, append([]byte(nil), r.body...), nil, r.wait}
+			pages[string(target)] = &kept{
+				r.status, r.contentType, r.location, r.etag, r.modified, append([]byte(nil), r.body...), nil,
+				r.wait,
+			}
 		}
 		p.pages = append(p.pages, pages)
 	}
 }
 
-// compress makes the gzip forms of what is kept, on all processors.
+// compress compresses the pages that are kept, on all processors.
 func (p *Prerendered) compress() {
 	var next atomic.Int64
 	var wg sync.WaitGroup
@@ -83,7 +86,7 @@ func (p *Prerendered) answer(q *request, r *response) {
 		return
 	}
 	k := p.pages[q.host][string(q.target)]
-	if k == nil { // robots.txt, sitemaps, and what there is not
+	if k == nil { // robots.txt, sitemaps, and pages that do not exist
 		p.Web.answer(q, r)
 		return
 	}
@@ -98,7 +101,7 @@ func (p *Prerendered) answer(q *request, r *response) {
 	}
 }
 
-// onPort renders: links name the port.
+// onPort renders the pages, whose links name the port.
 func (p *Prerendered) onPort(port int) Site {
 	out := &Prerendered{Web: p.withPort(port), maxBytes: p.maxBytes}
 	out.render()

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// TestPrerender: what is kept and what is not are answered with the same bytes as by the web itself.
+// TestPrerender: pages that are kept and pages that are not have the same bytes as those of the web itself.
 func TestPrerender(t *testing.T) {
 	w := newWeb(t, Small())
 	for _, maxBytes := range []int64{1 << 30, 2 << 20} {
@@ -38,9 +38,13 @@ func TestPrerender(t *testing.T) {
 				q := request{host: host, target: []byte(target), now: someDay}
 				site.answer(&q, &got)
 				site.Web.answer(&q, &want)
-				if got.status != want.status || got.contentType != want.contentType || !bytes.Equal(got.body, want.body) || !slices.Equal(got.location, want.location) ||
+				if got.status != want.status || got.contentType != want.contentType ||
+					!bytes.Equal(got.body, want.body) || !slices.Equal(got.location, want.location) ||
 					got.etag != want.etag || !got.modified.Equal(want.modified) || got.wait != want.wait {
-					t.Fatalf("%s%s: %d, %d bytes; the web answers %d, %d bytes", site.Host(host), target, got.status, len(got.body), want.status, len(want.body))
+					t.Fatalf(
+						"%s%s: %d, %d bytes; the web answers %d, %d bytes", site.Host(host), target,
+						got.status, len(got.body), want.status, len(want.body),
+					)
 				}
 			}
 		}

@@ -7,8 +7,8 @@ import (
 	"math/bits"
 )
 
-// Streams of random numbers, one for each thing that is drawn: a new draw takes a new stream, so that
-// it does not change what the others give.
+// Streams of random numbers, one for each thing that is drawn. A new draw takes a new stream, so that it does not
+// change the others.
 const (
 	drawPage = iota + 1
 	drawText
@@ -21,8 +21,8 @@ const (
 	drawGraph
 )
 
-// rng is wyrand (Wang Yi 2019): a 64-bit counter through a folded 128-bit product, one multiplication
-// where splitmix64 has two. A page of fifty links draws some five hundred numbers.
+// rng is wyrand (Wang Yi 2019): a 64-bit counter through a folded 128-bit product, with one multiplication where
+// splitmix64 has two. A page of fifty links draws some five hundred numbers.
 type rng struct{ s uint64 }
 
 func mix(a, b uint64) uint64 {
@@ -52,17 +52,16 @@ func (r *rng) share() float64 { return float64(r.next()>>11) / (1 << 53) }
 
 func (r *rng) chance(p float64) bool { return p > 0 && r.share() < p }
 
-// skewed is in [0, n), small numbers more often: the square of a uniform number.
+// skewed is in [0, n), the product of two uniform numbers: small numbers are more frequent.
 func (r *rng) skewed(n int) int {
 	hi, _ := bits.Mul64(r.next(), r.next())
 	hi, _ = bits.Mul64(hi, uint64(n))
 	return int(hi)
 }
 
-// spread is a low-discrepancy sequence over the hosts: i·α modulo 1 for an irrational α, shifted by
-// the seed. Shares of hosts that are drawn from it come out nearly exact in webs of a few hosts, where
-// independent draws would leave a language or a charset out. Different things take different α, so
-// that they stay independent of each other.
+// spread is a low-discrepancy sequence over the hosts: i·α modulo 1 for an irrational α, shifted by the seed. Shares of
+// hosts that are drawn from it are nearly exact even in webs of a few hosts, where independent draws would miss a
+// language or a charset. Different things take different α, so that they stay independent of each other.
 func (w *Web) spread(alpha uint64, host int) uint64 {
 	return uint64(host)*alpha + mix(w.p.Seed, alpha)
 }
@@ -80,8 +79,8 @@ const (
 
 func unit(x uint64) float64 { return float64(x>>11) / (1 << 53) }
 
-// quantiles is how many steps the tables of log-normal numbers have: their tails end at the quantile
-// of half a step, 3.5 standard deviations out.
+// quantiles is the number of steps of the tables of log-normal numbers. Their tails end at the quantile of half a step,
+// 3.5 standard deviations from the mean.
 const quantiles = 4096
 
 // logNormal tabulates the quantiles of a log-normal distribution, so that a draw is a lookup. Values
@@ -97,8 +96,8 @@ func logNormal(median, sigma float64, lo, hi int) *[quantiles]int32 {
 
 func (r *rng) of(t *[quantiles]int32) int { return int(t[r.next()>>(64-12)]) }
 
-// smallestPages is the lower end of the power law of pages per host: the xmin for which the mean of
-// the law, cut at most, is mean. It is found by bisection.
+// smallestPages is the lower end of the power law of pages per host: the xmin for which the law, cut at most, has the
+// mean mean. It is found by bisection.
 func smallestPages(mean, exponent, most float64) float64 {
 	lo, hi := 0.0, mean+1
 	for range 60 {

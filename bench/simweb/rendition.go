@@ -14,9 +14,9 @@ import (
 	"golang.org/x/text/encoding/traditionalchinese"
 )
 
-// chunksPerTopic is how many paragraphs are rendered ahead for each topic of a rendition. A page is a
-// choice of them: copying is what makes a page of 12 KB cost microseconds. 96 of 60 words give a
-// language some 35,000 running words, enough for the tail of its vocabulary, in 200 KB.
+// chunksPerTopic is how many paragraphs are rendered beforehand for each topic of a rendition. A page is a choice of
+// them: since they are only copied, a page of 12 KB costs microseconds. 96 paragraphs of 60 words give a language some
+// 35,000 running words in 200 KB, enough for the tail of its vocabulary.
 const chunksPerTopic = 96
 
 // coding is a charset that hosts of one language may use.
@@ -28,7 +28,7 @@ type coding struct {
 
 var utf8Charset = coding{name: "utf-8"}
 
-// oldCharsets are those of before UTF-8, by language in the order of languages.
+// oldCharsets are the charsets from before UTF-8, by language in the order of languages.
 var oldCharsets = [][]coding{
 	{{name: "windows-1252", enc: charmap.Windows1252}},
 	{{name: "windows-1252", enc: charmap.Windows1252}},
@@ -38,8 +38,7 @@ var oldCharsets = [][]coding{
 	{{name: "windows-1251", enc: charmap.Windows1251}},
 }
 
-// rendition is a language in a charset: everything that pages are put together from, as bytes.
-// Immutable once made.
+// rendition is a language in a charset: the bytes from which pages are assembled. It never changes.
 type rendition struct {
 	lang     *language
 	number   int // of the language
@@ -81,7 +80,7 @@ func newRendition(seed uint64, number int, cs coding) *rendition {
 	}
 	t.placeA, t.placeB, t.generic = encodeAll(lang.placeA), encodeAll(lang.placeB), encodeAll(lang.generic)
 	t.between, t.home, t.updated = encode(lang.between), encode(lang.home), encode(lang.updated)
-	// The draws depend on the language only, so its charsets say the same.
+	// The draws depend only on the language, so the text is the same in all its charsets.
 	r := newRNG(seed, drawChunk, number, 0)
 	gaps := map[byte][]string{}
 	for c, s := range lang.gaps {
@@ -100,7 +99,7 @@ func newRendition(seed uint64, number int, cs coding) *rendition {
 	return t
 }
 
-// decode reads what was written in a rendition.
+// decode decodes bytes of this rendition.
 func (t *rendition) decode(b []byte) string {
 	if t.enc == nil {
 		return string(b)
@@ -112,8 +111,8 @@ func (t *rendition) decode(b []byte) string {
 	return string(out)
 }
 
-// slug makes a path segment of a title: small letters, hyphens, and percent escapes in UTF-8, which
-// is what browsers send whatever the charset of the page.
+// slug turns a title into a path segment: lower case, hyphens, and percent escapes in UTF-8, which browsers send
+// whatever the charset of the page is.
 func slug(s string) string {
 	return url.PathEscape(strings.ReplaceAll(strings.ToLower(s), " ", "-"))
 }
@@ -156,9 +155,9 @@ func fill(b *strings.Builder, r *rng, lang *language, gaps map[byte][]string, se
 	}
 }
 
-// zipf draws the k-th word of a list 1/k as often as the first (Zipf 1935).
+// zipf draws a word of a list, the k-th one 1/k as often as the first (Zipf 1935).
 func (r *rng) zipf(words []string) string {
-	const unit = 1 << 20 // whole numbers, so that every machine draws alike
+	const unit = 1 << 20 // integers, so that every machine draws alike
 	sum := 0
 	for k := range words {
 		sum += unit / (k + 1)
@@ -172,10 +171,10 @@ func (r *rng) zipf(words []string) string {
 	panic("BUG: simweb: weights do not add up")
 }
 
-// tongues holds the renditions of a web by language: UTF-8 first, then the old charsets.
+// tongues are the renditions of a web by language: UTF-8 first, then the old charsets.
 type tongues [][]*rendition
 
-// newTongues renders what the parameters can call for; a language without a share stays nil.
+// newTongues makes the renditions that the parameters may need; a language without a share stays nil.
 func newTongues(p *Params) tongues {
 	out := make(tongues, len(languages))
 	for _, part := range p.Languages {

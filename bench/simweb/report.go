@@ -11,24 +11,25 @@ import (
 	"time"
 )
 
-// Report is what a server saw: how much, and how politely it was asked. Times are in nanoseconds in
-// JSON; 0 stands for "no two requests".
+// Report is what a server saw: how much was requested, and how politely. In JSON times are in nanoseconds. A time of 0
+// means that there were no two requests.
 type Report struct {
-	Requests    int     `json:"requests"` // robots.txt counted too
+	Requests    int     `json:"requests"` // robots.txt included
 	Robots      int     `json:"robots"`   // requests for robots.txt
-	URLs        int     `json:"urls"`     // different ones, robots.txt left out
-	Twice       int     `json:"twice"`    // of these: asked for more than once
-	Exact       bool    `json:"exact"`    // URLs and Twice are exact; if not, some different URLs may be taken for one
-	Status      [6]int  `json:"status"`   // responses by hundreds: [2] are those of 200 to 299
+	URLs        int     `json:"urls"`     // distinct ones, without robots.txt
+	Twice       int     `json:"twice"`    // of these: requested more than once
+	Exact       bool    `json:"exact"`    // URLs and Twice are exact; if not, distinct URLs may be taken for one
+	Status      [6]int  `json:"status"`   // responses by hundreds: [2] counts 200 to 299
 	Bytes       int64   `json:"bytes"`    // of heads and bodies
-	Seconds     float64 `json:"seconds"`  // since the start of the server
+	Seconds     float64 `json:"seconds"`  // since the server started
 	Connections int     `json:"connections"`
 
-	Hosts      int           `json:"hosts"`      // that were visited
-	Peak       int           `json:"peak"`       // most requests at once to one host
-	SmallGap   time.Duration `json:"small_gap"`  // smallest time from the end of a page request to the start of the next, on one host
+	Hosts int `json:"hosts"` // that were visited
+	Peak  int `json:"peak"`  // most requests at once to one host
+	// smallest time from the end of a page request to the start of the next, on one host
+	SmallGap   time.Duration `json:"small_gap"`
 	Interval   time.Duration `json:"interval"`   // smallest time between the starts of two page requests to one host
-	TooSoon    int           `json:"too_soon"`   // page requests that came sooner after the one before than asked for
+	TooSoon    int           `json:"too_soon"`   // page requests that came too soon after the one before
 	Violations int           `json:"violations"` // requests that robots.txt forbids
 
 	Addresses       int           `json:"addresses"`         // that were visited
@@ -36,18 +37,18 @@ type Report struct {
 	AddressGap      time.Duration `json:"address_small_gap"` // like SmallGap
 	AddressInterval time.Duration `json:"address_interval"`  // like Interval
 
-	Refused      int `json:"refused"`       // connections refused
+	Refused      int `json:"refused"`       // connections: too many, or not to loopback
 	UnknownHost  int `json:"unknown_host"`  // requests for hosts that are not of this web
 	WrongAddress int `json:"wrong_address"` // requests to another address than the host's, 127.0.0.1 excepted
 	Malformed    int `json:"malformed"`     // requests that are not HTTP, or not GET or HEAD, and failed TLS handshakes
-	Proxied      int `json:"proxied"`       // requests as of a proxy, and tunnels through it
+	Proxied      int `json:"proxied"`       // requests as to a proxy, and tunnels
 	TLS          int `json:"tls"`           // handshakes
 
 	Rude    []HostReport `json:"rude,omitempty"` // hosts that were treated worst, at most ten
 	Busiest []string     `json:"busiest"`        // hosts with the most requests
 }
 
-// HostReport is one host's part of a Report.
+// HostReport is one host's part of a Report, with the same meanings.
 type HostReport struct {
 	Host       string        `json:"host"`
 	Requests   int           `json:"requests"`
@@ -58,16 +59,24 @@ type HostReport struct {
 	Violations int           `json:"violations"`
 }
 
-// Polite says whether nothing in the report offends: never two requests at once to a host, none too
-// soon, none that robots.txt forbids.
+// Polite reports whether there were never two requests at once to a host, none too soon, and none that robots.txt
+// forbids.
 func (r *Report) Polite() bool { return r.Peak <= 1 && r.TooSoon == 0 && r.Violations == 0 }
 
-// Report sums up what was seen so far. It may be called at any time, also after Close.
+// Report sums up what the server has seen so far. It may be called at any time from any goroutine, also after Close.
 func (s *Server) Report() Report {
 	g := s.ledger
-	r := Report{Bytes: g.bytes.Load(), Seconds: s.now().Sub(g.began).Seconds(), Connections: int(g.connections.Load()), Refused: int(g.refused.Load()),
-		UnknownHost: int(g.unknownHost.Load()), WrongAddress: int(g.wrongAddress.Load()), Malformed: int(g.malformed.Load()),
-		Proxied: int(g.proxied.Load()), TLS: int(g.tls.Load())}
+	r := Report{
+		Bytes:        g.bytes.Load(),
+		Seconds:      s.now().Sub(g.began).Seconds(),
+		Connections:  int(g.connections.Load()),
+		Refused:      int(g.refused.Load()),
+		UnknownHost:  int(g.unknownHost.Load()),
+		WrongAddress: int(g.wrongAddress.Load()),
+		Malformed:    int(g.malformed.Load()),
+		Proxied:      int(g.proxied.Load()),
+		TLS:          int(g.tls.Load()),
+	}
 	for i := range r.Status {
 		r.Status[i] = int(g.status[i].Load())
 	}
@@ -82,9 +91,11 @@ func (s *Server) Report() Report {
 		r.TooSoon += int(v.tooSoon)
 		r.Violations += int(v.violations)
 		gap, interval = min(gap, v.gap), min(interval, v.interval)
-		h := HostReport{Requests: int(v.requests), Peak: int(v.peak), SmallGap: shown(v.gap), Interval: shown(v.interval), TooSoon: int(v.tooSoon),
-			Violations: int(v.violations)}
-		h.Host = s.site.Host(i)
+		h := HostReport{
+			Host: s.site.Host(i), Requests: int(v.requests), Peak: int(v.peak),
+			SmallGap: shown(v.gap), Interval: shown(v.interval),
+			TooSoon: int(v.tooSoon), Violations: int(v.violations),
+		}
 		if h.Peak > 1 || h.TooSoon > 0 || h.Violations > 0 {
 			r.Rude = keepWorst(r.Rude, h, func(h *HostReport) int { return h.TooSoon + h.Violations + h.Peak - 1 })
 		}
@@ -104,7 +115,7 @@ func (s *Server) Report() Report {
 	return r
 }
 
-// shown turns a smallest time into a duration of at least a nanosecond, or 0 for none.
+// shown turns a smallest time in ns into a duration of at least a nanosecond, or 0 for none.
 func shown(ns int64) time.Duration {
 	if ns == math.MaxInt64 {
 		return 0
@@ -112,7 +123,7 @@ func shown(ns int64) time.Duration {
 	return time.Duration(max(ns, 1))
 }
 
-// keepWorst inserts h into a list of at most rudest hosts, the worst first, then by name.
+// keepWorst inserts h into a list of at most rudest hosts, ordered by badness, the worst first, then by name.
 func keepWorst(list []HostReport, h HostReport, badness func(*HostReport) int) []HostReport {
 	at, _ := slices.BinarySearchFunc(list, h, func(a, b HostReport) int {
 		return cmp.Or(cmp.Compare(badness(&b), badness(&a)), strings.Compare(a.Host, b.Host))
@@ -138,7 +149,8 @@ func (c *urlCounts) sum(r *Report) {
 	r.Twice += c.cellsTwice
 }
 
-// Requests returns how often each URL was asked for, of the first million.
+// Requests returns how often each URL was requested, robots.txt included: the first 1,048,576 distinct URLs, as
+// requested. The map is the caller's.
 func (s *Server) Requests() map[string]int {
 	c := s.ledger.urls
 	c.mu.Lock()
@@ -150,32 +162,43 @@ func (s *Server) Requests() map[string]int {
 	return urls
 }
 
-// String is a sentence, then what else there is to say, one line each, and a table of the hosts that
-// were treated worst.
+// String returns the report for people: three lines, then one for each further count that is not 0, and a table of the
+// hosts that were treated worst.
 func (r Report) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "simweb: %d requests for %d URLs, %d pages more than once, at most %d at once to a host, smallest gap %s, %d against robots.txt",
-		r.Requests, r.URLs, r.Twice, r.Peak, r.SmallGap.Round(time.Microsecond), r.Violations)
+	us := func(d time.Duration) time.Duration { return d.Round(time.Microsecond) }
+	fmt.Fprintf(&b, "simweb: %d requests for %d URLs, %d pages more than once, at most %d at once to a host, "+
+		"smallest gap %s, %d against robots.txt",
+		r.Requests, r.URLs, r.Twice, r.Peak, us(r.SmallGap), r.Violations)
 	if len(r.Busiest) > 0 {
 		fmt.Fprintf(&b, "; busiest: %s", strings.Join(r.Busiest, ", "))
 	}
-	fmt.Fprintf(&b, "\nsimweb: %d hosts on %d addresses, at most %d at once to an address, smallest gap there %s; starts at least %s apart on a host, %s on an address; %d sooner than asked for",
-		r.Hosts, r.Addresses, r.AddressPeak, r.AddressGap.Round(time.Microsecond), r.Interval.Round(time.Microsecond), r.AddressInterval.Round(time.Microsecond), r.TooSoon)
+	fmt.Fprintf(&b, "\nsimweb: %d hosts on %d addresses, at most %d at once to an address, smallest gap there %s; "+
+		"starts at least %s apart on a host, %s on an address; %d too soon",
+		r.Hosts, r.Addresses, r.AddressPeak, us(r.AddressGap), us(r.Interval), us(r.AddressInterval), r.TooSoon)
 	fmt.Fprintf(&b, "\nsimweb: %d connections in %.1f s, %.1f MB; %d times 2xx, %d 3xx, %d 4xx, %d 5xx",
 		r.Connections, r.Seconds, float64(r.Bytes)/1e6, r.Status[2], r.Status[3], r.Status[4], r.Status[5])
 	for _, odd := range []struct {
 		n    int
 		what string
-	}{{r.Refused, "connections refused"}, {r.UnknownHost, "requests for unknown hosts"}, {r.WrongAddress, "requests to the wrong address"},
-		{r.Malformed, "malformed requests"}, {r.Proxied, "requests as of a proxy"}, {r.TLS, "TLS handshakes"}} {
+	}{
+		{r.Refused, "connections refused"},
+		{r.UnknownHost, "requests for unknown hosts"},
+		{r.WrongAddress, "requests to the wrong address"},
+		{r.Malformed, "malformed requests"},
+		{r.Proxied, "proxy requests"},
+		{r.TLS, "TLS handshakes"},
+	} {
 		if odd.n > 0 {
 			fmt.Fprintf(&b, "\nsimweb: %d %s", odd.n, odd.what)
 		}
 	}
 	if len(r.Rude) > 0 {
-		fmt.Fprintf(&b, "\n%-32s %9s %8s %9s %10s %12s", "treated rudely", "requests", "at once", "too soon", "forbidden", "smallest gap")
+		fmt.Fprintf(&b, "\n%-32s %9s %8s %9s %10s %12s",
+			"treated rudely", "requests", "at once", "too soon", "forbidden", "smallest gap")
 		for _, h := range r.Rude {
-			fmt.Fprintf(&b, "\n%-32s %9d %8d %9d %10d %12s", h.Host, h.Requests, h.Peak, h.TooSoon, h.Violations, h.SmallGap.Round(time.Microsecond))
+			fmt.Fprintf(&b, "\n%-32s %9d %8d %9d %10d %12s",
+				h.Host, h.Requests, h.Peak, h.TooSoon, h.Violations, us(h.SmallGap))
 		}
 	}
 	return b.String()

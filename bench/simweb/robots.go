@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// robotsMode is how a host answers for robots.txt.
+// robotsMode is how a host answers a request for robots.txt.
 type robotsMode uint8
 
 const (
@@ -33,7 +33,7 @@ func (w *Web) robotsMode(host int) robotsMode {
 
 func (w *Web) restricted(host int) bool { return w.robotsMode(host) == robotsRestricted }
 
-// denied says whether a polite crawler must not ask for a page.
+// denied reports whether a polite crawler must not request a page.
 func (w *Web) denied(h *hostFacts, n int, d *pageDraw) bool {
 	return d.forbidden || w.robotsMode(h.number) == robotsBroken
 }
@@ -43,7 +43,7 @@ func (w *Web) CrawlDelay(host int) time.Duration {
 	if m := w.robotsMode(host); m != robotsOpen && m != robotsRestricted {
 		return 0
 	}
-	// Only hosts with a file can ask: their share is raised so that Delayed holds over all hosts.
+	// Only hosts with a robots.txt can have one: their share is raised so that Delayed holds over all hosts.
 	if unit(w.spread(alphaSqrt13, host))*(1-w.p.RobotsErrors-w.p.NoRobots) < w.p.Delayed {
 		return w.p.CrawlDelay
 	}
@@ -71,9 +71,9 @@ func (w *Web) appendRobots(dst []byte, host int) []byte {
 	return dst
 }
 
-// appendSitemap appends the sitemap of a target: /sitemap.xml lists the pages of a host, or, of a
-// host with more than sitemapURLs, the files /sitemap-0.xml and following that do. Listed is what
-// answers 200 and is not forbidden.
+// appendSitemap appends the sitemap of a target. /sitemap.xml lists the pages of a host, or, if there are more than
+// sitemapURLs, the files /sitemap-0.xml and following that list them. Pages that answer 200 and are not forbidden are
+// listed.
 func (w *Web) appendSitemap(dst []byte, h *hostFacts, target []byte) ([]byte, bool) {
 	if !w.hasSitemap(h.number) {
 		return dst, false

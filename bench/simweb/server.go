@@ -19,39 +19,39 @@ import (
 	"time"
 )
 
-// ServerOptions say how a site is served. The zero value listens on every address of the site, on a
-// free port.
+// ServerOptions say how a site is served. The zero value listens on every address of the site, on a free port, without
+// TLS or compression.
 type ServerOptions struct {
-	// Port of all addresses; 0: one that is free on all of them.
+	// Port of all addresses; 0: a port that is free on all of them.
 	Port int
-	// FrontOnly listens on 127.0.0.1 alone. A client names the host in the Host header, or uses the
-	// server as an HTTP proxy.
+	// FrontOnly listens only on 127.0.0.1. A client names the host in the Host header, or uses the server as an HTTP
+	// proxy.
 	FrontOnly bool
-	// AllInterfaces listens once, on 0.0.0.0, for webs of more addresses than can be listened on one by
-	// one. That port is then open on every interface of the machine, which is why it must be asked for;
-	// a connection to an address that is not loopback is closed before a byte is read.
+	// AllInterfaces listens once, on 0.0.0.0, for webs with more than 4,096 addresses. The port is then open on every
+	// interface of the machine, which is why this is not the default; a connection to an address that is not loopback
+	// is closed before a byte is read.
 	AllInterfaces bool
-	// TLS makes every port speak TLS too, told apart by a connection's first byte, with certificates of
-	// an authority of the server's own, CA. Hosts that are drawn for it (Params.HTTPS) then answer plain
-	// requests with a redirect.
+	// TLS makes every port speak TLS too, recognized by a connection's first byte, with certificates of the server's
+	// own authority (CA). Hosts that are drawn for it (Params.HTTPS) then redirect plain requests.
 	TLS bool
-	// Gzip compresses responses for clients that accept it, as most of the web does: fast, like nginx
-	// unless it is told otherwise. What is kept beforehand (Prerender) is compressed beforehand.
+	// Gzip compresses responses at level 1, nginx's default, for clients that accept it. Prerendered pages are
+	// compressed beforehand.
 	Gzip bool
-	// Delay is the least time between the starts of two page requests to a host that the report calls
-	// polite; a host's own Crawl-delay counts if it is longer. 0: only Crawl-delays are judged.
+	// Delay is the least time between the starts of two page requests to a host that the report calls polite; a host's
+	// Crawl-delay counts if it is longer. 0: only Crawl-delays are judged.
 	Delay time.Duration
-	// Slack is how much sooner a request may come before it is counted as too soon. A start is seen only
-	// when this process is scheduled, so an interval may be seen shorter than it was. 0: 20 ms.
+	// Slack is how much earlier a request may come before it counts as too soon: a start is seen only when this process
+	// is scheduled, so an interval may seem shorter than it was. 0: 20 ms.
 	Slack time.Duration
-	// Now is the clock of pages that change and of the report; nil: time.Now.
+	// Now is the clock of pages that change and of the report, called from any goroutine; nil: time.Now.
 	Now func() time.Time
 }
 
-// Server plays a site on loopback addresses and watches its visitors. Safe for concurrent use.
+// Server plays a site on loopback addresses and counts what its visitors do. Start and Serve make one; its methods are
+// safe for concurrent use.
 type Server struct {
-	Web  *Web  // what is served, with the right port; nil if that is not a Web
-	Docs *Docs // likewise
+	Web  *Web  // the site, with the server's port in its URLs; nil if it is not a Web
+	Docs *Docs // the same for Docs
 
 	site   Site
 	o      ServerOptions
@@ -72,13 +72,14 @@ type Server struct {
 	conns map[*conn]struct{}
 }
 
-// dateText is a Date header of one second.
+// dateText is the value of a Date header for one second.
 type dateText struct {
 	second int64
 	text   []byte
 }
 
-// Start serves a web on the addresses of all hosts, and on 127.0.0.1 for all of them.
+// Start makes a web and serves it with the zero ServerOptions on a port (0: a free one), until Close: each host at its
+// address, and all of them at 127.0.0.1. Its errors are those of New and Serve.
 func Start(p Params, port int) (*Server, error) {
 	w, err := New(p, 0)
 	if err != nil {
@@ -87,7 +88,9 @@ func Start(p Params, port int) (*Server, error) {
 	return Serve(context.Background(), w, ServerOptions{Port: port})
 }
 
-// Serve serves a site until Close, or until ctx is done. It returns when all addresses listen.
+// Serve serves a site until Close, or until ctx is done; Close must be called in either case. It returns when all
+// addresses listen. It fails if the port is taken, if the site has more than 4,096 addresses without FrontOnly or
+// AllInterfaces, or if options contradict each other.
 func Serve(ctx context.Context, site Site, o ServerOptions) (*Server, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -126,7 +129,7 @@ func Serve(ctx context.Context, site Site, o ServerOptions) (*Server, error) {
 	}
 	stop := context.AfterFunc(ctx, func() { s.shut() })
 	s.wg.Add(1)
-	go func() { // so that AfterFunc lets go of the server when it is closed first
+	go func() { // so that AfterFunc releases the server if it is closed first
 		defer s.wg.Done()
 		<-s.done
 		stop()
@@ -149,15 +152,16 @@ func listen(site Site, o ServerOptions) ([]net.Listener, int, error) {
 		at = []string{"127.0.0.1"}
 		last := -1
 		for h := range site.Hosts() {
-			if a := site.addressOf(h); a > last { // numbers of addresses that are new only grow
+			if a := site.addressOf(h); a > last { // the numbers of new addresses only grow
 				at, last = append(at, address(a).String()), a
 			}
 			if len(at) > maxListeners {
-				return nil, 0, fmt.Errorf("synthetic web: more than %d addresses to listen on: use AllInterfaces, FrontOnly, or let hosts share addresses", maxListeners)
+				return nil, 0, fmt.Errorf("synthetic web: more than %d addresses to listen on: "+
+					"use AllInterfaces or FrontOnly, or let hosts share addresses", maxListeners)
 			}
 		}
 	}
-	// A port that is free on the first address may be taken on another: then try the next one.
+	// A port that is free on the first address may be taken on another.
 	const tries = 16
 	for try := 1; ; try++ {
 		ls, port, err := listenAll(at, o.Port)
@@ -194,7 +198,7 @@ func (s *Server) accept(l net.Listener) {
 			select {
 			case <-s.done:
 				return
-			case <-time.After(5 * time.Millisecond): // out of file descriptors, most likely: some will be closed
+			case <-time.After(5 * time.Millisecond): // most likely out of file descriptors: some will be closed
 				continue
 			}
 		}
@@ -232,7 +236,7 @@ func (s *Server) forget(c *conn) {
 	s.mu.Unlock()
 }
 
-// shut closes the listeners and wakes every connection, without waiting.
+// shut closes the listeners and wakes every connection. It does not wait.
 func (s *Server) shut() {
 	s.closing.Do(func() {
 		close(s.done)
@@ -248,31 +252,31 @@ func (s *Server) shut() {
 	})
 }
 
-// Close ends the server and waits for its goroutines. Responses being written have two seconds to be
-// read. Closing twice is harmless; the error is always nil, and there for io.Closer.
+// Close ends the server and waits for its goroutines. Clients have two seconds to read the responses that are being
+// written. It may be called twice; the error is always nil, and there for io.Closer.
 func (s *Server) Close() error {
 	s.shut()
 	s.wg.Wait()
 	return nil
 }
 
-// Site returns what is served, with the port in its URLs.
+// Site returns the site with the server's port in its URLs.
 func (s *Server) Site() Site { return s.site }
 
 // Port returns the port of all hosts.
 func (s *Server) Port() int { return s.port }
 
-// Front returns the host:port at which every host answers, to requests that name it: the address of
-// the HTTP proxy.
+// Front returns the host:port at which every host answers requests that name it. It is also the address of the HTTP
+// proxy.
 func (s *Server) Front() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)) }
 
-// URL returns the URL of a path on a host.
+// URL returns the URL of a path, which begins with a slash, on a host.
 func (s *Server) URL(host int, path string) string {
 	return scheme(s.site.https(host)) + string(s.site.appendAuthority(nil, host)) + path
 }
 
-// HostsFile writes the names of all hosts in hosts(5) form; FrontOnly gives them all the address
-// 127.0.0.1.
+// HostsFile writes the addresses and names of all hosts in hosts(5) form, a line each in order of their numbers. With
+// FrontOnly the address is always 127.0.0.1. It returns w's error.
 func (s *Server) HostsFile(w io.Writer) error {
 	b := bufio.NewWriterSize(w, 64<<10)
 	var line []byte
@@ -292,7 +296,7 @@ func (s *Server) HostsFile(w io.Writer) error {
 	return nil
 }
 
-// least is the time between two starts that a host may expect, less the slack.
+// least is the time in ns between two starts that a host requires, less the slack.
 func (s *Server) least(host int) int64 {
 	d := max(s.o.Delay, s.site.CrawlDelay(host))
 	if d == 0 {
@@ -301,7 +305,7 @@ func (s *Server) least(host int) int64 {
 	return max(int64(d-s.o.Slack), 0)
 }
 
-// since is the time of the ledger: nanoseconds since the server began.
+// since is the time of the ledger: nanoseconds since the server started.
 func (s *Server) since(t time.Time) int64 {
 	return min(int64(t.Sub(s.ledger.began)), math.MaxInt64-1)
 }

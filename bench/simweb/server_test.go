@@ -60,8 +60,8 @@ func allRestricted() simweb.Params {
 	return p
 }
 
-// TestReport: a client that is rude in each way is caught in just that way, and one that keeps to the
-// rules by a hair is not. Time stands still unless the test moves it, so all numbers are exact.
+// TestReport: each way to be rude is reported as such, and a client that only just keeps the rules is not accused. Time
+// stands still unless the test moves it, so all numbers are exact.
 func TestReport(t *testing.T) {
 	day := &clock{now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 	start := func(t *testing.T) (*simweb.Server, *http.Client) {
@@ -78,7 +78,8 @@ func TestReport(t *testing.T) {
 			}
 		}
 		r := s.Report()
-		if !r.Polite() || r.SmallGap != 10*time.Second || r.Interval != 10*time.Second || len(r.Rude) > 0 || r.Peak != 1 {
+		if !r.Polite() || r.SmallGap != 10*time.Second || r.Interval != 10*time.Second || len(r.Rude) > 0 ||
+			r.Peak != 1 {
 			t.Errorf("%s", r)
 		}
 		if r.Requests != 8 || r.Robots != 2 || r.URLs != 2 || r.Twice != 2 || r.Hosts != 2 || r.Addresses != 2 {
@@ -91,7 +92,8 @@ func TestReport(t *testing.T) {
 			get(t, c, s.Web.Root(1))
 			day.move(9 * time.Second)
 		}
-		if r := s.Report(); r.Polite() || r.TooSoon != 2 || r.SmallGap != 9*time.Second || r.Peak != 1 || r.Violations != 0 || r.Rude[0].Host != s.Web.Host(1) {
+		if r := s.Report(); r.Polite() || r.TooSoon != 2 || r.SmallGap != 9*time.Second || r.Peak != 1 ||
+			r.Violations != 0 || r.Rude[0].Host != s.Web.Host(1) {
 			t.Errorf("%s", r)
 		}
 	})
@@ -101,7 +103,8 @@ func TestReport(t *testing.T) {
 			get(t, c, s.Web.Root(h))
 			day.move(2 * time.Second)
 		}
-		if r := s.Report(); !r.Polite() || r.Addresses != 1 || r.Hosts != 3 || r.AddressGap != 2*time.Second || r.AddressInterval != 2*time.Second || r.SmallGap != 0 {
+		if r := s.Report(); !r.Polite() || r.Addresses != 1 || r.Hosts != 3 || r.AddressGap != 2*time.Second ||
+			r.AddressInterval != 2*time.Second || r.SmallGap != 0 {
 			t.Errorf("%s", r)
 		}
 	})
@@ -118,7 +121,7 @@ func TestReport(t *testing.T) {
 			t.Errorf("%s", r)
 		}
 		if got := s.Requests()[forbidden]; got != 1 {
-			t.Errorf("%s was asked for %d times, want 1", forbidden, got)
+			t.Errorf("%s was requested %d times, want 1", forbidden, got)
 		}
 	})
 	t.Run("elsewhere", func(t *testing.T) {
@@ -127,7 +130,8 @@ func TestReport(t *testing.T) {
 		request(t, s.Web.Address(0), s, "GET / HTTP/1.1\r\nHost: www.nobody.example\r\nConnection: close\r\n\r\n")
 		request(t, s.Web.Address(0), s, "BREW / HTTP/1.1\r\nHost: "+s.Web.Host(0)+"\r\n\r\n")
 		get(t, c, s.Web.Root(0))
-		if r := s.Report(); r.WrongAddress != 1 || r.UnknownHost != 1 || r.Malformed != 1 || r.Requests != 2 || r.TooSoon != 1 {
+		if r := s.Report(); r.WrongAddress != 1 || r.UnknownHost != 1 || r.Malformed != 1 || r.Requests != 2 ||
+			r.TooSoon != 1 {
 			t.Errorf("%s", r)
 		}
 	})
@@ -151,7 +155,8 @@ func TestTwoAtOnce(t *testing.T) {
 		time.Sleep(time.Millisecond) // until the server has read them: there is nothing to wait on
 	}
 	r := s.Report()
-	if r.Peak != 2 || r.AddressPeak != 3 || r.Polite() || len(r.Rude) != 1 || r.Rude[0].Peak != 2 || r.SmallGap > time.Nanosecond {
+	if r.Peak != 2 || r.AddressPeak != 3 || r.Polite() || len(r.Rude) != 1 || r.Rude[0].Peak != 2 ||
+		r.SmallGap > time.Nanosecond {
 		t.Errorf("%s", r)
 	}
 	if !strings.Contains(r.String(), s.Web.Host(0)+" ") {
@@ -163,7 +168,7 @@ func TestTwoAtOnce(t *testing.T) {
 	}
 }
 
-// request sends raw bytes to an address and returns all that comes back.
+// request sends raw bytes to an address and returns everything that comes back.
 func request(t *testing.T, address string, s *simweb.Server, raw string) string {
 	t.Helper()
 	c, err := net.Dial("tcp", net.JoinHostPort(address, strconv.Itoa(s.Port())))
@@ -198,7 +203,11 @@ func TestHTTP(t *testing.T) {
 		{"HEAD", "HEAD / HTTP/1.1\r\nHost: " + host + "\r\n" + end, "200", 0},
 		{"proxy", "GET http://" + host + "/ HTTP/1.1\r\nHost: other\r\n" + end, "200", size},
 		{"HTTP/1.0", "GET / HTTP/1.0\r\nHost: " + host + "\r\n\r\n", "200", size},
-		{"pipelined", "GET /nowhere HTTP/1.1\r\nHost: " + host + "\r\n\r\nGET / HTTP/1.0\r\nHost: " + host + "\r\n\r\n", "404 200", size},
+		{
+			"pipelined",
+			"GET /nowhere HTTP/1.1\r\nHost: " + host + "\r\n\r\nGET / HTTP/1.0\r\nHost: " + host + "\r\n\r\n",
+			"404 200", size,
+		},
 		{"bad path", "GET /a/%zz HTTP/1.1\r\nHost: " + host + "\r\n" + end, "404", -1},
 		{"no host", "GET / HTTP/1.1\r\n\r\n", "400", 0},
 		{"unknown host", "GET / HTTP/1.1\r\nHost: x\r\n" + end, "421", -1},
@@ -221,7 +230,7 @@ func TestHTTP(t *testing.T) {
 	}
 }
 
-// TestConditional: a page that the client has is not sent again, until it changes.
+// TestConditional: a page that the client has is not sent again until it changes.
 func TestConditional(t *testing.T) {
 	day := &clock{now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 	p := simweb.Small()
@@ -246,8 +255,11 @@ func TestConditional(t *testing.T) {
 		}
 		return resp.StatusCode
 	}
-	for _, c := range []struct{ name, value string }{{"If-None-Match", first.Header.Get("ETag")}, {"If-Modified-Since", first.Header.Get("Last-Modified")},
-		{"If-None-Match", `"x", ` + first.Header.Get("ETag")}} {
+	for _, c := range []struct{ name, value string }{
+		{"If-None-Match", first.Header.Get("ETag")},
+		{"If-Modified-Since", first.Header.Get("Last-Modified")},
+		{"If-None-Match", `"x", ` + first.Header.Get("ETag")},
+	} {
 		if got := ask(c.name, c.value); got != 304 {
 			t.Errorf("%s %s: %d, want 304", c.name, c.value, got)
 		}
@@ -256,19 +268,22 @@ func TestConditional(t *testing.T) {
 		t.Errorf("another ETag: %d, want 200", got)
 	}
 	day.move(20 * time.Hour)
-	if a, b := ask("If-None-Match", first.Header.Get("ETag")), ask("If-Modified-Since", first.Header.Get("Last-Modified")); a != 200 || b != 200 {
+	if a, b := ask("If-None-Match", first.Header.Get("ETag")), ask(
+		"If-Modified-Since", first.Header.Get("Last-Modified"),
+	); a != 200 || b != 200 {
 		t.Errorf("after a change: %d and %d, want 200", a, b)
 	}
 }
 
-// TestReach: the other two ways to a web, by Host header on one address and through a proxy.
+// TestReach: the other two ways to reach a web: by Host header on one address, and through a proxy.
 func TestReach(t *testing.T) {
 	for _, o := range []simweb.ServerOptions{{FrontOnly: true}, {AllInterfaces: true}} {
 		s := serve(t, simweb.Small(), o)
 		proxy := &http.Transport{Proxy: http.ProxyURL(&url.URL{Scheme: "http", Host: s.Front()})}
 		for _, c := range []*http.Client{client(t, s), {Transport: proxy}} {
 			for h := range 3 {
-				if resp, body := get(t, c, s.Web.Root(h)); resp.StatusCode != 200 || !bytes.Equal(body, s.Web.AppendHTML(nil, h, 0, time.Now())) {
+				if resp, body := get(t, c, s.Web.Root(h)); resp.StatusCode != 200 ||
+					!bytes.Equal(body, s.Web.AppendHTML(nil, h, 0, time.Now())) {
 					t.Errorf("%s: %s, %d bytes", s.Web.Root(h), resp.Status, len(body))
 				}
 			}
@@ -278,20 +293,23 @@ func TestReach(t *testing.T) {
 			t.Errorf("%s", r)
 		}
 	}
-	if _, err := simweb.Serve(context.Background(), nil, simweb.ServerOptions{FrontOnly: true, AllInterfaces: true}); err == nil {
+	if _, err := simweb.Serve(
+		context.Background(), nil, simweb.ServerOptions{FrontOnly: true, AllInterfaces: true},
+	); err == nil {
 		t.Error("two ways at once were taken")
 	}
 	big, err := simweb.New(simweb.Bench(5000, 1), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := simweb.Serve(context.Background(), big, simweb.ServerOptions{}); err == nil || !strings.Contains(err.Error(), "AllInterfaces") {
+	if _, err := simweb.Serve(context.Background(), big, simweb.ServerOptions{}); err == nil ||
+		!strings.Contains(err.Error(), "AllInterfaces") {
 		t.Errorf("too many addresses: %v", err)
 	}
 }
 
-// TestClose: the end of the context is the end of the server, idle connections and slow pages
-// included; a port that is taken is an error.
+// TestClose: the end of the context ends the server, idle connections and slow pages included; a port that is taken is
+// an error.
 func TestClose(t *testing.T) {
 	p := simweb.Small()
 	p.SlowHosts, p.SlowLatency = 1, time.Hour
@@ -317,7 +335,11 @@ func TestClose(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer slow.Close()
-	fmt.Fprintf(slow, "GET /robots.txt HTTP/1.1\r\nHost: %[1]s\r\n\r\nGET / HTTP/1.1\r\nHost: %[1]s\r\n\r\n", s.Web.Host(0))
+	fmt.Fprintf(
+		slow,
+		"GET /robots.txt HTTP/1.1\r\nHost: %[1]s\r\n\r\nGET / HTTP/1.1\r\nHost: %[1]s\r\n\r\n",
+		s.Web.Host(0),
+	)
 	r := bufio.NewReader(slow)
 	if resp, err := http.ReadResponse(r, nil); err != nil {
 		t.Fatal(err)

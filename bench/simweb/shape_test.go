@@ -9,9 +9,8 @@ import (
 	"time"
 )
 
-// TestDistributions: a large web has the shape that its parameters ask for. All draws are fixed by the
-// seed, so the outcome is too; the tolerances are some standard deviations wide, for whoever changes
-// the seed.
+// TestDistributions: a large web has the shape that its parameters require. All draws are fixed by the seed, so the
+// outcome is too; the tolerances are some standard deviations wide, in case the seed changes.
 func TestDistributions(t *testing.T) {
 	p := Default()
 	p.Hosts, p.Seed, p.MaxPages, p.Restricted, p.Forbidden, p.Errors = 4000, 8, 20_000, 0.25, 0.2, 0.01
@@ -135,7 +134,10 @@ func checkLinks(t *testing.T, w *Web) {
 	near(t, "median size", sizes[len(sizes)/2]/float64(p.PageBytes), 1, 0.06)
 	near(t, "sigma of sizes", math.Log(sizes[len(sizes)*9/10]/sizes[len(sizes)/2])/1.2816, p.PageSigma, 0.06)
 	near(t, "median degree", degrees[len(degrees)/2]/float64(p.Links), 1, 0.05)
-	near(t, "sigma of degrees", math.Log(degrees[len(degrees)*9/10]/degrees[len(degrees)/10])/2.5632, p.LinksSigma, 0.05)
+	near(
+		t, "sigma of degrees", math.Log(degrees[len(degrees)*9/10]/degrees[len(degrees)/10])/2.5632,
+		p.LinksSigma, 0.05,
+	)
 	if titled/links < p.TitleAnchors || titled == links { // links of the tree are always titled
 		t.Errorf("%.2f of anchors are titles, want at least %.2f and not all", titled/links, p.TitleAnchors)
 	}

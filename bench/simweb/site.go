@@ -8,33 +8,33 @@ import (
 	"time"
 )
 
-// Site is what a Server plays: a *Web or a *Docs. Its methods are internal: they deal in host numbers
-// and byte slices of one connection.
+// Site is what a Server plays: a *Web, a *Prerendered, a *Docs or a *Graph. Nobody else can implement it. Hosts are
+// numbered from 0 to Hosts()-1. Its methods are safe for concurrent use.
 type Site interface {
 	// Hosts returns the number of hosts.
 	Hosts() int
-	// Root returns the URL of a host's first page.
+	// Root returns the URL of a host's first page, a seed for crawls.
 	Root(host int) string
 	// Host returns the name of a host, without port.
 	Host(host int) string
-	// Address returns the address of a host.
+	// Address returns the loopback address of a host, without port. Hosts may share one.
 	Address(host int) string
 	addressOf(host int) int
 	appendAuthority(dst []byte, host int) []byte // name and port, as in URLs
 	https(host int) bool                         // URLs of the host are https
 	// find returns the host of a name without port, or -1.
 	find(name []byte) int
-	// answer fills r. Nothing of q may be kept.
+	// answer fills r. It must not keep anything of q.
 	answer(q *request, r *response)
-	// forbidden says whether robots.txt keeps polite crawlers from a target.
+	// forbidden reports whether robots.txt forbids a target.
 	forbidden(host int, target []byte) bool
-	// CrawlDelay returns what robots.txt asks for, 0 for nothing.
+	// CrawlDelay returns the Crawl-delay of a host's robots.txt; 0: none.
 	CrawlDelay(host int) time.Duration
-	// onPort returns the same site with URLs of that port.
+	// onPort returns the same site with that port in its URLs.
 	onPort(port int) Site
 }
 
-// request is what a site sees of an HTTP request. Its slices are valid until the response is made.
+// request is the part of an HTTP request that a site needs. Its slices are valid until the response is made.
 type request struct {
 	host            int
 	target          []byte // path and query, as received
@@ -44,7 +44,7 @@ type request struct {
 	now             time.Time
 }
 
-// response is an HTTP response to be written. body is appended to and reused by the connection.
+// response is an HTTP response to be written. The connection reuses body.
 type response struct {
 	status      int
 	contentType string
@@ -56,14 +56,14 @@ type response struct {
 	wait        time.Duration // before the first byte
 }
 
-// plain makes r a short text.
+// plain makes r a response of plain text.
 func (r *response) plain(status int, text string) {
 	r.status, r.contentType = status, "text/plain; charset=utf-8"
 	r.body = append(append(r.body[:0], text...), '\n')
 }
 
-// unchanged makes r a 304 if the client has what r is about (RFC 9110, 13.1: an ETag is believed
-// before a date).
+// unchanged makes r a 304 if the client has this version already (RFC 9110, 13.1: an ETag takes precedence over a
+// date).
 func (r *response) unchanged(q *request) bool {
 	same := false
 	switch {
@@ -111,7 +111,7 @@ func (w *Web) forbidden(host int, target []byte) bool {
 	return false
 }
 
-// contentTypes by whether the charset is named in the header.
+// contentType names the charset on the share CharsetInHeader of hosts.
 func (w *Web) contentType(h *hostFacts) string {
 	if unit(mix(w.spread(alphaSqrt2, h.number), 5)) < w.p.CharsetInHeader {
 		return h.text.header
@@ -153,7 +153,7 @@ func (w *Web) answer(q *request, r *response) {
 	}
 }
 
-// answerMachine answers for robots.txt and sitemaps.
+// answerMachine answers requests for robots.txt and sitemaps.
 func (w *Web) answerMachine(h *hostFacts, q *request, r *response) {
 	if string(q.target) != "/robots.txt" {
 		var ok bool
@@ -175,7 +175,7 @@ func (w *Web) answerMachine(h *hostFacts, q *request, r *response) {
 	}
 }
 
-// latency is how long a host takes for a page: the host's own median, times the page's jitter.
+// latency is the time to the first byte of a page: the host's own median times the page's jitter.
 func (w *Web) latency(h *hostFacts, n int) time.Duration {
 	if unit(mix(w.spread(alphaSqrt3, h.number), 7)) < w.p.SlowHosts {
 		return w.p.SlowLatency

@@ -10,38 +10,39 @@ import (
 	"net/url"
 )
 
-// Outcome is what comes of a URL for a polite crawler.
+// Outcome is the outcome of a URL for a polite crawler.
 type Outcome uint8
 
 // The outcomes.
 const (
-	OutcomeFetched   Outcome = iota
-	OutcomeDuplicate         // fetched, and byte-equal to another page of the web
-	OutcomeRedirect
-	OutcomeGone   // 404, 410
-	OutcomeFailed // 5xx
-	OutcomeDenied // by robots.txt, never asked for
+	OutcomeFetched   Outcome = iota // 200
+	OutcomeDuplicate                // fetched, and byte-equal to another page of the web
+	OutcomeRedirect                 // 301, 302
+	OutcomeGone                     // 404, 410
+	OutcomeFailed                   // 5xx
+	OutcomeDenied                   // by robots.txt, never requested
 )
 
-// Outcomes are the names of the outcomes, in their order.
+// Outcomes are the names of the outcomes, in their order. It must not be changed.
 var Outcomes = [...]string{"fetched", "duplicate", "redirect", "gone", "failed", "denied"}
 
 // String names the outcome.
 func (o Outcome) String() string { return Outcomes[o] }
 
-// SiteVisit is one URL on a walk over any site. To is valid until the callback returns.
+// SiteVisit is one URL on a walk over any site. It is valid until the callback returns.
 type SiteVisit struct {
 	URL     string
 	Hops    int // links and redirects from the nearest seed
 	Outcome Outcome
-	HTML    bool     // it answers with a page, not with another kind of file
-	Detail  string   // of a redirect, where it leads; of a duplicate, the page that it is a copy of
-	To      []string // links and redirects that are followed, each once
-	Broken  int      // of To: how many are gone
+	HTML    bool     // it answers with HTML
+	Detail  string   // the target of a redirect, or the original of a duplicate; "" otherwise
+	To      []string // links and redirects that a crawler follows, each once
+	Broken  int      // how many of To are gone
 }
 
-// WalkSite visits every URL of a site that a polite crawler comes to from some seeds, once each,
-// nearest first.
+// WalkSite visits every URL of a site that a polite crawler reaches from some seeds, once each, nearest first. fn is
+// called on the goroutine of the caller. WalkSite returns fn's first error, the error of ctx, or an error that names a
+// seed that the site does not have.
 func WalkSite(ctx context.Context, site Site, seeds []string, fn func(v *SiteVisit) error) error {
 	switch s := site.(type) {
 	case *Web:
@@ -56,7 +57,8 @@ func WalkSite(ctx context.Context, site Site, seeds []string, fn func(v *SiteVis
 	return fmt.Errorf("synthetic web: a %T cannot be walked", site)
 }
 
-// OnPort returns a site with URLs of a port; 0 and 80 stand for none.
+// OnPort returns the same site with a port in its URLs, as a server on that port has it; 0 and 80: none. The error is a
+// port out of range.
 func OnPort(site Site, port int) (Site, error) {
 	if port < 0 || port > 65535 {
 		return nil, fmt.Errorf("synthetic web: port %d: want 0 to 65535", port)
@@ -64,7 +66,7 @@ func OnPort(site Site, port int) (Site, error) {
 	return site.onPort(port), nil
 }
 
-// Find returns the page of a URL, which must be spelled as AppendURL does.
+// Find returns the page of a URL, which must be spelled as URL spells it; false if there is none.
 func (w *Web) Find(rawURL string) (Ref, bool) {
 	u, err := url.Parse(rawURL)
 	if err != nil {
@@ -91,7 +93,10 @@ func (w *Web) walkURLs(ctx context.Context, seeds []string, fn func(v *SiteVisit
 	var out SiteVisit
 	var buf []byte
 	return w.Walk(ctx, o, func(v *Visit) error {
-		out = SiteVisit{URL: w.URL(v.Host, v.Number), Hops: v.Hops, Outcome: v.outcome(), HTML: v.Status == http.StatusOK, To: out.To[:0]}
+		out = SiteVisit{
+			URL: w.URL(v.Host, v.Number), Hops: v.Hops, Outcome: v.outcome(), HTML: v.Status == http.StatusOK,
+			To: out.To[:0],
+		}
 		for _, e := range v.To {
 			if !e.Followed {
 				continue
@@ -112,7 +117,7 @@ func (w *Web) walkURLs(ctx context.Context, seeds []string, fn func(v *SiteVisit
 	})
 }
 
-// isGone says whether a polite crawler learns that a page is missing.
+// isGone reports whether a polite crawler learns that a page is missing.
 func (w *Web) isGone(p Ref) bool {
 	h := w.host(p.Host)
 	d := w.draw(&h, p.Number)
@@ -174,7 +179,7 @@ func (d *Docs) walkURLs(ctx context.Context, seeds []string, fn func(v *SiteVisi
 	})
 }
 
-// has says whether a URL of these documents leads to something.
+// has reports whether a URL of these documents leads to a document or folder.
 func (d *Docs) has(rawURL string) bool {
 	u, err := url.Parse(rawURL)
 	if err != nil {

@@ -18,12 +18,12 @@ import (
 	"time"
 )
 
-// authority is a server's own certificate authority. It makes a certificate for a host when the host is
-// first asked for by name in a handshake. Safe for concurrent use.
+// authority is a server's own certificate authority. It makes the certificate of a host when a handshake first names
+// the host. Safe for concurrent use.
 type authority struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
-	leaf *ecdsa.PrivateKey // of all hosts: signing is what a handshake should cost, not making keys
+	leaf *ecdsa.PrivateKey // of all hosts: a handshake should cost a signature, not a new key
 	text []byte            // PEM
 	site Site
 
@@ -32,7 +32,7 @@ type authority struct {
 	serial int64
 }
 
-// newAuthority makes keys and the authority's certificate, good for a year.
+// newAuthority makes the keys and the authority's certificate, valid for a year.
 func newAuthority(site Site, now time.Time) (*authority, error) {
 	a := &authority{site: site, byName: map[string]*tls.Certificate{}, serial: 1}
 	var err error
@@ -42,8 +42,12 @@ func newAuthority(site Site, now time.Time) (*authority, error) {
 	if a.leaf, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
 		return nil, err
 	}
-	t := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "simweb"}, NotBefore: now.Add(-time.Hour),
-		NotAfter: now.AddDate(1, 0, 0), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
+	t := &x509.Certificate{
+		SerialNumber: big.NewInt(1),
+		Subject:      pkix.Name{CommonName: "simweb"},
+		NotBefore:    now.Add(-time.Hour), NotAfter: now.AddDate(1, 0, 0),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	}
 	der, err := x509.CreateCertificate(rand.Reader, t, t, &a.key.PublicKey, a.key)
 	if err != nil {
 		return nil, err
@@ -55,14 +59,14 @@ func newAuthority(site Site, now time.Time) (*authority, error) {
 	return a, nil
 }
 
-// config is how every connection is served: HTTP/1.1 alone, sessions resumed by tickets.
+// config is the TLS configuration of every connection: HTTP/1.1 only, sessions resumed by tickets.
 func (a *authority) config() *tls.Config {
 	return &tls.Config{GetCertificate: a.certificate, NextProtos: []string{"http/1.1"}, MinVersion: tls.VersionTLS12}
 }
 
 var errNoName = errors.New("simweb: a TLS handshake must name one of the hosts")
 
-// certificate returns that of the host which a client names.
+// certificate returns the certificate of the host that a client names.
 func (a *authority) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	name := hello.ServerName
 	if name == "" || a.site.find([]byte(name)) < 0 {
@@ -74,8 +78,14 @@ func (a *authority) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, e
 		return c, nil
 	}
 	a.serial++
-	t := &x509.Certificate{SerialNumber: big.NewInt(a.serial), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name},
-		NotBefore: a.cert.NotBefore, NotAfter: a.cert.NotAfter, KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
+	t := &x509.Certificate{
+		SerialNumber: big.NewInt(a.serial),
+		Subject:      pkix.Name{CommonName: name},
+		DNSNames:     []string{name},
+		NotBefore:    a.cert.NotBefore, NotAfter: a.cert.NotAfter,
+		KeyUsage:    x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
 	der, err := x509.CreateCertificate(rand.Reader, t, a.cert, &a.leaf.PublicKey, a.key)
 	if err != nil {
 		return nil, fmt.Errorf("simweb: certificate of %s: %w", name, err)
@@ -88,7 +98,7 @@ func (a *authority) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, e
 	return c, nil
 }
 
-// CA returns the certificate of the server's authority in PEM, nil without ServerOptions.TLS.
+// CA returns the certificate of the server's authority in PEM, for a client to trust; nil without ServerOptions.TLS.
 func (s *Server) CA() []byte {
 	if s.authority == nil {
 		return nil
@@ -96,12 +106,12 @@ func (s *Server) CA() []byte {
 	return s.authority.text
 }
 
-// handshakeByte begins every TLS connection (RFC 8446, 5.1: a record of type handshake), and no HTTP
+// handshakeByte is the first byte of every TLS connection (RFC 8446, 5.1: a record of type handshake), and of no HTTP
 // request.
 const handshakeByte = 22
 
-// secure makes a TLS connection of one that begins like one: every port speaks both. It blocks until
-// the first byte is there.
+// secure turns a connection that begins like TLS into a TLS connection: every port speaks both. It blocks until the
+// first byte has come.
 func (c *conn) secure() error {
 	if c.s.authority == nil {
 		return nil
@@ -129,7 +139,7 @@ func (c *conn) secure() error {
 	return nil
 }
 
-// unread is a connection of which something was read already.
+// unread is a connection whose first bytes were read already.
 type unread struct {
 	net.Conn
 	first []byte

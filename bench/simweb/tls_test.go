@@ -48,7 +48,9 @@ func httpClient(t *testing.T, s *Server, proxy bool) *http.Client {
 	if !pool.AppendCertsFromPEM(s.CA()) {
 		t.Fatalf("CA is %q", s.CA())
 	}
-	tr := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, ClientSessionCache: tls.NewLRUClientSessionCache(8)}}
+	tr := &http.Transport{TLSClientConfig: &tls.Config{
+		RootCAs: pool, ClientSessionCache: tls.NewLRUClientSessionCache(8),
+	}}
 	if proxy {
 		tr.Proxy = http.ProxyURL(&url.URL{Scheme: "http", Host: s.Front()})
 	} else {
@@ -59,12 +61,14 @@ func httpClient(t *testing.T, s *Server, proxy bool) *http.Client {
 		}
 	}
 	t.Cleanup(tr.CloseIdleConnections)
-	return &http.Client{Transport: tr, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return &http.Client{
+		Transport:     tr,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 }
 
-// TestTLS: both kinds of host, reached at their addresses and through the proxy, give the same bytes;
-// a plain request to an https host is sent on; sessions are resumed; a stranger's name gets no
-// certificate.
+// TestTLS: both kinds of host, reached at their addresses and through the proxy, give the same bytes; a plain request
+// to an https host is redirected; sessions are resumed; an unknown name gets no certificate.
 func TestTLS(t *testing.T) {
 	s, plain, secure := tlsWeb(t)
 	for _, proxy := range []bool{false, true} {
@@ -76,8 +80,12 @@ func TestTLS(t *testing.T) {
 			}
 			body, err := io.ReadAll(resp.Body)
 			resp.Body.Close()
-			if want := s.Web.AppendHTML(nil, host, 0, someDay); err != nil || resp.StatusCode != 200 || string(body) != string(want) {
-				t.Errorf("proxy %v: %s: %d, %d bytes, want %d, %v", proxy, s.Web.Root(host), resp.StatusCode, len(body), len(want), err)
+			if want := s.Web.AppendHTML(nil, host, 0, someDay); err != nil || resp.StatusCode != 200 ||
+				string(body) != string(want) {
+				t.Errorf(
+					"proxy %v: %s: %d, %d bytes, want %d, %v", proxy, s.Web.Root(host), resp.StatusCode,
+					len(body), len(want), err,
+				)
 			}
 		}
 		resp, err := c.Get(strings.Replace(s.Web.Root(secure), "https:", "http:", 1))
@@ -86,7 +94,10 @@ func TestTLS(t *testing.T) {
 		}
 		resp.Body.Close()
 		if resp.StatusCode != 301 || resp.Header.Get("Location") != s.Web.Root(secure) {
-			t.Errorf("proxy %v: a plain request to an https host: %d %s", proxy, resp.StatusCode, resp.Header.Get("Location"))
+			t.Errorf(
+				"proxy %v: a plain request to an https host: %d %s", proxy, resp.StatusCode,
+				resp.Header.Get("Location"),
+			)
 		}
 		c.CloseIdleConnections()
 		resp, err = c.Get(s.Web.Root(secure))
@@ -112,6 +123,6 @@ func TestTLS(t *testing.T) {
 		t.Errorf("%s", r)
 	}
 	if n := s.Requests()[s.Web.Root(secure)]; n != 4 {
-		t.Errorf("%s was asked for %d times, want 4", s.Web.Root(secure), n)
+		t.Errorf("%s was requested %d times, want 4", s.Web.Root(secure), n)
 	}
 }

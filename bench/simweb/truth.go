@@ -8,42 +8,42 @@ import (
 	"slices"
 )
 
-// Ref names a page.
+// Ref names a page of a Web by its numbers.
 type Ref struct{ Host, Number int }
 
-// WalkOptions say from where and by which rules a walk goes. A walk follows what a polite crawler
-// does: links of pages that answer 200, and redirects, to whatever robots.txt allows.
+// WalkOptions say where a walk starts and what it follows. A walk follows what a polite crawler follows: links of pages
+// that answer 200, and redirects, to everything that robots.txt allows.
 type WalkOptions struct {
 	Seeds []Ref
-	// Keep says which hosts are in scope; nil: all.
+	// Keep reports whether a host is in scope; nil: all are. It is called on the goroutine of Walk.
 	Keep func(host int) bool
-	// FollowNoFollow follows links that are marked nofollow, themselves or by their page.
+	// FollowNoFollow also follows links that are marked nofollow, by themselves or by their page.
 	FollowNoFollow bool
 	// Sitemaps adds the pages that the sitemap of each visited host lists.
 	Sitemaps bool
 }
 
-// Visit is a page on a walk. To is valid until the callback returns.
+// Visit is a page on a walk. It is valid until the callback returns.
 type Visit struct {
 	Ref
 	Hops     int // links and redirects from the nearest seed
 	Kind     Kind
 	Status   int
-	Denied   bool // by robots.txt: Status is what it would have answered
+	Denied   bool // by robots.txt; Status is what the page would have answered
 	NoIndex  bool
 	Original int    // of duplicates and near-duplicates; else Number
-	To       []Edge // followed or not, each target once, in order of host and number
+	To       []Edge // followed or not; each target once, in order of host and number
 }
 
 // Edge is a link or a redirect to a page.
 type Edge struct {
 	Ref
-	Followed bool // not: nofollow, or out of scope
+	Followed bool // false: nofollow, or out of scope
 }
 
-// Walk visits every page that can be reached from the seeds, once, nearest first, and stops at fn's
-// first error. It keeps a bit for each page of the hosts that it came to, and 16 bytes for each page
-// that is known and not yet visited.
+// Walk visits every page that can be reached from the seeds, once, nearest first. fn is called on the goroutine of the
+// caller. Walk returns fn's first error, or the error of ctx. It keeps a bit for each page of the hosts that it
+// reached, and 12 bytes for each page that is known and not yet visited.
 func (w *Web) Walk(ctx context.Context, o WalkOptions, fn func(v *Visit) error) error {
 	k := walk{w: w, o: o, seen: map[int][]uint64{}}
 	for _, s := range o.Seeds {
@@ -99,12 +99,14 @@ func (k *walk) add(p Ref, hops int) {
 	}
 }
 
-// visit fills v and adds what the page leads to.
+// visit fills v and queues the pages that it leads to.
 func (k *walk) visit(v *Visit, q queued) {
 	h := k.w.host(int(q.host))
 	d := k.w.draw(&h, int(q.number))
-	*v = Visit{Ref: Ref{int(q.host), int(q.number)}, Hops: int(q.hops), Kind: d.kind, Status: int(d.status), Original: int(q.number),
-		Denied: k.w.denied(&h, int(q.number), &d), To: v.To[:0]}
+	*v = Visit{
+		Ref: Ref{int(q.host), int(q.number)}, Hops: int(q.hops), Kind: d.kind, Status: int(d.status),
+		Denied: k.w.denied(&h, int(q.number), &d), Original: int(q.number), To: v.To[:0],
+	}
 	if v.Denied {
 		return
 	}
@@ -132,7 +134,7 @@ func (k *walk) visit(v *Visit, q queued) {
 	}
 }
 
-// mergeEdges sorts edges and keeps one to each page, followed if one of them is.
+// mergeEdges sorts edges and keeps one to each page, which is followed if one of them is.
 func mergeEdges(edges []Edge) []Edge {
 	slices.SortFunc(edges, func(a, b Edge) int {
 		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Number, b.Number))
@@ -148,24 +150,26 @@ func mergeEdges(edges []Edge) []Edge {
 	return out
 }
 
-// Truth is what a polite crawl from some seeds must come to, as sets of URLs.
+// Truth is what a polite crawl from some seeds must find, as sets of URLs.
 type Truth struct {
 	Fetched    map[string]bool   // answer 200
 	Redirected map[string]bool   // 301, 302
 	Gone       map[string]bool   // 404, 410
 	Failed     map[string]bool   // 5xx
-	Denied     map[string]bool   // by robots.txt; never asked for
+	Denied     map[string]bool   // by robots.txt; never requested
 	NoIndex    map[string]bool   // of Fetched
 	Duplicate  map[string]string // of Fetched: an exact duplicate and the page whose bytes it has
 	Edges      int               // links and redirects followed, each pair of pages once
 	Broken     int               // of these: to what is gone
 }
 
-// Truth walks the web from the first pages of hosts and keeps every URL: for webs of up to some
-// hundred thousand pages; use Walk for larger ones. keep says which hosts are in scope; nil: all.
+// Truth walks the web from the first pages of the hosts in seeds and keeps every URL. It is for webs of up to some
+// hundred thousand pages; use Walk for larger ones. keep reports whether a host is in scope; nil: all are.
 func (w *Web) Truth(seeds []int, keep func(host int) bool) Truth {
-	t := Truth{Fetched: map[string]bool{}, Redirected: map[string]bool{}, Gone: map[string]bool{}, Failed: map[string]bool{}, Denied: map[string]bool{},
-		NoIndex: map[string]bool{}, Duplicate: map[string]string{}}
+	t := Truth{
+		Fetched: map[string]bool{}, Redirected: map[string]bool{}, Gone: map[string]bool{}, Failed: map[string]bool{},
+		Denied: map[string]bool{}, NoIndex: map[string]bool{}, Duplicate: map[string]string{},
+	}
 	o := WalkOptions{Keep: keep}
 	for _, h := range seeds {
 		o.Seeds = append(o.Seeds, Ref{h, 0})

@@ -18,7 +18,7 @@ import (
 	"github.com/seine-crawler/seine/bench/simweb"
 )
 
-// walker is a crawler as simple as can be: net/http, a whole tree of each page, sets of URLs.
+// walker is the simplest possible crawler: net/http, a whole tree of each page, sets of URLs.
 type walker struct {
 	t        *testing.T
 	c        *http.Client
@@ -136,8 +136,8 @@ func text(n *html.Node) string {
 	return b.String()
 }
 
-// TestTruth: what an independent walk over real sockets finds is what the web says there is, down to
-// the anchors; and the walk, which is polite but for its haste, is reported as such.
+// TestTruth: an independent walk over real sockets finds what the truth says, down to the anchors; and the walk, which
+// is polite but hasty, is reported as such.
 func TestTruth(t *testing.T) {
 	p := simweb.Lively()
 	p.Latency, p.SlowHosts, p.NoFollow, p.RobotsErrors = 0, 0, 0.03, 0.1
@@ -146,9 +146,14 @@ func TestTruth(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	k := &walker{t: t, c: client(t, s), disallow: map[string][]string{}, seen: map[string]bool{}, pages: map[string]*html.Node{},
-		truth: simweb.Truth{Fetched: map[string]bool{}, Redirected: map[string]bool{}, Gone: map[string]bool{}, Failed: map[string]bool{},
-			Denied: map[string]bool{}, NoIndex: map[string]bool{}}}
+	k := &walker{
+		t: t, c: client(t, s),
+		disallow: map[string][]string{}, seen: map[string]bool{}, pages: map[string]*html.Node{},
+		truth: simweb.Truth{
+			Fetched: map[string]bool{}, Redirected: map[string]bool{}, Gone: map[string]bool{},
+			Failed: map[string]bool{}, Denied: map[string]bool{}, NoIndex: map[string]bool{},
+		},
+	}
 	k.walk(s.Web.Root(0))
 	maps.DeleteFunc(k.truth.NoIndex, func(_ string, no bool) bool { return !no })
 
@@ -157,8 +162,11 @@ func TestTruth(t *testing.T) {
 	if diff := cmp.Diff(want, k.truth); diff != "" {
 		t.Errorf("truth against walk (-truth +walk):\n%s", diff)
 	}
-	for what, n := range map[string]int{"fetched": len(want.Fetched), "redirected": len(want.Redirected), "gone": len(want.Gone), "failed": len(want.Failed),
-		"denied": len(want.Denied), "noindex": len(want.NoIndex), "duplicates": len(want.Duplicate), "broken links": want.Broken} {
+	for what, n := range map[string]int{
+		"fetched": len(want.Fetched), "redirected": len(want.Redirected), "gone": len(want.Gone),
+		"failed": len(want.Failed), "denied": len(want.Denied), "noindex": len(want.NoIndex),
+		"duplicates": len(want.Duplicate), "broken links": want.Broken,
+	} {
 		if n < 20 {
 			t.Errorf("the web is too tame to prove anything: %d %s", n, what)
 		}
@@ -169,12 +177,13 @@ func TestTruth(t *testing.T) {
 	if r.Peak > 1 || r.Violations > 0 || r.Twice > 0 || r.Malformed+r.UnknownHost+r.WrongAddress+r.Refused > 0 {
 		t.Errorf("a polite walk was reported as:\n%s", r)
 	}
-	if r.URLs != len(want.Fetched)+len(want.Redirected)+len(want.Gone)+len(want.Failed) || r.Requests != r.URLs+r.Robots || !r.Exact {
+	if r.URLs != len(want.Fetched)+len(want.Redirected)+len(want.Gone)+len(want.Failed) ||
+		r.Requests != r.URLs+r.Robots || !r.Exact {
 		t.Errorf("%d URLs in %d requests, want those of the truth", r.URLs, r.Requests)
 	}
 }
 
-// compare looks at each page that was found as its author does: Web.Page.
+// compare compares each page that was found with Web.Page.
 func (k *walker) compare(w *simweb.Web, truth simweb.Truth) {
 	seen := 0
 	for h := range w.Hosts() {
@@ -192,7 +201,10 @@ func (k *walker) compare(w *simweb.Web, truth simweb.Truth) {
 				switch n.Data {
 				case "a":
 					u, _ := base.Parse(attr(n, "href"))
-					got = append(got, simweb.Link{URL: u.String(), Anchor: text(n), NoFollow: attr(n, "rel") == "nofollow"})
+					got = append(
+						got,
+						simweb.Link{URL: u.String(), Anchor: text(n), NoFollow: attr(n, "rel") == "nofollow"},
+					)
 				case "h1":
 					title = text(n)
 				}
@@ -204,7 +216,8 @@ func (k *walker) compare(w *simweb.Web, truth simweb.Truth) {
 				k.t.Errorf("%s: links (-want +got):\n%s", p.URL, diff)
 				return
 			}
-			if original, is := truth.Duplicate[p.URL]; is != (p.Kind == simweb.KindDuplicate) || is && original != w.URL(h, p.Original) {
+			if original, is := truth.Duplicate[p.URL]; is != (p.Kind == simweb.KindDuplicate) || is &&
+				original != w.URL(h, p.Original) {
 				k.t.Errorf("%s: a duplicate of %s? It is a %s of %d", p.URL, original, p.Kind, p.Original)
 			}
 		}

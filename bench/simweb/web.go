@@ -8,7 +8,8 @@ import (
 	"strconv"
 )
 
-// Web computes hosts and pages. It is immutable, and safe for concurrent use.
+// Web computes hosts and pages; New makes one. It is immutable and safe for concurrent use. Hosts are numbered from 0
+// to Hosts()-1, the pages of a host from 0 to Pages(host)-1; its methods may panic for other numbers.
 type Web struct {
 	p        Params
 	port     int
@@ -22,8 +23,8 @@ type Web struct {
 	sizes, degrees, latencies, jitter *[quantiles]int32
 }
 
-// New returns the web of the given parameters. port is the one that its URLs carry: 0 and 80 stand
-// for none. Making a web of any size takes some milliseconds and a few megabytes.
+// New returns the web of the given parameters. port is the port in its URLs; 0 and 80: none. Making a web of any size
+// takes some milliseconds and a few megabytes. The error names every parameter that is out of range.
 func New(p Params, port int) (*Web, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
@@ -55,7 +56,7 @@ func New(p Params, port int) (*Web, error) {
 	return w.withPort(port), nil
 }
 
-// withPort returns the same web with URLs of another port.
+// withPort returns the same web with another port in its URLs.
 func (w *Web) withPort(port int) *Web {
 	c := *w
 	c.port, c.suffix = port, ""
@@ -65,15 +66,15 @@ func (w *Web) withPort(port int) *Web {
 	return &c
 }
 
-// Params returns the parameters of the web.
+// Params returns the parameters that the web was made with.
 func (w *Web) Params() Params { return w.p }
 
-// hostFacts is what is drawn for a host. It is computed when needed, in some tens of nanoseconds.
+// hostFacts are what is drawn for a host. They are computed when needed, in some tens of nanoseconds.
 type hostFacts struct {
 	number int
 	pages  int
 	text   *rendition
-	native bool // paths in its own script
+	native bool // its paths are in its own script
 }
 
 func (w *Web) host(i int) hostFacts {
@@ -88,7 +89,7 @@ func (w *Web) host(i int) hostFacts {
 }
 
 func (w *Web) language(host int) int {
-	u := unit(uint64(host) * alphaGolden) // host 0 speaks the first language, whatever the seed
+	u := unit(uint64(host) * alphaGolden) // so host 0 has the first language, whatever the seed
 	for i, end := range w.langEnds {
 		if u < end {
 			return w.langs[i]
@@ -100,7 +101,7 @@ func (w *Web) language(host int) int {
 // Hosts returns the number of hosts.
 func (w *Web) Hosts() int { return w.p.Hosts }
 
-// Pages returns the number of pages of a host, counting those that are redirects or missing.
+// Pages returns the number of pages of a host, including those that are redirects, missing or forbidden.
 func (w *Web) Pages(host int) int {
 	return int(powerLaw(w.minPages, w.p.PagesExponent, float64(w.p.MaxPages), unit(w.spread(alphaSqrt2, host))))
 }
@@ -108,7 +109,7 @@ func (w *Web) Pages(host int) int {
 // Host returns the name of a host, without port.
 func (w *Web) Host(host int) string { return string(w.names.append(nil, host)) }
 
-// Language returns the language tag and the charset of a host's pages.
+// Language returns the language tag (such as zh) and the charset (such as gbk) of a host's pages.
 func (w *Web) Language(host int) (tag, charset string) {
 	t := w.host(host).text
 	return t.lang.tag, t.charset
@@ -117,9 +118,8 @@ func (w *Web) Language(host int) (tag, charset string) {
 // Address returns the loopback address of a host.
 func (w *Web) Address(host int) string { return address(w.addressOf(host)).String() }
 
-// addressOf returns the number of a host's address: hosts go by blocks of PerAddress, in which all
-// share the address of the first but those with one of their own, so that numbers are unique without
-// a table.
+// addressOf returns the number of a host's address. In each block of PerAddress hosts all share the address of the
+// first, except those that have their own, so numbers are unique without a table.
 func (w *Web) addressOf(host int) int {
 	if host%w.p.PerAddress == 0 || unit(w.spread(alphaSqrt7, host)) < w.p.OwnAddress {
 		return host
@@ -130,10 +130,10 @@ func (w *Web) addressOf(host int) int {
 // Root returns the URL of a host's first page.
 func (w *Web) Root(host int) string { return w.URL(host, 0) }
 
-// URL returns the URL of a page.
+// URL returns the URL of a page, in canonical form.
 func (w *Web) URL(host, n int) string { return string(w.AppendURL(nil, host, n)) }
 
-// AppendURL appends the URL of a page.
+// AppendURL appends the URL of a page to dst and returns it.
 func (w *Web) AppendURL(dst []byte, host, n int) []byte {
 	h := w.host(host)
 	d := w.draw(&h, n)

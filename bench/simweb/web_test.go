@@ -33,8 +33,8 @@ func newWeb(t testing.TB, p Params) *Web {
 
 var someDay = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// TestGolden: the bytes of webs are the same as on the day the file was written, on this machine and
-// all others. Whoever changes them on purpose runs it with -rewrite, and says so.
+// TestGolden: the bytes of webs are the same as when the file was written, on every machine. To change them on purpose,
+// run it with -rewrite and say so in the commit.
 func TestGolden(t *testing.T) {
 	var b bytes.Buffer
 	for _, c := range []struct {
@@ -53,7 +53,10 @@ func TestGolden(t *testing.T) {
 				}
 			}
 			all.Write(w.appendRobots(nil, h))
-			fmt.Fprintf(&b, "%s %s %s %d %s %s %016x\n", c.name, w.Host(h), w.Address(h), w.Pages(h), tag, charset, all.Sum64())
+			fmt.Fprintf(
+				&b, "%s %s %s %d %s %s %016x\n", c.name, w.Host(h), w.Address(h), w.Pages(h), tag, charset,
+				all.Sum64(),
+			)
 		}
 	}
 	file := filepath.Join("testdata", "golden.txt")
@@ -94,7 +97,10 @@ func TestPaths(t *testing.T) {
 		}
 	}
 	h := w.host(0)
-	for _, path := range []string{"", "/x", "/.html", "/weather/a-b-01.html", "/weather?id=", "/weather?id=99999999999&sort=date", "/fishing/x-1.html"} {
+	for _, path := range []string{
+		"", "/x", "/.html", "/weather/a-b-01.html", "/weather?id=", "/weather?id=99999999999&sort=date",
+		"/fishing/x-1.html",
+	} {
 		if n, _, ok := w.number(&h, []byte(path)); ok {
 			t.Errorf("%q: found %d", path, n)
 		}
@@ -118,16 +124,17 @@ func TestNames(t *testing.T) {
 		}
 	})
 	names := newHostNames(10, 1)
-	for _, name := range []string{"", "example", "www.kestrel-10.example", "www.petrel-0.example", "blog.kestrel-0.example", "www.kestrel-00.example",
-		"www.kestrel-0.example.com", "h0.kestrel-0.example", "www.kestrel--1.example"} {
+	for _, name := range []string{
+		"", "example", "www.kestrel-10.example", "www.petrel-0.example", "blog.kestrel-0.example",
+		"www.kestrel-00.example", "www.kestrel-0.example.com", "h0.kestrel-0.example", "www.kestrel--1.example",
+	} {
 		if h := names.find([]byte(name)); h >= 0 {
 			t.Errorf("%q: found host %d", name, h)
 		}
 	}
 }
 
-// TestDuplicates: exact duplicates are exact, near-duplicates share their paragraphs and not their
-// links.
+// TestDuplicates: exact duplicates have equal bytes; near-duplicates share their paragraphs but not their links.
 func TestDuplicates(t *testing.T) {
 	w := newWeb(t, Small())
 	exact, nearly := 0, 0
@@ -173,8 +180,8 @@ func paragraphs(page string) (out []string) {
 	return out
 }
 
-// TestChange: changes come at the rate that is asked for, a page stays as it is between two of them,
-// and its links never change.
+// TestChange: changes come at the rate of the parameters, a page does not change between two of them, and its links
+// never change.
 func TestChange(t *testing.T) {
 	p := Small()
 	p.ChangeEvery = 24 * time.Hour
@@ -247,7 +254,9 @@ func TestValidate(t *testing.T) {
 	if err == nil {
 		t.Fatal("nothing was found wrong")
 	}
-	for _, name := range []string{"web-hosts", "external", "page-sigma", "latency", "max-pages", "add up", `language "xx"`} {
+	for _, name := range []string{
+		"web-hosts", "external", "page-sigma", "latency", "max-pages", "add up", `language "xx"`,
+	} {
 		if !strings.Contains(err.Error(), name) {
 			t.Errorf("the error does not speak of %s: %v", name, err)
 		}

@@ -14,11 +14,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/seine-crawler/seine/bench"
+	"github.com/seine-crawler/seine/bench/measure"
 )
 
 func benchCommand(c *console) *cobra.Command {
-	o := bench.CrawlOptions{}
+	o := measure.CrawlOptions{}
 	var out string
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -36,20 +36,20 @@ func benchCommand(c *console) *cobra.Command {
 			if o.Runs < 1 {
 				return &usageError{fmt.Errorf("--runs %d: want 1 or more", o.Runs)}
 			}
-			var lines []bench.Line
-			o.Line = func(l bench.Line) { lines = append(lines, l) }
+			var lines []measure.Line
+			o.Line = func(l measure.Line) { lines = append(lines, l) }
 			o.Log = func(s string) { fmt.Fprintln(c.err, "bench: "+s) }
-			err = bench.Crawls(cmd.Context(), o)
+			err = measure.Crawls(cmd.Context(), o)
 			if out != "" {
-				err = errors.Join(err, writeFile(out, func(f *os.File) error { return bench.WriteLines(f, lines) }))
+				err = errors.Join(err, writeFile(out, func(f *os.File) error { return measure.WriteLines(f, lines) }))
 			}
 			if err != nil {
 				return err
 			}
 			if asJSON {
-				return c.object(bench.Summaries(lines))
+				return c.object(measure.Summaries(lines))
 			}
-			return c.lines(func(w *bufio.Writer) error { return bench.WriteTable(w, lines) })
+			return c.lines(func(w *bufio.Writer) error { return measure.WriteTable(w, lines) })
 		},
 	}
 	f := cmd.Flags()
@@ -58,7 +58,7 @@ func benchCommand(c *console) *cobra.Command {
 	f.IntVar(&o.HostPages, "host-pages", 20, "pages a host of those")
 	f.BoolVar(&o.Gzip, "gzip", false, "let these webs compress their responses, as most of the web does")
 	f.IntVar(&o.Runs, "runs", 5, "runs of each")
-	f.StringSliceVar(&o.Variants, "variants", []string{bench.VariantWhole, bench.VariantNoIndex, bench.VariantFloor, bench.VariantLibraries}, "what to run")
+	f.StringSliceVar(&o.Variants, "variants", []string{measure.VariantWhole, measure.VariantNoIndex, measure.VariantFloor, measure.VariantLibraries}, "what to run")
 	f.BoolVar(&o.Profile, "profile", false, "check the accounting by stage against a CPU profile, in one more run")
 	f.StringArrayVar(&o.Docs, "docs", nil, "crawl folders of HTML too, as simweb --docs serves them")
 	f.StringVar(&o.DocsRoot, "docs-root", "/", "root of these folders")
@@ -72,7 +72,7 @@ func benchCommand(c *console) *cobra.Command {
 
 // benchFloorCommand is what bench runs as a child, so that the loop's processor time is its own.
 func benchFloorCommand(c *console) *cobra.Command {
-	var o bench.FloorOptions
+	var o measure.FloorOptions
 	var seeds string
 	cmd := &cobra.Command{Use: "floor", Short: "fetch every page of a simweb of shape bench, and do nothing else, or what libraries do", Hidden: true, Args: args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -88,7 +88,7 @@ func benchFloorCommand(c *console) *cobra.Command {
 			if o.Port, err = strconv.Atoi(u.Port()); err != nil {
 				return fmt.Errorf("%s: %s has no port: %w", seeds, first, err)
 			}
-			n, err := bench.Floor(cmd.Context(), o)
+			n, err := measure.Floor(cmd.Context(), o)
 			if err != nil {
 				return err
 			}
@@ -104,19 +104,19 @@ func benchFloorCommand(c *console) *cobra.Command {
 }
 
 func benchReportCommand(_ *console) *cobra.Command {
-	var o bench.ReportOptions
+	var o measure.ReportOptions
 	cmd := &cobra.Command{
 		Use:   "report FILE…",
 		Short: "write BENCHMARKS.md and its plots from benchmark results",
 		Args:  args(cobra.MinimumNArgs(1)),
 		RunE: func(_ *cobra.Command, files []string) error {
 			o.Files = files
-			return bench.WriteReport(context.Background(), o)
+			return measure.WriteReport(context.Background(), o)
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.Out, "out", "BENCHMARKS.md", "file to write")
-	f.StringVar(&o.Plots, "plots", "bench/plots", "folder of the plots")
+	f.StringVar(&o.Plots, "plots", "bench/measure/plots", "folder of the plots")
 	f.StringVar(&o.Command, "command", "make bench", "the command that made the results")
 	return cmd
 }

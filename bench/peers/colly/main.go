@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Colly is the crawler that one writes with gocolly/colly: asynchronous, every link of every page on
-// every host, each URL once, robots.txt obeyed. It keeps nothing of the pages.
+// Colly is the crawler that people write with gocolly/colly: asynchronous, every link of every page on every host, each
+// URL once, robots.txt obeyed. It keeps nothing of the pages.
 //
-// Colly looks a URL up among the visited and adds it in two steps, so of several pages that link to
-// the same new URL at once, more than one may visit it. With -own-visited the program keeps a set
-// that has no such gap.
+// Colly looks up a URL among the visited ones and adds it in two steps, so several pages that link to the same new URL
+// at once may all visit it. With -own-visited the program keeps a set without this gap.
 package main
 
 import (
@@ -25,7 +24,7 @@ func main() {
 	seed := flag.String("seed", "", "URL to begin with")
 	hostsFile := flag.String("hosts", "", "hosts(5) file of the web")
 	concurrency := flag.Int("concurrency", 32, "requests at once")
-	maxPages := flag.Uint("max", 0, "stop after so many requests (0: crawl to the end)")
+	maxPages := flag.Uint("max", 0, "stop after this number of requests (0: crawl to the end)")
 	ownVisited := flag.Bool("own-visited", false, "keep a set of visited URLs beside colly's")
 	flag.Parse()
 
@@ -48,7 +47,7 @@ func main() {
 				return
 			}
 		}
-		// The error says that the URL was visited before, or may not be: neither is news.
+		// The error says that the URL was visited before or must not be: neither matters here.
 		_ = e.Request.Visit(e.Attr("href"))
 	})
 	c.OnScraped(func(*colly.Response) { pages.Add(1) })

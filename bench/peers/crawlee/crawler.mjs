@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The crawler that one writes with Crawlee: a CheerioCrawler that follows every link on every host,
-// each URL once, robots.txt obeyed, the queue in memory. It keeps nothing of the pages. Names come from
-// /etc/hosts: see with-hosts.sh.
+// The crawler that people write with Crawlee: a CheerioCrawler that follows every link on every host, each URL once,
+// robots.txt obeyed, the queue in memory. It keeps nothing of the pages. Names come from /etc/hosts: see with-hosts.sh.
 //
 //     node crawler.mjs SEED CONCURRENCY MAX-PAGES
 //

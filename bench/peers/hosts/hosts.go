@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// Dialer returns a DialContext that looks names up in the file and nowhere else.
+// Dialer returns a DialContext that looks up names in a hosts(5) file and nowhere else. It may be called from any
+// goroutine. The error is that of reading the file.
 func Dialer(file string) (func(ctx context.Context, network, addr string) (net.Conn, error), error) {
 	f, err := os.Open(file)
 	if err != nil {

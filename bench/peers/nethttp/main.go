@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Nethttp is the crawler that people write by hand in Go: net/http, goquery, a queue in memory and
-// some workers. Every link of every page on every host is followed, each URL once, robots.txt is
-// obeyed. It keeps nothing of the pages.
+// Nethttp is the crawler that people write in Go without a framework: net/http, goquery, a queue in memory and some
+// workers. It follows every link of every page on every host, each URL once, and obeys robots.txt. It keeps nothing of
+// the pages.
 package main
 
 import (
@@ -42,7 +42,7 @@ type crawler struct {
 	robots   map[string]*hostRobots
 }
 
-// hostRobots is the robots.txt of a host, fetched once by who needs it first.
+// hostRobots is the robots.txt of a host, fetched once by the worker that needs it first.
 type hostRobots struct {
 	once sync.Once
 	data *robotstxt.RobotsData
@@ -53,7 +53,7 @@ func main() {
 	seed := flag.String("seed", "", "URL to begin with")
 	hostsFile := flag.String("hosts", "", "hosts(5) file of the web")
 	concurrency := flag.Int("concurrency", 32, "requests at once")
-	maxPages := flag.Int("max", 0, "stop after so many pages (0: crawl to the end)")
+	maxPages := flag.Int("max", 0, "stop after this number of pages (0: crawl to the end)")
 	flag.Parse()
 
 	dial, err := hosts.Dialer(*hostsFile)
@@ -65,8 +65,11 @@ func main() {
 		log.Fatalf("nethttp: seed: %v", err)
 	}
 	c := &crawler{
-		client: &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{DialContext: dial, MaxIdleConnsPerHost: *concurrency}},
-		max:    *maxPages, seen: map[string]bool{}, robots: map[string]*hostRobots{},
+		client: &http.Client{
+			Timeout:   30 * time.Second,
+			Transport: &http.Transport{DialContext: dial, MaxIdleConnsPerHost: *concurrency},
+		},
+		max: *maxPages, seen: map[string]bool{}, robots: map[string]*hostRobots{},
 	}
 	c.changed.L = &c.mu
 	c.add([]*url.URL{u})
@@ -150,7 +153,7 @@ func (c *crawler) visit(u *url.URL) ([]*url.URL, error) {
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		_, _ = io.Copy(io.Discard, resp.Body) // so that the connection can be used again
+		_, _ = io.Copy(io.Discard, resp.Body) // so that the connection can be reused
 		return nil, fmt.Errorf("%s: %s", u, resp.Status)
 	}
 	doc, err := goquery.NewDocumentFromReader(resp.Body)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The crawler that one writes with Scrapy: a CrawlSpider that follows every link on every host, with
-the settings of Scrapy's page on broad crawls. Duplicates are filtered by Scrapy, robots.txt is
-obeyed. It keeps nothing of the pages.
+"""The crawler that people write with Scrapy: a CrawlSpider that follows every link on every host, with the settings of
+Scrapy's page on broad crawls. Scrapy filters duplicates and obeys robots.txt. It keeps nothing of the pages.
 
     scrapy runspider spider.py -a seed=URL -a hosts=FILE [-s CONCURRENT_REQUESTS=32] [-s CLOSESPIDER_PAGECOUNT=N]
 """
@@ -28,7 +27,7 @@ class PeerSpider(CrawlSpider):
     def __init__(self, seed, hosts, *args, **kwargs):
         super().__init__(*args, **kwargs)
         self.start_urls = [seed]
-        # Scrapy asks its cache before the resolver: so connections are direct.
+        # Scrapy looks into its cache before it resolves a name, so connections are direct.
         with open(hosts, encoding="utf-8") as f:
             for line in f:
                 address, *names = line.split()

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//! The crawler that one writes with spider: every link of every host, each URL once, robots.txt
-//! obeyed. It keeps nothing of the pages. Names come from /etc/hosts: see with-hosts.sh.
+//! The crawler that people write with spider: every link of every host, each URL once, robots.txt obeyed. It keeps
+//! nothing of the pages. Names come from /etc/hosts: see with-hosts.sh.
 //!
-//! A Website of spider is one host. It can be told to follow links to others, but then resolves the
-//! relative links of their pages against its own host, so half of what it asks for does not exist.
-//! So there is one Website for each host of the hosts file, and as many of them are at work as there
-//! may be requests at once, with one request each.
+//! A Website of spider is one host. It can follow links to others, but then resolves the relative links of their pages
+//! against its own host, so half of its requests are for pages that do not exist. Therefore there is one Website for
+//! each host of the hosts file, and as many of them work as there may be requests at once, with one request each.
 //!
 //!     spider-peer SEED HOSTS-FILE CONCURRENCY MAX-PAGES-OF-A-HOST
 

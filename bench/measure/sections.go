@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package measure
+
+// section is a part of BENCHMARKS.md: what was measured, a table, and what it means for a user. Lessons of profiles
+// and things that were tried stand beside the code that they are about, not here.
+type section struct {
+	layer   string // first part of the benchmarks' names
+	title   string
+	what    string // what the rows and units are
+	command string
+	units   []string // columns; the first is the one that ratios are of; nil: all
+	means   string   // at most three sentences, which TestSections counts; they give no figure that a run may change
+	plots   []plot
+}
+
+var sections = []section{
+	{
+		layer:   "Crawl",
+		title:   "Whole crawls",
+		command: "bin/seine bench --pages … --hosts … --profile",
+		what: `
+seine crawls a web on loopback from the first pages of its hosts, without delay between requests, on the cores that
+the web's server runs on too. The synthetic web has pages of 12 KB with 50 links: 100 pages a host in pages=N, 20 in
+hosts=N; with -gzip its responses are compressed at level 1, as nginx does. manuals and recipe-S are HTML documents of
+Debian packages.
+
+seine stores everything (WARC, parse records, crawldb, linkdb) and indexes; seine-no-index does not index.
+floor-fasthttp is fasthttp's client in a loop that knows all URLs beforehand, keeps nothing and decompresses nothing.
+floor-libraries also lexes each page (tdewolff), digests it (SHA-1), compresses it (klauspost's fastest deflate) and
+writes it: no crawler that stores pages with these libraries takes less.`,
+		units: []string{
+			"cpu-µs/page", "pages/s", "server-cpu-µs/page", "peak-MB", "warc-B/page", "store-B/URL",
+		},
+		plots: []plot{
+			{
+				file: "crawl-cpu.svg", title: "Processor time of the crawler, µs a page", unit: "cpu-µs/page",
+				x: "pages=", xLabel: "pages of the web",
+			},
+			{file: "crawl-rate.svg", title: "Pages a second", unit: "pages/s", x: "pages=", xLabel: "pages of the web"},
+		},
+		means: `
+A crawl is limited by processor time: about a third of it is the index, and a fifth to a third is what the libraries
+alone take. A large web takes more memory than a small one, because segments grow as far as --memory allows. Servers
+that compress their responses make a crawl cheaper, because the WARC keeps the compressed bytes as they came.`,
+	},
+	{
+		layer:   "Stages",
+		title:   "Processor time by stage",
+		command: "bin/seine bench --profile",
+		what: `
+The processor time that seine accounts to each stage by its threads' clocks, beside what a CPU profile of the same run
+shows. points-apart is the difference in percent of the whole.`,
+		units: []string{"clock-µs/page", "profile-µs/page", "points-apart"},
+		means: `
+Most of a page's processor time goes into the index, the WARC (mostly gzip) and parsing; fetching takes about a tenth.
+The shares that a crawl prints at its end agree with a profile within a few percent, so no profiler is needed to see
+where the time goes.`,
+	},
+	{
+		layer:   "URL",
+		title:   "URLs",
+		command: "SEINE_PAGES=… go test -bench URL ./bench/measure",
+		what: `
+The links of simweb's pages and of Debian's Python manual (docs) are resolved, made canonical and turned into sort keys.
+The floor is net/url with a key built from its parts.`,
+		units: []string{"ns/link", "allocs/op"},
+		means: `
+seine is several times as fast as net/url, so the links of a page cost microseconds. Links with upper case in the host,
+with escapes or with unusual hosts take a slower path.`,
+	},
+	{
+		layer:   "Filter",
+		title:   "URL filters",
+		command: "SEINE_PAGES=… go test -bench Filter ./bench/measure",
+		what: `
+Deciding about the URLs that the links of simweb's pages and of Debian's Python manual (docs) lead to: seine's default
+filters, the rules and suffixes that come with Nutch, a million prefixes, a million hosts, and the default normalizer.
+The peer is Go's regexp with the same rules, less the one against loops, which it cannot express.`,
+		units: []string{"ns/URL", "allocs/op"},
+		means: `
+The default filters cost a fraction of a microsecond a URL, and lists of a million prefixes or hosts cost no more.
+Rules that are a few words at one end of a URL, or a set of characters, are compared directly. Any other rule costs what
+Go's regexp takes for it, a microsecond or two.`,
+	},
+	{
+		layer:   "HTML",
+		title:   "HTML",
+		command: "SEINE_PAGES=… go test -bench HTML ./bench/measure",
+		what: `
+seine turns bytes into a page with links, text, main content, title, charset, signature and language. The floors read
+every token (tdewolff's lexer, x/net/html's tokenizer) or build the tree and read nothing of it (x/net/html). simweb is
+400 pages of 12 KB with 50 links; docs is Debian's Python manual.`,
+		units: []string{"ns/page", "MB/s", "links/page", "allocs/op"},
+		means: `
+Parsing a page completely takes less than half the time in which x/net/html builds its tree, and about two and a half
+times that of the lexer alone. The largest part is finding the main content. Time grows with the bytes of a page.`,
+	},
+	{
+		layer:   "Language",
+		title:   "Languages",
+		command: "SEINE_SENTENCES=… go test -bench Language ./bench/measure",
+		what: `
+Single sentences of lingua's test data, which no model here has seen, in the 30 languages with most speakers and the 30
+in which most of the web is written. right-% is the mean over the languages of the share of sentences that are named
+rightly; seine chooses among 75 languages, whatlanggo among 84.`,
+		units: []string{"ns/sentence", "right-%", "allocs/op"},
+		means: `
+Even single sentences are rarely given the wrong language, and the time it takes does not matter beside parsing. A page
+of ordinary text is decided within 100 to 300 letters, and at most 512 bytes are read.`,
+	},
+	{
+		layer:   "WARC",
+		title:   "WARC",
+		command: "go test -bench WARC ./bench/measure",
+		what: `
+One exchange of 12 KB is written as a request and a response record with digests, a gzip member each. The floor passes
+the same bytes through klauspost's gzip at level 1 and writes them.`,
+		units: []string{"ns/op", "MB/s", "stored-B/op", "allocs/op"},
+		means: `
+About four fifths of the time is gzip, and a tenth the SHA-1 digests that archives expect. WARC files could be written
+faster only with a faster compressor or on more cores.`,
+	},
+	{
+		layer:   "Store",
+		title:   "Store",
+		command: "go test -bench Store ./bench/measure",
+		what: `
+A million records: injected in random order; 1 in 4 updated by a merge-join with a sorted run; the URLs of hosts chosen
+for a fetchlist; all scanned and decoded. The floor does the same to the same bytes with bare Pebble: sort, sstable
+writer, ingest, iterators.`,
+		units: []string{"ns/key", "keys/s", "B/key"},
+		means: `
+The phases that change crawldb run about as fast as bare Pebble can. A scan of everything takes longer than Pebble's
+because every record is decoded.`,
+	},
+	{
+		layer:   "Frontier",
+		title:   "Frontier",
+		command: "go test -bench Frontier ./bench/measure",
+		what: `
+A visit from Next to Done with a virtual clock, with 1, 1,000 and 1,000,000 hosts that have URLs queued; bytes of memory
+for a host and for a queued URL, key and text of the URL included. The floor is container/heap with as many times and
+nothing else.`,
+		units: []string{"ns/op", "visits/s", "B/host", "B/URL", "allocs/op"},
+		plots: []plot{{
+			file: "frontier.svg", title: "A visit, ns", unit: "ns/op", x: "Frontier/", xLabel: "hosts",
+		}},
+		means: `
+The frontier hands out far more visits a second than a crawl can fetch, with one host or a million. It takes less than
+1 KB for a host and less than 100 bytes for a queued URL, so a million hosts with ten URLs each fit into 2 GB.`,
+	},
+	{
+		layer:   "Bounded",
+		title:   "A crawl of a web that is known",
+		command: "go test -bench Bounded ./bench/measure",
+		what: `
+crawldb and hostdb hold every URL of a simweb, ten a host, all due; a crawl with a second between requests to a host
+then runs for a while with a tenth of the hosts in the frontier. frontier-MB is what a heap profile shows of the
+frontier's allocations, bound-% its share of 1 KB a host and 100 bytes a queued URL; goroutines and open files are means
+of the first and the second half of the time. The bound is meant for 10,000,000 hosts and 100,000,000 URLs, which take a
+quarter of an hour: -bounded.hosts 10000000 -bounded.time 10m.`,
+		units: []string{
+			"hosts", "queued-URLs", "frontier-MB", "bound-%", "goroutines-1st-half", "goroutines-2nd-half",
+			"files-1st-half", "files-2nd-half", "heap-MB",
+		},
+		means: `
+A bound-% below 100 keeps the promise above about memory. The two halves must agree: a crawl that leaks goroutines or
+files shows it here.`,
+	},
+	{
+		layer:   "NeverIdle",
+		title:   "Frontier: never idle",
+		command: "go test -bench NeverIdle ./bench/measure",
+		what: `
+Hosts with a delay of a second, and 500 fetchers that take 200 ms a page. With 100,000 hosts the fetchers are the limit:
+busy-% is the share of the time in which they work. With 1,000 hosts politeness is the limit: permitted-% is how often
+the quick hosts are visited, of once in 1.2 s each, also when one host in ten takes two seconds.`,
+		units: []string{"busy-%", "permitted-%", "visits/s"},
+		means: `
+No fetcher waits while there is something to fetch. A small crawl visits each host as often as politeness permits, and
+slow hosts do not hold up the others.`,
+	},
+	{
+		layer:   "Honest",
+		title:   "Honest hosts beside hostile ones",
+		command: "go test -bench Honest ./bench/measure",
+		what: `
+Pages a second that a crawl stores of honest hosts with 200 ms between requests, alone and with as many hosts of the
+hostile web beside them. kept-% is the share of their throughput that they keep.`,
+		units: []string{"alone-pages/s", "pages/s", "kept-%"},
+		means: `
+Hosts that stall, flood, break off or lead in circles hardly slow down the crawl of the others, even when every second
+host is one of them.`,
+	},
+	{
+		layer:   "Inbox",
+		title:   "Frontier: a shard's inbox",
+		command: "go test -bench Inbox ./frontier",
+		what:    `Events from eight senders to one receiver.`,
+		units:   []string{"ns/op"},
+		means: `
+An event costs tens of nanoseconds, so the inbox does not limit a crawl. The lock-free stack is used because no sender
+waits while a shard works.`,
+	},
+	{
+		layer:   "Ready",
+		title:   "Frontier: the ring of ready visits",
+		command: "go test -bench Ready ./frontier",
+		what:    `One visit put in and one taken out by each of two goroutines in turn.`,
+		units:   []string{"ns/op"},
+		means: `
+Handing over a visit costs about a tenth of a microsecond, so the ring does not limit a crawl. A mutex is cheaper in
+this tight loop, but with the ring a fetcher that is preempted delays no other.`,
+	},
+	{
+		layer:   "Timers",
+		title:   "Frontier: a million timers",
+		command: "go test -bench Timers ./frontier",
+		what:    `One timer of a million fires and is set again, a second later.`,
+		units:   []string{"ns/op"},
+		means: `
+With the timing wheel the delay of each host costs next to nothing, even with a million hosts waiting.`,
+	},
+	{
+		layer:   "Fetch",
+		title:   "Fetch",
+		command: "go test -bench Fetch ./bench/measure",
+		what: `
+Pages of 12 KB from a simweb in another process, 64 at once, on kept connections and on a new one for each page. The
+floor is fasthttp.HostClient in a loop.`,
+		units: []string{"cpu-µs/page", "pages/s", "allocs/op"},
+		means: `
+Deadlines, byte budgets, guarded addresses and heads kept as they were sent cost a few microseconds a page over bare
+fasthttp. More than half of the time is system calls. A page on a new connection takes about three times as long as one
+on a kept connection.`,
+	},
+	{
+		layer:   "Index",
+		title:   "Index: building",
+		command: "go test -bench Index ./bench/measure",
+		what: `
+5,000 documents of 7 to 8 KB indexed into one index segment, with positions. zipf is text of 55,000 different words,
+simweb of 850. The floor is our own analysis of the same text into terms, without keeping them.`,
+		units: []string{"ns/document", "MB/s", "index-B/text-B"},
+		means: `
+Indexing takes three to five times as long as cutting the text into terms, and longer for texts with many different
+words. The index takes a third to a half of the size of the text.`,
+	},
+	{
+		layer:   "Search",
+		title:   "Index: searching",
+		command: "go test -bench Search ./bench/measure",
+		what: `
+Queries over 20,000 such documents; hits come with their URLs and without snippets. matches/query is the mean number of
+documents that match.`,
+		units: []string{"p50-ns", "p99-ns", "matches/query"},
+		means: `
+Most queries take about a millisecond or less; a phrase of frequent words takes several. Time grows with the number of
+matching documents, because every match is visited. Phrases take longer because positions are decoded.`,
+	},
+	{
+		layer:   "Simweb",
+		title:   "Serving",
+		command: "go test -bench Simweb ./bench/simweb",
+		what: `
+What the synthetic web costs: pages of 12 KB with 50 links, over 16 kept connections to a client that looks for the
+length and drops the body, on the same cores; made on request, and rendered beforehand.`,
+		units: []string{"ns/op", "pages/s", "allocs/op"},
+		means: `
+The server delivers more than ten times as many pages as seine can crawl on the same cores, so the crawler is what the
+tables above measure. Rendering pages beforehand nearly doubles that.`,
+	},
+	{
+		layer:   "PeerURL",
+		title:   "Peers: URLs",
+		command: "cd bench/peers && go run . layers",
+		what:    `The same links resolved by other libraries, called as their users call them.`,
+		means: `
+seine is several times as fast as net/url and fasthttp, and dozens of times as fast as whatwg-url. net/url and fasthttp
+find other URLs where a link is odd.`,
+	},
+	{
+		layer:   "PeerURLFolder",
+		title:   "Peers: URLs of real pages",
+		command: "SEINE_PAGES=… go run . layers",
+		what:    `The links of Debian's Python manual.`,
+		means:   `The ratios are similar on real links and on synthetic ones.`,
+	},
+	{
+		layer:   "PeerHTML",
+		title:   "Peers: HTML",
+		command: "cd bench/peers && go run . layers",
+		what:    `Links, title and text of the same pages by other libraries.`,
+		means: `
+seine is three to ten times as fast as the others, although it also detects charset and language and computes a
+signature. It returns each link once, the others every time that it occurs.`,
+	},
+	{
+		layer:   "PeerHTMLFolder",
+		title:   "Peers: real HTML",
+		command: "SEINE_PAGES=… go run . layers",
+		what:    `The pages of Debian's Python manual.`,
+		means:   `The ratios are similar on real pages and on synthetic ones.`,
+	},
+	{
+		layer:   "PeerIndex",
+		title:   "Peers: indexing",
+		command: "cd bench/peers && go run . index",
+		what:    `The same documents indexed by bleve and by seine.`,
+		means: `
+seine takes an eighth of bleve's time, with one goroutine, and makes an index of a third of the size.`,
+	},
+	{
+		layer:   "PeerSearch",
+		title:   "Peers: searching",
+		command: "cd bench/peers && go run . index",
+		what:    `The same queries in both indexes.`,
+		means: `
+bleve answers single words faster, seine phrases; queries of two words take about the same. Both find the same documents
+except for differences between their stemmers.`,
+	},
+	{
+		layer:   "PeerCrawl",
+		title:   "Peers: whole crawls",
+		command: "make bench-peers",
+		what: `
+Other crawlers on the same simweb, in turns. Pages are what the server counted; found/reachable is the share found of
+what there is to find. colly keeps a set of visited URLs of the program's own; colly-bare relies on colly's, which lets
+URLs come twice. nethttp is net/http and goquery with a queue and workers, written for this comparison. scrapy and
+crawlee use one core, wget2 opens a connection for each page, and spider-rs crawls each host as a website of its own.`,
+		units: []string{
+			"cpu-µs/page", "pages/s", "server-cpu-µs/page", "peak-MB", "asked-twice", "found/reachable",
+		},
+		means: `
+seine takes less processor time a page than colly while it stores and indexes every page; a bare loop on net/http takes
+half of seine's. The others keep nothing (wget2 keeps bare files): no WARC, no records, no index, and no way to continue
+after a crash. Only seine and spider-rs send a host one request at a time.`,
+	},
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package measure
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/google/pprof/profile"
+)
+
+// stageRoots are the functions under which a stage does its work, by parts of their names. The first one in a stack,
+// from the leaf, decides. A stack without any counts as fetch: the fetchers, the frontier and the runtime. The table
+// follows the engine: when a function moves or is renamed, points-apart in the report shows it.
+var stageRoots = map[string]string{
+	"engine/internal/phases.(*Phases).Inject":      "inject",
+	"engine/internal/visit.(*Source).Refill":       "refill",
+	"seine/storage/warc.(*Writer).":                "warc",
+	"engine/internal/segment.(*Writer).add":        "parse",
+	"engine/internal/segment.(*Writer).seal":       "seal",
+	"engine/internal/phases.(*Phases).UpdateDB":    "updatedb",
+	"engine/internal/phases.(*Phases).readmit":     "updatedb",
+	"engine/internal/phases.(*Phases).InvertLinks": "invertlinks",
+	"engine/internal/phases.(*Phases).Dedup":       "dedup",
+	"seine/engine.(*work).buildIndex":              "index",
+	"seine/engine.(*documents).build":              "index", // on a goroutine of its own
+	"cockroachdb/pebble/v2.(*DB).compact":          "store",
+	"cockroachdb/pebble/v2.(*DB).flush":            "store",
+	"runtime.gcBgMarkWorker":                       "gc",
+}
+
+// stages crawls a web once under a CPU profile and compares it with what seine accounted to each stage.
+func (o *CrawlOptions) stages(ctx context.Context, w world) error {
+	f, err := os.CreateTemp(o.Dir, "seine-bench-*.pprof")
+	if err != nil {
+		return err
+	}
+	f.Close()
+	defer os.Remove(f.Name())
+	name, err := filepath.Abs(f.Name())
+	if err != nil {
+		return err
+	}
+	o.Log(w.name + ", with a CPU profile")
+	l, err := o.round(ctx, w, VariantWhole, name)
+	if err != nil {
+		return err
+	}
+	spent, total, err := readProfile(name)
+	if err != nil {
+		return err
+	}
+	pages := float64(l.Count)
+	for _, m := range l.Metrics {
+		stage, ok := strings.CutSuffix(m.Unit, "-µs/page")
+		if !ok || stage == "cpu" || stage == "server-cpu" {
+			continue
+		}
+		o.Line(Line{Name: "Stages/" + w.name + "/" + stage, Count: l.Count, Metrics: []Metric{
+			{"clock-µs/page", m.Value}, {"profile-µs/page", spent[stage] / 1e3 / pages},
+			{"points-apart", 100 * (m.Value*1e3*pages - spent[stage]) / total}}})
+	}
+	return nil
+}
+
+// readProfile adds up the nanoseconds of a CPU profile, by stage and in total.
+func readProfile(name string) (spent map[string]float64, total float64, err error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer f.Close()
+	p, err := profile.Parse(f)
+	if err != nil {
+		return nil, 0, fmt.Errorf("CPU profile %s: %w", name, err)
+	}
+	spent = map[string]float64{}
+	for _, s := range p.Sample {
+		ns := float64(s.Value[len(s.Value)-1])
+		spent[stageOf(s)] += ns
+		total += ns
+	}
+	return spent, total, nil
+}
+
+func stageOf(s *profile.Sample) string {
+	for _, loc := range s.Location {
+		for _, line := range loc.Line {
+			for root, stage := range stageRoots {
+				if strings.Contains(line.Function.Name, root) {
+					return stage
+				}
+			}
+		}
+	}
+	return "fetch"
+}
