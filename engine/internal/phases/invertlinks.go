@@ -56,7 +56,7 @@ func (p *Phases) InvertLinks(ctx context.Context, segment uint32) (Inverted, err
 // invert gathers the links by target and writes one linkdb value per target, its inlinks in the order
 // of their sources, so that they front-code well.
 func (p *Phases) invert(ctx context.Context, segment uint32, ing *storage.Ingestion, result *Inverted) error {
-	v, ok := p.inversions.take()
+	v, ok := p.inversions.take().(*inversion)
 	if !ok {
 		v = new(inversion)
 	}

@@ -63,8 +63,8 @@ type Deletes interface {
 type Phases struct {
 	env         Env
 	maxInterval uint32 // seconds
-	updates     spare[*update]
-	inversions  spare[*inversion]
+	updates     spare  // an *update
+	inversions  spare  // an *inversion
 }
 
 // New returns the phases over a store. Admission.Load must have been called.
@@ -113,25 +113,24 @@ func (e *segmentError) Unwrap() error { return e.kind }
 
 // spare keeps the memory that a phase would otherwise allocate anew at each run, which was a quarter of its time.
 // (A sync.Pool would lose it at each garbage collection, of which there are several between two runs.)
-type spare[T any] struct {
+type spare struct {
 	mu   sync.Mutex
-	kept T
-	ok   bool
+	kept any
 }
 
-func (s *spare[T]) take() (v T, ok bool) {
+// take returns what was kept, nil if nothing was.
+func (s *spare) take() any {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	v, ok = s.kept, s.ok
-	var none T
-	s.kept, s.ok = none, false
-	return v, ok
+	kept := s.kept
+	s.kept = nil
+	return kept
 }
 
-func (s *spare[T]) put(v T) {
+func (s *spare) put(v any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.kept, s.ok = v, true
+	s.kept = v
 }
 
 // WithText returns an error with a text of its own that is kind by errors.Is.
