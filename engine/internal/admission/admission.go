@@ -13,7 +13,7 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// Reasons of refusals that are decided here. Filters bring their own.
+// Reasons of refusals that this package decides. Filters have their own.
 const (
 	ReasonScope      = "scope"
 	ReasonDuplicates = "duplicates"     // below a closed prefix
@@ -25,31 +25,36 @@ const (
 
 // Options of an Admission.
 type Options struct {
-	// Filters are values: their answer for a URL never changes.
+	// Filters are values: their answer for a URL never changes, so a refusal is final.
 	Filters policy.URLFilters
-	// Live filters are asked again before each fetch.
+	// Live filters may change during a crawl, see Refresh. They decide again before each fetch.
 	Live []policy.LiveFilter
-	// Scope decides around the seeds, Hosts may give a host a scope and budgets of its own; nil: none does.
+	// Scope says how far from the seeds the crawl goes. Hosts may give a host a scope and budgets of its own; nil:
+	// none. A policy with a method Fingerprint() uint64 can be compared with that of the last process. One without
+	// makes everything pending at each start at which links are withheld.
 	Scope policy.Scope
 	Hosts policy.HostPolicy
-	// MaxDepth is the greatest number of links from a seed; 0 means no bound. MaxRedirects is the
-	// longest chain of redirects that is followed.
+	// MaxDepth is the greatest number of links from a seed; 0 means no bound. MaxRedirects is the longest chain of
+	// redirects that is followed; 0 means none.
 	MaxDepth, MaxRedirects int
-	// TrapPercent closes a prefix when that share of its recent pages were copies; 0 or less: never.
+	// TrapPercent is the percentage of copies among recent pages that closes a prefix; 0 or less: none is closed, and
+	// those that are closed do not count.
 	TrapPercent int
-	// Host and Domain are what one of them may cost; zero fields mean no bound, but for Domain.URLs: see Budget.
+	// Host and Domain are what one of them may cost. Zero fields mean no bound, except Domain.URLs: 0 means that the
+	// bound grows with the number of domains that link to the domain.
 	Host, Domain Cost
-	// Store holds meta and hostdb. Now is the engine's clock. Warn reports what stops nothing; nil drops it.
+	// Store holds meta and hostdb. Now is the engine's clock; nil means time.Now. Warn reports what stops nothing, on
+	// the goroutine of Refresh or CloseTraps; nil drops it.
 	Store storage.Reader
 	Now   func() time.Time
 	Warn  func(error)
 }
 
-// Admission says which URLs may be crawled. Safe for concurrent use, but for Refresh, Page, Group and
-// CloseTraps, which have one caller at a time.
+// Admission says which URLs may be crawled. It is safe for concurrent use, except Refresh, Page, Group and CloseTraps,
+// which have one caller at a time.
 type Admission struct {
 	o      Options
-	scopes map[policy.Scope]*policy.ScopeFilter // the crawl's and those of hosts, all told of every seed
+	scopes map[policy.Scope]*policy.ScopeFilter // the crawl's and those of hosts; each gets every seed
 
 	seedMu      sync.RWMutex
 	seedDomains map[string]bool // registered domains of seeds
@@ -61,10 +66,10 @@ type Admission struct {
 	pending   map[string]bool // prefixes of keys that came into reach and are not readmitted yet; "": everything
 	known     bool            // the store holds a fingerprint
 	refreshes uint64          // times that a live filter changed
-	live      atomic.Uint64   // fingerprint of the live filters, see Fingerprint
+	live      atomic.Uint64   // fingerprint of the live filters, see noteLive
 }
 
-// New returns an Admission that admits no seed yet. Call Load before asking.
+// New returns an Admission without seeds. Load comes next.
 func New(o Options) *Admission {
 	if o.Warn == nil {
 		o.Warn = func(error) {}
@@ -94,7 +99,7 @@ func New(o Options) *Admission {
 // Verdict is the answer for one URL. The zero Verdict admits.
 type Verdict struct {
 	Reason string // a short constant that is counted and shown; "" admits
-	Rule   string // the entry, rule or prefix that decided, where Explain knows it
+	Rule   string // the entry, rule or prefix that decided; only Explain fills it in
 	Later  bool   // the refusal may end, by a wider scope or another version of a live filter
 }
 
@@ -106,7 +111,7 @@ type Robots uint8
 
 // What robots.txt says.
 const (
-	RobotsUnknown Robots = iota // not asked yet: no reason to refuse
+	RobotsUnknown Robots = iota // not requested yet: no reason to refuse
 	RobotsAllowed
 	RobotsDenied
 )
@@ -119,8 +124,9 @@ type Facts struct {
 	Robots Robots
 }
 
-// Verdict decides. It allocates nothing for a URL that is admitted. A refusal by the facts, which is for good,
-// goes before one that may end, so that what is withheld would be admitted otherwise.
+// Verdict decides. For a URL that is admitted, it allocates nothing but the key of the host, or under
+// policy.ScopeDomain of the domain, where the scope depends on it. A refusal for good by the facts comes before one
+// that may end: a withheld link must be admitted by all else.
 func (a *Admission) Verdict(u urlkey.URL, f Facts) Verdict {
 	if reason := a.o.Filters.Accept(u); reason != "" {
 		return Verdict{Reason: reason}
@@ -146,7 +152,7 @@ func (a *Admission) VerdictKey(key urlkey.Key, f Facts) Verdict {
 	return a.Verdict(u, f)
 }
 
-// Recheck asks what may have changed since a URL was chosen: live filters and traps.
+// Recheck decides by what may have changed since a URL was chosen: live filters and traps.
 func (a *Admission) Recheck(u urlkey.URL) Verdict {
 	for _, f := range a.o.Live {
 		if reason := f.Accept(u); reason != "" {
@@ -172,39 +178,58 @@ func (a *Admission) ofFacts(f Facts) Verdict {
 	return Verdict{}
 }
 
-// Explain is Verdict with the rule that decided, for people: it takes its time. Where a rule of a live filter
-// permits the URL, Rule names that.
+// Explain is Verdict with the rule that decided, for people. It is slow. For a URL that is admitted, Rule is what the
+// last live filter with a rule about it says.
 func (a *Admission) Explain(u urlkey.URL, f Facts) Verdict {
-	if reason := a.o.Filters.Accept(u); reason != "" {
-		return Verdict{Reason: reason}
-	}
-	var rule string
-	for _, l := range a.o.Live {
-		rule = l.Explain(u)
-		if reason := l.Accept(u); reason != "" {
-			return Verdict{Reason: reason, Rule: rule, Later: true}
+	v := a.Verdict(u, f)
+	for _, filter := range a.o.Filters {
+		if reason := filter.Accept(u); reason != "" && reason == v.Reason {
+			if e, ok := filter.(policy.Explainer); ok {
+				v.Rule = e.Explain(u)
+			}
+			return v
 		}
 	}
-	v := a.Verdict(u, f)
-	v.Rule = rule
+	for _, l := range a.o.Live {
+		switch reason := l.Accept(u); {
+		case v.OK() && reason == "":
+			if rule := l.Explain(u); rule != "" {
+				v.Rule = rule
+			}
+		case reason != "" && reason == v.Reason:
+			v.Rule = l.Explain(u)
+			return v
+		}
+	}
 	if v.Reason == ReasonDuplicates {
 		v.Rule = "closed: " + spellPrefix(a.traps.closing(u.AppendKey(nil)))
 	}
 	return v
 }
 
-// RefusesHost reports whether a live list of hosts refuses a host whatever the URL: then not even its
-// robots.txt is requested.
+// RefusesHost reports whether a filter of hosts, live or not, refuses a host whatever the URL. Not even robots.txt is
+// requested from such a host.
 func (a *Admission) RefusesHost(h urlkey.HostKey) bool {
 	for _, f := range a.o.Live {
-		if hosts, ok := f.(policy.HostFilter); ok && hosts.AcceptHost(h) != "" {
+		if refusesHost(f, h) {
+			return true
+		}
+	}
+	for _, f := range a.o.Filters {
+		if refusesHost(f, h) {
 			return true
 		}
 	}
 	return false
 }
 
-// HostSettings returns what the policy of hosts says of one; nil: nothing.
+func refusesHost(f policy.URLFilter, h urlkey.HostKey) bool {
+	hosts, ok := f.(policy.HostFilter)
+	return ok && hosts.AcceptHost(h) != ""
+}
+
+// HostSettings returns the settings that the policy of hosts has for a host, nil if there are none. The caller must not
+// change them.
 func (a *Admission) HostSettings(h urlkey.HostKey) *policy.HostSettings {
 	if a.o.Hosts == nil {
 		return nil
@@ -212,7 +237,8 @@ func (a *Admission) HostSettings(h urlkey.HostKey) *policy.HostSettings {
 	return a.o.Hosts.Settings(h)
 }
 
-// Load reads what earlier runs admitted and closed. It is called once, before anything else.
+// Load reads what earlier runs admitted and closed. It is called once, before everything else. The error says what
+// could not be read; damage wraps storage.ErrCorrupt.
 func (a *Admission) Load() error {
 	if err := a.loadSeeds(); err != nil {
 		return fmt.Errorf("loading the scope: %w", err)
@@ -226,7 +252,7 @@ func (a *Admission) Load() error {
 	return nil
 }
 
-// scan calls each with the keys of meta that begin with a prefix, without it.
+// scan calls each with the rest of every meta key that begins with a prefix.
 func (a *Admission) scan(prefix string, each func(rest string) error) error {
 	from, to := prefixBounds([]byte(prefix))
 	sc := a.o.Store.Scan(storage.Meta(), from, to)
@@ -239,8 +265,8 @@ func (a *Admission) scan(prefix string, each func(rest string) error) error {
 	return sc.Err()
 }
 
-// prefixBounds returns the bounds of all keys that begin with a prefix. Keys are ASCII, so the last byte can
-// always be raised.
+// prefixBounds returns the bounds of all keys that begin with a prefix. Keys are ASCII, so the last byte can always be
+// raised.
 func prefixBounds(prefix []byte) (from, to []byte) {
 	if len(prefix) == 0 {
 		return nil, nil

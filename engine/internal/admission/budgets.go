@@ -16,35 +16,35 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// Budgets. A trap or a link farm can make up pages and hosts without end, but not links from other
-// people's domains. So a registered domain may have domainBase pages, and as many again for each other
-// domain that links to it (the idea of IRLbot's STAR: Lee, Leonard, Wang, Loguinov, "IRLbot: scaling to 6
-// billion pages and beyond", 2008). Seeds' domains are the operator's choice and have no such bound. What
-// is beyond a budget stays due in crawldb and is offered again as the domain earns more. Budgets of
-// bytes and of fetchers' time are set by the operator alone, for hosts and domains.
+// A trap or a link farm can generate pages and hosts without end, but not links from other people's domains. So a
+// registered domain may have domainBase pages, and as many again for each other domain that links to it (the idea of
+// IRLbot's STAR: Lee, Leonard, Wang, Loguinov, "IRLbot: scaling to 6 billion pages and beyond", 2008). Seeds' domains
+// are the operator's choice and have no such bound. What is beyond a budget stays due in crawldb and is offered again
+// when the domain has earned more. Budgets of bytes and of fetchers' time are set by the operator alone, for hosts and
+// domains.
 //
-// The number of domains that link to one is estimated from 64 bits, one for each linking domain by hash
-// (linear counting: Whang, Vander-Zanden, Taylor, 1990): within a tenth up to 100, and at most 267.
+// The number of domains that link to one is estimated from 64 bits, one for each linking domain by hash (linear
+// counting: Whang, Vander-Zanden, Taylor, 1990): within 10 percent up to 100, and at most 267.
 const (
 	domainBase = 10_000
-	// domainHostsMax is the number of a domain's hosts that are added up.
+	// domainHostsMax is the number of a domain's hosts that are added up; the others cost nothing.
 	domainHostsMax = 10_000
 	// budgetHolds is how long a domain's sum is used before it is computed again.
 	budgetHolds = 10 * time.Minute
-	// domainsRemembered bounds each memory of domains; past it the memory begins again.
+	// domainsRemembered is the number of domains in each memory of domains. A full memory is emptied.
 	domainsRemembered = 1 << 16
 )
 
-// Cost is what URLs have cost, or may cost.
+// Cost is what requests for URLs have cost, or may cost. Bytes are those received.
 type Cost struct {
 	URLs, Bytes int64
-	Time        time.Duration // that fetchers spent
+	Time        time.Duration // of fetchers
 }
 
 // Budget is a limit and what is used of it. Zero fields of Limit mean no bound.
 type Budget struct{ Limit, Used Cost }
 
-// budgets remembers domains' budgets, which take a scan of their hosts.
+// budgets remembers the budgets of domains, each of which takes a scan of the domain's hosts.
 type budgets struct {
 	mu      sync.Mutex
 	domains map[string]heldBudget
@@ -55,7 +55,8 @@ type heldBudget struct {
 	until time.Time
 }
 
-// HostBudget returns a host's budget.
+// HostBudget returns a host's budget. Without a limit, Used is not filled in. Any goroutine may call it; it reads the
+// store.
 func (a *Admission) HostBudget(h urlkey.HostKey) (b Budget, err error) {
 	b.Limit = a.o.Host
 	if s := a.HostSettings(h); s != nil {
@@ -84,7 +85,8 @@ func (a *Admission) HostBudget(h urlkey.HostKey) (b Budget, err error) {
 	return b, nil
 }
 
-// DomainBudget returns a registered domain's budget, by domain key. It is remembered for budgetHolds.
+// DomainBudget returns the budget of a registered domain, by domain key, as it was at most budgetHolds ago. Without a
+// limit, Used is not filled in. Any goroutine may call it; it may read the store.
 func (a *Admission) DomainBudget(domain string) (Budget, error) {
 	a.budgets.mu.Lock()
 	held, ok := a.budgets.domains[domain]
@@ -137,7 +139,7 @@ func (a *Admission) domainBudget(domain string) (b Budget, err error) {
 	return b, sc.Err()
 }
 
-// costOf is what a host has cost so far: every URL that was requested counts.
+// costOf is what a host has cost so far. Every URL that was requested counts.
 func costOf(c *storage.HostCounts) (cost Cost) {
 	for status, n := range c.ByStatus {
 		if storage.Status(status) != storage.StatusUnfetched {
@@ -148,7 +150,8 @@ func costOf(c *storage.HostCounts) (cost Cost) {
 	return cost
 }
 
-// referrersPrefix begins the meta keys of the bits of linking domains: referrersPrefix, domain key → 8 bytes.
+// referrersPrefix begins the meta keys of the bits of linking domains: referrersPrefix, domain key → 8 bytes, little
+// endian.
 const referrersPrefix = "referrers/"
 
 // countReferrers estimates the number of domains from their bits.
@@ -168,14 +171,14 @@ func (a *Admission) referrers(domain string) (uint64, error) {
 	return binary.LittleEndian.Uint64(value), nil
 }
 
-// Referral collects which domains link to which, over one segment. The zero value is ready. One goroutine.
+// Referral collects which domains link to which in one segment. The zero value is empty. It belongs to one goroutine.
 type Referral struct {
-	// Domain and Bit are of the source that From named last.
+	// Domain and Bit are the domain key and the bit of the source that From set last.
 	Domain string
 	Bit    uint64
 
 	bits    map[string]uint64         // target domain key → bits
-	domains map[urlkey.HostKey]string // a memory of domains, which take a microsecond to find
+	domains map[urlkey.HostKey]string // a memory of domains, each of which takes a microsecond to find
 	source  urlkey.HostKey
 }
 
@@ -188,7 +191,7 @@ func (r *Referral) From(host []byte) {
 	}
 }
 
-// DomainOf is the domain key of a host, remembered.
+// DomainOf returns the domain key of a host.
 func (r *Referral) DomainOf(h urlkey.HostKey) string {
 	d, ok := r.domains[h]
 	if !ok {
@@ -201,7 +204,7 @@ func (r *Referral) DomainOf(h urlkey.HostKey) string {
 	return d
 }
 
-// Add notes the bits of domains that link to one.
+// Add adds the bits of domains that link to a domain.
 func (r *Referral) Add(domain string, bits uint64) {
 	if r.bits == nil {
 		r.bits = map[string]uint64{}
@@ -209,7 +212,7 @@ func (r *Referral) Add(domain string, bits uint64) {
 	r.bits[domain] |= bits
 }
 
-// rows adds the rows of domains whose bits are not all known.
+// rows adds a row for each domain with a bit that the store lacks.
 func (r *Referral) rows(a *Admission, rows map[string]string) error {
 	for d, set := range r.bits {
 		old, err := a.referrers(d)

@@ -12,43 +12,45 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// widenedPrefix begins the meta keys of prefixes that came into reach and are not readmitted yet. It is
-// written with the change, so that a crash between the two loses nothing.
+// widenedPrefix begins the meta keys of prefixes that came into reach and are not readmitted yet: widenedPrefix, prefix
+// → nothing. The row is written in the ingestion that widens the scope, so that no crash can lose it.
 const widenedPrefix = "widened/"
 
-// fingerprintKey is the meta key of the fingerprint under which links were withheld.
+// fingerprintKey is the meta key of the fingerprint under which links were withheld: 8 bytes, or none if no single
+// fingerprint holds for all of them.
 const fingerprintKey = "admission"
 
-// Changes are what one ingestion changes of the answer. The zero value is not usable; see NewChanges.
-// One goroutine.
+// Changes collects how one ingestion changes the answer. NewChanges makes it; it belongs to one goroutine.
 type Changes struct {
 	a      *Admission
 	hosts  map[urlkey.HostKey]bool
 	urls   map[urlkey.Key]bool
-	last   urlkey.HostKey // of Seed
+	last   urlkey.HostKey // host of the last Seed
 	closed []string
-	// What came into reach and was readmitted.
+	// readmitted are pending prefixes whose links were looked at again.
 	readmitted map[string]bool
-	// The live filters as of NewChanges: what was asked since may be asked of newer ones.
-	refreshes   uint64
-	fingerprint string
-	// Whether WriteTo wrote a fingerprint.
-	fingerprinted bool
+	// refreshes and fingerprint are of NewChanges. Newer live filters may have answered since.
+	refreshes     uint64
+	fingerprint   string
+	fingerprinted bool // WriteTo wrote a fingerprint
 	// Referral collects which domains link to which.
 	Referral Referral
 }
 
-// NewChanges returns an empty set of changes. It comes before the first question whose answer leads to a
-// withheld link or to one that is readmitted.
+// NewChanges returns an empty set of changes. A phase calls it before the first Verdict by which it withholds or
+// readmits a link.
 func (a *Admission) NewChanges() *Changes {
 	a.pendMu.Lock()
 	refreshes := a.refreshes
 	a.pendMu.Unlock()
-	return &Changes{a: a, hosts: map[urlkey.HostKey]bool{}, urls: map[urlkey.Key]bool{}, readmitted: map[string]bool{},
-		refreshes: refreshes, fingerprint: a.fingerprint()}
+	return &Changes{
+		a: a, hosts: map[urlkey.HostKey]bool{}, urls: map[urlkey.Key]bool{}, readmitted: map[string]bool{},
+		refreshes: refreshes, fingerprint: a.fingerprint(),
+	}
 }
 
-// Seed takes a seed, or what a seed redirects to, into the scope: from Commit on. It is cheap for keys in order.
+// Seed takes a seed, or the target of a seed's redirect, into the scope from Commit on. It is fastest for keys in
+// order.
 func (c *Changes) Seed(key urlkey.Key) {
 	if h := key.HostKey(); h != c.last {
 		c.last = h
@@ -59,8 +61,8 @@ func (c *Changes) Seed(key urlkey.Key) {
 	}
 }
 
-// Readmitted says that all links withheld below these prefixes of Pending have been asked about since
-// NewChanges. They are not pending any more from Commit on, unless a live filter changed meanwhile.
+// Readmitted says that since NewChanges the caller has looked again at all links withheld below these prefixes, which
+// come from Pending. From Commit on they are no longer pending. "" stays pending if a live filter changed meanwhile.
 func (c *Changes) Readmitted(prefixes []string) {
 	for _, p := range prefixes {
 		c.readmitted[p] = true
@@ -78,8 +80,8 @@ func (c *Changes) Readmitted(prefixes []string) {
 // Close refuses everything below a prefix of keys, from Commit on.
 func (c *Changes) Close(prefix string) { c.closed = append(c.closed, prefix) }
 
-// WriteTo writes the changes as rows of meta. withheld says whether links are withheld in the store, or
-// will be by this ingestion: if none are, nothing has to be readmitted.
+// WriteTo writes the changes as rows of meta. withheld says whether the store holds withheld links, or will by this
+// ingestion. If it does not, there is nothing to readmit.
 func (c *Changes) WriteTo(ing *storage.Ingestion, withheld bool) error {
 	rows := map[string]string{}
 	for _, p := range c.closed {
@@ -132,9 +134,9 @@ func has(rows map[string]string, key string) bool {
 	return ok
 }
 
-// fingerprintRow returns the fingerprint to store and whether there is one to store. While everything is
-// pending that is "", which equals no fingerprint: if the process ends now, the next one finds everything
-// pending, even if the filters are by then as they were when the last fingerprint was stored.
+// fingerprintRow returns the fingerprint to store and whether to store it. While everything is pending it is "", which
+// equals no fingerprint: if the process ends now, the next one finds everything pending, even if its filters are those
+// of an older fingerprint again.
 func (c *Changes) fingerprintRow(withheld bool) (row string, write bool) {
 	c.a.pendMu.Lock()
 	defer c.a.pendMu.Unlock()
@@ -150,7 +152,8 @@ func (c *Changes) fingerprintRow(withheld bool) (row string, write bool) {
 	return "", false
 }
 
-// Commit makes the changes effective. Their ingestion must be durable.
+// Commit makes the changes effective. Their ingestion must be durable. The error reports a seed that is not a canonical
+// key, and wraps storage.ErrCorrupt.
 func (c *Changes) Commit() error {
 	a := c.a
 	a.pendMu.Lock()
@@ -159,7 +162,8 @@ func (c *Changes) Commit() error {
 			delete(a.pending, p)
 		}
 	}
-	a.known = a.known || c.fingerprinted
+	// If everything was readmitted and nothing was written, the stored fingerprint is out of date.
+	a.known = c.fingerprinted || a.known && !c.readmitted[""]
 	a.pendMu.Unlock()
 	for h := range c.hosts {
 		if news := a.admitHost(h); news || a.needsURLs() {
@@ -177,8 +181,8 @@ func (c *Changes) Commit() error {
 	return nil
 }
 
-// reach is the prefix of the keys that a seed's host may bring into scope. Hosts with a scope of their own
-// may follow a seed of their domain.
+// reach returns the prefix of the keys that a seed of a host may bring into scope. With scopes of single hosts that is
+// the domain: a host of it may have ScopeDomain.
 func (a *Admission) reach(h urlkey.HostKey) string {
 	if a.o.Scope == policy.ScopeDomain || a.o.Hosts != nil {
 		return h.DomainKey()
@@ -205,14 +209,14 @@ func (a *Admission) loadPending() error {
 		return err
 	}
 	a.known = ok
-	if ok && string(stored) != a.fingerprint() {
-		a.pend("") // the scope or a filter differs from the last run's
+	if ok && (string(stored) != a.fingerprint() || a.anyHosts()) {
+		a.pend("") // the scope or a filter differs, or may differ, from the last run's
 	}
 	return nil
 }
 
-// Pending returns the prefixes of keys below which withheld links may be admitted by now, in key order;
-// "" stands for everything.
+// Pending returns the prefixes of keys below which withheld links may be admitted by now, in key order. "" means
+// everything, and is then the only one.
 func (a *Admission) Pending() []string {
 	a.pendMu.Lock()
 	defer a.pendMu.Unlock()

@@ -5,10 +5,10 @@
 //
 // # What it is
 //
-// An Admission combines everything that can refuse a URL: filters given as values, live filters
-// (files that an operator edits during a crawl), the scope around the seeds, closed traps, depth,
-// the length of a redirect chain, and the verdict of robots.txt as an input. It also keeps the
-// budgets of hosts and domains, which delay a URL and never refuse it.
+// An Admission combines everything that can refuse a URL: filters given as values, live filters (files that an operator
+// edits during a crawl), closed traps, the scope around the seeds, depth, the length of a redirect chain, and the
+// verdict of robots.txt, which the caller supplies. It also computes the budgets of hosts and domains, which delay a
+// URL and never refuse it.
 //
 // # Picture
 //
@@ -17,39 +17,38 @@
 //	URL, Facts ──▶ 1. filters ──▶ 2. live filters ──▶ 3. traps ──▶ 4. scope ──▶ 5. depth, chain, robots ──▶ Verdict
 //	                 final          may change          final       may change        of this URL alone
 //
-// Verdict.Later marks a refusal that may end: by the scope or by a live filter. Links refused in
-// that way are withheld in a key range of their own, and admitted when the refusal ends.
+// The first refusal counts, with one exception: a final refusal by depth, chain or robots.txt comes before one that may
+// change. Verdict.Later marks a refusal that may change. Links that are refused so are withheld in a key range of their
+// own, and admitted when the refusal ends.
 //
 // # Life
 //
-// Load reads what earlier runs admitted and closed from the meta range. A phase that learns of a new
-// seed, a redirect of a seed, or a trap collects it in Changes, writes it with Changes.WriteTo in
-// the same ingestion as its own tables, and calls Changes.Commit once that ingestion is durable:
-// only then does the answer change. What came into reach by it is in Pending until the phase that
-// readmits withheld links has committed Changes.Readmitted.
+// Load reads from the meta range what earlier runs admitted and closed. A phase that finds a new seed, a redirect of a
+// seed, or a trap collects it in Changes, writes it with Changes.WriteTo in the ingestion of its own tables, and calls
+// Changes.Commit once that ingestion is durable. Only then does the answer change. What came into reach is in Pending
+// until the phase that readmits withheld links has committed Changes.Readmitted.
 //
 // # Invariants
 //
-//   - Nothing else in the engine asks a filter, the scope or the traps.
-//   - The answer changes between ingestions, never within one: it does not depend on the order of
-//     the pages of a segment.
-//   - What a later scope or filter permits is found: a refusal with Later set is withheld, and every
-//     change of the answer makes the affected prefixes pending, also across processes.
+//   - Nothing else in the engine calls a filter, the scope or the traps.
+//   - Scope and traps change between ingestions, never within one, so the answer does not depend on the order of the
+//     pages of a segment. Live filters change at Refresh.
+//   - What a later scope or filter permits is found: a link that is refused with Later set is withheld, and every
+//     change of the answer makes the affected prefixes pending, across processes too.
 //
 // # Who runs it
 //
-// Any goroutine may ask. Load comes first. Refresh belongs to one goroutine at a time; the trap
-// counts belong to Dedup, which runs once at a time.
+// Load comes first; after that any goroutine may call the methods that only read. Refresh belongs to one
+// goroutine at a time, and so do the trap counts: Dedup runs once at a time.
 //
 // # Bounds
 //
-// The scope takes about 100 bytes a seed host. Traps count at most trapPrefixesMax prefixes; domains'
-// budgets are remembered for domainsRemembered domains.
+// The scope takes about 100 bytes for each seed host, and for each seed if a scope is narrower than hosts. Traps count
+// at most trapPrefixesMax prefixes. Budgets of at most domainsRemembered domains are remembered.
 //
 // # Deliberately absent
 //
-// The filters themselves (engine/policy), robots.txt rules (engine/fetch/robots), and any write of
-// its own: callers own ingestions.
+// The filters themselves (engine/policy), robots.txt rules (engine/fetch/robots), and writes: callers own ingestions.
 //
 // # Read first
 //

@@ -8,9 +8,9 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// Refresh looks whether live filters changed, and reports whether one did: then every withheld link
-// may have come into reach and is pending. A filter that cannot be read is reported, and what it said
-// before holds. One goroutine at a time.
+// Refresh puts new rules of the live filters in force and reports whether there are any. If so, every withheld link is
+// pending. A filter that cannot be read is reported through Options.Warn and keeps its rules. One goroutine at a time
+// may call it.
 func (a *Admission) Refresh() (changed bool) {
 	for _, f := range a.o.Live {
 		is, err := f.Refresh()
@@ -40,17 +40,26 @@ func (a *Admission) noteLive() {
 	a.live.Store(h.Sum64())
 }
 
-// fingerprint identifies what may end a refusal: the scope and the rules of the live filters. The seeds are
-// not in it, since they have rows of their own.
+// fingerprint identifies what may end a refusal: the scope, the rules of the live filters and the policy of hosts.
+// Seeds are not part of it; they have rows of their own.
 func (a *Admission) fingerprint() string {
 	h := xxh3.New()
 	h.WriteString(a.o.Scope.String())
 	var b [8]byte
 	binary.LittleEndian.PutUint64(b[:], a.live.Load())
 	h.Write(b[:])
-	if f, ok := a.o.Hosts.(interface{ Fingerprint() uint64 }); ok {
+	if f, ok := a.o.Hosts.(fingerprinter); ok {
 		binary.LittleEndian.PutUint64(b[:], f.Fingerprint())
 		h.Write(b[:])
 	}
 	return string(binary.BigEndian.AppendUint64(nil, h.Sum64()))
+}
+
+// fingerprinter is a HostPolicy that can be compared across processes: equal settings have equal fingerprints.
+type fingerprinter interface{ Fingerprint() uint64 }
+
+// anyHosts reports whether there is a policy of hosts that cannot be compared with that of the last process.
+func (a *Admission) anyHosts() bool {
+	_, ok := a.o.Hosts.(fingerprinter)
+	return a.o.Hosts != nil && !ok
 }

@@ -10,31 +10,34 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// seedHostPrefix begins the meta keys that remember the seeds' hosts: the scope of every later run.
-// seedURLPrefix begins those of the seeds themselves, for scopes that are narrower than hosts.
+// seedHostPrefix begins the meta keys of the seeds' hosts, which are the scope of every later run. seedURLPrefix begins
+// those of the seeds, for scopes narrower than hosts. Both are followed by the key; the values are empty.
 const (
 	seedHostPrefix = "seed-host/"
 	seedURLPrefix  = "seed-url/"
 )
 
-// scopeOf is the scope that decides over URLs of a host.
+// scopeOf returns the scope of a host's URLs.
 func (a *Admission) scopeOf(h urlkey.HostKey) *policy.ScopeFilter {
 	if a.o.Hosts != nil {
 		if s := a.o.Hosts.Settings(h); s != nil && s.Scope != nil {
-			return a.scopes[*s.Scope]
+			if f := a.scopes[*s.Scope]; f != nil { // nil: there is no such scope
+				return f
+			}
 		}
 	}
 	return a.scopes[a.o.Scope]
 }
 
 func (a *Admission) inScope(u urlkey.URL) bool {
-	if a.o.Hosts == nil { // without building the host's key
+	if a.o.Hosts == nil { // the host's key is not needed
 		return a.scopes[a.o.Scope].Accept(u) == ""
 	}
 	return a.scopeOf(u.HostKey()).Accept(u) == ""
 }
 
-// HasHost reports whether some URL of a host may be in scope. Scans of hosts ask it before they look at URLs.
+// HasHost reports whether some URL of a host may be in scope. Scans call it to skip hosts without looking at their
+// URLs.
 func (a *Admission) HasHost(h urlkey.HostKey) bool { return a.scopeOf(h).Has(h) }
 
 // needsURLs reports whether a scope in use must know the seeds' URLs.
@@ -47,7 +50,7 @@ func (a *Admission) needsURLs() bool {
 	return false
 }
 
-// admitHost takes a seed's host into every scope, and reports whether the crawl's own had not had it.
+// admitHost takes a seed's host into every scope and reports whether it is new to one of them.
 func (a *Admission) admitHost(h urlkey.HostKey) (news bool) {
 	for _, f := range a.scopes {
 		if f.Admit(h) {

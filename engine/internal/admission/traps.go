@@ -14,36 +14,35 @@ import (
 
 // Bounds of the trap watch.
 const (
-	// trapPages is the number of pages below a prefix after which it is judged.
+	// trapPages is the number of pages of a prefix from which it is judged.
 	trapPages = 200
 	// trapFolders is the number of folders, from the root down, that are watched.
 	trapFolders = 2
-	// trapPrefixesMax bounds the prefixes that are counted; past it all counts begin again.
+	// trapPrefixesMax is the number of prefixes that are counted. Beyond it all counts start again from 0.
 	trapPrefixesMax = 1 << 16
 )
 
 // closedPrefix begins the meta keys of closed prefixes: closedPrefix, prefix → nothing.
 const closedPrefix = "closed/"
 
-// traps closes places where a site shows the same pages under ever new URLs: a calendar without
-// entries, a list whose parameters do nothing, links with session ids. It watches prefixes of URLs: a
-// host's root, its folders two deep, and pages with a query. A page belongs to the deepest prefix that
-// it is below. When most recently fetched pages of a prefix are copies of other pages of the same
-// prefix, its other URLs are refused. A translation or a mirror in another folder closes nothing: its
-// pages are copies of pages elsewhere.
+// traps closes places where a site shows the same pages under ever new URLs: a calendar without entries, a list whose
+// parameters do nothing, links with session ids. It watches prefixes of URLs: a host's root, its folders two deep, and
+// pages with a query. A page belongs to the longest prefix that it is below. When most recently fetched pages of a
+// prefix are copies of other pages of the same prefix, the prefix is closed: its other URLs are refused. A translation
+// or a mirror in another folder closes nothing, since its pages are copies of pages elsewhere.
 //
-// Closed prefixes are kept in meta. The counts are not: they begin again with the process.
+// Closed prefixes are kept in meta. Counts are not: each process starts from 0.
 type traps struct {
-	percent int // share of copies that closes a prefix; 0 or less: none does
+	percent int // of copies that closes a prefix; 0 or less: none is closed
 
 	any    atomic.Bool // something is closed
 	mu     sync.RWMutex
 	closed map[string]bool // prefixes of keys
 
-	counts map[string]*prefixCount // of Dedup, which runs once at a time
+	counts map[string]*prefixCount // belongs to Dedup, which runs once at a time
 }
 
-// prefixCount counts pages and copies. Both are halved when they are judged, so that old ones fade.
+// prefixCount counts pages and copies. Both are halved each time they are judged, so old pages count less and less.
 type prefixCount struct{ pages, copies int }
 
 func (a *Admission) loadClosed() error {
@@ -84,25 +83,26 @@ func (t *traps) refuses(u urlkey.URL) bool {
 func (t *traps) closing(key []byte) (prefix string) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	eachPrefix(key, func(p []byte) bool {
-		if t.closed[string(p)] {
-			prefix = string(p)
+	ends, n := watched(key)
+	for _, end := range ends[:n] {
+		if t.closed[string(key[:end])] {
+			return string(key[:end])
 		}
-		return prefix == ""
-	})
-	return prefix
+	}
+	return ""
 }
 
-// eachPrefix calls fn with the watched prefixes of a key, the shortest first. They are slices of the key.
-func eachPrefix(key []byte, fn func(prefix []byte) (more bool)) {
+// watched returns the lengths of the watched prefixes of a key, the shortest first, and their number.
+func watched(key []byte) (ends [2 + trapFolders]int, n int) {
 	at := len(urlkey.HostKeyOf(key)) + 1 // past the root's slash
 	end := len(key)
 	if space := bytes.LastIndexByte(key, ' '); space >= at {
 		end = space
 	}
-	if at > end || !fn(key[:at]) {
-		return
+	if at > end {
+		return ends, 0
 	}
+	ends[0], n = at, 1
 	query := bytes.IndexByte(key[at:end], '?')
 	if query >= 0 {
 		query += at
@@ -112,22 +112,24 @@ func eachPrefix(key []byte, fn func(prefix []byte) (more bool)) {
 		if slash < 0 || query >= 0 && at+slash > query {
 			break
 		}
-		if at += slash + 1; !fn(key[:at]) {
-			return
-		}
+		at += slash + 1
+		ends[n] = at
+		n++
 	}
 	if query >= 0 {
-		fn(key[:query+1])
+		ends[n] = query + 1
+		n++
 	}
+	return ends, n
 }
 
 // deepest returns the prefix that a key belongs to.
 func deepest(key []byte) (prefix []byte) {
-	eachPrefix(key, func(p []byte) bool {
-		prefix = p
-		return true
-	})
-	return prefix
+	ends, n := watched(key)
+	if n == 0 {
+		return nil
+	}
+	return key[:ends[n-1]]
 }
 
 func (t *traps) count(prefix []byte) *prefixCount {
@@ -142,14 +144,14 @@ func (t *traps) count(prefix []byte) *prefixCount {
 	return c
 }
 
-// Page counts a page that was fetched in the segments that Dedup looks at.
+// Page counts a page that was fetched in the segments of this Dedup, by its key.
 func (a *Admission) Page(key []byte) {
 	if a.traps.percent > 0 {
 		a.traps.count(deepest(key)).pages++
 	}
 }
 
-// Copy is one page of a group of equal pages. Fresh: fetched in the segments that Dedup looks at.
+// Copy is one page of a group of equal pages. Fresh means that it was fetched in the segments of this Dedup.
 type Copy struct {
 	Key   urlkey.Key
 	Fresh bool
@@ -174,15 +176,15 @@ func (a *Admission) Group(group []Copy) {
 	}
 }
 
-// CloseTraps adds to c the prefixes that turned out to be traps since the last call, reports each as a
-// warning, and returns their number. Older counts fade. The root of a seed's host stays open.
+// CloseTraps adds to c the prefixes that turned out to be traps since the last call, reports each through Options.Warn,
+// and returns their number. The root of a host in a seed's domain stays open.
 func (a *Admission) CloseTraps(c *Changes) int {
 	closing := a.traps.verdicts(a.isSeedDomain)
 	slices.Sort(closing)
 	for _, p := range closing {
 		c.Close(p)
-		a.o.Warn(fmt.Errorf("%s… is closed: at least %d%% of the pages recently fetched there "+
-			"were copies of one another (--trap-duplicates)", spellPrefix(p), a.traps.percent))
+		a.o.Warn(fmt.Errorf("%s… is closed: at least %d%% of the pages recently fetched there were copies of one another "+
+			"(--trap-duplicates)", spellPrefix(p), a.traps.percent))
 	}
 	return len(closing)
 }
@@ -191,7 +193,7 @@ func (t *traps) verdicts(isSeedDomain func(domain string) bool) (closing []strin
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	for p, c := range t.counts {
-		if c.pages < trapPages || t.closed[p] { // fetches that were under way when it closed still arrive
+		if c.pages < trapPages || t.closed[p] { // visits under way when it was closed still end
 			continue
 		}
 		host := urlkey.HostKeyOf([]byte(p))
@@ -204,7 +206,7 @@ func (t *traps) verdicts(isSeedDomain func(domain string) bool) (closing []strin
 	return closing
 }
 
-// spellPrefix writes a prefix of a key as people know URLs.
+// spellPrefix writes a prefix of a key the way people write URLs, without the scheme.
 func spellPrefix(p string) string {
 	host := urlkey.HostKeyOf([]byte(p))
 	return urlkey.HostKey(host).String() + p[len(host):]

@@ -4,52 +4,81 @@ package segment
 
 import (
 	"strings"
+	"unicode"
 
 	"github.com/seine-crawler/seine/storage"
 )
 
-// Preferences: what a site says about uses of its pages (to train models, to search, …). They hold as of
-// the time of the fetch, so they are kept with it: those of robots.txt in a field of the WARC record, those
-// of the response and of the page in themselves, all of them together in the parse record. One of them binds
-// seine itself: a page whose site says "search=n" is not indexed.
+// Preferences: what a site says about uses of its pages (to train models, to search, …). They hold as of the time of the
+// fetch, so they are kept with it: those of robots.txt in a field of the WARC record, those of the response and of the
+// page in themselves, all of them together in the parse record. One of them binds seine itself: a page whose site says
+// "search=n" is not indexed.
 
-// fieldPreferences is the WARC header field of what robots.txt said, preferenceHeaders the response's fields
-// that speak of uses: of the IETF's working group on AI preferences, contentsignals.org and the W3C's TDMRep.
+// fieldPreferences is the WARC header field that holds what robots.txt said.
 const fieldPreferences = "WARC-Seine-Preferences"
 
+// preferenceHeaders are the response's fields that speak of uses: of the IETF's working group on AI preferences, of
+// contentsignals.org, and of the W3C's TDMRep.
 var preferenceHeaders = [...]string{"Content-Usage", "Content-Signal", "TDM-Reservation", "TDM-Policy"}
 
 // preferenceBreak stands between lines in a WARC field, which has one line.
 const preferenceBreak = " | "
 
-// readPreferences collects what was said of a page, and obeys.
+// cleanPreferences is the form of preferences that a WARC field keeps as it is: no line holds what stands between lines,
+// or a character that the field would escape. It is idempotent.
+func cleanPreferences(text string) string {
+	if text == "" {
+		return ""
+	}
+	text = strings.Map(func(r rune) rune {
+		if r != '\n' && unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\uFFFD"))
+	var clean []string
+	for line := range strings.SplitSeq(strings.ReplaceAll(text, preferenceBreak, "\n"), "\n") {
+		if line = strings.Trim(line, " |"); line != "" {
+			clean = append(clean, line)
+		}
+	}
+	return strings.Join(clean, "\n")
+}
+
+// readPreferences collects what was said of a page, and obeys. Lines that do not fit are left out.
 func readPreferences(a *Attempt, s *Scratch) {
-	o, all := &s.outcome, a.Preferences
-	add := func(name, value string) {
-		if line := name + ": " + strings.TrimSpace(value); len(all)+len(line) < storage.PreferencesMaxBytes && !strings.Contains("\n"+all+"\n", "\n"+line+"\n") {
-			if all != "" {
-				all += "\n"
-			}
-			all += line
+	all := ""
+	add := func(line string) {
+		if len(all)+1+len(line) > storage.PreferencesMaxBytes || strings.Contains("\n"+all+"\n", "\n"+line+"\n") {
+			return
+		}
+		if all != "" {
+			all += "\n"
+		}
+		all += line
+	}
+	if clean := cleanPreferences(a.Preferences); clean != "" {
+		for line := range strings.SplitSeq(clean, "\n") {
+			add(line)
 		}
 	}
 	for _, name := range preferenceHeaders {
 		if v := a.Response.Header(name); len(v) > 0 {
-			add(name, string(v))
+			add(name + ": " + strings.TrimSpace(string(v)))
 		}
 	}
 	for _, p := range s.page.Preferences {
-		add(p.Name, p.Value)
+		add(p.Name + ": " + strings.TrimSpace(p.Value))
 	}
 	if s.page.Robots.NoAI {
-		add("robots", "noai")
+		add("robots: noai")
 	}
 	if s.page.Robots.NoImageAI {
-		add("robots", "noimageai")
+		add("robots: noimageai")
 	}
-	o.Preferences = all
+	s.outcome.Preferences = all
 	if deniesSearch(all) {
-		o.Flags |= storage.FlagNoIndex
+		s.outcome.Flags |= storage.FlagNoIndex
 	}
 }
 

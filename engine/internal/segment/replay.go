@@ -136,6 +136,9 @@ func addAll(w *Writer, lane chan *Attempt, each func(key []byte)) error {
 		if a.Response != nil {
 			a.Response.Release()
 		}
+		w.pendingMu.Lock()
+		w.hashes = append(w.hashes, xxh3.Hash(s.key))
+		w.pendingMu.Unlock()
 		if each != nil {
 			each(s.key)
 		}

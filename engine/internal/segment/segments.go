@@ -5,7 +5,9 @@ package segment
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/seine-crawler/seine/engine/parse"
@@ -25,7 +27,8 @@ type Env struct {
 	// Sorter returns a sorter with its share of memory.
 	Sorter func(combine func(dst, a, b []byte) []byte) *storage.Sorter
 	Now    func() time.Time
-	// Parsers parse, for the robots directives of Agent. Links and Redirects normalise what pages refer to.
+	// Parsers parse, for the robots directives of Agent; nil: the default ones. Links and Redirects normalize what pages
+	// refer to.
 	Parsers          *parse.Parsers
 	Agent            string
 	Links, Redirects policy.URLNormalizers
@@ -37,8 +40,9 @@ type Env struct {
 
 // Segments makes, finds and seals segments. Safe for concurrent use.
 type Segments struct {
-	env   Env
-	clock pageClock
+	env      Env
+	clock    pageClock
+	createMu sync.Mutex // from choosing a number to storing it
 }
 
 // New returns the segments of a store.
@@ -49,18 +53,17 @@ func New(env Env) *Segments {
 	if env.Spent == nil {
 		env.Spent = func(Step, time.Duration) {}
 	}
+	if env.Parsers == nil {
+		env.Parsers = parse.New(parse.Options{})
+	}
 	return &Segments{env: env}
 }
 
 // Create makes the next segment known to the store and opens its WARC.
 func (s *Segments) Create() (*Writer, error) {
-	number, err := s.env.Store.NextSegmentNumber()
+	seg, err := s.number()
 	if err != nil {
-		return nil, err
-	}
-	seg := storage.Segment{Number: number, State: storage.SegmentOpen, Created: s.env.Now()}
-	if err := s.env.Store.PutSegment(seg); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("opening a segment: %w", err)
 	}
 	w := s.newWriter(seg)
 	if err := w.open(); err != nil {
@@ -70,16 +73,29 @@ func (s *Segments) Create() (*Writer, error) {
 	return w, nil
 }
 
+// number makes the next segment known to the store.
+func (s *Segments) number() (storage.Segment, error) {
+	s.createMu.Lock()
+	defer s.createMu.Unlock()
+	number, err := s.env.Store.NextSegmentNumber()
+	if err != nil {
+		return storage.Segment{}, err
+	}
+	seg := storage.Segment{Number: number, State: storage.SegmentOpen, Created: s.env.Now()}
+	return seg, s.env.Store.PutSegment(seg)
+}
+
 // Resume opens a segment that exists: what its WARC files hold is read back, and each is told the key of every
 // URL in them, from several goroutines. More is stored into new files.
 func (s *Segments) Resume(ctx context.Context, seg storage.Segment, each func(key []byte)) (*Writer, error) {
 	w := s.newWriter(seg)
 	files, _, err := s.readBack(ctx, w, each)
-	if err == nil {
-		w.earlier = files
-		err = w.open()
-	}
 	if err != nil {
+		w.Close()
+		return nil, fmt.Errorf("reading segment %d back: %w", seg.Number, err)
+	}
+	w.earlier = files
+	if err := w.open(); err != nil {
 		w.Close()
 		return nil, err
 	}
@@ -136,6 +152,7 @@ func (s *Segments) Files(number uint32) ([]string, error) {
 			names = append(names, name)
 		}
 	}
+	slices.Sort(names) // a file system lists them as it likes
 	return names, nil
 }
 

@@ -28,7 +28,7 @@ type Writer struct {
 
 	pendingMu sync.Mutex
 	pending   []Stored // appended to the WARC since the last sync
-	hashes    []uint64 // of the keys of all URLs stored here
+	hashes    []uint64 // of the keys of all URLs in the segment
 
 	mu sync.Mutex // guards all below
 	// Texts are kept uncompressed. Packing them one by one with S2 until they are sealed takes a fifth off the
@@ -113,8 +113,8 @@ func (w *Writer) append(a *Attempt, s *Scratch) (err error) {
 		return err
 	}
 	s.fields = append(s.fields[:0], warc.Field{Name: fieldTook, Value: took})
-	if a.Preferences != "" {
-		value := strings.ReplaceAll(a.Preferences, "\n", preferenceBreak)
+	if clean := cleanPreferences(a.Preferences); clean != "" {
+		value := strings.ReplaceAll(clean, "\n", preferenceBreak)
 		s.fields = append(s.fields, warc.Field{Name: fieldPreferences, Value: value})
 	}
 	written, err := w.warc.AppendExchange(Exchange(a.URL, a.Response, s.fields...))
@@ -181,7 +181,8 @@ func (w *Writer) Sync() ([]Stored, error) {
 	return stored, nil
 }
 
-// Hashes returns the hashes of the keys of all URLs stored here. Nobody may be storing any more.
+// Hashes returns the hashes of the keys of all URLs in the segment, those that Resume read back included. Nobody may be
+// storing any more.
 func (w *Writer) Hashes() []uint64 {
 	w.pendingMu.Lock()
 	defer w.pendingMu.Unlock()
@@ -202,28 +203,41 @@ func (w *Writer) Size() Size {
 	return Size{w.counts.Attempts(), w.counts.Bytes, w.held}
 }
 
-// Finish closes the WARC and seals the segment. Everything must be synced, and nobody may be storing.
+// Finish closes the WARC and seals the segment. Everything must be synced, and nobody may be storing. After an error the
+// segment stays open: Seal reads it back later.
 func (w *Writer) Finish(ctx context.Context) (Sealed, error) {
 	defer w.Close()
-	files, err := w.warc.Close()
+	files, err := w.closeWARC()
 	if err != nil {
-		return Sealed{}, fmt.Errorf("closing the WARC of segment %d: %w", w.seg.Number, err)
+		return Sealed{}, err
 	}
 	return w.seal(ctx, append(w.earlier, files...))
 }
 
-// Abandon closes the WARC and seals nothing: after a failure, of the disk perhaps, nothing more is written than
-// must be. Seal reads the segment back later.
+// Abandon closes the WARC and seals nothing. It is for the end after a failure, of the disk perhaps: what was stored is
+// synced, nothing else is written. Seal reads the segment back later.
 func (w *Writer) Abandon() error {
 	defer w.Close()
-	if _, err := w.warc.Close(); err != nil {
-		return fmt.Errorf("closing the WARC of segment %d: %w", w.seg.Number, err)
-	}
-	return nil
+	_, err := w.closeWARC()
+	return err
 }
 
-// Close gives the memory of the sorters back. Finish and Abandon include it; calling it again does nothing.
+func (w *Writer) closeWARC() ([]warc.FileInfo, error) {
+	files, err := w.warc.Close()
+	if err != nil {
+		return nil, fmt.Errorf("closing the WARC of segment %d: %w", w.seg.Number, err)
+	}
+	return files, nil
+}
+
+// Close gives back the memory of the sorters and closes the WARC if that is still open. Finish and Abandon include it;
+// calling it again does nothing.
 func (w *Writer) Close() {
+	if w.warc != nil {
+		// After Finish or Abandon it is closed. A writer that ends in neither has nothing to lose: what it stored was
+		// not acknowledged, or Sync returned the error.
+		_, _ = w.warc.Close()
+	}
 	for _, s := range []*storage.Sorter{w.links, w.text, w.cdx} {
 		s.Close()
 	}

@@ -18,13 +18,14 @@ import (
 type deferredRobots struct {
 	until time.Time // after that it is given up
 
-	mu     sync.Mutex
-	answer robotsAnswer
-	done   bool
+	mu       sync.Mutex
+	answer   robotsAnswer
+	done     bool
+	canceled bool
 }
 
 // result returns the answer, once there is one or it has taken too long.
-func (d *deferredRobots) result(now time.Time) (robotsAnswer, bool) {
+func (d *deferredRobots) result(now time.Time) (_ robotsAnswer, done bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.answer, d.done || now.After(d.until)
@@ -34,6 +35,23 @@ func (d *deferredRobots) end(a robotsAnswer) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.answer, d.done = a, true
+}
+
+// cancel says that there will be no answer because the run ended. That is no verdict: whoever needs one asks again.
+func (d *deferredRobots) cancel() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.canceled = !d.done
+}
+
+// isCanceled reports whether the run ended before there was an answer. A nil deferredRobots is not canceled.
+func (d *deferredRobots) isCanceled() bool {
+	if d == nil {
+		return false
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.canceled
 }
 
 // deferrals are those that a frontier was asked to make, by the key of the URL.
@@ -75,6 +93,18 @@ func (ds *deferrals) drop(k urlkey.Key) {
 	}
 }
 
+// cancel ends all of them with their run.
+func (ds *deferrals) cancel() {
+	ds.mu.Lock()
+	defer ds.mu.Unlock()
+	for _, waiting := range ds.by {
+		for _, w := range waiting {
+			w.cancel()
+		}
+	}
+	ds.by = nil
+}
+
 // follow is the way to follow a redirect of a robots.txt while a frontier is at work.
 func (p *Pool) follow(to urlkey.URL) *deferredRobots {
 	w := &waitingRobots{&deferredRobots{until: p.env.Now().Add(deferredPatience)}, 1}
@@ -110,11 +140,26 @@ func (x *visit) fetchDeferred(ctx context.Context, u urlkey.URL, left int) (more
 	if len(waiting) == 0 {
 		return true
 	}
-	req := p.hosts.request(u, robotsBodyMax)
+	asking := x.flight.begin(ctx, u)
+	if p.env.Admission.RefusesHost(x.v.Host) { // it was not when the robots.txt was deferred
+		x.flight.end()
+		for _, w := range waiting {
+			w.end(robotsAnswer{})
+		}
+		return true
+	}
+	req := p.hosts.request(x.v.Host, u, robotsBodyMax)
 	req.Addr = x.v.Addr
-	resp := p.env.Client.Fetch(x.flight.begin(ctx, u), req)
+	resp := p.env.Client.Fetch(asking, req)
 	defer resp.Release()
 	cut := x.flight.end()
+	if ctx.Err() != nil && resp.Failure != "" { // cut off by the end of the run
+		for _, w := range waiting {
+			w.cancel()
+		}
+		x.giveBack(left - 1)
+		return false
+	}
 	x.note(resp)
 	if cut {
 		x.out.Kind = frontier.Fetched // nobody's failure

@@ -21,7 +21,7 @@ func (d *diskWatch) tick(p *Pool, now time.Time, patience time.Duration) error {
 		return nil
 	}
 	d.checked = now
-	free, total, err := p.env.Store.DiskFree()
+	free, total, err := p.env.DiskFree()
 	if err != nil || total == 0 {
 		return nil // not a file system that can tell
 	}

@@ -34,13 +34,16 @@ type Env struct {
 	Now   func() time.Time
 	// Delay is the crawl's own delay between two requests to a host as it is now; negative: none.
 	Delay func() time.Duration
+	// DiskFree returns the free and total bytes of the file system that the crawl is on, 0 in total where that is not
+	// known; nil: that of the store.
+	DiskFree func() (free, total uint64, err error)
 	// Links normalises the sitemaps that robots.txt files name; nil: they are ignored.
 	Links policy.URLNormalizers
 	// Busy, if not nil, measures a piece of work of the source: it is called when a refill begins, and what it
 	// returns when the refill ends, on the same goroutine.
 	Busy func() (stop func())
-	// Warn reports what stops nothing. Stored reports outcomes that are durable, in the order of storing, on
-	// one goroutine at a time; nil: nobody wants to know.
+	// Warn reports what stops nothing, on any goroutine. Stored, if not nil, is called with each outcome once it is
+	// durable, on one goroutine at a time: those of one segment in the order in which they were stored.
 	Warn   func(error)
 	Stored func(u urlkey.URL, o *storage.FetchOutcome)
 	// Page, if not nil, is called with each attempt that was stored and what the parser made of it, on the fetcher's

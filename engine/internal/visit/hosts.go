@@ -22,6 +22,10 @@ type Hosts struct {
 	env  Env
 	size int // of authorities in memory
 
+	// writeMu is held from reading the facts that are to be written until they are, so that older facts never replace newer
+	// ones. Only who writes waits for it.
+	writeMu sync.Mutex
+
 	mu      sync.Mutex // guards all below; never held while the disk is waited for
 	by      map[urlkey.HostKey]*list.Element
 	lru     *list.List                    // of *authority, most recently used first
@@ -45,6 +49,9 @@ type authority struct {
 
 // NewHosts returns an empty memory of hosts.
 func NewHosts(env Env) *Hosts {
+	if env.DiskFree == nil {
+		env.DiskFree = env.Store.DiskFree
+	}
 	return &Hosts{env: env, size: hostsMax, by: map[urlkey.HostKey]*list.Element{}, lru: list.New(),
 		leaving: map[urlkey.HostKey]*authority{}}
 }
@@ -87,33 +94,41 @@ func (h *Hosts) held(key urlkey.HostKey) *authority {
 	return nil
 }
 
-// shrink takes the sixteenth that was not used for longest out of a memory that is full, and returns those that
-// must be written. h.mu is held.
+// shrink takes the least recently used sixteenth out of a memory that is full, and returns those that must be
+// written. An authority whose robots.txt is being requested stays: the answer would be lost. h.mu is held.
 func (h *Hosts) shrink() (out []*authority) {
 	if h.lru.Len() <= h.size {
 		return nil
 	}
-	for h.lru.Len() > h.size-h.size/16 {
-		el := h.lru.Back()
-		a := el.Value.(*authority)
-		h.lru.Remove(el)
-		delete(h.by, a.key)
+	for el := h.lru.Back(); el != nil && h.lru.Len() > h.size-h.size/16; {
+		last := el
+		a := last.Value.(*authority)
+		el = el.Prev()
 		a.mu.Lock()
-		if a.dirty {
+		inUse, dirty := a.fetching != nil || a.deferred != nil, a.dirty
+		a.mu.Unlock()
+		if inUse {
+			continue
+		}
+		h.lru.Remove(last)
+		delete(h.by, a.key)
+		if dirty {
 			h.leaving[a.key] = a
 			a.leavers++
 			out = append(out, a)
 		}
-		a.mu.Unlock()
 	}
 	return out
 }
 
-// write writes the changed ones of some authorities in one batch, and forgets those that are leaving.
+// write writes the changed ones of some authorities in one batch. leaving says that they left the memory: they are
+// forgotten then, unless they cannot be written.
 func (h *Hosts) write(some []*authority, leaving bool) error {
 	if len(some) == 0 {
 		return nil
 	}
+	h.writeMu.Lock()
+	defer h.writeMu.Unlock()
 	values := make([][]byte, len(some))
 	for i, a := range some {
 		a.mu.Lock()
@@ -134,19 +149,27 @@ func (h *Hosts) write(some []*authority, leaving bool) error {
 		}
 		return nil
 	})
+	if err != nil {
+		err = fmt.Errorf("writing hostdb facts: %w", err)
+		for i, a := range some {
+			a.mu.Lock()
+			a.dirty = a.dirty || values[i] != nil
+			a.mu.Unlock()
+		}
+	}
 	if leaving {
 		h.mu.Lock()
+		defer h.mu.Unlock()
 		for _, a := range some {
+			if err != nil && h.by[a.key] == nil {
+				h.by[a.key] = h.lru.PushFront(a)
+			}
 			if a.leavers--; a.leavers == 0 { // it may have come back and left again meanwhile
 				delete(h.leaving, a.key)
 			}
 		}
-		h.mu.Unlock()
 	}
-	if err != nil {
-		return fmt.Errorf("writing hostdb facts: %w", err)
-	}
-	return nil
+	return err
 }
 
 // Flush saves every changed authority. It is called when a segment is sealed, not for each fetch.

@@ -31,6 +31,8 @@ const (
 	// deferredPoll is how often a host that waits for one looks.
 	deferredPatience = 2 * time.Minute
 	deferredPoll     = 100 * time.Millisecond
+	// aloneDelayMax is the longest Crawl-delay that MayFetch has its caller wait.
+	aloneDelayMax = 30 * time.Second
 	// robotsBodyMax is the part of robots.txt that is read and kept, in bytes.
 	robotsBodyMax = 512 << 10
 

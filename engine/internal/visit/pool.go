@@ -52,6 +52,8 @@ type Pool struct {
 
 	countMu sync.Mutex
 	counts  segment.Counts // of outcomes that are synced
+
+	reportMu sync.Mutex // held while outcomes are reported
 }
 
 // fetcher is one goroutine of the pool.
@@ -73,18 +75,24 @@ func NewPool(h *Hosts, f *frontier.Frontier, s *Source, seg *segment.Writer, l L
 
 // Start begins the fetchers and the syncer; Stop ends them.
 func (p *Pool) Start(ctx context.Context, fetchers int) {
+	p.crewMu.Lock()
 	p.ctx, p.cancel = context.WithCancel(ctx)
+	p.crewMu.Unlock()
 	p.began = p.env.Now()
 	p.SetFetchers(fetchers)
 	p.wg.Add(1)
 	go p.syncer()
 }
 
-// SetFetchers changes the number of fetchers. Those beyond it end with their visits.
+// SetFetchers changes the number of fetchers; a negative number counts as 0. Those beyond it end with their visits. It
+// has no effect before Start and after Stop.
 func (p *Pool) SetFetchers(n int) {
 	p.crewMu.Lock()
 	defer p.crewMu.Unlock()
-	for p.want > n {
+	if p.ctx == nil {
+		return
+	}
+	for p.want > max(n, 0) {
 		p.want--
 		for _, f := range p.crew {
 			if f.number == p.want {
@@ -140,13 +148,17 @@ func (p *Pool) leave(f *fetcher) {
 	}
 }
 
-// Stop ends the fetchers: visits in flight are cut off and count as not made. It also closes the frontier.
+// Stop ends the fetchers: visits in flight are cut off and count as not made. It also closes the frontier. It comes after
+// Start, once.
 func (p *Pool) Stop() {
+	p.crewMu.Lock() // so that SetFetchers starts none behind Wait
 	p.cancel()
+	p.crewMu.Unlock()
 	p.pages.close()
 	p.gate.open(heldByAny)
 	p.frontier.Close()
 	p.wg.Wait()
+	p.source.deferred.cancel()
 }
 
 // Fail ends the run with an error that concerns more than one URL. What merely says that the run ended is no error.
@@ -258,6 +270,8 @@ func (p *Pool) Sync(seg *segment.Writer) error {
 	}
 	p.countMu.Unlock()
 	if p.env.Stored != nil {
+		p.reportMu.Lock()
+		defer p.reportMu.Unlock()
 		for i := range stored {
 			p.env.Stored(stored[i].URL, &stored[i].Outcome)
 		}
@@ -272,13 +286,14 @@ func (p *Pool) Counts() segment.Counts {
 	return p.counts.Plus(segment.Counts{})
 }
 
-// Finish syncs, closes and seals a segment that nobody stores into any more.
+// Finish syncs, closes and seals a segment that nobody stores into any more. After an error it is closed and not sealed.
 func (p *Pool) Finish(ctx context.Context, seg *segment.Writer) (segment.Sealed, error) {
 	defer seg.Close()
-	if err := p.Sync(seg); err != nil {
-		return segment.Sealed{}, err
+	err := p.Sync(seg)
+	if err == nil {
+		err = p.hosts.Flush()
 	}
-	if err := p.hosts.Flush(); err != nil {
+	if err != nil {
 		return segment.Sealed{}, err
 	}
 	return seg.Finish(ctx)

@@ -54,7 +54,7 @@ func (h *Hosts) robots(ctx context.Context, u urlkey.URL, keep keepFunc, follow 
 	state := robotsState{requested: true, start: h.env.Now()}
 	answer := robotsAnswer{}
 	if at, err := u.Resolve("/robots.txt"); err == nil {
-		answer = h.ask(ctx, h.request(at, robotsBodyMax), keep)
+		answer = h.ask(ctx, h.request(at.HostKey(), at, robotsBodyMax), keep)
 	}
 	state.end = h.env.Now()
 	var deferred *deferredRobots
@@ -85,6 +85,9 @@ func (h *Hosts) decided(a *authority) (s robotsState, wait chan struct{}) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	f := &a.facts
+	if a.deferred.isCanceled() {
+		a.deferred = nil
+	}
 	if a.deferred != nil {
 		answer, done := a.deferred.result(now)
 		if !done {
@@ -224,21 +227,25 @@ func (h *Hosts) MayFetch(ctx context.Context, u urlkey.URL) (wait time.Duration,
 		return 0, fmt.Errorf("%s: %w", u, ErrRobots)
 	}
 	if d, ok := state.rules.CrawlDelay(); ok {
-		wait = min(d, 30*time.Second)
+		wait = min(d, aloneDelayMax)
 	}
-	return max(wait, h.env.Delay(), 0), nil
+	return max(wait, h.delayOf(u.HostKey()), 0), nil
 }
 
 // followAlone follows the redirects of a robots.txt one after the other.
 func (h *Hosts) followAlone(ctx context.Context, to urlkey.URL, keep keepFunc) *deferredRobots {
 	d := &deferredRobots{until: h.env.Now().Add(deferredPatience)}
 	for range robotsRedirectsMax {
+		host := to.HostKey()
+		if h.env.Admission.RefusesHost(host) {
+			return nil
+		}
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(max(h.env.Delay(), 0)):
+		case <-time.After(max(h.delayOf(host), 0)):
 		}
-		answer := h.ask(ctx, h.request(to, robotsBodyMax), keep)
+		answer := h.ask(ctx, h.request(host, to, robotsBodyMax), keep)
 		if answer.next.IsZero() {
 			d.end(answer)
 			return d

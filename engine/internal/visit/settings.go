@@ -13,12 +13,12 @@ import (
 )
 
 // Request is a request for a URL with what the settings of its host add to it.
-func (h *Hosts) Request(u urlkey.URL) *fetch.Request { return h.request(u, 0) }
+func (h *Hosts) Request(u urlkey.URL) *fetch.Request { return h.request(u.HostKey(), u, 0) }
 
 // request is a request for a URL with what the settings of its host add to it. maxBody 0 means the client's.
-func (h *Hosts) request(u urlkey.URL, maxBody int64) *fetch.Request {
+func (h *Hosts) request(host urlkey.HostKey, u urlkey.URL, maxBody int64) *fetch.Request {
 	req := &fetch.Request{URL: u, MaxBody: maxBody}
-	if s := h.env.Admission.HostSettings(u.HostKey()); s != nil {
+	if s := h.env.Admission.HostSettings(host); s != nil {
 		req.Header = headerOf(s, u.Scheme() == "https")
 	}
 	return req

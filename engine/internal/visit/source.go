@@ -69,18 +69,26 @@ func (s *Source) Refill(ctx context.Context, host urlkey.HostKey, limit int) (fr
 	if chosen.NextDue > 0 {
 		out.NextDue = time.UnixMilli(chosen.NextDue)
 	}
-	out.URLs = s.hand(host, chosen.URLs)
+	if len(chosen.URLs) > 0 {
+		out.Priority = priority(chosen.URLs[0].Score)
+	}
 	if err := s.budget(host, &out); err != nil {
 		return out, err
 	}
-	return out, s.h.recall(host, &out)
+	if err := s.h.recall(host, &out); err != nil {
+		return out, err
+	}
+	out.URLs = s.hand(host, chosen.URLs)
+	return out, nil
 }
 
-// budget tells the frontier what a host and its domain may cost, and how much the host matters.
+// priority is how much a host matters, 0 to 1, by the score of its best URL.
+func priority(score float64) float32 {
+	return float32(min(math.Log2(1+score)/priorityBits, 1))
+}
+
+// budget tells the frontier what a host and its domain may cost.
 func (s *Source) budget(host urlkey.HostKey, r *frontier.Refill) error {
-	if len(r.URLs) > 0 {
-		r.Priority = float32(min(math.Log2(1+float64(r.URLs[0].Score))/priorityBits, 1))
-	}
 	a := s.h.env.Admission
 	b, err := a.HostBudget(host)
 	if err != nil {
@@ -160,17 +168,19 @@ func (s *Source) Forget(hashes []uint64) {
 	}
 }
 
-// Release is Forget for URLs that the frontier gave up without an outcome: its Options.OnDrop.
+// Release is Forget for URLs that the frontier gave up without an outcome: its Options.OnDrop. It need not wait for
+// refills, since what crawldb says of the URLs has not changed.
 func (s *Source) Release(host urlkey.HostKey, dropped []frontier.Candidate) {
-	var hashes []uint64
 	for _, c := range dropped {
+		key := c.Key(host)
 		if c.Tag == tagRobots {
-			s.deferred.drop(c.Key(host))
+			s.deferred.drop(key)
 			continue
 		}
-		hashes = append(hashes, xxh3.HashString(string(c.Key(host))))
+		s.handMu.Lock()
+		delete(s.handed, xxh3.HashString(string(key)))
+		s.handMu.Unlock()
 	}
-	s.Forget(hashes)
 }
 
 // address resolves a host ahead of its first visit. A host without an address is visited all the same: the

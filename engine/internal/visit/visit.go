@@ -212,7 +212,7 @@ func (x *visit) note(r *fetch.Response) {
 
 // conditional is the request for a URL, with the validators that an earlier version left.
 func (x *visit) conditional(u urlkey.URL, tag uint16) (*fetch.Request, error) {
-	req := x.p.hosts.request(u, 0)
+	req := x.p.hosts.request(x.v.Host, u, 0)
 	req.Addr = x.v.Addr
 	if tag != tagKnown {
 		return req, nil

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package visit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seine-crawler/seine/engine/internal/admission"
+)
+
+// TestPageLimit: a limit of pages is exact however many fetchers there are, and can be raised. What is no page does not
+// count.
+func TestPageLimit(t *testing.T) {
+	w := newWorld(t, admission.Options{})
+	urls := w.site(10, 10)
+	for i := range 50 {
+		urls = append(urls, fmt.Sprintf("http://h%d.example/none%d", i%10, i))
+	}
+	r := w.start(NewHosts(w.env), newList(w, urls...), 16, Limits{MaxPages: 37})
+	w.until("the limit", func() bool { return r.Reached() == LimitPages && r.Busy() == 0 })
+	w.until("the sync", func() bool { return r.Counts().Fetched == 37 })
+	r.SetLimits(Limits{MaxPages: 60})
+	w.until("the next limit", func() bool { return r.Reached() == LimitPages && r.Busy() == 0 })
+	w.until("the sync", func() bool { return r.Counts().Fetched == 60 })
+	r.SetLimits(Limits{})
+	if r.Reached() != NoLimit {
+		t.Errorf("limit %d", r.Reached())
+	}
+	if c := r.finished(); c.Fetched != 100 || c.Gone != 50 {
+		t.Errorf("%+v", c)
+	}
+}
+
+// TestOtherLimits: bytes and time end a run too; a negative limit is reached at once.
+func TestOtherLimits(t *testing.T) {
+	w := newWorld(t, admission.Options{})
+	urls := w.site(2, 50)
+	for want, limits := range map[Limit]Limits{
+		LimitBytes: {MaxBytes: 100}, LimitTime: {MaxTime: time.Nanosecond}, LimitPages: {MaxPages: -1, MaxBytes: 1 << 40, MaxTime: time.Hour},
+	} {
+		r := w.start(NewHosts(w.env), newList(w, urls...), 4, limits)
+		w.until("the limit", func() bool { return r.Reached() != NoLimit })
+		if r.Reached() != want {
+			t.Errorf("limit %d, want %d", r.Reached(), want)
+		}
+		r.end()
+	}
+	r := w.start(NewHosts(w.env), newList(w), 1, Limits{MaxTime: time.Hour})
+	w.pass(time.Hour)
+	if r.Reached() != LimitTime {
+		t.Errorf("limit %d after the time", r.Reached())
+	}
+	r.end()
+}
+
+// TestSetFetchers: the number of fetchers changes while they run. A visit under way is not cut off.
+func TestSetFetchers(t *testing.T) {
+	w := newWorld(t, admission.Options{})
+	let := make(chan struct{})
+	l := newList(w)
+	for i := range 20 {
+		u := fmt.Sprintf("http://h%d.example/", i)
+		w.web.set(u, stuck(let, html(u)))
+		l.add(Choice{Key: w.url(u).Key()})
+	}
+	r := w.newRun(NewHosts(w.env), l, Limits{})
+	r.SetFetchers(5) // nothing runs yet
+	r.front.WakeAll()
+	r.Start(context.Background(), 3)
+	pages := func() (n int) {
+		for _, req := range w.web.requests() {
+			if req.URL.Path() == "/" {
+				n++
+			}
+		}
+		return n
+	}
+	for _, n := range []int{3, 7} {
+		r.SetFetchers(n)
+		w.until(fmt.Sprint(n, " fetchers"), func() bool { return pages() == n })
+	}
+	r.SetFetchers(-2)
+	r.SetFetchers(1)
+	r.SetFetchers(2)
+	r.crewMu.Lock()
+	if r.want != 2 || len(r.crew) != 9 {
+		t.Errorf("%d fetchers are wanted, %d run", r.want, len(r.crew))
+	}
+	r.crewMu.Unlock()
+	w.until("two more", func() bool { return pages() == 9 })
+	w.web.mu.Lock()
+	w.web.most = 0
+	w.web.mu.Unlock()
+	close(let)
+	if c := r.finished(); c.Fetched != 20 || c.Failed != 0 {
+		t.Errorf("%+v", c)
+	}
+	r.SetFetchers(4) // after the end
+	if len(r.crew) != 0 {
+		t.Errorf("%d fetchers after the end", len(r.crew))
+	}
+}
+
+// TestHold: fetchers begin no visit while any reason holds them back.
+func TestHold(t *testing.T) {
+	w := newWorld(t, admission.Options{})
+	r := w.newRun(NewHosts(w.env), newList(w, w.site(4, 4)...), Limits{})
+	r.Hold(HeldByBacklog)
+	r.Hold(HeldByDisk)
+	r.Hold(HeldByPause)
+	r.front.WakeAll()
+	r.Start(context.Background(), 4)
+	for _, v := range []struct {
+		let  Holder
+		held Holder
+	}{{HeldByDisk, HeldByBacklog | HeldByPause}, {HeldByDisk, HeldByBacklog | HeldByPause}, {HeldByPause, HeldByBacklog}} {
+		r.Let(v.let)
+		w.until("visits to be ready", func() bool { return r.front.Stats().Ready == 4 })
+		if r.Held() != v.held || len(w.web.requests()) > 0 || r.Busy() > 0 {
+			t.Errorf("held by %b, %d requests, %d visits", r.Held(), len(w.web.requests()), r.Busy())
+		}
+	}
+	r.Let(HeldByBacklog)
+	if c := r.finished(); c.Fetched != 16 || r.Held() != 0 {
+		t.Errorf("%+v, held by %b", c, r.Held())
+	}
+}
+
+// TestHoldWithinVisit: a visit of several URLs ends when fetchers are held back, and the rest comes later.
+func TestHoldWithinVisit(t *testing.T) {
+	w := newWorld(t, admission.Options{})
+	urls := w.site(1, 10)
+	let := make(chan struct{})
+	w.web.set(urls[0], stuck(let, html("first")))
+	r := w.start(NewHosts(w.env), newList(w, urls...), 1, Limits{})
+	w.until("the first page", func() bool { return w.web.count(urls[0]) == 1 })
+	r.Hold(HeldByPause)
+	close(let)
+	w.until("the end of the visit", func() bool { return r.Busy() == 0 })
+	if n := len(w.web.requests()); n != 2 { // robots.txt and the first page
+		t.Errorf("%d requests", n)
+	}
+	r.Let(HeldByPause)
+	if c := r.finished(); c.Fetched != 10 {
+		t.Errorf("%+v", c)
+	}
+}
+
+// TestDisk: fetchers pause while the disk is low, go on when there is room again, and the run ends when that lasts.
+func TestDisk(t *testing.T) {
+	w := newWorld(t, admission.Options{})
+	const total = 100 << 30
+	var free uint64 = total
+	w.env.DiskFree = func() (uint64, uint64, error) { return free, total, nil }
+	r := w.newRun(NewHosts(w.env), newList(w), Limits{})
+	r.Start(context.Background(), 1)
+	for i, v := range []struct {
+		free  uint64
+		after time.Duration
+		held  bool
+		fails bool
+	}{
+		{diskLow, 0, false, false},
+		{diskLow - 1, 0, false, false}, // looked at a moment ago
+		{diskLow - 1, diskInterval, true, false},
+		{diskResume - 1, time.Hour, true, true},
+		{diskResume, diskInterval, false, false},
+		{diskResume - 1, time.Hour, false, false},
+		{1, diskInterval, true, false},
+		{1, 59 * time.Second, true, false},
+		{1, time.Second, true, true},
+	} {
+		free = v.free
+		w.pass(v.after)
+		_, err := r.Tick(w.now(), time.Minute)
+		if held := r.Held() == HeldByDisk; held != v.held || errors.Is(err, ErrDiskLow) != v.fails {
+			t.Errorf("step %d: held %t, %v", i, held, err)
+		}
+	}
+	warnings := w.warnings()
+	if len(warnings) != 2 || !strings.Contains(warnings[0], "disk is nearly full: 255 MiB free for data") {
+		t.Errorf("%q", warnings)
+	}
+	r.end()
+
+	// A small disk is low below a quarter of it. One that cannot tell is never low.
+	for _, v := range []struct {
+		free, total uint64
+		err         error
+		low         bool
+	}{{24 << 20, 100 << 20, nil, true}, {25 << 20, 100 << 20, nil, false}, {0, 0, nil, false}, {0, 1 << 40, os.ErrPermission, false}} {
+		w.env.DiskFree = func() (uint64, uint64, error) { return v.free, v.total, v.err }
+		r := w.newRun(NewHosts(w.env), newList(w), Limits{})
+		_, err := r.Tick(w.now(), time.Minute)
+		if low := r.Held() == HeldByDisk; low != v.low || err != nil {
+			t.Errorf("%+v: %t, %v", v, low, err)
+		}
+		r.Start(context.Background(), 0)
+		r.end()
+	}
+}
