@@ -36,7 +36,7 @@ func CheckPage(ctx context.Context, o Options, raw string) (c PageCheck, err err
 	if err != nil {
 		return PageCheck{}, err
 	}
-	if err := w.requireContact(ctx, []urlkey.HostKey{u.HostKey()}); err != nil {
+	if err := n.requireContact(ctx, &w.o, u.HostKey()); err != nil {
 		return PageCheck{}, err
 	}
 	wait, err := n.hosts.MayFetch(ctx, u)

@@ -5,67 +5,58 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/seine-crawler/seine/engine/internal/phases"
 	"github.com/seine-crawler/seine/engine/internal/segment"
 	"github.com/seine-crawler/seine/engine/internal/visit"
-	"github.com/seine-crawler/seine/frontier"
 	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// conductor runs the table of phases behind the fetchers: one lane takes sealed segments through updatedb, the next
+// conductor runs the table of phases behind the fetchers of one crawl. One lane seals and updates segments, the next
 // links and indexes them. The goroutine that called Crawl conducts: it looks, decides (decide.go) and acts.
 type conductor struct {
-	e       *Engine
+	w       *work
 	o       CrawlOptions
-	abort   context.Context // ends phases under way
+	abort   context.Context // cuts phases short; ends with CrawlOptions.Abort
 	started time.Time
-	cpu     time.Duration
-	stages  stageTimes
-	limits  atomic.Pointer[Limits]
+	cpu     time.Duration // of the process, at the start
+	stages  stageTimes    // at the start
 	deliver *delivery
+	stopped StopReason // set by the conducting goroutine at the end
 
+	// w.live.mu guards changes of the next three; without it they may be looked at.
+	limits  atomic.Pointer[Limits]
 	live    atomic.Pointer[fetching] // nil while nothing is fetched
 	earlier segment.Counts           // of fetchlists that were fetched first
 
-	// toUpdate and toIndex carry segments to the lanes; their capacity is the backlog. tasks are what the first
-	// lane does besides: seeds to inject, withheld links to bring in.
-	toUpdate, toIndex chan *segment.Writer
-	tasks             chan struct{}
-	updating          atomic.Int64 // segments handed to the first lane that it is not done with
-	ending            atomic.Bool  // fetching is over: only end dedups and indexes what is left
-	lanes             sync.WaitGroup
-
-	queueMu  sync.Mutex
-	queue    []string     // URLs that were enqueued and are not injected yet
-	widened  bool         // live filters changed: withheld links may be admitted
-	pendings atomic.Int64 // tasks queued or under way
+	// toUpdate and toIndex carry segments to the lanes. Their capacity is the backlog.
+	toUpdate chan *segment.Writer
+	toIndex  chan uint32
+	tasks    *tasks
+	updating atomic.Int64 // segments handed to the first lane that it has not finished
+	ending   atomic.Bool  // fetching is over: end dedups and indexes what is left
+	lanes    sync.WaitGroup
 
 	discovered, indexed, segments, duplicates, restored atomic.Uint64
-	phaseName                                           atomic.Pointer[string]
-	stopped                                             StopReason
 }
 
-// fetching is a run of fetchers: those of a crawl over crawldb, or of a fetch over a fetchlist.
-type fetching struct {
-	pool     *visit.Pool
-	frontier *frontier.Frontier
-	source   *visit.Source
-}
-
-func newConductor(e *Engine, o CrawlOptions) *conductor {
+func newConductor(w *work, o CrawlOptions) *conductor {
 	if o.Patience == 0 {
 		o.Patience = defaultPatience
 	}
 	if o.ProgressEvery == 0 {
 		o.ProgressEvery = time.Second
 	}
-	c := &conductor{e: e, o: o, abort: o.Abort, started: e.w.now(), cpu: processCPU(), stages: e.w.stageTimes(),
-		tasks: make(chan struct{}, 1)}
+	c := &conductor{
+		w: w, o: o, abort: o.Abort, started: w.now(), cpu: processCPU(), stages: w.stages.times(w.store),
+		tasks: newTasks(),
+	}
 	if c.abort == nil {
 		c.abort = context.Background()
 	}
@@ -75,120 +66,70 @@ func newConductor(e *Engine, o CrawlOptions) *conductor {
 
 // begin opens the frontier and the first segment, and starts fetchers and lanes.
 func (c *conductor) begin(ctx context.Context) (*fetching, error) {
-	w := c.e.w
+	w := c.w
 	before, err := w.store.SegmentList()
 	if err != nil {
 		return nil, err
 	}
-	seg, err := w.createSegment()
+	seg, err := c.createSegment()
 	if err != nil {
 		return nil, err
 	}
-	limits, _ := c.left()
-	f, err := w.newFetching(w.crawldbSupply(), seg, limits, len(before) > 0)
+	f, err := w.startFetching(ctx, w.crawldbSupply(), seg, nil, Limits{}, len(before) > 0, c.watchFetching)
 	if err != nil {
-		return nil, errors.Join(err, seg.Abandon())
+		return nil, err
 	}
-	c.watchFetching(f)
-	f.start(ctx, w)
-	c.toUpdate, c.toIndex = make(chan *segment.Writer, backlogMax), make(chan *segment.Writer, backlogMax)
+	c.toUpdate, c.toIndex = make(chan *segment.Writer, backlogMax), make(chan uint32, backlogMax)
 	c.lanes.Add(2)
 	go c.update(f)
 	go c.index(f)
 	return f, nil
 }
 
-// watchFetching makes a run of fetchers the one that is looked at and controlled.
+// watchFetching makes a run of fetchers the one that is looked at and controlled. startFetching calls it.
 func (c *conductor) watchFetching(f *fetching) {
 	c.live.Store(f)
-	if c.e.paused.Load() {
+	rest, _ := c.left(f.began)
+	f.pool.SetLimits(visit.Limits(rest))
+	if c.w.live.paused.Load() {
 		f.pool.Hold(visit.HeldByPause)
 	}
 }
 
-// newFetching opens a frontier over a supply, with fetchers that do not run yet. resume says that an earlier process,
-// or an earlier phase of this one, may just have asked the same hosts.
-func (w *work) newFetching(supply visit.Supply, seg *segment.Writer, l Limits, resume bool) (*fetching, error) {
-	f := &fetching{source: visit.NewSource(w.net.hosts, supply)}
-	var err error
-	f.frontier, err = frontier.New(frontier.Options{
-		Source: f.source, Delay: time.Duration(w.net.delay.Load()), Fetchers: int(w.net.fetchers.Load()), PerHost: w.o.PerHost,
-		Refillers: frontierRefillers, Resume: resume, MaxHosts: w.o.frontierHosts(), MaxQueued: w.o.frontierURLs(),
-		OnDrop: f.source.Release, OnHost: w.rememberHost, OnError: w.refillFailed,
-	})
-	if err != nil {
-		return nil, err
+// left returns the limits less what earlier fetchlists used of them, for a run of fetchers that began at a time. Of
+// a limit that is reached -1 is left; reason names it.
+func (c *conductor) left(began time.Time) (l Limits, reason StopReason) {
+	l = *c.limits.Load()
+	if l.MaxTime > 0 {
+		if l.MaxTime -= began.Sub(c.started); l.MaxTime <= 0 {
+			l.MaxTime, reason = -1, StopMaxTime
+		}
 	}
-	f.pool = visit.NewPool(w.net.hosts, f.frontier, f.source, seg, visit.Limits(l))
-	return f, nil
-}
-
-// start begins to fetch.
-func (f *fetching) start(ctx context.Context, w *work) {
-	f.frontier.WakeAll()
-	f.pool.Start(ctx, int(w.net.fetchers.Load()))
+	if l.MaxBytes > 0 {
+		if l.MaxBytes -= int64(c.earlier.Bytes); l.MaxBytes <= 0 {
+			l.MaxBytes, reason = -1, StopMaxBytes
+		}
+	}
+	if l.MaxPages > 0 {
+		if l.MaxPages -= int64(c.earlier.Fetched); l.MaxPages <= 0 {
+			l.MaxPages, reason = -1, StopMaxPages
+		}
+	}
+	return l, reason
 }
 
 // createSegment makes the next segment and opens its WARC.
-func (w *work) createSegment() (*segment.Writer, error) {
-	seg, err := w.segments.Create()
+func (c *conductor) createSegment() (*segment.Writer, error) {
+	seg, err := c.w.segments.Create()
 	if err == nil {
-		w.reached(seg.Number(), storage.SegmentOpen)
+		c.w.reached(seg.Number(), storage.SegmentOpen)
 	}
 	return seg, err
 }
 
-// refillFailed reports a host whose URLs could not be chosen. The host rests until something wakes it.
-func (w *work) refillFailed(host urlkey.HostKey, err error) {
-	if !errors.Is(err, context.Canceled) {
-		w.warn(wrapf(err, "choosing URLs of %s", host))
-	}
-}
-
-// rememberHost keeps what the frontier learned of a host.
-func (w *work) rememberHost(host urlkey.HostKey, s frontier.HostState) {
-	w.net.hosts.Remember(host, s)
-	if s.Asleep && w.o.Events.HostAsleep != nil {
-		w.o.Events.HostAsleep(host, s.NotBefore)
-	}
-}
-
-// crawldbSupply offers what is due in crawldb.
-func (w *work) crawldbSupply() visit.Supply {
-	return visit.Supply{
-		Choose: func(rd storage.Reader, host urlkey.HostKey, limit int, taken func([]byte) bool) (visit.Chosen, error) {
-			best := phases.NewBest(limit)
-			sel, err := w.phases.SelectHost(rd, host, w.now().UnixMilli(), taken, best)
-			return chosen(sel, best), err
-		},
-		Hosts: func(ctx context.Context, from urlkey.HostKey, limit int) ([]urlkey.HostKey, error) {
-			return w.dueHosts(ctx, from, limit)
-		},
-	}
-}
-
-// dueHosts lists hosts that may have something due, in key order, from a key on.
-func (w *work) dueHosts(ctx context.Context, from urlkey.HostKey, limit int) (hosts []urlkey.HostKey, err error) {
-	err = w.phases.DueHosts(ctx, w.store, from, w.now().UnixMilli(), limit, func(h urlkey.HostKey) error {
-		hosts = append(hosts, h)
-		return nil
-	})
-	return hosts, err
-}
-
-// chosen turns a selection into what a source takes.
-func chosen(sel phases.Selection, best *phases.Best) visit.Chosen {
-	list := best.Sorted()
-	out := visit.Chosen{URLs: make([]visit.Choice, len(list)), More: sel.Due > uint64(len(list)), NextDue: sel.NextDue}
-	for i, c := range list {
-		out.URLs[i] = visit.Choice{Key: c.Key, Score: c.Score, Depth: c.Depth, Known: c.Known}
-	}
-	return out
-}
-
 // conduct looks at the fetchers again and again, and does what decide says, until the crawl is to end.
 func (c *conductor) conduct(ctx context.Context, f *fetching) (StopReason, error) {
-	pool, w := f.pool, c.e.w
+	pool, w := f.pool, c.w
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	lastProgress := w.now()
@@ -208,11 +149,11 @@ func (c *conductor) conduct(ctx context.Context, f *fetching) (StopReason, error
 			return StopFailed, err
 		}
 		if widened {
-			c.readmit()
+			c.tasks.readmit()
 		}
-		if c.o.Progress != nil && now.Sub(lastProgress) >= c.o.ProgressEvery {
+		if now.Sub(lastProgress) >= c.o.ProgressEvery {
 			lastProgress = now
-			c.o.Progress(c.progress("crawling"))
+			c.show("crawling")
 		}
 		s := c.look(ctx, f)
 		q, t := seen.look(now, s)
@@ -241,27 +182,27 @@ func (c *conductor) conduct(ctx context.Context, f *fetching) (StopReason, error
 // none. In another order a crawl ends now and then with half of its work still to do.
 func (c *conductor) look(ctx context.Context, f *fetching) (s state) {
 	pool := f.pool
-	s.more = c.deliver.pending() > 0 || c.pendings.Load() > 0
+	s.more = c.deliver.pending() > 0 || c.tasks.pending()
 	s.updating = c.updating.Load()
 	s.frontier = f.frontier.Stats()
 	s.busy = pool.Busy()
 	seg := pool.Segment()
 	size := seg.Size()
 	s.pages = size.Pages
-	s.full = size.Pages >= segmentPagesMax || size.Bytes >= segmentBytesMax || size.Held >= c.e.w.o.shares().segment ||
-		size.Pages > 0 && c.e.w.now().Sub(seg.Created()) >= segmentAgeMax
+	s.full = size.Pages >= segmentPagesMax || size.Bytes >= segmentBytesMax || size.Held >= c.w.o.shares().segment ||
+		size.Pages > 0 && c.w.now().Sub(seg.Created()) >= segmentAgeMax
 	s.backlog = len(c.toUpdate) == cap(c.toUpdate)
 	s.failed = pool.Err() != nil
 	s.interrupted = ctx.Err() != nil
 	s.limit = pool.Reached()
-	s.paused = c.e.paused.Load()
-	s.fetchers = int(c.e.w.net.fetchers.Load())
+	s.paused = c.w.live.paused.Load()
+	s.fetchers = int(c.w.live.fetchers.Load())
 	return s
 }
 
 // rotate puts a new open segment in place of the full one and hands that to the first lane, which has room for it.
 func (c *conductor) rotate(pool *visit.Pool) error {
-	next, err := c.e.w.createSegment()
+	next, err := c.createSegment()
 	if err != nil {
 		return err
 	}
@@ -287,10 +228,10 @@ func (c *conductor) update(f *fetching) {
 			c.updating.Add(-1)
 			pool.Fail(err)
 			if err == nil {
-				c.toIndex <- seg
+				c.toIndex <- seg.Number()
 			}
-		case <-c.tasks:
-			pool.Fail(c.doTasks(f))
+		case <-c.tasks.ready:
+			pool.Fail(c.doTasks())
 		}
 		pool.Notify()
 	}
@@ -299,8 +240,8 @@ func (c *conductor) update(f *fetching) {
 // updateSegment takes a segment through the first lane. The fetchers' own context does not cut a phase short: a
 // clean stop finishes what was begun.
 func (c *conductor) updateSegment(f *fetching, seg *segment.Writer) error {
-	w := c.e.w
-	h := hooks{at: c.at,
+	w := c.w
+	h := hooks{
 		seal: func(ctx context.Context, _ uint32) error {
 			start := w.now()
 			sealed, err := f.pool.Finish(ctx, seg)
@@ -319,9 +260,9 @@ func (c *conductor) updateSegment(f *fetching, seg *segment.Writer) error {
 // index is the second lane: it takes updated segments, as many as wait, through invertlinks, dedup and index.
 func (c *conductor) index(f *fetching) {
 	defer c.lanes.Done()
-	h := hooks{at: c.at, leaveLinked: c.ending.Load, indexed: c.noteIndexed}
-	for seg := range c.toIndex {
-		batch := []uint32{seg.Number()}
+	h := hooks{leaveLinked: c.ending.Load, indexed: c.noteIndexed}
+	for number := range c.toIndex {
+		batch := []uint32{number}
 	more:
 		for len(batch) < indexBatchMax {
 			select {
@@ -329,16 +270,55 @@ func (c *conductor) index(f *fetching) {
 				if !ok {
 					break more
 				}
-				batch = append(batch, next.Number())
+				batch = append(batch, next)
 			default:
 				break more
 			}
 		}
-		f.pool.Fail(c.e.w.advance(c.abort, laneIndex, &h, batch))
+		f.pool.Fail(c.w.advance(c.abort, laneIndex, &h, batch))
 	}
 }
 
-func (c *conductor) at(phase string) { c.phaseName.Store(&phase) }
+// doTasks injects what was enqueued and brings in withheld links. The first lane calls it, and the conducting
+// goroutine when the lanes have ended.
+func (c *conductor) doTasks() error {
+	urls, widened := c.tasks.take()
+	defer c.tasks.done()
+	if len(urls) > 0 {
+		r, woken, err := c.w.inject(c.abort, InjectOptions{URLs: urls})
+		if err != nil {
+			return err
+		}
+		if r.Malformed > 0 {
+			c.w.warn(fmt.Errorf("of %d enqueued URLs %d are malformed: %s", r.Lines, r.Malformed,
+				strings.Join(r.Examples, "; ")))
+		}
+		c.gained(r.New, woken)
+	}
+	if widened {
+		woken, found, err := c.w.readmit(c.abort)
+		if err != nil {
+			return err
+		}
+		c.gained(found, woken)
+	}
+	return nil
+}
+
+// gained counts new URLs, and wakes the hosts that have something due by them.
+func (c *conductor) gained(urls uint64, woken []urlkey.HostKey) {
+	c.discovered.Add(urls)
+	if f := c.live.Load(); f != nil {
+		f.frontier.Wake(woken...)
+	}
+}
+
+// lastTasks waits for the last callback and does what was enqueued until then. Later calls of Enqueue are refused.
+func (c *conductor) lastTasks() error {
+	c.deliver.end()
+	c.tasks.close()
+	return c.doTasks()
+}
 
 func (c *conductor) noteIndexed(d DedupReport, x IndexReport) {
 	c.duplicates.Add(d.Marked)
@@ -349,7 +329,7 @@ func (c *conductor) noteIndexed(d DedupReport, x IndexReport) {
 // end stops the fetchers, drains the lanes and, after a crawl that went well, settles what only the whole can
 // decide: duplicates by their final scores, anchors by the final linkdb.
 func (c *conductor) end(f *fetching, reason StopReason) error {
-	pool, w := f.pool, c.e.w
+	pool, w := f.pool, c.w
 	pool.Stop()
 	well := reason != StopFailed && reason != StopAborted
 	if well {
@@ -364,16 +344,13 @@ func (c *conductor) end(f *fetching, reason StopReason) error {
 	if !well {
 		return nil // conduct's error says why
 	}
-	c.deliver.end() // callbacks may still enqueue
-	if err := c.doTasks(f); err != nil {
+	if err := errors.Join(c.abort.Err(), pool.Err()); err != nil {
 		return err
 	}
-	if err := pool.Err(); err != nil {
+	if err := c.lastTasks(); err != nil {
 		return err
 	}
-	if c.o.Progress != nil {
-		c.o.Progress(c.progress("settling"))
-	}
+	c.show("settling")
 	d, err := w.dedup(c.abort, DedupOptions{})
 	if err != nil {
 		return err
@@ -384,4 +361,40 @@ func (c *conductor) end(f *fetching, reason StopReason) error {
 	}
 	c.noteIndexed(d, x)
 	return err
+}
+
+// show calls CrawlOptions.Progress, if there is one.
+func (c *conductor) show(phase string) {
+	if c.o.Progress != nil {
+		c.o.Progress(c.progress(phase))
+	}
+}
+
+// progress describes the crawl at one moment.
+func (c *conductor) progress(phase string) Progress {
+	w := c.w
+	limits := c.limits.Load()
+	p := Progress{Phase: phase, Elapsed: w.now().Sub(c.started), MaxPages: limits.MaxPages, MaxBytes: limits.MaxBytes,
+		MaxTime: limits.MaxTime, Discovered: c.discovered.Load(), Indexed: c.indexed.Load(), Backlog: c.updating.Load(),
+		Fetchers: int(w.live.fetchers.Load()), MemoryLimit: w.o.Memory, Stages: w.stages.times(w.store).since(c.stages),
+		Paused: w.live.paused.Load()}
+	r := c.earlier
+	if f := c.live.Load(); f != nil {
+		r = r.Plus(f.pool.Counts())
+		s := f.frontier.Stats()
+		p.HostsReady, p.HostsWaiting, p.HostsAsleep, p.Queued = s.Ready, s.Waiting, s.Asleep, s.Queued
+		p.HostsActive, p.HostsDormant, p.HostsThrottled = s.Hosts, s.Dormant, s.Throttled
+		p.OverBudget, p.Outage, p.Busy = s.OverSpent, s.Outage, f.pool.Busy()
+		p.Slowest = slowest(p, f.pool.Held())
+	}
+	p.Fetched, p.Failed, p.Bytes = r.Fetched, r.Failed, r.Bytes
+	p.NotModified, p.Redirected, p.RobotsDenied, p.Gone, p.Failures = r.NotModified, r.Redirected, r.RobotsDenied, r.Gone, r.Failures
+	p.PagesPerSecond = float64(r.Fetched) / max(p.Elapsed.Seconds(), 1e-3)
+	if free, _, err := w.store.DiskFree(); err == nil {
+		p.DiskFree = free
+	}
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	p.HeapBytes = m.HeapAlloc
+	return p
 }

@@ -4,20 +4,21 @@ package engine
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/seine-crawler/seine/index"
 	"github.com/seine-crawler/seine/storage"
 )
 
-// The phases, one at a time. Each takes its locks, so they may be called from anywhere, also beside a crawl, but
-// for those that need a segment in a state that the crawl takes it through.
+// The phases, one call each. A phase takes the locks that it needs, so it may be called at any time, also while a
+// crawl runs. What must not be done then is to take a segment of that crawl through a phase: the crawl fails with
+// ErrWrongState when it finds the segment in another state.
 
-// Inject makes records of seeds. A seed line is a URL, then optional TAB-separated key=value pairs; empty lines and
-// lines that begin with '#' are skipped. Malformed lines are counted and quoted in the report, and the rest is
-// injected. The seeds' hosts become part of the scope.
+// Inject makes crawldb records of seeds. A seed line is a URL, then optional key=value pairs, each after a TAB; empty
+// lines and lines that begin with '#' are skipped. Malformed lines are counted, the first ones are quoted in the report,
+// and the others are injected. The seeds' hosts become part of the scope.
 //
-// While a crawl runs, what is injected is fetched by it. Inject is durable when it returns; for many single URLs
-// Enqueue is cheaper.
+// A running crawl fetches what is injected. Inject is durable when it returns; for many single URLs Enqueue is cheaper.
 func (e *Engine) Inject(ctx context.Context, o InjectOptions) (InjectReport, error) {
 	leave, err := e.enter()
 	if err != nil {
@@ -26,15 +27,14 @@ func (e *Engine) Inject(ctx context.Context, o InjectOptions) (InjectReport, err
 	defer leave()
 	r, woken, err := e.w.inject(ctx, o)
 	if c := e.crawl.Load(); c != nil && err == nil {
-		c.injected(r, woken)
+		c.gained(r.New, woken)
 	}
 	return r, err
 }
 
 // Generate chooses the due URLs with the best scores and writes them as the fetchlist of a new open segment. Hosts with
-// nothing due are skipped by a look at hostdb, so the cost is that of the hosts with work. URLs in the fetchlist of
-// an unfinished segment are left out for a week (Nutch: crawl.gen.delay). Without a due URL the error is
-// ErrNothingDue.
+// nothing due cost nothing. URLs in the fetchlist of an unfinished segment are left out for a week (Nutch:
+// crawl.gen.delay). Without a due URL the error is ErrNothingDue.
 func (e *Engine) Generate(ctx context.Context, o GenerateOptions) (GenerateReport, error) {
 	leave, err := e.enter()
 	if err != nil {
@@ -47,9 +47,11 @@ func (e *Engine) Generate(ctx context.Context, o GenerateOptions) (GenerateRepor
 	return e.w.generate(ctx, o)
 }
 
-// Fetch fetches the fetchlist of an open segment and seals it. A fetch that was cut short goes on where it stopped:
-// what is in the segment's WARC is not fetched again. When ctx is canceled, Fetch stops cleanly: what was fetched
-// is sealed, the rest stays due, and there is no error.
+// Fetch fetches the fetchlist of an open segment and seals the segment. A fetch that a crash ended continues where it
+// stopped: what is in the segment's WARC is not fetched again.
+//
+// When ctx ends, Fetch stops cleanly: what was fetched is sealed, the rest stays due, and there is no error. Before the
+// first request the end of ctx is an error, and the fetchlist stays as it is.
 //
 // Errors: ErrBusy, ErrNoSegment, ErrWrongState, ErrNoContact, ErrDiskLow.
 func (e *Engine) Fetch(ctx context.Context, o FetchOptions) (FetchReport, error) {
@@ -67,19 +69,75 @@ func (e *Engine) Fetch(ctx context.Context, o FetchOptions) (FetchReport, error)
 	return e.w.fetch(ctx, o)
 }
 
-// Seal makes the parse records of a segment from its WARC and seals it: Nutch's parse. It runs again on a sealed
-// segment that was not updated yet, after a change of parser for example.
+// Crawl fetches until nothing is due, a limit is reached or ctx ends. It runs every phase over many small segments:
+// while one segment is being filled, the one before it is in updatedb, and earlier ones are on their way into the index.
+//
+// First it finishes what an earlier process left behind, injects the seeds, and fetches the fetchlists that Generate
+// made. So a killed crawl continues when Crawl is called again.
+//
+// When ctx ends, the crawl stops cleanly: everything fetched so far is brought into crawldb, linkdb and index, and Crawl
+// returns no error, with StopInterrupted in the report. CrawlOptions.Abort ends a crawl at once.
+//
+// Errors: ErrBusy, ErrNoContact, ErrDiskLow, those of disk and store, and context.Canceled after an abort. The report
+// counts what was done, with or without an error.
+func (e *Engine) Crawl(ctx context.Context, o CrawlOptions) (CrawlReport, error) {
+	leave, err := e.enter()
+	if err != nil {
+		return CrawlReport{}, err
+	}
+	defer leave()
+	if !e.running.TryLock() {
+		return CrawlReport{}, wrapf(ErrBusy, "crawling")
+	}
+	defer e.running.Unlock()
+	if err := o.Limits.validate(); err != nil {
+		return CrawlReport{}, fmt.Errorf("crawling: %w", err)
+	}
+	ctx, cancel := e.within(ctx)
+	defer cancel()
+	c := newConductor(e.w, o)
+	e.crawl.Store(c)
+	defer e.crawl.Store(nil)
+	err = c.run(ctx)
+	if n := c.tasks.close(); n > 0 {
+		e.w.warn(fmt.Errorf("%d enqueued URLs were not injected, because the crawl ended early: enqueue them again", n))
+	}
+	switch {
+	case err != nil && c.abort.Err() != nil:
+		c.stopped = StopAborted
+	case err != nil:
+		c.stopped = StopFailed
+	}
+	report := c.report()
+	c.show("done")
+	if err != nil {
+		return report, fmt.Errorf("crawling: %w%s", err, advice(err))
+	}
+	e.w.done(report)
+	return report, nil
+}
+
+// Seal makes the parse records of a segment from its WARC and seals the segment: Nutch's parse. A sealed segment that is
+// not updated yet can be sealed again, for example after a change of parsers.
+//
+// Errors: ErrNoSegment, ErrWrongState, and ErrBusy while a crawl or fetch is running, which writes that WARC.
 func (e *Engine) Seal(ctx context.Context, segment uint32) (SealReport, error) {
 	leave, err := e.enter()
 	if err != nil {
 		return SealReport{}, err
 	}
 	defer leave()
+	if !e.running.TryLock() {
+		return SealReport{Segment: segment}, wrapf(ErrBusy, "parsing segment %d", segment)
+	}
+	defer e.running.Unlock()
 	return e.w.seal(ctx, segment)
 }
 
-// UpdateDB brings the outcomes and links of a sealed segment into crawldb. Links that a filter or the scope refuses
-// for now are withheld, and brought in by the phase that finds them permitted.
+// UpdateDB brings the outcomes and links of a sealed segment into crawldb. Links that the scope or a live filter refuses
+// are withheld; the next UpdateDB, Generate or Crawl that finds them permitted brings them in.
+//
+// Errors: ErrNoSegment, ErrWrongState.
 func (e *Engine) UpdateDB(ctx context.Context, segment uint32) (UpdateReport, error) {
 	leave, err := e.enter()
 	if err != nil {
@@ -90,9 +148,10 @@ func (e *Engine) UpdateDB(ctx context.Context, segment uint32) (UpdateReport, er
 	return r, err
 }
 
-// InvertLinks turns the outlinks of an updated segment round: linkdb gains, for each target, the list of this
-// segment's pages that link to it with their anchor texts. All links are kept, those within a host and those that
-// leave the scope too.
+// InvertLinks inverts the outlinks of an updated segment: linkdb gains, for each target, the pages of this segment that
+// link to it, with their anchor texts. It keeps all links, also those within a host and those that leave the scope.
+//
+// Errors: ErrNoSegment, ErrWrongState.
 func (e *Engine) InvertLinks(ctx context.Context, segment uint32) (InvertReport, error) {
 	leave, err := e.enter()
 	if err != nil {
@@ -102,9 +161,9 @@ func (e *Engine) InvertLinks(ctx context.Context, segment uint32) (InvertReport,
 	return e.w.invertLinks(ctx, segment)
 }
 
-// Dedup finds pages with equal signatures, keeps the best of each group and makes the others db_duplicate; those
-// leave the index in the same ingestion. A page that was a duplicate and is now the best of its group, or alone, is
-// restored. The best is a function of crawldb alone: see DedupOptions.Order.
+// Dedup finds pages with equal signatures, keeps the best of each group and marks the others db_duplicate. These leave
+// the index in the same ingestion. A duplicate that is now the best of its group, or alone, is restored. Which page is
+// the best depends on crawldb only: see Options.DedupOrder.
 func (e *Engine) Dedup(ctx context.Context, o DedupOptions) (DedupReport, error) {
 	leave, err := e.enter()
 	if err != nil {
@@ -114,8 +173,10 @@ func (e *Engine) Dedup(ctx context.Context, o DedupOptions) (DedupReport, error)
 	return e.w.dedup(ctx, o)
 }
 
-// Index makes documents of the pages of linked segments and writes one index segment, which is searchable when it
-// returns.
+// Index makes documents of the pages of linked segments and writes them as one index segment. They are searchable when
+// it returns.
+//
+// Errors: ErrNoSegment, ErrWrongState.
 func (e *Engine) Index(ctx context.Context, o IndexOptions) (IndexReport, error) {
 	leave, err := e.enter()
 	if err != nil {
@@ -125,19 +186,24 @@ func (e *Engine) Index(ctx context.Context, o IndexOptions) (IndexReport, error)
 	return e.w.buildIndex(ctx, o)
 }
 
-// Recover finishes what an earlier process left behind: it seals open segments and runs every phase that is due.
-// Crawl does so by itself. Fetchlists that nobody has begun to fetch are left alone.
+// Recover finishes what an earlier process left behind: it seals open segments and runs every phase that is due. Crawl
+// does this first. Fetchlists that nobody has begun to fetch stay as they are. While a crawl or fetch is running, the
+// error is ErrBusy.
 func (e *Engine) Recover(ctx context.Context) error {
 	leave, err := e.enter()
 	if err != nil {
 		return err
 	}
 	defer leave()
+	if !e.running.TryLock() {
+		return wrapf(ErrBusy, "recovering")
+	}
+	defer e.running.Unlock()
 	return e.w.settle(ctx)
 }
 
-// NewestSegment returns the number of the newest segment in a state, or ErrNoSegment with a message that says which
-// phase makes such a segment.
+// NewestSegment returns the number of the newest segment in a state. Without one the error is ErrNoSegment, and its
+// message says which phase makes such a segment.
 func (e *Engine) NewestSegment(state storage.SegmentState) (uint32, error) {
 	leave, err := e.enter()
 	if err != nil {
@@ -147,8 +213,8 @@ func (e *Engine) NewestSegment(state storage.SegmentState) (uint32, error) {
 	return newestSegment(e.w.store, state)
 }
 
-// IndexDigest is a hash of all documents, their terms and positions, equal for equal documents whatever the way
-// there: for comparing crawls.
+// IndexDigest returns a hash of all documents with their terms and positions. Equal documents give equal hashes, however
+// they came into the index, so crawls can be compared. It reads the whole index.
 func (e *Engine) IndexDigest(ctx context.Context) (uint64, error) {
 	leave, err := e.enter()
 	if err != nil {
@@ -158,7 +224,7 @@ func (e *Engine) IndexDigest(ctx context.Context) (uint64, error) {
 	return e.w.index.Digest(ctx)
 }
 
-// IndexStats returns the numbers of the index.
+// IndexStats returns the counts of the index as of the last Index or Dedup.
 func (e *Engine) IndexStats() (index.Stats, error) {
 	leave, err := e.enter()
 	if err != nil {

@@ -36,7 +36,6 @@ type Engine struct {
 
 	running sync.Mutex                // held while URLs are fetched: one crawl or fetch at a time
 	crawl   atomic.Pointer[conductor] // the crawl that is running, nil: none is
-	paused  atomic.Bool
 }
 
 // Open opens the data directory, creating it when it does not exist. An open segment that an earlier process left
@@ -89,8 +88,8 @@ func (w *work) openRooms() (err error) {
 	if err := w.warcFS.MkdirAll(w.warcDir()); err != nil {
 		return fmt.Errorf("creating %s: %w", w.warcDir(), err)
 	}
-	w.net.delay.Store(int64(o.Delay))
-	w.net.fetchers.Store(int64(o.Concurrency))
+	w.live.delay.Store(int64(o.Delay))
+	w.live.fetchers.Store(int64(o.Concurrency))
 	w.admission = admission.New(admission.Options{
 		Filters: o.Filters, Live: o.LiveFilters, Scope: o.Scope, Hosts: o.HostPolicy, MaxDepth: o.MaxDepth, MaxRedirects: o.MaxRedirects,
 		TrapPercent: o.TrapDuplicates,
@@ -110,7 +109,7 @@ func (w *work) openRooms() (err error) {
 	w.phases = phases.New(phases.Env{
 		Store: w.store, Admission: w.admission, Sorter: w.sorter, TableBytes: o.shares().keyTable, Now: o.Now,
 		Normalizers: o.normalizers(policy.NormalizeInject), Scorer: o.Scorer, Schedule: o.Schedule, MaxInterval: o.MaxInterval,
-		Sitemaps: w.sitemaps, Warn: w.warn,
+		Sitemaps: w.net.sitemaps, Warn: w.warn,
 		Deletes: func(ing *storage.Ingestion) phases.Deletes { return deletes{w.index.NewBuilder(ing)} },
 	})
 	if w.index, err = index.Open(w.store, index.Options{MemoryBytes: o.shares().builder}); err != nil {
@@ -127,21 +126,6 @@ func (w *work) openRooms() (err error) {
 		return errors.Join(err, w.index.Close())
 	}
 	return nil
-}
-
-func (w *work) warcDir() string { return filepath.Join(w.o.Dir, "warc") }
-
-// sorter returns a sorter with the share of memory of a phase.
-func (w *work) sorter(combine func(dst, a, b []byte) []byte) *storage.Sorter {
-	return w.sorterOf(w.o.shares().sorter)(combine)
-}
-
-// sorterOf makes sorters of a size.
-func (w *work) sorterOf(bytes int64) func(combine func(dst, a, b []byte) []byte) *storage.Sorter {
-	return func(combine func(dst, a, b []byte) []byte) *storage.Sorter {
-		return storage.NewSorter(storage.SorterOptions{Dir: filepath.Join(w.o.Dir, "store", "tmp-sort"), FS: w.o.FS,
-			MemoryBytes: bytes, Combine: combine})
-	}
 }
 
 // warcInfo are the fields of the record at the head of each WARC file.
@@ -207,9 +191,4 @@ func (g *guard) within(ctx context.Context) (context.Context, context.CancelFunc
 		stop()
 		cancel()
 	}
-}
-
-// Inspect returns the views of what is inside. It may be used beside a crawl.
-func (e *Engine) Inspect() *Inspector {
-	return &Inspector{in: e.w.inspect, g: &e.guard, o: &e.w.o}
 }

@@ -11,18 +11,107 @@ import (
 	"github.com/seine-crawler/seine/engine/internal/phases"
 	"github.com/seine-crawler/seine/engine/internal/segment"
 	"github.com/seine-crawler/seine/engine/internal/visit"
+	"github.com/seine-crawler/seine/frontier"
 	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// FetchOptions say what to fetch.
-type FetchOptions struct {
-	Segment uint32 // an open segment made by Generate
-	Limits
-	// Patience is as in CrawlOptions.
-	Patience time.Duration
-	// Progress, if not nil, is called about once a second on the goroutine that called Fetch.
-	Progress func(FetchReport)
+// fetching is one run of fetchers: that of a crawl over crawldb, or that of a fetch over a fetchlist.
+type fetching struct {
+	pool     *visit.Pool
+	frontier *frontier.Frontier
+	source   *visit.Source
+	began    time.Time
+}
+
+// startFetching opens a frontier over a supply and starts fetchers that store into seg. done are keys that seg has
+// already. resume says that the hosts may have been visited just before, by an earlier process or phase. begun, if not
+// nil, is called before the fetchers start; no setting changes until they have started.
+func (w *work) startFetching(
+	ctx context.Context, supply visit.Supply, seg *segment.Writer, done [][]byte, l Limits, resume bool,
+	begun func(*fetching),
+) (*fetching, error) {
+	w.live.mu.Lock()
+	defer w.live.mu.Unlock()
+	f := &fetching{source: visit.NewSource(w.net.hosts, supply), began: w.now()}
+	fetchers := int(w.live.fetchers.Load())
+	var err error
+	f.frontier, err = frontier.New(frontier.Options{
+		Source: f.source, Delay: time.Duration(w.live.delay.Load()), Fetchers: fetchers, PerHost: w.o.PerHost,
+		Refillers: frontierRefillers, Resume: resume, MaxHosts: w.o.frontierHosts(), MaxQueued: w.o.frontierURLs(),
+		Now: w.o.Now, OnDrop: f.source.Release, OnHost: w.rememberHost, OnError: w.refillFailed,
+	})
+	if err != nil {
+		return nil, errors.Join(err, seg.Abandon())
+	}
+	f.pool = visit.NewPool(w.net.hosts, f.frontier, f.source, seg, visit.Limits(l))
+	for _, key := range done {
+		f.source.Take(key)
+	}
+	if begun != nil {
+		begun(f)
+	}
+	f.frontier.WakeAll()
+	f.pool.Start(ctx, fetchers)
+	return f, nil
+}
+
+// refillFailed reports a host whose URLs could not be chosen. The host rests until something wakes it.
+func (w *work) refillFailed(host urlkey.HostKey, err error) {
+	if !errors.Is(err, context.Canceled) {
+		w.warn(wrapf(err, "choosing URLs of %s", host))
+	}
+}
+
+// rememberHost keeps what the frontier learned of a host.
+func (w *work) rememberHost(host urlkey.HostKey, s frontier.HostState) {
+	w.net.hosts.Remember(host, s)
+	if s.Asleep && w.o.Events.HostAsleep != nil {
+		w.o.Events.HostAsleep(host, s.NotBefore)
+	}
+}
+
+// crawldbSupply offers what is due in crawldb.
+func (w *work) crawldbSupply() visit.Supply {
+	return visit.Supply{
+		Choose: func(rd storage.Reader, host urlkey.HostKey, limit int, taken func([]byte) bool) (visit.Chosen, error) {
+			best := phases.NewBest(limit)
+			sel, err := w.phases.SelectHost(rd, host, w.now().UnixMilli(), taken, best)
+			return chosen(sel, best), err
+		},
+		Hosts: func(ctx context.Context, from urlkey.HostKey, limit int) (hosts []urlkey.HostKey, err error) {
+			now := w.now().UnixMilli()
+			err = w.phases.DueHosts(ctx, w.store, from, now, limit, func(h urlkey.HostKey) error {
+				hosts = append(hosts, h)
+				return nil
+			})
+			return hosts, err
+		},
+	}
+}
+
+// fetchlistSupply offers the URLs of a fetchlist.
+func (w *work) fetchlistSupply(number uint32) visit.Supply {
+	return visit.Supply{
+		Choose: func(rd storage.Reader, host urlkey.HostKey, limit int, taken func([]byte) bool) (visit.Chosen, error) {
+			best := phases.NewBest(limit)
+			sel, err := phases.SelectFetchlist(rd, number, host, taken, best)
+			return chosen(sel, best), err
+		},
+		Hosts: func(ctx context.Context, from urlkey.HostKey, limit int) ([]urlkey.HostKey, error) {
+			return phases.FetchlistHosts(ctx, w.store, number, from, limit)
+		},
+	}
+}
+
+// chosen turns a selection into what a source takes.
+func chosen(sel phases.Selection, best *phases.Best) visit.Chosen {
+	list := best.Sorted()
+	out := visit.Chosen{URLs: make([]visit.Choice, len(list)), More: sel.Due > uint64(len(list)), NextDue: sel.NextDue}
+	for i, c := range list {
+		out.URLs[i] = visit.Choice{Key: c.Key, Score: c.Score, Depth: c.Depth, Known: c.Known}
+	}
+	return out
 }
 
 // fetch fetches a fetchlist and seals its segment.
@@ -35,7 +124,7 @@ func (w *work) fetch(ctx context.Context, o FetchOptions) (FetchReport, error) {
 	var counts segment.Counts
 	if err == nil {
 		deliver := w.pages.start()
-		counts, err = w.fetchSegment(ctx, o, func(*fetching) {})
+		counts, err = w.fetchSegment(ctx, context.Background(), o, nil)
 		deliver.end()
 	}
 	r := fetchReport(o.Segment, counts)
@@ -48,42 +137,64 @@ func (w *work) fetch(ctx context.Context, o FetchOptions) (FetchReport, error) {
 }
 
 // fetchSegment fetches a fetchlist, as far as the limits and ctx allow, and seals its segment. What an earlier process
-// fetched of it is read back from its WARC. begun is called with the run of fetchers before it starts.
-func (w *work) fetchSegment(ctx context.Context, o FetchOptions, begun func(*fetching)) (segment.Counts, error) {
+// fetched of it is read back from its WARC. When abort ends, fetching ends at once and the segment stays open. begun is
+// that of startFetching.
+func (w *work) fetchSegment(ctx, abort context.Context, o FetchOptions, begun func(*fetching)) (segment.Counts, error) {
+	var none segment.Counts
 	seg, err := phases.SegmentIn(w.store, o.Segment, "fetch", storage.SegmentOpen)
 	if err != nil {
-		return segment.Counts{}, err
+		return none, err
 	}
 	if !seg.Batch {
-		return segment.Counts{}, fmt.Errorf("%w: it was opened by a crawl: run crawl again to finish it", ErrWrongState)
+		return none, fmt.Errorf("%w: segment %d was opened by a crawl: run crawl again to finish it", ErrWrongState, o.Segment)
 	}
-	hosts, err := phases.FetchlistHosts(ctx, w.store, o.Segment, "", 0)
-	if err == nil {
-		err = w.requireContact(ctx, hosts)
-	}
-	if err != nil {
-		return segment.Counts{}, err
+	both, cancel := either(ctx, abort)
+	defer cancel()
+	if err := w.requireContactFor(both, o.Segment); err != nil {
+		return none, err
 	}
 	var done [][]byte
-	writer, err := w.resumeSegment(ctx, seg, &done)
+	writer, err := w.resumeSegment(both, seg, &done)
 	if err != nil {
-		return segment.Counts{}, err
+		return none, err
 	}
-	f, err := w.newFetching(w.fetchlistSupply(o.Segment), writer, o.Limits, true)
+	f, err := w.startFetching(both, w.fetchlistSupply(o.Segment), writer, done, o.Limits, true, begun)
 	if err != nil {
-		return segment.Counts{}, errors.Join(err, writer.Abandon())
+		return none, err
 	}
-	for _, key := range done {
-		f.source.Take(key)
-	}
-	begun(f)
-	f.start(ctx, w)
-	err = w.watchFetch(ctx, f, o)
+	err = w.watchFetch(both, f, o)
 	f.pool.Stop()
+	if abort.Err() != nil {
+		return f.pool.Counts(), errors.Join(abort.Err(), err, f.pool.Err(), f.pool.Abandon())
+	}
 	start := w.now()
-	sealed, sealErr := f.pool.Finish(context.WithoutCancel(ctx), writer)
+	sealed, sealErr := f.pool.Finish(abort, writer)
 	_, sealErr = w.sealed(sealed, start, sealErr)
 	return f.pool.Counts(), errors.Join(err, f.pool.Err(), sealErr)
+}
+
+// requireContactFor is network.requireContact for every host of a fetchlist.
+func (w *work) requireContactFor(ctx context.Context, number uint32) error {
+	if !w.o.needsContact() {
+		return nil
+	}
+	hosts, err := phases.FetchlistHosts(ctx, w.store, number, "", 0)
+	for _, h := range hosts {
+		if err == nil {
+			err = w.net.requireContact(ctx, &w.o, h)
+		}
+	}
+	return err
+}
+
+// either is a context that ends with a or b.
+func either(a, b context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(a)
+	stop := context.AfterFunc(b, cancel)
+	return ctx, func() {
+		stop()
+		cancel()
+	}
 }
 
 // resumeSegment opens a segment's WARC behind what it holds already, and collects the keys of that.
@@ -134,19 +245,5 @@ func (w *work) watchFetch(ctx context.Context, f *fetching, o FetchOptions) erro
 		if act, _ := decide(s, q, t, o.Patience); act == actEnd {
 			return nil
 		}
-	}
-}
-
-// fetchlistSupply offers the URLs of a fetchlist.
-func (w *work) fetchlistSupply(number uint32) visit.Supply {
-	return visit.Supply{
-		Choose: func(rd storage.Reader, host urlkey.HostKey, limit int, taken func([]byte) bool) (visit.Chosen, error) {
-			best := phases.NewBest(limit)
-			sel, err := phases.SelectFetchlist(rd, number, host, taken, best)
-			return chosen(sel, best), err
-		},
-		Hosts: func(ctx context.Context, from urlkey.HostKey, limit int) ([]urlkey.HostKey, error) {
-			return phases.FetchlistHosts(ctx, w.store, number, from, limit)
-		},
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"github.com/seine-crawler/seine/engine/internal/phases"
+	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/index"
 	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
@@ -26,7 +27,12 @@ import (
 //	document as indexed before ─▶ skip; other ─▶ replace; nothing ─▶ delete
 //	one ingestion: postings, documents, deletions, the segments' state
 type indexing struct {
-	w      *work
+	store   *storage.Store
+	index   *index.Index
+	filters []policy.IndexFilter
+	warn    func(error)
+	clock   *stageClock
+
 	report IndexReport
 	keys   *storage.Sorter
 	text   storage.ParseText
@@ -40,11 +46,14 @@ type indexing struct {
 	from     []byte
 }
 
+// foldLast keeps the later of two values of one key.
+func foldLast(dst, _, b []byte) []byte { return append(dst, b...) }
+
 func (x *indexing) run(ctx context.Context, o IndexOptions) error {
-	ing := x.w.store.NewIngestion()
+	ing := x.store.NewIngestion()
 	defer ing.Abort()
 	for _, number := range o.Segments {
-		seg, err := phases.SegmentIn(x.w.store, number, "index", storage.SegmentLinked)
+		seg, err := phases.SegmentIn(x.store, number, "index", storage.SegmentLinked)
 		if err != nil {
 			return err
 		}
@@ -70,16 +79,16 @@ func (x *indexing) run(ctx context.Context, o IndexOptions) error {
 	if err := ing.Commit(); err != nil {
 		return err
 	}
-	if err := x.w.index.Refresh(); err != nil {
+	if err := x.index.Refresh(); err != nil {
 		return err
 	}
-	_, err := x.w.index.Merge(ctx)
+	_, err := x.index.Merge(ctx)
 	return err
 }
 
 // addSegment adds the keys of a segment's pages.
 func (x *indexing) addSegment(ctx context.Context, segment uint32) error {
-	sc := x.w.store.Scan(storage.ParseLinks(segment), nil, nil)
+	sc := x.store.Scan(storage.ParseLinks(segment), nil, nil)
 	defer sc.Close()
 	for n := 0; sc.Next(); n++ {
 		if n%1024 == 0 && ctx.Err() != nil {
@@ -95,7 +104,7 @@ func (x *indexing) addSegment(ctx context.Context, segment uint32) error {
 // addStale adds the keys of all pages that are, or should be, in the index: whether a document
 // really changed is found out by its stamp, without reading its text.
 func (x *indexing) addStale(ctx context.Context) error {
-	sc := x.w.store.Scan(storage.Crawldb(), nil, nil)
+	sc := x.store.Scan(storage.Crawldb(), nil, nil)
 	defer sc.Close()
 	var r storage.Record
 	for n := 0; sc.Next(); n++ {
@@ -122,15 +131,15 @@ func (x *indexing) build(ctx context.Context, ing *storage.Ingestion) error {
 		return err
 	}
 	defer run.Close()
-	snap := x.w.store.Snapshot()
+	snap := x.store.Snapshot()
 	defer snap.Close()
 	records := storage.NewFinder(snap, storage.Crawldb())
 	defer records.Close()
 	links := snap.Scan(storage.Linkdb(), nil, nil)
 	defer links.Close()
-	b := x.w.index.NewBuilder(ing)
+	b := x.index.NewBuilder(ing)
 	defer b.Abort()
-	x.docs = x.w.newDocuments(b)
+	x.docs = newDocuments(x.clock, b)
 	x.texts = map[uint32]*storage.Finder{}
 	err = storage.MergeJoin(ctx, snap, index.Located(), run, func(key []byte, _ [][]byte, old []byte) error {
 		return x.decide(snap, records, links, key, old)
@@ -232,14 +241,14 @@ func (x *indexing) add(key, text []byte, r *storage.Record, stamp uint64, known 
 		return err
 	}
 	d := index.Document{Key: k, URL: u.String(), Title: x.text.Title, Anchors: x.anchors(), Text: x.text.Text, Content: slices.Clone(x.text.Content), Language: x.text.Language, Stamp: stamp}
-	for _, f := range x.w.o.IndexFilters {
+	for _, f := range x.filters {
 		if f.Filter(&d, r, &x.text) != "" {
 			return x.skip(k, known)
 		}
 	}
 	x.showChanges(&d)
 	if err := d.Check(); err != nil { // a fault of the filter costs one document
-		x.w.warn(fmt.Errorf("indexing %s: %w: it is left out", u, err))
+		x.warn(fmt.Errorf("indexing %s: %w: it is left out", u, err))
 		return x.skip(k, known)
 	}
 	x.report.TextBytes += uint64(len(x.text.Text))

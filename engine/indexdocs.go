@@ -34,8 +34,8 @@ type document struct {
 // at which fewer do.
 const documentBatch, documentBytes = 32, 1 << 20
 
-func (w *work) newDocuments(b *index.Builder) *documents {
-	d := &documents{clock: &w.stages, builder: b, next: make(chan []document, 2), free: make(chan []document, 4)}
+func newDocuments(clock *stageClock, b *index.Builder) *documents {
+	d := &documents{clock: clock, builder: b, next: make(chan []document, 2), free: make(chan []document, 4)}
 	d.wg.Add(1)
 	go d.build()
 	return d

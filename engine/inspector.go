@@ -27,6 +27,11 @@ type Inspector struct {
 	o  *Options // normalizers
 }
 
+// Inspect returns the views of what is inside. It may be used beside a crawl.
+func (e *Engine) Inspect() *Inspector {
+	return &Inspector{in: e.w.inspect, g: &e.guard, o: &e.w.o}
+}
+
 // enter lets a call in. Its context ends with ctx and with Close.
 func (i *Inspector) enter(ctx context.Context) (inner context.Context, leave func(), err error) {
 	left, err := i.g.enter()

@@ -35,6 +35,8 @@ const (
 	// record can count.
 	defaultRedirects = 10
 	redirectsMax     = 60
+	// depthMax is the greatest MaxDepth; a record counts to 65,535.
+	depthMax = 65_000
 	// checkFileMax is the longest file that check parse reads, in bytes.
 	checkFileMax = 64 << 20
 

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/seine-crawler/seine/engine/fetch"
 	"github.com/seine-crawler/seine/engine/internal/visit"
@@ -15,29 +14,21 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// network is the resolver, the client and what is known of hosts. They are made at first use: a store can be read
-// without a network.
+// network is the resolver, the HTTP client and what is known of hosts. They are opened at first use, because a store
+// can be read without a network.
 type network struct {
-	once     sync.Once
-	err      error
+	once   sync.Once
+	err    error
+	opened atomic.Bool // for those who did not open it: the fields below are set
+
 	resolver fetch.Resolver
 	client   fetch.Protocol
 	hosts    *visit.Hosts
-	end      func() // of the client
-
-	// Settings that may change while a crawl runs.
-	delay    atomic.Int64 // time.Duration
-	fetchers atomic.Int64
+	end      func() // ends the client
 }
 
-// network makes the network, once.
-func (w *work) network() (*network, error) {
-	w.net.once.Do(func() { w.net.err = w.openNetwork() })
-	return &w.net, w.net.err
-}
-
-func (w *work) openNetwork() error {
-	n, o := &w.net, &w.o
+// open opens the network. env lacks what open adds: client, resolver, agent and normalizers.
+func (n *network) open(o *Options, env visit.Env) error {
 	n.resolver, n.client, n.end = o.Resolver, o.Protocol, func() {}
 	if n.resolver == nil {
 		n.resolver = fetch.NewResolver(fetch.ResolverOptions{Hosts: o.Hosts, Servers: o.NameServers})
@@ -53,12 +44,8 @@ func (w *work) openNetwork() error {
 		}
 		n.client, n.end = c, c.Close
 	}
-	env := visit.Env{
-		Store: w.store, Dir: o.Dir, Admission: w.admission, Client: n.client, Agent: o.agentToken(), Now: o.Now,
-		Delay: func() time.Duration { return time.Duration(n.delay.Load()) },
-		Busy:  func() func() { return w.stages.time(stageRefill) },
-		Warn:  w.warn, Stored: o.Events.PageStored, Page: w.pages.callback(o.OnPage, o.PageWorkers),
-	}
+	env.Client, env.Agent = n.client, o.agentToken()
+	// Behind a proxy the proxy resolves names, and a Protocol without a Resolver may not use addresses at all.
 	if o.Proxy == "" && (o.Protocol == nil || o.Resolver != nil) {
 		env.Resolver = n.resolver
 	}
@@ -66,53 +53,42 @@ func (w *work) openNetwork() error {
 		env.Links = o.normalizers(policy.NormalizeOutlink)
 	}
 	n.hosts = visit.NewHosts(env)
+	n.opened.Store(true)
 	return nil
 }
 
-// sitemaps returns the sitemaps that were found since the last call.
-func (w *work) sitemaps() []urlkey.Key {
-	if w.net.hosts == nil {
+// sitemaps returns the sitemaps that were found in robots.txt files since the last call. Any goroutine may call it.
+func (n *network) sitemaps() []urlkey.Key {
+	if !n.opened.Load() {
 		return nil
 	}
-	return w.net.hosts.Sitemaps()
+	return n.hosts.Sitemaps()
 }
 
-// close saves what is known of hosts and ends the client.
+// close writes what is known of hosts to hostdb and ends the client.
 func (n *network) close() error {
-	if n.hosts == nil {
+	if !n.opened.Load() {
 		return nil
 	}
 	n.end()
 	return n.hosts.Flush()
 }
 
-// requireContact refuses, before anything is sent, a crawl that would leave loopback without telling webmasters
-// whom to ask. The client holds to the same rule at every dial.
-func (w *work) requireContact(ctx context.Context, hosts []urlkey.HostKey) error {
-	if w.o.hasContact() || w.o.Protocol != nil {
+// requireContact refuses, before anything is sent, to fetch from a host outside of loopback without a contact. The
+// client checks this again at every dial.
+func (n *network) requireContact(ctx context.Context, o *Options, h urlkey.HostKey) error {
+	if !o.needsContact() {
 		return nil
 	}
-	for _, h := range hosts {
-		addrs, err := w.net.resolver.Lookup(ctx, h.Host())
-		if err != nil {
-			continue // a host without an address is not fetched from
-		}
-		for _, a := range addrs {
-			if !a.Unmap().IsLoopback() {
-				return fmt.Errorf("refusing to crawl %s: %w: webmasters must be able to reach you; "+
-					"give --contact https://your.site/crawler (or a mail address)", h, ErrNoContact)
-			}
+	addrs, err := n.resolver.Lookup(ctx, h.Host())
+	if err != nil {
+		return ctx.Err() // a host without an address is not fetched from
+	}
+	for _, a := range addrs {
+		if !a.Unmap().IsLoopback() {
+			return fmt.Errorf("refusing to crawl %s: %w: webmasters must be able to reach you; "+
+				"give --contact https://your.site/crawler (or a mail address)", h, ErrNoContact)
 		}
 	}
 	return nil
-}
-
-// requireContactDue is requireContact for every host that has something due.
-func (w *work) requireContactDue(ctx context.Context) error {
-	if w.o.hasContact() {
-		return nil
-	}
-	return w.phases.DueHosts(ctx, w.store, "", w.now().UnixMilli(), 0, func(h urlkey.HostKey) error {
-		return w.requireContact(ctx, []urlkey.HostKey{h})
-	})
 }

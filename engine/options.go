@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"net/netip"
 	"slices"
@@ -17,135 +18,162 @@ import (
 	"github.com/seine-crawler/seine/engine/parse"
 	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// Version is the version of seine, as it names itself to servers and in WARC files.
+// Version is the version of seine, as servers and WARC files see it.
 const Version = "0.1.0"
 
-// Options of an Engine. The zero value of every field but Dir is a sensible default.
+// Options of an Engine. Every field but Dir may be zero. Open copies the struct; what its fields point to must not change
+// afterwards. Functions and interfaces are called from several goroutines at once, unless they say otherwise.
 type Options struct {
-	// Dir is the data directory; it is created when missing, unless MustExist.
+	// Dir is the data directory. Open creates it if it is missing; with MustExist that is ErrNoStore.
 	Dir       string
 	MustExist bool
-	// Memory is the budget in bytes for caches, sorters and response bodies; 0 means 1 GiB.
+	// Memory is the budget in bytes for caches, sorters and response bodies; 0 means 1 GiB, the least is 64 MiB. The
+	// process needs more than this: see memory.go.
 	Memory int64
 
-	// UserAgent is sent with every request; "" means "Mozilla/5.0 (compatible; seine/VERSION; +CONTACT)".
-	// Its product token also selects the group of robots.txt.
+	// UserAgent is sent with every request; "" means "Mozilla/5.0 (compatible; seine/VERSION; +CONTACT)". Its product
+	// token selects the group in robots.txt. Only printable ASCII is allowed.
 	UserAgent string
-	// Contact is a URL or mail address by which a webmaster reaches whoever runs the crawl. It, or
-	// one inside UserAgent, is required to fetch from anything but loopback addresses.
+	// Contact is a URL or mail address by which a webmaster reaches whoever runs the crawl. Without one here or in
+	// UserAgent, only loopback addresses are fetched from; other hosts are ErrNoContact.
 	Contact string
-	// Hosts are names and their addresses, asked before DNS; fetch.LoadHosts reads a hosts(5) file.
+	// Hosts are names with their addresses, looked up before DNS; fetch.LoadHosts reads a hosts(5) file.
 	Hosts fetch.Hosts
-	// NameServers are asked instead of those of /etc/resolv.conf.
+	// NameServers replace those of /etc/resolv.conf; empty means these.
 	NameServers []netip.AddrPort
-	// Proxy, "http://[user:password@]host:port" or "socks5://…", carries all requests.
+	// Proxy carries all requests: "http://[user:password@]host:port" or "socks5://…"; "" means none.
 	Proxy string
-	// InsecureTLS takes any certificate; the page's record says so.
+	// InsecureTLS accepts any certificate. The page's WARC record says so.
 	InsecureTLS bool
 	// AllowPrivate permits loopback and private addresses, and every port.
 	AllowPrivate bool
-	// Delay is the least time between two requests to a host: 0 means 1 s, negative means none.
-	// A longer Crawl-delay in robots.txt wins.
+	// Delay is the least time between two requests to a host; 0 means 1 s, negative means none. A longer Crawl-delay in
+	// robots.txt takes precedence. Engine.SetDelay changes it.
 	Delay time.Duration
-	// Concurrency is the number of fetchers; 0 means 64. One host is never asked twice at once.
+	// Concurrency is the number of fetchers, 1 to 100,000; 0 means 64. Engine.SetConcurrency changes it.
 	Concurrency int
-	// PerHost is the number of requests at once to one host and to one address: 0 means 1. More is rude
-	// to all but one's own servers.
+	// PerHost is the number of simultaneous requests to one host and to one address, 1 to 64; 0 means 1. Raise it only
+	// for your own servers: more than one is impolite.
 	PerHost int
-	// FetchTimeout bounds one fetch from its start to its last byte; 0 means 60 s.
+	// FetchTimeout bounds one fetch, from its start to its last byte; 0 means 60 s.
 	FetchTimeout time.Duration
 
 	// Scope says how far links are followed; the zero value is the seeds' hosts.
 	Scope policy.Scope
-	// MaxDepth is the greatest number of links from a seed; 0 means no bound.
+	// MaxDepth is the greatest number of links from a seed, up to 65,000; 0 means no bound.
 	MaxDepth int
-	// MaxRedirects is the longest chain of redirects that is followed: 0 means 10, at most 60.
+	// MaxRedirects is the longest chain of redirects that is followed, 1 to 60; 0 means 10.
 	MaxRedirects int
-	// HostPages and DomainPages are the most pages of one host, and of one registered domain, that are
-	// fetched: 0 means no bound for hosts, and for domains as many as its reputation allows, see
-	// budget.go. Neither binds seeds' hosts and domains unless it is given.
+	// HostPages and DomainPages bound the pages that are fetched of one host and of one registered domain. 0 means no
+	// bound for hosts; domains other than the seeds' then have 10,000 pages, and as many again for each other domain
+	// that links to them.
 	HostPages, DomainPages int64
-	// HostBytes and DomainBytes are the most bytes received, HostTime and DomainTime the longest time that
-	// fetchers are at it, over all the life of the data directory; 0 means no bound. The fetches that are
-	// under way when a bound is reached may go beyond it; what else is due stays so.
+	// HostBytes and DomainBytes bound the bytes received, HostTime and DomainTime the time that fetchers spend, over the
+	// life of the data directory; 0 means no bound. Fetches in flight when a bound is reached may exceed it. What else
+	// is due stays due.
 	HostBytes, DomainBytes int64
 	HostTime, DomainTime   time.Duration
-	// Sitemaps has the sitemaps that robots.txt files name fetched like any page in scope, and their entries
-	// taken as links. Without it, sitemaps are read only where a page links to one.
+	// Sitemaps fetches the sitemaps that robots.txt files name, if they are in scope, and takes their entries as links.
+	// Without it a sitemap is read only where a page links to it.
 	Sitemaps bool
-	// TrapDuplicates closes a part of a site (a folder, a page with a query) when of its last 200 pages
-	// so many in a hundred were copies of one another; 0 means 80, negative that none is ever closed.
+	// TrapDuplicates closes a part of a site (a folder, or a page with a query) when this percentage of its last 200
+	// pages were copies of one another; 0 means 80, negative closes nothing.
 	TrapDuplicates int
 	// RefuseTypes are media types, or groups such as "video/*", whose bodies are not read; nil means
-	// images, sound, video and fonts, an empty slice none.
+	// policy.DefaultRefuseTypes (images, sound, video and fonts), an empty slice none.
 	RefuseTypes []string
-	// URLLength is the most bytes of a URL; 0 means urlkey.MaxLength.
+	// URLLength is the longest URL in bytes; 0 means urlkey.MaxLength.
 	URLLength int
-	// LiveFilters are filters whose answers may change while a crawl runs, such as files that policy.WatchFile
-	// follows. What they refuse from then on is not requested any more, down to the request that is under way; what
-	// they come to permit is found, also links of pages that were fetched before.
+	// LiveFilters are filters whose answers may change while a crawl runs, such as files that policy.WatchFile follows.
+	// What they begin to refuse is no longer requested, and a request in flight is cut off. What they begin to permit is
+	// found, also links of pages that were fetched before.
 	LiveFilters []policy.LiveFilter
-	// HostPolicy gives single hosts a delay, headers, cookies, a login, a scope and budgets of their own; nil: none.
+	// HostPolicy gives single hosts a delay, headers, cookies, a login, a scope and budgets of their own; nil means none.
 	HostPolicy policy.HostPolicy
-	// MaxInterval is the longest time between two fetches of a URL (Nutch: db.fetch.interval.max), in whole seconds;
-	// 0 means 90 days.
+	// MaxInterval is the longest time between two fetches of a URL (Nutch: db.fetch.interval.max), in whole seconds from
+	// 1 s to 136 years; 0 means 90 days.
 	MaxInterval time.Duration
 
-	// Policies: nil means the default, an empty slice means none. To add to a default, append to it:
+	// Policies: nil means the default, an empty slice none. To add to a default, append to it:
 	//
 	//	Filters: append(policy.DefaultFilters(time.Now()), mine)
 
 	// Normalizers rewrite URLs; nil means policy.DefaultNormalizers.
 	Normalizers policy.URLNormalizers
-	// NormalizerScopes take the place of Normalizers for seeds, for links or for redirects.
+	// NormalizerScopes replace Normalizers for seeds, for links or for targets of redirects.
 	NormalizerScopes policy.NormalizerScopes
 	// Filters refuse URLs for good; nil means policy.DefaultFilters.
 	Filters policy.URLFilters
 	// Scorer and Schedule: nil means policy.VoteScorer and policy.FixedSchedule.
 	Scorer   policy.Scorer
 	Schedule policy.FetchSchedule
-	// DedupOrder is the order by which Dedup keeps the best of equal pages: "score,length" means the highest score, then
-	// the shortest URL. Others are "time" (fetched last) and "https". The key decides what they leave open; "" means
-	// "score,length".
+	// DedupOrder says which of equal pages Dedup keeps: "score,length" keeps the one with the highest score, then the
+	// one with the shortest URL. "time" (fetched last) and "https" exist too. What is still undecided, the key decides.
+	// "" means "score,length".
 	DedupOrder string
-	// NoIndex makes Crawl leave its segments linked: Index, or a crawl without it, indexes them later.
+	// NoIndex makes Crawl and Recover leave segments linked. Index, or a crawl without NoIndex, indexes them later.
 	NoIndex bool
-	// IndexFilters change documents on their way into the index, or keep them out.
+	// IndexFilters change documents before they are indexed, or keep them out; they run in order.
 	IndexFilters []policy.IndexFilter
 	// Parsers say how pages are parsed.
 	Parsers parse.Options
-	// OnPage, if not nil, is called with the end of every fetch: pages, redirects and failures. It runs on PageWorkers
-	// goroutines at once (0 means one for each processor), in no order, while fetchers go on; when all of them are
-	// busy, fetchers wait. It is called once the fetch is stored, which is up to 100 ms before it is durable: a
-	// page that a crash takes back is fetched and delivered again. Crawl and Fetch return after the last call. It may
-	// call any method of the Engine but Close, Crawl and Fetch.
+	// OnPage, if not nil, is called once for every fetch that was stored: pages, redirects and failures.
+	//
+	// It runs on PageWorkers goroutines of its own (0 means one for each processor), several calls at once, in no order.
+	// When all of them are busy, fetchers wait. Crawl and Fetch return after the last call, even when they are aborted,
+	// so a call that never returns blocks them; a panic in a call ends the process. It may call any method of the Engine
+	// but Close, which would wait for it; Crawl and Fetch are ErrBusy.
+	//
+	// It is called up to 100 ms before the fetch is durable: a page that is lost in a crash is fetched and delivered
+	// again.
 	OnPage      func(*Page)
 	PageWorkers int
-	// Signature names the signature by which pages are duplicates of one another: "content" (parse.ContentSignature),
-	// "text" (parse.TextSignature), "bytes" (parse.BytesSignature), "body" (parse.RawSignature, Nutch's MD5Signature) or
-	// "profile" (parse.TextProfileSignature, Nutch's). A store has the one that it was made with: "" means that, and content
-	// for a new one. Parsers.Signer comes before it.
+	// Signature names the signature by which pages count as equal: "content" (parse.ContentSignature), "text"
+	// (parse.TextSignature), "bytes" (parse.BytesSignature), "body" (parse.RawSignature, Nutch's MD5Signature) or
+	// "profile" (parse.TextProfileSignature, Nutch's). A store keeps the one that it was created with: "" means that one,
+	// or "content" for a new store; another is a *storage.IdentityError. Parsers.Signer takes precedence.
 	Signature string
-	// Protocol replaces the HTTP client, for tests and for other transports.
+	// Protocol replaces the HTTP client: for tests and for other transports. It is not held to a contact, to private
+	// addresses or to RefuseTypes.
 	Protocol fetch.Protocol
-	// Resolver replaces hosts file and DNS.
+	// Resolver replaces Hosts, NameServers and DNS.
 	Resolver fetch.Resolver
-	// Dial replaces the guarded dialer; it must enforce its own address policy.
+	// Dial replaces the guarded dialer. It must enforce an address policy of its own.
 	Dial func(ctx context.Context, addr netip.AddrPort) (net.Conn, error)
 
-	// Events are told what happens; nil functions are not called.
+	// Events receives what happens; nil functions are not called.
 	Events EventListener
-	// FS replaces the disk; Now replaces the wall clock. For simulation and fault tests.
-	FS  storage.FS
+	// FS replaces the disk, for simulations and fault tests.
+	FS storage.FS
+	// Now replaces the clock, for tests; nil means time.Now. It is the engine's only clock and must not go back. While it
+	// stands still, no delay ends.
 	Now func() time.Time
-	// OnFatal is called when the store cannot go on (a failed sync, a full disk in the write-ahead
-	// log). nil means a panic. The process should exit and be started again.
+	// OnFatal is called when the store cannot continue: a sync failed, or the write-ahead log cannot be written. The
+	// process should exit and start again; what was acknowledged is kept. It is called on any goroutine, with locks
+	// held, and must not call the Engine. nil means a panic.
 	OnFatal func(error)
 }
 
-// withDefaults returns a copy with every default in place.
+// EventListener receives what the engine does. Each function may be nil. They run on the goroutine where the event
+// happened and hold it up, several at once, so they must be quick. They must not call the Engine: locks are held.
+type EventListener struct {
+	// PageStored: the outcome of a fetch is on disk and will survive a crash. Calls come one at a time, in the order of
+	// storing, within about 100 ms of the fetch. o has no outlinks and is valid during the call.
+	PageStored func(u urlkey.URL, o *storage.FetchOutcome)
+	// SegmentState: a segment reached a state. Calls for one segment come in the order of its states.
+	SegmentState func(segment uint32, state storage.SegmentState)
+	// PhaseDone: a phase, a fetch or a crawl ended without an error. r is the type that its method returns.
+	PhaseDone func(r Report)
+	// HostAsleep: a host failed too often and is not visited until the given time.
+	HostAsleep func(host urlkey.HostKey, until time.Time)
+	// Warning: something that a person should know and that stops nothing.
+	Warning func(err error)
+}
+
+// withDefaults returns a copy with every default set.
 func (o Options) withDefaults() Options {
 	if o.Memory == 0 {
 		o.Memory = defaultMemory
@@ -175,10 +203,11 @@ func (o Options) withDefaults() Options {
 		o.MaxInterval = policy.DefaultMaxInterval * time.Second
 	}
 	if o.UserAgent == "" {
-		o.UserAgent = "Mozilla/5.0 (compatible; seine/" + Version + ")"
+		contact := ""
 		if o.Contact != "" {
-			o.UserAgent = "Mozilla/5.0 (compatible; seine/" + Version + "; +" + o.Contact + ")"
+			contact = "; +" + o.Contact
 		}
+		o.UserAgent = "Mozilla/5.0 (compatible; seine/" + Version + contact + ")"
 	}
 	if o.Normalizers == nil {
 		o.Normalizers = policy.DefaultNormalizers()
@@ -201,20 +230,20 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// normalizers returns those for URLs of a scope.
+// normalizers returns the chain for URLs of a scope.
 func (o *Options) normalizers(scope policy.NormalizerScope) policy.URLNormalizers {
 	return o.NormalizerScopes.Of(scope, o.Normalizers)
 }
 
-// validate reports every fault at once, by field, value and rule.
+// validate reports all faults together, each with field, value and rule.
 func (o *Options) validate() error {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
 	if o.Dir == "" {
 		fault("Dir is empty: name a data directory")
 	}
-	if o.Memory < 64<<20 {
-		fault("Memory %d: at least 64 MiB (67108864) is needed", o.Memory)
+	if o.Memory < memoryMin {
+		fault("Memory %d: want at least %d (64 MiB)", o.Memory, memoryMin)
 	}
 	if o.URLLength < 0 {
 		fault("URLLength %d: want 0 or more", o.URLLength)
@@ -225,17 +254,17 @@ func (o *Options) validate() error {
 	if o.Concurrency < 1 || o.Concurrency > concurrencyMax {
 		fault("Concurrency %d: want 1 to %d", o.Concurrency, concurrencyMax)
 	}
-	if o.MaxDepth < 0 || o.MaxDepth > 65_000 {
-		fault("MaxDepth %d: want 0 (no bound) to 65000", o.MaxDepth)
+	if o.MaxDepth < 0 || o.MaxDepth > depthMax {
+		fault("MaxDepth %d: want 0 (no bound) to %d", o.MaxDepth, depthMax)
 	}
 	if o.PageWorkers < 0 {
 		fault("PageWorkers %d: want 0 (one for each processor) or more", o.PageWorkers)
 	}
-	if o.MaxInterval < time.Second {
-		fault("MaxInterval %s: want at least a second", o.MaxInterval)
+	if o.MaxInterval < time.Second || o.MaxInterval/time.Second > math.MaxUint32 {
+		fault("MaxInterval %s: want 1s to %s", o.MaxInterval, math.MaxUint32*time.Second)
 	}
 	if _, err := phases.ParseDedupOrder(o.DedupOrder); err != nil {
-		fault("DedupOrder: %w", err)
+		fault("DedupOrder %q: %w", o.DedupOrder, err)
 	}
 	if o.PerHost < 1 || o.PerHost > 64 {
 		fault("PerHost %d: want 1 to 64", o.PerHost)
@@ -244,27 +273,34 @@ func (o *Options) validate() error {
 		fault("MaxRedirects %d: want 1 to %d", o.MaxRedirects, redirectsMax)
 	}
 	if o.TrapDuplicates > 100 {
-		fault("TrapDuplicates is %d, must be at most 100", o.TrapDuplicates)
+		fault("TrapDuplicates %d: want at most 100 (percent)", o.TrapDuplicates)
 	}
 	for _, b := range []struct {
 		name  string
 		value int64
-	}{{"HostPages", o.HostPages}, {"DomainPages", o.DomainPages}, {"HostBytes", o.HostBytes}, {"DomainBytes", o.DomainBytes},
-		{"HostTime", int64(o.HostTime)}, {"DomainTime", int64(o.DomainTime)}} {
+	}{
+		{"HostPages", o.HostPages}, {"HostBytes", o.HostBytes}, {"HostTime", int64(o.HostTime)},
+		{"DomainPages", o.DomainPages}, {"DomainBytes", o.DomainBytes}, {"DomainTime", int64(o.DomainTime)},
+	} {
 		if b.value < 0 {
-			fault("%s is %d: want 0 (no bound) or more", b.name, b.value)
+			fault("%s %d: want 0 (no bound) or more", b.name, b.value)
 		}
 	}
 	if strings.ContainsFunc(o.UserAgent, func(r rune) bool { return r < ' ' || r > '~' }) {
-		fault("UserAgent %q: only printable ASCII may be sent in a request", o.UserAgent)
+		fault("UserAgent %q: want printable ASCII only", o.UserAgent)
 	}
 	return errors.Join(faults...)
 }
 
-// hasContact reports whether a webmaster could find out whom to ask.
+// hasContact reports whether a webmaster can find out how to reach whoever runs the crawl.
 func (o *Options) hasContact() bool {
-	return o.Contact != "" || strings.Contains(o.UserAgent, "@") || strings.Contains(o.UserAgent, "http://") || strings.Contains(o.UserAgent, "https://")
+	agent := o.UserAgent
+	return o.Contact != "" || strings.Contains(agent, "@") || strings.Contains(agent, "http://") ||
+		strings.Contains(agent, "https://")
 }
+
+// needsContact reports whether only loopback addresses may be fetched from. An embedder's Protocol decides for itself.
+func (o *Options) needsContact() bool { return o.Protocol == nil && !o.hasContact() }
 
 // acceptsType reports whether a page's body is wanted, by its media type.
 func (o *Options) acceptsType(mediaType string) bool {
@@ -276,8 +312,8 @@ func (o *Options) acceptsType(mediaType string) bool {
 	return true
 }
 
-// agentToken is the product token of the user agent that robots.txt groups are matched with: the
-// name inside "compatible; NAME/…" as crawlers write it, else the first product.
+// agentToken is the product token that selects a group in robots.txt: NAME in "compatible; NAME/…", as crawlers write
+// it, or else the first product of the user agent.
 func (o *Options) agentToken() string {
 	s := o.UserAgent
 	if _, rest, ok := strings.Cut(s, "compatible;"); ok {
@@ -290,4 +326,47 @@ func (o *Options) agentToken() string {
 		s = s[:end]
 	}
 	return s
+}
+
+// settingSignature is the store's setting that names the signature. Stores from before this setting have the text's.
+const (
+	settingSignature = "signature"
+	signatureText    = "text"
+	signatureContent = "content" // of new stores
+)
+
+// signers are the signatures by name.
+var signers = map[string]parse.SignerFunc{
+	signatureContent: parse.ContentSignature,
+	signatureText:    parse.TextSignature,
+	"bytes":          parse.BytesSignature,
+	"body":           parse.RawSignature,
+	"profile":        parse.TextProfileSignature,
+}
+
+// signerNames are the names in the order in which errors list them.
+var signerNames = []string{signatureContent, signatureText, "bytes", "body", "profile"}
+
+// chooseSigner takes the signature that the store was created with. A different Options.Signature is an error: pages that
+// are signed in two ways are never duplicates of one another.
+func (o *Options) chooseSigner(store *storage.Store) error {
+	name, ok, err := store.Setting(settingSignature)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		name = signatureText
+	}
+	if o.Signature != "" && o.Signature != name {
+		return &storage.IdentityError{Dir: o.Dir, Setting: settingSignature, Stored: name, Given: o.Signature}
+	}
+	signer := signers[name]
+	if signer == nil {
+		return fmt.Errorf("opening %s: it was created with signature %q, which seine %s does not know: "+
+			"use the version that created it", o.Dir, name, Version)
+	}
+	if o.Parsers.Signer == nil {
+		o.Parsers.Signer = signer
+	}
+	return nil
 }

@@ -52,8 +52,6 @@ type hooks struct {
 	indexed func(d DedupReport, x IndexReport)
 	// leaveLinked says that dedup and index are left to whoever comes later.
 	leaveLinked func() bool
-	// at names the phase that begins, "" when it ends.
-	at func(phase string)
 }
 
 func runSeal(ctx context.Context, w *work, h *hooks, segments []uint32) error {
@@ -97,10 +95,6 @@ func runIndex(ctx context.Context, w *work, h *hooks, segments []uint32) error {
 
 // runAll takes segments through one row, as many at once as the row allows.
 func (p *phase) runAll(ctx context.Context, w *work, h *hooks, segments []uint32) error {
-	if h.at != nil {
-		h.at(p.name)
-		defer h.at("")
-	}
 	for len(segments) > 0 {
 		n := min(p.batch, len(segments))
 		if err := p.run(ctx, w, h, segments[:n]); err != nil {
@@ -140,38 +134,6 @@ func (w *work) settle(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// inState returns the numbers of the segments in a state, oldest first. A fetchlist that waits to be fetched is not
-// an open segment.
-func (w *work) inState(state storage.SegmentState) ([]uint32, error) {
-	list, err := w.store.SegmentList()
-	if err != nil {
-		return nil, err
-	}
-	var numbers []uint32
-	for _, s := range list {
-		if s.State != state {
-			continue
-		}
-		waits, err := w.waitsForFetch(s)
-		if err != nil {
-			return nil, err
-		}
-		if !waits {
-			numbers = append(numbers, s.Number)
-		}
-	}
-	return numbers, nil
-}
-
-// waitsForFetch reports whether a segment is a fetchlist that nobody has begun to fetch.
-func (w *work) waitsForFetch(s storage.Segment) (bool, error) {
-	if s.State != storage.SegmentOpen || !s.Batch {
-		return false, nil
-	}
-	files, err := w.segments.Files(s.Number)
-	return len(files) == 0, err
 }
 
 // newestSegment returns the newest segment in a state. The error of a store without one says which phase makes

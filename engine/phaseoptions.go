@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -11,25 +12,26 @@ import (
 	"github.com/seine-crawler/seine/engine/internal/phases"
 )
 
-// InjectOptions say which seeds to inject and what becomes of URLs that are already known.
+// InjectOptions name seeds and say what happens to URLs that crawldb has already. The sources are read one after
+// another: URLs, Files, Readers. No source injects nothing.
 type InjectOptions struct {
-	URLs    []string    // seed lines
-	Files   []string    // files of seed lines; "-" is Stdin
-	Stdin   io.Reader   // for "-"
-	Readers []io.Reader // more seed lines
-	// Overwrite replaces a known record; Update changes only its score, interval and metadata. Without either a
-	// known record is kept as it is.
+	URLs    []string    // seed lines; see Engine.Inject
+	Files   []string    // names of files of seed lines; "-" is Stdin
+	Stdin   io.Reader   // what "-" in Files reads; nil: "-" is a file of that name
+	Readers []io.Reader // more seed lines; they are read, not closed
+	// Overwrite replaces the record of a known URL. Update changes only its score, interval and metadata. Without
+	// either the record stays as it is.
 	Overwrite, Update bool
 }
 
 func (o *InjectOptions) empty() bool { return len(o.URLs)+len(o.Files)+len(o.Readers) == 0 }
 
-// open opens the files. closeAll must be called.
+// open opens the sources. The caller must call closeAll when it has read them.
 func (o *InjectOptions) open() (sources []phases.Source, closeAll func(), err error) {
 	var files []*os.File
 	closeAll = func() {
 		for _, f := range files {
-			f.Close() // only read
+			f.Close() // it was only read
 		}
 	}
 	for _, name := range o.Files {
@@ -51,46 +53,94 @@ func (o *InjectOptions) open() (sources []phases.Source, closeAll func(), err er
 	return sources, closeAll, nil
 }
 
-// GenerateOptions bound a fetchlist. Zero means no bound.
+// GenerateOptions bound a fetchlist. The zero value takes the million best URLs that are due.
 type GenerateOptions struct {
 	Top          int  // URLs in all; 0 means a million
-	MaxPerHost   int  // URLs of one host, or of one domain with PerDomain
+	MaxPerHost   int  // URLs of one host, or with PerDomain of one registered domain; 0 means no bound
 	PerDomain    bool // count MaxPerHost by registered domain
-	AddDays      int  // choose what will be due that many days from now
-	IgnoreMarked bool // also take URLs that wait in an earlier fetchlist
+	AddDays      int  // choose as if it were so many days later
+	IgnoreMarked bool // also choose URLs that wait in the fetchlist of an unfinished segment
 }
 
-// DedupOptions say which pages are compared and which of equal ones stays.
+// FetchOptions say what to fetch. Segment is required.
+type FetchOptions struct {
+	Segment uint32 // an open segment made by Generate
+	Limits
+	// Patience is as in CrawlOptions; 0 means 10 s.
+	Patience time.Duration
+	// Progress, if not nil, is called about once a second with what is on disk so far. It runs on the goroutine that
+	// called Fetch and holds it up: while it runs, Fetch notices neither the end nor a limit.
+	Progress func(FetchReport)
+}
+
+// DedupOptions say which pages are compared and which of equal ones is kept. The zero value compares all pages.
 type DedupOptions struct {
-	// Segments limits the work to signatures that pages of these segments have; nil means all.
+	// Segments limits the comparison to pages whose signature occurs in these segments; nil means all pages.
 	Segments []uint32
-	// Order takes the place of Options.DedupOrder; "" keeps that.
+	// Order replaces Options.DedupOrder for this call; "" means that order.
 	Order string
 }
 
-// IndexOptions say what to index.
+// IndexOptions say what to index. The zero value indexes every linked segment.
 type IndexOptions struct {
-	// Segments are linked segments whose pages become documents; nil means every linked one.
+	// Segments are linked segments whose pages become documents; nil means every linked segment.
 	Segments []uint32
-	// Refresh also walks crawldb and brings every document up to date: pages that gained anchors since they were
-	// indexed, pages that are duplicates no longer, pages that are gone. After it the index is a function of crawldb,
-	// linkdb and parse records.
+	// Refresh also walks all of crawldb and brings every document up to date: pages whose anchor texts changed, pages
+	// that are no longer duplicates, pages that are gone. After that the index is a function of crawldb, linkdb and
+	// parse records.
 	Refresh bool
 }
 
-// Limits end a crawl or a fetch early; what else is due stays so. 0 means no bound.
+// Limits end a crawl or a fetch early. What else is due stays due. 0 means no bound; negative values are refused.
 type Limits struct {
-	// MaxPages is the number of fetched pages. It is exact.
+	// MaxPages bounds the number of fetched pages. It is exact.
 	MaxPages int64
-	// MaxBytes is the number of bytes received, MaxTime the time from the start. Fetches under way when one of
-	// them is reached are cut off or may go beyond it.
+	// MaxBytes bounds the bytes of bodies as received, MaxTime the time from the start. When one of them is reached,
+	// fetches in flight are cut off and count as not made; MaxBytes may be exceeded by what they received.
 	MaxBytes int64
 	MaxTime  time.Duration
 }
 
 func (l Limits) validate() error {
 	if l.MaxPages < 0 || l.MaxBytes < 0 || l.MaxTime < 0 {
-		return fmt.Errorf("MaxPages %d, MaxBytes %d, MaxTime %s: want 0 (no bound) or more", l.MaxPages, l.MaxBytes, l.MaxTime)
+		return fmt.Errorf("limits: MaxPages %d, MaxBytes %d, MaxTime %s: want 0 (no bound) or more",
+			l.MaxPages, l.MaxBytes, l.MaxTime)
 	}
 	return nil
 }
+
+// CrawlOptions say what a crawl begins with and when it ends. The zero value crawls what crawldb holds until nothing is
+// due.
+type CrawlOptions struct {
+	// Inject names seeds that are injected first. Without any, the crawl continues with what crawldb holds. Seeds of
+	// which none can be used are an error.
+	Inject InjectOptions
+	// Limits count from the start of this crawl; Engine.SetLimits replaces them.
+	Limits
+	// Patience is how long a crawl with nothing else to do waits for hosts that sleep after failures, and for a full
+	// disk to gain space; 0 means 10 s. For hosts that asked for a pause (429, 503) a crawl waits seven times as long.
+	// What these hosts still have is due in the next crawl.
+	Patience time.Duration
+	// Abort ends the crawl at once when it is canceled: phases are cut short, and only OnPage callbacks that run are
+	// waited for. What was synced is kept, and the next crawl takes it up. nil: only ctx ends the crawl, cleanly.
+	Abort context.Context
+	// Progress, if not nil, is called about every ProgressEvery (0 means one second) and once at the end, also of a
+	// crawl that fails. It runs on the goroutine that called Crawl, one call at a time, and must be quick: while it
+	// runs, no segment is sealed. It may call any method of the Engine but Close, Crawl and Fetch.
+	Progress      func(Progress)
+	ProgressEvery time.Duration
+}
+
+// StopReason says why a crawl ended.
+type StopReason string
+
+// The reasons.
+const (
+	StopDone        StopReason = "done"        // nothing is due any more
+	StopMaxPages    StopReason = "max-pages"   // Limits.MaxPages was reached
+	StopMaxBytes    StopReason = "max-bytes"   // Limits.MaxBytes was reached
+	StopMaxTime     StopReason = "max-time"    // Limits.MaxTime was reached
+	StopInterrupted StopReason = "interrupted" // the context ended, or Close was called
+	StopAborted     StopReason = "aborted"     // CrawlOptions.Abort ended
+	StopFailed      StopReason = "failed"      // the error that Crawl returned
+)

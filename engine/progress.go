@@ -4,11 +4,9 @@ package engine
 
 import (
 	"fmt"
-	"runtime"
 	"time"
 
 	"github.com/seine-crawler/seine/engine/internal/visit"
-	"golang.org/x/sys/unix"
 )
 
 // Progress is a moment of a crawl, for people.
@@ -65,35 +63,6 @@ func (p Progress) ETA() (left time.Duration, share float64) {
 	return left, share
 }
 
-// progress describes the crawl at one moment.
-func (c *conductor) progress(phase string) Progress {
-	w := c.e.w
-	limits := c.limits.Load()
-	p := Progress{Phase: phase, Elapsed: w.now().Sub(c.started), MaxPages: limits.MaxPages, MaxBytes: limits.MaxBytes,
-		MaxTime: limits.MaxTime, Discovered: c.discovered.Load(), Indexed: c.indexed.Load(), Backlog: c.updating.Load(),
-		Fetchers: int(w.net.fetchers.Load()), MemoryLimit: w.o.Memory, Stages: w.stageTimes().since(c.stages),
-		Paused: c.e.paused.Load()}
-	r := c.earlier
-	if f := c.live.Load(); f != nil {
-		r = r.Plus(f.pool.Counts())
-		s := f.frontier.Stats()
-		p.HostsReady, p.HostsWaiting, p.HostsAsleep, p.Queued = s.Ready, s.Waiting, s.Asleep, s.Queued
-		p.HostsActive, p.HostsDormant, p.HostsThrottled = s.Hosts, s.Dormant, s.Throttled
-		p.OverBudget, p.Outage, p.Busy = s.OverSpent, s.Outage, f.pool.Busy()
-		p.Slowest = slowest(p, f.pool.Held())
-	}
-	p.Fetched, p.Failed, p.Bytes = r.Fetched, r.Failed, r.Bytes
-	p.NotModified, p.Redirected, p.RobotsDenied, p.Gone, p.Failures = r.NotModified, r.Redirected, r.RobotsDenied, r.Gone, r.Failures
-	p.PagesPerSecond = float64(r.Fetched) / max(p.Elapsed.Seconds(), 1e-3)
-	if free, _, err := w.store.DiskFree(); err == nil {
-		p.DiskFree = free
-	}
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	p.HeapBytes = m.HeapAlloc
-	return p
-}
-
 // slowest names what holds the crawl up: the question people ask when it seems idle.
 func slowest(p Progress, held visit.Holder) string {
 	switch {
@@ -113,35 +82,4 @@ func slowest(p Progress, held visit.Holder) string {
 		return fmt.Sprintf("%d hosts asleep after failures", p.HostsAsleep)
 	}
 	return "nothing"
-}
-
-// report is the sum of the crawl so far.
-func (c *conductor) report() CrawlReport {
-	w := c.e.w
-	r := CrawlReport{Stopped: c.stopped, Discovered: c.discovered.Load(), Indexed: c.indexed.Load(), Segments: c.segments.Load()}
-	if marked, restored := c.duplicates.Load(), c.restored.Load(); marked > restored {
-		r.Duplicates = marked - restored
-	}
-	counts := c.earlier
-	if f := c.live.Load(); f != nil {
-		counts = counts.Plus(f.pool.Counts())
-		r.HostsAsleep = uint64(f.frontier.Stats().Asleep)
-	}
-	r.FetchReport = fetchReport(0, counts)
-	r.Took = w.took(c.started)
-	r.CPUSeconds = (processCPU() - c.cpu).Seconds()
-	r.CPUByStage = w.stageTimes().since(c.stages)
-	if r.Took > 0 {
-		r.PagesPerSecond = float64(r.Fetched) / r.Took.Seconds()
-	}
-	return r
-}
-
-// processCPU is the processor time of this process so far, user and system.
-func processCPU() time.Duration {
-	var u unix.Rusage
-	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {
-		return 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/seine-crawler/seine/engine/internal/segment"
 	"github.com/seine-crawler/seine/storage"
 )
@@ -105,12 +107,12 @@ func (c StageCPU) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// stageTimes is the state of all clocks at one moment.
-func (w *work) stageTimes() (t stageTimes) {
+// times reads all clocks.
+func (c *stageClock) times(store *storage.Store) (t stageTimes) {
 	for s := range t {
-		t[s] = time.Duration(w.stages.spent[s].Load())
+		t[s] = time.Duration(c.spent[s].Load())
 	}
-	t[stageStore] = w.store.BackgroundCPU()
+	t[stageStore] = store.BackgroundCPU()
 	t[stageGC] = collectorCPU()
 	t[stageFetch] = processCPU()
 	return t
@@ -143,4 +145,13 @@ func collectorCPU() time.Duration {
 		}
 	}
 	return time.Duration(sum * float64(time.Second))
+}
+
+// processCPU is the processor time of this process so far, user and system.
+func processCPU() time.Duration {
+	var u unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -126,3 +126,30 @@ func intervalText(interval Duration) string {
 	d -= days * 24 * time.Hour
 	return fmt.Sprintf("%d days, %02d:%02d:%02d", days, d/time.Hour, d/time.Minute%60, d/time.Second%60)
 }
+
+// VerifyReport says what Verify read and what it found wrong.
+type VerifyReport struct {
+	Store     storage.VerifyReport `json:"store"`
+	Captures  uint64               `json:"captures"`  // whose WARC record was read
+	Documents uint64               `json:"documents"` // in the index
+	Problems  uint64               `json:"problems"`
+	Examples  []string             `json:"examples,omitempty"` // the first 20 problems
+	Took      Duration             `json:"seconds"`
+}
+
+// String is one line of counts and time, and a line for each example.
+func (r VerifyReport) String() string {
+	s := fmt.Sprintf("verify: %d captures read, %d documents indexed, %d problems in %.2fs",
+		r.Captures, r.Documents, r.Problems, time.Duration(r.Took).Seconds())
+	for _, x := range r.Examples {
+		s += "\n  " + x
+	}
+	return s
+}
+
+func viewVerified(v *inspect.Verified) VerifyReport {
+	return VerifyReport{
+		Store: v.Store, Captures: v.Captures, Documents: v.Documents, Problems: v.Problems, Examples: v.Examples,
+		Took: Duration(v.Took),
+	}
+}

@@ -6,13 +6,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/seine-crawler/seine/engine/internal/admission"
 	"github.com/seine-crawler/seine/engine/internal/inspect"
 	"github.com/seine-crawler/seine/engine/internal/phases"
 	"github.com/seine-crawler/seine/engine/internal/segment"
+	"github.com/seine-crawler/seine/engine/internal/visit"
 	"github.com/seine-crawler/seine/index"
 	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
@@ -33,13 +36,94 @@ type work struct {
 	stages    stageClock
 	net       network
 	pages     deliveries
+	live      settings
 
 	// crawldbMu is held by the phases that read and write crawldb, indexMu by those that write the index.
 	// Order: crawldbMu before indexMu.
 	crawldbMu, indexMu sync.Mutex
 }
 
+// settings are those that may change while a crawl runs. Whoever changes one holds mu until the running fetchers have
+// it too, and whoever starts fetchers holds mu until they can be found: so no change is lost in between.
+type settings struct {
+	mu       sync.Mutex
+	delay    atomic.Int64 // time.Duration
+	fetchers atomic.Int64
+	paused   atomic.Bool
+}
+
 func (w *work) now() time.Time { return w.o.Now() }
+
+func (w *work) warcDir() string { return filepath.Join(w.o.Dir, "warc") }
+
+// sorter returns a sorter with a phase's share of memory.
+func (w *work) sorter(combine func(dst, a, b []byte) []byte) *storage.Sorter {
+	return w.sorterOf(w.o.shares().sorter)(combine)
+}
+
+// sorterOf returns a function that makes sorters of a size in bytes.
+func (w *work) sorterOf(bytes int64) func(combine func(dst, a, b []byte) []byte) *storage.Sorter {
+	return func(combine func(dst, a, b []byte) []byte) *storage.Sorter {
+		return storage.NewSorter(storage.SorterOptions{
+			Dir: filepath.Join(w.o.Dir, "store", "tmp-sort"), FS: w.o.FS, MemoryBytes: bytes, Combine: combine,
+		})
+	}
+}
+
+// network opens the network at its first call and returns it.
+func (w *work) network() (*network, error) {
+	w.net.once.Do(func() {
+		w.net.err = w.net.open(&w.o, visit.Env{
+			Store: w.store, Dir: w.o.Dir, Admission: w.admission, Now: w.o.Now,
+			Delay: func() time.Duration { return time.Duration(w.live.delay.Load()) },
+			Busy:  func() func() { return w.stages.time(stageRefill) },
+			Warn:  w.warn, Stored: w.o.Events.PageStored, Page: w.pages.callback(w.o.OnPage, w.o.PageWorkers),
+		})
+	})
+	return &w.net, w.net.err
+}
+
+// requireContactDue is network.requireContact for every host that has something due.
+func (w *work) requireContactDue(ctx context.Context) error {
+	if !w.o.needsContact() {
+		return nil
+	}
+	return w.phases.DueHosts(ctx, w.store, "", w.now().UnixMilli(), 0, func(h urlkey.HostKey) error {
+		return w.net.requireContact(ctx, &w.o, h)
+	})
+}
+
+// inState returns the numbers of the segments in a state, oldest first. A fetchlist that nobody has begun to fetch
+// does not count as an open segment.
+func (w *work) inState(state storage.SegmentState) ([]uint32, error) {
+	list, err := w.store.SegmentList()
+	if err != nil {
+		return nil, err
+	}
+	var numbers []uint32
+	for _, s := range list {
+		if s.State != state {
+			continue
+		}
+		waits, err := w.waitsForFetch(s)
+		if err != nil {
+			return nil, err
+		}
+		if !waits {
+			numbers = append(numbers, s.Number)
+		}
+	}
+	return numbers, nil
+}
+
+// waitsForFetch reports whether a segment is a fetchlist that nobody has begun to fetch.
+func (w *work) waitsForFetch(s storage.Segment) (bool, error) {
+	if s.State != storage.SegmentOpen || !s.Batch {
+		return false, nil
+	}
+	files, err := w.segments.Files(s.Number)
+	return len(files) == 0, err
+}
 
 func (w *work) warn(err error) {
 	if err != nil && w.o.Events.Warning != nil {
@@ -204,7 +288,10 @@ func (w *work) buildIndex(ctx context.Context, o IndexOptions) (IndexReport, err
 			return IndexReport{}, err
 		}
 	}
-	x := indexing{w: w, report: IndexReport{Segments: o.Segments}, keys: w.sorter(foldLast)}
+	x := indexing{
+		store: w.store, index: w.index, filters: w.o.IndexFilters, warn: w.warn, clock: &w.stages,
+		report: IndexReport{Segments: o.Segments}, keys: w.sorter(foldLast),
+	}
 	defer x.keys.Close()
 	if err := x.run(ctx, o); err != nil {
 		return x.report, fmt.Errorf("indexing: %w", err)
@@ -216,9 +303,6 @@ func (w *work) buildIndex(ctx context.Context, o IndexOptions) (IndexReport, err
 	w.done(x.report)
 	return x.report, nil
 }
-
-// foldLast keeps the later of two values of one key.
-func foldLast(dst, _, b []byte) []byte { return append(dst, b...) }
 
 // close ends what work opened, in the order in which it depends on one another.
 func (w *work) close() error {
