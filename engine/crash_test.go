@@ -22,16 +22,43 @@ type powerLoss struct {
 	acked map[string]bool
 }
 
-// TestPowerLoss crawls on a file system that can lose what was not synced, takes its picture at a
-// few hundred moments, from before the first write to after the last phase, and opens each: the
-// store always opens, nothing acknowledged is missing, and every cross-reference holds.
+// TestPowerLoss crawls on a file system that can lose what was not synced, takes its picture at many moments, from
+// before the first write to after the last phase, and opens each: the store always opens, nothing acknowledged is
+// missing, every cross-reference holds, and a crawl that goes on from there ends as if nothing had happened.
 func TestPowerLoss(t *testing.T) {
-	w := newWorld(t, 6, 20)
+	for name, moments := range map[string]int{
+		"any host": 300, "seeds' domains": 100, "redirecting seeds, hosts": 100, "redirecting seeds, folders": 100,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			start := equalWebs[name]
+			if name == "any host" {
+				start = func(t *testing.T) equalWeb { return anyHostWeb(t, 6, 20) }
+			}
+			w := start(t)
+			losses, want := losePower(t, w, moments)
+			if len(losses) < moments*2/3 {
+				t.Errorf("only %d moments were tried", len(losses))
+			}
+			for i, l := range losses {
+				openAfter(t, w, l)
+				if i%20 == 7 {
+					goOnAfter(t, w, l, want)
+				}
+				if t.Failed() {
+					t.Fatalf("moment %d of %d", i, len(losses))
+				}
+			}
+		})
+	}
+}
+
+// losePower crawls, and returns the pictures that it took and the digest of the whole crawl.
+func losePower(t *testing.T, w equalWeb, moments int) (losses []powerLoss, want string) {
 	fs := storage.NewCrashableFS()
 	rng := rand.New(rand.NewPCG(3, 3))
 	var mu sync.Mutex // guards all below
 	acked := map[string]bool{}
-	var losses []powerLoss
 	picture := func() {
 		mu.Lock()
 		defer mu.Unlock()
@@ -57,7 +84,7 @@ func TestPowerLoss(t *testing.T) {
 			case <-ended:
 				return
 			default:
-				if mu.Lock(); len(losses) < 300 {
+				if mu.Lock(); len(losses) < moments {
 					mu.Unlock()
 					picture()
 				} else {
@@ -67,21 +94,29 @@ func TestPowerLoss(t *testing.T) {
 			}
 		}
 	}()
-	w.crawl(o, engine.CrawlOptions{Inject: w.seeds()})
+	crawlInTurns(t, o, w.seeds, 0)
 	close(ended)
 	<-watched
-	if len(losses) < 200 {
-		t.Errorf("only %d moments were tried", len(losses))
-	}
-	for i, l := range losses {
-		if openAfter(t, w, l); t.Failed() {
-			t.Fatalf("moment %d of %d", i, len(losses))
-		}
-	}
+	o.Events = engine.EventListener{}
+	e := open(t, o)
+	defer mustClose(t, e)
+	return losses, digest(t, e)
+}
+
+// goOnAfter crawls on from what a power loss left, and compares what comes of it with a crawl that was left alone.
+func goOnAfter(t *testing.T, w equalWeb, l powerLoss, want string) {
+	t.Helper()
+	o := w.options("/crawl")
+	o.FS = l.fs
+	crawlInTurns(t, o, w.seeds, 0)
+	e := open(t, o)
+	defer mustClose(t, e)
+	sameDigest(t, digest(t, e), want)
 }
 
 // openAfter opens what a power loss left, recovers and checks.
-func openAfter(t *testing.T, w *world, l powerLoss) {
+func openAfter(t *testing.T, w equalWeb, l powerLoss) {
+	t.Helper()
 	o := w.options("/crawl")
 	o.FS = l.fs
 	e, err := engine.Open(o)

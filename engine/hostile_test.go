@@ -45,6 +45,7 @@ func judgeCrawl(s *hostile.Server, c *hostile.Case, status string) error {
 // TestHostileWeb: a crawl of all cases at once ends, leaves every page in the state that it must be in,
 // and a store without a fault; honest cases among them are fetched and found.
 func TestHostileWeb(t *testing.T) {
+	t.Parallel()
 	var cases []hostile.Case
 	for _, c := range hostile.Cases() {
 		// Traps have no end either: TestTraps.

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -22,7 +23,7 @@ import (
 // TestMain lets the test binary be the crawl that is killed.
 func TestMain(m *testing.M) {
 	if dir := os.Getenv("SEINE_TEST_CRAWL"); dir != "" {
-		if err := crawlAsChild(dir, os.Getenv("SEINE_TEST_HOSTS"), os.Getenv("SEINE_TEST_SEED")); err != nil {
+		if err := crawlAsChild(dir); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -31,58 +32,66 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// crawlAsChild crawls, printing each URL once its outcome is on disk.
-func crawlAsChild(dir, hostsFile, seed string) error {
-	hosts, err := fetch.LoadHosts(hostsFile)
+// crawlAsChild crawls, printing each URL once its outcome is on disk. The environment says what.
+func crawlAsChild(dir string) error {
+	hosts, err := fetch.LoadHosts(os.Getenv("SEINE_TEST_HOSTS"))
 	if err != nil {
 		return err
 	}
-	e, err := engine.Open(engine.Options{Dir: dir, Memory: 64 << 20, Delay: -1, AllowPrivate: true, Scope: policy.ScopeAny, Concurrency: 8, Hosts: hosts,
-		Events: engine.EventListener{PageStored: func(u urlkey.URL, _ *storage.FetchOutcome) { fmt.Println(u.String()) }}})
+	scope, err := policy.ParseScope(os.Getenv("SEINE_TEST_SCOPE"))
 	if err != nil {
 		return err
 	}
-	if _, err := e.Crawl(context.Background(), engine.CrawlOptions{Inject: engine.InjectOptions{URLs: []string{seed}}}); err != nil {
+	stored := func(u urlkey.URL, _ *storage.FetchOutcome) { fmt.Println(u.String()) }
+	e, err := engine.Open(engine.Options{
+		Dir: dir, Memory: 64 << 20, Delay: -1, AllowPrivate: true, Scope: scope, Concurrency: 8, Hosts: hosts,
+		Events: engine.EventListener{PageStored: stored},
+	})
+	if err != nil {
+		return err
+	}
+	seeds := engine.InjectOptions{URLs: strings.Fields(os.Getenv("SEINE_TEST_SEEDS"))}
+	if _, err := e.Crawl(context.Background(), engine.CrawlOptions{Inject: seeds}); err != nil {
 		return err
 	}
 	return e.Close()
 }
 
-// hostsFile writes the world's names for a child process.
-func (w *world) hostsFile() string {
-	name := w.t.TempDir() + "/hosts"
-	f, err := os.Create(name)
-	if err != nil {
-		w.t.Fatal(err)
+// TestKill: a crawl that is killed at random moments, and started again each time, ends with the same crawldb, linkdb
+// and index as one that was left alone, and everything it had acknowledged is there after each kill.
+func TestKill(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		start func(t *testing.T) equalWeb
+		kills int
+	}{
+		{"any host", func(t *testing.T) equalWeb { return anyHostWeb(t, 16, 150) }, 10},
+		{"seeds' domains", equalWebs["seeds' domains"], 4},
+		{"redirecting seeds, hosts", equalWebs["redirecting seeds, hosts"], 4},
+		{"redirecting seeds, folders", equalWebs["redirecting seeds, folders"], 4},
+	} {
+		t.Run(c.name, func(t *testing.T) { killAndResume(t, c.start(t), c.kills) })
 	}
-	defer f.Close()
-	if err := w.HostsFile(f); err != nil {
-		w.t.Fatal(err)
-	}
-	return name
 }
 
-// TestKill: a crawl that is killed at ten random moments, and started again each time, ends with the
-// same crawldb, linkdb and index as one that was left alone, and everything it had acknowledged is
-// there after each kill.
-func TestKill(t *testing.T) {
-	w := newWorld(t, 16, 150)
-	whole := dataDir(t)
-	w.crawl(w.options(whole), engine.CrawlOptions{Inject: w.seeds()})
-	e := open(t, w.options(whole))
-	want := digest(t, e)
-	mustClose(t, e)
+func killAndResume(t *testing.T, w equalWeb, want int) {
+	whole := w.options(dataDir(t))
+	crawlInTurns(t, whole, w.seeds, 0)
+	left := open(t, whole)
+	defer mustClose(t, left)
+	w.check(t, left)
 
-	dir, hosts := dataDir(t), w.hostsFile()
+	o := w.options(dataDir(t))
+	hosts := hostsFile(t, w.hosts)
 	rng := rand.New(rand.NewPCG(1, 7))
 	acked := map[string]bool{}
 	kills := 0
 	for range 60 {
 		wait := time.Duration(0)
-		if kills < 10 {
+		if kills < want {
 			wait = time.Duration(5+rng.IntN(90)) * time.Millisecond
 		}
-		out, killed := crawlAndKill(t, dir, hosts, w.Web.Root(0), wait)
+		out, killed := crawlAndKill(t, o, hosts, w.seeds.URLs, wait)
 		for _, u := range strings.Fields(out) {
 			acked[u] = true
 		}
@@ -90,23 +99,39 @@ func TestKill(t *testing.T) {
 			break
 		}
 		kills++
-		mustKeep(t, w.options(dir), acked)
+		mustKeep(t, o, acked)
 	}
-	if kills < 10 {
+	if kills < want {
 		t.Errorf("only %d kills before the crawl was done: make the web larger", kills)
 	}
-	e = open(t, w.options(dir))
+	e := open(t, o)
 	defer mustClose(t, e)
-	w.checkTruth(e)
 	verify(t, e)
-	sameDigest(t, digest(t, e), want)
+	sameDigest(t, digest(t, e), digest(t, left))
+}
+
+// hostsFile writes names and addresses for a child process.
+func hostsFile(t *testing.T, hosts fetch.Hosts) string {
+	t.Helper()
+	var b strings.Builder
+	for host, addresses := range hosts {
+		fmt.Fprintln(&b, addresses[0], host)
+	}
+	name := filepath.Join(t.TempDir(), "hosts")
+	if err := os.WriteFile(name, []byte(b.String()), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return name
 }
 
 // crawlAndKill runs the crawl in a process of its own and kills it after a while (0: never).
-func crawlAndKill(t *testing.T, dir, hosts, seed string, after time.Duration) (out string, killed bool) {
+func crawlAndKill(
+	t *testing.T, o engine.Options, hosts string, seeds []string, after time.Duration,
+) (out string, killed bool) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), "SEINE_TEST_CRAWL="+dir, "SEINE_TEST_HOSTS="+hosts, "SEINE_TEST_SEED="+seed)
+	cmd.Env = append(os.Environ(), "SEINE_TEST_CRAWL="+o.Dir, "SEINE_TEST_HOSTS="+hosts,
+		"SEINE_TEST_SCOPE="+o.Scope.String(), "SEINE_TEST_SEEDS="+strings.Join(seeds, " "))
 	var stdout, stderr strings.Builder
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Start(); err != nil {

@@ -6,13 +6,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"net"
 	"net/http"
-	"net/http/httptest"
 	"net/netip"
-	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -23,33 +23,46 @@ import (
 	"github.com/seine-crawler/seine/engine/policy"
 )
 
-// names is a web of several names on one loopback server: a page for each "host/path", where the text HOST:name
-// stands for a name with the port, and a text that begins with "-> " is a redirect.
+// names is a web of several names, each on a loopback address of its own: a page for each "host/path", where the text
+// HOST:name stands for a name with the port, and a text that begins with "-> " is a redirect.
 type names struct {
-	*httptest.Server
 	pages map[string]string
-	slow  map[string]time.Duration // by host: how long each of its pages takes
 	port  string
 	hosts fetch.Hosts
 
 	mu    sync.Mutex
-	asked map[string]int // "host/path"
+	slow  map[string]time.Duration // by host: how long each of its pages takes
+	asked map[string]int           // requests by "host/path"
 }
 
 func newNames(t testing.TB, pages map[string]string) *names {
-	n := &names{pages: pages, slow: map[string]time.Duration{}, hosts: fetch.Hosts{}, asked: map[string]int{}}
-	n.Server = httptest.NewServer(n)
-	t.Cleanup(n.Close)
-	u, err := url.Parse(n.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	n.port = u.Port()
+	t.Helper()
+	n := &names{pages: pages, hosts: fetch.Hosts{}, slow: map[string]time.Duration{}, asked: map[string]int{}}
 	for page := range pages {
 		host, _, _ := strings.Cut(page, "/")
-		n.hosts[host] = []netip.Addr{netip.MustParseAddr("127.0.0.1")}
+		n.hosts[host] = nil
 	}
+	n.serve(t)
 	return n
+}
+
+// serve listens on 127.0.0.2 and following, on one port.
+func (n *names) serve(t testing.TB) {
+	t.Helper()
+	n.port = "0"
+	server := &http.Server{Handler: n}
+	t.Cleanup(func() { server.Close() })
+	address := netip.MustParseAddr("127.0.0.1")
+	for _, host := range slices.Sorted(maps.Keys(n.hosts)) {
+		address = address.Next()
+		l, err := net.Listen("tcp", address.String()+":"+n.port)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, n.port, _ = net.SplitHostPort(l.Addr().String())
+		n.hosts[host] = []netip.Addr{address}
+		go server.Serve(l)
+	}
 }
 
 func (n *names) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -57,13 +70,14 @@ func (n *names) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	page := host + r.URL.Path
 	n.mu.Lock()
 	n.asked[page]++
+	slow := n.slow[host]
 	n.mu.Unlock()
 	text, ok := n.pages[page]
 	if !ok {
 		http.NotFound(w, r)
 		return
 	}
-	time.Sleep(n.slow[host])
+	time.Sleep(slow)
 	text = n.spell(text)
 	if to, ok := strings.CutPrefix(text, "-> "); ok {
 		http.Redirect(w, r, to, http.StatusMovedPermanently)
@@ -80,6 +94,16 @@ func (n *names) spell(text string) string {
 	return text
 }
 
+// again makes one host slow, "" none, and forgets the requests so far.
+func (n *names) again(slow string, by time.Duration) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.asked, n.slow = map[string]int{}, map[string]time.Duration{}
+	if slow != "" {
+		n.slow[slow] = by
+	}
+}
+
 // count is the number of requests for a page so far.
 func (n *names) count(page string) int {
 	n.mu.Lock()
@@ -87,9 +111,21 @@ func (n *names) count(page string) int {
 	return n.asked[page]
 }
 
-func (n *names) options(t testing.TB) engine.Options {
-	return engine.Options{Dir: dataDir(t), Memory: 64 << 20, Delay: -1, AllowPrivate: true, Concurrency: 4,
-		Resolver: fetch.NewResolver(fetch.ResolverOptions{Hosts: n.hosts})}
+// wantRequests compares the numbers of requests for pages.
+func (n *names) wantRequests(t testing.TB, want map[string]int) {
+	t.Helper()
+	for page, want := range want {
+		if got := n.count(page); got != want {
+			t.Errorf("%s was requested %d times, want %d", page, got, want)
+		}
+	}
+}
+
+func (n *names) options(dir string) engine.Options {
+	return engine.Options{
+		Dir: dir, Memory: 64 << 20, Delay: -1, AllowPrivate: true, Concurrency: 4,
+		Resolver: fetch.NewResolver(fetch.ResolverOptions{Hosts: n.hosts}),
+	}
 }
 
 func (n *names) seeds(pages ...string) engine.InjectOptions {
@@ -115,60 +151,52 @@ func redirectingSeed(t testing.TB) *names {
 }
 
 // TestSeedRedirect: what a page links to on a host that a seed redirects to is fetched, whether the page or the
-// redirect is seen first, by a crawl and by the phases, and crawldb is the same in all cases.
+// redirect is seen first, by a crawl and by the phases, and crawldb, linkdb and index are the same in all cases.
 func TestSeedRedirect(t *testing.T) {
-	digests := map[string]string{}
-	for _, way := range []string{"crawl", "crawl, b slow", "crawl, a slow", "crawl of two segments", "batch"} {
-		t.Run(way, func(t *testing.T) {
-			n := redirectingSeed(t)
-			switch way {
-			case "crawl, b slow":
-				n.slow["b.test"] = 700 * time.Millisecond
-			case "crawl, a slow":
-				n.slow["a.test"] = 700 * time.Millisecond
-			}
-			e := open(t, n.options(t))
-			defer mustClose(t, e)
-			ctx := context.Background()
-			switch way {
-			case "batch":
-				batch(t, e, n.seeds("a.test/", "b.test/"), 1)
-			case "crawl of two segments":
-				_, err := e.Crawl(ctx, engine.CrawlOptions{Inject: n.seeds("a.test/"), Limits: engine.Limits{MaxPages: 1}})
-				if err == nil {
-					_, err = e.Crawl(ctx, engine.CrawlOptions{Inject: n.seeds("b.test/")})
-				}
-				if err != nil {
-					t.Fatal(err)
-				}
-			default:
-				if _, err := e.Crawl(ctx, engine.CrawlOptions{Inject: n.seeds("a.test/", "b.test/")}); err != nil {
-					t.Fatal(err)
-				}
-			}
-			for page, want := range map[string]int{"www.b.test/x": 1, "www.b.test/z": 1, "a.test/more": 1, "other.test/": 0} {
-				if got := n.count(page); got != want {
-					t.Errorf("%s was requested %d times, want %d", page, got, want)
-				}
-			}
-			verify(t, e)
-			// The port is in the pages, and so in their signatures.
-			text := strings.ReplaceAll(digestWithoutIndex(t, e), ":"+n.port+"/", ":port/")
-			digests[way] = regexp.MustCompile(` signature=[0-9a-f]+`).ReplaceAllString(text, "")
-		})
-	}
-	for way, d := range digests {
-		if d != digests["batch"] {
-			t.Errorf("%s differs from batch", way)
-			sameDigest(t, d, digests["batch"])
+	t.Parallel()
+	n := redirectingSeed(t)
+	crawl := func(t *testing.T, e *engine.Engine, limit int64, seeds ...string) {
+		t.Helper()
+		c := engine.CrawlOptions{Inject: n.seeds(seeds...), Limits: engine.Limits{MaxPages: limit}}
+		if _, err := e.Crawl(context.Background(), c); err != nil {
+			t.Fatal(err)
 		}
+	}
+	both := func(t *testing.T, e *engine.Engine) { crawl(t, e, 0, "a.test/", "b.test/") }
+	want := ""
+	for _, way := range []struct {
+		name, slow string
+		run        func(t *testing.T, e *engine.Engine)
+	}{
+		{"batch", "", func(t *testing.T, e *engine.Engine) { batch(t, e, n.seeds("a.test/", "b.test/"), 1) }},
+		{"crawl", "", both},
+		{"crawl, b slow", "b.test", both},
+		{"crawl, a slow", "a.test", both},
+		{"crawl of two segments", "", func(t *testing.T, e *engine.Engine) {
+			crawl(t, e, 1, "a.test/")
+			crawl(t, e, 0, "b.test/")
+		}},
+	} {
+		t.Run(way.name, func(t *testing.T) {
+			n.again(way.slow, 700*time.Millisecond)
+			e := open(t, n.options(dataDir(t)))
+			defer mustClose(t, e)
+			way.run(t, e)
+			n.wantRequests(t, map[string]int{"www.b.test/x": 1, "www.b.test/z": 1, "a.test/more": 1, "other.test/": 0})
+			verify(t, e)
+			got := digest(t, e)
+			if want == "" {
+				want = got
+			}
+			sameDigest(t, got, want)
+		})
 	}
 }
 
 // TestScopeWidened: what a wider scope permits in a later run is found in what earlier runs fetched.
 func TestScopeWidened(t *testing.T) {
 	n := redirectingSeed(t)
-	o := n.options(t)
+	o := n.options(dataDir(t))
 	crawl := func(scope policy.Scope, in engine.InjectOptions) {
 		t.Helper()
 		o.Scope = scope
@@ -203,7 +231,7 @@ func TestFilterWidened(t *testing.T) {
 				}
 			}
 			write("b.test\n")
-			o := n.options(t)
+			o := n.options(dataDir(t))
 			o.Scope = policy.ScopeAny
 			crawl := func(c engine.CrawlOptions) {
 				t.Helper()
@@ -220,10 +248,10 @@ func TestFilterWidened(t *testing.T) {
 			}
 			c := engine.CrawlOptions{Inject: n.seeds("a.test/")}
 			if when == "while it runs" {
-				n.slow["other.test"] = 3 * time.Second // keeps the crawl going
+				n.again("other.test", 1500*time.Millisecond) // keeps the crawl going
 				c.ProgressEvery = 50 * time.Millisecond
-				c.Progress = func(engine.Progress) {
-					if n.count("other.test/") > 0 { // which takes its time: the links of a.test/ are withheld by now
+				c.Progress = func(p engine.Progress) {
+					if p.Discovered == 3 { // a's page is in crawldb, and its link to x is withheld
 						write("# nobody\n")
 					}
 				}
@@ -253,8 +281,8 @@ func TestSurvivor(t *testing.T) {
 			"b.test/same":        same,
 			"c.test/longer-name": same,
 		})
-		n.slow[slow] = 300 * time.Millisecond
-		o := n.options(t)
+		n.again(slow, 300*time.Millisecond)
+		o := n.options(dataDir(t))
 		o.Scope = policy.ScopeAny
 		e := open(t, o)
 		if _, err := e.Crawl(context.Background(), engine.CrawlOptions{Inject: n.seeds("start.test/")}); err != nil {
@@ -278,7 +306,7 @@ func TestDedupOrder(t *testing.T) {
 		"b.test/s":      same,
 	})
 	for order, want := range map[string]string{"": "a.test/longer", "score": "a.test/longer", "length,score": "b.test/s"} {
-		o := n.options(t)
+		o := n.options(dataDir(t))
 		o.Scope, o.DedupOrder = policy.ScopeAny, order
 		e := open(t, o)
 		if _, err := e.Crawl(context.Background(), engine.CrawlOptions{Inject: n.seeds("start.test/")}); err != nil {
@@ -289,7 +317,7 @@ func TestDedupOrder(t *testing.T) {
 		}
 		mustClose(t, e)
 	}
-	o := n.options(t)
+	o := n.options(dataDir(t))
 	o.DedupOrder = "score,beauty"
 	if _, err := engine.Open(o); err == nil || !strings.Contains(err.Error(), `"beauty"`) {
 		t.Errorf("an order by beauty: %v", err)

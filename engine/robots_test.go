@@ -48,6 +48,7 @@ func (s *turns) enter(host, path string, delay time.Duration) func() {
 // to, also when that is the same host, one that many others share, or one with work of its own; chains that
 // are too long allow everything, and hosts that do not answer nothing.
 func TestRobotsRedirects(t *testing.T) {
+	t.Parallel()
 	const delay = 30 * time.Millisecond
 	for _, fetchers := range []int{1, 8} {
 		t.Run(fmt.Sprint(fetchers, " fetchers"), func(t *testing.T) {

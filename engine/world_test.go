@@ -31,13 +31,19 @@ func newWorld(t testing.TB, hosts, meanPages int) *world {
 	t.Helper()
 	p := simweb.Small()
 	p.Hosts, p.MeanPages, p.MaxPages, p.PageBytes = hosts, meanPages, 3*meanPages, 1500
+	return startWorld(t, p)
+}
+
+// startWorld starts the web of the given parameters.
+func startWorld(t testing.TB, p simweb.Params) *world {
+	t.Helper()
 	s, err := simweb.Start(p, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
 	w := &world{Server: s, t: t, hosts: fetch.Hosts{}}
-	for h := range hosts {
+	for h := range p.Hosts {
 		w.hosts[s.Web.Host(h)] = []netip.Addr{netip.MustParseAddr(s.Web.Address(h))}
 	}
 	return w
