@@ -4,38 +4,58 @@ package main
 
 import (
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
 // TestMain makes the test binary the command seine for the scripts.
 func TestMain(m *testing.M) {
-	if len(os.Args) == 2 && os.Args[1] == "read-pdf" { // seine calls the program that it is
+	if len(os.Args) == 2 && os.Args[1] == "read-pdf" { // seine runs its own program
 		main()
 	}
 	testscript.Main(m, map[string]func(){"seine": main})
 }
 
-// TestScripts runs testdata/script/*.txtar: what a person types and what comes of it. $SITE is a small
-// site on loopback.
+const (
+	homePage = `<title>Home of nets</title><p>Welcome. <a href="/mend.html">Mending nets</a>
+		<a href="/gone.html">old page</a> <a href="/moved">moved page</a> <a href="/copy.html">copy</a>`
+	mendPage = `<title>Mending</title><p>Find the torn mesh and begin above it, with needle and twine,
+		until the net is whole again. <a href="/">home</a>`
+	membersPage = `<title>Members</title><p>Secret knots of the crew.`
+)
+
+// TestScripts runs testdata/script/*.txtar: commands, and the output that they must have. $SITE is a small site on
+// loopback, $HOSTPORT its address, $PORT its port.
 func TestScripts(t *testing.T) {
 	pages := map[string]string{
-		"/":           `<title>Home of nets</title><p>Welcome. <a href="/mend.html">Mending nets</a> <a href="/gone.html">old page</a> <a href="/moved">moved page</a> <a href="/copy.html">copy</a>`,
-		"/mend.html":  `<title>Mending</title><p>Find the torn mesh and begin above it, with needle and twine, until the net is whole again. <a href="/">home</a>`,
-		"/copy.html":  `<title>Mending</title><p>Find the torn mesh and begin above it, with needle and twine, until the net is whole again. <a href="/">home</a>`,
+		"/":           homePage,
+		"/mend.html":  mendPage,
+		"/copy.html":  mendPage,
 		"/robots.txt": "User-agent: *\nDisallow: /private/\n",
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, ok := pages[r.URL.Path]
+		_, port, _ := net.SplitHostPort(r.Host)
+		if strings.HasPrefix(r.Host, "e.example") { // whose time is limited to less
+			time.Sleep(5 * time.Millisecond)
+		}
 		switch {
 		case r.URL.Path == "/moved":
 			http.Redirect(w, r, "/mend.html", http.StatusMovedPermanently)
+		case r.URL.Path == "/out.html":
+			fmt.Fprintf(w, `<title>Out</title><a href="http://elsewhere.example:%s/">elsewhere</a>`, port)
+		case r.URL.Path == "/members/" && !isMember(r):
+			w.WriteHeader(http.StatusUnauthorized)
+		case r.URL.Path == "/members/":
+			fmt.Fprint(w, membersPage)
 		case !ok:
 			http.NotFound(w, r)
 		default:
@@ -46,9 +66,19 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
 		Setup: func(env *testscript.Env) error {
+			address := strings.TrimPrefix(server.URL, "http://")
 			env.Setenv("SITE", server.URL)
-			env.Setenv("HOSTPORT", strings.TrimPrefix(server.URL, "http://"))
+			env.Setenv("HOSTPORT", address)
+			env.Setenv("PORT", address[strings.LastIndexByte(address, ':')+1:])
 			return os.WriteFile(filepath.Join(env.WorkDir, "seeds"), []byte(server.URL+"\n"), 0o644)
 		},
 	})
+}
+
+// isMember reports whether a request has the header, cookie and password of hosts.txtar.
+func isMember(r *http.Request) bool {
+	session, err := r.Cookie("session")
+	user, password, _ := r.BasicAuth()
+	return err == nil && session.Value == "one" && r.Header.Get("X-Key") == "twine" &&
+		user == "crew" && password == "shoal"
 }

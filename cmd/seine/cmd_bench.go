@@ -24,9 +24,10 @@ func benchCommand(c *console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench",
 		Short: "measure crawls of synthetic webs on this machine",
-		Long: "Crawls synthetic webs on loopback, whole, without indexing, and as a bare fetch loop for comparison, each as\n" +
-			"processes of their own and in turns, and prints a table: medians of the runs, how far they lie apart, and ratios\n" +
-			"to the bare loop. Takes a minute or two; leave the machine alone meanwhile.",
+		Long: "Crawls synthetic webs on loopback: completely, without indexing, and with a bare fetch loop for\n" +
+			"comparison. Each run is its own process, and the variants take turns. Prints a table of medians,\n" +
+			"their spread, and ratios to the bare loop. It takes a minute or two, during which the machine\n" +
+			"should do nothing else.",
 		Args: args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var err error
@@ -53,47 +54,44 @@ func benchCommand(c *console) *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.IntSliceVar(&o.Pages, "pages", []int{10_000}, "sizes of the webs, of 100 pages a host; 0 for none")
-	f.IntSliceVar(&o.Hosts, "hosts", nil, "hosts of more webs, with --host-pages pages each")
-	f.IntVar(&o.HostPages, "host-pages", 20, "pages a host of those")
-	f.BoolVar(&o.Gzip, "gzip", false, "let these webs compress their responses, as most of the web does")
-	f.IntVar(&o.Runs, "runs", 5, "runs of each")
-	f.StringSliceVar(&o.Variants, "variants", []string{measure.VariantWhole, measure.VariantNoIndex, measure.VariantFloor, measure.VariantLibraries}, "what to run")
-	f.BoolVar(&o.Profile, "profile", false, "check the accounting by stage against a CPU profile, in one more run")
-	f.StringArrayVar(&o.Docs, "docs", nil, "crawl folders of HTML too, as simweb --docs serves them")
+	variants := []string{measure.VariantWhole, measure.VariantNoIndex, measure.VariantFloor, measure.VariantLibraries}
+	f.IntSliceVar(&o.Pages, "pages", []int{10_000}, "sizes of the webs in pages, 100 per host; 0 for none")
+	f.IntSliceVar(&o.Hosts, "hosts", nil, "sizes of more webs in hosts, each of --host-pages pages")
+	f.IntVar(&o.HostPages, "host-pages", 20, "pages per host of the webs of --hosts")
+	f.BoolVar(&o.Gzip, "gzip", false, "compress the responses of these webs, as most servers do")
+	f.IntVar(&o.Runs, "runs", 5, "runs of each variant")
+	f.StringSliceVar(&o.Variants, "variants", variants, "variants to run")
+	f.BoolVar(&o.Profile, "profile", false, "compare the processor time per stage with a CPU profile, in one more run")
+	f.StringArrayVar(&o.Docs, "docs", nil, "also crawl folders of HTML, as simweb --docs serves them")
 	f.StringVar(&o.DocsRoot, "docs-root", "/", "root of these folders")
-	f.StringVar(&o.DocsName, "docs-name", "docs", "what results call these folders")
+	f.StringVar(&o.DocsName, "docs-name", "docs", "name of these folders in the results")
 	f.StringVar(&o.Dir, "work-dir", "", "folder for data (default: the system's temporary folder)")
-	f.StringVar(&out, "out", "", "also write the results of all runs to this file, in the format of go test -bench, which benchstat reads")
+	f.StringVar(&out, "out", "", "also write the results of all runs to this file, in the format of go test -bench")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.AddCommand(benchFloorCommand(c), benchReportCommand(c))
 	return cmd
 }
 
-// benchFloorCommand is what bench runs as a child, so that the loop's processor time is its own.
+// benchFloorCommand is the bare fetch loop, which bench runs as a child process to measure its processor time.
 func benchFloorCommand(c *console) *cobra.Command {
 	var o measure.FloorOptions
 	var seeds string
-	cmd := &cobra.Command{Use: "floor", Short: "fetch every page of a simweb of shape bench, and do nothing else, or what libraries do", Hidden: true, Args: args(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			text, err := os.ReadFile(seeds)
-			if err != nil {
+	cmd := &cobra.Command{
+		Use:    "floor",
+		Short:  "fetch every page of a simweb of shape bench and drop it, or keep it with --keep",
+		Hidden: true,
+		Args:   args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			if o.Port, err = seedPort(seeds); err != nil {
 				return err
-			}
-			first, _, _ := strings.Cut(string(text), "\n")
-			u, err := url.Parse(first)
-			if err != nil {
-				return fmt.Errorf("%s: %w", seeds, err)
-			}
-			if o.Port, err = strconv.Atoi(u.Port()); err != nil {
-				return fmt.Errorf("%s: %s has no port: %w", seeds, first, err)
 			}
 			n, err := measure.Floor(cmd.Context(), o)
 			if err != nil {
 				return err
 			}
 			return c.object(map[string]int{"fetched": n})
-		}}
+		},
+	}
 	f := cmd.Flags()
 	f.StringVar(&o.HostsFile, "hosts", "simweb.hosts", "hosts file of the simweb")
 	f.StringVar(&seeds, "seeds", "simweb.seeds", "seeds file of the simweb")
@@ -101,6 +99,24 @@ func benchFloorCommand(c *console) *cobra.Command {
 	f.BoolVar(&o.Gzip, "gzip", false, "accept compressed pages")
 	f.StringVar(&o.Keep, "keep", "", "lex, digest and compress every page, and append it to this file")
 	return cmd
+}
+
+// seedPort is the port of the first URL of a seed file.
+func seedPort(seeds string) (int, error) {
+	text, err := os.ReadFile(seeds)
+	if err != nil {
+		return 0, err
+	}
+	first, _, _ := strings.Cut(string(text), "\n")
+	u, err := url.Parse(first)
+	if err != nil {
+		return 0, fmt.Errorf("reading the first seed of %s: %w", seeds, err)
+	}
+	port, err := strconv.Atoi(u.Port())
+	if err != nil {
+		return 0, fmt.Errorf("reading the first seed of %s: %s has no port", seeds, first)
+	}
+	return port, nil
 }
 
 func benchReportCommand(_ *console) *cobra.Command {

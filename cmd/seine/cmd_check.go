@@ -16,7 +16,7 @@ import (
 func checkCommand(c *console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check",
-		Short: "show what the crawler would make of something",
+		Short: "show how the crawler treats a URL or a page",
 		Args:  args(cobra.NoArgs),
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -29,8 +29,11 @@ func checkURLCommand(c *console) *cobra.Command {
 	var from string
 	cmd := &cobra.Command{
 		Use:   "url URL…",
-		Short: "show canonical form, key and verdict of URLs (\"-\" reads lines); with --dir also what the crawl knows of them",
-		Args:  args(cobra.MinimumNArgs(1)),
+		Short: "show the canonical form, key and verdict of URLs",
+		Long: "Shows the canonical form and key of URLs, and whether they may be crawled. \"-\" reads URLs from\n" +
+			"standard input, one per line. With --dir it also shows what the data directory knows about them:\n" +
+			"record, robots.txt verdict, budgets, and why a URL was not fetched.",
+		Args: args(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, urls []string) error {
 			scope, err := policy.ParseNormalizerScope(from)
 			if err != nil {
@@ -38,7 +41,9 @@ func checkURLCommand(c *console) *cobra.Command {
 			}
 			if cmd.Flags().Changed("dir") {
 				return withEngine(cmd, f.reading(), func(e *engine.Engine) error {
-					return c.checkURLs(urls, func(u string) (engine.URLCheck, error) { return e.Inspect().Check(u, scope) }, f.json)
+					in := e.Inspect()
+					check := func(u string) (engine.URLCheck, error) { return in.Check(u, scope) }
+					return c.checkURLs(urls, check, f.json)
 				})
 			}
 			o, err := f.options(cmd)
@@ -46,12 +51,14 @@ func checkURLCommand(c *console) *cobra.Command {
 				return err
 			}
 			checker := engine.NewURLChecker(o)
-			return c.checkURLs(urls, func(u string) (engine.URLCheck, error) { return checker.Check(u, scope), nil }, f.json)
+			check := func(u string) (engine.URLCheck, error) { return checker.Check(u, scope), nil }
+			return c.checkURLs(urls, check, f.json)
 		},
 	}
 	f.crawling(cmd)
 	f.report(cmd)
-	cmd.Flags().StringVar(&from, "normalizer-scope", string(policy.NormalizeInject), "where the URL comes from: inject, outlink or fetcher")
+	cmd.Flags().StringVar(&from, "normalizer-scope", string(policy.NormalizeInject),
+		"where the URL comes from: inject (a seed), outlink (a link) or fetcher (a redirect)")
 	return cmd
 }
 
@@ -85,8 +92,7 @@ func (c *console) checkURL(w io.Writer, raw string, check checkFunc, asJSON bool
 	return err
 }
 
-// checkLines checks each line of standard input; a line may be as long as it likes, within memory
-// of one line.
+// checkLines checks each line of standard input; a line has at most 16 MiB.
 func (c *console) checkLines(w io.Writer, _ string, check checkFunc, asJSON bool) error {
 	sc := bufio.NewScanner(c.in)
 	sc.Buffer(make([]byte, 64<<10), 16<<20)

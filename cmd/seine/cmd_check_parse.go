@@ -18,7 +18,7 @@ func checkParseCommand(c *console) *cobra.Command {
 	var base, contentType string
 	cmd := &cobra.Command{
 		Use:   "parse URL|FILE",
-		Short: "show everything that the parser sees of a page, fetched now (robots.txt permitting) or from a file",
+		Short: "show what the parser finds in a page, fetched now (if robots.txt allows it) or read from a file",
 		Args:  args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, what []string) error {
 			o, err := f.options(cmd)
@@ -45,8 +45,10 @@ func checkParseCommand(c *console) *cobra.Command {
 	}
 	f.crawling(cmd)
 	f.report(cmd)
-	cmd.Flags().StringVar(&base, "base", "", "URL that a file's links are resolved against (default http://localhost/FILE)")
-	cmd.Flags().StringVar(&contentType, "content-type", "", "Content-Type of a file (default: by its ending, or its bytes)")
+	cmd.Flags().StringVar(&base, "base", "",
+		"URL against which links in a file are resolved (default http://localhost/FILE)")
+	cmd.Flags().StringVar(&contentType, "content-type", "",
+		"Content-Type of a file (default: by its suffix or its bytes)")
 	return cmd
 }
 
@@ -60,7 +62,7 @@ func checkFile(o engine.Options, name, base, contentType string) (engine.PageChe
 	return engine.CheckFile(o, f, name, base, contentType)
 }
 
-// onePrintable keeps what a terminal may be shown, line ends included.
+// onePrintable replaces control characters other than line ends, for strings.Map.
 func onePrintable(r rune) rune {
 	if r == '\n' || r >= ' ' && r != 0x7f && (r < 0x80 || r > 0x9f) {
 		return r

@@ -20,10 +20,11 @@ func crawlCommand(c *console) *cobra.Command {
 	var cpuProfile string
 	cmd := &cobra.Command{
 		Use:   "crawl [URL…]",
-		Short: "crawl continuously from seeds; run again to go on",
+		Short: "crawl continuously from seeds; run again to continue",
 		Long: "Crawls continuously: injects the given seeds, then fetches, updates crawldb and linkdb, removes\n" +
-			"duplicates and indexes, until nothing is due, a limit is reached or it is interrupted. The first\n" +
-			"Ctrl-C stops cleanly, the second at once; either way, run it again and it goes on.",
+			"duplicates and indexes, until nothing is due, a limit is reached or it is interrupted.\n" +
+			"Fetchlists of \"seine generate\" are fetched first. The first Ctrl-C stops cleanly, the second\n" +
+			"at once; in either case, run it again to continue.",
 		Args: args(cobra.ArbitraryArgs),
 		RunE: func(cmd *cobra.Command, urls []string) error {
 			limits, err := end.limits()
@@ -36,8 +37,11 @@ func crawlCommand(c *console) *cobra.Command {
 					return err
 				}
 				p := newProgress(c.err, f.quiet)
-				r, err := e.Crawl(cmd.Context(), engine.CrawlOptions{Limits: limits, Progress: p.show,
-					Inject: engine.InjectOptions{URLs: urls, Files: seeds, Stdin: c.in}})
+				r, err := e.Crawl(cmd.Context(), engine.CrawlOptions{
+					Inject:   engine.InjectOptions{URLs: urls, Files: seeds, Stdin: c.in},
+					Limits:   limits,
+					Progress: p.show,
+				})
 				p.end()
 				stop()
 				if err != nil {
@@ -55,21 +59,21 @@ func crawlCommand(c *console) *cobra.Command {
 	cmd.Flags().StringArrayVar(&seeds, "seeds", nil, "file of seed URLs, one per line (\"-\" for standard input)")
 	end.add(cmd)
 	cmd.Flags().BoolVar(&f.quiet, "quiet", false, "no progress on stderr")
-	cmd.Flags().StringVar(&cpuProfile, "cpuprofile", "", "write a CPU profile for go tool pprof to this file")
+	cmd.Flags().StringVar(&cpuProfile, "cpuprofile", "", "write a CPU profile to this file, for go tool pprof")
 	return cmd
 }
 
-// profile begins a CPU profile if a file is named.
+// profile starts a CPU profile that is written to a file; "" means none.
 func profile(name string) (stop func(), err error) {
 	if name == "" {
 		return func() {}, nil
 	}
 	f, err := os.Create(name)
 	if err != nil {
-		return nil, fmt.Errorf("CPU profile: %w", err)
+		return nil, fmt.Errorf("writing a CPU profile: %w", err)
 	}
 	if err := pprof.StartCPUProfile(f); err != nil {
-		return nil, fmt.Errorf("CPU profile: %w", err)
+		return nil, fmt.Errorf("starting a CPU profile: %w", err)
 	}
 	return func() {
 		pprof.StopCPUProfile()

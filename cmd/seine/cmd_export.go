@@ -16,7 +16,7 @@ func exportCommand(c *console) *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
 		Use:   "export --format cdxj",
-		Short: "print an index of the WARC files",
+		Short: "print an index of the WARC files, for replay tools",
 		Args:  args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if format != "cdxj" {

@@ -12,17 +12,23 @@ import (
 	"github.com/seine-crawler/seine/engine/parse/pdf"
 )
 
-// pdfCommand reads one PDF file in a process of its own; seine calls it, people need not.
+// pdfCommand reads one PDF file in its own process. It is hidden: seine runs it.
 func pdfCommand(c *console) *cobra.Command {
-	return &cobra.Command{Use: "read-pdf", Short: "read a PDF file from standard input, write what is in it as JSON", Hidden: true, Args: args(cobra.NoArgs),
-		RunE: func(*cobra.Command, []string) error { return pdf.Serve(c.in, c.out) }}
+	return &cobra.Command{
+		Use:    "read-pdf",
+		Short:  "read a PDF file from standard input and print its content as JSON",
+		Hidden: true,
+		Args:   args(cobra.NoArgs),
+		RunE:   func(*cobra.Command, []string) error { return pdf.Serve(c.in, c.out) },
+	}
 }
 
-// pdfParsers are the parsers of a seine that reads PDF files by calling itself.
+// pdfParsers is the parser of PDF files, which runs this program as read-pdf for each file.
 func pdfParsers() (map[string]parse.Parser, error) {
 	self, err := os.Executable()
 	if err != nil {
-		return nil, fmt.Errorf("finding this program, to read PDF files with (--pdf=false reads none): %w", err)
+		return nil, fmt.Errorf("finding the program that reads PDF files (--pdf=false reads none): %w", err)
 	}
-	return map[string]parse.Parser{"application/pdf": parse.PDF(&pdf.Reader{Command: []string{self, "read-pdf"}})}, nil
+	reader := &pdf.Reader{Command: []string{self, "read-pdf"}}
+	return map[string]parse.Parser{"application/pdf": parse.PDF(reader)}, nil
 }

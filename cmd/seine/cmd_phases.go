@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -16,9 +17,10 @@ func injectCommand(c *console) *cobra.Command {
 	var o engine.InjectOptions
 	cmd := &cobra.Command{
 		Use:   "inject FILE…",
-		Short: "make records of the URLs in seed files (\"-\" for standard input)",
-		Long: "Injects seed URLs: one per line, optionally followed by TAB-separated key=value pairs. nutch.score and\n" +
-			"nutch.fetchInterval set the record, other keys become metadata. A URL that is known stays as it is.",
+		Short: "add the URLs of seed files to crawldb (\"-\" for standard input)",
+		Long: "Injects seed URLs, one per line, each optionally followed by TAB-separated key=value pairs.\n" +
+			"nutch.score and nutch.fetchInterval set the score and the interval in seconds; other keys become\n" +
+			"metadata. The record of a known URL does not change.",
 		Args: args(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			return withEngine(cmd, &f, func(e *engine.Engine) error {
@@ -62,10 +64,10 @@ func generateCommand(c *console) *cobra.Command {
 	}
 	f.crawling(cmd)
 	f.report(cmd)
-	cmd.Flags().IntVar(&o.Top, "top", 0, "most URLs in all (0: a million)")
+	cmd.Flags().IntVar(&o.Top, "top", 0, "most URLs in total (0: a million)")
 	cmd.Flags().IntVar(&o.MaxPerHost, "max-per-host", 0, "most URLs of one host (0: no limit)")
 	cmd.Flags().StringVar(&mode, "count-by", "host", "what --max-per-host counts by: host or domain")
-	cmd.Flags().IntVar(&o.AddDays, "add-days", 0, "choose what will be due this number of days from now")
+	cmd.Flags().IntVar(&o.AddDays, "add-days", 0, "also choose URLs that become due within this number of days")
 	return cmd
 }
 
@@ -107,7 +109,7 @@ func fetchCommand(c *console) *cobra.Command {
 	return cmd
 }
 
-// newest is the segment asked for, or the newest in a state.
+// newest returns segment, or the newest segment in a state if segment is 0.
 func newest(e *engine.Engine, segment uint32, state storage.SegmentState) (uint32, error) {
 	if segment != 0 {
 		return segment, nil
@@ -116,56 +118,56 @@ func newest(e *engine.Engine, segment uint32, state storage.SegmentState) (uint3
 }
 
 func parseCommand(c *console) *cobra.Command {
-	return phaseCommand(c, "parse", "make a segment's parse records from its WARC again",
-		func(cmd *cobra.Command, e *engine.Engine, segment uint32) (engine.Report, error) {
+	return phaseCommand(c, "parse", "make a segment's parse records again from its WARC",
+		func(ctx context.Context, e *engine.Engine, segment uint32) (engine.Report, error) {
 			number, err := newest(e, segment, storage.SegmentSealed)
 			if err != nil {
 				return nil, err
 			}
-			return e.Seal(cmd.Context(), number)
+			return e.Seal(ctx, number)
 		})
 }
 
 func updatedbCommand(c *console) *cobra.Command {
-	return phaseCommand(c, "updatedb", "bring a segment's outcomes and links into crawldb",
-		func(cmd *cobra.Command, e *engine.Engine, segment uint32) (engine.Report, error) {
+	return phaseCommand(c, "updatedb", "update crawldb with a segment's outcomes and links",
+		func(ctx context.Context, e *engine.Engine, segment uint32) (engine.Report, error) {
 			number, err := newest(e, segment, storage.SegmentSealed)
 			if err != nil {
 				return nil, err
 			}
-			return e.UpdateDB(cmd.Context(), number)
+			return e.UpdateDB(ctx, number)
 		})
 }
 
 func invertlinksCommand(c *console) *cobra.Command {
-	return phaseCommand(c, "invertlinks", "bring a segment's links, turned round, into linkdb",
-		func(cmd *cobra.Command, e *engine.Engine, segment uint32) (engine.Report, error) {
+	return phaseCommand(c, "invertlinks", "add a segment's links to linkdb, by target",
+		func(ctx context.Context, e *engine.Engine, segment uint32) (engine.Report, error) {
 			number, err := newest(e, segment, storage.SegmentUpdated)
 			if err != nil {
 				return nil, err
 			}
-			return e.InvertLinks(cmd.Context(), number)
+			return e.InvertLinks(ctx, number)
 		})
 }
 
 func indexCommand(c *console) *cobra.Command {
-	return phaseCommand(c, "index", "index the pages of linked segments and refresh what changed",
-		func(cmd *cobra.Command, e *engine.Engine, segment uint32) (engine.Report, error) {
+	return phaseCommand(c, "index", "index the pages of linked segments, and refresh documents that changed",
+		func(ctx context.Context, e *engine.Engine, segment uint32) (engine.Report, error) {
 			o := engine.IndexOptions{Refresh: true}
 			if segment != 0 {
 				o.Segments = []uint32{segment}
 			}
-			return e.Index(cmd.Context(), o)
+			return e.Index(ctx, o)
 		})
 }
 
 func dedupCommand(c *console) *cobra.Command {
-	return phaseCommand(c, "dedup", "mark pages with equal content as duplicates, but for the best",
-		func(cmd *cobra.Command, e *engine.Engine, segment uint32) (engine.Report, error) {
-			var o engine.DedupOptions // the order is a setting
+	return phaseCommand(c, "dedup", "mark pages with equal content as duplicates, except the best",
+		func(ctx context.Context, e *engine.Engine, segment uint32) (engine.Report, error) {
+			var o engine.DedupOptions // its order is Options.DedupOrder
 			if segment != 0 {
 				o.Segments = []uint32{segment}
 			}
-			return e.Dedup(cmd.Context(), o)
+			return e.Dedup(ctx, o)
 		})
 }

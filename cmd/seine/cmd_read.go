@@ -18,7 +18,7 @@ func readlinksCommand(c *console) *cobra.Command {
 	var limit int
 	cmd := &cobra.Command{
 		Use:   "readlinks --url URL",
-		Short: "print who links to a URL, with which anchor text",
+		Short: "print the links to a URL, with their anchor texts",
 		Args:  args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if url == "" {
@@ -31,12 +31,12 @@ func readlinksCommand(c *console) *cobra.Command {
 	}
 	f.common(cmd)
 	f.report(cmd)
-	cmd.Flags().StringVar(&url, "url", "", "the URL that is linked to")
+	cmd.Flags().StringVar(&url, "url", "", "target of the links")
 	cmd.Flags().IntVar(&limit, "limit", 10_000, "print at most this number of links")
 	return cmd
 }
 
-// eachLine prints a sequence, a value a line: as JSON or as its String. An error ends it.
+// eachLine prints each value on a line, as JSON or as its String. It stops at the first error.
 func eachLine[T fmt.Stringer](c *console, values iter.Seq2[T, error], asJSON bool) error {
 	return c.lines(func(w *bufio.Writer) error {
 		for v, err := range values {
@@ -81,7 +81,7 @@ func readsegCommand(c *console) *cobra.Command {
 	var url string
 	cmd := &cobra.Command{
 		Use:   "readseg",
-		Short: "list segments, or print what one holds",
+		Short: "list segments, or print parse records",
 		Args:  args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withEngine(cmd, f.reading(), func(e *engine.Engine) error {

@@ -63,13 +63,14 @@ func readdbCommand(c *console) *cobra.Command {
 	cmd.Flags().BoolVar(&perHost, "sort", false, "with --stats: counts by status for each host")
 	cmd.Flags().BoolVar(&dump, "dump", false, "print every record")
 	cmd.Flags().StringVar(&url, "url", "", "print one URL's record")
-	cmd.Flags().StringVar(&prefix, "prefix", "", "print the records whose key begins so, or of one host (docs.python.org)")
+	cmd.Flags().StringVar(&prefix, "prefix", "",
+		"print the records whose key has this prefix, or of one host (docs.python.org)")
 	cmd.Flags().StringVar(&status, "status", "", "with --dump or --prefix: only this status, such as db_gone")
 	cmd.Flags().IntVar(&top, "top", 0, "print this number of records, those with the highest scores")
 	return cmd
 }
 
-// withoutErrors is a list as a sequence.
+// withoutErrors is the sequence of a list.
 func withoutErrors[T any](list []T) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for _, v := range list {

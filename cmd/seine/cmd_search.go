@@ -19,8 +19,9 @@ func searchCommand(c *console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "search QUERY…",
 		Short: "search the crawled pages",
-		Long: "Searches the index. All terms must occur; a OR b wants either; \"a phrase\" wants the words in a row;\n" +
-			"-word excludes; site:example.org keeps to a host or domain.",
+		Long: "Searches the index. All words must occur. \"a OR b\" finds pages with either word, \"a phrase\"\n" +
+			"in quotes finds the words next to each other, -word excludes a word, site:example.org restricts\n" +
+			"to a host or domain, and intitle:word requires the word in the title.",
 		Example: "  seine search asyncio gather\n  seine search '\"write-ahead log\" site:postgresql.org -replication'",
 		Args:    args(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, words []string) error {
@@ -59,7 +60,7 @@ func isTerminal(c *console) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// printable takes control bytes out of text from a page, but for our own marks.
+// printable replaces control characters in text from a page, except our own marks.
 func printable(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' && r != '\x1b' || r == 0x7f || r >= 0x80 && r < 0xa0 {

@@ -14,8 +14,7 @@ import (
 	"github.com/seine-crawler/seine/bench/simweb"
 )
 
-// simwebFlags are the flags of simweb and simweb truth: what there is to serve, and from where a crawl
-// is to start.
+// simwebFlags are the flags that simweb and simweb truth share: what to serve, and where a crawl starts.
 type simwebFlags struct {
 	params    simweb.Params
 	shape     string
@@ -29,7 +28,7 @@ type simwebFlags struct {
 	prerender string
 }
 
-// shapes are the webs to start from, by the name of --shape.
+// shapes are the parameters that --shape names.
 var shapes = map[string]func() simweb.Params{
 	"small":   simweb.Small,
 	"lively":  simweb.Lively,
@@ -40,23 +39,31 @@ var shapes = map[string]func() simweb.Params{
 
 func (f *simwebFlags) add(fs *pflag.FlagSet) {
 	f.params = simweb.Small()
-	fs.StringVar(&f.shape, "shape", "small", "parameters to start from: small, lively (failing, slow, changing), default (as the real web), heavy, bench (all alike)")
+	fs.StringVar(&f.shape, "shape", "small",
+		"parameters to start from: small, lively (failing, slow, changing hosts), default (like the real web), "+
+			"heavy, bench (all hosts alike)")
 	for _, p := range f.params.Fields() {
 		fs.Var(p.Value, p.Name, p.Usage)
 	}
-	fs.StringArrayVar(&f.docs, "docs", nil, "serve folders of HTML instead: DIR or name=DIR is a host; a DIR without HTML of its own stands for all its folders that have some")
-	fs.StringVar(&f.docsO.Root, "docs-root", "", "no path and no symbolic link of --docs leads out of this folder (default /)")
+	fs.StringArrayVar(&f.docs, "docs", nil, "serve folders of HTML instead: DIR or name=DIR is a host; "+
+		"a DIR without HTML files stands for all its folders that have some")
+	fs.StringVar(&f.docsO.Root, "docs-root", "",
+		"refuse paths and symbolic links of --docs that lead out of this folder (default /)")
 	fs.StringVar(&f.robots, "docs-robots", "", "file to serve as the robots.txt of every host of --docs")
-	fs.Float64Var(&f.docsO.RightCharset, "docs-right-charset", 0, "share of hosts of --docs whose Content-Type names the charset that the file declares")
-	fs.Float64Var(&f.docsO.WrongCharset, "docs-wrong-charset", 0, "share of hosts of --docs whose Content-Type names another; the others name none")
-	fs.BoolVar(&f.docsO.Sitemaps, "docs-sitemaps", false, "give every host of --docs a sitemap of its HTML files")
-	fs.StringVar(&f.graph, "graph", "", "serve a link graph instead: a list of edges, two node numbers a line, plain, .gz or .xz")
-	fs.IntVar(&f.graphMean, "graph-pages", 100, "mean number of nodes of a host of --graph")
+	fs.Float64Var(&f.docsO.RightCharset, "docs-right-charset", 0, "share of hosts of --docs, from 0 to 1, whose "+
+		"Content-Type names the charset that the file declares")
+	fs.Float64Var(&f.docsO.WrongCharset, "docs-wrong-charset", 0, "share of hosts of --docs, from 0 to 1, whose "+
+		"Content-Type names another charset; the remaining hosts name none")
+	fs.BoolVar(&f.docsO.Sitemaps, "docs-sitemaps", false, "serve a sitemap of the HTML files on every host of --docs")
+	fs.StringVar(&f.graph, "graph", "",
+		"serve a link graph instead: a file of edges, two node numbers per line, plain, .gz or .xz")
+	fs.IntVar(&f.graphMean, "graph-pages", 100, "mean number of nodes per host of --graph")
 	fs.IntVar(&f.port, "port", 0, "port of all hosts (0: a free one)")
-	fs.IntVar(&f.seedHosts, "seed-hosts", 1, "how many hosts' first pages to start from (0: all; all of them with --docs)")
+	fs.IntVar(&f.seedHosts, "seed-hosts", 1,
+		"number of hosts whose first pages are seeds (0: all; with --docs always all)")
 }
 
-// site returns what the flags describe, and the URLs of its seeds on a port.
+// site returns the web that the flags describe.
 func (f *simwebFlags) site(cmd *cobra.Command) (simweb.Site, error) {
 	if f.graph != "" {
 		return simweb.LoadGraph(f.graph, simweb.GraphOptions{Seed: f.params.Seed, MeanPages: f.graphMean})
@@ -83,7 +90,7 @@ func (f *simwebFlags) site(cmd *cobra.Command) (simweb.Site, error) {
 	}
 	p := shape()
 	given := f.params.Fields()
-	for i, field := range p.Fields() { // what was said stands, wherever --shape stood
+	for i, field := range p.Fields() { // flags override the shape, in any order
 		if cmd.Flags().Changed(field.Name) {
 			if err := field.Value.Set(given[i].Value.String()); err != nil {
 				return nil, fmt.Errorf("--%s: %w", field.Name, err)
@@ -101,7 +108,7 @@ func (f *simwebFlags) site(cmd *cobra.Command) (simweb.Site, error) {
 	return simweb.Prerender(w, keep)
 }
 
-// seeds returns the URLs to start from.
+// seeds returns the URLs at which a crawl starts.
 func (f *simwebFlags) seeds(site simweb.Site) (urls []string) {
 	n := f.seedHosts
 	if len(f.docs) > 0 || n == 0 {
@@ -113,72 +120,93 @@ func (f *simwebFlags) seeds(site simweb.Site) (urls []string) {
 	return urls
 }
 
+// serverFlags are the flags of simweb alone: how to serve, and which files to write.
+type serverFlags struct {
+	o                        simweb.ServerOptions
+	hosts, seeds, ca, replay string
+	json, hostile            bool
+}
+
+func (s *serverFlags) add(fs *pflag.FlagSet) {
+	fs.StringVar(&s.hosts, "hosts-file", "simweb.hosts", "hosts file to write (\"\": none)")
+	fs.StringVar(&s.seeds, "seeds-file", "simweb.seeds", "seed file to write (\"\": none)")
+	fs.BoolVar(&s.o.FrontOnly, "front-only", false,
+		"listen on 127.0.0.1 only, for clients that send the Host header or use it as a proxy")
+	fs.BoolVar(&s.o.AllInterfaces, "all-interfaces", false,
+		"use one listener on 0.0.0.0, for webs of more than 4,096 addresses; it refuses other than loopback addresses")
+	fs.BoolVar(&s.o.Gzip, "gzip", false, "compress responses for clients that accept it, as most servers do")
+	fs.DurationVar(&s.o.Delay, "delay", 0,
+		"shortest time between two requests to a host that the report counts as polite")
+	fs.BoolVar(&s.o.TLS, "tls", false, "also speak TLS, on the same port")
+	fs.StringVar(&s.ca, "ca-file", "simweb-ca.pem",
+		"file to write the certificate of the authority of --tls to (seine trusts it with SSL_CERT_FILE)")
+	fs.BoolVar(&s.json, "json", false, "print the report as JSON")
+	fs.BoolVar(&s.hostile, "hostile", false,
+		"serve the hostile web instead: a host for each way in which servers trouble crawlers")
+	fs.StringVar(&s.replay, "hostile-replay", "",
+		"also serve the recorded responses of this folder (manifest.tsv and responses.tar.gz)")
+}
+
 func simwebCommand(c *console) *cobra.Command {
 	var f simwebFlags
-	var o simweb.ServerOptions
-	var hosts, seeds, ca, replay string
-	var asJSON, bad bool
+	var s serverFlags
 	cmd := &cobra.Command{
 		Use:   "simweb",
 		Short: "serve a synthetic web, or folders of HTML, on loopback until interrupted",
-		Long: "Serves a deterministic web of many hosts on addresses in 127.0.0.0/8, or folders of HTML as hosts, writes a\n" +
-			"hosts file and a seed file for a crawler, and when it is interrupted prints how politely it was visited.\n" +
-			"A crawler that cannot be given a hosts file finds every host at 127.0.0.1 by its Host header, or uses that\n" +
-			"address as its HTTP proxy.",
+		Long: "Serves a deterministic web of many hosts on addresses in 127.0.0.0/8, or folders of HTML as\n" +
+			"hosts. It writes a hosts file and a seed file for a crawler, and when interrupted prints how\n" +
+			"polite the crawler was. A crawler that takes no hosts file reaches every host at 127.0.0.1 by\n" +
+			"the Host header, or by using that address as HTTP proxy.",
 		Args: args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if bad || replay != "" {
-				return serveHostile(cmd, c, f.port, replay, hosts, seeds, asJSON)
+			if s.hostile || s.replay != "" {
+				return serveHostile(cmd, c, f.port, &s)
 			}
 			site, err := f.site(cmd)
 			if err != nil {
 				return err
 			}
-			if f.params.HTTPS > 0 && !o.TLS {
-				return &usageError{errors.New("--https is for servers with --tls")}
+			if f.params.HTTPS > 0 && !s.o.TLS {
+				return &usageError{errors.New("--https needs --tls: without it the server speaks no TLS")}
 			}
-			o.Port = f.port
-			s, err := simweb.Serve(context.WithoutCancel(cmd.Context()), site, o)
-			if err != nil {
-				return err
-			}
-			defer s.Close()
-			if o.TLS {
-				if err := writeFile(ca, func(w *os.File) error { _, err := w.Write(s.CA()); return err }); err != nil {
-					return err
-				}
-			}
-			if err := announce(c, &f, s, hosts, seeds); err != nil {
-				return err
-			}
-			<-cmd.Context().Done()
-			r := s.Report()
-			if asJSON {
-				return c.object(r)
-			}
-			_, err = fmt.Fprintln(c.out, r)
-			return err
+			return serveSite(cmd.Context(), c, site, &f, &s)
 		},
 	}
 	fs := cmd.Flags()
 	f.add(fs)
-	fs.StringVar(&f.prerender, "prerender", "", "make the pages before they are asked for and keep up to so many bytes of them, such as 1GB")
-	fs.StringVar(&hosts, "hosts-file", "simweb.hosts", "where to write the names and addresses (\"\": nowhere)")
-	fs.StringVar(&seeds, "seeds-file", "simweb.seeds", "where to write the URLs to start from (\"\": nowhere)")
-	fs.BoolVar(&o.FrontOnly, "front-only", false, "listen on 127.0.0.1 alone: hosts are told apart by Host header, or it is used as a proxy")
-	fs.BoolVar(&o.AllInterfaces, "all-interfaces", false, "listen once, on 0.0.0.0, for webs of more than 4,096 addresses; what is not loopback is refused")
-	fs.BoolVar(&o.Gzip, "gzip", false, "compress responses for clients that accept it, as most of the web does")
-	fs.DurationVar(&o.Delay, "delay", 0, "least time between two starts on one host that the report calls polite")
-	fs.BoolVar(&o.TLS, "tls", false, "speak TLS too, on the same port")
-	fs.StringVar(&ca, "ca-file", "simweb-ca.pem", "where to write the certificate of the authority that --tls uses (seine trusts it with SSL_CERT_FILE)")
-	fs.BoolVar(&asJSON, "json", false, "print the report as JSON")
-	fs.BoolVar(&bad, "hostile", false, "serve the hostile web instead: a host for everything that servers do to crawlers")
-	fs.StringVar(&replay, "hostile-replay", "", "also serve the recorded responses of this folder (manifest.tsv and responses.tar.gz)")
+	fs.StringVar(&f.prerender, "prerender", "",
+		"make pages before they are requested, and keep up to this many bytes of them, such as 1GB")
+	s.add(fs)
 	cmd.AddCommand(simwebTruthCommand(c))
 	return cmd
 }
 
-// announce writes the files that a crawler needs and says what to do with them.
+// serveSite serves a web until ctx ends, and prints the report.
+func serveSite(ctx context.Context, c *console, site simweb.Site, f *simwebFlags, s *serverFlags) error {
+	s.o.Port = f.port
+	server, err := simweb.Serve(context.WithoutCancel(ctx), site, s.o)
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	if s.o.TLS {
+		if err := writeFile(s.ca, func(w *os.File) error { _, err := w.Write(server.CA()); return err }); err != nil {
+			return err
+		}
+	}
+	if err := announce(c, f, server, s.hosts, s.seeds); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	r := server.Report()
+	if s.json {
+		return c.object(r)
+	}
+	_, err = fmt.Fprintln(c.out, r)
+	return err
+}
+
+// announce writes the files that a crawler needs and prints a command that uses them.
 func announce(c *console, f *simwebFlags, s *simweb.Server, hosts, seeds string) error {
 	urls := f.seeds(s.Site())
 	if err := writeFile(seeds, func(w *os.File) error {
@@ -189,22 +217,21 @@ func announce(c *console, f *simwebFlags, s *simweb.Server, hosts, seeds string)
 	}); err != nil {
 		return err
 	}
-	// The hosts file comes last and in one step: who waits for it finds everything ready.
+	// The hosts file is written last and atomically: a script that waits for it finds everything ready.
 	if err := writeFile(hosts, func(w *os.File) error { return s.HostsFile(w) }); err != nil {
 		return err
 	}
 	scope := "any"
 	if len(f.docs) > 0 {
-		scope = "host" // documents link to the world outside
+		scope = "host" // documents link to the real web
 	}
-	_, err := fmt.Fprintf(c.err, "simweb: %d hosts, first page %s, all of them also at %s by Host header and as a proxy\n"+
+	_, err := fmt.Fprintf(c.err, "simweb: %d hosts, first page %s; also all at %s, by Host header or as a proxy\n"+
 		"simweb: in another terminal: seine crawl --seeds %s --hosts %s --allow-private --scope %s --delay 0s\n",
 		s.Site().Hosts(), urls[0], s.Front(), seeds, hosts, scope)
 	return err
 }
 
-// writeFile writes a file under another name and renames it, so that nobody reads half of it. Without a
-// name nothing is written.
+// writeFile writes a file atomically, by renaming. With name "" it does nothing.
 func writeFile(name string, write func(f *os.File) error) error {
 	if name == "" {
 		return nil

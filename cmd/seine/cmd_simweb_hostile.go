@@ -13,7 +13,7 @@ import (
 	"github.com/seine-crawler/seine/bench/hostile"
 )
 
-// hostileReport is what a case's host saw, for JSON.
+// hostileReport is what the host of a case saw, for JSON.
 type hostileReport struct {
 	Number      int           `json:"number"`
 	Name        string        `json:"name"`
@@ -29,12 +29,11 @@ type hostileReport struct {
 	SmallestGap time.Duration `json:"smallest_gap"`
 }
 
-// serveHostile is simweb --hostile: it plays every case until it is interrupted and prints what each
-// saw.
-func serveHostile(cmd *cobra.Command, c *console, port int, replay, hosts, seeds string, asJSON bool) error {
+// serveHostile is simweb --hostile: it serves every case until it is interrupted, and prints what each host saw.
+func serveHostile(cmd *cobra.Command, c *console, port int, o *serverFlags) error {
 	cases := hostile.Cases()
-	if replay != "" {
-		more, err := hostile.Replay(replay)
+	if o.replay != "" {
+		more, err := hostile.Replay(o.replay)
 		if err != nil {
 			return fmt.Errorf("--hostile-replay: %w", err)
 		}
@@ -45,7 +44,7 @@ func serveHostile(cmd *cobra.Command, c *console, port int, replay, hosts, seeds
 		return err
 	}
 	defer s.Close()
-	if err := writeFile(seeds, func(w *os.File) error {
+	if err := writeFile(o.seeds, func(w *os.File) error {
 		for _, u := range s.Seeds() {
 			fmt.Fprintln(w, u)
 		}
@@ -53,23 +52,29 @@ func serveHostile(cmd *cobra.Command, c *console, port int, replay, hosts, seeds
 	}); err != nil {
 		return err
 	}
-	if err := writeFile(hosts, func(w *os.File) error { return s.HostsFile(w) }); err != nil {
+	if err := writeFile(o.hosts, func(w *os.File) error { return s.HostsFile(w) }); err != nil {
 		return err
 	}
-	fmt.Fprintf(c.err, "simweb: %d hostile hosts on port %d; a crawl of them needs a bound, as some have no end:\n"+
-		"simweb: seine crawl --seeds %s --hosts %s --allow-private --delay 0s --timeout 5s --max-pages 1000\n", len(cases), s.Port(), seeds, hosts)
+	fmt.Fprintf(c.err, "simweb: %d hostile hosts on port %d; limit the crawl, as some hosts have no end:\n"+
+		"simweb: seine crawl --seeds %s --hosts %s --allow-private --delay 0s --timeout 5s --max-pages 1000\n",
+		len(cases), s.Port(), o.seeds, o.hosts)
 	<-cmd.Context().Done()
 	return c.lines(func(w *bufio.Writer) error {
 		for _, k := range cases {
 			t := s.Log().Tally(k.Name)
-			if asJSON {
-				if err := jsonLine(w, hostileReport{k.Number, k.Name, k.Does, k.Want.Results, k.Want.Text, t.Requests, t.Robots, t.Conns, t.BytesIn, t.BytesOut, t.MaxInFlight, t.SmallestGap}); err != nil {
+			if o.json {
+				if err := jsonLine(w, hostileReport{
+					Number: k.Number, Name: k.Name, Does: k.Does, Want: k.Want.Results, Text: k.Want.Text,
+					Requests: t.Requests, Robots: t.Robots, Conns: t.Conns, BytesIn: t.BytesIn, BytesOut: t.BytesOut,
+					AtOnce: t.MaxInFlight, SmallestGap: t.SmallestGap,
+				}); err != nil {
 					return err
 				}
 				continue
 			}
 			if t.Conns > 0 {
-				fmt.Fprintf(w, "%3d %-26s %4d requests on %d connections, %d at once, smallest gap %s, %d bytes sent\n", k.Number, k.Name, t.Requests, t.Conns, t.MaxInFlight,
+				fmt.Fprintf(w, "%3d %-26s %4d requests on %d connections, %d at once, smallest gap %s, %d bytes sent\n",
+					k.Number, k.Name, t.Requests, t.Conns, t.MaxInFlight,
 					t.SmallestGap.Round(time.Microsecond), t.BytesOut)
 			}
 		}

@@ -22,12 +22,13 @@ func simwebTruthCommand(c *console) *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:   "truth [URL…]",
-		Short: "print what a polite crawl of a simweb must come to",
-		Long: "Walks the web that the flags describe from the given URLs, or from its seeds, by the rules of a polite crawler:\n" +
-			"links without nofollow, redirects, robots.txt. Give the --port that the server has, as it is part of each URL.\n" +
-			"--urls prints a line for each URL: what it answers, a tab, the URL, and where it leads or whose copy it is.\n" +
-			"--against compares with the URLs that a crawler fetched: every word in FILE that begins with http. Files that are\n" +
-			"not HTML may be left out, as most crawlers have a rule for them.",
+		Short: "print what a polite crawl of a simweb must find",
+		Long: "Walks the web that the flags describe, from the given URLs or from its seeds, as a polite\n" +
+			"crawler would: it follows redirects and links without nofollow, and obeys robots.txt. Give the\n" +
+			"--port of the server: it is part of each URL. --urls prints a line for each URL: the outcome, a\n" +
+			"tab, the URL, and the target of a redirect or the original of a copy. --against compares with\n" +
+			"the URLs that a crawler fetched: every word in FILE that begins with http:// or https://. Files\n" +
+			"other than HTML may be missing, as many crawlers skip them.",
 		RunE: func(cmd *cobra.Command, seeds []string) error {
 			site, err := f.site(cmd)
 			if err != nil {
@@ -72,9 +73,11 @@ func simwebTruthCommand(c *console) *cobra.Command {
 	fs := cmd.Flags()
 	f.add(fs)
 	fs.BoolVar(&o.urls, "urls", false, "print a line for each URL")
-	fs.BoolVar(&o.edges, "edges", false, "print a line for each link that is followed")
+	fs.BoolVar(&o.edges, "edges", false, "print a line for each link that the walk follows")
 	fs.BoolVar(&o.scores, "scores", false, "print the PageRank of each URL")
-	fs.StringVar(&o.against, "against", "", "file of URLs that a crawler fetched, - for standard input: print what it missed and what it should not have fetched")
+	fs.StringVar(&o.against, "against", "",
+		"file of URLs that a crawler fetched (\"-\" for standard input): print what it missed and what it should not "+
+			"have fetched")
 	fs.BoolVar(&o.json, "json", false, "print the totals as JSON")
 	return cmd
 }
@@ -92,16 +95,16 @@ func printScores(cmd *cobra.Command, c *console, site simweb.Site, seeds []strin
 	})
 }
 
-// truthTotals sums up a walk, and takes from the crawled URLs those that it meets.
+// truthTotals sums up a walk, and removes the URLs that it visits from crawled.
 type truthTotals struct {
 	site      simweb.Site
 	outcomes  [len(simweb.Outcomes)]int
 	pages     int
 	edges     int
 	broken    int
-	crawled   map[string]int // how often each was named
+	crawled   map[string]int // URL → how often the file has it
 	missing   int
-	files     int // not pages, and not fetched
+	files     int // not HTML, and not fetched
 	forbidden int
 }
 
@@ -148,22 +151,24 @@ func (t *truthTotals) print(c *console, asJSON bool) error {
 	for i, n := range t.outcomes {
 		parts = append(parts, fmt.Sprintf("%d %s", n, simweb.Outcome(i)))
 	}
-	if _, err := fmt.Fprintf(c.out, "truth: %d URLs: %s; %d links and redirects followed, %d of them to what is gone\n", t.pages, strings.Join(parts, ", "), t.edges, t.broken); err != nil {
+	_, err := fmt.Fprintf(c.out, "truth: %d URLs: %s; %d links and redirects followed, "+
+		"%d of them to pages that are gone\n", t.pages, strings.Join(parts, ", "), t.edges, t.broken)
+	if err != nil || t.crawled == nil {
 		return err
 	}
-	if t.crawled != nil {
-		if _, err := fmt.Fprintf(c.out, "truth: the crawl missed %d pages, left out %d files that are not HTML, fetched %d that cannot be fetched and %d that are not known\n",
-			t.missing, t.files, t.forbidden, extra); err != nil {
-			return err
-		}
-		if t.missing+t.forbidden+extra > 0 {
-			return fmt.Errorf("the crawl is not the truth: %d missing, %d unfetchable, %d unknown", t.missing, t.forbidden, extra)
-		}
+	_, err = fmt.Fprintf(c.out, "truth: the crawl missed %d pages, left out %d files that are not HTML, "+
+		"fetched %d URLs that cannot be fetched and %d that do not exist\n", t.missing, t.files, t.forbidden, extra)
+	if err != nil {
+		return err
+	}
+	if t.missing+t.forbidden+extra > 0 {
+		return fmt.Errorf("the crawl differs from the truth: %d missing, %d unfetchable, %d unknown",
+			t.missing, t.forbidden, extra)
 	}
 	return nil
 }
 
-// readURLs reads every word of a file that begins with http and counts them.
+// readURLs counts the words of a file that are http or https URLs; "-" reads in.
 func readURLs(name string, in io.Reader) (map[string]int, error) {
 	r := in
 	if name != "-" {

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -44,7 +45,7 @@ func commands(c *console) []*cobra.Command {
 	}
 }
 
-// args adapts an argument rule so that breaking it is a usage error.
+// args returns rule with its errors as usage errors.
 func args(rule cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, a []string) error {
 		if err := rule(cmd, a); err != nil {
@@ -54,7 +55,7 @@ func args(rule cobra.PositionalArgs) cobra.PositionalArgs {
 	}
 }
 
-// withEngine opens the engine that the flags describe, runs fn and closes it.
+// withEngine opens the engine with the options of the flags, runs fn and closes the engine.
 func withEngine(cmd *cobra.Command, f *flags, fn func(e *engine.Engine) error) error {
 	o, err := f.options(cmd)
 	if err != nil {
@@ -67,19 +68,27 @@ func withEngine(cmd *cobra.Command, f *flags, fn func(e *engine.Engine) error) e
 	return errors.Join(fn(e), e.Close())
 }
 
+// phaseFunc runs one phase on a segment; 0 is the newest segment that the phase applies to, or all of them.
+type phaseFunc func(ctx context.Context, e *engine.Engine, segment uint32) (engine.Report, error)
+
 // phaseCommand is a command that runs one phase on one segment and prints its report.
-func phaseCommand(c *console, use, short string, run func(cmd *cobra.Command, e *engine.Engine, segment uint32) (engine.Report, error)) *cobra.Command {
+func phaseCommand(c *console, use, short string, run phaseFunc) *cobra.Command {
 	var f flags
 	var segment uint32
-	cmd := &cobra.Command{Use: use, Short: short, Args: args(cobra.NoArgs), RunE: func(cmd *cobra.Command, _ []string) error {
-		return withEngine(cmd, &f, func(e *engine.Engine) error {
-			r, err := run(cmd, e, segment)
-			if err != nil {
-				return err
-			}
-			return c.report(r, f.json)
-		})
-	}}
+	cmd := &cobra.Command{
+		Use:   use,
+		Short: short,
+		Args:  args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return withEngine(cmd, &f, func(e *engine.Engine) error {
+				r, err := run(cmd.Context(), e, segment)
+				if err != nil {
+					return err
+				}
+				return c.report(r, f.json)
+			})
+		},
+	}
 	f.crawling(cmd)
 	f.report(cmd)
 	cmd.Flags().Uint32Var(&segment, "segment", 0, "segment number (default: the newest that needs it)")

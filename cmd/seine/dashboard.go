@@ -14,10 +14,11 @@ import (
 	"github.com/seine-crawler/seine/engine"
 )
 
-// sparkSeconds is how much of the past the dashboard's curve shows, a character a second.
+// sparkSeconds is the length of the dashboard's curve of pages per second: one character for each second.
 const sparkSeconds = 30
 
-// dashboard draws a crawl as lines that fit a terminal. It is a pure function of what it is given.
+// dashboard draws a crawl as lines that fit a terminal of width columns and height lines; 0 means 80 columns and any
+// number of lines. It is a pure function.
 func dashboard(s engine.Progress, rates []float64, width, height int) []string {
 	if width <= 0 {
 		width = 80
@@ -27,14 +28,23 @@ func dashboard(s engine.Progress, rates []float64, width, height int) []string {
 		now = rates[len(rates)-1]
 	}
 	lines := []string{
-		fmt.Sprintf("%-9s %8s   %s pages   %.0f/s now   %.0f/s since the start   %s", s.Phase, clockTime(s.Elapsed), thousands(s.Fetched), now, s.PagesPerSecond, spark(rates)),
-		fmt.Sprintf("  speed    %.1f MB/s   %s received   %s discovered   %s indexed%s", float64(s.Bytes)/1e6/max(s.Elapsed.Seconds(), 1e-3), bytesText(s.Bytes), thousands(s.Discovered), thousands(s.Indexed), limitText(s)),
-		fmt.Sprintf("  fetchers %s %d of %d busy   %d segments behind", bar(float64(s.Busy)/float64(max(s.Fetchers, 1)), 10), s.Busy, s.Fetchers, s.Backlog),
-		fmt.Sprintf("  hosts    %d ready   %d waiting   %d throttled   %d asleep   %d dormant%s", s.HostsReady, s.HostsWaiting-s.HostsThrottled, s.HostsThrottled, s.HostsAsleep, s.HostsDormant, heldBack(s)),
-		fmt.Sprintf("  URLs     %s queued   %s not modified   %s redirected   %s denied by robots   %s gone", thousands(uint64(s.Queued)), thousands(s.NotModified), thousands(s.Redirected), thousands(s.RobotsDenied), thousands(s.Gone)),
+		fmt.Sprintf("%-9s %8s   %s pages   %.0f/s now   %.0f/s since the start   %s",
+			s.Phase, clockTime(s.Elapsed), thousands(s.Fetched), now, s.PagesPerSecond, spark(rates)),
+		fmt.Sprintf("  speed    %.1f MB/s   %s received   %s discovered   %s indexed%s",
+			float64(s.Bytes)/1e6/max(s.Elapsed.Seconds(), 1e-3), bytesText(s.Bytes),
+			thousands(s.Discovered), thousands(s.Indexed), limitText(s)),
+		fmt.Sprintf("  fetchers %s %d of %d busy   %d segments behind",
+			bar(float64(s.Busy)/float64(max(s.Fetchers, 1)), 10), s.Busy, s.Fetchers, s.Backlog),
+		fmt.Sprintf("  hosts    %d ready   %d waiting   %d throttled   %d asleep   %d dormant%s",
+			s.HostsReady, s.HostsWaiting-s.HostsThrottled, s.HostsThrottled,
+			s.HostsAsleep, s.HostsDormant, heldBack(s)),
+		fmt.Sprintf("  URLs     %s queued   %s not modified   %s redirected   %s denied by robots.txt   %s gone",
+			thousands(uint64(s.Queued)), thousands(s.NotModified), thousands(s.Redirected),
+			thousands(s.RobotsDenied), thousands(s.Gone)),
 		"  errors   " + failuresText(s.Failures),
-		"  work     " + stagesText(s.Stages),
-		fmt.Sprintf("  machine  heap %s of %s   %s", bytesText(s.HeapBytes), bytesText(uint64(s.MemoryLimit)), diskText(s.DiskFree)),
+		"  CPU      " + stagesText(s.Stages),
+		fmt.Sprintf("  machine  heap %s of %s   %s",
+			bytesText(s.HeapBytes), bytesText(uint64(s.MemoryLimit)), diskText(s.DiskFree)),
 		"  held up  by " + s.Slowest,
 	}
 	if height > 2 {
@@ -46,7 +56,7 @@ func dashboard(s engine.Progress, rates []float64, width, height int) []string {
 	return lines
 }
 
-// spark is a curve of the last seconds.
+// spark draws rates as a curve, one character each.
 func spark(rates []float64) string {
 	if len(rates) == 0 {
 		return ""
@@ -59,17 +69,20 @@ func spark(rates []float64) string {
 	return b.String()
 }
 
+// bar draws a share of 0 to 1 as n characters.
 func bar(share float64, n int) string {
 	full := min(max(int(share*float64(n)+0.5), 0), n)
 	return strings.Repeat("█", full) + strings.Repeat("░", n-full)
 }
 
-// failuresText names the five commonest kinds of failure.
+// failuresText lists the five most frequent kinds of failure.
 func failuresText(by map[string]uint64) string {
 	if len(by) == 0 {
 		return "none"
 	}
-	kinds := slices.SortedFunc(maps.Keys(by), func(a, b string) int { return cmp.Or(cmp.Compare(by[b], by[a]), strings.Compare(a, b)) })
+	kinds := slices.SortedFunc(maps.Keys(by), func(a, b string) int {
+		return cmp.Or(cmp.Compare(by[b], by[a]), strings.Compare(a, b))
+	})
 	var parts []string
 	for _, k := range kinds[:min(len(kinds), 5)] {
 		parts = append(parts, fmt.Sprintf("%s %s", k, thousands(by[k])))
@@ -80,7 +93,7 @@ func failuresText(by map[string]uint64) string {
 	return strings.Join(parts, "   ")
 }
 
-// stagesText is where the processor's time goes, the most first.
+// stagesText lists the stages that take most of the processor time.
 func stagesText(stages engine.StageCPU) string {
 	var sum float64
 	for _, s := range stages {
@@ -89,7 +102,9 @@ func stagesText(stages engine.StageCPU) string {
 	if sum == 0 {
 		return "-"
 	}
-	sorted := slices.SortedFunc(slices.Values(stages), func(a, b engine.StageSeconds) int { return cmp.Compare(b.Seconds, a.Seconds) })
+	sorted := slices.SortedFunc(slices.Values(stages), func(a, b engine.StageSeconds) int {
+		return cmp.Compare(b.Seconds, a.Seconds)
+	})
 	var parts []string
 	for _, s := range sorted[:min(len(sorted), 6)] {
 		if share := s.Seconds / sum; share >= 0.01 {
@@ -99,6 +114,7 @@ func stagesText(stages engine.StageCPU) string {
 	return strings.Join(parts, "   ")
 }
 
+// limitText is how far the crawl is from its limits; "" without limits.
 func limitText(s engine.Progress) string {
 	var limits []string
 	if s.MaxPages > 0 {
@@ -121,6 +137,7 @@ func limitText(s engine.Progress) string {
 	return text
 }
 
+// heldBack says how often budgets held hosts back; "" for never.
 func heldBack(s engine.Progress) string {
 	if s.OverBudget == 0 {
 		return ""
@@ -128,6 +145,7 @@ func heldBack(s engine.Progress) string {
 	return fmt.Sprintf("   held back by budgets %d times", s.OverBudget)
 }
 
+// diskText is the free space on the disk; "" if it is unknown.
 func diskText(free uint64) string {
 	if free == 0 {
 		return ""
@@ -135,7 +153,7 @@ func diskText(free uint64) string {
 	return "disk " + bytesText(free) + " free"
 }
 
-// clockTime is h:mm:ss, or days.
+// clockTime is h:mm:ss, or days and hours from one day on.
 func clockTime(d time.Duration) string {
 	s := int(d.Round(time.Second).Seconds())
 	if s >= 86_400 {
@@ -144,7 +162,7 @@ func clockTime(d time.Duration) string {
 	return fmt.Sprintf("%d:%02d:%02d", s/3600, s%3600/60, s%60)
 }
 
-// thousands groups digits.
+// thousands puts a comma between groups of three digits.
 func thousands(n uint64) string {
 	s := fmt.Sprint(n)
 	for i := len(s) - 3; i > 0; i -= 3 {
@@ -153,6 +171,7 @@ func thousands(n uint64) string {
 	return s
 }
 
+// bytesText is a number of bytes in MB or GB, powers of 1024.
 func bytesText(n uint64) string {
 	switch {
 	case n >= 10<<30:
@@ -163,7 +182,7 @@ func bytesText(n uint64) string {
 	return fmt.Sprintf("%.1f MB", float64(n)/(1<<20))
 }
 
-// cutText shortens a line to so many characters.
+// cutText shortens a line to n characters.
 func cutText(s string, n int) string {
 	if n < 1 || utf8.RuneCountInString(s) <= n {
 		return s

@@ -4,7 +4,7 @@
 //
 // # What it is
 //
-// One file per group of commands; no file holds logic that a program embedding the engine would miss.
+// One file per group of commands. A program that embeds the engine misses nothing that is here.
 //
 // # Picture
 //
@@ -13,14 +13,14 @@
 //
 // # Life
 //
-// A command opens the engine, calls it once and closes it. The first SIGINT or SIGTERM cancels its
-// context, the second ends the process.
+// A command opens the engine, calls it once and closes it. The first SIGINT or SIGTERM cancels its context, the second
+// ends the process.
 //
 // # Invariants
 //
 //   - Results go to stdout, everything else to stderr; an error is one line there.
-//   - Exit status: 0 done, 1 failed, 2 wrong usage, 3 nothing is due, 74 the store cannot go on.
-//   - Text from pages reaches a terminal without control bytes.
+//   - Exit status: 0 done, 1 failed, 2 wrong usage, 3 nothing is due, 74 the store failed.
+//   - Text from pages is printed without control characters.
 //
 // # Who runs it
 //
@@ -28,7 +28,7 @@
 //
 // # Bounds
 //
-// Lists are printed as they are read, never gathered.
+// Lists are printed while they are read, so memory does not grow with them.
 //
 // # Deliberately absent
 //

@@ -3,21 +3,25 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"reflect"
+	"slices"
+	"strings"
 
 	"github.com/BurntSushi/toml"
 	"github.com/spf13/cobra"
 )
 
-// flags are the settings that commands share. Each has the same name as a flag and as a key of the
-// TOML file that --config names; a flag on the command line wins over the file.
+// flags are the settings that commands share. A setting has one name, as a flag and as a key of the TOML file that
+// --config names. A flag on the command line overrides the file.
 type flags struct {
 	config string
 	json   bool
 	quiet  bool
-	exists bool // the command only reads: there must be a store
+	exists bool // the command only reads: the store must exist
 
 	s     settings
 	hosts map[string]hostSection // [host."NAME"] of the TOML file
@@ -29,7 +33,8 @@ func (f *flags) reading() *flags {
 	return f
 }
 
-// storeSettings are the settings of commands that only read or rewrite the store; the others fetch.
+// storeSettings are the settings of commands that only read the store. All others decide over URLs and need every
+// setting.
 var storeSettings = map[string]bool{"dir": true, "memory": true}
 
 // common adds the flags that every command on a data directory has.
@@ -39,7 +44,7 @@ func (f *flags) common(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.config, "config", "", "TOML file of settings, named like the flags")
 }
 
-// crawling adds the flags of commands that inject, choose or fetch URLs.
+// crawling adds the flags of commands that decide over URLs: all settings.
 func (f *flags) crawling(cmd *cobra.Command) {
 	f.common(cmd)
 	f.add(cmd, func(name string) bool { return !storeSettings[name] })
@@ -50,7 +55,7 @@ func (f *flags) report(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON")
 }
 
-// add makes a flag of each setting that is wanted.
+// add makes a flag of each wanted setting.
 func (f *flags) add(cmd *cobra.Command, wanted func(name string) bool) {
 	v := reflect.ValueOf(&f.s).Elem()
 	for i := range v.NumField() {
@@ -71,8 +76,8 @@ func (f *flags) add(cmd *cobra.Command, wanted func(name string) bool) {
 	}
 }
 
-// readConfig fills the settings from the TOML file, but for those given as flags. A key that is no
-// setting is an error: a typing mistake must not pass for a default.
+// readConfig sets the settings that the TOML file has and the command line has not. An unknown key is an error: a
+// misspelled setting must not silently keep its default.
 func (f *flags) readConfig(cmd *cobra.Command) error {
 	if f.config == "" {
 		return nil
@@ -90,8 +95,10 @@ func (f *flags) readConfig(cmd *cobra.Command) error {
 	if err != nil {
 		return fmt.Errorf("reading settings from %s: %w", f.config, err)
 	}
-	if unknown := meta.Undecoded(); len(unknown) > 0 {
-		return fmt.Errorf("reading settings from %s: there is no setting %q; they are named like the flags of \"seine crawl --help\"", f.config, unknown[0])
+	for _, key := range meta.Keys() {
+		if err := checkKey(key, meta.Type(key...)); err != nil {
+			return fmt.Errorf("reading settings from %s: %w", f.config, err)
+		}
 	}
 	f.hosts = read.Host
 	to, from := reflect.ValueOf(&f.s).Elem(), reflect.ValueOf(file)
@@ -104,7 +111,36 @@ func (f *flags) readConfig(cmd *cobra.Command) error {
 	return nil
 }
 
-// settingsByName lists the settings with their help.
+// checkKey returns an error for a key of the TOML file that is no setting, or a section that is none. The toml package
+// alone would take Delay for delay, and skip headers = 1.
+func checkKey(key toml.Key, kind string) error {
+	const table = "Hash"
+	switch {
+	case len(key) == 1 && key[0] == "host":
+		if kind != table {
+			return errors.New("host: want sections such as [host.\"www.example.org\"]")
+		}
+	case len(key) == 1:
+		if _, known := settingHelp[key[0]]; !known {
+			return fmt.Errorf("there is no setting %q; settings are the flags of \"seine crawl --help\"", key[0])
+		}
+	case len(key) == 3 && key[0] == "host":
+		known := map[string]reflect.Kind{}
+		for f := range reflect.TypeFor[hostSection]().Fields() {
+			known[f.Tag.Get("toml")] = f.Type.Kind()
+		}
+		switch {
+		case known[key[2]] == reflect.Invalid:
+			names := strings.Join(slices.Sorted(maps.Keys(known)), ", ")
+			return fmt.Errorf("[host.%q]: there is no setting %q; a host has %s", key[1], key[2], names)
+		case known[key[2]] == reflect.Map && kind != table:
+			return fmt.Errorf("[host.%q]: %s: want names and values such as { X-Key = \"…\" }", key[1], key[2])
+		}
+	}
+	return nil
+}
+
+// settingsByName maps the name of each setting to its help.
 func settingsByName() map[string]string {
 	names := map[string]string{}
 	for f := range reflect.TypeFor[settings]().Fields() {

@@ -10,7 +10,7 @@ import (
 	"github.com/seine-crawler/seine/engine/policy"
 )
 
-// hostSection is what the TOML file may say of one host, or of a domain with all below it:
+// hostSection is a section of the TOML file with the settings of one host, or of a domain and all hosts below it:
 //
 //	[host."*.example.com"]
 //	delay = "5s"
@@ -33,7 +33,7 @@ type hostSection struct {
 	MaxTime   string            `toml:"max-time"`
 }
 
-// hostPolicy makes the policy of hosts of the file's sections; nil when there are none.
+// hostPolicy makes a policy of the sections; nil if there are none.
 func hostPolicy(sections map[string]hostSection) (policy.HostPolicy, error) {
 	if len(sections) == 0 {
 		return nil, nil
@@ -48,26 +48,36 @@ func hostPolicy(sections map[string]hostSection) (policy.HostPolicy, error) {
 	}
 	table, err := policy.NewHostTable(entries)
 	if err != nil {
-		return nil, err // not table: an interface that holds a nil pointer is not nil
+		return nil, err // an interface that holds a nil *HostTable would not be nil
 	}
 	return table, nil
 }
 
+// settings are the values of a section. The error names the key.
 func (h *hostSection) settings() (s policy.HostSettings, err error) {
-	s = policy.HostSettings{Header: fields(h.Headers), Cookies: fields(h.Cookies), Username: h.Username, Password: h.Password,
-		PlainAuth: h.PlainAuth, MaxPages: h.MaxPages}
+	s = policy.HostSettings{
+		Header:    fields(h.Headers),
+		Cookies:   fields(h.Cookies),
+		Username:  h.Username,
+		Password:  h.Password,
+		PlainAuth: h.PlainAuth,
+		MaxPages:  h.MaxPages,
+	}
+	if h.MaxPages < 0 {
+		return s, fmt.Errorf("max-pages %d: want 0 (the crawl's) or more", h.MaxPages)
+	}
 	if h.Delay != "" {
 		if s.Delay, err = parseDuration(h.Delay); err != nil {
 			return s, fmt.Errorf("delay %q: %w", h.Delay, err)
 		}
 		if s.Delay == 0 {
-			s.Delay = -1 // none
+			s.Delay = -1 // none; 0 is the crawl's
 		}
 	}
 	if h.Scope != "" {
 		scope, err := policy.ParseScope(h.Scope)
 		if err != nil {
-			return s, err
+			return s, err // it names scope
 		}
 		s.Scope = &scope
 	}
@@ -84,7 +94,7 @@ func (h *hostSection) settings() (s policy.HostSettings, err error) {
 	return s, nil
 }
 
-// fields are header fields or cookies in the order of their names.
+// fields are header fields or cookies, sorted by name.
 func fields(of map[string]string) (list []policy.HeaderField) {
 	for _, name := range slices.Sorted(maps.Keys(of)) {
 		list = append(list, policy.HeaderField{Name: name, Value: of[name]})

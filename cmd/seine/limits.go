@@ -10,16 +10,17 @@ import (
 	"github.com/seine-crawler/seine/engine"
 )
 
-// limitFlags end a crawl or a fetch early.
+// limitFlags are the flags that end a crawl or a fetch early.
 type limitFlags struct {
 	pages       int64
 	bytes, time string
 }
 
 func (l *limitFlags) add(cmd *cobra.Command) {
-	cmd.Flags().Int64Var(&l.pages, "max-pages", 0, "end after so many fetched pages (0: no limit)")
-	cmd.Flags().StringVar(&l.bytes, "max-bytes", "0", "end when so much was received, such as 500MB or 20GB (0: no limit)")
-	cmd.Flags().StringVar(&l.time, "max-time", "0", "end after so long, such as 90m or 12h (0: no limit)")
+	cmd.Flags().Int64Var(&l.pages, "max-pages", 0, "stop after this number of fetched pages (0: no limit)")
+	cmd.Flags().StringVar(&l.bytes, "max-bytes", "0",
+		"stop after receiving this much, such as 500MB or 20GB (0: no limit)")
+	cmd.Flags().StringVar(&l.time, "max-time", "0", "stop after this time, such as 90m or 12h (0: no limit)")
 }
 
 func (l *limitFlags) limits() (engine.Limits, error) {

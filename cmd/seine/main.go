@@ -23,7 +23,7 @@ const (
 	exitFailure  = 1  // the command could not do its work; one line on stderr says why
 	exitUsage    = 2  // wrong flags or arguments
 	exitNothing  = 3  // generate: nothing is due
-	exitFatal    = 74 // the store cannot go on (sysexits EX_IOERR): start the process again
+	exitFatal    = 74 // the store failed (sysexits EX_IOERR): start the process again
 	exitSignaled = 130
 )
 
@@ -56,7 +56,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return exitFailure
 }
 
-// oneLine keeps an error on one line and free of control bytes, whatever page or path it quotes.
+// oneLine puts an error on one line and replaces control bytes: it may quote pages and paths.
 func oneLine(err error) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -69,14 +69,14 @@ func oneLine(err error) string {
 	}, err.Error())
 }
 
-// usageError is a fault in the command line itself.
+// usageError is an error in the command line itself; the exit status is 2.
 type usageError struct{ err error }
 
 func (e *usageError) Error() string { return e.err.Error() }
 func (e *usageError) Unwrap() error { return e.err }
 
-// interruptible returns a context that the first SIGINT or SIGTERM cancels, for a clean stop. The
-// second one ends the process at once: nothing acknowledged is lost by that.
+// interruptible returns a context that the first SIGINT or SIGTERM cancels, for a clean stop. The second signal ends
+// the process at once, which loses nothing that was acknowledged.
 func interruptible(stderr io.Writer) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
@@ -103,11 +103,11 @@ func interruptible(stderr io.Writer) (context.Context, func()) {
 	}
 }
 
-// newRoot builds the tree of commands.
+// newRoot returns the command seine with all its commands.
 func newRoot(c *console) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "seine",
-		Short:         "seine crawls, keeps and searches a web, on one machine",
+		Short:         "web crawler, crawl database and search engine on one machine",
 		Version:       engine.Version,
 		SilenceUsage:  true,
 		SilenceErrors: true,

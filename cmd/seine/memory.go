@@ -9,13 +9,14 @@ import (
 	"strings"
 )
 
-// autoMemory as --memory is a quarter of what the machine has, at least memoryMin but no more than seven
-// tenths of it: a server that crawls has other work too.
+// autoMemory as --memory is a quarter of the machine's memory, at least memoryMin and at most 70 percent: a server that
+// crawls has other work too. memoryMin is in bytes.
 const (
 	autoMemory = "auto"
 	memoryMin  = 1 << 30
 )
 
+// defaultMemory is what autoMemory means on a machine with this number of bytes; 0 means unknown.
 func defaultMemory(has int64) int64 {
 	if has <= 0 {
 		return memoryMin
@@ -23,8 +24,8 @@ func defaultMemory(has int64) int64 {
 	return min(max(has/4, memoryMin), has/10*7)
 }
 
-// machineMemory is the memory of the machine, or of the container (cgroup v2) if that may have less; 0 when
-// it cannot be found out. Go's runtime asks for neither.
+// machineMemory is the memory of the machine in bytes, or the limit of its container (cgroup v2) if that is lower; 0 if
+// it is unknown. Go's runtime reads neither.
 func machineMemory(root fs.FS) (bytes int64) {
 	text, _ := fs.ReadFile(root, "proc/meminfo")
 	for line := range strings.Lines(string(text)) {
@@ -34,12 +35,14 @@ func machineMemory(root fs.FS) (bytes int64) {
 		}
 	}
 	text, _ = fs.ReadFile(root, "sys/fs/cgroup/memory.max")
-	if most, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil && most > 0 && (most < bytes || bytes == 0) {
+	most, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
+	if err == nil && most > 0 && (most < bytes || bytes == 0) {
 		bytes = most
 	}
 	return bytes
 }
 
+// parseMemory reads --memory: a size, or auto.
 func parseMemory(s string) (int64, error) {
 	if s == autoMemory {
 		return defaultMemory(machineMemory(os.DirFS("/"))), nil

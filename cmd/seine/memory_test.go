@@ -7,7 +7,7 @@ import (
 	"testing/fstest"
 )
 
-// TestMachineMemory: a container's bound counts where it is less than the machine has.
+// TestMachineMemory: a container's limit counts if it is lower than the machine's memory.
 func TestMachineMemory(t *testing.T) {
 	const meminfo = "MemTotal:       24689664 kB\nMemFree:        1 kB\n"
 	for _, c := range []struct {
@@ -20,7 +20,10 @@ func TestMachineMemory(t *testing.T) {
 		{"MemTotal: 1048576 kB\n", "", 1 << 30, 1 << 30 / 10 * 7},
 		{"", "", 0, 1 << 30},
 	} {
-		root := fstest.MapFS{"proc/meminfo": {Data: []byte(c.meminfo)}, "sys/fs/cgroup/memory.max": {Data: []byte(c.cgroup)}}
+		root := fstest.MapFS{
+			"proc/meminfo":             {Data: []byte(c.meminfo)},
+			"sys/fs/cgroup/memory.max": {Data: []byte(c.cgroup)},
+		}
 		if has := machineMemory(root); has != c.has || defaultMemory(has) != c.use {
 			t.Errorf("%q %q: has %d, use %d; want %d, %d", c.meminfo, c.cgroup, has, defaultMemory(has), c.has, c.use)
 		}

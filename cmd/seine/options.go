@@ -24,7 +24,8 @@ func (f *flags) options(cmd *cobra.Command) (engine.Options, error) {
 	o := engine.Options{
 		Dir: s.Dir, MustExist: f.exists, UserAgent: s.UserAgent, Contact: s.Contact, AllowPrivate: s.AllowPrivate,
 		Proxy: s.Proxy, InsecureTLS: s.InsecureTLS, Concurrency: s.Concurrency, PerHost: s.PerHost,
-		MaxDepth: s.MaxDepth, MaxRedirects: s.MaxRedirects, HostPages: int64(s.HostPages), DomainPages: int64(s.DomainPages),
+		MaxDepth: s.MaxDepth, MaxRedirects: s.MaxRedirects,
+		HostPages: int64(s.HostPages), DomainPages: int64(s.DomainPages),
 		Sitemaps: s.Sitemaps, RefuseTypes: splitList(s.RefuseTypes), URLLength: s.URLLength, Signature: s.Signature,
 		DedupOrder: s.DedupOrder, NoIndex: s.NoIndex, OnFatal: fatal(cmd), Events: warnings(cmd),
 	}
@@ -32,7 +33,7 @@ func (f *flags) options(cmd *cobra.Command) (engine.Options, error) {
 	if o.Memory, err = parseMemory(s.Memory); err != nil {
 		return o, &usageError{fmt.Errorf("--memory %q: %w", s.Memory, err)}
 	}
-	// The collector works harder near the budget instead of letting the heap double beyond it.
+	// Near the budget the garbage collector runs more often; otherwise the heap could grow to twice the budget.
 	debug.SetMemoryLimit(o.Memory)
 	if s.Hosts != "" {
 		if o.Hosts, err = fetch.LoadHosts(s.Hosts); err != nil {
@@ -67,10 +68,10 @@ func (f *flags) options(cmd *cobra.Command) (engine.Options, error) {
 		}
 	}
 	if o.TrapDuplicates = s.TrapPercent; o.TrapDuplicates == 0 {
-		o.TrapDuplicates = -1 // asked for: none
+		o.TrapDuplicates = -1 // never; the engine's 0 is a default
 	}
 	if o.Delay == 0 {
-		o.Delay = -1 // asked for: no delay
+		o.Delay = -1 // none; the engine's 0 is a default
 	}
 	if o.FetchTimeout, err = parseDuration(s.Timeout); err != nil {
 		return o, &usageError{fmt.Errorf("--timeout %q: %w", s.Timeout, err)}
@@ -81,22 +82,24 @@ func (f *flags) options(cmd *cobra.Command) (engine.Options, error) {
 	return o, s.policies(&o)
 }
 
-// warnings go to stderr, a line each.
+// warnings prints warnings to stderr, one line each.
 func warnings(cmd *cobra.Command) engine.EventListener {
 	w := cmd.ErrOrStderr()
 	return engine.EventListener{
 		Warning: func(err error) { fmt.Fprintln(w, "seine: warning: "+oneLine(err)) },
 		HostAsleep: func(h urlkey.HostKey, until time.Time) {
-			fmt.Fprintf(w, "seine: host %s does not answer: left alone until %s\n", h, until.Format(time.DateTime))
+			fmt.Fprintf(w, "seine: host %s does not answer; not requested again before %s\n",
+				h, until.Format(time.DateTime))
 		},
 	}
 }
 
-// fatal ends the process when the store cannot go on. What was acknowledged is on disk, and the
-// next start takes up from there.
+// fatal ends the process when the store fails. What was acknowledged is on disk, and the next start continues from
+// there.
 func fatal(cmd *cobra.Command) func(error) {
 	return func(err error) {
-		fmt.Fprintln(cmd.ErrOrStderr(), "seine: the store cannot go on: "+oneLine(err)+"; mend the cause and start again")
+		w := cmd.ErrOrStderr()
+		fmt.Fprintf(w, "seine: the store failed: %s; fix the cause and start seine again\n", oneLine(err))
 		os.Exit(exitFatal)
 	}
 }

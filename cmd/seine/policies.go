@@ -13,8 +13,8 @@ import (
 	"github.com/seine-crawler/seine/engine/policy"
 )
 
-// normalizers are those that are asked for, in the order in which they are applied, with the substitutions of a
-// file ("": none).
+// normalizers are the normalizers of the settings in the order in which they run; rewrite is the file of substitutions
+// ("": none).
 func (s *settings) normalizers(rewrite string) (policy.URLNormalizers, error) {
 	ns := policy.URLNormalizers{}
 	if s.StripParams {
@@ -47,7 +47,7 @@ func (s *settings) normalizers(rewrite string) (policy.URLNormalizers, error) {
 	return ns, nil
 }
 
-// siteNormalizer reads the files that name hosts.
+// siteNormalizer reads the files of --rewrite-hosts, --protocols and --slashes.
 func (s *settings) siteNormalizer() (*policy.SiteNormalizer, error) {
 	var rules policy.SiteRules
 	var files []string
@@ -72,7 +72,7 @@ func (s *settings) siteNormalizer() (*policy.SiteNormalizer, error) {
 	return n, nil
 }
 
-// scopedNormalizers are the chains of scopes that have a file of substitutions of their own.
+// scopedNormalizers are the normalizers of the scopes that have their own file of substitutions.
 func (s *settings) scopedNormalizers() (policy.NormalizerScopes, error) {
 	if s.RewriteIn == "" {
 		return nil, nil
@@ -90,7 +90,7 @@ func (s *settings) scopedNormalizers() (policy.NormalizerScopes, error) {
 	return scopes, nil
 }
 
-// policies are the settings that choose between what decides and what reads.
+// policies sets the filters, normalizers, parsers, scorer and schedule.
 func (s *settings) policies(o *engine.Options) (err error) {
 	if s.PDF {
 		if o.Parsers.Parsers, err = pdfParsers(); err != nil {
@@ -101,7 +101,8 @@ func (s *settings) policies(o *engine.Options) (err error) {
 	if s.Requisites && s.RefuseTypes == defaults().RefuseTypes {
 		o.RefuseTypes = []string{}
 	}
-	if s.Requisites || s.SuffixFile != "" { // whatever a file's name ends with; or as the file says
+	// The built-in list of suffixes would refuse page requisites, and a file of suffixes replaces it.
+	if s.Requisites || s.SuffixFile != "" {
 		o.Filters = policy.URLFilters{policy.TrapFilter{Year: time.Now().Year()}}
 	}
 	if o.LiveFilters, err = s.liveFilters(); err != nil {
@@ -130,7 +131,7 @@ func (s *settings) policies(o *engine.Options) (err error) {
 	return nil
 }
 
-// liveFilters are the files of filters that are followed while a crawl runs, in the order in which they are asked.
+// liveFilters are the filters of files, which a crawl reads again when they change, in the order in which they run.
 func (s *settings) liveFilters() (live []policy.LiveFilter, err error) {
 	var errs []error
 	add := func(path string, open func() (*policy.WatchedFilter, error)) {
@@ -162,7 +163,7 @@ func (s *settings) liveFilters() (live []policy.LiveFilter, err error) {
 	return live, errors.Join(errs...)
 }
 
-// parseScopedFiles reads "inject=FILE,outlink=FILE". The error names the part that is wrong.
+// parseScopedFiles reads "inject=FILE,outlink=FILE". Its error names the faulty part.
 func parseScopedFiles(s string) (map[policy.NormalizerScope]string, error) {
 	files := map[policy.NormalizerScope]string{}
 	for _, part := range strings.Split(s, ",") {

@@ -11,7 +11,7 @@ import (
 	"github.com/seine-crawler/seine/engine"
 )
 
-// report prints what a phase did, as a line or as a JSON object.
+// report prints the report of a phase, as one line or as one JSON object.
 func (c *console) report(r engine.Report, asJSON bool) error {
 	if asJSON {
 		return c.object(r)
@@ -27,7 +27,7 @@ func (c *console) object(v any) error {
 	return enc.Encode(v)
 }
 
-// lines buffers the output of a command that prints many lines, and flushes it at the end.
+// lines buffers the output of fn, and flushes it also when fn fails.
 func (c *console) lines(fn func(w *bufio.Writer) error) error {
 	w := bufio.NewWriterSize(c.out, 64<<10)
 	if err := fn(w); err != nil {

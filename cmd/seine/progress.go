@@ -14,8 +14,7 @@ import (
 	"github.com/seine-crawler/seine/engine"
 )
 
-// progress shows a crawl on stderr: a dashboard redrawn in place on a terminal, else a plain line every
-// ten seconds.
+// progress shows a crawl on stderr: a dashboard redrawn in place on a terminal, otherwise a line every logEvery.
 type progress struct {
 	w        io.Writer
 	quiet    bool
@@ -23,7 +22,7 @@ type progress struct {
 	width    int
 	height   int
 	drawn    int
-	rates    []float64 // pages per second, of each of the last seconds
+	rates    []float64 // pages per second in each of the last sparkSeconds
 	last     time.Time
 	lastSeen engine.Progress
 }
@@ -38,7 +37,7 @@ func newProgress(w io.Writer, quiet bool) *progress {
 	return p
 }
 
-// show is called by the engine about once a second, from one goroutine.
+// show draws the progress. The engine calls it about once a second, from one goroutine.
 func (p *progress) show(s engine.Progress) {
 	if p.quiet {
 		return
@@ -55,7 +54,7 @@ func (p *progress) show(s engine.Progress) {
 		p.rates = append(p.rates, float64(s.Fetched-p.lastSeen.Fetched)/d)
 		p.rates = p.rates[max(len(p.rates)-sparkSeconds, 0):]
 	}
-	if f, ok := p.w.(*os.File); ok { // it may have been resized
+	if f, ok := p.w.(*os.File); ok { // the terminal may have been resized
 		if width, height, err := term.GetSize(int(f.Fd())); err == nil {
 			p.width, p.height = width, height
 		}
@@ -63,7 +62,7 @@ func (p *progress) show(s engine.Progress) {
 	p.draw(dashboard(s, p.rates, p.width, p.height))
 }
 
-// draw puts lines in the place of those drawn before, in one write, so that nothing flickers.
+// draw replaces the lines drawn before, in one write to avoid flicker.
 func (p *progress) draw(lines []string) {
 	var b strings.Builder
 	if p.drawn > 0 {
@@ -79,7 +78,7 @@ func (p *progress) draw(lines []string) {
 	io.WriteString(p.w, b.String())
 }
 
-// lines says the same for a terminal and for a log.
+// lines is the progress for a log.
 func (p *progress) lines(s engine.Progress) []string {
 	rate := s.PagesPerSecond
 	if d := (s.Elapsed - p.lastSeen.Elapsed).Seconds(); p.lastSeen.Elapsed > 0 && d > 0.1 {
@@ -91,11 +90,14 @@ func (p *progress) lines(s engine.Progress) []string {
 	}
 	return []string{
 		fmt.Sprintf("%s %s: %d fetched (%.0f/s, %.1f MB), %d failed, %d discovered, %d indexed%s",
-			s.Elapsed.Round(time.Second), s.Phase, s.Fetched, rate, float64(s.Bytes)/1e6, s.Failed, s.Discovered, s.Indexed, eta),
-		fmt.Sprintf("hosts: %d ready, %d waiting, %d asleep; %d URLs queued, %d in flight, %d segments behind; heap %d MB; slowest: %s",
-			s.HostsReady, s.HostsWaiting, s.HostsAsleep, s.Queued, s.Busy, s.Backlog, s.HeapBytes>>20, s.Slowest),
+			s.Elapsed.Round(time.Second), s.Phase, s.Fetched, rate, float64(s.Bytes)/1e6,
+			s.Failed, s.Discovered, s.Indexed, eta),
+		fmt.Sprintf("hosts: %d ready, %d waiting, %d asleep", s.HostsReady, s.HostsWaiting, s.HostsAsleep),
+		fmt.Sprintf("%d URLs queued, %d in flight, %d segments behind", s.Queued, s.Busy, s.Backlog),
+		fmt.Sprintf("heap %d MB", s.HeapBytes>>20),
+		"slowest: " + s.Slowest,
 	}
 }
 
-// end leaves the last picture in place.
+// end leaves the last dashboard on the terminal.
 func (p *progress) end() { p.drawn = 0 }

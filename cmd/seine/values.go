@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// splitList reads "a,b"; "" is a list of nothing, not the default.
+// splitList reads "a,b" in lower case. "" is an empty list, not nil, which would mean a default.
 func splitList(s string) []string {
 	list := []string{}
 	for _, part := range strings.Split(s, ",") {
@@ -20,7 +20,7 @@ func splitList(s string) []string {
 	return list
 }
 
-// parseDuration reads 1.5s, 200ms, or a bare number of seconds.
+// parseDuration reads a duration such as 1.5s or 200ms, or a number of seconds without a unit.
 func parseDuration(s string) (time.Duration, error) {
 	if n, err := strconv.ParseFloat(s, 64); err == nil && n >= 0 && n < 1e9 {
 		return time.Duration(n * float64(time.Second)), nil
@@ -35,14 +35,21 @@ func parseDuration(s string) (time.Duration, error) {
 	return d, nil
 }
 
-// parseBytes reads a number of bytes with an optional KB, MB or GB (powers of 1024).
+// sizeUnits are the units of sizes. A suffix comes before those that it ends with.
+var sizeUnits = []struct {
+	suffix string
+	size   int64
+}{
+	{"KIB", 1 << 10}, {"MIB", 1 << 20}, {"GIB", 1 << 30},
+	{"KB", 1 << 10}, {"MB", 1 << 20}, {"GB", 1 << 30},
+	{"K", 1 << 10}, {"M", 1 << 20}, {"G", 1 << 30},
+}
+
+// parseBytes reads a number of bytes with an optional unit, such as 512MB or 2GiB; both are powers of 1024.
 func parseBytes(s string) (int64, error) {
 	number := strings.ToUpper(strings.TrimSpace(s))
 	unit := int64(1)
-	for _, u := range []struct {
-		suffix string
-		size   int64
-	}{{"KIB", 1 << 10}, {"MIB", 1 << 20}, {"GIB", 1 << 30}, {"KB", 1 << 10}, {"MB", 1 << 20}, {"GB", 1 << 30}, {"K", 1 << 10}, {"M", 1 << 20}, {"G", 1 << 30}} {
+	for _, u := range sizeUnits {
 		if rest, ok := strings.CutSuffix(number, u.suffix); ok {
 			number, unit = strings.TrimSpace(rest), u.size
 			break
