@@ -4,8 +4,6 @@ package admission
 
 import (
 	"fmt"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/seine-crawler/seine/engine/policy"
@@ -53,20 +51,12 @@ type Options struct {
 // Admission says which URLs may be crawled. It is safe for concurrent use, except Refresh, Page, Group and CloseTraps,
 // which have one caller at a time.
 type Admission struct {
-	o      Options
-	scopes map[policy.Scope]*policy.ScopeFilter // the crawl's and those of hosts; each gets every seed
-
-	seedMu      sync.RWMutex
-	seedDomains map[string]bool // registered domains of seeds
-
+	o       Options
+	scopes  *scopes
+	live    *live
 	traps   traps
 	budgets budgets
-
-	pendMu    sync.Mutex
-	pending   map[string]bool // prefixes of keys that came into reach and are not readmitted yet; "": everything
-	known     bool            // the store holds a fingerprint
-	refreshes uint64          // times that a live filter changed
-	live      atomic.Uint64   // fingerprint of the live filters, see noteLive
+	pending pending
 }
 
 // New returns an Admission without seeds. Load comes next.
@@ -78,21 +68,13 @@ func New(o Options) *Admission {
 		o.Now = time.Now
 	}
 	a := &Admission{
-		o:           o,
-		scopes:      map[policy.Scope]*policy.ScopeFilter{},
-		seedDomains: map[string]bool{},
-		pending:     map[string]bool{},
+		o:       o,
+		scopes:  newScopes(o.Scope, o.Hosts),
+		live:    newLive(o.Live, o.Scope, o.Hosts),
+		traps:   traps{percent: o.TrapPercent},
+		pending: pending{prefixes: map[string]bool{}},
 	}
-	a.scopes[o.Scope] = policy.NewScopeFilter(o.Scope)
-	if o.Hosts != nil {
-		for _, s := range policy.Scopes() {
-			if a.scopes[s] == nil {
-				a.scopes[s] = policy.NewScopeFilter(s)
-			}
-		}
-	}
-	a.traps.percent = o.TrapPercent
-	a.noteLive()
+	a.budgets = budgets{store: o.Store, now: o.Now, host: o.Host, domain: o.Domain, isSeedDomain: a.scopes.isSeedDomain}
 	return a
 }
 
@@ -132,7 +114,7 @@ func (a *Admission) Verdict(u urlkey.URL, f Facts) Verdict {
 		return Verdict{Reason: reason}
 	}
 	v := a.Recheck(u)
-	if v.OK() && !f.Seed && !a.inScope(u) {
+	if v.OK() && !f.Seed && !a.scopes.accepts(u) {
 		v = Verdict{Reason: ReasonScope, Later: true}
 	}
 	if v.OK() || v.Later {
@@ -154,10 +136,8 @@ func (a *Admission) VerdictKey(key urlkey.Key, f Facts) Verdict {
 
 // Recheck decides by what may have changed since a URL was chosen: live filters and traps.
 func (a *Admission) Recheck(u urlkey.URL) Verdict {
-	for _, f := range a.o.Live {
-		if reason := f.Accept(u); reason != "" {
-			return Verdict{Reason: reason, Later: true}
-		}
+	if reason := a.live.accept(u); reason != "" {
+		return Verdict{Reason: reason, Later: true}
 	}
 	if a.traps.refuses(u) {
 		return Verdict{Reason: ReasonDuplicates}
@@ -240,38 +220,53 @@ func (a *Admission) HostSettings(h urlkey.HostKey) *policy.HostSettings {
 // Load reads what earlier runs admitted and closed. It is called once, before everything else. The error says what
 // could not be read; damage wraps storage.ErrCorrupt.
 func (a *Admission) Load() error {
-	if err := a.loadSeeds(); err != nil {
+	if err := a.scopes.load(a.o.Store); err != nil {
 		return fmt.Errorf("loading the scope: %w", err)
 	}
-	if err := a.loadClosed(); err != nil {
+	if err := a.traps.load(a.o.Store); err != nil {
 		return fmt.Errorf("loading closed prefixes: %w", err)
 	}
-	if err := a.loadPending(); err != nil {
+	if err := a.pending.load(a.o.Store, a.live.fingerprint(), a.live.anyHosts()); err != nil {
 		return fmt.Errorf("loading what came into scope: %w", err)
 	}
 	return nil
 }
 
-// scan calls each with the rest of every meta key that begins with a prefix.
-func (a *Admission) scan(prefix string, each func(rest string) error) error {
-	from, to := prefixBounds([]byte(prefix))
-	sc := a.o.Store.Scan(storage.Meta(), from, to)
-	defer sc.Close()
-	for sc.Next() {
-		if err := each(string(sc.Key()[len(prefix):])); err != nil {
-			return err
-		}
+// HasHost reports whether some URL of a host may be in scope. Scans call it to skip hosts without looking at their
+// URLs.
+func (a *Admission) HasHost(h urlkey.HostKey) bool { return a.scopes.hasHost(h) }
+
+// Refresh puts new rules of the live filters in force and reports whether there are any. If so, every withheld link is
+// pending. A filter that cannot be read is reported through Options.Warn and keeps its rules. One goroutine at a time
+// may call it.
+func (a *Admission) Refresh() (changed bool) {
+	if changed = a.live.refresh(a.o.Warn); changed {
+		a.pending.refreshed()
 	}
-	return sc.Err()
+	return changed
 }
 
-// prefixBounds returns the bounds of all keys that begin with a prefix. Keys are ASCII, so the last byte can always be
-// raised.
-func prefixBounds(prefix []byte) (from, to []byte) {
-	if len(prefix) == 0 {
-		return nil, nil
-	}
-	to = append([]byte(nil), prefix...)
-	to[len(to)-1]++
-	return prefix, to
+// Pending returns the prefixes of keys below which withheld links may be admitted by now, in key order. "" means
+// everything, and is then the only one.
+func (a *Admission) Pending() []string { return a.pending.list() }
+
+// Page counts a page that was fetched in the segments of this Dedup, by its key.
+func (a *Admission) Page(key []byte) { a.traps.page(key) }
+
+// Group counts the copies in a group of equal pages.
+func (a *Admission) Group(group []Copy) { a.traps.group(group) }
+
+// HostBudget returns the budget of a host. Without a limit, Used is not filled in. Any goroutine may call it; it may
+// read the store.
+func (a *Admission) HostBudget(h urlkey.HostKey) (Budget, error) {
+	return a.budgets.ofHost(h, a.HostSettings(h))
+}
+
+// DomainBudget returns the budget of a registered domain, by domain key, as it was at most ten minutes ago. Without a
+// limit, Used is not filled in. Any goroutine may call it; it may read the store.
+func (a *Admission) DomainBudget(domain string) (Budget, error) { return a.budgets.ofDomain(domain) }
+
+// DomainBudgetNow is DomainBudget without the memory of earlier answers, for people.
+func (a *Admission) DomainBudgetNow(domain string) (Budget, error) {
+	return a.budgets.ofDomainNow(domain)
 }

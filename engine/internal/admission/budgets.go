@@ -3,6 +3,7 @@
 package admission
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/zeebo/xxh3"
 
+	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
@@ -46,6 +48,11 @@ type Budget struct{ Limit, Used Cost }
 
 // budgets remembers the budgets of domains, each of which takes a scan of the domain's hosts.
 type budgets struct {
+	store        storage.Reader
+	now          func() time.Time
+	host, domain Cost // limits
+	isSeedDomain func(domain string) bool
+
 	mu      sync.Mutex
 	domains map[string]heldBudget
 }
@@ -55,26 +62,19 @@ type heldBudget struct {
 	until time.Time
 }
 
-// HostBudget returns a host's budget. Without a limit, Used is not filled in. Any goroutine may call it; it reads the
-// store.
-func (a *Admission) HostBudget(h urlkey.HostKey) (b Budget, err error) {
-	b.Limit = a.o.Host
-	if s := a.HostSettings(h); s != nil {
-		if s.MaxPages > 0 {
-			b.Limit.URLs = s.MaxPages
-		}
-		if s.MaxBytes > 0 {
-			b.Limit.Bytes = s.MaxBytes
-		}
-		if s.MaxTime > 0 {
-			b.Limit.Time = s.MaxTime
-		}
+// ofHost returns the budget of a host with settings of its own, or nil for none.
+func (bs *budgets) ofHost(h urlkey.HostKey, set *policy.HostSettings) (b Budget, err error) {
+	b.Limit = bs.host
+	if set != nil {
+		b.Limit.URLs = cmp.Or(set.MaxPages, b.Limit.URLs)
+		b.Limit.Bytes = cmp.Or(set.MaxBytes, b.Limit.Bytes)
+		b.Limit.Time = cmp.Or(set.MaxTime, b.Limit.Time)
 	}
 	if b.Limit == (Cost{}) {
 		return b, nil
 	}
 	var c storage.HostCounts
-	value, ok, err := a.o.Store.Get(storage.HostCountsRange(), []byte(h), nil)
+	value, ok, err := bs.store.Get(storage.HostCountsRange(), []byte(h), nil)
 	if err == nil && ok {
 		err = storage.DecodeHostCounts(value, &c)
 	}
@@ -85,36 +85,33 @@ func (a *Admission) HostBudget(h urlkey.HostKey) (b Budget, err error) {
 	return b, nil
 }
 
-// DomainBudget returns the budget of a registered domain, by domain key, as it was at most budgetHolds ago. Without a
-// limit, Used is not filled in. Any goroutine may call it; it may read the store.
-func (a *Admission) DomainBudget(domain string) (Budget, error) {
-	a.budgets.mu.Lock()
-	held, ok := a.budgets.domains[domain]
-	a.budgets.mu.Unlock()
-	now := a.o.Now()
+// ofDomain returns the budget of a registered domain as it was at most budgetHolds ago.
+func (bs *budgets) ofDomain(domain string) (Budget, error) {
+	bs.mu.Lock()
+	held, ok := bs.domains[domain]
+	bs.mu.Unlock()
+	now := bs.now()
 	if ok && now.Before(held.until) {
 		return held.Budget, nil
 	}
-	b, err := a.domainBudget(domain) // without the lock: it reads the disk
+	b, err := bs.ofDomainNow(domain) // without the lock: it reads the disk
 	if err != nil {
 		return b, err
 	}
-	a.budgets.mu.Lock()
-	defer a.budgets.mu.Unlock()
-	if a.budgets.domains == nil || len(a.budgets.domains) >= domainsRemembered {
-		a.budgets.domains = map[string]heldBudget{}
+	bs.mu.Lock()
+	defer bs.mu.Unlock()
+	if bs.domains == nil || len(bs.domains) >= domainsRemembered {
+		bs.domains = map[string]heldBudget{}
 	}
-	a.budgets.domains[domain] = heldBudget{b, now.Add(budgetHolds)}
+	bs.domains[domain] = heldBudget{b, now.Add(budgetHolds)}
 	return b, nil
 }
 
-// DomainBudgetNow is DomainBudget without the memory of earlier answers, for people.
-func (a *Admission) DomainBudgetNow(domain string) (Budget, error) { return a.domainBudget(domain) }
-
-func (a *Admission) domainBudget(domain string) (b Budget, err error) {
-	b.Limit = a.o.Domain
-	if b.Limit.URLs == 0 && !a.isSeedDomain(domain) {
-		set, err := a.referrers(domain)
+// ofDomainNow computes the budget of a registered domain.
+func (bs *budgets) ofDomainNow(domain string) (b Budget, err error) {
+	b.Limit = bs.domain
+	if b.Limit.URLs == 0 && !bs.isSeedDomain(domain) {
+		set, err := bs.referrers(domain)
 		if err != nil {
 			return b, err
 		}
@@ -124,7 +121,7 @@ func (a *Admission) domainBudget(domain string) (b Budget, err error) {
 		return b, nil
 	}
 	from, to := prefixBounds([]byte(domain))
-	sc := a.o.Store.Scan(storage.HostCountsRange(), from, to)
+	sc := bs.store.Scan(storage.HostCountsRange(), from, to)
 	defer sc.Close()
 	var c storage.HostCounts
 	for n := 0; n < domainHostsMax && sc.Next(); n++ {
@@ -150,18 +147,14 @@ func costOf(c *storage.HostCounts) (cost Cost) {
 	return cost
 }
 
-// referrersPrefix begins the meta keys of the bits of linking domains: referrersPrefix, domain key → 8 bytes, little
-// endian.
-const referrersPrefix = "referrers/"
-
 // countReferrers estimates the number of domains from their bits.
 func countReferrers(set uint64) float64 {
 	zero := max(64-bits.OnesCount64(set), 1)
 	return 64 * math.Log(64/float64(zero))
 }
 
-func (a *Admission) referrers(domain string) (uint64, error) {
-	value, ok, err := a.o.Store.Get(storage.Meta(), []byte(referrersPrefix+domain), nil)
+func (bs *budgets) referrers(domain string) (uint64, error) {
+	value, ok, err := bs.store.Get(storage.Meta(), []byte(referrersPrefix+domain), nil)
 	if err != nil || !ok {
 		return 0, err
 	}
@@ -213,9 +206,9 @@ func (r *Referral) Add(domain string, bits uint64) {
 }
 
 // rows adds a row for each domain with a bit that the store lacks.
-func (r *Referral) rows(a *Admission, rows map[string]string) error {
+func (r *Referral) rows(bs *budgets, rows map[string]string) error {
 	for d, set := range r.bits {
-		old, err := a.referrers(d)
+		old, err := bs.referrers(d)
 		if err != nil {
 			return err
 		}

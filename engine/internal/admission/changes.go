@@ -12,14 +12,6 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// widenedPrefix begins the meta keys of prefixes that came into reach and are not readmitted yet: widenedPrefix, prefix
-// → nothing. The row is written in the ingestion that widens the scope, so that no crash can lose it.
-const widenedPrefix = "widened/"
-
-// fingerprintKey is the meta key of the fingerprint under which links were withheld: 8 bytes, or none if no single
-// fingerprint holds for all of them.
-const fingerprintKey = "admission"
-
 // Changes collects how one ingestion changes the answer. NewChanges makes it; it belongs to one goroutine.
 type Changes struct {
 	a      *Admission
@@ -40,12 +32,12 @@ type Changes struct {
 // NewChanges returns an empty set of changes. A phase calls it before the first Verdict by which it withholds or
 // readmits a link.
 func (a *Admission) NewChanges() *Changes {
-	a.pendMu.Lock()
-	refreshes := a.refreshes
-	a.pendMu.Unlock()
+	a.pending.mu.Lock()
+	refreshes := a.pending.refreshes
+	a.pending.mu.Unlock()
 	return &Changes{
 		a: a, hosts: map[urlkey.HostKey]bool{}, urls: map[urlkey.Key]bool{}, readmitted: map[string]bool{},
-		refreshes: refreshes, fingerprint: a.fingerprint(),
+		refreshes: refreshes, fingerprint: a.live.fingerprint(),
 	}
 }
 
@@ -56,7 +48,7 @@ func (c *Changes) Seed(key urlkey.Key) {
 		c.last = h
 		c.hosts[h] = true
 	}
-	if c.a.needsURLs() {
+	if c.a.scopes.needsURLs() {
 		c.urls[key] = true
 	}
 }
@@ -70,9 +62,9 @@ func (c *Changes) Readmitted(prefixes []string) {
 	if !c.readmitted[""] {
 		return
 	}
-	c.a.pendMu.Lock()
-	defer c.a.pendMu.Unlock()
-	for p := range c.a.pending {
+	c.a.pending.mu.Lock()
+	defer c.a.pending.mu.Unlock()
+	for p := range c.a.pending.prefixes {
 		c.readmitted[p] = true
 	}
 }
@@ -87,13 +79,13 @@ func (c *Changes) WriteTo(ing *storage.Ingestion, withheld bool) error {
 	for _, p := range c.closed {
 		rows[closedPrefix+p] = ""
 	}
-	if err := c.Referral.rows(c.a, rows); err != nil {
+	if err := c.Referral.rows(&c.a.budgets, rows); err != nil {
 		return fmt.Errorf("reading which domains link to which: %w", err)
 	}
 	for h := range c.hosts {
 		rows[seedHostPrefix+string(h)] = ""
-		if withheld && (c.a.o.Hosts != nil || c.a.needsURLs() || !c.a.HasHost(h)) {
-			rows[widenedPrefix+c.a.reach(h)] = ""
+		if withheld && (c.a.o.Hosts != nil || c.a.scopes.needsURLs() || !c.a.scopes.hasHost(h)) {
+			rows[widenedPrefix+c.a.scopes.reach(h)] = ""
 		}
 	}
 	for k := range c.urls {
@@ -138,15 +130,15 @@ func has(rows map[string]string, key string) bool {
 // equals no fingerprint: if the process ends now, the next one finds everything pending, even if its filters are those
 // of an older fingerprint again.
 func (c *Changes) fingerprintRow(withheld bool) (row string, write bool) {
-	c.a.pendMu.Lock()
-	defer c.a.pendMu.Unlock()
-	current := c.refreshes == c.a.refreshes
+	c.a.pending.mu.Lock()
+	defer c.a.pending.mu.Unlock()
+	current := c.refreshes == c.a.pending.refreshes
 	switch {
 	case c.readmitted[""] && current:
 		return c.fingerprint, true
-	case c.readmitted[""], withheld && (c.a.pending[""] || !current):
+	case c.readmitted[""], withheld && (c.a.pending.prefixes[""] || !current):
 		return "", true
-	case withheld && !c.a.known:
+	case withheld && !c.a.pending.known:
 		return c.fingerprint, true
 	}
 	return "", false
@@ -156,18 +148,18 @@ func (c *Changes) fingerprintRow(withheld bool) (row string, write bool) {
 // key, and wraps storage.ErrCorrupt.
 func (c *Changes) Commit() error {
 	a := c.a
-	a.pendMu.Lock()
+	a.pending.mu.Lock()
 	for p := range c.readmitted {
-		if p != "" || a.refreshes == c.refreshes { // else a filter changed meanwhile
-			delete(a.pending, p)
+		if p != "" || a.pending.refreshes == c.refreshes { // else a filter changed meanwhile
+			delete(a.pending.prefixes, p)
 		}
 	}
 	// If everything was readmitted and nothing was written, the stored fingerprint is out of date.
-	a.known = c.fingerprinted || a.known && !c.readmitted[""]
-	a.pendMu.Unlock()
+	a.pending.known = c.fingerprinted || a.pending.known && !c.readmitted[""]
+	a.pending.mu.Unlock()
 	for h := range c.hosts {
-		if news := a.admitHost(h); news || a.needsURLs() {
-			a.pend(a.reach(h))
+		if news := a.scopes.admitHost(h); news || a.scopes.needsURLs() {
+			a.pending.add(a.scopes.reach(h))
 		}
 	}
 	for k := range c.urls {
@@ -175,9 +167,9 @@ func (c *Changes) Commit() error {
 		if err != nil {
 			return fmt.Errorf("%w: seed %q: %w", storage.ErrCorrupt, k, err)
 		}
-		a.admitURL(u)
+		a.scopes.admitURL(u)
 	}
-	a.close(c.closed)
+	a.traps.close(c.closed)
 	return nil
 }
 
@@ -190,38 +182,14 @@ func (a *Admission) reach(h urlkey.HostKey) string {
 	return string(h)
 }
 
-func (a *Admission) pend(prefix string) {
-	a.pendMu.Lock()
-	a.pending[prefix] = true
-	a.pendMu.Unlock()
-}
-
-func (a *Admission) loadPending() error {
-	err := a.scan(widenedPrefix, func(prefix string) error {
-		a.pend(prefix)
-		return nil
-	})
-	if err != nil {
-		return err
+// CloseTraps adds to c the prefixes that turned out to be traps since the last call, reports each through Options.Warn,
+// and returns their number. The root of a host in a seed's domain stays open.
+func (a *Admission) CloseTraps(c *Changes) int {
+	closing := a.traps.verdicts(a.scopes.isSeedDomain)
+	for _, p := range closing {
+		c.Close(p)
+		a.o.Warn(fmt.Errorf("%s… is closed: at least %d%% of the pages recently fetched there were copies of one "+
+			"another (--trap-duplicates)", spellPrefix(p), a.traps.percent))
 	}
-	stored, ok, err := a.o.Store.Get(storage.Meta(), []byte(fingerprintKey), nil)
-	if err != nil {
-		return err
-	}
-	a.known = ok
-	if ok && (string(stored) != a.fingerprint() || a.anyHosts()) {
-		a.pend("") // the scope or a filter differs, or may differ, from the last run's
-	}
-	return nil
-}
-
-// Pending returns the prefixes of keys below which withheld links may be admitted by now, in key order. "" means
-// everything, and is then the only one.
-func (a *Admission) Pending() []string {
-	a.pendMu.Lock()
-	defer a.pendMu.Unlock()
-	if a.pending[""] {
-		return []string{""}
-	}
-	return slices.Sorted(maps.Keys(a.pending))
+	return len(closing)
 }

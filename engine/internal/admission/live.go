@@ -4,51 +4,73 @@ package admission
 
 import (
 	"encoding/binary"
+	"sync/atomic"
 
+	"github.com/seine-crawler/seine/engine/policy"
+	"github.com/seine-crawler/seine/storage/urlkey"
 	"github.com/zeebo/xxh3"
 )
 
-// Refresh puts new rules of the live filters in force and reports whether there are any. If so, every withheld link is
-// pending. A filter that cannot be read is reported through Options.Warn and keeps its rules. One goroutine at a time
-// may call it.
-func (a *Admission) Refresh() (changed bool) {
-	for _, f := range a.o.Live {
+// live are the live filters, and all else that may end a refusal: what fingerprint identifies. Safe for concurrent use,
+// except refresh.
+type live struct {
+	filters []policy.LiveFilter
+	scope   policy.Scope
+	hosts   policy.HostPolicy
+	sum     atomic.Uint64 // of the filters' fingerprints
+}
+
+func newLive(filters []policy.LiveFilter, scope policy.Scope, hosts policy.HostPolicy) *live {
+	l := &live{filters: filters, scope: scope, hosts: hosts}
+	l.note()
+	return l
+}
+
+// accept returns the first refusal, "" if there is none.
+func (l *live) accept(u urlkey.URL) (reason string) {
+	for _, f := range l.filters {
+		if reason := f.Accept(u); reason != "" {
+			return reason
+		}
+	}
+	return ""
+}
+
+// refresh puts new rules in force and reports whether there are any. A filter that cannot be read keeps its rules.
+func (l *live) refresh(warn func(error)) (changed bool) {
+	for _, f := range l.filters {
 		is, err := f.Refresh()
 		if err != nil {
-			a.o.Warn(err)
+			warn(err)
 		}
 		changed = changed || is
 	}
 	if changed {
-		a.noteLive()
-		a.pendMu.Lock()
-		a.refreshes++
-		a.pending[""] = true
-		a.pendMu.Unlock()
+		l.note()
 	}
 	return changed
 }
 
-// noteLive computes the fingerprint of the live filters.
-func (a *Admission) noteLive() {
+// note computes the fingerprint of the filters.
+func (l *live) note() {
 	h := xxh3.New()
 	var b [8]byte
-	for _, f := range a.o.Live {
+	for _, f := range l.filters {
 		binary.LittleEndian.PutUint64(b[:], f.Fingerprint())
 		h.Write(b[:])
 	}
-	a.live.Store(h.Sum64())
+	l.sum.Store(h.Sum64())
 }
 
 // fingerprint identifies what may end a refusal: the scope, the rules of the live filters and the policy of hosts.
 // Seeds are not part of it; they have rows of their own.
-func (a *Admission) fingerprint() string {
+func (l *live) fingerprint() string {
 	h := xxh3.New()
-	h.WriteString(a.o.Scope.String())
+	h.WriteString(l.scope.String())
 	var b [8]byte
-	binary.LittleEndian.PutUint64(b[:], a.live.Load())
+	binary.LittleEndian.PutUint64(b[:], l.sum.Load())
 	h.Write(b[:])
-	if f, ok := a.o.Hosts.(fingerprinter); ok {
+	if f, ok := l.hosts.(fingerprinter); ok {
 		binary.LittleEndian.PutUint64(b[:], f.Fingerprint())
 		h.Write(b[:])
 	}
@@ -59,7 +81,7 @@ func (a *Admission) fingerprint() string {
 type fingerprinter interface{ Fingerprint() uint64 }
 
 // anyHosts reports whether there is a policy of hosts that cannot be compared with that of the last process.
-func (a *Admission) anyHosts() bool {
-	_, ok := a.o.Hosts.(fingerprinter)
-	return a.o.Hosts != nil && !ok
+func (l *live) anyHosts() bool {
+	_, ok := l.hosts.(fingerprinter)
+	return l.hosts != nil && !ok
 }

@@ -4,45 +4,63 @@ package admission
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// seedHostPrefix begins the meta keys of the seeds' hosts, which are the scope of every later run. seedURLPrefix begins
-// those of the seeds, for scopes narrower than hosts. Both are followed by the key; the values are empty.
-const (
-	seedHostPrefix = "seed-host/"
-	seedURLPrefix  = "seed-url/"
-)
+// scopes are the scope of the crawl and those of single hosts. Each of them gets every seed. Safe for concurrent use.
+type scopes struct {
+	own   policy.Scope
+	hosts policy.HostPolicy // nil: no host has a scope of its own
+	by    map[policy.Scope]*policy.ScopeFilter
 
-// scopeOf returns the scope of a host's URLs.
-func (a *Admission) scopeOf(h urlkey.HostKey) *policy.ScopeFilter {
-	if a.o.Hosts != nil {
-		if s := a.o.Hosts.Settings(h); s != nil && s.Scope != nil {
-			if f := a.scopes[*s.Scope]; f != nil { // nil: there is no such scope
+	seedMu      sync.RWMutex
+	seedDomains map[string]bool // registered domains of seeds
+}
+
+func newScopes(own policy.Scope, hosts policy.HostPolicy) *scopes {
+	s := &scopes{own: own, hosts: hosts, by: map[policy.Scope]*policy.ScopeFilter{}, seedDomains: map[string]bool{}}
+	s.by[own] = policy.NewScopeFilter(own)
+	if hosts == nil {
+		return s
+	}
+	for _, scope := range policy.Scopes() {
+		if s.by[scope] == nil {
+			s.by[scope] = policy.NewScopeFilter(scope)
+		}
+	}
+	return s
+}
+
+// of returns the scope of a host's URLs.
+func (s *scopes) of(h urlkey.HostKey) *policy.ScopeFilter {
+	if s.hosts != nil {
+		if set := s.hosts.Settings(h); set != nil && set.Scope != nil {
+			if f := s.by[*set.Scope]; f != nil { // nil: there is no such scope
 				return f
 			}
 		}
 	}
-	return a.scopes[a.o.Scope]
+	return s.by[s.own]
 }
 
-func (a *Admission) inScope(u urlkey.URL) bool {
-	if a.o.Hosts == nil { // the host's key is not needed
-		return a.scopes[a.o.Scope].Accept(u) == ""
+func (s *scopes) accepts(u urlkey.URL) bool {
+	if s.hosts == nil { // the host's key is not needed
+		return s.by[s.own].Accept(u) == ""
 	}
-	return a.scopeOf(u.HostKey()).Accept(u) == ""
+	return s.of(u.HostKey()).Accept(u) == ""
 }
 
-// HasHost reports whether some URL of a host may be in scope. Scans call it to skip hosts without looking at their
+// hasHost reports whether some URL of a host may be in scope. Scans call it to skip hosts without looking at their
 // URLs.
-func (a *Admission) HasHost(h urlkey.HostKey) bool { return a.scopeOf(h).Has(h) }
+func (s *scopes) hasHost(h urlkey.HostKey) bool { return s.of(h).Has(h) }
 
 // needsURLs reports whether a scope in use must know the seeds' URLs.
-func (a *Admission) needsURLs() bool {
-	for _, f := range a.scopes {
+func (s *scopes) needsURLs() bool {
+	for _, f := range s.by {
 		if f.NeedsURLs() {
 			return true
 		}
@@ -51,20 +69,20 @@ func (a *Admission) needsURLs() bool {
 }
 
 // admitHost takes a seed's host into every scope and reports whether it is new to one of them.
-func (a *Admission) admitHost(h urlkey.HostKey) (news bool) {
-	for _, f := range a.scopes {
+func (s *scopes) admitHost(h urlkey.HostKey) (news bool) {
+	for _, f := range s.by {
 		if f.Admit(h) {
 			news = true
 		}
 	}
-	a.seedMu.Lock()
-	a.seedDomains[h.DomainKey()] = true
-	a.seedMu.Unlock()
+	s.seedMu.Lock()
+	s.seedDomains[h.DomainKey()] = true
+	s.seedMu.Unlock()
 	return news
 }
 
-func (a *Admission) admitURL(u urlkey.URL) {
-	for _, f := range a.scopes {
+func (s *scopes) admitURL(u urlkey.URL) {
+	for _, f := range s.by {
 		if f.NeedsURLs() {
 			f.AdmitURL(u)
 		}
@@ -72,26 +90,35 @@ func (a *Admission) admitURL(u urlkey.URL) {
 }
 
 // isSeedDomain reports whether a seed is of a registered domain.
-func (a *Admission) isSeedDomain(domain string) bool {
-	a.seedMu.RLock()
-	defer a.seedMu.RUnlock()
-	return a.seedDomains[domain]
+func (s *scopes) isSeedDomain(domain string) bool {
+	s.seedMu.RLock()
+	defer s.seedMu.RUnlock()
+	return s.seedDomains[domain]
 }
 
-func (a *Admission) loadSeeds() error {
-	err := a.scan(seedHostPrefix, func(host string) error {
-		a.admitHost(urlkey.HostKey(host))
+func (s *scopes) load(store storage.Reader) error {
+	err := scan(store, seedHostPrefix, func(host string) error {
+		s.admitHost(urlkey.HostKey(host))
 		return nil
 	})
-	if err != nil || !a.needsURLs() {
+	if err != nil || !s.needsURLs() {
 		return err
 	}
-	return a.scan(seedURLPrefix, func(key string) error {
+	return scan(store, seedURLPrefix, func(key string) error {
 		u, err := urlkey.Key(key).URL()
 		if err != nil {
 			return fmt.Errorf("%w: seed %q: %w", storage.ErrCorrupt, key, err)
 		}
-		a.admitURL(u)
+		s.admitURL(u)
 		return nil
 	})
+}
+
+// reach returns the prefix of the keys that a seed of a host may bring into scope. With scopes of single hosts that is
+// the domain: a host of it may have ScopeDomain.
+func (s *scopes) reach(h urlkey.HostKey) string {
+	if s.own == policy.ScopeDomain || s.hosts != nil {
+		return h.DomainKey()
+	}
+	return string(h)
 }

@@ -4,11 +4,11 @@ package admission
 
 import (
 	"bytes"
-	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
 
+	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
@@ -21,9 +21,6 @@ const (
 	// trapPrefixesMax is the number of prefixes that are counted. Beyond it all counts start again from 0.
 	trapPrefixesMax = 1 << 16
 )
-
-// closedPrefix begins the meta keys of closed prefixes: closedPrefix, prefix → nothing.
-const closedPrefix = "closed/"
 
 // traps closes places where a site shows the same pages under ever new URLs: a calendar without entries, a list whose
 // parameters do nothing, links with session ids. It watches prefixes of URLs: a host's root, its folders two deep, and
@@ -45,21 +42,20 @@ type traps struct {
 // prefixCount counts pages and copies. Both are halved each time they are judged, so old pages count less and less.
 type prefixCount struct{ pages, copies int }
 
-func (a *Admission) loadClosed() error {
+func (t *traps) load(store storage.Reader) error {
 	var closed []string
-	err := a.scan(closedPrefix, func(prefix string) error {
+	err := scan(store, closedPrefix, func(prefix string) error {
 		closed = append(closed, prefix)
 		return nil
 	})
-	a.close(closed)
+	t.close(closed)
 	return err
 }
 
-func (a *Admission) close(prefixes []string) {
+func (t *traps) close(prefixes []string) {
 	if len(prefixes) == 0 {
 		return
 	}
-	t := &a.traps
 	t.mu.Lock()
 	if t.closed == nil {
 		t.closed = map[string]bool{}
@@ -144,10 +140,10 @@ func (t *traps) count(prefix []byte) *prefixCount {
 	return c
 }
 
-// Page counts a page that was fetched in the segments of this Dedup, by its key.
-func (a *Admission) Page(key []byte) {
-	if a.traps.percent > 0 {
-		a.traps.count(deepest(key)).pages++
+// page counts a page that was fetched.
+func (t *traps) page(key []byte) {
+	if t.percent > 0 {
+		t.count(deepest(key)).pages++
 	}
 }
 
@@ -157,9 +153,8 @@ type Copy struct {
 	Fresh bool
 }
 
-// Group counts the copies in a group of equal pages.
-func (a *Admission) Group(group []Copy) {
-	t := &a.traps
+// group counts the copies in a group of equal pages.
+func (t *traps) group(group []Copy) {
 	if t.percent <= 0 || len(group) < 2 {
 		return
 	}
@@ -176,19 +171,8 @@ func (a *Admission) Group(group []Copy) {
 	}
 }
 
-// CloseTraps adds to c the prefixes that turned out to be traps since the last call, reports each through Options.Warn,
-// and returns their number. The root of a host in a seed's domain stays open.
-func (a *Admission) CloseTraps(c *Changes) int {
-	closing := a.traps.verdicts(a.isSeedDomain)
-	slices.Sort(closing)
-	for _, p := range closing {
-		c.Close(p)
-		a.o.Warn(fmt.Errorf("%s… is closed: at least %d%% of the pages recently fetched there were copies of one another "+
-			"(--trap-duplicates)", spellPrefix(p), a.traps.percent))
-	}
-	return len(closing)
-}
-
+// verdicts returns the prefixes that turned out to be traps since the last call, in order. The root of a host in a seed's
+// domain stays open.
 func (t *traps) verdicts(isSeedDomain func(domain string) bool) (closing []string) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -203,6 +187,7 @@ func (t *traps) verdicts(isSeedDomain func(domain string) bool) (closing []strin
 		}
 		c.pages, c.copies = c.pages/2, c.copies/2
 	}
+	slices.Sort(closing)
 	return closing
 }
 

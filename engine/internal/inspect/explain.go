@@ -47,7 +47,7 @@ func (in *Inspect) Explain(u urlkey.URL) (x Explanation, err error) {
 	if x.Host, err = in.env.Admission.HostBudget(host); err != nil {
 		return x, err
 	}
-	if x.Domain, err = in.env.Admission.DomainBudget(host.DomainKey()); err != nil {
+	if x.Domain, err = in.env.Admission.DomainBudgetNow(host.DomainKey()); err != nil {
 		return x, fmt.Errorf("budget of %s: %w", host.Domain(), err)
 	}
 	// Not Hops: a redirect chain is only judged when its next URL is found.

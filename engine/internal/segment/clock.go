@@ -9,7 +9,7 @@ import (
 	"github.com/seine-crawler/seine/storage"
 )
 
-// Step is a part of the work whose processor time is reported.
+// Step is a part of the work whose processor time Env.Spent reports.
 type Step uint8
 
 // The steps.
@@ -19,8 +19,8 @@ const (
 	StepSeal              // sorting and writing tables
 )
 
-// Each of the first timedPages pages is timed, then one in timedEvery, which counts as that many: reading a
-// thread's clock costs up to a microsecond in a virtual machine.
+// The first timedPages pages are timed, then one in timedEvery, which counts as that many: reading a thread's clock
+// costs up to a microsecond in a virtual machine.
 const (
 	timedPages = 1024
 	timedEvery = 8
@@ -47,13 +47,14 @@ func (c *pageClock) begin(spent func(Step, time.Duration)) pageTimer {
 	return pageTimer{}
 }
 
-// lap reports what was done since the last lap; stop ends the page.
+// lap reports the time since the last lap.
 func (t *pageTimer) lap(s Step) {
 	if t.weight > 0 {
 		t.spent(s, t.weight*t.timer.Lap())
 	}
 }
 
+// stop is lap at the end of the page.
 func (t *pageTimer) stop(s Step) {
 	if t.weight > 0 {
 		t.spent(s, t.weight*t.timer.Stop())

@@ -10,7 +10,8 @@ import (
 )
 
 // Counts counts the outcomes of fetches. Every attempt is in exactly one of Fetched, NotModified, Redirected,
-// RobotsDenied and Failed; Gone is the part of Failed that is gone for good (404 and its like).
+// RobotsDenied and Failed. Gone is the part of Failed that will not be requested again, such as 404. Bytes are those of
+// bodies as received. The zero value is empty; a Counts belongs to one goroutine at a time.
 type Counts struct {
 	Fetched      uint64
 	Failed       uint64

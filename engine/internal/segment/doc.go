@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package segment writes a segment and reads it back: from the end of a fetch to a synced WARC record
-// and a parse record, and from a WARC file to the same parse records again.
+// Package segment writes a segment and reads it back: from the end of a fetch to a synced WARC record and a parse
+// record, and from a WARC file to the same parse records again.
 //
 // # What it is
 //
-// A Writer is one open segment: its WARC files and the sorters of its parse records. Segments makes
-// writers, and seals segments from their WARC files alone. A fetch, `seine parse` and the recovery
-// after a crash share one code path: each ends in Writer.add for an Attempt, and in Writer.Seal.
+// A Writer is one open segment: its WARC files and the sorters of its parse records. Segments creates writers, and
+// seals segments from their WARC files alone. A fetch, `seine parse` and the recovery after a crash share one code
+// path: Writer.add for each Attempt, then Writer.seal.
 //
 // # Picture
 //
@@ -17,28 +17,28 @@
 //
 // # Life
 //
-// An Attempt is the end of one fetch: a response, or the reason why there is none. Store appends it to
-// the WARC and parses it. It counts from the next Sync on, which returns the outcomes that are durable.
-// Finish closes the files and seals: parse records, capture index and the segment's new state in one
-// ingestion. Abandon closes the files and seals nothing: Seal reads them back later.
+// An Attempt is the end of one fetch: a response, or the reason why there is none. Store appends it to the WARC and
+// parses it. It counts from the next Sync on, which returns the outcomes that have become durable. Finish closes the
+// files and seals the segment: parse records, capture index and the segment's new state go into one ingestion. Abandon
+// closes the files and seals nothing: Seal reads them back later. Resume reads them back and goes on with new files.
 //
 // # Invariants
 //
-//   - The same bytes give the same parse records, live or read back.
+//   - An attempt gives the same parse records live and read back, byte for byte.
 //   - Nothing is counted before its WARC record is synced.
-//   - A torn tail of a WARC file is cut off; a damaged part in the middle of an open segment's file is
-//     skipped and reported, and its pages are due again. Skipped parts are not records.
+//   - A torn tail of a WARC file is cut off. A damaged part in the middle of an open segment's file is reported and
+//     skipped, and its pages are due again. Skipped parts are not counted as records.
 //   - Text is encoded before the memory of its page is used again.
 //
 // # Who runs it
 //
-// Store, Keep and Sync may be called from many goroutines, each Store with a Scratch of its own. Finish,
-// Seal and Abandon come last, from one goroutine.
+// Writer.Store, KeepRobots and Sync may be called from many goroutines, each Store with a Scratch of its own. Finish,
+// Abandon and Close come last, from one goroutine. Segments is safe for concurrent use, for different segments.
 //
 // # Bounds
 //
-// The sorters spill to disk beyond their share of memory; Size reports what they hold. Replay parses on
-// all processors with at most readAhead exchanges waiting for each.
+// The sorters spill to disk beyond their share of memory. A Writer holds 8 bytes for each URL, and the outcomes since
+// the last Sync. Reading back uses all processors, with at most readAhead attempts waiting for each.
 //
 // # Deliberately absent
 //

@@ -12,10 +12,10 @@ import (
 	"github.com/seine-crawler/seine/storage"
 )
 
-// Failures that are decided here rather than in engine/fetch.
+// Failures that this package decides rather than engine/fetch.
 const (
 	FailureRobots   = admission.ReasonRobots
-	failureLocation = "bad_location" // a redirect that leads nowhere
+	failureLocation = "bad_location" // a redirect without a usable target
 	failureDecode   = "decode_error"
 	failureParse    = "parse_failed"
 )
@@ -24,8 +24,7 @@ const (
 // (Nutch's PERM_REFRESH_TIME).
 const permanentRefresh = 5 * time.Second
 
-// Fields of the WARC metadata record that keeps an outcome for which there was no response, and of records
-// of responses.
+// Fields of WARC records: of the metadata record of an attempt without a response, and of response records.
 const (
 	fieldFailure = "seine-failure"
 	fieldRole    = "WARC-Seine-Role"     // on responses that are not pages
@@ -34,8 +33,8 @@ const (
 	roleRobots   = "robots"
 )
 
-// statusOf maps an HTTP status to an outcome. Nutch takes every code it has no rule for as a
-// temporary failure; here client errors are final, but for those that say "later".
+// statusOf maps an HTTP status to an outcome. Nutch treats every code for which it has no rule as a temporary failure.
+// Here client errors are final, except those that mean "later".
 func statusOf(code int) storage.FetchStatus {
 	switch code {
 	case http.StatusNotModified:
@@ -56,12 +55,14 @@ func statusOf(code int) storage.FetchStatus {
 	return storage.FetchRetry
 }
 
-// readOutcome fills s.outcome, and s.text for a page, from an exchange. It is the one place where
-// a response becomes an outcome, whether it just came in or was read back from the WARC.
+// readOutcome fills s.outcome, and s.text for a page, from an attempt. It is the only place where a response becomes an
+// outcome, whether it was just received or is read back from the WARC.
 func (g *Segments) readOutcome(a *Attempt, s *Scratch) {
 	o := &s.outcome
-	*o = storage.FetchOutcome{Time: a.At.UnixMilli(), Failure: string(a.Failure), Location: a.location, Outlinks: o.Outlinks[:0],
-		TookMS: uint32(min(max(a.Took.Milliseconds(), 0), math.MaxUint32))}
+	*o = storage.FetchOutcome{
+		Time: a.At.UnixMilli(), Failure: string(a.Failure), Location: a.location, Outlinks: o.Outlinks[:0],
+		TookMS: uint32(min(max(a.Took.Milliseconds(), 0), math.MaxUint32)),
+	}
 	if a.Response == nil {
 		o.Status = failureStatus(a.Failure)
 		return
@@ -85,7 +86,7 @@ func failureStatus(f fetch.Failure) storage.FetchStatus {
 	return storage.FetchRetry
 }
 
-// readRedirect resolves the target. One that leads nowhere makes the URL gone, with the reason.
+// readRedirect resolves the target. A redirect without a usable target makes the URL gone.
 func (g *Segments) readRedirect(a *Attempt, o *storage.FetchOutcome) {
 	target, err := a.URL.Resolve(a.Response.Location())
 	if err == nil {

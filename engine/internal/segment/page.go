@@ -12,7 +12,7 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// readPage decodes and parses the body. A page that cannot be parsed keeps its outcome, marked.
+// readPage decodes and parses the body. A page of a type that has no parser is a success with FlagNotParsed.
 func (g *Segments) readPage(a *Attempt, s *Scratch) {
 	o, r, p := &s.outcome, a.Response, &s.page
 	body, truncated, err := r.Content()
@@ -24,8 +24,15 @@ func (g *Segments) readPage(a *Attempt, s *Scratch) {
 	for _, v := range r.Values("X-Robots-Tag") {
 		s.tags = append(s.tags, string(v))
 	}
-	in := parse.Input{URL: a.URL, ContentType: headerText(r, "Content-Type"), ContentLanguage: headerText(r, "Content-Language"), RobotsTag: s.tags, Agent: g.env.Agent,
-		Body: body, Truncated: truncated || r.Truncated != ""}
+	in := parse.Input{
+		URL:             a.URL,
+		ContentType:     headerText(r, "Content-Type"),
+		ContentLanguage: headerText(r, "Content-Language"),
+		RobotsTag:       s.tags,
+		Agent:           g.env.Agent,
+		Body:            body,
+		Truncated:       truncated || r.Truncated != "",
+	}
 	err = g.env.Parsers.Parse(&in, p)
 	o.MediaType, o.Signature = p.MediaType, storage.Signature(p.Signature)
 	readPreferences(a, s)
@@ -45,10 +52,12 @@ func (g *Segments) readPage(a *Attempt, s *Scratch) {
 		o.Canonical = p.Canonical.Key()
 	}
 	g.readLinks(s)
-	// The text is the page's own memory: it is encoded before the next page is parsed.
+	// The text is in the page's memory: it is encoded before the next page is parsed.
 	text := unsafe.String(unsafe.SliceData(p.Text), len(p.Text))
-	s.text = storage.ParseText{Title: p.Title, Text: text, Description: p.Description, Headings: p.Headings, Language: p.Language, Charset: p.Charset,
-		Content: contentOf(s.text.Content[:0], p)}
+	s.text = storage.ParseText{
+		Title: p.Title, Text: text, Description: p.Description, Headings: p.Headings, Language: p.Language,
+		Charset: p.Charset, Content: contentOf(s.text.Content[:0], p),
+	}
 	if len(p.NoSnippet) > 0 {
 		if s.text.Content = quotable(s.text.Content, p); len(s.text.Content) > 0 {
 			o.Flags |= storage.FlagContentOnly
@@ -59,8 +68,8 @@ func (g *Segments) readPage(a *Attempt, s *Scratch) {
 	s.text.Flags = o.Flags
 }
 
-// readRefresh takes a page's refresh to another page as a redirect beside its links: the page keeps its
-// text. One that links must not count of goes nowhere.
+// readRefresh stores a page's refresh to another page as a redirect. The page keeps its text and links. A page whose
+// links must not be followed has no such redirect.
 func (g *Segments) readRefresh(a *Attempt, s *Scratch) {
 	o, refresh := &s.outcome, s.page.Refresh
 	if refresh == nil || s.page.Robots.NoFollow {
@@ -78,7 +87,12 @@ func robotsFlags(p *parse.Page) (f storage.ParseFlags) {
 	for _, x := range []struct {
 		on   bool
 		flag storage.ParseFlags
-	}{{p.Robots.NoIndex, storage.FlagNoIndex}, {p.Robots.NoFollow, storage.FlagNoFollow}, {p.Robots.NoSnippet, storage.FlagNoSnippet}, {p.Robots.NoArchive, storage.FlagNoArchive}} {
+	}{
+		{p.Robots.NoIndex, storage.FlagNoIndex},
+		{p.Robots.NoFollow, storage.FlagNoFollow},
+		{p.Robots.NoSnippet, storage.FlagNoSnippet},
+		{p.Robots.NoArchive, storage.FlagNoArchive},
+	} {
 		if x.on {
 			f |= x.flag
 		}
@@ -86,8 +100,7 @@ func robotsFlags(p *parse.Page) (f storage.ParseFlags) {
 	return f.WithMaxSnippet(p.Robots.MaxSnippet)
 }
 
-// readLinks keeps every link of the page, normalised. The keys
-// are cut from one string.
+// readLinks stores every link of the page that the normalizers take. The keys are cut from one string.
 func (g *Segments) readLinks(s *Scratch) {
 	o := &s.outcome
 	s.keys, s.ends = s.keys[:0], s.ends[:0]
@@ -102,7 +115,7 @@ func (g *Segments) readLinks(s *Scratch) {
 		s.ends = append(s.ends, len(s.keys))
 		o.Outlinks = append(o.Outlinks, storage.Outlink{Anchor: l.Anchor, NoFollow: l.NoFollow})
 	}
-	// They are encoded before the scratch is used again.
+	// The keys are encoded before the scratch is used again.
 	all, from := urlkey.Key(unsafe.String(unsafe.SliceData(s.keys), len(s.keys))), 0
 	for i, end := range s.ends {
 		o.Outlinks[i].Key = all[from:end]
@@ -110,7 +123,7 @@ func (g *Segments) readLinks(s *Scratch) {
 	}
 }
 
-// quotable takes what must not be quoted out of the content, which is all of the page if none of it is told apart.
+// quotable returns the content without what must not be quoted. A page without parts is content as a whole.
 func quotable(parts []storage.TextRange, p *parse.Page) (out []storage.TextRange) {
 	if len(parts) == 0 {
 		parts = append(parts, storage.TextRange{To: uint32(len(p.Text))})
@@ -144,8 +157,8 @@ func quotable(parts []storage.TextRange, p *parse.Page) (out []storage.TextRange
 	return out
 }
 
-// contentOf appends where a page's main content is, nothing if all of the page is content or none of it: then
-// people are shown what there is.
+// contentOf appends where the main content of a page is. It appends nothing if all of the page is content, or none of
+// it: snippets are then taken from the whole page.
 func contentOf(parts []storage.TextRange, p *parse.Page) []storage.TextRange {
 	all := true
 	for i := range p.Blocks {

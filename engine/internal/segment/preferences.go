@@ -9,22 +9,22 @@ import (
 	"github.com/seine-crawler/seine/storage"
 )
 
-// Preferences: what a site says about uses of its pages (to train models, to search, …). They hold as of the time of the
-// fetch, so they are kept with it: those of robots.txt in a field of the WARC record, those of the response and of the
-// page in themselves, all of them together in the parse record. One of them binds seine itself: a page whose site says
-// "search=n" is not indexed.
+// Preferences are what a site says about uses of its pages: to train models, to search, and others. They hold as of the
+// time of the fetch, so they are stored with it: those of robots.txt in a field of the WARC record, those of response
+// and page as parts of these, and all of them together in the parse record. seine itself obeys one of them: a page
+// whose site says "search=n" is not indexed.
 
 // fieldPreferences is the WARC header field that holds what robots.txt said.
 const fieldPreferences = "WARC-Seine-Preferences"
 
-// preferenceHeaders are the response's fields that speak of uses: of the IETF's working group on AI preferences, of
-// contentsignals.org, and of the W3C's TDMRep.
+// preferenceHeaders are the header fields of responses that hold preferences, as defined by the IETF's working group on
+// AI preferences, contentsignals.org and the W3C's TDMRep.
 var preferenceHeaders = [...]string{"Content-Usage", "Content-Signal", "TDM-Reservation", "TDM-Policy"}
 
 // preferenceBreak stands between lines in a WARC field, which has one line.
 const preferenceBreak = " | "
 
-// cleanPreferences is the form of preferences that a WARC field keeps as it is: no line holds what stands between lines,
+// cleanPreferences returns preferences in a form that survives a WARC field: no line contains the separator of lines,
 // or a character that the field would escape. It is idempotent.
 func cleanPreferences(text string) string {
 	if text == "" {
@@ -45,7 +45,7 @@ func cleanPreferences(text string) string {
 	return strings.Join(clean, "\n")
 }
 
-// readPreferences collects what was said of a page, and obeys. Lines that do not fit are left out.
+// readPreferences collects the preferences for a page and obeys them. Lines that do not fit are left out.
 func readPreferences(a *Attempt, s *Scratch) {
 	all := ""
 	add := func(line string) {
@@ -82,7 +82,7 @@ func readPreferences(a *Attempt, s *Scratch) {
 	}
 }
 
-// deniesSearch reports whether some preference is that a page not be found by searching: "search=n" of
+// deniesSearch reports whether a preference says that a page must not be found by searching: "search=n" of
 // Content-Usage, "search=no" of Content-Signal.
 func deniesSearch(preferences string) bool {
 	for line := range strings.Lines(preferences) {

@@ -3,6 +3,7 @@
 package segment
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -12,11 +13,14 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// FuzzRedirect: whatever Location says, what comes of it is another canonical URL of the web, whose every
-// byte may stand in a request line, or an outcome that says why not.
+// FuzzRedirect: any Location gives another canonical URL, each byte of which is allowed in a request line, or an outcome
+// that says why there is none.
 func FuzzRedirect(f *testing.F) {
-	for _, location := range []string{"/", "//b.example/x", "https://b.example:444/?q#f", "mailto:x@b.example", "http://", "",
-		"\t/x y", "http://u:p@b.example/", "http://[::1]:80/", "../../..//x\\y", "http:/x", "HTTP://B.EXAMPLE/%zz", "http://b.example\r\nSet-Cookie: x", "/a?b\xff", "javascript:alert(1)", "http://0x7f.1/"} {
+	for _, location := range []string{
+		"/", "//b.example/x", "https://b.example:444/?q#f", "mailto:x@b.example", "http://", "", "\t/x y",
+		"http://u:p@b.example/", "http://[::1]:80/", "../../..//x\\y", "http:/x", "HTTP://B.EXAMPLE/%zz",
+		"http://b.example\r\nSet-Cookie: x", "/a?b\xff", "javascript:alert(1)", "http://0x7f.1/",
+	} {
 		f.Add("http://a.example/dir/page?x=1", []byte(location), uint16(301))
 	}
 	g := New(Env{Redirects: policy.DefaultNormalizers()})
@@ -25,7 +29,7 @@ func FuzzRedirect(f *testing.F) {
 		if err != nil {
 			return
 		}
-		head := append([]byte{'H', 'T', 'T', 'P', '/', '1', '.', '1', ' ', '3', '0' + byte(status/10%10), '0' + byte(status%10)}, " Moved\r\nLocation: "...)
+		head := fmt.Appendf(nil, "HTTP/1.1 3%02d Moved\r\nLocation: ", status%100)
 		resp, err := fetch.StoredResponse(append(append(head, location...), "\r\n\r\n"...), nil, "")
 		if err != nil {
 			return

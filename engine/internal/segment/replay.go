@@ -16,12 +16,14 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// readAhead is the number of attempts read back from a WARC that wait for each parser.
+// readAhead is the number of attempts read back from a WARC file that wait for each parser. A full queue stops reading.
 const readAhead = 32
 
-// readBack repairs the WARC files of w's segment and adds every attempt in them. each, if not nil, is called
-// with the key of every URL, from several goroutines. torn is the number of bytes that were cut off.
-func (g *Segments) readBack(ctx context.Context, w *Writer, each func(key []byte)) (files []warc.FileInfo, torn int64, err error) {
+// readBack repairs the WARC files of w's segment and adds every attempt in them. each, if not nil, is called with the
+// key of every URL, from several goroutines. torn is the number of bytes that were cut off.
+func (g *Segments) readBack(
+	ctx context.Context, w *Writer, each func(key []byte),
+) (files []warc.FileInfo, torn int64, err error) {
 	names, err := g.Files(w.seg.Number)
 	if err != nil {
 		return nil, 0, err
@@ -42,8 +44,8 @@ func (g *Segments) readBack(ctx context.Context, w *Writer, each func(key []byte
 	return files, torn, nil
 }
 
-// repair cuts the torn tail off a file that was being written. A file that begins with zeros was never synced:
-// its length reached the disk before its bytes did, so nothing in it was acknowledged.
+// repair cuts the torn tail off a file that was being written. A file that begins with zeros was never synced: its
+// length reached the disk and its bytes did not, so nothing in it was acknowledged, and it is emptied.
 func (g *Segments) repair(path string) (size, removed int64, err error) {
 	size, removed, err = warc.Repair(g.env.FS, path)
 	if err == nil {
@@ -69,15 +71,17 @@ func (g *Segments) repair(path string) (size, removed int64, err error) {
 	return 0, length, nil
 }
 
-// readFile adds every attempt of one WARC file. It returns the number of records, damaged parts not included.
-func (g *Segments) readFile(ctx context.Context, path string, size int64, w *Writer, each func(key []byte)) (records int64, err error) {
+// readFile adds every attempt of one WARC file. It returns the number of readable records.
+func (g *Segments) readFile(
+	ctx context.Context, path string, size int64, w *Writer, each func(key []byte),
+) (records int64, err error) {
 	f, err := g.env.FS.Open(path)
 	if err != nil {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	// A power loss may keep later blocks of a file and lose earlier ones that were not synced either. What is
-	// readable behind such a hole is used; what was in it is due again.
+	// A power loss may keep later blocks of a file and lose earlier ones, none of them synced. What is readable behind
+	// such a hole is used. What was in it is due again.
 	r := warc.NewReaderOptions(f, size, warc.ReaderOptions{File: path, Resync: true})
 	group, ctx := errgroup.WithContext(ctx)
 	lanes := make([]chan *Attempt, runtime.GOMAXPROCS(0))
@@ -118,7 +122,7 @@ func (g *Segments) readFile(ctx context.Context, path string, size int64, w *Wri
 			continue
 		}
 		a.location.File = filepath.Base(path)
-		select { // the attempts of a URL stay in order
+		select { // attempts at one URL stay in order
 		case lanes[xxh3.HashString(rec.URI)%uint64(len(lanes))] <- a:
 		case <-ctx.Done():
 		}

@@ -14,12 +14,14 @@ import (
 	"github.com/seine-crawler/seine/storage/warc"
 )
 
+type outcome = storage.FetchOutcome
+
 // attemptCase is an attempt and what becomes of it.
 type attemptCase struct {
 	name    string
 	attempt *segment.Attempt
 	status  storage.FetchStatus
-	check   func(o *storage.FetchOutcome) bool
+	check   func(o *outcome) bool
 	text    bool // a text is stored
 }
 
@@ -33,74 +35,88 @@ func attemptCases(t testing.TB) []attemptCase {
 	}
 	long := strings.Repeat("x", 250)
 	return []attemptCase{
-		{"page", response(t, "http://page.example/a?b=1", html+"ETag: \"e\"\nLast-Modified: Wed, 04 Mar 2026 05:00:00 GMT",
-			`<html lang=en><title>T</title><link rel=canonical href=/a><main><h1>H</h1><p>Some text of a page.</main><nav><a href="/b#c" rel=nofollow>b</a>`+
-				`<a href=http://other.example/>o</a></nav>`, ""),
-			storage.FetchSuccess, func(o *storage.FetchOutcome) bool {
+		{"page", response(t, "http://page.example/a?b=1",
+			html+"ETag: \"e\"\nLast-Modified: Wed, 04 Mar 2026 05:00:00 GMT",
+			`<html lang=en><title>T</title><link rel=canonical href=/a><main><h1>H</h1><p>Some text of a page.</main>`+
+				`<nav><a href="/b#c" rel=nofollow>b</a><a href=http://other.example/>o</a></nav>`, ""),
+			storage.FetchSuccess, func(o *outcome) bool {
 				return len(o.Outlinks) == 3 && o.Outlinks[1].NoFollow && o.ETag == `"e"` && o.LastModified != "" &&
 					o.Canonical == "example,page,)/a http" && o.TookMS == 876 && o.Time == start.UnixMilli()+123 &&
 					o.HTTPStatus == 200 && !o.Signature.IsZero()
 			}, true},
 		{"redirect", response(t, "http://redirect.example/", "HTTP/1.1 302 Found\nLocation: /to#x", "moved", ""),
-			storage.FetchRedirTemp, func(o *storage.FetchOutcome) bool { return o.Redirect == "example,redirect,)/to http" }, false},
+			storage.FetchRedirTemp, func(o *outcome) bool { return o.Redirect == "example,redirect,)/to http" }, false},
 		{"moved", response(t, "http://moved.example/", "HTTP/1.1 301 Moved\nLocation: https://moved.example/", "", ""),
-			storage.FetchRedirPerm, func(o *storage.FetchOutcome) bool { return o.Redirect == "example,moved,)/ https" }, false},
+			storage.FetchRedirPerm, func(o *outcome) bool { return o.Redirect == "example,moved,)/ https" }, false},
 		{"nowhere", response(t, "http://nowhere.example/", "HTTP/1.1 301 Moved\nLocation: mailto:x", "", ""),
-			storage.FetchGone, func(o *storage.FetchOutcome) bool { return o.Failure == "bad_location" }, false},
+			storage.FetchGone, func(o *outcome) bool { return o.Failure == "bad_location" }, false},
 		{"itself", response(t, "http://itself.example/", "HTTP/1.1 308 Moved\nLocation: /", "", ""),
-			storage.FetchGone, func(o *storage.FetchOutcome) bool { return o.Failure == "bad_location" }, false},
-		{"gone", response(t, "http://gone.example/", "HTTP/1.1 404 Not Found\nContent-Type: text/html", "<a href=/x>x</a>", ""),
-			storage.FetchGone, func(o *storage.FetchOutcome) bool { return o.HTTPStatus == 404 && len(o.Outlinks) == 0 }, false},
+			storage.FetchGone, func(o *outcome) bool { return o.Failure == "bad_location" }, false},
+		{"gone", response(t, "http://gone.example/", "HTTP/1.1 404 Not Found\nContent-Type: text/html",
+			"<a href=/x>x</a>", ""),
+			storage.FetchGone, func(o *outcome) bool { return o.HTTPStatus == 404 && len(o.Outlinks) == 0 }, false},
 		{"later", response(t, "http://later.example/", "HTTP/1.1 429 Slow Down", "", ""),
-			storage.FetchRetry, func(o *storage.FetchOutcome) bool { return o.HTTPStatus == 429 }, false},
+			storage.FetchRetry, func(o *outcome) bool { return o.HTTPStatus == 429 }, false},
 		{"failure", failed(t, "http://failure.example/", "timeout_head"),
-			storage.FetchRetry, func(o *storage.FetchOutcome) bool { return o.Failure == "timeout_head" && o.TookMS == 5000 }, false},
+			storage.FetchRetry, func(o *outcome) bool {
+				return o.Failure == "timeout_head" && o.TookMS == 5000
+			}, false},
 		{"dns", failed(t, "http://dns.example/", "blocked_port"),
-			storage.FetchGone, func(o *storage.FetchOutcome) bool { return o.Failure == "blocked_port" }, false},
+			storage.FetchGone, func(o *outcome) bool { return o.Failure == "blocked_port" }, false},
 		{"denied", failed(t, "http://denied.example/", segment.FailureRobots),
-			storage.FetchGone, func(o *storage.FetchOutcome) bool { return o.Failure == "robots_denied" }, false},
+			storage.FetchGone, func(o *outcome) bool { return o.Failure == "robots_denied" }, false},
 		{"unmodified", response(t, "http://unmodified.example/", "HTTP/1.1 304 Not Modified", "", ""),
-			storage.FetchNotModified, func(o *storage.FetchOutcome) bool { return true }, false},
+			storage.FetchNotModified, func(o *outcome) bool { return true }, false},
 		{"truncated", response(t, "http://truncated.example/", html, "<p>Half a <a href=/x>li", "disconnect"),
-			storage.FetchSuccess, func(o *storage.FetchOutcome) bool {
+			storage.FetchSuccess, func(o *outcome) bool {
 				return o.Truncated == "disconnect" && o.Flags&storage.FlagTruncated != 0
 			}, true},
-		{"image", response(t, "http://image.example/i", "HTTP/1.1 200 OK\nContent-Type: image/png", "\x89PNG\r\n\x1a\n", ""),
-			storage.FetchSuccess, func(o *storage.FetchOutcome) bool {
+		{"image", response(t, "http://image.example/i", "HTTP/1.1 200 OK\nContent-Type: image/png",
+			"\x89PNG\r\n\x1a\n", ""),
+			storage.FetchSuccess, func(o *outcome) bool {
 				return o.MediaType == "image/png" && o.Flags&storage.FlagNotParsed != 0
 			}, false},
-		{"undecodable", response(t, "http://undecodable.example/", html+"Content-Encoding: gzip", "\x1f\x8b\x08\x00broken", ""),
-			storage.FetchParseFailed, func(o *storage.FetchOutcome) bool { return o.Failure == "decode_error" }, false},
-		{"refresh", response(t, "http://refresh.example/", html, `<meta http-equiv=refresh content="9; url=/r"><p>Wait.`, ""),
-			storage.FetchSuccess, func(o *storage.FetchOutcome) bool {
+		{"undecodable", response(t, "http://undecodable.example/", html+"Content-Encoding: gzip",
+			"\x1f\x8b\x08\x00broken", ""),
+			storage.FetchParseFailed, func(o *outcome) bool { return o.Failure == "decode_error" }, false},
+		{"refresh", response(t, "http://refresh.example/", html,
+			`<meta http-equiv=refresh content="9; url=/r"><p>Wait.`, ""),
+			storage.FetchSuccess, func(o *outcome) bool {
 				return o.Redirect == "example,refresh,)/r http" && o.Flags&storage.FlagRefreshPerm != 0
 			}, true},
 		{"nofollow", response(t, "http://nofollow.example/", html,
 			`<meta name=robots content=nofollow><meta http-equiv=refresh content="0; url=/r"><p>Wait.`, ""),
-			storage.FetchSuccess, func(o *storage.FetchOutcome) bool { return o.Redirect == "" }, true},
-		{"nosnippet", response(t, "http://nosnippet.example/", html, `<p data-nosnippet>Secret words.</p><p>Public words.</p>`, ""),
-			storage.FetchSuccess, func(o *storage.FetchOutcome) bool { return o.Flags&storage.FlagContentOnly != 0 }, true},
+			storage.FetchSuccess, func(o *outcome) bool { return o.Redirect == "" }, true},
+		{"nosnippet", response(t, "http://nosnippet.example/", html,
+			`<p data-nosnippet>Secret words.</p><p>Public words.</p>`, ""),
+			storage.FetchSuccess, func(o *outcome) bool { return o.Flags&storage.FlagContentOnly != 0 }, true},
 		{"secret", response(t, "http://secret.example/", html, `<p data-nosnippet>All of it.</p>`, ""),
-			storage.FetchSuccess, func(o *storage.FetchOutcome) bool { return o.Flags&storage.FlagNoSnippet != 0 }, true},
-		{"noindex", response(t, "http://noindex.example/", html+"X-Robots-Tag: noindex", `<p>Not to be found. <a href=/x>x</a>`, ""),
-			storage.FetchSuccess, func(o *storage.FetchOutcome) bool {
+			storage.FetchSuccess, func(o *outcome) bool { return o.Flags&storage.FlagNoSnippet != 0 }, true},
+		{"noindex", response(t, "http://noindex.example/", html+"X-Robots-Tag: noindex",
+			`<p>Not to be found. <a href=/x>x</a>`, ""),
+			storage.FetchSuccess, func(o *outcome) bool {
 				return o.Flags&storage.FlagNoIndex != 0 && len(o.Outlinks) == 1
 			}, false},
-		{"preferences", prefer(response(t, "http://preferences.example/", html+"Content-Signal: ai-train=no\nTDM-Reservation: 1",
-			`<meta name=robots content=noai><p>Read me.`, ""), "Content-Usage: train-ai=n", "License: https://l.example/"),
-			storage.FetchSuccess, func(o *storage.FetchOutcome) bool {
-				return o.Preferences == "Content-Usage: train-ai=n\nLicense: https://l.example/\nContent-Signal: ai-train=no\n"+
-					"TDM-Reservation: 1\nrobots: noai"
+		{"preferences", prefer(response(t, "http://preferences.example/",
+			html+"Content-Signal: ai-train=no\nTDM-Reservation: 1",
+			`<meta name=robots content=noai><p>Read me.`, ""),
+			"Content-Usage: train-ai=n", "License: https://l.example/"),
+			storage.FetchSuccess, func(o *outcome) bool {
+				return o.Preferences == "Content-Usage: train-ai=n\nLicense: https://l.example/\n"+
+					"Content-Signal: ai-train=no\nTDM-Reservation: 1\nrobots: noai"
 			}, true},
-		{"search", prefer(response(t, "http://search.example/", html, `<p>Not to be found.`, ""), "Content-Usage: train-ai=y, search=n"),
-			storage.FetchSuccess, func(o *storage.FetchOutcome) bool { return o.Flags&storage.FlagNoIndex != 0 }, false},
+		{"search", prefer(response(t, "http://search.example/", html,
+			`<p>Not to be found.`, ""), "Content-Usage: train-ai=y, search=n"),
+			storage.FetchSuccess, func(o *outcome) bool { return o.Flags&storage.FlagNoIndex != 0 }, false},
 		{"odd preferences", prefer(response(t, "http://odd.example/", html, `<p>Read me.`, ""),
-			"Content-Usage: train-ai=n | search=y", "License: a\x01b\xff%0Ac é", "License:  twice  spaced ", "License: | a |", " | ", "Content-Signal: a |", "| b"),
-			storage.FetchSuccess, func(o *storage.FetchOutcome) bool { return o.Flags&storage.FlagNoIndex == 0 }, true},
+			"Content-Usage: train-ai=n | search=y", "License: a\x01b\xff%0Ac é", "License:  twice  spaced ",
+			"License: | a |", " | ", "Content-Signal: a |", "| b"),
+			storage.FetchSuccess, func(o *outcome) bool { return o.Flags&storage.FlagNoIndex == 0 }, true},
 		{"many preferences", prefer(response(t, "http://many.example/", html, `<p>Read me.`, ""),
 			"License: 1"+long, "License: 2"+long, "License: 3"+long, "License: 4"+long, "Content-Usage: train-ai=n"),
-			storage.FetchSuccess, func(o *storage.FetchOutcome) bool {
-				return len(o.Preferences) > 3*250 && len(o.Preferences) <= storage.PreferencesMaxBytes && strings.HasSuffix(o.Preferences, "train-ai=n")
+			storage.FetchSuccess, func(o *outcome) bool {
+				return len(o.Preferences) > 3*250 && len(o.Preferences) <= storage.PreferencesMaxBytes &&
+					strings.HasSuffix(o.Preferences, "train-ai=n")
 			}, true},
 	}
 }
@@ -125,15 +141,17 @@ func TestReplay(t *testing.T) {
 			sealed, err := open.Finish(ctx)
 			w.must(err)
 			live := w.dump(1)
-			if n := uint64(len(stored)); sealed.Pages != n || size.Pages != n || size.Bytes != sealed.Bytes || sealed.Segment != 1 {
+			n := uint64(len(stored))
+			if sealed.Pages != n || size.Pages != n || size.Bytes != sealed.Bytes || sealed.Segment != 1 {
 				t.Errorf("%d are stored, the segment has %+v and was %+v full", n, sealed, size)
 			}
 			if c.check != nil {
 				if o := w.outcomes(1)[c.attempt.URL.Key()]; o.Status != c.status || !c.check(&o) {
 					t.Errorf("%+v", o)
 				}
-				if stored[0].Outcome.Status != c.status || stored[0].URL != c.attempt.URL || stored[0].Outcome.Outlinks != nil {
-					t.Errorf("stored: %+v", stored[0])
+				first := stored[0]
+				if first.Outcome.Status != c.status || first.URL != c.attempt.URL || first.Outcome.Outlinks != nil {
+					t.Errorf("stored: %+v", first)
 				}
 				if text := strings.Contains(live, storage.ParseTextRange(1).String()+" "); text != c.text {
 					t.Errorf("a text is stored: %t", text)
@@ -221,7 +239,8 @@ func TestHole(t *testing.T) {
 	sealed, err := w.Seal(ctx, w.record(1))
 	w.must(err)
 	seg := w.record(1)
-	if sealed.Pages != 2 || sealed.Torn != 0 || seg.WARC[0].Records != uint64(whole-1) || seg.WARC[0].Size != int64(len(b)) {
+	file := seg.WARC[0]
+	if sealed.Pages != 2 || sealed.Torn != 0 || file.Records != uint64(whole-1) || file.Size != int64(len(b)) {
 		t.Errorf("%+v, %+v of %d records", sealed, seg.WARC, whole)
 	}
 	if keys := w.keys(1); keys != "example,a,)/ http example,c,)/ http" {
@@ -240,7 +259,10 @@ func TestTornTail(t *testing.T) {
 	w, path, at := threePages(t)
 	b := w.bytes(path)
 	seg := w.record(1)
-	for _, cut := range []int64{at[2].Offset + at[2].Length - 1, at[2].Offset + 1, at[2].Offset, at[1].Offset + at[1].Length/2, at[0].Offset, 20, 0} {
+	for _, cut := range []int64{
+		at[2].Offset + at[2].Length - 1, at[2].Offset + 1, at[2].Offset, at[1].Offset + at[1].Length/2,
+		at[0].Offset, 20, 0,
+	} {
 		w.replace(path, b[:cut])
 		sealed, err := w.Seal(ctx, seg)
 		w.must(err)
@@ -273,7 +295,8 @@ func TestZeros(t *testing.T) {
 		if sealed.Pages != 0 || sealed.Torn != int64(len(b)) || size != 0 {
 			t.Errorf("%s: %+v, %d bytes are left", name, sealed, size)
 		}
-		if zeros < len(b) && (len(w.warns) != 1 || !strings.Contains(w.warns[0], fmt.Sprintf("its %d bytes are dropped", len(b)))) {
+		says := fmt.Sprintf("its %d bytes are dropped", len(b))
+		if zeros < len(b) && (len(w.warns) != 1 || !strings.Contains(w.warns[0], says)) {
 			t.Errorf("%s: warnings: %q", name, w.warns)
 		}
 	}

@@ -17,28 +17,29 @@ import (
 	"github.com/seine-crawler/seine/storage/warc"
 )
 
-// Env is what the room needs. Every field but the callbacks is required.
+// Env is what the package needs. Every field is required, except where it says otherwise.
 type Env struct {
 	Store *storage.Store
-	// FS holds the WARC files, Dir is their directory. Info are the fields of their warcinfo records.
+	// FS holds the WARC files in the directory Dir, which exists. Info are the fields of their warcinfo records; nil:
+	// none.
 	FS   warc.FS
 	Dir  string
 	Info []warc.Field
-	// Sorter returns a sorter with its share of memory.
+	// Sorter returns a sorter with its share of memory. It may be called from any goroutine.
 	Sorter func(combine func(dst, a, b []byte) []byte) *storage.Sorter
 	Now    func() time.Time
-	// Parsers parse, for the robots directives of Agent; nil: the default ones. Links and Redirects normalize what pages
-	// refer to.
+	// Parsers parse pages, with the robots directives for Agent; nil: the default parsers. Links and Redirects
+	// normalize links and the targets of redirects and refreshes; empty: as they are.
 	Parsers          *parse.Parsers
 	Agent            string
 	Links, Redirects policy.URLNormalizers
-	// Spent reports processor time by step; nil drops it.
+	// Spent reports processor time by step, on the goroutine that spent it; nil drops it.
 	Spent func(step Step, d time.Duration)
-	// Warn reports what stops nothing; nil drops it.
+	// Warn reports what stops nothing, on any goroutine; nil drops it.
 	Warn func(error)
 }
 
-// Segments makes, finds and seals segments. Safe for concurrent use.
+// Segments creates, resumes and seals segments. It is safe for concurrent use, for different segments.
 type Segments struct {
 	env      Env
 	clock    pageClock
@@ -59,7 +60,7 @@ func New(env Env) *Segments {
 	return &Segments{env: env}
 }
 
-// Create makes the next segment known to the store and opens its WARC.
+// Create stores the next segment as open and opens its WARC. The writer must end in Finish, Abandon or Close.
 func (s *Segments) Create() (*Writer, error) {
 	seg, err := s.number()
 	if err != nil {
@@ -73,7 +74,7 @@ func (s *Segments) Create() (*Writer, error) {
 	return w, nil
 }
 
-// number makes the next segment known to the store.
+// number stores the next segment as open.
 func (s *Segments) number() (storage.Segment, error) {
 	s.createMu.Lock()
 	defer s.createMu.Unlock()
@@ -85,8 +86,9 @@ func (s *Segments) number() (storage.Segment, error) {
 	return seg, s.env.Store.PutSegment(seg)
 }
 
-// Resume opens a segment that exists: what its WARC files hold is read back, and each is told the key of every
-// URL in them, from several goroutines. More is stored into new files.
+// Resume opens a segment that exists. It reads back what the WARC files hold and calls each, if not nil, with the key
+// of every URL in them, from several goroutines; the key is valid during the call. More is stored into new files. The
+// writer must end in Finish, Abandon or Close.
 func (s *Segments) Resume(ctx context.Context, seg storage.Segment, each func(key []byte)) (*Writer, error) {
 	w := s.newWriter(seg)
 	files, _, err := s.readBack(ctx, w, each)
@@ -102,8 +104,9 @@ func (s *Segments) Resume(ctx context.Context, seg storage.Segment, each func(ke
 	return w, nil
 }
 
-// Seal makes the parse records of a segment from its WARC files and seals it. It runs again on a sealed segment
-// that was not updated yet, after a change of parser for example. The caller has checked the state.
+// Seal makes the parse records of a segment from its WARC files and seals it. It may run again on a sealed segment that
+// was not updated yet, for example after a change of parser. The caller checks the state. After an error the segment is
+// as before, but torn tails of its files may be cut off.
 func (s *Segments) Seal(ctx context.Context, seg storage.Segment) (Sealed, error) {
 	w := s.newWriter(seg)
 	defer w.Close()
@@ -118,11 +121,12 @@ func (s *Segments) Seal(ctx context.Context, seg storage.Segment) (Sealed, error
 
 // newWriter makes a writer without a WARC.
 func (s *Segments) newWriter(seg storage.Segment) *Writer {
-	return &Writer{s: s, seg: seg, links: s.env.Sorter(foldLast), text: s.env.Sorter(foldLast), cdx: s.env.Sorter(foldLast)}
+	sorter := s.env.Sorter
+	return &Writer{s: s, seg: seg, links: sorter(foldLast), text: sorter(foldLast), cdx: sorter(foldLast)}
 }
 
-// foldLast keeps the later of two values of one key: a URL that was fetched twice within a segment, which only
-// a crash can cause, keeps its later outcome.
+// foldLast keeps the later of two values of one key: of a URL that was fetched twice within a segment, which only a
+// crash can cause, the later outcome counts.
 func foldLast(dst, _, b []byte) []byte { return append(dst, b...) }
 
 // open opens the WARC of a writer.
@@ -140,7 +144,7 @@ func (w *Writer) open() (err error) {
 // filePrefix begins the names of a segment's WARC files.
 func filePrefix(number uint32) string { return fmt.Sprintf("seine-%08d", number) }
 
-// Files lists a segment's WARC files, base names in order.
+// Files returns the base names of a segment's WARC files, oldest first.
 func (s *Segments) Files(number uint32) ([]string, error) {
 	all, err := s.env.FS.List(s.env.Dir)
 	if err != nil {
@@ -162,11 +166,11 @@ type Stored struct {
 	Outcome storage.FetchOutcome // without its links
 }
 
-// Sealed says what a sealed segment holds.
+// Sealed is what Finish and Seal report of a segment.
 type Sealed struct {
 	Segment uint32
 	Pages   uint64 // outcomes
-	Links   uint64
-	Bytes   uint64
-	Torn    int64 // bytes cut from the ends of WARC files that a crash had torn
+	Links   uint64 // of all pages
+	Bytes   uint64 // of bodies, as received
+	Torn    int64  // bytes cut off the ends of WARC files; only Seal cuts
 }

@@ -13,8 +13,7 @@ import (
 	"github.com/seine-crawler/seine/storage/warc"
 )
 
-// storedAttempt turns a WARC record back into the attempt it was made of. ok is false for records that are no
-// outcome of a URL.
+// storedAttempt turns a WARC record back into the attempt that it stores. ok is false for other records.
 func storedAttempt(rec *warc.Record) (a *Attempt, ok bool, err error) {
 	switch rec.Type {
 	case warc.TypeResponse:
@@ -59,7 +58,7 @@ func blockField(rec *warc.Record, name string) string {
 	return ""
 }
 
-// storedMillis reads a number of milliseconds; what is none counts as 0.
+// storedMillis reads a number of milliseconds. Text that is not a number counts as 0.
 func storedMillis(s string) time.Duration {
 	n, _ := strconv.ParseUint(s, 10, 32)
 	return time.Duration(n) * time.Millisecond

@@ -14,7 +14,6 @@ import (
 
 	"github.com/seine-crawler/seine/engine/fetch"
 	"github.com/seine-crawler/seine/engine/internal/segment"
-	"github.com/seine-crawler/seine/engine/parse"
 	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
 	"github.com/seine-crawler/seine/storage/warc"
@@ -64,8 +63,7 @@ func newWorld(t testing.TB) *world {
 // env is what segments of a store need.
 func (w *world) env(store *storage.Store) segment.Env {
 	return segment.Env{
-		Store: store, FS: w.files, Dir: warcDir, Now: func() time.Time { return start }, Parsers: parse.New(parse.Options{}),
-		Agent: "seine",
+		Store: store, FS: w.files, Dir: warcDir, Now: func() time.Time { return start }, Agent: "seine",
 		Sorter: func(combine func(dst, a, b []byte) []byte) *storage.Sorter {
 			s := storage.NewSorter(storage.SorterOptions{Dir: store.SortDir(), FS: w.sortFS, Combine: combine})
 			w.mu.Lock()

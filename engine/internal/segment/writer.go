@@ -19,42 +19,42 @@ import (
 	"github.com/seine-crawler/seine/storage/warc"
 )
 
-// Writer is one open segment. See the package page for who may call what.
+// Writer is one open segment. Store, KeepRobots, Sync and Size may be called from many goroutines. Finish, Abandon and
+// Close come last, from one.
 type Writer struct {
 	s       *Segments
 	seg     storage.Segment
 	warc    *warc.Writer    // nil while a segment is only read back
-	earlier []warc.FileInfo // files of a fetch that was cut short
+	earlier []warc.FileInfo // files that Resume read back
 
 	pendingMu sync.Mutex
 	pending   []Stored // appended to the WARC since the last sync
 	hashes    []uint64 // of the keys of all URLs in the segment
 
 	mu sync.Mutex // guards all below
-	// Texts are kept uncompressed. Packing them one by one with S2 until they are sealed takes a fifth off the
-	// memory of a crawl without index, and adds a sixth to its time.
+	// Texts are kept uncompressed. To compress them one by one with S2 until they are sealed saves a fifth of the
+	// memory of a crawl without index and costs a sixth more time.
 	links, text, cdx *storage.Sorter
 	counts           Counts
 	linkCount        uint64
 	held             int64 // bytes in the sorters
 }
 
-// Attempt is the end of one fetch: a response, or the reason why there is none.
+// Attempt is the end of one fetch: a response, or the reason why there is none. Store sets its unexported fields.
 type Attempt struct {
 	URL      urlkey.URL
 	At       time.Time       // when it began
-	Took     time.Duration   // until its end
-	Response *fetch.Response // nil when nothing was received
-	Failure  fetch.Failure
-	// Preferences are what robots.txt said about uses of the page, as "name: value" lines.
+	Took     time.Duration   // until its end; stored in milliseconds
+	Response *fetch.Response // nil if there is none
+	Failure  fetch.Failure   // "" if there is a response
+	// Preferences are what robots.txt said about uses of the page, as "name: value" lines. " | " counts as a line end.
 	Preferences string
 
 	location warc.Location
 	digest   [20]byte // SHA-1 of the payload
 }
 
-// Scratch is what one goroutine needs to parse pages one after another without making garbage. The zero value
-// is ready.
+// Scratch is the memory in which one goroutine parses pages one after another. The zero value is ready.
 type Scratch struct {
 	page    parse.Page
 	outcome storage.FetchOutcome
@@ -70,20 +70,21 @@ type Scratch struct {
 	memo    urlkey.KeyMemo
 }
 
-// Page is what the parser saw of the attempt that was stored last, Outcome what came of it, links included. Both
-// are valid until the next Store. The page is only filled in where the outcome says that it was parsed.
+// Page returns the parsed page of the last Store. It is valid until the next one, and filled in only if the outcome
+// says that the page was parsed.
 func (s *Scratch) Page() *parse.Page { return &s.page }
 
-// Outcome is the outcome of the attempt that was stored last; see Page.
+// Outcome returns the outcome of the last Store, with its links. It is valid until the next one.
 func (s *Scratch) Outcome() *storage.FetchOutcome { return &s.outcome }
 
-// Number is the segment's number.
+// Number returns the segment's number.
 func (w *Writer) Number() uint32 { return w.seg.Number }
 
-// Created is when the segment was opened.
+// Created returns when the segment was created.
 func (w *Writer) Created() time.Time { return w.seg.Created }
 
-// Store appends an attempt to the WARC and adds its parse record. It returns the outcome's status.
+// Store appends an attempt to the WARC, parses it and adds its parse record. It returns the outcome's status. Each
+// goroutine brings a Scratch of its own. After an error that is not a *warc.InputError the writer is of no more use.
 func (w *Writer) Store(a *Attempt, s *Scratch) (storage.FetchStatus, error) {
 	env := &w.s.env
 	t := w.s.clock.begin(env.Spent)
@@ -122,19 +123,19 @@ func (w *Writer) append(a *Attempt, s *Scratch) (err error) {
 	return err
 }
 
-// Exchange is a response as the WARC writer takes it.
+// Exchange returns a response in the form that the WARC writer takes. It shares the response's memory.
 func Exchange(u urlkey.URL, r *fetch.Response, fields ...warc.Field) *warc.Exchange {
 	return &warc.Exchange{URI: u.String(), Addr: r.Addr, Start: r.Start, Request: r.RequestHead, ResponseHead: r.Head,
 		Body: r.Body, Truncated: r.Truncated, Fields: fields}
 }
 
-// KeepRobots appends a response to a request for robots.txt, marked so that it is not taken for a page.
+// KeepRobots appends the response to a request for robots.txt, with a mark that it is not a page.
 func (w *Writer) KeepRobots(u urlkey.URL, r *fetch.Response) error {
 	_, err := w.warc.WriteExchange(Exchange(u, r, warc.Field{Name: fieldRole, Value: roleRobots}))
 	return err
 }
 
-// add classifies and parses an attempt and adds its records. The outcome stays in s until the next call.
+// add makes the outcome of an attempt and adds its records. The outcome stays in s until the next call.
 func (w *Writer) add(a *Attempt, s *Scratch) error {
 	w.s.readOutcome(a, s)
 	o := &s.outcome
@@ -155,7 +156,10 @@ func (w *Writer) add(a *Attempt, s *Scratch) error {
 		}
 	}
 	if a.Response != nil {
-		s.cdx = storage.CDX{Segment: w.seg.Number, Location: a.location, HTTPStatus: o.HTTPStatus, MediaType: o.MediaType, Digest: a.digest}
+		s.cdx = storage.CDX{
+			Segment: w.seg.Number, Location: a.location, HTTPStatus: o.HTTPStatus, MediaType: o.MediaType,
+			Digest: a.digest,
+		}
 		if err := w.cdx.Add(storage.AppendCDXKey(nil, s.key, o.Time), storage.AppendCDX(nil, &s.cdx)); err != nil {
 			return err
 		}
@@ -166,7 +170,8 @@ func (w *Writer) add(a *Attempt, s *Scratch) error {
 	return nil
 }
 
-// Sync makes what was stored durable and returns the outcomes that are so for the first time.
+// Sync makes everything that was stored durable and returns the outcomes that no earlier Sync returned, without their
+// links. After an error none of them may be counted, and the writer is of no more use.
 func (w *Writer) Sync() ([]Stored, error) {
 	w.pendingMu.Lock()
 	stored := w.pending
@@ -192,8 +197,8 @@ func (w *Writer) Hashes() []uint64 {
 // Size is how full a segment is.
 type Size struct {
 	Pages uint64 // outcomes
-	Bytes uint64 // received
-	Held  int64  // bytes of parse records in memory
+	Bytes uint64 // of bodies, as received
+	Held  int64  // bytes of parse records, in memory or spilled
 }
 
 // Size returns how full the segment is.
@@ -203,8 +208,8 @@ func (w *Writer) Size() Size {
 	return Size{w.counts.Attempts(), w.counts.Bytes, w.held}
 }
 
-// Finish closes the WARC and seals the segment. Everything must be synced, and nobody may be storing. After an error the
-// segment stays open: Seal reads it back later.
+// Finish closes the WARC and seals the segment. Everything must be synced, and nobody may be storing. After an error
+// the segment stays open: Seal reads it back later.
 func (w *Writer) Finish(ctx context.Context) (Sealed, error) {
 	defer w.Close()
 	files, err := w.closeWARC()
@@ -234,8 +239,8 @@ func (w *Writer) closeWARC() ([]warc.FileInfo, error) {
 // calling it again does nothing.
 func (w *Writer) Close() {
 	if w.warc != nil {
-		// After Finish or Abandon it is closed. A writer that ends in neither has nothing to lose: what it stored was
-		// not acknowledged, or Sync returned the error.
+		// Finish and Abandon have closed it and returned the error. Without them nothing depends on it: what was not
+		// synced was not acknowledged.
 		_, _ = w.warc.Close()
 	}
 	for _, s := range []*storage.Sorter{w.links, w.text, w.cdx} {
@@ -243,8 +248,8 @@ func (w *Writer) Close() {
 	}
 }
 
-// seal writes everything as tables and makes the segment sealed, in one ingestion. The WARC files are closed
-// and synced before.
+// seal writes all records as tables and the segment's new state, in one ingestion. The WARC files are closed and
+// synced.
 func (w *Writer) seal(ctx context.Context, files []warc.FileInfo) (Sealed, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -258,7 +263,11 @@ func (w *Writer) seal(ctx context.Context, files []warc.FileInfo) (Sealed, error
 		sorter *storage.Sorter
 		to     storage.Range
 		own    bool // the range belongs to the segment
-	}{{w.links, storage.ParseLinks(seg.Number), true}, {w.text, storage.ParseTextRange(seg.Number), true}, {w.cdx, storage.CDXRange(), false}} {
+	}{
+		{w.links, storage.ParseLinks(seg.Number), true},
+		{w.text, storage.ParseTextRange(seg.Number), true},
+		{w.cdx, storage.CDXRange(), false},
+	} {
 		if t.own {
 			if err := w.replace(ing, t.to); err != nil {
 				return sealed, fmt.Errorf("sealing segment %d: %w", seg.Number, err)
@@ -277,7 +286,7 @@ func (w *Writer) seal(ctx context.Context, files []warc.FileInfo) (Sealed, error
 	return sealed, nil
 }
 
-// sealedSegment is the segment's record once it is sealed.
+// sealedSegment returns the record of the sealed segment.
 func (w *Writer) sealedSegment(files []warc.FileInfo) storage.Segment {
 	seg := w.seg
 	seg.State, seg.Sealed, seg.WARC = storage.SegmentSealed, w.s.env.Now(), nil
@@ -285,13 +294,15 @@ func (w *Writer) sealedSegment(files []warc.FileInfo) storage.Segment {
 		seg.WARC = append(seg.WARC, storage.WARCFile{Name: f.Name, Size: f.Size, Records: uint64(f.Records)})
 	}
 	c := &w.counts
-	seg.Counts = storage.SegmentCounts{Generated: seg.Counts.Generated, Fetched: c.Fetched, Failed: c.Failed, Redirected: c.Redirected,
-		Gone: c.Gone, NotModified: c.NotModified, RobotsDenied: c.RobotsDenied, Links: w.linkCount, Bytes: c.Bytes}
+	seg.Counts = storage.SegmentCounts{
+		Generated: seg.Counts.Generated, Fetched: c.Fetched, Failed: c.Failed, Redirected: c.Redirected, Gone: c.Gone,
+		NotModified: c.NotModified, RobotsDenied: c.RobotsDenied, Links: w.linkCount, Bytes: c.Bytes,
+	}
 	return seg
 }
 
-// replace deletes what an earlier parser made. A range that is empty, which is the rule, is left alone: a
-// tombstone would have its tables written again.
+// replace deletes what an earlier parser made. An empty range, the usual case, is left alone: because of a tombstone
+// its tables would be written again.
 func (w *Writer) replace(ing *storage.Ingestion, r storage.Range) error {
 	made := w.s.env.Store.Scan(r, nil, nil)
 	defer made.Close()

@@ -120,7 +120,8 @@ func TestResume(t *testing.T) {
 		t.Errorf("%+v, %v", sealed, err)
 	}
 	seg := w.record(1)
-	if len(seg.WARC) != 2 || seg.Counts.Fetched != 2 || seg.Counts.Failed != 1 || w.keys(1) != "example,a,)/ http example,b,)/ http example,c,)/ http" {
+	keys := "example,a,)/ http example,b,)/ http example,c,)/ http"
+	if len(seg.WARC) != 2 || seg.Counts.Fetched != 2 || seg.Counts.Failed != 1 || w.keys(1) != keys {
 		t.Errorf("%+v with %s", seg, w.keys(1))
 	}
 	live := w.dump(1)
@@ -183,8 +184,8 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// TestFailures: an error of the WARC reaches the caller, says which segment or URL it was about, and leaks neither files
-// nor sorters.
+// TestFailures: an error of the WARC reaches the caller, says which segment or URL it was about, and leaks neither
+// files nor sorters.
 func TestFailures(t *testing.T) {
 	two := func(t testing.TB) *world {
 		w := newWorld(t)
@@ -200,11 +201,11 @@ func TestFailures(t *testing.T) {
 	}{
 		"create":        {"create", func(w *world) error { return store(w, nil) }, "http://x.example/"},
 		"write":         {"write", func(w *world) error { return store(w, nil) }, "seine-00000002"},
-		"list":          {"list", func(w *world) error { _, err := w.Seal(ctx, w.record(1)); return err }, "parsing segment 1"},
-		"open":          {"open", func(w *world) error { _, err := w.Seal(ctx, w.record(1)); return err }, "parsing segment 1"},
-		"read":          {"read", func(w *world) error { _, err := w.Seal(ctx, w.record(1)); return err }, "parsing segment 1"},
-		"resume":        {"read", func(w *world) error { _, err := w.Resume(ctx, w.record(1), func([]byte) {}); return err }, "segment 1"},
-		"resume create": {"create", func(w *world) error { return resume(w) }, "http://x.example/"},
+		"list":          {"list", seal, "parsing segment 1"},
+		"open":          {"open", seal, "parsing segment 1"},
+		"read":          {"read", seal, "parsing segment 1"},
+		"resume":        {"read", resume, "segment 1"},
+		"resume create": {"create", resume, "http://x.example/"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := two(t)
@@ -234,6 +235,11 @@ func store(w *world, open *segment.Writer) error {
 		return err
 	}
 	_, err := open.Finish(ctx)
+	return err
+}
+
+func seal(w *world) error {
+	_, err := w.Seal(ctx, w.record(1))
 	return err
 }
 
@@ -351,12 +357,15 @@ func TestCounts(t *testing.T) {
 	var c segment.Counts
 	for _, o := range []storage.FetchOutcome{
 		{Status: storage.FetchSuccess, Bytes: 10}, {Status: storage.FetchNotModified}, {Status: storage.FetchRedirTemp},
-		{Status: storage.FetchRedirPerm}, {Status: storage.FetchGone, HTTPStatus: 404, Bytes: 5}, {Status: storage.FetchGone, Failure: "robots_denied"},
-		{Status: storage.FetchRetry, Failure: "refused"}, {Status: storage.FetchRetry, HTTPStatus: 503}, {Status: storage.FetchRetry, HTTPStatus: 503},
+		{Status: storage.FetchRedirPerm},
+		{Status: storage.FetchGone, HTTPStatus: 404, Bytes: 5}, {Status: storage.FetchGone, Failure: "robots_denied"},
+		{Status: storage.FetchRetry, Failure: "refused"}, {Status: storage.FetchRetry, HTTPStatus: 503},
+		{Status: storage.FetchRetry, HTTPStatus: 503},
 	} {
 		c.Add(&o)
 	}
-	want := "{Fetched:1 Failed:4 Gone:1 NotModified:1 Redirected:2 RobotsDenied:1 Bytes:15 Failures:map[http_404:1 http_503:2 refused:1]}"
+	want := "{Fetched:1 Failed:4 Gone:1 NotModified:1 Redirected:2 RobotsDenied:1 Bytes:15 " +
+		"Failures:map[http_404:1 http_503:2 refused:1]}"
 	if got := fmt.Sprintf("%+v", c); got != want || c.Attempts() != 9 {
 		t.Errorf("%s, %d attempts", got, c.Attempts())
 	}
