@@ -5,32 +5,9 @@ package segment
 import (
 	"math"
 	"net/http"
-	"time"
 
 	"github.com/seine-crawler/seine/engine/fetch"
-	"github.com/seine-crawler/seine/engine/internal/admission"
 	"github.com/seine-crawler/seine/storage"
-)
-
-// Failures that this package decides rather than engine/fetch.
-const (
-	FailureRobots   = admission.ReasonRobots
-	failureLocation = "bad_location" // a redirect without a usable target
-	failureDecode   = "decode_error"
-	failureParse    = "parse_failed"
-)
-
-// permanentRefresh is the delay from which a meta refresh is a permanent redirect, and a temporary one below
-// (Nutch's PERM_REFRESH_TIME).
-const permanentRefresh = 5 * time.Second
-
-// Fields of WARC records: of the metadata record of an attempt without a response, and of response records.
-const (
-	fieldFailure = "seine-failure"
-	fieldRole    = "WARC-Seine-Role"     // on responses that are not pages
-	fieldTook    = "WARC-Seine-Fetch-Ms" // on pages
-	fieldTookMS  = "fetchTimeMs"         // on failures, as other crawlers name it
-	roleRobots   = "robots"
 )
 
 // statusOf maps an HTTP status to an outcome. Nutch treats every code for which it has no rule as a temporary failure.

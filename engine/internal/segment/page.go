@@ -4,6 +4,7 @@ package segment
 
 import (
 	"errors"
+	"time"
 	"unsafe"
 
 	"github.com/seine-crawler/seine/engine/fetch"
@@ -11,6 +12,10 @@ import (
 	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
+
+// permanentRefresh is the delay from which a meta refresh is a permanent redirect, and a temporary one below
+// (Nutch's PERM_REFRESH_TIME).
+const permanentRefresh = 5 * time.Second
 
 // readPage decodes and parses the body. A page of a type that has no parser is a success with FlagNotParsed.
 func (g *Segments) readPage(a *Attempt, s *Scratch) {

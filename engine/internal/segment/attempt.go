@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package segment
+
+import (
+	"time"
+
+	"github.com/seine-crawler/seine/engine/fetch"
+	"github.com/seine-crawler/seine/engine/internal/admission"
+	"github.com/seine-crawler/seine/engine/parse"
+	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
+	"github.com/seine-crawler/seine/storage/warc"
+)
+
+// Attempt is the end of one fetch: a response, or the reason why there is none. Store sets its unexported fields.
+type Attempt struct {
+	URL      urlkey.URL
+	At       time.Time       // when it began
+	Took     time.Duration   // until its end; stored in milliseconds
+	Response *fetch.Response // nil if there is none
+	Failure  fetch.Failure   // "" if there is a response
+	// Preferences are what robots.txt said about uses of the page, as "name: value" lines. " | " counts as a line end.
+	Preferences string
+
+	location warc.Location
+	digest   [20]byte // SHA-1 of the payload
+}
+
+// Scratch is the memory in which one goroutine parses pages one after another. The zero value is ready.
+type Scratch struct {
+	page    parse.Page
+	outcome storage.FetchOutcome
+	text    storage.ParseText
+	cdx     storage.CDX
+	key     []byte
+	links   []byte
+	body    []byte
+	tags    []string
+	fields  []warc.Field
+	keys    []byte // of the page's links, end to end
+	ends    []int  // of each of them
+	memo    urlkey.KeyMemo
+}
+
+// Page returns the parsed page of the last Store. It is valid until the next one, and filled in only if the outcome
+// says that the page was parsed.
+func (s *Scratch) Page() *parse.Page { return &s.page }
+
+// Outcome returns the outcome of the last Store, with its links. It is valid until the next one.
+func (s *Scratch) Outcome() *storage.FetchOutcome { return &s.outcome }
+
+// Failures that this package decides rather than engine/fetch.
+const (
+	FailureRobots   = admission.ReasonRobots
+	failureLocation = "bad_location" // a redirect without a usable target
+	failureDecode   = "decode_error"
+	failureParse    = "parse_failed"
+)
+
+// Fields of WARC records: of the metadata record of an attempt without a response, and of response records.
+const (
+	fieldFailure = "seine-failure"
+	fieldRole    = "WARC-Seine-Role"     // on responses that are not pages
+	fieldTook    = "WARC-Seine-Fetch-Ms" // on pages
+	fieldTookMS  = "fetchTimeMs"         // on failures, as other crawlers name it
+	roleRobots   = "robots"
+)

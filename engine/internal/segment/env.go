@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package segment
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/seine-crawler/seine/engine/parse"
+	"github.com/seine-crawler/seine/engine/policy"
+	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
+	"github.com/seine-crawler/seine/storage/warc"
+)
+
+// Env is what the package needs. Every field is required, except where it says otherwise.
+type Env struct {
+	Store *storage.Store
+	// FS holds the WARC files in the directory Dir, which exists. Info are the fields of their warcinfo records; nil:
+	// none.
+	FS   warc.FS
+	Dir  string
+	Info []warc.Field
+	// Sorter returns a sorter with its share of memory. It may be called from any goroutine.
+	Sorter func(combine func(dst, a, b []byte) []byte) *storage.Sorter
+	Now    func() time.Time
+	// Parsers parse pages, with the robots directives for Agent; nil: the default parsers. Links and Redirects
+	// normalize links and the targets of redirects and refreshes; empty: as they are.
+	Parsers          *parse.Parsers
+	Agent            string
+	Links, Redirects policy.URLNormalizers
+	// Spent reports processor time by step, on the goroutine that spent it; nil drops it.
+	Spent func(step Step, d time.Duration)
+	// Warn reports what stops nothing, on any goroutine; nil drops it.
+	Warn func(error)
+}
+
+// Segments creates, resumes and seals segments. It is safe for concurrent use, for different segments.
+type Segments struct {
+	env      Env
+	clock    pageClock
+	createMu sync.Mutex // from choosing a number to storing it
+}
+
+// New returns the segments of a store.
+func New(env Env) *Segments {
+	if env.Warn == nil {
+		env.Warn = func(error) {}
+	}
+	if env.Spent == nil {
+		env.Spent = func(Step, time.Duration) {}
+	}
+	if env.Parsers == nil {
+		env.Parsers = parse.New(parse.Options{})
+	}
+	return &Segments{env: env}
+}
+
+// filePrefix begins the names of a segment's WARC files.
+func filePrefix(number uint32) string { return fmt.Sprintf("seine-%08d", number) }
+
+// Files returns the base names of a segment's WARC files, oldest first.
+func (s *Segments) Files(number uint32) ([]string, error) {
+	all, err := s.env.FS.List(s.env.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("listing %s: %w", s.env.Dir, err)
+	}
+	var names []string
+	for _, name := range all {
+		if strings.HasPrefix(name, filePrefix(number)+"-") && strings.HasSuffix(name, ".warc.gz") {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names) // a file system lists them as it likes
+	return names, nil
+}
+
+// Stored is an outcome that is durable.
+type Stored struct {
+	URL     urlkey.URL
+	Outcome storage.FetchOutcome // without its links
+}
+
+// Sealed is what Finish and Seal report of a segment.
+type Sealed struct {
+	Segment uint32
+	Pages   uint64 // outcomes
+	Links   uint64 // of all pages
+	Bytes   uint64 // of bodies, as received
+	Torn    int64  // bytes cut off the ends of WARC files; only Seal cuts
+}
