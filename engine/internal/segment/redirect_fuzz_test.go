@@ -13,8 +13,8 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// FuzzRedirect: any Location gives another canonical URL, each byte of which is allowed in a request line, or an outcome
-// that says why there is none.
+// FuzzRedirect: any Location gives another canonical URL, each byte of which is allowed in a request line, or an
+// outcome that says why there is none.
 func FuzzRedirect(f *testing.F) {
 	for _, location := range []string{
 		"/", "//b.example/x", "https://b.example:444/?q#f", "mailto:x@b.example", "http://", "", "\t/x y",

@@ -259,7 +259,7 @@ func (w *world) storeAll(open *segment.Writer, attempts ...*segment.Attempt) []s
 	return stored
 }
 
-// watchedFS counts open files and fails when told to.
+// watchedFS counts open files and returns errors on demand.
 type watchedFS struct {
 	warc.FS
 	mu      sync.Mutex

@@ -82,7 +82,8 @@ func TestSync(t *testing.T) {
 	}
 }
 
-// TestResume: a fetch that goes on tells every key of what is there, stores into a new file, and seals all of it.
+// TestResume: a fetch that goes on calls each with every key that is there, stores into a new file, and seals all of
+// it.
 func TestResume(t *testing.T) {
 	w := newWorld(t)
 	open := w.create()
@@ -90,16 +91,16 @@ func TestResume(t *testing.T) {
 	w.must(open.KeepRobots(parseURL(t, "http://a.example/robots.txt"), page(t, "http://a.example/robots.txt").Response))
 	w.must(open.Abandon())
 	var mu sync.Mutex
-	var told []string
+	var seen []string
 	open, err := w.Resume(ctx, w.record(1), func(key []byte) {
 		mu.Lock()
-		told = append(told, string(key))
+		seen = append(seen, string(key))
 		mu.Unlock()
 	})
 	w.must(err)
-	slices.Sort(told)
-	if !slices.Equal(told, []string{"example,a,)/ http", "example,b,)/ http"}) {
-		t.Errorf("told of %q", told)
+	slices.Sort(seen)
+	if !slices.Equal(seen, []string{"example,a,)/ http", "example,b,)/ http"}) {
+		t.Errorf("each was called with %q", seen)
 	}
 	if size := open.Size(); size.Pages != 2 {
 		t.Errorf("%+v", size)
@@ -108,7 +109,7 @@ func TestResume(t *testing.T) {
 		t.Errorf("%d are new", len(stored))
 	}
 	var hashes []uint64
-	for _, key := range append(told, "example,c,)/ http") {
+	for _, key := range append(seen, "example,c,)/ http") {
 		hashes = append(hashes, xxh3.HashString(key))
 	}
 	slices.Sort(hashes)

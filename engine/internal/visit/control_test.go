@@ -42,7 +42,9 @@ func TestOtherLimits(t *testing.T) {
 	w := newWorld(t, admission.Options{})
 	urls := w.site(2, 50)
 	for want, limits := range map[Limit]Limits{
-		LimitBytes: {MaxBytes: 100}, LimitTime: {MaxTime: time.Nanosecond}, LimitPages: {MaxPages: -1, MaxBytes: 1 << 40, MaxTime: time.Hour},
+		LimitBytes: {MaxBytes: 100},
+		LimitTime:  {MaxTime: time.Nanosecond},
+		LimitPages: {MaxPages: -1, MaxBytes: 1 << 40, MaxTime: time.Hour},
 	} {
 		r := w.start(NewHosts(w.env), newList(w, urls...), 4, limits)
 		w.until("the limit", func() bool { return r.Reached() != NoLimit })
@@ -119,7 +121,11 @@ func TestHold(t *testing.T) {
 	for _, v := range []struct {
 		let  Holder
 		held Holder
-	}{{HeldByDisk, HeldByBacklog | HeldByPause}, {HeldByDisk, HeldByBacklog | HeldByPause}, {HeldByPause, HeldByBacklog}} {
+	}{
+		{HeldByDisk, HeldByBacklog | HeldByPause},
+		{HeldByDisk, HeldByBacklog | HeldByPause},
+		{HeldByPause, HeldByBacklog},
+	} {
 		r.Let(v.let)
 		w.until("visits to be ready", func() bool { return r.front.Stats().Ready == 4 })
 		if r.Held() != v.held || len(w.web.requests()) > 0 || r.Busy() > 0 {
@@ -194,7 +200,12 @@ func TestDisk(t *testing.T) {
 		free, total uint64
 		err         error
 		low         bool
-	}{{24 << 20, 100 << 20, nil, true}, {25 << 20, 100 << 20, nil, false}, {0, 0, nil, false}, {0, 1 << 40, os.ErrPermission, false}} {
+	}{
+		{24 << 20, 100 << 20, nil, true},
+		{25 << 20, 100 << 20, nil, false},
+		{0, 0, nil, false},
+		{0, 1 << 40, os.ErrPermission, false},
+	} {
 		w.env.DiskFree = func() (uint64, uint64, error) { return v.free, v.total, v.err }
 		r := w.newRun(NewHosts(w.env), newList(w), Limits{})
 		_, err := r.Tick(w.now(), time.Minute)

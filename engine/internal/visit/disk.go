@@ -14,29 +14,29 @@ type diskWatch struct {
 	lowSince time.Time
 }
 
-// tick looks at the disk about once a second. It returns an error when space has been short for
-// longer than patience.
-func (d *diskWatch) tick(p *Pool, now time.Time, patience time.Duration) error {
+// look checks the free space every diskInterval. pause and resume say that the answer changed. The error says that space
+// has been short for patience.
+func (d *diskWatch) look(env *Env, now time.Time, patience time.Duration) (pause, resume bool, err error) {
 	if now.Sub(d.checked) < diskInterval {
-		return nil
+		return false, false, nil
 	}
 	d.checked = now
-	free, total, err := p.env.DiskFree()
+	free, total, err := env.DiskFree()
 	if err != nil || total == 0 {
-		return nil // not a file system that can tell
+		return false, false, nil // the file system does not say
 	}
-	low, resume := min(diskLow, total/4), min(diskResume, total/4+total/16)
+	low, enough := min(diskLow, total/4), min(diskResume, total/4+total/16)
 	switch {
 	case free < low && d.lowSince.IsZero():
 		d.lowSince = now
-		p.gate.close(HeldByDisk)
-		p.env.Warn(fmt.Errorf("%w: %d MiB free for %s: fetching pauses", ErrDiskLow, free>>20, p.env.Dir))
-	case free >= resume && !d.lowSince.IsZero():
+		env.Warn(fmt.Errorf("%w: %d MiB free for %s: fetching pauses", ErrDiskLow, free>>20, env.Dir))
+		return true, false, nil
+	case free >= enough && !d.lowSince.IsZero():
 		d.lowSince = time.Time{}
-		p.gate.open(HeldByDisk)
+		return false, true, nil
 	case !d.lowSince.IsZero() && now.Sub(d.lowSince) >= patience:
-		return fmt.Errorf("%w: %d MiB free for %s, at least %d are needed: make room and run it again; everything fetched is kept",
-			ErrDiskLow, free>>20, p.env.Dir, resume>>20)
+		return false, false, fmt.Errorf("%w: %d MiB free for %s, at least %d are needed: free some space and run it again; "+
+			"everything fetched is kept", ErrDiskLow, free>>20, env.Dir, enough>>20)
 	}
-	return nil
+	return false, false, nil
 }

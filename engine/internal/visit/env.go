@@ -16,61 +16,63 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// ErrDiskLow is wrapped by the error of a run that ended because its disk filled up. Everything fetched is
-// kept; the crawl goes on when it is run again with more space.
+// ErrDiskLow is wrapped by the error of a run that ended because its disk is nearly full. Everything fetched is kept.
+// With more space, the next run goes on.
 var ErrDiskLow = errors.New("disk is nearly full")
 
-// Env is what the room needs. Every field is required but where it says otherwise.
+// Env is what the package needs. Every field is required, except where it says otherwise. Functions may be called from
+// any goroutine, except where it says otherwise.
 type Env struct {
 	Store     *storage.Store
-	Dir       string // data directory, for messages
+	Dir       string // data directory, only for messages
 	Admission *admission.Admission
-	// Client makes exchanges. Resolver finds hosts' addresses ahead of their visits, so that hosts that share one
-	// take turns; nil: that is left to the client.
+	// Client makes exchanges. Resolver finds the addresses of hosts before their visits, so that hosts with the same
+	// address take turns; nil: the client resolves, and the frontier learns addresses from responses.
 	Client   fetch.Protocol
 	Resolver fetch.Resolver
 	// Agent is the product token that selects the group of robots.txt.
 	Agent string
 	Now   func() time.Time
-	// Delay is the crawl's own delay between two requests to a host as it is now; negative: none.
+	// Delay returns the crawl's current delay between two requests to a host; negative: none.
 	Delay func() time.Duration
-	// DiskFree returns the free and total bytes of the file system that the crawl is on, 0 in total where that is not
-	// known; nil: that of the store.
+	// DiskFree returns the free and the total bytes of the file system that the crawl fills; total 0: not known. nil
+	// means Store.DiskFree.
 	DiskFree func() (free, total uint64, err error)
-	// Links normalises the sitemaps that robots.txt files name; nil: they are ignored.
+	// Links normalizes the sitemaps that robots.txt files name; nil: sitemaps are ignored.
 	Links policy.URLNormalizers
-	// Busy, if not nil, measures a piece of work of the source: it is called when a refill begins, and what it
-	// returns when the refill ends, on the same goroutine.
+	// Busy, if not nil, is called when a refill begins. What it returns is called when the refill ends, on the same
+	// goroutine.
 	Busy func() (stop func())
-	// Warn reports what stops nothing, on any goroutine. Stored, if not nil, is called with each outcome once it is
-	// durable, on one goroutine at a time: those of one segment in the order in which they were stored.
+	// Warn reports what stops nothing. Stored, if not nil, is called with each outcome once it is durable, on one
+	// goroutine at a time. Outcomes of one segment come in the order in which they were stored.
 	Warn   func(error)
 	Stored func(u urlkey.URL, o *storage.FetchOutcome)
-	// Page, if not nil, is called with each attempt that was stored and what the parser made of it, on the fetcher's
-	// goroutine. Its arguments are only valid during the call.
+	// Page, if not nil, is called with each stored attempt and its parsed page, on the fetcher's goroutine, before the
+	// attempt is durable. The arguments are valid during the call.
 	Page func(a *segment.Attempt, s *segment.Scratch)
 }
 
-// Choice is one URL chosen to be fetched.
+// Choice is a URL that a Supply offers.
 type Choice struct {
 	Key   urlkey.Key
 	Score float64
 	Depth uint16
-	Known bool // crawldb holds an outcome of an earlier fetch
+	Known bool // crawldb may hold validators of an earlier fetch
 }
 
-// Chosen is what a look at one host finds.
+// Chosen is what a Supply has of one host.
 type Chosen struct {
 	URLs    []Choice // the best, best first
 	More    bool     // the host has more that is due
-	NextDue int64    // earliest fetch time of what is not due yet, in ms; 0: none
+	NextDue int64    // Unix ms: earliest fetch time of what is not due yet; 0: none
 }
 
-// Supply is where URLs come from: crawldb, or a fetchlist.
+// Supply is where URLs come from: crawldb, or a fetchlist. Any goroutine may call its functions, Choose for one host at
+// most once at a time.
 type Supply struct {
-	// Choose returns up to limit due URLs of a host that are not taken. What it chooses comes from rd.
+	// Choose returns up to limit due URLs of a host for which taken is false. It reads only rd, a snapshot.
 	Choose func(rd storage.Reader, host urlkey.HostKey, limit int, taken func(key []byte) bool) (Chosen, error)
-	// Hosts names up to limit hosts that may have due URLs, in key order, from a key on.
+	// Hosts returns up to limit hosts that may have due URLs, in key order, from a key on.
 	Hosts func(ctx context.Context, from urlkey.HostKey, limit int) ([]urlkey.HostKey, error)
 }
 

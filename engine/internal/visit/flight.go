@@ -5,13 +5,12 @@ package visit
 import (
 	"context"
 	"sync"
-	"time"
 
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// flight is what one fetcher is requesting, so that it can be cut off when the operator no longer wants it. Its
-// context lasts from one cut to the next: a fetch costs a flight two locks and nothing else.
+// flight is the request of one fetcher, which is cut off when a live filter refuses its URL. The context lasts from one
+// cut to the next, so a request costs two locks and no allocation.
 type flight struct {
 	mu     sync.Mutex
 	url    urlkey.URL // zero: nothing is requested
@@ -19,7 +18,7 @@ type flight struct {
 	cancel context.CancelFunc
 }
 
-// begin notes what is requested and returns the context of the request.
+// begin notes the URL of a request and returns the request's context.
 func (t *flight) begin(ctx context.Context, u urlkey.URL) context.Context {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -30,7 +29,7 @@ func (t *flight) begin(ctx context.Context, u urlkey.URL) context.Context {
 	return t.ctx
 }
 
-// end notes that nothing is requested any more, and reports whether it was cut off.
+// end notes that the request ended and reports whether it was cut off. It comes after begin.
 func (t *flight) end() (cut bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -38,38 +37,11 @@ func (t *flight) end() (cut bool) {
 	return t.ctx.Err() != nil
 }
 
-// stop ends the flight with its fetcher.
+// stop releases the context when the fetcher ends.
 func (t *flight) stop() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.cancel != nil {
 		t.cancel()
 	}
-}
-
-// cutRefused cuts off what is being requested and is refused by now.
-func (p *Pool) cutRefused() {
-	p.crewMu.Lock()
-	defer p.crewMu.Unlock()
-	for _, c := range p.crew {
-		t := &c.flight
-		t.mu.Lock()
-		if !t.url.IsZero() && !p.env.Admission.Recheck(t.url).OK() {
-			t.cancel()
-		}
-		t.mu.Unlock()
-	}
-}
-
-// followFilters has the live filters looked at now and then. What they refuse from now on is not requested any
-// more, and what is under way of it is cut off: within a second in all.
-func (p *Pool) followFilters(now time.Time) (changed bool) {
-	if now.Sub(p.followed) < filtersInterval {
-		return false
-	}
-	p.followed = now
-	if changed = p.env.Admission.Refresh(); changed {
-		p.cutRefused()
-	}
-	return changed
 }

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// gate stops fetchers from beginning visits while somebody holds it shut. The zero value is open.
+// gate stops fetchers from beginning visits while there is a reason to hold them back. The zero value is open.
 type gate struct {
 	mu   sync.Mutex
 	held Holder
@@ -68,12 +68,3 @@ func (g *gate) open(by Holder) {
 	}
 	g.mu.Unlock()
 }
-
-// Hold keeps fetchers from beginning visits until Let is called for the same reason. Fetches under way end.
-func (p *Pool) Hold(why Holder) { p.gate.close(why) }
-
-// Let ends a Hold.
-func (p *Pool) Let(why Holder) { p.gate.open(why) }
-
-// Held returns the reasons for which fetchers are held back now.
-func (p *Pool) Held() Holder { return p.gate.holders() }

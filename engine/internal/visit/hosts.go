@@ -15,39 +15,39 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// Hosts keeps what is known of the authorities (scheme, host, port) that are being visited: their robots
-// rules and the facts that hostdb remembers. It is bounded; what leaves is written to hostdb if it
-// changed, and read again when needed. Safe for concurrent use.
+// Hosts is a bounded memory of the authorities (scheme, host, port) that are being visited: their robots rules and
+// their facts in hostdb. What leaves it is written to hostdb if it changed, and read again when needed. It is safe for
+// concurrent use, and one Hosts serves any number of runs.
 type Hosts struct {
 	env  Env
 	size int // of authorities in memory
 
-	// writeMu is held from reading the facts that are to be written until they are, so that older facts never replace newer
-	// ones. Only who writes waits for it.
+	// writeMu is held while facts are read and written, so that older facts never replace newer ones in hostdb. Only
+	// writers wait for it.
 	writeMu sync.Mutex
 
 	mu      sync.Mutex // guards all below; never held while the disk is waited for
 	by      map[urlkey.HostKey]*list.Element
 	lru     *list.List                    // of *authority, most recently used first
-	leaving map[urlkey.HostKey]*authority // on their way to the disk: a get takes them back
+	leaving map[urlkey.HostKey]*authority // being written; get takes them back
 
 	sitemaps sitemaps // of robots.txt files
 }
 
-// authority is one (scheme, host, port), or what is known of a host whatever the scheme. mu is held for
-// moments, never while a server or the disk is waited for.
+// authority is one (scheme, host, port), or what is known of a host whatever the scheme. mu is never held while waiting
+// for a server or for the disk.
 type authority struct {
 	key      urlkey.HostKey // storage.AuthorityKey or HostStateKey
-	leavers  int            // writes under way that take it out of memory; guarded by Hosts.mu
+	leavers  int            // writes under way for which it left the memory; guarded by Hosts.mu
 	mu       sync.Mutex
 	facts    storage.HostFacts
 	rules    *robots.Rules // nil until decided
 	dirty    bool
-	fetching chan struct{}   // closed when the request for robots.txt under way ends; nil: none is
-	deferred *deferredRobots // the robots.txt was redirected and is requested in another host's turn; nil: it is not
+	fetching chan struct{}   // closed when the request for robots.txt ends; nil: none is under way
+	deferred *deferredRobots // the robots.txt that was redirected; nil: none is deferred
 }
 
-// NewHosts returns an empty memory of hosts.
+// NewHosts returns an empty memory.
 func NewHosts(env Env) *Hosts {
 	if env.DiskFree == nil {
 		env.DiskFree = env.Store.DiskFree
@@ -58,7 +58,7 @@ func NewHosts(env Env) *Hosts {
 
 func authorityKey(u urlkey.URL) urlkey.HostKey { return storage.AuthorityKey(u.HostKey(), u.Scheme()) }
 
-// get returns the authority with a key, loading its facts when it is not in memory.
+// get returns the authority with a key. It loads the facts of one that is not in memory.
 func (h *Hosts) get(key urlkey.HostKey) (*authority, error) {
 	h.mu.Lock()
 	a := h.held(key)
@@ -172,7 +172,8 @@ func (h *Hosts) write(some []*authority, leaving bool) error {
 	return err
 }
 
-// Flush saves every changed authority. It is called when a segment is sealed, not for each fetch.
+// Flush writes every changed authority to hostdb. What changed since the last Flush, and is still in memory, is lost in
+// a crash.
 func (h *Hosts) Flush() error {
 	h.mu.Lock()
 	var dirty []*authority
@@ -198,7 +199,8 @@ func (h *Hosts) peek(key urlkey.HostKey) *authority {
 	return h.leaving[key]
 }
 
-// Remember keeps what the frontier learned of a host: it is to survive a restart.
+// Remember stores what the frontier learned of a host, so that it survives a restart: the frontier's Options.OnHost. It
+// may read the store. An error is reported to Env.Warn.
 func (h *Hosts) Remember(host urlkey.HostKey, s frontier.HostState) {
 	h.change(host, func(f *storage.HostFacts) {
 		f.NextFetch, f.Failures, f.Sleeps = s.NotBefore.UnixMilli(), uint16(s.Failures), uint16(s.Sleeps)
@@ -206,14 +208,14 @@ func (h *Hosts) Remember(host urlkey.HostKey, s frontier.HostState) {
 	})
 }
 
-// rememberDelay keeps a host's Crawl-delay.
+// rememberDelay stores a host's Crawl-delay.
 func (h *Hosts) rememberDelay(host urlkey.HostKey, d time.Duration) {
 	h.change(host, func(f *storage.HostFacts) { f.CrawlDelayMS = clampMS(d) })
 }
 
 func clampMS(d time.Duration) uint32 { return uint32(min(max(d.Milliseconds(), 0), math.MaxUint32)) }
 
-// change changes what is kept of a host, whatever the scheme.
+// change changes the facts of a host, whatever the scheme.
 func (h *Hosts) change(host urlkey.HostKey, change func(*storage.HostFacts)) {
 	a, err := h.get(storage.HostStateKey(host))
 	if err != nil {
@@ -226,7 +228,7 @@ func (h *Hosts) change(host urlkey.HostKey, change func(*storage.HostFacts)) {
 	a.dirty = true
 }
 
-// recall tells the frontier what is known of a host from before.
+// recall fills in what an earlier visit or process learned of a host.
 func (h *Hosts) recall(host urlkey.HostKey, r *frontier.Refill) error {
 	var f storage.HostFacts
 	if a := h.peek(storage.HostStateKey(host)); a != nil {
@@ -246,3 +248,6 @@ func (h *Hosts) recall(host urlkey.HostKey, r *frontier.Refill) error {
 	r.CrawlDelay = time.Duration(f.CrawlDelayMS) * time.Millisecond
 	return nil
 }
+
+// Sitemaps returns the keys of the sitemaps that were found since the last call. Any goroutine may call it.
+func (h *Hosts) Sitemaps() []urlkey.Key { return h.sitemaps.take() }

@@ -31,8 +31,8 @@ func (w *world) recalled(h *Hosts, host urlkey.HostKey) (r frontier.Refill) {
 	return r
 }
 
-// TestShrink: what leaves a full memory is written if it changed, and found when it is needed again, in this process and
-// in the next.
+// TestShrink: what leaves a full memory is written if it changed, and found when it is needed again, in this process
+// and in the next.
 func TestShrink(t *testing.T) {
 	w := newWorld(t, admission.Options{})
 	h := w.small(32)
@@ -224,7 +224,9 @@ func TestWritingHoldsNoLock(t *testing.T) {
 	big := make([]byte, 200<<10) // more than half of the store's memory for small writes: it begins a new log
 	random.Read(big)
 	leaves := storage.HostStateKey(w.host("leaves.example"))
-	h.change(w.host("leaves.example"), func(f *storage.HostFacts) { f.Robots, f.RobotsStatus, f.Failures = big, 200, 9 })
+	h.change(w.host("leaves.example"), func(f *storage.HostFacts) {
+		f.Robots, f.RobotsStatus, f.Failures = big, 200, 9
+	})
 	warm := w.host("warm.example")
 	for i := range 14 {
 		h.Remember(w.host(fmt.Sprintf("h%d.example", i)), frontier.HostState{Failures: 1})
@@ -283,8 +285,8 @@ func TestRecall(t *testing.T) {
 	for _, h := range []*Hosts{h, NewHosts(w.env)} {
 		source := NewSource(h, newList(w, "http://a.example/").supply())
 		r, err := source.Refill(context.Background(), a, 10)
-		if err != nil || !r.NotBefore.Equal(at) || r.Failures != 3 || r.Sleeps != 2 || r.ResponseTime != 1500*time.Millisecond ||
-			r.CrawlDelay != 7*time.Second || len(r.URLs) != 1 {
+		if err != nil || !r.NotBefore.Equal(at) || r.Failures != 3 || r.Sleeps != 2 || len(r.URLs) != 1 ||
+			r.ResponseTime != 1500*time.Millisecond || r.CrawlDelay != 7*time.Second {
 			t.Errorf("%+v, %v", r, err)
 		}
 		if r := w.recalled(h, b); !r.NotBefore.IsZero() || r.Failures != 1 {
@@ -313,7 +315,8 @@ func TestCrawlDelaySurvives(t *testing.T) {
 	}
 	check := func(h *Hosts) {
 		t.Helper()
-		refill, err := NewSource(h, newList(w, "http://a.example/").supply()).Refill(context.Background(), w.host("a.example"), 1)
+		s := NewSource(h, newList(w, "http://a.example/").supply())
+		refill, err := s.Refill(context.Background(), w.host("a.example"), 1)
 		if err != nil || refill.CrawlDelay != 2*time.Second {
 			t.Errorf("%+v, %v", refill, err)
 		}

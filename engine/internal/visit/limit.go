@@ -8,14 +8,13 @@ import (
 	"time"
 )
 
-// pageLimit lets fetchers begin only as many visits as could still count: with a limit of N, the
-// pages counted and the visits under way are never more than N together, so the limit is exact.
-// The zero value has no limit.
+// pageLimit gives out permits for requests. With a limit of N, the pages counted and the permits out are never more
+// than N together, so the limit is exact. The zero value has no limit.
 type pageLimit struct {
 	mu    sync.Mutex
 	wake  chan struct{} // closed and replaced when a permit comes back
 	max   int64         // 0: none; negative: reached
-	taken int64         // visits under way
+	taken int64         // permits out
 	used  int64         // pages counted
 	ended bool
 }
@@ -46,7 +45,7 @@ func (l *pageLimit) take(ctx context.Context) bool {
 	}
 }
 
-// tryTake is take for one who goes on without: it never waits.
+// tryTake is take that never waits; false: there is no permit now.
 func (l *pageLimit) tryTake() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -60,7 +59,7 @@ func (l *pageLimit) tryTake() bool {
 // use turns a permit into a counted page.
 func (l *pageLimit) use() { l.put(1) }
 
-// giveBack returns a permit that came to nothing.
+// giveBack returns a permit that led to no counted page.
 func (l *pageLimit) giveBack() { l.put(0) }
 
 func (l *pageLimit) put(used int64) {
@@ -78,7 +77,7 @@ func (l *pageLimit) reached() bool {
 	return l.max < 0 || l.max > 0 && l.used >= l.max
 }
 
-// permits reports whether another visit may begin. l.mu is held.
+// permits reports whether there is a permit. l.mu is held.
 func (l *pageLimit) permits() bool { return l.max == 0 || l.used+l.taken < l.max }
 
 // setMax changes the limit; 0: none.
@@ -103,11 +102,12 @@ func (l *pageLimit) wakeAll() {
 	}
 }
 
-// Limits end a run early; what else is due stays so. 0 means no bound, a negative number one that is reached already.
+// Limits end a run early. URLs that were not requested stay due. 0 means no limit, a negative number one that is
+// reached already.
 type Limits struct {
 	MaxPages int64 // fetched pages; exact
-	// MaxBytes is the number of bytes received, MaxTime the time from the start. Fetches under way when one of
-	// them is reached are cut off or may go beyond it.
+	// MaxBytes is of bodies as received, MaxTime from the start of the pool. Requests that are under way when one of
+	// them is reached may exceed it, or are cut off.
 	MaxBytes int64
 	MaxTime  time.Duration
 }
@@ -122,24 +122,3 @@ const (
 	LimitBytes
 	LimitTime
 )
-
-// Reached returns the limit that ends the run.
-func (p *Pool) Reached() Limit {
-	limits := p.limits.Load()
-	switch {
-	case p.pages.reached():
-		return LimitPages
-	case limits.MaxBytes != 0 && p.received.Load() >= limits.MaxBytes:
-		return LimitBytes
-	case limits.MaxTime != 0 && p.env.Now().Sub(p.began) >= limits.MaxTime:
-		return LimitTime
-	}
-	return NoLimit
-}
-
-// SetLimits replaces the limits of the run. What was counted stays counted.
-func (p *Pool) SetLimits(l Limits) {
-	p.limits.Store(&l)
-	p.pages.setMax(l.MaxPages)
-	p.notify()
-}

@@ -9,34 +9,19 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/seine-crawler/seine/engine/fetch"
 	"github.com/seine-crawler/seine/engine/internal/segment"
 	"github.com/seine-crawler/seine/frontier"
-	"github.com/seine-crawler/seine/storage"
-	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// Pool is the fetchers at work: they take visits from the frontier, make one exchange for each URL, and put
-// what came of it into the open segment. A fetch of a fetchlist has one segment; a crawl puts a new one
-// in its place again and again.
+// Pool is a number of fetchers. They take visits from a frontier, make one exchange for each URL, and store the result
+// in the open segment. A fetchlist has one segment; a crawl replaces a full segment with Rotate.
 type Pool struct {
-	env      Env
-	hosts    *Hosts
-	frontier *frontier.Frontier
-	source   *Source
-
-	// seg is the open segment. Fetchers hold segMu for reading while they store an attempt; Rotate holds it
-	// for writing to put another segment in its place.
-	segMu sync.RWMutex
-	seg   *segment.Writer
+	desk
 
 	limits   atomic.Pointer[Limits]
-	pages    pageLimit
-	received atomic.Int64 // bytes
 	began    time.Time
-	followed time.Time // when the live filters were looked at; of Tick
-	disk     diskWatch // of Tick
-	gate     gate
+	followed time.Time    // of the last refresh of live filters; belongs to Tick
+	disk     diskWatch    // belongs to Tick
 	busy     atomic.Int64 // visits taken and not yet stored
 	changed  chan struct{}
 	ctx      context.Context
@@ -44,7 +29,7 @@ type Pool struct {
 	wg       sync.WaitGroup
 
 	crewMu sync.Mutex
-	crew   []*fetcher // those that run, or run until their visit ends
+	crew   []*fetcher // those that run, dismissed ones included
 	want   int        // fetchers that should run
 
 	failMu sync.Mutex
@@ -60,20 +45,23 @@ type Pool struct {
 type fetcher struct {
 	flight flight
 	number int
-	// take is the context in which it waits for its next visit; dismiss ends that, and the fetcher with its visit.
+	// take is the context in which it waits for its next visit. dismiss ends it, so the fetcher ends with its visit.
 	take    context.Context
 	dismiss context.CancelFunc
 }
 
-// NewPool returns a pool without fetchers. Start begins the work.
+// NewPool returns a pool that does not run yet. f is a frontier over s, and s is of h.
 func NewPool(h *Hosts, f *frontier.Frontier, s *Source, seg *segment.Writer, l Limits) *Pool {
-	p := &Pool{env: h.env, hosts: h, frontier: f, source: s, seg: seg, changed: make(chan struct{}, 1)}
+	p := &Pool{
+		desk:    desk{env: h.env, hosts: h, frontier: f, source: s, seg: seg},
+		changed: make(chan struct{}, 1),
+	}
 	p.limits.Store(&l)
 	p.pages.max = l.MaxPages
 	return p
 }
 
-// Start begins the fetchers and the syncer; Stop ends them.
+// Start starts the fetchers and the syncer. Stop ends them, and the end of ctx ends their work. It is called once.
 func (p *Pool) Start(ctx context.Context, fetchers int) {
 	p.crewMu.Lock()
 	p.ctx, p.cancel = context.WithCancel(ctx)
@@ -84,8 +72,8 @@ func (p *Pool) Start(ctx context.Context, fetchers int) {
 	go p.syncer()
 }
 
-// SetFetchers changes the number of fetchers; a negative number counts as 0. Those beyond it end with their visits. It
-// has no effect before Start and after Stop.
+// SetFetchers changes the number of fetchers; a negative number counts as 0. Fetchers beyond it end with their visits.
+// It has no effect before Start and after Stop. Any goroutine may call it.
 func (p *Pool) SetFetchers(n int) {
 	p.crewMu.Lock()
 	defer p.crewMu.Unlock()
@@ -126,7 +114,8 @@ func (p *Pool) fetch(f *fetcher) {
 			return
 		}
 		p.busy.Add(1)
-		x := visit{p: p, v: v, s: &s, flight: &f.flight, began: p.env.Now(), out: frontier.Outcome{Kind: frontier.Skipped}}
+		x := visit{desk: &p.desk, v: v, s: &s, flight: &f.flight, began: p.env.Now()}
+		x.out.Kind = frontier.Skipped
 		err = x.make(p.ctx)
 		p.Fail(err)
 		if p.busy.Add(-1) == 0 || err != nil || p.Reached() != NoLimit {
@@ -148,10 +137,10 @@ func (p *Pool) leave(f *fetcher) {
 	}
 }
 
-// Stop ends the fetchers: visits in flight are cut off and count as not made. It also closes the frontier. It comes after
-// Start, once.
+// Stop ends the fetchers and the syncer and closes the frontier. Requests under way are cut off, and their URLs stay
+// due. It is called once, after Start.
 func (p *Pool) Stop() {
-	p.crewMu.Lock() // so that SetFetchers starts none behind Wait
+	p.crewMu.Lock() // SetFetchers must not start one after Wait
 	p.cancel()
 	p.crewMu.Unlock()
 	p.pages.close()
@@ -161,9 +150,12 @@ func (p *Pool) Stop() {
 	p.source.deferred.cancel()
 }
 
-// Fail ends the run with an error that concerns more than one URL. What merely says that the run ended is no error.
+// Fail ends the run with an error. nil, and errors that only say that the run ended, do nothing. Any goroutine may call
+// it.
 func (p *Pool) Fail(err error) {
-	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, frontier.ErrClosed) {
+	switch {
+	case err == nil, errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded),
+		errors.Is(err, frontier.ErrClosed):
 		return
 	}
 	p.failMu.Lock()
@@ -175,17 +167,17 @@ func (p *Pool) Fail(err error) {
 	p.notify()
 }
 
-// Err returns the error that ended the run, nil if none did.
+// Err returns the first error of Fail, nil if there is none.
 func (p *Pool) Err() error {
 	p.failMu.Lock()
 	defer p.failMu.Unlock()
 	return p.failed
 }
 
-// Changed receives when the state may have changed in a way that matters to whoever watches.
+// Changed receives when the pool has become idle, failed or reached a limit, and after Notify. It has one receiver.
 func (p *Pool) Changed() <-chan struct{} { return p.changed }
 
-// notify tells whoever watches that something changed.
+// notify makes Changed receive, once for several calls.
 func (p *Pool) notify() {
 	select {
 	case p.changed <- struct{}{}:
@@ -196,25 +188,17 @@ func (p *Pool) notify() {
 // Notify makes Changed receive.
 func (p *Pool) Notify() { p.notify() }
 
-// Tick looks at the disk and at the live filters, both of them now and then. The error says that the disk has been
-// short of space for longer than patience. One goroutine at a time.
-func (p *Pool) Tick(now time.Time, patience time.Duration) (filtersChanged bool, err error) {
-	if err := p.disk.tick(p, now, patience); err != nil {
-		return false, err
-	}
-	return p.followFilters(now), nil
-}
-
-// Busy is the number of visits under way.
+// Busy returns the number of visits under way.
 func (p *Pool) Busy() int64 { return p.busy.Load() }
 
-// Received is the number of bytes of bodies received.
+// Received returns the number of bytes of bodies received.
 func (p *Pool) Received() int64 { return p.received.Load() }
 
-// Segment returns the open segment. Only whoever calls Rotate may ask.
+// Segment returns the open segment. Only the goroutine that calls Rotate may call it.
 func (p *Pool) Segment() *segment.Writer { return p.seg }
 
-// Rotate puts another open segment in place of the current one, into which nobody stores any more when it returns.
+// Rotate replaces the open segment and returns the old one, into which no fetcher stores any more. It waits for
+// fetchers that are storing, and for a sync.
 func (p *Pool) Rotate(next *segment.Writer) (full *segment.Writer) {
 	p.segMu.Lock()
 	defer p.segMu.Unlock()
@@ -222,25 +206,7 @@ func (p *Pool) Rotate(next *segment.Writer) (full *segment.Writer) {
 	return full
 }
 
-// store appends an attempt to the open segment.
-func (p *Pool) store(a *segment.Attempt, s *segment.Scratch) (fetched bool, err error) {
-	p.segMu.RLock()
-	status, err := p.seg.Store(a, s)
-	p.segMu.RUnlock()
-	if err == nil && p.env.Page != nil {
-		p.env.Page(a, s)
-	}
-	return status == storage.FetchSuccess, err
-}
-
-// keepRobots appends a response to a request for robots.txt to the open segment's WARC.
-func (p *Pool) keepRobots(u urlkey.URL, r *fetch.Response) error {
-	p.segMu.RLock()
-	defer p.segMu.RUnlock()
-	return p.seg.KeepRobots(u, r)
-}
-
-// syncer makes what was stored durable, in groups, and counts it.
+// syncer makes stored attempts durable, in groups.
 func (p *Pool) syncer() {
 	defer p.wg.Done()
 	tick := time.NewTicker(syncInterval)
@@ -258,7 +224,7 @@ func (p *Pool) syncer() {
 	}
 }
 
-// Sync makes a segment's pages durable and counts them.
+// Sync makes a segment's outcomes durable, counts them and reports them to Env.Stored.
 func (p *Pool) Sync(seg *segment.Writer) error {
 	stored, err := seg.Sync()
 	if err != nil || len(stored) == 0 {
@@ -279,14 +245,15 @@ func (p *Pool) Sync(seg *segment.Writer) error {
 	return nil
 }
 
-// Counts returns what was fetched and synced so far.
+// Counts returns the counts of the outcomes that are durable.
 func (p *Pool) Counts() segment.Counts {
 	p.countMu.Lock()
 	defer p.countMu.Unlock()
 	return p.counts.Plus(segment.Counts{})
 }
 
-// Finish syncs, closes and seals a segment that nobody stores into any more. After an error it is closed and not sealed.
+// Finish syncs, closes and seals a segment into which nobody stores any more, and saves what is known of hosts. After
+// an error the segment is closed and not sealed.
 func (p *Pool) Finish(ctx context.Context, seg *segment.Writer) (segment.Sealed, error) {
 	defer seg.Close()
 	err := p.Sync(seg)
@@ -299,7 +266,40 @@ func (p *Pool) Finish(ctx context.Context, seg *segment.Writer) (segment.Sealed,
 	return seg.Finish(ctx)
 }
 
-// Abandon syncs and closes the open segment without sealing it.
+// Abandon syncs and closes the open segment without sealing it. It comes after Stop.
 func (p *Pool) Abandon() error {
 	return errors.Join(p.Sync(p.seg), p.seg.Abandon())
 }
+
+// Reached returns the first limit that is reached. It comes after Start; any goroutine may call it.
+func (p *Pool) Reached() Limit {
+	limits := p.limits.Load()
+	switch {
+	case p.pages.reached():
+		return LimitPages
+	case limits.MaxBytes != 0 && p.received.Load() >= limits.MaxBytes:
+		return LimitBytes
+	case limits.MaxTime != 0 && p.env.Now().Sub(p.began) >= limits.MaxTime:
+		return LimitTime
+	}
+	return NoLimit
+}
+
+// SetLimits replaces the limits of the run. What was counted stays counted. Permits that are out may exceed a lower
+// MaxPages. Any goroutine may call it.
+func (p *Pool) SetLimits(l Limits) {
+	p.limits.Store(&l)
+	p.pages.setMax(l.MaxPages)
+	p.notify()
+}
+
+// Hold keeps fetchers from beginning visits, and requests within visits, until Let is called for the same reason.
+// Requests under way go on. Holding twice for one reason is the same as once. Any goroutine may call it, before Start
+// too.
+func (p *Pool) Hold(why Holder) { p.gate.close(why) }
+
+// Let ends Hold for a reason. Fetchers go on when no reason is left. Any goroutine may call it.
+func (p *Pool) Let(why Holder) { p.gate.open(why) }
+
+// Held returns the current reasons; 0: fetchers are not held back.
+func (p *Pool) Held() Holder { return p.gate.holders() }

@@ -18,21 +18,22 @@ import (
 type robotsState struct {
 	rules      *robots.Rules // nil: nothing is decided yet
 	requested  bool          // a request was made to find out
-	pending    bool          // the answer is a redirect that is deferred: come back in a moment
-	unreach    time.Duration // > 0: nothing may be fetched; try again after this
+	pending    bool          // the answer is a redirect that is deferred: try again after deferredPoll
+	unreach    time.Duration // > 0: nothing may be fetched for this time
 	start, end time.Time     // of the request
 }
 
 // keepFunc puts the response to a request for robots.txt into the WARC.
 type keepFunc func(u urlkey.URL, r *fetch.Response) error
 
-// robots decides which rules hold for a URL, requesting robots.txt when no decision of the last day is known
-// (RFC 9309): 2xx is parsed, other 4xx and too many redirects allow everything; 429, 5xx and unreachable
-// disallow everything, unless a copy of the last thirty days can stand in.
-//
-// Redirects are followed by follow, which sees to it that no host is asked out of its turn: it returns nil if
-// the redirect cannot be followed.
-func (h *Hosts) robots(ctx context.Context, u urlkey.URL, keep keepFunc, follow func(to urlkey.URL) *deferredRobots) (robotsState, error) {
+// followFunc follows the redirect of a robots.txt without requesting it out of its host's turn; nil: it cannot be
+// followed.
+type followFunc func(to urlkey.URL) *deferredRobots
+
+// robots decides which rules hold for a URL. It requests robots.txt if there is no decision of the last day (RFC 9309):
+// 2xx is parsed; 429, 5xx and unreachable disallow everything, unless there is a copy of the last thirty days; other
+// 4xx and too many redirects allow everything.
+func (h *Hosts) robots(ctx context.Context, u urlkey.URL, keep keepFunc, follow followFunc) (robotsState, error) {
 	a, err := h.get(authorityKey(u))
 	if err != nil {
 		return robotsState{}, err
@@ -45,7 +46,7 @@ func (h *Hosts) robots(ctx context.Context, u urlkey.URL, keep keepFunc, follow 
 			}
 			break
 		}
-		select { // another visit of the host is asking
+		select { // another visit of the host is requesting it
 		case <-wait:
 		case <-ctx.Done():
 			return robotsState{}, ctx.Err()
@@ -60,7 +61,7 @@ func (h *Hosts) robots(ctx context.Context, u urlkey.URL, keep keepFunc, follow 
 	var deferred *deferredRobots
 	if !answer.next.IsZero() && ctx.Err() == nil {
 		deferred = follow(answer.next)
-		answer = robotsAnswer{} // where it cannot be followed: unreachable
+		answer = robotsAnswer{} // unreachable if it cannot be followed
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -78,8 +79,8 @@ func (h *Hosts) robots(ctx context.Context, u urlkey.URL, keep keepFunc, follow 
 	return state, nil
 }
 
-// decided returns the current decision, or what to wait for until there is one. If neither, requested is set: the
-// caller must make the request, as the only one.
+// decided returns the current decision, or a channel that is closed when there may be one. Without either, requested is
+// set: the caller must make the request, and nobody else does.
 func (h *Hosts) decided(a *authority) (s robotsState, wait chan struct{}) {
 	now := h.env.Now()
 	a.mu.Lock()
@@ -111,28 +112,28 @@ func (h *Hosts) decided(a *authority) (s robotsState, wait chan struct{}) {
 	default:
 		if a.rules == nil {
 			a.rules, _ = RobotsRules(f, h.env.Agent)
-			h.noteSitemaps(f)
+			h.sitemaps.note(f, h.env.Links)
 		}
 		s.rules = a.rules
 	}
 	return s, nil
 }
 
-// decide takes an answer for the authority's robots.txt and returns how long nothing may be fetched, if it was
-// unreachable. a.mu is held.
+// decide stores an answer to the request for the authority's robots.txt. It returns how long nothing may be fetched.
+// a.mu is held.
 func (h *Hosts) decide(a *authority, answer robotsAnswer, now time.Time) (unreach time.Duration) {
 	a.dirty = true
 	unreach = noteRobots(&a.facts, answer.status, answer.body, now)
 	a.rules, _ = RobotsRules(&a.facts, h.env.Agent)
-	h.noteSitemaps(&a.facts)
+	h.sitemaps.note(&a.facts, h.env.Links)
 	return unreach
 }
 
-// robotsStatusUnreachable stands in HostFacts.RobotsStatus for "no answer that means anything".
+// robotsStatusUnreachable in HostFacts.RobotsStatus means that there was no usable answer.
 const robotsStatusUnreachable = 599
 
-// noteRobots writes the outcome of a robots.txt fetch into the facts, and returns how long nothing may be
-// fetched when the file was unreachable.
+// noteRobots writes an answer into the facts; status 0 means that there was none. It returns how long nothing may be
+// fetched: 0 unless the file was unreachable and there is no copy to use.
 func noteRobots(f *storage.HostFacts, status int, body []byte, now time.Time) time.Duration {
 	ms := now.UnixMilli()
 	if reachable := status >= 200 && status < 500 && status != 429; reachable {
@@ -147,14 +148,14 @@ func noteRobots(f *storage.HostFacts, status int, body []byte, now time.Time) ti
 	f.RobotsFailures++
 	f.RobotsExpires = ms + wait.Milliseconds()
 	if f.RobotsStatus >= 200 && f.RobotsStatus < 500 && ms-f.RobotsFetched < robotsStaleMax.Milliseconds() {
-		return 0 // the last good copy stands in until then
+		return 0 // the copy is used until then
 	}
 	f.RobotsStatus, f.RobotsFetched = robotsStatusUnreachable, ms
 	return wait
 }
 
-// RobotsRules compiles the rules that facts of an authority imply for an agent. reachable is false when robots.txt
-// could not be had: then the rules disallow everything.
+// RobotsRules compiles the rules for an agent from the facts of an authority. reachable is false if robots.txt was
+// unreachable: then the rules disallow everything.
 func RobotsRules(f *storage.HostFacts, agent string) (rules *robots.Rules, reachable bool) {
 	switch {
 	case f.RobotsStatus == robotsStatusUnreachable:
@@ -165,15 +166,7 @@ func RobotsRules(f *storage.HostFacts, agent string) (rules *robots.Rules, reach
 	return robots.AllowAll, true
 }
 
-// robotsAnswer is what came of one request for a robots.txt. Status 0: no answer that means anything. A redirect
-// that cannot be followed is a 404, as RFC 9309 has it for too many.
-type robotsAnswer struct {
-	status int
-	body   []byte
-	next   urlkey.URL // where a redirect leads; zero: it is none
-}
-
-// ask makes one request for a robots.txt. The exchange is kept in the WARC.
+// ask makes one request for a robots.txt. keep gets the response.
 func (h *Hosts) ask(ctx context.Context, req *fetch.Request, keep keepFunc) robotsAnswer {
 	resp := h.env.Client.Fetch(ctx, req)
 	defer resp.Release()
@@ -186,7 +179,7 @@ func (h *Hosts) answer(at urlkey.URL, resp *fetch.Response, keep keepFunc) (a ro
 	}
 	a.status = resp.Status
 	if resp.Truncated != "" && resp.Truncated != "length" {
-		a.status = 0 // half a file may lack the rule that matters: it counts as unreachable
+		a.status = 0 // the rule that matters may be missing, so it counts as unreachable
 	}
 	switch {
 	case a.status >= 200 && a.status < 300:
@@ -206,11 +199,12 @@ func (h *Hosts) answer(at urlkey.URL, resp *fetch.Response, keep keepFunc) (a ro
 	return a
 }
 
-// ErrRobots is wrapped by the error of MayFetch: robots.txt does not allow the URL, or cannot be had.
+// ErrRobots is wrapped by the error of MayFetch: robots.txt does not allow the URL, or is unreachable.
 var ErrRobots = errors.New("robots.txt does not allow it")
 
-// MayFetch asks robots.txt about one URL when nothing else is requested by this process, and returns how long to
-// wait before the URL may be requested. It follows redirects itself, as slowly as hosts may be asked.
+// MayFetch decides by robots.txt about one URL, outside any run, and returns how long the caller must wait before it
+// requests the URL. It follows redirects itself, each after the delay of its host. The error wraps ErrRobots, or is of
+// ctx or of the store.
 func (h *Hosts) MayFetch(ctx context.Context, u urlkey.URL) (wait time.Duration, err error) {
 	keep := func(urlkey.URL, *fetch.Response) error { return nil }
 	follow := func(to urlkey.URL) *deferredRobots { return h.followAlone(ctx, to, keep) }
@@ -232,7 +226,7 @@ func (h *Hosts) MayFetch(ctx context.Context, u urlkey.URL) (wait time.Duration,
 	return max(wait, h.delayOf(u.HostKey()), 0), nil
 }
 
-// followAlone follows the redirects of a robots.txt one after the other.
+// followAlone follows the redirects of a robots.txt at once, one after the other; nil: it cannot.
 func (h *Hosts) followAlone(ctx context.Context, to urlkey.URL, keep keepFunc) *deferredRobots {
 	d := &deferredRobots{until: h.env.Now().Add(deferredPatience)}
 	for range robotsRedirectsMax {

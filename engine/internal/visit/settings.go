@@ -12,10 +12,10 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// Request is a request for a URL with what the settings of its host add to it.
+// Request returns a request for a URL with what the settings of its host add to it. Any goroutine may call it.
 func (h *Hosts) Request(u urlkey.URL) *fetch.Request { return h.request(u.HostKey(), u, 0) }
 
-// request is a request for a URL with what the settings of its host add to it. maxBody 0 means the client's.
+// request is Request for a URL whose host's key is known. maxBody is in bytes; 0 means the client's own bound.
 func (h *Hosts) request(host urlkey.HostKey, u urlkey.URL, maxBody int64) *fetch.Request {
 	req := &fetch.Request{URL: u, MaxBody: maxBody}
 	if s := h.env.Admission.HostSettings(host); s != nil {
@@ -24,8 +24,8 @@ func (h *Hosts) request(host urlkey.HostKey, u urlkey.URL, maxBody int64) *fetch
 	return req
 }
 
-// headerOf are the header fields that a host's settings add to a request. The password leaves only over https, unless
-// the settings permit plain text.
+// headerOf returns the header fields that a host's settings add to a request. The password is sent over https only,
+// unless the settings permit plain text.
 func headerOf(s *policy.HostSettings, secure bool) []fetch.Header {
 	var fields []fetch.Header
 	for _, f := range s.Header {
@@ -45,7 +45,7 @@ func headerOf(s *policy.HostSettings, secure bool) []fetch.Header {
 	return fields
 }
 
-// delayOf is the least time between two requests to a host: its own setting, else the crawl's; negative: none.
+// delayOf returns the delay between two requests to a host: its own setting, else the crawl's; negative: none.
 func (h *Hosts) delayOf(host urlkey.HostKey) time.Duration {
 	if s := h.env.Admission.HostSettings(host); s != nil && s.Delay != 0 {
 		return s.Delay

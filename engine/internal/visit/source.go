@@ -16,30 +16,30 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// Source gives the frontier the URLs of a host. It implements frontier.Source.
+// Source gives the frontier the URLs of a host. It implements frontier.Source and is safe for concurrent use.
 //
-// What was handed out is remembered, by hash, until crawldb knows its outcome, so that no URL is handed
-// out twice. The hard part is the moment of forgetting: a refill that began before an update was
-// committed still sees the old record, and must still find the URL taken. So refills hold mu for reading
-// from before their snapshot until their end, and forgetting takes it for writing, after the commit.
+// What was handed out is remembered, by hash, until crawldb knows its outcome, so that no URL is handed out twice. The
+// hard part is when to forget: a refill that began before an update was committed still sees the old record, and must
+// still find the URL taken. So refills hold mu for reading from before their snapshot until their end, and Forget takes
+// it for writing, after the commit.
 type Source struct {
 	h      *Hosts
 	supply Supply
 
 	mu     sync.RWMutex
-	handMu sync.Mutex // guards handed; held for moments
+	handMu sync.Mutex // guards handed; nobody waits while holding it
 	handed map[uint64]struct{}
 
 	deferred deferrals
 
 	cursorMu sync.Mutex
-	cursor   urlkey.HostKey // where Hosts goes on
+	cursor   urlkey.HostKey // where the next call of Hosts begins
 }
 
 // Tags of candidates.
 const (
 	tagNew    uint16 = iota
-	tagKnown         // crawldb holds an outcome of an earlier fetch
+	tagKnown         // crawldb may hold validators of an earlier fetch
 	tagRobots        // a deferred robots.txt, see deferred.go
 )
 
@@ -48,7 +48,7 @@ func NewSource(h *Hosts, supply Supply) *Source {
 	return &Source{h: h, supply: supply, handed: map[uint64]struct{}{}}
 }
 
-// Refill implements frontier.Source.
+// Refill implements frontier.Source. After an error nothing is handed out.
 func (s *Source) Refill(ctx context.Context, host urlkey.HostKey, limit int) (frontier.Refill, error) {
 	out := frontier.Refill{Addr: s.address(ctx, host)}
 	if set := s.h.env.Admission.HostSettings(host); set != nil {
@@ -82,7 +82,7 @@ func (s *Source) Refill(ctx context.Context, host urlkey.HostKey, limit int) (fr
 	return out, nil
 }
 
-// priority is how much a host matters, 0 to 1, by the score of its best URL.
+// priority returns the priority of a host, 0 to 1, by the score of its best URL.
 func priority(score float64) float32 {
 	return float32(min(math.Log2(1+score)/priorityBits, 1))
 }
@@ -102,8 +102,8 @@ func (s *Source) budget(host urlkey.HostKey, r *frontier.Refill) error {
 	return nil
 }
 
-// hand notes URLs of a host as handed out and makes candidates of them, cut from one string: a third of the
-// memory of a key each.
+// hand notes URLs of a host as handed out and makes candidates of them. These are cut from one string, which takes a
+// third of the memory of a key for each.
 func (s *Source) hand(host urlkey.HostKey, chosen []Choice) []frontier.Candidate {
 	if len(chosen) == 0 {
 		return nil
@@ -128,8 +128,7 @@ func (s *Source) hand(host urlkey.HostKey, chosen []Choice) []frontier.Candidate
 	return out
 }
 
-// Hosts implements frontier.Source: hosts that have something due, in key order, from where the last call
-// ended.
+// Hosts implements frontier.Source. It returns hosts in key order, from where the last call ended.
 func (s *Source) Hosts(ctx context.Context, limit int) ([]urlkey.HostKey, error) {
 	s.cursorMu.Lock()
 	defer s.cursorMu.Unlock()
@@ -149,15 +148,15 @@ func (s *Source) taken(key []byte) bool {
 	return ok
 }
 
-// Take notes a URL as handed out, by its key.
+// Take notes a URL, by its key, as handed out.
 func (s *Source) Take(key []byte) {
 	s.handMu.Lock()
 	s.handed[xxh3.Hash(key)] = struct{}{}
 	s.handMu.Unlock()
 }
 
-// Forget lets URLs be handed out again once crawldb says that they are due, by the hashes of their keys. Their
-// outcomes must be committed.
+// Forget lets URLs, by the hashes of their keys, be handed out again when crawldb says that they are due. Their
+// outcomes must be committed. It waits for refills under way.
 func (s *Source) Forget(hashes []uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -168,8 +167,8 @@ func (s *Source) Forget(hashes []uint64) {
 	}
 }
 
-// Release is Forget for URLs that the frontier gave up without an outcome: its Options.OnDrop. It need not wait for
-// refills, since what crawldb says of the URLs has not changed.
+// Release lets URLs be handed out again that have no outcome. It is the frontier's Options.OnDrop. It need not wait for
+// refills, since the records of these URLs have not changed.
 func (s *Source) Release(host urlkey.HostKey, dropped []frontier.Candidate) {
 	for _, c := range dropped {
 		key := c.Key(host)
@@ -183,8 +182,8 @@ func (s *Source) Release(host urlkey.HostKey, dropped []frontier.Candidate) {
 	}
 }
 
-// address resolves a host ahead of its first visit. A host without an address is visited all the same: the
-// fetch finds out and records why.
+// address resolves a host before its first visit. A host without an address is visited too: the fetch finds out why,
+// and records it.
 func (s *Source) address(ctx context.Context, host urlkey.HostKey) netip.Addr {
 	if s.h.env.Resolver == nil {
 		return netip.Addr{}

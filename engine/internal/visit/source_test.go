@@ -32,8 +32,8 @@ func (r resolver) Lookup(_ context.Context, host string) ([]netip.Addr, error) {
 	return nil, errors.New("no such host")
 }
 
-// TestRefill: a refill has the host's best URLs, its address, its delay, its budgets and its priority. What it handed out
-// is taken until it is released or forgotten.
+// TestRefill: a refill has the host's best URLs, its address, its delay, its budgets and its priority. What it handed
+// out is taken until it is released or forgotten.
 func TestRefill(t *testing.T) {
 	w := newWorld(t, admission.Options{
 		Hosts:  settings{"own.example": {Delay: 7 * time.Second, MaxPages: 3}, "fast.example": {Delay: -1}},
@@ -49,7 +49,8 @@ func TestRefill(t *testing.T) {
 	}
 	l := newList(w)
 	for i := range 3 {
-		l.add(Choice{Key: w.url(fmt.Sprintf("https://own.example/%d?q", i)).Key(), Score: 4095, Depth: 2, Known: i == 1})
+		u := w.url(fmt.Sprintf("https://own.example/%d?q", i))
+		l.add(Choice{Key: u.Key(), Score: 4095, Depth: 2, Known: i == 1})
 	}
 	l.add(Choice{Key: w.url("http://fast.example/").Key(), Score: 1})
 	s := NewSource(NewHosts(w.env), l.supply())
@@ -61,7 +62,8 @@ func TestRefill(t *testing.T) {
 	}
 	r := refill("own.example", 2)
 	if len(r.URLs) != 2 || !r.More || r.Addr != addr || r.Delay != 7*time.Second || r.Priority != 1 ||
-		r.HostLimit != (frontier.Cost{URLs: 3, Bytes: 8, Time: 7}) || r.DomainLimit != (frontier.Cost{URLs: 90, Bytes: 80}) {
+		r.HostLimit != (frontier.Cost{URLs: 3, Bytes: 8, Time: 7}) ||
+		r.DomainLimit != (frontier.Cost{URLs: 90, Bytes: 80}) {
 		t.Errorf("%+v", r)
 	}
 	for i, c := range r.URLs {
@@ -110,7 +112,8 @@ func TestRefillFails(t *testing.T) {
 		}
 		w.must(w.store.Apply(func(b *storage.Batch) error { return b.Set(r, key, []byte("?")) }))
 		got, err := s.Refill(context.Background(), host, 10)
-		if !errors.Is(err, storage.ErrCorrupt) || len(got.URLs) != 0 || s.taken([]byte(w.url("http://a.example/").Key())) {
+		taken := s.taken([]byte(w.url("http://a.example/").Key()))
+		if !errors.Is(err, storage.ErrCorrupt) || len(got.URLs) != 0 || taken {
 			t.Errorf("%s: %+v, %v", r, got, err)
 		}
 		w.must(w.store.Apply(func(b *storage.Batch) error { return b.Delete(r, key) }))
@@ -182,8 +185,8 @@ func TestReleaseDoesNotWait(t *testing.T) {
 	<-released
 }
 
-// TestHandedOnce: whatever the order of refills, updates and releases, no URL is handed out before crawldb says that it is
-// due again, and none is lost.
+// TestHandedOnce: whatever the order of refills, updates and releases, no URL is handed out before crawldb says that it
+// is due again, and none is lost.
 func TestHandedOnce(t *testing.T) {
 	const hosts, pages, rounds = 4, 12, 3
 	w := newWorld(t, admission.Options{})
@@ -198,7 +201,7 @@ func TestHandedOnce(t *testing.T) {
 		}
 		return n
 	}
-	supply := Supply{Choose: func(rd storage.Reader, host urlkey.HostKey, limit int, taken func([]byte) bool) (c Chosen, err error) {
+	choose := func(rd storage.Reader, host urlkey.HostKey, limit int, taken func([]byte) bool) (c Chosen, err error) {
 		for p := range pages {
 			key := fmt.Sprintf("%s/%d http", string(host), p)
 			n := fetched(rd, []byte(key))
@@ -208,8 +211,8 @@ func TestHandedOnce(t *testing.T) {
 			}
 		}
 		return c, nil
-	}}
-	s := NewSource(NewHosts(w.env), supply)
+	}
+	s := NewSource(NewHosts(w.env), Supply{Choose: choose})
 	var mu sync.Mutex
 	out := map[urlkey.Key]bool{}  // handed out
 	times := map[urlkey.Key]int{} // fetched, committed

@@ -15,10 +15,10 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// visit is a frontier's visit on its way through a fetcher: its URLs are requested one after the other, until
-// one is not answered, the host asks for a pause, or the visit has taken long enough.
+// visit is a visit of the frontier in a fetcher. Its URLs are requested one after the other until one is not answered,
+// the host demands a pause, or the visit has lasted visitTime.
 type visit struct {
-	p      *Pool
+	*desk
 	v      *frontier.Visit
 	s      *segment.Scratch
 	flight *flight
@@ -29,25 +29,25 @@ type visit struct {
 	done   bool // given back to the frontier
 }
 
-// progress is what became of one URL of a visit.
+// progress is the result of one URL of a visit.
 type progress struct {
 	more    bool // the visit may go on
 	counted bool // a page was fetched
 }
 
-// make requests the visit's URLs. The permit for the first has been taken.
+// make requests the visit's URLs. The caller has taken the permit for the first.
 func (x *visit) make(ctx context.Context) error {
 	urls := x.v.URLs
 	for i := range urls {
-		if i > 0 && (x.p.env.Now().Sub(x.began) > visitTime || !x.p.gate.isOpen() || !x.p.pages.tryTake()) {
+		if i > 0 && (x.env.Now().Sub(x.began) > visitTime || !x.gate.isOpen() || !x.pages.tryTake()) {
 			x.giveBack(len(urls) - i)
 			return nil
 		}
 		done, err := x.request(ctx, &urls[i], len(urls)-i)
 		if done.counted {
-			x.p.pages.use()
+			x.pages.use()
 		} else {
-			x.p.pages.giveBack()
+			x.pages.giveBack()
 		}
 		if err != nil || !done.more {
 			x.giveBack(len(urls) - i - 1) // no effect if it was given back already
@@ -58,19 +58,18 @@ func (x *visit) make(ctx context.Context) error {
 	return nil
 }
 
-// giveBack ends the visit for the frontier; the last left URLs were not requested.
+// giveBack ends the visit for the frontier. The last left URLs were not requested. A second call does nothing.
 func (x *visit) giveBack(left int) {
 	if x.done {
 		return
 	}
 	x.done = true
 	x.out.Left = int32(left)
-	x.p.frontier.Done(x.v, x.out)
+	x.frontier.Done(x.v, x.out)
 }
 
-// request requests one URL, the first of the left ones that the visit still has.
+// request requests one URL, the first of the last left URLs of the visit.
 func (x *visit) request(ctx context.Context, c *frontier.Candidate, left int) (progress, error) {
-	p := x.p
 	key := c.Key(x.v.Host)
 	u, err := key.URL()
 	if err != nil {
@@ -79,12 +78,12 @@ func (x *visit) request(ctx context.Context, c *frontier.Candidate, left int) (p
 	if c.Tag == tagRobots {
 		return progress{more: x.fetchDeferred(ctx, u, left)}, nil
 	}
-	// Live filters may be narrower than when the URL was chosen. What is requested is noted before they are
-	// asked, so that a change is either seen here or cuts the request off.
+	// Live filters may be narrower than when the URL was chosen. The request is noted before they decide, so that a
+	// change is either seen here or cuts the request off.
 	asking := x.flight.begin(ctx, u)
-	if !p.env.Admission.Recheck(u).OK() {
+	if !x.env.Admission.Recheck(u).OK() {
 		x.flight.end()
-		p.source.Release(x.v.Host, []frontier.Candidate{*c})
+		x.source.Release(x.v.Host, []frontier.Candidate{*c})
 		return progress{more: true}, nil
 	}
 	ok, err := x.allowed(asking, u, left)
@@ -95,14 +94,14 @@ func (x *visit) request(ctx context.Context, c *frontier.Candidate, left int) (p
 		if left == 1 {
 			x.giveBack(0)
 		}
-		_, err := p.store(&segment.Attempt{URL: u, At: p.env.Now(), Failure: admission.ReasonRobots}, x.s)
+		_, err := x.store(&segment.Attempt{URL: u, At: x.env.Now(), Failure: admission.ReasonRobots}, x.s)
 		return progress{more: true}, err
 	}
 	req, err := x.conditional(u, c.Tag)
 	if err != nil {
 		return progress{}, err
 	}
-	resp := p.env.Client.Fetch(asking, req)
+	resp := x.env.Client.Fetch(asking, req)
 	defer resp.Release()
 	if x.cutOff(ctx, c, resp, left) {
 		return progress{}, nil
@@ -116,43 +115,42 @@ func (x *visit) request(ctx context.Context, c *frontier.Candidate, left int) (p
 	if resp.Failure == "" {
 		a.Response = resp
 	}
-	counted, err := p.store(a, x.s)
+	counted, err := x.store(a, x.s)
 	return progress{more, counted}, err
 }
 
-// cutOff reports whether a response says nothing about its URL, which then stays due: the request was cut off by
-// the end of the run or by the operator, or the network here failed.
+// cutOff reports whether a response says nothing about its URL, which then stays due: the end of the run or a live
+// filter cut the request off, or the network here failed.
 func (x *visit) cutOff(ctx context.Context, c *frontier.Candidate, resp *fetch.Response, left int) bool {
 	cut := x.flight.end()
 	if ctx.Err() != nil && resp.Failure != "" {
 		x.giveBack(left)
 		return true
 	}
-	if cut && resp.Failure != "" { // refused by now; the host may rest as after any request
+	if cut && resp.Failure != "" { // refused by now; the host rests as after any request
 		x.out.Kind, x.out.End = frontier.Fetched, resp.End
 		x.giveBack(left - 1)
-		x.p.source.Release(x.v.Host, []frontier.Candidate{*c})
+		x.source.Release(x.v.Host, []frontier.Candidate{*c})
 		return true
 	}
 	x.note(resp)
-	if x.out.Local && x.p.frontier.Outage() {
+	if x.out.Local && x.frontier.Outage() {
 		x.giveBack(left)
 		return true
 	}
 	return false
 }
 
-// allowed finds out what robots.txt says; false means that the visit ends here. When robots.txt was just
-// requested and there is a delay, the page is the host's next visit.
+// allowed finds the rules of robots.txt; false means that the visit ends here. If robots.txt was just requested and the
+// host has a delay, the page waits for the host's next visit.
 func (x *visit) allowed(ctx context.Context, u urlkey.URL, left int) (bool, error) {
-	p := x.p
 	if x.robots.rules != nil && x.scheme == u.Scheme() {
 		return true, nil
 	}
-	r, err := p.hosts.robots(ctx, u, p.keepRobots, p.follow)
+	r, err := x.hosts.robots(ctx, u, x.keepRobots, x.follow)
 	if err != nil {
-		if ctx.Err() != nil { // cut off: perhaps the host was just asked
-			x.out.Kind, x.out.End = frontier.Fetched, p.env.Now()
+		if ctx.Err() != nil { // cut off, perhaps after the host got a request
+			x.out.Kind, x.out.End = frontier.Fetched, x.env.Now()
 		}
 		x.giveBack(left)
 		return false, err
@@ -170,20 +168,20 @@ func (x *visit) allowed(ctx context.Context, u urlkey.URL, left int) (bool, erro
 		return true, nil
 	}
 	if x.out.CrawlDelay > 0 {
-		p.hosts.rememberDelay(x.v.Host, x.out.CrawlDelay)
+		x.hosts.rememberDelay(x.v.Host, x.out.CrawlDelay)
 	}
 	x.out.Kind, x.out.End, x.out.ResponseTime = frontier.Fetched, r.end, r.end.Sub(r.start)
 	switch {
 	case r.unreach > 0:
 		x.out.Kind, x.out.RetryAfter = frontier.HostFailure, r.unreach
-	case p.hosts.delayOf(x.v.Host) < 0 && x.out.CrawlDelay <= 0 && !r.pending:
+	case x.hosts.delayOf(x.v.Host) < 0 && x.out.CrawlDelay <= 0 && !r.pending:
 		return true, nil
 	}
 	x.giveBack(left)
 	return false, nil
 }
 
-// crawlDelay is the delay that robots.txt asks for; negative: it was read and asks for none.
+// crawlDelay returns the delay that robots.txt demands; 0: not known, negative: it demands none.
 func crawlDelay(r *robotsState) time.Duration {
 	if r.rules == nil {
 		return 0
@@ -194,31 +192,31 @@ func crawlDelay(r *robotsState) time.Duration {
 	return -1
 }
 
-// note keeps what the frontier needs to know of a response.
+// note collects what the frontier needs to know of a response.
 func (x *visit) note(r *fetch.Response) {
 	o := &x.out
 	o.Kind, o.End, o.ResponseTime, o.Addr = frontier.Fetched, r.End, r.FirstByte, r.Addr
 	o.Bytes += int64(len(r.Body))
 	o.Took += r.End.Sub(r.Start)
-	x.p.received.Add(int64(len(r.Body)))
+	x.received.Add(int64(len(r.Body)))
 	switch {
 	case r.Failure != "" && r.Failure.Kind() != fetch.KindPermanent:
 		o.Kind, o.Local = frontier.HostFailure, r.Failure.Local()
 	case r.Failure == "" && (r.Status == 429 || r.Status == 503):
 		o.Kind = frontier.Throttled
-		o.RetryAfter, _ = r.RetryAfter(x.p.env.Now())
+		o.RetryAfter, _ = r.RetryAfter(x.env.Now())
 	}
 }
 
-// conditional is the request for a URL, with the validators that an earlier version left.
+// conditional returns the request for a URL, with the validators of an earlier fetch if there are any.
 func (x *visit) conditional(u urlkey.URL, tag uint16) (*fetch.Request, error) {
-	req := x.p.hosts.request(x.v.Host, u, 0)
+	req := x.hosts.request(x.v.Host, u, 0)
 	req.Addr = x.v.Addr
 	if tag != tagKnown {
 		return req, nil
 	}
 	var r storage.Record
-	ok, err := x.p.env.Store.Record(u.Key(), &r)
+	ok, err := x.env.Store.Record(u.Key(), &r)
 	if err != nil {
 		return nil, fmt.Errorf("validators of %s: %w", u, err)
 	}
@@ -226,4 +224,51 @@ func (x *visit) conditional(u urlkey.URL, tag uint16) (*fetch.Request, error) {
 		req.IfNoneMatch, req.IfModifiedSince = r.ETag, r.LastModified
 	}
 	return req, nil
+}
+
+// fetchDeferred requests a deferred robots.txt in its host's turn. It reports whether the visit may go on.
+func (x *visit) fetchDeferred(ctx context.Context, u urlkey.URL, left int) (more bool) {
+	waiting := x.source.deferred.take(u.Key())
+	if len(waiting) == 0 {
+		return true
+	}
+	asking := x.flight.begin(ctx, u)
+	if x.env.Admission.RefusesHost(x.v.Host) { // it was not when the robots.txt was deferred
+		x.flight.end()
+		for _, w := range waiting {
+			w.end(robotsAnswer{})
+		}
+		return true
+	}
+	req := x.hosts.request(x.v.Host, u, robotsBodyMax)
+	req.Addr = x.v.Addr
+	resp := x.env.Client.Fetch(asking, req)
+	defer resp.Release()
+	cut := x.flight.end()
+	if ctx.Err() != nil && resp.Failure != "" { // cut off by the end of the run
+		for _, w := range waiting {
+			w.cancel()
+		}
+		x.giveBack(left - 1)
+		return false
+	}
+	x.note(resp)
+	if cut {
+		x.out.Kind = frontier.Fetched // the host did not fail
+	}
+	more = x.out.Kind == frontier.Fetched && !cut
+	if !more || left == 1 {
+		x.giveBack(left - 1)
+	}
+	answer := x.hosts.answer(u, resp, x.keepRobots)
+	for _, w := range waiting {
+		w.hops++
+		switch {
+		case answer.next.IsZero():
+			w.end(answer)
+		case !x.send(w, answer.next):
+			w.end(robotsAnswer{})
+		}
+	}
+	return more
 }

@@ -271,7 +271,9 @@ func (l *urlList) add(c Choice) {
 
 func (l *urlList) supply() Supply { return Supply{Choose: l.choose, Hosts: l.from} }
 
-func (l *urlList) choose(_ storage.Reader, host urlkey.HostKey, limit int, taken func([]byte) bool) (c Chosen, err error) {
+func (l *urlList) choose(
+	_ storage.Reader, host urlkey.HostKey, limit int, taken func([]byte) bool,
+) (c Chosen, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, u := range l.hosts[host] {

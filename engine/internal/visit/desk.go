@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package visit
+
+import (
+	"math"
+	"sync"
+	"sync/atomic"
+
+	"github.com/seine-crawler/seine/engine/fetch"
+	"github.com/seine-crawler/seine/engine/internal/segment"
+	"github.com/seine-crawler/seine/frontier"
+	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// desk is what the fetchers of a pool share: where visits come from and where attempts go. Pool embeds one.
+type desk struct {
+	env      Env
+	hosts    *Hosts
+	frontier *frontier.Frontier
+	source   *Source
+
+	// seg is the open segment. Fetchers and the syncer hold segMu for reading while they use it. Rotate holds it for
+	// writing to replace it.
+	segMu sync.RWMutex
+	seg   *segment.Writer
+
+	pages    pageLimit
+	received atomic.Int64 // bytes of bodies
+	gate     gate
+}
+
+// store appends an attempt to the open segment.
+func (d *desk) store(a *segment.Attempt, s *segment.Scratch) (fetched bool, err error) {
+	d.segMu.RLock()
+	status, err := d.seg.Store(a, s)
+	d.segMu.RUnlock()
+	if err == nil && d.env.Page != nil {
+		d.env.Page(a, s)
+	}
+	return status == storage.FetchSuccess, err
+}
+
+// keepRobots appends a response to a request for robots.txt to the open segment's WARC.
+func (d *desk) keepRobots(u urlkey.URL, r *fetch.Response) error {
+	d.segMu.RLock()
+	defer d.segMu.RUnlock()
+	return d.seg.KeepRobots(u, r)
+}
+
+// follow is the followFunc of a run.
+func (d *desk) follow(to urlkey.URL) *deferredRobots {
+	w := &waitingRobots{&deferredRobots{until: d.env.Now().Add(deferredPatience)}, 1}
+	if !d.send(w, to) {
+		return nil
+	}
+	return w.deferredRobots
+}
+
+// send has a robots.txt requested in its host's turn; false: that is not possible. w.hops counts this redirect.
+func (d *desk) send(w *waitingRobots, to urlkey.URL) bool {
+	if w.hops > robotsRedirectsMax {
+		w.end(robotsAnswer{status: 404})
+		return true
+	}
+	host := to.HostKey()
+	if d.env.Admission.RefusesHost(host) {
+		return false
+	}
+	k := to.Key()
+	c := frontier.Candidate{Rest: string(k[len(host):]), Score: math.MaxFloat32, Tag: tagRobots}
+	if d.source.deferred.add(k, w) && !d.frontier.Ask(host, c) {
+		d.source.deferred.drop(k)
+	}
+	return true
+}
