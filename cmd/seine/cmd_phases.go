@@ -20,7 +20,7 @@ func injectCommand(c *console) *cobra.Command {
 		Short: "add the URLs of seed files to crawldb (\"-\" for standard input)",
 		Long: "Injects seed URLs, one per line, each optionally followed by TAB-separated key=value pairs.\n" +
 			"nutch.score and nutch.fetchInterval set the score and the interval in seconds; other keys become\n" +
-			"metadata. The record of a known URL does not change.",
+			"metadata. The record of a known URL changes only with --update or --overwrite.",
 		Args: args(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			return withEngine(cmd, &f, func(e *engine.Engine) error {

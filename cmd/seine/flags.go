@@ -41,7 +41,8 @@ var storeSettings = map[string]bool{"dir": true, "memory": true}
 func (f *flags) common(cmd *cobra.Command) {
 	f.s = defaults()
 	f.add(cmd, func(name string) bool { return storeSettings[name] })
-	cmd.Flags().StringVar(&f.config, "config", "", "TOML file of settings, named like the flags")
+	cmd.Flags().StringVar(&f.config, "config", "",
+		"TOML file of settings, named like the flags, and of [host.\"NAME\"] sections")
 }
 
 // crawling adds the flags of commands that decide over URLs: all settings.
@@ -138,13 +139,4 @@ func checkKey(key toml.Key, kind string) error {
 		}
 	}
 	return nil
-}
-
-// settingsByName maps the name of each setting to its help.
-func settingsByName() map[string]string {
-	names := map[string]string{}
-	for f := range reflect.TypeFor[settings]().Fields() {
-		names[f.Tag.Get("toml")] = settingHelp[f.Tag.Get("toml")]
-	}
-	return names
 }

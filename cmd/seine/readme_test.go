@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"go/ast"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// readme is the text of README.md.
+func readme(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// blocks returns the code blocks of README.md in a language ("": none is named).
+func blocks(t *testing.T, language string) (list []string) {
+	t.Helper()
+	for i, part := range strings.Split(readme(t), "\n```") {
+		if body, ok := strings.CutPrefix(part, language+"\n"); ok && i%2 == 1 {
+			list = append(list, body+"\n")
+		}
+	}
+	if len(list) == 0 {
+		t.Fatalf("README has no block of code in %q", language)
+	}
+	return list
+}
+
+// TestReadmePaths: every file and package that the README names exists.
+func TestReadmePaths(t *testing.T) {
+	paths := regexp.MustCompile("`((?:engine|frontier|storage|index|bench|cmd)/?[a-z0-9_/.]*)`")
+	for _, m := range paths.FindAllStringSubmatch(readme(t), -1) {
+		if _, err := os.Stat(filepath.Join("..", "..", m[1])); err != nil {
+			t.Errorf("README names %s: %v", m[1], err)
+		}
+	}
+}
+
+// TestReadmeCommands: every command line of the README has a command and flags that exist.
+func TestReadmeCommands(t *testing.T) {
+	lines := regexp.MustCompile("bin/seine ([^`\n#|\\\\]+)").FindAllStringSubmatch(readme(t), -1)
+	for _, m := range lines {
+		words := strings.Fields(strings.NewReplacer("[", "", "]", "").Replace(m[1]))
+		if words[0] == "help" {
+			continue
+		}
+		cmd, rest, err := newRoot(&console{}).Find(words)
+		if err != nil || cmd.Name() == "seine" {
+			t.Errorf("README runs seine %s: there is no such command", m[1])
+			continue
+		}
+		if err := cmd.ParseFlags(rest); err != nil && !strings.Contains(err.Error(), "needs an argument") {
+			t.Errorf("README runs seine %s: %v", m[1], err)
+		}
+	}
+	if len(lines) < 10 {
+		t.Errorf("only %d command lines were found", len(lines))
+	}
+}
+
+// TestReadmeSettings: the tables have a row for each setting, with its default.
+func TestReadmeSettings(t *testing.T) {
+	rows := map[string]string{}
+	for _, m := range regexp.MustCompile("(?m)^\\| `--([a-z-]+)` \\|([^|]*)\\|").FindAllStringSubmatch(readme(t), -1) {
+		rows[m[1]] = strings.TrimSpace(m[2])
+	}
+	v := reflect.ValueOf(defaults())
+	for i := range v.NumField() {
+		name := v.Type().Field(i).Tag.Get("toml")
+		got, ok := rows[name]
+		if want := fmt.Sprint(v.Field(i).Interface()); !ok || got != want {
+			t.Errorf("README has --%s %v with default %q, want %q", name, ok, got, want)
+		}
+		delete(rows, name)
+	}
+	for name := range rows {
+		t.Errorf("README has --%s: there is no such setting", name)
+	}
+	for _, text := range blocks(t, "toml") {
+		f, err := readSettings(t, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := hostPolicy(f.hosts); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestReadmeGo: the Go code of the README compiles in a function with a context, an engine and its options.
+func TestReadmeGo(t *testing.T) {
+	exports := exportData(t)
+	for _, body := range blocks(t, "go") {
+		src := `package readme
+import ("context"; "fmt"; "log"; "github.com/seine-crawler/seine/engine")
+func _(ctx context.Context, options engine.Options) {
+	_, _ = fmt.Println, log.Fatal
+` + body + "}\n"
+		fset := token.NewFileSet()
+		f, err := parser.ParseFile(fset, "README.md", src, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		config := types.Config{Importer: importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) {
+			return os.Open(exports[path])
+		})}
+		if _, err := config.Check("readme", fset, []*ast.File{f}, nil); err != nil {
+			t.Errorf("%v in\n%s", err, body)
+		}
+	}
+}
