@@ -14,30 +14,30 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// URLCheck is what the crawler makes of one URL: `seine check url`.
+// URLCheck says what the crawler makes of one URL: `seine check url`.
 type URLCheck struct {
 	URL       string `json:"url"`       // as given
-	Canonical string `json:"canonical"` // after normalizers; "": it is no URL of a crawl, and Reason says why
+	Canonical string `json:"canonical"` // after the normalizers; "": it cannot be crawled, and Reason says why
 	Key       string `json:"key"`
 	Host      string `json:"host"`
 	Domain    string `json:"domain"` // registered domain
 	Accepted  bool   `json:"accepted"`
 	Reason    string `json:"reason"` // why not; "" if accepted
-	// Rule is what decided: an entry of a list of hosts, a rule of a file, a closed prefix. "": nothing with a name.
+	// Rule is what decided: an entry of a list of hosts, a rule of a file, a closed prefix; "" if that has no name.
 	Rule string `json:"rule,omitempty"`
 
-	// Known is what the data directory has; nil without one.
+	// Known is what the data directory has of the URL; nil from a URLChecker, which has none.
 	Known *URLKnown `json:"known,omitempty"`
 }
 
 // URLKnown is what a data directory has of a URL and its host: the answer to "why was this not fetched?"
 type URLKnown struct {
-	Status storage.Status `json:"status"`       // in crawldb; 0, in JSON "": it is not there
+	Status storage.Status `json:"status"`       // in crawldb; 0 (in JSON ""): it is not there
 	Due    time.Time      `json:"due,omitzero"` // when the next fetch is due, in UTC
-	// Robots is "allowed", "denied", "unreachable" or "unknown": robots.txt was not requested yet.
+	// Robots is what robots.txt says: "allowed", "denied", "unreachable", or "unknown" if it was not requested yet.
 	Robots string `json:"robots"`
-	// Waits says why a URL that is due is not fetched yet: the host's pause, a budget. Nothing known delays it if
-	// Waits is empty.
+	// Waits says why a URL that is due is not fetched yet: the host's pause, a budget. Empty means that nothing known
+	// delays it.
 	Waits []string `json:"waits,omitempty"`
 }
 
@@ -67,8 +67,8 @@ func (c URLCheck) String() string {
 	return b.String()
 }
 
-// newURLCheck canonicalizes and normalizes a URL that comes from where scope says. u is zero if it is none; the check
-// then has the reason, else it is not decided yet.
+// newURLCheck canonicalizes and normalizes a URL; scope says where it comes from. If that fails, u is zero and the
+// check has the reason; otherwise the check is not decided yet.
 func newURLCheck(o *Options, raw string, scope policy.NormalizerScope) (c URLCheck, u urlkey.URL) {
 	c.URL = raw
 	u, err := urlkey.Parse(raw)
@@ -89,27 +89,29 @@ func (c *URLCheck) decide(v admission.Verdict) {
 	c.Accepted, c.Reason, c.Rule = v.OK(), v.Reason, v.Rule
 }
 
-// URLChecker says what the crawler would make of URLs, without a data directory. Safe for concurrent use.
+// URLChecker says what the crawler would make of URLs, without a data directory. NewURLChecker makes one; any goroutine
+// may use it.
 type URLChecker struct {
 	o       Options
 	filters *admission.Admission
 }
 
-// NewURLChecker returns a checker with the normalizers and filters of the options. Nothing else of them plays a part.
+// NewURLChecker returns a checker with the normalizers and filters of the options. Other options are ignored.
 func NewURLChecker(o Options) *URLChecker {
 	o = o.withDefaults()
 	return &URLChecker{o, o.filtersAlone()}
 }
 
-// filtersAlone is an admission without seeds and store, which only the filters can make refuse.
+// filtersAlone returns an admission without seeds and store: only filters can refuse.
 func (o *Options) filtersAlone() *admission.Admission {
 	return admission.New(admission.Options{
 		Filters: o.Filters, Live: o.LiveFilters, Scope: policy.ScopeAny, Now: o.Now,
 	})
 }
 
-// Check canonicalizes, normalizes and filters a URL that comes from where scope says. The crawl's scope plays no part,
-// since it depends on the seeds. A text that is no URL is a check with a Reason.
+// Check canonicalizes, normalizes and filters a URL; scope says where it comes from, "" means nowhere special. The
+// scope of the crawl does not count, because it depends on the seeds. A text that is no URL gives a check with a
+// Reason.
 func (k *URLChecker) Check(url string, scope policy.NormalizerScope) URLCheck {
 	c, u := newURLCheck(&k.o, url, scope)
 	if !u.IsZero() {
@@ -118,7 +120,7 @@ func (k *URLChecker) Check(url string, scope policy.NormalizerScope) URLCheck {
 	return c
 }
 
-// viewKnown says what an explanation knows, and what delays the URL.
+// viewKnown makes a view of an explanation, with what delays the URL.
 func viewKnown(u urlkey.URL, x *inspect.Explanation) *URLKnown {
 	k := &URLKnown{Robots: "unknown"}
 	if x.Known {
@@ -143,7 +145,7 @@ func viewKnown(u urlkey.URL, x *inspect.Explanation) *URLKnown {
 	return k
 }
 
-// spent reports the parts of a budget that are used up. flag begins the names of their flags.
+// spent reports the parts of a budget that are used up. flag begins the names of their command line flags.
 func spent(who, flag string, b admission.Budget, report func(format string, args ...any)) {
 	used, limit := b.Used, b.Limit
 	if limit.URLs > 0 && used.URLs >= limit.URLs {

@@ -14,8 +14,9 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// CheckPage fetches a page, if its robots.txt allows it, and parses it. Nothing is stored: Options.Dir plays no part.
-// The error is ErrRobots or ErrNoContact when the page may not be fetched.
+// CheckPage fetches a page, if its robots.txt allows it, and parses it. It follows no redirect and stores nothing;
+// Options.Dir is ignored. The error wraps ErrRobots or ErrNoContact if the page may not be fetched, and the context's
+// error if ctx ended.
 func CheckPage(ctx context.Context, o Options, raw string) (c PageCheck, err error) {
 	u, err := urlkey.Parse(raw)
 	if err != nil {
@@ -43,7 +44,7 @@ func CheckPage(ctx context.Context, o Options, raw string) (c PageCheck, err err
 	if err != nil {
 		return PageCheck{}, err
 	}
-	select { // the host was asked for robots.txt just now
+	select { // robots.txt was requested from the host just now
 	case <-time.After(wait):
 	case <-ctx.Done():
 		return PageCheck{}, ctx.Err()
@@ -70,7 +71,7 @@ func (w *work) checkFetch(ctx context.Context, u urlkey.URL) (PageCheck, error) 
 	return c, nil
 }
 
-// checkInput is what a parser is given of a response.
+// checkInput makes a parser's input of a response.
 func checkInput(u urlkey.URL, r *fetch.Response, body []byte, truncated bool, agent string) *parse.Input {
 	in := &parse.Input{URL: u, ContentType: string(r.Header("Content-Type")), Body: body, Agent: agent,
 		ContentLanguage: string(r.Header("Content-Language")), Truncated: truncated || r.Truncated != ""}

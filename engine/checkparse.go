@@ -16,8 +16,8 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// PageCheck is everything that the parser saw of a page: `seine check parse`. Fields are empty where the page says
-// nothing.
+// PageCheck is everything that the parser saw of a page: `seine check parse`. A field is empty if the page says nothing
+// about it.
 type PageCheck struct {
 	URL          string      `json:"url"`
 	HTTPStatus   int         `json:"http_status,omitempty"` // 0: the page was not fetched
@@ -27,7 +27,7 @@ type PageCheck struct {
 	Declared     string      `json:"language_declared,omitempty"`
 	Detected     string      `json:"language_detected,omitempty"`
 	Confidence   float64     `json:"language_confidence,omitempty"` // that Detected is right, 0 to 1
-	Base         string      `json:"base,omitempty"`                // where it is not URL
+	Base         string      `json:"base,omitempty"`                // of relative links, if it is not URL
 	Canonical    string      `json:"canonical,omitempty"`
 	Refresh      string      `json:"refresh,omitempty"`        // target of a meta refresh, or of a redirect
 	RefreshAfter Duration    `json:"refresh_seconds,omitzero"` // of a meta refresh; JSON: seconds
@@ -41,7 +41,7 @@ type PageCheck struct {
 	Image        string      `json:"image,omitempty"`
 	Published    time.Time   `json:"published,omitzero"` // in UTC, to the second
 	Modified     time.Time   `json:"modified,omitzero"`  // likewise
-	Robots       []string    `json:"robots,omitempty"`   // robots directives, of meta tags and X-Robots-Tag
+	Robots       []string    `json:"robots,omitempty"`   // robots directives of meta tags and X-Robots-Tag
 	Signature    string      `json:"signature"`          // hex
 	SimHash      string      `json:"simhash"`            // hex
 	Truncated    bool        `json:"truncated,omitempty"`
@@ -49,7 +49,7 @@ type PageCheck struct {
 	Outlinks     []LinkCheck `json:"outlinks"`                // in page order
 	Text         string      `json:"text"`
 	Content      string      `json:"content"`         // the part of Text that is main content
-	Error        string      `json:"error,omitempty"` // of the parser; the other fields have what it saw before
+	Error        string      `json:"error,omitempty"` // of the parser; the other fields are what it saw before
 }
 
 // LinkCheck is one link of a page, and what the normalizers and filters make of it.
@@ -60,12 +60,12 @@ type LinkCheck struct {
 	NoFollow bool      `json:"nofollow,omitempty"`
 	Language string    `json:"language,omitempty"` // hreflang
 	Modified time.Time `json:"modified,omitzero"`  // in a sitemap
-	Refused  string    `json:"refused,omitempty"`  // reason; "": it is not
+	Refused  string    `json:"refused,omitempty"`  // the reason; "": it is accepted
 }
 
-// CheckFile parses a body as if a server had sent it for the URL base; base "" means http://localhost/NAME. name is the
-// file's name or path. contentType is that of the response; "" lets the ending of name decide, or else the bytes.
-// A body of more than 64 MiB is an error.
+// CheckFile parses a body as if a server had sent it for the URL base; "" means http://localhost/NAME. name is the
+// file's name or path. contentType is that of the response; "" lets the ending of name decide, or else the bytes. A
+// body of more than 64 MiB is an error.
 func CheckFile(o Options, body io.Reader, name, base, contentType string) (PageCheck, error) {
 	o = o.withDefaults()
 	bytes, err := io.ReadAll(io.LimitReader(body, checkFileMax+1))
@@ -198,7 +198,8 @@ func dateText(t time.Time) string {
 	return t.Format(time.RFC3339)
 }
 
-// String writes a check for people, on many lines. Control characters are those of the page.
+// String writes a check for people, on many lines. It keeps the page's control characters: print it to a terminal only
+// if you trust the page.
 func (c PageCheck) String() string {
 	var b strings.Builder
 	line := func(name, value string) {

@@ -30,7 +30,8 @@ type conductor struct {
 	deliver *delivery
 	stopped StopReason // set by the conducting goroutine at the end
 
-	// w.live.mu guards changes of the next three; without it they may be looked at.
+	// w.live.mu is held to change these. limits and live may be read without it, earlier by the conducting goroutine,
+	// which alone changes it.
 	limits  atomic.Pointer[Limits]
 	live    atomic.Pointer[fetching] // nil while nothing is fetched
 	earlier segment.Counts           // of fetchlists that were fetched first
@@ -127,7 +128,7 @@ func (c *conductor) createSegment() (*segment.Writer, error) {
 	return seg, err
 }
 
-// conduct looks at the fetchers again and again, and does what decide says, until the crawl is to end.
+// conduct looks at the state of the crawl, at most every 50 ms or so, and does what decide says until it says to end.
 func (c *conductor) conduct(ctx context.Context, f *fetching) (StopReason, error) {
 	pool, w := f.pool, c.w
 	tick := time.NewTicker(50 * time.Millisecond)
@@ -177,9 +178,9 @@ func (c *conductor) conduct(ctx context.Context, f *fetching) (StopReason, error
 
 // look collects what decide needs.
 //
-// The order matters. Work goes from the first lane to the frontier, from there to a fetcher, and then into the open
-// segment; each place counts it before the one it comes from forgets it. So whoever looks in this order overlooks
-// none. In another order a crawl ends now and then with half of its work still to do.
+// The order matters. Work goes from callbacks and tasks to the first lane, from there to the frontier, to a fetcher,
+// and into the open segment. Each place counts it before the one before forgets it, so a look in this order misses
+// none. In another order a crawl now and then ends with half of its work undone.
 func (c *conductor) look(ctx context.Context, f *fetching) (s state) {
 	pool := f.pool
 	s.more = c.deliver.pending() > 0 || c.tasks.pending()
@@ -189,7 +190,8 @@ func (c *conductor) look(ctx context.Context, f *fetching) (s state) {
 	seg := pool.Segment()
 	size := seg.Size()
 	s.pages = size.Pages
-	s.full = size.Pages >= segmentPagesMax || size.Bytes >= segmentBytesMax || size.Held >= c.w.o.shares().segment ||
+	s.full = size.Pages >= segmentPagesMax || size.Bytes >= segmentBytesMax ||
+		size.Held >= c.w.o.shares().segment ||
 		size.Pages > 0 && c.w.now().Sub(seg.Created()) >= segmentAgeMax
 	s.backlog = len(c.toUpdate) == cap(c.toUpdate)
 	s.failed = pool.Err() != nil
@@ -200,7 +202,7 @@ func (c *conductor) look(ctx context.Context, f *fetching) (s state) {
 	return s
 }
 
-// rotate puts a new open segment in place of the full one and hands that to the first lane, which has room for it.
+// rotate opens a new segment and hands the full one to the first lane, which has room for it.
 func (c *conductor) rotate(pool *visit.Pool) error {
 	next, err := c.createSegment()
 	if err != nil {
@@ -213,7 +215,7 @@ func (c *conductor) rotate(pool *visit.Pool) error {
 	return nil
 }
 
-// update is the first lane: it seals and updates segments, one after the other, and does the tasks between them.
+// update is the first lane: it seals and updates segments, one after another, and does the tasks between them.
 func (c *conductor) update(f *fetching) {
 	defer c.lanes.Done()
 	defer close(c.toIndex)
@@ -237,8 +239,8 @@ func (c *conductor) update(f *fetching) {
 	}
 }
 
-// updateSegment takes a segment through the first lane. The fetchers' own context does not cut a phase short: a
-// clean stop finishes what was begun.
+// updateSegment takes a segment through the first lane. Its context is not that of the crawl: a clean stop finishes
+// phases that have begun.
 func (c *conductor) updateSegment(f *fetching, seg *segment.Writer) error {
 	w := c.w
 	h := hooks{
@@ -257,7 +259,7 @@ func (c *conductor) updateSegment(f *fetching, seg *segment.Writer) error {
 	return w.advance(c.abort, laneUpdate, &h, []uint32{seg.Number()})
 }
 
-// index is the second lane: it takes updated segments, as many as wait, through invertlinks, dedup and index.
+// index is the second lane: it takes updated segments, as many as wait, through invertlinks, dedup and index together.
 func (c *conductor) index(f *fetching) {
 	defer c.lanes.Done()
 	h := hooks{leaveLinked: c.ending.Load, indexed: c.noteIndexed}
@@ -326,8 +328,8 @@ func (c *conductor) noteIndexed(d DedupReport, x IndexReport) {
 	c.indexed.Add(x.Added)
 }
 
-// end stops the fetchers, drains the lanes and, after a crawl that went well, settles what only the whole can
-// decide: duplicates by their final scores, anchors by the final linkdb.
+// end stops the fetchers and drains the lanes. After a crawl without an error it then settles what only the whole crawl
+// can decide: duplicates by their final scores, anchors by the final linkdb.
 func (c *conductor) end(f *fetching, reason StopReason) error {
 	pool, w := f.pool, c.w
 	pool.Stop()
@@ -337,7 +339,7 @@ func (c *conductor) end(f *fetching, reason StopReason) error {
 		c.updating.Add(1)
 		c.toUpdate <- pool.Segment()
 	} else {
-		pool.Fail(pool.Abandon()) // the next crawl reads it back
+		pool.Fail(pool.Abandon()) // the next crawl reads the segment back
 	}
 	close(c.toUpdate)
 	c.lanes.Wait()
@@ -374,10 +376,12 @@ func (c *conductor) show(phase string) {
 func (c *conductor) progress(phase string) Progress {
 	w := c.w
 	limits := c.limits.Load()
-	p := Progress{Phase: phase, Elapsed: w.now().Sub(c.started), MaxPages: limits.MaxPages, MaxBytes: limits.MaxBytes,
-		MaxTime: limits.MaxTime, Discovered: c.discovered.Load(), Indexed: c.indexed.Load(), Backlog: c.updating.Load(),
-		Fetchers: int(w.live.fetchers.Load()), MemoryLimit: w.o.Memory, Stages: w.stages.times(w.store).since(c.stages),
-		Paused: w.live.paused.Load()}
+	p := Progress{
+		Phase: phase, Elapsed: w.now().Sub(c.started), Stages: w.stages.times(w.store).since(c.stages),
+		MaxPages: limits.MaxPages, MaxBytes: limits.MaxBytes, MaxTime: limits.MaxTime, MemoryLimit: w.o.Memory,
+		Discovered: c.discovered.Load(), Indexed: c.indexed.Load(), Backlog: c.updating.Load(),
+		Fetchers: int(w.live.fetchers.Load()), Paused: w.live.paused.Load(),
+	}
 	r := c.earlier
 	if f := c.live.Load(); f != nil {
 		r = r.Plus(f.pool.Counts())
@@ -388,7 +392,8 @@ func (c *conductor) progress(phase string) Progress {
 		p.Slowest = slowest(p, f.pool.Held())
 	}
 	p.Fetched, p.Failed, p.Bytes = r.Fetched, r.Failed, r.Bytes
-	p.NotModified, p.Redirected, p.RobotsDenied, p.Gone, p.Failures = r.NotModified, r.Redirected, r.RobotsDenied, r.Gone, r.Failures
+	p.NotModified, p.Redirected, p.RobotsDenied = r.NotModified, r.Redirected, r.RobotsDenied
+	p.Gone, p.Failures = r.Gone, r.Failures
 	p.PagesPerSecond = float64(r.Fetched) / max(p.Elapsed.Seconds(), 1e-3)
 	if free, _, err := w.store.DiskFree(); err == nil {
 		p.DiskFree = free

@@ -13,9 +13,9 @@ import (
 
 // Enqueue hands URLs to the running crawl as seeds, and returns at once. The crawl injects them between two segments,
 // usually within a second, many together, and does not end before that; while it fetches a waiting fetchlist, they wait
-// until that is done. Each text is a seed line as in Engine.Inject; malformed ones are reported as a warning. Nothing is
-// durable until it is injected: a crawl that fails or is aborted drops what still waits, with a warning. The queue has
-// no bound: who enqueues faster than the crawl injects uses memory.
+// until that is done. Each text is a seed line as in Engine.Inject; malformed ones are reported as a warning. Nothing
+// is durable until it is injected: a crawl that fails or is aborted drops what still waits, with a warning. The queue
+// has no bound: who enqueues faster than the crawl injects uses memory.
 //
 // Errors: ErrNotCrawling when no crawl is running, or when it has begun to end.
 func (e *Engine) Enqueue(urls ...string) error {

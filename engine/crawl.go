@@ -8,7 +8,8 @@ import (
 	"fmt"
 )
 
-// run is the life of a crawl: recover, inject, fetch what waits, fetch behind a pipeline, drain it, settle.
+// run is the life of a crawl: recover, inject, fetch waiting fetchlists, fetch from crawldb with the lanes behind,
+// drain them, settle.
 func (c *conductor) run(ctx context.Context) error {
 	w := c.w
 	if _, err := w.network(); err != nil {
@@ -31,14 +32,14 @@ func (c *conductor) run(ctx context.Context) error {
 	return errors.Join(err, c.end(f, c.stopped))
 }
 
-// prepare does what comes before the first fetch from crawldb. over says that there is nothing left to crawl for: a
-// limit is reached, or ctx has ended.
+// prepare does what comes before the first fetch from crawldb. over says that the crawl ends here, because a limit is
+// reached or ctx has ended.
 func (c *conductor) prepare(ctx context.Context) (over bool, err error) {
 	w := c.w
 	both, cancel := either(ctx, c.abort)
 	defer cancel()
 	steps := []func() error{
-		func() error { return wrapf(w.settle(both), "taking up where an earlier crawl ended") },
+		func() error { return wrapf(w.settle(both), "finishing what an earlier process left") },
 		func() error { return c.injectSeeds(both) },
 		func() error {
 			_, found, err := w.readmit(both)
@@ -79,8 +80,8 @@ func (c *conductor) injectSeeds(ctx context.Context) error {
 	return nil
 }
 
-// fetchWaiting fetches the fetchlists that Generate made and nobody has begun to fetch, and takes their segments through
-// all phases. over says that a limit or the end of ctx leaves nothing to crawl for.
+// fetchWaiting fetches the fetchlists that Generate made and nobody has begun to fetch, and takes their segments
+// through all phases. over is as in prepare.
 func (c *conductor) fetchWaiting(ctx context.Context) (over bool, err error) {
 	w := c.w
 	list, err := w.store.SegmentList()
@@ -123,10 +124,12 @@ func (c *conductor) fetchWaiting(ctx context.Context) (over bool, err error) {
 	return false, nil
 }
 
-// report is the sum of the crawl so far.
+// report sums up the crawl so far.
 func (c *conductor) report() CrawlReport {
 	w := c.w
-	r := CrawlReport{Stopped: c.stopped, Discovered: c.discovered.Load(), Indexed: c.indexed.Load(), Segments: c.segments.Load()}
+	r := CrawlReport{
+		Stopped: c.stopped, Discovered: c.discovered.Load(), Indexed: c.indexed.Load(), Segments: c.segments.Load(),
+	}
 	if marked, restored := c.duplicates.Load(), c.restored.Load(); marked > restored {
 		r.Duplicates = marked - restored
 	}

@@ -9,23 +9,21 @@ import (
 	"github.com/seine-crawler/seine/frontier"
 )
 
-// state is what the conductor of a crawl decides by: one look at the fetchers, the frontier, the open segment and
-// the lanes behind them.
+// state is one look at a crawl, by which the conductor decides: fetchers, frontier, open segment and lanes.
 type state struct {
-	failed      bool // an error ends the run
-	interrupted bool
+	failed      bool // an error ends the crawl
+	interrupted bool // its context has ended
 	limit       visit.Limit
 
 	// The open segment.
 	pages uint64
 	full  bool // by pages, bytes, memory or age
 
-	// What is under way besides: visits taken from the frontier, segments on their way to updatedb, and work that
-	// may bring more URLs (seeds that were enqueued, withheld links).
-	busy, updating int64
-	more           bool
-	backlog        bool // as many sealed segments wait for updatedb as may
-	paused         bool
+	busy     int64 // visits taken from the frontier and not stored yet
+	updating int64 // segments handed to the first lane that it has not finished
+	more     bool  // callbacks, enqueued seeds or withheld links may bring more URLs
+	backlog  bool  // no more segments may wait for the first lane
+	paused   bool
 
 	frontier frontier.Stats
 	fetchers int
@@ -36,17 +34,17 @@ type action uint8
 
 const (
 	actWait action = iota // nothing: look again
-	actSeal               // put a new segment in place of the open one
-	actHold               // the same, once the backlog permits: until then fetchers begin no visits
-	actEnd                // the crawl ends, for the reason that comes with it
+	actSeal               // seal the open segment and open a new one
+	actHold               // the same once the backlog permits; until then fetchers begin no visits
+	actEnd                // end the crawl, for the reason that decide returns with it
 )
 
-// decide says what to do next. It is a pure function: q and t are what the looks before this one came to.
+// decide says what to do next. It is a pure function; q and t sum up this look and the ones before it.
 //
-// The open segment is sealed when it is full; when the frontier is about to run dry, since more URLs are perhaps in
-// the segment; and when hosts at work get few: a quarter of them have run out of URLs, and most fetchers have
-// nothing to do. (To wait for all would leave fetchers idle while some hosts, slow ones most likely, still have
-// something; while they are busy, larger segments are cheaper.) The crawl ends when there is nothing more to do.
+// The open segment is sealed when it is full; when the frontier runs dry, because the segment may hold links to more
+// URLs; and when few hosts are left at work: a quarter of them have run out of URLs and most fetchers are idle. While
+// fetchers are busy, larger segments are cheaper. Sealing only when every host had run dry, or after 15 s, let a few
+// slow hosts hold up everything (BenchmarkHonest). The crawl ends when there is nothing left to do.
 func decide(s state, q quiet, t thin, patience time.Duration) (action, StopReason) {
 	switch {
 	case s.failed:
@@ -69,26 +67,26 @@ func decide(s state, q quiet, t thin, patience time.Duration) (action, StopReaso
 	return actWait, ""
 }
 
-// limitReasons names limits as reasons.
+// limitReasons are the reasons for ending at a limit.
 var limitReasons = map[visit.Limit]StopReason{
 	visit.LimitPages: StopMaxPages, visit.LimitBytes: StopMaxBytes, visit.LimitTime: StopMaxTime,
 }
 
-// quiet is how long the frontier has had nothing to hand out, and why.
+// quiet says for how long the frontier has had nothing to hand out, and why.
 type quiet struct {
-	dry          time.Duration // nothing is ready, nor will be soon; negative: it is not so
-	idle         time.Duration // dry, and nothing is under way that may bring more; negative: it is not so
+	dry          time.Duration // how long nothing is ready, nor will be soon; negative: something is
+	idle         time.Duration // how long, besides, nothing under way may bring more; negative: something may
 	asleep       bool          // hosts sleep after failures
-	throttled    bool          // hosts asked to be left alone
-	noneInFlight bool
+	throttled    bool          // hosts asked for a pause (429, 503)
+	noneInFlight bool          // no visit is ready or under way
 }
 
-// hungry: the frontier is dry, so the links of the open segment are wanted now. Visits still in flight get a
-// moment to end, so that a small site is not cut into a segment for each page.
+// hungry reports that the frontier is dry, so the links of the open segment are needed now. Visits in flight get
+// sealQuiet to end, so that a small site does not become a segment for each page.
 func (q quiet) hungry() bool { return q.dry >= 0 && (q.noneInFlight || q.dry >= sealQuiet) }
 
-// over: nothing is queued, in flight or in the pipeline. Hosts that sleep after failures are waited for as long as
-// patience lasts, and those that asked to be left alone (429, 503) somewhat longer.
+// over reports that nothing is queued, in flight or in the lanes. Hosts that sleep after failures are waited for as
+// long as patience lasts, and those that asked for a pause throttledPatience times as long.
 func (q quiet) over(patience time.Duration) bool {
 	switch {
 	case q.idle < 0:
@@ -101,17 +99,16 @@ func (q quiet) over(patience time.Duration) bool {
 	return true
 }
 
-// thin is how long most fetchers have been idle for want of hosts that still have URLs.
+// thin says for how long most fetchers have been idle because too few hosts have URLs left; negative: they are not.
 type thin struct{ since time.Duration }
 
-// watch turns a series of states into how long things have been as they are. The zero watch is ready; it begins
-// again with each open segment.
+// watch turns a series of states into durations. The zero watch is ready; each open segment begins a new one.
 type watch struct {
-	dry, idle, thinned time.Time // since when; zero: not so
-	peak               int       // of hosts at work since the open segment began
+	dry, idle, thinned time.Time // since when it is so; zero: it is not
+	peak               int       // the most hosts at work since the open segment began
 }
 
-// look notes a state.
+// look adds a state to the series.
 func (w *watch) look(now time.Time, s state) (quiet, thin) {
 	return w.quiet(now, s), thin{w.thin(now, s)}
 }
@@ -119,15 +116,14 @@ func (w *watch) look(now time.Time, s state) (quiet, thin) {
 func (w *watch) quiet(now time.Time, s state) quiet {
 	f := s.frontier
 	q := quiet{dry: -1, idle: -1, asleep: f.Asleep > 0, throttled: f.Throttled > 0}
-	// A visit is the frontier's until it is done, and the fetcher's until it is stored; between the two both
-	// count it, so that it is never overlooked.
+	// The frontier counts a visit until Done, the fetcher until it is stored. For a moment both count it, never none.
 	busy := s.busy + int64(f.InFlight+f.Ready)
 	q.noneInFlight = busy == 0
 	if f.Soon() {
 		w.dry, w.idle = time.Time{}, time.Time{}
 		return q
 	}
-	if w.dry.IsZero() { // a host that has to be waited for long does not keep the rest from being updated
+	if w.dry.IsZero() { // also when hosts with a long wait are left: they do not hold up the update of the rest
 		w.dry = now
 	}
 	q.dry = now.Sub(w.dry)

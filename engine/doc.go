@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package engine is a crawl engine: the door for programs that embed it, and the conductor that runs the
-// phases of a crawl. It is the architecture page of seine.
+// Package engine is a crawl engine: what programs that embed it call, and the conductor that runs the phases of a
+// crawl. This page describes the architecture of seine.
 //
 // # What it is
 //
-// An Engine is one data directory. Its methods are the phases of a crawl with the names that users of Nutch
-// know; Crawl, which runs them all continuously; Search; and Inspect, which looks inside. Goals, and where they
-// are measured: every page that an independent walk finds, none twice (make realsites); at least 800 real pages
-// of 39 KB a second on two cores, stored and indexed (BENCHMARKS.md); nothing acknowledged is lost by kill -9 or a
-// power failure (kill_test.go, crash_test.go).
+// An Engine is one data directory. Its methods are the phases of a crawl, under the names that Nutch gave them; Crawl,
+// which runs them all continuously; Search; and Inspect, which reads what is inside. The goals, and where they are
+// checked:
+//
+//   - Every page that an independent walk finds is fetched, none twice (make realsites).
+//   - At least 800 real pages of 39 KB a second are fetched, stored and indexed on two cores (BENCHMARKS.md).
+//   - Nothing acknowledged is lost by kill -9 or a power failure (kill_test.go, crash_test.go).
 //
 // # Picture
 //
@@ -19,17 +21,18 @@
 //	                    │                  InvertLinks ──▶ linkdb        │
 //	                    └── Dedup ◀─────── Index ──▶ index ◀─────────────┘ ──▶ Search
 //
-// The rooms, in engine/internal. None knows the engine, or a room that is not below it; each is handed what it
-// needs in a small struct named Env or Options:
+// The rooms below this package are in engine/internal. None knows the Engine, nor a room that is not below it; each
+// gets what it needs in a small struct, Env or Options:
 //
-//	engine      door.go control.go crawl.go      what an embedder calls
-//	            conductor.go decide.go phase.go  which phase runs when: look, decide, act
+//	engine      door.go control.go engine.go     what an embedder calls
+//	            crawl.go conductor.go fetch.go   which phase runs when: look, decide (decide.go), act (phase.go)
 //	            work.go                          locks, clocks and events around each phase
+//	            index.go network.go pages.go …   what work uses; no file knows a file above it
 //	  visit     from a ready host to a stored response: fetcher pool, robots.txt, what is known of hosts
 //	  segment   from a response to a WARC record and a parse record, and back from the WARC
 //	  phases    inject, generate, updatedb, invertlinks, dedup: sort, merge-join, ingest
-//	  inspect   views for people: records, hosts, links, segments, checks, verify, export
-//	  admission may this URL be crawled, and why not? Asked here and nowhere else
+//	  inspect   what people look at: records, hosts, links, segments, checks, verify, export
+//	  admission may this URL be crawled, and why not? The only place that decides this
 //
 // Where is …?
 //
@@ -42,6 +45,7 @@
 //	what a later scope permits?          internal/phases/withheld.go
 //	what happens in which order?         phase.go, the table of phases
 //	what the conductor does next?        decide.go, a pure function
+//	what a callback may enqueue?         tasks.go
 //	shares of memory?                    memory.go
 //	what a crash leaves?                 recover.go, internal/segment/replay.go
 //	what a user may replace?             engine/policy, fields of Options
@@ -51,26 +55,26 @@
 //
 //	a score policy      a type with the three methods of policy.Scorer in engine/policy, tested by policytest.Scorer;
 //	                    a name for it in cmd/seine/policies.go
-//	an outcome status   storage/status.go (the status, its name, permitted transitions), internal/segment/outcome.go (when
-//	                    it comes), internal/phases/transition.go (what it does to a record)
-//	a record field      storage/record.go (codec, format ladder in format.go), internal/phases/transition.go (who sets it),
-//	                    view_record.go (who sees it)
+//	an outcome status   storage/status.go (the status, its name, permitted transitions),
+//	                    internal/segment/outcome.go (when it applies), internal/phases/transition.go (what it changes)
+//	a record field      storage/record.go (codec; format ladder in format.go),
+//	                    internal/phases/transition.go (who sets it), view_record.go (who sees it)
 //	a metric            Progress in progress.go, filled by conductor.progress; cmd/seine/dashboard.go draws it
 //	a command           cmd/seine/cmd_NAME.go and its row in command.go; a script in cmd/seine/testdata/script
 //
 // # Life
 //
-// The way of one URL from seed to hit crosses 15 package borders:
+// A URL crosses 15 package borders from seed to hit:
 //
 //	     cmd/seine/cmd_crawl.go        a line of the command line or of a seed file
 //	 1   door.go, work.go              Inject takes the lock of crawldb
 //	 2   internal/phases/inject.go     canonical URL; normalizers; admission; merge-join: db_unfetched
 //	 3   storage/ingestion.go          its record, its host's next due time, its seed's scope: one ingestion
-//	 4   internal/visit/source.go      its host is due: the best of its host are handed out
-//	 5   frontier/shard.go             its host waits for its delay, is ready
+//	 4   internal/visit/source.go      its host is due: the host's best URLs are handed out
+//	 5   frontier/shard.go             its host waits for its delay, then it is ready
 //	 6   internal/visit/visit.go       a fetcher takes the visit; robots.txt
 //	 7   engine/fetch/client.go        one exchange
-//	 8   internal/segment/writer.go    WARC record; from the next sync on it counts
+//	 8   internal/segment/writer.go    WARC record; it counts from the next sync on
 //	 9   engine/parse/parser.go        links, text, signature
 //	10   storage/sorter.go             its parse record waits in the segment's sorters; Seal ingests them
 //	11   internal/phases/updatedb.go   outcome to record, links to records; invertlinks; dedup
@@ -79,38 +83,42 @@
 //	14   index/builder.go              postings
 //	15   search.go                     a query finds it; the snippet comes from its parse record
 //
-// The life of a segment: open, sealed, updated, linked, indexed. Each step is one row of the table in phase.go and one
-// atomic ingestion, tables and new state together, so a crash leaves it done or not begun. An open segment is
+// A segment is open, sealed, updated, linked, then indexed. Each step is one row of the table in phase.go and one
+// atomic ingestion of tables and new state together, so a crash leaves it done or not begun. An open segment is
 // recovered from its WARC.
 //
-// Batch and continuous are one code path: `seine updatedb` runs one row for one segment, Crawl runs whichever rows
-// are due, one segment behind another, and recovery is Crawl started again.
+// Batch and continuous crawls share one code path: `seine updatedb` runs one row for one segment, Crawl runs the rows
+// that are due, one segment behind another, and recovery is Crawl started again.
 //
 // # Invariants
 //
-//   - A URL is handed out once until crawldb knows its outcome (internal/visit/source.go).
+//   - A URL is handed out once, until crawldb has its outcome (internal/visit/source.go).
 //   - Nothing is counted before it is synced (visit.Pool.Sync).
-//   - The same web gives the same crawldb, linkdb and index, whatever the order of fetches, the size of segments, batch
-//     or continuous, when a scope widened, and however often the process was killed.
+//   - The same web gives the same crawldb, linkdb and index: whatever the order of fetches and the size of segments, in
+//     batches or continuously, whenever a scope widens, and however often the process is killed.
 //   - A host's next due time in hostdb is exact after every phase.
 //   - A phase does not know who called it.
 //   - Nothing here prints, exits, or keeps state outside an Engine. Options.Now is the only clock.
 //
 // # Who runs it
 //
-// Phases that write the same ranges take turns by two mutexes (work.go). A crawl has Concurrency fetchers, one goroutine
-// that syncs, and two lanes: one seals and updates, one links, dedups and indexes, with a helper of its own that cuts
-// documents into words (indexdocs.go). The goroutine that called Crawl conducts. The channels between them hold
-// backlogMax segments; when they are full, fetchers begin nothing until the lanes catch up. OnPage runs on a
-// pool of its own. All of them end before Crawl returns; Close waits for all calls.
+// Any goroutine may call an Engine. Phases that write the same ranges take turns by two mutexes (work.go). One crawl or
+// fetch runs at a time; so do Seal and Recover, which read open segments back.
+//
+// A crawl has Concurrency fetchers, one goroutine that syncs, and two lanes. The first seals and updates segments, the
+// second links, dedups and indexes them, with a goroutine that cuts documents into words (indexdocs.go). The goroutine
+// that called Crawl conducts, and calls Progress. Each lane's channel holds backlogMax segments; when the first is
+// full, fetchers begin nothing until the lane catches up. OnPage runs on a pool of its own (pages.go). All of them end
+// before Crawl returns. Close waits for all calls.
 //
 // # Bounds
 //
-// limits.go, and limits of the rooms. Memory: memory.go shares out Options.Memory.
+// limits.go, and the limits of each room. memory.go shares out Options.Memory. The queue of Enqueue has no bound.
 //
 // # Deliberately absent
 //
-// A configuration file, a command line, a terminal: cmd/seine. Knowledge of Pebble or of sockets. JavaScript.
+// Configuration files, flags and terminals belong to cmd/seine. Nothing here knows Pebble or sockets. Scripts of pages
+// are not run.
 //
 // # Read first
 //

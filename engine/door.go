@@ -15,8 +15,8 @@ import (
 // ErrWrongState when it finds the segment in another state.
 
 // Inject makes crawldb records of seeds. A seed line is a URL, then optional key=value pairs, each after a TAB; empty
-// lines and lines that begin with '#' are skipped. Malformed lines are counted, the first ones are quoted in the report,
-// and the others are injected. The seeds' hosts become part of the scope.
+// lines and lines that begin with '#' are skipped. Malformed lines are counted, the first ones are quoted in the
+// report, and the others are injected. The seeds' hosts become part of the scope.
 //
 // A running crawl fetches what is injected. Inject is durable when it returns; for many single URLs Enqueue is cheaper.
 func (e *Engine) Inject(ctx context.Context, o InjectOptions) (InjectReport, error) {
@@ -70,13 +70,14 @@ func (e *Engine) Fetch(ctx context.Context, o FetchOptions) (FetchReport, error)
 }
 
 // Crawl fetches until nothing is due, a limit is reached or ctx ends. It runs every phase over many small segments:
-// while one segment is being filled, the one before it is in updatedb, and earlier ones are on their way into the index.
+// while one segment is being filled, the one before it is in updatedb, and earlier ones are on their way into the
+// index.
 //
 // First it finishes what an earlier process left behind, injects the seeds, and fetches the fetchlists that Generate
 // made. So a killed crawl continues when Crawl is called again.
 //
-// When ctx ends, the crawl stops cleanly: everything fetched so far is brought into crawldb, linkdb and index, and Crawl
-// returns no error, with StopInterrupted in the report. CrawlOptions.Abort ends a crawl at once.
+// When ctx ends, the crawl stops cleanly: everything fetched so far is brought into crawldb, linkdb and index, and
+// Crawl returns no error, with StopInterrupted in the report. CrawlOptions.Abort ends a crawl at once.
 //
 // Errors: ErrBusy, ErrNoContact, ErrDiskLow, those of disk and store, and context.Canceled after an abort. The report
 // counts what was done, with or without an error.
@@ -117,8 +118,8 @@ func (e *Engine) Crawl(ctx context.Context, o CrawlOptions) (CrawlReport, error)
 	return report, nil
 }
 
-// Seal makes the parse records of a segment from its WARC and seals the segment: Nutch's parse. A sealed segment that is
-// not updated yet can be sealed again, for example after a change of parsers.
+// Seal makes the parse records of a segment from its WARC and seals the segment: Nutch's parse. A sealed segment that
+// is not updated yet can be sealed again, for example after a change of parsers.
 //
 // Errors: ErrNoSegment, ErrWrongState, and ErrBusy while a crawl or fetch is running, which writes that WARC.
 func (e *Engine) Seal(ctx context.Context, segment uint32) (SealReport, error) {
@@ -134,8 +135,8 @@ func (e *Engine) Seal(ctx context.Context, segment uint32) (SealReport, error) {
 	return e.w.seal(ctx, segment)
 }
 
-// UpdateDB brings the outcomes and links of a sealed segment into crawldb. Links that the scope or a live filter refuses
-// are withheld; the next UpdateDB, Generate or Crawl that finds them permitted brings them in.
+// UpdateDB brings the outcomes and links of a sealed segment into crawldb. Links that the scope or a live filter
+// refuses are withheld; the next UpdateDB, Generate or Crawl that finds them permitted brings them in.
 //
 // Errors: ErrNoSegment, ErrWrongState.
 func (e *Engine) UpdateDB(ctx context.Context, segment uint32) (UpdateReport, error) {
@@ -213,8 +214,8 @@ func (e *Engine) NewestSegment(state storage.SegmentState) (uint32, error) {
 	return newestSegment(e.w.store, state)
 }
 
-// IndexDigest returns a hash of all documents with their terms and positions. Equal documents give equal hashes, however
-// they came into the index, so crawls can be compared. It reads the whole index.
+// IndexDigest returns a hash of all documents with their terms and positions. Equal documents give equal hashes,
+// however they came into the index, so crawls can be compared. It reads the whole index.
 func (e *Engine) IndexDigest(ctx context.Context) (uint64, error) {
 	leave, err := e.enter()
 	if err != nil {

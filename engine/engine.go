@@ -24,29 +24,29 @@ import (
 	"github.com/seine-crawler/seine/storage/warc"
 )
 
-// Engine is one data directory, opened. Its methods may be called from several goroutines: phases that write the
-// same key range take turns, searches and views never wait for them. Any number of engines live in one process,
-// each on a directory of its own.
+// Engine is one data directory, opened. Any goroutine may call its methods, at any time: phases that write the same key
+// range take turns, searches and views never wait for them. One process may have any number of engines, each on a
+// directory of its own. Open makes an Engine; the zero value is not usable.
 //
-// A context that is canceled ends a phase early with an error; what the phase was to write is then not written at
-// all. Crawl and Fetch differ: see there. After Close every method returns ErrClosed.
+// When its context ends, a phase returns the context's error and writes nothing. Crawl and Fetch differ: see there.
+// After Close every method returns ErrClosed.
 type Engine struct {
 	w *work
 	guard
 
-	running sync.Mutex                // held while URLs are fetched: one crawl or fetch at a time
-	crawl   atomic.Pointer[conductor] // the crawl that is running, nil: none is
+	running sync.Mutex                // held by what writes or reads back open segments: one at a time
+	crawl   atomic.Pointer[conductor] // the running crawl; nil: none is
 }
 
-// Open opens the data directory, creating it when it does not exist. An open segment that an earlier process left
-// behind is taken up by the next Fetch or Crawl.
+// Open opens the data directory, and creates it if it does not exist. It sends nothing. What an earlier process left
+// unfinished stays so until Crawl or Recover finishes it. The caller must call Close.
 //
-// Errors: ErrLocked, ErrFormat, ErrNoStore, ErrCorrupt, *storage.IdentityError when the directory was made with
-// other settings, and every fault of the options at once.
+// Errors: ErrLocked, ErrFormat, ErrNoStore, ErrCorrupt, *storage.IdentityError if the directory was created with other
+// settings, and one error that lists all faults of the options.
 func Open(o Options) (*Engine, error) {
 	o = o.withDefaults()
 	if err := o.validate(); err != nil {
-		return nil, fmt.Errorf("opening a crawl: %w", err)
+		return nil, fmt.Errorf("opening data directory %q: %w", o.Dir, err)
 	}
 	w, err := openWork(o)
 	if err != nil {
@@ -78,7 +78,7 @@ func openWork(o Options) (*work, error) {
 	return w, nil
 }
 
-// openRooms opens the index and furnishes the rooms.
+// openRooms opens the index, makes the rooms and compares the store with the WARC files.
 func (w *work) openRooms() (err error) {
 	o := &w.o
 	if err := o.chooseSigner(w.store); err != nil {
@@ -91,25 +91,25 @@ func (w *work) openRooms() (err error) {
 	w.live.delay.Store(int64(o.Delay))
 	w.live.fetchers.Store(int64(o.Concurrency))
 	w.admission = admission.New(admission.Options{
-		Filters: o.Filters, Live: o.LiveFilters, Scope: o.Scope, Hosts: o.HostPolicy, MaxDepth: o.MaxDepth, MaxRedirects: o.MaxRedirects,
-		TrapPercent: o.TrapDuplicates,
-		Host:        admission.Cost{URLs: o.HostPages, Bytes: o.HostBytes, Time: o.HostTime},
-		Domain:      admission.Cost{URLs: o.DomainPages, Bytes: o.DomainBytes, Time: o.DomainTime},
-		Store:       w.store, Now: o.Now, Warn: w.warn,
+		Filters: o.Filters, Live: o.LiveFilters, Scope: o.Scope, Hosts: o.HostPolicy,
+		MaxDepth: o.MaxDepth, MaxRedirects: o.MaxRedirects, TrapPercent: o.TrapDuplicates,
+		Host:   admission.Cost{URLs: o.HostPages, Bytes: o.HostBytes, Time: o.HostTime},
+		Domain: admission.Cost{URLs: o.DomainPages, Bytes: o.DomainBytes, Time: o.DomainTime},
+		Store:  w.store, Now: o.Now, Warn: w.warn,
 	})
 	if err := w.admission.Load(); err != nil {
 		return err
 	}
 	w.segments = segment.New(segment.Env{
-		Store: w.store, FS: w.warcFS, Dir: w.warcDir(), Info: o.warcInfo(), Sorter: w.sorterOf(o.shares().segment), Now: o.Now,
-		Parsers: parse.New(o.Parsers), Agent: o.agentToken(),
+		Store: w.store, FS: w.warcFS, Dir: w.warcDir(), Info: o.warcInfo(), Sorter: w.sorterOf(o.shares().segment),
+		Now: o.Now, Parsers: parse.New(o.Parsers), Agent: o.agentToken(),
 		Links: o.normalizers(policy.NormalizeOutlink), Redirects: o.normalizers(policy.NormalizeFetcher),
 		Spent: w.stages.spentIn, Warn: w.warn,
 	})
 	w.phases = phases.New(phases.Env{
 		Store: w.store, Admission: w.admission, Sorter: w.sorter, TableBytes: o.shares().keyTable, Now: o.Now,
-		Normalizers: o.normalizers(policy.NormalizeInject), Scorer: o.Scorer, Schedule: o.Schedule, MaxInterval: o.MaxInterval,
-		Sitemaps: w.net.sitemaps, Warn: w.warn,
+		Normalizers: o.normalizers(policy.NormalizeInject), Scorer: o.Scorer, Schedule: o.Schedule,
+		MaxInterval: o.MaxInterval, Sitemaps: w.net.sitemaps, Warn: w.warn,
 		Deletes: func(ing *storage.Ingestion) phases.Deletes { return deletes{w.index.NewBuilder(ing)} },
 	})
 	if w.index, err = index.Open(w.store, index.Options{MemoryBytes: o.shares().builder}); err != nil {
@@ -128,14 +128,17 @@ func (w *work) openRooms() (err error) {
 	return nil
 }
 
-// warcInfo are the fields of the record at the head of each WARC file.
+// warcInfo are the fields of the warcinfo record that begins each WARC file.
 func (o *Options) warcInfo() []warc.Field {
-	return []warc.Field{{Name: "software", Value: "seine/" + Version}, {Name: "http-header-user-agent", Value: o.UserAgent},
-		{Name: "robots", Value: "obey"}, {Name: "operator", Value: o.Contact}}
+	return []warc.Field{
+		{Name: "software", Value: "seine/" + Version}, {Name: "http-header-user-agent", Value: o.UserAgent},
+		{Name: "robots", Value: "obey"}, {Name: "operator", Value: o.Contact},
+	}
 }
 
-// Close ends the engine: a crawl or fetch that is running stops cleanly as if its context were canceled, other
-// calls under way come to their end, and everything is closed. Calling it again returns ErrClosed.
+// Close closes the engine. A running crawl or fetch, and streams of an Inspector, stop as if their contexts had ended;
+// Close waits for them and for all other calls. So callbacks must not call it, nor the body of a loop over a stream. A
+// second call returns ErrClosed at once.
 func (e *Engine) Close() error {
 	if err := e.guard.end(); err != nil {
 		return err
@@ -143,22 +146,22 @@ func (e *Engine) Close() error {
 	return e.w.close()
 }
 
-// Store gives access to the data for reading.
+// Store returns the store, for reading. Closing it or writing to it damages the engine. After Close its methods return
+// ErrClosed.
 func (e *Engine) Store() *storage.Store { return e.w.store }
 
-// guard lets calls in until the engine is closed, and knows when the last one has left. The zero guard must be
-// initialised.
+// guard counts the calls that are inside the engine, and admits none after Close. init must be called first.
 type guard struct {
 	mu     sync.Mutex
 	closed bool
 	inside sync.WaitGroup
-	life   context.Context // ends with Close
+	life   context.Context // ends when Close begins
 	finish context.CancelFunc
 }
 
 func (g *guard) init() { g.life, g.finish = context.WithCancel(context.Background()) }
 
-// enter lets a call in; leave must be called at its end.
+// enter admits a call, which must call leave at its end. After Close the error is ErrClosed.
 func (g *guard) enter() (leave func(), err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -169,7 +172,7 @@ func (g *guard) enter() (leave func(), err error) {
 	return g.inside.Done, nil
 }
 
-// end closes the guard and waits until all have left.
+// end closes the guard and waits until all calls have left.
 func (g *guard) end() error {
 	g.mu.Lock()
 	if g.closed {
@@ -183,7 +186,7 @@ func (g *guard) end() error {
 	return nil
 }
 
-// within is ctx, ended by Close as well.
+// within returns a context that ends with ctx or with Close.
 func (g *guard) within(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(g.life, cancel)

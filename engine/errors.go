@@ -13,49 +13,48 @@ import (
 	"github.com/seine-crawler/seine/storage"
 )
 
-// Errors that callers decide by. Each is wrapped in a message that says what was being done; compare with
-// errors.Is.
+// Errors by which callers decide. Messages that wrap them say what was being done; compare with errors.Is.
 var (
 	// ErrNothingDue: Generate found no URL that is due.
 	ErrNothingDue = phases.ErrNothingDue
-	// ErrNoContact: a crawl that has no contact would leave loopback. Nothing was sent.
+	// ErrNoContact: without a contact, only loopback addresses are fetched from. Nothing was sent. See Options.Contact.
 	ErrNoContact = errors.New("no contact")
-	// ErrBusy: a crawl or fetch is already running on this engine.
-	ErrBusy = errors.New("a crawl or fetch is already running on this engine")
-	// ErrNotCrawling: no crawl is running on this engine.
+	// ErrBusy: a crawl or fetch is running on this engine, or a call of Seal or Recover. One at a time may run.
+	ErrBusy = errors.New("a crawl, fetch, parse or recovery is already running on this engine")
+	// ErrNotCrawling: no crawl is running on this engine, or it has begun to end.
 	ErrNotCrawling = errors.New("no crawl is running on this engine")
 	// ErrNotFound: the URL, host or segment is not in the store.
 	ErrNotFound = inspect.ErrNotFound
-	// ErrNoSegment: there is no segment of that number, or none in the state that was wanted.
+	// ErrNoSegment: there is no segment with that number, or none in the required state.
 	ErrNoSegment = phases.ErrNoSegment
 	// ErrWrongState: the phase cannot run on a segment in its present state.
 	ErrWrongState = phases.ErrWrongState
-	// ErrDiskLow: a crawl or fetch ended because its disk filled up. Everything fetched is kept; it goes on when
-	// it is run again with more space.
+	// ErrDiskLow: a crawl or fetch ended because its disk filled up. Everything fetched is kept. Run it again with more
+	// space, and it continues.
 	ErrDiskLow = visit.ErrDiskLow
-	// ErrRobots: robots.txt does not allow the URL, or cannot be had.
+	// ErrRobots: robots.txt does not allow the URL, or is unreachable.
 	ErrRobots = visit.ErrRobots
 	// ErrClosed: use of an engine after Close.
 	ErrClosed = storage.ErrClosed
-	// ErrFormat: the data directory was written by a newer program. It has not been touched.
+	// ErrFormat: the data directory was written by a newer program. It was not changed.
 	ErrFormat = storage.ErrNewerFormat
 	// ErrLocked: another process, or another Engine of this one, has the data directory open.
 	ErrLocked = storage.ErrLocked
-	// ErrNoStore: there is nothing in the directory, and Options.MustExist was set.
+	// ErrNoStore: the directory contains no store, and Options.MustExist is set.
 	ErrNoStore = storage.ErrNoStore
-	// ErrCorrupt: bytes on disk are not what was written.
+	// ErrCorrupt: bytes on disk are not those that were written. Restore them from a backup.
 	ErrCorrupt = storage.ErrCorrupt
 )
 
-// advice is what a person can do about an error, if that is known.
+// advice says what a person can do about an error, in the form that ends a message; "" if nothing is known.
 func advice(err error) string {
 	if errors.Is(err, syscall.ENOSPC) {
-		return ": make room on the disk and run it again; everything acknowledged is kept"
+		return ": free space on the disk and run it again; everything acknowledged is kept"
 	}
 	return ""
 }
 
-// wrapf adds what was being done to an error; nil stays nil.
+// wrapf puts what was being done before an error. Nil stays nil.
 func wrapf(err error, format string, args ...any) error {
 	if err == nil {
 		return nil

@@ -63,7 +63,7 @@ func (w *work) refillFailed(host urlkey.HostKey, err error) {
 	}
 }
 
-// rememberHost keeps what the frontier learned of a host.
+// rememberHost keeps what the frontier learned about a host, for a later process.
 func (w *work) rememberHost(host urlkey.HostKey, s frontier.HostState) {
 	w.net.hosts.Remember(host, s)
 	if s.Asleep && w.o.Events.HostAsleep != nil {
@@ -104,7 +104,7 @@ func (w *work) fetchlistSupply(number uint32) visit.Supply {
 	}
 }
 
-// chosen turns a selection into what a source takes.
+// chosen converts a selection to what a source takes.
 func chosen(sel phases.Selection, best *phases.Best) visit.Chosen {
 	list := best.Sorted()
 	out := visit.Chosen{URLs: make([]visit.Choice, len(list)), More: sel.Due > uint64(len(list)), NextDue: sel.NextDue}
@@ -114,7 +114,7 @@ func chosen(sel phases.Selection, best *phases.Best) visit.Chosen {
 	return out
 }
 
-// fetch fetches a fetchlist and seals its segment.
+// fetch is Engine.Fetch.
 func (w *work) fetch(ctx context.Context, o FetchOptions) (FetchReport, error) {
 	start := w.now()
 	err := o.Limits.validate()
@@ -146,7 +146,7 @@ func (w *work) fetchSegment(ctx, abort context.Context, o FetchOptions, begun fu
 		return none, err
 	}
 	if !seg.Batch {
-		return none, fmt.Errorf("%w: segment %d was opened by a crawl: run crawl again to finish it", ErrWrongState, o.Segment)
+		return none, fmt.Errorf("%w: a crawl opened it: run crawl again to finish it", ErrWrongState)
 	}
 	both, cancel := either(ctx, abort)
 	defer cancel()
@@ -197,7 +197,7 @@ func either(a, b context.Context) (context.Context, context.CancelFunc) {
 	}
 }
 
-// resumeSegment opens a segment's WARC behind what it holds already, and collects the keys of that.
+// resumeSegment reads back what a segment's WARC holds, collects the keys of it, and opens a new file behind it.
 func (w *work) resumeSegment(ctx context.Context, seg storage.Segment, done *[][]byte) (*segment.Writer, error) {
 	keys := make(chan []byte, 64)
 	collected := make(chan struct{})
@@ -213,7 +213,7 @@ func (w *work) resumeSegment(ctx context.Context, seg storage.Segment, done *[][
 	return writer, err
 }
 
-// watchFetch returns when the fetchlist is used up, a limit is reached or ctx ends.
+// watchFetch returns when the fetchlist is fetched, a limit is reached or ctx ends.
 func (w *work) watchFetch(ctx context.Context, f *fetching, o FetchOptions) error {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -238,10 +238,11 @@ func (w *work) watchFetch(ctx context.Context, f *fetching, o FetchOptions) erro
 			last = now
 			o.Progress(fetchReport(o.Segment, f.pool.Counts()))
 		}
-		s := state{failed: f.pool.Err() != nil, limit: f.pool.Reached(), frontier: f.frontier.Stats(), busy: f.pool.Busy(),
-			paused: f.pool.Held()&visit.HeldByPause != 0}
+		s := state{failed: f.pool.Err() != nil, limit: f.pool.Reached(), paused: f.pool.Held()&visit.HeldByPause != 0}
+		s.frontier = f.frontier.Stats() // before busy: see conductor.look
+		s.busy = f.pool.Busy()
 		q, t := seen.look(now, s)
-		// The open segment does not count as work that is left: a fetchlist has one, and it is sealed at the end.
+		// pages stays 0: a fetchlist has one segment, which is sealed at the end.
 		if act, _ := decide(s, q, t, o.Patience); act == actEnd {
 			return nil
 		}

@@ -8,20 +8,19 @@ import (
 	"github.com/seine-crawler/seine/index"
 )
 
-// documents hands documents to an index builder on a goroutine of its own, in batches and in order:
-// while one document is cut into words the next is read and put together. When fetching has ended, or
-// waits for the index, this is what keeps a second core busy.
+// documents hands documents to an index builder on a goroutine of its own, in batches and in order: while one batch is
+// cut into words, the next is read. When fetching has ended or waits for the index, this keeps a second core busy.
 type documents struct {
 	clock   *stageClock
 	builder *index.Builder
 	batch   []document
-	bytes   int // of texts in batch
+	bytes   int // of the texts in batch
 	next    chan []document
-	free    chan []document // batches to use again
+	free    chan []document // empty batches, to be reused
 	wg      sync.WaitGroup
 
 	mu  sync.Mutex
-	err error // the builder's first; the rest is then dropped
+	err error // the builder's first; later documents are dropped
 }
 
 // document is one step of the builder.
@@ -30,8 +29,7 @@ type document struct {
 	delete bool
 }
 
-// documentBatch is the number of documents that change hands at once, documentBytes the size of their texts
-// at which fewer do.
+// documentBatch is the number of documents in a batch. A batch whose texts reach documentBytes has fewer.
 const documentBatch, documentBytes = 32, 1 << 20
 
 func newDocuments(clock *stageClock, b *index.Builder) *documents {
@@ -41,7 +39,7 @@ func newDocuments(clock *stageClock, b *index.Builder) *documents {
 	return d
 }
 
-// put adds a document, or deletes that of its key.
+// put adds a document, or with remove deletes the one of its key.
 func (d *documents) put(doc index.Document, remove bool) error {
 	if d.batch == nil {
 		select {
@@ -59,7 +57,7 @@ func (d *documents) put(doc index.Document, remove bool) error {
 	return d.failed()
 }
 
-// end waits until the builder has all documents. It must be called once.
+// end waits until the builder has all documents. It must be called exactly once.
 func (d *documents) end() error {
 	if len(d.batch) > 0 {
 		d.next <- d.batch

@@ -15,24 +15,25 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// Inspector looks inside a data directory: it reads and changes nothing. Engine.Inspect makes one.
+// Inspector looks inside a data directory: it reads and changes nothing. Engine.Inspect makes one. Any goroutine may
+// use it, also while a crawl runs.
 //
-// It is safe for concurrent use, also beside a crawl. A stream (iter.Seq2) is read while it is ranged over, by the
-// goroutine that does so, and may be ranged over again. Its last element has the error that ended it, if any, and
-// no value. The error wraps the context's if the context ended, and ErrClosed after Engine.Close. Close ends streams at
-// their next step and waits for that, so do not call it inside a loop over one.
+// A stream (iter.Seq2) is read while you range over it, on your goroutine; you may range over it again. If an error
+// ends it, the last element has the error and no value. The error wraps the context's if the context ended, and
+// ErrClosed after Engine.Close. Close ends streams at their next step and waits for that, so do not call it inside a
+// loop over one.
 type Inspector struct {
 	in *inspect.Inspect
 	g  *guard
 	o  *Options // normalizers
 }
 
-// Inspect returns the views of what is inside. It may be used beside a crawl.
+// Inspect returns an Inspector of the data directory. It costs nothing, and works until Close.
 func (e *Engine) Inspect() *Inspector {
 	return &Inspector{in: e.w.inspect, g: &e.guard, o: &e.w.o}
 }
 
-// enter lets a call in. Its context ends with ctx and with Close.
+// enter admits a call. Its context ends with ctx and with Close.
 func (i *Inspector) enter(ctx context.Context) (inner context.Context, leave func(), err error) {
 	left, err := i.g.enter()
 	if err != nil {
@@ -98,8 +99,8 @@ func (i *Inspector) TopRecords(ctx context.Context, n int) ([]RecordView, error)
 	return views, nil
 }
 
-// Stats sums crawldb up. It reads all of it, at 0.2 µs a record where the blocks are cached. perHost adds counts by
-// status for each host, and takes memory for every host.
+// Stats sums up crawldb. It reads all of it, in 0.2 µs a record if the blocks are cached. perHost adds counts by status
+// for each host, and needs memory for every host.
 func (i *Inspector) Stats(ctx context.Context, perHost bool) (CrawldbStats, error) {
 	inner, leave, err := i.enter(ctx)
 	if err != nil {
@@ -113,7 +114,7 @@ func (i *Inspector) Stats(ctx context.Context, perHost bool) (CrawldbStats, erro
 	return viewStats(&s, perHost), nil
 }
 
-// Hosts streams the chosen hosts. A host that hostdb does not have is an error that wraps ErrNotFound.
+// Hosts streams the chosen hosts. If hostdb does not have the host of the filter, the error wraps ErrNotFound.
 func (i *Inspector) Hosts(ctx context.Context, f HostFilter) iter.Seq2[HostView, error] {
 	return stream(ctx, i, func(ctx context.Context) (iter.Seq2[inspect.Host, error], error) {
 		switch {
@@ -165,8 +166,8 @@ func (i *Inspector) Segment(number uint32) (SegmentView, error) {
 	return viewSegment(s)
 }
 
-// ParseRecords streams the parse records of a segment in key order, or that of one URL in it; url "" means all.
-// Segment 0 means the newest sealed segment, or with a URL the one that has the URL's newest parse record. Where
+// ParseRecords streams the parse records of a segment in key order, or the one of a URL in it; url "" means all.
+// Segment 0 means the newest sealed segment or, with a URL, the segment that has the URL's newest parse record. If
 // there is no parse record, the error wraps ErrNotFound and says why.
 func (i *Inspector) ParseRecords(ctx context.Context, segment uint32, url string) iter.Seq2[ParseView, error] {
 	return stream(ctx, i, func(ctx context.Context) (iter.Seq2[inspect.ParseRecord, error], error) {
@@ -181,8 +182,8 @@ func (i *Inspector) ParseRecords(ctx context.Context, segment uint32, url string
 	}, viewParse)
 }
 
-// Check says what the crawl makes of a URL that comes from where scope says: whether it may be crawled and why not,
-// with its record, its host's state and its budgets. It requests nothing. A text that is no URL is a check with a
+// Check says what the crawl makes of a URL: whether it may be crawled and why not, with its record, its host's state
+// and its budgets. scope says where the URL comes from. Check sends nothing. A text that is no URL gives a check with a
 // Reason, not an error.
 func (i *Inspector) Check(url string, scope policy.NormalizerScope) (URLCheck, error) {
 	leave, err := i.g.enter()
@@ -214,9 +215,9 @@ func (i *Inspector) ExportCDXJ(ctx context.Context, w io.Writer) error {
 	return ended(ctx, i.in.ExportCDXJ(inner, w))
 }
 
-// Verify checks every cross-reference: within the store, from each capture to a WARC record with its digest, and the
-// index. Damage is a problem in the report. An error means that Verify could not finish; the report is then of
-// what it did.
+// Verify checks every cross-reference: within the store, from each capture to a WARC record with its digest, and in the
+// index. Damage is a problem in the report. An error means that Verify could not finish; the report then covers what it
+// checked.
 func (i *Inspector) Verify(ctx context.Context) (VerifyReport, error) {
 	inner, leave, err := i.enter(ctx)
 	if err != nil {
@@ -227,7 +228,7 @@ func (i *Inspector) Verify(ctx context.Context) (VerifyReport, error) {
 	return viewVerified(&v), ended(ctx, err)
 }
 
-// stream makes views of what a stream of the room yields. open is called when an iteration begins.
+// stream makes views of what a stream of the room yields. Each iteration calls open.
 func stream[S, T any](
 	ctx context.Context, i *Inspector,
 	open func(ctx context.Context) (iter.Seq2[S, error], error), view func(S) (T, error),

@@ -24,8 +24,8 @@ import (
 // Version is the version of seine, as servers and WARC files see it.
 const Version = "0.1.0"
 
-// Options of an Engine. Every field but Dir may be zero. Open copies the struct; what its fields point to must not change
-// afterwards. Functions and interfaces are called from several goroutines at once, unless they say otherwise.
+// Options of an Engine. Every field but Dir may be zero. Open copies the struct; what its fields point to must not
+// change afterwards. Functions and interfaces are called from several goroutines at once, unless they say otherwise.
 type Options struct {
 	// Dir is the data directory. Open creates it if it is missing; with MustExist that is ErrNoStore.
 	Dir       string
@@ -71,9 +71,9 @@ type Options struct {
 	// bound for hosts; domains other than the seeds' then have 10,000 pages, and as many again for each other domain
 	// that links to them.
 	HostPages, DomainPages int64
-	// HostBytes and DomainBytes bound the bytes received, HostTime and DomainTime the time that fetchers spend, over the
-	// life of the data directory; 0 means no bound. Fetches in flight when a bound is reached may exceed it. What else
-	// is due stays due.
+	// HostBytes and DomainBytes bound the bytes received, HostTime and DomainTime the time that fetchers spend, over
+	// the life of the data directory; 0 means no bound. Fetches in flight when a bound is reached may exceed it. What
+	// else is due stays due.
 	HostBytes, DomainBytes int64
 	HostTime, DomainTime   time.Duration
 	// Sitemaps fetches the sitemaps that robots.txt files name, if they are in scope, and takes their entries as links.
@@ -88,13 +88,14 @@ type Options struct {
 	// URLLength is the longest URL in bytes; 0 means urlkey.MaxLength.
 	URLLength int
 	// LiveFilters are filters whose answers may change while a crawl runs, such as files that policy.WatchFile follows.
-	// What they begin to refuse is no longer requested, and a request in flight is cut off. What they begin to permit is
-	// found, also links of pages that were fetched before.
+	// What they begin to refuse is no longer requested, and a request in flight is cut off. What they begin to permit
+	// is found, also links of pages that were fetched before.
 	LiveFilters []policy.LiveFilter
-	// HostPolicy gives single hosts a delay, headers, cookies, a login, a scope and budgets of their own; nil means none.
+	// HostPolicy gives single hosts a delay, headers, cookies, a login, a scope and budgets of their own; nil means
+	// none.
 	HostPolicy policy.HostPolicy
-	// MaxInterval is the longest time between two fetches of a URL (Nutch: db.fetch.interval.max), in whole seconds from
-	// 1 s to 136 years; 0 means 90 days.
+	// MaxInterval is the longest time between two fetches of a URL (Nutch: db.fetch.interval.max), in whole seconds
+	// from 1 s to 136 years; 0 means 90 days.
 	MaxInterval time.Duration
 
 	// Policies: nil means the default, an empty slice none. To add to a default, append to it:
@@ -122,10 +123,10 @@ type Options struct {
 	Parsers parse.Options
 	// OnPage, if not nil, is called once for every fetch that was stored: pages, redirects and failures.
 	//
-	// It runs on PageWorkers goroutines of its own (0 means one for each processor), several calls at once, in no order.
-	// When all of them are busy, fetchers wait. Crawl and Fetch return after the last call, even when they are aborted,
-	// so a call that never returns blocks them; a panic in a call ends the process. It may call any method of the Engine
-	// but Close, which would wait for it; Crawl and Fetch are ErrBusy.
+	// It runs on PageWorkers goroutines of its own (0 means one for each processor), several calls at once, in no
+	// order. When all of them are busy, fetchers wait. Crawl and Fetch return after the last call, even when they are
+	// aborted, so a call that never returns blocks them; a panic in a call ends the process. It may call any method of
+	// the Engine but Close, which would wait for it; Crawl and Fetch are ErrBusy.
 	//
 	// It is called up to 100 ms before the fetch is durable: a page that is lost in a crash is fetched and delivered
 	// again.
@@ -133,8 +134,8 @@ type Options struct {
 	PageWorkers int
 	// Signature names the signature by which pages count as equal: "content" (parse.ContentSignature), "text"
 	// (parse.TextSignature), "bytes" (parse.BytesSignature), "body" (parse.RawSignature, Nutch's MD5Signature) or
-	// "profile" (parse.TextProfileSignature, Nutch's). A store keeps the one that it was created with: "" means that one,
-	// or "content" for a new store; another is a *storage.IdentityError. Parsers.Signer takes precedence.
+	// "profile" (parse.TextProfileSignature, Nutch's). A store keeps the one that it was created with: "" means that
+	// one, or "content" for a new store; another is a *storage.IdentityError. Parsers.Signer takes precedence.
 	Signature string
 	// Protocol replaces the HTTP client: for tests and for other transports. It is not held to a contact, to private
 	// addresses or to RefuseTypes.
@@ -148,8 +149,8 @@ type Options struct {
 	Events EventListener
 	// FS replaces the disk, for simulations and fault tests.
 	FS storage.FS
-	// Now replaces the clock, for tests; nil means time.Now. It is the engine's only clock and must not go back. While it
-	// stands still, no delay ends.
+	// Now replaces the clock, for tests; nil means time.Now. It is the engine's only clock and must not go back. While
+	// it stands still, no delay ends.
 	Now func() time.Time
 	// OnFatal is called when the store cannot continue: a sync failed, or the write-ahead log cannot be written. The
 	// process should exit and start again; what was acknowledged is kept. It is called on any goroutine, with locks
@@ -302,7 +303,7 @@ func (o *Options) hasContact() bool {
 // needsContact reports whether only loopback addresses may be fetched from. An embedder's Protocol decides for itself.
 func (o *Options) needsContact() bool { return o.Protocol == nil && !o.hasContact() }
 
-// acceptsType reports whether a page's body is wanted, by its media type.
+// acceptsType reports whether a body of a media type is read.
 func (o *Options) acceptsType(mediaType string) bool {
 	for _, t := range o.RefuseTypes {
 		if group, ok := strings.CutSuffix(t, "*"); t == mediaType || ok && strings.HasPrefix(mediaType, group) {
@@ -347,8 +348,8 @@ var signers = map[string]parse.SignerFunc{
 // signerNames are the names in the order in which errors list them.
 var signerNames = []string{signatureContent, signatureText, "bytes", "body", "profile"}
 
-// chooseSigner takes the signature that the store was created with. A different Options.Signature is an error: pages that
-// are signed in two ways are never duplicates of one another.
+// chooseSigner takes the signature that the store was created with. A different Options.Signature is an error: pages
+// that are signed in two ways are never duplicates of one another.
 func (o *Options) chooseSigner(store *storage.Store) error {
 	name, ok, err := store.Setting(settingSignature)
 	if err != nil {

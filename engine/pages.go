@@ -15,39 +15,39 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// Page is one fetch as Options.OnPage sees it: a page, or a redirect, or the reason why there is none. It belongs to
-// the callback, which may keep it.
+// Page is the end of one fetch as Options.OnPage receives it: a page, a redirect, or the reason why there is none. It
+// belongs to the callback, which may keep and change it.
 type Page struct {
 	URL     urlkey.URL
 	Fetched time.Time     // when the request began
-	Took    time.Duration // until the response ended
+	Took    time.Duration // from then to the end of the response
 
-	// Status is the outcome; HTTPStatus is 0 when there was no response, and Failure then says why ("" for none).
+	// Status is the outcome. HTTPStatus is 0 if there was no response; Failure then says why, and is "" otherwise.
 	Status     storage.FetchStatus
 	HTTPStatus int
 	Failure    string
-	Redirect   string // where a redirect, or a page that refreshes itself, leads; "" for nowhere
+	Redirect   string // target of a redirect or of a page's refresh; "": none
 
 	Head []byte // status line and header fields as received; nil without a response
-	Body []byte // decoded; nil without a response, or when it could not be decoded
-	// Parsed is what the parser saw, links as the page has them; nil for what was not parsed.
+	Body []byte // without content coding; nil without a response, or if it could not be decoded
+	// Parsed is what the parser saw, with the links as they are in the page; nil if the page was not parsed.
 	Parsed *parse.Page
-	// Links are the page's links as crawldb knows them: normalised, refused ones included.
+	// Links are the page's links in page order, normalized. Links that filters or the scope refuse are among them.
 	Links []PageLink
 }
 
 // PageLink is a link of a Page.
 type PageLink struct {
 	URL      string
-	Anchor   string // its text, white space folded
-	NoFollow bool   // it does not count: nofollow, ugc or sponsored
+	Anchor   string // its text, with white space folded; "": none
+	NoFollow bool   // marked nofollow, ugc or sponsored
 }
 
-// deliveries hands pages to Options.OnPage on a bounded pool of goroutines, which runs while something is fetched.
+// deliveries pass pages to Options.OnPage, on a bounded pool of goroutines that runs while something is fetched.
 type deliveries struct {
-	on      func(*Page)
+	on      func(*Page) // Options.OnPage; nil: pages are not delivered
 	workers int
-	current atomic.Pointer[delivery]
+	current atomic.Pointer[delivery] // nil while nothing is fetched
 }
 
 // delivery is the pool of one crawl or fetch.
@@ -59,7 +59,8 @@ type delivery struct {
 	once    sync.Once
 }
 
-// callback is what fetchers call for each attempt that was stored; nil when nobody wants to know.
+// callback returns what fetchers call for each attempt that was stored, or nil without OnPage. It must be called before
+// start.
 func (d *deliveries) callback(on func(*Page), workers int) func(*segment.Attempt, *segment.Scratch) {
 	if on == nil {
 		return nil
@@ -76,8 +77,8 @@ func (d *deliveries) callback(on func(*Page), workers int) func(*segment.Attempt
 	}
 }
 
-// start begins a pool; end must be called when nobody stores any more. The queue is as long as there are workers:
-// when callbacks are slow, fetchers wait.
+// start begins a pool. The caller calls end when all fetchers have stopped. The queue has room for one page per worker;
+// when it is full, fetchers wait.
 func (d *deliveries) start() *delivery {
 	c := &delivery{d: d}
 	if d.on == nil {
@@ -100,10 +101,10 @@ func (c *delivery) work() {
 	}
 }
 
-// pending is the number of pages that a callback has not returned for.
+// pending is the number of pages that wait or that a callback has.
 func (c *delivery) pending() int64 { return c.waiting.Load() }
 
-// end waits until every callback has returned. Calling it again does nothing.
+// end waits until every callback has returned. A second call does nothing.
 func (c *delivery) end() {
 	c.once.Do(func() {
 		if c.queue == nil {
@@ -115,11 +116,13 @@ func (c *delivery) end() {
 	})
 }
 
-// newPage copies what a fetcher has, since its memory is used again at once.
+// newPage copies what a fetcher has, because the fetcher reuses its memory for the next page.
 func newPage(a *segment.Attempt, s *segment.Scratch) *Page {
 	o := s.Outcome()
-	p := &Page{URL: a.URL, Fetched: a.At, Took: a.Took, Status: o.Status, HTTPStatus: int(o.HTTPStatus), Failure: o.Failure,
-		Redirect: spelled(o.Redirect)}
+	p := &Page{
+		URL: a.URL, Fetched: a.At, Took: a.Took, Status: o.Status, HTTPStatus: int(o.HTTPStatus), Failure: o.Failure,
+		Redirect: spelled(o.Redirect), Links: make([]PageLink, 0, len(o.Outlinks)),
+	}
 	if a.Response != nil {
 		p.Head = slices.Clone(a.Response.Head)
 		if body, _, err := a.Response.Content(); err == nil || len(body) > 0 {

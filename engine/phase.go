@@ -10,7 +10,7 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// lane is one of the two goroutines behind the fetchers of a crawl. Segments go through one after the other.
+// lane is one of the two goroutines behind the fetchers of a crawl. Segments pass through one, then the other.
 type lane uint8
 
 const (
@@ -19,7 +19,7 @@ const (
 	lanes
 )
 
-// phase is one row of the table of phases: what takes a segment from one state to the next.
+// phase is one row of the table: what takes a segment from one state to the next.
 type phase struct {
 	name     string
 	from, to storage.SegmentState
@@ -28,13 +28,13 @@ type phase struct {
 	run      func(ctx context.Context, w *work, h *hooks, segments []uint32) error
 }
 
-// table is the whole life of a segment after generate, in order. `seine updatedb` runs one row for one
-// segment; a crawl runs whichever rows are due, lane behind lane; recovery runs all of them. A phase does
-// not know who called it.
+// table is the life of a segment after generate, in order. `seine updatedb` runs one row for one segment, a crawl runs
+// the rows that are due, lane behind lane, and recovery runs all. A phase does not know who called it.
 //
 //	open ──parse──▶ sealed ──updatedb──▶ updated ──invertlinks──▶ linked ──index──▶ indexed
 //
-// Each row ingests its tables together with the new state, so a crash leaves it done or not begun.
+// Each row ingests its tables together with the new state, so a crash leaves it done or not begun. Dedup runs with
+// index: it has no state of its own.
 var table = [...]phase{
 	{"parse", storage.SegmentOpen, storage.SegmentSealed, laneUpdate, 1, runSeal},
 	{"updatedb", storage.SegmentSealed, storage.SegmentUpdated, laneUpdate, 1, runUpdate},
@@ -42,7 +42,7 @@ var table = [...]phase{
 	{"index", storage.SegmentLinked, storage.SegmentIndexed, laneIndex, indexBatchMax, runIndex},
 }
 
-// hooks are where a crawl differs from recovery. Nil functions do nothing.
+// hooks are where a crawl differs from recovery. A nil function does nothing.
 type hooks struct {
 	// seal seals an open segment. Recovery reads its WARC back; a crawl has its parse records in memory.
 	seal func(ctx context.Context, segment uint32) error
@@ -50,7 +50,7 @@ type hooks struct {
 	updated func(segment uint32, r UpdateReport, woken []urlkey.HostKey)
 	// indexed reports what dedup and index did.
 	indexed func(d DedupReport, x IndexReport)
-	// leaveLinked says that dedup and index are left to whoever comes later.
+	// leaveLinked reports whether to skip dedup and index, because the end of the crawl runs them for all segments.
 	leaveLinked func() bool
 }
 
@@ -117,8 +117,8 @@ func (w *work) advance(ctx context.Context, l lane, h *hooks, segments []uint32)
 	return nil
 }
 
-// settle runs every due row until no segment is between states: what a crawl does before it goes on. Fetchlists that
-// nobody has begun to fetch are left alone, and linked segments where there is no index.
+// settle runs every due row until no segment is between states: what a crawl does first. Fetchlists that nobody has
+// begun to fetch stay as they are, and with NoIndex linked segments.
 func (w *work) settle(ctx context.Context) error {
 	for i := range table {
 		p := &table[i]
@@ -136,8 +136,7 @@ func (w *work) settle(ctx context.Context) error {
 	return nil
 }
 
-// newestSegment returns the newest segment in a state. The error of a store without one says which phase makes
-// such a segment.
+// newestSegment returns the newest segment in a state. Without one, the error says which phase makes such a segment.
 func newestSegment(store *storage.Store, state storage.SegmentState) (uint32, error) {
 	list, err := store.SegmentList()
 	if err != nil {

@@ -130,17 +130,3 @@ type CrawlOptions struct {
 	Progress      func(Progress)
 	ProgressEvery time.Duration
 }
-
-// StopReason says why a crawl ended.
-type StopReason string
-
-// The reasons.
-const (
-	StopDone        StopReason = "done"        // nothing is due any more
-	StopMaxPages    StopReason = "max-pages"   // Limits.MaxPages was reached
-	StopMaxBytes    StopReason = "max-bytes"   // Limits.MaxBytes was reached
-	StopMaxTime     StopReason = "max-time"    // Limits.MaxTime was reached
-	StopInterrupted StopReason = "interrupted" // the context ended, or Close was called
-	StopAborted     StopReason = "aborted"     // CrawlOptions.Abort ended
-	StopFailed      StopReason = "failed"      // the error that Crawl returned
-)

@@ -9,61 +9,67 @@ import (
 	"github.com/seine-crawler/seine/engine/internal/visit"
 )
 
-// Progress is a moment of a crawl, for people.
+// Progress is a crawl at one moment. Counts are of this crawl and only grow; what is marked "now" is the present state.
+// Fetches are counted when they are on disk, up to 100 ms late. JSON has durations in nanoseconds.
 type Progress struct {
-	Phase          string        `json:"phase"` // "crawling", "settling", "done"
-	Elapsed        time.Duration `json:"elapsed"`
-	Fetched        uint64        `json:"fetched"`
-	Failed         uint64        `json:"failed"`
-	Bytes          uint64        `json:"bytes"`
-	PagesPerSecond float64       `json:"pages_per_second"` // since the start
-	Discovered     uint64        `json:"discovered"`
-	Indexed        uint64        `json:"indexed"`
-	Busy           int64         `json:"busy"` // visits under way
-	HostsReady     int           `json:"hosts_ready"`
-	HostsWaiting   int           `json:"hosts_waiting"`
-	HostsAsleep    int           `json:"hosts_asleep"`
-	Queued         int           `json:"queued"`  // URLs in the frontier
-	Backlog        int64         `json:"backlog"` // segments waiting for updatedb
-	Slowest        string        `json:"slowest"` // what holds the crawl up
-	HeapBytes      uint64        `json:"heap_bytes"`
-	MemoryLimit    int64         `json:"memory_limit"`
-	DiskFree       uint64        `json:"disk_free"` // bytes; 0: not known
+	// Phase is "fetching" (a fetchlist that Generate made), "crawling", "settling" or "done".
+	Phase          string        `json:"phase"`
+	Elapsed        time.Duration `json:"elapsed"`          // since the start
+	Fetched        uint64        `json:"fetched"`          // pages
+	Failed         uint64        `json:"failed"`           // as in FetchReport
+	Bytes          uint64        `json:"bytes"`            // of bodies, as received
+	PagesPerSecond float64       `json:"pages_per_second"` // Fetched, on average since the start
+	Discovered     uint64        `json:"discovered"`       // URLs that became crawldb records
+	Indexed        uint64        `json:"indexed"`          // documents added to the index
+	Busy           int64         `json:"busy"`             // visits under way, now
+	HostsReady     int           `json:"hosts_ready"`      // hosts that may be visited, now
+	HostsWaiting   int           `json:"hosts_waiting"`    // hosts that wait for their delay, now
+	HostsAsleep    int           `json:"hosts_asleep"`     // hosts that failed too often, now
+	Queued         int           `json:"queued"`           // URLs in the frontier, now
+	Backlog        int64         `json:"backlog"`          // sealed segments that updatedb has not finished, now
+	Slowest        string        `json:"slowest"`          // what holds the crawl up now, in words
+	HeapBytes      uint64        `json:"heap_bytes"`       // of the process, now
+	MemoryLimit    int64         `json:"memory_limit"`     // Options.Memory, in bytes
+	DiskFree       uint64        `json:"disk_free"`        // bytes, now; 0: not known
 
-	Fetchers       int               `json:"fetchers"`
-	HostsActive    int               `json:"hosts_active"`    // in memory
-	HostsDormant   int               `json:"hosts_dormant"`   // of these, without due URLs
-	HostsThrottled int               `json:"hosts_throttled"` // told to come back later
-	OverBudget     uint64            `json:"over_budget"`     // times a host was held back by a budget
-	Outage         bool              `json:"outage"`          // the network here seems to be cut
-	Paused         bool              `json:"paused,omitempty"`
-	NotModified    uint64            `json:"not_modified"`
-	Redirected     uint64            `json:"redirected"`
-	RobotsDenied   uint64            `json:"robots_denied"`
-	Gone           uint64            `json:"gone"`
-	Failures       map[string]uint64 `json:"failures,omitempty"` // by kind
+	Fetchers       int               `json:"fetchers"`           // now
+	HostsActive    int               `json:"hosts_active"`       // in memory, now
+	HostsDormant   int               `json:"hosts_dormant"`      // of these, without due URLs
+	HostsThrottled int               `json:"hosts_throttled"`    // that asked for a pause (429, 503), now
+	OverBudget     uint64            `json:"over_budget"`        // times that a budget held a host back
+	Outage         bool              `json:"outage"`             // the local network seems to be cut, now
+	Paused         bool              `json:"paused,omitempty"`   // now, by Engine.Pause
+	NotModified    uint64            `json:"not_modified"`       // as in FetchReport
+	Redirected     uint64            `json:"redirected"`         // as in FetchReport
+	RobotsDenied   uint64            `json:"robots_denied"`      // as in FetchReport
+	Gone           uint64            `json:"gone"`               // as in FetchReport
+	Failures       map[string]uint64 `json:"failures,omitempty"` // Failed by kind
 	Stages         StageCPU          `json:"stages"`             // processor time since the start
 	MaxPages       int64             `json:"max_pages,omitempty"`
 	MaxBytes       int64             `json:"max_bytes,omitempty"`
 	MaxTime        time.Duration     `json:"max_time,omitempty"`
 }
 
-// ETA is the time to the nearest limit at the present rate and the share of it that is used up; 0 when there
-// is no limit or no rate.
+// ETA returns the time to the limit that is nearest at the average rate so far, and the share of it that is used, from
+// 0 to 1. Both are 0 without a limit or a rate.
 func (p Progress) ETA() (left time.Duration, share float64) {
 	seconds := p.Elapsed.Seconds()
-	for _, l := range []struct{ used, most float64 }{{float64(p.Fetched), float64(p.MaxPages)}, {float64(p.Bytes), float64(p.MaxBytes)}, {seconds, p.MaxTime.Seconds()}} {
-		if l.most == 0 || l.used == 0 {
+	for _, l := range []struct{ used, limit float64 }{
+		{float64(p.Fetched), float64(p.MaxPages)},
+		{float64(p.Bytes), float64(p.MaxBytes)},
+		{seconds, p.MaxTime.Seconds()},
+	} {
+		if l.limit == 0 || l.used == 0 {
 			continue
 		}
-		if s := min(l.used/l.most, 1); s > share {
+		if s := min(l.used/l.limit, 1); s > share {
 			share, left = s, time.Duration(seconds*(1/s-1)*float64(time.Second))
 		}
 	}
 	return left, share
 }
 
-// slowest names what holds the crawl up: the question people ask when it seems idle.
+// slowest says what holds the crawl up, which people ask when it seems idle.
 func slowest(p Progress, held visit.Holder) string {
 	switch {
 	case held&visit.HeldByPause != 0:
@@ -71,7 +77,7 @@ func slowest(p Progress, held visit.Holder) string {
 	case held&visit.HeldByDisk != 0:
 		return "the disk is nearly full: fetchers wait for space"
 	case p.Outage:
-		return "the network here seems to be cut: one host a second is tried"
+		return "the local network seems to be cut: one host a second is tried"
 	case held&visit.HeldByBacklog != 0:
 		return "fetchers wait for updatedb"
 	case p.Busy >= int64(p.Fetchers):

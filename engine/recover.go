@@ -10,16 +10,15 @@ import (
 	"github.com/seine-crawler/seine/storage"
 )
 
-// compareLogs holds the two records of the crawl, store and WARC files, against each other when an
-// engine opens, so that neither can silently lose what the other remembers:
+// compareLogs compares the store with the WARC files when an engine opens, so that neither loses silently what the
+// other has:
 //
-//   - A WARC file of a segment that the store does not know means that the store lost its last
-//     writes. The segment is made known again, as open; the next crawl reads its WARC back.
-//   - A WARC file that is shorter than the store remembers means that pages counted as fetched are
-//     gone. The engine refuses to open and names the file.
+//   - A WARC file of a segment that the store does not have means that the store lost its last writes. The segment is
+//     registered again, as open, and the next crawl reads its WARC back.
+//   - A WARC file that is shorter than the store says means that pages that count as fetched are gone. The engine
+//     refuses to open and names the file.
 //
-// Only the newest segments are compared here, enough for what a crash can touch; Verify compares
-// all.
+// Only the newest segments are compared, more than a crash can affect; Inspector.Verify compares all.
 func (w *work) compareLogs() error {
 	list, err := w.store.SegmentList()
 	if err != nil {
@@ -39,8 +38,9 @@ func (w *work) compareLogs() error {
 			continue
 		}
 		known[number] = true
-		w.warn(fmt.Errorf("segment %d is in %s but not in the store: taking it up again", number, name))
-		if err := w.store.PutSegment(storage.Segment{Number: number, State: storage.SegmentOpen, Created: w.o.Now()}); err != nil {
+		w.warn(fmt.Errorf("segment %d is in %s but not in the store: the next crawl reads it back", number, name))
+		seg := storage.Segment{Number: number, State: storage.SegmentOpen, Created: w.now()}
+		if err := w.store.PutSegment(seg); err != nil {
 			return err
 		}
 	}
@@ -52,7 +52,7 @@ func (w *work) compareLogs() error {
 	return nil
 }
 
-// comparedSegments is the number of newest segments whose files are looked at when opening.
+// comparedSegments is the number of newest segments whose files are compared when an engine opens.
 const comparedSegments = 64
 
 func (w *work) compareFiles(s storage.Segment) error {
@@ -60,16 +60,18 @@ func (w *work) compareFiles(s storage.Segment) error {
 		path := w.warcDir() + "/" + f.Name
 		size, err := w.warcFS.Size(path)
 		if err != nil {
-			return fmt.Errorf("%w: the store remembers %s (%d bytes) of segment %d: %w", storage.ErrCorrupt, path, f.Size, s.Number, err)
+			return fmt.Errorf("%w: %s of segment %d should have %d bytes: %w: restore it from a backup",
+				storage.ErrCorrupt, path, s.Number, f.Size, err)
 		}
 		if size < f.Size {
-			return fmt.Errorf("%w: %s has %d bytes, the store remembers %d: restore it from a backup", storage.ErrCorrupt, path, size, f.Size)
+			return fmt.Errorf("%w: %s of segment %d has %d bytes and should have %d: restore it from a backup",
+				storage.ErrCorrupt, path, s.Number, size, f.Size)
 		}
 	}
 	return nil
 }
 
-// fileSegment reads the segment number out of a WARC file name.
+// fileSegment returns the number of the segment that a WARC file belongs to, by its name.
 func fileSegment(name string) (uint32, bool) {
 	rest, ok := strings.CutPrefix(name, "seine-")
 	if !ok {

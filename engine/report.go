@@ -12,13 +12,15 @@ import (
 	"github.com/seine-crawler/seine/engine/internal/segment"
 )
 
-// Report says what a phase did. Each phase returns its own type, whose fields are JSON.
+// Report says what a phase did: InjectReport, GenerateReport, FetchReport, SealReport, UpdateReport, InvertReport,
+// DedupReport, IndexReport or CrawlReport. All have JSON field names. Counts are of this run of the phase; Took is its
+// time, in JSON as seconds under "seconds".
 type Report interface {
-	// String is one line of counts and time.
+	// String is one line of counts and time, without a line feed.
 	String() string
 }
 
-// Duration is a time.Duration that JSON shows as a number of seconds.
+// Duration is a time.Duration that JSON has as a number of seconds.
 type Duration time.Duration
 
 // Seconds returns the duration in seconds.
@@ -44,20 +46,22 @@ func (d *Duration) UnmarshalJSON(b []byte) error {
 
 // InjectReport counts what became of seed lines.
 type InjectReport struct {
-	Lines     uint64   `json:"lines"`
-	New       uint64   `json:"new"`
-	Known     uint64   `json:"known"`   // kept as they were
-	Changed   uint64   `json:"changed"` // overwritten or updated, as asked
-	Merged    uint64   `json:"merged"`  // lines with the same URL as a later one
-	Filtered  uint64   `json:"filtered"`
-	Malformed uint64   `json:"malformed"`
-	Examples  []string `json:"examples,omitempty"` // the first malformed lines and what is wrong with them
+	Lines     uint64   `json:"lines"`              // without comments and empty lines
+	New       uint64   `json:"new"`                // records that were made
+	Known     uint64   `json:"known"`              // records that stayed as they were
+	Changed   uint64   `json:"changed"`            // records that Overwrite or Update changed
+	Merged    uint64   `json:"merged"`             // lines with the same URL as a later one
+	Filtered  uint64   `json:"filtered"`           // lines whose URL a filter refused
+	Malformed uint64   `json:"malformed"`          // lines that are no seed
+	Examples  []string `json:"examples,omitempty"` // the first malformed lines, and what is wrong with them
 	Took      Duration `json:"seconds"`
 }
 
 func injectReport(in phases.Injected) InjectReport {
-	return InjectReport{Lines: in.Lines, New: in.New, Known: in.Known, Changed: in.Changed, Merged: in.Merged,
-		Filtered: in.Filtered, Malformed: in.Malformed, Examples: in.Examples}
+	return InjectReport{
+		Lines: in.Lines, New: in.New, Known: in.Known, Changed: in.Changed, Merged: in.Merged, Filtered: in.Filtered,
+		Malformed: in.Malformed, Examples: in.Examples,
+	}
 }
 
 func (r InjectReport) String() string {
@@ -71,10 +75,10 @@ func (r InjectReport) String() string {
 
 // GenerateReport says what a fetchlist holds.
 type GenerateReport struct {
-	Segment  uint32   `json:"segment"`
-	Selected uint64   `json:"selected"`
-	Hosts    uint64   `json:"hosts"`
-	Due      uint64   `json:"due"` // due and wanted, before top N and per-host limits
+	Segment  uint32   `json:"segment"`  // that has the fetchlist
+	Selected uint64   `json:"selected"` // URLs in the fetchlist
+	Hosts    uint64   `json:"hosts"`    // of these
+	Due      uint64   `json:"due"`      // URLs that could be chosen, before Top and MaxPerHost
 	Took     Duration `json:"seconds"`
 }
 
@@ -83,39 +87,44 @@ func generateReport(g phases.Generated) GenerateReport {
 }
 
 func (r GenerateReport) String() string {
-	return fmt.Sprintf("generate: segment %d, %d of %d due URLs on %d hosts in %.2fs", r.Segment, r.Selected, r.Due, r.Hosts, r.Took.Seconds())
+	return fmt.Sprintf("generate: segment %d, %d of %d due URLs on %d hosts in %.2fs",
+		r.Segment, r.Selected, r.Due, r.Hosts, r.Took.Seconds())
 }
 
 // SealReport says what a sealed segment holds.
 type SealReport struct {
 	Segment uint32   `json:"segment"`
-	Pages   uint64   `json:"pages"`
-	Links   uint64   `json:"links"`
-	Bytes   uint64   `json:"bytes"`
-	Torn    int64    `json:"torn_bytes"` // cut from the ends of WARC files that a crash had torn
+	Pages   uint64   `json:"pages"`      // outcomes of fetches, failures included
+	Links   uint64   `json:"links"`      // outlinks
+	Bytes   uint64   `json:"bytes"`      // of bodies, as received
+	Torn    int64    `json:"torn_bytes"` // bytes of incomplete records, cut off the WARC files after a crash
 	Took    Duration `json:"seconds"`
 }
 
 func (r SealReport) String() string {
-	return fmt.Sprintf("parse: segment %d, %d pages, %d links, %d bytes in %.2fs", r.Segment, r.Pages, r.Links, r.Bytes, r.Took.Seconds())
+	return fmt.Sprintf("parse: segment %d, %d pages, %d links, %d bytes in %.2fs",
+		r.Segment, r.Pages, r.Links, r.Bytes, r.Took.Seconds())
 }
 
 // UpdateReport counts what updatedb changed.
 type UpdateReport struct {
 	Segment  uint32            `json:"segment"`
-	Outcomes uint64            `json:"outcomes"`
-	New      uint64            `json:"new"`
-	Linked   uint64            `json:"linked"`             // known URLs that were linked to
-	Filtered map[string]uint64 `json:"filtered,omitempty"` // links refused, by reason
-	// Withheld URLs are refused for now: outside the scope, or by a live filter. Readmitted ones were, and are among New.
+	Outcomes uint64            `json:"outcomes"`           // records that a fetch changed
+	New      uint64            `json:"new"`                // records that were made
+	Linked   uint64            `json:"linked"`             // known URLs that pages of the segment link to
+	Filtered map[string]uint64 `json:"filtered,omitempty"` // links that were refused for good, by reason
+	// Withheld counts URLs that the scope or a live filter refuses for now, Readmitted those that were withheld before
+	// and are permitted now; these are among New.
 	Withheld   uint64   `json:"withheld,omitempty"`
 	Readmitted uint64   `json:"readmitted,omitempty"`
 	Took       Duration `json:"seconds"`
 }
 
 func updateReport(number uint32, u phases.Updated) UpdateReport {
-	return UpdateReport{Segment: number, Outcomes: u.Outcomes, New: u.New, Linked: u.Linked, Filtered: u.Filtered,
-		Withheld: u.Withheld, Readmitted: u.Readmitted.New}
+	return UpdateReport{
+		Segment: number, Outcomes: u.Outcomes, New: u.New, Linked: u.Linked, Filtered: u.Filtered,
+		Withheld: u.Withheld, Readmitted: u.Readmitted.New,
+	}
 }
 
 func (r UpdateReport) String() string {
@@ -123,34 +132,38 @@ func (r UpdateReport) String() string {
 	for _, n := range r.Filtered {
 		filtered += n
 	}
-	return fmt.Sprintf("updatedb: segment %d, %d outcomes, %d new URLs, %d known ones linked, %d links filtered in %.2fs",
+	return fmt.Sprintf("updatedb: segment %d, %d outcomes, %d new URLs, %d known ones linked, %d links filtered "+
+		"in %.2fs",
 		r.Segment, r.Outcomes, r.New, r.Linked, filtered, r.Took.Seconds())
 }
 
 // InvertReport counts what invertlinks wrote.
 type InvertReport struct {
 	Segment uint32   `json:"segment"`
-	Targets uint64   `json:"targets"`
-	Inlinks uint64   `json:"inlinks"`
+	Targets uint64   `json:"targets"` // URLs that pages of the segment link to
+	Inlinks uint64   `json:"inlinks"` // distinct links
 	Took    Duration `json:"seconds"`
 }
 
 func (r InvertReport) String() string {
-	return fmt.Sprintf("invertlinks: segment %d, %d inlinks of %d targets in %.2fs", r.Segment, r.Inlinks, r.Targets, r.Took.Seconds())
+	return fmt.Sprintf("invertlinks: segment %d, %d inlinks of %d targets in %.2fs",
+		r.Segment, r.Inlinks, r.Targets, r.Took.Seconds())
 }
 
 // DedupReport counts what dedup decided.
 type DedupReport struct {
-	Groups   uint64   `json:"groups"` // signatures shared by several URLs
-	Marked   uint64   `json:"marked"` // became db_duplicate
-	Restored uint64   `json:"restored"`
-	Deleted  uint64   `json:"deleted"` // left the index
-	Closed   int      `json:"closed"`  // prefixes that were found to be traps
+	Groups   uint64   `json:"groups"`   // signatures that several URLs share
+	Marked   uint64   `json:"marked"`   // pages that became db_duplicate
+	Restored uint64   `json:"restored"` // pages that are no longer db_duplicate
+	Deleted  uint64   `json:"deleted"`  // documents that left the index
+	Closed   int      `json:"closed"`   // parts of sites that were closed as traps: see Options.TrapDuplicates
 	Took     Duration `json:"seconds"`
 }
 
 func dedupReport(d phases.Deduped) DedupReport {
-	return DedupReport{Groups: d.Groups, Marked: d.Marked, Restored: d.Restored, Deleted: d.Deleted, Closed: d.Closed}
+	return DedupReport{
+		Groups: d.Groups, Marked: d.Marked, Restored: d.Restored, Deleted: d.Deleted, Closed: d.Closed,
+	}
 }
 
 func (r DedupReport) String() string {
@@ -160,70 +173,90 @@ func (r DedupReport) String() string {
 
 // IndexReport counts what index did.
 type IndexReport struct {
-	Segments  []uint32 `json:"segments"`
-	Added     uint64   `json:"added"`
-	Refreshed uint64   `json:"refreshed"` // indexed again because their anchors changed
-	Deleted   uint64   `json:"deleted"`
-	Skipped   uint64   `json:"skipped"` // nothing to index: redirect, gone, duplicate, noindex, not text
-	TextBytes uint64   `json:"text_bytes"`
+	Segments  []uint32 `json:"segments"`   // that are indexed now
+	Added     uint64   `json:"added"`      // documents of URLs that had none
+	Refreshed uint64   `json:"refreshed"`  // documents that replaced another: page or anchors changed
+	Deleted   uint64   `json:"deleted"`    // documents of pages that have nothing to index any more
+	Skipped   uint64   `json:"skipped"`    // URLs with nothing to index: redirect, gone, duplicate, noindex, not text
+	TextBytes uint64   `json:"text_bytes"` // of the documents added and refreshed
 	Took      Duration `json:"seconds"`
 }
 
 func (r IndexReport) String() string {
-	return fmt.Sprintf("index: %d segments, %d documents added, %d refreshed, %d deleted, %d skipped, %d bytes of text in %.2fs",
+	return fmt.Sprintf("index: %d segments, %d documents added, %d refreshed, %d deleted, %d skipped, "+
+		"%d bytes of text in %.2fs",
 		len(r.Segments), r.Added, r.Refreshed, r.Deleted, r.Skipped, r.TextBytes, r.Took.Seconds())
 }
 
-// FetchReport counts the outcomes of fetches. Every attempt is in exactly one of Fetched, NotModified, Redirected,
-// RobotsDenied and Failed; Gone tells how many of Failed are gone for good (404 and its like) rather than to be tried
-// again.
+// FetchReport counts the outcomes of fetches that are on disk. Each is in exactly one of Fetched, NotModified,
+// Redirected, RobotsDenied and Failed.
 type FetchReport struct {
-	Segment      uint32            `json:"segment,omitempty"`
-	Fetched      uint64            `json:"fetched"`
+	Segment      uint32            `json:"segment,omitempty"` // 0 in a CrawlReport
+	Fetched      uint64            `json:"fetched"`           // pages
 	Failed       uint64            `json:"failed"`
-	Gone         uint64            `json:"gone"`
-	NotModified  uint64            `json:"not_modified"`
-	Redirected   uint64            `json:"redirected"`
-	RobotsDenied uint64            `json:"robots_denied"`
-	Bytes        uint64            `json:"bytes"` // of bodies, as received
-	Failures     map[string]uint64 `json:"failures,omitempty"`
+	Gone         uint64            `json:"gone"`               // of Failed, gone for good (404, 410 …): not tried again
+	NotModified  uint64            `json:"not_modified"`       // unchanged since the last fetch
+	Redirected   uint64            `json:"redirected"`         // answered with a redirect
+	RobotsDenied uint64            `json:"robots_denied"`      // not requested
+	Bytes        uint64            `json:"bytes"`              // of bodies, as received
+	Failures     map[string]uint64 `json:"failures,omitempty"` // Failed by kind
 	Took         Duration          `json:"seconds"`
 }
 
 func fetchReport(number uint32, c segment.Counts) FetchReport {
-	return FetchReport{Segment: number, Fetched: c.Fetched, Failed: c.Failed, Gone: c.Gone, NotModified: c.NotModified,
-		Redirected: c.Redirected, RobotsDenied: c.RobotsDenied, Bytes: c.Bytes, Failures: c.Failures}
+	return FetchReport{
+		Segment: number, Fetched: c.Fetched, Failed: c.Failed, Gone: c.Gone, NotModified: c.NotModified,
+		Redirected: c.Redirected, RobotsDenied: c.RobotsDenied, Bytes: c.Bytes, Failures: c.Failures,
+	}
 }
 
-// Attempts is the number of outcomes.
+// Attempts returns the number of outcomes.
 func (r FetchReport) Attempts() uint64 {
 	return r.Fetched + r.Failed + r.NotModified + r.Redirected + r.RobotsDenied
 }
 
 func (r FetchReport) String() string {
-	return fmt.Sprintf("fetch: segment %d, %d fetched, %d failed (%d gone), %d not modified, %d redirected, %d denied by robots, %d bytes in %.2fs",
+	return fmt.Sprintf("fetch: segment %d, %d fetched, %d failed (%d gone), %d not modified, %d redirected, "+
+		"%d denied by robots, %d bytes in %.2fs",
 		r.Segment, r.Fetched, r.Failed, r.Gone, r.NotModified, r.Redirected, r.RobotsDenied, r.Bytes, r.Took.Seconds())
 }
 
-// CrawlReport is what `seine crawl --json` prints when it ends.
+// StopReason says why a crawl ended.
+type StopReason string
+
+// The reasons.
+const (
+	StopDone        StopReason = "done"        // nothing is due any more
+	StopMaxPages    StopReason = "max-pages"   // Limits.MaxPages was reached
+	StopMaxBytes    StopReason = "max-bytes"   // Limits.MaxBytes was reached
+	StopMaxTime     StopReason = "max-time"    // Limits.MaxTime was reached
+	StopInterrupted StopReason = "interrupted" // the context ended, or Close was called
+	StopAborted     StopReason = "aborted"     // CrawlOptions.Abort ended
+	StopFailed      StopReason = "failed"      // the error that Crawl returned
+)
+
+// CrawlReport counts what one crawl did: what `seine crawl --json` prints.
 type CrawlReport struct {
 	FetchReport
-	Discovered     uint64     `json:"discovered"` // URLs that became records, seeds included
-	Duplicates     uint64     `json:"duplicates"` // pages marked db_duplicate
-	Indexed        uint64     `json:"indexed"`
-	PagesPerSecond float64    `json:"pages_per_second"`
-	CPUSeconds     float64    `json:"cpu_seconds"`
-	CPUByStage     StageCPU   `json:"cpu_by_stage"`
-	Segments       uint64     `json:"segments"`
-	HostsAsleep    uint64     `json:"hosts_asleep"`
+	Discovered     uint64     `json:"discovered"`       // URLs that became crawldb records, seeds included
+	Duplicates     uint64     `json:"duplicates"`       // pages marked db_duplicate, less those restored
+	Indexed        uint64     `json:"indexed"`          // documents added
+	PagesPerSecond float64    `json:"pages_per_second"` // Fetched by Took
+	CPUSeconds     float64    `json:"cpu_seconds"`      // of the process, user and system
+	CPUByStage     StageCPU   `json:"cpu_by_stage"`     // parts of CPUSeconds
+	Segments       uint64     `json:"segments"`         // that were filled
+	HostsAsleep    uint64     `json:"hosts_asleep"`     // at the end, after failures
 	Stopped        StopReason `json:"stopped"`
 }
 
 func (r CrawlReport) String() string {
-	s := fmt.Sprintf("crawl: %d fetched, %d failed (%d gone), %d not modified, %d redirected, %d denied by robots; %d discovered, %d duplicates, %d indexed; %d segments in %.2fs, %.0f pages/s, %.2f CPU s: %s (%s)",
-		r.Fetched, r.Failed, r.Gone, r.NotModified, r.Redirected, r.RobotsDenied, r.Discovered, r.Duplicates, r.Indexed, r.Segments, r.Took.Seconds(), r.PagesPerSecond, r.CPUSeconds, r.CPUByStage, r.Stopped)
+	s := fmt.Sprintf("crawl: %d fetched, %d failed (%d gone), %d not modified, %d redirected, %d denied by robots; "+
+		"%d discovered, %d duplicates, %d indexed; %d segments in %.2fs, %.0f pages/s, %.2f CPU s: %s (%s)",
+		r.Fetched, r.Failed, r.Gone, r.NotModified, r.Redirected, r.RobotsDenied,
+		r.Discovered, r.Duplicates, r.Indexed, r.Segments, r.Took.Seconds(), r.PagesPerSecond,
+		r.CPUSeconds, r.CPUByStage, r.Stopped)
 	if r.HostsAsleep > 0 {
-		s += fmt.Sprintf("; %d hosts do not answer and are left alone for now", r.HostsAsleep)
+		s += fmt.Sprintf("; %d hosts do not answer and are not visited for now", r.HostsAsleep)
 	}
 	return s
 }

@@ -13,14 +13,15 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// SearchOptions bound a search. Zero values: ten hits, from the first, 200 ms.
+// SearchOptions bound a search. The zero value returns the ten best hits within 200 ms.
 type SearchOptions struct {
-	Limit, Offset int
-	Deadline      time.Duration
-	// MarkStart and MarkEnd go round the matches in Hit.Snippet; "" means no marks.
+	Limit    int           // hits to return; 0 means 10
+	Offset   int           // hits to skip, from the best; Offset and Limit together are cut to 10,000
+	Deadline time.Duration // after it the search ends with what it has; 0 means 200 ms
+	// MarkStart and MarkEnd surround each match in Hit.Snippet; "" means no marks.
 	MarkStart, MarkEnd string
-	// HTML escapes Hit.Snippet for a page in HTML; the marks are then HTML of the caller's. Without it the snippet is plain
-	// text, control characters removed, for terminals and logs.
+	// HTML makes Hit.Snippet HTML: the text is escaped, the marks are used as they are. Without it the snippet is plain
+	// text without control characters, for terminals and logs.
 	HTML bool
 }
 
@@ -28,29 +29,29 @@ type SearchOptions struct {
 type Hit struct {
 	Rank    int     `json:"rank"` // from 1
 	URL     string  `json:"url"`
-	Title   string  `json:"title"` // the page's own text, not escaped
-	Score   float64 `json:"score"`
-	Snippet string  `json:"snippet"` // as SearchOptions.HTML and the marks say
-	// Matches are places in SnippetText that match the query, as pairs of byte offsets; SnippetText is the snippet
-	// as the page has it, not escaped.
+	Title   string  `json:"title"`   // as in the page, not escaped; the URL if the page has none
+	Score   float64 `json:"score"`   // comparable within one search only
+	Snippet string  `json:"snippet"` // formatted as SearchOptions say; "" if the page forbids snippets
+	// SnippetText is the snippet as in the page, not escaped. Matches are the places in it that match the query, as
+	// byte offsets from (inclusive) and to (exclusive).
 	SnippetText string   `json:"-"`
 	Matches     [][2]int `json:"-"`
-	// Stored and Date are what an IndexFilter gave the document.
+	// Stored and Date are what an IndexFilter gave the document; empty without one.
 	Stored []storage.Field `json:"stored,omitempty"`
 	Date   time.Time       `json:"date,omitzero"`
 }
 
-// SearchResult is a page of hits. Total counts all matches; Partial says that the deadline cut the
-// search short.
+// SearchResult is a page of hits.
 type SearchResult struct {
-	Total   int      `json:"total"`
-	Took    Duration `json:"seconds"`
-	Partial bool     `json:"partial,omitempty"`
-	Hits    []Hit    `json:"hits"`
+	Total   int      `json:"total"`             // matches that were found, hits or not
+	Took    Duration `json:"seconds"`           // JSON: seconds
+	Partial bool     `json:"partial,omitempty"` // the deadline ended the search early
+	Hits    []Hit    `json:"hits"`              // best first
 }
 
-// Search finds pages. Terms must all occur unless joined by OR; "phrases", -exclusion and site:host are understood; see
-// package index for the language. It waits for no phase. A canceled context ends it with an error.
+// Search finds pages. All terms must occur, unless they are joined by OR; "phrases", -exclusion and site:host work too.
+// Package index describes the language; any text is a query. Search sees what was indexed when it began and waits for
+// no phase. When ctx ends, it returns the context's error.
 func (e *Engine) Search(ctx context.Context, query string, o SearchOptions) (SearchResult, error) {
 	leave, err := e.enter()
 	if err != nil {
@@ -69,7 +70,8 @@ func (w *work) search(ctx context.Context, query string, o SearchOptions) (Searc
 	if o.Limit <= 0 {
 		o.Limit = 10
 	}
-	found, err := w.index.Search(ctx, query, index.SearchOptions{Limit: o.Limit, Offset: o.Offset, Deadline: o.Deadline})
+	bounds := index.SearchOptions{Limit: o.Limit, Offset: o.Offset, Deadline: o.Deadline}
+	found, err := w.index.Search(ctx, query, bounds)
 	if err != nil {
 		return SearchResult{}, err
 	}
@@ -86,8 +88,7 @@ func (w *work) search(ctx context.Context, query string, o SearchOptions) (Searc
 	return out, nil
 }
 
-// describe makes what a person sees of a hit, from the newest parse record of its URL and from what index filters
-// changed. A page that asks for no snippet gets none.
+// describe makes what people see of a hit, from the newest parse record of its URL and from what index filters changed.
 func (w *work) describe(h *index.Hit, q index.Query, o SearchOptions) (Hit, error) {
 	u, err := h.Key.URL()
 	if err != nil {
@@ -115,8 +116,8 @@ func (w *work) describe(h *index.Hit, q index.Query, o SearchOptions) (Hit, erro
 	return hit, nil
 }
 
-// snippet cuts a snippet from what an index filter has put in place of the text, from the main content, or from all of
-// the text: the words may be in a menu, or in what was taken for one.
+// snippet takes the snippet from the text that an index filter set, else from the main content, else, when that has no
+// match, from all of the text: the words may be in a menu, or in what was taken for one.
 func (w *work) snippet(h *index.Hit, q index.Query, text *storage.ParseText) index.Snippet {
 	if h.ShowText != "" {
 		return w.index.Snippet(q, h.ShowText)

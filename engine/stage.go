@@ -17,12 +17,11 @@ import (
 	"github.com/seine-crawler/seine/storage"
 )
 
-// stage is a part of the work that processor time is accounted to.
+// stage is a part of the work, for accounts of processor time.
 type stage uint8
 
-// The stages, in the order of a URL's life. What runs on a goroutine of ours that is not made of
-// waiting is measured by its thread's clock; fetch is what remains of the process: requests, responses,
-// robots.txt, the frontier and the runtime's scheduling, whose goroutines wait more than they work.
+// The stages, in the order of a URL's life. Stages whose goroutines work more than they wait are measured by the clocks
+// of their threads. Fetch is what remains of the process: requests, responses, robots.txt, the frontier, scheduling.
 const (
 	stageInject stage = iota
 	stageRefill       // choosing URLs for the frontier: scans of crawldb
@@ -39,35 +38,42 @@ const (
 	stages
 )
 
-var stageNames = [stages]string{"inject", "refill", "fetch", "warc", "parse", "seal", "updatedb", "invertlinks", "dedup", "index", "store", "gc"}
+var stageNames = [stages]string{
+	"inject", "refill", "fetch", "warc", "parse", "seal", "updatedb", "invertlinks", "dedup", "index", "store", "gc",
+}
 
-// stageClock adds up processor time by stage. Safe for concurrent use.
+// stageClock adds up processor time by stage. Any goroutine may use it.
 type stageClock struct {
 	spent [stages]atomic.Int64 // nanoseconds
 }
 
 func (c *stageClock) add(s stage, d time.Duration) { c.spent[s].Add(int64(d)) }
 
-// time begins a phase and returns the function that ends it, to be called on the same goroutine.
+// time begins a measurement. The caller calls stop at its end, on the same goroutine.
 func (c *stageClock) time(s stage) (stop func()) {
 	t := storage.StartCPUTimer()
 	return func() { c.add(s, t.Stop()) }
 }
 
-// spentIn accounts a step of a segment.
+// spentIn adds the time of a segment's step.
 func (c *stageClock) spentIn(step segment.Step, d time.Duration) {
 	c.add(stepStages[step], d)
 }
 
 var stepStages = [...]stage{segment.StepWARC: stageWARC, segment.StepParse: stageParse, segment.StepSeal: stageSeal}
 
+// What is left of a page's time, once the rest is tuned: gzip and SHA-1, the lexer, compressing page texts for the
+// store, system calls; with an index also the compactions of linkdb that the small last segments of a crawl set off.
+
 // stageTimes are the clocks of all stages at one moment; that of stageFetch is the whole process's.
 type stageTimes [stages]time.Duration
 
-// StageCPU is processor time in seconds by stage, in the order of a URL's life.
+// StageCPU is processor time by stage, in the order of a URL's life: inject, refill (choosing URLs for the frontier),
+// fetch, warc, parse, seal, updatedb, invertlinks, dedup, index, store (Pebble's compactions and flushes), gc. Its JSON
+// is an object of seconds by stage.
 type StageCPU []StageSeconds
 
-// StageSeconds is one stage's processor time.
+// StageSeconds is the processor time of one stage, user and system.
 type StageSeconds struct {
 	Stage   string
 	Seconds float64
@@ -82,7 +88,7 @@ func (c StageCPU) MarshalJSON() ([]byte, error) {
 	return json.Marshal(m)
 }
 
-// String names the stages with the most time first, with their shares.
+// String lists the stages with their shares in percent, largest first, without those below 0.5%.
 func (c StageCPU) String() string {
 	var total float64
 	for _, s := range c {
@@ -118,7 +124,7 @@ func (c *stageClock) times(store *storage.Store) (t stageTimes) {
 	return t
 }
 
-// since returns what each stage took since an earlier moment. The process's other work counts as fetch.
+// since returns the time of each stage since an earlier moment. The rest of the process counts as fetch.
 func (t stageTimes) since(before stageTimes) StageCPU {
 	rest := t[stageFetch] - before[stageFetch]
 	out := make(StageCPU, stages)
@@ -133,8 +139,8 @@ func (t stageTimes) since(before stageTimes) StageCPU {
 	return out
 }
 
-// collectorCPU is what the garbage collector's own goroutines took; what it makes others do while they
-// allocate is on the clocks of these.
+// collectorCPU is the processor time of the garbage collector's own goroutines. What it makes other goroutines do while
+// they allocate counts as theirs.
 func collectorCPU() time.Duration {
 	samples := []metrics.Sample{{Name: "/cpu/classes/gc/mark/dedicated:cpu-seconds"}}
 	metrics.Read(samples)

@@ -22,8 +22,8 @@ import (
 	"github.com/seine-crawler/seine/storage/warc"
 )
 
-// work runs the phases: it is where the rooms meet. Around each phase it takes the locks, measures processor
-// time, tells the listener, and makes what was indexed searchable. It knows neither crawls nor the door.
+// work runs the phases: it is where the rooms meet. Around each phase it takes the locks, measures processor time,
+// reports to the listener, and makes what was indexed searchable. It knows neither crawls nor the Engine.
 type work struct {
 	o         Options
 	store     *storage.Store
@@ -131,21 +131,21 @@ func (w *work) warn(err error) {
 	}
 }
 
-// done tells the listener that a phase ended.
+// done reports to the listener that a phase ended.
 func (w *work) done(r Report) {
 	if w.o.Events.PhaseDone != nil {
 		w.o.Events.PhaseDone(r)
 	}
 }
 
-// reached tells the listener that a segment reached a state.
+// reached reports to the listener that a segment reached a state.
 func (w *work) reached(number uint32, state storage.SegmentState) {
 	if w.o.Events.SegmentState != nil {
 		w.o.Events.SegmentState(number, state)
 	}
 }
 
-// took is the time since start by the engine's clock.
+// took returns the time since start.
 func (w *work) took(start time.Time) Duration { return Duration(w.now().Sub(start)) }
 
 func (w *work) inject(ctx context.Context, o InjectOptions) (InjectReport, []urlkey.HostKey, error) {
@@ -158,7 +158,9 @@ func (w *work) inject(ctx context.Context, o InjectOptions) (InjectReport, []url
 		return InjectReport{}, nil, fmt.Errorf("injecting: %w", err)
 	}
 	defer closeAll()
-	in, err := w.phases.Inject(ctx, phases.InjectOptions{URLs: o.URLs, Sources: sources, Overwrite: o.Overwrite, Update: o.Update})
+	in, err := w.phases.Inject(ctx, phases.InjectOptions{
+		URLs: o.URLs, Sources: sources, Overwrite: o.Overwrite, Update: o.Update,
+	})
 	r := injectReport(in)
 	if err != nil {
 		return r, nil, err
@@ -183,7 +185,7 @@ func (w *work) generate(ctx context.Context, o GenerateOptions) (GenerateReport,
 	return r, nil
 }
 
-// seal makes the parse records of a segment from its WARC.
+// seal makes the parse records of a segment from its WARC and seals it.
 func (w *work) seal(ctx context.Context, number uint32) (SealReport, error) {
 	start := w.now()
 	seg, err := phases.SegmentIn(w.store, number, "parse", storage.SegmentOpen, storage.SegmentSealed)
@@ -194,9 +196,11 @@ func (w *work) seal(ctx context.Context, number uint32) (SealReport, error) {
 	return w.sealed(sealed, start, err)
 }
 
-// sealed reports a segment that was sealed.
+// sealed makes the report of a segment that was sealed, or not if err is set.
 func (w *work) sealed(s segment.Sealed, start time.Time, err error) (SealReport, error) {
-	r := SealReport{Segment: s.Segment, Pages: s.Pages, Links: s.Links, Bytes: s.Bytes, Torn: s.Torn, Took: w.took(start)}
+	r := SealReport{
+		Segment: s.Segment, Pages: s.Pages, Links: s.Links, Bytes: s.Bytes, Torn: s.Torn, Took: w.took(start),
+	}
 	if err != nil {
 		return r, err
 	}
@@ -205,7 +209,7 @@ func (w *work) sealed(s segment.Sealed, start time.Time, err error) (SealReport,
 	return r, nil
 }
 
-// updateDB also returns the hosts that have something due now.
+// updateDB also returns the hosts that have something due by it.
 func (w *work) updateDB(ctx context.Context, number uint32) (UpdateReport, []urlkey.HostKey, error) {
 	start := w.now()
 	defer w.stages.time(stageUpdateDB)()
@@ -222,8 +226,8 @@ func (w *work) updateDB(ctx context.Context, number uint32) (UpdateReport, []url
 	return r, u.Woken, nil
 }
 
-// readmit brings links into crawldb that were withheld and are admitted by now. It returns the hosts that have
-// something due by that, and the number of new URLs.
+// readmit brings withheld links that are permitted now into crawldb. It returns the hosts that have something due by
+// it, and the number of new URLs.
 func (w *work) readmit(ctx context.Context) ([]urlkey.HostKey, uint64, error) {
 	if len(w.admission.Pending()) == 0 {
 		return nil, 0, nil
@@ -276,7 +280,7 @@ func (w *work) dedup(ctx context.Context, o DedupOptions) (DedupReport, error) {
 	return r, nil
 }
 
-// buildIndex makes documents of pages.
+// buildIndex makes documents of pages and makes them searchable.
 func (w *work) buildIndex(ctx context.Context, o IndexOptions) (IndexReport, error) {
 	start := w.now()
 	defer w.stages.time(stageIndex)()
@@ -304,7 +308,7 @@ func (w *work) buildIndex(ctx context.Context, o IndexOptions) (IndexReport, err
 	return x.report, nil
 }
 
-// close ends what work opened, in the order in which it depends on one another.
+// close closes what was opened: the network first, because it writes to the store, the store last.
 func (w *work) close() error {
 	return errors.Join(w.net.close(), w.index.Close(), w.store.Close())
 }

@@ -171,7 +171,9 @@ type Visit struct {
 	slow   bool        // counts towards the share of slow hosts
 	taken  atomic.Bool // a fetcher has taken it
 	halted atomic.Bool // Halt came: not to be made
-	done   event       // the event of Done, or of its host's move to another shard
+	// done is the event of Done, or of its host's move to another shard. One event for both: a host takes 870 bytes,
+	// with two it took 1,083.
+	done event
 }
 
 // address is one IP address, or one /64 of IPv6. Hosts that resolve to it take turns.

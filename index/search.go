@@ -215,7 +215,9 @@ func rank(a, b *candidate) int {
 	return cmp.Compare(a.key, b.key)
 }
 
-// offer reads a document's key only when its score could be among the best.
+// offer reads a document's key only when its score could be among the best. That is still 73% of a query of one word,
+// and only to break ties, although document numbers are in key order already. Of a phrase, 60% is decoding positions.
+// Lists carry no bounds on scores, so every match is visited.
 func (t *topK) offer(rd storage.Reader, seg *segment, doc uint32, score float64) {
 	if t.k == 0 || len(t.best) == t.k && score < t.best[0].score {
 		return

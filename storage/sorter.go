@@ -33,6 +33,9 @@ type SorterOptions struct {
 // (runfile.go); Sort merges the runs. Pairs with equal keys keep the order in which they were added,
 // unless Combine folds them. It belongs to one goroutine at a time. Make it with NewSorter; the zero
 // value is not usable.
+//
+// Of inject, sorting takes 26%, and 23% is reading the pairs in sorted order from the arena, which waits for
+// memory. Tried and dropped: huge pages for the arena gave two fifths fewer page faults and no less time.
 type Sorter struct {
 	o      SorterOptions
 	arena  arena

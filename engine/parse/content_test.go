@@ -39,8 +39,8 @@ func wordF1(got, want string) float64 {
 }
 
 // TestContent compares the main content of real pages with annotations by people. The model was trained on these pages
-// (bench/content/train.py reports its quality on unseen pages, by type): the test checks that the program computes what
-// the trained model computed.
+// (bench/training/content/train.py reports its quality on unseen pages, by type): the test checks that the program
+// computes what the trained model computed.
 func TestContent(t *testing.T) {
 	bodies, golds := map[string][]byte{}, map[string][]byte{}
 	untar(t, conformance(t, "web/wcxb-sample.tar.xz"), func(name string, data []byte) {

@@ -6,8 +6,9 @@ import "bytes"
 
 // plain reads the token at an offset of the page without the lexer, if it is text, an end tag, or a start tag in the
 // usual form: 19 of 20 tokens of real pages (WCXB). It finds the ends of texts and values with vector instructions
-// (bytes.IndexByte), not byte by byte; this made parsing as a whole half as fast again. For any other token it
-// changes nothing and returns false, and the lexer reads the token.
+// (bytes.IndexByte), not byte by byte; this made parsing as a whole half as fast again. With all tags in one table and
+// white space skipped at once, parsing as a whole reaches 0.4 to 0.5 of the lexer's speed; it was a third. For any
+// other token plain changes nothing and returns false, and the lexer reads the token.
 func (p *htmlPass) plain(at int) bool {
 	rest := p.src[at : len(p.src)+1] // with the lexer's end mark, which ends any token that the page's end cuts
 	if len(rest) < 4 {

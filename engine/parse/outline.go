@@ -7,9 +7,9 @@ package parse
 import "github.com/seine-crawler/seine/engine/parse/content"
 
 // Outline parses an HTML page into page and calls f once, on the same goroutine, with the page's outline. The outline
-// is valid until f returns. Programs that train the content model need it (bench/content); for the model's result, use
-// Parse. It does not choose a language and runs no filters and no signer. It may be called concurrently, for different
-// pages.
+// is valid until f returns. Programs that train the content model need it (bench/training/content); for the model's
+// result, use Parse. It does not choose a language and runs no filters and no signer. It may be called concurrently,
+// for different pages.
 func Outline(in *Input, page *Page, f func(o *content.Outline)) {
 	page.reset(in)
 	page.MediaType = mediaType(in)

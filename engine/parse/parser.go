@@ -96,7 +96,8 @@ type Options struct {
 	// Requisites adds links to what HTML pages are displayed with (images of any size, scripts, style sheets), for
 	// archives: LinkRequisite. Forms adds the targets of forms with method GET: LinkForm. Default for both: false.
 	Requisites, Forms bool
-	// SimHash computes Page.SimHash. This adds a third to the cost of parsing. Default: false.
+	// SimHash computes Page.SimHash. This adds a third to the cost of parsing, so it is done only where a policy or an
+	// option needs it. Default: false.
 	SimHash bool
 	// Now returns the current time, to decide whether a page's unavailable_after has passed. It is called
 	// concurrently. nil means time.Now.

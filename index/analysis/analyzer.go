@@ -105,6 +105,8 @@ func (a *Analyzer) word(text []byte, start int) int {
 // It searches for the end in eight bytes at once, because a branch per byte costs one misprediction per word. It keeps
 // the word in registers up to the stemmer: after eight writes of one byte, a processor cannot read them as eight bytes
 // until all have reached its cache. Finding a word and its cache entry takes half the time that it took with copying.
+// By perf, walking over texts fell from 14.2% to 10.4% of a crawl with index, which is less than the noise of whole
+// crawls.
 func (a *Analyzer) shortWord(text []byte, start int) int {
 	lo, n := asciiLetters(eight(text, start))
 	hi := uint64(0)

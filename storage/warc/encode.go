@@ -134,6 +134,11 @@ func (e *encoder) member(gz *gzip.Writer, contentType string, head, body []byte)
 // a megabyte. The other is as fast only while its table is in the CPU cache, which it is not in a working crawler. The
 // outputs differ by a few percent in size. A body that is already compressed, as most web traffic is, is stored:
 // compressing 4 KB of gzip again takes 13 µs and gains nothing, detecting it takes 1 µs.
+//
+// Of writing records, the compressor takes 78%, SHA-1 11%, the system call 4%. Tried and dropped: a deflate of our own
+// from S2's matches, which assembly finds, was as fast and its output as small; one that keeps its Huffman codes from
+// page to page was 18% faster, too little to maintain one. Measure compressors on a thousand different pages: gzip
+// takes 60 µs a page, but 27 on one page repeated, because the processor learns its branches.
 func (e *encoder) memberFast(head, body []byte) {
 	in := append(e.record[:0], e.header...)
 	in = append(in, head...)

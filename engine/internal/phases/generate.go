@@ -62,7 +62,7 @@ type generation struct {
 	group  []urlkey.HostKey // a host, or those of a domain so far
 }
 
-// choose fills best.
+// choose fills best. Opening a scanner for each host is 18% of generate.
 func (g *generation) choose(ctx context.Context) error {
 	snap := g.p.env.Store.Snapshot()
 	defer snap.Close()

@@ -32,11 +32,11 @@
 // group, and the model judges groups: within a hundredth as good as judging blocks, in a sixth of the time.
 // Select applies the model.
 //
-// The model is gradient-boosted trees. bench/content/train.py trains it on the 350 pages of the WCXB sample (articles,
-// forums, products, listings, collections, documentation, services, 50 each) to predict each group's share of words
-// that are in the gold text. Word F1 on unseen pages, in five-fold cross-validation, is 0.80 (articles .95,
-// documentation .91, services .84, listings .79, forums .76, collections .69, products .67). Taking all of the text
-// has .61. Nearly all of the pages are English; the features do not depend on a language.
+// The model is gradient-boosted trees. bench/training/content/train.py trains it on the 350 pages of the WCXB sample
+// (articles, forums, products, listings, collections, documentation, services, 50 each) to predict each group's share
+// of words that are in the gold text. Word F1 on unseen pages, in five-fold cross-validation, is 0.80 (articles .95,
+// documentation .91, services .84, listings .79, forums .76, collections .69, products .67). Taking all of the text has
+// .61. Nearly all of the pages are English; the features do not depend on a language.
 //
 // # Invariants
 //

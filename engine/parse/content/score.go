@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// modelFile is written by bench/content/train.py. All numbers are little-endian:
+// modelFile is written by bench/training/content/train.py. All numbers are little-endian:
 //
 //	"scm1" | depth byte | nears byte | plain uint16 | trees uint16 | bias float32 | nears × kind or group byte
 //	trees × (depth × feature byte | depth × border float32 | 2^depth × leaf float32)
@@ -112,6 +112,9 @@ const (
 	likely = -1.386
 	least  = 15 // percent
 )
+
+// The main content takes 28% of parsing on simweb's pages and 21% on Debian's Python manual: the model a third of that,
+// boxes and blocks the rest. Of parsing, text takes 11%, links 11% and 7%, the language 8% and 4%.
 
 // Select ends the last block and returns all blocks of the page, scored and marked as content or not. text is the
 // page's whole text. Blocks do not begin with white space. They are valid until the outline is used again.

@@ -16,8 +16,8 @@ const (
 	beyondDoubt = 65
 )
 
-// Calibration of the model (bench/language prints it): the probability that the guess is right is a logistic function
-// of its lead over the next language, in nats.
+// Calibration of the model (bench/training/language prints it): the probability that the guess is right is a logistic
+// function of its lead over the next language, in nats.
 const (
 	confidenceSlope = 0.106
 	confidenceBase  = 0.25

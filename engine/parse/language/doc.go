@@ -21,8 +21,8 @@
 //
 // # Life
 //
-// bench/language makes model.bin.gz from the n-gram models of lingua (github.com/pemistahl/lingua-go, Apache-2.0),
-// which were counted in the Leipzig corpora. The first use unpacks it, in 10 ms; it stays in memory.
+// bench/training/language makes model.bin.gz from the n-gram models of lingua (github.com/pemistahl/lingua-go,
+// Apache-2.0), which were counted in the Leipzig corpora. The first use unpacks it, in 10 ms; it stays in memory.
 //
 // # Invariants
 //

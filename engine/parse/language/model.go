@@ -12,7 +12,7 @@ import (
 	"unicode"
 )
 
-// modelFile is written by bench/language. It is gzip over
+// modelFile is written by bench/training/language. It is gzip over
 //
 //	"lng1" | languages byte | languages × (size byte, tag, small byte) | groups uvarint
 //	groups × (key uvarint, minus the previous key | languages byte | languages × (language byte, weight byte))
@@ -100,6 +100,8 @@ func (t *tally) add(m *model, key uint64) {
 	}
 }
 
+// addRow adds the weights of a group of letters that many languages have, eight languages at a time. Adding them one by
+// one, in up to 75 languages, was four fifths of the time of Detect.
 func (t *tally) addRow(row *[rowWords]uint64) {
 	for i, x := range row {
 		t.even[i] += x & lanes
@@ -125,8 +127,8 @@ func (t *tally) flush() {
 	t.even, t.odd, t.rows = [rowWords]uint64{}, [rowWords]uint64{}, 0
 }
 
-// readModel reads the file that bench/language wrote. It panics if gzip or version do not match; the tests check the
-// rest.
+// readModel reads the file that bench/training/language wrote. It panics if gzip or version do not match; the tests
+// check the rest.
 func readModel(file []byte) *model {
 	z, err := gzip.NewReader(bytes.NewReader(file))
 	if err != nil {
