@@ -28,16 +28,21 @@ func bigSite(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, "<p>This is %s. %s", r.URL.Path, strings.Repeat("More. ", 1500))
 }
 
+// siteOptions are those of a crawl of one loopback site, without an index.
 func siteOptions(t testing.TB) engine.Options {
-	return engine.Options{Dir: t.TempDir(), Memory: 64 << 20, Delay: -1, AllowPrivate: true, Concurrency: 4, NoIndex: true}
+	return engine.Options{
+		Dir: t.TempDir(), Memory: 64 << 20, Delay: -1, AllowPrivate: true, Concurrency: 4, NoIndex: true,
+	}
 }
 
 // crawlSite crawls what is left of a site.
-func crawlSite(t testing.TB, o engine.Options, root string, limits engine.Limits) (r engine.CrawlReport, check engine.URLCheck) {
+func crawlSite(
+	t testing.TB, o engine.Options, root string, limits engine.Limits,
+) (r engine.CrawlReport, check engine.URLCheck) {
 	t.Helper()
 	e := open(t, o)
 	defer mustClose(t, e)
-	r, err := e.Crawl(context.Background(), engine.CrawlOptions{Inject: engine.InjectOptions{URLs: []string{root + "/"}}, Limits: limits})
+	r, err := e.Crawl(context.Background(), engine.CrawlOptions{Inject: seeds(root + "/"), Limits: limits})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,8 +52,8 @@ func crawlSite(t testing.TB, o engine.Options, root string, limits engine.Limits
 	return r, check
 }
 
-// TestByteBudgets: a host and a domain get no more than their bytes and what was under way, check url says
-// why, and a later crawl with more goes on.
+// TestByteBudgets: a host and a domain get no more than their bytes, except for fetches under way. Check says why, and
+// a crawl with a larger budget goes on.
 func TestByteBudgets(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(bigSite))
 	defer s.Close()
@@ -65,7 +70,8 @@ func TestByteBudgets(t *testing.T) {
 		if r.Stopped != "done" || r.Bytes < 200_000 || r.Bytes > 600_000 || r.Fetched == 101 {
 			t.Errorf("%s: stopped by %s after %d bytes", c.flag, r.Stopped, r.Bytes)
 		}
-		if waits := strings.Join(check.Known.Waits, "\n"); !strings.Contains(waits, c.flag) || !strings.Contains(waits, "of the 200000") {
+		waits := strings.Join(check.Known.Waits, "\n")
+		if !strings.Contains(waits, c.flag) || !strings.Contains(waits, "of the 200000") {
 			t.Errorf("%s: it waits for %q", c.flag, waits)
 		}
 		if again, _ := crawlSite(t, o, s.URL, engine.Limits{}); again.Fetched != 0 {
@@ -78,7 +84,7 @@ func TestByteBudgets(t *testing.T) {
 	}
 }
 
-// TestTimeBudgets: so for the time that fetchers spend.
+// TestTimeBudgets: budgets of the time that fetchers spend bind in the same way.
 func TestTimeBudgets(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		time.Sleep(5 * time.Millisecond)
@@ -92,7 +98,8 @@ func TestTimeBudgets(t *testing.T) {
 		o := siteOptions(t)
 		set(&o)
 		r, check := crawlSite(t, o, s.URL, engine.Limits{})
-		if r.Stopped != "done" || r.Fetched == 0 || r.Fetched == 101 || !strings.Contains(strings.Join(check.Known.Waits, "\n"), flag) {
+		waits := strings.Join(check.Known.Waits, "\n")
+		if r.Stopped != "done" || r.Fetched == 0 || r.Fetched == 101 || !strings.Contains(waits, flag) {
 			t.Errorf("%s: stopped by %s after %d pages, waits for %q", flag, r.Stopped, r.Fetched, check.Known.Waits)
 		}
 	}
@@ -102,7 +109,11 @@ func TestTimeBudgets(t *testing.T) {
 func TestCrawlLimits(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(bigSite))
 	defer s.Close()
-	for stopped, limits := range map[engine.StopReason]engine.Limits{"max-bytes": {MaxBytes: 100_000}, "max-time": {MaxTime: 1}, "max-pages": {MaxPages: 7, MaxBytes: 1 << 40, MaxTime: time.Hour}} {
+	for stopped, limits := range map[engine.StopReason]engine.Limits{
+		"max-bytes": {MaxBytes: 100_000},
+		"max-time":  {MaxTime: 1},
+		"max-pages": {MaxPages: 7, MaxBytes: 1 << 40, MaxTime: time.Hour},
+	} {
 		o := siteOptions(t)
 		r, _ := crawlSite(t, o, s.URL, limits)
 		if r.Stopped != stopped || r.Fetched == 101 {
@@ -114,7 +125,8 @@ func TestCrawlLimits(t *testing.T) {
 	}
 	e := open(t, siteOptions(t))
 	defer mustClose(t, e)
-	if _, err := e.Crawl(context.Background(), engine.CrawlOptions{Limits: engine.Limits{MaxBytes: -1}}); err == nil || !strings.Contains(err.Error(), "MaxBytes -1") {
+	_, err := e.Crawl(context.Background(), engine.CrawlOptions{Limits: engine.Limits{MaxBytes: -1}})
+	if err == nil || !strings.Contains(err.Error(), "MaxBytes -1") {
 		t.Errorf("a negative limit: %v", err)
 	}
 }

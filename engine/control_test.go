@@ -61,7 +61,7 @@ func TestOnPage(t *testing.T) {
 	}
 	e := open(t, o)
 	defer mustClose(t, e)
-	in := engine.InjectOptions{URLs: []string{s.URL + "/0", s.URL + "/missing"}}
+	in := seeds(s.URL+"/0", s.URL+"/missing")
 	if _, err := e.Crawl(context.Background(), engine.CrawlOptions{Inject: in}); err != nil {
 		t.Fatal(err)
 	}
@@ -69,12 +69,14 @@ func TestOnPage(t *testing.T) {
 		t.Errorf("%d pages, at most %d at once, %d still run", len(pages), most.Load(), running.Load())
 	}
 	p := pages[s.URL+"/7"]
-	if p == nil || p.HTTPStatus != 200 || p.Status != storage.FetchSuccess || p.Parsed.Title != "page 7" || len(p.Links) != 1 ||
-		p.Links[0].URL != s.URL+"/8" || p.Links[0].Anchor != "the next" || !strings.Contains(string(p.Body), "page 7 of a chain") ||
-		!strings.Contains(string(p.Head), "text/html") || p.Fetched.IsZero() {
+	if p == nil || p.HTTPStatus != 200 || p.Status != storage.FetchSuccess || p.Fetched.IsZero() ||
+		p.Parsed.Title != "page 7" || !strings.Contains(string(p.Body), "page 7 of a chain") ||
+		!strings.Contains(string(p.Head), "text/html") ||
+		len(p.Links) != 1 || p.Links[0].URL != s.URL+"/8" || p.Links[0].Anchor != "the next" {
 		t.Errorf("page 7: %+v", p)
 	}
-	if p := pages[s.URL+"/missing"]; p == nil || p.Status != storage.FetchGone || p.Parsed != nil || p.HTTPStatus != 404 {
+	p = pages[s.URL+"/missing"]
+	if p == nil || p.Status != storage.FetchGone || p.Parsed != nil || p.HTTPStatus != 404 {
 		t.Errorf("missing page: %+v", p)
 	}
 }
@@ -91,7 +93,8 @@ func TestEnqueue(t *testing.T) {
 			}
 		}
 		if p.URL.String() == other.URL+"/2" {
-			if r, err := e.Inject(context.Background(), engine.InjectOptions{URLs: []string{s.URL + "/0?again"}}); err != nil || r.New != 1 {
+			r, err := e.Inject(context.Background(), seeds(s.URL+"/0?again"))
+			if err != nil || r.New != 1 {
 				t.Errorf("inject beside the crawl: %v, %v", r, err)
 			}
 		}
@@ -101,7 +104,7 @@ func TestEnqueue(t *testing.T) {
 	if err := e.Enqueue(s.URL); !errors.Is(err, engine.ErrNotCrawling) {
 		t.Errorf("enqueue without a crawl: %v", err)
 	}
-	r, err := e.Crawl(context.Background(), engine.CrawlOptions{Inject: engine.InjectOptions{URLs: []string{s.URL + "/0"}}})
+	r, err := e.Crawl(context.Background(), crawlFrom(s.URL+"/0"))
 	if err != nil || r.Fetched != 4+3+1 || r.Stopped != engine.StopDone {
 		t.Errorf("%v, %v", r, err)
 	}
@@ -136,7 +139,7 @@ func TestPause(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	r, err := e.Crawl(context.Background(), engine.CrawlOptions{Inject: engine.InjectOptions{URLs: []string{s.URL + "/0"}}})
+	r, err := e.Crawl(context.Background(), crawlFrom(s.URL+"/0"))
 	if err != nil || r.Fetched != 41 {
 		t.Errorf("%v, %v", r, err)
 	}
@@ -160,11 +163,13 @@ func TestLiveSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	once := sync.Once{}
-	c := engine.CrawlOptions{Inject: engine.InjectOptions{URLs: []string{s.URL + "/0"}}, ProgressEvery: time.Millisecond}
+	c := engine.CrawlOptions{Inject: seeds(s.URL + "/0"), ProgressEvery: time.Millisecond}
 	c.Progress = func(p engine.Progress) {
 		if p.Phase == "crawling" && p.Fetched >= 3 {
 			once.Do(func() {
-				for _, err := range []error{e.SetConcurrency(9), e.SetConcurrency(2), e.SetDelay(-1), e.SetLimits(engine.Limits{MaxPages: 23})} {
+				for _, err := range []error{
+					e.SetConcurrency(9), e.SetConcurrency(2), e.SetDelay(-1), e.SetLimits(engine.Limits{MaxPages: 23}),
+				} {
 					if err != nil {
 						t.Error(err)
 					}
@@ -196,7 +201,7 @@ func TestBusy(t *testing.T) {
 	}
 	e = open(t, o)
 	defer mustClose(t, e)
-	if _, err := e.Crawl(context.Background(), engine.CrawlOptions{Inject: engine.InjectOptions{URLs: []string{s.URL + "/0"}}}); err != nil {
+	if _, err := e.Crawl(context.Background(), crawlFrom(s.URL+"/0")); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -210,12 +215,13 @@ func TestClose(t *testing.T) {
 	ended := make(chan engine.CrawlReport)
 	var once sync.Once
 	go func() {
-		r, err := e.Crawl(context.Background(), engine.CrawlOptions{Inject: engine.InjectOptions{URLs: []string{s.URL + "/0"}},
-			ProgressEvery: time.Millisecond, Progress: func(p engine.Progress) {
-				if p.Fetched > 3 {
-					once.Do(func() { close(started) })
-				}
-			}})
+		c := engine.CrawlOptions{Inject: seeds(s.URL + "/0"), ProgressEvery: time.Millisecond}
+		c.Progress = func(p engine.Progress) {
+			if p.Fetched > 3 {
+				once.Do(func() { close(started) })
+			}
+		}
+		r, err := e.Crawl(context.Background(), c)
 		if err != nil {
 			t.Error(err)
 		}
@@ -288,11 +294,13 @@ func TestAbort(t *testing.T) {
 	abort, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	e := open(t, w.options(dir))
-	r, err := e.Crawl(context.Background(), engine.CrawlOptions{Inject: w.seeds(), Abort: abort, ProgressEvery: 1, Progress: func(p engine.Progress) {
+	c := engine.CrawlOptions{Inject: w.seeds(), Abort: abort, ProgressEvery: 1}
+	c.Progress = func(p engine.Progress) {
 		if p.Fetched > 20 {
 			cancel()
 		}
-	}})
+	}
+	r, err := e.Crawl(context.Background(), c)
 	if !errors.Is(err, context.Canceled) || r.Stopped != engine.StopAborted || r.Fetched <= 20 {
 		t.Errorf("%v, %v", r, err)
 	}
@@ -322,7 +330,7 @@ func TestCanceledPhase(t *testing.T) {
 	if r, err := e.Fetch(canceled, engine.FetchOptions{Segment: g.Segment}); err == nil && r.Fetched > 0 {
 		t.Errorf("a canceled fetch: %v", r)
 	}
-	if _, err := e.Inject(canceled, engine.InjectOptions{Readers: nil, URLs: []string{"http://new.test/"}}); !errors.Is(err, context.Canceled) {
+	if _, err := e.Inject(canceled, seeds("http://new.test/")); !errors.Is(err, context.Canceled) {
 		t.Errorf("a canceled inject: %v", err)
 	}
 	if _, err := e.Inspect().Record("http://new.test/"); !errors.Is(err, engine.ErrNotFound) {
@@ -335,10 +343,15 @@ func TestHostPolicy(t *testing.T) {
 	s, other := chain(t, 3), chain(t, 3)
 	host := func(raw string) string { return strings.TrimPrefix(raw, "http://") }
 	page := policy.ScopePage
-	table, err := policy.NewHostTable(map[string]policy.HostSettings{host(s.URL): {
-		Header: []policy.HeaderField{{Name: "X-Key", Value: "k"}}, Cookies: []policy.HeaderField{{Name: "a", Value: "1"}, {Name: "b", Value: "2"}},
-		Username: "u", Password: "p", PlainAuth: true, MaxPages: 2,
-	}, host(other.URL): {Scope: &page}})
+	table, err := policy.NewHostTable(map[string]policy.HostSettings{
+		host(s.URL): {
+			Header:   []policy.HeaderField{{Name: "X-Key", Value: "k"}},
+			Cookies:  []policy.HeaderField{{Name: "a", Value: "1"}, {Name: "b", Value: "2"}},
+			Username: "u", Password: "p", PlainAuth: true,
+			MaxPages: 2,
+		},
+		host(other.URL): {Scope: &page},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -355,7 +368,7 @@ func TestHostPolicy(t *testing.T) {
 	}
 	e := open(t, o)
 	defer mustClose(t, e)
-	in := engine.InjectOptions{URLs: []string{s.URL + "/0", other.URL + "/0"}}
+	in := seeds(s.URL+"/0", other.URL+"/0")
 	if _, err := e.Crawl(context.Background(), engine.CrawlOptions{Inject: in}); err != nil {
 		t.Fatal(err)
 	}
@@ -375,26 +388,29 @@ func TestIndexFilterShows(t *testing.T) {
 	o := siteOptions(t)
 	o.NoIndex = false
 	day := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
-	o.IndexFilters = []policy.IndexFilter{policy.IndexFilterFunc(func(d *index.Document, _ *storage.Record, _ *storage.ParseText) string {
+	change := func(d *index.Document, _ *storage.Record, _ *storage.ParseText) string {
 		d.Stored = append(d.Stored, storage.Field{Name: "kind", Value: "link"})
 		d.Date = day
 		if strings.HasSuffix(d.URL, "/2") {
 			d.Title, d.Text, d.Boost = "Second", "herring <b>& chips</b>", 50
 		}
 		return ""
-	})}
+	}
+	o.IndexFilters = []policy.IndexFilter{policy.IndexFilterFunc(change)}
 	e := open(t, o)
 	defer mustClose(t, e)
-	if _, err := e.Crawl(context.Background(), engine.CrawlOptions{Inject: engine.InjectOptions{URLs: []string{s.URL + "/0"}}}); err != nil {
+	if _, err := e.Crawl(context.Background(), crawlFrom(s.URL+"/0")); err != nil {
 		t.Fatal(err)
 	}
-	found, err := e.Search(context.Background(), "herring", engine.SearchOptions{HTML: true, MarkStart: "<mark>", MarkEnd: "</mark>"})
+	html := engine.SearchOptions{HTML: true, MarkStart: "<mark>", MarkEnd: "</mark>"}
+	found, err := e.Search(context.Background(), "herring", html)
 	if err != nil || len(found.Hits) != 1 {
 		t.Fatalf("%+v, %v", found, err)
 	}
 	h := found.Hits[0]
-	if h.Title != "Second" || h.Snippet != "<mark>herring</mark> &lt;b&gt;&amp; chips&lt;/b&gt;" || h.SnippetText != "herring <b>& chips</b>" ||
-		len(h.Matches) != 1 || !h.Date.Equal(day) || len(h.Stored) != 1 || h.Stored[0].Value != "link" {
+	if h.Title != "Second" || h.Snippet != "<mark>herring</mark> &lt;b&gt;&amp; chips&lt;/b&gt;" ||
+		h.SnippetText != "herring <b>& chips</b>" || len(h.Matches) != 1 || !h.Date.Equal(day) ||
+		len(h.Stored) != 1 || h.Stored[0].Value != "link" {
 		t.Errorf("%+v", h)
 	}
 }
@@ -410,7 +426,11 @@ func TestDefaultsKept(t *testing.T) {
 	for _, c := range []struct {
 		filters policy.URLFilters
 		picture string
-	}{{nil, "suffix"}, {append(policy.DefaultFilters(time.Now()), mine), "suffix"}, {policy.URLFilters{mine}, ""}} {
+	}{
+		{nil, "suffix"},
+		{append(policy.DefaultFilters(time.Now()), mine), "suffix"},
+		{policy.URLFilters{mine}, ""},
+	} {
 		k := engine.NewURLChecker(engine.Options{Filters: c.filters})
 		if got := k.Check("http://a.test/x.jpg", policy.NormalizeOutlink); got.Reason != c.picture {
 			t.Errorf("%v: a picture: %q, want %q", c.filters, got.Reason, c.picture)

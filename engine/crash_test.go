@@ -15,16 +15,15 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// powerLoss is a moment at which the power failed: the disk as it was left, and what had been
-// acknowledged by then.
+// powerLoss is a moment at which the power fails: what the disk keeps, and what was acknowledged by then.
 type powerLoss struct {
 	fs    *storage.CrashableFS
 	acked map[string]bool
 }
 
-// TestPowerLoss crawls on a file system that can lose what was not synced, takes its picture at many moments, from
-// before the first write to after the last phase, and opens each: the store always opens, nothing acknowledged is
-// missing, every cross-reference holds, and a crawl that goes on from there ends as if nothing had happened.
+// TestPowerLoss crawls on a file system that can lose what was not synced. It takes snapshots at many moments, from
+// before the first write to after the last phase, and opens each. The store always opens, nothing acknowledged is
+// missing, and every cross-reference holds. A crawl that goes on from a snapshot ends as if nothing had happened.
 func TestPowerLoss(t *testing.T) {
 	for name, moments := range map[string]int{
 		"any host": 300, "seeds' domains": 100, "redirecting seeds, hosts": 100, "redirecting seeds, folders": 100,
@@ -53,17 +52,17 @@ func TestPowerLoss(t *testing.T) {
 	}
 }
 
-// losePower crawls, and returns the pictures that it took and the digest of the whole crawl.
+// losePower crawls, and returns the snapshots that it took and the digest of the whole crawl.
 func losePower(t *testing.T, w equalWeb, moments int) (losses []powerLoss, want string) {
 	fs := storage.NewCrashableFS()
 	rng := rand.New(rand.NewPCG(3, 3))
 	var mu sync.Mutex // guards all below
 	acked := map[string]bool{}
-	picture := func() {
+	snapshot := func() {
 		mu.Lock()
 		defer mu.Unlock()
 		percent := []int{0, 10, 50, 90, 100}[rng.IntN(5)]
-		known := maps.Clone(acked) // before the picture: what is acknowledged later may be missing in it
+		known := maps.Clone(acked) // before the snapshot: what is acknowledged later may be missing in it
 		losses = append(losses, powerLoss{fs.Crash(percent, rng.Uint64()), known})
 	}
 	o := w.options("/crawl")
@@ -73,9 +72,9 @@ func losePower(t *testing.T, w equalWeb, moments int) (losses []powerLoss, want 
 		acked[u.String()] = true
 		mu.Unlock()
 	}
-	o.Events.SegmentState = func(uint32, storage.SegmentState) { picture() }
-	o.Events.PhaseDone = func(engine.Report) { picture() }
-	// Between those moments, as many others as there is time for: whatever the crawl is doing then.
+	o.Events.SegmentState = func(uint32, storage.SegmentState) { snapshot() }
+	o.Events.PhaseDone = func(engine.Report) { snapshot() }
+	// Take as many snapshots between those moments as there is time for.
 	ended, watched := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(watched)
@@ -86,7 +85,7 @@ func losePower(t *testing.T, w equalWeb, moments int) (losses []powerLoss, want 
 			default:
 				if mu.Lock(); len(losses) < moments {
 					mu.Unlock()
-					picture()
+					snapshot()
 				} else {
 					mu.Unlock()
 				}
@@ -103,7 +102,7 @@ func losePower(t *testing.T, w equalWeb, moments int) (losses []powerLoss, want 
 	return losses, digest(t, e)
 }
 
-// goOnAfter crawls on from what a power loss left, and compares what comes of it with a crawl that was left alone.
+// goOnAfter crawls on from what a power loss left, and compares the end with that of an undisturbed crawl.
 func goOnAfter(t *testing.T, w equalWeb, l powerLoss, want string) {
 	t.Helper()
 	o := w.options("/crawl")

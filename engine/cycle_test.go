@@ -13,7 +13,7 @@ import (
 	"github.com/seine-crawler/seine/storage"
 )
 
-// TestCrawl: a crawl finds what there is to find, once, as politely as robots.txt asks.
+// TestCrawl: a crawl fetches every page once, and obeys robots.txt.
 func TestCrawl(t *testing.T) {
 	w := newWorld(t, 12, 40)
 	dir := dataDir(t)
@@ -23,8 +23,10 @@ func TestCrawl(t *testing.T) {
 	w.checkTruth(e)
 	verify(t, e)
 	truth := w.Web.Truth([]int{0}, nil)
-	if int(r.Fetched) != len(truth.Fetched) || int(r.Redirected) != len(truth.Redirected) || int(r.Gone) != len(truth.Gone) || int(r.RobotsDenied) != len(truth.Denied) {
-		t.Errorf("report %s; truth: %d fetched, %d redirected, %d gone, %d denied", r, len(truth.Fetched), len(truth.Redirected), len(truth.Gone), len(truth.Denied))
+	got := [...]int{int(r.Fetched), int(r.Redirected), int(r.Gone), int(r.RobotsDenied)}
+	want := [...]int{len(truth.Fetched), len(truth.Redirected), len(truth.Gone), len(truth.Denied)}
+	if got != want {
+		t.Errorf("%d fetched, redirected, gone and denied, want %d: %s", got, want, r)
 	}
 	if p := w.Report(); p.Twice > 0 || p.Peak > 1 || p.Violations > 0 {
 		t.Errorf("%s", p)
@@ -40,7 +42,8 @@ func TestCrawl(t *testing.T) {
 	}
 }
 
-// TestResume: a crawl that ends at --max-pages goes on when it is run again, and comes to the same.
+// TestResume: a crawl that ends at MaxPages goes on when it is run again, requests nothing twice, and ends with the
+// same crawldb and linkdb.
 func TestResume(t *testing.T) {
 	w := newWorld(t, 8, 25)
 	whole := dataDir(t)
@@ -81,17 +84,19 @@ func withoutIndex(d string) string { return d[:strings.LastIndex(d, "index ")] }
 // digestWithoutIndex leaves out the index, whose terms include the port.
 func digestWithoutIndex(t testing.TB, e *engine.Engine) string { return withoutIndex(digest(t, e)) }
 
-// TestInterrupted: cancelling stops cleanly and loses nothing.
+// TestInterrupted: a canceled context stops a crawl cleanly, and nothing is lost.
 func TestInterrupted(t *testing.T) {
 	w := newWorld(t, 8, 40)
 	dir := dataDir(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	e := open(t, w.options(dir))
-	r, err := e.Crawl(ctx, engine.CrawlOptions{Inject: w.seeds(), ProgressEvery: 1, Progress: func(p engine.Progress) {
+	c := engine.CrawlOptions{Inject: w.seeds(), ProgressEvery: 1}
+	c.Progress = func(p engine.Progress) {
 		if p.Fetched > 20 {
 			cancel()
 		}
-	}})
+	}
+	r, err := e.Crawl(ctx, c)
 	cancel()
 	if err != nil {
 		t.Fatal(err)
@@ -107,7 +112,7 @@ func TestInterrupted(t *testing.T) {
 	w.checkTruth(e)
 }
 
-// TestPhaseOrder: a phase refuses a segment in another state than it needs, and says which.
+// TestPhaseOrder: a phase refuses a segment in the wrong state, and says which state it needs.
 func TestPhaseOrder(t *testing.T) {
 	w := newWorld(t, 2, 5)
 	e := open(t, w.options(dataDir(t)))
@@ -126,7 +131,8 @@ func TestPhaseOrder(t *testing.T) {
 	if _, err := e.UpdateDB(ctx, 99); err == nil || !strings.Contains(err.Error(), "no segment 99") {
 		t.Errorf("updatedb of no segment: %v", err)
 	}
-	if _, err := e.NewestSegment(storage.SegmentSealed); err == nil || !strings.Contains(err.Error(), `run "parse" first`) {
+	_, err = e.NewestSegment(storage.SegmentSealed)
+	if err == nil || !strings.Contains(err.Error(), `run "parse" first`) {
 		t.Errorf("newest sealed segment: %v", err)
 	}
 	if _, err := e.Generate(ctx, engine.GenerateOptions{}); !errors.Is(err, engine.ErrNothingDue) {
@@ -134,8 +140,7 @@ func TestPhaseOrder(t *testing.T) {
 	}
 }
 
-// TestNoIndex: a crawl without indexing leaves everything else as it would be, and an index made
-// afterwards is the same.
+// TestNoIndex: a crawl without an index leaves the same crawldb and linkdb, and an index made afterwards is the same.
 func TestNoIndex(t *testing.T) {
 	w := newWorld(t, 6, 25)
 	whole := dataDir(t)
@@ -160,7 +165,7 @@ func TestNoIndex(t *testing.T) {
 	sameDigest(t, digest(t, got), digest(t, want))
 }
 
-// TestStageCPU: processor time by stage adds up to that of the process, and what a crawl did shows.
+// TestStageCPU: processor time by stage adds up to that of the process, and every stage has some.
 func TestStageCPU(t *testing.T) {
 	w := newWorld(t, 6, 25)
 	r := w.crawl(w.options(dataDir(t)), engine.CrawlOptions{Inject: w.seeds()})
@@ -173,7 +178,8 @@ func TestStageCPU(t *testing.T) {
 		sum += s.Seconds
 		by[s.Stage] = s.Seconds
 	}
-	if sum < r.CPUSeconds-0.02 || by["fetch"] > 0 && sum > r.CPUSeconds+0.02 { // the clocks of threads and of the process tick apart
+	// The clocks of threads and of the process tick apart.
+	if sum < r.CPUSeconds-0.02 || by["fetch"] > 0 && sum > r.CPUSeconds+0.02 {
 		t.Errorf("stages add up to %.3f s, the process took %.3f: %s", sum, r.CPUSeconds, r.CPUByStage)
 	}
 	for _, s := range []string{"fetch", "warc", "parse", "seal", "updatedb", "invertlinks", "index"} {

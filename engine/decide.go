@@ -77,7 +77,7 @@ type quiet struct {
 	dry          time.Duration // how long nothing is ready, nor will be soon; negative: something is
 	idle         time.Duration // how long, besides, nothing under way may bring more; negative: something may
 	asleep       bool          // hosts sleep after failures
-	throttled    bool          // hosts asked for a pause (429, 503)
+	throttled    bool          // hosts requested a pause (429, 503)
 	noneInFlight bool          // no visit is ready or under way
 }
 
@@ -86,7 +86,7 @@ type quiet struct {
 func (q quiet) hungry() bool { return q.dry >= 0 && (q.noneInFlight || q.dry >= sealQuiet) }
 
 // over reports that nothing is queued, in flight or in the lanes. Hosts that sleep after failures are waited for as
-// long as patience lasts, and those that asked for a pause throttledPatience times as long.
+// long as patience lasts, and those that requested a pause throttledPatience times as long.
 func (q quiet) over(patience time.Duration) bool {
 	switch {
 	case q.idle < 0:

@@ -40,7 +40,10 @@ func TestDecide(t *testing.T) {
 		{"dry with pages", state{pages: 7}, dry, notThin, actSeal, ""},
 		{"dry with pages, but the lane is full", state{pages: 7, backlog: true}, dry, notThin, actHold, ""},
 		{"dry, visits in flight", state{pages: 7, busy: 1}, quiet{dry: 50 * ms, idle: -1}, notThin, actWait, ""},
-		{"dry for long, visits in flight", state{pages: 7, busy: 1}, quiet{dry: sealQuiet, idle: -1}, notThin, actSeal, ""},
+		{
+			"dry for long, visits in flight", state{pages: 7, busy: 1},
+			quiet{dry: sealQuiet, idle: -1}, notThin, actSeal, "",
+		},
 		{"dry without pages, updatedb at work", state{updating: 1}, dry, notThin, actWait, ""},
 
 		{"thin", state{pages: thinPages}, busy, thin{thinTime}, actSeal, ""},
@@ -55,7 +58,10 @@ func TestDecide(t *testing.T) {
 		{"hosts asleep", state{}, after(asleep, patience-1), notThin, actWait, ""},
 		{"hosts asleep for longer than patience", state{}, after(asleep, patience), notThin, actEnd, StopDone},
 		{"hosts throttled", state{}, after(throttled, patience), notThin, actWait, ""},
-		{"hosts throttled for much longer", state{}, after(throttled, throttledPatience*patience), notThin, actEnd, StopDone},
+		{
+			"hosts throttled for much longer", state{},
+			after(throttled, throttledPatience*patience), notThin, actEnd, StopDone,
+		},
 
 		{"interrupted", state{interrupted: true, pages: 7, full: true}, busy, notThin, actEnd, StopInterrupted},
 		{"failed", state{failed: true, interrupted: true}, busy, notThin, actEnd, StopFailed},
@@ -69,9 +75,10 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// TestWatch: a series of looks says how long things have been as they are.
+// TestWatch: a series of looks says for how long the frontier has been dry, idle or thin.
 func TestWatch(t *testing.T) {
 	start := time.Unix(1e9, 0)
+	twice := func(s state) []state { return []state{s, s} }
 	working := frontier.Stats{Hosts: 10, Waiting: 8, InFlight: 2, Queued: 50}
 	ready := working
 	ready.Ready = 1
@@ -88,14 +95,28 @@ func TestWatch(t *testing.T) {
 		hungry bool
 	}{
 		{"at work", []state{{frontier: working, busy: 2, fetchers: 4}}, -1, -1, -1, false},
-		{"drained", []state{{frontier: working}, {frontier: drained}, {frontier: drained}}, time.Second, time.Second, time.Second, true},
-		{"drained, but updatedb is at work", []state{{frontier: drained, updating: 1}, {frontier: drained, updating: 1}}, time.Second, -1, -1, true},
-		{"a visit not stored yet", []state{{frontier: drained, busy: 1}, {frontier: drained, busy: 1}}, time.Second, -1, -1, true},
+		{
+			"drained", []state{{frontier: working}, {frontier: drained}, {frontier: drained}},
+			time.Second, time.Second, time.Second, true,
+		},
+		{
+			"drained, but updatedb is at work", twice(state{frontier: drained, updating: 1}),
+			time.Second, -1, -1, true,
+		},
+		{"a visit not stored yet", twice(state{frontier: drained, busy: 1}), time.Second, -1, -1, true},
 		{"a visit in flight", []state{{frontier: inFlight, busy: 1}}, 0, -1, -1, false},
 		{"work again", []state{{frontier: drained}, {frontier: ready}}, -1, -1, -1, false},
-		{"only hosts that have to be waited for long", []state{{frontier: far}, {frontier: far}}, time.Second, time.Second, -1, true},
-		{"hosts run out", []state{{frontier: working, fetchers: 4}, {frontier: few, fetchers: 4}, {frontier: few, fetchers: 4}}, -1, -1, time.Second, false},
-		{"hosts run out, fetchers busy", []state{{frontier: working, fetchers: 4}, {frontier: few, busy: 2, fetchers: 4}}, -1, -1, -1, false},
+		{"all hosts wait for long", twice(state{frontier: far}), time.Second, time.Second, -1, true},
+		{
+			"hosts run out",
+			append([]state{{frontier: working, fetchers: 4}}, twice(state{frontier: few, fetchers: 4})...),
+			-1, -1, time.Second, false,
+		},
+		{
+			"hosts run out, fetchers busy",
+			[]state{{frontier: working, fetchers: 4}, {frontier: few, busy: 2, fetchers: 4}},
+			-1, -1, -1, false,
+		},
 	} {
 		var w watch
 		var q quiet
@@ -104,7 +125,8 @@ func TestWatch(t *testing.T) {
 			q, n = w.look(start.Add(time.Duration(i)*time.Second), s)
 		}
 		if q.dry != c.dry || q.idle != c.idle || q.hungry() != c.hungry || c.name != "drained" && n.since != c.thin {
-			t.Errorf("%s: dry %v, idle %v, hungry %t, thin %v; want %v, %v, %t, %v", c.name, q.dry, q.idle, q.hungry(), n.since, c.dry, c.idle, c.hungry, c.thin)
+			t.Errorf("%s: dry %v, idle %v, hungry %t, thin %v; want %v, %v, %t, %v",
+				c.name, q.dry, q.idle, q.hungry(), n.since, c.dry, c.idle, c.hungry, c.thin)
 		}
 	}
 }

@@ -99,7 +99,7 @@ func ExampleOptions_indexFilters() {
 	site := newDemo()
 	defer site.Close()
 
-	sections := policy.IndexFilterFunc(func(d *index.Document, _ *storage.Record, _ *storage.ParseText) (reason string) {
+	sections := func(d *index.Document, _ *storage.Record, _ *storage.ParseText) (reason string) {
 		section, name, _ := strings.Cut(strings.TrimPrefix(d.URL, site.URL+"/"), "/")
 		switch section {
 		case "drafts":
@@ -111,10 +111,10 @@ func ExampleOptions_indexFilters() {
 		}
 		d.Stored = append(d.Stored, storage.Field{Name: "section", Value: section})
 		return ""
-	})
+	}
 	e, err := engine.Open(engine.Options{
 		Dir: site.Dir, AllowPrivate: true, Delay: -1,
-		IndexFilters: []policy.IndexFilter{sections},
+		IndexFilters: []policy.IndexFilter{policy.IndexFilterFunc(sections)},
 	})
 	if err != nil {
 		log.Fatal(err)

@@ -10,13 +10,12 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/seine-crawler/seine/engine"
 	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/storage"
 )
 
-// TestDenyCutsOff: a host that is denied while a page of it is on its way is cut off, and the URL is not
-// counted as failed. The server answers only when its client has gone.
+// TestDenyCutsOff: a request to a host that comes to be denied is cut off, and does not count as failed. The server
+// never answers; it waits until the client has gone.
 func TestDenyCutsOff(t *testing.T) {
 	for _, stuck := range []string{"/", "/robots.txt"} {
 		deny := filepath.Join(t.TempDir(), "deny")
@@ -40,7 +39,7 @@ func TestDenyCutsOff(t *testing.T) {
 		o := siteOptions(t)
 		o.LiveFilters = watchedHosts(t, deny)
 		e := open(t, o)
-		r, err := e.Crawl(context.Background(), engine.CrawlOptions{Inject: engine.InjectOptions{URLs: []string{s.URL + "/"}}})
+		r, err := e.Crawl(context.Background(), crawlFrom(s.URL+"/"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,12 +17,12 @@ import (
 	"github.com/seine-crawler/seine/engine/policy"
 )
 
-// hostileLeft are cases that this crawl does not meet: it would not end.
+// hostileLeft are cases that the crawl leaves out, because it would take too long.
 var hostileLeft = map[string]string{
 	"robots-delay-huge": "its page is fetched after the cap of a Crawl-delay, five minutes",
 }
 
-// judgeCrawl compares what a crawl made of a case with what must come of it.
+// judgeCrawl compares the outcome of a case with the one that it wants.
 func judgeCrawl(s *hostile.Server, c *hostile.Case, status string) error {
 	var wrong []string
 	if c.Want.Crawl != nil && !slices.Contains(c.Want.Crawl, status) {
@@ -32,7 +32,7 @@ func judgeCrawl(s *hostile.Server, c *hostile.Case, status string) error {
 	if c.Want.CrawlRequests > 0 && t.Requests > c.Want.CrawlRequests {
 		wrong = append(wrong, fmt.Sprintf("%d requests, want at most %d", t.Requests, c.Want.CrawlRequests))
 	}
-	// Of a large response that the client has had enough of, the server learns only when it writes on.
+	// When a client drops a large response, the server notices only at its next write.
 	if t.MaxInFlight > 1 && t.BytesOut < 64<<10 {
 		wrong = append(wrong, fmt.Sprintf("%d requests at once", t.MaxInFlight))
 	}
@@ -42,13 +42,13 @@ func judgeCrawl(s *hostile.Server, c *hostile.Case, status string) error {
 	return fmt.Errorf("%s: %s", c.Name, strings.Join(wrong, "; "))
 }
 
-// TestHostileWeb: a crawl of all cases at once ends, leaves every page in the state that it must be in,
-// and a store without a fault; honest cases among them are fetched and found.
+// TestHostileWeb: a crawl of all cases at once ends. It leaves every page in the right state and a store without a
+// fault, and honest pages among them are found.
 func TestHostileWeb(t *testing.T) {
 	t.Parallel()
 	var cases []hostile.Case
 	for _, c := range hostile.Cases() {
-		// Traps have no end either: TestTraps.
+		// Traps are endless: see TestTraps.
 		if _, left := hostileLeft[c.Name]; !left && !c.Policy && !c.TLS && c.URL == "" && c.Group != "traps" {
 			cases = append(cases, c)
 		}
@@ -58,14 +58,17 @@ func TestHostileWeb(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	// Long enough for the largest page of an honest server under the race detector: it is the silent
-	// servers that take it all.
+	// Enough for the largest page of an honest server under the race detector. Silent servers use all of it.
 	const patience = 10 * time.Second
-	o := engine.Options{Dir: dataDir(t), Memory: 128 << 20, Delay: -1, AllowPrivate: true, Scope: policy.ScopeHost, FetchTimeout: patience,
-		Resolver: fetch.NewResolver(fetch.ResolverOptions{LookUp: s.LookUp, Timeout: patience / 4})}
+	o := engine.Options{
+		Dir: dataDir(t), Memory: 128 << 20, Delay: -1, AllowPrivate: true, Scope: policy.ScopeHost,
+		FetchTimeout: patience,
+		Resolver:     fetch.NewResolver(fetch.ResolverOptions{LookUp: s.LookUp, Timeout: patience / 4}),
+	}
 	e := open(t, o)
 	defer mustClose(t, e)
-	r, err := e.Crawl(context.Background(), engine.CrawlOptions{Inject: engine.InjectOptions{URLs: s.Seeds()}, Patience: 300 * time.Millisecond})
+	c := engine.CrawlOptions{Inject: seeds(s.Seeds()...), Patience: 300 * time.Millisecond}
+	r, err := e.Crawl(context.Background(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +99,7 @@ func TestHostileWeb(t *testing.T) {
 	}
 }
 
-// TestTraps: sites without an end get what their budget allows and no more, and the crawl ends by itself.
+// TestTraps: endless sites get no more than their budget, and the crawl ends by itself.
 func TestTraps(t *testing.T) {
 	const hostPages, domainPages = 12, 150
 	var cases []hostile.Case
@@ -113,10 +116,14 @@ func TestTraps(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	e := open(t, engine.Options{Dir: dataDir(t), Memory: 128 << 20, Delay: -1, AllowPrivate: true, Scope: policy.ScopeDomain, HostPages: hostPages, DomainPages: domainPages,
-		Resolver: fetch.NewResolver(fetch.ResolverOptions{LookUp: s.LookUp})})
+	e := open(t, engine.Options{
+		Dir: dataDir(t), Memory: 128 << 20, Delay: -1, AllowPrivate: true, Scope: policy.ScopeDomain,
+		HostPages: hostPages, DomainPages: domainPages,
+		Resolver: fetch.NewResolver(fetch.ResolverOptions{LookUp: s.LookUp}),
+	})
 	defer mustClose(t, e)
-	r, err := e.Crawl(context.Background(), engine.CrawlOptions{Inject: engine.InjectOptions{URLs: s.Seeds()}, Patience: 300 * time.Millisecond})
+	c := engine.CrawlOptions{Inject: seeds(s.Seeds()...), Patience: 300 * time.Millisecond}
+	r, err := e.Crawl(context.Background(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +133,8 @@ func TestTraps(t *testing.T) {
 		t.Errorf("the crawl ended with %q", r.Stopped)
 	}
 	for _, c := range cases {
-		if n := s.Log().Tally(c.Name).Requests; n == 0 || c.Name != "wildcard-hosts" && n > hostPages+1 || n > 2*domainPages { // robots.txt too, of each host
+		n := s.Log().Tally(c.Name).Requests // robots.txt of each host too
+		if n == 0 || c.Name != "wildcard-hosts" && n > hostPages+1 || n > 2*domainPages {
 			t.Errorf("%s: %d requests", c.Name, n)
 		}
 	}

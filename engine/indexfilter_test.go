@@ -16,23 +16,28 @@ import (
 	"github.com/seine-crawler/seine/storage"
 )
 
-// TestIndexFilterText: a filter may put another text in place of a page's without knowing what was content in it.
+// TestIndexFilterText: a filter may replace Text and leave Content alone, although Content has offsets in the old text.
 func TestIndexFilterText(t *testing.T) {
-	story := strings.Repeat("The keeper wrote every evening which ships had passed the lighthouse and which had not come. ", 6)
+	const sentence = "The keeper wrote every evening which ships had passed the lighthouse and which had not come. "
+	story := strings.Repeat(sentence, 6)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		fmt.Fprintf(w, "<title>Log</title><nav><ul><li><a href=/>Home</a><li>Contact</ul></nav><main><article><h1>Log</h1><p>%s</p><p>%[1]s</p></article></main>", story)
+		fmt.Fprint(w, "<title>Log</title><nav><ul><li><a href=/>Home</a><li>Contact</ul></nav>")
+		fmt.Fprintf(w, "<main><article><h1>Log</h1><p>%s</p><p>%[1]s</p></article></main>", story)
 	}))
 	defer server.Close()
-	told := false
+	sawContent := false
 	other := policy.IndexFilterFunc(func(d *index.Document, _ *storage.Record, _ *storage.ParseText) string {
-		told = told || len(d.Content) > 0
+		sawContent = sawContent || len(d.Content) > 0
 		d.Text = "another word"
 		return ""
 	})
-	e := open(t, engine.Options{Dir: t.TempDir(), Memory: 64 << 20, Delay: -1, AllowPrivate: true, IndexFilters: []policy.IndexFilter{other}})
+	e := open(t, engine.Options{
+		Dir: t.TempDir(), Memory: 64 << 20, Delay: -1, AllowPrivate: true,
+		IndexFilters: []policy.IndexFilter{other},
+	})
 	defer mustClose(t, e)
-	if _, err := e.Crawl(context.Background(), engine.CrawlOptions{Inject: engine.InjectOptions{URLs: []string{server.URL}}}); err != nil {
+	if _, err := e.Crawl(context.Background(), crawlFrom(server.URL)); err != nil {
 		t.Fatal(err)
 	}
 	for words, want := range map[string]int{"another word": 1, "keeper": 0} {
@@ -41,7 +46,7 @@ func TestIndexFilterText(t *testing.T) {
 			t.Errorf("%q: %d found, %v", words, hits.Total, err)
 		}
 	}
-	if !told {
-		t.Error("the filter was not told what is content")
+	if !sawContent {
+		t.Error("the filter did not see what is content")
 	}
 }

@@ -57,8 +57,8 @@ func crawlAsChild(dir string) error {
 	return e.Close()
 }
 
-// TestKill: a crawl that is killed at random moments, and started again each time, ends with the same crawldb, linkdb
-// and index as one that was left alone, and everything it had acknowledged is there after each kill.
+// TestKill: a crawl that is killed at random moments and started again each time ends with the same crawldb, linkdb and
+// index as an undisturbed one. After each kill everything that it had acknowledged is there.
 func TestKill(t *testing.T) {
 	for _, c := range []struct {
 		name  string

@@ -62,6 +62,6 @@ const (
 	frontierHostsMax  = 1 << 24
 	// defaultPatience is how long a crawl with nothing else to do waits for hosts that sleep.
 	defaultPatience = 10 * time.Second
-	// throttledPatience is how many times as long a crawl waits for hosts that asked for a pause (429, 503).
+	// throttledPatience is how many times as long a crawl waits for hosts that requested a pause (429, 503).
 	throttledPatience = 7
 )

@@ -17,8 +17,8 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// TestNormalizerScopes: seeds, links and redirects go through chains of their own, and what has none through
-// that for all.
+// TestNormalizerScopes: seeds, links and redirects go through chains of their own. Without one, they go through the
+// common chain.
 func TestNormalizerScopes(t *testing.T) {
 	var mu sync.Mutex
 	var asked []string
@@ -50,13 +50,25 @@ func TestNormalizerScopes(t *testing.T) {
 		want   []string
 	}{
 		"none": {nil, []string{"/?all", "/page?all", "/redirect", "/robots.txt", "/target?all"}},
-		"each": {policy.NormalizerScopes{policy.NormalizeInject: mark("seed"), policy.NormalizeOutlink: mark("link"), policy.NormalizeFetcher: mark("redirect")},
-			[]string{"/?seed", "/page?link", "/redirect", "/robots.txt", "/target?redirect"}},
-		"links are left alone": {policy.NormalizerScopes{policy.NormalizeOutlink: nil}, []string{"/?all", "/page", "/redirect", "/robots.txt", "/target?all"}},
+		"each": {
+			policy.NormalizerScopes{
+				policy.NormalizeInject:  mark("seed"),
+				policy.NormalizeOutlink: mark("link"),
+				policy.NormalizeFetcher: mark("redirect"),
+			},
+			[]string{"/?seed", "/page?link", "/redirect", "/robots.txt", "/target?redirect"},
+		},
+		"links are left alone": {
+			policy.NormalizerScopes{policy.NormalizeOutlink: nil},
+			[]string{"/?all", "/page", "/redirect", "/robots.txt", "/target?all"},
+		},
 	} {
 		asked = nil
-		e := open(t, engine.Options{Dir: t.TempDir(), Memory: 64 << 20, Delay: -1, AllowPrivate: true, Normalizers: mark("all"), NormalizerScopes: c.scopes})
-		if _, err := e.Crawl(context.Background(), engine.CrawlOptions{Inject: engine.InjectOptions{URLs: []string{server.URL}}}); err != nil {
+		e := open(t, engine.Options{
+			Dir: t.TempDir(), Memory: 64 << 20, Delay: -1, AllowPrivate: true,
+			Normalizers: mark("all"), NormalizerScopes: c.scopes,
+		})
+		if _, err := e.Crawl(context.Background(), crawlFrom(server.URL)); err != nil {
 			t.Fatal(err)
 		}
 		check, err := e.Inspect().Check(server.URL+"/x", policy.NormalizeOutlink)
@@ -69,7 +81,7 @@ func TestNormalizerScopes(t *testing.T) {
 		mustClose(t, e)
 		slices.Sort(asked)
 		if !slices.Equal(asked, c.want) {
-			t.Errorf("%s: asked for %v, want %v", name, asked, c.want)
+			t.Errorf("%s: requested %v, want %v", name, asked, c.want)
 		}
 	}
 }

@@ -118,7 +118,7 @@ type CrawlOptions struct {
 	// Limits count from the start of this crawl; Engine.SetLimits replaces them.
 	Limits
 	// Patience is how long a crawl with nothing else to do waits for hosts that sleep after failures, and for a full
-	// disk to gain space; 0 means 10 s. For hosts that asked for a pause (429, 503) a crawl waits seven times as long.
+	// disk to gain space; 0 means 10 s. For hosts that requested a pause (429, 503) a crawl waits seven times as long.
 	// What these hosts still have is due in the next crawl.
 	Patience time.Duration
 	// Abort ends the crawl at once when it is canceled: phases are cut short, and only OnPage callbacks that run are

@@ -35,7 +35,7 @@ type Progress struct {
 	Fetchers       int               `json:"fetchers"`           // now
 	HostsActive    int               `json:"hosts_active"`       // in memory, now
 	HostsDormant   int               `json:"hosts_dormant"`      // of these, without due URLs
-	HostsThrottled int               `json:"hosts_throttled"`    // that asked for a pause (429, 503), now
+	HostsThrottled int               `json:"hosts_throttled"`    // that requested a pause (429, 503), now
 	OverBudget     uint64            `json:"over_budget"`        // times that a budget held a host back
 	Outage         bool              `json:"outage"`             // the local network seems to be cut, now
 	Paused         bool              `json:"paused,omitempty"`   // now, by Engine.Pause

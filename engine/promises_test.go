@@ -84,6 +84,9 @@ func (n *names) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/html")
+	if strings.HasSuffix(page, ".xml") {
+		w.Header().Set("Content-Type", "text/xml")
+	}
 	fmt.Fprint(w, text)
 }
 
@@ -139,7 +142,8 @@ func (n *names) seeds(pages ...string) engine.InjectOptions {
 // redirectingSeed is two seeds of which b redirects to www.b, whose page x only a links to.
 func redirectingSeed(t testing.TB) *names {
 	return newNames(t, map[string]string{
-		"a.test/":      `<title>a</title><p>This is a. <a href="HOST:www.b.test/x">x</a> <a href="/more">more</a> <a href="HOST:other.test/">not in scope</a>`,
+		"a.test/": `<title>a</title><p>This is a. <a href="HOST:www.b.test/x">x</a> <a href="/more">more</a>
+			<a href="HOST:other.test/">not in scope</a>`,
 		"a.test/more":  `<title>more</title><p>More of a. <a href="HOST:www.b.test/y">y</a>`,
 		"b.test/":      `-> HOST:www.b.test/`,
 		"www.b.test/":  `<title>b</title><p>This is b, which links to nothing.`,
@@ -150,8 +154,8 @@ func redirectingSeed(t testing.TB) *names {
 	})
 }
 
-// TestSeedRedirect: what a page links to on a host that a seed redirects to is fetched, whether the page or the
-// redirect is seen first, by a crawl and by the phases, and crawldb, linkdb and index are the same in all cases.
+// TestSeedRedirect: a link to a host that a seed redirects to is followed, whether its page or the redirect is seen
+// first, by a crawl and by the phases. Crawldb, linkdb and index are the same in all cases.
 func TestSeedRedirect(t *testing.T) {
 	t.Parallel()
 	n := redirectingSeed(t)
@@ -193,12 +197,14 @@ func TestSeedRedirect(t *testing.T) {
 	}
 }
 
-// TestScopeWidened: what a wider scope permits in a later run is found in what earlier runs fetched.
+// TestScopeWidened: what a wider scope permits in a later run is found in what earlier runs fetched. In the end it is
+// as if the scope had never been narrower.
 func TestScopeWidened(t *testing.T) {
 	n := redirectingSeed(t)
-	o := n.options(dataDir(t))
-	crawl := func(scope policy.Scope, in engine.InjectOptions) {
+	dir := dataDir(t)
+	crawl := func(dir string, scope policy.Scope, in engine.InjectOptions) {
 		t.Helper()
+		o := n.options(dir)
 		o.Scope = scope
 		e := open(t, o)
 		defer mustClose(t, e)
@@ -206,77 +212,114 @@ func TestScopeWidened(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	crawl(policy.ScopeHost, n.seeds("a.test/"))
+	crawl(dir, policy.ScopeHost, n.seeds("a.test/"))
 	if n.count("www.b.test/x")+n.count("other.test/") > 0 {
 		t.Error("out of scope, but requested")
 	}
-	crawl(policy.ScopeHost, n.seeds("other.test/")) // a seed that is linked to, on a host that nothing else brings in
-	crawl(policy.ScopeAny, engine.InjectOptions{})
-	for _, page := range []string{"www.b.test/x", "www.b.test/z", "other.test/"} {
-		if got := n.count(page); got != 1 {
-			t.Errorf("%s was requested %d times", page, got)
+	crawl(dir, policy.ScopeHost, n.seeds("other.test/")) // a seed that is linked to, on a host of its own
+	crawl(dir, policy.ScopeAny, engine.InjectOptions{})
+	n.wantRequests(t, map[string]int{"www.b.test/x": 1, "www.b.test/z": 1, "other.test/": 1})
+
+	wide := dataDir(t) // a crawl whose scope was never narrower
+	crawl(wide, policy.ScopeAny, n.seeds("a.test/", "other.test/"))
+	sameDigest(t, digestOf(t, n.options(dir)), digestOf(t, n.options(wide)))
+}
+
+// TestSitemapWidened: a sitemap out of scope that robots.txt names and a page links to is a sitemap once a wider scope
+// permits it, as if the scope had never been narrower.
+func TestSitemapWidened(t *testing.T) {
+	n := newNames(t, map[string]string{
+		"a.test/robots.txt": "User-agent: *\nSitemap: HOST:b.test/list.xml\n",
+		"a.test/":           `<title>a</title><p>This is a. <a href="HOST:b.test/list.xml">list</a>`,
+		"b.test/list.xml":   `<urlset><url><loc>HOST:b.test/listed</loc></url></urlset>`,
+		"b.test/listed":     `<title>listed</title><p>Only the sitemap names this page.`,
+	})
+	crawl := func(dir string, scope policy.Scope) {
+		t.Helper()
+		o := n.options(dir)
+		o.Scope, o.Sitemaps = scope, true
+		e := open(t, o)
+		defer mustClose(t, e)
+		if _, err := e.Crawl(context.Background(), engine.CrawlOptions{Inject: n.seeds("a.test/")}); err != nil {
+			t.Fatal(err)
 		}
 	}
+	dir, wide := dataDir(t), dataDir(t)
+	crawl(dir, policy.ScopeHost)
+	n.wantRequests(t, map[string]int{"b.test/list.xml": 0})
+	crawl(dir, policy.ScopeAny)
+	n.wantRequests(t, map[string]int{"b.test/list.xml": 1, "b.test/listed": 1})
+	crawl(wide, policy.ScopeAny)
+	sameDigest(t, digestOf(t, n.options(dir)), digestOf(t, n.options(wide)))
 }
 
-// TestFilterWidened: what a list of hosts comes to permit is found, while a crawl runs and in a later one.
+// TestFilterWidened: links to a host that a list denies no longer are followed, by the crawl that is running and by
+// later ones. Links to hosts that it still denies are kept.
 func TestFilterWidened(t *testing.T) {
-	for _, when := range []string{"while it runs", "later"} {
-		t.Run(when, func(t *testing.T) {
-			n := redirectingSeed(t)
-			list := filepath.Join(t.TempDir(), "deny")
-			write := func(text string) {
-				if err := os.WriteFile(list, []byte(text), 0o666); err != nil {
-					t.Fatal(err)
-				}
-			}
-			write("b.test\n")
-			o := n.options(dataDir(t))
-			o.Scope = policy.ScopeAny
-			crawl := func(c engine.CrawlOptions) {
-				t.Helper()
-				deny, err := policy.WatchFile(list, "denied hosts", policy.ParseDeniedHosts)
-				if err != nil {
-					t.Fatal(err)
-				}
-				o.LiveFilters = []policy.LiveFilter{deny}
-				e := open(t, o)
-				defer mustClose(t, e)
-				if _, err := e.Crawl(context.Background(), c); err != nil {
-					t.Fatal(err)
-				}
-			}
-			c := engine.CrawlOptions{Inject: n.seeds("a.test/")}
-			if when == "while it runs" {
-				n.again("other.test", 1500*time.Millisecond) // keeps the crawl going
-				c.ProgressEvery = 50 * time.Millisecond
-				c.Progress = func(p engine.Progress) {
-					if p.Discovered == 3 { // a's page is in crawldb, and its link to x is withheld
-						write("# nobody\n")
-					}
-				}
-			}
-			crawl(c)
-			if when == "later" {
-				if n.count("www.b.test/x") > 0 {
-					t.Error("denied, but requested")
-				}
-				write("# nobody\n")
-				crawl(engine.CrawlOptions{})
-			}
-			if got := n.count("www.b.test/x"); got != 1 {
-				t.Errorf("requested %d times", got)
-			}
-		})
+	t.Parallel()
+	n := redirectingSeed(t)
+	list := filepath.Join(t.TempDir(), "deny")
+	deny := func(hosts string) {
+		t.Helper()
+		if err := os.WriteFile(list, []byte(hosts), 0o666); err != nil {
+			t.Fatal(err)
+		}
 	}
+	crawl := func(t *testing.T, dir string, c engine.CrawlOptions) {
+		t.Helper()
+		filter, err := policy.WatchFile(list, "denied hosts", policy.ParseDeniedHosts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := n.options(dir)
+		o.Scope, o.LiveFilters = policy.ScopeAny, []policy.LiveFilter{filter}
+		e := open(t, o)
+		defer mustClose(t, e)
+		if _, err := e.Crawl(context.Background(), c); err != nil {
+			t.Fatal(err)
+		}
+		verify(t, e)
+	}
+	seeds := n.seeds("a.test/")
+	t.Run("while it runs", func(t *testing.T) {
+		n.again("other.test", 1500*time.Millisecond) // keeps the crawl going
+		deny("b.test\n")
+		c := engine.CrawlOptions{Inject: seeds, ProgressEvery: 50 * time.Millisecond}
+		c.Progress = func(p engine.Progress) {
+			if p.Discovered == 3 { // a's page is in crawldb, and its link to x is withheld
+				deny("# nobody\n")
+			}
+		}
+		crawl(t, dataDir(t), c)
+		n.wantRequests(t, map[string]int{"www.b.test/x": 1})
+	})
+	t.Run("later, in two steps", func(t *testing.T) {
+		n.again("", 0)
+		dir := dataDir(t)
+		deny("b.test\nother.test\n")
+		crawl(t, dir, engine.CrawlOptions{Inject: seeds})
+		n.wantRequests(t, map[string]int{"www.b.test/x": 0, "other.test/": 0})
+		deny("b.test\n")
+		crawl(t, dir, engine.CrawlOptions{})
+		n.wantRequests(t, map[string]int{"www.b.test/x": 0, "other.test/": 1})
+		deny("# nobody\n")
+		crawl(t, dir, engine.CrawlOptions{})
+		n.wantRequests(t, map[string]int{"www.b.test/x": 1, "www.b.test/z": 1, "other.test/": 1})
+
+		never := dataDir(t) // the crawl of a list that never denied anything
+		crawl(t, never, engine.CrawlOptions{Inject: seeds})
+		sameDigest(t, digestOf(t, n.options(dir)), digestOf(t, n.options(never)))
+	})
 }
 
-// TestSurvivor: which of equal pages stays does not depend on how fast servers answered.
+// TestSurvivor: which of equal pages stays does not depend on how fast their servers answer.
 func TestSurvivor(t *testing.T) {
+	t.Parallel()
 	same := `<title>same</title><p>This is the very same page, whatever it is called and whoever serves it.`
 	for _, slow := range []string{"a.test", "b.test", "c.test"} {
 		n := newNames(t, map[string]string{
-			"start.test/":        `<a href="HOST:a.test/same">1</a> <a href="HOST:b.test/same">2</a> <a href="HOST:c.test/longer-name">3</a>`,
+			"start.test/": `<a href="HOST:a.test/same">1</a> <a href="HOST:b.test/same">2</a>
+				<a href="HOST:c.test/longer-name">3</a>`,
 			"a.test/same":        same,
 			"b.test/same":        same,
 			"c.test/longer-name": same,
@@ -300,12 +343,15 @@ func TestSurvivor(t *testing.T) {
 func TestDedupOrder(t *testing.T) {
 	same := `<title>same</title><p>This is the very same page, whatever it is called and whoever serves it.`
 	n := newNames(t, map[string]string{
-		"start.test/":   `<a href="HOST:start.test/2">2</a> <a href="HOST:a.test/longer">1</a> <a href="HOST:b.test/s">2</a>`,
+		"start.test/": `<a href="HOST:start.test/2">2</a> <a href="HOST:a.test/longer">1</a>
+			<a href="HOST:b.test/s">2</a>`,
 		"start.test/2":  `<title>2</title><p>Another page. <a href="HOST:a.test/longer">1</a>`,
 		"a.test/longer": same,
 		"b.test/s":      same,
 	})
-	for order, want := range map[string]string{"": "a.test/longer", "score": "a.test/longer", "length,score": "b.test/s"} {
+	for order, want := range map[string]string{
+		"": "a.test/longer", "score": "a.test/longer", "length,score": "b.test/s",
+	} {
 		o := n.options(dataDir(t))
 		o.Scope, o.DedupOrder = policy.ScopeAny, order
 		e := open(t, o)
@@ -324,7 +370,7 @@ func TestDedupOrder(t *testing.T) {
 	}
 }
 
-// TestNothingDue: after a finished crawl no host looks due, so a second crawl and generate look at no records.
+// TestNothingDue: after a finished crawl no host is due, so neither a second crawl nor generate looks at records.
 func TestNothingDue(t *testing.T) {
 	w := newWorld(t, 8, 25)
 	dir := dataDir(t)
@@ -352,7 +398,8 @@ func TestFetchlistFirst(t *testing.T) {
 		w := newWorld(t, 6, 20)
 		e := open(t, w.options(dataDir(t)))
 		ctx := context.Background()
-		if _, err := e.Crawl(ctx, engine.CrawlOptions{Inject: w.seeds(), Limits: engine.Limits{MaxPages: 10}}); err != nil {
+		first := engine.CrawlOptions{Inject: w.seeds(), Limits: engine.Limits{MaxPages: 10}}
+		if _, err := e.Crawl(ctx, first); err != nil {
 			t.Fatal(err)
 		}
 		g, err := e.Generate(ctx, engine.GenerateOptions{Top: 5})
@@ -368,7 +415,8 @@ func TestFetchlistFirst(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := seg.Counts
-		if got := c.Fetched + c.Failed + c.Redirected + c.NotModified + c.RobotsDenied; got == 0 || limit == 0 && got != g.Selected {
+		got := c.Fetched + c.Failed + c.Redirected + c.NotModified + c.RobotsDenied
+		if got == 0 || limit == 0 && got != g.Selected {
 			t.Errorf("limit %d: of %d URLs in the fetchlist %d were fetched: %s", limit, g.Selected, got, seg)
 		}
 		if limit > 0 && (r.Fetched != uint64(limit) || r.Stopped != engine.StopMaxPages) {

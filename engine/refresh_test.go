@@ -47,8 +47,8 @@ func records(t testing.TB, e *engine.Engine, root string) map[string]engine.Pars
 	return all
 }
 
-// TestRefresh: a meta refresh is a redirect of a page that keeps its text and links. A chain of them ends,
-// whatever it is made of, and the two kinds are told apart.
+// TestRefresh: a meta refresh is a redirect of a page that keeps its text and links. Chains of refreshes and redirects
+// end, and a parse record says which kind of refresh it was.
 func TestRefresh(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/robots.txt" {
@@ -59,7 +59,8 @@ func TestRefresh(t *testing.T) {
 		n := len(r.URL.Path)
 		switch {
 		case r.URL.Path == "/":
-			fmt.Fprint(w, `<meta http-equiv=refresh content="5; url=/slow"><a href=/r>chain</a> <a href=/ping>ping</a> <a href=/link>link</a> start`)
+			fmt.Fprint(w, `<meta http-equiv=refresh content="5; url=/slow">
+				<a href=/r>chain</a> <a href=/ping>ping</a> <a href=/link>link</a> start`)
 		case strings.HasPrefix(r.URL.Path, "/r") && n%2 == 0: // /r, /rr, /rrr, …
 			fmt.Fprintf(w, `<meta http-equiv=refresh content="0; url=%sr"> chain`, r.URL.Path)
 		case strings.HasPrefix(r.URL.Path, "/r"):
@@ -77,11 +78,11 @@ func TestRefresh(t *testing.T) {
 	o.MaxRedirects, o.TrapDuplicates = 5, -1
 	e := open(t, o)
 	defer mustClose(t, e)
-	r, err := e.Crawl(context.Background(), engine.CrawlOptions{Inject: engine.InjectOptions{URLs: []string{s.URL + "/"}}})
+	r, err := e.Crawl(context.Background(), crawlFrom(s.URL+"/"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	// /, /slow, /link, /ping, /pong and of the chain /r and five more, of which each second is a page.
+	// /, /slow, /link, /ping, /pong, and six of the chain from /r on, of which every other one is a page.
 	if r.Stopped != "done" || r.Fetched != 5+3 || r.Redirected != 3 {
 		t.Errorf("%+v", r)
 	}
@@ -89,22 +90,35 @@ func TestRefresh(t *testing.T) {
 	for path, want := range map[string]struct {
 		redirect string
 		refresh  string
-	}{"/": {"/slow", "permanent"}, "/r": {"/rr", "temporary"}, "/rr": {"/rrr", ""}, "/pong": {"/ping", "temporary"}, "/link": {"", ""}} {
+	}{
+		"/":     {"/slow", "permanent"},
+		"/r":    {"/rr", "temporary"},
+		"/rr":   {"/rrr", ""},
+		"/pong": {"/ping", "temporary"},
+		"/link": {"", ""},
+	} {
 		if got := all[path]; strings.TrimPrefix(got.Redirect, s.URL) != want.redirect || got.Refresh != want.refresh {
 			t.Errorf("%s: %q %q, want %q %q", path, got.Redirect, got.Refresh, want.redirect, want.refresh)
 		}
 	}
 }
 
-// TestPreferences: what a site says about uses of its pages is kept with each, as it was at the time of the
-// fetch, also when the records are made anew from the WARC; and what is not to be searched is not found.
+// TestPreferences: what a site says about uses of its pages is kept with each page as of its fetch, also when parse
+// records are made again from the WARC. A page that must not be searched is not found.
 func TestPreferences(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		switch r.URL.Path {
 		case "/robots.txt":
 			w.Header().Set("Content-Type", "text/plain")
-			fmt.Fprint(w, "License: https://l.example/rsl.xml\nUser-agent: *\nContent-Usage: train-ai=n\nContent-Usage: /open/ train-ai=y\nContent-Signal: search=yes,ai-train=no\nDisallow: /no\n")
+			fmt.Fprintln(w, strings.Join([]string{
+				"License: https://l.example/rsl.xml",
+				"User-agent: *",
+				"Content-Usage: train-ai=n",
+				"Content-Usage: /open/ train-ai=y",
+				"Content-Signal: search=yes,ai-train=no",
+				"Disallow: /no",
+			}, "\n"))
 		case "/":
 			fmt.Fprint(w, "<a href=/open/a>a</a><a href=/hidden>b</a><a href=/tdm>c</a> lighthouse")
 		case "/hidden":
@@ -112,7 +126,8 @@ func TestPreferences(t *testing.T) {
 			fmt.Fprint(w, "lighthouse that nobody is to find")
 		case "/tdm":
 			w.Header().Set("X-Robots-Tag", "noai")
-			fmt.Fprint(w, `<meta name=TDM-Reservation content=1><meta name=robots content=noimageai> lighthouse at the sea`)
+			fmt.Fprint(w, `<meta name=TDM-Reservation content=1><meta name=robots content=noimageai>
+				lighthouse at the sea`)
 		default:
 			fmt.Fprint(w, "lighthouse with doors open for all")
 		}
@@ -123,7 +138,7 @@ func TestPreferences(t *testing.T) {
 	e := open(t, o)
 	defer mustClose(t, e)
 	ctx := context.Background()
-	if _, err := e.Inject(ctx, engine.InjectOptions{URLs: []string{s.URL + "/", s.URL + "/open/a", s.URL + "/hidden", s.URL + "/tdm"}}); err != nil {
+	if _, err := e.Inject(ctx, seeds(s.URL+"/", s.URL+"/open/a", s.URL+"/hidden", s.URL+"/tdm")); err != nil {
 		t.Fatal(err)
 	}
 	g, err := e.Generate(ctx, engine.GenerateOptions{})
@@ -133,7 +148,11 @@ func TestPreferences(t *testing.T) {
 	if _, err := e.Fetch(ctx, engine.FetchOptions{Segment: g.Segment}); err != nil {
 		t.Fatal(err)
 	}
-	const usage, signal, license = "Content-Usage: train-ai=n", "Content-Signal: search=yes,ai-train=no", "License: https://l.example/rsl.xml"
+	const (
+		usage   = "Content-Usage: train-ai=n"
+		signal  = "Content-Signal: search=yes,ai-train=no"
+		license = "License: https://l.example/rsl.xml"
+	)
 	check := func(when string) {
 		all := records(t, e, s.URL)
 		for path, want := range map[string][]string{

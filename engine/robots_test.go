@@ -16,7 +16,7 @@ import (
 	"github.com/seine-crawler/seine/engine/policy"
 )
 
-// turns is a site of many names on one address. It tells how near each other the requests were.
+// turns is a site of many names on one address. It notes requests to one host that come too soon after another.
 type turns struct {
 	mu    sync.Mutex
 	busy  map[string]int
@@ -44,9 +44,23 @@ func (s *turns) enter(host, path string, delay time.Duration) func() {
 	}
 }
 
-// TestRobotsRedirects: a robots.txt that is redirected is asked for in the turn of the host it was redirected
-// to, also when that is the same host, one that many others share, or one with work of its own; chains that
-// are too long allow everything, and hosts that do not answer nothing.
+// robotsRedirects says where a path of a host is redirected to.
+var robotsRedirects = map[string]string{
+	"a.example/robots.txt":    "www.example/robots.txt",
+	"b.example/robots.txt":    "www.example/robots.txt",
+	"self.example/robots.txt": "self.example/r.txt",
+	"long.example/robots.txt": "long.example/1",
+	"long.example/1":          "long.example/2",
+	"long.example/2":          "long.example/3",
+	"long.example/3":          "long.example/4",
+	"long.example/4":          "long.example/5",
+	"long.example/5":          "long.example/6",
+	"lost.example/robots.txt": "down.example/robots.txt",
+}
+
+// TestRobotsRedirects: the target of a redirected robots.txt is requested in the turn of its host. This holds for the
+// same host, for a host that many others redirect to, and for one with pages of its own. A chain that is too long
+// allows everything; a host that does not answer allows nothing.
 func TestRobotsRedirects(t *testing.T) {
 	t.Parallel()
 	const delay = 30 * time.Millisecond
@@ -57,9 +71,7 @@ func TestRobotsRedirects(t *testing.T) {
 			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				host, port, _ := strings.Cut(r.Host, ":")
 				defer site.enter(host, r.URL.Path, delay)()
-				to := map[string]string{"a.example/robots.txt": "www.example/robots.txt", "b.example/robots.txt": "www.example/robots.txt", "self.example/robots.txt": "self.example/r.txt",
-					"long.example/robots.txt": "long.example/1", "long.example/1": "long.example/2", "long.example/2": "long.example/3", "long.example/3": "long.example/4",
-					"long.example/4": "long.example/5", "long.example/5": "long.example/6", "lost.example/robots.txt": "down.example/robots.txt"}[host+r.URL.Path]
+				to := robotsRedirects[host+r.URL.Path]
 				switch {
 				case to != "":
 					name, path, _ := strings.Cut(to, "/")
@@ -76,7 +88,9 @@ func TestRobotsRedirects(t *testing.T) {
 			}))
 			defer s.Close()
 			o := siteOptions(t)
-			o.Delay, o.Concurrency, o.Hosts = delay, fetchers, loopbackHosts("a.example", "b.example", "www.example", "self.example", "long.example", "lost.example", "down.example")
+			o.Delay, o.Concurrency = delay, fetchers
+			o.Hosts = loopbackHosts("a.example", "b.example", "www.example", "self.example", "long.example",
+				"lost.example", "down.example")
 			port := s.URL[strings.LastIndexByte(s.URL, ':'):]
 			var seeds []string
 			for _, h := range []string{"a", "b", "www", "self", "long", "lost"} {
@@ -85,7 +99,8 @@ func TestRobotsRedirects(t *testing.T) {
 			e := open(t, o)
 			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 			defer cancel()
-			r, err := e.Crawl(ctx, engine.CrawlOptions{Inject: engine.InjectOptions{URLs: seeds}, Patience: time.Nanosecond})
+			c := engine.CrawlOptions{Inject: engine.InjectOptions{URLs: seeds}, Patience: time.Nanosecond}
+			r, err := e.Crawl(ctx, c)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -96,9 +111,16 @@ func TestRobotsRedirects(t *testing.T) {
 				t.Errorf("%s", strings.Join(site.rude, "; "))
 			}
 			asked := " " + strings.Join(site.asked, " ") + " "
-			for url, n := range map[string]int{"lost.example/": 0, "a.example/yes": 1, "self.example/r.txt": 1, "long.example/no": 1, "long.example/5": 1, "long.example/6": 0} {
+			for url, n := range map[string]int{
+				"a.example/yes":      1,
+				"self.example/r.txt": 1,
+				"long.example/no":    1,
+				"long.example/5":     1,
+				"long.example/6":     0,
+				"lost.example/":      0,
+			} {
 				if got := strings.Count(asked, " "+url+" "); got != n {
-					t.Errorf("%s was asked for %d times, want %d", url, got, n)
+					t.Errorf("%s was requested %d times, want %d", url, got, n)
 				}
 			}
 			check, err := e.Inspect().Check("http://lost.example"+port+"/", policy.NormalizeInject)

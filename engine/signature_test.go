@@ -15,7 +15,7 @@ import (
 	"github.com/seine-crawler/seine/storage"
 )
 
-// TestSignatures: what is a duplicate depends on the signature, which stays that of the store.
+// TestSignatures: the signature decides what is a duplicate, and a store keeps the one that it was made with.
 func TestSignatures(t *testing.T) {
 	text := "The lighthouse keeper wrote every evening which ships had passed, and every morning which had not come."
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -28,18 +28,23 @@ func TestSignatures(t *testing.T) {
 		case "/c": // nearly
 			fmt.Fprintf(w, "<title>x</title><p>%s Once.", text)
 		case "/d", "/e": // the same article under two menus
-			fmt.Fprintf(w, "<title>y</title><nav><ul><li><a href=/>Home</a><li><a href=%s>%[1]s</a></ul></nav><main><article><h1>The keeper</h1>"+
-				"<p>%[2]s</p><p>%[2]s %[2]s</p><p>%[2]s %[2]s %[2]s</p></article></main>", r.URL.Path, text)
+			fmt.Fprint(w, "<title>y</title><nav><ul><li><a href=/>Home</a>")
+			fmt.Fprintf(w, "<li><a href=%s>%[1]s</a></ul></nav><main><article><h1>The keeper</h1>", r.URL.Path)
+			fmt.Fprintf(w, "<p>%s</p><p>%[1]s %[1]s</p><p>%[1]s %[1]s %[1]s</p>", text)
+			fmt.Fprint(w, "</article></main>")
 		default:
 			http.NotFound(w, r)
 		}
 	}))
 	defer server.Close()
-	for name, duplicates := range map[string]uint64{"": 2, "content": 2, "text": 1, "bytes": 0, "body": 0, "profile": 3} {
-		dir := t.TempDir()
-		o := engine.Options{Dir: dir, Memory: 64 << 20, Delay: -1, AllowPrivate: true, Scope: policy.ScopeHost, Signature: name}
+	for name, duplicates := range map[string]uint64{
+		"": 2, "content": 2, "text": 1, "bytes": 0, "body": 0, "profile": 3,
+	} {
+		o := engine.Options{
+			Dir: t.TempDir(), Memory: 64 << 20, Delay: -1, AllowPrivate: true, Scope: policy.ScopeHost, Signature: name,
+		}
 		e := open(t, o)
-		if _, err := e.Crawl(context.Background(), engine.CrawlOptions{Inject: engine.InjectOptions{URLs: []string{server.URL}}}); err != nil {
+		if _, err := e.Crawl(context.Background(), crawlFrom(server.URL)); err != nil {
 			t.Fatal(err)
 		}
 		stats, err := e.Inspect().Stats(context.Background(), false)

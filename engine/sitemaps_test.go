@@ -13,21 +13,22 @@ import (
 	"github.com/seine-crawler/seine/engine"
 )
 
-// TestSitemaps: pages that only a sitemap knows are found by way of robots.txt, an index and a gzip file, and
-// sitemaps themselves are not.
+// TestSitemaps: pages that only a sitemap lists are found by way of robots.txt, a sitemap index and a gzip file.
+// Searches do not find sitemaps.
 func TestSitemaps(t *testing.T) {
 	var s *httptest.Server
 	s = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/robots.txt":
-			fmt.Fprintf(w, "Sitemap: %s/index.xml\nUser-agent: *\nDisallow: /secret\nSitemap: http://elsewhere.example/s.xml\nSitemap: mailto:x\n", s.URL)
+			fmt.Fprintf(w, "Sitemap: %s/index.xml\nUser-agent: *\nDisallow: /secret\n", s.URL)
+			fmt.Fprint(w, "Sitemap: http://elsewhere.example/s.xml\nSitemap: mailto:x\n")
 		case "/index.xml":
 			w.Header().Set("Content-Type", "text/xml")
 			fmt.Fprintf(w, "<sitemapindex><sitemap><loc>%s/s.xml.gz</loc></sitemap></sitemapindex>", s.URL)
 		case "/s.xml.gz":
 			w.Header().Set("Content-Type", "application/gzip")
 			z := gzip.NewWriter(w)
-			fmt.Fprintf(z, "<urlset><url><loc>%s/island</loc></url><url><loc>%s/secret</loc></url></urlset>", s.URL, s.URL)
+			fmt.Fprintf(z, "<urlset><url><loc>%s/island</loc></url><url><loc>%[1]s/secret</loc></url></urlset>", s.URL)
 			z.Close()
 		case "/", "/island":
 			w.Header().Set("Content-Type", "text/html")
@@ -39,7 +40,7 @@ func TestSitemaps(t *testing.T) {
 	defer s.Close()
 	for _, on := range []bool{false, true} {
 		e := open(t, engine.Options{Dir: t.TempDir(), Memory: 64 << 20, Delay: -1, AllowPrivate: true, Sitemaps: on})
-		r, err := e.Crawl(context.Background(), engine.CrawlOptions{Inject: engine.InjectOptions{URLs: []string{s.URL + "/"}}})
+		r, err := e.Crawl(context.Background(), crawlFrom(s.URL+"/"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,18 +9,26 @@ import (
 	"testing"
 
 	"github.com/seine-crawler/seine/engine"
-	"github.com/seine-crawler/seine/engine/policy"
 )
 
-// TestSnippetsAsAsked: search shows no more of a page than the page allows.
-func TestSnippetsAsAsked(t *testing.T) {
+// TestSnippetsAllowed: search shows no more of a page than the page allows.
+func TestSnippetsAllowed(t *testing.T) {
 	pages := map[string]struct{ tag, body, want string }{
-		"/all":   {body: "<p>The lighthouse is white.<p>Its keeper is old.", want: "The lighthouse is white. Its keeper is old."},
-		"/meta":  {body: "<meta name=robots content=nosnippet><p>The lighthouse is red."},
-		"/head":  {tag: "nosnippet", body: "<p>The lighthouse is blue."},
-		"/short": {body: "<meta name=robots content=max-snippet:14><p>The lighthouse is green.", want: "The lighthouse"},
-		"/part":  {body: "<p>The lighthouse is <span data-nosnippet>secretly <i>very</i></span> tall.", want: "The lighthouse is tall."},
-		"/rest":  {body: "<div data-nosnippet><p>The lighthouse is none.<p>Nor is it one.</div>"},
+		"/all": {
+			body: "<p>The lighthouse is white.<p>Its keeper is old.",
+			want: "The lighthouse is white. Its keeper is old.",
+		},
+		"/meta": {body: "<meta name=robots content=nosnippet><p>The lighthouse is red."},
+		"/head": {tag: "nosnippet", body: "<p>The lighthouse is blue."},
+		"/short": {
+			body: "<meta name=robots content=max-snippet:14><p>The lighthouse is green.",
+			want: "The lighthouse",
+		},
+		"/part": {
+			body: "<p>The lighthouse is <span data-nosnippet>secretly <i>very</i></span> tall.",
+			want: "The lighthouse is tall.",
+		},
+		"/rest": {body: "<div data-nosnippet><p>The lighthouse is none.<p>Nor is it one.</div>"},
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -41,9 +49,9 @@ func TestSnippetsAsAsked(t *testing.T) {
 		_, _ = w.Write([]byte("<title>" + r.URL.Path + "</title>" + p.body))
 	}))
 	defer server.Close()
-	e := open(t, engine.Options{Dir: t.TempDir(), Memory: 64 << 20, Delay: -1, AllowPrivate: true, Scope: policy.ScopeHost})
+	e := open(t, engine.Options{Dir: t.TempDir(), Memory: 64 << 20, Delay: -1, AllowPrivate: true})
 	defer mustClose(t, e)
-	if _, err := e.Inject(context.Background(), engine.InjectOptions{URLs: []string{server.URL}}); err != nil {
+	if _, err := e.Inject(context.Background(), seeds(server.URL)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := e.Crawl(context.Background(), engine.CrawlOptions{}); err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/seine-crawler/seine/engine/policy"
 )
 
-// trapSite has 250 pages, each also in translations that were never made, and a calendar without end
-// or entries.
+// trapSite has 250 pages, each also below five other folders with the same text, and an endless calendar without
+// entries.
 func trapSite(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/html")
 	month, _ := strconv.Atoi(r.URL.Query().Get("month"))
@@ -27,15 +27,18 @@ func trapSite(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 	case r.URL.Path == "/":
 		for i := range 250 {
-			fmt.Fprintf(w, `<p><a href="/man/en/%d.html">English</a> <a href="/man/fr/%d.html">French</a> <a href="/man/de/%d.html">German</a>
-				<a href="/man/da/%d.html">Danish</a> <a href="/man/ko/%d.html">Korean</a> <a href="/man/tr/%d.html">Turkish</a>`, i, i, i, i, i, i)
+			fmt.Fprintf(w, `<p><a href="/man/en/%d.html">English</a> <a href="/man/fr/%[1]d.html">French</a>
+				<a href="/man/de/%[1]d.html">German</a> <a href="/man/da/%[1]d.html">Danish</a>
+				<a href="/man/ko/%[1]d.html">Korean</a> <a href="/man/tr/%[1]d.html">Turkish</a>`, i)
 		}
 		fmt.Fprint(w, `<a href="/tools/calendar?month=1">Calendar</a>`)
 	case strings.HasPrefix(r.URL.Path, "/tools/"):
 		fmt.Fprintf(w, `<p>There is nothing to be seen in this month, nor is there likely to be anything in any other.
-			<a href="/tools/calendar?month=%d">next</a> <a href="/tools/calendar?month=%d">after</a> <a href="/tools/calendar?month=%d">later</a>`, 2*month, 2*month+1, month+1)
+			<a href="/tools/calendar?month=%d">next</a> <a href="/tools/calendar?month=%d">after</a>
+			<a href="/tools/calendar?month=%d">later</a>`, 2*month, 2*month+1, month+1)
 	default:
-		fmt.Fprintf(w, "<title>%s</title><p>This is page %s of the manual, of which only the English edition was ever written by anybody.", name, name)
+		fmt.Fprintf(w, "<title>%s</title><p>This is page %[1]s of the manual, of which only the English edition "+
+			"was ever written by anybody.", name)
 	}
 }
 
@@ -44,17 +47,21 @@ func TestTrapWatch(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(trapSite))
 	defer s.Close()
 	var warnings []string
-	o := engine.Options{Dir: t.TempDir(), Memory: 64 << 20, Delay: -1, AllowPrivate: true, Concurrency: 4,
-		Events: engine.EventListener{Warning: func(err error) { warnings = append(warnings, err.Error()) }}}
+	o := engine.Options{
+		Dir: t.TempDir(), Memory: 64 << 20, Delay: -1, AllowPrivate: true, Concurrency: 4,
+		Events: engine.EventListener{Warning: func(err error) { warnings = append(warnings, err.Error()) }},
+	}
 	crawl := func() engine.CrawlReport {
 		e := open(t, o)
 		defer mustClose(t, e)
-		r, err := e.Crawl(context.Background(), engine.CrawlOptions{Inject: engine.InjectOptions{URLs: []string{s.URL + "/"}}, Limits: engine.Limits{MaxPages: 20_000}})
+		c := engine.CrawlOptions{Inject: seeds(s.URL + "/"), Limits: engine.Limits{MaxPages: 20_000}}
+		r, err := e.Crawl(context.Background(), c)
 		if err != nil {
 			t.Fatal(err)
 		}
 		check, err := e.Inspect().Check(s.URL+"/tools/calendar?month=77777", policy.NormalizeInject)
-		if err != nil || check.Accepted || check.Reason != "duplicates" || !strings.Contains(check.Rule, "/tools/calendar?") {
+		if err != nil || check.Accepted || check.Reason != "duplicates" ||
+			!strings.Contains(check.Rule, "/tools/calendar?") {
 			t.Errorf("the calendar: %+v, %v", check, err)
 		}
 		for _, path := range []string{"/man/fr/3.html", "/man/new/", "/tools/other"} {
@@ -75,7 +82,7 @@ func TestTrapWatch(t *testing.T) {
 	}
 }
 
-// TestTrapWatchInBatch: so do the phases one at a time.
+// TestTrapWatchInBatch: the phases one at a time close the calendar too.
 func TestTrapWatchInBatch(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(trapSite))
 	defer s.Close()
@@ -88,7 +95,7 @@ func TestTrapWatchInBatch(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	_, err := e.Inject(ctx, engine.InjectOptions{URLs: []string{s.URL + "/"}})
+	_, err := e.Inject(ctx, seeds(s.URL+"/"))
 	check(err)
 	for range 20 {
 		g, err := e.Generate(ctx, engine.GenerateOptions{Top: 1000})

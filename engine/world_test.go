@@ -49,15 +49,24 @@ func startWorld(t testing.TB, p simweb.Params) *world {
 	return w
 }
 
-// options are those of a crawl of the world, in a directory of its own unless told otherwise.
+// options are those of a crawl of the world.
 func (w *world) options(dir string) engine.Options {
-	return engine.Options{Dir: dir, Memory: 64 << 20, Delay: -1, AllowPrivate: true, Scope: policy.ScopeAny, Concurrency: 8,
+	return engine.Options{
+		Dir: dir, Memory: 64 << 20, Delay: -1, AllowPrivate: true, Scope: policy.ScopeAny, Concurrency: 8,
 		Resolver: fetch.NewResolver(fetch.ResolverOptions{Hosts: w.hosts}),
-		Events:   engine.EventListener{Warning: func(err error) { w.t.Log("warning:", err) }}}
+		Events:   engine.EventListener{Warning: func(err error) { w.t.Log("warning:", err) }},
+	}
 }
 
 func (w *world) seeds() engine.InjectOptions {
-	return engine.InjectOptions{URLs: []string{w.Web.Root(0)}}
+	return seeds(w.Web.Root(0))
+}
+
+// seeds are the options to inject URLs, crawlFrom those to crawl from them.
+func seeds(urls ...string) engine.InjectOptions { return engine.InjectOptions{URLs: urls} }
+
+func crawlFrom(urls ...string) engine.CrawlOptions {
+	return engine.CrawlOptions{Inject: seeds(urls...)}
 }
 
 func open(t testing.TB, o engine.Options) *engine.Engine {
@@ -88,8 +97,8 @@ func mustClose(t testing.TB, e *engine.Engine) {
 	}
 }
 
-// digest is everything that two crawls of one web must agree on, as text: crawldb but for times and
-// segments, linkdb, and the index.
+// digest is everything that two crawls of one web must agree on, as text: crawldb without times and segments, linkdb,
+// and the index.
 func digest(t testing.TB, e *engine.Engine) string {
 	t.Helper()
 	ctx := context.Background()
@@ -121,6 +130,14 @@ func digest(t testing.TB, e *engine.Engine) string {
 	}
 	fmt.Fprintf(&b, "index %016x\n", index)
 	return b.String()
+}
+
+// digestOf is the digest of a data directory.
+func digestOf(t testing.TB, o engine.Options) string {
+	t.Helper()
+	e := open(t, o)
+	defer mustClose(t, e)
+	return digest(t, e)
 }
 
 // sameDigest fails with the first lines that differ.
@@ -164,7 +181,7 @@ func byStatus(t testing.TB, e *engine.Engine) map[string]map[string]bool {
 	return sets
 }
 
-// checkTruth compares crawldb with what the web knows to be right.
+// checkTruth compares crawldb with what the web says is there.
 func (w *world) checkTruth(e *engine.Engine) {
 	w.t.Helper()
 	truth := w.Web.Truth([]int{0}, nil)
@@ -181,7 +198,12 @@ func (w *world) checkTruth(e *engine.Engine) {
 	for _, c := range []struct {
 		name      string
 		got, want map[string]bool
-	}{{"fetched", fetched, truth.Fetched}, {"redirected", redirected, truth.Redirected}, {"gone or denied", got["db_gone"], gone}, {"unfetched", got["db_unfetched"], nil}} {
+	}{
+		{"fetched", fetched, truth.Fetched},
+		{"redirected", redirected, truth.Redirected},
+		{"gone or denied", got["db_gone"], gone},
+		{"unfetched", got["db_unfetched"], nil},
+	} {
 		for u := range c.want {
 			if !c.got[u] {
 				w.t.Errorf("%s: missing %s", c.name, u)

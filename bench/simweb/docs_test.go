@@ -21,11 +21,23 @@ func manual(t *testing.T) string {
 	root := t.TempDir()
 	for name, text := range map[string]string{
 		"doc/guide/index.html": `<!DOCTYPE html><title>Guide</title>
-			<a href="intro.html#top"> The  <b>introduction</b></a> <a href="sub">folder</a> <a href="missing.html">gone</a> <a href="missing.html#x">again</a>
-			<a href="http://other.doc.example:PORT/a%20b.html">other</a> <a href="/alias/page.html">by a link</a> <a href="http://elsewhere.example/">out</a>
-			<a rel="nofollow" href="hidden.html">hidden</a> <img src="pic.png"> <link rel="stylesheet" href="style.css"> <a href="mailto:x@y">mail</a>
-			<!-- <a href="comment.html">no link</a> --> <script>document.write('<a href="script.html">no link</a>')</script>
-			<a href="http://[broken">bad</a> <a href="intro.html?version=2">query</a> <a href="%7Etilde.html">tilde</a> <a href=" ./sub\deep/../leaf.html ">odd</a>`,
+			<a href="intro.html#top"> The  <b>introduction</b></a>
+			<a href="sub">folder</a>
+			<a href="missing.html">gone</a>
+			<a href="missing.html#x">again</a>
+			<a href="http://other.doc.example:PORT/a%20b.html">other</a>
+			<a href="/alias/page.html">by a link</a>
+			<a href="http://elsewhere.example/">out</a>
+			<a rel="nofollow" href="hidden.html">hidden</a>
+			<img src="pic.png">
+			<link rel="stylesheet" href="style.css">
+			<a href="mailto:x@y">mail</a>
+			<!-- <a href="comment.html">no link</a> -->
+			<script>document.write('<a href="script.html">no link</a>')</script>
+			<a href="http://[broken">bad</a>
+			<a href="intro.html?version=2">query</a>
+			<a href="%7Etilde.html">tilde</a>
+			<a href=" ./sub\deep/../leaf.html ">odd</a>`,
 		"doc/guide/intro.html":      `<base href="sub/"><a href="leaf.html">relative to the base</a>`,
 		"doc/guide/hidden.html":     `hidden`,
 		"doc/guide/~tilde.html":     `<meta name="robots" content="NoFollow"><a href="hidden.html">not followed</a>`,

@@ -117,8 +117,8 @@ type FetchSchedule interface {
 	Reschedule(r *storage.Record, c Change, at int64)
 }
 
-// IndexFilter may change a document before it is indexed, or keep it out of the index by returning a reason. It sees the
-// page's record and its parsed text, and must not change these. (Nutch: IndexingFilter.)
+// IndexFilter may change a document before it is indexed, or keep it out of the index by returning a reason. It sees
+// the page's record and its parsed text, and must not change these. (Nutch: IndexingFilter.)
 //
 // What it changes in the document is what hits show. It may also set Stored fields, a Boost and a Date. A filter that
 // changes Text may set Content to parts of the new text; without Content, all of it counts as content.

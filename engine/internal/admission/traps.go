@@ -171,8 +171,8 @@ func (t *traps) group(group []Copy) {
 	}
 }
 
-// verdicts returns the prefixes that turned out to be traps since the last call, in order. The root of a host in a seed's
-// domain stays open.
+// verdicts returns the prefixes that turned out to be traps since the last call, in order. The root of a host in a
+// seed's domain stays open.
 func (t *traps) verdicts(isSeedDomain func(domain string) bool) (closing []string) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()

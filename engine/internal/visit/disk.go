@@ -14,8 +14,8 @@ type diskWatch struct {
 	lowSince time.Time
 }
 
-// look checks the free space every diskInterval. pause and resume say that the answer changed. The error says that space
-// has been short for patience.
+// look checks the free space every diskInterval. pause and resume say that the answer changed. The error says that
+// space has been short for patience.
 func (d *diskWatch) look(env *Env, now time.Time, patience time.Duration) (pause, resume bool, err error) {
 	if now.Sub(d.checked) < diskInterval {
 		return false, false, nil
@@ -35,8 +35,8 @@ func (d *diskWatch) look(env *Env, now time.Time, patience time.Duration) (pause
 		d.lowSince = time.Time{}
 		return false, true, nil
 	case !d.lowSince.IsZero() && now.Sub(d.lowSince) >= patience:
-		return false, false, fmt.Errorf("%w: %d MiB free for %s, at least %d are needed: free some space and run it again; "+
-			"everything fetched is kept", ErrDiskLow, free>>20, env.Dir, enough>>20)
+		return false, false, fmt.Errorf("%w: %d MiB free for %s, at least %d are needed: free some space and run it "+
+			"again; everything fetched is kept", ErrDiskLow, free>>20, env.Dir, enough>>20)
 	}
 	return false, false, nil
 }
