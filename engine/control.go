@@ -14,25 +14,26 @@ import (
 // Enqueue hands URLs to the running crawl as seeds, and returns at once. The crawl injects them between two segments,
 // usually within a second, many together, and does not end before that; while it fetches a waiting fetchlist, they wait
 // until that is done. Each text is a seed line as in Engine.Inject; malformed ones are reported as a warning. Nothing
-// is durable until it is injected: a crawl that fails or is aborted drops what still waits, with a warning. The queue
-// has no bound: who enqueues faster than the crawl injects uses memory.
+// is durable until it is injected: a crawl that fails or is aborted drops what still waits, with a warning.
 //
-// Errors: ErrNotCrawling when no crawl is running, or when it has begun to end.
+// Errors: ErrNotCrawling when no crawl is running, or when it has begun to end; ErrQueueFull when more than a million
+// URLs would wait. Then nothing is enqueued.
 func (e *Engine) Enqueue(urls ...string) error {
 	leave, err := e.enter()
 	if err != nil {
 		return err
 	}
 	defer leave()
-	if c := e.crawl.Load(); c == nil || !c.tasks.enqueue(urls) {
-		return wrapf(ErrNotCrawling, "enqueuing %d URLs", len(urls))
+	err = ErrNotCrawling
+	if c := e.crawl.Load(); c != nil {
+		err = c.tasks.enqueue(urls)
 	}
-	return nil
+	return wrapf(err, "enqueuing %d URLs", len(urls))
 }
 
 // Pause stops crawls from beginning requests until Resume is called: the running one and later ones. Requests in flight
-// end, and what was fetched goes through its phases. A paused crawl does not end by itself, except by a limit. Fetch is
-// not affected. Pausing again does nothing.
+// end, and what was fetched goes through its phases. A paused crawl ends only by a limit, an error or its context.
+// Fetch is not affected. Pausing again does nothing.
 func (e *Engine) Pause() error { return e.setPaused(true) }
 
 // Resume ends a Pause. Without one it does nothing.

@@ -113,7 +113,7 @@
 //
 // # Bounds
 //
-// limits.go, and the limits of each room. memory.go shares out Options.Memory. The queue of Enqueue has no bound.
+// limits.go, and the limits of each room. memory.go shares out Options.Memory.
 //
 // # Deliberately absent
 //

@@ -23,6 +23,8 @@ var (
 	ErrBusy = errors.New("a crawl, fetch, parse or recovery is already running on this engine")
 	// ErrNotCrawling: no crawl is running on this engine, or it has begun to end.
 	ErrNotCrawling = errors.New("no crawl is running on this engine")
+	// ErrQueueFull: too many URLs wait for the running crawl. Enqueue them later, or use Inject.
+	ErrQueueFull = errors.New("too many URLs wait for the crawl: enqueue them later, or inject them")
 	// ErrNotFound: the URL, host or segment is not in the store.
 	ErrNotFound = inspect.ErrNotFound
 	// ErrNoSegment: there is no segment with that number, or none in the required state.

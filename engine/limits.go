@@ -23,6 +23,8 @@ const (
 	// backlogMax is the number of sealed segments that may wait for updatedb, and separately of updated ones that
 	// may wait for the index, before fetchers pause.
 	backlogMax = 2
+	// enqueuedMax is the number of URLs that may wait to be injected into a running crawl; more are ErrQueueFull.
+	enqueuedMax = 1_000_000
 	// indexBatchMax is the number of crawl segments that become one index segment.
 	indexBatchMax = 16
 	// indexTextsMax is the number of segments that are walked side by side for the index. In others, each page is

@@ -73,6 +73,9 @@ func TestEnqueuedIsKept(t *testing.T) {
 		var e *engine.Engine
 		o.OnPage = func(p *engine.Page) {
 			time.Sleep(100 * time.Millisecond) // until the limit is known to be reached
+			if err := e.Enqueue(make([]string, 1_000_001)...); !errors.Is(err, engine.ErrQueueFull) {
+				t.Errorf("%s: a queue without a bound: %v", name, err)
+			}
 			if err := e.Enqueue(s.URL + "/0?late"); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}

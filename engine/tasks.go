@@ -5,7 +5,7 @@ package engine
 import "sync"
 
 // tasks are what the first lane does between segments: it injects URLs that were enqueued, and brings in links that
-// were withheld. Any goroutine adds, the lane takes. The list has no bound: see Engine.Enqueue.
+// were withheld. Any goroutine adds, the lane takes. It holds at most enqueuedMax URLs.
 type tasks struct {
 	ready chan struct{} // receives when something waits
 
@@ -18,16 +18,19 @@ type tasks struct {
 
 func newTasks() *tasks { return &tasks{ready: make(chan struct{}, 1)} }
 
-// enqueue adds URLs. It returns false, and adds nothing, once the list is closed.
-func (t *tasks) enqueue(urls []string) bool {
+// enqueue adds all of the URLs, or none: the error is ErrNotCrawling once the list is closed, ErrQueueFull without room.
+func (t *tasks) enqueue(urls []string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.closed {
-		return false
+	switch {
+	case t.closed:
+		return ErrNotCrawling
+	case len(urls) > enqueuedMax-len(t.urls):
+		return ErrQueueFull
 	}
 	t.urls = append(t.urls, urls...)
 	t.signal()
-	return true
+	return nil
 }
 
 // readmit adds the task of bringing in withheld links.
