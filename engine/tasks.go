@@ -18,7 +18,8 @@ type tasks struct {
 
 func newTasks() *tasks { return &tasks{ready: make(chan struct{}, 1)} }
 
-// enqueue adds all of the URLs, or none: the error is ErrNotCrawling once the list is closed, ErrQueueFull without room.
+// enqueue adds all of the URLs, or none: the error is ErrNotCrawling once the list is closed, ErrQueueFull without
+// room.
 func (t *tasks) enqueue(urls []string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
