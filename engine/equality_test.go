@@ -82,6 +82,7 @@ func redirectingWeb(t *testing.T, scope policy.Scope) equalWeb {
 	n := newNames(t, map[string]string{
 		"a.test/": `<title>a</title><p>This is a. <a href="HOST:www.b.test/x">x</a> <a href="HOST:www.d.test/y">y</a>
 			<a href="/1">long way</a> <a href="HOST:other.test/">other</a> <a href="HOST:sub.a.test/">sub</a>
+			<a href="HOST:sub.e.test/">a host of a domain that a seed passes</a>
 			<a href="/equal/1">1</a> <a href="HOST:www.b.test/equal/2">2</a> <a href="HOST:www.d.test/equal/33">3</a>`,
 		"a.test/1":              `<title>1</title><p>1 from a. <a href="/2">1</a> <a href="HOST:www.b.test/x">2</a>`,
 		"a.test/2":              `<title>2</title><p>Two links from a. <a href="/3">next</a>`,
@@ -103,6 +104,7 @@ func redirectingWeb(t *testing.T, scope policy.Scope) equalWeb {
 		"www.d.test/equal/33":   same,
 		"www.d.test/from-b":     `<title>from b</title><p>A redirect leads here from another host.`,
 		"e.test/start/z":        `<title>z</title><p>The page of a host that a seed passed on its way.`,
+		"sub.e.test/":           `<title>sub</title><p>Only a links to this host, which no seed names or leads to.`,
 		"b.test/more":           `<title>more</title><p>The page of a host whose front page is a redirect.`,
 		"other.test/":           `<title>other</title><p>No seed's host. <a href="HOST:www.b.test/from-other">1</a>`,
 		"www.b.test/from-other": `<title>from other</title><p>What only a page out of scope links to.`,

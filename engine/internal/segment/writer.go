@@ -31,8 +31,9 @@ type Writer struct {
 	hashes    []uint64 // of the keys of all URLs in the segment
 
 	mu sync.Mutex // guards all below
-	// Texts are kept uncompressed. To compress them one by one with S2 until they are sealed saves a fifth of the
-	// memory of a crawl without index and costs a sixth more time.
+	// Texts are kept uncompressed. Without index, compressing each text with S2 took 198 µs a page (182 to 209),
+	// keeping them uncompressed 170 (165 to 175), at 1,500 MB in place of 1,200 (2026-11-22). With index it is the
+	// same or less.
 	links, text, cdx *storage.Sorter
 	counts           Counts
 	linkCount        uint64
@@ -212,6 +213,9 @@ func (w *Writer) Close() {
 
 // seal writes all records as tables and the segment's new state, in one ingestion. The WARC files are closed and
 // synced.
+//
+// Sealing took 14 µs a page and takes 28 since parse records are compressed well at once (2026-11-22); see
+// storage/options.go.
 func (w *Writer) seal(ctx context.Context, files []warc.FileInfo) (Sealed, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
