@@ -150,8 +150,7 @@ func TestLiveSettings(t *testing.T) {
 	s := chain(t, 1000)
 	o := siteOptions(t)
 	o.Delay = time.Hour // until it is changed, nothing but the first page is fetched
-	var e *engine.Engine
-	e = open(t, o)
+	e := open(t, o)
 	defer mustClose(t, e)
 	if err := e.SetLimits(engine.Limits{MaxPages: 1}); !errors.Is(err, engine.ErrNotCrawling) {
 		t.Errorf("limits without a crawl: %v", err)

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
@@ -171,15 +170,6 @@ func (c *Changes) Commit() error {
 	}
 	a.traps.close(c.closed)
 	return nil
-}
-
-// reach returns the prefix of the keys that a seed of a host may bring into scope. With scopes of single hosts that is
-// the domain: a host of it may have ScopeDomain.
-func (a *Admission) reach(h urlkey.HostKey) string {
-	if a.o.Scope == policy.ScopeDomain || a.o.Hosts != nil {
-		return h.DomainKey()
-	}
-	return string(h)
 }
 
 // CloseTraps adds to c the prefixes that turned out to be traps since the last call, reports each through Options.Warn,
