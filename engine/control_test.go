@@ -197,6 +197,9 @@ func TestBusy(t *testing.T) {
 		if _, err := e.Fetch(context.Background(), engine.FetchOptions{Segment: 1}); !errors.Is(err, engine.ErrBusy) {
 			t.Errorf("a fetch beside it: %v", err)
 		}
+		if err := e.Recover(context.Background()); !errors.Is(err, engine.ErrBusy) {
+			t.Errorf("recover beside it: %v", err)
+		}
 	}
 	e = open(t, o)
 	defer mustClose(t, e)

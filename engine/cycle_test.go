@@ -6,8 +6,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/seine-crawler/seine/engine"
 	"github.com/seine-crawler/seine/storage"
@@ -110,6 +114,59 @@ func TestInterrupted(t *testing.T) {
 	e = open(t, w.options(dir))
 	defer mustClose(t, e)
 	w.checkTruth(e)
+}
+
+// TestCutOffPage: a page that was half received when its crawl was canceled or aborted stays due, and the next crawl
+// fetches all of it.
+func TestCutOffPage(t *testing.T) {
+	for _, aborted := range []bool{false, true} {
+		half := make(chan bool, 1)
+		var whole atomic.Bool
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path != "/" {
+				http.NotFound(w, r)
+				return
+			}
+			w.Header().Set("Content-Type", "text/html")
+			fmt.Fprint(w, "<title>Half</title>")
+			if !whole.Load() {
+				w.(http.Flusher).Flush()
+				half <- true
+				<-r.Context().Done()
+				return
+			}
+			fmt.Fprint(w, "<p>and half")
+		}))
+		defer s.Close()
+		e := open(t, siteOptions(t))
+		ctx, cancel := context.WithCancel(context.Background())
+		go func() {
+			<-half
+			time.Sleep(50 * time.Millisecond) // until the half is received
+			cancel()
+		}()
+		c := crawlFrom(s.URL)
+		var err error
+		if aborted {
+			c.Abort = ctx
+			_, err = e.Crawl(context.Background(), c)
+		} else {
+			_, err = e.Crawl(ctx, c)
+		}
+		if aborted != (err != nil) {
+			t.Errorf("aborted %t: %v", aborted, err)
+		}
+		whole.Store(true)
+		if r, err := e.Crawl(context.Background(), crawlFrom(s.URL)); err != nil || r.Fetched != 1 {
+			t.Errorf("aborted %t: the next crawl: %v, %v", aborted, r, err)
+		}
+		for p, err := range e.Inspect().ParseRecords(context.Background(), 0, s.URL) {
+			if err != nil || p.Text != "and half" || p.Truncated != "" {
+				t.Errorf("aborted %t: %q, truncated by %q, %v", aborted, p.Text, p.Truncated, err)
+			}
+		}
+		mustClose(t, e)
+	}
 }
 
 // TestPhaseOrder: a phase refuses a segment in the wrong state, and says which state it needs.

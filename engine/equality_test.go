@@ -5,6 +5,7 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -130,8 +131,8 @@ func redirectingWeb(t *testing.T, scope policy.Scope) equalWeb {
 	}
 }
 
-// TestEqualWays: the phases one at a time, crawls of slow servers and crawls that end early and go on leave the same
-// crawldb, linkdb and index as one crawl does.
+// TestEqualWays: the phases one at a time, crawls of slow servers, and crawls that end early or are interrupted and go
+// on leave the same crawldb, linkdb and index as one crawl does.
 func TestEqualWays(t *testing.T) {
 	for name, start := range equalWebs {
 		t.Run(name, func(t *testing.T) {
@@ -185,6 +186,12 @@ func (w *equalWeb) ways() []way {
 		{"a crawl", 8, "", crawls(0)},
 		{"a crawl of one fetcher", 1, "", crawls(0)},
 		{"crawls of some pages", 4, "", crawls(w.top)},
+		{"interrupted crawls", 4, "", func(t *testing.T, o engine.Options) {
+			interruptedCrawls(t, o, w.seeds)
+			if w.again != nil {
+				w.again("") // what was cut off was requested again
+			}
+		}},
 		{"batches", 4, "", batches(0)},
 		{"small batches", 4, "", batches(w.top)},
 	}
@@ -214,6 +221,32 @@ func crawlInTurns(t *testing.T, o engine.Options, in engine.InjectOptions, pages
 		in = engine.InjectOptions{}
 	}
 	t.Fatal("the crawls do not come to an end")
+}
+
+// interruptedCrawls ends ten crawls after some milliseconds, every other one without settling anything, and crawls
+// the rest.
+func interruptedCrawls(t *testing.T, o engine.Options, in engine.InjectOptions) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(5, 11))
+	for i := range 10 {
+		e := open(t, o)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Duration(5+rng.IntN(40))*time.Millisecond)
+		c := engine.CrawlOptions{Inject: in}
+		var r engine.CrawlReport
+		var err error
+		if i%2 == 0 {
+			r, err = e.Crawl(ctx, c)
+		} else {
+			c.Abort = ctx
+			r, err = e.Crawl(context.Background(), c)
+		}
+		cancel()
+		mustClose(t, e)
+		if err != nil && r.Stopped != engine.StopAborted {
+			t.Fatalf("interrupted crawl %d: %v", i, err)
+		}
+	}
+	crawlInTurns(t, o, in, 0)
 }
 
 // batch runs the phases one at a time until nothing is due.

@@ -62,7 +62,7 @@ func (t *HostTable) add(name string, s HostSettings) []error {
 	if below {
 		table = t.domains
 		if _, err := netip.ParseAddr(strings.Trim(h.Host(), "[]")); err == nil {
-			faults = append(faults, errors.New("no host is below an address: leave out "*.""))
+			faults = append(faults, errors.New("no host is below an address: leave out the *. before it"))
 		}
 	}
 	entry := splitHostKey(h)

@@ -123,11 +123,13 @@ func (x *visit) request(ctx context.Context, c *frontier.Candidate, left int) (p
 // filter cut the request off, or the network here failed.
 func (x *visit) cutOff(ctx context.Context, c *frontier.Candidate, resp *fetch.Response, left int) bool {
 	cut := x.flight.end()
-	if ctx.Err() != nil && resp.Failure != "" {
+	// A body that ended with the context is no whole page. One that is too long is: it was cut on purpose.
+	incomplete := resp.Failure != "" || resp.Truncated != "" && resp.Truncated != "length"
+	if ctx.Err() != nil && incomplete {
 		x.giveBack(left)
 		return true
 	}
-	if cut && resp.Failure != "" { // refused by now; the host rests as after any request
+	if cut && incomplete { // refused by now; the host rests as after any request
 		x.out.Kind, x.out.End = frontier.Fetched, resp.End
 		x.giveBack(left - 1)
 		x.source.Release(x.v.Host, []frontier.Candidate{*c})
