@@ -5,6 +5,17 @@
 //
 // # What it is
 //
+//	e, err := engine.Open(engine.Options{Dir: "data", Contact: "https://your.site/crawler"})
+//	…
+//	defer e.Close()
+//	report, err := e.Crawl(ctx, engine.CrawlOptions{
+//		Inject: engine.InjectOptions{URLs: []string{"https://example.org/"}},
+//		Limits: engine.Limits{MaxPages: 1000},
+//	})
+//	found, err := e.Search(ctx, "words to find", engine.SearchOptions{})
+//
+// The examples show a filter, a parser, an index field, a scraper, a search page and more.
+//
 // An Engine is one data directory. Its methods are the phases of a crawl, under the names that Nutch gave them; Crawl,
 // which runs them all continuously; Search; and Inspect, which reads what is inside. The goals, and where they are
 // checked:
@@ -95,7 +106,9 @@
 //   - A URL is handed out once, until crawldb has its outcome (internal/visit/source.go).
 //   - Nothing is counted before it is synced (visit.Pool.Sync).
 //   - The same web gives the same crawldb, linkdb and index: whatever the order of fetches and the size of segments, in
-//     batches or continuously, whenever a scope widens, and however often the process is killed.
+//     batches or continuously, whenever a scope widens, and however often the process is killed. Depths are the
+//     exception: a page whose depth falls after its fetch does not pass that on to its links, so what MaxDepth reaches
+//     may depend on the order of fetches.
 //   - A host's next due time in hostdb is exact after every phase.
 //   - A phase does not know who called it.
 //   - Nothing here prints, exits, or keeps state outside an Engine. Options.Now is the only clock.
