@@ -27,7 +27,7 @@ type InjectOptions struct {
 func (o *InjectOptions) empty() bool { return len(o.URLs)+len(o.Files)+len(o.Readers) == 0 }
 
 // open opens the sources. The caller must call closeAll when it has read them.
-func (o *InjectOptions) open() (sources []phases.Source, closeAll func(), err error) {
+func (o *InjectOptions) open() (sources []phases.SeedFile, closeAll func(), err error) {
 	var files []*os.File
 	closeAll = func() {
 		for _, f := range files {
@@ -36,7 +36,7 @@ func (o *InjectOptions) open() (sources []phases.Source, closeAll func(), err er
 	}
 	for _, name := range o.Files {
 		if name == "-" && o.Stdin != nil {
-			sources = append(sources, phases.Source{Reader: o.Stdin})
+			sources = append(sources, phases.SeedFile{Reader: o.Stdin})
 			continue
 		}
 		f, err := os.Open(name)
@@ -45,10 +45,10 @@ func (o *InjectOptions) open() (sources []phases.Source, closeAll func(), err er
 			return nil, func() {}, fmt.Errorf("seed file: %w", err)
 		}
 		files = append(files, f)
-		sources = append(sources, phases.Source{Name: name, Reader: f})
+		sources = append(sources, phases.SeedFile{Name: name, Reader: f})
 	}
 	for _, r := range o.Readers {
-		sources = append(sources, phases.Source{Reader: r})
+		sources = append(sources, phases.SeedFile{Reader: r})
 	}
 	return sources, closeAll, nil
 }

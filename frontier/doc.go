@@ -45,9 +45,8 @@
 // requests a refill; visits go on meanwhile.
 //
 // What else a caller can do. Ask puts a URL that the source need not know before all others of its host: a
-// robots.txt redirect to another host waits for that host's turn like any other URL. Halt stops visits to a host
-// for some time. SetDelay and SetFetchers change options while fetchers run. Done reports what a visit cost in
-// bytes and time, for budgets, and may set a longer wait.
+// robots.txt redirect to another host waits for that host's turn like any other URL. SetDelay and SetFetchers change
+// options while fetchers run. Done reports what a visit cost in bytes and time, for budgets, and may set a longer wait.
 //
 // How it leaves. A dormant state keeps only the times before which its host and address must not be visited. It is
 // forgotten when they have passed, unless something falls due within minutes. A host that failed too often sleeps,

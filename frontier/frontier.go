@@ -147,14 +147,6 @@ func (f *Frontier) WakeAll() {
 	signal(f.pull)
 }
 
-// Halt stops visits to a host for a duration. Its URLs return to the source through Options.OnDrop; a visit in
-// flight goes on to its end.
-func (f *Frontier) Halt(host urlkey.HostKey, d time.Duration) {
-	if v := f.names.find(host); v != nil {
-		f.send(&event{kind: halted, state: v, out: Outcome{RetryAfter: d}})
-	}
-}
-
 // Next waits for a visit that may start now. The caller must return it with Done, once. The error is ErrClosed
 // after Close, or that of ctx.
 func (f *Frontier) Next(ctx context.Context) (*Visit, error) {
@@ -195,32 +187,29 @@ func (f *Frontier) Next(ctx context.Context) (*Visit, error) {
 	}
 }
 
-// take pops a visit whose host was not halted meanwhile. It returns nil if there is none now.
+// take pops a visit. It returns nil if there is none now.
 func (f *Frontier) take(ctx context.Context) *Visit {
-	for ctx.Err() == nil {
-		if ok, at := f.outage.may(f.now()); !ok {
-			f.sleep(ctx, at.sub(f.now()))
-			return nil
-		}
-		ring := f.ring.Load()
-		v := ring.pop()
-		if v == nil {
-			return nil
-		}
-		if ring.len() < len(ring.cells)/2 {
-			for _, s := range f.shards {
-				if s.backlog.Load() {
-					signal(s.wakeup)
-				}
+	if ctx.Err() != nil {
+		return nil
+	}
+	if ok, at := f.outage.may(f.now()); !ok {
+		f.sleep(ctx, at.sub(f.now()))
+		return nil
+	}
+	ring := f.ring.Load()
+	v := ring.pop()
+	if v == nil {
+		return nil
+	}
+	if ring.len() < len(ring.cells)/2 {
+		for _, s := range f.shards {
+			if s.backlog.Load() {
+				signal(s.wakeup)
 			}
 		}
-		v.taken.Store(true)
-		if !v.halted.Load() {
-			return v
-		}
-		f.Done(v, Outcome{Kind: Skipped, Left: int32(len(v.URLs))})
 	}
-	return nil
+	v.taken.Store(true)
+	return v
 }
 
 func (f *Frontier) sleep(ctx context.Context, d time.Duration) {

@@ -248,33 +248,6 @@ func TestSleep(t *testing.T) {
 	}
 }
 
-// TestHalt: a halted host is not visited again, even if its visit was ready.
-func TestHalt(t *testing.T) {
-	p, hosts := newPool(1, 3)
-	f := open(t, frontier.Options{Source: p, Now: (&clock{}).now})
-	f.Wake(hosts...)
-	for f.Stats().Ready == 0 {
-		runtime.Gosched()
-	}
-	f.Halt(hosts[0], time.Hour)
-	for f.Stats().Pending > 0 {
-		runtime.Gosched()
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	got := make(chan *frontier.Visit, 1)
-	go func() {
-		v, _ := f.Next(ctx)
-		got <- v
-	}()
-	for s := f.Stats(); s.Far == 0 || s.Withheld != 3; s = f.Stats() {
-		runtime.Gosched()
-	}
-	cancel()
-	if v := <-got; v != nil {
-		t.Errorf("a halted host was visited: %v", v.URLs)
-	}
-}
-
 // TestOutage: when every host fails at once as with a cut cable, the hosts are not blamed, and the frontier goes on
 // when one answers again.
 func TestOutage(t *testing.T) {

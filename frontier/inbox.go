@@ -22,7 +22,6 @@ const (
 	refilled           // Source.Refill returned refill
 	returned           // Done: visit came back with out
 	moved              // the state comes from another shard
-	halted             // Halt: no visits for out.RetryAfter
 	asked              // Ask: refill has URLs that come next
 	forgiven           // the local network caused its last failure
 )

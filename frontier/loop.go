@@ -73,9 +73,6 @@ func (f *Frontier) handleOne(s *shard, e *event, now moment) {
 		s.done(e.visit, &out, f.moment(out.End), now)
 	case moved:
 		s.adopt(v, now)
-	case halted:
-		v.wakes.Add(-1)
-		s.halt(v, now.add(e.out.RetryAfter))
 	case asked:
 		v.wakes.Add(-1)
 		for _, c := range e.refill.URLs {

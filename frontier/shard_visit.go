@@ -52,7 +52,6 @@ func (s *shard) makeVisit(v *visitState, n int, now moment) {
 	visit.Host, visit.state, visit.URLs = v.host, v, v.cut(n)
 	visit.since = now
 	visit.taken.Store(false)
-	visit.halted.Store(false)
 	s.queued -= n
 	s.visits++
 	s.urls += uint64(n)
@@ -147,7 +146,7 @@ func (s *shard) done(visit *Visit, out *Outcome, end, now moment) {
 	requested := out.Kind != Skipped
 	next, sleep := s.pace.after(v, out, end, s.rng)
 	if s.o.PerHost == 1 || out.Kind == Throttled || out.Kind == HostFailure {
-		v.next = max(next, v.haltedUntil)
+		v.next = next
 	}
 	v.active--
 	v.domain.active.Add(-1)
@@ -195,23 +194,6 @@ func (s *shard) fallAsleep(v *visitState, until moment) {
 	v.failures = 0
 	s.handBack(v)
 	s.put(v, asleep, until)
-}
-
-// halt: no visits to the host until a time. Frontier.take drops a visit that is queued or in the ring.
-func (s *shard) halt(v *visitState, until moment) {
-	v.haltedUntil, v.next = until, max(v.next, until)
-	if v.active > 0 {
-		v.visit.halted.Store(true)
-	}
-	switch v.place {
-	case blocked:
-		v.addr.unqueue(v)
-		fallthrough
-	case waiting:
-		s.put(v, dormant, 0)
-		s.handBack(v)
-		s.put(v, dormant, v.next)
-	}
 }
 
 // forgive takes back a failure that the local network caused.

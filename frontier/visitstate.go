@@ -48,7 +48,6 @@ type visitState struct {
 	visit  Visit // the only one, unless PerHost is more than 1
 
 	next         moment // the host must not be visited earlier
-	haltedUntil  moment // the same, set by Halt
 	due          moment // when a dormant host has something due; 0: not known
 	crawlDelay   time.Duration
 	responseTime time.Duration
@@ -163,14 +162,13 @@ func (v *visitState) drop() []Candidate {
 // Visit is one or more URLs of one host to be requested now, one after the other, on one connection if the server
 // permits. It belongs to the caller of Next, which must pass it to Done exactly once and not use it after.
 type Visit struct {
-	URLs   []Candidate // in the order of requests; not to be modified
-	Host   urlkey.HostKey
-	Addr   netip.Addr // zero: not known yet
-	state  *visitState
-	since  moment      // when it became ready
-	slow   bool        // counts towards the share of slow hosts
-	taken  atomic.Bool // a fetcher has taken it
-	halted atomic.Bool // Halt came: not to be made
+	URLs  []Candidate // in the order of requests; not to be modified
+	Host  urlkey.HostKey
+	Addr  netip.Addr // zero: not known yet
+	state *visitState
+	since moment      // when it became ready
+	slow  bool        // counts towards the share of slow hosts
+	taken atomic.Bool // a fetcher has taken it
 	// done is the event of Done, or of its host's move to another shard. One event for both: a host takes 870 bytes,
 	// with two it took 1,083.
 	done event

@@ -90,25 +90,6 @@ func (s *sliceSource) next() (key, value []byte, ok bool, err error) {
 
 func (s *sliceSource) close() error { s.pairs = nil; return nil }
 
-// MergeRuns returns one run with the pairs of all runs. Pairs with equal keys keep the order of the
-// arguments. The new run owns the others: closing it closes them.
-func MergeRuns(runs ...*Run) *Run {
-	sources := make([]source, len(runs))
-	for i, r := range runs {
-		sources[i] = runSource{r}
-	}
-	return &Run{src: newMerge(sources)}
-}
-
-type runSource struct{ r *Run }
-
-func (s runSource) next() (key, value []byte, ok bool, err error) {
-	ok = s.r.Next()
-	return s.r.key, s.r.value, ok, s.r.err
-}
-
-func (s runSource) close() error { return s.r.Close() }
-
 // merge is a k-way merge with a binary heap of the sources' current pairs. Of equal keys, that of the
 // earlier source comes first. (A loser tree would save up to half of the comparisons, but with at most
 // runFanIn sources and keys with long common prefixes, decompression costs more than the comparisons.)

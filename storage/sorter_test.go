@@ -15,19 +15,6 @@ import (
 	"pgregory.net/rapid"
 )
 
-// readRun copies a run and closes it.
-func readRun(t testing.TB, run *Run) []Pair {
-	t.Helper()
-	var out []Pair
-	for run.Next() {
-		out = append(out, Pair{bytes.Clone(run.Key()), bytes.Clone(run.Value())})
-	}
-	if err := run.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return out
-}
-
 func diffPairs(a, b []Pair) string {
 	for i := range max(len(a), len(b)) {
 		switch {
@@ -203,24 +190,6 @@ func TestSorterDamagedRun(t *testing.T) {
 			t.Errorf("byte %d of the run was damaged without notice", i)
 		}
 		data[i] ^= 0x10
-	}
-}
-
-func TestMergeRuns(t *testing.T) {
-	run := func(s ...string) *Run {
-		var pairs []Pair
-		for i := 0; i < len(s); i += 2 {
-			pairs = append(pairs, Pair{[]byte(s[i]), []byte(s[i+1])})
-		}
-		return NewSliceRun(pairs)
-	}
-	var got []string
-	merged := MergeRuns(run("a", "1", "c", "1", "c", "2"), run(), run("b", "2", "c", "3"), run("a", "3"))
-	for _, p := range readRun(t, merged) {
-		got = append(got, string(p.Key)+string(p.Value))
-	}
-	if want := []string{"a1", "a3", "b2", "c1", "c2", "c3"}; !slices.Equal(got, want) {
-		t.Errorf("%v, want %v", got, want)
 	}
 }
 

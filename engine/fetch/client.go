@@ -122,16 +122,26 @@ func (c *Client) Close() {
 	}
 }
 
-// Fetch makes one exchange. It never returns nil, and the caller must call Release on the result. If ctx is
-// canceled, the fetch ends with FailCanceled, or with a truncated body once the head has come.
+// Fetch makes one exchange. It never returns nil, and the caller must call Release on the result. If ctx ends first, by
+// a cancel or its deadline, the fetch ends with FailCanceled, or with a truncated body once the head has come, and
+// ctx.Err() is set by then.
 func (c *Client) Fetch(ctx context.Context, req *Request) *Response {
 	r := newResponse()
 	r.Start = c.o.Now()
 	r.maxDecoded = c.o.MaxDecoded
 	r.release = c.budget.Release
-	ctx, cancel := context.WithTimeout(ctx, c.o.TotalTimeout)
+	own, cancel := context.WithTimeout(ctx, c.o.TotalTimeout)
 	defer cancel()
-	if err := c.fetch(ctx, req, r); err != nil {
+	err := c.fetch(own, req, r)
+	if end, ok := ctx.Deadline(); ok && !time.Now().Before(end) {
+		// A connection may notice the deadline before ctx does, and a caller that finds ctx.Err() nil would blame the
+		// host.
+		<-ctx.Done()
+	}
+	if err != nil {
+		if ctx.Err() != nil {
+			err = context.Canceled
+		}
 		f := classify(err, FailHeadTimeout)
 		r.Failure, r.Err = f.failure, f
 	}

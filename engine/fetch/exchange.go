@@ -42,9 +42,6 @@ func (c *Client) exchange(ctx context.Context, req *Request, r *Response, cn *co
 		cn.SetDeadline(time.Time{})
 		c.park(cn)
 	}
-	if err != nil && ctx.Err() == context.Canceled {
-		return context.Canceled
-	}
 	return err
 }
 

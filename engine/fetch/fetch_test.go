@@ -479,6 +479,21 @@ func TestCanceled(t *testing.T) {
 	}
 }
 
+// TestCallersDeadline: the end of the caller's time is no failure of the host, however close the two deadlines are.
+func TestCallersDeadline(t *testing.T) {
+	s := serve(t, func(_ *server, _ net.Conn, r *bufio.Reader) { r.ReadByte() })
+	cl := client(t, func(o *fetch.Options) { o.HeadTimeout, o.TotalTimeout = time.Minute, time.Minute })
+	for range 20 {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Millisecond)
+		r := cl.Fetch(ctx, &fetch.Request{URL: s.url("/")})
+		if r.Failure != fetch.FailCanceled || ctx.Err() == nil {
+			t.Errorf("%q (%v), and the context's error is %v", r.Failure, r.Err, ctx.Err())
+		}
+		r.Release()
+		cancel()
+	}
+}
+
 func TestRetryAfter(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for value, want := range map[string]time.Duration{

@@ -4,8 +4,8 @@
 //
 // # What it is
 //
-// A constant, Enabled, that the build tags "invariants" and "race" make true, and three small tools that
-// depend on it.
+// A constant, Enabled, that the build tags "invariants" and "race" make true, and Assert, which
+// depends on it.
 //
 // # Picture
 //
@@ -15,11 +15,11 @@
 //
 // # Life
 //
-// Nothing needs to be created or closed. A CloseChecker is a field of the type that it guards.
+// Nothing needs to be created or closed.
 //
 // # Invariants
 //
-// With Enabled false every function here compiles to nothing.
+// With Enabled false Assert compiles to nothing.
 //
 // # Who runs it
 //

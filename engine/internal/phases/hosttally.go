@@ -4,8 +4,6 @@ package phases
 
 import (
 	"cmp"
-	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -216,22 +214,4 @@ func mergeHosts(a, b []urlkey.HostKey) []urlkey.HostKey {
 	all := append(slices.Clone(a), b...)
 	slices.Sort(all)
 	return slices.Compact(all)
-}
-
-// WriteRun sorts and writes all of a sorter into a table. The sorter is left to its owner to close.
-func WriteRun(ctx context.Context, s *storage.Sorter, w *storage.TableWriter) error {
-	run, err := s.Sort()
-	if err != nil {
-		return err
-	}
-	defer run.Close()
-	for n := 0; run.Next(); n++ {
-		if n%ctxCheckKeys == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if err := w.Set(run.Key(), run.Value()); err != nil {
-			return err
-		}
-	}
-	return errors.Join(run.Err(), run.Close())
 }

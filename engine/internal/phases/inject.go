@@ -20,15 +20,15 @@ import (
 
 // InjectOptions say which seeds to inject and what becomes of URLs that are already known.
 type InjectOptions struct {
-	URLs    []string // seed lines
-	Sources []Source // more of them
+	URLs    []string   // seed lines
+	Sources []SeedFile // more of them
 	// Overwrite replaces a known record; Update changes only its score, interval and metadata.
 	// Without either a known record is kept as it is.
 	Overwrite, Update bool
 }
 
-// Source is a reader of seed lines. Name, if there is one, is part of errors.
-type Source struct {
+// SeedFile is a reader of seed lines. Name, if there is one, is part of errors.
+type SeedFile struct {
 	Name   string
 	Reader io.Reader
 }

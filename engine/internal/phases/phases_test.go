@@ -51,7 +51,7 @@ func TestInject(t *testing.T) {
 			hostA, "# no seed", "", hostA + "refused", "no url",
 			hostB + "\tnutch.score=2.5\tnutch.fetchInterval=60\tk=v",
 		},
-		Sources: []Source{
+		Sources: []SeedFile{
 			{Name: "seeds.txt", Reader: strings.NewReader("\ufeff" + hostA + "\r\n" + hostW + "\tnutch.score=x\n")},
 			{Reader: strings.NewReader(strings.Repeat("x", seedLineMax+5) + "\n" + hostW)},
 		},
@@ -81,7 +81,7 @@ func TestInject(t *testing.T) {
 		t.Errorf("%+v", b)
 	}
 	broken := iotest.ErrReader(io.ErrUnexpectedEOF)
-	_, err = w.p.Inject(ctx, InjectOptions{Sources: []Source{{Name: "seeds.txt", Reader: broken}}})
+	_, err = w.p.Inject(ctx, InjectOptions{Sources: []SeedFile{{Name: "seeds.txt", Reader: broken}}})
 	if !errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(err.Error(), "injecting: seed file seeds.txt: ") {
 		t.Error(err)
 	}

@@ -123,13 +123,11 @@ func (x *visit) request(ctx context.Context, c *frontier.Candidate, left int) (p
 // filter cut the request off, or the network here failed.
 func (x *visit) cutOff(ctx context.Context, c *frontier.Candidate, resp *fetch.Response, left int) bool {
 	cut := x.flight.end()
-	// A body that ended with the context is no whole page. One that is too long is: it was cut on purpose.
-	incomplete := resp.Failure != "" || resp.Truncated != "" && resp.Truncated != "length"
-	if ctx.Err() != nil && incomplete {
+	if ctx.Err() != nil && incomplete(resp) {
 		x.giveBack(left)
 		return true
 	}
-	if cut && incomplete { // refused by now; the host rests as after any request
+	if cut && incomplete(resp) { // refused by now; the host rests as after any request
 		x.out.Kind, x.out.End = frontier.Fetched, resp.End
 		x.giveBack(left - 1)
 		x.source.Release(x.v.Host, []frontier.Candidate{*c})
@@ -141,6 +139,11 @@ func (x *visit) cutOff(ctx context.Context, c *frontier.Candidate, resp *fetch.R
 		return true
 	}
 	return false
+}
+
+// incomplete reports whether a response ended before its body did. One that is too long was cut on purpose.
+func incomplete(resp *fetch.Response) bool {
+	return resp.Failure != "" || resp.Truncated != "" && resp.Truncated != "length"
 }
 
 // allowed finds the rules of robots.txt; false means that the visit ends here. If robots.txt was just requested and the
@@ -247,7 +250,7 @@ func (x *visit) fetchDeferred(ctx context.Context, u urlkey.URL, left int) (more
 	resp := x.env.Client.Fetch(asking, req)
 	defer resp.Release()
 	cut := x.flight.end()
-	if ctx.Err() != nil && resp.Failure != "" { // cut off by the end of the run
+	if ctx.Err() != nil && incomplete(resp) { // cut off by the end of the run
 		for _, w := range waiting {
 			w.cancel()
 		}
