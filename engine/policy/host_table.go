@@ -3,13 +3,17 @@
 package policy
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"maps"
 	"net/netip"
 	"net/textproto"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/zeebo/xxh3"
 
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
@@ -19,6 +23,7 @@ import (
 type HostTable struct {
 	hosts   map[hostEntry]*HostSettings // exact
 	domains map[hostEntry]*HostSettings // with all hosts below
+	sum     uint64                      // see Fingerprint
 }
 
 // hostEntry is the host of an entry as a HostKey spells it: "com,example," and ":8080" or "".
@@ -78,7 +83,33 @@ func (t *HostTable) add(name string, s HostSettings) []error {
 		s.Scope = &scope
 	}
 	table[entry] = &s
+	t.sum += s.hash(entry, below)
 	return nil
+}
+
+// hash is a hash of an entry. Texts are hashed with their lengths, so that different entries differ.
+func (s *HostSettings) hash(e hostEntry, below bool) uint64 {
+	var b []byte
+	text := func(list ...string) {
+		for _, t := range list {
+			b = append(binary.AppendUvarint(b, uint64(len(t))), t...)
+		}
+	}
+	text(e.labels, e.port, s.Username, s.Password)
+	for _, fields := range [][]HeaderField{s.Header, s.Cookies} {
+		b = binary.AppendUvarint(b, uint64(len(fields)))
+		for _, f := range fields {
+			text(f.Name, f.Value)
+		}
+	}
+	for _, n := range []int64{int64(s.Delay), s.MaxPages, s.MaxBytes, int64(s.MaxTime)} {
+		b = binary.AppendVarint(b, n)
+	}
+	b = strconv.AppendBool(strconv.AppendBool(b, s.PlainAuth), below)
+	if s.Scope != nil {
+		b = append(b, s.Scope.String()...)
+	}
+	return xxh3.Hash(b)
 }
 
 // parseEntry is urlkey.ParseHost without the characters that a URL may have around or in a host.
@@ -129,6 +160,10 @@ func (e hostEntry) in(table map[hostEntry]*HostSettings) *HostSettings {
 	}
 	return table[hostEntry{labels: e.labels}]
 }
+
+// Fingerprint identifies the table: equal entries, whatever their order, have the same fingerprint in every process.
+// Secrets are part of it, so it must not be shown to those who may not see them. Any goroutine may call it.
+func (t *HostTable) Fingerprint() uint64 { return t.sum }
 
 // String says how many entries the table has.
 func (t *HostTable) String() string {

@@ -230,3 +230,59 @@ func TestHostSettingsText(t *testing.T) {
 		}
 	}
 }
+
+// TestHostTableFingerprint: equal tables have one fingerprint, also in another process; each setting is part of it.
+func TestHostTableFingerprint(t *testing.T) {
+	sum := func(entries map[string]policy.HostSettings) uint64 {
+		t.Helper()
+		return must(policy.NewHostTable(entries))(t).Fingerprint()
+	}
+	scope, other := policy.ScopeDomain, policy.ScopeDomain
+	field := []policy.HeaderField{{Name: "a", Value: "b"}}
+	all := policy.HostSettings{
+		Delay: time.Second, Header: field, Cookies: field, Username: "u", Password: "p", PlainAuth: true,
+		Scope: &scope, MaxPages: 1, MaxBytes: 2, MaxTime: 3,
+	}
+	again := all
+	again.Scope = &other
+	got := sum(map[string]policy.HostSettings{"a.example": all, "*.B.example:80": {}})
+	if want := sum(map[string]policy.HostSettings{"*.b.example:80": {}, "A.example": again}); got != want {
+		t.Errorf("%x and %x for equal tables", got, want)
+	}
+	if before := uint64(0xd0b30bf5c50b72f6); got != before {
+		t.Errorf("%x, in another process %x", got, before)
+	}
+	one := func(change func(s *policy.HostSettings)) map[string]policy.HostSettings {
+		s := all
+		change(&s)
+		return map[string]policy.HostSettings{"a.example": s}
+	}
+	tables := []map[string]policy.HostSettings{
+		nil,
+		{"a.example": {}}, {"*.a.example": {}}, {"a.example:81": {}}, {"b.example": {}},
+		{"a.example": {}, "b.example": {}},
+		one(func(s *policy.HostSettings) {}),
+		one(func(s *policy.HostSettings) { s.Delay = -1 }),
+		one(func(s *policy.HostSettings) { s.Header = nil }),
+		one(func(s *policy.HostSettings) { s.Cookies = nil }),
+		one(func(s *policy.HostSettings) { s.Header = []policy.HeaderField{{Name: "ab"}} }),
+		one(func(s *policy.HostSettings) { s.Username, s.Password = "up", "" }),
+		one(func(s *policy.HostSettings) { s.Password = "q" }),
+		one(func(s *policy.HostSettings) { s.PlainAuth = false }),
+		one(func(s *policy.HostSettings) { s.Scope = nil }),
+		one(func(s *policy.HostSettings) { any := policy.ScopeAny; s.Scope = &any }),
+		one(func(s *policy.HostSettings) { s.MaxPages, s.MaxBytes = 2, 1 }),
+		one(func(s *policy.HostSettings) { s.MaxTime = 4 }),
+	}
+	seen := map[uint64]int{}
+	for i, entries := range tables {
+		sum := sum(entries)
+		if j, ok := seen[sum]; ok {
+			t.Errorf("tables %d and %d have one fingerprint", i, j)
+		}
+		seen[sum] = i
+	}
+	if (&policy.HostTable{}).Fingerprint() != sum(nil) {
+		t.Error("the zero table is not equal to an empty one")
+	}
+}

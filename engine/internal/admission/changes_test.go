@@ -158,6 +158,22 @@ func TestPolicyWithoutFingerprint(t *testing.T) {
 	w.pends(w.process(o), "")
 }
 
+// TestSameHostTable: a table of hosts has a fingerprint. Only another one makes everything pending.
+func TestSameHostTable(t *testing.T) {
+	table := func(s policy.Scope) policy.HostPolicy {
+		hosts, err := policy.NewHostTable(map[string]policy.HostSettings{"*.a.example": {Password: "p", Scope: &s}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return hosts
+	}
+	w := newWorld(t)
+	w.seed(w.process(admission.Options{Hosts: table(policy.ScopePage)}), true)
+	w.pends(w.process(admission.Options{Hosts: table(policy.ScopePage)}))
+	w.pends(w.process(admission.Options{Hosts: table(policy.ScopeHost)}), "")
+	w.pends(w.process(admission.Options{}), "")
+}
+
 // TestLiveFilterMeanwhile: a live filter that changes between NewChanges and the end of the ingestion leaves
 // everything pending, in this process and in the next, whatever the next one's filter is.
 func TestLiveFilterMeanwhile(t *testing.T) {
