@@ -42,7 +42,7 @@ type Options struct {
 	// bound grows with the number of domains that link to the domain.
 	Host, Domain Cost
 	// Store holds meta and hostdb. Now is the engine's clock; nil means time.Now. Warn reports what stops nothing, on
-	// the goroutine of Refresh or CloseTraps; nil drops it.
+	// the goroutine of Refresh or Changes.Commit; nil drops it.
 	Store storage.Reader
 	Now   func() time.Time
 	Warn  func(error)

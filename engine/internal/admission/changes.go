@@ -143,8 +143,8 @@ func (c *Changes) fingerprintRow(withheld bool) (row string, write bool) {
 	return "", false
 }
 
-// Commit makes the changes effective. Their ingestion must be durable. The error reports a seed that is not a canonical
-// key, and wraps storage.ErrCorrupt.
+// Commit makes the changes effective and reports each closed prefix through Options.Warn. Their ingestion must be
+// durable. The error reports a seed that is not a canonical key, and wraps storage.ErrCorrupt.
 func (c *Changes) Commit() error {
 	a := c.a
 	a.pending.mu.Lock()
@@ -169,17 +169,19 @@ func (c *Changes) Commit() error {
 		a.scopes.admitURL(u)
 	}
 	a.traps.close(c.closed)
+	for _, p := range c.closed {
+		a.o.Warn(fmt.Errorf("%s… is closed: at least %d%% of the pages recently fetched there were copies of one "+
+			"another (--trap-duplicates)", spellPrefix(p), a.traps.percent))
+	}
 	return nil
 }
 
-// CloseTraps adds to c the prefixes that turned out to be traps since the last call, reports each through Options.Warn,
-// and returns their number. The root of a host in a seed's domain stays open.
+// CloseTraps adds to c the prefixes that turned out to be traps since the last call, and returns their number. The root
+// of a host in a seed's domain stays open.
 func (a *Admission) CloseTraps(c *Changes) int {
 	closing := a.traps.verdicts(a.scopes.isSeedDomain)
 	for _, p := range closing {
 		c.Close(p)
-		a.o.Warn(fmt.Errorf("%s… is closed: at least %d%% of the pages recently fetched there were copies of one "+
-			"another (--trap-duplicates)", spellPrefix(p), a.traps.percent))
 	}
 	return len(closing)
 }
