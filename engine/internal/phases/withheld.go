@@ -251,7 +251,8 @@ func sumOfWithheld(w *storage.Withheld) linkSum {
 	return linkSum{any: true, hops: w.Hops, depth: w.Depth, score: w.Score}
 }
 
-// isWithheld reports whether an entry without a score adds nothing to what is withheld of its target.
+// isWithheld reports whether an entry without a score adds nothing to what is withheld of its target. It reads no
+// more than shows that: a popular target has an entry for each segment that links to it.
 func isWithheld(sc *storage.Scanner, target []byte, entry *storage.Withheld) (bool, error) {
 	var sum linkSum
 	var sitemap bool
@@ -271,11 +272,12 @@ func isWithheld(sc *storage.Scanner, target []byte, entry *storage.Withheld) (bo
 		sum = sum.plus(sumOfWithheld(&w))
 		sitemap = sitemap || w.Sitemap
 		referrers |= w.Referrers
+		linked := !entry.Link || sum.any && entry.Depth >= sum.depth && entry.Hops >= sum.hops
+		if linked && (sitemap || !entry.Sitemap) && entry.Referrers&^referrers == 0 {
+			return true, nil
+		}
 	}
-	if entry.Link && (!sum.any || entry.Depth < sum.depth || entry.Hops < sum.hops) {
-		return false, sc.Err()
-	}
-	return (sitemap || !entry.Sitemap) && entry.Referrers&^referrers == 0, sc.Err()
+	return false, sc.Err()
 }
 
 // foldWithheld adds up what one segment says of a target.
