@@ -34,7 +34,7 @@ func (h *history) change(t *rapid.T) []urlkey.HostKey {
 	w := h.w
 	urls := rapid.SliceOfNDistinct(rapid.SampledFrom(h.urls), 1, 20, rapid.ID[string]).Draw(t, "urls")
 	ctx := context.Background()
-	switch rapid.SampledFrom([]string{"inject", "overwrite", "fetch", "fetch", "fetch", "dedup"}).Draw(t, "phase") {
+	switch rapid.SampledFrom([]string{"inject", "overwrite", "update", "widen", "fetch", "fetch", "fetch", "dedup"}).Draw(t, "phase") {
 	case "inject":
 		return w.inject(urls...).Woken
 	case "overwrite":
@@ -43,6 +43,16 @@ func (h *history) change(t *rapid.T) []urlkey.HostKey {
 			t.Fatal(err)
 		}
 		return r.Woken
+	case "update":
+		r, err := w.p.Inject(ctx, InjectOptions{URLs: []string{urls[0] + "\tnutch.score=3"}, Update: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Woken
+	case "widen":
+		w.admit(hostB)
+		w.restart()
+		return w.readmit().Woken
 	case "dedup":
 		w.dedup(DedupOptions{})
 		return nil
@@ -52,6 +62,9 @@ func (h *history) change(t *rapid.T) []urlkey.HostKey {
 	for _, u := range urls {
 		p := page{url: u, at: rapid.Int64Range(0, 40).Draw(t, "at"), content: rapid.ByteRange(0, 3).Draw(t, "content")}
 		p.status = rapid.SampledFrom(statuses).Draw(t, "status")
+		if rapid.IntRange(0, 4).Draw(t, "redirects") == 0 {
+			p.redirect = rapid.SampledFrom(h.urls).Draw(t, "redirect")
+		}
 		p.links = rapid.SliceOfN(rapid.SampledFrom(h.urls), 0, 4).Draw(t, "links")
 		pages = append(pages, p)
 	}
@@ -64,7 +77,7 @@ func TestNextDue(t *testing.T) {
 	checkFew(t, func(t *rapid.T) {
 		w := newWorld(t, admission.Options{})
 		defer w.close()
-		w.inject(hostA, hostB)
+		w.inject(hostA)
 		h := newHistory(w)
 		for range rapid.IntRange(1, 10).Draw(t, "phases") {
 			woken := h.change(t)
@@ -72,6 +85,9 @@ func TestNextDue(t *testing.T) {
 			var due []urlkey.HostKey
 			for _, host := range []urlkey.HostKey{w.key(hostA).HostKey(), w.key(hostB).HostKey()} {
 				for k, r := range w.records() {
+					if !w.adm.HasHost(host) {
+						break
+					}
 					if k.HostKey() == host && r.FetchTime <= w.now {
 						due = append(due, host)
 						break
@@ -82,7 +98,7 @@ func TestNextDue(t *testing.T) {
 				t.Fatalf("due: %q, want %q", got, due)
 			}
 			for _, host := range woken {
-				if !slices.Contains(due, host) {
+				if w.adm.HasHost(host) && !slices.Contains(due, host) {
 					t.Fatalf("%s was woken and has nothing due", host)
 				}
 			}
