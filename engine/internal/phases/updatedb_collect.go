@@ -246,7 +246,9 @@ func (u *update) give(key []byte, page policy.Page) {
 		}
 		t.sum = t.sum.plus(external)
 		if t.fate == fateWithheldByScope {
-			continue // what comes into scope is of a seed's domain, which has no budget by referrers
+			// What a seed brings into scope is of its domain, which has no budget by referrers. If a later process has
+			// a wider scope, the domain starts with the budget of one that no other links to.
+			continue
 		}
 		if t.domain == "" {
 			t.domain = u.changes.Referral.DomainOf(urlkey.HostKey(to))
