@@ -151,6 +151,7 @@ func (c *conductor) conduct(ctx context.Context, f *fetching) (StopReason, error
 		}
 		if widened {
 			c.tasks.readmit()
+			f.frontier.WakeAll() // pages of hosts that were refused until now may be due
 		}
 		if now.Sub(lastProgress) >= c.o.ProgressEvery {
 			lastProgress = now

@@ -312,6 +312,46 @@ func TestFilterWidened(t *testing.T) {
 	})
 }
 
+// TestFilterWidenedAgain: pages that were in crawldb before a list denied their host are fetched by the crawl during
+// which it denies the host no longer.
+func TestFilterWidenedAgain(t *testing.T) {
+	t.Parallel()
+	n := newNames(t, map[string]string{
+		"a.test/":     `<a href="HOST:b.test/x">x</a> <a href="/more">more</a> <a href="HOST:other.test/">other</a>`,
+		"a.test/more": `<title>more</title><p>More of a.`,
+		"b.test/x":    `<title>x</title><p>This is x.`,
+		"other.test/": `<title>other</title><p>This page is slow.`,
+	})
+	list := filepath.Join(t.TempDir(), "deny")
+	crawl := func(denied string, o engine.Options, c engine.CrawlOptions) {
+		t.Helper()
+		if err := os.WriteFile(list, []byte(denied), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		o.Scope, o.LiveFilters = policy.ScopeAny, watchedHosts(t, list)
+		e := open(t, o)
+		defer mustClose(t, e)
+		if _, err := e.Crawl(context.Background(), c); err != nil {
+			t.Fatal(err)
+		}
+		verify(t, e)
+	}
+	o := n.options(dataDir(t))
+	crawl("", o, engine.CrawlOptions{Inject: n.seeds("a.test/"), Limits: engine.Limits{MaxPages: 1}})
+	n.again("other.test", 1500*time.Millisecond) // keeps the crawl going
+	n.wantRequests(t, map[string]int{"b.test/x": 0})
+	c := engine.CrawlOptions{ProgressEvery: 50 * time.Millisecond}
+	c.Progress = func(engine.Progress) {
+		if n.count("a.test/more") > 0 { // the hosts with something due were looked at by then
+			if err := os.WriteFile(list, nil, 0o666); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	crawl("b.test\n", o, c)
+	n.wantRequests(t, map[string]int{"b.test/x": 1})
+}
+
 // TestSurvivor: which of equal pages stays does not depend on how fast their servers answer.
 func TestSurvivor(t *testing.T) {
 	t.Parallel()
