@@ -87,6 +87,9 @@ func (s *HostSettings) hasAuth() bool { return s.Username != "" || s.Password !=
 //
 // Law: the answer depends on the host alone. Nobody changes what Settings returned. Any goroutine may call it, about
 // once per refill of the host's URLs and once per request; it must not block, do I/O or allocate.
+//
+// A policy should also have a method Fingerprint() uint64, as HostTable has: equal settings have the same fingerprint
+// in every process. Without it, each start looks at all withheld links again, since their hosts' scopes may differ.
 type HostPolicy interface {
 	// Settings returns the settings of a host, nil for the crawl's own.
 	Settings(h urlkey.HostKey) *HostSettings
