@@ -34,7 +34,8 @@ func (h *history) change(t *rapid.T) []urlkey.HostKey {
 	w := h.w
 	urls := rapid.SliceOfNDistinct(rapid.SampledFrom(h.urls), 1, 20, rapid.ID[string]).Draw(t, "urls")
 	ctx := context.Background()
-	switch rapid.SampledFrom([]string{"inject", "overwrite", "update", "widen", "fetch", "fetch", "fetch", "dedup"}).Draw(t, "phase") {
+	phases := []string{"inject", "overwrite", "update", "widen", "fetch", "fetch", "fetch", "dedup"}
+	switch rapid.SampledFrom(phases).Draw(t, "phase") {
 	case "inject":
 		return w.inject(urls...).Woken
 	case "overwrite":
