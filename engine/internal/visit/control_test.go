@@ -216,3 +216,22 @@ func TestDisk(t *testing.T) {
 		r.end()
 	}
 }
+
+// TestLoweredPageLimit: permits beyond a limit that was lowered are surplus, and given back they are not given out again.
+func TestLoweredPageLimit(t *testing.T) {
+	var l pageLimit
+	for range 3 {
+		if !l.take(context.Background()) {
+			t.Fatal("no permit without a limit")
+		}
+	}
+	l.use()
+	l.setMax(2)
+	if !l.surplus() {
+		t.Error("1 page and 2 permits of 2 are no surplus")
+	}
+	l.giveBack()
+	if l.surplus() || l.tryTake() {
+		t.Error("1 page and 1 permit of 2 are a surplus, or leave one more")
+	}
+}

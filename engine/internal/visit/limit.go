@@ -80,6 +80,13 @@ func (l *pageLimit) reached() bool {
 // permits reports whether there is a permit. l.mu is held.
 func (l *pageLimit) permits() bool { return l.max == 0 || l.used+l.taken < l.max }
 
+// surplus reports whether more permits are out than a limit that was lowered has left.
+func (l *pageLimit) surplus() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.max != 0 && l.used+l.taken > l.max
+}
+
 // setMax changes the limit; 0: none.
 func (l *pageLimit) setMax(pages int64) {
 	l.mu.Lock()

@@ -113,6 +113,11 @@ func (p *Pool) fetch(f *fetcher) {
 			p.Fail(err)
 			return
 		}
+		if !p.gate.isOpen() || p.pages.surplus() { // held back, or the limit was lowered, while it waited
+			p.frontier.Done(v, frontier.Outcome{Kind: frontier.Skipped, Left: int32(len(v.URLs))})
+			p.pages.giveBack()
+			continue
+		}
 		p.busy.Add(1)
 		x := visit{desk: &p.desk, v: v, s: &s, flight: &f.flight, began: p.env.Now()}
 		x.out.Kind = frontier.Skipped
@@ -285,7 +290,7 @@ func (p *Pool) Reached() Limit {
 	return NoLimit
 }
 
-// SetLimits replaces the limits of the run. What was counted stays counted. Permits that are out may exceed a lower
+// SetLimits replaces the limits of the run. What was counted stays counted. Requests under way may exceed a lower
 // MaxPages. Any goroutine may call it.
 func (p *Pool) SetLimits(l Limits) {
 	p.limits.Store(&l)
