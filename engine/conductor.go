@@ -290,6 +290,7 @@ func (c *conductor) doTasks() error {
 	if len(urls) > 0 {
 		r, woken, err := c.w.inject(c.abort, InjectOptions{URLs: urls})
 		if err != nil {
+			c.tasks.putBack(urls) // Crawl warns of them
 			return err
 		}
 		if r.Malformed > 0 {
@@ -329,10 +330,9 @@ func (c *conductor) noteIndexed(d DedupReport, x IndexReport) {
 	c.indexed.Add(x.Added)
 }
 
-// end stops the fetchers and drains the lanes. After a crawl without an error it then settles what only the whole crawl
-// can decide: duplicates by their final scores, anchors by the final linkdb.
+// end stops the fetchers and drains the lanes. After a crawl without an error it then settles the whole.
 func (c *conductor) end(f *fetching, reason StopReason) error {
-	pool, w := f.pool, c.w
+	pool := f.pool
 	pool.Stop()
 	well := reason != StopFailed && reason != StopAborted
 	if well {
@@ -353,6 +353,13 @@ func (c *conductor) end(f *fetching, reason StopReason) error {
 	if err := c.lastTasks(); err != nil {
 		return err
 	}
+	return c.settleWhole()
+}
+
+// settleWhole settles what only the whole crawl can decide: duplicates by their final scores, anchors by the final
+// linkdb.
+func (c *conductor) settleWhole() error {
+	w := c.w
 	c.show("settling")
 	d, err := w.dedup(c.abort, DedupOptions{})
 	if err != nil {

@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
 // run is the life of a crawl: recover, inject, fetch waiting fetchlists, fetch from crawldb with the lanes behind,
@@ -22,7 +24,10 @@ func (c *conductor) run(ctx context.Context) error {
 		return err
 	}
 	if over {
-		return c.lastTasks()
+		if err := c.lastTasks(); err != nil || c.segments.Load() == 0 {
+			return err
+		}
+		return c.settleWhole()
 	}
 	f, err := c.begin(ctx)
 	if err != nil {
@@ -39,7 +44,7 @@ func (c *conductor) prepare(ctx context.Context) (over bool, err error) {
 	both, cancel := either(ctx, c.abort)
 	defer cancel()
 	steps := []func() error{
-		func() error { return wrapf(w.settle(both), "finishing what an earlier process left") },
+		func() error { return wrapf(w.settle(both, &hooks{}), "finishing what an earlier process left") },
 		func() error { return c.injectSeeds(both) },
 		func() error {
 			_, found, err := w.readmit(both)
@@ -88,6 +93,10 @@ func (c *conductor) fetchWaiting(ctx context.Context) (over bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	h := hooks{
+		updated: func(_ uint32, r UpdateReport, _ []urlkey.HostKey) { c.discovered.Add(r.New) },
+		indexed: c.noteIndexed,
+	}
 	for _, s := range list {
 		waits, err := w.waitsForFetch(s)
 		if err != nil {
@@ -113,9 +122,9 @@ func (c *conductor) fetchWaiting(ctx context.Context) (over bool, err error) {
 		c.live.Store(nil)
 		c.earlier = c.earlier.Plus(counts)
 		w.live.mu.Unlock()
-		c.segments.Add(1)
 		if err == nil {
-			err = w.settle(c.abort)
+			c.segments.Add(1)
+			err = w.settle(c.abort, &h)
 		}
 		if err != nil {
 			return false, fmt.Errorf("fetching the fetchlist of segment %d: %w", s.Number, err)

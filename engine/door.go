@@ -200,7 +200,7 @@ func (e *Engine) Recover(ctx context.Context) error {
 		return wrapf(ErrBusy, "recovering")
 	}
 	defer e.running.Unlock()
-	return e.w.settle(ctx)
+	return e.w.settle(ctx, &hooks{})
 }
 
 // NewestSegment returns the number of the newest segment in a state. Without one the error is ErrNoSegment, and its

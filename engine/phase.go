@@ -119,7 +119,7 @@ func (w *work) advance(ctx context.Context, l lane, h *hooks, segments []uint32)
 
 // settle runs every due row until no segment is between states: what a crawl does first. Fetchlists that nobody has
 // begun to fetch stay as they are, and with NoIndex linked segments.
-func (w *work) settle(ctx context.Context) error {
+func (w *work) settle(ctx context.Context, h *hooks) error {
 	for i := range table {
 		p := &table[i]
 		if p.to == storage.SegmentIndexed && w.o.NoIndex {
@@ -127,7 +127,7 @@ func (w *work) settle(ctx context.Context) error {
 		}
 		due, err := w.inState(p.from)
 		if err == nil {
-			err = p.runAll(ctx, w, &hooks{}, due)
+			err = p.runAll(ctx, w, h, due)
 		}
 		if err != nil {
 			return err

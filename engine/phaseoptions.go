@@ -121,8 +121,9 @@ type CrawlOptions struct {
 	// disk to gain space; 0 means 10 s. For hosts that requested a pause (429, 503) a crawl waits seven times as long.
 	// What these hosts still have is due in the next crawl.
 	Patience time.Duration
-	// Abort ends the crawl at once when it is canceled: phases are cut short, and only OnPage callbacks that run are
-	// waited for. What was synced is kept, and the next crawl takes it up. nil: only ctx ends the crawl, cleanly.
+	// Abort ends the crawl at once when it is canceled: phases are cut short, and only the OnPage calls for fetches
+	// that were stored, up to one for each fetcher, are waited for. What was synced is kept, and the next crawl takes
+	// it up. nil: only ctx ends the crawl, cleanly.
 	Abort context.Context
 	// Progress, if not nil, is called about every ProgressEvery (0 means one second) and once at the end, also of a
 	// crawl that fails. It runs on the goroutine that called Crawl, one call at a time, and must be quick: while it

@@ -58,6 +58,13 @@ func (t *tasks) take() (urls []string, widened bool) {
 	return urls, widened
 }
 
+// putBack makes URLs wait again that were taken and not injected.
+func (t *tasks) putBack(urls []string) {
+	t.mu.Lock()
+	t.urls = append(urls, t.urls...)
+	t.mu.Unlock()
+}
+
 func (t *tasks) done() {
 	t.mu.Lock()
 	t.taken = false

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/seine-crawler/seine/engine"
+	"github.com/seine-crawler/seine/engine/policy"
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// TestPauseIdleFetchers: fetchers that wait for a host's turn when Pause is called request nothing either.
+func TestPauseIdleFetchers(t *testing.T) {
+	var requests atomic.Int32
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/robots.txt" {
+			http.NotFound(w, r)
+			return
+		}
+		requests.Add(1)
+		w.Header().Set("Content-Type", "text/html")
+		for i := range 40 {
+			fmt.Fprintf(w, `<a href="/%d">page %d</a> `, i, i)
+		}
+	}))
+	defer s.Close()
+	o := siteOptions(t)
+	o.Delay, o.Concurrency = 100*time.Millisecond, 32
+	e := open(t, o)
+	defer mustClose(t, e)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if _, err := e.Crawl(ctx, crawlFrom(s.URL+"/0")); err != nil {
+			t.Error(err)
+		}
+	}()
+	for requests.Load() < 2 {
+		time.Sleep(time.Millisecond)
+	}
+	time.Sleep(20 * time.Millisecond)
+	if err := e.Pause(); err != nil {
+		t.Error(err)
+	}
+	before := requests.Load()
+	time.Sleep(700 * time.Millisecond)
+	if n := requests.Load() - before; n > 1 {
+		t.Errorf("%d requests began after Pause", n)
+	}
+	if err := e.Resume(); err != nil {
+		t.Error(err)
+	}
+	for before = requests.Load(); requests.Load() < before+1; time.Sleep(time.Millisecond) {
+	}
+	cancel()
+	<-ended
+}
+
+// TestReportAfterFetchlist: the report of a crawl that began with fetchlists counts what they brought.
+func TestReportAfterFetchlist(t *testing.T) {
+	s := chain(t, 9)
+	o := siteOptions(t)
+	o.NoIndex = false
+	e := open(t, o)
+	defer mustClose(t, e)
+	generated(t, e, s.URL+"/0", s.URL+"/5")
+	r, err := e.Crawl(context.Background(), engine.CrawlOptions{})
+	if err != nil || r.Fetched != 10 || r.Discovered != 8 || r.Indexed != 10 || r.Stopped != engine.StopDone {
+		t.Errorf("%v, %v", r, err)
+	}
+}
+
+// TestLimitInFetchlists: a crawl that a limit ends between two fetchlists leaves duplicates and index as one that ends
+// later does, and indexes nothing twice.
+func TestLimitInFetchlists(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprintf(w, `<title>%[1]s</title><p>text of %[1]s. <a href="/first">an anchor of %[1]s</a>`, r.URL.Path)
+	}))
+	defer s.Close()
+	o := siteOptions(t)
+	o.NoIndex = false
+	e := open(t, o)
+	defer mustClose(t, e)
+	ctx := context.Background()
+	generated(t, e, s.URL+"/first")
+	generated(t, e, s.URL+"/second")
+	generated(t, e, s.URL+"/third")
+	r, err := e.Crawl(ctx, engine.CrawlOptions{Limits: engine.Limits{MaxPages: 2}})
+	if err != nil || r.Fetched != 2 || r.Indexed != 2 || r.Stopped != engine.StopMaxPages {
+		t.Errorf("%v, %v", r, err)
+	}
+	// The second page's anchor is a word of the first page's document.
+	found, err := e.Search(ctx, `"anchor of /second"`, engine.SearchOptions{})
+	if err != nil || found.Total != 2 {
+		t.Errorf("%+v, %v", found, err)
+	}
+}
+
+// TestEnqueuedIsNotLostSilently: a warning counts the enqueued URLs that an abort in the middle of their injection drops.
+func TestEnqueuedIsNotLostSilently(t *testing.T) {
+	s := chain(t, 3)
+	o := siteOptions(t)
+	abort, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	var warned atomic.Bool
+	o.Events.Warning = func(err error) {
+		if strings.HasPrefix(err.Error(), "100000 enqueued URLs were not injected") {
+			warned.Store(true)
+		}
+	}
+	urls := make([]string, 100_000)
+	for i := range urls {
+		urls[i] = fmt.Sprintf("%s/?%d", s.URL, i)
+	}
+	var once sync.Once
+	o.Normalizers = policy.URLNormalizers{policy.URLNormalizerFunc(func(u urlkey.URL) (urlkey.URL, error) {
+		if strings.HasSuffix(u.String(), "?50000") {
+			once.Do(cancel)
+		}
+		return u, nil
+	})}
+	var e *engine.Engine
+	o.OnPage = func(p *engine.Page) {
+		if strings.HasSuffix(p.URL.String(), "/0") {
+			if err := e.Enqueue(urls...); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	e = open(t, o)
+	defer mustClose(t, e)
+	c := crawlFrom(s.URL + "/0")
+	c.Abort = abort
+	_, err := e.Crawl(context.Background(), c)
+	var n int
+	for range e.Inspect().Records(context.Background(), engine.RecordFilter{}) {
+		n++
+	}
+	if !errors.Is(err, context.Canceled) || n > 100 || !warned.Load() {
+		t.Errorf("%v; %d records, warned: %t", err, n, warned.Load())
+	}
+}
