@@ -94,14 +94,22 @@ func (w *work) crawldbSupply() visit.Supply {
 func (w *work) fetchlistSupply(number uint32) visit.Supply {
 	return visit.Supply{
 		Choose: func(rd storage.Reader, host urlkey.HostKey, limit int, taken func([]byte) bool) (visit.Chosen, error) {
+			// What the fetcher would refuse and hand back is not offered: it would come back for ever.
+			skip := func(key []byte) bool { return taken(key) || w.refused(urlkey.Key(key)) }
 			best := phases.NewBest(limit)
-			sel, err := phases.SelectFetchlist(rd, number, host, taken, best)
+			sel, err := phases.SelectFetchlist(rd, number, host, skip, best)
 			return chosen(sel, best), err
 		},
 		Hosts: func(ctx context.Context, from urlkey.HostKey, limit int) ([]urlkey.HostKey, error) {
 			return phases.FetchlistHosts(ctx, w.store, number, from, limit)
 		},
 	}
+}
+
+// refused reports whether a live filter or a closed trap refuses a URL by now.
+func (w *work) refused(key urlkey.Key) bool {
+	u, err := key.URL()
+	return err == nil && !w.admission.Recheck(u).OK()
 }
 
 // chosen converts a selection to what a source takes.

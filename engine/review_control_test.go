@@ -109,7 +109,7 @@ func TestLimitInFetchlists(t *testing.T) {
 	}
 }
 
-// TestEnqueuedIsNotLostSilently: a warning counts the enqueued URLs that an abort in the middle of their injection drops.
+// TestEnqueuedIsNotLostSilently: a warning counts the enqueued URLs that an abort drops while they are injected.
 func TestEnqueuedIsNotLostSilently(t *testing.T) {
 	s := chain(t, 3)
 	o := siteOptions(t)
@@ -153,3 +153,39 @@ func TestEnqueuedIsNotLostSilently(t *testing.T) {
 		t.Errorf("%v; %d records, warned: %t", err, n, warned.Load())
 	}
 }
+
+// TestFetchlistRefused: a fetchlist ends although a live filter refuses its URLs by now.
+func TestFetchlistRefused(t *testing.T) {
+	s := chain(t, 3)
+	o := siteOptions(t)
+	o.Delay = time.Minute // the frontier takes few URLs of a host at once
+	e := open(t, o)
+	var urls []string
+	for i := range 300 {
+		urls = append(urls, fmt.Sprintf("%s/%d", s.URL, i))
+	}
+	generated(t, e, urls...)
+	mustClose(t, e)
+	o.LiveFilters = []policy.LiveFilter{refusing{s.URL}}
+	e = open(t, o)
+	defer mustClose(t, e)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	r, err := e.Crawl(ctx, engine.CrawlOptions{})
+	if err != nil || r.Stopped != engine.StopDone || r.Fetched != 0 {
+		t.Errorf("%v, %v", r, err)
+	}
+}
+
+// refusing is a live filter that refuses URLs with a prefix.
+type refusing struct{ prefix string }
+
+func (f refusing) Accept(u urlkey.URL) string {
+	if strings.HasPrefix(u.String(), f.prefix) {
+		return "refused"
+	}
+	return ""
+}
+func (f refusing) Refresh() (bool, error)    { return false, nil }
+func (f refusing) Fingerprint() uint64       { return uint64(len(f.prefix)) }
+func (f refusing) Explain(urlkey.URL) string { return "" }

@@ -217,7 +217,7 @@ func TestDisk(t *testing.T) {
 	}
 }
 
-// TestLoweredPageLimit: permits beyond a limit that was lowered are surplus, and given back they are not given out again.
+// TestLoweredPageLimit: permits beyond a limit that was lowered are surplus. Given back, they are not given out again.
 func TestLoweredPageLimit(t *testing.T) {
 	var l pageLimit
 	for range 3 {
