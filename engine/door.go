@@ -12,13 +12,14 @@ import (
 
 // The phases, one call each. A phase takes the locks that it needs, so it may be called at any time, also while a
 // crawl runs. What must not be done then is to take a segment of that crawl through a phase: the crawl fails with
-// ErrWrongState when it finds the segment in another state.
+// ErrWrongState when it finds the segment in another state. Only Index may take any linked segment.
 
 // Inject makes crawldb records of seeds. A seed line is a URL, then optional key=value pairs, each after a TAB; empty
 // lines and lines that begin with '#' are skipped. Malformed lines are counted, the first ones are quoted in the
 // report, and the others are injected. The seeds' hosts become part of the scope.
 //
-// A running crawl fetches what is injected. Inject is durable when it returns; for many single URLs Enqueue is cheaper.
+// A running crawl fetches what is injected; one that has begun to end leaves it to the next crawl. Inject is durable
+// when it returns; for many single URLs Enqueue is cheaper.
 func (e *Engine) Inject(ctx context.Context, o InjectOptions) (InjectReport, error) {
 	leave, err := e.enter()
 	if err != nil {

@@ -85,7 +85,7 @@ func runIndex(ctx context.Context, w *work, h *hooks, segments []uint32) error {
 	}
 	var x IndexReport
 	if !w.o.NoIndex {
-		x, err = w.buildIndex(ctx, IndexOptions{Segments: segments})
+		x, err = w.indexLinked(ctx, segments)
 	}
 	if err == nil && h.indexed != nil {
 		h.indexed(d, x)

@@ -189,3 +189,29 @@ func (f refusing) Accept(u urlkey.URL) string {
 func (f refusing) Refresh() (bool, error)    { return false, nil }
 func (f refusing) Fingerprint() uint64       { return uint64(len(f.prefix)) }
 func (f refusing) Explain(urlkey.URL) string { return "" }
+
+// TestIndexBesideCrawl: Index without options takes every linked segment, also of a running crawl, which goes on.
+func TestIndexBesideCrawl(t *testing.T) {
+	w := newWorld(t, 10, 40)
+	e := open(t, w.options(dataDir(t)))
+	defer mustClose(t, e)
+	ctx := context.Background()
+	var ended atomic.Bool
+	var beside sync.WaitGroup
+	beside.Go(func() {
+		for !ended.Load() {
+			if _, err := e.Index(ctx, engine.IndexOptions{}); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	})
+	r, err := e.Crawl(ctx, engine.CrawlOptions{Inject: w.seeds()})
+	ended.Store(true)
+	beside.Wait()
+	if err != nil || r.Stopped != engine.StopDone {
+		t.Errorf("%v, %v", r, err)
+	}
+	w.checkTruth(e)
+	verify(t, e)
+}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -283,7 +284,6 @@ func (w *work) dedup(ctx context.Context, o DedupOptions) (DedupReport, error) {
 // buildIndex makes documents of pages and makes them searchable.
 func (w *work) buildIndex(ctx context.Context, o IndexOptions) (IndexReport, error) {
 	start := w.now()
-	defer w.stages.time(stageIndex)()
 	w.indexMu.Lock()
 	defer w.indexMu.Unlock()
 	if o.Segments == nil {
@@ -292,6 +292,31 @@ func (w *work) buildIndex(ctx context.Context, o IndexOptions) (IndexReport, err
 			return IndexReport{}, err
 		}
 	}
+	return w.indexSegments(ctx, o, start)
+}
+
+// indexLinked is buildIndex for those of some segments that are still linked. Others were indexed meanwhile by a call
+// of Engine.Index, which takes every linked segment.
+func (w *work) indexLinked(ctx context.Context, segments []uint32) (IndexReport, error) {
+	start := w.now()
+	w.indexMu.Lock()
+	defer w.indexMu.Unlock()
+	linked, err := w.inState(storage.SegmentLinked)
+	if err != nil {
+		return IndexReport{}, err
+	}
+	still := []uint32{}
+	for _, number := range segments {
+		if slices.Contains(linked, number) {
+			still = append(still, number)
+		}
+	}
+	return w.indexSegments(ctx, IndexOptions{Segments: still}, start)
+}
+
+// indexSegments indexes o.Segments for a call that began at start. indexMu is held.
+func (w *work) indexSegments(ctx context.Context, o IndexOptions, start time.Time) (IndexReport, error) {
+	defer w.stages.time(stageIndex)()
 	x := indexing{
 		store: w.store, index: w.index, filters: w.o.IndexFilters, warn: w.warn, clock: &w.stages,
 		report: IndexReport{Segments: o.Segments}, keys: w.sorter(foldLast),
