@@ -36,6 +36,8 @@ func (e *Engine) Inject(ctx context.Context, o InjectOptions) (InjectReport, err
 // Generate chooses the due URLs with the best scores and writes them as the fetchlist of a new open segment. Hosts with
 // nothing due cost nothing. URLs in the fetchlist of an unfinished segment are left out for a week (Nutch:
 // crawl.gen.delay). Without a due URL the error is ErrNothingDue.
+//
+// Call it while no crawl runs: a running crawl does not look into fetchlists, so what both choose is fetched twice.
 func (e *Engine) Generate(ctx context.Context, o GenerateOptions) (GenerateReport, error) {
 	leave, err := e.enter()
 	if err != nil {

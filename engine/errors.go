@@ -31,8 +31,8 @@ var (
 	ErrNoSegment = phases.ErrNoSegment
 	// ErrWrongState: the phase cannot run on a segment in its present state.
 	ErrWrongState = phases.ErrWrongState
-	// ErrDiskLow: a crawl or fetch ended because its disk filled up. Everything fetched is kept. Run it again with more
-	// space, and it continues.
+	// ErrDiskLow: a crawl or fetch ended because its disk filled up. Everything fetched is kept. Run a crawl again with
+	// more space, and it continues. A fetch has sealed its segment: what it left is due for the next Generate.
 	ErrDiskLow = visit.ErrDiskLow
 	// ErrRobots: robots.txt does not allow the URL, or is unreachable.
 	ErrRobots = visit.ErrRobots
