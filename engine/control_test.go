@@ -185,7 +185,7 @@ func TestLiveSettings(t *testing.T) {
 	}
 }
 
-// TestBusy: one crawl or fetch at a time.
+// TestBusy: one crawl or fetch at a time, and no fetchlist is made of what a crawl hands out. Afterwards one is.
 func TestBusy(t *testing.T) {
 	s := chain(t, 3)
 	o := siteOptions(t)
@@ -200,11 +200,17 @@ func TestBusy(t *testing.T) {
 		if err := e.Recover(context.Background()); !errors.Is(err, engine.ErrBusy) {
 			t.Errorf("recover beside it: %v", err)
 		}
+		if _, err := e.Generate(context.Background(), engine.GenerateOptions{}); !errors.Is(err, engine.ErrBusy) {
+			t.Errorf("generate beside it: %v", err)
+		}
 	}
 	e = open(t, o)
 	defer mustClose(t, e)
 	if _, err := e.Crawl(context.Background(), crawlFrom(s.URL+"/0")); err != nil {
 		t.Fatal(err)
+	}
+	if _, err := e.Generate(context.Background(), engine.GenerateOptions{}); !errors.Is(err, engine.ErrNothingDue) {
+		t.Errorf("generate after it: %v", err)
 	}
 }
 

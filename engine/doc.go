@@ -116,7 +116,7 @@
 // # Who runs it
 //
 // Any goroutine may call an Engine. Phases that write the same ranges take turns by two mutexes (work.go). One crawl or
-// fetch runs at a time; so do Seal and Recover, which read open segments back.
+// fetch runs at a time; so do Seal and Recover, which read open segments back. Generate does not run beside a crawl.
 //
 // A crawl has Concurrency fetchers, one goroutine that syncs, and two lanes. The first seals and updates segments, the
 // second links, dedups and indexes them, with a goroutine that cuts documents into words (indexdocs.go). The goroutine

@@ -10,9 +10,10 @@ import (
 	"github.com/seine-crawler/seine/storage"
 )
 
-// The phases, one call each. A phase takes the locks that it needs, so it may be called at any time, also while a
-// crawl runs. What must not be done then is to take a segment of that crawl through a phase: the crawl fails with
-// ErrWrongState when it finds the segment in another state. Only Index may take any linked segment.
+// The phases, one call each. A phase takes the locks that it needs, so most may be called at any time, also while a
+// crawl runs; the others return ErrBusy then. What must not be done is to take a segment of that crawl through a phase:
+// the crawl fails with ErrWrongState when it finds the segment in another state. Only Index may take any linked
+// segment.
 
 // Inject makes crawldb records of seeds. A seed line is a URL, then optional key=value pairs, each after a TAB; empty
 // lines and lines that begin with '#' are skipped. Malformed lines are counted, the first ones are quoted in the
@@ -35,9 +36,9 @@ func (e *Engine) Inject(ctx context.Context, o InjectOptions) (InjectReport, err
 
 // Generate chooses the due URLs with the best scores and writes them as the fetchlist of a new open segment. Hosts with
 // nothing due cost nothing. URLs in the fetchlist of an unfinished segment are left out for a week (Nutch:
-// crawl.gen.delay). Without a due URL the error is ErrNothingDue.
+// crawl.gen.delay).
 //
-// Call it while no crawl runs: a running crawl does not look into fetchlists, so what both choose is fetched twice.
+// Errors: ErrNothingDue without a due URL, and ErrBusy while a crawl is running, which hands out the due URLs itself.
 func (e *Engine) Generate(ctx context.Context, o GenerateOptions) (GenerateReport, error) {
 	leave, err := e.enter()
 	if err != nil {
@@ -99,6 +100,8 @@ func (e *Engine) Crawl(ctx context.Context, o CrawlOptions) (CrawlReport, error)
 	}
 	ctx, cancel := e.within(ctx)
 	defer cancel()
+	e.w.setCrawling(true)
+	defer e.w.setCrawling(false)
 	c := newConductor(e.w, o)
 	e.crawl.Store(c)
 	defer e.crawl.Store(nil)

@@ -19,7 +19,8 @@ var (
 	ErrNothingDue = phases.ErrNothingDue
 	// ErrNoContact: without a contact, only loopback addresses are fetched from. Nothing was sent. See Options.Contact.
 	ErrNoContact = errors.New("no contact")
-	// ErrBusy: a crawl or fetch is running on this engine, or a call of Seal or Recover. One at a time may run.
+	// ErrBusy: a crawl or fetch is running on this engine, or a call of Seal or Recover. One at a time may run, and no
+	// Generate beside a crawl.
 	ErrBusy = errors.New("a crawl, fetch, parse or recovery is already running on this engine")
 	// ErrNotCrawling: no crawl is running on this engine, or it has begun to end.
 	ErrNotCrawling = errors.New("no crawl is running on this engine")

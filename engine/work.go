@@ -24,7 +24,7 @@ import (
 )
 
 // work runs the phases: it is where the rooms meet. Around each phase it takes the locks, measures processor time,
-// reports to the listener, and makes what was indexed searchable. It knows neither crawls nor the Engine.
+// reports to the listener, and makes what was indexed searchable. It knows neither the conductor nor the Engine.
 type work struct {
 	o         Options
 	store     *storage.Store
@@ -42,6 +42,15 @@ type work struct {
 	// crawldbMu is held by the phases that read and write crawldb, indexMu by those that write the index.
 	// Order: crawldbMu before indexMu.
 	crawldbMu, indexMu sync.Mutex
+	crawling           bool // a crawl hands out what is due, so Generate must not; crawldbMu guards it
+}
+
+// setCrawling notes that a crawl begins or has ended. It waits for a Generate under way, whose fetchlist the crawl then
+// finds.
+func (w *work) setCrawling(on bool) {
+	w.crawldbMu.Lock()
+	defer w.crawldbMu.Unlock()
+	w.crawling = on
 }
 
 // settings are those that may change while a crawl runs. Whoever changes one holds mu until the running fetchers have
@@ -175,6 +184,9 @@ func (w *work) generate(ctx context.Context, o GenerateOptions) (GenerateReport,
 	start := w.now()
 	w.crawldbMu.Lock()
 	defer w.crawldbMu.Unlock()
+	if w.crawling {
+		return GenerateReport{}, wrapf(ErrBusy, "generating")
+	}
 	g, err := w.phases.Generate(ctx, phases.GenerateOptions(o))
 	r := generateReport(g)
 	if err != nil {
