@@ -186,7 +186,8 @@ func (w *world) bytes(path string) []byte {
 	return b
 }
 
-// replace writes another content.
+// replace writes another content. The file system may scramble what it is given to write, and does so under the race
+// detector, so it is given a copy.
 func (w *world) replace(path string, b []byte) {
 	w.Helper()
 	if _, err := w.files.Size(path); err == nil {
@@ -194,7 +195,7 @@ func (w *world) replace(path string, b []byte) {
 	}
 	f, err := w.files.Create(path)
 	w.must(err)
-	_, err = f.Write(b)
+	_, err = f.Write(bytes.Clone(b))
 	w.must(err)
 	w.must(f.Close())
 }
