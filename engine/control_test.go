@@ -320,6 +320,31 @@ func TestAbort(t *testing.T) {
 	verify(t, e)
 }
 
+// TestAbortByDeadline: the error of an abort is that of its context, and the host that did not answer is not blamed.
+func TestAbortByDeadline(t *testing.T) {
+	release := make(chan struct{})
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/robots.txt" {
+			<-release
+		}
+	}))
+	defer s.Close()
+	defer close(release)
+	e := open(t, siteOptions(t))
+	defer mustClose(t, e)
+	abort, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
+	defer cancel()
+	c := crawlFrom(s.URL + "/")
+	c.Abort = abort
+	r, err := e.Crawl(context.Background(), c)
+	if !errors.Is(err, context.DeadlineExceeded) || r.Stopped != engine.StopAborted || r.Failed != 0 {
+		t.Errorf("%v, %v", r, err)
+	}
+	if _, err := e.Generate(context.Background(), engine.GenerateOptions{}); err != nil {
+		t.Errorf("the page is not due any more: %v", err)
+	}
+}
+
 // TestCanceledPhase: a phase whose context is canceled writes nothing and says so.
 func TestCanceledPhase(t *testing.T) {
 	w := newWorld(t, 4, 20)

@@ -83,8 +83,8 @@ func (e *Engine) Fetch(ctx context.Context, o FetchOptions) (FetchReport, error)
 // When ctx ends, the crawl stops cleanly: everything fetched so far is brought into crawldb, linkdb and index, and
 // Crawl returns no error, with StopInterrupted in the report. CrawlOptions.Abort ends a crawl at once.
 //
-// Errors: ErrBusy, ErrNoContact, ErrDiskLow, those of disk and store, and context.Canceled after an abort. The report
-// counts what was done, with or without an error.
+// Errors: ErrBusy, ErrNoContact, ErrDiskLow, those of disk and store, and after an abort the error of its context. The
+// report counts what was done, with or without an error.
 func (e *Engine) Crawl(ctx context.Context, o CrawlOptions) (CrawlReport, error) {
 	leave, err := e.enter()
 	if err != nil {
