@@ -61,10 +61,13 @@ func Open(o Options) (*Engine, error) {
 func openWork(o Options) (*work, error) {
 	w := &work{o: o}
 	s := o.shares()
-	var err error
+	files, err := shareFiles(openFiles())
+	if err != nil {
+		return nil, err
+	}
 	w.store, err = storage.Open(filepath.Join(o.Dir, "store"), storage.Options{
 		FS: o.FS, Now: o.Now, MustExist: o.MustExist, OnFatal: o.OnFatal,
-		CacheBytes: s.cache - s.memTable, MemTableBytes: s.memTable,
+		CacheBytes: s.cache - s.memTable, MemTableBytes: s.memTable, OpenFiles: files.tables,
 		Identity: map[string]string{"key-format": "surt-1", "parser": parse.Version, "analyzer": index.AnalyzerVersion},
 		Initial:  map[string]string{settingSignature: cmp.Or(o.Signature, signatureContent)},
 		Logger:   func(format string, args ...any) { w.warn(fmt.Errorf(format, args...)) },
