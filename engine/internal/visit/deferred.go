@@ -85,21 +85,26 @@ func (ds *deferrals) take(k urlkey.Key) []*waitingRobots {
 	return waiting
 }
 
-// again notes that those that were taken wait on, because the request is sent again. false: it was before.
-func (ds *deferrals) again(k urlkey.Key, waiting []*waitingRobots) bool {
+// mayReplay reports whether the request for a robots.txt may be sent again because its kept connection was closed. It
+// may once.
+func mayReplay(waiting []*waitingRobots) bool {
 	for _, w := range waiting {
 		if w.broken {
 			return false
 		}
 		w.broken = true
 	}
+	return true
+}
+
+// putBack notes that those that were taken wait on, because the URL is requested again.
+func (ds *deferrals) putBack(k urlkey.Key, waiting []*waitingRobots) {
 	ds.mu.Lock()
 	defer ds.mu.Unlock()
 	if ds.by == nil {
 		ds.by = map[urlkey.Key][]*waitingRobots{}
 	}
 	ds.by[k] = append(waiting, ds.by[k]...)
-	return true
 }
 
 // drop ends those that wait for a URL that the frontier gave up: the robots.txt counts as unreachable.
@@ -129,4 +134,5 @@ type robotsAnswer struct {
 	next     urlkey.URL // target of a redirect; zero: it is none
 	received int64      // bytes
 	broken   bool       // there was no answer because a kept connection was closed
+	noFiles  error      // there was no request because no more files can be opened; nil: there was
 }

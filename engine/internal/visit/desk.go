@@ -30,6 +30,8 @@ type desk struct {
 	received atomic.Int64 // bytes
 	replayed atomic.Int64 // requests that were, or will be, sent again
 	gate     gate
+
+	filesLacked sync.Once // a warning
 }
 
 // store appends an attempt to the open segment.

@@ -5,6 +5,7 @@ package visit
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -70,6 +71,35 @@ func TestReplay(t *testing.T) {
 		}
 		if f := w.recalled(h, w.host("h0.example")).Failures; v.failed == "" && v.fetched == 5 && f > 0 {
 			t.Errorf("%s: the host has %d failures", v.name, f)
+		}
+	}
+}
+
+// TestNoFiles: while no more files can be opened, nothing is a failure of a host, and robots.txt is not unreachable.
+func TestNoFiles(t *testing.T) {
+	full := func(context.Context, *fetch.Request) *fetch.Response {
+		return &fetch.Response{Failure: fetch.FailFiles, Err: errors.New("too many open files: ulimit -n")}
+	}
+	for _, url := range []string{"http://h0.example/1", "http://h0.example/robots.txt", "http://other.example/r"} {
+		w := newWorld(t, admission.Options{})
+		urls := w.site(1, 5)
+		then := html("x")
+		if !strings.HasSuffix(url, "/1") {
+			then = robotsTxt("")
+		}
+		if strings.Contains(url, "other") {
+			w.web.set("http://h0.example/robots.txt", moved(url))
+		}
+		w.web.set(url, after(full, full, then))
+		h := NewHosts(w.env)
+		r := w.start(h, newList(w, urls...), 2, Limits{})
+		w.until("the pages", func() bool { return r.Counts().Fetched == 5 })
+		c := r.finished()
+		if c.Fetched != 5 || c.Failed != 0 || w.web.count(url) != 3 || w.recalled(h, w.host("h0.example")).Failures > 0 {
+			t.Errorf("%s: %d requests, %+v", url, w.web.count(url), c)
+		}
+		if warned := w.warnings(); len(warned) != 1 || !strings.Contains(warned[0], "ulimit -n") {
+			t.Errorf("%s: %q", url, warned)
 		}
 	}
 }

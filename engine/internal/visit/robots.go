@@ -26,6 +26,7 @@ type robotsState struct {
 	unreach    time.Duration // > 0: nothing may be fetched for this time
 	start, end time.Time     // of the request
 	received   int64         // bytes, by the request
+	noFiles    error         // nothing was requested because no more files can be opened; nil: it was
 }
 
 // keepFunc puts the response to a request for robots.txt into the WARC.
@@ -74,6 +75,9 @@ func (h *Hosts) robots(ctx context.Context, u urlkey.URL, keep keepFunc, follow 
 	a.fetching = nil
 	if ctx.Err() != nil {
 		return state, ctx.Err()
+	}
+	if state.noFiles = answer.noFiles; state.noFiles != nil {
+		return state, nil
 	}
 	if state.broken = answer.broken && !a.broken; state.broken {
 		a.broken = true
@@ -185,6 +189,9 @@ func (h *Hosts) ask(ctx context.Context, req *fetch.Request, keep keepFunc) robo
 
 func (h *Hosts) answer(at urlkey.URL, resp *fetch.Response, keep keepFunc) (a robotsAnswer) {
 	a.received, a.broken = resp.Received, resp.Failure == fetch.FailStale
+	if resp.Failure == fetch.FailFiles {
+		a.noFiles = resp.Err
+	}
 	if resp.Failure != "" {
 		return a
 	}
@@ -253,6 +260,8 @@ func (h *Hosts) MayFetch(ctx context.Context, u urlkey.URL) (wait time.Duration,
 	switch {
 	case err != nil:
 		return 0, err
+	case state.noFiles != nil:
+		return 0, fmt.Errorf("robots.txt of %s: %w", u, state.noFiles)
 	case ctx.Err() != nil:
 		return 0, ctx.Err()
 	case state.unreach > 0:

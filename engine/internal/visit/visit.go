@@ -135,6 +135,11 @@ func (x *visit) cutOff(ctx context.Context, c *frontier.Candidate, resp *fetch.R
 		x.source.Release(x.v.Host, []frontier.Candidate{*c})
 		return true
 	}
+	if resp.Failure == fetch.FailFiles {
+		x.lackFiles(resp.Err)
+		x.giveBack(left)
+		return true
+	}
 	if resp.Failure == fetch.FailStale && x.source.mayReplay(c.Key(x.v.Host)) {
 		x.replay(resp.End)
 		x.spend(resp)
@@ -154,6 +159,12 @@ func (x *visit) cutOff(ctx context.Context, c *frontier.Candidate, resp *fetch.R
 func (x *visit) replay(end time.Time) {
 	x.out.Kind, x.out.End = frontier.Repeat, end
 	x.replayed.Add(1)
+}
+
+// lackFiles says that nothing was requested, because this process has as many files open as it may.
+func (x *visit) lackFiles(err error) {
+	x.out.Wait = filesWait
+	x.filesLacked.Do(func() { x.env.Warn(fmt.Errorf("some requests wait, because no more files can be opened: %w", err)) })
 }
 
 // incomplete reports whether a response ended before its body did. One that is too long was cut on purpose.
@@ -176,6 +187,11 @@ func (x *visit) allowed(ctx context.Context, u urlkey.URL, left int) (bool, erro
 		}
 		x.giveBack(left)
 		return false, err
+	}
+	if r.noFiles != nil {
+		x.lackFiles(r.noFiles)
+		x.giveBack(left)
+		return false, nil
 	}
 	if r.broken {
 		x.replay(r.end)
@@ -285,7 +301,14 @@ func (x *visit) fetchDeferred(ctx context.Context, u urlkey.URL, left int) (more
 		x.giveBack(left - 1)
 		return false
 	}
-	if resp.Failure == fetch.FailStale && !cut && x.source.deferred.again(u.Key(), waiting) {
+	if resp.Failure == fetch.FailFiles {
+		x.source.deferred.putBack(u.Key(), waiting)
+		x.lackFiles(resp.Err)
+		x.giveBack(left)
+		return false
+	}
+	if resp.Failure == fetch.FailStale && !cut && mayReplay(waiting) {
+		x.source.deferred.putBack(u.Key(), waiting)
 		x.replay(resp.End)
 		x.spend(resp)
 		x.giveBack(left)
