@@ -165,8 +165,8 @@ func openDecoder(coding string, body []byte) (decoder, error) {
 	return decoder{}, fmt.Errorf("%w %q", ErrEncoding, coding)
 }
 
-// bare reads deflate data without a wrapper. It has no mark and no checksum, so text may decode to a few bytes of noise;
-// what is left behind them shows that.
+// bare reads deflate data without a wrapper. It has no mark and no checksum, so text may decode to a few bytes of
+// noise; what is left behind them shows that.
 type bare struct {
 	io.Reader
 	in *bytes.Reader

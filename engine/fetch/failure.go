@@ -71,8 +71,8 @@ func (f Failure) Kind() Kind {
 	switch f {
 	case FailAddress, FailPort, FailType:
 		return KindPermanent
-	case FailStale, FailTooSlow, FailOverhead, FailHeader, FailHeadTooLarge, FailLength, FailCoding, FailChunk, FailTrailer, FailInterim, FailField,
-		FailStatus, FailStatusLine:
+	case FailStale, FailTooSlow, FailHeader, FailHeadTooLarge, FailLength, FailCoding, FailChunk, FailTrailer,
+		FailInterim, FailOverhead, FailField, FailStatus, FailStatusLine:
 		return KindTemporary
 	}
 	return KindHost

@@ -12,7 +12,7 @@ const (
 	defaultTLS     = 5 * time.Second  // tls_timeout
 	defaultWrite   = 5 * time.Second  // timeout_write
 	defaultHead    = 10 * time.Second // timeout_head
-	defaultGrace   = 10 * time.Second // before the minimum rate applies
+	defaultGrace   = 10 * time.Second // before the minimum rate applies; at most half of the whole fetch
 	defaultMinRate = 1024             // bytes per second (too_slow)
 
 	defaultMaxBody    = 4 << 20 // bytes as received (truncated "length")

@@ -44,10 +44,10 @@ type Options struct {
 	// HeadTimeout bounds the time from the start of the request to the end of the response's head; default
 	// 10 s.
 	HeadTimeout time.Duration
-	// Grace is the time after the head before MinRate applies; default 10 s.
+	// Grace is the time after the head before MinRate applies; default 10 s, or half of TotalTimeout if that is less.
 	Grace time.Duration
-	// MinRate is the minimum average rate of a body in bytes per second; default 1024. A slower body is
-	// truncated.
+	// MinRate is the minimum average rate of a body in bytes per second; default 1024. A slower one ends the fetch
+	// with FailTooSlow.
 	MinRate int
 	// MaxBody bounds a body as received, in bytes; default 4 MiB.
 	MaxBody int64
@@ -89,6 +89,7 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Resolver == nil {
 		o.Resolver = NewResolver(ResolverOptions{})
 	}
+	graceSet := o.Grace != 0
 	for _, d := range []struct {
 		field *time.Duration
 		value time.Duration
@@ -116,6 +117,9 @@ func (o Options) withDefaults() (Options, error) {
 		if *d.field == 0 {
 			*d.field = d.value
 		}
+	}
+	if !graceSet {
+		o.Grace = min(o.Grace, o.TotalTimeout/2)
 	}
 	if o.MinRate == 0 {
 		o.MinRate = defaultMinRate

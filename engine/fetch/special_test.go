@@ -46,7 +46,8 @@ func TestProxyNames(t *testing.T) {
 				reached := false
 				seen.Range(func(any, any) bool { reached = true; return false })
 				if reached != want || want == (r.Failure == fetch.FailAddress) {
-					t.Errorf("%s://%s, private %t: %q (%v), reached %t", scheme, host, private, r.Failure, r.Err, reached)
+					t.Errorf("%s://%s, private %t: %q (%v), reached %t",
+						scheme, host, private, r.Failure, r.Err, reached)
 				}
 			}
 			for _, host := range refused {

@@ -41,7 +41,8 @@ func attemptCases(t testing.TB) []attemptCase {
 				`<nav><a href="/b#c" rel=nofollow>b</a><a href=http://other.example/>o</a></nav>`, ""),
 			storage.FetchSuccess, func(o *outcome) bool {
 				return len(o.Outlinks) == 3 && o.Outlinks[1].NoFollow && o.ETag == `"e"` && o.LastModified != "" &&
-					o.Canonical == "example,page,)/a http" && o.TookMS == 876 && o.Bytes == 9876 && o.Time == start.UnixMilli()+123 &&
+					o.Canonical == "example,page,)/a http" && o.TookMS == 876 && o.Time == start.UnixMilli()+123 &&
+					o.Bytes == 9876 &&
 					o.HTTPStatus == 200 && !o.Signature.IsZero()
 			}, true},
 		{"redirect", response(t, "http://redirect.example/", "HTTP/1.1 302 Found\nLocation: /to#x", "moved", ""),

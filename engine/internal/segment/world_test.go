@@ -244,7 +244,9 @@ func page(t testing.TB, url string) *segment.Attempt {
 
 func failed(t testing.TB, url string, f fetch.Failure) *segment.Attempt {
 	t.Helper()
-	return &segment.Attempt{URL: parseURL(t, url), At: start.Add(time.Minute), Took: 5 * time.Second, Failure: f, Received: 4321}
+	return &segment.Attempt{
+		URL: parseURL(t, url), At: start.Add(time.Minute), Took: 5 * time.Second, Failure: f, Received: 4321,
+	}
 }
 
 // storeAll stores and syncs.

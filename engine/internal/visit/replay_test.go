@@ -95,7 +95,8 @@ func TestNoFiles(t *testing.T) {
 		r := w.start(h, newList(w, urls...), 2, Limits{})
 		w.until("the pages", func() bool { return r.Counts().Fetched == 5 })
 		c := r.finished()
-		if c.Fetched != 5 || c.Failed != 0 || w.web.count(url) != 3 || w.recalled(h, w.host("h0.example")).Failures > 0 {
+		failures := w.recalled(h, w.host("h0.example")).Failures
+		if c.Fetched != 5 || c.Failed != 0 || w.web.count(url) != 3 || failures > 0 {
 			t.Errorf("%s: %d requests, %+v", url, w.web.count(url), c)
 		}
 		if warned := w.warnings(); len(warned) != 1 || !strings.Contains(warned[0], "ulimit -n") {

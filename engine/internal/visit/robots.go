@@ -220,9 +220,9 @@ func (h *Hosts) answer(at urlkey.URL, resp *fetch.Response, keep keepFunc) (a ro
 	return a
 }
 
-// robotsContent returns the decoded content of a robots.txt, at most robotsBodyMax bytes of it. whole is false if any of
-// these is missing or cannot be decoded: the rule that matters may be there, so the file counts as unreachable. A body
-// that is text under a wrong label was never coded.
+// robotsContent returns the decoded content of a robots.txt, at most robotsBodyMax bytes of it. whole is false if any
+// of these is missing or cannot be decoded: the rule that matters may be there, so the file counts as unreachable. A
+// body that is text under a wrong label was never coded.
 func robotsContent(resp *fetch.Response) (content []byte, whole bool) {
 	content, cut, err := resp.ExactContent()
 	if errors.Is(err, fetch.ErrLabel) && isText(content) {

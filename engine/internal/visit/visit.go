@@ -164,7 +164,9 @@ func (x *visit) replay(end time.Time) {
 // lackFiles says that nothing was requested, because this process has as many files open as it may.
 func (x *visit) lackFiles(err error) {
 	x.out.Wait = filesWait
-	x.filesLacked.Do(func() { x.env.Warn(fmt.Errorf("some requests wait, because no more files can be opened: %w", err)) })
+	x.filesLacked.Do(func() {
+		x.env.Warn(fmt.Errorf("some requests wait, because no more files can be opened: %w", err))
+	})
 }
 
 // incomplete reports whether a response ended before its body did. One that is too long was cut on purpose.
