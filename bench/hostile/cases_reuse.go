@@ -19,7 +19,7 @@ import (
 // was sent without a request.
 func reuseCases() []Case { return slices.Concat(lateCases(), staleCases()) }
 
-// lateCases send a second response that nobody asked for, some time after the first.
+// lateCases send a second, unsolicited response some time after the first.
 func lateCases() (out []Case) {
 	const smuggled = "Content-Length: 8\r\n\r\nSMUGGLED"
 	for _, wait := range []time.Duration{0, time.Millisecond, 5 * time.Millisecond, 30 * time.Millisecond} {

@@ -225,12 +225,12 @@ func oddHeadCases() []Case {
 		head("no-reason", "no reason phrase and no space", good(false), "HTTP/1.1 200\r\n", whole),
 		head("version-2", "HTTP/2.0", closed(badLine), "HTTP/2.0 200 OK\r\n", whole),
 		head("version-1-2", "HTTP/1.2", closed(badLine), "HTTP/1.2 200 OK\r\n", whole),
-		head("upgrade", "an upgrade that was not asked for, and a page", good(false), ok,
+		head("upgrade", "an unsolicited upgrade, and a page", good(false), ok,
 			"Upgrade: h2c\r\nConnection: Upgrade\r\n", whole),
 		head("keep-alive-close", "Connection: keep-alive, close", good(true), ok,
 			"Connection: keep-alive, close\r\n", whole),
 		head("204-body", "a 204 with a body", closed("204"), "HTTP/1.1 204 No Content\r\n"+whole),
-		head("304-body", "a 304 that nobody asked for, with a body", closed("304"),
+		head("304-body", "an unsolicited 304 with a body", closed("304"),
 			"HTTP/1.1 304 Not Modified\r\n"+whole),
 	}
 }
@@ -282,7 +282,7 @@ func recordCases() []Case {
 		},
 		{
 			Number: 133, Name: "tls-no-close-notify", Does: "a body without length whose end TLS does not confirm",
-			TLS:  true,
+			TLS: true,
 			Want: Want{
 				Results: []string{"200", "200 disconnect"}, Body: "hi", Closed: true, Bytes: 64 << 10, Within: "tls",
 			},

@@ -96,7 +96,7 @@ func (c *Client) converse(ctx context.Context, req *Request, r *Response, cn *co
 
 var errPremature = errors.New("bytes came before the server had the request")
 
-// stale notes that the server broke off a kept connection, or sent what nobody asked for on it, and returns the
+// stale notes that the server broke off a kept connection, or sent something unsolicited on it, and returns the
 // failure of the request that met this.
 func (c *Client) stale(cn *conn, err error) error {
 	c.lapsed.note(cn.key.server(), c.o.Now())

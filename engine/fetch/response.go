@@ -126,8 +126,8 @@ func (r *Response) RetryAfter(now time.Time) (time.Duration, bool) {
 }
 
 // StoredResponse rebuilds a response from a stored head, as received, and a transfer-decoded body, both of which
-// it copies. Times and connection are absent, Received is the bytes of both; MaxDecoded has its default. The caller must call Release. The
-// error says why the head cannot be parsed.
+// it copies. Times and connection are absent, Received is the bytes of both; MaxDecoded has its default. The caller
+// must call Release. The error says why the head cannot be parsed.
 func StoredResponse(head, body []byte, truncated string) (*Response, error) {
 	r := newResponse()
 	r.Head = append(r.Head[:0], head...)
