@@ -102,8 +102,9 @@ const (
 var logHeaders = [...]int{0, 0, 0, 0, 0, 4, 4, 4, 4, 12, 12, 12, 12}
 
 // checkLog reads a log and returns an ErrCorrupt if what ends it is damage: a chunk of which one bit is flipped, or
-// a faulty chunk with good ones after it. What a crash leaves is no damage: a chunk that the end of the file cuts off,
-// or of which pages were not written, is a write that was not acknowledged.
+// in a MANIFEST, of which each record is synced before the next is written, a record with others after it. What a crash
+// leaves is no damage: a chunk that the end of the file cuts off, or of which pages were not written, is a write that
+// was not acknowledged.
 func checkLog(fs vfs.FS, name string, number uint32) error {
 	f, err := fs.Open(name)
 	if err != nil {
@@ -127,7 +128,7 @@ func checkLog(fs vfs.FS, name string, number uint32) error {
 			case end < n:
 				ended = at + int64(end)
 			}
-		} else if readChunk(b, 0, number).good {
+		} else if number == 0 && readChunk(b, 0, 0).begins {
 			return corrupt("%s is damaged at offset %d: records after it are intact", name, ended)
 		}
 		if n < logBlock {
@@ -137,7 +138,7 @@ func checkLog(fs vfs.FS, name string, number uint32) error {
 }
 
 // walkChunks returns where the chunks of a block end: its length, or the offset of the first faulty chunk. damaged says
-// that this chunk is a whole one but for one bit, or that a good chunk follows it.
+// that this chunk is a whole one but for one bit, or in a MANIFEST that another record follows it.
 func walkChunks(b []byte, number uint32) (end int, damaged bool) {
 	for at := 0; at < len(b); {
 		if len(b)-at < logHeader {
@@ -154,10 +155,8 @@ func walkChunks(b []byte, number uint32) (end int, damaged bool) {
 		if oneBitOff(b, at, number) {
 			return at, true
 		}
-		if !c.foreign && c.end > at && c.end < len(b) && readChunk(b, c.end, number).good && !holed(b[at:c.end]) {
-			return at, true
-		}
-		return at, false
+		after := number == 0 && c.end > at && readChunk(b, c.end, 0).begins
+		return at, after && !holed(b[at:c.end])
 	}
 	return len(b), false
 }
@@ -166,6 +165,7 @@ func walkChunks(b []byte, number uint32) (end int, damaged bool) {
 type chunk struct {
 	end     int  // of the chunk in the block; 0: it would cross the end
 	good    bool // it is complete, and of this log
+	begins  bool // likewise, and it begins a record
 	empty   bool // its header is zero
 	foreign bool // complete, and of an earlier log in the same file
 }
@@ -196,6 +196,7 @@ func readChunk(b []byte, at int, number uint32) (c chunk) {
 	}
 	c.foreign = of != number
 	c.good = !c.foreign
+	c.begins = c.good && (kind-1)%4 < 2
 	return c
 }
 
