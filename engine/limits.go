@@ -40,6 +40,8 @@ const (
 	redirectsMax     = 60
 	// depthMax is the greatest MaxDepth; a record counts to 65,535.
 	depthMax = 65_000
+	// problemsShown is the number of problems of each kind that the text of a VerifyReport shows.
+	problemsShown = 20
 	// checkFileMax is the longest file that CheckFile reads, in bytes. A longer one is an error.
 	checkFileMax = 64 << 20
 
