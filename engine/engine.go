@@ -109,7 +109,7 @@ func (w *work) openRooms() (err error) {
 	w.phases = phases.New(phases.Env{
 		Store: w.store, Admission: w.admission, Sorter: w.sorter, TableBytes: o.shares().keyTable, Now: o.Now,
 		Normalizers: o.normalizers(policy.NormalizeInject), Scorer: o.Scorer, Schedule: o.Schedule,
-		MaxInterval: o.MaxInterval, Sitemaps: w.net.sitemaps, Warn: w.warn,
+		MaxInterval: o.MaxInterval, Sitemaps: w.sitemaps, Warn: w.warn,
 		Deletes: func(ing *storage.Ingestion) phases.Deletes { return deletes{w.index.NewBuilder(ing)} },
 	})
 	if w.index, err = index.Open(w.store, index.Options{MemoryBytes: o.shares().builder}); err != nil {

@@ -223,6 +223,22 @@ func (s *Store) Setting(name string) (value string, ok bool, err error) {
 	return string(stored), ok, nil
 }
 
+// PutSettings stores settings by name, for Setting. It is durable when it returns.
+func (s *Store) PutSettings(settings map[string]string) error {
+	err := s.Apply(func(b *Batch) error {
+		for name, value := range settings {
+			if err := b.Set(Meta(), []byte(identityPrefix+name), []byte(value)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("storing settings: %w", err)
+	}
+	return nil
+}
+
 // compareIdentity reports the first setting, by name, that differs.
 func (s *Store) compareIdentity(given map[string]string) error {
 	var found *IdentityError

@@ -63,7 +63,12 @@ func withEngine(cmd *cobra.Command, f *flags, fn func(e *engine.Engine) error) e
 	if err != nil {
 		return err
 	}
-	return withOptions(o, fn)
+	return withOptions(o, func(e *engine.Engine) error {
+		if err := f.remember(cmd, e); err != nil {
+			return err
+		}
+		return fn(e)
+	})
 }
 
 // withOptions is withEngine with options that were made already.

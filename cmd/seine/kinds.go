@@ -39,12 +39,32 @@ var (
 		}
 		return n, nil
 	}}
+	aPositive = kind{word: "number", parse: func(text string) (any, error) {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 {
+			return nil, fmt.Errorf("want a whole number, 1 or more")
+		}
+		return n, nil
+	}}
 	aDuration = kind{word: "duration", parse: func(text string) (any, error) { return parseDuration(text) }}
-	aSize     = kind{word: "size", parse: func(text string) (any, error) { return parseBytes(text) }}
-	aMemory   = kind{word: "size", parse: func(text string) (any, error) { return parseMemory(text) }}
-	aList     = kind{word: "list", parse: func(text string) (any, error) { return splitList(text), nil }}
-	aScope    = kind{word: "scope", parse: func(text string) (any, error) { return policy.ParseScope(text) }}
-	aFile     = kind{word: "file", parse: aText.parse, files: func(text string, rewrite func(string) string) string {
+	aTime     = kind{word: "duration", parse: func(text string) (any, error) {
+		d, err := parseDuration(text)
+		if err == nil && d == 0 {
+			err = fmt.Errorf("want more than 0")
+		}
+		return d, err
+	}}
+	aSize   = kind{word: "size", parse: func(text string) (any, error) { return parseBytes(text) }}
+	aMemory = kind{word: "size", parse: func(text string) (any, error) {
+		n, err := parseMemory(text)
+		if err == nil && n == 0 {
+			err = fmt.Errorf("want auto, or a size such as 512MB or 2GB")
+		}
+		return n, err
+	}}
+	aList  = kind{word: "list", parse: func(text string) (any, error) { return splitList(text), nil }}
+	aScope = kind{word: "scope", parse: func(text string) (any, error) { return policy.ParseScope(text) }}
+	aFile  = kind{word: "file", parse: aText.parse, files: func(text string, rewrite func(string) string) string {
 		return rewrite(text)
 	}}
 	aSeedList = kind{word: "file", many: true, parse: aText.parse, files: eachFileName}

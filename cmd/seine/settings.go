@@ -16,14 +16,23 @@ type setting struct {
 	used uses
 	// flag also makes it a flag of these commands. A flag is for what people change often: crawl has room for few.
 	flag bool
-	// lasting marks a setting whose effect outlasts the run: the store remembers its value, see lasting.go.
-	lasting bool
+	// lasting says what it means to change a setting whose effect outlasts the run; "": it has none. The store
+	// remembers the value, see lasting.go.
+	lasting string
 	help    string
 	// into is the field of the options that the value is for; nil: policies.go reads it.
 	into func(o *engine.Options) any
 	// zeroIsNone says that 0 means none where the engine's 0 means a default.
 	zeroIsNone bool
 }
+
+// What it means to change a setting with a lasting effect.
+const (
+	keepScope    = "URLs that were refused are found again once the scope permits them"
+	keepSchedule = "pages that were fetched before keep their dates until the next fetch"
+	keepScores   = "scores of both kinds are added up"
+	keepSpelling = "URLs that are known already keep their spelling, and may be fetched again under another"
+)
 
 // settingGroup is a group of settings, with its title in README, in help and in seine.toml.
 type settingGroup struct {
@@ -36,17 +45,17 @@ var settingGroups = []settingGroup{
 	{"What to crawl", []setting{
 		{name: "seeds", kind: aSeedList, used: inCrawl | inInject, flag: true,
 			help: "files of seed URLs, one per line; `-` on the command line is standard input"},
-		{name: "scope", kind: aScope, def: "host", used: deciding, flag: true, lasting: true,
+		{name: "scope", kind: aScope, def: "host", used: deciding, flag: true, lasting: keepScope,
 			help: "how far to follow links: `page` (seeds only), `prefix` (the seeds' folders), `host`, `domain` or " +
 				"`any`",
 			into: func(o *engine.Options) any { return &o.Scope }},
 		{name: "max-depth", kind: aCount, def: "0", used: deciding &^ inInject, flag: true,
 			help: "most links from a seed; 0: no limit",
 			into: func(o *engine.Options) any { return &o.MaxDepth }},
-		{name: "max-redirects", kind: aCount, def: "10", used: deciding &^ inCheckURL,
-			help: "longest chain of redirects to follow",
+		{name: "max-redirects", kind: aCount, def: "10", used: deciding &^ inCheckURL, zeroIsNone: true,
+			help: "longest chain of redirects to follow; 0: follow none",
 			into: func(o *engine.Options) any { return &o.MaxRedirects }},
-		{name: "sitemaps", kind: aSwitch, def: "false", used: fetching, flag: true,
+		{name: "sitemaps", kind: aSwitch, def: "false", used: inCrawl | inUpdateDB, flag: true,
 			help: "also fetch the sitemaps that robots.txt files name, and take their entries as links",
 			into: func(o *engine.Options) any { return &o.Sitemaps }},
 		{name: "requisites", kind: aSwitch, def: "false", used: filtering | parsing,
@@ -55,10 +64,11 @@ var settingGroups = []settingGroup{
 		{name: "forms", kind: aSwitch, def: "false", used: parsing,
 			help: "also follow forms that only send a GET request, without filling them in",
 			into: func(o *engine.Options) any { return &o.Parsers.Forms }},
-		{name: "schedule", kind: oneOf("fixed", "adaptive"), def: "fixed", used: inCrawl | inUpdateDB, lasting: true,
+		{name: "schedule", kind: oneOf("fixed", "adaptive"), def: "fixed",
+			used: inCrawl | inUpdateDB, lasting: keepSchedule,
 			help: "when pages are fetched again: `fixed` or `adaptive`, as in Nutch"},
 		{name: "scoring", kind: oneOf("vote", "opic"), def: "vote",
-			used: inCrawl | inInject | inUpdateDB, lasting: true,
+			used: inCrawl | inInject | inUpdateDB, lasting: keepScores,
 			help: "which URLs come first: `vote` (each page splits one vote among its links) or `opic`, as in Nutch"},
 	}},
 	{"Politeness", []setting{
@@ -74,15 +84,15 @@ var settingGroups = []settingGroup{
 			help: "pause from the end of a request to a host to the start of the next; 0s for none; a longer " +
 				"Crawl-delay wins",
 			into: func(o *engine.Options) any { return &o.Delay }},
-		{name: "per-host", kind: aCount, def: "1", used: fetching,
+		{name: "per-host", kind: aPositive, def: "1", used: fetching,
 			help: "simultaneous requests to one host; use more than 1 only for your own servers",
 			into: func(o *engine.Options) any { return &o.PerHost }},
 	}},
 	{"Network", []setting{
-		{name: "concurrency", kind: aCount, def: "64", used: fetching, flag: true,
+		{name: "concurrency", kind: aPositive, def: "64", used: fetching, flag: true,
 			help: "number of fetchers",
 			into: func(o *engine.Options) any { return &o.Concurrency }},
-		{name: "timeout", kind: aDuration, def: "60s", used: requesting,
+		{name: "timeout", kind: aTime, def: "60s", used: requesting,
 			help: "longest time for one fetch",
 			into: func(o *engine.Options) any { return &o.FetchTimeout }},
 		{name: "hosts", kind: aFile, used: requesting, flag: true,
@@ -100,23 +110,23 @@ var settingGroups = []settingGroup{
 			into: func(o *engine.Options) any { return &o.AllowPrivate }},
 	}},
 	{"URLs", []setting{
-		{name: "strip-tracking", kind: aSwitch, def: "true", used: normalizing, lasting: true,
+		{name: "strip-tracking", kind: aSwitch, def: "true", used: normalizing, lasting: keepSpelling,
 			help: "drop tracking parameters (`utm_…`, `gclid`, `fbclid` and some forty more) and session ids"},
-		{name: "sort-query", kind: aSwitch, def: "false", used: normalizing, lasting: true,
+		{name: "sort-query", kind: aSwitch, def: "false", used: normalizing, lasting: keepSpelling,
 			help: "sort query parameters by name"},
-		{name: "merge-slashes", kind: aSwitch, def: "false", used: normalizing, lasting: true,
+		{name: "merge-slashes", kind: aSwitch, def: "false", used: normalizing, lasting: keepSpelling,
 			help: "replace several slashes in a path by one"},
-		{name: "url-rewrite", kind: aFile, used: normalizing, lasting: true,
+		{name: "url-rewrite", kind: aFile, used: normalizing, lasting: keepSpelling,
 			help: "file of substitutions, in the format of Nutch's regex-normalize.xml"},
-		{name: "url-rewrite-scopes", kind: aFileList, used: normalizing, lasting: true,
+		{name: "url-rewrite-scopes", kind: aFileList, used: normalizing, lasting: keepSpelling,
 			help: "such files for seeds, links or redirects only: `inject=FILE,outlink=FILE,fetcher=FILE`"},
-		{name: "rewrite-hosts", kind: aFile, used: normalizing, lasting: true,
+		{name: "rewrite-hosts", kind: aFile, used: normalizing, lasting: keepSpelling,
 			help: "file of host aliases: `FROM TO` turns URLs of FROM into URLs of TO (`*.example.com`: and all " +
 				"hosts " +
 				"below it)"},
-		{name: "protocols", kind: aFile, used: normalizing, lasting: true,
+		{name: "protocols", kind: aFile, used: normalizing, lasting: keepSpelling,
 			help: "file of `HOST https` or `HOST http` lines: the protocol of a host's URLs"},
-		{name: "slashes", kind: aFile, used: normalizing, lasting: true,
+		{name: "slashes", kind: aFile, used: normalizing, lasting: keepSpelling,
 			help: "file of `HOST -` or `HOST +` lines: whether a host's paths end with a slash"},
 	}},
 	{"Filters", []setting{

@@ -114,8 +114,8 @@ func variable(setting string) string {
 	return "SEINE_" + strings.ToUpper(strings.ReplaceAll(setting, "-", "_"))
 }
 
-// environmentLayer reads the variables of settings. Other variables that begin with SEINE_ may belong to somebody else;
-// "seine config" lists them.
+// environmentLayer reads the variables of settings; an empty one is as if it were not set. Other variables that begin
+// with SEINE_ may belong to somebody else; "seine config" lists them.
 func environmentLayer(environment []string) layer {
 	l := layer{values: map[string]value{}}
 	byVariable := map[string]string{}
@@ -124,7 +124,7 @@ func environmentLayer(environment []string) layer {
 	}
 	for _, line := range environment {
 		key, text, _ := strings.Cut(line, "=")
-		if name, ok := byVariable[key]; ok {
+		if name, ok := byVariable[key]; ok && text != "" {
 			l.values[name] = value{text, fromEnvironment, key}
 		}
 	}

@@ -83,7 +83,7 @@ func (w *world) restart() {
 		},
 		TableBytes: 1 << 20, Now: w.options.Now, Scorer: policy.VoteScorer{}, Schedule: policy.FixedSchedule{},
 		MaxInterval: policy.DefaultMaxInterval * time.Second,
-		Sitemaps: func() (keys []urlkey.Key) {
+		Sitemaps: func(uint32) (keys []urlkey.Key) {
 			keys, w.sitemaps = w.sitemaps, nil
 			return keys
 		},
