@@ -32,6 +32,7 @@ type indexing struct {
 	filters []policy.IndexFilter
 	warn    func(error)
 	clock   *stageClock
+	inlinks int // that are read of a page, for its anchors
 
 	report IndexReport
 	keys   *storage.Sorter
@@ -299,7 +300,7 @@ func (x *indexing) readAnchors(links *storage.Scanner, target []byte) error {
 	x.counts, x.order = x.counts[:0], x.order[:0]
 	x.from = storage.AppendLinkdbKey(x.from[:0], target, 0)
 	read := 0
-	for ok := links.SeekGE(x.from); ok && read < inlinksRead; ok = links.Next() {
+	for ok := links.SeekGE(x.from); ok && read < x.inlinks; ok = links.Next() {
 		of, _, err := storage.SplitLinkdbKey(links.Key())
 		if err != nil || !bytes.Equal(of, target) {
 			break
@@ -309,7 +310,7 @@ func (x *indexing) readAnchors(links *storage.Scanner, target []byte) error {
 				x.countAnchor(anchor)
 			}
 			read++
-			return read < inlinksRead
+			return read < x.inlinks
 		})
 		if err != nil {
 			return fmt.Errorf("inlinks of %s: %w", target, err)

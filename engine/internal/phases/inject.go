@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"github.com/seine-crawler/seine/engine/internal/admission"
-	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
@@ -161,7 +160,7 @@ func (in *injection) line(line string) error {
 		in.malformed(raw, err)
 		return nil
 	}
-	r := storage.Record{Status: storage.StatusUnfetched, Interval: policy.DefaultInterval, FetchTime: in.now}
+	r := storage.Record{Status: storage.StatusUnfetched, Interval: in.p.interval, FetchTime: in.now}
 	given := math.NaN()
 	for _, field := range strings.FieldsFunc(rest, func(c rune) bool { return c == '\t' }) {
 		if err := seedField(&r, &given, field); err != nil {
@@ -178,7 +177,7 @@ func (in *injection) line(line string) error {
 		in.result.Filtered++
 		return nil
 	}
-	r.Score = in.p.env.Scorer.Inject(1)
+	r.Score = in.p.seedScore()
 	if !math.IsNaN(given) {
 		r.Score = in.p.env.Scorer.Inject(given)
 	}
@@ -271,7 +270,7 @@ func (in *injection) mergeOne(w *storage.TableWriter, hosts *hostTally, key, see
 		}
 		in.result.Changed++
 		if !in.o.Overwrite {
-			r = updatedSeed(was, r)
+			r = in.p.updatedSeed(was, r)
 		}
 	default:
 		in.result.Known++
@@ -289,11 +288,11 @@ func (in *injection) mergeOne(w *storage.TableWriter, hosts *hostTally, key, see
 
 // updatedSeed is a known record with the seed's score, interval and metadata, where the seed
 // line says something other than the default.
-func updatedSeed(was, seed storage.Record) storage.Record {
-	if seed.Score != 1 {
+func (p *Phases) updatedSeed(was, seed storage.Record) storage.Record {
+	if seed.Score != p.seedScore() {
 		was.Score = seed.Score
 	}
-	if seed.Interval != policy.DefaultInterval {
+	if seed.Interval != p.interval {
 		was.Interval = seed.Interval
 	}
 	for _, f := range seed.Meta {

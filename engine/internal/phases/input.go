@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"math"
 
-	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/storage"
 )
 
@@ -29,15 +28,15 @@ func (x linkSum) plus(y linkSum) linkSum {
 	return x
 }
 
-// applyTo makes a record what it becomes by the links, and by being named as a sitemap. The record is known, or one
+// applyLinks makes a record what it becomes by the links, and by being named as a sitemap. The record is known, or one
 // that newRecord made.
-func (x linkSum) applyTo(r *storage.Record, known, sitemap bool, scorer policy.Scorer) {
+func (p *Phases) applyLinks(x linkSum, r *storage.Record, known, sitemap bool) {
 	sum := x.score
 	if sitemap && !known { // one that is known keeps what it has
-		sum += scorer.Inject(1)
+		sum += p.seedScore()
 	}
 	if x.any || sitemap && !known {
-		r.Score = scorer.Update(r.Score, sum)
+		r.Score = p.env.Scorer.Update(r.Score, sum)
 	}
 	if x.any {
 		r.Depth, r.Hops = min(r.Depth, x.depth), min(r.Hops, x.hops)
@@ -45,8 +44,8 @@ func (x linkSum) applyTo(r *storage.Record, known, sitemap bool, scorer policy.S
 }
 
 // newRecord is the record of a URL that was not known, before links give it a score.
-func newRecord(links linkSum, sitemap bool, now int64) storage.Record {
-	r := storage.Record{Status: storage.StatusUnfetched, FetchTime: now, Interval: policy.DefaultInterval}
+func (p *Phases) newRecord(links linkSum, sitemap bool, now int64) storage.Record {
+	r := storage.Record{Status: storage.StatusUnfetched, FetchTime: now, Interval: p.interval}
 	if links.any && !sitemap {
 		r.Depth, r.Hops = links.depth, links.hops
 	}
