@@ -110,7 +110,7 @@ func (w *work) openRooms() (err error) {
 		Store: w.store, Admission: w.admission, Sorter: w.sorter, TableBytes: o.shares().keyTable, Now: o.Now,
 		Normalizers: o.normalizers(policy.NormalizeInject), Scorer: o.Scorer, Schedule: o.Schedule,
 		MaxInterval: o.MaxInterval, Interval: o.Interval, SeedScore: max(o.SeedScore, 0),
-		Links: o.Links, NoAdditions: o.NoAdditions,
+		Links: o.Links, NoAdditions: o.NoAdditions, ChooseRedirectURL: o.ChooseRedirectURL,
 		NoFollowLinks: o.NoFollowLinks, MaxInlinks: o.MaxInlinks, AnchorLength: o.AnchorLength,
 		Sitemaps: w.net.sitemaps, Warn: w.warn,
 		Deletes: func(ing *storage.Ingestion) phases.Deletes { return deletes{w.index.NewBuilder(ing)} },

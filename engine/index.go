@@ -235,6 +235,16 @@ func indexable(r *storage.Record) bool {
 	return false
 }
 
+// shownAs returns the URL by which a page is shown if that is not its own, see Options.ChooseRedirectURL; "": its own.
+func shownAs(r *storage.Record) string {
+	for _, f := range r.Meta {
+		if f.Name == policy.MetaRedirectURL {
+			return f.Value
+		}
+	}
+	return ""
+}
+
 // add makes the document and hands it to the builder.
 func (x *indexing) add(key, text []byte, r *storage.Record, stamp uint64, known bool) error {
 	if err := storage.DecodeParseText(text, &x.text); err != nil {
@@ -246,7 +256,7 @@ func (x *indexing) add(key, text []byte, r *storage.Record, stamp uint64, known 
 		return err
 	}
 	d := index.Document{
-		Key: k, URL: u.String(), Title: x.text.Title, Anchors: x.anchors(), Text: x.text.Text,
+		Key: k, URL: cmp.Or(shownAs(r), u.String()), Title: x.text.Title, Anchors: x.anchors(), Text: x.text.Text,
 		Content: slices.Clone(x.text.Content), Language: x.text.Language, Stamp: stamp,
 	}
 	for _, f := range x.filters {
@@ -348,6 +358,7 @@ func (x *indexing) anchors() []string {
 func (x *indexing) stamp(r *storage.Record) uint64 {
 	h := xxh3.New()
 	h.Write(r.Signature[:])
+	h.WriteString(shownAs(r))
 	var n [4]byte
 	for _, i := range x.order {
 		a := x.distinct.Key(i)

@@ -80,6 +80,11 @@ type Options struct {
 	// else is due stays due.
 	HostBytes, DomainBytes int64
 	HostTime, DomainTime   time.Duration
+	// ChooseRedirectURL makes hits show, of a page that a redirect leads to and that redirect, the URL that
+	// policy.ChooseRedirectURL chooses, and searches find the words of that one. Without it it is always the page's own:
+	// so does Nutch, whose field url has it although Nutch chooses. UpdateDB decides, when it brings in the redirect; the
+	// metadata of the page's record then has it as policy.MetaRedirectURL.
+	ChooseRedirectURL bool
 	// Sitemaps fetches the sitemaps that robots.txt files name, if they are in scope, and takes their entries as links.
 	// Without it a sitemap is read only where a page links to it.
 	Sitemaps bool

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/seine-crawler/seine/engine/internal/admission"
+	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
@@ -207,6 +208,8 @@ func seedField(r *storage.Record, score *float64, field string) error {
 			return fmt.Errorf("%s=%q is not a number of seconds", name, value)
 		}
 		r.Interval = uint32(v)
+	case policy.MetaRedirectURL:
+		return fmt.Errorf("%s is what redirects set: choose another name", name)
 	default:
 		r.Meta = append(r.Meta, storage.Field{Name: name, Value: value})
 	}

@@ -94,6 +94,9 @@ func (u *update) one(w *storage.TableWriter, hosts *hostTally, key []byte, in in
 		transition(&r, &u.page, u.segment, u.p.env.Schedule, u.p.maxInterval)
 	}
 	u.p.applyLinks(in.links, &r, known, in.sitemap)
+	if in.shownAs != "" {
+		noteShownAs(&r, in.shownAs)
+	}
 	if err := noteSignature(u.signatures, key, &was, &r); err != nil {
 		return err
 	}

@@ -182,7 +182,7 @@ func (u *update) addPage(key []byte, source *storage.Record) error {
 	page := policy.Page{Score: source.Score, Depth: source.Depth, First: source.Segment == 0 && !redirected}
 	if o.Redirect != "" && o.Status != storage.FetchSuccess {
 		page.Links = 1
-		return u.addRedirect(key, &page, source.Hops, 0)
+		return u.addRedirect(key, source, &page, 0)
 	}
 	if o.Status != storage.FetchSuccess || o.Flags&storage.FlagNoFollow != 0 {
 		return nil
@@ -215,7 +215,7 @@ func (u *update) addPage(key []byte, source *storage.Record) error {
 	page.Accepted, page.All = u.linked.Accepted, u.linked.All
 	if o.Redirect != "" { // it refreshes itself to another page, which is one of its links
 		page.Links++
-		if err := u.addRedirect(key, &page, source.Hops, refreshes); err != nil {
+		if err := u.addRedirect(key, source, &page, refreshes); err != nil {
 			return err
 		}
 	}
@@ -378,12 +378,12 @@ func (u *update) withhold(
 //
 // Redirects in a row are counted, and a chain that is too long ends: its next target gets no record. times is how many
 // links the page has to the target as well; if they are accepted, page counts them.
-func (u *update) addRedirect(key []byte, page *policy.Page, hops uint8, times int) error {
+func (u *update) addRedirect(key []byte, source *storage.Record, page *policy.Page, times int) error {
 	to := u.page.Redirect
 	if u.ignored(urlkey.HostKeyOf(key), []byte(to.HostKey())) {
 		return nil
 	}
-	facts := admission.Facts{Seed: page.Depth == 0, Hops: int(hops) + 1}
+	facts := admission.Facts{Seed: page.Depth == 0, Hops: int(source.Hops) + 1}
 	v := u.p.env.Admission.VerdictKey(to, facts)
 	if facts.Seed && v.Reason != admission.ReasonChain && v.Reason != admission.ReasonMalformed {
 		u.changes.Seed(to)
@@ -393,10 +393,46 @@ func (u *update) addRedirect(key []byte, page *policy.Page, hops uint8, times in
 	}
 	internal := string(to.HostKey()) == string(urlkey.HostKeyOf(key))
 	sum := linkSum{
-		any: true, hops: hops + 1, depth: page.Depth + redirectDepthCost,
+		any: true, hops: source.Hops + 1, depth: page.Depth + redirectDepthCost,
 		score: u.p.env.Scorer.Distribute(*page, policy.Link{Internal: internal, Redirect: true, Times: times}),
 	}
+	if v.OK() {
+		shownAs, err := u.shownAs(key, source, to)
+		if err != nil {
+			return err
+		}
+		return u.admit([]byte(to), &input{links: sum, shownAs: shownAs})
+	}
 	return u.add(to, sum, false, v)
+}
+
+// shownAs returns the URL by which the target of the current page's redirect is shown; "": its own. The page may itself
+// be shown by the URL of a redirect to it.
+func (u *update) shownAs(key []byte, source *storage.Record, to urlkey.Key) (string, error) {
+	if !u.p.env.ChooseRedirectURL {
+		return "", nil
+	}
+	from, err := urlkey.Key(key).URL()
+	if err != nil {
+		return "", fmt.Errorf("redirect of %s: %w", key, err)
+	}
+	for _, f := range source.Meta {
+		if shown, err := urlkey.Parse(f.Value); f.Name == policy.MetaRedirectURL && err == nil {
+			from = shown
+		}
+	}
+	target, err := to.URL()
+	if err != nil {
+		return "", fmt.Errorf("redirect of %s: %w", key, err)
+	}
+	temporary := u.page.Status == storage.FetchRedirTemp
+	if u.page.Status == storage.FetchSuccess { // it refreshes itself
+		temporary = u.page.Flags&storage.FlagRefreshPerm == 0
+	}
+	if best := policy.ChooseRedirectURL(from, target, temporary); best != target {
+		return best.String(), nil
+	}
+	return "", nil
 }
 
 // add admits, withholds or refuses a single URL.
