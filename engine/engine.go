@@ -59,18 +59,10 @@ func Open(o Options) (*Engine, error) {
 // openWork opens the store and everything that is built on it.
 func openWork(o Options) (*work, error) {
 	w := &work{o: o}
-	s := o.shares()
 	err := o.refuseLostStore()
-	if err != nil {
-		return nil, err
+	if err == nil {
+		w.store, err = o.openStore(w.warn)
 	}
-	w.store, err = storage.Open(o.storeDir(), storage.Options{
-		FS: o.FS, Now: o.Now, MustExist: o.MustExist, ReadOnly: o.ReadOnly, OnFatal: o.OnFatal,
-		CacheBytes: s.cache - s.memTable, MemTableBytes: s.memTable,
-		Identity: map[string]string{"key-format": "surt-1", "parser": parse.Version, "analyzer": index.AnalyzerVersion},
-		Initial:  map[string]string{settingSignature: cmp.Or(o.Signature, signatureContent)},
-		Logger:   func(format string, args ...any) { w.warn(fmt.Errorf(format, args...)) },
-	})
 	if err != nil {
 		return nil, err
 	}
@@ -78,6 +70,18 @@ func openWork(o Options) (*work, error) {
 		return nil, errors.Join(err, w.store.Close())
 	}
 	return w, nil
+}
+
+// openStore opens the store alone.
+func (o *Options) openStore(warn func(error)) (*storage.Store, error) {
+	s := o.shares()
+	return storage.Open(o.storeDir(), storage.Options{
+		FS: o.FS, Now: o.Now, MustExist: o.MustExist, ReadOnly: o.ReadOnly, OnFatal: o.OnFatal,
+		CacheBytes: s.cache - s.memTable, MemTableBytes: s.memTable,
+		Identity: map[string]string{"key-format": "surt-1", "parser": parse.Version, "analyzer": index.AnalyzerVersion},
+		Initial:  map[string]string{settingSignature: cmp.Or(o.Signature, signatureContent)},
+		Logger:   func(format string, args ...any) { warn(fmt.Errorf(format, args...)) },
+	})
 }
 
 // openRooms opens the index, makes the rooms and compares the store with the WARC files.

@@ -43,7 +43,9 @@ func (w *work) compareLogs() error {
 			w.warn(fmt.Errorf("segment %d is in %s but not in the store", number, name))
 			continue
 		}
-		w.warn(fmt.Errorf("segment %d is in %s but not in the store: the next crawl reads it back", number, name))
+		if !w.o.rebuilding {
+			w.warn(fmt.Errorf("segment %d is in %s but not in the store: the next crawl reads it back", number, name))
+		}
 		seg := storage.Segment{Number: number, State: storage.SegmentOpen, Created: w.now()}
 		if err := w.store.PutSegment(seg); err != nil {
 			return err

@@ -30,7 +30,9 @@ func storedAttempt(rec *warc.Record) (a *Attempt, ok bool, err error) {
 }
 
 // IsPage reports whether a record is the response to a request for a page.
-func IsPage(rec *warc.Record) bool { return rec.Type == warc.TypeResponse && rec.Field(fieldRole) == "" }
+func IsPage(rec *warc.Record) bool {
+	return rec.Type == warc.TypeResponse && rec.Field(fieldRole) == ""
+}
 
 func storedResponse(rec *warc.Record) (a *Attempt, ok bool, err error) {
 	if !IsPage(rec) {
