@@ -139,11 +139,17 @@ func restored(old, rebuilt storage.Record, now int64) (r storage.Record, due boo
 		r.Segment, r.Signature = rebuilt.Segment, rebuilt.Signature
 		return r, false
 	}
-	// LastFetch stays: it says that the page's links were counted before.
-	r = old
+	r = old // with LastFetch: see lost
 	r.Status, r.Retries, r.FetchTime = storage.StatusUnfetched, 0, now
 	r.Segment, r.Signature, r.ETag, r.LastModified = rebuilt.Segment, rebuilt.Signature, "", ""
 	return r, true
+}
+
+// lost reports whether a record is one that Restore made due because its page is lost. Its links have had their votes,
+// which are in the records of their targets, so they have none when it is fetched again. Other unfetched records
+// without a segment either were never fetched or count a retry.
+func lost(r *storage.Record) bool {
+	return r.Status == storage.StatusUnfetched && r.Segment == 0 && r.LastFetch != 0 && r.Retries == 0
 }
 
 // Unknown returns the URLs whose outcomes a sealed segment has and crawldb does not know. In a crawl every URL is known
