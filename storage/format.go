@@ -116,7 +116,7 @@ func peekFormat(dir string, o *pebble.Options, lock *pebble.Lock) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("opening the store in %s: %w", dir, classified(err))
+		return fmt.Errorf("opening the store in %s: %w", dir, openFault(err))
 	}
 	defer db.Close() // read-only: nothing to lose
 	version, err := readFormat(db)
