@@ -10,6 +10,8 @@ type Stats struct {
 	Far       int // of Waiting, those that must wait more than a few seconds
 	Throttled int // of Far, those whose servers demanded it (429, 503)
 	InFlight  int // visits with fetchers
+	Slow      int // of InFlight, those of slow hosts, or that became slow meanwhile
+	SlowReady int // of Ready, those of slow hosts, which wait for their share of the fetchers
 	Refilling int
 	Asleep    int    // hosts that failed too often
 	Dormant   int    // hosts without due URLs
@@ -44,6 +46,7 @@ func (f *Frontier) Stats() Stats {
 	for _, s := range f.shards {
 		st.Ready += s.counts[ready]
 		st.InFlight += s.counts[inFlight]
+		st.SlowReady += len(s.slowReady)
 		st.Waiting += s.counts[waiting] + s.counts[blocked]
 		st.Asleep += s.counts[asleep]
 		st.Dormant += s.counts[dormant]
@@ -60,6 +63,7 @@ func (f *Frontier) Stats() Stats {
 	}
 	inRing := min(f.ring.Load().len(), st.InFlight)
 	st.Ready, st.InFlight = st.Ready+inRing, st.InFlight-inRing
+	st.Slow = min(int(f.slow.Load()+f.late.Load()), st.InFlight)
 	for _, s := range f.shards {
 		s.mu.Unlock()
 	}
