@@ -53,7 +53,9 @@ type Options struct {
 	// Delay is the least time between two requests to a host; 0 means 1 s, negative means none. A longer Crawl-delay in
 	// robots.txt takes precedence. Engine.SetDelay changes it.
 	Delay time.Duration
-	// Concurrency is the number of fetchers, 1 to 100,000; 0 means 64. Engine.SetConcurrency changes it.
+	// Concurrency is the number of fetchers, 1 to 100,000; 0 means 64. Engine.SetConcurrency changes it. A visit that
+	// lasts longer than two seconds no longer counts: an extra fetcher stands in for it, as far as memory (one for each
+	// MiB of Memory) and file descriptors allow. Beyond that, such visits are cut off while other hosts wait.
 	Concurrency int
 	// PerHost is the number of simultaneous requests to one host and to one address, 1 to 64; 0 means 1. Raise it only
 	// for your own servers: more than one is impolite.

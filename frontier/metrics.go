@@ -11,6 +11,7 @@ type Stats struct {
 	Throttled int // of Far, those whose servers demanded it (429, 503)
 	InFlight  int // visits with fetchers
 	Slow      int // of InFlight, those of slow hosts, or that became slow meanwhile
+	Late      int // of Slow, the latter, which extra fetchers stand in for
 	SlowReady int // of Ready, those of slow hosts, which wait for their share of the fetchers
 	Refilling int
 	Asleep    int    // hosts that failed too often
@@ -63,7 +64,8 @@ func (f *Frontier) Stats() Stats {
 	}
 	inRing := min(f.ring.Load().len(), st.InFlight)
 	st.Ready, st.InFlight = st.Ready+inRing, st.InFlight-inRing
-	st.Slow = min(int(f.slow.Load()+f.late.Load()), st.InFlight)
+	st.Late = min(int(f.late.Load()), st.InFlight)
+	st.Slow = min(st.Late+int(f.slow.Load()), st.InFlight)
 	for _, s := range f.shards {
 		s.mu.Unlock()
 	}

@@ -24,20 +24,23 @@ func (v *visitState) class() class {
 }
 
 // Slow reports that a visit has lasted so long that its host counts as slow: at once, and until several visits in a row
-// were quick. From now on the visit does not count towards Options.Fetchers: see Extra. It must be called between Next
-// and Done.
-func (f *Frontier) Slow(v *Visit) {
-	if v.dragged {
-		return
+// were quick. extra says that the visit does not count towards Options.Fetchers from now on: see Extra. A visit to a
+// host that was known as slow still does. Slow must be called between Next and Done; calling it again changes nothing.
+func (f *Frontier) Slow(v *Visit) (extra bool) {
+	if !v.dragged {
+		v.dragged = true
+		if v.class != classSlow {
+			f.leaveShare(v)
+			v.class = classLate
+			f.late.Add(1)
+		}
+		f.send(&event{kind: slowed, state: v.state})
 	}
-	v.dragged = true
-	if v.class != classSlow {
-		f.leaveShare(v)
-		v.class = classLate
-		f.late.Add(1)
-	}
-	f.send(&event{kind: slowed, state: v.state})
+	return v.class == classLate
 }
+
+// MaxExtra returns Options.Extra.
+func (f *Frontier) MaxExtra() int { return f.o.Extra }
 
 // Extra returns how many callers of Next, beyond Options.Fetchers, make up for the visits that Slow was called for: at
 // most Options.Extra. More such visits than that are over. The caller should cut the longest of them off while others

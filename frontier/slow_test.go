@@ -172,27 +172,27 @@ func (w *slowWorld) visit(ctx context.Context, f *Frontier, v *Visit) Outcome {
 func TestSlowVisits(t *testing.T) {
 	for _, v := range []struct {
 		name   string
-		w      slowWorld
+		w      *slowWorld
 		within time.Duration // for all pages of the quick hosts
 		held   time.Duration // the longest wait of a host that has proven to be quick
 		intact bool          // no slow page comes to its end meanwhile
 	}{
 		// A quick page takes 50 ms and robots.txt another 50, so 21 pages take 1.1 s alone. Until 64 slow visits show,
 		// and the next 48, and so on, quick hosts may wait.
-		{"within the bound", slowWorld{quick: 25, slow: 175, each: 21, fetchers: 64, extra: 256},
+		{"within the bound", &slowWorld{quick: 25, slow: 175, each: 21, fetchers: 64, extra: 256},
 			9 * time.Second, 9 * time.Second, true},
 		// Among 3,000 unknown hosts, each of which costs a fetcher for two seconds, a quick one is found when its turn
 		// comes.
-		{"beyond the bound", slowWorld{quick: 25, slow: 3000, each: 200, fetchers: 64, extra: 64},
+		{"beyond the bound", &slowWorld{quick: 25, slow: 3000, each: 200, fetchers: 64, extra: 64},
 			3 * time.Minute, 10 * time.Second, false},
-		{"few fetchers", slowWorld{quick: 3, slow: 100, each: 50, fetchers: 2, extra: 4},
+		{"few fetchers", &slowWorld{quick: 3, slow: 100, each: 50, fetchers: 2, extra: 4},
 			5 * time.Minute, 10 * time.Second, false},
-		{"no extra", slowWorld{quick: 5, slow: 300, each: 100, fetchers: 16},
+		{"no extra", &slowWorld{quick: 5, slow: 300, each: 100, fetchers: 16},
 			2 * time.Minute, 10 * time.Second, false},
 		// Each of 300 hosts that turn slow costs a fetcher for two seconds, once.
-		{"slow at last", slowWorld{quick: 10, slow: 300, each: 1000, fetchers: 16, extra: 16, late: true},
+		{"slow at last", &slowWorld{quick: 10, slow: 300, each: 1000, fetchers: 16, extra: 16, late: true},
 			3 * time.Minute, time.Minute, false},
-		{"two visits to a host", slowWorld{quick: 10, slow: 100, each: 100, fetchers: 16, extra: 32, perHost: 2},
+		{"two visits to a host", &slowWorld{quick: 10, slow: 100, each: 100, fetchers: 16, extra: 32, perHost: 2},
 			time.Minute, 10 * time.Second, false},
 	} {
 		t.Run(v.name, func(t *testing.T) {
