@@ -61,7 +61,9 @@ type Options struct {
 	// crawled: its URLs become db_gone, like those that robots.txt disallows. 0 means no such bound, and that a delay of
 	// more than 5 minutes counts as 5 minutes; negative means that any delay is kept, as with Nutch's -1.
 	MaxCrawlDelay time.Duration
-	// Concurrency is the number of fetchers, 1 to 100,000; 0 means 64. Engine.SetConcurrency changes it.
+	// Concurrency is the number of fetchers, 1 to 100,000; 0 means 64. Engine.SetConcurrency changes it. A visit that
+	// lasts longer than two seconds no longer counts: an extra fetcher stands in for it, as far as memory (one for each
+	// MiB of Memory) and file descriptors allow. Beyond that, such visits are cut off while other hosts wait.
 	Concurrency int
 	// PerHost is the number of simultaneous requests to one host and to one address, 1 to 64; 0 means 1. Raise it only
 	// for your own servers: more than one is impolite.
