@@ -25,10 +25,12 @@ import (
 //	                  four fields of format 4.
 //	6         0.6     Hosts' counts have an exact next due time and the least due times; the upgrade reads crawldb
 //	                  once. Links that are refused for now are withheld in a range of their own.
+//	7         0.7     Pages whose depth fell wait in a range of their own until their links are told. Depths that older
+//	                  programs stored stay until a page is fetched again.
 //
 // To change a format: add a row here, raise FormatVersion, append the step to upgrades, and put a
 // store of the new version into testdata/formats/vN, where a test opens it from then on.
-const FormatVersion = 6
+const FormatVersion = 7
 
 // pebbleFormat is Pebble's own version, pinned so that a library update alone never makes a store
 // unreadable to the program before it. 24 is the newest of Pebble 2.1.
@@ -43,6 +45,7 @@ func upgrades() []func(*Store) error {
 		func(s *Store) error { return s.setFormat(4) },
 		func(s *Store) error { return s.setFormat(5) },
 		(*Store).rebuildDue,
+		func(s *Store) error { return s.setFormat(7) },
 	}
 }
 

@@ -32,6 +32,9 @@ const (
 	ctxCheckKeys  = 4096
 	ctxCheckPages = 256
 
+	// lowerPages is how many pages pass on their depth together.
+	lowerPages = 256
+
 	// keyTableFull is the size of keys, in bytes, at which a KeyTable must be emptied, however much memory there is.
 	keyTableFull = 1 << 30
 	// keyTableSlots is the number of slots of a new KeyTable.

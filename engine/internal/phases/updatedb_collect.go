@@ -39,6 +39,7 @@ type update struct {
 	inputs     *storage.Sorter // key → input
 	withheld   *storage.Sorter // key → storage.Withheld
 	signatures *storage.Sorter // see noteSignature
+	lowered    *storage.TableWriter
 
 	page    storage.FetchOutcome
 	links   storage.OutlinkReader
@@ -188,8 +189,8 @@ func (u *update) addPage(key []byte, source *storage.Record) error {
 	u.visited++
 	u.counted, u.trapped = u.counted[:0], 0
 	for u.links.Next() {
-		if to := u.links.Key(); !u.links.NoFollow() && !bytes.Equal(to, key) && string(to) != string(o.Redirect) {
-			u.link(to)
+		if follows(&u.links, key, o) {
+			u.link(u.links.Key())
 		}
 	}
 	if err := u.links.Err(); err != nil {
@@ -204,6 +205,20 @@ func (u *update) addPage(key []byte, source *storage.Record) error {
 	}
 	u.give(key, page)
 	return nil
+}
+
+// follows reports whether the current link of a page counts. Its redirect counts for itself.
+func follows(link *storage.OutlinkReader, page []byte, o *storage.FetchOutcome) bool {
+	to := link.Key()
+	return !link.NoFollow() && !bytes.Equal(to, page) && string(to) != string(o.Redirect)
+}
+
+// deeper is the depth of what a page links to.
+func deeper(depth uint16) uint16 {
+	if depth < math.MaxUint16 {
+		depth++
+	}
+	return depth
 }
 
 // link notes a link of the current page, unless its target was noted for this page or is refused.
@@ -261,11 +276,7 @@ func (u *update) give(key []byte, page policy.Page) {
 
 // sumOf is what a link of a page gives to its target.
 func (u *update) sumOf(page policy.Page, internal bool) linkSum {
-	depth := page.Depth
-	if depth < math.MaxUint16 {
-		depth++
-	}
-	return linkSum{any: true, depth: depth, score: u.p.env.Scorer.Distribute(page, internal)}
+	return linkSum{any: true, depth: deeper(page.Depth), score: u.p.env.Scorer.Distribute(page, internal)}
 }
 
 // addTargets gives what links say about their targets to the sorters and forgets it.

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/seine-crawler/seine/engine/internal/admission"
@@ -16,9 +17,10 @@ import (
 
 // Readmitted counts what became of withheld links that were looked at again.
 type Readmitted struct {
-	New     uint64           // URLs that became records
-	Linked  uint64           // known URLs that were linked to
-	Refused uint64           // URLs that are refused for good by now
+	New     uint64 // URLs that became records
+	Linked  uint64 // known URLs that were linked to
+	Refused uint64 // URLs that are refused for good by now
+	Lowered Lowered
 	Woken   []urlkey.HostKey // hosts of changed records that have something due, in key order
 }
 
@@ -33,26 +35,48 @@ type Readmitted struct {
 //
 // So each withheld link counts once, whatever happens in between: after a crash, or an error, what is still
 // pending is done again from the beginning.
-func (p *Phases) Readmit(ctx context.Context) (Readmitted, error) { return p.readmit(ctx) }
+//
+// Then it passes on the depths that fell, by that or before; see lower.go.
+func (p *Phases) Readmit(ctx context.Context) (result Readmitted, err error) {
+	var left []string // pending already when links were last looked at: the next call does it
+	for {
+		lowered, err := p.lower(ctx)
+		result.Lowered.add(&lowered)
+		result.New += lowered.New
+		result.Woken = mergeHosts(result.Woken, lowered.Woken)
+		if err != nil || slices.Equal(p.env.Admission.Pending(), left) {
+			return result, err
+		}
+		if err := p.readmit(ctx, &result); err != nil {
+			return result, err
+		}
+		left = p.env.Admission.Pending()
+	}
+}
 
-func (p *Phases) readmit(ctx context.Context) (Readmitted, error) {
-	var result Readmitted
+// Unsettled reports whether Readmit has something to do.
+func (p *Phases) Unsettled() (bool, error) {
+	if len(p.env.Admission.Pending()) > 0 {
+		return true, nil
+	}
+	return p.anyLowered()
+}
+
+// readmit looks once at all that is pending, and is pending no more.
+func (p *Phases) readmit(ctx context.Context, result *Readmitted) error {
 	changes := p.env.Admission.NewChanges() // before any question
 	pending := p.env.Admission.Pending()
-	if len(pending) == 0 {
-		return result, nil
-	}
 	changes.Readmitted(pending)
 	any, err := p.anyWithheld()
 	if err == nil && !any {
 		err = changes.Commit() // rows that may be left of it do no harm
 	} else if err == nil {
-		err = p.readmitBelow(ctx, pending, changes, &result)
+		err = p.readmitBelow(ctx, pending, changes, result)
 	}
 	if err != nil {
-		return result, fmt.Errorf("readmitting withheld links: %w", err)
+		return fmt.Errorf("readmitting withheld links: %w", err)
 	}
-	return result, nil
+	return nil
 }
 
 // anyWithheld reports whether the store holds a withheld link.
@@ -75,6 +99,7 @@ func (p *Phases) readmitBelow(
 		sc:      p.env.Store.Scan(storage.WithheldRange(), nil, nil),
 		crawldb: storage.NewFinder(p.env.Store, storage.Crawldb()),
 		records: ing.Table(storage.Crawldb()), rest: ing.Table(storage.WithheldRange()), hosts: p.newHostTally(ing),
+		lowered: ing.Table(storage.LoweredRange()),
 	}
 	defer func() {
 		r.hosts.close()
@@ -99,7 +124,7 @@ func (p *Phases) readmitBelow(
 	if err := ing.Commit(); err != nil {
 		return err
 	}
-	result.Woken = r.hosts.woken
+	result.Woken = mergeHosts(result.Woken, r.hosts.woken)
 	return changes.Commit()
 }
 
@@ -112,6 +137,7 @@ type readmission struct {
 	sc            *storage.Scanner // of withheld
 	crawldb       *storage.Finder
 	records, rest *storage.TableWriter
+	lowered       *storage.TableWriter
 	hosts         *hostTally
 
 	target   []byte
@@ -235,6 +261,11 @@ func (r *readmission) admit() error {
 		r.result.Linked++
 	} else {
 		r.result.New++
+	}
+	if known {
+		if err := noteLowered(r.lowered, r.target, &was, &record); err != nil {
+			return err
+		}
 	}
 	if err := r.hosts.change(r.target, known, &was, &record); err != nil {
 		return err
