@@ -132,7 +132,7 @@ func redirectingWeb(t *testing.T, scope policy.Scope) equalWeb {
 		"www.b.test/from-sub":     `-> HOST:www.d.test/from-b`,
 		"www.b.test/deep":         `<title>deep</title><p>Many ways lead here. <a href="/deeper">on</a>`,
 		"www.b.test/deeper":       `-> HOST:www.b.test/deeper-still`,
-		"www.b.test/deeper-still": `<title>deeper</title><p>It goes on. <a href="HOST:www.d.test/deepest">on</a>`,
+		"www.b.test/deeper-still": `<title>deeper</title><p><a href="HOST:www.d.test/deepest">on</a>`,
 		"www.d.test/deepest":      `<title>deepest</title><p>Here it ends. <a href="/beyond">or not</a>`,
 		"www.d.test/beyond":       `<title>beyond</title><p>Here it ends.`,
 		"c.test/":                 `<title>c</title><p>c. <a href="HOST:www.b.test/deep">1</a> <a href="/to-x">2</a>`,

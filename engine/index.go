@@ -348,6 +348,10 @@ func (x *indexing) stamp(r *storage.Record) uint64 {
 	h := xxh3.New()
 	h.Write(r.Signature[:])
 	var n [4]byte
+	if r.Truncated { // without a signature, only the fetch identifies the content
+		binary.LittleEndian.PutUint32(n[:], r.Segment)
+		h.Write(n[:])
+	}
 	for _, i := range x.order {
 		a := x.distinct.Key(i)
 		binary.LittleEndian.PutUint32(n[:], uint32(len(a)))

@@ -239,8 +239,8 @@ func (w *work) updateDB(ctx context.Context, number uint32) (UpdateReport, []url
 	return r, u.Woken, nil
 }
 
-// readmit brings withheld links that are permitted now, and depths that fell, into crawldb. It returns the hosts that have something due by
-// it, and the number of new URLs.
+// readmit brings withheld links that are permitted now, and depths that fell, into crawldb. It returns the hosts that
+// have something due by it, and the number of new URLs.
 func (w *work) readmit(ctx context.Context) ([]urlkey.HostKey, uint64, error) {
 	if unsettled, err := w.phases.Unsettled(); err != nil || !unsettled {
 		return nil, 0, err

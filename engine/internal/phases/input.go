@@ -3,6 +3,7 @@
 package phases
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math"
 
@@ -42,6 +43,29 @@ func (x linkSum) applyTo(r *storage.Record, known, sitemap bool, scorer policy.S
 	if x.any {
 		r.Depth, r.Hops = min(r.Depth, x.depth), min(r.Hops, x.hops)
 	}
+}
+
+// noteLowered notes a page whose links know another depth, or other hops, than the record that it gets.
+func noteLowered(w *storage.TableWriter, key []byte, was, r *storage.Record) error {
+	fetched := was.LastFetch != 0 || r.LastFetch != 0
+	if !fetched || r.Depth >= was.Depth && r.Hops >= was.Hops {
+		return nil
+	}
+	return w.Set(key, []byte{was.Hops})
+}
+
+// follows reports whether the current link of a page counts. Its redirect counts for itself.
+func follows(link *storage.OutlinkReader, page []byte, o *storage.FetchOutcome) bool {
+	to := link.Key()
+	return !link.NoFollow() && !bytes.Equal(to, page) && string(to) != string(o.Redirect)
+}
+
+// deeper is the depth of what a page links to.
+func deeper(depth uint16) uint16 {
+	if depth < math.MaxUint16 {
+		depth++
+	}
+	return depth
 }
 
 // newRecord is the record of a URL that was not known, before links give it a score.

@@ -16,6 +16,9 @@ const (
 	// defaultTop bounds a fetchlist when the caller does not: its URLs are held in memory.
 	defaultTop = 1_000_000
 
+	// truncatedByLength is the WARC's word for content that is cut off because there is too much of it.
+	truncatedByLength = "length"
+
 	// inlinksMax is the number of inlinks of one target that are kept of a segment.
 	inlinksMax = 10_000
 

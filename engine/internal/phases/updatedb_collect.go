@@ -3,11 +3,9 @@
 package phases
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/seine-crawler/seine/engine/internal/admission"
@@ -205,20 +203,6 @@ func (u *update) addPage(key []byte, source *storage.Record) error {
 	}
 	u.give(key, page)
 	return nil
-}
-
-// follows reports whether the current link of a page counts. Its redirect counts for itself.
-func follows(link *storage.OutlinkReader, page []byte, o *storage.FetchOutcome) bool {
-	to := link.Key()
-	return !link.NoFollow() && !bytes.Equal(to, page) && string(to) != string(o.Redirect)
-}
-
-// deeper is the depth of what a page links to.
-func deeper(depth uint16) uint16 {
-	if depth < math.MaxUint16 {
-		depth++
-	}
-	return depth
 }
 
 // link notes a link of the current page, unless its target was noted for this page or is refused.

@@ -18,7 +18,6 @@ import (
 	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
-	"github.com/seine-crawler/seine/storage/warc"
 )
 
 // tester is what *testing.T and *rapid.T have in common.
@@ -174,7 +173,8 @@ func (w *world) seal(pages ...page) uint32 {
 	}
 	slices.Sort(keys)
 	for _, k := range keys {
-		cdx := storage.CDX{Segment: w.segment, Location: warc.Location{File: "w", Length: 1}}
+		cdx := storage.CDX{Segment: w.segment}
+		cdx.Location.File, cdx.Location.Length = "w", 1
 		err := ing.Table(storage.ParseLinks(w.segment)).Set([]byte(k), values[k])
 		if err == nil {
 			err = ing.Table(storage.CDXRange()).Set(captures[k], storage.AppendCDX(nil, &cdx))

@@ -54,8 +54,12 @@ func (s *Scratch) Outcome() *storage.FetchOutcome { return &s.outcome }
 const (
 	FailureRobots   = admission.ReasonRobots
 	failureLocation = "bad_location" // a redirect without a usable target
-	failureDecode   = "decode_error"
-	failureParse    = "parse_failed"
+	// Why content is truncated, beside what the response itself says: decoded, it is too long, or its coding is damaged.
+	truncatedLength = "length"
+	truncatedDecode = "decode"
+
+	failureDecode = "decode_error"
+	failureParse  = "parse_failed"
 )
 
 // Fields of WARC records: of the metadata record of an attempt without a response, and of response records.
