@@ -139,7 +139,7 @@ func redirectingWeb(t *testing.T, scope policy.Scope) equalWeb {
 		"c.test/to-x":             `-> HOST:www.b.test/x`,
 		"d.test/":                 `-> HOST:e.test/start/`,
 		"e.test/start/":           `-> HOST:www.d.test/`,
-		"www.d.test/":             `<title>d</title><a href="HOST:e.test/start/z">1</a> <a href="HOST:b.test/more">2</a>`,
+		"www.d.test/":             `<title>d</title><a href="HOST:e.test/start/z">1</a><a href=HOST:b.test/more>2</a>`,
 		"www.d.test/y":            `<title>y</title><p>Only a links to this page too.`,
 		"www.d.test/equal/33":     same,
 		"www.d.test/from-b":       `<title>from b</title><p>A redirect leads here from another host.`,

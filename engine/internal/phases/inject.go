@@ -87,9 +87,6 @@ func (p *Phases) Inject(ctx context.Context, o InjectOptions) (Injected, error) 
 	return in.result, nil
 }
 
-// foldLast keeps the later of two values of one key.
-func foldLast(dst, _, b []byte) []byte { return append(dst, b...) }
-
 // injection is one run of Inject.
 type injection struct {
 	p          *Phases

@@ -38,35 +38,12 @@ func transition(
 		keepContent(r, o, s, maxInterval)
 		return
 	}
-	failed := r.Retries
 	switch o.Status {
 	case storage.FetchSuccess:
-		change := policy.ChangeUnknown
-		r.Status = storage.StatusFetched
-		if r.Signature != (storage.Signature{}) && o.Signature != (storage.Signature{}) {
-			change = policy.ChangeModified
-			if r.Signature == o.Signature {
-				change = policy.ChangeNone
-				r.Status = storage.StatusNotModified
-			}
-		}
-		r.Signature, r.Segment, r.Retries = o.Signature, segment, 0
-		r.ETag, r.LastModified, r.Truncated = o.ETag, o.LastModified, o.Truncated != ""
-		if r.Truncated { // the server would confirm with them what it believes to have sent
-			r.ETag, r.LastModified = "", ""
-		}
-		s.Reschedule(r, change, o.Time)
-		if change == policy.ChangeNone {
-			r.ModifiedTime = prevModified
-		}
-		if r.Truncated {
-			r.Retries = failed
-			fetchSooner(r, o)
-		}
-		forceRefetch(r, maxInterval)
+		fetched(r, o, segment, s, maxInterval)
 	case storage.FetchNotModified:
 		r.Status, r.Retries = storage.StatusNotModified, 0
-		if r.Truncated { // nothing was asked for: what the server has is not what is stored
+		if r.Truncated { // none of it was confirmed: what the server has is not what is stored
 			r.Status = storage.StatusFetched
 		}
 		s.Reschedule(r, policy.ChangeNone, o.Time)
@@ -103,6 +80,37 @@ func transition(
 			fetchSooner(r, o)
 		}
 	}
+}
+
+// fetched is the row of a success.
+func fetched(
+	r *storage.Record, o *storage.FetchOutcome, segment uint32, s policy.FetchSchedule, maxInterval uint32,
+) {
+	prevModified, failed := r.ModifiedTime, r.Retries
+	signature, etag, lastModified := o.Signature, o.ETag, o.LastModified
+	if o.Truncated != "" { // the server would confirm by its validators what it believes to have sent
+		signature, etag, lastModified = storage.Signature{}, "", ""
+	}
+	change := policy.ChangeUnknown
+	r.Status = storage.StatusFetched
+	if r.Signature != (storage.Signature{}) && signature != (storage.Signature{}) {
+		change = policy.ChangeModified
+		if r.Signature == signature {
+			change = policy.ChangeNone
+			r.Status = storage.StatusNotModified
+		}
+	}
+	r.Signature, r.Segment, r.Retries = signature, segment, 0
+	r.ETag, r.LastModified, r.Truncated = etag, lastModified, o.Truncated != ""
+	s.Reschedule(r, change, o.Time)
+	if change == policy.ChangeNone {
+		r.ModifiedTime = prevModified
+	}
+	if r.Truncated {
+		r.Retries = failed
+		fetchSooner(r, o)
+	}
+	forceRefetch(r, maxInterval)
 }
 
 // keepsContent reports whether a record has complete content that stands when a fetch brings only a part of the page,

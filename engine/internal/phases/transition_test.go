@@ -168,9 +168,10 @@ func TestTruncated(t *testing.T) {
 			want:    with(whole, func(r *storage.Record) { r.Retries = 1 }), next: day},
 		{name: "cut off too often", was: with(whole, func(r *storage.Record) { r.Retries = 2 }),
 			outcome: storage.FetchOutcome{Status: success, Truncated: "time"}, want: whole, next: month},
-		{name: "a duplicate stays one", was: with(whole, func(r *storage.Record) { r.Status = storage.StatusDuplicate }),
-			outcome: storage.FetchOutcome{Status: success, Truncated: "length"},
-			want:    with(whole, func(r *storage.Record) { r.Status = storage.StatusDuplicate }), next: month},
+		{name: "a duplicate stays one", was: with(whole, func(r *storage.Record) {
+			r.Status = storage.StatusDuplicate
+		}), outcome: storage.FetchOutcome{Status: success, Truncated: "length"},
+			want: with(whole, func(r *storage.Record) { r.Status = storage.StatusDuplicate }), next: month},
 		{name: "after a failure", was: with(whole, func(r *storage.Record) {
 			r.Status, r.Retries = storage.StatusUnfetched, 1
 		}), outcome: storage.FetchOutcome{Status: success, Truncated: "length"}, want: whole, next: month},

@@ -54,7 +54,7 @@ func (s *Scratch) Outcome() *storage.FetchOutcome { return &s.outcome }
 const (
 	FailureRobots   = admission.ReasonRobots
 	failureLocation = "bad_location" // a redirect without a usable target
-	// Why content is truncated, beside what the response itself says: decoded, it is too long, or its coding is damaged.
+	// Why content is truncated, if not the response was: decoded, it is too long, or its coding is damaged.
 	truncatedLength = "length"
 	truncatedDecode = "decode"
 
