@@ -21,6 +21,8 @@ const (
 
 	// inlinksMax is the number of inlinks of one target that are kept of a segment.
 	inlinksMax = 10_000
+	// reasonAddition counts URLs that would be new while additions are not allowed.
+	reasonAddition = "addition"
 
 	// seedLineMax bounds one seed line, in bytes; a longer one is reported as malformed.
 	seedLineMax = 64 << 10

@@ -103,8 +103,8 @@ func (w *lowerWriter) record(n int) error {
 		l.result.URLs++
 	} else {
 		sum := l.created[n].sum
-		r = newRecord(sum, false, w.now)
-		sum.applyTo(&r, false, false, l.p.env.Scorer)
+		r = l.p.newRecord(sum, false, w.now)
+		l.p.applyLinks(sum, &r, false, false)
 		l.result.New++
 	}
 	r.Depth, r.Hops = x.depth, x.hops

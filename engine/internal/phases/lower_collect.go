@@ -259,7 +259,7 @@ func (l *lowering) readFetch(outcomes *storage.Finder, segment uint32, n int) er
 			return nil
 		}
 		for l.links.Next() {
-			if follows(&l.links, page, o) {
+			if l.follows(page) {
 				l.offer(l.number(l.links.Key()), deeper(depth), 0)
 			}
 		}
@@ -273,9 +273,20 @@ func (l *lowering) readFetch(outcomes *storage.Finder, segment uint32, n int) er
 	return nil
 }
 
+// follows reports whether the current link of the current page counts, as addPage decides it.
+func (l *lowering) follows(page []byte) bool {
+	to := l.links.Key()
+	return !l.links.NoFollow() && !bytes.Equal(to, page) && string(to) != string(l.page.Redirect) &&
+		l.p.ignores(urlkey.HostKeyOf(page), urlkey.HostKeyOf(to)) == ""
+}
+
 // offerRedirect does the same for the target of a redirect, as addRedirect.
 func (l *lowering) offerRedirect(segment uint32, n int) {
 	x, to := l.nodes[n], l.page.Redirect
+	from := urlkey.HostKeyOf(l.keys.Key(n))
+	if l.p.ignores(from, []byte(to.HostKey())) != "" {
+		return
+	}
 	facts := admission.Facts{Seed: x.depth == 0, Hops: int(x.hops) + 1}
 	v := l.p.env.Admission.VerdictKey(to, facts)
 	if v.Reason == admission.ReasonChain || v.Reason == admission.ReasonMalformed {
@@ -290,13 +301,14 @@ func (l *lowering) offerRedirect(segment uint32, n int) {
 	target := l.number([]byte(to))
 	l.offer(target, x.depth+redirectDepthCost, x.hops+1)
 	facts.Hops = int(x.toldHops) + 1
-	if was := l.p.env.Admission.VerdictKey(to, facts); was.Reason != admission.ReasonChain {
+	if was := l.p.env.Admission.VerdictKey(to, facts); was.Reason != admission.ReasonChain || l.p.env.NoAdditions {
 		return
 	}
-	given := policy.Page{Depth: x.depth, Links: 1, First: true}
+	page := policy.Page{Depth: x.depth, Links: 1, First: true}
+	link := policy.Link{Internal: string(to.HostKey()) == string(from), Redirect: true}
 	l.created[target] = creation{segment: segment, reason: fateOf(v).withheldReason(), sum: linkSum{
 		any: true, depth: x.depth + redirectDepthCost, hops: x.hops + 1,
-		score: l.p.env.Scorer.Distribute(given, string(to.HostKey()) == string(urlkey.HostKeyOf(l.keys.Key(n)))),
+		score: l.p.env.Scorer.Distribute(page, link),
 	}}
 	if t := &l.nodes[target]; t.gate == gateClosed {
 		t.gate = gateUnknown

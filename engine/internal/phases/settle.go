@@ -8,8 +8,8 @@ import (
 )
 
 // Readmit joins withheld links that came into reach with crawldb, as if they had been admitted when their segments
-// were updated. It does nothing while admission.Pending is empty. UpdateDB and Inject do the same at their end; what
-// else changes the answer, such as a live filter, is followed by a call of Readmit.
+// were updated. It does nothing while admission.Pending is empty, or no additions are allowed. UpdateDB and Inject do
+// the same at their end; what else changes the answer, such as a live filter, is followed by a call of Readmit.
 //
 //	withheld, below the pending prefixes ─▶ verdict for each target
 //	                      admitted: folded, joined with crawldb, deleted
@@ -26,7 +26,7 @@ func (p *Phases) Readmit(ctx context.Context) (result Readmitted, err error) {
 		lowered, err := p.lower(ctx)
 		result.New += lowered.New
 		result.Woken = mergeHosts(result.Woken, lowered.Woken)
-		if err != nil || slices.Equal(p.env.Admission.Pending(), left) {
+		if err != nil || p.env.NoAdditions || slices.Equal(p.env.Admission.Pending(), left) {
 			return result, err
 		}
 		if err := p.readmit(ctx, &result); err != nil {

@@ -205,9 +205,9 @@ func (r *readmission) admit() error {
 		sum := sumOfWithheld(w)
 		exists := known || i > 0
 		if !exists {
-			record = newRecord(sum, w.Sitemap, r.now)
+			record = r.p.newRecord(sum, w.Sitemap, r.now)
 		}
-		sum.applyTo(&record, exists, w.Sitemap, r.p.env.Scorer)
+		r.p.applyLinks(sum, &record, exists, w.Sitemap)
 		linked = linked || w.Link
 		if w.Referrers != 0 {
 			referral := &r.changes.Referral
