@@ -40,6 +40,9 @@ const (
 	// lowerPages is how many pages pass on their depth together.
 	lowerPages = 256
 
+	// deletedSignatures is how many signatures Delete returns; beyond it, all pages are compared.
+	deletedSignatures = 100_000
+
 	// keyTableFull is the size of keys, in bytes, at which a KeyTable must be emptied, however much memory there is.
 	keyTableFull = 1 << 30
 	// keyTableSlots is the number of slots of a new KeyTable.
