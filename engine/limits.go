@@ -32,8 +32,12 @@ const (
 	// indexTextsMax is the number of segments that are walked side by side for the index. In others, each page is
 	// searched for.
 	indexTextsMax = 256
-	// inlinksRead is the number of inlinks of one target that are read for its anchors; later ones are ignored.
-	inlinksRead = 10_000
+	// crawlDelayMax is the longest Crawl-delay that a robots.txt can demand: package robots cuts it there.
+	crawlDelayMax = 30 * 24 * time.Hour
+
+	// inlinksMax bounds Options.MaxInlinks: the inlinks of one target that linkdb keeps of a segment, and that are read
+	// for its anchors.
+	inlinksMax = 10_000
 	// anchorsMax is the number of distinct anchor texts of a document that are indexed, the most frequent ones.
 	anchorsMax = 32
 

@@ -66,7 +66,8 @@
 //     configured delay, the host's own if it has one; the Crawl-delay up to a cap; the last response time, times a
 //     factor. It doubles for each step by which the host was seen to slow down.
 //  4. Between visits to an address lies at least Options.AddressDelay.
-//  5. Retry-After is obeyed, up to a day. Failures back off, doubling, with jitter.
+//  5. Retry-After is obeyed, up to a day; without it a pause begins at ten delays and doubles. Failures back off,
+//     doubling, with jitter.
 //  6. No host starves: no visit is overtaken by one that became ready more than PriorityBonus later, unless its host
 //     is slow. Hosts known as slow share a quarter of the fetchers and take turns among themselves. A visit that
 //     becomes slow while a fetcher has it counts for an extra fetcher from then on. When there are no more of these,

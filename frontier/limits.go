@@ -40,10 +40,12 @@ const (
 	failureMax  = time.Hour
 	sleepBase   = 10 * time.Minute
 	sleepMax    = 7 * 24 * time.Hour
-	// throttleBase is the wait after a 429 or 503 without Retry-After. It doubles up to retryMax, which also
-	// caps Retry-After.
-	throttleBase = time.Minute
-	retryMax     = 24 * time.Hour
+	// throttleDelays times the host's delay, which counts as failureBase at least, is the wait after a 429 or 503
+	// without Retry-After. It doubles with each such answer in a row, up to retryMax, which also caps Retry-After. A
+	// single failure of a server thus costs ten pages; a server that means it is soon left alone for hours.
+	throttleDelays = 10
+	throttlesMax   = 100 // counts no further
+	retryMax       = 24 * time.Hour
 	// longWait is the wait above which a throttled host, or one with a long delay, no longer counts as having
 	// something to hand out soon.
 	longWait = 5 * time.Second

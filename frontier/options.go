@@ -46,6 +46,7 @@ type Refill struct {
 	ResponseTime time.Duration // of the last answer; 0: not known
 	Failures     int           // visits in a row that failed
 	Sleeps       int           // times it fell asleep since it last answered
+	Throttles    int           // answers in a row that demanded a pause (429, 503)
 
 	// Priority, 0 to 1, moves a host ahead of others that are ready: by up to PriorityBonus.
 	Priority float32
@@ -137,6 +138,7 @@ type HostState struct {
 	NotBefore    time.Time     // it must not be visited earlier
 	Failures     int           // visits in a row that failed
 	Sleeps       int           // times it fell asleep since it last answered
+	Throttles    int           // answers in a row that demanded a pause (429, 503)
 	ResponseTime time.Duration // of the last answer; 0: not known
 	Asleep       bool          // until NotBefore
 }

@@ -69,6 +69,12 @@ var sabotages = []struct {
 			o.Kind = Fetched
 		}
 	}},
+	{name: "a pause does not double", do: func(m *sim) {
+		m.some(func(v *visitState) bool {
+			v.throttles = 0
+			return false
+		})
+	}},
 	{name: "failures do not count", spoil: func(o *Outcome) {
 		if o.Kind == HostFailure {
 			o.Kind = Fetched

@@ -195,10 +195,11 @@ func (s *shard) refilled(v *visitState, r *Refill, notBefore, due, now moment) {
 	v.more = r.More || v.rewake
 	v.rewake = false
 	v.next = max(v.next, notBefore)
-	if v.usualTime == 0 && v.failures == 0 && v.sleeps == 0 {
+	if v.usualTime == 0 && v.failures == 0 && v.sleeps == 0 && v.throttles == 0 {
 		v.responseTime, v.usualTime = r.ResponseTime, r.ResponseTime
 		v.failures, v.sleeps = uint16(min(r.Failures, 1000)), uint16(min(r.Sleeps, 1000))
-		v.reported = r.Failures > 0 || r.Sleeps > 0
+		v.throttles = uint16(min(r.Throttles, throttlesMax))
+		v.reported = r.Failures > 0 || r.Sleeps > 0 || r.Throttles > 0
 	}
 	v.crawlDelay = max(v.crawlDelay, r.CrawlDelay)
 	if !r.failed {
@@ -396,6 +397,7 @@ func (s *shard) report(v *visitState, notBefore moment, asleep bool) {
 	s.reports = append(s.reports, hostReport{v, notBefore, HostState{
 		Failures:     int(v.failures),
 		Sleeps:       int(v.sleeps),
+		Throttles:    int(v.throttles),
 		ResponseTime: v.responseTime,
 		Asleep:       asleep,
 	}})

@@ -68,6 +68,7 @@ type hostModel struct {
 	left, given int32 // URLs of the source; URLs of the frontier
 	active      int16
 	fails       int16
+	throttles   int16
 	refilling   bool
 	dead        bool // most of its visits fail
 	addr, dom   int32
@@ -508,8 +509,9 @@ func (m *sim) outcome(h *hostModel, out *Outcome, urls int) {
 		out.Kind, out.RetryAfter = Throttled, time.Duration(m.rng.IntN(20))*time.Second
 		h.owed = max(m.base(h), out.RetryAfter)
 		if out.RetryAfter == 0 {
-			h.owed = throttleBase
+			h.owed = min(throttleDelays*max(m.base(h), failureBase)<<min(h.throttles, 20), retryMax)
 		}
+		h.throttles++
 	case n < 3:
 		out.Kind = HostFailure
 		h.fails++
@@ -535,7 +537,7 @@ func (m *sim) outcome(h *hostModel, out *Outcome, urls int) {
 			out.Wait = time.Duration(m.rng.IntN(9)) * time.Second
 		}
 		h.owed = max(m.base(h), out.Wait)
-		h.fails = 0
+		h.fails, h.throttles = 0, 0
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/seine-crawler/seine/engine/fetch"
-	"github.com/seine-crawler/seine/engine/internal/admission"
 	"github.com/seine-crawler/seine/engine/internal/segment"
 	"github.com/seine-crawler/seine/frontier"
 	"github.com/seine-crawler/seine/storage"
@@ -91,11 +90,11 @@ func (x *visit) request(ctx context.Context, c *frontier.Candidate, left int) (p
 	if err != nil || !ok {
 		return progress{}, err
 	}
-	if !x.robots.rules.Allowed(u.RequestTarget()) {
+	if denied := Denied(x.robots.rules, u, x.env.MaxCrawlDelay); denied != "" {
 		if left == 1 {
 			x.giveBack(0)
 		}
-		_, err := x.store(&segment.Attempt{URL: u, At: x.env.Now(), Failure: admission.ReasonRobots}, x.s)
+		_, err := x.store(&segment.Attempt{URL: u, At: x.env.Now(), Failure: denied}, x.s)
 		return progress{more: true}, err
 	}
 	req, err := x.conditional(u, c.Tag)
@@ -167,6 +166,9 @@ func (x *visit) allowed(ctx context.Context, u urlkey.URL, left int) (bool, erro
 	}
 	x.robots, x.scheme = r, u.Scheme()
 	x.out.CrawlDelay = crawlDelay(&r)
+	if r.rules != nil && delayTooLong(r.rules, x.env.MaxCrawlDelay) {
+		x.out.CrawlDelay = -1 // no page will be requested, so there is nothing to wait for
+	}
 	switch {
 	case r.pending && !r.requested:
 		x.out.Wait = deferredPoll
