@@ -101,10 +101,15 @@ func viewCases(t *testing.T) []viewCase {
 			new(ParseView),
 		},
 		{
-			VerifyReport{Captures: 2, Problems: 1, Examples: []string{"bad"}, Took: Duration(1500 * time.Millisecond)},
-			"verify: 2 captures read, 0 documents indexed, 1 problems in 1.50s\n  bad",
-			`{"store":{"Ranges":null,"Problems":null,"Found":0},"captures":2,"documents":0,"problems":1,` +
-				`"examples":["bad"],"seconds":1.5}`,
+			VerifyReport{
+				Files: 1, Bytes: 9, Records: 4, Captures: 2, Torn: 3, Problems: 30, Took: Duration(1500 * time.Millisecond),
+				Kinds: []ProblemsFound{{Kind: "WARC file", Count: 30, Found: []string{"bad"}}},
+			},
+			"verify: 1 WARC files, 4 records, 2 captures read, 0 documents indexed, 30 problems in 1.50s\n" +
+				"WARC file: 30 problems\n  bad\n  and 29 more; --json lists them\n" +
+				"3 bytes that a crash left at the ends of WARC files are cut off by the next crawl",
+			`{"files":1,"bytes":9,"records":4,"captures":2,"documents":0,"torn_bytes":3,"problems":30,` +
+				`"kinds":[{"kind":"WARC file","count":30,"found":["bad"]}],"seconds":1.5}`,
 			new(VerifyReport),
 		},
 	}
@@ -226,9 +231,9 @@ func TestURLCheckText(t *testing.T) {
   robots     unreachable
   waits      robots.txt is unreachable: it is requested again after 2026-01-02T03:04:05.006Z
   waits      the host is paused until 2026-01-02T03:04:05.006Z, after 2 failed visits in a row
-  waits      the host has used 5 of the 5 pages of its budget (--host-pages, or its reputation)
-  waits      a.com has used 12 of the 10 bytes of its budget (--domain-bytes)
-  waits      a.com has used 1.5s of the 1s of fetch time of its budget (--domain-time)
+  waits      the host has used 5 of the 5 pages of its budget (setting host-pages, or its reputation)
+  waits      a.com has used 12 of the 10 bytes of its budget (setting domain-bytes)
+  waits      a.com has used 1.5s of the 1s of fetch time of its budget (setting domain-time)
   refused: rules (urls.txt: line 1: -a)`
 	if got := c.String(); got != want {
 		t.Errorf("%s", got)

@@ -174,7 +174,7 @@ func (p *proxy) socks5(conn net.Conn, u urlkey.URL) error {
 			return err
 		}
 		if b[1] != 0 {
-			return errors.New("the SOCKS5 proxy refused user and password: check --proxy")
+			return errors.New("the SOCKS5 proxy refused user and password: check the setting proxy")
 		}
 	}
 	connect := []byte{5, 1, 0}
