@@ -30,8 +30,10 @@ type indexing struct {
 	store   *storage.Store
 	index   *index.Index
 	filters []policy.IndexFilter
+	denied  func(urlkey.URL) bool // by a live filter
 	warn    func(error)
 	clock   *stageClock
+	inlinks int // that are read of a page, for its anchors
 
 	report IndexReport
 	keys   *storage.Sorter
@@ -159,14 +161,22 @@ func (x *indexing) decide(
 	var r storage.Record
 	record, err := records.Find(key)
 	if err != nil || record == nil {
-		return err
+		return err // without a record there is no document: Delete removes both
 	}
 	if err := storage.DecodeRecord(record, &r); err != nil {
 		return fmt.Errorf("crawldb record %s: %w", key, err)
 	}
 	var text []byte
 	var stamp uint64
-	if indexable(&r) {
+	wanted := indexable(&r)
+	if wanted {
+		u, err := urlkey.Key(key).URL()
+		if err != nil {
+			return err
+		}
+		wanted = !x.denied(u)
+	}
+	if wanted {
 		if err := x.readAnchors(links, key); err != nil {
 			return err
 		}
@@ -234,6 +244,16 @@ func indexable(r *storage.Record) bool {
 	return false
 }
 
+// shownAs returns the URL by which a page is shown if that is not its own, see Options.ChooseRedirectURL; "": its own.
+func shownAs(r *storage.Record) string {
+	for _, f := range r.Meta {
+		if f.Name == policy.MetaRedirectURL {
+			return f.Value
+		}
+	}
+	return ""
+}
+
 // add makes the document and hands it to the builder.
 func (x *indexing) add(key, text []byte, r *storage.Record, stamp uint64, known bool) error {
 	if err := storage.DecodeParseText(text, &x.text); err != nil {
@@ -245,7 +265,7 @@ func (x *indexing) add(key, text []byte, r *storage.Record, stamp uint64, known 
 		return err
 	}
 	d := index.Document{
-		Key: k, URL: u.String(), Title: x.text.Title, Anchors: x.anchors(), Text: x.text.Text,
+		Key: k, URL: cmp.Or(shownAs(r), u.String()), Title: x.text.Title, Anchors: x.anchors(), Text: x.text.Text,
 		Content: slices.Clone(x.text.Content), Language: x.text.Language, Stamp: stamp,
 	}
 	for _, f := range x.filters {
@@ -299,7 +319,7 @@ func (x *indexing) readAnchors(links *storage.Scanner, target []byte) error {
 	x.counts, x.order = x.counts[:0], x.order[:0]
 	x.from = storage.AppendLinkdbKey(x.from[:0], target, 0)
 	read := 0
-	for ok := links.SeekGE(x.from); ok && read < inlinksRead; ok = links.Next() {
+	for ok := links.SeekGE(x.from); ok && read < x.inlinks; ok = links.Next() {
 		of, _, err := storage.SplitLinkdbKey(links.Key())
 		if err != nil || !bytes.Equal(of, target) {
 			break
@@ -309,7 +329,7 @@ func (x *indexing) readAnchors(links *storage.Scanner, target []byte) error {
 				x.countAnchor(anchor)
 			}
 			read++
-			return read < inlinksRead
+			return read < x.inlinks
 		})
 		if err != nil {
 			return fmt.Errorf("inlinks of %s: %w", target, err)
@@ -347,7 +367,12 @@ func (x *indexing) anchors() []string {
 func (x *indexing) stamp(r *storage.Record) uint64 {
 	h := xxh3.New()
 	h.Write(r.Signature[:])
+	h.WriteString(shownAs(r))
 	var n [4]byte
+	if r.Truncated { // without a signature, only the fetch identifies the content
+		binary.LittleEndian.PutUint32(n[:], r.Segment)
+		h.Write(n[:])
+	}
 	for _, i := range x.order {
 		a := x.distinct.Key(i)
 		binary.LittleEndian.PutUint32(n[:], uint32(len(a)))

@@ -88,6 +88,9 @@ const (
 	// slowDisk is how long one disk write may take before it is logged.
 	slowDisk = 5 * time.Second
 
+	// flushTimeout is how long Close waits for the log to be written into a table.
+	flushTimeout = 5 * time.Second
+
 	// joinStepMax is the most Next calls MergeJoin makes before it seeks. A seek costs as much as 10 to 20
 	// steps, so more steps would never pay off.
 	joinStepMax = 16
@@ -102,6 +105,6 @@ const (
 	// file descriptor.
 	runFanIn = 64
 
-	// verifyProblemsMax is how many problems a VerifyReport lists; all are counted.
-	verifyProblemsMax = 100
+	// verifyProblemsMax is how many problems of one range a VerifyReport lists; all are counted.
+	verifyProblemsMax = 10_000
 )

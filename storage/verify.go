@@ -30,8 +30,20 @@ type RangeCount struct {
 // VerifyReport is what Verify found.
 type VerifyReport struct {
 	Ranges   []RangeCount
-	Problems []Problem // the first verifyProblemsMax
-	Found    uint64    // all
+	Problems []Problem         // the first verifyProblemsMax of each range
+	Found    uint64            // all
+	ByRange  map[string]uint64 // all, by Problem.Where
+}
+
+// add counts a problem, and lists it among the first of its range.
+func (r *VerifyReport) add(p Problem) {
+	if r.ByRange == nil {
+		r.ByRange = map[string]uint64{}
+	}
+	r.Found++
+	if r.ByRange[p.Where]++; r.ByRange[p.Where] <= verifyProblemsMax {
+		r.Problems = append(r.Problems, p)
+	}
 }
 
 // OK reports whether nothing is wrong.
@@ -63,7 +75,10 @@ func (r VerifyReport) String() string {
 //	parse      segment ──▶ exists and is at least sealed; text ──▶ links has the URL
 //	linkdb     segment ──▶ exists and is at least linked
 //	withheld   segment ──▶ exists and is at least updated
+//	lowered    crawldb ──▶ has the URL
 //	fetchlist  segment ──▶ exists and was made by generate
+//
+// Blocks that no walk needs, such as filters, it reads table by table.
 //
 // It works on one snapshot, while the crawl goes on, in bounded memory. What WARC files hold is for
 // the caller to compare. An error is returned only if it could not be carried through; damage is a
@@ -72,11 +87,12 @@ func (s *Store) Verify(ctx context.Context) (VerifyReport, error) {
 	snap := s.Snapshot()
 	defer snap.Close()
 	sorter := func() *Sorter { return NewSorter(SorterOptions{Dir: s.SortDir(), FS: s.base}) }
-	v := verifier{ctx: ctx, snap: snap, segments: map[uint32]Segment{}, wantParse: sorter(), wantSignature: sorter()}
+	v := verifier{ctx: ctx, s: s, snap: snap, segments: map[uint32]Segment{}, wantParse: sorter(), wantSignature: sorter()}
 	defer v.wantParse.Close()
 	defer v.wantSignature.Close()
 	for _, step := range []func() error{v.meta, v.segmentStates, v.crawldb, v.hostCounts, v.hostFacts, v.fetchlists,
-		v.parseRecords, v.parseReferences, v.linkdb, v.withheld, v.signatures, v.cdx, v.index} {
+		v.parseRecords, v.parseReferences, v.linkdb, v.withheld, v.lowered, v.signatures, v.cdx,
+		v.index, v.tables} {
 		if err := step(); err != nil {
 			return v.report, fmt.Errorf("verifying the store in %s: %w", s.dir, err)
 		}
@@ -86,6 +102,7 @@ func (s *Store) Verify(ctx context.Context) (VerifyReport, error) {
 
 type verifier struct {
 	ctx      context.Context
+	s        *Store
 	snap     *Snapshot
 	report   VerifyReport
 	segments map[uint32]Segment
@@ -96,14 +113,11 @@ type verifier struct {
 
 // problem notes one.
 func (v *verifier) problem(r Range, key []byte, format string, args ...any) {
-	v.report.Found++
-	if len(v.report.Problems) < verifyProblemsMax {
-		quoted := ""
-		if key != nil {
-			quoted = fmt.Sprintf("%.200q", key)
-		}
-		v.report.Problems = append(v.report.Problems, Problem{r.String(), quoted, fmt.Sprintf(format, args...)})
+	quoted := ""
+	if key != nil {
+		quoted = fmt.Sprintf("%.200q", key)
 	}
+	v.report.add(Problem{r.String(), quoted, fmt.Sprintf(format, args...)})
 }
 
 // each calls fn for every key of a range and counts them. Damage ends the range with a problem, for
@@ -391,6 +405,23 @@ func (v *verifier) withheld() error {
 		}
 		if err != nil {
 			v.problem(WithheldRange(), key, "%v", err)
+		}
+		return nil
+	})
+}
+
+func (v *verifier) lowered() error {
+	known := NewFinder(v.snap, Crawldb())
+	defer known.Close()
+	return v.each(LoweredRange(), func(key, value []byte) error {
+		record, err := known.Find(key)
+		switch {
+		case err != nil:
+			return v.tolerate(Crawldb(), err)
+		case record == nil:
+			v.problem(LoweredRange(), key, "crawldb does not have the URL")
+		case len(value) != 1:
+			v.problem(LoweredRange(), key, "%d bytes of hops", len(value))
 		}
 		return nil
 	})

@@ -52,10 +52,15 @@ func (s *Scratch) Outcome() *storage.FetchOutcome { return &s.outcome }
 
 // Failures that this package decides rather than engine/fetch.
 const (
-	FailureRobots   = admission.ReasonRobots
-	failureLocation = "bad_location" // a redirect without a usable target
-	failureDecode   = "decode_error"
-	failureParse    = "parse_failed"
+	FailureRobots     = admission.ReasonRobots
+	FailureCrawlDelay = "crawl_delay"  // robots.txt demands a longer one than is accepted
+	failureLocation   = "bad_location" // a redirect without a usable target
+	failureDecode     = "decode_error"
+	failureParse      = "parse_failed"
+
+	// Why content is truncated, if not the response was: decoded, it is too long, or its coding is damaged.
+	truncatedLength = "length"
+	truncatedDecode = "decode"
 )
 
 // Fields of WARC records: of the metadata record of an attempt without a response, and of response records.

@@ -4,6 +4,7 @@ package segment
 
 import (
 	"errors"
+	"math"
 	"time"
 	"unsafe"
 
@@ -21,6 +22,12 @@ const permanentRefresh = 5 * time.Second
 func (g *Segments) readPage(a *Attempt, s *Scratch) {
 	o, r, p := &s.outcome, a.Response, &s.page
 	body, truncated, err := r.Content()
+	if truncated && o.Truncated == "" {
+		o.Truncated = truncatedLength
+		if err != nil {
+			o.Truncated = truncatedDecode
+		}
+	}
 	if err != nil && len(body) == 0 {
 		o.Status, o.Failure = storage.FetchParseFailed, failureDecode
 		return
@@ -36,10 +43,13 @@ func (g *Segments) readPage(a *Attempt, s *Scratch) {
 		RobotsTag:       s.tags,
 		Agent:           g.env.Agent,
 		Body:            body,
-		Truncated:       truncated || r.Truncated != "",
+		Truncated:       o.Truncated != "",
 	}
 	err = g.env.Parsers.Parse(&in, p)
-	o.MediaType, o.Signature = p.MediaType, storage.Signature(p.Signature)
+	o.MediaType = p.MediaType
+	if !in.Truncated { // a part is not compared with whole pages
+		o.Signature = storage.Signature(p.Signature)
+	}
 	readPreferences(a, s)
 	if in.Truncated || err != nil && !errors.Is(err, parse.ErrUnsupported) {
 		o.Flags |= storage.FlagTruncated
@@ -118,8 +128,11 @@ func (g *Segments) readLinks(s *Scratch) {
 		}
 		s.keys = s.memo.AppendKey(s.keys, u)
 		s.ends = append(s.ends, len(s.keys))
-		o.Outlinks = append(o.Outlinks, storage.Outlink{Anchor: l.Anchor, NoFollow: l.NoFollow})
+		o.Outlinks = append(o.Outlinks, storage.Outlink{
+			Anchor: l.Anchor, NoFollow: l.NoFollow, Repeats: uint32(min(l.Repeats, math.MaxUint32)),
+		})
 	}
+	o.SelfLinks = uint32(min(s.page.SelfLinks, math.MaxUint32))
 	// The keys are encoded before the scratch is used again.
 	all, from := urlkey.Key(unsafe.String(unsafe.SliceData(s.keys), len(s.keys))), 0
 	for i, end := range s.ends {
