@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -64,7 +63,7 @@ type settings struct {
 
 func (w *work) now() time.Time { return w.o.Now() }
 
-func (w *work) warcDir() string { return filepath.Join(w.o.Dir, "warc") }
+func (w *work) warcDir() string { return w.o.warcDir() }
 
 // sorter returns a sorter with a phase's share of memory.
 func (w *work) sorter(combine func(dst, a, b []byte) []byte) *storage.Sorter {
@@ -75,7 +74,7 @@ func (w *work) sorter(combine func(dst, a, b []byte) []byte) *storage.Sorter {
 func (w *work) sorterOf(bytes int64) func(combine func(dst, a, b []byte) []byte) *storage.Sorter {
 	return func(combine func(dst, a, b []byte) []byte) *storage.Sorter {
 		return storage.NewSorter(storage.SorterOptions{
-			Dir: filepath.Join(w.o.Dir, "store", "tmp-sort"), FS: w.o.FS, MemoryBytes: bytes, Combine: combine,
+			Dir: w.store.SortDir(), FS: w.o.FS, MemoryBytes: bytes, Combine: combine,
 		})
 	}
 }

@@ -412,7 +412,7 @@ func (m *sim) start() bool {
 	var from *shard
 	var q *readyQueue
 	for _, s := range m.shards {
-		for _, of := range []*readyQueue{&s.ready, &s.slowReady} {
+		for _, of := range []*readyQueue{&s.ready, &s.unknownReady, &s.slowReady} {
 			if len(*of) > 0 && (q == nil || (*of)[0].key < (*q)[0].key) {
 				from, q = s, of
 			}
@@ -523,6 +523,9 @@ func (m *sim) outcome(h *hostModel, out *Outcome, urls int) {
 	case n == 3:
 		out.Kind, out.Left, out.Wait = Skipped, int32(urls), time.Duration(m.rng.IntN(3))*time.Second
 		return
+	case n == 6: // in full, and the failures before it stand
+		out.Kind, out.Left = Repeat, int32(urls)
+		h.owed = m.base(h)
 	case n == 4:
 		out.CrawlDelay = time.Duration(1+m.rng.IntN(400)) * time.Second
 		if m.delay < 0 {

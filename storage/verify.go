@@ -30,14 +30,18 @@ type RangeCount struct {
 // VerifyReport is what Verify found.
 type VerifyReport struct {
 	Ranges   []RangeCount
-	Problems []Problem // the first verifyProblemsMax
-	Found    uint64    // all
+	Problems []Problem         // the first verifyProblemsMax of each range
+	Found    uint64            // all
+	ByRange  map[string]uint64 // all, by Problem.Where
 }
 
-// add counts a problem, and lists it among the first of its kind.
+// add counts a problem, and lists it among the first of its range.
 func (r *VerifyReport) add(p Problem) {
+	if r.ByRange == nil {
+		r.ByRange = map[string]uint64{}
+	}
 	r.Found++
-	if len(r.Problems) < verifyProblemsMax {
+	if r.ByRange[p.Where]++; r.ByRange[p.Where] <= verifyProblemsMax {
 		r.Problems = append(r.Problems, p)
 	}
 }

@@ -49,7 +49,7 @@ var settingGroups = []settingGroup{
 			help: "how far to follow links: `page` (seeds only), `prefix` (the seeds' folders), `host`, `domain` or " +
 				"`any`",
 			into: func(o *engine.Options) any { return &o.Scope }},
-		{name: "max-depth", kind: aCount, def: "0", used: deciding &^ inInject, flag: true,
+		{name: "max-depth", kind: aCount, def: "0", used: inCrawl | inGenerate | inCheckURL, flag: true,
 			help: "most links from a seed; 0: no limit",
 			into: func(o *engine.Options) any { return &o.MaxDepth }},
 		{name: "max-redirects", kind: aCount, def: "10", used: deciding &^ inCheckURL, zeroIsNone: true,

@@ -12,8 +12,8 @@ const (
 	defaultTLS     = 5 * time.Second  // tls_timeout
 	defaultWrite   = 5 * time.Second  // timeout_write
 	defaultHead    = 10 * time.Second // timeout_head
-	defaultGrace   = 10 * time.Second // before the minimum rate applies
-	defaultMinRate = 1024             // bytes per second (truncated "time")
+	defaultGrace   = 10 * time.Second // before the minimum rate applies; at most half of the whole fetch
+	defaultMinRate = 1024             // bytes per second (too_slow)
 
 	defaultMaxBody    = 4 << 20 // bytes as received (truncated "length")
 	defaultMaxDecoded = 8 << 20 // bytes after content decoding (truncated)
@@ -30,6 +30,11 @@ const (
 	// maxLine bounds a chunk-size or trailer line, in bytes with its line end (protocol_error/chunk).
 	maxLine = 4 << 10
 
+	// maxOverhead bounds what an exchange may receive beside its body: this many bytes, and as many as the body has
+	// (protocol_error/overhead). A TLS handshake may have as many. Chunks of one byte make six of each, so a body of
+	// 128 KiB may come in such chunks.
+	maxOverhead = 512 << 10
+
 	maxAddresses = 8 // of one host; further ones are not tried
 	// readBuffer is the size of a connection's read buffer in bytes. It must be at least maxLine.
 	readBuffer = 16 << 10
@@ -43,16 +48,27 @@ const (
 	reservedFiles = 1024
 	connsMin      = 64
 
+	// The networks of this machine's interfaces are listed every ownRefresh. Of one with a shorter prefix than ownNet4
+	// or ownNet6 only the machine's own address counts.
+	ownRefresh = time.Minute
+	ownNet4    = 8
+	ownNet6    = 32
+
 	defaultIdle    = 15 * time.Second // idle time after which a connection is closed
 	maxIdlePerHost = 2
 	defaultMaxIdle = 1024
 	refusedHold    = 5 * time.Second // how long a port that refused is not dialled again
 	maxRefusals    = 1 << 12         // ports that are remembered
-	zstdWindowMax  = 8 << 20         // bytes
+	// lapsedHold is how long a server gets no kept connection after it broke the rules of one, maxLapsed the number of
+	// such servers that are remembered.
+	lapsedHold    = time.Hour
+	maxLapsed     = 1 << 14
+	zstdWindowMax = 8 << 20 // bytes
+	maxMembers    = 64      // of a gzip body (damaged)
 
 	// resolveCacheMax names are cached, resolveInFlight looked up at the same time.
 	resolveCacheMax = 200_000
-	resolveInFlight = 64
+	resolveInFlight = 64 // by default
 	// Answers are cached for their TTL, but no less than resolveTTLMin, or a name server with a TTL of 0 would
 	// be queried for every page, and no more than resolveTTLMax. Negative answers are cached at most
 	// resolveNegativeMax, errors resolveFailTTL. resolveTTL is for sources that give no TTL.

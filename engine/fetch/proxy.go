@@ -76,13 +76,21 @@ func redacted(s string) string {
 // absolute reports whether request lines hold the whole URL. p may be nil.
 func (p *proxy) absolute(secure bool) bool { return p != nil && !p.socks && !secure }
 
-// dial connects to the proxy and, where needed, through it to the server.
-func (p *proxy) dial(ctx context.Context, u urlkey.URL) (net.Conn, error) {
+// dial connects to the proxy.
+func (p *proxy) dial(ctx context.Context) (net.Conn, error) {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "tcp", net.JoinHostPort(p.host, p.port))
-	if err != nil {
-		return nil, &fault{FailProxy, err}
+	switch {
+	case err == nil:
+		return conn, nil
+	case isOutOfFiles(err):
+		return nil, classify(err, FailProxy)
 	}
+	return nil, &fault{FailProxy, err}
+}
+
+// open opens a way to the server on a connection to the proxy, where one is needed. After an error conn is closed.
+func (p *proxy) open(ctx context.Context, conn net.Conn, u urlkey.URL) (err error) {
 	end, _ := ctx.Deadline()
 	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
 	if err = conn.SetDeadline(end); err == nil {
@@ -101,9 +109,9 @@ func (p *proxy) dial(ctx context.Context, u urlkey.URL) (net.Conn, error) {
 	}
 	if err != nil {
 		conn.Close()
-		return nil, &fault{FailProxy, err}
+		return &fault{FailProxy, err}
 	}
-	return conn, nil
+	return nil
 }
 
 // connect opens a tunnel through an HTTP proxy.

@@ -30,9 +30,12 @@ type Response struct {
 	// Start and End enclose the fetch, by Options.Now.
 	Start, End time.Time
 	// FirstByte is the time from sending the request to the end of the response's head.
-	FirstByte     time.Duration
+	FirstByte time.Duration
+	// Received is the number of bytes that came over the wire for this exchange: everything from the connection's
+	// first byte, or from the end of the exchange before it. That is what a proxy says, TLS, interim heads, the head,
+	// and the body with its framing and trailer. It counts after a failure too.
+	Received      int64
 	Reused        bool // the connection came from the pool
-	Replayed      bool // the request was sent twice, see the package page
 	TLSUnverified bool // Options.TLSInsecure accepted the certificate unverified
 
 	fields     []field
@@ -123,13 +126,13 @@ func (r *Response) RetryAfter(now time.Time) (time.Duration, bool) {
 }
 
 // StoredResponse rebuilds a response from a stored head, as received, and a transfer-decoded body, both of which
-// it copies. Times and connection are absent; MaxDecoded has its default. The caller must call Release. The
-// error says why the head cannot be parsed.
+// it copies. Times and connection are absent, Received is the bytes of both; MaxDecoded has its default. The caller
+// must call Release. The error says why the head cannot be parsed.
 func StoredResponse(head, body []byte, truncated string) (*Response, error) {
 	r := newResponse()
 	r.Head = append(r.Head[:0], head...)
 	r.Body = append(r.Body[:0], body...)
-	r.Truncated = truncated
+	r.Truncated, r.Received = truncated, int64(len(head)+len(body))
 	r.maxDecoded = defaultMaxDecoded
 	if f := r.parseHead(); f != nil {
 		r.Release()

@@ -179,7 +179,7 @@ func (u *update) addPage(key []byte, source *storage.Record) error {
 		return fmt.Errorf("sorting outcomes: %w", err)
 	}
 	redirected := source.Status == storage.StatusRedirTemp || source.Status == storage.StatusRedirPerm
-	page := policy.Page{Score: source.Score, Depth: source.Depth, First: source.Segment == 0 && !redirected}
+	page := policy.Page{Score: source.Score, Depth: source.Depth, First: source.Segment == 0 && !redirected && !lost(source)}
 	if o.Redirect != "" && o.Status != storage.FetchSuccess {
 		page.Links = 1
 		return u.addRedirect(key, source, &page, 0)
