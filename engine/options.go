@@ -150,6 +150,15 @@ type Options struct {
 	IndexFilters []policy.IndexFilter
 	// Parsers say how pages are parsed.
 	Parsers parse.Options
+	// ParseLater makes a fetch only store responses (Nutch: fetcher.parse=false). Engine.Fetch leaves its segment open;
+	// Seal parses it, and so does the next Crawl or Recover. A crawl needs the links, so it parses each segment from its
+	// WARC when the segment is sealed. OnPage then gets pages without Parsed and Links.
+	ParseLater bool
+	// NoContent leaves the bodies of pages out of the WARC (Nutch: fetcher.store.content=false): heads, texts and links
+	// are kept. Pages are then parsed while they are fetched, and never again: Seal refuses such segments, exports have
+	// no content, and what a crash leaves in a segment that was not sealed is due again, although it was counted and
+	// passed to OnPage and PageStored before.
+	NoContent bool
 	// OnPage, if not nil, is called once for every fetch that was stored: pages, redirects and failures.
 	//
 	// It runs on PageWorkers goroutines of its own (0 means one for each processor), several calls at once, in no
@@ -306,6 +315,9 @@ func (o *Options) validate() error {
 	}
 	if o.MaxDepth < 0 || o.MaxDepth > depthMax {
 		fault("MaxDepth %d: want 0 (no bound) to %d", o.MaxDepth, depthMax)
+	}
+	if o.ParseLater && o.NoContent {
+		fault("ParseLater and NoContent: without content nothing can be parsed later; set one of them")
 	}
 	if o.PageWorkers < 0 {
 		fault("PageWorkers %d: want 0 (one for each processor) or more", o.PageWorkers)

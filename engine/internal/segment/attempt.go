@@ -23,6 +23,7 @@ type Attempt struct {
 	// Preferences are what robots.txt said about uses of the page, as "name: value" lines. " | " counts as a line end.
 	Preferences string
 
+	dropped  int // bytes of the body that the WARC does not have
 	location warc.Location
 	digest   [20]byte // SHA-1 of the payload
 }
@@ -64,6 +65,7 @@ const (
 	fieldFailure = "seine-failure"
 	fieldRole    = "WARC-Seine-Role"     // on responses that are not pages
 	fieldTook    = "WARC-Seine-Fetch-Ms" // on pages
+	fieldDropped = "WARC-Seine-Dropped"  // on pages without their body: its bytes
 	fieldTookMS  = "fetchTimeMs"         // on failures, as other crawlers name it
 	roleRobots   = "robots"
 )

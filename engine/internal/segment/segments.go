@@ -4,11 +4,15 @@ package segment
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/warc"
 )
+
+// ErrNoContent is wrapped by the error of Seal for a segment whose pages were stored without content.
+var ErrNoContent = errors.New("its pages were stored without content and cannot be parsed again")
 
 // Create stores the next segment as open and opens its WARC. The writer must end in Finish, Abandon or Close.
 func (s *Segments) Create() (*Writer, error) {
@@ -17,6 +21,7 @@ func (s *Segments) Create() (*Writer, error) {
 		return nil, fmt.Errorf("opening a segment: %w", err)
 	}
 	w := s.newWriter(seg)
+	w.later = s.env.ParseLater
 	if err := w.open(); err != nil {
 		w.Close()
 		return nil, err
@@ -41,6 +46,7 @@ func (s *Segments) number() (storage.Segment, error) {
 // writer must end in Finish, Abandon or Close.
 func (s *Segments) Resume(ctx context.Context, seg storage.Segment, each func(key []byte)) (*Writer, error) {
 	w := s.newWriter(seg)
+	w.later = s.env.ParseLater
 	files, _, err := s.readBack(ctx, w, each)
 	if err != nil {
 		w.Close()
@@ -57,6 +63,9 @@ func (s *Segments) Resume(ctx context.Context, seg storage.Segment, each func(ke
 // Seal makes the parse records of a segment from its WARC files and seals it. It may run again on a sealed segment that
 // was not updated yet, for example after a change of parser. The caller checks the state. After an error the segment is
 // as before, but torn tails of its files may be cut off.
+//
+// Pages that were stored without content cannot be parsed: of an open segment they are left out, so that they are due
+// again; for a sealed one the error is ErrNoContent.
 func (s *Segments) Seal(ctx context.Context, seg storage.Segment) (Sealed, error) {
 	w := s.newWriter(seg)
 	defer w.Close()
