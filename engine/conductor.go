@@ -189,11 +189,12 @@ func (c *conductor) look(ctx context.Context, f *fetching) (s state) {
 	s.frontier = f.frontier.Stats()
 	s.busy = pool.Busy()
 	seg := pool.Segment()
-	size := seg.Size()
+	size, age := seg.Size(), c.w.now().Sub(seg.Created())
 	s.pages = size.Pages
 	s.full = size.Pages >= segmentPagesMax || size.Bytes >= segmentBytesMax ||
 		size.Held >= c.w.o.shares().segment ||
-		size.Pages > 0 && c.w.now().Sub(seg.Created()) >= segmentAgeMax
+		size.Pages > 0 && age >= segmentAgeMax
+	s.old = age >= thinAge
 	s.backlog = len(c.toUpdate) == cap(c.toUpdate)
 	s.failed = pool.Err() != nil
 	s.interrupted = ctx.Err() != nil
@@ -396,7 +397,7 @@ func (c *conductor) progress(phase string) Progress {
 		s := f.frontier.Stats()
 		p.HostsReady, p.HostsWaiting, p.HostsAsleep, p.Queued = s.Ready, s.Waiting, s.Asleep, s.Queued
 		p.HostsActive, p.HostsDormant, p.HostsThrottled = s.Hosts, s.Dormant, s.Throttled
-		p.OverBudget, p.Outage, p.Busy = s.OverSpent, s.Outage, f.pool.Busy()
+		p.OverBudget, p.Outage, p.Busy, p.Slow = s.OverSpent, s.Outage, f.pool.Busy(), s.Late
 		p.Slowest = slowest(p, f.pool.Held())
 	}
 	p.Fetched, p.Failed, p.Bytes = r.Fetched, r.Failed, r.Bytes

@@ -112,7 +112,7 @@ func (w *work) openRooms() (err error) {
 		MaxInterval: o.MaxInterval, Interval: o.Interval, SeedScore: max(o.SeedScore, 0),
 		Links: o.Links, NoAdditions: o.NoAdditions, ChooseRedirectURL: o.ChooseRedirectURL,
 		NoFollowLinks: o.NoFollowLinks, MaxInlinks: o.MaxInlinks, AnchorLength: o.AnchorLength,
-		Sitemaps: w.net.sitemaps, Warn: w.warn,
+		Sitemaps: w.sitemaps, Warn: w.warn,
 		Deletes: func(ing *storage.Ingestion) phases.Deletes { return deletes{w.index.NewBuilder(ing)} },
 	})
 	if w.index, err = index.Open(w.store, index.Options{MemoryBytes: o.shares().builder}); err != nil {

@@ -17,6 +17,8 @@ const (
 	thinPages = 100
 	// thinTime is how long most fetchers must be idle before that.
 	thinTime = 250 * time.Millisecond
+	// thinAge is the age from which such a segment is sealed however few pages it has.
+	thinAge = 2 * time.Second
 	// sealQuiet is how long a dry frontier waits for visits in flight before the segment is sealed without them. Their
 	// pages go into the next one.
 	sealQuiet = 100 * time.Millisecond
@@ -66,6 +68,11 @@ const (
 	frontierHostShare = 8 << 10
 	frontierHostsMin  = 1 << 14
 	frontierHostsMax  = 1 << 24
+	// One fetcher for each extraFetcherShare bytes of Options.Memory, at most extraFetchersMax, may stand in for visits
+	// that last long, beyond Options.Concurrency; each takes about 100 KB. When all of them do, the visits that have
+	// lasted longest are cut off while others wait.
+	extraFetcherShare = 1 << 20
+	extraFetchersMax  = 1 << 12
 	// defaultPatience is how long a crawl with nothing else to do waits for hosts that sleep.
 	defaultPatience = 10 * time.Second
 	// throttledPatience is how many times as long a crawl waits for hosts that requested a pause (429, 503).

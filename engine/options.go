@@ -57,7 +57,9 @@ type Options struct {
 	// crawled: its URLs become db_gone, like those that robots.txt disallows. 0 means no such bound, and that a delay of
 	// more than 5 minutes counts as 5 minutes; negative means that any delay is kept, as with Nutch's -1.
 	MaxCrawlDelay time.Duration
-	// Concurrency is the number of fetchers, 1 to 100,000; 0 means 64. Engine.SetConcurrency changes it.
+	// Concurrency is the number of fetchers, 1 to 100,000; 0 means 64. Engine.SetConcurrency changes it. A visit that
+	// lasts longer than two seconds no longer counts: an extra fetcher stands in for it, as far as memory (one for each
+	// MiB of Memory) and file descriptors allow. Beyond that, such visits are cut off while other hosts wait.
 	Concurrency int
 	// PerHost is the number of simultaneous requests to one host and to one address, 1 to 64; 0 means 1. Raise it only
 	// for your own servers: more than one is impolite.
@@ -69,7 +71,7 @@ type Options struct {
 	Scope policy.Scope
 	// MaxDepth is the greatest number of links from a seed, up to 65,000; 0 means no bound.
 	MaxDepth int
-	// MaxRedirects is the longest chain of redirects that is followed, 1 to 60; 0 means 10.
+	// MaxRedirects is the longest chain of redirects that is followed, up to 60; 0 means 10, negative none.
 	MaxRedirects int
 	// HostPages and DomainPages bound the pages that are fetched of one host and of one registered domain. 0 means no
 	// bound for hosts; domains other than the seeds' then have 10,000 pages, and as many again for each other domain
@@ -232,8 +234,11 @@ func (o Options) withDefaults() Options {
 	if o.DedupOrder == "" {
 		o.DedupOrder = "score,length"
 	}
-	if o.MaxRedirects == 0 {
+	switch {
+	case o.MaxRedirects == 0:
 		o.MaxRedirects = defaultRedirects
+	case o.MaxRedirects < 0:
+		o.MaxRedirects = 0
 	}
 	if o.RefuseTypes == nil {
 		o.RefuseTypes = policy.DefaultRefuseTypes()
@@ -343,8 +348,8 @@ func (o *Options) validate() error {
 	if o.PerHost < 1 || o.PerHost > 64 {
 		fault("PerHost %d: want 1 to 64", o.PerHost)
 	}
-	if o.MaxRedirects < 0 || o.MaxRedirects > redirectsMax {
-		fault("MaxRedirects %d: want 1 to %d", o.MaxRedirects, redirectsMax)
+	if o.MaxRedirects > redirectsMax {
+		fault("MaxRedirects %d: want at most %d", o.MaxRedirects, redirectsMax)
 	}
 	if o.TrapDuplicates > 100 {
 		fault("TrapDuplicates %d: want at most 100 (percent)", o.TrapDuplicates)

@@ -22,6 +22,7 @@ type Progress struct {
 	Discovered     uint64        `json:"discovered"`       // URLs that became crawldb records
 	Indexed        uint64        `json:"indexed"`          // documents added to the index
 	Busy           int64         `json:"busy"`             // visits under way, now
+	Slow           int           `json:"slow"`             // of Busy, those that last long: extra fetchers stand in for them
 	HostsReady     int           `json:"hosts_ready"`      // hosts that may be visited, now
 	HostsWaiting   int           `json:"hosts_waiting"`    // hosts that wait for their delay, now
 	HostsAsleep    int           `json:"hosts_asleep"`     // hosts that failed too often, now
@@ -80,7 +81,7 @@ func slowest(p Progress, held visit.Holder) string {
 		return "the local network seems to be cut: one host a second is tried"
 	case held&visit.HeldByBacklog != 0:
 		return "fetchers wait for updatedb"
-	case p.Busy >= int64(p.Fetchers):
+	case p.Busy-int64(p.Slow) >= int64(p.Fetchers):
 		return "all fetchers busy: slow servers, or raise --concurrency"
 	case p.HostsReady == 0 && p.HostsWaiting > 0:
 		return "politeness: every host waits for its delay"

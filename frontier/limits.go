@@ -58,10 +58,12 @@ const (
 	// moment, and so the longest time by which any host can be overtaken.
 	PriorityBonus = 2 * time.Second
 
-	// slowHost is the response time from which a host counts as slow. Slow hosts, and hosts whose last visit
-	// failed, may have one in slowShare of the fetchers: however many they are, they do not hold up the others.
-	slowHost  = time.Second
-	slowShare = 4
+	// slowHost is the response time from which a host counts as slow. A host for which Slow was called counts as slow
+	// until slowMemory further visits in a row were quick. Slow hosts, and hosts whose last visit failed, may have one
+	// in slowShare of the fetchers: however many they are, they do not hold up the others.
+	slowHost   = time.Second
+	slowMemory = 4
+	slowShare  = 4
 
 	// domainRetry is how soon a host tries again when its domain has as many visits as it may have.
 	domainRetry = 50 * time.Millisecond

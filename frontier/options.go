@@ -108,6 +108,9 @@ type Options struct {
 	// four times as many visits are made ready ahead, no more, so that the best hosts go first. SetFetchers
 	// changes it.
 	Fetchers int
+	// Extra is the number of further callers of Next that the caller starts at most to make up for slow visits: see
+	// Frontier.Slow. 0 means none.
+	Extra int
 	// Shards is the number of goroutines that own hosts: 0 means one per CPU, at most 8.
 	Shards int
 	// Resume says that a process that has ended may have visited hosts just before: each then waits its whole
@@ -166,7 +169,7 @@ func (o Options) withDefaults() (Options, error) {
 				d.name, *d.field)
 		}
 	}
-	o.Fetchers = min(o.Fetchers, maxFetchers)
+	o.Fetchers, o.Extra = min(o.Fetchers, maxFetchers), min(max(o.Extra, 0), maxFetchers)
 	if o.MaxCrawlDelay == 0 {
 		o.MaxCrawlDelay = defaultMaxCrawlDelay
 	}

@@ -412,7 +412,7 @@ func (m *sim) start() bool {
 	var from *shard
 	var q *readyQueue
 	for _, s := range m.shards {
-		for _, of := range []*readyQueue{&s.ready, &s.slowReady} {
+		for _, of := range []*readyQueue{&s.ready, &s.unknownReady, &s.slowReady} {
 			if len(*of) > 0 && (q == nil || (*of)[0].key < (*q)[0].key) {
 				from, q = s, of
 			}

@@ -116,7 +116,7 @@ func peekFormat(dir string, o *pebble.Options, lock *pebble.Lock) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("opening the store in %s: %w", dir, classified(err))
+		return fmt.Errorf("opening the store in %s: %w", dir, openFault(err))
 	}
 	defer db.Close() // read-only: nothing to lose
 	version, err := readFormat(db)
@@ -224,6 +224,22 @@ func (s *Store) Setting(name string) (value string, ok bool, err error) {
 		return "", false, fmt.Errorf("reading setting %s: %w", name, err)
 	}
 	return string(stored), ok, nil
+}
+
+// PutSettings stores settings by name, for Setting. It is durable when it returns.
+func (s *Store) PutSettings(settings map[string]string) error {
+	err := s.Apply(func(b *Batch) error {
+		for name, value := range settings {
+			if err := b.Set(Meta(), []byte(identityPrefix+name), []byte(value)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("storing settings: %w", err)
+	}
+	return nil
 }
 
 // compareIdentity reports the first setting, by name, that differs.

@@ -15,7 +15,6 @@ import (
 
 func crawlCommand(c *console) *cobra.Command {
 	var f flags
-	var seeds []string
 	var end limitFlags
 	var cpuProfile string
 	cmd := &cobra.Command{
@@ -38,7 +37,7 @@ func crawlCommand(c *console) *cobra.Command {
 				}
 				p := newProgress(c.err, f.quiet)
 				r, err := e.Crawl(cmd.Context(), engine.CrawlOptions{
-					Inject:   engine.InjectOptions{URLs: urls, Files: seeds, Stdin: c.in},
+					Inject:   engine.InjectOptions{URLs: urls, Files: f.seedFiles(), Stdin: c.in},
 					Limits:   limits,
 					Progress: p.show,
 				})
@@ -54,9 +53,8 @@ func crawlCommand(c *console) *cobra.Command {
 			})
 		},
 	}
-	f.crawling(cmd)
+	f.settings(cmd, inCrawl)
 	f.report(cmd)
-	cmd.Flags().StringArrayVar(&seeds, "seeds", nil, "file of seed URLs, one per line (\"-\" for standard input)")
 	end.add(cmd)
 	cmd.Flags().BoolVar(&f.quiet, "quiet", false, "no progress on stderr")
 	cmd.Flags().StringVar(&cpuProfile, "cpuprofile", "", "write a CPU profile to this file, for go tool pprof")

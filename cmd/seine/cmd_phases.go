@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -16,15 +17,21 @@ func injectCommand(c *console) *cobra.Command {
 	var f flags
 	var o engine.InjectOptions
 	cmd := &cobra.Command{
-		Use:   "inject FILE…",
+		Use:   "inject [FILE…]",
 		Short: "add the URLs of seed files to crawldb (\"-\" for standard input)",
 		Long: "Injects seed URLs, one per line, each optionally followed by TAB-separated key=value pairs.\n" +
 			"nutch.score and nutch.fetchInterval set the score and the interval in seconds; other keys become\n" +
-			"metadata. The record of a known URL changes only with --update or --overwrite.",
-		Args: args(cobra.MinimumNArgs(1)),
+			"metadata. The record of a known URL changes only with --update or --overwrite. Without a FILE, the\n" +
+			"setting seeds names the files.",
+		Args: args(cobra.ArbitraryArgs),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			return withEngine(cmd, &f, func(e *engine.Engine) error {
-				o.Files, o.Stdin = files, c.in
+				if o.Files, o.Stdin = files, c.in; len(files) == 0 {
+					o.Files = f.seedFiles()
+				}
+				if len(o.Files) == 0 {
+					return &usageError{errors.New("inject: no seeds: name a FILE, or set seeds")}
+				}
 				r, err := e.Inject(cmd.Context(), o)
 				if err != nil {
 					return err
@@ -33,7 +40,7 @@ func injectCommand(c *console) *cobra.Command {
 			})
 		},
 	}
-	f.crawling(cmd)
+	f.settings(cmd, inInject)
 	f.report(cmd)
 	cmd.Flags().BoolVar(&o.Overwrite, "overwrite", false, "replace known records")
 	cmd.Flags().BoolVar(&o.Update, "update", false, "change score, interval and metadata of known records")
@@ -62,7 +69,7 @@ func generateCommand(c *console) *cobra.Command {
 			})
 		},
 	}
-	f.crawling(cmd)
+	f.settings(cmd, inGenerate)
 	f.report(cmd)
 	cmd.Flags().IntVar(&o.Top, "top", 0, "most URLs in total (0: a million)")
 	cmd.Flags().IntVar(&o.MaxPerHost, "max-per-host", 0, "most URLs of one host (0: no limit)")
@@ -101,7 +108,7 @@ func fetchCommand(c *console) *cobra.Command {
 			})
 		},
 	}
-	f.crawling(cmd)
+	f.settings(cmd, inFetch)
 	f.report(cmd)
 	cmd.Flags().Uint32Var(&segment, "segment", 0, "segment number (default: the newest that needs it)")
 	end.add(cmd)
@@ -118,7 +125,7 @@ func newest(e *engine.Engine, segment uint32, state storage.SegmentState) (uint3
 }
 
 func parseCommand(c *console) *cobra.Command {
-	return phaseCommand(c, "parse", "make a segment's parse records again from its WARC",
+	return phaseCommand(c, inParse, "parse", "make a segment's parse records again from its WARC",
 		func(ctx context.Context, e *engine.Engine, segment uint32) (engine.Report, error) {
 			number, err := newest(e, segment, storage.SegmentSealed)
 			if err != nil {
@@ -129,7 +136,7 @@ func parseCommand(c *console) *cobra.Command {
 }
 
 func updatedbCommand(c *console) *cobra.Command {
-	return phaseCommand(c, "updatedb", "update crawldb with a segment's outcomes and links",
+	return phaseCommand(c, inUpdateDB, "updatedb", "update crawldb with a segment's outcomes and links",
 		func(ctx context.Context, e *engine.Engine, segment uint32) (engine.Report, error) {
 			number, err := newest(e, segment, storage.SegmentSealed)
 			if err != nil {
@@ -140,7 +147,7 @@ func updatedbCommand(c *console) *cobra.Command {
 }
 
 func invertlinksCommand(c *console) *cobra.Command {
-	return phaseCommand(c, "invertlinks", "add a segment's links to linkdb, by target",
+	return phaseCommand(c, inInvertlinks, "invertlinks", "add a segment's links to linkdb, by target",
 		func(ctx context.Context, e *engine.Engine, segment uint32) (engine.Report, error) {
 			number, err := newest(e, segment, storage.SegmentUpdated)
 			if err != nil {
@@ -151,7 +158,7 @@ func invertlinksCommand(c *console) *cobra.Command {
 }
 
 func indexCommand(c *console) *cobra.Command {
-	return phaseCommand(c, "index", "index the pages of linked segments, and refresh documents that changed",
+	return phaseCommand(c, inIndex, "index", "index the pages of linked segments, and refresh documents that changed",
 		func(ctx context.Context, e *engine.Engine, segment uint32) (engine.Report, error) {
 			o := engine.IndexOptions{Refresh: true}
 			if segment != 0 {
@@ -162,7 +169,7 @@ func indexCommand(c *console) *cobra.Command {
 }
 
 func dedupCommand(c *console) *cobra.Command {
-	return phaseCommand(c, "dedup", "mark pages with equal content as duplicates, except the best",
+	return phaseCommand(c, inDedup, "dedup", "mark pages with equal content as duplicates, except the best",
 		func(ctx context.Context, e *engine.Engine, segment uint32) (engine.Report, error) {
 			var o engine.DedupOptions // its order is Options.DedupOrder
 			if segment != 0 {

@@ -29,7 +29,7 @@ func readlinksCommand(c *console) *cobra.Command {
 			})
 		},
 	}
-	f.common(cmd)
+	f.settings(cmd, inViews)
 	f.report(cmd)
 	cmd.Flags().StringVar(&url, "url", "", "target of the links")
 	cmd.Flags().IntVar(&limit, "limit", 10_000, "print at most this number of links")
@@ -67,7 +67,7 @@ func readhostCommand(c *console) *cobra.Command {
 			})
 		},
 	}
-	f.common(cmd)
+	f.settings(cmd, inViews)
 	f.report(cmd)
 	cmd.Flags().StringVar(&host, "host", "", "only this host (docs.python.org or host:port)")
 	cmd.Flags().IntVar(&top, "top", 0, "print only this number of hosts, those with the most URLs")
@@ -97,7 +97,7 @@ func readsegCommand(c *console) *cobra.Command {
 			})
 		},
 	}
-	f.common(cmd)
+	f.settings(cmd, inViews)
 	f.report(cmd)
 	cmd.Flags().Uint32Var(&segment, "segment", 0, "segment number (default: all for the list, the newest for --dump)")
 	cmd.Flags().BoolVar(&dump, "dump", false, "print every parse record of the segment")

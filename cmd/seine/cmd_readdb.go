@@ -57,7 +57,7 @@ func readdbCommand(c *console) *cobra.Command {
 			})
 		},
 	}
-	f.common(cmd)
+	f.settings(cmd, inViews)
 	f.report(cmd)
 	cmd.Flags().BoolVar(&stats, "stats", false, "statistics over all records")
 	cmd.Flags().BoolVar(&perHost, "sort", false, "with --stats: counts by status for each host")

@@ -22,6 +22,7 @@ type console struct {
 // commands is the table of commands, in the order in which help shows them.
 func commands(c *console) []*cobra.Command {
 	return []*cobra.Command{
+		initCommand(c),
 		crawlCommand(c),
 		searchCommand(c),
 		injectCommand(c),
@@ -37,6 +38,7 @@ func commands(c *console) []*cobra.Command {
 		readlinksCommand(c),
 		readsegCommand(c),
 		checkCommand(c),
+		configCommand(c),
 		exportCommand(c),
 		verifyCommand(c),
 		simwebCommand(c),
@@ -61,6 +63,16 @@ func withEngine(cmd *cobra.Command, f *flags, fn func(e *engine.Engine) error) e
 	if err != nil {
 		return err
 	}
+	return withOptions(o, func(e *engine.Engine) error {
+		if err := f.remember(cmd, e); err != nil {
+			return err
+		}
+		return fn(e)
+	})
+}
+
+// withOptions is withEngine with options that were made already.
+func withOptions(o engine.Options, fn func(e *engine.Engine) error) error {
 	e, err := engine.Open(o)
 	if err != nil {
 		return err
@@ -72,7 +84,7 @@ func withEngine(cmd *cobra.Command, f *flags, fn func(e *engine.Engine) error) e
 type phaseFunc func(ctx context.Context, e *engine.Engine, segment uint32) (engine.Report, error)
 
 // phaseCommand is a command that runs one phase on one segment and prints its report.
-func phaseCommand(c *console, use, short string, run phaseFunc) *cobra.Command {
+func phaseCommand(c *console, command uses, use, short string, run phaseFunc) *cobra.Command {
 	var f flags
 	var segment uint32
 	cmd := &cobra.Command{
@@ -89,7 +101,7 @@ func phaseCommand(c *console, use, short string, run phaseFunc) *cobra.Command {
 			})
 		},
 	}
-	f.crawling(cmd)
+	f.settings(cmd, command)
 	f.report(cmd)
 	cmd.Flags().Uint32Var(&segment, "segment", 0, "segment number (default: the newest that needs it)")
 	return cmd

@@ -55,8 +55,9 @@ type Env struct {
 	AnchorLength  int
 	// MaxInterval is the longest time between two fetches of a URL; whole seconds count.
 	MaxInterval time.Duration
-	// Sitemaps returns the sitemaps found since the last call; nil: there are none. UpdateDB calls it.
-	Sitemaps func() []urlkey.Key
+	// Sitemaps returns the sitemaps found since the last call, or those of a segment's hosts; nil: there are none.
+	// UpdateDB calls it.
+	Sitemaps func(segment uint32) []urlkey.Key
 	// Deletes begins to remove documents from the search index, within an ingestion. Dedup calls it, and
 	// one of Finish and Abort before the ingestion ends.
 	Deletes func(ing *storage.Ingestion) Deletes

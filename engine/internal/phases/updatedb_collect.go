@@ -453,7 +453,7 @@ func (u *update) addSitemaps() error {
 	if u.p.env.Sitemaps == nil {
 		return nil
 	}
-	keys := u.p.env.Sitemaps()
+	keys := u.p.env.Sitemaps(u.segment)
 	slices.Sort(keys)
 	for _, k := range slices.Compact(keys) {
 		v := u.p.env.Admission.VerdictKey(k, admission.Facts{})
