@@ -29,7 +29,7 @@ func opicWeb(t *testing.T) *names {
 	})
 }
 
-// TestOPIC: scores as Nutch's OPICScoringFilter gives them, computed by hand from ParseOutputFormat and CrawlDbReducer.
+// TestOPIC: scores as Nutch's OPICScoringFilter gives them, by the rules of its ParseOutputFormat and CrawlDbReducer.
 // The front page has 1 and 8 links that count: 4 to x, 1 to y, 1 to b, and 2 to parts of itself. (Nutch compares a link
 // with the page's URL before it strips the fragment, so "#top" counts and "/" does not.) So x gets 4/8, y and b get 1/8,
 // and the page itself 2/8. Of x, which has 4/8, half goes back and half to x2. A refresh and a redirect give nothing.
