@@ -31,7 +31,8 @@ func variedWeb(t *testing.T) *names {
 			<url><loc>HOST:a.test/only-in-sitemap</loc></url></urlset>`,
 		"a.test/only-in-sitemap": `<title>listed</title><p>No page links here.`,
 		"a.test/": `<title>a</title><p>word <a href="/1">1</a> <a href="/1">1</a> <a href="/2">` + long + `</a>
-			<a href="/dup/1">d</a> <a href="/dup/22">d</a> <a href="/nf" rel=nofollow>nf</a> <a href="/1" rel=nofollow>not followed</a>
+			<a href="/dup/1">d</a> <a href="/dup/22">d</a> <a href="/nf" rel=nofollow>nf</a>
+			<a href="/1" rel=nofollow>not followed</a>
 			<a href="HOST:b.test/">b</a> <a href="HOST:www.a.test/">www</a> <a href="/q?z=1&amp;a=2">q</a>
 			<a href="/feed.xml">feed</a> <a href="/c.png">image</a> <a href="/r1">r</a>
 			<a href="/a-rather-long-name-of-a-page-that-has-little-to-say">long</a>
@@ -102,8 +103,12 @@ var effects = []effect{
 	{field: "NoAdditions", set: func(_ *testing.T, o *engine.Options) { o.NoAdditions = true }},
 	{field: "SeedScore", shows: "crawldb", set: func(_ *testing.T, o *engine.Options) { o.SeedScore = 5 }},
 	{field: "SeedScore", shows: "crawldb", set: func(_ *testing.T, o *engine.Options) { o.SeedScore = -1 }},
-	{field: "Interval", shows: "crawldb", set: func(_ *testing.T, o *engine.Options) { o.Interval = 7 * 24 * time.Hour }},
-	{field: "MaxInterval", shows: "crawldb", set: func(_ *testing.T, o *engine.Options) { o.MaxInterval = 100 * time.Hour }},
+	{field: "Interval", shows: "crawldb", set: func(_ *testing.T, o *engine.Options) {
+		o.Interval = 7 * 24 * time.Hour
+	}},
+	{field: "MaxInterval", shows: "crawldb", set: func(_ *testing.T, o *engine.Options) {
+		o.MaxInterval = 100 * time.Hour
+	}},
 	{field: "Normalizers", set: func(_ *testing.T, o *engine.Options) {
 		o.Normalizers = policy.URLNormalizers{policy.QueryNormalizer{}}
 	}},
@@ -135,7 +140,8 @@ var effects = []effect{
 var withoutEffect = map[string]string{
 	"Dir": "where", "MustExist": "where", "Memory": "how", "FS": "where", "OnFatal": "when the store fails",
 	"Contact": "loopback needs none", "Hosts": "names", "NameServers": "names", "Resolver": "names",
-	"Proxy": "how", "InsecureTLS": "https only", "AllowPrivate": "this web is private", "Protocol": "how", "Dial": "how",
+	"Proxy": "how", "InsecureTLS": "https only", "AllowPrivate": "this web is private", "Protocol": "how",
+	"Dial":  "how",
 	"Delay": "when", "Concurrency": "when", "PerHost": "when", "FetchTimeout": "no page is slow",
 	"TrapDuplicates": "needs 200 pages: see trapwatch_test.go",
 	"NoIndex":        "of a crawl only: Index is told to index", "OnPage": "see TestOnPage", "PageWorkers": "when",

@@ -331,8 +331,8 @@ func (w *work) indexLinked(ctx context.Context, segments []uint32) (IndexReport,
 func (w *work) indexSegments(ctx context.Context, o IndexOptions, start time.Time) (IndexReport, error) {
 	defer w.stages.time(stageIndex)()
 	x := indexing{
-		store: w.store, index: w.index, filters: w.o.IndexFilters, warn: w.warn, clock: &w.stages, inlinks: w.o.MaxInlinks,
-		report: IndexReport{Segments: o.Segments}, keys: w.sorter(foldLast),
+		store: w.store, index: w.index, filters: w.o.IndexFilters, warn: w.warn, clock: &w.stages,
+		inlinks: w.o.MaxInlinks, report: IndexReport{Segments: o.Segments}, keys: w.sorter(foldLast),
 	}
 	defer x.keys.Close()
 	if err := x.run(ctx, o); err != nil {

@@ -52,7 +52,7 @@ func other(s *setting, n int) string {
 		return []string{"page", "domain", "any", "prefix"}[n]
 	case "word":
 		return map[string]string{"schedule": "adaptive", "scoring": "opic", "signature": "text",
-			"ignore-links-by": "domain"}[s.name]
+			"ignore-by": "domain"}[s.name]
 	}
 	switch s.name {
 	case "resolver":

@@ -115,7 +115,7 @@ func (f *flags) policies(o *engine.Options) (err error) {
 	if o.Scorer, err = f.scorer(); err != nil {
 		return err
 	}
-	o.Links.ByDomain = f.text("ignore-links-by") == "domain"
+	o.Links.ByDomain = f.text("ignore-by") == "domain"
 	if f.text("schedule") == "adaptive" {
 		o.Schedule = policy.AdaptiveSchedule{}
 	}
@@ -137,7 +137,7 @@ func (f *flags) scorer() (policy.Scorer, error) {
 	in, ex := weights[0], weights[1]
 	switch f.text("scoring") {
 	case "opic":
-		return policy.OPICScorer{Internal: in, External: ex, CountFiltered: f.on("score-count-filtered")}, nil
+		return policy.OPICScorer{Internal: in, External: ex, CountFiltered: f.on("score-filtered")}, nil
 	case "opic-distinct":
 		return policy.DistinctOPICScorer{Internal: in, External: ex}, nil
 	}

@@ -78,14 +78,14 @@ var settingGroups = []settingGroup{
 			lasting: keepSchedule,
 			help:    "longest time between two fetches of a URL (Nutch: db.fetch.interval.max)",
 			into:    func(o *engine.Options) any { return &o.MaxInterval }},
-		{name: "ignore-external-links", kind: aSwitch, def: "false", used: linking, lasting: keepLinks,
+		{name: "ignore-external", kind: aSwitch, def: "false", used: linking, lasting: keepLinks,
 			help: "links and redirects from one host to another do not count (Nutch: db.ignore.external.links); " +
 				"unlike those that the scope refuses they are not kept for later",
 			into: func(o *engine.Options) any { return &o.Links.IgnoreExternal }},
-		{name: "ignore-internal-links", kind: aSwitch, def: "false", used: linking, lasting: keepLinks,
+		{name: "ignore-internal", kind: aSwitch, def: "false", used: linking, lasting: keepLinks,
 			help: "links and redirects within a host do not count (Nutch: db.ignore.internal.links)",
 			into: func(o *engine.Options) any { return &o.Links.IgnoreInternal }},
-		{name: "ignore-links-by", kind: oneOf("host", "domain"), def: "host", used: linking, lasting: keepLinks,
+		{name: "ignore-by", kind: oneOf("host", "domain"), def: "host", used: linking, lasting: keepLinks,
 			help: "what the two settings above compare: `host` or registered `domain` (Nutch: " +
 				"db.ignore.external.links.mode)"},
 		{name: "no-additions", kind: aSwitch, def: "false", used: making,
@@ -95,13 +95,14 @@ var settingGroups = []settingGroup{
 			into: func(o *engine.Options) any { return &o.NoAdditions }},
 		{name: "scoring", kind: oneOf("vote", "opic", "opic-distinct"), def: "vote",
 			used: inCrawl | inInject | inUpdateDB, lasting: keepScores,
-			help: "which URLs come first: `vote` (each page splits one vote among the pages it links to), `opic` (exactly " +
-				"Nutch's: a page's score is divided by all its links) or `opic-distinct` (by the pages it links to)"},
+			help: "which URLs come first: `vote` (each page splits one vote among the pages it links to), `opic` " +
+				"(exactly Nutch's: a page's score is divided by all its links) or `opic-distinct` (by the pages " +
+				"it links to)"},
 		{name: "score-internal", kind: aNumber, def: "1", used: inCrawl | inUpdateDB, lasting: keepScores,
 			help: "weight of links within a host, whatever the scoring (Nutch: db.score.link.internal)"},
 		{name: "score-external", kind: aNumber, def: "1", used: inCrawl | inUpdateDB, lasting: keepScores,
 			help: "weight of links between hosts, whatever the scoring (Nutch: db.score.link.external)"},
-		{name: "score-count-filtered", kind: aSwitch, def: "false", used: inCrawl | inUpdateDB, lasting: keepScores,
+		{name: "score-filtered", kind: aSwitch, def: "false", used: inCrawl | inUpdateDB, lasting: keepScores,
 			help: "`opic` also divides by links that filters or the scope refuse (Nutch: db.score.count.filtered)"},
 		{name: "seed-score", kind: aNumber, def: "1", zeroIsNone: true, lasting: keepScores,
 			used: inCrawl | inInject | inUpdateDB,
@@ -123,8 +124,8 @@ var settingGroups = []settingGroup{
 			into: func(o *engine.Options) any { return &o.Delay }},
 		{name: "max-crawl-delay", kind: aDelayBound, def: "0", used: requesting | inCheckURL,
 			help: "a host whose robots.txt demands a longer Crawl-delay is not crawled (Nutch: " +
-				"fetcher.max.crawl.delay); 0: no such bound, and more than 5 minutes counts as 5 minutes; `any`: every " +
-				"Crawl-delay is kept, however long",
+				"fetcher.max.crawl.delay); 0: no such bound, and more than 5 minutes counts as 5 minutes; `any`: " +
+				"every Crawl-delay is kept, however long",
 			into: func(o *engine.Options) any { return &o.MaxCrawlDelay }},
 		{name: "per-host", kind: aPositive, def: "1", used: fetching,
 			help: "simultaneous requests to one host; use more than 1 only for your own servers",
@@ -231,8 +232,8 @@ var settingGroups = []settingGroup{
 	}},
 	{"Index and storage", []setting{
 		{name: "parse-later", kind: aSwitch, def: "false", used: fetching,
-			help: "`fetch` only stores responses, and `seine parse` parses them (Nutch: fetcher.parse=false); `crawl` " +
-				"parses each segment when it is full",
+			help: "`fetch` only stores responses, and `seine parse` parses them (Nutch: fetcher.parse=false); " +
+				"`crawl` parses each segment when it is full",
 			into: func(o *engine.Options) any { return &o.ParseLater }},
 		{name: "no-content", kind: aSwitch, def: "false", used: fetching,
 			help: "store no bodies, only heads, texts and links (Nutch: fetcher.store.content=false): nothing can be " +
@@ -241,16 +242,17 @@ var settingGroups = []settingGroup{
 		{name: "nofollow-links", kind: aSwitch, def: "false", used: inCrawl | inInvertlinks, lasting: keepLinks,
 			help: "also keep links in linkdb that must not be followed; Nutch does not",
 			into: func(o *engine.Options) any { return &o.NoFollowLinks }},
-		{name: "max-inlinks", kind: aPositive, def: "10000", used: inCrawl | inInvertlinks | inIndex, lasting: keepLinks,
+		{name: "max-inlinks", kind: aPositive, def: "10000", used: inCrawl | inInvertlinks | inIndex,
+			lasting: keepLinks,
 			help: "most links to one page that linkdb keeps of a segment, and that the index reads (Nutch: " +
 				"linkdb.max.inlinks)",
 			into: func(o *engine.Options) any { return &o.MaxInlinks }},
 		{name: "anchor-length", kind: aPositive, def: "256", used: inCrawl | inInvertlinks, lasting: keepLinks,
 			help: "characters that linkdb keeps of a link's text (Nutch: linkdb.max.anchor.length)",
 			into: func(o *engine.Options) any { return &o.AnchorLength }},
-		{name: "choose-redirect-url", kind: aSwitch, def: "false", used: inCrawl | inUpdateDB, lasting: keepShown,
-			help: "show a page behind a redirect by the better known of the two URLs, as Nutch chooses it; else always " +
-				"by its own, as Nutch shows it",
+		{name: "choose-redirect", kind: aSwitch, def: "false", used: inCrawl | inUpdateDB, lasting: keepShown,
+			help: "show a page behind a redirect by the better known of the two URLs, as Nutch chooses it; else " +
+				"always by its own, as Nutch shows it",
 			into: func(o *engine.Options) any { return &o.ChooseRedirectURL }},
 		{name: "no-index", kind: aSwitch, def: "false", used: inCrawl, flag: true,
 			help: "crawl without indexing; `seine index` does it later",

@@ -135,8 +135,8 @@ func (g *generation) chooseGroup(rd storage.Reader, marked *markedSet) error {
 	return nil
 }
 
-// allowed returns how many URLs the budgets of a host and of its domain still allow. What fetch would not request is not
-// chosen: the fetchlists would never come to an end.
+// allowed returns how many URLs the budgets of a host and of its domain still allow. What fetch would not request is
+// not chosen: the fetchlists would never come to an end.
 func (g *generation) allowed(h urlkey.HostKey) (int64, error) {
 	if domain := h.DomainKey(); domain != g.domain {
 		b, err := g.p.env.Admission.DomainBudgetNow(domain)

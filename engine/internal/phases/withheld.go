@@ -23,8 +23,8 @@ type Readmitted struct {
 }
 
 // Readmit joins withheld links that came into reach with crawldb, as if they had been admitted when their segments
-// were updated. It does nothing while admission.Pending is empty, or no additions are allowed. UpdateDB and Inject do the same at their end; what
-// else changes the answer, such as a live filter, is followed by a call of Readmit.
+// were updated. It does nothing while admission.Pending is empty, or no additions are allowed. UpdateDB and Inject do
+// the same at their end; what else changes the answer, such as a live filter, is followed by a call of Readmit.
 //
 //	withheld, below the pending prefixes ─▶ verdict for each target
 //	                      admitted: folded, joined with crawldb, deleted

@@ -3,6 +3,7 @@
 package segment
 
 import (
+	"errors"
 	"time"
 
 	"github.com/seine-crawler/seine/engine/fetch"
@@ -59,6 +60,12 @@ const (
 	failureDecode     = "decode_error"
 	failureParse      = "parse_failed"
 )
+
+// ErrNoContent is wrapped by the error of Seal for a segment whose pages were stored without content.
+var ErrNoContent = errors.New("its pages were stored without content and cannot be parsed again")
+
+// truncatedByUs is the WARC-Truncated of a complete response whose body was left out.
+const truncatedByUs = "unspecified"
 
 // Fields of WARC records: of the metadata record of an attempt without a response, and of response records.
 const (

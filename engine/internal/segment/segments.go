@@ -4,15 +4,11 @@ package segment
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/warc"
 )
-
-// ErrNoContent is wrapped by the error of Seal for a segment whose pages were stored without content.
-var ErrNoContent = errors.New("its pages were stored without content and cannot be parsed again")
 
 // Create stores the next segment as open and opens its WARC. The writer must end in Finish, Abandon or Close.
 func (s *Segments) Create() (*Writer, error) {
@@ -20,8 +16,7 @@ func (s *Segments) Create() (*Writer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening a segment: %w", err)
 	}
-	w := s.newWriter(seg)
-	w.later = s.env.ParseLater
+	w := s.newFetch(seg)
 	if err := w.open(); err != nil {
 		w.Close()
 		return nil, err
@@ -45,8 +40,7 @@ func (s *Segments) number() (storage.Segment, error) {
 // of every URL in them, from several goroutines; the key is valid during the call. More is stored into new files. The
 // writer must end in Finish, Abandon or Close.
 func (s *Segments) Resume(ctx context.Context, seg storage.Segment, each func(key []byte)) (*Writer, error) {
-	w := s.newWriter(seg)
-	w.later = s.env.ParseLater
+	w := s.newFetch(seg)
 	files, _, err := s.readBack(ctx, w, each)
 	if err != nil {
 		w.Close()
@@ -76,6 +70,15 @@ func (s *Segments) Seal(ctx context.Context, seg storage.Segment) (Sealed, error
 	sealed, err := w.seal(ctx, files)
 	sealed.Torn = torn
 	return sealed, err
+}
+
+// newFetch makes a writer without a WARC for what is fetched.
+func (s *Segments) newFetch(seg storage.Segment) *Writer {
+	w := s.newWriter(seg)
+	if s.env.ParseLater {
+		w.later = s.Seal
+	}
+	return w
 }
 
 // newWriter makes a writer without a WARC.

@@ -26,8 +26,9 @@ type Writer struct {
 	seg     storage.Segment
 	warc    *warc.Writer    // nil while a segment is only read back
 	earlier []warc.FileInfo // files that Resume read back
-	later   bool            // nothing is parsed before the end
 	lost    atomic.Int64    // pages read back that have no content
+	// later, if not nil, parses and seals the segment at the end: Segments.Seal. Then nothing is parsed before.
+	later func(context.Context, storage.Segment) (Sealed, error)
 
 	pendingMu sync.Mutex
 	pending   []Stored // appended to the WARC since the last sync
@@ -101,9 +102,6 @@ func dropBody(x *warc.Exchange) {
 	}
 }
 
-// truncatedByUs is the WARC-Truncated of a complete response whose body was left out.
-const truncatedByUs = "unspecified"
-
 // Exchange returns a response in the form that the WARC writer takes. It shares the response's memory.
 func Exchange(u urlkey.URL, r *fetch.Response, fields ...warc.Field) *warc.Exchange {
 	return &warc.Exchange{URI: u.String(), Addr: r.Addr, Start: r.Start, Request: r.RequestHead, ResponseHead: r.Head,
@@ -118,10 +116,10 @@ func (w *Writer) KeepRobots(u urlkey.URL, r *fetch.Response) error {
 
 // add makes the outcome of an attempt and adds its records. The outcome stays in s until the next call.
 func (w *Writer) add(a *Attempt, s *Scratch) error {
-	w.s.readOutcome(a, s, !w.later)
+	w.s.readOutcome(a, s, w.later == nil)
 	o := &s.outcome
 	s.key = a.URL.AppendKey(s.key[:0])
-	if w.later {
+	if w.later != nil {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.counts.Add(o)
@@ -203,8 +201,8 @@ func (w *Writer) Finish(ctx context.Context) (Sealed, error) {
 	if err != nil {
 		return Sealed{}, err
 	}
-	if w.later {
-		return w.s.Seal(ctx, w.seg)
+	if w.later != nil {
+		return w.later(ctx, w.seg)
 	}
 	return w.seal(ctx, append(w.earlier, files...))
 }
