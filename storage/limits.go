@@ -105,6 +105,6 @@ const (
 	// file descriptor.
 	runFanIn = 64
 
-	// verifyProblemsMax is how many problems a VerifyReport lists; all are counted.
-	verifyProblemsMax = 100
+	// verifyProblemsMax is how many problems of one range a VerifyReport lists; all are counted.
+	verifyProblemsMax = 10_000
 )

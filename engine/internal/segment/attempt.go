@@ -59,6 +59,10 @@ const (
 	failureLocation   = "bad_location" // a redirect without a usable target
 	failureDecode     = "decode_error"
 	failureParse      = "parse_failed"
+
+	// Why content is truncated, if not the response was: decoded, it is too long, or its coding is damaged.
+	truncatedLength = "length"
+	truncatedDecode = "decode"
 )
 
 // ErrNoContent is wrapped by the error of Seal for a segment whose pages were stored without content.

@@ -30,8 +30,13 @@ func storedAttempt(rec *warc.Record) (a *Attempt, ok bool, err error) {
 	return a, err == nil, err
 }
 
+// IsPage reports whether a record is the response to a request for a page.
+func IsPage(rec *warc.Record) bool {
+	return rec.Type == warc.TypeResponse && rec.Field(fieldRole) == ""
+}
+
 func storedResponse(rec *warc.Record) (a *Attempt, ok bool, err error) {
-	if rec.Field(fieldRole) != "" {
+	if !IsPage(rec) {
 		return nil, false, nil
 	}
 	head, body, err := rec.HTTP()
