@@ -21,12 +21,21 @@ type Attempt struct {
 	Took     time.Duration   // until its end; stored in milliseconds
 	Response *fetch.Response // nil if there is none
 	Failure  fetch.Failure   // "" if there is a response
+	Received int64           // bytes that came without making a response, see fetch.Response.Received
 	// Preferences are what robots.txt said about uses of the page, as "name: value" lines. " | " counts as a line end.
 	Preferences string
 
 	dropped  int // bytes of the body that the WARC does not have
 	location warc.Location
 	digest   [20]byte // SHA-1 of the payload
+}
+
+// received returns the bytes that the fetch received.
+func (a *Attempt) received() int64 {
+	if a.Response != nil {
+		return a.Response.Received
+	}
+	return a.Received
 }
 
 // Scratch is the memory in which one goroutine parses pages one after another. The zero value is ready.
@@ -78,5 +87,7 @@ const (
 	fieldTook    = "WARC-Seine-Fetch-Ms" // on pages
 	fieldDropped = "WARC-Seine-Dropped"  // on pages without their body: its bytes
 	fieldTookMS  = "fetchTimeMs"         // on failures, as other crawlers name it
+	fieldWire    = "WARC-Seine-Received" // bytes, on pages
+	fieldWireLen = "bytesReceived"       // on failures
 	roleRobots   = "robots"
 )
