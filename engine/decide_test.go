@@ -44,6 +44,10 @@ func TestDecide(t *testing.T) {
 			"dry for long, visits in flight", state{pages: 7, busy: 1},
 			quiet{dry: sealQuiet, idle: -1}, notThin, actSeal, "",
 		},
+		{
+			"dry for long, responses about to be stored", state{pages: 7, busy: 1, storing: 1},
+			quiet{dry: sealQuiet, idle: -1}, notThin, actWait, "",
+		},
 		{"dry without pages, updatedb at work", state{updating: 1}, dry, notThin, actWait, ""},
 
 		{"thin", state{pages: thinPages}, busy, thin{thinTime}, actSeal, ""},

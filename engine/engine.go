@@ -64,7 +64,7 @@ func openWork(o Options) (*work, error) {
 	var err error
 	w.store, err = storage.Open(filepath.Join(o.Dir, "store"), storage.Options{
 		FS: o.FS, Now: o.Now, MustExist: o.MustExist, OnFatal: o.OnFatal,
-		CacheBytes: s.cache - s.memTable, MemTableBytes: s.memTable,
+		CacheBytes: s.cache, MemTableBytes: s.memTable,
 		Identity: map[string]string{"key-format": "surt-1", "parser": parse.Version, "analyzer": index.AnalyzerVersion},
 		Initial:  map[string]string{settingSignature: cmp.Or(o.Signature, signatureContent)},
 		Logger:   func(format string, args ...any) { w.warn(fmt.Errorf(format, args...)) },

@@ -39,7 +39,7 @@ func (w *work) startFetching(
 	f.frontier, err = frontier.New(frontier.Options{
 		Source: f.source, Delay: time.Duration(w.live.delay.Load()), Fetchers: fetchers, PerHost: w.o.PerHost,
 		MaxCrawlDelay: w.o.frontierCrawlDelay(), Extra: w.o.extraFetchers(),
-		Refillers: frontierRefillers, Resume: resume, MaxHosts: w.o.frontierHosts(), MaxQueued: w.o.frontierURLs(),
+		Refillers: frontierRefillers, Resume: resume, MaxHosts: w.o.shares().hosts, MaxQueued: w.o.shares().urls,
 		Now: w.o.Now, OnDrop: f.source.Release, OnHost: w.rememberHost, OnError: w.refillFailed,
 	})
 	if err != nil {

@@ -33,7 +33,9 @@ type network struct {
 func (n *network) open(o *Options, env visit.Env) error {
 	n.resolver, n.client, n.end = o.Resolver, o.Protocol, func() {}
 	if n.resolver == nil {
-		n.resolver = fetch.NewResolver(fetch.ResolverOptions{Hosts: o.Hosts, Servers: o.NameServers})
+		n.resolver = fetch.NewResolver(fetch.ResolverOptions{
+			Hosts: o.Hosts, Servers: o.NameServers, CacheMax: o.shares().names,
+		})
 	}
 	if n.client == nil {
 		c, err := fetch.NewClient(fetch.Options{

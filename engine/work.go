@@ -87,8 +87,9 @@ func (w *work) network() (*network, error) {
 			Store: w.store, Dir: w.o.Dir, Admission: w.admission, Now: w.o.Now,
 			Delay:         func() time.Duration { return time.Duration(w.live.delay.Load()) },
 			MaxCrawlDelay: max(w.o.MaxCrawlDelay, 0),
-			Busy:          func() func() { return w.stages.time(stageRefill) },
-			Warn:          w.warn, Stored: w.o.Events.PageStored, Page: w.pages.callback(w.o.OnPage, w.o.PageWorkers),
+			Slots:         w.o.shares().slots, FactsBytes: w.o.shares().facts,
+			Busy: func() func() { return w.stages.time(stageRefill) },
+			Warn: w.warn, Stored: w.o.Events.PageStored, Page: w.pages.callback(&w.o),
 		})
 	})
 	return &w.net, w.net.err

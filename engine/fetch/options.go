@@ -123,7 +123,7 @@ func (o Options) withDefaults() (Options, error) {
 		o.MaxConns = DefaultMaxConns()
 	}
 	o.MaxIdle = min(o.MaxIdle, max(o.MaxConns/2, 1))
-	o.MemoryBytes = max(o.MemoryBytes, o.MaxBody+budgetStep)
+	o.MemoryBytes = max(o.MemoryBytes, o.MaxBody+8*budgetStep)
 	return o, nil
 }
 

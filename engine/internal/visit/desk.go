@@ -27,12 +27,20 @@ type desk struct {
 	seg   *segment.Writer
 
 	pages    pageLimit
+	storing  atomic.Int64 // responses that wait for a slot or are being stored
 	received atomic.Int64 // bytes of bodies
 	gate     gate
 }
 
 // store appends an attempt to the open segment.
-func (d *desk) store(a *segment.Attempt, s *segment.Scratch) (fetched bool, err error) {
+func (d *desk) store(a *segment.Attempt) (fetched bool, err error) {
+	d.storing.Add(1)
+	defer d.storing.Add(-1)
+	s := d.hosts.slots.take()
+	defer d.hosts.slots.put(s)
+	if a.Response != nil {
+		defer a.Response.DropContent()
+	}
 	d.segMu.RLock()
 	status, err := d.seg.Store(a, s)
 	d.segMu.RUnlock()

@@ -125,6 +125,7 @@ func (h *Hosts) decided(a *authority) (s robotsState, wait chan struct{}) {
 func (h *Hosts) decide(a *authority, answer robotsAnswer, now time.Time) (unreach time.Duration) {
 	a.dirty = true
 	unreach = noteRobots(&a.facts, answer.status, answer.body, now)
+	h.weigh(a)
 	a.rules, _ = RobotsRules(&a.facts, h.env.Agent)
 	h.sitemaps.note(&a.facts, h.env.Links)
 	return unreach
@@ -192,6 +193,9 @@ func (h *Hosts) ask(ctx context.Context, req *fetch.Request, keep keepFunc) robo
 }
 
 func (h *Hosts) answer(at urlkey.URL, resp *fetch.Response, keep keepFunc) (a robotsAnswer) {
+	s := h.slots.take()
+	defer h.slots.put(s)
+	defer resp.DropContent()
 	if resp.Failure != "" {
 		return a
 	}
