@@ -50,8 +50,9 @@ type Options struct {
 	MaxBody int64
 	// MaxDecoded bounds a body after content decoding, in bytes; default 8 MiB.
 	MaxDecoded int64
-	// MemoryBytes bounds all bodies together; default 256 MiB, and never less than one body of MaxBody needs.
-	// A fetch waits for memory within its deadline.
+	// MemoryBytes bounds all bodies together, as received, from their first byte to Release; default 256 MiB, and never
+	// less than one body of MaxBody needs. A fetch waits for memory within its deadline. While one waits, a body that
+	// has been received for more than five seconds may be cut off (truncated "time").
 	MemoryBytes int64
 	// IdleTimeout is how long an unused connection is kept; default 15 s.
 	IdleTimeout time.Duration
