@@ -8,8 +8,8 @@ import (
 	"github.com/seine-crawler/seine/engine/fetch"
 )
 
-// Shares of Options.Memory, in percent. All of it is shared out here; TestMemoryShares adds it up, and seine bench peaks
-// measures what a process takes in crawls that are meant to take much.
+// Shares of Options.Memory, in percent. All of it is shared out here; TestMemoryShares adds it up, and seine bench
+// peaks measures what a process takes in crawls that are meant to take much.
 //
 //	cache      10   blocks of the store, and memTables of its last small writes
 //	bodies     10   responses as received, from their first byte to the parse record
@@ -21,10 +21,10 @@ import (
 //	hosts       3   robots.txt rules and other facts of hosts, names and addresses
 //	pages       3   pages that wait for OnPage, or that a callback has
 //
-// That makes 73; the rest is for fetchers (a stack, a connection and its buffers: some 100 KB each), what libraries use,
-// and for the garbage collector, which would otherwise run all the time. cmd/seine tells it to keep all of Go's memory
-// within Options.Memory; a process that embeds an Engine calls debug.SetMemoryLimit itself. A process takes some 30 MB
-// that Go does not count, for its program text.
+// That makes 73; the rest is for fetchers (a stack, a connection and its buffers: some 100 KB each), what libraries
+// use, and for the garbage collector, which would otherwise run all the time. cmd/seine tells it to keep all of Go's
+// memory within Options.Memory; a process that embeds an Engine calls debug.SetMemoryLimit itself. A process takes some
+// 30 MB that Go does not count, for its program text.
 type shares struct {
 	cache    int64 // the store's blocks
 	memTable int64 // one of memTables

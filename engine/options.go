@@ -30,10 +30,10 @@ type Options struct {
 	// Dir is the data directory. Open creates it if it is missing; with MustExist that is ErrNoStore.
 	Dir       string
 	MustExist bool
-	// Memory bounds, in bytes, what an Engine holds: caches, sorters, bodies, pages, hosts and queued URLs, in shares that
-	// memory.go lists; 0 means 1 GiB, the least is 64 MiB. A program that calls debug.SetMemoryLimit with it, as the
-	// seine command does, and takes little itself, has a resident set of at most 1.25 times Memory, from 256 MiB on.
-	// What OnPage keeps, other callbacks and fields of Options hold is the program's own.
+	// Memory bounds, in bytes, what an Engine holds: caches, sorters, bodies, pages, hosts and queued URLs, in shares
+	// that memory.go lists; 0 means 1 GiB, the least is 64 MiB. A program that calls debug.SetMemoryLimit with it, as
+	// the seine command does, and takes little itself, has a resident set of at most 1.25 times Memory, from 256 MiB
+	// on. What callbacks keep and fields of Options hold is the program's own.
 	Memory int64
 
 	// UserAgent is sent with every request; "" means "Mozilla/5.0 (compatible; seine/VERSION; +CONTACT)". Its product

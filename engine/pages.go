@@ -67,11 +67,11 @@ type delivery struct {
 
 // callback returns what fetchers call for each attempt that was stored, or nil without OnPage. It must be called before
 // start.
-func (d *deliveries) callback(o *Options) func(*segment.Attempt, *segment.Scratch) {
-	if o.OnPage == nil {
+func (d *deliveries) callback(on func(*Page), workers int, bytes int64) func(*segment.Attempt, *segment.Scratch) {
+	if on == nil {
 		return nil
 	}
-	d.on, d.workers, d.bytes = o.OnPage, cmp.Or(o.PageWorkers, runtime.GOMAXPROCS(0)), o.shares().pages
+	d.on, d.workers, d.bytes = on, cmp.Or(workers, runtime.GOMAXPROCS(0)), bytes
 	d.room = semaphore.NewWeighted(d.bytes)
 	return func(a *segment.Attempt, s *segment.Scratch) {
 		if c := d.current.Load(); c != nil {

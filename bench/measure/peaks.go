@@ -59,7 +59,8 @@ func Peaks(ctx context.Context, o PeakOptions) error {
 				}
 				o.Line(l)
 				if o.Most > 0 && ratio > o.Most {
-					over = append(over, fmt.Errorf("%s: the peak is %.2f times --memory, want at most %.2f", l.Name, ratio, o.Most))
+					over = append(over, fmt.Errorf("%s: the peak is %.2f times --memory, want at most %.2f",
+						l.Name, ratio, o.Most))
 				}
 			}
 		}

@@ -80,8 +80,8 @@ func benchPeaksCommand(c *console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "peaks",
 		Short: "measure the memory of crawls of hosts that are meant to take much of it",
-		Long: "Crawls hosts on loopback whose pages are meant to take memory, each kind in a process of its own, and\n" +
-			"prints the largest resident set beside --memory. It takes some minutes.",
+		Long: "Crawls hosts on loopback whose pages are meant to take memory, each kind in a process of its\n" +
+			"own, and prints the largest resident set beside --memory. It takes some minutes.",
 		Args: args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var err error
@@ -99,7 +99,7 @@ func benchPeaksCommand(c *console) *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringSliceVar(&o.Kinds, "kinds", nil, "kinds of pages: "+strings.Join(hostile.HeavyKinds, ", ")+" (default: all)")
+	f.StringSliceVar(&o.Kinds, "kinds", nil, "kinds of pages (default: "+strings.Join(hostile.HeavyKinds, ", ")+")")
 	f.IntSliceVar(&o.Memory, "memory", nil, "values of --memory, in MB (default: 256,512)")
 	f.IntSliceVar(&o.Fetchers, "fetchers", nil, "values of --concurrency (default: 64,200)")
 	f.Float64Var(&o.Most, "most", 0, "fail if a peak is more than so many times --memory; 0: never")

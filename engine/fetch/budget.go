@@ -12,8 +12,8 @@ import (
 
 // budget bounds the bytes of all bodies together: a body takes its bytes before it receives them.
 //
-// Bodies that all wait for more must not wait for one another for ever. So one body at a time may draw on a reserve that
-// suffices for the largest, comes to its end, and gives everything back. And while a body waits, one that has been
+// Bodies that all wait for more must not wait for one another for ever. So one body at a time may draw on a reserve
+// that suffices for the largest, comes to its end, and gives everything back. And while a body waits, one that has been
 // received for longer than budgetPatience, its own waits aside, is cut off: the one that has lasted longest.
 type budget struct {
 	mu      sync.Mutex

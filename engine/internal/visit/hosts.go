@@ -59,7 +59,8 @@ func NewHosts(env Env) *Hosts {
 	if env.DiskFree == nil {
 		env.DiskFree = env.Store.DiskFree
 	}
-	return &Hosts{env: env, size: hostsMax, most: cmp.Or(env.FactsBytes, factsBytes), by: map[urlkey.HostKey]*list.Element{}, lru: list.New(),
+	return &Hosts{env: env, size: hostsMax, most: cmp.Or(env.FactsBytes, factsBytes),
+		by: map[urlkey.HostKey]*list.Element{}, lru: list.New(),
 		leaving: map[urlkey.HostKey]*authority{}, slots: newSlots(env.Slots)}
 }
 
@@ -105,8 +106,8 @@ func (h *Hosts) held(key urlkey.HostKey) *authority {
 	return nil
 }
 
-// weigh counts what an authority in memory takes: about 600 bytes, its robots.txt, and rules of about that size. a.mu is
-// held, or nobody else has a yet.
+// weigh counts what an authority in memory takes: about 600 bytes, its robots.txt, and rules of about that size. a.mu
+// is held, or nobody else has a yet.
 func (h *Hosts) weigh(a *authority) {
 	weight := 600 + 2*int64(len(a.facts.Robots))
 	h.bytes.Add(weight - a.weight)

@@ -9,8 +9,8 @@ import (
 )
 
 // slots are the places in which responses are decoded, parsed and packed. That is work for processors, so a few are
-// enough, and what it needs of memory does not grow with the number of fetchers: a fetcher has no more than the bytes as
-// received. Who has a slot waits for no other one, nor for a body.
+// enough, and what it needs of memory does not grow with the number of fetchers: a fetcher has no more than the bytes
+// as received. Who has a slot waits for no other one, nor for a body.
 type slots chan *segment.Scratch
 
 func newSlots(n int) slots {
