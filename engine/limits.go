@@ -46,6 +46,10 @@ const (
 	redirectsMax     = 60
 	// depthMax is the greatest MaxDepth; a record counts to 65,535.
 	depthMax = 65_000
+	// inheritBytes is how much Repair copies from the damaged store at once.
+	inheritBytes = 1 << 20
+	// problemsShown is the number of problems of each kind that the text of a VerifyReport shows.
+	problemsShown = 20
 	// checkFileMax is the longest file that CheckFile reads, in bytes. A longer one is an error.
 	checkFileMax = 64 << 20
 

@@ -2,11 +2,7 @@
 
 package engine
 
-import (
-	"runtime"
-
-	"github.com/seine-crawler/seine/engine/fetch"
-)
+import "runtime"
 
 // Shares of Options.Memory, in percent. All of it is shared out here; TestMemoryShares adds it up, and seine bench
 // peaks measures what a process takes in crawls that are meant to take much.
@@ -85,6 +81,6 @@ func (s shares) sum() int64 {
 
 // extraFetchers is the number of fetchers that stand in for slow visits at most, beyond Options.Concurrency. Each has a
 // connection, with buffers and a stack, and up to half of all connections are for them.
-func (o *Options) extraFetchers() int {
-	return int(min(o.Memory/extraFetcherShare, extraFetchersMax, int64(fetch.DefaultMaxConns()/2)))
+func (o *Options) extraFetchers(conns int) int {
+	return int(min(o.Memory/extraFetcherShare, extraFetchersMax, int64(conns/2)))
 }

@@ -34,6 +34,8 @@ type ResolverOptions struct {
 	// CacheMax is the number of names whose answers are cached, some 300 bytes each; 0 means 200,000. Beyond it, those
 	// that were used least recently are forgotten.
 	CacheMax int
+	// InFlight is the number of names that are looked up at the same time, with two sockets each; 0 means 64.
+	InFlight int
 	// Now is the clock by which answers expire; nil means time.Now.
 	Now func() time.Time
 }
@@ -70,10 +72,13 @@ func NewResolver(o ResolverOptions) *CachingResolver {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if o.InFlight <= 0 {
+		o.InFlight = resolveInFlight
+	}
 	return &CachingResolver{
 		o:     o,
 		dns:   newDNSClient(o.Servers),
-		slots: make(chan struct{}, resolveInFlight),
+		slots: make(chan struct{}, o.InFlight),
 		cache: map[string]*list.Element{},
 		lru:   list.New(),
 	}
@@ -179,7 +184,10 @@ func (r *CachingResolver) query(ctx context.Context, host string) (found dnsAnsw
 	}
 	if found.err != nil {
 		f := classify(found.err, FailDNSTimeout)
-		if ctx.Err() != nil {
+		switch {
+		case f.failure == FailFiles:
+			found.ttl = 0 // says nothing of the name
+		case ctx.Err() != nil:
 			f = &fault{FailDNSTimeout, found.err}
 		}
 		found.err = f

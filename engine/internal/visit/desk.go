@@ -28,8 +28,11 @@ type desk struct {
 
 	pages    pageLimit
 	storing  atomic.Int64 // responses that wait for a slot or are being stored
-	received atomic.Int64 // bytes of bodies
+	received atomic.Int64 // bytes
+	replayed atomic.Int64 // requests that were, or will be, sent again
 	gate     gate
+
+	filesLacked sync.Once // a warning
 }
 
 // store appends an attempt to the open segment.
@@ -59,7 +62,9 @@ func (d *desk) keepRobots(u urlkey.URL, r *fetch.Response) error {
 
 // follow is the followFunc of a run.
 func (d *desk) follow(to urlkey.URL) *deferredRobots {
-	w := &waitingRobots{&deferredRobots{until: d.env.Now().Add(deferredPatience)}, 1}
+	w := &waitingRobots{
+		deferredRobots: &deferredRobots{until: d.env.Now().Add(deferredPatience)}, hops: 1,
+	}
 	if !d.send(w, to) {
 		return nil
 	}

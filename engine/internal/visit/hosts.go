@@ -50,6 +50,7 @@ type authority struct {
 	rules    *robots.Rules // nil until decided
 	dirty    bool
 	weight   int64           // its part of Hosts.bytes; 0 while it is not in memory
+	broken   bool            // the request for robots.txt broke off with its kept connection
 	fetching chan struct{}   // closed when the request for robots.txt ends; nil: none is under way
 	deferred *deferredRobots // the robots.txt that was redirected; nil: none is deferred
 }
