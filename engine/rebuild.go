@@ -52,7 +52,8 @@ func Rebuild(ctx context.Context, o Options) (RebuildReport, error) {
 	}
 	if o.hasStore() {
 		return RebuildReport{}, fmt.Errorf("rebuilding %s: there is a store in %s: repair that with \"seine verify "+
-			"--repair\", which keeps what can be read of it; or move it away first", o.Dir, filepath.Join(o.Dir, storeName))
+			"--repair\", which keeps what can be read of it; or move it away first",
+			o.Dir, filepath.Join(o.Dir, storeName))
 	}
 	r, err := o.rebuild(ctx, nil)
 	if err == nil {
@@ -100,41 +101,73 @@ func (o Options) rebuild(ctx context.Context, old *storage.Store) (r rebuilt, er
 	return r, nil
 }
 
-// replay takes all segments through all phases.
+// replay takes all segments through all phases. The records of an old store say what its updatedb made of the segments
+// that it had updated. So they come in after those, and before the others.
 func (w *work) replay(ctx context.Context, old *storage.Store, r *rebuilt) error {
 	list, err := w.store.SegmentList()
 	if err != nil {
 		return err
 	}
+	behind := notUpdated(old)
 	for _, seg := range list {
-		sealed, err := w.seal(ctx, seg.Number)
-		if err != nil {
-			return err
+		if !behind[seg.Number] {
+			if err := w.replaySegment(ctx, seg.Number, r); err != nil {
+				return err
+			}
 		}
-		seeds, err := w.phases.Unknown(ctx, seg.Number)
-		if err == nil && len(seeds) > 0 {
-			_, _, err = w.inject(ctx, InjectOptions{URLs: seeds})
-		}
-		if err == nil {
-			_, _, err = w.updateDB(ctx, seg.Number)
-		}
-		if err == nil {
-			_, err = w.invertLinks(ctx, seg.Number)
-		}
-		if err != nil {
-			return err
-		}
-		r.Segments++
-		r.Pages += sealed.Pages
-		r.Links += sealed.Links
-		r.Seeds += uint64(len(seeds))
 	}
 	if old != nil {
 		if r.restored, err = w.phases.Restore(ctx, old); err != nil {
 			return err
 		}
 	}
+	for _, seg := range list {
+		if behind[seg.Number] {
+			if err := w.replaySegment(ctx, seg.Number, r); err != nil {
+				return err
+			}
+		}
+	}
 	return w.settle(ctx, &hooks{})
+}
+
+// notUpdated returns the segments whose outcomes an old store had not taken in, as far as it can be read.
+func notUpdated(old *storage.Store) map[uint32]bool {
+	behind := map[uint32]bool{}
+	if old == nil {
+		return behind
+	}
+	list, err := old.SegmentList()
+	if err != nil {
+		return behind
+	}
+	for _, seg := range list {
+		behind[seg.Number] = seg.State < storage.SegmentUpdated
+	}
+	return behind
+}
+
+// replaySegment takes a segment up to linked.
+func (w *work) replaySegment(ctx context.Context, number uint32, r *rebuilt) error {
+	sealed, err := w.seal(ctx, number)
+	if err != nil {
+		return err
+	}
+	seeds, err := w.phases.Unknown(ctx, number)
+	if err == nil && len(seeds) > 0 {
+		_, _, err = w.inject(ctx, InjectOptions{URLs: seeds})
+	}
+	if err == nil {
+		_, _, err = w.updateDB(ctx, number)
+	}
+	if err == nil {
+		_, err = w.invertLinks(ctx, number)
+	}
+	r.Segments++
+	r.Pages += sealed.Pages
+	r.Links += sealed.Links
+	r.Seeds += uint64(len(seeds))
+	return err
 }
 
 // mendFiles makes every WARC file sound. A file that an old store says was sealed loses what follows its end. One that
@@ -254,18 +287,4 @@ func inheritRange(made, old *storage.Store, r storage.Range) error {
 		return flush()
 	})
 	return errors.Join(err, flush())
-}
-
-// finishMove puts a complete new store in the place of the old one, which is kept beside it.
-func (o *Options) finishMove() error {
-	made, store := filepath.Join(o.Dir, rebuiltName), filepath.Join(o.Dir, storeName)
-	if !exists(storage.NewWARCFS(o.FS), made) {
-		return nil
-	}
-	if o.hasStore() {
-		if err := storage.Move(o.FS, store, filepath.Join(o.Dir, damagedName)); err != nil {
-			return err
-		}
-	}
-	return storage.Move(o.FS, made, store)
 }

@@ -32,7 +32,8 @@ func (r RepairReport) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "repair: %d problems found, %d left; %d records kept, %d pages lost and due again, %d pages of %d "+
 		"segments read in %.2fs; the damaged store is in %s",
-		r.Found.Problems, r.Left.Problems, r.Kept, r.Due, r.Rebuild.Pages, r.Rebuild.Segments, r.Took.Seconds(), r.Damaged)
+		r.Found.Problems, r.Left.Problems, r.Kept, r.Due, r.Rebuild.Pages, r.Rebuild.Segments, r.Took.Seconds(),
+		r.Damaged)
 	for i, c := range r.Rebuild.Changed {
 		if i == problemsShown {
 			fmt.Fprintf(&b, "\n  and %d more; --json lists them", len(r.Rebuild.Changed)-i)

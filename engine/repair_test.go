@@ -41,7 +41,8 @@ func TestRebuild(t *testing.T) {
 			if err := os.RemoveAll(filepath.Join(o.Dir, "store")); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := engine.Open(o); !errors.Is(err, engine.ErrDamaged) || !strings.Contains(err.Error(), "rebuild") {
+			_, err := engine.Open(o)
+			if !errors.Is(err, engine.ErrDamaged) || !strings.Contains(err.Error(), "rebuild") {
 				t.Errorf("WARC files without a store: %v", err)
 			}
 			canceled, cancel := context.WithCancel(ctx)

@@ -30,8 +30,9 @@ func (f Fault) String() string {
 // first. The record is valid during the call. A Reader with default options must be able to read it.
 //
 // It finds a changed bit anywhere in a file that a Writer wrote, but for those that mean nothing: a gzip header's hint
-// of how it was compressed, and what a compressed record leaves unused. In files of other tools, which have gzip headers of their own, it finds those that a checksum
-// covers. An error is one of the file, of a callback, or io.ErrUnexpectedEOF if the file is shorter than size.
+// of how it was compressed, and what a compressed record leaves unused. In files of other tools, which have gzip
+// headers of their own, it finds those that a checksum covers. An error is one of the file, of a callback, or
+// io.ErrUnexpectedEOF if the file is shorter than size.
 func Scan(f io.ReaderAt, name string, size int64, record func(*Record) error, fault func(Fault) error) error {
 	s := scan{
 		f: f, size: size, record: record, fault: fault,
@@ -91,7 +92,8 @@ func (s *scan) next() (more bool, err error) {
 			return false, err
 		}
 		s.at = corrupt.Next
-		return true, s.fault(Fault{Offset: corrupt.Offset, Length: corrupt.Next - corrupt.Offset, Reason: reasonOf(corrupt)})
+		length := corrupt.Next - corrupt.Offset
+		return true, s.fault(Fault{Offset: corrupt.Offset, Length: length, Reason: reasonOf(corrupt)})
 	case errors.As(err, &corrupt):
 		if err := s.gap(corrupt.Offset); err != nil {
 			return false, err

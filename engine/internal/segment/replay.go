@@ -64,7 +64,8 @@ func (g *Segments) repair(path string, state storage.SegmentState) (size, remove
 		}
 	}
 	if err == nil && size == 0 && length > 0 {
-		g.env.Warn(fmt.Errorf("%s was never synced: its %d bytes are dropped and their pages are due again", path, length))
+		g.env.Warn(fmt.Errorf("%s was never synced: its %d bytes are dropped and their pages are due again",
+			path, length))
 	}
 	return size, length - size, err
 }
