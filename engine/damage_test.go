@@ -166,7 +166,7 @@ func killMidway(t *testing.T, web equalWeb, o engine.Options) (acked []string) {
 			if err := os.RemoveAll(o.Dir); err != nil {
 				t.Fatal(err)
 			}
-		case len(acked) > 30:
+		case len(acked) > 10:
 			return acked
 		}
 	}

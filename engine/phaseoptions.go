@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seine-crawler/seine/engine/internal/phases"
+	"github.com/seine-crawler/seine/storage"
 )
 
 // InjectOptions name seeds and say what happens to URLs that crawldb has already. The sources are read one after
@@ -79,6 +80,8 @@ type DedupOptions struct {
 	Segments []uint32
 	// Order replaces Options.DedupOrder for this call; "" means that order.
 	Order string
+
+	signatures []storage.Signature // without Segments: the only ones that are compared; nil: all
 }
 
 // IndexOptions say what to index. The zero value indexes every linked segment.
@@ -87,8 +90,10 @@ type IndexOptions struct {
 	Segments []uint32
 	// Refresh also walks all of crawldb and brings every document up to date: pages whose anchor texts changed, pages
 	// that are no longer duplicates, pages that are gone. After that the index is a function of crawldb, linkdb and
-	// parse records.
+	// parse records, and of the live filters: what they refuse is not found.
 	Refresh bool
+
+	keys *storage.Sorter // of more pages
 }
 
 // Limits end a crawl or a fetch early. What else is due stays due. 0 means no bound; negative values are refused.

@@ -22,7 +22,7 @@ type Progress struct {
 	Discovered     uint64        `json:"discovered"`       // URLs that became crawldb records
 	Indexed        uint64        `json:"indexed"`          // documents added to the index
 	Busy           int64         `json:"busy"`             // visits under way, now
-	Slow           int           `json:"slow"`             // of Busy, those that last long: extra fetchers stand in for them
+	Slow           int           `json:"slow"`             // of Busy, those with extra fetchers in their place
 	HostsReady     int           `json:"hosts_ready"`      // hosts that may be visited, now
 	HostsWaiting   int           `json:"hosts_waiting"`    // hosts that wait for their delay, now
 	HostsAsleep    int           `json:"hosts_asleep"`     // hosts that failed too often, now

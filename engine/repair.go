@@ -79,13 +79,13 @@ func Repair(ctx context.Context, o Options) (r RepairReport, err error) {
 
 // renew makes the new store, while it keeps others out of the old one.
 func (o Options) renew(ctx context.Context, r *RepairReport) (err error) {
-	old, err := storage.Open(filepath.Join(o.Dir, storeName), storage.Options{FS: o.FS, Now: o.Now, Salvage: true})
+	var old *oldStore // nil: nothing of it can be read
+	s, err := storage.Open(filepath.Join(o.Dir, storeName), storage.Options{FS: o.FS, Now: o.Now, Salvage: true})
 	switch {
 	case err == nil:
-		defer func() { err = errors.Join(err, old.Close()) }()
-	case errors.Is(err, ErrDamaged), errors.Is(err, ErrNoStore):
-		old = nil // nothing of it can be read
-	default:
+		defer func() { err = errors.Join(err, s.Close()) }()
+		old = newOldStore(s)
+	case !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrNoStore):
 		return err
 	}
 	made, err := o.rebuild(ctx, old)

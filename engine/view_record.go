@@ -35,7 +35,8 @@ type RecordView struct {
 	ModifiedTime time.Time         `json:"modified_time,omitzero"` // when the content last changed; zero: unknown
 	HTTPStatus   uint16            `json:"http_status"`            // of the newest answer; 0: none
 	LastFetch    time.Time         `json:"last_fetch,omitzero"`    // zero: never
-	Segment      uint32            `json:"segment"`                // with the newest parse record; 0: none
+	Segment      uint32            `json:"segment"`                // with the content's parse record; 0: none
+	Truncated    bool              `json:"truncated,omitempty"`    // the content is a part of the page
 	Meta         map[string]string `json:"meta,omitempty"`         // of the seed's line
 }
 
@@ -95,6 +96,7 @@ func viewRecord(r inspect.Record) (RecordView, error) {
 		HTTPStatus:   r.HTTPStatus,
 		LastFetch:    timeOf(r.LastFetch),
 		Segment:      r.Segment,
+		Truncated:    r.Truncated,
 	}
 	if !r.Signature.IsZero() {
 		v.Signature = hex.EncodeToString(r.Signature[:])

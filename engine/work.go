@@ -38,6 +38,9 @@ type work struct {
 	pages     deliveries
 	live      settings
 
+	// left says which URLs of a segment that is read back to leave out; nil: none. Repair sets it.
+	left func(key []byte) bool
+
 	// crawldbMu is held by the phases that read and write crawldb, indexMu by those that write the index.
 	// Order: crawldbMu before indexMu.
 	crawldbMu, indexMu sync.Mutex
@@ -205,7 +208,7 @@ func (w *work) seal(ctx context.Context, number uint32) (SealReport, error) {
 	if err != nil {
 		return SealReport{Segment: number}, err
 	}
-	sealed, err := w.segments.Seal(ctx, seg)
+	sealed, err := w.segments.SealWithout(ctx, seg, w.left)
 	return w.sealed(sealed, start, err)
 }
 
@@ -239,11 +242,11 @@ func (w *work) updateDB(ctx context.Context, number uint32) (UpdateReport, []url
 	return r, u.Woken, nil
 }
 
-// readmit brings withheld links that are permitted now into crawldb. It returns the hosts that have something due by
-// it, and the number of new URLs.
+// readmit brings withheld links that are permitted now, and depths that fell, into crawldb. It returns the hosts that
+// have something due by it, and the number of new URLs.
 func (w *work) readmit(ctx context.Context) ([]urlkey.HostKey, uint64, error) {
-	if len(w.admission.Pending()) == 0 {
-		return nil, 0, nil
+	if unsettled, err := w.phases.Unsettled(); err != nil || !unsettled {
+		return nil, 0, err
 	}
 	defer w.stages.time(stageUpdateDB)()
 	w.crawldbMu.Lock()
@@ -280,7 +283,7 @@ func (w *work) dedup(ctx context.Context, o DedupOptions) (DedupReport, error) {
 	if err != nil {
 		return DedupReport{}, fmt.Errorf("dedup: %w", err)
 	}
-	d, err := w.phases.Dedup(ctx, phases.DedupOptions{Segments: o.Segments, Order: order})
+	d, err := w.phases.Dedup(ctx, phases.DedupOptions{Segments: o.Segments, Signatures: o.signatures, Order: order})
 	r := dedupReport(d)
 	if err == nil && d.Deleted > 0 {
 		err = wrapf(w.index.Refresh(), "dedup")
@@ -330,10 +333,13 @@ func (w *work) indexLinked(ctx context.Context, segments []uint32) (IndexReport,
 func (w *work) indexSegments(ctx context.Context, o IndexOptions, start time.Time) (IndexReport, error) {
 	defer w.stages.time(stageIndex)()
 	x := indexing{
-		store: w.store, index: w.index, filters: w.o.IndexFilters, warn: w.warn, clock: &w.stages, inlinks: w.o.MaxInlinks,
-		report: IndexReport{Segments: o.Segments}, keys: w.sorter(foldLast),
+		store: w.store, index: w.index, filters: w.o.IndexFilters, denied: w.admission.Denied, warn: w.warn,
+		clock: &w.stages, inlinks: w.o.MaxInlinks, report: IndexReport{Segments: o.Segments}, keys: o.keys,
 	}
-	defer x.keys.Close()
+	if x.keys == nil {
+		x.keys = w.sorter(foldLast)
+		defer x.keys.Close()
+	}
 	if err := x.run(ctx, o); err != nil {
 		return x.report, fmt.Errorf("indexing: %w", err)
 	}

@@ -56,7 +56,7 @@ type FetchOutcome struct {
 	Failure          string     // one of package fetch's failures, "" = none
 	Redirect         urlkey.Key // target of a redirect or of a refresh to another page, "" = none
 	MediaType        string     // "" = unknown
-	Truncated        string     // as in WARC-Truncated, "" = complete
+	Truncated        string     // as in WARC-Truncated, or "decode" for damaged content coding; "" = complete
 	Signature        Signature
 	ETag             string        // as the server sent it, "" = none
 	LastModified     string        // likewise

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/bits"
 	"path/filepath"
 )
 
@@ -179,7 +180,7 @@ func (s *scan) header(rec *Record) (reason string, err error) {
 	case before == nil && s.unmarked > 0:
 		err = s.fault(Fault{Length: rec.Offset, Reason: differs, Readable: true})
 		return "", err
-	case !ours, before != nil && !bytes.Equal(before, mark):
+	case !ours, before != nil && nearMark(before, mark):
 		return differs, nil
 	}
 	return "", nil
@@ -192,7 +193,18 @@ func headerMark(h []byte) (mark []byte, ours bool) {
 		return nil, false
 	}
 	at := [4]byte(h[4:8])
-	return markOf(h[gzipHeadBytes+2 : markedBytes]), (at == zeroTime || at == [4]byte{}) && h[9] == 255
+	mark = markOf(h[gzipHeadBytes+2 : markedBytes])
+	return mark, mark != nil && (at == zeroTime || at == [4]byte{}) && h[9] == 255
+}
+
+// nearMark reports whether two marks are different and so alike that one must be a damaged copy of the other. Marks of
+// two Writers, which a file that was put together of others may have, differ in half of their bits.
+func nearMark(a, b []byte) bool {
+	differ := 0
+	for i := range a {
+		differ += bits.OnesCount8(a[i] ^ b[i])
+	}
+	return differ > 0 && differ <= 8
 }
 
 // zeroTime is what the library for gzip writes if no time is set. The fastest level writes zeros.

@@ -19,7 +19,10 @@ type Verified struct {
 	Documents uint64 // in the index
 	// Torn are the bytes that a crash left at the ends of open segments' files. They are no damage: what they were to
 	// be is due, and the next crawl cuts them off.
-	Torn     uint64
+	Torn uint64
+	// Strays are WARC files of sealed segments that have none of that name. They are no damage: a purge that was
+	// interrupted leaves them, and the next one removes them.
+	Strays   uint64
 	Problems uint64
 	Kinds    []ProblemKind // of Problems, in the order in which they were met
 	Took     time.Duration

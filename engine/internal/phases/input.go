@@ -46,6 +46,23 @@ func (p *Phases) applyLinks(x linkSum, r *storage.Record, known, sitemap bool) {
 	}
 }
 
+// noteLowered notes a page whose links know another depth, or other hops, than the record that it gets.
+func noteLowered(w *storage.TableWriter, key []byte, was, r *storage.Record) error {
+	fetched := was.LastFetch != 0 || r.LastFetch != 0
+	if !fetched || r.Depth >= was.Depth && r.Hops >= was.Hops {
+		return nil
+	}
+	return w.Set(key, []byte{was.Hops})
+}
+
+// deeper is the depth of what a page links to.
+func deeper(depth uint16) uint16 {
+	if depth < math.MaxUint16 {
+		depth++
+	}
+	return depth
+}
+
 // newRecord is the record of a URL that was not known, before links give it a score.
 func (p *Phases) newRecord(links linkSum, sitemap bool, now int64) storage.Record {
 	r := storage.Record{Status: storage.StatusUnfetched, FetchTime: now, Interval: p.interval}
@@ -154,3 +171,6 @@ func foldInputs(dst, a, b []byte) []byte {
 	}
 	return appendInput(dst, &x, nil)
 }
+
+// foldLast keeps the later of two values of one key.
+func foldLast(dst, _, b []byte) []byte { return append(dst, b...) }

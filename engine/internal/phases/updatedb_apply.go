@@ -21,6 +21,7 @@ func (u *update) apply(ctx context.Context, seg storage.Segment) error {
 	defer ing.Abort()
 	records, hosts := ing.Table(storage.Crawldb()), u.p.newHostTally(ing)
 	defer hosts.close()
+	u.lowered = ing.Table(storage.LoweredRange())
 	err = storage.MergeJoin(ctx, store, storage.Crawldb(), run, func(key []byte, values [][]byte, old []byte) error {
 		return u.one(records, hosts, key, readInput(values[0]), old)
 	})
@@ -99,6 +100,11 @@ func (u *update) one(w *storage.TableWriter, hosts *hostTally, key []byte, in in
 	}
 	if err := noteSignature(u.signatures, key, &was, &r); err != nil {
 		return err
+	}
+	if known {
+		if err := noteLowered(u.lowered, key, &was, &r); err != nil {
+			return err
+		}
 	}
 	if err := hosts.change(key, known, &was, &r); err != nil {
 		return err

@@ -57,6 +57,10 @@ const (
 	failureLocation   = "bad_location" // a redirect without a usable target
 	failureDecode     = "decode_error"
 	failureParse      = "parse_failed"
+
+	// Why content is truncated, if not the response was: decoded, it is too long, or its coding is damaged.
+	truncatedLength = "length"
+	truncatedDecode = "decode"
 )
 
 // Fields of WARC records: of the metadata record of an attempt without a response, and of response records.

@@ -124,6 +124,9 @@ func (g *Segments) readFile(
 func addAll(w *Writer, lane chan *Attempt, each func(key []byte)) error {
 	var s Scratch
 	for a := range lane {
+		if w.left != nil && w.left(a.URL.AppendKey(nil)) {
+			continue
+		}
 		if err := w.add(a, &s); err != nil {
 			return fmt.Errorf("%s: %w", a.URL, err)
 		}

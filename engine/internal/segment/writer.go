@@ -25,6 +25,7 @@ type Writer struct {
 	seg     storage.Segment
 	warc    *warc.Writer    // nil while a segment is only read back
 	earlier []warc.FileInfo // files that Resume read back
+	left    func(key []byte) bool
 
 	pendingMu sync.Mutex
 	pending   []Stored // appended to the WARC since the last sync
