@@ -46,7 +46,7 @@ func (n *network) open(o *Options, env visit.Env) error {
 		}
 		n.client, n.end = c, c.Close
 	}
-	env.Client, env.Agent = n.client, o.agentToken()
+	env.Client, env.Agent, env.AgentOf = n.client, o.agentToken(), o.agentOf
 	// Behind a proxy the proxy resolves names, and a Protocol without a Resolver may not use addresses at all.
 	if o.Proxy == "" && (o.Protocol == nil || o.Resolver != nil) {
 		env.Resolver = n.resolver

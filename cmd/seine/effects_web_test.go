@@ -172,7 +172,9 @@ func (w *effectsWeb) requests() []string {
 }
 
 func (w *effectsWeb) serve(rw http.ResponseWriter, r *http.Request) {
-	w.note(fmt.Sprintf("%s%s %s", r.Host, r.RequestURI, r.UserAgent()))
+	login, _, _ := r.BasicAuth()
+	w.note(fmt.Sprintf("%s%s %s %s %s %s", r.Host, r.RequestURI, r.UserAgent(), r.Header.Get("X-Key"),
+		r.Header.Get("Cookie"), login))
 	host, _, _ := strings.Cut(r.Host, ".")
 	rw.Header().Set("Date", "Mon, 02 Jan 2006 15:04:05 GMT")
 	time.Sleep(2 * time.Millisecond) // more than a budget of time

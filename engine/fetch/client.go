@@ -4,6 +4,7 @@ package fetch
 
 import (
 	"bufio"
+	"cmp"
 	"container/list"
 	"context"
 	"crypto/tls"
@@ -142,7 +143,7 @@ func (c *Client) Fetch(ctx context.Context, req *Request) *Response {
 	r.Start = c.o.Now()
 	r.maxDecoded = c.o.MaxDecoded
 	r.release = c.budget.Release
-	own, cancel := context.WithTimeout(ctx, c.o.TotalTimeout)
+	own, cancel := context.WithTimeout(ctx, cmp.Or(req.Timeout, c.o.TotalTimeout))
 	defer cancel()
 	err := c.fetch(own, req, r)
 	if end, ok := ctx.Deadline(); ok && !time.Now().Before(end) {

@@ -30,9 +30,11 @@ type Env struct {
 	// address take turns; nil: the client resolves, and the frontier learns addresses from responses.
 	Client   fetch.Protocol
 	Resolver fetch.Resolver
-	// Agent is the product token that selects the group of robots.txt.
-	Agent string
-	Now   func() time.Time
+	// Agent is the product token that selects the group of robots.txt. AgentOf is that of a host with settings of its
+	// own; nil: there are none.
+	Agent   string
+	AgentOf func(urlkey.HostKey) string
+	Now     func() time.Time
 	// Delay returns the crawl's current delay between two requests to a host; negative: none.
 	Delay func() time.Duration
 	// MaxCrawlDelay is the longest Crawl-delay of a host that is visited; 0: any.

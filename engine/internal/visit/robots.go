@@ -56,7 +56,7 @@ func (h *Hosts) robots(ctx context.Context, u urlkey.URL, keep keepFunc, follow 
 	state := robotsState{requested: true, start: h.env.Now()}
 	answer := robotsAnswer{}
 	if at, err := u.Resolve("/robots.txt"); err == nil {
-		answer = h.ask(ctx, h.request(at.HostKey(), at, robotsBodyMax), keep)
+		answer = h.ask(ctx, h.request(at, robotsBodyMax), keep)
 	}
 	state.end = h.env.Now()
 	var deferred *deferredRobots
@@ -112,7 +112,7 @@ func (h *Hosts) decided(a *authority) (s robotsState, wait chan struct{}) {
 		s.unreach = time.Duration(f.RobotsExpires-now.UnixMilli()) * time.Millisecond
 	default:
 		if a.rules == nil {
-			a.rules, _ = RobotsRules(f, h.env.Agent)
+			a.rules, _ = RobotsRules(f, h.agentOf(a.key))
 			h.sitemaps.note(f, h.env.Links)
 		}
 		s.rules = a.rules
@@ -125,7 +125,7 @@ func (h *Hosts) decided(a *authority) (s robotsState, wait chan struct{}) {
 func (h *Hosts) decide(a *authority, answer robotsAnswer, now time.Time) (unreach time.Duration) {
 	a.dirty = true
 	unreach = noteRobots(&a.facts, answer.status, answer.body, now)
-	a.rules, _ = RobotsRules(&a.facts, h.env.Agent)
+	a.rules, _ = RobotsRules(&a.facts, h.agentOf(a.key))
 	h.sitemaps.note(&a.facts, h.env.Links)
 	return unreach
 }
@@ -263,7 +263,7 @@ func (h *Hosts) followAlone(ctx context.Context, to urlkey.URL, keep keepFunc) *
 			return nil
 		case <-time.After(max(h.delayOf(host), 0)):
 		}
-		answer := h.ask(ctx, h.request(host, to, robotsBodyMax), keep)
+		answer := h.ask(ctx, h.request(to, robotsBodyMax), keep)
 		if answer.next.IsZero() {
 			d.end(answer)
 			return d

@@ -222,7 +222,7 @@ func (x *visit) note(r *fetch.Response) {
 
 // conditional returns the request for a URL, with the validators of an earlier fetch if there are any.
 func (x *visit) conditional(u urlkey.URL, tag uint16) (*fetch.Request, error) {
-	req := x.hosts.request(x.v.Host, u, 0)
+	req := x.hosts.request(u, 0)
 	req.Addr = x.v.Addr
 	if tag != tagKnown {
 		return req, nil
@@ -252,7 +252,7 @@ func (x *visit) fetchDeferred(ctx context.Context, u urlkey.URL, left int) (more
 		}
 		return true
 	}
-	req := x.hosts.request(x.v.Host, u, robotsBodyMax)
+	req := x.hosts.request(u, robotsBodyMax)
 	req.Addr = x.v.Addr
 	resp := x.env.Client.Fetch(asking, req)
 	defer resp.Release()
