@@ -320,7 +320,7 @@ func TestFaultySections(t *testing.T) {
 		"[prefix.\"http://a/\"]\ndelay = \"1s\"":     `[prefix."http://a/"]: there is no setting "delay"; a section`,
 		"[prefix.\"http://A/x\"]\nscope = \"any\"":   `host "http://A/x": the URLs of the crawl are spelled otherw`,
 		"[domain.\"a b\"]\nscope = \"any\"":          `host "*.a b": want HOST`,
-		"[host.\"*.c\"]\n[domain.\"c\"]":             `"c"]: another section says the same`,
+		"[host.\"*.c\"]\n[domain.\"c\"]":             `: another section says the same`,
 	} {
 		f, err := readSettings(t, "[host.\"a.example\"]\n"+text)
 		var p policy.HostPolicy
