@@ -210,16 +210,16 @@ func (e *Engine) Recrawl(ctx context.Context, targets ...string) (RecrawlReport,
 }
 
 // Delete removes URLs from crawldb, linkdb (links to them and from them), signatures, parse records, captures,
-// fetchlists and index: nothing that is stored leads to them again. Targets are as in Recrawl. First it finishes
-// segments that are between phases. All of it is one ingestion: after a crash it is done or not begun. Then pages that
-// were duplicates of deleted ones are restored, and documents lose the anchors of deleted pages; if that is cut short,
-// the end of the next crawl does it.
+// fetchlists and index: nothing that is stored leads to them again. Targets are as in Recrawl. All of it is one
+// ingestion: after a crash it is done or not begun. Then pages that were duplicates of deleted ones are restored, and
+// documents lose the anchors of deleted pages; if that is cut short, the end of the next crawl does it.
 //
 // What it does not do: responses stay in the WARC files until Purge. A page that is fetched later and links to a
 // deleted URL makes it known again, as does its seed; a filter keeps it out. Its host stays in scope, and depths that
 // other pages have by it stay.
 //
-// While a crawl or fetch is running the error is ErrBusy.
+// Errors: ErrBusy while a crawl or fetch is running, and ErrWrongState while a segment is fetched and not linked yet:
+// see Recover.
 func (e *Engine) Delete(ctx context.Context, targets ...string) (DeleteReport, error) {
 	leave, err := e.enter()
 	if err != nil {
@@ -227,7 +227,7 @@ func (e *Engine) Delete(ctx context.Context, targets ...string) (DeleteReport, e
 	}
 	defer leave()
 	if !e.running.TryLock() {
-		return DeleteReport{}, wrapf(ErrBusy, "deleting: stop the crawl first; to keep it from a host now, deny the host")
+		return DeleteReport{}, wrapf(ErrBusy, "deleting: stop the crawl first, or deny the host")
 	}
 	defer e.running.Unlock()
 	return e.w.deleteTargets(ctx, targets)

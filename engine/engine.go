@@ -75,9 +75,13 @@ func openWork(o Options) (*work, error) {
 // openStore opens the store alone.
 func (o *Options) openStore(warn func(error)) (*storage.Store, error) {
 	s := o.shares()
+	files, err := shareFiles(openFiles())
+	if err != nil {
+		return nil, err
+	}
 	return storage.Open(o.storeDir(), storage.Options{
 		FS: o.FS, Now: o.Now, MustExist: o.MustExist, ReadOnly: o.ReadOnly, OnFatal: o.OnFatal,
-		CacheBytes: s.cache - s.memTable, MemTableBytes: s.memTable,
+		CacheBytes: s.cache - s.memTable, MemTableBytes: s.memTable, OpenFiles: files.tables,
 		Identity: map[string]string{"key-format": "surt-1", "parser": parse.Version, "analyzer": index.AnalyzerVersion},
 		Initial:  map[string]string{settingSignature: cmp.Or(o.Signature, signatureContent)},
 		Logger:   func(format string, args ...any) { warn(fmt.Errorf(format, args...)) },

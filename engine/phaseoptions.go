@@ -100,8 +100,9 @@ type IndexOptions struct {
 type Limits struct {
 	// MaxPages bounds the number of fetched pages. It is exact.
 	MaxPages int64
-	// MaxBytes bounds the bytes of bodies as received, MaxTime the time from the start. When one of them is reached,
-	// fetches in flight are cut off and count as not made; MaxBytes may be exceeded by what they received.
+	// MaxBytes bounds the bytes received, heads, framing and TLS included, MaxTime the time from the start. When one of
+	// them is reached, fetches in flight are cut off and count as not made; MaxBytes may be exceeded by what they
+	// received.
 	MaxBytes int64
 	MaxTime  time.Duration
 }

@@ -17,7 +17,7 @@ type Progress struct {
 	Elapsed        time.Duration `json:"elapsed"`          // since the start
 	Fetched        uint64        `json:"fetched"`          // pages
 	Failed         uint64        `json:"failed"`           // as in FetchReport
-	Bytes          uint64        `json:"bytes"`            // of bodies, as received
+	Bytes          uint64        `json:"bytes"`            // received: heads, framing and TLS included
 	PagesPerSecond float64       `json:"pages_per_second"` // Fetched, on average since the start
 	Discovered     uint64        `json:"discovered"`       // URLs that became crawldb records
 	Indexed        uint64        `json:"indexed"`          // documents added to the index

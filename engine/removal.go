@@ -52,7 +52,7 @@ type PurgeReport struct {
 	Removed   uint64   `json:"removed"`   // WARC files
 	Rewritten uint64   `json:"rewritten"` // WARC files, without what was deleted
 	Bytes     int64    `json:"bytes"`     // by which the WARC files are smaller
-	Documents uint64   `json:"documents"` // that left the index because a filter denies their URLs, or as they are stale
+	Documents uint64   `json:"documents"` // that left the index: a filter denies their URLs, or the pages are gone
 	Segments  int      `json:"segments"`  // index segments that were written again without deleted documents
 	Took      Duration `json:"seconds"`
 }
@@ -91,16 +91,16 @@ func (w *work) deleteTargets(ctx context.Context, targets []string) (DeleteRepor
 	if err != nil {
 		return r, fmt.Errorf("delete: %w", err)
 	}
-	if err := w.settle(ctx, &hooks{}); err != nil {
-		return r, fmt.Errorf("delete: finishing segments: %w", err)
+	if err := w.requireLinked(); err != nil {
+		return r, err
 	}
 	relinked := w.sorter(foldLast)
 	defer relinked.Close()
 	deleted, err := w.deleteNow(ctx, phases.DeleteOptions{
 		Targets: named, Relinked: func(key []byte) error { return relinked.Add(key, nil) },
 	})
-	r.Records, r.Documents, r.Inlinks, r.Withheld = deleted.Records, deleted.Documents, deleted.Inlinks, deleted.Withheld
-	r.Parsed, r.Captures = deleted.Parsed, deleted.Captures
+	r.Records, r.Documents, r.Inlinks = deleted.Records, deleted.Documents, deleted.Inlinks
+	r.Withheld, r.Parsed, r.Captures = deleted.Withheld, deleted.Parsed, deleted.Captures
 	if err != nil {
 		return r, err
 	}
@@ -119,6 +119,25 @@ func (w *work) deleteTargets(ctx context.Context, targets []string) (DeleteRepor
 	r.Took = w.took(start)
 	w.done(r)
 	return r, nil
+}
+
+// requireLinked refuses to delete while the outcomes of a segment are not in every range: they would come back.
+func (w *work) requireLinked() error {
+	list, err := w.store.SegmentList()
+	if err != nil {
+		return err
+	}
+	for _, s := range list {
+		waits, err := w.waitsForFetch(s)
+		if err != nil {
+			return err
+		}
+		if !waits && s.State < storage.SegmentLinked {
+			return phases.WithText(phases.ErrWrongState, "delete: segment %d is %s: finish it first, "+
+				"by `seine crawl` or by the phases after fetch", s.Number, s.State)
+		}
+	}
+	return nil
 }
 
 func (w *work) deleteNow(ctx context.Context, o phases.DeleteOptions) (phases.Deleted, error) {

@@ -96,7 +96,7 @@ type SealReport struct {
 	Segment uint32   `json:"segment"`
 	Pages   uint64   `json:"pages"`      // outcomes of fetches, failures included
 	Links   uint64   `json:"links"`      // outlinks
-	Bytes   uint64   `json:"bytes"`      // of bodies, as received
+	Bytes   uint64   `json:"bytes"`      // received: heads, framing and TLS included
 	Torn    int64    `json:"torn_bytes"` // bytes of incomplete records, cut off the WARC files after a crash
 	Took    Duration `json:"seconds"`
 }
@@ -191,22 +191,26 @@ func (r IndexReport) String() string {
 // FetchReport counts the outcomes of fetches that are on disk. Each is in exactly one of Fetched, NotModified,
 // Redirected, RobotsDenied and Failed.
 type FetchReport struct {
-	Segment      uint32            `json:"segment,omitempty"` // 0 in a CrawlReport
-	Fetched      uint64            `json:"fetched"`           // pages
-	Failed       uint64            `json:"failed"`
-	Gone         uint64            `json:"gone"`               // of Failed, gone for good (404, 410 …): not tried again
-	NotModified  uint64            `json:"not_modified"`       // unchanged since the last fetch
-	Redirected   uint64            `json:"redirected"`         // answered with a redirect
-	RobotsDenied uint64            `json:"robots_denied"`      // not requested
-	Bytes        uint64            `json:"bytes"`              // of bodies, as received
-	Failures     map[string]uint64 `json:"failures,omitempty"` // Failed by kind
-	Took         Duration          `json:"seconds"`
+	Segment      uint32 `json:"segment,omitempty"` // 0 in a CrawlReport
+	Fetched      uint64 `json:"fetched"`           // pages
+	Failed       uint64 `json:"failed"`
+	Gone         uint64 `json:"gone"`          // of Failed, gone for good (404, 410 …): not tried again
+	NotModified  uint64 `json:"not_modified"`  // unchanged since the last fetch
+	Redirected   uint64 `json:"redirected"`    // answered with a redirect
+	RobotsDenied uint64 `json:"robots_denied"` // not requested
+	// Bytes were received, for robots.txt and for what has no outcome too: heads, framing and TLS included.
+	Bytes uint64 `json:"bytes"`
+	// Replayed counts requests that were sent again after the host's delay, because their kept connection was closed.
+	Replayed uint64            `json:"replayed,omitempty"`
+	Failures map[string]uint64 `json:"failures,omitempty"` // Failed by kind
+	Took     Duration          `json:"seconds"`
 }
 
 func fetchReport(number uint32, c segment.Counts) FetchReport {
 	return FetchReport{
 		Segment: number, Fetched: c.Fetched, Failed: c.Failed, Gone: c.Gone, NotModified: c.NotModified,
-		Redirected: c.Redirected, RobotsDenied: c.RobotsDenied, Bytes: c.Bytes, Failures: c.Failures,
+		Redirected: c.Redirected, RobotsDenied: c.RobotsDenied, Bytes: c.Bytes, Replayed: c.Replayed,
+		Failures: c.Failures,
 	}
 }
 

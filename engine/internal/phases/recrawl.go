@@ -17,8 +17,8 @@ type Recrawled struct {
 	Woken   []urlkey.HostKey // hosts of changed records that have something due, in key order
 }
 
-// Recrawl makes the records of targets due now, whatever their status, with no failures counted. Score, depth, interval,
-// validators and content stay as they are.
+// Recrawl makes the records of targets due now, whatever their status, with no failures counted. Score, depth,
+// interval, validators and content stay as they are.
 func (p *Phases) Recrawl(ctx context.Context, targets Targets) (result Recrawled, err error) {
 	ing := p.env.Store.NewIngestion()
 	defer ing.Abort()

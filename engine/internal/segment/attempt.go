@@ -20,11 +20,20 @@ type Attempt struct {
 	Took     time.Duration   // until its end; stored in milliseconds
 	Response *fetch.Response // nil if there is none
 	Failure  fetch.Failure   // "" if there is a response
+	Received int64           // bytes that came without making a response, see fetch.Response.Received
 	// Preferences are what robots.txt said about uses of the page, as "name: value" lines. " | " counts as a line end.
 	Preferences string
 
 	location warc.Location
 	digest   [20]byte // SHA-1 of the payload
+}
+
+// received returns the bytes that the fetch received.
+func (a *Attempt) received() int64 {
+	if a.Response != nil {
+		return a.Response.Received
+	}
+	return a.Received
 }
 
 // Scratch is the memory in which one goroutine parses pages one after another. The zero value is ready.
@@ -69,5 +78,7 @@ const (
 	fieldRole    = "WARC-Seine-Role"     // on responses that are not pages
 	fieldTook    = "WARC-Seine-Fetch-Ms" // on pages
 	fieldTookMS  = "fetchTimeMs"         // on failures, as other crawlers name it
+	fieldWire    = "WARC-Seine-Received" // bytes, on pages
+	fieldWireLen = "bytesReceived"       // on failures
 	roleRobots   = "robots"
 )

@@ -111,6 +111,6 @@ type Sealed struct {
 	Segment uint32
 	Pages   uint64 // outcomes
 	Links   uint64 // of all pages
-	Bytes   uint64 // of bodies, as received
+	Bytes   uint64 // received
 	Torn    int64  // bytes cut out of WARC files, mostly off their ends; only Seal cuts
 }

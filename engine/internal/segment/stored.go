@@ -45,12 +45,17 @@ func storedResponse(rec *warc.Record) (a *Attempt, ok bool, err error) {
 	a = &Attempt{Took: storedMillis(rec.Field(fieldTook)), digest: sha1.Sum(body),
 		Preferences: strings.ReplaceAll(rec.Field(fieldPreferences), preferenceBreak, "\n")}
 	a.Response, err = fetch.StoredResponse(head, body, rec.Field("WARC-Truncated"))
+	if n := storedBytes(rec.Field(fieldWire)); err == nil && n > 0 {
+		a.Response.Received = n
+	}
 	return a, err == nil, err
 }
 
 func storedFailure(rec *warc.Record) (a *Attempt, ok bool) {
 	failure := blockField(rec, fieldFailure)
-	return &Attempt{Failure: fetch.Failure(failure), Took: storedMillis(blockField(rec, fieldTookMS))}, failure != ""
+	a = &Attempt{Failure: fetch.Failure(failure), Took: storedMillis(blockField(rec, fieldTookMS)),
+		Received: storedBytes(blockField(rec, fieldWireLen))}
+	return a, failure != ""
 }
 
 // blockField returns a field of a record whose block is application/warc-fields.
@@ -61,6 +66,12 @@ func blockField(rec *warc.Record, name string) string {
 		}
 	}
 	return ""
+}
+
+// storedBytes reads a number of bytes. Text that is not a number, as in files of older programs, counts as 0.
+func storedBytes(s string) int64 {
+	n, _ := strconv.ParseUint(s, 10, 62)
+	return int64(n)
 }
 
 // storedMillis reads a number of milliseconds. Text that is not a number counts as 0.

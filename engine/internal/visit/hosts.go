@@ -44,6 +44,7 @@ type authority struct {
 	facts    storage.HostFacts
 	rules    *robots.Rules // nil until decided
 	dirty    bool
+	broken   bool            // the request for robots.txt broke off with its kept connection
 	fetching chan struct{}   // closed when the request for robots.txt ends; nil: none is under way
 	deferred *deferredRobots // the robots.txt that was redirected; nil: none is deferred
 }

@@ -158,7 +158,7 @@ func (p *Pool) Notify() { p.notify() }
 // Busy returns the number of visits under way.
 func (p *Pool) Busy() int64 { return p.busy.Load() }
 
-// Received returns the number of bytes of bodies received.
+// Received returns the number of bytes received, whatever they were for.
 func (p *Pool) Received() int64 { return p.received.Load() }
 
 // Segment returns the open segment. Only the goroutine that calls Rotate may call it.
@@ -212,11 +212,13 @@ func (p *Pool) Sync(seg *segment.Writer) error {
 	return nil
 }
 
-// Counts returns the counts of the outcomes that are durable.
+// Counts returns the counts of the outcomes that are durable. Bytes and Replayed are of everything so far.
 func (p *Pool) Counts() segment.Counts {
 	p.countMu.Lock()
 	defer p.countMu.Unlock()
-	return p.counts.Plus(segment.Counts{})
+	c := p.counts.Plus(segment.Counts{})
+	c.Bytes, c.Replayed = uint64(p.received.Load()), uint64(p.replayed.Load())
+	return c
 }
 
 // Finish syncs, closes and seals a segment into which nobody stores any more, and saves what is known of hosts. After
