@@ -242,7 +242,7 @@ func write(t *testing.T, seen *strings.Builder, view any, err error) {
 		t.Fatal(err)
 	}
 	maps.DeleteFunc(fields, func(name string, _ any) bool {
-		return strings.HasSuffix(name, "time") || name == "last_fetch" || name == "took_ms" || name == "warc" ||
+		return strings.HasSuffix(name, "time") || name == "last_fetch" || name == "took_ms" || name == "warc" || name == "bytes" ||
 			name == "segment"
 	})
 	text, err = json.Marshal(fields)
@@ -272,6 +272,36 @@ func (s *setup) later(t *testing.T, fs storage.FS) string {
 	t.Helper()
 	s.now = func() time.Time { return time.Now().Add(40 * 24 * time.Hour) }
 	return s.crawl(t, fs)
+}
+
+// remove makes some URLs due and deletes others.
+func (s *setup) remove(t *testing.T, fs storage.FS) string {
+	t.Helper()
+	var seen strings.Builder
+	ctx := context.Background()
+	again, gone := s.w.removed()
+	s.phase(t, fs, &seen, inRecrawl, func(e *engine.Engine) error {
+		r, err := e.Recrawl(ctx, again...)
+		write(t, &seen, r, nil)
+		return err
+	})
+	s.phase(t, fs, &seen, inDelete, func(e *engine.Engine) error {
+		r, err := e.Delete(ctx, gone...)
+		write(t, &seen, r, nil)
+		return err
+	})
+	return s.observe(t, fs, &seen)
+}
+
+func (s *setup) purge(t *testing.T, fs storage.FS) string {
+	t.Helper()
+	var seen strings.Builder
+	s.phase(t, fs, &seen, inPurge, func(e *engine.Engine) error {
+		r, err := e.Purge(context.Background())
+		write(t, &seen, r, nil)
+		return err
+	})
+	return s.observe(t, fs, &seen)
 }
 
 // checkURLs is what "seine check url" says of some URLs.
@@ -310,6 +340,8 @@ var scenarios = []struct {
 	{batch, true, (*setup).third},
 	{inCrawl, false, (*setup).crawl},
 	{inCrawl, true, (*setup).later},
+	{inRecrawl | inDelete, true, (*setup).remove},
+	{inPurge, true, (*setup).purge},
 	{inCheckURL, true, (*setup).checkURLs},
 	{inCheckParse, false, (*setup).checkParse},
 }

@@ -157,6 +157,17 @@ func (w *effectsWeb) note(line string) {
 	}
 }
 
+// removed are seeds, as they are spelled there: some to request again, others to delete.
+func (w *effectsWeb) removed() (again, gone []string) {
+	for i, line := range strings.Split(strings.TrimSpace(w.withPort(effectsSeeds)), "\n") {
+		url, _, _ := strings.Cut(line, "\t")
+		if again = append(again, url); i > 2 {
+			gone = append(gone, url)
+		}
+	}
+	return again, append(gone, w.at("a", "/longer-copy"))
+}
+
 // begin forgets what was requested, requests returns it.
 func (w *effectsWeb) begin() {
 	w.mu.Lock()
