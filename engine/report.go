@@ -53,14 +53,15 @@ type InjectReport struct {
 	Merged    uint64   `json:"merged"`             // lines with the same URL as a later one
 	Filtered  uint64   `json:"filtered"`           // lines whose URL a filter refused
 	Malformed uint64   `json:"malformed"`          // lines that are no seed
-	Examples  []string `json:"examples,omitempty"` // the first malformed lines, and what is wrong with them
+	Assumed   uint64   `json:"assumed,omitempty"`  // lines without a scheme: https is tried first, then http
+	Examples  []string `json:"examples,omitempty"` // the first lines that were filtered or are malformed, and why
 	Took      Duration `json:"seconds"`
 }
 
 func injectReport(in phases.Injected) InjectReport {
 	return InjectReport{
 		Lines: in.Lines, New: in.New, Known: in.Known, Changed: in.Changed, Merged: in.Merged, Filtered: in.Filtered,
-		Malformed: in.Malformed, Examples: in.Examples,
+		Malformed: in.Malformed, Assumed: in.Assumed, Examples: in.Examples,
 	}
 }
 
@@ -68,7 +69,7 @@ func (r InjectReport) String() string {
 	s := fmt.Sprintf("inject: %d new, %d known, %d changed of %d lines (%d merged, %d filtered, %d malformed) in %.2fs",
 		r.New, r.Known, r.Changed, r.Lines, r.Merged, r.Filtered, r.Malformed, r.Took.Seconds())
 	if len(r.Examples) > 0 {
-		s += "; malformed: " + strings.Join(r.Examples, "; ")
+		s += "; not injected: " + strings.Join(r.Examples, "; ")
 	}
 	return s
 }

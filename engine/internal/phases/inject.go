@@ -42,7 +42,8 @@ type Injected struct {
 	Merged     uint64 // lines with the same URL as a later one
 	Filtered   uint64
 	Malformed  uint64
-	Examples   []string // the first malformed lines and what is wrong with them
+	Assumed    uint64   // lines without a scheme, injected with https
+	Examples   []string // the first lines that were filtered or are malformed: where they are, and why
 	Readmitted Readmitted
 	Woken      []urlkey.HostKey // hosts of changed records that have something due, in key order
 }
@@ -54,8 +55,9 @@ const (
 )
 
 // Inject makes records of seeds. A seed line is a URL, then optional TAB-separated key=value
-// pairs; empty lines and lines that begin with '#' are skipped. Malformed lines are counted and
-// quoted in the result, and the rest is injected. The seeds' hosts become part of the scope, and withheld links that
+// pairs; empty lines and lines that begin with '#' are skipped. A URL without a scheme gets https, and http is tried
+// when no https connection can be made (ParseSeed). Malformed lines are counted and quoted in the result, and the rest
+// is injected. The seeds' hosts become part of the scope, and withheld links that
 // come into scope are readmitted.
 //
 // Steps: parse, normalize and filter each line; sort by key, the last of equal URLs winning;
@@ -94,17 +96,24 @@ type injection struct {
 	signatures *storage.Sorter // of records that are overwritten, see noteSignature
 	changes    *admission.Changes
 	result     Injected
+	name       string // of the current source, "": it has none
+	number     int    // of the current line in it, from 1
+	listed     bool   // the current source is InjectOptions.URLs
 	key        []byte
 	value      []byte
 }
 
 func (in *injection) readAll(ctx context.Context) error {
-	for _, line := range in.o.URLs {
+	in.listed = true
+	for i, line := range in.o.URLs {
+		in.number = i + 1
 		if err := in.line(line); err != nil {
 			return err
 		}
 	}
+	in.listed = false
 	for _, source := range in.o.Sources {
+		in.name, in.number = source.Name, 0
 		err := in.lines(ctx, source.Reader)
 		if err != nil && source.Name != "" {
 			err = fmt.Errorf("seed file %s: %w", source.Name, err)
@@ -120,6 +129,7 @@ func (in *injection) lines(ctx context.Context, r io.Reader) error {
 	br := bufio.NewReaderSize(r, seedLineMax)
 	for ctx.Err() == nil {
 		line, err := br.ReadSlice('\n')
+		in.number++
 		if errors.Is(err, bufio.ErrBufferFull) {
 			in.malformed(string(line[:64]), fmt.Errorf("line longer than %d bytes", seedLineMax))
 			for errors.Is(err, bufio.ErrBufferFull) {
@@ -144,9 +154,25 @@ func (in *injection) lines(ctx context.Context, r io.Reader) error {
 func (in *injection) malformed(line string, err error) {
 	in.result.Lines++
 	in.result.Malformed++
-	if len(in.result.Examples) < malformedExamples {
-		in.result.Examples = append(in.result.Examples, fmt.Sprintf("%.80q: %v", line, err))
+	in.example(line, err.Error())
+}
+
+// filtered notes a line whose URL is refused.
+func (in *injection) filtered(line, reason, rule string) {
+	in.result.Filtered++
+	if rule != "" {
+		reason += " (" + rule + ")"
 	}
+	in.example(line, "refused: "+reason)
+}
+
+// example keeps the first lines that are not injected.
+func (in *injection) example(line, why string) {
+	if len(in.result.Examples) >= seedExamples {
+		return
+	}
+	in.result.Examples = append(in.result.Examples,
+		fmt.Sprintf("%s: %.80q: %s", place(in.name, in.number, in.listed), line, why))
 }
 
 // line parses one seed line and adds its record to the sorter.
@@ -156,7 +182,7 @@ func (in *injection) line(line string) error {
 		return nil
 	}
 	raw, rest, _ := strings.Cut(line, "\t")
-	u, err := urlkey.Parse(raw)
+	u, assumed, err := ParseSeed(raw)
 	if err != nil {
 		in.malformed(raw, err)
 		return nil
@@ -171,12 +197,17 @@ func (in *injection) line(line string) error {
 	}
 	in.result.Lines++
 	if u, err = in.p.env.Normalizers.Normalize(u); err != nil {
-		in.result.Filtered++
+		in.filtered(raw, err.Error(), "")
 		return nil
 	}
 	if v := in.p.env.Admission.Verdict(u, admission.Facts{Seed: true}); !v.OK() {
-		in.result.Filtered++
+		v = in.p.env.Admission.Explain(u, admission.Facts{Seed: true})
+		in.filtered(raw, v.Reason, v.Rule)
 		return nil
+	}
+	if assumed {
+		in.result.Assumed++
+		r.Meta = append(r.Meta, storage.Field{Name: storage.MetaScheme, Value: storage.SchemeAssumed})
 	}
 	r.Score = in.p.env.Scorer.Inject(1)
 	if !math.IsNaN(given) {
@@ -275,7 +306,18 @@ func (in *injection) mergeOne(w *storage.TableWriter, hosts *hostTally, key, see
 		}
 	default:
 		in.result.Known++
-		return nil
+		if !r.SchemeAssumed() {
+			return nil
+		}
+		if err := storage.DecodeRecord(old, &was); err != nil {
+			return fmt.Errorf("crawldb record %s: %w", key, err)
+		}
+		if was.LastFetch != 0 || was.SchemeAssumed() {
+			return nil
+		}
+		assumed := r.Meta
+		r = was // it was given with https before, and was never reached
+		r.Meta = append(r.Meta, assumed...)
 	}
 	if err := noteSignature(in.signatures, key, &was, &r); err != nil {
 		return err

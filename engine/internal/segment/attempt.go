@@ -20,6 +20,9 @@ type Attempt struct {
 	Took     time.Duration   // until its end; stored in milliseconds
 	Response *fetch.Response // nil if there is none
 	Failure  fetch.Failure   // "" if there is a response
+	// Instead is the URL to fetch in place of this one, which failed: the attempt counts as a temporary redirect. Zero:
+	// there is none.
+	Instead urlkey.URL
 	// Preferences are what robots.txt said about uses of the page, as "name: value" lines. " | " counts as a line end.
 	Preferences string
 
@@ -61,6 +64,7 @@ const (
 // Fields of WARC records: of the metadata record of an attempt without a response, and of response records.
 const (
 	fieldFailure = "seine-failure"
+	fieldInstead = "seine-instead"         // Attempt.Instead
 	fieldRole    = "WARC-Seine-Role"     // on responses that are not pages
 	fieldTook    = "WARC-Seine-Fetch-Ms" // on pages
 	fieldTookMS  = "fetchTimeMs"         // on failures, as other crawlers name it

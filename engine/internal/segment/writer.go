@@ -72,8 +72,12 @@ func (w *Writer) Store(a *Attempt, s *Scratch) (storage.FetchStatus, error) {
 func (w *Writer) append(a *Attempt, s *Scratch) (err error) {
 	took := strconv.FormatInt(a.Took.Milliseconds(), 10)
 	if a.Response == nil {
-		a.location, err = w.warc.WriteMetadata(a.URL.String(), a.At,
-			[]warc.Field{{Name: fieldFailure, Value: string(a.Failure)}, {Name: fieldTookMS, Value: took}})
+		s.fields = append(s.fields[:0], warc.Field{Name: fieldFailure, Value: string(a.Failure)},
+			warc.Field{Name: fieldTookMS, Value: took})
+		if !a.Instead.IsZero() {
+			s.fields = append(s.fields, warc.Field{Name: fieldInstead, Value: a.Instead.String()})
+		}
+		a.location, err = w.warc.WriteMetadata(a.URL.String(), a.At, s.fields)
 		return err
 	}
 	s.fields = append(s.fields[:0], warc.Field{Name: fieldTook, Value: took})

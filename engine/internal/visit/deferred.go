@@ -109,4 +109,5 @@ type robotsAnswer struct {
 	status int
 	body   []byte
 	next   urlkey.URL // target of a redirect; zero: it is none
+	reason reason     // why there is no usable answer
 }

@@ -28,6 +28,8 @@ type desk struct {
 
 	pages    pageLimit
 	received atomic.Int64 // bytes of bodies
+	answered atomic.Int64 // when the last request ended, Unix ns; 0: none did
+	syncing  atomic.Int64 // when the sync that is under way began, Unix ns; 0: none is
 	gate     gate
 }
 

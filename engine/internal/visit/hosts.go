@@ -32,6 +32,7 @@ type Hosts struct {
 	leaving map[urlkey.HostKey]*authority // being written; get takes them back
 
 	sitemaps sitemaps // of robots.txt files
+	troubles troubles
 }
 
 // authority is one (scheme, host, port), or what is known of a host whatever the scheme. mu is never held while waiting
@@ -43,6 +44,7 @@ type authority struct {
 	mu       sync.Mutex
 	facts    storage.HostFacts
 	rules    *robots.Rules // nil until decided
+	reason   reason // why robots.txt was not usable when it was last requested
 	dirty    bool
 	fetching chan struct{}   // closed when the request for robots.txt ends; nil: none is under way
 	deferred *deferredRobots // the robots.txt that was redirected; nil: none is deferred
@@ -201,8 +203,12 @@ func (h *Hosts) peek(key urlkey.HostKey) *authority {
 }
 
 // Remember stores what the frontier learned of a host, so that it survives a restart: the frontier's Options.OnHost. It
-// may read the store. An error is reported to Env.Warn.
+// may read the store. An error is reported to Env.Warn. A host that only the crawl's own settings refuse is not
+// remembered: the next process may have others.
 func (h *Hosts) Remember(host urlkey.HostKey, s frontier.HostState) {
+	if r, ok := h.troubles.of(host); ok && refusedHere(r.failure) {
+		return
+	}
 	h.change(host, func(f *storage.HostFacts) {
 		f.NextFetch, f.Failures, f.Sleeps = s.NotBefore.UnixMilli(), uint16(s.Failures), uint16(s.Sleeps)
 		f.ResponseMS = clampMS(s.ResponseTime)

@@ -20,6 +20,7 @@ type robotsState struct {
 	requested  bool          // a request was made to find out
 	pending    bool          // the answer is a redirect that is deferred: try again after deferredPoll
 	unreach    time.Duration // > 0: nothing may be fetched for this time
+	reason     reason        // of unreach; zero: it was found by an earlier process
 	start, end time.Time     // of the request
 }
 
@@ -75,7 +76,7 @@ func (h *Hosts) robots(ctx context.Context, u urlkey.URL, keep keepFunc, follow 
 		return state, nil
 	}
 	state.unreach = h.decide(a, answer, state.end)
-	state.rules = a.rules
+	state.rules, state.reason = a.rules, a.reason
 	return state, nil
 }
 
@@ -97,7 +98,7 @@ func (h *Hosts) decided(a *authority) (s robotsState, wait chan struct{}) {
 		}
 		a.deferred = nil
 		s.unreach = h.decide(a, answer, now)
-		s.rules = a.rules
+		s.rules, s.reason = a.rules, a.reason
 		return s, nil
 	}
 	switch {
@@ -108,7 +109,7 @@ func (h *Hosts) decided(a *authority) (s robotsState, wait chan struct{}) {
 		a.fetching = make(chan struct{})
 		s.requested = true
 	case f.RobotsStatus == robotsStatusUnreachable:
-		s.unreach = time.Duration(f.RobotsExpires-now.UnixMilli()) * time.Millisecond
+		s.unreach, s.reason = time.Duration(f.RobotsExpires-now.UnixMilli())*time.Millisecond, a.reason
 	default:
 		if a.rules == nil {
 			a.rules, _ = RobotsRules(f, h.env.Agent)
@@ -122,6 +123,11 @@ func (h *Hosts) decided(a *authority) (s robotsState, wait chan struct{}) {
 // decide stores an answer to the request for the authority's robots.txt. It returns how long nothing may be fetched.
 // a.mu is held.
 func (h *Hosts) decide(a *authority, answer robotsAnswer, now time.Time) (unreach time.Duration) {
+	a.reason = answer.reason
+	if refusedHere(answer.reason.failure) { // nothing was requested, so nothing is learned
+		a.rules = robots.DisallowAll
+		return robotsRetryMin
+	}
 	a.dirty = true
 	unreach = noteRobots(&a.facts, answer.status, answer.body, now)
 	a.rules, _ = RobotsRules(&a.facts, h.env.Agent)
@@ -174,6 +180,7 @@ func (h *Hosts) ask(ctx context.Context, req *fetch.Request, keep keepFunc) robo
 }
 
 func (h *Hosts) answer(at urlkey.URL, resp *fetch.Response, keep keepFunc) (a robotsAnswer) {
+	a.reason = reason{failure: resp.Failure, robots: resp.Status}
 	if resp.Failure != "" {
 		return a
 	}

@@ -106,6 +106,9 @@ func (x *visit) request(ctx context.Context, c *frontier.Candidate, left int) (p
 	if x.cutOff(ctx, c, resp, left) {
 		return progress{}, nil
 	}
+	if instead := x.insteadOf(u, resp); !instead.IsZero() {
+		return progress{}, x.redirectTo(instead, u, resp.Failure, left)
+	}
 	more := x.out.Kind == frontier.Fetched
 	if !more || left == 1 {
 		x.giveBack(left - 1) // the host may have its next visit while this page is parsed
@@ -176,8 +179,18 @@ func (x *visit) allowed(ctx context.Context, u urlkey.URL, left int) (bool, erro
 		x.hosts.rememberDelay(x.v.Host, x.out.CrawlDelay)
 	}
 	x.out.Kind, x.out.End, x.out.ResponseTime = frontier.Fetched, r.end, r.end.Sub(r.start)
+	if r.requested {
+		x.answered.Store(r.end.UnixNano())
+	}
+	if r.unreach == 0 {
+		x.hosts.troubles.answered(x.v.Host)
+	}
 	switch {
 	case r.unreach > 0:
+		if instead := x.instead(u, r.reason.failure); r.reason.robots == 0 && !instead.IsZero() {
+			return false, x.redirectTo(instead, u, r.reason.failure, left)
+		}
+		x.hosts.troubles.note(x.v.Host, r.reason)
 		x.out.Kind, x.out.RetryAfter = frontier.HostFailure, r.unreach
 	case x.hosts.delayOf(x.v.Host) < 0 && x.out.CrawlDelay <= 0 && !r.pending:
 		return true, nil
@@ -204,13 +217,17 @@ func (x *visit) note(r *fetch.Response) {
 	o.Bytes += int64(len(r.Body))
 	o.Took += r.End.Sub(r.Start)
 	x.received.Add(int64(len(r.Body)))
+	x.answered.Store(r.End.UnixNano())
 	switch {
 	case r.Failure != "" && r.Failure.Kind() != fetch.KindPermanent:
 		o.Kind, o.Local = frontier.HostFailure, r.Failure.Local()
+		x.hosts.troubles.note(x.v.Host, reason{failure: r.Failure})
+		return
 	case r.Failure == "" && (r.Status == 429 || r.Status == 503):
 		o.Kind = frontier.Throttled
 		o.RetryAfter, _ = r.RetryAfter(x.env.Now())
 	}
+	x.hosts.troubles.answered(x.v.Host)
 }
 
 // conditional returns the request for a URL, with the validators of an earlier fetch if there are any.
