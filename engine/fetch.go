@@ -67,7 +67,11 @@ func (w *work) refillFailed(host urlkey.HostKey, err error) {
 func (w *work) rememberHost(host urlkey.HostKey, s frontier.HostState) {
 	w.net.hosts.Remember(host, s)
 	if s.Asleep && w.o.Events.HostAsleep != nil {
-		w.o.Events.HostAsleep(host, s.NotBefore)
+		why := Cause{Kind: CauseNoAnswer, Text: host.String() + " failed too often"}
+		if t := w.net.hosts.TroubleOf(host); t.Hosts > 0 {
+			why = troubleCause(t, !w.o.needsContact())
+		}
+		w.o.Events.HostAsleep(host, s.NotBefore, why)
 	}
 }
 
@@ -130,18 +134,77 @@ func (w *work) fetch(ctx context.Context, o FetchOptions) (FetchReport, error) {
 		_, err = w.network()
 	}
 	var counts segment.Counts
+	var run *fetching
 	if err == nil {
 		deliver := w.pages.start()
-		counts, err = w.fetchSegment(ctx, context.Background(), o, nil)
+		counts, err = w.fetchSegment(ctx, context.Background(), o, func(f *fetching) { run = f })
 		deliver.end()
 	}
 	r := fetchReport(o.Segment, counts)
 	r.Took = w.took(start)
+	if run != nil {
+		r.Cause = w.fetchCause(run, r, o.Limits, fetchStop(ctx, err, run))
+	}
 	if err != nil {
 		return r, fmt.Errorf("fetching segment %d: %w", o.Segment, err)
 	}
 	w.done(r)
 	return r, nil
+}
+
+// fetchStop says why a fetch ended.
+func fetchStop(ctx context.Context, err error, f *fetching) StopReason {
+	switch reason := limitReasons[f.pool.Reached()]; {
+	case err != nil:
+		return StopFailed
+	case ctx.Err() != nil:
+		return StopInterrupted
+	case reason != "":
+		return reason
+	}
+	return StopDone
+}
+
+// fetchCause is the cause of the end of a fetch.
+func (w *work) fetchCause(f *fetching, r FetchReport, l Limits, stopped StopReason) Cause {
+	var s situation
+	s.Fetched, s.Failed, s.NotModified, s.Redirected = r.Fetched, r.Failed, r.NotModified, r.Redirected
+	s.RobotsDenied, s.Failures = r.RobotsDenied, r.Failures
+	s.MaxPages, s.MaxBytes, s.MaxTime = l.MaxPages, l.MaxBytes, l.MaxTime
+	s.look(w, f)
+	s.ended(w, stopped)
+	c := s.cause()
+	if c.Kind == CauseDone && c.Help == "" {
+		c.Text = "the fetchlist is done"
+	}
+	return c
+}
+
+// fetchProgress describes a fetch at one moment.
+func (w *work) fetchProgress(f *fetching, o FetchOptions) Progress {
+	var s situation
+	r := fetchReport(o.Segment, f.pool.Counts())
+	s.Progress = Progress{
+		Phase: "fetching", Elapsed: w.now().Sub(f.began), Fetched: r.Fetched, Failed: r.Failed, Bytes: r.Bytes,
+		NotModified: r.NotModified, Redirected: r.Redirected, RobotsDenied: r.RobotsDenied, Gone: r.Gone,
+		Failures: r.Failures, Fetchers: int(w.live.fetchers.Load()), MemoryLimit: w.o.Memory,
+		MaxPages: o.MaxPages, MaxBytes: o.MaxBytes, MaxTime: o.MaxTime,
+	}
+	seg, ok, err := w.store.Segment(o.Segment)
+	if total := int64(seg.Counts.Generated); err == nil && ok && total > 0 {
+		pages := max(total-int64(r.Attempts()-r.Fetched), 1) // as if all that are left were pages
+		if o.MaxPages == 0 || pages < o.MaxPages {
+			s.MaxPages = pages
+		}
+	}
+	s.PagesPerSecond = float64(s.Fetched) / max(s.Elapsed.Seconds(), 1e-3)
+	if free, _, err := w.store.DiskFree(); err == nil {
+		s.DiskFree = free
+	}
+	s.HeapBytes = heapBytes()
+	s.look(w, f)
+	s.Progress.Cause = s.cause()
+	return s.Progress
 }
 
 // fetchSegment fetches a fetchlist, as far as the limits and ctx allow, and seals its segment. What an earlier process
@@ -244,7 +307,7 @@ func (w *work) watchFetch(ctx context.Context, f *fetching, o FetchOptions) erro
 		}
 		if o.Progress != nil && now.Sub(last) >= time.Second {
 			last = now
-			o.Progress(fetchReport(o.Segment, f.pool.Counts()))
+			o.Progress(w.fetchProgress(f, o))
 		}
 		s := state{failed: f.pool.Err() != nil, limit: f.pool.Reached(), paused: f.pool.Held()&visit.HeldByPause != 0}
 		s.frontier = f.frontier.Stats() // before busy: see conductor.look

@@ -3,10 +3,10 @@
 package engine
 
 import (
-	"fmt"
 	"time"
 
-	"github.com/seine-crawler/seine/engine/internal/visit"
+	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
 // Progress is a crawl at one moment. Counts are of this crawl and only grow; what is marked "now" is the present state.
@@ -20,14 +20,14 @@ type Progress struct {
 	Bytes          uint64        `json:"bytes"`            // of bodies, as received
 	PagesPerSecond float64       `json:"pages_per_second"` // Fetched, on average since the start
 	Discovered     uint64        `json:"discovered"`       // URLs that became crawldb records
-	Indexed        uint64        `json:"indexed"`          // documents added to the index
+	Indexed        uint64        `json:"indexed"`          // documents added to the index, less those that left it
 	Busy           int64         `json:"busy"`             // visits under way, now
 	HostsReady     int           `json:"hosts_ready"`      // hosts that may be visited, now
 	HostsWaiting   int           `json:"hosts_waiting"`    // hosts that wait for their delay, now
 	HostsAsleep    int           `json:"hosts_asleep"`     // hosts that failed too often, now
 	Queued         int           `json:"queued"`           // URLs in the frontier, now
 	Backlog        int64         `json:"backlog"`          // sealed segments that updatedb has not finished, now
-	Slowest        string        `json:"slowest"`          // what holds the crawl up now, in words
+	Cause          Cause         `json:"cause"`            // what holds the crawl up now, or why it ended
 	HeapBytes      uint64        `json:"heap_bytes"`       // of the process, now
 	MemoryLimit    int64         `json:"memory_limit"`     // Options.Memory, in bytes
 	DiskFree       uint64        `json:"disk_free"`        // bytes, now; 0: not known
@@ -44,6 +44,7 @@ type Progress struct {
 	RobotsDenied   uint64            `json:"robots_denied"`      // as in FetchReport
 	Gone           uint64            `json:"gone"`               // as in FetchReport
 	Failures       map[string]uint64 `json:"failures,omitempty"` // Failed by kind
+	Held           []HeldHost        `json:"held,omitempty"`     // hosts that hold the crawl up, the longest first
 	Stages         StageCPU          `json:"stages"`             // processor time since the start
 	MaxPages       int64             `json:"max_pages,omitempty"`
 	MaxBytes       int64             `json:"max_bytes,omitempty"`
@@ -69,23 +70,52 @@ func (p Progress) ETA() (left time.Duration, share float64) {
 	return left, share
 }
 
-// slowest says what holds the crawl up, which people ask when it seems idle.
-func slowest(p Progress, held visit.Holder) string {
-	switch {
-	case held&visit.HeldByPause != 0:
-		return "paused"
-	case held&visit.HeldByDisk != 0:
-		return "the disk is nearly full: fetchers wait for space"
-	case p.Outage:
-		return "the local network seems to be cut: one host a second is tried"
-	case held&visit.HeldByBacklog != 0:
-		return "fetchers wait for updatedb"
-	case p.Busy >= int64(p.Fetchers):
-		return "all fetchers busy: slow servers, or raise --concurrency"
-	case p.HostsReady == 0 && p.HostsWaiting > 0:
-		return "politeness: every host waits for its delay"
-	case p.HostsReady == 0 && p.HostsAsleep > 0:
-		return fmt.Sprintf("%d hosts asleep after failures", p.HostsAsleep)
+// look adds to a situation what a run of fetchers knows at this moment.
+func (s *situation) look(w *work, f *fetching) {
+	stats, now := f.frontier.Stats(), w.now()
+	s.HostsReady, s.HostsWaiting, s.HostsAsleep, s.Queued = stats.Ready, stats.Waiting, stats.Asleep, stats.Queued
+	s.HostsActive, s.HostsDormant, s.HostsThrottled = stats.Hosts, stats.Dormant, stats.Throttled
+	s.OverBudget, s.Outage, s.Busy = stats.OverSpent, stats.Outage, f.pool.Busy()
+	s.holders, s.syncing, s.silent = f.pool.Held(), f.pool.Syncing(now), f.pool.Silent(now)
+	s.troubles = w.net.hosts.Troubles()
+	s.delay, s.contact = time.Duration(w.live.delay.Load()), !w.o.needsContact()
+	if stats.Ready == 0 || stats.Hosts <= heldHostsAlways {
+		s.Held = w.heldHosts(f)
 	}
-	return "nothing"
+}
+
+// ended adds what only the end of a run depends on.
+func (s *situation) ended(w *work, stopped StopReason) {
+	s.stopped = stopped
+	if s.Fetched+s.NotModified == 0 && stopped == StopDone {
+		s.nextDue, s.empty = w.nextDue()
+	}
+}
+
+// nextDue returns when something of the first dueHostsRead hosts is due, zero if nothing is, and whether crawldb is
+// empty.
+func (w *work) nextDue() (at time.Time, empty bool) {
+	sc := w.store.Scan(storage.HostCountsRange(), nil, nil)
+	defer sc.Close()
+	var counts storage.HostCounts
+	empty = true
+	for n := 0; n < dueHostsRead && sc.Next(); n++ {
+		empty = false
+		if storage.DecodeHostCounts(sc.Value(), &counts) != nil || counts.NextDue == 0 {
+			continue
+		}
+		if due := timeOf(counts.NextDue); at.IsZero() || due.Before(at) {
+			at = due
+		}
+	}
+	return at, empty
+}
+
+// dueURLs returns how many URLs of a host were not fetched yet, as of the last updatedb.
+func (w *work) dueURLs(host urlkey.HostKey) uint64 {
+	var c storage.HostCounts
+	if ok, err := w.store.HostCounts(host, &c); err != nil || !ok {
+		return 0
+	}
+	return uint64(c.ByStatus[storage.StatusUnfetched])
 }

@@ -202,6 +202,7 @@ type FetchReport struct {
 	Bytes        uint64            `json:"bytes"`              // of bodies, as received
 	Failures     map[string]uint64 `json:"failures,omitempty"` // Failed by kind
 	Took         Duration          `json:"seconds"`
+	Cause        Cause             `json:"cause"` // why it ended, and what it left
 }
 
 func fetchReport(number uint32, c segment.Counts) FetchReport {
@@ -241,7 +242,8 @@ type CrawlReport struct {
 	FetchReport
 	Discovered     uint64     `json:"discovered"`       // URLs that became crawldb records, seeds included
 	Duplicates     uint64     `json:"duplicates"`       // pages marked db_duplicate, less those restored
-	Indexed        uint64     `json:"indexed"`          // documents added
+	Indexed        uint64     `json:"indexed"`          // documents added, less those that left the index
+	Documents      uint64     `json:"documents"`        // in the index, at the end
 	PagesPerSecond float64    `json:"pages_per_second"` // Fetched by Took
 	CPUSeconds     float64    `json:"cpu_seconds"`      // of the process, user and system
 	CPUByStage     StageCPU   `json:"cpu_by_stage"`     // parts of CPUSeconds
@@ -251,13 +253,19 @@ type CrawlReport struct {
 }
 
 func (r CrawlReport) String() string {
-	s := fmt.Sprintf("crawl: %d fetched, %d failed (%d gone), %d not modified, %d redirected, %d denied by robots; "+
-		"%d discovered, %d duplicates, %d indexed; %d segments in %.2fs, %.0f pages/s, %.2f CPU s: %s (%s)",
-		r.Fetched, r.Failed, r.Gone, r.NotModified, r.Redirected, r.RobotsDenied,
-		r.Discovered, r.Duplicates, r.Indexed, r.Segments, r.Took.Seconds(), r.PagesPerSecond,
-		r.CPUSeconds, r.CPUByStage, r.Stopped)
-	if r.HostsAsleep > 0 {
-		s += fmt.Sprintf("; %d hosts do not answer and are not visited for now", r.HostsAsleep)
+	indexed := fmt.Sprintf("%d indexed", r.Indexed)
+	if r.Documents != r.Indexed {
+		indexed += fmt.Sprintf(" (%d documents in the index)", r.Documents)
 	}
-	return s
+	return fmt.Sprintf("crawl: %d fetched, %d failed (%d gone), %d not modified, %d redirected, %d denied by robots; "+
+		"%d discovered, %d duplicates, %s; %d segments in %.2fs, %.0f pages/s, %.2f CPU s: %s (%s)",
+		r.Fetched, r.Failed, r.Gone, r.NotModified, r.Redirected, r.RobotsDenied,
+		r.Discovered, r.Duplicates, indexed, r.Segments, r.Took.Seconds(), r.PagesPerSecond,
+		r.CPUSeconds, r.CPUByStage, r.Stopped)
+}
+
+// NothingFetched reports whether the crawl was to fetch something and got no page: the cause says why. It is false
+// where nothing was due, and where the crawl was interrupted.
+func (r CrawlReport) NothingFetched() bool {
+	return r.Fetched+r.NotModified == 0 && r.Cause.Kind != CauseNothingDue && r.Cause.Kind != CauseInterrupted
 }

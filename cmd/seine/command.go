@@ -3,7 +3,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +16,14 @@ import (
 type console struct {
 	in       io.Reader
 	out, err io.Writer
+}
+
+// screen is stderr, which main has made a screen.
+func (c *console) screen() *screen {
+	if s, ok := c.err.(*screen); ok {
+		return s
+	}
+	return newScreen(c.err)
 }
 
 // commands is the table of commands, in the order in which help shows them.
@@ -66,31 +73,4 @@ func withEngine(cmd *cobra.Command, f *flags, fn func(e *engine.Engine) error) e
 		return err
 	}
 	return errors.Join(fn(e), e.Close())
-}
-
-// phaseFunc runs one phase on a segment; 0 is the newest segment that the phase applies to, or all of them.
-type phaseFunc func(ctx context.Context, e *engine.Engine, segment uint32) (engine.Report, error)
-
-// phaseCommand is a command that runs one phase on one segment and prints its report.
-func phaseCommand(c *console, use, short string, run phaseFunc) *cobra.Command {
-	var f flags
-	var segment uint32
-	cmd := &cobra.Command{
-		Use:   use,
-		Short: short,
-		Args:  args(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withEngine(cmd, &f, func(e *engine.Engine) error {
-				r, err := run(cmd.Context(), e, segment)
-				if err != nil {
-					return err
-				}
-				return c.report(r, f.json)
-			})
-		},
-	}
-	f.crawling(cmd)
-	f.report(cmd)
-	cmd.Flags().Uint32Var(&segment, "segment", 0, "segment number (default: the newest that needs it)")
-	return cmd
 }

@@ -87,9 +87,9 @@ func warnings(cmd *cobra.Command) engine.EventListener {
 	w := cmd.ErrOrStderr()
 	return engine.EventListener{
 		Warning: func(err error) { fmt.Fprintln(w, "seine: warning: "+oneLine(err)) },
-		HostAsleep: func(h urlkey.HostKey, until time.Time) {
-			fmt.Fprintf(w, "seine: host %s does not answer; not requested again before %s\n",
-				h, until.Format(time.DateTime))
+		HostAsleep: func(_ urlkey.HostKey, until time.Time, why engine.Cause) {
+			fmt.Fprintf(w, "seine: %s (not requested again before %s)\n", lineOf(why.String()),
+				until.Format(time.DateTime))
 		},
 	}
 }
@@ -99,7 +99,8 @@ func warnings(cmd *cobra.Command) engine.EventListener {
 func fatal(cmd *cobra.Command) func(error) {
 	return func(err error) {
 		w := cmd.ErrOrStderr()
+		leave(w)
 		fmt.Fprintf(w, "seine: the store failed: %s; fix the cause and start seine again\n", oneLine(err))
-		os.Exit(exitFatal)
+		os.Exit(exitDisk)
 	}
 }

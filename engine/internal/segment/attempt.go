@@ -64,7 +64,7 @@ const (
 // Fields of WARC records: of the metadata record of an attempt without a response, and of response records.
 const (
 	fieldFailure = "seine-failure"
-	fieldInstead = "seine-instead"         // Attempt.Instead
+	fieldInstead = "seine-instead"       // Attempt.Instead
 	fieldRole    = "WARC-Seine-Role"     // on responses that are not pages
 	fieldTook    = "WARC-Seine-Fetch-Ms" // on pages
 	fieldTookMS  = "fetchTimeMs"         // on failures, as other crawlers name it

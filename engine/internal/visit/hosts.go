@@ -44,7 +44,7 @@ type authority struct {
 	mu       sync.Mutex
 	facts    storage.HostFacts
 	rules    *robots.Rules // nil until decided
-	reason   reason // why robots.txt was not usable when it was last requested
+	reason   reason        // why robots.txt was not usable when it was last requested
 	dirty    bool
 	fetching chan struct{}   // closed when the request for robots.txt ends; nil: none is under way
 	deferred *deferredRobots // the robots.txt that was redirected; nil: none is deferred
