@@ -159,6 +159,9 @@ func (s *situation) politeness() Cause {
 		return Cause{CausePoliteness, fmt.Sprintf("politeness: %d hosts wait for their delay", s.HostsWaiting), ""}
 	}
 	longest := s.Held[0]
+	if longest.Because == heldByFailures {
+		return Cause{CauseNoAnswer, fmt.Sprintf("%s failed and is tried again: %s", longest.Host, longest.wait()), ""}
+	}
 	text := fmt.Sprintf("politeness: only %s has URLs left: %s", longest.Host, longest.wait())
 	if s.HostsWaiting > 1 {
 		text = fmt.Sprintf("politeness: only %d hosts have URLs left; the longest takes %s: %s", s.HostsWaiting,
@@ -218,7 +221,9 @@ func (s *situation) nothingFetched() Cause {
 		return Cause{CauseScope, "all that was fetched redirects out of the scope", "--scope domain or any follows it"}
 	case s.HostsAsleep > 0 || len(s.Held) > 0:
 		return s.stillWaiting()
-	case s.Redirected > 0 || s.stopped != StopDone:
+	case s.Redirected > 0:
+		return Cause{CauseHTTP, "every answer was a redirect", `"seine readdb --dump" shows where they lead`}
+	case s.stopped != StopDone:
 		return Cause{}
 	case s.empty:
 		return Cause{CauseNoSeeds, "there is nothing to crawl: no seeds were given, and crawldb is empty",

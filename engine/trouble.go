@@ -98,6 +98,7 @@ type HeldHost struct {
 const (
 	heldByDelay    = "delay"
 	heldByThrottle = "it demanded a pause"
+	heldByFailures = "it failed"
 )
 
 var heldWords = [...]string{
@@ -105,7 +106,7 @@ var heldWords = [...]string{
 	frontier.HeldByCrawlDelay: "Crawl-delay",
 	frontier.HeldBySlowness:   "slow answers",
 	frontier.HeldByThrottle:   heldByThrottle,
-	frontier.HeldByFailures:   "it failed",
+	frontier.HeldByFailures:   heldByFailures,
 	frontier.HeldByAddress:    "shares an address",
 }
 

@@ -95,12 +95,12 @@ func TestLogLine(t *testing.T) {
 	for _, line := range lines {
 		at = append(at, strings.Fields(line)[1])
 	}
-	if got := strings.Join(at, " "); got != "10s 20s 40s 1m20s 2m40s 5m20s 10m20s 15m20s 20m20s 25m20s 30m20s 35m20s "+
-		"40m20s 45m20s 50m20s 55m20s" {
+	if got := strings.Join(at, " "); got != "15s 30s 1m0s 2m0s 4m0s 8m0s 13m0s 18m0s 23m0s 28m0s 33m0s 38m0s 43m0s "+
+		"48m0s 53m0s 58m0s" {
 		t.Errorf("lines at %s", got)
 	}
-	want := "seine: 20s crawling: 200 fetched (10.0/s, 0.0 MB), 1 failed, 2 gone, 0 discovered, 0 indexed; " +
-		"5 URLs queued on 2 hosts; 1% of the limit, 59m40s to go; held up by: a.example is not in DNS: check the spelling"
+	want := "seine: 30s crawling: 300 fetched (10.0/s, 0.0 MB), 1 failed, 2 gone, 0 discovered, 0 indexed; " +
+		"5 URLs queued on 2 hosts; 1% of the limit, 59m30s to go; held up by: a.example is not in DNS: check the spelling"
 	if lines[1] != want {
 		t.Errorf("got  %s\nwant %s", lines[1], want)
 	}

@@ -29,7 +29,7 @@ type progress struct {
 
 // The first line of a log comes after firstLine. The time from line to line doubles, up to lineMax.
 const (
-	firstLine = 10 * time.Second
+	firstLine = 15 * time.Second
 	lineMax   = 5 * time.Minute
 )
 
