@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"iter"
+	"regexp"
 
 	"github.com/spf13/cobra"
 
@@ -15,24 +16,37 @@ import (
 func readdbCommand(c *console) *cobra.Command {
 	var f flags
 	var stats, dump, perHost bool
-	var url, prefix, status string
-	var top int
+	var url, prefix, status, pattern string
+	var top, sample int
+	var format listFormat
 	cmd := &cobra.Command{
 		Use:   "readdb",
 		Short: "look inside crawldb",
 		Args:  args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			chosen := 0
-			for _, on := range []bool{stats, dump, url != "", prefix != "", top > 0} {
+			for _, on := range []bool{stats, dump || pattern != "" || sample > 0 || prefix != "", url != "", top > 0} {
 				if on {
 					chosen++
 				}
 			}
 			if chosen != 1 {
-				return &usageError{fmt.Errorf("readdb: give one of --stats, --dump, --url, --prefix, --top")}
+				return &usageError{fmt.Errorf("readdb: give one of --stats, --url, --top, or --dump, --prefix, --regex, --sample")}
+			}
+			filter := engine.RecordFilter{Prefix: prefix, Sample: sample}
+			err := format.check(&f)
+			if err == nil && sample < 0 {
+				err = &usageError{fmt.Errorf("readdb: --sample %d: want a number of records", sample)}
+			}
+			if err == nil && pattern != "" {
+				if filter.URL, err = regexp.Compile(pattern); err != nil {
+					err = &usageError{fmt.Errorf("readdb: --regex: %w", err)}
+				}
+			}
+			if err != nil {
+				return err
 			}
 			return withEngine(cmd, f.reading(), func(e *engine.Engine) error {
-				filter := engine.RecordFilter{Prefix: prefix}
 				if status != "" {
 					var err error
 					if filter.Status, err = storage.ParseStatus(status); err != nil {
@@ -45,27 +59,31 @@ func readdbCommand(c *console) *cobra.Command {
 					return c.crawldbStats(cmd, e, perHost, f.json)
 				case url != "":
 					r, err := in.Record(url)
-					return eachLine(c, func(yield func(engine.RecordView, error) bool) { yield(r, err) }, f.json)
+					one := func(yield func(engine.RecordView, error) bool) { yield(r, err) }
+					return printList(c, &format, &f, engine.RecordColumns(), one)
 				case top > 0:
 					list, err := in.TopRecords(ctx, top)
 					if err != nil {
 						return err
 					}
-					return eachLine(c, withoutErrors(list), f.json)
+					return printList(c, &format, &f, engine.RecordColumns(), withoutErrors(list))
 				}
-				return eachLine(c, in.Records(ctx, filter), f.json)
+				return printList(c, &format, &f, engine.RecordColumns(), in.Records(ctx, filter))
 			})
 		},
 	}
 	f.common(cmd)
 	f.report(cmd)
+	format.add(cmd)
 	cmd.Flags().BoolVar(&stats, "stats", false, "statistics over all records")
 	cmd.Flags().BoolVar(&perHost, "sort", false, "with --stats: counts by status for each host")
 	cmd.Flags().BoolVar(&dump, "dump", false, "print every record")
 	cmd.Flags().StringVar(&url, "url", "", "print one URL's record")
 	cmd.Flags().StringVar(&prefix, "prefix", "",
 		"print the records whose key has this prefix, or of one host (docs.python.org)")
-	cmd.Flags().StringVar(&status, "status", "", "with --dump or --prefix: only this status, such as db_gone")
+	cmd.Flags().StringVar(&status, "status", "", "only records of this status, such as db_gone")
+	cmd.Flags().StringVar(&pattern, "regex", "", "only records whose URL matches this regular expression")
+	cmd.Flags().IntVar(&sample, "sample", 0, "print only this number of records, an even sample")
 	cmd.Flags().IntVar(&top, "top", 0, "print this number of records, those with the highest scores")
 	return cmd
 }
