@@ -61,8 +61,8 @@ func TestByteBudgets(t *testing.T) {
 		flag string
 		set  func(*engine.Options, int64)
 	}{
-		{"--host-bytes", func(o *engine.Options, n int64) { o.HostBytes = n }},
-		{"--domain-bytes", func(o *engine.Options, n int64) { o.DomainBytes = n }},
+		{"host-bytes", func(o *engine.Options, n int64) { o.HostBytes = n }},
+		{"domain-bytes", func(o *engine.Options, n int64) { o.DomainBytes = n }},
 	} {
 		o := siteOptions(t)
 		c.set(&o, 200_000)
@@ -92,8 +92,8 @@ func TestTimeBudgets(t *testing.T) {
 	}))
 	defer s.Close()
 	for flag, set := range map[string]func(*engine.Options){
-		"--host-time":   func(o *engine.Options) { o.HostTime = 50 * time.Millisecond },
-		"--domain-time": func(o *engine.Options) { o.DomainTime = 50 * time.Millisecond },
+		"host-time":   func(o *engine.Options) { o.HostTime = 50 * time.Millisecond },
+		"domain-time": func(o *engine.Options) { o.DomainTime = 50 * time.Millisecond },
 	} {
 		o := siteOptions(t)
 		set(&o)

@@ -128,7 +128,7 @@ func (s *situation) heldUpBy() Cause {
 			s.syncing.Round(time.Second)), ""}
 	case s.Outage && len(s.troubles) > 0 && isDNS(s.troubles[0].Failure):
 		return Cause{CauseDNS, "DNS does not answer for any host: one host a second is tried",
-			"check the network and its name servers, or give --resolver"}
+			"check the network and its name servers, or give others with --set resolver=ADDRESS"}
 	case s.Outage:
 		return Cause{CauseNetwork, "the local network seems to be cut: one host a second is tried", ""}
 	case s.holders&visit.HeldByBacklog != 0:
@@ -136,7 +136,7 @@ func (s *situation) heldUpBy() Cause {
 	case s.Busy > 0 && s.silent >= silentLong:
 		return Cause{CauseSilent, fmt.Sprintf("no server has answered for %s, %d requests are under way",
 			s.silent.Round(time.Second), s.Busy), ""}
-	case s.Busy > 0 && s.Busy >= int64(s.Fetchers):
+	case s.Busy > 0 && s.Busy-int64(s.Slow) >= int64(s.Fetchers):
 		return Cause{CauseFetchers, "all fetchers are busy", "+ raises their number, as does --concurrency"}
 	case s.HostsReady > 0:
 		return Cause{CauseNone, "nothing", ""}
@@ -169,7 +169,7 @@ func (s *situation) politeness() Cause {
 	}
 	help := ""
 	if longest.Because == heldByDelay && s.delay > 0 {
-		help = "--delay shortens the pause; for servers of your own, --per-host allows several requests at once"
+		help = "--delay shortens the pause; for servers of your own, --set per-host=4 allows several requests at once"
 	}
 	return Cause{CausePoliteness, text, help}
 }

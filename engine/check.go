@@ -156,18 +156,18 @@ func viewKnown(u urlkey.URL, x *inspect.Explanation) *URLKnown {
 	return k
 }
 
-// spent reports the parts of a budget that are used up. flag begins the names of their command line flags.
-func spent(who, flag string, b admission.Budget, report func(format string, args ...any)) {
+// spent reports the parts of a budget that are used up. kind begins the names of their settings.
+func spent(who, kind string, b admission.Budget, report func(format string, args ...any)) {
 	used, limit := b.Used, b.Limit
 	if limit.URLs > 0 && used.URLs >= limit.URLs {
-		report("%s has used %d of the %d pages of its budget (--%s-pages, or its reputation)",
-			who, used.URLs, limit.URLs, flag)
+		report("%s has used %d of the %d pages of its budget (setting %s-pages, or its reputation)",
+			who, used.URLs, limit.URLs, kind)
 	}
 	if limit.Bytes > 0 && used.Bytes >= limit.Bytes {
-		report("%s has used %d of the %d bytes of its budget (--%s-bytes)", who, used.Bytes, limit.Bytes, flag)
+		report("%s has used %d of the %d bytes of its budget (setting %s-bytes)", who, used.Bytes, limit.Bytes, kind)
 	}
 	if limit.Time > 0 && used.Time >= limit.Time {
-		report("%s has used %s of the %s of fetch time of its budget (--%s-time)",
-			who, used.Time.Round(time.Millisecond), limit.Time, flag)
+		report("%s has used %s of the %s of fetch time of its budget (setting %s-time)",
+			who, used.Time.Round(time.Millisecond), limit.Time, kind)
 	}
 }

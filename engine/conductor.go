@@ -193,11 +193,12 @@ func (c *conductor) look(ctx context.Context, f *fetching) (s state) {
 	s.frontier = f.frontier.Stats()
 	s.busy = pool.Busy()
 	seg := pool.Segment()
-	size := seg.Size()
+	size, age := seg.Size(), c.w.now().Sub(seg.Created())
 	s.pages = size.Pages
 	s.full = size.Pages >= segmentPagesMax || size.Bytes >= segmentBytesMax ||
 		size.Held >= c.w.o.shares().segment ||
-		size.Pages > 0 && c.w.now().Sub(seg.Created()) >= segmentAgeMax
+		size.Pages > 0 && age >= segmentAgeMax
+	s.old = age >= thinAge
 	s.backlog = len(c.toUpdate) == cap(c.toUpdate)
 	s.failed = pool.Err() != nil
 	s.interrupted = ctx.Err() != nil

@@ -68,7 +68,7 @@ func (e *Engine) SetDelay(d time.Duration) error {
 }
 
 // SetConcurrency replaces Options.Concurrency: in the running crawl at once, where surplus fetchers end after their
-// current visit, and in later crawls and fetches. It must be from 1 to 100,000.
+// current visits and none begins before they have, and in later crawls and fetches. It must be from 1 to 100,000.
 func (e *Engine) SetConcurrency(fetchers int) error {
 	if fetchers < 1 || fetchers > concurrencyMax {
 		return fmt.Errorf("concurrency %d: want 1 to %d", fetchers, concurrencyMax)

@@ -18,6 +18,7 @@ type state struct {
 	// The open segment.
 	pages uint64
 	full  bool // by pages, bytes, memory or age
+	old   bool // it may be sealed with few pages
 
 	busy     int64 // visits taken from the frontier and not stored yet
 	updating int64 // segments handed to the first lane that it has not finished
@@ -42,9 +43,10 @@ const (
 // decide says what to do next. It is a pure function; q and t sum up this look and the ones before it.
 //
 // The open segment is sealed when it is full; when the frontier runs dry, because the segment may hold links to more
-// URLs; and when few hosts are left at work: a quarter of them have run out of URLs and most fetchers are idle. While
-// fetchers are busy, larger segments are cheaper. Sealing only when every host had run dry, or after 15 s, let a few
-// slow hosts hold up everything (BenchmarkHonest). The crawl ends when there is nothing left to do.
+// URLs; and when few hosts are left at work: a quarter of them have run out of URLs and most fetchers are idle, those of
+// slow visits aside. While fetchers are busy, larger segments are cheaper. Sealing only when every host had run dry, or
+// after 15 s, let a few slow hosts hold up everything (BenchmarkHonest). The crawl ends when there is nothing left to
+// do.
 func decide(s state, q quiet, t thin, patience time.Duration) (action, StopReason) {
 	switch {
 	case s.failed:
@@ -54,7 +56,7 @@ func decide(s state, q quiet, t thin, patience time.Duration) (action, StopReaso
 	case s.limit != visit.NoLimit:
 		return actEnd, limitReasons[s.limit]
 	}
-	thinned := s.pages >= thinPages && t.since >= thinTime && s.updating == 0
+	thinned := (s.pages >= thinPages || s.pages > 0 && s.old) && t.since >= thinTime && s.updating == 0
 	if s.full || thinned || s.pages > 0 && q.hungry() {
 		if s.backlog {
 			return actHold, ""
@@ -140,10 +142,11 @@ func (w *watch) quiet(now time.Time, s state) quiet {
 
 func (w *watch) thin(now time.Time, s state) time.Duration {
 	f := s.frontier
-	atWork := f.Ready + f.InFlight + f.Refilling + f.Waiting - f.Far
+	ready := f.Ready - f.SlowReady
+	atWork := ready + f.InFlight - f.Slow + f.Refilling + f.Waiting - f.Far
 	w.peak = max(w.peak, atWork)
-	idle := 2*s.busy < int64(s.fetchers)
-	if !idle || f.Ready > 0 || 4*atWork >= 3*w.peak {
+	idle := 2*(s.busy-int64(f.Slow)) < int64(s.fetchers)
+	if !idle || ready > 0 || 4*atWork >= 3*w.peak {
 		w.thinned = time.Time{}
 		return -1
 	}

@@ -49,6 +49,8 @@ func TestDecide(t *testing.T) {
 		{"thin", state{pages: thinPages}, busy, thin{thinTime}, actSeal, ""},
 		{"thin for a moment", state{pages: thinPages}, busy, thin{thinTime - 1}, actWait, ""},
 		{"thin, few pages", state{pages: thinPages - 1}, busy, thin{thinTime}, actWait, ""},
+		{"thin, few pages, but old", state{pages: 1, old: true}, busy, thin{thinTime}, actSeal, ""},
+		{"thin, no page", state{old: true}, busy, thin{thinTime}, actWait, ""},
 		{"thin, updatedb may bring more", state{pages: thinPages, updating: 1}, busy, thin{thinTime}, actWait, ""},
 
 		{"over", state{}, idle, notThin, actEnd, StopDone},
@@ -85,6 +87,9 @@ func TestWatch(t *testing.T) {
 	drained := frontier.Stats{Hosts: 10, Dormant: 10}
 	inFlight := frontier.Stats{Hosts: 10, Dormant: 9, InFlight: 1}
 	far := frontier.Stats{Hosts: 10, Dormant: 9, Waiting: 1, Far: 1, Withheld: 3, Punished: 3, Queued: 3}
+	slow := frontier.Stats{Hosts: 200, Waiting: 8, Ready: 30, SlowReady: 30, InFlight: 172, Slow: 170, Queued: 500}
+	slowOnly := slow
+	slowOnly.Waiting, slowOnly.InFlight = 2, 171
 	few := frontier.Stats{Hosts: 10, Dormant: 6, Waiting: 3, InFlight: 1, Queued: 9}
 	for _, c := range []struct {
 		name   string
@@ -110,6 +115,12 @@ func TestWatch(t *testing.T) {
 		{
 			"hosts run out",
 			append([]state{{frontier: working, fetchers: 4}}, twice(state{frontier: few, fetchers: 4})...),
+			-1, -1, time.Second, false,
+		},
+		{
+			"all but slow hosts run out",
+			append([]state{{frontier: slow, busy: 172, fetchers: 64}},
+				twice(state{frontier: slowOnly, busy: 171, fetchers: 64})...),
 			-1, -1, time.Second, false,
 		},
 		{

@@ -118,11 +118,12 @@
 // Any goroutine may call an Engine. Phases that write the same ranges take turns by two mutexes (work.go). One crawl or
 // fetch runs at a time; so do Seal and Recover, which read open segments back. Generate does not run beside a crawl.
 //
-// A crawl has Concurrency fetchers, one goroutine that syncs, and two lanes. The first seals and updates segments, the
-// second links, dedups and indexes them, with a goroutine that cuts documents into words (indexdocs.go). The goroutine
-// that called Crawl conducts, and calls Progress. Each lane's channel holds backlogMax segments; when the first is
-// full, fetchers begin nothing until the lane catches up. OnPage runs on a pool of its own (pages.go). All of them end
-// before Crawl returns. Close waits for all calls.
+// A crawl has Concurrency fetchers and one more for each visit that has become slow, as far as memory and descriptors
+// allow (memory.go). It has one goroutine that syncs, one that watches for slow visits, and two lanes. The first seals
+// and updates segments, the second links, dedups and indexes them, with a goroutine that cuts documents into words
+// (indexdocs.go). The goroutine that called Crawl conducts, and calls Progress. Each lane's channel holds backlogMax
+// segments; when the first is full, fetchers begin nothing until the lane catches up. OnPage runs on a pool of its own
+// (pages.go). All of them end before Crawl returns. Close waits for all calls.
 //
 // # Bounds
 //

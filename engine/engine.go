@@ -109,7 +109,10 @@ func (w *work) openRooms() (err error) {
 	w.phases = phases.New(phases.Env{
 		Store: w.store, Admission: w.admission, Sorter: w.sorter, TableBytes: o.shares().keyTable, Now: o.Now,
 		Normalizers: o.normalizers(policy.NormalizeInject), Scorer: o.Scorer, Schedule: o.Schedule,
-		MaxInterval: o.MaxInterval, Sitemaps: w.net.sitemaps, Warn: w.warn,
+		MaxInterval: o.MaxInterval, Interval: o.Interval, SeedScore: max(o.SeedScore, 0),
+		Links: o.Links, NoAdditions: o.NoAdditions, ChooseRedirectURL: o.ChooseRedirectURL,
+		NoFollowLinks: o.NoFollowLinks, MaxInlinks: o.MaxInlinks, AnchorLength: o.AnchorLength,
+		Sitemaps: w.sitemaps, Warn: w.warn,
 		Deletes: func(ing *storage.Ingestion) phases.Deletes { return deletes{w.index.NewBuilder(ing)} },
 	})
 	if w.index, err = index.Open(w.store, index.Options{MemoryBytes: o.shares().builder}); err != nil {
@@ -119,7 +122,7 @@ func (w *work) openRooms() (err error) {
 		Store: w.store, Index: w.index, FS: w.warcFS, Dir: w.warcDir(), Admission: w.admission, Now: o.Now,
 		Robots: func(f *storage.HostFacts, u urlkey.URL) (reachable, allowed bool) {
 			rules, reachable := visit.RobotsRules(f, o.agentToken())
-			return reachable, rules.Allowed(u.RequestTarget())
+			return reachable, visit.Denied(rules, u, max(o.MaxCrawlDelay, 0)) == ""
 		},
 	})
 	if err := w.compareLogs(); err != nil {

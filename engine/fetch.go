@@ -38,6 +38,7 @@ func (w *work) startFetching(
 	var err error
 	f.frontier, err = frontier.New(frontier.Options{
 		Source: f.source, Delay: time.Duration(w.live.delay.Load()), Fetchers: fetchers, PerHost: w.o.PerHost,
+		MaxCrawlDelay: w.o.frontierCrawlDelay(), Extra: w.o.extraFetchers(),
 		Refillers: frontierRefillers, Resume: resume, MaxHosts: w.o.frontierHosts(), MaxQueued: w.o.frontierURLs(),
 		Now: w.o.Now, OnDrop: f.source.Release, OnHost: w.rememberHost, OnError: w.refillFailed,
 	})

@@ -32,6 +32,7 @@ type indexing struct {
 	filters []policy.IndexFilter
 	warn    func(error)
 	clock   *stageClock
+	inlinks int // that are read of a page, for its anchors
 
 	report IndexReport
 	keys   *storage.Sorter
@@ -234,6 +235,16 @@ func indexable(r *storage.Record) bool {
 	return false
 }
 
+// shownAs returns the URL by which a page is shown if that is not its own, see Options.ChooseRedirectURL; "": its own.
+func shownAs(r *storage.Record) string {
+	for _, f := range r.Meta {
+		if f.Name == policy.MetaRedirectURL {
+			return f.Value
+		}
+	}
+	return ""
+}
+
 // add makes the document and hands it to the builder.
 func (x *indexing) add(key, text []byte, r *storage.Record, stamp uint64, known bool) error {
 	if err := storage.DecodeParseText(text, &x.text); err != nil {
@@ -245,7 +256,7 @@ func (x *indexing) add(key, text []byte, r *storage.Record, stamp uint64, known 
 		return err
 	}
 	d := index.Document{
-		Key: k, URL: u.String(), Title: x.text.Title, Anchors: x.anchors(), Text: x.text.Text,
+		Key: k, URL: cmp.Or(shownAs(r), u.String()), Title: x.text.Title, Anchors: x.anchors(), Text: x.text.Text,
 		Content: slices.Clone(x.text.Content), Language: x.text.Language, Stamp: stamp,
 	}
 	for _, f := range x.filters {
@@ -299,7 +310,7 @@ func (x *indexing) readAnchors(links *storage.Scanner, target []byte) error {
 	x.counts, x.order = x.counts[:0], x.order[:0]
 	x.from = storage.AppendLinkdbKey(x.from[:0], target, 0)
 	read := 0
-	for ok := links.SeekGE(x.from); ok && read < inlinksRead; ok = links.Next() {
+	for ok := links.SeekGE(x.from); ok && read < x.inlinks; ok = links.Next() {
 		of, _, err := storage.SplitLinkdbKey(links.Key())
 		if err != nil || !bytes.Equal(of, target) {
 			break
@@ -309,7 +320,7 @@ func (x *indexing) readAnchors(links *storage.Scanner, target []byte) error {
 				x.countAnchor(anchor)
 			}
 			read++
-			return read < inlinksRead
+			return read < x.inlinks
 		})
 		if err != nil {
 			return fmt.Errorf("inlinks of %s: %w", target, err)
@@ -347,6 +358,7 @@ func (x *indexing) anchors() []string {
 func (x *indexing) stamp(r *storage.Record) uint64 {
 	h := xxh3.New()
 	h.Write(r.Signature[:])
+	h.WriteString(shownAs(r))
 	var n [4]byte
 	for _, i := range x.order {
 		a := x.distinct.Key(i)

@@ -17,6 +17,8 @@ const (
 	thinPages = 100
 	// thinTime is how long most fetchers must be idle before that.
 	thinTime = 250 * time.Millisecond
+	// thinAge is the age from which such a segment is sealed however few pages it has.
+	thinAge = 2 * time.Second
 	// sealQuiet is how long a dry frontier waits for visits in flight before the segment is sealed without them. Their
 	// pages go into the next one.
 	sealQuiet = 100 * time.Millisecond
@@ -30,8 +32,12 @@ const (
 	// indexTextsMax is the number of segments that are walked side by side for the index. In others, each page is
 	// searched for.
 	indexTextsMax = 256
-	// inlinksRead is the number of inlinks of one target that are read for its anchors; later ones are ignored.
-	inlinksRead = 10_000
+	// crawlDelayMax is the longest Crawl-delay that a robots.txt can demand: package robots cuts it there.
+	crawlDelayMax = 30 * 24 * time.Hour
+
+	// inlinksMax bounds Options.MaxInlinks: the inlinks of one target that linkdb keeps of a segment, and that are read
+	// for its anchors.
+	inlinksMax = 10_000
 	// anchorsMax is the number of distinct anchor texts of a document that are indexed, the most frequent ones.
 	anchorsMax = 32
 
@@ -68,6 +74,11 @@ const (
 	frontierHostShare = 8 << 10
 	frontierHostsMin  = 1 << 14
 	frontierHostsMax  = 1 << 24
+	// One fetcher for each extraFetcherShare bytes of Options.Memory, at most extraFetchersMax, may stand in for visits
+	// that last long, beyond Options.Concurrency; each takes about 100 KB. When all of them do, the visits that have
+	// lasted longest are cut off while others wait.
+	extraFetcherShare = 1 << 20
+	extraFetchersMax  = 1 << 12
 	// defaultPatience is how long a crawl with nothing else to do waits for hosts that sleep.
 	defaultPatience = 10 * time.Second
 	// throttledPatience is how many times as long a crawl waits for hosts that requested a pause (429, 503).

@@ -2,6 +2,8 @@
 
 package engine
 
+import "github.com/seine-crawler/seine/engine/fetch"
+
 // Shares of Options.Memory. All of it is shared out here; TestMemoryShares adds it up.
 //
 //	cache       1/5     blocks of the store
@@ -50,6 +52,12 @@ func (s shares) sum() int64 {
 // crawldb. A host takes up to 1 KB, a URL about 100 bytes.
 func (o *Options) frontierHosts() int {
 	return int(min(max(o.Memory/frontierHostShare, frontierHostsMin), frontierHostsMax))
+}
+
+// extraFetchers is the number of fetchers that stand in for slow visits at most, beyond Options.Concurrency. Each has a
+// connection, with buffers and a stack, and up to half of all connections are for them.
+func (o *Options) extraFetchers() int {
+	return int(min(o.Memory/extraFetcherShare, extraFetchersMax, int64(fetch.DefaultMaxConns()/2)))
 }
 
 func (o *Options) frontierURLs() int { return int(o.Memory / frontierURLShare) }

@@ -53,7 +53,13 @@ type Options struct {
 	// Delay is the least time between two requests to a host; 0 means 1 s, negative means none. A longer Crawl-delay in
 	// robots.txt takes precedence. Engine.SetDelay changes it.
 	Delay time.Duration
-	// Concurrency is the number of fetchers, 1 to 100,000; 0 means 64. Engine.SetConcurrency changes it.
+	// MaxCrawlDelay bounds robots.txt's Crawl-delay (Nutch: fetcher.max.crawl.delay). A host that demands more is not
+	// crawled: its URLs become db_gone, like those that robots.txt disallows. 0 means no such bound, and that a delay of
+	// more than 5 minutes counts as 5 minutes; negative means that any delay is kept, as with Nutch's -1.
+	MaxCrawlDelay time.Duration
+	// Concurrency is the number of fetchers, 1 to 100,000; 0 means 64. Engine.SetConcurrency changes it. A visit that
+	// lasts longer than two seconds no longer counts: an extra fetcher stands in for it, as far as memory (one for each
+	// MiB of Memory) and file descriptors allow. Beyond that, such visits are cut off while other hosts wait.
 	Concurrency int
 	// PerHost is the number of simultaneous requests to one host and to one address, 1 to 64; 0 means 1. Raise it only
 	// for your own servers: more than one is impolite.
@@ -65,7 +71,7 @@ type Options struct {
 	Scope policy.Scope
 	// MaxDepth is the greatest number of links from a seed, up to 65,000; 0 means no bound.
 	MaxDepth int
-	// MaxRedirects is the longest chain of redirects that is followed, 1 to 60; 0 means 10.
+	// MaxRedirects is the longest chain of redirects that is followed, up to 60; 0 means 10, negative none.
 	MaxRedirects int
 	// HostPages and DomainPages bound the pages that are fetched of one host and of one registered domain. 0 means no
 	// bound for hosts; domains other than the seeds' then have 10,000 pages, and as many again for each other domain
@@ -76,6 +82,11 @@ type Options struct {
 	// else is due stays due.
 	HostBytes, DomainBytes int64
 	HostTime, DomainTime   time.Duration
+	// ChooseRedirectURL makes hits show, of a page that a redirect leads to and that redirect, the URL that
+	// policy.ChooseRedirectURL chooses, and searches find the words of that one. Without it it is always the page's own:
+	// so does Nutch, whose field url has it although Nutch chooses. UpdateDB decides, when it brings in the redirect; the
+	// metadata of the page's record then has it as policy.MetaRedirectURL.
+	ChooseRedirectURL bool
 	// Sitemaps fetches the sitemaps that robots.txt files name, if they are in scope, and takes their entries as links.
 	// Without it a sitemap is read only where a page links to it.
 	Sitemaps bool
@@ -94,6 +105,18 @@ type Options struct {
 	// HostPolicy gives single hosts a delay, headers, cookies, a login, a scope and budgets of their own; nil means
 	// none.
 	HostPolicy policy.HostPolicy
+	// Links says which links of a page count, by where they lead from the page; the zero value lets all count.
+	Links policy.LinkRule
+	// NoAdditions makes links, redirects and sitemaps add no URLs to crawldb, only seeds (Nutch:
+	// db.update.additions.allowed). What the scope refuses is still kept for later.
+	NoAdditions bool
+	// SeedScore is the score of seeds whose line has none, and of sitemaps (Nutch: db.score.injected); 0 means 1,
+	// negative means 0.
+	SeedScore float64
+	// Interval is the time between two fetches of a URL whose seed line says nothing else (Nutch:
+	// db.fetch.interval.default), in whole seconds, at most MaxInterval; 0 means 30 days, or MaxInterval if that is
+	// less. URLs that crawldb has keep theirs.
+	Interval time.Duration
 	// MaxInterval is the longest time between two fetches of a URL (Nutch: db.fetch.interval.max), in whole seconds
 	// from 1 s to 136 years; 0 means 90 days.
 	MaxInterval time.Duration
@@ -111,6 +134,14 @@ type Options struct {
 	// Scorer and Schedule: nil means policy.VoteScorer and policy.FixedSchedule.
 	Scorer   policy.Scorer
 	Schedule policy.FetchSchedule
+	// NoFollowLinks makes linkdb, and so the index, also keep links that must not be followed: those marked nofollow,
+	// ugc or sponsored, and all links of pages that forbid to follow theirs. Without it linkdb does not have them, as in
+	// Nutch. Crawldb never takes URLs from them.
+	NoFollowLinks bool
+	// MaxInlinks is the number of links to one page that linkdb keeps of one segment, and that the index reads (Nutch:
+	// linkdb.max.inlinks), 1 to 10,000; 0 means 10,000. AnchorLength is the number of characters that linkdb keeps of an
+	// anchor text (Nutch: linkdb.max.anchor.length), 1 to 256; 0 means 256. No anchor has more than 256 bytes.
+	MaxInlinks, AnchorLength int
 	// DedupOrder says which of equal pages Dedup keeps: "score,length" keeps the one with the highest score, then the
 	// one with the shortest URL. "time" (fetched last) and "https" exist too. What is still undecided, the key decides.
 	// "" means "score,length".
@@ -195,14 +226,29 @@ func (o Options) withDefaults() Options {
 	if o.DedupOrder == "" {
 		o.DedupOrder = "score,length"
 	}
-	if o.MaxRedirects == 0 {
+	switch {
+	case o.MaxRedirects == 0:
 		o.MaxRedirects = defaultRedirects
+	case o.MaxRedirects < 0:
+		o.MaxRedirects = 0
 	}
 	if o.RefuseTypes == nil {
 		o.RefuseTypes = policy.DefaultRefuseTypes()
 	}
 	if o.MaxInterval == 0 {
 		o.MaxInterval = policy.DefaultMaxInterval * time.Second
+	}
+	if o.Interval == 0 {
+		o.Interval = min(policy.DefaultInterval*time.Second, o.MaxInterval)
+	}
+	if o.SeedScore == 0 {
+		o.SeedScore = 1
+	}
+	if o.MaxInlinks == 0 {
+		o.MaxInlinks = inlinksMax
+	}
+	if o.AnchorLength == 0 {
+		o.AnchorLength = storage.AnchorMaxBytes
 	}
 	if o.UserAgent == "" {
 		contact := ""
@@ -230,6 +276,14 @@ func (o Options) withDefaults() Options {
 		o.Schedule = policy.FixedSchedule{MaxInterval: uint32(o.MaxInterval / time.Second)}
 	}
 	return o
+}
+
+// frontierCrawlDelay is where the frontier caps a Crawl-delay; 0: at its default, 5 minutes.
+func (o *Options) frontierCrawlDelay() time.Duration {
+	if o.MaxCrawlDelay < 0 {
+		return crawlDelayMax
+	}
+	return o.MaxCrawlDelay
 }
 
 // normalizers returns the chain for URLs of a scope.
@@ -265,14 +319,26 @@ func (o *Options) validate() error {
 	if o.MaxInterval < time.Second || o.MaxInterval/time.Second > math.MaxUint32 {
 		fault("MaxInterval %s: want 1s to %s", o.MaxInterval, math.MaxUint32*time.Second)
 	}
+	if o.Interval < time.Second || o.Interval > o.MaxInterval {
+		fault("Interval %s: want 1s to MaxInterval, which is %s", o.Interval, o.MaxInterval)
+	}
+	if math.IsNaN(o.SeedScore) || math.IsInf(o.SeedScore, 0) {
+		fault("SeedScore %v: want a number", o.SeedScore)
+	}
+	if o.MaxInlinks < 1 || o.MaxInlinks > inlinksMax {
+		fault("MaxInlinks %d: want 1 to %d", o.MaxInlinks, inlinksMax)
+	}
+	if o.AnchorLength < 1 || o.AnchorLength > storage.AnchorMaxBytes {
+		fault("AnchorLength %d: want 1 to %d", o.AnchorLength, storage.AnchorMaxBytes)
+	}
 	if _, err := phases.ParseDedupOrder(o.DedupOrder); err != nil {
 		fault("DedupOrder %q: %w", o.DedupOrder, err)
 	}
 	if o.PerHost < 1 || o.PerHost > 64 {
 		fault("PerHost %d: want 1 to 64", o.PerHost)
 	}
-	if o.MaxRedirects < 0 || o.MaxRedirects > redirectsMax {
-		fault("MaxRedirects %d: want 1 to %d", o.MaxRedirects, redirectsMax)
+	if o.MaxRedirects > redirectsMax {
+		fault("MaxRedirects %d: want at most %d", o.MaxRedirects, redirectsMax)
 	}
 	if o.TrapDuplicates > 100 {
 		fault("TrapDuplicates %d: want at most 100 (percent)", o.TrapDuplicates)

@@ -22,6 +22,7 @@ type Progress struct {
 	Discovered     uint64        `json:"discovered"`       // URLs that became crawldb records
 	Indexed        uint64        `json:"indexed"`          // documents added to the index, less those that left it
 	Busy           int64         `json:"busy"`             // visits under way, now
+	Slow           int           `json:"slow"`             // of Busy, those that last long: extra fetchers stand in for them
 	HostsReady     int           `json:"hosts_ready"`      // hosts that may be visited, now
 	HostsWaiting   int           `json:"hosts_waiting"`    // hosts that wait for their delay, now
 	HostsAsleep    int           `json:"hosts_asleep"`     // hosts that failed too often, now
@@ -75,7 +76,7 @@ func (s *situation) look(w *work, f *fetching) {
 	stats, now := f.frontier.Stats(), w.now()
 	s.HostsReady, s.HostsWaiting, s.HostsAsleep, s.Queued = stats.Ready, stats.Waiting, stats.Asleep, stats.Queued
 	s.HostsActive, s.HostsDormant, s.HostsThrottled = stats.Hosts, stats.Dormant, stats.Throttled
-	s.OverBudget, s.Outage, s.Busy = stats.OverSpent, stats.Outage, f.pool.Busy()
+	s.OverBudget, s.Outage, s.Busy, s.Slow = stats.OverSpent, stats.Outage, f.pool.Busy(), stats.Late
 	s.holders, s.syncing, s.silent = f.pool.Held(), f.pool.Syncing(now), f.pool.Silent(now)
 	s.troubles = w.net.hosts.Troubles()
 	s.delay, s.contact = time.Duration(w.live.delay.Load()), !w.o.needsContact()

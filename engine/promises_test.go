@@ -49,8 +49,14 @@ func newNames(t testing.TB, pages map[string]string) *names {
 // serve listens on 127.0.0.2 and following, on one port.
 func (n *names) serve(t testing.TB) {
 	t.Helper()
+	n.serveBy(t, n)
+}
+
+// serveBy is serve with another handler.
+func (n *names) serveBy(t testing.TB, by http.Handler) {
+	t.Helper()
 	n.port = "0"
-	server := &http.Server{Handler: n}
+	server := &http.Server{Handler: by}
 	t.Cleanup(func() { server.Close() })
 	address := netip.MustParseAddr("127.0.0.1")
 	for _, host := range slices.Sorted(maps.Keys(n.hosts)) {

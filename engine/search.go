@@ -95,7 +95,13 @@ func (w *work) describe(h *index.Hit, q index.Query, o SearchOptions) (Hit, erro
 		return Hit{}, err
 	}
 	hit := Hit{URL: u.String(), Title: u.String(), Score: h.Score, Stored: h.Stored, Date: h.Date}
-	text, ok, err := w.textOf(h.Key)
+	r, ok, err := w.record(h.Key)
+	if err != nil || !ok {
+		return hit, err
+	}
+	hit.URL = cmp.Or(shownAs(&r), hit.URL)
+	hit.Title = hit.URL
+	text, ok, err := w.textOf(h.Key, r.Segment)
 	if err != nil || !ok {
 		return hit, err
 	}
@@ -129,13 +135,15 @@ func (w *work) snippet(h *index.Hit, q index.Query, text *storage.ParseText) ind
 	return s
 }
 
-// textOf reads the newest text of a page.
-func (w *work) textOf(key urlkey.Key) (text storage.ParseText, ok bool, err error) {
-	var r storage.Record
-	if ok, err := w.store.Record(key, &r); err != nil || !ok {
-		return text, false, err
-	}
-	value, ok, err := w.store.Get(storage.ParseTextRange(r.Segment), []byte(key), nil)
+// record reads the record of a page.
+func (w *work) record(key urlkey.Key) (r storage.Record, ok bool, err error) {
+	ok, err = w.store.Record(key, &r)
+	return r, ok, err
+}
+
+// textOf reads the text of a page of a segment.
+func (w *work) textOf(key urlkey.Key, segment uint32) (text storage.ParseText, ok bool, err error) {
+	value, ok, err := w.store.Get(storage.ParseTextRange(segment), []byte(key), nil)
 	if err != nil || !ok {
 		return text, false, err
 	}

@@ -54,7 +54,7 @@ func troubleCause(t visit.Trouble, contact bool) Cause {
 			"check the spelling, or give a hosts file with --hosts"}
 	case isDNS(f):
 		return Cause{CauseDNS, fmt.Sprintf("DNS does not answer for %s", strings.TrimSuffix(who, ",")),
-			"check the network and its name servers, or give --resolver"}
+			"check the network and its name servers, or give others with --set resolver=ADDRESS"}
 	case f == fetch.FailAddress && !contact:
 		return Cause{CauseAddress, fmt.Sprintf("%s %s not loopback, and without a contact nothing else is crawled", who,
 			do("is", "are")), "give --contact https://your.site/crawler (or a mail address)"}
@@ -74,11 +74,11 @@ func troubleCause(t visit.Trouble, contact bool) Cause {
 		return Cause{CauseNoAnswer, fmt.Sprintf("%s %s not answer in time (%s)", who, do("does", "do"), f), ""}
 	case strings.HasPrefix(string(f), string(fetch.FailTLSVerify)):
 		return Cause{CauseTLS, fmt.Sprintf("the certificate of %s is not valid (%s)", strings.TrimSuffix(who, ","), f),
-			"--insecure-tls accepts any certificate; SSL_CERT_FILE names authorities to trust"}
+			"--set insecure-tls=true accepts any certificate; SSL_CERT_FILE names authorities to trust"}
 	case f == fetch.FailTLS || f == fetch.FailTLSTimeout:
 		return Cause{CauseTLS, fmt.Sprintf("%s %s not speak TLS (%s)", who, do("does", "do"), f), "try it with http://"}
 	case f == fetch.FailProxy:
-		return Cause{CauseProxy, "the proxy refuses or cannot be reached", "check --proxy"}
+		return Cause{CauseProxy, "the proxy refuses or cannot be reached", "check the setting proxy"}
 	}
 	return Cause{CauseNoAnswer, fmt.Sprintf("%s %s (%s)", who, do("fails", "fail"), f), ""}
 }

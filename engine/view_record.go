@@ -83,7 +83,7 @@ func RecordColumns() []string {
 
 // Cells are the record's fields as texts, for a table. Times are as in JSON, durations in seconds.
 func (r RecordView) Cells() []string {
-	number := func(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
+	number := func(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 	return []string{r.URL, r.Status.String(), fmt.Sprint(r.HTTPStatus), r.Failure, r.Redirect, r.MediaType,
 		number(r.Score), fmt.Sprint(r.Depth), fmt.Sprint(r.Retries), number(r.Interval.Seconds()),
 		timeText(r.FetchTime), timeText(r.LastFetch), number(r.Took.Seconds()), r.Signature}

@@ -226,9 +226,9 @@ func TestURLCheckText(t *testing.T) {
   robots     unreachable
   waits      robots.txt is unreachable: it is requested again after 2026-01-02T03:04:05.006Z
   waits      the host is paused until 2026-01-02T03:04:05.006Z, after 2 failed visits in a row
-  waits      the host has used 5 of the 5 pages of its budget (--host-pages, or its reputation)
-  waits      a.com has used 12 of the 10 bytes of its budget (--domain-bytes)
-  waits      a.com has used 1.5s of the 1s of fetch time of its budget (--domain-time)
+  waits      the host has used 5 of the 5 pages of its budget (setting host-pages, or its reputation)
+  waits      a.com has used 12 of the 10 bytes of its budget (setting domain-bytes)
+  waits      a.com has used 1.5s of the 1s of fetch time of its budget (setting domain-time)
   refused: rules (urls.txt: line 1: -a)`
 	if got := c.String(); got != want {
 		t.Errorf("%s", got)

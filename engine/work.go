@@ -85,9 +85,10 @@ func (w *work) network() (*network, error) {
 	w.net.once.Do(func() {
 		w.net.err = w.net.open(&w.o, visit.Env{
 			Store: w.store, Dir: w.o.Dir, Admission: w.admission, Now: w.o.Now,
-			Delay: func() time.Duration { return time.Duration(w.live.delay.Load()) },
-			Busy:  func() func() { return w.stages.time(stageRefill) },
-			Warn:  w.warn, Stored: w.o.Events.PageStored, Page: w.pages.callback(w.o.OnPage, w.o.PageWorkers),
+			Delay:         func() time.Duration { return time.Duration(w.live.delay.Load()) },
+			MaxCrawlDelay: max(w.o.MaxCrawlDelay, 0),
+			Busy:          func() func() { return w.stages.time(stageRefill) },
+			Warn:          w.warn, Stored: w.o.Events.PageStored, Page: w.pages.callback(w.o.OnPage, w.o.PageWorkers),
 		})
 	})
 	return &w.net, w.net.err
@@ -339,7 +340,7 @@ func (w *work) indexLinked(ctx context.Context, segments []uint32) (IndexReport,
 func (w *work) indexSegments(ctx context.Context, o IndexOptions, start time.Time) (IndexReport, error) {
 	defer w.stages.time(stageIndex)()
 	x := indexing{
-		store: w.store, index: w.index, filters: w.o.IndexFilters, warn: w.warn, clock: &w.stages,
+		store: w.store, index: w.index, filters: w.o.IndexFilters, warn: w.warn, clock: &w.stages, inlinks: w.o.MaxInlinks,
 		report: IndexReport{Segments: o.Segments}, keys: w.sorter(foldLast),
 	}
 	defer x.keys.Close()

@@ -46,7 +46,8 @@
 //
 // What else a caller can do. Ask puts a URL that the source need not know before all others of its host: a
 // robots.txt redirect to another host waits for that host's turn like any other URL. SetDelay and SetFetchers change
-// options while fetchers run. Done reports what a visit cost in bytes and time, for budgets, and may set a longer wait.
+// options while fetchers run. Slow reports a visit that lasts too long. Done reports what a visit cost in bytes and
+// time, for budgets, and may set a longer wait.
 //
 // How it leaves. A dormant state keeps only the times before which its host and address must not be visited. It is
 // forgotten when they have passed, unless something falls due within minutes. A host that failed too often sleeps,
@@ -65,9 +66,12 @@
 //     configured delay, the host's own if it has one; the Crawl-delay up to a cap; the last response time, times a
 //     factor. It doubles for each step by which the host was seen to slow down.
 //  4. Between visits to an address lies at least Options.AddressDelay.
-//  5. Retry-After is obeyed, up to a day. Failures back off, doubling, with jitter.
+//  5. Retry-After is obeyed, up to a day; without it a pause begins at ten delays and doubles. Failures back off,
+//     doubling, with jitter.
 //  6. No host starves: no visit is overtaken by one that became ready more than PriorityBonus later, unless its host
-//     is slow. Slow hosts share a quarter of the fetchers and take turns among themselves.
+//     is slow. Hosts known as slow share a quarter of the fetchers and take turns among themselves. A visit that
+//     becomes slow while a fetcher has it counts for an extra fetcher from then on. When there are no more of these,
+//     hosts of which no page came yet share a quarter of the fetchers too, as long as others are ready.
 //  7. Budgets bind: no more URLs of a host, or of its domain, are handed out than the source allows, and none once
 //     the visits that came back have cost the bytes or the time that it allows.
 //  8. A URL is handed out once until the source returns it again. None is lost, except to Options.OnDrop.
@@ -76,7 +80,8 @@
 //
 // sim_test.go checks all of them on a virtual clock after every step, in worlds of a few hosts from many seeds,
 // with settings that change, and in one of a million hosts and a hundred million URLs (-sim.hosts 1000000).
-// sabotage_test.go breaks them one by one; the simulation catches every broken frontier.
+// sabotage_test.go breaks them one by one; the simulation catches every broken frontier. slow_test.go checks the
+// shares of slow hosts.
 //
 // # Who runs it
 //

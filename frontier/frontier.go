@@ -30,7 +30,9 @@ type Frontier struct {
 
 	pace     atomic.Pointer[pace] // what SetDelay sets; a shard loads it once a step
 	fetchers atomic.Int32         // callers of Next to expect
-	slow     atomic.Int32         // visits to slow hosts in the ring or with fetchers
+	slow     atomic.Int32         // visits of classSlow in the ring or with fetchers
+	unknown  atomic.Int32         // the same of classUnknown
+	late     atomic.Int32         // visits of classLate
 	slowMost atomic.Int32
 
 	pending      atomic.Int64  // events sent and not handled
@@ -263,14 +265,7 @@ func (f *Frontier) Done(v *Visit, out Outcome) {
 	case out.Kind != Skipped:
 		f.outage.answered()
 	}
-	if v.slow {
-		f.slow.Add(-1)
-		for _, s := range f.shards {
-			if s.slowBacklog.Load() {
-				signal(s.wakeup)
-			}
-		}
-	}
+	f.freeShare(v)
 	v.done = event{kind: returned, state: v.state, visit: v, out: out}
 	f.send(&v.done)
 }

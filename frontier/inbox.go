@@ -24,6 +24,7 @@ const (
 	moved              // the state comes from another shard
 	asked              // Ask: refill has URLs that come next
 	forgiven           // the local network caused its last failure
+	slowed             // Slow: a visit to it lasts too long
 )
 
 // inbox is a lock-free queue of many senders and one receiver: a stack (Treiber, 1986) that the receiver takes

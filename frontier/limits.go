@@ -40,10 +40,12 @@ const (
 	failureMax  = time.Hour
 	sleepBase   = 10 * time.Minute
 	sleepMax    = 7 * 24 * time.Hour
-	// throttleBase is the wait after a 429 or 503 without Retry-After. It doubles up to retryMax, which also
-	// caps Retry-After.
-	throttleBase = time.Minute
-	retryMax     = 24 * time.Hour
+	// throttleDelays times the host's delay, which counts as failureBase at least, is the wait after a 429 or 503
+	// without Retry-After. It doubles with each such answer in a row, up to retryMax, which also caps Retry-After. A
+	// single failure of a server thus costs ten pages; a server that means it is soon left alone for hours.
+	throttleDelays = 10
+	throttlesMax   = 100 // counts no further
+	retryMax       = 24 * time.Hour
 	// longWait is the wait above which a throttled host, or one with a long delay, no longer counts as having
 	// something to hand out soon.
 	longWait = 5 * time.Second
@@ -56,10 +58,12 @@ const (
 	// moment, and so the longest time by which any host can be overtaken.
 	PriorityBonus = 2 * time.Second
 
-	// slowHost is the response time from which a host counts as slow. Slow hosts, and hosts whose last visit
-	// failed, may have one in slowShare of the fetchers: however many they are, they do not hold up the others.
-	slowHost  = time.Second
-	slowShare = 4
+	// slowHost is the response time from which a host counts as slow. A host for which Slow was called counts as slow
+	// until slowMemory further visits in a row were quick. Slow hosts, and hosts whose last visit failed, may have one
+	// in slowShare of the fetchers: however many they are, they do not hold up the others.
+	slowHost   = time.Second
+	slowMemory = 4
+	slowShare  = 4
 
 	// domainRetry is how soon a host tries again when its domain has as many visits as it may have.
 	domainRetry = 50 * time.Millisecond

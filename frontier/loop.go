@@ -81,32 +81,43 @@ func (f *Frontier) handleOne(s *shard, e *event, now moment) {
 	case forgiven:
 		v.wakes.Add(-1)
 		s.forgive(v, now)
+	case slowed:
+		s.slowed(v)
 	}
 }
 
 // flush moves ready visits into the ring while it has room, and wakes fetchers.
 func (f *Frontier) flush(s *shard) {
-	for len(s.slowReady) > 0 && f.slow.Load() < f.slowMost.Load() {
-		if f.slow.Add(1) > f.slowMost.Load() || !f.handOver(s, &s.slowReady) {
-			f.slow.Add(-1)
+	for len(s.slowReady) > 0 && f.handOver(s, &s.slowReady) {
+	}
+	for len(s.unknownReady) > 0 {
+		// Those that became ready first go first, of either queue.
+		for len(s.ready) > 0 && s.ready[0].key < s.unknownReady[0].key && f.handOver(s, &s.ready) {
+		}
+		if !f.handOver(s, &s.unknownReady) {
 			break
 		}
 	}
-	s.slowBacklog.Store(len(s.slowReady) > 0)
 	for len(s.ready) > 0 && f.handOver(s, &s.ready) {
 	}
-	s.backlog.Store(len(s.ready) > 0)
+	s.shareBacklog.Store(len(s.slowReady)+len(s.unknownReady) > 0)
+	s.backlog.Store(len(s.ready)+len(s.unknownReady) > 0)
 	if ring := f.ring.Load(); len(s.ready) > 0 && ring.len() < len(ring.cells)/2 {
 		signal(s.wakeup) // fetchers made room meanwhile
 	}
 }
 
-// handOver moves the first visit of a queue into the ring. It returns false if the ring is full.
+// handOver moves the first visit of a queue into the ring. It returns false if the ring is full, or the share of the
+// visit's class is used up.
 func (f *Frontier) handOver(s *shard, q *readyQueue) bool {
 	visit := (*q)[0].visit
+	if !f.enterShare(visit) {
+		return false
+	}
 	s.handedOver(visit) // before a fetcher can return it
 	if !f.ring.Load().push(visit) {
 		s.takenBack(visit)
+		f.leaveShare(visit)
 		return false
 	}
 	q.pop()

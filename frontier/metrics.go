@@ -10,6 +10,9 @@ type Stats struct {
 	Far       int // of Waiting, those that must wait more than a few seconds
 	Throttled int // of Far, those whose servers demanded it (429, 503)
 	InFlight  int // visits with fetchers
+	Slow      int // of InFlight, those of slow hosts, or that became slow meanwhile
+	Late      int // of Slow, the latter, which extra fetchers stand in for
+	SlowReady int // of Ready, those of slow hosts, which wait for their share of the fetchers
 	Refilling int
 	Asleep    int    // hosts that failed too often
 	Dormant   int    // hosts without due URLs
@@ -44,6 +47,7 @@ func (f *Frontier) Stats() Stats {
 	for _, s := range f.shards {
 		st.Ready += s.counts[ready]
 		st.InFlight += s.counts[inFlight]
+		st.SlowReady += len(s.slowReady)
 		st.Waiting += s.counts[waiting] + s.counts[blocked]
 		st.Asleep += s.counts[asleep]
 		st.Dormant += s.counts[dormant]
@@ -60,6 +64,8 @@ func (f *Frontier) Stats() Stats {
 	}
 	inRing := min(f.ring.Load().len(), st.InFlight)
 	st.Ready, st.InFlight = st.Ready+inRing, st.InFlight-inRing
+	st.Late = min(int(f.late.Load()), st.InFlight)
+	st.Slow = min(st.Late+int(f.slow.Load()), st.InFlight)
 	for _, s := range f.shards {
 		s.mu.Unlock()
 	}

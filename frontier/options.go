@@ -46,6 +46,7 @@ type Refill struct {
 	ResponseTime time.Duration // of the last answer; 0: not known
 	Failures     int           // visits in a row that failed
 	Sleeps       int           // times it fell asleep since it last answered
+	Throttles    int           // answers in a row that demanded a pause (429, 503)
 
 	// Priority, 0 to 1, moves a host ahead of others that are ready: by up to PriorityBonus.
 	Priority float32
@@ -107,6 +108,9 @@ type Options struct {
 	// four times as many visits are made ready ahead, no more, so that the best hosts go first. SetFetchers
 	// changes it.
 	Fetchers int
+	// Extra is the number of further callers of Next that the caller starts at most to make up for slow visits: see
+	// Frontier.Slow. 0 means none.
+	Extra int
 	// Shards is the number of goroutines that own hosts: 0 means one per CPU, at most 8.
 	Shards int
 	// Resume says that a process that has ended may have visited hosts just before: each then waits its whole
@@ -134,6 +138,7 @@ type HostState struct {
 	NotBefore    time.Time     // it must not be visited earlier
 	Failures     int           // visits in a row that failed
 	Sleeps       int           // times it fell asleep since it last answered
+	Throttles    int           // answers in a row that demanded a pause (429, 503)
 	ResponseTime time.Duration // of the last answer; 0: not known
 	Asleep       bool          // until NotBefore
 }
@@ -164,7 +169,7 @@ func (o Options) withDefaults() (Options, error) {
 				d.name, *d.field)
 		}
 	}
-	o.Fetchers = min(o.Fetchers, maxFetchers)
+	o.Fetchers, o.Extra = min(o.Fetchers, maxFetchers), min(max(o.Extra, 0), maxFetchers)
 	if o.MaxCrawlDelay == 0 {
 		o.MaxCrawlDelay = defaultMaxCrawlDelay
 	}

@@ -88,13 +88,17 @@ func (p *pace) least(v *visitState) time.Duration {
 
 // wait is the least time from the end of a visit to the next start on the same host.
 func (p *pace) wait(v *visitState) time.Duration {
+	return p.delayOf(v) << v.slow
+}
+
+// delayOf is the host's delay while it answers as fast as usual.
+func (p *pace) delayOf(v *visitState) time.Duration {
 	d, factor := p.least(v), p.factor
 	if d == 0 {
 		factor = p.factorNone
 	}
 	d = max(d, min(v.crawlDelay, p.o.MaxCrawlDelay))
-	d = max(d, min(time.Duration(factor*float64(v.responseTime)), failureMax))
-	return d << v.slow
+	return max(d, min(time.Duration(factor*float64(v.responseTime)), failureMax))
 }
 
 // setDelay stores Refill.Delay, in 32 bits, so that a visit state stays in its size class of 448 bytes.
@@ -134,9 +138,9 @@ func (p *pace) after(v *visitState, out *Outcome, end moment, rng *rand.Rand) (n
 	case Throttled:
 		wait := out.RetryAfter
 		if wait <= 0 {
-			wait = doubled(throttleBase, int(v.throttles), retryMax)
+			wait = doubled(throttleDelays*max(p.delayOf(v), failureBase), int(v.throttles), retryMax)
 		}
-		v.throttles = min(v.throttles+1, 100)
+		v.throttles = min(v.throttles+1, throttlesMax)
 		v.slow = min(v.slow+1, slowMax)
 		return end.add(max(p.wait(v), min(wait, retryMax))), false
 	case HostFailure:

@@ -69,6 +69,12 @@ var sabotages = []struct {
 			o.Kind = Fetched
 		}
 	}},
+	{name: "a pause does not double", do: func(m *sim) {
+		m.some(func(v *visitState) bool {
+			v.throttles = 0
+			return false
+		})
+	}},
 	{name: "failures do not count", spoil: func(o *Outcome) {
 		if o.Kind == HostFailure {
 			o.Kind = Fetched
@@ -77,7 +83,7 @@ var sabotages = []struct {
 	{name: "dead hosts do not sleep", world: 4, do: func(m *sim) { m.ruder(func(p *pace) { p.o.MaxFailures = 1000 }) }},
 	{name: "what is ready last goes first", do: func(m *sim) {
 		for _, s := range m.shards {
-			for _, q := range []readyQueue{s.ready, s.slowReady} {
+			for _, q := range []readyQueue{s.ready, s.unknownReady, s.slowReady} {
 				for i := range q {
 					q[i].key = -q[i].visit.since * 3
 				}

@@ -35,7 +35,8 @@ func (f *Frontier) SetFetchers(n int) {
 	if old := f.ring.Load(); len(ring.cells) != len(old.cells) {
 		f.ring.Store(ring)
 		for v := old.pop(); v != nil; v = old.pop() { // fetchers may take some out meanwhile
-			if tooSlow := v.slow && f.slow.Load() > f.slowMost.Load(); tooSlow || !ring.push(v) {
+			tooSlow := v.class == classSlow && f.slow.Load() > f.slowMost.Load()
+			if tooSlow || !ring.push(v) {
 				f.requeue(v)
 				continue
 			}
@@ -54,10 +55,5 @@ func (f *Frontier) requeue(v *Visit) {
 	s := v.state.shard.Load()
 	s.takenBack(v)
 	s.enqueue(v)
-	if v.slow {
-		f.slow.Add(-1)
-	}
+	f.leaveShare(v)
 }
-
-// slowMost is how many of n fetchers slow hosts may have.
-func slowMost(n int) int32 { return int32(max(n/slowShare, 1)) }

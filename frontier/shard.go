@@ -14,7 +14,7 @@ import (
 )
 
 // shard is a part of the frontier, as a pure state machine. Each method is an event at a given time; it appends
-// its effects to ready, slowReady, refills, moves, dropped and reports. A shard never waits, starts nothing and reads
+// its effects to ready, unknownReady, slowReady, refills, moves, dropped and reports. A shard never waits, starts nothing and reads
 // no clock, so a simulation drives the same code as a crawl.
 type shard struct {
 	o         *Options // without Delay and what depends on it: see pace
@@ -30,7 +30,7 @@ type shard struct {
 	mu        sync.Mutex    // held by the shard's goroutine during a step, by Stats and by SetFetchers
 	backlog   atomic.Bool   // visits wait for room in the ring
 
-	slowBacklog atomic.Bool // visits to slow hosts wait for their share of the fetchers
+	shareBacklog atomic.Bool // visits wait, perhaps for their class's share of the fetchers
 
 	counts    [placeCount]int
 	queued    int // URLs in windows
@@ -45,12 +45,13 @@ type shard struct {
 	urls      uint64
 	forgotten bool // a host was forgotten: there is room for another
 
-	ready     readyQueue
-	slowReady readyQueue    // visits to slow hosts
-	refills   []*visitState // requested, each host once
-	moves     []*visitState // to the shards that own their addresses
-	dropped   []drop        // calls of Options.OnDrop to make
-	reports   []hostReport  // calls of Options.OnHost to make
+	ready        readyQueue    // visits of classQuick
+	unknownReady readyQueue    // of classUnknown
+	slowReady    readyQueue    // of classSlow
+	refills      []*visitState // requested, each host once
+	moves        []*visitState // to the shards that own their addresses
+	dropped      []drop        // calls of Options.OnDrop to make
+	reports      []hostReport  // calls of Options.OnHost to make
 }
 
 // drop is a call of Options.OnDrop.
@@ -194,10 +195,11 @@ func (s *shard) refilled(v *visitState, r *Refill, notBefore, due, now moment) {
 	v.more = r.More || v.rewake
 	v.rewake = false
 	v.next = max(v.next, notBefore)
-	if v.usualTime == 0 && v.failures == 0 && v.sleeps == 0 {
+	if v.usualTime == 0 && v.failures == 0 && v.sleeps == 0 && v.throttles == 0 {
 		v.responseTime, v.usualTime = r.ResponseTime, r.ResponseTime
 		v.failures, v.sleeps = uint16(min(r.Failures, 1000)), uint16(min(r.Sleeps, 1000))
-		v.reported = r.Failures > 0 || r.Sleeps > 0
+		v.throttles = uint16(min(r.Throttles, throttlesMax))
+		v.reported = r.Failures > 0 || r.Sleeps > 0 || r.Throttles > 0
 	}
 	v.crawlDelay = max(v.crawlDelay, r.CrawlDelay)
 	if !r.failed {
@@ -398,6 +400,7 @@ func (s *shard) report(v *visitState, notBefore moment, asleep bool) {
 	s.reports = append(s.reports, hostReport{v, notBefore, HostState{
 		Failures:     int(v.failures),
 		Sleeps:       int(v.sleeps),
+		Throttles:    int(v.throttles),
 		ResponseTime: v.responseTime,
 		Asleep:       asleep,
 	}})

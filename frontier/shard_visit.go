@@ -59,7 +59,7 @@ func (s *shard) makeVisit(v *visitState, n int, now moment) {
 		v.addr.busy++
 	}
 	v.active++
-	visit.slow = v.failures > 0 || v.sleeps > 0 || v.responseTime >= slowHost
+	visit.class, visit.dragged = v.class(), false
 	s.enqueue(visit)
 	s.put(v, ready, 0)
 	if int(v.active) < s.o.PerHost && v.urls() > 0 {
@@ -74,9 +74,12 @@ func (s *shard) enqueue(visit *Visit) {
 	if v.failures == 0 {
 		key = key.add(-time.Duration(v.priority * float32(PriorityBonus)))
 	}
-	if visit.slow {
+	switch visit.class {
+	case classSlow:
 		s.slowReady.push(key, visit)
-	} else {
+	case classUnknown:
+		s.unknownReady.push(key, visit)
+	default:
 		s.ready.push(key, visit)
 	}
 }
@@ -144,6 +147,7 @@ func (s *shard) done(visit *Visit, out *Outcome, end, now moment) {
 		v.crawlDelay = 0
 	}
 	requested := out.Kind != Skipped
+	v.noteSpeed(visit, out)
 	next, sleep := s.pace.after(v, out, end, s.rng)
 	if s.o.PerHost == 1 || out.Kind == Throttled || out.Kind == HostFailure {
 		v.next = next

@@ -68,6 +68,7 @@ type hostModel struct {
 	left, given int32 // URLs of the source; URLs of the frontier
 	active      int16
 	fails       int16
+	throttles   int16
 	refilling   bool
 	dead        bool // most of its visits fail
 	addr, dom   int32
@@ -411,7 +412,7 @@ func (m *sim) start() bool {
 	var from *shard
 	var q *readyQueue
 	for _, s := range m.shards {
-		for _, of := range []*readyQueue{&s.ready, &s.slowReady} {
+		for _, of := range []*readyQueue{&s.ready, &s.unknownReady, &s.slowReady} {
 			if len(*of) > 0 && (q == nil || (*of)[0].key < (*q)[0].key) {
 				from, q = s, of
 			}
@@ -508,8 +509,9 @@ func (m *sim) outcome(h *hostModel, out *Outcome, urls int) {
 		out.Kind, out.RetryAfter = Throttled, time.Duration(m.rng.IntN(20))*time.Second
 		h.owed = max(m.base(h), out.RetryAfter)
 		if out.RetryAfter == 0 {
-			h.owed = throttleBase
+			h.owed = min(throttleDelays*max(m.base(h), failureBase)<<min(h.throttles, 20), retryMax)
 		}
+		h.throttles++
 	case n < 3:
 		out.Kind = HostFailure
 		h.fails++
@@ -535,7 +537,7 @@ func (m *sim) outcome(h *hostModel, out *Outcome, urls int) {
 			out.Wait = time.Duration(m.rng.IntN(9)) * time.Second
 		}
 		h.owed = max(m.base(h), out.Wait)
-		h.fails = 0
+		h.fails, h.throttles = 0, 0
 	}
 }
 

@@ -55,6 +55,7 @@ type visitState struct {
 	budget       *budget       // nil: none
 	priority     float32
 	slow         uint8  // how many times the delay is doubled
+	slowFor      uint8  // quick visits in a row until the host no longer counts as slow
 	throttles    uint16 // in a row
 	failures     uint16 // in a row
 	sleeps       uint16 // since the host last answered
@@ -68,6 +69,7 @@ type visitState struct {
 	refilling  bool // a refill is in progress
 	rewake     bool // woken during it: refill once more
 	more       bool // the source has more
+	proven     bool // a page of it came quickly
 	reported   bool // OnHost received trouble, so it must receive its end
 
 	timer        timer       // in the wheel
@@ -166,9 +168,11 @@ type Visit struct {
 	Host  urlkey.HostKey
 	Addr  netip.Addr // zero: not known yet
 	state *visitState
-	since moment      // when it became ready
-	slow  bool        // counts towards the share of slow hosts
-	taken atomic.Bool // a fetcher has taken it
+	since moment // when it became ready
+	class class  // the caller of Slow changes it while a fetcher has the visit
+	// dragged: Slow was called.
+	dragged bool
+	taken   atomic.Bool // a fetcher has taken it
 	// done is the event of Done, or of its host's move to another shard. One event for both: a host takes 870 bytes,
 	// with two it took 1,083.
 	done event

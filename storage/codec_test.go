@@ -131,12 +131,14 @@ func drawOutcome(t *rapid.T) FetchOutcome {
 		Bytes:       rapid.Uint32().Draw(t, "bytes"),
 		TookMS:      rapid.Uint32().Draw(t, "took"),
 		Preferences: texts.Draw(t, "preferences"),
+		SelfLinks:   rapid.Uint32().Draw(t, "self links"),
 	}
 	for range rapid.IntRange(0, 20).Draw(t, "links") {
 		o.Outlinks = append(o.Outlinks, Outlink{
 			Key:      drawKey(t),
 			Anchor:   cutText(texts.Draw(t, "anchor"), AnchorMaxBytes),
 			NoFollow: rapid.Bool().Draw(t, "nofollow"),
+			Repeats:  rapid.OneOf(rapid.Just(uint32(0)), rapid.Uint32()).Draw(t, "repeats"),
 		})
 	}
 	return o
@@ -154,6 +156,8 @@ func drawFacts(t *rapid.T) HostFacts {
 		RobotsFailures: rapid.Uint16().Draw(t, "rf"),
 		CrawlDelayMS:   rapid.Uint32().Draw(t, "delay"),
 		Failures:       rapid.Uint16().Draw(t, "failures"),
+		Sleeps:         rapid.Uint16().Draw(t, "sleeps"),
+		Throttles:      rapid.Uint16().Draw(t, "throttles"),
 		NextFetch:      rapid.Int64().Draw(t, "next"),
 		ResponseMS:     rapid.Uint32().Draw(t, "response"),
 		Robots:         bytes.Repeat([]byte(rapid.String().Draw(t, "line")), rapid.IntRange(0, 400).Draw(t, "lines")),
@@ -331,7 +335,9 @@ var exampleCounts = HostCounts{
 
 var exampleWithheld = Withheld{Reason: WithheldByScope, Score: 0.5, Depth: 2, Link: true}
 
-var exampleOutlinks = []Outlink{{"com,a,)/x https", "home", false}, {"com,a,)/y https", "", true}}
+var exampleOutlinks = []Outlink{
+	{Key: "com,a,)/x https", Anchor: "home", Repeats: 2}, {Key: "com,a,)/y https", NoFollow: true},
+}
 
 // TestCodecExamples holds the worked examples of the layout comments.
 func TestCodecExamples(t *testing.T) {
@@ -346,7 +352,7 @@ func TestCodecExamples(t *testing.T) {
 		{"host counts", AppendHostCounts(nil, &exampleCounts), "03 12 02 03 01 05 07 05 00 03 03 01"},
 		{"withheld", AppendWithheld(nil, &exampleWithheld), "11 11 808004 02 00"},
 		{"fetchlist", AppendFetchlistEntry(nil, FetchlistEntry{1, 2}), "11 808008 02"},
-		{"outlinks", outlinks, `02 00 1e "com,a,)/x https" 04 "home" 08 0f "y https" 00`},
+		{"outlinks", outlinks, `02 00 3e 02 "com,a,)/x https" 04 "home" 08 1d "y https" 00`},
 		{"inlinks", AppendInlinks(nil, []Inlink{{"com,a,)/x https", "home"}, {"com,a,)/y https", ""}}),
 			`01 00 0f "com,a,)/x https" 04 "home" 08 07 "y https" 00`},
 	} {
@@ -358,6 +364,32 @@ func TestCodecExamples(t *testing.T) {
 	got := text.appendKey(nil, []byte("com,example,)/ http"))
 	if want := unhex(t, `70 00000007 74 "com,example,)/ http"`); !bytes.Equal(got, want) {
 		t.Errorf("key: % x, want % x", got, want)
+	}
+}
+
+// TestOlderOutcome: parse records of version 2, which count no repeats, are read.
+func TestOlderOutcome(t *testing.T) {
+	b := AppendFetchOutcome(nil, &FetchOutcome{Status: FetchSuccess, HTTPStatus: 200, Preferences: "p"})
+	b = b[:len(b)-2] // self links and the number of links
+	b[0] = 2<<4 | b[0]&0x0f
+	b = append(b, unhex(t, `02 00 1e "com,a,)/x https" 04 "home" 08 0f "y https" 00`)...)
+	want := slices.Clone(exampleOutlinks)
+	want[0].Repeats = 0
+	var o FetchOutcome
+	if err := DecodeFetchOutcome(b, &o); err != nil || o.Preferences != "p" || !slices.Equal(o.Outlinks, want) {
+		t.Fatalf("%+v, %v", o, err)
+	}
+	var links OutlinkReader
+	if err := ReadFetchOutcome(b, &o, &links); err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; links.Next(); i++ {
+		if l := want[i]; string(links.Key()) != string(l.Key) || links.NoFollow() != l.NoFollow || links.Times() != 1 {
+			t.Errorf("link %d: %s %v %d times", i, links.Key(), links.NoFollow(), links.Times())
+		}
+	}
+	if links.Err() != nil {
+		t.Error(links.Err())
 	}
 }
 
@@ -417,7 +449,7 @@ func TestSharedPrefixBomb(t *testing.T) {
 	b = b[:len(b)-1] // the count of outlinks
 	long := strings.Repeat("k", KeyMaxBytes)
 	b = append(b, 0xa0, 0x9c, 0x01, 0x00) // 20,000 links; shares nothing
-	b = append(b, 0x80, 0x80, 0x01)       // 8,192 bytes follow
+	b = append(b, 0x80, 0x80, 0x02)       // 8,192 bytes follow
 	b = append(append(b, long...), 0)
 	for range OutlinksMax - 1 {
 		b = append(b, 0x80, 0x40, 0, 0) // the same key again

@@ -5,6 +5,8 @@ package storage
 import (
 	"errors"
 	"fmt"
+	"os"
+	"syscall"
 
 	"github.com/cockroachdb/pebble/v2"
 )
@@ -66,6 +68,19 @@ func classified(err error) error {
 		return fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
 	return err
+}
+
+// openFault is classified for errors of opening: what Pebble does not understand, and files that it misses, are damage.
+// Errors of the system, such as too many open files, are not.
+func openFault(err error) error {
+	var number syscall.Errno
+	if err == nil || errors.Is(err, ErrCorrupt) {
+		return err
+	}
+	if errors.As(err, &number) && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrCorrupt, err)
 }
 
 // corrupt returns an error that wraps ErrCorrupt.

@@ -25,10 +25,12 @@ import (
 //	                  four fields of format 4.
 //	6         0.6     Hosts' counts have an exact next due time and the least due times; the upgrade reads crawldb
 //	                  once. Links that are refused for now are withheld in a range of their own.
+//	7         0.7     Parse records count repeated links and links to parts of the page itself, hosts' facts count
+//	                  answers that demanded a pause. Older values are read without them.
 //
 // To change a format: add a row here, raise FormatVersion, append the step to upgrades, and put a
 // store of the new version into testdata/formats/vN, where a test opens it from then on.
-const FormatVersion = 6
+const FormatVersion = 7
 
 // pebbleFormat is Pebble's own version, pinned so that a library update alone never makes a store
 // unreadable to the program before it. 24 is the newest of Pebble 2.1.
@@ -43,6 +45,7 @@ func upgrades() []func(*Store) error {
 		func(s *Store) error { return s.setFormat(4) },
 		func(s *Store) error { return s.setFormat(5) },
 		(*Store).rebuildDue,
+		func(s *Store) error { return s.setFormat(7) },
 	}
 }
 
@@ -113,7 +116,7 @@ func peekFormat(dir string, o *pebble.Options, lock *pebble.Lock) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("opening the store in %s: %w", dir, classified(err))
+		return fmt.Errorf("opening the store in %s: %w", dir, openFault(err))
 	}
 	defer db.Close() // read-only: nothing to lose
 	version, err := readFormat(db)
@@ -221,6 +224,22 @@ func (s *Store) Setting(name string) (value string, ok bool, err error) {
 		return "", false, fmt.Errorf("reading setting %s: %w", name, err)
 	}
 	return string(stored), ok, nil
+}
+
+// PutSettings stores settings by name, for Setting. It is durable when it returns.
+func (s *Store) PutSettings(settings map[string]string) error {
+	err := s.Apply(func(b *Batch) error {
+		for name, value := range settings {
+			if err := b.Set(Meta(), []byte(identityPrefix+name), []byte(value)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("storing settings: %w", err)
+	}
+	return nil
 }
 
 // compareIdentity reports the first setting, by name, that differs.

@@ -271,6 +271,7 @@ type HostFacts struct {
 	CrawlDelayMS   uint32 // from robots.txt, 0 = none
 	Failures       uint16 // failed visits in a row
 	Sleeps         uint16 // times the host was given up for a while since it last answered
+	Throttles      uint16 // answers in a row that demanded a pause (429, 503)
 	NextFetch      int64  // ms: not before, 0 = no limit
 	Addr           netip.Addr
 	ResponseMS     uint32 // of the last visit
@@ -278,20 +279,20 @@ type HostFacts struct {
 
 // Layout of HostFacts:
 //
-//	1 byte   version 2; 1 lacks the sleeps
+//	1 byte   version 3; 2 lacks the throttles, 1 the sleeps too
 //	1 byte   1 = robots body is s2-compressed
 //	varint   robots fetched, then varint robots expires − fetched
 //	uvarint  robots status, robots failures, crawl delay, failures, each
 //	varint   next fetch
 //	uvarint  response time
-//	uvarint  sleeps
+//	uvarint  sleeps, then throttles
 //	text     address: 0, 4 or 16 bytes, then its zone
 //	text     robots body
 //
 // Bodies are compressed here and not only in the table's block, because they pass through log and
 // memtable first.
 const (
-	hostFactsVersion = 2
+	hostFactsVersion = 3
 	// robotsCompressMin is the size from which compressing saves anything worth having.
 	robotsCompressMin = 1 << 10
 )
@@ -312,6 +313,7 @@ func AppendHostFacts(dst []byte, f *HostFacts) []byte {
 	dst = binary.AppendVarint(dst, f.NextFetch)
 	dst = binary.AppendUvarint(dst, uint64(f.ResponseMS))
 	dst = binary.AppendUvarint(dst, uint64(f.Sleeps))
+	dst = binary.AppendUvarint(dst, uint64(f.Throttles))
 	dst = appendText(dst, f.Addr.WithZone("").AsSlice())
 	dst = appendText(dst, f.Addr.Zone())
 	return appendText(dst, body)
@@ -331,10 +333,13 @@ func DecodeHostFacts(b []byte, f *HostFacts) error {
 	if version >= 2 {
 		f.Sleeps = d.uint16()
 	}
+	if version >= 3 {
+		f.Throttles = d.uint16()
+	}
 	addr := d.bytes(d.uvarint())
 	zone := d.text()
 	body := d.bytes(d.uvarint())
-	ok := d.done() && (version == 1 || version == hostFactsVersion) && packed <= 1
+	ok := d.done() && version >= 1 && version <= hostFactsVersion && packed <= 1
 	if len(addr) > 0 || zone != "" {
 		a, valid := netip.AddrFromSlice(addr)
 		f.Addr = a.WithZone(zone)

@@ -88,6 +88,9 @@ const (
 	// slowDisk is how long one disk write may take before it is logged.
 	slowDisk = 5 * time.Second
 
+	// flushTimeout is how long Close waits for the log to be written into a table.
+	flushTimeout = 5 * time.Second
+
 	// joinStepMax is the most Next calls MergeJoin makes before it seeks. A seek costs as much as 10 to 20
 	// steps, so more steps would never pay off.
 	joinStepMax = 16

@@ -32,8 +32,12 @@ type Options struct {
 	// Now is the clock for a new store's creation time and for the rate limit of log lines; nil is
 	// time.Now. It is called on any goroutine.
 	Now func() time.Time
-	// ReadOnly makes every write fail with ErrReadOnly; no file but LOCK changes. Implies MustExist.
+	// ReadOnly makes every write fail with ErrReadOnly; no file but LOCK changes, and a directory that this process
+	// may not write to needs no lock. Implies MustExist.
 	ReadOnly bool
+	// Salvage opens a damaged store for reading: Open finds no fault with damaged logs, and reads see what is left.
+	// Implies ReadOnly.
+	Salvage bool
 	// MustExist makes Open fail with ErrNoStore when the directory contains no store.
 	MustExist bool
 	// Identity holds the settings that shape the data (key format, parser version …). Open stores them
@@ -57,6 +61,7 @@ func (o Options) withDefaults() (Options, error) {
 		return o, fmt.Errorf("options of the store: CacheBytes %d and MemTableBytes %d must not be negative",
 			o.CacheBytes, o.MemTableBytes)
 	}
+	o.ReadOnly = o.ReadOnly || o.Salvage
 	if o.CacheBytes == 0 {
 		o.CacheBytes = DefaultCacheBytes
 	}

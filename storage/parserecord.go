@@ -45,6 +45,7 @@ type Outlink struct {
 	Key      urlkey.Key // of the target
 	Anchor   string     // at most AnchorMaxBytes
 	NoFollow bool       // the link does not count
+	Repeats  uint32     // how many more links of the page that count have the same target and anchor
 }
 
 // FetchOutcome is everything about one fetch except the page's text. Times are ms since 1970.
@@ -71,6 +72,7 @@ type FetchOutcome struct {
 	// Content-Signal, License, …), as "name: value" lines; at most PreferencesMaxBytes.
 	Preferences string
 	Outlinks    []Outlink // in the order of the page
+	SelfLinks   uint32    // links that count and lead to a part of the page itself; they are not in Outlinks
 }
 
 // texts returns the strings in stored order.
@@ -81,8 +83,8 @@ func (o *FetchOutcome) texts() [outcomeTexts]*string {
 
 // Layout of a FetchOutcome, a value of ParseLinks:
 //
-//	1 byte    version 2 in the high half, fetch status in the low half
-//	          (version 1 lacks milliseconds taken and preferences)
+//	1 byte    version 3 in the high half, fetch status in the low half
+//	          (version 2 lacks self links and repeats, version 1 milliseconds taken and preferences too)
 //	1 byte    score mode; 4 = has a signature
 //	uvarint   HTTP status
 //	varint    time
@@ -96,20 +98,23 @@ func (o *FetchOutcome) texts() [outcomeTexts]*string {
 //	16 bytes  signature, if any
 //	texts     failure, redirect, media type, truncated, ETag, Last-Modified, canonical, WARC file,
 //	          preferences
+//	uvarint   self links
 //	uvarint   number of outlinks, then each:
 //	          uvarint bytes of the key shared with the outlink before
-//	          uvarint length of the rest of the key × 2, + 1 for nofollow
+//	          uvarint length of the rest of the key × 4, + 1 for nofollow, + 2 if it is repeated
+//	                  (versions 1 and 2: × 2, + 1 for nofollow)
+//	          uvarint repeats, if any
 //	          rest of the key
 //	          text anchor
 //
-// Example of the outlinks "com,a,)/x https" ("home") and "com,a,)/y https" (nofollow, no text):
+// Example of the outlinks "com,a,)/x https" ("home", three times) and "com,a,)/y https" (nofollow, no text):
 //
-//	02   00 1e "com,a,)/x https" 04 "home"   08 0f "y https" 00
+//	02   00 3e 02 "com,a,)/x https" 04 "home"   08 1d "y https" 00
 //
 // Links keep the order of the page: neighbours there mostly share host and path. The table's block
 // compression reduces them further.
 const (
-	outcomeVersion   = 2
+	outcomeVersion   = 3
 	outcomeTexts     = 9
 	outcomeSignature = 4
 	// outlinkMin is the least number of bytes of an outlink.
@@ -144,7 +149,28 @@ func AppendFetchOutcome(dst []byte, o *FetchOutcome) []byte {
 	for _, s := range o.texts() {
 		dst = appendText(dst, *s)
 	}
-	return appendOutlinks(dst, o.Outlinks)
+	return appendOutlinks(binary.AppendUvarint(dst, uint64(o.SelfLinks)), o.Outlinks)
+}
+
+// The low bits of the length of the rest of an outlink's key.
+const (
+	linkNoFollow = 1
+	linkRepeated = 2
+)
+
+// linkHead reads what comes before the rest of an outlink's key, of a parse record of some version.
+func (d *decoder) linkHead(version byte) (shared, rest uint64, noFollow bool, repeats uint32) {
+	shared, rest = d.uvarint(), d.uvarint()
+	noFollow = rest&linkNoFollow != 0
+	if version < 3 {
+		return shared, rest >> 1, noFollow, 0
+	}
+	if rest&linkRepeated != 0 {
+		if repeats = d.uint32(); repeats == 0 {
+			d.fail()
+		}
+	}
+	return shared, rest >> 2, noFollow, repeats
 }
 
 func appendOutlinks(dst []byte, links []Outlink) []byte {
@@ -154,12 +180,18 @@ func appendOutlinks(dst []byte, links []Outlink) []byte {
 	for i := range links {
 		l := &links[i]
 		shared := sharedPrefix(last, l.Key)
-		rest := uint64(len(l.Key)-shared) << 1
+		rest := uint64(len(l.Key)-shared) << 2
 		if l.NoFollow {
-			rest |= 1
+			rest |= linkNoFollow
+		}
+		if l.Repeats > 0 {
+			rest |= linkRepeated
 		}
 		dst = binary.AppendUvarint(dst, uint64(shared))
 		dst = binary.AppendUvarint(dst, rest)
+		if l.Repeats > 0 {
+			dst = binary.AppendUvarint(dst, uint64(l.Repeats))
+		}
 		dst = append(dst, l.Key[shared:]...)
 		dst = appendText(dst, cutText(l.Anchor, AnchorMaxBytes))
 		last = l.Key
@@ -172,7 +204,7 @@ func appendOutlinks(dst []byte, links []Outlink) []byte {
 // ErrCorrupt and o is zero.
 func DecodeFetchOutcome(b []byte, o *FetchOutcome) error {
 	d, ok := decodeOutcome(b, o)
-	decodeOutlinks(&d, o)
+	decodeOutlinks(&d, o, outcomeVersionOf(b))
 	if !ok || !d.done() {
 		*o = FetchOutcome{Outlinks: o.Outlinks[:0]}
 		return corrupt("parse record of %d bytes: % .32x", len(b), b)
@@ -186,7 +218,7 @@ func DecodeFetchOutcome(b []byte, o *FetchOutcome) error {
 func ReadFetchOutcome(b []byte, o *FetchOutcome, links *OutlinkReader) error {
 	d, ok := decodeOutcome(b, o)
 	left := d.uint(min(OutlinksMax, uint64(len(d.b))/outlinkMin))
-	*links = OutlinkReader{whole: b, d: d, left: left, key: links.key[:0]}
+	*links = OutlinkReader{whole: b, d: d, left: left, key: links.key[:0], version: outcomeVersionOf(b)}
 	if !ok || d.bad {
 		*o, *links = FetchOutcome{Outlinks: o.Outlinks[:0]}, OutlinkReader{key: links.key}
 		return corrupt("parse record of %d bytes: % .32x", len(b), b)
@@ -203,6 +235,8 @@ type OutlinkReader struct {
 	key      []byte
 	anchor   []byte
 	noFollow bool
+	repeats  uint32
+	version  byte
 	err      error
 }
 
@@ -216,14 +250,14 @@ func (r *OutlinkReader) Next() bool {
 		return false
 	}
 	r.left--
-	shared, rest := r.d.uvarint(), r.d.uvarint()
-	tail := r.d.bytes(rest >> 1)
+	shared, rest, noFollow, repeats := r.d.linkHead(r.version)
+	tail := r.d.bytes(rest)
 	r.anchor = r.d.bytes(r.d.uvarint())
 	if r.d.bad || shared > uint64(len(r.key)) || int(shared)+len(tail) > KeyMaxBytes {
 		r.left, r.err = 0, corrupt("parse record of %d bytes: link %d from the end", len(r.whole), r.left+1)
 		return false
 	}
-	r.key, r.noFollow = append(r.key[:shared], tail...), rest&1 != 0
+	r.key, r.noFollow, r.repeats = append(r.key[:shared], tail...), noFollow, repeats
 	return true
 }
 
@@ -235,6 +269,9 @@ func (r *OutlinkReader) Anchor() []byte { return r.anchor }
 
 // NoFollow reports whether the current link does not count.
 func (r *OutlinkReader) NoFollow() bool { return r.noFollow }
+
+// Times returns how many links of the page the current one stands for: 1, and its repeats.
+func (r *OutlinkReader) Times() int { return 1 + int(r.repeats) }
 
 // Err returns the error that ended Next early (ErrCorrupt), or nil.
 func (r *OutlinkReader) Err() error { return r.err }
@@ -263,10 +300,21 @@ func decodeOutcome(b []byte, o *FetchOutcome) (d decoder, ok bool) {
 		copy(o.Signature[:], d.bytes(uint64(len(o.Signature))))
 	}
 	decodeTexts(&d, read)
+	if head>>4 >= 3 {
+		o.SelfLinks = d.uint32()
+	}
 	return d, !d.bad && isOutcomeVersion(head) && second <= outcomeSignature|scoreFloat && o.Status.valid()
 }
 
-func isOutcomeVersion(head byte) bool { return head>>4 == 1 || head>>4 == outcomeVersion }
+func isOutcomeVersion(head byte) bool { return head>>4 >= 1 && head>>4 <= outcomeVersion }
+
+// outcomeVersionOf is the version of an encoded FetchOutcome.
+func outcomeVersionOf(b []byte) byte {
+	if len(b) == 0 {
+		return 0
+	}
+	return b[0] >> 4
+}
 
 // OutcomeSignature returns the signature of an encoded FetchOutcome without decoding the rest; it is zero
 // when there is none. The error is ErrCorrupt.
@@ -313,11 +361,11 @@ func decodeTexts(d *decoder, texts []*string) {
 
 // decodeOutlinks reads all links twice: first to check them and add up their sizes, then to write keys
 // and anchors into one buffer of that size.
-func decodeOutlinks(d *decoder, o *FetchOutcome) {
+func decodeOutlinks(d *decoder, o *FetchOutcome, version byte) {
 	count := d.uint(min(OutlinksMax, uint64(len(d.b))/outlinkMin))
 	saved, total, last := d.b, 0, 0
 	for range count {
-		shared, rest := d.uvarint(), d.uvarint()>>1
+		shared, rest, _, _ := d.linkHead(version)
 		d.bytes(rest)
 		anchor := d.bytes(d.uvarint())
 		if d.bad || shared > uint64(last) {
@@ -334,16 +382,17 @@ func decodeOutlinks(d *decoder, o *FetchOutcome) {
 	buf := make([]byte, 0, total)
 	var key []byte
 	for range count {
-		shared, rest := d.uvarint(), d.uvarint()
+		shared, rest, noFollow, repeats := d.linkHead(version)
 		start := len(buf)
-		buf = append(append(buf, key[:shared]...), d.bytes(rest>>1)...)
+		buf = append(append(buf, key[:shared]...), d.bytes(rest)...)
 		key = buf[start:]
 		start = len(buf)
 		buf = append(buf, d.bytes(d.uvarint())...)
 		o.Outlinks = append(o.Outlinks, Outlink{
 			Key:      urlkey.Key(stringOf(key)),
 			Anchor:   stringOf(buf[start:]),
-			NoFollow: rest&1 != 0,
+			NoFollow: noFollow,
+			Repeats:  repeats,
 		})
 	}
 }

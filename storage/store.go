@@ -9,10 +9,15 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"syscall"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
+
+// lockName is the file in a store's directory that Pebble locks.
+const lockName = "LOCK"
 
 // Subdirectories of the store for temporary files. Open empties them.
 const (
@@ -60,10 +65,13 @@ func Open(dir string, o Options) (_ *Store, err error) {
 			err = errors.Join(err, s.release())
 		}
 	}()
-	if err := s.prepareDir(o.ReadOnly || o.MustExist); err != nil {
+	if err := s.prepareDir(&o); err != nil {
 		return nil, err
 	}
 	if err := s.takeLock(); err != nil {
+		return nil, err
+	}
+	if err := s.checkFiles(&o); err != nil {
 		return nil, err
 	}
 	s.popts = o.pebbleOptions(s.fs, s.health)
@@ -82,7 +90,7 @@ func Open(dir string, o Options) (_ *Store, err error) {
 	if s.db, err = pebble.Open(dir, s.popts); errors.Is(err, pebble.ErrDBDoesNotExist) {
 		return nil, fmt.Errorf("%w in %s: start a crawl there first", ErrNoStore, dir)
 	} else if err != nil {
-		return nil, fmt.Errorf("opening the store in %s: %w", dir, classified(err))
+		return nil, fmt.Errorf("opening the store in %s: %w", dir, openFault(err))
 	}
 	s.reads = reads{s: s, r: s.db}
 	if err := s.admit(&o); err != nil {
@@ -102,7 +110,8 @@ func (s *Store) stackFS() {
 }
 
 // prepareDir makes sure that dir is a directory that this process may list.
-func (s *Store) prepareDir(mustExist bool) error {
+func (s *Store) prepareDir(o *Options) error {
+	mustExist := o.ReadOnly || o.MustExist
 	info, err := s.fs.Stat(s.dir)
 	switch {
 	case errors.Is(err, os.ErrNotExist) && mustExist:
@@ -115,11 +124,22 @@ func (s *Store) prepareDir(mustExist bool) error {
 		return fmt.Errorf("opening the store in %s: that is a file, not a directory: name the directory of a crawl",
 			s.dir)
 	}
+	return nil
+}
+
+// checkFiles refuses what Pebble would misunderstand.
+func (s *Store) checkFiles(o *Options) error {
 	names, err := s.fs.List(s.dir)
 	if err != nil {
 		return fmt.Errorf("opening the store in %s: %w", s.dir, err)
 	}
-	return refuseNewerPebble(s.dir, names)
+	if err := refuseNewerPebble(s.dir, names); err != nil || o.Salvage {
+		return err
+	}
+	if err := refuseLostMarker(s.dir, names); err != nil {
+		return err
+	}
+	return checkLogs(s.fs, s.dir, names)
 }
 
 // makeDir creates the store's directory and makes it durable in its parent before any write in it is
@@ -142,8 +162,21 @@ func (s *Store) makeDir() error {
 }
 
 // takeLock keeps out other processes, and other Stores of this process.
+//
+// A copy that nobody can write to is read without a lock. Where others may write, their lock counts nevertheless.
 func (s *Store) takeLock() error {
 	lock, err := pebble.LockDirectory(s.dir, s.fs)
+	if s.readOnly && (errors.Is(err, os.ErrPermission) || errors.Is(err, syscall.EROFS)) {
+		if lockedByOther(s.fs.PathJoin(s.dir, lockName)) {
+			return fmt.Errorf("%w: %s is open in another process: stop it, or read a copy", ErrLocked, s.dir)
+		}
+		// Pebble asks for a lock. One in memory keeps nobody out.
+		mem := vfs.NewMem()
+		if err = mem.MkdirAll(s.dir, 0o755); err == nil {
+			s.lock, err = pebble.LockDirectory(s.dir, mem)
+		}
+		return err
+	}
 	if path := (*os.PathError)(nil); errors.As(err, &path) {
 		return fmt.Errorf("locking the store in %s: %w: make the directory writable for this user", s.dir, err)
 	}
@@ -159,6 +192,7 @@ func (s *Store) takeLock() error {
 func (s *Store) release() error {
 	var errs []error
 	if s.db != nil {
+		s.flush()
 		errs = append(errs, s.db.Close())
 		s.db = nil
 	}
@@ -171,6 +205,21 @@ func (s *Store) release() error {
 		s.fsCloser = nil
 	}
 	return errors.Join(errs...)
+}
+
+// flush writes the small writes of the log into a table, so that a store that was closed has nothing in its log, the
+// one file of which damage can't always be told from what a crash leaves. A disk that doesn't take it in time keeps the
+// log.
+func (s *Store) flush() {
+	if s.readOnly || s.health.writable() != nil {
+		return
+	}
+	if done, err := s.db.AsyncFlush(); err == nil {
+		select {
+		case <-done:
+		case <-time.After(flushTimeout):
+		}
+	}
 }
 
 // Close closes the store. Close its scanners and snapshots and end its ingestions first: those still
@@ -189,8 +238,13 @@ func (s *Store) Close() error {
 func (s *Store) Dir() string { return s.dir }
 
 // SortDir returns a directory for the files of Sorters. It is inside the store's directory, and Open
-// empties it.
-func (s *Store) SortDir() string { return s.fs.PathJoin(s.dir, sortDir) }
+// empties it; for a store on disk that is open for reading only, it is the system's for temporary files.
+func (s *Store) SortDir() string {
+	if s.readOnly && s.base == nil {
+		return os.TempDir()
+	}
+	return s.fs.PathJoin(s.dir, sortDir)
+}
 
 // Err returns the error because of which the store refuses writes (ErrFatal or ErrCorrupt), or nil.
 func (s *Store) Err() error { return s.health.writable() }

@@ -34,6 +34,14 @@ type VerifyReport struct {
 	Found    uint64    // all
 }
 
+// add counts a problem, and lists it among the first of its kind.
+func (r *VerifyReport) add(p Problem) {
+	r.Found++
+	if len(r.Problems) < verifyProblemsMax {
+		r.Problems = append(r.Problems, p)
+	}
+}
+
 // OK reports whether nothing is wrong.
 func (r *VerifyReport) OK() bool { return r.Found == 0 }
 
@@ -65,6 +73,8 @@ func (r VerifyReport) String() string {
 //	withheld   segment ──▶ exists and is at least updated
 //	fetchlist  segment ──▶ exists and was made by generate
 //
+// Blocks that no walk needs, such as filters, it reads table by table.
+//
 // It works on one snapshot, while the crawl goes on, in bounded memory. What WARC files hold is for
 // the caller to compare. An error is returned only if it could not be carried through; damage is a
 // problem in the report.
@@ -72,11 +82,11 @@ func (s *Store) Verify(ctx context.Context) (VerifyReport, error) {
 	snap := s.Snapshot()
 	defer snap.Close()
 	sorter := func() *Sorter { return NewSorter(SorterOptions{Dir: s.SortDir(), FS: s.base}) }
-	v := verifier{ctx: ctx, snap: snap, segments: map[uint32]Segment{}, wantParse: sorter(), wantSignature: sorter()}
+	v := verifier{ctx: ctx, s: s, snap: snap, segments: map[uint32]Segment{}, wantParse: sorter(), wantSignature: sorter()}
 	defer v.wantParse.Close()
 	defer v.wantSignature.Close()
 	for _, step := range []func() error{v.meta, v.segmentStates, v.crawldb, v.hostCounts, v.hostFacts, v.fetchlists,
-		v.parseRecords, v.parseReferences, v.linkdb, v.withheld, v.signatures, v.cdx, v.index} {
+		v.parseRecords, v.parseReferences, v.linkdb, v.withheld, v.signatures, v.cdx, v.index, v.tables} {
 		if err := step(); err != nil {
 			return v.report, fmt.Errorf("verifying the store in %s: %w", s.dir, err)
 		}
@@ -86,6 +96,7 @@ func (s *Store) Verify(ctx context.Context) (VerifyReport, error) {
 
 type verifier struct {
 	ctx      context.Context
+	s        *Store
 	snap     *Snapshot
 	report   VerifyReport
 	segments map[uint32]Segment
@@ -96,14 +107,11 @@ type verifier struct {
 
 // problem notes one.
 func (v *verifier) problem(r Range, key []byte, format string, args ...any) {
-	v.report.Found++
-	if len(v.report.Problems) < verifyProblemsMax {
-		quoted := ""
-		if key != nil {
-			quoted = fmt.Sprintf("%.200q", key)
-		}
-		v.report.Problems = append(v.report.Problems, Problem{r.String(), quoted, fmt.Sprintf(format, args...)})
+	quoted := ""
+	if key != nil {
+		quoted = fmt.Sprintf("%.200q", key)
 	}
+	v.report.add(Problem{r.String(), quoted, fmt.Sprintf(format, args...)})
 }
 
 // each calls fn for every key of a range and counts them. Damage ends the range with a problem, for

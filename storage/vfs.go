@@ -161,6 +161,8 @@ func (w warcFS) Size(name string) (int64, error) {
 
 func (w warcFS) MkdirAll(dir string) error { return w.fs.MkdirAll(dir, 0o755) }
 
+func (w warcFS) Rename(oldname, newname string) error { return w.fs.Rename(oldname, newname) }
+
 func (w warcFS) Remove(name string) error { return w.fs.Remove(name) }
 
 func (w warcFS) SyncDir(dir string) error { return syncDir(w.fs, dir) }

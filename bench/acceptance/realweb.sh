@@ -43,7 +43,7 @@ echo "== crawling $(wc -l <"$work/hosts") hosts"
 # Javadoc's frames are one page under hundreds of URLs. A crawl would stop requesting them, but here it must fetch every
 # page.
 bin/seine crawl --dir "$work/data" --seeds "$work/seeds" --hosts "$work/hosts" --allow-private --delay 0s \
-	--trap-duplicates 0
+	--set trap-duplicates=0
 kill -INT $web
 wait $web || true
 echo "== what the servers saw"

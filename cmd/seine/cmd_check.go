@@ -25,7 +25,7 @@ func checkCommand(c *console) *cobra.Command {
 }
 
 func checkURLCommand(c *console) *cobra.Command {
-	var f flags
+	f := flags{needsDir: true}
 	var from string
 	cmd := &cobra.Command{
 		Use:   "url URL…",
@@ -39,23 +39,24 @@ func checkURLCommand(c *console) *cobra.Command {
 			if err != nil {
 				return &usageError{err}
 			}
-			if cmd.Flags().Changed("dir") {
-				return withEngine(cmd, f.reading(), func(e *engine.Engine) error {
+			o, err := f.options(cmd)
+			if err != nil {
+				return err
+			}
+			if f.run.values[settingDir].from != fromDefault {
+				o.MustExist = true
+				return withOptions(o, func(e *engine.Engine) error {
 					in := e.Inspect()
 					check := func(u string) (engine.URLCheck, error) { return in.Check(u, scope) }
 					return c.checkURLs(urls, check, f.json)
 				})
-			}
-			o, err := f.options(cmd)
-			if err != nil {
-				return err
 			}
 			checker := engine.NewURLChecker(o)
 			check := func(u string) (engine.URLCheck, error) { return checker.Check(u, scope), nil }
 			return c.checkURLs(urls, check, f.json)
 		},
 	}
-	f.crawling(cmd)
+	f.settings(cmd, inCheckURL)
 	f.report(cmd)
 	cmd.Flags().StringVar(&from, "normalizer-scope", string(policy.NormalizeInject),
 		"where the URL comes from: inject (a seed), outlink (a link) or fetcher (a redirect)")

@@ -14,7 +14,7 @@ import (
 )
 
 func checkParseCommand(c *console) *cobra.Command {
-	var f flags
+	f := flags{needsDir: true}
 	var base, contentType string
 	cmd := &cobra.Command{
 		Use:   "parse URL|FILE",
@@ -43,7 +43,7 @@ func checkParseCommand(c *console) *cobra.Command {
 			})
 		},
 	}
-	f.crawling(cmd)
+	f.settings(cmd, inCheckParse)
 	f.report(cmd)
 	cmd.Flags().StringVar(&base, "base", "",
 		"URL against which links in a file are resolved (default http://localhost/FILE)")

@@ -18,7 +18,6 @@ import (
 
 func crawlCommand(c *console) *cobra.Command {
 	var f flags
-	var seeds []string
 	var end limitFlags
 	var cpuProfile string
 	cmd := &cobra.Command{
@@ -36,17 +35,21 @@ func crawlCommand(c *console) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := f.requireSeeds(cmd, urls, seeds); err != nil {
+			o, err := f.options(cmd)
+			if err == nil {
+				err = requireSeeds(o.Dir, urls, f.seedFiles())
+			}
+			if err != nil {
 				return err
 			}
-			return withEngine(cmd, &f, func(e *engine.Engine) error {
+			return f.withOptions(cmd, o, func(e *engine.Engine) error {
 				stop, err := profile(cpuProfile)
 				if err != nil {
 					return err
 				}
-				r, err := c.watched(e, &f, func(show func(engine.Progress)) (engine.CrawlReport, error) {
+				r, err := c.watched(e, o.Concurrency, f.quiet, func(show func(engine.Progress)) (engine.CrawlReport, error) {
 					return e.Crawl(cmd.Context(), engine.CrawlOptions{
-						Inject:   engine.InjectOptions{URLs: urls, Files: seeds, Stdin: c.in},
+						Inject:   engine.InjectOptions{URLs: urls, Files: f.seedFiles(), Stdin: c.in},
 						Limits:   limits,
 						Progress: show,
 					})
@@ -59,9 +62,8 @@ func crawlCommand(c *console) *cobra.Command {
 			})
 		},
 	}
-	f.crawling(cmd)
+	f.settings(cmd, inCrawl)
 	f.report(cmd)
-	cmd.Flags().StringArrayVar(&seeds, "seeds", nil, "file of seed URLs, one per line (\"-\" for standard input)")
 	end.add(cmd)
 	cmd.Flags().BoolVar(&f.quiet, "quiet", false, "no progress on stderr")
 	cmd.Flags().StringVar(&cpuProfile, "cpuprofile", "", "write a CPU profile to this file, for go tool pprof")
@@ -87,31 +89,29 @@ func profile(name string) (stop func(), err error) {
 }
 
 // requireSeeds returns an error if there is nothing to crawl from, and if a seed is the name of a file.
-func (f *flags) requireSeeds(cmd *cobra.Command, urls, files []string) error {
+func requireSeeds(dir string, urls, files []string) error {
 	for _, u := range urls {
 		if info, err := os.Stat(u); err == nil && info.Mode().IsRegular() && !strings.Contains(u, "://") {
 			return &usageError{fmt.Errorf("%s is a file: give --seeds %s", u, u)}
 		}
 	}
-	if err := f.readConfig(cmd); err != nil {
-		return err
-	}
-	store := filepath.Join(f.s.Dir, "store")
+	store := filepath.Join(dir, "store")
 	if _, err := os.Stat(store); len(urls)+len(files) == 0 && errors.Is(err, fs.ErrNotExist) {
-		return &usageError{fmt.Errorf("no seeds: give URLs, or --seeds FILE; %s holds no crawl to continue", f.s.Dir)}
+		return &usageError{fmt.Errorf("no seeds: give URLs, or --seeds FILE; %s holds no crawl to continue", dir)}
 	}
 	return nil
 }
 
 // watched runs a crawl with a view of it, and with keys on a terminal.
 func (c *console) watched(
-	e *engine.Engine, f *flags, crawl func(show func(engine.Progress)) (engine.CrawlReport, error),
+	e *engine.Engine, fetchers int, quiet bool,
+	crawl func(show func(engine.Progress)) (engine.CrawlReport, error),
 ) (engine.CrawlReport, error) {
 	screen := c.screen()
-	p := newProgress(screen, f.quiet)
+	p := newProgress(screen, quiet)
 	defer p.end()
-	if !f.quiet {
-		k := &controls{e: e, fetchers: f.s.Concurrency, out: screen, stop: interruptSelf}
+	if !quiet {
+		k := &controls{e: e, fetchers: fetchers, out: screen, stop: interruptSelf}
 		endKeys, ok := screen.readKeys(c.in, k)
 		defer endKeys()
 		p.nameKeys(ok)
@@ -132,6 +132,6 @@ func (c *console) crawlReport(r engine.CrawlReport, asJSON bool) error {
 	case asJSON:
 		return nil
 	}
-	_, err := fmt.Fprintf(c.out, "ended: %s\n", lineOf(r.Cause.String()))
+	_, err := fmt.Fprintf(c.out, "ended: %s\n", plainLine(r.Cause.String()))
 	return err
 }

@@ -27,7 +27,7 @@ func exportCommand(c *console) *cobra.Command {
 			})
 		},
 	}
-	f.common(cmd)
+	f.settings(cmd, inViews)
 	cmd.Flags().StringVar(&format, "format", "cdxj", "what to print: cdxj")
 	return cmd
 }
@@ -54,7 +54,7 @@ func verifyCommand(c *console) *cobra.Command {
 			})
 		},
 	}
-	f.common(cmd)
+	f.settings(cmd, inViews)
 	f.report(cmd)
 	return cmd
 }

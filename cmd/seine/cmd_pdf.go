@@ -27,7 +27,7 @@ func pdfCommand(c *console) *cobra.Command {
 func pdfParsers() (map[string]parse.Parser, error) {
 	self, err := os.Executable()
 	if err != nil {
-		return nil, fmt.Errorf("finding the program that reads PDF files (--pdf=false reads none): %w", err)
+		return nil, fmt.Errorf("finding the program that reads PDF files (pdf = false reads none): %w", err)
 	}
 	reader := &pdf.Reader{Command: []string{self, "read-pdf"}}
 	return map[string]parse.Parser{"application/pdf": parse.PDF(reader)}, nil

@@ -18,21 +18,29 @@ func injectCommand(c *console) *cobra.Command {
 	var f flags
 	var o engine.InjectOptions
 	cmd := &cobra.Command{
-		Use:   "inject FILE|URL…",
+		Use:   "inject [FILE|URL…]",
 		Short: "add URLs, and those of seed files, to crawldb (\"-\" for standard input)",
-		Long: "Injects seeds: the URLs of files, and arguments with \"://\". A file has one URL per line, each optionally followed by TAB-separated key=value pairs.\n" +
-			"nutch.score and nutch.fetchInterval set the score and the interval in seconds; other keys become\n" +
-			"metadata. A URL without a scheme is tried with https, then with http. The record of a known URL changes only with --update or --overwrite.",
-		Args: args(cobra.MinimumNArgs(1)),
-		RunE: func(cmd *cobra.Command, files []string) error {
+		Long: "Injects seeds: arguments with \"://\" are URLs, others are files with one URL per line, each\n" +
+			"optionally followed by TAB-separated key=value pairs. nutch.score and nutch.fetchInterval set\n" +
+			"the score and the interval in seconds; other keys become metadata. A URL without a scheme is\n" +
+			"tried with https, then with http. The record of a known URL changes only with --update or\n" +
+			"--overwrite. Without arguments, the setting seeds names the files.",
+		Args: args(cobra.ArbitraryArgs),
+		RunE: func(cmd *cobra.Command, seeds []string) error {
 			return withEngine(cmd, &f, func(e *engine.Engine) error {
-				o.Files, o.URLs, o.Stdin = nil, nil, c.in
-				for _, name := range files {
-					if strings.Contains(name, "://") {
-						o.URLs = append(o.URLs, name)
+				o.URLs, o.Files, o.Stdin = nil, nil, c.in
+				for _, s := range seeds {
+					if strings.Contains(s, "://") {
+						o.URLs = append(o.URLs, s)
 					} else {
-						o.Files = append(o.Files, name)
+						o.Files = append(o.Files, s)
 					}
+				}
+				if len(seeds) == 0 {
+					o.Files = f.seedFiles()
+				}
+				if len(o.URLs)+len(o.Files) == 0 {
+					return &usageError{errors.New("inject: no seeds: name a FILE or URL, or set seeds")}
 				}
 				r, err := e.Inject(cmd.Context(), o)
 				if err != nil {
@@ -42,7 +50,7 @@ func injectCommand(c *console) *cobra.Command {
 			})
 		},
 	}
-	f.crawling(cmd)
+	f.settings(cmd, inInject)
 	f.report(cmd)
 	cmd.Flags().BoolVar(&o.Overwrite, "overwrite", false, "replace known records")
 	cmd.Flags().BoolVar(&o.Update, "update", false, "change score, interval and metadata of known records")
@@ -71,7 +79,7 @@ func generateCommand(c *console) *cobra.Command {
 			})
 		},
 	}
-	f.crawling(cmd)
+	f.settings(cmd, inGenerate)
 	f.report(cmd)
 	cmd.Flags().IntVar(&o.Top, "top", 0, "most URLs in total (0: a million)")
 	cmd.Flags().IntVar(&o.MaxPerHost, "max-per-host", 0, "most URLs of one host (0: no limit)")
@@ -107,7 +115,7 @@ func fetchCommand(c *console) *cobra.Command {
 			})
 		},
 	}
-	f.crawling(cmd)
+	f.settings(cmd, inFetch)
 	f.report(cmd)
 	choice.add(cmd, "the newest that needs it")
 	end.add(cmd)
@@ -133,33 +141,33 @@ func (c *console) fetch(cmd *cobra.Command, e *engine.Engine, o engine.FetchOpti
 	case f.json || r.Cause.Kind == engine.CauseDone && r.Cause.Help == "":
 		return nil
 	}
-	_, err = fmt.Fprintf(c.out, "ended: %s\n", lineOf(r.Cause.String()))
+	_, err = fmt.Fprintf(c.out, "ended: %s\n", plainLine(r.Cause.String()))
 	return err
 }
 
 func parseCommand(c *console) *cobra.Command {
-	return phaseCommand(c, "parse", "make a segment's parse records again from its WARC", storage.SegmentSealed,
+	return phaseCommand(c, inParse, "parse", "make a segment's parse records again from its WARC", storage.SegmentSealed,
 		func(ctx context.Context, e *engine.Engine, segment uint32) (engine.Report, error) {
 			return e.Seal(ctx, segment)
 		})
 }
 
 func updatedbCommand(c *console) *cobra.Command {
-	return phaseCommand(c, "updatedb", "update crawldb with a segment's outcomes and links", storage.SegmentSealed,
+	return phaseCommand(c, inUpdateDB, "updatedb", "update crawldb with a segment's outcomes and links", storage.SegmentSealed,
 		func(ctx context.Context, e *engine.Engine, segment uint32) (engine.Report, error) {
 			return e.UpdateDB(ctx, segment)
 		})
 }
 
 func invertlinksCommand(c *console) *cobra.Command {
-	return phaseCommand(c, "invertlinks", "add a segment's links to linkdb, by target", storage.SegmentUpdated,
+	return phaseCommand(c, inInvertlinks, "invertlinks", "add a segment's links to linkdb, by target", storage.SegmentUpdated,
 		func(ctx context.Context, e *engine.Engine, segment uint32) (engine.Report, error) {
 			return e.InvertLinks(ctx, segment)
 		})
 }
 
 func indexCommand(c *console) *cobra.Command {
-	return wholeCommand(c, "index", "index the pages of linked segments, and refresh documents that changed",
+	return wholeCommand(c, inIndex, "index", "index the pages of linked segments, and refresh documents that changed",
 		"all linked ones",
 		func(ctx context.Context, e *engine.Engine, segments []uint32) (engine.Report, error) {
 			r, err := e.Index(ctx, engine.IndexOptions{Segments: segments, Refresh: true})
@@ -175,7 +183,7 @@ func indexCommand(c *console) *cobra.Command {
 }
 
 func dedupCommand(c *console) *cobra.Command {
-	return wholeCommand(c, "dedup", "mark pages with equal content as duplicates, except the best", "all",
+	return wholeCommand(c, inDedup, "dedup", "mark pages with equal content as duplicates, except the best", "all",
 		func(ctx context.Context, e *engine.Engine, segments []uint32) (engine.Report, error) {
 			return e.Dedup(ctx, engine.DedupOptions{Segments: segments}) // its order is Options.DedupOrder
 		})
@@ -183,7 +191,7 @@ func dedupCommand(c *console) *cobra.Command {
 
 // wholeCommand is a command that runs a phase once for several segments; nil means those of newest.
 func wholeCommand(
-	c *console, use, short, newest string,
+	c *console, command uses, use, short, newest string,
 	run func(ctx context.Context, e *engine.Engine, segments []uint32) (engine.Report, error),
 ) *cobra.Command {
 	var f flags
@@ -206,7 +214,7 @@ func wholeCommand(
 			})
 		},
 	}
-	f.crawling(cmd)
+	f.settings(cmd, command)
 	f.report(cmd)
 	choice.add(cmd, newest)
 	return cmd

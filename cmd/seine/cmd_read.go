@@ -38,7 +38,7 @@ func readlinksCommand(c *console) *cobra.Command {
 			})
 		},
 	}
-	f.common(cmd)
+	f.settings(cmd, inViews)
 	f.report(cmd)
 	format.add(cmd)
 	cmd.Flags().StringVar(&url, "url", "", "target of the links")
@@ -78,7 +78,7 @@ func readhostCommand(c *console) *cobra.Command {
 			})
 		},
 	}
-	f.common(cmd)
+	f.settings(cmd, inViews)
 	f.report(cmd)
 	cmd.Flags().StringVar(&host, "host", "", "only this host (docs.python.org or host:port)")
 	cmd.Flags().IntVar(&top, "top", 0, "print only this number of hosts, those with the most URLs")
@@ -108,7 +108,7 @@ func readsegCommand(c *console) *cobra.Command {
 			})
 		},
 	}
-	f.common(cmd)
+	f.settings(cmd, inViews)
 	f.report(cmd)
 	cmd.Flags().Uint32Var(&segment, "segment", 0, "segment number (default: all for the list, the newest for --dump)")
 	cmd.Flags().BoolVar(&dump, "dump", false, "print every parse record of the segment")

@@ -72,7 +72,7 @@ func readdbCommand(c *console) *cobra.Command {
 			})
 		},
 	}
-	f.common(cmd)
+	f.settings(cmd, inViews)
 	f.report(cmd)
 	format.add(cmd)
 	cmd.Flags().BoolVar(&stats, "stats", false, "statistics over all records")

@@ -48,7 +48,7 @@ func searchCommand(c *console) *cobra.Command {
 			})
 		},
 	}
-	f.common(cmd)
+	f.settings(cmd, inViews)
 	f.report(cmd)
 	cmd.Flags().IntVar(&o.Limit, "limit", 10, "hits to print")
 	cmd.Flags().IntVar(&o.Offset, "offset", 0, "hits to skip")

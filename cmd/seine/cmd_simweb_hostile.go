@@ -56,7 +56,7 @@ func serveHostile(cmd *cobra.Command, c *console, port int, o *serverFlags) erro
 		return err
 	}
 	fmt.Fprintf(c.err, "simweb: %d hostile hosts on port %d; limit the crawl, as some hosts have no end:\n"+
-		"simweb: seine crawl --seeds %s --hosts %s --allow-private --delay 0s --timeout 5s --max-pages 1000\n",
+		"simweb: seine crawl --seeds %s --hosts %s --allow-private --delay 0s --set timeout=5s --max-pages 1000\n",
 		len(cases), s.Port(), o.seeds, o.hosts)
 	<-cmd.Context().Done()
 	return c.lines(func(w *bufio.Writer) error {

@@ -29,6 +29,7 @@ func (c *console) screen() *screen {
 // commands is the table of commands, in the order in which help shows them.
 func commands(c *console) []*cobra.Command {
 	return []*cobra.Command{
+		initCommand(c),
 		crawlCommand(c),
 		searchCommand(c),
 		injectCommand(c),
@@ -44,6 +45,7 @@ func commands(c *console) []*cobra.Command {
 		readlinksCommand(c),
 		readsegCommand(c),
 		checkCommand(c),
+		configCommand(c),
 		exportCommand(c),
 		verifyCommand(c),
 		simwebCommand(c),
@@ -68,6 +70,21 @@ func withEngine(cmd *cobra.Command, f *flags, fn func(e *engine.Engine) error) e
 	if err != nil {
 		return err
 	}
+	return f.withOptions(cmd, o, fn)
+}
+
+// withOptions is withEngine with options that f.options made.
+func (f *flags) withOptions(cmd *cobra.Command, o engine.Options, fn func(e *engine.Engine) error) error {
+	return withOptions(o, func(e *engine.Engine) error {
+		if err := f.remember(cmd, e); err != nil {
+			return err
+		}
+		return fn(e)
+	})
+}
+
+// withOptions is withEngine with options that were made already.
+func withOptions(o engine.Options, fn func(e *engine.Engine) error) error {
 	e, err := engine.Open(o)
 	if err != nil {
 		return err

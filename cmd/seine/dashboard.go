@@ -31,14 +31,15 @@ func dashboard(s engine.Progress, rates []float64, width, height int, keys bool)
 	if s.Paused {
 		phase = "paused"
 	}
+	busy := max(s.Busy-int64(s.Slow), 0)
 	lines := []string{
 		fmt.Sprintf("%-9s %8s   %s pages   %.0f/s now   %.0f/s since the start   %s",
 			phase, clockTime(s.Elapsed), thousands(s.Fetched), now, s.PagesPerSecond, spark(rates)),
 		fmt.Sprintf("  speed    %.1f MB/s   %s received   %s discovered   %s indexed%s",
 			float64(s.Bytes)/1e6/max(s.Elapsed.Seconds(), 1e-3), bytesText(s.Bytes),
 			thousands(s.Discovered), thousands(s.Indexed), limitText(s)),
-		fmt.Sprintf("  fetchers %s %d of %d busy   %d segments behind",
-			bar(float64(s.Busy)/float64(max(s.Fetchers, 1)), 10), s.Busy, s.Fetchers, s.Backlog),
+		fmt.Sprintf("  fetchers %s %d of %d busy%s   %d segments behind",
+			bar(float64(busy)/float64(max(s.Fetchers, 1)), 10), busy, s.Fetchers, slowText(s), s.Backlog),
 		fmt.Sprintf("  hosts    %d ready   %d waiting   %d throttled   %d asleep   %d dormant%s",
 			s.HostsReady, s.HostsWaiting-s.HostsThrottled, s.HostsThrottled,
 			s.HostsAsleep, s.HostsDormant, heldBack(s)),
@@ -49,13 +50,13 @@ func dashboard(s engine.Progress, rates []float64, width, height int, keys bool)
 		"  CPU      " + stagesText(s.Stages),
 		fmt.Sprintf("  machine  heap %s of %s   %s",
 			bytesText(s.HeapBytes), bytesText(uint64(s.MemoryLimit)), diskText(s.DiskFree)),
-		"  held up  by " + lineOf(s.Cause.String()),
+		"  held up  by " + plainLine(s.Cause.String()),
 	}
 	if s.Phase == "done" {
-		lines[len(lines)-1] = "  ended    " + lineOf(s.Cause.String())
+		lines[len(lines)-1] = "  ended    " + plainLine(s.Cause.String())
 	} else {
 		for _, h := range s.Held {
-			lines = append(lines, "           "+lineOf(h.String()))
+			lines = append(lines, "           "+plainLine(h.String()))
 		}
 		if keys {
 			lines = append(lines, keysHelp)
@@ -94,6 +95,14 @@ func failuresOnly(s engine.Progress) map[string]uint64 {
 		}
 	}
 	return by
+}
+
+// slowText counts the visits that last long, which extra fetchers stand in for.
+func slowText(s engine.Progress) string {
+	if s.Slow == 0 {
+		return ""
+	}
+	return fmt.Sprintf("   %d more wait for slow hosts", s.Slow)
 }
 
 // spark draws rates as a curve, one character each.

@@ -97,10 +97,10 @@ func message(err error) string {
 }
 
 // oneLine puts an error on one line and replaces control bytes: it may quote pages and paths.
-func oneLine(err error) string { return lineOf(err.Error()) }
+func oneLine(err error) string { return plainLine(err.Error()) }
 
-// lineOf puts a text on one line and replaces control bytes.
-func lineOf(s string) string {
+// plainLine puts a text on one line and replaces control bytes.
+func plainLine(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n':

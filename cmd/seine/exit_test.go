@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -76,5 +78,32 @@ func TestMessage(t *testing.T) {
 	}
 	if got := message(&usageError{errors.New("x")}); !strings.HasSuffix(got, "\nRun \"seine help\" for usage.") {
 		t.Errorf("%q", got)
+	}
+}
+
+// TestHelpNamesFlags: what a cause tells people to type exists.
+func TestHelpNamesFlags(t *testing.T) {
+	crawl, _, err := newRoot(&console{}).Find([]string{"crawl"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, file := range []string{"cause.go", "trouble.go"} {
+		text, err := os.ReadFile(filepath.Join("..", "..", "engine", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`--set ([a-z-]+)=|--([a-z][a-z-]+)`).FindAllStringSubmatch(string(text), -1) {
+			found++
+			if m[1] != "" && allSettings[m[1]] == nil {
+				t.Errorf("engine/%s names the setting %s, which does not exist", file, m[1])
+			}
+			if m[2] != "" && crawl.Flags().Lookup(m[2]) == nil && m[2] != "dump" && m[2] != "dir" {
+				t.Errorf("engine/%s names the flag --%s, which crawl does not have", file, m[2])
+			}
+		}
+	}
+	if found < 10 {
+		t.Errorf("only %d were found", found)
 	}
 }

@@ -5,26 +5,25 @@ package main
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"os"
-	"reflect"
 	"slices"
 	"strings"
 
-	"github.com/BurntSushi/toml"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
-// flags are the settings that commands share. A setting has one name, as a flag and as a key of the TOML file that
-// --config names. A flag on the command line overrides the file.
+// flags are the flags that commands share, and the settings of the run, see settings.go.
 type flags struct {
-	config string
 	json   bool
 	quiet  bool
 	exists bool // the command only reads: the store must exist
 
-	s     settings
-	hosts map[string]hostSection // [host."NAME"] of the TOML file
+	uses     uses               // the command
+	needsDir bool               // only a directory that was named is read
+	config   string             // --config
+	set      []string           // --set
+	texts    map[string]*string // flags of settings by name
+	run      resolved           // what resolve found
 }
 
 // reading marks a command that only reads.
@@ -33,22 +32,40 @@ func (f *flags) reading() *flags {
 	return f
 }
 
-// storeSettings are the settings of commands that only read the store. All others decide over URLs and need every
-// setting.
-var storeSettings = map[string]bool{"dir": true, "memory": true}
-
-// common adds the flags that every command on a data directory has.
-func (f *flags) common(cmd *cobra.Command) {
-	f.s = defaults()
-	f.add(cmd, func(name string) bool { return storeSettings[name] })
-	cmd.Flags().StringVar(&f.config, "config", "",
-		"TOML file of settings, named like the flags, and of [host.\"NAME\"] sections")
+// settings adds the flags of the settings that a command uses. The command's own flags, which are not settings, come
+// first in help.
+func (f *flags) settings(cmd *cobra.Command, command uses) {
+	f.uses, f.texts = command, map[string]*string{}
+	for _, g := range settingGroups {
+		for i := range g.settings {
+			if s := &g.settings[i]; s.flag && s.used&command != 0 {
+				f.add(cmd, g.title, s)
+			}
+		}
+	}
+	last := settingGroups[len(settingGroups)-1].title
+	cmd.Flags().StringVar(&f.config, "config", "", "TOML `file` of settings, over those of DIR/"+settingsFile)
+	cmd.Flags().StringArrayVar(&f.set, "set", nil, "any setting, as `NAME=VALUE`; \"seine config\" lists them")
+	inGroup(cmd, "config", last)
+	inGroup(cmd, "set", last)
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		var unknown *pflag.NotExistError
+		if errors.As(err, &unknown) {
+			if s := allSettings[unknown.GetSpecifiedName()]; s != nil {
+				err = f.noFlag(cmd, s)
+			}
+		}
+		return &usageError{err}
+	})
 }
 
-// crawling adds the flags of commands that decide over URLs: all settings.
-func (f *flags) crawling(cmd *cobra.Command) {
-	f.common(cmd)
-	f.add(cmd, func(name string) bool { return !storeSettings[name] })
+// noFlag is the error of a setting that is given as a flag and is no flag of the command.
+func (f *flags) noFlag(cmd *cobra.Command, s *setting) error {
+	if s.used&f.uses == 0 {
+		return f.unused(cmd, "--"+s.name, s)
+	}
+	return fmt.Errorf("--%s is no flag: give --set %s=VALUE or %s, or set %s in DIR/%s",
+		s.name, s.name, variable(s.name), s.name, settingsFile)
 }
 
 // report adds the flag of commands that report.
@@ -56,87 +73,87 @@ func (f *flags) report(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON")
 }
 
-// add makes a flag of each wanted setting.
-func (f *flags) add(cmd *cobra.Command, wanted func(name string) bool) {
-	v := reflect.ValueOf(&f.s).Elem()
-	for i := range v.NumField() {
-		field := v.Type().Field(i)
-		name := field.Tag.Get("toml")
-		help := settingHelp[name]
-		if !wanted(name) {
-			continue
-		}
-		switch p := v.Field(i).Addr().Interface().(type) {
-		case *string:
-			cmd.Flags().StringVar(p, name, *p, help)
-		case *int:
-			cmd.Flags().IntVar(p, name, *p, help)
-		case *bool:
-			cmd.Flags().BoolVar(p, name, *p, help)
-		}
+// add makes a flag of a setting.
+func (f *flags) add(cmd *cobra.Command, group string, s *setting) {
+	v := &settingFlag{kind: s.kind, text: s.def}
+	f.texts[s.name] = &v.text
+	flag := cmd.Flags().VarPF(v, s.name, "", plain(s.help))
+	if s.kind.word == "" {
+		flag.NoOptDefVal = "true"
 	}
+	inGroup(cmd, s.name, group)
 }
 
-// readConfig sets the settings that the TOML file has and the command line has not. An unknown key is an error: a
-// misspelled setting must not silently keep its default.
-func (f *flags) readConfig(cmd *cobra.Command) error {
-	if f.config == "" {
-		return nil
+// plain is a text of the table without Markdown.
+func plain(text string) string { return strings.ReplaceAll(text, "`", "") }
+
+// settingFlag is the value of a setting's flag, as text; resolve checks it.
+type settingFlag struct {
+	kind  kind
+	text  string
+	given bool
+}
+
+// String, Set and Type implement pflag.Value.
+func (v *settingFlag) String() string { return v.text }
+
+func (v *settingFlag) Set(text string) error {
+	if v.kind.many && v.given {
+		text = v.text + "," + text
 	}
-	text, err := os.ReadFile(f.config)
-	if err != nil {
-		return fmt.Errorf("reading settings: %w", err)
-	}
-	file := defaults()
-	read := struct {
-		*settings
-		Host map[string]hostSection `toml:"host"`
-	}{settings: &file}
-	meta, err := toml.Decode(string(text), &read)
-	if err != nil {
-		return fmt.Errorf("reading settings from %s: %w", f.config, err)
-	}
-	for _, key := range meta.Keys() {
-		if err := checkKey(key, meta.Type(key...)); err != nil {
-			return fmt.Errorf("reading settings from %s: %w", f.config, err)
-		}
-	}
-	f.hosts = read.Host
-	to, from := reflect.ValueOf(&f.s).Elem(), reflect.ValueOf(file)
-	for i := range to.NumField() {
-		name := to.Type().Field(i).Tag.Get("toml")
-		if flag := cmd.Flags().Lookup(name); meta.IsDefined(name) && (flag == nil || !flag.Changed) {
-			to.Field(i).Set(from.Field(i))
-		}
-	}
+	v.text, v.given = text, true
 	return nil
 }
 
-// checkKey returns an error for a key of the TOML file that is no setting, or a section that is none. The toml package
-// alone would take Delay for delay, and skip headers = 1.
-func checkKey(key toml.Key, kind string) error {
-	const table = "Hash"
-	switch {
-	case len(key) == 1 && key[0] == "host":
-		if kind != table {
-			return errors.New("host: want sections such as [host.\"www.example.org\"]")
-		}
-	case len(key) == 1:
-		if _, known := settingHelp[key[0]]; !known {
-			return fmt.Errorf("there is no setting %q; settings are the flags of \"seine crawl --help\"", key[0])
-		}
-	case len(key) == 3 && key[0] == "host":
-		known := map[string]reflect.Kind{}
-		for f := range reflect.TypeFor[hostSection]().Fields() {
-			known[f.Tag.Get("toml")] = f.Type.Kind()
-		}
-		switch {
-		case known[key[2]] == reflect.Invalid:
-			names := strings.Join(slices.Sorted(maps.Keys(known)), ", ")
-			return fmt.Errorf("[host.%q]: there is no setting %q; a host has %s", key[1], key[2], names)
-		case known[key[2]] == reflect.Map && kind != table:
-			return fmt.Errorf("[host.%q]: %s: want names and values such as { X-Key = \"…\" }", key[1], key[2])
-		}
+func (v *settingFlag) Type() string {
+	if v.kind.word == "" {
+		return "bool"
 	}
-	return nil
+	return v.kind.word
+}
+
+// groupKey annotates a flag with the title of its group in help.
+const groupKey = "group"
+
+func inGroup(cmd *cobra.Command, flag, title string) {
+	// The only error is that there is no such flag.
+	if err := cmd.Flags().SetAnnotation(flag, groupKey, []string{title}); err != nil {
+		panic(err)
+	}
+}
+
+// groupedFlags lists a command's flags by group: its own first, then those of settings.
+func groupedFlags(set *pflag.FlagSet) string {
+	const own = "Flags"
+	titles := []string{own}
+	groups := map[string]*pflag.FlagSet{}
+	set.VisitAll(func(flag *pflag.Flag) {
+		title := own
+		if of := flag.Annotations[groupKey]; len(of) > 0 {
+			title = of[0]
+		}
+		if groups[title] == nil {
+			groups[title] = pflag.NewFlagSet(title, pflag.ContinueOnError)
+		}
+		groups[title].AddFlag(flag)
+	})
+	for _, g := range settingGroups {
+		titles = append(titles, g.title)
+	}
+	var parts []string
+	for _, title := range slices.DeleteFunc(titles, func(t string) bool { return groups[t] == nil }) {
+		parts = append(parts, title+":\n"+strings.TrimRight(groups[title].FlagUsagesWrapped(helpColumns), "\n"))
+	}
+	return strings.Join(parts, "\n\n") + "\n"
+}
+
+// helpColumns is the width of help.
+const helpColumns = 100
+
+func init() { cobra.AddTemplateFunc("groupedFlags", groupedFlags) }
+
+// groupUsage makes a command and those below it list their flags by group.
+func groupUsage(root *cobra.Command) {
+	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(),
+		"Flags:\n{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}", "{{groupedFlags .LocalFlags}}", 1))
 }

@@ -12,83 +12,140 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// readSettings runs readConfig on a TOML text, for a command with all settings and the given arguments.
+// readSettings resolves the settings of a TOML text that --config names, for a command with all settings and the given
+// arguments.
 func readSettings(t *testing.T, text string, args ...string) (*flags, error) {
 	t.Helper()
 	f := &flags{}
 	cmd := &cobra.Command{Use: "test"}
-	f.crawling(cmd)
-	path := filepath.Join(t.TempDir(), "seine.toml")
+	f.settings(cmd, inAll)
+	path := filepath.Join(t.TempDir(), "config.toml")
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if err := cmd.ParseFlags(append(args, "--config", path)); err != nil {
 		t.Fatal(err)
 	}
-	return f, f.readConfig(cmd)
+	var err error
+	f.run, err = f.resolve(cmd)
+	return f, err
 }
 
-// TestEverySettingFromFile: each setting of the file arrives, unless the command line has it too.
-func TestEverySettingFromFile(t *testing.T) {
-	var file strings.Builder
-	var args []string
-	var want, onCommandLine settings
-	w, c := reflect.ValueOf(&want).Elem(), reflect.ValueOf(&onCommandLine).Elem()
-	for i := range w.NumField() {
-		name := w.Type().Field(i).Tag.Get("toml")
-		if settingHelp[name] == "" {
-			t.Errorf("%s has no help", name)
+// other is a value of a setting that is not its default. Each n gives another, where there are several.
+func other(s *setting, n int) string {
+	switch s.kind.word {
+	case "":
+		return map[string]string{"true": "false", "false": "true"}[s.def]
+	case aCount.word:
+		return fmt.Sprint(90 + n)
+	case aDuration.word:
+		return fmt.Sprintf("%ds", 90+n)
+	case aSize.word:
+		return fmt.Sprintf("%dMB", 90+n)
+	case aScope.word:
+		return []string{"page", "domain", "any", "prefix"}[n]
+	case "word":
+		return map[string]string{"schedule": "adaptive", "scoring": "opic", "signature": "text"}[s.name]
+	}
+	switch s.name {
+	case "resolver":
+		return fmt.Sprintf("127.0.0.1:%d", 53+n)
+	case "url-rewrite-scopes":
+		return fmt.Sprintf("outlink=/file-%d", n)
+	}
+	return fmt.Sprintf("/text-%d", n)
+}
+
+// TestSources: each source of a setting overrides the ones before it, and says where the value is.
+func TestSources(t *testing.T) {
+	dir := t.TempDir()
+	for name, s := range allSettings {
+		if name == settingDir {
+			continue
 		}
-		switch w.Field(i).Kind() {
-		case reflect.String:
-			w.Field(i).SetString("file " + name)
-			c.Field(i).SetString("flag " + name)
-		case reflect.Int:
-			w.Field(i).SetInt(int64(100 + i))
-			c.Field(i).SetInt(int64(200 + i))
-		case reflect.Bool:
-			def := reflect.ValueOf(defaults()).Field(i).Bool()
-			w.Field(i).SetBool(!def)
-			c.Field(i).SetBool(def)
-		default:
-			t.Fatalf("%s: add its kind to this test and to flags.add", name)
+		t.Run(name, func(t *testing.T) {
+			if other(s, 0) == "" {
+				t.Fatal("the function other of this test knows no second value")
+			}
+			write := func(file string, n int) string {
+				path := filepath.Join(dir, file)
+				text := fmt.Sprintf("# comment\n%s = %s\n", name, quoted(s.kind, other(s, n)))
+				if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				return path
+			}
+			own, config := filepath.Join(dir, settingsFile), filepath.Join(dir, "config.toml")
+			if err := os.RemoveAll(own); err != nil {
+				t.Fatal(err)
+			}
+			check := func(text, where string, args ...string) {
+				t.Helper()
+				f := &flags{}
+				cmd := &cobra.Command{Use: "test"}
+				f.settings(cmd, inAll)
+				if err := cmd.ParseFlags(append(args, "--dir", dir)); err != nil {
+					t.Fatal(err)
+				}
+				run, err := f.resolve(cmd)
+				if got := run.values[name]; err != nil || got.text != text || got.where != where {
+					t.Errorf("%+v, %v; want %s from %s", got, err, text, where)
+				}
+			}
+			check(s.def, "default")
+			write(settingsFile, 0)
+			check(other(s, 0), own+":2")
+			write("config.toml", 1)
+			check(other(s, 1), config+":2", "--config", config)
+			t.Setenv(variable(name), other(s, 2))
+			check(other(s, 2), variable(name), "--config", config)
+			if s.flag {
+				check(other(s, 3), "--"+name, "--config", config, "--"+name+"="+other(s, 3))
+			}
+			check(other(s, 3), "--set "+name, "--config", config, "--set", name+"="+other(s, 3))
+		})
+	}
+}
+
+// TestFilesOfSettings: names of files are relative to the folder of the settings file in which they are.
+func TestFilesOfSettings(t *testing.T) {
+	f, err := readSettings(t, "hosts = \"h\"\nseeds = [\"a\", \"/b\"]\nurl-rewrite-scopes = \"inject=c,outlink=/d\"\n"+
+		"slashes = \"\"", "--url-filter", "e")
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := filepath.Dir(f.config)
+	for name, want := range map[string]string{
+		"hosts": folder + "/h", "seeds": folder + "/a,/b", "slashes": "", "url-filter": "e",
+		"url-rewrite-scopes": "inject=" + folder + "/c,outlink=/d",
+	} {
+		if got := f.text(name); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
 		}
-		fmt.Fprintf(&file, "%s = %#v\n", name, w.Field(i).Interface())
-		args = append(args, fmt.Sprintf("--%s=%v", name, c.Field(i).Interface()))
-	}
-	if n := len(settingHelp); n != w.NumField() {
-		t.Errorf("%d settings, %d help texts", w.NumField(), n)
-	}
-	f, err := readSettings(t, file.String())
-	if err != nil || f.s != want {
-		t.Errorf("%v\ngot  %+v\nwant %+v", err, f.s, want)
-	}
-	f, err = readSettings(t, file.String(), args...)
-	if err != nil || f.s != onCommandLine {
-		t.Errorf("%v\ngot  %+v\nwant %+v", err, f.s, onCommandLine)
-	}
-	f, err = readSettings(t, "")
-	if err != nil || f.s != defaults() || f.hosts != nil {
-		t.Errorf("%v\ngot  %+v\nwant the defaults", err, f.s)
 	}
 }
 
 // TestFaultySettings: an error names the file, the section and the key.
 func TestFaultySettings(t *testing.T) {
 	for text, says := range map[string]string{
-		"dealy = \"2s\"":                               `there is no setting "dealy"`,
-		"Delay = \"2s\"":                               `there is no setting "Delay"`, // toml itself would accept it
-		"[delay]\nx = 1":                               "delay",
-		"concurrency = \"many\"":                       "concurrency",
-		"host = 1":                                     "host: want sections such as",
-		"delay = ":                                     "line 1",
-		"[host.\"a.example\"]\ndealy = \"2s\"":         `[host."a.example"]: there is no setting "dealy"; a host has`,
-		"[host.\"a.example\"]\nscope=1":                `host.\"a.example\".scope`,
+		"dealy = \"2s\"":                       `there is no setting "dealy"`,
+		"Delay = \"2s\"":                       `there is no setting "Delay"`, // toml itself would accept it
+		"[delay]\nx = 1":                       "delay: want one value",
+		"concurrency = \"many\"":               `config.toml:1 "many": want a whole number`,
+		"x = 1\n":                              `there is no setting "x"`,
+		"\ndelay = \"soon\"":                   `config.toml:2 "soon": want a duration`,
+		"seeds = [1]":                          "seeds: want a list of texts",
+		"pdf = 1":                              `config.toml:1 "1": want true or false`,
+		"host = 1":                             "host: want sections such as",
+		"delay = ":                             "line 1",
+		"[host.\"a.example\"]\ndealy = \"2s\"": `[host."a.example"]: there is no setting "dealy"; a section`,
+		"[host.\"a.example\"]\nscope=1":        `host.\"a.example\".scope`,
 		"[host.\"a.example\".headers]\nX-Key = 1":      `host.\"a.example\".headers.X-Key`,
 		"[[host.\"a.example\"]]\ndelay = \"1s\"":       `host.\"a.example\"`,
 		"[host]\n\"a.example\" = \"2s\"":               `host.\"a.example\"`,
@@ -98,6 +155,54 @@ func TestFaultySettings(t *testing.T) {
 		f, err := readSettings(t, text)
 		if err == nil || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), f.config) {
 			t.Errorf("%q: %v, want %q and the name of the file in it", text, err, says)
+		}
+	}
+}
+
+// TestFewFlags: help of a command fits on two screens, because rare settings are no flags.
+func TestFewFlags(t *testing.T) {
+	for _, cmd := range commands(&console{}) {
+		n := 1 // --help
+		cmd.Flags().VisitAll(func(*pflag.Flag) { n++ })
+		if most := 25; n > most && cmd.Name() != "simweb" && cmd.Name() != "bench" {
+			t.Errorf("%s has %d flags, more than %d: let a setting be no flag", cmd.Name(), n, most)
+		}
+	}
+}
+
+// TestUsedSettings: a command takes the settings that it uses, as flags or by --set, and refuses the others with an
+// error that names the commands that use them. From a settings file they are not passed on.
+func TestUsedSettings(t *testing.T) {
+	for bit, command := range commandNames {
+		for name, s := range allSettings {
+			make := func() (*flags, *cobra.Command) {
+				f, cmd := &flags{}, &cobra.Command{Use: command}
+				f.settings(cmd, 1<<bit)
+				return f, cmd
+			}
+			used := s.used&(1<<bit) != 0
+			f, cmd := make()
+			err := cmd.ParseFlags([]string{"--" + name + "=" + other(s, 0)})
+			if err != nil {
+				err = cmd.FlagErrorFunc()(cmd, err)
+			}
+			switch {
+			case used && s.flag && err != nil:
+				t.Errorf("%s --%s: %v", command, name, err)
+			case used && !s.flag && (err == nil || !strings.Contains(err.Error(), "--set "+name)):
+				t.Errorf("%s --%s: %v", command, name, err)
+			case !used && (err == nil || !strings.Contains(err.Error(), s.used.String())):
+				t.Errorf("%s --%s: %v, want %s in it", command, name, err, s.used)
+			}
+			f, cmd = make()
+			f.set = []string{name + "=" + other(s, 0)}
+			if _, err = f.resolve(cmd); (err == nil) != used {
+				t.Errorf("%s --set %s: %v", command, name, err)
+			}
+			f.run.values = map[string]value{name: {text: other(s, 0)}}
+			if got := f.text(name) == other(s, 0); got != used {
+				t.Errorf("%s: the value of %s arrives: %t", command, name, got)
+			}
 		}
 	}
 }
@@ -123,7 +228,7 @@ delay = "0s"
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := hostPolicy(f.hosts)
+	p, err := f.run.sections.policy()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +261,7 @@ delay = "0s"
 
 // TestFaultyHostSections: an error names the section and the key, and never a secret.
 func TestFaultyHostSections(t *testing.T) {
-	for says, s := range map[string]hostSection{
+	for says, s := range map[string]section{
 		`[host."a.example"]: delay "soon": want a duration`:       {Delay: "soon"},
 		`[host."a.example"]: max-pages -1: want 0`:                {MaxPages: -1},
 		`[host."a.example"]: max-bytes "much": want a size`:       {MaxBytes: "much"},
@@ -166,12 +271,12 @@ func TestFaultyHostSections(t *testing.T) {
 		`host "a.example": Cookies "c": byte 8`:                   {Cookies: map[string]string{"c": "hunter2;"}},
 		`host "a.example": Username: basic authentication allows`: {Username: "a:b", Password: "hunter2"},
 	} {
-		_, err := hostPolicy(map[string]hostSection{"a.example": s})
+		_, err := sections{"x.toml", map[string]section{"a.example": s}}.policy()
 		if err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%v, want %q and no secret in it", err, says)
 		}
 	}
-	if p, err := hostPolicy(map[string]hostSection{"a b": {}}); err == nil || p != nil {
+	if p, err := (sections{"x.toml", map[string]section{"a b": {}}}).policy(); err == nil || p != nil {
 		t.Errorf("%v, %v: want a nil interface and an error", p, err)
 	}
 }

@@ -84,6 +84,7 @@ func newRoot(c *console) *cobra.Command {
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
 	root.CompletionOptions.HiddenDefaultCmd = true
+	groupUsage(root)
 	for _, cmd := range commands(c) {
 		root.AddCommand(cmd)
 	}

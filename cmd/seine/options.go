@@ -5,81 +5,81 @@ package main
 import (
 	"fmt"
 	"os"
+	"reflect"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/seine-crawler/seine/engine"
 	"github.com/seine-crawler/seine/engine/fetch"
-	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/storage/urlkey"
 	"github.com/spf13/cobra"
 )
 
-// options turns the settings into the engine's options.
-func (f *flags) options(cmd *cobra.Command) (engine.Options, error) {
-	if err := f.readConfig(cmd); err != nil {
-		return engine.Options{}, err
+// options turns the settings that the command uses into the engine's options. Of all others the defaults hold.
+func (f *flags) options(cmd *cobra.Command) (o engine.Options, err error) {
+	if f.run, err = f.resolve(cmd); err != nil {
+		return o, err
 	}
-	s := &f.s
-	o := engine.Options{
-		Dir: s.Dir, MustExist: f.exists, UserAgent: s.UserAgent, Contact: s.Contact, AllowPrivate: s.AllowPrivate,
-		Proxy: s.Proxy, InsecureTLS: s.InsecureTLS, Concurrency: s.Concurrency, PerHost: s.PerHost,
-		MaxDepth: s.MaxDepth, MaxRedirects: s.MaxRedirects,
-		HostPages: int64(s.HostPages), DomainPages: int64(s.DomainPages),
-		Sitemaps: s.Sitemaps, RefuseTypes: splitList(s.RefuseTypes), URLLength: s.URLLength, Signature: s.Signature,
-		DedupOrder: s.DedupOrder, NoIndex: s.NoIndex, OnFatal: fatal(cmd), Events: warnings(cmd),
-	}
-	var err error
-	if o.Memory, err = parseMemory(s.Memory); err != nil {
-		return o, &usageError{fmt.Errorf("--memory %q: %w", s.Memory, err)}
+	o = engine.Options{MustExist: f.exists, OnFatal: fatal(cmd), Events: warnings(cmd)}
+	for _, s := range allSettings {
+		if s.into == nil || s.used&f.uses == 0 {
+			continue
+		}
+		v, err := s.kind.parse(f.text(s.name))
+		if err != nil {
+			return o, f.fault(s.name, err)
+		}
+		if v == 0 && s.zeroIsNone || v == time.Duration(0) && s.zeroIsNone {
+			v = -1
+		}
+		field := reflect.ValueOf(s.into(&o)).Elem()
+		field.Set(reflect.ValueOf(v).Convert(field.Type()))
 	}
 	// Near the budget the garbage collector runs more often; otherwise the heap could grow to twice the budget.
 	debug.SetMemoryLimit(o.Memory)
-	if s.Hosts != "" {
-		if o.Hosts, err = fetch.LoadHosts(s.Hosts); err != nil {
+	if name := f.text("hosts"); name != "" {
+		if o.Hosts, err = fetch.LoadHosts(name); err != nil {
 			return o, err
 		}
 	}
-	if o.HostPolicy, err = hostPolicy(f.hosts); err != nil {
-		return o, &usageError{fmt.Errorf("%s: %w", f.config, err)}
-	}
-	if s.Resolver != "" {
-		if o.NameServers, err = fetch.ParseServers(s.Resolver); err != nil {
-			return o, &usageError{fmt.Errorf("--resolver: %w", err)}
+	if list := f.text("resolver"); list != "" {
+		if o.NameServers, err = fetch.ParseServers(list); err != nil {
+			return o, f.fault("resolver", err)
 		}
 	}
-	if o.Delay, err = parseDuration(s.Delay); err != nil {
-		return o, &usageError{fmt.Errorf("--delay %q: %w", s.Delay, err)}
-	}
-	for _, b := range []struct {
-		name, value string
-		to          *int64
-	}{{"--host-bytes", s.HostBytes, &o.HostBytes}, {"--domain-bytes", s.DomainBytes, &o.DomainBytes}} {
-		if *b.to, err = parseBytes(b.value); err != nil {
-			return o, &usageError{fmt.Errorf("%s %q: %w", b.name, b.value, err)}
-		}
-	}
-	for _, b := range []struct {
-		name, value string
-		to          *time.Duration
-	}{{"--host-time", s.HostTime, &o.HostTime}, {"--domain-time", s.DomainTime, &o.DomainTime}} {
-		if *b.to, err = parseDuration(b.value); err != nil {
-			return o, &usageError{fmt.Errorf("%s %q: %w", b.name, b.value, err)}
-		}
-	}
-	if o.TrapDuplicates = s.TrapPercent; o.TrapDuplicates == 0 {
-		o.TrapDuplicates = -1 // never; the engine's 0 is a default
-	}
-	if o.Delay == 0 {
-		o.Delay = -1 // none; the engine's 0 is a default
-	}
-	if o.FetchTimeout, err = parseDuration(s.Timeout); err != nil {
-		return o, &usageError{fmt.Errorf("--timeout %q: %w", s.Timeout, err)}
-	}
-	if o.Scope, err = policy.ParseScope(s.Scope); err != nil {
+	if o.HostPolicy, err = f.run.sections.policy(); err != nil {
 		return o, &usageError{err}
 	}
-	return o, s.policies(&o)
+	return o, f.policies(&o)
+}
+
+// text returns the value of a setting as text; the default if the command does not use the setting.
+func (f *flags) text(name string) string {
+	s := allSettings[name]
+	if s == nil {
+		panic("there is no setting " + name)
+	}
+	if s.used&f.uses == 0 {
+		return s.def
+	}
+	return f.run.values[name].text
+}
+
+// on reports whether a switch is on.
+func (f *flags) on(name string) bool { return f.text(name) == "true" }
+
+// seedFiles are the files that the setting seeds names.
+func (f *flags) seedFiles() []string { return fileNames(f.text("seeds")) }
+
+// fileNames are the parts of a list of files.
+func fileNames(list string) []string {
+	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' })
+}
+
+// fault is an error in the value of a setting. It begins with the place where the value is.
+func (f *flags) fault(name string, err error) error {
+	return &usageError{fmt.Errorf("%s: %w", f.run.values[name].where, err)}
 }
 
 // warnings prints warnings to stderr, one line each.
@@ -88,7 +88,7 @@ func warnings(cmd *cobra.Command) engine.EventListener {
 	return engine.EventListener{
 		Warning: func(err error) { fmt.Fprintln(w, "seine: warning: "+oneLine(err)) },
 		HostAsleep: func(_ urlkey.HostKey, until time.Time, why engine.Cause) {
-			fmt.Fprintf(w, "seine: %s (not requested again before %s)\n", lineOf(why.String()),
+			fmt.Fprintf(w, "seine: %s (not requested again before %s)\n", plainLine(why.String()),
 				until.Format(time.DateTime))
 		},
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,80 +15,74 @@ import (
 )
 
 // normalizers are the normalizers of the settings in the order in which they run; rewrite is the file of substitutions
-// ("": none).
-func (s *settings) normalizers(rewrite string) (policy.URLNormalizers, error) {
+// ("": none), which a setting names.
+func (f *flags) normalizers(setting, rewrite string) (policy.URLNormalizers, error) {
 	ns := policy.URLNormalizers{}
-	if s.StripParams {
+	if f.on("strip-tracking") {
 		ns = append(ns, policy.ParameterNormalizer{})
 	}
 	if rewrite != "" {
 		text, err := os.ReadFile(rewrite)
 		if err != nil {
-			return nil, fmt.Errorf("--url-rewrite: %w", err)
+			return nil, f.fault(setting, err)
 		}
 		n, err := policy.ParseSubstitutions(text)
 		if err != nil {
-			return nil, fmt.Errorf("--url-rewrite: %s: %w", rewrite, err)
+			return nil, f.fault(setting, fmt.Errorf("%s: %w", rewrite, err))
 		}
 		ns = append(ns, n)
 	}
-	if s.MergeSlashes {
+	if f.on("merge-slashes") {
 		ns = append(ns, policy.SlashNormalizer{})
 	}
-	if s.RewriteHosts+s.Protocols+s.Slashes != "" {
-		n, err := s.siteNormalizer()
+	if f.text("rewrite-hosts")+f.text("protocols")+f.text("slashes") != "" {
+		n, err := f.siteNormalizer()
 		if err != nil {
 			return nil, err
 		}
 		ns = append(ns, n)
 	}
-	if s.SortQuery {
+	if f.on("sort-query") {
 		ns = append(ns, policy.QueryNormalizer{})
 	}
 	return ns, nil
 }
 
-// siteNormalizer reads the files of --rewrite-hosts, --protocols and --slashes.
-func (s *settings) siteNormalizer() (*policy.SiteNormalizer, error) {
+// siteNormalizer reads the files of rewrite-hosts, protocols and slashes.
+func (f *flags) siteNormalizer() (*policy.SiteNormalizer, error) {
 	var rules policy.SiteRules
 	var files []string
-	for _, f := range []struct {
-		flag, name string
-		to         *[]byte
-	}{
-		{"--rewrite-hosts", s.RewriteHosts, &rules.HostAliases},
-		{"--protocols", s.Protocols, &rules.Protocols},
-		{"--slashes", s.Slashes, &rules.Slashes},
+	for setting, to := range map[string]*[]byte{
+		"rewrite-hosts": &rules.HostAliases, "protocols": &rules.Protocols, "slashes": &rules.Slashes,
 	} {
-		if f.name == "" {
+		name := f.text(setting)
+		if name == "" {
 			continue
 		}
-		text, err := os.ReadFile(f.name)
+		text, err := os.ReadFile(name)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", f.flag, err)
+			return nil, f.fault(setting, err)
 		}
-		*f.to = text
-		files = append(files, f.name)
+		*to = text
+		files = append(files, name)
 	}
 	n, err := policy.ParseSiteRules(rules)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", strings.Join(files, ", "), err)
+		slices.Sort(files)
+		return nil, &usageError{fmt.Errorf("%s: %w", strings.Join(files, ", "), err)}
 	}
 	return n, nil
 }
 
 // scopedNormalizers are the normalizers of the scopes that have their own file of substitutions.
-func (s *settings) scopedNormalizers() (policy.NormalizerScopes, error) {
-	if s.RewriteIn == "" {
-		return nil, nil
-	}
-	files, err := parseScopedFiles(s.RewriteIn)
-	if err != nil {
-		return nil, fmt.Errorf("--url-rewrite-scopes: %w", err)
+func (f *flags) scopedNormalizers() (policy.NormalizerScopes, error) {
+	files, err := parseScopedFiles(f.text("url-rewrite-scopes"))
+	if err != nil || len(files) == 0 {
+		return nil, err // resolve has checked it
 	}
 	scopes := policy.NormalizerScopes{}
 	for scope, file := range files {
-		if scopes[scope], err = s.normalizers(file); err != nil {
+		if scopes[scope], err = f.normalizers("url-rewrite-scopes", file); err != nil {
 			return nil, err
 		}
 	}
@@ -95,81 +90,77 @@ func (s *settings) scopedNormalizers() (policy.NormalizerScopes, error) {
 }
 
 // policies sets the filters, normalizers, parsers, scorer and schedule.
-func (s *settings) policies(o *engine.Options) (err error) {
-	if s.PDF {
+func (f *flags) policies(o *engine.Options) (err error) {
+	if f.on("pdf") {
 		if o.Parsers.Parsers, err = pdfParsers(); err != nil {
 			return err
 		}
 	}
-	o.Parsers.Requisites, o.Parsers.Forms = s.Requisites, s.Forms
-	if s.Requisites && s.RefuseTypes == defaults().RefuseTypes {
+	if f.on("requisites") && f.run.values["refuse-types"].from == fromDefault {
 		o.RefuseTypes = []string{}
 	}
 	// The built-in list of suffixes would refuse page requisites, and a file of suffixes replaces it.
-	if s.Requisites || s.SuffixFile != "" {
+	if f.on("requisites") || f.text("url-suffixes") != "" {
 		o.Filters = policy.URLFilters{policy.TrapFilter{Year: time.Now().Year()}}
 	}
-	if o.LiveFilters, err = s.liveFilters(); err != nil {
+	if o.LiveFilters, err = f.liveFilters(); err != nil {
 		return err
 	}
-	if o.Normalizers, err = s.normalizers(s.Rewrite); err != nil {
-		return &usageError{err}
+	if o.Normalizers, err = f.normalizers("url-rewrite", f.text("url-rewrite")); err != nil {
+		return err
 	}
-	if o.NormalizerScopes, err = s.scopedNormalizers(); err != nil {
-		return &usageError{err}
+	if o.NormalizerScopes, err = f.scopedNormalizers(); err != nil {
+		return err
 	}
-	switch s.Scoring {
-	case "vote":
-	case "opic":
+	if f.text("scoring") == "opic" {
 		o.Scorer = policy.OPICScorer{}
-	default:
-		return &usageError{fmt.Errorf("--scoring %q: want vote or opic", s.Scoring)}
 	}
-	switch s.Schedule {
-	case "fixed":
-	case "adaptive":
+	if f.text("schedule") == "adaptive" {
 		o.Schedule = policy.AdaptiveSchedule{}
-	default:
-		return &usageError{fmt.Errorf("--schedule %q: want fixed or adaptive", s.Schedule)}
 	}
 	return nil
 }
 
 // liveFilters are the filters of files, which a crawl reads again when they change, in the order in which they run.
-func (s *settings) liveFilters() (live []policy.LiveFilter, err error) {
+func (f *flags) liveFilters() (live []policy.LiveFilter, err error) {
 	var errs []error
-	add := func(path string, open func() (*policy.WatchedFilter, error)) {
-		if path == "" {
-			return
+	for _, list := range []struct {
+		setting string
+		watch   func(path string) (*policy.WatchedFilter, error)
+	}{
+		{"deny-hosts", watch("denied hosts", policy.ParseDeniedHosts)},
+		{"allow-hosts", watch("allowed hosts", policy.ParseAllowedHosts)},
+		{"url-prefixes", watch("URL prefixes", policy.ParsePrefixes)},
+		{"url-suffixes", watch("URL suffixes", policy.ParseSuffixes)},
+		{"url-filter", watch("URL rules", policy.ParseRules)},
+	} {
+		name := f.text(list.setting)
+		if name == "" {
+			continue
 		}
-		f, err := open()
+		filter, err := list.watch(name)
 		if err != nil {
 			errs = append(errs, err)
-			return
+			continue
 		}
-		live = append(live, f)
+		live = append(live, filter)
 	}
-	add(s.DenyHosts, func() (*policy.WatchedFilter, error) {
-		return policy.WatchFile(s.DenyHosts, "denied hosts", policy.ParseDeniedHosts)
-	})
-	add(s.AllowHosts, func() (*policy.WatchedFilter, error) {
-		return policy.WatchFile(s.AllowHosts, "allowed hosts", policy.ParseAllowedHosts)
-	})
-	add(s.PrefixFile, func() (*policy.WatchedFilter, error) {
-		return policy.WatchFile(s.PrefixFile, "URL prefixes", policy.ParsePrefixes)
-	})
-	add(s.SuffixFile, func() (*policy.WatchedFilter, error) {
-		return policy.WatchFile(s.SuffixFile, "URL suffixes", policy.ParseSuffixes)
-	})
-	add(s.FilterFile, func() (*policy.WatchedFilter, error) {
-		return policy.WatchFile(s.FilterFile, "URL rules", policy.ParseRules)
-	})
 	return live, errors.Join(errs...)
+}
+
+// watch returns a function that opens a filter of a file.
+func watch[F policy.URLFilter](
+	what string, parse func(text []byte) (F, error),
+) func(path string) (*policy.WatchedFilter, error) {
+	return func(path string) (*policy.WatchedFilter, error) { return policy.WatchFile(path, what, parse) }
 }
 
 // parseScopedFiles reads "inject=FILE,outlink=FILE". Its error names the faulty part.
 func parseScopedFiles(s string) (map[policy.NormalizerScope]string, error) {
 	files := map[policy.NormalizerScope]string{}
+	if s == "" {
+		return files, nil
+	}
 	for _, part := range strings.Split(s, ",") {
 		name, file, ok := strings.Cut(strings.TrimSpace(part), "=")
 		if !ok || file == "" {

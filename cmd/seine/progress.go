@@ -128,7 +128,7 @@ func logLine(s, before engine.Progress) string {
 		parts = append(parts, fmt.Sprintf("%.0f%% of the limit, %s to go", 100*share, t.Round(time.Second)))
 	}
 	if s.Cause.Kind != engine.CauseNone {
-		parts = append(parts, "held up by: "+lineOf(s.Cause.String()))
+		parts = append(parts, "held up by: "+plainLine(s.Cause.String()))
 	}
 	return "seine: " + strings.Join(parts, "; ")
 }

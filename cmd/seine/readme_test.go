@@ -12,7 +12,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"reflect"
 	"regexp"
 	"strings"
 	"testing"
@@ -74,30 +73,30 @@ func TestReadmeCommands(t *testing.T) {
 	}
 }
 
-// TestReadmeSettings: the tables have a row for each setting, with its default.
+// TestReadmeSettings: the tables of the README are those of settings.go.
 func TestReadmeSettings(t *testing.T) {
-	rows := map[string]string{}
-	for _, m := range regexp.MustCompile("(?m)^\\| `--([a-z-]+)` \\|([^|]*)\\|").FindAllStringSubmatch(readme(t), -1) {
-		rows[m[1]] = strings.TrimSpace(m[2])
-	}
-	v := reflect.ValueOf(defaults())
-	for i := range v.NumField() {
-		name := v.Type().Field(i).Tag.Get("toml")
-		got, ok := rows[name]
-		if want := fmt.Sprint(v.Field(i).Interface()); !ok || got != want {
-			t.Errorf("README has --%s %v with default %q, want %q", name, ok, got, want)
+	text := readme(t)
+	for _, g := range settingGroups {
+		var table strings.Builder
+		table.WriteString("| setting | default | meaning |\n|---|---|---|\n")
+		for _, s := range g.settings {
+			name := s.name
+			if s.flag {
+				name = "--" + name
+			}
+			fmt.Fprintf(&table, "| `%s` | %s | %s |\n", name, s.def, s.help)
 		}
-		delete(rows, name)
-	}
-	for name := range rows {
-		t.Errorf("README has --%s: there is no such setting", name)
+		_, section, ok := strings.Cut(text, "\n### "+g.title+"\n")
+		if section, _, _ = strings.Cut(section, "\n#"); !ok || !strings.Contains(section, "\n"+table.String()) {
+			t.Errorf("README needs this table below the heading %q:\n%s", g.title, table.String())
+		}
 	}
 	for _, text := range blocks(t, "toml") {
 		f, err := readSettings(t, text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := hostPolicy(f.hosts); err != nil {
+		if _, err := f.run.sections.policy(); err != nil {
 			t.Error(err)
 		}
 	}

@@ -68,7 +68,9 @@ type phaseFunc func(ctx context.Context, e *engine.Engine, segment uint32) (engi
 
 // phaseCommand is a command that runs one phase on segments, one after another, and prints a report for each. It ends
 // at the first error; what was done stays.
-func phaseCommand(c *console, use, short string, from storage.SegmentState, run phaseFunc) *cobra.Command {
+func phaseCommand(
+	c *console, command uses, use, short string, from storage.SegmentState, run phaseFunc,
+) *cobra.Command {
 	var f flags
 	choice := segmentChoice{from: from}
 	cmd := &cobra.Command{
@@ -94,7 +96,7 @@ func phaseCommand(c *console, use, short string, from storage.SegmentState, run 
 			})
 		},
 	}
-	f.crawling(cmd)
+	f.settings(cmd, command)
 	f.report(cmd)
 	choice.add(cmd, "the newest that needs it")
 	return cmd

@@ -2,137 +2,217 @@
 
 package main
 
-// settings is the one list of settings, for flags and TOML keys; settingHelp has the help of each. Times, sizes and
-// lists are strings, as people write them; options parses them.
-type settings struct {
-	Dir          string `toml:"dir"`
-	Memory       string `toml:"memory"`
-	UserAgent    string `toml:"user-agent"`
-	Contact      string `toml:"contact"`
-	Hosts        string `toml:"hosts"`
-	Resolver     string `toml:"resolver"`
-	Proxy        string `toml:"proxy"`
-	InsecureTLS  bool   `toml:"insecure-tls"`
-	AllowPrivate bool   `toml:"allow-private"`
-	Delay        string `toml:"delay"`
-	Concurrency  int    `toml:"concurrency"`
-	PerHost      int    `toml:"per-host"`
-	Timeout      string `toml:"timeout"`
-	Scope        string `toml:"scope"`
-	MaxDepth     int    `toml:"max-depth"`
-	MaxRedirects int    `toml:"max-redirects"`
-	HostPages    int    `toml:"host-pages"`
-	StripParams  bool   `toml:"strip-tracking"`
-	Rewrite      string `toml:"url-rewrite"`
-	RewriteIn    string `toml:"url-rewrite-scopes"`
-	RewriteHosts string `toml:"rewrite-hosts"`
-	Protocols    string `toml:"protocols"`
-	Slashes      string `toml:"slashes"`
-	MergeSlashes bool   `toml:"merge-slashes"`
-	SortQuery    bool   `toml:"sort-query"`
-	Requisites   bool   `toml:"requisites"`
-	Forms        bool   `toml:"forms"`
-	Sitemaps     bool   `toml:"sitemaps"`
-	TrapPercent  int    `toml:"trap-duplicates"`
-	DomainPages  int    `toml:"domain-pages"`
-	HostBytes    string `toml:"host-bytes"`
-	DomainBytes  string `toml:"domain-bytes"`
-	HostTime     string `toml:"host-time"`
-	DomainTime   string `toml:"domain-time"`
-	RefuseTypes  string `toml:"refuse-types"`
-	PDF          bool   `toml:"pdf"`
-	DenyHosts    string `toml:"deny-hosts"`
-	AllowHosts   string `toml:"allow-hosts"`
-	PrefixFile   string `toml:"url-prefixes"`
-	SuffixFile   string `toml:"url-suffixes"`
-	URLLength    int    `toml:"url-length"`
-	FilterFile   string `toml:"url-filter"`
-	Scoring      string `toml:"scoring"`
-	Schedule     string `toml:"schedule"`
-	Signature    string `toml:"signature"`
-	NoIndex      bool   `toml:"no-index"`
-	DedupOrder   string `toml:"dedup-order"`
+import "github.com/seine-crawler/seine/engine"
+
+// setting is one row of the table of settings. A new setting needs a row here, its row in README (the test
+// TestReadmeSettings prints it), and in policies.go what its value makes if that is more than one field of the
+// engine's options. Flags, help, keys of TOML files, environment variables and the comments of "seine init" come from
+// the row.
+type setting struct {
+	name string
+	kind kind
+	def  string
+	// used are the commands on which the setting has an effect. The others do not accept it.
+	used uses
+	// flag also makes it a flag of these commands. A flag is for what people change often: crawl has room for few.
+	flag bool
+	// lasting says what it means to change a setting whose effect outlasts the run; "": it has none. The store
+	// remembers the value, see lasting.go.
+	lasting string
+	help    string
+	// into is the field of the options that the value is for; nil: policies.go reads it.
+	into func(o *engine.Options) any
+	// zeroIsNone says that 0 means none where the engine's 0 means a default.
+	zeroIsNone bool
 }
 
-// settingHelp is the help of each setting, by its name as a flag.
-var settingHelp = map[string]string{
-	"dir": "data directory",
-	"memory": "memory for caches, sorting and pages, such as 512MB or 2GB (auto: a quarter of the machine's memory, " +
-		"at least 1GB)",
-	"user-agent":     "User-Agent header; its product name selects the robots.txt group",
-	"contact":        "URL or mail address by which webmasters reach you; required beyond loopback addresses",
-	"hosts":          "hosts(5) file, read before DNS",
-	"resolver":       "name servers to use instead of the system's, such as 9.9.9.9 or 127.0.0.1:5353",
-	"proxy":          "proxy for all requests: http://[user:password@]host:port or socks5://…",
-	"insecure-tls":   "accept any certificate; records say that it was not verified",
-	"allow-private":  "allow loopback and private addresses, and any port",
-	"delay":          "pause between two requests to a host; 0s for none",
-	"concurrency":    "number of fetchers",
-	"per-host":       "simultaneous requests to one host; use more than 1 only for your own servers",
-	"timeout":        "longest time for one fetch",
-	"scope":          "how far to follow links: page, prefix, host, domain or any",
-	"max-depth":      "most links from a seed (0: no limit)",
-	"max-redirects":  "longest chain of redirects to follow",
-	"host-pages":     "most pages of one host (0: no limit)",
-	"strip-tracking": "drop tracking parameters (utm_source, gclid…) and session ids from URLs",
-	"url-rewrite":    "file of substitutions in URLs (Nutch: regex-normalize.xml)",
-	"url-rewrite-scopes": "files of substitutions for seeds, links or redirects only: " +
-		"inject=FILE,outlink=FILE,fetcher=FILE",
-	"rewrite-hosts": "file of host aliases: FROM TO on a line turns URLs of FROM into URLs of TO (*.example.com: " +
-		"example.com and all hosts below it)",
-	"protocols":     "file of \"HOST https\" or \"HOST http\" lines: the protocol of a host's URLs",
-	"slashes":       "file of \"HOST -\" or \"HOST +\" lines: whether a host's paths end with a slash",
-	"merge-slashes": "replace several slashes in a path by one",
-	"sort-query":    "sort query parameters by name",
-	"requisites":    "also fetch the images, scripts and style sheets of pages, within the scope",
-	"forms":         "also follow forms that only send a GET request, without filling them in",
-	"sitemaps":      "also fetch the sitemaps that robots.txt files name",
-	"trap-duplicates": "close a part of a site when this percentage of its last 200 pages are copies of one another " +
-		"(0: never)",
-	"domain-pages": "most pages of one registered domain (0: by reputation; no limit for domains of seeds)",
-	"host-bytes":   "most bytes received from one host, such as 500MB (0: no limit)",
-	"domain-bytes": "most bytes received from one registered domain (0: no limit)",
-	"host-time":    "longest time that fetchers spend on one host, such as 30m (0: no limit)",
-	"domain-time":  "longest time that fetchers spend on one registered domain (0: no limit)",
-	"refuse-types": "media types whose bodies are not downloaded",
-	"pdf":          "read PDF files, each in a process with bounded memory and time",
-	"deny-hosts":   "file of hosts not to fetch from, one per line, including all hosts below; re-read when it changes",
-	"allow-hosts":  "file of the only hosts to fetch from; re-read when it changes",
-	"url-prefixes": "file of URL prefixes; only URLs with one of them are fetched (Nutch: prefix-urlfilter.txt); " +
-		"re-read when it changes",
-	"url-suffixes": "file of URL suffixes to refuse, or the only ones to fetch (Nutch: suffix-urlfilter.txt), " +
-		"instead of the built-in list; re-read when it changes",
-	"url-length": "longest URL, in bytes (0: 2048)",
-	"url-filter": "file of +regex and -regex lines (Nutch: regex-urlfilter.txt); re-read when it changes",
-	"scoring":    "score policy: vote or opic",
-	"schedule":   "re-fetch policy: fixed or adaptive",
-	"signature": "what makes pages duplicates: content, text, bytes, or Nutch's body and profile (default: what " +
-		"the data directory was created with; content for a new one)",
-	"no-index":    "crawl without indexing; run \"seine index\" later",
-	"dedup-order": "which of several equal pages stays: a list of score, time, length, https",
+// What it means to change a setting with a lasting effect.
+const (
+	keepScope    = "URLs that were refused are found again once the scope permits them"
+	keepSchedule = "pages that were fetched before keep their dates until the next fetch"
+	keepScores   = "scores of both kinds are added up"
+	keepSpelling = "URLs that are known already keep their spelling, and may be fetched again under another"
+)
+
+// settingGroup is a group of settings, with its title in README, in help and in seine.toml.
+type settingGroup struct {
+	title    string
+	settings []setting
 }
 
-// defaults are the settings without flags and without a file.
-func defaults() settings {
-	return settings{
-		Dir:          "./seine-data",
-		Memory:       autoMemory,
-		Delay:        "1s",
-		Concurrency:  64,
-		Timeout:      "60s",
-		Scope:        "host",
-		PerHost:      1,
-		MaxRedirects: 10,
-		StripParams:  true,
-		TrapPercent:  80,
-		HostBytes:    "0",
-		DomainBytes:  "0",
-		HostTime:     "0",
-		DomainTime:   "0",
-		RefuseTypes:  "image/*,audio/*,video/*,font/*",
-		PDF:          true,
-		Scoring:      "vote",
-		Schedule:     "fixed",
-		DedupOrder:   "score,length",
+// settingGroups is the one table of all settings.
+var settingGroups = []settingGroup{
+	{"What to crawl", []setting{
+		{name: "seeds", kind: aSeedList, used: inCrawl | inInject, flag: true,
+			help: "files of seed URLs, one per line; `-` on the command line is standard input"},
+		{name: "scope", kind: aScope, def: "host", used: deciding, flag: true, lasting: keepScope,
+			help: "how far to follow links: `page` (seeds only), `prefix` (the seeds' folders), `host`, `domain` or " +
+				"`any`",
+			into: func(o *engine.Options) any { return &o.Scope }},
+		{name: "max-depth", kind: aCount, def: "0", used: deciding &^ inInject, flag: true,
+			help: "most links from a seed; 0: no limit",
+			into: func(o *engine.Options) any { return &o.MaxDepth }},
+		{name: "max-redirects", kind: aCount, def: "10", used: deciding &^ inCheckURL, zeroIsNone: true,
+			help: "longest chain of redirects to follow; 0: follow none",
+			into: func(o *engine.Options) any { return &o.MaxRedirects }},
+		{name: "sitemaps", kind: aSwitch, def: "false", used: inCrawl | inUpdateDB, flag: true,
+			help: "also fetch the sitemaps that robots.txt files name, and take their entries as links",
+			into: func(o *engine.Options) any { return &o.Sitemaps }},
+		{name: "requisites", kind: aSwitch, def: "false", used: filtering | parsing,
+			help: "also fetch the images, scripts and style sheets of pages, within the scope, for an archive",
+			into: func(o *engine.Options) any { return &o.Parsers.Requisites }},
+		{name: "forms", kind: aSwitch, def: "false", used: parsing,
+			help: "also follow forms that only send a GET request, without filling them in",
+			into: func(o *engine.Options) any { return &o.Parsers.Forms }},
+		{name: "schedule", kind: oneOf("fixed", "adaptive"), def: "fixed",
+			used: inCrawl | inUpdateDB, lasting: keepSchedule,
+			help: "when pages are fetched again: `fixed` or `adaptive`, as in Nutch"},
+		{name: "scoring", kind: oneOf("vote", "opic"), def: "vote",
+			used: inCrawl | inInject | inUpdateDB, lasting: keepScores,
+			help: "which URLs come first: `vote` (each page splits one vote among its links) or `opic`, as in Nutch"},
+	}},
+	{"Politeness", []setting{
+		{name: "contact", kind: aText, used: requesting, flag: true,
+			help: "URL or mail address by which webmasters reach you; without it only loopback is crawled",
+			into: func(o *engine.Options) any { return &o.Contact }},
+		{name: "user-agent", kind: aText, used: requesting | inParse | inCheckURL, flag: true,
+			help: "User-Agent header, `Mozilla/5.0 (compatible; seine/VERSION; +CONTACT)` unless set; its product " +
+				"name " +
+				"selects the robots.txt group",
+			into: func(o *engine.Options) any { return &o.UserAgent }},
+		{name: "delay", kind: aDuration, def: "1s", used: requesting, flag: true, zeroIsNone: true,
+			help: "pause from the end of a request to a host to the start of the next; 0s for none; a longer " +
+				"Crawl-delay wins",
+			into: func(o *engine.Options) any { return &o.Delay }},
+		{name: "per-host", kind: aPositive, def: "1", used: fetching,
+			help: "simultaneous requests to one host; use more than 1 only for your own servers",
+			into: func(o *engine.Options) any { return &o.PerHost }},
+	}},
+	{"Network", []setting{
+		{name: "concurrency", kind: aPositive, def: "64", used: fetching, flag: true,
+			help: "number of fetchers",
+			into: func(o *engine.Options) any { return &o.Concurrency }},
+		{name: "timeout", kind: aTime, def: "60s", used: requesting,
+			help: "longest time for one fetch",
+			into: func(o *engine.Options) any { return &o.FetchTimeout }},
+		{name: "hosts", kind: aFile, used: requesting, flag: true,
+			help: "hosts(5) file, read before DNS"},
+		{name: "resolver", kind: aText, used: requesting,
+			help: "name servers to use instead of the system's, such as 127.0.0.1:5353"},
+		{name: "proxy", kind: aText, used: requesting,
+			help: "http://[user:password@]host:port or socks5://…, for all requests",
+			into: func(o *engine.Options) any { return &o.Proxy }},
+		{name: "insecure-tls", kind: aSwitch, def: "false", used: requesting,
+			help: "accept any certificate; records say that it was not verified",
+			into: func(o *engine.Options) any { return &o.InsecureTLS }},
+		{name: "allow-private", kind: aSwitch, def: "false", used: requesting, flag: true,
+			help: "allow loopback and private addresses, and any port",
+			into: func(o *engine.Options) any { return &o.AllowPrivate }},
+	}},
+	{"URLs", []setting{
+		{name: "strip-tracking", kind: aSwitch, def: "true", used: normalizing, lasting: keepSpelling,
+			help: "drop tracking parameters (`utm_…`, `gclid`, `fbclid` and some forty more) and session ids"},
+		{name: "sort-query", kind: aSwitch, def: "false", used: normalizing, lasting: keepSpelling,
+			help: "sort query parameters by name"},
+		{name: "merge-slashes", kind: aSwitch, def: "false", used: normalizing, lasting: keepSpelling,
+			help: "replace several slashes in a path by one"},
+		{name: "url-rewrite", kind: aFile, used: normalizing, lasting: keepSpelling,
+			help: "file of substitutions, in the format of Nutch's regex-normalize.xml"},
+		{name: "url-rewrite-scopes", kind: aFileList, used: normalizing, lasting: keepSpelling,
+			help: "such files for seeds, links or redirects only: `inject=FILE,outlink=FILE,fetcher=FILE`"},
+		{name: "rewrite-hosts", kind: aFile, used: normalizing, lasting: keepSpelling,
+			help: "file of host aliases: `FROM TO` turns URLs of FROM into URLs of TO (`*.example.com`: and all " +
+				"hosts " +
+				"below it)"},
+		{name: "protocols", kind: aFile, used: normalizing, lasting: keepSpelling,
+			help: "file of `HOST https` or `HOST http` lines: the protocol of a host's URLs"},
+		{name: "slashes", kind: aFile, used: normalizing, lasting: keepSpelling,
+			help: "file of `HOST -` or `HOST +` lines: whether a host's paths end with a slash"},
+	}},
+	{"Filters", []setting{
+		{name: "deny-hosts", kind: aFile, used: filtering | inFetch, flag: true,
+			help: "file of hosts not to fetch from, one per line, including all hosts below"},
+		{name: "allow-hosts", kind: aFile, used: filtering | inFetch,
+			help: "file of the only hosts to fetch from"},
+		{name: "url-filter", kind: aFile, used: filtering | inFetch, flag: true,
+			help: "file of `+regex` and `-regex` lines, as Nutch's regex-urlfilter.txt"},
+		{name: "url-prefixes", kind: aFile, used: filtering | inFetch,
+			help: "file of URL prefixes, as Nutch's prefix-urlfilter.txt; only URLs with one of them are fetched"},
+		{name: "url-suffixes", kind: aFile, used: filtering | inFetch,
+			help: "file of URL suffixes, as Nutch's suffix-urlfilter.txt, instead of the built-in list"},
+		{name: "url-length", kind: aCount, def: "0", used: filtering,
+			help: "longest URL in bytes; 0: 2048",
+			into: func(o *engine.Options) any { return &o.URLLength }},
+	}},
+	{"Budgets", []setting{
+		{name: "host-pages", kind: aCount, def: "0", used: fetching | inCheckURL,
+			help: "most pages of one host; 0: no limit",
+			into: func(o *engine.Options) any { return &o.HostPages }},
+		{name: "domain-pages", kind: aCount, def: "0", used: fetching | inCheckURL,
+			help: "most pages of one registered domain; 0: by reputation, and no limit for domains of seeds",
+			into: func(o *engine.Options) any { return &o.DomainPages }},
+		{name: "host-bytes", kind: aSize, def: "0", used: fetching | inCheckURL,
+			help: "most bytes received from one host, such as 500MB; 0: no limit",
+			into: func(o *engine.Options) any { return &o.HostBytes }},
+		{name: "domain-bytes", kind: aSize, def: "0", used: fetching | inCheckURL,
+			help: "most bytes received from one registered domain; 0: no limit",
+			into: func(o *engine.Options) any { return &o.DomainBytes }},
+		{name: "host-time", kind: aDuration, def: "0", used: fetching | inCheckURL,
+			help: "longest time that fetchers spend on one host, such as 30m; 0: no limit",
+			into: func(o *engine.Options) any { return &o.HostTime }},
+		{name: "domain-time", kind: aDuration, def: "0", used: fetching | inCheckURL,
+			help: "longest time that fetchers spend on one registered domain; 0: no limit",
+			into: func(o *engine.Options) any { return &o.DomainTime }},
+		{name: "trap-duplicates", kind: aCount, def: "80", used: deciding | inFetch | inDedup, zeroIsNone: true,
+			help: "close a folder, or a page with parameters, when this percentage of its last 200 pages are " +
+				"copies of " +
+				"one another; 0: never",
+			into: func(o *engine.Options) any { return &o.TrapDuplicates }},
+	}},
+	{"Content", []setting{
+		{name: "refuse-types", kind: aList, def: "image/*,audio/*,video/*,font/*", used: requesting,
+			help: "media types whose bodies are not downloaded",
+			into: func(o *engine.Options) any { return &o.RefuseTypes }},
+		{name: "pdf", kind: aSwitch, def: "true", used: parsing,
+			help: "read PDF files, each in a process with bounded memory and time"},
+		{name: "signature", kind: oneOf("", "content", "text", "bytes", "body", "profile"),
+			used: inInject | parsing,
+			help: "what makes pages duplicates: `content`, `text`, `bytes`, or Nutch's `body` and `profile`; " +
+				"unless set, " +
+				"what the data directory was created with, `content` for a new one",
+			into: func(o *engine.Options) any { return &o.Signature }},
+		{name: "dedup-order", kind: aText, def: "score,length", used: inCrawl | inDedup,
+			help: "which of several equal pages stays: a list of `score`, `time`, `length`, `https`; ties are " +
+				"decided " +
+				"by the key",
+			into: func(o *engine.Options) any { return &o.DedupOrder }},
+	}},
+	{"Index and storage", []setting{
+		{name: "no-index", kind: aSwitch, def: "false", used: inCrawl, flag: true,
+			help: "crawl without indexing; `seine index` does it later",
+			into: func(o *engine.Options) any { return &o.NoIndex }},
+		{name: settingDir, kind: aFile, def: "./seine-data", used: inAll, flag: true,
+			help: "data directory: `store` (Pebble), `warc` (WARC 1.1) and `seine.toml`; it is all that you need to " +
+				"back up",
+			into: func(o *engine.Options) any { return &o.Dir }},
+		{name: "memory", kind: aMemory, def: autoMemory, used: inAll, flag: true,
+			help: "memory for caches, sorting and pages, such as 512MB or 8GB; auto: a quarter of the machine's, at " +
+				"least 1 GB",
+			into: func(o *engine.Options) any { return &o.Memory }},
+	}},
+}
+
+// settingDir names the setting that no settings file of a data directory can have.
+const settingDir = "dir"
+
+// allSettings are the settings of all groups by name.
+var allSettings = func() map[string]*setting {
+	all := map[string]*setting{}
+	for g := range settingGroups {
+		for i := range settingGroups[g].settings {
+			s := &settingGroups[g].settings[i]
+			all[s.name] = s
+		}
 	}
-}
+	return all
+}()

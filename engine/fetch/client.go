@@ -31,7 +31,8 @@ type Client struct {
 	wanted atomic.Int32        // fetches that wait for one
 	proxy  *proxy              // nil: none
 
-	refused refusals
+	refused recent[netip.AddrPort] // ports that refused a connection
+	lapsed  recent[connKey]        // servers that broke the rules of kept connections, without addresses
 
 	mu     sync.Mutex // guards the fields below
 	idle   map[connKey]*list.List
@@ -47,9 +48,18 @@ type connKey struct {
 	addr   netip.Addr
 }
 
+// server returns the key without the address.
+func (k connKey) server() connKey {
+	k.addr = netip.Addr{}
+	return k
+}
+
 // conn is a connection. One exchange or the pool owns it.
 type conn struct {
-	net.Conn
+	net.Conn   // &wire, or TLS over it
+	wire       wire
+	socket     socket
+	counted    int64 // of wire.received, in the Received of responses
 	key        connKey
 	r          *bufio.Reader // nil outside an exchange
 	parked     time.Time
@@ -72,11 +82,13 @@ func NewClient(o Options) (*Client, error) {
 		return nil, err
 	}
 	c := &Client{
-		o:      o,
-		budget: semaphore.NewWeighted(o.MemoryBytes),
-		conns:  semaphore.NewWeighted(int64(o.MaxConns)),
-		idle:   map[connKey]*list.List{},
-		all:    list.New(),
+		o:       o,
+		budget:  semaphore.NewWeighted(o.MemoryBytes),
+		conns:   semaphore.NewWeighted(int64(o.MaxConns)),
+		refused: recent[netip.AddrPort]{hold: refusedHold, most: maxRefusals},
+		lapsed:  recent[connKey]{hold: lapsedHold, most: maxLapsed},
+		idle:    map[connKey]*list.List{},
+		all:     list.New(),
 	}
 	if o.Proxy != "" {
 		if c.proxy, err = parseProxy(o.Proxy); err != nil {
@@ -161,19 +173,11 @@ func (c *Client) fetch(ctx context.Context, req *Request, r *Response) error {
 	if err != nil {
 		return err
 	}
-	// The server may have closed a pooled connection, which shows only when it is used. In that one case the
-	// request is sent again, on a new connection.
 	cn := c.take(u, addrs)
-	if cn != nil {
-		r.Reused = true
-		err := c.exchange(ctx, req, r, cn)
-		if !errors.Is(err, errStale) {
+	if r.Reused = cn != nil; !r.Reused {
+		if cn, err = c.dial(ctx, r, u, addrs); err != nil {
 			return err
 		}
-		r.Reused, r.Replayed = false, true
-	}
-	if cn, err = c.dial(ctx, u, addrs); err != nil {
-		return err
 	}
 	return c.exchange(ctx, req, r, cn)
 }
@@ -193,7 +197,7 @@ func (c *Client) addresses(ctx context.Context, req *Request) ([]netip.Addr, err
 		defer cancel()
 		var err error
 		if addrs, err = c.o.Resolver.Lookup(ctx, req.URL.Host()); err != nil {
-			return nil, classify(err, FailDNSTimeout)
+			return nil, lookupFault(err)
 		}
 	}
 	var allowed []netip.Addr
@@ -212,13 +216,13 @@ func (c *Client) addresses(ctx context.Context, req *Request) ([]netip.Addr, err
 }
 
 // dial connects to the first address that accepts.
-func (c *Client) dial(ctx context.Context, u urlkey.URL, addrs []netip.Addr) (*conn, error) {
+func (c *Client) dial(ctx context.Context, r *Response, u urlkey.URL, addrs []netip.Addr) (*conn, error) {
 	if err := c.room(ctx); err != nil { // waiting for our own shortage counts against the whole fetch only
 		return nil, classify(err, FailDialTimeout)
 	}
 	dialCtx, cancel := context.WithTimeout(ctx, c.o.DialTimeout)
 	defer cancel()
-	cn, err := c.dialRoom(ctx, dialCtx, u, addrs)
+	cn, err := c.dialRoom(ctx, dialCtx, r, u, addrs)
 	if err != nil {
 		c.conns.Release(1)
 	}
@@ -249,19 +253,26 @@ func (c *Client) room(ctx context.Context) error {
 }
 
 // dialRoom is dial once there is room for the connection. dialCtx bounds connecting, ctx the TLS handshake.
-func (c *Client) dialRoom(ctx, dialCtx context.Context, u urlkey.URL, addrs []netip.Addr) (*conn, error) {
+func (c *Client) dialRoom(
+	ctx, dialCtx context.Context, r *Response, u urlkey.URL, addrs []netip.Addr,
+) (*conn, error) {
 	var raw net.Conn
 	var err error
 	if c.proxy != nil {
-		if raw, err = c.proxy.dial(dialCtx, u); err != nil {
+		if raw, err = c.proxy.dial(dialCtx); err != nil {
 			return nil, classify(err, FailDialTimeout)
 		}
-		return c.secure(ctx, raw, connKey{u.Scheme() == "https", u.Host(), u.Port(), netip.Addr{}})
+		cn := c.newConn(raw, u, netip.Addr{})
+		if err = c.proxy.open(dialCtx, &cn.wire, u); err != nil {
+			r.Received += cn.wire.received
+			return nil, classify(err, FailDialTimeout)
+		}
+		return c.secure(ctx, r, cn)
 	}
 	for _, a := range addrs {
 		ap := netip.AddrPortFrom(a.Unmap(), u.Port())
 		switch {
-		case c.refused.recent(ap, c.o.Now()):
+		case c.refused.has(ap, c.o.Now()):
 			err = &fault{FailRefused, errRefusedBefore}
 			continue
 		case c.o.Dialer != nil:
@@ -270,7 +281,7 @@ func (c *Client) dialRoom(ctx, dialCtx context.Context, u urlkey.URL, addrs []ne
 			raw, err = c.dialer.DialContext(dialCtx, "tcp", ap.String())
 		}
 		if err == nil {
-			return c.secure(ctx, raw, connKey{u.Scheme() == "https", u.Host(), u.Port(), a})
+			return c.secure(ctx, r, c.newConn(raw, u, a))
 		}
 		if errors.Is(err, syscall.ECONNREFUSED) {
 			c.refused.note(ap, c.o.Now())
@@ -279,27 +290,39 @@ func (c *Client) dialRoom(ctx, dialCtx context.Context, u urlkey.URL, addrs []ne
 	return nil, classify(err, FailDialTimeout)
 }
 
-// secure wraps a connection, in TLS if the scheme is https.
-func (c *Client) secure(ctx context.Context, raw net.Conn, key connKey) (*conn, error) {
-	cn := &conn{Conn: raw, key: key, conns: c.conns}
-	if key.secure {
-		config := c.tls.Clone()
-		if config.ServerName == "" {
-			config.ServerName = key.host
-		}
-		t := tls.Client(raw, config)
-		ctx, cancel := context.WithTimeout(ctx, c.o.TLSTimeout)
-		defer cancel()
-		if err := t.HandshakeContext(ctx); err != nil {
-			raw.Close()
-			return nil, classify(err, FailTLSTimeout)
-		}
-		cn.Conn, cn.unverified = t, config.InsecureSkipVerify
+func (c *Client) newConn(raw net.Conn, u urlkey.URL, a netip.Addr) *conn {
+	cn := &conn{
+		key:   connKey{u.Scheme() == "https", u.Host(), u.Port(), a},
+		wire:  wire{Conn: raw, limit: maxOverhead},
+		conns: c.conns,
 	}
+	cn.Conn = &cn.wire
+	cn.socket.init(raw)
+	return cn
+}
+
+// secure puts TLS over a new connection if the scheme is https.
+func (c *Client) secure(ctx context.Context, r *Response, cn *conn) (*conn, error) {
+	if !cn.key.secure {
+		return cn, nil
+	}
+	config := c.tls.Clone()
+	if config.ServerName == "" {
+		config.ServerName = cn.key.host
+	}
+	t := tls.Client(&cn.wire, config)
+	ctx, cancel := context.WithTimeout(ctx, c.o.TLSTimeout)
+	defer cancel()
+	if err := t.HandshakeContext(ctx); err != nil {
+		cn.wire.Close()
+		r.Received += cn.wire.received
+		return nil, classify(err, FailTLSTimeout)
+	}
+	cn.Conn, cn.unverified = t, config.InsecureSkipVerify
 	return cn, nil
 }
 
-// take returns a quiet pooled connection to one of the addresses, or nil.
+// take returns a quiet pooled connection to one of the addresses, or nil. There is none to a server that lapsed.
 func (c *Client) take(u urlkey.URL, addrs []netip.Addr) *conn {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -307,7 +330,12 @@ func (c *Client) take(u urlkey.URL, addrs []netip.Addr) *conn {
 	for _, key.addr = range addrs {
 		for l := c.idle[key]; l != nil && l.Len() > 0; {
 			cn := c.unpark(l.Front().Value.(*conn))
-			if time.Since(cn.parked) < c.o.IdleTimeout && cn.quiet() {
+			state := cn.look()
+			if state == talking {
+				c.lapsed.note(cn.key.server(), c.o.Now())
+			}
+			if state == quiet && time.Since(cn.parked) < c.o.IdleTimeout &&
+				!c.lapsed.has(cn.key.server(), c.o.Now()) {
 				return cn
 			}
 			cn.Close()
@@ -318,10 +346,11 @@ func (c *Client) take(u urlkey.URL, addrs []netip.Addr) *conn {
 
 // park puts a reusable connection into the pool, or closes it. take checks whether it stayed quiet.
 func (c *Client) park(cn *conn) {
+	lapsed := c.lapsed.has(cn.key.server(), c.o.Now())
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	l := c.idle[cn.key]
-	if c.closed || c.wanted.Load() > 0 || l != nil && l.Len() >= maxIdlePerHost {
+	if c.closed || lapsed || c.wanted.Load() > 0 || l != nil && l.Len() >= maxIdlePerHost {
 		cn.Close()
 		return
 	}

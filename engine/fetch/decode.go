@@ -117,7 +117,7 @@ func openDecoder(coding string, body []byte) (decoder, error) {
 		if err := z.Reset(in); err != nil {
 			return decoder{}, err
 		}
-		return decoder{&members{z: z}, func() { gzipReaders.Put(z) }}, nil
+		return decoder{&members{z: z, in: in, left: maxMembers - 1}, func() { gzipReaders.Put(z) }}, nil
 	case "br":
 		z, _ := brotliReaders.Get().(*brotli.Reader)
 		if z == nil {
@@ -154,18 +154,27 @@ func openDecoder(coding string, body []byte) (decoder, error) {
 
 // members reads the members of a gzip body, and ignores garbage after the first.
 type members struct {
-	z *gzip.Reader
-	n int // 1 once a byte was decoded
+	z    *gzip.Reader
+	in   *bytes.Reader
+	left int // members that may follow
 }
 
+var errMembers = fmt.Errorf("more than %d members", maxMembers)
+
 func (m *members) Read(p []byte) (int, error) {
-	m.z.Multistream(true)
+	m.z.Multistream(false)
 	n, err := m.z.Read(p)
-	if err == gzip.ErrHeader && m.n > 0 {
-		return n, io.EOF
+	if err != io.EOF || m.in.Len() == 0 {
+		return n, err
 	}
-	if n > 0 {
-		m.n = 1
+	err = m.z.Reset(m.in)
+	switch m.left--; {
+	case err == gzip.ErrHeader:
+		return n, io.EOF // garbage
+	case err == nil && m.left < 0:
+		err = errMembers
+	case err == io.EOF:
+		err = io.ErrUnexpectedEOF
 	}
 	return n, err
 }

@@ -41,7 +41,7 @@ func newDNSClient(servers []netip.AddrPort) *dnsClient {
 func systemServers() (servers []netip.AddrPort, err error) {
 	config, err := dns.ClientConfigFromFile(resolvConf)
 	if err != nil {
-		return nil, fmt.Errorf("reading the name servers: %w: set one with --resolver", err)
+		return nil, fmt.Errorf("reading the name servers: %w: set one with the setting resolver", err)
 	}
 	for _, s := range config.Servers {
 		if addr, err := netip.ParseAddr(s); err == nil {
@@ -49,7 +49,7 @@ func systemServers() (servers []netip.AddrPort, err error) {
 		}
 	}
 	if len(servers) == 0 {
-		return nil, fmt.Errorf("no name servers in %s: set one with --resolver", resolvConf)
+		return nil, fmt.Errorf("no name servers in %s: set one with the setting resolver", resolvConf)
 	}
 	return servers, nil
 }
@@ -209,7 +209,7 @@ func (c *dnsClient) ask(ctx context.Context, servers []netip.AddrPort, name stri
 		}
 		switch {
 		case err != nil:
-			last = classify(err, FailDNSTimeout)
+			last = lookupFault(err)
 		case m.Rcode == dns.RcodeSuccess || m.Rcode == dns.RcodeNameError:
 			return m, nil
 		case m.Rcode == dns.RcodeFormatError && q.IsEdns0() != nil: // a server without EDNS

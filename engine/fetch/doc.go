@@ -19,8 +19,9 @@
 //
 // A connection is dialled when the pool has no quiet one to the same scheme, host, port and address. One
 // exchange uses it at a time. It returns to the pool only if the response was complete, the server permits
-// reuse, and no bytes followed the response; bytes that arrive later are noticed when it is taken again. It is
-// closed at the first doubt, or when it has been idle too long. An idle connection holds no buffer.
+// reuse, and no bytes followed the response. Bytes that arrive later are noticed when it is taken again, or by
+// coming before the server can have seen the next request (quiet.go). It is closed at the first doubt, or when it
+// has been idle too long. An idle connection holds no buffer.
 //
 // A Response comes from a pool. The caller must give it back with Release; its bytes are valid until then.
 //
@@ -36,12 +37,14 @@
 //
 //   - Every address is checked in numeric form at the moment of connecting (guard.go).
 //   - Memory grows with bytes received, never with bytes announced.
-//   - A port that refused a connection is not dialled again for some seconds (refused.go).
+//   - A port that refused a connection is not dialled again for some seconds (recent.go).
 //   - Response.Truncated is "" only if the body is known to be complete.
 //   - The values of Authorization, Cookie and Proxy-Authorization never appear in Response.RequestHead, and
 //     so never in a WARC file.
-//   - A request is sent twice in one case only: a pooled connection turns out to be closed before the first
-//     byte of the response. Response.Replayed is then true.
+//   - A request is sent once. A kept connection may be closed just as the next request is written to it. That is
+//     FailStale: the caller decides when to send the request again, since the host has had one. The server gets no
+//     kept connections for an hour. The same holds if it sends bytes that nobody asked for.
+//   - Response.Received counts every byte, and what comes beside a body is bounded (wire.go).
 //
 // # Who runs it
 //

@@ -14,9 +14,6 @@ import (
 	"time"
 )
 
-// errStale means that a pooled connection was closed before the first byte of the response.
-var errStale = errors.New("the pooled connection was closed")
-
 // readers are lent to connections for an exchange. Most connections are idle and need none, and the few readers
 // in use stay in the processor's cache.
 var readers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, readBuffer) }}
@@ -28,6 +25,7 @@ var readers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, readBu
 // 7%. On new connections, connecting and closing take over half.
 func (c *Client) exchange(ctx context.Context, req *Request, r *Response, cn *conn) error {
 	stop := context.AfterFunc(ctx, func() { cn.SetDeadline(time.Unix(1, 0)) })
+	cn.wire.limit = cn.wire.received + maxOverhead
 	cn.r = readers.Get().(*bufio.Reader)
 	cn.r.Reset(cn.Conn)
 	reuse, err := c.converse(ctx, req, r, cn)
@@ -35,6 +33,8 @@ func (c *Client) exchange(ctx context.Context, req *Request, r *Response, cn *co
 	cn.r.Reset(nil)
 	readers.Put(cn.r)
 	cn.r = nil
+	r.Received += cn.wire.received - cn.counted
+	cn.counted = cn.wire.received
 	alive := stop() // false: the cancellation has already changed the deadline
 	if err != nil || !reuse || !alive {
 		cn.Close()
@@ -55,12 +55,22 @@ func (c *Client) converse(ctx context.Context, req *Request, r *Response, cn *co
 	cn.SetWriteDeadline(sooner(now.Add(c.o.WriteTimeout), end))
 	if _, err := cn.Write(sent); err != nil {
 		if r.Reused && !errors.Is(err, os.ErrDeadlineExceeded) {
-			return false, errStale
+			return false, c.stale(cn, err)
 		}
 		return false, classify(err, FailWriteTimeout)
 	}
 	if err := readUntil(ctx, cn, sooner(now.Add(c.o.HeadTimeout), end)); err != nil {
 		return false, err
+	}
+	if r.Reused {
+		// Only here may the server be at fault for what it did with the request before this one. An error but these
+		// comes again when the head is read.
+		switch _, err := cn.r.Peek(1); {
+		case err == nil && cn.premature():
+			return false, c.stale(cn, errPremature)
+		case err != nil && !errors.Is(err, os.ErrDeadlineExceeded):
+			return false, c.stale(cn, err)
+		}
 	}
 	if err := r.readHead(cn.r); err != nil {
 		return false, err
@@ -82,6 +92,15 @@ func (c *Client) converse(ctx context.Context, req *Request, r *Response, cn *co
 		return false, err
 	}
 	return fr.reuse && r.Truncated == "", nil
+}
+
+var errPremature = errors.New("bytes came before the server had the request")
+
+// stale notes that the server broke off a kept connection, or sent what nobody asked for on it, and returns the
+// failure of the request that met this.
+func (c *Client) stale(cn *conn, err error) error {
+	c.lapsed.note(cn.key.server(), c.o.Now())
+	return &fault{FailStale, err}
 }
 
 // mediaTypeOf returns the media type of a Content-Type field, in lower case and without parameters.
@@ -144,9 +163,6 @@ func (r *Response) readOneHead(br *bufio.Reader, first bool) error {
 			}
 			continue
 		case err != nil && len(r.Head) == 0 && len(line) == 0 && first && blank == 0:
-			if r.Reused && !errors.Is(err, os.ErrDeadlineExceeded) {
-				return errStale
-			}
 			if err == io.EOF {
 				return &fault{FailClosed, err}
 			}
@@ -180,8 +196,8 @@ func mayBecomeHTTP(line []byte) bool {
 	return bytes.HasPrefix([]byte("HTTP/"), bytes.ToUpper(line[:min(len(line), 5)]))
 }
 
-// bodyReader reads a body within its bounds. A timeout, a closed connection or a bound truncates the body; only
-// a violation of the protocol is a failure.
+// bodyReader reads a body within its bounds. The deadline of the fetch, a closed connection or a bound truncates the
+// body. A violation of the protocol or of the minimum rate is a failure.
 type bodyReader struct {
 	c     *Client
 	ctx   context.Context
@@ -192,10 +208,20 @@ type bodyReader struct {
 	end   time.Time
 	check time.Time // next check of the rate
 	more  bool      // take reads chunks: more may follow
+	fault *fault    // why the body is not to be kept; nil: it is
 }
 
 // read reads the body. The error is nil for a truncated one.
 func (b *bodyReader) read(fr framing) error {
+	err := b.framed(fr)
+	if b.fault != nil {
+		b.r.Truncated = ""
+		return b.fault
+	}
+	return err
+}
+
+func (b *bodyReader) framed(fr framing) error {
 	b.check = b.begun.Add(b.c.o.Grace)
 	if readUntil(b.ctx, b.cn, sooner(b.check, b.end)) != nil {
 		b.r.Truncated = "time"
@@ -232,6 +258,7 @@ func (b *bodyReader) take(n int64) bool {
 		room := body[len(body):min(int64(cap(body)), b.r.budget, int64(len(body))+n)]
 		got, err := b.cn.r.Read(room)
 		b.r.Body = body[:len(body)+got]
+		b.cn.wire.limit += 2 * int64(got)
 		n -= int64(got)
 		if err == nil {
 			if !b.fastEnough() {
@@ -241,6 +268,9 @@ func (b *bodyReader) take(n int64) bool {
 		}
 		if errors.Is(err, os.ErrDeadlineExceeded) && b.ctx.Err() == nil && b.fastEnough() {
 			continue
+		}
+		if errors.As(err, &b.fault) {
+			return false
 		}
 		if b.r.Truncated == "" {
 			b.r.Truncated = "disconnect"
@@ -260,9 +290,12 @@ func (b *bodyReader) fastEnough() bool {
 	if now.Before(b.check) {
 		return true
 	}
-	elapsed := now.Sub(b.begun)
-	if float64(len(b.r.Body)) < elapsed.Seconds()*float64(b.c.o.MinRate) || !now.Before(b.end) {
+	if !now.Before(b.end) {
 		b.r.Truncated = "time"
+		return false
+	}
+	if elapsed := now.Sub(b.begun); float64(len(b.r.Body)) < elapsed.Seconds()*float64(b.c.o.MinRate) {
+		b.fault = &fault{failure: FailTooSlow}
 		return false
 	}
 	b.check = now.Add(time.Second)
@@ -349,7 +382,8 @@ func (b *bodyReader) line() ([]byte, error) {
 		switch {
 		case err == nil, late && b.ctx.Err() == nil && b.fastEnough():
 			continue
-		case b.r.Truncated != "": // fastEnough says why
+		case errors.As(err, &b.fault):
+		case b.fault != nil || b.r.Truncated != "": // fastEnough says why
 		case late || b.ctx.Err() != nil:
 			b.r.Truncated = "time"
 		default:

@@ -34,6 +34,8 @@ const (
 	FailTLS          Failure = "tls_error"
 	FailWriteTimeout Failure = "timeout_write"
 	FailHeadTimeout  Failure = "timeout_head" // no complete head in time
+	FailTooSlow      Failure = "too_slow"     // the body came at less than Options.MinRate
+	FailStale        Failure = "stale_conn"   // a kept connection could not be used again, see the package page
 	FailReset        Failure = "reset"        // the connection broke before the end of the head, or another error
 	FailClosed       Failure = "closed_no_response"
 	FailHeadTooLarge Failure = "head_too_large"
@@ -49,6 +51,7 @@ const (
 	FailChunk        Failure = "protocol_error/chunk"
 	FailTrailer      Failure = "protocol_error/trailer"
 	FailInterim      Failure = "protocol_error/interim"
+	FailOverhead     Failure = "protocol_error/overhead" // far more bytes than the body is worth
 )
 
 // Kind says what a failure means for the URL and its host.
@@ -66,7 +69,7 @@ func (f Failure) Kind() Kind {
 	switch f {
 	case FailAddress, FailPort, FailType:
 		return KindPermanent
-	case FailHeader, FailHeadTooLarge, FailLength, FailCoding, FailChunk, FailTrailer, FailInterim, FailField,
+	case FailStale, FailTooSlow, FailOverhead, FailHeader, FailHeadTooLarge, FailLength, FailCoding, FailChunk, FailTrailer, FailInterim, FailField,
 		FailStatus, FailStatusLine:
 		return KindTemporary
 	}
@@ -109,6 +112,17 @@ func certificateFailure(err error) Failure {
 		return FailTLSName
 	}
 	return FailTLSVerify
+}
+
+// lookupFault turns the error of a lookup into a failure. A name server that refuses connections is DNS that fails, not
+// a host that does.
+func lookupFault(err error) *fault {
+	f := classify(err, FailDNSTimeout)
+	switch f.failure {
+	case FailDNS, FailDNSNotFound, FailDNSTimeout, FailCanceled:
+		return f
+	}
+	return &fault{FailDNS, err}
 }
 
 // classify turns an error into a failure. timeout is the failure of a timeout in the current stage. A *fault in

@@ -96,7 +96,7 @@ func meet(t *testing.T, s *hostile.Server, c *hostile.Case) error {
 	o.Sent = strings.Join(seen.Heads[min(before.Requests, len(seen.Heads)):], "")
 	if c.Want.Closed && !strings.HasPrefix(o.Result, "bad") {
 		again := client.Fetch(context.Background(), &fetch.Request{URL: mustParse(t, s.URL(c))})
-		o.Reused = again.Reused && !again.Replayed
+		o.Reused = again.Reused && again.Failure != fetch.FailStale
 		again.Release()
 	}
 	if o.Alloc > 4<<20 {

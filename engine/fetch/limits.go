@@ -13,7 +13,7 @@ const (
 	defaultWrite   = 5 * time.Second  // timeout_write
 	defaultHead    = 10 * time.Second // timeout_head
 	defaultGrace   = 10 * time.Second // before the minimum rate applies
-	defaultMinRate = 1024             // bytes per second (truncated "time")
+	defaultMinRate = 1024             // bytes per second (too_slow)
 
 	defaultMaxBody    = 4 << 20 // bytes as received (truncated "length")
 	defaultMaxDecoded = 8 << 20 // bytes after content decoding (truncated)
@@ -29,6 +29,11 @@ const (
 	maxTrailer = 64       // trailer lines (protocol_error/trailer)
 	// maxLine bounds a chunk-size or trailer line, in bytes with its line end (protocol_error/chunk).
 	maxLine = 4 << 10
+
+	// maxOverhead bounds what an exchange may receive beside its body: this many bytes, and as many as the body has
+	// (protocol_error/overhead). A TLS handshake may have as many. Chunks of one byte make six of each, so a body of
+	// 128 KiB may come in such chunks.
+	maxOverhead = 512 << 10
 
 	maxAddresses = 8 // of one host; further ones are not tried
 	// readBuffer is the size of a connection's read buffer in bytes. It must be at least maxLine.
@@ -48,7 +53,12 @@ const (
 	defaultMaxIdle = 1024
 	refusedHold    = 5 * time.Second // how long a port that refused is not dialled again
 	maxRefusals    = 1 << 12         // ports that are remembered
-	zstdWindowMax  = 8 << 20         // bytes
+	// lapsedHold is how long a server gets no kept connection after it broke the rules of one, maxLapsed the number of
+	// such servers that are remembered.
+	lapsedHold    = time.Hour
+	maxLapsed     = 1 << 14
+	zstdWindowMax = 8 << 20 // bytes
+	maxMembers    = 64      // of a gzip body (damaged)
 
 	// resolveCacheMax names are cached, resolveInFlight looked up at the same time.
 	resolveCacheMax = 200_000

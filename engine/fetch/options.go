@@ -120,15 +120,20 @@ func (o Options) withDefaults() (Options, error) {
 		o.Now = time.Now
 	}
 	if o.MaxConns == 0 {
-		o.MaxConns = connsMin
-		var files unix.Rlimit
-		if unix.Getrlimit(unix.RLIMIT_NOFILE, &files) == nil {
-			o.MaxConns = int(min(max(files.Cur, reservedFiles+connsMin)-reservedFiles, 1<<20))
-		}
+		o.MaxConns = DefaultMaxConns()
 	}
 	o.MaxIdle = min(o.MaxIdle, max(o.MaxConns/2, 1))
 	o.MemoryBytes = max(o.MemoryBytes, o.MaxBody+budgetStep)
 	return o, nil
+}
+
+// DefaultMaxConns returns the default of Options.MaxConns, which follows from this process's limit on open files.
+func DefaultMaxConns() int {
+	var files unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &files) != nil {
+		return connsMin
+	}
+	return int(min(max(files.Cur, reservedFiles+connsMin)-reservedFiles, 1<<20))
 }
 
 // Protocol makes exchanges. Client implements it for HTTP; a user may replace it. Fetch must be safe for

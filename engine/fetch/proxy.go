@@ -76,13 +76,18 @@ func redacted(s string) string {
 // absolute reports whether request lines hold the whole URL. p may be nil.
 func (p *proxy) absolute(secure bool) bool { return p != nil && !p.socks && !secure }
 
-// dial connects to the proxy and, where needed, through it to the server.
-func (p *proxy) dial(ctx context.Context, u urlkey.URL) (net.Conn, error) {
+// dial connects to the proxy.
+func (p *proxy) dial(ctx context.Context) (net.Conn, error) {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "tcp", net.JoinHostPort(p.host, p.port))
 	if err != nil {
 		return nil, &fault{FailProxy, err}
 	}
+	return conn, nil
+}
+
+// open opens a way to the server on a connection to the proxy, where one is needed. After an error conn is closed.
+func (p *proxy) open(ctx context.Context, conn net.Conn, u urlkey.URL) (err error) {
 	end, _ := ctx.Deadline()
 	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
 	if err = conn.SetDeadline(end); err == nil {
@@ -101,9 +106,9 @@ func (p *proxy) dial(ctx context.Context, u urlkey.URL) (net.Conn, error) {
 	}
 	if err != nil {
 		conn.Close()
-		return nil, &fault{FailProxy, err}
+		return &fault{FailProxy, err}
 	}
-	return conn, nil
+	return nil
 }
 
 // connect opens a tunnel through an HTTP proxy.
@@ -166,7 +171,7 @@ func (p *proxy) socks5(conn net.Conn, u urlkey.URL) error {
 			return err
 		}
 		if b[1] != 0 {
-			return errors.New("the SOCKS5 proxy refused user and password: check --proxy")
+			return errors.New("the SOCKS5 proxy refused user and password: check the setting proxy")
 		}
 	}
 	connect := []byte{5, 1, 0}

@@ -30,9 +30,12 @@ type Response struct {
 	// Start and End enclose the fetch, by Options.Now.
 	Start, End time.Time
 	// FirstByte is the time from sending the request to the end of the response's head.
-	FirstByte     time.Duration
+	FirstByte time.Duration
+	// Received is the number of bytes that came over the wire for this exchange: everything from the connection's
+	// first byte, or from the end of the exchange before it. That is what a proxy says, TLS, interim heads, the head,
+	// and the body with its framing and trailer. It counts after a failure too.
+	Received      int64
 	Reused        bool // the connection came from the pool
-	Replayed      bool // the request was sent twice, see the package page
 	TLSUnverified bool // Options.TLSInsecure accepted the certificate unverified
 
 	fields     []field

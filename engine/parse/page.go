@@ -57,6 +57,7 @@ type Outlink struct {
 	Kind     LinkKind
 	Language string // hreflang of a LinkAlternate: the target's language, or x-default; "" when absent
 	Modified int64  // last change of the target according to the sitemap or feed, in Unix seconds; 0 when not given
+	Repeats  int    // how many more links with this target and anchor the page has, without those that NoFollow is of
 }
 
 // RobotsFlags are a page's robots directives, from meta tags and X-Robots-Tag together. The strictest directive wins.
@@ -124,6 +125,7 @@ type Page struct {
 
 	Outlinks     []Outlink   // in page order; each pair of target and anchor once
 	LinksDropped int         // references that are not in Outlinks: other schemes, broken, too many
+	SelfLinks    int         // references to parts of the page itself ("#top"), without those that are nofollow
 	Robots       RobotsFlags // directives of header and meta tags
 	Refresh      *Refresh    // nil when the page has none
 	// Preferences are the meta tags named tdm-reservation and tdm-policy (TDMRep of the W3C), at most 8.
@@ -174,12 +176,13 @@ func (p *Page) reset(in *Input) {
 // must use it, so that Outlinks keeps its promises. l.URL is ignored; l.Anchor must be valid UTF-8 and is cut at
 // MaxAnchor bytes.
 //
-// A reference to this page itself is ignored. A known pair of target and anchor is not added again; its NoFollow
-// becomes false if l.NoFollow is. References of other schemes, broken ones and those beyond the bounds count in
-// LinksDropped.
+// A reference to this page itself is ignored; one to a part of it counts in SelfLinks. A known pair of target and
+// anchor is not added again, but counts in its Repeats; its NoFollow becomes false if l.NoFollow is. References of other
+// schemes, broken ones and those beyond the bounds count in LinksDropped.
 func (p *Page) AddLink(ref string, l Outlink) {
 	fragment := strings.IndexByte(ref, '#')
 	if (fragment == 0 || ref == "") && p.Base == p.URL {
+		p.addSelfLink(fragment, &l)
 		return
 	}
 	if len(ref) > maxRef || otherScheme(ref) {
@@ -195,6 +198,7 @@ func (p *Page) AddLink(ref string, l Outlink) {
 		return
 	}
 	if u == p.URL && (fragment >= 0 || l.Kind != LinkAnchor && l.Kind != LinkText) {
+		p.addSelfLink(fragment, &l)
 		return
 	}
 	if len(l.Anchor) > MaxAnchor {
@@ -208,7 +212,13 @@ func (p *Page) AddLink(ref string, l Outlink) {
 	at, known := p.seen.find(xxh3.HashStringSeed(l.Anchor, xxh3.HashString(u.String())), len(p.Outlinks), full)
 	if known {
 		// One of the two links does not forbid it: the link may be followed.
-		p.Outlinks[at].NoFollow = p.Outlinks[at].NoFollow && l.NoFollow
+		switch same := &p.Outlinks[at]; {
+		case l.NoFollow:
+		case same.NoFollow:
+			same.NoFollow = false
+		default:
+			same.Repeats++
+		}
 		return
 	}
 	if full {
@@ -219,6 +229,13 @@ func (p *Page) AddLink(ref string, l Outlink) {
 	l.URL = u
 	p.linked += len(u.String()) + len(l.Anchor)
 	p.Outlinks = append(p.Outlinks, l)
+}
+
+// addSelfLink counts a reference to the page itself, if it has a fragment.
+func (p *Page) addSelfLink(fragment int, l *Outlink) {
+	if fragment >= 0 && !l.NoFollow {
+		p.SelfLinks++
+	}
 }
 
 // otherScheme recognises references of other schemes ("mailto:", "javascript:", "data:") before they cost a URL parse

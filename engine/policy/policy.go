@@ -75,6 +75,19 @@ type Page struct {
 	// scope. Live filters and the scope play no part: a score must not depend on when one of them changed.
 	Links int
 	First bool // this is the first successful fetch of the page
+
+	// Accepted is the number of links, each as often as it is on the page, that filters and scope accept now, and of
+	// links to parts of the page itself. All is the number of all of the page's links. Neither counts links that must
+	// not be followed.
+	Accepted, All int
+}
+
+// Link is what a page's links to one target have in common.
+type Link struct {
+	Internal bool // the target is on the page's host
+	Self     bool // the target is the page itself
+	Redirect bool // the page redirects or refreshes itself to the target
+	Times    int  // how many links the page has to the target; 0: it only redirects
 }
 
 // Scorer decides how much a URL matters: the order in which URLs are fetched, and which of several equal pages
@@ -85,9 +98,8 @@ type Page struct {
 type Scorer interface {
 	// Inject returns the score of a new seed. given is the seed line's own score, or 1.
 	Inject(given float64) float64
-	// Distribute returns what one distinct link of the page gives to its target. internal says that the target is
-	// on the same host.
-	Distribute(p Page, internal bool) float64
+	// Distribute returns what the links of a page give to one of its targets, in all.
+	Distribute(p Page, l Link) float64
 	// Update returns the new score of a record. old is its score, 0 for a new record; sum is what the links of one
 	// segment give to it.
 	Update(old, sum float64) float64

@@ -75,6 +75,8 @@ func TestFilters(t *testing.T) {
 func TestLaws(t *testing.T) {
 	policytest.Scorer(t, policy.VoteScorer{})
 	policytest.Scorer(t, policy.OPICScorer{})
+	policytest.Scorer(t, policy.OPICScorer{CountFiltered: true})
+	policytest.Scorer(t, policy.DistinctOPICScorer{})
 	policytest.FetchSchedule(t, policy.FixedSchedule{})
 	policytest.FetchSchedule(t, policy.AdaptiveSchedule{})
 	toRoot := policy.URLNormalizerFunc(func(u urlkey.URL) (urlkey.URL, error) { return u.Resolve("/") })
@@ -88,7 +90,7 @@ func TestVotesDoNotDependOnOrder(t *testing.T) {
 		var votes []float64
 		for range rapid.IntRange(1, 200).Draw(t, "pages") {
 			page := policy.Page{Links: rapid.IntRange(1, 2000).Draw(t, "links"), First: true}
-			votes = append(votes, s.Distribute(page, rapid.Bool().Draw(t, "internal")))
+			votes = append(votes, s.Distribute(page, policy.Link{Internal: rapid.Bool().Draw(t, "internal"), Times: 1}))
 		}
 		forward, backward := 1.0, 1.0
 		for i := range votes {

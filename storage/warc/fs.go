@@ -29,6 +29,8 @@ type FS interface {
 	Truncate(name string, size int64) error
 	// SyncDir makes the directory's entries durable.
 	SyncDir(dir string) error
+	// Rename gives a file another name in the same directory, in the place of what has that name.
+	Rename(oldname, newname string) error
 	// Remove deletes a file.
 	Remove(name string) error
 }
@@ -127,5 +129,7 @@ func (osFS) SyncDir(dir string) (err error) {
 	defer func() { err = errors.Join(err, d.Close()) }()
 	return d.Sync()
 }
+
+func (osFS) Rename(oldname, newname string) error { return os.Rename(oldname, newname) }
 
 func (osFS) Remove(name string) error { return os.Remove(name) }

@@ -40,6 +40,9 @@ const (
 	// start of the damage, so a file made of nested half-records would otherwise cost quadratic time.
 	maxResyncs = 1000
 
+	// mendFaultsMax bounds the faults that Mend reports of one file. It mends all.
+	mendFaultsMax = 1000
+
 	// sourceBufferBytes is a Reader's read-ahead on the file, and streamBufferBytes on a decompressed member.
 	sourceBufferBytes = 64 << 10
 	streamBufferBytes = 32 << 10

@@ -177,3 +177,19 @@ func (m *memFS) bytesOf(name string) []byte {
 }
 
 var _ io.ReaderAt = (*memFile)(nil)
+
+func (m *memFS) Rename(oldname, newname string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.call("rename", newname); err != nil {
+		return err
+	}
+	f, ok := m.files[oldname]
+	if !ok {
+		return os.ErrNotExist
+	}
+	delete(m.files, oldname)
+	f.name = newname
+	m.files[newname] = f
+	return nil
+}

@@ -462,7 +462,7 @@ func (r *Reader) verdict(start int64, err error) error {
 	if r.onlyZeros(start) {
 		return r.torn(corrupt)
 	}
-	if r.zr != nil { // a plain file has no safe place to continue from
+	if r.zr != nil || start == 0 && r.almostPacked() { // a plain file has no safe place to continue from
 		corrupt.Next = r.findMember(start + 1)
 	}
 	switch {
@@ -490,6 +490,21 @@ func (r *Reader) startsWithin(start int64) bool {
 	}
 	return bytes.HasPrefix([]byte(recordMagic), head[:n]) ||
 		head[0] == gzipMagic[0] && (n < 2 || head[1] == gzipMagic[1])
+}
+
+// almostPacked reports whether the file begins like a gzip member of which one byte is damaged.
+func (r *Reader) almostPacked() bool {
+	var head [4]byte
+	if n, _ := r.src.at(head[:], 0); n < len(head) {
+		return false
+	}
+	same := 0
+	for i, c := range gzipMagic {
+		if head[i] == c {
+			same++
+		}
+	}
+	return same == len(gzipMagic)-1
 }
 
 func (r *Reader) torn(c *CorruptError) error {

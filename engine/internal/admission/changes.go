@@ -171,7 +171,7 @@ func (c *Changes) Commit() error {
 	a.traps.close(c.closed)
 	for _, p := range c.closed {
 		a.o.Warn(fmt.Errorf("%s… is closed: at least %d%% of the pages recently fetched there were copies of one "+
-			"another (--trap-duplicates)", spellPrefix(p), a.traps.percent))
+			"another (setting trap-duplicates)", spellPrefix(p), a.traps.percent))
 	}
 	return nil
 }

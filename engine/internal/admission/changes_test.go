@@ -294,7 +294,7 @@ func TestTraps(t *testing.T) {
 		t.Errorf("%d will be closed, reported before they are: %q", n, w.warns)
 	}
 	want := "a.example/cal?… is closed: at least 90% of the pages recently fetched there were copies of one another " +
-		"(--trap-duplicates)"
+		"(setting trap-duplicates)"
 	check := func(a *admission.Admission, on bool) {
 		t.Helper()
 		for url, closed := range map[string]bool{

@@ -187,7 +187,7 @@ func (in *injection) line(line string) error {
 		in.malformed(raw, err)
 		return nil
 	}
-	r := storage.Record{Status: storage.StatusUnfetched, Interval: policy.DefaultInterval, FetchTime: in.now}
+	r := storage.Record{Status: storage.StatusUnfetched, Interval: in.p.interval, FetchTime: in.now}
 	given := math.NaN()
 	for _, field := range strings.FieldsFunc(rest, func(c rune) bool { return c == '\t' }) {
 		if err := seedField(&r, &given, field); err != nil {
@@ -209,7 +209,7 @@ func (in *injection) line(line string) error {
 		in.result.Assumed++
 		r.Meta = append(r.Meta, storage.Field{Name: storage.MetaScheme, Value: storage.SchemeAssumed})
 	}
-	r.Score = in.p.env.Scorer.Inject(1)
+	r.Score = in.p.seedScore()
 	if !math.IsNaN(given) {
 		r.Score = in.p.env.Scorer.Inject(given)
 	}
@@ -239,6 +239,8 @@ func seedField(r *storage.Record, score *float64, field string) error {
 			return fmt.Errorf("%s=%q is not a number of seconds", name, value)
 		}
 		r.Interval = uint32(v)
+	case policy.MetaRedirectURL:
+		return fmt.Errorf("%s is what redirects set: choose another name", name)
 	default:
 		r.Meta = append(r.Meta, storage.Field{Name: name, Value: value})
 	}
@@ -302,7 +304,7 @@ func (in *injection) mergeOne(w *storage.TableWriter, hosts *hostTally, key, see
 		}
 		in.result.Changed++
 		if !in.o.Overwrite {
-			r = updatedSeed(was, r)
+			r = in.p.updatedSeed(was, r)
 		}
 	default:
 		in.result.Known++
@@ -331,11 +333,11 @@ func (in *injection) mergeOne(w *storage.TableWriter, hosts *hostTally, key, see
 
 // updatedSeed is a known record with the seed's score, interval and metadata, where the seed
 // line says something other than the default.
-func updatedSeed(was, seed storage.Record) storage.Record {
-	if seed.Score != 1 {
+func (p *Phases) updatedSeed(was, seed storage.Record) storage.Record {
+	if seed.Score != p.seedScore() {
 		was.Score = seed.Score
 	}
-	if seed.Interval != policy.DefaultInterval {
+	if seed.Interval != p.interval {
 		was.Interval = seed.Interval
 	}
 	for _, f := range seed.Meta {

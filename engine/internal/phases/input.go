@@ -3,8 +3,10 @@
 package phases
 
 import (
+	"cmp"
 	"encoding/binary"
 	"math"
+	"slices"
 
 	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/storage"
@@ -29,15 +31,15 @@ func (x linkSum) plus(y linkSum) linkSum {
 	return x
 }
 
-// applyTo makes a record what it becomes by the links, and by being named as a sitemap. The record is known, or one
+// applyLinks makes a record what it becomes by the links, and by being named as a sitemap. The record is known, or one
 // that newRecord made.
-func (x linkSum) applyTo(r *storage.Record, known, sitemap bool, scorer policy.Scorer) {
+func (p *Phases) applyLinks(x linkSum, r *storage.Record, known, sitemap bool) {
 	sum := x.score
 	if sitemap && !known { // one that is known keeps what it has
-		sum += scorer.Inject(1)
+		sum += p.seedScore()
 	}
 	if x.any || sitemap && !known {
-		r.Score = scorer.Update(r.Score, sum)
+		r.Score = p.env.Scorer.Update(r.Score, sum)
 	}
 	if x.any {
 		r.Depth, r.Hops = min(r.Depth, x.depth), min(r.Hops, x.hops)
@@ -45,21 +47,23 @@ func (x linkSum) applyTo(r *storage.Record, known, sitemap bool, scorer policy.S
 }
 
 // newRecord is the record of a URL that was not known, before links give it a score.
-func newRecord(links linkSum, sitemap bool, now int64) storage.Record {
-	r := storage.Record{Status: storage.StatusUnfetched, FetchTime: now, Interval: policy.DefaultInterval}
+func (p *Phases) newRecord(links linkSum, sitemap bool, now int64) storage.Record {
+	r := storage.Record{Status: storage.StatusUnfetched, FetchTime: now, Interval: p.interval}
 	if links.any && !sitemap {
 		r.Depth, r.Hops = links.depth, links.hops
 	}
 	return r
 }
 
-// input is what one segment says about one URL: at most one outcome, the sum of its links, and whether it
-// was named as a sitemap.
+// input is what one segment says about one URL: at most one outcome, the sum of its links, whether it was named as a
+// sitemap, and by which URL a redirect to it is better known.
 //
-//	value: flags byte (1 outcome, 2 link, 4 sitemap) | hops byte | score float64 | depth uint16 | outcome…
+//	value: flags byte (1 outcome, 2 link, 4 sitemap, 8 shown as) | hops byte | score float64 | depth uint16 |
+//	       length uint16 and text of shown as, if any | outcome…
 type input struct {
 	links            linkSum
 	outcome, sitemap bool
+	shownAs          string // "": nothing else than it is
 	encoded          []byte // the outcome
 }
 
@@ -67,6 +71,7 @@ const (
 	inputOutcome = 1 << iota
 	inputLink
 	inputSitemap
+	inputShownAs
 
 	inputHead = 12
 )
@@ -82,9 +87,15 @@ func appendInput(dst []byte, in *input, o *storage.FetchOutcome) []byte {
 	if in.sitemap {
 		flags |= inputSitemap
 	}
+	if in.shownAs != "" {
+		flags |= inputShownAs
+	}
 	dst = append(dst, flags, in.links.hops)
 	dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(in.links.score))
 	dst = binary.LittleEndian.AppendUint16(dst, in.links.depth)
+	if in.shownAs != "" {
+		dst = append(binary.LittleEndian.AppendUint16(dst, uint16(len(in.shownAs))), in.shownAs...)
+	}
 	if o != nil {
 		dst = storage.AppendFetchOutcome(dst, o) // which has no links: the join needs the outcome only
 	}
@@ -92,7 +103,7 @@ func appendInput(dst []byte, in *input, o *storage.FetchOutcome) []byte {
 }
 
 func readInput(v []byte) input {
-	return input{
+	in := input{
 		outcome: v[0]&inputOutcome != 0,
 		sitemap: v[0]&inputSitemap != 0,
 		links: linkSum{
@@ -103,6 +114,33 @@ func readInput(v []byte) input {
 		},
 		encoded: v[inputHead:],
 	}
+	if v[0]&inputShownAs != 0 {
+		n := 2 + int(binary.LittleEndian.Uint16(in.encoded))
+		in.shownAs, in.encoded = string(in.encoded[2:n]), in.encoded[n:]
+	}
+	return in
+}
+
+// betterShownAs returns the shorter of two URLs by which a page may be shown, of equally long ones the lesser, so that
+// the order of redirects does not matter. "" is none.
+func betterShownAs(a, b string) string {
+	switch {
+	case a == "" || b != "" && cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(b, a)) < 0:
+		return b
+	}
+	return a
+}
+
+// noteShownAs notes in a record's metadata by which URL its page is shown.
+func noteShownAs(r *storage.Record, u string) {
+	for i, f := range r.Meta {
+		if f.Name == policy.MetaRedirectURL {
+			r.Meta = slices.Clone(r.Meta)
+			r.Meta[i].Value = betterShownAs(f.Value, u)
+			return
+		}
+	}
+	r.Meta = append(slices.Clip(r.Meta), storage.Field{Name: policy.MetaRedirectURL, Value: u})
 }
 
 // foldInputs adds up links and keeps the outcome, of which there is at most one.
@@ -110,6 +148,7 @@ func foldInputs(dst, a, b []byte) []byte {
 	x, y := readInput(a), readInput(b)
 	x.links = x.links.plus(y.links)
 	x.sitemap = x.sitemap || y.sitemap
+	x.shownAs = betterShownAs(x.shownAs, y.shownAs)
 	if y.outcome {
 		x.outcome, x.encoded = true, y.encoded
 	}

@@ -9,10 +9,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/zeebo/xxh3"
 
 	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
 // Inverted counts what invertlinks wrote.
@@ -28,8 +30,9 @@ type Inverted struct {
 // storage.Inlinks leaves out links that the newest version of their page no longer has (Nutch never
 // removes a link).
 //
-// All links are kept, those within a host and those that leave the scope too: they are what the
-// page said. The reader decides what to do with them.
+// Links within a host and links that leave the scope are kept too: they are what the page said. The reader decides what
+// to do with them. Links that Env.Links does not count are left out, and as in Nutch those that must not be followed,
+// and all links of pages that say so of theirs; Env.NoFollowLinks keeps these.
 //
 // It may run at the same time as any other phase, and as itself for another segment.
 func (p *Phases) InvertLinks(ctx context.Context, segment uint32) (Inverted, error) {
@@ -60,7 +63,7 @@ func (p *Phases) invert(ctx context.Context, segment uint32, ing *storage.Ingest
 	if !ok {
 		v = new(inversion)
 	}
-	v.values, v.memory = p.env.Sorter(foldInlinks), p.env.TableBytes
+	v.values, v.memory, v.env = p.env.Sorter(foldInlinks(p.env.MaxInlinks)), p.env.TableBytes, &p.env
 	defer func() {
 		v.values.Close()
 		v.values = nil
@@ -94,6 +97,7 @@ func (p *Phases) invert(ctx context.Context, segment uint32, ing *storage.Ingest
 // inversion is one run of invert: the links of as many pages as fit into memory, in a list for each
 // target, newest first; when memory is full, they go to the sorter as encoded inlinks.
 type inversion struct {
+	env    *Env
 	memory int64           // bytes of targets and all that is kept beside them
 	values *storage.Sorter // target → count, inlinks
 
@@ -129,7 +133,7 @@ func (v *inversion) collect(ctx context.Context, store *storage.Store, segment u
 		err := storage.ReadFetchOutcome(sc.Value(), &page, &links)
 		source, known := 0, false
 		for err == nil && links.Next() {
-			if bytes.Equal(links.Key(), sc.Key()) {
+			if bytes.Equal(links.Key(), sc.Key()) || !v.counts(&page, &links, sc.Key()) {
 				continue
 			}
 			if !known {
@@ -154,7 +158,18 @@ func (v *inversion) collect(ctx context.Context, store *storage.Store, segment u
 	return v.flush()
 }
 
+// counts reports whether a page's current link belongs into linkdb.
+func (v *inversion) counts(page *storage.FetchOutcome, links *storage.OutlinkReader, source []byte) bool {
+	if !v.env.NoFollowLinks && (links.NoFollow() || page.Flags&storage.FlagNoFollow != 0) {
+		return false
+	}
+	r := v.env.Links
+	return !r.IgnoreExternal && !r.IgnoreInternal ||
+		r.Refuses(urlkey.HostKey(urlkey.HostKeyOf(source)), urlkey.HostKey(urlkey.HostKeyOf(links.Key()))) == ""
+}
+
 func (v *inversion) add(target, anchor []byte, source uint32) {
+	anchor = cutAnchor(anchor, v.env.AnchorLength)
 	n, fresh := v.targets.Number(xxh3.Hash(target), target)
 	if fresh {
 		v.last = append(v.last, 0)
@@ -200,7 +215,7 @@ func (v *inversion) encode(last int32) []byte {
 		if i > 0 && v.list[i].source == v.list[i-1].source && bytes.Equal(v.anchor(i), v.anchor(i-1)) {
 			continue
 		}
-		if count == inlinksMax {
+		if count == v.env.MaxInlinks {
 			break
 		}
 		source := v.sources.Key(int(v.list[i].source))
@@ -222,22 +237,37 @@ func (v *inversion) before(i, j int) bool {
 
 func (v *inversion) anchor(i int) []byte { return v.anchors[v.list[i].from:v.list[i].to] }
 
+// cutAnchor cuts an anchor after a number of characters.
+func cutAnchor(anchor []byte, most int) []byte {
+	if len(anchor) <= most {
+		return anchor
+	}
+	at := 0
+	for n := 0; n < most && at < len(anchor); n++ {
+		_, size := utf8.DecodeRune(anchor[at:])
+		at += size
+	}
+	return anchor[:at]
+}
+
 // A value in the sorter begins with the number of its inlinks.
 const inlinkCountBytes = 4
 
 func readCount(value []byte) int { return int(binary.LittleEndian.Uint32(value)) }
 
-// foldInlinks joins two lists of one target, the later one having the later sources. Past inlinksMax
-// the rest is left out.
-func foldInlinks(dst, a, b []byte) []byte {
-	n, m := readCount(a), readCount(b)
-	at := len(dst)
-	dst = append(dst, a...)
-	if room := inlinksMax - n; m > room {
-		m = max(room, 0)
-		b = append(b[:inlinkCountBytes:inlinkCountBytes], storage.FirstInlinks(b[inlinkCountBytes:], m)...)
+// foldInlinks joins two lists of one target, the later one having the later sources. Past most inlinks the rest is left
+// out.
+func foldInlinks(most int) func(dst, a, b []byte) []byte {
+	return func(dst, a, b []byte) []byte {
+		n, m := readCount(a), readCount(b)
+		at := len(dst)
+		dst = append(dst, a...)
+		if room := most - n; m > room {
+			m = max(room, 0)
+			b = append(b[:inlinkCountBytes:inlinkCountBytes], storage.FirstInlinks(b[inlinkCountBytes:], m)...)
+		}
+		dst = storage.JoinInlinks(dst, b[inlinkCountBytes:])
+		binary.LittleEndian.PutUint32(dst[at:], uint32(n+m))
+		return dst
 	}
-	dst = storage.JoinInlinks(dst, b[inlinkCountBytes:])
-	binary.LittleEndian.PutUint32(dst[at:], uint32(n+m))
-	return dst
 }

@@ -45,7 +45,8 @@ func TestKeyTable(t *testing.T) {
 
 // invertedParts writes links through an inversion that is flushed after each part, and returns the lists.
 func invertedParts(t *rapid.T, parts [][][3]string) map[string][]storage.Inlink {
-	v := inversion{values: storage.NewSorter(storage.SorterOptions{Combine: foldInlinks})}
+	env := Env{MaxInlinks: 10_000, AnchorLength: storage.AnchorMaxBytes}
+	v := inversion{values: storage.NewSorter(storage.SorterOptions{Combine: foldInlinks(env.MaxInlinks)}), env: &env}
 	defer v.values.Close()
 	for _, part := range parts {
 		last, source := "", 0
@@ -136,11 +137,13 @@ func TestInlinksMax(t *testing.T) {
 		b := []byte{byte(n), byte(n >> 8), byte(n >> 16), 0}
 		return storage.AppendInlinks(b, links)
 	}
-	a, b := list(0, inlinksMax-3), list(100_000, 10)
-	got := foldInlinks(nil, foldInlinks(nil, a, b), b)
+	const most = 10_000
+	fold := foldInlinks(most)
+	a, b := list(0, most-3), list(100_000, 10)
+	got := fold(nil, fold(nil, a, b), b)
 	links, err := storage.DecodeInlinks(got[inlinkCountBytes:], nil)
-	full := err == nil && len(links) == inlinksMax && readCount(got) == inlinksMax
-	if !full || links[inlinksMax-1].From != "com,100002,)/ http" {
+	full := err == nil && len(links) == most && readCount(got) == most
+	if !full || links[most-1].From != "com,100002,)/ http" {
 		t.Errorf("%d links, count %d, %v", len(links), readCount(got), err)
 	}
 }

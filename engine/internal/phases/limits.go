@@ -16,8 +16,8 @@ const (
 	// defaultTop bounds a fetchlist when the caller does not: its URLs are held in memory.
 	defaultTop = 1_000_000
 
-	// inlinksMax is the number of inlinks of one target that are kept of a segment.
-	inlinksMax = 10_000
+	// reasonAddition counts URLs that would be new while additions are not allowed.
+	reasonAddition = "addition"
 
 	// seedLineMax bounds one seed line, in bytes; a longer one is reported as malformed.
 	seedLineMax = 64 << 10

@@ -38,10 +38,26 @@ type Env struct {
 	Normalizers policy.URLNormalizers
 	Scorer      policy.Scorer
 	Schedule    policy.FetchSchedule
+	// Interval is the time between two fetches of a new URL; whole seconds count. SeedScore is the score of a seed line
+	// that has none, before Scorer.Inject, and that of sitemaps.
+	Interval  time.Duration
+	SeedScore float64
+	// Links says which links count. NoAdditions makes UpdateDB and Readmit make no records of URLs that crawldb does
+	// not have.
+	Links       policy.LinkRule
+	NoAdditions bool
+	// ChooseRedirectURL makes UpdateDB note by which URL a page behind a redirect is shown.
+	ChooseRedirectURL bool
+	// NoFollowLinks makes InvertLinks keep links that must not be followed. MaxInlinks is the number of inlinks of one
+	// target that it keeps of a segment, AnchorLength that of the characters of an anchor.
+	NoFollowLinks bool
+	MaxInlinks    int
+	AnchorLength  int
 	// MaxInterval is the longest time between two fetches of a URL; whole seconds count.
 	MaxInterval time.Duration
-	// Sitemaps returns the sitemaps found since the last call; nil: there are none. UpdateDB calls it.
-	Sitemaps func() []urlkey.Key
+	// Sitemaps returns the sitemaps found since the last call, or those of a segment's hosts; nil: there are none.
+	// UpdateDB calls it.
+	Sitemaps func(segment uint32) []urlkey.Key
 	// Deletes begins to remove documents from the search index, within an ingestion. Dedup calls it, and
 	// one of Finish and Abort before the ingestion ends.
 	Deletes func(ing *storage.Ingestion) Deletes
@@ -63,6 +79,7 @@ type Deletes interface {
 type Phases struct {
 	env         Env
 	maxInterval uint32 // seconds
+	interval    uint32 // seconds, of a new URL
 	updates     spare  // an *update
 	inversions  spare  // an *inversion
 }
@@ -72,8 +89,12 @@ func New(env Env) *Phases {
 	if env.Warn == nil {
 		env.Warn = func(error) {}
 	}
-	return &Phases{env: env, maxInterval: uint32(min(env.MaxInterval/time.Second, math.MaxUint32))}
+	seconds := func(d time.Duration) uint32 { return uint32(min(d/time.Second, math.MaxUint32)) }
+	return &Phases{env: env, maxInterval: seconds(env.MaxInterval), interval: seconds(env.Interval)}
 }
+
+// seedScore is the score of a seed that is given none, and of a sitemap.
+func (p *Phases) seedScore() float64 { return p.env.Scorer.Inject(p.env.SeedScore) }
 
 func (p *Phases) now() int64 { return p.env.Now().UnixMilli() }
 

@@ -290,7 +290,7 @@ func TestLinkAllocations(t *testing.T) {
 		u.visited++
 		u.counted = u.counted[:0]
 		for _, k := range keys {
-			u.link(k)
+			u.link(k, 1)
 		}
 		u.give(keys[0], policy.Page{Links: len(u.counted), First: true})
 	}

@@ -71,9 +71,12 @@ func (u *update) one(w *storage.TableWriter, hosts *hostTally, key []byte, in in
 		}
 		r = was
 	} else {
-		r = newRecord(in.links, in.sitemap, u.now)
+		r = u.p.newRecord(in.links, in.sitemap, u.now)
 	}
 	switch {
+	case !known && u.p.env.NoAdditions:
+		u.result.Filtered[reasonAddition]++
+		return nil
 	case !known:
 		u.result.New++
 	case !in.outcome && !in.links.any: // a sitemap that is known
@@ -85,9 +88,15 @@ func (u *update) one(w *storage.TableWriter, hosts *hostTally, key []byte, in in
 		if err := storage.DecodeFetchOutcome(in.encoded, &u.page); err != nil {
 			return fmt.Errorf("outcome of %s: %w", key, err)
 		}
+		if r.Interval == 0 {
+			r.Interval = u.p.interval
+		}
 		transition(&r, &u.page, u.segment, u.p.env.Schedule, u.p.maxInterval)
 	}
-	in.links.applyTo(&r, known, in.sitemap, u.p.env.Scorer)
+	u.p.applyLinks(in.links, &r, known, in.sitemap)
+	if in.shownAs != "" {
+		noteShownAs(&r, in.shownAs)
+	}
 	if err := noteSignature(u.signatures, key, &was, &r); err != nil {
 		return err
 	}

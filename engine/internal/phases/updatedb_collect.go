@@ -42,11 +42,12 @@ type update struct {
 
 	page    storage.FetchOutcome
 	links   storage.OutlinkReader
-	keys    KeyTable // of targets
-	targets []target // by number
-	counted []int    // numbers of the current page's targets that are admitted or withheld
-	trapped int      // its targets below closed prefixes
-	visited uint32   // pages so far
+	keys    KeyTable    // of targets
+	targets []target    // by number
+	counted []int       // numbers of the current page's targets that are admitted or withheld
+	trapped int         // its targets below closed prefixes
+	linked  policy.Page // what is known of the current page's links
+	visited uint32      // pages so far
 	value   []byte
 }
 
@@ -80,6 +81,7 @@ func (u *update) close() error {
 type target struct {
 	sum     linkSum
 	page    uint32 // the last that links here
+	times   uint32 // how many links that page has to here
 	hostEnd uint16 // of its host's key in its own
 	fate    fate
 	refused uint32 // times that the refusal was met, once per page
@@ -180,34 +182,61 @@ func (u *update) addPage(key []byte, source *storage.Record) error {
 	page := policy.Page{Score: source.Score, Depth: source.Depth, First: source.Segment == 0 && !redirected}
 	if o.Redirect != "" && o.Status != storage.FetchSuccess {
 		page.Links = 1
-		return u.addRedirect(key, page, source.Hops)
+		return u.addRedirect(key, source, &page, 0)
 	}
 	if o.Status != storage.FetchSuccess || o.Flags&storage.FlagNoFollow != 0 {
 		return nil
 	}
 	u.visited++
-	u.counted, u.trapped = u.counted[:0], 0
+	u.counted, u.trapped, u.linked = u.counted[:0], 0, policy.Page{Accepted: int(o.SelfLinks), All: int(o.SelfLinks)}
+	host, refreshes := urlkey.HostKeyOf(key), 0
 	for u.links.Next() {
-		if to := u.links.Key(); !u.links.NoFollow() && !bytes.Equal(to, key) && string(to) != string(o.Redirect) {
-			u.link(to)
+		to, times := u.links.Key(), u.links.Times()
+		if u.links.NoFollow() {
+			continue
+		}
+		u.linked.All += times
+		switch {
+		case bytes.Equal(to, key) || u.ignored(host, urlkey.HostKeyOf(to)):
+		case string(to) == string(o.Redirect):
+			refreshes += times
+		default:
+			u.link(to, times)
 		}
 	}
 	if err := u.links.Err(); err != nil {
 		return fmt.Errorf("parse record %s: %w", key, err)
 	}
+	if refreshes > 0 { // package parse makes a link of the refresh as well
+		refreshes--
+		u.linked.All--
+	}
 	page.Links = len(u.counted) + u.trapped
+	page.Accepted, page.All = u.linked.Accepted, u.linked.All
 	if o.Redirect != "" { // it refreshes itself to another page, which is one of its links
 		page.Links++
-		if err := u.addRedirect(key, page, source.Hops); err != nil {
+		if err := u.addRedirect(key, source, &page, refreshes); err != nil {
 			return err
 		}
 	}
 	u.give(key, page)
-	return nil
+	return u.giveSelf(key, page, source.Hops)
 }
 
-// link notes a link of the current page, unless its target was noted for this page or is refused.
-func (u *update) link(key []byte) {
+// ignored reports whether a link from one host to another does not count, and counts it as refused.
+func (u *update) ignored(from, to []byte) bool {
+	if !u.p.env.Links.IgnoreExternal && !u.p.env.Links.IgnoreInternal {
+		return false
+	}
+	reason := u.p.env.Links.Refuses(urlkey.HostKey(from), urlkey.HostKey(to))
+	if reason != "" {
+		u.result.Filtered[reason]++
+	}
+	return reason != ""
+}
+
+// link notes some links of the current page to one target, unless that is refused.
+func (u *update) link(key []byte, times int) {
 	n, fresh := u.keys.Number(xxh3.Hash(key), key)
 	if fresh {
 		v := u.p.env.Admission.VerdictKey(urlkey.Key(key), admission.Facts{})
@@ -216,10 +245,14 @@ func (u *update) link(key []byte) {
 		})
 	}
 	t := &u.targets[n]
+	if t.fate == fateAdmitted || t.fate == fateTrapped {
+		u.linked.Accepted += times
+	}
 	if t.page == u.visited {
+		t.times += uint32(times)
 		return
 	}
-	t.page = u.visited
+	t.page, t.times = u.visited, uint32(times)
 	if t.fate != fateAdmitted {
 		t.refused++
 	}
@@ -236,15 +269,22 @@ func (u *update) link(key []byte) {
 func (u *update) give(key []byte, page policy.Page) {
 	host := urlkey.HostKeyOf(key)
 	u.changes.Referral.From(host)
-	internal, external := u.sumOf(page, true), u.sumOf(page, false)
+	internal := u.sumOf(page, policy.Link{Internal: true, Times: 1})
+	external := u.sumOf(page, policy.Link{Times: 1})
 	for _, n := range u.counted {
 		t := &u.targets[n]
 		to := u.keys.Key(n)[:t.hostEnd]
-		if string(to) == string(host) {
-			t.sum = t.sum.plus(internal)
+		same, sum := string(to) == string(host), external
+		switch {
+		case t.times > 1:
+			sum = u.sumOf(page, policy.Link{Internal: same, Times: int(t.times)})
+		case same:
+			sum = internal
+		}
+		t.sum = t.sum.plus(sum)
+		if same {
 			continue
 		}
-		t.sum = t.sum.plus(external)
 		if t.fate == fateWithheldByScope {
 			// What a seed brings into scope is of its domain, which has no budget by referrers. If a later process has
 			// a wider scope, the domain starts with the budget of one that no other links to.
@@ -259,13 +299,25 @@ func (u *update) give(key []byte, page policy.Page) {
 	}
 }
 
-// sumOf is what a link of a page gives to its target.
-func (u *update) sumOf(page policy.Page, internal bool) linkSum {
+// giveSelf gives a page what its links to parts of itself are worth, for a scorer that counts these.
+func (u *update) giveSelf(key []byte, page policy.Page, hops uint8) error {
+	if u.page.SelfLinks == 0 {
+		return nil
+	}
+	score := u.p.env.Scorer.Distribute(page, policy.Link{Internal: true, Self: true, Times: int(u.page.SelfLinks)})
+	if score == 0 {
+		return nil
+	}
+	return u.admit(key, &input{links: linkSum{any: true, hops: hops, depth: page.Depth, score: score}})
+}
+
+// sumOf is what a page's links to a target say of it.
+func (u *update) sumOf(page policy.Page, l policy.Link) linkSum {
 	depth := page.Depth
 	if depth < math.MaxUint16 {
 		depth++
 	}
-	return linkSum{any: true, depth: depth, score: u.p.env.Scorer.Distribute(page, internal)}
+	return linkSum{any: true, depth: depth, score: u.p.env.Scorer.Distribute(page, l)}
 }
 
 // addTargets gives what links say about their targets to the sorters and forgets it.
@@ -324,19 +376,63 @@ func (u *update) withhold(
 // takes the target into the scope: people name python.org and mean www.python.org. What other pages link to there
 // comes into reach when this segment is ingested.
 //
-// Redirects in a row are counted, and a chain that is too long ends: its next target gets no record.
-func (u *update) addRedirect(key []byte, page policy.Page, hops uint8) error {
+// Redirects in a row are counted, and a chain that is too long ends: its next target gets no record. times is how many
+// links the page has to the target as well; if they are accepted, page counts them.
+func (u *update) addRedirect(key []byte, source *storage.Record, page *policy.Page, times int) error {
 	to := u.page.Redirect
-	facts := admission.Facts{Seed: page.Depth == 0, Hops: int(hops) + 1}
+	if u.ignored(urlkey.HostKeyOf(key), []byte(to.HostKey())) {
+		return nil
+	}
+	facts := admission.Facts{Seed: page.Depth == 0, Hops: int(source.Hops) + 1}
 	v := u.p.env.Admission.VerdictKey(to, facts)
 	if facts.Seed && v.Reason != admission.ReasonChain && v.Reason != admission.ReasonMalformed {
 		u.changes.Seed(to)
 	}
+	if v.OK() {
+		page.Accepted += times
+	}
+	internal := string(to.HostKey()) == string(urlkey.HostKeyOf(key))
 	sum := linkSum{
-		any: true, hops: hops + 1, depth: page.Depth + redirectDepthCost,
-		score: u.p.env.Scorer.Distribute(page, string(to.HostKey()) == string(urlkey.HostKeyOf(key))),
+		any: true, hops: source.Hops + 1, depth: page.Depth + redirectDepthCost,
+		score: u.p.env.Scorer.Distribute(*page, policy.Link{Internal: internal, Redirect: true, Times: times}),
+	}
+	if v.OK() {
+		shownAs, err := u.shownAs(key, source, to)
+		if err != nil {
+			return err
+		}
+		return u.admit([]byte(to), &input{links: sum, shownAs: shownAs})
 	}
 	return u.add(to, sum, false, v)
+}
+
+// shownAs returns the URL by which the target of the current page's redirect is shown; "": its own. The page may itself
+// be shown by the URL of a redirect to it.
+func (u *update) shownAs(key []byte, source *storage.Record, to urlkey.Key) (string, error) {
+	if !u.p.env.ChooseRedirectURL {
+		return "", nil
+	}
+	from, err := urlkey.Key(key).URL()
+	if err != nil {
+		return "", fmt.Errorf("redirect of %s: %w", key, err)
+	}
+	for _, f := range source.Meta {
+		if shown, err := urlkey.Parse(f.Value); f.Name == policy.MetaRedirectURL && err == nil {
+			from = shown
+		}
+	}
+	target, err := to.URL()
+	if err != nil {
+		return "", fmt.Errorf("redirect of %s: %w", key, err)
+	}
+	temporary := u.page.Status == storage.FetchRedirTemp
+	if u.page.Status == storage.FetchSuccess { // it refreshes itself
+		temporary = u.page.Flags&storage.FlagRefreshPerm == 0
+	}
+	if best := policy.ChooseRedirectURL(from, target, temporary); best != target {
+		return best.String(), nil
+	}
+	return "", nil
 }
 
 // add admits, withholds or refuses a single URL.
@@ -357,7 +453,7 @@ func (u *update) addSitemaps() error {
 	if u.p.env.Sitemaps == nil {
 		return nil
 	}
-	keys := u.p.env.Sitemaps()
+	keys := u.p.env.Sitemaps(u.segment)
 	slices.Sort(keys)
 	for _, k := range slices.Compact(keys) {
 		v := u.p.env.Admission.VerdictKey(k, admission.Facts{})

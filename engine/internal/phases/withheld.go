@@ -23,7 +23,7 @@ type Readmitted struct {
 }
 
 // Readmit joins withheld links that came into reach with crawldb, as if they had been admitted when their segments
-// were updated. It does nothing while admission.Pending is empty. UpdateDB and Inject do the same at their end; what
+// were updated. It does nothing while admission.Pending is empty, or no additions are allowed. UpdateDB and Inject do the same at their end; what
 // else changes the answer, such as a live filter, is followed by a call of Readmit.
 //
 //	withheld, below the pending prefixes ─▶ verdict for each target
@@ -39,7 +39,7 @@ func (p *Phases) readmit(ctx context.Context) (Readmitted, error) {
 	var result Readmitted
 	changes := p.env.Admission.NewChanges() // before any question
 	pending := p.env.Admission.Pending()
-	if len(pending) == 0 {
+	if len(pending) == 0 || p.env.NoAdditions {
 		return result, nil
 	}
 	changes.Readmitted(pending)
@@ -219,9 +219,9 @@ func (r *readmission) admit() error {
 		sum := sumOfWithheld(w)
 		exists := known || i > 0
 		if !exists {
-			record = newRecord(sum, w.Sitemap, r.now)
+			record = r.p.newRecord(sum, w.Sitemap, r.now)
 		}
-		sum.applyTo(&record, exists, w.Sitemap, r.p.env.Scorer)
+		r.p.applyLinks(sum, &record, exists, w.Sitemap)
 		linked = linked || w.Link
 		if w.Referrers != 0 {
 			referral := &r.changes.Referral

@@ -82,8 +82,9 @@ func (w *world) restart() {
 			})
 		},
 		TableBytes: 1 << 20, Now: w.options.Now, Scorer: policy.VoteScorer{}, Schedule: policy.FixedSchedule{},
-		MaxInterval: policy.DefaultMaxInterval * time.Second,
-		Sitemaps: func() (keys []urlkey.Key) {
+		MaxInterval: policy.DefaultMaxInterval * time.Second, Interval: policy.DefaultInterval * time.Second,
+		SeedScore: 1, MaxInlinks: 10_000, AnchorLength: storage.AnchorMaxBytes,
+		Sitemaps: func(uint32) (keys []urlkey.Key) {
 			keys, w.sitemaps = w.sitemaps, nil
 			return keys
 		},

@@ -55,10 +55,11 @@ func (s *Scratch) Outcome() *storage.FetchOutcome { return &s.outcome }
 
 // Failures that this package decides rather than engine/fetch.
 const (
-	FailureRobots   = admission.ReasonRobots
-	failureLocation = "bad_location" // a redirect without a usable target
-	failureDecode   = "decode_error"
-	failureParse    = "parse_failed"
+	FailureRobots     = admission.ReasonRobots
+	FailureCrawlDelay = "crawl_delay"  // robots.txt demands a longer one than is accepted
+	failureLocation   = "bad_location" // a redirect without a usable target
+	failureDecode     = "decode_error"
+	failureParse      = "parse_failed"
 )
 
 // Fields of WARC records: of the metadata record of an attempt without a response, and of response records.

@@ -32,7 +32,7 @@ func (c *Counts) Attempts() uint64 {
 func (c *Counts) Add(o *storage.FetchOutcome) {
 	c.Bytes += uint64(o.Bytes)
 	switch {
-	case o.Failure == FailureRobots:
+	case o.Failure == FailureRobots || o.Failure == FailureCrawlDelay:
 		c.RobotsDenied++
 		return
 	case o.Status == storage.FetchSuccess:

@@ -90,5 +90,5 @@ type Sealed struct {
 	Pages   uint64 // outcomes
 	Links   uint64 // of all pages
 	Bytes   uint64 // of bodies, as received
-	Torn    int64  // bytes cut off the ends of WARC files; only Seal cuts
+	Torn    int64  // bytes cut out of WARC files, mostly off their ends; only Seal cuts
 }

@@ -60,7 +60,7 @@ func (g *Segments) readOutcome(a *Attempt, s *Scratch) {
 }
 
 func failureStatus(f fetch.Failure) storage.FetchStatus {
-	if f == FailureRobots || f.Kind() == fetch.KindPermanent {
+	if f == FailureRobots || f == FailureCrawlDelay || f.Kind() == fetch.KindPermanent {
 		return storage.FetchGone
 	}
 	return storage.FetchRetry

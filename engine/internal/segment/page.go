@@ -4,6 +4,7 @@ package segment
 
 import (
 	"errors"
+	"math"
 	"time"
 	"unsafe"
 
@@ -118,8 +119,11 @@ func (g *Segments) readLinks(s *Scratch) {
 		}
 		s.keys = s.memo.AppendKey(s.keys, u)
 		s.ends = append(s.ends, len(s.keys))
-		o.Outlinks = append(o.Outlinks, storage.Outlink{Anchor: l.Anchor, NoFollow: l.NoFollow})
+		o.Outlinks = append(o.Outlinks, storage.Outlink{
+			Anchor: l.Anchor, NoFollow: l.NoFollow, Repeats: uint32(min(l.Repeats, math.MaxUint32)),
+		})
 	}
+	o.SelfLinks = uint32(min(s.page.SelfLinks, math.MaxUint32))
 	// The keys are encoded before the scratch is used again.
 	all, from := urlkey.Key(unsafe.String(unsafe.SliceData(s.keys), len(s.keys))), 0
 	for i, end := range s.ends {

@@ -30,7 +30,7 @@ func (g *Segments) readBack(
 	}
 	for _, name := range names {
 		path := g.env.Dir + "/" + name
-		size, removed, err := g.repair(path)
+		size, removed, err := g.repair(path, w.seg.State)
 		if err != nil {
 			return nil, torn, err
 		}
@@ -44,31 +44,29 @@ func (g *Segments) readBack(
 	return files, torn, nil
 }
 
-// repair cuts the torn tail off a file that was being written. A file that begins with zeros was never synced: its
-// length reached the disk and its bytes did not, so nothing in it was acknowledged, and it is emptied.
-func (g *Segments) repair(path string) (size, removed int64, err error) {
-	size, removed, err = warc.Repair(g.env.FS, path)
-	if err == nil {
-		return size, removed, nil
-	}
-	f, ferr := g.env.FS.Open(path)
-	if ferr != nil {
-		return 0, 0, fmt.Errorf("repairing %s: %w", path, errors.Join(err, ferr))
-	}
-	var head [16]byte
-	n, _ := f.ReadAt(head[:], 0)
-	if ferr := f.Close(); ferr != nil || n < len(head) || head != [16]byte{} {
-		return 0, 0, fmt.Errorf("repairing %s: %w", path, errors.Join(err, ferr))
+// repair makes a file of a segment readable from its first to its last byte. Off the end of a file it cuts what was not
+// written completely. Of an open segment a crash may also have kept later blocks and lost earlier ones, none of them
+// synced: what is readable behind such a hole is kept, what was in it is due again. A hole in a file of a sealed
+// segment is damage, which reading it back reports.
+func (g *Segments) repair(path string, state storage.SegmentState) (size, removed int64, err error) {
+	if state != storage.SegmentOpen {
+		size, removed, err = warc.Repair(g.env.FS, path)
+		return size, removed, err
 	}
 	length, err := g.env.FS.Size(path)
-	if err == nil {
-		err = g.env.FS.Truncate(path, 0)
-	}
 	if err != nil {
-		return 0, 0, fmt.Errorf("emptying %s, which was never synced: %w", path, err)
+		return 0, 0, fmt.Errorf("repairing %s: %w", path, err)
 	}
-	g.env.Warn(fmt.Errorf("%s was never synced: its %d bytes are dropped and their pages are due again", path, length))
-	return 0, length, nil
+	size, _, faults, err := warc.Mend(g.env.FS, path)
+	for _, f := range faults {
+		if !f.Tail {
+			g.env.Warn(fmt.Errorf("reading %s back: %v: what was there is due again", path, f))
+		}
+	}
+	if err == nil && size == 0 && length > 0 {
+		g.env.Warn(fmt.Errorf("%s was never synced: its %d bytes are dropped and their pages are due again", path, length))
+	}
+	return size, length - size, err
 }
 
 // readFile adds every attempt of one WARC file. It returns the number of readable records.
@@ -80,9 +78,7 @@ func (g *Segments) readFile(
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	// A power loss may keep later blocks of a file and lose earlier ones, none of them synced. What is readable behind
-	// such a hole is used. What was in it is due again.
-	r := warc.NewReaderOptions(f, size, warc.ReaderOptions{File: path, Resync: true})
+	r := warc.NewReaderOptions(f, size, warc.ReaderOptions{File: path})
 	group, ctx := errgroup.WithContext(ctx)
 	lanes := make([]chan *Attempt, runtime.GOMAXPROCS(0))
 	for i := range lanes {
@@ -99,18 +95,11 @@ func (g *Segments) readFile(
 	}()
 	for ctx.Err() == nil {
 		rec, err := r.Next()
-		var hole *warc.CorruptError
 		switch {
 		case err == nil:
 			records++
 		case errors.Is(err, io.EOF) || errors.Is(err, warc.ErrTorn):
 			return records, nil
-		case errors.As(err, &hole) && w.seg.State == storage.SegmentOpen:
-			g.env.Warn(fmt.Errorf("reading back: %w", err))
-			if hole.Next < 0 {
-				return records, nil
-			}
-			continue
 		default:
 			return records, err
 		}

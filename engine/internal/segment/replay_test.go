@@ -226,8 +226,8 @@ func threePages(t testing.TB) (w *world, path string, at []warc.Location) {
 	return w, path, at
 }
 
-// TestHole: a damaged part in the middle of an open segment's file is reported and skipped, and is no record. A sealed
-// segment has none.
+// TestHole: a damaged part in the middle of an open segment's file is reported and cut out, and is no record. A sealed
+// segment has none, so there it is an error.
 func TestHole(t *testing.T) {
 	w, path, at := threePages(t)
 	whole := len(w.records(path))
@@ -240,7 +240,8 @@ func TestHole(t *testing.T) {
 	w.must(err)
 	seg := w.record(1)
 	file := seg.WARC[0]
-	if sealed.Pages != 2 || sealed.Torn != 0 || file.Records != uint64(whole-1) || file.Size != int64(len(b)) {
+	hole := at[1].Length
+	if sealed.Pages != 2 || sealed.Torn != hole || file.Records != uint64(whole-1) || file.Size != int64(len(b))-hole {
 		t.Errorf("%+v, %+v of %d records", sealed, seg.WARC, whole)
 	}
 	if keys := w.keys(1); keys != "example,a,)/ http example,c,)/ http" {
@@ -249,6 +250,12 @@ func TestHole(t *testing.T) {
 	if len(w.warns) != 1 || !strings.Contains(w.warns[0], path) {
 		t.Errorf("warnings: %q", w.warns)
 	}
+	if again, err := w.Seal(ctx, seg); err != nil || again.Pages != 2 || again.Torn != 0 {
+		t.Errorf("read back again: %+v, %v", again, err)
+	}
+	b = w.bytes(path)
+	b[at[0].Offset+at[0].Length/2]++
+	w.replace(path, b)
 	if _, err := w.Seal(ctx, seg); err == nil {
 		t.Error("a sealed segment with a hole was read back")
 	}

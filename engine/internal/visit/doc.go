@@ -24,6 +24,10 @@
 // Outcome that says how the host behaved. A robots.txt that is redirected is deferred: it is requested in the turn of
 // the host that it was redirected to, and visits of the first host come back until it is known, or until the run ends.
 //
+// A visit whose request lasts longer than slowRequest no longer counts as one of the fetchers: an extra fetcher stands in
+// for it, so hosts that trickle do not hold up the others. When no more fetchers are permitted and other hosts wait, the
+// slow requests that have lasted longest are cut off: they count as too slow, like those below the minimum rate.
+//
 // What Hosts learns is written to hostdb when it leaves the memory and when a segment is sealed. If a crash loses the
 // newest of it, robots.txt is requested once more.
 //
@@ -39,7 +43,8 @@
 //
 // # Who runs it
 //
-// A Pool has one goroutine for each fetcher and one that syncs; Stop ends them. Tick and Rotate belong to the goroutine
+// A Pool has one goroutine for each fetcher, one that syncs and one that watches for slow requests (crew.go); Stop ends
+// them. Tick and Rotate belong to the goroutine
 // that watches the pool. Hosts and Source are safe for concurrent use.
 //
 // # Bounds
@@ -52,5 +57,5 @@
 //
 // # Read first
 //
-// pool.go, visit.go, then robots.go and source.go.
+// pool.go, visit.go, crew.go, then robots.go and source.go.
 package visit

@@ -35,6 +35,8 @@ type Env struct {
 	Now   func() time.Time
 	// Delay returns the crawl's current delay between two requests to a host; negative: none.
 	Delay func() time.Duration
+	// MaxCrawlDelay is the longest Crawl-delay of a host that is visited; 0: any.
+	MaxCrawlDelay time.Duration
 	// DiskFree returns the free and the total bytes of the file system that the crawl fills; total 0: not known. nil
 	// means Store.DiskFree.
 	DiskFree func() (free, total uint64, err error)

@@ -211,7 +211,7 @@ func (h *Hosts) Remember(host urlkey.HostKey, s frontier.HostState) {
 	}
 	h.change(host, func(f *storage.HostFacts) {
 		f.NextFetch, f.Failures, f.Sleeps = s.NotBefore.UnixMilli(), uint16(s.Failures), uint16(s.Sleeps)
-		f.ResponseMS = clampMS(s.ResponseTime)
+		f.Throttles, f.ResponseMS = uint16(s.Throttles), clampMS(s.ResponseTime)
 	})
 }
 
@@ -250,7 +250,7 @@ func (h *Hosts) recall(host urlkey.HostKey, r *frontier.Refill) error {
 			r.NotBefore = at
 		}
 	}
-	r.Failures, r.Sleeps = int(f.Failures), int(f.Sleeps)
+	r.Failures, r.Sleeps, r.Throttles = int(f.Failures), int(f.Sleeps), int(f.Throttles)
 	r.ResponseTime = time.Duration(f.ResponseMS) * time.Millisecond
 	r.CrawlDelay = time.Duration(f.CrawlDelayMS) * time.Millisecond
 	return nil

@@ -278,14 +278,16 @@ func TestRecall(t *testing.T) {
 	h := NewHosts(w.env)
 	a, b := w.host("a.example"), w.host("b.example")
 	at := w.now().Add(time.Hour).Truncate(time.Millisecond)
-	h.Remember(a, frontier.HostState{NotBefore: at, Failures: 3, Sleeps: 2, ResponseTime: 1500 * time.Millisecond})
+	h.Remember(a, frontier.HostState{NotBefore: at, Failures: 3, Sleeps: 2, Throttles: 4,
+		ResponseTime: 1500 * time.Millisecond})
 	h.Remember(b, frontier.HostState{NotBefore: w.now().Add(9 * 24 * time.Hour), Failures: 1})
 	h.rememberDelay(a, 7*time.Second)
 	w.must(h.Flush())
 	for _, h := range []*Hosts{h, NewHosts(w.env)} {
 		source := NewSource(h, newList(w, "http://a.example/").supply())
 		r, err := source.Refill(context.Background(), a, 10)
-		if err != nil || !r.NotBefore.Equal(at) || r.Failures != 3 || r.Sleeps != 2 || len(r.URLs) != 1 ||
+		if err != nil || !r.NotBefore.Equal(at) || r.Failures != 3 || r.Sleeps != 2 ||
+			r.Throttles != 4 || len(r.URLs) != 1 ||
 			r.ResponseTime != 1500*time.Millisecond || r.CrawlDelay != 7*time.Second {
 			t.Errorf("%+v, %v", r, err)
 		}

@@ -12,6 +12,10 @@ const (
 	// visitTime is the age of a visit of several URLs at which no further URL of it is requested, so that no host keeps
 	// a fetcher for long.
 	visitTime = 2 * time.Second
+	// slowRequest is the age at which a request, that for robots.txt included, makes its visit a slow one. slowInterval
+	// is the time between two looks at all of them.
+	slowRequest  = 2 * time.Second
+	slowInterval = 100 * time.Millisecond
 
 	// hostsMax is the number of authorities in memory. Beyond it the least recently used sixteenth is written to hostdb
 	// and forgotten.

@@ -28,9 +28,12 @@ type Pool struct {
 	cancel   context.CancelFunc
 	wg       sync.WaitGroup
 
-	crewMu sync.Mutex
-	crew   []*fetcher // those that run, dismissed ones included
-	want   int        // fetchers that should run
+	crewMu  sync.Mutex
+	crew    []*fetcher  // those that run, dismissed ones included
+	want    int         // fetchers that should run, as SetFetchers says
+	extra   int         // and those beyond, for slow visits
+	staying int         // of crew, those that are not dismissed
+	surplus atomic.Bool // staying is more than want and extra
 
 	failMu sync.Mutex
 	failed error // the first error that ends the whole run
@@ -39,15 +42,6 @@ type Pool struct {
 	counts  segment.Counts // of outcomes that are synced
 
 	reportMu sync.Mutex // held while outcomes are reported
-}
-
-// fetcher is one goroutine of the pool.
-type fetcher struct {
-	flight flight
-	number int
-	// take is the context in which it waits for its next visit. dismiss ends it, so the fetcher ends with its visit.
-	take    context.Context
-	dismiss context.CancelFunc
 }
 
 // NewPool returns a pool that does not run yet. f is a frontier over s, and s is of h.
@@ -61,7 +55,7 @@ func NewPool(h *Hosts, f *frontier.Frontier, s *Source, seg *segment.Writer, l L
 	return p
 }
 
-// Start starts the fetchers and the syncer. Stop ends them, and the end of ctx ends their work. It is called once.
+// Start starts the fetchers, the syncer and the watcher. Stop ends them, and the end of ctx ends their work. It is called once.
 func (p *Pool) Start(ctx context.Context, fetchers int) {
 	p.crewMu.Lock()
 	p.ctx, p.cancel = context.WithCancel(ctx)
@@ -70,31 +64,9 @@ func (p *Pool) Start(ctx context.Context, fetchers int) {
 	p.SetFetchers(fetchers)
 	p.wg.Add(1)
 	go p.syncer()
-}
-
-// SetFetchers changes the number of fetchers; a negative number counts as 0. Fetchers beyond it end with their visits.
-// It has no effect before Start and after Stop. Any goroutine may call it.
-func (p *Pool) SetFetchers(n int) {
-	p.crewMu.Lock()
-	defer p.crewMu.Unlock()
-	if p.ctx == nil {
-		return
-	}
-	for p.want > max(n, 0) {
-		p.want--
-		for _, f := range p.crew {
-			if f.number == p.want {
-				f.dismiss()
-			}
-		}
-	}
-	for p.want < n && p.ctx.Err() == nil {
-		f := &fetcher{number: p.want}
-		f.take, f.dismiss = context.WithCancel(p.ctx)
-		p.crew = append(p.crew, f)
-		p.want++
+	if p.frontier.MaxExtra() > 0 {
 		p.wg.Add(1)
-		go p.fetch(f)
+		go p.watcher()
 	}
 }
 
@@ -103,11 +75,13 @@ func (p *Pool) fetch(f *fetcher) {
 	defer p.wg.Done()
 	defer p.leave(f)
 	var s segment.Scratch
-	for {
+	for p.stays(f) {
+		f.idle.Store(true)
 		if !p.gate.wait(f.take) || !p.pages.take(f.take) {
 			return
 		}
 		v, err := p.frontier.Next(f.take)
+		f.idle.Store(false)
 		if err != nil {
 			p.pages.giveBack()
 			p.Fail(err)
@@ -129,23 +103,10 @@ func (p *Pool) fetch(f *fetcher) {
 	}
 }
 
-func (p *Pool) leave(f *fetcher) {
-	f.flight.stop()
-	f.dismiss()
-	p.crewMu.Lock()
-	defer p.crewMu.Unlock()
-	for i, other := range p.crew {
-		if other == f {
-			p.crew = append(p.crew[:i], p.crew[i+1:]...)
-			return
-		}
-	}
-}
-
-// Stop ends the fetchers and the syncer and closes the frontier. Requests under way are cut off, and their URLs stay
+// Stop ends the fetchers, the syncer and the watcher, and closes the frontier. Requests under way are cut off, and their URLs stay
 // due. It is called once, after Start.
 func (p *Pool) Stop() {
-	p.crewMu.Lock() // SetFetchers must not start one after Wait
+	p.crewMu.Lock() // resize must not start one after Wait
 	p.cancel()
 	p.crewMu.Unlock()
 	p.pages.close()

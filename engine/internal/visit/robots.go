@@ -10,6 +10,7 @@ import (
 
 	"github.com/seine-crawler/seine/engine/fetch"
 	"github.com/seine-crawler/seine/engine/fetch/robots"
+	"github.com/seine-crawler/seine/engine/internal/segment"
 	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
@@ -172,6 +173,23 @@ func RobotsRules(f *storage.HostFacts, agent string) (rules *robots.Rules, reach
 	return robots.AllowAll, true
 }
 
+// Denied returns why robots.txt does not let a URL be requested: segment.FailureRobots, or segment.FailureCrawlDelay if
+// the host demands a longer delay than maxDelay (0: any); "" if it does.
+func Denied(rules *robots.Rules, u urlkey.URL, maxDelay time.Duration) fetch.Failure {
+	switch {
+	case !rules.Allowed(u.RequestTarget()):
+		return segment.FailureRobots
+	case delayTooLong(rules, maxDelay):
+		return segment.FailureCrawlDelay
+	}
+	return ""
+}
+
+func delayTooLong(rules *robots.Rules, most time.Duration) bool {
+	d, _ := rules.CrawlDelay()
+	return most > 0 && d > most
+}
+
 // ask makes one request for a robots.txt. keep gets the response.
 func (h *Hosts) ask(ctx context.Context, req *fetch.Request, keep keepFunc) robotsAnswer {
 	resp := h.env.Client.Fetch(ctx, req)
@@ -224,8 +242,14 @@ func (h *Hosts) MayFetch(ctx context.Context, u urlkey.URL) (wait time.Duration,
 		return 0, err
 	case state.unreach > 0:
 		return 0, fmt.Errorf("%s: %w: robots.txt is unreachable, so nothing of the host may be fetched", u, ErrRobots)
-	case !state.rules.Allowed(u.RequestTarget()):
+	}
+	switch Denied(state.rules, u, h.env.MaxCrawlDelay) {
+	case segment.FailureRobots:
 		return 0, fmt.Errorf("%s: %w", u, ErrRobots)
+	case segment.FailureCrawlDelay:
+		d, _ := state.rules.CrawlDelay()
+		return 0, fmt.Errorf("%s: %w: the host demands a Crawl-delay of %s, and the longest accepted is %s",
+			u, ErrRobots, d, h.env.MaxCrawlDelay)
 	}
 	if d, ok := state.rules.CrawlDelay(); ok {
 		wait = min(d, aloneDelayMax)

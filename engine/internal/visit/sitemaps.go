@@ -12,7 +12,8 @@ import (
 )
 
 // sitemaps collects the Sitemap lines of robots.txt files until the next updatedb makes records of them. They are in
-// memory only: robots.txt is in hostdb, and the next process reads it again when it first visits the host.
+// memory only: robots.txt is in hostdb, where an updatedb of a later process finds it (SitemapsOf), and where a later
+// crawl finds it when it first visits the host.
 type sitemaps struct {
 	mu   sync.Mutex
 	seen map[urlkey.Key]bool // by this process; bounded by sitemapsMax
@@ -21,26 +22,40 @@ type sitemaps struct {
 
 // note collects the Sitemap lines of an authority's robots.txt, normalised; with nil normalizers none.
 func (s *sitemaps) note(f *storage.HostFacts, normalizers policy.URLNormalizers) {
-	if normalizers == nil || f.RobotsStatus < 200 || f.RobotsStatus >= 300 || len(f.Robots) == 0 {
+	if normalizers == nil {
 		return
 	}
-	lines := robots.Parse(f.Robots).Sitemaps()
+	keys := SitemapsOf(f, normalizers)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, line := range lines[:min(len(lines), sitemapsOfHost)] {
-		u, err := urlkey.Parse(line)
-		if err == nil {
-			u, err = normalizers.Normalize(u)
-		}
-		if err != nil || s.seen[u.Key()] || len(s.seen) >= sitemapsMax {
+	for _, key := range keys {
+		if s.seen[key] || len(s.seen) >= sitemapsMax {
 			continue
 		}
 		if s.seen == nil {
 			s.seen = map[urlkey.Key]bool{}
 		}
-		s.seen[u.Key()] = true
-		s.next = append(s.next, u.Key())
+		s.seen[key] = true
+		s.next = append(s.next, key)
 	}
+}
+
+// SitemapsOf returns the keys of the sitemaps that an authority's robots.txt names, normalized.
+func SitemapsOf(f *storage.HostFacts, normalizers policy.URLNormalizers) (keys []urlkey.Key) {
+	if f.RobotsStatus < 200 || f.RobotsStatus >= 300 || len(f.Robots) == 0 {
+		return nil
+	}
+	lines := robots.Parse(f.Robots).Sitemaps()
+	for _, line := range lines[:min(len(lines), sitemapsOfHost)] {
+		u, err := urlkey.Parse(line)
+		if err == nil {
+			u, err = normalizers.Normalize(u)
+		}
+		if err == nil {
+			keys = append(keys, u.Key())
+		}
+	}
+	return keys
 }
 
 // take returns what was found since the last call.

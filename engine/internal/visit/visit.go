@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/seine-crawler/seine/engine/fetch"
-	"github.com/seine-crawler/seine/engine/internal/admission"
 	"github.com/seine-crawler/seine/engine/internal/segment"
 	"github.com/seine-crawler/seine/frontier"
 	"github.com/seine-crawler/seine/storage"
@@ -64,6 +63,7 @@ func (x *visit) giveBack(left int) {
 		return
 	}
 	x.done = true
+	x.flight.leave()
 	x.out.Left = int32(left)
 	x.frontier.Done(x.v, x.out)
 }
@@ -80,7 +80,7 @@ func (x *visit) request(ctx context.Context, c *frontier.Candidate, left int) (p
 	}
 	// Live filters may be narrower than when the URL was chosen. The request is noted before they decide, so that a
 	// change is either seen here or cuts the request off.
-	asking := x.flight.begin(ctx, u)
+	asking := x.flight.begin(ctx, u, x.v, x.env.Now())
 	if !x.env.Admission.Recheck(u).OK() {
 		x.flight.end()
 		x.source.Release(x.v.Host, []frontier.Candidate{*c})
@@ -90,11 +90,11 @@ func (x *visit) request(ctx context.Context, c *frontier.Candidate, left int) (p
 	if err != nil || !ok {
 		return progress{}, err
 	}
-	if !x.robots.rules.Allowed(u.RequestTarget()) {
+	if denied := Denied(x.robots.rules, u, x.env.MaxCrawlDelay); denied != "" {
 		if left == 1 {
 			x.giveBack(0)
 		}
-		_, err := x.store(&segment.Attempt{URL: u, At: x.env.Now(), Failure: admission.ReasonRobots}, x.s)
+		_, err := x.store(&segment.Attempt{URL: u, At: x.env.Now(), Failure: denied}, x.s)
 		return progress{more: true}, err
 	}
 	req, err := x.conditional(u, c.Tag)
@@ -123,14 +123,18 @@ func (x *visit) request(ctx context.Context, c *frontier.Candidate, left int) (p
 }
 
 // cutOff reports whether a response says nothing about its URL, which then stays due: the end of the run or a live
-// filter cut the request off, or the network here failed.
+// filter cut the request off, or the network here failed. A request that was cut off because it is slow says that the
+// host is: its page is one that took too long.
 func (x *visit) cutOff(ctx context.Context, c *frontier.Candidate, resp *fetch.Response, left int) bool {
-	cut := x.flight.end()
+	cut, slow := x.flight.end()
 	if ctx.Err() != nil && incomplete(resp) {
 		x.giveBack(left)
 		return true
 	}
-	if cut && incomplete(resp) { // refused by now; the host rests as after any request
+	if slow && resp.Failure == fetch.FailCanceled {
+		resp.Failure = fetch.FailHeadTimeout
+	}
+	if cut && !slow && incomplete(resp) { // refused by now; the host rests as after any request
 		x.out.Kind, x.out.End = frontier.Fetched, resp.End
 		x.giveBack(left - 1)
 		x.source.Release(x.v.Host, []frontier.Candidate{*c})
@@ -165,6 +169,9 @@ func (x *visit) allowed(ctx context.Context, u urlkey.URL, left int) (bool, erro
 	}
 	x.robots, x.scheme = r, u.Scheme()
 	x.out.CrawlDelay = crawlDelay(&r)
+	if r.rules != nil && delayTooLong(r.rules, x.env.MaxCrawlDelay) {
+		x.out.CrawlDelay = -1 // no page will be requested, so there is nothing to wait for
+	}
 	switch {
 	case r.pending && !r.requested:
 		x.out.Wait = deferredPoll
@@ -254,7 +261,7 @@ func (x *visit) fetchDeferred(ctx context.Context, u urlkey.URL, left int) (more
 	if len(waiting) == 0 {
 		return true
 	}
-	asking := x.flight.begin(ctx, u)
+	asking := x.flight.begin(ctx, u, x.v, x.env.Now())
 	if x.env.Admission.RefusesHost(x.v.Host) { // it was not when the robots.txt was deferred
 		x.flight.end()
 		for _, w := range waiting {
@@ -266,7 +273,7 @@ func (x *visit) fetchDeferred(ctx context.Context, u urlkey.URL, left int) (more
 	req.Addr = x.v.Addr
 	resp := x.env.Client.Fetch(asking, req)
 	defer resp.Release()
-	cut := x.flight.end()
+	cut, _ := x.flight.end()
 	if ctx.Err() != nil && incomplete(resp) { // cut off by the end of the run
 		for _, w := range waiting {
 			w.cancel()

@@ -33,6 +33,7 @@ type world struct {
 	web      *web
 	offset   atomic.Int64 // of the clock from the real one, ns
 	delay    atomic.Int64
+	extra    int // fetchers that stand in for slow visits
 
 	mu    sync.Mutex
 	warns []string
@@ -318,6 +319,7 @@ func (w *world) newRun(h *Hosts, l *urlList, limits Limits) *run {
 	r := &run{w: w, hosts: h, source: NewSource(h, l.supply())}
 	r.front, err = frontier.New(frontier.Options{
 		Source: r.source, Delay: w.env.Delay(), OnDrop: r.source.Release, OnHost: h.Remember, MaxHosts: 1000,
+		Extra:   w.extra,
 		OnError: func(h urlkey.HostKey, err error) { w.warn(fmt.Errorf("refilling %s: %w", h, err)) },
 	})
 	w.must(err)

@@ -136,8 +136,12 @@ func Scorer(t testing.TB, s policy.Scorer) {
 	}
 	for _, links := range []int{0, 1, 3, 2000} {
 		for _, first := range []bool{false, true} {
-			for _, internal := range []bool{false, true} {
-				good("Distribute", s.Distribute(policy.Page{Score: 2.5, Links: links, First: first}, internal))
+			p := policy.Page{Score: 2.5, Links: links, First: first, Accepted: 3 * links, All: 4 * links}
+			for _, l := range []policy.Link{
+				{Times: 1}, {Internal: true, Times: 3}, {Redirect: true}, {Redirect: true, Times: 2},
+				{Internal: true, Self: true, Times: 2},
+			} {
+				good("Distribute", s.Distribute(p, l))
 			}
 		}
 	}

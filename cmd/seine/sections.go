@@ -5,12 +5,13 @@ package main
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 
 	"github.com/seine-crawler/seine/engine/policy"
 )
 
-// hostSection is a section of the TOML file with the settings of one host, or of a domain and all hosts below it:
+// section is a section of the TOML file with the settings of one host, or of a domain and all hosts below it:
 //
 //	[host."*.example.com"]
 //	delay = "5s"
@@ -20,7 +21,7 @@ import (
 //	password = "…"
 //	scope = "prefix"
 //	max-pages = 1000
-type hostSection struct {
+type section struct {
 	Delay     string            `toml:"delay"`
 	Headers   map[string]string `toml:"headers"`
 	Cookies   map[string]string `toml:"cookies"`
@@ -33,28 +34,78 @@ type hostSection struct {
 	MaxTime   string            `toml:"max-time"`
 }
 
-// hostPolicy makes a policy of the sections; nil if there are none.
-func hostPolicy(sections map[string]hostSection) (policy.HostPolicy, error) {
-	if len(sections) == 0 {
+// sectionKeys are the keys of each kind of section, with the kinds of their values.
+var sectionKeys = map[string]map[string]reflect.Kind{"host": keysOf(reflect.TypeFor[section]())}
+
+// sectionExamples show each kind of section.
+var sectionExamples = map[string]string{"host": `host."www.example.org"`}
+
+func keysOf(t reflect.Type) map[string]reflect.Kind {
+	known := map[string]reflect.Kind{}
+	for f := range t.Fields() {
+		known[f.Tag.Get("toml")] = f.Type.Kind()
+	}
+	return known
+}
+
+// sections are the sections of settings files.
+type sections struct {
+	file string // for errors
+	of   map[string]section
+}
+
+// under puts sections over these: those of a stronger file. A section of the same name is replaced.
+func (s sections) under(over sections) sections {
+	if len(over.of) == 0 {
+		return s
+	}
+	all := maps.Clone(s.of)
+	if all == nil {
+		all = map[string]section{}
+	}
+	maps.Copy(all, over.of)
+	return sections{over.file, all}
+}
+
+// names are the headings of the sections, sorted.
+func (s sections) names() (list []string) {
+	for _, name := range slices.Sorted(maps.Keys(s.of)) {
+		list = append(list, fmt.Sprintf("host.%q", name))
+	}
+	return list
+}
+
+// sectionsText ends the settings file of "seine init".
+const sectionsText = `
+# ---- Settings of single hosts ----
+
+# [host."*.example.org"]        # example.org and all hosts below it
+# delay = "10s"
+# max-pages = 1000
+`
+
+// policy makes a policy of the sections; nil if there are none.
+func (s sections) policy() (policy.HostPolicy, error) {
+	if len(s.of) == 0 {
 		return nil, nil
 	}
-	entries := make(map[string]policy.HostSettings, len(sections))
-	for name, section := range sections {
-		s, err := section.settings()
+	entries := make(map[string]policy.HostSettings, len(s.of))
+	for name, section := range s.of {
+		set, err := section.settings()
 		if err != nil {
-			return nil, fmt.Errorf("[host.%q]: %w", name, err)
+			return nil, fmt.Errorf("%s: [host.%q]: %w", s.file, name, err)
 		}
-		entries[name] = s
+		entries[name] = set
 	}
 	table, err := policy.NewHostTable(entries)
 	if err != nil {
-		return nil, err // an interface that holds a nil *HostTable would not be nil
+		return nil, fmt.Errorf("%s: %w", s.file, err) // not a nil *HostTable, which would be no nil interface
 	}
 	return table, nil
 }
 
 // settings are the values of a section. The error names the key.
-func (h *hostSection) settings() (s policy.HostSettings, err error) {
+func (h *section) settings() (s policy.HostSettings, err error) {
 	s = policy.HostSettings{
 		Header:    fields(h.Headers),
 		Cookies:   fields(h.Cookies),

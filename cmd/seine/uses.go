@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import "strings"
+
+// uses is a set of commands.
+type uses uint16
+
+// The commands, one bit each.
+const (
+	inCrawl uses = 1 << iota
+	inInject
+	inGenerate
+	inFetch
+	inParse
+	inUpdateDB
+	inInvertlinks
+	inDedup
+	inIndex
+	inCheckURL
+	inCheckParse
+	inViews // search, readdb, readhost, readlinks, readseg, export, verify
+	inAll   = 1<<iota - 1
+)
+
+// commandNames are the names of the bits, in order.
+var commandNames = []string{
+	"crawl", "inject", "generate", "fetch", "parse", "updatedb", "invertlinks", "dedup", "index",
+	"check url", "check parse", "the commands that read",
+}
+
+// The sets of commands that share settings, by what they do. TestSettingEffects holds them.
+const (
+	// deciding commands decide over URLs of a data directory: seeds, links, and links that were withheld before.
+	deciding = inCrawl | inInject | inGenerate | inUpdateDB | inCheckURL
+	// filtering commands ask the filters.
+	filtering = deciding | inCheckParse
+	// normalizing commands rewrite seeds, links or targets of redirects.
+	normalizing = inCrawl | inInject | inFetch | inParse | inCheckURL | inCheckParse
+	// parsing commands parse pages.
+	parsing = inCrawl | inFetch | inParse | inCheckParse
+	// fetching commands fetch many pages, requesting commands at least one.
+	fetching   = inCrawl | inFetch
+	requesting = fetching | inCheckParse
+)
+
+// names lists the commands of a set.
+func (u uses) names() (list []string) {
+	for i, name := range commandNames {
+		if u&(1<<i) != 0 {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+// String lists the commands of a set for people.
+func (u uses) String() string {
+	if u == inAll {
+		return "all commands"
+	}
+	list := u.names()
+	if len(list) < 2 {
+		return strings.Join(list, "")
+	}
+	return strings.Join(list[:len(list)-1], ", ") + " and " + list[len(list)-1]
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package frontier
+
+import (
+	"math/rand/v2"
+	"net/netip"
+	"testing"
+	"time"
+)
+
+// TestThrottle: after a 429 or 503 without Retry-After a host rests for ten delays, and twice as long after each more
+// in a row, up to a day, also where a restart lies in between. Answers end that.
+func TestThrottle(t *testing.T) {
+	second := time.Second
+	for name, c := range map[string]struct {
+		delay, crawlDelay, response time.Duration
+		earlier                     int // throttles that an earlier process counted
+		first                       time.Duration
+	}{
+		"the default delay":      {delay: second, first: 10 * second},
+		"a longer Crawl-delay":   {delay: second, crawlDelay: 30 * second, first: 300 * second},
+		"a slow host":            {delay: second, response: 4 * second, first: 40 * second},
+		"no delay":               {delay: -1, first: 2500 * time.Millisecond},
+		"after a restart":        {delay: second, earlier: 3, first: 80 * second},
+		"a bound of a whole day": {delay: second, earlier: 60, first: 24 * time.Hour},
+	} {
+		o, err := Options{Source: nothing{}, Delay: c.delay}.withDefaults()
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, rng := o.pace(c.delay), rand.New(rand.NewPCG(1, 2))
+		names := newRegistry()
+		s := newShard(&o, p, names, func(netip.Addr) *shard { return nil }, 0, 0)
+		v := names.wake("com,a,)", o.MaxHosts, func() *shard { return s })
+		v.refilling = true
+		s.refilling++
+		s.refilled(v, &Refill{CrawlDelay: c.crawlDelay, ResponseTime: c.response, Throttles: c.earlier}, 0, 0, 0)
+		for i := range 4 {
+			out := Outcome{Kind: Throttled}
+			want := min(c.first<<i, retryMax)
+			next, asleep := p.after(v, &out, 1, rng)
+			if got := next.sub(1); got != want || asleep {
+				t.Errorf("%s: pause %d is %s, want %s", name, i+1, got, want)
+			}
+		}
+		for range slowMax + 1 { // as many answers until the delay is what it was
+			p.after(v, &Outcome{Kind: Fetched, ResponseTime: max(c.response, time.Millisecond)}, 1, rng)
+		}
+		next, _ := p.after(v, &Outcome{Kind: Throttled}, 1, rng)
+		if first := 10 * max(p.delayOf(v), failureBase); next.sub(1) != first {
+			t.Errorf("%s: after an answer a pause takes %s, want %s", name, next.sub(1), first)
+		}
+		next, _ = p.after(v, &Outcome{Kind: Throttled, RetryAfter: 7 * time.Minute}, 1, rng)
+		if next.sub(1) != 7*time.Minute {
+			t.Errorf("%s: Retry-After of 7 minutes is a pause of %s", name, next.sub(1))
+		}
+	}
+}
