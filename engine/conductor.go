@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -421,13 +420,6 @@ func (c *conductor) situation(phase string) (s situation) {
 		s.ended(w, c.stopped)
 	}
 	return s
-}
-
-// heapBytes is the size of the process's heap.
-func heapBytes() uint64 {
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
 }
 
 // phaseDone is the Progress.Phase of a crawl that has ended.

@@ -11,70 +11,9 @@ import (
 	"github.com/seine-crawler/seine/engine/internal/phases"
 	"github.com/seine-crawler/seine/engine/internal/segment"
 	"github.com/seine-crawler/seine/engine/internal/visit"
-	"github.com/seine-crawler/seine/frontier"
 	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
-
-// fetching is one run of fetchers: that of a crawl over crawldb, or that of a fetch over a fetchlist.
-type fetching struct {
-	pool     *visit.Pool
-	frontier *frontier.Frontier
-	source   *visit.Source
-	began    time.Time
-}
-
-// startFetching opens a frontier over a supply and starts fetchers that store into seg. done are keys that seg has
-// already. resume says that the hosts may have been visited just before, by an earlier process or phase. begun, if not
-// nil, is called before the fetchers start; no setting changes until they have started.
-func (w *work) startFetching(
-	ctx context.Context, supply visit.Supply, seg *segment.Writer, done [][]byte, l Limits, resume bool,
-	begun func(*fetching),
-) (*fetching, error) {
-	w.live.mu.Lock()
-	defer w.live.mu.Unlock()
-	f := &fetching{source: visit.NewSource(w.net.hosts, supply), began: w.now()}
-	fetchers := int(w.live.fetchers.Load())
-	var err error
-	f.frontier, err = frontier.New(frontier.Options{
-		Source: f.source, Delay: time.Duration(w.live.delay.Load()), Fetchers: fetchers, PerHost: w.o.PerHost,
-		MaxCrawlDelay: w.o.frontierCrawlDelay(), Extra: w.o.extraFetchers(),
-		Refillers: frontierRefillers, Resume: resume, MaxHosts: w.o.frontierHosts(), MaxQueued: w.o.frontierURLs(),
-		Now: w.o.Now, OnDrop: f.source.Release, OnHost: w.rememberHost, OnError: w.refillFailed,
-	})
-	if err != nil {
-		return nil, errors.Join(err, seg.Abandon())
-	}
-	f.pool = visit.NewPool(w.net.hosts, f.frontier, f.source, seg, visit.Limits(l))
-	for _, key := range done {
-		f.source.Take(key)
-	}
-	if begun != nil {
-		begun(f)
-	}
-	f.frontier.WakeAll()
-	f.pool.Start(ctx, fetchers)
-	return f, nil
-}
-
-// refillFailed reports a host whose URLs could not be chosen. The host rests until something wakes it.
-func (w *work) refillFailed(host urlkey.HostKey, err error) {
-	if !errors.Is(err, context.Canceled) {
-		w.warn(wrapf(err, "choosing URLs of %s", host))
-	}
-}
-
-// rememberHost keeps what the frontier learned about a host, for a later process.
-func (w *work) rememberHost(host urlkey.HostKey, s frontier.HostState) {
-	w.net.hosts.Remember(host, s)
-	if s.Asleep && w.o.Events.HostAsleep != nil {
-		why := Cause{Kind: CauseNoAnswer, Text: host.String() + " failed too often"}
-		if t := w.net.hosts.TroubleOf(host); t.Hosts > 0 {
-			why = troubleCause(t, !w.o.needsContact())
-		}
-		w.o.Events.HostAsleep(host, s.NotBefore, why)
-	}
-}
 
 // crawldbSupply offers what is due in crawldb.
 func (w *work) crawldbSupply() visit.Supply {
@@ -151,61 +90,6 @@ func (w *work) fetch(ctx context.Context, o FetchOptions) (FetchReport, error) {
 	}
 	w.done(r)
 	return r, nil
-}
-
-// fetchStop says why a fetch ended.
-func fetchStop(ctx context.Context, err error, f *fetching) StopReason {
-	switch reason := limitReasons[f.pool.Reached()]; {
-	case err != nil:
-		return StopFailed
-	case ctx.Err() != nil:
-		return StopInterrupted
-	case reason != "":
-		return reason
-	}
-	return StopDone
-}
-
-// fetchCause is the cause of the end of a fetch.
-func (w *work) fetchCause(f *fetching, r FetchReport, l Limits, stopped StopReason) Cause {
-	var s situation
-	s.Fetched, s.Failed, s.NotModified, s.Redirected = r.Fetched, r.Failed, r.NotModified, r.Redirected
-	s.RobotsDenied, s.Failures = r.RobotsDenied, r.Failures
-	s.MaxPages, s.MaxBytes, s.MaxTime = l.MaxPages, l.MaxBytes, l.MaxTime
-	s.look(w, f)
-	s.ended(w, stopped)
-	c := s.cause()
-	if c.Kind == CauseDone && c.Help == "" {
-		c.Text = "the fetchlist is done"
-	}
-	return c
-}
-
-// fetchProgress describes a fetch at one moment.
-func (w *work) fetchProgress(f *fetching, o FetchOptions) Progress {
-	var s situation
-	r := fetchReport(o.Segment, f.pool.Counts())
-	s.Progress = Progress{
-		Phase: "fetching", Elapsed: w.now().Sub(f.began), Fetched: r.Fetched, Failed: r.Failed, Bytes: r.Bytes,
-		NotModified: r.NotModified, Redirected: r.Redirected, RobotsDenied: r.RobotsDenied, Gone: r.Gone,
-		Failures: r.Failures, Fetchers: int(w.live.fetchers.Load()), MemoryLimit: w.o.Memory,
-		MaxPages: o.MaxPages, MaxBytes: o.MaxBytes, MaxTime: o.MaxTime,
-	}
-	seg, ok, err := w.store.Segment(o.Segment)
-	if total := int64(seg.Counts.Generated); err == nil && ok && total > 0 {
-		pages := max(total-int64(r.Attempts()-r.Fetched), 1) // as if all that are left were pages
-		if o.MaxPages == 0 || pages < o.MaxPages {
-			s.MaxPages = pages
-		}
-	}
-	s.PagesPerSecond = float64(s.Fetched) / max(s.Elapsed.Seconds(), 1e-3)
-	if free, _, err := w.store.DiskFree(); err == nil {
-		s.DiskFree = free
-	}
-	s.HeapBytes = heapBytes()
-	s.look(w, f)
-	s.Progress.Cause = s.cause()
-	return s.Progress
 }
 
 // fetchSegment fetches a fetchlist, as far as the limits and ctx allow, and seals its segment. What an earlier process

@@ -3,10 +3,8 @@
 package engine
 
 import (
+	"runtime"
 	"time"
-
-	"github.com/seine-crawler/seine/storage"
-	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
 // Progress is a crawl at one moment. Counts are of this crawl and only grow; what is marked "now" is the present state.
@@ -71,52 +69,9 @@ func (p Progress) ETA() (left time.Duration, share float64) {
 	return left, share
 }
 
-// look adds to a situation what a run of fetchers knows at this moment.
-func (s *situation) look(w *work, f *fetching) {
-	stats, now := f.frontier.Stats(), w.now()
-	s.HostsReady, s.HostsWaiting, s.HostsAsleep, s.Queued = stats.Ready, stats.Waiting, stats.Asleep, stats.Queued
-	s.HostsActive, s.HostsDormant, s.HostsThrottled = stats.Hosts, stats.Dormant, stats.Throttled
-	s.OverBudget, s.Outage, s.Busy, s.Slow = stats.OverSpent, stats.Outage, f.pool.Busy(), stats.Late
-	s.holders, s.syncing, s.silent = f.pool.Held(), f.pool.Syncing(now), f.pool.Silent(now)
-	s.troubles = w.net.hosts.Troubles()
-	s.delay, s.contact = time.Duration(w.live.delay.Load()), !w.o.needsContact()
-	if stats.Ready == 0 || stats.Hosts <= heldHostsAlways {
-		s.Held = w.heldHosts(f)
-	}
-}
-
-// ended adds what only the end of a run depends on.
-func (s *situation) ended(w *work, stopped StopReason) {
-	s.stopped = stopped
-	if s.Fetched+s.NotModified == 0 && stopped == StopDone {
-		s.nextDue, s.empty = w.nextDue()
-	}
-}
-
-// nextDue returns when something of the first dueHostsRead hosts is due, zero if nothing is, and whether crawldb is
-// empty.
-func (w *work) nextDue() (at time.Time, empty bool) {
-	sc := w.store.Scan(storage.HostCountsRange(), nil, nil)
-	defer sc.Close()
-	var counts storage.HostCounts
-	empty = true
-	for n := 0; n < dueHostsRead && sc.Next(); n++ {
-		empty = false
-		if storage.DecodeHostCounts(sc.Value(), &counts) != nil || counts.NextDue == 0 {
-			continue
-		}
-		if due := timeOf(counts.NextDue); at.IsZero() || due.Before(at) {
-			at = due
-		}
-	}
-	return at, empty
-}
-
-// dueURLs returns how many URLs of a host were not fetched yet, as of the last updatedb.
-func (w *work) dueURLs(host urlkey.HostKey) uint64 {
-	var c storage.HostCounts
-	if ok, err := w.store.HostCounts(host, &c); err != nil || !ok {
-		return 0
-	}
-	return uint64(c.ByStatus[storage.StatusUnfetched])
+// heapBytes is the size of the process's heap.
+func heapBytes() uint64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
 }

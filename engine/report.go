@@ -223,20 +223,6 @@ func (r FetchReport) String() string {
 		r.Segment, r.Fetched, r.Failed, r.Gone, r.NotModified, r.Redirected, r.RobotsDenied, r.Bytes, r.Took.Seconds())
 }
 
-// StopReason says why a crawl ended.
-type StopReason string
-
-// The reasons.
-const (
-	StopDone        StopReason = "done"        // nothing is due any more
-	StopMaxPages    StopReason = "max-pages"   // Limits.MaxPages was reached
-	StopMaxBytes    StopReason = "max-bytes"   // Limits.MaxBytes was reached
-	StopMaxTime     StopReason = "max-time"    // Limits.MaxTime was reached
-	StopInterrupted StopReason = "interrupted" // the context ended, or Close was called
-	StopAborted     StopReason = "aborted"     // CrawlOptions.Abort ended
-	StopFailed      StopReason = "failed"      // the error that Crawl returned
-)
-
 // CrawlReport counts what one crawl did: what `seine crawl --json` prints.
 type CrawlReport struct {
 	FetchReport

@@ -191,7 +191,7 @@ func (w *work) generate(ctx context.Context, o GenerateOptions) (GenerateReport,
 	g, err := w.phases.Generate(ctx, phases.GenerateOptions(o))
 	r := generateReport(g)
 	if errors.Is(err, ErrNothingDue) {
-		at, empty := w.nextDue()
+		at, empty := nextDue(w.store)
 		switch {
 		case empty:
 			err = fmt.Errorf("%w: crawldb is empty: run \"seine inject\" first", err)

@@ -258,3 +258,14 @@ func (h *Hosts) recall(host urlkey.HostKey, r *frontier.Refill) error {
 
 // Sitemaps returns the keys of the sitemaps that were found since the last call. Any goroutine may call it.
 func (h *Hosts) Sitemaps() []urlkey.Key { return h.sitemaps.take() }
+
+// Troubles returns why hosts give nothing, the reason with the most hosts first. Any goroutine may call it.
+func (h *Hosts) Troubles() []Trouble { return h.troubles.list() }
+
+// TroubleOf returns why a host gives nothing; Hosts is 0 if nothing is known. Any goroutine may call it.
+func (h *Hosts) TroubleOf(host urlkey.HostKey) (t Trouble) {
+	if r, ok := h.troubles.of(host); ok {
+		t = Trouble{Failure: r.failure, Robots: r.robots, Hosts: 1, Example: host}
+	}
+	return t
+}

@@ -73,37 +73,29 @@ func (t *troubles) of(host urlkey.HostKey) (reason, bool) {
 	return r, ok
 }
 
-// Troubles returns why hosts give nothing, the reason with the most hosts first. Any goroutine may call it.
-func (h *Hosts) Troubles() []Trouble {
-	if !h.troubles.some.Load() {
+// list sums up by reason, the reason with the most hosts first.
+func (t *troubles) list() []Trouble {
+	if !t.some.Load() {
 		return nil
 	}
 	sums := map[reason]*Trouble{}
-	h.troubles.mu.Lock()
-	for host, r := range h.troubles.by {
-		t := sums[r]
-		if t == nil {
-			t = &Trouble{Failure: r.failure, Robots: r.robots, Example: host}
-			sums[r] = t
+	t.mu.Lock()
+	for host, r := range t.by {
+		x := sums[r]
+		if x == nil {
+			x = &Trouble{Failure: r.failure, Robots: r.robots, Example: host}
+			sums[r] = x
 		}
-		t.Hosts++
-		t.Example = min(t.Example, host)
+		x.Hosts++
+		x.Example = min(x.Example, host)
 	}
-	h.troubles.mu.Unlock()
+	t.mu.Unlock()
 	list := make([]Trouble, 0, len(sums))
-	for _, t := range sums {
-		list = append(list, *t)
+	for _, x := range sums {
+		list = append(list, *x)
 	}
 	slices.SortFunc(list, func(a, b Trouble) int {
 		return cmp.Or(cmp.Compare(b.Hosts, a.Hosts), cmp.Compare(a.Failure, b.Failure), cmp.Compare(a.Robots, b.Robots))
 	})
 	return list
-}
-
-// TroubleOf returns why a host gives nothing; Hosts is 0 if nothing is known. Any goroutine may call it.
-func (h *Hosts) TroubleOf(host urlkey.HostKey) (t Trouble) {
-	if r, ok := h.troubles.of(host); ok {
-		t = Trouble{Failure: r.failure, Robots: r.robots, Hosts: 1, Example: host}
-	}
-	return t
 }

@@ -106,8 +106,10 @@ func (x *visit) request(ctx context.Context, c *frontier.Candidate, left int) (p
 	if x.cutOff(ctx, c, resp, left) {
 		return progress{}, nil
 	}
-	if instead := x.insteadOf(u, resp); !instead.IsZero() {
-		return progress{}, x.redirectTo(instead, u, resp.Failure, left)
+	if resp.Failure != "" {
+		if instead := x.instead(u, resp.Failure); !instead.IsZero() {
+			return progress{}, x.redirectTo(instead, u, resp.Failure, left)
+		}
 	}
 	more := x.out.Kind == frontier.Fetched
 	if !more || left == 1 {
@@ -194,8 +196,10 @@ func (x *visit) allowed(ctx context.Context, u urlkey.URL, left int) (bool, erro
 	}
 	switch {
 	case r.unreach > 0:
-		if instead := x.instead(u, r.reason.failure); r.reason.robots == 0 && !instead.IsZero() {
-			return false, x.redirectTo(instead, u, r.reason.failure, left)
+		if r.reason.robots == 0 {
+			if instead := x.instead(u, r.reason.failure); !instead.IsZero() {
+				return false, x.redirectTo(instead, u, r.reason.failure, left)
+			}
 		}
 		x.hosts.troubles.note(x.v.Host, r.reason)
 		x.out.Kind, x.out.RetryAfter = frontier.HostFailure, r.unreach
@@ -300,4 +304,29 @@ func (x *visit) fetchDeferred(ctx context.Context, u urlkey.URL, left int) (more
 		}
 	}
 	return more
+}
+
+// instead is plainInstead for a URL of the visit. While the local network is cut, no failure says anything.
+func (x *visit) instead(u urlkey.URL, f fetch.Failure) (none urlkey.URL) {
+	if x.frontier.Outage() {
+		return none
+	}
+	return plainInstead(x.env.Store, u, f)
+}
+
+// redirectTo stores a failed attempt at u as a redirect, and ends the visit. The host is not blamed: it gets its next
+// request after the usual delay.
+func (x *visit) redirectTo(to, u urlkey.URL, f fetch.Failure, left int) error {
+	if f == "" {
+		f = fetch.FailUnreachable
+	}
+	x.hosts.troubles.answered(x.v.Host)
+	end := x.out.End
+	if end.IsZero() {
+		end = x.env.Now()
+	}
+	x.out.Kind, x.out.End, x.out.RetryAfter = frontier.Fetched, end, 0
+	_, err := x.store(&segment.Attempt{URL: u, At: end, Failure: f, Instead: to}, x.s)
+	x.giveBack(left - 1)
+	return err
 }
