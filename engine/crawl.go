@@ -147,7 +147,8 @@ func (c *conductor) fetchWaiting(ctx context.Context) (over bool, err error) {
 func (c *conductor) report() CrawlReport {
 	w := c.w
 	r := CrawlReport{
-		Stopped: c.stopped, Discovered: c.discovered.Load(), Indexed: uint64(max(c.indexed.Load(), 0)), Segments: c.segments.Load(),
+		Stopped: c.stopped, Discovered: c.discovered.Load(), Indexed: uint64(max(c.indexed.Load(), 0)),
+		Segments: c.segments.Load(),
 	}
 	if marked, restored := c.duplicates.Load(), c.restored.Load(); marked > restored {
 		r.Duplicates = marked - restored

@@ -209,8 +209,8 @@ func (e *Engine) Recover(ctx context.Context) error {
 	return e.w.settle(ctx, &hooks{})
 }
 
-// DueSegments returns the numbers of the segments in a state, oldest first; of open ones those with a fetchlist. Without
-// one the error is ErrNoSegment, and its message says which command comes first.
+// DueSegments returns the numbers of the segments in a state, oldest first; of open ones those with a fetchlist.
+// Without one the error is ErrNoSegment, and its message says which command comes first.
 func (e *Engine) DueSegments(state storage.SegmentState) ([]uint32, error) {
 	leave, err := e.enter()
 	if err != nil {

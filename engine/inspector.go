@@ -56,8 +56,8 @@ func ended(ctx context.Context, err error) error {
 	return err
 }
 
-// parse parses a URL that a person gives. Without a scheme it is the one with https, as Inject has it, unless crawldb has
-// only the one with http, or was led there.
+// parse parses a URL that a person gives. Without a scheme it is the one with https, as Inject has it, unless crawldb
+// has only the one with http, or was led there.
 func (i *Inspector) parse(raw string) (urlkey.URL, error) {
 	u, assumed, err := phases.ParseSeed(raw)
 	if err != nil || !assumed {

@@ -43,7 +43,8 @@ func TestDueSegments(t *testing.T) {
 		if !slices.Equal(got, c.want) || (err == nil) != (c.first == "") {
 			t.Errorf("%s, %s: %v %v", c.name, c.state, got, err)
 		}
-		if err != nil && (!errors.Is(err, ErrNoSegment) || !strings.Contains(err.Error(), `"seine `+c.first+`" first`)) {
+		first := `"seine ` + c.first + `" first`
+		if err != nil && (!errors.Is(err, ErrNoSegment) || !strings.Contains(err.Error(), first)) {
 			t.Errorf("%s, %s: %v, want %s first", c.name, c.state, err, c.first)
 		}
 	}

@@ -195,7 +195,8 @@ func (s *situation) stillWaiting() Cause {
 		isOrAre(s.HostsAsleep, "is left alone", "are left alone")), "run it again later"}
 	if len(s.Held) > 0 {
 		h := s.Held[0]
-		c.Text = fmt.Sprintf("%s is not requested before %s (%s)", h.Host, h.Next.Local().Format(time.DateTime), h.Because)
+		at := h.Next.Local().Format(time.DateTime)
+		c.Text = fmt.Sprintf("%s is not requested before %s (%s)", h.Host, at, h.Because)
 	}
 	return c
 }

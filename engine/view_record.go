@@ -43,7 +43,7 @@ type RecordView struct {
 	ModifiedTime time.Time         `json:"modified_time,omitzero"` // when the content last changed; zero: unknown
 	HTTPStatus   uint16            `json:"http_status"`            // of the newest fetch; 0: no answer
 	LastFetch    time.Time         `json:"last_fetch,omitzero"`    // zero: never
-	Failure      string            `json:"failure,omitempty"`      // why the last fetch got no page, where no answer says it
+	Failure      string            `json:"failure,omitempty"`      // of the last fetch, if the answer does not say it
 	Redirect     string            `json:"redirect,omitempty"`     // where the last fetch was redirected
 	MediaType    string            `json:"media_type,omitempty"`   // of the last fetch
 	Took         Duration          `json:"took,omitzero"`          // by the last fetch; JSON: seconds

@@ -35,8 +35,8 @@ const (
 )
 
 // Held returns the n hosts that will take the longest, the longest first, sleeping hosts last. With more than
-// heldHostsMax hosts in memory it returns nil: no few of them hold up all, and looking at each would hold up the shards.
-// Any goroutine may call it. It waits for the steps in which the shards are.
+// heldHostsMax hosts in memory it returns nil: no few of them hold up all, and looking at each would hold up the
+// shards. Any goroutine may call it. It waits for the steps in which the shards are.
 func (f *Frontier) Held(n int) []Held {
 	if f.names.hosts.Load() > heldHostsMax {
 		return nil

@@ -47,7 +47,7 @@ func crawlCommand(c *console) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				r, err := c.watched(e, o.Concurrency, f.quiet, func(show func(engine.Progress)) (engine.CrawlReport, error) {
+				r, err := c.watched(e, o.Concurrency, f.quiet, func(show showFunc) (engine.CrawlReport, error) {
 					return e.Crawl(cmd.Context(), engine.CrawlOptions{
 						Inject:   engine.InjectOptions{URLs: urls, Files: f.seedFiles(), Stdin: c.in},
 						Limits:   limits,
@@ -102,10 +102,13 @@ func requireSeeds(dir string, urls, files []string) error {
 	return nil
 }
 
+// showFunc shows a crawl at one moment.
+type showFunc func(engine.Progress)
+
 // watched runs a crawl with a view of it, and with keys on a terminal.
 func (c *console) watched(
 	e *engine.Engine, fetchers int, quiet bool,
-	crawl func(show func(engine.Progress)) (engine.CrawlReport, error),
+	crawl func(show showFunc) (engine.CrawlReport, error),
 ) (engine.CrawlReport, error) {
 	screen := c.screen()
 	p := newProgress(screen, quiet)

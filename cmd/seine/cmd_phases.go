@@ -146,21 +146,24 @@ func (c *console) fetch(cmd *cobra.Command, e *engine.Engine, o engine.FetchOpti
 }
 
 func parseCommand(c *console) *cobra.Command {
-	return phaseCommand(c, inParse, "parse", "make a segment's parse records again from its WARC", storage.SegmentSealed,
+	return phaseCommand(c, inParse, storage.SegmentSealed, "parse",
+		"make a segment's parse records again from its WARC",
 		func(ctx context.Context, e *engine.Engine, segment uint32) (engine.Report, error) {
 			return e.Seal(ctx, segment)
 		})
 }
 
 func updatedbCommand(c *console) *cobra.Command {
-	return phaseCommand(c, inUpdateDB, "updatedb", "update crawldb with a segment's outcomes and links", storage.SegmentSealed,
+	return phaseCommand(c, inUpdateDB, storage.SegmentSealed, "updatedb",
+		"update crawldb with a segment's outcomes and links",
 		func(ctx context.Context, e *engine.Engine, segment uint32) (engine.Report, error) {
 			return e.UpdateDB(ctx, segment)
 		})
 }
 
 func invertlinksCommand(c *console) *cobra.Command {
-	return phaseCommand(c, inInvertlinks, "invertlinks", "add a segment's links to linkdb, by target", storage.SegmentUpdated,
+	return phaseCommand(c, inInvertlinks, storage.SegmentUpdated, "invertlinks",
+		"add a segment's links to linkdb, by target",
 		func(ctx context.Context, e *engine.Engine, segment uint32) (engine.Report, error) {
 			return e.InvertLinks(ctx, segment)
 		})

@@ -112,6 +112,7 @@ func readsegCommand(c *console) *cobra.Command {
 	f.report(cmd)
 	cmd.Flags().Uint32Var(&segment, "segment", 0, "segment number (default: all for the list, the newest for --dump)")
 	cmd.Flags().BoolVar(&dump, "dump", false, "print every parse record of the segment")
-	cmd.Flags().StringVar(&url, "url", "", "print one URL's parse record, from the newest segment that has it unless --segment says which")
+	cmd.Flags().StringVar(&url, "url", "",
+		"print one URL's parse record, of the newest segment that has it unless --segment says which")
 	return cmd
 }

@@ -18,7 +18,7 @@ func TestDashboard(t *testing.T) {
 		Phase: "crawling", Elapsed: 3723 * time.Second, Backlog: 1, MaxPages: 2_000_000,
 		Fetched: 1_234_567, Bytes: 15 << 30, PagesPerSecond: 331.6, Discovered: 9_876_543, Indexed: 1_200_000,
 		NotModified: 10, Redirected: 2000, RobotsDenied: 300, Gone: 40_000, Queued: 600_000, OverBudget: 3,
-		Busy: 48, Fetchers: 64, Cause: engine.Cause{Kind: engine.CausePoliteness, Text: "politeness: every host waits for its delay"},
+		Busy: 48, Fetchers: 64, Cause: engine.Cause{Kind: engine.CausePoliteness, Text: "politeness: every host waits"},
 		Held: []engine.HeldHost{{
 			Host: "slow.example", URLs: 300, Delay: engine.Duration(10 * time.Second), Because: "Crawl-delay",
 		}},
@@ -26,7 +26,8 @@ func TestDashboard(t *testing.T) {
 		HostsActive: 31_000,
 		HeapBytes:   700 << 20, MemoryLimit: 1 << 30, DiskFree: 52 << 30,
 		Failures: map[string]uint64{
-			"timeout_head": 700, "http_404": 39_000, "http_410": 1000, "refused": 900, "dns_nx": 900, "reset": 3, "tls_verify": 2, "too_slow": 1,
+			"http_404": 39_000, "http_410": 1000,
+			"timeout_head": 700, "refused": 900, "dns_nx": 900, "reset": 3, "tls_verify": 2, "too_slow": 1,
 		},
 		Stages: engine.StageCPU{
 			{Stage: "parse", Seconds: 40}, {Stage: "warc", Seconds: 30},
@@ -37,11 +38,12 @@ func TestDashboard(t *testing.T) {
   speed    4.3 MB/s   15 GB received   9,876,543 discovered   1,200,000 indexed   62% of 2,000,000 pages, 0:38:28 to go
   fetchers ████████░░ 48 of 64 busy   1 segments behind
   hosts    12 ready   30000 waiting   500 throttled   77 asleep   9 dormant   held back by budgets 3 times
-  URLs     600,000 queued   10 not modified   2,000 redirected   300 denied by robots.txt   40,000 gone (404 39,000   410 1,000)
+  URLs     600,000 queued   10 not modified   2,000 redirected   300 denied by robots.txt   40,000 gone (` +
+		`404 39,000   410 1,000)
   errors   dns_nx 900   refused 900   timeout_head 700   reset 3   tls_verify 2   1 other kinds
   CPU      parse 40%   warc 30%   fetch 30%
   machine  heap 700 MB of 1024 MB   disk 52 GB free
-  held up  by politeness: every host waits for its delay
+  held up  by politeness: every host waits
            slow.example: 300 URLs, one each 10s (Crawl-delay)
   keys     p pause or go on   + - more or fewer fetchers   q stop cleanly`
 	if got := strings.Join(dashboard(p, []float64{170, 300, 340}, 200, 50, true), "\n"); got != want {
@@ -100,7 +102,8 @@ func TestLogLine(t *testing.T) {
 		t.Errorf("lines at %s", got)
 	}
 	want := "seine: 30s crawling: 300 fetched (10.0/s, 0.0 MB), 1 failed, 2 gone, 0 discovered, 0 indexed; " +
-		"5 URLs queued on 2 hosts; 1% of the limit, 59m30s to go; held up by: a.example is not in DNS: check the spelling"
+		"5 URLs queued on 2 hosts; 1% of the limit, 59m30s to go; " +
+		"held up by: a.example is not in DNS: check the spelling"
 	if lines[1] != want {
 		t.Errorf("got  %s\nwant %s", lines[1], want)
 	}

@@ -87,13 +87,13 @@ func TestHelpNamesFlags(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := 0
-	for _, file := range []string{"cause.go", "trouble.go"} {
+	names, found := regexp.MustCompile(`--set ([a-z-]+)=|--([a-z][a-z-]+)`), 0
+	for _, file := range []string{"cause.go", "situation.go"} {
 		text, err := os.ReadFile(filepath.Join("..", "..", "engine", file))
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, m := range regexp.MustCompile(`--set ([a-z-]+)=|--([a-z][a-z-]+)`).FindAllStringSubmatch(string(text), -1) {
+		for _, m := range names.FindAllStringSubmatch(string(text), -1) {
 			found++
 			if m[1] != "" && allSettings[m[1]] == nil {
 				t.Errorf("engine/%s names the setting %s, which does not exist", file, m[1])

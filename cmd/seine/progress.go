@@ -78,8 +78,8 @@ func (p *progress) watch() {
 
 // frozen is the cause of an engine that has not reported for some time.
 func frozen(late time.Duration) engine.Cause {
-	return engine.Cause{Kind: engine.CauseDiskSilent,
-		Text: fmt.Sprintf("no news for %s: the crawl waits for the disk, or for the processor", late.Round(time.Second))}
+	text := fmt.Sprintf("no news for %s: the crawl waits for the disk, or for the processor", late.Round(time.Second))
+	return engine.Cause{Kind: engine.CauseDiskSilent, Text: text}
 }
 
 // show shows the progress. The engine calls it about once a second.

@@ -69,7 +69,7 @@ type phaseFunc func(ctx context.Context, e *engine.Engine, segment uint32) (engi
 // phaseCommand is a command that runs one phase on segments, one after another, and prints a report for each. It ends
 // at the first error; what was done stays.
 func phaseCommand(
-	c *console, command uses, use, short string, from storage.SegmentState, run phaseFunc,
+	c *console, command uses, from storage.SegmentState, use, short string, run phaseFunc,
 ) *cobra.Command {
 	var f flags
 	choice := segmentChoice{from: from}
