@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"golang.org/x/term"
 
@@ -84,7 +85,7 @@ func (s *screen) readKeys(stdin io.Reader, k *controls) (end func(), ok bool) {
 		return func() {}, false
 	}
 	raw := func() bool {
-		was, err := term.MakeRaw(int(tty.Fd()))
+		was, err := term.MakeRaw(int(in.Fd())) // tty.Fd would make its reads uninterruptible
 		if err != nil {
 			return false
 		}
@@ -118,6 +119,9 @@ func (s *screen) readKeys(stdin io.Reader, k *controls) (end func(), ok bool) {
 		endSignals()
 		s.leave()
 		tty.Close()
-		<-done
+		select {
+		case <-done:
+		case <-time.After(time.Second): // a system whose terminals cannot be polled: the next key ends the read
+		}
 	}, true
 }

@@ -21,20 +21,27 @@ func main() {
 
 // run is the whole program, for main and for tests.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	return onScreen(stderr, func(screen *screen) int {
+		ctx, stop := interruptible(screen)
+		defer stop()
+		root := newRoot(&console{in: stdin, out: stdout, err: screen})
+		root.SetArgs(args)
+		root.SetIn(stdin)
+		root.SetOut(stdout)
+		root.SetErr(screen)
+		err := root.ExecuteContext(ctx)
+		if err != nil {
+			fmt.Fprintln(screen, message(err))
+		}
+		return exitStatus(err)
+	})
+}
+
+// onScreen runs a program with a screen on stderr, and gives the terminal back also when a panic ends it.
+func onScreen(stderr io.Writer, program func(*screen) int) int {
 	screen := newScreen(stderr)
-	defer screen.leave() // also when a panic unwinds
-	ctx, stop := interruptible(screen)
-	defer stop()
-	root := newRoot(&console{in: stdin, out: stdout, err: screen})
-	root.SetArgs(args)
-	root.SetIn(stdin)
-	root.SetOut(stdout)
-	root.SetErr(screen)
-	err := root.ExecuteContext(ctx)
-	if err != nil {
-		fmt.Fprintln(screen, message(err))
-	}
-	return exitStatus(err)
+	defer screen.leave()
+	return program(screen)
 }
 
 // interruptible returns a context that the first SIGINT or SIGTERM cancels, for a clean stop. The second signal ends
