@@ -6,8 +6,9 @@ STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME = 5s
 PAGES = 8000
 KILLS = 3
+DAMAGES = 500
 
-.PHONY: polite build test vet race fuzz demo bench bench-full bench-peers realsites realweb clean help
+.PHONY: damage polite build test vet race fuzz demo bench bench-full bench-peers realsites realweb clean help
 
 build: ## build the static binary bin/seine
 	go build -trimpath -o bin/seine ./cmd/seine
@@ -43,6 +44,10 @@ realsites: build ## crawl Debian's Python and PostgreSQL manuals from nginx, com
 
 realweb: build ## crawl 62 hosts of Debian documents (50,000 pages), compare with the truth (RECIPE=M: 330,000)
 	@bench/acceptance/realweb.sh
+
+damage: ## kill crawls, repairs and rebuilds 500 times and damage 500 files: all is found or harmless, and mended
+	@SEINE_KILLS=$(DAMAGES) SEINE_DAMAGES=$(DAMAGES) \
+	  go test ./engine -run '^(TestKills|TestDamage)$$' -count=1 -timeout 3h -v | grep -v warning:
 
 polite: build ## crawl a web with mixed delays, kill the crawler repeatedly; the servers judge (PAGES=1000000 KILLS=20)
 	@bench/acceptance/polite.sh $(PAGES) $(KILLS)

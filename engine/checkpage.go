@@ -49,12 +49,12 @@ func CheckPage(ctx context.Context, o Options, raw string) (c PageCheck, err err
 	case <-ctx.Done():
 		return PageCheck{}, ctx.Err()
 	}
-	return w.checkFetch(ctx, u)
+	return w.checkFetch(ctx, u, wait)
 }
 
-// checkFetch fetches a page and parses it.
-func (w *work) checkFetch(ctx context.Context, u urlkey.URL) (PageCheck, error) {
-	r := w.net.client.Fetch(ctx, w.net.hosts.Request(u))
+// checkFetch fetches a page and parses it. wait is that between two requests to its host.
+func (w *work) checkFetch(ctx context.Context, u urlkey.URL, wait time.Duration) (PageCheck, error) {
+	r := w.net.hosts.FetchAlone(ctx, u, wait)
 	defer r.Release()
 	if r.Failure != "" {
 		return PageCheck{}, fmt.Errorf("fetching %s: %s: %w", u, r.Failure, r.Err)

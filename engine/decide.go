@@ -43,8 +43,8 @@ const (
 // decide says what to do next. It is a pure function; q and t sum up this look and the ones before it.
 //
 // The open segment is sealed when it is full; when the frontier runs dry, because the segment may hold links to more
-// URLs; and when few hosts are left at work: a quarter of them have run out of URLs and most fetchers are idle, those of
-// slow visits aside. While fetchers are busy, larger segments are cheaper. Sealing only when every host had run dry, or
+// URLs; and when few hosts are left at work: a quarter of them have run out of URLs and most fetchers are idle, slow
+// visits aside. While fetchers are busy, larger segments are cheaper. Sealing only when every host had run dry, or
 // after 15 s, let a few slow hosts hold up everything (BenchmarkHonest). The crawl ends when there is nothing left to
 // do.
 func decide(s state, q quiet, t thin, patience time.Duration) (action, StopReason) {

@@ -52,8 +52,10 @@
 //	a page's links and text?             engine/parse; internal/segment/page.go turns them into records
 //	the state machine of a URL?          internal/phases/transition.go, a pure function
 //	which URLs a host offers next?       internal/phases/select.go, for generate and refill alike
+//	how is a URL deleted?                internal/phases/delete.go; internal/segment/purge.go for WARC files
 //	why was a URL not fetched?           internal/inspect; admission.Explain
 //	what a later scope permits?          internal/phases/withheld.go
+//	a depth that falls after the fetch?  internal/phases/lower.go
 //	what happens in which order?         phase.go, the table of phases
 //	what the conductor does next?        decide.go, a pure function
 //	what a callback may enqueue?         tasks.go
@@ -106,9 +108,8 @@
 //   - A URL is handed out once, until crawldb has its outcome (internal/visit/source.go).
 //   - Nothing is counted before it is synced (visit.Pool.Sync).
 //   - The same web gives the same crawldb, linkdb and index: whatever the order of fetches and the size of segments, in
-//     batches or continuously, whenever a scope widens, and however often the process is killed. Depths are the
-//     exception: a page whose depth falls after its fetch does not pass that on to its links, so what MaxDepth reaches
-//     may depend on the order of fetches.
+//     batches or continuously, whenever a scope widens, and however often the process is killed. A page whose depth
+//     falls after its fetch passes that on to its links (internal/phases/lower.go).
 //   - A host's next due time in hostdb is exact after every phase.
 //   - A phase does not know who called it.
 //   - Nothing here prints, exits, or keeps state outside an Engine. Options.Now is the only clock.

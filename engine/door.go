@@ -193,6 +193,67 @@ func (e *Engine) Index(ctx context.Context, o IndexOptions) (IndexReport, error)
 	return e.w.buildIndex(ctx, o)
 }
 
+// Recrawl makes URLs due now, whatever their status and schedule. They keep score, depth, interval and content until
+// they are fetched. A target is a URL; a prefix that ends with "*", such as https://example.org/docs/*; or a host, such
+// as example.org, with all its URLs. A running crawl fetches them.
+func (e *Engine) Recrawl(ctx context.Context, targets ...string) (RecrawlReport, error) {
+	leave, err := e.enter()
+	if err != nil {
+		return RecrawlReport{}, err
+	}
+	defer leave()
+	r, woken, err := e.w.recrawl(ctx, targets)
+	if c := e.crawl.Load(); c != nil && err == nil {
+		c.gained(0, woken)
+	}
+	return r, err
+}
+
+// Delete removes URLs from crawldb, linkdb (links to them and from them), signatures, parse records, captures,
+// fetchlists and index: nothing that is stored leads to them again. Targets are as in Recrawl. All of it is one
+// ingestion: after a crash it is done or not begun. Then pages that were duplicates of deleted ones are restored, and
+// documents lose the anchors of deleted pages; if that is cut short, the end of the next crawl does it.
+//
+// What it does not do: responses stay in the WARC files until Purge. A page that is fetched later and links to a
+// deleted URL makes it known again, as does its seed; a filter keeps it out. Its host stays in scope, and depths that
+// other pages have by it stay.
+//
+// Errors: ErrBusy while a crawl or fetch is running, and ErrWrongState while a segment is fetched and not linked yet:
+// see Recover.
+func (e *Engine) Delete(ctx context.Context, targets ...string) (DeleteReport, error) {
+	leave, err := e.enter()
+	if err != nil {
+		return DeleteReport{}, err
+	}
+	defer leave()
+	if !e.running.TryLock() {
+		return DeleteReport{}, wrapf(ErrBusy, "deleting: stop the crawl first, or deny the host")
+	}
+	defer e.running.Unlock()
+	return e.w.deleteTargets(ctx, targets)
+}
+
+// Purge removes what is no longer referenced, in segments that every phase is done with: parse records of versions that
+// a later fetch replaced; WARC files of which no record is needed; from other WARC files the records of deleted pages,
+// by writing the files again without them; documents whose URLs a live filter denies; and from the index the words of
+// deleted documents. Versions that were replaced stay in the WARC files that are needed for others. What robots.txt
+// said stays, and so do deleted keys in the store's files until these are compacted.
+//
+// Each segment is one ingestion, and files are removed after it: after a crash, the next Purge does what is left.
+// While a crawl or fetch is running the error is ErrBusy.
+func (e *Engine) Purge(ctx context.Context) (PurgeReport, error) {
+	leave, err := e.enter()
+	if err != nil {
+		return PurgeReport{}, err
+	}
+	defer leave()
+	if !e.running.TryLock() {
+		return PurgeReport{}, wrapf(ErrBusy, "purging: stop the crawl first")
+	}
+	defer e.running.Unlock()
+	return e.w.purge(ctx)
+}
+
 // Recover finishes what an earlier process left behind: it seals open segments and runs every phase that is due. Crawl
 // does this first. Fetchlists that nobody has begun to fetch stay as they are. While a crawl or fetch is running, the
 // error is ErrBusy.

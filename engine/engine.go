@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 
@@ -41,7 +40,7 @@ type Engine struct {
 // Open opens the data directory, and creates it if it does not exist. It sends nothing. What an earlier process left
 // unfinished stays so until Crawl or Recover finishes it. The caller must call Close.
 //
-// Errors: ErrLocked, ErrFormat, ErrNoStore, ErrCorrupt, *storage.IdentityError if the directory was created with other
+// Errors: ErrLocked, ErrFormat, ErrNoStore, ErrDamaged, *storage.IdentityError if the directory was created with other
 // settings, and one error that lists all faults of the options.
 func Open(o Options) (*Engine, error) {
 	o = o.withDefaults()
@@ -50,7 +49,7 @@ func Open(o Options) (*Engine, error) {
 	}
 	w, err := openWork(o)
 	if err != nil {
-		return nil, err
+		return nil, damage(err, o.Dir)
 	}
 	e := &Engine{w: w}
 	e.guard.init()
@@ -60,15 +59,10 @@ func Open(o Options) (*Engine, error) {
 // openWork opens the store and everything that is built on it.
 func openWork(o Options) (*work, error) {
 	w := &work{o: o}
-	s := o.shares()
-	var err error
-	w.store, err = storage.Open(filepath.Join(o.Dir, "store"), storage.Options{
-		FS: o.FS, Now: o.Now, MustExist: o.MustExist, OnFatal: o.OnFatal,
-		CacheBytes: s.cache - s.memTable, MemTableBytes: s.memTable,
-		Identity: map[string]string{"key-format": "surt-1", "parser": parse.Version, "analyzer": index.AnalyzerVersion},
-		Initial:  map[string]string{settingSignature: cmp.Or(o.Signature, signatureContent)},
-		Logger:   func(format string, args ...any) { w.warn(fmt.Errorf(format, args...)) },
-	})
+	err := o.refuseLostStore()
+	if err == nil {
+		w.store, err = o.openStore(w.warn)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -78,6 +72,22 @@ func openWork(o Options) (*work, error) {
 	return w, nil
 }
 
+// openStore opens the store alone.
+func (o *Options) openStore(warn func(error)) (*storage.Store, error) {
+	s := o.shares()
+	files, err := shareFiles(openFiles())
+	if err != nil {
+		return nil, err
+	}
+	return storage.Open(o.storeDir(), storage.Options{
+		FS: o.FS, Now: o.Now, MustExist: o.MustExist, ReadOnly: o.ReadOnly, OnFatal: o.OnFatal,
+		CacheBytes: s.cache - s.memTable, MemTableBytes: s.memTable, OpenFiles: files.tables,
+		Identity: map[string]string{"key-format": "surt-1", "parser": parse.Version, "analyzer": index.AnalyzerVersion},
+		Initial:  map[string]string{settingSignature: cmp.Or(o.Signature, signatureContent)},
+		Logger:   func(format string, args ...any) { warn(fmt.Errorf(format, args...)) },
+	})
+}
+
 // openRooms opens the index, makes the rooms and compares the store with the WARC files.
 func (w *work) openRooms() (err error) {
 	o := &w.o
@@ -85,8 +95,10 @@ func (w *work) openRooms() (err error) {
 		return err
 	}
 	w.warcFS = w.store.WARCFS()
-	if err := w.warcFS.MkdirAll(w.warcDir()); err != nil {
-		return fmt.Errorf("creating %s: %w", w.warcDir(), err)
+	if !o.ReadOnly {
+		if err := w.warcFS.MkdirAll(w.warcDir()); err != nil {
+			return fmt.Errorf("creating %s: %w", w.warcDir(), err)
+		}
 	}
 	w.live.delay.Store(int64(o.Delay))
 	w.live.fetchers.Store(int64(o.Concurrency))
@@ -119,7 +131,8 @@ func (w *work) openRooms() (err error) {
 		return err
 	}
 	w.inspect = inspect.New(inspect.Env{
-		Store: w.store, Index: w.index, FS: w.warcFS, Dir: w.warcDir(), Admission: w.admission, Now: o.Now,
+		Store: w.store, Index: w.index, FS: w.warcFS, Dir: w.warcDir(), SortFS: o.FS, Admission: w.admission,
+		Now: o.Now, SegmentOf: segment.NumberOf, Page: segment.IsPage,
 		Robots: func(f *storage.HostFacts, u urlkey.URL) (reachable, allowed bool) {
 			rules, reachable := visit.RobotsRules(f, o.agentToken())
 			return reachable, visit.Denied(rules, u, max(o.MaxCrawlDelay, 0)) == ""

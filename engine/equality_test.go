@@ -13,6 +13,7 @@ import (
 	"github.com/seine-crawler/seine/engine"
 	"github.com/seine-crawler/seine/engine/fetch"
 	"github.com/seine-crawler/seine/engine/policy"
+	"github.com/seine-crawler/seine/storage"
 )
 
 // equalWeb is a web on which every way to crawl must leave the same crawldb, linkdb and index.
@@ -36,6 +37,9 @@ var equalWebs = map[string]func(t *testing.T) equalWeb{
 	"redirecting seeds, domains":  func(t *testing.T) equalWeb { return redirectingWeb(t, policy.ScopeDomain) },
 	"redirecting seeds, folders":  func(t *testing.T) equalWeb { return redirectingWeb(t, policy.ScopePrefix) },
 	"redirecting seeds, any host": func(t *testing.T) equalWeb { return redirectingWeb(t, policy.ScopeAny) },
+
+	"any host, near": func(t *testing.T) equalWeb { return nearWeb(anyHostWeb(t, 8, 25), 4) },
+	"seeds, near":    func(t *testing.T) equalWeb { return nearWeb(redirectingWeb(t, policy.ScopeAny), 3) },
 }
 
 // anyHostWeb is a synthetic web without bounds.
@@ -45,6 +49,37 @@ func anyHostWeb(t *testing.T, hosts, meanPages int) equalWeb {
 		options: w.options, seeds: w.seeds(), hosts: w.hosts, top: 37,
 		check: func(t *testing.T, e *engine.Engine) { w.checkTruth(e) },
 	}
+}
+
+// nearWeb is a web of which only what is some links from a seed is fetched.
+func nearWeb(w equalWeb, maxDepth int) equalWeb {
+	options := w.options
+	w.options = func(dir string) engine.Options {
+		o := options(dir)
+		o.MaxDepth = maxDepth
+		return o
+	}
+	w.check = func(t *testing.T, e *engine.Engine) {
+		near, far := 0, 0
+		for r, err := range e.Inspect().Records(context.Background(), engine.RecordFilter{}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			tooFar := int(r.Depth) > maxDepth
+			if tooFar != (r.Status == storage.StatusUnfetched) {
+				t.Errorf("%s of depth %d is %s", r.URL, r.Depth, r.Status)
+			}
+			if tooFar {
+				far++
+			} else if int(r.Depth) == maxDepth {
+				near++
+			}
+		}
+		if near == 0 || far == 0 {
+			t.Errorf("too tame: %d pages are as far as may be, %d farther", near, far)
+		}
+	}
+	return w
 }
 
 // narrowWeb is a synthetic web of which only the hosts, or the domains, of three seeds are in scope, and those that
@@ -76,8 +111,8 @@ func narrowWeb(t *testing.T, scope policy.Scope) equalWeb {
 }
 
 // redirectingWeb has seeds that redirect to other hosts and domains, links to these from pages of other hosts that are
-// fetched before or after the redirect, equal pages with equal scores, and ways of different length to one page. That
-// page links to none: a record's depth is lowered when a shorter way is found, but not those of pages behind it.
+// fetched before or after the redirect, equal pages with equal scores, and ways of different length to one page with
+// others behind it.
 func redirectingWeb(t *testing.T, scope policy.Scope) equalWeb {
 	const same = `<title>same</title><p>These pages are equal, whatever they are called and whoever serves them.`
 	n := newNames(t, map[string]string{
@@ -85,30 +120,34 @@ func redirectingWeb(t *testing.T, scope policy.Scope) equalWeb {
 			<a href="/1">long way</a> <a href="HOST:other.test/">other</a> <a href="HOST:sub.a.test/">sub</a>
 			<a href="HOST:sub.e.test/">a host of a domain that a seed passes</a>
 			<a href="/equal/1">1</a> <a href="HOST:www.b.test/equal/2">2</a> <a href="HOST:www.d.test/equal/33">3</a>`,
-		"a.test/1":              `<title>1</title><p>1 from a. <a href="/2">1</a> <a href="HOST:www.b.test/x">2</a>`,
-		"a.test/2":              `<title>2</title><p>Two links from a. <a href="/3">next</a>`,
-		"a.test/3":              `<title>3</title><p>Three links from a. <a href="HOST:www.b.test/deep">deep</a>`,
-		"a.test/equal/1":        same,
-		"sub.a.test/":           `<title>sub</title><p>Another host of a. <a href="HOST:www.b.test/from-sub">1</a>`,
-		"b.test/":               `-> HOST:www.b.test/`,
-		"www.b.test/":           `<title>b</title><p>This is b. <a href="HOST:a.test/3">3</a>`,
-		"www.b.test/x":          `<title>x</title><p>Only a links to this page.`,
-		"www.b.test/equal/2":    same,
-		"www.b.test/from-sub":   `-> HOST:www.d.test/from-b`,
-		"www.b.test/deep":       `<title>deep</title><p>Many ways lead here.`,
-		"c.test/":               `<title>c</title><p>c. <a href="HOST:www.b.test/deep">1</a> <a href="/to-x">2</a>`,
-		"c.test/to-x":           `-> HOST:www.b.test/x`,
-		"d.test/":               `-> HOST:e.test/start/`,
-		"e.test/start/":         `-> HOST:www.d.test/`,
-		"www.d.test/":           `<title>d</title><a href="HOST:e.test/start/z">1</a> <a href="HOST:b.test/more">2</a>`,
-		"www.d.test/y":          `<title>y</title><p>Only a links to this page too.`,
-		"www.d.test/equal/33":   same,
-		"www.d.test/from-b":     `<title>from b</title><p>A redirect leads here from another host.`,
-		"e.test/start/z":        `<title>z</title><p>The page of a host that a seed passed on its way.`,
-		"sub.e.test/":           `<title>sub</title><p>Only a links to this host, which no seed names or leads to.`,
-		"b.test/more":           `<title>more</title><p>The page of a host whose front page is a redirect.`,
-		"other.test/":           `<title>other</title><p>No seed's host. <a href="HOST:www.b.test/from-other">1</a>`,
-		"www.b.test/from-other": `<title>from other</title><p>What only a page out of scope links to.`,
+		"a.test/1":                `<title>1</title><p>1 from a. <a href="/2">1</a> <a href="HOST:www.b.test/x">2</a>`,
+		"a.test/2":                `<title>2</title><p>Two links from a. <a href="/3">next</a>`,
+		"a.test/3":                `<title>3</title><p>Three links from a. <a href="HOST:www.b.test/deep">deep</a>`,
+		"a.test/equal/1":          same,
+		"sub.a.test/":             `<title>sub</title><p>Another host of a. <a href="HOST:www.b.test/from-sub">1</a>`,
+		"b.test/":                 `-> HOST:www.b.test/`,
+		"www.b.test/":             `<title>b</title><p>This is b. <a href="HOST:a.test/3">3</a>`,
+		"www.b.test/x":            `<title>x</title><p>Only a links to this page.`,
+		"www.b.test/equal/2":      same,
+		"www.b.test/from-sub":     `-> HOST:www.d.test/from-b`,
+		"www.b.test/deep":         `<title>deep</title><p>Many ways lead here. <a href="/deeper">on</a>`,
+		"www.b.test/deeper":       `-> HOST:www.b.test/deeper-still`,
+		"www.b.test/deeper-still": `<title>deeper</title><p><a href="HOST:www.d.test/deepest">on</a>`,
+		"www.d.test/deepest":      `<title>deepest</title><p>Here it ends. <a href="/beyond">or not</a>`,
+		"www.d.test/beyond":       `<title>beyond</title><p>Here it ends.`,
+		"c.test/":                 `<title>c</title><p>c. <a href="HOST:www.b.test/deep">1</a> <a href="/to-x">2</a>`,
+		"c.test/to-x":             `-> HOST:www.b.test/x`,
+		"d.test/":                 `-> HOST:e.test/start/`,
+		"e.test/start/":           `-> HOST:www.d.test/`,
+		"www.d.test/":             `<title>d</title><a href="HOST:e.test/start/z">1</a><a href=HOST:b.test/more>2</a>`,
+		"www.d.test/y":            `<title>y</title><p>Only a links to this page too.`,
+		"www.d.test/equal/33":     same,
+		"www.d.test/from-b":       `<title>from b</title><p>A redirect leads here from another host.`,
+		"e.test/start/z":          `<title>z</title><p>The page of a host that a seed passed on its way.`,
+		"sub.e.test/":             `<title>sub</title><p>Only a links to this host, which no seed names or leads to.`,
+		"b.test/more":             `<title>more</title><p>The page of a host whose front page is a redirect.`,
+		"other.test/":             `<title>other</title><p>No seed's host. <a href="HOST:www.b.test/from-other">1</a>`,
+		"www.b.test/from-other":   `<title>from other</title><p>What only a page out of scope links to.`,
 	})
 	return equalWeb{
 		options: func(dir string) engine.Options {

@@ -5,6 +5,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"syscall"
 
 	"github.com/seine-crawler/seine/engine/internal/inspect"
@@ -47,16 +48,34 @@ var (
 	ErrLocked = storage.ErrLocked
 	// ErrNoStore: the directory contains no store, and Options.MustExist is set.
 	ErrNoStore = storage.ErrNoStore
-	// ErrCorrupt: bytes on disk are not those that were written. Restore them from a backup.
-	ErrCorrupt = storage.ErrCorrupt
+	// ErrDamaged: bytes on disk are not those that were written, or files are missing. Verify lists what is wrong, Repair
+	// makes the best of what is left.
+	ErrDamaged = storage.ErrCorrupt
+	// ErrReadOnly: a method that writes, on an engine that was opened with Options.ReadOnly.
+	ErrReadOnly = storage.ErrReadOnly
 )
 
 // advice says what a person can do about an error, in the form that ends a message; "" if nothing is known.
 func advice(err error) string {
-	if errors.Is(err, syscall.ENOSPC) {
+	switch {
+	case errors.Is(err, syscall.ENOSPC):
 		return ": free space on the disk and run it again; everything acknowledged is kept"
+	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
+		return ": too many files are open: raise the limit (ulimit -n) and run it again"
+	case errors.Is(err, fs.ErrPermission):
+		return ": run it as the user that owns the directory"
+	case errors.Is(err, syscall.EIO):
+		return ": the disk or its cable fails: copy the directory to another disk and run it there"
 	}
 	return ""
+}
+
+// advised ends the message of an error with what a person can do about it.
+func advised(err error) error {
+	if a := advice(err); a != "" {
+		return fmt.Errorf("%w%s", err, a)
+	}
+	return err
 }
 
 // wrapf puts what was being done before an error. Nil stays nil.

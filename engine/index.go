@@ -30,6 +30,7 @@ type indexing struct {
 	store   *storage.Store
 	index   *index.Index
 	filters []policy.IndexFilter
+	denied  func(urlkey.URL) bool // by a live filter
 	warn    func(error)
 	clock   *stageClock
 	inlinks int // that are read of a page, for its anchors
@@ -160,14 +161,22 @@ func (x *indexing) decide(
 	var r storage.Record
 	record, err := records.Find(key)
 	if err != nil || record == nil {
-		return err
+		return err // without a record there is no document: Delete removes both
 	}
 	if err := storage.DecodeRecord(record, &r); err != nil {
 		return fmt.Errorf("crawldb record %s: %w", key, err)
 	}
 	var text []byte
 	var stamp uint64
-	if indexable(&r) {
+	wanted := indexable(&r)
+	if wanted {
+		u, err := urlkey.Key(key).URL()
+		if err != nil {
+			return err
+		}
+		wanted = !x.denied(u)
+	}
+	if wanted {
 		if err := x.readAnchors(links, key); err != nil {
 			return err
 		}
@@ -360,6 +369,10 @@ func (x *indexing) stamp(r *storage.Record) uint64 {
 	h.Write(r.Signature[:])
 	h.WriteString(shownAs(r))
 	var n [4]byte
+	if r.Truncated { // without a signature, only the fetch identifies the content
+		binary.LittleEndian.PutUint32(n[:], r.Segment)
+		h.Write(n[:])
+	}
 	for _, i := range x.order {
 		a := x.distinct.Key(i)
 		binary.LittleEndian.PutUint32(n[:], uint32(len(a)))

@@ -248,17 +248,18 @@ func (i *Inspector) ExportCDXJ(ctx context.Context, w io.Writer) error {
 	return ended(ctx, i.in.ExportCDXJ(inner, w))
 }
 
-// Verify checks every cross-reference: within the store, from each capture to a WARC record with its digest, and in the
-// index. Damage is a problem in the report. An error means that Verify could not finish; the report then covers what it
-// checked.
+// Verify reads everything and follows every cross-reference: the store and its tables, every byte of every WARC file,
+// from each capture to its record and back, and the index. Damage is a problem in the report. An error means that
+// Verify could not finish, because of ctx or of the machine; the report then covers what it checked. The function
+// Verify does the same for a directory that Open may refuse.
 func (i *Inspector) Verify(ctx context.Context) (VerifyReport, error) {
 	inner, leave, err := i.enter(ctx)
 	if err != nil {
 		return VerifyReport{}, err
 	}
 	defer leave()
-	v, err := i.in.Verify(inner)
-	return viewVerified(&v), ended(ctx, err)
+	v, err := i.in.Verify(inner, nil)
+	return viewVerified(&v), advised(ended(ctx, err))
 }
 
 // stream makes views of what a stream of the room yields. Each iteration calls open.

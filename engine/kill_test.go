@@ -22,31 +22,28 @@ import (
 
 // TestMain lets the test binary be the crawl that is killed.
 func TestMain(m *testing.M) {
-	if dir := os.Getenv("SEINE_TEST_CRAWL"); dir != "" {
-		if err := crawlAsChild(dir); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
+	for name, run := range map[string]func(dir string) error{
+		"SEINE_TEST_CRAWL": crawlAsChild, "SEINE_TEST_REPAIR": repairAsChild,
+	} {
+		if dir := os.Getenv(name); dir != "" {
+			if err := run(dir); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				os.Exit(1)
+			}
+			os.Exit(0)
 		}
-		os.Exit(0)
 	}
 	os.Exit(m.Run())
 }
 
 // crawlAsChild crawls, printing each URL once its outcome is on disk. The environment says what.
 func crawlAsChild(dir string) error {
-	hosts, err := fetch.LoadHosts(os.Getenv("SEINE_TEST_HOSTS"))
+	o, err := childOptions(dir)
 	if err != nil {
 		return err
 	}
-	scope, err := policy.ParseScope(os.Getenv("SEINE_TEST_SCOPE"))
-	if err != nil {
-		return err
-	}
-	stored := func(u urlkey.URL, _ *storage.FetchOutcome) { fmt.Println(u.String()) }
-	e, err := engine.Open(engine.Options{
-		Dir: dir, Memory: 64 << 20, Delay: -1, AllowPrivate: true, Scope: scope, Concurrency: 8, Hosts: hosts,
-		Events: engine.EventListener{PageStored: stored},
-	})
+	o.Events.PageStored = func(u urlkey.URL, _ *storage.FetchOutcome) { fmt.Println(u.String()) }
+	e, err := engine.Open(o)
 	if err != nil {
 		return err
 	}
@@ -55,6 +52,32 @@ func crawlAsChild(dir string) error {
 		return err
 	}
 	return e.Close()
+}
+
+// childOptions are those that the environment says.
+func childOptions(dir string) (engine.Options, error) {
+	hosts, err := fetch.LoadHosts(os.Getenv("SEINE_TEST_HOSTS"))
+	if err != nil {
+		return engine.Options{}, err
+	}
+	scope, err := policy.ParseScope(os.Getenv("SEINE_TEST_SCOPE"))
+	return engine.Options{
+		Dir: dir, Memory: 64 << 20, Delay: -1, AllowPrivate: true, Scope: scope, Concurrency: 8, Hosts: hosts,
+	}, err
+}
+
+// repairAsChild repairs a directory, or makes its store anew if it has none.
+func repairAsChild(dir string) error {
+	o, err := childOptions(dir)
+	if err != nil {
+		return err
+	}
+	if os.Getenv("SEINE_TEST_REBUILD") != "" {
+		_, err = engine.Rebuild(context.Background(), o)
+	} else {
+		_, err = engine.Repair(context.Background(), o)
+	}
+	return err
 }
 
 // TestKill: a crawl that is killed at random moments and started again each time ends with the same crawldb, linkdb and
@@ -129,9 +152,15 @@ func crawlAndKill(
 	t *testing.T, o engine.Options, hosts string, seeds []string, after time.Duration,
 ) (out string, killed bool) {
 	t.Helper()
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), "SEINE_TEST_CRAWL="+o.Dir, "SEINE_TEST_HOSTS="+hosts,
+	return runAndKill(t, after, "SEINE_TEST_CRAWL="+o.Dir, "SEINE_TEST_HOSTS="+hosts,
 		"SEINE_TEST_SCOPE="+o.Scope.String(), "SEINE_TEST_SEEDS="+strings.Join(seeds, " "))
+}
+
+// runAndKill runs a child with an environment and kills it after a while (0: never).
+func runAndKill(t *testing.T, after time.Duration, env ...string) (out string, killed bool) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), env...)
 	var stdout, stderr strings.Builder
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Start(); err != nil {
@@ -143,7 +172,7 @@ func crawlAndKill(
 	}
 	err := cmd.Wait()
 	if err != nil && cmd.ProcessState.ExitCode() != -1 {
-		t.Fatalf("crawl: %v: %s", err, stderr.String())
+		t.Fatalf("%s: %v: %s", env[0], err, stderr.String())
 	}
 	text := stdout.String()
 	return text[:strings.LastIndexByte(text, '\n')+1], err != nil

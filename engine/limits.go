@@ -52,6 +52,10 @@ const (
 	heldHostsAlways = 1000
 	// dueHostsRead is the number of hosts that are read to say when something is due again.
 	dueHostsRead = 100_000
+	// inheritBytes is how much Repair copies from the damaged store at once.
+	inheritBytes = 1 << 20
+	// problemsShown is the number of problems of each kind that the text of a VerifyReport shows.
+	problemsShown = 20
 	// checkFileMax is the longest file that CheckFile reads, in bytes. A longer one is an error.
 	checkFileMax = 64 << 20
 

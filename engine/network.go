@@ -32,14 +32,21 @@ type network struct {
 // open opens the network. env lacks what open adds: client, resolver, agent and normalizers.
 func (n *network) open(o *Options, env visit.Env) error {
 	n.resolver, n.client, n.end = o.Resolver, o.Protocol, func() {}
+	files, err := shareFiles(openFiles())
+	if err != nil {
+		return err
+	}
 	if n.resolver == nil {
-		n.resolver = fetch.NewResolver(fetch.ResolverOptions{Hosts: o.Hosts, Servers: o.NameServers})
+		n.resolver = fetch.NewResolver(fetch.ResolverOptions{
+			Hosts: o.Hosts, Servers: o.NameServers, InFlight: files.lookups,
+		})
 	}
 	if n.client == nil {
 		c, err := fetch.NewClient(fetch.Options{
 			UserAgent: o.UserAgent, Resolver: n.resolver, Dialer: o.Dial, AllowPrivate: o.AllowPrivate,
 			LoopbackOnly: !o.hasContact(), TotalTimeout: o.FetchTimeout, MemoryBytes: o.shares().bodies,
-			Proxy: o.Proxy, TLSInsecure: o.InsecureTLS, Accept: o.acceptsType, Now: o.Now,
+			Proxy: o.Proxy, Hosts: o.Hosts, TLSInsecure: o.InsecureTLS, Accept: o.acceptsType, Now: o.Now,
+			MaxConns: files.conns,
 		})
 		if err != nil {
 			return err

@@ -30,6 +30,10 @@ type Options struct {
 	// Dir is the data directory. Open creates it if it is missing; with MustExist that is ErrNoStore.
 	Dir       string
 	MustExist bool
+	// ReadOnly opens a directory only to read it, and implies MustExist: nothing is written to it, so it may be a copy
+	// on a file system that takes no writes. Methods that write return ErrReadOnly. WARC files that are missing are
+	// warnings then; what a crash left stays.
+	ReadOnly bool
 	// Memory is the budget in bytes for caches, sorters and response bodies; 0 means 1 GiB, the least is 64 MiB. The
 	// process needs more than this: see memory.go.
 	Memory int64
@@ -187,6 +191,8 @@ type Options struct {
 	// process should exit and start again; what was acknowledged is kept. It is called on any goroutine, with locks
 	// held, and must not call the Engine. nil means a panic.
 	OnFatal func(error)
+
+	rebuilding bool // the store is the one that Repair and Rebuild make
 }
 
 // EventListener receives what the engine does. Each function may be nil. They run on the goroutine where the event

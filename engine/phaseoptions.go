@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seine-crawler/seine/engine/internal/phases"
+	"github.com/seine-crawler/seine/storage"
 )
 
 // InjectOptions name seeds and say what happens to URLs that crawldb has already. The sources are read one after
@@ -80,6 +81,8 @@ type DedupOptions struct {
 	Segments []uint32
 	// Order replaces Options.DedupOrder for this call; "" means that order.
 	Order string
+
+	signatures []storage.Signature // without Segments: the only ones that are compared; nil: all
 }
 
 // IndexOptions say what to index. The zero value indexes every linked segment.
@@ -88,16 +91,19 @@ type IndexOptions struct {
 	Segments []uint32
 	// Refresh also walks all of crawldb and brings every document up to date: pages whose anchor texts changed, pages
 	// that are no longer duplicates, pages that are gone. After that the index is a function of crawldb, linkdb and
-	// parse records.
+	// parse records, and of the live filters: what they refuse is not found.
 	Refresh bool
+
+	keys *storage.Sorter // of more pages
 }
 
 // Limits end a crawl or a fetch early. What else is due stays due. 0 means no bound; negative values are refused.
 type Limits struct {
 	// MaxPages bounds the number of fetched pages. It is exact.
 	MaxPages int64
-	// MaxBytes bounds the bytes of bodies as received, MaxTime the time from the start. When one of them is reached,
-	// fetches in flight are cut off and count as not made; MaxBytes may be exceeded by what they received.
+	// MaxBytes bounds the bytes received, heads, framing and TLS included, MaxTime the time from the start. When one of
+	// them is reached, fetches in flight are cut off and count as not made; MaxBytes may be exceeded by what they
+	// received.
 	MaxBytes int64
 	MaxTime  time.Duration
 }

@@ -15,12 +15,12 @@ type Progress struct {
 	Elapsed        time.Duration `json:"elapsed"`          // since the start
 	Fetched        uint64        `json:"fetched"`          // pages
 	Failed         uint64        `json:"failed"`           // as in FetchReport
-	Bytes          uint64        `json:"bytes"`            // of bodies, as received
+	Bytes          uint64        `json:"bytes"`            // received: heads, framing and TLS included
 	PagesPerSecond float64       `json:"pages_per_second"` // Fetched, on average since the start
 	Discovered     uint64        `json:"discovered"`       // URLs that became crawldb records
 	Indexed        uint64        `json:"indexed"`          // documents added to the index, less those that left it
 	Busy           int64         `json:"busy"`             // visits under way, now
-	Slow           int           `json:"slow"`             // of Busy, those that last long: extra fetchers stand in for them
+	Slow           int           `json:"slow"`             // of Busy, those with extra fetchers in their place
 	HostsReady     int           `json:"hosts_ready"`      // hosts that may be visited, now
 	HostsWaiting   int           `json:"hosts_waiting"`    // hosts that wait for their delay, now
 	HostsAsleep    int           `json:"hosts_asleep"`     // hosts that failed too often, now

@@ -13,8 +13,8 @@ import (
 )
 
 // Report says what a phase did: InjectReport, GenerateReport, FetchReport, SealReport, UpdateReport, InvertReport,
-// DedupReport, IndexReport or CrawlReport. All have JSON field names. Counts are of this run of the phase; Took is its
-// time, in JSON as seconds under "seconds".
+// DedupReport, IndexReport, RecrawlReport, DeleteReport, PurgeReport or CrawlReport. All have JSON field names. Counts
+// are of this run of the phase; Took is its time, in JSON as seconds under "seconds".
 type Report interface {
 	// String is one line of counts and time, without a line feed.
 	String() string
@@ -48,7 +48,7 @@ func (d *Duration) UnmarshalJSON(b []byte) error {
 type InjectReport struct {
 	Lines     uint64   `json:"lines"`              // without comments and empty lines
 	New       uint64   `json:"new"`                // records that were made
-	Known     uint64   `json:"known"`              // records that stayed as they were
+	Known     uint64   `json:"known"`              // records that stayed as they were, but are of depth 0 now
 	Changed   uint64   `json:"changed"`            // records that Overwrite or Update changed
 	Merged    uint64   `json:"merged"`             // lines with the same URL as a later one
 	Filtered  uint64   `json:"filtered"`           // lines whose URL a filter refused
@@ -97,7 +97,7 @@ type SealReport struct {
 	Segment uint32   `json:"segment"`
 	Pages   uint64   `json:"pages"`      // outcomes of fetches, failures included
 	Links   uint64   `json:"links"`      // outlinks
-	Bytes   uint64   `json:"bytes"`      // of bodies, as received
+	Bytes   uint64   `json:"bytes"`      // received: heads, framing and TLS included
 	Torn    int64    `json:"torn_bytes"` // bytes of incomplete records, cut off the WARC files after a crash
 	Took    Duration `json:"seconds"`
 }
@@ -192,23 +192,27 @@ func (r IndexReport) String() string {
 // FetchReport counts the outcomes of fetches that are on disk. Each is in exactly one of Fetched, NotModified,
 // Redirected, RobotsDenied and Failed.
 type FetchReport struct {
-	Segment      uint32            `json:"segment,omitempty"` // 0 in a CrawlReport
-	Fetched      uint64            `json:"fetched"`           // pages
-	Failed       uint64            `json:"failed"`
-	Gone         uint64            `json:"gone"`               // of Failed, gone for good (404, 410 …): not tried again
-	NotModified  uint64            `json:"not_modified"`       // unchanged since the last fetch
-	Redirected   uint64            `json:"redirected"`         // answered with a redirect
-	RobotsDenied uint64            `json:"robots_denied"`      // not requested
-	Bytes        uint64            `json:"bytes"`              // of bodies, as received
-	Failures     map[string]uint64 `json:"failures,omitempty"` // Failed by kind
-	Took         Duration          `json:"seconds"`
-	Cause        Cause             `json:"cause"` // why it ended, and what it left
+	Segment      uint32 `json:"segment,omitempty"` // 0 in a CrawlReport
+	Fetched      uint64 `json:"fetched"`           // pages
+	Failed       uint64 `json:"failed"`
+	Gone         uint64 `json:"gone"`          // of Failed, gone for good (404, 410 …): not tried again
+	NotModified  uint64 `json:"not_modified"`  // unchanged since the last fetch
+	Redirected   uint64 `json:"redirected"`    // answered with a redirect
+	RobotsDenied uint64 `json:"robots_denied"` // not requested
+	// Bytes were received, for robots.txt and for what has no outcome too: heads, framing and TLS included.
+	Bytes uint64 `json:"bytes"`
+	// Replayed counts requests that were sent again after the host's delay, because their kept connection was closed.
+	Replayed uint64            `json:"replayed,omitempty"`
+	Failures map[string]uint64 `json:"failures,omitempty"` // Failed by kind
+	Took     Duration          `json:"seconds"`
+	Cause    Cause             `json:"cause"` // why it ended, and what it left
 }
 
 func fetchReport(number uint32, c segment.Counts) FetchReport {
 	return FetchReport{
 		Segment: number, Fetched: c.Fetched, Failed: c.Failed, Gone: c.Gone, NotModified: c.NotModified,
-		Redirected: c.Redirected, RobotsDenied: c.RobotsDenied, Bytes: c.Bytes, Failures: c.Failures,
+		Redirected: c.Redirected, RobotsDenied: c.RobotsDenied, Bytes: c.Bytes, Replayed: c.Replayed,
+		Failures: c.Failures,
 	}
 }
 

@@ -47,7 +47,8 @@ type RecordView struct {
 	Redirect     string            `json:"redirect,omitempty"`     // where the last fetch was redirected
 	MediaType    string            `json:"media_type,omitempty"`   // of the last fetch
 	Took         Duration          `json:"took,omitzero"`          // by the last fetch; JSON: seconds
-	Segment      uint32            `json:"segment"`                // with the newest parse record; 0: none
+	Segment      uint32            `json:"segment"`                // with the content's parse record; 0: none
+	Truncated    bool              `json:"truncated,omitempty"`    // the content is a part of the page
 	Meta         map[string]string `json:"meta,omitempty"`         // of the seed's line
 }
 
@@ -137,6 +138,7 @@ func viewRecord(r inspect.Record) (RecordView, error) {
 		HTTPStatus:   r.HTTPStatus,
 		LastFetch:    timeOf(r.LastFetch),
 		Segment:      r.Segment,
+		Truncated:    r.Truncated,
 	}
 	if o := r.Outcome; o != nil {
 		v.HTTPStatus, v.Failure, v.MediaType = o.HTTPStatus, o.Failure, o.MediaType

@@ -50,7 +50,7 @@ type ParseView struct {
 	Redirect    string              `json:"redirect,omitempty"` // target of a redirect, or of a page's refresh
 	MediaType   string              `json:"media_type,omitempty"`
 	Truncated   string              `json:"truncated,omitempty"`   // why the body is not whole, as in WARC-Truncated
-	Bytes       uint32              `json:"bytes"`                 // of the body as received
+	Bytes       uint32              `json:"bytes"`                 // received: head, framing and TLS included
 	Refresh     string              `json:"refresh,omitempty"`     // "temporary" or "permanent", of a page's refresh
 	Took        Duration            `json:"-"`                     // by the fetch; JSON: took_ms, milliseconds
 	Preferences []string            `json:"preferences,omitempty"` // about uses of the page, as of the fetch

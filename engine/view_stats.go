@@ -129,27 +129,57 @@ func intervalText(interval Duration) string {
 
 // VerifyReport says what Verify read and what it found wrong.
 type VerifyReport struct {
-	Store     storage.VerifyReport `json:"store"`
-	Captures  uint64               `json:"captures"`  // whose WARC record was read
-	Documents uint64               `json:"documents"` // in the index
-	Problems  uint64               `json:"problems"`
-	Examples  []string             `json:"examples,omitempty"` // the first 20 problems
-	Took      Duration             `json:"seconds"`
+	Ranges    []storage.RangeCount `json:"ranges,omitempty"` // of the store
+	Files     uint64               `json:"files"`            // WARC files
+	Bytes     uint64               `json:"bytes"`            // of them, all read
+	Records   uint64               `json:"records"`          // in them, sound
+	Captures  uint64               `json:"captures"`         // whose WARC record is sound
+	Documents uint64               `json:"documents"`        // in the index
+	// Torn are the bytes that a crash left at the ends of WARC files, which the next crawl cuts off. They are no
+	// problem.
+	Torn     uint64          `json:"torn_bytes"`
+	Problems uint64          `json:"problems"`
+	Kinds    []ProblemsFound `json:"kinds,omitempty"` // of Problems
+	Took     Duration        `json:"seconds"`
 }
 
-// String is one line of counts and time, and a line for each example.
+// ProblemsFound are the problems of one kind: a range or the tables of the store, WARC files, WARC records, captures,
+// the index.
+type ProblemsFound struct {
+	Kind  string   `json:"kind"`
+	Count uint64   `json:"count"`
+	Found []string `json:"found"` // the first 10,000
+}
+
+// String is one line of counts and time, then for each kind of problem a line with its count and the first
+// problemsShown problems.
 func (r VerifyReport) String() string {
-	s := fmt.Sprintf("verify: %d captures read, %d documents indexed, %d problems in %.2fs",
-		r.Captures, r.Documents, r.Problems, time.Duration(r.Took).Seconds())
-	for _, x := range r.Examples {
-		s += "\n  " + x
+	var b strings.Builder
+	fmt.Fprintf(&b, "verify: %d WARC files, %d records, %d captures read, %d documents indexed, %d problems in %.2fs",
+		r.Files, r.Records, r.Captures, r.Documents, r.Problems, time.Duration(r.Took).Seconds())
+	for _, k := range r.Kinds {
+		fmt.Fprintf(&b, "\n%s: %d problems", k.Kind, k.Count)
+		n := min(len(k.Found), problemsShown)
+		for _, x := range k.Found[:n] {
+			b.WriteString("\n  " + x)
+		}
+		if uint64(n) < k.Count {
+			fmt.Fprintf(&b, "\n  and %d more; --json lists them", k.Count-uint64(n))
+		}
 	}
-	return s
+	if r.Torn > 0 {
+		fmt.Fprintf(&b, "\n%d bytes that a crash left at the ends of WARC files are cut off by the next crawl", r.Torn)
+	}
+	return b.String()
 }
 
 func viewVerified(v *inspect.Verified) VerifyReport {
-	return VerifyReport{
-		Store: v.Store, Captures: v.Captures, Documents: v.Documents, Problems: v.Problems, Examples: v.Examples,
-		Took: Duration(v.Took),
+	r := VerifyReport{
+		Ranges: v.Store.Ranges, Files: v.Files, Bytes: v.Bytes, Records: v.Records, Captures: v.Captures,
+		Documents: v.Documents, Torn: v.Torn, Problems: v.Problems, Took: Duration(v.Took),
 	}
+	for _, k := range v.Kinds {
+		r.Kinds = append(r.Kinds, ProblemsFound(k))
+	}
+	return r
 }

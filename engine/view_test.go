@@ -101,10 +101,15 @@ func viewCases(t *testing.T) []viewCase {
 			new(ParseView),
 		},
 		{
-			VerifyReport{Captures: 2, Problems: 1, Examples: []string{"bad"}, Took: Duration(1500 * time.Millisecond)},
-			"verify: 2 captures read, 0 documents indexed, 1 problems in 1.50s\n  bad",
-			`{"store":{"Ranges":null,"Problems":null,"Found":0},"captures":2,"documents":0,"problems":1,` +
-				`"examples":["bad"],"seconds":1.5}`,
+			VerifyReport{
+				Files: 1, Bytes: 9, Records: 4, Captures: 2, Torn: 3, Problems: 30, Took: Duration(1500 * time.Millisecond),
+				Kinds: []ProblemsFound{{Kind: "WARC file", Count: 30, Found: []string{"bad"}}},
+			},
+			"verify: 1 WARC files, 4 records, 2 captures read, 0 documents indexed, 30 problems in 1.50s\n" +
+				"WARC file: 30 problems\n  bad\n  and 29 more; --json lists them\n" +
+				"3 bytes that a crash left at the ends of WARC files are cut off by the next crawl",
+			`{"files":1,"bytes":9,"records":4,"captures":2,"documents":0,"torn_bytes":3,"problems":30,` +
+				`"kinds":[{"kind":"WARC file","count":30,"found":["bad"]}],"seconds":1.5}`,
 			new(VerifyReport),
 		},
 	}

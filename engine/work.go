@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -64,7 +63,7 @@ type settings struct {
 
 func (w *work) now() time.Time { return w.o.Now() }
 
-func (w *work) warcDir() string { return filepath.Join(w.o.Dir, "warc") }
+func (w *work) warcDir() string { return w.o.warcDir() }
 
 // sorter returns a sorter with a phase's share of memory.
 func (w *work) sorter(combine func(dst, a, b []byte) []byte) *storage.Sorter {
@@ -75,7 +74,7 @@ func (w *work) sorter(combine func(dst, a, b []byte) []byte) *storage.Sorter {
 func (w *work) sorterOf(bytes int64) func(combine func(dst, a, b []byte) []byte) *storage.Sorter {
 	return func(combine func(dst, a, b []byte) []byte) *storage.Sorter {
 		return storage.NewSorter(storage.SorterOptions{
-			Dir: filepath.Join(w.o.Dir, "store", "tmp-sort"), FS: w.o.FS, MemoryBytes: bytes, Combine: combine,
+			Dir: w.store.SortDir(), FS: w.o.FS, MemoryBytes: bytes, Combine: combine,
 		})
 	}
 }
@@ -249,11 +248,11 @@ func (w *work) updateDB(ctx context.Context, number uint32) (UpdateReport, []url
 	return r, u.Woken, nil
 }
 
-// readmit brings withheld links that are permitted now into crawldb. It returns the hosts that have something due by
-// it, and the number of new URLs.
+// readmit brings withheld links that are permitted now, and depths that fell, into crawldb. It returns the hosts that
+// have something due by it, and the number of new URLs.
 func (w *work) readmit(ctx context.Context) ([]urlkey.HostKey, uint64, error) {
-	if len(w.admission.Pending()) == 0 {
-		return nil, 0, nil
+	if unsettled, err := w.phases.Unsettled(); err != nil || !unsettled {
+		return nil, 0, err
 	}
 	defer w.stages.time(stageUpdateDB)()
 	w.crawldbMu.Lock()
@@ -290,7 +289,7 @@ func (w *work) dedup(ctx context.Context, o DedupOptions) (DedupReport, error) {
 	if err != nil {
 		return DedupReport{}, fmt.Errorf("dedup: %w", err)
 	}
-	d, err := w.phases.Dedup(ctx, phases.DedupOptions{Segments: o.Segments, Order: order})
+	d, err := w.phases.Dedup(ctx, phases.DedupOptions{Segments: o.Segments, Signatures: o.signatures, Order: order})
 	r := dedupReport(d)
 	if err == nil && d.Deleted > 0 {
 		err = wrapf(w.index.Refresh(), "dedup")
@@ -340,10 +339,13 @@ func (w *work) indexLinked(ctx context.Context, segments []uint32) (IndexReport,
 func (w *work) indexSegments(ctx context.Context, o IndexOptions, start time.Time) (IndexReport, error) {
 	defer w.stages.time(stageIndex)()
 	x := indexing{
-		store: w.store, index: w.index, filters: w.o.IndexFilters, warn: w.warn, clock: &w.stages, inlinks: w.o.MaxInlinks,
-		report: IndexReport{Segments: o.Segments}, keys: w.sorter(foldLast),
+		store: w.store, index: w.index, filters: w.o.IndexFilters, denied: w.admission.Denied, warn: w.warn,
+		clock: &w.stages, inlinks: w.o.MaxInlinks, report: IndexReport{Segments: o.Segments}, keys: o.keys,
 	}
-	defer x.keys.Close()
+	if x.keys == nil {
+		x.keys = w.sorter(foldLast)
+		defer x.keys.Close()
+	}
 	if err := x.run(ctx, o); err != nil {
 		return x.report, fmt.Errorf("indexing: %w", err)
 	}

@@ -109,8 +109,8 @@ func digest(t testing.TB, e *engine.Engine) string {
 			t.Fatal(err)
 		}
 		urls = append(urls, r.URL)
-		fmt.Fprintf(&b, "%s %s http=%d score=%g signature=%s retries=%d\n",
-			r.URL, r.Status, r.HTTPStatus, r.Score, r.Signature, r.Retries)
+		fmt.Fprintf(&b, "%s %s http=%d score=%g depth=%d signature=%s retries=%d\n",
+			r.URL, r.Status, r.HTTPStatus, r.Score, r.Depth, r.Signature, r.Retries)
 	}
 	for _, u := range urls {
 		set := map[string]bool{}

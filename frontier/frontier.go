@@ -262,7 +262,7 @@ func (f *Frontier) Done(v *Visit, out Outcome) {
 				f.send(&event{kind: forgiven, state: state})
 			}
 		}
-	case out.Kind != Skipped:
+	case out.Kind != Skipped && out.Kind != Repeat:
 		f.outage.answered()
 	}
 	f.freeShare(v)

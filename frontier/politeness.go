@@ -17,6 +17,7 @@ const (
 	HostFailure                    // no answer: DNS, connection, timeout
 	Throttled                      // 429, 503 or similar: come back later
 	Skipped                        // no request was made
+	Repeat                         // the last request is to be made again: it says nothing about the host
 )
 
 // Outcome is what a fetcher reports of a visit. Of a visit of several URLs it describes the last request: the visit

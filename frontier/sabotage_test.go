@@ -80,6 +80,11 @@ var sabotages = []struct {
 			o.Kind = Fetched
 		}
 	}},
+	{name: "a repeated request is none", spoil: func(o *Outcome) {
+		if o.Kind == Repeat {
+			o.Kind = Skipped
+		}
+	}},
 	{name: "dead hosts do not sleep", world: 4, do: func(m *sim) { m.ruder(func(p *pace) { p.o.MaxFailures = 1000 }) }},
 	{name: "what is ready last goes first", do: func(m *sim) {
 		for _, s := range m.shards {

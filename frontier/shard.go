@@ -14,8 +14,8 @@ import (
 )
 
 // shard is a part of the frontier, as a pure state machine. Each method is an event at a given time; it appends
-// its effects to ready, unknownReady, slowReady, refills, moves, dropped and reports. A shard never waits, starts nothing and reads
-// no clock, so a simulation drives the same code as a crawl.
+// its effects to ready, unknownReady, slowReady, refills, moves, dropped and reports. A shard never waits, starts
+// nothing and reads no clock, so a simulation drives the same code as a crawl.
 type shard struct {
 	o         *Options // without Delay and what depends on it: see pace
 	pace      *pace    // for this step

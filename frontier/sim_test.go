@@ -523,6 +523,9 @@ func (m *sim) outcome(h *hostModel, out *Outcome, urls int) {
 	case n == 3:
 		out.Kind, out.Left, out.Wait = Skipped, int32(urls), time.Duration(m.rng.IntN(3))*time.Second
 		return
+	case n == 6: // in full, and the failures before it stand
+		out.Kind, out.Left = Repeat, int32(urls)
+		h.owed = m.base(h)
 	case n == 4:
 		out.CrawlDelay = time.Duration(1+m.rng.IntN(400)) * time.Second
 		if m.delay < 0 {

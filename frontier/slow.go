@@ -120,5 +120,5 @@ func (v *visitState) noteSpeed(visit *Visit, out *Outcome) {
 	}
 }
 
-// slowMost is how many of n fetchers slow hosts may have, and hosts that nobody knows yet while the frontier is crowded.
+// slowMost is how many of n fetchers slow hosts may have, and unknown ones while the frontier is crowded.
 func slowMost(n int) int32 { return int32(max(n/slowShare, 1)) }

@@ -36,6 +36,43 @@ func (x *Index) Merge(ctx context.Context) (MergeReport, error) {
 	}
 }
 
+// DropDeleted writes every index segment with deleted documents again without them, so that their words are gone. The
+// rules of Merge apply.
+func (x *Index) DropDeleted(ctx context.Context) (MergeReport, error) {
+	var report MergeReport
+	for {
+		merged, err := x.dropOnce(ctx, &report)
+		if err != nil || !merged {
+			return report, err
+		}
+		if err := x.Refresh(); err != nil {
+			return report, err
+		}
+	}
+}
+
+// dropOnce does it for one index segment, if there is one.
+func (x *Index) dropOnce(ctx context.Context, report *MergeReport) (merged bool, err error) {
+	st, err := x.acquire()
+	if err != nil {
+		return false, err
+	}
+	defer x.releaseAfter(st, &err)
+	for _, seg := range st.segments {
+		if seg.deleted == nil || seg.deleted.IsEmpty() {
+			continue
+		}
+		docs, err := x.merge(ctx, st, []*segment{seg})
+		if err != nil {
+			return false, fmt.Errorf("writing index segment %d without deleted documents: %w", seg.number, err)
+		}
+		report.Merged++
+		report.Documents += docs
+		return true, nil
+	}
+	return false, nil
+}
+
 // mergeOnce merges one class, if one is full.
 func (x *Index) mergeOnce(ctx context.Context, report *MergeReport) (merged bool, err error) {
 	st, err := x.acquire()

@@ -92,6 +92,8 @@ func drawRecord(t *rapid.T) Record {
 		Interval:     rapid.OneOf(rapid.Just(uint32(2592000)), rapid.Uint32()).Draw(t, "interval"),
 		HTTPStatus:   rapid.OneOf(rapid.Just(uint16(200)), rapid.Uint16()).Draw(t, "http"),
 		Score:        drawScore(t),
+		Hops:         rapid.Byte().Draw(t, "hops"),
+		Truncated:    rapid.Bool().Draw(t, "truncated"),
 		LastFetch:    rapid.OneOf(rapid.Just(int64(0)), rapid.Just(at), rapid.Int64()).Draw(t, "last"),
 		ModifiedTime: rapid.OneOf(rapid.Just(int64(0)), rapid.Just(at), rapid.Int64()).Draw(t, "modified"),
 		Segment:      rapid.Uint32().Draw(t, "segment"),

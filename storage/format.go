@@ -26,7 +26,9 @@ import (
 //	6         0.6     Hosts' counts have an exact next due time and the least due times; the upgrade reads crawldb
 //	                  once. Links that are refused for now are withheld in a range of their own.
 //	7         0.7     Parse records count repeated links and links to parts of the page itself, hosts' facts count
-//	                  answers that demanded a pause. Older values are read without them.
+//	                  answers that demanded a pause. Pages whose depth fell wait in a range of their own until their
+//	                  links are told; records say whether their content is truncated (recTruncated). Older values are
+//	                  read without all that, and depths that older programs stored stay until a page is fetched again.
 //
 // To change a format: add a row here, raise FormatVersion, append the step to upgrades, and put a
 // store of the new version into testdata/formats/vN, where a test opens it from then on.

@@ -42,7 +42,8 @@ type Ingestion struct {
 	tables   map[Range]*TableWriter
 	deleted  map[Range]bool
 	segments map[uint32]Segment
-	files    []string // finished tables, with an extra one while it is being written
+	purged   map[uint32]bool // segments that stay in their state
+	files    []string        // finished tables, with an extra one while it is being written
 	ended    bool
 }
 
@@ -53,6 +54,7 @@ func (s *Store) NewIngestion() *Ingestion {
 		tables:   map[Range]*TableWriter{},
 		deleted:  map[Range]bool{},
 		segments: map[uint32]Segment{},
+		purged:   map[uint32]bool{},
 	}
 }
 
@@ -101,6 +103,24 @@ func (in *Ingestion) PutSegment(seg Segment) error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.segments[seg.Number] = seg
+	return nil
+}
+
+// PutPurged makes other WARC files of a segment part of the ingestion, in the state that it has: a purge replaces
+// files of segments that every phase is done with. The errors are those of PutSegment.
+func (in *Ingestion) PutPurged(seg Segment) error {
+	if err := in.s.mayWrite(); err != nil {
+		return err
+	}
+	in.s.segments.Lock()
+	err := in.s.checkState(&seg)
+	in.s.segments.Unlock()
+	if err != nil {
+		return err
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.segments[seg.Number], in.purged[seg.Number] = seg, true
 	return nil
 }
 
@@ -221,7 +241,11 @@ func (in *Ingestion) writeDeletions() error {
 func (in *Ingestion) writeSegments() error {
 	numbers := make([]uint32, 0, len(in.segments))
 	for n, seg := range in.segments {
-		if err := in.s.checkTransition(&seg); err != nil {
+		check := in.s.checkTransition
+		if in.purged[n] {
+			check = in.s.checkState
+		}
+		if err := check(&seg); err != nil {
 			return err
 		}
 		numbers = append(numbers, n)

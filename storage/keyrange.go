@@ -23,6 +23,7 @@ import (
 //	'p' segment(4) 't'     URL key                          ParseText               parse, text
 //	'l'                    URL key of target, 0, segment(4) inlinks                 linkdb
 //	'w'                    URL key of target, 0, segment(4) Withheld                withheld
+//	'd'                    URL key                          hops(1)                 lowered
 //	'g'                    signature(16), URL key           –                       signatures
 //	'x'                    URL key, 0, time(8)              CDX                     cdx
 //	'i' kind               index's own                      index's own             index
@@ -46,6 +47,7 @@ const (
 	tagParse        = 'p'
 	tagLinkdb       = 'l'
 	tagWithheld     = 'w'
+	tagLowered      = 'd'
 	tagSignatures   = 'g'
 	tagCDX          = 'x'
 	tagIndex        = 'i'
@@ -119,6 +121,10 @@ func Linkdb() Range { return plainRange(tagLinkdb) }
 // updatedb; what came into reach leaves it for crawldb.
 func WithheldRange() Range { return plainRange(tagWithheld) }
 
+// LoweredRange holds the pages whose depth or hops fell after their links were counted, by URL key, until their links
+// are told. The value is one byte: the hops of which the links know. Written by the phases that count links.
+func LoweredRange() Range { return plainRange(tagLowered) }
+
 // Signatures holds one empty value per (signature, URL); see AppendSignatureKey.
 func Signatures() Range { return plainRange(tagSignatures) }
 
@@ -183,6 +189,8 @@ func rangeName(tag byte) string {
 		return "linkdb"
 	case tagWithheld:
 		return "withheld"
+	case tagLowered:
+		return "lowered"
 	case tagSignatures:
 		return "signatures"
 	case tagCDX:
@@ -198,7 +206,7 @@ func rangeName(tag byte) string {
 // rangeTags lists the tags for reports, in the order of a URL's life.
 func rangeTags() []byte {
 	return []byte{tagMeta, tagCrawldb, tagHostCounts, tagHostFacts, tagSegments, tagFetchlist, tagParse,
-		tagLinkdb, tagWithheld, tagSignatures, tagCDX, tagIndex, tagIndexSegment}
+		tagLinkdb, tagWithheld, tagLowered, tagSignatures, tagCDX, tagIndex, tagIndexSegment}
 }
 
 // start is the first key of the range (inclusive); it aliases r.

@@ -62,7 +62,7 @@ const (
 	indexBlockBytes = 64 << 10
 	// filterBitsPerKey gives about 1% false positives.
 	filterBitsPerKey = 10
-	// maxOpenFiles is Pebble's share of the process's file descriptors.
+	// maxOpenFiles is the default of Options.OpenFiles.
 	maxOpenFiles = 1024
 	// walBytesPerSync is how much of the log is written before background writeback starts, so that a sync
 	// has less to do.
@@ -105,6 +105,6 @@ const (
 	// file descriptor.
 	runFanIn = 64
 
-	// verifyProblemsMax is how many problems a VerifyReport lists; all are counted.
-	verifyProblemsMax = 100
+	// verifyProblemsMax is how many problems of one range a VerifyReport lists; all are counted.
+	verifyProblemsMax = 10_000
 )

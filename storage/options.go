@@ -25,6 +25,9 @@ type Options struct {
 	CacheBytes int64
 	// MemTableBytes is the memory for small writes; 0 is DefaultMemTableBytes. It may differ at every open.
 	MemTableBytes int64
+	// OpenFiles bounds the tables that are open at once; 0 is 1024, the least is 74. Some twenty other files may be
+	// open too. It may differ at every open.
+	OpenFiles int
 	// Logger receives problems that can't be returned to a caller: background errors (rate-limited), slow
 	// disks, damaged files. It is called on any goroutine, sometimes under Pebble's locks: it must not
 	// block and must not call the store. nil drops the messages.
@@ -65,6 +68,9 @@ func (o Options) withDefaults() (Options, error) {
 	if o.CacheBytes == 0 {
 		o.CacheBytes = DefaultCacheBytes
 	}
+	if o.OpenFiles <= 0 {
+		o.OpenFiles = maxOpenFiles
+	}
 	if o.MemTableBytes == 0 {
 		o.MemTableBytes = DefaultMemTableBytes
 	}
@@ -90,7 +96,7 @@ func (o *Options) pebbleOptions(fs vfs.FS, h *health) *pebble.Options {
 		MemTableSize:                uint64(o.MemTableBytes),
 		MemTableStopWritesThreshold: 4,
 		L0StopWritesThreshold:       l0StopWrites,
-		MaxOpenFiles:                maxOpenFiles,
+		MaxOpenFiles:                o.OpenFiles,
 		WALBytesPerSync:             walBytesPerSync,
 		WALMinSyncInterval:          func() time.Duration { return walMinSyncInterval },
 		ReadOnly:                    o.ReadOnly,

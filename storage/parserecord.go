@@ -56,7 +56,7 @@ type FetchOutcome struct {
 	Failure          string     // one of package fetch's failures, "" = none
 	Redirect         urlkey.Key // target of a redirect or of a refresh to another page, "" = none
 	MediaType        string     // "" = unknown
-	Truncated        string     // as in WARC-Truncated, "" = complete
+	Truncated        string     // as in WARC-Truncated, or "decode" for damaged content coding; "" = complete
 	Signature        Signature
 	ETag             string        // as the server sent it, "" = none
 	LastModified     string        // likewise
@@ -66,7 +66,7 @@ type FetchOutcome struct {
 	Flags            ParseFlags    // of the page
 	Canonical        urlkey.Key    // the page's own canonical link, "" = none or its own URL
 	Location         warc.Location // of the response record, zero = none
-	Bytes            uint32        // of the body as received
+	Bytes            uint32        // received: head, framing and TLS included; before 0.7 of the body only
 	TookMS           uint32        // duration of the fetch, ms
 	// Preferences are the site's statements about uses of the page at the time of the fetch (Content-Usage,
 	// Content-Signal, License, …), as "name: value" lines; at most PreferencesMaxBytes.

@@ -24,6 +24,7 @@ type Record struct {
 	ModifiedTime int64   // when the content was last seen to change, 0 = unknown
 	Segment      uint32  // number of the segment with the newest parse record, 0 = none
 	Signature    Signature
+	Truncated    bool    // the newest content is a part of the page; it has no signature and no validators
 	ETag         string  // validator of the newest content, as the server sent it, "" = none
 	LastModified string  // likewise
 	Meta         []Field // at most MetaFieldsMax
@@ -65,6 +66,7 @@ func (r *Record) SchemeAssumed() bool {
 //	text      Last-Modified, or if recDate a uvarint of seconds since 1970: an HTTP date in the usual form
 //	uvarint   number of fields, then each a name and a value, both text
 //	1 byte    hops (since format 2)
+//	          truncated: no bytes (since format 7)
 //
 // Example, 33 bytes: HTTP status 200, depth 2, every 30 days, score 0.5, segment 7.
 //
@@ -97,7 +99,8 @@ const (
 	recDate         = 1 << 17
 	recMeta         = 1 << 18
 	recHops         = 1 << 19
-	recEnd          = 1 << 20 // first unused bit
+	recTruncated    = 1 << 20
+	recEnd          = 1 << 21 // first unused bit
 )
 
 const secondsPerHour = 3600
@@ -130,7 +133,8 @@ func (r *Record) flags(date bool) uint32 {
 		flagIf(r.LastModified != "", recLastModified) |
 		flagIf(date, recDate) |
 		flagIf(len(r.Meta) != 0, recMeta) |
-		flagIf(r.Hops != 0, recHops)
+		flagIf(r.Hops != 0, recHops) |
+		flagIf(r.Truncated, recTruncated)
 }
 
 // AppendRecord appends the encoding of r to dst. It leaves out fields of Meta beyond MetaFieldsMax. It
@@ -216,6 +220,7 @@ func DecodeRecord(b []byte, r *Record) error {
 	} else if f&recHTTP != 0 {
 		r.HTTPStatus = d.uint16()
 	}
+	r.Truncated = f&recTruncated != 0
 	r.Score = d.score(f >> recScoreShift & 3)
 	if f&recFetchTime != 0 {
 		r.FetchTime = d.varint()

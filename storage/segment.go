@@ -246,3 +246,12 @@ func (s *Store) checkTransition(seg *Segment) error {
 	}
 	return fmt.Errorf("%w: segment %d is %s and can't become %s", ErrTransition, seg.Number, old.State, seg.State)
 }
+
+// checkState refuses a segment that is stored in another state, or not at all. The caller holds s.segments.
+func (s *Store) checkState(seg *Segment) error {
+	old, ok, err := s.Segment(seg.Number)
+	if err == nil && (!ok || old.State != seg.State) {
+		err = fmt.Errorf("%w: segment %d is %s, not %s", ErrTransition, seg.Number, old.State, seg.State)
+	}
+	return err
+}

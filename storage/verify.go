@@ -30,14 +30,18 @@ type RangeCount struct {
 // VerifyReport is what Verify found.
 type VerifyReport struct {
 	Ranges   []RangeCount
-	Problems []Problem // the first verifyProblemsMax
-	Found    uint64    // all
+	Problems []Problem         // the first verifyProblemsMax of each range
+	Found    uint64            // all
+	ByRange  map[string]uint64 // all, by Problem.Where
 }
 
-// add counts a problem, and lists it among the first of its kind.
+// add counts a problem, and lists it among the first of its range.
 func (r *VerifyReport) add(p Problem) {
+	if r.ByRange == nil {
+		r.ByRange = map[string]uint64{}
+	}
 	r.Found++
-	if len(r.Problems) < verifyProblemsMax {
+	if r.ByRange[p.Where]++; r.ByRange[p.Where] <= verifyProblemsMax {
 		r.Problems = append(r.Problems, p)
 	}
 }
@@ -71,6 +75,7 @@ func (r VerifyReport) String() string {
 //	parse      segment ──▶ exists and is at least sealed; text ──▶ links has the URL
 //	linkdb     segment ──▶ exists and is at least linked
 //	withheld   segment ──▶ exists and is at least updated
+//	lowered    crawldb ──▶ has the URL
 //	fetchlist  segment ──▶ exists and was made by generate
 //
 // Blocks that no walk needs, such as filters, it reads table by table.
@@ -86,7 +91,8 @@ func (s *Store) Verify(ctx context.Context) (VerifyReport, error) {
 	defer v.wantParse.Close()
 	defer v.wantSignature.Close()
 	for _, step := range []func() error{v.meta, v.segmentStates, v.crawldb, v.hostCounts, v.hostFacts, v.fetchlists,
-		v.parseRecords, v.parseReferences, v.linkdb, v.withheld, v.signatures, v.cdx, v.index, v.tables} {
+		v.parseRecords, v.parseReferences, v.linkdb, v.withheld, v.lowered, v.signatures, v.cdx,
+		v.index, v.tables} {
 		if err := step(); err != nil {
 			return v.report, fmt.Errorf("verifying the store in %s: %w", s.dir, err)
 		}
@@ -399,6 +405,23 @@ func (v *verifier) withheld() error {
 		}
 		if err != nil {
 			v.problem(WithheldRange(), key, "%v", err)
+		}
+		return nil
+	})
+}
+
+func (v *verifier) lowered() error {
+	known := NewFinder(v.snap, Crawldb())
+	defer known.Close()
+	return v.each(LoweredRange(), func(key, value []byte) error {
+		record, err := known.Find(key)
+		switch {
+		case err != nil:
+			return v.tolerate(Crawldb(), err)
+		case record == nil:
+			v.problem(LoweredRange(), key, "crawldb does not have the URL")
+		case len(value) != 1:
+			v.problem(LoweredRange(), key, "%d bytes of hops", len(value))
 		}
 		return nil
 	})

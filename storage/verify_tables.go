@@ -34,7 +34,7 @@ func (v *verifier) tables() error {
 			case errors.Is(err, os.ErrNotExist) && v.s.compacted(name):
 				// A compaction replaced it since.
 			case errors.Is(err, ErrCorrupt), errors.Is(err, os.ErrNotExist):
-				v.report.add(Problem{Where: "table " + name, What: err.Error()})
+				v.report.add(Problem{Where: "tables", Key: name, What: err.Error()})
 			case err != nil:
 				return err
 			}

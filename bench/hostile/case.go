@@ -50,8 +50,14 @@ type Want struct {
 	// Alloc is how many bytes the fetch may allocate, beside eight times what it received; 0: 4 MiB. It counts what the
 	// server allocates too, if that runs in the same process.
 	Alloc int64
+	// Bytes is how many bytes the client may receive, TLS and framing included; 0: any number.
+	Bytes int64
 	// Closed: the connection must not be used for another request.
 	Closed bool
+	// Again is the body that a second fetch of the URL must have, made Pause after the first, scaled as the server's
+	// waits are; "": none is made. A client may make it once more if its kept connection was closed.
+	Again string
+	Pause time.Duration
 	// Body is the decoded body; "": any.
 	Body string
 	// Absent are texts that no request may contain.
@@ -76,8 +82,9 @@ type Outcome struct {
 	Requests int           // sent; Tally.Requests counts them
 	Wall     time.Duration // from the call to its end
 	Alloc    int64         // bytes allocated; 0: not judged
-	Received int64         // bytes from the server
+	Received int64         // bytes from the server, as far as the client read them
 	Body     []byte        // decoded
+	Again    []byte        // of the second fetch, if Want.Again demands one
 	Reused   bool          // the connection served another request afterwards
 	Sent     string        // all request heads; Tally.Heads has them
 }
@@ -115,6 +122,12 @@ func Judge(c *Case, o Outcome, l Limits) error {
 	}
 	if o.Alloc > alloc+8*o.Received {
 		say("%d bytes allocated for %d received, want at most %d more", o.Alloc, o.Received, alloc)
+	}
+	if c.Want.Bytes > 0 && o.Received > c.Want.Bytes {
+		say("%d bytes received, want at most %d", o.Received, c.Want.Bytes)
+	}
+	if c.Want.Again != "" && string(o.Again) != c.Want.Again {
+		say("the body of the second fetch is %.60q, want %.60q", o.Again, c.Want.Again)
 	}
 	if c.Want.Closed && o.Reused {
 		say("the connection was used again")
@@ -158,6 +171,10 @@ var allCases = sync.OnceValue(func() (out []Case) {
 		{"html", htmlCases()},
 		{"tls", tlsCases()},
 		{"files", fileCases()},
+		{"wire", wireCases()},
+		{"reuse", reuseCases()},
+		{"members", memberCases()},
+		{"whole-robots", wholeRobotsCases()},
 	} {
 		for _, c := range group.cases {
 			c.Group = group.name

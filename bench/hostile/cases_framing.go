@@ -284,7 +284,7 @@ func desyncCases() []Case {
 	return []Case{
 		{
 			Number: 58, Name: "desync-now", Does: "sends a second response at once",
-			Want:  good(true),
+			Want: good(true),
 			// In one write, or the second response would sometimes come late: that is desync-late.
 			serve: keeps(ok + whole + ok + "Content-Length: 8\r\n\r\nSMUGGLED"),
 		},

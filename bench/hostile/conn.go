@@ -27,6 +27,7 @@ type conn struct {
 	number int // in the log
 	r      *bufio.Reader
 	over   bool // the case wants the connection closed
+	asked  int  // requests read
 }
 
 // readLogger reads from a connection and logs what it read.
@@ -56,6 +57,7 @@ func (c *conn) next() (*request, bool) {
 					q.Host = strings.TrimSpace(value)
 				}
 			}
+			c.asked++
 			c.s.log.request(c.number, q)
 			return q, true
 		}

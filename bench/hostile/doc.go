@@ -40,7 +40,7 @@
 // # Bounds
 //
 // limits.go: connections, the bytes of each that are logged, and the bytes that an endless server sends at most. All
-// cases together need 240 file descriptors for listeners.
+// cases together need 350 file descriptors for listeners.
 //
 // # Deliberately absent
 //

@@ -161,10 +161,11 @@ func TestJudge(t *testing.T) {
 		Name: "x",
 		Want: hostile.Want{
 			Results: []string{"200"}, Within: "head", Closed: true, Body: "hi", Absent: []string{"secret"},
+			Bytes: 1000, Again: "hi",
 		},
 	}
 	l := hostile.Limits{Total: time.Second, Head: 100 * time.Millisecond, Slack: 10 * time.Millisecond}
-	good := hostile.Outcome{Result: "200", Requests: 1, Body: []byte("hi")}
+	good := hostile.Outcome{Result: "200", Requests: 1, Body: []byte("hi"), Again: []byte("hi")}
 	if err := hostile.Judge(&c, good, l); err != nil {
 		t.Error(err)
 	}
@@ -175,6 +176,8 @@ func TestJudge(t *testing.T) {
 		"allocated":       func(o *hostile.Outcome) { o.Alloc = 16 << 20 },
 		"used again":      func(o *hostile.Outcome) { o.Reused = true },
 		`body "ho"`:       func(o *hostile.Outcome) { o.Body = []byte("ho") },
+		"1001 bytes rec":  func(o *hostile.Outcome) { o.Received = 1001 },
+		"second fetch":    func(o *hostile.Outcome) { o.Again = []byte("SMUGGLED") },
 		`"secret" was se`: func(o *hostile.Outcome) { o.Sent = "GET /?secret" },
 	} {
 		o := good

@@ -76,7 +76,7 @@ func exitStatus(err error) int {
 // diskFailed reports whether the disk or the store on it is the cause of an error.
 func diskFailed(err error) bool {
 	for _, cause := range []error{
-		engine.ErrDiskLow, storage.ErrFatal, engine.ErrCorrupt, syscall.ENOSPC, syscall.EDQUOT, syscall.EIO,
+		engine.ErrDiskLow, storage.ErrFatal, engine.ErrDamaged, syscall.ENOSPC, syscall.EDQUOT, syscall.EIO,
 		syscall.EROFS,
 	} {
 		if errors.Is(err, cause) {

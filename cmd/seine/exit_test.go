@@ -39,7 +39,7 @@ func TestExitStatus(t *testing.T) {
 		{syscall.EIO, 74},
 		{syscall.EDQUOT, 74},
 		{engine.ErrDiskLow, 74},
-		{engine.ErrCorrupt, 74},
+		{engine.ErrDamaged, 74},
 		{storage.ErrFatal, 74},
 		{engine.ErrLocked, 75},
 	} {

@@ -49,7 +49,7 @@ var settingGroups = []settingGroup{
 			help: "how far to follow links: `page` (seeds only), `prefix` (the seeds' folders), `host`, `domain` or " +
 				"`any`",
 			into: func(o *engine.Options) any { return &o.Scope }},
-		{name: "max-depth", kind: aCount, def: "0", used: deciding &^ inInject, flag: true,
+		{name: "max-depth", kind: aCount, def: "0", used: inCrawl | inGenerate | inCheckURL, flag: true,
 			help: "most links from a seed; 0: no limit",
 			into: func(o *engine.Options) any { return &o.MaxDepth }},
 		{name: "max-redirects", kind: aCount, def: "10", used: deciding &^ inCheckURL, zeroIsNone: true,
@@ -130,15 +130,15 @@ var settingGroups = []settingGroup{
 			help: "file of `HOST -` or `HOST +` lines: whether a host's paths end with a slash"},
 	}},
 	{"Filters", []setting{
-		{name: "deny-hosts", kind: aFile, used: filtering | inFetch, flag: true,
+		{name: "deny-hosts", kind: aFile, used: filtering | inFetch | indexing, flag: true,
 			help: "file of hosts not to fetch from, one per line, including all hosts below"},
-		{name: "allow-hosts", kind: aFile, used: filtering | inFetch,
+		{name: "allow-hosts", kind: aFile, used: filtering | inFetch | indexing,
 			help: "file of the only hosts to fetch from"},
-		{name: "url-filter", kind: aFile, used: filtering | inFetch, flag: true,
+		{name: "url-filter", kind: aFile, used: filtering | inFetch | indexing, flag: true,
 			help: "file of `+regex` and `-regex` lines, as Nutch's regex-urlfilter.txt"},
-		{name: "url-prefixes", kind: aFile, used: filtering | inFetch,
+		{name: "url-prefixes", kind: aFile, used: filtering | inFetch | indexing,
 			help: "file of URL prefixes, as Nutch's prefix-urlfilter.txt; only URLs with one of them are fetched"},
-		{name: "url-suffixes", kind: aFile, used: filtering | inFetch,
+		{name: "url-suffixes", kind: aFile, used: filtering | inFetch | indexing,
 			help: "file of URL suffixes, as Nutch's suffix-urlfilter.txt, instead of the built-in list"},
 		{name: "url-length", kind: aCount, def: "0", used: filtering,
 			help: "longest URL in bytes; 0: 2048",
@@ -181,7 +181,7 @@ var settingGroups = []settingGroup{
 				"unless set, " +
 				"what the data directory was created with, `content` for a new one",
 			into: func(o *engine.Options) any { return &o.Signature }},
-		{name: "dedup-order", kind: aText, def: "score,length", used: inCrawl | inDedup,
+		{name: "dedup-order", kind: aText, def: "score,length", used: inCrawl | inDedup | inDelete,
 			help: "which of several equal pages stays: a list of `score`, `time`, `length`, `https`; ties are " +
 				"decided " +
 				"by the key",

@@ -18,6 +18,9 @@ const (
 	inInvertlinks
 	inDedup
 	inIndex
+	inRecrawl
+	inDelete
+	inPurge
 	inCheckURL
 	inCheckParse
 	inViews // search, readdb, readhost, readlinks, readseg, export, verify
@@ -27,6 +30,7 @@ const (
 // commandNames are the names of the bits, in order.
 var commandNames = []string{
 	"crawl", "inject", "generate", "fetch", "parse", "updatedb", "invertlinks", "dedup", "index",
+	"recrawl", "delete", "purge",
 	"check url", "check parse", "the commands that read",
 }
 
@@ -36,8 +40,10 @@ const (
 	deciding = inCrawl | inInject | inGenerate | inUpdateDB | inCheckURL
 	// filtering commands ask the filters.
 	filtering = deciding | inCheckParse
-	// normalizing commands rewrite seeds, links or targets of redirects.
-	normalizing = inCrawl | inInject | inFetch | inParse | inCheckURL | inCheckParse
+	// indexing commands bring the index up to date, without what the filter files deny.
+	indexing = inIndex | inDelete | inPurge
+	// normalizing commands rewrite seeds, links, targets of redirects, or URLs that are named.
+	normalizing = inCrawl | inInject | inFetch | inParse | inCheckURL | inCheckParse | inRecrawl | inDelete
 	// parsing commands parse pages.
 	parsing = inCrawl | inFetch | inParse | inCheckParse
 	// fetching commands fetch many pages, requesting commands at least one.

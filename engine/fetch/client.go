@@ -8,6 +8,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"net"
 	"net/netip"
 	"sync"
@@ -33,6 +34,8 @@ type Client struct {
 
 	refused recent[netip.AddrPort] // ports that refused a connection
 	lapsed  recent[connKey]        // servers that broke the rules of kept connections, without addresses
+
+	own ownNetworks
 
 	mu     sync.Mutex // guards the fields below
 	idle   map[connKey]*list.List
@@ -95,6 +98,10 @@ func NewClient(o Options) (*Client, error) {
 			return nil, err
 		}
 	}
+	c.own = ownNetworks{list: o.Networks, now: o.Now, since: o.Now()}
+	if err := c.own.refresh(); err != nil && !o.AllowPrivate {
+		return nil, fmt.Errorf("%w: they must not be fetched from: --allow-private goes on without", err)
+	}
 	c.dialer.ControlContext = c.guard
 	c.dialer.KeepAlive = -1 // connections last for seconds, and probes cost two system calls each
 	c.tls = &tls.Config{}
@@ -120,7 +127,7 @@ func (c *Client) guard(_ context.Context, _, address string, _ syscall.RawConn) 
 	if err != nil {
 		return &fault{FailAddress, err}
 	}
-	return c.o.check(ap.Addr())
+	return c.check(ap.Addr())
 }
 
 // Close closes the idle connections. A running fetch goes on, and closes its connection when it ends. Close may
@@ -129,9 +136,7 @@ func (c *Client) Close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.closed = true
-	for c.all.Len() > 0 {
-		c.unpark(c.all.Back().Value.(*conn)).Close()
-	}
+	c.closeIdle()
 }
 
 // Fetch makes one exchange. It never returns nil, and the caller must call Release on the result. If ctx ends first, by
@@ -187,9 +192,9 @@ func (c *Client) fetch(ctx context.Context, req *Request, r *Response) error {
 func (c *Client) addresses(ctx context.Context, req *Request) ([]netip.Addr, error) {
 	if c.proxy != nil {
 		if a, err := netip.ParseAddr(trimBrackets(req.URL.Host())); err == nil {
-			return []netip.Addr{{}}, c.o.check(a)
+			return []netip.Addr{{}}, c.check(a)
 		}
-		return []netip.Addr{{}}, nil // the proxy resolves the name
+		return []netip.Addr{{}}, c.o.checkName(req.URL.Host()) // the proxy resolves it
 	}
 	addrs := []netip.Addr{req.Addr}
 	if !req.Addr.IsValid() {
@@ -203,7 +208,7 @@ func (c *Client) addresses(ctx context.Context, req *Request) ([]netip.Addr, err
 	var allowed []netip.Addr
 	denied := error(&fault{failure: FailDNSNotFound})
 	for _, a := range addrs[:min(len(addrs), maxAddresses)] {
-		if err := c.o.check(a); err != nil {
+		if err := c.check(a); err != nil {
 			denied = err
 		} else {
 			allowed = append(allowed, a)
@@ -283,8 +288,11 @@ func (c *Client) dialRoom(
 		if err == nil {
 			return c.secure(ctx, r, c.newConn(raw, u, a))
 		}
-		if errors.Is(err, syscall.ECONNREFUSED) {
+		switch {
+		case errors.Is(err, syscall.ECONNREFUSED):
 			c.refused.note(ap, c.o.Now())
+		case isOutOfFiles(err):
+			c.shed()
 		}
 	}
 	return nil, classify(err, FailDialTimeout)
@@ -320,6 +328,20 @@ func (c *Client) secure(ctx context.Context, r *Response, cn *conn) (*conn, erro
 	}
 	cn.Conn, cn.unverified = t, config.InsecureSkipVerify
 	return cn, nil
+}
+
+// shed closes all idle connections, because file descriptors ran out.
+func (c *Client) shed() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closeIdle()
+}
+
+// closeIdle closes all idle connections. c.mu is held.
+func (c *Client) closeIdle() {
+	for c.all.Len() > 0 {
+		c.unpark(c.all.Back().Value.(*conn)).Close()
+	}
 }
 
 // take returns a quiet pooled connection to one of the addresses, or nil. There is none to a server that lapsed.

@@ -25,6 +25,18 @@ var ErrEncoding = errors.New("unsupported content coding")
 // does not match its label is returned as it is, as browsers do for gzip. An error other than ErrEncoding means
 // damaged data; body then holds what could be decoded. The bytes are valid until Release.
 func (r *Response) Content() (body []byte, truncated bool, err error) {
+	body, truncated, err = r.ExactContent()
+	if errors.Is(err, ErrLabel) {
+		return body, false, nil
+	}
+	return body, truncated, err
+}
+
+// ErrLabel is wrapped by the errors of ExactContent for a body that does not match its label.
+var ErrLabel = errors.New("the body is not coded as Content-Encoding says")
+
+// ExactContent is Content, except that a body that does not match its label comes with an error that wraps ErrLabel.
+func (r *Response) ExactContent() (body []byte, truncated bool, err error) {
 	coding := ""
 	for _, v := range r.Values("Content-Encoding") {
 		for part := range strings.SplitSeq(strings.ToLower(string(v)), ",") {
@@ -46,7 +58,7 @@ func (r *Response) Content() (body []byte, truncated bool, err error) {
 		if errors.Is(err, ErrEncoding) {
 			return nil, false, err
 		}
-		return r.Body, false, nil // the label is wrong
+		return r.Body, false, fmt.Errorf("%w: %s: %w", ErrLabel, coding, err)
 	}
 	defer d.close()
 	return r.decode(d.Reader, coding)
@@ -79,7 +91,7 @@ func (r *Response) decode(from io.Reader, coding string) (body []byte, truncated
 	r.decoded = out
 	if err != nil && len(out) == 0 {
 		if looksLikeText(r.Body) {
-			return r.Body, false, nil
+			return r.Body, false, fmt.Errorf("%w: %w", ErrLabel, err)
 		}
 		return nil, true, err
 	}
@@ -146,10 +158,26 @@ func openDecoder(coding string, body []byte) (decoder, error) {
 		if z, err := zlib.NewReader(in); err == nil {
 			return decoder{z, func() { z.Close() }}, nil
 		}
-		z := flate.NewReader(bytes.NewReader(body)) // some servers omit the zlib wrapper
-		return decoder{z, func() { z.Close() }}, nil
+		in := bytes.NewReader(body)
+		z := flate.NewReader(in) // some servers omit the zlib wrapper
+		return decoder{&bare{z, in}, func() { z.Close() }}, nil
 	}
 	return decoder{}, fmt.Errorf("%w %q", ErrEncoding, coding)
+}
+
+// bare reads deflate data without a wrapper. It has no mark and no checksum, so text may decode to a few bytes of
+// noise; what is left behind them shows that.
+type bare struct {
+	io.Reader
+	in *bytes.Reader
+}
+
+func (b *bare) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	if err == io.EOF && b.in.Len() > 0 {
+		err = fmt.Errorf("%d bytes behind the end", b.in.Len())
+	}
+	return n, err
 }
 
 // members reads the members of a gzip body, and ignores garbage after the first.

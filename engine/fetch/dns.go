@@ -30,6 +30,8 @@ type ResolverOptions struct {
 	LookUp func(ctx context.Context, host string) ([]netip.Addr, error)
 	// Timeout bounds a lookup with all its queries; 0 means 5 s.
 	Timeout time.Duration
+	// InFlight is the number of names that are looked up at the same time, with two sockets each; 0 means 64.
+	InFlight int
 	// Now is the clock by which answers expire; nil means time.Now.
 	Now func() time.Time
 }
@@ -66,10 +68,13 @@ func NewResolver(o ResolverOptions) *CachingResolver {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if o.InFlight <= 0 {
+		o.InFlight = resolveInFlight
+	}
 	return &CachingResolver{
 		o:     o,
 		dns:   newDNSClient(o.Servers),
-		slots: make(chan struct{}, resolveInFlight),
+		slots: make(chan struct{}, o.InFlight),
 		cache: map[string]*list.Element{},
 		lru:   list.New(),
 	}
@@ -175,7 +180,10 @@ func (r *CachingResolver) query(ctx context.Context, host string) (found dnsAnsw
 	}
 	if found.err != nil {
 		f := classify(found.err, FailDNSTimeout)
-		if ctx.Err() != nil {
+		switch {
+		case f.failure == FailFiles:
+			found.ttl = 0 // says nothing of the name
+		case ctx.Err() != nil:
 			f = &fault{FailDNSTimeout, found.err}
 		}
 		found.err = f

@@ -43,7 +43,7 @@
 //     so never in a WARC file.
 //   - A request is sent once. A kept connection may be closed just as the next request is written to it. That is
 //     FailStale: the caller decides when to send the request again, since the host has had one. The server gets no
-//     kept connections for an hour. The same holds if it sends bytes that nobody asked for.
+//     kept connections for an hour. The same holds if it sends unsolicited bytes.
 //   - Response.Received counts every byte, and what comes beside a body is bounded (wire.go).
 //
 // # Who runs it

@@ -96,7 +96,7 @@ func (c *Client) converse(ctx context.Context, req *Request, r *Response, cn *co
 
 var errPremature = errors.New("bytes came before the server had the request")
 
-// stale notes that the server broke off a kept connection, or sent what nobody asked for on it, and returns the
+// stale notes that the server broke off a kept connection, or sent something unsolicited on it, and returns the
 // failure of the request that met this.
 func (c *Client) stale(cn *conn, err error) error {
 	c.lapsed.note(cn.key.server(), c.o.Now())
@@ -209,6 +209,7 @@ type bodyReader struct {
 	check time.Time // next check of the rate
 	more  bool      // take reads chunks: more may follow
 	fault *fault    // why the body is not to be kept; nil: it is
+	ended bool      // the server closed the connection in order, over TLS at the end of a record
 }
 
 // read reads the body. The error is nil for a truncated one.
@@ -241,7 +242,7 @@ func (b *bodyReader) framed(fr framing) error {
 	}
 	if b.take(b.max + 1); int64(len(b.r.Body)) > b.max {
 		b.r.Body, b.r.Truncated = b.r.Body[:b.max], "length"
-	} else if b.r.Truncated == "disconnect" {
+	} else if b.ended {
 		b.r.Truncated = "" // the end of the connection is the end of the body
 	}
 	return nil
@@ -273,6 +274,7 @@ func (b *bodyReader) take(n int64) bool {
 			return false
 		}
 		if b.r.Truncated == "" {
+			b.ended = err == io.EOF
 			b.r.Truncated = "disconnect"
 			if errors.Is(err, os.ErrDeadlineExceeded) || b.ctx.Err() != nil {
 				b.r.Truncated = "time"

@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"strings"
@@ -32,6 +33,7 @@ const (
 	FailTLSName      Failure = "tls_verify/name"      // certificate for another host
 	FailTLSUntrusted Failure = "tls_verify/untrusted" // certificate by an authority this machine does not trust
 	FailTLS          Failure = "tls_error"
+	FailFiles        Failure = "open_files" // this process has as many files open as it may; nothing was sent
 	FailWriteTimeout Failure = "timeout_write"
 	FailHeadTimeout  Failure = "timeout_head" // no complete head in time
 	FailTooSlow      Failure = "too_slow"     // the body came at less than Options.MinRate
@@ -69,8 +71,8 @@ func (f Failure) Kind() Kind {
 	switch f {
 	case FailAddress, FailPort, FailType:
 		return KindPermanent
-	case FailStale, FailTooSlow, FailOverhead, FailHeader, FailHeadTooLarge, FailLength, FailCoding, FailChunk, FailTrailer, FailInterim, FailField,
-		FailStatus, FailStatusLine:
+	case FailStale, FailTooSlow, FailHeader, FailHeadTooLarge, FailLength, FailCoding, FailChunk, FailTrailer,
+		FailInterim, FailOverhead, FailField, FailStatus, FailStatusLine:
 		return KindTemporary
 	}
 	return KindHost
@@ -80,7 +82,7 @@ func (f Failure) Kind() Kind {
 // unplugged cable.
 func (f Failure) Local() bool {
 	switch f {
-	case FailDNS, FailDNSTimeout, FailUnreachable, FailDialTimeout, FailProxy:
+	case FailFiles, FailDNS, FailDNSTimeout, FailUnreachable, FailDialTimeout, FailProxy:
 		return true
 	}
 	return false
@@ -100,6 +102,11 @@ func (f *fault) Error() string {
 }
 
 func (f *fault) Unwrap() error { return f.err }
+
+// isOutOfFiles reports whether the process, or the system, has as many files open as it may.
+func isOutOfFiles(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
+}
 
 // certificateFailure returns the failure for a certificate that was not accepted.
 func certificateFailure(err error) Failure {
@@ -137,6 +144,8 @@ func classify(err error, timeout Failure) *fault {
 	switch {
 	case errors.As(err, &known):
 		return known
+	case isOutOfFiles(err):
+		return &fault{FailFiles, fmt.Errorf("%w: raise the limit on open files: ulimit -n", err)}
 	case errors.Is(err, context.Canceled):
 		f = FailCanceled
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):

@@ -22,7 +22,9 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// hostileLimits are short. hostile.Options.Scale shortens the servers' waits likewise.
+// hostileScale shortens the servers' waits, as hostileLimits are short.
+const hostileScale = 0.5
+
 var hostileLimits = hostile.Limits{
 	Total: 2 * time.Second,
 	Head:  800 * time.Millisecond,
@@ -65,6 +67,7 @@ func try(c *fetch.Client, raw string) (o hostile.Outcome) {
 	start := time.Now()
 	r := c.Fetch(context.Background(), &fetch.Request{URL: u})
 	defer r.Release()
+	o.Received = r.Received
 	if o.Result = string(r.Failure); r.Failure == "" {
 		o.Result = fmt.Sprint(r.Status)
 		body, cut, err := r.Content()
@@ -92,12 +95,24 @@ func meet(t *testing.T, s *hostile.Server, c *hostile.Case) error {
 	o := try(client, s.URL(c))
 	seen := s.Log().Tally(c.Name)
 	o.Requests = seen.Requests - before.Requests
-	o.Received = seen.BytesOut - before.BytesOut
 	o.Sent = strings.Join(seen.Heads[min(before.Requests, len(seen.Heads)):], "")
 	if c.Want.Closed && !strings.HasPrefix(o.Result, "bad") {
 		again := client.Fetch(context.Background(), &fetch.Request{URL: mustParse(t, s.URL(c))})
 		o.Reused = again.Reused && again.Failure != fetch.FailStale
 		again.Release()
+	}
+	if c.Want.Again != "" {
+		time.Sleep(time.Duration(float64(c.Want.Pause) * hostileScale))
+		for range 2 {
+			again := client.Fetch(context.Background(), &fetch.Request{URL: mustParse(t, s.URL(c))})
+			body, _, _ := again.Content()
+			o.Again = append([]byte(nil), body...)
+			stale := again.Failure == fetch.FailStale
+			again.Release()
+			if !stale {
+				break
+			}
+		}
 	}
 	if o.Alloc > 4<<20 {
 		// Alloc counts the whole process, so it includes cases that are still ending. What another try allocates
@@ -122,7 +137,7 @@ func mustParse(t *testing.T, raw string) urlkey.URL {
 
 // TestHostileCases: every case of the hostile web has its expected outcome.
 func TestHostileCases(t *testing.T) {
-	s, err := hostile.Start(hostile.Options{Scale: 0.5})
+	s, err := hostile.Start(hostile.Options{Scale: hostileScale})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +184,7 @@ func TestHostileReplay(t *testing.T) {
 
 // TestHostileAtOnce: all cases at the same time, several times over, do not affect honest hosts.
 func TestHostileAtOnce(t *testing.T) {
-	s, err := hostile.Start(hostile.Options{Scale: 0.5})
+	s, err := hostile.Start(hostile.Options{Scale: hostileScale})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ const (
 	defaultTLS     = 5 * time.Second  // tls_timeout
 	defaultWrite   = 5 * time.Second  // timeout_write
 	defaultHead    = 10 * time.Second // timeout_head
-	defaultGrace   = 10 * time.Second // before the minimum rate applies
+	defaultGrace   = 10 * time.Second // before the minimum rate applies; at most half of the whole fetch
 	defaultMinRate = 1024             // bytes per second (too_slow)
 
 	defaultMaxBody    = 4 << 20 // bytes as received (truncated "length")
@@ -48,6 +48,12 @@ const (
 	reservedFiles = 1024
 	connsMin      = 64
 
+	// The networks of this machine's interfaces are listed every ownRefresh. Of one with a shorter prefix than ownNet4
+	// or ownNet6 only the machine's own address counts.
+	ownRefresh = time.Minute
+	ownNet4    = 8
+	ownNet6    = 32
+
 	defaultIdle    = 15 * time.Second // idle time after which a connection is closed
 	maxIdlePerHost = 2
 	defaultMaxIdle = 1024
@@ -62,7 +68,7 @@ const (
 
 	// resolveCacheMax names are cached, resolveInFlight looked up at the same time.
 	resolveCacheMax = 200_000
-	resolveInFlight = 64
+	resolveInFlight = 64 // by default
 	// Answers are cached for their TTL, but no less than resolveTTLMin, or a name server with a TTL of 0 would
 	// be queried for every page, and no more than resolveTTLMax. Negative answers are cached at most
 	// resolveNegativeMax, errors resolveFailTTL. resolveTTL is for sources that give no TTL.

@@ -25,6 +25,9 @@ type Options struct {
 	Dialer func(ctx context.Context, addr netip.AddrPort) (net.Conn, error)
 	// AllowPrivate permits loopback and private addresses, and all ports.
 	AllowPrivate bool
+	// Networks lists the networks of this machine, which are refused unless AllowPrivate permits them. It is called
+	// every minute. The default asks the system.
+	Networks func() ([]netip.Prefix, error)
 	// LoopbackOnly refuses every address but loopback, which AllowPrivate must permit.
 	LoopbackOnly bool
 	// AllowPorts are permitted besides 80 and 443.
@@ -41,10 +44,10 @@ type Options struct {
 	// HeadTimeout bounds the time from the start of the request to the end of the response's head; default
 	// 10 s.
 	HeadTimeout time.Duration
-	// Grace is the time after the head before MinRate applies; default 10 s.
+	// Grace is the time after the head before MinRate applies; default 10 s, or half of TotalTimeout if that is less.
 	Grace time.Duration
-	// MinRate is the minimum average rate of a body in bytes per second; default 1024. A slower body is
-	// truncated.
+	// MinRate is the minimum average rate of a body in bytes per second; default 1024. A slower one ends the fetch
+	// with FailTooSlow.
 	MinRate int
 	// MaxBody bounds a body as received, in bytes; default 4 MiB.
 	MaxBody int64
@@ -62,8 +65,12 @@ type Options struct {
 	// TLSConfig is the base configuration; for tests.
 	TLSConfig *tls.Config
 	// Proxy carries all requests: "http://[user:password@]host:port" or "socks5://…". The proxy then resolves
-	// the names.
+	// the names, so only it can see that a public name leads to a private address. Names that are not public, such
+	// as those without a dot, "localhost", and what ends in ".local" or ".internal", are refused unless AllowPrivate
+	// permits them or Hosts has them.
 	Proxy string
+	// Hosts are names that a proxy may be given although they are not public. Resolver decides where there is none.
+	Hosts Hosts
 	// Accept decides whether the body of a 2xx response is read; if not, the fetch ends with FailType.
 	// mediaType is in lower case and without parameters, "" if the server sends none. nil accepts all.
 	Accept func(mediaType string) bool
@@ -82,6 +89,7 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Resolver == nil {
 		o.Resolver = NewResolver(ResolverOptions{})
 	}
+	graceSet := o.Grace != 0
 	for _, d := range []struct {
 		field *time.Duration
 		value time.Duration
@@ -110,6 +118,9 @@ func (o Options) withDefaults() (Options, error) {
 			*d.field = d.value
 		}
 	}
+	if !graceSet {
+		o.Grace = min(o.Grace, o.TotalTimeout/2)
+	}
 	if o.MinRate == 0 {
 		o.MinRate = defaultMinRate
 	}
@@ -118,6 +129,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Networks == nil {
+		o.Networks = interfaceNetworks
 	}
 	if o.MaxConns == 0 {
 		o.MaxConns = DefaultMaxConns()

@@ -80,10 +80,13 @@ func (p *proxy) absolute(secure bool) bool { return p != nil && !p.socks && !sec
 func (p *proxy) dial(ctx context.Context) (net.Conn, error) {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "tcp", net.JoinHostPort(p.host, p.port))
-	if err != nil {
-		return nil, &fault{FailProxy, err}
+	switch {
+	case err == nil:
+		return conn, nil
+	case isOutOfFiles(err):
+		return nil, classify(err, FailProxy)
 	}
-	return conn, nil
+	return nil, &fault{FailProxy, err}
 }
 
 // open opens a way to the server on a connection to the proxy, where one is needed. After an error conn is closed.

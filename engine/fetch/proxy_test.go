@@ -209,7 +209,7 @@ func TestProxyTrouble(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := c.Fetch(context.Background(), &fetch.Request{URL: mustParse(t, "https://www.example/")})
+		r := c.Fetch(context.Background(), &fetch.Request{URL: mustParse(t, "https://www.example.org/")})
 		if r.Failure != fetch.FailProxy {
 			t.Errorf("%s: %q %v, want %s", proxy, r.Failure, r.Err, fetch.FailProxy)
 		}

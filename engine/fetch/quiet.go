@@ -17,7 +17,7 @@ type idleState uint8
 
 const (
 	quiet   idleState = iota // open, and nothing has come
-	talking                  // something came that nobody asked for
+	talking                  // something unsolicited came
 	ended                    // closed or broken
 )
 

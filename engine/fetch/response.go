@@ -126,13 +126,13 @@ func (r *Response) RetryAfter(now time.Time) (time.Duration, bool) {
 }
 
 // StoredResponse rebuilds a response from a stored head, as received, and a transfer-decoded body, both of which
-// it copies. Times and connection are absent; MaxDecoded has its default. The caller must call Release. The
-// error says why the head cannot be parsed.
+// it copies. Times and connection are absent, Received is the bytes of both; MaxDecoded has its default. The caller
+// must call Release. The error says why the head cannot be parsed.
 func StoredResponse(head, body []byte, truncated string) (*Response, error) {
 	r := newResponse()
 	r.Head = append(r.Head[:0], head...)
 	r.Body = append(r.Body[:0], body...)
-	r.Truncated = truncated
+	r.Truncated, r.Received = truncated, int64(len(head)+len(body))
 	r.maxDecoded = defaultMaxDecoded
 	if f := r.parseHead(); f != nil {
 		r.Release()

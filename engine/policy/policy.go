@@ -70,7 +70,7 @@ func (ns URLNormalizers) Normalize(u urlkey.URL) (urlkey.URL, error) {
 // Page is what a Scorer knows of a fetched page when the page gives score to its links.
 type Page struct {
 	Score float64 // before this fetch
-	Depth uint16  // links from a seed
+	Depth uint16  // links from a seed, as far as known when the page's segment is updated: it may fall later
 	// Links is the number of distinct targets that the filters given as values accept, whether or not they are in
 	// scope. Live filters and the scope play no part: a score must not depend on when one of them changed.
 	Links int

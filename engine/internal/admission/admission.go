@@ -145,6 +145,11 @@ func (a *Admission) Recheck(u urlkey.URL) Verdict {
 	return Verdict{}
 }
 
+// Denied reports whether a live filter refuses a URL: what was fetched of it earlier is not to be found either.
+func (a *Admission) Denied(u urlkey.URL) bool {
+	return len(a.o.Live) > 0 && a.live.accept(u) != ""
+}
+
 // ofFacts decides by what the caller knows.
 func (a *Admission) ofFacts(f Facts) Verdict {
 	switch {

@@ -31,8 +31,11 @@ const (
 	domainBase = 10_000
 	// domainHostsMax is the number of a domain's hosts that are added up; the others cost nothing.
 	domainHostsMax = 10_000
-	// budgetHolds is how long a domain's sum is used before it is computed again.
-	budgetHolds = 10 * time.Minute
+	// budgetHolds is how long a domain's sum is used before it is computed again. Where the operator has set a limit
+	// for domains, the sum of up to domainHostsFew hosts is always computed: a domain whose hosts leave the frontier,
+	// because nothing of them is due, would otherwise be given its budget again when they come back.
+	budgetHolds    = 10 * time.Minute
+	domainHostsFew = 100
 	// domainsRemembered is the number of domains in each memory of domains. A full memory is emptied.
 	domainsRemembered = 1 << 16
 )
@@ -85,7 +88,7 @@ func (bs *budgets) ofHost(h urlkey.HostKey, set *policy.HostSettings) (b Budget,
 	return b, nil
 }
 
-// ofDomain returns the budget of a registered domain as it was at most budgetHolds ago.
+// ofDomain returns the budget of a registered domain, as it was at most budgetHolds ago unless it has few hosts.
 func (bs *budgets) ofDomain(domain string) (Budget, error) {
 	bs.mu.Lock()
 	held, ok := bs.domains[domain]
@@ -94,8 +97,8 @@ func (bs *budgets) ofDomain(domain string) (Budget, error) {
 	if ok && now.Before(held.until) {
 		return held.Budget, nil
 	}
-	b, err := bs.ofDomainNow(domain) // without the lock: it reads the disk
-	if err != nil {
+	b, hosts, err := bs.sum(domain) // without the lock: it reads the disk
+	if err != nil || bs.domain != (Cost{}) && hosts <= domainHostsFew {
 		return b, err
 	}
 	bs.mu.Lock()
@@ -108,32 +111,38 @@ func (bs *budgets) ofDomain(domain string) (Budget, error) {
 }
 
 // ofDomainNow computes the budget of a registered domain.
-func (bs *budgets) ofDomainNow(domain string) (b Budget, err error) {
+func (bs *budgets) ofDomainNow(domain string) (Budget, error) {
+	b, _, err := bs.sum(domain)
+	return b, err
+}
+
+// sum is ofDomainNow with the number of the domain's hosts.
+func (bs *budgets) sum(domain string) (b Budget, hosts int, err error) {
 	b.Limit = bs.domain
 	if b.Limit.URLs == 0 && !bs.isSeedDomain(domain) {
 		set, err := bs.referrers(domain)
 		if err != nil {
-			return b, err
+			return b, 0, err
 		}
 		b.Limit.URLs = int64(domainBase * (1 + countReferrers(set)))
 	}
 	if b.Limit == (Cost{}) {
-		return b, nil
+		return b, 0, nil
 	}
 	from, to := prefixBounds([]byte(domain))
 	sc := bs.store.Scan(storage.HostCountsRange(), from, to)
 	defer sc.Close()
 	var c storage.HostCounts
-	for n := 0; n < domainHostsMax && sc.Next(); n++ {
+	for ; hosts < domainHostsMax && sc.Next(); hosts++ {
 		if err := storage.DecodeHostCounts(sc.Value(), &c); err != nil {
-			return b, fmt.Errorf("hostdb counts of %s: %w", sc.Key(), err)
+			return b, hosts, fmt.Errorf("hostdb counts of %s: %w", sc.Key(), err)
 		}
 		cost := costOf(&c)
 		b.Used.URLs += cost.URLs
 		b.Used.Bytes += cost.Bytes
 		b.Used.Time += cost.Time
 	}
-	return b, sc.Err()
+	return b, hosts, sc.Err()
 }
 
 // costOf is what a host has cost so far. Every URL that was requested counts.

@@ -20,13 +20,19 @@ import (
 // ErrNotFound is wrapped by the error of a look-up of what the store does not have.
 var ErrNotFound = errors.New("not found")
 
-// Env is what the room needs. Every field is required.
+// Env is what the room needs. Every field is required, except where it says otherwise. Verify alone needs only what
+// it names.
 type Env struct {
 	Store *storage.Store
 	Index *index.Index
-	// FS holds the WARC files, Dir is their directory.
-	FS        warc.FS
-	Dir       string
+	// FS holds the WARC files, Dir is their directory. SortFS holds what sorters spill; nil: the disk.
+	FS     warc.FS
+	Dir    string
+	SortFS storage.FS
+	// SegmentOf returns the number of the segment that a WARC file belongs to, by its name, Page whether a record is
+	// the response to a request for a page. Both are for Verify.
+	SegmentOf func(file string) (number uint32, ok bool)
+	Page      func(rec *warc.Record) bool
 	Admission *admission.Admission
 	Now       func() time.Time
 	// Robots says what the facts of an authority imply for a URL: whether robots.txt was reachable, and whether it

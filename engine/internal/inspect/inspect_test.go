@@ -8,8 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -17,6 +19,7 @@ import (
 	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
+	"github.com/seine-crawler/seine/storage/warc"
 )
 
 func TestRecords(t *testing.T) {
@@ -293,7 +296,7 @@ func TestCapturesAndVerify(t *testing.T) {
 	w.segment(1, storage.SegmentOpen)
 	at := time.Date(2026, 1, 2, 3, 4, 5, 6e6, time.UTC)
 	w.capture("http://b.example/", "later", at)
-	bad := w.capture("http://a.example/?q=1", "first", at)
+	w.capture("http://a.example/?q=1", "first", at)
 	var b bytes.Buffer
 	if err := w.ExportCDXJ(ctx, &b); err != nil {
 		t.Fatal(err)
@@ -303,32 +306,87 @@ func TestCapturesAndVerify(t *testing.T) {
 	if len(lines) != 3 || !strings.HasPrefix(lines[0], first) {
 		t.Errorf("%s", b.String())
 	}
-	problems := func() string {
-		v, err := w.Verify(ctx)
-		if err != nil || v.Captures != 2 {
-			t.Fatalf("%+v, %v", v, err)
-		}
-		var warcs []string // the store has problems of its own: the segments are made up
-		for _, s := range v.Examples {
-			if strings.Contains(s, " at "+w.env.Dir) {
-				warcs = append(warcs, s)
+}
+
+// TestVerifyFiles: what is wrong with WARC files, and what they and the store say of one another, is found; each
+// problem once.
+func TestVerifyFiles(t *testing.T) {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 6e6, time.UTC)
+	for name, c := range map[string]struct {
+		spoil func(w *world, c storage.CDX)
+		want  []string // problems, in order
+	}{
+		"sound": {func(*world, storage.CDX) {}, nil},
+		"digest": {func(w *world, c storage.CDX) {
+			c.Digest[0]++
+			w.cdx("http://a.example/?q=1", at, c)
+		}, []string{"capture: http://a.example/?q=1 at warc/seine-first-00000.warc.gz, offset 324: the store has digest"}},
+		"another page's": {func(w *world, c storage.CDX) { w.cdx("http://c.example/", at, c) },
+			[]string{"capture: http://c.example/ at warc/seine-first-00000.warc.gz"}},
+		"missing": {func(w *world, c storage.CDX) { w.must(w.env.FS.Remove(w.path(c))) }, []string{
+			"WARC file: warc/seine-first-00000.warc.gz of segment 1 is missing",
+			"capture: http://a.example/?q=1: its record at"}},
+		"cut": {func(w *world, c storage.CDX) { w.must(w.env.FS.Truncate(w.path(c), c.Location.Offset+3)) }, []string{
+			"WARC file: warc/seine-first-00000.warc.gz has", "WARC record: warc/seine-first-00000.warc.gz",
+			"capture: http://a.example/?q=1: its record at"}},
+		"appended": {func(w *world, c storage.CDX) { w.change(c, func(b []byte) []byte { return append(b, b...) }) },
+			[]string{"WARC file: warc/seine-first-00000.warc.gz has"}},
+		"flipped": {func(w *world, c storage.CDX) {
+			w.change(c, func(b []byte) []byte { b[40] ^= 4; return b })
+		}, []string{"WARC record: warc/seine-first-00000.warc.gz"}},
+		"stranger": {func(w *world, c storage.CDX) { w.exchange("http://d.example/", "stranger", at) },
+			[]string{"WARC file: warc/seine-stranger-00000.warc.gz belongs to segment 1, which was sealed without it"}},
+		"forgotten": {func(w *world, c storage.CDX) {
+			w.must(w.store.Apply(func(b *storage.Batch) error {
+				return b.Delete(storage.CDXRange(), storage.AppendCDXKey(nil, w.key("http://a.example/?q=1"), at.UnixMilli()))
+			}))
+		}, []string{"capture: http://a.example/?q=1 at warc/seine-first-00000.warc.gz, offset 324: the store does not know"}},
+		"outcome": {func(w *world, c storage.CDX) {
+			gone := warc.Location{File: c.Location.File, Offset: 7}
+			w.outcome(1, "http://e.example/", storage.FetchOutcome{Status: storage.FetchGone, Location: gone}, "")
+		}, []string{"capture: the outcome of example,e,)/ http: its record at"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, anywhere())
+			w.capture("http://b.example/", "later", at)
+			first := w.capture("http://a.example/?q=1", "first", at)
+			w.sealed(1)
+			c.spoil(w, first)
+			v, err := w.Verify(ctx, nil)
+			w.must(err)
+			var got []string
+			for _, k := range v.Kinds {
+				for _, f := range k.Found {
+					got = append(got, k.Kind+": "+f)
+				}
 			}
-		}
-		return strings.Join(warcs, "\n")
+			same := len(got) == len(c.want) && v.Problems == uint64(len(got))
+			for i := range c.want {
+				same = same && strings.HasPrefix(got[i], c.want[i])
+			}
+			if !same {
+				t.Errorf("%d problems: %q, want %q", v.Problems, got, c.want)
+			}
+		})
 	}
-	if s := problems(); s != "" {
-		t.Error(s)
+}
+
+// TestVerifyFault: an error of the machine ends Verify, and no problem is made of it.
+func TestVerifyFault(t *testing.T) {
+	w := newWorld(t, anywhere())
+	w.capture("http://a.example/", "first", time.UnixMilli(1))
+	w.sealed(1)
+	w.env.FS = brokenFS{w.env.FS}
+	if v, err := w.Verify(ctx, nil); !errors.Is(err, syscall.EMFILE) || v.Problems != 0 {
+		t.Errorf("%v, %d problems", err, v.Problems)
 	}
-	wrong := bad
-	wrong.Digest[0]++
-	w.cdx("http://a.example/?q=1", at, wrong)
-	if s := problems(); !strings.Contains(s, "cdx says") || strings.Contains(s, "\n") {
-		t.Error(s)
-	}
-	w.must(w.env.FS.Remove(w.path(bad)))
-	if s := problems(); !strings.Contains(s, w.path(bad)) || strings.Contains(s, "\n") {
-		t.Error(s)
-	}
+}
+
+// brokenFS opens no file.
+type brokenFS struct{ warc.FS }
+
+func (brokenFS) Open(name string) (warc.File, error) {
+	return nil, &os.PathError{Op: "open", Path: name, Err: syscall.EMFILE}
 }
 
 func TestExplain(t *testing.T) {
@@ -412,7 +470,7 @@ func TestStreams(t *testing.T) {
 	for range w.ParseRecords(ctx, 0, urlkey.URL{}) {
 		break
 	}
-	if _, err := w.Verify(canceled); !errors.Is(err, context.Canceled) {
+	if _, err := w.Verify(canceled, nil); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/seine-crawler/seine/storage"
 )
 
-// sealed makes a segment that was open for a minute, n minutes after the world began.
-func (w *world) sealed(number uint32, n int) (at int64) {
+// sealedAt makes a segment that was open for a minute, n minutes after the world began.
+func (w *world) sealedAt(number uint32, n int) (at int64) {
 	w.t.Helper()
 	begin := w.now.Add(time.Duration(n) * time.Minute)
 	for s := storage.SegmentOpen; s <= storage.SegmentIndexed; s++ {
@@ -30,7 +30,7 @@ func (w *world) sealed(number uint32, n int) (at int64) {
 // TestOutcomes: a record comes with the outcome of its newest fetch, also of one that crawldb has no segment of.
 func TestOutcomes(t *testing.T) {
 	w := newWorld(t, anywhere())
-	one, two := w.sealed(1, 0), w.sealed(2, 2)
+	one, two := w.sealedAt(1, 0), w.sealedAt(2, 2)
 	target := parsed(t, "http://b.example/").Key()
 	put := func(segment uint32, url string, at int64, o storage.FetchOutcome) {
 		o.Time = at

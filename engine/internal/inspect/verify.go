@@ -6,114 +6,102 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"time"
 
 	"github.com/seine-crawler/seine/storage"
-	"github.com/seine-crawler/seine/storage/warc"
 )
 
 // Verified says what Verify read and what it found wrong.
 type Verified struct {
 	Store     storage.VerifyReport
-	Captures  uint64 // whose WARC record was read
+	Files     uint64 // WARC files
+	Records   uint64 // in them, sound
+	Bytes     uint64 // of them, all read
+	Captures  uint64 // whose WARC record is sound
 	Documents uint64 // in the index
-	Problems  uint64
-	Examples  []string // the first examplesMax problems
-	Took      time.Duration
+	// Torn are the bytes that a crash left at the ends of open segments' files. They are no damage: what they were to
+	// be is due, and the next crawl cuts them off.
+	Torn     uint64
+	Problems uint64
+	Kinds    []ProblemKind // of Problems, in the order in which they were met
+	Took     time.Duration
 }
 
-func (v *Verified) problem(format string, args ...any) {
-	if v.Problems++; v.Problems <= examplesMax {
-		v.Examples = append(v.Examples, fmt.Sprintf(format, args...))
+// ProblemKind are the problems of one kind: a range of the store, a table, WARC files, records in them, captures, the
+// index.
+type ProblemKind struct {
+	Kind  string
+	Count uint64
+	Found []string // the first problemsMax
+}
+
+// Kinds of problems that are not ranges of the store.
+const (
+	kindStore   = "store"
+	kindFile    = "WARC file"
+	kindRecord  = "WARC record"
+	kindCapture = "capture"
+	kindIndex   = "index"
+)
+
+// Problem counts a problem of a kind, and lists it among the first.
+func (v *Verified) Problem(kind, format string, args ...any) {
+	v.Problems++
+	k := v.kind(kind)
+	if k.Count++; len(k.Found) < problemsMax {
+		k.Found = append(k.Found, fmt.Sprintf(format, args...))
 	}
 }
 
-// Verify checks every cross-reference within the store, that the WARC record of each capture has the digest that the
-// store has, and that the index can be read. Damage is a problem in the report. An error means that Verify could not
-// finish; the report is then of what it did.
+func (v *Verified) kind(kind string) *ProblemKind {
+	for i := range v.Kinds {
+		if v.Kinds[i].Kind == kind {
+			return &v.Kinds[i]
+		}
+	}
+	v.Kinds = append(v.Kinds, ProblemKind{Kind: kind})
+	return &v.Kinds[len(v.Kinds)-1]
+}
+
+// Verify reads all that the directory holds: the store, every byte of every WARC file, and the index; and compares what
+// one says of the other. Damage is a problem in the report. An error means that Verify could not finish, because of the
+// context or of an error of the machine; the report is then of what it did.
 //
-// It may run beside a crawl: the store is checked as of one moment, the captures as of a later one.
-func (in *Inspect) Verify(ctx context.Context) (v Verified, err error) {
+// It may run beside a crawl: the store is checked as of one moment, the files as of a later one. Without Env.Store it
+// reads the WARC files alone. unopened is the error because of which the directory does not open, if it does not.
+func (in *Inspect) Verify(ctx context.Context, unopened error) (v Verified, err error) {
 	start := in.env.Now()
 	defer func() { v.Took = in.env.Now().Sub(start) }()
+	if in.env.Store == nil {
+		v.Problem(kindStore, "%v", unopened)
+		return v, in.verifyFiles(ctx, &v)
+	}
+	defer func() {
+		if unopened != nil {
+			v.Problem(kindStore, "%v", unopened)
+		}
+	}()
 	if v.Store, err = in.env.Store.Verify(ctx); err != nil {
 		return v, err
 	}
+	for where, n := range v.Store.ByRange {
+		v.kind(where).Count += n
+	}
 	for _, p := range v.Store.Problems {
-		v.problem("%s %s: %s", p.Where, p.Key, p.What)
+		k := v.kind(p.Where)
+		k.Found = append(k.Found, fmt.Sprintf("%s: %s", p.Key, p.What))
 	}
 	v.Problems = v.Store.Found
-	if err := in.verifyCaptures(ctx, &v); err != nil {
+	if err := in.verifyFiles(ctx, &v); err != nil || in.env.Index == nil {
 		return v, err
 	}
 	v.Documents = in.env.Index.Stats().Documents
 	if _, err := in.env.Index.Digest(ctx); ctx.Err() != nil {
 		return v, ctx.Err()
+	} else if errors.Is(err, storage.ErrCorrupt) {
+		v.Problem(kindIndex, "%v", err)
 	} else if err != nil {
-		v.problem("index: %v", err)
+		return v, err
 	}
 	return v, nil
-}
-
-func (in *Inspect) verifyCaptures(ctx context.Context, v *Verified) error {
-	files := openFiles{fs: in.env.FS, open: map[string]warc.File{}}
-	defer files.close()
-	for c, err := range in.Captures(ctx) {
-		if errors.Is(err, storage.ErrCorrupt) {
-			v.problem("%v", err) // no capture after it can be read
-			return nil
-		} else if err != nil {
-			return err
-		}
-		v.Captures++
-		path := filepath.Join(in.env.Dir, c.Location.File)
-		rec, err := files.read(path, c.Location)
-		if err != nil {
-			v.problem("%s at %s, offset %d: %v", c.Key, path, c.Location.Offset, err)
-			continue
-		}
-		want := string(warc.AppendSHA1(nil, c.Digest))
-		if got := rec.Field("WARC-Payload-Digest"); got != want {
-			v.problem("%s at %s, offset %d: digest %s, cdx says %s", c.Key, path, c.Location.Offset, got, want)
-		}
-	}
-	return nil
-}
-
-// openFiles are WARC files that are open. Captures come in key order: any file may be next.
-type openFiles struct {
-	fs   warc.FS
-	open map[string]warc.File
-}
-
-// read reads a record and checks the digests in its header.
-func (o *openFiles) read(path string, at warc.Location) (*warc.Record, error) {
-	f := o.open[path]
-	if f == nil {
-		if len(o.open) >= openFilesMax {
-			o.close()
-		}
-		var err error
-		if f, err = o.fs.Open(path); err != nil {
-			return nil, err
-		}
-		o.open[path] = f
-	}
-	size, err := o.fs.Size(path)
-	if err != nil {
-		return nil, err
-	}
-	rec, err := warc.ReadAt(f, size, at)
-	if err != nil {
-		return nil, err
-	}
-	return rec, rec.CheckDigests()
-}
-
-func (o *openFiles) close() {
-	for _, f := range o.open {
-		f.Close() // open for reading: there is nothing to lose
-	}
-	clear(o.open)
 }

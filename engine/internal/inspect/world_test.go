@@ -23,13 +23,15 @@ type world struct {
 	t     testing.TB
 	store *storage.Store
 	now   time.Time
+	files []storage.WARCFile // that exchange wrote
 }
 
 var ctx = context.Background()
 
 func newWorld(t testing.TB, o admission.Options) *world {
 	t.Helper()
-	s, err := storage.Open("store", storage.Options{FS: storage.NewMemFS()})
+	fs := storage.NewMemFS()
+	s, err := storage.Open("store", storage.Options{FS: fs})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +52,9 @@ func newWorld(t testing.TB, o admission.Options) *world {
 		t.Fatal(err)
 	}
 	w.Inspect = New(Env{
-		Store: s, Index: x, FS: s.WARCFS(), Dir: "warc", Admission: a, Now: o.Now,
+		Store: s, Index: x, FS: s.WARCFS(), Dir: "warc", SortFS: fs, Admission: a, Now: o.Now,
+		SegmentOf: func(file string) (uint32, bool) { return 1, true },
+		Page:      func(rec *warc.Record) bool { return rec.Type == warc.TypeResponse },
 		Robots: func(f *storage.HostFacts, u urlkey.URL) (reachable, allowed bool) {
 			return f.RobotsStatus != 599, string(f.Robots) != u.Path()
 		},
@@ -130,11 +134,11 @@ func (w *world) outcome(segment uint32, raw string, o storage.FetchOutcome, text
 	}
 }
 
-// capture stores one exchange in a WARC file of its own, with its cdx entry.
-func (w *world) capture(raw, body string, at time.Time) storage.CDX {
+// exchange stores one exchange in a WARC file of its own.
+func (w *world) exchange(raw, body string, at time.Time) warc.Written {
 	w.t.Helper()
 	out, err := warc.NewWriter(warc.WriterOptions{
-		FS: w.env.FS, Dir: w.env.Dir, Prefix: "seine-" + body, Now: w.env.Now,
+		FS: w.env.FS, Dir: w.env.Dir, Prefix: "seine-" + body, Now: w.env.Now, NewID: func() [16]byte { return [16]byte{1} },
 	})
 	w.must(err)
 	written, err := out.AppendExchange(&warc.Exchange{
@@ -143,13 +147,50 @@ func (w *world) capture(raw, body string, at time.Time) storage.CDX {
 	})
 	w.must(err)
 	w.must(out.Sync())
-	_, err = out.Close()
+	files, err := out.Close()
 	w.must(err)
+	for _, f := range files {
+		w.files = append(w.files, storage.WARCFile{Name: f.Name, Size: f.Size, Records: uint64(f.Records)})
+	}
+	return written
+}
+
+// capture is exchange with a cdx entry.
+func (w *world) capture(raw, body string, at time.Time) storage.CDX {
+	w.t.Helper()
+	written := w.exchange(raw, body, at)
 	c := storage.CDX{
 		Segment: 1, Location: written.Response, HTTPStatus: 200, MediaType: "text/plain", Digest: written.PayloadSHA1,
 	}
 	w.cdx(raw, at, c)
 	return c
+}
+
+// sealed makes a sealed segment with all files so far.
+func (w *world) sealed(number uint32) {
+	w.t.Helper()
+	for s := storage.SegmentOpen; s <= storage.SegmentSealed; s++ {
+		w.must(w.store.PutSegment(storage.Segment{Number: number, State: s, Created: w.now, WARC: w.files}))
+	}
+}
+
+// change replaces the file of a capture.
+func (w *world) change(c storage.CDX, edit func(b []byte) []byte) {
+	w.t.Helper()
+	f, err := w.env.FS.Open(w.path(c))
+	w.must(err)
+	size, err := w.env.FS.Size(w.path(c))
+	w.must(err)
+	b := make([]byte, size)
+	_, err = f.ReadAt(b, 0)
+	w.must(err)
+	w.must(f.Close())
+	w.must(w.env.FS.Remove(w.path(c)))
+	f, err = w.env.FS.Create(w.path(c))
+	w.must(err)
+	_, err = f.Write(edit(b))
+	w.must(err)
+	w.must(f.Close())
 }
 
 func (w *world) cdx(raw string, at time.Time, c storage.CDX) {

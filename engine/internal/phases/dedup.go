@@ -18,6 +18,8 @@ import (
 type DedupOptions struct {
 	// Segments limits the work to signatures that pages of these segments have; nil means all.
 	Segments []uint32
+	// Signatures limits it to these instead; nil does not.
+	Signatures []storage.Signature
 	// Order is what decides which page survives, the first key first; nil means DefaultDedupOrder. The URL's key
 	// decides at last, whatever the order.
 	Order []DedupKey
@@ -48,7 +50,7 @@ func (p *Phases) Dedup(ctx context.Context, o DedupOptions) (Deduped, error) {
 	}
 	defer d.close()
 	err := d.find(ctx, o)
-	if err == nil && o.Segments == nil {
+	if err == nil && o.Segments == nil && o.Signatures == nil {
 		d.fresh, err = p.batchSegments()
 	}
 	if err == nil {
@@ -93,7 +95,7 @@ func (d *dedup) close() {
 
 // find walks the signatures in question, group by group.
 func (d *dedup) find(ctx context.Context, o DedupOptions) error {
-	if o.Segments == nil {
+	if o.Segments == nil && o.Signatures == nil {
 		return d.findAll(ctx)
 	}
 	wanted := d.p.env.Sorter(foldLast)
@@ -101,6 +103,11 @@ func (d *dedup) find(ctx context.Context, o DedupOptions) error {
 	for _, segment := range o.Segments {
 		if err := d.signaturesOf(ctx, segment, wanted); err != nil {
 			return fmt.Errorf("reading signatures of segment %d: %w", segment, err)
+		}
+	}
+	for _, signature := range o.Signatures {
+		if err := wanted.Add(signature[:], nil); err != nil {
+			return fmt.Errorf("sorting signatures: %w", err)
 		}
 	}
 	run, err := wanted.Sort()

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package phases runs the sort-merge phases: inject, generate, updatedb, invertlinks and dedup.
+// Package phases runs the sort-merge phases: inject, generate, updatedb, invertlinks and dedup; recrawl and delete.
 //
 // # What it is
 //
 // Each phase sorts what is new, merge-joins it with a key range in key order, and writes the outcome as sorted
 // tables that are ingested at once. Together they are the only writers of crawldb, hostdb's counts, linkdb, withheld
-// links, fetchlists and signatures.
+// links, lowered pages, fetchlists and signatures.
 //
 // # Picture
 //
@@ -30,13 +30,19 @@
 // the answer changes, admission names the prefixes concerned, and Readmit joins what is below them with
 // crawldb: the record is then what it would be if the link had been admitted at once.
 //
+// A page whose depth or hops fall after its links were counted waits in the lowered range. UpdateDB, Inject and Readmit
+// end with passing that on, to what its links said in every segment in which it was fetched.
+//
+// Recrawl makes records due, and Delete takes them out of every range at once.
+//
 // # Invariants
 //
 //   - A phase's tables and the segment's new state are one ingestion: after a crash the phase is done or not begun.
 //     A withheld link leaves its range in the ingestion in which it counts, so it counts once.
 //   - The sum of HostCounts equals crawldb, and NextDue is the least due time of the host's records, after every
 //     ingestion (hosttally.go).
-//   - Scores and depths depend neither on the order of the pages of a segment nor on when the scope widened.
+//   - Scores depend neither on the order of the pages of a segment nor on when the scope widened. Depths and hops are
+//     those of a search in breadth through all links that were seen, in whatever order the pages were fetched.
 //   - The survivor among equal pages is a function of crawldb alone.
 //   - Only admission is asked whether a URL may be crawled.
 //   - No store error is dropped; each says what was being done.
@@ -64,5 +70,5 @@
 //
 // # Read first
 //
-// phases.go for Env, updatedb.go, withheld.go, then hosttally.go.
+// phases.go for Env, updatedb.go, withheld.go, lower.go, then hosttally.go.
 package phases

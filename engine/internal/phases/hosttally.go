@@ -72,6 +72,24 @@ func (t *hostTally) change(key []byte, known bool, was, r *storage.Record) error
 	return nil
 }
 
+// remove notes that the record under key is gone. A host without records has no counts.
+func (t *hostTally) remove(key []byte, was *storage.Record) error {
+	host := urlkey.HostKeyOf(key)
+	if string(host) != string(t.host) {
+		if err := t.next(host); err != nil {
+			return err
+		}
+	}
+	t.touched, t.changed = true, true
+	if n := &t.counts.ByStatus[was.Status]; *n > 0 {
+		*n--
+	}
+	due := storage.DueAt(was.FetchTime)
+	t.counts.RemoveDue(due)
+	t.removed = appendDue(t.removed, due)
+	return nil
+}
+
 // appendDue notes one more record with a due time.
 func appendDue(list []storage.DueCount, at int64) []storage.DueCount {
 	if n := len(list); n > 0 && list[n-1].At == at {
@@ -125,6 +143,9 @@ func (t *hostTally) finish() error {
 	t.touched, t.changed = false, false
 	if !changed {
 		return nil
+	}
+	if t.counts.ByStatus == ([storage.StatusCount]uint32{}) {
+		return t.w.Delete(t.host)
 	}
 	t.value = storage.AppendHostCounts(t.value[:0], &t.counts)
 	return t.w.Set(t.host, t.value)

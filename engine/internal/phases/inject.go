@@ -37,7 +37,7 @@ type SeedFile struct {
 type Injected struct {
 	Lines      uint64
 	New        uint64 // records made, also of withheld links that the seeds bring into scope
-	Known      uint64 // kept as they were
+	Known      uint64 // kept as they were, but for their depth
 	Changed    uint64 // by Overwrite or Update
 	Merged     uint64 // lines with the same URL as a later one
 	Filtered   uint64
@@ -60,6 +60,8 @@ const (
 // is injected. The seeds' hosts become part of the scope, and withheld links that
 // come into scope are readmitted.
 //
+// A known URL, whatever becomes of it, is of depth 0 from now on, and its links of depth 1.
+//
 // Steps: parse, normalize and filter each line; sort by key, the last of equal URLs winning;
 // merge-join with crawldb; ingest.
 func (p *Phases) Inject(ctx context.Context, o InjectOptions) (Injected, error) {
@@ -69,23 +71,23 @@ func (p *Phases) Inject(ctx context.Context, o InjectOptions) (Injected, error) 
 	}
 	defer in.sorter.Close()
 	defer in.signatures.Close()
-	err := in.readAll(ctx)
+	left, err := p.lower(ctx) // by a crash, or an error
+	if err == nil {
+		err = in.readAll(ctx)
+	}
 	if err == nil {
 		err = in.merge(ctx)
 	}
 	if err == nil {
-		in.result.Readmitted, err = p.readmit(ctx)
+		in.result.Readmitted, err = p.Readmit(ctx)
 		in.result.New += in.result.Readmitted.New
-		in.result.Woken = mergeHosts(in.result.Woken, in.result.Readmitted.Woken)
+		in.result.Woken = mergeHosts(mergeHosts(in.result.Woken, in.result.Readmitted.Woken), left.Woken)
 	}
 	if err != nil {
 		return in.result, fmt.Errorf("injecting: %w", err)
 	}
 	return in.result, nil
 }
-
-// foldLast keeps the later of two values of one key.
-func foldLast(dst, _, b []byte) []byte { return append(dst, b...) }
 
 // injection is one run of Inject.
 type injection struct {
@@ -94,6 +96,7 @@ type injection struct {
 	now        int64
 	sorter     *storage.Sorter // key → record of the seed
 	signatures *storage.Sorter // of records that are overwritten, see noteSignature
+	lowered    *storage.TableWriter
 	changes    *admission.Changes
 	result     Injected
 	name       string // of the current source, "": it has none
@@ -172,7 +175,7 @@ func (in *injection) example(line, why string) {
 		return
 	}
 	in.result.Examples = append(in.result.Examples,
-		fmt.Sprintf("%s: %.80q: %s", place(in.name, in.number, in.listed), line, why))
+		fmt.Sprintf("%s: %.80q: %s", placeOf(in.name, in.number, in.listed), line, why))
 }
 
 // line parses one seed line and adds its record to the sorter.
@@ -260,6 +263,7 @@ func (in *injection) merge(ctx context.Context) error {
 	defer ing.Abort()
 	records, hosts := ing.Table(storage.Crawldb()), in.p.newHostTally(ing)
 	defer hosts.close()
+	in.lowered = ing.Table(storage.LoweredRange())
 	var kept uint64
 	err = storage.MergeJoin(ctx, store, storage.Crawldb(), run, func(key []byte, values [][]byte, old []byte) error {
 		kept++
@@ -295,31 +299,35 @@ func (in *injection) mergeOne(w *storage.TableWriter, hosts *hostTally, key, see
 	if err := storage.DecodeRecord(seed, &r); err != nil {
 		return fmt.Errorf("record of the seed %s: %w", key, err)
 	}
+	if old != nil {
+		if err := storage.DecodeRecord(old, &was); err != nil {
+			return fmt.Errorf("crawldb record %s: %w", key, err)
+		}
+	}
 	switch {
 	case old == nil:
 		in.result.New++
-	case in.o.Overwrite || in.o.Update:
-		if err := storage.DecodeRecord(old, &was); err != nil {
-			return fmt.Errorf("crawldb record %s: %w", key, err)
-		}
+	case in.o.Overwrite:
 		in.result.Changed++
-		if !in.o.Overwrite {
-			r = in.p.updatedSeed(was, r)
-		}
+	case in.o.Update:
+		in.result.Changed++
+		r = in.p.updatedSeed(was, r)
 	default:
 		in.result.Known++
-		if !r.SchemeAssumed() {
+		assumes := r.SchemeAssumed() && was.LastFetch == 0 && !was.SchemeAssumed()
+		if was.Depth == 0 && was.Hops == 0 && !assumes {
 			return nil
 		}
-		if err := storage.DecodeRecord(old, &was); err != nil {
-			return fmt.Errorf("crawldb record %s: %w", key, err)
+		given := r.Meta
+		if r = was; assumes { // it was given with https before, and was never reached
+			r.Meta = append(r.Meta, given...)
 		}
-		if was.LastFetch != 0 || was.SchemeAssumed() {
-			return nil
+	}
+	r.Depth, r.Hops = 0, 0 // it is a seed now
+	if old != nil {
+		if err := noteLowered(in.lowered, key, &was, &r); err != nil {
+			return err
 		}
-		assumed := r.Meta
-		r = was // it was given with https before, and was never reached
-		r.Meta = append(r.Meta, assumed...)
 	}
 	if err := noteSignature(in.signatures, key, &was, &r); err != nil {
 		return err

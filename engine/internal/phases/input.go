@@ -41,9 +41,29 @@ func (p *Phases) applyLinks(x linkSum, r *storage.Record, known, sitemap bool) {
 	if x.any || sitemap && !known {
 		r.Score = p.env.Scorer.Update(r.Score, sum)
 	}
-	if x.any {
+	switch {
+	case sitemap:
+		r.Depth, r.Hops = 0, 0
+	case x.any:
 		r.Depth, r.Hops = min(r.Depth, x.depth), min(r.Hops, x.hops)
 	}
+}
+
+// noteLowered notes a page whose links know another depth, or other hops, than the record that it gets.
+func noteLowered(w *storage.TableWriter, key []byte, was, r *storage.Record) error {
+	fetched := was.LastFetch != 0 || r.LastFetch != 0
+	if !fetched || r.Depth >= was.Depth && r.Hops >= was.Hops {
+		return nil
+	}
+	return w.Set(key, []byte{was.Hops})
+}
+
+// deeper is the depth of what a page links to.
+func deeper(depth uint16) uint16 {
+	if depth < math.MaxUint16 {
+		depth++
+	}
+	return depth
 }
 
 // newRecord is the record of a URL that was not known, before links give it a score.
@@ -154,3 +174,6 @@ func foldInputs(dst, a, b []byte) []byte {
 	}
 	return appendInput(dst, &x, nil)
 }
+
+// foldLast keeps the later of two values of one key.
+func foldLast(dst, _, b []byte) []byte { return append(dst, b...) }

@@ -16,6 +16,11 @@ const (
 	// defaultTop bounds a fetchlist when the caller does not: its URLs are held in memory.
 	defaultTop = 1_000_000
 
+	// truncatedByLength is the WARC's word for content that is cut off because there is too much of it.
+	truncatedByLength = "length"
+
+	// inlinksMax is the number of inlinks of one target that are kept of a segment.
+	inlinksMax = 10_000
 	// reasonAddition counts URLs that would be new while additions are not allowed.
 	reasonAddition = "addition"
 
@@ -31,6 +36,12 @@ const (
 	// pages, of which each has some fifty links.
 	ctxCheckKeys  = 4096
 	ctxCheckPages = 256
+
+	// lowerPages is how many pages pass on their depth together.
+	lowerPages = 256
+
+	// deletedSignatures is how many signatures Delete returns; beyond it, all pages are compared.
+	deletedSignatures = 100_000
 
 	// keyTableFull is the size of keys, in bytes, at which a KeyTable must be emptied, however much memory there is.
 	keyTableFull = 1 << 30

@@ -44,8 +44,8 @@ func beginsWithHost(s string) bool {
 	return hasPort || strings.Contains(name, ".") || strings.EqualFold(name, "localhost")
 }
 
-// place says where a seed line is: "seeds.txt:12", "seed 3" of a list, or "line 12" of a reader without a name.
-func place(name string, line int, listed bool) string {
+// placeOf says where a seed line is: "seeds.txt:12", "seed 3" of a list, or "line 12" of a reader without a name.
+func placeOf(name string, line int, listed bool) string {
 	switch {
 	case listed:
 		return fmt.Sprintf("seed %d", line)

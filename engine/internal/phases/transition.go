@@ -19,6 +19,7 @@ import (
 //	retry, below the limit      db_unfetched     next = T + 1 day, retries + 1
 //	retry, limit reached        db_gone          gone schedule, retries + 1
 //	gone, parse failed          db_gone, db_parse_failed   gone schedule
+//	truncated                   below: truncated content never replaces complete content
 //
 // Two differences from Nutch: retries saturate instead of wrapping around at 127, and a redirect or a 304
 // clears nothing that it says nothing about. maxInterval is in seconds.
@@ -33,26 +34,18 @@ func transition(
 	if o.HTTPStatus != 0 {
 		r.HTTPStatus = o.HTTPStatus
 	}
+	if o.Truncated != "" && keepsContent(r, o) {
+		keepContent(r, o, s, maxInterval)
+		return
+	}
 	switch o.Status {
 	case storage.FetchSuccess:
-		change := policy.ChangeUnknown
-		r.Status = storage.StatusFetched
-		if r.Signature != (storage.Signature{}) && o.Signature != (storage.Signature{}) {
-			change = policy.ChangeModified
-			if r.Signature == o.Signature {
-				change = policy.ChangeNone
-				r.Status = storage.StatusNotModified
-			}
-		}
-		r.Signature, r.Segment, r.Retries = o.Signature, segment, 0
-		r.ETag, r.LastModified = o.ETag, o.LastModified
-		s.Reschedule(r, change, o.Time)
-		if change == policy.ChangeNone {
-			r.ModifiedTime = prevModified
-		}
-		forceRefetch(r, maxInterval)
+		fetched(r, o, segment, s, maxInterval)
 	case storage.FetchNotModified:
 		r.Status, r.Retries = storage.StatusNotModified, 0
+		if r.Truncated { // none of it was confirmed: what the server has is not what is stored
+			r.Status = storage.StatusFetched
+		}
 		s.Reschedule(r, policy.ChangeNone, o.Time)
 		r.ModifiedTime = prevModified
 		forceRefetch(r, maxInterval)
@@ -83,7 +76,82 @@ func transition(
 	case storage.FetchParseFailed:
 		r.Status = storage.StatusParseFailed
 		goneSchedule(r, o.Time, maxInterval)
+		if o.Truncated != "" {
+			fetchSooner(r, o)
+		}
 	}
+}
+
+// fetched is the row of a success.
+func fetched(
+	r *storage.Record, o *storage.FetchOutcome, segment uint32, s policy.FetchSchedule, maxInterval uint32,
+) {
+	prevModified, failed := r.ModifiedTime, r.Retries
+	signature, etag, lastModified := o.Signature, o.ETag, o.LastModified
+	if o.Truncated != "" { // the server would confirm by its validators what it believes to have sent
+		signature, etag, lastModified = storage.Signature{}, "", ""
+	}
+	change := policy.ChangeUnknown
+	r.Status = storage.StatusFetched
+	if r.Signature != (storage.Signature{}) && signature != (storage.Signature{}) {
+		change = policy.ChangeModified
+		if r.Signature == signature {
+			change = policy.ChangeNone
+			r.Status = storage.StatusNotModified
+		}
+	}
+	r.Signature, r.Segment, r.Retries = signature, segment, 0
+	r.ETag, r.LastModified, r.Truncated = etag, lastModified, o.Truncated != ""
+	s.Reschedule(r, change, o.Time)
+	if change == policy.ChangeNone {
+		r.ModifiedTime = prevModified
+	}
+	if r.Truncated {
+		r.Retries = failed
+		fetchSooner(r, o)
+	}
+	forceRefetch(r, maxInterval)
+}
+
+// keepsContent reports whether a record has complete content that stands when a fetch brings only a part of the page,
+// or what cannot be parsed because it is a part. That the page must not be indexed counts all the same.
+func keepsContent(r *storage.Record, o *storage.FetchOutcome) bool {
+	if o.Status != storage.FetchSuccess && o.Status != storage.FetchParseFailed || o.Flags&storage.FlagNoIndex != 0 {
+		return false
+	}
+	switch r.Status {
+	case storage.StatusUnfetched, storage.StatusFetched, storage.StatusNotModified, storage.StatusDuplicate:
+		return r.Segment != 0 && !r.Truncated
+	}
+	return false
+}
+
+// keepContent is the row of a truncated fetch after a complete one: segment, signature, validators and modified time
+// stay those of the complete content, and so does the status.
+func keepContent(r *storage.Record, o *storage.FetchOutcome, s policy.FetchSchedule, maxInterval uint32) {
+	if r.Status == storage.StatusUnfetched {
+		r.Status = storage.StatusFetched
+	}
+	prevModified := r.ModifiedTime
+	s.Reschedule(r, policy.ChangeUnknown, o.Time)
+	r.ModifiedTime = prevModified
+	fetchSooner(r, o)
+	forceRefetch(r, maxInterval)
+}
+
+// fetchSooner makes a page that was cut off by a lost connection, by slowness or by damage due after a day, as after
+// any temporary failure; when that has failed too often, at its usual time. A page that is too long stays so.
+func fetchSooner(r *storage.Record, o *storage.FetchOutcome) {
+	if o.Truncated == truncatedByLength {
+		r.Retries = 0
+		return
+	}
+	if r.Retries+1 >= retryMax {
+		r.Retries = 0
+		return
+	}
+	r.Retries++
+	r.FetchTime = min(r.FetchTime, o.Time+retryDelayMS)
 }
 
 // goneSchedule lengthens the interval by half while that stays below the maximum: a page that is gone may

@@ -135,3 +135,75 @@ func oracleRun(t *testing.T, was storage.Status, outcome, sig string) string {
 	transition(&r, &o, 1, policy.FixedSchedule{}, policy.DefaultMaxInterval)
 	return fmt.Sprintf("%s +%d %d %d", r.Status, (r.FetchTime-at)/1000, r.Interval, r.Retries)
 }
+
+// TestTruncated: a part of a page never displaces the whole page, is never compared with one, and is never confirmed.
+func TestTruncated(t *testing.T) {
+	const (
+		at, day, month = 1_700_000_000_000, 86_400_000, 30 * 86_400_000
+		success        = storage.FetchSuccess
+	)
+	a, b := storage.Signature{10}, storage.Signature{11}
+	whole := storage.Record{
+		Status: storage.StatusFetched, Signature: a, Segment: 3, ETag: "whole", LastModified: "then", ModifiedTime: 5,
+	}
+	part := storage.Record{Status: storage.StatusFetched, Segment: 4, Truncated: true, ModifiedTime: 5}
+	with := func(r storage.Record, change func(*storage.Record)) storage.Record { change(&r); return r }
+	for _, c := range []struct {
+		name    string
+		was     storage.Record
+		outcome storage.FetchOutcome
+		want    storage.Record
+		next    int64
+	}{
+		{name: "the first fetch is cut off", outcome: storage.FetchOutcome{Status: success, Truncated: "disconnect"},
+			want: storage.Record{Status: storage.StatusFetched, Segment: 7, Truncated: true, Retries: 1}, next: day},
+		{name: "the page is too long", outcome: storage.FetchOutcome{Status: success, Truncated: "length"},
+			want: storage.Record{Status: storage.StatusFetched, Segment: 7, Truncated: true}, next: month},
+		{name: "a part after the whole", was: whole, outcome: storage.FetchOutcome{Status: success, Truncated: "time"},
+			want: with(whole, func(r *storage.Record) { r.Retries = 1 }), next: day},
+		{name: "too long after the whole", was: whole,
+			outcome: storage.FetchOutcome{Status: success, Truncated: "length"}, want: whole, next: month},
+		{name: "damage after the whole", was: whole,
+			outcome: storage.FetchOutcome{Status: storage.FetchParseFailed, Truncated: "decode"},
+			want:    with(whole, func(r *storage.Record) { r.Retries = 1 }), next: day},
+		{name: "cut off too often", was: with(whole, func(r *storage.Record) { r.Retries = 2 }),
+			outcome: storage.FetchOutcome{Status: success, Truncated: "time"}, want: whole, next: month},
+		{name: "a duplicate stays one", was: with(whole, func(r *storage.Record) {
+			r.Status = storage.StatusDuplicate
+		}), outcome: storage.FetchOutcome{Status: success, Truncated: "length"},
+			want: with(whole, func(r *storage.Record) { r.Status = storage.StatusDuplicate }), next: month},
+		{name: "after a failure", was: with(whole, func(r *storage.Record) {
+			r.Status, r.Retries = storage.StatusUnfetched, 1
+		}), outcome: storage.FetchOutcome{Status: success, Truncated: "length"}, want: whole, next: month},
+		{name: "it must not be indexed any more", was: whole,
+			outcome: storage.FetchOutcome{Status: success, Truncated: "time", Flags: storage.FlagNoIndex},
+			want:    storage.Record{Status: storage.StatusFetched, Segment: 7, Truncated: true, Retries: 1}, next: day},
+		{name: "the page was gone", was: with(whole, func(r *storage.Record) { r.Status = storage.StatusGone }),
+			outcome: storage.FetchOutcome{Status: success, Truncated: "length"},
+			want:    storage.Record{Status: storage.StatusFetched, Segment: 7, Truncated: true}, next: month},
+		{name: "a newer part", was: part, outcome: storage.FetchOutcome{Status: success, Truncated: "length"},
+			want: storage.Record{Status: storage.StatusFetched, Segment: 7, Truncated: true}, next: month},
+		{name: "the whole after a part", was: part,
+			outcome: storage.FetchOutcome{Status: success, Signature: b, ETag: "new"},
+			want:    storage.Record{Status: storage.StatusFetched, Segment: 7, Signature: b, ETag: "new"}, next: month},
+		{name: "a part is confirmed", was: part, outcome: storage.FetchOutcome{Status: storage.FetchNotModified},
+			want: part, next: month},
+	} {
+		r, o := c.was, c.outcome
+		r.Interval, o.Time = policy.DefaultInterval, at
+		if o.ETag == "" && o.Status == success {
+			o.ETag, o.LastModified = "of the part", "now"
+		}
+		transition(&r, &o, 7, policy.FixedSchedule{}, policy.DefaultMaxInterval)
+		say := func(r *storage.Record) string {
+			return fmt.Sprintf("%s signature %x segment %d truncated %t %q retries %d",
+				r.Status, r.Signature[:1], r.Segment, r.Truncated, r.ETag, r.Retries)
+		}
+		if say(&r) != say(&c.want) || r.FetchTime != at+c.next || r.LastFetch != at {
+			t.Errorf("%s: %s +%d; want %s", c.name, say(&r), r.FetchTime-at, say(&c.want))
+		}
+		if kept := r.Segment == whole.Segment; kept && (r.LastModified != "then" || r.ModifiedTime != 5) {
+			t.Errorf("%s: %q, modified at %d", c.name, r.LastModified, r.ModifiedTime)
+		}
+	}
+}

@@ -16,20 +16,25 @@ import (
 //	sort by key, folding the contributions of a target into one
 //	merge-join with crawldb     ─▶ new records, host counts, signatures
 //	what is refused for now     ─▶ withheld, without a join
+//	pages whose depth fell      ─▶ lowered
 //	one ingestion: all of these, the segment's state, the end of its fetchlist
-//	at last                     ─▶ withheld links that came into reach are readmitted
+//	at last                     ─▶ withheld links that came into reach are readmitted, depths that fell passed on
 //
 // The sum of a target's contributions does not depend on their order (see policy.VoteScorer), so
 // neither do scores. Nor do they depend on when the scope widened: a link that is refused for now counts among the
 // links of its page, and so does one below a prefix that dedup closed.
 //
-// If readmitting fails the segment is updated all the same, and the next call of UpdateDB, Inject or Readmit
+// If that fails the segment is updated all the same, and the next call of UpdateDB, Inject or Readmit
 // does what is left.
 func (p *Phases) UpdateDB(ctx context.Context, segment uint32) (Updated, error) {
 	result := Updated{Segment: segment, Filtered: map[string]uint64{}}
 	seg, err := SegmentIn(p.env.Store, segment, "updatedb", storage.SegmentSealed)
 	if err != nil {
 		return result, err
+	}
+	left, err := p.lower(ctx) // by a crash, or an error
+	if err != nil {
+		return result, fmt.Errorf("updatedb of segment %d: %w", segment, err)
 	}
 	u := p.newUpdate(segment, &result)
 	err = u.collect(ctx)
@@ -40,10 +45,10 @@ func (p *Phases) UpdateDB(ctx context.Context, segment uint32) (Updated, error) 
 		p.env.Warn(fmt.Errorf("updatedb of segment %d: removing temporary files: %w", segment, cerr))
 	}
 	if err == nil {
-		result.Readmitted, err = p.readmit(ctx)
+		result.Readmitted, err = p.Readmit(ctx)
 		result.New += result.Readmitted.New
 		result.Linked += result.Readmitted.Linked
-		result.Woken = mergeHosts(result.Woken, result.Readmitted.Woken)
+		result.Woken = mergeHosts(mergeHosts(result.Woken, result.Readmitted.Woken), left.Woken)
 	}
 	if err != nil {
 		return result, fmt.Errorf("updatedb of segment %d: %w", segment, err)

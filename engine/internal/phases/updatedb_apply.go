@@ -21,6 +21,7 @@ func (u *update) apply(ctx context.Context, seg storage.Segment) error {
 	defer ing.Abort()
 	records, hosts := ing.Table(storage.Crawldb()), u.p.newHostTally(ing)
 	defer hosts.close()
+	u.lowered = ing.Table(storage.LoweredRange())
 	err = storage.MergeJoin(ctx, store, storage.Crawldb(), run, func(key []byte, values [][]byte, old []byte) error {
 		return u.one(records, hosts, key, readInput(values[0]), old)
 	})
@@ -80,7 +81,9 @@ func (u *update) one(w *storage.TableWriter, hosts *hostTally, key []byte, in in
 	case !known:
 		u.result.New++
 	case !in.outcome && !in.links.any: // a sitemap that is known
-		return nil
+		if was.Depth == 0 && was.Hops == 0 {
+			return nil
+		}
 	case !in.outcome:
 		u.result.Linked++
 	}
@@ -99,6 +102,11 @@ func (u *update) one(w *storage.TableWriter, hosts *hostTally, key []byte, in in
 	}
 	if err := noteSignature(u.signatures, key, &was, &r); err != nil {
 		return err
+	}
+	if known {
+		if err := noteLowered(u.lowered, key, &was, &r); err != nil {
+			return err
+		}
 	}
 	if err := hosts.change(key, known, &was, &r); err != nil {
 		return err

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/seine-crawler/seine/engine/internal/admission"
@@ -39,6 +38,7 @@ type update struct {
 	inputs     *storage.Sorter // key → input
 	withheld   *storage.Sorter // key → storage.Withheld
 	signatures *storage.Sorter // see noteSignature
+	lowered    *storage.TableWriter
 
 	page    storage.FetchOutcome
 	links   storage.OutlinkReader
@@ -179,7 +179,7 @@ func (u *update) addPage(key []byte, source *storage.Record) error {
 		return fmt.Errorf("sorting outcomes: %w", err)
 	}
 	redirected := source.Status == storage.StatusRedirTemp || source.Status == storage.StatusRedirPerm
-	page := policy.Page{Score: source.Score, Depth: source.Depth, First: source.Segment == 0 && !redirected}
+	page := policy.Page{Score: source.Score, Depth: source.Depth, First: source.Segment == 0 && !redirected && !lost(source)}
 	if o.Redirect != "" && o.Status != storage.FetchSuccess {
 		page.Links = 1
 		return u.addRedirect(key, source, &page, 0)
@@ -225,14 +225,19 @@ func (u *update) addPage(key []byte, source *storage.Record) error {
 
 // ignored reports whether a link from one host to another does not count, and counts it as refused.
 func (u *update) ignored(from, to []byte) bool {
-	if !u.p.env.Links.IgnoreExternal && !u.p.env.Links.IgnoreInternal {
-		return false
-	}
-	reason := u.p.env.Links.Refuses(urlkey.HostKey(from), urlkey.HostKey(to))
+	reason := u.p.ignores(from, to)
 	if reason != "" {
 		u.result.Filtered[reason]++
 	}
 	return reason != ""
+}
+
+// ignores returns why links from one host to another do not count, "" if they do.
+func (p *Phases) ignores(from, to []byte) string {
+	if !p.env.Links.IgnoreExternal && !p.env.Links.IgnoreInternal {
+		return ""
+	}
+	return p.env.Links.Refuses(urlkey.HostKey(from), urlkey.HostKey(to))
 }
 
 // link notes some links of the current page to one target, unless that is refused.
@@ -313,11 +318,7 @@ func (u *update) giveSelf(key []byte, page policy.Page, hops uint8) error {
 
 // sumOf is what a page's links to a target say of it.
 func (u *update) sumOf(page policy.Page, l policy.Link) linkSum {
-	depth := page.Depth
-	if depth < math.MaxUint16 {
-		depth++
-	}
-	return linkSum{any: true, depth: depth, score: u.p.env.Scorer.Distribute(page, l)}
+	return linkSum{any: true, depth: deeper(page.Depth), score: u.p.env.Scorer.Distribute(page, l)}
 }
 
 // addTargets gives what links say about their targets to the sorters and forgets it.

@@ -22,37 +22,21 @@ type Readmitted struct {
 	Woken   []urlkey.HostKey // hosts of changed records that have something due, in key order
 }
 
-// Readmit joins withheld links that came into reach with crawldb, as if they had been admitted when their segments
-// were updated. It does nothing while admission.Pending is empty, or no additions are allowed. UpdateDB and Inject do the same at their end; what
-// else changes the answer, such as a live filter, is followed by a call of Readmit.
-//
-//	withheld, below the pending prefixes ─▶ verdict for each target
-//	                      admitted: folded, joined with crawldb, deleted
-//	          refused for now: stays         refused for good: deleted
-//	one ingestion: records, host counts, deletions, the end of what was pending
-//
-// So each withheld link counts once, whatever happens in between: after a crash, or an error, what is still
-// pending is done again from the beginning.
-func (p *Phases) Readmit(ctx context.Context) (Readmitted, error) { return p.readmit(ctx) }
-
-func (p *Phases) readmit(ctx context.Context) (Readmitted, error) {
-	var result Readmitted
+// readmit looks once at all that is pending, and is pending no more.
+func (p *Phases) readmit(ctx context.Context, result *Readmitted) error {
 	changes := p.env.Admission.NewChanges() // before any question
 	pending := p.env.Admission.Pending()
-	if len(pending) == 0 || p.env.NoAdditions {
-		return result, nil
-	}
 	changes.Readmitted(pending)
 	any, err := p.anyWithheld()
 	if err == nil && !any {
 		err = changes.Commit() // rows that may be left of it do no harm
 	} else if err == nil {
-		err = p.readmitBelow(ctx, pending, changes, &result)
+		err = p.readmitBelow(ctx, pending, changes, result)
 	}
 	if err != nil {
-		return result, fmt.Errorf("readmitting withheld links: %w", err)
+		return fmt.Errorf("readmitting withheld links: %w", err)
 	}
-	return result, nil
+	return nil
 }
 
 // anyWithheld reports whether the store holds a withheld link.
@@ -75,6 +59,7 @@ func (p *Phases) readmitBelow(
 		sc:      p.env.Store.Scan(storage.WithheldRange(), nil, nil),
 		crawldb: storage.NewFinder(p.env.Store, storage.Crawldb()),
 		records: ing.Table(storage.Crawldb()), rest: ing.Table(storage.WithheldRange()), hosts: p.newHostTally(ing),
+		lowered: ing.Table(storage.LoweredRange()),
 	}
 	defer func() {
 		r.hosts.close()
@@ -99,7 +84,7 @@ func (p *Phases) readmitBelow(
 	if err := ing.Commit(); err != nil {
 		return err
 	}
-	result.Woken = r.hosts.woken
+	result.Woken = mergeHosts(result.Woken, r.hosts.woken)
 	return changes.Commit()
 }
 
@@ -112,6 +97,7 @@ type readmission struct {
 	sc            *storage.Scanner // of withheld
 	crawldb       *storage.Finder
 	records, rest *storage.TableWriter
+	lowered       *storage.TableWriter
 	hosts         *hostTally
 
 	target   []byte
@@ -228,13 +214,18 @@ func (r *readmission) admit() error {
 			referral.Add(referral.DomainOf(urlkey.HostKey(urlkey.HostKeyOf(r.target))), w.Referrers)
 		}
 	}
-	if !linked { // a sitemap that is known
+	if !linked && record.Depth == was.Depth && record.Hops == was.Hops { // a sitemap that is known
 		return nil
 	}
 	if known {
 		r.result.Linked++
 	} else {
 		r.result.New++
+	}
+	if known {
+		if err := noteLowered(r.lowered, r.target, &was, &record); err != nil {
+			return err
+		}
 	}
 	if err := r.hosts.change(r.target, known, &was, &record); err != nil {
 		return err

@@ -3,6 +3,7 @@
 package phases
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -38,6 +39,8 @@ type world struct {
 	sitemaps []urlkey.Key
 	deleted  []urlkey.Key
 	segment  uint32 // the last
+	// tableBytes is Env.TableBytes, a MiB if it is 0. restart puts it in force.
+	tableBytes int64
 }
 
 const firstMS = 1_700_000_000_000
@@ -81,7 +84,8 @@ func (w *world) restart() {
 				Dir: w.store.SortDir(), FS: w.fs, MemoryBytes: storage.SorterMinBytes, Combine: combine,
 			})
 		},
-		TableBytes: 1 << 20, Now: w.options.Now, Scorer: policy.VoteScorer{}, Schedule: policy.FixedSchedule{},
+		TableBytes: cmp.Or(w.tableBytes, 1<<20), Now: w.options.Now,
+		Scorer: policy.VoteScorer{}, Schedule: policy.FixedSchedule{},
 		MaxInterval: policy.DefaultMaxInterval * time.Second, Interval: policy.DefaultInterval * time.Second,
 		SeedScore: 1, MaxInlinks: 10_000, AnchorLength: storage.AnchorMaxBytes,
 		Sitemaps: func(uint32) (keys []urlkey.Key) {
@@ -142,7 +146,7 @@ func (w *world) seal(pages ...page) uint32 {
 	if err := w.store.PutSegment(seg); err != nil {
 		w.t.Fatal(err)
 	}
-	values := map[urlkey.Key][]byte{}
+	values, captures := map[urlkey.Key][]byte{}, map[urlkey.Key][]byte{}
 	for _, p := range pages {
 		o := storage.FetchOutcome{Status: p.status, Time: firstMS + p.at}
 		switch {
@@ -161,6 +165,7 @@ func (w *world) seal(pages ...page) uint32 {
 			o.Outlinks = append(o.Outlinks, storage.Outlink{Key: w.key(l)})
 		}
 		values[w.key(p.url)] = storage.AppendFetchOutcome(nil, &o)
+		captures[w.key(p.url)] = storage.AppendCDXKey(nil, []byte(w.key(p.url)), o.Time)
 	}
 	ing := w.store.NewIngestion()
 	keys := make([]urlkey.Key, 0, len(values))
@@ -169,11 +174,17 @@ func (w *world) seal(pages ...page) uint32 {
 	}
 	slices.Sort(keys)
 	for _, k := range keys {
-		if err := ing.Table(storage.ParseLinks(w.segment)).Set([]byte(k), values[k]); err != nil {
+		cdx := storage.CDX{Segment: w.segment}
+		cdx.Location.File, cdx.Location.Length = "w", 1
+		err := ing.Table(storage.ParseLinks(w.segment)).Set([]byte(k), values[k])
+		if err == nil {
+			err = ing.Table(storage.CDXRange()).Set(captures[k], storage.AppendCDX(nil, &cdx))
+		}
+		if err != nil {
 			w.t.Fatal(err)
 		}
 	}
-	seg.State = storage.SegmentSealed
+	seg.State, seg.WARC = storage.SegmentSealed, []storage.WARCFile{{Name: "w", Size: 1, Records: 1}}
 	if err := ing.PutSegment(seg); err != nil {
 		w.t.Fatal(err)
 	}

@@ -20,6 +20,7 @@ type Attempt struct {
 	Took     time.Duration   // until its end; stored in milliseconds
 	Response *fetch.Response // nil if there is none
 	Failure  fetch.Failure   // "" if there is a response
+	Received int64           // bytes that came without making a response, see fetch.Response.Received
 	// Instead is the URL to fetch in place of this one, which failed: the attempt counts as a temporary redirect. Zero:
 	// there is none.
 	Instead urlkey.URL
@@ -28,6 +29,14 @@ type Attempt struct {
 
 	location warc.Location
 	digest   [20]byte // SHA-1 of the payload
+}
+
+// received returns the bytes that the fetch received.
+func (a *Attempt) received() int64 {
+	if a.Response != nil {
+		return a.Response.Received
+	}
+	return a.Received
 }
 
 // Scratch is the memory in which one goroutine parses pages one after another. The zero value is ready.
@@ -60,6 +69,10 @@ const (
 	failureLocation   = "bad_location" // a redirect without a usable target
 	failureDecode     = "decode_error"
 	failureParse      = "parse_failed"
+
+	// Why content is truncated, if not the response was: decoded, it is too long, or its coding is damaged.
+	truncatedLength = "length"
+	truncatedDecode = "decode"
 )
 
 // Fields of WARC records: of the metadata record of an attempt without a response, and of response records.
@@ -69,5 +82,7 @@ const (
 	fieldRole    = "WARC-Seine-Role"     // on responses that are not pages
 	fieldTook    = "WARC-Seine-Fetch-Ms" // on pages
 	fieldTookMS  = "fetchTimeMs"         // on failures, as other crawlers name it
+	fieldWire    = "WARC-Seine-Received" // bytes, on pages
+	fieldWireLen = "bytesReceived"       // on failures
 	roleRobots   = "robots"
 )

@@ -10,8 +10,8 @@ import (
 )
 
 // Counts counts the outcomes of fetches. Every attempt is in exactly one of Fetched, NotModified, Redirected,
-// RobotsDenied and Failed. Gone is the part of Failed that will not be requested again, such as 404. Bytes are those of
-// bodies as received. The zero value is empty; a Counts belongs to one goroutine at a time.
+// RobotsDenied and Failed. Gone is the part of Failed that will not be requested again, such as 404. Bytes are those
+// received, heads, framing and TLS included. The zero value is empty; a Counts belongs to one goroutine at a time.
 type Counts struct {
 	Fetched      uint64
 	Failed       uint64
@@ -20,6 +20,7 @@ type Counts struct {
 	Redirected   uint64
 	RobotsDenied uint64
 	Bytes        uint64
+	Replayed     uint64            // requests that were sent again, which make no outcome of their own
 	Failures     map[string]uint64 // by kind: the failure's name, or "http_" and the status
 }
 
@@ -61,7 +62,8 @@ func (c *Counts) Add(o *storage.FetchOutcome) {
 // Plus returns the sum of two counts. The result shares no memory with either.
 func (c Counts) Plus(d Counts) Counts {
 	sum := Counts{c.Fetched + d.Fetched, c.Failed + d.Failed, c.Gone + d.Gone, c.NotModified + d.NotModified,
-		c.Redirected + d.Redirected, c.RobotsDenied + d.RobotsDenied, c.Bytes + d.Bytes, maps.Clone(c.Failures)}
+		c.Redirected + d.Redirected, c.RobotsDenied + d.RobotsDenied, c.Bytes + d.Bytes, c.Replayed + d.Replayed,
+		maps.Clone(c.Failures)}
 	for name, n := range d.Failures {
 		if sum.Failures == nil {
 			sum.Failures = map[string]uint64{}

@@ -5,6 +5,7 @@ package segment
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -62,6 +63,17 @@ func New(env Env) *Segments {
 // filePrefix begins the names of a segment's WARC files.
 func filePrefix(number uint32) string { return fmt.Sprintf("seine-%08d", number) }
 
+// NumberOf returns the number of the segment that a WARC file belongs to, by its name.
+func NumberOf(name string) (number uint32, ok bool) {
+	rest, ok := strings.CutPrefix(name, "seine-")
+	if !ok || !strings.HasSuffix(name, ".warc.gz") {
+		return 0, false
+	}
+	digits, _, ok := strings.Cut(rest, "-")
+	n, err := strconv.ParseUint(digits, 10, 32)
+	return uint32(n), ok && err == nil
+}
+
 // Files returns the base names of a segment's WARC files, oldest first.
 func (s *Segments) Files(number uint32) ([]string, error) {
 	all, err := s.env.FS.List(s.env.Dir)
@@ -89,6 +101,6 @@ type Sealed struct {
 	Segment uint32
 	Pages   uint64 // outcomes
 	Links   uint64 // of all pages
-	Bytes   uint64 // of bodies, as received
+	Bytes   uint64 // received
 	Torn    int64  // bytes cut out of WARC files, mostly off their ends; only Seal cuts
 }

@@ -39,6 +39,7 @@ func (g *Segments) readOutcome(a *Attempt, s *Scratch) {
 	*o = storage.FetchOutcome{
 		Time: a.At.UnixMilli(), Failure: string(a.Failure), Location: a.location, Outlinks: o.Outlinks[:0],
 		TookMS: uint32(min(max(a.Took.Milliseconds(), 0), math.MaxUint32)),
+		Bytes:  uint32(min(a.received(), math.MaxUint32)),
 	}
 	if a.Response == nil {
 		o.Status = failureStatus(a.Failure)
@@ -48,7 +49,7 @@ func (g *Segments) readOutcome(a *Attempt, s *Scratch) {
 		return
 	}
 	r := a.Response
-	o.HTTPStatus, o.Truncated, o.Bytes = uint16(r.Status), r.Truncated, uint32(len(r.Body))
+	o.HTTPStatus, o.Truncated = uint16(r.Status), r.Truncated
 	o.Status = statusOf(r.Status)
 	switch o.Status {
 	case storage.FetchRedirTemp, storage.FetchRedirPerm:

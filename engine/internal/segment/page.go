@@ -22,6 +22,12 @@ const permanentRefresh = 5 * time.Second
 func (g *Segments) readPage(a *Attempt, s *Scratch) {
 	o, r, p := &s.outcome, a.Response, &s.page
 	body, truncated, err := r.Content()
+	if truncated && o.Truncated == "" {
+		o.Truncated = truncatedLength
+		if err != nil {
+			o.Truncated = truncatedDecode
+		}
+	}
 	if err != nil && len(body) == 0 {
 		o.Status, o.Failure = storage.FetchParseFailed, failureDecode
 		return
@@ -37,10 +43,13 @@ func (g *Segments) readPage(a *Attempt, s *Scratch) {
 		RobotsTag:       s.tags,
 		Agent:           g.env.Agent,
 		Body:            body,
-		Truncated:       truncated || r.Truncated != "",
+		Truncated:       o.Truncated != "",
 	}
 	err = g.env.Parsers.Parse(&in, p)
-	o.MediaType, o.Signature = p.MediaType, storage.Signature(p.Signature)
+	o.MediaType = p.MediaType
+	if !in.Truncated { // a part is not compared with whole pages
+		o.Signature = storage.Signature(p.Signature)
+	}
 	readPreferences(a, s)
 	if in.Truncated || err != nil && !errors.Is(err, parse.ErrUnsupported) {
 		o.Flags |= storage.FlagTruncated

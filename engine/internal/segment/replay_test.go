@@ -42,6 +42,7 @@ func attemptCases(t testing.TB) []attemptCase {
 			storage.FetchSuccess, func(o *outcome) bool {
 				return len(o.Outlinks) == 3 && o.Outlinks[1].NoFollow && o.ETag == `"e"` && o.LastModified != "" &&
 					o.Canonical == "example,page,)/a http" && o.TookMS == 876 && o.Time == start.UnixMilli()+123 &&
+					o.Bytes == 9876 &&
 					o.HTTPStatus == 200 && !o.Signature.IsZero()
 			}, true},
 		{"redirect", response(t, "http://redirect.example/", "HTTP/1.1 302 Found\nLocation: /to#x", "moved", ""),
@@ -59,7 +60,7 @@ func attemptCases(t testing.TB) []attemptCase {
 			storage.FetchRetry, func(o *outcome) bool { return o.HTTPStatus == 429 }, false},
 		{"failure", failed(t, "http://failure.example/", "timeout_head"),
 			storage.FetchRetry, func(o *outcome) bool {
-				return o.Failure == "timeout_head" && o.TookMS == 5000
+				return o.Failure == "timeout_head" && o.TookMS == 5000 && o.Bytes == 4321
 			}, false},
 		{"dns", failed(t, "http://dns.example/", "blocked_port"),
 			storage.FetchGone, func(o *outcome) bool { return o.Failure == "blocked_port" }, false},

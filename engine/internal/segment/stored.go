@@ -29,8 +29,13 @@ func storedAttempt(rec *warc.Record) (a *Attempt, ok bool, err error) {
 	return a, err == nil, err
 }
 
+// IsPage reports whether a record is the response to a request for a page.
+func IsPage(rec *warc.Record) bool {
+	return rec.Type == warc.TypeResponse && rec.Field(fieldRole) == ""
+}
+
 func storedResponse(rec *warc.Record) (a *Attempt, ok bool, err error) {
-	if rec.Field(fieldRole) != "" {
+	if !IsPage(rec) {
 		return nil, false, nil
 	}
 	head, body, err := rec.HTTP()
@@ -40,12 +45,16 @@ func storedResponse(rec *warc.Record) (a *Attempt, ok bool, err error) {
 	a = &Attempt{Took: storedMillis(rec.Field(fieldTook)), digest: sha1.Sum(body),
 		Preferences: strings.ReplaceAll(rec.Field(fieldPreferences), preferenceBreak, "\n")}
 	a.Response, err = fetch.StoredResponse(head, body, rec.Field("WARC-Truncated"))
+	if n := storedBytes(rec.Field(fieldWire)); err == nil && n > 0 {
+		a.Response.Received = n
+	}
 	return a, err == nil, err
 }
 
 func storedFailure(rec *warc.Record) (a *Attempt, ok bool, err error) {
 	failure := blockField(rec, fieldFailure)
-	a = &Attempt{Failure: fetch.Failure(failure), Took: storedMillis(blockField(rec, fieldTookMS))}
+	a = &Attempt{Failure: fetch.Failure(failure), Took: storedMillis(blockField(rec, fieldTookMS)),
+		Received: storedBytes(blockField(rec, fieldWireLen))}
 	if instead := blockField(rec, fieldInstead); instead != "" {
 		a.Instead, err = urlkey.Parse(instead)
 	}
@@ -60,6 +69,12 @@ func blockField(rec *warc.Record, name string) string {
 		}
 	}
 	return ""
+}
+
+// storedBytes reads a number of bytes. Text that is not a number, as in files of older programs, counts as 0.
+func storedBytes(s string) int64 {
+	n, _ := strconv.ParseUint(s, 10, 62)
+	return int64(n)
 }
 
 // storedMillis reads a number of milliseconds. Text that is not a number counts as 0.

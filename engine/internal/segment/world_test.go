@@ -231,7 +231,7 @@ func response(t testing.TB, url, head, body, truncated string) *segment.Attempt 
 		t.Fatal(err)
 	}
 	r.Start, r.End = start.Add(123456*time.Microsecond), start.Add(time.Second)
-	r.RequestHead = []byte("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+	r.RequestHead, r.Received = []byte("GET / HTTP/1.1\r\nHost: x\r\n\r\n"), 9876
 	return &segment.Attempt{URL: parseURL(t, url), At: r.Start, Took: 876543 * time.Microsecond, Response: r}
 }
 
@@ -244,7 +244,9 @@ func page(t testing.TB, url string) *segment.Attempt {
 
 func failed(t testing.TB, url string, f fetch.Failure) *segment.Attempt {
 	t.Helper()
-	return &segment.Attempt{URL: parseURL(t, url), At: start.Add(time.Minute), Took: 5 * time.Second, Failure: f}
+	return &segment.Attempt{
+		URL: parseURL(t, url), At: start.Add(time.Minute), Took: 5 * time.Second, Failure: f, Received: 4321,
+	}
 }
 
 // storeAll stores and syncs.

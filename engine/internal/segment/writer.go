@@ -70,17 +70,17 @@ func (w *Writer) Store(a *Attempt, s *Scratch) (storage.FetchStatus, error) {
 
 // append writes the WARC record of an attempt.
 func (w *Writer) append(a *Attempt, s *Scratch) (err error) {
-	took := strconv.FormatInt(a.Took.Milliseconds(), 10)
+	took, wire := strconv.FormatInt(a.Took.Milliseconds(), 10), strconv.FormatInt(a.received(), 10)
 	if a.Response == nil {
 		s.fields = append(s.fields[:0], warc.Field{Name: fieldFailure, Value: string(a.Failure)},
-			warc.Field{Name: fieldTookMS, Value: took})
+			warc.Field{Name: fieldTookMS, Value: took}, warc.Field{Name: fieldWireLen, Value: wire})
 		if !a.Instead.IsZero() {
 			s.fields = append(s.fields, warc.Field{Name: fieldInstead, Value: a.Instead.String()})
 		}
 		a.location, err = w.warc.WriteMetadata(a.URL.String(), a.At, s.fields)
 		return err
 	}
-	s.fields = append(s.fields[:0], warc.Field{Name: fieldTook, Value: took})
+	s.fields = append(s.fields[:0], warc.Field{Name: fieldTook, Value: took}, warc.Field{Name: fieldWire, Value: wire})
 	if clean := cleanPreferences(a.Preferences); clean != "" {
 		value := strings.ReplaceAll(clean, "\n", preferenceBreak)
 		s.fields = append(s.fields, warc.Field{Name: fieldPreferences, Value: value})
@@ -164,7 +164,7 @@ func (w *Writer) Hashes() []uint64 {
 // Size is how full a segment is.
 type Size struct {
 	Pages uint64 // outcomes
-	Bytes uint64 // of bodies, as received
+	Bytes uint64 // received
 	Held  int64  // bytes of parse records, in memory or spilled
 }
 

@@ -366,7 +366,7 @@ func TestCounts(t *testing.T) {
 		c.Add(&o)
 	}
 	want := "{Fetched:1 Failed:4 Gone:1 NotModified:1 Redirected:2 RobotsDenied:1 Bytes:15 " +
-		"Failures:map[http_404:1 http_503:2 refused:1]}"
+		"Replayed:0 Failures:map[http_404:1 http_503:2 refused:1]}"
 	if got := fmt.Sprintf("%+v", c); got != want || c.Attempts() != 9 {
 		t.Errorf("%s, %d attempts", got, c.Attempts())
 	}

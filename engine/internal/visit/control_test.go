@@ -90,11 +90,11 @@ func TestSetFetchers(t *testing.T) {
 	r.SetFetchers(-2)
 	r.SetFetchers(1)
 	r.SetFetchers(2)
-	r.crewMu.Lock()
-	if r.want != 2 || len(r.crew) != 7 { // those with a visit end after it, and until then no other begins
-		t.Errorf("%d fetchers are wanted, %d run", r.want, len(r.crew))
+	r.crew.mu.Lock()
+	if r.crew.want != 2 || len(r.crew.all) != 7 { // those with a visit end after it, and until then no other begins
+		t.Errorf("%d fetchers are wanted, %d run", r.crew.want, len(r.crew.all))
 	}
-	r.crewMu.Unlock()
+	r.crew.mu.Unlock()
 	r.SetFetchers(8)
 	w.until("one more", func() bool { return pages() == 8 })
 	r.SetFetchers(2)
@@ -106,8 +106,8 @@ func TestSetFetchers(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	r.SetFetchers(4) // after the end
-	if len(r.crew) != 0 {
-		t.Errorf("%d fetchers after the end", len(r.crew))
+	if len(r.crew.all) != 0 {
+		t.Errorf("%d fetchers after the end", len(r.crew.all))
 	}
 }
 

@@ -6,8 +6,11 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/seine-crawler/seine/frontier"
 )
 
 // fetcher is one goroutine of the pool.
@@ -16,112 +19,140 @@ type fetcher struct {
 	// take is the context in which it waits for its next visit. dismiss ends it.
 	take      context.Context
 	dismiss   context.CancelFunc
-	dismissed bool        // it ends with its visit; crewMu guards it
+	dismissed bool        // it ends with its visit; crew.mu guards it
 	idle      atomic.Bool // it waits for a visit
 }
 
-// SetFetchers changes the number of fetchers; a negative number counts as 0. Fetchers beyond it end with their visits,
-// and none is started before enough have ended. It has no effect before Start and after Stop. Any goroutine may call it.
-func (p *Pool) SetFetchers(n int) {
-	p.crewMu.Lock()
-	defer p.crewMu.Unlock()
-	p.want = max(n, 0)
-	p.resize()
+// crew is the fetchers of a pool, and the watch over slow visits.
+type crew struct {
+	frontier *frontier.Frontier
+	gate     *gate
+	life     func(*fetcher) // what a fetcher does; it calls leave at the end
+	wg       sync.WaitGroup // fetchers, and the pool's other goroutines
+
+	surplus atomic.Bool // staying is more than want and extra
+
+	mu      sync.Mutex // guards all below
+	ctx     context.Context
+	all     []*fetcher // those that run, dismissed ones included
+	want    int        // how many should run, as set says
+	extra   int        // and how many beyond, for slow visits
+	staying int        // of all, those that are not dismissed
 }
 
-// resize starts or dismisses fetchers until there are want and extra. Those with a visit end later, in stays. crewMu is
+// set changes the number of fetchers. It has no effect before start and after the end of the pool's context.
+func (c *crew) set(n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.want = max(n, 0)
+	c.resize()
+}
+
+// resize starts or dismisses fetchers until there are want and extra. Those with a visit end later, in stays. c.mu is
 // held.
-func (p *Pool) resize() {
-	if p.ctx == nil || p.ctx.Err() != nil {
+func (c *crew) resize() {
+	if c.ctx == nil || c.ctx.Err() != nil {
 		return
 	}
-	target := p.want + p.extra
-	for _, f := range p.crew {
-		if p.staying > target && !f.dismissed && f.idle.Load() {
-			p.dismiss(f)
+	target := c.want + c.extra
+	for _, f := range c.all {
+		if c.staying > target && !f.dismissed && f.idle.Load() {
+			c.dismiss(f)
 		}
 	}
-	for p.staying < target {
+	for c.staying < target {
 		f := &fetcher{}
-		f.take, f.dismiss = context.WithCancel(p.ctx)
-		p.crew = append(p.crew, f)
-		p.staying++
-		p.wg.Add(1)
-		go p.fetch(f)
+		f.take, f.dismiss = context.WithCancel(c.ctx)
+		c.all = append(c.all, f)
+		c.staying++
+		c.wg.Add(1)
+		go c.life(f)
 	}
-	p.surplus.Store(p.staying > target)
+	c.surplus.Store(c.staying > target)
 }
 
-// dismiss ends a fetcher, with its visit if it has one. crewMu is held.
-func (p *Pool) dismiss(f *fetcher) {
+// dismiss ends a fetcher, with its visit if it has one. c.mu is held.
+func (c *crew) dismiss(f *fetcher) {
 	f.dismissed = true
 	f.dismiss()
-	p.staying--
+	c.staying--
 }
 
 // stays reports whether a fetcher without a visit may take another.
-func (p *Pool) stays(f *fetcher) bool {
-	if !p.surplus.Load() {
+func (c *crew) stays(f *fetcher) bool {
+	if !c.surplus.Load() {
 		return true
 	}
-	p.crewMu.Lock()
-	defer p.crewMu.Unlock()
-	if !f.dismissed && p.staying > p.want+p.extra {
-		p.dismiss(f)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !f.dismissed && c.staying > c.want+c.extra {
+		c.dismiss(f)
 	}
-	p.surplus.Store(p.staying > p.want+p.extra)
+	c.surplus.Store(c.staying > c.want+c.extra)
 	return !f.dismissed
 }
 
-func (p *Pool) leave(f *fetcher) {
+// leave is the end of a fetcher.
+func (c *crew) leave(f *fetcher) {
+	defer c.wg.Done()
 	f.flight.stop()
-	p.crewMu.Lock()
-	defer p.crewMu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if !f.dismissed {
-		p.dismiss(f)
+		c.dismiss(f)
 	}
-	p.crew = slices.DeleteFunc(p.crew, func(other *fetcher) bool { return other == f })
+	c.all = slices.DeleteFunc(c.all, func(other *fetcher) bool { return other == f })
 }
 
-// watcher looks for visits that have become slow, while fetchers run.
-func (p *Pool) watcher() {
-	defer p.wg.Done()
+// each calls do with the flight of every fetcher.
+func (c *crew) each(do func(*flight)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, f := range c.all {
+		do(&f.flight)
+	}
+}
+
+// watcher looks for visits that have become slow, until ctx ends.
+func (c *crew) watcher(ctx context.Context, now func() time.Time) {
+	defer c.wg.Done()
 	tick := time.NewTicker(slowInterval)
 	defer tick.Stop()
 	for {
 		select {
-		case <-p.ctx.Done():
+		case <-ctx.Done():
 			return
 		case <-tick.C:
-			p.watch(p.env.Now())
+			c.watch(now())
 		}
 	}
 }
 
 // watch tells the frontier of visits whose request lasts too long, and has an extra fetcher for each. When there are no
 // more of these, and others wait for a fetcher, it cuts off those that have lasted longest.
-func (p *Pool) watch(now time.Time) {
-	p.crewMu.Lock()
-	defer p.crewMu.Unlock()
-	for _, f := range p.crew {
-		f.flight.noteSlow(p.frontier, now)
+func (c *crew) watch(now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, f := range c.all {
+		f.flight.noteSlow(c.frontier, now)
 	}
-	extra, over := p.frontier.Extra()
-	if over > 0 && p.frontier.Ready() && p.gate.isOpen() {
-		p.cutLongest(over)
+	extra, over := c.frontier.Extra()
+	if over > 0 && c.frontier.Ready() && c.gate.isOpen() {
+		c.cutLongest(over)
 	}
-	p.extra = extra
-	p.resize()
+	c.extra = extra
+	c.resize()
 }
 
-// cutLongest cuts off n slow requests, those that were cut before and have not ended included. crewMu is held.
-func (p *Pool) cutLongest(n int) {
+// cutLongest cuts off n slow requests, those that were cut before and have not ended included. c.mu is
+// held.
+func (c *crew) cutLongest(n int) {
 	type slow struct {
 		flight *flight
 		since  time.Time
 	}
 	var late []slow
-	for _, f := range p.crew {
+	for _, f := range c.all {
 		switch since, isLate, cut := f.flight.slowSince(); {
 		case cut:
 			n--

@@ -49,9 +49,9 @@ func TestSlowVisits(t *testing.T) {
 	}
 	close(let)
 	w.until("the end of the extra fetchers", func() bool {
-		r.crewMu.Lock()
-		defer r.crewMu.Unlock()
-		return len(r.crew) == 4
+		r.crew.mu.Lock()
+		defer r.crew.mu.Unlock()
+		return len(r.crew.all) == 4
 	})
 	if c := r.finished(); c.Fetched != 220 || c.Failed != 0 {
 		t.Errorf("%+v", c)
@@ -112,7 +112,7 @@ func TestSlowVisitsAndLimits(t *testing.T) {
 	before := len(w.web.requests())
 	for range 50 {
 		w.pass(slowRequest)
-		r.watch(w.now())
+		r.crew.watch(w.now())
 		time.Sleep(time.Millisecond)
 	}
 	if n := len(w.web.requests()); n != before {

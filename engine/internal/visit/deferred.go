@@ -61,7 +61,8 @@ type deferrals struct {
 // waitingRobots is a deferred robots.txt with the number of redirects that led to its current URL.
 type waitingRobots struct {
 	*deferredRobots
-	hops int
+	hops   int
+	broken bool // the request for it broke off with its kept connection
 }
 
 // add notes that w waits for a URL, and reports whether it is the first that does.
@@ -82,6 +83,28 @@ func (ds *deferrals) take(k urlkey.Key) []*waitingRobots {
 	waiting := ds.by[k]
 	delete(ds.by, k)
 	return waiting
+}
+
+// mayReplay reports whether the request for a robots.txt may be sent again because its kept connection was closed. It
+// may once.
+func mayReplay(waiting []*waitingRobots) bool {
+	for _, w := range waiting {
+		if w.broken {
+			return false
+		}
+		w.broken = true
+	}
+	return true
+}
+
+// putBack notes that those that were taken wait on, because the URL is requested again.
+func (ds *deferrals) putBack(k urlkey.Key, waiting []*waitingRobots) {
+	ds.mu.Lock()
+	defer ds.mu.Unlock()
+	if ds.by == nil {
+		ds.by = map[urlkey.Key][]*waitingRobots{}
+	}
+	ds.by[k] = append(waiting, ds.by[k]...)
 }
 
 // drop ends those that wait for a URL that the frontier gave up: the robots.txt counts as unreachable.
@@ -106,8 +129,11 @@ func (ds *deferrals) cancel() {
 // robotsAnswer is the answer to one request for a robots.txt. Status 0 means that there was no usable one. A redirect
 // without a usable target counts as 404, as RFC 9309 says of too many redirects.
 type robotsAnswer struct {
-	status int
-	body   []byte
-	next   urlkey.URL // target of a redirect; zero: it is none
-	reason reason     // why there is no usable answer
+	status   int
+	body     []byte
+	next     urlkey.URL // target of a redirect; zero: it is none
+	received int64      // bytes
+	broken   bool       // there was no answer because a kept connection was closed
+	noFiles  error      // there was no request because no more files can be opened; nil: there was
+	reason   reason     // why there is no usable answer
 }

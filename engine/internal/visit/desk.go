@@ -27,10 +27,13 @@ type desk struct {
 	seg   *segment.Writer
 
 	pages    pageLimit
-	received atomic.Int64 // bytes of bodies
+	received atomic.Int64 // bytes
+	replayed atomic.Int64 // requests that were, or will be, sent again
 	answered atomic.Int64 // when the last request ended, Unix ns; 0: none did
 	syncing  atomic.Int64 // when the sync that is under way began, Unix ns; 0: none is
 	gate     gate
+
+	filesLacked sync.Once // a warning
 }
 
 // store appends an attempt to the open segment.
@@ -53,7 +56,9 @@ func (d *desk) keepRobots(u urlkey.URL, r *fetch.Response) error {
 
 // follow is the followFunc of a run.
 func (d *desk) follow(to urlkey.URL) *deferredRobots {
-	w := &waitingRobots{&deferredRobots{until: d.env.Now().Add(deferredPatience)}, 1}
+	w := &waitingRobots{
+		deferredRobots: &deferredRobots{until: d.env.Now().Add(deferredPatience)}, hops: 1,
+	}
 	if !d.send(w, to) {
 		return nil
 	}

@@ -46,6 +46,7 @@ type authority struct {
 	rules    *robots.Rules // nil until decided
 	reason   reason        // why robots.txt was not usable when it was last requested
 	dirty    bool
+	broken   bool            // the request for robots.txt broke off with its kept connection
 	fetching chan struct{}   // closed when the request for robots.txt ends; nil: none is under way
 	deferred *deferredRobots // the robots.txt that was redirected; nil: none is deferred
 }

@@ -113,7 +113,7 @@ func (l *pageLimit) wakeAll() {
 // reached already.
 type Limits struct {
 	MaxPages int64 // fetched pages; exact
-	// MaxBytes is of bodies as received, MaxTime from the start of the pool. Requests that are under way when one of
+	// MaxBytes is of everything received, MaxTime from the start of the pool. Requests that are under way when one of
 	// them is reached may exceed it, or are cut off.
 	MaxBytes int64
 	MaxTime  time.Duration

@@ -37,6 +37,8 @@ const (
 	// counts as unreachable. deferredPoll is the pause between two visits of the host that waits for it.
 	deferredPatience = 2 * time.Minute
 	deferredPoll     = 100 * time.Millisecond
+	// filesWait is how long a host waits when no more files could be opened to request something from it.
+	filesWait = time.Second
 	// aloneDelayMax caps the Crawl-delay that MayFetch returns.
 	aloneDelayMax = 30 * time.Second
 	// robotsBodyMax is the number of bytes of a robots.txt that are read and used; the rest is ignored.

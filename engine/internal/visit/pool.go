@@ -26,14 +26,8 @@ type Pool struct {
 	changed  chan struct{}
 	ctx      context.Context
 	cancel   context.CancelFunc
-	wg       sync.WaitGroup
 
-	crewMu  sync.Mutex
-	crew    []*fetcher  // those that run, dismissed ones included
-	want    int         // fetchers that should run, as SetFetchers says
-	extra   int         // and those beyond, for slow visits
-	staying int         // of crew, those that are not dismissed
-	surplus atomic.Bool // staying is more than want and extra
+	crew crew
 
 	failMu sync.Mutex
 	failed error // the first error that ends the whole run
@@ -50,32 +44,39 @@ func NewPool(h *Hosts, f *frontier.Frontier, s *Source, seg *segment.Writer, l L
 		desk:    desk{env: h.env, hosts: h, frontier: f, source: s, seg: seg},
 		changed: make(chan struct{}, 1),
 	}
+	p.crew.frontier, p.crew.gate, p.crew.life = f, &p.gate, p.fetch
 	p.limits.Store(&l)
 	p.pages.max = l.MaxPages
 	return p
 }
 
-// Start starts the fetchers, the syncer and the watcher. Stop ends them, and the end of ctx ends their work. It is called once.
+// Start starts the fetchers, the syncer and the watcher. Stop ends them, and the end of ctx ends their work. It is
+// called once.
 func (p *Pool) Start(ctx context.Context, fetchers int) {
-	p.crewMu.Lock()
 	p.ctx, p.cancel = context.WithCancel(ctx)
-	p.crewMu.Unlock()
+	p.crew.mu.Lock()
+	p.crew.ctx = p.ctx
+	p.crew.mu.Unlock()
 	p.began = p.env.Now()
 	p.SetFetchers(fetchers)
-	p.wg.Add(1)
+	p.crew.wg.Add(1)
 	go p.syncer()
 	if p.frontier.MaxExtra() > 0 {
-		p.wg.Add(1)
-		go p.watcher()
+		p.crew.wg.Add(1)
+		go p.crew.watcher(p.ctx, p.env.Now)
 	}
 }
 
+// SetFetchers changes the number of fetchers; a negative number counts as 0. Fetchers beyond it end with their visits,
+// and none is started before enough have ended. It has no effect before Start and after Stop. Any goroutine may call
+// it.
+func (p *Pool) SetFetchers(n int) { p.crew.set(n) }
+
 // fetch takes visits until the run ends or the fetcher is dismissed.
 func (p *Pool) fetch(f *fetcher) {
-	defer p.wg.Done()
-	defer p.leave(f)
+	defer p.crew.leave(f)
 	var s segment.Scratch
-	for p.stays(f) {
+	for p.crew.stays(f) {
 		f.idle.Store(true)
 		if !p.gate.wait(f.take) || !p.pages.take(f.take) {
 			return
@@ -103,16 +104,16 @@ func (p *Pool) fetch(f *fetcher) {
 	}
 }
 
-// Stop ends the fetchers, the syncer and the watcher, and closes the frontier. Requests under way are cut off, and their URLs stay
-// due. It is called once, after Start.
+// Stop ends the fetchers, the syncer and the watcher, and closes the frontier. Requests under way are cut off, and
+// their URLs stay due. It is called once, after Start.
 func (p *Pool) Stop() {
-	p.crewMu.Lock() // resize must not start one after Wait
+	p.crew.mu.Lock() // resize must not start one after Wait
 	p.cancel()
-	p.crewMu.Unlock()
+	p.crew.mu.Unlock()
 	p.pages.close()
 	p.gate.open(heldByAny)
 	p.frontier.Close()
-	p.wg.Wait()
+	p.crew.wg.Wait()
 	p.source.deferred.cancel()
 }
 
@@ -171,7 +172,7 @@ func since(now time.Time, unixNano int64) time.Duration {
 	return max(now.Sub(time.Unix(0, unixNano)), 0)
 }
 
-// Received returns the number of bytes of bodies received.
+// Received returns the number of bytes received, whatever they were for.
 func (p *Pool) Received() int64 { return p.received.Load() }
 
 // Segment returns the open segment. Only the goroutine that calls Rotate may call it.
@@ -188,7 +189,7 @@ func (p *Pool) Rotate(next *segment.Writer) (full *segment.Writer) {
 
 // syncer makes stored attempts durable, in groups.
 func (p *Pool) syncer() {
-	defer p.wg.Done()
+	defer p.crew.wg.Done()
 	tick := time.NewTicker(syncInterval)
 	defer tick.Stop()
 	for {
@@ -227,11 +228,13 @@ func (p *Pool) Sync(seg *segment.Writer) error {
 	return nil
 }
 
-// Counts returns the counts of the outcomes that are durable.
+// Counts returns the counts of the outcomes that are durable. Bytes and Replayed are of everything so far.
 func (p *Pool) Counts() segment.Counts {
 	p.countMu.Lock()
 	defer p.countMu.Unlock()
-	return p.counts.Plus(segment.Counts{})
+	c := p.counts.Plus(segment.Counts{})
+	c.Bytes, c.Replayed = uint64(p.received.Load()), uint64(p.replayed.Load())
+	return c
 }
 
 // Finish syncs, closes and seals a segment into which nobody stores any more, and saves what is known of hosts. After

@@ -3,10 +3,13 @@
 package visit
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/seine-crawler/seine/engine/fetch"
 	"github.com/seine-crawler/seine/engine/fetch/robots"
@@ -20,9 +23,12 @@ type robotsState struct {
 	rules      *robots.Rules // nil: nothing is decided yet
 	requested  bool          // a request was made to find out
 	pending    bool          // the answer is a redirect that is deferred: try again after deferredPoll
+	broken     bool          // the kept connection of the request was closed: it must be sent again
 	unreach    time.Duration // > 0: nothing may be fetched for this time
 	reason     reason        // of unreach; zero: it was found by an earlier process
 	start, end time.Time     // of the request
+	received   int64         // bytes, by the request
+	noFiles    error         // nothing was requested because no more files can be opened; nil: it was
 }
 
 // keepFunc puts the response to a request for robots.txt into the WARC.
@@ -59,7 +65,7 @@ func (h *Hosts) robots(ctx context.Context, u urlkey.URL, keep keepFunc, follow 
 	if at, err := u.Resolve("/robots.txt"); err == nil {
 		answer = h.ask(ctx, h.request(at.HostKey(), at, robotsBodyMax), keep)
 	}
-	state.end = h.env.Now()
+	state.end, state.received = h.env.Now(), answer.received
 	var deferred *deferredRobots
 	if !answer.next.IsZero() && ctx.Err() == nil {
 		deferred = follow(answer.next)
@@ -72,6 +78,14 @@ func (h *Hosts) robots(ctx context.Context, u urlkey.URL, keep keepFunc, follow 
 	if ctx.Err() != nil {
 		return state, ctx.Err()
 	}
+	if state.noFiles = answer.noFiles; state.noFiles != nil {
+		return state, nil
+	}
+	if state.broken = answer.broken && !a.broken; state.broken {
+		a.broken = true
+		return state, nil
+	}
+	a.broken = false
 	if a.deferred = deferred; deferred != nil {
 		state.pending = true
 		return state, nil
@@ -199,18 +213,25 @@ func (h *Hosts) ask(ctx context.Context, req *fetch.Request, keep keepFunc) robo
 
 func (h *Hosts) answer(at urlkey.URL, resp *fetch.Response, keep keepFunc) (a robotsAnswer) {
 	a.reason = reason{failure: resp.Failure, robots: resp.Status}
+	a.received, a.broken = resp.Received, resp.Failure == fetch.FailStale
+	if resp.Failure == fetch.FailFiles {
+		a.noFiles = resp.Err
+	}
 	if resp.Failure != "" {
 		return a
 	}
 	a.status = resp.Status
-	if resp.Truncated != "" && resp.Truncated != "length" {
+	if resp.Truncated != "" && resp.Truncated != "length" || a.status == 206 || a.status == 304 {
 		a.status = 0 // the rule that matters may be missing, so it counts as unreachable
 	}
 	switch {
 	case a.status >= 200 && a.status < 300:
-		if content, _, err := resp.Content(); err == nil || len(content) > 0 {
-			a.body = append([]byte(nil), content[:min(len(content), robotsBodyMax)]...)
+		content, whole := robotsContent(resp)
+		if !whole {
+			a.status = 0
+			break
 		}
+		a.body = append([]byte(nil), content...)
 	case a.status >= 300 && a.status < 400:
 		next, err := at.Resolve(resp.Location())
 		if err != nil {
@@ -224,6 +245,27 @@ func (h *Hosts) answer(at urlkey.URL, resp *fetch.Response, keep keepFunc) (a ro
 	return a
 }
 
+// robotsContent returns the decoded content of a robots.txt, at most robotsBodyMax bytes of it. whole is false if any
+// of these is missing or cannot be decoded: the rule that matters may be there, so the file counts as unreachable. A
+// body that is text under a wrong label was never coded.
+func robotsContent(resp *fetch.Response) (content []byte, whole bool) {
+	content, cut, err := resp.ExactContent()
+	if errors.Is(err, fetch.ErrLabel) && isText(content) {
+		err = nil
+	}
+	if len(content) >= robotsBodyMax && (err == nil || resp.Truncated == "length") {
+		return content[:robotsBodyMax], true // the rest is not used
+	}
+	return content, err == nil && !cut
+}
+
+// isText reports whether b holds UTF-8 without control bytes other than white space.
+func isText(b []byte) bool {
+	return utf8.Valid(b) && !bytes.ContainsFunc(b, func(r rune) bool {
+		return r < ' ' && !unicode.IsSpace(r) || r == 0x7f
+	})
+}
+
 // ErrRobots is wrapped by the error of MayFetch: robots.txt does not allow the URL, or is unreachable.
 var ErrRobots = errors.New("robots.txt does not allow it")
 
@@ -234,12 +276,19 @@ func (h *Hosts) MayFetch(ctx context.Context, u urlkey.URL) (wait time.Duration,
 	keep := func(urlkey.URL, *fetch.Response) error { return nil }
 	follow := func(to urlkey.URL) *deferredRobots { return h.followAlone(ctx, to, keep) }
 	state, err := h.robots(ctx, u, keep, follow)
+	if err == nil && state.broken && rest(ctx, h.delayOf(u.HostKey())) {
+		state, err = h.robots(ctx, u, keep, follow)
+	}
 	if err == nil && state.pending {
 		state, err = h.robots(ctx, u, keep, follow)
 	}
 	switch {
 	case err != nil:
 		return 0, err
+	case state.noFiles != nil:
+		return 0, fmt.Errorf("robots.txt of %s: %w", u, state.noFiles)
+	case ctx.Err() != nil:
+		return 0, ctx.Err()
 	case state.unreach > 0:
 		return 0, fmt.Errorf("%s: %w: robots.txt is unreachable, so nothing of the host may be fetched", u, ErrRobots)
 	}
@@ -257,6 +306,27 @@ func (h *Hosts) MayFetch(ctx context.Context, u urlkey.URL) (wait time.Duration,
 	return max(wait, h.delayOf(u.HostKey()), 0), nil
 }
 
+// FetchAlone makes the one exchange that MayFetch permitted. If its kept connection was closed, it makes another after
+// wait, as MayFetch returned it. The caller must release the response.
+func (h *Hosts) FetchAlone(ctx context.Context, u urlkey.URL, wait time.Duration) *fetch.Response {
+	r := h.env.Client.Fetch(ctx, h.Request(u))
+	if r.Failure == fetch.FailStale && rest(ctx, wait) {
+		r.Release()
+		r = h.env.Client.Fetch(ctx, h.Request(u))
+	}
+	return r
+}
+
+// rest waits; false: ctx ended first.
+func rest(ctx context.Context, wait time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(max(wait, 0)):
+		return true
+	}
+}
+
 // followAlone follows the redirects of a robots.txt at once, one after the other; nil: it cannot.
 func (h *Hosts) followAlone(ctx context.Context, to urlkey.URL, keep keepFunc) *deferredRobots {
 	d := &deferredRobots{until: h.env.Now().Add(deferredPatience)}
@@ -265,12 +335,13 @@ func (h *Hosts) followAlone(ctx context.Context, to urlkey.URL, keep keepFunc) *
 		if h.env.Admission.RefusesHost(host) {
 			return nil
 		}
-		select {
-		case <-ctx.Done():
+		if !rest(ctx, h.delayOf(host)) {
 			return nil
-		case <-time.After(max(h.delayOf(host), 0)):
 		}
 		answer := h.ask(ctx, h.request(host, to, robotsBodyMax), keep)
+		if answer.broken && rest(ctx, h.delayOf(host)) {
+			answer = h.ask(ctx, h.request(host, to, robotsBodyMax), keep)
+		}
 		if answer.next.IsZero() {
 			d.end(answer)
 			return d

@@ -29,6 +29,7 @@ type Source struct {
 	mu     sync.RWMutex
 	handMu sync.Mutex // guards handed; nobody waits while holding it
 	handed map[uint64]struct{}
+	broken map[uint64]struct{} // those of handed whose request broke off with its kept connection, once
 
 	deferred deferrals
 
@@ -45,7 +46,7 @@ const (
 
 // NewSource returns a source of what the supply offers.
 func NewSource(h *Hosts, supply Supply) *Source {
-	return &Source{h: h, supply: supply, handed: map[uint64]struct{}{}}
+	return &Source{h: h, supply: supply, handed: map[uint64]struct{}{}, broken: map[uint64]struct{}{}}
 }
 
 // Refill implements frontier.Source. After an error nothing is handed out.
@@ -164,7 +165,19 @@ func (s *Source) Forget(hashes []uint64) {
 	defer s.handMu.Unlock()
 	for _, h := range hashes {
 		delete(s.handed, h)
+		delete(s.broken, h)
 	}
+}
+
+// mayReplay reports whether the request for a URL, by its key, may be sent again because its kept connection was
+// closed. It may once.
+func (s *Source) mayReplay(key urlkey.Key) bool {
+	h := xxh3.HashString(string(key))
+	s.handMu.Lock()
+	defer s.handMu.Unlock()
+	_, again := s.broken[h]
+	s.broken[h] = struct{}{}
+	return !again
 }
 
 // Release lets URLs be handed out again that have no outcome. It is the frontier's Options.OnDrop. It need not wait for
@@ -178,6 +191,7 @@ func (s *Source) Release(host urlkey.HostKey, dropped []frontier.Candidate) {
 		}
 		s.handMu.Lock()
 		delete(s.handed, xxh3.HashString(string(key)))
+		delete(s.broken, xxh3.HashString(string(key)))
 		s.handMu.Unlock()
 	}
 }

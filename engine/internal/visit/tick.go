@@ -21,16 +21,13 @@ func (p *Pool) Tick(now time.Time, patience time.Duration) (filtersChanged bool,
 
 // cutRefused cuts off requests for URLs that are refused by now.
 func (p *Pool) cutRefused() {
-	p.crewMu.Lock()
-	defer p.crewMu.Unlock()
-	for _, c := range p.crew {
-		t := &c.flight
+	p.crew.each(func(t *flight) {
 		t.mu.Lock()
+		defer t.mu.Unlock()
 		if !t.url.IsZero() && !p.env.Admission.Recheck(t.url).OK() {
 			t.cancel()
 		}
-		t.mu.Unlock()
-	}
+	})
 }
 
 // followFilters refreshes the live filters every filtersInterval. URLs that they refuse by then are no longer

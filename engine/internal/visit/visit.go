@@ -116,7 +116,7 @@ func (x *visit) request(ctx context.Context, c *frontier.Candidate, left int) (p
 		x.giveBack(left - 1) // the host may have its next visit while this page is parsed
 	}
 	a := &segment.Attempt{URL: u, At: resp.Start, Failure: resp.Failure, Took: resp.End.Sub(resp.Start),
-		Preferences: x.robots.rules.Preferences(u.RequestTarget())}
+		Received: resp.Received, Preferences: x.robots.rules.Preferences(u.RequestTarget())}
 	if resp.Failure == "" {
 		a.Response = resp
 	}
@@ -125,11 +125,13 @@ func (x *visit) request(ctx context.Context, c *frontier.Candidate, left int) (p
 }
 
 // cutOff reports whether a response says nothing about its URL, which then stays due: the end of the run or a live
-// filter cut the request off, or the network here failed. A request that was cut off because it is slow says that the
-// host is: its page is one that took too long.
+// filter cut the request off, the network here failed, no file could be opened, or the request must be sent again after
+// the host's delay. A request that was cut off because it is slow says that the host is: its page is one that took too
+// long.
 func (x *visit) cutOff(ctx context.Context, c *frontier.Candidate, resp *fetch.Response, left int) bool {
 	cut, slow := x.flight.end()
 	if ctx.Err() != nil && incomplete(resp) {
+		x.spend(resp)
 		x.giveBack(left)
 		return true
 	}
@@ -137,9 +139,21 @@ func (x *visit) cutOff(ctx context.Context, c *frontier.Candidate, resp *fetch.R
 		resp.Failure = fetch.FailHeadTimeout
 	}
 	if cut && !slow && incomplete(resp) { // refused by now; the host rests as after any request
+		x.spend(resp)
 		x.out.Kind, x.out.End = frontier.Fetched, resp.End
 		x.giveBack(left - 1)
 		x.source.Release(x.v.Host, []frontier.Candidate{*c})
+		return true
+	}
+	if resp.Failure == fetch.FailFiles {
+		x.lackFiles(resp.Err)
+		x.giveBack(left)
+		return true
+	}
+	if resp.Failure == fetch.FailStale && x.source.mayReplay(c.Key(x.v.Host)) {
+		x.replay(resp.End)
+		x.spend(resp)
+		x.giveBack(left)
 		return true
 	}
 	x.note(resp)
@@ -148,6 +162,21 @@ func (x *visit) cutOff(ctx context.Context, c *frontier.Candidate, resp *fetch.R
 		return true
 	}
 	return false
+}
+
+// replay says that the last request must be sent again, since its kept connection was closed before there was an
+// answer. The host had the request, so it rests as after any other.
+func (x *visit) replay(end time.Time) {
+	x.out.Kind, x.out.End = frontier.Repeat, end
+	x.replayed.Add(1)
+}
+
+// lackFiles says that nothing was requested, because this process has as many files open as it may.
+func (x *visit) lackFiles(err error) {
+	x.out.Wait = filesWait
+	x.filesLacked.Do(func() {
+		x.env.Warn(fmt.Errorf("some requests wait, because no more files can be opened: %w", err))
+	})
 }
 
 // incomplete reports whether a response ended before its body did. One that is too long was cut on purpose.
@@ -162,12 +191,24 @@ func (x *visit) allowed(ctx context.Context, u urlkey.URL, left int) (bool, erro
 		return true, nil
 	}
 	r, err := x.hosts.robots(ctx, u, x.keepRobots, x.follow)
+	x.out.Bytes += r.received
+	x.received.Add(r.received)
 	if err != nil {
 		if ctx.Err() != nil { // cut off, perhaps after the host got a request
 			x.out.Kind, x.out.End = frontier.Fetched, x.env.Now()
 		}
 		x.giveBack(left)
 		return false, err
+	}
+	if r.noFiles != nil {
+		x.lackFiles(r.noFiles)
+		x.giveBack(left)
+		return false, nil
+	}
+	if r.broken {
+		x.replay(r.end)
+		x.giveBack(left)
+		return false, nil
 	}
 	x.robots, x.scheme = r, u.Scheme()
 	x.out.CrawlDelay = crawlDelay(&r)
@@ -225,9 +266,7 @@ func crawlDelay(r *robotsState) time.Duration {
 func (x *visit) note(r *fetch.Response) {
 	o := &x.out
 	o.Kind, o.End, o.ResponseTime, o.Addr = frontier.Fetched, r.End, r.FirstByte, r.Addr
-	o.Bytes += int64(len(r.Body))
-	o.Took += r.End.Sub(r.Start)
-	x.received.Add(int64(len(r.Body)))
+	x.spend(r)
 	x.answered.Store(r.End.UnixNano())
 	switch {
 	case r.Failure != "" && r.Failure.Kind() != fetch.KindPermanent:
@@ -239,6 +278,13 @@ func (x *visit) note(r *fetch.Response) {
 		o.RetryAfter, _ = r.RetryAfter(x.env.Now())
 	}
 	x.hosts.troubles.answered(x.v.Host)
+}
+
+// spend counts what an exchange cost.
+func (x *visit) spend(r *fetch.Response) {
+	x.out.Bytes += r.Received
+	x.out.Took += r.End.Sub(r.Start)
+	x.received.Add(r.Received)
 }
 
 // conditional returns the request for a URL, with the validators of an earlier fetch if there are any.
@@ -279,10 +325,24 @@ func (x *visit) fetchDeferred(ctx context.Context, u urlkey.URL, left int) (more
 	defer resp.Release()
 	cut, _ := x.flight.end()
 	if ctx.Err() != nil && incomplete(resp) { // cut off by the end of the run
+		x.spend(resp)
 		for _, w := range waiting {
 			w.cancel()
 		}
 		x.giveBack(left - 1)
+		return false
+	}
+	if resp.Failure == fetch.FailFiles {
+		x.source.deferred.putBack(u.Key(), waiting)
+		x.lackFiles(resp.Err)
+		x.giveBack(left)
+		return false
+	}
+	if resp.Failure == fetch.FailStale && !cut && mayReplay(waiting) {
+		x.source.deferred.putBack(u.Key(), waiting)
+		x.replay(resp.End)
+		x.spend(resp)
+		x.giveBack(left)
 		return false
 	}
 	x.note(resp)

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seine-crawler/seine/engine"
+)
+
+// targetsHelp says what the targets of recrawl and delete are.
+const targetsHelp = "A target is a URL; a prefix that ends with *, such as 'https://example.org/docs/*'; or a host,\n" +
+	"such as example.org (example.org:8080), with all its URLs."
+
+// removalCommand is a command on URLs of a data directory that prints its report.
+func removalCommand(
+	c *console, in uses, cmd *cobra.Command,
+	run func(ctx context.Context, e *engine.Engine, targets []string) (engine.Report, error),
+) *cobra.Command {
+	var f flags
+	cmd.RunE = func(cmd *cobra.Command, targets []string) error {
+		return withEngine(cmd, &f, func(e *engine.Engine) error {
+			r, err := run(cmd.Context(), e, targets)
+			if err != nil {
+				return err
+			}
+			return c.report(r, f.json)
+		})
+	}
+	f.settings(cmd, in)
+	f.report(cmd)
+	return cmd
+}
+
+func recrawlCommand(c *console) *cobra.Command {
+	return removalCommand(c, inRecrawl, &cobra.Command{
+		Use:   "recrawl TARGET…",
+		Short: "make URLs due now; they keep their scores",
+		Long:  "Makes URLs due now, whatever their status and schedule. Scores and contents stay.\n" + targetsHelp,
+		Args:  args(cobra.MinimumNArgs(1)),
+	}, func(ctx context.Context, e *engine.Engine, targets []string) (engine.Report, error) {
+		return e.Recrawl(ctx, targets...)
+	})
+}
+
+func deleteCommand(c *console) *cobra.Command {
+	return removalCommand(c, inDelete, &cobra.Command{
+		Use:   "delete TARGET…",
+		Short: "remove URLs from crawldb, linkdb and index",
+		Long: "Removes URLs and the links to and from them. Nothing that is stored leads to them again, but a page\n" +
+			"that is fetched later and links to one makes it known again, and so does a seed: deny it to keep it\n" +
+			"out. Responses stay in the WARC files until seine purge. " + targetsHelp,
+		Args: args(cobra.MinimumNArgs(1)),
+	}, func(ctx context.Context, e *engine.Engine, targets []string) (engine.Report, error) {
+		return e.Delete(ctx, targets...)
+	})
+}
+
+func purgeCommand(c *console) *cobra.Command {
+	return removalCommand(c, inPurge, &cobra.Command{
+		Use:   "purge",
+		Short: "remove what is deleted, replaced or denied from WARC files, parse records and index",
+		Long: "Writes WARC files that hold deleted pages again without them, removes WARC files of which no record\n" +
+			"is needed, parse records of versions that were replaced, documents of pages that a filter file\n" +
+			"denies, and what the index still has of deleted documents.",
+		Args: args(cobra.NoArgs),
+	}, func(ctx context.Context, e *engine.Engine, _ []string) (engine.Report, error) {
+		return e.Purge(ctx)
+	})
+}

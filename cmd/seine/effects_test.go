@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seine-crawler/seine/engine"
+	"github.com/seine-crawler/seine/engine/policy"
+	"github.com/seine-crawler/seine/storage"
+)
+
+// unseen are the settings without an effect on the small web of these tests, with the test that shows it. That they
+// arrive in the options of the commands that use them, and in no others, shows TestSettingsArrive.
+var unseen = map[string]string{
+	settingDir:        "cmd/seine: every script names directories",
+	"memory":          "engine: TestMemoryShares",
+	"delay":           "frontier: the simulation",
+	"per-host":        "frontier: the simulation",
+	"concurrency":     "engine: TestControl",
+	"timeout":         "engine/fetch: TestHostile",
+	"allow-private":   "engine/fetch: TestGuard",
+	"resolver":        "engine/fetch: TestResolver",
+	"proxy":           "engine/fetch: TestProxy",
+	"insecure-tls":    "engine/fetch: TestTLS",
+	"trap-duplicates": "engine: TestTraps",
+	"no-index":        "engine: TestNoIndex",
+	"pdf":             "cmd/seine: pdf.txtar",
+}
+
+// secondValues are values that differ from those of baseSettings. The value of a file is its text.
+func secondValues(port string) map[string]string {
+	return map[string]string{
+		"seeds": "http://s.example:" + port + "/\n", "scope": "page", "max-depth": "1", "max-redirects": "0",
+		"sitemaps": "true", "requisites": "true", "forms": "true", "schedule": "adaptive", "scoring": "opic",
+		"contact": "other@example.org", "user-agent": "otherbot/1 (me@example.org)",
+		"hosts":          "127.0.0.2 a.example b.example c.example d.example e.example s.example z.example\n",
+		"strip-tracking": "false", "sort-query": "true", "merge-slashes": "true",
+		"url-rewrite": rewriteOld, "url-rewrite-scopes": "inject=NAME,outlink=NAME,fetcher=NAME",
+		"rewrite-hosts": "c.example z.example\n", "protocols": "c.example https\n", "slashes": "c.example +\n",
+		"deny-hosts": "d.example\n", "allow-hosts": "a.example\n",
+		"url-filter": "-/(old|two)\n+.\n", "url-prefixes": "http://a.example\n", "url-suffixes": "+\n/copy\n",
+		"url-length": "40", "host-pages": "1", "domain-pages": "1", "host-bytes": "1", "domain-bytes": "1",
+		"host-time": "1ms", "domain-time": "1ms", "refuse-types": "text/html",
+		"signature": "bytes", "dedup-order": "length",
+	}
+}
+
+// tryTime ends a crawl that waits for a host. It is not reached unless something is wrong.
+const tryTime = time.Minute
+
+// rewriteOld is a file of substitutions.
+const rewriteOld = "<regex-normalize><regex><pattern>/old</pattern><substitution>/new</substitution></regex>" +
+	"</regex-normalize>"
+
+// setup is a try with one setting: the value that its command line gives to some commands.
+type setup struct {
+	w       *effectsWeb
+	name    string
+	given   uses             // the commands that get the setting
+	config  string           // the settings file of all commands; "": base.toml
+	now     func() time.Time // the clock; nil: the machine's
+	loosely bool             // commands take also settings that they do not use
+}
+
+// options are the engine's options for a command.
+func (s *setup) options(t *testing.T, command uses, fs storage.FS) engine.Options {
+	t.Helper()
+	f := &flags{}
+	cmd := &cobra.Command{Use: "test"}
+	f.settings(cmd, command)
+	if s.loosely {
+		f.uses = inAll
+	}
+	f.config = s.w.file(cmp.Or(s.config, "base.toml"))
+	if s.given&command != 0 {
+		f.set = []string{s.name + "=" + s.w.value(t, s.name)}
+	}
+	o, err := f.options(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.w.seeds = f.seedFiles()
+	o.Now = s.now
+	o.FS, o.Dir, o.Events, o.Memory, o.Dial = fs, "data", engine.EventListener{}, 64<<20, s.w.dial
+	return o
+}
+
+// phase opens the engine for a command and runs it. What it cannot do is part of the observation.
+func (s *setup) phase(
+	t *testing.T, fs storage.FS, seen *strings.Builder, command uses, run func(*engine.Engine) error,
+) {
+	t.Helper()
+	e, err := engine.Open(s.options(t, command, fs))
+	if err == nil {
+		err = errors.Join(run(e), e.Close())
+	}
+	if err != nil {
+		fmt.Fprintf(seen, "%s: %v\n", command, err)
+	}
+}
+
+// first is a batch crawl of a new directory; second goes on with the state that one by default settings leaves.
+func (s *setup) first(t *testing.T, fs storage.FS) string {
+	t.Helper()
+	var seen strings.Builder
+	s.w.begin()
+	s.inject(t, fs, &seen, s.w.file("seeds"))
+	for range 2 {
+		s.round(t, fs, &seen, 0, false)
+	}
+	s.finish(t, fs, &seen)
+	return s.observe(t, fs, &seen)
+}
+
+func (s *setup) second(t *testing.T, fs storage.FS) string {
+	t.Helper()
+	var seen strings.Builder
+	s.w.begin()
+	s.inject(t, fs, &seen, s.w.file("seeds2"))
+	s.round(t, fs, &seen, 40, true)
+	s.finish(t, fs, &seen)
+	return s.observe(t, fs, &seen)
+}
+
+// third goes on from the same state with a wider scope, which lets in what was withheld.
+func (s *setup) third(t *testing.T, fs storage.FS) string {
+	t.Helper()
+	var seen strings.Builder
+	s.w.begin()
+	s.config = "wide.toml"
+	s.round(t, fs, &seen, 0, false)
+	return s.observe(t, fs, &seen)
+}
+
+func (s *setup) inject(t *testing.T, fs storage.FS, seen *strings.Builder, file string) {
+	t.Helper()
+	s.phase(t, fs, seen, inInject, func(e *engine.Engine) error {
+		_, err := e.Inject(context.Background(), engine.InjectOptions{Files: append([]string{file}, s.w.seeds...)})
+		return err
+	})
+}
+
+func (s *setup) round(t *testing.T, fs storage.FS, seen *strings.Builder, days int, parse bool) {
+	t.Helper()
+	ctx := context.Background()
+	var number uint32
+	s.phase(t, fs, seen, inGenerate, func(e *engine.Engine) error {
+		r, err := e.Generate(ctx, engine.GenerateOptions{AddDays: days})
+		number = r.Segment
+		return err
+	})
+	if number == 0 {
+		return
+	}
+	s.phase(t, fs, seen, inFetch, func(e *engine.Engine) error {
+		limits := engine.Limits{MaxTime: tryTime}
+		_, err := e.Fetch(ctx, engine.FetchOptions{Segment: number, Patience: 1, Limits: limits})
+		return err
+	})
+	if parse {
+		s.phase(t, fs, seen, inParse, func(e *engine.Engine) error {
+			_, err := e.Seal(ctx, number)
+			return err
+		})
+	}
+	s.phase(t, fs, seen, inUpdateDB, func(e *engine.Engine) error {
+		_, err := e.UpdateDB(ctx, number)
+		return err
+	})
+	s.phase(t, fs, seen, inInvertlinks, func(e *engine.Engine) error {
+		_, err := e.InvertLinks(ctx, number)
+		return err
+	})
+}
+
+func (s *setup) finish(t *testing.T, fs storage.FS, seen *strings.Builder) {
+	t.Helper()
+	s.phase(t, fs, seen, inDedup, func(e *engine.Engine) error {
+		_, err := e.Dedup(context.Background(), engine.DedupOptions{})
+		return err
+	})
+	s.phase(t, fs, seen, inIndex, func(e *engine.Engine) error {
+		_, err := e.Index(context.Background(), engine.IndexOptions{Refresh: true})
+		return err
+	})
+}
+
+// observe is everything that a crawl left behind and that the servers saw, without times.
+func (s *setup) observe(t *testing.T, fs storage.FS, seen *strings.Builder) string {
+	t.Helper()
+	e, err := engine.Open(engine.Options{Dir: "data", FS: fs, MustExist: true, Memory: 64 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	ctx, in := context.Background(), e.Inspect()
+	for r, err := range in.Records(ctx, engine.RecordFilter{}) {
+		write(t, seen, r, err)
+	}
+	for segment, err := range in.Segments(ctx) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for p, err := range in.ParseRecords(ctx, segment.Segment, "") {
+			if !errors.Is(err, engine.ErrNotFound) { // a segment of robots.txt files alone
+				write(t, seen, p, err)
+			}
+		}
+	}
+	digest, err := e.IndexDigest(ctx)
+	fmt.Fprintf(seen, "index %x %v\n", digest, err)
+	seen.WriteString(strings.Join(s.w.requests(), "\n"))
+	lines := strings.Split(strings.ReplaceAll(seen.String(), s.w.port, "PORT"), "\n")
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
+
+// write writes a view without what differs between two equal crawls.
+func write(t *testing.T, seen *strings.Builder, view any, err error) {
+	t.Helper()
+	text, jsonErr := json.Marshal(view)
+	fields := map[string]any{}
+	if err := errors.Join(err, jsonErr, json.Unmarshal(text, &fields)); err != nil {
+		t.Fatal(err)
+	}
+	maps.DeleteFunc(fields, func(name string, _ any) bool {
+		return strings.HasSuffix(name, "time") || name == "last_fetch" || name == "took_ms" || name == "warc" ||
+			name == "segment"
+	})
+	text, err = json.Marshal(fields)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintf(seen, "%s\n", text)
+}
+
+// crawl is a continuous crawl of a new directory.
+func (s *setup) crawl(t *testing.T, fs storage.FS) string {
+	t.Helper()
+	var seen strings.Builder
+	s.w.begin()
+	s.phase(t, fs, &seen, inCrawl, func(e *engine.Engine) error {
+		files := append([]string{s.w.file("seeds")}, s.w.seeds...)
+		_, err := e.Crawl(context.Background(), engine.CrawlOptions{
+			Inject: engine.InjectOptions{Files: files}, Patience: 1, Limits: engine.Limits{MaxTime: tryTime},
+		})
+		return err
+	})
+	return s.observe(t, fs, &seen)
+}
+
+// later is a crawl that goes on after pages came due again.
+func (s *setup) later(t *testing.T, fs storage.FS) string {
+	t.Helper()
+	s.now = func() time.Time { return time.Now().Add(40 * 24 * time.Hour) }
+	return s.crawl(t, fs)
+}
+
+// checkURLs is what "seine check url" says of some URLs.
+func (s *setup) checkURLs(t *testing.T, fs storage.FS) string {
+	t.Helper()
+	var seen strings.Builder
+	s.phase(t, fs, &seen, inCheckURL, func(e *engine.Engine) error {
+		for _, url := range s.w.urls() {
+			c, err := e.Inspect().Check(url, policy.NormalizeInject)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintln(&seen, c)
+		}
+		return nil
+	})
+	return seen.String()
+}
+
+// checkParse is what "seine check parse" says of a page.
+func (s *setup) checkParse(t *testing.T, fs storage.FS) string {
+	t.Helper()
+	s.w.begin()
+	c, err := engine.CheckPage(context.Background(), s.options(t, inCheckParse, fs), s.w.at("a", "/"))
+	return fmt.Sprint(c, err, s.w.requests())
+}
+
+// scenarios are the ways to try a setting. Those that go on from a state get a copy of it.
+var scenarios = []struct {
+	commands uses
+	goesOn   bool
+	run      func(*setup, *testing.T, storage.FS) string
+}{
+	{batch, false, (*setup).first},
+	{batch, true, (*setup).second},
+	{batch, true, (*setup).third},
+	{inCrawl, false, (*setup).crawl},
+	{inCrawl, true, (*setup).later},
+	{inCheckURL, true, (*setup).checkURLs},
+	{inCheckParse, false, (*setup).checkParse},
+}
+
+// batch are the phases, one at a time.
+const batch = inInject | inGenerate | inFetch | inParse | inUpdateDB | inInvertlinks | inDedup | inIndex
+
+// TestSettingEffects: a setting changes what each command does that takes it, and no other command would do anything
+// else with it. The crawls are small and in memory, of servers on loopback.
+func TestSettingEffects(t *testing.T) {
+	w := newEffectsWeb(t)
+	state := storage.NewCrashableFS()
+	(&setup{w: w}).first(t, state)
+	try := func(t *testing.T, i int, s setup) string {
+		s.w = w
+		fs := storage.NewCrashableFS()
+		if scenarios[i].goesOn {
+			fs = state.Crash(100, 1)
+		}
+		return scenarios[i].run(&s, t, fs)
+	}
+	base := make([]string, len(scenarios))
+	for i := range scenarios {
+
+		base[i] = try(t, i, setup{})
+		if again := try(t, i, setup{}); again != base[i] {
+			t.Fatalf("scenario %d: two equal crawls differ: %s", i, difference(base[i], again))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(allSettings)) {
+		s := allSettings[name]
+		if unseen[name] != "" {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			matters := uses(0)
+			for i, scenario := range scenarios {
+				with := base[i]
+				if s.used&scenario.commands != 0 {
+					with = try(t, i, setup{name: name, given: s.used})
+				}
+				if name == "signature" {
+					// The engine refuses another one, so that every command that got it would fail.
+				} else if loose := try(t, i, setup{name: name, given: inAll, loosely: true}); loose != with {
+					t.Errorf("scenario %d: a command that does not take it would use it: %s", i,
+						difference(with, loose))
+				}
+				for bit := range commandNames {
+					command := uses(1 << bit)
+					if s.used&scenario.commands&command == 0 || matters&command != 0 {
+						continue
+					}
+					alone := setup{name: name, given: command}
+					others := setup{name: name, given: s.used &^ command}
+					if try(t, i, alone) != base[i] || try(t, i, others) != with {
+						matters |= command
+					}
+				}
+			}
+			for bit := range commandNames {
+				if command := uses(1 << bit); s.used&command&^matters&^inViews != 0 {
+					t.Errorf("it has no effect on %s", command)
+				}
+			}
+		})
+	}
+}
+
+// difference shows the first line in which two observations differ.
+func difference(a, b string) string {
+	as, bs := strings.Split(a, "\n"), strings.Split(b, "\n")
+	for i := range min(len(as), len(bs)) {
+		if as[i] != bs[i] {
+			return fmt.Sprintf("\n%.400s\n%.400s", as[i], bs[i])
+		}
+	}
+	return fmt.Sprintf("%d lines, %d lines", len(as), len(bs))
+}
+
+// TestSettingsArrive: the value of a setting that is a field of the engine's options arrives there and changes no other
+// field, for each command that uses it.
+func TestSettingsArrive(t *testing.T) {
+	for name, s := range allSettings {
+		if s.into == nil {
+			continue
+		}
+		for bit, command := range commandNames {
+			if s.used&(1<<bit) == 0 {
+				continue
+			}
+			options := func(set ...string) (o engine.Options) {
+				f, cmd := &flags{}, &cobra.Command{Use: "test"}
+				f.settings(cmd, 1<<bit)
+				f.set = set
+				o, err := f.options(cmd)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return o
+			}
+			base, with := options(), options(name+"="+other(s, 0))
+			if reflect.DeepEqual(s.into(&base), s.into(&with)) {
+				t.Errorf("%s: the value of %s does not arrive", command, name)
+			}
+			reflect.ValueOf(s.into(&with)).Elem().Set(reflect.ValueOf(s.into(&base)).Elem())
+			if name == "requisites" { // which also says what is downloaded, and what the built-in filters refuse
+				with.RefuseTypes, with.Filters = base.RefuseTypes, base.Filters
+			}
+			for _, o := range []*engine.Options{&base, &with} {
+				o.OnFatal, o.Events, o.Parsers.Parsers = nil, engine.EventListener{}, nil // functions
+			}
+			if !reflect.DeepEqual(base, with) {
+				t.Errorf("%s: %s changes more than its own field:\n%+v\n%+v", command, name, base, with)
+			}
+		}
+	}
+}

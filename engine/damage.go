@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"github.com/seine-crawler/seine/engine/internal/inspect"
+	"github.com/seine-crawler/seine/engine/internal/segment"
+	"github.com/seine-crawler/seine/storage"
+)
+
+// The directories within Options.Dir. Repair and Rebuild make a store in rebuildName, which has the name rebuiltName
+// once it is complete and then takes the place of the old one, which becomes damagedName.
+const (
+	storeName   = "store"
+	warcName    = "warc"
+	rebuildName = "store.rebuild"
+	rebuiltName = "store.rebuilt"
+	damagedName = "store.damaged"
+)
+
+func (o *Options) storeDir() string {
+	if o.rebuilding {
+		return filepath.Join(o.Dir, rebuildName)
+	}
+	return filepath.Join(o.Dir, storeName)
+}
+
+func (o *Options) warcDir() string { return filepath.Join(o.Dir, warcName) }
+
+// damage ends the message of an error of Open with what a person can do about it.
+func damage(err error, dir string) error {
+	if errors.Is(err, ErrDamaged) {
+		return fmt.Errorf("%w: restore the directory from a backup, or see what is lost with \"seine verify --dir %s\" "+
+			"and make the best of what is left with \"seine verify --repair --dir %s\"", err, dir, dir)
+	}
+	return advised(err)
+}
+
+// refuseLostStore refuses to make a new store beside WARC files, and to open a directory whose repair was interrupted
+// when one store was to take the place of the other.
+func (o *Options) refuseLostStore() error {
+	if o.rebuilding {
+		return nil
+	}
+	fsys := storage.NewWARCFS(o.FS)
+	if exists(fsys, filepath.Join(o.Dir, rebuiltName)) {
+		return fmt.Errorf("%w: a repair of %s was interrupted: repair it again", ErrDamaged, o.Dir)
+	}
+	if o.hasStore() {
+		return nil
+	}
+	names, err := fsys.List(o.warcDir())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("listing %s: %w", o.warcDir(), err)
+	}
+	for _, name := range names {
+		if _, ok := segment.NumberOf(name); ok {
+			return fmt.Errorf("%w: there are WARC files in %s and no store in %s: it is not taken for a new crawl; "+
+				"\"seine rebuild --dir %s\" makes a store of the files", ErrDamaged, o.warcDir(), o.storeDir(), o.Dir)
+		}
+	}
+	return nil
+}
+
+// hasStore reports whether there is anything of a store.
+func (o *Options) hasStore() bool {
+	names, err := storage.NewWARCFS(o.FS).List(filepath.Join(o.Dir, storeName))
+	if err != nil {
+		return !errors.Is(err, fs.ErrNotExist) // opening it says what is wrong
+	}
+	for _, name := range names {
+		if name != "LOCK" && !strings.HasPrefix(name, "tmp-") {
+			return true
+		}
+	}
+	return false
+}
+
+// exists reports whether there is a file or directory of that name.
+func exists(fsys interface{ Size(string) (int64, error) }, name string) bool {
+	_, err := fsys.Size(name)
+	return err == nil
+}
+
+// Verify is Inspector.Verify for a directory that need not be whole. It opens the directory for reading only, also one
+// that Open refuses; if not even the store can be read, that is a problem in the report, and the WARC files are read by
+// themselves.
+//
+// Errors: ErrLocked, ErrFormat, ErrNoStore; errors of the context and of the machine.
+func Verify(ctx context.Context, o Options) (VerifyReport, error) {
+	o.ReadOnly = true
+	e, err := Open(o)
+	if err == nil {
+		r, err := e.Inspect().Verify(ctx)
+		return r, errors.Join(err, e.Close())
+	}
+	if !errors.Is(err, ErrDamaged) {
+		return VerifyReport{}, err
+	}
+	o = o.withDefaults()
+	env := inspect.Env{
+		FS: storage.NewWARCFS(o.FS), Dir: o.warcDir(), SortFS: o.FS, Now: o.Now,
+		SegmentOf: segment.NumberOf, Page: segment.IsPage,
+	}
+	if s, serr := storage.Open(o.storeDir(), storage.Options{FS: o.FS, Now: o.Now, Salvage: true}); serr == nil {
+		defer s.Close() // open for reading: there is nothing to lose
+		env.Store = s
+	}
+	v, verr := inspect.New(env).Verify(ctx, err)
+	return viewVerified(&v), advised(ended(ctx, verr))
+}

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package inspect
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
+	"github.com/seine-crawler/seine/storage/warc"
+)
+
+// filesCheck compares WARC files with what the store says of them.
+//
+//	file ──▶ its segment, its length, the number of its records
+//	page's record ◀─▶ capture, by file and offset: the same URL and digest
+//	outcome of a fetch ──▶ record
+//
+// The second and third are one sort of both sides by file and offset, so memory is bounded.
+type filesCheck struct {
+	in     *Inspect
+	ctx    context.Context
+	v      *Verified
+	sealed map[uint32]storage.Segment // when the check began
+	refs   *storage.Sorter
+	key    []byte
+	value  []byte
+}
+
+// What the sorter's values begin with.
+const (
+	refPage    = 'w' // a page's record: digest, 0, URL
+	refFailure = 'f' // the record of a fetch without a response
+	refCapture = 'c' // a capture: digest, 0, URL
+	refOutcome = 'o' // the outcome of a fetch: URL key
+)
+
+func (in *Inspect) verifyFiles(ctx context.Context, v *Verified) error {
+	c := filesCheck{in: in, ctx: ctx, v: v, sealed: map[uint32]storage.Segment{}}
+	dir := ""
+	if in.env.Store != nil {
+		dir = in.env.Store.SortDir()
+		list, err := in.env.Store.SegmentList()
+		if errors.Is(err, storage.ErrCorrupt) {
+			list = nil // Store.Verify has counted it
+		} else if err != nil {
+			return err
+		}
+		for _, seg := range list {
+			if seg.State >= storage.SegmentSealed {
+				c.sealed[seg.Number] = seg
+			}
+		}
+	}
+	c.refs = storage.NewSorter(storage.SorterOptions{Dir: dir, FS: in.env.SortFS})
+	defer c.refs.Close()
+	if err := c.files(); err != nil || in.env.Store == nil {
+		return err
+	}
+	if err := c.captures(); err != nil {
+		return err
+	}
+	if err := c.outcomes(); err != nil {
+		return err
+	}
+	return c.compare()
+}
+
+// files reads all files of segments, and looks for those that are missing.
+func (c *filesCheck) files() error {
+	names, err := c.in.env.FS.List(c.in.env.Dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		number, ok := c.in.env.SegmentOf(name)
+		if !ok {
+			continue
+		}
+		seg, ok := c.sealed[number]
+		if !ok {
+			if err := c.openFile(name, number); err != nil {
+				return err
+			}
+			continue
+		}
+		i := slices.IndexFunc(seg.WARC, func(f storage.WARCFile) bool { return f.Name == name })
+		if i < 0 {
+			c.v.Problem(kindFile, "%s belongs to segment %d, which was sealed without it", c.path(name), number)
+			continue
+		}
+		if err := c.sealedFile(seg.WARC[i]); err != nil {
+			return err
+		}
+	}
+	for _, seg := range c.sealed {
+		for _, f := range seg.WARC {
+			if !slices.Contains(names, f.Name) {
+				c.v.Problem(kindFile, "%s of segment %d is missing; it had %d bytes, %d records",
+					c.path(f.Name), seg.Number, f.Size, f.Records)
+			}
+		}
+	}
+	return nil
+}
+
+func (c *filesCheck) path(name string) string { return filepath.Join(c.in.env.Dir, name) }
+
+// openFile reads a file of a segment that is not sealed: what a crash left at its end is no damage.
+func (c *filesCheck) openFile(name string, number uint32) error {
+	if c.in.env.Store != nil {
+		_, known, err := c.in.env.Store.Segment(number)
+		if err != nil && !errors.Is(err, storage.ErrCorrupt) {
+			return err
+		}
+		if err == nil && !known {
+			c.v.Problem(kindFile, "%s belongs to segment %d, which the store does not have", c.path(name), number)
+		}
+	}
+	size, err := c.in.env.FS.Size(c.path(name))
+	if err != nil {
+		return err
+	}
+	_, err = c.scan(name, size, func(f warc.Fault) {
+		if f.Tail {
+			c.v.Torn += uint64(f.Length)
+		} else {
+			c.v.Problem(kindRecord, "%s: %v", c.path(name), f)
+		}
+	}, func(*warc.Record) error { return nil })
+	return err
+}
+
+// sealedFile reads a file that was complete when its segment was sealed.
+func (c *filesCheck) sealedFile(f storage.WARCFile) error {
+	path := c.path(f.Name)
+	size, err := c.in.env.FS.Size(path)
+	switch {
+	case err != nil:
+		return err
+	case size < f.Size:
+		c.v.Problem(kindFile, "%s has %d bytes and should have %d: %d are lost", path, size, f.Size, f.Size-size)
+	case size > f.Size:
+		c.v.Problem(kindFile, "%s has %d bytes and should have %d: something else follows its end", path, size, f.Size)
+	}
+	faults := false
+	records, err := c.scan(f.Name, min(size, f.Size), func(x warc.Fault) {
+		faults = true
+		c.v.Problem(kindRecord, "%s: %v", path, x)
+	}, func(rec *warc.Record) error { return c.noteRecord(f.Name, rec) })
+	if err == nil && !faults && size >= f.Size && records != f.Records {
+		c.v.Problem(kindFile, "%s has %d records and should have %d", path, records, f.Records)
+	}
+	return err
+}
+
+// scan reads a file.
+func (c *filesCheck) scan(
+	name string, size int64, fault func(warc.Fault), record func(*warc.Record) error,
+) (records uint64, err error) {
+	f, err := c.in.env.FS.Open(c.path(name))
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close() // open for reading: there is nothing to lose
+	c.v.Files++
+	c.v.Bytes += uint64(size)
+	err = warc.Scan(f, c.path(name), size, func(rec *warc.Record) error {
+		records++
+		c.v.Records++
+		if records%contextEvery == 0 && c.ctx.Err() != nil {
+			return c.ctx.Err()
+		}
+		return record(rec)
+	}, func(x warc.Fault) error {
+		fault(x)
+		return nil
+	})
+	return records, err
+}
+
+// noteRecord adds a record that the store should know.
+func (c *filesCheck) noteRecord(file string, rec *warc.Record) error {
+	c.value = c.value[:0]
+	switch {
+	case rec.Type == warc.TypeMetadata:
+		c.value = append(c.value, refFailure)
+	case c.in.env.Page(rec):
+		c.value = append(append(c.value, refPage), rec.Field("WARC-Payload-Digest")...)
+		c.value = append(append(c.value, 0), rec.URI...)
+	default:
+		return nil
+	}
+	return c.note(file, rec.Offset)
+}
+
+func (c *filesCheck) note(file string, offset int64) error {
+	c.key = append(append(c.key[:0], file...), 0)
+	c.key = binary.BigEndian.AppendUint64(c.key, uint64(offset))
+	return c.refs.Add(c.key, c.value)
+}
+
+// captures adds what the store says of pages. What cannot be read or decoded, Store.Verify has counted.
+func (c *filesCheck) captures() error {
+	var cdx storage.CDX
+	return c.each(storage.CDXRange(), func(key, value []byte) error {
+		url, _, err := storage.SplitCDXKey(key)
+		if err != nil || storage.DecodeCDX(value, &cdx) != nil {
+			return nil
+		}
+		if _, ok := c.sealed[cdx.Segment]; !ok {
+			return nil
+		}
+		c.value = append(warc.AppendSHA1(append(c.value[:0], refCapture), cdx.Digest), 0)
+		if c.value, err = urlkey.AppendURL(c.value, url); err != nil {
+			return nil
+		}
+		return c.note(cdx.Location.File, cdx.Location.Offset)
+	})
+}
+
+// outcomes adds the records that parse records name.
+func (c *filesCheck) outcomes() error {
+	var o storage.FetchOutcome
+	for number := range c.sealed {
+		err := c.each(storage.ParseLinks(number), func(key, value []byte) error {
+			if storage.DecodeFetchOutcome(value, &o) != nil || o.Location.File == "" {
+				return nil
+			}
+			c.value = append(append(c.value[:0], refOutcome), key...)
+			return c.note(o.Location.File, o.Location.Offset)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// each calls fn for the keys of a range up to the first that is damaged.
+func (c *filesCheck) each(r storage.Range, fn func(key, value []byte) error) error {
+	sc := c.in.env.Store.Scan(r, nil, nil)
+	defer sc.Close()
+	for n := 0; sc.Next(); n++ {
+		if n%contextEvery == 0 && c.ctx.Err() != nil {
+			return c.ctx.Err()
+		}
+		if err := fn(sc.Key(), sc.Value()); err != nil {
+			return err
+		}
+	}
+	if err := sc.Err(); !errors.Is(err, storage.ErrCorrupt) {
+		return err
+	}
+	return nil
+}
+
+// compare goes through both sides by file and offset.
+func (c *filesCheck) compare() error {
+	run, err := c.refs.Sort()
+	if err != nil {
+		return err
+	}
+	defer run.Close()
+	var at []byte
+	var values [5][]byte // by kind, the last of each
+	kinds := string([]byte{refPage, refFailure, refCapture, refOutcome})
+	for run.Next() {
+		if !bytes.Equal(run.Key(), at) {
+			c.comparePlace(at, values)
+			at = append(at[:0], run.Key()...)
+			values = [5][]byte{}
+		}
+		values[strings.IndexByte(kinds, run.Value()[0])] = bytes.Clone(run.Value()[1:])
+	}
+	c.comparePlace(at, values)
+	return run.Err()
+}
+
+// comparePlace compares what is at one offset of a file.
+func (c *filesCheck) comparePlace(at []byte, values [5][]byte) {
+	if at == nil {
+		return
+	}
+	page, failure, capture, outcome := values[0], values[1], values[2], values[3]
+	file, offset := c.path(string(at[:len(at)-9])), binary.BigEndian.Uint64(at[len(at)-8:])
+	switch {
+	case capture != nil && page == nil:
+		_, url, _ := bytes.Cut(capture, []byte{0})
+		c.v.Problem(kindCapture, "%s: its record at %s, offset %d, is lost", url, file, offset)
+	case capture != nil && !bytes.Equal(capture, page):
+		digest, url, _ := bytes.Cut(capture, []byte{0})
+		got, of, _ := bytes.Cut(page, []byte{0})
+		c.v.Problem(kindCapture, "%s at %s, offset %d: the store has digest %s, the record is %s of %s",
+			url, file, offset, digest, got, of)
+	case page != nil && capture == nil:
+		_, url, _ := bytes.Cut(page, []byte{0})
+		c.v.Problem(kindCapture, "%s at %s, offset %d: the store does not know this record", url, file, offset)
+	case outcome != nil && page == nil && failure == nil:
+		c.v.Problem(kindCapture, "the outcome of %s: its record at %s, offset %d, is lost", outcome, file, offset)
+	}
+	if capture != nil && bytes.Equal(capture, page) {
+		c.v.Captures++
+	}
+}

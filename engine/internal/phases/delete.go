@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package phases
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// DeleteOptions say what to delete.
+type DeleteOptions struct {
+	Targets Targets
+	// Relinked, if not nil, is called with every URL that stays and lost inlinks, in key order: its anchors changed.
+	Relinked func(key []byte) error
+}
+
+// Deleted counts what Delete removed.
+type Deleted struct {
+	Records   uint64 // of crawldb
+	Documents uint64 // of the index
+	Inlinks   uint64 // of linkdb, from deleted pages and to them
+	Withheld  uint64 // withheld links to deleted URLs
+	Captures  uint64 // of cdx; what they are of stays in the WARC files until these are purged
+	Parsed    uint64 // parse records
+	// Signatures are those of deleted pages, which may have been the survivors of other pages. nil: too many.
+	Signatures []storage.Signature
+}
+
+// DeletedIn begins the name of a row of meta: the number of a segment follows whose WARC files hold deleted pages.
+const DeletedIn = "deleted-in/"
+
+// Delete removes the targets from crawldb, hostdb's counts, linkdb (the links to them and from them), withheld links,
+// lowered pages, signatures, fetchlists, cdx, parse records and the index: all in one ingestion. No segment may be
+// between states. What no range says is not found again; a page that is fetched later and links to a deleted URL makes
+// a new record of it, as of any URL.
+//
+//	crawldb ─▶ records, host counts, signatures, documents
+//	parse   ─▶ of each segment: records; their links, sorted by target ─▶ linkdb without deleted sources
+//	others  ─▶ rows of the targets
+func (p *Phases) Delete(ctx context.Context, o DeleteOptions) (Deleted, error) {
+	d := deletion{
+		p: p, o: o, ctx: ctx, ing: p.env.Store.NewIngestion(), signatures: p.env.Sorter(foldLast),
+		links: p.env.Sorter(nil), touched: map[uint32]bool{},
+	}
+	defer d.ing.Abort()
+	defer d.signatures.Close()
+	defer d.links.Close()
+	err := d.run()
+	if err == nil {
+		err = d.ing.Commit()
+	}
+	if err != nil {
+		return d.result, fmt.Errorf("delete: %w", err)
+	}
+	return d.result, nil
+}
+
+// deletion is one run of Delete.
+type deletion struct {
+	p          *Phases
+	o          DeleteOptions
+	ctx        context.Context
+	ing        *storage.Ingestion
+	signatures *storage.Sorter
+	links      *storage.Sorter // linkdb key → a deleted source; no value: the row goes
+	touched    map[uint32]bool // segments that held something of the targets
+	result     Deleted
+	steps      int
+	value      []byte
+}
+
+func (d *deletion) run() error {
+	for _, step := range []func() error{d.records, d.segments, d.captures, d.rows, d.inlinks, d.marks} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return writeSignatures(d.ctx, d.signatures, d.ing)
+}
+
+// canceled is the context's error, looked at now and then.
+func (d *deletion) canceled() error {
+	d.steps++
+	if d.steps%ctxCheckKeys != 1 {
+		return nil
+	}
+	return d.ctx.Err()
+}
+
+// records removes the records, and what is bound to them.
+func (d *deletion) records() error {
+	table, hosts := d.ing.Table(storage.Crawldb()), d.p.newHostTally(d.ing)
+	defer hosts.close()
+	documents := d.p.env.Deletes(d.ing)
+	defer documents.Abort()
+	var was storage.Record
+	d.result.Signatures = []storage.Signature{}
+	err := d.o.Targets.scan(d.p.env.Store, storage.Crawldb(), wholeKey, func(_, key, old []byte) error {
+		if err := d.canceled(); err != nil {
+			return err
+		}
+		if err := storage.DecodeRecord(old, &was); err != nil {
+			return fmt.Errorf("crawldb record %s: %w", key, err)
+		}
+		d.result.Records++
+		if s := d.result.Signatures; s != nil && !was.Signature.IsZero() {
+			if d.result.Signatures = append(s, was.Signature); len(s) >= deletedSignatures {
+				d.result.Signatures = nil
+			}
+		}
+		err := errors.Join(
+			noteSignature(d.signatures, key, &was, &storage.Record{}),
+			hosts.remove(key, &was), documents.Delete(urlkey.Key(key)), table.Delete(key))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := hosts.finish(); err != nil {
+		return err
+	}
+	if d.result.Documents, err = documents.Finish(); err != nil {
+		return fmt.Errorf("removing documents from the index: %w", err)
+	}
+	return nil
+}
+
+// segments removes parse records and entries of fetchlists, and notes the links of deleted pages.
+func (d *deletion) segments() error {
+	list, err := d.p.env.Store.SegmentList()
+	if err != nil {
+		return fmt.Errorf("listing segments: %w", err)
+	}
+	for _, s := range list {
+		if s.State == storage.SegmentOpen {
+			if _, err := d.rowsOf(storage.Fetchlist(s.Number), wholeKey); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := d.parsed(s.Number); err != nil {
+			return fmt.Errorf("segment %d: %w", s.Number, err)
+		}
+	}
+	return nil
+}
+
+func (d *deletion) parsed(segment uint32) error {
+	outcomes, texts := d.ing.Table(storage.ParseLinks(segment)), d.ing.Table(storage.ParseTextRange(segment))
+	var o storage.FetchOutcome
+	var links storage.OutlinkReader
+	var row []byte
+	return d.o.Targets.scan(d.p.env.Store, storage.ParseLinks(segment), wholeKey, func(_, key, value []byte) error {
+		if err := d.canceled(); err != nil {
+			return err
+		}
+		if err := storage.ReadFetchOutcome(value, &o, &links); err != nil {
+			return fmt.Errorf("parse record %s: %w", key, err)
+		}
+		d.touched[segment] = true
+		d.result.Parsed++
+		for links.Next() {
+			row = storage.AppendLinkdbKey(row[:0], links.Key(), segment)
+			if err := d.links.Add(row, key); err != nil {
+				return fmt.Errorf("sorting links: %w", err)
+			}
+		}
+		return errors.Join(links.Err(), outcomes.Delete(key), texts.Delete(key))
+	})
+}
+
+// captures removes the rows of cdx.
+func (d *deletion) captures() error {
+	table := d.ing.Table(storage.CDXRange())
+	var c storage.CDX
+	return d.o.Targets.scan(d.p.env.Store, storage.CDXRange(), capturedURL, func(_, key, value []byte) error {
+		if err := d.canceled(); err != nil {
+			return err
+		}
+		if err := storage.DecodeCDX(value, &c); err != nil {
+			return fmt.Errorf("cdx at %q: %w", key, err)
+		}
+		d.touched[c.Segment] = true
+		d.result.Captures++
+		return table.Delete(key)
+	})
+}
+
+// rows removes what waits for the targets.
+func (d *deletion) rows() (err error) {
+	if d.result.Withheld, err = d.rowsOf(storage.WithheldRange(), linkdbTarget); err == nil {
+		_, err = d.rowsOf(storage.LoweredRange(), wholeKey)
+	}
+	return err
+}
+
+// rowsOf removes the targets' rows of a range and returns their number.
+func (d *deletion) rowsOf(r storage.Range, url func([]byte) ([]byte, error)) (n uint64, err error) {
+	table := d.ing.Table(r)
+	return n, d.o.Targets.scan(d.p.env.Store, r, url, func(_, key, _ []byte) error {
+		n++
+		return errors.Join(d.canceled(), table.Delete(key))
+	})
+}
+
+// inlinks removes the links to the targets and from them.
+func (d *deletion) inlinks() error {
+	store := d.p.env.Store
+	err := d.o.Targets.scan(store, storage.Linkdb(), linkdbTarget, func(_, key, _ []byte) error {
+		return errors.Join(d.canceled(), d.links.Add(key, nil))
+	})
+	if err != nil {
+		return err
+	}
+	run, err := d.links.Sort()
+	if err != nil {
+		return fmt.Errorf("sorting links: %w", err)
+	}
+	defer run.Close()
+	table := d.ing.Table(storage.Linkdb())
+	var last []byte
+	return storage.MergeJoin(d.ctx, store, storage.Linkdb(), run, func(key []byte, gone [][]byte, old []byte) error {
+		if old == nil { // a link that does not count
+			return nil
+		}
+		left, removed, err := withoutSources(d.value[:0], old, gone)
+		if err != nil {
+			return fmt.Errorf("inlinks at %q: %w", key, err)
+		}
+		d.value = left
+		d.result.Inlinks += removed
+		if removed == 0 {
+			return nil
+		}
+		target, err := linkdbTarget(key)
+		if err == nil && d.o.Relinked != nil && !bytes.Equal(target, last) && !d.o.Targets.has(target) {
+			last = append(last[:0], target...)
+			err = d.o.Relinked(target)
+		}
+		if err != nil {
+			return err
+		}
+		if len(left) == 0 {
+			return table.Delete(key)
+		}
+		return table.Set(key, left)
+	})
+}
+
+// withoutSources appends the inlinks of a row that do not come from deleted pages, nothing if there are none left. An
+// empty source stands for all.
+func withoutSources(dst, row []byte, gone [][]byte) (left []byte, removed uint64, err error) {
+	sources := make(map[string]bool, len(gone))
+	for _, source := range gone {
+		sources[string(source)] = true
+	}
+	all := sources[""]
+	var last []byte
+	err = storage.VisitInlinks(row, func(from, anchor []byte) bool {
+		if all || sources[string(from)] {
+			removed++
+			return true
+		}
+		if len(dst) == 0 {
+			dst = storage.AppendInlinks(dst, nil)
+		}
+		dst = storage.AppendInlink(dst, last, from, anchor)
+		last = append(last[:0], from...)
+		return true
+	})
+	return dst, removed, err
+}
+
+// marks notes the segments whose WARC files hold what was deleted, for a purge.
+func (d *deletion) marks() error {
+	table := d.ing.Table(storage.Meta())
+	list, err := d.p.env.Store.SegmentList()
+	if err != nil {
+		return fmt.Errorf("listing segments: %w", err)
+	}
+	for _, s := range list {
+		if d.touched[s.Number] {
+			if err := table.Set(fmt.Appendf(nil, "%s%08x", DeletedIn, s.Number), nil); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package phases
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// Restored counts what Restore took over from a damaged store.
+type Restored struct {
+	Records uint64 // that could be read
+	Due     uint64 // of them, those whose newest page is lost: they are due
+	Gaps    uint64 // damaged places between
+}
+
+// Restore brings the records of a damaged store, as far as they can be read, into one that was made of the WARC files
+// alone. What the files do not say, only the old records have: injected scores, intervals and metadata, depths, and
+// URLs that no page of the files links to. What the files do say of a page, its segment, signature and outcome, is
+// right in the new store: the old one may name a page that is lost. Such a page is due, without validators.
+func (p *Phases) Restore(ctx context.Context, old *storage.Store) (Restored, error) {
+	r := restoring{p: p, now: p.now(), signatures: p.env.Sorter(foldLast), old: p.env.Sorter(foldLast)}
+	defer r.signatures.Close()
+	defer r.old.Close()
+	err := r.read(ctx, old)
+	if err == nil {
+		err = r.merge(ctx)
+	}
+	if err != nil {
+		return r.result, fmt.Errorf("restoring records of the damaged store: %w", err)
+	}
+	return r.result, nil
+}
+
+// restoring is one run of Restore.
+type restoring struct {
+	p          *Phases
+	now        int64
+	old        *storage.Sorter // key → record
+	signatures *storage.Sorter // see noteSignature
+	result     Restored
+	value      []byte
+}
+
+// read sorts the old records. Behind a damaged place it goes on at the next URL that the new store has.
+func (r *restoring) read(ctx context.Context, old *storage.Store) error {
+	known := r.p.env.Store.Scan(storage.Crawldb(), nil, nil)
+	defer known.Close()
+	next := func(after []byte) []byte {
+		if known.SeekGE(append(append([]byte(nil), after...), 0)) {
+			return known.Key()
+		}
+		return nil
+	}
+	var record storage.Record
+	var err error
+	r.result.Gaps, err = old.Salvage(storage.Crawldb(), next, func(key, value []byte) error {
+		if r.result.Records%ctxCheckKeys == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if _, err := urlkey.Key(key).URL(); err != nil || storage.DecodeRecord(value, &record) != nil {
+			return nil
+		}
+		r.result.Records++
+		return r.old.Add(key, value)
+	})
+	return err
+}
+
+// merge joins the old records with the new ones and ingests what differs.
+func (r *restoring) merge(ctx context.Context) error {
+	run, err := r.old.Sort()
+	if err != nil {
+		return err
+	}
+	defer run.Close()
+	store := r.p.env.Store
+	ing := store.NewIngestion()
+	defer ing.Abort()
+	records, hosts := ing.Table(storage.Crawldb()), r.p.newHostTally(ing)
+	defer hosts.close()
+	err = storage.MergeJoin(ctx, store, storage.Crawldb(), run, func(key []byte, values [][]byte, now []byte) error {
+		return r.one(records, hosts, key, values[len(values)-1], now)
+	})
+	if err != nil {
+		return err
+	}
+	if err := hosts.finish(); err != nil {
+		return err
+	}
+	if err := writeSignatures(ctx, r.signatures, ing); err != nil {
+		return err
+	}
+	return ing.Commit()
+}
+
+func (r *restoring) one(w *storage.TableWriter, hosts *hostTally, key, old, now []byte) error {
+	var before, rebuilt storage.Record
+	if err := storage.DecodeRecord(old, &before); err != nil {
+		return err
+	}
+	known := now != nil
+	if known {
+		if err := storage.DecodeRecord(now, &rebuilt); err != nil {
+			return fmt.Errorf("crawldb record %s: %w", key, err)
+		}
+	}
+	record, due := restored(before, rebuilt, r.now)
+	if due {
+		r.result.Due++
+	}
+	if err := noteSignature(r.signatures, key, &rebuilt, &record); err != nil {
+		return err
+	}
+	if err := hosts.change(key, known, &rebuilt, &record); err != nil {
+		return err
+	}
+	r.value = storage.AppendRecord(r.value[:0], &record)
+	return w.Set(key, r.value)
+}
+
+// restored is the record of a URL of which the damaged store had old and the WARC files say rebuilt (the zero Record:
+// nothing). due says that the newest outcome that old has is lost.
+func restored(old, rebuilt storage.Record, now int64) (r storage.Record, due bool) {
+	switch {
+	case rebuilt.LastFetch > old.LastFetch: // the old store had not taken the outcome in yet
+		r = rebuilt
+		r.Score, r.Meta = max(old.Score, rebuilt.Score), old.Meta
+		r.Depth = min(old.Depth, rebuilt.Depth)
+		return r, false
+	case rebuilt.LastFetch == old.LastFetch:
+		r = old
+		if old.Status == storage.StatusDuplicate {
+			r.Status = rebuilt.Status // dedup decides again
+		}
+		r.Segment, r.Signature = rebuilt.Segment, rebuilt.Signature
+		return r, false
+	}
+	r = old // with LastFetch: see lost
+	r.Status, r.Retries, r.FetchTime = storage.StatusUnfetched, 0, now
+	r.Segment, r.Signature, r.ETag, r.LastModified = rebuilt.Segment, rebuilt.Signature, "", ""
+	return r, true
+}
+
+// lost reports whether a record is one that Restore made due because its page is lost. Its links have had their votes,
+// which are in the records of their targets, so they have none when it is fetched again. Other unfetched records
+// without a segment either were never fetched or count a retry.
+func lost(r *storage.Record) bool {
+	return r.Status == storage.StatusUnfetched && r.Segment == 0 && r.LastFetch != 0 && r.Retries == 0
+}
+
+// Unknown returns the URLs whose outcomes a sealed segment has and crawldb does not know. In a crawl every URL is known
+// before it is fetched; when a store is made of WARC files alone, those were injected: seeds.
+func (p *Phases) Unknown(ctx context.Context, segment uint32) (urls []string, err error) {
+	sc := p.env.Store.Scan(storage.ParseLinks(segment), nil, nil)
+	defer sc.Close()
+	known := storage.NewFinder(p.env.Store, storage.Crawldb())
+	defer known.Close()
+	for n := 0; sc.Next(); n++ {
+		if n%ctxCheckPages == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		record, err := known.Find(sc.Key())
+		if err != nil {
+			return nil, err
+		}
+		if record != nil {
+			continue
+		}
+		u, err := urlkey.Key(sc.Key()).URL()
+		if err != nil {
+			return nil, err
+		}
+		urls = append(urls, u.String())
+	}
+	return urls, sc.Err()
+}

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package segment
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/seine-crawler/seine/storage"
+)
+
+// Purged counts what Purge removed.
+type Purged struct {
+	Parsed    uint64 // parse records of versions that were replaced
+	Captures  uint64 // of cdx, with their WARC records
+	Removed   uint64 // WARC files
+	Rewritten uint64 // WARC files
+	Bytes     int64  // by which the WARC files are smaller
+}
+
+// Purge removes what is no longer referenced in segments that every phase is done with:
+//
+//	parse records of versions that a later fetch of the URL replaced
+//	WARC files of segments without any other parse record, with their captures
+//	records of deleted pages in other WARC files, which are written again without them
+//
+// Versions that were replaced stay in WARC files that are needed for others: a WARC is an archive. deleted are the rows
+// of meta that say which segments hold deleted pages; their names end with the segment's number in hexadecimal.
+//
+// Each segment's changes are one ingestion. Only after it are old files removed; what a crash leaves of files, the next
+// Purge removes. One Purge runs at a time, and no other method meanwhile.
+func (s *Segments) Purge(ctx context.Context, deleted string) (Purged, error) {
+	g := purge{s: s, ctx: ctx, prefix: deleted, places: s.env.Sorter(nil)}
+	defer g.places.Close()
+	if err := g.run(); err != nil {
+		return g.result, fmt.Errorf("purge: %w", err)
+	}
+	return g.result, nil
+}
+
+// purge is one run of Purge.
+type purge struct {
+	s      *Segments
+	ctx    context.Context
+	prefix string
+	result Purged
+
+	empty, marked map[uint32]bool
+	places        *storage.Sorter // place in a WARC file → row of cdx; see appendPlace
+}
+
+func (g *purge) run() error {
+	list, err := g.s.env.Store.SegmentList()
+	if err != nil {
+		return fmt.Errorf("listing segments: %w", err)
+	}
+	var done []storage.Segment
+	for _, seg := range list {
+		if seg.State >= storage.SegmentLinked {
+			done = append(done, seg)
+		}
+	}
+	if err := g.removeStrays(done); err != nil {
+		return err
+	}
+	if g.marked, err = g.readMarks(); err != nil {
+		return err
+	}
+	g.empty = map[uint32]bool{}
+	for _, seg := range done {
+		left, err := g.dropReplaced(seg.Number)
+		if err != nil {
+			return fmt.Errorf("segment %d: %w", seg.Number, err)
+		}
+		if !left && len(seg.WARC) > 0 {
+			g.empty[seg.Number] = true
+		}
+	}
+	if len(g.empty)+len(g.marked) == 0 {
+		return nil
+	}
+	return g.replaceFiles(done)
+}
+
+// removeStrays removes WARC files that no segment names any more, and those that a crash left half written.
+func (g *purge) removeStrays(done []storage.Segment) error {
+	for _, seg := range done {
+		names, err := g.s.Files(seg.Number)
+		if err != nil {
+			return err
+		}
+		names = slices.DeleteFunc(names, func(name string) bool {
+			return slices.ContainsFunc(seg.WARC, func(f storage.WARCFile) bool { return f.Name == name })
+		})
+		if err := g.removeFiles(names); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (g *purge) removeFiles(names []string) error {
+	for _, name := range names {
+		path := g.s.env.Dir + "/" + name
+		size, err := g.s.env.FS.Size(path)
+		if err == nil {
+			err = g.s.env.FS.Remove(path)
+		}
+		if err != nil {
+			return fmt.Errorf("removing %s: %w", path, err)
+		}
+		g.result.Bytes += size
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	if err := g.s.env.FS.SyncDir(g.s.env.Dir); err != nil {
+		return fmt.Errorf("syncing %s: %w", g.s.env.Dir, err)
+	}
+	return nil
+}
+
+func (g *purge) readMarks() (map[uint32]bool, error) {
+	marked := map[uint32]bool{}
+	sc := g.s.env.Store.Scan(storage.Meta(), []byte(g.prefix), nil)
+	defer sc.Close()
+	for sc.Next() && bytes.HasPrefix(sc.Key(), []byte(g.prefix)) {
+		number, err := strconv.ParseUint(string(sc.Key()[len(g.prefix):]), 16, 32)
+		if err != nil {
+			return nil, fmt.Errorf("%w: meta row %q", storage.ErrCorrupt, sc.Key())
+		}
+		marked[uint32(number)] = true
+	}
+	return marked, sc.Err()
+}
+
+// dropReplaced removes the parse records of a segment that are neither the content of their URL nor its newest fetch.
+// It reports whether others are left.
+func (g *purge) dropReplaced(segment uint32) (left bool, err error) {
+	store := g.s.env.Store
+	ing := store.NewIngestion()
+	defer ing.Abort()
+	links, text := ing.Table(storage.ParseLinks(segment)), ing.Table(storage.ParseTextRange(segment))
+	sc, captures := store.Scan(storage.ParseLinks(segment), nil, nil), store.Scan(storage.CDXRange(), nil, nil)
+	known := storage.NewFinder(store, storage.Crawldb())
+	defer func() { err = errors.Join(err, sc.Close(), captures.Close(), known.Close()) }()
+	var r storage.Record
+	for n := 0; sc.Next(); n++ {
+		if n%4096 == 0 && g.ctx.Err() != nil {
+			return false, g.ctx.Err()
+		}
+		value, err := known.Find(sc.Key())
+		if err == nil && value != nil {
+			err = storage.DecodeRecord(value, &r)
+		}
+		if err != nil {
+			return false, fmt.Errorf("crawldb record %s: %w", sc.Key(), err)
+		}
+		needed := value != nil && r.Segment == segment
+		if value != nil && r.Segment < segment {
+			newest, err := newestCapture(captures, sc.Key())
+			if err != nil {
+				return false, err
+			}
+			needed = newest <= segment
+		}
+		if needed {
+			left = true
+			continue
+		}
+		g.result.Parsed++
+		if err := errors.Join(links.Delete(sc.Key()), text.Delete(sc.Key())); err != nil {
+			return false, err
+		}
+	}
+	if err := sc.Err(); err != nil || links.Count() == 0 {
+		return left, err
+	}
+	return left, ing.Commit()
+}
+
+// newestCapture returns the highest number of a segment with a capture of a URL.
+func newestCapture(captures *storage.Scanner, url []byte) (newest uint32, err error) {
+	var c storage.CDX
+	for ok := captures.SeekGE(storage.AppendCDXKey(nil, url, 0)); ok; ok = captures.Next() {
+		of, _, err := storage.SplitCDXKey(captures.Key())
+		if err != nil {
+			return 0, err
+		}
+		if !bytes.Equal(of, url) {
+			break
+		}
+		if err := storage.DecodeCDX(captures.Value(), &c); err != nil {
+			return 0, fmt.Errorf("cdx of %s: %w", url, err)
+		}
+		newest = max(newest, c.Segment)
+	}
+	return newest, captures.Err()
+}
+
+// replaceFiles removes or writes again the WARC files of the segments in question.
+func (g *purge) replaceFiles(done []storage.Segment) error {
+	if err := g.findPlaces(); err != nil {
+		return err
+	}
+	run, err := g.places.Sort()
+	if err != nil {
+		return fmt.Errorf("sorting captures: %w", err)
+	}
+	defer run.Close()
+	run.Next()
+	for _, seg := range done {
+		if !g.empty[seg.Number] && !g.marked[seg.Number] {
+			continue
+		}
+		if err := g.replace(seg, run); err != nil {
+			return fmt.Errorf("segment %d: %w", seg.Number, err)
+		}
+	}
+	return run.Err()
+}
+
+// findPlaces sorts the captures of the segments in question by their place.
+func (g *purge) findPlaces() error {
+	sc := g.s.env.Store.Scan(storage.CDXRange(), nil, nil)
+	defer sc.Close()
+	var c storage.CDX
+	var place []byte
+	for n := 0; sc.Next(); n++ {
+		if n%4096 == 0 && g.ctx.Err() != nil {
+			return g.ctx.Err()
+		}
+		if err := storage.DecodeCDX(sc.Value(), &c); err != nil {
+			return fmt.Errorf("cdx at %q: %w", sc.Key(), err)
+		}
+		if !g.empty[c.Segment] && !g.marked[c.Segment] {
+			continue
+		}
+		place = appendPlace(place[:0], c.Segment, c.Location.File, c.Location.Offset)
+		if err := g.places.Add(place, sc.Key()); err != nil {
+			return fmt.Errorf("sorting captures: %w", err)
+		}
+	}
+	return sc.Err()
+}
+
+// replace removes or writes again the files of one segment. run is at its first capture, or after where that would be.
+func (g *purge) replace(seg storage.Segment, run *storage.Run) error {
+	store := g.s.env.Store
+	ing := store.NewIngestion()
+	defer ing.Abort()
+	old := seg.WARC
+	var moved *rewriting
+	if g.empty[seg.Number] {
+		if err := g.dropCaptures(seg.Number, run, ing); err != nil {
+			return err
+		}
+		seg.WARC = nil
+	} else {
+		moved = g.s.newRewriting(g.ctx, seg, run)
+		defer moved.close()
+		files, err := moved.files()
+		if err != nil {
+			return err
+		}
+		if err := moved.writeRows(ing); err != nil {
+			return err
+		}
+		seg.WARC = files
+		g.result.Captures += moved.dropped
+	}
+	if g.marked[seg.Number] {
+		if err := ing.Table(storage.Meta()).Delete(fmt.Appendf(nil, "%s%08x", g.prefix, seg.Number)); err != nil {
+			return err
+		}
+	}
+	if err := ing.PutPurged(seg); err != nil {
+		return err
+	}
+	if err := ing.Commit(); err != nil {
+		return err
+	}
+	var names []string
+	for _, f := range old {
+		names = append(names, f.Name)
+	}
+	for _, f := range seg.WARC {
+		g.result.Bytes -= f.Size
+	}
+	g.result.Removed += uint64(max(len(old)-len(seg.WARC), 0))
+	g.result.Rewritten += uint64(len(seg.WARC))
+	return g.removeFiles(names)
+}
+
+// dropCaptures removes all captures of a segment from cdx.
+func (g *purge) dropCaptures(segment uint32, run *storage.Run, ing *storage.Ingestion) error {
+	keys := g.s.env.Sorter(foldLast)
+	defer keys.Close()
+	for ; run.Key() != nil && placeSegment(run.Key()) <= segment; run.Next() {
+		if placeSegment(run.Key()) == segment {
+			if err := keys.Add(run.Value(), nil); err != nil {
+				return fmt.Errorf("sorting captures: %w", err)
+			}
+		}
+	}
+	sorted, err := keys.Sort()
+	if err != nil {
+		return fmt.Errorf("sorting captures: %w", err)
+	}
+	defer sorted.Close()
+	table := ing.Table(storage.CDXRange())
+	for sorted.Next() {
+		g.result.Captures++
+		if err := table.Delete(sorted.Key()); err != nil {
+			return err
+		}
+	}
+	return errors.Join(run.Err(), sorted.Err())
+}
+
+func placeSegment(place []byte) uint32 { return binary.BigEndian.Uint32(place) }

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/seine-crawler/seine/engine/internal/phases"
+	"github.com/seine-crawler/seine/engine/internal/segment"
+	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/warc"
+)
+
+// RebuildReport says what a store was made of.
+type RebuildReport struct {
+	Segments uint64   `json:"segments"`
+	Pages    uint64   `json:"pages"` // outcomes of fetches, failures included
+	Links    uint64   `json:"links"`
+	Seeds    uint64   `json:"seeds"`   // URLs that were fetched and that no earlier page led to
+	Changed  []string `json:"changed"` // WARC files that were not sound, and what became of them
+	Took     Duration `json:"seconds"`
+}
+
+// String is one line.
+func (r RebuildReport) String() string {
+	return fmt.Sprintf("rebuild: %d segments, %d pages, %d links, %d seeds; %d WARC files changed in %.2fs",
+		r.Segments, r.Pages, r.Links, r.Seeds, len(r.Changed), r.Took.Seconds())
+}
+
+// Rebuild makes the store of a directory that has none, or an empty one, of its WARC files alone: crawldb with its
+// statuses, schedules and signatures, linkdb and the index. It takes the segments through all phases again, in order,
+// with the options that it is given; they should be those of the crawl. What was not written completely, or is damaged,
+// is cut out of the files.
+//
+// The files do not say which URLs were injected. One that was fetched, though no page before it led to it, must have
+// been, and counts as a seed with the score 1. Lost are seeds that were never fetched, scores and intervals that seeds
+// were given, what robots.txt files say (they are requested again), fetchlists that nobody began to fetch, and what was
+// recorded of hosts' pauses.
+//
+// A crash during Rebuild leaves the directory without a store, and Rebuild begins anew. Errors: ErrLocked; an error if
+// there is a store; those of the machine.
+func Rebuild(ctx context.Context, o Options) (RebuildReport, error) {
+	o = o.withDefaults()
+	if err := o.validate(); err != nil {
+		return RebuildReport{}, fmt.Errorf("rebuilding data directory %q: %w", o.Dir, err)
+	}
+	if err := o.finishMove(); err != nil {
+		return RebuildReport{}, advised(err)
+	}
+	if o.hasStore() {
+		return RebuildReport{}, fmt.Errorf("rebuilding %s: there is a store in %s: repair that with \"seine verify "+
+			"--repair\", which keeps what can be read of it; or move it away first", o.Dir, filepath.Join(o.Dir, storeName))
+	}
+	r, err := o.rebuild(ctx, nil)
+	if err == nil {
+		err = o.finishMove()
+	}
+	return r.RebuildReport, advised(wrapf(err, "rebuilding %s", o.Dir))
+}
+
+// rebuilt is a RebuildReport with what was taken over from an old store.
+type rebuilt struct {
+	RebuildReport
+	restored phases.Restored
+}
+
+// rebuild makes a store of the WARC files, and of what can be read of the old one unless that is nil. In the end it
+// gives the store the name rebuiltName, which says that it is complete.
+func (o Options) rebuild(ctx context.Context, old *storage.Store) (r rebuilt, err error) {
+	start := o.Now()
+	o.rebuilding, o.MustExist, o.ReadOnly = true, false, false
+	if err := storage.Clear(o.FS, o.storeDir()); err != nil {
+		return r, err
+	}
+	if r.Changed, err = o.mendFiles(ctx, old); err != nil {
+		return r, err
+	}
+	if old != nil {
+		if err := o.inherit(old); err != nil {
+			return r, err
+		}
+	}
+	events := o.Events
+	o.Events = EventListener{Warning: events.Warning}
+	w, err := openWork(o)
+	if err != nil {
+		return r, err
+	}
+	err = w.replay(ctx, old, &r)
+	if err = errors.Join(err, w.close()); err != nil {
+		return r, err
+	}
+	if err := storage.Move(o.FS, o.storeDir(), filepath.Join(o.Dir, rebuiltName)); err != nil {
+		return r, err
+	}
+	r.Took = Duration(o.Now().Sub(start))
+	return r, nil
+}
+
+// replay takes all segments through all phases.
+func (w *work) replay(ctx context.Context, old *storage.Store, r *rebuilt) error {
+	list, err := w.store.SegmentList()
+	if err != nil {
+		return err
+	}
+	for _, seg := range list {
+		sealed, err := w.seal(ctx, seg.Number)
+		if err != nil {
+			return err
+		}
+		seeds, err := w.phases.Unknown(ctx, seg.Number)
+		if err == nil && len(seeds) > 0 {
+			_, _, err = w.inject(ctx, InjectOptions{URLs: seeds})
+		}
+		if err == nil {
+			_, _, err = w.updateDB(ctx, seg.Number)
+		}
+		if err == nil {
+			_, err = w.invertLinks(ctx, seg.Number)
+		}
+		if err != nil {
+			return err
+		}
+		r.Segments++
+		r.Pages += sealed.Pages
+		r.Links += sealed.Links
+		r.Seeds += uint64(len(seeds))
+	}
+	if old != nil {
+		if r.restored, err = w.phases.Restore(ctx, old); err != nil {
+			return err
+		}
+	}
+	return w.settle(ctx, &hooks{})
+}
+
+// mendFiles makes every WARC file sound. A file that an old store says was sealed loses what follows its end. One that
+// is no WARC file is given another name.
+func (o *Options) mendFiles(ctx context.Context, old *storage.Store) (changed []string, err error) {
+	fsys := storage.NewWARCFS(o.FS)
+	if err := fsys.MkdirAll(o.warcDir()); err != nil {
+		return nil, err
+	}
+	names, err := fsys.List(o.warcDir())
+	if err != nil {
+		return nil, err
+	}
+	sizes := sealedSizes(old)
+	for _, name := range names {
+		if err := ctx.Err(); err != nil {
+			return changed, err
+		}
+		if _, ok := segment.NumberOf(name); !ok {
+			continue
+		}
+		path := filepath.Join(o.warcDir(), name)
+		size, err := fsys.Size(path)
+		if err != nil {
+			return changed, err
+		}
+		if known := sizes[name]; known > 0 && size > known {
+			if err := fsys.Truncate(path, known); err != nil {
+				return changed, err
+			}
+			changed = append(changed, fmt.Sprintf("%s: %d bytes after its end were cut off", path, size-known))
+		}
+		_, _, faults, err := warc.Mend(fsys, path)
+		var strange *warc.CorruptError
+		switch {
+		case errors.As(err, &strange):
+			if err := storage.Move(o.FS, path, path+".damaged"); err != nil {
+				return changed, err
+			}
+			changed = append(changed, fmt.Sprintf("%s: it is no WARC file: it is %s.damaged now", path, path))
+		case err != nil:
+			return changed, err
+		}
+		for _, f := range faults {
+			changed = append(changed, fmt.Sprintf("%s: %v", path, f))
+		}
+	}
+	return changed, nil
+}
+
+// sealedSizes are the lengths of the files of sealed segments, by name, as far as an old store can be read.
+func sealedSizes(old *storage.Store) map[string]int64 {
+	sizes := map[string]int64{}
+	if old == nil {
+		return sizes
+	}
+	list, err := old.SegmentList()
+	if err != nil {
+		return sizes
+	}
+	for _, seg := range list {
+		for _, f := range seg.WARC {
+			sizes[f.Name] = f.Size
+		}
+	}
+	return sizes
+}
+
+// inherit begins the new store with what no WARC file says: the settings of the directory, the seeds' hosts and what
+// else is in meta, and what is known of hosts.
+func (o *Options) inherit(old *storage.Store) error {
+	if signature, ok, err := old.Setting(settingSignature); err == nil && ok {
+		o.Signature = signature
+	} else if err == nil {
+		o.Signature = signatureText
+	}
+	made, err := o.openStore((&work{o: *o}).warn)
+	if err != nil {
+		return err
+	}
+	for _, r := range []storage.Range{storage.Meta(), storage.HostFactsRange()} {
+		if err = inheritRange(made, old, r); err != nil {
+			break
+		}
+	}
+	return errors.Join(err, made.Close())
+}
+
+// inheritRange copies what the new store does not have. Of settings it has its own.
+func inheritRange(made, old *storage.Store, r storage.Range) error {
+	var keys, values [][]byte
+	size := 0
+	flush := func() error {
+		err := made.Apply(func(b *storage.Batch) error {
+			for i := range keys {
+				if err := b.Set(r, keys[i], values[i]); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		keys, values, size = nil, nil, 0
+		return err
+	}
+	var facts storage.HostFacts
+	_, err := old.Salvage(r, func([]byte) []byte { return nil }, func(key, value []byte) error {
+		if r == storage.HostFactsRange() && storage.DecodeHostFacts(value, &facts) != nil {
+			return nil
+		}
+		if _, ok, err := made.Get(r, key, nil); ok || err != nil {
+			return err
+		}
+		keys, values = append(keys, append([]byte(nil), key...)), append(values, append([]byte(nil), value...))
+		if size += len(key) + len(value); size < inheritBytes {
+			return nil
+		}
+		return flush()
+	})
+	return errors.Join(err, flush())
+}
+
+// finishMove puts a complete new store in the place of the old one, which is kept beside it.
+func (o *Options) finishMove() error {
+	made, store := filepath.Join(o.Dir, rebuiltName), filepath.Join(o.Dir, storeName)
+	if !exists(storage.NewWARCFS(o.FS), made) {
+		return nil
+	}
+	if o.hasStore() {
+		if err := storage.Move(o.FS, store, filepath.Join(o.Dir, damagedName)); err != nil {
+			return err
+		}
+	}
+	return storage.Move(o.FS, made, store)
+}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/seine-crawler/seine/engine/internal/phases"
+	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// RecrawlReport counts the URLs that Recrawl made due.
+type RecrawlReport struct {
+	Records uint64   `json:"records"` // that the targets name
+	Due     uint64   `json:"due"`     // of these, that were not due before
+	Took    Duration `json:"seconds"`
+}
+
+func (r RecrawlReport) String() string {
+	return fmt.Sprintf("recrawl: %d URLs, %d of them were not due before, in %.2fs", r.Records, r.Due, r.Took.Seconds())
+}
+
+// DeleteReport counts what Delete removed.
+type DeleteReport struct {
+	Records   uint64   `json:"records"`   // of crawldb
+	Documents uint64   `json:"documents"` // of the index
+	Inlinks   uint64   `json:"inlinks"`   // of linkdb, to deleted pages and from them
+	Withheld  uint64   `json:"withheld"`  // links to deleted URLs that the scope or a filter refused
+	Parsed    uint64   `json:"parsed"`    // parse records
+	Captures  uint64   `json:"captures"`  // of cdx; their WARC records stay until Purge
+	Restored  uint64   `json:"restored"`  // pages that were duplicates of deleted ones
+	Refreshed uint64   `json:"refreshed"` // documents that lost anchors
+	Took      Duration `json:"seconds"`
+}
+
+func (r DeleteReport) String() string {
+	s := fmt.Sprintf("delete: %d records, %d documents, %d inlinks, %d parse records; %d duplicates restored, "+
+		"%d documents lost anchors, in %.2fs",
+		r.Records, r.Documents, r.Inlinks, r.Parsed, r.Restored, r.Refreshed, r.Took.Seconds())
+	if r.Captures > 0 {
+		s += fmt.Sprintf("; %d responses stay in the WARC files until `seine purge`", r.Captures)
+	}
+	return s
+}
+
+// PurgeReport counts what Purge removed.
+type PurgeReport struct {
+	Parsed    uint64   `json:"parsed"`    // parse records of versions that were replaced
+	Captures  uint64   `json:"captures"`  // responses and failures in WARC files
+	Removed   uint64   `json:"removed"`   // WARC files
+	Rewritten uint64   `json:"rewritten"` // WARC files, without what was deleted
+	Bytes     int64    `json:"bytes"`     // by which the WARC files are smaller
+	Documents uint64   `json:"documents"` // that left the index: a filter denies their URLs, or the pages are gone
+	Segments  int      `json:"segments"`  // index segments that were written again without deleted documents
+	Took      Duration `json:"seconds"`
+}
+
+func (r PurgeReport) String() string {
+	return fmt.Sprintf("purge: %d parse records, %d responses, %d WARC files removed and %d rewritten (%d bytes), "+
+		"%d documents, %d index segments rewritten in %.2fs",
+		r.Parsed, r.Captures, r.Removed, r.Rewritten, r.Bytes, r.Documents, r.Segments, r.Took.Seconds())
+}
+
+func (w *work) recrawl(ctx context.Context, targets []string) (RecrawlReport, []urlkey.HostKey, error) {
+	start := w.now()
+	var r RecrawlReport
+	named, err := w.phases.Targets(targets)
+	if err != nil {
+		return r, nil, fmt.Errorf("recrawl: %w", err)
+	}
+	w.crawldbMu.Lock()
+	defer w.crawldbMu.Unlock()
+	done, err := w.phases.Recrawl(ctx, named)
+	r.Records, r.Due = done.Records, done.Due
+	if err != nil {
+		return r, nil, err
+	}
+	r.Took = w.took(start)
+	w.done(r)
+	return r, done.Woken, nil
+}
+
+// deleteTargets deletes URLs, then restores duplicates and refreshes documents that depended on them. If it ends
+// between the two, the end of the next crawl does the rest, and so do Dedup and Index with Refresh.
+func (w *work) deleteTargets(ctx context.Context, targets []string) (DeleteReport, error) {
+	start := w.now()
+	var r DeleteReport
+	named, err := w.phases.Targets(targets)
+	if err != nil {
+		return r, fmt.Errorf("delete: %w", err)
+	}
+	if err := w.requireLinked(); err != nil {
+		return r, err
+	}
+	relinked := w.sorter(foldLast)
+	defer relinked.Close()
+	deleted, err := w.deleteNow(ctx, phases.DeleteOptions{
+		Targets: named, Relinked: func(key []byte) error { return relinked.Add(key, nil) },
+	})
+	r.Records, r.Documents, r.Inlinks = deleted.Records, deleted.Documents, deleted.Inlinks
+	r.Withheld, r.Parsed, r.Captures = deleted.Withheld, deleted.Parsed, deleted.Captures
+	if err != nil {
+		return r, err
+	}
+	d, err := w.dedup(ctx, DedupOptions{signatures: deleted.Signatures})
+	if err != nil {
+		return r, err
+	}
+	r.Restored = d.Restored
+	if !w.o.NoIndex && (relinked.Len() > 0 || d.Restored > 0) {
+		x, err := w.refreshSome(ctx, relinked, d.Restored > 0)
+		if err != nil {
+			return r, err
+		}
+		r.Refreshed = x.Refreshed
+	}
+	r.Took = w.took(start)
+	w.done(r)
+	return r, nil
+}
+
+// requireLinked refuses to delete while the outcomes of a segment are not in every range: they would come back.
+func (w *work) requireLinked() error {
+	list, err := w.store.SegmentList()
+	if err != nil {
+		return err
+	}
+	for _, s := range list {
+		waits, err := w.waitsForFetch(s)
+		if err != nil {
+			return err
+		}
+		if !waits && s.State < storage.SegmentLinked {
+			return phases.WithText(phases.ErrWrongState, "delete: segment %d is %s: finish it first, "+
+				"by `seine crawl` or by the phases after fetch", s.Number, s.State)
+		}
+	}
+	return nil
+}
+
+func (w *work) deleteNow(ctx context.Context, o phases.DeleteOptions) (phases.Deleted, error) {
+	w.crawldbMu.Lock()
+	defer w.crawldbMu.Unlock()
+	w.indexMu.Lock()
+	defer w.indexMu.Unlock()
+	deleted, err := w.phases.Delete(ctx, o)
+	if err == nil {
+		err = wrapf(w.index.Refresh(), "delete")
+	}
+	return deleted, err
+}
+
+// refreshSome brings the documents of some keys up to date, or with all those of all pages.
+func (w *work) refreshSome(ctx context.Context, keys *storage.Sorter, all bool) (IndexReport, error) {
+	start := w.now()
+	w.indexMu.Lock()
+	defer w.indexMu.Unlock()
+	return w.indexSegments(ctx, IndexOptions{Segments: []uint32{}, Refresh: all, keys: keys}, start)
+}
+
+func (w *work) purge(ctx context.Context) (PurgeReport, error) {
+	start := w.now()
+	var r PurgeReport
+	if !w.o.NoIndex {
+		x, err := w.buildIndex(ctx, IndexOptions{Segments: []uint32{}, Refresh: true})
+		if err != nil {
+			return r, err
+		}
+		r.Documents = x.Deleted
+	}
+	p, err := w.segments.Purge(ctx, phases.DeletedIn)
+	r.Parsed, r.Captures, r.Removed, r.Rewritten, r.Bytes = p.Parsed, p.Captures, p.Removed, p.Rewritten, p.Bytes
+	if err != nil {
+		return r, err
+	}
+	w.indexMu.Lock()
+	defer w.indexMu.Unlock()
+	m, err := w.index.DropDeleted(ctx)
+	if err != nil {
+		return r, fmt.Errorf("purge: %w", err)
+	}
+	r.Segments = m.Merged
+	r.Took = w.took(start)
+	w.done(r)
+	return r, nil
+}
