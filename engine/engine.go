@@ -116,7 +116,7 @@ func (w *work) openRooms() (err error) {
 		Store: w.store, FS: w.warcFS, Dir: w.warcDir(), Info: o.warcInfo(), Sorter: w.sorterOf(o.shares().segment),
 		Now: o.Now, Parsers: parse.New(o.Parsers), Agent: o.agentToken(),
 		Links: o.normalizers(policy.NormalizeOutlink), Redirects: o.normalizers(policy.NormalizeFetcher),
-		Spent: w.stages.spentIn, Warn: w.warn,
+		ParseLater: o.ParseLater, NoContent: o.NoContent, Spent: w.stages.spentIn, Warn: w.warn,
 	})
 	w.phases = phases.New(phases.Env{
 		Store: w.store, Admission: w.admission, Sorter: w.sorter, TableBytes: o.shares().keyTable, Now: o.Now,

@@ -237,6 +237,11 @@ func (p *Pool) Finish(ctx context.Context, seg *segment.Writer) (segment.Sealed,
 	return seg.Finish(ctx)
 }
 
+// Leave closes a segment that is parsed later: it stays open, with everything that was stored. It comes after Stop.
+func (p *Pool) Leave(seg *segment.Writer) error {
+	return errors.Join(p.Sync(seg), p.hosts.Flush(), seg.Abandon())
+}
+
 // Abandon syncs and closes the open segment without sealing it. It comes after Stop.
 func (p *Pool) Abandon() error {
 	return errors.Join(p.Sync(p.seg), p.seg.Abandon())
