@@ -79,7 +79,8 @@ func TestHeavy(t *testing.T) {
 			resp.Header.Get("Content-Encoding") != "" && packed > 4<<20:
 			t.Errorf("%s: %d bytes, %d with content coding, %d links", kind, len(body), packed, links)
 		}
-		if resp, _ := get(strings.TrimSuffix(h.Seeds()[0], "0") + "robots.txt"); resp.StatusCode != http.StatusNotFound {
+		resp, _ = get(strings.TrimSuffix(h.Seeds()[0], "0") + "robots.txt")
+		if resp.StatusCode != http.StatusNotFound {
 			t.Errorf("%s: robots.txt: %s", kind, resp.Status)
 		}
 		client.CloseIdleConnections()
