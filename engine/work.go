@@ -38,6 +38,9 @@ type work struct {
 	pages     deliveries
 	live      settings
 
+	// left says which URLs of a segment that is read back to leave out; nil: none. Repair sets it.
+	left func(key []byte) bool
+
 	// crawldbMu is held by the phases that read and write crawldb, indexMu by those that write the index.
 	// Order: crawldbMu before indexMu.
 	crawldbMu, indexMu sync.Mutex
@@ -207,7 +210,7 @@ func (w *work) seal(ctx context.Context, number uint32) (SealReport, error) {
 	if err != nil {
 		return SealReport{Segment: number}, err
 	}
-	sealed, err := w.segments.Seal(ctx, seg)
+	sealed, err := w.segments.SealWithout(ctx, seg, w.left)
 	return w.sealed(sealed, start, err)
 }
 
