@@ -18,7 +18,7 @@ const (
 	// thinTime is how long most fetchers must be idle before that.
 	thinTime = 250 * time.Millisecond
 	// thinAge is the age from which such a segment is sealed however few pages it has.
-	thinAge = 2 * time.Second
+	thinAge = 5 * time.Second
 	// sealQuiet is how long a dry frontier waits for visits in flight before the segment is sealed without them. Their
 	// pages go into the next one.
 	sealQuiet = 100 * time.Millisecond
