@@ -103,8 +103,9 @@ type Options struct {
 	// URLLength is the longest URL in bytes; 0 means urlkey.MaxLength.
 	URLLength int
 	// LiveFilters are filters whose answers may change while a crawl runs, such as files that policy.WatchFile follows.
-	// What they begin to refuse is no longer requested, and a request in flight is cut off. What they begin to permit
-	// is found, also links of pages that were fetched before.
+	// What they begin to refuse is no longer requested, a request in flight is cut off, and documents leave the index
+	// at the end of the crawl, with Index if it refreshes, or with Purge. What they begin to permit is found, also
+	// links of pages that were fetched before.
 	LiveFilters []policy.LiveFilter
 	// HostPolicy gives single hosts a delay, headers, cookies, a login, a scope and budgets of their own; nil means
 	// none.

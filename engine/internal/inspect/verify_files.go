@@ -29,9 +29,11 @@ type filesCheck struct {
 	ctx    context.Context
 	v      *Verified
 	sealed map[uint32]storage.Segment // when the check began
-	refs   *storage.Sorter
-	key    []byte
-	value  []byte
+	// deleted are the segments with records of deleted pages, which no capture has, until a purge.
+	deleted map[uint32]bool
+	refs    *storage.Sorter
+	key     []byte
+	value   []byte
 }
 
 // What the sorter's values begin with.
@@ -51,6 +53,9 @@ func (in *Inspect) verifyFiles(ctx context.Context, v *Verified) error {
 		if errors.Is(err, storage.ErrCorrupt) {
 			list = nil // Store.Verify has counted it
 		} else if err != nil {
+			return err
+		}
+		if c.deleted, err = in.env.Store.DeletedIn(); err != nil && !errors.Is(err, storage.ErrCorrupt) {
 			return err
 		}
 		for _, seg := range list {
@@ -93,6 +98,9 @@ func (c *filesCheck) files() error {
 			continue
 		}
 		i := slices.IndexFunc(seg.WARC, func(f storage.WARCFile) bool { return f.Name == name })
+		if i < 0 && c.deleted[number] { // a purge was cut short; the next one removes it
+			continue
+		}
 		if i < 0 {
 			c.v.Problem(kindFile, "%s belongs to segment %d, which was sealed without it", c.path(name), number)
 			continue
@@ -291,6 +299,7 @@ func (c *filesCheck) comparePlace(at []byte, values [5][]byte) {
 		return
 	}
 	page, failure, capture, outcome := values[0], values[1], values[2], values[3]
+	segment, _ := c.in.env.SegmentOf(string(at[:len(at)-9]))
 	file, offset := c.path(string(at[:len(at)-9])), binary.BigEndian.Uint64(at[len(at)-8:])
 	switch {
 	case capture != nil && page == nil:
@@ -301,6 +310,7 @@ func (c *filesCheck) comparePlace(at []byte, values [5][]byte) {
 		got, of, _ := bytes.Cut(page, []byte{0})
 		c.v.Problem(kindCapture, "%s at %s, offset %d: the store has digest %s, the record is %s of %s",
 			url, file, offset, digest, got, of)
+	case page != nil && capture == nil && c.deleted[segment]:
 	case page != nil && capture == nil:
 		_, url, _ := bytes.Cut(page, []byte{0})
 		c.v.Problem(kindCapture, "%s at %s, offset %d: the store does not know this record", url, file, offset)
