@@ -266,7 +266,7 @@ func AppendDeletedInKey(dst []byte, segment uint32) []byte {
 	return fmt.Appendf(dst, "%s%08x", deletedIn, segment)
 }
 
-// DeletedIn returns the segments of which AppendDeletedInKey's row exists.
+// DeletedIn returns the segments of which AppendDeletedInKey's row exists, with an error those read until then.
 func (v *reads) DeletedIn() (map[uint32]bool, error) {
 	marked := map[uint32]bool{}
 	sc := v.Scan(Meta(), []byte(deletedIn), keyAfterPrefix([]byte(deletedIn)))
@@ -274,7 +274,7 @@ func (v *reads) DeletedIn() (map[uint32]bool, error) {
 	for sc.Next() {
 		number, err := strconv.ParseUint(string(sc.Key()[len(deletedIn):]), 16, 32)
 		if err != nil {
-			return nil, corrupt("meta key %q", sc.Key())
+			return marked, corrupt("meta key %q", sc.Key())
 		}
 		marked[uint32(number)] = true
 	}

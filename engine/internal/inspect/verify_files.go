@@ -29,7 +29,7 @@ type filesCheck struct {
 	ctx    context.Context
 	v      *Verified
 	sealed map[uint32]storage.Segment // when the check began
-	// deleted are the segments with records of deleted pages, which no capture has, until a purge.
+	// deleted are the segments that hold records of deleted pages, which no capture names.
 	deleted map[uint32]bool
 	refs    *storage.Sorter
 	key     []byte
@@ -45,7 +45,7 @@ const (
 )
 
 func (in *Inspect) verifyFiles(ctx context.Context, v *Verified) error {
-	c := filesCheck{in: in, ctx: ctx, v: v, sealed: map[uint32]storage.Segment{}}
+	c := filesCheck{in: in, ctx: ctx, v: v, sealed: map[uint32]storage.Segment{}, deleted: map[uint32]bool{}}
 	dir := ""
 	if in.env.Store != nil {
 		dir = in.env.Store.SortDir()
@@ -55,14 +55,14 @@ func (in *Inspect) verifyFiles(ctx context.Context, v *Verified) error {
 		} else if err != nil {
 			return err
 		}
-		if c.deleted, err = in.env.Store.DeletedIn(); err != nil && !errors.Is(err, storage.ErrCorrupt) {
-			return err
-		}
 		for _, seg := range list {
 			if seg.State >= storage.SegmentSealed {
 				c.sealed[seg.Number] = seg
 			}
 		}
+	}
+	if err := c.deletions(); err != nil {
+		return err
 	}
 	c.refs = storage.NewSorter(storage.SorterOptions{Dir: dir, FS: in.env.SortFS})
 	defer c.refs.Close()
@@ -76,6 +76,17 @@ func (in *Inspect) verifyFiles(ctx context.Context, v *Verified) error {
 		return err
 	}
 	return c.compare()
+}
+
+// deletions reads which segments hold records of deleted pages.
+func (c *filesCheck) deletions() (err error) {
+	if c.in.env.Store == nil {
+		return nil
+	}
+	if c.deleted, err = c.in.env.Store.DeletedIn(); errors.Is(err, storage.ErrCorrupt) {
+		return nil // Store.Verify has counted it
+	}
+	return err
 }
 
 // files reads all files of segments, and looks for those that are missing.
@@ -98,11 +109,8 @@ func (c *filesCheck) files() error {
 			continue
 		}
 		i := slices.IndexFunc(seg.WARC, func(f storage.WARCFile) bool { return f.Name == name })
-		if i < 0 && c.deleted[number] { // a purge was cut short; the next one removes it
-			continue
-		}
 		if i < 0 {
-			c.v.Problem(kindFile, "%s belongs to segment %d, which was sealed without it", c.path(name), number)
+			c.v.Strays++
 			continue
 		}
 		if err := c.sealedFile(seg.WARC[i]); err != nil {
@@ -293,13 +301,17 @@ func (c *filesCheck) compare() error {
 	return run.Err()
 }
 
+func (c *filesCheck) holdsDeleted(file string) bool {
+	number, ok := c.in.env.SegmentOf(file)
+	return ok && c.deleted[number]
+}
+
 // comparePlace compares what is at one offset of a file.
 func (c *filesCheck) comparePlace(at []byte, values [5][]byte) {
 	if at == nil {
 		return
 	}
 	page, failure, capture, outcome := values[0], values[1], values[2], values[3]
-	segment, _ := c.in.env.SegmentOf(string(at[:len(at)-9]))
 	file, offset := c.path(string(at[:len(at)-9])), binary.BigEndian.Uint64(at[len(at)-8:])
 	switch {
 	case capture != nil && page == nil:
@@ -310,7 +322,7 @@ func (c *filesCheck) comparePlace(at []byte, values [5][]byte) {
 		got, of, _ := bytes.Cut(page, []byte{0})
 		c.v.Problem(kindCapture, "%s at %s, offset %d: the store has digest %s, the record is %s of %s",
 			url, file, offset, digest, got, of)
-	case page != nil && capture == nil && c.deleted[segment]:
+	case page != nil && capture == nil && c.holdsDeleted(string(at[:len(at)-9])):
 	case page != nil && capture == nil:
 		_, url, _ := bytes.Cut(page, []byte{0})
 		c.v.Problem(kindCapture, "%s at %s, offset %d: the store does not know this record", url, file, offset)
