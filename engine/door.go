@@ -215,9 +215,9 @@ func (e *Engine) Recrawl(ctx context.Context, targets ...string) (RecrawlReport,
 // ingestion: after a crash it is done or not begun. Then pages that were duplicates of deleted ones are restored, and
 // documents lose the anchors of deleted pages; if that is cut short, the end of the next crawl does it.
 //
-// What it does not do: responses stay in the WARC files until Purge. A page that is fetched later and links to a
-// deleted URL makes it known again, as does its seed; a filter keeps it out. Its host stays in scope, and depths that
-// other pages have by it stay.
+// What it does not do: responses stay in the WARC files until Purge, so Rebuild and Repair find them again. A page that
+// is fetched later and links to a deleted URL makes it known again, as does its seed; a filter keeps it out. Its host
+// stays in scope, and depths and scores that other pages have by it stay.
 //
 // Errors: ErrBusy while a crawl or fetch is running, and ErrWrongState while a segment is fetched and not linked yet:
 // see Recover.

@@ -4,10 +4,7 @@ package engine
 
 import (
 	"slices"
-	"strconv"
-	"strings"
 
-	"github.com/seine-crawler/seine/engine/internal/phases"
 	"github.com/seine-crawler/seine/storage"
 )
 
@@ -29,7 +26,6 @@ func newOldStore(s *storage.Store) *oldStore {
 	}
 	o := &oldStore{
 		Store: s, updated: map[uint32]bool{}, sealed: map[uint32]storage.Segment{}, sizes: map[string]int64{},
-		deleted: map[uint32]bool{},
 	}
 	for _, seg := range list {
 		if seg.State >= storage.SegmentUpdated {
@@ -42,17 +38,7 @@ func newOldStore(s *storage.Store) *oldStore {
 			}
 		}
 	}
-	sc := s.Scan(storage.Meta(), []byte(phases.DeletedIn), nil)
-	defer sc.Close() // what cannot be read is not known
-	for sc.Next() {
-		rest, ok := strings.CutPrefix(string(sc.Key()), phases.DeletedIn)
-		if !ok {
-			break
-		}
-		if n, err := strconv.ParseUint(rest, 16, 32); err == nil {
-			o.deleted[uint32(n)] = true
-		}
-	}
+	o.deleted, _ = s.DeletedIn() // what cannot be read is not known
 	return o
 }
 

@@ -105,8 +105,9 @@ type Options struct {
 	// URLLength is the longest URL in bytes; 0 means urlkey.MaxLength.
 	URLLength int
 	// LiveFilters are filters whose answers may change while a crawl runs, such as files that policy.WatchFile follows.
-	// What they begin to refuse is no longer requested, and a request in flight is cut off. What they begin to permit
-	// is found, also links of pages that were fetched before.
+	// What they begin to refuse is no longer requested, a request in flight is cut off, and documents leave the index
+	// at the end of the crawl, with Index if it refreshes, or with Purge. What they begin to permit is found, also
+	// links of pages that were fetched before.
 	LiveFilters []policy.LiveFilter
 	// HostPolicy gives hosts, and as a policy.URLPolicy also URLs, settings of their own: delay, headers, cookies, login,
 	// user agent, scope, depth, interval, budgets and limits of a fetch; nil means none. See policy.NewHostTable.

@@ -170,7 +170,7 @@ func (w *work) purge(ctx context.Context) (PurgeReport, error) {
 		}
 		r.Documents = x.Deleted
 	}
-	p, err := w.segments.Purge(ctx, phases.DeletedIn)
+	p, err := w.segments.Purge(ctx)
 	r.Parsed, r.Captures, r.Removed, r.Rewritten, r.Bytes = p.Parsed, p.Captures, p.Removed, p.Rewritten, p.Bytes
 	if err != nil {
 		return r, err

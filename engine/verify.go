@@ -7,7 +7,6 @@ import (
 	"errors"
 
 	"github.com/seine-crawler/seine/engine/internal/inspect"
-	"github.com/seine-crawler/seine/engine/internal/phases"
 	"github.com/seine-crawler/seine/engine/internal/segment"
 	"github.com/seine-crawler/seine/storage"
 )
@@ -34,7 +33,7 @@ func Verify(ctx context.Context, o Options) (VerifyReport, error) {
 	o = o.withDefaults()
 	env := inspect.Env{
 		FS: storage.NewWARCFS(o.FS), Dir: o.warcDir(), SortFS: o.FS, Now: o.Now,
-		SegmentOf: segment.NumberOf, Page: segment.IsPage, DeletedIn: phases.DeletedIn,
+		SegmentOf: segment.NumberOf, Page: segment.IsPage,
 	}
 	if s, serr := storage.Open(o.storeDir(), storage.Options{FS: o.FS, Now: o.Now, Salvage: true}); serr == nil {
 		defer s.Close() // open for reading: there is nothing to lose

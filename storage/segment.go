@@ -5,6 +5,7 @@ package storage
 import (
 	"encoding/binary"
 	"fmt"
+	"strconv"
 	"time"
 )
 
@@ -254,4 +255,28 @@ func (s *Store) checkState(seg *Segment) error {
 		err = fmt.Errorf("%w: segment %d is %s, not %s", ErrTransition, seg.Number, old.State, seg.State)
 	}
 	return err
+}
+
+// deletedIn begins the keys of meta that name segments; the number follows, in hexadecimal.
+const deletedIn = "deleted-in/"
+
+// AppendDeletedInKey appends the key of the row of Meta which says that WARC files of a segment hold pages that were
+// deleted, or files that are no longer the segment's.
+func AppendDeletedInKey(dst []byte, segment uint32) []byte {
+	return fmt.Appendf(dst, "%s%08x", deletedIn, segment)
+}
+
+// DeletedIn returns the segments of which AppendDeletedInKey's row exists, with an error those read until then.
+func (v *reads) DeletedIn() (map[uint32]bool, error) {
+	marked := map[uint32]bool{}
+	sc := v.Scan(Meta(), []byte(deletedIn), keyAfterPrefix([]byte(deletedIn)))
+	defer sc.Close()
+	for sc.Next() {
+		number, err := strconv.ParseUint(string(sc.Key()[len(deletedIn):]), 16, 32)
+		if err != nil {
+			return marked, corrupt("meta key %q", sc.Key())
+		}
+		marked[uint32(number)] = true
+	}
+	return marked, sc.Err()
 }

@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/seine-crawler/seine/storage"
@@ -80,18 +79,14 @@ func (in *Inspect) verifyFiles(ctx context.Context, v *Verified) error {
 }
 
 // deletions reads which segments hold records of deleted pages.
-func (c *filesCheck) deletions() error {
-	if c.in.env.Store == nil || c.in.env.DeletedIn == "" {
+func (c *filesCheck) deletions() (err error) {
+	if c.in.env.Store == nil {
 		return nil
 	}
-	return c.each(storage.Meta(), func(key, _ []byte) error {
-		if rest, ok := strings.CutPrefix(string(key), c.in.env.DeletedIn); ok {
-			if n, err := strconv.ParseUint(rest, 16, 32); err == nil {
-				c.deleted[uint32(n)] = true
-			}
-		}
-		return nil
-	})
+	if c.deleted, err = c.in.env.Store.DeletedIn(); errors.Is(err, storage.ErrCorrupt) {
+		return nil // Store.Verify has counted it
+	}
+	return err
 }
 
 // files reads all files of segments, and looks for those that are missing.

@@ -31,9 +31,6 @@ type Deleted struct {
 	Signatures []storage.Signature
 }
 
-// DeletedIn begins the name of a row of meta: the number of a segment follows whose WARC files hold deleted pages.
-const DeletedIn = "deleted-in/"
-
 // Delete removes the targets from crawldb, hostdb's counts, linkdb (the links to them and from them), withheld links,
 // lowered pages, signatures, fetchlists, cdx, parse records and the index: all in one ingestion. No segment may be
 // between states. What no range says is not found again; a page that is fetched later and links to a deleted URL makes
@@ -285,7 +282,7 @@ func (d *deletion) marks() error {
 	}
 	for _, s := range list {
 		if d.touched[s.Number] {
-			if err := table.Set(fmt.Appendf(nil, "%s%08x", DeletedIn, s.Number), nil); err != nil {
+			if err := table.Set(storage.AppendDeletedInKey(nil, s.Number), nil); err != nil {
 				return err
 			}
 		}

@@ -61,7 +61,8 @@
 //
 // Sorters and KeyTables have the memory that Env gives them and spill to disk. Generate holds the chosen URLs
 // (defaultTop, if no bound is given). A host's due times take 16 bytes for each of its records that got another
-// one in the current phase. Dedup holds one group of equal pages. The rest is in limits.go.
+// one in the current phase. Dedup holds one group of equal pages, Delete
+// the links of one segment to one target. The rest is in limits.go.
 //
 // # Deliberately absent
 //

@@ -37,8 +37,10 @@ const (
 	ctxCheckKeys  = 4096
 	ctxCheckPages = 256
 
-	// lowerPages is how many pages pass on their depth together.
-	lowerPages = 256
+	// lowerPages is how many pages pass on their depth together, and lowerSegments how many segments are then read at
+	// the same time.
+	lowerPages    = 256
+	lowerSegments = 64
 
 	// deletedSignatures is how many signatures Delete returns; beyond it, all pages are compared.
 	deletedSignatures = 100_000

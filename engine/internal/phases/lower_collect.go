@@ -197,6 +197,9 @@ func (l *lowering) tellLinks(ctx context.Context, depth uint16, pages []int) (er
 		}
 		for _, segment := range l.fetches {
 			if outcomes[segment] == nil {
+				if err := closeSome(outcomes); err != nil {
+					return err
+				}
 				outcomes[segment] = storage.NewFinder(l.p.env.Store, storage.ParseLinks(segment))
 			}
 			if err := l.readFetch(outcomes[segment], segment, n); err != nil {
@@ -208,6 +211,18 @@ func (l *lowering) tellLinks(ctx context.Context, depth uint16, pages []int) (er
 		l.result.Pages++
 	}
 	return l.settleTouched()
+}
+
+// closeSome closes all of too many walks through segments.
+func closeSome(outcomes map[uint32]*storage.Finder) (err error) {
+	if len(outcomes) < lowerSegments {
+		return nil
+	}
+	for segment, f := range outcomes {
+		err = errors.Join(err, f.Close())
+		delete(outcomes, segment)
+	}
+	return err
 }
 
 // sort sorts numbers by key.

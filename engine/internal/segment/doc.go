@@ -21,6 +21,7 @@
 // parses it. It counts from the next Sync on, which returns the outcomes that have become durable. Finish closes the
 // files and seals the segment: parse records, capture index and the segment's new state go into one ingestion. Abandon
 // closes the files and seals nothing: Seal reads them back later. Resume reads them back and goes on with new files.
+// Purge removes what is deleted or replaced from segments that are done.
 //
 // # Invariants
 //
@@ -38,7 +39,8 @@
 // # Bounds
 //
 // The sorters spill to disk beyond their share of memory. A Writer holds 8 bytes for each URL, and the outcomes since
-// the last Sync. Reading back uses all processors, with at most readAhead attempts waiting for each.
+// the last Sync. Reading back uses all processors, with at most readAhead attempts waiting for each. Purge sorts the
+// captures of the segments whose files it replaces, and holds one record at a time.
 //
 // # Deliberately absent
 //
@@ -46,5 +48,5 @@
 //
 // # Read first
 //
-// writer.go, outcome.go, then replay.go.
+// writer.go, outcome.go, replay.go, then purge.go.
 package segment

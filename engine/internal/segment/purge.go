@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/seine-crawler/seine/storage"
 )
@@ -29,13 +28,13 @@ type Purged struct {
 //	WARC files of segments without any other parse record, with their captures
 //	records of deleted pages in other WARC files, which are written again without them
 //
-// Versions that were replaced stay in WARC files that are needed for others: a WARC is an archive. deleted are the rows
-// of meta that say which segments hold deleted pages; their names end with the segment's number in hexadecimal.
+// Versions that were replaced stay in WARC files that are needed for others: a WARC is an archive.
 //
-// Each segment's changes are one ingestion. Only after it are old files removed; what a crash leaves of files, the next
-// Purge removes. One Purge runs at a time, and no other method meanwhile.
-func (s *Segments) Purge(ctx context.Context, deleted string) (Purged, error) {
-	g := purge{s: s, ctx: ctx, prefix: deleted, places: s.env.Sorter(nil)}
+// Each segment's changes are one ingestion. After it old files are removed, and then the row of meta which says that
+// the segment holds deleted pages. What a crash leaves, the next Purge does. One Purge runs at a time, and no other
+// method meanwhile.
+func (s *Segments) Purge(ctx context.Context) (Purged, error) {
+	g := purge{s: s, ctx: ctx, places: s.env.Sorter(nil)}
 	defer g.places.Close()
 	if err := g.run(); err != nil {
 		return g.result, fmt.Errorf("purge: %w", err)
@@ -47,7 +46,6 @@ func (s *Segments) Purge(ctx context.Context, deleted string) (Purged, error) {
 type purge struct {
 	s      *Segments
 	ctx    context.Context
-	prefix string
 	result Purged
 
 	empty, marked map[uint32]bool
@@ -68,7 +66,7 @@ func (g *purge) run() error {
 	if err := g.removeStrays(done); err != nil {
 		return err
 	}
-	if g.marked, err = g.readMarks(); err != nil {
+	if g.marked, err = g.s.env.Store.DeletedIn(); err != nil {
 		return err
 	}
 	g.empty = map[uint32]bool{}
@@ -123,20 +121,6 @@ func (g *purge) removeFiles(names []string) error {
 		return fmt.Errorf("syncing %s: %w", g.s.env.Dir, err)
 	}
 	return nil
-}
-
-func (g *purge) readMarks() (map[uint32]bool, error) {
-	marked := map[uint32]bool{}
-	sc := g.s.env.Store.Scan(storage.Meta(), []byte(g.prefix), nil)
-	defer sc.Close()
-	for sc.Next() && bytes.HasPrefix(sc.Key(), []byte(g.prefix)) {
-		number, err := strconv.ParseUint(string(sc.Key()[len(g.prefix):]), 16, 32)
-		if err != nil {
-			return nil, fmt.Errorf("%w: meta row %q", storage.ErrCorrupt, sc.Key())
-		}
-		marked[uint32(number)] = true
-	}
-	return marked, sc.Err()
 }
 
 // dropReplaced removes the parse records of a segment that are neither the content of their URL nor its newest fetch.
@@ -274,10 +258,9 @@ func (g *purge) replace(seg storage.Segment, run *storage.Run) error {
 		seg.WARC = files
 		g.result.Captures += moved.dropped
 	}
-	if g.marked[seg.Number] {
-		if err := ing.Table(storage.Meta()).Delete(fmt.Appendf(nil, "%s%08x", g.prefix, seg.Number)); err != nil {
-			return err
-		}
+	mark := storage.AppendDeletedInKey(nil, seg.Number)
+	if err := ing.Table(storage.Meta()).Set(mark, nil); err != nil { // until the old files are gone
+		return err
 	}
 	if err := ing.PutPurged(seg); err != nil {
 		return err
@@ -294,7 +277,10 @@ func (g *purge) replace(seg storage.Segment, run *storage.Run) error {
 	}
 	g.result.Removed += uint64(max(len(old)-len(seg.WARC), 0))
 	g.result.Rewritten += uint64(len(seg.WARC))
-	return g.removeFiles(names)
+	if err := g.removeFiles(names); err != nil {
+		return err
+	}
+	return store.Apply(func(b *storage.Batch) error { return b.Delete(storage.Meta(), mark) })
 }
 
 // dropCaptures removes all captures of a segment from cdx.

@@ -134,15 +134,15 @@ func (w *rewriting) record(f warc.File, rec *warc.Record) error {
 		w.dropped++
 		return nil
 	}
-	from, length, records := rec.Offset, rec.Length, int64(1)
+	from, lengths := rec.Offset, []int64{rec.Length}
 	if request.Length > 0 && request.Offset+request.Length == rec.Offset {
-		from, length, records = request.Offset, length+request.Length, 2
+		from, lengths = request.Offset, []int64{request.Length, rec.Length}
 	}
-	at, err := w.out.CopyRecords(f, from, length, records)
+	at, err := w.out.CopyRecords(f, from, lengths...)
 	if err != nil {
 		return err
 	}
-	now := warc.Location{File: at.File, Offset: at.Offset + length - rec.Length, Length: rec.Length}
+	now := warc.Location{File: at.File, Offset: at.Offset + at.Length - rec.Length, Length: rec.Length}
 	return w.note(rec, now)
 }
 
