@@ -158,3 +158,28 @@ func TestOutOfFiles(t *testing.T) {
 		t.Errorf("an idle connection was kept: %q", r.Failure)
 	}
 }
+
+// TestNoRoom: a fetch that gets no connection because all are in use says nothing of its host.
+func TestNoRoom(t *testing.T) {
+	s := serve(t, silent(""))
+	const total = 300 * time.Millisecond
+	c := client(t, func(o *fetch.Options) { o.MaxConns, o.HeadTimeout, o.TotalTimeout = 1, total, total })
+	var wg sync.WaitGroup
+	failures := make(chan fetch.Failure, 2)
+	get := func() {
+		r := c.Fetch(context.Background(), &fetch.Request{URL: s.url("/")})
+		failures <- r.Failure
+		if r.Failure == fetch.FailFiles && !strings.Contains(r.Err.Error(), "ulimit -n") {
+			t.Errorf("%v", r.Err)
+		}
+		r.Release()
+	}
+	// Both begin together, so the second waits for the whole of its time.
+	wg.Go(get)
+	wg.Go(get)
+	wg.Wait()
+	got := map[fetch.Failure]bool{<-failures: true, <-failures: true}
+	if !got[fetch.FailHeadTimeout] || s.count() == 1 && !got[fetch.FailFiles] {
+		t.Errorf("%v after %d requests", got, s.count())
+	}
+}
