@@ -220,9 +220,18 @@ func (r FetchReport) Attempts() uint64 {
 }
 
 func (r FetchReport) String() string {
-	return fmt.Sprintf("fetch: segment %d, %d fetched, %d failed (%d gone), %d not modified, %d redirected, "+
+	s := fmt.Sprintf("fetch: segment %d, %d fetched, %d failed (%d gone), %d not modified, %d redirected, "+
 		"%d denied by robots, %d bytes in %.2fs",
 		r.Segment, r.Fetched, r.Failed, r.Gone, r.NotModified, r.Redirected, r.RobotsDenied, r.Bytes, r.Took.Seconds())
+	return s + r.replayed()
+}
+
+// replayed is the end of a line about r; "" if no request was sent again.
+func (r FetchReport) replayed() string {
+	if r.Replayed == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %d requests sent again, their connections were closed", r.Replayed)
 }
 
 // StopReason says why a crawl ended.
@@ -258,7 +267,7 @@ func (r CrawlReport) String() string {
 		"%d discovered, %d duplicates, %d indexed; %d segments in %.2fs, %.0f pages/s, %.2f CPU s: %s (%s)",
 		r.Fetched, r.Failed, r.Gone, r.NotModified, r.Redirected, r.RobotsDenied,
 		r.Discovered, r.Duplicates, r.Indexed, r.Segments, r.Took.Seconds(), r.PagesPerSecond,
-		r.CPUSeconds, r.CPUByStage, r.Stopped)
+		r.CPUSeconds, r.CPUByStage, r.Stopped) + r.replayed()
 	if r.HostsAsleep > 0 {
 		s += fmt.Sprintf("; %d hosts do not answer and are not visited for now", r.HostsAsleep)
 	}
