@@ -141,7 +141,6 @@ func addAll(w *Writer, lane chan *Attempt, each func(key []byte)) error {
 			}
 			w.lost.Add(1)
 			continue
-			continue
 		}
 		if err := w.add(a, &s); err != nil {
 			return fmt.Errorf("%s: %w", a.URL, err)

@@ -267,7 +267,7 @@ func (x *visit) spend(r *fetch.Response) {
 
 // conditional returns the request for a URL, with the validators of an earlier fetch if there are any.
 func (x *visit) conditional(u urlkey.URL, tag uint16) (*fetch.Request, error) {
-	req := x.hosts.request(x.v.Host, u, 0)
+	req := x.hosts.request(u, 0)
 	req.Addr, req.Waits = x.v.Addr, x.flight.waits
 	if tag != tagKnown {
 		return req, nil
@@ -297,7 +297,7 @@ func (x *visit) fetchDeferred(ctx context.Context, u urlkey.URL, left int) (more
 		}
 		return true
 	}
-	req := x.hosts.request(x.v.Host, u, robotsBodyMax)
+	req := x.hosts.request(u, robotsBodyMax)
 	req.Addr = x.v.Addr
 	resp := x.env.Client.Fetch(asking, req)
 	defer resp.Release()
