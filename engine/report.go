@@ -222,9 +222,18 @@ func (r FetchReport) Attempts() uint64 {
 }
 
 func (r FetchReport) String() string {
-	return fmt.Sprintf("fetch: segment %d, %d fetched, %d failed (%d gone), %d not modified, %d redirected, "+
+	s := fmt.Sprintf("fetch: segment %d, %d fetched, %d failed (%d gone), %d not modified, %d redirected, "+
 		"%d denied by robots, %d bytes in %.2fs",
 		r.Segment, r.Fetched, r.Failed, r.Gone, r.NotModified, r.Redirected, r.RobotsDenied, r.Bytes, r.Took.Seconds())
+	return s + r.replayed()
+}
+
+// replayed is the end of a line about r; "" if no request was sent again.
+func (r FetchReport) replayed() string {
+	if r.Replayed == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %d requests sent again, their connections were closed", r.Replayed)
 }
 
 // CrawlReport counts what one crawl did: what `seine crawl --json` prints.
@@ -251,7 +260,7 @@ func (r CrawlReport) String() string {
 		"%d discovered, %d duplicates, %s; %d segments in %.2fs, %.0f pages/s, %.2f CPU s: %s (%s)",
 		r.Fetched, r.Failed, r.Gone, r.NotModified, r.Redirected, r.RobotsDenied,
 		r.Discovered, r.Duplicates, indexed, r.Segments, r.Took.Seconds(), r.PagesPerSecond,
-		r.CPUSeconds, r.CPUByStage, r.Stopped)
+		r.CPUSeconds, r.CPUByStage, r.Stopped) + r.replayed()
 }
 
 // NothingFetched reports whether the crawl was to fetch something and got no page: the cause says why. It is false

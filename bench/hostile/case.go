@@ -3,6 +3,7 @@
 package hostile
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/netip"
@@ -50,7 +51,8 @@ type Want struct {
 	// Alloc is how many bytes the fetch may allocate, beside eight times what it received; 0: 4 MiB. It counts what the
 	// server allocates too, if that runs in the same process.
 	Alloc int64
-	// Bytes is how many bytes the client may receive, TLS and framing included; 0: any number.
+	// Bytes is how many bytes the client may receive, TLS and framing included; 0: 10 MiB, which is more than twice the
+	// largest body.
 	Bytes int64
 	// Closed: the connection must not be used for another request.
 	Closed bool
@@ -123,8 +125,8 @@ func Judge(c *Case, o Outcome, l Limits) error {
 	if o.Alloc > alloc+8*o.Received {
 		say("%d bytes allocated for %d received, want at most %d more", o.Alloc, o.Received, alloc)
 	}
-	if c.Want.Bytes > 0 && o.Received > c.Want.Bytes {
-		say("%d bytes received, want at most %d", o.Received, c.Want.Bytes)
+	if bytes := cmp.Or(c.Want.Bytes, 10<<20); o.Received > bytes {
+		say("%d bytes received, want at most %d", o.Received, bytes)
 	}
 	if c.Want.Again != "" && string(o.Again) != c.Want.Again {
 		say("the body of the second fetch is %.60q, want %.60q", o.Again, c.Want.Again)

@@ -226,7 +226,11 @@ func (c *Client) addresses(ctx context.Context, req *Request) ([]netip.Addr, err
 // dial connects to the first address that accepts.
 func (c *Client) dial(ctx context.Context, r *Response, u urlkey.URL, addrs []netip.Addr) (*conn, error) {
 	if err := c.room(ctx); err != nil { // waiting for our own shortage counts against the whole fetch only
-		return nil, classify(err, FailDialTimeout)
+		if f := classify(err, FailFiles); f.failure != FailFiles {
+			return nil, f
+		}
+		return nil, &fault{FailFiles, fmt.Errorf("all %d connections are in use: %w: "+
+			"raise the limit on open files: ulimit -n", c.o.MaxConns, err)}
 	}
 	dialCtx, cancel := context.WithTimeout(ctx, c.o.DialTimeout)
 	defer cancel()

@@ -33,7 +33,7 @@ const (
 	FailTLSName      Failure = "tls_verify/name"      // certificate for another host
 	FailTLSUntrusted Failure = "tls_verify/untrusted" // certificate by an authority this machine does not trust
 	FailTLS          Failure = "tls_error"
-	FailFiles        Failure = "open_files" // this process has as many files open as it may; nothing was sent
+	FailFiles        Failure = "open_files" // this process has as many files or connections open as it may
 	FailWriteTimeout Failure = "timeout_write"
 	FailHeadTimeout  Failure = "timeout_head" // no complete head in time
 	FailTooSlow      Failure = "too_slow"     // the body came at less than Options.MinRate

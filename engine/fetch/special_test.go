@@ -158,3 +158,34 @@ func TestOutOfFiles(t *testing.T) {
 		t.Errorf("an idle connection was kept: %q", r.Failure)
 	}
 }
+
+// TestNoRoom: a fetch that gets no connection because all are in use says nothing of its host.
+func TestNoRoom(t *testing.T) {
+	dialling, release := make(chan bool), make(chan bool)
+	c := client(t, func(o *fetch.Options) {
+		o.MaxConns, o.TotalTimeout = 1, 100*time.Millisecond
+		o.Dialer = func(context.Context, netip.AddrPort) (net.Conn, error) {
+			dialling <- true
+			<-release
+			return nil, syscall.ECONNRESET
+		}
+	})
+	req := &fetch.Request{URL: mustParse(t, "http://127.0.0.1/")}
+	var wg sync.WaitGroup
+	wg.Go(func() { c.Fetch(context.Background(), req).Release() })
+	<-dialling
+	r := c.Fetch(context.Background(), req)
+	defer r.Release()
+	if r.Failure != fetch.FailFiles || !strings.Contains(r.Err.Error(), "ulimit -n") {
+		t.Errorf("%q %v", r.Failure, r.Err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	canceled := c.Fetch(ctx, req)
+	defer canceled.Release()
+	if canceled.Failure != fetch.FailCanceled {
+		t.Errorf("canceled: %q %v", canceled.Failure, canceled.Err)
+	}
+	close(release)
+	wg.Wait()
+}

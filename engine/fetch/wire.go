@@ -15,7 +15,9 @@ type wire struct {
 	// limit bounds received: beyond it Read fails with FailOverhead. Each exchange raises it as bytes of its body
 	// arrive, so one read may exceed it by what a body takes.
 	limit int64
-	dry   bool // Read says at once that nothing has come
+	// dry keeps the connection still while TLS is asked what it holds: Read says at once that nothing has come, and
+	// Write, which TLS might use for an answer, that there is no time.
+	dry bool
 }
 
 // Read implements net.Conn.
@@ -29,4 +31,12 @@ func (w *wire) Read(p []byte) (int, error) {
 	n, err := w.Conn.Read(p)
 	w.received += int64(n)
 	return n, err
+}
+
+// Write implements net.Conn.
+func (w *wire) Write(p []byte) (int, error) {
+	if w.dry {
+		return 0, os.ErrDeadlineExceeded
+	}
+	return w.Conn.Write(p)
 }

@@ -24,6 +24,9 @@
 // Outcome that says how the host behaved. A robots.txt that is redirected is deferred: it is requested in the turn of
 // the host that it was redirected to, and visits of the first host come back until it is known, or until the run ends.
 //
+// A request whose kept connection turns out to be closed is sent again, once, when the host's delay has passed: its
+// visit goes back with its URL. So does one for which no file could be opened; that is no fault of the host.
+//
 // A visit whose request lasts longer than slowRequest no longer counts as one of the fetchers: an extra fetcher stands
 // in for it, so hosts that trickle do not hold up the others. When no more fetchers are permitted and other hosts wait,
 // the slow requests that have lasted longest are cut off: they count as too slow, like those below the minimum rate.
