@@ -50,8 +50,12 @@ func TestParseLater(t *testing.T) {
 	if _, ok, err := e.NewestUnparsed(); ok || err != nil {
 		t.Errorf("a fetchlist counts as fetched: %t, %v", ok, err)
 	}
-	if _, err := e.Fetch(ctx, engine.FetchOptions{Segment: g.Segment}); err != nil {
+	r, err := e.Fetch(ctx, engine.FetchOptions{Segment: g.Segment})
+	if err != nil {
 		t.Fatal(err)
+	}
+	if r.Fetched != 1 || r.Redirected != 1 {
+		t.Errorf("%s", r)
 	}
 	if number, ok, err := e.NewestUnparsed(); !ok || number != g.Segment || err != nil {
 		t.Errorf("segment %d waits to be parsed: %t, %v; want %d", number, ok, err, g.Segment)
@@ -93,7 +97,7 @@ func parseLater(t *testing.T, e *engine.Engine, in engine.InjectOptions) {
 	}
 }
 
-// TestNoContent: without content everything but the content is kept, the store verifies, and pages are not parsed again.
+// TestNoContent: without content all but the content is kept, the store verifies, and pages are not parsed again.
 func TestNoContent(t *testing.T) {
 	n := redirectingSeed(t)
 	ctx := context.Background()
