@@ -52,6 +52,7 @@
 //	a page's links and text?             engine/parse; internal/segment/page.go turns them into records
 //	the state machine of a URL?          internal/phases/transition.go, a pure function
 //	which URLs a host offers next?       internal/phases/select.go, for generate and refill alike
+//	how is a URL deleted?                internal/phases/delete.go; internal/segment/purge.go for WARC files
 //	why was a URL not fetched?           internal/inspect; admission.Explain
 //	what a later scope permits?          internal/phases/withheld.go
 //	a depth that falls after the fetch?  internal/phases/lower.go

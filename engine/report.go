@@ -48,7 +48,7 @@ func (d *Duration) UnmarshalJSON(b []byte) error {
 type InjectReport struct {
 	Lines     uint64   `json:"lines"`              // without comments and empty lines
 	New       uint64   `json:"new"`                // records that were made
-	Known     uint64   `json:"known"`              // records that stayed as they were
+	Known     uint64   `json:"known"`              // records that stayed as they were, but are of depth 0 now
 	Changed   uint64   `json:"changed"`            // records that Overwrite or Update changed
 	Merged    uint64   `json:"merged"`             // lines with the same URL as a later one
 	Filtered  uint64   `json:"filtered"`           // lines whose URL a filter refused

@@ -43,7 +43,7 @@ type Ingestion struct {
 	deleted  map[Range]bool
 	segments map[uint32]Segment
 	purged   map[uint32]bool // segments that stay in their state
-	files    []string // finished tables, with an extra one while it is being written
+	files    []string        // finished tables, with an extra one while it is being written
 	ended    bool
 }
 

@@ -221,8 +221,8 @@ func wholeRobotsCases() []Case {
 		robots("304", "a robots.txt that did not change, to the first request", closed,
 			"HTTP/1.1 304 Not Modified\r\n\r\n"),
 		func() Case {
-			c := robots("overhead", "a robots.txt in chunks of one byte with extensions of 4,000 bytes", closed, chunked,
-				strings.Repeat("1;"+strings.Repeat("x", 4000)+"\r\n#\r\n", 1000))
+			c := robots("overhead", "a robots.txt in chunks of one byte with extensions of 4,000 bytes", closed,
+				chunked, strings.Repeat("1;"+strings.Repeat("x", 4000)+"\r\n#\r\n", 1000))
 			c.Want.Bytes = 3 * mib
 			return c
 		}(),

@@ -27,6 +27,7 @@ type conn struct {
 	nc     net.Conn // the same, or TLS over it
 	tls    bool
 	number int // of the local address; -1: the front
+	asked  int // requests
 
 	in       []byte    // received: a request head, and the beginning of the next ones
 	out      []byte    // headRoom, then the body
@@ -269,6 +270,12 @@ func (c *conn) exchange(h *head) bool {
 	a.forbidden = !a.robots && s.site.forbidden(h.host, h.target)
 	s.ledger.hosts.begin(h.host, a)
 	s.ledger.addresses.begin(number, arrival{at: a.at, robots: a.robots})
+	if c.asked++; c.asked > 1 && unit(mix(staleSalt, uint64(h.host))) < s.o.StaleHosts {
+		at := s.since(s.now())
+		s.ledger.hosts.end(h.host, at, a.robots)
+		s.ledger.addresses.end(number, at, a.robots)
+		return false
+	}
 	c.url = append(s.site.appendAuthority(append(c.url[:0], scheme(c.tls)...), h.host), h.target...)
 	s.ledger.urls.add(c.url)
 	if h.proxied {

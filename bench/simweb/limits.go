@@ -42,6 +42,8 @@ const (
 	writeTimeout = 30 * time.Second
 	// closeGrace is how long Close waits for responses that are being written.
 	closeGrace = 2 * time.Second
+	// staleSalt tells the draw of stale hosts from others.
+	staleSalt = 0x57a1e
 	// keepBuffer is the largest response buffer that is reused, in bytes.
 	keepBuffer = 256 << 10
 	// exactURLs is how many URLs are counted one by one; later ones are counted by hash.

@@ -37,6 +37,9 @@ type ServerOptions struct {
 	// Gzip compresses responses at level 1, nginx's default, for clients that accept it. Prerendered pages are
 	// compressed beforehand.
 	Gzip bool
+	// StaleHosts is the share of hosts that close a kept connection when its second request has come, without an
+	// answer. The request counts.
+	StaleHosts float64
 	// Delay is the least time between the starts of two page requests to a host that the report calls polite; a host's
 	// Crawl-delay counts if it is longer. 0: only Crawl-delays are judged.
 	Delay time.Duration

@@ -134,6 +134,8 @@ func (s *serverFlags) add(fs *pflag.FlagSet) {
 		"listen on 127.0.0.1 only, for clients that send the Host header or use it as a proxy")
 	fs.BoolVar(&s.o.AllInterfaces, "all-interfaces", false,
 		"use one listener on 0.0.0.0, for webs of more than 4,096 addresses; it refuses other than loopback addresses")
+	fs.Float64Var(&s.o.StaleHosts, "stale-hosts", 0,
+		"share of hosts that close a kept connection in place of a second answer")
 	fs.BoolVar(&s.o.Gzip, "gzip", false, "compress responses for clients that accept it, as most servers do")
 	fs.DurationVar(&s.o.Delay, "delay", 0,
 		"shortest time between two requests to a host that the report counts as polite")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package phases runs the sort-merge phases: inject, generate, updatedb, invertlinks and dedup.
+// Package phases runs the sort-merge phases: inject, generate, updatedb, invertlinks and dedup; recrawl and delete.
 //
 // # What it is
 //
@@ -32,6 +32,8 @@
 //
 // A page whose depth or hops fall after its links were counted waits in the lowered range. UpdateDB, Inject and Readmit
 // end with passing that on, to what its links said in every segment in which it was fetched.
+//
+// Recrawl makes records due, and Delete takes them out of every range at once.
 //
 // # Invariants
 //

@@ -69,7 +69,7 @@ func (p *Phases) Inject(ctx context.Context, o InjectOptions) (Injected, error) 
 	}
 	defer in.sorter.Close()
 	defer in.signatures.Close()
-	_, err := p.lower(ctx) // what a crash left
+	left, err := p.lower(ctx) // by a crash, or an error
 	if err == nil {
 		err = in.readAll(ctx)
 	}
@@ -79,7 +79,7 @@ func (p *Phases) Inject(ctx context.Context, o InjectOptions) (Injected, error) 
 	if err == nil {
 		in.result.Readmitted, err = p.Readmit(ctx)
 		in.result.New += in.result.Readmitted.New
-		in.result.Woken = mergeHosts(in.result.Woken, in.result.Readmitted.Woken)
+		in.result.Woken = mergeHosts(mergeHosts(in.result.Woken, in.result.Readmitted.Woken), left.Woken)
 	}
 	if err != nil {
 		return in.result, fmt.Errorf("injecting: %w", err)

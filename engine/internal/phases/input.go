@@ -41,7 +41,10 @@ func (p *Phases) applyLinks(x linkSum, r *storage.Record, known, sitemap bool) {
 	if x.any || sitemap && !known {
 		r.Score = p.env.Scorer.Update(r.Score, sum)
 	}
-	if x.any {
+	switch {
+	case sitemap:
+		r.Depth, r.Hops = 0, 0
+	case x.any:
 		r.Depth, r.Hops = min(r.Depth, x.depth), min(r.Hops, x.hops)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/seine-crawler/seine/engine/internal/admission"
 	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
 func depthOf(w *world, url string) int {
@@ -105,6 +106,21 @@ func TestDepthOfWithheld(t *testing.T) {
 	w.inject(other)
 	if got := depthOf(w, other+"p"); got != 2 {
 		t.Errorf("depth %d, want 2", got)
+	}
+	w.check()
+}
+
+// TestDepthOfSitemap: a page that a robots.txt names as a sitemap is of depth 0, also when it is known already.
+func TestDepthOfSitemap(t *testing.T) {
+	w := newWorld(t, admission.Options{Scope: policy.ScopeAny})
+	defer w.close()
+	w.inject(hostA)
+	w.update(page{url: hostA, links: []string{hostA + "1"}})
+	w.update(page{url: hostA + "1", links: []string{hostA + "2"}})
+	w.sitemaps = []urlkey.Key{w.key(hostA + "1")}
+	w.update(page{url: hostA, at: 1})
+	if a, b := depthOf(w, hostA+"1"), depthOf(w, hostA+"2"); a != 0 || b != 1 {
+		t.Errorf("depths %d and %d, want 0 and 1", a, b)
 	}
 	w.check()
 }

@@ -32,7 +32,8 @@ func (p *Phases) UpdateDB(ctx context.Context, segment uint32) (Updated, error) 
 	if err != nil {
 		return result, err
 	}
-	if _, err := p.lower(ctx); err != nil { // what a crash left
+	left, err := p.lower(ctx) // by a crash, or an error
+	if err != nil {
 		return result, fmt.Errorf("updatedb of segment %d: %w", segment, err)
 	}
 	u := p.newUpdate(segment, &result)
@@ -47,7 +48,7 @@ func (p *Phases) UpdateDB(ctx context.Context, segment uint32) (Updated, error) 
 		result.Readmitted, err = p.Readmit(ctx)
 		result.New += result.Readmitted.New
 		result.Linked += result.Readmitted.Linked
-		result.Woken = mergeHosts(result.Woken, result.Readmitted.Woken)
+		result.Woken = mergeHosts(mergeHosts(result.Woken, result.Readmitted.Woken), left.Woken)
 	}
 	if err != nil {
 		return result, fmt.Errorf("updatedb of segment %d: %w", segment, err)

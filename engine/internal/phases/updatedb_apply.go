@@ -81,7 +81,9 @@ func (u *update) one(w *storage.TableWriter, hosts *hostTally, key []byte, in in
 	case !known:
 		u.result.New++
 	case !in.outcome && !in.links.any: // a sitemap that is known
-		return nil
+		if was.Depth == 0 && was.Hops == 0 {
+			return nil
+		}
 	case !in.outcome:
 		u.result.Linked++
 	}

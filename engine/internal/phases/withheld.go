@@ -214,7 +214,7 @@ func (r *readmission) admit() error {
 			referral.Add(referral.DomainOf(urlkey.HostKey(urlkey.HostKeyOf(r.target))), w.Referrers)
 		}
 	}
-	if !linked { // a sitemap that is known
+	if !linked && record.Depth == was.Depth && record.Hops == was.Hops { // a sitemap that is known
 		return nil
 	}
 	if known {
