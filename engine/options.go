@@ -34,8 +34,10 @@ type Options struct {
 	// on a file system that takes no writes. Methods that write return ErrReadOnly. WARC files that are missing are
 	// warnings then; what a crash left stays.
 	ReadOnly bool
-	// Memory is the budget in bytes for caches, sorters and response bodies; 0 means 1 GiB, the least is 64 MiB. The
-	// process needs more than this: see memory.go.
+	// Memory bounds, in bytes, what an Engine holds: caches, sorters, bodies, pages, hosts and queued URLs, in shares
+	// that memory.go lists; 0 means 1 GiB, the least is 64 MiB. A program that calls debug.SetMemoryLimit with it, as
+	// the seine command does, and takes little itself, has a resident set of at most 1.25 times Memory, from 256 MiB
+	// on. What callbacks keep and fields of Options hold is the program's own.
 	Memory int64
 
 	// UserAgent is sent with every request; "" means "Mozilla/5.0 (compatible; seine/VERSION; +CONTACT)". Its product
@@ -106,8 +108,8 @@ type Options struct {
 	// What they begin to refuse is no longer requested, and a request in flight is cut off. What they begin to permit
 	// is found, also links of pages that were fetched before.
 	LiveFilters []policy.LiveFilter
-	// HostPolicy gives single hosts a delay, headers, cookies, a login, a scope and budgets of their own; nil means
-	// none.
+	// HostPolicy gives hosts, and as a policy.URLPolicy also URLs, settings of their own: delay, headers, cookies, login,
+	// user agent, scope, depth, interval, budgets and limits of a fetch; nil means none. See policy.NewHostTable.
 	HostPolicy policy.HostPolicy
 	// Links says which links of a page count, by where they lead from the page; the zero value lets all count.
 	Links policy.LinkRule
@@ -399,8 +401,19 @@ func (o *Options) acceptsType(mediaType string) bool {
 
 // agentToken is the product token that selects a group in robots.txt: NAME in "compatible; NAME/…", as crawlers write
 // it, or else the first product of the user agent.
-func (o *Options) agentToken() string {
-	s := o.UserAgent
+func (o *Options) agentToken() string { return agentToken(o.UserAgent) }
+
+// agentOf is the product token for a host. Where the policy of hosts names no user agent it is agentToken.
+func (o *Options) agentOf(h urlkey.HostKey) string {
+	if o.HostPolicy != nil {
+		if set := o.HostPolicy.Settings(h); set != nil && set.UserAgent != "" {
+			return agentToken(set.UserAgent)
+		}
+	}
+	return o.agentToken()
+}
+
+func agentToken(s string) string {
 	if _, rest, ok := strings.Cut(s, "compatible;"); ok {
 		s = strings.TrimSpace(rest)
 	}
