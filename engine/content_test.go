@@ -51,8 +51,12 @@ func TestParseLater(t *testing.T) {
 	if unparsed, err := e.UnparsedSegments(); len(unparsed) != 0 || err != nil {
 		t.Errorf("a fetchlist counts as fetched: %d, %v", unparsed, err)
 	}
-	if _, err := e.Fetch(ctx, engine.FetchOptions{Segment: g.Segment}); err != nil {
+	r, err := e.Fetch(ctx, engine.FetchOptions{Segment: g.Segment})
+	if err != nil {
 		t.Fatal(err)
+	}
+	if r.Fetched != 1 || r.Redirected != 1 {
+		t.Errorf("%s", r)
 	}
 	if unparsed, err := e.UnparsedSegments(); !slices.Equal(unparsed, []uint32{g.Segment}) || err != nil {
 		t.Errorf("segments %d wait to be parsed: %v; want %d", unparsed, err, g.Segment)
@@ -94,7 +98,7 @@ func parseLater(t *testing.T, e *engine.Engine, in engine.InjectOptions) {
 	}
 }
 
-// TestNoContent: without content everything but the content is kept, the store verifies, and pages are not parsed again.
+// TestNoContent: without content all but the content is kept, the store verifies, and pages are not parsed again.
 func TestNoContent(t *testing.T) {
 	n := redirectingSeed(t)
 	ctx := context.Background()

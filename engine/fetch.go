@@ -124,7 +124,8 @@ func (w *work) fetchSegment(ctx, abort context.Context, o FetchOptions, begun fu
 		return f.pool.Counts(), errors.Join(abort.Err(), err, f.pool.Err(), f.pool.Abandon())
 	}
 	if w.o.ParseLater && begun == nil { // of a crawl the segment goes on to updatedb, so it is parsed now
-		return f.pool.Counts(), errors.Join(err, f.pool.Err(), f.pool.Leave(writer))
+		err = errors.Join(err, f.pool.Err(), f.pool.Leave(writer))
+		return f.pool.Counts(), err
 	}
 	start := w.now()
 	sealed, sealErr := f.pool.Finish(abort, writer)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 	"unsafe"
 
 	"github.com/zeebo/xxh3"
@@ -151,6 +152,46 @@ func TestGenerate(t *testing.T) {
 		if from, err := FetchlistHosts(ctx, w.store, r.Segment, last[0], 1); err != nil || !slices.Equal(from, last) {
 			t.Errorf("%q: %v", from, err)
 		}
+	}
+}
+
+// TestGenerateWithinBudgets: what a budget does not allow is not chosen, for fetch would not request it: a loop of phases
+// comes to its end.
+func TestGenerateWithinBudgets(t *testing.T) {
+	ctx := context.Background()
+	for name, c := range map[string]struct {
+		host, domain admission.Cost
+		want         string
+	}{
+		"none":             {want: "https://a.test/1 https://a.test/2 https://sub.a.test/ https://b.test/"},
+		"URLs of a host":   {host: admission.Cost{URLs: 2}, want: "https://a.test/1 https://sub.a.test/ https://b.test/"},
+		"URLs of a domain": {domain: admission.Cost{URLs: 2}, want: "https://a.test/1 https://b.test/"},
+		"bytes of a host":  {host: admission.Cost{Bytes: 100}, want: "https://sub.a.test/ https://b.test/"},
+		"time of a domain": {domain: admission.Cost{Time: 7 * time.Millisecond}, want: "https://b.test/"},
+		"more than was used": {
+			host: admission.Cost{Bytes: 101}, domain: admission.Cost{Time: 8 * time.Millisecond},
+			want: "https://a.test/1 https://a.test/2 https://sub.a.test/ https://b.test/",
+		},
+	} {
+		w := newWorld(t, admission.Options{Host: c.host, Domain: c.domain, Scope: policy.ScopeAny})
+		w.inject("https://a.test/\tnutch.score=9", "https://a.test/1\tnutch.score=2", "https://a.test/2",
+			"https://sub.a.test/", "https://b.test/")
+		w.update(page{url: "https://a.test/", bytes: 100, took: 7})
+		r, err := w.p.Generate(ctx, GenerateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(w.fetchlist(r.Segment), " "); got != c.want {
+			t.Errorf("%s: %s", name, got)
+		}
+		w.close()
+	}
+	w := newWorld(t, admission.Options{Host: admission.Cost{Bytes: 1}})
+	defer w.close()
+	w.inject(hostA, hostA+"1")
+	w.update(page{url: hostA, bytes: 1})
+	if _, err := w.p.Generate(ctx, GenerateOptions{}); !errors.Is(err, ErrNothingDue) {
+		t.Errorf("with its budget used up a host has something due: %v", err)
 	}
 }
 

@@ -125,6 +125,8 @@ type page struct {
 	links    []string
 	content  byte  // signature, 0: none
 	at       int64 // after firstMS, ms
+	bytes    uint32
+	took     uint32 // ms
 }
 
 func keyOf(t tester, url string) urlkey.Key {
@@ -148,7 +150,7 @@ func (w *world) seal(pages ...page) uint32 {
 	}
 	values, captures := map[urlkey.Key][]byte{}, map[urlkey.Key][]byte{}
 	for _, p := range pages {
-		o := storage.FetchOutcome{Status: p.status, Time: firstMS + p.at}
+		o := storage.FetchOutcome{Status: p.status, Time: firstMS + p.at, Bytes: p.bytes, TookMS: p.took}
 		switch {
 		case p.redirect != "":
 			o.Redirect = w.key(p.redirect)

@@ -26,6 +26,8 @@
 // # Invariants
 //
 //   - An attempt gives the same parse records live and read back, byte for byte.
+//   - With Env.ParseLater nothing is parsed live: Finish does what Seal does. With Env.NoContent a record says how long
+//     the body was that it lacks; the page is then left out when an open segment is read back, and only then.
 //   - Nothing is counted before its WARC record is synced.
 //   - A torn tail of a WARC file is cut off. A damaged part in the middle of an open segment's file is reported and
 //     skipped, and its pages are due again. Skipped parts are not counted as records.
