@@ -27,7 +27,7 @@
 //   - An attempt gives the same parse records live and read back, byte for byte.
 //   - Nothing is counted before its WARC record is synced.
 //   - A torn tail of a WARC file is cut off. A damaged part in the middle of an open segment's file is reported and
-//     skipped, and its pages are due again. Skipped parts are not counted as records.
+//     cut out too, and its pages are due again. So the files of a sealed segment are sound.
 //   - Text is encoded before the memory of its page is used again.
 //
 // # Who runs it
