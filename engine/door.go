@@ -51,8 +51,8 @@ func (e *Engine) Generate(ctx context.Context, o GenerateOptions) (GenerateRepor
 	return e.w.generate(ctx, o)
 }
 
-// Fetch fetches the fetchlist of an open segment and seals the segment. A fetch that a crash ended continues where it
-// stopped: what is in the segment's WARC is not fetched again.
+// Fetch fetches the fetchlist of an open segment and seals the segment, unless Options.ParseLater is set. A fetch that
+// a crash ended continues where it stopped: what is in the segment's WARC is not fetched again.
 //
 // When ctx ends, Fetch stops cleanly: what was fetched is sealed, the rest stays due, and there is no error. Before the
 // first request the end of ctx is an error, and the fetchlist stays as it is.
@@ -127,7 +127,8 @@ func (e *Engine) Crawl(ctx context.Context, o CrawlOptions) (CrawlReport, error)
 // Seal makes the parse records of a segment from its WARC and seals the segment: Nutch's parse. A sealed segment that
 // is not updated yet can be sealed again, for example after a change of parsers.
 //
-// Errors: ErrNoSegment, ErrWrongState, and ErrBusy while a crawl or fetch is running, which writes that WARC.
+// Errors: ErrNoSegment, ErrWrongState, ErrNoContent, and ErrBusy while a crawl or fetch is running, which writes that
+// WARC.
 func (e *Engine) Seal(ctx context.Context, segment uint32) (SealReport, error) {
 	leave, err := e.enter()
 	if err != nil {
@@ -268,6 +269,21 @@ func (e *Engine) Recover(ctx context.Context) error {
 	}
 	defer e.running.Unlock()
 	return e.w.settle(ctx, &hooks{})
+}
+
+// NewestUnparsed returns the number of the newest segment that Fetch left to be parsed later: see Options.ParseLater.
+// ok is false if there is none.
+func (e *Engine) NewestUnparsed() (segment uint32, ok bool, err error) {
+	leave, err := e.enter()
+	if err != nil {
+		return 0, false, err
+	}
+	defer leave()
+	open, err := e.w.inState(storage.SegmentOpen)
+	if err != nil || len(open) == 0 {
+		return 0, false, err
+	}
+	return open[len(open)-1], true, nil
 }
 
 // NewestSegment returns the number of the newest segment in a state. Without one the error is ErrNoSegment, and its

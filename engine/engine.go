@@ -81,7 +81,7 @@ func (o *Options) openStore(warn func(error)) (*storage.Store, error) {
 	}
 	return storage.Open(o.storeDir(), storage.Options{
 		FS: o.FS, Now: o.Now, MustExist: o.MustExist, ReadOnly: o.ReadOnly, OnFatal: o.OnFatal,
-		CacheBytes: s.cache - s.memTable, MemTableBytes: s.memTable, OpenFiles: files.tables,
+		CacheBytes: s.cache, MemTableBytes: s.memTable, OpenFiles: files.tables,
 		Identity: map[string]string{"key-format": "surt-1", "parser": parse.Version, "analyzer": index.AnalyzerVersion},
 		Initial:  map[string]string{settingSignature: cmp.Or(o.Signature, signatureContent)},
 		Logger:   func(format string, args ...any) { warn(fmt.Errorf(format, args...)) },
@@ -116,7 +116,7 @@ func (w *work) openRooms() (err error) {
 		Store: w.store, FS: w.warcFS, Dir: w.warcDir(), Info: o.warcInfo(), Sorter: w.sorterOf(o.shares().segment),
 		Now: o.Now, Parsers: parse.New(o.Parsers), Agent: o.agentToken(),
 		Links: o.normalizers(policy.NormalizeOutlink), Redirects: o.normalizers(policy.NormalizeFetcher),
-		Spent: w.stages.spentIn, Warn: w.warn,
+		ParseLater: o.ParseLater, NoContent: o.NoContent, Spent: w.stages.spentIn, Warn: w.warn,
 	})
 	w.phases = phases.New(phases.Env{
 		Store: w.store, Admission: w.admission, Sorter: w.sorter, TableBytes: o.shares().keyTable, Now: o.Now,

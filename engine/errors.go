@@ -10,6 +10,7 @@ import (
 
 	"github.com/seine-crawler/seine/engine/internal/inspect"
 	"github.com/seine-crawler/seine/engine/internal/phases"
+	"github.com/seine-crawler/seine/engine/internal/segment"
 	"github.com/seine-crawler/seine/engine/internal/visit"
 	"github.com/seine-crawler/seine/storage"
 )
@@ -33,6 +34,9 @@ var (
 	ErrNoSegment = phases.ErrNoSegment
 	// ErrWrongState: the phase cannot run on a segment in its present state.
 	ErrWrongState = phases.ErrWrongState
+	// ErrNoContent: the segment's pages were stored without content, so they cannot be parsed again. See
+	// Options.NoContent.
+	ErrNoContent = segment.ErrNoContent
 	// ErrDiskLow: a crawl or fetch ended because its disk filled up. Everything fetched is kept. Run a crawl again with
 	// more space, and it continues. A fetch has sealed its segment: what it left is due for the next Generate.
 	ErrDiskLow = visit.ErrDiskLow

@@ -127,7 +127,10 @@ func newest(e *engine.Engine, segment uint32, state storage.SegmentState) (uint3
 func parseCommand(c *console) *cobra.Command {
 	return phaseCommand(c, inParse, "parse", "make a segment's parse records again from its WARC",
 		func(ctx context.Context, e *engine.Engine, segment uint32) (engine.Report, error) {
-			number, err := newest(e, segment, storage.SegmentSealed)
+			number, later, err := e.NewestUnparsed()
+			if err == nil && (segment != 0 || !later) {
+				number, err = newest(e, segment, storage.SegmentSealed)
+			}
 			if err != nil {
 				return nil, err
 			}

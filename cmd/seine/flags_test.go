@@ -51,7 +51,8 @@ func other(s *setting, n int) string {
 	case aScope.word:
 		return []string{"page", "domain", "any", "prefix"}[n]
 	case "word":
-		return map[string]string{"schedule": "adaptive", "scoring": "opic", "signature": "text"}[s.name]
+		return map[string]string{"schedule": "adaptive", "scoring": "opic", "signature": "text",
+			"ignore-by": "domain"}[s.name]
 	}
 	switch s.name {
 	case "resolver":

@@ -30,7 +30,7 @@ func (f *flags) options(cmd *cobra.Command) (o engine.Options, err error) {
 		if err != nil {
 			return o, f.fault(s.name, err)
 		}
-		if v == 0 && s.zeroIsNone || v == time.Duration(0) && s.zeroIsNone {
+		if s.zeroIsNone && (v == 0 || v == time.Duration(0) || v == 0.0) {
 			v = -1
 		}
 		field := reflect.ValueOf(s.into(&o)).Elem()

@@ -38,6 +38,10 @@ var commandNames = []string{
 const (
 	// deciding commands decide over URLs of a data directory: seeds, links, and links that were withheld before.
 	deciding = inCrawl | inInject | inGenerate | inUpdateDB | inCheckURL
+	// making commands make records of new URLs.
+	making = inCrawl | inInject | inGenerate | inUpdateDB
+	// linking commands read the links of pages.
+	linking = inCrawl | inUpdateDB | inInvertlinks
 	// filtering commands ask the filters.
 	filtering = deciding | inCheckParse
 	// indexing commands bring the index up to date, without what the filter files deny.

@@ -33,6 +33,10 @@ type Env struct {
 	Parsers          *parse.Parsers
 	Agent            string
 	Links, Redirects policy.URLNormalizers
+	// ParseLater makes fetches leave pages unparsed until their segment is sealed, which reads its WARC back. NoContent
+	// leaves bodies out of the WARC: what was stored in a segment that was not sealed cannot be read back then. Not
+	// both may be set.
+	ParseLater, NoContent bool
 	// Spent reports processor time by step, on the goroutine that spent it; nil drops it.
 	Spent func(step Step, d time.Duration)
 	// Warn reports what stops nothing, on any goroutine; nil drops it.

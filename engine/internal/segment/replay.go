@@ -41,6 +41,10 @@ func (g *Segments) readBack(
 		}
 		files = append(files, warc.FileInfo{Name: name, Size: size, Records: records})
 	}
+	if lost := w.lost.Load(); lost > 0 {
+		g.env.Warn(fmt.Errorf("segment %d was not sealed: %d of its pages, stored without content, are due again",
+			w.seg.Number, lost))
+	}
 	return files, torn, nil
 }
 
@@ -125,6 +129,17 @@ func addAll(w *Writer, lane chan *Attempt, each func(key []byte)) error {
 	var s Scratch
 	for a := range lane {
 		if w.left != nil && w.left(a.URL.AppendKey(nil)) {
+			if a.Response != nil {
+				a.Response.Release()
+			}
+			continue
+		}
+		if a.dropped > 0 && statusOf(a.Response.Status) == storage.FetchSuccess {
+			a.Response.Release()
+			if w.seg.State != storage.SegmentOpen {
+				return fmt.Errorf("%s: %w", a.URL, ErrNoContent)
+			}
+			w.lost.Add(1)
 			continue
 		}
 		if err := w.add(a, &s); err != nil {
