@@ -11,8 +11,8 @@ import (
 	"github.com/seine-crawler/seine/storage"
 )
 
-// oldStore is a damaged store, and what it says of the segments. Its damage may have taken it back to an earlier moment;
-// what it says is then true of that moment. nil is a store of which nothing can be read.
+// oldStore is a damaged store, and what it says of the segments. Its damage may have taken it back to an earlier
+// moment; what it says is then true of that moment. nil is a store of which nothing can be read.
 type oldStore struct {
 	*storage.Store
 	updated map[uint32]bool            // segments whose outcomes crawldb has

@@ -159,8 +159,8 @@ func (w *work) replaySegment(ctx context.Context, number uint32, r *rebuilt) err
 	return err
 }
 
-// mendFiles makes every WARC file sound. Where an old store says which files a sealed segment has, they lose what follows
-// their ends, and others are given another name; so are files that are no WARC files.
+// mendFiles makes every WARC file sound. Where an old store says which files a sealed segment has, they lose what
+// follows their ends, and others are given another name; so are files that are no WARC files.
 func (o *Options) mendFiles(ctx context.Context, old *oldStore) (changed []string, err error) {
 	fsys := storage.NewWARCFS(o.FS)
 	if err := fsys.MkdirAll(o.warcDir()); err != nil {

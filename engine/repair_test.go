@@ -118,8 +118,8 @@ func TestRepairKeeps(t *testing.T) {
 	}
 }
 
-// TestReadOnly: an engine that is open for reading only changes no file, also of a directory that a killed process left,
-// and refuses to write.
+// TestReadOnly: an engine that is open for reading only changes no file, also of a directory that a killed process
+// left, and refuses to write.
 func TestReadOnly(t *testing.T) {
 	web := anyHostWeb(t, 4, 10)
 	o := web.options(dataDir(t))
