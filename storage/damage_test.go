@@ -227,6 +227,32 @@ func TestLockedByOther(t *testing.T) {
 	}
 }
 
+// TestLinkedDirectory: a store is one store by whatever name: through a symbolic link it opens, but not twice.
+func TestLinkedDirectory(t *testing.T) {
+	dir := t.TempDir()
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink(filepath.Join(dir, "store"), link); err != nil {
+		t.Skip(err)
+	}
+	s, err := Open(filepath.Join(dir, "store"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := Open(link, Options{}); !errors.Is(err, ErrLocked) {
+		again.Close()
+		t.Errorf("opened twice: %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if s, err = Open(link, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // FuzzCheckLog reads arbitrary bytes as a MANIFEST or a log: no panic, and an answer.
 func FuzzCheckLog(f *testing.F) {
 	fs, _ := damaged(f, false)
