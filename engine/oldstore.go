@@ -19,6 +19,7 @@ type oldStore struct {
 	sealed  map[uint32]storage.Segment // segments that have all their files
 	sizes   map[string]int64           // of their files, by name
 	deleted map[uint32]bool            // segments that hold records of deleted pages
+	lists   []storage.Segment          // open segments that have a fetchlist
 }
 
 // newOldStore reads what is known of segments. Without a list of them nothing else can be relied on: the result is nil.
@@ -34,6 +35,9 @@ func newOldStore(s *storage.Store) *oldStore {
 	for _, seg := range list {
 		if seg.State >= storage.SegmentUpdated {
 			o.updated[seg.Number] = true
+		}
+		if seg.State == storage.SegmentOpen && seg.Batch {
+			o.lists = append(o.lists, seg)
 		}
 		if seg.State >= storage.SegmentSealed {
 			o.sealed[seg.Number] = seg

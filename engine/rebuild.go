@@ -133,7 +133,30 @@ func (w *work) replay(ctx context.Context, old *oldStore, r *rebuilt) error {
 			}
 		}
 	}
+	if err := w.inheritFetchlists(old); err != nil {
+		return err
+	}
 	return w.settle(ctx, &hooks{})
+}
+
+// inheritFetchlists copies the fetchlists that nobody has begun to fetch.
+func (w *work) inheritFetchlists(old *oldStore) error {
+	if old == nil {
+		return nil
+	}
+	for _, seg := range old.lists {
+		_, begun, err := w.store.Segment(seg.Number)
+		if err == nil && !begun {
+			err = w.store.PutSegment(seg)
+			if err == nil {
+				err = inheritRange(w.store, old.Store, storage.Fetchlist(seg.Number))
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // replaySegment takes a segment up to linked.
