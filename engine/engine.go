@@ -112,9 +112,13 @@ func (w *work) openRooms() (err error) {
 	if err := w.admission.Load(); err != nil {
 		return err
 	}
+	var agentOf func(urlkey.HostKey) string
+	if o.HostPolicy != nil {
+		agentOf = o.agentOf
+	}
 	w.segments = segment.New(segment.Env{
 		Store: w.store, FS: w.warcFS, Dir: w.warcDir(), Info: o.warcInfo(), Sorter: w.sorterOf(o.shares().segment),
-		Now: o.Now, Parsers: parse.New(o.Parsers), Agent: o.agentToken(),
+		Now: o.Now, Parsers: parse.New(o.Parsers), Agent: o.agentToken(), AgentOf: agentOf,
 		Links: o.normalizers(policy.NormalizeOutlink), Redirects: o.normalizers(policy.NormalizeFetcher),
 		ParseLater: o.ParseLater, NoContent: o.NoContent, Spent: w.stages.spentIn, Warn: w.warn,
 	})
@@ -134,7 +138,7 @@ func (w *work) openRooms() (err error) {
 		Store: w.store, Index: w.index, FS: w.warcFS, Dir: w.warcDir(), SortFS: o.FS, Admission: w.admission,
 		Now: o.Now, SegmentOf: segment.NumberOf, Page: segment.IsPage, DeletedIn: phases.DeletedIn,
 		Robots: func(f *storage.HostFacts, u urlkey.URL) (reachable, allowed bool) {
-			rules, reachable := visit.RobotsRules(f, o.agentToken())
+			rules, reachable := visit.RobotsRules(f, o.agentOf(u.HostKey()))
 			return reachable, visit.Denied(rules, u, max(o.MaxCrawlDelay, 0)) == ""
 		},
 	})

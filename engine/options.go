@@ -108,8 +108,8 @@ type Options struct {
 	// What they begin to refuse is no longer requested, and a request in flight is cut off. What they begin to permit
 	// is found, also links of pages that were fetched before.
 	LiveFilters []policy.LiveFilter
-	// HostPolicy gives single hosts a delay, headers, cookies, a login, a scope and budgets of their own; nil means
-	// none.
+	// HostPolicy gives hosts, and as a policy.URLPolicy also URLs, settings of their own: delay, headers, cookies, login,
+	// user agent, scope, depth, interval, budgets and limits of a fetch; nil means none. See policy.NewHostTable.
 	HostPolicy policy.HostPolicy
 	// Links says which links of a page count, by where they lead from the page; the zero value lets all count.
 	Links policy.LinkRule
@@ -216,8 +216,9 @@ type EventListener struct {
 	SegmentState func(segment uint32, state storage.SegmentState)
 	// PhaseDone: a phase, a fetch or a crawl ended without an error. r is the type that its method returns.
 	PhaseDone func(r Report)
-	// HostAsleep: a host failed too often and is not visited until the given time.
-	HostAsleep func(host urlkey.HostKey, until time.Time)
+	// HostAsleep: a host is not visited until the given time, because it failed too often, or because of what its
+	// robots.txt or the options say: why.
+	HostAsleep func(host urlkey.HostKey, until time.Time, why Cause)
 	// Warning: something that a person should know and that stops nothing.
 	Warning func(err error)
 }
@@ -401,8 +402,19 @@ func (o *Options) acceptsType(mediaType string) bool {
 
 // agentToken is the product token that selects a group in robots.txt: NAME in "compatible; NAME/…", as crawlers write
 // it, or else the first product of the user agent.
-func (o *Options) agentToken() string {
-	s := o.UserAgent
+func (o *Options) agentToken() string { return agentToken(o.UserAgent) }
+
+// agentOf is the product token for a host. Where the policy of hosts names no user agent it is agentToken.
+func (o *Options) agentOf(h urlkey.HostKey) string {
+	if o.HostPolicy != nil {
+		if set := o.HostPolicy.Settings(h); set != nil && set.UserAgent != "" {
+			return agentToken(set.UserAgent)
+		}
+	}
+	return o.agentToken()
+}
+
+func agentToken(s string) string {
 	if _, rest, ok := strings.Cut(s, "compatible;"); ok {
 		s = strings.TrimSpace(rest)
 	}

@@ -5,7 +5,7 @@ package main
 import "strings"
 
 // uses is a set of commands.
-type uses uint16
+type uses uint32
 
 // The commands, one bit each.
 const (

@@ -4,6 +4,7 @@ package fetch
 
 import (
 	"bufio"
+	"cmp"
 	"container/list"
 	"context"
 	"crypto/tls"
@@ -149,7 +150,7 @@ func (c *Client) Fetch(ctx context.Context, req *Request) *Response {
 	if req.MaxBody > 0 {
 		r.maxDecoded = min(r.maxDecoded, max(req.MaxBody, 1))
 	}
-	own, cancel := context.WithTimeout(ctx, c.o.TotalTimeout)
+	own, cancel := context.WithTimeout(ctx, cmp.Or(req.Timeout, c.o.TotalTimeout))
 	defer cancel()
 	err := c.fetch(own, req, r)
 	if end, ok := ctx.Deadline(); ok && !time.Now().Before(end) {
@@ -204,7 +205,7 @@ func (c *Client) addresses(ctx context.Context, req *Request) ([]netip.Addr, err
 		defer cancel()
 		var err error
 		if addrs, err = c.o.Resolver.Lookup(ctx, req.URL.Host()); err != nil {
-			return nil, classify(err, FailDNSTimeout)
+			return nil, lookupFault(err)
 		}
 	}
 	var allowed []netip.Addr

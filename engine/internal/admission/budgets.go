@@ -80,9 +80,9 @@ type heldBudget struct {
 func (bs *budgets) ofHost(h urlkey.HostKey, set *policy.HostSettings) (b Budget, err error) {
 	b.Limit = bs.host
 	if set != nil {
-		b.Limit.URLs = cmp.Or(set.MaxPages, b.Limit.URLs)
-		b.Limit.Bytes = cmp.Or(set.MaxBytes, b.Limit.Bytes)
-		b.Limit.Time = cmp.Or(set.MaxTime, b.Limit.Time)
+		b.Limit.URLs = max(cmp.Or(set.MaxPages, b.Limit.URLs), 0)
+		b.Limit.Bytes = max(cmp.Or(set.MaxBytes, b.Limit.Bytes), 0)
+		b.Limit.Time = max(cmp.Or(set.MaxTime, b.Limit.Time), 0)
 	}
 	if b.Limit == (Cost{}) {
 		return b, nil
