@@ -38,8 +38,9 @@ func (r RebuildReport) String() string {
 //
 // The files do not say which URLs were injected. One that was fetched, though no page before it led to it, must have
 // been, and counts as a seed with the score 1. Lost are seeds that were never fetched, scores and intervals that seeds
-// were given, what robots.txt files say (they are requested again), fetchlists that nobody began to fetch, and what was
-// recorded of hosts' pauses.
+// were given, what robots.txt files say (they are requested again), fetchlists that nobody began to fetch, what was
+// recorded of hosts' pauses, and deletions before the last purge. Pages that were stored with NoContent are not known
+// to have been fetched.
 //
 // A crash during Rebuild leaves the directory without a store, and Rebuild begins anew. Errors: ErrLocked; an error if
 // there is a store; those of the machine.

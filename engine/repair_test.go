@@ -69,8 +69,8 @@ func TestRebuild(t *testing.T) {
 	}
 }
 
-// TestRepairKeeps: what no WARC file says survives a repair: seeds that were not fetched, their scores, deletions, and a
-// fetchlist.
+// TestRepairKeeps: what no WARC file says survives a repair: seeds that were not fetched, their scores, deletions, and
+// a fetchlist.
 func TestRepairKeeps(t *testing.T) {
 	web := anyHostWeb(t, 4, 10)
 	o, _ := crawled(t, web)
