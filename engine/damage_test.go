@@ -151,8 +151,8 @@ func checkDamage(t *testing.T, web equalWeb, o engine.Options, must []string, wa
 	sameDigest(t, withoutScores(digestOf(t, o)), want)
 }
 
-// killMidway crawls in processes of their own and kills them, until some of the web is fetched. It returns the URLs that
-// they had acknowledged.
+// killMidway crawls in processes of their own and kills them, until some of the web is fetched. It returns the URLs
+// that they had acknowledged.
 func killMidway(t *testing.T, web equalWeb, o engine.Options) (acked []string) {
 	t.Helper()
 	hosts := hostsFile(t, web.hosts)

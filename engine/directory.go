@@ -40,6 +40,9 @@ func damage(err error, dir string) error {
 			"\"seine verify --dir %s\" and make the best of what is left with \"seine verify --repair --dir %s\"",
 			err, dir, dir)
 	}
+	if errors.Is(err, fs.ErrPermission) {
+		return err // it says what to do
+	}
 	return advised(err)
 }
 

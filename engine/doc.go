@@ -23,6 +23,7 @@
 //   - Every page that an independent walk finds is fetched, none twice (make realsites).
 //   - At least 800 real pages of 39 KB a second are fetched, stored and indexed on two cores (BENCHMARKS.md).
 //   - Nothing acknowledged is lost by kill -9 or a power failure (kill_test.go, crash_test.go).
+//   - A changed bit in any file is found or does no harm, and what is left is kept (damage_test.go, make damage).
 //
 // # Picture
 //
@@ -61,6 +62,7 @@
 //	what a callback may enqueue?         tasks.go
 //	shares of memory?                    memory.go
 //	what a crash leaves?                 recover.go, internal/segment/replay.go
+//	what damage leaves?                  verify.go, repair.go, rebuild.go; storage/damage.go, storage/warc/scan.go
 //	what a user may replace?             engine/policy, fields of Options
 //	anything durable?                    storage, storage/warc
 //

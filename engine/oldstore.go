@@ -8,14 +8,15 @@ import (
 	"github.com/seine-crawler/seine/storage"
 )
 
-// oldStore is a damaged store, and what it says of the segments. Its damage may have taken it back to an earlier moment;
-// what it says is then true of that moment. nil is a store of which nothing can be read.
+// oldStore is a damaged store, and what it says of the segments. Its damage may have taken it back to an earlier
+// moment; what it says is then true of that moment. nil is a store of which nothing can be read.
 type oldStore struct {
 	*storage.Store
 	updated map[uint32]bool            // segments whose outcomes crawldb has
 	sealed  map[uint32]storage.Segment // segments that have all their files
 	sizes   map[string]int64           // of their files, by name
 	deleted map[uint32]bool            // segments that hold records of deleted pages
+	lists   []storage.Segment          // open segments that have a fetchlist
 }
 
 // newOldStore reads what is known of segments. Without a list of them nothing else can be relied on: the result is nil.
@@ -30,6 +31,9 @@ func newOldStore(s *storage.Store) *oldStore {
 	for _, seg := range list {
 		if seg.State >= storage.SegmentUpdated {
 			o.updated[seg.Number] = true
+		}
+		if seg.State == storage.SegmentOpen && seg.Batch {
+			o.lists = append(o.lists, seg)
 		}
 		if seg.State >= storage.SegmentSealed {
 			o.sealed[seg.Number] = seg

@@ -38,8 +38,9 @@ func (r RebuildReport) String() string {
 //
 // The files do not say which URLs were injected. One that was fetched, though no page before it led to it, must have
 // been, and counts as a seed with the score 1. Lost are seeds that were never fetched, scores and intervals that seeds
-// were given, what robots.txt files say (they are requested again), fetchlists that nobody began to fetch, and what was
-// recorded of hosts' pauses.
+// were given, what robots.txt files say (they are requested again), fetchlists that nobody began to fetch, what was
+// recorded of hosts' pauses, and deletions before the last purge. Pages that were stored with NoContent are not known
+// to have been fetched.
 //
 // A crash during Rebuild leaves the directory without a store, and Rebuild begins anew. Errors: ErrLocked; an error if
 // there is a store; those of the machine.
@@ -133,7 +134,30 @@ func (w *work) replay(ctx context.Context, old *oldStore, r *rebuilt) error {
 			}
 		}
 	}
+	if err := w.inheritFetchlists(old); err != nil {
+		return err
+	}
 	return w.settle(ctx, &hooks{})
+}
+
+// inheritFetchlists copies the fetchlists that nobody has begun to fetch.
+func (w *work) inheritFetchlists(old *oldStore) error {
+	if old == nil {
+		return nil
+	}
+	for _, seg := range old.lists {
+		_, begun, err := w.store.Segment(seg.Number)
+		if err == nil && !begun {
+			err = w.store.PutSegment(seg)
+			if err == nil {
+				err = inheritRange(w.store, old.Store, storage.Fetchlist(seg.Number))
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // replaySegment takes a segment up to linked.
@@ -159,8 +183,8 @@ func (w *work) replaySegment(ctx context.Context, number uint32, r *rebuilt) err
 	return err
 }
 
-// mendFiles makes every WARC file sound. Where an old store says which files a sealed segment has, they lose what follows
-// their ends, and others are given another name; so are files that are no WARC files.
+// mendFiles makes every WARC file sound. Where an old store says which files a sealed segment has, they lose what
+// follows their ends, and others are given another name; so are files that are no WARC files.
 func (o *Options) mendFiles(ctx context.Context, old *oldStore) (changed []string, err error) {
 	fsys := storage.NewWARCFS(o.FS)
 	if err := fsys.MkdirAll(o.warcDir()); err != nil {

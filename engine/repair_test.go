@@ -69,7 +69,8 @@ func TestRebuild(t *testing.T) {
 	}
 }
 
-// TestRepairKeeps: what no WARC file says survives a repair: seeds that were not fetched, their scores, deletions.
+// TestRepairKeeps: what no WARC file says survives a repair: seeds that were not fetched, their scores, deletions, and
+// a fetchlist.
 func TestRepairKeeps(t *testing.T) {
 	web := anyHostWeb(t, 4, 10)
 	o, _ := crawled(t, web)
@@ -88,6 +89,10 @@ func TestRepairKeeps(t *testing.T) {
 		}
 	}
 	if _, err := e.Delete(ctx, gone); err != nil {
+		t.Fatal(err)
+	}
+	list, err := e.Generate(ctx, engine.GenerateOptions{})
+	if err != nil {
 		t.Fatal(err)
 	}
 	verify(t, e)
@@ -109,6 +114,10 @@ func TestRepairKeeps(t *testing.T) {
 			if _, err := e.Inspect().Record(gone); !errors.Is(err, engine.ErrNotFound) {
 				t.Errorf("%s: what was deleted is back: %v", what, err)
 			}
+			seg, err := e.Inspect().Segment(list.Segment)
+			if err != nil || !seg.Batch || seg.State.String() != "open" {
+				t.Errorf("%s: the fetchlist's segment: %+v, %v", what, seg, err)
+			}
 			kept, err := e.Inspect().Record(unfetched)
 			if err != nil || kept.Score != 7 || len(kept.Meta) != 1 {
 				t.Errorf("%s: %+v, %v", what, kept, err)
@@ -118,8 +127,8 @@ func TestRepairKeeps(t *testing.T) {
 	}
 }
 
-// TestReadOnly: an engine that is open for reading only changes no file, also of a directory that a killed process left,
-// and refuses to write.
+// TestReadOnly: an engine that is open for reading only changes no file, also of a directory that a killed process
+// left, and refuses to write.
 func TestReadOnly(t *testing.T) {
 	web := anyHostWeb(t, 4, 10)
 	o := web.options(dataDir(t))

@@ -3,6 +3,7 @@
 package storage
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -19,7 +20,7 @@ import (
 )
 
 // damaged is a store in memory, as a closed store or a killed process leaves it, and what it holds.
-func damaged(t *testing.T, closed bool) (fs *CrashableFS, content string) {
+func damaged(t testing.TB, closed bool) (fs *CrashableFS, content string) {
 	t.Helper()
 	fs = NewCrashableFS()
 	s, err := Open("store", Options{FS: fs})
@@ -47,7 +48,7 @@ func damaged(t *testing.T, closed bool) (fs *CrashableFS, content string) {
 }
 
 // contentOf is all that a store holds, as text.
-func contentOf(t *testing.T, s *Store) string {
+func contentOf(t testing.TB, s *Store) string {
 	t.Helper()
 	var b strings.Builder
 	for _, tag := range rangeTags() {
@@ -119,7 +120,7 @@ func TestFlippedBits(t *testing.T) {
 	}
 }
 
-func readFile(t *testing.T, fs FS, path string) []byte {
+func readFile(t testing.TB, fs FS, path string) []byte {
 	t.Helper()
 	f, err := fs.Open(path)
 	if err != nil {
@@ -224,4 +225,54 @@ func TestLockedByOther(t *testing.T) {
 	if lockedByOther(name) {
 		t.Error("nobody holds the lock")
 	}
+}
+
+// TestLinkedDirectory: a store is one store by whatever name: through a symbolic link it opens, but not twice.
+func TestLinkedDirectory(t *testing.T) {
+	dir := t.TempDir()
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink(filepath.Join(dir, "store"), link); err != nil {
+		t.Skip(err)
+	}
+	s, err := Open(filepath.Join(dir, "store"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := Open(link, Options{}); !errors.Is(err, ErrLocked) {
+		again.Close()
+		t.Errorf("opened twice: %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if s, err = Open(link, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// FuzzCheckLog reads arbitrary bytes as a MANIFEST or a log: no panic, and an answer.
+func FuzzCheckLog(f *testing.F) {
+	fs, _ := damaged(f, false)
+	names, err := fs.List("store")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, name := range names {
+		if strings.HasPrefix(name, "MANIFEST") || strings.HasSuffix(name, logSuffix) {
+			f.Add(readFile(f, fs, "store/"+name), uint32(len(name)), uint16(1000))
+		}
+	}
+	f.Fuzz(func(t *testing.T, b []byte, number uint32, repeat uint16) {
+		if len(b) > 0 && len(b)*int(repeat) < 4*logBlock {
+			b = bytes.Repeat(b, int(repeat)) // chunks that cross blocks
+		}
+		fs := NewMemFS()
+		writeFile(t, fs, "log", b)
+		if err := checkLog(fs, "log", number); err != nil && !errors.Is(err, ErrCorrupt) {
+			t.Fatal(err)
+		}
+	})
 }

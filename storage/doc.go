@@ -51,6 +51,8 @@
 //   - The sum of HostCounts equals crawldb: both change in the same ingestion. The phases that write
 //     them are responsible for this; Verify checks it.
 //   - After a failed sync or detected damage no further write is acknowledged (health.go).
+//   - What Pebble would take for the end of a log, or for a new store, and is damage, Open refuses (damage.go). Verify
+//     reads every block. Salvage reads what is left.
 //   - Decoding accepts any bytes. It returns a value or an error, never panics, and never allocates
 //     more than a small multiple of its input.
 //

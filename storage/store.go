@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -166,7 +167,7 @@ func (s *Store) makeDir() error {
 //
 // A copy that nobody can write to is read without a lock. Where others may write, their lock counts nevertheless.
 func (s *Store) takeLock() error {
-	lock, err := pebble.LockDirectory(s.dir, s.fs)
+	lock, err := pebble.LockDirectory(s.realDir(), s.fs)
 	if s.readOnly && (errors.Is(err, os.ErrPermission) || errors.Is(err, syscall.EROFS)) {
 		if lockedByOther(s.fs.PathJoin(s.dir, lockName)) {
 			return fmt.Errorf("%w: %s is open in another process: stop it, or read a copy", ErrLocked, s.dir)
@@ -187,6 +188,19 @@ func (s *Store) takeLock() error {
 	}
 	s.lock = lock
 	return nil
+}
+
+// realDir is the directory on disk by its one name without links. The system's lock keeps out other processes by
+// whatever name they know it; Pebble keeps out this one by name.
+func (s *Store) realDir() string {
+	if s.base == nil {
+		if abs, err := filepath.Abs(s.dir); err == nil {
+			if real, err := filepath.EvalSymlinks(abs); err == nil {
+				return real
+			}
+		}
+	}
+	return s.dir
 }
 
 // release undoes what Open did so far; Close ends with it too.

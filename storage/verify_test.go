@@ -12,7 +12,7 @@ import (
 )
 
 // sound fills a store with one page, fetched in segment 1, and everything that goes with it.
-func sound(t *testing.T, s *Store) {
+func sound(t testing.TB, s *Store) {
 	t.Helper()
 	const key, other = "com,example,)/ http", "com,example,)/a http"
 	sig := Signature{1}

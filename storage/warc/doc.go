@@ -36,6 +36,8 @@
 // The first record creates a file with the next free number: the warcinfo record is written first, and the file's name
 // is synced into the directory. When an exchange would make the file longer than MaxFileBytes, the next file replaces
 // it, and the full one is synced and closed. After a crash Repair cuts off the torn tail, and a Reader reads the rest.
+// Scan reads a file for its own sake and finds every changed bit; Mend makes a damaged file sound by leaving out what
+// is not.
 //
 // The body of a response is stored without transfer coding, and with content coding (gzip, br) as received. The head is
 // stored line by line as received, up to its first empty line, with these changes:
@@ -49,14 +51,16 @@
 // So the head describes the block correctly, and readers that know nothing of this crawler (Python's and npm's warcio)
 // split and decode it correctly. Responses have a WARC-Payload-Digest, the small records a WARC-Block-Digest. A block
 // digest for responses too would hash every body twice (6 µs more for a 12 KB page) and detect only what the gzip
-// checksum already detects.
+// checksum, which covers header and block, already detects (TestScanFlips). A faster hash than SHA-1 is no way out:
+// warcio reports every algorithm that it does not know as a fault of the record.
 //
 // # Invariants
 //
 //   - Nothing from outside can end a header line: URIs are visible ASCII or refused, values are escaped.
 //   - Nothing follows a record that was not written completely: after a failed write or sync a Writer never writes
 //     again.
-//   - An existing file is never opened for writing, except by Repair, which only shortens it.
+//   - An existing file is never opened for writing, except by Repair, which only shortens it. Mend shortens it too, or
+//     puts a new file in its place.
 //   - The request and the response of one exchange are adjacent, in this order, in one file.
 //   - A Reader allocates memory for bytes that it has read, not for lengths that a header announces.
 //   - What a Writer accepts, a Reader with default options reads.

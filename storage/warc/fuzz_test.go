@@ -93,3 +93,55 @@ func FuzzHead(f *testing.F) {
 		}
 	})
 }
+
+// FuzzScan scans and mends arbitrary bytes: no panic, every byte is in a record or a fault, in order, and what Mend
+// leaves holds the same sound records and, if it is a file of a Writer, nothing else.
+func FuzzScan(f *testing.F) {
+	data := everyKind(f)
+	f.Add(data, uint16(0), uint16(0))
+	f.Add(data, uint16(700), uint16(3))
+	f.Add(append(bytes.Clone(data[:500]), data[700:]...), uint16(9), uint16(0))
+	f.Add(append(bytes.Clone(data), "WARC/1.1\r\n"...), uint16(0), uint16(0))
+	f.Fuzz(func(t *testing.T, data []byte, at, xor uint16) {
+		data = bytes.Clone(data)
+		if int(at) < len(data) {
+			data[at] ^= byte(xor)
+		}
+		end, sound := int64(0), 0
+		readable := false
+		err := Scan(bytes.NewReader(data), "f", int64(len(data)), func(r *Record) error {
+			if r.CheckDigests() == nil {
+				sound++
+			}
+			if r.Offset < end && r.Length > 0 && !readable {
+				t.Fatalf("a record at %d, behind %d", r.Offset, end)
+			}
+			end, readable = r.Offset+r.Length, false
+			return nil
+		}, func(x Fault) error {
+			if !x.Readable && (x.Offset < end || x.Length <= 0 || x.Offset+x.Length > int64(len(data))) {
+				t.Fatalf("fault %v, behind %d of %d", x, end, len(data))
+			}
+			if readable = x.Readable; !readable {
+				end = x.Offset + x.Length
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fs := newMemFS()
+		fs.files["dir/f.warc.gz"] = &memFile{fs: fs, name: "dir/f.warc.gz", data: data}
+		size, records, _, err := Mend(fs, "dir/f.warc.gz")
+		var strange *CorruptError
+		if errors.As(err, &strange) {
+			return
+		}
+		if err != nil || records > int64(sound) {
+			t.Fatalf("%d records of %d, %v", records, sound, err)
+		}
+		if again, _, faults, err := Mend(fs, "dir/f.warc.gz"); err != nil || again > size {
+			t.Fatalf("mended again: %d bytes of %d, %v, %v", again, size, faults, err)
+		}
+	})
+}

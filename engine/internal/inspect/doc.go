@@ -39,8 +39,9 @@
 // # Bounds
 //
 // A stream holds one entry. TopRecords and TopHosts hold n entries. Stats holds at most quantileSample scores, and
-// with perHost one count of each status for every host. Verify keeps at most openFilesMax WARC files open and one
-// record in memory.
+// with perHost one count of each status for every host. Verify keeps one WARC file open and one record in memory; what
+// files and store say of each other it sorts within a sorter's memory, and of each kind it spells out problemsMax
+// problems.
 //
 // # Deliberately absent
 //

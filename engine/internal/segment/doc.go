@@ -30,7 +30,7 @@
 //     the body was that it lacks; the page is then left out when an open segment is read back, and only then.
 //   - Nothing is counted before its WARC record is synced.
 //   - A torn tail of a WARC file is cut off. A damaged part in the middle of an open segment's file is reported and
-//     skipped, and its pages are due again. Skipped parts are not counted as records.
+//     cut out too, and its pages are due again. So the files of a sealed segment are sound.
 //   - Text is encoded before the memory of its page is used again.
 //
 // # Who runs it
