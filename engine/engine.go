@@ -81,7 +81,7 @@ func (o *Options) openStore(warn func(error)) (*storage.Store, error) {
 	}
 	return storage.Open(o.storeDir(), storage.Options{
 		FS: o.FS, Now: o.Now, MustExist: o.MustExist, ReadOnly: o.ReadOnly, OnFatal: o.OnFatal,
-		CacheBytes: s.cache - s.memTable, MemTableBytes: s.memTable, OpenFiles: files.tables,
+		CacheBytes: s.cache, MemTableBytes: s.memTable, OpenFiles: files.tables,
 		Identity: map[string]string{"key-format": "surt-1", "parser": parse.Version, "analyzer": index.AnalyzerVersion},
 		Initial:  map[string]string{settingSignature: cmp.Or(o.Signature, signatureContent)},
 		Logger:   func(format string, args ...any) { warn(fmt.Errorf(format, args...)) },
@@ -136,7 +136,7 @@ func (w *work) openRooms() (err error) {
 	}
 	w.inspect = inspect.New(inspect.Env{
 		Store: w.store, Index: w.index, FS: w.warcFS, Dir: w.warcDir(), SortFS: o.FS, Admission: w.admission,
-		Now: o.Now, SegmentOf: segment.NumberOf, Page: segment.IsPage,
+		Now: o.Now, SegmentOf: segment.NumberOf, Page: segment.IsPage, DeletedIn: phases.DeletedIn,
 		Robots: func(f *storage.HostFacts, u urlkey.URL) (reachable, allowed bool) {
 			rules, reachable := visit.RobotsRules(f, o.agentOf(u.HostKey()))
 			return reachable, visit.Denied(rules, u, max(o.MaxCrawlDelay, 0)) == ""

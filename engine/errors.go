@@ -46,12 +46,15 @@ var (
 	ErrClosed = storage.ErrClosed
 	// ErrFormat: the data directory was written by a newer program. It was not changed.
 	ErrFormat = storage.ErrNewerFormat
+	// ErrOlderFormat: the data directory was written by an older program, and Options.ReadOnly is set. Open it once
+	// without, which upgrades it.
+	ErrOlderFormat = storage.ErrOlderFormat
 	// ErrLocked: another process, or another Engine of this one, has the data directory open.
 	ErrLocked = storage.ErrLocked
 	// ErrNoStore: the directory contains no store, and Options.MustExist is set.
 	ErrNoStore = storage.ErrNoStore
-	// ErrDamaged: bytes on disk are not those that were written, or files are missing. Verify lists what is wrong, Repair
-	// makes the best of what is left.
+	// ErrDamaged: bytes on disk are not those that were written, or files are missing. Verify lists what is wrong,
+	// Repair makes the best of what is left.
 	ErrDamaged = storage.ErrCorrupt
 	// ErrReadOnly: a method that writes, on an engine that was opened with Options.ReadOnly.
 	ErrReadOnly = storage.ErrReadOnly

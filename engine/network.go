@@ -36,7 +36,7 @@ func (n *network) open(o *Options, env visit.Env) error {
 	}
 	if n.resolver == nil {
 		n.resolver = fetch.NewResolver(fetch.ResolverOptions{
-			Hosts: o.Hosts, Servers: o.NameServers, InFlight: files.lookups,
+			Hosts: o.Hosts, Servers: o.NameServers, InFlight: files.lookups, CacheMax: o.shares().names,
 		})
 	}
 	if n.client == nil {

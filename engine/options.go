@@ -34,8 +34,10 @@ type Options struct {
 	// on a file system that takes no writes. Methods that write return ErrReadOnly. WARC files that are missing are
 	// warnings then; what a crash left stays.
 	ReadOnly bool
-	// Memory is the budget in bytes for caches, sorters and response bodies; 0 means 1 GiB, the least is 64 MiB. The
-	// process needs more than this: see memory.go.
+	// Memory bounds, in bytes, what an Engine holds: caches, sorters, bodies, pages, hosts and queued URLs, in shares
+	// that memory.go lists; 0 means 1 GiB, the least is 64 MiB. A program that calls debug.SetMemoryLimit with it, as
+	// the seine command does, and takes little itself, has a resident set of at most 1.25 times Memory, from 256 MiB
+	// on. What callbacks keep and fields of Options hold is the program's own.
 	Memory int64
 
 	// UserAgent is sent with every request; "" means "Mozilla/5.0 (compatible; seine/VERSION; +CONTACT)". Its product

@@ -262,7 +262,7 @@ var settingGroups = []settingGroup{
 				"back up",
 			into: func(o *engine.Options) any { return &o.Dir }},
 		{name: "memory", kind: aMemory, def: autoMemory, used: inAll, flag: true,
-			help: "memory for caches, sorting and pages, such as 512MB or 8GB; auto: a quarter of the machine's, at " +
+			help: "memory that the process may take, such as 512MB or 8GB; auto: a quarter of the machine's, at " +
 				"least 1 GB",
 			into: func(o *engine.Options) any { return &o.Memory }},
 	}},

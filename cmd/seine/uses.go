@@ -23,7 +23,7 @@ const (
 	inPurge
 	inCheckURL
 	inCheckParse
-	inViews // search, readdb, readhost, readlinks, readseg, export, verify
+	inViews // search, readdb, readhost, readlinks, readseg, export
 	inAll   = 1<<iota - 1
 )
 
@@ -50,6 +50,8 @@ const (
 	normalizing = inCrawl | inInject | inFetch | inParse | inCheckURL | inCheckParse | inRecrawl | inDelete
 	// parsing commands parse pages.
 	parsing = inCrawl | inFetch | inParse | inCheckParse
+	// rebuilding commands run the phases behind fetch: verify --repair and rebuild.
+	rebuilding = inInject | inParse | inUpdateDB | inInvertlinks | inDedup | inIndex
 	// fetching commands fetch many pages, requesting commands at least one.
 	fetching   = inCrawl | inFetch
 	requesting = fetching | inCheckParse

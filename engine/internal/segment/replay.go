@@ -68,7 +68,8 @@ func (g *Segments) repair(path string, state storage.SegmentState) (size, remove
 		}
 	}
 	if err == nil && size == 0 && length > 0 {
-		g.env.Warn(fmt.Errorf("%s was never synced: its %d bytes are dropped and their pages are due again", path, length))
+		g.env.Warn(fmt.Errorf("%s was never synced: its %d bytes are dropped and their pages are due again",
+			path, length))
 	}
 	return size, length - size, err
 }
@@ -127,6 +128,12 @@ func (g *Segments) readFile(
 func addAll(w *Writer, lane chan *Attempt, each func(key []byte)) error {
 	var s Scratch
 	for a := range lane {
+		if w.left != nil && w.left(a.URL.AppendKey(nil)) {
+			if a.Response != nil {
+				a.Response.Release()
+			}
+			continue
+		}
 		if a.dropped > 0 && statusOf(a.Response.Status) == storage.FetchSuccess {
 			a.Response.Release()
 			if w.seg.State != storage.SegmentOpen {

@@ -61,7 +61,16 @@ func (s *Segments) Resume(ctx context.Context, seg storage.Segment, each func(ke
 // Pages that were stored without content cannot be parsed: of an open segment they are left out, so that they are due
 // again; for a sealed one the error is ErrNoContent.
 func (s *Segments) Seal(ctx context.Context, seg storage.Segment) (Sealed, error) {
+	return s.SealWithout(ctx, seg, nil)
+}
+
+// SealWithout is Seal that leaves out the URLs of which left, if not nil, says so. It calls left with their keys, from
+// several goroutines.
+func (s *Segments) SealWithout(
+	ctx context.Context, seg storage.Segment, left func(key []byte) bool,
+) (Sealed, error) {
 	w := s.newWriter(seg)
+	w.left = left
 	defer w.Close()
 	files, torn, err := s.readBack(ctx, w, nil)
 	if err != nil {

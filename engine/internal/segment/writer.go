@@ -29,6 +29,8 @@ type Writer struct {
 	lost    atomic.Int64    // pages read back that have no content
 	// later, if not nil, parses and seals the segment at the end: Segments.Seal. Then nothing is parsed before.
 	later func(context.Context, storage.Segment) (Sealed, error)
+	// left, if not nil, says which URLs are left out when a segment is read back.
+	left func(key []byte) bool
 
 	pendingMu sync.Mutex
 	pending   []Stored // appended to the WARC since the last sync

@@ -139,6 +139,7 @@ func (h *Hosts) decided(a *authority) (s robotsState, wait chan struct{}) {
 func (h *Hosts) decide(a *authority, answer robotsAnswer, now time.Time) (unreach time.Duration) {
 	a.dirty = true
 	unreach = noteRobots(&a.facts, answer.status, answer.body, now)
+	h.weigh(a)
 	a.rules, _ = RobotsRules(&a.facts, h.agentOf(a.key))
 	h.sitemaps.note(&a.facts, h.env.Links)
 	return unreach
@@ -210,6 +211,9 @@ func (h *Hosts) answer(at urlkey.URL, resp *fetch.Response, keep keepFunc) (a ro
 	if resp.Failure == fetch.FailFiles {
 		a.noFiles = resp.Err
 	}
+	s := h.slots.take()
+	defer h.slots.put(s)
+	defer resp.DropContent()
 	if resp.Failure != "" {
 		return a
 	}
