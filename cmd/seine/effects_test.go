@@ -11,6 +11,7 @@ import (
 	"maps"
 	"os"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -62,7 +63,7 @@ func secondValues(port string) map[string]string {
 		"url-rewrite": rewriteOld, "url-rewrite-scopes": "inject=NAME,outlink=NAME,fetcher=NAME",
 		"rewrite-hosts": "c.example z.example\n", "protocols": "c.example https\n", "slashes": "c.example +\n",
 		"deny-hosts": "d.example\n", "allow-hosts": "a.example\n",
-		"url-filter": "-/(old|two)\n+.\n", "url-prefixes": "http://a.example\n", "url-suffixes": "+\n/copy\n",
+		"url-filter": "-/(old|two)\n+.\n", "url-prefixes": "http://a.example\n", "url-suffixes": "+\n/copy\n/old\n",
 		"url-length": "40", "host-pages": "1", "domain-pages": "1", "host-bytes": "1", "domain-bytes": "1",
 		"host-time": "1ms", "domain-time": "1ms", "refuse-types": "text/html",
 		"interval": "1h", "max-interval": "48h", "ignore-external": "true", "ignore-internal": "true",
@@ -123,9 +124,12 @@ func (s *setup) phase(
 		err = errors.Join(run(e), e.Close())
 	}
 	if err != nil {
-		fmt.Fprintf(seen, "%s: %v\n", command, err)
+		fmt.Fprintf(seen, "%s: %s\n", command, anyURL.ReplaceAllString(err.Error(), "URL"))
 	}
 }
+
+// anyURL finds the URL in an error: which of several pages fails first is chance.
+var anyURL = regexp.MustCompile(`https?://\S+`)
 
 // first is a batch crawl of a new directory; second goes on with the state that one by default settings leaves.
 func (s *setup) first(t *testing.T, fs storage.FS) string {
@@ -443,8 +447,8 @@ func difference(a, b string) string {
 	return fmt.Sprintf("%d lines, %d lines", len(as), len(bs))
 }
 
-// TestSectionEffects: each key of a section changes a batch crawl and a crawl, for a host, its domain and a prefix of its
-// URLs alike. (Delay and timeout change only when things happen: see hosts.txtar and visit's TestRequestSettings.)
+// TestSectionEffects: each key of a section changes a batch crawl and a crawl, for a host, its domain and a prefix of
+// its URLs alike. (Delay and timeout change only when things happen: see hosts.txtar and visit's TestRequestSettings.)
 func TestSectionEffects(t *testing.T) {
 	w := newEffectsWeb(t)
 	runs := []func(*setup, *testing.T, storage.FS) string{(*setup).first, (*setup).crawl}
