@@ -95,8 +95,12 @@ func requireSeeds(dir string, urls, files []string) error {
 			return &usageError{fmt.Errorf("%s is a file: give --seeds %s", u, u)}
 		}
 	}
-	store := filepath.Join(dir, "store")
-	if _, err := os.Stat(store); len(urls)+len(files) == 0 && errors.Is(err, fs.ErrNotExist) {
+	missing := func(name string) bool {
+		_, err := os.Stat(filepath.Join(dir, name))
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	// Where only the WARC files are left, opening the directory says what helps.
+	if len(urls)+len(files) == 0 && missing("store") && missing("warc") {
 		return &usageError{fmt.Errorf("no seeds: give URLs, or --seeds FILE; %s holds no crawl to continue", dir)}
 	}
 	return nil

@@ -8,8 +8,8 @@
 //
 // # Picture
 //
-//	args ─▶ cobra ─▶ flags ─▶ engine.Options ─▶ engine.Engine ─▶ report ─▶ stdout
-//	                 TOML ───▶                   progress ─▶ stderr
+//	args, SEINE_…, seine.toml ─▶ flags ─▶ engine.Options ─▶ engine.Engine ─▶ report ─▶ stdout
+//	                                                             progress ─▶ stderr
 //
 // # Life
 //
@@ -36,5 +36,5 @@
 //
 // # Read first
 //
-// command.go, then cmd_crawl.go.
+// command.go, then cmd_crawl.go. settings.go is the table of settings, sources.go says which source of one wins.
 package main

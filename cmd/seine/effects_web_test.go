@@ -39,26 +39,30 @@ var effectsPages = map[string]string{
 		<a href="http://b.example/">b</a> <a href="http://d.example/">d</a> <a href="http://e.example/">e</a>
 		<a href="http://c.example:80/x">c</a> <a href="/copy">copy</a> <a href="/longer-copy">copy</a>
 		<a href="/long/` + strings.Repeat("long", 9) + `">long</a><img src="/net.png"><a href="/net.zip">zip</a>
-		<form action="/form"><input name=q></form><a href="/agent">agent</a><a href="/picture">picture</a>`,
+		<form action="/form"><input name=q></form><a href="/agent">agent</a>
+		<a href="/copy" rel=nofollow>not followed</a><a href="/picture">picture</a>`,
 	"a/two": `<title>Two</title><p>Deeper nets. <a href="/three?b=2&amp;a=1&amp;utm_source=x">three</a>
 		<a href="/longer-copy">copy</a><a href="/k//l">slashes</a><a href="/old/2">old</a><img src="/2.png">
 		<form action="/form2"><input name=q></form> <a href="http://c.example:80/y">c</a>
-		<a href="http://d.example/2">d</a>`,
-	"a/three":       `<title>Three</title><p>The deepest nets. <a href="/four">four</a>`,
-	"a/m//n":        `<title>Slashes</title><p>Two of them.`,
-	"a/old":         `<title>Old</title><p>An old net.`,
-	"a/copy":        `<title>Copy</title><p>The same net twice.`,
-	"a/longer-copy": `<title>Copy</title><p>The same net twice.`,
-	"a/agent":       `<meta name=otherbot content="noindex,nofollow"><a href="/for-some">link</a>`,
-	"a/for-some":    `<title>Some</title>`,
-	"b/":            `<title>B</title><a href="/b2">b2</a> <a href="http://a.example/moved">moved</a>`,
-	"b/b2":          `<title>B2</title>`,
-	"d/":            `<title>D</title><a href="/d2">d2</a>`,
-	"e/":            `<title>E</title><a href="/e2">e2</a><a href="/e3">e3</a>`,
-	"e/e2":          `<title>E2</title>`,
-	"e/e3":          `<title>E3</title>`,
-	"s/":            `<title>S</title>`,
-	"s/map":         `<title>In a sitemap</title>`,
+		<a href="http://d.example/2">d</a>
+		<a href="//a.example/m//n">other words</a> <a href="/another-longer-copy">copy</a>`,
+	"a/three":               `<title>Three</title><p>The deepest nets. <a href="/four">four</a>`,
+	"a/four":                `<title>Four</title><a href="http://d.example/4">d</a>`,
+	"a/another-longer-copy": `<title>Copy</title><p>The same net twice.`,
+	"a/m//n":                `<title>Slashes</title><p>Two of them.`,
+	"a/old":                 `<title>Old</title><p>An old net.`,
+	"a/copy":                `<title>Copy</title><p>The same net twice.`,
+	"a/longer-copy":         `<title>Copy</title><p>The same net twice.`,
+	"a/agent":               `<meta name=otherbot content="noindex,nofollow"><a href="/for-some">link</a>`,
+	"a/for-some":            `<title>Some</title>`,
+	"b/":                    `<title>B</title><a href="/b2">b2</a> <a href="http://a.example/moved">moved</a>`,
+	"b/b2":                  `<title>B2</title>`,
+	"d/":                    `<title>D</title><a href="/d2">d2</a>`,
+	"e/":                    `<title>E</title><a href="/e2">e2</a><a href="/e3">e3</a>`,
+	"e/e2":                  `<title>E2</title>`,
+	"e/e3":                  `<title>E3</title>`,
+	"s/":                    `<title>S</title>`,
+	"s/map":                 `<title>In a sitemap</title>`,
 }
 
 // effectsSeeds are injected first, effectsSeeds2 later.

@@ -22,7 +22,8 @@ func (f *flags) options(cmd *cobra.Command) (o engine.Options, err error) {
 	if f.run, err = f.resolve(cmd); err != nil {
 		return o, err
 	}
-	o = engine.Options{MustExist: f.exists, ReadOnly: f.exists, OnFatal: fatal(cmd), Events: warnings(cmd)}
+	mustExist := f.exists || f.uses&^continuing == 0 // a misspelled --dir must not become an empty store
+	o = engine.Options{MustExist: mustExist, ReadOnly: f.exists, OnFatal: fatal(cmd), Events: warnings(cmd)}
 	for _, s := range allSettings {
 		if s.into == nil || s.used&f.uses == 0 {
 			continue

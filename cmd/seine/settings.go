@@ -242,7 +242,7 @@ var settingGroups = []settingGroup{
 		{name: "nofollow-links", kind: aSwitch, def: "false", used: inCrawl | inInvertlinks, lasting: keepLinks,
 			help: "also keep links in linkdb that must not be followed; Nutch does not",
 			into: func(o *engine.Options) any { return &o.NoFollowLinks }},
-		{name: "max-inlinks", kind: aPositive, def: "10000", used: inCrawl | inInvertlinks | inIndex,
+		{name: "max-inlinks", kind: aPositive, def: "10000", used: inCrawl | inInvertlinks | indexing,
 			lasting: keepLinks,
 			help: "most links to one page that linkdb keeps of a segment, and that the index reads (Nutch: " +
 				"linkdb.max.inlinks)",

@@ -50,6 +50,9 @@ const (
 	normalizing = inCrawl | inInject | inFetch | inParse | inCheckURL | inCheckParse | inRecrawl | inDelete
 	// parsing commands parse pages.
 	parsing = inCrawl | inFetch | inParse | inCheckParse
+	// continuing commands go on with what is in a data directory; in an empty one they have nothing to do.
+	continuing = inGenerate | inFetch | inParse | inUpdateDB | inInvertlinks | inDedup | inIndex | inRecrawl |
+		inDelete | inPurge
 	// rebuilding commands run the phases behind fetch: verify --repair and rebuild.
 	rebuilding = inInject | inParse | inUpdateDB | inInvertlinks | inDedup | inIndex
 	// fetching commands fetch many pages, requesting commands at least one.
