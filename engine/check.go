@@ -9,6 +9,7 @@ import (
 
 	"github.com/seine-crawler/seine/engine/internal/admission"
 	"github.com/seine-crawler/seine/engine/internal/inspect"
+	"github.com/seine-crawler/seine/engine/internal/phases"
 	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
@@ -71,7 +72,14 @@ func (c URLCheck) String() string {
 // check has the reason; otherwise the check is not decided yet.
 func newURLCheck(o *Options, raw string, scope policy.NormalizerScope) (c URLCheck, u urlkey.URL) {
 	c.URL = raw
-	u, err := urlkey.Parse(raw)
+	parse := urlkey.Parse
+	if scope == policy.NormalizeInject || scope == "" {
+		parse = func(raw string) (urlkey.URL, error) {
+			u, _, err := phases.ParseSeed(raw)
+			return u, err
+		}
+	}
+	u, err := parse(raw)
 	if err == nil {
 		u, err = o.normalizers(scope).Normalize(u)
 	}
@@ -137,8 +145,11 @@ func viewKnown(u urlkey.URL, x *inspect.Explanation) *URLKnown {
 		k.Robots = "denied"
 	}
 	if x.PausedUntil > 0 {
-		wait("the host is paused until %s, after %d failed visits in a row",
-			timeText(timeOf(x.PausedUntil)), x.Failures)
+		after := "because it failed, or demanded it" // a host that sleeps has its failures counted as sleeps
+		if x.Failures > 0 {
+			after = fmt.Sprintf("after %d failed visits in a row", x.Failures)
+		}
+		wait("the host is paused until %s, %s", timeText(timeOf(x.PausedUntil)), after)
 	}
 	spent("the host", "host", x.Host, wait)
 	spent(u.HostKey().Domain(), "domain", x.Domain, wait)

@@ -6,7 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
+	"maps"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -44,7 +44,10 @@ type conductor struct {
 	ending   atomic.Bool  // fetching is over: end dedups and indexes what is left
 	lanes    sync.WaitGroup
 
-	discovered, indexed, segments, duplicates, restored atomic.Uint64
+	discovered, segments, duplicates, restored atomic.Uint64
+
+	indexed atomic.Int64 // documents added, less those that left the index
+	refused tally        // links, by reason
 }
 
 func newConductor(w *work, o CrawlOptions) *conductor {
@@ -254,6 +257,7 @@ func (c *conductor) updateSegment(f *fetching, seg *segment.Writer) error {
 		},
 		updated: func(_ uint32, r UpdateReport, woken []urlkey.HostKey) {
 			c.discovered.Add(r.New)
+			c.refused.add(r.Filtered)
 			f.source.Forget(seg.Hashes())
 			f.frontier.Wake(woken...)
 		},
@@ -328,7 +332,7 @@ func (c *conductor) lastTasks() error {
 func (c *conductor) noteIndexed(d DedupReport, x IndexReport) {
 	c.duplicates.Add(d.Marked)
 	c.restored.Add(d.Restored)
-	c.indexed.Add(x.Added)
+	c.indexed.Add(int64(x.Added) - int64(x.Deleted) - int64(d.Deleted))
 }
 
 // end stops the fetchers and drains the lanes. After a crawl without an error it then settles the whole.
@@ -383,22 +387,25 @@ func (c *conductor) show(phase string) {
 
 // progress describes the crawl at one moment.
 func (c *conductor) progress(phase string) Progress {
+	s := c.situation(phase)
+	s.Progress.Cause = s.cause()
+	return s.Progress
+}
+
+// situation is what progress and cause are made of. The crawl has ended when c.stopped is set.
+func (c *conductor) situation(phase string) (s situation) {
 	w := c.w
 	limits := c.limits.Load()
-	p := Progress{
+	s.Progress = Progress{
 		Phase: phase, Elapsed: w.now().Sub(c.started), Stages: w.stages.times(w.store).since(c.stages),
 		MaxPages: limits.MaxPages, MaxBytes: limits.MaxBytes, MaxTime: limits.MaxTime, MemoryLimit: w.o.Memory,
-		Discovered: c.discovered.Load(), Indexed: c.indexed.Load(), Backlog: c.updating.Load(),
+		Discovered: c.discovered.Load(), Indexed: uint64(max(c.indexed.Load(), 0)), Backlog: c.updating.Load(),
 		Fetchers: int(w.live.fetchers.Load()), Paused: w.live.paused.Load(),
 	}
-	r := c.earlier
+	p, r := &s.Progress, c.earlier
 	if f := c.live.Load(); f != nil {
 		r = r.Plus(f.pool.Counts())
-		s := f.frontier.Stats()
-		p.HostsReady, p.HostsWaiting, p.HostsAsleep, p.Queued = s.Ready, s.Waiting, s.Asleep, s.Queued
-		p.HostsActive, p.HostsDormant, p.HostsThrottled = s.Hosts, s.Dormant, s.Throttled
-		p.OverBudget, p.Outage, p.Busy, p.Slow = s.OverSpent, s.Outage, f.pool.Busy(), s.Late
-		p.Slowest = slowest(p, f.pool.Held())
+		s.look(w, f)
 	}
 	p.Fetched, p.Failed, p.Bytes = r.Fetched, r.Failed, r.Bytes
 	p.NotModified, p.Redirected, p.RobotsDenied = r.NotModified, r.Redirected, r.RobotsDenied
@@ -407,8 +414,36 @@ func (c *conductor) progress(phase string) Progress {
 	if free, _, err := w.store.DiskFree(); err == nil {
 		p.DiskFree = free
 	}
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	p.HeapBytes = m.HeapAlloc
-	return p
+	p.HeapBytes = heapBytes()
+	s.refused = c.refused.all()
+	if phase == phaseDone {
+		s.ended(w, c.stopped)
+	}
+	return s
+}
+
+// phaseDone is the Progress.Phase of a crawl that has ended.
+const phaseDone = "done"
+
+// tally counts by name, on any goroutine.
+type tally struct {
+	mu sync.Mutex
+	by map[string]uint64
+}
+
+func (t *tally) add(more map[string]uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.by == nil {
+		t.by = map[string]uint64{}
+	}
+	for name, n := range more {
+		t.by[name] += n
+	}
+}
+
+func (t *tally) all() map[string]uint64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return maps.Clone(t.by)
 }

@@ -5,6 +5,7 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/seine-crawler/seine/engine"
@@ -47,14 +48,14 @@ func TestParseLater(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, ok, err := e.NewestUnparsed(); ok || err != nil {
-		t.Errorf("a fetchlist counts as fetched: %t, %v", ok, err)
+	if unparsed, err := e.UnparsedSegments(); len(unparsed) != 0 || err != nil {
+		t.Errorf("a fetchlist counts as fetched: %d, %v", unparsed, err)
 	}
 	if _, err := e.Fetch(ctx, engine.FetchOptions{Segment: g.Segment}); err != nil {
 		t.Fatal(err)
 	}
-	if number, ok, err := e.NewestUnparsed(); !ok || number != g.Segment || err != nil {
-		t.Errorf("segment %d waits to be parsed: %t, %v; want %d", number, ok, err, g.Segment)
+	if unparsed, err := e.UnparsedSegments(); !slices.Equal(unparsed, []uint32{g.Segment}) || err != nil {
+		t.Errorf("segments %d wait to be parsed: %v; want %d", unparsed, err, g.Segment)
 	}
 	if _, err := e.UpdateDB(ctx, g.Segment); !errors.Is(err, engine.ErrWrongState) {
 		t.Errorf("updatedb before parse: %v", err)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
@@ -79,8 +80,14 @@ func (c *conductor) injectSeeds(ctx context.Context) error {
 		return err
 	}
 	c.discovered.Add(r.New)
-	if r.New+r.Known+r.Changed == 0 {
-		return fmt.Errorf("no usable seed: %s", r)
+	if r.New+r.Known+r.Changed == 0 && r.Lines > 0 {
+		return fmt.Errorf("%w: %s", ErrNoSeed, strings.Join(r.Examples, "; "))
+	}
+	for _, x := range r.Examples {
+		c.w.warn(fmt.Errorf("seed not injected: %s", x))
+	}
+	if more := r.Filtered + r.Malformed - uint64(len(r.Examples)); more > 0 {
+		c.w.warn(fmt.Errorf("%d more seeds were not injected: \"seine check url -\" says why", more))
 	}
 	return nil
 }
@@ -94,7 +101,10 @@ func (c *conductor) fetchWaiting(ctx context.Context) (over bool, err error) {
 		return false, err
 	}
 	h := hooks{
-		updated: func(_ uint32, r UpdateReport, _ []urlkey.HostKey) { c.discovered.Add(r.New) },
+		updated: func(_ uint32, r UpdateReport, _ []urlkey.HostKey) {
+			c.discovered.Add(r.New)
+			c.refused.add(r.Filtered)
+		},
 		indexed: c.noteIndexed,
 	}
 	for _, s := range list {
@@ -115,7 +125,7 @@ func (c *conductor) fetchWaiting(ctx context.Context) (over bool, err error) {
 		}
 		o := FetchOptions{Segment: s.Number, Limits: limits, Patience: c.o.Patience}
 		if c.o.Progress != nil {
-			o.Progress = func(FetchReport) { c.show("fetching") }
+			o.Progress = func(Progress) { c.show("fetching") }
 		}
 		counts, err := w.fetchSegment(ctx, c.abort, o, c.watchFetching)
 		w.live.mu.Lock()
@@ -137,7 +147,8 @@ func (c *conductor) fetchWaiting(ctx context.Context) (over bool, err error) {
 func (c *conductor) report() CrawlReport {
 	w := c.w
 	r := CrawlReport{
-		Stopped: c.stopped, Discovered: c.discovered.Load(), Indexed: c.indexed.Load(), Segments: c.segments.Load(),
+		Stopped: c.stopped, Discovered: c.discovered.Load(), Indexed: uint64(max(c.indexed.Load(), 0)),
+		Segments: c.segments.Load(),
 	}
 	if marked, restored := c.duplicates.Load(), c.restored.Load(); marked > restored {
 		r.Duplicates = marked - restored
@@ -148,6 +159,9 @@ func (c *conductor) report() CrawlReport {
 		r.HostsAsleep = uint64(f.frontier.Stats().Asleep)
 	}
 	r.FetchReport = fetchReport(0, counts)
+	r.Documents = w.index.Stats().Documents
+	s := c.situation(phaseDone)
+	r.Cause = s.cause()
 	r.Took = w.took(c.started)
 	r.CPUSeconds = (processCPU() - c.cpu).Seconds()
 	r.CPUByStage = w.stages.times(w.store).since(c.stages)

@@ -189,7 +189,7 @@ func TestPhaseOrder(t *testing.T) {
 		t.Errorf("updatedb of no segment: %v", err)
 	}
 	_, err = e.NewestSegment(storage.SegmentSealed)
-	if err == nil || !strings.Contains(err.Error(), `run "parse" first`) {
+	if err == nil || !strings.Contains(err.Error(), `run "seine fetch" first`) {
 		t.Errorf("newest sealed segment: %v", err)
 	}
 	if _, err := e.Generate(ctx, engine.GenerateOptions{}); !errors.Is(err, engine.ErrNothingDue) {

@@ -116,7 +116,7 @@ func (e *Engine) Crawl(ctx context.Context, o CrawlOptions) (CrawlReport, error)
 		c.stopped = StopFailed
 	}
 	report := c.report()
-	c.show("done")
+	c.show(phaseDone)
 	if err != nil {
 		return report, fmt.Errorf("crawling: %w%s", err, advice(err))
 	}
@@ -272,30 +272,51 @@ func (e *Engine) Recover(ctx context.Context) error {
 	return e.w.settle(ctx, &hooks{})
 }
 
-// NewestUnparsed returns the number of the newest segment that Fetch left to be parsed later: see Options.ParseLater.
-// ok is false if there is none.
-func (e *Engine) NewestUnparsed() (segment uint32, ok bool, err error) {
+// UnparsedSegments returns the numbers of the segments that Fetch left to be parsed later, oldest first: see
+// Options.ParseLater. Segments that a fetch or crawl did not finish are among them.
+func (e *Engine) UnparsedSegments() ([]uint32, error) {
 	leave, err := e.enter()
 	if err != nil {
-		return 0, false, err
+		return nil, err
 	}
 	defer leave()
-	open, err := e.w.inState(storage.SegmentOpen)
-	if err != nil || len(open) == 0 {
-		return 0, false, err
-	}
-	return open[len(open)-1], true, nil
+	return e.w.inState(storage.SegmentOpen)
 }
 
-// NewestSegment returns the number of the newest segment in a state. Without one the error is ErrNoSegment, and its
-// message says which phase makes such a segment.
+// DueSegments returns the numbers of the segments in a state, oldest first; of open ones those with a fetchlist.
+// Without one the error is ErrNoSegment, and its message says which command comes first.
+func (e *Engine) DueSegments(state storage.SegmentState) ([]uint32, error) {
+	leave, err := e.enter()
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	list, err := e.w.store.SegmentList()
+	if err != nil {
+		return nil, err
+	}
+	return dueSegments(list, state)
+}
+
+// NewestSegment returns the number of the newest segment in a state, also of an open one without a fetchlist. Without
+// one the error is that of DueSegments.
 func (e *Engine) NewestSegment(state storage.SegmentState) (uint32, error) {
 	leave, err := e.enter()
 	if err != nil {
 		return 0, err
 	}
 	defer leave()
-	return newestSegment(e.w.store, state)
+	list, err := e.w.store.SegmentList()
+	if err != nil {
+		return 0, err
+	}
+	for i := len(list) - 1; i >= 0; i-- {
+		if list[i].State == state {
+			return list[i].Number, nil
+		}
+	}
+	_, err = dueSegments(list, state)
+	return 0, err
 }
 
 // IndexDigest returns a hash of all documents with their terms and positions. Equal documents give equal hashes,

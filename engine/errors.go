@@ -21,6 +21,8 @@ var (
 	ErrNothingDue = phases.ErrNothingDue
 	// ErrNoContact: without a contact, only loopback addresses are fetched from. Nothing was sent. See Options.Contact.
 	ErrNoContact = errors.New("no contact")
+	// ErrNoSeed: a crawl was given seeds, and none of them can be used. The message says why for the first ones.
+	ErrNoSeed = errors.New("no usable seed")
 	// ErrBusy: a crawl or fetch is running on this engine, or a call of Seal or Recover. One at a time may run, and no
 	// Generate beside a crawl.
 	ErrBusy = errors.New("a crawl, fetch, parse or recovery is already running on this engine")

@@ -4,6 +4,7 @@ package engine_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"net/http"
@@ -151,7 +152,7 @@ func ExampleEngine_Generate() {
 	for {
 		list, err := e.Generate(ctx, engine.GenerateOptions{Top: 10})
 		if err != nil {
-			fmt.Println(err) // wraps engine.ErrNothingDue
+			fmt.Println(errors.Is(err, engine.ErrNothingDue), "that nothing is due")
 			break
 		}
 		fetched, err := e.Fetch(ctx, engine.FetchOptions{Segment: list.Segment})
@@ -168,7 +169,7 @@ func ExampleEngine_Generate() {
 	// 1 fetched, 2 new URLs
 	// 2 fetched, 3 new URLs
 	// 2 fetched, 0 new URLs
-	// generating: nothing is due
+	// true that nothing is due
 }
 
 // A program may pause a running crawl, resume it, and change its limits, delay and number of fetchers. All of these

@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"strings"
 
 	"github.com/seine-crawler/seine/engine/internal/inspect"
+	"github.com/seine-crawler/seine/engine/internal/phases"
 	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
@@ -54,6 +56,30 @@ func ended(ctx context.Context, err error) error {
 	return err
 }
 
+// parse parses a URL that a person gives. Without a scheme it is the one with https, as Inject has it, unless crawldb
+// has only the one with http, or was led there.
+func (i *Inspector) parse(raw string) (urlkey.URL, error) {
+	u, assumed, err := phases.ParseSeed(raw)
+	if err != nil || !assumed {
+		return u, err
+	}
+	plain, err := urlkey.Parse("http" + strings.TrimPrefix(u.String(), "https"))
+	if err != nil {
+		return u, nil
+	}
+	_, err = i.in.Record(plain)
+	if errors.Is(err, ErrNotFound) {
+		return u, nil
+	} else if err != nil {
+		return u, err
+	}
+	r, err := i.in.Record(u)
+	if errors.Is(err, ErrNotFound) || err == nil && r.SchemeAssumed() && r.LastFetch != 0 {
+		return plain, nil
+	}
+	return u, err
+}
+
 // Record returns the record of one URL. Where crawldb has none, the error wraps ErrNotFound and says why.
 func (i *Inspector) Record(url string) (RecordView, error) {
 	leave, err := i.g.enter()
@@ -61,7 +87,7 @@ func (i *Inspector) Record(url string) (RecordView, error) {
 		return RecordView{}, err
 	}
 	defer leave()
-	u, err := urlkey.Parse(url)
+	u, err := i.parse(url)
 	if err != nil {
 		return RecordView{}, err
 	}
@@ -75,7 +101,7 @@ func (i *Inspector) Record(url string) (RecordView, error) {
 // Records streams the chosen records in key order.
 func (i *Inspector) Records(ctx context.Context, f RecordFilter) iter.Seq2[RecordView, error] {
 	return stream(ctx, i, func(ctx context.Context) (iter.Seq2[inspect.Record, error], error) {
-		return i.in.Records(ctx, inspect.Filter{Prefix: f.Prefix, Status: f.Status}), nil
+		return i.in.Records(ctx, inspect.Filter(f)), nil
 	}, viewRecord)
 }
 
@@ -137,12 +163,19 @@ func (i *Inspector) Hosts(ctx context.Context, f HostFilter) iter.Seq2[HostView,
 // means all.
 func (i *Inspector) Inlinks(ctx context.Context, url string, limit int) iter.Seq2[InlinkView, error] {
 	return stream(ctx, i, func(ctx context.Context) (iter.Seq2[storage.Inlink, error], error) {
-		u, err := urlkey.Parse(url)
+		u, err := i.parse(url)
 		if err != nil {
 			return nil, err
 		}
 		return i.in.Inlinks(ctx, u, limit), nil
 	}, viewInlink)
+}
+
+// Links streams all of linkdb, by target, as Inlinks does the links to one URL.
+func (i *Inspector) Links(ctx context.Context) iter.Seq2[InlinkView, error] {
+	return stream(ctx, i, func(ctx context.Context) (iter.Seq2[inspect.Link, error], error) {
+		return i.in.Links(ctx), nil
+	}, viewLink)
 }
 
 // Segments streams all segments in order of number.
@@ -174,7 +207,7 @@ func (i *Inspector) ParseRecords(ctx context.Context, segment uint32, url string
 		var u urlkey.URL
 		if url != "" {
 			var err error
-			if u, err = urlkey.Parse(url); err != nil {
+			if u, err = i.parse(url); err != nil {
 				return nil, err
 			}
 		}

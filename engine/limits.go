@@ -18,7 +18,7 @@ const (
 	// thinTime is how long most fetchers must be idle before that.
 	thinTime = 250 * time.Millisecond
 	// thinAge is the age from which such a segment is sealed however few pages it has.
-	thinAge = 2 * time.Second
+	thinAge = 5 * time.Second
 	// sealQuiet is how long a dry frontier waits for visits in flight before the segment is sealed without them. Their
 	// pages go into the next one.
 	sealQuiet = 100 * time.Millisecond
@@ -46,6 +46,12 @@ const (
 	redirectsMax     = 60
 	// depthMax is the greatest MaxDepth; a record counts to 65,535.
 	depthMax = 65_000
+	// heldHostsShown is the number of hosts in Progress.Held. Up to heldHostsAlways hosts in the frontier they are
+	// looked for at each Progress, otherwise only when no host is ready: it costs 0.5 µs a host.
+	heldHostsShown  = 3
+	heldHostsAlways = 1000
+	// dueHostsRead is the number of hosts that are read to say when something is due again.
+	dueHostsRead = 100_000
 	// inheritBytes is how much Repair copies from the damaged store at once.
 	inheritBytes = 1 << 20
 	// problemsShown is the number of problems of each kind that the text of a VerifyReport shows.

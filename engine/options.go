@@ -217,8 +217,9 @@ type EventListener struct {
 	SegmentState func(segment uint32, state storage.SegmentState)
 	// PhaseDone: a phase, a fetch or a crawl ended without an error. r is the type that its method returns.
 	PhaseDone func(r Report)
-	// HostAsleep: a host failed too often and is not visited until the given time.
-	HostAsleep func(host urlkey.HostKey, until time.Time)
+	// HostAsleep: a host is not visited until the given time, because it failed too often, or because of what its
+	// robots.txt or the options say: why.
+	HostAsleep func(host urlkey.HostKey, until time.Time, why Cause)
 	// Warning: something that a person should know and that stops nothing.
 	Warning func(err error)
 }

@@ -136,22 +136,40 @@ func (w *work) settle(ctx context.Context, h *hooks) error {
 	return nil
 }
 
-// newestSegment returns the newest segment in a state. Without one, the error says which phase makes such a segment.
-func newestSegment(store *storage.Store, state storage.SegmentState) (uint32, error) {
-	list, err := store.SegmentList()
-	if err != nil {
-		return 0, err
-	}
-	for i := len(list) - 1; i >= 0; i-- {
-		if list[i].State == state {
-			return list[i].Number, nil
+// dueSegments returns the segments in a state, oldest first; of open ones those that have a fetchlist. Without one, the
+// error says which command comes first.
+func dueSegments(list []storage.Segment, state storage.SegmentState) (numbers []uint32, err error) {
+	for _, s := range list {
+		if s.State == state && (state != storage.SegmentOpen || s.Batch) {
+			numbers = append(numbers, s.Number)
 		}
 	}
-	before := "generate"
-	for _, p := range table {
-		if p.to == state {
-			before = p.name
+	if len(numbers) > 0 {
+		return numbers, nil
+	}
+	return nil, phases.WithText(phases.ErrNoSegment, "no segment is %s: run \"seine %s\" first", state,
+		commandBefore(list, state))
+}
+
+// commandBefore is the command that takes the segment that is nearest before a state towards it; without one, the
+// command that makes segments.
+func commandBefore(list []storage.Segment, state storage.SegmentState) string {
+	nearest, command := storage.SegmentState(0), "generate"
+	for _, s := range list {
+		if s.State >= state || s.State <= nearest {
+			continue
+		}
+		for _, p := range table {
+			if p.from == s.State {
+				nearest, command = s.State, p.name
+			}
+		}
+		if s.State == storage.SegmentOpen {
+			command = "fetch"
+			if !s.Batch {
+				command = "crawl"
+			}
 		}
 	}
-	return 0, phases.WithText(phases.ErrNoSegment, "no segment is %s: run %q first", state, before)
+	return command
 }

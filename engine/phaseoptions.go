@@ -69,9 +69,10 @@ type FetchOptions struct {
 	Limits
 	// Patience is as in CrawlOptions; 0 means 10 s.
 	Patience time.Duration
-	// Progress, if not nil, is called about once a second with what is on disk so far. It runs on the goroutine that
-	// called Fetch and holds it up: while it runs, Fetch notices neither the end nor a limit.
-	Progress func(FetchReport)
+	// Progress, if not nil, is called about once a second. It runs on the goroutine that called Fetch and holds it up:
+	// while it runs, Fetch notices neither the end nor a limit. Its MaxPages is the number of URLs in the fetchlist,
+	// unless Limits has a lower one.
+	Progress func(Progress)
 }
 
 // DedupOptions say which pages are compared and which of equal ones is kept. The zero value compares all pages.

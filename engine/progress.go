@@ -3,10 +3,8 @@
 package engine
 
 import (
-	"fmt"
+	"runtime"
 	"time"
-
-	"github.com/seine-crawler/seine/engine/internal/visit"
 )
 
 // Progress is a crawl at one moment. Counts are of this crawl and only grow; what is marked "now" is the present state.
@@ -20,7 +18,7 @@ type Progress struct {
 	Bytes          uint64        `json:"bytes"`            // received: heads, framing and TLS included
 	PagesPerSecond float64       `json:"pages_per_second"` // Fetched, on average since the start
 	Discovered     uint64        `json:"discovered"`       // URLs that became crawldb records
-	Indexed        uint64        `json:"indexed"`          // documents added to the index
+	Indexed        uint64        `json:"indexed"`          // documents added to the index, less those that left it
 	Busy           int64         `json:"busy"`             // visits under way, now
 	Slow           int           `json:"slow"`             // of Busy, those with extra fetchers in their place
 	HostsReady     int           `json:"hosts_ready"`      // hosts that may be visited, now
@@ -28,7 +26,7 @@ type Progress struct {
 	HostsAsleep    int           `json:"hosts_asleep"`     // hosts that failed too often, now
 	Queued         int           `json:"queued"`           // URLs in the frontier, now
 	Backlog        int64         `json:"backlog"`          // sealed segments that updatedb has not finished, now
-	Slowest        string        `json:"slowest"`          // what holds the crawl up now, in words
+	Cause          Cause         `json:"cause"`            // what holds the crawl up now, or why it ended
 	HeapBytes      uint64        `json:"heap_bytes"`       // of the process, now
 	MemoryLimit    int64         `json:"memory_limit"`     // Options.Memory, in bytes
 	DiskFree       uint64        `json:"disk_free"`        // bytes, now; 0: not known
@@ -45,6 +43,7 @@ type Progress struct {
 	RobotsDenied   uint64            `json:"robots_denied"`      // as in FetchReport
 	Gone           uint64            `json:"gone"`               // as in FetchReport
 	Failures       map[string]uint64 `json:"failures,omitempty"` // Failed by kind
+	Held           []HeldHost        `json:"held,omitempty"`     // hosts that hold the crawl up, the longest first
 	Stages         StageCPU          `json:"stages"`             // processor time since the start
 	MaxPages       int64             `json:"max_pages,omitempty"`
 	MaxBytes       int64             `json:"max_bytes,omitempty"`
@@ -70,23 +69,9 @@ func (p Progress) ETA() (left time.Duration, share float64) {
 	return left, share
 }
 
-// slowest says what holds the crawl up, which people ask when it seems idle.
-func slowest(p Progress, held visit.Holder) string {
-	switch {
-	case held&visit.HeldByPause != 0:
-		return "paused"
-	case held&visit.HeldByDisk != 0:
-		return "the disk is nearly full: fetchers wait for space"
-	case p.Outage:
-		return "the local network seems to be cut: one host a second is tried"
-	case held&visit.HeldByBacklog != 0:
-		return "fetchers wait for updatedb"
-	case p.Busy-int64(p.Slow) >= int64(p.Fetchers):
-		return "all fetchers busy: slow servers, or raise --concurrency"
-	case p.HostsReady == 0 && p.HostsWaiting > 0:
-		return "politeness: every host waits for its delay"
-	case p.HostsReady == 0 && p.HostsAsleep > 0:
-		return fmt.Sprintf("%d hosts asleep after failures", p.HostsAsleep)
-	}
-	return "nothing"
+// heapBytes is the size of the process's heap.
+func heapBytes() uint64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
 }

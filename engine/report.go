@@ -53,14 +53,15 @@ type InjectReport struct {
 	Merged    uint64   `json:"merged"`             // lines with the same URL as a later one
 	Filtered  uint64   `json:"filtered"`           // lines whose URL a filter refused
 	Malformed uint64   `json:"malformed"`          // lines that are no seed
-	Examples  []string `json:"examples,omitempty"` // the first malformed lines, and what is wrong with them
+	Assumed   uint64   `json:"assumed,omitempty"`  // lines without a scheme: https is tried first, then http
+	Examples  []string `json:"examples,omitempty"` // the first lines that were filtered or are malformed, and why
 	Took      Duration `json:"seconds"`
 }
 
 func injectReport(in phases.Injected) InjectReport {
 	return InjectReport{
 		Lines: in.Lines, New: in.New, Known: in.Known, Changed: in.Changed, Merged: in.Merged, Filtered: in.Filtered,
-		Malformed: in.Malformed, Examples: in.Examples,
+		Malformed: in.Malformed, Assumed: in.Assumed, Examples: in.Examples,
 	}
 }
 
@@ -68,7 +69,7 @@ func (r InjectReport) String() string {
 	s := fmt.Sprintf("inject: %d new, %d known, %d changed of %d lines (%d merged, %d filtered, %d malformed) in %.2fs",
 		r.New, r.Known, r.Changed, r.Lines, r.Merged, r.Filtered, r.Malformed, r.Took.Seconds())
 	if len(r.Examples) > 0 {
-		s += "; malformed: " + strings.Join(r.Examples, "; ")
+		s += "; not injected: " + strings.Join(r.Examples, "; ")
 	}
 	return s
 }
@@ -204,6 +205,7 @@ type FetchReport struct {
 	Replayed uint64            `json:"replayed,omitempty"`
 	Failures map[string]uint64 `json:"failures,omitempty"` // Failed by kind
 	Took     Duration          `json:"seconds"`
+	Cause    Cause             `json:"cause"` // why it ended, and what it left
 }
 
 func fetchReport(number uint32, c segment.Counts) FetchReport {
@@ -225,26 +227,13 @@ func (r FetchReport) String() string {
 		r.Segment, r.Fetched, r.Failed, r.Gone, r.NotModified, r.Redirected, r.RobotsDenied, r.Bytes, r.Took.Seconds())
 }
 
-// StopReason says why a crawl ended.
-type StopReason string
-
-// The reasons.
-const (
-	StopDone        StopReason = "done"        // nothing is due any more
-	StopMaxPages    StopReason = "max-pages"   // Limits.MaxPages was reached
-	StopMaxBytes    StopReason = "max-bytes"   // Limits.MaxBytes was reached
-	StopMaxTime     StopReason = "max-time"    // Limits.MaxTime was reached
-	StopInterrupted StopReason = "interrupted" // the context ended, or Close was called
-	StopAborted     StopReason = "aborted"     // CrawlOptions.Abort ended
-	StopFailed      StopReason = "failed"      // the error that Crawl returned
-)
-
 // CrawlReport counts what one crawl did: what `seine crawl --json` prints.
 type CrawlReport struct {
 	FetchReport
 	Discovered     uint64     `json:"discovered"`       // URLs that became crawldb records, seeds included
 	Duplicates     uint64     `json:"duplicates"`       // pages marked db_duplicate, less those restored
-	Indexed        uint64     `json:"indexed"`          // documents added
+	Indexed        uint64     `json:"indexed"`          // documents added, less those that left the index
+	Documents      uint64     `json:"documents"`        // in the index, at the end
 	PagesPerSecond float64    `json:"pages_per_second"` // Fetched by Took
 	CPUSeconds     float64    `json:"cpu_seconds"`      // of the process, user and system
 	CPUByStage     StageCPU   `json:"cpu_by_stage"`     // parts of CPUSeconds
@@ -254,13 +243,19 @@ type CrawlReport struct {
 }
 
 func (r CrawlReport) String() string {
-	s := fmt.Sprintf("crawl: %d fetched, %d failed (%d gone), %d not modified, %d redirected, %d denied by robots; "+
-		"%d discovered, %d duplicates, %d indexed; %d segments in %.2fs, %.0f pages/s, %.2f CPU s: %s (%s)",
-		r.Fetched, r.Failed, r.Gone, r.NotModified, r.Redirected, r.RobotsDenied,
-		r.Discovered, r.Duplicates, r.Indexed, r.Segments, r.Took.Seconds(), r.PagesPerSecond,
-		r.CPUSeconds, r.CPUByStage, r.Stopped)
-	if r.HostsAsleep > 0 {
-		s += fmt.Sprintf("; %d hosts do not answer and are not visited for now", r.HostsAsleep)
+	indexed := fmt.Sprintf("%d indexed", r.Indexed)
+	if r.Documents != r.Indexed {
+		indexed += fmt.Sprintf(" (%d documents in the index)", r.Documents)
 	}
-	return s
+	return fmt.Sprintf("crawl: %d fetched, %d failed (%d gone), %d not modified, %d redirected, %d denied by robots; "+
+		"%d discovered, %d duplicates, %s; %d segments in %.2fs, %.0f pages/s, %.2f CPU s: %s (%s)",
+		r.Fetched, r.Failed, r.Gone, r.NotModified, r.Redirected, r.RobotsDenied,
+		r.Discovered, r.Duplicates, indexed, r.Segments, r.Took.Seconds(), r.PagesPerSecond,
+		r.CPUSeconds, r.CPUByStage, r.Stopped)
+}
+
+// NothingFetched reports whether the crawl was to fetch something and got no page: the cause says why. It is false
+// where nothing was due, and where the crawl was interrupted.
+func (r CrawlReport) NothingFetched() bool {
+	return r.Fetched+r.NotModified == 0 && r.Cause.Kind != CauseNothingDue && r.Cause.Kind != CauseInterrupted
 }

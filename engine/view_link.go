@@ -6,18 +6,32 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/seine-crawler/seine/engine/internal/inspect"
 	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
 // InlinkView is one link to a page.
 type InlinkView struct {
-	From   string `json:"from"` // URL of the linking page
+	To     string `json:"to,omitempty"` // URL of the target, where several are listed
+	From   string `json:"from"`         // URL of the linking page
 	Anchor string `json:"anchor"`
 }
 
-// String is the link on one line, URL and anchor separated by a tab. Control characters of the anchor are spaces.
-func (l InlinkView) String() string { return l.From + "\t" + strings.Map(onePrintable, l.Anchor) }
+// String is the link on one line, URLs and anchor separated by tabs. Control characters of the anchor are spaces.
+func (l InlinkView) String() string {
+	s := l.From + "\t" + strings.Map(onePrintable, l.Anchor)
+	if l.To != "" {
+		s = l.To + "\t" + s
+	}
+	return s
+}
+
+// LinkColumns are the names of what InlinkView.Cells returns.
+func LinkColumns() []string { return []string{"to", "from", "anchor"} }
+
+// Cells are the fields as texts, for a table.
+func (l InlinkView) Cells() []string { return []string{l.To, l.From, l.Anchor} }
 
 // OutlinkView is one link of a page.
 type OutlinkView struct {
@@ -48,7 +62,13 @@ func viewInlink(l storage.Inlink) (InlinkView, error) {
 	if err != nil {
 		return InlinkView{}, fmt.Errorf("%w: linkdb: %w", storage.ErrCorrupt, err)
 	}
-	return InlinkView{from.String(), l.Anchor}, nil
+	return InlinkView{From: from.String(), Anchor: l.Anchor}, nil
+}
+
+func viewLink(l inspect.Link) (InlinkView, error) {
+	v, err := viewInlink(l.Inlink)
+	v.To = spelled(l.To)
+	return v, err
 }
 
 func viewOutlinks(links []storage.Outlink) []OutlinkView {

@@ -5,6 +5,9 @@ package engine
 import (
 	"encoding/hex"
 	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/seine-crawler/seine/engine/internal/inspect"
@@ -18,6 +21,11 @@ type RecordFilter struct {
 	Prefix string
 	// Status is the records' status; 0 means any.
 	Status storage.Status
+	// URL matches the records' URLs, anywhere unless it is anchored; nil means any.
+	URL *regexp.Regexp
+	// Sample is the number of records that are chosen of those, evenly and always the same ones; 0 means all. Their
+	// keys are held in memory.
+	Sample int
 }
 
 // RecordView is a crawldb record as people and scripts see it. Times are in UTC, to the millisecond; JSON leaves out
@@ -33,8 +41,12 @@ type RecordView struct {
 	Hops         uint8             `json:"redirects,omitempty"`    // redirects in a row that led here
 	Signature    string            `json:"signature"`              // of the content, in hex; "": none
 	ModifiedTime time.Time         `json:"modified_time,omitzero"` // when the content last changed; zero: unknown
-	HTTPStatus   uint16            `json:"http_status"`            // of the newest answer; 0: none
+	HTTPStatus   uint16            `json:"http_status"`            // of the newest fetch; 0: no answer
 	LastFetch    time.Time         `json:"last_fetch,omitzero"`    // zero: never
+	Failure      string            `json:"failure,omitempty"`      // of the last fetch, if the answer does not say it
+	Redirect     string            `json:"redirect,omitempty"`     // where the last fetch was redirected
+	MediaType    string            `json:"media_type,omitempty"`   // of the last fetch
+	Took         Duration          `json:"took,omitzero"`          // by the last fetch; JSON: seconds
 	Segment      uint32            `json:"segment"`                // with the content's parse record; 0: none
 	Truncated    bool              `json:"truncated,omitempty"`    // the content is a part of the page
 	Meta         map[string]string `json:"meta,omitempty"`         // of the seed's line
@@ -42,10 +54,40 @@ type RecordView struct {
 
 // String is the record on one line, its fields separated by tabs.
 func (r RecordView) String() string {
-	return fmt.Sprintf("%s\t%s\thttp %d\tscore %g\tdepth %d\tretries %d\tinterval %ds\t"+
-		"due %s\tfetched %s\tsignature %s",
-		r.URL, r.Status, r.HTTPStatus, r.Score, r.Depth, r.Retries, int64(r.Interval)/int64(time.Second),
-		timeText(r.FetchTime), orDash(timeText(r.LastFetch)), orDash(r.Signature))
+	return fmt.Sprintf("%s\t%s\t%s\t%s\tscore %g\tdepth %d\tretries %d\tinterval %ds\t"+
+		"due %s\tfetched %s in %s\tsignature %s",
+		r.URL, r.Status, r.answer(), orDash(strings.Map(onePrintable, r.MediaType)), r.Score, r.Depth, r.Retries,
+		int64(r.Interval)/int64(time.Second), timeText(r.FetchTime), orDash(timeText(r.LastFetch)),
+		time.Duration(r.Took), orDash(r.Signature))
+}
+
+// answer is what became of the last fetch: "http 200", "robots_denied", "http 301 -> http://…".
+func (r *RecordView) answer() string {
+	var parts []string
+	if r.HTTPStatus != 0 {
+		parts = append(parts, fmt.Sprintf("http %d", r.HTTPStatus))
+	}
+	if r.Failure != "" {
+		parts = append(parts, r.Failure)
+	}
+	if r.Redirect != "" {
+		parts = append(parts, "-> "+r.Redirect)
+	}
+	return orDash(strings.Join(parts, " "))
+}
+
+// RecordColumns are the names of what RecordView.Cells returns.
+func RecordColumns() []string {
+	return []string{"url", "status", "http_status", "failure", "redirect", "media_type", "score", "depth", "retries",
+		"interval", "fetch_time", "last_fetch", "took", "signature"}
+}
+
+// Cells are the record's fields as texts, for a table. Times are as in JSON, durations in seconds.
+func (r RecordView) Cells() []string {
+	number := func(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
+	return []string{r.URL, r.Status.String(), fmt.Sprint(r.HTTPStatus), r.Failure, r.Redirect, r.MediaType,
+		number(r.Score), fmt.Sprint(r.Depth), fmt.Sprint(r.Retries), number(r.Interval.Seconds()),
+		timeText(r.FetchTime), timeText(r.LastFetch), number(r.Took.Seconds()), r.Signature}
 }
 
 func orDash(s string) string {
@@ -97,6 +139,13 @@ func viewRecord(r inspect.Record) (RecordView, error) {
 		LastFetch:    timeOf(r.LastFetch),
 		Segment:      r.Segment,
 		Truncated:    r.Truncated,
+	}
+	if o := r.Outcome; o != nil {
+		v.HTTPStatus, v.Failure, v.MediaType = o.HTTPStatus, o.Failure, o.MediaType
+		v.Took = Duration(time.Duration(o.TookMS) * time.Millisecond)
+		if o.Redirect != "" {
+			v.Redirect = spelled(o.Redirect)
+		}
 	}
 	if !r.Signature.IsZero() {
 		v.Signature = hex.EncodeToString(r.Signature[:])

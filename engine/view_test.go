@@ -42,8 +42,8 @@ func viewCases(t *testing.T) []viewCase {
 				Status: storage.StatusFetched, FetchTime: viewTime, Interval: 60, Score: 1.5, HTTPStatus: 200, Depth: 2,
 				Signature: storage.Signature{0xab}, Segment: 3,
 			}})),
-			"http://a.com/?x=1&y=2\tdb_fetched\thttp 200\tscore 1.5\tdepth 2\tretries 0\tinterval 60s\t" +
-				"due 2026-01-02T03:04:05.006Z\tfetched -\tsignature ab000000000000000000000000000000",
+			"http://a.com/?x=1&y=2\tdb_fetched\thttp 200\t-\tscore 1.5\tdepth 2\tretries 0\tinterval 60s\t" +
+				"due 2026-01-02T03:04:05.006Z\tfetched - in 0s\tsignature ab000000000000000000000000000000",
 			`{"url":"http://a.com/?x=1&y=2","status":"db_fetched","fetch_time":"2026-01-02T03:04:05.006Z",` +
 				`"interval":60,"retries":0,"score":1.5,"depth":2,` +
 				`"signature":"ab000000000000000000000000000000","http_status":200,"segment":3}`,

@@ -194,6 +194,15 @@ func (w *work) generate(ctx context.Context, o GenerateOptions) (GenerateReport,
 	}
 	g, err := w.phases.Generate(ctx, phases.GenerateOptions(o))
 	r := generateReport(g)
+	if errors.Is(err, ErrNothingDue) {
+		at, empty := nextDue(w.store)
+		switch {
+		case empty:
+			err = fmt.Errorf("%w: crawldb is empty: run \"seine inject\" first", err)
+		case !at.IsZero() && at.After(start):
+			err = fmt.Errorf("%w before %s", err, at.Local().Format(time.DateTime))
+		}
+	}
 	if err != nil {
 		return r, err
 	}

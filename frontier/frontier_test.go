@@ -200,6 +200,15 @@ func TestClose(t *testing.T) {
 	f.Close()
 }
 
+// sleeper is a source whose hosts an earlier process left asleep.
+type sleeper struct{ until time.Time }
+
+func (s sleeper) Refill(context.Context, urlkey.HostKey, int) (frontier.Refill, error) {
+	return frontier.Refill{URLs: []frontier.Candidate{{Rest: "/"}}, NotBefore: s.until, Sleeps: 1}, nil
+}
+
+func (s sleeper) Hosts(context.Context, int) ([]urlkey.HostKey, error) { return nil, nil }
+
 // clock is a virtual clock.
 type clock struct{ ns atomic.Int64 }
 
@@ -234,6 +243,17 @@ func TestSleep(t *testing.T) {
 	}
 	if s := f.Stats(); s.Asleep != 1 || s.Queued != 0 {
 		t.Errorf("%+v", s)
+	}
+	restarted := open(t, frontier.Options{
+		Source: sleeper{until: c.now().Add(time.Minute)}, Now: c.now,
+		OnDrop: func(_ urlkey.HostKey, c []frontier.Candidate) { dropped <- len(c) },
+	})
+	restarted.Wake(hosts...)
+	if n := <-dropped; n != 1 {
+		t.Errorf("%d URLs of a host that an earlier process left asleep were dropped, want 1", n)
+	}
+	if s := restarted.Stats(); s.Asleep != 1 || s.Queued != 0 {
+		t.Errorf("a host that an earlier process left asleep: %+v", s)
 	}
 	p.mu.Lock()
 	p.left[hosts[0]] = 1

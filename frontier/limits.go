@@ -86,6 +86,9 @@ const (
 	outageProbe  = time.Second
 	outageMax    = 10 * time.Minute
 
+	// heldHostsMax is the number of hosts in memory up to which Held looks at each: some 10 ms.
+	heldHostsMax = 20_000
+
 	// stripes of the table of hosts; a power of two.
 	stripes = 64
 )

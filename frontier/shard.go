@@ -212,6 +212,9 @@ func (s *shard) refilled(v *visitState, r *Refill, notBefore, due, now moment) {
 	}
 	v.due = due
 	s.grow(v, r.URLs)
+	if v.place == dormant && v.active == 0 && r.Sleeps > 0 && notBefore > now {
+		s.put(v, asleep, v.next) // as an earlier process left it
+	}
 	if v.place == asleep {
 		s.handBack(v)
 		return

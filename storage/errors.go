@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"syscall"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -67,7 +68,7 @@ func (e *IdentityError) Is(target error) bool { return target == ErrIdentity }
 // classified marks Pebble's own corruption errors as ErrCorrupt, so that callers need only one name.
 func classified(err error) error {
 	if err != nil && !errors.Is(err, ErrCorrupt) && pebble.IsCorruptionError(err) {
-		return fmt.Errorf("%w: %w", ErrCorrupt, err)
+		return &pebbleError{ErrCorrupt.Error() + ": " + plainText(err), []error{ErrCorrupt, err}}
 	}
 	return err
 }
@@ -88,4 +89,27 @@ func openFault(err error) error {
 // corrupt returns an error that wraps ErrCorrupt.
 func corrupt(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{ErrCorrupt}, args...)...)
+}
+
+// pebbleError is an error of Pebble with a text for people.
+type pebbleError struct {
+	text string
+	errs []error
+}
+
+func (e *pebbleError) Error() string   { return e.text }
+func (e *pebbleError) Unwrap() []error { return e.errs }
+
+// plainText is the text of an error of Pebble without what only Pebble's authors know.
+func plainText(err error) string {
+	text := strings.ReplaceAll(err.Error(), "\n<corruption detail carrier>", "")
+	return strings.ReplaceAll(text, "pebble: ", "")
+}
+
+// closing turns the error of closing Pebble into one for people. That a reader is open is a mistake of this program.
+func closing(err error) error {
+	if err == nil || !strings.HasPrefix(err.Error(), "leaked ") {
+		return err
+	}
+	return &pebbleError{"something was still reading the store: a bug in seine, by which nothing is lost", []error{err}}
 }

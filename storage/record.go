@@ -30,6 +30,23 @@ type Record struct {
 	Meta         []Field // at most MetaFieldsMax
 }
 
+// MetaScheme is the name of the field of Meta that says where the scheme of a URL comes from. SchemeAssumed is its
+// value for a seed that was given without one.
+const (
+	MetaScheme    = "seine.scheme"
+	SchemeAssumed = "assumed"
+)
+
+// SchemeAssumed reports whether the URL was given without a scheme, so that https is only the first to try.
+func (r *Record) SchemeAssumed() bool {
+	for i := range r.Meta {
+		if r.Meta[i].Name == MetaScheme {
+			return r.Meta[i].Value == SchemeAssumed
+		}
+	}
+	return false
+}
+
 // Layout of a record, a value of crawldb. After the first four bytes, each part is present only if its
 // flag is set. The order is fixed.
 //

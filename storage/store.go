@@ -194,7 +194,7 @@ func (s *Store) release() error {
 	var errs []error
 	if s.db != nil {
 		s.flush()
-		errs = append(errs, s.db.Close())
+		errs = append(errs, closing(s.db.Close()))
 		s.db = nil
 	}
 	if s.lock != nil {

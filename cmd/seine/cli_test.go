@@ -4,6 +4,8 @@ package main
 
 import (
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -52,6 +54,10 @@ func TestScripts(t *testing.T) {
 			http.Redirect(w, r, "/mend.html", http.StatusMovedPermanently)
 		case r.URL.Path == "/out.html":
 			fmt.Fprintf(w, `<title>Out</title><a href="http://elsewhere.example:%s/">elsewhere</a>`, port)
+		case strings.HasPrefix(r.Host, "shut.example") && r.URL.Path == "/robots.txt":
+			fmt.Fprint(w, "User-agent: *\nDisallow: /\n")
+		case strings.HasPrefix(r.Host, "ill.example") && r.URL.Path == "/robots.txt":
+			w.WriteHeader(http.StatusInternalServerError)
 		case r.URL.Path == "/members/" && !isMember(r):
 			w.WriteHeader(http.StatusUnauthorized)
 		case r.URL.Path == "/members/":
@@ -63,12 +69,24 @@ func TestScripts(t *testing.T) {
 		}
 	}))
 	t.Cleanup(server.Close) // the scripts run after this function
+	secure := httptest.NewTLSServer(server.Config.Handler)
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // clients that do not trust its certificate
+	t.Cleanup(secure.Close)
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { closed.Close() })
+	_, closedPort, _ := net.SplitHostPort(closed.Addr().String())
+	closed.Close() // nothing listens there
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
 		Setup: func(env *testscript.Env) error {
 			address := strings.TrimPrefix(server.URL, "http://")
 			env.Setenv("SITE", server.URL)
 			env.Setenv("HOSTPORT", address)
+			env.Setenv("TLSPORT", secure.URL[strings.LastIndexByte(secure.URL, ':')+1:])
+			env.Setenv("CLOSEDPORT", closedPort)
 			env.Setenv("PORT", address[strings.LastIndexByte(address, ':')+1:])
 			return os.WriteFile(filepath.Join(env.WorkDir, "seeds"), []byte(server.URL+"\n"), 0o644)
 		},

@@ -5,8 +5,11 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"runtime/pprof"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -21,35 +24,41 @@ func crawlCommand(c *console) *cobra.Command {
 		Use:   "crawl [URL…]",
 		Short: "crawl continuously from seeds; run again to continue",
 		Long: "Crawls continuously: injects the given seeds, then fetches, updates crawldb and linkdb, removes\n" +
-			"duplicates and indexes, until nothing is due, a limit is reached or it is interrupted.\n" +
+			"duplicates and indexes, until nothing is due, a limit is reached or it is interrupted. A seed\n" +
+			"without a scheme, such as example.org, is tried with https and then with http.\n" +
 			"Fetchlists of \"seine generate\" are fetched first. The first Ctrl-C stops cleanly, the second\n" +
-			"at once; in either case, run it again to continue.",
+			"at once; in either case, run it again to continue. On a terminal p pauses, + and - change the\n" +
+			"number of fetchers, and q stops cleanly.",
 		Args: args(cobra.ArbitraryArgs),
 		RunE: func(cmd *cobra.Command, urls []string) error {
 			limits, err := end.limits()
 			if err != nil {
 				return err
 			}
-			return withEngine(cmd, &f, func(e *engine.Engine) error {
+			o, err := f.options(cmd)
+			if err == nil {
+				err = requireSeeds(o.Dir, urls, f.seedFiles())
+			}
+			if err != nil {
+				return err
+			}
+			return f.withOptions(cmd, o, func(e *engine.Engine) error {
 				stop, err := profile(cpuProfile)
 				if err != nil {
 					return err
 				}
-				p := newProgress(c.err, f.quiet)
-				r, err := e.Crawl(cmd.Context(), engine.CrawlOptions{
-					Inject:   engine.InjectOptions{URLs: urls, Files: f.seedFiles(), Stdin: c.in},
-					Limits:   limits,
-					Progress: p.show,
+				r, err := c.watched(e, o.Concurrency, f.quiet, func(show showFunc) (engine.CrawlReport, error) {
+					return e.Crawl(cmd.Context(), engine.CrawlOptions{
+						Inject:   engine.InjectOptions{URLs: urls, Files: f.seedFiles(), Stdin: c.in},
+						Limits:   limits,
+						Progress: show,
+					})
 				})
-				p.end()
 				stop()
 				if err != nil {
-					if errors.Is(err, engine.ErrNoContact) {
-						err = &usageError{err}
-					}
 					return err
 				}
-				return c.report(r, f.json)
+				return c.crawlReport(r, f.json)
 			})
 		},
 	}
@@ -77,4 +86,55 @@ func profile(name string) (stop func(), err error) {
 		pprof.StopCPUProfile()
 		f.Close()
 	}, nil
+}
+
+// requireSeeds returns an error if there is nothing to crawl from, and if a seed is the name of a file.
+func requireSeeds(dir string, urls, files []string) error {
+	for _, u := range urls {
+		if info, err := os.Stat(u); err == nil && info.Mode().IsRegular() && !strings.Contains(u, "://") {
+			return &usageError{fmt.Errorf("%s is a file: give --seeds %s", u, u)}
+		}
+	}
+	store := filepath.Join(dir, "store")
+	if _, err := os.Stat(store); len(urls)+len(files) == 0 && errors.Is(err, fs.ErrNotExist) {
+		return &usageError{fmt.Errorf("no seeds: give URLs, or --seeds FILE; %s holds no crawl to continue", dir)}
+	}
+	return nil
+}
+
+// showFunc shows a crawl at one moment.
+type showFunc func(engine.Progress)
+
+// watched runs a crawl with a view of it, and with keys on a terminal.
+func (c *console) watched(
+	e *engine.Engine, fetchers int, quiet bool,
+	crawl func(show showFunc) (engine.CrawlReport, error),
+) (engine.CrawlReport, error) {
+	screen := c.screen()
+	p := newProgress(screen, quiet)
+	defer p.end()
+	if !quiet {
+		k := &controls{e: e, fetchers: fetchers, out: screen, stop: interruptSelf}
+		endKeys, ok := screen.readKeys(c.in, k)
+		defer endKeys()
+		p.nameKeys(ok)
+	}
+	return crawl(p.show)
+}
+
+// crawlReport prints the report of a crawl and why it ended. The error says that it got nothing.
+func (c *console) crawlReport(r engine.CrawlReport, asJSON bool) error {
+	if err := c.report(r, asJSON); err != nil {
+		return err
+	}
+	switch {
+	case r.Cause.Kind == engine.CauseNoSeeds:
+		return &usageError{errors.New(r.Cause.String())}
+	case r.NothingFetched():
+		return nothingFetched(r.Cause)
+	case asJSON:
+		return nil
+	}
+	_, err := fmt.Fprintf(c.out, "ended: %s\n", plainLine(r.Cause.String()))
+	return err
 }

@@ -16,23 +16,34 @@ func readlinksCommand(c *console) *cobra.Command {
 	var f flags
 	var url string
 	var limit int
+	var dump bool
+	var format listFormat
 	cmd := &cobra.Command{
-		Use:   "readlinks --url URL",
-		Short: "print the links to a URL, with their anchor texts",
+		Use:   "readlinks",
+		Short: "print the links to a URL, or all links by target, with their anchor texts",
 		Args:  args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if url == "" {
-				return &usageError{fmt.Errorf("readlinks: give --url URL")}
+			if dump == (url != "") {
+				return &usageError{fmt.Errorf("readlinks: give --url URL or --dump")}
+			}
+			if err := format.check(&f); err != nil {
+				return err
 			}
 			return withEngine(cmd, f.reading(), func(e *engine.Engine) error {
-				return eachLine(c, e.Inspect().Inlinks(cmd.Context(), url, limit), f.json)
+				links := e.Inspect().Links(cmd.Context())
+				if !dump {
+					links = e.Inspect().Inlinks(cmd.Context(), url, limit)
+				}
+				return printList(c, &format, &f, engine.LinkColumns(), links)
 			})
 		},
 	}
 	f.settings(cmd, inViews)
 	f.report(cmd)
+	format.add(cmd)
 	cmd.Flags().StringVar(&url, "url", "", "target of the links")
-	cmd.Flags().IntVar(&limit, "limit", 10_000, "print at most this number of links")
+	cmd.Flags().BoolVar(&dump, "dump", false, "print every link of linkdb, as target, source and anchor text")
+	cmd.Flags().IntVar(&limit, "limit", 10_000, "with --url: print at most this number of links")
 	return cmd
 }
 
@@ -101,6 +112,7 @@ func readsegCommand(c *console) *cobra.Command {
 	f.report(cmd)
 	cmd.Flags().Uint32Var(&segment, "segment", 0, "segment number (default: all for the list, the newest for --dump)")
 	cmd.Flags().BoolVar(&dump, "dump", false, "print every parse record of the segment")
-	cmd.Flags().StringVar(&url, "url", "", "print one URL's parse record")
+	cmd.Flags().StringVar(&url, "url", "",
+		"print one URL's parse record, of the newest segment that has it unless --segment says which")
 	return cmd
 }

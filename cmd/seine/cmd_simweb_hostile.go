@@ -4,13 +4,17 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
+	"net/netip"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/seine-crawler/seine/bench/hostile"
+	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
 // hostileReport is what the host of a case saw, for JSON.
@@ -44,8 +48,12 @@ func serveHostile(cmd *cobra.Command, c *console, port int, o *serverFlags) erro
 		return err
 	}
 	defer s.Close()
+	seeds, left, err := loopbackSeeds(s)
+	if err != nil {
+		return err
+	}
 	if err := writeFile(o.seeds, func(w *os.File) error {
-		for _, u := range s.Seeds() {
+		for _, u := range seeds {
 			fmt.Fprintln(w, u)
 		}
 		return nil
@@ -55,9 +63,11 @@ func serveHostile(cmd *cobra.Command, c *console, port int, o *serverFlags) erro
 	if err := writeFile(o.hosts, func(w *os.File) error { return s.HostsFile(w) }); err != nil {
 		return err
 	}
-	fmt.Fprintf(c.err, "simweb: %d hostile hosts on port %d; limit the crawl, as some hosts have no end:\n"+
+	fmt.Fprintf(c.err, "simweb: %d hostile hosts on port %d; %d more cases, of names and addresses that lead elsewhere, "+
+		"are no seeds\n"+
+		"simweb: limit the crawl, as some hosts have no end; in another terminal:\n"+
 		"simweb: seine crawl --seeds %s --hosts %s --allow-private --delay 0s --set timeout=5s --max-pages 1000\n",
-		len(cases), s.Port(), o.seeds, o.hosts)
+		len(seeds), s.Port(), left, o.seeds, o.hosts)
 	<-cmd.Context().Done()
 	return c.lines(func(w *bufio.Writer) error {
 		for _, k := range cases {
@@ -80,4 +90,35 @@ func serveHostile(cmd *cobra.Command, c *console, port int, o *serverFlags) erro
 		}
 		return nil
 	})
+}
+
+// loopbackSeeds returns the seeds of the cases that a crawl can reach by the hosts file alone. The others, left of them,
+// are about DNS and about addresses outside of loopback: a crawl that is allowed private addresses would dial these, and
+// one without a contact refuses to begin.
+func loopbackSeeds(s *hostile.Server) (seeds []string, left int, err error) {
+	var file strings.Builder
+	if err := s.HostsFile(&file); err != nil {
+		return nil, 0, err
+	}
+	names := map[string]bool{}
+	for line := range strings.Lines(file.String()) {
+		if fields := strings.Fields(line); len(fields) == 2 {
+			names[fields[1]] = true
+		}
+	}
+	for _, raw := range s.Seeds() {
+		u, err := urlkey.Parse(raw)
+		if err == nil && !names[u.Host()] {
+			var a netip.Addr
+			if a, err = netip.ParseAddr(strings.Trim(u.Host(), "[]")); err == nil && !a.Unmap().IsLoopback() {
+				err = errors.New("not loopback")
+			}
+		}
+		if err != nil {
+			left++
+			continue
+		}
+		seeds = append(seeds, raw)
+	}
+	return seeds, left, nil
 }

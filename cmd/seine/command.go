@@ -3,7 +3,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +16,14 @@ import (
 type console struct {
 	in       io.Reader
 	out, err io.Writer
+}
+
+// screen is stderr, which main has made a screen.
+func (c *console) screen() *screen {
+	if s, ok := c.err.(*screen); ok {
+		return s
+	}
+	return newScreen(c.err)
 }
 
 // commands is the table of commands, in the order in which help shows them.
@@ -67,6 +74,11 @@ func withEngine(cmd *cobra.Command, f *flags, fn func(e *engine.Engine) error) e
 	if err != nil {
 		return err
 	}
+	return f.withOptions(cmd, o, fn)
+}
+
+// withOptions is withEngine with options that f.options made.
+func (f *flags) withOptions(cmd *cobra.Command, o engine.Options, fn func(e *engine.Engine) error) error {
 	return withOptions(o, func(e *engine.Engine) error {
 		if err := f.remember(cmd, e); err != nil {
 			return err
@@ -86,31 +98,4 @@ func withOptions(o engine.Options, fn func(e *engine.Engine) error) error {
 		return err
 	}
 	return errors.Join(fn(e), e.Close())
-}
-
-// phaseFunc runs one phase on a segment; 0 is the newest segment that the phase applies to, or all of them.
-type phaseFunc func(ctx context.Context, e *engine.Engine, segment uint32) (engine.Report, error)
-
-// phaseCommand is a command that runs one phase on one segment and prints its report.
-func phaseCommand(c *console, command uses, use, short string, run phaseFunc) *cobra.Command {
-	var f flags
-	var segment uint32
-	cmd := &cobra.Command{
-		Use:   use,
-		Short: short,
-		Args:  args(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withEngine(cmd, &f, func(e *engine.Engine) error {
-				r, err := run(cmd.Context(), e, segment)
-				if err != nil {
-					return err
-				}
-				return c.report(r, f.json)
-			})
-		},
-	}
-	f.settings(cmd, command)
-	f.report(cmd)
-	cmd.Flags().Uint32Var(&segment, "segment", 0, "segment number (default: the newest that needs it)")
-	return cmd
 }

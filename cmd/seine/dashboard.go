@@ -18,8 +18,8 @@ import (
 const sparkSeconds = 30
 
 // dashboard draws a crawl as lines that fit a terminal of width columns and height lines; 0 means 80 columns and any
-// number of lines. It is a pure function.
-func dashboard(s engine.Progress, rates []float64, width, height int) []string {
+// number of lines. keys says that keys are read. It is a pure function.
+func dashboard(s engine.Progress, rates []float64, width, height int, keys bool) []string {
 	if width <= 0 {
 		width = 80
 	}
@@ -27,10 +27,14 @@ func dashboard(s engine.Progress, rates []float64, width, height int) []string {
 	if len(rates) > 0 {
 		now = rates[len(rates)-1]
 	}
+	phase := s.Phase
+	if s.Paused {
+		phase = "paused"
+	}
 	busy := max(s.Busy-int64(s.Slow), 0)
 	lines := []string{
 		fmt.Sprintf("%-9s %8s   %s pages   %.0f/s now   %.0f/s since the start   %s",
-			s.Phase, clockTime(s.Elapsed), thousands(s.Fetched), now, s.PagesPerSecond, spark(rates)),
+			phase, clockTime(s.Elapsed), thousands(s.Fetched), now, s.PagesPerSecond, spark(rates)),
 		fmt.Sprintf("  speed    %.1f MB/s   %s received   %s discovered   %s indexed%s",
 			float64(s.Bytes)/1e6/max(s.Elapsed.Seconds(), 1e-3), bytesText(s.Bytes),
 			thousands(s.Discovered), thousands(s.Indexed), limitText(s)),
@@ -39,14 +43,24 @@ func dashboard(s engine.Progress, rates []float64, width, height int) []string {
 		fmt.Sprintf("  hosts    %d ready   %d waiting   %d throttled   %d asleep   %d dormant%s",
 			s.HostsReady, s.HostsWaiting-s.HostsThrottled, s.HostsThrottled,
 			s.HostsAsleep, s.HostsDormant, heldBack(s)),
-		fmt.Sprintf("  URLs     %s queued   %s not modified   %s redirected   %s denied by robots.txt   %s gone",
+		fmt.Sprintf("  URLs     %s queued   %s not modified   %s redirected   %s denied by robots.txt   %s gone (%s)",
 			thousands(uint64(s.Queued)), thousands(s.NotModified), thousands(s.Redirected),
-			thousands(s.RobotsDenied), thousands(s.Gone)),
-		"  errors   " + failuresText(s.Failures),
+			thousands(s.RobotsDenied), thousands(s.Gone), goneText(s)),
+		"  errors   " + failuresText(failuresOnly(s)),
 		"  CPU      " + stagesText(s.Stages),
 		fmt.Sprintf("  machine  heap %s of %s   %s",
 			bytesText(s.HeapBytes), bytesText(uint64(s.MemoryLimit)), diskText(s.DiskFree)),
-		"  held up  by " + s.Slowest,
+		"  held up  by " + plainLine(s.Cause.String()),
+	}
+	if s.Phase == "done" {
+		lines[len(lines)-1] = "  ended    " + plainLine(s.Cause.String())
+	} else {
+		for _, h := range s.Held {
+			lines = append(lines, "           "+plainLine(h.String()))
+		}
+		if keys {
+			lines = append(lines, keysHelp)
+		}
 	}
 	if height > 2 {
 		lines = lines[:min(len(lines), height-1)]
@@ -55,6 +69,32 @@ func dashboard(s engine.Progress, rates []float64, width, height int) []string {
 		lines[i] = cutText(line, width-1)
 	}
 	return lines
+}
+
+// isGone reports whether a kind of failure is the answer that a URL does not exist: every site has links to such, so
+// they are no alarm.
+func isGone(kind string) bool { return kind == "http_404" || kind == "http_410" }
+
+// goneText lists the answers behind Gone.
+func goneText(s engine.Progress) string {
+	by := map[string]uint64{}
+	for kind, n := range s.Failures {
+		if isGone(kind) {
+			by[strings.TrimPrefix(kind, "http_")] = n
+		}
+	}
+	return failuresText(by)
+}
+
+// failuresOnly are the failures that are none of those.
+func failuresOnly(s engine.Progress) map[string]uint64 {
+	by := map[string]uint64{}
+	for kind, n := range s.Failures {
+		if !isGone(kind) {
+			by[kind] = n
+		}
+	}
+	return by
 }
 
 // slowText counts the visits that last long, which extra fetchers stand in for.

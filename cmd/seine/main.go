@@ -4,27 +4,15 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"github.com/seine-crawler/seine/engine"
-)
-
-// Exit statuses.
-const (
-	exitOK       = 0
-	exitFailure  = 1  // the command could not do its work; one line on stderr says why
-	exitUsage    = 2  // wrong flags or arguments
-	exitNothing  = 3  // generate: nothing is due
-	exitFatal    = 74 // the store failed (sysexits EX_IOERR): start the process again
-	exitSignaled = 130
 )
 
 func main() {
@@ -33,47 +21,28 @@ func main() {
 
 // run is the whole program, for main and for tests.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	ctx, stop := interruptible(stderr)
-	defer stop()
-	root := newRoot(&console{in: stdin, out: stdout, err: stderr})
-	root.SetArgs(args)
-	root.SetIn(stdin)
-	root.SetOut(stdout)
-	root.SetErr(stderr)
-	err := root.ExecuteContext(ctx)
-	var usage *usageError
-	switch {
-	case err == nil:
-		return exitOK
-	case errors.Is(err, engine.ErrNothingDue):
-		fmt.Fprintln(stderr, "seine: nothing is due")
-		return exitNothing
-	case errors.As(err, &usage):
-		fmt.Fprintf(stderr, "seine: %s\nRun \"seine help\" for usage.\n", oneLine(err))
-		return exitUsage
-	}
-	fmt.Fprintln(stderr, "seine: "+oneLine(err))
-	return exitFailure
-}
-
-// oneLine puts an error on one line and replaces control bytes: it may quote pages and paths.
-func oneLine(err error) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n':
-			return ';'
-		case r < ' ' || r == 0x7f:
-			return '?'
+	return onScreen(stderr, func(screen *screen) int {
+		ctx, stop := interruptible(screen)
+		defer stop()
+		root := newRoot(&console{in: stdin, out: stdout, err: screen})
+		root.SetArgs(args)
+		root.SetIn(stdin)
+		root.SetOut(stdout)
+		root.SetErr(screen)
+		err := root.ExecuteContext(ctx)
+		if err != nil {
+			fmt.Fprintln(screen, message(err))
 		}
-		return r
-	}, err.Error())
+		return exitStatus(err)
+	})
 }
 
-// usageError is an error in the command line itself; the exit status is 2.
-type usageError struct{ err error }
-
-func (e *usageError) Error() string { return e.err.Error() }
-func (e *usageError) Unwrap() error { return e.err }
+// onScreen runs a program with a screen on stderr, and gives the terminal back also when a panic ends it.
+func onScreen(stderr io.Writer, program func(*screen) int) int {
+	screen := newScreen(stderr)
+	defer screen.leave()
+	return program(screen)
+}
 
 // interruptible returns a context that the first SIGINT or SIGTERM cancels, for a clean stop. The second signal ends
 // the process at once, which loses nothing that was acknowledged.
@@ -92,6 +61,7 @@ func interruptible(stderr io.Writer) (context.Context, func()) {
 		}
 		select {
 		case <-signals:
+			leave(stderr)
 			os.Exit(exitSignaled)
 		case <-done:
 		}

@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"runtime/debug"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/seine-crawler/seine/engine"
@@ -85,21 +86,31 @@ func (f *flags) fault(name string, err error) error {
 // warnings prints warnings to stderr, one line each.
 func warnings(cmd *cobra.Command) engine.EventListener {
 	w := cmd.ErrOrStderr()
+	var asleep atomic.Int64
 	return engine.EventListener{
 		Warning: func(err error) { fmt.Fprintln(w, "seine: warning: "+oneLine(err)) },
-		HostAsleep: func(h urlkey.HostKey, until time.Time) {
-			fmt.Fprintf(w, "seine: host %s does not answer; not requested again before %s\n",
-				h, until.Format(time.DateTime))
+		HostAsleep: func(_ urlkey.HostKey, until time.Time, why engine.Cause) {
+			switch n := asleep.Add(1); {
+			case n <= hostsNamed:
+				fmt.Fprintf(w, "seine: %s (not requested again before %s)\n", plainLine(why.String()),
+					until.Format(time.DateTime))
+			case n == hostsNamed+1:
+				fmt.Fprintln(w, "seine: more hosts fail; \"seine check url --dir DIR URL\" says why one is left alone")
+			}
 		},
 	}
 }
+
+// hostsNamed is the number of failing hosts that a run names on stderr.
+const hostsNamed = 20
 
 // fatal ends the process when the store fails. What was acknowledged is on disk, and the next start continues from
 // there.
 func fatal(cmd *cobra.Command) func(error) {
 	return func(err error) {
 		w := cmd.ErrOrStderr()
+		leave(w)
 		fmt.Fprintf(w, "seine: the store failed: %s; fix the cause and start seine again\n", oneLine(err))
-		os.Exit(exitFatal)
+		os.Exit(exitDisk)
 	}
 }

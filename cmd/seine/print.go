@@ -4,9 +4,14 @@ package main
 
 import (
 	"bufio"
+	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
+	"strings"
+
+	"github.com/spf13/cobra"
 
 	"github.com/seine-crawler/seine/engine"
 )
@@ -42,4 +47,64 @@ func jsonLine(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	return enc.Encode(v)
+}
+
+// listFormat is how a list is printed: as lines of text, of JSON, or as CSV.
+type listFormat struct{ name string }
+
+func (o *listFormat) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&o.name, "format", "", "text, json or csv (default text)")
+}
+
+// check returns an error for a format that does not exist, or one that contradicts --json.
+func (o *listFormat) check(f *flags) error {
+	switch o.name {
+	case "", "text", "csv":
+		if f.json && o.name != "" {
+			return &usageError{fmt.Errorf("--json and --format %s: give one", o.name)}
+		}
+	case "json":
+		f.json = true
+	default:
+		return &usageError{fmt.Errorf("--format %q: want text, json or csv", o.name)}
+	}
+	return nil
+}
+
+// row is what a list prints.
+type row interface {
+	fmt.Stringer
+	Cells() []string
+}
+
+// printList prints each value; columns are the names of its cells. It stops at the first error.
+func printList[T row](c *console, o *listFormat, f *flags, columns []string, values iter.Seq2[T, error]) error {
+	if o.name != "csv" {
+		return eachLine(c, values, f.json)
+	}
+	w := csv.NewWriter(c.out)
+	if err := w.Write(columns); err != nil {
+		return err
+	}
+	for v, err := range values {
+		if err == nil {
+			err = w.Write(safeCells(v.Cells()))
+		}
+		if err != nil {
+			w.Flush()
+			return err
+		}
+	}
+	w.Flush()
+	return w.Error()
+}
+
+// safeCells puts an apostrophe before cells that a spreadsheet would take for a formula: they come from the web.
+func safeCells(cells []string) []string {
+	for i, cell := range cells {
+		if cell != "" && strings.IndexByte("=+-@\t\r", cell[0]) >= 0 {
+			cells[i] = "'" + cell
+		}
+	}
+	return cells
 }

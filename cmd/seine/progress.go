@@ -4,100 +4,138 @@ package main
 
 import (
 	"fmt"
-	"io"
-	"os"
 	"strings"
+	"sync"
 	"time"
-
-	"golang.org/x/term"
 
 	"github.com/seine-crawler/seine/engine"
 )
 
-// progress shows a crawl on stderr: a dashboard redrawn in place on a terminal, otherwise a line every logEvery.
+// progress shows a crawl or fetch on stderr: a dashboard redrawn in place on a terminal, otherwise a line now and then.
 type progress struct {
-	w        io.Writer
-	quiet    bool
-	terminal bool
-	width    int
-	height   int
-	drawn    int
+	out   *screen
+	quiet bool
+	keys  bool // they are read, so the dashboard names them
+	stop  chan struct{}
+	done  sync.WaitGroup
+
+	mu       sync.Mutex
 	rates    []float64 // pages per second in each of the last sparkSeconds
-	last     time.Time
-	lastSeen engine.Progress
+	last     time.Time // of the last call of show
+	shown    engine.Progress
+	logged   engine.Progress // at the last line
+	nextLine time.Duration   // Elapsed at which the next line is due
 }
 
-const logEvery = 10 * time.Second
+// The first line of a log comes after firstLine. The time from line to line doubles, up to lineMax.
+const (
+	firstLine = 15 * time.Second
+	lineMax   = 5 * time.Minute
+)
 
-func newProgress(w io.Writer, quiet bool) *progress {
-	p := &progress{w: w, quiet: quiet, last: time.Now()}
-	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		p.terminal = true
+// newsLate is the age of the newest progress from which the view says that there is none.
+const newsLate = 3 * time.Second
+
+// newProgress starts a view; end ends it.
+func newProgress(out *screen, quiet bool) *progress {
+	p := &progress{out: out, quiet: quiet, stop: make(chan struct{}), last: time.Now(), nextLine: firstLine}
+	if quiet {
+		return p
 	}
+	p.done.Add(1)
+	go p.watch()
 	return p
 }
 
-// show draws the progress. The engine calls it about once a second, from one goroutine.
+// nameKeys says whether the dashboard names the keys.
+func (p *progress) nameKeys(on bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.keys = on
+}
+
+// watch redraws the dashboard when the engine is silent: the goroutine that reports may itself wait for the disk.
+func (p *progress) watch() {
+	defer p.done.Done()
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-p.stop:
+			return
+		case now := <-tick.C:
+			p.mu.Lock()
+			if late := now.Sub(p.last); late >= newsLate {
+				s := p.shown
+				s.Elapsed += late
+				s.Cause = frozen(late)
+				p.present(s)
+			}
+			p.mu.Unlock()
+		}
+	}
+}
+
+// frozen is the cause of an engine that has not reported for some time.
+func frozen(late time.Duration) engine.Cause {
+	text := fmt.Sprintf("no news for %s: the crawl waits for the disk, or for the processor", late.Round(time.Second))
+	return engine.Cause{Kind: engine.CauseDiskSilent, Text: text}
+}
+
+// show shows the progress. The engine calls it about once a second.
 func (p *progress) show(s engine.Progress) {
 	if p.quiet {
 		return
 	}
-	defer func() { p.lastSeen = s }()
-	if !p.terminal {
-		if time.Since(p.last) >= logEvery || s.Phase == "done" {
-			p.last = time.Now()
-			fmt.Fprintln(p.w, strings.Join(p.lines(s), "; "))
-		}
-		return
-	}
-	if d := (s.Elapsed - p.lastSeen.Elapsed).Seconds(); d > 0.1 && s.Fetched >= p.lastSeen.Fetched {
-		p.rates = append(p.rates, float64(s.Fetched-p.lastSeen.Fetched)/d)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if d := (s.Elapsed - p.shown.Elapsed).Seconds(); d > 0.1 && s.Fetched >= p.shown.Fetched {
+		p.rates = append(p.rates, float64(s.Fetched-p.shown.Fetched)/d)
 		p.rates = p.rates[max(len(p.rates)-sparkSeconds, 0):]
 	}
-	if f, ok := p.w.(*os.File); ok { // the terminal may have been resized
-		if width, height, err := term.GetSize(int(f.Fd())); err == nil {
-			p.width, p.height = width, height
-		}
-	}
-	p.draw(dashboard(s, p.rates, p.width, p.height))
+	p.present(s)
+	p.shown, p.last = s, time.Now()
 }
 
-// draw replaces the lines drawn before, in one write to avoid flicker.
-func (p *progress) draw(lines []string) {
-	var b strings.Builder
-	if p.drawn > 0 {
-		fmt.Fprintf(&b, "\x1b[%dA", p.drawn)
+// present draws or logs. p.mu is held.
+func (p *progress) present(s engine.Progress) {
+	if p.out.isTerminal() {
+		width, height := p.out.size()
+		p.out.draw(dashboard(s, p.rates, width, height, p.keys))
+		return
 	}
-	for _, line := range lines {
-		b.WriteString("\r\x1b[2K" + line + "\n")
+	if s.Elapsed < p.nextLine || s.Phase == "done" { // the report follows
+		return
 	}
-	for n := len(lines); n < p.drawn; n++ {
-		b.WriteString("\r\x1b[2K\n")
-	}
-	p.drawn = max(p.drawn, len(lines))
-	io.WriteString(p.w, b.String())
+	fmt.Fprintln(p.out, logLine(s, p.logged))
+	p.logged = s
+	p.nextLine = s.Elapsed + min(max(s.Elapsed, firstLine), lineMax)
 }
 
-// lines is the progress for a log.
-func (p *progress) lines(s engine.Progress) []string {
+// logLine is the progress for a log; before is that of the line before.
+func logLine(s, before engine.Progress) string {
 	rate := s.PagesPerSecond
-	if d := (s.Elapsed - p.lastSeen.Elapsed).Seconds(); p.lastSeen.Elapsed > 0 && d > 0.1 {
-		rate = float64(s.Fetched-p.lastSeen.Fetched) / d
+	if d := (s.Elapsed - before.Elapsed).Seconds(); before.Elapsed > 0 && d > 0.1 && s.Fetched >= before.Fetched {
+		rate = float64(s.Fetched-before.Fetched) / d
 	}
-	eta := ""
-	if t, _ := s.ETA(); t > 0 {
-		eta = fmt.Sprintf(", %s to the limit", t.Round(time.Second))
-	}
-	return []string{
-		fmt.Sprintf("%s %s: %d fetched (%.0f/s, %.1f MB), %d failed, %d discovered, %d indexed%s",
+	parts := []string{
+		fmt.Sprintf("%s %s: %d fetched (%.1f/s, %.1f MB), %d failed, %d gone, %d discovered, %d indexed",
 			s.Elapsed.Round(time.Second), s.Phase, s.Fetched, rate, float64(s.Bytes)/1e6,
-			s.Failed, s.Discovered, s.Indexed, eta),
-		fmt.Sprintf("hosts: %d ready, %d waiting, %d asleep", s.HostsReady, s.HostsWaiting, s.HostsAsleep),
-		fmt.Sprintf("%d URLs queued, %d in flight, %d segments behind", s.Queued, s.Busy, s.Backlog),
-		fmt.Sprintf("heap %d MB", s.HeapBytes>>20),
-		"slowest: " + s.Slowest,
+			s.Failed-min(s.Gone, s.Failed), s.Gone, s.Discovered, s.Indexed),
+		fmt.Sprintf("%d URLs queued on %d hosts", s.Queued, s.HostsReady+s.HostsWaiting),
 	}
+	if t, share := s.ETA(); t > 0 {
+		parts = append(parts, fmt.Sprintf("%.0f%% of the limit, %s to go", 100*share, t.Round(time.Second)))
+	}
+	if s.Cause.Kind != engine.CauseNone {
+		parts = append(parts, "held up by: "+plainLine(s.Cause.String()))
+	}
+	return "seine: " + strings.Join(parts, "; ")
 }
 
 // end leaves the last dashboard on the terminal.
-func (p *progress) end() { p.drawn = 0 }
+func (p *progress) end() {
+	close(p.stop)
+	p.done.Wait()
+	p.out.leave()
+}

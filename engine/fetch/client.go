@@ -205,7 +205,7 @@ func (c *Client) addresses(ctx context.Context, req *Request) ([]netip.Addr, err
 		defer cancel()
 		var err error
 		if addrs, err = c.o.Resolver.Lookup(ctx, req.URL.Host()); err != nil {
-			return nil, classify(err, FailDNSTimeout)
+			return nil, lookupFault(err)
 		}
 	}
 	var allowed []netip.Addr

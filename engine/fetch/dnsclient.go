@@ -209,7 +209,7 @@ func (c *dnsClient) ask(ctx context.Context, servers []netip.AddrPort, name stri
 		}
 		switch {
 		case err != nil:
-			last = classify(err, FailDNSTimeout)
+			last = lookupFault(err)
 		case m.Rcode == dns.RcodeSuccess || m.Rcode == dns.RcodeNameError:
 			return m, nil
 		case m.Rcode == dns.RcodeFormatError && q.IsEdns0() != nil: // a server without EDNS

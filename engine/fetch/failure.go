@@ -121,6 +121,17 @@ func certificateFailure(err error) Failure {
 	return FailTLSVerify
 }
 
+// lookupFault turns the error of a lookup into a failure. A name server that refuses connections is DNS that fails, not
+// a host that does.
+func lookupFault(err error) *fault {
+	f := classify(err, FailDNSTimeout)
+	switch f.failure {
+	case FailDNS, FailDNSNotFound, FailDNSTimeout, FailCanceled:
+		return f
+	}
+	return &fault{FailDNS, err}
+}
+
 // classify turns an error into a failure. timeout is the failure of a timeout in the current stage. A *fault in
 // the chain is returned as it is.
 func classify(err error, timeout Failure) *fault {

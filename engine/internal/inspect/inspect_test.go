@@ -263,7 +263,7 @@ func TestSegments(t *testing.T) {
 		want    string // titles, "-" for none; an error otherwise
 	}{
 		{0, "", "2 second, 2 -, 2 third"}, {1, "", "1 first"}, {2, "http://a.example/", "2 second"},
-		{0, "http://a.example/", "1 first"}, {3, "", "it is open"}, {4, "", "segment 4: not found"},
+		{0, "http://a.example/", "2 second"}, {3, "", "it is open"}, {4, "", "segment 4: not found"},
 		{1, "http://a.example/b", "it was not fetched there"}, {0, "http://a.example/unfetched", "it was not fetched"},
 		{0, "http://a.example/unknown", "it was not fetched"}, {0, "http://a.example/b", "2 -"},
 	} {

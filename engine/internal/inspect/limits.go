@@ -9,6 +9,8 @@ const (
 	// contextEvery is the number of entries of a range between two looks at the context: a fraction of a
 	// millisecond.
 	contextEvery = 256
+	// knownSources is the number of linking pages whose newest segment is remembered: some 20 MB.
+	knownSources = 100_000
 	// problemsMax is the number of problems of one kind that Verify spells out. All are counted.
 	problemsMax = 10_000
 )

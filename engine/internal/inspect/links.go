@@ -18,35 +18,67 @@ import (
 func (in *Inspect) Inlinks(ctx context.Context, u urlkey.URL, limit int) iter.Seq2[storage.Inlink, error] {
 	key := []byte(u.Key())
 	from, to := storage.AppendLinkdbKey(nil, key, 0), storage.AppendLinkdbKey(nil, key, math.MaxUint32)
-	decode := func(value []byte, links *[]storage.Inlink) (err error) {
-		*links, err = storage.DecodeInlinks(value, (*links)[:0])
-		return err
-	}
 	return func(yield func(storage.Inlink, error) bool) {
 		n := 0
-		for e, err := range scan(ctx, in.env.Store, storage.Linkdb(), from, to, decode) {
-			var segment uint32
+		for l, err := range in.newestInlinks(scan(ctx, in.env.Store, storage.Linkdb(), from, to, decodeInlinks)) {
 			if err == nil {
-				_, segment, err = storage.SplitLinkdbKey(e.key)
+				err = ctx.Err()
 			}
 			if err != nil {
 				yield(storage.Inlink{}, fmt.Errorf("inlinks of %s: %w", u, err))
 				return
 			}
-			for i, l := range *e.value {
-				if i%contextEvery == contextEvery-1 && ctx.Err() != nil {
-					yield(storage.Inlink{}, ctx.Err())
-					return
+			if n++; !yield(l.Inlink, nil) || n == limit {
+				return
+			}
+		}
+	}
+}
+
+// Link is a link with its target.
+type Link struct {
+	To urlkey.Key
+	storage.Inlink
+}
+
+// Links streams all links of linkdb by target, as Inlinks does those of one.
+func (in *Inspect) Links(ctx context.Context) iter.Seq2[Link, error] {
+	return in.newestInlinks(scan(ctx, in.env.Store, storage.Linkdb(), nil, nil, decodeInlinks))
+}
+
+func decodeInlinks(value []byte, links *[]storage.Inlink) (err error) {
+	*links, err = storage.DecodeInlinks(value, (*links)[:0])
+	return err
+}
+
+// newestInlinks streams the links of some entries of linkdb that the newest versions of their pages have.
+func (in *Inspect) newestInlinks(entries iter.Seq2[entry[[]storage.Inlink], error]) iter.Seq2[Link, error] {
+	return func(yield func(Link, error) bool) {
+		known := map[urlkey.Key]uint32{} // newest segments: a page is the source of many links
+		for e, err := range entries {
+			var target []byte
+			var segment uint32
+			if err == nil {
+				target, segment, err = storage.SplitLinkdbKey(e.key)
+			}
+			if err != nil {
+				yield(Link{}, err)
+				return
+			}
+			to := urlkey.Key(target)
+			for _, l := range *e.value {
+				newest, ok := known[l.From]
+				if !ok {
+					if newest, err = in.newestSegment(l.From); err != nil {
+						yield(Link{}, err)
+						return
+					}
+					if len(known) >= knownSources {
+						clear(known)
+					}
+					known[l.From] = newest
 				}
-				newest, err := in.newestSegment(l.From)
-				if err != nil {
-					yield(storage.Inlink{}, fmt.Errorf("inlinks of %s: %w", u, err))
-					return
-				}
-				if newest > segment {
-					continue
-				}
-				if n++; !yield(l, nil) || n == limit {
+				if newest <= segment && !yield(Link{to, l}, nil) {
 					return
 				}
 			}

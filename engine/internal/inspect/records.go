@@ -4,9 +4,14 @@ package inspect
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
+	"regexp"
+	"slices"
 	"strings"
+
+	"github.com/zeebo/xxh3"
 
 	"github.com/seine-crawler/seine/engine/internal/admission"
 	"github.com/seine-crawler/seine/storage"
@@ -17,14 +22,19 @@ import (
 type Record struct {
 	Key urlkey.Key
 	storage.Record
+	// Outcome is that of the newest fetch, without links; nil: it was not fetched, or no segment has it.
+	Outcome *storage.FetchOutcome
 }
 
 // Record returns the record of a URL. Where there is none, the error wraps ErrNotFound and says why.
 func (in *Inspect) Record(u urlkey.URL) (Record, error) {
 	r := Record{Key: u.Key()}
 	ok, err := in.env.Store.Record(r.Key, &r.Record)
-	if err != nil || ok {
+	if err != nil {
 		return r, err
+	}
+	if ok {
+		return r, in.addOutcome(in.env.Store, &r)
 	}
 	v := in.env.Admission.Explain(u, admission.Facts{})
 	why := "no fetched page links to it"
@@ -47,9 +57,26 @@ type Filter struct {
 	Prefix string
 	// Status is that of the records; 0: any.
 	Status storage.Status
+	// URL matches the records' URLs; nil: any.
+	URL *regexp.Regexp
+	// Sample is the number of records to choose of those, always the same ones; 0: all.
+	Sample int
 }
 
-// Records streams the chosen records in key order. What a record refers to (Meta) is valid until the next step.
+// chooses reports whether a record is chosen, leaving aside the prefix and the sample.
+func (f *Filter) chooses(key []byte, r *storage.Record) bool {
+	if f.Status != 0 && r.Status != f.Status {
+		return false
+	}
+	if f.URL == nil {
+		return true
+	}
+	u, err := urlkey.AppendURL(nil, key)
+	return err == nil && f.URL.Match(u)
+}
+
+// Records streams the chosen records in key order. What a record refers to (Meta, Outcome) is valid until the next
+// step.
 func (in *Inspect) Records(ctx context.Context, f Filter) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		prefix := f.Prefix
@@ -61,19 +88,81 @@ func (in *Inspect) Records(ctx context.Context, f Filter) iter.Seq2[Record, erro
 			}
 			prefix = string(h)
 		}
-		for e, err := range crawldb(ctx, in.env.Store, prefix) {
-			if err != nil {
-				yield(Record{}, err)
-				return
-			}
-			if f.Status != 0 && e.value.Status != f.Status {
-				continue
-			}
-			if !yield(Record{urlkey.Key(e.key), *e.value}, nil) {
+		if err := in.records(ctx, prefix, &f, yield); err != nil {
+			yield(Record{}, err)
+		}
+	}
+}
+
+// records is Records with the beginning of the keys. It does not yield the error that it returns.
+func (in *Inspect) records(
+	ctx context.Context, prefix string, f *Filter, yield func(Record, error) bool,
+) (err error) {
+	snapshot := in.env.Store.Snapshot()
+	defer func() { err = errors.Join(err, snapshot.Close()) }()
+	list, err := in.env.Store.SegmentList()
+	if err != nil {
+		return fmt.Errorf("listing segments: %w", err)
+	}
+	newest := newOutcomes(snapshot, list, true)
+	defer func() { err = errors.Join(err, newest.close()) }()
+	chosen := crawldb(ctx, snapshot, prefix)
+	if f.Sample > 0 {
+		if chosen, err = sample(ctx, snapshot, prefix, f); err != nil {
+			return err
+		}
+	}
+	for e, err := range chosen {
+		if err != nil {
+			return err
+		}
+		if !f.chooses(e.key, e.value) {
+			continue
+		}
+		o, err := newest.of(e.key, e.value)
+		if err != nil {
+			return err
+		}
+		if !yield(Record{urlkey.Key(e.key), *e.value, o}, nil) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// sample streams a sample of the chosen records, those whose keys have the greatest hashes, in key order.
+func sample(
+	ctx context.Context, rd *storage.Snapshot, prefix string, f *Filter,
+) (iter.Seq2[entry[storage.Record], error], error) {
+	best := best{limit: f.Sample}
+	for e, err := range crawldb(ctx, rd, prefix) {
+		if err != nil {
+			return nil, err
+		}
+		if f.chooses(e.key, e.value) {
+			best.offer(e.key, float64(xxh3.Hash(e.key)), 0)
+		}
+	}
+	list := best.sorted()
+	slices.SortFunc(list, func(a, b ranked) int { return strings.Compare(a.key, b.key) })
+	return func(yield func(entry[storage.Record], error) bool) {
+		var r storage.Record
+		for _, x := range list {
+			_, err := rd.Record(urlkey.Key(x.key), &r)
+			if !yield(entry[storage.Record]{[]byte(x.key), &r}, err) || err != nil {
 				return
 			}
 		}
+	}, nil
+}
+
+// addOutcome finds the outcome of a single record.
+func (in *Inspect) addOutcome(rd storage.Reader, r *Record) error {
+	list, err := in.env.Store.SegmentList()
+	if err == nil {
+		r.Outcome, err = newOutcomes(rd, list, false).of([]byte(r.Key), &r.Record)
 	}
+	return err
 }
 
 // crawldb scans the records whose keys begin with a prefix.
@@ -98,6 +187,9 @@ func (in *Inspect) TopRecords(ctx context.Context, n int) ([]Record, error) {
 	for _, x := range best.sorted() {
 		r := Record{Key: urlkey.Key(x.key)}
 		if _, err := snapshot.Record(r.Key, &r.Record); err != nil {
+			return nil, err
+		}
+		if err := in.addOutcome(snapshot, &r); err != nil {
 			return nil, err
 		}
 		list = append(list, r)

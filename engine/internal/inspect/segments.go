@@ -111,18 +111,9 @@ func (in *Inspect) parsedSegment(segment uint32, u urlkey.URL) (uint32, error) {
 	return 0, fmt.Errorf("parse records: %w: no segment is sealed", ErrNotFound)
 }
 
-// segmentOf is the newest segment with a parse record of a URL. Its record only names segments that have a page: for
-// failures and redirects the segments are asked, newest first.
+// segmentOf is the newest segment with a parse record of a URL: crawldb may not know it yet.
 func (in *Inspect) segmentOf(u urlkey.URL) (uint32, error) {
-	var r storage.Record
-	if _, err := in.env.Store.Record(u.Key(), &r); err != nil || r.Segment != 0 {
-		return r.Segment, err
-	}
-	var list []storage.Segment
-	var err error
-	if r.LastFetch != 0 {
-		list, err = in.env.Store.SegmentList()
-	}
+	list, err := in.env.Store.SegmentList()
 	for i := len(list) - 1; i >= 0 && err == nil; i-- {
 		var ok bool
 		if _, ok, err = in.env.Store.Get(storage.ParseLinks(list[i].Number), []byte(u.Key()), nil); ok {

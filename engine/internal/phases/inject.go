@@ -42,7 +42,8 @@ type Injected struct {
 	Merged     uint64 // lines with the same URL as a later one
 	Filtered   uint64
 	Malformed  uint64
-	Examples   []string // the first malformed lines and what is wrong with them
+	Assumed    uint64   // lines without a scheme, injected with https
+	Examples   []string // the first lines that were filtered or are malformed: where they are, and why
 	Readmitted Readmitted
 	Woken      []urlkey.HostKey // hosts of changed records that have something due, in key order
 }
@@ -54,8 +55,9 @@ const (
 )
 
 // Inject makes records of seeds. A seed line is a URL, then optional TAB-separated key=value
-// pairs; empty lines and lines that begin with '#' are skipped. Malformed lines are counted and
-// quoted in the result, and the rest is injected. The seeds' hosts become part of the scope, and withheld links that
+// pairs; empty lines and lines that begin with '#' are skipped. A URL without a scheme gets https, and http is tried
+// when no https connection can be made (ParseSeed). Malformed lines are counted and quoted in the result, and the rest
+// is injected. The seeds' hosts become part of the scope, and withheld links that
 // come into scope are readmitted.
 //
 // A known URL, whatever becomes of it, is of depth 0 from now on, and its links of depth 1.
@@ -97,17 +99,24 @@ type injection struct {
 	lowered    *storage.TableWriter
 	changes    *admission.Changes
 	result     Injected
+	name       string // of the current source, "": it has none
+	number     int    // of the current line in it, from 1
+	listed     bool   // the current source is InjectOptions.URLs
 	key        []byte
 	value      []byte
 }
 
 func (in *injection) readAll(ctx context.Context) error {
-	for _, line := range in.o.URLs {
+	in.listed = true
+	for i, line := range in.o.URLs {
+		in.number = i + 1
 		if err := in.line(line); err != nil {
 			return err
 		}
 	}
+	in.listed = false
 	for _, source := range in.o.Sources {
+		in.name, in.number = source.Name, 0
 		err := in.lines(ctx, source.Reader)
 		if err != nil && source.Name != "" {
 			err = fmt.Errorf("seed file %s: %w", source.Name, err)
@@ -123,6 +132,7 @@ func (in *injection) lines(ctx context.Context, r io.Reader) error {
 	br := bufio.NewReaderSize(r, seedLineMax)
 	for ctx.Err() == nil {
 		line, err := br.ReadSlice('\n')
+		in.number++
 		if errors.Is(err, bufio.ErrBufferFull) {
 			in.malformed(string(line[:64]), fmt.Errorf("line longer than %d bytes", seedLineMax))
 			for errors.Is(err, bufio.ErrBufferFull) {
@@ -147,9 +157,25 @@ func (in *injection) lines(ctx context.Context, r io.Reader) error {
 func (in *injection) malformed(line string, err error) {
 	in.result.Lines++
 	in.result.Malformed++
-	if len(in.result.Examples) < malformedExamples {
-		in.result.Examples = append(in.result.Examples, fmt.Sprintf("%.80q: %v", line, err))
+	in.example(line, err.Error())
+}
+
+// filtered notes a line whose URL is refused.
+func (in *injection) filtered(line, reason, rule string) {
+	in.result.Filtered++
+	if rule != "" {
+		reason += " (" + rule + ")"
 	}
+	in.example(line, "refused: "+reason)
+}
+
+// example keeps the first lines that are not injected.
+func (in *injection) example(line, why string) {
+	if len(in.result.Examples) >= seedExamples {
+		return
+	}
+	in.result.Examples = append(in.result.Examples,
+		fmt.Sprintf("%s: %.80q: %s", placeOf(in.name, in.number, in.listed), line, why))
 }
 
 // line parses one seed line and adds its record to the sorter.
@@ -159,7 +185,7 @@ func (in *injection) line(line string) error {
 		return nil
 	}
 	raw, rest, _ := strings.Cut(line, "\t")
-	u, err := urlkey.Parse(raw)
+	u, assumed, err := ParseSeed(raw)
 	if err != nil {
 		in.malformed(raw, err)
 		return nil
@@ -174,12 +200,17 @@ func (in *injection) line(line string) error {
 	}
 	in.result.Lines++
 	if u, err = in.p.env.Normalizers.Normalize(u); err != nil {
-		in.result.Filtered++
+		in.filtered(raw, err.Error(), "")
 		return nil
 	}
 	if v := in.p.env.Admission.Verdict(u, admission.Facts{Seed: true}); !v.OK() {
-		in.result.Filtered++
+		v = in.p.env.Admission.Explain(u, admission.Facts{Seed: true})
+		in.filtered(raw, v.Reason, v.Rule)
 		return nil
+	}
+	if assumed {
+		in.result.Assumed++
+		r.Meta = append(r.Meta, storage.Field{Name: storage.MetaScheme, Value: storage.SchemeAssumed})
 	}
 	r.Score = in.p.seedScore()
 	if !math.IsNaN(given) {
@@ -283,10 +314,14 @@ func (in *injection) mergeOne(w *storage.TableWriter, hosts *hostTally, key, see
 		r = in.p.updatedSeed(was, r)
 	default:
 		in.result.Known++
-		if was.Depth == 0 && was.Hops == 0 {
+		assumes := r.SchemeAssumed() && was.LastFetch == 0 && !was.SchemeAssumed()
+		if was.Depth == 0 && was.Hops == 0 && !assumes {
 			return nil
 		}
-		r = was
+		given := r.Meta
+		if r = was; assumes { // it was given with https before, and was never reached
+			r.Meta = append(r.Meta, given...)
+		}
 	}
 	r.Depth, r.Hops = 0, 0 // it is a seed now
 	if old != nil {

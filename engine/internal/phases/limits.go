@@ -26,8 +26,8 @@ const (
 
 	// seedLineMax bounds one seed line, in bytes; a longer one is reported as malformed.
 	seedLineMax = 64 << 10
-	// malformedExamples is the number of malformed seeds that Injected quotes.
-	malformedExamples = 5
+	// seedExamples is the number of seeds that were not injected that Injected quotes.
+	seedExamples = 20
 	// redirectDepthCost is what a redirect adds to the depth of its target: nothing, since the
 	// visitor did not choose a link.
 	redirectDepthCost = 0

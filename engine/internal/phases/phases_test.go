@@ -57,8 +57,16 @@ func TestInject(t *testing.T) {
 		},
 	})
 	counts := [...]uint64{r.Lines, r.New, r.Merged, r.Filtered, r.Malformed}
-	if err != nil || counts != [...]uint64{8, 3, 1, 1, 3} || len(r.Examples) != 3 || len(r.Woken) != 3 {
+	if err != nil || counts != [...]uint64{8, 3, 1, 1, 3} || len(r.Examples) != 4 || len(r.Woken) != 3 {
 		t.Errorf("%+v %v", r, err)
+	}
+	for i, want := range []string{
+		`seed 4: "` + hostA + `refused": refused: `, `seed 5: "no url": URL "no url": no scheme`,
+		`seeds.txt:2: `, `line 1: "xxxxxxxx`,
+	} {
+		if !strings.HasPrefix(r.Examples[i], want) {
+			t.Errorf("example %d is %q, want %q…", i, r.Examples[i], want)
+		}
 	}
 	b := w.records()[w.key(hostB)]
 	if b.Score != 2.5 || b.Interval != 60 || len(b.Meta) != 1 || b.FetchTime != w.now {

@@ -22,6 +22,9 @@ type Attempt struct {
 	Response *fetch.Response // nil if there is none
 	Failure  fetch.Failure   // "" if there is a response
 	Received int64           // bytes that came without making a response, see fetch.Response.Received
+	// Instead is the URL to fetch in place of this one, which failed: the attempt counts as a temporary redirect. Zero:
+	// there is none.
+	Instead urlkey.URL
 	// Preferences are what robots.txt said about uses of the page, as "name: value" lines. " | " counts as a line end.
 	Preferences string
 
@@ -83,6 +86,7 @@ const truncatedByUs = "unspecified"
 // Fields of WARC records: of the metadata record of an attempt without a response, and of response records.
 const (
 	fieldFailure = "seine-failure"
+	fieldInstead = "seine-instead"       // Attempt.Instead
 	fieldRole    = "WARC-Seine-Role"     // on responses that are not pages
 	fieldTook    = "WARC-Seine-Fetch-Ms" // on pages
 	fieldDropped = "WARC-Seine-Dropped"  // on pages without their body: its bytes

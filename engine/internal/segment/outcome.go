@@ -44,6 +44,9 @@ func (g *Segments) readOutcome(a *Attempt, s *Scratch, parsed bool) {
 	}
 	if a.Response == nil {
 		o.Status = failureStatus(a.Failure)
+		if !a.Instead.IsZero() {
+			o.Status, o.Redirect = storage.FetchRedirTemp, a.Instead.Key()
+		}
 		return
 	}
 	r := a.Response

@@ -20,7 +20,7 @@ func storedAttempt(rec *warc.Record) (a *Attempt, ok bool, err error) {
 	case warc.TypeResponse:
 		a, ok, err = storedResponse(rec)
 	case warc.TypeMetadata:
-		a, ok = storedFailure(rec)
+		a, ok, err = storedFailure(rec)
 	}
 	if err != nil || !ok {
 		return nil, false, err
@@ -61,11 +61,14 @@ func storedResponse(rec *warc.Record) (a *Attempt, ok bool, err error) {
 	return a, err == nil, err
 }
 
-func storedFailure(rec *warc.Record) (a *Attempt, ok bool) {
+func storedFailure(rec *warc.Record) (a *Attempt, ok bool, err error) {
 	failure := blockField(rec, fieldFailure)
 	a = &Attempt{Failure: fetch.Failure(failure), Took: storedMillis(blockField(rec, fieldTookMS)),
 		Received: storedBytes(blockField(rec, fieldWireLen))}
-	return a, failure != ""
+	if instead := blockField(rec, fieldInstead); instead != "" {
+		a.Instead, err = urlkey.Parse(instead)
+	}
+	return a, failure != "", err
 }
 
 // blockField returns a field of a record whose block is application/warc-fields.

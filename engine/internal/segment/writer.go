@@ -78,10 +78,12 @@ func (w *Writer) Store(a *Attempt, s *Scratch) (storage.FetchStatus, error) {
 func (w *Writer) append(a *Attempt, s *Scratch) (err error) {
 	took, wire := strconv.FormatInt(a.Took.Milliseconds(), 10), strconv.FormatInt(a.received(), 10)
 	if a.Response == nil {
-		a.location, err = w.warc.WriteMetadata(a.URL.String(), a.At, []warc.Field{
-			{Name: fieldFailure, Value: string(a.Failure)},
-			{Name: fieldTookMS, Value: took}, {Name: fieldWireLen, Value: wire},
-		})
+		s.fields = append(s.fields[:0], warc.Field{Name: fieldFailure, Value: string(a.Failure)},
+			warc.Field{Name: fieldTookMS, Value: took}, warc.Field{Name: fieldWireLen, Value: wire})
+		if !a.Instead.IsZero() {
+			s.fields = append(s.fields, warc.Field{Name: fieldInstead, Value: a.Instead.String()})
+		}
+		a.location, err = w.warc.WriteMetadata(a.URL.String(), a.At, s.fields)
 		return err
 	}
 	s.fields = append(s.fields[:0], warc.Field{Name: fieldTook, Value: took}, warc.Field{Name: fieldWire, Value: wire})

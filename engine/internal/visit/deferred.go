@@ -135,4 +135,5 @@ type robotsAnswer struct {
 	received int64      // bytes
 	broken   bool       // there was no answer because a kept connection was closed
 	noFiles  error      // there was no request because no more files can be opened; nil: there was
+	reason   reason     // why there is no usable answer
 }

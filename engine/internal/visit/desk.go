@@ -30,6 +30,8 @@ type desk struct {
 	storing  atomic.Int64 // responses that wait for a slot or are being stored
 	received atomic.Int64 // bytes
 	replayed atomic.Int64 // requests that were, or will be, sent again
+	answered atomic.Int64 // when the last request ended, Unix ns; 0: none did
+	syncing  atomic.Int64 // when the sync that is under way began, Unix ns; 0: none is
 	gate     gate
 
 	filesLacked sync.Once // a warning

@@ -37,6 +37,7 @@ type Hosts struct {
 
 	sitemaps sitemaps // of robots.txt files
 	slots    slots
+	troubles troubles
 }
 
 // authority is one (scheme, host, port), or what is known of a host whatever the scheme. mu is never held while waiting
@@ -48,6 +49,7 @@ type authority struct {
 	mu       sync.Mutex
 	facts    storage.HostFacts
 	rules    *robots.Rules // nil until decided
+	reason   reason        // why robots.txt was not usable when it was last requested
 	dirty    bool
 	weight   int64           // its part of Hosts.bytes; 0 while it is not in memory
 	broken   bool            // the request for robots.txt broke off with its kept connection
@@ -226,8 +228,12 @@ func (h *Hosts) peek(key urlkey.HostKey) *authority {
 }
 
 // Remember stores what the frontier learned of a host, so that it survives a restart: the frontier's Options.OnHost. It
-// may read the store. An error is reported to Env.Warn.
+// may read the store. An error is reported to Env.Warn. A host that only the crawl's own settings refuse is not
+// remembered: the next process may have others.
 func (h *Hosts) Remember(host urlkey.HostKey, s frontier.HostState) {
+	if r, ok := h.troubles.of(host); ok && refusedHere(r.failure) {
+		return
+	}
 	h.change(host, func(f *storage.HostFacts) {
 		f.NextFetch, f.Failures, f.Sleeps = s.NotBefore.UnixMilli(), uint16(s.Failures), uint16(s.Sleeps)
 		f.Throttles, f.ResponseMS = uint16(s.Throttles), clampMS(s.ResponseTime)
@@ -277,3 +283,14 @@ func (h *Hosts) recall(host urlkey.HostKey, r *frontier.Refill) error {
 
 // Sitemaps returns the keys of the sitemaps that were found since the last call. Any goroutine may call it.
 func (h *Hosts) Sitemaps() []urlkey.Key { return h.sitemaps.take() }
+
+// Troubles returns why hosts give nothing, the reason with the most hosts first. Any goroutine may call it.
+func (h *Hosts) Troubles() []Trouble { return h.troubles.list() }
+
+// TroubleOf returns why a host gives nothing; Hosts is 0 if nothing is known. Any goroutine may call it.
+func (h *Hosts) TroubleOf(host urlkey.HostKey) (t Trouble) {
+	if r, ok := h.troubles.of(host); ok {
+		t = Trouble{Failure: r.failure, Robots: r.robots, Hosts: 1, Example: host}
+	}
+	return t
+}

@@ -51,6 +51,9 @@ const (
 	sitemapsOfHost = 100
 	sitemapsMax    = 1 << 20
 
+	// troublesMax is the number of hosts in trouble that are remembered with the reason. Others only count as failing.
+	troublesMax = 10_000
+
 	// priorityBits: a host whose best URL has a score of 2^priorityBits has the highest priority.
 	priorityBits = 12
 

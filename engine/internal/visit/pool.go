@@ -160,6 +160,20 @@ func (p *Pool) Busy() int64 { return p.busy.Load() }
 // Storing returns the number of responses, of visits under way, that will soon be in the open segment.
 func (p *Pool) Storing() int64 { return p.storing.Load() }
 
+// Syncing returns for how long the sync has lasted that is under way; 0: none is. A long one is a disk that does not
+// answer.
+func (p *Pool) Syncing(now time.Time) time.Duration { return since(now, p.syncing.Load()) }
+
+// Silent returns for how long no request has ended; 0: none was made yet.
+func (p *Pool) Silent(now time.Time) time.Duration { return since(now, p.answered.Load()) }
+
+func since(now time.Time, unixNano int64) time.Duration {
+	if unixNano == 0 {
+		return 0
+	}
+	return max(now.Sub(time.Unix(0, unixNano)), 0)
+}
+
 // Received returns the number of bytes received, whatever they were for.
 func (p *Pool) Received() int64 { return p.received.Load() }
 
@@ -195,7 +209,9 @@ func (p *Pool) syncer() {
 
 // Sync makes a segment's outcomes durable, counts them and reports them to Env.Stored.
 func (p *Pool) Sync(seg *segment.Writer) error {
+	p.syncing.Store(p.env.Now().UnixNano())
 	stored, err := seg.Sync()
+	p.syncing.Store(0)
 	if err != nil || len(stored) == 0 {
 		return err
 	}

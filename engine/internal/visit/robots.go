@@ -25,6 +25,7 @@ type robotsState struct {
 	pending    bool          // the answer is a redirect that is deferred: try again after deferredPoll
 	broken     bool          // the kept connection of the request was closed: it must be sent again
 	unreach    time.Duration // > 0: nothing may be fetched for this time
+	reason     reason        // of unreach; zero: it was found by an earlier process
 	start, end time.Time     // of the request
 	received   int64         // bytes, by the request
 	noFiles    error         // nothing was requested because no more files can be opened; nil: it was
@@ -90,7 +91,7 @@ func (h *Hosts) robots(ctx context.Context, u urlkey.URL, keep keepFunc, follow 
 		return state, nil
 	}
 	state.unreach = h.decide(a, answer, state.end)
-	state.rules = a.rules
+	state.rules, state.reason = a.rules, a.reason
 	return state, nil
 }
 
@@ -112,7 +113,7 @@ func (h *Hosts) decided(a *authority) (s robotsState, wait chan struct{}) {
 		}
 		a.deferred = nil
 		s.unreach = h.decide(a, answer, now)
-		s.rules = a.rules
+		s.rules, s.reason = a.rules, a.reason
 		return s, nil
 	}
 	switch {
@@ -123,7 +124,7 @@ func (h *Hosts) decided(a *authority) (s robotsState, wait chan struct{}) {
 		a.fetching = make(chan struct{})
 		s.requested = true
 	case f.RobotsStatus == robotsStatusUnreachable:
-		s.unreach = time.Duration(f.RobotsExpires-now.UnixMilli()) * time.Millisecond
+		s.unreach, s.reason = time.Duration(f.RobotsExpires-now.UnixMilli())*time.Millisecond, a.reason
 	default:
 		if a.rules == nil {
 			a.rules, _ = RobotsRules(f, h.agentOf(a.key))
@@ -137,6 +138,11 @@ func (h *Hosts) decided(a *authority) (s robotsState, wait chan struct{}) {
 // decide stores an answer to the request for the authority's robots.txt. It returns how long nothing may be fetched.
 // a.mu is held.
 func (h *Hosts) decide(a *authority, answer robotsAnswer, now time.Time) (unreach time.Duration) {
+	a.reason = answer.reason
+	if refusedHere(answer.reason.failure) { // nothing was requested, so nothing is learned
+		a.rules = robots.DisallowAll
+		return robotsRetryMin
+	}
 	a.dirty = true
 	unreach = noteRobots(&a.facts, answer.status, answer.body, now)
 	h.weigh(a)
@@ -207,6 +213,7 @@ func (h *Hosts) ask(ctx context.Context, req *fetch.Request, keep keepFunc) robo
 }
 
 func (h *Hosts) answer(at urlkey.URL, resp *fetch.Response, keep keepFunc) (a robotsAnswer) {
+	a.reason = reason{failure: resp.Failure, robots: resp.Status}
 	a.received, a.broken = resp.Received, resp.Failure == fetch.FailStale
 	if resp.Failure == fetch.FailFiles {
 		a.noFiles = resp.Err

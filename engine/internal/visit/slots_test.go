@@ -41,8 +41,8 @@ func TestSlots(t *testing.T) {
 	held := []*segment.Scratch{h.slots.take(), h.slots.take()}
 	answered := make(chan robotsAnswer)
 	go func() {
-		resp := robotsTxt("")(t.Context(), nil)
-		answered <- h.answer(w.url("http://a.example/robots.txt"), resp, func(urlkey.URL, *fetch.Response) error { return nil })
+		keep := func(urlkey.URL, *fetch.Response) error { return nil }
+		answered <- h.answer(w.url("http://a.example/robots.txt"), robotsTxt("")(t.Context(), nil), keep)
 	}()
 	select {
 	case <-answered:

@@ -105,6 +105,11 @@ func (x *visit) request(ctx context.Context, c *frontier.Candidate, left int) (p
 	if x.cutOff(ctx, c, resp, left) {
 		return progress{}, nil
 	}
+	if resp.Failure != "" {
+		if instead := x.instead(u, resp.Failure); !instead.IsZero() {
+			return progress{}, x.redirectTo(instead, u, resp.Failure, left)
+		}
+	}
 	more := x.out.Kind == frontier.Fetched
 	if !more || left == 1 {
 		x.giveBack(left - 1) // the host may have its next visit while this page is parsed
@@ -223,8 +228,20 @@ func (x *visit) allowed(ctx context.Context, u urlkey.URL, left int) (bool, erro
 		x.hosts.rememberDelay(x.v.Host, x.out.CrawlDelay)
 	}
 	x.out.Kind, x.out.End, x.out.ResponseTime = frontier.Fetched, r.end, r.end.Sub(r.start)
+	if r.requested {
+		x.answered.Store(r.end.UnixNano())
+	}
+	if r.unreach == 0 {
+		x.hosts.troubles.answered(x.v.Host)
+	}
 	switch {
 	case r.unreach > 0:
+		if r.reason.robots == 0 {
+			if instead := x.instead(u, r.reason.failure); !instead.IsZero() {
+				return false, x.redirectTo(instead, u, r.reason.failure, left)
+			}
+		}
+		x.hosts.troubles.note(x.v.Host, r.reason)
 		x.out.Kind, x.out.RetryAfter = frontier.HostFailure, r.unreach
 	case x.hosts.delayOf(x.v.Host) < 0 && x.out.CrawlDelay <= 0 && !r.pending:
 		return true, nil
@@ -249,13 +266,17 @@ func (x *visit) note(r *fetch.Response) {
 	o := &x.out
 	o.Kind, o.End, o.ResponseTime, o.Addr = frontier.Fetched, r.End, r.FirstByte, r.Addr
 	x.spend(r)
+	x.answered.Store(r.End.UnixNano())
 	switch {
 	case r.Failure != "" && r.Failure.Kind() != fetch.KindPermanent:
 		o.Kind, o.Local = frontier.HostFailure, r.Failure.Local()
+		x.hosts.troubles.note(x.v.Host, reason{failure: r.Failure})
+		return
 	case r.Failure == "" && (r.Status == 429 || r.Status == 503):
 		o.Kind = frontier.Throttled
 		o.RetryAfter, _ = r.RetryAfter(x.env.Now())
 	}
+	x.hosts.troubles.answered(x.v.Host)
 }
 
 // spend counts what an exchange cost.
@@ -342,4 +363,29 @@ func (x *visit) fetchDeferred(ctx context.Context, u urlkey.URL, left int) (more
 		}
 	}
 	return more
+}
+
+// instead is plainInstead for a URL of the visit. While the local network is cut, no failure says anything.
+func (x *visit) instead(u urlkey.URL, f fetch.Failure) (none urlkey.URL) {
+	if x.frontier.Outage() {
+		return none
+	}
+	return plainInstead(x.env.Store, u, f)
+}
+
+// redirectTo stores a failed attempt at u as a redirect, and ends the visit. The host is not blamed: it gets its next
+// request after the usual delay.
+func (x *visit) redirectTo(to, u urlkey.URL, f fetch.Failure, left int) error {
+	if f == "" {
+		f = fetch.FailUnreachable
+	}
+	x.hosts.troubles.answered(x.v.Host)
+	end := x.out.End
+	if end.IsZero() {
+		end = x.env.Now()
+	}
+	x.out.Kind, x.out.End, x.out.RetryAfter = frontier.Fetched, end, 0
+	_, err := x.store(&segment.Attempt{URL: u, At: end, Failure: f, Instead: to})
+	x.giveBack(left - 1)
+	return err
 }

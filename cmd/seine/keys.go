@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/seine-crawler/seine/engine"
+)
+
+// keysHelp is the line of the dashboard that names the keys.
+const keysHelp = "  keys     p pause or go on   + - more or fewer fetchers   q stop cleanly"
+
+// Control characters that a terminal in raw mode sends in place of signals.
+const (
+	ctrlC = 3
+	ctrlZ = 26
+)
+
+// controls are what keys do to a crawl.
+type controls struct {
+	e        *engine.Engine
+	fetchers int
+	paused   bool
+	out      io.Writer
+	stop     func() // as the first Ctrl-C
+	suspend  func() // as Ctrl-Z
+}
+
+// press does what a key says. A key that says nothing does nothing.
+//
+// + and - change the number of fetchers and never the delay: a key must not make a crawl impolite.
+func (k *controls) press(key byte) {
+	switch key {
+	case 'p', 'P', ' ':
+		k.paused = !k.paused
+		if k.paused {
+			k.note(k.e.Pause())
+		} else {
+			k.note(k.e.Resume())
+		}
+	case '+', '=':
+		k.setFetchers(k.fetchers + max(k.fetchers/2, 1))
+	case '-', '_':
+		k.setFetchers(max(k.fetchers*2/3, 1))
+	case 'q', 'Q', ctrlC:
+		k.stop()
+	case ctrlZ:
+		k.suspend()
+	}
+}
+
+func (k *controls) setFetchers(n int) {
+	if err := k.e.SetConcurrency(n); err != nil {
+		k.note(err)
+		return
+	}
+	k.fetchers = n
+}
+
+func (k *controls) note(err error) {
+	if err != nil {
+		fmt.Fprintln(k.out, message(err))
+	}
+}
+
+// readKeys reads keys from the terminal until the returned function is called, which gives the terminal back. It does
+// nothing unless both stdin and stderr are a terminal and this process is in its foreground: a crawl in the background
+// must not touch it.
+//
+// A panic on another goroutine leaves the terminal in raw mode, as Go calls nothing then; "reset" brings it back.
+func (s *screen) readKeys(stdin io.Reader, k *controls) (end func(), ok bool) {
+	in, isFile := stdin.(*os.File)
+	if !s.isTerminal() || !isFile || !term.IsTerminal(int(in.Fd())) || !foreground(in) {
+		return func() {}, false
+	}
+	// Its own descriptor: closing it ends the read.
+	tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
+	if err != nil {
+		return func() {}, false
+	}
+	raw := func() bool {
+		was, err := term.MakeRaw(int(in.Fd())) // tty.Fd would make its reads uninterruptible
+		if err != nil {
+			return false
+		}
+		s.mu.Lock()
+		s.undo = func() { _ = term.Restore(int(in.Fd()), was) }
+		s.mu.Unlock()
+		return true
+	}
+	if !raw() {
+		tty.Close()
+		return func() {}, false
+	}
+	k.suspend = func() {
+		s.leave()
+		suspend()
+		raw()
+	}
+	endSignals := s.leaveOnSignals()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		var key [1]byte
+		for {
+			if n, err := tty.Read(key[:]); err != nil || n == 0 {
+				return
+			}
+			k.press(key[0])
+		}
+	}()
+	return func() {
+		endSignals()
+		s.leave()
+		tty.Close()
+		select {
+		case <-done:
+		case <-time.After(time.Second): // a system whose terminals cannot be polled: the next key ends the read
+		}
+	}, true
+}

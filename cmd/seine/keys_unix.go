@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"os/signal"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// foreground reports whether this process may change a terminal.
+func foreground(tty *os.File) bool {
+	group, err := unix.IoctlGetInt(int(tty.Fd()), unix.TIOCGPGRP)
+	return err == nil && group == syscall.Getpgrp()
+}
+
+// suspend stops this process until its shell continues it.
+func suspend() { _ = syscall.Kill(0, syscall.SIGTSTP) }
+
+// leaveOnSignals gives the terminal back when a signal ends this process at once, and then lets it. It works until the
+// returned function is called.
+func (s *screen) leaveOnSignals() (end func()) {
+	signals, done := make(chan os.Signal, 1), make(chan struct{})
+	signal.Notify(signals, syscall.SIGHUP, syscall.SIGQUIT)
+	go func() {
+		select {
+		case got := <-signals:
+			s.leave()
+			signal.Reset(got)
+			_ = syscall.Kill(os.Getpid(), got.(syscall.Signal))
+		case <-done:
+		}
+	}()
+	return func() {
+		signal.Stop(signals)
+		close(done)
+	}
+}
+
+// interruptSelf does what Ctrl-C does.
+func interruptSelf() { _ = syscall.Kill(os.Getpid(), syscall.SIGINT) }

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seine-crawler/seine/engine/fetch"
+	"github.com/seine-crawler/seine/engine/internal/visit"
+)
+
+// TestCause: every state of a crawl has its true cause, with what helps.
+func TestCause(t *testing.T) {
+	waiting := []HeldHost{{Host: "slow.example", URLs: 120, Delay: Duration(time.Second), Because: heldByDelay}}
+	failing := []HeldHost{{Host: "a.example", Because: heldByFailures, Next: time.Now().Add(time.Hour)}}
+	throttled := []HeldHost{{Host: "a.example", URLs: 3, Because: heldByThrottle, Wait: Duration(time.Minute)}}
+	one := func(f fetch.Failure) []visit.Trouble {
+		return []visit.Trouble{{Failure: f, Hosts: 1, Example: "example,a,"}}
+	}
+	stuck := func(t []visit.Trouble) situation { return situation{stopped: StopDone, troubles: t} }
+	now := func(p Progress) situation { return situation{Progress: p} }
+	done := func(p Progress) situation { return situation{stopped: StopDone, Progress: p} }
+	robots := []visit.Trouble{{Robots: 503, Hosts: 7, Example: "example,a,"}, {Failure: fetch.FailDNS, Hosts: 2}}
+	for _, c := range []struct {
+		name string
+		s    situation
+		kind CauseKind
+		says string // part of it
+	}{
+		// While it runs.
+		{"nothing", now(Progress{HostsReady: 3, Fetchers: 8}), CauseNone, ""},
+		{"paused", situation{holders: visit.HeldByPause}, CausePaused, "paused"},
+		{"full disk", situation{holders: visit.HeldByDisk}, CauseDiskFull, "free some space"},
+		{"stalled disk", situation{syncing: 12 * time.Second}, CauseDiskSilent, "a sync has lasted 12s"},
+		{"a usual sync", situation{Progress: Progress{HostsReady: 1}, syncing: time.Second}, CauseNone, ""},
+		{"cut network", now(Progress{Outage: true}), CauseNetwork, "network seems to be cut"},
+		{"no DNS", situation{Progress: Progress{Outage: true}, troubles: one(fetch.FailDNSTimeout)}, CauseDNS,
+			"--set resolver"},
+		{"updatedb behind", situation{holders: visit.HeldByBacklog}, CauseBacklog, "updatedb"},
+		{"silence", situation{Progress: Progress{Busy: 5, Fetchers: 8}, silent: 15 * time.Second}, CauseSilent,
+			"no server has answered for 15s, 5 requests"},
+		{"fetchers", now(Progress{Busy: 8, Fetchers: 8, HostsReady: 9}), CauseFetchers, "--concurrency"},
+		{"DNS is no politeness", situation{Progress: Progress{HostsWaiting: 1}, troubles: one(fetch.FailDNSNotFound)},
+			CauseDNS, "a.example is not in DNS"},
+		{"one of many fails", situation{Progress: Progress{HostsWaiting: 50}, troubles: one(fetch.FailRefused)},
+			CausePoliteness, "50 hosts wait"},
+		{"politeness", now(Progress{HostsWaiting: 500}), CausePoliteness, "500 hosts wait"},
+		{"one host", situation{Progress: Progress{HostsWaiting: 1, Held: waiting}, delay: time.Second}, CausePoliteness,
+			"only slow.example has URLs left: 120 URLs, one each 1s (delay): --delay"},
+		{"few hosts", now(Progress{HostsWaiting: 3, Held: waiting}), CausePoliteness, "only 3 hosts"},
+		{"throttled", now(Progress{HostsWaiting: 1, HostsThrottled: 1, Held: throttled}),
+			CauseThrottled, "a.example is requested again in 1m0s"},
+		{"failing", now(Progress{HostsWaiting: 1, Held: failing}), CauseNoAnswer, "failed and is tried"},
+		{"asleep", now(Progress{HostsAsleep: 2}), CauseNoAnswer, "2 hosts failed and are left alone"},
+		// At its end, with pages.
+		{"done", done(Progress{Fetched: 3}), CauseDone, "nothing is due any more"},
+		{"done, scope", situation{stopped: StopDone, Progress: Progress{Fetched: 3},
+			refused: map[string]uint64{"scope": 9}}, CauseDone, "9 links leave the scope; --scope"},
+		{"done, troubles", situation{stopped: StopDone, Progress: Progress{Fetched: 3}, troubles: robots}, CauseDone,
+			"nothing else is due; 7 hosts, such as a.example, answer robots.txt with status 503, " +
+				"which forbids everything; 2 hosts for other reasons"},
+		{"done, throttled", done(Progress{Fetched: 3, HostsThrottled: 1}), CauseDone,
+			"demanded a pause"},
+		{"done, asleep", done(Progress{NotModified: 3, HostsAsleep: 1}), CauseDone,
+			"1 host did not answer"},
+		{"pages", situation{stopped: StopMaxPages, Progress: Progress{Fetched: 10, MaxPages: 10}}, CauseLimit,
+			"--max-pages 10 is reached: run it again"},
+		{"bytes", situation{stopped: StopMaxBytes, Progress: Progress{Fetched: 10}}, CauseLimit, "--max-bytes"},
+		{"time", situation{stopped: StopMaxTime, Progress: Progress{Fetched: 1, MaxTime: time.Hour}}, CauseLimit,
+			"--max-time 1h0m0s is reached"},
+		{"interrupted", situation{stopped: StopInterrupted}, CauseInterrupted, "run it again to continue"},
+		{"failed", situation{stopped: StopFailed, troubles: one(fetch.FailTLS)}, CauseFailed, "the error says why"},
+		// At its end, without any.
+		{"no seeds", situation{stopped: StopDone, empty: true}, CauseNoSeeds, "--seeds FILE"},
+		{"nothing due", situation{stopped: StopDone}, CauseNothingDue, "nothing is due"},
+		{"due later", situation{stopped: StopDone, nextDue: time.Date(2027, 1, 2, 3, 4, 5, 0, time.Local)},
+			CauseNothingDue, "nothing is due before 2027-01-02 03:04:05"},
+		{"no name", stuck(one(fetch.FailDNSNotFound)), CauseDNS, "check the spelling"},
+		{"no DNS", stuck(one(fetch.FailDNS)), CauseDNS, "DNS does not answer for a.example"},
+		{"private", situation{stopped: StopDone, troubles: one(fetch.FailAddress), contact: true}, CauseAddress,
+			"--allow-private"},
+		{"no contact", stuck(one(fetch.FailAddress)), CauseAddress, "give --contact"},
+		{"port", stuck(one(fetch.FailPort)), CausePort, "--allow-private"},
+		{"refused", stuck(one(fetch.FailRefused)), CauseNoAnswer, "refuses connections"},
+		{"no route", stuck(one(fetch.FailUnreachable)), CauseNoAnswer, "no route"},
+		{"timeout", situation{stopped: StopMaxTime, troubles: one(fetch.FailHeadTimeout)}, CauseNoAnswer, "in time"},
+		{"certificate", stuck(one(fetch.FailTLSExpired)), CauseTLS, "--set insecure-tls"},
+		{"no TLS", stuck(one(fetch.FailTLS)), CauseTLS, "http://"},
+		{"proxy", stuck(one(fetch.FailProxy)), CauseProxy, "setting proxy"},
+		{"other", stuck(one(fetch.FailStatus)), CauseNoAnswer, "protocol_error/status"},
+		{"robots.txt 503", stuck(robots[:1]), CauseRobots, "with status 503"},
+		{"robots.txt cut", stuck([]visit.Trouble{{Robots: 200, Hosts: 1}}), CauseRobots,
+			"cannot be read whole"},
+		{"robots.txt before", stuck(one("")), CauseRobots, "a while ago, so it is left alone"},
+		{"robots.txt forbids", done(Progress{RobotsDenied: 4}), CauseRobots,
+			"forbids every URL that was due (4)"},
+		{"all gone", situation{stopped: StopDone, Progress: Progress{Failed: 2, RobotsDenied: 1,
+			Failures: map[string]uint64{"http_404": 2}}}, CauseHTTP,
+			"every request failed: http_404 2, forbidden by robots.txt 1"},
+		{"all broken", situation{stopped: StopDone, Progress: Progress{Failed: 2,
+			Failures: map[string]uint64{"blocked_address": 2}}, contact: true}, CauseAddress, "blocked_address 2"},
+		{"throttled", done(Progress{HostsThrottled: 1, Held: throttled}), CauseThrottled,
+			"run it again later"},
+		{"left alone", done(Progress{HostsAsleep: 1, Held: failing}), CauseNoAnswer,
+			"a.example is not requested before"},
+		{"redirects out", situation{stopped: StopDone, Progress: Progress{Redirected: 1},
+			refused: map[string]uint64{"scope": 1}}, CauseScope, "--scope"},
+		{"only redirects", done(Progress{Redirected: 1}), CauseHTTP,
+			"every answer was a redirect"},
+	} {
+		got := c.s.cause()
+		if got.Kind != c.kind || !strings.Contains(got.String(), c.says) {
+			t.Errorf("%s: %s: %s\nwant %s: …%s…", c.name, got.Kind, got, c.kind, c.says)
+		}
+	}
+}
+
+// TestNothingFetched: which causes mean that a crawl got nothing.
+func TestNothingFetched(t *testing.T) {
+	for _, c := range []struct {
+		fetched uint64
+		kind    CauseKind
+		want    bool
+	}{
+		{0, CauseDNS, true}, {0, CauseRobots, true}, {0, CauseDone, true}, {0, CauseLimit, true},
+		{0, CauseNothingDue, false}, {0, CauseInterrupted, false}, {1, CauseDNS, false},
+	} {
+		r := CrawlReport{FetchReport: FetchReport{Fetched: c.fetched, Cause: Cause{Kind: c.kind}}}
+		if r.NothingFetched() != c.want {
+			t.Errorf("%d pages, %s: %t", c.fetched, c.kind, !c.want)
+		}
+	}
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package inspect
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seine-crawler/seine/storage"
+)
+
+// sealedAt makes a segment that was open for a minute, n minutes after the world began.
+func (w *world) sealedAt(number uint32, n int) (at int64) {
+	w.t.Helper()
+	begin := w.now.Add(time.Duration(n) * time.Minute)
+	for s := storage.SegmentOpen; s <= storage.SegmentIndexed; s++ {
+		seg := storage.Segment{Number: number, State: s, Created: begin}
+		if s > storage.SegmentOpen {
+			seg.Sealed = begin.Add(time.Minute)
+		}
+		w.must(w.store.PutSegment(seg))
+	}
+	return begin.UnixMilli()
+}
+
+// TestOutcomes: a record comes with the outcome of its newest fetch, also of one that crawldb has no segment of.
+func TestOutcomes(t *testing.T) {
+	w := newWorld(t, anywhere())
+	one, two := w.sealedAt(1, 0), w.sealedAt(2, 2)
+	target := parsed(t, "http://b.example/").Key()
+	put := func(segment uint32, url string, at int64, o storage.FetchOutcome) {
+		o.Time = at
+		if o.Status == 0 {
+			o.Status = storage.FetchGone
+		}
+		w.outcome(segment, url, o, "")
+	}
+	put(1, "http://a.example/page", one+5, storage.FetchOutcome{Status: storage.FetchSuccess, HTTPStatus: 200})
+	put(2, "http://a.example/page", two+5, storage.FetchOutcome{Failure: "timeout_head"})
+	put(1, "http://a.example/moved", one+6, storage.FetchOutcome{Status: storage.FetchRedirPerm, Redirect: target})
+	put(2, "http://a.example/no", two+7, storage.FetchOutcome{Failure: "robots_denied"})
+	put(2, "http://a.example/late", two+9, storage.FetchOutcome{Failure: "dns_nx"}) // updatedb has not seen it
+	put(1, "http://a.example/clock", 77, storage.FetchOutcome{Failure: "reset"})
+	w.record("http://a.example/page", storage.Record{LastFetch: two + 5, Segment: 1})
+	w.record("http://a.example/moved", storage.Record{LastFetch: one + 6})
+	w.record("http://a.example/no", storage.Record{LastFetch: two + 7})
+	w.record("http://a.example/late", storage.Record{LastFetch: one + 9})
+	w.record("http://a.example/clock", storage.Record{LastFetch: 77, Segment: 1})
+	w.record("http://a.example/new", storage.Record{})
+	want := map[string]string{
+		"http://a.example/page": "timeout_head", "http://a.example/moved": "-> " + string(target),
+		"http://a.example/no": "robots_denied", "http://a.example/clock": "reset",
+		"http://a.example/late": "none", "http://a.example/new": "none",
+	}
+	text := func(r Record) string {
+		switch o := r.Outcome; {
+		case o == nil:
+			return "none"
+		case o.Redirect != "":
+			return "-> " + string(o.Redirect)
+		default:
+			return o.Failure
+		}
+	}
+	n := 0
+	for r, err := range w.Records(ctx, Filter{}) {
+		w.must(err)
+		n++
+		if url := spell(t, r.Key); text(r) != want[url] {
+			t.Errorf("%s: %s, want %s", url, text(r), want[url])
+		}
+	}
+	if n != len(want) {
+		t.Errorf("%d records", n)
+	}
+	for url, outcome := range want {
+		r, err := w.Record(parsed(t, url))
+		if w.must(err); text(r) != outcome {
+			t.Errorf("alone, %s: %s, want %s", url, text(r), outcome)
+		}
+	}
+}
+
+// TestRecordsChosen: by a regular expression and by sampling.
+func TestRecordsChosen(t *testing.T) {
+	w := newWorld(t, anywhere())
+	for i := range 100 {
+		w.record(fmt.Sprintf("http://a.example/%02d", i), storage.Record{})
+	}
+	urls := func(f Filter) (list []string) {
+		for r, err := range w.Records(ctx, f) {
+			w.must(err)
+			list = append(list, spell(t, r.Key))
+		}
+		return list
+	}
+	if got := urls(Filter{URL: regexp.MustCompile(`/7.$`)}); len(got) != 10 || got[0] != "http://a.example/70" {
+		t.Error(got)
+	}
+	sample := urls(Filter{Sample: 10})
+	if len(sample) != 10 || !slices.IsSorted(sample) || !slices.Equal(sample, urls(Filter{Sample: 10})) {
+		t.Error(sample)
+	}
+	for _, u := range urls(Filter{Sample: 5}) {
+		if !slices.Contains(sample, u) {
+			t.Errorf("a smaller sample has %s, which a larger has not", u)
+		}
+	}
+	if got := urls(Filter{Sample: 5, URL: regexp.MustCompile(`/7.$`)}); len(got) != 5 ||
+		!strings.HasPrefix(got[0], "http://a.example/7") {
+		t.Error(got)
+	}
+	if got := urls(Filter{Sample: 1000}); len(got) != 100 {
+		t.Error(len(got))
+	}
+}
+
+// TestLinks: all of linkdb by target, without the links of versions that were replaced.
+func TestLinks(t *testing.T) {
+	w := newWorld(t, anywhere())
+	from := func(url, anchor string) storage.Inlink {
+		return storage.Inlink{From: parsed(t, url).Key(), Anchor: anchor}
+	}
+	w.record("http://a.example/", storage.Record{Segment: 1})
+	w.record("http://b.example/", storage.Record{Segment: 2})
+	w.inlinks("http://y.example/", 1, from("http://a.example/", "A"), from("http://b.example/", "old"))
+	w.inlinks("http://y.example/", 2, from("http://b.example/", "B"))
+	w.inlinks("http://x.example/", 1, from("http://a.example/", "AX"))
+	var got []string
+	for l, err := range w.Links(ctx) {
+		w.must(err)
+		got = append(got, spell(t, l.To)+" "+spell(t, l.From)+" "+l.Anchor)
+	}
+	want := []string{"http://x.example/ http://a.example/ AX", "http://y.example/ http://a.example/ A",
+		"http://y.example/ http://b.example/ B"}
+	if !slices.Equal(got, want) {
+		t.Error(got)
+	}
+}

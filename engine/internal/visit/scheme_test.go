@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package visit
+
+import (
+	"context"
+	"testing"
+
+	"github.com/seine-crawler/seine/engine/fetch"
+	"github.com/seine-crawler/seine/engine/internal/admission"
+	"github.com/seine-crawler/seine/storage"
+)
+
+// TestHTTPInstead: a URL whose scheme was assumed is tried with http when no https connection can be made, for
+// robots.txt or for the page; any other URL, and any other failure, is left as it is. The WARC says the same.
+func TestHTTPInstead(t *testing.T) {
+	for _, c := range []struct {
+		name         string
+		url          string
+		assumed      bool
+		robots, page answer
+		status       storage.FetchStatus // 0: there is no outcome
+		redirect     string
+	}{
+		{"refused", "https://a.example/x?y", true, broken(fetch.FailRefused), nil,
+			storage.FetchRedirTemp, "http://a.example/x?y"},
+		{"no TLS", "https://a.example:8080/", true, broken(fetch.FailTLS), nil,
+			storage.FetchRedirTemp, "http://a.example:8080/"},
+		{"certificate", "https://a.example/", true, broken(fetch.FailTLSUntrusted), nil,
+			storage.FetchRedirTemp, "http://a.example/"},
+		{"only the page", "https://a.example/", true, status(404), broken(fetch.FailReset),
+			storage.FetchRedirTemp, "http://a.example/"},
+		{"answered", "https://a.example/", true, status(404), html("x"), storage.FetchSuccess, ""},
+		{"robots.txt fails", "https://a.example/", true, status(503), nil, 0, ""},
+		{"no name", "https://a.example/", true, broken(fetch.FailDNSNotFound), nil, 0, ""},
+		{"given with https", "https://a.example/", false, broken(fetch.FailRefused), nil, 0, ""},
+		{"http", "http://a.example/", true, broken(fetch.FailRefused), nil, 0, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t, admission.Options{})
+			u := w.url(c.url)
+			record := storage.Record{Status: storage.StatusUnfetched}
+			if c.assumed {
+				record.Meta = []storage.Field{{Name: storage.MetaScheme, Value: storage.SchemeAssumed}}
+			}
+			w.must(w.store.Apply(func(b *storage.Batch) error {
+				return b.Set(storage.Crawldb(), []byte(u.Key()), storage.AppendRecord(nil, &record))
+			}))
+			robots, err := u.Resolve("/robots.txt")
+			w.must(err)
+			w.web.set(robots.String(), c.robots)
+			if c.page != nil {
+				w.web.set(c.url, c.page)
+			}
+			r := w.start(NewHosts(w.env), newList(w, c.url), 2, Limits{})
+			r.finished()
+			for _, again := range []bool{false, true} {
+				if again { // from the WARC
+					seg, _, err := w.store.Segment(1)
+					w.must(err)
+					_, err = w.segments.Seal(context.Background(), seg)
+					w.must(err)
+				}
+				got := w.outcomes(1)[u.Key()]
+				want := ""
+				if c.redirect != "" {
+					want = string(w.url(c.redirect).Key())
+				}
+				if got.Status != c.status || string(got.Redirect) != want || (got.Failure != "") != (want != "") {
+					t.Errorf("again %t: %s, redirect %q, failure %q", again, got.Status, got.Redirect, got.Failure)
+				}
+			}
+			if facts := (storage.HostFacts{}); c.redirect != "" {
+				_, err := w.store.HostFacts(storage.HostStateKey(u.HostKey()), &facts)
+				if w.must(err); facts.Failures+facts.Sleeps != 0 {
+					t.Errorf("the host is blamed: %+v", facts)
+				}
+			}
+		})
+	}
+}
+
+// TestTroubles: why hosts give nothing is known until they answer.
+func TestTroubles(t *testing.T) {
+	w := newWorld(t, admission.Options{})
+	w.web.set("http://a.example/robots.txt", broken(fetch.FailDNSNotFound))
+	w.web.set("http://b.example/robots.txt", broken(fetch.FailDNSNotFound))
+	w.web.set("http://c.example/robots.txt", status(503))
+	w.web.set("http://d.example/", broken(fetch.FailRefused))
+	w.web.set("http://e.example/", html("fine"))
+	h := NewHosts(w.env)
+	list := newList(w, "http://a.example/", "http://b.example/", "http://c.example/", "http://d.example/",
+		"http://e.example/")
+	r := w.start(h, list, 2, Limits{})
+	w.until("all hosts", func() bool { return len(h.Troubles()) == 3 && w.web.count("http://e.example/") > 0 })
+	r.Stop()
+	got := h.Troubles()
+	want := []Trouble{
+		{Failure: fetch.FailDNSNotFound, Hosts: 2, Example: w.host("a.example")},
+		{Robots: 503, Hosts: 1, Example: w.host("c.example")},
+		{Failure: fetch.FailRefused, Hosts: 1, Example: w.host("d.example")},
+	}
+	for i := range want {
+		if got[i] != want[i] {
+			t.Errorf("trouble %d: %+v, want %+v", i, got[i], want[i])
+		}
+	}
+	if x := h.TroubleOf(w.host("c.example")); x.Robots != 503 || x.Hosts != 1 {
+		t.Errorf("%+v", x)
+	}
+	if x := h.TroubleOf(w.host("e.example")); x.Hosts != 0 {
+		t.Errorf("%+v", x)
+	}
+	h.troubles.answered(w.host("c.example"))
+	if n := len(h.Troubles()); n != 2 {
+		t.Errorf("%d troubles", n)
+	}
+}
+
+// TestRefusedHere: what only the crawl's settings refuse is not held against the host by the next process.
+func TestRefusedHere(t *testing.T) {
+	w := newWorld(t, admission.Options{})
+	const page = "http://10.0.0.1/"
+	w.web.set(page+"robots.txt", broken(fetch.FailAddress))
+	w.web.set(page, html("fine"))
+	h := NewHosts(w.env)
+	r := w.start(h, newList(w, page), 2, Limits{})
+	w.until("the refusal", func() bool { return r.front.Stats().Asleep == 1 })
+	r.finished()
+	w.must(h.Flush())
+
+	w.web.set(page+"robots.txt", status(404)) // with --allow-private
+	r = w.start(NewHosts(w.env), newList(w, page), 2, Limits{})
+	if counts := r.finished(); counts.Fetched != 1 {
+		t.Errorf("%+v", counts)
+	}
+}

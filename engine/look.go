@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"time"
+)
+
+// look adds to a situation what a run of fetchers knows at this moment.
+func (s *situation) look(w *work, f *fetching) {
+	stats, now := f.frontier.Stats(), w.now()
+	s.HostsReady, s.HostsWaiting, s.HostsAsleep, s.Queued = stats.Ready, stats.Waiting, stats.Asleep, stats.Queued
+	s.HostsActive, s.HostsDormant, s.HostsThrottled = stats.Hosts, stats.Dormant, stats.Throttled
+	s.OverBudget, s.Outage, s.Busy, s.Slow = stats.OverSpent, stats.Outage, f.pool.Busy(), stats.Late
+	s.holders, s.syncing, s.silent = f.pool.Held(), f.pool.Syncing(now), f.pool.Silent(now)
+	s.troubles = w.net.hosts.Troubles()
+	s.delay, s.contact = time.Duration(w.live.delay.Load()), !w.o.needsContact()
+	if stats.Ready == 0 || stats.Hosts <= heldHostsAlways {
+		s.Held = w.heldHosts(f)
+	}
+}
+
+// ended adds what only the end of a run depends on.
+func (s *situation) ended(w *work, stopped StopReason) {
+	s.stopped = stopped
+	if s.Fetched+s.NotModified == 0 && stopped == StopDone {
+		s.nextDue, s.empty = nextDue(w.store)
+	}
+}
+
+// heldHosts returns the hosts that hold a run of fetchers up, with what crawldb has of them.
+func (w *work) heldHosts(f *fetching) (list []HeldHost) {
+	now := w.now()
+	for _, h := range f.frontier.Held(heldHostsShown) {
+		v := HeldHost{
+			Host: h.Host.String(), URLs: uint64(h.URLs), Delay: Duration(h.Delay), Because: heldWords[h.Because],
+			Wait: Duration(max(h.Next.Sub(now), 0)), Next: h.Next,
+		}
+		if h.More || h.URLs == 0 {
+			v.URLs = max(v.URLs, dueURLs(w.store, h.Host))
+		}
+		list = append(list, v)
+	}
+	return list
+}
+
+// fetchStop says why a fetch ended.
+func fetchStop(ctx context.Context, err error, f *fetching) StopReason {
+	switch reason := limitReasons[f.pool.Reached()]; {
+	case err != nil:
+		return StopFailed
+	case ctx.Err() != nil:
+		return StopInterrupted
+	case reason != "":
+		return reason
+	}
+	return StopDone
+}
+
+// fetchCause is the cause of the end of a fetch.
+func (w *work) fetchCause(f *fetching, r FetchReport, l Limits, stopped StopReason) Cause {
+	var s situation
+	s.Fetched, s.Failed, s.NotModified, s.Redirected = r.Fetched, r.Failed, r.NotModified, r.Redirected
+	s.RobotsDenied, s.Failures = r.RobotsDenied, r.Failures
+	s.MaxPages, s.MaxBytes, s.MaxTime = l.MaxPages, l.MaxBytes, l.MaxTime
+	s.look(w, f)
+	s.ended(w, stopped)
+	c := s.cause()
+	if c.Kind == CauseDone && c.Help == "" {
+		c.Text = "the fetchlist is done"
+	}
+	return c
+}
+
+// fetchProgress describes a fetch at one moment.
+func (w *work) fetchProgress(f *fetching, o FetchOptions) Progress {
+	var s situation
+	r := fetchReport(o.Segment, f.pool.Counts())
+	s.Progress = Progress{
+		Phase: "fetching", Elapsed: w.now().Sub(f.began), Fetched: r.Fetched, Failed: r.Failed, Bytes: r.Bytes,
+		NotModified: r.NotModified, Redirected: r.Redirected, RobotsDenied: r.RobotsDenied, Gone: r.Gone,
+		Failures: r.Failures, Fetchers: int(w.live.fetchers.Load()), MemoryLimit: w.o.Memory,
+		MaxPages: o.MaxPages, MaxBytes: o.MaxBytes, MaxTime: o.MaxTime,
+	}
+	seg, ok, err := w.store.Segment(o.Segment)
+	if total := int64(seg.Counts.Generated); err == nil && ok && total > 0 {
+		pages := max(total-int64(r.Attempts()-r.Fetched), 1) // as if all that are left were pages
+		if o.MaxPages == 0 || pages < o.MaxPages {
+			s.MaxPages = pages
+		}
+	}
+	s.PagesPerSecond = float64(s.Fetched) / max(s.Elapsed.Seconds(), 1e-3)
+	if free, _, err := w.store.DiskFree(); err == nil {
+		s.DiskFree = free
+	}
+	s.HeapBytes = heapBytes()
+	s.look(w, f)
+	s.Progress.Cause = s.cause()
+	return s.Progress
+}

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seine-crawler/seine/engine/fetch"
+	"github.com/seine-crawler/seine/engine/internal/admission"
+	"github.com/seine-crawler/seine/engine/internal/visit"
+)
+
+// situation is all that a cause depends on.
+type situation struct {
+	Progress
+	stopped  StopReason // "": the crawl runs
+	holders  visit.Holder
+	troubles []visit.Trouble   // of hosts, the most frequent first
+	refused  map[string]uint64 // links by reason
+	syncing  time.Duration     // for how long the sync that is under way has lasted
+	silent   time.Duration     // for how long no request has ended
+	delay    time.Duration     // of the crawl; negative: none
+	contact  bool              // there is one
+	empty    bool              // crawldb has no URL
+	nextDue  time.Time         // when something is due again; zero: not known
+}
+
+// Bounds of what counts as slow, on any machine.
+const (
+	syncingLong = 3 * time.Second
+	silentLong  = 10 * time.Second
+	fewHosts    = 3
+)
+
+// cause says what holds a running crawl up, or why one ended. It is the only place that decides this: terminal, log
+// lines and JSON show what it returns. It is a pure function.
+func (s *situation) cause() Cause {
+	switch s.stopped {
+	case "":
+		return s.heldUpBy()
+	case StopFailed, StopAborted:
+		return Cause{CauseFailed, "it failed", "the error says why"}
+	}
+	if s.Fetched+s.NotModified == 0 && s.stopped != StopInterrupted {
+		if c := s.nothingFetched(); c.Kind != "" {
+			return c
+		}
+	}
+	const again = "run it again to continue"
+	switch s.stopped {
+	case StopInterrupted:
+		return Cause{CauseInterrupted, "it was interrupted", again}
+	case StopMaxPages:
+		return Cause{CauseLimit, fmt.Sprintf("--max-pages %d is reached", s.MaxPages), again}
+	case StopMaxBytes:
+		return Cause{CauseLimit, fmt.Sprintf("--max-bytes %d is reached", s.MaxBytes), again}
+	case StopMaxTime:
+		return Cause{CauseLimit, fmt.Sprintf("--max-time %s is reached", s.MaxTime), again}
+	}
+	return s.doneCause()
+}
+
+// heldUpBy says what holds up a crawl that runs.
+func (s *situation) heldUpBy() Cause {
+	troubled := 0
+	for _, t := range s.troubles {
+		troubled += t.Hosts
+	}
+	switch {
+	case s.holders&visit.HeldByPause != 0:
+		return Cause{CausePaused, "it is paused", "p, or Engine.Resume, goes on"}
+	case s.holders&visit.HeldByDisk != 0:
+		return Cause{CauseDiskFull, "the disk is nearly full, so fetchers wait", "free some space on it"}
+	case s.syncing >= syncingLong:
+		return Cause{CauseDiskSilent, fmt.Sprintf("the disk does not answer: a sync has lasted %s",
+			s.syncing.Round(time.Second)), ""}
+	case s.Outage && len(s.troubles) > 0 && isDNS(s.troubles[0].Failure):
+		return Cause{CauseDNS, "DNS does not answer for any host: one host a second is tried",
+			"check the network and its name servers, or give others with --set resolver=ADDRESS"}
+	case s.Outage:
+		return Cause{CauseNetwork, "the local network seems to be cut: one host a second is tried", ""}
+	case s.holders&visit.HeldByBacklog != 0:
+		return Cause{CauseBacklog, "fetchers wait for updatedb", ""}
+	case s.Busy > 0 && s.silent >= silentLong:
+		return Cause{CauseSilent, fmt.Sprintf("no server has answered for %s, %d requests are under way",
+			s.silent.Round(time.Second), s.Busy), ""}
+	case s.Busy > 0 && s.Busy-int64(s.Slow) >= int64(s.Fetchers):
+		return Cause{CauseFetchers, "all fetchers are busy", "+ raises their number, as does --concurrency"}
+	case s.HostsReady > 0:
+		return Cause{CauseNone, "nothing", ""}
+	case troubled > 0 && 2*troubled >= s.HostsWaiting+s.HostsAsleep:
+		return s.trouble()
+	case s.HostsWaiting > 0 && s.HostsWaiting == s.HostsThrottled:
+		return s.throttled()
+	case s.HostsWaiting > 0:
+		return s.politeness()
+	case s.HostsAsleep > 0:
+		return Cause{CauseNoAnswer, fmt.Sprintf("%s failed and %s for now", count(s.HostsAsleep, "host"),
+			isOrAre(s.HostsAsleep, "is left alone", "are left alone")), ""}
+	}
+	return Cause{CauseNone, "nothing", ""}
+}
+
+// politeness names the hosts that hold the crawl up if they are few.
+func (s *situation) politeness() Cause {
+	if s.HostsWaiting > fewHosts || len(s.Held) == 0 {
+		return Cause{CausePoliteness, fmt.Sprintf("politeness: %d hosts wait for their delay", s.HostsWaiting), ""}
+	}
+	longest := s.Held[0]
+	if longest.Because == heldByFailures {
+		return Cause{CauseNoAnswer, fmt.Sprintf("%s failed and is tried again: %s", longest.Host, longest.wait()), ""}
+	}
+	text := fmt.Sprintf("politeness: only %s has URLs left: %s", longest.Host, longest.wait())
+	if s.HostsWaiting > 1 {
+		text = fmt.Sprintf("politeness: only %d hosts have URLs left; the longest takes %s: %s", s.HostsWaiting,
+			longest.Host, longest.wait())
+	}
+	help := ""
+	if longest.Because == heldByDelay && s.delay > 0 {
+		help = "--delay shortens the pause; for servers of your own, --set per-host=4 allows several requests at once"
+	}
+	return Cause{CausePoliteness, text, help}
+}
+
+// throttled says that hosts demand a pause.
+func (s *situation) throttled() Cause {
+	text := fmt.Sprintf("%s demanded a pause (429 or 503)", count(s.HostsThrottled, "host"))
+	if len(s.Held) > 0 && s.Held[0].Because == heldByThrottle {
+		text += fmt.Sprintf("; %s is requested again in %s", s.Held[0].Host,
+			time.Duration(s.Held[0].Wait).Round(time.Second))
+	}
+	return Cause{CauseThrottled, text, ""}
+}
+
+// doneCause says why a crawl ended that fetched pages, and what it left.
+func (s *situation) doneCause() Cause {
+	c := Cause{CauseDone, "nothing is due any more", ""}
+	switch {
+	case len(s.troubles) > 0:
+		t := s.trouble()
+		c.Text, c.Help = "nothing else is due; "+t.Text, t.Help
+	case s.HostsThrottled > 0:
+		c.Text, c.Help = "nothing else is due; "+s.throttled().Text, "run it again later"
+	case s.HostsAsleep > 0:
+		c.Text = fmt.Sprintf("nothing else is due; %s did not answer", count(s.HostsAsleep, "host"))
+	case s.refused[admission.ReasonScope] > 0:
+		c.Help = fmt.Sprintf("%d links leave the scope; --scope domain or any follows more of them",
+			s.refused[admission.ReasonScope])
+	}
+	return c
+}
+
+// nothingFetched says why no page was fetched; the zero Cause: that is not known.
+func (s *situation) nothingFetched() Cause {
+	attempts := s.Failed + s.Redirected + s.RobotsDenied
+	switch {
+	case len(s.troubles) > 0:
+		return s.trouble()
+	case s.RobotsDenied > 0 && s.RobotsDenied == attempts:
+		return Cause{CauseRobots, fmt.Sprintf("robots.txt forbids every URL that was due (%d)", s.RobotsDenied),
+			`"seine check url --dir DIR URL" shows what it says of a URL`}
+	case s.HostsThrottled > 0:
+		c := s.throttled()
+		c.Help = "run it again later"
+		return c
+	case s.Failed > 0 || s.RobotsDenied > 0:
+		return s.allFailed()
+	case s.Redirected > 0 && s.refused[admission.ReasonScope] > 0:
+		return Cause{CauseScope, "all that was fetched redirects out of the scope", "--scope domain or any follows it"}
+	case s.HostsAsleep > 0 || len(s.Held) > 0:
+		return s.stillWaiting()
+	case s.Redirected > 0:
+		return Cause{CauseHTTP, "every answer was a redirect", `"seine readdb --dump" shows where they lead`}
+	case s.stopped != StopDone:
+		return Cause{}
+	case s.empty:
+		return Cause{CauseNoSeeds, "there is nothing to crawl: no seeds were given, and crawldb is empty",
+			"give URLs, or --seeds FILE"}
+	}
+	c := Cause{CauseNothingDue, "nothing is due", ""}
+	if !s.nextDue.IsZero() {
+		c.Text = "nothing is due before " + s.nextDue.Local().Format(time.DateTime)
+	}
+	return c
+}
+
+// stillWaiting says that the hosts that have something due were left alone, because of what an earlier crawl met.
+func (s *situation) stillWaiting() Cause {
+	c := Cause{CauseNoAnswer, fmt.Sprintf("%s failed before and %s for now", count(max(s.HostsAsleep, 1), "host"),
+		isOrAre(s.HostsAsleep, "is left alone", "are left alone")), "run it again later"}
+	if len(s.Held) > 0 {
+		h := s.Held[0]
+		at := h.Next.Local().Format(time.DateTime)
+		c.Text = fmt.Sprintf("%s is not requested before %s (%s)", h.Host, at, h.Because)
+	}
+	return c
+}
+
+// allFailed says what all requests met.
+func (s *situation) allFailed() Cause {
+	kinds := slices.SortedFunc(maps.Keys(s.Failures), func(a, b string) int {
+		return cmp.Or(cmp.Compare(s.Failures[b], s.Failures[a]), strings.Compare(a, b))
+	})
+	var parts []string
+	for _, k := range kinds[:min(len(kinds), 3)] {
+		parts = append(parts, fmt.Sprintf("%s %d", k, s.Failures[k]))
+	}
+	if s.RobotsDenied > 0 {
+		parts = append(parts, fmt.Sprintf("forbidden by robots.txt %d", s.RobotsDenied))
+	}
+	kind := CauseHTTP
+	if len(kinds) > 0 && !strings.HasPrefix(kinds[0], "http_") {
+		t := visit.Trouble{Failure: fetch.Failure(kinds[0]), Hosts: 1}
+		kind = s.troubleCause(t).Kind
+	}
+	return Cause{kind, "every request failed: " + strings.Join(parts, ", "),
+		`"seine readdb --dump" shows why each URL did`}
+}
+
+// trouble is the cause that most hosts in trouble share. There must be one.
+func (s *situation) trouble() Cause {
+	c := s.troubleCause(s.troubles[0])
+	if more := len(s.troubles) - 1; more > 0 {
+		n := 0
+		for _, t := range s.troubles[1:] {
+			n += t.Hosts
+		}
+		c.Text += fmt.Sprintf("; %s for other reasons", count(n, "host"))
+	}
+	return c
+}
+
+// troubleCause says in words why hosts give nothing.
+func (s *situation) troubleCause(t visit.Trouble) Cause {
+	return troubleCause(t, s.contact)
+}

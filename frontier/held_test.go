@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package frontier
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// TestHeld: the hosts that take the longest are named with the reason, the longest first and sleeping ones last.
+func TestHeld(t *testing.T) {
+	f := start(t, Options{
+		Source: sites{each: 10, more: func(i int, r *Refill) {
+			switch i {
+			case 1:
+				r.CrawlDelay = time.Minute
+			case 2:
+				r.ResponseTime = 10 * time.Second
+			case 3:
+				r.URLs = r.URLs[:2]
+			}
+		}}, Delay: time.Second, Fetchers: 8,
+	}, 6)
+	// h4 does not answer, h5 demands a pause: the others stay with their fetchers.
+	for range 6 {
+		v, err := f.Next(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch v.Host {
+		case "example,h4,)":
+			f.Done(v, Outcome{Kind: HostFailure, RetryAfter: time.Hour, Left: int32(len(v.URLs))})
+		case "example,h5,)":
+			f.Done(v, Outcome{Kind: Throttled, RetryAfter: 10 * time.Minute, Left: int32(len(v.URLs))})
+		}
+	}
+	f.await(t, "a sleeping host", func(s Stats) bool { return s.Asleep == 1 && s.Throttled == 1 })
+	want := []struct {
+		host    urlkey.HostKey
+		urls    int
+		because HeldBecause
+	}{
+		{"example,h5,)", 10, HeldByThrottle},
+		{"example,h1,)", 10, HeldByCrawlDelay},
+		{"example,h2,)", 10, HeldBySlowness},
+		{"example,h0,)", 10, HeldByDelay},
+		{"example,h3,)", 2, HeldByDelay},
+		{"example,h4,)", 0, HeldByFailures},
+	}
+	got := f.Held(10)
+	if len(got) != len(want) {
+		t.Fatalf("%+v", got)
+	}
+	for i, w := range want {
+		g := got[i]
+		if g.Host != w.host || g.Because != w.because || g.URLs < w.urls-1 || g.URLs > w.urls {
+			t.Errorf("%d: %+v, want %+v", i, g, w)
+		}
+	}
+	if n := len(f.Held(2)); n != 2 {
+		t.Errorf("%d of 2", n)
+	}
+	if wait := time.Until(got[5].Next); wait < 50*time.Minute || wait > 2*time.Hour {
+		t.Errorf("the sleeping host wakes in %s", wait)
+	}
+}
