@@ -237,8 +237,9 @@ func (e *Engine) Delete(ctx context.Context, targets ...string) (DeleteReport, e
 // Purge removes what is no longer referenced, in segments that every phase is done with: parse records of versions that
 // a later fetch replaced; WARC files of which no record is needed; from other WARC files the records of deleted pages,
 // by writing the files again without them; documents whose URLs a live filter denies; and from the index the words of
-// deleted documents. Versions that were replaced stay in the WARC files that are needed for others. What robots.txt
-// said stays, and so do deleted keys in the store's files until these are compacted.
+// deleted documents. Versions that were replaced stay in the WARC files that are needed for others, but their links are
+// forgotten: should the depth of their page fall, they pass nothing on. What robots.txt said stays, and so do deleted
+// keys in the store's files until these are compacted.
 //
 // Each segment is one ingestion, and files are removed after it: after a crash, the next Purge does what is left.
 // While a crawl or fetch is running the error is ErrBusy.

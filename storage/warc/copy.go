@@ -7,9 +7,9 @@ import (
 	"io"
 )
 
-// CopyRecords appends neighbouring records of another file as they are, with the mark of this Writer: those of the given
-// lengths, in bytes, from offset on, which must be complete records as a Reader found them. Where they begin now is
-// returned; they stay neighbours. It may be called from any goroutine, and errors are those of WriteExchange.
+// CopyRecords appends neighbouring records of another file as they are, with the mark of this Writer: those of the
+// given lengths, in bytes, from offset on, which must be complete records as a Reader found them. Where they begin now
+// is returned; they stay neighbours. It may be called from any goroutine, and errors are those of WriteExchange.
 func (w *Writer) CopyRecords(from io.ReaderAt, offset int64, lengths ...int64) (Location, error) {
 	total := int64(0)
 	for _, n := range lengths {
