@@ -168,6 +168,8 @@ func killMidway(t *testing.T, web equalWeb, o engine.Options) (acked []string) {
 			}
 		case len(acked) > 10:
 			return acked
+		default:
+			wait = wait*5/4 + time.Millisecond
 		}
 	}
 	t.Fatal("no kill in the middle of a crawl")
