@@ -25,8 +25,8 @@
 //
 // # Who runs it
 //
-// The main goroutine, one that waits for signals, one that redraws the view of a crawl, and on a terminal one that reads
-// keys. They end with the command.
+// The main goroutine, one that waits for signals, one that redraws the view of a crawl, and on a terminal one that
+// reads keys. They end with the command.
 //
 // # Bounds
 //
