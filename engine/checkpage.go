@@ -63,7 +63,7 @@ func (w *work) checkFetch(ctx context.Context, u urlkey.URL, wait time.Duration)
 	if err != nil && len(body) == 0 {
 		return PageCheck{}, fmt.Errorf("decoding %s: %w", u, err)
 	}
-	c := checkPage(&w.o, checkInput(u, r, body, truncated, w.o.agentToken()))
+	c := checkPage(&w.o, checkInput(u, r, body, truncated, w.o.agentOf(u.HostKey())))
 	c.HTTPStatus = r.Status
 	if to := r.Location(); to != "" {
 		c.Refresh = to

@@ -190,7 +190,7 @@ func (c *conductor) look(ctx context.Context, f *fetching) (s state) {
 	s.more = c.deliver.pending() > 0 || c.tasks.pending()
 	s.updating = c.updating.Load()
 	s.frontier = f.frontier.Stats()
-	s.busy = pool.Busy()
+	s.busy, s.storing = pool.Busy(), pool.Storing()
 	seg := pool.Segment()
 	size, age := seg.Size(), c.w.now().Sub(seg.Created())
 	s.pages = size.Pages

@@ -4,48 +4,137 @@ package engine_test
 
 import (
 	"context"
-	"fmt"
-	"net/http"
-	"net/http/httptest"
-	"strings"
+	"errors"
+	"slices"
 	"testing"
 
 	"github.com/seine-crawler/seine/engine"
+	"github.com/seine-crawler/seine/storage"
 )
 
-// TestMainContent: a page is found by all of its words. Its snippet comes from its main content if the words are there.
-func TestMainContent(t *testing.T) {
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/robots.txt" {
-			http.NotFound(w, r)
-			return
+// TestParseLater: a fetch leaves its segment to be parsed, by Seal or by the next crawl, and a crawl parses what it
+// needs. What is left is what is left when pages are parsed at once.
+func TestParseLater(t *testing.T) {
+	n := redirectingSeed(t)
+	ctx := context.Background()
+	want := ""
+	for _, later := range []bool{false, true} {
+		for way, run := range bothWays {
+			o := n.options(dataDir(t))
+			if o.ParseLater = later; way == "batch" && later {
+				run = func(t *testing.T, o engine.Options, in engine.InjectOptions) {
+					e := open(t, o)
+					defer mustClose(t, e)
+					parseLater(t, e, in)
+				}
+			}
+			run(t, o, n.seeds("a.test/", "b.test/"))
+			if got := digestOf(t, o); want == "" {
+				want = got
+			} else {
+				sameDigest(t, got, want)
+			}
 		}
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		menu := strings.Repeat(`<li class="menu-item"><a href="/">Marzipan</a></li>`, 12)
-		fmt.Fprintf(w, `<title>Low tide</title><body><nav class="navbar"><ul class="menu">%s</ul></nav>`, menu)
-		fmt.Fprint(w, `<main><article class="post"><h1>Crossing at low tide</h1>`)
-		for range 8 {
-			fmt.Fprint(w, "<p>The ferry leaves the northern harbour at dawn, and nobody who has seen the tide there "+
-				"would take it any later. Lanterns are lit on the quay.</p>")
-		}
-		fmt.Fprintf(w, `</article></main><footer class="site-footer"><ul class="footer-menu">%s</ul></footer>`, menu)
-	}))
-	defer s.Close()
-	e := open(t, engine.Options{Dir: t.TempDir(), Memory: 64 << 20, Delay: -1, AllowPrivate: true})
+	}
+
+	o := n.options(dataDir(t))
+	o.ParseLater = true
+	e := open(t, o)
 	defer mustClose(t, e)
-	if _, err := e.Crawl(context.Background(), crawlFrom(s.URL+"/")); err != nil {
+	if _, err := e.Inject(ctx, n.seeds("a.test/", "b.test/")); err != nil {
 		t.Fatal(err)
 	}
-	for query, shown := range map[string]string{
-		"lanterns quay": "Lanterns", "marzipan": "Marzipan", "low tide ferry": "ferry",
-	} {
-		found, err := e.Search(context.Background(), query, engine.SearchOptions{})
-		if err != nil || len(found.Hits) != 1 {
-			t.Fatalf("%q: %d hits, %v", query, len(found.Hits), err)
+	g, err := e.Generate(ctx, engine.GenerateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if unparsed, err := e.UnparsedSegments(); len(unparsed) != 0 || err != nil {
+		t.Errorf("a fetchlist counts as fetched: %d, %v", unparsed, err)
+	}
+	if _, err := e.Fetch(ctx, engine.FetchOptions{Segment: g.Segment}); err != nil {
+		t.Fatal(err)
+	}
+	if unparsed, err := e.UnparsedSegments(); !slices.Equal(unparsed, []uint32{g.Segment}) || err != nil {
+		t.Errorf("segments %d wait to be parsed: %v; want %d", unparsed, err, g.Segment)
+	}
+	if _, err := e.UpdateDB(ctx, g.Segment); !errors.Is(err, engine.ErrWrongState) {
+		t.Errorf("updatedb before parse: %v", err)
+	}
+	if _, err := e.Crawl(ctx, engine.CrawlOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	sameDigest(t, digest(t, e), want)
+}
+
+// parseLater is batch with a parse of its own between fetch and updatedb.
+func parseLater(t *testing.T, e *engine.Engine, in engine.InjectOptions) {
+	t.Helper()
+	ctx := context.Background()
+	if _, err := e.Inject(ctx, in); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		g, err := e.Generate(ctx, engine.GenerateOptions{})
+		if errors.Is(err, engine.ErrNothingDue) {
+			break
 		}
-		s := found.Hits[0].Snippet
-		if !strings.Contains(s, shown) || strings.Contains(s, "Marzipan") != (query == "marzipan") {
-			t.Errorf("%q: snippet %q", query, s)
+		if err != nil {
+			t.Fatal(err)
 		}
+		if _, err := e.Fetch(ctx, engine.FetchOptions{Segment: g.Segment}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := e.Seal(ctx, g.Segment); err != nil {
+			t.Fatal(err)
+		}
+		finish(t, e, g.Segment)
+	}
+	if _, err := e.Index(ctx, engine.IndexOptions{Refresh: true}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestNoContent: without content everything but the content is kept, the store verifies, and pages are not parsed again.
+func TestNoContent(t *testing.T) {
+	n := redirectingSeed(t)
+	ctx := context.Background()
+	want := ""
+	for _, without := range []bool{false, true} {
+		o := n.options(dataDir(t))
+		o.NoContent = without
+		crawlInTurns(t, o, n.seeds("a.test/", "b.test/"), 0)
+		if got := digestOf(t, o); want == "" {
+			want = got
+		} else {
+			sameDigest(t, got, want)
+		}
+		e := open(t, o)
+		verify(t, e)
+		mustClose(t, e)
+	}
+	o := n.options(dataDir(t))
+	o.NoContent = true
+	e := open(t, o)
+	defer mustClose(t, e)
+	if _, err := e.Inject(ctx, n.seeds("a.test/")); err != nil {
+		t.Fatal(err)
+	}
+	g, err := e.Generate(ctx, engine.GenerateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Fetch(ctx, engine.FetchOptions{Segment: g.Segment}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Seal(ctx, g.Segment); !errors.Is(err, engine.ErrNoContent) {
+		t.Errorf("parsing again: %v", err)
+	}
+	finish(t, e, g.Segment)
+	if seg, err := e.Inspect().Segment(g.Segment); err != nil || seg.State != storage.SegmentIndexed {
+		t.Errorf("%+v, %v", seg, err)
+	}
+	o.Dir, o.ParseLater = dataDir(t), true
+	if _, err := engine.Open(o); err == nil {
+		t.Error("both ParseLater and NoContent are accepted")
 	}
 }

@@ -21,6 +21,7 @@ type state struct {
 	old   bool // it may be sealed with few pages
 
 	busy     int64 // visits taken from the frontier and not stored yet
+	storing  int64 // of these, visits with a response that is about to be stored
 	updating int64 // segments handed to the first lane that it has not finished
 	more     bool  // callbacks, enqueued seeds or withheld links may bring more URLs
 	backlog  bool  // no more segments may wait for the first lane
@@ -57,7 +58,7 @@ func decide(s state, q quiet, t thin, patience time.Duration) (action, StopReaso
 		return actEnd, limitReasons[s.limit]
 	}
 	thinned := (s.pages >= thinPages || s.pages > 0 && s.old) && t.since >= thinTime && s.updating == 0
-	if s.full || thinned || s.pages > 0 && q.hungry() {
+	if s.full || thinned || s.pages > 0 && s.storing == 0 && q.hungry() {
 		if s.backlog {
 			return actHold, ""
 		}

@@ -44,6 +44,10 @@ func TestDecide(t *testing.T) {
 			"dry for long, visits in flight", state{pages: 7, busy: 1},
 			quiet{dry: sealQuiet, idle: -1}, notThin, actSeal, "",
 		},
+		{
+			"dry for long, responses about to be stored", state{pages: 7, busy: 1, storing: 1},
+			quiet{dry: sealQuiet, idle: -1}, notThin, actWait, "",
+		},
 		{"dry without pages, updatedb at work", state{updating: 1}, dry, notThin, actWait, ""},
 
 		{"thin", state{pages: thinPages}, busy, thin{thinTime}, actSeal, ""},
@@ -142,15 +146,21 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// TestMemoryShares: all shares together are no more than the memory, and no less than nine tenths of it.
+// TestMemoryShares: all shares together leave a quarter of the memory to the garbage collector, and each is enough to
+// work with.
 func TestMemoryShares(t *testing.T) {
 	for _, m := range []int64{memoryMin, 256 << 20, 1 << 30, 24 << 30} {
 		o := Options{Memory: m}
 		s := o.shares()
-		if sum := s.sum(); sum > m || sum < m/10*9 {
+		spare := m / 4
+		if m == memoryMin { // one slot is more than its share
+			spare = 0
+		}
+		if sum := s.sum(); sum > m-spare || sum < m/2 {
 			t.Errorf("of %d bytes %d are handed out", m, sum)
 		}
-		if s.memTable >= s.cache || s.sorter < 1<<20 || s.segment < 1<<20 || s.builder < 1<<20 {
+		if s.slots < 1 || s.sorter < 700<<10 || s.segment < 1<<20 || s.builder < 2<<20 || s.hosts < 1<<10 ||
+			s.urls < 10<<10 || s.memTable > s.cache || s.bodies < 4<<20 || s.pages < 1<<20 || s.names < 1<<10 {
 			t.Errorf("of %d bytes: %+v", m, s)
 		}
 	}

@@ -51,8 +51,8 @@ func (e *Engine) Generate(ctx context.Context, o GenerateOptions) (GenerateRepor
 	return e.w.generate(ctx, o)
 }
 
-// Fetch fetches the fetchlist of an open segment and seals the segment. A fetch that a crash ended continues where it
-// stopped: what is in the segment's WARC is not fetched again.
+// Fetch fetches the fetchlist of an open segment and seals the segment, unless Options.ParseLater is set. A fetch that
+// a crash ended continues where it stopped: what is in the segment's WARC is not fetched again.
 //
 // When ctx ends, Fetch stops cleanly: what was fetched is sealed, the rest stays due, and there is no error. Before the
 // first request the end of ctx is an error, and the fetchlist stays as it is.
@@ -127,7 +127,8 @@ func (e *Engine) Crawl(ctx context.Context, o CrawlOptions) (CrawlReport, error)
 // Seal makes the parse records of a segment from its WARC and seals the segment: Nutch's parse. A sealed segment that
 // is not updated yet can be sealed again, for example after a change of parsers.
 //
-// Errors: ErrNoSegment, ErrWrongState, and ErrBusy while a crawl or fetch is running, which writes that WARC.
+// Errors: ErrNoSegment, ErrWrongState, ErrNoContent, and ErrBusy while a crawl or fetch is running, which writes that
+// WARC.
 func (e *Engine) Seal(ctx context.Context, segment uint32) (SealReport, error) {
 	leave, err := e.enter()
 	if err != nil {
@@ -268,6 +269,17 @@ func (e *Engine) Recover(ctx context.Context) error {
 	}
 	defer e.running.Unlock()
 	return e.w.settle(ctx, &hooks{})
+}
+
+// UnparsedSegments returns the numbers of the segments that Fetch left to be parsed later, oldest first: see
+// Options.ParseLater. Segments that a fetch or crawl did not finish are among them.
+func (e *Engine) UnparsedSegments() ([]uint32, error) {
+	leave, err := e.enter()
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	return e.w.inState(storage.SegmentOpen)
 }
 
 // DueSegments returns the numbers of the segments in a state, oldest first; of open ones those with a fetchlist.

@@ -81,7 +81,7 @@ func (o *Options) openStore(warn func(error)) (*storage.Store, error) {
 	}
 	return storage.Open(o.storeDir(), storage.Options{
 		FS: o.FS, Now: o.Now, MustExist: o.MustExist, ReadOnly: o.ReadOnly, OnFatal: o.OnFatal,
-		CacheBytes: s.cache - s.memTable, MemTableBytes: s.memTable, OpenFiles: files.tables,
+		CacheBytes: s.cache, MemTableBytes: s.memTable, OpenFiles: files.tables,
 		Identity: map[string]string{"key-format": "surt-1", "parser": parse.Version, "analyzer": index.AnalyzerVersion},
 		Initial:  map[string]string{settingSignature: cmp.Or(o.Signature, signatureContent)},
 		Logger:   func(format string, args ...any) { warn(fmt.Errorf(format, args...)) },
@@ -112,11 +112,15 @@ func (w *work) openRooms() (err error) {
 	if err := w.admission.Load(); err != nil {
 		return err
 	}
+	var agentOf func(urlkey.HostKey) string
+	if o.HostPolicy != nil {
+		agentOf = o.agentOf
+	}
 	w.segments = segment.New(segment.Env{
 		Store: w.store, FS: w.warcFS, Dir: w.warcDir(), Info: o.warcInfo(), Sorter: w.sorterOf(o.shares().segment),
-		Now: o.Now, Parsers: parse.New(o.Parsers), Agent: o.agentToken(),
+		Now: o.Now, Parsers: parse.New(o.Parsers), Agent: o.agentToken(), AgentOf: agentOf,
 		Links: o.normalizers(policy.NormalizeOutlink), Redirects: o.normalizers(policy.NormalizeFetcher),
-		Spent: w.stages.spentIn, Warn: w.warn,
+		ParseLater: o.ParseLater, NoContent: o.NoContent, Spent: w.stages.spentIn, Warn: w.warn,
 	})
 	w.phases = phases.New(phases.Env{
 		Store: w.store, Admission: w.admission, Sorter: w.sorter, TableBytes: o.shares().keyTable, Now: o.Now,
@@ -132,9 +136,9 @@ func (w *work) openRooms() (err error) {
 	}
 	w.inspect = inspect.New(inspect.Env{
 		Store: w.store, Index: w.index, FS: w.warcFS, Dir: w.warcDir(), SortFS: o.FS, Admission: w.admission,
-		Now: o.Now, SegmentOf: segment.NumberOf, Page: segment.IsPage,
+		Now: o.Now, SegmentOf: segment.NumberOf, Page: segment.IsPage, DeletedIn: phases.DeletedIn,
 		Robots: func(f *storage.HostFacts, u urlkey.URL) (reachable, allowed bool) {
-			rules, reachable := visit.RobotsRules(f, o.agentToken())
+			rules, reachable := visit.RobotsRules(f, o.agentOf(u.HostKey()))
 			return reachable, visit.Denied(rules, u, max(o.MaxCrawlDelay, 0)) == ""
 		},
 	})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seine-crawler/seine/engine/internal/inspect"
 	"github.com/seine-crawler/seine/engine/internal/phases"
+	"github.com/seine-crawler/seine/engine/internal/segment"
 	"github.com/seine-crawler/seine/engine/internal/visit"
 	"github.com/seine-crawler/seine/storage"
 )
@@ -35,6 +36,9 @@ var (
 	ErrNoSegment = phases.ErrNoSegment
 	// ErrWrongState: the phase cannot run on a segment in its present state.
 	ErrWrongState = phases.ErrWrongState
+	// ErrNoContent: the segment's pages were stored without content, so they cannot be parsed again. See
+	// Options.NoContent.
+	ErrNoContent = segment.ErrNoContent
 	// ErrDiskLow: a crawl or fetch ended because its disk filled up. Everything fetched is kept. Run a crawl again with
 	// more space, and it continues. A fetch has sealed its segment: what it left is due for the next Generate.
 	ErrDiskLow = visit.ErrDiskLow
@@ -44,12 +48,15 @@ var (
 	ErrClosed = storage.ErrClosed
 	// ErrFormat: the data directory was written by a newer program. It was not changed.
 	ErrFormat = storage.ErrNewerFormat
+	// ErrOlderFormat: the data directory was written by an older program, and Options.ReadOnly is set. Open it once
+	// without, which upgrades it.
+	ErrOlderFormat = storage.ErrOlderFormat
 	// ErrLocked: another process, or another Engine of this one, has the data directory open.
 	ErrLocked = storage.ErrLocked
 	// ErrNoStore: the directory contains no store, and Options.MustExist is set.
 	ErrNoStore = storage.ErrNoStore
-	// ErrDamaged: bytes on disk are not those that were written, or files are missing. Verify lists what is wrong, Repair
-	// makes the best of what is left.
+	// ErrDamaged: bytes on disk are not those that were written, or files are missing. Verify lists what is wrong,
+	// Repair makes the best of what is left.
 	ErrDamaged = storage.ErrCorrupt
 	// ErrReadOnly: a method that writes, on an engine that was opened with Options.ReadOnly.
 	ErrReadOnly = storage.ErrReadOnly

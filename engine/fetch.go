@@ -123,6 +123,9 @@ func (w *work) fetchSegment(ctx, abort context.Context, o FetchOptions, begun fu
 	if abort.Err() != nil {
 		return f.pool.Counts(), errors.Join(abort.Err(), err, f.pool.Err(), f.pool.Abandon())
 	}
+	if w.o.ParseLater && begun == nil { // of a crawl the segment goes on to updatedb, so it is parsed now
+		return f.pool.Counts(), errors.Join(err, f.pool.Err(), f.pool.Leave(writer))
+	}
 	start := w.now()
 	sealed, sealErr := f.pool.Finish(abort, writer)
 	_, sealErr = w.sealed(sealed, start, sealErr)

@@ -32,11 +32,14 @@ func (w *work) startFetching(
 	defer w.live.mu.Unlock()
 	f := &fetching{source: visit.NewSource(w.net.hosts, supply), began: w.now()}
 	fetchers := int(w.live.fetchers.Load())
-	var err error
+	files, err := shareFiles(openFiles())
+	if err != nil {
+		return nil, errors.Join(err, seg.Abandon())
+	}
 	f.frontier, err = frontier.New(frontier.Options{
 		Source: f.source, Delay: time.Duration(w.live.delay.Load()), Fetchers: fetchers, PerHost: w.o.PerHost,
-		MaxCrawlDelay: w.o.frontierCrawlDelay(), Extra: w.o.extraFetchers(),
-		Refillers: frontierRefillers, Resume: resume, MaxHosts: w.o.frontierHosts(), MaxQueued: w.o.frontierURLs(),
+		MaxCrawlDelay: w.o.frontierCrawlDelay(), Extra: w.o.extraFetchers(files.conns),
+		Refillers: frontierRefillers, Resume: resume, MaxHosts: w.o.shares().hosts, MaxQueued: w.o.shares().urls,
 		Now: w.o.Now, OnDrop: f.source.Release, OnHost: w.rememberHost, OnError: w.refillFailed,
 	})
 	if err != nil {

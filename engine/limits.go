@@ -18,7 +18,7 @@ const (
 	// thinTime is how long most fetchers must be idle before that.
 	thinTime = 250 * time.Millisecond
 	// thinAge is the age from which such a segment is sealed however few pages it has.
-	thinAge = 2 * time.Second
+	thinAge = 5 * time.Second
 	// sealQuiet is how long a dry frontier waits for visits in flight before the segment is sealed without them. Their
 	// pages go into the next one.
 	sealQuiet = 100 * time.Millisecond
@@ -72,12 +72,8 @@ const (
 
 	// frontierRefillers is the number of refills at once. Most of the time they wait for DNS.
 	frontierRefillers = 64
-	// The frontier holds one URL (about 100 bytes) for each frontierURLShare bytes of Options.Memory, and one host (up
-	// to 1 KB) for each frontierHostShare. Others wait in crawldb and hostdb.
-	frontierURLShare  = 1 << 10
-	frontierHostShare = 8 << 10
-	frontierHostsMin  = 1 << 14
-	frontierHostsMax  = 1 << 24
+	// frontierHostsMax is the number of hosts that the frontier holds at most, whatever the memory.
+	frontierHostsMax = 1 << 24
 	// One fetcher for each extraFetcherShare bytes of Options.Memory, at most extraFetchersMax, may stand in for visits
 	// that last long, beyond Options.Concurrency; each takes about 100 KB. When all of them do, the visits that have
 	// lasted longest are cut off while others wait.

@@ -2,26 +2,39 @@
 
 package engine
 
-import "github.com/seine-crawler/seine/engine/fetch"
+import "runtime"
 
-// Shares of Options.Memory. All of it is shared out here; TestMemoryShares adds it up.
+// Shares of Options.Memory, in percent. All of it is shared out here; TestMemoryShares adds it up, and seine bench
+// peaks measures what a process takes in crawls that are meant to take much.
 //
-//	cache       1/5     blocks of the store
-//	bodies      1/5     responses, from the first byte to the parse record
-//	segments    1/3     parse records of openSegments segments: one open, one in updatedb, two that wait
-//	update      1/8     phaseSorters sorters and a key table, for one phase that writes crawldb
-//	index       1/8     as many for invertlinks or dedup, or a sorter and an index builder
+//	cache      10   blocks of the store, and memTables of its last small writes
+//	bodies     10   responses as received, from their first byte to the parse record
+//	slots      17   responses being decoded, parsed and packed, slotBytes each
+//	segments   12   parse records of openSegments segments: one open, one in updatedb, two that wait
+//	update      6   phaseSorters sorters and a key table, for one phase that writes crawldb
+//	index       6   as many for invertlinks or dedup, or a sorter and an index builder
+//	frontier    6   hosts and URLs
+//	hosts       3   robots.txt rules and other facts of hosts, names and addresses
+//	pages       3   pages that wait for OnPage, or that a callback has
 //
-// The rest is room for error. Not counted: the frontier, whose bounds follow from Memory too (see frontierHosts), the
-// pages that wait for OnPage, stacks, and what libraries use.
+// That makes 73; the rest is for fetchers (a stack, a connection and its buffers: some 100 KB each), what libraries
+// use, and for the garbage collector, which would otherwise run all the time. cmd/seine tells it to keep all of Go's
+// memory within Options.Memory; a process that embeds an Engine calls debug.SetMemoryLimit itself. A process takes some
+// 30 MB that Go does not count, for its program text.
 type shares struct {
-	cache    int64 // the store's blocks and, for small writes, memTable
-	memTable int64
+	cache    int64 // the store's blocks
+	memTable int64 // one of memTables
 	bodies   int64
+	slots    int   // of slotBytes
 	segment  int64 // parse records of one segment; beyond it the segment is sealed
 	sorter   int64 // one sorter; beyond it the sorter writes to disk
 	keyTable int64 // one table of distinct keys
 	builder  int64 // one index builder
+	hosts    int   // in the frontier, hostBytes each
+	urls     int   // in the frontier, urlBytes each
+	facts    int64 // of hosts
+	names    int   // of hosts with their addresses, nameBytes each
+	pages    int64 // for OnPage
 }
 
 const (
@@ -29,35 +42,45 @@ const (
 	openSegments = 2 + backlogMax
 	// phaseSorters is the number of sorters that one phase fills at once, beside a key table of the size of one.
 	phaseSorters = 4
-	memTable     = 8 << 20
+	// memTables are filled or being written at once; usually it is one.
+	memTables   = 2
+	memTableMax = 8 << 20
+	// slotBytes is what a response takes at most while it is decoded and parsed: 8 MiB after content decoding, twice
+	// that in UTF-8, as much again for what grows by being copied and for the window of a decoder. Most pages take
+	// less than 1 MiB.
+	slotBytes = 22 << 20
+	// A host in the frontier takes up to 1 KB, a queued URL about 100 bytes. A name takes about 300 bytes.
+	hostBytes, urlBytes, nameBytes = 1 << 10, 100, 300
 )
 
-// shares shares out the memory, in bytes.
+// shares shares out the memory.
 func (o *Options) shares() shares {
-	m := o.Memory
-	sorter := m / 8 / (phaseSorters + 1)
-	return shares{
-		cache: m / 5, memTable: memTable, bodies: m / 5, segment: m / 3 / openSegments,
-		sorter: sorter, keyTable: sorter, builder: m/8 - sorter,
+	percent := func(n int64) int64 { return o.Memory / 100 * n }
+	sorter := percent(6) / (phaseSorters + 1)
+	s := shares{
+		memTable: min(percent(1), memTableMax), bodies: percent(10), segment: percent(12) / openSegments,
+		sorter: sorter, keyTable: sorter, builder: percent(6) - sorter, pages: percent(3),
+		facts: percent(2), names: int(percent(1) / nameBytes),
 	}
+	s.cache = percent(10) - memTables*s.memTable
+	s.slots = int(min(max(percent(17)/slotBytes, 1), int64(2*runtime.GOMAXPROCS(0))))
+	// Others wait in hostdb and crawldb.
+	s.hosts = int(min(percent(3)/hostBytes, frontierHostsMax))
+	s.urls = int(percent(3) / urlBytes)
+	return s
 }
 
-// sum adds up all shares as they may be in use at once.
+// sum adds up all shares as they may be in use at once. A machine with few processors does not use all slots, and one
+// slot is the least.
 func (s shares) sum() int64 {
 	phase := phaseSorters*s.sorter + s.keyTable
-	return s.cache + s.bodies + openSegments*s.segment + phase + max(phase, s.sorter+s.builder)
-}
-
-// frontierHosts and frontierURLs are the numbers of hosts and URLs that the frontier holds; others wait in hostdb and
-// crawldb. A host takes up to 1 KB, a URL about 100 bytes.
-func (o *Options) frontierHosts() int {
-	return int(min(max(o.Memory/frontierHostShare, frontierHostsMin), frontierHostsMax))
+	return s.cache + memTables*s.memTable + s.bodies + int64(s.slots)*slotBytes + openSegments*s.segment + phase +
+		max(phase, s.sorter+s.builder) + int64(s.hosts)*hostBytes + int64(s.urls)*urlBytes + s.facts +
+		int64(s.names)*nameBytes + s.pages
 }
 
 // extraFetchers is the number of fetchers that stand in for slow visits at most, beyond Options.Concurrency. Each has a
 // connection, with buffers and a stack, and up to half of all connections are for them.
-func (o *Options) extraFetchers() int {
-	return int(min(o.Memory/extraFetcherShare, extraFetchersMax, int64(fetch.DefaultMaxConns()/2)))
+func (o *Options) extraFetchers(conns int) int {
+	return int(min(o.Memory/extraFetcherShare, extraFetchersMax, int64(conns/2)))
 }
-
-func (o *Options) frontierURLs() int { return int(o.Memory / frontierURLShare) }

@@ -9,10 +9,8 @@ import (
 	"sync/atomic"
 
 	"github.com/seine-crawler/seine/engine/fetch"
-	"github.com/seine-crawler/seine/engine/internal/phases"
 	"github.com/seine-crawler/seine/engine/internal/visit"
 	"github.com/seine-crawler/seine/engine/policy"
-	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
@@ -38,7 +36,7 @@ func (n *network) open(o *Options, env visit.Env) error {
 	}
 	if n.resolver == nil {
 		n.resolver = fetch.NewResolver(fetch.ResolverOptions{
-			Hosts: o.Hosts, Servers: o.NameServers, InFlight: files.lookups,
+			Hosts: o.Hosts, Servers: o.NameServers, InFlight: files.lookups, CacheMax: o.shares().names,
 		})
 	}
 	if n.client == nil {
@@ -53,7 +51,7 @@ func (n *network) open(o *Options, env visit.Env) error {
 		}
 		n.client, n.end = c, c.Close
 	}
-	env.Client, env.Agent = n.client, o.agentToken()
+	env.Client, env.Agent, env.AgentOf = n.client, o.agentToken(), o.agentOf
 	// Behind a proxy the proxy resolves names, and a Protocol without a Resolver may not use addresses at all.
 	if o.Proxy == "" && (o.Protocol == nil || o.Resolver != nil) {
 		env.Resolver = n.resolver
@@ -64,35 +62,6 @@ func (n *network) open(o *Options, env visit.Env) error {
 	n.hosts = visit.NewHosts(env)
 	n.opened.Store(true)
 	return nil
-}
-
-// sitemaps returns the sitemaps that were found in robots.txt files since the last call. A process that has fetched
-// nothing takes those of a segment's hosts from hostdb, where the process that fetched the segment has left them. Any
-// goroutine may call it.
-func (w *work) sitemaps(segment uint32) (keys []urlkey.Key) {
-	if w.net.opened.Load() {
-		return w.net.hosts.Sitemaps()
-	}
-	if !w.o.Sitemaps {
-		return nil
-	}
-	sc := w.store.Scan(storage.ParseLinks(segment), nil, nil)
-	defer sc.Close()
-	var facts storage.HostFacts
-	for ok := sc.Next(); ok; {
-		host := urlkey.HostKey(urlkey.HostKeyOf(sc.Key()))
-		for _, scheme := range []string{"http", "https"} {
-			known, err := w.store.HostFacts(storage.AuthorityKey(host, scheme), &facts)
-			if err != nil {
-				w.warn(wrapf(err, "sitemaps of %s", host))
-			} else if known {
-				keys = append(keys, visit.SitemapsOf(&facts, w.o.normalizers(policy.NormalizeOutlink))...)
-			}
-		}
-		ok = sc.SeekGE(phases.PrefixEnd([]byte(host)))
-	}
-	w.warn(wrapf(sc.Err(), "sitemaps of segment %d", segment))
-	return keys
 }
 
 // close writes what is known of hosts to hostdb and ends the client.

@@ -29,10 +29,11 @@ func opicWeb(t *testing.T) *names {
 	})
 }
 
-// TestOPIC: scores as Nutch's OPICScoringFilter gives them, computed by hand from ParseOutputFormat and CrawlDbReducer.
+// TestOPIC: scores as Nutch's OPICScoringFilter gives them, by the rules of its ParseOutputFormat and CrawlDbReducer.
 // The front page has 1 and 8 links that count: 4 to x, 1 to y, 1 to b, and 2 to parts of itself. (Nutch compares a link
-// with the page's URL before it strips the fragment, so "#top" counts and "/" does not.) So x gets 4/8, y and b get 1/8,
-// and the page itself 2/8. Of x, which has 4/8, half goes back and half to x2. A refresh and a redirect give nothing.
+// with the page's URL before it strips the fragment, so "#top" counts and "/" does not.) So x gets 4/8, y and b get
+// 1/8, and the page itself 2/8. Of x, which has 4/8, half goes back and half to x2. A refresh and a redirect give
+// nothing.
 func TestOPIC(t *testing.T) {
 	for name, c := range map[string]struct {
 		scorer policy.Scorer
@@ -48,8 +49,8 @@ func TestOPIC(t *testing.T) {
 			"b.test/": 0.1, "c.test/": 0, "a.test/r": 0.1 / 2, "a.test/s": 0.1 / 2,
 		}},
 		"weights": {policy.OPICScorer{Internal: 2, External: -1}, map[string]float64{
-			"a.test/": 1 + 2*2.0/8 + 2*1.0/2, "a.test/x": 2*4.0/8 + 2*0.25, "a.test/x2": 2 * 1.0 / 2, "a.test/y": 2 * 1.0 / 8,
-			"b.test/": 0, "c.test/": 0, "a.test/r": 2 * 0.25 / 2, "a.test/s": 2 * 0.25 / 2,
+			"a.test/": 1 + 2*2.0/8 + 2*1.0/2, "a.test/x": 2*4.0/8 + 2*0.25, "a.test/x2": 2 * 1.0 / 2,
+			"a.test/y": 2 * 1.0 / 8, "b.test/": 0, "c.test/": 0, "a.test/r": 2 * 0.25 / 2, "a.test/s": 2 * 0.25 / 2,
 		}},
 		// Three targets of the front page, two of x and y; a redirect is a page's one target.
 		"distinct targets": {policy.DistinctOPICScorer{}, map[string]float64{

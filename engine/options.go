@@ -34,8 +34,10 @@ type Options struct {
 	// on a file system that takes no writes. Methods that write return ErrReadOnly. WARC files that are missing are
 	// warnings then; what a crash left stays.
 	ReadOnly bool
-	// Memory is the budget in bytes for caches, sorters and response bodies; 0 means 1 GiB, the least is 64 MiB. The
-	// process needs more than this: see memory.go.
+	// Memory bounds, in bytes, what an Engine holds: caches, sorters, bodies, pages, hosts and queued URLs, in shares
+	// that memory.go lists; 0 means 1 GiB, the least is 64 MiB. A program that calls debug.SetMemoryLimit with it, as
+	// the seine command does, and takes little itself, has a resident set of at most 1.25 times Memory, from 256 MiB
+	// on. What callbacks keep and fields of Options hold is the program's own.
 	Memory int64
 
 	// UserAgent is sent with every request; "" means "Mozilla/5.0 (compatible; seine/VERSION; +CONTACT)". Its product
@@ -58,8 +60,8 @@ type Options struct {
 	// robots.txt takes precedence. Engine.SetDelay changes it.
 	Delay time.Duration
 	// MaxCrawlDelay bounds robots.txt's Crawl-delay (Nutch: fetcher.max.crawl.delay). A host that demands more is not
-	// crawled: its URLs become db_gone, like those that robots.txt disallows. 0 means no such bound, and that a delay of
-	// more than 5 minutes counts as 5 minutes; negative means that any delay is kept, as with Nutch's -1.
+	// crawled: its URLs become db_gone, like those that robots.txt disallows. 0 means no such bound, and that a delay
+	// of more than 5 minutes counts as 5 minutes; negative means that any delay is kept, as with Nutch's -1.
 	MaxCrawlDelay time.Duration
 	// Concurrency is the number of fetchers, 1 to 100,000; 0 means 64. Engine.SetConcurrency changes it. A visit that
 	// lasts longer than two seconds no longer counts: an extra fetcher stands in for it, as far as memory (one for each
@@ -87,9 +89,9 @@ type Options struct {
 	HostBytes, DomainBytes int64
 	HostTime, DomainTime   time.Duration
 	// ChooseRedirectURL makes hits show, of a page that a redirect leads to and that redirect, the URL that
-	// policy.ChooseRedirectURL chooses, and searches find the words of that one. Without it it is always the page's own:
-	// so does Nutch, whose field url has it although Nutch chooses. UpdateDB decides, when it brings in the redirect; the
-	// metadata of the page's record then has it as policy.MetaRedirectURL.
+	// policy.ChooseRedirectURL chooses, and searches find the words of that one. Without it it is always the page's
+	// own: so does Nutch, whose field url has it although Nutch chooses. UpdateDB decides, when it brings in the
+	// redirect; the metadata of the page's record then has it as policy.MetaRedirectURL.
 	ChooseRedirectURL bool
 	// Sitemaps fetches the sitemaps that robots.txt files name, if they are in scope, and takes their entries as links.
 	// Without it a sitemap is read only where a page links to it.
@@ -106,8 +108,8 @@ type Options struct {
 	// What they begin to refuse is no longer requested, and a request in flight is cut off. What they begin to permit
 	// is found, also links of pages that were fetched before.
 	LiveFilters []policy.LiveFilter
-	// HostPolicy gives single hosts a delay, headers, cookies, a login, a scope and budgets of their own; nil means
-	// none.
+	// HostPolicy gives hosts, and as a policy.URLPolicy also URLs, settings of their own: delay, headers, cookies, login,
+	// user agent, scope, depth, interval, budgets and limits of a fetch; nil means none. See policy.NewHostTable.
 	HostPolicy policy.HostPolicy
 	// Links says which links of a page count, by where they lead from the page; the zero value lets all count.
 	Links policy.LinkRule
@@ -139,12 +141,12 @@ type Options struct {
 	Scorer   policy.Scorer
 	Schedule policy.FetchSchedule
 	// NoFollowLinks makes linkdb, and so the index, also keep links that must not be followed: those marked nofollow,
-	// ugc or sponsored, and all links of pages that forbid to follow theirs. Without it linkdb does not have them, as in
-	// Nutch. Crawldb never takes URLs from them.
+	// ugc or sponsored, and all links of pages that forbid to follow theirs. Without it linkdb does not have them, as
+	// in Nutch. Crawldb never takes URLs from them.
 	NoFollowLinks bool
 	// MaxInlinks is the number of links to one page that linkdb keeps of one segment, and that the index reads (Nutch:
-	// linkdb.max.inlinks), 1 to 10,000; 0 means 10,000. AnchorLength is the number of characters that linkdb keeps of an
-	// anchor text (Nutch: linkdb.max.anchor.length), 1 to 256; 0 means 256. No anchor has more than 256 bytes.
+	// linkdb.max.inlinks), 1 to 10,000; 0 means 10,000. AnchorLength is the number of characters that linkdb keeps of
+	// an anchor text (Nutch: linkdb.max.anchor.length), 1 to 256; 0 means 256. No anchor has more than 256 bytes.
 	MaxInlinks, AnchorLength int
 	// DedupOrder says which of equal pages Dedup keeps: "score,length" keeps the one with the highest score, then the
 	// one with the shortest URL. "time" (fetched last) and "https" exist too. What is still undecided, the key decides.
@@ -156,6 +158,15 @@ type Options struct {
 	IndexFilters []policy.IndexFilter
 	// Parsers say how pages are parsed.
 	Parsers parse.Options
+	// ParseLater makes a fetch only store responses (Nutch: fetcher.parse=false). Engine.Fetch leaves its segment open;
+	// Seal parses it, and so does the next Crawl or Recover. A crawl needs the links, so it parses each segment from
+	// its WARC when the segment is sealed. OnPage then gets pages without Parsed and Links.
+	ParseLater bool
+	// NoContent leaves the bodies of pages out of the WARC (Nutch: fetcher.store.content=false): heads, texts and links
+	// are kept. Pages are then parsed while they are fetched, and never again: Seal refuses such segments, exports have
+	// no content, and what a crash leaves in a segment that was not sealed is due again, although it was counted and
+	// passed to OnPage and PageStored before.
+	NoContent bool
 	// OnPage, if not nil, is called once for every fetch that was stored: pages, redirects and failures.
 	//
 	// It runs on PageWorkers goroutines of its own (0 means one for each processor), several calls at once, in no
@@ -319,6 +330,9 @@ func (o *Options) validate() error {
 	if o.MaxDepth < 0 || o.MaxDepth > depthMax {
 		fault("MaxDepth %d: want 0 (no bound) to %d", o.MaxDepth, depthMax)
 	}
+	if o.ParseLater && o.NoContent {
+		fault("ParseLater and NoContent: without content nothing can be parsed later; set one of them")
+	}
 	if o.PageWorkers < 0 {
 		fault("PageWorkers %d: want 0 (one for each processor) or more", o.PageWorkers)
 	}
@@ -388,8 +402,19 @@ func (o *Options) acceptsType(mediaType string) bool {
 
 // agentToken is the product token that selects a group in robots.txt: NAME in "compatible; NAME/…", as crawlers write
 // it, or else the first product of the user agent.
-func (o *Options) agentToken() string {
-	s := o.UserAgent
+func (o *Options) agentToken() string { return agentToken(o.UserAgent) }
+
+// agentOf is the product token for a host. Where the policy of hosts names no user agent it is agentToken.
+func (o *Options) agentOf(h urlkey.HostKey) string {
+	if o.HostPolicy != nil {
+		if set := o.HostPolicy.Settings(h); set != nil && set.UserAgent != "" {
+			return agentToken(set.UserAgent)
+		}
+	}
+	return o.agentToken()
+}
+
+func agentToken(s string) string {
 	if _, rest, ok := strings.Cut(s, "compatible;"); ok {
 		s = strings.TrimSpace(rest)
 	}

@@ -3,11 +3,15 @@
 package engine
 
 import (
+	"cmp"
+	"context"
 	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 
 	"github.com/seine-crawler/seine/engine/internal/segment"
 	"github.com/seine-crawler/seine/engine/parse"
@@ -47,13 +51,15 @@ type PageLink struct {
 type deliveries struct {
 	on      func(*Page) // Options.OnPage; nil: pages are not delivered
 	workers int
+	room    *semaphore.Weighted      // bytes of pages that wait or that a callback has
+	bytes   int64                    // of room
 	current atomic.Pointer[delivery] // nil while nothing is fetched
 }
 
 // delivery is the pool of one crawl or fetch.
 type delivery struct {
 	d       *deliveries
-	queue   chan *Page
+	queue   chan delivered
 	waiting atomic.Int64 // queued or with the callback
 	wg      sync.WaitGroup
 	once    sync.Once
@@ -61,30 +67,46 @@ type delivery struct {
 
 // callback returns what fetchers call for each attempt that was stored, or nil without OnPage. It must be called before
 // start.
-func (d *deliveries) callback(on func(*Page), workers int) func(*segment.Attempt, *segment.Scratch) {
+func (d *deliveries) callback(on func(*Page), workers int, bytes int64) func(*segment.Attempt, *segment.Scratch) {
 	if on == nil {
 		return nil
 	}
-	if workers == 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
-	d.on, d.workers = on, workers
+	d.on, d.workers, d.bytes = on, cmp.Or(workers, runtime.GOMAXPROCS(0)), bytes
+	d.room = semaphore.NewWeighted(d.bytes)
 	return func(a *segment.Attempt, s *segment.Scratch) {
 		if c := d.current.Load(); c != nil {
 			c.waiting.Add(1)
-			c.queue <- newPage(a, s)
+			n := min(weighPage(a, s), d.bytes) // a page that takes more has all of it
+			_ = d.room.Acquire(context.Background(), n)
+			c.queue <- delivered{newPage(a, s), n}
 		}
 	}
 }
 
-// start begins a pool. The caller calls end when all fetchers have stopped. The queue has room for one page per worker;
-// when it is full, fetchers wait.
+// weighPage is about what newPage takes.
+func weighPage(a *segment.Attempt, s *segment.Scratch) int64 {
+	n := 4<<10 + 200*len(s.Outcome().Outlinks) + len(s.Page().Text)
+	if a.Response != nil {
+		body, _, _ := a.Response.Content()
+		n += len(a.Response.Head) + len(body)
+	}
+	return int64(n)
+}
+
+// delivered is a page with its part of deliveries.room.
+type delivered struct {
+	page  *Page
+	bytes int64
+}
+
+// start begins a pool. The caller calls end when all fetchers have stopped. The queue has room for one page per worker,
+// and for as many bytes as a share of memory; when it is full, fetchers wait.
 func (d *deliveries) start() *delivery {
 	c := &delivery{d: d}
 	if d.on == nil {
 		return c
 	}
-	c.queue = make(chan *Page, d.workers)
+	c.queue = make(chan delivered, d.workers)
 	d.current.Store(c)
 	for range d.workers {
 		c.wg.Add(1)
@@ -96,7 +118,8 @@ func (d *deliveries) start() *delivery {
 func (c *delivery) work() {
 	defer c.wg.Done()
 	for p := range c.queue {
-		c.d.on(p)
+		c.d.on(p.page)
+		c.d.room.Release(p.bytes)
 		c.waiting.Add(-1)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/seine-crawler/seine/engine/internal/phases"
 	"github.com/seine-crawler/seine/engine/internal/segment"
@@ -52,7 +53,8 @@ func Rebuild(ctx context.Context, o Options) (RebuildReport, error) {
 	}
 	if o.hasStore() {
 		return RebuildReport{}, fmt.Errorf("rebuilding %s: there is a store in %s: repair that with \"seine verify "+
-			"--repair\", which keeps what can be read of it; or move it away first", o.Dir, filepath.Join(o.Dir, storeName))
+			"--repair\", which keeps what can be read of it; or move it away first",
+			o.Dir, filepath.Join(o.Dir, storeName))
 	}
 	r, err := o.rebuild(ctx, nil)
 	if err == nil {
@@ -69,7 +71,7 @@ type rebuilt struct {
 
 // rebuild makes a store of the WARC files, and of what can be read of the old one unless that is nil. In the end it
 // gives the store the name rebuiltName, which says that it is complete.
-func (o Options) rebuild(ctx context.Context, old *storage.Store) (r rebuilt, err error) {
+func (o Options) rebuild(ctx context.Context, old *oldStore) (r rebuilt, err error) {
 	start := o.Now()
 	o.rebuilding, o.MustExist, o.ReadOnly = true, false, false
 	if err := storage.Clear(o.FS, o.storeDir()); err != nil {
@@ -79,7 +81,7 @@ func (o Options) rebuild(ctx context.Context, old *storage.Store) (r rebuilt, er
 		return r, err
 	}
 	if old != nil {
-		if err := o.inherit(old); err != nil {
+		if err := o.inherit(old.Store); err != nil {
 			return r, err
 		}
 	}
@@ -100,46 +102,66 @@ func (o Options) rebuild(ctx context.Context, old *storage.Store) (r rebuilt, er
 	return r, nil
 }
 
-// replay takes all segments through all phases.
-func (w *work) replay(ctx context.Context, old *storage.Store, r *rebuilt) error {
+// replay takes all segments through all phases. The records of an old store say what its updatedb made of the segments
+// that it had updated. So they come in after those, and before the others.
+func (w *work) replay(ctx context.Context, old *oldStore, r *rebuilt) error {
 	list, err := w.store.SegmentList()
 	if err != nil {
 		return err
 	}
 	for _, seg := range list {
-		sealed, err := w.seal(ctx, seg.Number)
-		if err != nil {
-			return err
+		if old == nil || old.updated[seg.Number] {
+			w.left = old.deletedFrom(seg.Number)
+			if err := w.replaySegment(ctx, seg.Number, r); err != nil {
+				return err
+			}
 		}
-		seeds, err := w.phases.Unknown(ctx, seg.Number)
-		if err == nil && len(seeds) > 0 {
-			_, _, err = w.inject(ctx, InjectOptions{URLs: seeds})
-		}
-		if err == nil {
-			_, _, err = w.updateDB(ctx, seg.Number)
-		}
-		if err == nil {
-			_, err = w.invertLinks(ctx, seg.Number)
-		}
-		if err != nil {
-			return err
-		}
-		r.Segments++
-		r.Pages += sealed.Pages
-		r.Links += sealed.Links
-		r.Seeds += uint64(len(seeds))
 	}
+	w.left = nil
 	if old != nil {
-		if r.restored, err = w.phases.Restore(ctx, old); err != nil {
+		if r.restored, err = w.phases.Restore(ctx, old.Store); err != nil {
 			return err
+		}
+		if err := inheritRange(w.store, old.Store, storage.LoweredRange()); err != nil {
+			return err
+		}
+	}
+	for _, seg := range list {
+		if old != nil && !old.updated[seg.Number] {
+			if err := w.replaySegment(ctx, seg.Number, r); err != nil {
+				return err
+			}
 		}
 	}
 	return w.settle(ctx, &hooks{})
 }
 
-// mendFiles makes every WARC file sound. A file that an old store says was sealed loses what follows its end. One that
-// is no WARC file is given another name.
-func (o *Options) mendFiles(ctx context.Context, old *storage.Store) (changed []string, err error) {
+// replaySegment takes a segment up to linked.
+func (w *work) replaySegment(ctx context.Context, number uint32, r *rebuilt) error {
+	sealed, err := w.seal(ctx, number)
+	if err != nil {
+		return err
+	}
+	seeds, err := w.phases.Unknown(ctx, number)
+	if err == nil && len(seeds) > 0 {
+		_, _, err = w.inject(ctx, InjectOptions{URLs: seeds})
+	}
+	if err == nil {
+		_, _, err = w.updateDB(ctx, number)
+	}
+	if err == nil {
+		_, err = w.invertLinks(ctx, number)
+	}
+	r.Segments++
+	r.Pages += sealed.Pages
+	r.Links += sealed.Links
+	r.Seeds += uint64(len(seeds))
+	return err
+}
+
+// mendFiles makes every WARC file sound. Where an old store says which files a sealed segment has, they lose what follows
+// their ends, and others are given another name; so are files that are no WARC files.
+func (o *Options) mendFiles(ctx context.Context, old *oldStore) (changed []string, err error) {
 	fsys := storage.NewWARCFS(o.FS)
 	if err := fsys.MkdirAll(o.warcDir()); err != nil {
 		return nil, err
@@ -148,20 +170,27 @@ func (o *Options) mendFiles(ctx context.Context, old *storage.Store) (changed []
 	if err != nil {
 		return nil, err
 	}
-	sizes := sealedSizes(old)
+	slices.Sort(names)
 	for _, name := range names {
 		if err := ctx.Err(); err != nil {
 			return changed, err
 		}
-		if _, ok := segment.NumberOf(name); !ok {
+		number, ok := segment.NumberOf(name)
+		if !ok {
 			continue
 		}
 		path := filepath.Join(o.warcDir(), name)
+		if old.stray(number, name, names) {
+			if err := o.setAside(path, "it belongs to no segment", &changed); err != nil {
+				return changed, err
+			}
+			continue
+		}
 		size, err := fsys.Size(path)
 		if err != nil {
 			return changed, err
 		}
-		if known := sizes[name]; known > 0 && size > known {
+		if known := old.size(name); known > 0 && size > known {
 			if err := fsys.Truncate(path, known); err != nil {
 				return changed, err
 			}
@@ -169,13 +198,10 @@ func (o *Options) mendFiles(ctx context.Context, old *storage.Store) (changed []
 		}
 		_, _, faults, err := warc.Mend(fsys, path)
 		var strange *warc.CorruptError
-		switch {
-		case errors.As(err, &strange):
-			if err := storage.Move(o.FS, path, path+".damaged"); err != nil {
-				return changed, err
-			}
-			changed = append(changed, fmt.Sprintf("%s: it is no WARC file: it is %s.damaged now", path, path))
-		case err != nil:
+		if errors.As(err, &strange) {
+			err = o.setAside(path, "it is no WARC file", &changed)
+		}
+		if err != nil {
 			return changed, err
 		}
 		for _, f := range faults {
@@ -185,22 +211,10 @@ func (o *Options) mendFiles(ctx context.Context, old *storage.Store) (changed []
 	return changed, nil
 }
 
-// sealedSizes are the lengths of the files of sealed segments, by name, as far as an old store can be read.
-func sealedSizes(old *storage.Store) map[string]int64 {
-	sizes := map[string]int64{}
-	if old == nil {
-		return sizes
-	}
-	list, err := old.SegmentList()
-	if err != nil {
-		return sizes
-	}
-	for _, seg := range list {
-		for _, f := range seg.WARC {
-			sizes[f.Name] = f.Size
-		}
-	}
-	return sizes
+// setAside gives a file another name.
+func (o *Options) setAside(path, why string, changed *[]string) error {
+	*changed = append(*changed, fmt.Sprintf("%s: %s: it is %s.damaged now", path, why, path))
+	return storage.Move(o.FS, path, path+".damaged")
 }
 
 // inherit begins the new store with what no WARC file says: the settings of the directory, the seeds' hosts and what
@@ -254,18 +268,4 @@ func inheritRange(made, old *storage.Store, r storage.Range) error {
 		return flush()
 	})
 	return errors.Join(err, flush())
-}
-
-// finishMove puts a complete new store in the place of the old one, which is kept beside it.
-func (o *Options) finishMove() error {
-	made, store := filepath.Join(o.Dir, rebuiltName), filepath.Join(o.Dir, storeName)
-	if !exists(storage.NewWARCFS(o.FS), made) {
-		return nil
-	}
-	if o.hasStore() {
-		if err := storage.Move(o.FS, store, filepath.Join(o.Dir, damagedName)); err != nil {
-			return err
-		}
-	}
-	return storage.Move(o.FS, made, store)
 }

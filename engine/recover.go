@@ -77,7 +77,8 @@ func (w *work) compareFiles(s storage.Segment) error {
 			return fmt.Errorf("%w: %s of segment %d, of %d bytes, is missing", ErrDamaged, path, s.Number, f.Size)
 		}
 		if size < f.Size {
-			return fmt.Errorf("%w: %s of segment %d has %d bytes and should have %d", ErrDamaged, path, s.Number, size, f.Size)
+			return fmt.Errorf("%w: %s of segment %d has %d bytes and should have %d",
+				ErrDamaged, path, s.Number, size, f.Size)
 		}
 	}
 	return nil

@@ -32,7 +32,8 @@ func (r RepairReport) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "repair: %d problems found, %d left; %d records kept, %d pages lost and due again, %d pages of %d "+
 		"segments read in %.2fs; the damaged store is in %s",
-		r.Found.Problems, r.Left.Problems, r.Kept, r.Due, r.Rebuild.Pages, r.Rebuild.Segments, r.Took.Seconds(), r.Damaged)
+		r.Found.Problems, r.Left.Problems, r.Kept, r.Due, r.Rebuild.Pages, r.Rebuild.Segments, r.Took.Seconds(),
+		r.Damaged)
 	for i, c := range r.Rebuild.Changed {
 		if i == problemsShown {
 			fmt.Fprintf(&b, "\n  and %d more; --json lists them", len(r.Rebuild.Changed)-i)
@@ -78,13 +79,13 @@ func Repair(ctx context.Context, o Options) (r RepairReport, err error) {
 
 // renew makes the new store, while it keeps others out of the old one.
 func (o Options) renew(ctx context.Context, r *RepairReport) (err error) {
-	old, err := storage.Open(filepath.Join(o.Dir, storeName), storage.Options{FS: o.FS, Now: o.Now, Salvage: true})
+	var old *oldStore // nil: nothing of it can be read
+	s, err := storage.Open(filepath.Join(o.Dir, storeName), storage.Options{FS: o.FS, Now: o.Now, Salvage: true})
 	switch {
 	case err == nil:
-		defer func() { err = errors.Join(err, old.Close()) }()
-	case errors.Is(err, ErrDamaged), errors.Is(err, ErrNoStore):
-		old = nil // nothing of it can be read
-	default:
+		defer func() { err = errors.Join(err, s.Close()) }()
+		old = newOldStore(s)
+	case !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrNoStore):
 		return err
 	}
 	made, err := o.rebuild(ctx, old)

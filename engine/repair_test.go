@@ -5,9 +5,13 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"io/fs"
+	"maps"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,7 +20,7 @@ import (
 
 var ctx = context.Background()
 
-// withoutScores is a digest without the scores, which no WARC file has.
+// withoutScores is a digest without the scores: not all of them follow from the WARC files.
 func withoutScores(digest string) string {
 	return regexp.MustCompile(` score=\S+`).ReplaceAllString(digest, "")
 }
@@ -41,7 +45,8 @@ func TestRebuild(t *testing.T) {
 			if err := os.RemoveAll(filepath.Join(o.Dir, "store")); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := engine.Open(o); !errors.Is(err, engine.ErrDamaged) || !strings.Contains(err.Error(), "rebuild") {
+			_, err := engine.Open(o)
+			if !errors.Is(err, engine.ErrDamaged) || !strings.Contains(err.Error(), "rebuild") {
 				t.Errorf("WARC files without a store: %v", err)
 			}
 			canceled, cancel := context.WithCancel(ctx)
@@ -62,4 +67,132 @@ func TestRebuild(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestRepairKeeps: what no WARC file says survives a repair: seeds that were not fetched, their scores, deletions.
+func TestRepairKeeps(t *testing.T) {
+	web := anyHostWeb(t, 4, 10)
+	o, _ := crawled(t, web)
+	e := open(t, o)
+	const unfetched = "http://never.example/"
+	if _, err := e.Inject(ctx, seeds(unfetched+"\tnutch.score=7\tnote=kept")); err != nil {
+		t.Fatal(err)
+	}
+	var gone string
+	for r, err := range e.Inspect().Records(ctx, engine.RecordFilter{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Status.String() == "db_fetched" && r.Depth > 0 {
+			gone = r.URL
+		}
+	}
+	if _, err := e.Delete(ctx, gone); err != nil {
+		t.Fatal(err)
+	}
+	verify(t, e)
+	want := digest(t, e)
+	mustClose(t, e)
+	rng := rand.New(rand.NewPCG(1, 1))
+	for _, c := range []struct{ record, files string }{{record: "request"}, {files: "*.sst"}} {
+		what := spoil(t, rng, o.Dir, c.record, c.files, false)
+		r, err := engine.Repair(ctx, o)
+		if err != nil || r.Found.Problems == 0 || r.Left.Problems > 0 {
+			t.Fatalf("%s: %v: %s\n%s\n%s", what, err, r, r.Found, r.Left)
+		}
+		if again, err := engine.Repair(ctx, o); err != nil || again.Found.Problems > 0 || again.Damaged != "" {
+			t.Errorf("%s: repaired again: %v: %s", what, err, again)
+		}
+		e = open(t, o)
+		if c.record != "" { // all of the old store could be read
+			sameDigest(t, digest(t, e), want)
+			if _, err := e.Inspect().Record(gone); !errors.Is(err, engine.ErrNotFound) {
+				t.Errorf("%s: what was deleted is back: %v", what, err)
+			}
+			kept, err := e.Inspect().Record(unfetched)
+			if err != nil || kept.Score != 7 || len(kept.Meta) != 1 {
+				t.Errorf("%s: %+v, %v", what, kept, err)
+			}
+		}
+		mustClose(t, e)
+	}
+}
+
+// TestReadOnly: an engine that is open for reading only changes no file, also of a directory that a killed process left,
+// and refuses to write.
+func TestReadOnly(t *testing.T) {
+	web := anyHostWeb(t, 4, 10)
+	o := web.options(dataDir(t))
+	killMidway(t, web, o)
+	before := filesOf(t, o.Dir)
+	o.ReadOnly = true
+	e := open(t, o)
+	verify(t, e)
+	if _, err := e.Search(ctx, "harbour", engine.SearchOptions{}); err != nil {
+		t.Error(err)
+	}
+	digest(t, e)
+	if _, err := e.Inject(ctx, web.seeds); !errors.Is(err, engine.ErrReadOnly) {
+		t.Errorf("inject: %v", err)
+	}
+	if _, err := e.Crawl(ctx, engine.CrawlOptions{}); !errors.Is(err, engine.ErrReadOnly) {
+		t.Errorf("crawl: %v", err)
+	}
+	mustClose(t, e)
+	if after := filesOf(t, o.Dir); !maps.Equal(before, after) {
+		t.Errorf("files changed: %q, before %q", slices.Sorted(maps.Keys(after)), slices.Sorted(maps.Keys(before)))
+	}
+}
+
+// filesOf returns the contents of all files below a directory.
+func filesOf(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			b, rerr := os.ReadFile(path)
+			files[path], err = string(b), rerr
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// TestLostFiles: without its WARC files, or one of them, a directory can be read but not crawled, and the error says
+// what helps; so it is beside a lost store.
+func TestLostFiles(t *testing.T) {
+	web := anyHostWeb(t, 4, 10)
+	o, _ := crawled(t, web)
+	names, err := filepath.Glob(filepath.Join(o.Dir, "warc", "*"))
+	if err != nil || len(names) == 0 {
+		t.Fatal(names, err)
+	}
+	for _, name := range append(names[:1:1], filepath.Join(o.Dir, "warc")) {
+		if err := os.RemoveAll(name); err != nil {
+			t.Fatal(err)
+		}
+		_, err := engine.Open(o)
+		if !errors.Is(err, engine.ErrDamaged) || !strings.Contains(err.Error(), "seine verify --repair") {
+			t.Errorf("without %s: %v", name, err)
+		}
+		reading := o
+		reading.ReadOnly = true
+		digestOf(t, reading)
+		r, err := engine.Verify(ctx, o)
+		if err != nil || r.Problems < 2 || !strings.Contains(r.String(), "is missing") {
+			t.Errorf("without %s: %v: %s", name, err, r)
+		}
+	}
+	r, err := engine.Repair(ctx, o)
+	if err != nil || r.Left.Problems > 0 || r.Due == 0 {
+		t.Fatalf("%v: %s\n%s", err, r, r.Left)
+	}
+	crawlInTurns(t, o, web.seeds, 0)
+	e := open(t, o)
+	defer mustClose(t, e)
+	web.check(t, e)
+	verify(t, e)
 }

@@ -137,7 +137,9 @@ type VerifyReport struct {
 	Documents uint64               `json:"documents"`        // in the index
 	// Torn are the bytes that a crash left at the ends of WARC files, which the next crawl cuts off. They are no
 	// problem.
-	Torn     uint64          `json:"torn_bytes"`
+	Torn uint64 `json:"torn_bytes"`
+	// Strays are WARC files that an interrupted purge left. They are no problem; the next purge removes them.
+	Strays   uint64          `json:"stray_files,omitempty"`
 	Problems uint64          `json:"problems"`
 	Kinds    []ProblemsFound `json:"kinds,omitempty"` // of Problems
 	Took     Duration        `json:"seconds"`
@@ -170,13 +172,16 @@ func (r VerifyReport) String() string {
 	if r.Torn > 0 {
 		fmt.Fprintf(&b, "\n%d bytes that a crash left at the ends of WARC files are cut off by the next crawl", r.Torn)
 	}
+	if r.Strays > 0 {
+		fmt.Fprintf(&b, "\n%d WARC files that an interrupted purge left are removed by the next one", r.Strays)
+	}
 	return b.String()
 }
 
 func viewVerified(v *inspect.Verified) VerifyReport {
 	r := VerifyReport{
 		Ranges: v.Store.Ranges, Files: v.Files, Bytes: v.Bytes, Records: v.Records, Captures: v.Captures,
-		Documents: v.Documents, Torn: v.Torn, Problems: v.Problems, Took: Duration(v.Took),
+		Documents: v.Documents, Torn: v.Torn, Strays: v.Strays, Problems: v.Problems, Took: Duration(v.Took),
 	}
 	for _, k := range v.Kinds {
 		r.Kinds = append(r.Kinds, ProblemsFound(k))

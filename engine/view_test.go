@@ -102,7 +102,8 @@ func viewCases(t *testing.T) []viewCase {
 		},
 		{
 			VerifyReport{
-				Files: 1, Bytes: 9, Records: 4, Captures: 2, Torn: 3, Problems: 30, Took: Duration(1500 * time.Millisecond),
+				Files: 1, Bytes: 9, Records: 4, Captures: 2, Torn: 3, Problems: 30,
+				Took:  Duration(1500 * time.Millisecond),
 				Kinds: []ProblemsFound{{Kind: "WARC file", Count: 30, Found: []string{"bad"}}},
 			},
 			"verify: 1 WARC files, 4 records, 2 captures read, 0 documents indexed, 30 problems in 1.50s\n" +

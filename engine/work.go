@@ -38,6 +38,9 @@ type work struct {
 	pages     deliveries
 	live      settings
 
+	// left says which URLs of a segment that is read back to leave out; nil: none. Repair sets it.
+	left func(key []byte) bool
+
 	// crawldbMu is held by the phases that read and write crawldb, indexMu by those that write the index.
 	// Order: crawldbMu before indexMu.
 	crawldbMu, indexMu sync.Mutex
@@ -82,12 +85,14 @@ func (w *work) sorterOf(bytes int64) func(combine func(dst, a, b []byte) []byte)
 // network opens the network at its first call and returns it.
 func (w *work) network() (*network, error) {
 	w.net.once.Do(func() {
+		page := w.pages.callback(w.o.OnPage, w.o.PageWorkers, w.o.shares().pages)
 		w.net.err = w.net.open(&w.o, visit.Env{
 			Store: w.store, Dir: w.o.Dir, Admission: w.admission, Now: w.o.Now,
 			Delay:         func() time.Duration { return time.Duration(w.live.delay.Load()) },
 			MaxCrawlDelay: max(w.o.MaxCrawlDelay, 0),
-			Busy:          func() func() { return w.stages.time(stageRefill) },
-			Warn:          w.warn, Stored: w.o.Events.PageStored, Page: w.pages.callback(w.o.OnPage, w.o.PageWorkers),
+			Slots:         w.o.shares().slots, FactsBytes: w.o.shares().facts,
+			Busy: func() func() { return w.stages.time(stageRefill) },
+			Warn: w.warn, Stored: w.o.Events.PageStored, Page: page,
 		})
 	})
 	return &w.net, w.net.err
@@ -214,7 +219,7 @@ func (w *work) seal(ctx context.Context, number uint32) (SealReport, error) {
 	if err != nil {
 		return SealReport{Segment: number}, err
 	}
-	sealed, err := w.segments.Seal(ctx, seg)
+	sealed, err := w.segments.SealWithout(ctx, seg, w.left)
 	return w.sealed(sealed, start, err)
 }
 

@@ -170,7 +170,8 @@ type chunk struct {
 	foreign bool // complete, and of an earlier log in the same file
 }
 
-// readChunk reads the chunk at an offset of a block. number is that of the log, 0 of a MANIFEST, whose chunks have none.
+// readChunk reads the chunk at an offset of a block. number is that of the log, 0 of a MANIFEST, whose chunks have
+// none.
 func readChunk(b []byte, at int, number uint32) (c chunk) {
 	if len(b)-at < logHeader {
 		return c

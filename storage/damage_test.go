@@ -110,7 +110,8 @@ func TestFlippedBits(t *testing.T) {
 				case got == want:
 					harmless++
 				default:
-					t.Fatalf("closed %t: bit %d of %s: lost without a word:\n%s\nwant\n%s", closed, bit, name, got, want)
+					t.Fatalf("closed %t: bit %d of %s is lost without a word:\n%s\nwant\n%s",
+						closed, bit, name, got, want)
 				}
 			}
 			t.Logf("closed %t: %s of %d bytes: %d found, %d harmless", closed, name, len(b), found, harmless)

@@ -19,6 +19,8 @@ var (
 	ErrLocked = errors.New("store is in use")
 	// ErrNewerFormat: a newer program wrote the store. Open has not changed it.
 	ErrNewerFormat = errors.New("store has a newer format")
+	// ErrOlderFormat: the store was written by an older program, and Options.ReadOnly keeps it from being upgraded.
+	ErrOlderFormat = errors.New("store was written by an older program")
 	// ErrIdentity: the store was created with other settings; errors.As with *IdentityError names the setting.
 	ErrIdentity = errors.New("store was made with another setting")
 	// ErrCorrupt: bytes on disk are not what was written. When Pebble detects damage, the store accepts

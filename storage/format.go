@@ -185,8 +185,11 @@ func (s *Store) admit(o *Options) error {
 		}
 		return s.initialise(o)
 	case version < FormatVersion && s.readOnly:
-		return fmt.Errorf("%s has format %d and must be upgraded to %d: open it once for writing",
-			s.dir, version, FormatVersion)
+		if s.salvage {
+			return nil
+		}
+		return fmt.Errorf("%w: %s has format %d and must be upgraded to %d: open it once for writing",
+			ErrOlderFormat, s.dir, version, FormatVersion)
 	}
 	for ; version < FormatVersion; version++ {
 		if err := upgrades()[version-1](s); err != nil {

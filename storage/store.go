@@ -37,6 +37,7 @@ type Store struct {
 	lock     *pebble.Lock
 	health   *health
 	readOnly bool
+	salvage  bool
 	fsCloser io.Closer
 
 	tables atomic.Uint64 // temporary tables so far; numbers their names
@@ -57,7 +58,7 @@ func Open(dir string, o Options) (_ *Store, err error) {
 	if o, err = o.withDefaults(); err != nil {
 		return nil, err
 	}
-	s := &Store{dir: dir, base: o.FS, readOnly: o.ReadOnly}
+	s := &Store{dir: dir, base: o.FS, readOnly: o.ReadOnly, salvage: o.Salvage}
 	s.health = &health{dir: dir, logf: o.Logger, now: o.Now, onFatal: o.OnFatal}
 	s.stackFS()
 	defer func() {

@@ -87,12 +87,14 @@ func (s *Store) Verify(ctx context.Context) (VerifyReport, error) {
 	snap := s.Snapshot()
 	defer snap.Close()
 	sorter := func() *Sorter { return NewSorter(SorterOptions{Dir: s.SortDir(), FS: s.base}) }
-	v := verifier{ctx: ctx, s: s, snap: snap, segments: map[uint32]Segment{}, wantParse: sorter(), wantSignature: sorter()}
+	v := verifier{
+		ctx: ctx, s: s, snap: snap, segments: map[uint32]Segment{}, wantParse: sorter(), wantSignature: sorter(),
+	}
 	defer v.wantParse.Close()
 	defer v.wantSignature.Close()
 	for _, step := range []func() error{v.meta, v.segmentStates, v.crawldb, v.hostCounts, v.hostFacts, v.fetchlists,
-		v.parseRecords, v.parseReferences, v.linkdb, v.withheld, v.lowered, v.signatures, v.cdx,
-		v.index, v.tables} {
+		v.parseRecords, v.parseReferences, v.linkdb, v.withheld, v.lowered, v.signatures, v.cdx, v.index, v.tables,
+	} {
 		if err := step(); err != nil {
 			return v.report, fmt.Errorf("verifying the store in %s: %w", s.dir, err)
 		}

@@ -10,6 +10,9 @@
 // the outcome that any client reached with the one required. The package imports nothing of seine: it can test any
 // client that can be given addresses for host names.
 //
+// Heavy is another web: of hosts whose pages take as much memory as a server can make a client hold. StartHeavy serves
+// it, for measuring what a crawl of it takes.
+//
 // # Picture
 //
 //	Cases ─┐                      ┌─ accept ─▶ conn: say, drip, flood, hang, reset …

@@ -44,8 +44,8 @@ const (
 	heavyLinks   = 2000     // links of a page, each to a page of its own
 )
 
-// HeavyKinds are the kinds of heavy webs: bodies in each content coding that grow past what is decoded, with the largest
-// windows; long plain bodies; bodies that grow when they are transcoded; and pages of many links.
+// HeavyKinds are the kinds of heavy webs: bodies in each content coding that grow past what is decoded, with the
+// largest windows; long plain bodies; bodies that grow when they are transcoded; and pages of many links.
 var HeavyKinds = []string{"gzip", "deflate", "br", "zstd", "plain", "latin1", "links"}
 
 // StartHeavy serves a heavy web of some hosts, with the pages /0, /1 and so on. Its caller must call Close.

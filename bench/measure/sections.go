@@ -45,6 +45,19 @@ alone take. A large web takes more memory than a small one, because segments gro
 that compress their responses make a crawl cheaper, because the WARC keeps the compressed bytes as they came.`,
 	},
 	{
+		layer:   "Peak",
+		title:   "Peaks of memory",
+		command: "bin/seine bench peaks",
+		what: `
+The largest resident set of a crawl of hosts that are meant to take memory: bodies that grow past what is decoded, in
+each content coding and with the largest windows; bodies of 10 MB; bodies that grow when they are transcoded; and pages
+whose links are a million URLs. There are as many hosts as fetchers.`,
+		units: []string{"peak/memory", "peak-MB", "URLs", "pages/s"},
+		means: `
+A process stays within 1.25 times --memory, whatever servers send, and more fetchers do not take more memory for pages.
+make bench fails if one does not.`,
+	},
+	{
 		layer:   "Stages",
 		title:   "Processor time by stage",
 		command: "bin/seine bench --profile",

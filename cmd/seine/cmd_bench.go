@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/seine-crawler/seine/bench/hostile"
 	"github.com/seine-crawler/seine/bench/measure"
 )
 
@@ -68,7 +69,42 @@ func benchCommand(c *console) *cobra.Command {
 	f.StringVar(&o.Dir, "work-dir", "", "folder for data (default: the system's temporary folder)")
 	f.StringVar(&out, "out", "", "also write the results of all runs to this file, in the format of go test -bench")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
-	cmd.AddCommand(benchFloorCommand(c), benchReportCommand(c))
+	cmd.AddCommand(benchFloorCommand(c), benchPeaksCommand(c), benchReportCommand(c))
+	return cmd
+}
+
+// benchPeaksCommand measures how much memory crawls of heavy webs take.
+func benchPeaksCommand(c *console) *cobra.Command {
+	var o measure.PeakOptions
+	var out string
+	cmd := &cobra.Command{
+		Use:   "peaks",
+		Short: "measure the memory of crawls of hosts that are meant to take much of it",
+		Long: "Crawls hosts on loopback whose pages are meant to take memory, each kind in a process of its\n" +
+			"own, and prints the largest resident set beside --memory. It takes some minutes.",
+		Args: args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var err error
+			if o.Binary, err = os.Executable(); err != nil {
+				return err
+			}
+			var lines []measure.Line
+			o.Line = func(l measure.Line) { lines = append(lines, l) }
+			o.Log = func(s string) { fmt.Fprintln(c.err, "bench: "+s) }
+			err = measure.Peaks(cmd.Context(), o)
+			if out != "" {
+				err = errors.Join(err, writeFile(out, func(f *os.File) error { return measure.WriteLines(f, lines) }))
+			}
+			return errors.Join(err, c.lines(func(w *bufio.Writer) error { return measure.WriteTable(w, lines) }))
+		},
+	}
+	f := cmd.Flags()
+	f.StringSliceVar(&o.Kinds, "kinds", nil, "kinds of pages (default: "+strings.Join(hostile.HeavyKinds, ", ")+")")
+	f.IntSliceVar(&o.Memory, "memory", nil, "values of --memory, in MB (default: 256,512)")
+	f.IntSliceVar(&o.Fetchers, "fetchers", nil, "values of --concurrency (default: 64,200)")
+	f.Float64Var(&o.Most, "most", 0, "fail if a peak is more than so many times --memory; 0: never")
+	f.StringVar(&o.Dir, "work-dir", "", "folder for data (default: the system's temporary folder)")
+	f.StringVar(&out, "out", "", "also write the results to this file, in the format of go test -bench")
 	return cmd
 }
 

@@ -67,7 +67,7 @@ func printSettings(w *bufio.Writer, run resolved, asJSON bool) error {
 		return nil
 	}
 	for _, name := range run.sections.names() {
-		fmt.Fprintf(w, "[%s]\n", name)
+		fmt.Fprintln(w, name)
 	}
 	for _, name := range strangeVariables(os.Environ()) {
 		fmt.Fprintf(w, "# %s is set, but there is no such setting\n", name)

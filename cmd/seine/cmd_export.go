@@ -31,30 +31,3 @@ func exportCommand(c *console) *cobra.Command {
 	cmd.Flags().StringVar(&format, "format", "cdxj", "what to print: cdxj")
 	return cmd
 }
-
-func verifyCommand(c *console) *cobra.Command {
-	var f flags
-	cmd := &cobra.Command{
-		Use:   "verify",
-		Short: "check every cross-reference between store, WARC files and index",
-		Args:  args(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withEngine(cmd, f.reading(), func(e *engine.Engine) error {
-				r, err := e.Inspect().Verify(cmd.Context())
-				if err != nil {
-					return err
-				}
-				if err := c.report(r, f.json); err != nil {
-					return err
-				}
-				if n := r.Problems; n > 0 {
-					return fmt.Errorf("verify found %d problems", n)
-				}
-				return nil
-			})
-		},
-	}
-	f.settings(cmd, inViews)
-	f.report(cmd)
-	return cmd
-}

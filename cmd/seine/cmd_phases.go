@@ -151,15 +151,15 @@ func (c *console) fetch(cmd *cobra.Command, e *engine.Engine, o engine.FetchOpti
 }
 
 func parseCommand(c *console) *cobra.Command {
-	return phaseCommand(c, inParse, storage.SegmentSealed, "parse",
-		"make a segment's parse records again from its WARC",
+	choice := segmentChoice{from: storage.SegmentSealed, before: (*engine.Engine).UnparsedSegments}
+	return phaseCommand(c, inParse, choice, "parse", "make a segment's parse records again from its WARC",
 		func(ctx context.Context, e *engine.Engine, segment uint32) (engine.Report, error) {
 			return e.Seal(ctx, segment)
 		})
 }
 
 func updatedbCommand(c *console) *cobra.Command {
-	return phaseCommand(c, inUpdateDB, storage.SegmentSealed, "updatedb",
+	return phaseCommand(c, inUpdateDB, segmentChoice{from: storage.SegmentSealed}, "updatedb",
 		"update crawldb with a segment's outcomes and links",
 		func(ctx context.Context, e *engine.Engine, segment uint32) (engine.Report, error) {
 			return e.UpdateDB(ctx, segment)
@@ -167,7 +167,7 @@ func updatedbCommand(c *console) *cobra.Command {
 }
 
 func invertlinksCommand(c *console) *cobra.Command {
-	return phaseCommand(c, inInvertlinks, storage.SegmentUpdated, "invertlinks",
+	return phaseCommand(c, inInvertlinks, segmentChoice{from: storage.SegmentUpdated}, "invertlinks",
 		"add a segment's links to linkdb, by target",
 		func(ctx context.Context, e *engine.Engine, segment uint32) (engine.Report, error) {
 			return e.InvertLinks(ctx, segment)

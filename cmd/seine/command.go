@@ -51,6 +51,7 @@ func commands(c *console) []*cobra.Command {
 		configCommand(c),
 		exportCommand(c),
 		verifyCommand(c),
+		rebuildCommand(c),
 		simwebCommand(c),
 		benchCommand(c),
 		pdfCommand(c),
@@ -89,6 +90,10 @@ func (f *flags) withOptions(cmd *cobra.Command, o engine.Options, fn func(e *eng
 // withOptions is withEngine with options that were made already.
 func withOptions(o engine.Options, fn func(e *engine.Engine) error) error {
 	e, err := engine.Open(o)
+	if o.ReadOnly && errors.Is(err, engine.ErrOlderFormat) {
+		o.ReadOnly = false // to upgrade it
+		e, err = engine.Open(o)
+	}
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -118,7 +119,7 @@ func (s *setup) first(t *testing.T, fs storage.FS) string {
 	var seen strings.Builder
 	s.w.begin()
 	s.inject(t, fs, &seen, s.w.file("seeds"))
-	for range 2 {
+	for range 3 {
 		s.round(t, fs, &seen, 0, false)
 	}
 	s.finish(t, fs, &seen)
@@ -241,8 +242,8 @@ func write(t *testing.T, seen *strings.Builder, view any, err error) {
 		t.Fatal(err)
 	}
 	maps.DeleteFunc(fields, func(name string, _ any) bool {
-		return strings.HasSuffix(name, "time") || name == "last_fetch" || name == "took_ms" || name == "took" ||
-			name == "warc" || name == "segment"
+		return strings.HasSuffix(name, "time") || name == "last_fetch" || name == "took_ms" || name == "warc" || name == "bytes" ||
+			name == "segment"
 	})
 	text, err = json.Marshal(fields)
 	if err != nil {
@@ -271,6 +272,36 @@ func (s *setup) later(t *testing.T, fs storage.FS) string {
 	t.Helper()
 	s.now = func() time.Time { return time.Now().Add(40 * 24 * time.Hour) }
 	return s.crawl(t, fs)
+}
+
+// remove makes some URLs due and deletes others.
+func (s *setup) remove(t *testing.T, fs storage.FS) string {
+	t.Helper()
+	var seen strings.Builder
+	ctx := context.Background()
+	again, gone := s.w.removed()
+	s.phase(t, fs, &seen, inRecrawl, func(e *engine.Engine) error {
+		r, err := e.Recrawl(ctx, again...)
+		write(t, &seen, r, nil)
+		return err
+	})
+	s.phase(t, fs, &seen, inDelete, func(e *engine.Engine) error {
+		r, err := e.Delete(ctx, gone...)
+		write(t, &seen, r, nil)
+		return err
+	})
+	return s.observe(t, fs, &seen)
+}
+
+func (s *setup) purge(t *testing.T, fs storage.FS) string {
+	t.Helper()
+	var seen strings.Builder
+	s.phase(t, fs, &seen, inPurge, func(e *engine.Engine) error {
+		r, err := e.Purge(context.Background())
+		write(t, &seen, r, nil)
+		return err
+	})
+	return s.observe(t, fs, &seen)
 }
 
 // checkURLs is what "seine check url" says of some URLs.
@@ -309,6 +340,8 @@ var scenarios = []struct {
 	{batch, true, (*setup).third},
 	{inCrawl, false, (*setup).crawl},
 	{inCrawl, true, (*setup).later},
+	{inRecrawl | inDelete, true, (*setup).remove},
+	{inPurge, true, (*setup).purge},
 	{inCheckURL, true, (*setup).checkURLs},
 	{inCheckParse, false, (*setup).checkParse},
 }
@@ -386,6 +419,50 @@ func difference(a, b string) string {
 		}
 	}
 	return fmt.Sprintf("%d lines, %d lines", len(as), len(bs))
+}
+
+// TestSectionEffects: each key of a section changes a batch crawl and a crawl, for a host, its domain and a prefix of its
+// URLs alike. (Delay and timeout change only when things happen: see hosts.txtar and visit's TestRequestSettings.)
+func TestSectionEffects(t *testing.T) {
+	w := newEffectsWeb(t)
+	runs := []func(*setup, *testing.T, storage.FS) string{(*setup).first, (*setup).crawl}
+	try := func(i int, section string) string {
+		text, err := os.ReadFile(w.file("base.toml"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.write(t, "sections.toml", string(text)+section)
+		return runs[i](&setup{w: w, config: "sections.toml"}, t, storage.NewCrashableFS())
+	}
+	values := map[string]string{
+		"headers": `{ X-Key = "one" }`, "cookies": `{ c = "two" }`, "username": "\"crew\"\nplain-auth = true",
+		"user-agent": `"otherbot/1 (me@example.org)"`, "scope": `"page"`, "max-depth": "1", "interval": `"7h"`,
+		"max-pages": "1", "max-bytes": `"1"`, "max-time": `"1ms"`, "max-body": `"40"`,
+	}
+	elsewhere := []string{"delay", "timeout", "password", "plain-auth"}
+	for key := range sectionKeys["host"] {
+		if values[key] == "" && !slices.Contains(elsewhere, key) {
+			t.Errorf("no test has the key %s", key)
+		}
+	}
+	for i := range runs {
+		base := try(i, "")
+		for key, value := range values {
+			host := try(i, "[host.\"a.example\"]\n"+key+" = "+value)
+			if host == base {
+				t.Errorf("%s of a host has no effect in way %d", key, i)
+			}
+			if domain := try(i, "[domain.\"a.example\"]\n"+key+" = "+value); domain != host {
+				t.Errorf("%s of a domain differs from that of its host: %s", key, difference(host, domain))
+			}
+			if _, ok := sectionKeys["prefix"][key]; !ok {
+				continue
+			}
+			if try(i, "[prefix.\""+w.at("a", "/")+"\"]\n"+key+" = "+value) == base {
+				t.Errorf("%s of a prefix has no effect in way %d", key, i)
+			}
+		}
+	}
 }
 
 // TestSettingsArrive: the value of a setting that is a field of the engine's options arrives there and changes no other

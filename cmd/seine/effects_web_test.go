@@ -157,6 +157,17 @@ func (w *effectsWeb) note(line string) {
 	}
 }
 
+// removed are seeds, as they are spelled there: some to request again, others to delete.
+func (w *effectsWeb) removed() (again, gone []string) {
+	for i, line := range strings.Split(strings.TrimSpace(w.withPort(effectsSeeds)), "\n") {
+		url, _, _ := strings.Cut(line, "\t")
+		if again = append(again, url); i > 2 {
+			gone = append(gone, url)
+		}
+	}
+	return again, append(gone, w.at("a", "/longer-copy"))
+}
+
 // begin forgets what was requested, requests returns it.
 func (w *effectsWeb) begin() {
 	w.mu.Lock()
@@ -172,7 +183,9 @@ func (w *effectsWeb) requests() []string {
 }
 
 func (w *effectsWeb) serve(rw http.ResponseWriter, r *http.Request) {
-	w.note(fmt.Sprintf("%s%s %s", r.Host, r.RequestURI, r.UserAgent()))
+	login, _, _ := r.BasicAuth()
+	w.note(fmt.Sprintf("%s%s %s %s %s %s", r.Host, r.RequestURI, r.UserAgent(), r.Header.Get("X-Key"),
+		r.Header.Get("Cookie"), login))
 	host, _, _ := strings.Cut(r.Host, ".")
 	rw.Header().Set("Date", "Mon, 02 Jan 2006 15:04:05 GMT")
 	time.Sleep(2 * time.Millisecond) // more than a budget of time

@@ -51,7 +51,8 @@ func other(s *setting, n int) string {
 	case aScope.word:
 		return []string{"page", "domain", "any", "prefix"}[n]
 	case "word":
-		return map[string]string{"schedule": "adaptive", "scoring": "opic", "signature": "text"}[s.name]
+		return map[string]string{"schedule": "adaptive", "scoring": "opic", "signature": "text",
+			"ignore-by": "domain"}[s.name]
 	}
 	switch s.name {
 	case "resolver":
@@ -207,8 +208,8 @@ func TestUsedSettings(t *testing.T) {
 	}
 }
 
-// TestHostSections: every key of a section becomes a setting of the host.
-func TestHostSections(t *testing.T) {
+// TestSections: every key of a section becomes a setting, and what a section leaves open comes from the next one.
+func TestSections(t *testing.T) {
 	f, err := readSettings(t, `
 delay = "3s"
 [host."a.example"]
@@ -218,12 +219,25 @@ cookies = { session = "two" }
 username = "crew"
 password = "three"
 plain-auth = true
+user-agent = "other/1"
 scope = "prefix"
+max-depth = 3
+interval = "2h"
 max-pages = 7
 max-bytes = "5MB"
 max-time = "1m"
-[host."*.b.example"]
+timeout = "9s"
+max-body = "2KB"
+[domain."b.example"]
 delay = "0s"
+max-depth = 0
+max-pages = 0
+max-bytes = "0"
+max-time = "0"
+[host."x.b.example"]
+timeout = "4s"
+[prefix."http://x.b.example/a/"]
+interval = "1h"
 `)
 	if err != nil {
 		t.Fatal(err)
@@ -237,8 +251,9 @@ delay = "0s"
 		Delay:    2 * time.Second,
 		Header:   []policy.HeaderField{{Name: "Accept", Value: "text/html"}, {Name: "X-Key", Value: "one"}},
 		Cookies:  []policy.HeaderField{{Name: "session", Value: "two"}},
-		Username: "crew", Password: "three", PlainAuth: true, Scope: &prefix,
-		MaxPages: 7, MaxBytes: 5 << 20, MaxTime: time.Minute,
+		Username: "crew", Password: "three", PlainAuth: true, UserAgent: "other/1", Scope: &prefix,
+		MaxDepth: 3, Interval: 2 * time.Hour, MaxPages: 7, MaxBytes: 5 << 20, MaxTime: time.Minute,
+		Timeout: 9 * time.Second, MaxBody: 2 << 10,
 	}
 	v := reflect.ValueOf(all)
 	for i := range v.NumField() {
@@ -246,37 +261,75 @@ delay = "0s"
 			t.Errorf("the section of this test does not set %s", v.Type().Field(i).Name)
 		}
 	}
-	for host, want := range map[string]*policy.HostSettings{
-		"a.example": &all, "x.b.example": {Delay: -1}, "c.example": nil,
+	open := policy.HostSettings{Delay: -1, MaxDepth: -1, MaxPages: -1, MaxBytes: -1, MaxTime: -1}
+	slow, often := open, open
+	slow.Timeout = 4 * time.Second
+	often.Timeout, often.Interval = slow.Timeout, time.Hour
+	for url, want := range map[string]*policy.HostSettings{
+		"http://a.example/": &all, "http://y.b.example/": &open, "http://b.example/": &open,
+		"http://x.b.example/": &slow, "http://x.b.example/a/b": &often, "http://c.example/": nil,
 	} {
+		u, err := urlkey.Parse(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := p.(policy.URLPolicy).URLSettings(u); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %v, want %v", url, got, want)
+		}
+	}
+}
+
+// TestSectionsOfTwoFiles: a section of --config decides key by key over one of the data directory.
+func TestSectionsOfTwoFiles(t *testing.T) {
+	dir := t.TempDir()
+	own := "[host.\"a\"]\nmax-pages = 1\nmax-depth = 1\n[host.\"b\"]\nmax-pages = 2\n"
+	if err := os.WriteFile(filepath.Join(dir, settingsFile), []byte(own), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	f, err := readSettings(t, "[host.\"a\"]\nmax-depth = 0", "--dir", dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := f.run.sections.policy()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for host, want := range map[string]policy.HostSettings{"a": {MaxPages: 1, MaxDepth: -1}, "b": {MaxPages: 2}} {
 		h, err := urlkey.ParseHost(host)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := p.Settings(h); !reflect.DeepEqual(got, want) {
+		if got := p.Settings(h); !reflect.DeepEqual(got, &want) {
 			t.Errorf("%s: %v, want %v", host, got, want)
 		}
 	}
 }
 
-// TestFaultyHostSections: an error names the section and the key, and never a secret.
-func TestFaultyHostSections(t *testing.T) {
-	for says, s := range map[string]section{
-		`[host."a.example"]: delay "soon": want a duration`:       {Delay: "soon"},
-		`[host."a.example"]: max-pages -1: want 0`:                {MaxPages: -1},
-		`[host."a.example"]: max-bytes "much": want a size`:       {MaxBytes: "much"},
-		`[host."a.example"]: max-time "-1s": want a duration`:     {MaxTime: "-1s"},
-		`[host."a.example"]: scope "galaxy": want page, prefix`:   {Scope: "galaxy"},
-		`host "a.example": Header "Host" cannot be set`:           {Headers: map[string]string{"Host": "hunter2"}},
-		`host "a.example": Cookies "c": byte 8`:                   {Cookies: map[string]string{"c": "hunter2;"}},
-		`host "a.example": Username: basic authentication allows`: {Username: "a:b", Password: "hunter2"},
+// TestFaultySections: an error names the file, the section and the key, and never a secret.
+func TestFaultySections(t *testing.T) {
+	for text, says := range map[string]string{
+		`delay = "soon"`:                             `config.toml: [host."a.example"]: delay "soon": want a duration`,
+		`max-pages = -1`:                             `[host."a.example"]: max-pages -1: want 0`,
+		`max-depth = -1`:                             `[host."a.example"]: max-depth -1: want 0`,
+		`max-bytes = "much"`:                         `[host."a.example"]: max-bytes "much": want a size`,
+		`max-time = "-1s"`:                           `[host."a.example"]: max-time "-1s": want a duration`,
+		`timeout = "0"`:                              `[host."a.example"]: timeout "0": want a duration of more than 0`,
+		`scope = "galaxy"`:                           `[host."a.example"]: scope "galaxy": want page, prefix`,
+		`headers = { Host = "hunter2" }`:             `host "a.example": Header "Host" cannot be set`,
+		`cookies = { c = "hunter2;" }`:               `host "a.example": Cookies "c": byte 8`,
+		"username = \"a:b\"\npassword = \"hunter2\"": `host "a.example": Username: basic authentication allows`,
+		"[prefix.\"http://a/\"]\ndelay = \"1s\"":     `[prefix."http://a/"]: there is no setting "delay"; a section`,
+		"[prefix.\"http://A/x\"]\nscope = \"any\"":   `host "http://A/x": the URLs of the crawl are spelled otherw`,
+		"[domain.\"a b\"]\nscope = \"any\"":          `host "*.a b": want HOST`,
+		"[host.\"*.c\"]\n[domain.\"c\"]":             `: another section says the same`,
 	} {
-		_, err := sections{"x.toml", map[string]section{"a.example": s}}.policy()
-		if err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "hunter2") {
-			t.Errorf("%v, want %q and no secret in it", err, says)
+		f, err := readSettings(t, "[host.\"a.example\"]\n"+text)
+		var p policy.HostPolicy
+		if err == nil {
+			p, err = f.run.sections.policy()
 		}
-	}
-	if p, err := (sections{"x.toml", map[string]section{"a b": {}}}).policy(); err == nil || p != nil {
-		t.Errorf("%v, %v: want a nil interface and an error", p, err)
+		if err == nil || p != nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%v, %v, want %q and no secret in it", p, err, says)
+		}
 	}
 }

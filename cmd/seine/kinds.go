@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/seine-crawler/seine/engine/policy"
 )
@@ -45,6 +46,23 @@ var (
 			return nil, fmt.Errorf("want a whole number, 1 or more")
 		}
 		return n, nil
+	}}
+	aNumber = kind{word: "number", parse: func(text string) (any, error) {
+		v, err := strconv.ParseFloat(text, 64)
+		if err != nil || !(v >= 0 && v <= 1e9) {
+			return nil, fmt.Errorf("want a number from 0 to 1e9")
+		}
+		return v, nil
+	}}
+	aDelayBound = kind{word: "duration", parse: func(text string) (any, error) {
+		if text == "any" {
+			return time.Duration(-1), nil
+		}
+		d, err := parseDuration(text)
+		if err != nil {
+			err = fmt.Errorf("want any, or a duration such as 30s")
+		}
+		return d, err
 	}}
 	aDuration = kind{word: "duration", parse: func(text string) (any, error) { return parseDuration(text) }}
 	aTime     = kind{word: "duration", parse: func(text string) (any, error) {

@@ -22,7 +22,7 @@ func (f *flags) options(cmd *cobra.Command) (o engine.Options, err error) {
 	if f.run, err = f.resolve(cmd); err != nil {
 		return o, err
 	}
-	o = engine.Options{MustExist: f.exists, OnFatal: fatal(cmd), Events: warnings(cmd)}
+	o = engine.Options{MustExist: f.exists, ReadOnly: f.exists, OnFatal: fatal(cmd), Events: warnings(cmd)}
 	for _, s := range allSettings {
 		if s.into == nil || s.used&f.uses == 0 {
 			continue
@@ -31,7 +31,7 @@ func (f *flags) options(cmd *cobra.Command) (o engine.Options, err error) {
 		if err != nil {
 			return o, f.fault(s.name, err)
 		}
-		if v == 0 && s.zeroIsNone || v == time.Duration(0) && s.zeroIsNone {
+		if s.zeroIsNone && (v == 0 || v == time.Duration(0) || v == 0.0) {
 			v = -1
 		}
 		field := reflect.ValueOf(s.into(&o)).Elem()

@@ -112,13 +112,36 @@ func (f *flags) policies(o *engine.Options) (err error) {
 	if o.NormalizerScopes, err = f.scopedNormalizers(); err != nil {
 		return err
 	}
-	if f.text("scoring") == "opic" {
-		o.Scorer = policy.OPICScorer{}
+	if o.Scorer, err = f.scorer(); err != nil {
+		return err
 	}
+	o.Links.ByDomain = f.text("ignore-by") == "domain"
 	if f.text("schedule") == "adaptive" {
 		o.Schedule = policy.AdaptiveSchedule{}
 	}
 	return nil
+}
+
+// scorer is the scorer of the settings, with the weights of links.
+func (f *flags) scorer() (policy.Scorer, error) {
+	var weights [2]float64
+	for i, name := range []string{"score-internal", "score-external"} {
+		v, err := aNumber.parse(f.text(name))
+		if err != nil {
+			return nil, f.fault(name, err)
+		}
+		if weights[i] = v.(float64); weights[i] == 0 {
+			weights[i] = -1 // none; a scorer's 0 is a default
+		}
+	}
+	in, ex := weights[0], weights[1]
+	switch f.text("scoring") {
+	case "opic":
+		return policy.OPICScorer{Internal: in, External: ex, CountFiltered: f.on("score-filtered")}, nil
+	case "opic-distinct":
+		return policy.DistinctOPICScorer{Internal: in, External: ex}, nil
+	}
+	return policy.VoteScorer{Internal: in, External: ex}, nil
 }
 
 // liveFilters are the filters of files, which a crawl reads again when they change, in the order in which they run.

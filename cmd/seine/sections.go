@@ -3,103 +3,150 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
 	"slices"
+	"time"
 
 	"github.com/seine-crawler/seine/engine/policy"
 )
 
-// section is a section of the TOML file with the settings of one host, or of a domain and all hosts below it:
+// section is a section of a settings file: what differs for a host, for a domain and all hosts below it, or for the
+// URLs that begin with a text. A pointer is nil where the section says nothing, since 0 means no limit.
 //
-//	[host."*.example.com"]
+//	[domain."example.com"]
 //	delay = "5s"
 //	headers = { X-Key = "…" }
-//	cookies = { session = "…" }
-//	username = "…"
-//	password = "…"
-//	scope = "prefix"
+//	[host."www.example.com"]
 //	max-pages = 1000
+//	[prefix."https://www.example.com/news/"]
+//	interval = "1h"
 type section struct {
-	Delay     string            `toml:"delay"`
+	Delay     *string           `toml:"delay"`
 	Headers   map[string]string `toml:"headers"`
 	Cookies   map[string]string `toml:"cookies"`
-	Username  string            `toml:"username"`
-	Password  string            `toml:"password"`
-	PlainAuth bool              `toml:"plain-auth"`
-	Scope     string            `toml:"scope"`
-	MaxPages  int64             `toml:"max-pages"`
-	MaxBytes  string            `toml:"max-bytes"`
-	MaxTime   string            `toml:"max-time"`
+	Username  *string           `toml:"username"`
+	Password  *string           `toml:"password"`
+	PlainAuth *bool             `toml:"plain-auth"`
+	UserAgent *string           `toml:"user-agent"`
+	Scope     *string           `toml:"scope"`
+	MaxDepth  *int64            `toml:"max-depth"`
+	Interval  *string           `toml:"interval"`
+	MaxPages  *int64            `toml:"max-pages"`
+	MaxBytes  *string           `toml:"max-bytes"`
+	MaxTime   *string           `toml:"max-time"`
+	Timeout   *string           `toml:"timeout"`
+	MaxBody   *string           `toml:"max-body"`
 }
+
+// hostsOwn are the keys that a section of a prefix cannot have: they belong to the host.
+var hostsOwn = []string{"delay", "user-agent", "max-pages", "max-bytes", "max-time"}
 
 // sectionKeys are the keys of each kind of section, with the kinds of their values.
-var sectionKeys = map[string]map[string]reflect.Kind{"host": keysOf(reflect.TypeFor[section]())}
+var sectionKeys = func() map[string]map[string]reflect.Kind {
+	all := map[string]reflect.Kind{}
+	for f := range reflect.TypeFor[section]().Fields() {
+		all[f.Tag.Get("toml")] = f.Type.Kind()
+	}
+	ofPrefix := maps.Clone(all)
+	maps.DeleteFunc(ofPrefix, func(key string, _ reflect.Kind) bool { return slices.Contains(hostsOwn, key) })
+	return map[string]map[string]reflect.Kind{"host": all, "domain": all, "prefix": ofPrefix}
+}()
 
 // sectionExamples show each kind of section.
-var sectionExamples = map[string]string{"host": `host."www.example.org"`}
-
-func keysOf(t reflect.Type) map[string]reflect.Kind {
-	known := map[string]reflect.Kind{}
-	for f := range t.Fields() {
-		known[f.Tag.Get("toml")] = f.Type.Kind()
-	}
-	return known
-}
-
-// sections are the sections of settings files.
-type sections struct {
-	file string // for errors
-	of   map[string]section
-}
-
-// under puts sections over these: those of a stronger file. A section of the same name is replaced.
-func (s sections) under(over sections) sections {
-	if len(over.of) == 0 {
-		return s
-	}
-	all := maps.Clone(s.of)
-	if all == nil {
-		all = map[string]section{}
-	}
-	maps.Copy(all, over.of)
-	return sections{over.file, all}
-}
-
-// names are the headings of the sections, sorted.
-func (s sections) names() (list []string) {
-	for _, name := range slices.Sorted(maps.Keys(s.of)) {
-		list = append(list, fmt.Sprintf("host.%q", name))
-	}
-	return list
+var sectionExamples = map[string]string{
+	"host": `host."www.example.org"`, "domain": `domain."example.org"`, "prefix": `prefix."https://www.example.org/a/"`,
 }
 
 // sectionsText ends the settings file of "seine init".
 const sectionsText = `
-# ---- Settings of single hosts ----
+# ---- Settings of single hosts, domains and URLs ----
 
-# [host."*.example.org"]        # example.org and all hosts below it
+# The most specific section that sets something decides; what it leaves open comes from the next one, at last from
+# the settings above. A prefix of URLs comes before a host, a host before a domain. Keys: delay, headers, cookies,
+# username, password, plain-auth, user-agent, scope, max-depth, interval, max-pages, max-bytes, max-time, timeout and
+# max-body.
+
+# [domain."example.org"]        # example.org and all hosts below it
 # delay = "10s"
+# headers = { X-Api-Key = "…" }
+
+# [host."www.example.org"]
 # max-pages = 1000
+
+# [prefix."https://www.example.org/news/"]
+# interval = "1h"
 `
+
+// sections are the sections of settings files by kind and name.
+type sections map[sectionName]placedSection
+
+type sectionName struct{ kind, name string }
+
+func (n sectionName) String() string { return fmt.Sprintf("[%s.%q]", n.kind, n.name) }
+
+// placedSection is a section with the file that holds it.
+type placedSection struct {
+	section
+	file string
+}
+
+// under puts the sections of a stronger file over these, key by key.
+func (s sections) under(over sections) sections {
+	all := sections{}
+	maps.Copy(all, s)
+	for name, upper := range over {
+		lower, both := all[name]
+		if both {
+			to, from := reflect.ValueOf(&upper.section).Elem(), reflect.ValueOf(lower.section)
+			for i := range to.NumField() {
+				if to.Field(i).IsZero() {
+					to.Field(i).Set(from.Field(i))
+				}
+			}
+		}
+		all[name] = upper
+	}
+	return all
+}
+
+// names are the headings of the sections, sorted.
+func (s sections) names() (list []string) {
+	for name := range s {
+		list = append(list, name.String())
+	}
+	slices.Sort(list)
+	return list
+}
 
 // policy makes a policy of the sections; nil if there are none.
 func (s sections) policy() (policy.HostPolicy, error) {
-	if len(s.of) == 0 {
+	if len(s) == 0 {
 		return nil, nil
 	}
-	entries := make(map[string]policy.HostSettings, len(s.of))
-	for name, section := range s.of {
-		set, err := section.settings()
-		if err != nil {
-			return nil, fmt.Errorf("%s: [host.%q]: %w", s.file, name, err)
+	entries := map[string]policy.HostSettings{}
+	files := map[string]bool{}
+	for name, of := range s {
+		set, err := of.settings()
+		entry := name.name
+		if name.kind == "domain" {
+			entry = "*." + entry
 		}
-		entries[name] = set
+		if _, twice := entries[entry]; twice && err == nil {
+			err = errors.New("another section says the same")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %s: %w", of.file, name, err)
+		}
+		entries[entry] = set
+		files[of.file] = true
 	}
 	table, err := policy.NewHostTable(entries)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", s.file, err) // not a nil *HostTable, which would be no nil interface
+		// Not a nil *HostTable, which would be no nil interface.
+		return nil, fmt.Errorf("%s: %w", slices.Sorted(maps.Keys(files)), err)
 	}
 	return table, nil
 }
@@ -107,42 +154,76 @@ func (s sections) policy() (policy.HostPolicy, error) {
 // settings are the values of a section. The error names the key.
 func (h *section) settings() (s policy.HostSettings, err error) {
 	s = policy.HostSettings{
-		Header:    fields(h.Headers),
-		Cookies:   fields(h.Cookies),
-		Username:  h.Username,
-		Password:  h.Password,
-		PlainAuth: h.PlainAuth,
-		MaxPages:  h.MaxPages,
+		Header: fields(h.Headers), Cookies: fields(h.Cookies), Username: orZero(h.Username),
+		Password: orZero(h.Password), PlainAuth: orZero(h.PlainAuth), UserAgent: orZero(h.UserAgent),
 	}
-	if h.MaxPages < 0 {
-		return s, fmt.Errorf("max-pages %d: want 0 (the crawl's) or more", h.MaxPages)
-	}
-	if h.Delay != "" {
-		if s.Delay, err = parseDuration(h.Delay); err != nil {
-			return s, fmt.Errorf("delay %q: %w", h.Delay, err)
-		}
-		if s.Delay == 0 {
-			s.Delay = -1 // none; 0 is the crawl's
-		}
-	}
-	if h.Scope != "" {
-		scope, err := policy.ParseScope(h.Scope)
+	if h.Scope != nil {
+		scope, err := policy.ParseScope(*h.Scope)
 		if err != nil {
 			return s, err // it names scope
 		}
 		s.Scope = &scope
 	}
-	if h.MaxBytes != "" {
-		if s.MaxBytes, err = parseBytes(h.MaxBytes); err != nil {
-			return s, fmt.Errorf("max-bytes %q: %w", h.MaxBytes, err)
-		}
+	var depth int64
+	err = errors.Join(
+		limit("max-depth", h.MaxDepth, &depth),
+		limit("max-pages", h.MaxPages, &s.MaxPages),
+		read("delay", h.Delay, parseDuration, &s.Delay, -1),
+		read("max-time", h.MaxTime, parseDuration, &s.MaxTime, -1),
+		read("max-bytes", h.MaxBytes, parseBytes, &s.MaxBytes, -1),
+		read("interval", h.Interval, parseLong, &s.Interval, 0),
+		read("timeout", h.Timeout, parseLong, &s.Timeout, 0),
+		read("max-body", h.MaxBody, parseBytes, &s.MaxBody, 0),
+	)
+	s.MaxDepth = int(depth)
+	return s, err
+}
+
+// limit reads a number; 0 is no limit.
+func limit(key string, n *int64, to *int64) error {
+	switch {
+	case n == nil:
+	case *n < 0:
+		return fmt.Errorf("%s %d: want 0 (no limit) or more", key, *n)
+	case *n == 0:
+		*to = -1
+	default:
+		*to = *n
 	}
-	if h.MaxTime != "" {
-		if s.MaxTime, err = parseDuration(h.MaxTime); err != nil {
-			return s, fmt.Errorf("max-time %q: %w", h.MaxTime, err)
-		}
+	return nil
+}
+
+// read reads a value; zero is what 0 means.
+func read[T ~int64](key string, text *string, parse func(string) (T, error), to *T, zero T) error {
+	if text == nil {
+		return nil
 	}
-	return s, nil
+	v, err := parse(*text)
+	if err != nil {
+		return fmt.Errorf("%s %q: %w", key, *text, err)
+	}
+	if v == 0 {
+		v = zero
+	}
+	*to = v
+	return nil
+}
+
+// parseLong reads a duration of more than 0.
+func parseLong(text string) (time.Duration, error) {
+	d, err := parseDuration(text)
+	if err == nil && d <= 0 {
+		err = errors.New("want a duration of more than 0, such as 2s or 12h")
+	}
+	return d, err
+}
+
+// orZero is what p points to; the zero value for nil.
+func orZero[T any](p *T) (v T) {
+	if p != nil {
+		v = *p
+	}
+	return v
 }
 
 // fields are header fields or cookies, sorted by name.

@@ -19,6 +19,8 @@ type segmentChoice struct {
 	flag []uint // --segment
 	all  bool
 	from storage.SegmentState // that the phase takes
+	// before, if not nil, returns segments that come before those in the state from, when any are there.
+	before func(*engine.Engine) ([]uint32, error)
 }
 
 // segmentUse is how the phases name segments, in their help.
@@ -53,7 +55,13 @@ func (s *segmentChoice) choose(e *engine.Engine, args []string) ([]uint32, error
 	if err != nil || len(numbers) > 0 {
 		return numbers, err
 	}
-	due, err := e.DueSegments(s.from)
+	var due []uint32
+	if s.before != nil {
+		due, err = s.before(e)
+	}
+	if err == nil && len(due) == 0 {
+		due, err = e.DueSegments(s.from)
+	}
 	if errors.Is(err, engine.ErrNoSegment) {
 		return nil, fmt.Errorf("%w: %w", errNoneDue, err)
 	}
@@ -69,10 +77,9 @@ type phaseFunc func(ctx context.Context, e *engine.Engine, segment uint32) (engi
 // phaseCommand is a command that runs one phase on segments, one after another, and prints a report for each. It ends
 // at the first error; what was done stays.
 func phaseCommand(
-	c *console, command uses, from storage.SegmentState, use, short string, run phaseFunc,
+	c *console, command uses, choice segmentChoice, use, short string, run phaseFunc,
 ) *cobra.Command {
 	var f flags
-	choice := segmentChoice{from: from}
 	cmd := &cobra.Command{
 		Use:   use + segmentUse,
 		Short: short,

@@ -31,6 +31,9 @@ const (
 	keepScope    = "URLs that were refused are found again once the scope permits them"
 	keepSchedule = "pages that were fetched before keep their dates until the next fetch"
 	keepScores   = "scores of both kinds are added up"
+	keepInterval = "URLs that are known already keep their interval"
+	keepLinks    = "links of pages that were fetched before stay as they are until the next fetch"
+	keepShown    = "redirects that were followed before stay as they are until the next fetch"
 	keepSpelling = "URLs that are known already keep their spelling, and may be fetched again under another"
 )
 
@@ -67,9 +70,44 @@ var settingGroups = []settingGroup{
 		{name: "schedule", kind: oneOf("fixed", "adaptive"), def: "fixed",
 			used: inCrawl | inUpdateDB, lasting: keepSchedule,
 			help: "when pages are fetched again: `fixed` or `adaptive`, as in Nutch"},
-		{name: "scoring", kind: oneOf("vote", "opic"), def: "vote",
+		{name: "interval", kind: aDuration, def: "0", used: making, lasting: keepInterval,
+			help: "time between two fetches of a URL whose seed line says nothing else, such as 168h; 0: 30 days, or " +
+				"max-interval if that is less (Nutch: db.fetch.interval.default)",
+			into: func(o *engine.Options) any { return &o.Interval }},
+		{name: "max-interval", kind: aTime, def: "2160h", used: making,
+			lasting: keepSchedule,
+			help:    "longest time between two fetches of a URL (Nutch: db.fetch.interval.max)",
+			into:    func(o *engine.Options) any { return &o.MaxInterval }},
+		{name: "ignore-external", kind: aSwitch, def: "false", used: linking, lasting: keepLinks,
+			help: "links and redirects from one host to another do not count (Nutch: db.ignore.external.links); " +
+				"unlike those that the scope refuses they are not kept for later",
+			into: func(o *engine.Options) any { return &o.Links.IgnoreExternal }},
+		{name: "ignore-internal", kind: aSwitch, def: "false", used: linking, lasting: keepLinks,
+			help: "links and redirects within a host do not count (Nutch: db.ignore.internal.links)",
+			into: func(o *engine.Options) any { return &o.Links.IgnoreInternal }},
+		{name: "ignore-by", kind: oneOf("host", "domain"), def: "host", used: linking, lasting: keepLinks,
+			help: "what the two settings above compare: `host` or registered `domain` (Nutch: " +
+				"db.ignore.external.links.mode)"},
+		{name: "no-additions", kind: aSwitch, def: "false", used: making,
+			lasting: keepLinks,
+			help: "only seeds become new URLs; links, redirects and sitemaps do not (Nutch: " +
+				"db.update.additions.allowed=false)",
+			into: func(o *engine.Options) any { return &o.NoAdditions }},
+		{name: "scoring", kind: oneOf("vote", "opic", "opic-distinct"), def: "vote",
 			used: inCrawl | inInject | inUpdateDB, lasting: keepScores,
-			help: "which URLs come first: `vote` (each page splits one vote among its links) or `opic`, as in Nutch"},
+			help: "which URLs come first: `vote` (each page splits one vote among the pages it links to), `opic` " +
+				"(exactly Nutch's: a page's score is divided by all its links) or `opic-distinct` (by the pages " +
+				"it links to)"},
+		{name: "score-internal", kind: aNumber, def: "1", used: inCrawl | inUpdateDB, lasting: keepScores,
+			help: "weight of links within a host, whatever the scoring (Nutch: db.score.link.internal)"},
+		{name: "score-external", kind: aNumber, def: "1", used: inCrawl | inUpdateDB, lasting: keepScores,
+			help: "weight of links between hosts, whatever the scoring (Nutch: db.score.link.external)"},
+		{name: "score-filtered", kind: aSwitch, def: "false", used: inCrawl | inUpdateDB, lasting: keepScores,
+			help: "`opic` also divides by links that filters or the scope refuse (Nutch: db.score.count.filtered)"},
+		{name: "seed-score", kind: aNumber, def: "1", zeroIsNone: true, lasting: keepScores,
+			used: inCrawl | inInject | inUpdateDB,
+			help: "score of seeds whose line has none, and of sitemaps (Nutch: db.score.injected)",
+			into: func(o *engine.Options) any { return &o.SeedScore }},
 	}},
 	{"Politeness", []setting{
 		{name: "contact", kind: aText, used: requesting, flag: true,
@@ -84,6 +122,11 @@ var settingGroups = []settingGroup{
 			help: "pause from the end of a request to a host to the start of the next; 0s for none; a longer " +
 				"Crawl-delay wins",
 			into: func(o *engine.Options) any { return &o.Delay }},
+		{name: "max-crawl-delay", kind: aDelayBound, def: "0", used: requesting | inCheckURL,
+			help: "a host whose robots.txt demands a longer Crawl-delay is not crawled (Nutch: " +
+				"fetcher.max.crawl.delay); 0: no such bound, and more than 5 minutes counts as 5 minutes; `any`: " +
+				"every Crawl-delay is kept, however long",
+			into: func(o *engine.Options) any { return &o.MaxCrawlDelay }},
 		{name: "per-host", kind: aPositive, def: "1", used: fetching,
 			help: "simultaneous requests to one host; use more than 1 only for your own servers",
 			into: func(o *engine.Options) any { return &o.PerHost }},
@@ -145,22 +188,22 @@ var settingGroups = []settingGroup{
 			into: func(o *engine.Options) any { return &o.URLLength }},
 	}},
 	{"Budgets", []setting{
-		{name: "host-pages", kind: aCount, def: "0", used: fetching | inCheckURL,
+		{name: "host-pages", kind: aCount, def: "0", used: fetching | inGenerate | inCheckURL,
 			help: "most pages of one host; 0: no limit",
 			into: func(o *engine.Options) any { return &o.HostPages }},
-		{name: "domain-pages", kind: aCount, def: "0", used: fetching | inCheckURL,
+		{name: "domain-pages", kind: aCount, def: "0", used: fetching | inGenerate | inCheckURL,
 			help: "most pages of one registered domain; 0: by reputation, and no limit for domains of seeds",
 			into: func(o *engine.Options) any { return &o.DomainPages }},
-		{name: "host-bytes", kind: aSize, def: "0", used: fetching | inCheckURL,
+		{name: "host-bytes", kind: aSize, def: "0", used: fetching | inGenerate | inCheckURL,
 			help: "most bytes received from one host, such as 500MB; 0: no limit",
 			into: func(o *engine.Options) any { return &o.HostBytes }},
-		{name: "domain-bytes", kind: aSize, def: "0", used: fetching | inCheckURL,
+		{name: "domain-bytes", kind: aSize, def: "0", used: fetching | inGenerate | inCheckURL,
 			help: "most bytes received from one registered domain; 0: no limit",
 			into: func(o *engine.Options) any { return &o.DomainBytes }},
-		{name: "host-time", kind: aDuration, def: "0", used: fetching | inCheckURL,
+		{name: "host-time", kind: aDuration, def: "0", used: fetching | inGenerate | inCheckURL,
 			help: "longest time that fetchers spend on one host, such as 30m; 0: no limit",
 			into: func(o *engine.Options) any { return &o.HostTime }},
-		{name: "domain-time", kind: aDuration, def: "0", used: fetching | inCheckURL,
+		{name: "domain-time", kind: aDuration, def: "0", used: fetching | inGenerate | inCheckURL,
 			help: "longest time that fetchers spend on one registered domain; 0: no limit",
 			into: func(o *engine.Options) any { return &o.DomainTime }},
 		{name: "trap-duplicates", kind: aCount, def: "80", used: deciding | inFetch | inDedup, zeroIsNone: true,
@@ -188,6 +231,29 @@ var settingGroups = []settingGroup{
 			into: func(o *engine.Options) any { return &o.DedupOrder }},
 	}},
 	{"Index and storage", []setting{
+		{name: "parse-later", kind: aSwitch, def: "false", used: fetching,
+			help: "`fetch` only stores responses, and `seine parse` parses them (Nutch: fetcher.parse=false); " +
+				"`crawl` parses each segment when it is full",
+			into: func(o *engine.Options) any { return &o.ParseLater }},
+		{name: "no-content", kind: aSwitch, def: "false", used: fetching,
+			help: "store no bodies, only heads, texts and links (Nutch: fetcher.store.content=false): nothing can be " +
+				"parsed again or exported, and after a crash the pages of the unfinished segment are fetched again",
+			into: func(o *engine.Options) any { return &o.NoContent }},
+		{name: "nofollow-links", kind: aSwitch, def: "false", used: inCrawl | inInvertlinks, lasting: keepLinks,
+			help: "also keep links in linkdb that must not be followed; Nutch does not",
+			into: func(o *engine.Options) any { return &o.NoFollowLinks }},
+		{name: "max-inlinks", kind: aPositive, def: "10000", used: inCrawl | inInvertlinks | inIndex,
+			lasting: keepLinks,
+			help: "most links to one page that linkdb keeps of a segment, and that the index reads (Nutch: " +
+				"linkdb.max.inlinks)",
+			into: func(o *engine.Options) any { return &o.MaxInlinks }},
+		{name: "anchor-length", kind: aPositive, def: "256", used: inCrawl | inInvertlinks, lasting: keepLinks,
+			help: "characters that linkdb keeps of a link's text (Nutch: linkdb.max.anchor.length)",
+			into: func(o *engine.Options) any { return &o.AnchorLength }},
+		{name: "choose-redirect", kind: aSwitch, def: "false", used: inCrawl | inUpdateDB, lasting: keepShown,
+			help: "show a page behind a redirect by the better known of the two URLs, as Nutch chooses it; else " +
+				"always by its own, as Nutch shows it",
+			into: func(o *engine.Options) any { return &o.ChooseRedirectURL }},
 		{name: "no-index", kind: aSwitch, def: "false", used: inCrawl, flag: true,
 			help: "crawl without indexing; `seine index` does it later",
 			into: func(o *engine.Options) any { return &o.NoIndex }},
@@ -196,7 +262,7 @@ var settingGroups = []settingGroup{
 				"back up",
 			into: func(o *engine.Options) any { return &o.Dir }},
 		{name: "memory", kind: aMemory, def: autoMemory, used: inAll, flag: true,
-			help: "memory for caches, sorting and pages, such as 512MB or 8GB; auto: a quarter of the machine's, at " +
+			help: "memory that the process may take, such as 512MB or 8GB; auto: a quarter of the machine's, at " +
 				"least 1 GB",
 			into: func(o *engine.Options) any { return &o.Memory }},
 	}},

@@ -209,7 +209,9 @@ func fileLayer(name, text string, from source) (layer, error) {
 	fault := func(err error) (layer, error) { return l, fmt.Errorf("reading settings from %s: %w", name, err) }
 	var top map[string]any
 	var tables struct {
-		Host map[string]section `toml:"host"`
+		Host   map[string]section `toml:"host"`
+		Domain map[string]section `toml:"domain"`
+		Prefix map[string]section `toml:"prefix"`
 	}
 	meta, err := toml.Decode(text, &top)
 	if err != nil {
@@ -234,7 +236,14 @@ func fileLayer(name, text string, from source) (layer, error) {
 		}
 		l.values[key] = value{s.kind.below(filepath.Dir(name), written), from, name + lineOf(text, key)}
 	}
-	l.sections = sections{name, tables.Host}
+	l.sections = sections{}
+	for kind, of := range map[string]map[string]section{
+		"host": tables.Host, "domain": tables.Domain, "prefix": tables.Prefix,
+	} {
+		for of, section := range of {
+			l.sections[sectionName{kind, of}] = placedSection{section, name}
+		}
+	}
 	return l, nil
 }
 

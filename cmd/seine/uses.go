@@ -5,7 +5,7 @@ package main
 import "strings"
 
 // uses is a set of commands.
-type uses uint16
+type uses uint32
 
 // The commands, one bit each.
 const (
@@ -23,7 +23,7 @@ const (
 	inPurge
 	inCheckURL
 	inCheckParse
-	inViews // search, readdb, readhost, readlinks, readseg, export, verify
+	inViews // search, readdb, readhost, readlinks, readseg, export
 	inAll   = 1<<iota - 1
 )
 
@@ -38,6 +38,10 @@ var commandNames = []string{
 const (
 	// deciding commands decide over URLs of a data directory: seeds, links, and links that were withheld before.
 	deciding = inCrawl | inInject | inGenerate | inUpdateDB | inCheckURL
+	// making commands make records of new URLs.
+	making = inCrawl | inInject | inGenerate | inUpdateDB
+	// linking commands read the links of pages.
+	linking = inCrawl | inUpdateDB | inInvertlinks
 	// filtering commands ask the filters.
 	filtering = deciding | inCheckParse
 	// indexing commands bring the index up to date, without what the filter files deny.
@@ -46,6 +50,8 @@ const (
 	normalizing = inCrawl | inInject | inFetch | inParse | inCheckURL | inCheckParse | inRecrawl | inDelete
 	// parsing commands parse pages.
 	parsing = inCrawl | inFetch | inParse | inCheckParse
+	// rebuilding commands run the phases behind fetch: verify --repair and rebuild.
+	rebuilding = inInject | inParse | inUpdateDB | inInvertlinks | inDedup | inIndex
 	// fetching commands fetch many pages, requesting commands at least one.
 	fetching   = inCrawl | inFetch
 	requesting = fetching | inCheckParse

@@ -4,6 +4,7 @@ package fetch
 
 import (
 	"bufio"
+	"cmp"
 	"container/list"
 	"context"
 	"crypto/tls"
@@ -27,7 +28,7 @@ type Client struct {
 	o      Options
 	dialer net.Dialer
 	tls    *tls.Config
-	budget *semaphore.Weighted
+	budget *budget
 	conns  *semaphore.Weighted // open connections
 	wanted atomic.Int32        // fetches that wait for one
 	proxy  *proxy              // nil: none
@@ -86,7 +87,7 @@ func NewClient(o Options) (*Client, error) {
 	}
 	c := &Client{
 		o:       o,
-		budget:  semaphore.NewWeighted(o.MemoryBytes),
+		budget:  newBudget(o.MemoryBytes, o.MaxBody),
 		conns:   semaphore.NewWeighted(int64(o.MaxConns)),
 		refused: recent[netip.AddrPort]{hold: refusedHold, most: maxRefusals},
 		lapsed:  recent[connKey]{hold: lapsedHold, most: maxLapsed},
@@ -146,8 +147,10 @@ func (c *Client) Fetch(ctx context.Context, req *Request) *Response {
 	r := newResponse()
 	r.Start = c.o.Now()
 	r.maxDecoded = c.o.MaxDecoded
-	r.release = c.budget.Release
-	own, cancel := context.WithTimeout(ctx, c.o.TotalTimeout)
+	if req.MaxBody > 0 {
+		r.maxDecoded = min(r.maxDecoded, max(req.MaxBody, 1))
+	}
+	own, cancel := context.WithTimeout(ctx, cmp.Or(req.Timeout, c.o.TotalTimeout))
 	defer cancel()
 	err := c.fetch(own, req, r)
 	if end, ok := ctx.Deadline(); ok && !time.Now().Before(end) {

@@ -60,13 +60,21 @@ func (r *Response) ExactContent() (body []byte, truncated bool, err error) {
 		}
 		return r.Body, false, fmt.Errorf("%w: %s: %w", ErrLabel, coding, err)
 	}
-	defer d.close()
-	return r.decode(d.Reader, coding)
+	body, truncated, err = r.decode(d.Reader, coding)
+	if err == nil && !truncated && len(body) <= keptContent {
+		d.close() // others are dropped: a window may have 16 MiB
+	}
+	return body, truncated, err
 }
 
 // decode reads the decoded body into r.decoded.
 func (r *Response) decode(from io.Reader, coding string) (body []byte, truncated bool, err error) {
 	out := r.decoded[:0]
+	if cap(out) == 0 {
+		if kept, ok := contents.Get().(*[]byte); ok {
+			out = *kept
+		}
+	}
 	for {
 		if int64(len(out)) >= r.maxDecoded {
 			truncated = true

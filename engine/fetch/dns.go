@@ -3,6 +3,7 @@
 package fetch
 
 import (
+	"cmp"
 	"container/list"
 	"context"
 	"errors"
@@ -30,6 +31,9 @@ type ResolverOptions struct {
 	LookUp func(ctx context.Context, host string) ([]netip.Addr, error)
 	// Timeout bounds a lookup with all its queries; 0 means 5 s.
 	Timeout time.Duration
+	// CacheMax is the number of names whose answers are cached, some 300 bytes each; 0 means 200,000. Beyond it, those
+	// that were used least recently are forgotten.
+	CacheMax int
 	// InFlight is the number of names that are looked up at the same time, with two sockets each; 0 means 64.
 	InFlight int
 	// Now is the clock by which answers expire; nil means time.Now.
@@ -136,7 +140,7 @@ func (r *CachingResolver) entry(host string) (a *answer, mine bool) {
 	r.lookups.Add(1)
 	a = &answer{host: host, done: make(chan struct{})}
 	r.cache[host] = r.lru.PushFront(a)
-	if r.lru.Len() > resolveCacheMax {
+	if r.lru.Len() > cmp.Or(r.o.CacheMax, resolveCacheMax) {
 		old := r.lru.Back()
 		r.lru.Remove(old)
 		delete(r.cache, old.Value.(*answer).host)

@@ -53,7 +53,8 @@
 //
 // # Bounds
 //
-// limits.go and Options. Client.budget bounds the bytes of all bodies together.
+// limits.go and Options. A budget bounds the bytes of all bodies together (budget.go): a body waits for
+// its bytes before it receives them, and one that is slow gives way while others wait.
 //
 // # Deliberately absent
 //

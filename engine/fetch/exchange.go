@@ -84,10 +84,12 @@ func (c *Client) converse(ctx context.Context, req *Request, r *Response, cn *co
 	if c.o.Accept != nil && ok && !c.o.Accept(mediaTypeOf(r.Header("Content-Type"))) {
 		return false, &fault{failure: FailType} // closing the connection is cheaper than reading the body
 	}
-	b := bodyReader{c: c, ctx: ctx, cn: cn, r: r, max: req.MaxBody, begun: time.Now(), end: end}
+	b := bodyReader{c: c, ctx: ctx, cn: cn, r: r, max: req.MaxBody, begun: time.Now(), end: end, waits: req.Waits}
 	if b.max <= 0 {
 		b.max = c.o.MaxBody
 	}
+	r.held = c.budget.begin(func() { cn.SetReadDeadline(time.Unix(1, 0)) })
+	defer r.held.received()
 	if err := b.read(fr); err != nil {
 		return false, err
 	}
@@ -209,7 +211,8 @@ type bodyReader struct {
 	check time.Time // next check of the rate
 	more  bool      // take reads chunks: more may follow
 	fault *fault    // why the body is not to be kept; nil: it is
-	ended bool      // the server closed the connection in order, over TLS at the end of a record
+	waits func(bool)
+	ended bool // the server closed the connection in order, over TLS at the end of a record
 }
 
 // read reads the body. The error is nil for a truncated one.
@@ -251,12 +254,12 @@ func (b *bodyReader) framed(fr framing) error {
 // take appends n bytes to the body. If fewer come it returns false, and Truncated says why.
 func (b *bodyReader) take(n int64) bool {
 	for n > 0 {
-		if err := b.grow(n); err != nil {
+		if !b.grow(n) {
 			b.r.Truncated = "time"
 			return false
 		}
 		body := b.r.Body
-		room := body[len(body):min(int64(cap(body)), b.r.budget, int64(len(body))+n)]
+		room := body[len(body):min(int64(cap(body)), b.r.room, int64(len(body))+n)]
 		got, err := b.cn.r.Read(room)
 		b.r.Body = body[:len(body)+got]
 		b.cn.wire.limit += 2 * int64(got)
@@ -289,10 +292,10 @@ func (b *bodyReader) take(n int64) bool {
 // Until then it returns true.
 func (b *bodyReader) fastEnough() bool {
 	now := time.Now()
-	if now.Before(b.check) {
+	if now.Before(b.check) && !b.r.held.cutOff.Load() {
 		return true
 	}
-	if !now.Before(b.end) {
+	if !now.Before(b.end) || b.r.held.cutOff.Load() {
 		b.r.Truncated = "time"
 		return false
 	}
@@ -301,34 +304,42 @@ func (b *bodyReader) fastEnough() bool {
 		return false
 	}
 	b.check = now.Add(time.Second)
-	if readUntil(b.ctx, b.cn, sooner(b.check, b.end)) != nil {
+	if readUntil(b.ctx, b.cn, sooner(b.check, b.end)) != nil || b.r.held.cutOff.Load() {
 		b.r.Truncated = "time"
 		return false
 	}
 	return true
 }
 
-// grow makes room for at least one of n bytes, at most doubling the body's share of the budget. It waits for
-// the budget until the context ends.
-func (b *bodyReader) grow(n int64) error {
+// grow makes room for at least one of n bytes, at most doubling the body's share of the budget. It waits for the
+// budget; false: the context has ended, or the body is cut off because others need its bytes.
+func (b *bodyReader) grow(n int64) bool {
 	size := int64(len(b.r.Body))
-	if size < int64(cap(b.r.Body)) && size < b.r.budget {
-		return nil
+	if size < int64(cap(b.r.Body)) && size < b.r.room {
+		return true
 	}
 	if b.more { // growing by chunks would copy a body of a million chunks a million times
 		n = b.max - size
 	}
 	step := min(max(n, 1), max(size, budgetStep))
-	if err := b.c.budget.Acquire(b.ctx, step); err != nil {
-		return err
+	waited, ok := b.r.held.take(b.ctx, step, b.waits)
+	if !ok {
+		return false
 	}
-	b.r.budget += step
+	if waited > 0 { // that was not the server's fault
+		b.begun = b.begun.Add(waited)
+		b.check = time.Now().Add(time.Second)
+		if readUntil(b.ctx, b.cn, sooner(b.check, b.end)) != nil || b.r.held.cutOff.Load() {
+			return false
+		}
+	}
+	b.r.room += step
 	if int64(cap(b.r.Body)) <= size {
 		grown := make([]byte, size, size+step)
 		copy(grown, b.r.Body)
 		b.r.Body = grown
 	}
-	return nil
+	return true
 }
 
 // chunks reads a chunked body and its trailer.

@@ -38,8 +38,13 @@ const (
 	maxAddresses = 8 // of one host; further ones are not tried
 	// readBuffer is the size of a connection's read buffer in bytes. It must be at least maxLine.
 	readBuffer = 16 << 10
-	// keptBody is the largest body buffer, in bytes, that returns to the pool.
-	keptBody = 1 << 20
+	// keptBody, keptHead and keptContent are the largest buffers, in bytes, that return to their pools: of bodies as
+	// received, of heads, and of bodies after content decoding. Every fetcher may have one of the former two.
+	keptBody    = 64 << 10
+	keptHead    = 8 << 10
+	keptContent = 1 << 20
+	// budgetPatience is the time for which a body may be received while others wait for memory (truncated "time").
+	budgetPatience = 5 * time.Second
 
 	// maxProxyHead bounds an HTTP proxy's response to CONNECT, in bytes (proxy).
 	maxProxyHead = 16 << 10
@@ -66,7 +71,7 @@ const (
 	zstdWindowMax = 8 << 20 // bytes
 	maxMembers    = 64      // of a gzip body (damaged)
 
-	// resolveCacheMax names are cached, resolveInFlight looked up at the same time.
+	// resolveCacheMax names are cached unless CacheMax says otherwise, resolveInFlight looked up at the same time.
 	resolveCacheMax = 200_000
 	resolveInFlight = 64 // by default
 	// Answers are cached for their TTL, but no less than resolveTTLMin, or a name server with a TTL of 0 would

@@ -53,8 +53,9 @@ type Options struct {
 	MaxBody int64
 	// MaxDecoded bounds a body after content decoding, in bytes; default 8 MiB.
 	MaxDecoded int64
-	// MemoryBytes bounds all bodies together; default 256 MiB, and never less than one body of MaxBody needs.
-	// A fetch waits for memory within its deadline.
+	// MemoryBytes bounds all bodies together, as received, from their first byte to Release; default 256 MiB, and never
+	// less than one body of MaxBody needs. A fetch waits for memory within its deadline. While one waits, a body that
+	// has been received for more than five seconds may be cut off (truncated "time").
 	MemoryBytes int64
 	// IdleTimeout is how long an unused connection is kept; default 15 s.
 	IdleTimeout time.Duration
@@ -134,15 +135,15 @@ func (o Options) withDefaults() (Options, error) {
 		o.Networks = interfaceNetworks
 	}
 	if o.MaxConns == 0 {
-		o.MaxConns = DefaultMaxConns()
+		o.MaxConns = defaultMaxConns()
 	}
 	o.MaxIdle = min(o.MaxIdle, max(o.MaxConns/2, 1))
-	o.MemoryBytes = max(o.MemoryBytes, o.MaxBody+budgetStep)
+	o.MemoryBytes = max(o.MemoryBytes, o.MaxBody+8*budgetStep)
 	return o, nil
 }
 
-// DefaultMaxConns returns the default of Options.MaxConns, which follows from this process's limit on open files.
-func DefaultMaxConns() int {
+// defaultMaxConns is the default of Options.MaxConns, which follows from this process's limit on open files.
+func defaultMaxConns() int {
 	var files unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &files) != nil {
 		return connsMin

@@ -4,11 +4,13 @@ package fetch
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/valyala/fasthttp"
 
@@ -23,8 +25,15 @@ type Request struct {
 	Addr netip.Addr
 	// IfNoneMatch and IfModifiedSince are the validators of an earlier version; "" sends none.
 	IfNoneMatch, IfModifiedSince string
-	// MaxBody is the largest body in bytes, as received; 0 means Options.MaxBody.
+	// UserAgent replaces Options.UserAgent, Timeout Options.TotalTimeout; zero values mean those.
+	UserAgent string
+	Timeout   time.Duration
+	// MaxBody is the largest body in bytes, as received and after content decoding; 0 means Options.MaxBody and
+	// Options.MaxDecoded.
 	MaxBody int64
+	// Waits, if not nil, is called with true when the fetch begins to wait for memory of its client, and with false
+	// when that ends, on the goroutine of Fetch. The server is not at fault then.
+	Waits func(waiting bool)
 	// Header holds further fields, such as Cookie or Authorization. They are sent in this order, after the
 	// client's own; an Accept field replaces the client's. Each must pass ValidHeader, or the fetch ends with
 	// FailHeader and nothing is sent.
@@ -114,7 +123,7 @@ func (c *Client) requestHead(dst []byte, req *Request) (recorded, sent []byte) {
 		h.SetRequestURI(req.URL.RequestTarget())
 	}
 	h.SetHost(req.URL.Authority())
-	h.SetUserAgent(c.o.UserAgent)
+	h.SetUserAgent(cmp.Or(req.UserAgent, c.o.UserAgent))
 	if !slices.ContainsFunc(req.Header, func(h Header) bool { return strings.EqualFold(h.Name, "Accept") }) {
 		h.Set("Accept", "text/html,application/xhtml+xml,text/plain;q=0.9,*/*;q=0.5")
 	}

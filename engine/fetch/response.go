@@ -42,8 +42,8 @@ type Response struct {
 	odd        bool // the head is readable, but its connection must not be used again
 	maxDecoded int64
 	decoded    []byte
-	release    func(n int64)
-	budget     int64
+	held       *holding // nil: no body was received
+	room       int64    // bytes that the body may have for now
 }
 
 var responses = sync.Pool{New: func() any { return new(Response) }}
@@ -52,25 +52,38 @@ func newResponse() *Response { return responses.Get().(*Response) }
 
 // Release returns the response's memory to the client. The response must not be used after it.
 func (r *Response) Release() {
-	if r.release != nil {
-		r.release(r.budget)
-	}
+	r.DropContent()
+	held := r.held
 	keep := Response{
 		RequestHead: r.RequestHead[:0],
 		Head:        r.Head[:0],
 		Body:        r.Body[:0],
 		fields:      r.fields[:0],
-		decoded:     r.decoded[:0],
 	}
 	if cap(keep.Body) > keptBody {
 		keep.Body = nil
 	}
-	if cap(keep.decoded) > keptBody {
-		keep.decoded = nil
+	if cap(keep.Head) > keptHead {
+		keep.Head, keep.fields = nil, nil
 	}
 	*r = keep
 	responses.Put(r)
+	if held != nil {
+		held.release()
+	}
 }
+
+// DropContent gives up the memory of what Content returned, which must not be used after it. Without it, Release does.
+func (r *Response) DropContent() {
+	if cap(r.decoded) > 0 && cap(r.decoded) <= keptContent {
+		kept := r.decoded[:0]
+		contents.Put(&kept)
+	}
+	r.decoded = nil
+}
+
+// contents are buffers of decoded bodies. There are as few as goroutines that use Content at the same time.
+var contents sync.Pool // of *[]byte
 
 // field is one header field, as slices of the head.
 type field struct{ name, value []byte }

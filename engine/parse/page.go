@@ -177,8 +177,8 @@ func (p *Page) reset(in *Input) {
 // MaxAnchor bytes.
 //
 // A reference to this page itself is ignored; one to a part of it counts in SelfLinks. A known pair of target and
-// anchor is not added again, but counts in its Repeats; its NoFollow becomes false if l.NoFollow is. References of other
-// schemes, broken ones and those beyond the bounds count in LinksDropped.
+// anchor is not added again, but counts in its Repeats; its NoFollow becomes false if l.NoFollow is. References of
+// other schemes, broken ones and those beyond the bounds count in LinksDropped.
 func (p *Page) AddLink(ref string, l Outlink) {
 	fragment := strings.IndexByte(ref, '#')
 	if (fragment == 0 || ref == "") && p.Base == p.URL {

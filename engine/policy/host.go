@@ -3,14 +3,17 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// HostSettings are what differs for one host from the crawl's own settings. The zero value changes nothing.
+// HostSettings are what differs for one host, a domain or the URLs below a prefix from the crawl's own settings. The
+// zero value changes nothing.
 //
 // Its texts (String, GoString) never show the password or the value of a header or cookie.
 type HostSettings struct {
@@ -28,13 +31,65 @@ type HostSettings struct {
 	// PlainAuth also sends Username and Password over http, where anyone on the way can read them.
 	PlainAuth bool
 
+	// UserAgent is sent in place of the crawl's; "" means the crawl's. Its product name selects the group of robots.txt
+	// and of robots directives in pages. Only printable ASCII is allowed.
+	UserAgent string
+
 	// Scope decides over URLs of this host in place of the crawl's scope; nil means the crawl's.
 	Scope *Scope
+	// MaxDepth is the greatest number of links from a seed; 0 means the crawl's, negative no bound.
+	MaxDepth int
+	// Interval is the time between two fetches of a page, in whole seconds; 0 means the crawl's. It is set at each
+	// fetch, so an adaptive schedule does not move it.
+	Interval time.Duration
 
 	// MaxPages, MaxBytes and MaxTime are budgets of the host: pages fetched, bytes received, and time spent on
-	// requests. 0 means the crawl's.
+	// requests. 0 means the crawl's, negative no bound.
 	MaxPages, MaxBytes int64
 	MaxTime            time.Duration
+	// Timeout bounds one fetch, MaxBody the bytes received of one body; 0 means the crawl's.
+	Timeout time.Duration
+	MaxBody int64
+}
+
+// over returns s with what it leaves open from below: header fields and cookies one by one, and the login as a whole.
+func (s HostSettings) over(below *HostSettings) HostSettings {
+	if below == nil {
+		return s
+	}
+	s.Delay = cmp.Or(s.Delay, below.Delay)
+	s.Header, s.Cookies = fieldsOver(s.Header, below.Header), fieldsOver(s.Cookies, below.Cookies)
+	if !s.hasAuth() && !s.hasField("Authorization") {
+		s.Username, s.Password, s.PlainAuth = below.Username, below.Password, below.PlainAuth
+	}
+	if s.hasAuth() { // it is the Authorization field
+		s.Header = slices.DeleteFunc(s.Header, func(f HeaderField) bool {
+			return strings.EqualFold(f.Name, "Authorization")
+		})
+	}
+	s.UserAgent = cmp.Or(s.UserAgent, below.UserAgent)
+	s.Scope = cmp.Or(s.Scope, below.Scope)
+	s.MaxDepth, s.Interval = cmp.Or(s.MaxDepth, below.MaxDepth), cmp.Or(s.Interval, below.Interval)
+	s.MaxPages, s.MaxBytes = cmp.Or(s.MaxPages, below.MaxPages), cmp.Or(s.MaxBytes, below.MaxBytes)
+	s.MaxTime, s.Timeout = cmp.Or(s.MaxTime, below.MaxTime), cmp.Or(s.Timeout, below.Timeout)
+	s.MaxBody = cmp.Or(s.MaxBody, below.MaxBody)
+	return s
+}
+
+func (s *HostSettings) hasField(name string) bool {
+	return slices.ContainsFunc(s.Header, func(f HeaderField) bool { return strings.EqualFold(f.Name, name) })
+}
+
+// fieldsOver returns fields and those of below with other names.
+func fieldsOver(fields, below []HeaderField) []HeaderField {
+	own := len(fields)
+	fields = slices.Clone(fields)
+	for _, f := range below {
+		if !slices.ContainsFunc(fields[:own], func(g HeaderField) bool { return strings.EqualFold(g.Name, f.Name) }) {
+			fields = append(fields, f)
+		}
+	}
+	return fields
 }
 
 // HeaderField is one header field of a request, or one cookie. Its text shows the name only: a value may be a secret.
@@ -66,12 +121,21 @@ func (s HostSettings) String() string {
 	}
 	add(s.hasAuth(), "username %q, password …", s.Username)
 	add(s.PlainAuth, "plain authentication")
+	add(s.UserAgent != "", "user agent %q", s.UserAgent)
 	if s.Scope != nil {
 		add(true, "scope %s", *s.Scope)
 	}
-	add(s.MaxPages != 0, "at most %d pages", s.MaxPages)
-	add(s.MaxBytes != 0, "at most %d bytes", s.MaxBytes)
-	add(s.MaxTime != 0, "at most %s", s.MaxTime)
+	add(s.MaxDepth > 0, "at most %d links from a seed", s.MaxDepth)
+	add(s.MaxDepth < 0, "any depth")
+	add(s.Interval != 0, "fetched again after %s", s.Interval)
+	add(s.MaxPages > 0, "at most %d pages", s.MaxPages)
+	add(s.MaxPages < 0, "any number of pages")
+	add(s.MaxBytes > 0, "at most %d bytes", s.MaxBytes)
+	add(s.MaxBytes < 0, "any number of bytes")
+	add(s.MaxTime > 0, "at most %s", s.MaxTime)
+	add(s.MaxTime < 0, "any time")
+	add(s.Timeout != 0, "at most %s for a fetch", s.Timeout)
+	add(s.MaxBody != 0, "at most %d bytes of a body", s.MaxBody)
 	if len(parts) == 0 {
 		return "the crawl's settings"
 	}
@@ -93,6 +157,16 @@ func (s *HostSettings) hasAuth() bool { return s.Username != "" || s.Password !=
 type HostPolicy interface {
 	// Settings returns the settings of a host, nil for the crawl's own.
 	Settings(h urlkey.HostKey) *HostSettings
+}
+
+// URLPolicy is a HostPolicy that also has settings for some URLs of a host. The laws of HostPolicy hold.
+type URLPolicy interface {
+	HostPolicy
+	// URLSettings returns the settings of a URL: those of its host, with what differs for the URL; nil for the crawl's
+	// own. The host's delay, budgets and user agent hold for all its URLs.
+	URLSettings(u urlkey.URL) *HostSettings
+	// HasURLs reports whether some URLs of a host have settings of their own.
+	HasURLs(h urlkey.HostKey) bool
 }
 
 // HostPolicyFunc makes a function a HostPolicy.

@@ -3,6 +3,7 @@
 package policy
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -12,37 +13,54 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/zeebo/xxh3"
 
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// HostTable is a HostPolicy of a table. It is immutable; a lookup costs at most two map accesses for each label of the
-// host, twice that for a host with a port.
+// HostTable is a URLPolicy of a table. It is immutable; a lookup costs at most one map access for each label of the
+// host, and a comparison with each prefix of the host.
 type HostTable struct {
-	hosts   map[hostEntry]*HostSettings // exact
-	domains map[hostEntry]*HostSettings // with all hosts below
-	sum     uint64                      // see Fingerprint
+	hosts    map[hostEntry]*HostSettings // exact
+	domains  map[hostEntry]*HostSettings // with all hosts below
+	ports    map[string]bool             // of entries; all other ports are alike
+	prefixes map[urlkey.HostKey][]urlPrefix
+	sum      uint64 // see Fingerprint
 }
 
 // hostEntry is the host of an entry as a HostKey spells it: "com,example," and ":8080" or "".
 type hostEntry struct{ labels, port string }
 
-// NewHostTable makes a table of entries by host:
+// urlPrefix is an entry for the URLs that begin with a text. Those of a host are sorted, the longest first.
+type urlPrefix struct {
+	text     string
+	settings *HostSettings
+}
+
+// NewHostTable makes a table of entries by host, domain or prefix of URLs:
 //
-//	"www.example.com"        that host, on every port
-//	"www.example.com:8080"   that host, on that port only
-//	"*.example.com"          example.com and all hosts below it
-//	"*.example.com:8080"     the same, on that port only
+//	"www.example.com"            that host, on every port
+//	"www.example.com:8080"       that host, on that port only
+//	"*.example.com"              example.com and all hosts below it
+//	"*.example.com:8080"         the same, on that port only
+//	"https://www.example.com/a/" the URLs that begin so
 //
-// The most specific entry holds, alone: a host before a domain, a longer domain before a shorter one, then an entry
-// with a port before one without.
+// The most specific entry that sets something decides about it; what it leaves open comes from the next one. A prefix
+// is more specific than a host, and a longer prefix than a shorter one; a host is more specific than a domain, a longer
+// domain than a shorter one, and then an entry with a port than one without. Header fields and cookies are taken one
+// by one, a login as a whole.
+//
+// An entry of a prefix cannot have what belongs to the host: Delay, UserAgent, MaxPages, MaxBytes and MaxTime.
 //
 // The error lists every fault with its entry and field; it never shows a password or the value of a header or cookie.
 // Later changes to entries have no effect on the table.
 func NewHostTable(entries map[string]HostSettings) (*HostTable, error) {
-	t := &HostTable{hosts: map[hostEntry]*HostSettings{}, domains: map[hostEntry]*HostSettings{}}
+	t := &HostTable{
+		hosts: map[hostEntry]*HostSettings{}, domains: map[hostEntry]*HostSettings{},
+		ports: map[string]bool{}, prefixes: map[urlkey.HostKey][]urlPrefix{},
+	}
 	var faults []error
 	for _, name := range slices.Sorted(maps.Keys(entries)) {
 		for _, err := range t.add(name, entries[name]) {
@@ -52,12 +70,21 @@ func NewHostTable(entries map[string]HostSettings) (*HostTable, error) {
 	if len(faults) > 0 {
 		return nil, errors.Join(faults...)
 	}
+	t.overlay()
 	return t, nil
 }
 
 // add returns every fault of an entry, and adds it if there is none.
 func (t *HostTable) add(name string, s HostSettings) []error {
 	faults := s.check()
+	s.Header, s.Cookies = slices.Clone(s.Header), slices.Clone(s.Cookies)
+	if s.Scope != nil {
+		scope := *s.Scope
+		s.Scope = &scope
+	}
+	if strings.Contains(name, "://") {
+		return t.addPrefix(name, s, faults)
+	}
 	host, below := strings.CutPrefix(name, "*.")
 	h, err := parseEntry(host)
 	if err != nil {
@@ -77,32 +104,119 @@ func (t *HostTable) add(name string, s HostSettings) []error {
 	if len(faults) > 0 {
 		return faults
 	}
-	s.Header, s.Cookies = slices.Clone(s.Header), slices.Clone(s.Cookies)
-	if s.Scope != nil {
-		scope := *s.Scope
-		s.Scope = &scope
-	}
 	table[entry] = &s
-	t.sum += s.hash(entry, below)
+	t.ports[entry.port] = true
+	t.sum += s.hash(below, entry.labels, entry.port)
 	return nil
 }
 
-// hash is a hash of an entry. Texts are hashed with their lengths, so that different entries differ.
-func (s *HostSettings) hash(e hostEntry, below bool) uint64 {
+// addPrefix is add for a prefix of URLs.
+func (t *HostTable) addPrefix(name string, s HostSettings, faults []error) []error {
+	u, err := urlkey.Parse(name)
+	if err != nil {
+		return append(faults, err)
+	}
+	if u.String() != name {
+		faults = append(faults, fmt.Errorf("the URLs of the crawl are spelled otherwise: write %s", u))
+	}
+	for field, set := range map[string]bool{
+		"Delay": s.Delay != 0, "UserAgent": s.UserAgent != "", "MaxPages": s.MaxPages != 0,
+		"MaxBytes": s.MaxBytes != 0, "MaxTime": s.MaxTime != 0,
+	} {
+		if set {
+			faults = append(faults, fmt.Errorf("%s belongs to the host, not to some of its URLs", field))
+		}
+	}
+	if len(faults) > 0 {
+		return faults
+	}
+	h := u.HostKey()
+	t.prefixes[h] = append(t.prefixes[h], urlPrefix{name, &s})
+	t.sum += s.hash(false, name)
+	return nil
+}
+
+// overlay completes each entry with what it leaves open, so that a lookup need only find the most specific one. What
+// lies below an entry without a port depends on the port of the host, so there is a copy for each port of the table.
+func (t *HostTable) overlay() {
+	t.ports[""] = true
+	hosts, domains := map[hostEntry]*HostSettings{}, map[hostEntry]*HostSettings{}
+	for port := range t.ports {
+		for e := range t.domains {
+			at := hostEntry{e.labels, port}
+			domains[at] = t.merged(nil, at)
+		}
+		for e := range t.hosts {
+			at := hostEntry{e.labels, port}
+			hosts[at] = t.merged(t.hosts, at)
+		}
+	}
+	t.hosts, t.domains = hosts, domains
+	for h, list := range t.prefixes {
+		slices.SortFunc(list, func(a, b urlPrefix) int { return cmp.Compare(len(b.text), len(a.text)) })
+		for i := len(list) - 1; i >= 0; i-- { // the shortest first
+			below := t.Settings(h)
+			if j := slices.IndexFunc(list[i+1:], func(p urlPrefix) bool {
+				return strings.HasPrefix(list[i].text, p.text)
+			}); j >= 0 {
+				below = list[i+1+j].settings
+			}
+			s := list[i].settings.over(below)
+			list[i].settings = &s
+		}
+	}
+}
+
+// merged is what all entries for a host say together, nil if there are none: those of exact with its labels, then those
+// of its domains, the longest first, at each step the entry with its port before the one without.
+func (t *HostTable) merged(exact map[hostEntry]*HostSettings, at hostEntry) *HostSettings {
+	var all *HostSettings
+	under := func(table map[hostEntry]*HostSettings, labels string) {
+		for _, e := range []hostEntry{{labels, at.port}, {labels: labels}} {
+			if s := table[e]; s != nil {
+				whole := *s
+				if all != nil {
+					whole = all.over(s)
+				}
+				all = &whole
+			}
+			if at.port == "" {
+				break // both are the same entry
+			}
+		}
+	}
+	under(exact, at.labels)
+	for labels := at.labels; labels != ""; labels = parentLabels(labels) {
+		under(t.domains, labels)
+	}
+	return all
+}
+
+// parentLabels cuts the last label of "com,example,www,".
+func parentLabels(labels string) string {
+	return labels[:strings.LastIndexByte(labels[:len(labels)-1], ',')+1]
+}
+
+// hash is a hash of an entry by its names. Texts are hashed with their lengths, so that different entries differ.
+func (s *HostSettings) hash(below bool, names ...string) uint64 {
 	var b []byte
 	text := func(list ...string) {
 		for _, t := range list {
 			b = append(binary.AppendUvarint(b, uint64(len(t))), t...)
 		}
 	}
-	text(e.labels, e.port, s.Username, s.Password)
+	text(names...)
+	text(s.Username, s.Password, s.UserAgent)
 	for _, fields := range [][]HeaderField{s.Header, s.Cookies} {
 		b = binary.AppendUvarint(b, uint64(len(fields)))
 		for _, f := range fields {
 			text(f.Name, f.Value)
 		}
 	}
-	for _, n := range []int64{int64(s.Delay), s.MaxPages, s.MaxBytes, int64(s.MaxTime)} {
+	for _, n := range []int64{
+		int64(s.Delay), s.MaxPages, s.MaxBytes, int64(s.MaxTime), int64(s.MaxDepth), int64(s.Interval),
+		int64(s.Timeout), s.MaxBody,
+	} {
 		b = binary.AppendVarint(b, n)
 	}
 	b = strconv.AppendBool(strconv.AppendBool(b, s.PlainAuth), below)
@@ -132,34 +246,39 @@ func splitHostKey(h urlkey.HostKey) hostEntry {
 	return hostEntry{s[:end], s[end:]}
 }
 
-// Settings returns the settings of the most specific entry for a host, nil if there is none. The caller must not
-// change them.
+// Settings returns the settings of a host, nil if no entry is for it. The caller must not change them.
 func (t *HostTable) Settings(h urlkey.HostKey) *HostSettings {
 	e := splitHostKey(h)
-	if s := e.in(t.hosts); s != nil {
+	if !t.ports[e.port] {
+		e.port = ""
+	}
+	if s := t.hosts[e]; s != nil {
 		return s
 	}
 	if len(t.domains) == 0 {
 		return nil
 	}
-	for e.labels != "" {
-		if s := e.in(t.domains); s != nil {
+	for ; e.labels != ""; e.labels = parentLabels(e.labels) {
+		if s := t.domains[e]; s != nil {
 			return s
 		}
-		e.labels = e.labels[:strings.LastIndexByte(e.labels[:len(e.labels)-1], ',')+1]
 	}
 	return nil
 }
 
-// in returns the settings under an entry's port, or else under every port.
-func (e hostEntry) in(table map[hostEntry]*HostSettings) *HostSettings {
-	if e.port != "" {
-		if s := table[e]; s != nil {
-			return s
+// URLSettings returns the settings of a URL, nil if no entry is for it. The caller must not change them.
+func (t *HostTable) URLSettings(u urlkey.URL) *HostSettings {
+	h := u.HostKey()
+	for _, p := range t.prefixes[h] {
+		if strings.HasPrefix(u.String(), p.text) {
+			return p.settings
 		}
 	}
-	return table[hostEntry{labels: e.labels}]
+	return t.Settings(h)
 }
+
+// HasURLs reports whether the table has a prefix of URLs of a host.
+func (t *HostTable) HasURLs(h urlkey.HostKey) bool { return len(t.prefixes[h]) > 0 }
 
 // Fingerprint identifies the table: equal entries, whatever their order, have the same fingerprint in every process.
 // Secrets are part of it, so it must not be shown to those who may not see them. Any goroutine may call it.
@@ -167,14 +286,15 @@ func (t *HostTable) Fingerprint() uint64 { return t.sum }
 
 // String says how many entries the table has.
 func (t *HostTable) String() string {
-	return fmt.Sprintf("settings of %d hosts and %d domains", len(t.hosts), len(t.domains))
+	return fmt.Sprintf("settings of %d hosts, %d domains and the prefixes of %d hosts",
+		len(t.hosts), len(t.domains), len(t.prefixes))
 }
 
 // ownHeaders are header fields that the fetcher sets itself, or that would change what a response means, each with the
 // reason for the error. Names are in canonical form.
 var ownHeaders = map[string]string{
 	"Host":                "it follows from the URL",
-	"User-Agent":          "one crawl has one name, which robots.txt rules are for",
+	"User-Agent":          "use UserAgent",
 	"Connection":          "the fetcher manages connections",
 	"Keep-Alive":          "the fetcher manages connections",
 	"Proxy-Connection":    "the fetcher manages connections",
@@ -222,14 +342,17 @@ func (s *HostSettings) check() (faults []error) {
 	if s.Scope != nil && int(*s.Scope) >= len(scopeNames) {
 		fault("Scope: %d is not a scope", uint8(*s.Scope))
 	}
-	if s.MaxPages < 0 {
-		fault("MaxPages: %d is negative; 0 means the crawl's", s.MaxPages)
+	if strings.ContainsFunc(s.UserAgent, func(r rune) bool { return r < ' ' || r > '~' }) {
+		fault("UserAgent %q: want printable ASCII only", s.UserAgent)
 	}
-	if s.MaxBytes < 0 {
-		fault("MaxBytes: %d is negative; 0 means the crawl's", s.MaxBytes)
+	if s.Interval < 0 || s.Interval%time.Second != 0 {
+		fault("Interval: %s: want whole seconds, 0 for the crawl's", s.Interval)
 	}
-	if s.MaxTime < 0 {
-		fault("MaxTime: %s is negative; 0 means the crawl's", s.MaxTime)
+	if s.Timeout < 0 {
+		fault("Timeout: %s is negative; 0 means the crawl's", s.Timeout)
+	}
+	if s.MaxBody < 0 {
+		fault("MaxBody: %d is negative; 0 means the crawl's", s.MaxBody)
 	}
 	return faults
 }

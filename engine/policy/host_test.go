@@ -20,7 +20,7 @@ func hostKey(t testing.TB, host string) urlkey.HostKey {
 	return must(urlkey.ParseHost(host))(t)
 }
 
-// TestHostTable: the most specific entry holds.
+// TestHostTable: the most specific entry that sets something decides.
 func TestHostTable(t *testing.T) {
 	entries := map[string]policy.HostSettings{}
 	for i, name := range []string{
@@ -73,52 +73,98 @@ func TestHostTable(t *testing.T) {
 	policytest.HostPolicy(t, policy.HostPolicyFunc(func(urlkey.HostKey) *policy.HostSettings { return only }), hosts)
 }
 
-// TestHostTableModel: for any table, the entry is the one that a search through all of them finds.
+// TestHostTableModel: for any table, each setting comes from the entry that a search through all of them finds to be
+// the most specific of those that set it.
 func TestHostTableModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		host := rapid.StringMatching(`(a\.|b\.|aa\.){0,3}(a|b)(:81|:82)?`)
+		path := rapid.StringMatching(`/(a|b|aa|){0,3}`)
 		name := rapid.Custom(func(t *rapid.T) string {
-			return rapid.SampledFrom([]string{"", "*."}).Draw(t, "kind") + host.Draw(t, "host")
+			switch rapid.SampledFrom([]string{"host", "domain", "prefix"}).Draw(t, "kind") {
+			case "domain":
+				return "*." + host.Draw(t, "host")
+			case "prefix":
+				return "http://" + host.Draw(t, "host") + path.Draw(t, "path")
+			}
+			return host.Draw(t, "host")
 		})
 		entries := map[string]policy.HostSettings{}
 		for i, e := range rapid.SliceOfNDistinct(name, 0, 12, rapid.ID).Draw(t, "entries") {
-			entries[e] = policy.HostSettings{MaxPages: int64(i + 1)}
+			var s policy.HostSettings
+			if rapid.Bool().Draw(t, "depth") {
+				s.MaxDepth = i + 1
+			}
+			if rapid.Bool().Draw(t, "body") {
+				s.MaxBody = int64(i + 1)
+			}
+			if rapid.Bool().Draw(t, "header") {
+				s.Header = []policy.HeaderField{{Name: "X", Value: fmt.Sprint(i + 1)}}
+			}
+			entries[e] = s
 		}
 		table, err := policy.NewHostTable(entries)
 		if err != nil {
 			t.Fatal(err)
 		}
 		asked := host.Draw(t, "asked")
-		h, err := urlkey.ParseHost(asked)
+		u, err := urlkey.Parse("http://" + asked + path.Draw(t, "of"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		var want int64
-		best := -1
-		for e, s := range entries {
-			if rank := specificity(e, asked); rank > best {
-				best, want = rank, s.MaxPages
+		type answer struct {
+			depth  int
+			body   int64
+			header string
+		}
+		find := func(url string) (a answer) {
+			var depth, body, header int
+			for e, s := range entries {
+				rank := specificity(e, asked, url)
+				if rank > depth && s.MaxDepth != 0 {
+					depth, a.depth = rank, s.MaxDepth
+				}
+				if rank > body && s.MaxBody != 0 {
+					body, a.body = rank, s.MaxBody
+				}
+				if rank > header && len(s.Header) > 0 {
+					header, a.header = rank, s.Header[0].Value
+				}
 			}
+			return a
 		}
-		var got int64
-		if s := table.Settings(h); s != nil {
-			got = s.MaxPages
+		of := func(s *policy.HostSettings) (a answer) {
+			if s != nil {
+				a.depth, a.body = s.MaxDepth, s.MaxBody
+				for _, f := range s.Header {
+					a.header += f.Value
+				}
+			}
+			return a
 		}
-		if got != want {
-			t.Fatalf("%s in %v: %d, want %d", asked, entries, got, want)
+		if got, want := of(table.URLSettings(u)), find(u.String()); got != want {
+			t.Fatalf("%s in %v: %v, want %v", u, entries, got, want)
+		}
+		if got, want := of(table.Settings(u.HostKey())), find(""); got != want {
+			t.Fatalf("%s in %v: %v, want %v", asked, entries, got, want)
 		}
 	})
 }
 
-// specificity ranks the entries that hold for a host; -1 means that an entry does not.
-func specificity(entry, host string) int {
+// specificity ranks the entries that hold for a URL of a host, or with "" for the host; 0 means that an entry does not.
+func specificity(entry, host, url string) int {
+	if strings.Contains(entry, "://") {
+		if url == "" || !strings.HasPrefix(url, entry) {
+			return 0
+		}
+		return 10_000 + len(entry)
+	}
 	name, port, _ := strings.Cut(host, ":")
 	of, below := strings.CutPrefix(entry, "*.")
 	of, ofPort, _ := strings.Cut(of, ":")
 	if ofPort != "" && ofPort != port || name != of && !(below && strings.HasSuffix(name, "."+of)) {
-		return -1
+		return 0
 	}
-	rank := 2 * len(of)
+	rank := 2*len(of) + 1
 	if ofPort != "" {
 		rank++
 	}
@@ -170,9 +216,10 @@ func TestFaultyHostTable(t *testing.T) {
 		`Username: byte 2 of the value is '\x00'`:  {Username: "a\x00", Password: secret},
 		`Password: byte 8 of the value is '\x7f'`:  {Password: secret + "\x7f"},
 		`Scope: 9 is not a scope`:                  {Scope: &scope},
-		`MaxPages: -1 is negative`:                 {MaxPages: -1},
-		`MaxBytes: -1 is negative`:                 {MaxBytes: -1},
-		`MaxTime: -1s is negative`:                 {MaxTime: -time.Second},
+		`UserAgent "ü": want printable ASCII`:      {UserAgent: "ü"},
+		`Interval: 1.5s: want whole seconds`:       {Interval: 1500 * time.Millisecond},
+		`Timeout: -1s is negative`:                 {Timeout: -time.Second},
+		`MaxBody: -1 is negative`:                  {MaxBody: -1},
 	} {
 		_, err := policy.NewHostTable(map[string]policy.HostSettings{"*.a.example": s})
 		if err == nil || !strings.Contains(err.Error(), `settings of host "*.a.example": `+says) {
@@ -182,17 +229,17 @@ func TestFaultyHostTable(t *testing.T) {
 			t.Errorf("%v shows a secret", err)
 		}
 	}
-	for _, name := range []string{"", "*", "*.", "a b", "http://a/", "a/b", "*.192.0.2.1", "*.[::1]", "a:x", "*.*.a"} {
+	for _, name := range []string{"", "*", "*.", "a b", "http://A/", "a/b", "*.192.0.2.1", "*.[::1]", "a:x", "*.*.a"} {
 		_, err := policy.NewHostTable(map[string]policy.HostSettings{name: {}})
 		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("settings of host %q: ", name)) {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
 	_, err := policy.NewHostTable(map[string]policy.HostSettings{
-		"a.example": {MaxPages: -1, MaxBytes: -1}, "A.example": {}, "b c": {},
+		"a.example": {MaxBody: -1, Timeout: -1}, "A.example": {}, "b c": {},
 	})
 	fails(t, func(string) error { return err }, "",
-		`host "a.example": MaxPages: `, `host "a.example": MaxBytes: `,
+		`host "a.example": Timeout: `, `host "a.example": MaxBody: `,
 		`host "a.example": another entry names the same host`, `host "b c": want HOST`)
 }
 
@@ -203,13 +250,14 @@ func TestHostSettingsText(t *testing.T) {
 		Delay:    2 * time.Second,
 		Header:   []policy.HeaderField{{"X-Api-Key", "secret1"}},
 		Cookies:  []policy.HeaderField{{"session", "secret3"}},
-		Username: "seine", Password: "secret4", PlainAuth: true, Scope: &scope,
-		MaxPages: 5, MaxBytes: 6, MaxTime: time.Minute,
+		Username: "seine", Password: "secret4", PlainAuth: true, UserAgent: "other/1", Scope: &scope, MaxDepth: 3,
+		Interval: time.Hour, MaxPages: 5, MaxBytes: 6, MaxTime: time.Minute, Timeout: time.Second, MaxBody: 7,
 	}
 	bearer := policy.HostSettings{Header: []policy.HeaderField{{"Authorization", "Bearer secret2"}}}
 	const want = `delay 2s, header X-Api-Key: …, cookie session: …, ` +
-		`username "seine", password …, plain authentication, scope domain, ` +
-		`at most 5 pages, at most 6 bytes, at most 1m0s`
+		`username "seine", password …, plain authentication, user agent "other/1", scope domain, ` +
+		`at most 3 links from a seed, fetched again after 1h0m0s, at most 5 pages, at most 6 bytes, at most 1m0s, ` +
+		`at most 1s for a fetch, at most 7 bytes of a body`
 	if s.String() != want {
 		t.Errorf("%s\nwant %s", s, want)
 	}
@@ -224,7 +272,12 @@ func TestHostSettingsText(t *testing.T) {
 			}
 		}
 	}
-	for text, s := range map[string]policy.HostSettings{"the crawl's settings": {}, "no delay": {Delay: -1}} {
+	for text, s := range map[string]policy.HostSettings{
+		"the crawl's settings": {}, "no delay": {Delay: -1},
+		"any depth, any number of pages, any number of bytes, any time": {
+			MaxDepth: -1, MaxPages: -1, MaxBytes: -1, MaxTime: -1,
+		},
+	} {
 		if s.String() != text {
 			t.Errorf("%s, want %s", s, text)
 		}
@@ -241,7 +294,8 @@ func TestHostTableFingerprint(t *testing.T) {
 	field := []policy.HeaderField{{Name: "a", Value: "b"}}
 	all := policy.HostSettings{
 		Delay: time.Second, Header: field, Cookies: field, Username: "u", Password: "p", PlainAuth: true,
-		Scope: &scope, MaxPages: 1, MaxBytes: 2, MaxTime: 3,
+		UserAgent: "a", Scope: &scope, MaxDepth: 4, Interval: time.Second, MaxPages: 1, MaxBytes: 2, MaxTime: 3,
+		Timeout: 5, MaxBody: 6,
 	}
 	again := all
 	again.Scope = &other
@@ -249,7 +303,7 @@ func TestHostTableFingerprint(t *testing.T) {
 	if want := sum(map[string]policy.HostSettings{"*.b.example:80": {}, "A.example": again}); got != want {
 		t.Errorf("%x and %x for equal tables", got, want)
 	}
-	if before := uint64(0xd0b30bf5c50b72f6); got != before {
+	if before := uint64(0xab5edc1f83b7ae3b); got != before {
 		t.Errorf("%x, in another process %x", got, before)
 	}
 	one := func(change func(s *policy.HostSettings)) map[string]policy.HostSettings {
@@ -273,6 +327,12 @@ func TestHostTableFingerprint(t *testing.T) {
 		one(func(s *policy.HostSettings) { any := policy.ScopeAny; s.Scope = &any }),
 		one(func(s *policy.HostSettings) { s.MaxPages, s.MaxBytes = 2, 1 }),
 		one(func(s *policy.HostSettings) { s.MaxTime = 4 }),
+		one(func(s *policy.HostSettings) { s.UserAgent = "b" }),
+		one(func(s *policy.HostSettings) { s.MaxDepth = 3 }),
+		one(func(s *policy.HostSettings) { s.Interval = 2 * time.Second }),
+		one(func(s *policy.HostSettings) { s.Timeout = 6 }),
+		one(func(s *policy.HostSettings) { s.MaxBody = 7 }),
+		{"http://a.example/": {}}, {"http://a.example/b": {}},
 	}
 	seen := map[uint64]int{}
 	for i, entries := range tables {

@@ -8,8 +8,8 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// MetaRedirectURL is the name of the record's metadata field that holds the URL by which a page is shown in place of its
-// own: that of a redirect to it. (Nutch: _repr_.)
+// MetaRedirectURL is the name of the record's metadata field that holds the URL by which a page is shown in place of
+// its own: that of a redirect to it. (Nutch: _repr_.)
 const MetaRedirectURL = "_repr_"
 
 // ChooseRedirectURL returns the better known one of two URLs of which the first redirects to the second. (Nutch:

@@ -67,9 +67,9 @@ func (s OPICScorer) Distribute(p Page, l Link) float64 {
 // Update adds the links' scores.
 func (s OPICScorer) Update(old, sum float64) float64 { return old + sum }
 
-// DistinctOPICScorer is OPIC over distinct targets: a page with score s gives s/n to each of the n URLs that it links or
-// redirects to, however often. A menu that is on a page twice gains nothing by that, and a page behind a redirect gets
-// what the redirect got. Otherwise it is as OPICScorer.
+// DistinctOPICScorer is OPIC over distinct targets: a page with score s gives s/n to each of the n URLs that it links
+// or redirects to, however often. A menu that is on a page twice gains nothing by that, and a page behind a redirect
+// gets what the redirect got. Otherwise it is as OPICScorer.
 type DistinctOPICScorer struct {
 	Internal, External float64 // weights of links within a host and between hosts; 0 means 1, < 0 none
 }

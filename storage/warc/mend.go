@@ -160,7 +160,7 @@ func (m *mending) copyTo(out File) error {
 	}
 	marked := markOf(most.mark[:]) != nil
 	for _, p := range m.parts {
-		if marked && (p.patch || p.records == 1 && p.mark != most.mark) {
+		if marked && (p.patch || p.records == 1 && nearMark(p.mark[:], most.mark[:])) {
 			head := append([]byte{0x1f, 0x8b, 8, 4, 0, 0, 0, 0, 4, 255, markBytes, 0}, most.mark[:]...)
 			if _, err := out.Write(head); err != nil {
 				return err

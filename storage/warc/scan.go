@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/bits"
 	"path/filepath"
 )
 
@@ -30,8 +31,9 @@ func (f Fault) String() string {
 // first. The record is valid during the call. A Reader with default options must be able to read it.
 //
 // It finds a changed bit anywhere in a file that a Writer wrote, but for those that mean nothing: a gzip header's hint
-// of how it was compressed, and what a compressed record leaves unused. In files of other tools, which have gzip headers of their own, it finds those that a checksum
-// covers. An error is one of the file, of a callback, or io.ErrUnexpectedEOF if the file is shorter than size.
+// of how it was compressed, and what a compressed record leaves unused. In files of other tools, which have gzip
+// headers of their own, it finds those that a checksum covers. An error is one of the file, of a callback, or
+// io.ErrUnexpectedEOF if the file is shorter than size.
 func Scan(f io.ReaderAt, name string, size int64, record func(*Record) error, fault func(Fault) error) error {
 	s := scan{
 		f: f, size: size, record: record, fault: fault,
@@ -91,7 +93,8 @@ func (s *scan) next() (more bool, err error) {
 			return false, err
 		}
 		s.at = corrupt.Next
-		return true, s.fault(Fault{Offset: corrupt.Offset, Length: corrupt.Next - corrupt.Offset, Reason: reasonOf(corrupt)})
+		length := corrupt.Next - corrupt.Offset
+		return true, s.fault(Fault{Offset: corrupt.Offset, Length: length, Reason: reasonOf(corrupt)})
 	case errors.As(err, &corrupt):
 		if err := s.gap(corrupt.Offset); err != nil {
 			return false, err
@@ -177,7 +180,7 @@ func (s *scan) header(rec *Record) (reason string, err error) {
 	case before == nil && s.unmarked > 0:
 		err = s.fault(Fault{Length: rec.Offset, Reason: differs, Readable: true})
 		return "", err
-	case !ours, before != nil && !bytes.Equal(before, mark):
+	case !ours, before != nil && nearMark(before, mark):
 		return differs, nil
 	}
 	return "", nil
@@ -190,7 +193,18 @@ func headerMark(h []byte) (mark []byte, ours bool) {
 		return nil, false
 	}
 	at := [4]byte(h[4:8])
-	return markOf(h[gzipHeadBytes+2 : markedBytes]), (at == zeroTime || at == [4]byte{}) && h[9] == 255
+	mark = markOf(h[gzipHeadBytes+2 : markedBytes])
+	return mark, mark != nil && (at == zeroTime || at == [4]byte{}) && h[9] == 255
+}
+
+// nearMark reports whether two marks are different and so alike that one must be a damaged copy of the other. Marks of
+// two Writers, which a file that was put together of others may have, differ in half of their bits.
+func nearMark(a, b []byte) bool {
+	differ := 0
+	for i := range a {
+		differ += bits.OnesCount8(a[i] ^ b[i])
+	}
+	return differ > 0 && differ <= 8
 }
 
 // zeroTime is what the library for gzip writes if no time is set. The fastest level writes zeros.

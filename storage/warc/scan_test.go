@@ -34,7 +34,8 @@ func everyKind(t testing.TB) []byte {
 	}
 	_, err = w.WriteExchange(x)
 	add(err)
-	_, err = w.WriteRevisit(&Revisit{URI: "http://example.org/r", Start: time.UnixMilli(2), ResponseHead: x.ResponseHead})
+	v := Revisit{URI: "http://example.org/r", Start: time.UnixMilli(2), ResponseHead: x.ResponseHead}
+	_, err = w.WriteRevisit(&v)
 	add(err)
 	_, err = w.WriteExchange(testExchange(3))
 	add(err)
@@ -76,8 +77,8 @@ func mend(t testing.TB, data []byte) []byte {
 	return b
 }
 
-// TestScanFlips: Scan finds every flipped bit of a file, or all records are as they were written. No record that it passes on is
-// another than was written, and Mend leaves a sound file with all records but the one that was hit.
+// TestScanFlips: Scan finds every flipped bit of a file, or all records are as they were written. No record that it
+// passes on is another than was written, and Mend leaves a sound file with all records but the one that was hit.
 func TestScanFlips(t *testing.T) {
 	data := everyKind(t)
 	want, faults := scanAll(t, data)
@@ -131,7 +132,8 @@ func TestScanTails(t *testing.T) {
 	}
 	for size := range len(data) {
 		records, faults := scanAll(t, data[:size])
-		if (len(faults) == 0) != ends[size] || len(faults) > 0 && !faults[0].Tail || !slices.Equal(records, want[:len(records)]) {
+		found := len(faults) > 0
+		if found == ends[size] || found && !faults[0].Tail || !slices.Equal(records, want[:len(records)]) {
 			t.Fatalf("cut to %d: %d records, faults %v", size, len(records), faults)
 		}
 		if size%5 == 0 {
@@ -141,8 +143,10 @@ func TestScanTails(t *testing.T) {
 			}
 		}
 	}
-	for _, tail := range []string{"x", "\r\n", "\n\n\n\n", "\x00", strings.Repeat("\x00", 70000), "\x1f\x8b\x08", "WARC/1.1\r\n",
-		"WARC/1.1\r\nWARC-Type: metadata\r\n\r\n", strings.Repeat("garbage ", 1000)} {
+	for _, tail := range []string{
+		"x", "\r\n", "\n\n\n\n", "\x00", strings.Repeat("\x00", 70000), "\x1f\x8b\x08", "WARC/1.1\r\n",
+		"WARC/1.1\r\nWARC-Type: metadata\r\n\r\n", strings.Repeat("garbage ", 1000),
+	} {
 		b := append(slices.Clone(data), tail...)
 		records, faults := scanAll(t, b)
 		if len(faults) != 1 || !faults[0].Tail || faults[0].Offset != int64(len(data)) || !slices.Equal(records, want) {

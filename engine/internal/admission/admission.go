@@ -118,7 +118,7 @@ func (a *Admission) Verdict(u urlkey.URL, f Facts) Verdict {
 		v = Verdict{Reason: ReasonScope, Later: true}
 	}
 	if v.OK() || v.Later {
-		if final := a.ofFacts(f); !final.OK() {
+		if final := a.ofFacts(u, f); !final.OK() {
 			return final
 		}
 	}
@@ -151,9 +151,13 @@ func (a *Admission) Denied(u urlkey.URL) bool {
 }
 
 // ofFacts decides by what the caller knows.
-func (a *Admission) ofFacts(f Facts) Verdict {
+func (a *Admission) ofFacts(u urlkey.URL, f Facts) Verdict {
+	depth := a.o.MaxDepth
+	if set := a.URLSettings(u); set != nil && set.MaxDepth != 0 {
+		depth = set.MaxDepth
+	}
 	switch {
-	case a.o.MaxDepth > 0 && f.Depth > a.o.MaxDepth:
+	case depth > 0 && f.Depth > depth:
 		return Verdict{Reason: ReasonDepth}
 	case f.Hops > a.o.MaxRedirects:
 		return Verdict{Reason: ReasonChain}
@@ -221,6 +225,13 @@ func (a *Admission) HostSettings(h urlkey.HostKey) *policy.HostSettings {
 	}
 	return a.o.Hosts.Settings(h)
 }
+
+// URLSettings returns the settings that the policy of hosts has for a URL, nil if there are none. The caller must not
+// change them.
+func (a *Admission) URLSettings(u urlkey.URL) *policy.HostSettings { return a.scopes.settings(u) }
+
+// HasSettings reports whether some hosts or URLs may have settings of their own.
+func (a *Admission) HasSettings() bool { return a.o.Hosts != nil }
 
 // Load reads what earlier runs admitted and closed. It is called once, before everything else. The error says what
 // could not be read; damage wraps storage.ErrCorrupt.

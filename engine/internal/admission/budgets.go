@@ -49,6 +49,17 @@ type Cost struct {
 // Budget is a limit and what is used of it. Zero fields of Limit mean no bound.
 type Budget struct{ Limit, Used Cost }
 
+// Left returns how many URLs the budget still allows: none once the bytes or the time are used up.
+func (b *Budget) Left() int64 {
+	switch l, u := &b.Limit, &b.Used; {
+	case l.Bytes > 0 && u.Bytes >= l.Bytes, l.Time > 0 && u.Time >= l.Time:
+		return 0
+	case l.URLs > 0:
+		return max(l.URLs-u.URLs, 0)
+	}
+	return math.MaxInt64
+}
+
 // budgets remembers the budgets of domains, each of which takes a scan of the domain's hosts.
 type budgets struct {
 	store        storage.Reader
@@ -69,9 +80,9 @@ type heldBudget struct {
 func (bs *budgets) ofHost(h urlkey.HostKey, set *policy.HostSettings) (b Budget, err error) {
 	b.Limit = bs.host
 	if set != nil {
-		b.Limit.URLs = cmp.Or(set.MaxPages, b.Limit.URLs)
-		b.Limit.Bytes = cmp.Or(set.MaxBytes, b.Limit.Bytes)
-		b.Limit.Time = cmp.Or(set.MaxTime, b.Limit.Time)
+		b.Limit.URLs = max(cmp.Or(set.MaxPages, b.Limit.URLs), 0)
+		b.Limit.Bytes = max(cmp.Or(set.MaxBytes, b.Limit.Bytes), 0)
+		b.Limit.Time = max(cmp.Or(set.MaxTime, b.Limit.Time), 0)
 	}
 	if b.Limit == (Cost{}) {
 		return b, nil

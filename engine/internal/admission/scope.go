@@ -15,6 +15,7 @@ import (
 type scopes struct {
 	own   policy.Scope
 	hosts policy.HostPolicy // nil: no host has a scope of its own
+	urls  policy.URLPolicy  // the same; nil: no URL has one that is not its host's
 	by    map[policy.Scope]*policy.ScopeFilter
 
 	seedMu      sync.RWMutex
@@ -27,6 +28,7 @@ func newScopes(own policy.Scope, hosts policy.HostPolicy) *scopes {
 	if hosts == nil {
 		return s
 	}
+	s.urls, _ = hosts.(policy.URLPolicy)
 	for _, scope := range policy.Scopes() {
 		if s.by[scope] == nil {
 			s.by[scope] = policy.NewScopeFilter(scope)
@@ -35,13 +37,22 @@ func newScopes(own policy.Scope, hosts policy.HostPolicy) *scopes {
 	return s
 }
 
-// of returns the scope of a host's URLs.
-func (s *scopes) of(h urlkey.HostKey) *policy.ScopeFilter {
-	if s.hosts != nil {
-		if set := s.hosts.Settings(h); set != nil && set.Scope != nil {
-			if f := s.by[*set.Scope]; f != nil { // nil: there is no such scope
-				return f
-			}
+// settings returns the settings of a URL, nil for the crawl's own.
+func (s *scopes) settings(u urlkey.URL) *policy.HostSettings {
+	switch {
+	case s.urls != nil:
+		return s.urls.URLSettings(u)
+	case s.hosts != nil:
+		return s.hosts.Settings(u.HostKey())
+	}
+	return nil
+}
+
+// of returns the scope of what has these settings.
+func (s *scopes) of(set *policy.HostSettings) *policy.ScopeFilter {
+	if set != nil && set.Scope != nil {
+		if f := s.by[*set.Scope]; f != nil { // nil: there is no such scope
+			return f
 		}
 	}
 	return s.by[s.own]
@@ -51,12 +62,17 @@ func (s *scopes) accepts(u urlkey.URL) bool {
 	if s.hosts == nil { // the host's key is not needed
 		return s.by[s.own].Accept(u) == ""
 	}
-	return s.of(u.HostKey()).Accept(u) == ""
+	return s.of(s.settings(u)).Accept(u) == ""
 }
 
 // hasHost reports whether some URL of a host may be in scope. Scans call it to skip hosts without looking at their
 // URLs.
-func (s *scopes) hasHost(h urlkey.HostKey) bool { return s.of(h).Has(h) }
+func (s *scopes) hasHost(h urlkey.HostKey) bool {
+	if s.hosts == nil {
+		return s.by[s.own].Has(h)
+	}
+	return s.urls != nil && s.urls.HasURLs(h) || s.of(s.hosts.Settings(h)).Has(h)
+}
 
 // needsURLs reports whether a scope in use must know the seeds' URLs.
 func (s *scopes) needsURLs() bool {

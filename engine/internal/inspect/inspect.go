@@ -31,6 +31,9 @@ type Env struct {
 	SortFS storage.FS
 	// SegmentOf returns the number of the segment that a WARC file belongs to, by its name, Page whether a record is
 	// the response to a request for a page. Both are for Verify.
+	// DeletedIn begins the rows of meta that say, by hexadecimal number, which segments hold records of pages that were
+	// deleted.
+	DeletedIn string
 	SegmentOf func(file string) (number uint32, ok bool)
 	Page      func(rec *warc.Record) bool
 	Admission *admission.Admission

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/seine-crawler/seine/storage"
@@ -29,9 +30,11 @@ type filesCheck struct {
 	ctx    context.Context
 	v      *Verified
 	sealed map[uint32]storage.Segment // when the check began
-	refs   *storage.Sorter
-	key    []byte
-	value  []byte
+	// deleted are the segments that hold records of deleted pages, which no capture names.
+	deleted map[uint32]bool
+	refs    *storage.Sorter
+	key     []byte
+	value   []byte
 }
 
 // What the sorter's values begin with.
@@ -43,7 +46,7 @@ const (
 )
 
 func (in *Inspect) verifyFiles(ctx context.Context, v *Verified) error {
-	c := filesCheck{in: in, ctx: ctx, v: v, sealed: map[uint32]storage.Segment{}}
+	c := filesCheck{in: in, ctx: ctx, v: v, sealed: map[uint32]storage.Segment{}, deleted: map[uint32]bool{}}
 	dir := ""
 	if in.env.Store != nil {
 		dir = in.env.Store.SortDir()
@@ -59,6 +62,9 @@ func (in *Inspect) verifyFiles(ctx context.Context, v *Verified) error {
 			}
 		}
 	}
+	if err := c.deletions(); err != nil {
+		return err
+	}
 	c.refs = storage.NewSorter(storage.SorterOptions{Dir: dir, FS: in.env.SortFS})
 	defer c.refs.Close()
 	if err := c.files(); err != nil || in.env.Store == nil {
@@ -71,6 +77,21 @@ func (in *Inspect) verifyFiles(ctx context.Context, v *Verified) error {
 		return err
 	}
 	return c.compare()
+}
+
+// deletions reads which segments hold records of deleted pages.
+func (c *filesCheck) deletions() error {
+	if c.in.env.Store == nil || c.in.env.DeletedIn == "" {
+		return nil
+	}
+	return c.each(storage.Meta(), func(key, _ []byte) error {
+		if rest, ok := strings.CutPrefix(string(key), c.in.env.DeletedIn); ok {
+			if n, err := strconv.ParseUint(rest, 16, 32); err == nil {
+				c.deleted[uint32(n)] = true
+			}
+		}
+		return nil
+	})
 }
 
 // files reads all files of segments, and looks for those that are missing.
@@ -94,7 +115,7 @@ func (c *filesCheck) files() error {
 		}
 		i := slices.IndexFunc(seg.WARC, func(f storage.WARCFile) bool { return f.Name == name })
 		if i < 0 {
-			c.v.Problem(kindFile, "%s belongs to segment %d, which was sealed without it", c.path(name), number)
+			c.v.Strays++
 			continue
 		}
 		if err := c.sealedFile(seg.WARC[i]); err != nil {
@@ -285,6 +306,11 @@ func (c *filesCheck) compare() error {
 	return run.Err()
 }
 
+func (c *filesCheck) holdsDeleted(file string) bool {
+	number, ok := c.in.env.SegmentOf(file)
+	return ok && c.deleted[number]
+}
+
 // comparePlace compares what is at one offset of a file.
 func (c *filesCheck) comparePlace(at []byte, values [5][]byte) {
 	if at == nil {
@@ -301,6 +327,7 @@ func (c *filesCheck) comparePlace(at []byte, values [5][]byte) {
 		got, of, _ := bytes.Cut(page, []byte{0})
 		c.v.Problem(kindCapture, "%s at %s, offset %d: the store has digest %s, the record is %s of %s",
 			url, file, offset, digest, got, of)
+	case page != nil && capture == nil && c.holdsDeleted(string(at[:len(at)-9])):
 	case page != nil && capture == nil:
 		_, url, _ := bytes.Cut(page, []byte{0})
 		c.v.Problem(kindCapture, "%s at %s, offset %d: the store does not know this record", url, file, offset)

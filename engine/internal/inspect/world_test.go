@@ -138,7 +138,8 @@ func (w *world) outcome(segment uint32, raw string, o storage.FetchOutcome, text
 func (w *world) exchange(raw, body string, at time.Time) warc.Written {
 	w.t.Helper()
 	out, err := warc.NewWriter(warc.WriterOptions{
-		FS: w.env.FS, Dir: w.env.Dir, Prefix: "seine-" + body, Now: w.env.Now, NewID: func() [16]byte { return [16]byte{1} },
+		FS: w.env.FS, Dir: w.env.Dir, Prefix: "seine-" + body, Now: w.env.Now,
+		NewID: func() [16]byte { return [16]byte{1} },
 	})
 	w.must(err)
 	written, err := out.AppendExchange(&warc.Exchange{

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -60,6 +61,9 @@ type generation struct {
 	result Generated
 	best   *Best
 	group  []urlkey.HostKey // a host, or those of a domain so far
+
+	domain string // the registered domain looked at last, and how many URLs its budget still allows
+	left   int64
 }
 
 // choose fills best. Opening a scanner for each host is 18% of generate.
@@ -94,11 +98,33 @@ func (g *generation) chooseGroup(rd storage.Reader, marked *markedSet) error {
 		perGroup = NewBest(min(g.o.MaxPerHost, g.o.Top))
 	}
 	for _, h := range g.group {
-		sel, err := g.p.SelectHost(rd, h, g.now, marked.has, perGroup)
+		left, err := g.allowed(h)
+		if err != nil {
+			return err
+		}
+		if left == 0 {
+			continue
+		}
+		best := perGroup
+		if left < int64(perGroup.limit) {
+			best = NewBest(int(left))
+		}
+		sel, err := g.p.SelectHost(rd, h, g.now, marked.has, best)
 		if err != nil {
 			return err
 		}
 		g.result.Due += sel.Due
+		if g.left != math.MaxInt64 {
+			g.left -= int64(min(sel.Due, uint64(best.Len())))
+		}
+		if best == perGroup {
+			continue
+		}
+		for _, c := range best.heap {
+			if perGroup.Wants([]byte(c.Key), c.Score, c.Depth) {
+				perGroup.Add(c)
+			}
+		}
 	}
 	for _, c := range perGroup.heap {
 		if g.best.Wants([]byte(c.Key), c.Score, c.Depth) {
@@ -107,6 +133,23 @@ func (g *generation) chooseGroup(rd storage.Reader, marked *markedSet) error {
 	}
 	g.group = g.group[:0]
 	return nil
+}
+
+// allowed returns how many URLs the budgets of a host and of its domain still allow. What fetch would not request is
+// not chosen: the fetchlists would never come to an end.
+func (g *generation) allowed(h urlkey.HostKey) (int64, error) {
+	if domain := h.DomainKey(); domain != g.domain {
+		b, err := g.p.env.Admission.DomainBudgetNow(domain)
+		if err != nil {
+			return 0, err
+		}
+		g.domain, g.left = domain, b.Left()
+	}
+	b, err := g.p.env.Admission.HostBudget(h)
+	if err != nil {
+		return 0, err
+	}
+	return min(max(g.left, 0), b.Left()), nil
 }
 
 // markedSet is the set of keys that wait in unfinished fetchlists, looked up in key order.

@@ -4,6 +4,7 @@ package phases
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/seine-crawler/seine/storage"
@@ -14,18 +15,25 @@ import (
 type Restored struct {
 	Records uint64 // that could be read
 	Due     uint64 // of them, those whose newest page is lost: they are due
+	Removed uint64 // records that the new store had and the old one had not: those of deleted URLs
 	Gaps    uint64 // damaged places between
 }
 
 // Restore brings the records of a damaged store, as far as they can be read, into one that was made of the WARC files
 // alone. What the files do not say, only the old records have: injected scores, intervals and metadata, depths, and
 // URLs that no page of the files links to. What the files do say of a page, its segment, signature and outcome, is
-// right in the new store: the old one may name a page that is lost. Such a page is due, without validators.
+// right in the new store: the old one may name a page that is lost. Such a page is due, without validators. Where all
+// records of the old store can be read, what it does not have was deleted.
+//
+// The new store must have been made of the segments that the old one had updated, and of no others.
 func (p *Phases) Restore(ctx context.Context, old *storage.Store) (Restored, error) {
 	r := restoring{p: p, now: p.now(), signatures: p.env.Sorter(foldLast), old: p.env.Sorter(foldLast)}
 	defer r.signatures.Close()
 	defer r.old.Close()
 	err := r.read(ctx, old)
+	if err == nil && r.result.Gaps == 0 {
+		err = r.remove(ctx, old)
+	}
 	if err == nil {
 		err = r.merge(ctx)
 	}
@@ -68,6 +76,46 @@ func (r *restoring) read(ctx context.Context, old *storage.Store) error {
 		return r.old.Add(key, value)
 	})
 	return err
+}
+
+// remove removes the records that the old store does not have.
+func (r *restoring) remove(ctx context.Context, old *storage.Store) (err error) {
+	store := r.p.env.Store
+	ing := store.NewIngestion()
+	defer ing.Abort()
+	signatures := r.p.env.Sorter(foldLast)
+	defer signatures.Close()
+	records, hosts := ing.Table(storage.Crawldb()), r.p.newHostTally(ing)
+	defer hosts.close()
+	sc, known := store.Scan(storage.Crawldb(), nil, nil), storage.NewFinder(old, storage.Crawldb())
+	defer func() { err = errors.Join(err, sc.Close(), known.Close()) }()
+	var was storage.Record
+	for n := 0; sc.Next(); n++ {
+		if n%ctxCheckKeys == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		value, err := known.Find(sc.Key())
+		if err == nil && value == nil {
+			r.result.Removed++
+			if err = storage.DecodeRecord(sc.Value(), &was); err == nil {
+				err = errors.Join(noteSignature(signatures, sc.Key(), &was, &storage.Record{}),
+					hosts.remove(sc.Key(), &was), records.Delete(sc.Key()))
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if r.result.Removed == 0 {
+		return nil
+	}
+	if err := hosts.finish(); err != nil {
+		return err
+	}
+	if err := writeSignatures(ctx, signatures, ing); err != nil {
+		return err
+	}
+	return ing.Commit()
 }
 
 // merge joins the old records with the new ones and ingests what differs.

@@ -5,8 +5,11 @@ package phases
 import (
 	"context"
 	"fmt"
+	"math"
+	"time"
 
 	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
 // apply joins the sorted inputs with crawldb and ingests the outcome.
@@ -94,6 +97,9 @@ func (u *update) one(w *storage.TableWriter, hosts *hostTally, key []byte, in in
 		if r.Interval == 0 {
 			r.Interval = u.p.interval
 		}
+		if own := u.p.intervalOf(urlkey.Key(key)); own > 0 {
+			r.Interval = own
+		}
 		transition(&r, &u.page, u.segment, u.p.env.Schedule, u.p.maxInterval)
 	}
 	u.p.applyLinks(in.links, &r, known, in.sitemap)
@@ -155,4 +161,20 @@ func (u *update) writeWithheld(ctx context.Context, ing *storage.Ingestion) erro
 		u.result.Withheld++
 	}
 	return run.Err()
+}
+
+// intervalOf is the interval, in seconds, that the settings of a URL demand; 0: they demand none.
+func (p *Phases) intervalOf(key urlkey.Key) uint32 {
+	if !p.env.Admission.HasSettings() {
+		return 0
+	}
+	u, err := key.URL()
+	if err != nil {
+		return 0
+	}
+	set := p.env.Admission.URLSettings(u)
+	if set == nil {
+		return 0
+	}
+	return uint32(min(set.Interval/time.Second, math.MaxUint32))
 }

@@ -179,7 +179,8 @@ func (u *update) addPage(key []byte, source *storage.Record) error {
 		return fmt.Errorf("sorting outcomes: %w", err)
 	}
 	redirected := source.Status == storage.StatusRedirTemp || source.Status == storage.StatusRedirPerm
-	page := policy.Page{Score: source.Score, Depth: source.Depth, First: source.Segment == 0 && !redirected && !lost(source)}
+	first := source.Segment == 0 && !redirected && !lost(source)
+	page := policy.Page{Score: source.Score, Depth: source.Depth, First: first}
 	if o.Redirect != "" && o.Status != storage.FetchSuccess {
 		page.Links = 1
 		return u.addRedirect(key, source, &page, 0)

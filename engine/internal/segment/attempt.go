@@ -3,6 +3,7 @@
 package segment
 
 import (
+	"errors"
 	"time"
 
 	"github.com/seine-crawler/seine/engine/fetch"
@@ -27,6 +28,7 @@ type Attempt struct {
 	// Preferences are what robots.txt said about uses of the page, as "name: value" lines. " | " counts as a line end.
 	Preferences string
 
+	dropped  int // bytes of the body that the WARC does not have
 	location warc.Location
 	digest   [20]byte // SHA-1 of the payload
 }
@@ -75,12 +77,19 @@ const (
 	truncatedDecode = "decode"
 )
 
+// ErrNoContent is wrapped by the error of Seal for a segment whose pages were stored without content.
+var ErrNoContent = errors.New("its pages were stored without content and cannot be parsed again")
+
+// truncatedByUs is the WARC-Truncated of a complete response whose body was left out.
+const truncatedByUs = "unspecified"
+
 // Fields of WARC records: of the metadata record of an attempt without a response, and of response records.
 const (
 	fieldFailure = "seine-failure"
 	fieldInstead = "seine-instead"       // Attempt.Instead
 	fieldRole    = "WARC-Seine-Role"     // on responses that are not pages
 	fieldTook    = "WARC-Seine-Fetch-Ms" // on pages
+	fieldDropped = "WARC-Seine-Dropped"  // on pages without their body: its bytes
 	fieldTookMS  = "fetchTimeMs"         // on failures, as other crawlers name it
 	fieldWire    = "WARC-Seine-Received" // bytes, on pages
 	fieldWireLen = "bytesReceived"       // on failures

@@ -30,13 +30,27 @@ type Env struct {
 	Now    func() time.Time
 	// Parsers parse pages, with the robots directives for Agent; nil: the default parsers. Links and Redirects
 	// normalize links and the targets of redirects and refreshes; empty: as they are.
-	Parsers          *parse.Parsers
-	Agent            string
+	Parsers *parse.Parsers
+	Agent   string
+	// AgentOf is the agent of a host with settings of its own; nil: there are none.
+	AgentOf          func(urlkey.HostKey) string
 	Links, Redirects policy.URLNormalizers
+	// ParseLater makes fetches leave pages unparsed until their segment is sealed, which reads its WARC back. NoContent
+	// leaves bodies out of the WARC: what was stored in a segment that was not sealed cannot be read back then. Not
+	// both may be set.
+	ParseLater, NoContent bool
 	// Spent reports processor time by step, on the goroutine that spent it; nil drops it.
 	Spent func(step Step, d time.Duration)
 	// Warn reports what stops nothing, on any goroutine; nil drops it.
 	Warn func(error)
+}
+
+// agentOf is the agent for whom a page's robots directives are read.
+func (e *Env) agentOf(u urlkey.URL) string {
+	if e.AgentOf == nil {
+		return e.Agent
+	}
+	return e.AgentOf(u.HostKey())
 }
 
 // Segments creates, resumes and seals segments. It is safe for concurrent use, for different segments.

@@ -33,8 +33,9 @@ func statusOf(code int) storage.FetchStatus {
 }
 
 // readOutcome fills s.outcome, and s.text for a page, from an attempt. It is the only place where a response becomes an
-// outcome, whether it was just received or is read back from the WARC.
-func (g *Segments) readOutcome(a *Attempt, s *Scratch) {
+// outcome, whether it was just received or is read back from the WARC. Without parsed a page is left as if no parser
+// read its type.
+func (g *Segments) readOutcome(a *Attempt, s *Scratch, parsed bool) {
 	o := &s.outcome
 	*o = storage.FetchOutcome{
 		Time: a.At.UnixMilli(), Failure: string(a.Failure), Location: a.location, Outlinks: o.Outlinks[:0],
@@ -56,6 +57,10 @@ func (g *Segments) readOutcome(a *Attempt, s *Scratch) {
 		g.readRedirect(a, o)
 	case storage.FetchSuccess:
 		o.ETag, o.LastModified = headerText(r, "ETag"), headerText(r, "Last-Modified")
+		if !parsed {
+			o.Flags |= storage.FlagNotParsed
+			return
+		}
 		g.readPage(a, s)
 	}
 }

@@ -41,7 +41,7 @@ func (g *Segments) readPage(a *Attempt, s *Scratch) {
 		ContentType:     headerText(r, "Content-Type"),
 		ContentLanguage: headerText(r, "Content-Language"),
 		RobotsTag:       s.tags,
-		Agent:           g.env.Agent,
+		Agent:           g.env.agentOf(a.URL),
 		Body:            body,
 		Truncated:       o.Truncated != "",
 	}

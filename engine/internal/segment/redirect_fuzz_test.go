@@ -36,7 +36,7 @@ func FuzzRedirect(f *testing.F) {
 		}
 		defer resp.Release()
 		var s Scratch
-		g.readOutcome(&Attempt{URL: u, At: time.Unix(1e9, 0), Response: resp}, &s)
+		g.readOutcome(&Attempt{URL: u, At: time.Unix(1e9, 0), Response: resp}, &s, true)
 		o := &s.outcome
 		switch o.Status {
 		case storage.FetchRedirTemp, storage.FetchRedirPerm:

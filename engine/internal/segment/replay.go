@@ -41,6 +41,10 @@ func (g *Segments) readBack(
 		}
 		files = append(files, warc.FileInfo{Name: name, Size: size, Records: records})
 	}
+	if lost := w.lost.Load(); lost > 0 {
+		g.env.Warn(fmt.Errorf("segment %d was not sealed: %d of its pages, stored without content, are due again",
+			w.seg.Number, lost))
+	}
 	return files, torn, nil
 }
 
@@ -64,7 +68,8 @@ func (g *Segments) repair(path string, state storage.SegmentState) (size, remove
 		}
 	}
 	if err == nil && size == 0 && length > 0 {
-		g.env.Warn(fmt.Errorf("%s was never synced: its %d bytes are dropped and their pages are due again", path, length))
+		g.env.Warn(fmt.Errorf("%s was never synced: its %d bytes are dropped and their pages are due again",
+			path, length))
 	}
 	return size, length - size, err
 }
@@ -123,6 +128,20 @@ func (g *Segments) readFile(
 func addAll(w *Writer, lane chan *Attempt, each func(key []byte)) error {
 	var s Scratch
 	for a := range lane {
+		if w.left != nil && w.left(a.URL.AppendKey(nil)) {
+			if a.Response != nil {
+				a.Response.Release()
+			}
+			continue
+		}
+		if a.dropped > 0 && statusOf(a.Response.Status) == storage.FetchSuccess {
+			a.Response.Release()
+			if w.seg.State != storage.SegmentOpen {
+				return fmt.Errorf("%s: %w", a.URL, ErrNoContent)
+			}
+			w.lost.Add(1)
+			continue
+		}
 		if err := w.add(a, &s); err != nil {
 			return fmt.Errorf("%s: %w", a.URL, err)
 		}

@@ -16,7 +16,7 @@ func (s *Segments) Create() (*Writer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening a segment: %w", err)
 	}
-	w := s.newWriter(seg)
+	w := s.newFetch(seg)
 	if err := w.open(); err != nil {
 		w.Close()
 		return nil, err
@@ -40,7 +40,7 @@ func (s *Segments) number() (storage.Segment, error) {
 // of every URL in them, from several goroutines; the key is valid during the call. More is stored into new files. The
 // writer must end in Finish, Abandon or Close.
 func (s *Segments) Resume(ctx context.Context, seg storage.Segment, each func(key []byte)) (*Writer, error) {
-	w := s.newWriter(seg)
+	w := s.newFetch(seg)
 	files, _, err := s.readBack(ctx, w, each)
 	if err != nil {
 		w.Close()
@@ -57,8 +57,20 @@ func (s *Segments) Resume(ctx context.Context, seg storage.Segment, each func(ke
 // Seal makes the parse records of a segment from its WARC files and seals it. It may run again on a sealed segment that
 // was not updated yet, for example after a change of parser. The caller checks the state. After an error the segment is
 // as before, but torn tails of its files may be cut off.
+//
+// Pages that were stored without content cannot be parsed: of an open segment they are left out, so that they are due
+// again; for a sealed one the error is ErrNoContent.
 func (s *Segments) Seal(ctx context.Context, seg storage.Segment) (Sealed, error) {
+	return s.SealWithout(ctx, seg, nil)
+}
+
+// SealWithout is Seal that leaves out the URLs of which left, if not nil, says so. It calls left with their keys, from
+// several goroutines.
+func (s *Segments) SealWithout(
+	ctx context.Context, seg storage.Segment, left func(key []byte) bool,
+) (Sealed, error) {
 	w := s.newWriter(seg)
+	w.left = left
 	defer w.Close()
 	files, torn, err := s.readBack(ctx, w, nil)
 	if err != nil {
@@ -67,6 +79,15 @@ func (s *Segments) Seal(ctx context.Context, seg storage.Segment) (Sealed, error
 	sealed, err := w.seal(ctx, files)
 	sealed.Torn = torn
 	return sealed, err
+}
+
+// newFetch makes a writer without a WARC for what is fetched.
+func (s *Segments) newFetch(seg storage.Segment) *Writer {
+	w := s.newWriter(seg)
+	if s.env.ParseLater {
+		w.later = s.Seal
+	}
+	return w
 }
 
 // newWriter makes a writer without a WARC.

@@ -4,6 +4,7 @@ package segment
 
 import (
 	"crypto/sha1"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -44,7 +45,16 @@ func storedResponse(rec *warc.Record) (a *Attempt, ok bool, err error) {
 	}
 	a = &Attempt{Took: storedMillis(rec.Field(fieldTook)), digest: sha1.Sum(body),
 		Preferences: strings.ReplaceAll(rec.Field(fieldPreferences), preferenceBreak, "\n")}
-	a.Response, err = fetch.StoredResponse(head, body, rec.Field("WARC-Truncated"))
+	truncated := rec.Field("WARC-Truncated")
+	if dropped := rec.Field(fieldDropped); dropped != "" {
+		if a.dropped, err = strconv.Atoi(dropped); err != nil || a.dropped < 0 {
+			return nil, false, fmt.Errorf("%s: %q is not a number of bytes", fieldDropped, dropped)
+		}
+		if truncated == truncatedByUs {
+			truncated = ""
+		}
+	}
+	a.Response, err = fetch.StoredResponse(head, body, truncated)
 	if n := storedBytes(rec.Field(fieldWire)); err == nil && n > 0 {
 		a.Response.Received = n
 	}

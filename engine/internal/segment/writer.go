@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/zeebo/xxh3"
@@ -25,6 +26,11 @@ type Writer struct {
 	seg     storage.Segment
 	warc    *warc.Writer    // nil while a segment is only read back
 	earlier []warc.FileInfo // files that Resume read back
+	lost    atomic.Int64    // pages read back that have no content
+	// later, if not nil, parses and seals the segment at the end: Segments.Seal. Then nothing is parsed before.
+	later func(context.Context, storage.Segment) (Sealed, error)
+	// left, if not nil, says which URLs are left out when a segment is read back.
+	left func(key []byte) bool
 
 	pendingMu sync.Mutex
 	pending   []Stored // appended to the WARC since the last sync
@@ -85,9 +91,21 @@ func (w *Writer) append(a *Attempt, s *Scratch) (err error) {
 		value := strings.ReplaceAll(clean, "\n", preferenceBreak)
 		s.fields = append(s.fields, warc.Field{Name: fieldPreferences, Value: value})
 	}
-	written, err := w.warc.AppendExchange(Exchange(a.URL, a.Response, s.fields...))
+	x := Exchange(a.URL, a.Response, s.fields...)
+	if w.s.env.NoContent && len(x.Body) > 0 {
+		dropBody(x)
+	}
+	written, err := w.warc.AppendExchange(x)
 	a.location, a.digest = written.Response, written.PayloadSHA1
 	return err
+}
+
+// dropBody leaves the body out of an exchange. Its record says how long it was.
+func dropBody(x *warc.Exchange) {
+	x.Fields = append(x.Fields, warc.Field{Name: fieldDropped, Value: strconv.Itoa(len(x.Body))})
+	if x.Body = nil; x.Truncated == "" {
+		x.Truncated = truncatedByUs
+	}
 }
 
 // Exchange returns a response in the form that the WARC writer takes. It shares the response's memory.
@@ -104,9 +122,15 @@ func (w *Writer) KeepRobots(u urlkey.URL, r *fetch.Response) error {
 
 // add makes the outcome of an attempt and adds its records. The outcome stays in s until the next call.
 func (w *Writer) add(a *Attempt, s *Scratch) error {
-	w.s.readOutcome(a, s)
+	w.s.readOutcome(a, s, w.later == nil)
 	o := &s.outcome
 	s.key = a.URL.AppendKey(s.key[:0])
+	if w.later != nil {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.counts.Add(o)
+		return nil
+	}
 	s.links = storage.AppendFetchOutcome(s.links[:0], o)
 	s.body = s.body[:0]
 	if o.Status == storage.FetchSuccess && o.Flags&(storage.FlagNoIndex|storage.FlagNotParsed) == 0 {
@@ -182,6 +206,9 @@ func (w *Writer) Finish(ctx context.Context) (Sealed, error) {
 	files, err := w.closeWARC()
 	if err != nil {
 		return Sealed{}, err
+	}
+	if w.later != nil {
+		return w.later(ctx, w.seg)
 	}
 	return w.seal(ctx, append(w.earlier, files...))
 }

@@ -27,6 +27,7 @@ type fetcher struct {
 type crew struct {
 	frontier *frontier.Frontier
 	gate     *gate
+	now      func() time.Time
 	life     func(*fetcher) // what a fetcher does; it calls leave at the end
 	wg       sync.WaitGroup // fetchers, and the pool's other goroutines
 
@@ -61,7 +62,7 @@ func (c *crew) resize() {
 		}
 	}
 	for c.staying < target {
-		f := &fetcher{}
+		f := &fetcher{flight: flight{now: c.now}}
 		f.take, f.dismiss = context.WithCancel(c.ctx)
 		c.all = append(c.all, f)
 		c.staying++
@@ -114,7 +115,7 @@ func (c *crew) each(do func(*flight)) {
 }
 
 // watcher looks for visits that have become slow, until ctx ends.
-func (c *crew) watcher(ctx context.Context, now func() time.Time) {
+func (c *crew) watcher(ctx context.Context) {
 	defer c.wg.Done()
 	tick := time.NewTicker(slowInterval)
 	defer tick.Stop()
@@ -123,7 +124,7 @@ func (c *crew) watcher(ctx context.Context, now func() time.Time) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			c.watch(now())
+			c.watch(c.now())
 		}
 	}
 }

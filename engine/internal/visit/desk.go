@@ -27,6 +27,7 @@ type desk struct {
 	seg   *segment.Writer
 
 	pages    pageLimit
+	storing  atomic.Int64 // responses that wait for a slot or are being stored
 	received atomic.Int64 // bytes
 	replayed atomic.Int64 // requests that were, or will be, sent again
 	answered atomic.Int64 // when the last request ended, Unix ns; 0: none did
@@ -37,7 +38,14 @@ type desk struct {
 }
 
 // store appends an attempt to the open segment.
-func (d *desk) store(a *segment.Attempt, s *segment.Scratch) (fetched bool, err error) {
+func (d *desk) store(a *segment.Attempt) (fetched bool, err error) {
+	d.storing.Add(1)
+	defer d.storing.Add(-1)
+	s := d.hosts.slots.take()
+	defer d.hosts.slots.put(s)
+	if a.Response != nil {
+		defer a.Response.DropContent()
+	}
 	d.segMu.RLock()
 	status, err := d.seg.Store(a, s)
 	d.segMu.RUnlock()

@@ -47,6 +47,9 @@
 // them. Tick and Rotate belong to the goroutine
 // that watches the pool. Hosts and Source are safe for concurrent use.
 //
+// A fetcher holds a response as received. It is decoded, parsed and stored in one of a few slots (slots.go), so that
+// more fetchers take no more memory for pages.
+//
 // # Bounds
 //
 // limits.go. A Source holds 8 bytes and a map entry for each URL that it handed out.

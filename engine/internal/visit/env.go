@@ -30,9 +30,17 @@ type Env struct {
 	// address take turns; nil: the client resolves, and the frontier learns addresses from responses.
 	Client   fetch.Protocol
 	Resolver fetch.Resolver
-	// Agent is the product token that selects the group of robots.txt.
-	Agent string
-	Now   func() time.Time
+	// Slots is the number of responses that are decoded, parsed and packed at the same time, by all runs; 0 means one
+	// for each processor.
+	Slots int
+	// FactsBytes bounds the facts of hosts in memory, in bytes: mostly robots.txt files and their rules. Beyond it,
+	// those used least recently are written to hostdb and forgotten. 0 means 64 MiB.
+	FactsBytes int64
+	// Agent is the product token that selects the group of robots.txt. AgentOf is that of a host with settings of its
+	// own; nil: there are none.
+	Agent   string
+	AgentOf func(urlkey.HostKey) string
+	Now     func() time.Time
 	// Delay returns the crawl's current delay between two requests to a host; negative: none.
 	Delay func() time.Duration
 	// MaxCrawlDelay is the longest Crawl-delay of a host that is visited; 0: any.

@@ -18,21 +18,23 @@ type flight struct {
 	url    urlkey.URL // zero: nothing is requested
 	ctx    context.Context
 	cancel context.CancelFunc
+	now    func() time.Time
 
 	visit   *frontier.Visit // of the request; nil: it was given back
 	since   time.Time       // when the request began, that for robots.txt included
 	late    bool            // the visit counts for an extra fetcher: see frontier.Slow
 	slowCut bool            // the request was cut off because it is slow
+	waiting bool            // for memory, which is not the host's fault
 }
 
 // begin notes a request and returns its context.
-func (t *flight) begin(ctx context.Context, u urlkey.URL, v *frontier.Visit, now time.Time) context.Context {
+func (t *flight) begin(ctx context.Context, u urlkey.URL, v *frontier.Visit) context.Context {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.ctx == nil || t.ctx.Err() != nil {
 		t.ctx, t.cancel = context.WithCancel(ctx)
 	}
-	t.url, t.since, t.slowCut = u, now, false
+	t.url, t.since, t.slowCut, t.waiting = u, t.now(), false, false
 	if t.visit != v {
 		t.visit, t.late = v, false
 	}
@@ -55,6 +57,15 @@ func (t *flight) leave() {
 	t.url, t.visit, t.late = urlkey.URL{}, nil, false
 }
 
+// waits notes that the request begins, or no longer has, to wait for memory. Its time begins anew then.
+func (t *flight) waits(waiting bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.waiting = waiting; !waiting {
+		t.since = t.now()
+	}
+}
+
 // stop releases the context when the fetcher ends.
 func (t *flight) stop() {
 	t.mu.Lock()
@@ -68,7 +79,7 @@ func (t *flight) stop() {
 func (t *flight) noteSlow(f *frontier.Frontier, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.visit != nil && !t.url.IsZero() && !t.late && now.Sub(t.since) >= slowRequest {
+	if t.visit != nil && !t.url.IsZero() && !t.late && !t.waiting && now.Sub(t.since) >= slowRequest {
 		t.late = f.Slow(t.visit)
 	}
 }

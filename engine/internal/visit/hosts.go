@@ -3,10 +3,12 @@
 package visit
 
 import (
+	"cmp"
 	"container/list"
 	"fmt"
 	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/seine-crawler/seine/engine/fetch/robots"
@@ -19,8 +21,10 @@ import (
 // their facts in hostdb. What leaves it is written to hostdb if it changed, and read again when needed. It is safe for
 // concurrent use, and one Hosts serves any number of runs.
 type Hosts struct {
-	env  Env
-	size int // of authorities in memory
+	env   Env
+	size  int          // of authorities in memory
+	most  int64        // bytes of them
+	bytes atomic.Int64 // that they take: see weigh
 
 	// writeMu is held while facts are read and written, so that older facts never replace newer ones in hostdb. Only
 	// writers wait for it.
@@ -32,6 +36,7 @@ type Hosts struct {
 	leaving map[urlkey.HostKey]*authority // being written; get takes them back
 
 	sitemaps sitemaps // of robots.txt files
+	slots    slots
 	troubles troubles
 }
 
@@ -46,6 +51,7 @@ type authority struct {
 	rules    *robots.Rules // nil until decided
 	reason   reason        // why robots.txt was not usable when it was last requested
 	dirty    bool
+	weight   int64           // its part of Hosts.bytes; 0 while it is not in memory
 	broken   bool            // the request for robots.txt broke off with its kept connection
 	fetching chan struct{}   // closed when the request for robots.txt ends; nil: none is under way
 	deferred *deferredRobots // the robots.txt that was redirected; nil: none is deferred
@@ -56,8 +62,9 @@ func NewHosts(env Env) *Hosts {
 	if env.DiskFree == nil {
 		env.DiskFree = env.Store.DiskFree
 	}
-	return &Hosts{env: env, size: hostsMax, by: map[urlkey.HostKey]*list.Element{}, lru: list.New(),
-		leaving: map[urlkey.HostKey]*authority{}}
+	return &Hosts{env: env, size: hostsMax, most: cmp.Or(env.FactsBytes, factsBytes),
+		by: map[urlkey.HostKey]*list.Element{}, lru: list.New(),
+		leaving: map[urlkey.HostKey]*authority{}, slots: newSlots(env.Slots)}
 }
 
 func authorityKey(u urlkey.URL) urlkey.HostKey { return storage.AuthorityKey(u.HostKey(), u.Scheme()) }
@@ -80,6 +87,7 @@ func (h *Hosts) get(key urlkey.HostKey) (*authority, error) {
 		return a, nil
 	}
 	h.by[key] = h.lru.PushFront(loaded)
+	h.weigh(loaded)
 	out := h.shrink()
 	h.mu.Unlock()
 	return loaded, h.write(out, true)
@@ -93,23 +101,39 @@ func (h *Hosts) held(key urlkey.HostKey) *authority {
 	}
 	if a := h.leaving[key]; a != nil {
 		h.by[key] = h.lru.PushFront(a)
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		h.weigh(a)
 		return a
 	}
 	return nil
 }
 
+// weigh counts what an authority in memory takes: about 600 bytes, its robots.txt, and rules of about that size. a.mu
+// is held, or nobody else has a yet.
+func (h *Hosts) weigh(a *authority) {
+	weight := 600 + 2*int64(len(a.facts.Robots))
+	h.bytes.Add(weight - a.weight)
+	a.weight = weight
+}
+
 // shrink takes the least recently used sixteenth out of a memory that is full, and returns those that must be
 // written. An authority whose robots.txt is being requested stays: the answer would be lost. h.mu is held.
 func (h *Hosts) shrink() (out []*authority) {
-	if h.lru.Len() <= h.size {
+	if h.lru.Len() <= h.size && h.bytes.Load() <= h.most {
 		return nil
 	}
-	for el := h.lru.Back(); el != nil && h.lru.Len() > h.size-h.size/16; {
+	room := func() bool { return h.lru.Len() <= h.size-h.size/16 && h.bytes.Load() <= h.most-h.most/16 }
+	for el := h.lru.Back(); el != nil && !room(); {
 		last := el
 		a := last.Value.(*authority)
 		el = el.Prev()
 		a.mu.Lock()
 		inUse, dirty := a.fetching != nil || a.deferred != nil, a.dirty
+		if !inUse {
+			h.bytes.Add(-a.weight)
+			a.weight = 0
+		}
 		a.mu.Unlock()
 		if inUse {
 			continue

@@ -20,6 +20,8 @@ const (
 	// hostsMax is the number of authorities in memory. Beyond it the least recently used sixteenth is written to hostdb
 	// and forgotten.
 	hostsMax = 50_000
+	// factsBytes is the same in bytes, unless Env.FactsBytes says otherwise.
+	factsBytes = 64 << 20
 	// hostSleepMax is longer than the frontier ever leaves a host alone. A stored time further ahead was written by a
 	// wrong clock and is ignored.
 	hostSleepMax = 8 * 24 * time.Hour

@@ -44,7 +44,7 @@ func NewPool(h *Hosts, f *frontier.Frontier, s *Source, seg *segment.Writer, l L
 		desk:    desk{env: h.env, hosts: h, frontier: f, source: s, seg: seg},
 		changed: make(chan struct{}, 1),
 	}
-	p.crew.frontier, p.crew.gate, p.crew.life = f, &p.gate, p.fetch
+	p.crew.frontier, p.crew.gate, p.crew.now, p.crew.life = f, &p.gate, h.env.Now, p.fetch
 	p.limits.Store(&l)
 	p.pages.max = l.MaxPages
 	return p
@@ -63,7 +63,7 @@ func (p *Pool) Start(ctx context.Context, fetchers int) {
 	go p.syncer()
 	if p.frontier.MaxExtra() > 0 {
 		p.crew.wg.Add(1)
-		go p.crew.watcher(p.ctx, p.env.Now)
+		go p.crew.watcher(p.ctx)
 	}
 }
 
@@ -75,7 +75,6 @@ func (p *Pool) SetFetchers(n int) { p.crew.set(n) }
 // fetch takes visits until the run ends or the fetcher is dismissed.
 func (p *Pool) fetch(f *fetcher) {
 	defer p.crew.leave(f)
-	var s segment.Scratch
 	for p.crew.stays(f) {
 		f.idle.Store(true)
 		if !p.gate.wait(f.take) || !p.pages.take(f.take) {
@@ -94,7 +93,7 @@ func (p *Pool) fetch(f *fetcher) {
 			continue
 		}
 		p.busy.Add(1)
-		x := visit{desk: &p.desk, v: v, s: &s, flight: &f.flight, began: p.env.Now()}
+		x := visit{desk: &p.desk, v: v, flight: &f.flight, began: p.env.Now()}
 		x.out.Kind = frontier.Skipped
 		err = x.make(p.ctx)
 		p.Fail(err)
@@ -157,6 +156,9 @@ func (p *Pool) Notify() { p.notify() }
 
 // Busy returns the number of visits under way.
 func (p *Pool) Busy() int64 { return p.busy.Load() }
+
+// Storing returns the number of responses, of visits under way, that will soon be in the open segment.
+func (p *Pool) Storing() int64 { return p.storing.Load() }
 
 // Syncing returns for how long the sync has lasted that is under way; 0: none is. A long one is a disk that does not
 // answer.
@@ -249,6 +251,11 @@ func (p *Pool) Finish(ctx context.Context, seg *segment.Writer) (segment.Sealed,
 		return segment.Sealed{}, err
 	}
 	return seg.Finish(ctx)
+}
+
+// Leave closes a segment that is parsed later: it stays open, with everything that was stored. It comes after Stop.
+func (p *Pool) Leave(seg *segment.Writer) error {
+	return errors.Join(p.Sync(seg), p.hosts.Flush(), seg.Abandon())
 }
 
 // Abandon syncs and closes the open segment without sealing it. It comes after Stop.

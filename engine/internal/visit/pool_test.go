@@ -432,9 +432,9 @@ func TestFlushFails(t *testing.T) {
 // TestRequestAllocations: a request to a host without settings costs the request and nothing else.
 func TestRequestAllocations(t *testing.T) {
 	w := newWorld(t, admission.Options{})
-	h, host, u := NewHosts(w.env), w.host("a.example"), w.url("http://a.example/")
+	h, u := NewHosts(w.env), w.url("http://a.example/")
 	var req *fetch.Request
-	if n := testing.AllocsPerRun(100, func() { req = h.request(host, u, 0) }); n > 1 || req.URL != u {
+	if n := testing.AllocsPerRun(100, func() { req = h.request(u, 0) }); n > 1 || req.URL != u {
 		t.Errorf("%v allocations", n)
 	}
 }

@@ -63,7 +63,7 @@ func (h *Hosts) robots(ctx context.Context, u urlkey.URL, keep keepFunc, follow 
 	state := robotsState{requested: true, start: h.env.Now()}
 	answer := robotsAnswer{}
 	if at, err := u.Resolve("/robots.txt"); err == nil {
-		answer = h.ask(ctx, h.request(at.HostKey(), at, robotsBodyMax), keep)
+		answer = h.ask(ctx, h.request(at, robotsBodyMax), keep)
 	}
 	state.end, state.received = h.env.Now(), answer.received
 	var deferred *deferredRobots
@@ -127,7 +127,7 @@ func (h *Hosts) decided(a *authority) (s robotsState, wait chan struct{}) {
 		s.unreach, s.reason = time.Duration(f.RobotsExpires-now.UnixMilli())*time.Millisecond, a.reason
 	default:
 		if a.rules == nil {
-			a.rules, _ = RobotsRules(f, h.env.Agent)
+			a.rules, _ = RobotsRules(f, h.agentOf(a.key))
 			h.sitemaps.note(f, h.env.Links)
 		}
 		s.rules = a.rules
@@ -145,7 +145,8 @@ func (h *Hosts) decide(a *authority, answer robotsAnswer, now time.Time) (unreac
 	}
 	a.dirty = true
 	unreach = noteRobots(&a.facts, answer.status, answer.body, now)
-	a.rules, _ = RobotsRules(&a.facts, h.env.Agent)
+	h.weigh(a)
+	a.rules, _ = RobotsRules(&a.facts, h.agentOf(a.key))
 	h.sitemaps.note(&a.facts, h.env.Links)
 	return unreach
 }
@@ -217,6 +218,9 @@ func (h *Hosts) answer(at urlkey.URL, resp *fetch.Response, keep keepFunc) (a ro
 	if resp.Failure == fetch.FailFiles {
 		a.noFiles = resp.Err
 	}
+	s := h.slots.take()
+	defer h.slots.put(s)
+	defer resp.DropContent()
 	if resp.Failure != "" {
 		return a
 	}
@@ -338,9 +342,9 @@ func (h *Hosts) followAlone(ctx context.Context, to urlkey.URL, keep keepFunc) *
 		if !rest(ctx, h.delayOf(host)) {
 			return nil
 		}
-		answer := h.ask(ctx, h.request(host, to, robotsBodyMax), keep)
+		answer := h.ask(ctx, h.request(to, robotsBodyMax), keep)
 		if answer.broken && rest(ctx, h.delayOf(host)) {
-			answer = h.ask(ctx, h.request(host, to, robotsBodyMax), keep)
+			answer = h.ask(ctx, h.request(to, robotsBodyMax), keep)
 		}
 		if answer.next.IsZero() {
 			d.end(answer)

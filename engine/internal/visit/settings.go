@@ -12,16 +12,29 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// Request returns a request for a URL with what the settings of its host add to it. Any goroutine may call it.
-func (h *Hosts) Request(u urlkey.URL) *fetch.Request { return h.request(u.HostKey(), u, 0) }
+// Request returns a request for a URL with what its settings add to it. Any goroutine may call it.
+func (h *Hosts) Request(u urlkey.URL) *fetch.Request { return h.request(u, 0) }
 
-// request is Request for a URL whose host's key is known. maxBody is in bytes; 0 means the client's own bound.
-func (h *Hosts) request(host urlkey.HostKey, u urlkey.URL, maxBody int64) *fetch.Request {
+// request is Request with a bound of the body in bytes; 0 means that of the settings or of the client.
+func (h *Hosts) request(u urlkey.URL, maxBody int64) *fetch.Request {
 	req := &fetch.Request{URL: u, MaxBody: maxBody}
-	if s := h.env.Admission.HostSettings(host); s != nil {
+	if s := h.env.Admission.URLSettings(u); s != nil {
 		req.Header = headerOf(s, u.Scheme() == "https")
+		req.UserAgent, req.Timeout = s.UserAgent, s.Timeout
+		if maxBody == 0 {
+			req.MaxBody = s.MaxBody
+		}
 	}
 	return req
+}
+
+// agentOf returns the product token by which robots.txt of an authority is read.
+func (h *Hosts) agentOf(authority urlkey.HostKey) string {
+	if !h.env.Admission.HasSettings() || h.env.AgentOf == nil {
+		return h.env.Agent
+	}
+	host, _, _ := strings.Cut(string(authority), " ") // see storage.AuthorityKey
+	return h.env.AgentOf(urlkey.HostKey(host))
 }
 
 // headerOf returns the header fields that a host's settings add to a request. The password is sent over https only,

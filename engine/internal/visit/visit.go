@@ -19,7 +19,6 @@ import (
 type visit struct {
 	*desk
 	v      *frontier.Visit
-	s      *segment.Scratch
 	flight *flight
 	began  time.Time
 	robots robotsState // of the scheme requested last
@@ -80,7 +79,7 @@ func (x *visit) request(ctx context.Context, c *frontier.Candidate, left int) (p
 	}
 	// Live filters may be narrower than when the URL was chosen. The request is noted before they decide, so that a
 	// change is either seen here or cuts the request off.
-	asking := x.flight.begin(ctx, u, x.v, x.env.Now())
+	asking := x.flight.begin(ctx, u, x.v)
 	if !x.env.Admission.Recheck(u).OK() {
 		x.flight.end()
 		x.source.Release(x.v.Host, []frontier.Candidate{*c})
@@ -94,7 +93,7 @@ func (x *visit) request(ctx context.Context, c *frontier.Candidate, left int) (p
 		if left == 1 {
 			x.giveBack(0)
 		}
-		_, err := x.store(&segment.Attempt{URL: u, At: x.env.Now(), Failure: denied}, x.s)
+		_, err := x.store(&segment.Attempt{URL: u, At: x.env.Now(), Failure: denied})
 		return progress{more: true}, err
 	}
 	req, err := x.conditional(u, c.Tag)
@@ -120,7 +119,7 @@ func (x *visit) request(ctx context.Context, c *frontier.Candidate, left int) (p
 	if resp.Failure == "" {
 		a.Response = resp
 	}
-	counted, err := x.store(a, x.s)
+	counted, err := x.store(a)
 	return progress{more, counted}, err
 }
 
@@ -289,8 +288,8 @@ func (x *visit) spend(r *fetch.Response) {
 
 // conditional returns the request for a URL, with the validators of an earlier fetch if there are any.
 func (x *visit) conditional(u urlkey.URL, tag uint16) (*fetch.Request, error) {
-	req := x.hosts.request(x.v.Host, u, 0)
-	req.Addr = x.v.Addr
+	req := x.hosts.request(u, 0)
+	req.Addr, req.Waits = x.v.Addr, x.flight.waits
 	if tag != tagKnown {
 		return req, nil
 	}
@@ -311,7 +310,7 @@ func (x *visit) fetchDeferred(ctx context.Context, u urlkey.URL, left int) (more
 	if len(waiting) == 0 {
 		return true
 	}
-	asking := x.flight.begin(ctx, u, x.v, x.env.Now())
+	asking := x.flight.begin(ctx, u, x.v)
 	if x.env.Admission.RefusesHost(x.v.Host) { // it was not when the robots.txt was deferred
 		x.flight.end()
 		for _, w := range waiting {
@@ -319,7 +318,7 @@ func (x *visit) fetchDeferred(ctx context.Context, u urlkey.URL, left int) (more
 		}
 		return true
 	}
-	req := x.hosts.request(x.v.Host, u, robotsBodyMax)
+	req := x.hosts.request(u, robotsBodyMax)
 	req.Addr = x.v.Addr
 	resp := x.env.Client.Fetch(asking, req)
 	defer resp.Release()
@@ -386,7 +385,7 @@ func (x *visit) redirectTo(to, u urlkey.URL, f fetch.Failure, left int) error {
 		end = x.env.Now()
 	}
 	x.out.Kind, x.out.End, x.out.RetryAfter = frontier.Fetched, end, 0
-	_, err := x.store(&segment.Attempt{URL: u, At: end, Failure: f, Instead: to}, x.s)
+	_, err := x.store(&segment.Attempt{URL: u, At: end, Failure: f, Instead: to})
 	x.giveBack(left - 1)
 	return err
 }

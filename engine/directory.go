@@ -3,16 +3,15 @@
 package engine
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
 	"strings"
 
-	"github.com/seine-crawler/seine/engine/internal/inspect"
 	"github.com/seine-crawler/seine/engine/internal/segment"
 	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/warc"
 )
 
 // The directories within Options.Dir. Repair and Rebuild make a store in rebuildName, which has the name rebuiltName
@@ -37,8 +36,9 @@ func (o *Options) warcDir() string { return filepath.Join(o.Dir, warcName) }
 // damage ends the message of an error of Open with what a person can do about it.
 func damage(err error, dir string) error {
 	if errors.Is(err, ErrDamaged) {
-		return fmt.Errorf("%w: restore the directory from a backup, or see what is lost with \"seine verify --dir %s\" "+
-			"and make the best of what is left with \"seine verify --repair --dir %s\"", err, dir, dir)
+		return fmt.Errorf("%w: restore the directory from a backup, or see what is lost with "+
+			"\"seine verify --dir %s\" and make the best of what is left with \"seine verify --repair --dir %s\"",
+			err, dir, dir)
 	}
 	return advised(err)
 }
@@ -84,35 +84,21 @@ func (o *Options) hasStore() bool {
 }
 
 // exists reports whether there is a file or directory of that name.
-func exists(fsys interface{ Size(string) (int64, error) }, name string) bool {
+func exists(fsys warc.FS, name string) bool {
 	_, err := fsys.Size(name)
 	return err == nil
 }
 
-// Verify is Inspector.Verify for a directory that need not be whole. It opens the directory for reading only, also one
-// that Open refuses; if not even the store can be read, that is a problem in the report, and the WARC files are read by
-// themselves.
-//
-// Errors: ErrLocked, ErrFormat, ErrNoStore; errors of the context and of the machine.
-func Verify(ctx context.Context, o Options) (VerifyReport, error) {
-	o.ReadOnly = true
-	e, err := Open(o)
-	if err == nil {
-		r, err := e.Inspect().Verify(ctx)
-		return r, errors.Join(err, e.Close())
+// finishMove puts a complete new store in the place of the old one, which is kept beside it.
+func (o *Options) finishMove() error {
+	made, store := filepath.Join(o.Dir, rebuiltName), filepath.Join(o.Dir, storeName)
+	if !exists(storage.NewWARCFS(o.FS), made) {
+		return nil
 	}
-	if !errors.Is(err, ErrDamaged) {
-		return VerifyReport{}, err
+	if o.hasStore() {
+		if err := storage.Move(o.FS, store, filepath.Join(o.Dir, damagedName)); err != nil {
+			return err
+		}
 	}
-	o = o.withDefaults()
-	env := inspect.Env{
-		FS: storage.NewWARCFS(o.FS), Dir: o.warcDir(), SortFS: o.FS, Now: o.Now,
-		SegmentOf: segment.NumberOf, Page: segment.IsPage,
-	}
-	if s, serr := storage.Open(o.storeDir(), storage.Options{FS: o.FS, Now: o.Now, Salvage: true}); serr == nil {
-		defer s.Close() // open for reading: there is nothing to lose
-		env.Store = s
-	}
-	v, verr := inspect.New(env).Verify(ctx, err)
-	return viewVerified(&v), advised(ended(ctx, verr))
+	return storage.Move(o.FS, made, store)
 }

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"github.com/seine-crawler/seine/engine/internal/phases"
+	"github.com/seine-crawler/seine/engine/internal/visit"
+	"github.com/seine-crawler/seine/engine/policy"
+	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// sitemaps returns the sitemaps that were found in robots.txt files since the last call. A process that has fetched
+// nothing takes those of a segment's hosts from hostdb, where the process that fetched the segment has left them. Any
+// goroutine may call it.
+func (w *work) sitemaps(segment uint32) (keys []urlkey.Key) {
+	if w.net.opened.Load() {
+		return w.net.hosts.Sitemaps()
+	}
+	if !w.o.Sitemaps {
+		return nil
+	}
+	sc := w.store.Scan(storage.ParseLinks(segment), nil, nil)
+	defer sc.Close()
+	var facts storage.HostFacts
+	for ok := sc.Next(); ok; {
+		host := urlkey.HostKey(urlkey.HostKeyOf(sc.Key()))
+		for _, scheme := range []string{"http", "https"} {
+			known, err := w.store.HostFacts(storage.AuthorityKey(host, scheme), &facts)
+			if err != nil {
+				w.warn(wrapf(err, "sitemaps of %s", host))
+			} else if known {
+				keys = append(keys, visit.SitemapsOf(&facts, w.o.normalizers(policy.NormalizeOutlink))...)
+			}
+		}
+		ok = sc.SeekGE(phases.PrefixEnd([]byte(host)))
+	}
+	w.warn(wrapf(sc.Err(), "sitemaps of segment %d", segment))
+	return keys
+}
