@@ -95,11 +95,15 @@ func requireSeeds(dir string, urls, files []string) error {
 			return &usageError{fmt.Errorf("%s is a file: give --seeds %s", u, u)}
 		}
 	}
-	store := filepath.Join(dir, "store")
-	if _, err := os.Stat(store); len(urls)+len(files) == 0 && errors.Is(err, fs.ErrNotExist) {
-		return &usageError{fmt.Errorf("no seeds: give URLs, or --seeds FILE; %s holds no crawl to continue", dir)}
+	if len(urls)+len(files) > 0 {
+		return nil
 	}
-	return nil
+	for _, part := range []string{"store", "warc"} { // of a lost store, WARC files without one say what helps
+		if _, err := os.Stat(filepath.Join(dir, part)); !errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+	}
+	return &usageError{fmt.Errorf("no seeds: give URLs, or --seeds FILE; %s holds no crawl to continue", dir)}
 }
 
 // showFunc shows a crawl at one moment.

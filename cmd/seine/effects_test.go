@@ -242,8 +242,8 @@ func write(t *testing.T, seen *strings.Builder, view any, err error) {
 		t.Fatal(err)
 	}
 	maps.DeleteFunc(fields, func(name string, _ any) bool {
-		return strings.HasSuffix(name, "time") || name == "last_fetch" || name == "took_ms" || name == "warc" || name == "bytes" ||
-			name == "segment"
+		return strings.HasSuffix(name, "time") || name == "last_fetch" || name == "took_ms" || name == "took" ||
+			name == "warc" || name == "bytes" || name == "segment"
 	})
 	text, err = json.Marshal(fields)
 	if err != nil {
