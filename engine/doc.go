@@ -59,6 +59,7 @@
 //	a depth that falls after the fetch?  internal/phases/lower.go
 //	what happens in which order?         phase.go, the table of phases
 //	what the conductor does next?        decide.go, a pure function
+//	what holds a crawl up, why it ended? situation.go, a pure function; its words are in cause.go
 //	what a callback may enqueue?         tasks.go
 //	shares of memory?                    memory.go
 //	what a crash leaves?                 recover.go, internal/segment/replay.go
@@ -74,7 +75,8 @@
 //	                    internal/segment/outcome.go (when it applies), internal/phases/transition.go (what it changes)
 //	a record field      storage/record.go (codec; format ladder in format.go),
 //	                    internal/phases/transition.go (who sets it), view_record.go (who sees it)
-//	a metric            Progress in progress.go, filled by conductor.progress; cmd/seine/dashboard.go draws it
+//	a metric            Progress in progress.go, filled by conductor.situation; cmd/seine/dashboard.go draws it
+//	a cause             a CauseKind in cause.go; situation.go says when; a row in cause_test.go
 //	a command           cmd/seine/cmd_NAME.go and its row in command.go; a script in cmd/seine/testdata/script
 //
 // # Life

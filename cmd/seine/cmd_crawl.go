@@ -95,15 +95,15 @@ func requireSeeds(dir string, urls, files []string) error {
 			return &usageError{fmt.Errorf("%s is a file: give --seeds %s", u, u)}
 		}
 	}
-	missing := func(name string) bool {
-		_, err := os.Stat(filepath.Join(dir, name))
-		return errors.Is(err, fs.ErrNotExist)
+	if len(urls)+len(files) > 0 {
+		return nil
 	}
-	// Where only the WARC files are left, opening the directory says what helps.
-	if len(urls)+len(files) == 0 && missing("store") && missing("warc") {
-		return &usageError{fmt.Errorf("no seeds: give URLs, or --seeds FILE; %s holds no crawl to continue", dir)}
+	for _, part := range []string{"store", "warc"} { // of a lost store, WARC files without one say what helps
+		if _, err := os.Stat(filepath.Join(dir, part)); !errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
 	}
-	return nil
+	return &usageError{fmt.Errorf("no seeds: give URLs, or --seeds FILE; %s holds no crawl to continue", dir)}
 }
 
 // showFunc shows a crawl at one moment.

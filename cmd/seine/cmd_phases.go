@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -32,9 +34,12 @@ func injectCommand(c *console) *cobra.Command {
 				for _, s := range seeds {
 					if strings.Contains(s, "://") {
 						o.URLs = append(o.URLs, s)
-					} else {
-						o.Files = append(o.Files, s)
+						continue
 					}
+					if _, err := os.Stat(s); s != "-" && errors.Is(err, fs.ErrNotExist) {
+						return &usageError{fmt.Errorf("inject: there is no file %s; a URL needs its scheme here", s)}
+					}
+					o.Files = append(o.Files, s)
 				}
 				if len(seeds) == 0 {
 					o.Files = f.seedFiles()

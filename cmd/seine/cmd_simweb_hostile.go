@@ -63,8 +63,8 @@ func serveHostile(cmd *cobra.Command, c *console, port int, o *serverFlags) erro
 	if err := writeFile(o.hosts, func(w *os.File) error { return s.HostsFile(w) }); err != nil {
 		return err
 	}
-	fmt.Fprintf(c.err, "simweb: %d hostile hosts on port %d; %d more cases, of names and addresses that lead elsewhere, "+
-		"are no seeds\n"+
+	fmt.Fprintf(c.err, "simweb: %d hostile hosts on port %d; %d more cases, of names and addresses that lead "+
+		"elsewhere, are no seeds\n"+
 		"simweb: limit the crawl, as some hosts have no end; in another terminal:\n"+
 		"simweb: seine crawl --seeds %s --hosts %s --allow-private --delay 0s --set timeout=5s --max-pages 1000\n",
 		len(seeds), s.Port(), left, o.seeds, o.hosts)
@@ -92,9 +92,9 @@ func serveHostile(cmd *cobra.Command, c *console, port int, o *serverFlags) erro
 	})
 }
 
-// loopbackSeeds returns the seeds of the cases that a crawl can reach by the hosts file alone. The others, left of them,
-// are about DNS and about addresses outside of loopback: a crawl that is allowed private addresses would dial these, and
-// one without a contact refuses to begin.
+// loopbackSeeds returns the seeds of the cases that a crawl can reach by the hosts file alone. The others, left of
+// them, are about DNS and about addresses outside of loopback: a crawl that is allowed private addresses would dial
+// these, and one without a contact refuses to begin.
 func loopbackSeeds(s *hostile.Server) (seeds []string, left int, err error) {
 	var file strings.Builder
 	if err := s.HostsFile(&file); err != nil {

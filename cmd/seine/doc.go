@@ -19,12 +19,14 @@
 // # Invariants
 //
 //   - Results go to stdout, everything else to stderr; an error is one line there.
-//   - Exit status: 0 done, 1 failed, 2 wrong usage, 3 nothing is due, 74 the store failed.
+//   - exit.go decides the exit status, and has the table of them.
+//   - A terminal is given back as it was: at the end, at a panic, at signals (screen.go).
 //   - Text from pages is printed without control characters.
 //
 // # Who runs it
 //
-// The main goroutine, and one that waits for signals.
+// The main goroutine, one that waits for signals, one that redraws the view of a crawl, and on a terminal one that
+// reads keys. They end with the command.
 //
 // # Bounds
 //

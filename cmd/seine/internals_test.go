@@ -15,8 +15,8 @@ import (
 
 // internals are words of the program, or of a library, that no message may have: each is about how it works, not about
 // what the operator sees or can do.
-var internals = regexp.MustCompile(`(?i)\b(snapshots?|goroutines?|mutex|memtable|sstables?|iterators?|ErrClosed|0x%x|%p|` +
-	`after %d failures|nil pointer|panic|struct|callback)\b`)
+var internals = regexp.MustCompile(`(?i)\b(snapshots?|goroutines?|mutex|memtable|sstables?|iterators?|ErrClosed|` +
+	`after %d failures|nil pointer|panic|struct|callback)\b|0x%x|%p`)
 
 // calls are the functions whose text people read.
 var calls = map[string]bool{
@@ -29,7 +29,8 @@ func TestNoInternals(t *testing.T) {
 	read := 0
 	eachFile(t, func(path string) {
 		name := inRepository(path)
-		if strings.HasSuffix(name, "_test.go") || !strings.HasPrefix(name, "cmd/seine/") && !strings.HasPrefix(name, "engine/") {
+		ours := strings.HasPrefix(name, "cmd/seine/") || strings.HasPrefix(name, "engine/")
+		if strings.HasSuffix(name, "_test.go") || !ours {
 			return
 		}
 		fset := token.NewFileSet()
