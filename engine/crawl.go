@@ -123,7 +123,7 @@ func (c *conductor) fetchWaiting(ctx context.Context) (over bool, err error) {
 			c.stopped = reason
 			return true, nil
 		}
-		o := FetchOptions{Segment: s.Number, Limits: limits, Patience: c.o.Patience}
+		o := FetchOptions{Segment: s.Number, Limits: limits, Patience: c.o.Patience, parse: true}
 		if c.o.Progress != nil {
 			o.Progress = func(Progress) { c.show("fetching") }
 		}

@@ -123,7 +123,7 @@ func (w *work) fetchSegment(ctx, abort context.Context, o FetchOptions, begun fu
 	if abort.Err() != nil {
 		return f.pool.Counts(), errors.Join(abort.Err(), err, f.pool.Err(), f.pool.Abandon())
 	}
-	if w.o.ParseLater && begun == nil { // of a crawl the segment goes on to updatedb, so it is parsed now
+	if w.o.ParseLater && !o.parse {
 		err = errors.Join(err, f.pool.Err(), f.pool.Leave(writer))
 		return f.pool.Counts(), err
 	}

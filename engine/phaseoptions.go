@@ -73,6 +73,8 @@ type FetchOptions struct {
 	// while it runs, Fetch notices neither the end nor a limit. Its MaxPages is the number of URLs in the fetchlist,
 	// unless Limits has a lower one.
 	Progress func(Progress)
+
+	parse bool // also with Options.ParseLater: the segment goes on to updatedb
 }
 
 // DedupOptions say which pages are compared and which of equal ones is kept. The zero value compares all pages.
