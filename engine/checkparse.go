@@ -86,7 +86,8 @@ func CheckFile(o Options, body io.Reader, name, base, contentType string) (PageC
 		// Without parameters: no server declared the charset that Go's table adds.
 		contentType, _, _ = mime.ParseMediaType(mime.TypeByExtension(filepath.Ext(name)))
 	}
-	return checkPage(&o, &parse.Input{URL: u, ContentType: contentType, Body: bytes, Agent: o.agentOf(u.HostKey())}), nil
+	in := &parse.Input{URL: u, ContentType: contentType, Body: bytes, Agent: o.agentOf(u.HostKey())}
+	return checkPage(&o, in), nil
 }
 
 // checkPage parses, and filters the links. o has its defaults.

@@ -291,11 +291,7 @@ func (e *Engine) DueSegments(state storage.SegmentState) ([]uint32, error) {
 		return nil, err
 	}
 	defer leave()
-	list, err := e.w.store.SegmentList()
-	if err != nil {
-		return nil, err
-	}
-	return dueSegments(list, state)
+	return e.w.dueSegments(state)
 }
 
 // NewestSegment returns the number of the newest segment in a state, also of an open one without a fetchlist. Without
@@ -315,7 +311,7 @@ func (e *Engine) NewestSegment(state storage.SegmentState) (uint32, error) {
 			return list[i].Number, nil
 		}
 	}
-	_, err = dueSegments(list, state)
+	_, err = e.w.dueSegments(state)
 	return 0, err
 }
 

@@ -109,8 +109,9 @@ type Options struct {
 	// at the end of the crawl, with Index if it refreshes, or with Purge. What they begin to permit is found, also
 	// links of pages that were fetched before.
 	LiveFilters []policy.LiveFilter
-	// HostPolicy gives hosts, and as a policy.URLPolicy also URLs, settings of their own: delay, headers, cookies, login,
-	// user agent, scope, depth, interval, budgets and limits of a fetch; nil means none. See policy.NewHostTable.
+	// HostPolicy gives hosts, and as a policy.URLPolicy also URLs, settings of their own: delay, headers, cookies,
+	// login, user agent, scope, depth, interval, budgets and limits of a fetch; nil means none. See
+	// policy.NewHostTable.
 	HostPolicy policy.HostPolicy
 	// Links says which links of a page count, by where they lead from the page; the zero value lets all count.
 	Links policy.LinkRule

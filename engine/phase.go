@@ -4,6 +4,8 @@ package engine
 
 import (
 	"context"
+	"fmt"
+	"slices"
 
 	"github.com/seine-crawler/seine/engine/internal/phases"
 	"github.com/seine-crawler/seine/storage"
@@ -136,9 +138,22 @@ func (w *work) settle(ctx context.Context, h *hooks) error {
 	return nil
 }
 
+// dueSegments is Engine.DueSegments.
+func (w *work) dueSegments(state storage.SegmentState) ([]uint32, error) {
+	list, err := w.store.SegmentList()
+	if err != nil {
+		return nil, err
+	}
+	begun, err := w.inState(storage.SegmentOpen)
+	if err != nil {
+		return nil, err
+	}
+	return dueSegments(list, state, begun)
+}
+
 // dueSegments returns the segments in a state, oldest first; of open ones those that have a fetchlist. Without one, the
-// error says which command comes first.
-func dueSegments(list []storage.Segment, state storage.SegmentState) (numbers []uint32, err error) {
+// error says which command comes first. begun are the open segments that somebody has begun to fetch.
+func dueSegments(list []storage.Segment, state storage.SegmentState, begun []uint32) (numbers []uint32, err error) {
 	for _, s := range list {
 		if s.State == state && (state != storage.SegmentOpen || s.Batch) {
 			numbers = append(numbers, s.Number)
@@ -147,28 +162,31 @@ func dueSegments(list []storage.Segment, state storage.SegmentState) (numbers []
 	if len(numbers) > 0 {
 		return numbers, nil
 	}
-	return nil, phases.WithText(phases.ErrNoSegment, "no segment is %s: run \"seine %s\" first", state,
-		commandBefore(list, state))
+	return nil, phases.WithText(phases.ErrNoSegment, "no segment is %s: run %s first", state,
+		commandBefore(list, state, begun))
 }
 
 // commandBefore is the command that takes the segment that is nearest before a state towards it; without one, the
 // command that makes segments.
-func commandBefore(list []storage.Segment, state storage.SegmentState) string {
-	nearest, command := storage.SegmentState(0), "generate"
+func commandBefore(list []storage.Segment, state storage.SegmentState, begun []uint32) string {
+	nearest, command := storage.SegmentState(0), `"seine generate"`
 	for _, s := range list {
 		if s.State >= state || s.State <= nearest {
 			continue
 		}
 		for _, p := range table {
 			if p.from == s.State {
-				nearest, command = s.State, p.name
+				nearest, command = s.State, fmt.Sprintf("%q", "seine "+p.name)
 			}
 		}
-		if s.State == storage.SegmentOpen {
-			command = "fetch"
-			if !s.Batch {
-				command = "crawl"
-			}
+		switch {
+		case s.State != storage.SegmentOpen:
+		case !s.Batch:
+			command = `"seine crawl"`
+		case slices.Contains(begun, s.Number): // its pages are to be parsed later, or its fetch was cut short
+			command = `"seine parse" (or "seine fetch", to fetch the rest)`
+		default:
+			command = `"seine fetch"`
 		}
 	}
 	return command

@@ -13,7 +13,8 @@ import (
 
 // TestPlainErrors: what Pebble reports is told without its internals, and stays what it is by errors.Is.
 func TestPlainErrors(t *testing.T) {
-	cause := fmt.Errorf("pebble: file 000013: pebble: checksum mismatch\n<corruption detail carrier>: %w", pebble.ErrCorruption)
+	cause := fmt.Errorf("pebble: file 000013: pebble: checksum mismatch\n<corruption detail carrier>: %w",
+		pebble.ErrCorruption)
 	err := classified(cause)
 	if got := err.Error(); strings.Contains(got, "pebble: file") || strings.Contains(got, "\n") ||
 		!strings.HasPrefix(got, "store is damaged: file 000013: checksum mismatch") {

@@ -124,12 +124,13 @@ func (s *setup) phase(
 		err = errors.Join(run(e), e.Close())
 	}
 	if err != nil {
-		fmt.Fprintf(seen, "%s: %s\n", command, anyURL.ReplaceAllString(err.Error(), "URL"))
+		fmt.Fprintf(seen, "%s: %s\n", command, byChance.ReplaceAllString(err.Error(), "…"))
 	}
 }
 
-// anyURL finds the URL in an error: which of several pages fails first is chance.
-var anyURL = regexp.MustCompile(`https?://\S+`)
+// byChance finds what is chance in an error: the URL of the page that failed first, and the time at which something is
+// due.
+var byChance = regexp.MustCompile(`https?://\S+|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`)
 
 // first is a batch crawl of a new directory; second goes on with the state that one by default settings leaves.
 func (s *setup) first(t *testing.T, fs storage.FS) string {

@@ -155,16 +155,18 @@ func TestGenerate(t *testing.T) {
 	}
 }
 
-// TestGenerateWithinBudgets: what a budget does not allow is not chosen, for fetch would not request it: a loop of phases
-// comes to its end.
+// TestGenerateWithinBudgets: what a budget does not allow is not chosen, for fetch would not request it: a loop of
+// phases comes to its end.
 func TestGenerateWithinBudgets(t *testing.T) {
 	ctx := context.Background()
 	for name, c := range map[string]struct {
 		host, domain admission.Cost
 		want         string
 	}{
-		"none":             {want: "https://a.test/1 https://a.test/2 https://sub.a.test/ https://b.test/"},
-		"URLs of a host":   {host: admission.Cost{URLs: 2}, want: "https://a.test/1 https://sub.a.test/ https://b.test/"},
+		"none": {want: "https://a.test/1 https://a.test/2 https://sub.a.test/ https://b.test/"},
+		"URLs of a host": {
+			host: admission.Cost{URLs: 2}, want: "https://a.test/1 https://sub.a.test/ https://b.test/",
+		},
 		"URLs of a domain": {domain: admission.Cost{URLs: 2}, want: "https://a.test/1 https://b.test/"},
 		"bytes of a host":  {host: admission.Cost{Bytes: 100}, want: "https://sub.a.test/ https://b.test/"},
 		"time of a domain": {domain: admission.Cost{Time: 7 * time.Millisecond}, want: "https://b.test/"},
