@@ -122,11 +122,11 @@ func certificateFailure(err error) Failure {
 }
 
 // lookupFault turns the error of a lookup into a failure. A name server that refuses connections is DNS that fails, not
-// a host that does.
+// a host that does; a limit that this process has met stays what it is.
 func lookupFault(err error) *fault {
 	f := classify(err, FailDNSTimeout)
 	switch f.failure {
-	case FailDNS, FailDNSNotFound, FailDNSTimeout, FailCanceled:
+	case FailDNS, FailDNSNotFound, FailDNSTimeout, FailCanceled, FailFiles:
 		return f
 	}
 	return &fault{FailDNS, err}
