@@ -182,7 +182,7 @@ func TestUsedSettings(t *testing.T) {
 				return f, cmd
 			}
 			used := s.used&(1<<bit) != 0
-			f, cmd := make()
+			_, cmd := make()
 			err := cmd.ParseFlags([]string{"--" + name + "=" + other(s, 0)})
 			if err != nil {
 				err = cmd.FlagErrorFunc()(cmd, err)
@@ -195,7 +195,7 @@ func TestUsedSettings(t *testing.T) {
 			case !used && (err == nil || !strings.Contains(err.Error(), s.used.String())):
 				t.Errorf("%s --%s: %v, want %s in it", command, name, err, s.used)
 			}
-			f, cmd = make()
+			f, cmd := make()
 			f.set = []string{name + "=" + other(s, 0)}
 			if _, err = f.resolve(cmd); (err == nil) != used {
 				t.Errorf("%s --set %s: %v", command, name, err)

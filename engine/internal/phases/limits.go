@@ -19,8 +19,6 @@ const (
 	// truncatedByLength is the WARC's word for content that is cut off because there is too much of it.
 	truncatedByLength = "length"
 
-	// inlinksMax is the number of inlinks of one target that are kept of a segment.
-	inlinksMax = 10_000
 	// reasonAddition counts URLs that would be new while additions are not allowed.
 	reasonAddition = "addition"
 
