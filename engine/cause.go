@@ -111,7 +111,8 @@ func troubleCause(t visit.Trouble, contact bool) Cause {
 	case f == fetch.FailUnreachable:
 		return Cause{CauseNoAnswer, fmt.Sprintf("there is no route to %s", strings.TrimSuffix(who, ",")),
 			"check the network"}
-	case f == fetch.FailDialTimeout || f == fetch.FailHeadTimeout || f == fetch.FailWriteTimeout:
+	case f == fetch.FailDialTimeout || f == fetch.FailHeadTimeout || f == fetch.FailWriteTimeout ||
+		f == fetch.FailTooSlow:
 		return Cause{CauseNoAnswer, fmt.Sprintf("%s %s not answer in time (%s)", who, do("does", "do"), f), ""}
 	case strings.HasPrefix(string(f), string(fetch.FailTLSVerify)):
 		return Cause{CauseTLS, fmt.Sprintf("the certificate of %s is not valid (%s)", strings.TrimSuffix(who, ","), f),

@@ -36,7 +36,7 @@ const (
 	FailFiles        Failure = "open_files" // this process has as many files or connections open as it may
 	FailWriteTimeout Failure = "timeout_write"
 	FailHeadTimeout  Failure = "timeout_head" // no complete head in time
-	FailTooSlow      Failure = "too_slow"     // the body came at less than Options.MinRate
+	FailTooSlow      Failure = "too_slow"     // the body came below Options.MinRate, or a caller cut it off as slow
 	FailStale        Failure = "stale_conn"   // a kept connection could not be used again, see the package page
 	FailReset        Failure = "reset"        // the connection broke before the end of the head, or another error
 	FailClosed       Failure = "closed_no_response"

@@ -80,14 +80,14 @@ func TestTooManySlowVisits(t *testing.T) {
 	}
 	close(let)
 	c := r.finished()
-	if c.Fetched < 203 || c.Fetched+c.Failed != 220 || c.Failures["timeout_head"] != c.Failed {
+	if c.Fetched < 203 || c.Fetched+c.Failed != 220 || c.Failures["too_slow"] != c.Failed {
 		t.Errorf("%+v", c)
 	}
 	if w.web.most > 4+3 || len(w.web.rude) > 0 {
 		t.Errorf("%d requests at once, at once to one host: %q", w.web.most, w.web.rude)
 	}
 	for _, u := range slow {
-		if o := w.outcomes(1)[w.url(u).Key()]; o.Status != storage.FetchSuccess && o.Failure != "timeout_head" {
+		if o := w.outcomes(1)[w.url(u).Key()]; o.Status != storage.FetchSuccess && o.Failure != "too_slow" {
 			t.Errorf("%s: %+v", u, o)
 		}
 	}

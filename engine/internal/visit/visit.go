@@ -135,7 +135,7 @@ func (x *visit) cutOff(ctx context.Context, c *frontier.Candidate, resp *fetch.R
 		return true
 	}
 	if slow && resp.Failure == fetch.FailCanceled {
-		resp.Failure = fetch.FailHeadTimeout
+		resp.Failure = fetch.FailTooSlow
 	}
 	if cut && !slow && incomplete(resp) { // refused by now; the host rests as after any request
 		x.spend(resp)
