@@ -58,8 +58,8 @@ func (w *slowWorld) run(t *testing.T) time.Duration {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
+	w.running = w.fetchers
 	for range w.fetchers {
-		w.running++
 		wg.Go(func() { w.fetch(ctx, f) })
 	}
 	for done := false; !done; {

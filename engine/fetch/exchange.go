@@ -87,6 +87,8 @@ func (c *Client) converse(ctx context.Context, req *Request, r *Response, cn *co
 	b := bodyReader{c: c, ctx: ctx, cn: cn, r: r, max: req.MaxBody, begun: time.Now(), end: end, waits: req.Waits}
 	if b.max <= 0 {
 		b.max = c.o.MaxBody
+	} else {
+		b.max = min(b.max, c.o.MaxBody) // the budget has a reserve for no more
 	}
 	r.held = c.budget.begin(func() { cn.SetReadDeadline(time.Unix(1, 0)) })
 	defer r.held.received()
@@ -265,7 +267,7 @@ func (b *bodyReader) take(n int64) bool {
 		b.cn.wire.limit += 2 * int64(got)
 		n -= int64(got)
 		if err == nil {
-			if !b.fastEnough() {
+			if (n > 0 || b.more) && !b.fastEnough() { // a body that is complete is fast enough
 				return false
 			}
 			continue

@@ -29,7 +29,7 @@ type Request struct {
 	UserAgent string
 	Timeout   time.Duration
 	// MaxBody is the largest body in bytes, as received and after content decoding; 0 means Options.MaxBody and
-	// Options.MaxDecoded.
+	// Options.MaxDecoded, and more than those counts as those.
 	MaxBody int64
 	// Waits, if not nil, is called with true when the fetch begins to wait for memory of its client, and with false
 	// when that ends, on the goroutine of Fetch. The server is not at fault then.

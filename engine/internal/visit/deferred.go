@@ -92,6 +92,8 @@ func mayReplay(waiting []*waitingRobots) bool {
 		if w.broken {
 			return false
 		}
+	}
+	for _, w := range waiting {
 		w.broken = true
 	}
 	return true

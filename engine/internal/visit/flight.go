@@ -84,11 +84,12 @@ func (t *flight) noteSlow(f *frontier.Frontier, now time.Time) {
 	}
 }
 
-// slowSince returns when the request began; late: its visit counts for an extra fetcher; cut: cutSlow has cut it off.
+// slowSince returns when the request began; late: its visit counts for an extra fetcher, and it does not wait for
+// memory; cut: cutSlow has cut it off.
 func (t *flight) slowSince() (since time.Time, late, cut bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.since, t.late && !t.url.IsZero(), t.late && t.slowCut
+	return t.since, t.late && !t.waiting && !t.url.IsZero(), t.late && t.slowCut
 }
 
 // cutSlow cuts off the request that began then, if it is still under way.

@@ -88,7 +88,7 @@ func (h *Hosts) get(key urlkey.HostKey) (*authority, error) {
 	}
 	h.by[key] = h.lru.PushFront(loaded)
 	h.weigh(loaded)
-	out := h.shrink()
+	out := h.shrink(loaded)
 	h.mu.Unlock()
 	return loaded, h.write(out, true)
 }
@@ -109,6 +109,21 @@ func (h *Hosts) held(key urlkey.HostKey) *authority {
 	return nil
 }
 
+// keeps reports whether an authority, whose robots.txt the caller is about to request, is the one in memory. If it has
+// left the memory since get, it comes back, and what is learned of it is kept.
+func (h *Hosts) keeps(a *authority) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if held := h.held(a.key); held != nil {
+		return held == a
+	}
+	h.by[a.key] = h.lru.PushFront(a)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	h.weigh(a)
+	return true
+}
+
 // weigh counts what an authority in memory takes: about 600 bytes, its robots.txt, and rules of about that size. a.mu
 // is held, or nobody else has a yet.
 func (h *Hosts) weigh(a *authority) {
@@ -118,8 +133,9 @@ func (h *Hosts) weigh(a *authority) {
 }
 
 // shrink takes the least recently used sixteenth out of a memory that is full, and returns those that must be
-// written. An authority whose robots.txt is being requested stays: the answer would be lost. h.mu is held.
-func (h *Hosts) shrink() (out []*authority) {
+// written. An authority whose robots.txt is being requested stays: the answer would be lost. So does keep. h.mu is
+// held.
+func (h *Hosts) shrink(keep *authority) (out []*authority) {
 	if h.lru.Len() <= h.size && h.bytes.Load() <= h.most {
 		return nil
 	}
@@ -129,7 +145,7 @@ func (h *Hosts) shrink() (out []*authority) {
 		a := last.Value.(*authority)
 		el = el.Prev()
 		a.mu.Lock()
-		inUse, dirty := a.fetching != nil || a.deferred != nil, a.dirty
+		inUse, dirty := a.fetching != nil || a.deferred != nil || a == keep, a.dirty
 		if !inUse {
 			h.bytes.Add(-a.weight)
 			a.weight = 0

@@ -80,7 +80,7 @@ func TestComeBack(t *testing.T) {
 	before := h.peek(storage.HostStateKey(host))
 	h.size = 0
 	h.mu.Lock()
-	out := h.shrink()
+	out := h.shrink(nil)
 	h.mu.Unlock()
 	if len(out) != 1 || out[0] != before || h.lru.Len() != 0 || h.peek(before.key) != before {
 		t.Fatalf("%d leave", len(out))
@@ -145,7 +145,7 @@ func TestFailedWrite(t *testing.T) {
 	}
 	h.size = 0 // it leaves the memory, or would
 	h.mu.Lock()
-	out := h.shrink()
+	out := h.shrink(nil)
 	h.mu.Unlock()
 	if err := h.write(out, true); err == nil || len(out) != 1 || len(h.leaving) != 0 {
 		t.Errorf("%v, %d left", err, len(out))
@@ -337,7 +337,7 @@ func TestInUse(t *testing.T) {
 	h := w.small(4)
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		if _, err := h.robots(context.Background(), w.url("http://a.example/"), keepNothing, nil); err != nil {
+		if _, err := h.robots(context.Background(), w.url("http://a.example/"), noWays); err != nil {
 			t.Error(err)
 		}
 	})
@@ -350,7 +350,7 @@ func TestInUse(t *testing.T) {
 	}
 	close(let)
 	wg.Wait()
-	state, err := h.robots(context.Background(), w.url("http://a.example/"), keepNothing, nil)
+	state, err := h.robots(context.Background(), w.url("http://a.example/"), noWays)
 	if err != nil || state.requested || state.rules.Allowed("/no") || w.web.count("http://a.example/robots.txt") != 1 {
 		t.Errorf("%+v, %v, %d requests", state, err, w.web.count("http://a.example/robots.txt"))
 	}

@@ -92,7 +92,9 @@ func (p *Pool) fetch(f *fetcher) {
 			p.pages.giveBack()
 			continue
 		}
-		p.busy.Add(1)
+		if p.busy.Add(1) == 1 { // the time without visits is no silence
+			p.answered.Store(p.env.Now().UnixNano())
+		}
 		x := visit{desk: &p.desk, v: v, flight: &f.flight, began: p.env.Now()}
 		x.out.Kind = frontier.Skipped
 		err = x.make(p.ctx)
@@ -164,7 +166,7 @@ func (p *Pool) Storing() int64 { return p.storing.Load() }
 // answer.
 func (p *Pool) Syncing(now time.Time) time.Duration { return since(now, p.syncing.Load()) }
 
-// Silent returns for how long no request has ended; 0: none was made yet.
+// Silent returns for how long no request has ended while visits were under way; 0: none was made yet.
 func (p *Pool) Silent(now time.Time) time.Duration { return since(now, p.answered.Load()) }
 
 func since(now time.Time, unixNano int64) time.Duration {

@@ -38,21 +38,35 @@ type keepFunc func(u urlkey.URL, r *fetch.Response) error
 // followed.
 type followFunc func(to urlkey.URL) *deferredRobots
 
+// robotsWays are how a request for robots.txt is made. waits is that of fetch.Request; it may be nil.
+type robotsWays struct {
+	keep   keepFunc
+	follow followFunc
+	waits  func(waiting bool)
+}
+
 // robots decides which rules hold for a URL. It requests robots.txt if there is no decision of the last day (RFC 9309):
 // 2xx is parsed; 429, 5xx and unreachable disallow everything, unless there is a copy of the last thirty days; other
 // 4xx and too many redirects allow everything.
-func (h *Hosts) robots(ctx context.Context, u urlkey.URL, keep keepFunc, follow followFunc) (robotsState, error) {
-	a, err := h.get(authorityKey(u))
-	if err != nil {
-		return robotsState{}, err
-	}
+func (h *Hosts) robots(ctx context.Context, u urlkey.URL, ways robotsWays) (robotsState, error) {
+	var a *authority
 	for {
+		var err error
+		if a, err = h.get(authorityKey(u)); err != nil {
+			return robotsState{}, err
+		}
 		state, wait := h.decided(a)
 		if wait == nil {
 			if !state.requested {
 				return state, nil
 			}
-			break
+			if h.keeps(a) {
+				break
+			}
+			a.mu.Lock()
+			wait, a.fetching = a.fetching, nil
+			a.mu.Unlock()
+			close(wait)
 		}
 		select { // another visit of the host is requesting it
 		case <-wait:
@@ -63,12 +77,14 @@ func (h *Hosts) robots(ctx context.Context, u urlkey.URL, keep keepFunc, follow 
 	state := robotsState{requested: true, start: h.env.Now()}
 	answer := robotsAnswer{}
 	if at, err := u.Resolve("/robots.txt"); err == nil {
-		answer = h.ask(ctx, h.request(at, robotsBodyMax), keep)
+		req := h.request(at, robotsBodyMax)
+		req.Waits = ways.waits
+		answer = h.ask(ctx, req, ways.keep)
 	}
 	state.end, state.received = h.env.Now(), answer.received
 	var deferred *deferredRobots
 	if !answer.next.IsZero() && ctx.Err() == nil {
-		deferred = follow(answer.next)
+		deferred = ways.follow(answer.next)
 		answer = robotsAnswer{} // unreachable if it cannot be followed
 	}
 	a.mu.Lock()
@@ -279,12 +295,13 @@ var ErrRobots = errors.New("robots.txt does not allow it")
 func (h *Hosts) MayFetch(ctx context.Context, u urlkey.URL) (wait time.Duration, err error) {
 	keep := func(urlkey.URL, *fetch.Response) error { return nil }
 	follow := func(to urlkey.URL) *deferredRobots { return h.followAlone(ctx, to, keep) }
-	state, err := h.robots(ctx, u, keep, follow)
+	ways := robotsWays{keep, follow, nil}
+	state, err := h.robots(ctx, u, ways)
 	if err == nil && state.broken && rest(ctx, h.delayOf(u.HostKey())) {
-		state, err = h.robots(ctx, u, keep, follow)
+		state, err = h.robots(ctx, u, ways)
 	}
 	if err == nil && state.pending {
-		state, err = h.robots(ctx, u, keep, follow)
+		state, err = h.robots(ctx, u, ways)
 	}
 	switch {
 	case err != nil:

@@ -92,7 +92,7 @@ func TestRobotsContent(t *testing.T) {
 		u := w.url("http://a.example/x")
 		w.web.set("http://a.example/robots.txt", v.answer)
 		ask := func() string {
-			s, err := h.robots(context.Background(), u, keepNothing, nil)
+			s, err := h.robots(context.Background(), u, noWays)
 			w.must(err)
 			switch {
 			case s.unreach > 0 && !s.rules.Allowed("/yes"):

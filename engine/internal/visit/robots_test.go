@@ -20,6 +20,9 @@ import (
 
 func keepNothing(urlkey.URL, *fetch.Response) error { return nil }
 
+// noWays are those of a robots.txt that nobody keeps and that is not redirected.
+var noWays = robotsWays{keep: keepNothing}
+
 const disallowNo = "User-agent: *\nDisallow: /no"
 
 // TestNoteRobots: what an answer and an earlier copy mean by RFC 9309, for how long, and when it is requested again.
@@ -87,7 +90,7 @@ func TestRobots(t *testing.T) {
 	u := w.url("http://a.example/x")
 	ask := func(requests int, allowed string) robotsState {
 		t.Helper()
-		s, err := h.robots(context.Background(), u, keepNothing, nil)
+		s, err := h.robots(context.Background(), u, noWays)
 		w.must(err)
 		got := ""
 		for _, path := range []string{"/yes", "/no"} {
@@ -141,7 +144,7 @@ func TestRobots(t *testing.T) {
 
 	u = w.url("https://a.example/x")
 	w.web.set("https://a.example/robots.txt", robotsTxt("User-agent: seine\nDisallow: /yes"))
-	s, err := h.robots(context.Background(), u, keepNothing, nil)
+	s, err := h.robots(context.Background(), u, noWays)
 	if err != nil || s.rules.Allowed("/yes") || !s.rules.Allowed("/no") {
 		t.Errorf("https: %+v, %v", s, err)
 	}
@@ -157,7 +160,7 @@ func TestSilentRobots(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 3 {
 		wg.Go(func() {
-			s, err := h.robots(context.Background(), w.url("http://a.example/"), keepNothing, nil)
+			s, err := h.robots(context.Background(), w.url("http://a.example/"), noWays)
 			if err != nil || s.rules.Allowed("/no") || !s.rules.Allowed("/yes") {
 				t.Errorf("%+v, %v", s, err)
 			}
@@ -167,7 +170,7 @@ func TestSilentRobots(t *testing.T) {
 	w.must(h.Flush()) // hung for as long as the server, once
 	canceled, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := h.robots(canceled, w.url("http://a.example/"), keepNothing, nil); !errors.Is(err, context.Canceled) {
+	if _, err := h.robots(canceled, w.url("http://a.example/"), noWays); !errors.Is(err, context.Canceled) {
 		t.Errorf("a canceled wait: %v", err)
 	}
 	close(let)
@@ -185,7 +188,7 @@ func TestCutRobots(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		if _, err := h.robots(ctx, w.url("http://a.example/"), keepNothing, nil); !errors.Is(err, context.Canceled) {
+		if _, err := h.robots(ctx, w.url("http://a.example/"), noWays); !errors.Is(err, context.Canceled) {
 			t.Errorf("%v", err)
 		}
 	})
@@ -193,7 +196,7 @@ func TestCutRobots(t *testing.T) {
 	cancel()
 	wg.Wait()
 	w.web.set("http://a.example/robots.txt", robotsTxt(disallowNo))
-	s, err := h.robots(context.Background(), w.url("http://a.example/"), keepNothing, nil)
+	s, err := h.robots(context.Background(), w.url("http://a.example/"), noWays)
 	if err != nil || s.unreach > 0 || s.rules.Allowed("/no") {
 		t.Errorf("%+v, %v", s, err)
 	}
@@ -207,7 +210,7 @@ func TestDeferredPatience(t *testing.T) {
 	h := NewHosts(w.env)
 	state := func(follow func(urlkey.URL) *deferredRobots) robotsState {
 		t.Helper()
-		s, err := h.robots(context.Background(), w.url("http://a.example/"), keepNothing, follow)
+		s, err := h.robots(context.Background(), w.url("http://a.example/"), robotsWays{keepNothing, follow, nil})
 		w.must(err)
 		return s
 	}
@@ -238,7 +241,7 @@ func TestKeepFails(t *testing.T) {
 	w := newWorld(t, admission.Options{})
 	w.web.set("http://a.example/robots.txt", robotsTxt(disallowNo))
 	keep := func(urlkey.URL, *fetch.Response) error { return errors.New("no room") }
-	s, err := NewHosts(w.env).robots(context.Background(), w.url("http://a.example/"), keep, nil)
+	s, err := NewHosts(w.env).robots(context.Background(), w.url("http://a.example/"), robotsWays{keep: keep})
 	if err != nil || s.rules.Allowed("/no") {
 		t.Errorf("%+v, %v", s, err)
 	}
@@ -320,7 +323,7 @@ func TestRobotsRedirects(t *testing.T) {
 					t.Errorf("%s was requested %d times, want %d", url, got, n)
 				}
 			}
-			s, err := h.robots(context.Background(), w.url("http://lost.example/"), keepNothing, nil)
+			s, err := h.robots(context.Background(), w.url("http://lost.example/"), noWays)
 			if err != nil || s.unreach <= 0 {
 				t.Errorf("lost: %+v, %v", s, err)
 			}
@@ -389,7 +392,7 @@ func TestDeferredToDenied(t *testing.T) {
 	w.env.Admission.Refresh()
 	close(let)
 	w.until("the verdict", func() bool {
-		s, err := h.robots(context.Background(), w.url("http://a.example/"), keepNothing, nil)
+		s, err := h.robots(context.Background(), w.url("http://a.example/"), noWays)
 		return err == nil && s.unreach > 0
 	})
 	r.end()
@@ -472,7 +475,7 @@ func TestSitemaps(t *testing.T) {
 		h := NewHosts(env)
 		for _, host := range []string{"a", "b", "c", "a"} {
 			u := w.url("http://" + host + ".example/")
-			if _, err := h.robots(context.Background(), u, keepNothing, nil); err != nil {
+			if _, err := h.robots(context.Background(), u, noWays); err != nil {
 				t.Error(err)
 			}
 		}

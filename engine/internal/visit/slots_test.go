@@ -69,7 +69,7 @@ func TestFactsBytes(t *testing.T) {
 	for range 2 {
 		for i := range hosts {
 			u := w.url(fmt.Sprintf("http://h%d.example/no", i))
-			s, err := h.robots(t.Context(), u, func(urlkey.URL, *fetch.Response) error { return nil }, nil)
+			s, err := h.robots(t.Context(), u, noWays)
 			if err != nil || s.rules.Allowed("/no") || !s.rules.Allowed("/yes") {
 				t.Fatalf("%s: %+v, %v", u, s, err)
 			}

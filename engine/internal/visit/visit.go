@@ -136,6 +136,9 @@ func (x *visit) cutOff(ctx context.Context, c *frontier.Candidate, resp *fetch.R
 	}
 	if slow && resp.Failure == fetch.FailCanceled {
 		resp.Failure = fetch.FailTooSlow
+		if len(resp.RequestHead) == 0 { // there was no connection yet, which may be the fault of the network here
+			resp.Failure = fetch.FailDialTimeout
+		}
 	}
 	if cut && !slow && incomplete(resp) { // refused by now; the host rests as after any request
 		x.spend(resp)
@@ -189,12 +192,12 @@ func (x *visit) allowed(ctx context.Context, u urlkey.URL, left int) (bool, erro
 	if x.robots.rules != nil && x.scheme == u.Scheme() {
 		return true, nil
 	}
-	r, err := x.hosts.robots(ctx, u, x.keepRobots, x.follow)
+	r, err := x.hosts.robots(ctx, u, robotsWays{x.keepRobots, x.follow, x.flight.waits})
 	x.out.Bytes += r.received
 	x.received.Add(r.received)
 	if err != nil {
-		if ctx.Err() != nil { // cut off, perhaps after the host got a request
-			x.out.Kind, x.out.End = frontier.Fetched, x.env.Now()
+		if ctx.Err() != nil { // cut off, perhaps after the host got a request; it says nothing of the host
+			x.out.Kind, x.out.End = frontier.Repeat, x.env.Now()
 		}
 		x.giveBack(left)
 		return false, err
@@ -319,10 +322,10 @@ func (x *visit) fetchDeferred(ctx context.Context, u urlkey.URL, left int) (more
 		return true
 	}
 	req := x.hosts.request(u, robotsBodyMax)
-	req.Addr = x.v.Addr
+	req.Addr, req.Waits = x.v.Addr, x.flight.waits
 	resp := x.env.Client.Fetch(asking, req)
 	defer resp.Release()
-	cut, _ := x.flight.end()
+	cut, slow := x.flight.end()
 	if ctx.Err() != nil && incomplete(resp) { // cut off by the end of the run
 		x.spend(resp)
 		for _, w := range waiting {
@@ -334,6 +337,13 @@ func (x *visit) fetchDeferred(ctx context.Context, u urlkey.URL, left int) (more
 	if resp.Failure == fetch.FailFiles {
 		x.source.deferred.putBack(u.Key(), waiting)
 		x.lackFiles(resp.Err)
+		x.giveBack(left)
+		return false
+	}
+	if slow && resp.Failure == fetch.FailCanceled { // to make room for others; it says nothing of the host
+		x.source.deferred.putBack(u.Key(), waiting)
+		x.out.Kind, x.out.End = frontier.Repeat, resp.End
+		x.spend(resp)
 		x.giveBack(left)
 		return false
 	}

@@ -244,7 +244,7 @@ func stuck(let <-chan struct{}, then answer) answer {
 		case <-let:
 			return then(ctx, r)
 		case <-ctx.Done():
-			return &fetch.Response{Failure: fetch.FailCanceled, Err: ctx.Err()}
+			return &fetch.Response{Failure: fetch.FailCanceled, Err: ctx.Err(), RequestHead: []byte("GET /")}
 		}
 	}
 }
