@@ -53,7 +53,7 @@ func (o *Options) refuseLostStore() error {
 		return nil
 	}
 	fsys := storage.NewWARCFS(o.FS)
-	if exists(fsys, filepath.Join(o.Dir, rebuiltName)) {
+	if exists(fsys, filepath.Join(o.Dir, rebuiltName)) || exists(fsys, filepath.Join(o.Dir, rebuildName)) {
 		return fmt.Errorf("%w: a repair of %s was interrupted: repair it again", ErrDamaged, o.Dir)
 	}
 	if o.hasStore() {

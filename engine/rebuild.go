@@ -113,7 +113,7 @@ func (w *work) replay(ctx context.Context, old *oldStore, r *rebuilt) error {
 	for _, seg := range list {
 		if old == nil || old.updated[seg.Number] {
 			w.left = old.deletedFrom(seg.Number)
-			if err := w.replaySegment(ctx, seg.Number, r); err != nil {
+			if err := w.replaySegment(ctx, seg.Number, old == nil, r); err != nil {
 				return err
 			}
 		}
@@ -129,7 +129,7 @@ func (w *work) replay(ctx context.Context, old *oldStore, r *rebuilt) error {
 	}
 	for _, seg := range list {
 		if old != nil && !old.updated[seg.Number] {
-			if err := w.replaySegment(ctx, seg.Number, r); err != nil {
+			if err := w.replaySegment(ctx, seg.Number, false, r); err != nil {
 				return err
 			}
 		}
@@ -160,13 +160,17 @@ func (w *work) inheritFetchlists(old *oldStore) error {
 	return nil
 }
 
-// replaySegment takes a segment up to linked.
-func (w *work) replaySegment(ctx context.Context, number uint32, r *rebuilt) error {
+// replaySegment takes a segment up to linked. With inferSeeds, pages that no page before links to count as seeds. An old
+// store knows the seeds; pages whose referrers are lost must not become some, for a seed widens the scope.
+func (w *work) replaySegment(ctx context.Context, number uint32, inferSeeds bool, r *rebuilt) error {
 	sealed, err := w.seal(ctx, number)
 	if err != nil {
 		return err
 	}
-	seeds, err := w.phases.Unknown(ctx, number)
+	var seeds []string
+	if inferSeeds {
+		seeds, err = w.phases.Unknown(ctx, number)
+	}
 	if err == nil && len(seeds) > 0 {
 		_, _, err = w.inject(ctx, InjectOptions{URLs: seeds})
 	}

@@ -65,9 +65,10 @@ func (e *IdentityError) Error() string {
 // Is makes errors.Is(err, ErrIdentity) true.
 func (e *IdentityError) Is(target error) bool { return target == ErrIdentity }
 
-// classified marks Pebble's own corruption errors as ErrCorrupt, so that callers need only one name.
+// classified marks Pebble's own corruption errors, and missing tables, as ErrCorrupt, so that callers need only one name.
 func classified(err error) error {
-	if err != nil && !errors.Is(err, ErrCorrupt) && pebble.IsCorruptionError(err) {
+	missing := errors.Is(err, os.ErrNotExist)
+	if err != nil && !errors.Is(err, ErrCorrupt) && (pebble.IsCorruptionError(err) || missing) {
 		return &pebbleError{ErrCorrupt.Error() + ": " + plainText(err), []error{ErrCorrupt, err}}
 	}
 	return err

@@ -100,11 +100,13 @@ func (o *Options) pebbleOptions(fs vfs.FS, h *health) *pebble.Options {
 		WALBytesPerSync:             walBytesPerSync,
 		WALMinSyncInterval:          func() time.Duration { return walMinSyncInterval },
 		ReadOnly:                    o.ReadOnly,
-		Logger:                      h,
-		EventListener:               h.listener(),
-		L0CompactionThreshold:       l0Compaction,
-		LBaseMaxBytes:               lbaseBytes,
-		CompactionConcurrencyRange:  func() (int, int) { return 1, max(1, runtime.GOMAXPROCS(0)/2) },
+		// A missing or shorter table reads as damaged then, and Store.Salvage goes on behind it.
+		DisableConsistencyCheck:    o.Salvage,
+		Logger:                     h,
+		EventListener:              h.listener(),
+		L0CompactionThreshold:      l0Compaction,
+		LBaseMaxBytes:              lbaseBytes,
+		CompactionConcurrencyRange: func() (int, int) { return 1, max(1, runtime.GOMAXPROCS(0)/2) },
 	}
 	// Pebble can make an ingestion that overlaps the memtable durable by a log record. But Pebble 2.1's
 	// check for damaged logs misses the tail of the last log. So our ingestions wait for the flush (some

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
 
 	"github.com/cockroachdb/pebble/v2/sstable"
 )
@@ -14,46 +16,48 @@ import (
 // tables compares every block of every table with its checksum: filters and indexes too, and what newer tables hide,
 // neither of which a walk through the ranges reads.
 func (v *verifier) tables() error {
-	levels, err := v.s.db.SSTables()
-	if err != nil {
-		return classified(err)
+	names, err := v.s.tableNames()
+	if err = classified(err); errors.Is(err, ErrCorrupt) { // one is missing: of the others all files are read
+		v.report.add(Problem{Where: "tables", What: err.Error()})
+		names, err = v.s.fs.List(v.s.dir)
+		names = slices.DeleteFunc(names, func(name string) bool { return filepath.Ext(name) != tableSuffix })
 	}
-	seen := map[string]bool{} // one file may back several tables
-	for _, level := range levels {
-		for _, t := range level {
-			name := fmt.Sprintf("%06d%s", uint64(t.BackingSSTNum), tableSuffix)
-			if seen[name] {
-				continue
-			}
-			seen[name] = true
-			if err := v.ctx.Err(); err != nil {
-				return err
-			}
-			err := v.s.checkTable(name)
-			switch {
-			case errors.Is(err, os.ErrNotExist) && v.s.compacted(name):
-				// A compaction replaced it since.
-			case errors.Is(err, ErrCorrupt), errors.Is(err, os.ErrNotExist):
-				v.report.add(Problem{Where: "tables", Key: name, What: err.Error()})
-			case err != nil:
-				return err
-			}
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := v.ctx.Err(); err != nil {
+			return err
+		}
+		err := v.s.checkTable(name)
+		switch {
+		case errors.Is(err, os.ErrNotExist) && v.s.compacted(name):
+			// A compaction replaced it since.
+		case errors.Is(err, ErrCorrupt), errors.Is(err, os.ErrNotExist):
+			v.report.add(Problem{Where: "tables", Key: name, What: err.Error()})
+		case err != nil:
+			return err
 		}
 	}
 	return nil
 }
 
-// compacted reports whether a table is not part of the store any more.
-func (s *Store) compacted(name string) bool {
+// tableNames are the names of the tables' files. One file may back several tables.
+func (s *Store) tableNames() (names []string, err error) {
 	levels, err := s.db.SSTables()
 	for _, level := range levels {
 		for _, t := range level {
-			if fmt.Sprintf("%06d%s", uint64(t.BackingSSTNum), tableSuffix) == name {
-				return false
-			}
+			names = append(names, fmt.Sprintf("%06d%s", uint64(t.BackingSSTNum), tableSuffix))
 		}
 	}
-	return err == nil
+	slices.Sort(names)
+	return slices.Compact(names), err
+}
+
+// compacted reports whether a table is not part of the store any more.
+func (s *Store) compacted(name string) bool {
+	names, err := s.tableNames()
+	return err == nil && !slices.Contains(names, name)
 }
 
 // checkTable reads a table file from its first to its last block.

@@ -17,7 +17,7 @@ type Recrawled struct {
 	Woken   []urlkey.HostKey // hosts of changed records that have something due, in key order
 }
 
-// Recrawl makes the records of targets due now, whatever their status, with no failures counted. Score, depth,
+// Recrawl makes the records of targets due now, whatever their status, with at most one failure counted. Score, depth,
 // interval, validators and content stay as they are.
 func (p *Phases) Recrawl(ctx context.Context, targets Targets) (result Recrawled, err error) {
 	ing := p.env.Store.NewIngestion()
@@ -39,7 +39,7 @@ func (p *Phases) Recrawl(ctx context.Context, targets Targets) (result Recrawled
 			r.FetchTime = now
 			result.Due++
 		}
-		r.Retries = 0
+		r.Retries = min(r.Retries, 1) // one that failed stays one that did: see lost
 		if err := hosts.change(key, true, &was, &r); err != nil {
 			return err
 		}

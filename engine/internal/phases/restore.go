@@ -3,6 +3,7 @@
 package phases
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -88,14 +89,19 @@ func (r *restoring) remove(ctx context.Context, old *storage.Store) (err error) 
 	records, hosts := ing.Table(storage.Crawldb()), r.p.newHostTally(ing)
 	defer hosts.close()
 	sc, known := store.Scan(storage.Crawldb(), nil, nil), storage.NewFinder(old, storage.Crawldb())
-	defer func() { err = errors.Join(err, sc.Close(), known.Close()) }()
+	withheld := old.Scan(storage.WithheldRange(), nil, nil)
+	defer func() { err = errors.Join(err, sc.Close(), known.Close(), withheld.Close()) }()
 	var was storage.Record
 	for n := 0; sc.Next(); n++ {
 		if n%ctxCheckKeys == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
 		value, err := known.Find(sc.Key())
+		kept := false // the scope or a filter was narrower, and the old store withheld it
 		if err == nil && value == nil {
+			kept, err = hasTarget(withheld, sc.Key())
+		}
+		if err == nil && value == nil && !kept {
 			r.result.Removed++
 			if err = storage.DecodeRecord(sc.Value(), &was); err == nil {
 				err = errors.Join(noteSignature(signatures, sc.Key(), &was, &storage.Record{}),
@@ -116,6 +122,15 @@ func (r *restoring) remove(ctx context.Context, old *storage.Store) (err error) 
 		return err
 	}
 	return ing.Commit()
+}
+
+// hasTarget reports whether a range with the keys of linkdb has an entry of a target.
+func hasTarget(sc *storage.Scanner, target []byte) (bool, error) {
+	if !sc.SeekGE(storage.AppendLinkdbKey(nil, target, 0)) {
+		return false, sc.Err()
+	}
+	found, _, err := storage.SplitLinkdbKey(sc.Key())
+	return bytes.Equal(found, target), err
 }
 
 // merge joins the old records with the new ones and ingests what differs.
@@ -189,6 +204,9 @@ func restored(old, rebuilt storage.Record, now int64) (r storage.Record, due boo
 	}
 	r = old // with LastFetch: see lost
 	r.Status, r.Retries, r.FetchTime = storage.StatusUnfetched, 0, now
+	if old.Segment == 0 && old.Status != storage.StatusRedirTemp && old.Status != storage.StatusRedirPerm {
+		r.LastFetch = 0 // its links never had votes, see lost
+	}
 	r.Segment, r.Signature, r.ETag, r.LastModified = rebuilt.Segment, rebuilt.Signature, "", ""
 	return r, true
 }

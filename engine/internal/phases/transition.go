@@ -60,6 +60,10 @@ func transition(
 		}
 		forceRefetch(r, maxInterval)
 	case storage.FetchRetry:
+		switch r.Status {
+		case storage.StatusFetched, storage.StatusNotModified, storage.StatusDuplicate:
+			r.Retries = 0 // they counted truncated contents
+		}
 		if r.Retries < 255 {
 			r.Retries++
 		}

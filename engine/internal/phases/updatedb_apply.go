@@ -78,7 +78,7 @@ func (u *update) one(w *storage.TableWriter, hosts *hostTally, key []byte, in in
 		r = u.p.newRecord(in.links, in.sitemap, u.now)
 	}
 	switch {
-	case !known && u.p.env.NoAdditions:
+	case !known && !in.outcome && u.p.env.NoAdditions:
 		u.result.Filtered[reasonAddition]++
 		return nil
 	case !known:
@@ -97,8 +97,11 @@ func (u *update) one(w *storage.TableWriter, hosts *hostTally, key []byte, in in
 		if r.Interval == 0 {
 			r.Interval = u.p.interval
 		}
-		if own := u.p.intervalOf(urlkey.Key(key)); own > 0 {
-			r.Interval = own
+		switch u.page.Status {
+		case storage.FetchSuccess, storage.FetchNotModified, storage.FetchRedirTemp, storage.FetchRedirPerm:
+			if own := u.p.intervalOf(urlkey.Key(key)); own > 0 { // what is gone keeps the interval that it has grown to
+				r.Interval = min(own, u.p.maxInterval)
+			}
 		}
 		transition(&r, &u.page, u.segment, u.p.env.Schedule, u.p.maxInterval)
 	}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/seine-crawler/seine/engine/internal/admission"
@@ -142,7 +143,7 @@ func (u *update) collect(ctx context.Context) (err error) {
 		if err := storage.ReadFetchOutcome(sc.Value(), &u.page, &u.links); err != nil {
 			return fmt.Errorf("parse record %s: %w", sc.Key(), err)
 		}
-		source := storage.Record{}
+		source := storage.Record{Depth: math.MaxUint16} // a page that is not known is no seed
 		record, err := known.Find(sc.Key())
 		if err != nil {
 			return fmt.Errorf("crawldb record %s: %w", sc.Key(), err)
