@@ -71,9 +71,8 @@ const (
 	StopFailed      StopReason = "failed"      // the error that Crawl returned
 )
 
-// troubleCause says in words why hosts give nothing. contact says that the crawl has one: without it, only loopback
-// addresses are permitted.
-func troubleCause(t visit.Trouble, contact bool) Cause {
+// troubleCause says in words why hosts give nothing.
+func troubleCause(t visit.Trouble) Cause {
 	who, it := t.Example.String(), "it"
 	if t.Hosts > 1 {
 		who, it = fmt.Sprintf("%d hosts, such as %s,", t.Hosts, t.Example), "they"
@@ -92,11 +91,11 @@ func troubleCause(t visit.Trouble, contact bool) Cause {
 			strings.TrimSuffix(who, ","), it, do("is", "are")), "run it again later"}
 	case f == fetch.FailDNSNotFound:
 		return Cause{CauseDNS, fmt.Sprintf("%s %s not in DNS", who, do("is", "are")),
-			"check the spelling, or give a hosts file with --hosts"}
+			"check the spelling, or give a hosts file with --hosts (/etc/hosts is not read)"}
 	case isDNS(f):
 		return Cause{CauseDNS, fmt.Sprintf("DNS does not answer for %s", strings.TrimSuffix(who, ",")),
 			"check the network and its name servers, or give others with --set resolver=ADDRESS"}
-	case f == fetch.FailAddress && !contact:
+	case f == fetch.FailContact:
 		return Cause{CauseAddress, fmt.Sprintf("%s %s not loopback, and without a contact nothing else is crawled", who,
 			do("is", "are")), "give --contact https://your.site/crawler (or a mail address)"}
 	case f == fetch.FailAddress:

@@ -92,16 +92,22 @@ func exists(fsys warc.FS, name string) bool {
 	return err == nil
 }
 
-// finishMove puts a complete new store in the place of the old one, which is kept beside it.
-func (o *Options) finishMove() error {
+// finishMove puts a complete new store in the place of the old one, which is kept beside it under the name that it
+// returns; "" if there was none.
+func (o *Options) finishMove() (kept string, err error) {
 	made, store := filepath.Join(o.Dir, rebuiltName), filepath.Join(o.Dir, storeName)
-	if !exists(storage.NewWARCFS(o.FS), made) {
-		return nil
+	fsys := storage.NewWARCFS(o.FS)
+	if !exists(fsys, made) {
+		return "", nil
 	}
 	if o.hasStore() {
-		if err := storage.Move(o.FS, store, filepath.Join(o.Dir, damagedName)); err != nil {
-			return err
+		kept = filepath.Join(o.Dir, damagedName)
+		for n := 2; exists(fsys, kept); n++ { // what an earlier repair kept stays
+			kept = filepath.Join(o.Dir, fmt.Sprintf("%s.%d", damagedName, n))
+		}
+		if err := storage.Move(o.FS, store, kept); err != nil {
+			return "", err
 		}
 	}
-	return storage.Move(o.FS, made, store)
+	return kept, storage.Move(o.FS, made, store)
 }

@@ -70,7 +70,7 @@ func (w *work) rememberHost(host urlkey.HostKey, s frontier.HostState) {
 	if s.Asleep && w.o.Events.HostAsleep != nil {
 		why := Cause{Kind: CauseNoAnswer, Text: host.String() + " failed too often"}
 		if t := w.net.hosts.TroubleOf(host); t.Hosts > 0 {
-			why = troubleCause(t, !w.o.needsContact())
+			why = troubleCause(t)
 		}
 		w.o.Events.HostAsleep(host, s.NotBefore, why)
 	}

@@ -15,7 +15,7 @@ func (s *situation) look(w *work, f *fetching) {
 	s.OverBudget, s.Outage, s.Busy, s.Slow = stats.OverSpent, stats.Outage, f.pool.Busy(), stats.Late
 	s.holders, s.syncing, s.silent = f.pool.Held(), f.pool.Syncing(now), f.pool.Silent(now)
 	s.troubles = w.net.hosts.Troubles()
-	s.delay, s.contact = time.Duration(w.live.delay.Load()), !w.o.needsContact()
+	s.delay = time.Duration(w.live.delay.Load())
 	if stats.Ready == 0 || stats.Hosts <= heldHostsAlways {
 		s.Held = w.heldHosts(f)
 	}
@@ -25,7 +25,9 @@ func (s *situation) look(w *work, f *fetching) {
 func (s *situation) ended(w *work, stopped StopReason) {
 	s.stopped = stopped
 	if s.Fetched+s.NotModified == 0 && stopped == StopDone {
-		s.nextDue, s.empty = nextDue(w.store)
+		if s.nextDue, s.empty = nextDue(w.store); !s.nextDue.After(w.now()) {
+			s.nextDue = time.Time{} // not known: something else keeps what is due from being fetched
+		}
 	}
 }
 
@@ -67,8 +69,11 @@ func (w *work) fetchCause(f *fetching, r FetchReport, l Limits, stopped StopReas
 	s.look(w, f)
 	s.ended(w, stopped)
 	c := s.cause()
-	if c.Kind == CauseDone && c.Help == "" {
+	switch {
+	case c.Kind == CauseDone && c.Help == "":
 		c.Text = "the fetchlist is done"
+	case r.Attempts() > 0 && (c.Kind == CauseLimit || c.Kind == CauseInterrupted):
+		c.Help = "the rest of the fetchlist is due again after updatedb"
 	}
 	return c
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 
@@ -49,19 +50,41 @@ func Rebuild(ctx context.Context, o Options) (RebuildReport, error) {
 	if err := o.validate(); err != nil {
 		return RebuildReport{}, fmt.Errorf("rebuilding data directory %q: %w", o.Dir, err)
 	}
-	if err := o.finishMove(); err != nil {
+	if _, err := o.finishMove(); err != nil {
 		return RebuildReport{}, advised(err)
 	}
-	if o.hasStore() {
-		return RebuildReport{}, fmt.Errorf("rebuilding %s: there is a store in %s: repair that with \"seine verify "+
-			"--repair\", which keeps what can be read of it; or move it away first",
-			o.Dir, filepath.Join(o.Dir, storeName))
+	if err := o.canRebuild(); err != nil {
+		return RebuildReport{}, fmt.Errorf("rebuilding %s: %w", o.Dir, err)
 	}
 	r, err := o.rebuild(ctx, nil)
 	if err == nil {
-		err = o.finishMove()
+		_, err = o.finishMove()
 	}
 	return r.RebuildReport, advised(wrapf(err, "rebuilding %s", o.Dir))
+}
+
+// canRebuild returns an error unless there are WARC files and no store.
+func (o *Options) canRebuild() error {
+	if o.hasStore() {
+		s, err := storage.Open(filepath.Join(o.Dir, storeName), storage.Options{FS: o.FS, Now: o.Now, Salvage: true})
+		if errors.Is(err, ErrLocked) {
+			return err
+		}
+		if err == nil {
+			err = s.Close()
+		}
+		return errors.Join(fmt.Errorf("there is a store in %s: repair that with \"seine verify --repair\", which keeps "+
+			"what can be read of it; or move it away first", filepath.Join(o.Dir, storeName)), err)
+	}
+	names, err := storage.NewWARCFS(o.FS).List(o.warcDir())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if !slices.ContainsFunc(names, func(name string) bool { _, ok := segment.NumberOf(name); return ok }) {
+		return fmt.Errorf("%w: there are no WARC files of a crawl in %s: name the data directory of one", ErrNoStore,
+			o.warcDir())
+	}
+	return nil
 }
 
 // rebuilt is a RebuildReport with what was taken over from an old store.

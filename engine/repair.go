@@ -18,7 +18,7 @@ type RepairReport struct {
 	Rebuild RebuildReport `json:"rebuild"`
 	Kept    uint64        `json:"kept"` // records of the damaged store that could be read
 	Due     uint64        `json:"due"`  // pages that are lost and due again
-	// Damaged is where the damaged store is kept; "" if there was nothing to repair.
+	// Damaged is where the damaged store is kept; "" if there was none, or nothing to repair.
 	Damaged string       `json:"damaged,omitempty"`
 	Left    VerifyReport `json:"left"` // afterwards
 	Took    Duration     `json:"seconds"`
@@ -26,14 +26,16 @@ type RepairReport struct {
 
 // String is one line, then a line for each change of a WARC file.
 func (r RepairReport) String() string {
-	if r.Damaged == "" {
+	if r.Found.Problems == 0 {
 		return fmt.Sprintf("repair: nothing is wrong in %.2fs", r.Took.Seconds())
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "repair: %d problems found, %d left; %d records kept, %d pages lost and due again, %d pages of %d "+
-		"segments read in %.2fs; the damaged store is in %s",
-		r.Found.Problems, r.Left.Problems, r.Kept, r.Due, r.Rebuild.Pages, r.Rebuild.Segments, r.Took.Seconds(),
-		r.Damaged)
+		"segments read in %.2fs",
+		r.Found.Problems, r.Left.Problems, r.Kept, r.Due, r.Rebuild.Pages, r.Rebuild.Segments, r.Took.Seconds())
+	if r.Damaged != "" {
+		fmt.Fprintf(&b, "; the damaged store is in %s", r.Damaged)
+	}
 	for i, c := range r.Rebuild.Changed {
 		if i == problemsShown {
 			fmt.Fprintf(&b, "\n  and %d more; --json lists them", len(r.Rebuild.Changed)-i)
@@ -64,7 +66,7 @@ func Repair(ctx context.Context, o Options) (r RepairReport, err error) {
 		r.Took = Duration(o.Now().Sub(start))
 		err = advised(wrapf(err, "repairing %s", o.Dir))
 	}()
-	if err := o.finishMove(); err != nil {
+	if _, err := o.finishMove(); err != nil {
 		return r, err
 	}
 	if r.Found, err = Verify(ctx, o); err != nil || r.Found.Problems == 0 {
@@ -73,7 +75,6 @@ func Repair(ctx context.Context, o Options) (r RepairReport, err error) {
 	if err := o.renew(ctx, &r); err != nil {
 		return r, err
 	}
-	r.Damaged = filepath.Join(o.Dir, damagedName)
 	r.Left, err = Verify(ctx, o)
 	return r, err
 }
@@ -94,5 +95,6 @@ func (o Options) renew(ctx context.Context, r *RepairReport) (err error) {
 	if err != nil {
 		return err
 	}
-	return o.finishMove()
+	r.Damaged, err = o.finishMove()
+	return err
 }

@@ -25,7 +25,6 @@ type situation struct {
 	syncing  time.Duration     // for how long the sync that is under way has lasted
 	silent   time.Duration     // for how long no request has ended
 	delay    time.Duration     // of the crawl; negative: none
-	contact  bool              // there is one
 	empty    bool              // crawldb has no URL
 	nextDue  time.Time         // when something is due again; zero: not known
 }
@@ -237,5 +236,5 @@ func (s *situation) trouble() Cause {
 
 // troubleCause says in words why hosts give nothing.
 func (s *situation) troubleCause(t visit.Trouble) Cause {
-	return troubleCause(t, s.contact)
+	return troubleCause(t)
 }

@@ -23,6 +23,7 @@ const (
 	FailDNS          Failure = "dns_fail"    // the lookup failed in another way
 	FailDNSTimeout   Failure = "dns_timeout" // no answer in time
 	FailAddress      Failure = "blocked_address"
+	FailContact      Failure = "no_contact" // beyond loopback, and Options.LoopbackOnly is set
 	FailPort         Failure = "blocked_port"
 	FailRefused      Failure = "refused" // the port refused the connection, now or some seconds ago
 	FailUnreachable  Failure = "unreachable"
@@ -69,7 +70,7 @@ const (
 // Kind returns the failure's kind. It has no meaning for "".
 func (f Failure) Kind() Kind {
 	switch f {
-	case FailAddress, FailPort, FailType:
+	case FailAddress, FailContact, FailPort, FailType:
 		return KindPermanent
 	case FailStale, FailTooSlow, FailHeader, FailHeadTooLarge, FailLength, FailCoding, FailChunk, FailTrailer,
 		FailInterim, FailOverhead, FailField, FailStatus, FailStatusLine:

@@ -71,7 +71,7 @@ func (o *Options) check(a netip.Addr) error {
 	}
 	if o.LoopbackOnly && !a.Unmap().IsLoopback() {
 		err := fmt.Errorf("address %s is not loopback, and no contact is set: set one with --contact", a)
-		return &fault{FailAddress, err}
+		return &fault{FailContact, err}
 	}
 	return nil
 }

@@ -30,7 +30,9 @@ type reason struct {
 
 // refusedHere reports whether the crawl's own settings forbid to reach a host, not the host. Another process may have
 // other settings, so nothing of it is kept in hostdb.
-func refusedHere(f fetch.Failure) bool { return f == fetch.FailAddress || f == fetch.FailPort }
+func refusedHere(f fetch.Failure) bool {
+	return f == fetch.FailAddress || f == fetch.FailContact || f == fetch.FailPort
+}
 
 // troubles remembers which hosts give nothing, and why. It is in memory only, and bounded by troublesMax.
 type troubles struct {
