@@ -127,6 +127,7 @@ func (w *work) fetchSegment(ctx, abort context.Context, o FetchOptions, begun fu
 		err = errors.Join(err, f.pool.Err(), f.pool.Leave(writer))
 		return f.pool.Counts(), err
 	}
+	err = errors.Join(err, f.pool.Sync(writer)) // Counts has what is synced
 	if c := f.pool.Counts(); !o.parse && len(done) == 0 && c.Attempts() == 0 {
 		return c, errors.Join(err, f.pool.Err(), f.pool.Abandon()) // nothing was requested: the fetchlist stays
 	}

@@ -73,8 +73,8 @@ func (o *Options) canRebuild() error {
 		if err == nil {
 			err = s.Close()
 		}
-		return errors.Join(fmt.Errorf("there is a store in %s: repair that with \"seine verify --repair\", which keeps "+
-			"what can be read of it; or move it away first", filepath.Join(o.Dir, storeName)), err)
+		return errors.Join(fmt.Errorf("there is a store in %s: repair that with \"seine verify --repair\", which "+
+			"keeps what can be read of it; or move it away first", filepath.Join(o.Dir, storeName)), err)
 	}
 	names, err := storage.NewWARCFS(o.FS).List(o.warcDir())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -183,8 +183,8 @@ func (w *work) inheritFetchlists(old *oldStore) error {
 	return nil
 }
 
-// replaySegment takes a segment up to linked. With inferSeeds, pages that no page before links to count as seeds. An old
-// store knows the seeds; pages whose referrers are lost must not become some, for a seed widens the scope.
+// replaySegment takes a segment up to linked. With inferSeeds, pages that no page before links to count as seeds. An
+// old store knows the seeds; pages whose referrers are lost must not become some, for a seed widens the scope.
 func (w *work) replaySegment(ctx context.Context, number uint32, inferSeeds bool, r *rebuilt) error {
 	sealed, err := w.seal(ctx, number)
 	if err != nil {

@@ -65,7 +65,8 @@ func (e *IdentityError) Error() string {
 // Is makes errors.Is(err, ErrIdentity) true.
 func (e *IdentityError) Is(target error) bool { return target == ErrIdentity }
 
-// classified marks Pebble's own corruption errors, and missing tables, as ErrCorrupt, so that callers need only one name.
+// classified marks Pebble's own corruption errors, and missing tables, as ErrCorrupt, so that callers need only one
+// name.
 func classified(err error) error {
 	missing := errors.Is(err, os.ErrNotExist)
 	if err != nil && !errors.Is(err, ErrCorrupt) && (pebble.IsCorruptionError(err) || missing) {

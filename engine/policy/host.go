@@ -47,7 +47,7 @@ type HostSettings struct {
 	// requests. 0 means the crawl's, negative no bound.
 	MaxPages, MaxBytes int64
 	MaxTime            time.Duration
-	// Timeout bounds one fetch, MaxBody the bytes received of one body, at most those of the crawl; 0 means the crawl's.
+	// Timeout bounds one fetch, MaxBody the bytes received of one body, at most the crawl's; 0 means the crawl's.
 	Timeout time.Duration
 	MaxBody int64
 }
