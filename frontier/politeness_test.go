@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net/netip"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -55,5 +56,46 @@ func TestThrottle(t *testing.T) {
 		if next.sub(1) != 7*time.Minute {
 			t.Errorf("%s: Retry-After of 7 minutes is a pause of %s", name, next.sub(1))
 		}
+	}
+}
+
+// TestPauseWithSeveralVisits: the pause that one of several visits at once has met holds for the host.
+func TestPauseWithSeveralVisits(t *testing.T) {
+	for name, c := range map[string]struct {
+		delay time.Duration
+		out   Outcome
+		least time.Duration // from the outcome to the next visit
+	}{
+		"throttled": {time.Second, Outcome{Kind: Throttled, RetryAfter: time.Hour}, time.Hour},
+		"failed":    {20 * time.Second, Outcome{Kind: HostFailure}, 20 * time.Second},
+		"repeat":    {20 * time.Second, Outcome{Kind: Repeat, Left: 1}, 20 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f, err := New(Options{
+					Source: sites{each: 9}, Delay: c.delay, AddressDelay: -1, VisitURLs: 1, Fetchers: 4, PerHost: 2, Shards: 1,
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer f.Close()
+				f.Wake("example,h1,)")
+				v, err := f.Next(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				began := time.Now()
+				c.out.End = began
+				f.Done(v, c.out)
+				v, err = f.Next(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if waited := time.Since(began); waited < c.least {
+					t.Errorf("the next visit comes after %s, want at least %s", waited, c.least)
+				}
+				f.Done(v, Outcome{Kind: Skipped})
+			})
+		})
 	}
 }

@@ -12,6 +12,14 @@ import (
 // visits, or a budget is used up. The visit reserves the address: two hosts of one address are never ready together.
 func (s *shard) admit(v *visitState, now moment) {
 	a := v.addr
+	if v.next > now { // with several visits at once, one of the others has met a pause since
+		s.put(v, waiting, v.next)
+		if v.next.sub(now) > longWait {
+			s.waitFar(v)
+		}
+		s.passOn(a, now)
+		return
+	}
 	switch {
 	case a == nil:
 	case a.busy >= s.o.PerHost:
@@ -149,8 +157,11 @@ func (s *shard) done(visit *Visit, out *Outcome, end, now moment) {
 	requested := out.Kind != Skipped
 	v.noteSpeed(visit, out)
 	next, sleep := s.pace.after(v, out, end, s.rng)
-	if s.o.PerHost == 1 || out.Kind == Throttled || out.Kind == HostFailure {
+	switch {
+	case s.o.PerHost == 1:
 		v.next = next
+	case out.Kind != Fetched && out.Kind != Skipped: // of several visits at once, the longest pause counts
+		v.next = max(v.next, next)
 	}
 	v.active--
 	v.domain.active.Add(-1)
