@@ -215,3 +215,35 @@ func TestIndexBesideCrawl(t *testing.T) {
 	w.checkTruth(e)
 	verify(t, e)
 }
+
+// TestFetchlistStays: a fetch that may request nothing leaves its fetchlist as it is, and the next one fetches it.
+func TestFetchlistStays(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain")
+		fmt.Fprint(w, "")
+	}))
+	defer s.Close()
+	o := siteOptions(t)
+	o.AllowPrivate = false
+	ctx := context.Background()
+	e := open(t, o)
+	if _, err := e.Inject(ctx, engine.InjectOptions{URLs: []string{s.URL + "/"}}); err != nil {
+		t.Fatal(err)
+	}
+	g, err := e.Generate(ctx, engine.GenerateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := e.Fetch(ctx, engine.FetchOptions{Segment: g.Segment, Patience: time.Millisecond})
+	if err != nil || r.Attempts() != 0 || r.Cause.Help != "--allow-private permits it" {
+		t.Errorf("%s (%s), %v", r, r.Cause, err)
+	}
+	mustClose(t, e)
+	o.AllowPrivate = true
+	e = open(t, o)
+	defer mustClose(t, e)
+	r, err = e.Fetch(ctx, engine.FetchOptions{Segment: g.Segment})
+	if err != nil || r.Fetched != 1 {
+		t.Errorf("%s, %v", r, err)
+	}
+}

@@ -54,8 +54,9 @@ func (e *Engine) Generate(ctx context.Context, o GenerateOptions) (GenerateRepor
 // Fetch fetches the fetchlist of an open segment and seals the segment, unless Options.ParseLater is set. A fetch that
 // a crash ended continues where it stopped: what is in the segment's WARC is not fetched again.
 //
-// When ctx ends, Fetch stops cleanly: what was fetched is sealed, the rest stays due, and there is no error. Before the
-// first request the end of ctx is an error, and the fetchlist stays as it is.
+// When ctx ends, Fetch stops cleanly: what was fetched is sealed, the rest is due again after UpdateDB, and there is no
+// error. Before the first request the end of ctx is an error, and the fetchlist stays as it is. It also stays when
+// nothing of it could be requested.
 //
 // Errors: ErrBusy, ErrNoSegment, ErrWrongState, ErrNoContact, ErrDiskLow.
 func (e *Engine) Fetch(ctx context.Context, o FetchOptions) (FetchReport, error) {
