@@ -144,8 +144,14 @@ func (o *CrawlOptions) worlds() (out []world, err error) {
 // A line has wall time per page as ns/op, pages/s, processor time of the crawler and of the server per page, peak
 // memory, bytes on disk per page (WARC) and per URL (store), and processor time per page by stage.
 func Crawls(ctx context.Context, o CrawlOptions) error {
+	all := []string{VariantWhole, VariantNoIndex, VariantFloor, VariantLibraries}
 	if o.Variants == nil {
-		o.Variants = []string{VariantWhole, VariantNoIndex, VariantFloor, VariantLibraries}
+		o.Variants = all
+	}
+	for _, v := range o.Variants {
+		if !slices.Contains(all, v) {
+			return fmt.Errorf("variant %q: want %s", v, strings.Join(all, ", "))
+		}
 	}
 	worlds, err := o.worlds()
 	if err != nil {
