@@ -73,7 +73,8 @@ func TestPauseWithSeveralVisits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f, err := New(Options{
-					Source: sites{each: 9}, Delay: c.delay, AddressDelay: -1, VisitURLs: 1, Fetchers: 4, PerHost: 2, Shards: 1,
+					Source: sites{each: 9}, Delay: c.delay, AddressDelay: -1, VisitURLs: 1, Fetchers: 4, PerHost: 2,
+					Shards: 1,
 				})
 				if err != nil {
 					t.Fatal(err)
