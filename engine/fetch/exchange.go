@@ -95,6 +95,7 @@ func (c *Client) converse(ctx context.Context, req *Request, r *Response, cn *co
 	if err := b.read(fr); err != nil {
 		return false, err
 	}
+	r.CutOff = r.Truncated != "" && r.held.cutOff.Load()
 	return fr.reuse && r.Truncated == "", nil
 }
 

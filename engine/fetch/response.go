@@ -37,6 +37,7 @@ type Response struct {
 	Received      int64
 	Reused        bool // the connection came from the pool
 	TLSUnverified bool // Options.TLSInsecure accepted the certificate unverified
+	CutOff        bool // the body is truncated because other bodies needed its memory
 
 	fields     []field
 	odd        bool // the head is readable, but its connection must not be used again

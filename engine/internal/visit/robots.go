@@ -23,7 +23,7 @@ type robotsState struct {
 	rules      *robots.Rules // nil: nothing is decided yet
 	requested  bool          // a request was made to find out
 	pending    bool          // the answer is a redirect that is deferred: try again after deferredPoll
-	broken     bool          // the kept connection of the request was closed: it must be sent again
+	broken     bool          // a kept connection was closed, or memory was short: it must be sent again
 	unreach    time.Duration // > 0: nothing may be fetched for this time
 	reason     reason        // of unreach; zero: it was found by an earlier process
 	start, end time.Time     // of the request
@@ -230,7 +230,7 @@ func (h *Hosts) ask(ctx context.Context, req *fetch.Request, keep keepFunc) robo
 
 func (h *Hosts) answer(at urlkey.URL, resp *fetch.Response, keep keepFunc) (a robotsAnswer) {
 	a.reason = reason{failure: resp.Failure, robots: resp.Status}
-	a.received, a.broken = resp.Received, resp.Failure == fetch.FailStale
+	a.received, a.broken = resp.Received, resp.Failure == fetch.FailStale || resp.CutOff
 	if resp.Failure == fetch.FailFiles {
 		a.noFiles = resp.Err
 	}

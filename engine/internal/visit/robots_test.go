@@ -498,3 +498,73 @@ func TestSitemaps(t *testing.T) {
 		t.Errorf("without normalizers: %q", all)
 	}
 }
+
+// TestRobotsCutOff: a robots.txt that was cut off because other bodies needed its memory says nothing. It is requested
+// again, once.
+func TestRobotsCutOff(t *testing.T) {
+	w := newWorld(t, admission.Options{})
+	h := NewHosts(w.env)
+	u := w.url("http://a.example/x")
+	w.web.set("http://a.example/robots.txt", func(ctx context.Context, r *fetch.Request) *fetch.Response {
+		resp := robotsTxt(disallowNo)(ctx, r)
+		resp.Truncated, resp.CutOff = "time", true
+		return resp
+	})
+	s, err := h.robots(context.Background(), u, noWays)
+	w.must(err)
+	if !s.broken || s.unreach != 0 {
+		t.Errorf("the first time: %+v", s)
+	}
+	s, err = h.robots(context.Background(), u, noWays)
+	w.must(err)
+	if s.broken || s.unreach == 0 || s.rules.Allowed("/yes") {
+		t.Errorf("the second time: %+v", s)
+	}
+}
+
+// TestFactsInUse: robots.txt files under way that take all the memory for facts do not make others be requested at each
+// visit, and what is counted is what is in memory.
+func TestFactsInUse(t *testing.T) {
+	w := newWorld(t, admission.Options{})
+	w.env.FactsBytes = 1 << 16
+	h := NewHosts(w.env)
+	big := disallowNo + strings.Repeat("# what nobody reads\n", 5_000)
+	let := make(chan struct{})
+	var wg sync.WaitGroup
+	for _, host := range []string{"b", "c"} {
+		u := w.url("http://" + host + ".example/")
+		w.web.set(u.String()+"robots.txt", robotsTxt(big))
+		_, err := h.robots(context.Background(), u, noWays)
+		w.must(err)
+		a, err := h.get(authorityKey(u))
+		w.must(err)
+		a.mu.Lock()
+		a.facts.RobotsExpires = 0 // it is requested again, and its old copy stays in memory meanwhile
+		a.mu.Unlock()
+		w.web.set(u.String()+"robots.txt", stuck(let, robotsTxt(big)))
+		wg.Go(func() {
+			if _, err := h.robots(context.Background(), u, noWays); err != nil {
+				t.Error(err)
+			}
+		})
+		w.until("the request", func() bool { return w.web.inFlight() > 0 })
+	}
+	w.until("the requests", func() bool { return w.web.inFlight() == 2 })
+	w.web.set("http://a.example/robots.txt", robotsTxt(disallowNo))
+	for i := range 3 {
+		s, err := h.robots(context.Background(), w.url("http://a.example/"), noWays)
+		w.must(err)
+		if s.requested != (i == 0) || s.rules.Allowed("/no") {
+			t.Errorf("visit %d: %+v", i, s)
+		}
+	}
+	close(let)
+	wg.Wait()
+	sum := int64(0)
+	for el := h.lru.Front(); el != nil; el = el.Next() {
+		sum += el.Value.(*authority).weight
+	}
+	if sum != h.bytes.Load() {
+		t.Errorf("%d bytes in memory, %d are counted", sum, h.bytes.Load())
+	}
+}
