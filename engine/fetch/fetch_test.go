@@ -437,7 +437,7 @@ func TestRefused(t *testing.T) {
 	f("http://127.0.0.1/", fetch.FailAddress, noPrivate)
 	f("http://[::ffff:127.0.0.1]/", fetch.FailAddress, noPrivate)
 	f("http://169.254.169.254/latest/meta-data/", fetch.FailAddress, nil)
-	f("http://10.1.2.3/", fetch.FailAddress, func(o *fetch.Options) { o.LoopbackOnly = true })
+	f("http://10.1.2.3/", fetch.FailContact, func(o *fetch.Options) { o.LoopbackOnly = true })
 	f("http://127.0.0.1:22/", fetch.FailPort, noPrivate)
 	named := fetch.NewResolver(fetch.ResolverOptions{Hosts: fetch.Hosts{
 		"rebound.example": {netip.MustParseAddr("169.254.169.254"), netip.MustParseAddr("127.0.0.1")},
