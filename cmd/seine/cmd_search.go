@@ -49,6 +49,10 @@ func searchCommand(c *console) *cobra.Command {
 		},
 	}
 	f.settings(cmd, inViews)
+	fault := cmd.FlagErrorFunc()
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return fmt.Errorf("%w (a query with -word needs quotes, or -- before it)", fault(cmd, err))
+	})
 	f.report(cmd)
 	cmd.Flags().IntVar(&o.Limit, "limit", 10, "hits to print")
 	cmd.Flags().IntVar(&o.Offset, "offset", 0, "hits to skip")

@@ -111,7 +111,8 @@ var settingGroups = []settingGroup{
 	}},
 	{"Politeness", []setting{
 		{name: "contact", kind: aText, used: requesting, flag: true,
-			help: "URL or mail address by which webmasters reach you; without it only loopback is crawled",
+			help: "URL or mail address by which webmasters reach you; without it only loopback is crawled, which " +
+				"also needs `allow-private`",
 			into: func(o *engine.Options) any { return &o.Contact }},
 		{name: "user-agent", kind: aText, used: requesting | inParse | inCheckURL, flag: true,
 			help: "User-Agent header, `Mozilla/5.0 (compatible; seine/VERSION; +CONTACT)` unless set; its product " +
