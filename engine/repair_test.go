@@ -205,3 +205,45 @@ func TestLostFiles(t *testing.T) {
 	web.check(t, e)
 	verify(t, e)
 }
+
+// TestRepairReadsOn: one table that is cut short does not cost the rest of the old store. A repair that was interrupted
+// while it read the WARC files keeps the directory closed, and the next one ends it.
+func TestRepairReadsOn(t *testing.T) {
+	web := anyHostWeb(t, 4, 10)
+	o, _ := crawled(t, web)
+	e := open(t, o)
+	const unfetched = "http://never.example/"
+	if _, err := e.Inject(ctx, seeds(unfetched+"\tnutch.score=7")); err != nil {
+		t.Fatal(err)
+	}
+	mustClose(t, e)
+	tables, err := filepath.Glob(filepath.Join(o.Dir, "store", "*.sst"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var largest string
+	size := int64(0)
+	for _, name := range tables {
+		if info, err := os.Stat(name); err == nil && info.Size() > size {
+			largest, size = name, info.Size()
+		}
+	}
+	if err := os.Truncate(largest, size-1); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(o.Dir, "store.rebuild"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if e, err := engine.Open(o); !errors.Is(err, engine.ErrDamaged) {
+		t.Fatalf("an interrupted repair: %v, %v", e, err)
+	}
+	r, err := engine.Repair(ctx, o)
+	if err != nil || r.Kept == 0 || r.Left.Problems > 0 {
+		t.Fatalf("%v: %s\n%s", err, r, r.Left)
+	}
+	e = open(t, o)
+	defer mustClose(t, e)
+	if kept, err := e.Inspect().Record(unfetched); err != nil || kept.Score != 7 {
+		t.Errorf("%+v, %v", kept, err)
+	}
+}
