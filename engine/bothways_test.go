@@ -95,6 +95,7 @@ var effects = []effect{
 		o.LiveFilters = watchedHosts(t, path)
 	}},
 	{field: "HostPolicy", set: func(_ *testing.T, o *engine.Options) { o.HostPolicy = narrowHost }},
+	{field: "HostPolicy", shows: "crawldb", set: func(_ *testing.T, o *engine.Options) { o.HostPolicy = oftenHost }},
 	{field: "Links", set: func(_ *testing.T, o *engine.Options) { o.Links.IgnoreExternal = true }},
 	{field: "Links", set: func(_ *testing.T, o *engine.Options) { o.Links.IgnoreInternal = true }},
 	{field: "Links", set: func(_ *testing.T, o *engine.Options) {
@@ -149,6 +150,14 @@ var withoutEffect = map[string]string{
 	"ParseLater": "see TestParseLater", "NoContent": "see TestNoContent",
 	"Events": "see kill_test.go", "Now": "when",
 }
+
+// oftenHost has the pages of one host fetched every hour.
+var oftenHost = policy.HostPolicyFunc(func(h urlkey.HostKey) *policy.HostSettings {
+	if h.Host() == "a.test" {
+		return &policy.HostSettings{Interval: time.Hour}
+	}
+	return nil
+})
 
 // narrowHost has the pages of one host out of scope.
 var narrowHost = policy.HostPolicyFunc(func(h urlkey.HostKey) *policy.HostSettings {

@@ -4,10 +4,12 @@ package engine_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -71,7 +73,7 @@ func TestByteBudgets(t *testing.T) {
 			t.Errorf("%s: stopped by %s after %d bytes", c.flag, r.Stopped, r.Bytes)
 		}
 		waits := strings.Join(check.Known.Waits, "\n")
-		if !strings.Contains(waits, c.flag) || !strings.Contains(waits, "of the 200000") {
+		if !strings.Contains(waits, c.flag) || !strings.Contains(waits, "of 200000") {
 			t.Errorf("%s: it waits for %q", c.flag, waits)
 		}
 		if again, _ := crawlSite(t, o, s.URL, engine.Limits{}); again.Fetched != 0 {
@@ -102,6 +104,95 @@ func TestTimeBudgets(t *testing.T) {
 		if r.Stopped != "done" || r.Fetched == 0 || r.Fetched == 101 || !strings.Contains(waits, flag) {
 			t.Errorf("%s: stopped by %s after %d pages, waits for %q", flag, r.Stopped, r.Fetched, check.Known.Waits)
 		}
+	}
+}
+
+// TestByteBudgetOfInterruptedFetch: the fetch after one that was interrupted does not get the budget anew.
+func TestByteBudgetOfInterruptedFetch(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	var requests atomic.Int32
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if requests.Add(1) == 5 { // after robots.txt and three pages
+			cancel()
+			<-r.Context().Done()
+			return
+		}
+		bigSite(w, r)
+	}))
+	defer s.Close()
+	o := siteOptions(t)
+	o.Concurrency, o.HostBytes = 1, 25_000
+	e := open(t, o)
+	defer mustClose(t, e)
+	injectPages(t, e, s.URL, 20)
+	g, err := e.Generate(context.Background(), engine.GenerateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := e.Fetch(ctx, engine.FetchOptions{Segment: g.Segment})
+	if err != nil || first.Fetched != 3 {
+		t.Fatalf("%s, %v", first, err)
+	}
+	second, err := e.Fetch(context.Background(), engine.FetchOptions{Segment: g.Segment})
+	if err != nil || second.Fetched != 0 {
+		t.Errorf("3 pages of about 10 KB, then %d of a budget of 25 KB, %v", second.Fetched, err)
+	}
+}
+
+// injectPages injects pages of a site.
+func injectPages(t testing.TB, e *engine.Engine, root string, n int) {
+	t.Helper()
+	var urls []string
+	for i := range n {
+		urls = append(urls, fmt.Sprintf("%s/%d", root, i))
+	}
+	if _, err := e.Inject(context.Background(), engine.InjectOptions{URLs: urls}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestBudgetsOfSegmentsNotUpdated: what fetches have cost whose segments updatedb has not seen counts for budgets,
+// whether these segments are sealed or wait for parse. Generate chooses no more than is left.
+func TestBudgetsOfSegmentsNotUpdated(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(bigSite))
+	defer s.Close()
+	for name, c := range map[string]struct {
+		set  func(*engine.Options)
+		want uint64 // pages
+	}{
+		"host-pages":   {func(o *engine.Options) { o.HostPages = 5 }, 5},
+		"domain-pages": {func(o *engine.Options) { o.DomainPages = 5 }, 5},
+		"host-bytes":   {func(o *engine.Options) { o.HostBytes = 25_000 }, 3},
+		"domain-bytes": {func(o *engine.Options) { o.DomainBytes = 25_000 }, 3},
+		"parse later":  {func(o *engine.Options) { o.HostBytes, o.ParseLater = 25_000, true }, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := siteOptions(t)
+			o.Concurrency = 1
+			c.set(&o)
+			e := open(t, o)
+			defer mustClose(t, e)
+			injectPages(t, e, s.URL, 20)
+			var fetched uint64
+			for range 3 {
+				g, err := e.Generate(context.Background(), engine.GenerateOptions{Top: 3})
+				if errors.Is(err, engine.ErrNothingDue) && strings.Contains(err.Error(), "updatedb") {
+					break
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				r, err := e.Fetch(context.Background(), engine.FetchOptions{Segment: g.Segment})
+				if err != nil {
+					t.Fatal(err)
+				}
+				fetched += r.Fetched
+			}
+			if fetched != c.want {
+				t.Errorf("%d pages were fetched, want %d", fetched, c.want)
+			}
+		})
 	}
 }
 

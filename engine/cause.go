@@ -54,6 +54,7 @@ const (
 	CauseThrottled   CauseKind = "throttled" // hosts demand a pause (429, 503)
 	CauseHTTP        CauseKind = "http"      // all answers are errors
 	CauseScope       CauseKind = "scope"     // all that was found is outside of it
+	CauseBudget      CauseKind = "budget"    // what is due is beyond the budgets of hosts and domains
 	CauseFailed      CauseKind = "failed"    // the error that Crawl returned
 )
 
@@ -125,7 +126,7 @@ func troubleCause(t visit.Trouble) Cause {
 }
 
 // count is a number of things in words.
-func count(n int, what string) string {
+func count[N int | uint64](n N, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}

@@ -22,6 +22,11 @@ func TestCause(t *testing.T) {
 	stuck := func(t []visit.Trouble) situation { return situation{stopped: StopDone, troubles: t} }
 	now := func(p Progress) situation { return situation{Progress: p} }
 	done := func(p Progress) situation { return situation{stopped: StopDone, Progress: p} }
+	spent := dueSummary{spent: []spentBudget{
+		{who: "a.example", used: "3 of 3 pages", setting: "host-pages"},
+		{who: "b.example", used: "9 of 9 bytes", setting: "max-bytes", section: true},
+	}}
+	deep := dueSummary{tooDeep: true}
 	robots := []visit.Trouble{{Robots: 503, Hosts: 7, Example: "example,a,"}, {Failure: fetch.FailDNS, Hosts: 2}}
 	for _, c := range []struct {
 		name string
@@ -58,6 +63,8 @@ func TestCause(t *testing.T) {
 		{"done", done(Progress{Fetched: 3}), CauseDone, "nothing is due any more"},
 		{"done, scope", situation{stopped: StopDone, Progress: Progress{Fetched: 3},
 			refused: map[string]uint64{"scope": 9}}, CauseDone, "9 links leave the scope; --scope"},
+		{"scope once", situation{stopped: StopDone, Progress: Progress{Fetched: 1},
+			refused: map[string]uint64{"scope": 1}}, CauseDone, "1 link leaves the scope; --scope"},
 		{"done, troubles", situation{stopped: StopDone, Progress: Progress{Fetched: 3}, troubles: robots}, CauseDone,
 			"nothing else is due; 7 hosts, such as a.example, answer robots.txt with status 503, " +
 				"which forbids everything; 2 hosts for other reasons"},
@@ -65,18 +72,34 @@ func TestCause(t *testing.T) {
 			"demanded a pause"},
 		{"done, asleep", done(Progress{NotModified: 3, HostsAsleep: 1}), CauseDone,
 			"1 host did not answer"},
+		{"done, budget", situation{stopped: StopDone, Progress: Progress{Fetched: 3}, due: spent}, CauseDone,
+			"nothing else is due; a.example has used 3 of 3 pages (setting host-pages); 1 budget more too: " +
+				"a greater --set host-pages=N permits more"},
+		{"done, a budget of the fetchlist", done(Progress{Fetched: 3, OverBudget: 2}), CauseDone,
+			"budgets of hosts or domains are used up"},
+		{"done, depth", situation{stopped: StopDone, Progress: Progress{Fetched: 3}, maxDepth: 1, due: deep,
+			refused: map[string]uint64{"scope": 1}}, CauseDone,
+			"nothing else is due; URLs are known that are more than 1 link from a seed: a greater --max-depth"},
+		{"done, depth of a section", situation{stopped: StopDone, Progress: Progress{Fetched: 3}, due: deep},
+			CauseDone, "max-depth of a section keeps them back"},
 		{"pages", situation{stopped: StopMaxPages, Progress: Progress{Fetched: 10, MaxPages: 10}}, CauseLimit,
-			"--max-pages 10 is reached: run it again"},
+			"--max-pages is reached: run it again"},
 		{"bytes", situation{stopped: StopMaxBytes, Progress: Progress{Fetched: 10}}, CauseLimit, "--max-bytes"},
+		{"types", done(Progress{Failed: 3, Failures: map[string]uint64{"content_type": 3}}), CauseNoAnswer,
+			"the setting refuse-types"},
 		{"time", situation{stopped: StopMaxTime, Progress: Progress{Fetched: 1, MaxTime: time.Hour}}, CauseLimit,
-			"--max-time 1h0m0s is reached"},
+			"--max-time is reached"},
 		{"interrupted", situation{stopped: StopInterrupted}, CauseInterrupted, "run it again to continue"},
 		{"failed", situation{stopped: StopFailed, troubles: one(fetch.FailTLS)}, CauseFailed, "the error says why"},
 		// At its end, without any.
-		{"no seeds", situation{stopped: StopDone, empty: true}, CauseNoSeeds, "--seeds FILE"},
+		{"no seeds", situation{stopped: StopDone, due: dueSummary{empty: true}}, CauseNoSeeds, "--seeds FILE"},
 		{"nothing due", situation{stopped: StopDone}, CauseNothingDue, "nothing is due"},
-		{"due later", situation{stopped: StopDone, nextDue: time.Date(2027, 1, 2, 3, 4, 5, 0, time.Local)},
-			CauseNothingDue, "nothing is due before 2027-01-02 03:04:05"},
+		{"due later", situation{stopped: StopDone,
+			due: dueSummary{next: time.Date(2027, 1, 2, 3, 4, 5, 0, time.Local)}}, CauseNothingDue,
+			"nothing is due before 2027-01-02 03:04:05"},
+		{"budget", situation{stopped: StopDone, due: spent}, CauseBudget,
+			"a.example has used 3 of 3 pages"},
+		{"depth", situation{stopped: StopDone, due: deep, maxDepth: 2}, CauseBudget, "more than 2 links from a seed"},
 		{"no name", stuck(one(fetch.FailDNSNotFound)), CauseDNS, "check the spelling"},
 		{"no DNS", stuck(one(fetch.FailDNS)), CauseDNS, "DNS does not answer for a.example"},
 		{"private", situation{stopped: StopDone, troubles: one(fetch.FailAddress)}, CauseAddress,
@@ -96,9 +119,16 @@ func TestCause(t *testing.T) {
 		{"robots.txt before", stuck(one("")), CauseRobots, "a while ago, so it is left alone"},
 		{"robots.txt forbids", done(Progress{RobotsDenied: 4}), CauseRobots,
 			"forbids every URL that was due (4)"},
+		{"Crawl-delay", situation{stopped: StopDone, Progress: Progress{RobotsDenied: 4}, delays: 4}, CauseRobots,
+			"robots.txt demands a longer Crawl-delay than max-crawl-delay accepts: --set max-crawl-delay"},
+		{"Crawl-delay, and forbidden", situation{stopped: StopDone, Progress: Progress{RobotsDenied: 4}, delays: 1},
+			CauseRobots, "for 1 of them it demands a longer Crawl-delay"},
 		{"all gone", situation{stopped: StopDone, Progress: Progress{Failed: 2, RobotsDenied: 1,
 			Failures: map[string]uint64{"http_404": 2}}}, CauseHTTP,
 			"every request failed: http_404 2, forbidden by robots.txt 1"},
+		{"all throttled", situation{stopped: StopDone, Progress: Progress{Failed: 3,
+			Failures: map[string]uint64{"http_429": 2, "http_503": 1}}}, CauseThrottled,
+			"the demand to pause: http_429 2, http_503 1: run it again later"},
 		{"all broken", situation{stopped: StopDone, Progress: Progress{Failed: 2,
 			Failures: map[string]uint64{"blocked_address": 2}}}, CauseAddress, "blocked_address 2"},
 		{"throttled", done(Progress{HostsThrottled: 1, Held: throttled}), CauseThrottled,
@@ -125,7 +155,7 @@ func TestNothingFetched(t *testing.T) {
 		want    bool
 	}{
 		{0, CauseDNS, true}, {0, CauseRobots, true}, {0, CauseDone, true}, {0, CauseLimit, true},
-		{0, CauseNothingDue, false}, {0, CauseInterrupted, false}, {1, CauseDNS, false},
+		{0, CauseNothingDue, false}, {0, CauseInterrupted, false}, {0, CauseBudget, false}, {1, CauseDNS, false},
 	} {
 		r := CrawlReport{FetchReport: FetchReport{Fetched: c.fetched, Cause: Cause{Kind: c.kind}}}
 		if r.NothingFetched() != c.want {

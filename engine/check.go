@@ -4,12 +4,16 @@ package engine
 
 import (
 	"fmt"
+	"net/netip"
 	"strings"
 	"time"
 
+	"github.com/seine-crawler/seine/engine/fetch"
 	"github.com/seine-crawler/seine/engine/internal/admission"
 	"github.com/seine-crawler/seine/engine/internal/inspect"
 	"github.com/seine-crawler/seine/engine/internal/phases"
+	"github.com/seine-crawler/seine/engine/internal/segment"
+	"github.com/seine-crawler/seine/engine/internal/visit"
 	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
@@ -26,6 +30,9 @@ type URLCheck struct {
 	Reason    string `json:"reason"` // why not; "" if accepted
 	// Rule is what decided: an entry of a list of hosts, a rule of a file, a closed prefix; "" if that has no name.
 	Rule string `json:"rule,omitempty"`
+	// Blocked says why the client may not connect to the host, although the URL is accepted: its address or its port;
+	// "" if nothing forbids it. Names are not resolved.
+	Blocked string `json:"blocked,omitempty"`
 
 	// Known is what the data directory has of the URL; nil from a URLChecker, which has none.
 	Known *URLKnown `json:"known,omitempty"`
@@ -58,8 +65,11 @@ func (c URLCheck) String() string {
 		}
 	}
 	verdict := "accepted"
-	if !c.Accepted {
+	switch {
+	case !c.Accepted:
 		verdict = "refused: " + c.Reason
+	case c.Blocked != "":
+		verdict = "blocked: " + c.Blocked
 	}
 	if c.Rule != "" {
 		verdict += " (" + c.Rule + ")"
@@ -97,6 +107,23 @@ func (c *URLCheck) decide(v admission.Verdict) {
 	c.Accepted, c.Reason, c.Rule = v.OK(), v.Reason, v.Rule
 }
 
+// blocked is URLCheck.Blocked.
+func (o *Options) blocked(u urlkey.URL) string {
+	if o.AllowPrivate || o.Protocol != nil {
+		return ""
+	}
+	var f fetch.Failure
+	if port := u.Port(); port != 80 && port != 443 { // in the order of the client
+		f = fetch.FailPort
+	} else if a, err := netip.ParseAddr(strings.Trim(u.Host(), "[]")); err == nil && fetch.CheckAddr(a, false) != nil {
+		f = fetch.FailAddress
+	}
+	if f == "" {
+		return ""
+	}
+	return troubleCause(visit.Trouble{Failure: f, Hosts: 1, Example: u.HostKey()}).String()
+}
+
 // URLChecker says what the crawler would make of URLs, without a data directory. NewURLChecker makes one; any goroutine
 // may use it.
 type URLChecker struct {
@@ -124,12 +151,13 @@ func (k *URLChecker) Check(url string, scope policy.NormalizerScope) URLCheck {
 	c, u := newURLCheck(&k.o, url, scope)
 	if !u.IsZero() {
 		c.decide(k.filters.Explain(u, admission.Facts{}))
+		c.Blocked = k.o.blocked(u)
 	}
 	return c
 }
 
 // viewKnown makes a view of an explanation, with what delays the URL.
-func viewKnown(u urlkey.URL, x *inspect.Explanation) *URLKnown {
+func (o *Options) viewKnown(u urlkey.URL, x *inspect.Explanation) *URLKnown {
 	k := &URLKnown{Robots: "unknown"}
 	if x.Known {
 		k.Status, k.Due = x.Record.Status, timeOf(x.Record.FetchTime)
@@ -143,6 +171,9 @@ func viewKnown(u urlkey.URL, x *inspect.Explanation) *URLKnown {
 		k.Robots = "allowed"
 	case x.Robots == admission.RobotsDenied:
 		k.Robots = "denied"
+		if x.Denied == segment.FailureCrawlDelay {
+			wait("robots.txt demands a longer Crawl-delay than max-crawl-delay = %s accepts", o.MaxCrawlDelay)
+		}
 	}
 	if x.PausedUntil > 0 {
 		after := "because it failed, or demanded it" // a host that sleeps has its failures counted as sleeps
@@ -151,23 +182,9 @@ func viewKnown(u urlkey.URL, x *inspect.Explanation) *URLKnown {
 		}
 		wait("the host is paused until %s, %s", timeText(timeOf(x.PausedUntil)), after)
 	}
-	spent("the host", "host", x.Host, wait)
-	spent(u.HostKey().Domain(), "domain", x.Domain, wait)
+	for _, s := range append(o.spentParts(u.HostKey(), hostBudget, x.Host),
+		o.spentParts(u.HostKey(), domainBudget, x.Domain)...) {
+		wait("%s", &s)
+	}
 	return k
-}
-
-// spent reports the parts of a budget that are used up. kind begins the names of their settings.
-func spent(who, kind string, b admission.Budget, report func(format string, args ...any)) {
-	used, limit := b.Used, b.Limit
-	if limit.URLs > 0 && used.URLs >= limit.URLs {
-		report("%s has used %d of the %d pages of its budget (setting %s-pages, or its reputation)",
-			who, used.URLs, limit.URLs, kind)
-	}
-	if limit.Bytes > 0 && used.Bytes >= limit.Bytes {
-		report("%s has used %d of the %d bytes of its budget (setting %s-bytes)", who, used.Bytes, limit.Bytes, kind)
-	}
-	if limit.Time > 0 && used.Time >= limit.Time {
-		report("%s has used %s of the %s of fetch time of its budget (setting %s-time)",
-			who, used.Time.Round(time.Millisecond), limit.Time, kind)
-	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seine-crawler/seine/engine/fetch"
+	"github.com/seine-crawler/seine/engine/internal/phases"
 	"github.com/seine-crawler/seine/engine/parse"
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
@@ -41,6 +42,9 @@ func CheckPage(ctx context.Context, o Options, raw string) (c PageCheck, err err
 		return PageCheck{}, err
 	}
 	wait, err := n.hosts.MayFetch(ctx, u)
+	if t := n.hosts.TroubleOf(u.HostKey()); err != nil && t.Hosts > 0 {
+		err = phases.WithText(err, "%s cannot be fetched: %s", u, troubleCause(t))
+	}
 	if err != nil {
 		return PageCheck{}, err
 	}

@@ -44,7 +44,7 @@ type conductor struct {
 	ending   atomic.Bool  // fetching is over: end dedups and indexes what is left
 	lanes    sync.WaitGroup
 
-	discovered, segments, duplicates, restored atomic.Uint64
+	discovered, segments, duplicates, restored, denied atomic.Uint64
 
 	indexed atomic.Int64 // documents added, less those that left the index
 	refused tally        // links, by reason
@@ -191,6 +191,7 @@ func (c *conductor) look(ctx context.Context, f *fetching) (s state) {
 	s.updating = c.updating.Load()
 	s.frontier = f.frontier.Stats()
 	s.busy, s.storing = pool.Busy(), pool.Storing()
+	s.refused = c.w.net.hosts.RefusedHere()
 	seg := pool.Segment()
 	size, age := seg.Size(), c.w.now().Sub(seg.Created())
 	s.pages = size.Pages
@@ -258,7 +259,7 @@ func (c *conductor) updateSegment(f *fetching, seg *segment.Writer) error {
 		updated: func(_ uint32, r UpdateReport, woken []urlkey.HostKey) {
 			c.discovered.Add(r.New)
 			c.refused.add(r.Filtered)
-			f.source.Forget(seg.Hashes())
+			f.source.Forget(seg.Number(), seg.Hashes())
 			f.frontier.Wake(woken...)
 		},
 	}
@@ -332,6 +333,7 @@ func (c *conductor) lastTasks() error {
 func (c *conductor) noteIndexed(d DedupReport, x IndexReport) {
 	c.duplicates.Add(d.Marked)
 	c.restored.Add(d.Restored)
+	c.denied.Add(x.Denied)
 	c.indexed.Add(int64(x.Added) - int64(x.Deleted) - int64(d.Deleted))
 }
 
@@ -343,6 +345,9 @@ func (c *conductor) end(f *fetching, reason StopReason) error {
 	if well {
 		c.ending.Store(true)
 		c.updating.Add(1)
+		if pool.Segment().Size().Pages > 0 {
+			c.segments.Add(1)
+		}
 		c.toUpdate <- pool.Segment()
 	} else {
 		pool.Fail(pool.Abandon()) // the next crawl reads the segment back
@@ -410,6 +415,7 @@ func (c *conductor) situation(phase string) (s situation) {
 	p.Fetched, p.Failed, p.Bytes = r.Fetched, r.Failed, r.Bytes
 	p.NotModified, p.Redirected, p.RobotsDenied = r.NotModified, r.Redirected, r.RobotsDenied
 	p.Gone, p.Failures = r.Gone, r.Failures
+	s.delays = r.CrawlDelay
 	p.PagesPerSecond = float64(r.Fetched) / max(p.Elapsed.Seconds(), 1e-3)
 	if free, _, err := w.store.DiskFree(); err == nil {
 		p.DiskFree = free

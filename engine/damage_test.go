@@ -66,7 +66,11 @@ func TestDamage(t *testing.T) {
 	rng := rand.New(rand.NewPCG(seed, 16))
 	counts := map[string]*damageCount{}
 	var rows []string
-	for i := range number(damagesEnv, 40) {
+	damages := 4 * len(damageKinds)
+	if testing.Short() {
+		damages = 2 * len(damageKinds) // each kind in a directory of each sort
+	}
+	for i := range number(damagesEnv, damages) {
 		kind := damageKinds[i%len(damageKinds)]
 		base, must := whole, []string(nil)
 		if i/len(damageKinds)%2 == 1 {

@@ -28,6 +28,7 @@ type state struct {
 	paused   bool
 
 	frontier frontier.Stats
+	refused  int // hosts that the crawl's own settings forbid to reach; they are asleep
 	fetchers int
 }
 
@@ -79,7 +80,7 @@ var limitReasons = map[visit.Limit]StopReason{
 type quiet struct {
 	dry          time.Duration // how long nothing is ready, nor will be soon; negative: something is
 	idle         time.Duration // how long, besides, nothing under way may bring more; negative: something may
-	asleep       bool          // hosts sleep after failures
+	asleep       bool          // hosts sleep after failures, and may answer later
 	throttled    bool          // hosts requested a pause (429, 503)
 	noneInFlight bool          // no visit is ready or under way
 }
@@ -118,7 +119,7 @@ func (w *watch) look(now time.Time, s state) (quiet, thin) {
 
 func (w *watch) quiet(now time.Time, s state) quiet {
 	f := s.frontier
-	q := quiet{dry: -1, idle: -1, asleep: f.Asleep > 0, throttled: f.Throttled > 0}
+	q := quiet{dry: -1, idle: -1, asleep: f.Asleep > s.refused, throttled: f.Throttled > 0}
 	// The frontier counts a visit until Done, the fetcher until it is stored. For a moment both count it, never none.
 	busy := s.busy + int64(f.InFlight+f.Ready)
 	q.noneInFlight = busy == 0

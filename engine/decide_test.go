@@ -146,6 +146,20 @@ func TestWatch(t *testing.T) {
 	}
 }
 
+// TestWaitsForSleepers: a crawl waits for hosts that failed, not for those that its own settings forbid to reach.
+func TestWaitsForSleepers(t *testing.T) {
+	for _, c := range []struct {
+		asleep, refused int
+		waits           bool
+	}{{0, 0, false}, {3, 0, true}, {3, 2, true}, {3, 3, false}} {
+		var w watch
+		q, _ := w.look(time.Unix(0, 0), state{frontier: frontier.Stats{Asleep: c.asleep}, refused: c.refused})
+		if q.over(time.Hour) == c.waits {
+			t.Errorf("%d hosts asleep, %d of them refused: waits %t", c.asleep, c.refused, !c.waits)
+		}
+	}
+}
+
 // TestMemoryShares: all shares together leave a quarter of the memory to the garbage collector, and each is enough to
 // work with.
 func TestMemoryShares(t *testing.T) {

@@ -22,6 +22,8 @@ const (
 	rebuildName = "store.rebuild"
 	rebuiltName = "store.rebuilt"
 	damagedName = "store.damaged"
+	// lockedName is the file that Repair and Rebuild lock while they run. It is empty and stays.
+	lockedName = "store.rebuild.lock"
 )
 
 func (o *Options) storeDir() string {
@@ -33,12 +35,17 @@ func (o *Options) storeDir() string {
 
 func (o *Options) warcDir() string { return filepath.Join(o.Dir, warcName) }
 
+// errInterrupted is the damage that an interrupted repair leaves.
+var errInterrupted = fmt.Errorf("%w: a repair", ErrDamaged)
+
 // damage ends the message of an error of Open with what a person can do about it.
 func damage(err error, dir string) error {
+	if errors.Is(err, errInterrupted) {
+		return err
+	}
 	if errors.Is(err, ErrDamaged) {
-		return fmt.Errorf("%w: restore the directory from a backup, or see what is lost with "+
-			"\"seine verify --dir %s\" and make the best of what is left with \"seine verify --repair --dir %s\"",
-			err, dir, dir)
+		return fmt.Errorf("%w: restore the directory %s from a backup, or see what is lost with \"seine verify --dir "+
+			"DIR\" and make the best of what is left with \"seine verify --dir DIR --repair\"", err, dir)
 	}
 	if errors.Is(err, fs.ErrPermission) {
 		return err // it says what to do
@@ -54,7 +61,11 @@ func (o *Options) refuseLostStore() error {
 	}
 	fsys := storage.NewWARCFS(o.FS)
 	if exists(fsys, filepath.Join(o.Dir, rebuiltName)) || exists(fsys, filepath.Join(o.Dir, rebuildName)) {
-		return fmt.Errorf("%w: a repair of %s was interrupted: repair it again", ErrDamaged, o.Dir)
+		if !o.repairing && storage.Locked(o.FS, filepath.Join(o.Dir, lockedName)) {
+			return o.errRebuilding()
+		}
+		return fmt.Errorf("%w of %s was interrupted: \"seine verify --dir DIR --repair\" repairs it again",
+			errInterrupted, o.Dir)
 	}
 	if o.hasStore() {
 		return nil
@@ -66,7 +77,7 @@ func (o *Options) refuseLostStore() error {
 	for _, name := range names {
 		if _, ok := segment.NumberOf(name); ok {
 			return fmt.Errorf("%w: there are WARC files in %s and no store in %s: it is not taken for a new crawl; "+
-				"\"seine rebuild --dir %s\" makes a store of the files", ErrDamaged, o.warcDir(), o.storeDir(), o.Dir)
+				"\"seine rebuild --dir DIR\" makes a store of the files", ErrDamaged, o.warcDir(), o.storeDir())
 		}
 	}
 	return nil
@@ -90,6 +101,27 @@ func (o *Options) hasStore() bool {
 func exists(fsys warc.FS, name string) bool {
 	_, err := fsys.Size(name)
 	return err == nil
+}
+
+func (o *Options) errRebuilding() error {
+	return fmt.Errorf("%w: a repair or rebuild of %s is running: wait until it is done", ErrLocked, o.Dir)
+}
+
+// lockRebuild keeps other repairs and rebuilds out until unlock: two of them at once would cut the same WARC files, and
+// each would remove the store that the other makes. The file stays, see storage.Lock. The options know from now on who
+// holds the lock.
+func (o *Options) lockRebuild() (unlock func() error, err error) {
+	lock, err := storage.Lock(o.FS, filepath.Join(o.Dir, lockedName))
+	switch {
+	case errors.Is(err, ErrLocked):
+		return nil, o.errRebuilding()
+	case errors.Is(err, fs.ErrNotExist):
+		return func() error { return nil }, nil // there is no such directory, and so nothing to keep others from
+	case err != nil:
+		return nil, err
+	}
+	o.repairing = true
+	return lock.Close, nil
 }
 
 // finishMove puts a complete new store in the place of the old one, which is kept beside it under the name that it

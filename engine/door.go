@@ -54,9 +54,10 @@ func (e *Engine) Generate(ctx context.Context, o GenerateOptions) (GenerateRepor
 // Fetch fetches the fetchlist of an open segment and seals the segment, unless Options.ParseLater is set. A fetch that
 // a crash ended continues where it stopped: what is in the segment's WARC is not fetched again.
 //
-// When ctx ends, Fetch stops cleanly: what was fetched is sealed, the rest is due again after UpdateDB, and there is no
-// error. Before the first request the end of ctx is an error, and the fetchlist stays as it is. It also stays when
-// nothing of it could be requested.
+// When ctx ends, Fetch stops cleanly and without an error: what was fetched is kept, and the segment stays open for the
+// next Fetch of it; Seal gives up what is left. With Options.NoContent, or when a limit is reached, the segment is
+// sealed, and what is left is due again after UpdateDB. Before the first request the end of ctx is an error, and the
+// fetchlist stays as it is. It also stays when nothing of it could be requested.
 //
 // Errors: ErrBusy, ErrNoSegment, ErrWrongState, ErrNoContact, ErrDiskLow.
 func (e *Engine) Fetch(ctx context.Context, o FetchOptions) (FetchReport, error) {
@@ -236,11 +237,12 @@ func (e *Engine) Delete(ctx context.Context, targets ...string) (DeleteReport, e
 }
 
 // Purge removes what is no longer referenced, in segments that every phase is done with: parse records of versions that
-// a later fetch replaced; WARC files of which no record is needed; from other WARC files the records of deleted pages,
-// by writing the files again without them; documents whose URLs a live filter denies; and from the index the words of
-// deleted documents. Versions that were replaced stay in the WARC files that are needed for others, but their links are
-// forgotten: should the depth of their page fall, they pass nothing on. What robots.txt said stays, and so do deleted
-// keys in the store's files until these are compacted.
+// a later fetch replaced, with their links in linkdb and the anchors that only these had; WARC files of which no record
+// is needed; from other WARC files the records of deleted pages, by writing the files again without them; documents
+// whose URLs a live filter denies; and from the index the words of deleted documents. Versions that were replaced stay
+// in the WARC files that are needed for others, but their links are forgotten: should the depth of their page fall,
+// they pass nothing on. What robots.txt said stays, and so do deleted keys in the store's files until these are
+// compacted.
 //
 // Each segment is one ingestion, and files are removed after it: after a crash, the next Purge does what is left.
 // While a crawl or fetch is running the error is ErrBusy.
@@ -284,7 +286,8 @@ func (e *Engine) UnparsedSegments() ([]uint32, error) {
 	return e.w.inState(storage.SegmentOpen)
 }
 
-// DueSegments returns the numbers of the segments in a state, oldest first; of open ones those with a fetchlist.
+// DueSegments returns the numbers of the segments in a state, oldest first; of open ones those of whose fetchlist
+// something is left that can be fetched now.
 // Without one the error is ErrNoSegment, and its message says which command comes first.
 func (e *Engine) DueSegments(state storage.SegmentState) ([]uint32, error) {
 	leave, err := e.enter()

@@ -137,9 +137,9 @@ func (w *work) openRooms() (err error) {
 	w.inspect = inspect.New(inspect.Env{
 		Store: w.store, Index: w.index, FS: w.warcFS, Dir: w.warcDir(), SortFS: o.FS, Admission: w.admission,
 		Now: o.Now, SegmentOf: segment.NumberOf, Page: segment.IsPage,
-		Robots: func(f *storage.HostFacts, u urlkey.URL) (reachable, allowed bool) {
+		Robots: func(f *storage.HostFacts, u urlkey.URL) (reachable bool, denied string) {
 			rules, reachable := visit.RobotsRules(f, o.agentOf(u.HostKey()))
-			return reachable, visit.Denied(rules, u, max(o.MaxCrawlDelay, 0)) == ""
+			return reachable, string(visit.Denied(rules, u, max(o.MaxCrawlDelay, 0)))
 		},
 	})
 	if err := w.compareLogs(); err != nil {

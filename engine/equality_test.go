@@ -159,7 +159,7 @@ func redirectingWeb(t *testing.T, scope policy.Scope) equalWeb {
 		hosts: n.hosts,
 		top:   2,
 		slow:  []string{"a.test", "b.test", "www.b.test", "c.test", "d.test"},
-		again: func(slow string) { n.again(slow, 300*time.Millisecond) },
+		again: func(slow string) { n.again(slow, 100*time.Millisecond) },
 		check: func(t *testing.T, e *engine.Engine) {
 			for page := range n.pages {
 				if got := n.count(page); got > 1 {

@@ -225,7 +225,7 @@ func ExampleEngine_Inspect() {
 	}
 
 	view := e.Inspect()
-	for record, err := range view.Records(ctx, engine.RecordFilter{Status: storage.StatusGone}) {
+	for record, err := range view.Records(ctx, engine.RecordFilter{Statuses: []storage.Status{storage.StatusGone}}) {
 		if err != nil {
 			log.Fatal(err)
 		}

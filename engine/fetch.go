@@ -3,14 +3,17 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/seine-crawler/seine/engine/internal/phases"
 	"github.com/seine-crawler/seine/engine/internal/segment"
 	"github.com/seine-crawler/seine/engine/internal/visit"
+	"github.com/seine-crawler/seine/frontier"
 	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
@@ -83,7 +86,11 @@ func (w *work) fetch(ctx context.Context, o FetchOptions) (FetchReport, error) {
 	r := fetchReport(o.Segment, counts)
 	r.Took = w.took(start)
 	if run != nil {
-		r.Cause = w.fetchCause(run, r, o.Limits, fetchStop(ctx, err, run))
+		stopped := fetchStop(ctx, run)
+		if err != nil {
+			stopped = StopFailed
+		}
+		r.Cause = w.fetchCause(run, r, o, stopped)
 	}
 	if err != nil {
 		return r, fmt.Errorf("fetching segment %d: %w", o.Segment, err)
@@ -92,9 +99,9 @@ func (w *work) fetch(ctx context.Context, o FetchOptions) (FetchReport, error) {
 	return r, nil
 }
 
-// fetchSegment fetches a fetchlist, as far as the limits and ctx allow, and seals its segment. What an earlier process
-// fetched of it is read back from its WARC. When abort ends, fetching ends at once and the segment stays open. begun is
-// that of startFetching.
+// fetchSegment fetches a fetchlist, as far as the limits and ctx allow, and seals its segment unless leavesOpen says
+// that it stays open. What an earlier call fetched of it is read back from its WARC. When abort ends, fetching ends at
+// once and the segment stays open. begun is that of startFetching.
 func (w *work) fetchSegment(ctx, abort context.Context, o FetchOptions, begun func(*fetching)) (segment.Counts, error) {
 	var none segment.Counts
 	seg, err := phases.SegmentIn(w.store, o.Segment, "fetch", storage.SegmentOpen)
@@ -109,7 +116,7 @@ func (w *work) fetchSegment(ctx, abort context.Context, o FetchOptions, begun fu
 	if err := w.requireContactFor(both, o.Segment); err != nil {
 		return none, err
 	}
-	var done [][]byte
+	var done []attempt
 	writer, err := w.resumeSegment(both, seg, &done)
 	if err != nil {
 		return none, err
@@ -123,8 +130,8 @@ func (w *work) fetchSegment(ctx, abort context.Context, o FetchOptions, begun fu
 	if abort.Err() != nil {
 		return f.pool.Counts(), errors.Join(abort.Err(), err, f.pool.Err(), f.pool.Abandon())
 	}
-	if w.o.ParseLater && !o.parse {
-		err = errors.Join(err, f.pool.Err(), f.pool.Leave(writer))
+	if stopped := fetchStop(both, f); w.leavesOpen(o, stopped) {
+		err = errors.Join(err, f.pool.Err(), f.pool.Leave(writer, err == nil && stopped == StopDone))
 		return f.pool.Counts(), err
 	}
 	err = errors.Join(err, f.pool.Sync(writer)) // Counts has what is synced
@@ -161,20 +168,15 @@ func either(a, b context.Context) (context.Context, context.CancelFunc) {
 	}
 }
 
-// resumeSegment reads back what a segment's WARC holds, collects the keys of it, and opens a new file behind it.
-func (w *work) resumeSegment(ctx context.Context, seg storage.Segment, done *[][]byte) (*segment.Writer, error) {
-	keys := make(chan []byte, 64)
-	collected := make(chan struct{})
-	go func() {
-		defer close(collected)
-		for key := range keys {
-			*done = append(*done, key)
-		}
-	}()
-	writer, err := w.segments.Resume(ctx, seg, func(key []byte) { keys <- append([]byte(nil), key...) })
-	close(keys)
-	<-collected
-	return writer, err
+// resumeSegment reads back what a segment's WARC holds, collects it, and opens a new file behind it.
+func (w *work) resumeSegment(ctx context.Context, seg storage.Segment, done *[]attempt) (*segment.Writer, error) {
+	var mu sync.Mutex
+	return w.segments.Resume(ctx, seg, func(key []byte, received int64, took time.Duration) {
+		a := attempt{bytes.Clone(key), frontier.Cost{URLs: 1, Bytes: received, Time: took}}
+		mu.Lock()
+		*done = append(*done, a)
+		mu.Unlock()
+	})
 }
 
 // watchFetch returns when the fetchlist is fetched, a limit is reached or ctx ends.
@@ -204,7 +206,7 @@ func (w *work) watchFetch(ctx context.Context, f *fetching, o FetchOptions) erro
 		}
 		s := state{failed: f.pool.Err() != nil, limit: f.pool.Reached(), paused: f.pool.Held()&visit.HeldByPause != 0}
 		s.frontier = f.frontier.Stats() // before busy: see conductor.look
-		s.busy = f.pool.Busy()
+		s.busy, s.refused = f.pool.Busy(), w.net.hosts.RefusedHere()
 		q, t := seen.look(now, s)
 		// pages stays 0: a fetchlist has one segment, which is sealed at the end.
 		if act, _ := decide(s, q, t, o.Patience); act == actEnd {

@@ -5,11 +5,13 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/seine-crawler/seine/engine/internal/segment"
 	"github.com/seine-crawler/seine/engine/internal/visit"
 	"github.com/seine-crawler/seine/frontier"
+	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
@@ -19,18 +21,29 @@ type fetching struct {
 	frontier *frontier.Frontier
 	source   *visit.Source
 	began    time.Time
+	resumed  int // URLs that the segment had already
 }
 
-// startFetching opens a frontier over a supply and starts fetchers that store into seg. done are keys that seg has
+// attempt is one at a URL that was read back from a segment.
+type attempt struct {
+	key  []byte
+	cost frontier.Cost
+}
+
+// startFetching opens a frontier over a supply and starts fetchers that store into seg. done is what seg has
 // already. resume says that the hosts may have been visited just before, by an earlier process or phase. begun, if not
 // nil, is called before the fetchers start; no setting changes until they have started.
 func (w *work) startFetching(
-	ctx context.Context, supply visit.Supply, seg *segment.Writer, done [][]byte, l Limits, resume bool,
+	ctx context.Context, supply visit.Supply, seg *segment.Writer, done []attempt, l Limits, resume bool,
 	begun func(*fetching),
 ) (*fetching, error) {
+	f := &fetching{source: visit.NewSource(w.net.hosts, supply), began: w.now(), resumed: len(done)}
+	if err := w.countUnseen(ctx, f.source, seg.Number()); err != nil && ctx.Err() == nil {
+		w.warn(wrapf(err, "counting what fetches have cost that updatedb has not seen"))
+	}
+	w.net.hosts.ForgetRefused()
 	w.live.mu.Lock()
 	defer w.live.mu.Unlock()
-	f := &fetching{source: visit.NewSource(w.net.hosts, supply), began: w.now()}
 	fetchers := int(w.live.fetchers.Load())
 	files, err := shareFiles(openFiles())
 	if err != nil {
@@ -46,8 +59,8 @@ func (w *work) startFetching(
 		return nil, errors.Join(err, seg.Abandon())
 	}
 	f.pool = visit.NewPool(w.net.hosts, f.frontier, f.source, seg, visit.Limits(l))
-	for _, key := range done {
-		f.source.Take(key)
+	for _, d := range done {
+		f.source.Take(d.key, seg.Number(), d.cost)
 	}
 	if begun != nil {
 		begun(f)
@@ -55,6 +68,47 @@ func (w *work) startFetching(
 	f.frontier.WakeAll()
 	f.pool.Start(ctx, fetchers)
 	return f, nil
+}
+
+// countUnseen tells a source what segments have cost that wait for updatedb, the one that is fetched aside. Those that
+// wait for parse take reading their WARC files, so nothing is read where no budget is set.
+func (w *work) countUnseen(ctx context.Context, source *visit.Source, current uint32) error {
+	if !w.admission.Limits() {
+		return nil
+	}
+	list, failed := w.store.SegmentList()
+	for _, seg := range list {
+		if seg.Number == current {
+			continue
+		}
+		var err error
+		switch seg.State {
+		case storage.SegmentOpen:
+			err = w.segments.Costs(ctx, seg.Number, func(key []byte, received int64, took time.Duration) {
+				source.Spent(key, seg.Number, frontier.Cost{URLs: 1, Bytes: received, Time: took})
+			})
+		case storage.SegmentSealed:
+			err = w.countSealed(ctx, source, seg.Number)
+		}
+		failed = errors.Join(failed, err)
+	}
+	return failed
+}
+
+// countSealed is countUnseen for a sealed segment.
+func (w *work) countSealed(ctx context.Context, source *visit.Source, number uint32) error {
+	sc := w.store.Scan(storage.ParseLinks(number), nil, nil)
+	defer sc.Close()
+	var o storage.FetchOutcome
+	var links storage.OutlinkReader
+	for sc.Next() && ctx.Err() == nil {
+		if err := storage.ReadFetchOutcome(sc.Value(), &o, &links); err != nil {
+			return fmt.Errorf("parse record %s of segment %d: %w", sc.Key(), number, err)
+		}
+		took := time.Duration(o.TookMS) * time.Millisecond
+		source.Spent(sc.Key(), number, frontier.Cost{URLs: 1, Bytes: int64(o.Bytes), Time: took})
+	}
+	return sc.Err()
 }
 
 // refillFailed reports a host whose URLs could not be chosen. The host rests until something wakes it.
@@ -69,9 +123,19 @@ func (w *work) rememberHost(host urlkey.HostKey, s frontier.HostState) {
 	w.net.hosts.Remember(host, s)
 	if s.Asleep && w.o.Events.HostAsleep != nil {
 		why := Cause{Kind: CauseNoAnswer, Text: host.String() + " failed too often"}
+		until := s.NotBefore
 		if t := w.net.hosts.TroubleOf(host); t.Hosts > 0 {
 			why = troubleCause(t)
+			if t.RefusedHere() {
+				until = time.Time{}
+			}
 		}
-		w.o.Events.HostAsleep(host, s.NotBefore, why)
+		w.o.Events.HostAsleep(host, until, why)
 	}
+}
+
+// leavesOpen reports whether a fetch that stopped leaves its segment open: to be parsed later, or because it was
+// interrupted and the next one goes on with it. Of pages without content nothing could be read back then.
+func (w *work) leavesOpen(o FetchOptions, stopped StopReason) bool {
+	return !o.parse && (w.o.ParseLater || stopped == StopInterrupted && !w.o.NoContent)
 }

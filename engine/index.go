@@ -34,6 +34,7 @@ type indexing struct {
 	warn    func(error)
 	clock   *stageClock
 	inlinks int // that are read of a page, for its anchors
+	walked  int // segments that are walked side by side; in others, each page is searched for
 
 	report IndexReport
 	keys   *storage.Sorter
@@ -175,6 +176,9 @@ func (x *indexing) decide(
 			return err
 		}
 		wanted = !x.denied(u)
+		if !wanted && located != nil {
+			x.report.Denied++
+		}
 	}
 	if wanted {
 		if err := x.readAnchors(links, key); err != nil {
@@ -212,7 +216,7 @@ func (x *indexing) decide(
 func (x *indexing) textOf(rd storage.Reader, segment uint32, key []byte) ([]byte, error) {
 	f := x.texts[segment]
 	if f == nil {
-		if len(x.texts) >= indexTextsMax {
+		if len(x.texts) >= x.walked {
 			value, found, err := rd.Get(storage.ParseTextRange(segment), key, x.value)
 			if !found {
 				return nil, err

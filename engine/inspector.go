@@ -10,6 +10,7 @@ import (
 	"iter"
 	"strings"
 
+	"github.com/seine-crawler/seine/engine/internal/admission"
 	"github.com/seine-crawler/seine/engine/internal/inspect"
 	"github.com/seine-crawler/seine/engine/internal/phases"
 	"github.com/seine-crawler/seine/engine/policy"
@@ -162,13 +163,13 @@ func (i *Inspector) Hosts(ctx context.Context, f HostFilter) iter.Seq2[HostView,
 // Inlinks streams up to limit links to a URL, as the newest versions of the linking pages have them; limit 0 or less
 // means all.
 func (i *Inspector) Inlinks(ctx context.Context, url string, limit int) iter.Seq2[InlinkView, error] {
-	return stream(ctx, i, func(ctx context.Context) (iter.Seq2[storage.Inlink, error], error) {
+	return stream(ctx, i, func(ctx context.Context) (iter.Seq2[inspect.Link, error], error) {
 		u, err := i.parse(url)
 		if err != nil {
 			return nil, err
 		}
 		return i.in.Inlinks(ctx, u, limit), nil
-	}, viewInlink)
+	}, viewLink)
 }
 
 // Links streams all of linkdb, by target, as Inlinks does the links to one URL.
@@ -233,7 +234,13 @@ func (i *Inspector) Check(url string, scope policy.NormalizerScope) (URLCheck, e
 		return c, fmt.Errorf("checking %s: %w", u, err)
 	}
 	c.decide(x.Verdict)
-	c.Known = viewKnown(u, &x)
+	if c.Reason == admission.ReasonRobots {
+		c.Reason = x.Denied
+	}
+	c.Known = i.o.viewKnown(u, &x)
+	if x.Record.LastFetch == 0 { // else a run with other settings has reached it
+		c.Blocked = i.o.blocked(u)
+	}
 	return c, nil
 }
 

@@ -23,7 +23,7 @@ import (
 // TestMain lets the test binary be the crawl that is killed.
 func TestMain(m *testing.M) {
 	for name, run := range map[string]func(dir string) error{
-		"SEINE_TEST_CRAWL": crawlAsChild, "SEINE_TEST_REPAIR": repairAsChild,
+		"SEINE_TEST_CRAWL": crawlAsChild, "SEINE_TEST_REPAIR": repairAsChild, "SEINE_TEST_LOCKED": lockedForChild,
 	} {
 		if dir := os.Getenv(name); dir != "" {
 			if err := run(dir); err != nil {

@@ -29,8 +29,8 @@ const (
 	enqueuedMax = 1_000_000
 	// indexBatchMax is the number of crawl segments that become one index segment.
 	indexBatchMax = 16
-	// indexTextsMax is the number of segments that are walked side by side for the index. In others, each page is
-	// searched for.
+	// indexTextsMax is the number of segments that are walked side by side for the index, if half of the tables that
+	// may be open are as many. In others, each page is searched for.
 	indexTextsMax = 256
 	// crawlDelayMax is the longest Crawl-delay that a robots.txt can demand: package robots cuts it there.
 	crawlDelayMax = 30 * 24 * time.Hour
@@ -52,6 +52,12 @@ const (
 	heldHostsAlways = 1000
 	// dueHostsRead is the number of hosts that are read to say when something is due again.
 	dueHostsRead = 100_000
+	// spentHostsRead is the number of hosts with used-up budgets of which all records are read, to see whether
+	// something of them is due; spentShown is the number of budgets that are counted.
+	spentHostsRead = 100
+	spentShown     = 100
+	// deepRecordsRead is the number of records that are read to see whether one is due and too deep.
+	deepRecordsRead = 100_000
 	// inheritBytes is how much Repair copies from the damaged store at once.
 	inheritBytes = 1 << 20
 	// problemsShown is the number of problems of each kind that the text of a VerifyReport shows.
@@ -62,6 +68,8 @@ const (
 	// defaultConcurrency is the number of fetchers. More than the hosts' delays allow only wait.
 	defaultConcurrency = 64
 	concurrencyMax     = 100_000
+	// perHostMax bounds Options.PerHost.
+	perHostMax = 64
 	// defaultMemory is the budget for sorters, caches and bodies, in bytes; memoryMin is the least that works.
 	defaultMemory = 1 << 30
 	memoryMin     = 64 << 20

@@ -24,10 +24,9 @@ func (s *situation) look(w *work, f *fetching) {
 // ended adds what only the end of a run depends on.
 func (s *situation) ended(w *work, stopped StopReason) {
 	s.stopped = stopped
-	if s.Fetched+s.NotModified == 0 && stopped == StopDone {
-		if s.nextDue, s.empty = nextDue(w.store); !s.nextDue.After(w.now()) {
-			s.nextDue = time.Time{} // not known: something else keeps what is due from being fetched
-		}
+	s.maxDepth = w.o.MaxDepth
+	if stopped == StopDone {
+		s.due = w.summarizeDue()
 	}
 }
 
@@ -48,9 +47,9 @@ func (w *work) heldHosts(f *fetching) (list []HeldHost) {
 }
 
 // fetchStop says why a fetch ended.
-func fetchStop(ctx context.Context, err error, f *fetching) StopReason {
+func fetchStop(ctx context.Context, f *fetching) StopReason {
 	switch reason := limitReasons[f.pool.Reached()]; {
-	case err != nil:
+	case f.pool.Err() != nil:
 		return StopFailed
 	case ctx.Err() != nil:
 		return StopInterrupted
@@ -61,18 +60,27 @@ func fetchStop(ctx context.Context, err error, f *fetching) StopReason {
 }
 
 // fetchCause is the cause of the end of a fetch.
-func (w *work) fetchCause(f *fetching, r FetchReport, l Limits, stopped StopReason) Cause {
+func (w *work) fetchCause(f *fetching, r FetchReport, o FetchOptions, stopped StopReason) Cause {
 	var s situation
 	s.Fetched, s.Failed, s.NotModified, s.Redirected = r.Fetched, r.Failed, r.NotModified, r.Redirected
-	s.RobotsDenied, s.Failures = r.RobotsDenied, r.Failures
-	s.MaxPages, s.MaxBytes, s.MaxTime = l.MaxPages, l.MaxBytes, l.MaxTime
+	s.RobotsDenied, s.delays, s.Failures = r.RobotsDenied, r.CrawlDelay, r.Failures
 	s.look(w, f)
-	s.ended(w, stopped)
+	if s.stopped = stopped; r.Attempts() == 0 { // else what crawldb has due is older than the fetch
+		s.ended(w, stopped)
+	}
 	c := s.cause()
+	left := w.leavesOpen(o, stopped)
 	switch {
-	case c.Kind == CauseDone && c.Help == "":
-		c.Text = "the fetchlist is done"
-	case r.Attempts() > 0 && (c.Kind == CauseLimit || c.Kind == CauseInterrupted):
+	case c.Kind == CauseDone && c.Help == "" && s.HostsAsleep == 0,
+		c.Kind == CauseNothingDue && f.resumed > 0 && r.Attempts() == 0:
+		c = Cause{Kind: CauseDone, Text: "the fetchlist is done"}
+		if left {
+			c.Help = `"seine parse" comes next`
+		}
+	case c.Kind != CauseLimit && c.Kind != CauseInterrupted:
+	case left || f.resumed == 0 && r.Attempts() == 0: // nothing was requested, so the fetchlist stays
+		c.Help = `"seine fetch" goes on with it`
+	default:
 		c.Help = "the rest of the fetchlist is due again after updatedb"
 	}
 	return c

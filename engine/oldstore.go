@@ -3,8 +3,10 @@
 package engine
 
 import (
+	"maps"
 	"slices"
 
+	"github.com/seine-crawler/seine/engine/internal/segment"
 	"github.com/seine-crawler/seine/storage"
 )
 
@@ -69,9 +71,36 @@ func (o *oldStore) stray(number uint32, name string, names []string) bool {
 	return ok
 }
 
+// again says how to seal a segment again. Without an old store only its WARC files say something of it.
+func (o *oldStore) again(number uint32) *segment.Again {
+	if o == nil {
+		return &segment.Again{}
+	}
+	return &segment.Again{Left: o.deletedFrom(number), Sealed: o.sealed[number].Sealed}
+}
+
+// segments are the sealed segments, as they were when they began, except those of which files are lost and none is
+// left. names are the files in the directory, sorted.
+func (o *oldStore) segments(names []string) (list []storage.Segment) {
+	for _, number := range slices.Sorted(maps.Keys(o.sealed)) {
+		seg := o.sealed[number]
+		left := slices.ContainsFunc(seg.WARC, func(f storage.WARCFile) bool {
+			_, there := slices.BinarySearch(names, f.Name)
+			return there
+		})
+		if left || len(seg.WARC) == 0 {
+			list = append(list, storage.Segment{
+				Number: number, State: storage.SegmentOpen, Batch: seg.Batch, Created: seg.Created,
+				Counts: storage.SegmentCounts{Generated: seg.Counts.Generated},
+			})
+		}
+	}
+	return list
+}
+
 // deletedFrom says which URLs of a segment were deleted; nil: none.
 func (o *oldStore) deletedFrom(number uint32) func(key []byte) bool {
-	if o == nil || !o.deleted[number] {
+	if !o.deleted[number] {
 		return nil
 	}
 	return func(key []byte) bool {

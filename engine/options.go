@@ -4,9 +4,7 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"math"
 	"net"
 	"net/netip"
 	"slices"
@@ -14,7 +12,6 @@ import (
 	"time"
 
 	"github.com/seine-crawler/seine/engine/fetch"
-	"github.com/seine-crawler/seine/engine/internal/phases"
 	"github.com/seine-crawler/seine/engine/parse"
 	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/storage"
@@ -68,7 +65,9 @@ type Options struct {
 	// MiB of Memory) and file descriptors allow. Beyond that, such visits are cut off while other hosts wait.
 	Concurrency int
 	// PerHost is the number of simultaneous requests to one host and to one address, 1 to 64; 0 means 1. Raise it only
-	// for your own servers: more than one is impolite.
+	// for your own servers: more than one is impolite. The starts lie Delay / PerHost apart, and a whole Crawl-delay.
+	// Unless Delay is none, each lies 250 ms after the end of any request to the address too, so for a server that
+	// answers quickly more than 3 changes little.
 	PerHost int
 	// FetchTimeout bounds one fetch, from its start to its last byte; 0 means 60 s.
 	FetchTimeout time.Duration
@@ -205,7 +204,8 @@ type Options struct {
 	// held, and must not call the Engine. nil means a panic.
 	OnFatal func(error)
 
-	rebuilding bool // the store is the one that Repair and Rebuild make
+	repairing  bool // a Repair or Rebuild holds the lock of the directory, see lockRebuild
+	rebuilding bool // the store is the one that it makes
 }
 
 // EventListener receives what the engine does. Each function may be nil. They run on the goroutine where the event
@@ -219,8 +219,11 @@ type EventListener struct {
 	// PhaseDone: a phase, a fetch or a crawl ended without an error. r is the type that its method returns.
 	PhaseDone func(r Report)
 	// HostAsleep: a host is not visited until the given time, because it failed too often, or because of what its
-	// robots.txt or the options say: why.
+	// robots.txt or the options say: why. The time is zero if the options forbid to reach it.
 	HostAsleep func(host urlkey.HostKey, until time.Time, why Cause)
+	// RebuildStarts: Rebuild, or Repair that found damage, is about to make a new store. Nothing was changed yet. The
+	// new store depends on the options, which should be those of the crawl.
+	RebuildStarts func()
 	// Warning: something that a person should know and that stops nothing.
 	Warning func(err error)
 }
@@ -308,78 +311,6 @@ func (o *Options) frontierCrawlDelay() time.Duration {
 // normalizers returns the chain for URLs of a scope.
 func (o *Options) normalizers(scope policy.NormalizerScope) policy.URLNormalizers {
 	return o.NormalizerScopes.Of(scope, o.Normalizers)
-}
-
-// validate reports all faults together, each with field, value and rule.
-func (o *Options) validate() error {
-	var faults []error
-	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
-	if o.Dir == "" {
-		fault("Dir is empty: name a data directory")
-	}
-	if o.Memory < memoryMin {
-		fault("Memory %d: want at least %d (64 MiB)", o.Memory, memoryMin)
-	}
-	if o.URLLength < 0 {
-		fault("URLLength %d: want 0 or more", o.URLLength)
-	}
-	if o.Signature != "" && !slices.Contains(signerNames, o.Signature) {
-		fault("Signature %q: want %s", o.Signature, strings.Join(signerNames, ", "))
-	}
-	if o.Concurrency < 1 || o.Concurrency > concurrencyMax {
-		fault("Concurrency %d: want 1 to %d", o.Concurrency, concurrencyMax)
-	}
-	if o.MaxDepth < 0 || o.MaxDepth > depthMax {
-		fault("MaxDepth %d: want 0 (no bound) to %d", o.MaxDepth, depthMax)
-	}
-	if o.ParseLater && o.NoContent {
-		fault("ParseLater and NoContent: without content nothing can be parsed later; set one of them")
-	}
-	if o.PageWorkers < 0 {
-		fault("PageWorkers %d: want 0 (one for each processor) or more", o.PageWorkers)
-	}
-	if o.MaxInterval < time.Second || o.MaxInterval/time.Second > math.MaxUint32 {
-		fault("MaxInterval %s: want 1s to %s", o.MaxInterval, math.MaxUint32*time.Second)
-	}
-	if o.Interval < time.Second || o.Interval > o.MaxInterval {
-		fault("Interval %s: want 1s to MaxInterval, which is %s", o.Interval, o.MaxInterval)
-	}
-	if math.IsNaN(o.SeedScore) || math.IsInf(o.SeedScore, 0) {
-		fault("SeedScore %v: want a number", o.SeedScore)
-	}
-	if o.MaxInlinks < 1 || o.MaxInlinks > inlinksMax {
-		fault("MaxInlinks %d: want 1 to %d", o.MaxInlinks, inlinksMax)
-	}
-	if o.AnchorLength < 1 || o.AnchorLength > storage.AnchorMaxBytes {
-		fault("AnchorLength %d: want 1 to %d", o.AnchorLength, storage.AnchorMaxBytes)
-	}
-	if _, err := phases.ParseDedupOrder(o.DedupOrder); err != nil {
-		fault("DedupOrder %q: %w", o.DedupOrder, err)
-	}
-	if o.PerHost < 1 || o.PerHost > 64 {
-		fault("PerHost %d: want 1 to 64", o.PerHost)
-	}
-	if o.MaxRedirects > redirectsMax {
-		fault("MaxRedirects %d: want at most %d", o.MaxRedirects, redirectsMax)
-	}
-	if o.TrapDuplicates > 100 {
-		fault("TrapDuplicates %d: want at most 100 (percent)", o.TrapDuplicates)
-	}
-	for _, b := range []struct {
-		name  string
-		value int64
-	}{
-		{"HostPages", o.HostPages}, {"HostBytes", o.HostBytes}, {"HostTime", int64(o.HostTime)},
-		{"DomainPages", o.DomainPages}, {"DomainBytes", o.DomainBytes}, {"DomainTime", int64(o.DomainTime)},
-	} {
-		if b.value < 0 {
-			fault("%s %d: want 0 (no bound) or more", b.name, b.value)
-		}
-	}
-	if strings.ContainsFunc(o.UserAgent, func(r rune) bool { return r < ' ' || r > '~' }) {
-		fault("UserAgent %q: want printable ASCII only", o.UserAgent)
-	}
-	return errors.Join(faults...)
 }
 
 // hasContact reports whether a webmaster can find out how to reach whoever runs the crawl.

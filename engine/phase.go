@@ -151,11 +151,12 @@ func (w *work) dueSegments(state storage.SegmentState) ([]uint32, error) {
 	return dueSegments(list, state, begun)
 }
 
-// dueSegments returns the segments in a state, oldest first; of open ones those that have a fetchlist. Without one, the
-// error says which command comes first. begun are the open segments that somebody has begun to fetch.
+// dueSegments returns the segments in a state, oldest first; of open ones those of whose fetchlist something is left
+// that can be fetched now. Without one, the error says which command comes first. begun are the open segments that
+// somebody has begun to fetch.
 func dueSegments(list []storage.Segment, state storage.SegmentState, begun []uint32) (numbers []uint32, err error) {
 	for _, s := range list {
-		if s.State == state && (state != storage.SegmentOpen || s.Batch) {
+		if s.State == state && (state != storage.SegmentOpen || s.Batch && s.Counts.Attempts() == 0) {
 			numbers = append(numbers, s.Number)
 		}
 	}
@@ -171,7 +172,8 @@ func dueSegments(list []storage.Segment, state storage.SegmentState, begun []uin
 func commandBefore(list []storage.Segment, state storage.SegmentState, begun []uint32) string {
 	nearest, command := storage.SegmentState(0), `"seine generate"`
 	for _, s := range list {
-		if s.State >= state || s.State <= nearest {
+		fetched := s.State == storage.SegmentOpen && s.Counts.Attempts() > 0
+		if s.State >= state && !fetched || s.State <= nearest {
 			continue
 		}
 		for _, p := range table {
@@ -183,8 +185,10 @@ func commandBefore(list []storage.Segment, state storage.SegmentState, begun []u
 		case s.State != storage.SegmentOpen:
 		case !s.Batch:
 			command = `"seine crawl"`
-		case slices.Contains(begun, s.Number): // its pages are to be parsed later, or its fetch was cut short
-			command = `"seine parse" (or "seine fetch", to fetch the rest)`
+		case fetched: // its pages are to be parsed later
+			command = `"seine parse"`
+		case slices.Contains(begun, s.Number): // its fetch was cut short
+			command = `"seine fetch" (or "seine parse", which makes the rest due again after updatedb)`
 		default:
 			command = `"seine fetch"`
 		}

@@ -18,6 +18,8 @@ func TestDueSegments(t *testing.T) {
 	}
 	const open, sealed, updated = storage.SegmentOpen, storage.SegmentSealed, storage.SegmentUpdated
 	const linked, indexed = storage.SegmentLinked, storage.SegmentIndexed
+	fetched := seg(1, open, true)
+	fetched.Counts.Failed = 1
 	for _, c := range []struct {
 		name  string
 		list  []storage.Segment
@@ -34,7 +36,9 @@ func TestDueSegments(t *testing.T) {
 		{"a crawl's segment", []storage.Segment{seg(1, open, false)}, sealed, nil, nil, "crawl"},
 		{"not fetched yet", []storage.Segment{seg(1, open, true)}, sealed, nil, nil, "fetch"},
 		{"not fetched yet", []storage.Segment{seg(1, open, true)}, linked, nil, nil, "fetch"},
-		{"to be parsed later", []storage.Segment{seg(1, open, true)}, sealed, []uint32{1}, nil, "parse"},
+		{"stopped", []storage.Segment{seg(1, open, true)}, sealed, []uint32{1}, nil, "fetch"},
+		{"to be parsed later", []storage.Segment{fetched}, sealed, []uint32{1}, nil, "parse"},
+		{"to be parsed later", []storage.Segment{fetched}, open, []uint32{1}, nil, "parse"},
 		{"sealed", []storage.Segment{seg(1, open, true), seg(2, sealed, true)}, updated, nil, nil, "updatedb"},
 		{"updated", []storage.Segment{seg(1, updated, true), seg(2, sealed, true)}, linked, nil, nil, "invertlinks"},
 		{"sealed", []storage.Segment{seg(1, sealed, true), seg(2, sealed, false)}, sealed, nil, []uint32{1, 2}, ""},

@@ -84,7 +84,8 @@ type DedupOptions struct {
 	// Order replaces Options.DedupOrder for this call; "" means that order.
 	Order string
 
-	signatures []storage.Signature // without Segments: the only ones that are compared; nil: all
+	signatures []storage.Signature    // without Segments: the only ones that are compared; nil: all
+	restored   func(key []byte) error // is called with every page that is a duplicate no more; nil: nobody asks
 }
 
 // IndexOptions say what to index. The zero value indexes every linked segment.

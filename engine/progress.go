@@ -12,7 +12,7 @@ import (
 type Progress struct {
 	// Phase is "fetching" (a fetchlist that Generate made), "crawling", "settling" or "done".
 	Phase          string        `json:"phase"`
-	Elapsed        time.Duration `json:"elapsed"`          // since the start
+	Elapsed        time.Duration `json:"elapsed_ns"`       // since the start
 	Fetched        uint64        `json:"fetched"`          // pages
 	Failed         uint64        `json:"failed"`           // as in FetchReport
 	Bytes          uint64        `json:"bytes"`            // received: heads, framing and TLS included
@@ -47,7 +47,7 @@ type Progress struct {
 	Stages         StageCPU          `json:"stages"`             // processor time since the start
 	MaxPages       int64             `json:"max_pages,omitempty"`
 	MaxBytes       int64             `json:"max_bytes,omitempty"`
-	MaxTime        time.Duration     `json:"max_time,omitempty"`
+	MaxTime        time.Duration     `json:"max_time_ns,omitempty"`
 }
 
 // ETA returns the time to the limit that is nearest at the average rate so far, and the share of it that is used, from

@@ -28,8 +28,9 @@ type RebuildReport struct {
 
 // String is one line.
 func (r RebuildReport) String() string {
-	return fmt.Sprintf("rebuild: %d segments, %d pages, %d links, %d seeds; %d WARC files changed in %.2fs",
-		r.Segments, r.Pages, r.Links, r.Seeds, len(r.Changed), r.Took.Seconds())
+	return fmt.Sprintf("rebuild: %s, %s, %s, %s; %s of WARC files in %.2fs", count(r.Segments, "segment"),
+		count(r.Pages, "page"), count(r.Links, "link"), count(r.Seeds, "seed"),
+		count(uint64(len(r.Changed)), "change"), r.Took.Seconds())
 }
 
 // Rebuild makes the store of a directory that has none, or an empty one, of its WARC files alone: crawldb with its
@@ -41,15 +42,22 @@ func (r RebuildReport) String() string {
 // been, and counts as a seed with the score 1. Lost are seeds that were never fetched, scores and intervals that seeds
 // were given, what robots.txt files say (they are requested again), fetchlists that nobody began to fetch, what was
 // recorded of hosts' pauses, and deletions before the last purge. Pages that were stored with NoContent are not known
-// to have been fetched.
+// to have been fetched. URLs that were not fetched are due from now on. A segment was created when its first record was
+// written and sealed when its last one was; no segment was made by generate, and those into which nothing was fetched
+// are gone. All else is shown as before.
 //
-// A crash during Rebuild leaves the directory without a store, and Rebuild begins anew. Errors: ErrLocked; an error if
-// there is a store; those of the machine.
-func Rebuild(ctx context.Context, o Options) (RebuildReport, error) {
+// A crash during Rebuild leaves the directory without a store, and Rebuild begins anew. Errors: ErrLocked, also while
+// another Rebuild or Repair runs; an error if there is a store; those of the machine.
+func Rebuild(ctx context.Context, o Options) (_ RebuildReport, err error) {
 	o = o.withDefaults()
 	if err := o.validate(); err != nil {
 		return RebuildReport{}, fmt.Errorf("rebuilding data directory %q: %w", o.Dir, err)
 	}
+	unlock, err := o.lockRebuild()
+	if err != nil {
+		return RebuildReport{}, advised(wrapf(err, "rebuilding %s", o.Dir))
+	}
+	defer func() { err = errors.Join(err, unlock()) }()
 	if _, err := o.finishMove(); err != nil {
 		return RebuildReport{}, advised(err)
 	}
@@ -91,12 +99,16 @@ func (o *Options) canRebuild() error {
 type rebuilt struct {
 	RebuildReport
 	restored phases.Restored
+	gaps     uint64 // damaged places in other ranges of the old store
 }
 
 // rebuild makes a store of the WARC files, and of what can be read of the old one unless that is nil. In the end it
 // gives the store the name rebuiltName, which says that it is complete.
 func (o Options) rebuild(ctx context.Context, old *oldStore) (r rebuilt, err error) {
 	start := o.Now()
+	if o.Events.RebuildStarts != nil {
+		o.Events.RebuildStarts()
+	}
 	o.rebuilding, o.MustExist, o.ReadOnly = true, false, false
 	if err := storage.Clear(o.FS, o.storeDir()); err != nil {
 		return r, err
@@ -105,7 +117,7 @@ func (o Options) rebuild(ctx context.Context, old *oldStore) (r rebuilt, err err
 		return r, err
 	}
 	if old != nil {
-		if err := o.inherit(old.Store); err != nil {
+		if r.gaps, err = o.inherit(old); err != nil {
 			return r, err
 		}
 	}
@@ -135,36 +147,41 @@ func (w *work) replay(ctx context.Context, old *oldStore, r *rebuilt) error {
 	}
 	for _, seg := range list {
 		if old == nil || old.updated[seg.Number] {
-			w.left = old.deletedFrom(seg.Number)
-			if err := w.replaySegment(ctx, seg.Number, old == nil, r); err != nil {
+			if err := w.replaySegment(ctx, seg.Number, old, old == nil, r); err != nil {
 				return err
 			}
 		}
 	}
-	w.left = nil
 	if old != nil {
 		if r.restored, err = w.phases.Restore(ctx, old.Store); err != nil {
 			return err
 		}
-		if err := inheritRange(w.store, old.Store, storage.LoweredRange()); err != nil {
-			return err
+		for _, of := range []storage.Range{storage.LoweredRange(), storage.HostFactsRange()} {
+			gaps, err := inheritRange(w.store, old.Store, of)
+			if err != nil {
+				return err
+			}
+			r.gaps += gaps
 		}
 	}
 	for _, seg := range list {
 		if old != nil && !old.updated[seg.Number] {
-			if err := w.replaySegment(ctx, seg.Number, false, r); err != nil {
+			if err := w.replaySegment(ctx, seg.Number, old, false, r); err != nil {
 				return err
 			}
 		}
 	}
-	if err := w.inheritFetchlists(old); err != nil {
+	if err := w.inheritFetchlists(old, r); err != nil {
+		return err
+	}
+	if _, _, err := w.readmit(ctx); err != nil { // pages whose depth fell; some of their records may be lost
 		return err
 	}
 	return w.settle(ctx, &hooks{})
 }
 
 // inheritFetchlists copies the fetchlists that nobody has begun to fetch.
-func (w *work) inheritFetchlists(old *oldStore) error {
+func (w *work) inheritFetchlists(old *oldStore, r *rebuilt) error {
 	if old == nil {
 		return nil
 	}
@@ -173,7 +190,9 @@ func (w *work) inheritFetchlists(old *oldStore) error {
 		if err == nil && !begun {
 			err = w.store.PutSegment(seg)
 			if err == nil {
-				err = inheritRange(w.store, old.Store, storage.Fetchlist(seg.Number))
+				var gaps uint64
+				gaps, err = inheritRange(w.store, old.Store, storage.Fetchlist(seg.Number))
+				r.gaps += gaps
 			}
 		}
 		if err != nil {
@@ -185,7 +204,10 @@ func (w *work) inheritFetchlists(old *oldStore) error {
 
 // replaySegment takes a segment up to linked. With inferSeeds, pages that no page before links to count as seeds. An
 // old store knows the seeds; pages whose referrers are lost must not become some, for a seed widens the scope.
-func (w *work) replaySegment(ctx context.Context, number uint32, inferSeeds bool, r *rebuilt) error {
+func (w *work) replaySegment(
+	ctx context.Context, number uint32, old *oldStore, inferSeeds bool, r *rebuilt,
+) error {
+	w.again = old.again(number)
 	sealed, err := w.seal(ctx, number)
 	if err != nil {
 		return err
@@ -269,8 +291,8 @@ func (o *Options) setAside(path, why string, changed *[]string) error {
 }
 
 // inherit begins the new store with what no WARC file says: the settings of the directory, the seeds' hosts and what
-// else is in meta, and what is known of hosts.
-func (o *Options) inherit(old *storage.Store) error {
+// else is in meta, and when segments began.
+func (o *Options) inherit(old *oldStore) (gaps uint64, err error) {
 	if signature, ok, err := old.Setting(settingSignature); err == nil && ok {
 		o.Signature = signature
 	} else if err == nil {
@@ -278,18 +300,33 @@ func (o *Options) inherit(old *storage.Store) error {
 	}
 	made, err := o.openStore((&work{o: *o}).warn)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	for _, r := range []storage.Range{storage.Meta(), storage.HostFactsRange()} {
-		if err = inheritRange(made, old, r); err != nil {
-			break
-		}
+	gaps, err = inheritRange(made, old.Store, storage.Meta())
+	if err == nil {
+		err = o.inheritSegments(made, old)
 	}
-	return errors.Join(err, made.Close())
+	return gaps, errors.Join(err, made.Close())
 }
 
-// inheritRange copies what the new store does not have. Of settings it has its own.
-func inheritRange(made, old *storage.Store, r storage.Range) error {
+// inheritSegments makes the segments that the old store had, as they were when they began.
+func (o *Options) inheritSegments(made *storage.Store, old *oldStore) error {
+	names, err := storage.NewWARCFS(o.FS).List(o.warcDir())
+	if err != nil {
+		return err
+	}
+	slices.Sort(names)
+	for _, seg := range old.segments(names) {
+		if err := made.PutSegment(seg); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inheritRange copies what the new store does not have; of settings it has its own. It returns the number of damaged
+// places, behind which it goes on.
+func inheritRange(made, old *storage.Store, r storage.Range) (gaps uint64, err error) {
 	var keys, values [][]byte
 	size := 0
 	flush := func() error {
@@ -305,7 +342,7 @@ func inheritRange(made, old *storage.Store, r storage.Range) error {
 		return err
 	}
 	var facts storage.HostFacts
-	_, err := old.Salvage(r, func([]byte) []byte { return nil }, func(key, value []byte) error {
+	gaps, err = old.Salvage(r, storage.Beyond, func(key, value []byte) error {
 		if r == storage.HostFactsRange() && storage.DecodeHostFacts(value, &facts) != nil {
 			return nil
 		}
@@ -318,5 +355,5 @@ func inheritRange(made, old *storage.Store, r storage.Range) error {
 		}
 		return flush()
 	})
-	return errors.Join(err, flush())
+	return gaps, errors.Join(err, flush())
 }

@@ -48,19 +48,22 @@ func (r DeleteReport) String() string {
 // PurgeReport counts what Purge removed.
 type PurgeReport struct {
 	Parsed    uint64   `json:"parsed"`    // parse records of versions that were replaced
+	Inlinks   uint64   `json:"inlinks"`   // of linkdb, from these versions
 	Captures  uint64   `json:"captures"`  // responses and failures in WARC files
 	Removed   uint64   `json:"removed"`   // WARC files
 	Rewritten uint64   `json:"rewritten"` // WARC files, without what was deleted
 	Bytes     int64    `json:"bytes"`     // by which the WARC files are smaller
 	Documents uint64   `json:"documents"` // that left the index: a filter denies their URLs, or the pages are gone
+	Refreshed uint64   `json:"refreshed"` // documents that lost anchors
 	Segments  int      `json:"segments"`  // index segments that were written again without deleted documents
 	Took      Duration `json:"seconds"`
 }
 
 func (r PurgeReport) String() string {
-	return fmt.Sprintf("purge: %d parse records, %d responses, %d WARC files removed and %d rewritten (%d bytes), "+
-		"%d documents, %d index segments rewritten in %.2fs",
-		r.Parsed, r.Captures, r.Removed, r.Rewritten, r.Bytes, r.Documents, r.Segments, r.Took.Seconds())
+	return fmt.Sprintf("purge: %d parse records, %d inlinks, %d responses, %d WARC files removed and %d rewritten "+
+		"(%d bytes), %d documents; %d documents lost anchors, %d index segments rewritten in %.2fs",
+		r.Parsed, r.Inlinks, r.Captures, r.Removed, r.Rewritten, r.Bytes, r.Documents, r.Refreshed, r.Segments,
+		r.Took.Seconds())
 }
 
 func (w *work) recrawl(ctx context.Context, targets []string) (RecrawlReport, []urlkey.HostKey, error) {
@@ -77,6 +80,7 @@ func (w *work) recrawl(ctx context.Context, targets []string) (RecrawlReport, []
 	if err != nil {
 		return r, nil, err
 	}
+	w.hintPorts("recrawl", targets, done.Records)
 	r.Took = w.took(start)
 	w.done(r)
 	return r, done.Woken, nil
@@ -94,23 +98,23 @@ func (w *work) deleteTargets(ctx context.Context, targets []string) (DeleteRepor
 	if err := w.requireLinked(); err != nil {
 		return r, err
 	}
-	relinked := w.sorter(foldLast)
-	defer relinked.Close()
-	deleted, err := w.deleteNow(ctx, phases.DeleteOptions{
-		Targets: named, Relinked: func(key []byte) error { return relinked.Add(key, nil) },
-	})
+	stale := w.sorter(foldLast) // pages whose documents depended on what is deleted
+	defer stale.Close()
+	note := func(key []byte) error { return stale.Add(key, nil) }
+	deleted, err := w.deleteNow(ctx, phases.DeleteOptions{Targets: named, Relinked: note})
 	r.Records, r.Documents, r.Inlinks = deleted.Records, deleted.Documents, deleted.Inlinks
 	r.Withheld, r.Parsed, r.Captures = deleted.Withheld, deleted.Parsed, deleted.Captures
 	if err != nil {
 		return r, err
 	}
-	d, err := w.dedup(ctx, DedupOptions{signatures: deleted.Signatures})
+	w.hintPorts("delete", targets, deleted.Records)
+	d, err := w.dedup(ctx, DedupOptions{signatures: deleted.Signatures, restored: note})
 	if err != nil {
 		return r, err
 	}
 	r.Restored = d.Restored
-	if !w.o.NoIndex && (relinked.Len() > 0 || d.Restored > 0) {
-		x, err := w.refreshSome(ctx, relinked, d.Restored > 0)
+	if !w.o.NoIndex && stale.Len() > 0 {
+		x, err := w.refreshSome(ctx, stale)
 		if err != nil {
 			return r, err
 		}
@@ -119,6 +123,19 @@ func (w *work) deleteTargets(ctx context.Context, targets []string) (DeleteRepor
 	r.Took = w.took(start)
 	w.done(r)
 	return r, nil
+}
+
+// hintPorts warns of names of hosts that are known with a port only, if nothing was found.
+func (w *work) hintPorts(command string, targets []string, found uint64) {
+	for _, t := range targets {
+		h, err := urlkey.ParseHost(t)
+		if found > 0 || err != nil {
+			continue
+		}
+		if with := w.inspect.WithPort(h); with != "" {
+			w.warn(fmt.Errorf("%s: %s is not known without a port; known is %s", command, t, with))
+		}
+	}
 }
 
 // requireLinked refuses to delete while the outcomes of a segment are not in every range: they would come back.
@@ -152,12 +169,12 @@ func (w *work) deleteNow(ctx context.Context, o phases.DeleteOptions) (phases.De
 	return deleted, err
 }
 
-// refreshSome brings the documents of some keys up to date, or with all those of all pages.
-func (w *work) refreshSome(ctx context.Context, keys *storage.Sorter, all bool) (IndexReport, error) {
+// refreshSome brings the documents of some keys up to date.
+func (w *work) refreshSome(ctx context.Context, keys *storage.Sorter) (IndexReport, error) {
 	start := w.now()
 	w.indexMu.Lock()
 	defer w.indexMu.Unlock()
-	return w.indexSegments(ctx, IndexOptions{Segments: []uint32{}, Refresh: all, keys: keys}, start)
+	return w.indexSegments(ctx, IndexOptions{Segments: []uint32{}, keys: keys}, start)
 }
 
 func (w *work) purge(ctx context.Context) (PurgeReport, error) {
@@ -170,10 +187,20 @@ func (w *work) purge(ctx context.Context) (PurgeReport, error) {
 		}
 		r.Documents = x.Deleted
 	}
-	p, err := w.segments.Purge(ctx)
-	r.Parsed, r.Captures, r.Removed, r.Rewritten, r.Bytes = p.Parsed, p.Captures, p.Removed, p.Rewritten, p.Bytes
+	relinked := w.sorter(foldLast)
+	defer relinked.Close()
+	p, err := w.segments.Purge(ctx, func(key []byte) error { return relinked.Add(key, nil) })
+	r.Parsed, r.Inlinks, r.Captures = p.Parsed, p.Inlinks, p.Captures
+	r.Removed, r.Rewritten, r.Bytes = p.Removed, p.Rewritten, p.Bytes
 	if err != nil {
 		return r, err
+	}
+	if !w.o.NoIndex && relinked.Len() > 0 {
+		x, err := w.refreshSome(ctx, relinked)
+		if err != nil {
+			return r, err
+		}
+		r.Refreshed = x.Refreshed
 	}
 	w.indexMu.Lock()
 	defer w.indexMu.Unlock()

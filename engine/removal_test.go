@@ -8,9 +8,11 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -19,6 +21,7 @@ import (
 	"github.com/seine-crawler/seine/engine"
 	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
 	"github.com/seine-crawler/seine/storage/warc"
 )
 
@@ -239,6 +242,42 @@ func TestDelete(t *testing.T) {
 	})
 }
 
+// TestDeleteRefreshesSome: a deletion looks at the documents that depended on it, and at no others: at the duplicate
+// that it restores, and at the page that a deleted one linked to.
+func TestDeleteRefreshesSome(t *testing.T) {
+	r := newRemoval(t, nil)
+	defer func() { mustClose(t, r.e) }()
+	if _, err := r.e.Inject(ctx, r.n.seeds("a.test/")); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		g, err := r.e.Generate(ctx, engine.GenerateOptions{})
+		if errors.Is(err, engine.ErrNothingDue) {
+			break
+		}
+		if err == nil {
+			_, err = r.e.Fetch(ctx, engine.FetchOptions{Segment: g.Segment})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		finish(t, r.e, g.Segment)
+	}
+	survivor := "a.test/same"
+	if rec, err := r.e.Inspect().Record(r.url(survivor)); err != nil || rec.Status == storage.StatusDuplicate {
+		survivor = "b.test/same/too"
+	}
+	r.finds(map[string]int{"lighthouse": 1, "pennant": 1}) // the index does not know yet who links to a.test/secret
+	if d := r.delete(r.url(survivor)); d.Restored != 1 || d.Refreshed != 0 {
+		t.Errorf("%+v", d)
+	}
+	r.finds(map[string]int{"lighthouse": 1, "pennant": 1})
+	if x, err := r.e.Index(ctx, engine.IndexOptions{Refresh: true}); err != nil || x.Refreshed == 0 {
+		t.Errorf("nothing was stale, so nothing is shown: %+v, %v", x, err)
+	}
+	r.finds(map[string]int{"pennant": 2})
+}
+
 // TestRecrawl: targets are due at once and keep what they have, also while a crawl runs, which then fetches them.
 func TestRecrawl(t *testing.T) {
 	removalWays(t, func(t *testing.T, fill func(*engine.Engine, engine.InjectOptions)) {
@@ -327,32 +366,46 @@ func TestDenied(t *testing.T) {
 			write("")
 			r := newRemoval(t, func(o *engine.Options) { o.LiveFilters = watchedHosts(t, denied) })
 			defer func() { mustClose(t, r.e) }()
-			next := func() {
+			next := func() (left uint64) {
 				mustClose(t, r.e)
 				r.o.LiveFilters = watchedHosts(t, denied)
 				r.e = open(t, r.o)
 				var err error
 				switch how {
 				case "index":
-					_, err = r.e.Index(context.Background(), engine.IndexOptions{Refresh: true})
+					var x engine.IndexReport
+					x, err = r.e.Index(context.Background(), engine.IndexOptions{Refresh: true})
+					left = x.Denied
 				case "crawl":
-					_, err = r.e.Crawl(context.Background(), crawlFrom(r.url("b.test/other")))
+					var c engine.CrawlReport
+					c, err = r.e.Crawl(context.Background(), crawlFrom(r.url("b.test/other")))
+					left = c.Denied
 				case "purge":
-					_, err = r.e.Purge(context.Background())
+					var p engine.PurgeReport
+					p, err = r.e.Purge(context.Background())
+					left = p.Documents
 				}
 				if err != nil {
 					t.Fatal(err)
 				}
 				verify(t, r.e)
+				return left
 			}
-			if _, err := r.e.Crawl(context.Background(), crawlFrom(r.url("a.test/"))); err != nil {
+			before, err := r.e.Crawl(context.Background(), crawlFrom(r.url("a.test/")))
+			if err != nil {
 				t.Fatal(err)
 			}
 			write("a.test\n")
-			next()
+			left := next()
+			after, err := r.e.IndexStats()
+			if err != nil || left == 0 || how != "crawl" && left != before.Documents-after.Documents {
+				t.Errorf("%d documents left the index: %d, then %d, %v", left, before.Documents, after.Documents, err)
+			}
 			r.finds(map[string]int{"harbour": 0, "albatross": 0, "jetty": 1})
 			write("")
-			next()
+			if left := next(); left != 0 {
+				t.Errorf("%d documents left the index that are permitted", left)
+			}
 			r.finds(map[string]int{"harbour": 1, "albatross": 1, "jetty": 1})
 		})
 	}
@@ -459,5 +512,78 @@ func TestDeleteBetweenPhases(t *testing.T) {
 	verify(t, r.e)
 	if got := r.known("a.test/secret"); !got[0] {
 		t.Error("a page that was fetched later links to it, and it is not known")
+	}
+}
+
+// TestPortHint: who names a host without its port is told under which ports it is known.
+func TestPortHint(t *testing.T) {
+	var warned []string
+	r := newRemoval(t, func(o *engine.Options) {
+		o.Events.Warning = func(err error) { warned = append(warned, err.Error()) }
+	})
+	defer func() { mustClose(t, r.e) }()
+	batch(t, r.e, r.n.seeds("a.test/"), 0)
+	known := strings.TrimSuffix(strings.TrimPrefix(r.url("a.test/"), "http://"), "/")
+	if x, err := r.e.Recrawl(context.Background(), "a.test"); err != nil || x.Records != 0 {
+		t.Errorf("%s, %v", x, err)
+	}
+	if x, err := r.e.Delete(context.Background(), "a.test"); err != nil || x.Records != 0 {
+		t.Errorf("%s, %v", x, err)
+	}
+	want := []string{"recrawl: a.test is not known without a port; known is " + known,
+		"delete: a.test is not known without a port; known is " + known}
+	if !slices.Equal(warned, want) {
+		t.Errorf("%q, want %q", warned, want)
+	}
+	for _, err := range r.e.Inspect().Hosts(context.Background(), engine.HostFilter{Host: "a.test"}) {
+		if !errors.Is(err, engine.ErrNotFound) || !strings.HasSuffix(err.Error(), "known is "+known) {
+			t.Error(err)
+		}
+	}
+}
+
+// TestRepairAfterDelete: a repair brings back neither links to deleted URLs nor those URLs, and withholds
+// none of them where its scope is another.
+func TestRepairAfterDelete(t *testing.T) {
+	for _, scope := range []policy.Scope{policy.ScopeAny, policy.ScopeHost} {
+		r := newRemoval(t, nil)
+		if _, err := r.e.Crawl(ctx, engine.CrawlOptions{Inject: r.n.seeds("a.test/")}); err != nil {
+			t.Fatal(err)
+		}
+		deleted := []string{"b.test/", "b.test/same/too", "a.test/secret", "a.test/missing"}
+		for _, page := range deleted {
+			r.delete(r.url(page))
+		}
+		mustClose(t, r.e)
+		spoil(t, rand.New(rand.NewPCG(1, 1)), r.o.Dir, "request", "", false)
+		o := r.o
+		o.Scope = scope
+		if rep, err := engine.Repair(ctx, o); err != nil || rep.Gaps > 0 || rep.Left.Problems > 0 {
+			t.Fatalf("%v: %s\n%s", err, rep, rep.Left)
+		}
+		store, err := storage.Open(filepath.Join(r.o.Dir, "store"), storage.Options{ReadOnly: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, of := range []storage.Range{storage.Crawldb(), storage.Linkdb(), storage.WithheldRange()} {
+			sc := store.Scan(of, nil, nil)
+			for sc.Next() {
+				for _, page := range deleted {
+					u, err := urlkey.Parse(r.url(page))
+					if err != nil {
+						t.Fatal(err)
+					}
+					if target, _, _ := bytes.Cut(sc.Key(), []byte{0}); string(target) == string(u.Key()) {
+						t.Errorf("scope %s: %q is back: % x", scope, target, of)
+					}
+				}
+			}
+			if err := sc.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := store.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/seine-crawler/seine/engine"
+	"github.com/seine-crawler/seine/storage"
 )
 
 var ctx = context.Background()
@@ -99,8 +100,11 @@ func TestRepairKeeps(t *testing.T) {
 	want := digest(t, e)
 	mustClose(t, e)
 	rng := rand.New(rand.NewPCG(1, 1))
-	for _, c := range []struct{ record, files string }{{record: "request"}, {files: "*.sst"}} {
-		what := spoil(t, rng, o.Dir, c.record, c.files, false)
+	for _, c := range []struct {
+		record, files string
+		cut           bool
+	}{{record: "request"}, {files: "*.sst"}, {files: "*.sst", cut: true}} {
+		what := spoil(t, rng, o.Dir, c.record, c.files, c.cut)
 		r, err := engine.Repair(ctx, o)
 		if err != nil || r.Found.Problems == 0 || r.Left.Problems > 0 {
 			t.Fatalf("%s: %v: %s\n%s\n%s", what, err, r, r.Found, r.Left)
@@ -153,6 +157,36 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
+// TestReadsOlderFormat: what an older program wrote is read as it is, and no file changes.
+func TestReadsOlderFormat(t *testing.T) {
+	o, want := crawled(t, anyHostWeb(t, 4, 10))
+	e := open(t, o)
+	err := e.Store().Apply(func(b *storage.Batch) error { return b.Set(storage.Meta(), []byte("format"), []byte("6")) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustClose(t, e)
+	before := filesOf(t, o.Dir)
+	o.ReadOnly = true
+	e = open(t, o)
+	sameDigest(t, digest(t, e), want)
+	if hits, err := e.Search(ctx, "harbour", engine.SearchOptions{}); err != nil || hits.Total == 0 {
+		t.Errorf("%d hits, %v", hits.Total, err)
+	}
+	for s, err := range e.Inspect().Segments(ctx) {
+		if err != nil || s.State != storage.SegmentIndexed {
+			t.Errorf("%+v, %v", s, err)
+		}
+	}
+	mustClose(t, e)
+	if r, err := engine.Verify(ctx, o); err != nil || r.Problems > 0 {
+		t.Errorf("%v: %s", err, r)
+	}
+	if after := filesOf(t, o.Dir); !maps.Equal(before, after) {
+		t.Errorf("files changed: %q, before %q", slices.Sorted(maps.Keys(after)), slices.Sorted(maps.Keys(before)))
+	}
+}
+
 // filesOf returns the contents of all files below a directory.
 func filesOf(t *testing.T, dir string) map[string]string {
 	t.Helper()
@@ -184,7 +218,7 @@ func TestLostFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := engine.Open(o)
-		if !errors.Is(err, engine.ErrDamaged) || !strings.Contains(err.Error(), "seine verify --repair") {
+		if !errors.Is(err, engine.ErrDamaged) || !strings.Contains(err.Error(), "seine verify --dir DIR --repair") {
 			t.Errorf("without %s: %v", name, err)
 		}
 		reading := o
@@ -245,5 +279,24 @@ func TestRepairReadsOn(t *testing.T) {
 	defer mustClose(t, e)
 	if kept, err := e.Inspect().Record(unfetched); err != nil || kept.Score != 7 {
 		t.Errorf("%+v, %v", kept, err)
+	}
+}
+
+// TestRepairLowered: a page whose depth fell and whose record is lost does not wait for ever to pass its depth on.
+func TestRepairLowered(t *testing.T) {
+	o, _ := crawled(t, anyHostWeb(t, 3, 5))
+	s, err := storage.Open(filepath.Join(o.Dir, "store"), storage.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = s.Apply(func(b *storage.Batch) error {
+		return b.Set(storage.LoweredRange(), []byte("example,never,)/ http"), []byte{0})
+	})
+	if err := errors.Join(err, s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	r, err := engine.Repair(ctx, o)
+	if err != nil || r.Found.Problems != 1 || r.Left.Problems > 0 {
+		t.Fatalf("%v: %s\n%s\n%s", err, r, r.Found, r.Left)
 	}
 }

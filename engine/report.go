@@ -44,6 +44,32 @@ func (d *Duration) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
+// Milliseconds is a time.Duration that JSON has as a whole number of milliseconds, under a name that ends in _ms.
+type Milliseconds time.Duration
+
+// String is that of time.Duration.
+func (d Milliseconds) String() string { return time.Duration(d).String() }
+
+// MarshalJSON writes a number of milliseconds.
+func (d Milliseconds) MarshalJSON() ([]byte, error) {
+	return strconv.AppendInt(nil, time.Duration(d).Milliseconds(), 10), nil
+}
+
+// UnmarshalJSON reads a number of milliseconds.
+func (d *Milliseconds) UnmarshalJSON(b []byte) error {
+	ms, err := strconv.ParseInt(string(b), 10, 64)
+	if err != nil {
+		return fmt.Errorf("reading a duration: %q is not a number of milliseconds", b)
+	}
+	*d = Milliseconds(time.Duration(ms) * time.Millisecond)
+	return nil
+}
+
+// milliseconds makes Milliseconds of a stored number of them.
+func milliseconds[N uint32 | uint64](ms N) Milliseconds {
+	return Milliseconds(time.Duration(ms) * time.Millisecond)
+}
+
 // InjectReport counts what became of seed lines.
 type InjectReport struct {
 	Lines     uint64   `json:"lines"`              // without comments and empty lines
@@ -177,16 +203,17 @@ type IndexReport struct {
 	Segments  []uint32 `json:"segments"`   // that are indexed now
 	Added     uint64   `json:"added"`      // documents of URLs that had none
 	Refreshed uint64   `json:"refreshed"`  // documents that replaced another: page or anchors changed
-	Deleted   uint64   `json:"deleted"`    // documents of pages that have nothing to index any more
+	Deleted   uint64   `json:"deleted"`    // documents of pages that have nothing to index any more, or are denied
+	Denied    uint64   `json:"denied"`     // of Deleted, those that a filter file denies
 	Skipped   uint64   `json:"skipped"`    // URLs with nothing to index: redirect, gone, duplicate, noindex, not text
 	TextBytes uint64   `json:"text_bytes"` // of the documents added and refreshed
 	Took      Duration `json:"seconds"`
 }
 
 func (r IndexReport) String() string {
-	return fmt.Sprintf("index: %d segments, %d documents added, %d refreshed, %d deleted, %d skipped, "+
-		"%d bytes of text in %.2fs",
-		len(r.Segments), r.Added, r.Refreshed, r.Deleted, r.Skipped, r.TextBytes, r.Took.Seconds())
+	return fmt.Sprintf("index: %d segments, %d documents added, %d refreshed, %d deleted (%d of them denied), "+
+		"%d skipped, %d bytes of text in %.2fs",
+		len(r.Segments), r.Added, r.Refreshed, r.Deleted, r.Denied, r.Skipped, r.TextBytes, r.Took.Seconds())
 }
 
 // FetchReport counts the outcomes of fetches that are on disk. Each is in exactly one of Fetched, NotModified,
@@ -199,6 +226,8 @@ type FetchReport struct {
 	NotModified  uint64 `json:"not_modified"`  // unchanged since the last fetch
 	Redirected   uint64 `json:"redirected"`    // answered with a redirect
 	RobotsDenied uint64 `json:"robots_denied"` // not requested
+	// CrawlDelay is the part of RobotsDenied whose robots.txt demands a longer delay than Options.MaxCrawlDelay.
+	CrawlDelay uint64 `json:"crawl_delay,omitempty"`
 	// Bytes were received, for robots.txt and for what has no outcome too: heads, framing and TLS included.
 	Bytes uint64 `json:"bytes"`
 	// Replayed counts requests that were sent again after the host's delay, because their kept connection was closed.
@@ -211,14 +240,20 @@ type FetchReport struct {
 func fetchReport(number uint32, c segment.Counts) FetchReport {
 	return FetchReport{
 		Segment: number, Fetched: c.Fetched, Failed: c.Failed, Gone: c.Gone, NotModified: c.NotModified,
-		Redirected: c.Redirected, RobotsDenied: c.RobotsDenied, Bytes: c.Bytes, Replayed: c.Replayed,
-		Failures: c.Failures,
+		Redirected: c.Redirected, RobotsDenied: c.RobotsDenied, CrawlDelay: c.CrawlDelay, Bytes: c.Bytes,
+		Replayed: c.Replayed, Failures: c.Failures,
 	}
 }
 
 // Attempts returns the number of outcomes.
 func (r FetchReport) Attempts() uint64 {
 	return r.Fetched + r.Failed + r.NotModified + r.Redirected + r.RobotsDenied
+}
+
+// NothingFetched reports whether a fetch was to request something and nothing came of it: the cause says why.
+func (r FetchReport) NothingFetched() bool {
+	return r.Attempts() == 0 && r.Cause.Kind != CauseInterrupted && r.Cause.Kind != CauseDone &&
+		r.Cause.Kind != CauseNothingDue
 }
 
 func (r FetchReport) String() string {
@@ -243,6 +278,7 @@ type CrawlReport struct {
 	Duplicates     uint64     `json:"duplicates"`       // pages marked db_duplicate, less those restored
 	Indexed        uint64     `json:"indexed"`          // documents added, less those that left the index
 	Documents      uint64     `json:"documents"`        // in the index, at the end
+	Denied         uint64     `json:"denied,omitempty"` // documents that left the index: a filter file denies them now
 	PagesPerSecond float64    `json:"pages_per_second"` // Fetched by Took
 	CPUSeconds     float64    `json:"cpu_seconds"`      // of the process, user and system
 	CPUByStage     StageCPU   `json:"cpu_by_stage"`     // parts of CPUSeconds
@@ -256,15 +292,22 @@ func (r CrawlReport) String() string {
 	if r.Documents != r.Indexed {
 		indexed += fmt.Sprintf(" (%d documents in the index)", r.Documents)
 	}
+	if r.Denied > 0 {
+		indexed += fmt.Sprintf(", %d denied ones left the index", r.Denied)
+	}
 	return fmt.Sprintf("crawl: %d fetched, %d failed (%d gone), %d not modified, %d redirected, %d denied by robots; "+
-		"%d discovered, %d duplicates, %s; %d segments in %.2fs, %.0f pages/s, %.2f CPU s: %s (%s)",
+		"%d discovered, %d duplicates, %s; %d segments in %.2fs, %.0f pages/s (%s)",
 		r.Fetched, r.Failed, r.Gone, r.NotModified, r.Redirected, r.RobotsDenied,
 		r.Discovered, r.Duplicates, indexed, r.Segments, r.Took.Seconds(), r.PagesPerSecond,
-		r.CPUSeconds, r.CPUByStage, r.Stopped) + r.replayed()
+		r.Stopped) + r.replayed()
 }
 
 // NothingFetched reports whether the crawl was to fetch something and got no page: the cause says why. It is false
-// where nothing was due, and where the crawl was interrupted.
+// where nothing was due within the budgets, and where the crawl was interrupted.
 func (r CrawlReport) NothingFetched() bool {
-	return r.Fetched+r.NotModified == 0 && r.Cause.Kind != CauseNothingDue && r.Cause.Kind != CauseInterrupted
+	switch r.Cause.Kind {
+	case CauseNothingDue, CauseBudget, CauseInterrupted:
+		return false
+	}
+	return r.Fetched+r.NotModified == 0
 }

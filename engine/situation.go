@@ -25,8 +25,19 @@ type situation struct {
 	syncing  time.Duration     // for how long the sync that is under way has lasted
 	silent   time.Duration     // for how long no request has ended
 	delay    time.Duration     // of the crawl; negative: none
-	empty    bool              // crawldb has no URL
-	nextDue  time.Time         // when something is due again; zero: not known
+	delays   uint64            // of RobotsDenied, those for a Crawl-delay beyond Options.MaxCrawlDelay
+	maxDepth int               // of the crawl
+	due      dueSummary        // of crawldb, at the end
+}
+
+// dueSummary says what crawldb has due, as of the last updatedb, and what keeps it from being fetched.
+type dueSummary struct {
+	empty bool          // crawldb has no URL
+	next  time.Time     // when something is due again; zero: not known, or something else keeps it from being fetched
+	spent []spentBudget // budgets that keep back what is due now, at most spentShown
+	// tooDeep says that something is due now and lies deeper than max-depth. Without spent budgets it is looked for in
+	// deepRecordsRead records.
+	tooDeep bool
 }
 
 // Bounds of what counts as slow, on any machine.
@@ -55,11 +66,11 @@ func (s *situation) cause() Cause {
 	case StopInterrupted:
 		return Cause{CauseInterrupted, "it was interrupted", again}
 	case StopMaxPages:
-		return Cause{CauseLimit, fmt.Sprintf("--max-pages %d is reached", s.MaxPages), again}
+		return Cause{CauseLimit, "--max-pages is reached", again}
 	case StopMaxBytes:
-		return Cause{CauseLimit, fmt.Sprintf("--max-bytes %d is reached", s.MaxBytes), again}
+		return Cause{CauseLimit, "--max-bytes is reached", again}
 	case StopMaxTime:
-		return Cause{CauseLimit, fmt.Sprintf("--max-time %s is reached", s.MaxTime), again}
+		return Cause{CauseLimit, "--max-time is reached", again}
 	}
 	return s.doneCause()
 }
@@ -128,7 +139,8 @@ func (s *situation) politeness() Cause {
 
 // throttled says that hosts demand a pause.
 func (s *situation) throttled() Cause {
-	text := fmt.Sprintf("%s demanded a pause (429 or 503)", count(s.HostsThrottled, "host"))
+	text := fmt.Sprintf("%s demanded a pause (429 or 503, with Retry-After or without)",
+		count(s.HostsThrottled, "host"))
 	if len(s.Held) > 0 && s.Held[0].Because == heldByThrottle {
 		text += fmt.Sprintf("; %s is requested again in %s", s.Held[0].Host,
 			time.Duration(s.Held[0].Wait).Round(time.Second))
@@ -147,11 +159,41 @@ func (s *situation) doneCause() Cause {
 		c.Text, c.Help = "nothing else is due; "+s.throttled().Text, "run it again later"
 	case s.HostsAsleep > 0:
 		c.Text = fmt.Sprintf("nothing else is due; %s did not answer", count(s.HostsAsleep, "host"))
+	case len(s.due.spent) > 0:
+		spent := s.spent()
+		c.Text, c.Help = "nothing else is due; "+spent.Text, spent.Help
+	case s.OverBudget > 0:
+		c.Text = "nothing else may be fetched: budgets of hosts or domains are used up"
+		c.Help = `"seine check url --dir DIR URL" says which one holds a URL back`
+	case s.due.tooDeep:
+		deep := s.tooDeep()
+		c.Text, c.Help = "nothing else is due; "+deep.Text, deep.Help
 	case s.refused[admission.ReasonScope] > 0:
-		c.Help = fmt.Sprintf("%d links leave the scope; --scope domain or any follows more of them",
-			s.refused[admission.ReasonScope])
+		n := int(s.refused[admission.ReasonScope])
+		c.Help = fmt.Sprintf("%s the scope; --scope domain or any follows more",
+			count(n, "link")+isOrAre(n, " leaves", " leave"))
 	}
 	return c
+}
+
+// spent names the budgets that hold back what is due.
+func (s *situation) spent() Cause {
+	b := s.due.spent[0]
+	text := b.String()
+	if more := len(s.due.spent) - 1; more > 0 {
+		text = fmt.Sprintf("%s; %s more too", text, count(more, "budget"))
+	}
+	return Cause{CauseBudget, text, b.help()}
+}
+
+// tooDeep says that URLs are known that lie deeper than is fetched.
+func (s *situation) tooDeep() Cause {
+	if s.maxDepth == 0 {
+		return Cause{CauseBudget, "more URLs are known, but max-depth of a section keeps them back",
+			"a greater one fetches them"}
+	}
+	return Cause{CauseBudget, fmt.Sprintf("URLs are known that are more than %s from a seed",
+		count(s.maxDepth, "link")), "a greater --max-depth fetches them"}
 }
 
 // nothingFetched says why no page was fetched; the zero Cause: that is not known.
@@ -161,8 +203,7 @@ func (s *situation) nothingFetched() Cause {
 	case len(s.troubles) > 0:
 		return s.trouble()
 	case s.RobotsDenied > 0 && s.RobotsDenied == attempts:
-		return Cause{CauseRobots, fmt.Sprintf("robots.txt forbids every URL that was due (%d)", s.RobotsDenied),
-			`"seine check url --dir DIR URL" shows what it says of a URL`}
+		return s.allDenied()
 	case s.HostsThrottled > 0:
 		c := s.throttled()
 		c.Help = "run it again later"
@@ -177,13 +218,36 @@ func (s *situation) nothingFetched() Cause {
 		return Cause{CauseHTTP, "every answer was a redirect", `"seine readdb --dump" shows where they lead`}
 	case s.stopped != StopDone:
 		return Cause{}
-	case s.empty:
+	case s.due.empty:
 		return Cause{CauseNoSeeds, "there is nothing to crawl: no seeds were given, and crawldb is empty",
 			"give URLs, or --seeds FILE"}
 	}
+	switch {
+	case len(s.due.spent) > 0:
+		return s.spent()
+	case s.due.tooDeep:
+		return s.tooDeep()
+	}
 	c := Cause{CauseNothingDue, "nothing is due", ""}
-	if !s.nextDue.IsZero() {
-		c.Text = "nothing is due before " + s.nextDue.Local().Format(time.DateTime)
+	if !s.due.next.IsZero() {
+		c.Text = "nothing is due before " + s.due.next.Local().Format(time.DateTime)
+	}
+	return c
+}
+
+// allDenied says that robots.txt forbade everything.
+func (s *situation) allDenied() Cause {
+	const longer = "a longer Crawl-delay than max-crawl-delay accepts"
+	const help = "--set max-crawl-delay=any accepts every one"
+	if s.delays == s.RobotsDenied {
+		text := fmt.Sprintf("for every URL that was due (%d) robots.txt demands %s", s.delays, longer)
+		return Cause{CauseRobots, text, help}
+	}
+	c := Cause{CauseRobots, fmt.Sprintf("robots.txt forbids every URL that was due (%d)", s.RobotsDenied),
+		`"seine check url --dir DIR URL" shows what it says of a URL`}
+	if s.delays > 0 {
+		c.Text += fmt.Sprintf("; for %d of them it demands %s", s.delays, longer)
+		c.Help = help
 	}
 	return c
 }
@@ -212,13 +276,20 @@ func (s *situation) allFailed() Cause {
 	if s.RobotsDenied > 0 {
 		parts = append(parts, fmt.Sprintf("forbidden by robots.txt %d", s.RobotsDenied))
 	}
+	if pauses := s.Failures["http_429"] + s.Failures["http_503"]; pauses > 0 && pauses == s.Failed {
+		text := "every request was answered with the demand to pause: " + strings.Join(parts, ", ")
+		return Cause{CauseThrottled, text, "run it again later"}
+	}
 	kind := CauseHTTP
 	if len(kinds) > 0 && !strings.HasPrefix(kinds[0], "http_") {
 		t := visit.Trouble{Failure: fetch.Failure(kinds[0]), Hosts: 1}
 		kind = s.troubleCause(t).Kind
 	}
-	return Cause{kind, "every request failed: " + strings.Join(parts, ", "),
-		`"seine readdb --dump" shows why each URL did`}
+	help := `"seine readdb --dump" shows why each URL did`
+	if len(kinds) > 0 && kinds[0] == string(fetch.FailType) {
+		help = "the setting refuse-types names the media types that are not downloaded; " + help
+	}
+	return Cause{kind, "every request failed: " + strings.Join(parts, ", "), help}
 }
 
 // trouble is the cause that most hosts in trouble share. There must be one.

@@ -17,7 +17,7 @@ import (
 //
 // Errors: ErrLocked, ErrFormat, ErrNoStore; errors of the context and of the machine.
 func Verify(ctx context.Context, o Options) (VerifyReport, error) {
-	o.ReadOnly = true
+	o.ReadOnly, o.Events.Warning = true, nil // the report has it all
 	e, err := Open(o)
 	if errors.Is(err, ErrOlderFormat) {
 		o.ReadOnly = false // to upgrade it

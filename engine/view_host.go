@@ -3,8 +3,6 @@
 package engine
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -28,8 +26,8 @@ type HostView struct {
 	URLs     uint64                    `json:"urls"`      // in crawldb
 	ByStatus map[storage.Status]uint32 `json:"by_status"` // of them; without zeros
 	NextDue  time.Time                 `json:"next_due,omitzero"`
-	Bytes    uint64                    `json:"bytes"` // received so far
-	Took     Duration                  `json:"-"`     // by fetchers so far; JSON: took_ms, milliseconds
+	Bytes    uint64                    `json:"bytes"`   // received so far
+	Took     Milliseconds              `json:"took_ms"` // by fetchers so far
 	Robots   []RobotsView              `json:"robots,omitempty"`
 }
 
@@ -51,47 +49,11 @@ func (h HostView) String() string {
 			fmt.Fprintf(&b, "\t%s %d", s, n)
 		}
 	}
-	fmt.Fprintf(&b, "\t%d bytes in %s", h.Bytes, time.Duration(h.Took))
+	fmt.Fprintf(&b, "\t%d bytes in %s", h.Bytes, h.Took)
 	for _, r := range h.Robots {
 		fmt.Fprintf(&b, "\trobots.txt (%s) %d, %d bytes, until %s", r.Scheme, r.Status, r.Bytes, timeText(r.Expires))
 	}
 	return b.String()
-}
-
-// MarshalJSON writes Took as took_ms.
-func (h HostView) MarshalJSON() ([]byte, error) {
-	type fields HostView
-	return marshal(struct {
-		fields
-		tookMS
-	}{fields(h), tookMS{time.Duration(h.Took).Milliseconds()}})
-}
-
-// UnmarshalJSON reads what MarshalJSON wrote.
-func (h *HostView) UnmarshalJSON(text []byte) error {
-	type fields HostView
-	var v struct {
-		fields
-		tookMS
-	}
-	err := json.Unmarshal(text, &v)
-	*h = HostView(v.fields)
-	h.Took = Duration(v.TookMS * int64(time.Millisecond))
-	return err
-}
-
-// tookMS is a Took in JSON.
-type tookMS struct {
-	TookMS int64 `json:"took_ms"`
-}
-
-// marshal is json.Marshal that leaves '<', '>' and '&' to the encoder that it is part of.
-func marshal(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(v)
-	return b.Bytes(), err
 }
 
 func viewHost(h inspect.Host) (HostView, error) {
@@ -101,7 +63,7 @@ func viewHost(h inspect.Host) (HostView, error) {
 		ByStatus: map[storage.Status]uint32{},
 		NextDue:  timeOf(h.Counts.NextDue),
 		Bytes:    h.Counts.Bytes,
-		Took:     Duration(time.Duration(h.Counts.TookMS) * time.Millisecond),
+		Took:     milliseconds(h.Counts.TookMS),
 	}
 	for s, n := range h.Counts.ByStatus {
 		if n > 0 {

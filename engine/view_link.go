@@ -13,18 +13,14 @@ import (
 
 // InlinkView is one link to a page.
 type InlinkView struct {
-	To     string `json:"to,omitempty"` // URL of the target, where several are listed
-	From   string `json:"from"`         // URL of the linking page
+	To     string `json:"to"`   // URL of the target
+	From   string `json:"from"` // URL of the linking page
 	Anchor string `json:"anchor"`
 }
 
 // String is the link on one line, URLs and anchor separated by tabs. Control characters of the anchor are spaces.
 func (l InlinkView) String() string {
-	s := l.From + "\t" + strings.Map(onePrintable, l.Anchor)
-	if l.To != "" {
-		s = l.To + "\t" + s
-	}
-	return s
+	return l.To + "\t" + l.From + "\t" + strings.Map(onePrintable, l.Anchor)
 }
 
 // LinkColumns are the names of what InlinkView.Cells returns.
@@ -57,18 +53,12 @@ func spelled(k urlkey.Key) string {
 	return string(b)
 }
 
-func viewInlink(l storage.Inlink) (InlinkView, error) {
+func viewLink(l inspect.Link) (InlinkView, error) {
 	from, err := l.From.URL()
 	if err != nil {
 		return InlinkView{}, fmt.Errorf("%w: linkdb: %w", storage.ErrCorrupt, err)
 	}
-	return InlinkView{From: from.String(), Anchor: l.Anchor}, nil
-}
-
-func viewLink(l inspect.Link) (InlinkView, error) {
-	v, err := viewInlink(l.Inlink)
-	v.To = spelled(l.To)
-	return v, err
+	return InlinkView{To: spelled(l.To), From: from.String(), Anchor: l.Anchor}, nil
 }
 
 func viewOutlinks(links []storage.Outlink) []OutlinkView {

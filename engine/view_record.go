@@ -19,8 +19,8 @@ type RecordFilter struct {
 	// Prefix is the beginning of the records' keys ("org,python,docs,)/3"), or the name of a host with its port if that
 	// is not the scheme's own ("docs.python.org"); "" means all.
 	Prefix string
-	// Status is the records' status; 0 means any.
-	Status storage.Status
+	// Statuses are those of the records; none means any.
+	Statuses []storage.Status
 	// URL matches the records' URLs, anywhere unless it is anchored; nil means any.
 	URL *regexp.Regexp
 	// Sample is the number of records that are chosen of those, evenly and always the same ones; 0 means all. Their
@@ -46,7 +46,7 @@ type RecordView struct {
 	Failure      string            `json:"failure,omitempty"`      // of the last fetch, if the answer does not say it
 	Redirect     string            `json:"redirect,omitempty"`     // where the last fetch was redirected
 	MediaType    string            `json:"media_type,omitempty"`   // of the last fetch
-	Took         Duration          `json:"took,omitzero"`          // by the last fetch; JSON: seconds
+	Took         Milliseconds      `json:"took_ms,omitzero"`       // by the last fetch
 	Segment      uint32            `json:"segment"`                // with the content's parse record; 0: none
 	Truncated    bool              `json:"truncated,omitempty"`    // the content is a part of the page
 	Meta         map[string]string `json:"meta,omitempty"`         // of the seed's line
@@ -58,7 +58,7 @@ func (r RecordView) String() string {
 		"due %s\tfetched %s in %s\tsignature %s",
 		r.URL, r.Status, r.answer(), orDash(strings.Map(onePrintable, r.MediaType)), r.Score, r.Depth, r.Retries,
 		int64(r.Interval)/int64(time.Second), timeText(r.FetchTime), orDash(timeText(r.LastFetch)),
-		time.Duration(r.Took), orDash(r.Signature))
+		r.Took, orDash(r.Signature))
 }
 
 // answer is what became of the last fetch: "http 200", "robots_denied", "http 301 -> http://…".
@@ -79,15 +79,15 @@ func (r *RecordView) answer() string {
 // RecordColumns are the names of what RecordView.Cells returns.
 func RecordColumns() []string {
 	return []string{"url", "status", "http_status", "failure", "redirect", "media_type", "score", "depth", "retries",
-		"interval", "fetch_time", "last_fetch", "took", "signature"}
+		"interval", "fetch_time", "last_fetch", "took_ms", "signature"}
 }
 
-// Cells are the record's fields as texts, for a table. Times are as in JSON, durations in seconds.
+// Cells are the record's fields as texts, for a table. Times are as in JSON, intervals in seconds.
 func (r RecordView) Cells() []string {
 	number := func(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 	return []string{r.URL, r.Status.String(), fmt.Sprint(r.HTTPStatus), r.Failure, r.Redirect, r.MediaType,
 		number(r.Score), fmt.Sprint(r.Depth), fmt.Sprint(r.Retries), number(r.Interval.Seconds()),
-		timeText(r.FetchTime), timeText(r.LastFetch), number(r.Took.Seconds()), r.Signature}
+		timeText(r.FetchTime), timeText(r.LastFetch), fmt.Sprint(time.Duration(r.Took).Milliseconds()), r.Signature}
 }
 
 func orDash(s string) string {
@@ -142,7 +142,7 @@ func viewRecord(r inspect.Record) (RecordView, error) {
 	}
 	if o := r.Outcome; o != nil {
 		v.HTTPStatus, v.Failure, v.MediaType = o.HTTPStatus, o.Failure, o.MediaType
-		v.Took = Duration(time.Duration(o.TookMS) * time.Millisecond)
+		v.Took = milliseconds(o.TookMS)
 		if o.Redirect != "" {
 			v.Redirect = spelled(o.Redirect)
 		}

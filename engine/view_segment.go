@@ -3,7 +3,6 @@
 package engine
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -21,21 +20,26 @@ type SegmentView struct {
 	Sealed  time.Time             `json:"sealed,omitzero"` // zero: not yet, and left out of JSON
 	WARC    []storage.WARCFile    `json:"warc"`
 	Counts  storage.SegmentCounts `json:"counts"`
+	// Unparsed: it is open, and its fetchlist is fetched; "seine parse" comes next.
+	Unparsed bool `json:"unparsed,omitempty"`
 }
 
 // String is the segment on one line, its fields separated by tabs.
 func (s SegmentView) String() string {
-	c := s.Counts
+	c, state := s.Counts, s.State.String()
+	if s.Unparsed {
+		state += ", to be parsed"
+	}
 	return fmt.Sprintf("%d\t%s\t%s\t%d generated, %d fetched, %d failed (%d gone), %d redirected, %d not modified, "+
 		"%d denied by robots, %d links, %d bytes",
-		s.Segment, s.State, timeText(s.Created), c.Generated, c.Fetched, c.Failed, c.Gone, c.Redirected, c.NotModified,
+		s.Segment, state, timeText(s.Created), c.Generated, c.Fetched, c.Failed, c.Gone, c.Redirected, c.NotModified,
 		c.RobotsDenied, c.Links, c.Bytes)
 }
 
 func viewSegment(s storage.Segment) (SegmentView, error) {
 	return SegmentView{
 		Segment: s.Number, State: s.State, Batch: s.Batch, Created: s.Created, Sealed: s.Sealed,
-		WARC: s.WARC, Counts: s.Counts,
+		WARC: s.WARC, Counts: s.Counts, Unparsed: s.State == storage.SegmentOpen && s.Counts.Attempts() > 0,
 	}, nil
 }
 
@@ -52,7 +56,7 @@ type ParseView struct {
 	Truncated   string              `json:"truncated,omitempty"`   // why the body is not whole, as in WARC-Truncated
 	Bytes       uint32              `json:"bytes"`                 // received: head, framing and TLS included
 	Refresh     string              `json:"refresh,omitempty"`     // "temporary" or "permanent", of a page's refresh
-	Took        Duration            `json:"-"`                     // by the fetch; JSON: took_ms, milliseconds
+	Took        Milliseconds        `json:"took_ms"`               // by the fetch
 	Preferences []string            `json:"preferences,omitempty"` // about uses of the page, as of the fetch
 	WARC        string              `json:"warc"`                  // file@offset+length of the record
 	Title       string              `json:"title,omitempty"`
@@ -76,28 +80,6 @@ func (p ParseView) String() string {
 	return b.String()
 }
 
-// MarshalJSON writes Took as took_ms.
-func (p ParseView) MarshalJSON() ([]byte, error) {
-	type fields ParseView
-	return marshal(struct {
-		tookMS
-		fields
-	}{tookMS{time.Duration(p.Took).Milliseconds()}, fields(p)})
-}
-
-// UnmarshalJSON reads what MarshalJSON wrote.
-func (p *ParseView) UnmarshalJSON(text []byte) error {
-	type fields ParseView
-	var v struct {
-		tookMS
-		fields
-	}
-	err := json.Unmarshal(text, &v)
-	*p = ParseView(v.fields)
-	p.Took = Duration(v.TookMS * int64(time.Millisecond))
-	return err
-}
-
 func viewParse(r inspect.ParseRecord) (ParseView, error) {
 	u, err := r.Key.URL()
 	if err != nil {
@@ -114,7 +96,7 @@ func viewParse(r inspect.ParseRecord) (ParseView, error) {
 		MediaType:  o.MediaType,
 		Truncated:  o.Truncated,
 		Bytes:      o.Bytes,
-		Took:       Duration(time.Duration(o.TookMS) * time.Millisecond),
+		Took:       milliseconds(o.TookMS),
 		WARC:       fmt.Sprintf("%s@%d+%d", o.Location.File, o.Location.Offset, o.Location.Length),
 		Outlinks:   viewOutlinks(o.Outlinks),
 	}

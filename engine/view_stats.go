@@ -35,6 +35,9 @@ type CrawldbStats struct {
 	// Status counts records by status, Hosts by host and status. Both have no zeros; Hosts is nil unless requested.
 	Status map[storage.Status]uint64            `json:"status"`
 	Hosts  map[string]map[storage.Status]uint64 `json:"hosts,omitempty"`
+	// Failures counts the records whose last fetch brought no page, by kind: "http_404", "robots_denied" … A URL that
+	// robots.txt forbids has the status db_gone, as in Nutch.
+	Failures map[string]uint64 `json:"failures,omitempty"`
 }
 
 // scoreQuantiles are those that Nutch prints.
@@ -57,6 +60,7 @@ func viewStats(s *inspect.Stats, perHost bool) CrawldbStats {
 		AvgScore:         s.AvgScore,
 		MaxScore:         s.MaxScore,
 		Status:           viewCounts(&s.Status),
+		Failures:         s.Failures,
 	}
 	for retries, n := range s.Retries {
 		if n > 0 {
@@ -116,6 +120,9 @@ func (s CrawldbStats) String() string {
 			}
 		}
 	}
+	for _, kind := range slices.Sorted(maps.Keys(s.Failures)) {
+		line("failure "+kind, s.Failures[kind])
+	}
 	return b.String()
 }
 
@@ -157,10 +164,11 @@ type ProblemsFound struct {
 // problemsShown problems.
 func (r VerifyReport) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "verify: %d WARC files, %d records, %d captures read, %d documents indexed, %d problems in %.2fs",
-		r.Files, r.Records, r.Captures, r.Documents, r.Problems, time.Duration(r.Took).Seconds())
+	fmt.Fprintf(&b, "verify: %s, %s, %s read, %s indexed, %s in %.2fs", count(r.Files, "WARC file"),
+		count(r.Records, "record"), count(r.Captures, "capture"), count(r.Documents, "document"),
+		count(r.Problems, "problem"), time.Duration(r.Took).Seconds())
 	for _, k := range r.Kinds {
-		fmt.Fprintf(&b, "\n%s: %d problems", k.Kind, k.Count)
+		fmt.Fprintf(&b, "\n%s: %s", k.Kind, count(k.Count, "problem"))
 		n := min(len(k.Found), problemsShown)
 		for _, x := range k.Found[:n] {
 			b.WriteString("\n  " + x)
@@ -170,10 +178,11 @@ func (r VerifyReport) String() string {
 		}
 	}
 	if r.Torn > 0 {
-		fmt.Fprintf(&b, "\n%d bytes that a crash left at the ends of WARC files are cut off by the next crawl", r.Torn)
+		fmt.Fprintf(&b, "\nthe next crawl cuts off %s that a crash left at the ends of WARC files",
+			count(r.Torn, "byte"))
 	}
 	if r.Strays > 0 {
-		fmt.Fprintf(&b, "\n%d WARC files that an interrupted purge left are removed by the next one", r.Strays)
+		fmt.Fprintf(&b, "\nthe next purge removes %s that an interrupted one left", count(r.Strays, "WARC file"))
 	}
 	return b.String()
 }

@@ -61,14 +61,17 @@ func viewCases(t *testing.T) []viewCase {
 			})),
 			"a.com\t3 URLs\tdb_fetched 2\tdb_gone 1\t7 bytes in 1.5s\trobots.txt (https) 200, 3 bytes, " +
 				"until 2026-01-02T03:04:06.006Z",
-			`{"host":"a.com","urls":3,"by_status":{"db_fetched":2,"db_gone":1},"bytes":7,"robots":[{"scheme":"https",` +
-				`"status":200,"fetched":"2026-01-02T03:04:05.006Z","expires":"2026-01-02T03:04:06.006Z","bytes":3}],` +
-				`"took_ms":1500}`,
+			`{"host":"a.com","urls":3,"by_status":{"db_fetched":2,"db_gone":1},"bytes":7,"took_ms":1500,` +
+				`"robots":[{"scheme":"https","status":200,"fetched":"2026-01-02T03:04:05.006Z",` +
+				`"expires":"2026-01-02T03:04:06.006Z","bytes":3}]}`,
 			new(HostView),
 		},
 		{
-			must(viewInlink(storage.Inlink{From: "com,a,)/ http", Anchor: "a\x1b[1m<b>"})),
-			"http://a.com/\ta [1m<b>", `{"from":"http://a.com/","anchor":"a\u001b[1m<b>"}`, new(InlinkView),
+			must(viewLink(inspect.Link{
+				To: "com,a,)/b http", Inlink: storage.Inlink{From: "com,a,)/ http", Anchor: "a\x1b[1m<b>"},
+			})),
+			"http://a.com/b\thttp://a.com/\ta [1m<b>",
+			`{"to":"http://a.com/b","from":"http://a.com/","anchor":"a\u001b[1m<b>"}`, new(InlinkView),
 		},
 		{
 			must(viewSegment(storage.Segment{
@@ -77,9 +80,9 @@ func viewCases(t *testing.T) []viewCase {
 			})),
 			"2\tsealed\t2026-01-02T03:04:05.006Z\t0 generated, 5 fetched, 0 failed (0 gone), 0 redirected, " +
 				"0 not modified, 0 denied by robots, 0 links, 0 bytes",
-			`{"segment":2,"state":"sealed","batch":true,"created":"2026-01-02T03:04:05.006Z","warc":[{"Name":"f",` +
-				`"Size":9,"Records":1}],"counts":{"Generated":0,"Fetched":5,"Failed":0,"Redirected":0,"Gone":0,` +
-				`"NotModified":0,"RobotsDenied":0,"Links":0,"Bytes":0}}`,
+			`{"segment":2,"state":"sealed","batch":true,"created":"2026-01-02T03:04:05.006Z","warc":[{"name":"f",` +
+				`"size":9,"records":1}],"counts":{"generated":0,"fetched":5,"failed":0,"redirected":0,"gone":0,` +
+				`"not_modified":0,"robots_denied":0,"links":0,"bytes":0}}`,
 			new(SegmentView),
 		},
 		{
@@ -94,9 +97,10 @@ func viewCases(t *testing.T) []viewCase {
 			})),
 			"http://a.com/\tfetch_success\thttp 200\t2026-01-02T03:04:05.006Z\t8 bytes\ttext/html\t1 links\tA & B\t" +
 				"http://a.com/b\tA: b; C: d",
-			`{"took_ms":12,"url":"http://a.com/","segment":2,"status":"fetch_success","http_status":200,` +
+			`{"url":"http://a.com/","segment":2,"status":"fetch_success","http_status":200,` +
 				`"time":"2026-01-02T03:04:05.006Z","redirect":"http://a.com/b","media_type":"text/html","bytes":8,` +
-				`"refresh":"temporary","preferences":["A: b","C: d"],"warc":"f@3+4","title":"A & B","outlinks":[` +
+				`"refresh":"temporary","took_ms":12,"preferences":["A: b","C: d"],` +
+				`"warc":"f@3+4","title":"A & B","outlinks":[` +
 				`{"url":"http://a.com/c","anchor":"c","nofollow":true}]}`,
 			new(ParseView),
 		},
@@ -106,9 +110,9 @@ func viewCases(t *testing.T) []viewCase {
 				Took:  Duration(1500 * time.Millisecond),
 				Kinds: []ProblemsFound{{Kind: "WARC file", Count: 30, Found: []string{"bad"}}},
 			},
-			"verify: 1 WARC files, 4 records, 2 captures read, 0 documents indexed, 30 problems in 1.50s\n" +
+			"verify: 1 WARC file, 4 records, 2 captures read, 0 documents indexed, 30 problems in 1.50s\n" +
 				"WARC file: 30 problems\n  bad\n  and 29 more; --json lists them\n" +
-				"3 bytes that a crash left at the ends of WARC files are cut off by the next crawl",
+				"the next crawl cuts off 3 bytes that a crash left at the ends of WARC files",
 			`{"files":1,"bytes":9,"records":4,"captures":2,"documents":0,"torn_bytes":3,"problems":30,` +
 				`"kinds":[{"kind":"WARC file","count":30,"found":["bad"]}],"seconds":1.5}`,
 			new(VerifyReport),
@@ -144,6 +148,8 @@ func TestStatsText(t *testing.T) {
 		AvgFetch: viewTime, LatestFetch: viewTime + 500, MinScore: 1, AvgScore: 2, MaxScore: 4,
 		Scores: []float64{1, 1, 4},
 		Hosts:  []inspect.HostStatus{{Host: "com,b,)"}, {Host: "com,a,)"}},
+
+		Failures: map[string]uint64{"robots_denied": 2, "http_404": 7},
 	}
 	s.Retries[0], s.Retries[2] = 2, 1
 	s.Status[storage.StatusFetched] = 3
@@ -155,7 +161,8 @@ func TestStatsText(t *testing.T) {
 			"avg of fetch times:\t2026-01-02T03:04:05.006Z\nlatest fetch time:\t2026-01-02T03:04:05.506Z\n" +
 			"retry 0:\t2\nretry 2:\t1\nscore quantile 0.01:\t1\n",
 		"\nscore quantile 0.99:\t4\nmin score:\t1\navg score:\t2\nmax score:\t4\n" +
-			"status 2 (db_fetched):\t3\n   a.com :\t2\n   b.com :\t1\n",
+			"status 2 (db_fetched):\t3\n   a.com :\t2\n   b.com :\t1\n" +
+			"failure http_404:\t7\nfailure robots_denied:\t2\n",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%s\nlacks\n%s", got, want)
@@ -223,7 +230,8 @@ func TestURLCheckText(t *testing.T) {
 		},
 	}
 	c.decide(x.Verdict)
-	c.Known = viewKnown(u, &x)
+	o := &Options{HostPolicy: ownPages{}}
+	c.Known = o.viewKnown(u, &x)
 	want := `http://www.a.com/
   canonical  http://www.a.com/
   key        com,a,www,)/ http
@@ -232,15 +240,15 @@ func TestURLCheckText(t *testing.T) {
   robots     unreachable
   waits      robots.txt is unreachable: it is requested again after 2026-01-02T03:04:05.006Z
   waits      the host is paused until 2026-01-02T03:04:05.006Z, after 2 failed visits in a row
-  waits      the host has used 5 of the 5 pages of its budget (setting host-pages, or its reputation)
-  waits      a.com has used 12 of the 10 bytes of its budget (setting domain-bytes)
-  waits      a.com has used 1.5s of the 1s of fetch time of its budget (setting domain-time)
+  waits      www.a.com has used 5 of 5 pages (max-pages in its section)
+  waits      a.com has used 12 of 10 bytes (setting domain-bytes)
+  waits      a.com has used 1s of fetch time (setting domain-time)
   refused: rules (urls.txt: line 1: -a)`
 	if got := c.String(); got != want {
 		t.Errorf("%s", got)
 	}
 	c, u = newURLCheck(&Options{}, "http://b.com/", policy.NormalizeInject)
-	c.Known = viewKnown(u, &inspect.Explanation{Robots: admission.RobotsAllowed})
+	c.Known = o.viewKnown(u, &inspect.Explanation{Robots: admission.RobotsAllowed})
 	c.decide(admission.Verdict{})
 	if got := c.String(); !strings.Contains(got, "crawldb    not known\n  robots     allowed\n  accepted") {
 		t.Error(got)
@@ -248,6 +256,31 @@ func TestURLCheckText(t *testing.T) {
 	text, err := json.Marshal(c.Known)
 	if string(text) != `{"status":"","robots":"allowed"}` || err != nil {
 		t.Errorf("%s, %v", text, err)
+	}
+}
+
+// ownPages gives every host a budget of pages of its own.
+type ownPages struct{}
+
+func (ownPages) Settings(urlkey.HostKey) *policy.HostSettings {
+	return &policy.HostSettings{MaxPages: 5}
+}
+
+// TestBlocked: an address or a port that the client refuses is named, with the flag that permits it.
+func TestBlocked(t *testing.T) {
+	for url, want := range map[string]string{
+		"http://10.0.0.1/":       "10.0.0.1 has a private or special address: --allow-private permits it",
+		"http://[::1]/":          "[::1] has a private or special address: --allow-private permits it",
+		"http://a.example:8080/": "a.example:8080 has a port other than 80 and 443: --allow-private permits it",
+		"https://a.example/":     "",
+	} {
+		c := NewURLChecker(Options{}).Check(url, "")
+		if c.Blocked != want || (want != "") != strings.Contains(c.String(), "blocked") {
+			t.Errorf("%s: %s", url, c)
+		}
+		if c := NewURLChecker(Options{AllowPrivate: true}).Check(url, ""); c.Blocked != "" {
+			t.Errorf("%s: %s", url, c)
+		}
 	}
 }
 

@@ -38,8 +38,9 @@ type work struct {
 	pages     deliveries
 	live      settings
 
-	// left says which URLs of a segment that is read back to leave out; nil: none. Repair sets it.
-	left func(key []byte) bool
+	// again says how to seal a segment that a lost store had sealed; nil: it was never sealed. Repair and Rebuild set
+	// it.
+	again *segment.Again
 
 	// crawldbMu is held by the phases that read and write crawldb, indexMu by those that write the index.
 	// Order: crawldbMu before indexMu.
@@ -185,33 +186,6 @@ func (w *work) inject(ctx context.Context, o InjectOptions) (InjectReport, []url
 	return r, in.Woken, nil
 }
 
-func (w *work) generate(ctx context.Context, o GenerateOptions) (GenerateReport, error) {
-	start := w.now()
-	w.crawldbMu.Lock()
-	defer w.crawldbMu.Unlock()
-	if w.crawling {
-		return GenerateReport{}, wrapf(ErrBusy, "generating")
-	}
-	g, err := w.phases.Generate(ctx, phases.GenerateOptions(o))
-	r := generateReport(g)
-	if errors.Is(err, ErrNothingDue) {
-		at, empty := nextDue(w.store)
-		switch {
-		case empty:
-			err = fmt.Errorf("%w: crawldb is empty: run \"seine inject\" first", err)
-		case !at.IsZero() && at.After(start):
-			err = fmt.Errorf("%w before %s", err, at.Local().Format(time.DateTime))
-		}
-	}
-	if err != nil {
-		return r, err
-	}
-	r.Took = w.took(start)
-	w.reached(r.Segment, storage.SegmentOpen)
-	w.done(r)
-	return r, nil
-}
-
 // seal makes the parse records of a segment from its WARC and seals it.
 func (w *work) seal(ctx context.Context, number uint32) (SealReport, error) {
 	start := w.now()
@@ -219,7 +193,7 @@ func (w *work) seal(ctx context.Context, number uint32) (SealReport, error) {
 	if err != nil {
 		return SealReport{Segment: number}, err
 	}
-	sealed, err := w.segments.SealWithout(ctx, seg, w.left)
+	sealed, err := w.segments.SealAgain(ctx, seg, w.again)
 	return w.sealed(sealed, start, err)
 }
 
@@ -292,9 +266,11 @@ func (w *work) dedup(ctx context.Context, o DedupOptions) (DedupReport, error) {
 	}
 	order, err := phases.ParseDedupOrder(o.Order)
 	if err != nil {
-		return DedupReport{}, fmt.Errorf("dedup: %w", err)
+		return DedupReport{}, fmt.Errorf("dedup: order %q: %w", o.Order, err)
 	}
-	d, err := w.phases.Dedup(ctx, phases.DedupOptions{Segments: o.Segments, Signatures: o.signatures, Order: order})
+	d, err := w.phases.Dedup(ctx, phases.DedupOptions{
+		Segments: o.Segments, Signatures: o.signatures, Order: order, Restored: o.restored,
+	})
 	r := dedupReport(d)
 	if err == nil && d.Deleted > 0 {
 		err = wrapf(w.index.Refresh(), "dedup")
@@ -343,8 +319,13 @@ func (w *work) indexLinked(ctx context.Context, segments []uint32) (IndexReport,
 // indexSegments indexes o.Segments for a call that began at start. indexMu is held.
 func (w *work) indexSegments(ctx context.Context, o IndexOptions, start time.Time) (IndexReport, error) {
 	defer w.stages.time(stageIndex)()
+	files, err := shareFiles(openFiles())
+	if err != nil {
+		return IndexReport{}, err
+	}
 	x := indexing{
-		store: w.store, index: w.index, filters: w.o.IndexFilters, denied: w.admission.Denied, warn: w.warn,
+		walked: min(indexTextsMax, files.tables/2),
+		store:  w.store, index: w.index, filters: w.o.IndexFilters, denied: w.admission.Denied, warn: w.warn,
 		clock: &w.stages, inlinks: w.o.MaxInlinks, report: IndexReport{Segments: o.Segments}, keys: o.keys,
 	}
 	if x.keys == nil {

@@ -35,13 +35,13 @@
 // the address: hosts that share an address are owned by one goroutine.
 //
 // How it is visited. A state with URLs waits in the timing wheel until its next time. It is then admitted. If its
-// address is busy, it queues there (blocked). If its address must wait, or its domain has enough visits, it goes
-// on waiting. If its budget or its domain's is used up, its URLs return to the source. Otherwise a visit is made,
-// which reserves the address: one URL, or, for a host without delay, several that are requested one after the
-// other on one connection. Visits enter the ring in the order in which they became ready, except that a better
-// host goes ahead by up to PriorityBonus. Fetchers take them out, and Done sends the outcome back through the
-// inbox. The shard computes the next time from it (politeness.go), gives the next host of the address its turn,
-// and parks the state: waiting, or dormant if it has no URLs. When a window is down to a quarter, the shard
+// address is busy, it queues there (blocked), and so does each that comes after it. If its address must wait, or its
+// domain has enough visits, it goes on waiting. If its budget or its domain's is used up, its URLs return to the
+// source. Otherwise a visit is made, which reserves the address: one URL, or, for a host without delay, several that
+// are requested one after the other on one connection. Visits enter the ring in the order in which they became ready,
+// except that a better host goes ahead by up to PriorityBonus. Fetchers take them out, and Done sends the outcome back
+// through the inbox. The shard computes the next time from it (politeness.go), gives the next host of the address its
+// turn, and parks the state: waiting, or dormant if it has no URLs. When a window is down to a quarter, the shard
 // requests a refill; visits go on meanwhile.
 //
 // What else a caller can do. Ask puts a URL that the source need not know before all others of its host: a
@@ -54,17 +54,26 @@
 // for ten minutes at first and for up to a week; after that a single failure is enough. Options.OnHost receives
 // what must survive a restart (earliest next visit, failures, sleeps).
 //
+// When more than half of Options.MaxHosts are in memory, a host that must not be visited for a minute or longer is
+// forgotten at once: it sleeps, its server demanded the pause, or its budget is used up. Its URLs return to the
+// source, and until its time it counts in Stats and wakes of it are ignored (rest.go). So hosts that rest never keep
+// out others.
+//
 // When the local network is cut, every host fails at once. outage.go tells that from dead hosts, takes the
 // failures back and tries one visit a second until something answers.
 //
 // # Invariants
 //
 //  1. A visit state is in exactly one place: dormant, waiting, blocked, ready, in flight or asleep.
-//  2. At most Options.PerHost visits to a host are in flight, as many to an address (1 by default), and PerDomain
-//     to the hosts of a registered domain.
+//  2. At most Options.PerHost visits to a host are in flight (1 by default), and PerDomain to the hosts of a
+//     registered domain. Refill.PerHost is a host's own bound, also where PerDomain is less. At an address at most n
+//     visits are in flight to hosts whose bound is n or less: those that may have one take turns, whatever another
+//     host there may have.
 //  3. Between the end of a visit and the start of the next to the same host lies at least the longest of: the
 //     configured delay, the host's own if it has one; the Crawl-delay up to a cap; the last response time, times a
-//     factor. It doubles for each step by which the host was seen to slow down.
+//     factor. It doubles for each step by which the host was seen to slow down. Where a host may have several visits
+//     at once, their starts lie their part of that apart, and the whole Crawl-delay; none starts in a pause that
+//     another has met (several.go).
 //  4. Between visits to an address lies at least Options.AddressDelay.
 //  5. Retry-After is obeyed, up to a day; without it a pause begins at ten delays and doubles. Failures back off,
 //     doubling, with jitter.
@@ -96,7 +105,8 @@
 // limits.go and Options bound the hosts in memory, the URLs in memory (shared evenly as windows, each for at most
 // ten minutes of visits), the visits made ready ahead, and the concurrent refills. A host takes about 1 KB, a URL
 // 24 bytes plus what its key has after the host's. A tenth of a window, or one URL, may be visited and not freed
-// yet. An address without hosts is kept until it may be visited again.
+// yet. An address without hosts is kept until it may be visited again, and some 20 bytes of a forgotten host that
+// rests, up to twice as many as hosts.
 //
 // # Deliberately absent
 //

@@ -59,7 +59,7 @@ func New(o Options) (*Frontier, error) {
 	}
 	f := &Frontier{
 		o:      o,
-		names:  newRegistry(),
+		names:  newRegistry(o.MaxHosts),
 		jobs:   newJobs(),
 		tokens: make(chan struct{}, maxFetchers+1), // takes no memory for its elements
 		pull:   make(chan struct{}, 1),
@@ -113,10 +113,14 @@ func (f *Frontier) send(e *event) {
 }
 
 // Wake reports that these hosts may have due URLs. Waking a host that is in memory costs little. A host for
-// which there is no room is refused; Source.Hosts must name it again later.
+// which there is no room is refused, and one that rests and was forgotten is ignored; Source.Hosts must name both
+// again later.
 func (f *Frontier) Wake(hosts ...urlkey.HostKey) {
 	for _, h := range hosts {
-		v := f.find(h)
+		v, rests := f.find(h)
+		if rests {
+			continue
+		}
 		if v == nil {
 			f.refused.Add(1)
 			f.refusedTotal.Add(1)
@@ -127,15 +131,15 @@ func (f *Frontier) Wake(hosts ...urlkey.HostKey) {
 }
 
 // find returns the state of a host, a new one if it has none, and counts an event that the caller must send to
-// it. It returns nil if there is no room.
-func (f *Frontier) find(h urlkey.HostKey) *visitState {
-	return f.names.wake(h, f.o.MaxHosts, func() *shard { return f.shards[hostHash(h)>>32%uint64(len(f.shards))] })
+// it. It returns nil if there is no room, or if the host was forgotten and rests.
+func (f *Frontier) find(h urlkey.HostKey) (_ *visitState, rests bool) {
+	return f.names.wake(h, f.now(), func() *shard { return f.shards[hostHash(h)>>32%uint64(len(f.shards))] })
 }
 
 // Ask puts a URL before all others of its host; the source need not know it. It comes back in a visit when it is
-// the host's turn, or through Options.OnDrop. False means that there is no room for the host.
+// the host's turn, or through Options.OnDrop. False means that there is no room for the host, or that it rests.
 func (f *Frontier) Ask(host urlkey.HostKey, c Candidate) bool {
-	v := f.find(host)
+	v, _ := f.find(host)
 	if v == nil {
 		return false
 	}
@@ -194,8 +198,9 @@ func (f *Frontier) take(ctx context.Context) *Visit {
 	if ctx.Err() != nil {
 		return nil
 	}
-	if ok, at := f.outage.may(f.now()); !ok {
-		f.sleep(ctx, at.sub(f.now()))
+	now := f.now()
+	if ok, at := f.outage.may(now); !ok {
+		f.sleep(ctx, at.sub(now))
 		return nil
 	}
 	ring := f.ring.Load()
@@ -210,7 +215,11 @@ func (f *Frontier) take(ctx context.Context) *Visit {
 			}
 		}
 	}
-	v.taken.Store(true)
+	// The time is read again: the shard may have made this visit after now.
+	if h := v.state.several; h != nil && !h.begin(f.now()) {
+		f.Done(v, Outcome{Kind: Skipped, Left: int32(len(v.URLs))})
+		return nil
+	}
 	return v
 }
 
@@ -260,6 +269,12 @@ func (f *Frontier) Done(v *Visit, out Outcome) {
 				out.Kind = Skipped
 			} else if state := f.names.find(h); state != nil {
 				f.send(&event{kind: forgiven, state: state})
+			} else if f.names.sleeps(h) {
+				if f.o.OnHost != nil {
+					f.o.OnHost(h, HostState{NotBefore: f.o.Now(), Forgiven: true})
+				}
+				f.names.forgive(h) // only now: a refill must not find the sleep again
+				f.Wake(h)
 			}
 		}
 	case out.Kind != Skipped && out.Kind != Repeat:

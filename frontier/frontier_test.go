@@ -271,6 +271,12 @@ func TestSleep(t *testing.T) {
 // TestOutage: when every host fails at once as with a cut cable, the hosts are not blamed, and the frontier goes on
 // when one answers again.
 func TestOutage(t *testing.T) {
+	for name, most := range map[string]int{"in memory": 1000, "forgotten": 100} {
+		t.Run(name, func(t *testing.T) { testOutage(t, most) })
+	}
+}
+
+func testOutage(t *testing.T, most int) {
 	p, hosts := newPool(80, 1)
 	p.addr = func(h urlkey.HostKey) netip.Addr { return netip.AddrFrom4([4]byte{127, 3, h[len(h)-4], h[len(h)-3]}) }
 	var asleep atomic.Int32
@@ -282,9 +288,9 @@ func TestOutage(t *testing.T) {
 			asleep.Add(-1)
 		}
 	}
-	f := open(t, frontier.Options{Source: p, Delay: -1, MaxFailures: 1, Now: c.now, OnHost: count})
+	f := open(t, frontier.Options{Source: p, Delay: -1, MaxFailures: 1, Now: c.now, OnHost: count, MaxHosts: most})
 	f.Wake(hosts...)
-	for range 80 {
+	for i := range 80 {
 		if f.Outage() {
 			break
 		}
@@ -293,11 +299,15 @@ func TestOutage(t *testing.T) {
 			t.Fatal(err)
 		}
 		f.Done(v, frontier.Outcome{Kind: frontier.HostFailure, Local: true})
+		for s := f.Stats(); most == 100 && s.Hosts > max(79-i, 50) && !s.Outage; s = f.Stats() {
+			c.add(2 * time.Millisecond) // until it is forgotten
+			time.Sleep(time.Millisecond)
+		}
 	}
 	if !f.Outage() {
 		t.Fatal("80 hosts failed one after the other, and there is no outage")
 	}
-	for f.Stats().Pending > 0 {
+	for s := f.Stats(); s.Pending > 0 || s.Asleep > 0; s = f.Stats() {
 		runtime.Gosched()
 	}
 	if n := asleep.Load(); n > 0 {

@@ -22,6 +22,8 @@ const (
 	maxFetchers = 1 << 20
 	// maxOwnDelay caps Refill.Delay, which is kept in 32 bits, in milliseconds.
 	maxOwnDelay = 24 * 24 * time.Hour
+	// maxOwnPerHost caps Refill.PerHost, which is kept in 8 bits.
+	maxOwnPerHost = 255
 
 	// windowMin and windowMax bound a host's window whatever the number of hosts. windowTime is how long a
 	// window should last: better URLs found meanwhile cannot overtake what is queued, but every refill
@@ -67,12 +69,19 @@ const (
 
 	// domainRetry is how soon a host tries again when its domain has as many visits as it may have.
 	domainRetry = 50 * time.Millisecond
+	// untakenRetry is how soon a host with several visits at once looks again whether a fetcher has taken the last.
+	untakenRetry = 20 * time.Millisecond
 	// budgetRetry is how soon a host that used up its budget, or its domain's, is refilled to learn whether it
 	// may have more.
 	budgetRetry = 10 * time.Minute
 	// rememberDue is how far ahead a dormant host is kept in memory for what falls due. Hosts with later URLs
 	// are forgotten; Source.Hosts names them when their time comes.
 	rememberDue = 5 * time.Minute
+	// restMin is how long a host must rest to be forgotten meanwhile when many are in memory: Source.Hosts, called
+	// every pullEvery, brings it back at most as much too late. restsKept times Options.MaxHosts is the number of
+	// forgotten hosts whose rests are remembered, at some 20 bytes each.
+	restMin   = time.Minute
+	restsKept = 2
 	// pullBatch is the number of hosts requested from the source at once, pullEvery how often it is called for
 	// hosts that fell due meanwhile.
 	pullBatch = 1024

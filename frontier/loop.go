@@ -18,7 +18,7 @@ func (f *Frontier) run(ctx context.Context, s *shard) {
 		now := f.now()
 		handled := f.handle(s, now)
 		s.tick(now)
-		f.flush(s)
+		f.flush(s, now)
 		next := s.wheel.next()
 		dry := s.dry()
 		s.mu.Unlock()
@@ -87,18 +87,18 @@ func (f *Frontier) handleOne(s *shard, e *event, now moment) {
 }
 
 // flush moves ready visits into the ring while it has room, and wakes fetchers.
-func (f *Frontier) flush(s *shard) {
-	for len(s.slowReady) > 0 && f.handOver(s, &s.slowReady) {
+func (f *Frontier) flush(s *shard, now moment) {
+	for len(s.slowReady) > 0 && f.handOver(s, &s.slowReady, now) {
 	}
 	for len(s.unknownReady) > 0 {
 		// Those that became ready first go first, of either queue.
-		for len(s.ready) > 0 && s.ready[0].key < s.unknownReady[0].key && f.handOver(s, &s.ready) {
+		for len(s.ready) > 0 && s.ready[0].key < s.unknownReady[0].key && f.handOver(s, &s.ready, now) {
 		}
-		if !f.handOver(s, &s.unknownReady) {
+		if !f.handOver(s, &s.unknownReady, now) {
 			break
 		}
 	}
-	for len(s.ready) > 0 && f.handOver(s, &s.ready) {
+	for len(s.ready) > 0 && f.handOver(s, &s.ready, now) {
 	}
 	s.shareBacklog.Store(len(s.slowReady)+len(s.unknownReady) > 0)
 	s.backlog.Store(len(s.ready)+len(s.unknownReady) > 0)
@@ -109,12 +109,12 @@ func (f *Frontier) flush(s *shard) {
 
 // handOver moves the first visit of a queue into the ring. It returns false if the ring is full, or the share of the
 // visit's class is used up.
-func (f *Frontier) handOver(s *shard, q *readyQueue) bool {
+func (f *Frontier) handOver(s *shard, q *readyQueue, now moment) bool {
 	visit := (*q)[0].visit
 	if !f.enterShare(visit) {
 		return false
 	}
-	s.handedOver(visit) // before a fetcher can return it
+	s.handedOver(visit, now) // before a fetcher can return it
 	if !f.ring.Load().push(visit) {
 		s.takenBack(visit)
 		f.leaveShare(visit)

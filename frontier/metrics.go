@@ -2,7 +2,9 @@
 
 package frontier
 
-// Stats describes the frontier at one moment. Counters begin with New.
+// Stats describes the frontier at one moment. Counters begin with New. Hosts that were forgotten while they rest count
+// in Waiting, Far, Throttled and Asleep too, though not in Hosts; of very many, those beyond twice Options.MaxHosts do
+// not.
 type Stats struct {
 	Hosts     int // in memory
 	Ready     int // hosts with a visit that a fetcher may take
@@ -40,6 +42,8 @@ func (f *Frontier) Stats() Stats {
 		s.mu.Lock()
 	}
 	st := Stats{Hosts: int(f.names.hosts.Load()), Refused: f.refusedTotal.Load(), Outage: f.outage.on.Load()}
+	slept, paused := int(f.names.resting[restAsleep].Load()), int(f.names.resting[restThrottled].Load())
+	st.Asleep, st.Waiting, st.Far, st.Throttled = slept, paused, paused, paused
 	st.Pending = int(f.pending.Load() + f.pulling.Load())
 	if f.refused.Load() > 0 && st.Hosts < f.o.MaxHosts-f.o.MaxHosts/16 {
 		st.Pending++

@@ -41,6 +41,10 @@ type Refill struct {
 	// at most 24 days. A longer Crawl-delay wins.
 	Delay time.Duration
 
+	// PerHost is the host's own Options.PerHost, at most 255; 0: that. It does not hold for other hosts at its address:
+	// a visit to any of them begins only while fewer are in flight there than that host itself may have.
+	PerHost int
+
 	// What an earlier process, or an earlier visit state of this process, learned of the host.
 	CrawlDelay   time.Duration // of robots.txt; 0: none
 	ResponseTime time.Duration // of the last answer; 0: not known
@@ -66,7 +70,7 @@ type Source interface {
 	Refill(ctx context.Context, host urlkey.HostKey, limit int) (Refill, error)
 	// Hosts names up to limit more hosts that may have due URLs, in any order. None means that all have been
 	// named since it last returned none. It is called when there is room for hosts that were refused, and
-	// every minute.
+	// every minute. It may name hosts that rest.
 	Hosts(ctx context.Context, limit int) ([]urlkey.HostKey, error)
 }
 
@@ -87,11 +91,12 @@ type Options struct {
 	MaxCrawlDelay time.Duration
 	// MaxFailures in a row put a host to sleep: 0 means 5.
 	MaxFailures int
-	// PerHost is the number of concurrent visits to one host, and to one address: 0 means 1. More than 1 is
-	// impolite to all but the operator's own servers.
+	// PerHost is the number of concurrent visits to one host, and to its address: 0 means 1. More than 1 is
+	// impolite to all but the operator's own servers: their starts share the delay out, while a Crawl-delay lies
+	// between any two. Refill.PerHost overrides it for one host.
 	PerHost int
 	// PerDomain is the number of concurrent visits to the hosts of one registered domain: 0 means 8, or no
-	// bound when Delay is none; negative means no bound.
+	// bound when Delay is none; negative means no bound. A host that may have more by itself has those.
 	PerDomain int
 	// VisitURLs is the number of URLs of a visit to a host without delay: 0 means 16. With a delay a visit has
 	// one.
@@ -125,7 +130,7 @@ type Options struct {
 	// several at once, in no order, until Close; while it runs, its refiller does nothing else.
 	OnDrop func(host urlkey.HostKey, urls []Candidate)
 	// OnHost, if set, receives what should survive a restart, whenever a host fails, is throttled, falls asleep
-	// or answers again after that. Shards call it, several at once, in order for one host unless its address
+	// or answers again after that. Shards and Done call it, several at once, in order for one host unless its address
 	// changed meanwhile. It must not block.
 	OnHost func(host urlkey.HostKey, s HostState)
 	// OnError, if set, receives the error of a refill, on the goroutine of its refiller; the host goes dormant if
@@ -141,6 +146,9 @@ type HostState struct {
 	Throttles    int           // answers in a row that demanded a pause (429, 503)
 	ResponseTime time.Duration // of the last answer; 0: not known
 	Asleep       bool          // until NotBefore
+	// Forgiven says that the local network caused the last sleep of a host that is not in memory: of what was received
+	// for it before, NotBefore is replaced, Failures is 0 and Sleeps one less; the rest still holds.
+	Forgiven bool
 }
 
 // withDefaults returns the options with all defaults but those that depend on Delay: see pace.

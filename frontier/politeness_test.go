@@ -31,9 +31,9 @@ func TestThrottle(t *testing.T) {
 			t.Fatal(err)
 		}
 		p, rng := o.pace(c.delay), rand.New(rand.NewPCG(1, 2))
-		names := newRegistry()
+		names := newRegistry(o.MaxHosts)
 		s := newShard(&o, p, names, func(netip.Addr) *shard { return nil }, 0, 0)
-		v := names.wake("com,a,)", o.MaxHosts, func() *shard { return s })
+		v, _ := names.wake("com,a,)", 0, func() *shard { return s })
 		v.refilling = true
 		s.refilling++
 		s.refilled(v, &Refill{CrawlDelay: c.crawlDelay, ResponseTime: c.response, Throttles: c.earlier}, 0, 0, 0)

@@ -103,6 +103,7 @@ func (f *Frontier) puller(ctx context.Context) {
 			return
 		case <-f.pull:
 		case <-tick.C:
+			f.names.sweep(f.now().add(-2 * pullEvery))
 			f.refused.Add(1)
 		}
 	}

@@ -14,10 +14,12 @@ import (
 // registry finds a host's visit state, and a domain's numbers, by name. It is used when hosts are woken and forgotten,
 // not when they are visited, so striped mutexes suffice.
 type registry struct {
-	hosts  atomic.Int64
-	stripe [stripes]stripe
-	names  [stripes]domainStripe
-	limit  atomic.Pointer[Cost] // the last one given: most domains have the same
+	hosts   atomic.Int64
+	most    int                     // hosts in memory
+	resting [restCount]atomic.Int64 // forgotten hosts that rest, by reason
+	stripe  [stripes]stripe
+	names   [stripes]domainStripe
+	limit   atomic.Pointer[Cost] // the last one given: most domains have the same
 }
 
 // limitOf returns a pointer to a limit, shared if possible; nil if it bounds nothing.
@@ -42,6 +44,8 @@ func (r *registry) window(maxQueued, ahead int) int {
 type stripe struct {
 	mu sync.Mutex
 	by map[urlkey.HostKey]*visitState
+	// resting are forgotten hosts that rest, by hash.
+	resting map[uint64]resting
 }
 
 type domainStripe struct {
@@ -49,8 +53,8 @@ type domainStripe struct {
 	by map[string]*domain
 }
 
-func newRegistry() *registry {
-	r := &registry{}
+func newRegistry(most int) *registry {
+	r := &registry{most: most}
 	for i := range r.stripe {
 		r.stripe[i].by = map[urlkey.HostKey]*visitState{}
 		r.names[i].by = map[string]*domain{}
@@ -61,15 +65,19 @@ func newRegistry() *registry {
 func hostHash(h urlkey.HostKey) uint64 { return xxh3.HashString(string(h)) }
 
 // wake finds the state of a host, or creates one if there is room, and counts an event that the caller will send to
-// it, so that it is not forgotten before. It returns nil if there is no room.
-func (r *registry) wake(h urlkey.HostKey, most int, home func() *shard) *visitState {
-	s := &r.stripe[hostHash(h)%stripes]
+// it, so that it is not forgotten before. It returns nil if there is no room, or if the host was forgotten and rests.
+func (r *registry) wake(h urlkey.HostKey, now moment, home func() *shard) (_ *visitState, rests bool) {
+	hash := hostHash(h)
+	s := &r.stripe[hash%stripes]
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	v := s.by[h]
 	if v == nil {
-		if r.hosts.Load() >= int64(most) {
-			return nil
+		if r.rests(s, hash, now) {
+			return nil, true
+		}
+		if r.hosts.Load() >= int64(r.most) {
+			return nil, false
 		}
 		v = &visitState{host: h, domain: r.domain(h.DomainKey())}
 		v.shard.Store(home())
@@ -77,7 +85,7 @@ func (r *registry) wake(h urlkey.HostKey, most int, home func() *shard) *visitSt
 		r.hosts.Add(1)
 	}
 	v.wakes.Add(1)
-	return v
+	return v, false
 }
 
 // find returns the state of a host, nil if it is not in memory, and counts an event as wake does.
@@ -92,9 +100,10 @@ func (r *registry) find(h urlkey.HostKey) *visitState {
 	return v
 }
 
-// forget drops a state. It returns false if an event is on its way to it.
-func (r *registry) forget(v *visitState) bool {
-	s := &r.stripe[hostHash(v.host)%stripes]
+// forget drops a state, and notes its rest if it is a long one. It returns false if an event is on its way to it.
+func (r *registry) forget(v *visitState, of resting) bool {
+	hash := hostHash(v.host)
+	s := &r.stripe[hash%stripes]
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if v.wakes.Load() > 0 {
@@ -102,6 +111,9 @@ func (r *registry) forget(v *visitState) bool {
 	}
 	delete(s.by, v.host)
 	r.hosts.Add(-1)
+	if s.rest(hash, of, max(restsKept*r.most/stripes, stripes)) {
+		r.resting[of.why()].Add(1)
+	}
 	d := &r.names[xxh3.HashString(v.domain.name)%stripes]
 	d.mu.Lock()
 	defer d.mu.Unlock()

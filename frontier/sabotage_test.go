@@ -43,6 +43,31 @@ var sabotages = []struct {
 			m.home(addressKey(v.visit.Addr)).makeVisit(v, 1, m.now)
 		}
 	}},
+	{name: "a host has more visits at once than its own bound", do: func(m *sim) {
+		m.some(func(v *visitState) bool {
+			if v.ownPerHost > 0 {
+				v.ownPerHost = 4
+			}
+			return false
+		})
+	}},
+	{name: "several visits start together", do: func(m *sim) {
+		m.some(func(v *visitState) bool {
+			if v.several != nil {
+				v.several.started.Store(0)
+				v.several.untaken.Store(0)
+			}
+			return false
+		})
+	}},
+	{name: "a visit that was made before a pause starts in it", do: func(m *sim) {
+		m.some(func(v *visitState) bool {
+			if v.several != nil {
+				v.several.pause.Store(0)
+			}
+			return false
+		})
+	}},
 	{name: "an address is visited twice at once", do: func(m *sim) {
 		for _, s := range m.shards {
 			for _, a := range s.addresses {
@@ -86,6 +111,23 @@ var sabotages = []struct {
 		}
 	}},
 	{name: "dead hosts do not sleep", world: 4, do: func(m *sim) { m.ruder(func(p *pace) { p.o.MaxFailures = 1000 }) }},
+	{name: "a host that rests is forgotten for good", world: 4, do: func(m *sim) {
+		for i := range m.names.stripe {
+			for hash := range m.names.stripe[i].resting {
+				m.names.stripe[i].resting[hash] = newResting(moment(365*24*time.Hour), restAsleep)
+			}
+		}
+	}},
+	{name: "a forgotten host does not rest", world: 4, do: func(m *sim) {
+		for i := range m.hosts {
+			m.hosts[i].facts.notBefore = 0
+		}
+		for i := range m.names.stripe {
+			for hash, of := range m.names.stripe[i].resting {
+				m.names.stripe[i].resting[hash] = newResting(m.now, of.why())
+			}
+		}
+	}},
 	{name: "what is ready last goes first", do: func(m *sim) {
 		for _, s := range m.shards {
 			for _, q := range []readyQueue{s.ready, s.unknownReady, s.slowReady} {

@@ -79,13 +79,17 @@ func newShard(o *Options, p *pace, names *registry, home func(netip.Addr) *shard
 }
 
 // put moves a visit state to another place. A waiting or sleeping state has a timer, set to at; a dormant one has
-// one if at is not 0.
+// one if at is not 0. If it was its turn at its address, it no longer is: passOn gives it to the next.
 func (s *shard) put(v *visitState, to place, at moment) {
 	s.counts[v.place]--
 	s.counts[to]++
 	v.place = to
+	v.leaving = restNone
 	if v.far {
 		s.notFar(v)
+	}
+	if v.addr != nil && v.addr.turn == v {
+		v.addr.turn = nil
 	}
 	if to == waiting || to == asleep || to == dormant && at != 0 {
 		s.wheel.set(v, at)
@@ -204,6 +208,7 @@ func (s *shard) refilled(v *visitState, r *Refill, notBefore, due, now moment) {
 	v.crawlDelay = max(v.crawlDelay, r.CrawlDelay)
 	if !r.failed {
 		v.setDelay(r.Delay)
+		s.setPerHost(v, r.PerHost)
 		v.priority = r.Priority
 		v.learn(r, s.names)
 	}
@@ -217,6 +222,7 @@ func (s *shard) refilled(v *visitState, r *Refill, notBefore, due, now moment) {
 	}
 	if v.place == asleep {
 		s.handBack(v)
+		s.rests(v, restAsleep, now)
 		return
 	}
 	if v.place == dormant {
@@ -293,6 +299,7 @@ func (s *shard) leaveAddress(v *visitState, now moment) {
 	a := v.addr
 	v.addr = nil
 	a.hosts--
+	s.passOn(a, now) // it may have been its turn
 	switch {
 	case a.hosts > 0:
 	case a.next <= now:
@@ -317,10 +324,7 @@ func (s *shard) park(v *visitState, now moment) {
 			s.admit(v, now)
 			return
 		}
-		s.put(v, waiting, v.next)
-		if v.next.sub(now) > longWait {
-			s.waitFar(v)
-		}
+		s.wait(v, v.next, now)
 		return
 	}
 	at := max(v.next, now+1) // then it may be forgotten
@@ -331,11 +335,29 @@ func (s *shard) park(v *visitState, now moment) {
 		at = max(v.due, at)
 	}
 	s.put(v, dormant, at)
+	if v.throttles > 0 {
+		s.rests(v, restIdle, now)
+	}
+}
+
+// wait puts a host into the wheel until a time, and counts it as far if that is long.
+func (s *shard) wait(v *visitState, until, now moment) {
+	s.put(v, waiting, until)
+	if until.sub(now) <= longWait {
+		return
+	}
+	s.waitFar(v)
+	if v.throttles > 0 {
+		s.rests(v, restThrottled, now)
+	}
 }
 
 // tick: time has passed. Every visit state whose timer has expired moves on.
 func (s *shard) tick(now moment) {
 	s.wheel.advance(now, func(v *visitState) {
+		if v.leaving != restNone && s.leave(v, now) {
+			return
+		}
 		switch v.place {
 		case waiting:
 			s.admit(v, now)
@@ -369,10 +391,15 @@ func (s *shard) dormantDue(v *visitState, now moment) {
 
 // forget drops a host whose waits have passed. The source knows the rest.
 func (s *shard) forget(v *visitState, now moment) {
-	if !s.names.forget(v) {
+	if !s.names.forget(v, 0) {
 		s.put(v, dormant, now.add(time.Second))
 		return
 	}
+	s.gone(v, now)
+}
+
+// gone counts out a host that the registry has forgotten.
+func (s *shard) gone(v *visitState, now moment) {
 	s.put(v, dormant, 0)
 	s.counts[dormant]--
 	s.forgotten = true

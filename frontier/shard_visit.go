@@ -9,29 +9,33 @@ import (
 )
 
 // admit: the host's own wait is over. It gets a visit, unless its address is busy or must wait, its domain has enough
-// visits, or a budget is used up. The visit reserves the address: two hosts of one address are never ready together.
+// visits, or a budget is used up. The visit reserves the address: of hosts that may have one visit at once no two of
+// one address are ready together.
 func (s *shard) admit(v *visitState, now moment) {
 	a := v.addr
-	if v.next > now { // with several visits at once, one of the others has met a pause since
-		s.put(v, waiting, v.next)
-		if v.next.sub(now) > longWait {
-			s.waitFar(v)
-		}
+	// With several visits at once, one of the others may have met a pause since.
+	if v.next = max(v.next, s.nextStart(v, now)); v.next > now {
+		s.wait(v, v.next, now)
 		s.passOn(a, now)
 		return
 	}
 	switch {
 	case a == nil:
-	case a.busy >= s.o.PerHost:
+	case a.busy >= s.perHost(v) || a.turn != v && (a.turn != nil || a.first != nil):
 		s.put(v, blocked, 0)
 		a.enqueue(v)
 		return
 	case a.next > now:
-		s.put(v, waiting, a.next)
+		s.wait(v, a.next, now)
+		a.turn = v
 		return
 	}
-	if !v.domain.enter(s.pace.perDomain) {
-		s.put(v, waiting, now.add(domainRetry))
+	ofDomain := s.pace.perDomain
+	if ofDomain > 0 {
+		ofDomain = max(ofDomain, s.perHost(v)) // the host is of the domain, whose bound is for many hosts
+	}
+	if !v.domain.enter(ofDomain) {
+		s.wait(v, now.add(domainRetry), now)
 		s.passOn(a, now)
 		return
 	}
@@ -46,6 +50,7 @@ func (s *shard) admit(v *visitState, now moment) {
 		return
 	}
 	s.makeVisit(v, n, now)
+	s.passOn(a, now) // to a host that may have several visits beside this one
 }
 
 // makeVisit queues a visit of n URLs, which may start now.
@@ -59,7 +64,9 @@ func (s *shard) makeVisit(v *visitState, n int, now moment) {
 	}
 	visit.Host, visit.state, visit.URLs = v.host, v, v.cut(n)
 	visit.since = now
-	visit.taken.Store(false)
+	if v.several != nil {
+		v.several.untaken.Add(1)
+	}
 	s.queued -= n
 	s.visits++
 	s.urls += uint64(n)
@@ -70,9 +77,6 @@ func (s *shard) makeVisit(v *visitState, n int, now moment) {
 	visit.class, visit.dragged = v.class(), false
 	s.enqueue(visit)
 	s.put(v, ready, 0)
-	if int(v.active) < s.o.PerHost && v.urls() > 0 {
-		s.put(v, waiting, now.add(s.pace.wait(v)/time.Duration(s.o.PerHost)+1))
-	}
 	s.maybeRefill(v)
 }
 
@@ -92,16 +96,19 @@ func (s *shard) enqueue(visit *Visit) {
 	}
 }
 
-// handedOver: the ring is about to take a visit.
-func (s *shard) handedOver(visit *Visit) {
+// handedOver: the ring is about to take a visit. A host that may have several at once waits for the next.
+func (s *shard) handedOver(visit *Visit, now moment) {
 	v := visit.state
-	if v.place != ready {
-		return
-	}
-	if len(visit.URLs) > 1 && s.pace.wait(v) > 0 {
+	if len(visit.URLs) > 1 && s.pace.wait(v) > 0 && v.place != asleep {
 		s.shorten(visit)
 	}
+	if v.place != ready { // one of several
+		return
+	}
 	s.put(v, inFlight, 0)
+	if int(v.active) < s.perHost(v) && v.urls() > 0 {
+		s.wait(v, max(v.next, s.nextStart(v, now), now+1), now)
+	}
 }
 
 // shorten cuts a queued visit to one URL, because its host now has a delay.
@@ -128,22 +135,32 @@ func (s *shard) overBudget(v *visitState, now moment) {
 	v.more = false
 	v.due = now.add(budgetRetry)
 	s.put(v, dormant, v.due)
+	s.rests(v, restBudget, now)
 }
 
-// passOn gives the next host of an address its turn, when the one whose turn it was cannot use it.
+// passOn gives the first host in the queue of an address its turn, if the one whose turn it was has used it or cannot.
 func (s *shard) passOn(a *address, now moment) {
-	if a == nil || a.busy > 0 || a.first == nil {
-		return
+	if first := s.dequeue(a); first != nil {
+		s.wait(first, max(a.next, now+1), now)
+		a.turn = first
+	}
+}
+
+// dequeue takes the first host out of the queue of an address, if there it may have one visit more now. Others wait
+// behind it until then, even those that may have several at once: else these would never let the address rest.
+func (s *shard) dequeue(a *address) *visitState {
+	if a == nil || a.turn != nil || a.first == nil || a.busy >= s.perHost(a.first) {
+		return nil
 	}
 	first := a.first
 	a.unqueue(first)
-	s.put(first, waiting, max(a.next, now+1))
+	return first
 }
 
 // done: a visit was returned.
 func (s *shard) done(visit *Visit, out *Outcome, end, now moment) {
 	v := visit.state
-	valid := v.active > 0 && (v.place == inFlight || s.o.PerHost > 1)
+	valid := v.active > 0 && (v.place == inFlight || v.several != nil)
 	invariants.Assert(valid, "visit of %q returned while %s", v.host, v.place)
 	if end == 0 || end > now {
 		end = now
@@ -154,27 +171,24 @@ func (s *shard) done(visit *Visit, out *Outcome, end, now moment) {
 	case out.CrawlDelay < 0:
 		v.crawlDelay = 0
 	}
-	requested := out.Kind != Skipped
+	requested, slept := out.Kind != Skipped, v.place == asleep
 	v.noteSpeed(visit, out)
-	next, sleep := s.pace.after(v, out, end, s.rng)
-	switch {
-	case s.o.PerHost == 1:
-		v.next = next
-	case out.Kind != Fetched && out.Kind != Skipped: // of several visits at once, the longest pause counts
-		v.next = max(v.next, next)
-	}
+	sleep := s.rest(v, out, end)
 	v.active--
 	v.domain.active.Add(-1)
 	v.charge(out)
 	s.takeBack(v, visit.URLs[len(visit.URLs)-int(out.Left):])
 	visit.URLs = nil
 	s.releaseAddress(v, requested, end, now)
-	if sleep {
-		s.fallAsleep(v, next)
-	}
-	s.report(v, next, sleep)
 	switch {
 	case sleep:
+		s.fallAsleep(v, now)
+	case slept:
+		s.doneAsleep(v, now)
+	}
+	s.report(v, v.next, sleep)
+	switch {
+	case sleep, slept:
 	case v.place != inFlight && (v.place != dormant || v.urls() == 0):
 		// Another visit to the host is in flight or about to be, or there are no URLs for one.
 		s.maybeRefill(v)
@@ -193,6 +207,27 @@ func (s *shard) done(visit *Visit, out *Outcome, end, now moment) {
 	}
 }
 
+// rest sets the time of a host's next visit by the outcome of one, and reports whether the host falls asleep.
+func (s *shard) rest(v *visitState, out *Outcome, end moment) (sleep bool) {
+	if v.place == asleep && out.Kind == HostFailure {
+		return false // another visit failed with it
+	}
+	next, sleep := s.pace.after(v, out, end, s.rng)
+	switch {
+	case v.several == nil:
+		v.next = next
+		return sleep
+	case out.Kind != Fetched && out.Kind != Skipped: // of several visits at once, the longest pause counts
+		v.next = max(v.next, next)
+	case out.Wait > 0:
+		v.next = max(v.next, end.add(out.Wait))
+	default:
+		return false
+	}
+	v.several.pause.Store(int64(v.next))
+	return sleep
+}
+
 // takeBack makes URLs of a visit that were not requested the host's next ones.
 func (s *shard) takeBack(v *visitState, left []Candidate) {
 	v.putBack(left)
@@ -201,14 +236,16 @@ func (s *shard) takeBack(v *visitState, left []Candidate) {
 }
 
 // fallAsleep stops visits to a host for long; its URLs return to the source.
-func (s *shard) fallAsleep(v *visitState, until moment) {
+func (s *shard) fallAsleep(v *visitState, now moment) {
 	if v.place == blocked {
 		v.addr.unqueue(v)
 	}
 	v.sleeps = min(v.sleeps+1, 1000)
 	v.failures = 0
 	s.handBack(v)
-	s.put(v, asleep, until)
+	s.put(v, asleep, v.next)
+	s.passOn(v.addr, now)
+	s.rests(v, restAsleep, now)
 }
 
 // forgive takes back a failure that the local network caused.
@@ -218,6 +255,9 @@ func (s *shard) forgive(v *visitState, now moment) {
 	}
 	v.failures = max(v.failures, 1) - 1
 	v.next = now
+	if v.several != nil {
+		v.several.pause.Store(0)
+	}
 	if v.place == asleep {
 		v.sleeps = max(v.sleeps, 1) - 1
 		v.failures = 0
@@ -238,13 +278,9 @@ func (s *shard) releaseAddress(v *visitState, requested bool, end, now moment) {
 	if requested {
 		a.next = max(a.next, end.add(s.pace.addressDelay))
 	}
-	if first := a.first; first != nil {
-		a.unqueue(first)
-		if at := max(a.next, first.next); at > now {
-			s.put(first, waiting, at)
-		} else {
-			s.put(first, dormant, 0)
-			s.admit(first, now)
-		}
+	if first := s.dequeue(a); first != nil {
+		s.put(first, dormant, 0)
+		a.turn = first
+		s.admit(first, now)
 	}
 }

@@ -34,6 +34,9 @@ type sim struct {
 
 	flights  flights // visits with fetchers, by when they end
 	answers  answers // refills in progress, by when they are answered
+	refused  bool    // there was no room for a host
+	pull     moment  // when the source names hosts next
+	bounced  int     // visits that met a pause before they began
 	latest   moment  // when the visit that became ready last of those taken so far did so
 	steps    int
 	fetched  int
@@ -58,6 +61,8 @@ type simConfig struct {
 	own                   bool          // hosts have delays of their own, which change
 	live                  bool          // the delay of all others changes, too
 	perDomain             int
+	perHost               int  // as in Options
+	several               bool // hosts have bounds of their own on visits at once
 	budget                Cost // of a domain; that of a host is half
 	exact                 bool
 	window                int
@@ -70,7 +75,14 @@ type hostModel struct {
 	fails       int16
 	throttles   int16
 	refilling   bool
-	dead        bool // most of its visits fail
+	refilled    *visitState   // the last that was, without an error
+	perHost     int           // as in Refill
+	over        moment        // when it used up its budget
+	paused      moment        // no visit may start before
+	asleep      moment        // it sleeps until then
+	crawlBefore time.Duration // Crawl-delay in force when the last visit began
+	facts       hostReport    // as Options.OnHost receives them
+	dead        bool          // most of its visits fail
 	addr, dom   int32
 	own         time.Duration // as in Refill
 	started     moment
@@ -82,13 +94,13 @@ type hostModel struct {
 }
 
 type addrModel struct {
-	active int16
+	active together
 	ended  moment
 	owed   time.Duration // from ended
 }
 
 type domModel struct {
-	active int32
+	active together
 	used   Cost
 	over   moment // when it used up its budget
 }
@@ -141,6 +153,7 @@ func newSim(c simConfig) *sim {
 		Seed:      c.seed,
 		Shards:    c.shards,
 		PerDomain: c.perDomain,
+		PerHost:   c.perHost,
 		MaxHosts:  c.hosts + 1,
 		MaxQueued: max(c.window, windowMin) * c.hosts,
 	}.withDefaults()
@@ -151,7 +164,7 @@ func newSim(c simConfig) *sim {
 		c: c, o: o, delay: o.Delay, exact: c.exact,
 		rng:   rand.New(rand.NewPCG(c.seed, 99)),
 		now:   moment(time.Hour),
-		names: newRegistry(),
+		names: newRegistry(o.MaxHosts),
 		keys:  make([]urlkey.HostKey, c.hosts),
 		hosts: make([]hostModel, c.hosts),
 		addrs: make([]addrModel, c.addrs),
@@ -165,6 +178,9 @@ func newSim(c simConfig) *sim {
 	for i := range m.hosts {
 		h := &m.hosts[i]
 		h.dead = c.seed%5 == 4 && i%4 == 0
+		if c.several {
+			h.perHost = i % 4
+		}
 		h.left, h.addr, h.dom = int32(1+m.rng.IntN(c.each)), int32(m.rng.IntN(c.addrs)), int32(m.rng.IntN(c.domains))
 		m.keys[i] = urlkey.HostKey("example,d" + strconv.Itoa(int(h.dom)) + ",h" + strconv.Itoa(i) + ",)")
 		m.wake(i)
@@ -189,7 +205,11 @@ func (m *sim) addr(i int32) netip.Addr {
 }
 
 func (m *sim) wake(i int) {
-	v := m.names.wake(m.keys[i], m.o.MaxHosts, func() *shard { return m.shards[i%len(m.shards)] })
+	v, rests := m.names.wake(m.keys[i], m.now, func() *shard { return m.shards[i%len(m.shards)] })
+	if v == nil {
+		m.refused = m.refused || !rests
+		return
+	}
 	v.wakes.Add(-1)
 	s := v.shard.Load()
 	s.wake(v, m.now)
@@ -213,7 +233,10 @@ func (m *sim) ask(i int) {
 	if h.left == 0 {
 		return
 	}
-	v := m.names.wake(m.keys[i], m.o.MaxHosts, func() *shard { return m.shards[i%len(m.shards)] })
+	v, _ := m.names.wake(m.keys[i], m.now, func() *shard { return m.shards[i%len(m.shards)] })
+	if v == nil {
+		return
+	}
 	v.wakes.Add(-1)
 	h.left--
 	h.given++
@@ -286,10 +309,16 @@ func (m *sim) step() bool {
 	for _, s := range m.shards {
 		sooner(s.wheel.next())
 	}
+	if m.toPull() {
+		sooner(max(m.pull, m.now+1))
+	}
 	if next == 0 {
 		return false
 	}
 	m.now = max(m.now, next)
+	if m.toPull() && m.now >= m.pull {
+		m.pullAll()
+	}
 	for len(m.flights) > 0 && m.flights[0].end <= m.now {
 		m.finish(heap.Pop(&m.flights).(flight).visit)
 	}
@@ -300,6 +329,26 @@ func (m *sim) step() bool {
 		s.tick(m.now)
 	}
 	return true
+}
+
+// toPull reports whether hosts are not in memory that must come back.
+func (m *sim) toPull() bool {
+	n := int64(0)
+	for i := range m.names.resting {
+		n += m.names.resting[i].Load()
+	}
+	return n > 0 || m.refused
+}
+
+// pullAll wakes all hosts with URLs, as the puller does.
+func (m *sim) pullAll() {
+	m.pull, m.refused = m.now.add(pullEvery), false
+	m.names.sweep(m.now.add(-2 * pullEvery))
+	for i := range m.hosts {
+		if m.hosts[i].left > 0 {
+			m.wake(i)
+		}
+	}
 }
 
 // settle applies the effects of the shards.
@@ -319,6 +368,9 @@ func (m *sim) settle() {
 			for _, c := range d.urls {
 				m.dropOne(c)
 			}
+		}
+		for _, r := range s.reports {
+			m.hosts[index(r.state.host)].facts = r
 		}
 		s.dropped, s.reports = s.dropped[:0], s.reports[:0]
 	}
@@ -367,6 +419,13 @@ func (m *sim) refill(v *visitState) {
 		HostLimit:   m.c.hostBudget(),
 		HostUsed:    h.used,
 		Priority:    float32(i%5) / 4,
+		PerHost:     h.perHost,
+		Failures:    h.facts.s.Failures,
+		Sleeps:      h.facts.s.Sleeps,
+		Throttles:   h.facts.s.Throttles,
+		CrawlDelay:  h.crawlDelay,
+
+		ResponseTime: h.facts.s.ResponseTime,
 	}
 	if m.rng.IntN(50) == 0 { // the host moves to another address
 		h.addr = int32(m.rng.IntN(m.c.addrs))
@@ -384,7 +443,7 @@ func (m *sim) refill(v *visitState) {
 	}
 	r.More = h.left > 0
 	switch {
-	case m.c.own && m.rng.IntN(10) == 0:
+	case m.c.own && h.refilled == v && m.rng.IntN(10) == 0:
 		r.failed = true // then these do not count
 		r.Delay, r.HostLimit, r.DomainLimit = time.Millisecond, Cost{}, Cost{}
 	case m.c.own && (h.own == 0 || m.rng.IntN(10) == 0):
@@ -392,8 +451,9 @@ func (m *sim) refill(v *visitState) {
 		fallthrough
 	default:
 		r.Delay = h.own
+		h.refilled = v
 	}
-	v.shard.Load().refilled(v, &r, 0, 0, m.now)
+	v.shard.Load().refilled(v, &r, h.facts.notBefore, 0, m.now)
 	m.adoptMoved()
 	m.check(v)
 }
@@ -422,9 +482,16 @@ func (m *sim) start() bool {
 		return false
 	}
 	visit := (*q)[0].visit
-	from.handedOver(visit)
+	from.handedOver(visit, m.now)
 	q.pop()
 	h := &m.hosts[index(visit.Host)]
+	if several := visit.state.several; several != nil && !several.begin(m.now) { // as take does
+		m.bounced++
+		from.done(visit, &Outcome{Kind: Skipped, Left: int32(len(visit.URLs))}, m.now, m.now)
+		m.adoptMoved()
+		m.check(visit.state)
+		return true
+	}
 	m.checkDelays(visit, h)
 	m.checkBudgets(visit, h)
 	m.checkURLs(visit, h)
@@ -435,7 +502,7 @@ func (m *sim) start() bool {
 	if m.delay < 0 {
 		took /= 100
 	}
-	h.started = m.now
+	h.started, h.crawlBefore = m.now, h.crawlDelay
 	heap.Push(&m.flights, flight{m.now.add(took), visit})
 	return true
 }
@@ -458,9 +525,16 @@ func (m *sim) finish(visit *Visit) {
 	if visit.Addr.IsValid() {
 		out.Addr = visit.Addr
 	}
-	m.outcome(h, &out, len(visit.URLs))
+	if h.asleep > m.now && m.most(h) > 1 && m.rng.IntN(2) == 0 {
+		out.Kind, out.Left = HostFailure, int32(len(visit.URLs)) // with the visit that put the host to sleep
+	} else {
+		m.outcome(h, &out, len(visit.URLs))
+		m.pause(h, &out)
+	}
 	if out.Kind == Skipped {
-		h.started = 0 // nothing was requested
+		if h.active == 1 {
+			h.started = 0 // nothing was requested
+		}
 	} else {
 		h.ended, h.least = m.now, m.least(h)
 		m.fetched += len(visit.URLs) - int(out.Left)
@@ -473,17 +547,20 @@ func (m *sim) finish(visit *Visit) {
 	h.given += out.Left
 	h.active--
 	d := &m.doms[h.dom]
-	d.active--
+	d.active[m.most(h)]--
 	out.Bytes, out.Took = int64(1000*(len(visit.URLs)-int(out.Left))), time.Second
 	cost := Cost{-int64(out.Left), out.Bytes, out.Took}
 	d.used.Add(cost)
 	h.used.Add(cost)
+	if limit := m.c.hostBudget(); h.over == 0 && h.used.spent(&limit) {
+		h.over = m.now
+	}
 	if d.over == 0 && d.used.spent(&m.c.budget) {
 		d.over = m.now
 	}
 	if visit.Addr.IsValid() {
 		a := m.addrOf(visit)
-		a.active--
+		a.active[m.most(h)]--
 		if out.Kind != Skipped {
 			a.ended, a.owed = m.now, m.addressDelay()
 		}
@@ -496,78 +573,4 @@ func (m *sim) finish(visit *Visit) {
 	v.shard.Load().done(visit, &out, m.now, m.now)
 	m.adoptMoved()
 	m.check(v)
-}
-
-// outcome draws the outcome of a visit, and records which delay must follow.
-func (m *sim) outcome(h *hostModel, out *Outcome, urls int) {
-	n := m.rng.IntN(40)
-	if h.dead && n > 10 {
-		n = 1
-	}
-	switch {
-	case n == 0:
-		out.Kind, out.RetryAfter = Throttled, time.Duration(m.rng.IntN(20))*time.Second
-		h.owed = max(m.base(h), out.RetryAfter)
-		if out.RetryAfter == 0 {
-			h.owed = min(throttleDelays*max(m.base(h), failureBase)<<min(h.throttles, 20), retryMax)
-		}
-		h.throttles++
-	case n < 3:
-		out.Kind = HostFailure
-		h.fails++
-		h.owed = max(m.base(h), failureBase<<min(h.fails-1, 12))
-		if int(h.fails) >= m.o.MaxFailures { // it fell asleep
-			h.owed = sleepBase
-		}
-		return
-	case n == 3:
-		out.Kind, out.Left, out.Wait = Skipped, int32(urls), time.Duration(m.rng.IntN(3))*time.Second
-		return
-	case n == 6: // in full, and the failures before it stand
-		out.Kind, out.Left = Repeat, int32(urls)
-		h.owed = m.base(h)
-	case n == 4:
-		out.CrawlDelay = time.Duration(1+m.rng.IntN(400)) * time.Second
-		if m.delay < 0 {
-			out.CrawlDelay = time.Duration(m.rng.IntN(100)) * time.Millisecond
-		}
-		h.crawlDelay = out.CrawlDelay
-		fallthrough
-	default:
-		out.Left = m.rng.Int32N(int32(urls))
-		h.responded = out.ResponseTime
-		if n == 5 {
-			out.Wait = time.Duration(m.rng.IntN(9)) * time.Second
-		}
-		h.owed = max(m.base(h), out.Wait)
-		h.fails, h.throttles = 0, 0
-	}
-}
-
-// least returns a host's configured delay.
-func (m *sim) least(h *hostModel) time.Duration {
-	d := m.delay
-	if h.own != 0 {
-		d = h.own
-	}
-	if d == 0 {
-		return time.Second
-	}
-	return max(d, 0)
-}
-
-// base returns the delay that must follow whatever the outcome.
-func (m *sim) base(h *hostModel) time.Duration {
-	d := max(m.least(h), min(h.crawlDelay, m.o.MaxCrawlDelay))
-	if m.least(h) > 0 {
-		d = max(d, h.responded)
-	}
-	return d
-}
-
-func (m *sim) addressDelay() time.Duration {
-	if m.delay < 0 {
-		return 0
-	}
-	return 250 * time.Millisecond
 }

@@ -30,9 +30,9 @@ func (f *Frontier) Slow(v *Visit) (extra bool) {
 	if !v.dragged {
 		v.dragged = true
 		if v.class != classSlow {
-			f.leaveShare(v)
-			v.class = classLate
 			f.late.Add(1)
+			f.freeShare(v)
+			v.class = classLate
 		}
 		f.send(&event{kind: slowed, state: v.state})
 	}
@@ -51,8 +51,18 @@ func (f *Frontier) Extra() (extra, over int) {
 	return extra, late - extra
 }
 
-// Ready reports whether a visit waits for a fetcher.
-func (f *Frontier) Ready() bool { return f.ring.Load().len() > 0 }
+// Ready reports whether a visit waits for a fetcher, or would be given to one if fewer visits were late.
+func (f *Frontier) Ready() bool {
+	if f.ring.Load().len() > 0 {
+		return true
+	}
+	for _, s := range f.shards {
+		if s.backlog.Load() {
+			return true
+		}
+	}
+	return false
+}
 
 // crowded reports that no further extra fetcher makes up for a visit that turns out to be slow. Hosts of which no page
 // came yet then have a share of the fetchers, so that any number of slow ones among them do not hold up the others.
@@ -91,7 +101,7 @@ func (f *Frontier) leaveShare(v *Visit) {
 	}
 }
 
-// freeShare is leaveShare when a fetcher is done with the visit: others may have the share now.
+// freeShare is leaveShare when a fetcher is done with the visit, or it is late: others may have the share now.
 func (f *Frontier) freeShare(v *Visit) {
 	f.leaveShare(v)
 	if v.class == classQuick {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net/netip"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -213,4 +214,38 @@ func TestSlowVisits(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestShareOfUnknown: while visits of unknown hosts have used up their share, those that wait for it count as ready,
+// and a visit that turns out to be late makes room for one at once, whichever shard owns its host.
+func TestShareOfUnknown(t *testing.T) {
+	f := start(t, Options{Source: sites{each: 1}, Delay: -1, AddressDelay: -1, Fetchers: 4, Extra: 1, Shards: 3}, 0)
+	homeOf := func(i int) *shard { return f.home(netip.AddrFrom4([4]byte{10, 0, 0, byte(i)})) }
+	next := func(i int) *Visit {
+		f.Wake(urlkey.HostKey(fmt.Sprintf("example,h%d,)", i)))
+		f.await(t, "a visit", func(Stats) bool { return f.ring.Load().len() > 0 })
+		v, err := f.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	first := next(0)
+	f.Slow(first) // no further extra fetcher is left
+	second := next(1)
+	third := 2
+	for homeOf(third) == homeOf(1) {
+		third++
+	}
+	f.Wake(urlkey.HostKey(fmt.Sprintf("example,h%d,)", third)))
+	f.await(t, "a visit that waits for its share", func(s Stats) bool {
+		return s.Pending == 0 && s.Refilling == 0 && s.Ready == 1 && homeOf(third).shareBacklog.Load()
+	})
+	if n := f.ring.Load().len(); n != 0 || !f.Ready() {
+		t.Errorf("one waits: %d in the ring, ready is %v", n, f.Ready())
+	}
+	f.Slow(second)
+	f.await(t, "its turn", func(Stats) bool { return f.ring.Load().len() == 1 })
+	f.Done(first, Outcome{})
+	f.Done(second, Outcome{})
 }

@@ -42,10 +42,11 @@ type visitState struct {
 	domain   *domain
 	addr     *address
 
-	window []Candidate // window[head:] are the URLs, best first
-	head   int32
-	ahead  int32 // see shard.ahead; written before a refill is requested, then read by the refiller
-	visit  Visit // the only one, unless PerHost is more than 1
+	several *several    // nil: it may have only one visit at once
+	window  []Candidate // window[head:] are the URLs, best first
+	head    int32
+	ahead   int32 // see shard.ahead; written before a refill is requested, then read by the refiller
+	visit   Visit // the only one, unless there may be several at once
 
 	next         moment // the host must not be visited earlier
 	due          moment // when a dormant host has something due; 0: not known
@@ -63,14 +64,16 @@ type visitState struct {
 	fromAsk      uint16 // how many of the URLs, the first ones, came from Ask
 
 	place      place
-	registered bool // a shard has counted it
-	far        bool // its wait is longer than longWait
-	punished   bool // of far: the server demanded it (429, 503)
-	refilling  bool // a refill is in progress
-	rewake     bool // woken during it: refill once more
-	more       bool // the source has more
-	proven     bool // a page of it came quickly
-	reported   bool // OnHost received trouble, so it must receive its end
+	registered bool  // a shard has counted it
+	ownPerHost uint8 // Refill.PerHost
+	leaving    rest  // why it is about to be forgotten: see leave
+	far        bool  // its wait is longer than longWait
+	punished   bool  // of far: the server demanded it (429, 503)
+	refilling  bool  // a refill is in progress
+	rewake     bool  // woken during it: refill once more
+	more       bool  // the source has more
+	proven     bool  // a page of it came quickly
+	reported   bool  // OnHost received trouble, so it must receive its end
 
 	timer        timer       // in the wheel
 	queued, back *visitState // neighbours in its address's queue
@@ -172,7 +175,6 @@ type Visit struct {
 	class class  // the caller of Slow changes it while a fetcher has the visit
 	// dragged: Slow was called.
 	dragged bool
-	taken   atomic.Bool // a fetcher has taken it
 	// done is the event of Done, or of its host's move to another shard. One event for both: a host takes 870 bytes,
 	// with two it took 1,083.
 	done event
@@ -184,6 +186,7 @@ type address struct {
 	busy        int         // visits made and not returned
 	next        moment      // the address must not be visited earlier
 	first, last *visitState // queue of blocked hosts
+	turn        *visitState // waits for next; the others queue behind it
 	hosts       int         // visit states that refer to it
 }
 

@@ -213,16 +213,16 @@ func TestReadOnlyFileSystem(t *testing.T) {
 	}
 }
 
-// TestLockedByOther: a lock that this process can't take is seen.
-func TestLockedByOther(t *testing.T) {
+// TestLockHolder: a file that nobody has locked is not locked.
+func TestLockHolder(t *testing.T) {
 	name := filepath.Join(t.TempDir(), lockName)
-	if lockedByOther(name) {
+	if _, held := lockHolder(name); held {
 		t.Error("a missing file is locked")
 	}
 	if err := os.WriteFile(name, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if lockedByOther(name) {
+	if _, held := lockHolder(name); held {
 		t.Error("nobody holds the lock")
 	}
 }

@@ -153,8 +153,10 @@ func TestSecondProcess(t *testing.T) {
 		t.Fatalf("the other process: %q %v", line, err)
 	}
 	for _, o := range []Options{{}, {ReadOnly: true}} {
-		if s, err := Open(dir, o); !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), dir) {
-			t.Errorf("read-only %v: %v, %v", o.ReadOnly, s, err)
+		want := fmt.Sprintf("store is in use: %s is open in process %d: wait until it ends, stop it, or use a copy "+
+			"of the directory", dir, cmd.Process.Pid)
+		if s, err := Open(dir, o); !errors.Is(err, ErrLocked) || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("read-only %v: %v, %v, want %s", o.ReadOnly, s, err, want)
 		}
 	}
 	if err := cmd.Process.Kill(); err != nil {
@@ -165,7 +167,8 @@ func TestSecondProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s2, err := Open(dir, Options{}); !errors.Is(err, ErrLocked) {
+	s2, err := Open(dir, Options{})
+	if !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), "this process has opened "+dir+" before") {
 		t.Errorf("twice in one process: %v, %v", s2, err)
 	}
 	if err := s.Close(); err != nil {
@@ -273,8 +276,8 @@ func TestDamagedTable(t *testing.T) {
 	if !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), damaged) {
 		t.Errorf("writing after it: %v", err)
 	}
-	if len(logged) == 0 || !strings.Contains(logged[0], damaged) {
-		t.Errorf("logged %q, damaged was %q", logged, damaged)
+	if len(logged) > 0 { // the readers have the error
+		t.Errorf("logged %q", logged)
 	}
 	report, err := s.Verify(context.Background())
 	if err != nil || report.OK() {

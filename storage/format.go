@@ -34,6 +34,10 @@ import (
 // store of the new version into testdata/formats/vN, where a test opens it from then on.
 const FormatVersion = 7
 
+// readableFormat is the oldest format that is read as it is, without an upgrade: all steps from there on write nothing
+// but the version.
+const readableFormat = 6
+
 // pebbleFormat is Pebble's own version, pinned so that a library update alone never makes a store
 // unreadable to the program before it. 24 is the newest of Pebble 2.1.
 const pebbleFormat = pebble.FormatMajorVersion(24)
@@ -110,7 +114,7 @@ const (
 
 // peekFormat refuses a newer store before anything is written: Pebble is opened for reading only,
 // which replays the log in memory and changes no file. A missing store is not an error here.
-func peekFormat(dir string, o *pebble.Options, lock *pebble.Lock) error {
+func peekFormat(dir string, o *pebble.Options, lock *pebble.Lock, salvage bool) error {
 	ro := o.Clone()
 	ro.ReadOnly, ro.ErrorIfNotExists, ro.Lock = true, true, lock
 	db, err := pebble.Open(dir, ro)
@@ -122,6 +126,9 @@ func peekFormat(dir string, o *pebble.Options, lock *pebble.Lock) error {
 	}
 	defer db.Close() // read-only: nothing to lose
 	version, err := readFormat(db)
+	if salvage && errors.Is(err, ErrCorrupt) {
+		return nil // the rest may be sound
+	}
 	if err == nil && version > FormatVersion {
 		err = fmt.Errorf("%w: %s has format %d, this program knows up to %d: use the newer program that wrote it",
 			ErrNewerFormat, dir, version, FormatVersion)
@@ -170,6 +177,9 @@ func readFormat(r pebble.Reader) (int, error) {
 // ladder from an older one and compares the identity.
 func (s *Store) admit(o *Options) error {
 	version, err := readFormat(s.db)
+	if s.salvage && errors.Is(err, ErrCorrupt) {
+		return nil // the rest may be sound
+	}
 	if err != nil {
 		return err
 	}
@@ -184,10 +194,11 @@ func (s *Store) admit(o *Options) error {
 			return fmt.Errorf("%w in %s: it was never initialised", ErrNoStore, s.dir)
 		}
 		return s.initialise(o)
-	case version < FormatVersion && s.readOnly:
-		if s.salvage {
-			return nil
-		}
+	case s.salvage:
+		return nil
+	case version >= readableFormat && s.readOnly:
+		return s.compareIdentity(o.Identity)
+	case s.readOnly:
 		return fmt.Errorf("%w: %s has format %d and must be upgraded to %d: open it once for writing",
 			ErrOlderFormat, s.dir, version, FormatVersion)
 	}

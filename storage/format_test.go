@@ -4,12 +4,15 @@ package storage
 
 import (
 	"context"
+	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
 // writeFormatEnv makes TestOldFormats write the store of the current version into testdata instead of
@@ -144,4 +147,62 @@ func TestInitialiseAgain(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestReadsOlderFormat: a store of format 6 is read as it is: no file changes, also where none can. What is older must
+// be upgraded first.
+func TestReadsOlderFormat(t *testing.T) {
+	for version, readable := range map[string]bool{"v5": false, "v6": true, "v7": true} {
+		dir := filepath.Join(t.TempDir(), "store")
+		if err := os.CopyFS(dir, os.DirFS(filepath.Join("testdata", "formats", version))); err != nil {
+			t.Fatal(err)
+		}
+		before := filesIn(t, dir)
+		for _, o := range []Options{{ReadOnly: true}, {ReadOnly: true, FS: readOnlyFS{vfs.Default}}} {
+			s, err := Open(dir, o)
+			if !readable {
+				if !errors.Is(err, ErrOlderFormat) {
+					t.Errorf("%s: %v", version, err)
+				}
+				continue
+			}
+			if err != nil {
+				t.Fatalf("%s: %v", version, err)
+			}
+			var c HostCounts
+			if _, err := s.HostCounts("com,example,)", &c); err != nil || c.NextDue != 1 {
+				t.Errorf("%s: counts: %+v %v", version, c, err)
+			}
+			if report, err := s.Verify(context.Background()); err != nil || !report.OK() {
+				t.Errorf("%s: %v\n%s", version, err, report)
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		if after := filesIn(t, dir); !maps.Equal(before, after) {
+			t.Errorf("%s: files changed", version)
+		}
+	}
+}
+
+// filesIn are the contents of the files in a directory, without the lock.
+func filesIn(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.IsDir() || e.Name() == lockName {
+			continue
+		}
+		b, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[e.Name()] = string(b)
+	}
+	return files
 }

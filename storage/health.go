@@ -64,10 +64,9 @@ func (h *health) listener() *pebble.EventListener {
 	l := &pebble.EventListener{
 		BackgroundError: h.backgroundError,
 		DataCorruption: func(info pebble.DataCorruptionInfo) {
-			err := corrupt("%s: file %s: %v: restore it from a backup", h.dir, info.Path, info.Details)
-			if h.damaged.CompareAndSwap(nil, &err) {
-				h.logf("%v", err)
-			}
+			// Whoever reads the block gets an error as well, so nothing is logged.
+			err := corrupt("%s: %s", info.Path, plainText(info.Details))
+			h.damaged.CompareAndSwap(nil, &err)
 		},
 		WriteStallBegin:   func(pebble.WriteStallBeginInfo) { h.stalls.Add(1) },
 		PossibleAPIMisuse: func(info pebble.PossibleAPIMisuseInfo) { h.logf("BUG: store %s: %v", h.dir, info) },

@@ -3,6 +3,8 @@
 package storage
 
 import (
+	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -109,6 +111,66 @@ func DecodeInlinks(b []byte, dst []Inlink) ([]Inlink, error) {
 		return true
 	})
 	return dst, err
+}
+
+// RemoveInlinks takes links out of linkdb. gone has keys of linkdb in order, each with the sources whose links go; an
+// empty source stands for all. changed, if not nil, is called once with each target that lost links, in order. It
+// returns the number of links removed. The ingestion's table of linkdb must hold nothing yet.
+func (in *Ingestion) RemoveInlinks(
+	ctx context.Context, gone *Run, changed func(target []byte) error,
+) (removed uint64, err error) {
+	table := in.Table(Linkdb())
+	var last, value []byte
+	err = MergeJoin(ctx, in.s, Linkdb(), gone, func(key []byte, sources [][]byte, old []byte) error {
+		if old == nil { // a link that does not count
+			return nil
+		}
+		left, n, err := withoutSources(value[:0], old, sources)
+		if err != nil {
+			return fmt.Errorf("inlinks at %q: %w", key, err)
+		}
+		value = left
+		if n == 0 {
+			return nil
+		}
+		removed += n
+		target, _, err := SplitLinkdbKey(key)
+		if err == nil && changed != nil && !bytes.Equal(target, last) {
+			last = append(last[:0], target...)
+			err = changed(target)
+		}
+		if err != nil {
+			return err
+		}
+		if len(left) == 0 {
+			return table.Delete(key)
+		}
+		return table.Set(key, left)
+	})
+	return removed, err
+}
+
+// withoutSources appends the inlinks of a row that do not come from some sources, nothing if there are none left.
+func withoutSources(dst, row []byte, gone [][]byte) (left []byte, removed uint64, err error) {
+	sources := make(map[string]bool, len(gone))
+	for _, source := range gone {
+		sources[string(source)] = true
+	}
+	all := sources[""]
+	var last []byte
+	err = VisitInlinks(row, func(from, anchor []byte) bool {
+		if all || sources[string(from)] {
+			removed++
+			return true
+		}
+		if len(dst) == 0 {
+			dst = AppendInlinks(dst, nil)
+		}
+		dst = AppendInlink(dst, last, from, anchor)
+		last = append(last[:0], from...)
+		return true
+	})
+	return dst, removed, err
 }
 
 // Inlinks returns up to limit links to a page. Of a source that was fetched in several segments only

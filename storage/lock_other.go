@@ -4,5 +4,5 @@
 
 package storage
 
-// lockedByOther can't be answered here without write permission: the file is then taken to be a copy.
-func lockedByOther(string) bool { return false }
+// lockHolder can't be answered here without write permission: a file of which it is asked is taken to be a copy.
+func lockHolder(string) (pid int, held bool) { return 0, false }

@@ -28,8 +28,8 @@ type Options struct {
 	// OpenFiles bounds the tables that are open at once; 0 is 1024, the least is 74. Some twenty other files may be
 	// open too. It may differ at every open.
 	OpenFiles int
-	// Logger receives problems that can't be returned to a caller: background errors (rate-limited), slow
-	// disks, damaged files. It is called on any goroutine, sometimes under Pebble's locks: it must not
+	// Logger receives problems that can't be returned to a caller: background errors (rate-limited) and slow
+	// disks. It is called on any goroutine, sometimes under Pebble's locks: it must not
 	// block and must not call the store. nil drops the messages.
 	Logger func(format string, args ...any)
 	// Now is the clock for a new store's creation time and for the rate limit of log lines; nil is
@@ -111,6 +111,9 @@ func (o *Options) pebbleOptions(fs vfs.FS, h *health) *pebble.Options {
 	// Pebble can make an ingestion that overlaps the memtable durable by a log record. But Pebble 2.1's
 	// check for damaged logs misses the tail of the last log. So our ingestions wait for the flush (some
 	// milliseconds) and become durable through the MANIFEST, whose records are checksummed.
+	// Each shard of the cache of open tables may have 100 more that wait to be closed. By default there is one for each
+	// processor, whatever the number of tables that may be open.
+	p.Experimental.FileCacheShards = min(max(o.OpenFiles/256, 1), runtime.GOMAXPROCS(0))
 	p.Experimental.DisableIngestAsFlushable = func() bool { return true }
 	p.Experimental.ValidateOnIngest = false // tables were written by this process moments ago
 	// Tables hold keys of one range only. A table with the end of one range and the beginning of a later

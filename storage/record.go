@@ -7,7 +7,10 @@ import (
 )
 
 // Field is a user-defined name and value.
-type Field struct{ Name, Value string }
+type Field struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
 
 // Record is the crawldb record of one URL. (Nutch: CrawlDatum.) Times are milliseconds since 1970. The
 // zero Record has no valid Status and can't be decoded again.

@@ -65,14 +65,27 @@ func (s SegmentState) CanBecome(next SegmentState) bool {
 
 // WARCFile is one file of a segment, as it was when the segment was sealed.
 type WARCFile struct {
-	Name    string // base name
-	Size    int64  // bytes
-	Records uint64 // warcinfo included
+	Name    string `json:"name"`    // base name
+	Size    int64  `json:"size"`    // bytes
+	Records uint64 `json:"records"` // warcinfo included
 }
 
 // SegmentCounts are the numbers of URLs of a segment by outcome, and of their links and bytes.
 type SegmentCounts struct {
-	Generated, Fetched, Failed, Redirected, Gone, NotModified, RobotsDenied, Links, Bytes uint64
+	Generated    uint64 `json:"generated"`
+	Fetched      uint64 `json:"fetched"`
+	Failed       uint64 `json:"failed"`
+	Redirected   uint64 `json:"redirected"`
+	Gone         uint64 `json:"gone"` // of Failed
+	NotModified  uint64 `json:"not_modified"`
+	RobotsDenied uint64 `json:"robots_denied"`
+	Links        uint64 `json:"links"`
+	Bytes        uint64 `json:"bytes"`
+}
+
+// Attempts is the number of fetches. Of an open segment it is 0 until its whole fetchlist was fetched.
+func (c *SegmentCounts) Attempts() uint64 {
+	return c.Fetched + c.Failed + c.Redirected + c.NotModified + c.RobotsDenied
 }
 
 // list returns the counts in stored order. Append at the end only: older records have fewer.

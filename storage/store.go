@@ -77,7 +77,7 @@ func Open(dir string, o Options) (_ *Store, err error) {
 		return nil, err
 	}
 	s.popts = o.pebbleOptions(s.fs, s.health)
-	if err := peekFormat(dir, s.popts, s.lock); err != nil {
+	if err := peekFormat(dir, s.popts, s.lock, s.salvage); err != nil {
 		return nil, err
 	}
 	if !s.readOnly {
@@ -135,8 +135,12 @@ func (s *Store) checkFiles(o *Options) error {
 	if err != nil {
 		return fmt.Errorf("opening the store in %s: %w", s.dir, err)
 	}
-	if err := refuseNewerPebble(s.dir, names); err != nil || o.Salvage {
+	if err := refuseNewerPebble(s.dir, names); err != nil {
 		return err
+	}
+	if o.Salvage {
+		s.fs = withLostMarkers(s.fs, s.dir, names)
+		return nil
 	}
 	if err := refuseLostMarker(s.dir, names); err != nil {
 		return err
@@ -169,8 +173,8 @@ func (s *Store) makeDir() error {
 func (s *Store) takeLock() error {
 	lock, err := pebble.LockDirectory(s.realDir(), s.fs)
 	if s.readOnly && (errors.Is(err, os.ErrPermission) || errors.Is(err, syscall.EROFS)) {
-		if lockedByOther(s.fs.PathJoin(s.dir, lockName)) {
-			return fmt.Errorf("%w: %s is open in another process: stop it, or read a copy", ErrLocked, s.dir)
+		if pid, held := lockHolder(s.fs.PathJoin(s.dir, lockName)); held {
+			return lockedBy(s.dir, pid)
 		}
 		// Pebble asks for a lock. One in memory keeps nobody out.
 		mem := vfs.NewMem()
@@ -182,25 +186,50 @@ func (s *Store) takeLock() error {
 	if path := (*os.PathError)(nil); errors.As(err, &path) {
 		return fmt.Errorf("locking the store in %s: %w: make the directory writable for this user", s.dir, err)
 	}
-	if err != nil { // the bare error of the lock call: the lock is taken
-		return fmt.Errorf("%w: %s is open in another process, or twice in this one (%v): "+
-			"stop the other, or use another directory", ErrLocked, s.dir, err)
+	if err != nil {
+		return lockTaken(s.fs, s.dir, err)
 	}
 	s.lock = lock
 	return nil
+}
+
+// lockTaken is the error of a directory of which the lock is taken. The lock call has answered with the bare error of
+// the system if another process has it, and with one of Pebble's if this one has.
+func lockTaken(fs vfs.FS, dir string, err error) error {
+	if errno := syscall.Errno(0); !errors.As(err, &errno) {
+		return fmt.Errorf("%w: this process has opened %s before: close it first", ErrLocked, dir)
+	}
+	pid, _ := lockHolder(fs.PathJoin(dir, lockName))
+	return lockedBy(dir, pid)
+}
+
+// lockedBy is the error of a directory that another process has open; pid is 0 if it is not known.
+func lockedBy(dir string, pid int) error {
+	process := "another process"
+	if pid > 0 {
+		process = fmt.Sprintf("process %d", pid)
+	}
+	return fmt.Errorf("%w: %s is open in %s: wait until it ends, stop it, or use a copy of the directory",
+		ErrLocked, dir, process)
 }
 
 // realDir is the directory on disk by its one name without links. The system's lock keeps out other processes by
 // whatever name they know it; Pebble keeps out this one by name.
 func (s *Store) realDir() string {
 	if s.base == nil {
-		if abs, err := filepath.Abs(s.dir); err == nil {
-			if real, err := filepath.EvalSymlinks(abs); err == nil {
-				return real
-			}
-		}
+		return realPath(s.dir)
 	}
 	return s.dir
+}
+
+// realPath is the one name of a directory on disk, without links; the name as it is if there is none.
+func realPath(dir string) string {
+	if abs, err := filepath.Abs(dir); err == nil {
+		if real, err := filepath.EvalSymlinks(abs); err == nil {
+			return real
+		}
+	}
+	return dir
 }
 
 // release undoes what Open did so far; Close ends with it too.

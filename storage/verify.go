@@ -23,8 +23,8 @@ type Problem struct {
 
 // RangeCount is how many keys of a kind were read.
 type RangeCount struct {
-	Name string
-	Keys uint64
+	Name string `json:"name"`
+	Keys uint64 `json:"keys"`
 }
 
 // VerifyReport is what Verify found.
@@ -88,7 +88,8 @@ func (s *Store) Verify(ctx context.Context) (VerifyReport, error) {
 	defer snap.Close()
 	sorter := func() *Sorter { return NewSorter(SorterOptions{Dir: s.SortDir(), FS: s.base}) }
 	v := verifier{
-		ctx: ctx, s: s, snap: snap, segments: map[uint32]Segment{}, wantParse: sorter(), wantSignature: sorter(),
+		ctx: ctx, s: s, snap: snap, segments: map[uint32]Segment{}, tolerated: map[string]bool{},
+		wantParse: sorter(), wantSignature: sorter(),
 	}
 	defer v.wantParse.Close()
 	defer v.wantSignature.Close()
@@ -108,6 +109,8 @@ type verifier struct {
 	snap     *Snapshot
 	report   VerifyReport
 	segments map[uint32]Segment
+
+	tolerated map[string]bool // damage that was noted
 
 	wantParse     *Sorter // keys that crawldb expects in the parse ranges
 	wantSignature *Sorter // keys that crawldb expects in signatures
@@ -143,7 +146,10 @@ func (v *verifier) each(r Range, fn func(key, value []byte) error) error {
 // tolerate turns damage into a problem.
 func (v *verifier) tolerate(r Range, err error) error {
 	if errors.Is(err, ErrCorrupt) {
-		v.problem(r, nil, "%v", err)
+		if text := err.Error(); !v.tolerated[text] { // one check after another reads the same block
+			v.tolerated[text] = true
+			v.problem(r, nil, "%s", text)
+		}
 		return nil
 	}
 	return err

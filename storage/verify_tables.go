@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/cockroachdb/pebble/v2/sstable"
 )
@@ -34,9 +35,11 @@ func (v *verifier) tables() error {
 		case errors.Is(err, os.ErrNotExist) && v.s.compacted(name):
 			// A compaction replaced it since.
 		case errors.Is(err, ErrCorrupt), errors.Is(err, os.ErrNotExist):
-			v.report.add(Problem{Where: "tables", Key: name, What: err.Error()})
+			// The reader was given no number of the file.
+			what := strings.ReplaceAll(strings.TrimPrefix(err.Error(), ErrCorrupt.Error()+": "), "file 000000: ", "")
+			v.report.add(Problem{Where: "tables", Key: name, What: what})
 		case err != nil:
-			return err
+			return fmt.Errorf("reading table %s: %w", name, err)
 		}
 	}
 	return nil
@@ -64,19 +67,19 @@ func (s *Store) compacted(name string) bool {
 func (s *Store) checkTable(name string) (err error) {
 	f, err := s.fs.Open(s.fs.PathJoin(s.dir, name))
 	if err != nil {
-		return fmt.Errorf("reading table %s: %w", name, err)
+		return err
 	}
 	readable, err := sstable.NewSimpleReadable(f)
 	if err != nil {
-		return errors.Join(fmt.Errorf("reading table %s: %w", name, err), f.Close())
+		return errors.Join(err, f.Close())
 	}
 	r, err := sstable.NewReader(context.Background(), readable, s.popts.MakeReaderOptions())
 	if err != nil {
-		return errors.Join(fmt.Errorf("reading table %s: %w", name, classified(err)), readable.Close())
+		return errors.Join(classified(err), readable.Close())
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
 	if err := r.ValidateBlockChecksums(); err != nil {
-		return fmt.Errorf("reading table %s: %w", name, classified(err))
+		return classified(err)
 	}
 	return nil
 }

@@ -196,6 +196,11 @@ func Find(name string) (Case, bool) {
 	return Case{}, false
 }
 
+// String is what became of the exchange: its result, the bytes received and the time it took.
+func (o Outcome) String() string {
+	return fmt.Sprintf("%s, %d bytes, %s", o.Result, o.Received, o.Wall.Round(time.Millisecond))
+}
+
 // Result is a case with the verdict on it.
 type Result struct {
 	Case Case

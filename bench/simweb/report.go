@@ -27,15 +27,15 @@ type Report struct {
 	Hosts int `json:"hosts"` // that were visited
 	Peak  int `json:"peak"`  // most requests at once to one host
 	// smallest time from the end of a page request to the start of the next, on one host
-	SmallGap   time.Duration `json:"small_gap"`
-	Interval   time.Duration `json:"interval"`   // smallest time between the starts of two page requests to one host
-	TooSoon    int           `json:"too_soon"`   // page requests that came too soon after the one before
-	Violations int           `json:"violations"` // requests that robots.txt forbids
+	SmallGap   time.Duration `json:"small_gap_ns"`
+	Interval   time.Duration `json:"interval_ns"` // smallest time between the starts of two page requests to one host
+	TooSoon    int           `json:"too_soon"`    // page requests that came too soon after the one before
+	Violations int           `json:"violations"`  // requests that robots.txt forbids
 
-	Addresses       int           `json:"addresses"`         // that were visited
-	AddressPeak     int           `json:"address_peak"`      // most requests at once to one address
-	AddressGap      time.Duration `json:"address_small_gap"` // like SmallGap
-	AddressInterval time.Duration `json:"address_interval"`  // like Interval
+	Addresses       int           `json:"addresses"`            // that were visited
+	AddressPeak     int           `json:"address_peak"`         // most requests at once to one address
+	AddressGap      time.Duration `json:"address_small_gap_ns"` // like SmallGap
+	AddressInterval time.Duration `json:"address_interval_ns"`  // like Interval
 
 	Refused      int `json:"refused"`       // connections: too many, or not to loopback
 	UnknownHost  int `json:"unknown_host"`  // requests for hosts that are not of this web
@@ -53,8 +53,8 @@ type HostReport struct {
 	Host       string        `json:"host"`
 	Requests   int           `json:"requests"`
 	Peak       int           `json:"peak"`
-	SmallGap   time.Duration `json:"small_gap"`
-	Interval   time.Duration `json:"interval"`
+	SmallGap   time.Duration `json:"small_gap_ns"`
+	Interval   time.Duration `json:"interval_ns"`
 	TooSoon    int           `json:"too_soon"`
 	Violations int           `json:"violations"`
 }

@@ -29,14 +29,15 @@ func benchCommand(c *console) *cobra.Command {
 			"comparison. Each run is its own process, and the variants take turns. Prints a table of medians,\n" +
 			"their spread, and ratios to the bare loop. It takes a minute or two, during which the machine\n" +
 			"should do nothing else.",
-		Args: args(cobra.NoArgs),
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var err error
 			if o.Binary, err = os.Executable(); err != nil {
 				return err
 			}
-			if o.Runs < 1 {
-				return &usageError{fmt.Errorf("--runs %d: want 1 or more", o.Runs)}
+			if err := errors.Join(without(cmd, "host-pages", "hosts"), without(cmd, "docs-root", "docs"),
+				without(cmd, "docs-name", "docs")); err != nil {
+				return err
 			}
 			var lines []measure.Line
 			o.Line = func(l measure.Line) { lines = append(lines, l) }
@@ -58,9 +59,9 @@ func benchCommand(c *console) *cobra.Command {
 	variants := []string{measure.VariantWhole, measure.VariantNoIndex, measure.VariantFloor, measure.VariantLibraries}
 	f.IntSliceVar(&o.Pages, "pages", []int{10_000}, "sizes of the webs in pages, 100 per host; 0 for none")
 	f.IntSliceVar(&o.Hosts, "hosts", nil, "sizes of more webs in hosts, each of --host-pages pages")
-	f.IntVar(&o.HostPages, "host-pages", 20, "pages per host of the webs of --hosts")
+	addCount(f, &o.HostPages, "host-pages", 20, 1, "pages per host of the webs of --hosts")
 	f.BoolVar(&o.Gzip, "gzip", false, "compress the responses of these webs, as most servers do")
-	f.IntVar(&o.Runs, "runs", 5, "runs of each variant")
+	addCount(f, &o.Runs, "runs", 5, 1, "runs of each variant")
 	f.StringSliceVar(&o.Variants, "variants", variants, "variants to run")
 	f.BoolVar(&o.Profile, "profile", false, "compare the processor time per stage with a CPU profile, in one more run")
 	f.StringArrayVar(&o.Docs, "docs", nil, "also crawl folders of HTML, as simweb --docs serves them")
@@ -82,7 +83,7 @@ func benchPeaksCommand(c *console) *cobra.Command {
 		Short: "measure the memory of crawls of hosts that are meant to take much of it",
 		Long: "Crawls hosts on loopback whose pages are meant to take memory, each kind in a process of its\n" +
 			"own, and prints the largest resident set beside --memory. It takes some minutes.",
-		Args: args(cobra.NoArgs),
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var err error
 			if o.Binary, err = os.Executable(); err != nil {
@@ -116,7 +117,7 @@ func benchFloorCommand(c *console) *cobra.Command {
 		Use:    "floor",
 		Short:  "fetch every page of a simweb of shape bench and drop it, or keep it with --keep",
 		Hidden: true,
-		Args:   args(cobra.NoArgs),
+		Args:   noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if o.Port, err = seedPort(seeds); err != nil {
 				return err
@@ -160,7 +161,7 @@ func benchReportCommand(_ *console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report FILE…",
 		Short: "write BENCHMARKS.md and its plots from benchmark results",
-		Args:  args(cobra.MinimumNArgs(1)),
+		Args:  needs("FILES of results"),
 		RunE: func(_ *cobra.Command, files []string) error {
 			o.Files = files
 			return measure.WriteReport(context.Background(), o)

@@ -15,9 +15,9 @@ import (
 
 func checkCommand(c *console) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "check",
+		Use:   "check COMMAND",
 		Short: "show how the crawler treats a URL or a page",
-		Args:  args(cobra.NoArgs),
+		Args:  noArguments,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(checkURLCommand(c), checkParseCommand(c))
@@ -32,8 +32,9 @@ func checkURLCommand(c *console) *cobra.Command {
 		Short: "show the canonical form, key and verdict of URLs",
 		Long: "Shows the canonical form and key of URLs, and whether they may be crawled. \"-\" reads URLs from\n" +
 			"standard input, one per line. With --dir it also shows what the data directory knows about them:\n" +
-			"record, robots.txt verdict, budgets, and why a URL was not fetched.",
-		Args: args(cobra.MinimumNArgs(1)),
+			"record, robots.txt verdict, budgets, and why a URL was not fetched. Scope and spelling of URLs are\n" +
+			"those that the directory was made with, unless a flag, a variable or a file says otherwise.",
+		Args: needs("a URL"),
 		RunE: func(cmd *cobra.Command, urls []string) error {
 			scope, err := policy.ParseNormalizerScope(from)
 			if err != nil {
@@ -44,7 +45,10 @@ func checkURLCommand(c *console) *cobra.Command {
 				return err
 			}
 			if f.run.values[settingDir].from != fromDefault {
-				o.MustExist = true
+				o.MustExist, o.ReadOnly = true, true
+				if o, err = f.asMade(cmd, o); err != nil {
+					return err
+				}
 				return withOptions(o, func(e *engine.Engine) error {
 					in := e.Inspect()
 					check := func(u string) (engine.URLCheck, error) { return in.Check(u, scope) }
@@ -59,7 +63,7 @@ func checkURLCommand(c *console) *cobra.Command {
 	f.settings(cmd, inCheckURL)
 	f.report(cmd)
 	cmd.Flags().StringVar(&from, "normalizer-scope", string(policy.NormalizeInject),
-		"where the URL comes from: inject (a seed), outlink (a link) or fetcher (a redirect)")
+		"`scope` of normalizers, where the URL comes from: inject (a seed), outlink (a link) or fetcher (a redirect)")
 	return cmd
 }
 

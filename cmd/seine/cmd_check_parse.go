@@ -19,14 +19,20 @@ func checkParseCommand(c *console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "parse URL|FILE",
 		Short: "show what the parser finds in a page, fetched now (if robots.txt allows it) or read from a file",
-		Args:  args(cobra.ExactArgs(1)),
+		Args:  needsOne("a URL or a file"),
 		RunE: func(cmd *cobra.Command, what []string) error {
+			ofPage := strings.HasPrefix(what[0], "http://") || strings.HasPrefix(what[0], "https://")
+			for _, flag := range []string{"base", "content-type"} {
+				if ofPage && cmd.Flags().Changed(flag) {
+					return &usageError{fmt.Errorf("--%s has no effect on a page that is fetched, only on a file", flag)}
+				}
+			}
 			o, err := f.options(cmd)
 			if err != nil {
 				return err
 			}
 			var r engine.PageCheck
-			if strings.HasPrefix(what[0], "http://") || strings.HasPrefix(what[0], "https://") {
+			if ofPage {
 				r, err = engine.CheckPage(cmd.Context(), o, what[0])
 			} else {
 				r, err = checkFile(o, what[0], base, contentType)
@@ -46,7 +52,7 @@ func checkParseCommand(c *console) *cobra.Command {
 	f.settings(cmd, inCheckParse)
 	f.report(cmd)
 	cmd.Flags().StringVar(&base, "base", "",
-		"URL against which links in a file are resolved (default http://localhost/FILE)")
+		"`URL` against which links in a file are resolved (default http://localhost/FILE)")
 	cmd.Flags().StringVar(&contentType, "content-type", "",
 		"Content-Type of a file (default: by its suffix or its bytes)")
 	return cmd
@@ -54,6 +60,9 @@ func checkParseCommand(c *console) *cobra.Command {
 
 // checkFile parses a file.
 func checkFile(o engine.Options, name, base, contentType string) (engine.PageCheck, error) {
+	if err := readable(name); err != nil {
+		return engine.PageCheck{}, &usageError{fmt.Errorf("check parse: %w", fileError(name, err))}
+	}
 	f, err := os.Open(name)
 	if err != nil {
 		return engine.PageCheck{}, err

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/pprof"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -25,11 +26,12 @@ func crawlCommand(c *console) *cobra.Command {
 		Short: "crawl continuously from seeds; run again to continue",
 		Long: "Crawls continuously: injects the given seeds, then fetches, updates crawldb and linkdb, removes\n" +
 			"duplicates and indexes, until nothing is due, a limit is reached or it is interrupted. A seed\n" +
-			"without a scheme, such as example.org, is tried with https and then with http.\n" +
+			"without a scheme, such as example.org, is tried with https and then with http; \"-\" reads seeds\n" +
+			"from standard input.\n" +
 			"Fetchlists of \"seine generate\" are fetched first. The first Ctrl-C stops cleanly, the second\n" +
 			"at once; in either case, run it again to continue. On a terminal p pauses, + and - change the\n" +
 			"number of fetchers, and q stops cleanly.",
-		Args: args(cobra.ArbitraryArgs),
+		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, urls []string) error {
 			limits, err := end.limits()
 			if err != nil {
@@ -37,9 +39,13 @@ func crawlCommand(c *console) *cobra.Command {
 			}
 			o, err := f.options(cmd)
 			if err == nil {
-				err = requireSeeds(o.Dir, urls, f.seedFiles())
+				err = f.checkSeedFiles()
 			}
 			if err != nil {
+				return err
+			}
+			urls, files := standardInput(urls, f.seedFiles())
+			if err := requireSeeds(o.Dir, urls, files); err != nil {
 				return err
 			}
 			return f.withOptions(cmd, o, func(e *engine.Engine) error {
@@ -47,9 +53,10 @@ func crawlCommand(c *console) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				r, err := c.watched(e, o.Concurrency, f.quiet, func(show showFunc) (engine.CrawlReport, error) {
+				view := view{quiet: f.quiet, keys: !slices.Contains(files, "-")}
+				r, err := c.watched(e, o.Concurrency, view, func(show showFunc) (engine.CrawlReport, error) {
 					return e.Crawl(cmd.Context(), engine.CrawlOptions{
-						Inject:   engine.InjectOptions{URLs: urls, Files: f.seedFiles(), Stdin: c.in},
+						Inject:   engine.InjectOptions{URLs: urls, Files: files, Stdin: c.in},
 						Limits:   limits,
 						Progress: show,
 					})
@@ -58,7 +65,7 @@ func crawlCommand(c *console) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return c.crawlReport(r, f.json)
+				return c.crawlReport(cmd, r, f.json)
 			})
 		},
 	}
@@ -66,7 +73,7 @@ func crawlCommand(c *console) *cobra.Command {
 	f.report(cmd)
 	end.add(cmd)
 	cmd.Flags().BoolVar(&f.quiet, "quiet", false, "no progress on stderr")
-	cmd.Flags().StringVar(&cpuProfile, "cpuprofile", "", "write a CPU profile to this file, for go tool pprof")
+	cmd.Flags().StringVar(&cpuProfile, "cpuprofile", "", "write a CPU profile to this `file`, for go tool pprof")
 	return cmd
 }
 
@@ -88,10 +95,22 @@ func profile(name string) (stop func(), err error) {
 	}, nil
 }
 
+// standardInput makes the argument "-" a file of seeds, as inject has it.
+func standardInput(urls, files []string) (others, all []string) {
+	for _, u := range urls {
+		if u == "-" && !slices.Contains(files, "-") {
+			files = append(files, u)
+		} else if u != "-" {
+			others = append(others, u)
+		}
+	}
+	return others, files
+}
+
 // requireSeeds returns an error if there is nothing to crawl from, and if a seed is the name of a file.
 func requireSeeds(dir string, urls, files []string) error {
 	for _, u := range urls {
-		if info, err := os.Stat(u); err == nil && info.Mode().IsRegular() && !strings.Contains(u, "://") {
+		if isFile(u) {
 			return &usageError{fmt.Errorf("%s is a file: give --seeds %s", u, u)}
 		}
 	}
@@ -106,18 +125,30 @@ func requireSeeds(dir string, urls, files []string) error {
 	return &usageError{fmt.Errorf("no seeds: give URLs, or --seeds FILE; %s holds no crawl to continue", dir)}
 }
 
+// isFile reports whether what stands in place of a URL is the name of a file.
+func isFile(u string) bool {
+	info, err := os.Stat(u)
+	return err == nil && info.Mode().IsRegular() && !strings.Contains(u, "://")
+}
+
 // showFunc shows a crawl at one moment.
 type showFunc func(engine.Progress)
 
+// view says how a crawl is shown.
+type view struct {
+	quiet bool // not at all
+	keys  bool // standard input is free for keys
+}
+
 // watched runs a crawl with a view of it, and with keys on a terminal.
 func (c *console) watched(
-	e *engine.Engine, fetchers int, quiet bool,
+	e *engine.Engine, fetchers int, view view,
 	crawl func(show showFunc) (engine.CrawlReport, error),
 ) (engine.CrawlReport, error) {
 	screen := c.screen()
-	p := newProgress(screen, quiet)
+	p := newProgress(screen, view.quiet)
 	defer p.end()
-	if !quiet {
+	if !view.quiet && view.keys {
 		k := &controls{e: e, fetchers: fetchers, out: screen, stop: interruptSelf}
 		endKeys, ok := screen.readKeys(c.in, k)
 		defer endKeys()
@@ -127,7 +158,7 @@ func (c *console) watched(
 }
 
 // crawlReport prints the report of a crawl and why it ended. The error says that it got nothing.
-func (c *console) crawlReport(r engine.CrawlReport, asJSON bool) error {
+func (c *console) crawlReport(cmd *cobra.Command, r engine.CrawlReport, asJSON bool) error {
 	if err := c.report(r, asJSON); err != nil {
 		return err
 	}
@@ -139,6 +170,6 @@ func (c *console) crawlReport(r engine.CrawlReport, asJSON bool) error {
 	case asJSON:
 		return nil
 	}
-	_, err := fmt.Fprintf(c.out, "ended: %s\n", plainLine(r.Cause.String()))
+	_, err := fmt.Fprintf(c.out, "ended: %s\n", advice(cmd, plainLine(r.Cause.String())))
 	return err
 }

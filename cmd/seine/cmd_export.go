@@ -17,7 +17,7 @@ func exportCommand(c *console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export --format cdxj",
 		Short: "print an index of the WARC files, for replay tools",
-		Args:  args(cobra.NoArgs),
+		Args:  noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if format != "cdxj" {
 				return &usageError{fmt.Errorf("export: --format %q: want cdxj", format)}
@@ -28,6 +28,6 @@ func exportCommand(c *console) *cobra.Command {
 		},
 	}
 	f.settings(cmd, inViews)
-	cmd.Flags().StringVar(&format, "format", "cdxj", "what to print: cdxj")
+	cmd.Flags().StringVar(&format, "format", "cdxj", "what to print: `cdxj`")
 	return cmd
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seine-crawler/seine/engine"
+	"github.com/seine-crawler/seine/engine/policy"
 )
 
 // seedsFile is the file beside the settings into which "seine init" writes the URLs that it is given.
@@ -29,9 +30,20 @@ func initCommand(c *console) *cobra.Command {
 			"with which every crawl of the directory begins. Every command reads the file; edit it as you like.",
 		Example: "  seine init --dir nets --contact https://your.site/crawler --scope domain https://example.org/\n" +
 			"  seine crawl --dir nets",
-		Args: args(cobra.ArbitraryArgs),
+		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, urls []string) error {
-			if _, err := f.options(cmd); err != nil { // every value must be usable, and every file that it names
+			o, err := f.options(cmd) // every value must be usable, and every file that it names
+			if err == nil {
+				err = f.checkSeedFiles()
+			}
+			if err == nil {
+				err = checkSeeds(o, urls)
+			}
+			if err == nil && f.config != "" {
+				err = &usageError{fmt.Errorf("--config has no effect on init: copy %s to %s in its place", f.config,
+					f.run.ownFile)}
+			}
+			if err != nil {
 				return err
 			}
 			files, err := f.initialise(urls)
@@ -44,6 +56,20 @@ func initCommand(c *console) *cobra.Command {
 	}
 	f.settings(cmd, inAll)
 	return cmd
+}
+
+// checkSeeds returns an error if a crawl would not begin at one of the URLs.
+func checkSeeds(o engine.Options, urls []string) error {
+	checker := engine.NewURLChecker(o)
+	for _, u := range urls {
+		if isFile(u) {
+			return &usageError{fmt.Errorf("%s is a file: give --seeds %s", u, u)}
+		}
+		if c := checker.Check(u, policy.NormalizeInject); !c.Accepted {
+			return &usageError{fmt.Errorf("%q is no seed: %s", u, c.Reason)}
+		}
+	}
+	return nil
 }
 
 // initialise writes the settings file, and the seeds if there are any. It overwrites nothing.
@@ -102,8 +128,8 @@ func relativeTo(dir string, k kind, text string) string {
 func writeNew(name, text string) error {
 	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s exists already and is not overwritten: edit it, or remove it and run init again",
-			name)
+		return &usageError{fmt.Errorf("%s exists already and is not overwritten: edit it, or remove it and run init "+
+			"again", name)}
 	}
 	if err != nil {
 		return fmt.Errorf("writing settings: %w", err)

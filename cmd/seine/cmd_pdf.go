@@ -18,7 +18,7 @@ func pdfCommand(c *console) *cobra.Command {
 		Use:    "read-pdf",
 		Short:  "read a PDF file from standard input and print its content as JSON",
 		Hidden: true,
-		Args:   args(cobra.NoArgs),
+		Args:   noArguments,
 		RunE:   func(*cobra.Command, []string) error { return pdf.Serve(c.in, c.out) },
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -27,31 +27,28 @@ func injectCommand(c *console) *cobra.Command {
 			"the score and the interval in seconds; other keys become metadata. A URL without a scheme is\n" +
 			"tried with https, then with http. The record of a known URL changes only with --update or\n" +
 			"--overwrite. Without arguments, the setting seeds names the files.",
-		Args: args(cobra.ArbitraryArgs),
+		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, seeds []string) error {
-			return withEngine(cmd, &f, func(e *engine.Engine) error {
-				o.URLs, o.Files, o.Stdin = nil, nil, c.in
-				for _, s := range seeds {
-					if strings.Contains(s, "://") {
-						o.URLs = append(o.URLs, s)
-						continue
-					}
-					if _, err := os.Stat(s); s != "-" && errors.Is(err, fs.ErrNotExist) {
-						return &usageError{fmt.Errorf("inject: there is no file %s; a URL needs its scheme here", s)}
-					}
-					o.Files = append(o.Files, s)
-				}
-				if len(seeds) == 0 {
-					o.Files = f.seedFiles()
-				}
-				if len(o.URLs)+len(o.Files) == 0 {
-					return &usageError{errors.New("inject: no seeds: name a FILE or URL, or set seeds")}
-				}
+			if err := together(cmd, "update", "overwrite"); err != nil {
+				return err
+			}
+			options, err := f.options(cmd)
+			if err != nil {
+				return err
+			}
+			o.Stdin = c.in
+			if o.URLs, o.Files, err = f.seedsToInject(seeds); err != nil {
+				return err
+			}
+			return f.withOptions(cmd, options, func(e *engine.Engine) error {
 				r, err := e.Inject(cmd.Context(), o)
-				if err != nil {
-					return err
+				if err == nil {
+					err = c.report(r, f.json)
 				}
-				return c.report(r, f.json)
+				if err == nil && r.Lines == r.Filtered+r.Malformed {
+					err = fmt.Errorf("inject: %w (lines: %d)", engine.ErrNoSeed, r.Lines)
+				}
+				return err
 			})
 		},
 	}
@@ -62,6 +59,38 @@ func injectCommand(c *console) *cobra.Command {
 	return cmd
 }
 
+// seedsToInject splits the arguments of inject into URLs and files. Files that a flag names are more of them; those
+// that a file of settings names are read if there are no arguments.
+func (f *flags) seedsToInject(given []string) (urls, files []string, err error) {
+	for _, s := range given {
+		switch {
+		case strings.Contains(s, "://"):
+			urls = append(urls, s)
+			continue
+		case s != "-":
+			if err := readable(s); errors.Is(err, fs.ErrNotExist) {
+				return nil, nil, &usageError{fmt.Errorf("inject: there is no file %s; a URL needs its scheme here", s)}
+			} else if err != nil {
+				return nil, nil, &usageError{fmt.Errorf("inject: %w", err)}
+			}
+		}
+		files = append(files, s)
+	}
+	if len(given) == 0 || f.run.values["seeds"].from == fromFlag {
+		if err := f.checkSeedFiles(); err != nil {
+			return nil, nil, err
+		}
+		files = append(files, f.seedFiles()...)
+	}
+	if len(urls)+len(files) == 0 {
+		return nil, nil, &usageError{errors.New("inject: no seeds: name a FILE or URL, or set seeds")}
+	}
+	return urls, files, nil
+}
+
+// addDaysMax bounds --add-days: no interval is longer, by far.
+const addDaysMax = 100_000
+
 func generateCommand(c *console) *cobra.Command {
 	var f flags
 	var o engine.GenerateOptions
@@ -69,10 +98,16 @@ func generateCommand(c *console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "generate",
 		Short: "choose due URLs for a new segment (exit status 3 when nothing is due)",
-		Args:  args(cobra.NoArgs),
+		Args:  noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if mode != "host" && mode != "domain" {
 				return &usageError{fmt.Errorf("--count-by %q: want host or domain", mode)}
+			}
+			if err := without(cmd, "count-by", "max-per-host"); err != nil {
+				return err
+			}
+			if o.AddDays > addDaysMax {
+				return &usageError{fmt.Errorf("--add-days %d: want at most %d", o.AddDays, addDaysMax)}
 			}
 			o.PerDomain = mode == "domain"
 			return withEngine(cmd, &f, func(e *engine.Engine) error {
@@ -86,10 +121,10 @@ func generateCommand(c *console) *cobra.Command {
 	}
 	f.settings(cmd, inGenerate)
 	f.report(cmd)
-	cmd.Flags().IntVar(&o.Top, "top", 0, "most URLs in total (0: a million)")
-	cmd.Flags().IntVar(&o.MaxPerHost, "max-per-host", 0, "most URLs of one host (0: no limit)")
-	cmd.Flags().StringVar(&mode, "count-by", "host", "what --max-per-host counts by: host or domain")
-	cmd.Flags().IntVar(&o.AddDays, "add-days", 0, "also choose URLs that become due within this number of days")
+	addCount(cmd.Flags(), &o.Top, "top", 0, 0, "most URLs in total (0: a million)")
+	addCount(cmd.Flags(), &o.MaxPerHost, "max-per-host", 0, 0, "most URLs of one host (0: no limit)")
+	cmd.Flags().StringVar(&mode, "count-by", "host", "what --max-per-host counts by: `host|domain`")
+	addCount(cmd.Flags(), &o.AddDays, "add-days", 0, 0, "also choose URLs that become due within this number of days")
 	return cmd
 }
 
@@ -100,7 +135,7 @@ func fetchCommand(c *console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fetch" + segmentUse,
 		Short: "fetch the fetchlists of segments and seal them",
-		Args:  args(cobra.ArbitraryArgs),
+		Args:  cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			limits, err := end.limits()
 			if err == nil {
@@ -111,12 +146,10 @@ func fetchCommand(c *console) *cobra.Command {
 			}
 			return withEngine(cmd, &f, func(e *engine.Engine) error {
 				numbers, err := choice.choose(e, args)
-				for _, n := range numbers {
-					if err = c.fetch(cmd, e, engine.FetchOptions{Segment: n, Limits: limits}, &f); err != nil {
-						break
-					}
+				if err != nil {
+					return err
 				}
-				return err
+				return c.fetchAll(cmd, e, numbers, limits, &f)
 			})
 		},
 	}
@@ -128,26 +161,63 @@ func fetchCommand(c *console) *cobra.Command {
 	return cmd
 }
 
+// fetchAll fetches segments one after another, until the limits on all of them together are reached.
+func (c *console) fetchAll(
+	cmd *cobra.Command, e *engine.Engine, numbers []uint32, limits engine.Limits, f *flags,
+) error {
+	start := time.Now()
+	for i, n := range numbers {
+		r, err := c.fetch(cmd, e, engine.FetchOptions{Segment: n, Limits: limits}, f)
+		if err != nil {
+			return err
+		}
+		var reached bool
+		limits, reached = left(limits, r, time.Since(start))
+		start = time.Now()
+		more := len(numbers) - i - 1
+		if !reached && cmd.Context().Err() == nil || more == 0 {
+			continue
+		}
+		return c.report(notBegun{more}, f.json)
+	}
+	return nil
+}
+
+// notBegun is the number of segments that were to be fetched, too.
+type notBegun struct {
+	Segments int `json:"segments_not_begun"`
+}
+
+// String says it to people.
+func (n notBegun) String() string {
+	if n.Segments == 1 {
+		return "not begun: 1 more segment"
+	}
+	return fmt.Sprintf("not begun: %d more segments", n.Segments)
+}
+
 // fetch fetches one segment and prints the report. The error says that nothing was fetched.
-func (c *console) fetch(cmd *cobra.Command, e *engine.Engine, o engine.FetchOptions, f *flags) error {
+func (c *console) fetch(
+	cmd *cobra.Command, e *engine.Engine, o engine.FetchOptions, f *flags,
+) (engine.FetchReport, error) {
 	p := newProgress(c.screen(), f.quiet)
 	o.Progress = p.show
 	r, err := e.Fetch(cmd.Context(), o)
 	p.end()
 	if err != nil {
-		return err
+		return r, err
 	}
 	if err := c.report(r, f.json); err != nil {
-		return err
+		return r, err
 	}
 	switch {
-	case r.Attempts() == 0 && r.Cause.Kind != engine.CauseInterrupted:
-		return nothingFetched(r.Cause)
+	case r.NothingFetched():
+		return r, nothingFetched(r.Cause)
 	case f.json || r.Cause.Kind == engine.CauseDone && r.Cause.Help == "":
-		return nil
+		return r, nil
 	}
-	_, err = fmt.Fprintf(c.out, "ended: %s\n", plainLine(r.Cause.String()))
-	return err
+	_, err = fmt.Fprintf(c.out, "ended: %s\n", advice(cmd, plainLine(r.Cause.String())))
+	return r, err
 }
 
 func parseCommand(c *console) *cobra.Command {
@@ -207,13 +277,16 @@ func wholeCommand(
 	cmd := &cobra.Command{
 		Use:   use + segmentUse,
 		Short: short,
-		Args:  args(cobra.ArbitraryArgs),
+		Args:  cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			numbers, err := choice.named(args)
 			if err != nil {
 				return err
 			}
 			return withEngine(cmd, &f, func(e *engine.Engine) error {
+				if err := existing(e, numbers...); err != nil {
+					return err
+				}
 				r, err := run(cmd.Context(), e, numbers)
 				if err != nil {
 					return err

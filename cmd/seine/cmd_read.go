@@ -4,6 +4,7 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"iter"
 
@@ -21,12 +22,12 @@ func readlinksCommand(c *console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "readlinks",
 		Short: "print the links to a URL, or all links by target, with their anchor texts",
-		Args:  args(cobra.NoArgs),
+		Args:  noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if dump == (url != "") {
 				return &usageError{fmt.Errorf("readlinks: give --url URL or --dump")}
 			}
-			if err := format.check(&f); err != nil {
+			if err := errors.Join(format.check(&f), together(cmd, "limit", "dump")); err != nil {
 				return err
 			}
 			return withEngine(cmd, f.reading(), func(e *engine.Engine) error {
@@ -41,9 +42,9 @@ func readlinksCommand(c *console) *cobra.Command {
 	f.settings(cmd, inViews)
 	f.report(cmd)
 	format.add(cmd)
-	cmd.Flags().StringVar(&url, "url", "", "target of the links")
+	cmd.Flags().StringVar(&url, "url", "", "`URL` that is the target of the links")
 	cmd.Flags().BoolVar(&dump, "dump", false, "print every link of linkdb, as target, source and anchor text")
-	cmd.Flags().IntVar(&limit, "limit", 10_000, "with --url: print at most this number of links")
+	addCount(cmd.Flags(), &limit, "limit", 10_000, 1, "with --url: print at most this number of links")
 	return cmd
 }
 
@@ -71,8 +72,11 @@ func readhostCommand(c *console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "readhost",
 		Short: "look inside hostdb",
-		Args:  args(cobra.NoArgs),
+		Args:  noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := together(cmd, "top", "host"); err != nil {
+				return err
+			}
 			return withEngine(cmd, f.reading(), func(e *engine.Engine) error {
 				return eachLine(c, e.Inspect().Hosts(cmd.Context(), engine.HostFilter{Host: host, Top: top}), f.json)
 			})
@@ -80,8 +84,8 @@ func readhostCommand(c *console) *cobra.Command {
 	}
 	f.settings(cmd, inViews)
 	f.report(cmd)
-	cmd.Flags().StringVar(&host, "host", "", "only this host (docs.python.org or host:port)")
-	cmd.Flags().IntVar(&top, "top", 0, "print only this number of hosts, those with the most URLs")
+	cmd.Flags().StringVar(&host, "host", "", "only this `host` (docs.python.org or host:port)")
+	addCount(cmd.Flags(), &top, "top", 0, 0, "print only this number of hosts, those with the most URLs (0: all)")
 	return cmd
 }
 
@@ -93,9 +97,17 @@ func readsegCommand(c *console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "readseg",
 		Short: "list segments, or print parse records",
-		Args:  args(cobra.NoArgs),
+		Args:  noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := together(cmd, "dump", "url"); err != nil {
+				return err
+			}
 			return withEngine(cmd, f.reading(), func(e *engine.Engine) error {
+				if segment != 0 {
+					if err := existing(e, segment); err != nil {
+						return err
+					}
+				}
 				switch in := e.Inspect(); {
 				case dump || url != "":
 					return eachLine(c, in.ParseRecords(cmd.Context(), segment, url), f.json)
@@ -110,9 +122,10 @@ func readsegCommand(c *console) *cobra.Command {
 	}
 	f.settings(cmd, inViews)
 	f.report(cmd)
-	cmd.Flags().Uint32Var(&segment, "segment", 0, "segment number (default: all for the list, the newest for --dump)")
+	addCount(cmd.Flags(), &segment, "segment", 0, 0,
+		"number of the segment (0: all for the list, the newest for --dump)")
 	cmd.Flags().BoolVar(&dump, "dump", false, "print every parse record of the segment")
 	cmd.Flags().StringVar(&url, "url", "",
-		"print one URL's parse record, of the newest segment that has it unless --segment says which")
+		"print the parse record of one `URL`, of the newest segment that has it unless --segment says which")
 	return cmd
 }

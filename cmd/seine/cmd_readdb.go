@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"iter"
 	"regexp"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -29,9 +30,9 @@ func readdbCommand(c *console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "readdb",
 		Short: "look inside crawldb",
-		Args:  args(cobra.NoArgs),
+		Args:  noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			filter, err := f.filter()
+			filter, err := f.filter(cmd)
 			if err != nil {
 				return err
 			}
@@ -53,19 +54,22 @@ func readdbCommand(c *console) *cobra.Command {
 	cmd.Flags().BoolVar(&f.stats, "stats", false, "statistics over all records")
 	cmd.Flags().BoolVar(&f.perHost, "sort", false, "with --stats: counts by status for each host")
 	cmd.Flags().BoolVar(&f.dump, "dump", false, "print every record")
-	cmd.Flags().StringVar(&f.url, "url", "", "print one URL's record")
+	cmd.Flags().StringVar(&f.url, "url", "", "print the record of one `URL`")
 	cmd.Flags().StringVar(&f.prefix, "prefix", "",
-		"print the records whose key has this prefix, or of one host (docs.python.org)")
-	cmd.Flags().StringVar(&f.status, "status", "", "only records of this status, such as db_gone")
-	cmd.Flags().StringVar(&f.pattern, "regex", "", "only records whose URL matches this regular expression")
-	cmd.Flags().IntVar(&f.sample, "sample", 0, "print only this number of records, an even sample")
-	cmd.Flags().IntVar(&f.top, "top", 0, "print this number of records, those with the highest scores")
+		"print the records whose key has this `prefix`, or of one host (docs.python.org)")
+	cmd.Flags().StringVar(&f.status, "status", "",
+		"only records of these `statuses`, such as db_gone or gone,redirect")
+	cmd.Flags().StringVar(&f.pattern, "regex", "", "only records whose URL matches this regular `expression`")
+	addCount(cmd.Flags(), &f.sample, "sample", 0, 0, "print only this number of records, an even sample (0: all)")
+	addCount(cmd.Flags(), &f.top, "top", 0, 0,
+		"print this number of records, those with the highest scores (0: all, in the order of keys)")
 	return cmd
 }
 
 // filter checks the flags and returns the records that they choose.
-func (f *readdbFlags) filter() (filter engine.RecordFilter, err error) {
-	list := f.dump || f.pattern != "" || f.sample > 0 || f.prefix != "" || f.status != ""
+func (f *readdbFlags) filter(cmd *cobra.Command) (filter engine.RecordFilter, err error) {
+	all := cmd.Flags().Changed("sample") || cmd.Flags().Changed("top") && f.top == 0
+	list := f.dump || f.pattern != "" || all || f.prefix != "" || f.status != ""
 	chosen := 0
 	for _, on := range []bool{f.stats, list, f.url != "", f.top > 0} {
 		if on {
@@ -75,6 +79,9 @@ func (f *readdbFlags) filter() (filter engine.RecordFilter, err error) {
 	if chosen != 1 {
 		return filter, &usageError{errors.New("readdb: give one of --stats, --url, --top, or one or more of --dump, " +
 			"--prefix, --status, --regex, --sample")}
+	}
+	if err := errors.Join(without(cmd, "sort", "stats"), together(cmd, "format", "stats")); err != nil {
+		return filter, err
 	}
 	filter = engine.RecordFilter{Prefix: f.prefix, Sample: f.sample}
 	if err := f.format.check(&f.flags); err != nil {
@@ -86,11 +93,39 @@ func (f *readdbFlags) filter() (filter engine.RecordFilter, err error) {
 		}
 	}
 	if f.status != "" {
-		if filter.Status, err = storage.ParseStatus(f.status); err != nil {
-			return filter, &usageError{fmt.Errorf("readdb: --status: %w", err)}
+		if filter.Statuses, err = parseStatuses(f.status); err != nil {
+			return filter, &usageError{fmt.Errorf("--status %q: %w", f.status, err)}
 		}
 	}
 	return filter, nil
+}
+
+// parseStatuses reads "gone,redirect": names of statuses, also without db_, and redirect for both kinds.
+func parseStatuses(list string) (statuses []storage.Status, err error) {
+	for word := range strings.SplitSeq(list, ",") {
+		word = strings.TrimSpace(word)
+		if word == "redirect" {
+			statuses = append(statuses, storage.StatusRedirTemp, storage.StatusRedirPerm)
+			continue
+		}
+		short := strings.TrimPrefix(word, "db_")
+		s, err := storage.ParseStatus("db_" + short)
+		if err != nil {
+			return nil, fmt.Errorf("there is no status %q%s", word,
+				didYouMean(short, statusNames(), "; want some of "+strings.Join(statusNames(), ", ")))
+		}
+		statuses = append(statuses, s)
+	}
+	return statuses, nil
+}
+
+// statusNames are the names that --status takes.
+func statusNames() []string {
+	names := []string{"redirect"}
+	for i := 1; i < storage.StatusCount; i++ {
+		names = append(names, strings.TrimPrefix(storage.Status(i).String(), "db_"))
+	}
+	return names
 }
 
 // records returns the records that are printed.

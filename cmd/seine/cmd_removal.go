@@ -39,7 +39,7 @@ func recrawlCommand(c *console) *cobra.Command {
 		Use:   "recrawl TARGET…",
 		Short: "make URLs due now; they keep their scores",
 		Long:  "Makes URLs due now, whatever their status and schedule. Scores and contents stay.\n" + targetsHelp,
-		Args:  args(cobra.MinimumNArgs(1)),
+		Args:  needs("a target: a URL, a prefix or a host"),
 	}, func(ctx context.Context, e *engine.Engine, targets []string) (engine.Report, error) {
 		return e.Recrawl(ctx, targets...)
 	})
@@ -51,8 +51,8 @@ func deleteCommand(c *console) *cobra.Command {
 		Short: "remove URLs from crawldb, linkdb and index",
 		Long: "Removes URLs and the links to and from them. Nothing that is stored leads to them again, but a page\n" +
 			"that is fetched later and links to one makes it known again, and so does a seed: deny it to keep it\n" +
-			"out. Responses stay in the WARC files until seine purge. " + targetsHelp,
-		Args: args(cobra.MinimumNArgs(1)),
+			"out. Responses stay in the WARC files until seine purge.\n" + targetsHelp,
+		Args: needs("a target: a URL, a prefix or a host"),
 	}, func(ctx context.Context, e *engine.Engine, targets []string) (engine.Report, error) {
 		return e.Delete(ctx, targets...)
 	})
@@ -65,7 +65,7 @@ func purgeCommand(c *console) *cobra.Command {
 		Long: "Writes WARC files that hold deleted pages again without them, removes WARC files of which no record\n" +
 			"is needed, parse records of versions that were replaced, documents of pages that a filter file\n" +
 			"denies, and what the index still has of deleted documents.",
-		Args: args(cobra.NoArgs),
+		Args: noArguments,
 	}, func(ctx context.Context, e *engine.Engine, _ []string) (engine.Report, error) {
 		return e.Purge(ctx)
 	})

@@ -3,11 +3,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
 	"github.com/seine-crawler/seine/engine"
@@ -23,7 +25,7 @@ func searchCommand(c *console) *cobra.Command {
 			"in quotes finds the words next to each other, -word excludes a word, site:example.org restricts\n" +
 			"to a host or domain, and intitle:word requires the word in the title.",
 		Example: "  seine search asyncio gather\n  seine search '\"write-ahead log\" site:postgresql.org -replication'",
-		Args:    args(cobra.MinimumNArgs(1)),
+		Args:    needs("a query"),
 		RunE: func(cmd *cobra.Command, words []string) error {
 			return withEngine(cmd, f.reading(), func(e *engine.Engine) error {
 				bold := !f.json && isTerminal(c)
@@ -51,16 +53,24 @@ func searchCommand(c *console) *cobra.Command {
 	f.settings(cmd, inViews)
 	fault := cmd.FlagErrorFunc()
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		var unknown *pflag.NotExistError
+		if !errors.As(err, &unknown) {
+			return fault(cmd, err)
+		}
 		return fmt.Errorf("%w (a query with -word needs quotes, or -- before it)", fault(cmd, err))
 	})
 	f.report(cmd)
-	cmd.Flags().IntVar(&o.Limit, "limit", 10, "hits to print")
-	cmd.Flags().IntVar(&o.Offset, "offset", 0, "hits to skip")
+	addCount(cmd.Flags(), &o.Limit, "limit", 10, 1, "hits to print")
+	addCount(cmd.Flags(), &o.Offset, "offset", 0, 0, "hits to skip")
 	return cmd
 }
 
 func isTerminal(c *console) bool {
-	f, ok := c.out.(*os.File)
+	out, _ := c.out.(*checkedWriter)
+	if out == nil {
+		return false
+	}
+	f, ok := out.w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -57,14 +58,54 @@ func (f *simwebFlags) add(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.docsO.Sitemaps, "docs-sitemaps", false, "serve a sitemap of the HTML files on every host of --docs")
 	fs.StringVar(&f.graph, "graph", "",
 		"serve a link graph instead: a file of edges, two node numbers per line, plain, .gz or .xz")
-	fs.IntVar(&f.graphMean, "graph-pages", 100, "mean number of nodes per host of --graph")
-	fs.IntVar(&f.port, "port", 0, "port of all hosts (0: a free one)")
-	fs.IntVar(&f.seedHosts, "seed-hosts", 1,
+	addCount(fs, &f.graphMean, "graph-pages", 100, 1, "mean number of nodes per host of --graph")
+	addCountTo(fs, &f.port, "port", 0, 0, 1<<16-1, "port of all hosts (0: a free one)")
+	addCount(fs, &f.seedHosts, "seed-hosts", 1, 0,
 		"number of hosts whose first pages are seeds (0: all; with --docs always all)")
 }
 
-// site returns the web that the flags describe.
+// check returns an error for flags that have no effect beside the others, and numbers that make no sense.
+func (f *simwebFlags) check(cmd *cobra.Command) error {
+	var faults []error
+	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
+		switch name := flag.Name; {
+		case strings.HasPrefix(name, "docs-"):
+			faults = append(faults, without(cmd, name, "docs"))
+		case name == "graph-pages":
+			faults = append(faults, without(cmd, name, "graph"))
+		case name == "ca-file":
+			faults = append(faults, without(cmd, name, "tls"))
+		}
+	})
+	made := []string{"shape", "prerender"} // of the synthetic web, as its parameters are
+	for _, p := range f.params.Fields() {
+		if p.Name != "seed" {
+			made = append(made, p.Name)
+		}
+	}
+	for _, other := range []string{"docs", "graph", "hostile"} {
+		for _, name := range made {
+			if cmd.Flags().Lookup(name) != nil && cmd.Flags().Lookup(other) != nil {
+				faults = append(faults, together(cmd, name, other))
+			}
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// site returns the web that the flags describe. What makes that impossible is in them, or in files that they name.
 func (f *simwebFlags) site(cmd *cobra.Command) (simweb.Site, error) {
+	site, err := f.described(cmd)
+	if err != nil && !diskFailed(err) {
+		err = &usageError{err}
+	}
+	return site, err
+}
+
+func (f *simwebFlags) described(cmd *cobra.Command) (simweb.Site, error) {
+	if err := f.check(cmd); err != nil {
+		return nil, err
+	}
 	if f.graph != "" {
 		return simweb.LoadGraph(f.graph, simweb.GraphOptions{Seed: f.params.Seed, MeanPages: f.graphMean})
 	}
@@ -74,7 +115,7 @@ func (f *simwebFlags) site(cmd *cobra.Command) (simweb.Site, error) {
 		if f.robots != "" {
 			b, err := os.ReadFile(f.robots)
 			if err != nil {
-				return nil, fmt.Errorf("--docs-robots: %w", err)
+				return nil, fmt.Errorf("--docs-robots: %w", fileError(f.robots, err))
 			}
 			o.Robots = string(b)
 		}
@@ -86,7 +127,7 @@ func (f *simwebFlags) site(cmd *cobra.Command) (simweb.Site, error) {
 	}
 	shape, known := shapes[f.shape]
 	if !known {
-		return nil, &usageError{fmt.Errorf("--shape %s: want small, lively, default, heavy or bench", f.shape)}
+		return nil, fmt.Errorf("--shape %s: want small, lively, default, heavy or bench", f.shape)
 	}
 	p := shape()
 	given := f.params.Fields()
@@ -103,7 +144,7 @@ func (f *simwebFlags) site(cmd *cobra.Command) (simweb.Site, error) {
 	}
 	keep, err := parseBytes(f.prerender)
 	if err != nil {
-		return nil, &usageError{fmt.Errorf("--prerender %q: %w", f.prerender, err)}
+		return nil, fmt.Errorf("--prerender %q: %w", f.prerender, err)
 	}
 	return simweb.Prerender(w, keep)
 }
@@ -159,9 +200,12 @@ func simwebCommand(c *console) *cobra.Command {
 			"hosts. It writes a hosts file and a seed file for a crawler, and when interrupted prints how\n" +
 			"polite the crawler was. A crawler that takes no hosts file reaches every host at 127.0.0.1 by\n" +
 			"the Host header, or by using that address as HTTP proxy.",
-		Args: args(cobra.NoArgs),
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if s.hostile || s.replay != "" {
+				if err := f.check(cmd); err != nil {
+					return err
+				}
 				return serveHostile(cmd, c, f.port, &s)
 			}
 			site, err := f.site(cmd)

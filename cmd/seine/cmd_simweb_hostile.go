@@ -30,7 +30,7 @@ type hostileReport struct {
 	BytesIn     int64         `json:"bytes_in"`
 	BytesOut    int64         `json:"bytes_out"`
 	AtOnce      int           `json:"at_once"`
-	SmallestGap time.Duration `json:"smallest_gap"`
+	SmallestGap time.Duration `json:"smallest_gap_ns"`
 }
 
 // serveHostile is simweb --hostile: it serves every case until it is interrupted, and prints what each host saw.
@@ -39,7 +39,7 @@ func serveHostile(cmd *cobra.Command, c *console, port int, o *serverFlags) erro
 	if o.replay != "" {
 		more, err := hostile.Replay(o.replay)
 		if err != nil {
-			return fmt.Errorf("--hostile-replay: %w", err)
+			return &usageError{fmt.Errorf("--hostile-replay: %w", err)}
 		}
 		cases = append(cases, more...)
 	}

@@ -172,6 +172,9 @@ func (t *truthTotals) print(c *console, asJSON bool) error {
 func readURLs(name string, in io.Reader) (map[string]int, error) {
 	r := in
 	if name != "-" {
+		if err := readable(name); err != nil {
+			return nil, &usageError{fmt.Errorf("--against: %w", fileError(name, err))}
+		}
 		f, err := os.Open(name)
 		if err != nil {
 			return nil, fmt.Errorf("--against: %w", err)

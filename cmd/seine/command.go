@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -54,19 +55,60 @@ func commands(c *console) []*cobra.Command {
 		rebuildCommand(c),
 		simwebCommand(c),
 		benchCommand(c),
+		versionCommand(c),
 		pdfCommand(c),
 	}
 }
 
-// args returns rule with its errors as usage errors.
-func args(rule cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, a []string) error {
-		if err := rule(cmd, a); err != nil {
-			return &usageError{fmt.Errorf("%s: %w", cmd.CommandPath(), err)}
+// noArguments is the rule of commands that take none.
+func noArguments(cmd *cobra.Command, args []string) error {
+	switch {
+	case len(args) == 0:
+		return nil
+	case cmd.HasAvailableSubCommands(): // it is a misspelled one
+		return onlyCommands(cmd, args)
+	}
+	return &usageError{fmt.Errorf("%s takes no argument, such as %q", cmd.CommandPath(), args[0])}
+}
+
+// needs is the rule of commands that take one argument or more.
+func needs(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return &usageError{fmt.Errorf("%s needs %s: %s", cmd.CommandPath(), what, cmd.UseLine())}
 		}
 		return nil
 	}
 }
+
+// needsOne is the rule of commands that take one argument.
+func needsOne(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) > 1 {
+			return &usageError{fmt.Errorf("%s takes one argument, not %d: %s", cmd.CommandPath(), len(args),
+				cmd.UseLine())}
+		}
+		return needs(what)(cmd, args)
+	}
+}
+
+// onlyCommands is the rule of commands that are only the heading of others: an argument is a misspelled one.
+func onlyCommands(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, of := range cmd.Commands() {
+		if of.IsAvailableCommand() {
+			names = append(names, of.Name())
+		}
+	}
+	return &usageError{fmt.Errorf("unknown command %q%s", strings.Join(append(pathBelowRoot(cmd), args[0]), " "),
+		didYouMean(args[0], names, ""))}
+}
+
+// pathBelowRoot is the path of a command without the name of the program.
+func pathBelowRoot(cmd *cobra.Command) []string { return strings.Fields(cmd.CommandPath())[1:] }
 
 // withEngine opens the engine with the options of the flags, runs fn and closes the engine.
 func withEngine(cmd *cobra.Command, f *flags, fn func(e *engine.Engine) error) error {

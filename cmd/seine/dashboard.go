@@ -46,14 +46,14 @@ func dashboard(s engine.Progress, rates []float64, width, height int, keys bool)
 		fmt.Sprintf("  URLs     %s queued   %s not modified   %s redirected   %s denied by robots.txt   %s gone (%s)",
 			thousands(uint64(s.Queued)), thousands(s.NotModified), thousands(s.Redirected),
 			thousands(s.RobotsDenied), thousands(s.Gone), goneText(s)),
-		"  errors   " + failuresText(failuresOnly(s)),
+		"  errors   " + errorsText(s),
 		"  CPU      " + stagesText(s.Stages),
 		fmt.Sprintf("  machine  heap %s of %s   %s",
 			bytesText(s.HeapBytes), bytesText(uint64(s.MemoryLimit)), diskText(s.DiskFree)),
 		"  held up  by " + plainLine(s.Cause.String()),
 	}
-	if s.Phase == "done" {
-		lines[len(lines)-1] = "  ended    " + plainLine(s.Cause.String())
+	if s.Phase == "done" { // why it ended follows below
+		lines = lines[:len(lines)-1]
 	} else {
 		for _, h := range s.Held {
 			lines = append(lines, "           "+plainLine(h.String()))
@@ -82,6 +82,15 @@ func goneText(s engine.Progress) string {
 		if isGone(kind) {
 			by[strings.TrimPrefix(kind, "http_")] = n
 		}
+	}
+	return failuresText(by)
+}
+
+// errorsText lists the failures. URLs that are gone count as failed in the report, so it says where they are.
+func errorsText(s engine.Progress) string {
+	by := failuresOnly(s)
+	if len(by) == 0 && s.Gone > 0 {
+		return "none but those that are gone"
 	}
 	return failuresText(by)
 }

@@ -49,6 +49,11 @@ func TestDashboard(t *testing.T) {
 	if got := strings.Join(dashboard(p, []float64{170, 300, 340}, 200, 50, true), "\n"); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
+	p.Phase, p.Failures = "done", map[string]uint64{"http_404": 40_000}
+	got := strings.Join(dashboard(p, nil, 200, 50, true), "\n")
+	if !strings.Contains(got, "errors   none but those that are gone\n") || strings.Contains(got, "politeness") {
+		t.Errorf("at the end: %s", got) // the command says why it ended
+	}
 	for _, size := range [][2]int{{20, 4}, {80, 24}, {1, 1}, {0, 0}} {
 		for _, p := range []engine.Progress{p, {}} {
 			lines := dashboard(p, nil, size[0], size[1], true)
@@ -60,6 +65,15 @@ func TestDashboard(t *testing.T) {
 			if size[1] > 2 && len(lines) >= size[1] {
 				t.Errorf("%dx%d: %d lines", size[0], size[1], len(lines))
 			}
+		}
+	}
+}
+
+// TestCanDraw: a terminal that cannot move its cursor gets lines, as a file does.
+func TestCanDraw(t *testing.T) {
+	for kind, want := range map[string]bool{"": false, "dumb": false, "xterm-256color": true, "linux": true} {
+		if canDraw(kind) != want {
+			t.Errorf("TERM=%s: %t", kind, !want)
 		}
 	}
 }

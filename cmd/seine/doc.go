@@ -20,6 +20,8 @@
 //
 //   - Results go to stdout, everything else to stderr; an error is one line there.
 //   - exit.go decides the exit status, and has the table of them.
+//   - What a person typed is checked before anything is written or sent: options.go asks engine.Options.Validate, and
+//     names the setting. A flag or setting without effect is refused.
 //   - A terminal is given back as it was: at the end, at a panic, at signals (screen.go).
 //   - Text from pages is printed without control characters.
 //
@@ -38,5 +40,6 @@
 //
 // # Read first
 //
-// command.go, then cmd_crawl.go. settings.go is the table of settings, sources.go says which source of one wins.
+// command.go, then cmd_crawl.go. settings.go is the table of settings, sources.go says which source of one wins,
+// toml.go reads a file of them.
 package main

@@ -267,7 +267,7 @@ func write(t *testing.T, seen *strings.Builder, view any, err error) {
 	}
 	maps.DeleteFunc(fields, func(name string, _ any) bool {
 		return strings.HasSuffix(name, "time") ||
-			slices.Contains([]string{"last_fetch", "took_ms", "took", "seconds", "warc", "bytes", "segment"}, name)
+			slices.Contains([]string{"last_fetch", "took_ms", "seconds", "warc", "bytes", "segment"}, name)
 	})
 	text, err = json.Marshal(fields)
 	if err != nil {
@@ -449,7 +449,8 @@ func difference(a, b string) string {
 }
 
 // TestSectionEffects: each key of a section changes a batch crawl and a crawl, for a host, its domain and a prefix of
-// its URLs alike. (Delay and timeout change only when things happen: see hosts.txtar and visit's TestRequestSettings.)
+// its URLs alike. (Delay, timeout and per-host change only when things happen: see hosts.txtar and visit's
+// TestRequestSettings and TestPerHost.)
 func TestSectionEffects(t *testing.T) {
 	w := newEffectsWeb(t)
 	runs := []func(*setup, *testing.T, storage.FS) string{(*setup).first, (*setup).crawl}
@@ -466,8 +467,8 @@ func TestSectionEffects(t *testing.T) {
 		"user-agent": `"otherbot/1 (me@example.org)"`, "scope": `"page"`, "max-depth": "1", "interval": `"7h"`,
 		"max-pages": "1", "max-bytes": `"1"`, "max-time": `"1ms"`, "max-body": `"40"`,
 	}
-	elsewhere := []string{"delay", "timeout", "password", "plain-auth"}
-	for key := range sectionKeys["host"] {
+	elsewhere := []string{"delay", "per-host", "timeout", "password", "plain-auth"}
+	for key := range sectionKinds["host"] {
 		if values[key] == "" && !slices.Contains(elsewhere, key) {
 			t.Errorf("no test has the key %s", key)
 		}
@@ -482,7 +483,7 @@ func TestSectionEffects(t *testing.T) {
 			if domain := try(i, "[domain.\"a.example\"]\n"+key+" = "+value); domain != host {
 				t.Errorf("%s of a domain differs from that of its host: %s", key, difference(host, domain))
 			}
-			if _, ok := sectionKeys["prefix"][key]; !ok {
+			if _, ok := sectionKinds["prefix"][key]; !ok {
 				continue
 			}
 			if try(i, "[prefix.\""+w.at("a", "/")+"\"]\n"+key+" = "+value) == base {

@@ -44,7 +44,7 @@ var effectsPages = map[string]string{
 	"a/two": `<title>Two</title><p>Deeper nets. <a href="/three?b=2&amp;a=1&amp;utm_source=x">three</a>
 		<a href="/longer-copy">copy</a><a href="/k//l">slashes</a><a href="/old/2">old</a><img src="/2.png">
 		<form action="/form2"><input name=q></form> <a href="http://c.example:80/y">c</a>
-		<a href="http://d.example/2">d</a>
+		<a href="http://d.example/2">d</a> <a href="http://d.example/">the other</a> <a href="/old">the old one</a>
 		<a href="//a.example/m//n">other words</a> <a href="/another-longer-copy">copy</a>`,
 	"a/three":               `<title>Three</title><p>The deepest nets. <a href="/four">four</a>`,
 	"a/four":                `<title>Four</title><a href="http://d.example/4">d</a>`,

@@ -5,8 +5,14 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/spf13/cobra"
 
 	"github.com/seine-crawler/seine/engine"
 	"github.com/seine-crawler/seine/storage"
@@ -31,10 +37,10 @@ var exitMeanings = []struct {
 }{
 	{exitOK, "done"},
 	{exitFailure, "failed: the last line says why"},
-	{exitUsage, "wrong usage: a flag, an argument, no seeds, or no contact"},
+	{exitUsage, "wrong usage: an argument, a flag, a setting, a file that one of them names, no seeds, or no contact"},
 	{exitNothing, "nothing is due: no URL for `generate`, no segment for the other phases"},
 	{exitNoPage, "`crawl` or `fetch` got nothing: the last line says why"},
-	{exitDisk, "the disk is full, or the store failed: mend that, then run it again"},
+	{exitDisk, "the disk is full or takes no writes, or the store failed: mend that, then run it again"},
 	{exitLocked, "another process uses the data directory"},
 	{exitSignaled, "a second Ctrl-C"},
 }
@@ -53,8 +59,9 @@ var (
 	errNoPage = errors.New("nothing could be fetched")
 )
 
-// exitStatus is the exit status of a command that returned err. It is the only place that decides this.
-func exitStatus(err error) int {
+// exitStatus is the exit status of a command that ran on a data directory and returned err; dir is "" if it had none.
+// It is the only place that decides this.
+func exitStatus(err error, dir string) int {
 	var usage *usageError
 	switch {
 	case err == nil:
@@ -65,7 +72,7 @@ func exitStatus(err error) int {
 		return exitNothing
 	case errors.Is(err, errNoPage):
 		return exitNoPage
-	case diskFailed(err):
+	case diskFailed(err), dir != "" && notPermitted(err, dir):
 		return exitDisk
 	case errors.Is(err, engine.ErrLocked):
 		return exitLocked
@@ -86,12 +93,51 @@ func diskFailed(err error) bool {
 	return false
 }
 
-// message is what stderr says of an error.
-func message(err error) string {
-	text := "seine: " + oneLine(err)
+// notPermitted reports whether the system forbids what was tried with the data directory, a file in it, or a folder
+// that it needs above it.
+func notPermitted(err error, dir string) bool {
+	if !errors.Is(err, fs.ErrPermission) {
+		return false
+	}
+	names := []string{}
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		names = append(names, path.Path)
+	}
+	var link *os.LinkError
+	if errors.As(err, &link) {
+		names = append(names, link.Old, link.New)
+	}
+	return slices.ContainsFunc(names, func(name string) bool { return isBelow(dir, name) || isBelow(name, dir) })
+}
+
+// isBelow reports whether a name is that of a folder or of what is in it.
+func isBelow(folder, name string) bool {
+	folder, err := filepath.Abs(folder)
+	if err != nil {
+		return false
+	}
+	if name, err = filepath.Abs(name); err != nil {
+		return false
+	}
+	way, err := filepath.Rel(folder, name)
+	return err == nil && filepath.IsLocal(way)
+}
+
+// message is what stderr says of an error of a command.
+func message(cmd *cobra.Command, err error) string {
+	text := oneLine(err)
+	if errors.Is(err, engine.ErrDamaged) && !strings.Contains(text, "\"seine ") {
+		text += ": \"seine verify\" lists all that is wrong, \"seine verify --repair\" makes the best of what is left"
+	}
+	text = "seine: " + advice(cmd, text)
 	var usage *usageError
 	if errors.As(err, &usage) {
-		text += "\nRun \"seine help\" for usage."
+		help := []string{"seine", "help"}
+		if cmd.Name() != "help" {
+			help = append(help, pathBelowRoot(cmd)...)
+		}
+		text += fmt.Sprintf("\nRun %q for usage.", strings.Join(help, " "))
 	}
 	return text
 }
@@ -102,14 +148,11 @@ func oneLine(err error) string { return plainLine(err.Error()) }
 // plainLine puts a text on one line and replaces control bytes.
 func plainLine(s string) string {
 	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n':
-			return ';'
-		case r < ' ' || r == 0x7f:
+		if r < ' ' || r == 0x7f {
 			return '?'
 		}
 		return r
-	}, s)
+	}, strings.ReplaceAll(s, "\n", "; "))
 }
 
 // nothingFetched is errNoPage with the cause.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -38,6 +39,14 @@ func TestExitStatus(t *testing.T) {
 		{full, 74},
 		{syscall.EIO, 74},
 		{syscall.EDQUOT, 74},
+		{syscall.EROFS, 74},
+		{&fs.PathError{Op: "mkdir", Path: "above", Err: syscall.EACCES}, 74},
+		{&fs.PathError{Op: "open", Path: "above/data", Err: syscall.EACCES}, 74},
+		{&fs.PathError{Op: "open", Path: "above/data/warc/x.warc.gz", Err: syscall.EPERM}, 74},
+		{&os.LinkError{Op: "rename", Old: "x", New: "above/data/y", Err: syscall.EACCES}, 74},
+		{&fs.PathError{Op: "open", Path: "above/data2", Err: syscall.EACCES}, 1},
+		{&fs.PathError{Op: "create", Path: "cpu.profile", Err: syscall.EACCES}, 1},
+		{&net.OpError{Op: "listen", Net: "tcp4", Err: os.NewSyscallError("bind", syscall.EACCES)}, 1},
 		{engine.ErrDiskLow, 74},
 		{engine.ErrDamaged, 74},
 		{storage.ErrFatal, 74},
@@ -47,7 +56,7 @@ func TestExitStatus(t *testing.T) {
 		if err != nil {
 			err = errors.Join(fmt.Errorf("crawling: %w", err), errors.New("closing"))
 		}
-		if got := exitStatus(err); got != c.want {
+		if got := exitStatus(err, filepath.Join("above", "data")); got != c.want {
 			t.Errorf("%v: exit status %d, want %d", c.err, got, c.want)
 		}
 	}
@@ -73,10 +82,11 @@ func TestExitTable(t *testing.T) {
 
 // TestMessage: an error is one line without control bytes; wrong usage says where help is.
 func TestMessage(t *testing.T) {
-	if got := message(errors.New("a\nb\x1b[0m")); got != "seine: a;b?[0m" {
+	root := newRoot(&console{})
+	if got := message(root, errors.New("a\nb\x1b[0m")); got != "seine: a; b?[0m" {
 		t.Errorf("%q", got)
 	}
-	if got := message(&usageError{errors.New("x")}); !strings.HasSuffix(got, "\nRun \"seine help\" for usage.") {
+	if got := message(root, &usageError{errors.New("x")}); !strings.HasSuffix(got, "\nRun \"seine help\" for usage.") {
 		t.Errorf("%q", got)
 	}
 }

@@ -19,6 +19,7 @@ type flags struct {
 	exists bool // the command only reads: the store must exist
 
 	uses     uses               // the command
+	except   []string           // settings of uses that have no effect on it
 	needsDir bool               // only a directory that was named is read
 	config   string             // --config
 	set      []string           // --set
@@ -38,30 +39,38 @@ func (f *flags) settings(cmd *cobra.Command, command uses) {
 	f.uses, f.texts = command, map[string]*string{}
 	for _, g := range settingGroups {
 		for i := range g.settings {
-			if s := &g.settings[i]; s.flag && s.used&command != 0 {
-				f.add(cmd, g.title, s)
+			title := g.title
+			if g.settings[i].used == inAll {
+				title = ofEachCommand
+			}
+			if s := &g.settings[i]; s.flag && f.takes(s) {
+				f.add(cmd, title, s)
 			}
 		}
 	}
-	last := settingGroups[len(settingGroups)-1].title
 	cmd.Flags().StringVar(&f.config, "config", "", "TOML `file` of settings, over those of DIR/"+settingsFile)
 	cmd.Flags().StringArrayVar(&f.set, "set", nil, "any setting, as `NAME=VALUE`; \"seine config\" lists them")
-	inGroup(cmd, "config", last)
-	inGroup(cmd, "set", last)
+	inGroup(cmd, "config", ofEachCommand)
+	inGroup(cmd, "set", ofEachCommand)
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		var unknown *pflag.NotExistError
 		if errors.As(err, &unknown) {
 			if s := allSettings[unknown.GetSpecifiedName()]; s != nil {
-				err = f.noFlag(cmd, s)
+				return &usageError{f.noFlag(cmd, s)}
 			}
 		}
-		return &usageError{err}
+		return &usageError{flagError(cmd, err)}
 	})
+}
+
+// takes reports whether a setting has an effect on the command.
+func (f *flags) takes(s *setting) bool {
+	return s.used&f.uses != 0 && !slices.Contains(f.except, s.name)
 }
 
 // noFlag is the error of a setting that is given as a flag and is no flag of the command.
 func (f *flags) noFlag(cmd *cobra.Command, s *setting) error {
-	if s.used&f.uses == 0 {
+	if !f.takes(s) {
 		return f.unused(cmd, "--"+s.name, s)
 	}
 	return fmt.Errorf("--%s is no flag: give --set %s=VALUE or %s, or set %s in DIR/%s",
@@ -110,50 +119,4 @@ func (v *settingFlag) Type() string {
 		return "bool"
 	}
 	return v.kind.word
-}
-
-// groupKey annotates a flag with the title of its group in help.
-const groupKey = "group"
-
-func inGroup(cmd *cobra.Command, flag, title string) {
-	// The only error is that there is no such flag.
-	if err := cmd.Flags().SetAnnotation(flag, groupKey, []string{title}); err != nil {
-		panic(err)
-	}
-}
-
-// groupedFlags lists a command's flags by group: its own first, then those of settings.
-func groupedFlags(set *pflag.FlagSet) string {
-	const own = "Flags"
-	titles := []string{own}
-	groups := map[string]*pflag.FlagSet{}
-	set.VisitAll(func(flag *pflag.Flag) {
-		title := own
-		if of := flag.Annotations[groupKey]; len(of) > 0 {
-			title = of[0]
-		}
-		if groups[title] == nil {
-			groups[title] = pflag.NewFlagSet(title, pflag.ContinueOnError)
-		}
-		groups[title].AddFlag(flag)
-	})
-	for _, g := range settingGroups {
-		titles = append(titles, g.title)
-	}
-	var parts []string
-	for _, title := range slices.DeleteFunc(titles, func(t string) bool { return groups[t] == nil }) {
-		parts = append(parts, title+":\n"+strings.TrimRight(groups[title].FlagUsagesWrapped(helpColumns), "\n"))
-	}
-	return strings.Join(parts, "\n\n") + "\n"
-}
-
-// helpColumns is the width of help.
-const helpColumns = 100
-
-func init() { cobra.AddTemplateFunc("groupedFlags", groupedFlags) }
-
-// groupUsage makes a command and those below it list their flags by group.
-func groupUsage(root *cobra.Command) {
-	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(),
-		"Flags:\n{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}", "{{groupedFlags .LocalFlags}}", 1))
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -43,7 +44,7 @@ func other(s *setting, n int) string {
 	case "":
 		return map[string]string{"true": "false", "false": "true"}[s.def]
 	case aCount.word:
-		return fmt.Sprint(90 + n)
+		return fmt.Sprint(20 + n)
 	case aDuration.word:
 		return fmt.Sprintf("%ds", 90+n)
 	case aSize.word:
@@ -57,6 +58,14 @@ func other(s *setting, n int) string {
 	switch s.name {
 	case "resolver":
 		return fmt.Sprintf("127.0.0.1:%d", 53+n)
+	case "refuse-types":
+		return fmt.Sprintf("video/x-%d", n)
+	case "contact":
+		return fmt.Sprintf("me-%d@a.example", n)
+	case "dedup-order":
+		return []string{"time", "https", "length", "score"}[n]
+	case "proxy":
+		return fmt.Sprintf("http://127.0.0.1:%d", 3128+n)
 	case "url-rewrite-scopes":
 		return fmt.Sprintf("outlink=/file-%d", n)
 	}
@@ -135,30 +144,54 @@ func TestFilesOfSettings(t *testing.T) {
 // TestFaultySettings: an error names the file, the section and the key.
 func TestFaultySettings(t *testing.T) {
 	for text, says := range map[string]string{
-		"dealy = \"2s\"":                       `there is no setting "dealy"`,
-		"Delay = \"2s\"":                       `there is no setting "Delay"`, // toml itself would accept it
-		"[delay]\nx = 1":                       "delay: want one value",
-		"concurrency = \"many\"":               `config.toml:1 "many": want a whole number`,
-		"x = 1\n":                              `there is no setting "x"`,
-		"\ndelay = \"soon\"":                   `config.toml:2 "soon": want a duration`,
-		"seeds = [1]":                          "seeds: want a list of texts",
-		"pdf = 1":                              `config.toml:1 "1": want true or false`,
-		"host = 1":                             "host: want sections such as",
-		"delay = ":                             "line 1",
-		"[host.\"a.example\"]\ndealy = \"2s\"": `[host."a.example"]: there is no setting "dealy"; a section`,
-		"[host.\"a.example\"]\nscope=1":        `host.\"a.example\".scope`,
-		"[host.\"a.example\".headers]\nX-Key = 1":      `host.\"a.example\".headers.X-Key`,
-		"[[host.\"a.example\"]]\ndelay = \"1s\"":       `host.\"a.example\"`,
-		"[host]\n\"a.example\" = \"2s\"":               `host.\"a.example\"`,
-		"[host.\"a.example\"]\nheaders = \"X: y\"":     `[host."a.example"]: headers: want names and values`,
-		"[host.\"a.example\".limits]\nmax-pages = 100": `[host."a.example"]: there is no setting "limits"`,
+		"\ndealy = \"2s\"":                             `toml:2: there is no setting "dealy"; did you mean delay?`,
+		"Delay = \"2s\"":                               `no setting "Delay"; did you mean delay?`, // toml accepts it
+		"[delay]\nx = 1":                               "config.toml:1: delay: want one value, not a section",
+		"[hosts.\"a\"]\nx = 1":                         "config.toml:1: hosts: want one value, not a section",
+		"[limits]\nx = 1":                              `toml:1: there is no section [limits]: want sections such as`,
+		"concurrency = \"many\"":                       `config.toml:1: concurrency "many": want a whole number, 1`,
+		"x = 1\n":                                      `there is no setting "x"; "seine config" lists them`,
+		"\ndelay = \"soon\"":                           `config.toml:2: delay "soon": want a duration`,
+		"delay = 2024-01-01":                           `config.toml:1: delay: want one value, not a date`,
+		"seeds = [1]":                                  "config.toml:1: seeds: want a list of texts",
+		"pdf = 1":                                      `config.toml:1: pdf "1": want true or false`,
+		"host = 1":                                     `config.toml:1: host: want sections such as [host."www`,
+		"\ndelay = ":                                   "toml:2: delay: unexpected EOF; expected value: a text needs",
+		"delay = soon":                                 "config.toml:1: delay: expected value but found",
+		"concurrency = 99999999999999999999":           "toml:1: concurrency: 99999999999999999999 is too large a",
+		"delay = \"2s\"\ndelay = \"2s\"":               "config.toml:2: delay: Key 'delay' has already been defined",
+		"[host.\"a.example\"]\ndealy = \"2s\"":         `toml:2: [host."a.example"]: there is no setting "dealy"; did`,
+		"[host.\"a.example\"]\nseeds = \"2s\"":         `[host."a.example"]: there is no setting "seeds"; a section`,
+		"[host.\"a.example\"]\nscope=1":                `config.toml:2: [host."a.example"]: scope "1": want page`,
+		"[host.www.example.org]\nscope=1":              `the name of a section needs quotes: [host."www.example.org"]`,
+		"[host.\"a.example\".headers]\nX-Key = 1":      `toml:2: [host."a.example"]: headers: X-Key: want a text`,
+		"[[host.\"a.example\"]]\ndelay = \"1s\"":       `config.toml:1: [host."a.example"]: want a section of`,
+		"[host]\n\"a.example\" = \"2s\"":               `config.toml:2: [host."a.example"]: want a section of`,
+		"[host.\"a.example\"]\nheaders = \"X: y\"":     `toml:2: [host."a.example"]: headers: want names and`,
+		"[host.\"a.example\".limits]\nmax-pages = 100": `toml:1: [host."a.example"]: there is no setting "limits"`,
+		"\ndelay = [\n\"a\",\n\"b\"]":                  `config.toml:2: delay "a,b": want`,
 	} {
 		f, err := readSettings(t, text)
-		if err == nil || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), f.config) {
+		if err == nil || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), f.config) ||
+			internalWords.MatchString(err.Error()) {
 			t.Errorf("%q: %v, want %q and the name of the file in it", text, err, says)
 		}
 	}
+	_, err := readSettings(t, "delay = \"a\"\nscope = \"b\"")
+	if err == nil || !strings.Contains(err.Error(), "toml:1: delay") ||
+		!strings.Contains(err.Error(), "toml:2: scope") {
+		t.Errorf("%v, want all faults", err)
+	}
+	_, err = readSettings(t, "x = 1\n[host.\"a\"]\nscope = 1\ny = 1\n")
+	if err == nil || !strings.Contains(err.Error(), `"x"`) || !strings.Contains(err.Error(), "toml:4: ") {
+		t.Errorf("%v, want all faults", err)
+	}
 }
+
+// internalWords are words of Go and its packages, which no message has.
+var internalWords = regexp.MustCompile(
+	`interface ?\{|strconv|incompatible types|[^.]toml: |int64|pflag|invalid argument`,
+)
 
 // TestFewFlags: help of a command fits on two screens, because rare settings are no flags.
 func TestFewFlags(t *testing.T) {
@@ -214,6 +247,7 @@ func TestSections(t *testing.T) {
 delay = "3s"
 [host."a.example"]
 delay = "2s"
+per-host = 3
 headers = { X-Key = "one", Accept = "text/html" }
 cookies = { session = "two" }
 username = "crew"
@@ -249,6 +283,7 @@ interval = "1h"
 	prefix := policy.ScopePrefix
 	all := policy.HostSettings{
 		Delay:    2 * time.Second,
+		PerHost:  3,
 		Header:   []policy.HeaderField{{Name: "Accept", Value: "text/html"}, {Name: "X-Key", Value: "one"}},
 		Cookies:  []policy.HeaderField{{Name: "session", Value: "two"}},
 		Username: "crew", Password: "three", PlainAuth: true, UserAgent: "other/1", Scope: &prefix,
@@ -308,19 +343,20 @@ func TestSectionsOfTwoFiles(t *testing.T) {
 // TestFaultySections: an error names the file, the section and the key, and never a secret.
 func TestFaultySections(t *testing.T) {
 	for text, says := range map[string]string{
-		`delay = "soon"`:                             `config.toml: [host."a.example"]: delay "soon": want a duration`,
-		`max-pages = -1`:                             `[host."a.example"]: max-pages -1: want 0`,
-		`max-depth = -1`:                             `[host."a.example"]: max-depth -1: want 0`,
+		`delay = "soon"`:                             `toml:2: [host."a.example"]: delay "soon": want a duration`,
+		`max-pages = -1`:                             `[host."a.example"]: max-pages "-1": want a`,
+		`max-depth = -1`:                             `[host."a.example"]: max-depth "-1": want a`,
 		`max-bytes = "much"`:                         `[host."a.example"]: max-bytes "much": want a size`,
 		`max-time = "-1s"`:                           `[host."a.example"]: max-time "-1s": want a duration`,
+		`max-body = 0`:                               `[host."a.example"]: max-body "0": want more than 0`,
 		`timeout = "0"`:                              `[host."a.example"]: timeout "0": want a duration of more than 0`,
 		`scope = "galaxy"`:                           `[host."a.example"]: scope "galaxy": want page, prefix`,
-		`headers = { Host = "hunter2" }`:             `host "a.example": Header "Host" cannot be set`,
-		`cookies = { c = "hunter2;" }`:               `host "a.example": Cookies "c": byte 8`,
-		"username = \"a:b\"\npassword = \"hunter2\"": `host "a.example": Username: basic authentication allows`,
+		`headers = { Host = "hunter2" }`:             `toml:1: [host."a.example"]: header "Host" cannot be set`,
+		`cookies = { c = "hunter2;" }`:               `[host."a.example"]: cookie "c": byte 8`,
+		"username = \"a:b\"\npassword = \"hunter2\"": `[host."a.example"]: username: basic authentication allows`,
 		"[prefix.\"http://a/\"]\ndelay = \"1s\"":     `[prefix."http://a/"]: there is no setting "delay"; a section`,
-		"[prefix.\"http://A/x\"]\nscope = \"any\"":   `host "http://A/x": the URLs of the crawl are spelled otherw`,
-		"[domain.\"a b\"]\nscope = \"any\"":          `host "*.a b": want HOST`,
+		"[prefix.\"http://A/x\"]\nscope = \"any\"":   `toml:2: [prefix."http://A/x"]: the URLs of the crawl are`,
+		"[domain.\"a b\"]\nscope = \"any\"":          `toml:2: [domain."a b"]: want HOST`,
 		"[host.\"*.c\"]\n[domain.\"c\"]":             `: another section says the same`,
 	} {
 		f, err := readSettings(t, "[host.\"a.example\"]\n"+text)

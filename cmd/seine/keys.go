@@ -65,7 +65,7 @@ func (k *controls) setFetchers(n int) {
 
 func (k *controls) note(err error) {
 	if err != nil {
-		fmt.Fprintln(k.out, message(err))
+		fmt.Fprintln(k.out, "seine: "+oneLine(err))
 	}
 }
 

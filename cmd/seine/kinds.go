@@ -68,11 +68,18 @@ var (
 	aTime     = kind{word: "duration", parse: func(text string) (any, error) {
 		d, err := parseDuration(text)
 		if err == nil && d == 0 {
-			err = fmt.Errorf("want more than 0")
+			err = fmt.Errorf("want a duration of more than 0, such as 2s or 12h")
 		}
 		return d, err
 	}}
-	aSize   = kind{word: "size", parse: func(text string) (any, error) { return parseBytes(text) }}
+	aSize     = kind{word: "size", parse: func(text string) (any, error) { return parseBytes(text) }}
+	aSomeSize = kind{word: "size", parse: func(text string) (any, error) {
+		n, err := parseBytes(text)
+		if err == nil && n == 0 {
+			err = fmt.Errorf("want more than 0, such as 512KB or 2MB")
+		}
+		return n, err
+	}}
 	aMemory = kind{word: "size", parse: func(text string) (any, error) {
 		n, err := parseMemory(text)
 		if err == nil && n == 0 {
@@ -81,10 +88,17 @@ var (
 		return n, err
 	}}
 	aList  = kind{word: "list", parse: func(text string) (any, error) { return splitList(text), nil }}
-	aScope = kind{word: "scope", parse: func(text string) (any, error) { return policy.ParseScope(text) }}
-	aFile  = kind{word: "file", parse: aText.parse, files: func(text string, rewrite func(string) string) string {
+	aScope = kind{word: "scope", parse: func(text string) (any, error) {
+		scope, err := policy.ParseScope(text)
+		if err != nil {
+			err = fmt.Errorf("want page, prefix, host, domain or any")
+		}
+		return scope, err
+	}}
+	aFile = kind{word: "file", parse: aText.parse, files: func(text string, rewrite func(string) string) string {
 		return rewrite(text)
 	}}
+	aFolder   = kind{word: "folder", parse: aText.parse, files: aFile.files}
 	aSeedList = kind{word: "file", many: true, parse: aText.parse, files: eachFileName}
 	aFileList = kind{word: "list", parse: func(text string) (any, error) {
 		_, err := parseScopedFiles(text)

@@ -24,10 +24,17 @@ func (f *flags) remember(cmd *cobra.Command, e *engine.Engine) error {
 		return nil // the command only reads
 	}
 	keep := map[string]string{}
+	file, isNew, err := f.noteChanges(cmd.ErrOrStderr(), e)
+	if err != nil {
+		return err
+	}
+	if isNew {
+		keep[rememberedFile] = file
+	}
 	for _, g := range settingGroups {
 		for i := range g.settings {
 			s := &g.settings[i]
-			if s.lasting == "" || s.used&f.uses == 0 {
+			if s.lasting == "" || !f.takes(s) {
 				continue
 			}
 			now, err := lastingValue(s, f.text(s.name))
@@ -43,8 +50,17 @@ func (f *flags) remember(cmd *cobra.Command, e *engine.Engine) error {
 				if !known || v.from == fromDirectory {
 					keep[s.name] = now
 				}
-				if known {
+				if !known {
+					continue
+				}
+				// Who gives the same flag with each run has read it once. A default may be an oversight each time.
+				noted, _, err := e.Remembered(notedPrefix + s.name)
+				if err != nil {
+					return err
+				}
+				if noted != now || v.from == fromDefault {
 					fmt.Fprintln(cmd.ErrOrStderr(), "seine: "+f.contradiction(s, v, was, now))
+					keep[notedPrefix+s.name] = now
 				}
 			}
 		}
@@ -54,6 +70,42 @@ func (f *flags) remember(cmd *cobra.Command, e *engine.Engine) error {
 	}
 	return e.Remember(keep)
 }
+
+// asMade gives the settings of which nothing is said the values that the data directory was made with, and returns the
+// options of all. Of files it has only a hash, so it says on stderr which one is missing.
+func (f *flags) asMade(cmd *cobra.Command, o engine.Options) (engine.Options, error) {
+	err := withOptions(o, func(e *engine.Engine) error {
+		for _, g := range settingGroups {
+			for i := range g.settings {
+				s := &g.settings[i]
+				if s.lasting == "" || s.used&f.uses == 0 || f.run.values[s.name].from != fromDefault {
+					continue
+				}
+				was, known, err := e.Remembered(s.name)
+				switch {
+				case err != nil:
+					return err
+				case !known || was == s.def:
+				case s.kind.files != nil:
+					fmt.Fprintf(cmd.ErrOrStderr(), "seine: %s was made with a file for %s, which is not used here\n",
+						f.text(settingDir), s.name)
+				default:
+					f.run.values[s.name] = value{text: was, from: fromDefault, where: "as the directory was made"}
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return o, err
+	}
+	made, err := f.resolved(cmd)
+	made.MustExist, made.ReadOnly = true, o.ReadOnly
+	return made, err
+}
+
+// notedPrefix begins the names under which the store remembers the values that remember has pointed out.
+const notedPrefix = "noted "
 
 // contradiction says that a setting is not what the data directory was made with.
 func (f *flags) contradiction(s *setting, v value, was, now string) string {

@@ -24,17 +24,35 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return onScreen(stderr, func(screen *screen) int {
 		ctx, stop := interruptible(screen)
 		defer stop()
-		root := newRoot(&console{in: stdin, out: stdout, err: screen})
+		out := &checkedWriter{w: stdout}
+		root := newRoot(&console{in: stdin, out: out, err: screen})
 		root.SetArgs(args)
 		root.SetIn(stdin)
-		root.SetOut(stdout)
+		root.SetOut(out)
 		root.SetErr(screen)
-		err := root.ExecuteContext(ctx)
-		if err != nil {
-			fmt.Fprintln(screen, message(err))
+		cmd, err := root.ExecuteContextC(ctx)
+		if err == nil {
+			err = out.err // help is printed without regard to it
 		}
-		return exitStatus(err)
+		if err != nil {
+			fmt.Fprintln(screen, message(cmd, err))
+		}
+		return exitStatus(err, cmd.Annotations[dirKey])
 	})
+}
+
+// checkedWriter remembers the first error of a writer.
+type checkedWriter struct {
+	w   io.Writer
+	err error
+}
+
+func (c *checkedWriter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	if err != nil && c.err == nil {
+		c.err = err
+	}
+	return n, err
 }
 
 // onScreen runs a program with a screen on stderr, and gives the terminal back also when a panic ends it.
@@ -76,22 +94,19 @@ func interruptible(stderr io.Writer) (context.Context, func()) {
 // newRoot returns the command seine with all its commands.
 func newRoot(c *console) *cobra.Command {
 	root := &cobra.Command{
-		Use:           "seine",
+		Use:           "seine COMMAND [flags]",
 		Short:         "web crawler, crawl database and search engine on one machine",
 		Version:       engine.Version,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return &usageError{fmt.Errorf("unknown command %q", args[0])}
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Args:          onlyCommands,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return &usageError{flagError(cmd, err)} })
+	root.DisableFlagsInUseLine = true
 	root.CompletionOptions.HiddenDefaultCmd = true
-	groupUsage(root)
+	root.SetHelpCommand(helpCommand(root))
+	helpTexts(root)
 	for _, cmd := range commands(c) {
 		root.AddCommand(cmd)
 	}

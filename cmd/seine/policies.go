@@ -24,7 +24,7 @@ func (f *flags) normalizers(setting, rewrite string) (policy.URLNormalizers, err
 	if rewrite != "" {
 		text, err := os.ReadFile(rewrite)
 		if err != nil {
-			return nil, f.fault(setting, err)
+			return nil, f.fault(setting, fileError(rewrite, err))
 		}
 		n, err := policy.ParseSubstitutions(text)
 		if err != nil {
@@ -61,7 +61,7 @@ func (f *flags) siteNormalizer() (*policy.SiteNormalizer, error) {
 		}
 		text, err := os.ReadFile(name)
 		if err != nil {
-			return nil, f.fault(setting, err)
+			return nil, f.fault(setting, fileError(name, err))
 		}
 		*to = text
 		files = append(files, name)
@@ -163,7 +163,7 @@ func (f *flags) liveFilters() (live []policy.LiveFilter, err error) {
 		}
 		filter, err := list.watch(name)
 		if err != nil {
-			errs = append(errs, err)
+			errs = append(errs, f.fault(list.setting, fileError(name, err)))
 			continue
 		}
 		live = append(live, filter)

@@ -53,7 +53,7 @@ func jsonLine(w io.Writer, v any) error {
 type listFormat struct{ name string }
 
 func (o *listFormat) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&o.name, "format", "", "text, json or csv (default text)")
+	cmd.Flags().StringVar(&o.name, "format", "", "`text|json|csv` (default text)")
 }
 
 // check returns an error for a format that does not exist, or one that contradicts --json.

@@ -91,6 +91,18 @@ func TestReadmeSettings(t *testing.T) {
 			t.Errorf("README needs this table below the heading %q:\n%s", g.title, table.String())
 		}
 	}
+	var table strings.Builder
+	table.WriteString("| in a section | meaning |\n|---|---|\n")
+	for _, s := range sectionSettings {
+		note := ""
+		if s.ofHost {
+			note = "; not for a prefix"
+		}
+		fmt.Fprintf(&table, "| `%s` | %s%s |\n", s.name, s.help, note)
+	}
+	if !strings.Contains(text, "\n"+table.String()) {
+		t.Errorf("README needs this table of the settings of a section:\n%s", table.String())
+	}
 	for _, text := range blocks(t, "toml") {
 		f, err := readSettings(t, text)
 		if err != nil {

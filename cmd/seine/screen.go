@@ -17,7 +17,7 @@ import (
 // goroutine may use it.
 type screen struct {
 	w    io.Writer
-	file *os.File // the terminal; nil: stderr is none
+	file *os.File // the terminal; nil: stderr is none, or one that cannot draw
 
 	mu    sync.Mutex
 	lines []string // the drawing; nil: there is none
@@ -26,11 +26,14 @@ type screen struct {
 
 func newScreen(w io.Writer) *screen {
 	s := &screen{w: w}
-	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) && canDraw(os.Getenv("TERM")) {
 		s.file = f
 	}
 	return s
 }
+
+// canDraw reports whether a terminal of a kind, as TERM names it, can move its cursor.
+func canDraw(kind string) bool { return kind != "" && kind != "dumb" }
 
 func (s *screen) isTerminal() bool { return s.file != nil }
 

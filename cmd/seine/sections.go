@@ -3,18 +3,18 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
 	"reflect"
 	"slices"
-	"time"
 
 	"github.com/seine-crawler/seine/engine/policy"
 )
 
-// section is a section of a settings file: what differs for a host, for a domain and all hosts below it, or for the
-// URLs that begin with a text. A pointer is nil where the section says nothing, since 0 means no limit.
+// sectionSetting is what a section of a settings file can set: for a host, for a domain and all hosts below it, or for
+// the URLs that begin with a text.
 //
 //	[domain."example.com"]
 //	delay = "5s"
@@ -23,41 +23,75 @@ import (
 //	max-pages = 1000
 //	[prefix."https://www.example.com/news/"]
 //	interval = "1h"
-type section struct {
-	Delay     *string           `toml:"delay"`
-	Headers   map[string]string `toml:"headers"`
-	Cookies   map[string]string `toml:"cookies"`
-	Username  *string           `toml:"username"`
-	Password  *string           `toml:"password"`
-	PlainAuth *bool             `toml:"plain-auth"`
-	UserAgent *string           `toml:"user-agent"`
-	Scope     *string           `toml:"scope"`
-	MaxDepth  *int64            `toml:"max-depth"`
-	Interval  *string           `toml:"interval"`
-	MaxPages  *int64            `toml:"max-pages"`
-	MaxBytes  *string           `toml:"max-bytes"`
-	MaxTime   *string           `toml:"max-time"`
-	Timeout   *string           `toml:"timeout"`
-	MaxBody   *string           `toml:"max-body"`
+type sectionSetting struct {
+	name       string
+	kind       kind
+	table      bool // names with values
+	ofHost     bool // it belongs to the host: a section of a prefix cannot have it
+	zeroIsNone bool // 0 means none where the policy's 0 leaves it open
+	secret     bool // nobody is shown the value
+	help       string
+	into       func(s *policy.HostSettings) any // the field that the value is for
 }
 
-// hostsOwn are the keys that a section of a prefix cannot have: they belong to the host.
-var hostsOwn = []string{"delay", "user-agent", "max-pages", "max-bytes", "max-time"}
+// sectionSettings is the one table of what sections can set.
+var sectionSettings = []sectionSetting{
+	{name: "delay", kind: aDuration, ofHost: true, zeroIsNone: true, help: "as `--delay`",
+		into: func(s *policy.HostSettings) any { return &s.Delay }},
+	{name: "per-host", kind: aPositive, ofHost: true, help: "as `per-host`",
+		into: func(s *policy.HostSettings) any { return &s.PerHost }},
+	{name: "headers", table: true, secret: true, help: "fields of the request's header: `{ X-Key = \"…\" }`",
+		into: func(s *policy.HostSettings) any { return &s.Header }},
+	{name: "cookies", table: true, secret: true, help: "cookies: `{ session = \"…\" }`",
+		into: func(s *policy.HostSettings) any { return &s.Cookies }},
+	{name: "username", kind: aText, help: "for basic authentication",
+		into: func(s *policy.HostSettings) any { return &s.Username }},
+	{name: "password", kind: aText, secret: true, help: "for basic authentication",
+		into: func(s *policy.HostSettings) any { return &s.Password }},
+	{name: "plain-auth", kind: aSwitch, help: "send the password over http, too",
+		into: func(s *policy.HostSettings) any { return &s.PlainAuth }},
+	{name: "user-agent", kind: aText, ofHost: true, help: "as `--user-agent`",
+		into: func(s *policy.HostSettings) any { return &s.UserAgent }},
+	{name: "scope", kind: aScope, help: "as `--scope`, for these URLs",
+		into: func(s *policy.HostSettings) any { return &s.Scope }},
+	{name: "max-depth", kind: aCount, zeroIsNone: true, help: "as `--max-depth`",
+		into: func(s *policy.HostSettings) any { return &s.MaxDepth }},
+	{name: "interval", kind: aTime, help: "as `interval`",
+		into: func(s *policy.HostSettings) any { return &s.Interval }},
+	{name: "max-pages", kind: aCount, ofHost: true, zeroIsNone: true, help: "as `host-pages`",
+		into: func(s *policy.HostSettings) any { return &s.MaxPages }},
+	{name: "max-bytes", kind: aSize, ofHost: true, zeroIsNone: true, help: "as `host-bytes`",
+		into: func(s *policy.HostSettings) any { return &s.MaxBytes }},
+	{name: "max-time", kind: aDuration, ofHost: true, zeroIsNone: true, help: "as `host-time`",
+		into: func(s *policy.HostSettings) any { return &s.MaxTime }},
+	{name: "timeout", kind: aTime, help: "as `timeout`",
+		into: func(s *policy.HostSettings) any { return &s.Timeout }},
+	{name: "max-body", kind: aSomeSize, help: "most bytes of one response; what is longer is cut off",
+		into: func(s *policy.HostSettings) any { return &s.MaxBody }},
+}
 
-// sectionKeys are the keys of each kind of section, with the kinds of their values.
-var sectionKeys = func() map[string]map[string]reflect.Kind {
-	all := map[string]reflect.Kind{}
-	for f := range reflect.TypeFor[section]().Fields() {
-		all[f.Tag.Get("toml")] = f.Type.Kind()
+// sectionKinds are the settings of each kind of section, by name.
+var sectionKinds = func() map[string]map[string]*sectionSetting {
+	all, ofPrefix := map[string]*sectionSetting{}, map[string]*sectionSetting{}
+	for i := range sectionSettings {
+		s := &sectionSettings[i]
+		all[s.name] = s
+		if !s.ofHost {
+			ofPrefix[s.name] = s
+		}
 	}
-	ofPrefix := maps.Clone(all)
-	maps.DeleteFunc(ofPrefix, func(key string, _ reflect.Kind) bool { return slices.Contains(hostsOwn, key) })
-	return map[string]map[string]reflect.Kind{"host": all, "domain": all, "prefix": ofPrefix}
+	return map[string]map[string]*sectionSetting{"host": all, "domain": all, "prefix": ofPrefix}
 }()
 
 // sectionExamples show each kind of section.
 var sectionExamples = map[string]string{
-	"host": `host."www.example.org"`, "domain": `domain."example.org"`, "prefix": `prefix."https://www.example.org/a/"`,
+	"host": `[host."www.example.org"]`, "domain": `[domain."example.org"]`,
+	"prefix": `[prefix."https://www.example.org/a/"]`,
+}
+
+// sectionList names all kinds of sections.
+func sectionList() string {
+	return fmt.Sprintf("%s, %s or %s", sectionExamples["host"], sectionExamples["domain"], sectionExamples["prefix"])
 }
 
 // sectionsText ends the settings file of "seine init".
@@ -65,9 +99,9 @@ const sectionsText = `
 # ---- Settings of single hosts, domains and URLs ----
 
 # The most specific section that sets something decides; what it leaves open comes from the next one, at last from
-# the settings above. A prefix of URLs comes before a host, a host before a domain. Keys: delay, headers, cookies,
-# username, password, plain-auth, user-agent, scope, max-depth, interval, max-pages, max-bytes, max-time, timeout and
-# max-body.
+# the settings above. A prefix of URLs comes before a host, a host before a domain. Keys: delay, per-host, headers,
+# cookies, username, password, plain-auth, user-agent, scope, max-depth, interval, max-pages, max-bytes, max-time,
+# timeout and max-body.
 
 # [domain."example.org"]        # example.org and all hosts below it
 # delay = "10s"
@@ -87,10 +121,17 @@ type sectionName struct{ kind, name string }
 
 func (n sectionName) String() string { return fmt.Sprintf("[%s.%q]", n.kind, n.name) }
 
-// placedSection is a section with the file that holds it.
+// placedSection is a section with the place where it begins.
 type placedSection struct {
-	section
-	file string
+	values map[string]sectionValue
+	where  string
+}
+
+// sectionValue is a value of a section with its place. It has fields instead of a text if its setting is a table.
+type sectionValue struct {
+	text   string
+	fields map[string]string
+	where  string
 }
 
 // under puts the sections of a stronger file over these, key by key.
@@ -98,136 +139,84 @@ func (s sections) under(over sections) sections {
 	all := sections{}
 	maps.Copy(all, s)
 	for name, upper := range over {
-		lower, both := all[name]
-		if both {
-			to, from := reflect.ValueOf(&upper.section).Elem(), reflect.ValueOf(lower.section)
-			for i := range to.NumField() {
-				if to.Field(i).IsZero() {
-					to.Field(i).Set(from.Field(i))
-				}
-			}
+		values := maps.Clone(all[name].values)
+		if values == nil {
+			values = map[string]sectionValue{}
 		}
-		all[name] = upper
+		maps.Copy(values, upper.values)
+		all[name] = placedSection{values, upper.where}
 	}
 	return all
 }
 
-// names are the headings of the sections, sorted.
-func (s sections) names() (list []string) {
-	for name := range s {
-		list = append(list, name.String())
-	}
-	slices.Sort(list)
-	return list
+// names are the sections, sorted.
+func (s sections) names() []sectionName {
+	return slices.SortedFunc(maps.Keys(s), func(a, b sectionName) int {
+		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.name, b.name))
+	})
 }
 
-// policy makes a policy of the sections; nil if there are none.
+// policy makes a policy of the sections; nil if there are none. The error lists all faults with their places.
 func (s sections) policy() (policy.HostPolicy, error) {
 	if len(s) == 0 {
 		return nil, nil
 	}
 	entries := map[string]policy.HostSettings{}
-	files := map[string]bool{}
-	for name, of := range s {
-		set, err := of.settings()
+	var faults []error
+	for _, name := range s.names() {
+		set := s[name].settings()
 		entry := name.name
 		if name.kind == "domain" {
 			entry = "*." + entry
 		}
-		if _, twice := entries[entry]; twice && err == nil {
+		_, twice := entries[entry]
+		entries[entry] = set
+		err := policy.CheckHostSettings(entry, set)
+		if twice {
 			err = errors.New("another section says the same")
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %s: %w", of.file, name, err)
+			faults = append(faults, fmt.Errorf("%s: %s: %w", s[name].where, name, err))
 		}
-		entries[entry] = set
-		files[of.file] = true
+	}
+	if len(faults) > 0 {
+		return nil, errors.Join(faults...)
 	}
 	table, err := policy.NewHostTable(entries)
 	if err != nil {
-		// Not a nil *HostTable, which would be no nil interface.
-		return nil, fmt.Errorf("%s: %w", slices.Sorted(maps.Keys(files)), err)
+		return nil, err // not a nil *HostTable, which would be no nil interface
 	}
 	return table, nil
 }
 
-// settings are the values of a section. The error names the key.
-func (h *section) settings() (s policy.HostSettings, err error) {
-	s = policy.HostSettings{
-		Header: fields(h.Headers), Cookies: fields(h.Cookies), Username: orZero(h.Username),
-		Password: orZero(h.Password), PlainAuth: orZero(h.PlainAuth), UserAgent: orZero(h.UserAgent),
-	}
-	if h.Scope != nil {
-		scope, err := policy.ParseScope(*h.Scope)
-		if err != nil {
-			return s, err // it names scope
+// settings are the values of a section, which have been checked.
+func (s placedSection) settings() (h policy.HostSettings) {
+	for key, v := range s.values {
+		setting := sectionKinds["host"][key]
+		field := reflect.ValueOf(setting.into(&h)).Elem()
+		if setting.table {
+			field.Set(reflect.ValueOf(headerFields(v.fields)))
+			continue
 		}
-		s.Scope = &scope
+		parsed, err := setting.kind.parse(v.text)
+		if err != nil {
+			panic(key + " was not checked: " + err.Error())
+		}
+		to := reflect.ValueOf(parsed)
+		if setting.zeroIsNone && to.IsZero() {
+			parsed = -1
+		}
+		if field.Kind() == reflect.Pointer {
+			field.Set(reflect.New(field.Type().Elem()))
+			field = field.Elem()
+		}
+		field.Set(reflect.ValueOf(parsed).Convert(field.Type()))
 	}
-	var depth int64
-	err = errors.Join(
-		limit("max-depth", h.MaxDepth, &depth),
-		limit("max-pages", h.MaxPages, &s.MaxPages),
-		read("delay", h.Delay, parseDuration, &s.Delay, -1),
-		read("max-time", h.MaxTime, parseDuration, &s.MaxTime, -1),
-		read("max-bytes", h.MaxBytes, parseBytes, &s.MaxBytes, -1),
-		read("interval", h.Interval, parseLong, &s.Interval, 0),
-		read("timeout", h.Timeout, parseLong, &s.Timeout, 0),
-		read("max-body", h.MaxBody, parseBytes, &s.MaxBody, 0),
-	)
-	s.MaxDepth = int(depth)
-	return s, err
+	return h
 }
 
-// limit reads a number; 0 is no limit.
-func limit(key string, n *int64, to *int64) error {
-	switch {
-	case n == nil:
-	case *n < 0:
-		return fmt.Errorf("%s %d: want 0 (no limit) or more", key, *n)
-	case *n == 0:
-		*to = -1
-	default:
-		*to = *n
-	}
-	return nil
-}
-
-// read reads a value; zero is what 0 means.
-func read[T ~int64](key string, text *string, parse func(string) (T, error), to *T, zero T) error {
-	if text == nil {
-		return nil
-	}
-	v, err := parse(*text)
-	if err != nil {
-		return fmt.Errorf("%s %q: %w", key, *text, err)
-	}
-	if v == 0 {
-		v = zero
-	}
-	*to = v
-	return nil
-}
-
-// parseLong reads a duration of more than 0.
-func parseLong(text string) (time.Duration, error) {
-	d, err := parseDuration(text)
-	if err == nil && d <= 0 {
-		err = errors.New("want a duration of more than 0, such as 2s or 12h")
-	}
-	return d, err
-}
-
-// orZero is what p points to; the zero value for nil.
-func orZero[T any](p *T) (v T) {
-	if p != nil {
-		v = *p
-	}
-	return v
-}
-
-// fields are header fields or cookies, sorted by name.
-func fields(of map[string]string) (list []policy.HeaderField) {
+// headerFields are header fields or cookies, sorted by name.
+func headerFields(of map[string]string) (list []policy.HeaderField) {
 	for _, name := range slices.Sorted(maps.Keys(of)) {
 		list = append(list, policy.HeaderField{Name: name, Value: of[name]})
 	}

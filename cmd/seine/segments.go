@@ -27,7 +27,7 @@ type segmentChoice struct {
 const segmentUse = " [SEGMENT…]"
 
 func (s *segmentChoice) add(cmd *cobra.Command, newest string) {
-	cmd.Flags().UintSliceVar(&s.flag, "segment", nil, "segment number, as an argument is (default: "+newest+")")
+	cmd.Flags().UintSliceVar(&s.flag, "segment", nil, "`numbers` of segments, as arguments are (default: "+newest+")")
 	cmd.Flags().BoolVar(&s.all, "all", false, "all segments that need it, oldest first")
 }
 
@@ -49,11 +49,28 @@ func (s *segmentChoice) named(args []string) (numbers []uint32, err error) {
 	return numbers, nil
 }
 
+// existing returns an error if one of the segments that the command line names does not exist.
+func existing(e *engine.Engine, numbers ...uint32) error {
+	for _, n := range numbers {
+		_, err := e.Inspect().Segment(n)
+		if errors.Is(err, engine.ErrNotFound) {
+			return &usageError{fmt.Errorf("there is no segment %d: \"seine readseg\" lists them", n)}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // choose returns the segments to take. If none is due the error is errNoneDue and says which command comes first.
 func (s *segmentChoice) choose(e *engine.Engine, args []string) ([]uint32, error) {
 	numbers, err := s.named(args)
-	if err != nil || len(numbers) > 0 {
-		return numbers, err
+	if err != nil {
+		return nil, err
+	}
+	if len(numbers) > 0 {
+		return numbers, existing(e, numbers...)
 	}
 	var due []uint32
 	if s.before != nil {
@@ -83,23 +100,26 @@ func phaseCommand(
 	cmd := &cobra.Command{
 		Use:   use + segmentUse,
 		Short: short,
-		Args:  args(cobra.ArbitraryArgs),
+		Args:  cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if _, err := choice.named(args); err != nil {
 				return err
 			}
 			return withEngine(cmd, &f, func(e *engine.Engine) error {
 				numbers, err := choice.choose(e, args)
+				if err != nil {
+					return err
+				}
 				for _, n := range numbers {
-					var r engine.Report
-					if r, err = run(cmd.Context(), e, n); err == nil {
+					r, err := run(cmd.Context(), e, n)
+					if err == nil {
 						err = c.report(r, f.json)
 					}
 					if err != nil {
-						break
+						return err
 					}
 				}
-				return err
+				return nil
 			})
 		},
 	}

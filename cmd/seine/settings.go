@@ -96,8 +96,8 @@ var settingGroups = []settingGroup{
 		{name: "scoring", kind: oneOf("vote", "opic", "opic-distinct"), def: "vote",
 			used: inCrawl | inInject | inUpdateDB, lasting: keepScores,
 			help: "which URLs come first: `vote` (each page splits one vote among the pages it links to), `opic` " +
-				"(exactly Nutch's: a page's score is divided by all its links) or `opic-distinct` (by the pages " +
-				"it links to)"},
+				"(Nutch's: a page's score is divided by all its links; scores have 64 bits, Nutch's 32, so they " +
+				"agree to six digits) or `opic-distinct` (by the pages it links to)"},
 		{name: "score-internal", kind: aNumber, def: "1", used: inCrawl | inUpdateDB, lasting: keepScores,
 			help: "weight of links within a host, whatever the scoring (Nutch: db.score.link.internal)"},
 		{name: "score-external", kind: aNumber, def: "1", used: inCrawl | inUpdateDB, lasting: keepScores,
@@ -129,7 +129,9 @@ var settingGroups = []settingGroup{
 				"every Crawl-delay is kept, however long",
 			into: func(o *engine.Options) any { return &o.MaxCrawlDelay }},
 		{name: "per-host", kind: aPositive, def: "1", used: fetching,
-			help: "simultaneous requests to one host; use more than 1 only for your own servers",
+			help: "simultaneous requests to one host; use more than 1 only for your own servers. They start that " +
+				"part of the delay apart (a Crawl-delay counts whole) and, unless `--delay` is 0s, 250ms after the " +
+				"end of each request to the same address",
 			into: func(o *engine.Options) any { return &o.PerHost }},
 	}},
 	{"Network", []setting{
@@ -140,7 +142,7 @@ var settingGroups = []settingGroup{
 			help: "longest time for one fetch",
 			into: func(o *engine.Options) any { return &o.FetchTimeout }},
 		{name: "hosts", kind: aFile, used: requesting, flag: true,
-			help: "hosts(5) file, read before DNS"},
+			help: "hosts(5) file, read before DNS; `/etc/hosts` is not read, and `localhost` is always loopback"},
 		{name: "resolver", kind: aText, used: requesting,
 			help: "name servers to use instead of the system's, such as 127.0.0.1:5353"},
 		{name: "proxy", kind: aText, used: requesting,
@@ -149,7 +151,7 @@ var settingGroups = []settingGroup{
 		{name: "insecure-tls", kind: aSwitch, def: "false", used: requesting,
 			help: "accept any certificate; records say that it was not verified",
 			into: func(o *engine.Options) any { return &o.InsecureTLS }},
-		{name: "allow-private", kind: aSwitch, def: "false", used: requesting, flag: true,
+		{name: "allow-private", kind: aSwitch, def: "false", used: requesting | inCheckURL, flag: true,
 			help: "allow loopback and private addresses, and any port",
 			into: func(o *engine.Options) any { return &o.AllowPrivate }},
 	}},
@@ -258,7 +260,7 @@ var settingGroups = []settingGroup{
 		{name: "no-index", kind: aSwitch, def: "false", used: inCrawl, flag: true,
 			help: "crawl without indexing; `seine index` does it later",
 			into: func(o *engine.Options) any { return &o.NoIndex }},
-		{name: settingDir, kind: aFile, def: "./seine-data", used: inAll, flag: true,
+		{name: settingDir, kind: aFolder, def: "./seine-data", used: inAll, flag: true,
 			help: "data directory: `store` (Pebble), `warc` (WARC 1.1) and `seine.toml`; it is all that you need to " +
 				"back up",
 			into: func(o *engine.Options) any { return &o.Dir }},

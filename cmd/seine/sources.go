@@ -5,18 +5,19 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
-	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
-	"github.com/BurntSushi/toml"
 	"github.com/spf13/cobra"
+
+	"github.com/seine-crawler/seine/engine/fetch"
 )
 
 // The sources of a setting, the weakest first. This is the one place that knows which source overrides which.
@@ -41,17 +42,39 @@ type value struct {
 	where string
 }
 
+// of is the place and the value for errors: --delay "soon", seine.toml:4: delay "soon".
+func (v value) of(setting string) string {
+	text := strconv.Quote(shown(setting, v.text))
+	switch v.from {
+	case fromDirectory, fromConfig:
+		return v.where + ": " + setting + " " + text
+	case fromDefault:
+		return setting + " " + text
+	}
+	return v.where + " " + text
+}
+
+// shown is a value as people may see it: without a password.
+func shown(setting, text string) string {
+	if setting == "proxy" && text != "" {
+		return fetch.RedactProxy(text)
+	}
+	return text
+}
+
 // layer is what one source says.
 type layer struct {
 	values   map[string]value
 	sections sections
+	inForce  []fileSetting // of a file
 }
 
 // resolved are the settings of a run.
 type resolved struct {
-	values   map[string]value // of every setting
-	sections sections
-	ownFile  string // the settings file of the data directory, which need not exist
+	values      map[string]value // of every setting
+	sections    sections
+	ownFile     string        // the settings file of the data directory, which need not exist
+	ownSettings []fileSetting // that it has
 }
 
 // resolve reads all sources of settings and puts them over one another. Every value is checked, whether or not the
@@ -66,7 +89,7 @@ func (f *flags) resolve(cmd *cobra.Command) (r resolved, err error) {
 	if f.config != "" {
 		text, err := os.ReadFile(f.config)
 		if err != nil {
-			return r, fmt.Errorf("reading settings: %w", err)
+			return r, &usageError{fmt.Errorf("--config: %w", fileError(f.config, err))}
 		}
 		if layers[fromConfig], err = fileLayer(f.config, string(text), fromConfig); err != nil {
 			return r, &usageError{err}
@@ -79,15 +102,20 @@ func (f *flags) resolve(cmd *cobra.Command) (r resolved, err error) {
 			return r, err
 		}
 	}
+	r.ownSettings = layers[fromDirectory].inForce
 	r.values = map[string]value{}
-	for name, s := range allSettings {
+	r.sections = layers[fromDirectory].sections.under(layers[fromConfig].sections)
+	var faults []error
+	for _, name := range slices.Sorted(maps.Keys(allSettings)) {
 		v := pick(layers, name)
-		if _, err := s.kind.parse(v.text); err != nil && v.from != fromDefault {
-			return r, &usageError{fmt.Errorf("%s %q: %w", v.where, v.text, err)}
+		if _, err := allSettings[name].kind.parse(v.text); err != nil && v.from != fromDefault {
+			faults = append(faults, fmt.Errorf("%s: %w", v.of(name), err))
 		}
 		r.values[name] = v
 	}
-	r.sections = layers[fromDirectory].sections.under(layers[fromConfig].sections)
+	if len(faults) > 0 {
+		return r, &usageError{errors.Join(faults...)}
+	}
 	return r, nil
 }
 
@@ -114,8 +142,7 @@ func variable(setting string) string {
 	return "SEINE_" + strings.ToUpper(strings.ReplaceAll(setting, "-", "_"))
 }
 
-// environmentLayer reads the variables of settings; an empty one is as if it were not set. Other variables that begin
-// with SEINE_ may belong to somebody else; "seine config" lists them.
+// environmentLayer reads the variables of settings; an empty one is as if it were not set.
 func environmentLayer(environment []string) layer {
 	l := layer{values: map[string]value{}}
 	byVariable := map[string]string{}
@@ -131,20 +158,31 @@ func environmentLayer(environment []string) layer {
 	return l
 }
 
-// strangeVariables are the environment variables that look like settings and are none.
-func strangeVariables(environment []string) (list []string) {
-	for _, line := range environment {
-		key, _, _ := strings.Cut(line, "=")
-		name := strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(key, "SEINE_"), "_", "-"))
-		if strings.HasPrefix(key, "SEINE_") && allSettings[name] == nil {
-			list = append(list, key)
-		}
-	}
-	slices.Sort(list)
-	return list
+// developing are the variables of tests and benchmarks, and what others of them begin with. They are no settings, but
+// no mistake.
+var developing = []string{
+	"SEINE_TEST_", "SEINE_BENCH_", "SEINE_CONFORMANCE_DATA", "SEINE_CRASHES", "SEINE_DAMAGE", "SEINE_HOSTILE_TABLE",
+	"SEINE_KILLS", "SEINE_LAYER_PAGES", "SEINE_PAGES", "SEINE_SENTENCES", "SEINE_WRITE_FORMAT",
 }
 
-// flagLayer reads the flags of settings, and --set NAME=VALUE.
+// warnOfVariables names the environment variables that look like settings and are none. They may belong to somebody
+// else, so that is no error.
+func warnOfVariables(w io.Writer, environment []string) {
+	var names []string
+	for name := range allSettings {
+		names = append(names, variable(name))
+	}
+	for _, line := range slices.Sorted(slices.Values(environment)) {
+		key, _, _ := strings.Cut(line, "=")
+		known := func(of string) bool { return strings.HasPrefix(key, of) }
+		if known("SEINE_") && !slices.Contains(names, key) && !slices.ContainsFunc(developing, known) {
+			fmt.Fprintf(w, "seine: warning: %s is set, but there is no such setting%s\n", key,
+				didYouMean(key, names, ""))
+		}
+	}
+}
+
+// flagLayer reads the flags of settings, and --set NAME=VALUE. Errors name no value, which may hold a password.
 func (f *flags) flagLayer(cmd *cobra.Command) (layer, error) {
 	l := layer{values: map[string]value{}}
 	for name, text := range f.texts {
@@ -157,13 +195,13 @@ func (f *flags) flagLayer(cmd *cobra.Command) (layer, error) {
 		s := allSettings[name]
 		switch {
 		case !ok:
-			return l, fmt.Errorf("--set %s: want NAME=VALUE", given)
+			return l, errors.New("--set needs NAME=VALUE, such as --set delay=2s")
 		case s == nil:
-			return l, fmt.Errorf("--set %s: there is no setting %q; \"seine config\" lists them", given, name)
-		case s.used&f.uses == 0:
-			return l, f.unused(cmd, "--set "+given, s)
+			return l, fmt.Errorf("--set: %w", noSetting(name))
+		case !f.takes(s):
+			return l, f.unused(cmd, "--set "+name, s)
 		case l.values[name].from == fromFlag:
-			return l, fmt.Errorf("--set %s: %s says %q already", given, l.values[name].where, l.values[name].text)
+			return l, fmt.Errorf("--set %s: %s sets it already", name, l.values[name].where)
 		}
 		l.values[name] = value{text, fromFlag, "--set " + name}
 	}
@@ -179,11 +217,15 @@ func (f *flags) unused(cmd *cobra.Command, given string, s *setting) error {
 // directoryLayer reads a data directory's own settings file, if there is one.
 func directoryLayer(name string) (layer, error) {
 	text, err := os.ReadFile(name)
-	if errors.Is(err, fs.ErrNotExist) || isNotDirectory(err) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return layer{}, nil // opening the directory says what is wrong with it
 	}
 	if err != nil {
-		return layer{}, fmt.Errorf("reading settings: %w", err)
+		err = fmt.Errorf("reading settings: %w", fileError(name, err))
+		if diskFailed(err) {
+			return layer{}, err
+		}
+		return layer{}, &usageError{err}
 	}
 	l, err := fileLayer(name, string(text), fromDirectory)
 	if err == nil && l.values[settingDir].where != "" {
@@ -196,122 +238,20 @@ func directoryLayer(name string) (layer, error) {
 	return l, nil
 }
 
-// isNotDirectory reports whether a path leads through a file.
-func isNotDirectory(err error) bool {
+// fileError says what is wrong with a file that a setting or an argument names.
+func fileError(name string, err error) error {
 	var path *fs.PathError
-	return errors.As(err, &path) && path.Err.Error() == "not a directory"
-}
-
-// fileLayer reads a TOML file. Names of files in it are relative to its folder. An unknown key is an error: a
-// misspelled setting must not silently keep its default.
-func fileLayer(name, text string, from source) (layer, error) {
-	l := layer{values: map[string]value{}}
-	fault := func(err error) (layer, error) { return l, fmt.Errorf("reading settings from %s: %w", name, err) }
-	var top map[string]any
-	var tables struct {
-		Host   map[string]section `toml:"host"`
-		Domain map[string]section `toml:"domain"`
-		Prefix map[string]section `toml:"prefix"`
-	}
-	meta, err := toml.Decode(text, &top)
-	if err != nil {
-		return fault(err)
-	}
-	for _, key := range meta.Keys() {
-		if err := checkKey(key, meta.Type(key...)); err != nil {
-			return fault(err)
-		}
-	}
-	if _, err := toml.Decode(text, &tables); err != nil {
-		return fault(err)
-	}
-	for _, key := range slices.Sorted(maps.Keys(top)) {
-		s := allSettings[key]
-		if s == nil {
-			continue // a table of sections, by checkKey
-		}
-		written, err := textOf(top[key])
-		if err != nil {
-			return fault(fmt.Errorf("%s: %w", key, err))
-		}
-		l.values[key] = value{s.kind.below(filepath.Dir(name), written), from, name + lineOf(text, key)}
-	}
-	l.sections = sections{}
-	for kind, of := range map[string]map[string]section{
-		"host": tables.Host, "domain": tables.Domain, "prefix": tables.Prefix,
-	} {
-		for of, section := range of {
-			l.sections[sectionName{kind, of}] = placedSection{section, name}
-		}
-	}
-	return l, nil
-}
-
-// textOf is a TOML value as it would be written as a flag.
-func textOf(v any) (string, error) {
-	switch v := v.(type) {
-	case string:
-		return v, nil
-	case bool:
-		return strconv.FormatBool(v), nil
-	case int64:
-		return strconv.FormatInt(v, 10), nil
-	case float64:
-		return strconv.FormatFloat(v, 'f', -1, 64), nil
-	case []any:
-		var parts []string
-		for _, e := range v {
-			text, ok := e.(string)
-			if !ok || strings.Contains(text, ",") {
-				return "", errors.New("want a list of texts without commas")
-			}
-			parts = append(parts, text)
-		}
-		return strings.Join(parts, ","), nil
-	}
-	return "", fmt.Errorf("want one value, not a %s", reflect.TypeOf(v))
-}
-
-// lineOf is ":LINE" of a key at the top of a TOML file, "" if it is not found.
-func lineOf(text, key string) string {
-	own := regexp.MustCompile(`^\s*["']?` + regexp.QuoteMeta(key) + `["']?\s*=`)
-	n := 0
-	for line := range strings.Lines(text) {
-		n++
-		if own.MatchString(line) {
-			return ":" + strconv.Itoa(n)
-		}
-		if strings.HasPrefix(strings.TrimSpace(line), "[") && !strings.Contains(line, ",") {
-			break
-		}
-	}
-	return ""
-}
-
-// checkKey returns an error for a key of a TOML file that is no setting, or a section that is none. The toml package
-// alone would take Delay for delay, and skip headers = 1.
-func checkKey(key toml.Key, kind string) error {
-	const table = "Hash"
-	known, isTable := sectionKeys[key[0]]
 	switch {
-	case len(key) == 1 && isTable:
-		if kind != table {
-			return fmt.Errorf("%s: want sections such as [%s]", key[0], sectionExamples[key[0]])
-		}
-	case len(key) == 1:
-		if allSettings[key[0]] == nil {
-			return fmt.Errorf("there is no setting %q; \"seine config\" lists them", key[0])
-		}
-	case len(key) == 3 && isTable:
-		of, ok := known[key[2]]
-		switch {
-		case !ok:
-			names := strings.Join(slices.Sorted(maps.Keys(known)), ", ")
-			return fmt.Errorf("[%s.%q]: there is no setting %q; a section of this kind has %s", key[0], key[1], key[2],
-				names)
-		case of == reflect.Map && kind != table:
-			return fmt.Errorf("[%s.%q]: %s: want names and values such as { X-Key = \"…\" }", key[0], key[1], key[2])
-		}
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("there is no file %s", name)
+	case errors.As(err, &path):
+		return fmt.Errorf("%s: %w", path.Path, path.Err)
 	}
-	return nil
+	return err
+}
+
+// noSetting is the error of a name that is no setting.
+func noSetting(name string) error {
+	return fmt.Errorf("there is no setting %q%s", name,
+		didYouMean(name, slices.Sorted(maps.Keys(allSettings)), `; "seine config" lists them`))
 }

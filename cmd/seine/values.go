@@ -56,7 +56,7 @@ func parseBytes(s string) (int64, error) {
 		}
 	}
 	n, err := strconv.ParseFloat(number, 64)
-	if err != nil || n < 0 || n*float64(unit) > 1<<50 {
+	if err != nil || !(n >= 0 && n*float64(unit) <= 1<<50) {
 		return 0, fmt.Errorf("want a size such as 512MB or 2GB")
 	}
 	return int64(n * float64(unit)), nil

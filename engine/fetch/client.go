@@ -96,7 +96,7 @@ func NewClient(o Options) (*Client, error) {
 	}
 	if o.Proxy != "" {
 		if c.proxy, err = parseProxy(o.Proxy); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("proxy %q: %w", RedactProxy(o.Proxy), err)
 		}
 	}
 	c.own = ownNetworks{list: o.Networks, now: o.Now, since: o.Now()}
@@ -183,7 +183,7 @@ func (c *Client) fetch(ctx context.Context, req *Request, r *Response) error {
 	}
 	cn := c.take(u, addrs)
 	if r.Reused = cn != nil; !r.Reused {
-		if cn, err = c.dial(ctx, r, u, addrs); err != nil {
+		if cn, err = c.dial(ctx, req, r, addrs); err != nil {
 			return err
 		}
 	}
@@ -224,8 +224,9 @@ func (c *Client) addresses(ctx context.Context, req *Request) ([]netip.Addr, err
 }
 
 // dial connects to the first address that accepts.
-func (c *Client) dial(ctx context.Context, r *Response, u urlkey.URL, addrs []netip.Addr) (*conn, error) {
-	if err := c.room(ctx); err != nil { // waiting for our own shortage counts against the whole fetch only
+func (c *Client) dial(ctx context.Context, req *Request, r *Response, addrs []netip.Addr) (*conn, error) {
+	// Waiting for our own shortage counts against the whole fetch only.
+	if err := c.room(ctx, req.Waits); err != nil {
 		if f := classify(err, FailFiles); f.failure != FailFiles {
 			return nil, f
 		}
@@ -234,7 +235,7 @@ func (c *Client) dial(ctx context.Context, r *Response, u urlkey.URL, addrs []ne
 	}
 	dialCtx, cancel := context.WithTimeout(ctx, c.o.DialTimeout)
 	defer cancel()
-	cn, err := c.dialRoom(ctx, dialCtx, r, u, addrs)
+	cn, err := c.dialRoom(ctx, dialCtx, r, req.URL, addrs)
 	if err != nil {
 		c.conns.Release(1)
 	}
@@ -242,8 +243,8 @@ func (c *Client) dial(ctx context.Context, r *Response, u urlkey.URL, addrs []ne
 }
 
 // room acquires a place for one more connection, and closes the oldest idle connection if there is no other
-// way. While a fetch waits here no connection is parked, so each exchange that ends makes room.
-func (c *Client) room(ctx context.Context) error {
+// way. While a fetch waits here no connection is parked, so each exchange that ends makes room. waits is Request.Waits.
+func (c *Client) room(ctx context.Context, waits func(bool)) error {
 	if c.conns.TryAcquire(1) {
 		return nil
 	}
@@ -257,6 +258,10 @@ func (c *Client) room(ctx context.Context) error {
 		}
 		c.mu.Unlock()
 		if oldest == nil {
+			if waits != nil {
+				waits(true)
+				defer waits(false)
+			}
 			return c.conns.Acquire(ctx, 1)
 		}
 		oldest.Close()

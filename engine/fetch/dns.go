@@ -85,7 +85,8 @@ func NewResolver(o ResolverOptions) *CachingResolver {
 }
 
 // Lookup returns at most eight addresses, IPv4 before IPv6; the caller must not change them. A host that is an
-// address, with or without brackets, is returned itself. The error becomes the failure of the fetch:
+// address, with or without brackets, is returned itself. "localhost" and names below it are loopback (RFC 6761). The
+// error becomes the failure of the fetch:
 // FailDNSNotFound if the name does not exist or has no address, FailDNSTimeout if no answer came in time,
 // otherwise FailDNS. If ctx ends first, the error is ctx.Err().
 func (r *CachingResolver) Lookup(ctx context.Context, host string) ([]netip.Addr, error) {
@@ -94,6 +95,9 @@ func (r *CachingResolver) Lookup(ctx context.Context, host string) ([]netip.Addr
 	}
 	if addrs := r.o.Hosts[host]; len(addrs) > 0 {
 		return addrs, nil
+	}
+	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
+		return []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()}, nil
 	}
 	a, mine := r.entry(host)
 	if mine {

@@ -305,6 +305,8 @@ func TestResolverNames(t *testing.T) {
 		"known.example":                      "192.0.2.9",
 		"192.0.2.3":                          "192.0.2.3",
 		"[::1]":                              "::1",
+		"localhost":                          "127.0.0.1 ::1",
+		"a.localhost":                        "127.0.0.1 ::1",
 		strings.Repeat("a", 64) + ".example": "dns_nx",
 		strings.Repeat("abcdefgh.", 30):      "dns_nx",
 		"":                                   "dns_nx",

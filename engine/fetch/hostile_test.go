@@ -87,8 +87,8 @@ func try(c *fetch.Client, raw string) (o hostile.Outcome) {
 	return o
 }
 
-// meet plays a case against a new client.
-func meet(t *testing.T, s *hostile.Server, c *hostile.Case) error {
+// meet plays a case against a new client. It returns the outcome and the verdict on it.
+func meet(t *testing.T, s *hostile.Server, c *hostile.Case) (hostile.Outcome, error) {
 	client := hostileClient(t, s, c.Policy, hostileLimits)
 	defer client.Close()
 	before := s.Log().Tally(c.Name)
@@ -123,7 +123,7 @@ func meet(t *testing.T, s *hostile.Server, c *hostile.Case) error {
 			o.Alloc = min(o.Alloc, try(again, s.URL(c)).Alloc)
 		}
 	}
-	return hostile.Judge(c, o, hostileLimits)
+	return o, hostile.Judge(c, o, hostileLimits)
 }
 
 func mustParse(t *testing.T, raw string) urlkey.URL {
@@ -144,12 +144,13 @@ func TestHostileCases(t *testing.T) {
 	defer s.Close()
 	var results []hostile.Result
 	for _, c := range hostile.Cases() {
-		err := meet(t, s, &c)
-		results = append(results, hostile.Result{Case: c, Err: err, Note: c.Does})
+		o, err := meet(t, s, &c)
+		results = append(results, hostile.Result{Case: c, Err: err, Note: o.String() + ": " + c.Does})
 		if err != nil {
 			t.Error(err)
 		}
 	}
+	t.Logf("outcome, bytes and time of each case:\n%s", hostile.Table(results))
 	if file := os.Getenv("SEINE_HOSTILE_TABLE"); file != "" {
 		if err := os.WriteFile(file, []byte(hostile.Table(results)), 0o644); err != nil {
 			t.Error(err)
@@ -176,7 +177,7 @@ func TestHostileReplay(t *testing.T) {
 	}
 	defer s.Close()
 	for _, c := range cases {
-		if err := meet(t, s, &c); err != nil {
+		if _, err := meet(t, s, &c); err != nil {
 			t.Errorf("%v (%s)", err, c.Does)
 		}
 	}

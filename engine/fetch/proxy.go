@@ -13,6 +13,7 @@ import (
 	"net/netip"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/seine-crawler/seine/storage/urlkey"
@@ -28,12 +29,29 @@ type proxy struct {
 	authorization  string // value of Proxy-Authorization; "" for SOCKS5 or without a user
 }
 
-// parseProxy parses "http://[user:password@]host:port" or "socks5://…". Its errors do not show the password.
+// CheckProxy returns an error for a text that is no proxy. It does not show the text; "" means no proxy.
+func CheckProxy(s string) error {
+	if s == "" {
+		return nil
+	}
+	_, err := parseProxy(s)
+	return err
+}
+
+// RedactProxy is a proxy's URL without the password.
+func RedactProxy(s string) string {
+	u, err := url.Parse(s)
+	if err != nil || u.User == nil && strings.Contains(s, "@") { // then it is somewhere in it
+		return "…"
+	}
+	return u.Redacted()
+}
+
+// parseProxy parses "http://[user:password@]host:port" or "socks5://…". Its errors do not show the text.
 func parseProxy(s string) (*proxy, error) {
 	u, err := url.Parse(s)
 	bad := func(why string) error {
-		return fmt.Errorf("proxy %q: %s: want http://[user:password@]host:port or socks5://[user:password@]host:port",
-			redacted(s), why)
+		return fmt.Errorf("%s: want http://[user:password@]host:port or socks5://[user:password@]host:port", why)
 	}
 	if err != nil || u.Hostname() == "" {
 		return nil, bad("not a URL with a host")
@@ -63,14 +81,6 @@ func parseProxy(s string) (*proxy, error) {
 		return nil, bad("port out of range")
 	}
 	return p, nil
-}
-
-// redacted returns a URL without its password.
-func redacted(s string) string {
-	if u, err := url.Parse(s); err == nil {
-		return u.Redacted()
-	}
-	return "…"
 }
 
 // absolute reports whether request lines hold the whole URL. p may be nil.

@@ -305,6 +305,39 @@ func TestRoomForWaiting(t *testing.T) {
 	fetchAll(t, c, s.URL, 8, 20)
 }
 
+// TestWaitsForConnection: a fetch that waits for a connection of its client says so, since the server is not at fault.
+func TestWaitsForConnection(t *testing.T) {
+	arrived, let := make(chan struct{}), make(chan struct{})
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/first" {
+			close(arrived)
+			<-let
+		}
+	}))
+	defer s.Close()
+	c, err := fetch.NewClient(fetch.Options{UserAgent: "test", AllowPrivate: true, MaxConns: 1, Resolver: loopback{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	var wg sync.WaitGroup
+	wg.Go(func() { c.Fetch(context.Background(), &fetch.Request{URL: mustParse(t, s.URL+"/first")}).Release() })
+	<-arrived
+	waits := make(chan bool, 2)
+	wg.Go(func() {
+		c.Fetch(context.Background(), &fetch.Request{URL: mustParse(t, s.URL+"/second"),
+			Waits: func(waiting bool) { waits <- waiting }}).Release()
+	})
+	if !<-waits {
+		t.Error("the wait ends before it began")
+	}
+	close(let)
+	if <-waits {
+		t.Error("the wait does not end")
+	}
+	wg.Wait()
+}
+
 // fetchAll fetches from sixteen hosts of a server, with several goroutines and some pages by each.
 func fetchAll(t *testing.T, c *fetch.Client, base string, goroutines, pages int) {
 	t.Helper()

@@ -31,8 +31,8 @@ type Request struct {
 	// MaxBody is the largest body in bytes, as received and after content decoding; 0 means Options.MaxBody and
 	// Options.MaxDecoded, and more than those counts as those.
 	MaxBody int64
-	// Waits, if not nil, is called with true when the fetch begins to wait for memory of its client, and with false
-	// when that ends, on the goroutine of Fetch. The server is not at fault then.
+	// Waits, if not nil, is called with true when the fetch begins to wait for memory or a connection of its client,
+	// and with false when that ends, on the goroutine of Fetch. The server is not at fault then.
 	Waits func(waiting bool)
 	// Header holds further fields, such as Cookie or Authorization. They are sent in this order, after the
 	// client's own; an Accept field replaces the client's. Each must pass ValidHeader, or the fetch ends with

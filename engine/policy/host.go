@@ -21,6 +21,10 @@ type HostSettings struct {
 	// Crawl-delay of robots.txt still wins.
 	Delay time.Duration
 
+	// PerHost is the number of simultaneous requests to the host, 1 to 64; 0 means the crawl's. More than 1 is for the
+	// operator's own servers. Other hosts at the same address keep their own number.
+	PerHost int
+
 	// Header fields are sent with each request to the host, over http and https alike.
 	Header []HeaderField
 	// Cookies are names and values. They are sent with each request, in one Cookie header.
@@ -39,8 +43,7 @@ type HostSettings struct {
 	Scope *Scope
 	// MaxDepth is the greatest number of links from a seed; 0 means the crawl's, negative no bound.
 	MaxDepth int
-	// Interval is the time between two fetches of a page, in whole seconds; 0 means the crawl's. It is set at each
-	// fetch, so an adaptive schedule does not move it.
+	// Interval is the time between two fetches of a page, in whole seconds, whatever the schedule; 0 means the crawl's.
 	Interval time.Duration
 
 	// MaxPages, MaxBytes and MaxTime are budgets of the host: pages fetched, bytes received, and time spent on
@@ -57,7 +60,7 @@ func (s HostSettings) over(below *HostSettings) HostSettings {
 	if below == nil {
 		return s
 	}
-	s.Delay = cmp.Or(s.Delay, below.Delay)
+	s.Delay, s.PerHost = cmp.Or(s.Delay, below.Delay), cmp.Or(s.PerHost, below.PerHost)
 	s.Header, s.Cookies = fieldsOver(s.Header, below.Header), fieldsOver(s.Cookies, below.Cookies)
 	if !s.hasAuth() && !s.hasField("Authorization") {
 		s.Username, s.Password, s.PlainAuth = below.Username, below.Password, below.PlainAuth
@@ -113,6 +116,7 @@ func (s HostSettings) String() string {
 	}
 	add(s.Delay > 0, "delay %s", s.Delay)
 	add(s.Delay < 0, "no delay")
+	add(s.PerHost != 0, "at most %d requests at once", s.PerHost)
 	for _, f := range s.Header {
 		add(true, "header %s", f)
 	}
@@ -163,7 +167,7 @@ type HostPolicy interface {
 type URLPolicy interface {
 	HostPolicy
 	// URLSettings returns the settings of a URL: those of its host, with what differs for the URL; nil for the crawl's
-	// own. The host's delay, budgets and user agent hold for all its URLs.
+	// own. The host's delay, PerHost, budgets and user agent hold for all its URLs.
 	URLSettings(u urlkey.URL) *HostSettings
 	// HasURLs reports whether some URLs of a host have settings of their own.
 	HasURLs(h urlkey.HostKey) bool

@@ -52,15 +52,12 @@ type urlPrefix struct {
 // domain than a shorter one, and then an entry with a port than one without. Header fields and cookies are taken one
 // by one, a login as a whole.
 //
-// An entry of a prefix cannot have what belongs to the host: Delay, UserAgent, MaxPages, MaxBytes and MaxTime.
+// An entry of a prefix cannot have what belongs to the host: Delay, PerHost, UserAgent, MaxPages, MaxBytes and MaxTime.
 //
 // The error lists every fault with its entry and field; it never shows a password or the value of a header or cookie.
 // Later changes to entries have no effect on the table.
 func NewHostTable(entries map[string]HostSettings) (*HostTable, error) {
-	t := &HostTable{
-		hosts: map[hostEntry]*HostSettings{}, domains: map[hostEntry]*HostSettings{},
-		ports: map[string]bool{}, prefixes: map[urlkey.HostKey][]urlPrefix{},
-	}
+	t := newHostTable()
 	var faults []error
 	for _, name := range slices.Sorted(maps.Keys(entries)) {
 		for _, err := range t.add(name, entries[name]) {
@@ -72,6 +69,20 @@ func NewHostTable(entries map[string]HostSettings) (*HostTable, error) {
 	}
 	t.overlay()
 	return t, nil
+}
+
+func newHostTable() *HostTable {
+	return &HostTable{
+		hosts: map[hostEntry]*HostSettings{}, domains: map[hostEntry]*HostSettings{},
+		ports: map[string]bool{}, prefixes: map[urlkey.HostKey][]urlPrefix{},
+	}
+}
+
+// CheckHostSettings returns the faults that NewHostTable finds in an entry by itself. A program that reads settings can
+// say where they stand.
+func CheckHostSettings(name string, s HostSettings) error {
+	t := newHostTable()
+	return errors.Join(t.add(name, s)...)
 }
 
 // add returns every fault of an entry, and adds it if there is none.
@@ -119,12 +130,13 @@ func (t *HostTable) addPrefix(name string, s HostSettings, faults []error) []err
 	if u.String() != name {
 		faults = append(faults, fmt.Errorf("the URLs of the crawl are spelled otherwise: write %s", u))
 	}
-	for field, set := range map[string]bool{
-		"Delay": s.Delay != 0, "UserAgent": s.UserAgent != "", "MaxPages": s.MaxPages != 0,
-		"MaxBytes": s.MaxBytes != 0, "MaxTime": s.MaxTime != 0,
+	for what, set := range map[string]bool{
+		"a delay": s.Delay != 0, "a number of requests": s.PerHost != 0, "a user agent": s.UserAgent != "",
+		"a number of pages": s.MaxPages != 0,
+		"a number of bytes": s.MaxBytes != 0, "a time": s.MaxTime != 0,
 	} {
 		if set {
-			faults = append(faults, fmt.Errorf("%s belongs to the host, not to some of its URLs", field))
+			faults = append(faults, fmt.Errorf("%s belongs to the host, not to some of its URLs", what))
 		}
 	}
 	if len(faults) > 0 {
@@ -219,6 +231,9 @@ func (s *HostSettings) hash(below bool, names ...string) uint64 {
 	} {
 		b = binary.AppendVarint(b, n)
 	}
+	if s.PerHost != 0 { // without it the sum is that of earlier versions
+		b = binary.AppendVarint(b, int64(s.PerHost))
+	}
 	b = strconv.AppendBool(strconv.AppendBool(b, s.PlainAuth), below)
 	if s.Scope != nil {
 		b = append(b, s.Scope.String()...)
@@ -294,7 +309,7 @@ func (t *HostTable) String() string {
 // reason for the error. Names are in canonical form.
 var ownHeaders = map[string]string{
 	"Host":                "it follows from the URL",
-	"User-Agent":          "use UserAgent",
+	"User-Agent":          "it has a setting of its own, the user agent",
 	"Connection":          "the fetcher manages connections",
 	"Keep-Alive":          "the fetcher manages connections",
 	"Proxy-Connection":    "the fetcher manages connections",
@@ -308,7 +323,7 @@ var ownHeaders = map[string]string{
 	"If-None-Match":       "the fetcher sets it from the page's record",
 	"If-Match":            "it makes servers answer with an error",
 	"If-Unmodified-Since": "it makes servers answer with an error",
-	"Cookie":              "use Cookies",
+	"Cookie":              "give cookies instead",
 }
 
 // check returns every fault of the settings, without secrets.
@@ -316,43 +331,46 @@ func (s *HostSettings) check() (faults []error) {
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
 	for _, f := range s.Header {
 		if err := checkField(f, ""); err != nil {
-			fault("Header %q: %w", f.Name, err)
+			fault("header %q: %w", f.Name, err)
 		}
 		if why := ownHeaders[textproto.CanonicalMIMEHeaderKey(f.Name)]; why != "" {
-			fault("Header %q cannot be set: %s", f.Name, why)
+			fault("header %q cannot be set: %s", f.Name, why)
 		}
 		if strings.EqualFold(f.Name, "Authorization") && s.hasAuth() {
-			fault("Header %q: Username and Password set it, too; leave out one of them", f.Name)
+			fault("header %q: username and password set it, too; leave out one of them", f.Name)
 		}
 	}
 	for _, f := range s.Cookies {
 		if err := checkField(f, ";"); err != nil {
-			fault("Cookies %q: %w", f.Name, err)
+			fault("cookie %q: %w", f.Name, err)
 		}
 	}
 	if strings.Contains(s.Username, ":") {
-		fault("Username: basic authentication allows no colon in it")
+		fault("username: basic authentication allows no colon in it")
 	}
 	if err := checkValue(s.Username, ""); err != nil {
-		fault("Username: %w", err)
+		fault("username: %w", err)
 	}
 	if err := checkValue(s.Password, ""); err != nil {
-		fault("Password: %w", err)
+		fault("password: %w", err)
 	}
 	if s.Scope != nil && int(*s.Scope) >= len(scopeNames) {
-		fault("Scope: %d is not a scope", uint8(*s.Scope))
+		fault("scope: %d is not a scope", uint8(*s.Scope))
 	}
 	if strings.ContainsFunc(s.UserAgent, func(r rune) bool { return r < ' ' || r > '~' }) {
-		fault("UserAgent %q: want printable ASCII only", s.UserAgent)
+		fault("user agent %q: want printable ASCII only", s.UserAgent)
 	}
 	if s.Interval < 0 || s.Interval%time.Second != 0 {
-		fault("Interval: %s: want whole seconds, 0 for the crawl's", s.Interval)
+		fault("interval: %s: want whole seconds, 0 for the crawl's", s.Interval)
 	}
 	if s.Timeout < 0 {
-		fault("Timeout: %s is negative; 0 means the crawl's", s.Timeout)
+		fault("timeout: %s is negative; 0 means the crawl's", s.Timeout)
+	}
+	if s.PerHost < 0 || s.PerHost > 64 {
+		fault("requests at once: %d: want 1 to 64; 0 means the crawl's", s.PerHost)
 	}
 	if s.MaxBody < 0 {
-		fault("MaxBody: %d is negative; 0 means the crawl's", s.MaxBody)
+		fault("longest body: %d is negative; 0 means the crawl's", s.MaxBody)
 	}
 	return faults
 }

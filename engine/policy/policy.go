@@ -88,6 +88,8 @@ type Link struct {
 	Self     bool // the target is the page itself
 	Redirect bool // the page redirects or refreshes itself to the target
 	Times    int  // how many links the page has to the target; 0: it only redirects
+	// Refused says that the scope or a live filter refuses the target for now. What it is given counts when that ends.
+	Refused bool
 }
 
 // Scorer decides how much a URL matters: the order in which URLs are fetched, and which of several equal pages

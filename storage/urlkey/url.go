@@ -57,7 +57,23 @@ type Error struct {
 	Reason string // "scheme", "host", "port", "too long", …
 }
 
-func (e *Error) Error() string { return "URL " + strconv.Quote(e.URL) + ": " + e.Reason }
+func (e *Error) Error() string {
+	text := "URL " + strconv.Quote(e.URL) + ": " + e.Reason
+	if more := explained[e.Reason]; more != "" {
+		text += ": " + more
+	}
+	return text
+}
+
+// explained says more of the reasons that are words.
+var explained = map[string]string{
+	"scheme":    "only http and https are crawled",
+	"no scheme": "it must begin with https:// or http://",
+	"host":      "that is no name or address of a host",
+	"no host":   "a name or address of a host must follow the //",
+	"port":      "want a number up to 65535",
+	"too long":  "a URL has at most " + strconv.Itoa(MaxLength) + " bytes",
+}
 
 func fail(raw, reason string) *Error {
 	const quoted = 120

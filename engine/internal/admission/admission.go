@@ -275,12 +275,41 @@ func (a *Admission) Group(group []Copy) { a.traps.group(group) }
 // HostBudget returns the budget of a host. Without a limit, Used is not filled in. Any goroutine may call it; it may
 // read the store.
 func (a *Admission) HostBudget(h urlkey.HostKey) (Budget, error) {
-	return a.budgets.ofHost(h, a.HostSettings(h))
+	return a.HostBudgetIn(a.o.Store, h)
+}
+
+// HostBudgetIn is HostBudget as of a snapshot.
+func (a *Admission) HostBudgetIn(rd storage.Reader, h urlkey.HostKey) (Budget, error) {
+	return a.budgets.ofHost(rd, h, a.HostSettings(h))
+}
+
+// LimitsHost reports whether the operator has set a limit for a host. Any goroutine may call it.
+func (a *Admission) LimitsHost(h urlkey.HostKey) bool {
+	set := a.HostSettings(h)
+	return a.o.Host != (Cost{}) || set != nil && (set.MaxPages > 0 || set.MaxBytes > 0 || set.MaxTime > 0)
+}
+
+// LimitsDomains reports whether the operator has set a limit for domains. Any goroutine may call it.
+func (a *Admission) LimitsDomains() bool { return a.o.Domain != (Cost{}) }
+
+// Limits reports whether the operator may have set a limit for some host or for domains. Any goroutine may call it.
+func (a *Admission) Limits() bool {
+	return a.o.Host != (Cost{}) || a.LimitsDomains() || a.HasSettings()
 }
 
 // DomainBudget returns the budget of a registered domain, by domain key, as it was at most ten minutes ago. Without a
 // limit, Used is not filled in. Any goroutine may call it; it may read the store.
-func (a *Admission) DomainBudget(domain string) (Budget, error) { return a.budgets.ofDomain(domain) }
+func (a *Admission) DomainBudget(domain string) (Budget, error) {
+	return a.DomainBudgetIn(a.o.Store, domain, false)
+}
+
+// DomainBudgetIn is DomainBudget as of a snapshot, unless it was computed before and need not be computed anew.
+func (a *Admission) DomainBudgetIn(rd storage.Reader, domain string, anew bool) (Budget, error) {
+	return a.budgets.ofDomain(rd, domain, anew)
+}
+
+// ForgetSum makes DomainBudget compute the budget of a domain anew, by domain key. Any goroutine may call it.
+func (a *Admission) ForgetSum(domain string) { a.budgets.forget(domain) }
 
 // DomainBudgetNow is DomainBudget without the memory of earlier answers, for people.
 func (a *Admission) DomainBudgetNow(domain string) (Budget, error) {

@@ -77,7 +77,7 @@ type heldBudget struct {
 }
 
 // ofHost returns the budget of a host with settings of its own, or nil for none.
-func (bs *budgets) ofHost(h urlkey.HostKey, set *policy.HostSettings) (b Budget, err error) {
+func (bs *budgets) ofHost(rd storage.Reader, h urlkey.HostKey, set *policy.HostSettings) (b Budget, err error) {
 	b.Limit = bs.host
 	if set != nil {
 		b.Limit.URLs = max(cmp.Or(set.MaxPages, b.Limit.URLs), 0)
@@ -88,7 +88,7 @@ func (bs *budgets) ofHost(h urlkey.HostKey, set *policy.HostSettings) (b Budget,
 		return b, nil
 	}
 	var c storage.HostCounts
-	value, ok, err := bs.store.Get(storage.HostCountsRange(), []byte(h), nil)
+	value, ok, err := rd.Get(storage.HostCountsRange(), []byte(h), nil)
 	if err == nil && ok {
 		err = storage.DecodeHostCounts(value, &c)
 	}
@@ -99,16 +99,17 @@ func (bs *budgets) ofHost(h urlkey.HostKey, set *policy.HostSettings) (b Budget,
 	return b, nil
 }
 
-// ofDomain returns the budget of a registered domain, as it was at most budgetHolds ago unless it has few hosts.
-func (bs *budgets) ofDomain(domain string) (Budget, error) {
+// ofDomain returns the budget of a registered domain, as it was at most budgetHolds ago unless it has few hosts
+// or is to be computed anew.
+func (bs *budgets) ofDomain(rd storage.Reader, domain string, anew bool) (Budget, error) {
 	bs.mu.Lock()
 	held, ok := bs.domains[domain]
 	bs.mu.Unlock()
 	now := bs.now()
-	if ok && now.Before(held.until) {
+	if ok && !anew && now.Before(held.until) {
 		return held.Budget, nil
 	}
-	b, hosts, err := bs.sum(domain) // without the lock: it reads the disk
+	b, hosts, err := bs.sum(rd, domain) // without the lock: it reads the disk
 	if err != nil || bs.domain != (Cost{}) && hosts <= domainHostsFew {
 		return b, err
 	}
@@ -121,14 +122,21 @@ func (bs *budgets) ofDomain(domain string) (Budget, error) {
 	return b, nil
 }
 
+// forget drops the sum that is held of a domain.
+func (bs *budgets) forget(domain string) {
+	bs.mu.Lock()
+	defer bs.mu.Unlock()
+	delete(bs.domains, domain)
+}
+
 // ofDomainNow computes the budget of a registered domain.
 func (bs *budgets) ofDomainNow(domain string) (Budget, error) {
-	b, _, err := bs.sum(domain)
+	b, _, err := bs.sum(bs.store, domain)
 	return b, err
 }
 
 // sum is ofDomainNow with the number of the domain's hosts.
-func (bs *budgets) sum(domain string) (b Budget, hosts int, err error) {
+func (bs *budgets) sum(rd storage.Reader, domain string) (b Budget, hosts int, err error) {
 	b.Limit = bs.domain
 	if b.Limit.URLs == 0 && !bs.isSeedDomain(domain) {
 		set, err := bs.referrers(domain)
@@ -141,7 +149,7 @@ func (bs *budgets) sum(domain string) (b Budget, hosts int, err error) {
 		return b, 0, nil
 	}
 	from, to := prefixBounds([]byte(domain))
-	sc := bs.store.Scan(storage.HostCountsRange(), from, to)
+	sc := rd.Scan(storage.HostCountsRange(), from, to)
 	defer sc.Close()
 	var c storage.HostCounts
 	for ; hosts < domainHostsMax && sc.Next(); hosts++ {

@@ -16,9 +16,10 @@ type Explanation struct {
 	// Known reports whether crawldb has a record; Record is zero if not.
 	Known  bool
 	Record storage.Record
-	// Robots is what the newest robots.txt of the URL's authority says. With Unreachable set it says nothing:
-	// robots.txt is requested again after RobotsExpires.
+	// Robots is what the newest robots.txt of the URL's authority says, and Denied why it denies the URL. With
+	// Unreachable set it says nothing: robots.txt is requested again after RobotsExpires.
 	Robots        admission.Robots
+	Denied        string
 	Unreachable   bool
 	RobotsExpires int64
 	// PausedUntil is when the host may be visited next, after Failures failed visits in a row; 0: now.
@@ -65,13 +66,13 @@ func (in *Inspect) explainRobots(u urlkey.URL, x *Explanation) error {
 		return nil
 	}
 	x.RobotsExpires = f.RobotsExpires
-	switch reachable, allowed := in.env.Robots(&f, u); {
+	switch reachable, denied := in.env.Robots(&f, u); {
 	case !reachable:
 		x.Unreachable = true
-	case allowed:
+	case denied == "":
 		x.Robots = admission.RobotsAllowed
 	default:
-		x.Robots = admission.RobotsDenied
+		x.Robots, x.Denied = admission.RobotsDenied, denied
 	}
 	return nil
 }

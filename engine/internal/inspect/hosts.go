@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"strings"
 
 	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
@@ -41,12 +42,28 @@ func (in *Inspect) Host(key urlkey.HostKey) (Host, error) {
 	ok, err := in.env.Store.HostCounts(key, &h.Counts)
 	if err == nil && !ok {
 		err = ErrNotFound
+		if with := in.WithPort(key); with != "" {
+			err = fmt.Errorf("%w; known is %s", err, with)
+		}
 	}
 	if err != nil {
 		return h, fmt.Errorf("looking up host %s in hostdb: %w", key, err)
 	}
 	h.Authorities, err = in.authorities(key)
 	return h, err
+}
+
+// WithPort returns the first hosts in hostdb of the same name as a host without a port: "localhost:8000,
+// localhost:8080"; "" if there are none.
+func (in *Inspect) WithPort(key urlkey.HostKey) string {
+	name := strings.TrimSuffix(string(key), ")")
+	sc := in.env.Store.Scan(storage.HostCountsRange(), []byte(name+":"), []byte(name+";"))
+	defer sc.Close()
+	var names []string
+	for len(names) < withPortShown && sc.Next() {
+		names = append(names, urlkey.HostKey(sc.Key()).String())
+	}
+	return strings.Join(names, ", ")
 }
 
 // Hosts streams all hosts in key order. Their authorities are read as they are reached. What the counts of a host

@@ -35,10 +35,10 @@ type Env struct {
 	Page      func(rec *warc.Record) bool
 	Admission *admission.Admission
 	Now       func() time.Time
-	// Robots says what the facts of an authority imply for a URL: whether robots.txt was reachable, and whether it
-	// allows the URL. It is only called with facts of a robots.txt that was requested. It must be safe for
-	// concurrent use.
-	Robots func(f *storage.HostFacts, u urlkey.URL) (reachable, allowed bool)
+	// Robots says what the facts of an authority imply for a URL: whether robots.txt was reachable, and why it
+	// denies the URL ("": it does not). It is only called with facts of a robots.txt that was requested. It must be
+	// safe for concurrent use.
+	Robots func(f *storage.HostFacts, u urlkey.URL) (reachable bool, denied string)
 }
 
 // Inspect answers questions about one store. Safe for concurrent use.

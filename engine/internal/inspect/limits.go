@@ -11,6 +11,13 @@ const (
 	contextEvery = 256
 	// knownSources is the number of linking pages whose newest segment is remembered: some 20 MB.
 	knownSources = 100_000
+	// recordsBatchMin and recordsBatchMax bound the records whose outcomes are looked up together, recordsBatchBytes
+	// their keys. With 2,000 segments, each record of the largest batch then opens a quarter of a segment.
+	recordsBatchMin   = 64
+	recordsBatchMax   = 8192
+	recordsBatchBytes = 4 << 20
 	// problemsMax is the number of problems of one kind that Verify spells out. All are counted.
 	problemsMax = 10_000
+	// withPortShown is the number of hosts that WithPort names.
+	withPortShown = 3
 )

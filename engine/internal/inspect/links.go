@@ -14,21 +14,22 @@ import (
 
 // Inlinks streams up to limit links to a URL as the newest versions of the linking pages have them, by segment and
 // source; limit 0 or less means all. A page that was fetched again is only counted with the links of its newest
-// version; until that one's links are in linkdb, with none. Records of linking pages are read as they are reached.
-func (in *Inspect) Inlinks(ctx context.Context, u urlkey.URL, limit int) iter.Seq2[storage.Inlink, error] {
+// version; until that one's links are in linkdb, with none. A truncated version does not replace a complete one.
+// Records of linking pages are read as they are reached.
+func (in *Inspect) Inlinks(ctx context.Context, u urlkey.URL, limit int) iter.Seq2[Link, error] {
 	key := []byte(u.Key())
 	from, to := storage.AppendLinkdbKey(nil, key, 0), storage.AppendLinkdbKey(nil, key, math.MaxUint32)
-	return func(yield func(storage.Inlink, error) bool) {
+	return func(yield func(Link, error) bool) {
 		n := 0
 		for l, err := range in.newestInlinks(scan(ctx, in.env.Store, storage.Linkdb(), from, to, decodeInlinks)) {
 			if err == nil {
 				err = ctx.Err()
 			}
 			if err != nil {
-				yield(storage.Inlink{}, fmt.Errorf("inlinks of %s: %w", u, err))
+				yield(Link{}, fmt.Errorf("inlinks of %s: %w", u, err))
 				return
 			}
-			if n++; !yield(l.Inlink, nil) || n == limit {
+			if n++; !yield(l, nil) || n == limit {
 				return
 			}
 		}
@@ -69,7 +70,7 @@ func (in *Inspect) newestInlinks(entries iter.Seq2[entry[[]storage.Inlink], erro
 			for _, l := range *e.value {
 				newest, ok := known[l.From]
 				if !ok {
-					if newest, err = in.newestSegment(l.From); err != nil {
+					if newest, err = in.contentSegment(l.From); err != nil {
 						yield(Link{}, err)
 						return
 					}
@@ -78,7 +79,7 @@ func (in *Inspect) newestInlinks(entries iter.Seq2[entry[[]storage.Inlink], erro
 					}
 					known[l.From] = newest
 				}
-				if newest <= segment && !yield(Link{to, l}, nil) {
+				if (newest == segment || newest == 0) && !yield(Link{to, l}, nil) {
 					return
 				}
 			}
@@ -86,8 +87,8 @@ func (in *Inspect) newestInlinks(entries iter.Seq2[entry[[]storage.Inlink], erro
 	}
 }
 
-// newestSegment is the segment with the newest parse record of a page; 0: it has none.
-func (in *Inspect) newestSegment(page urlkey.Key) (uint32, error) {
+// contentSegment is the segment with the version of a page that counts; 0: crawldb knows none.
+func (in *Inspect) contentSegment(page urlkey.Key) (uint32, error) {
 	var r storage.Record
 	_, err := in.env.Store.Record(page, &r)
 	return r.Segment, err

@@ -3,89 +3,151 @@
 package inspect
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
+	"sort"
 
 	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// outcomes finds the outcome of the newest fetch behind a record. The record has neither failure nor target of a
-// redirect; the segment in which the fetch is has both. Which one that is follows from the time of the fetch, so one or
-// two segments are looked into.
-type outcomes struct {
-	rd       storage.Reader
-	segments []storage.Segment // sealed ones, newest first
-	finders  map[uint32]*storage.Finder
-	inOrder  bool // keys come in order
-	found    storage.FetchOutcome
-	links    storage.OutlinkReader
-	buf      []byte
+// Record is a record of crawldb with its key.
+type Record struct {
+	Key urlkey.Key
+	storage.Record
+	// Outcome is that of the newest fetch, without links; nil: it was not fetched, or no segment has it.
+	Outcome *storage.FetchOutcome
 }
 
-// newOutcomes returns a search in a snapshot. inOrder says that keys will not decrease from call to call.
-func newOutcomes(rd storage.Reader, list []storage.Segment, inOrder bool) *outcomes {
-	o := &outcomes{rd: rd, inOrder: inOrder, finders: map[uint32]*storage.Finder{}}
-	for i := len(list) - 1; i >= 0; i-- {
-		if list[i].State >= storage.SegmentSealed {
-			o.segments = append(o.segments, list[i])
+// outcomes finds the outcomes of the newest fetches behind records. A record has neither failure nor target of a
+// redirect; the segment in which the fetch is has both. Which one that is follows from the time of the fetch, so one or
+// two segments are looked into.
+//
+// Records that follow each other lie in any segments. So many records are looked up together, one segment after the
+// other: a walk through a segment holds files of the store open, and there may be thousands of segments.
+type outcomes struct {
+	rd       storage.Reader
+	segments []storage.Segment // sealed ones, by the time when they were created
+	sealed   []int64           // of each segment and those before it, the latest time of sealing, in ms
+	wanted   []wantedOutcome
+}
+
+// wantedOutcome is a place where the outcome of a record may be.
+type wantedOutcome struct {
+	segment uint32
+	record  int // in the batch
+}
+
+func newOutcomes(rd storage.Reader, list []storage.Segment) *outcomes {
+	o := &outcomes{rd: rd}
+	for _, s := range list {
+		if s.State >= storage.SegmentSealed {
+			o.segments = append(o.segments, s)
 		}
+	}
+	slices.SortStableFunc(o.segments, func(a, b storage.Segment) int { return a.Created.Compare(b.Created) })
+	latest := int64(0)
+	for _, s := range o.segments {
+		latest = max(latest, s.Sealed.UnixMilli())
+		o.sealed = append(o.sealed, latest)
 	}
 	return o
 }
 
-// of returns the outcome of the newest fetch of a URL, nil if it was not fetched or no segment has it. It is valid
-// until the next call.
-func (o *outcomes) of(key []byte, r *storage.Record) (*storage.FetchOutcome, error) {
-	if r.LastFetch == 0 {
-		return nil, nil
+// add gives a batch of records, in key order, the outcomes that are found.
+func (o *outcomes) add(batch []Record) error {
+	o.wanted = o.wanted[:0]
+	for i := range batch {
+		o.want(i, &batch[i])
 	}
-	for _, s := range o.segments {
-		if r.LastFetch < s.Created.UnixMilli() || r.LastFetch > s.Sealed.UnixMilli() {
-			continue
+	slices.SortFunc(o.wanted, func(a, b wantedOutcome) int {
+		return cmp.Or(cmp.Compare(a.segment, b.segment), cmp.Compare(a.record, b.record))
+	})
+	for from := 0; from < len(o.wanted); {
+		segment, to := o.wanted[from].segment, from+1
+		for to < len(o.wanted) && o.wanted[to].segment == segment {
+			to++
 		}
-		if ok, err := o.read(s.Number, key); err != nil || ok && o.found.Time == r.LastFetch {
-			return &o.found, err
+		if err := o.read(segment, batch, o.wanted[from:to]); err != nil {
+			return err
 		}
+		from = to
 	}
-	if r.Segment != 0 { // a clock that went back, or a segment that was sealed again
-		if ok, err := o.read(r.Segment, key); err != nil || ok && o.found.Time == r.LastFetch {
-			return &o.found, err
-		}
-	}
-	return nil, nil
+	return nil
 }
 
-// read reads the outcome of a URL in a segment into o.found, without its links.
-func (o *outcomes) read(segment uint32, key []byte) (ok bool, err error) {
-	value, err := o.value(segment, key)
-	if err != nil || value == nil {
+// want notes the segments that were open when a record's URL was fetched.
+func (o *outcomes) want(n int, r *Record) {
+	if r.LastFetch == 0 {
+		return
+	}
+	own := r.Segment == 0 // it matters after a clock that went back, or when a segment was sealed again
+	after := sort.Search(len(o.segments), func(i int) bool { return o.segments[i].Created.UnixMilli() > r.LastFetch })
+	for i := after - 1; i >= 0 && r.LastFetch <= o.sealed[i]; i-- {
+		if s := &o.segments[i]; r.LastFetch <= s.Sealed.UnixMilli() {
+			o.wanted = append(o.wanted, wantedOutcome{s.Number, n})
+			own = own || s.Number == r.Segment
+		}
+	}
+	if !own {
+		o.wanted = append(o.wanted, wantedOutcome{r.Segment, n})
+	}
+}
+
+// read looks up outcomes in one segment.
+func (o *outcomes) read(segment uint32, batch []Record, wanted []wantedOutcome) (err error) {
+	f := storage.NewFinder(o.rd, storage.ParseLinks(segment))
+	defer func() { err = errors.Join(err, f.Close()) }()
+	var found storage.FetchOutcome
+	var links storage.OutlinkReader
+	for _, x := range wanted {
+		r := &batch[x.record]
+		value, err := f.Find([]byte(r.Key))
+		if err == nil && value != nil {
+			err = storage.ReadFetchOutcome(value, &found, &links)
+		}
+		if err != nil {
+			return fmt.Errorf("parse record of segment %d at %q: %w", segment, r.Key, err)
+		}
+		if value != nil && found.Time == r.LastFetch {
+			outcome := found
+			r.Outcome = &outcome
+		}
+	}
+	return nil
+}
+
+// recordBatch gathers records until there are enough to look up their outcomes. The first batches are small, for
+// readers who want few records.
+type recordBatch struct {
+	newest *outcomes
+	list   []Record
+	bytes  int // of the keys
+	size   int // that the batch may have
+}
+
+// add adds a copy of a record and reports whether the batch is full.
+func (b *recordBatch) add(key []byte, r *storage.Record) (full bool) {
+	c := *r
+	c.Meta = slices.Clone(r.Meta)
+	b.list = append(b.list, Record{Key: urlkey.Key(key), Record: c})
+	b.bytes += len(key)
+	return len(b.list) >= b.size || b.bytes >= recordsBatchBytes
+}
+
+// flush yields the records with their outcomes and empties the batch. It reports whether more are wanted.
+func (b *recordBatch) flush(yield func(Record, error) bool) (more bool, err error) {
+	if err := b.newest.add(b.list); err != nil {
 		return false, err
 	}
-	if err := storage.ReadFetchOutcome(value, &o.found, &o.links); err != nil {
-		return false, fmt.Errorf("parse record of segment %d at %q: %w", segment, key, err)
-	}
-	return true, nil
-}
-
-func (o *outcomes) value(segment uint32, key []byte) (value []byte, err error) {
-	if !o.inOrder {
-		var ok bool
-		if o.buf, ok, err = o.rd.Get(storage.ParseLinks(segment), key, o.buf[:0]); !ok {
-			return nil, err
+	for _, r := range b.list {
+		if !yield(r, nil) {
+			return false, nil
 		}
-		return o.buf, err
 	}
-	f := o.finders[segment]
-	if f == nil {
-		f = storage.NewFinder(o.rd, storage.ParseLinks(segment))
-		o.finders[segment] = f
-	}
-	return f.Find(key)
-}
-
-func (o *outcomes) close() (err error) {
-	for _, f := range o.finders {
-		err = errors.Join(err, f.Close())
-	}
-	return err
+	clear(b.list)
+	b.list, b.bytes, b.size = b.list[:0], 0, min(2*b.size, recordsBatchMax)
+	return true, nil
 }

@@ -85,6 +85,31 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
+// TestFailures: the statistics tell what robots.txt forbids from what does not exist, and count what failed for now.
+func TestFailures(t *testing.T) {
+	w := newWorld(t, anywhere())
+	at := w.sealedAt(1, 0)
+	put := func(url string, o storage.FetchOutcome, r storage.Record) {
+		o.Time, o.Status = at+5, storage.FetchGone
+		w.outcome(1, url, o, "")
+		r.LastFetch = at + 5
+		w.record(url, r)
+	}
+	gone := storage.Record{Status: storage.StatusGone, HTTPStatus: 404}
+	put("http://a.example/1", storage.FetchOutcome{HTTPStatus: 404}, gone)
+	put("http://a.example/2", storage.FetchOutcome{HTTPStatus: 404}, gone)
+	put("http://a.example/3", storage.FetchOutcome{Failure: "robots_denied"},
+		storage.Record{Status: storage.StatusGone})
+	put("http://a.example/4", storage.FetchOutcome{Failure: "reset"}, storage.Record{Retries: 1})
+	put("http://a.example/5", storage.FetchOutcome{HTTPStatus: 200}, storage.Record{Status: storage.StatusFetched})
+	gone.LastFetch = 3 // its segment is purged
+	w.record("http://a.example/6", gone)
+	s, err := w.Stats(ctx, false)
+	if got := fmt.Sprint(s.Failures); err != nil || got != "map[http_404:3 reset:1 robots_denied:1]" {
+		t.Errorf("%s, %v", got, err)
+	}
+}
+
 // TestRecordsChosen: by a regular expression and by sampling.
 func TestRecordsChosen(t *testing.T) {
 	w := newWorld(t, anywhere())
@@ -139,5 +164,97 @@ func TestLinks(t *testing.T) {
 		"http://y.example/ http://b.example/ B"}
 	if !slices.Equal(got, want) {
 		t.Error(got)
+	}
+}
+
+// countingReader counts the walks through ranges that are begun.
+type countingReader struct {
+	storage.Reader
+	scans int
+}
+
+func (r *countingReader) Scan(of storage.Range, from, to []byte) *storage.Scanner {
+	r.scans++
+	return r.Reader.Scan(of, from, to)
+}
+
+// TestOutcomesOfManySegments: the outcomes of records that lie in 2,000 segments, in another order than their keys, are
+// found by a walk through each segment.
+func TestOutcomesOfManySegments(t *testing.T) {
+	w := newWorld(t, anywhere())
+	const n = 2000
+	var list []storage.Segment
+	for i := range n {
+		begin := w.now.Add(time.Duration(i) * time.Minute)
+		list = append(list, storage.Segment{
+			Number: uint32(i + 1), State: storage.SegmentIndexed, Created: begin, Sealed: begin.Add(time.Minute - 1),
+		})
+	}
+	var batch []Record
+	w.must(w.store.Apply(func(b *storage.Batch) error {
+		for i := range 3 * n {
+			s := list[i*7919%n]
+			o := storage.FetchOutcome{
+				Status: storage.FetchGone, Time: s.Created.UnixMilli() + 7, Failure: fmt.Sprint("failure", i),
+			}
+			key := parsed(t, fmt.Sprintf("http://a.example/%04d", i)).Key()
+			batch = append(batch, Record{Key: key, Record: storage.Record{LastFetch: o.Time}})
+			err := b.Set(storage.ParseLinks(s.Number), []byte(key), storage.AppendFetchOutcome(nil, &o))
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	rd := &countingReader{Reader: w.store}
+	w.must(newOutcomes(rd, list).add(batch))
+	for i, r := range batch {
+		if r.Outcome == nil || r.Outcome.Failure != fmt.Sprint("failure", i) {
+			t.Fatalf("%s: %+v", r.Key, r.Outcome)
+		}
+	}
+	if rd.scans != n {
+		t.Errorf("%d walks through %d segments", rd.scans, n)
+	}
+}
+
+// TestRecordsInBatches: records come in order and complete, whatever their number, also to a reader who stops early.
+func TestRecordsInBatches(t *testing.T) {
+	w := newWorld(t, anywhere())
+	at := w.sealedAt(1, 0) + 1
+	const n = 1000
+	w.must(w.store.Apply(func(b *storage.Batch) error {
+		for i := range n {
+			key := w.key(fmt.Sprintf("http://a.example/%04d", i))
+			r := storage.Record{
+				LastFetch: at, Meta: []storage.Field{{Name: "n", Value: fmt.Sprint(i)}}, Status: storage.StatusGone,
+			}
+			o := storage.FetchOutcome{Status: storage.FetchGone, Time: at, Failure: fmt.Sprint(i)}
+			err := b.Set(storage.Crawldb(), key, storage.AppendRecord(nil, &r))
+			if err == nil {
+				err = b.Set(storage.ParseLinks(1), key, storage.AppendFetchOutcome(nil, &o))
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	for _, limit := range []int{1, 64, 65, 500, n + 1} {
+		var list []Record
+		for r, err := range w.Records(ctx, Filter{}) {
+			w.must(err)
+			if list = append(list, r); len(list) == limit {
+				break
+			}
+		}
+		if len(list) != min(limit, n) {
+			t.Errorf("%d records, want %d", len(list), min(limit, n))
+		}
+		for i, r := range list { // they stay as they are
+			if want := fmt.Sprint(i); r.Meta[0].Value != want || r.Outcome == nil || r.Outcome.Failure != want {
+				t.Fatalf("record %d of %d: %+v, %+v", i, limit, r.Record, r.Outcome)
+			}
+		}
 	}
 }

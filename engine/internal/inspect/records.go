@@ -13,20 +13,12 @@ import (
 
 	"github.com/zeebo/xxh3"
 
-	"github.com/seine-crawler/seine/engine/internal/admission"
 	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// Record is a record of crawldb with its key.
-type Record struct {
-	Key urlkey.Key
-	storage.Record
-	// Outcome is that of the newest fetch, without links; nil: it was not fetched, or no segment has it.
-	Outcome *storage.FetchOutcome
-}
-
-// Record returns the record of a URL. Where there is none, the error wraps ErrNotFound and says why.
+// Record returns the record of a URL. Where there is none, the error wraps ErrNotFound. Why there is none
+// depends on the settings of the crawl, which who only reads need not have.
 func (in *Inspect) Record(u urlkey.URL) (Record, error) {
 	r := Record{Key: u.Key()}
 	ok, err := in.env.Store.Record(r.Key, &r.Record)
@@ -36,18 +28,7 @@ func (in *Inspect) Record(u urlkey.URL) (Record, error) {
 	if ok {
 		return r, in.addOutcome(in.env.Store, &r)
 	}
-	v := in.env.Admission.Explain(u, admission.Facts{})
-	why := "no fetched page links to it"
-	switch {
-	case v.Later:
-		why = "it is refused for now: " + v.Reason
-	case !v.OK():
-		why = "it is refused: " + v.Reason
-	}
-	if !v.OK() && v.Rule != "" {
-		why += " (" + v.Rule + ")"
-	}
-	return r, fmt.Errorf("looking up %s in crawldb: %w: %s", u, ErrNotFound, why)
+	return r, fmt.Errorf("looking up %s in crawldb: %w: \"seine check url --dir DIR URL\" says why", u, ErrNotFound)
 }
 
 // Filter chooses records. The zero value chooses all.
@@ -55,8 +36,8 @@ type Filter struct {
 	// Prefix begins the keys of the records. A prefix without "," and ")" is the name of a host, with its port if
 	// that is not the scheme's own.
 	Prefix string
-	// Status is that of the records; 0: any.
-	Status storage.Status
+	// Statuses are those of the records; none: any.
+	Statuses []storage.Status
 	// URL matches the records' URLs; nil: any.
 	URL *regexp.Regexp
 	// Sample is the number of records to choose of those, always the same ones; 0: all.
@@ -65,7 +46,7 @@ type Filter struct {
 
 // chooses reports whether a record is chosen, leaving aside the prefix and the sample.
 func (f *Filter) chooses(key []byte, r *storage.Record) bool {
-	if f.Status != 0 && r.Status != f.Status {
+	if len(f.Statuses) > 0 && !slices.Contains(f.Statuses, r.Status) {
 		return false
 	}
 	if f.URL == nil {
@@ -75,23 +56,39 @@ func (f *Filter) chooses(key []byte, r *storage.Record) bool {
 	return err == nil && f.URL.Match(u)
 }
 
-// Records streams the chosen records in key order. What a record refers to (Meta, Outcome) is valid until the next
-// step.
+// Records streams the chosen records in key order.
 func (in *Inspect) Records(ctx context.Context, f Filter) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		prefix := f.Prefix
+		prefix, none := f.Prefix, true
+		var host urlkey.HostKey
 		if prefix != "" && !strings.ContainsAny(prefix, ",)") {
 			h, err := urlkey.ParseHost(prefix)
 			if err != nil {
 				yield(Record{}, err)
 				return
 			}
-			prefix = string(h)
+			prefix, host = string(h), h
 		}
-		if err := in.records(ctx, prefix, &f, yield); err != nil {
+		err := in.records(ctx, prefix, &f, func(r Record, err error) bool {
+			none = false
+			return yield(r, err)
+		})
+		if err == nil && none && host != "" {
+			err = in.onlyWithPort(host)
+		}
+		if err != nil {
 			yield(Record{}, err)
 		}
 	}
+}
+
+// onlyWithPort returns an error that wraps ErrNotFound if a host is known only with a port.
+func (in *Inspect) onlyWithPort(host urlkey.HostKey) error {
+	_, err := in.Host(host)
+	if errors.Is(err, ErrNotFound) && in.WithPort(host) == "" {
+		return nil
+	}
+	return err
 }
 
 // records is Records with the beginning of the keys. It does not yield the error that it returns.
@@ -104,8 +101,7 @@ func (in *Inspect) records(
 	if err != nil {
 		return fmt.Errorf("listing segments: %w", err)
 	}
-	newest := newOutcomes(snapshot, list, true)
-	defer func() { err = errors.Join(err, newest.close()) }()
+	batch := recordBatch{newest: newOutcomes(snapshot, list), size: recordsBatchMin}
 	chosen := crawldb(ctx, snapshot, prefix)
 	if f.Sample > 0 {
 		if chosen, err = sample(ctx, snapshot, prefix, f); err != nil {
@@ -119,15 +115,15 @@ func (in *Inspect) records(
 		if !f.chooses(e.key, e.value) {
 			continue
 		}
-		o, err := newest.of(e.key, e.value)
-		if err != nil {
+		if !batch.add(e.key, e.value) {
+			continue
+		}
+		if more, err := batch.flush(yield); err != nil || !more {
 			return err
 		}
-		if !yield(Record{urlkey.Key(e.key), *e.value, o}, nil) {
-			return nil
-		}
 	}
-	return nil
+	_, err = batch.flush(yield)
+	return err
 }
 
 // sample streams a sample of the chosen records, those whose keys have the greatest hashes, in key order.
@@ -159,9 +155,12 @@ func sample(
 // addOutcome finds the outcome of a single record.
 func (in *Inspect) addOutcome(rd storage.Reader, r *Record) error {
 	list, err := in.env.Store.SegmentList()
-	if err == nil {
-		r.Outcome, err = newOutcomes(rd, list, false).of([]byte(r.Key), &r.Record)
+	if err != nil {
+		return err
 	}
+	alone := []Record{*r}
+	err = newOutcomes(rd, list).add(alone)
+	r.Outcome = alone[0].Outcome
 	return err
 }
 

@@ -4,6 +4,7 @@ package inspect
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/seine-crawler/seine/storage"
@@ -26,6 +27,9 @@ type Stats struct {
 	Scores                               []float64 // a sample, sorted: see Quantile
 	Status                               StatusCounts
 	Hosts                                []HostStatus // in key order; nil unless requested
+	// Failures counts the records whose last fetch brought no page, by the failure's name, or "http_" and the status. A
+	// URL that robots.txt forbids is db_gone, as in Nutch; here it is told from one that does not exist.
+	Failures map[string]uint64
 }
 
 // HostStatus counts the records of one host.
@@ -34,12 +38,22 @@ type HostStatus struct {
 	Status StatusCounts
 }
 
-// Stats reads all of crawldb. perHost adds the counts of each host.
-func (in *Inspect) Stats(ctx context.Context, perHost bool) (Stats, error) {
-	var s Stats
+// Stats reads all of crawldb, and the outcomes of failed fetches. perHost adds the counts of each host.
+func (in *Inspect) Stats(ctx context.Context, perHost bool) (s Stats, err error) {
+	snapshot := in.env.Store.Snapshot()
+	defer snapshot.Close()
+	list, err := snapshot.SegmentList()
+	if err != nil {
+		return s, err
+	}
+	failed := recordBatch{newest: newOutcomes(snapshot, list), size: recordsBatchMin}
+	count := func(r Record, _ error) bool {
+		s.failure(&r)
+		return true
+	}
 	var intervals, scores, fetches float64
 	sample := sampler{limit: quantileSample, every: 1}
-	for e, err := range crawldb(ctx, in.env.Store, "") {
+	for e, err := range crawldb(ctx, snapshot, "") {
 		if err != nil {
 			return s, err
 		}
@@ -59,6 +73,15 @@ func (in *Inspect) Stats(ctx context.Context, perHost bool) (Stats, error) {
 			s.host(e.key).Status[r.Status]++
 		}
 		sample.add(r.Score)
+		mayFail := r.Status == storage.StatusGone || r.Status == storage.StatusUnfetched && r.Retries > 0
+		if mayFail && failed.add(e.key, r) {
+			if _, err := failed.flush(count); err != nil {
+				return s, err
+			}
+		}
+	}
+	if _, err := failed.flush(count); err != nil {
+		return s, err
 	}
 	if s.URLs > 0 {
 		n := float64(s.URLs)
@@ -67,6 +90,25 @@ func (in *Inspect) Stats(ctx context.Context, perHost bool) (Stats, error) {
 	slices.Sort(sample.kept)
 	s.Scores = sample.kept
 	return s, nil
+}
+
+// failure counts a record whose last fetch failed, with the outcome that is known of it.
+func (s *Stats) failure(r *Record) {
+	var name string
+	switch o := r.Outcome; {
+	case o != nil && o.Failure != "":
+		name = o.Failure
+	case o != nil && o.HTTPStatus != 0:
+		name = fmt.Sprintf("http_%d", o.HTTPStatus)
+	case r.HTTPStatus != 0: // its segment is purged
+		name = fmt.Sprintf("http_%d", r.HTTPStatus)
+	default:
+		return
+	}
+	if s.Failures == nil {
+		s.Failures = map[string]uint64{}
+	}
+	s.Failures[name]++
 }
 
 // host returns the counts of a key's host. Keys come in order.

@@ -5,7 +5,7 @@ package inspect
 import (
 	"context"
 	"errors"
-	"fmt"
+	"strings"
 
 	"github.com/seine-crawler/seine/storage"
 )
@@ -36,7 +36,7 @@ func (in *Inspect) Verify(ctx context.Context, unopened error) (v Verified, err 
 	}
 	for _, p := range v.Store.Problems {
 		k := v.kind(p.Where)
-		k.Found = append(k.Found, fmt.Sprintf("%s: %s", p.Key, p.What))
+		k.Found = append(k.Found, strings.TrimPrefix(p.Key+": "+p.What, ": "))
 	}
 	v.Problems = v.Store.Found
 	if err := in.verifyFiles(ctx, &v); err != nil || in.env.Index == nil {

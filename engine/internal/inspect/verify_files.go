@@ -119,7 +119,7 @@ func (c *filesCheck) files() error {
 	}
 	for _, seg := range c.sealed {
 		for _, f := range seg.WARC {
-			if !slices.Contains(names, f.Name) {
+			if _, there := slices.BinarySearch(names, f.Name); !there {
 				c.v.Problem(kindFile, "%s of segment %d is missing; it had %d bytes, %d records",
 					c.path(f.Name), seg.Number, f.Size, f.Records)
 			}

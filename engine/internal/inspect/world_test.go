@@ -55,8 +55,11 @@ func newWorld(t testing.TB, o admission.Options) *world {
 		Store: s, Index: x, FS: s.WARCFS(), Dir: "warc", SortFS: fs, Admission: a, Now: o.Now,
 		SegmentOf: func(file string) (uint32, bool) { return 1, true },
 		Page:      func(rec *warc.Record) bool { return rec.Type == warc.TypeResponse },
-		Robots: func(f *storage.HostFacts, u urlkey.URL) (reachable, allowed bool) {
-			return f.RobotsStatus != 599, string(f.Robots) != u.Path()
+		Robots: func(f *storage.HostFacts, u urlkey.URL) (reachable bool, denied string) {
+			if string(f.Robots) == u.Path() {
+				denied = admission.ReasonRobots
+			}
+			return f.RobotsStatus != 599, denied
 		},
 	})
 	return w

@@ -23,6 +23,9 @@ type DedupOptions struct {
 	// Order is what decides which page survives, the first key first; nil means DefaultDedupOrder. The URL's key
 	// decides at last, whatever the order.
 	Order []DedupKey
+	// Restored, if not nil, is called with every page that is a duplicate no more, in key order, before that is
+	// ingested: the index may lack its document.
+	Restored func(key []byte) error
 }
 
 // Deduped counts what dedup decided.
@@ -45,7 +48,7 @@ func (p *Phases) Dedup(ctx context.Context, o DedupOptions) (Deduped, error) {
 		o.Order = DefaultDedupOrder()
 	}
 	d := dedup{
-		p: p, order: o.Order, fresh: o.Segments, trapChanges: p.env.Admission.NewChanges(),
+		p: p, order: o.Order, restored: o.Restored, fresh: o.Segments, trapChanges: p.env.Admission.NewChanges(),
 		pages: p.env.Sorter(foldLast), groups: p.env.Sorter(foldLast), changes: p.env.Sorter(foldLast),
 	}
 	defer d.close()
@@ -54,10 +57,10 @@ func (p *Phases) Dedup(ctx context.Context, o DedupOptions) (Deduped, error) {
 		d.fresh, err = p.batchSegments()
 	}
 	if err == nil {
-		err = d.load(ctx)
+		err = errors.Join(d.load(ctx), d.pages.Close()) // the next step needs its memory
 	}
 	if err == nil {
-		err = d.decideAll(ctx)
+		err = errors.Join(d.decideAll(ctx), d.groups.Close())
 	}
 	if err == nil {
 		d.result.Closed = p.env.Admission.CloseTraps(d.trapChanges)
@@ -77,6 +80,7 @@ func (p *Phases) Dedup(ctx context.Context, o DedupOptions) (Deduped, error) {
 type dedup struct {
 	p                      *Phases
 	order                  []DedupKey
+	restored               func(key []byte) error
 	fresh                  []uint32 // segments whose pages the trap watch has not seen yet
 	trapChanges            *admission.Changes
 	result                 Deduped
@@ -366,6 +370,10 @@ func (d *dedup) writeRecords(ctx context.Context, run *storage.Run, ing *storage
 		if r.Status == storage.StatusDuplicate {
 			if err := deletes.Delete(urlkey.Key(key)); err != nil {
 				return fmt.Errorf("removing %s from the index: %w", key, err)
+			}
+		} else if d.restored != nil {
+			if err := d.restored(key); err != nil {
+				return err
 			}
 		}
 		if err := hosts.change(key, true, &was, &r); err != nil {

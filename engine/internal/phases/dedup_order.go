@@ -42,11 +42,11 @@ func ParseDedupOrder(s string) (order []DedupKey, err error) {
 	for word := range strings.SplitSeq(s, ",") {
 		i := slices.Index(dedupKeyNames[:], strings.TrimSpace(word))
 		if i < 0 {
-			return nil, fmt.Errorf("dedup order %q: unknown key %q: choose from %s",
-				s, strings.TrimSpace(word), strings.Join(dedupKeyNames[:], ", "))
+			return nil, fmt.Errorf("unknown key %q: choose from %s",
+				strings.TrimSpace(word), strings.Join(dedupKeyNames[:], ", "))
 		}
 		if slices.Contains(order, DedupKey(i)) {
-			return nil, fmt.Errorf("dedup order %q: %q is there twice: name each key once", s, strings.TrimSpace(word))
+			return nil, fmt.Errorf("%q is there twice: name each key once", strings.TrimSpace(word))
 		}
 		order = append(order, DedupKey(i))
 	}

@@ -3,7 +3,6 @@
 package phases
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -68,7 +67,6 @@ type deletion struct {
 	touched    map[uint32]bool // segments that held something of the targets
 	result     Deleted
 	steps      int
-	value      []byte
 }
 
 func (d *deletion) run() error {
@@ -219,58 +217,13 @@ func (d *deletion) inlinks() error {
 		return fmt.Errorf("sorting links: %w", err)
 	}
 	defer run.Close()
-	table := d.ing.Table(storage.Linkdb())
-	var last []byte
-	return storage.MergeJoin(d.ctx, store, storage.Linkdb(), run, func(key []byte, gone [][]byte, old []byte) error {
-		if old == nil { // a link that does not count
+	d.result.Inlinks, err = d.ing.RemoveInlinks(d.ctx, run, func(target []byte) error {
+		if d.o.Relinked == nil || d.o.Targets.has(target) {
 			return nil
 		}
-		left, removed, err := withoutSources(d.value[:0], old, gone)
-		if err != nil {
-			return fmt.Errorf("inlinks at %q: %w", key, err)
-		}
-		d.value = left
-		d.result.Inlinks += removed
-		if removed == 0 {
-			return nil
-		}
-		target, err := linkdbTarget(key)
-		if err == nil && d.o.Relinked != nil && !bytes.Equal(target, last) && !d.o.Targets.has(target) {
-			last = append(last[:0], target...)
-			err = d.o.Relinked(target)
-		}
-		if err != nil {
-			return err
-		}
-		if len(left) == 0 {
-			return table.Delete(key)
-		}
-		return table.Set(key, left)
+		return d.o.Relinked(target)
 	})
-}
-
-// withoutSources appends the inlinks of a row that do not come from deleted pages, nothing if there are none left. An
-// empty source stands for all.
-func withoutSources(dst, row []byte, gone [][]byte) (left []byte, removed uint64, err error) {
-	sources := make(map[string]bool, len(gone))
-	for _, source := range gone {
-		sources[string(source)] = true
-	}
-	all := sources[""]
-	var last []byte
-	err = storage.VisitInlinks(row, func(from, anchor []byte) bool {
-		if all || sources[string(from)] {
-			removed++
-			return true
-		}
-		if len(dst) == 0 {
-			dst = storage.AppendInlinks(dst, nil)
-		}
-		dst = storage.AppendInlink(dst, last, from, anchor)
-		last = append(last[:0], from...)
-		return true
-	})
-	return dst, removed, err
+	return err
 }
 
 // marks notes the segments whose WARC files hold what was deleted, for a purge.

@@ -6,7 +6,7 @@
 //
 // Each phase sorts what is new, merge-joins it with a key range in key order, and writes the outcome as sorted
 // tables that are ingested at once. Together they are the only writers of crawldb, hostdb's counts, linkdb, withheld
-// links, lowered pages, fetchlists and signatures.
+// links, lowered pages, fetchlists and signatures, except that a purge takes replaced links out of linkdb.
 //
 // # Picture
 //
@@ -60,9 +60,9 @@
 // # Bounds
 //
 // Sorters and KeyTables have the memory that Env gives them and spill to disk. Generate holds the chosen URLs
-// (defaultTop, if no bound is given). A host's due times take 16 bytes for each of its records that got another
-// one in the current phase. Dedup holds one group of equal pages, Delete
-// the links of one segment to one target. The rest is in limits.go.
+// (defaultTop, if no bound is given). The due times that a phase gives and takes from one host fill a KeyTable's
+// memory, then a sorter. Dedup holds one group of equal pages, Delete the links of one segment to one target. The rest
+// is in limits.go.
 //
 // # Deliberately absent
 //

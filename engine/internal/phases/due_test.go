@@ -4,6 +4,7 @@ package phases
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -34,7 +35,9 @@ func (h *history) change(t *rapid.T) []urlkey.HostKey {
 	w := h.w
 	urls := rapid.SliceOfNDistinct(rapid.SampledFrom(h.urls), 1, 20, rapid.ID[string]).Draw(t, "urls")
 	ctx := context.Background()
-	phases := []string{"inject", "overwrite", "update", "widen", "fetch", "fetch", "fetch", "dedup"}
+	phases := []string{
+		"inject", "overwrite", "update", "widen", "fetch", "fetch", "fetch", "dedup", "recrawl", "delete",
+	}
 	switch rapid.SampledFrom(phases).Draw(t, "phase") {
 	case "inject":
 		return w.inject(urls...).Woken
@@ -57,6 +60,15 @@ func (h *history) change(t *rapid.T) []urlkey.HostKey {
 	case "dedup":
 		w.dedup(DedupOptions{})
 		return nil
+	case "recrawl":
+		r, err := w.p.Recrawl(ctx, w.targets(urls...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Woken
+	case "delete":
+		w.remove(urls...)
+		return nil
 	}
 	statuses := []storage.FetchStatus{0, 0, 0, storage.FetchRetry, storage.FetchGone}
 	var pages []page
@@ -78,6 +90,8 @@ func TestNextDue(t *testing.T) {
 	checkFew(t, func(t *rapid.T) {
 		w := newWorld(t, admission.Options{})
 		defer w.close()
+		w.tableBytes = rapid.SampledFrom([]int64{0, 1, 512}).Draw(t, "memory") // with 512, 8 changes are in memory
+		w.restart()
 		w.inject(hostA)
 		h := newHistory(w)
 		for range rapid.IntRange(1, 10).Draw(t, "phases") {
@@ -162,4 +176,64 @@ func TestOldCounts(t *testing.T) {
 	}
 	w.update(page{url: hostA + "p", links: []string{hostA, hostA + "q"}})
 	w.check()
+}
+
+// TestManyDueChanges: the due times that a phase gives and takes from the records of one host are not all in memory.
+func TestManyDueChanges(t *testing.T) {
+	const n = 5000
+	for _, kept := range []int{0, 1, n / 2} {
+		w := newWorld(t, admission.Options{})
+		defer w.close()
+		w.tableBytes = 64 << 10
+		w.restart()
+		ing := w.store.NewIngestion()
+		host, table := w.p.newHostTally(ing), ing.Table(storage.Crawldb())
+		var records []storage.Record
+		for i := range n {
+			r := storage.Record{Status: storage.StatusFetched, FetchTime: int64(1 + i*7919%n)}
+			if err := host.change([]byte(manyKey(i)), false, &storage.Record{}, &r); err != nil {
+				t.Fatal(err)
+			}
+			if err := table.Set([]byte(manyKey(i)), storage.AppendRecord(nil, &r)); err != nil {
+				t.Fatal(err)
+			}
+			records = append(records, r)
+		}
+		commitTally(t, host, ing)
+		w.check()
+
+		ing = w.store.NewIngestion()
+		host, table = w.p.newHostTally(ing), ing.Table(storage.Crawldb())
+		for i := range n {
+			if records[i].FetchTime > int64(n-kept) {
+				continue
+			}
+			key := []byte(manyKey(i))
+			if err := errors.Join(host.remove(key, &records[i]), table.Delete(key)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if host.limit > 1024 || cap(host.changes) > 2*host.limit {
+			t.Errorf("%d changes are in memory, the limit is %d", cap(host.changes), host.limit)
+		}
+		if host.spilled == nil {
+			t.Error("nothing was sorted")
+		}
+		commitTally(t, host, ing)
+		w.check()
+		if got := len(w.records()); got != kept {
+			t.Errorf("%d records, want %d", got, kept)
+		}
+	}
+}
+
+func manyKey(i int) string { return fmt.Sprintf("test,a,)/%05d http", i) }
+
+func commitTally(t *testing.T, host *hostTally, ing *storage.Ingestion) {
+	t.Helper()
+	err := host.finish()
+	host.close()
+	if err := errors.Join(err, ing.Commit()); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -29,6 +29,7 @@ type Generated struct {
 	Selected uint64
 	Hosts    uint64
 	Due      uint64 // due and admitted, before Top and MaxPerHost
+	Marked   uint64 // due, and left out because they wait in the fetchlist of an unfinished segment
 }
 
 // Generate chooses the due URLs with the best scores and writes them as the fetchlist of a new
@@ -98,18 +99,25 @@ func (g *generation) chooseGroup(rd storage.Reader, marked *markedSet) error {
 		perGroup = NewBest(min(g.o.MaxPerHost, g.o.Top))
 	}
 	for _, h := range g.group {
-		left, err := g.allowed(h)
+		left, waiting, err := g.allowed(h, marked)
 		if err != nil {
 			return err
 		}
 		if left == 0 {
+			g.result.Marked += uint64(waiting)
 			continue
 		}
 		best := perGroup
 		if left < int64(perGroup.limit) {
 			best = NewBest(int(left))
 		}
-		sel, err := g.p.SelectHost(rd, h, g.now, marked.has, best)
+		sel, err := g.p.SelectHost(rd, h, g.now, func(key []byte) bool {
+			has := marked.has(key)
+			if has {
+				g.result.Marked++
+			}
+			return has
+		}, best)
 		if err != nil {
 			return err
 		}
@@ -136,20 +144,32 @@ func (g *generation) chooseGroup(rd storage.Reader, marked *markedSet) error {
 }
 
 // allowed returns how many URLs the budgets of a host and of its domain still allow. What fetch would not request is
-// not chosen: the fetchlists would never come to an end.
-func (g *generation) allowed(h urlkey.HostKey) (int64, error) {
+// not chosen: the fetchlists would never come to an end. The URLs in unfinished fetchlists count, since they may be
+// fetched before crawldb knows of it; waiting is how many of the host these are, if they leave nothing.
+func (g *generation) allowed(h urlkey.HostKey, marked *markedSet) (left, waiting int64, err error) {
 	if domain := h.DomainKey(); domain != g.domain {
 		b, err := g.p.env.Admission.DomainBudgetNow(domain)
 		if err != nil {
-			return 0, err
+			return 0, 0, err
 		}
 		g.domain, g.left = domain, b.Left()
+		if g.left > 0 && g.left != math.MaxInt64 {
+			g.left -= marked.count([]byte(domain), PrefixEnd([]byte(domain)))
+		}
 	}
 	b, err := g.p.env.Admission.HostBudget(h)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	return min(max(g.left, 0), b.Left()), nil
+	from, to := storage.HostBounds(h)
+	ofHost := b.Left()
+	if ofHost > 0 && ofHost != math.MaxInt64 {
+		ofHost -= marked.count(from, to)
+	}
+	if left = max(min(g.left, ofHost), 0); left == 0 {
+		waiting = marked.count(from, to)
+	}
+	return left, waiting, nil
 }
 
 // markedSet is the set of keys that wait in unfinished fetchlists, looked up in key order.
@@ -181,6 +201,19 @@ func (m *markedSet) has(key []byte) bool {
 		}
 	}
 	return false
+}
+
+// count returns the number of its keys from one up to another.
+func (m *markedSet) count(from, to []byte) (n int64) {
+	for i, l := range m.lists {
+		earlier := markedSet{m.lists[:i]} // with GenerateOptions.IgnoreMarked, fetchlists have URLs in common
+		for ok := l.SeekGE(from); ok && string(l.Key()) < string(to); ok = l.Next() {
+			if !earlier.has(l.Key()) {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // err returns what kept a fetchlist from being read.

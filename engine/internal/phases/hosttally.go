@@ -3,7 +3,7 @@
 package phases
 
 import (
-	"cmp"
+	"encoding/binary"
 	"fmt"
 	"slices"
 
@@ -16,8 +16,8 @@ import (
 // sum at a time, written as soon as the next host begins.
 //
 // The least due times of a host are in its counts (storage.HostCounts.Soonest), which follow most changes. Only when
-// that list is used up is the host's range of crawldb read once. The read sees the store before this
-// ingestion; what the phase changed since is in added and removed.
+// that list is used up is the host's range of crawldb read once. The read sees the store before this ingestion; what
+// the phase changed since is in changes, and beyond their limit in spilled.
 type hostTally struct {
 	p      *Phases
 	now    int64 // ms
@@ -29,14 +29,17 @@ type hostTally struct {
 	counts storage.HostCounts // its counts with the changes so far
 	// touched: a record was written, if only with another score. changed: the counts differ.
 	touched, changed bool
-	// Due times of the current host that records got and lost, as they came; equal neighbours are added up.
-	added, removed []storage.DueCount
+
+	changes dueChanges      // due times of the current host that records got and lost
+	limit   int             // of changes in memory
+	spilled *storage.Sorter // changes beyond, see appendDueKey; nil: none
 }
 
 // newHostTally returns a tally that writes into the ingestion. Call finish after the last change.
 func (p *Phases) newHostTally(ing *storage.Ingestion) *hostTally {
 	return &hostTally{
 		p: p, now: p.now(), w: ing.Table(storage.HostCountsRange()),
+		limit: max(int(p.env.TableBytes/dueChangeBytes/4), 1), // rebuild takes three times as much
 		known: storage.NewFinder(p.env.Store, storage.HostCountsRange()),
 	}
 }
@@ -63,13 +66,13 @@ func (t *hostTally) change(key []byte, known bool, was, r *storage.Record) error
 	}
 	t.changed = true
 	t.counts.AddDue(due) // before the removal, which might use the list up
-	t.added = appendDue(t.added, due)
+	t.changes.add(due, 1)
 	if known {
 		before := storage.DueAt(was.FetchTime)
 		t.counts.RemoveDue(before)
-		t.removed = appendDue(t.removed, before)
+		t.changes.add(before, -1)
 	}
-	return nil
+	return t.bound()
 }
 
 // remove notes that the record under key is gone. A host without records has no counts.
@@ -86,17 +89,8 @@ func (t *hostTally) remove(key []byte, was *storage.Record) error {
 	}
 	due := storage.DueAt(was.FetchTime)
 	t.counts.RemoveDue(due)
-	t.removed = appendDue(t.removed, due)
-	return nil
-}
-
-// appendDue notes one more record with a due time.
-func appendDue(list []storage.DueCount, at int64) []storage.DueCount {
-	if n := len(list); n > 0 && list[n-1].At == at {
-		list[n-1].Count++
-		return list
-	}
-	return append(list, storage.DueCount{At: at, Count: 1})
+	t.changes.add(due, -1)
+	return t.bound()
 }
 
 // spent adds what a fetch of the host that changed last has cost.
@@ -112,7 +106,13 @@ func (t *hostTally) next(host []byte) error {
 		return err
 	}
 	t.host = append(t.host[:0], host...)
-	t.added, t.removed = t.added[:0], t.removed[:0]
+	t.changes = t.changes[:0]
+	if t.spilled != nil {
+		if err := t.spilled.Close(); err != nil {
+			return fmt.Errorf("removing temporary files: %w", err)
+		}
+		t.spilled = nil
+	}
 	counts, err := t.known.Find(host)
 	if err == nil && counts == nil {
 		t.counts = storage.HostCounts{Soonest: t.counts.Soonest[:0], Complete: true}
@@ -130,13 +130,14 @@ func (t *hostTally) finish() error {
 	if !t.touched {
 		return nil
 	}
-	if !t.counts.KnowsDue() {
+	none := t.counts.ByStatus == [storage.StatusCount]uint32{}
+	if !none && !t.counts.KnowsDue() {
 		if err := t.rebuild(); err != nil {
 			return fmt.Errorf("computing when %s is due: %w", t.host, err)
 		}
 		t.changed = true
 	}
-	if t.counts.NextDue != 0 && t.counts.NextDue <= t.now {
+	if !none && t.counts.NextDue != 0 && t.counts.NextDue <= t.now {
 		t.woken = append(t.woken, urlkey.HostKey(t.host))
 	}
 	changed := t.changed
@@ -144,7 +145,7 @@ func (t *hostTally) finish() error {
 	if !changed {
 		return nil
 	}
-	if t.counts.ByStatus == ([storage.StatusCount]uint32{}) {
+	if none {
 		return t.w.Delete(t.host)
 	}
 	t.value = storage.AppendHostCounts(t.value[:0], &t.counts)
@@ -152,79 +153,102 @@ func (t *hostTally) finish() error {
 }
 
 // close ends the tally.
-func (t *hostTally) close() { t.known.Close() }
+func (t *hostTally) close() {
+	t.known.Close()
+	if t.spilled != nil {
+		t.spilled.Close()
+	}
+}
+
+// bound keeps the changes of a host with very many records out of memory.
+func (t *hostTally) bound() error {
+	if len(t.changes) < t.limit {
+		return nil
+	}
+	if t.changes.net(); len(t.changes) <= t.limit/2 {
+		return nil
+	}
+	return t.spill()
+}
+
+// spill moves the changes to the sorter.
+func (t *hostTally) spill() error {
+	if t.spilled == nil {
+		t.spilled = t.p.env.Sorter(foldDue)
+	}
+	for _, c := range t.changes {
+		if err := t.spilled.Add(appendDueKey(nil, c.at), binary.AppendVarint(nil, c.by)); err != nil {
+			return fmt.Errorf("sorting due times: %w", err)
+		}
+	}
+	t.changes = t.changes[:0]
+	return nil
+}
 
 // rebuild computes the least due times of the current host from its records before this ingestion and from
-// what changed since. Each removed time takes at most one distinct time away, so as many more are read.
+// what changed since.
 func (t *hostTally) rebuild() error {
-	changes := netChanges(t.added, t.removed)
-	due := storage.NewDueTimes(storage.SoonestMax + len(t.removed))
+	if t.spilled != nil {
+		return t.rebuildSorted()
+	}
+	t.changes.net()
+	// Each time that records lost takes at most one distinct time away, so as many more are read.
+	due := storage.NewDueTimes(storage.SoonestMax + t.changes.lost())
+	if err := t.before(func(at int64) error { due.Add(at); return nil }); err != nil {
+		return err
+	}
+	times, complete := due.Least()
+	t.counts.SetDue(mergeDue(times, complete, t.changes), complete)
+	return nil
+}
+
+// rebuildSorted is rebuild where there are many changes: it sorts them together with what was before.
+func (t *hostTally) rebuildSorted() error {
+	if err := t.spill(); err != nil {
+		return err
+	}
+	one := binary.AppendVarint(nil, 1)
+	var key []byte
+	err := t.before(func(at int64) error {
+		key = appendDueKey(key[:0], at)
+		return t.spilled.Add(key, one)
+	})
+	if err != nil {
+		return err
+	}
+	run, err := t.spilled.Sort()
+	if err != nil {
+		return fmt.Errorf("sorting due times: %w", err)
+	}
+	defer run.Close()
+	var times []storage.DueCount
+	for run.Next() {
+		if n, _ := binary.Varint(run.Value()); n > 0 {
+			times = append(times, storage.DueCount{At: dueOfKey(run.Key()), Count: uint32(n)})
+		}
+		if len(times) > storage.SoonestMax {
+			break
+		}
+	}
+	t.counts.SetDue(times, true) // those beyond what it keeps make it incomplete
+	return run.Err()
+}
+
+// before calls fn with the due time of each of the current host's records before this ingestion.
+func (t *hostTally) before(fn func(at int64) error) error {
 	sc := t.p.env.Store.Scan(storage.Crawldb(), t.host, PrefixEnd(t.host))
 	defer sc.Close()
 	var r storage.Record
 	for sc.Next() {
-		if err := storage.DecodeRecord(sc.Value(), &r); err != nil {
+		err := storage.DecodeRecord(sc.Value(), &r)
+		if err != nil {
 			return fmt.Errorf("crawldb record %s: %w", sc.Key(), err)
 		}
-		due.Add(storage.DueAt(r.FetchTime))
-	}
-	if err := sc.Err(); err != nil {
-		return err
-	}
-	times, complete := due.Least()
-	t.counts.SetDue(mergeDue(times, complete, changes), complete)
-	return nil
-}
-
-// dueChange is how many more records have a due time now; fewer if negative.
-type dueChange struct{ at, by int64 }
-
-// netChanges adds up what records got and lost, by time.
-func netChanges(added, removed []storage.DueCount) []dueChange {
-	changes := make([]dueChange, 0, len(added)+len(removed))
-	for _, d := range added {
-		changes = append(changes, dueChange{d.At, int64(d.Count)})
-	}
-	for _, d := range removed {
-		changes = append(changes, dueChange{d.At, -int64(d.Count)})
-	}
-	slices.SortFunc(changes, func(a, b dueChange) int { return cmp.Compare(a.at, b.at) })
-	n := 0
-	for i, c := range changes {
-		if i > 0 && c.at == changes[n-1].at {
-			changes[n-1].by += c.by
-			continue
-		}
-		changes[n] = c
-		n++
-	}
-	return changes[:n]
-}
-
-// mergeDue applies changes to the least due times, both in ascending order. Unless times is complete, nothing is
-// known of times after its last.
-func mergeDue(times []storage.DueCount, complete bool, changes []dueChange) (out []storage.DueCount) {
-	for len(times)+len(changes) > 0 {
-		var at, count int64
-		switch {
-		case len(times) == 0 && !complete:
-			return out
-		case len(times) == 0 || len(changes) > 0 && changes[0].at < times[0].At:
-			at, count = changes[0].at, changes[0].by
-			changes = changes[1:]
-		default:
-			at, count = times[0].At, int64(times[0].Count)
-			times = times[1:]
-			if len(changes) > 0 && changes[0].at == at {
-				count += changes[0].by
-				changes = changes[1:]
-			}
-		}
-		if count > 0 {
-			out = append(out, storage.DueCount{At: at, Count: uint32(count)})
+		if err := fn(storage.DueAt(r.FetchTime)); err != nil {
+			return err
 		}
 	}
-	return out
+	return sc.Err()
 }
 
 // mergeHosts returns the hosts of two ascending lists, each once, in order.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -166,7 +167,17 @@ func (in *injection) filtered(line, reason, rule string) {
 	if rule != "" {
 		reason += " (" + rule + ")"
 	}
+	if more := refusals[reason]; more != "" {
+		reason += ": " + more
+	}
 	in.example(line, "refused: "+reason)
+}
+
+// refusals say more of the reasons that are words.
+var refusals = map[string]string{
+	"suffix": "URLs that end so are not taken for pages",
+	"length": "it is longer than the setting url-length permits",
+	"prefix": "it has none of the prefixes that are permitted",
 }
 
 // example keeps the first lines that are not injected.
@@ -184,7 +195,11 @@ func (in *injection) line(line string) error {
 	if line == "" || line[0] == '#' {
 		return nil
 	}
-	raw, rest, _ := strings.Cut(line, "\t")
+	raw, rest, fields := strings.Cut(line, "\t")
+	if !fields && spaceForTab.MatchString(line) {
+		in.malformed(line, errors.New("want one URL on a line, and a TAB, not a space, before each key=value"))
+		return nil
+	}
 	u, assumed, err := ParseSeed(raw)
 	if err != nil {
 		in.malformed(raw, err)
@@ -223,6 +238,9 @@ func (in *injection) line(line string) error {
 	}
 	return nil
 }
+
+// spaceForTab matches a line with a space before key=value or another URL. No URL that people mean has such a space.
+var spaceForTab = regexp.MustCompile(`^\S+ +([A-Za-z_][A-Za-z0-9_.-]*=|https?://)`)
 
 func seedField(r *storage.Record, score *float64, field string) error {
 	name, value, ok := strings.Cut(field, "=")

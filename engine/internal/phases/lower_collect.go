@@ -320,7 +320,7 @@ func (l *lowering) offerRedirect(segment uint32, n int) {
 		return
 	}
 	page := policy.Page{Depth: x.depth, Links: 1, First: true}
-	link := policy.Link{Internal: string(to.HostKey()) == string(from), Redirect: true}
+	link := policy.Link{Internal: string(to.HostKey()) == string(from), Redirect: true, Refused: !v.OK()}
 	l.created[target] = creation{segment: segment, reason: fateOf(v).withheldReason(), sum: linkSum{
 		any: true, depth: x.depth + redirectDepthCost, hops: x.hops + 1,
 		score: l.p.env.Scorer.Distribute(page, link),

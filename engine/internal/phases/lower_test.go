@@ -78,6 +78,25 @@ func depthFalls(t *testing.T, tableBytes int64) {
 	w.check()
 }
 
+// TestDepthOfUnknown: a page whose record is lost, as damage to the store may leave it, is as deep as can be until it
+// is injected again; then its links are of depth 1.
+func TestDepthOfUnknown(t *testing.T) {
+	w := newWorld(t, admission.Options{Scope: policy.ScopeAny})
+	defer w.close()
+	w.update(page{url: hostA, links: []string{hostA + "1"}})
+	w.update(page{url: hostA + "1", links: []string{hostA + "2"}})
+	if got := depthOf(w, hostA+"2"); got != math.MaxUint16 {
+		t.Errorf("below a lost seed the depth is %d", got)
+	}
+	w.inject(hostA)
+	for n, url := range []string{hostA, hostA + "1", hostA + "2"} {
+		if got := depthOf(w, url); got != n {
+			t.Errorf("%s is of depth %d, want %d", url, got, n)
+		}
+	}
+	w.check()
+}
+
 // TestDepthOfRefetched: the links of every version of a page count, as they would have if its depth had been known.
 func TestDepthOfRefetched(t *testing.T) {
 	w := newWorld(t, admission.Options{Scope: policy.ScopeAny})

@@ -32,6 +32,12 @@ func (p *Phases) Restore(ctx context.Context, old *storage.Store) (Restored, err
 	defer r.signatures.Close()
 	defer r.old.Close()
 	err := r.read(ctx, old)
+	if err == nil {
+		// Which links the old store withheld says too what was deleted.
+		var gaps uint64
+		gaps, err = old.Salvage(storage.WithheldRange(), storage.Beyond, func(_, _ []byte) error { return ctx.Err() })
+		r.result.Gaps += gaps
+	}
 	if err == nil && r.result.Gaps == 0 {
 		err = r.remove(ctx, old)
 	}
@@ -79,49 +85,147 @@ func (r *restoring) read(ctx context.Context, old *storage.Store) error {
 	return err
 }
 
-// remove removes the records that the old store does not have.
+// remove removes what the old store does not have, neither as a record nor as a withheld link: the records and
+// withheld links of such URLs, and the links to them. Where the scope or a filter of the old store was narrower, it
+// withheld what is a record now; where it was wider, a record of the old store is withheld now.
 func (r *restoring) remove(ctx context.Context, old *storage.Store) (err error) {
-	store := r.p.env.Store
-	ing := store.NewIngestion()
+	ing := r.p.env.Store.NewIngestion()
 	defer ing.Abort()
-	signatures := r.p.env.Sorter(foldLast)
-	defer signatures.Close()
-	records, hosts := ing.Table(storage.Crawldb()), r.p.newHostTally(ing)
+	gone := removing{
+		r: r, ctx: ctx, ing: ing, signatures: r.p.env.Sorter(foldLast), links: r.p.env.Sorter(nil),
+		known: storage.NewFinder(old, storage.Crawldb()), withheld: old.Scan(storage.WithheldRange(), nil, nil),
+		linkdb: r.p.env.Store.Scan(storage.Linkdb(), nil, nil),
+	}
+	defer func() { err = errors.Join(err, gone.close()) }()
+	if err := gone.records(); err != nil {
+		return err
+	}
+	if err := gone.restart(old); err != nil {
+		return err
+	}
+	if err := gone.rows(); err != nil {
+		return err
+	}
+	if !gone.any {
+		return nil
+	}
+	if err := writeSignatures(ctx, gone.signatures, ing); err != nil {
+		return err
+	}
+	run, err := gone.links.Sort()
+	if err != nil {
+		return fmt.Errorf("sorting links: %w", err)
+	}
+	defer run.Close()
+	if _, err := ing.RemoveInlinks(ctx, run, nil); err != nil {
+		return err
+	}
+	return ing.Commit()
+}
+
+// removing is one run of remove. It looks keys up in their order; restart begins anew.
+type removing struct {
+	r          *restoring
+	ctx        context.Context
+	ing        *storage.Ingestion
+	signatures *storage.Sorter
+	links      *storage.Sorter // rows of linkdb; no value: all of it goes
+	any        bool
+	known      *storage.Finder  // the old records
+	withheld   *storage.Scanner // of the old store
+	linkdb     *storage.Scanner // of the new one
+	steps      int
+}
+
+func (g *removing) close() error {
+	return errors.Join(g.signatures.Close(), g.links.Close(), g.known.Close(), g.withheld.Close(), g.linkdb.Close())
+}
+
+func (g *removing) restart(old *storage.Store) error {
+	err := errors.Join(g.known.Close(), g.withheld.Close(), g.linkdb.Close())
+	g.known, g.withheld = storage.NewFinder(old, storage.Crawldb()), old.Scan(storage.WithheldRange(), nil, nil)
+	g.linkdb = g.r.p.env.Store.Scan(storage.Linkdb(), nil, nil)
+	return err
+}
+
+// deleted reports whether the old store does not have a URL.
+func (g *removing) deleted(key []byte) (bool, error) {
+	if g.steps++; g.steps%ctxCheckKeys == 1 && g.ctx.Err() != nil {
+		return false, g.ctx.Err()
+	}
+	value, err := g.known.Find(key)
+	if err != nil || value != nil {
+		return false, err
+	}
+	kept, err := hasTarget(g.withheld, key)
+	return !kept, err
+}
+
+// records removes records, and notes the links to them.
+func (g *removing) records() (err error) {
+	records, hosts := g.ing.Table(storage.Crawldb()), g.r.p.newHostTally(g.ing)
 	defer hosts.close()
-	sc, known := store.Scan(storage.Crawldb(), nil, nil), storage.NewFinder(old, storage.Crawldb())
-	withheld := old.Scan(storage.WithheldRange(), nil, nil)
-	defer func() { err = errors.Join(err, sc.Close(), known.Close(), withheld.Close()) }()
+	sc := g.r.p.env.Store.Scan(storage.Crawldb(), nil, nil)
+	defer func() { err = errors.Join(err, sc.Close()) }()
 	var was storage.Record
-	for n := 0; sc.Next(); n++ {
-		if n%ctxCheckKeys == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		value, err := known.Find(sc.Key())
-		kept := false // the scope or a filter was narrower, and the old store withheld it
-		if err == nil && value == nil {
-			kept, err = hasTarget(withheld, sc.Key())
-		}
-		if err == nil && value == nil && !kept {
-			r.result.Removed++
+	for sc.Next() {
+		gone, err := g.deleted(sc.Key())
+		if err == nil && gone {
+			g.r.result.Removed++
+			g.any = true
 			if err = storage.DecodeRecord(sc.Value(), &was); err == nil {
-				err = errors.Join(noteSignature(signatures, sc.Key(), &was, &storage.Record{}),
-					hosts.remove(sc.Key(), &was), records.Delete(sc.Key()))
+				err = errors.Join(noteSignature(g.signatures, sc.Key(), &was, &storage.Record{}),
+					hosts.remove(sc.Key(), &was), records.Delete(sc.Key()), g.linksTo(sc.Key()))
 			}
 		}
 		if err != nil {
 			return err
 		}
 	}
-	if r.result.Removed == 0 {
+	if !g.any {
 		return nil
 	}
-	if err := hosts.finish(); err != nil {
-		return err
+	return hosts.finish()
+}
+
+// rows removes withheld links, and notes those in linkdb to the same URLs.
+func (g *removing) rows() (err error) {
+	table := g.ing.Table(storage.WithheldRange())
+	sc := g.r.p.env.Store.Scan(storage.WithheldRange(), nil, nil)
+	defer func() { err = errors.Join(err, sc.Close()) }()
+	var last []byte
+	gone := false
+	for sc.Next() {
+		target, _, err := storage.SplitLinkdbKey(sc.Key())
+		if err == nil && !bytes.Equal(target, last) {
+			last = append(last[:0], target...)
+			if gone, err = g.deleted(target); err == nil && gone {
+				g.any = true
+				err = g.linksTo(target)
+			}
+		}
+		if err == nil && gone {
+			err = table.Delete(sc.Key())
+		}
+		if err != nil {
+			return err
+		}
 	}
-	if err := writeSignatures(ctx, signatures, ing); err != nil {
-		return err
+	return nil
+}
+
+// linksTo notes the rows of linkdb of a target.
+func (g *removing) linksTo(target []byte) error {
+	for ok := g.linkdb.SeekGE(storage.AppendLinkdbKey(nil, target, 0)); ok; ok = g.linkdb.Next() {
+		found, _, err := storage.SplitLinkdbKey(g.linkdb.Key())
+		if err != nil || !bytes.Equal(found, target) {
+			return err
+		}
+		if err := g.links.Add(g.linkdb.Key(), nil); err != nil {
+			return fmt.Errorf("sorting links: %w", err)
+		}
 	}
-	return ing.Commit()
+	return g.linkdb.Err()
 }
 
 // hasTarget reports whether a range with the keys of linkdb has an entry of a target.
@@ -145,8 +249,9 @@ func (r *restoring) merge(ctx context.Context) error {
 	defer ing.Abort()
 	records, hosts := ing.Table(storage.Crawldb()), r.p.newHostTally(ing)
 	defer hosts.close()
+	lowered := ing.Table(storage.LoweredRange())
 	err = storage.MergeJoin(ctx, store, storage.Crawldb(), run, func(key []byte, values [][]byte, now []byte) error {
-		return r.one(records, hosts, key, values[len(values)-1], now)
+		return r.one(records, lowered, hosts, key, values[len(values)-1], now)
 	})
 	if err != nil {
 		return err
@@ -160,7 +265,9 @@ func (r *restoring) merge(ctx context.Context) error {
 	return ing.Commit()
 }
 
-func (r *restoring) one(w *storage.TableWriter, hosts *hostTally, key, old, now []byte) error {
+// one joins the records of one URL. The replay may have told a page's links that they are deep where only the old store
+// knows that it is not, a seed for example, and knows the links no more.
+func (r *restoring) one(w, lowered *storage.TableWriter, hosts *hostTally, key, old, now []byte) error {
 	var before, rebuilt storage.Record
 	if err := storage.DecodeRecord(old, &before); err != nil {
 		return err
@@ -174,6 +281,11 @@ func (r *restoring) one(w *storage.TableWriter, hosts *hostTally, key, old, now 
 	record, due := restored(before, rebuilt, r.now)
 	if due {
 		r.result.Due++
+	}
+	if known {
+		if err := noteLowered(lowered, key, &rebuilt, &record); err != nil {
+			return err
+		}
 	}
 	if err := noteSignature(r.signatures, key, &rebuilt, &record); err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
@@ -76,6 +77,9 @@ func (u *update) one(w *storage.TableWriter, hosts *hostTally, key []byte, in in
 		r = was
 	} else {
 		r = u.p.newRecord(in.links, in.sitemap, u.now)
+		if in.outcome && !in.links.any && !in.sitemap { // its record is lost: nothing says that it is a seed
+			r.Depth = math.MaxUint16
+		}
 	}
 	switch {
 	case !known && !in.outcome && u.p.env.NoAdditions:
@@ -97,13 +101,14 @@ func (u *update) one(w *storage.TableWriter, hosts *hostTally, key []byte, in in
 		if r.Interval == 0 {
 			r.Interval = u.p.interval
 		}
+		schedule := u.p.env.Schedule
 		switch u.page.Status {
 		case storage.FetchSuccess, storage.FetchNotModified, storage.FetchRedirTemp, storage.FetchRedirPerm:
 			if own := u.p.intervalOf(urlkey.Key(key)); own > 0 { // what is gone keeps the interval that it has grown to
-				r.Interval = min(own, u.p.maxInterval)
+				r.Interval, schedule = min(own, u.p.maxInterval), policy.FixedSchedule{MaxInterval: u.p.maxInterval}
 			}
 		}
-		transition(&r, &u.page, u.segment, u.p.env.Schedule, u.p.maxInterval)
+		transition(&r, &u.page, u.segment, schedule, u.p.maxInterval)
 	}
 	u.p.applyLinks(in.links, &r, known, in.sitemap)
 	if in.shownAs != "" {
@@ -128,8 +133,8 @@ func (u *update) one(w *storage.TableWriter, hosts *hostTally, key []byte, in in
 }
 
 // writeWithheld writes what is refused for now, one entry for each target. A page that is fetched again mostly has
-// the links it had, and gives no score again: what is withheld already is left out, so that the range does not
-// grow with each round of fetches.
+// the links it had: what is withheld already is left out, and a score that is given again is added to an entry that
+// is there, so that the range does not grow with each round of fetches.
 func (u *update) writeWithheld(ctx context.Context, ing *storage.Ingestion) error {
 	run, err := u.withheld.Sort()
 	if err != nil {
@@ -140,25 +145,32 @@ func (u *update) writeWithheld(ctx context.Context, ing *storage.Ingestion) erro
 	defer earlier.Close()
 	w := ing.Table(storage.WithheldRange())
 	var entry storage.Withheld
-	var key []byte
+	var key, value []byte
 	for n := 0; run.Next(); n++ {
 		if n%ctxCheckKeys == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err := storage.DecodeWithheld(run.Value(), &entry); err != nil {
+		again, err := readWithheld(run.Value(), &entry)
+		if err != nil {
 			return err
 		}
-		if entry.Score == 0 { // only then: a seek takes 1 to 2 µs
-			known, err := isWithheld(earlier, run.Key(), &entry)
+		segment := u.segment
+		if entry.Score == 0 || again { // only then: a seek takes 1 to 2 µs
+			first, known, err := findWithheld(earlier, run.Key(), &entry)
 			if err != nil {
 				return err
 			}
-			if known {
+			if known && entry.Score == 0 {
 				continue
 			}
+			if known {
+				first.Score += entry.Score
+				segment, entry = first.segment, first.Withheld
+			}
 		}
-		key = storage.AppendLinkdbKey(key[:0], run.Key(), u.segment)
-		if err := w.Set(key, run.Value()); err != nil {
+		key = storage.AppendLinkdbKey(key[:0], run.Key(), segment)
+		value = storage.AppendWithheld(value[:0], &entry)
+		if err := w.Set(key, value); err != nil {
 			return err
 		}
 		u.result.Withheld++

@@ -85,6 +85,7 @@ type target struct {
 	times   uint32 // how many links that page has to here
 	hostEnd uint16 // of its host's key in its own
 	fate    fate
+	again   bool   // a page that was fetched before gave some of the score
 	refused uint32 // times that the refusal was met, once per page
 	reason  string // of the refusal
 	domain  string // set when another host links here
@@ -281,14 +282,15 @@ func (u *update) give(key []byte, page policy.Page) {
 	for _, n := range u.counted {
 		t := &u.targets[n]
 		to := u.keys.Key(n)[:t.hostEnd]
-		same, sum := string(to) == string(host), external
+		same, sum, refused := string(to) == string(host), external, t.fate.withheldReason() != 0
 		switch {
-		case t.times > 1:
-			sum = u.sumOf(page, policy.Link{Internal: same, Times: int(t.times)})
+		case t.times > 1 || refused:
+			sum = u.sumOf(page, policy.Link{Internal: same, Times: int(t.times), Refused: refused})
 		case same:
 			sum = internal
 		}
 		t.sum = t.sum.plus(sum)
+		t.again = t.again || !page.First && sum.score != 0
 		if same {
 			continue
 		}
@@ -335,7 +337,10 @@ func (u *update) addTargets() error {
 		}
 		var err error
 		if reason := t.fate.withheldReason(); reason != 0 {
-			err = u.withhold(u.keys.Key(n), t.sum, false, reason, t.bits)
+			w := storage.Withheld{
+				Reason: reason, Score: t.sum.score, Depth: t.sum.depth, Hops: t.sum.hops, Link: true, Referrers: t.bits,
+			}
+			err = u.withhold(u.keys.Key(n), &w, t.again)
 		} else {
 			if t.bits != 0 {
 				u.changes.Referral.Add(t.domain, t.bits)
@@ -360,15 +365,9 @@ func (u *update) admit(key []byte, in *input) error {
 	return nil
 }
 
-// withhold adds what is refused for now.
-func (u *update) withhold(
-	key []byte, sum linkSum, sitemap bool, reason storage.WithheldReason, referrers uint64,
-) error {
-	w := storage.Withheld{
-		Reason: reason, Score: sum.score, Depth: sum.depth, Hops: sum.hops,
-		Link: sum.any, Sitemap: sitemap, Referrers: referrers,
-	}
-	u.value = storage.AppendWithheld(u.value[:0], &w)
+// withhold adds what is refused for now. again says that some of its score is of a page that was fetched before.
+func (u *update) withhold(key []byte, w *storage.Withheld, again bool) error {
+	u.value = appendWithheld(u.value[:0], w, again)
 	if err := u.withheld.Add(key, u.value); err != nil {
 		return fmt.Errorf("sorting withheld links: %w", err)
 	}
@@ -395,9 +394,10 @@ func (u *update) addRedirect(key []byte, source *storage.Record, page *policy.Pa
 		page.Accepted += times
 	}
 	internal := string(to.HostKey()) == string(urlkey.HostKeyOf(key))
+	link := policy.Link{Internal: internal, Redirect: true, Times: times, Refused: !v.OK()}
 	sum := linkSum{
 		any: true, hops: source.Hops + 1, depth: page.Depth + redirectDepthCost,
-		score: u.p.env.Scorer.Distribute(*page, policy.Link{Internal: internal, Redirect: true, Times: times}),
+		score: u.p.env.Scorer.Distribute(*page, link),
 	}
 	if v.OK() {
 		shownAs, err := u.shownAs(key, source, to)
@@ -406,7 +406,7 @@ func (u *update) addRedirect(key []byte, source *storage.Record, page *policy.Pa
 		}
 		return u.admit([]byte(to), &input{links: sum, shownAs: shownAs})
 	}
-	return u.add(to, sum, false, v)
+	return u.add(to, sum, false, !page.First && sum.score != 0, v)
 }
 
 // shownAs returns the URL by which the target of the current page's redirect is shown; "": its own. The page may itself
@@ -438,14 +438,17 @@ func (u *update) shownAs(key []byte, source *storage.Record, to urlkey.Key) (str
 	return "", nil
 }
 
-// add admits, withholds or refuses a single URL.
-func (u *update) add(key urlkey.Key, sum linkSum, sitemap bool, v admission.Verdict) error {
+// add admits, withholds or refuses a single URL. again is as in withhold.
+func (u *update) add(key urlkey.Key, sum linkSum, sitemap, again bool, v admission.Verdict) error {
 	if v.OK() {
 		return u.admit([]byte(key), &input{links: sum, sitemap: sitemap})
 	}
 	u.result.Filtered[v.Reason]++
 	if reason := fateOf(v).withheldReason(); reason != 0 {
-		return u.withhold([]byte(key), sum, sitemap, reason, 0)
+		w := storage.Withheld{
+			Reason: reason, Score: sum.score, Depth: sum.depth, Hops: sum.hops, Link: sum.any, Sitemap: sitemap,
+		}
+		return u.withhold([]byte(key), &w, again)
 	}
 	return nil
 }
@@ -460,7 +463,7 @@ func (u *update) addSitemaps() error {
 	slices.Sort(keys)
 	for _, k := range slices.Compact(keys) {
 		v := u.p.env.Admission.VerdictKey(k, admission.Facts{})
-		if err := u.add(k, linkSum{}, true, v); err != nil {
+		if err := u.add(k, linkSum{}, true, false, v); err != nil {
 			return fmt.Errorf("sitemap %s: %w", k, err)
 		}
 	}

@@ -242,44 +242,72 @@ func sumOfWithheld(w *storage.Withheld) linkSum {
 	return linkSum{any: true, hops: w.Hops, depth: w.Depth, score: w.Score}
 }
 
-// isWithheld reports whether an entry without a score adds nothing to what is withheld of its target. It reads no
-// more than shows that: a popular target has an entry for each segment that links to it.
-func isWithheld(sc *storage.Scanner, target []byte, entry *storage.Withheld) (bool, error) {
+// withheldLinks is an entry with links, and its segment.
+type withheldLinks struct {
+	storage.Withheld
+	segment uint32
+}
+
+// findWithheld reports whether an entry, leaving aside its score, adds nothing to what is withheld of its target. If so
+// and the entry has links, first is the first that has some. It reads no more than shows that: a popular target has an
+// entry for each segment that links to it.
+func findWithheld(
+	sc *storage.Scanner, target []byte, entry *storage.Withheld,
+) (first withheldLinks, known bool, err error) {
 	var sum linkSum
 	var sitemap bool
 	var referrers uint64
 	for ok := sc.SeekGE(storage.AppendLinkdbKey(nil, target, 0)); ok; ok = sc.Next() {
-		of, _, err := storage.SplitLinkdbKey(sc.Key())
+		of, segment, err := storage.SplitLinkdbKey(sc.Key())
 		if err != nil {
-			return false, err
+			return first, false, err
 		}
 		if !bytes.Equal(of, target) {
 			break
 		}
 		var w storage.Withheld
 		if err := storage.DecodeWithheld(sc.Value(), &w); err != nil {
-			return false, fmt.Errorf("links to %s: %w", target, err)
+			return first, false, fmt.Errorf("links to %s: %w", target, err)
+		}
+		if w.Link && !sum.any {
+			first = withheldLinks{w, segment}
 		}
 		sum = sum.plus(sumOfWithheld(&w))
 		sitemap = sitemap || w.Sitemap
 		referrers |= w.Referrers
 		linked := !entry.Link || sum.any && entry.Depth >= sum.depth && entry.Hops >= sum.hops
 		if linked && (sitemap || !entry.Sitemap) && entry.Referrers&^referrers == 0 {
-			return true, nil
+			return first, true, nil
 		}
 	}
-	return false, sc.Err()
+	return first, false, sc.Err()
+}
+
+// appendWithheld appends a value of the sorter of withheld links: whether a page that was fetched before gave some of
+// its score, then the entry.
+func appendWithheld(dst []byte, w *storage.Withheld, again bool) []byte {
+	flag := byte(0)
+	if again {
+		flag = 1
+	}
+	return storage.AppendWithheld(append(dst, flag), w)
+}
+
+func readWithheld(value []byte, w *storage.Withheld) (again bool, err error) {
+	return value[0] != 0, storage.DecodeWithheld(value[1:], w)
 }
 
 // foldWithheld adds up what one segment says of a target.
 func foldWithheld(dst, a, b []byte) []byte {
 	var x, y storage.Withheld
-	if storage.DecodeWithheld(a, &x) != nil || storage.DecodeWithheld(b, &y) != nil {
+	xAgain, xErr := readWithheld(a, &x)
+	yAgain, yErr := readWithheld(b, &y)
+	if xErr != nil || yErr != nil {
 		panic("BUG: phases: the sorter changed a value")
 	}
 	sum := sumOfWithheld(&x).plus(sumOfWithheld(&y))
-	return storage.AppendWithheld(dst, &storage.Withheld{
+	return appendWithheld(dst, &storage.Withheld{
 		Reason: min(x.Reason, y.Reason), Score: sum.score, Depth: sum.depth, Hops: sum.hops,
 		Link: sum.any, Sitemap: x.Sitemap || y.Sitemap, Referrers: x.Referrers | y.Referrers,
-	})
+	}, xAgain || yAgain)
 }

@@ -41,6 +41,10 @@ type world struct {
 	segment  uint32 // the last
 	// tableBytes is Env.TableBytes, a MiB if it is 0. restart puts it in force.
 	tableBytes int64
+	// scorer is Env.Scorer, VoteScorer if it is nil. restart puts it in force.
+	scorer policy.Scorer
+	// schedule is Env.Schedule, FixedSchedule if it is nil. restart puts it in force.
+	schedule policy.FetchSchedule
 }
 
 const firstMS = 1_700_000_000_000
@@ -72,6 +76,12 @@ func (w *world) open() {
 // restart makes admission and phases anew, over the open store.
 func (w *world) restart() {
 	w.t.Helper()
+	if w.scorer == nil {
+		w.scorer = policy.VoteScorer{}
+	}
+	if w.schedule == nil {
+		w.schedule = policy.FixedSchedule{}
+	}
 	w.options.Store = w.store
 	w.adm = admission.New(w.options)
 	if err := w.adm.Load(); err != nil {
@@ -85,7 +95,7 @@ func (w *world) restart() {
 			})
 		},
 		TableBytes: cmp.Or(w.tableBytes, 1<<20), Now: w.options.Now,
-		Scorer: policy.VoteScorer{}, Schedule: policy.FixedSchedule{},
+		Scorer: w.scorer, Schedule: w.schedule,
 		MaxInterval: policy.DefaultMaxInterval * time.Second, Interval: policy.DefaultInterval * time.Second,
 		SeedScore: 1, MaxInlinks: 10_000, AnchorLength: storage.AnchorMaxBytes,
 		Sitemaps: func(uint32) (keys []urlkey.Key) {
@@ -218,6 +228,25 @@ func (w *world) update(pages ...page) Updated {
 func (w *world) dedup(o DedupOptions) Deduped {
 	w.t.Helper()
 	r, err := w.p.Dedup(context.Background(), o)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return r
+}
+
+func (w *world) targets(names ...string) Targets {
+	w.t.Helper()
+	all, err := w.p.Targets(names)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return all
+}
+
+// remove deletes targets.
+func (w *world) remove(names ...string) Deleted {
+	w.t.Helper()
+	r, err := w.p.Delete(context.Background(), DeleteOptions{Targets: w.targets(names...)})
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -41,6 +41,17 @@ func (a *Attempt) received() int64 {
 	return a.Received
 }
 
+// Add adds bytes that the attempt is to be charged for, such as those of the robots.txt that it needed, and returns the
+// sum.
+func (a *Attempt) Add(bytes int64) (received int64) {
+	if a.Response != nil {
+		a.Response.Received += bytes
+	} else {
+		a.Received += bytes
+	}
+	return a.received()
+}
+
 // Scratch is the memory in which one goroutine parses pages one after another. The zero value is ready.
 type Scratch struct {
 	page    parse.Page

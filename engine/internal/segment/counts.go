@@ -19,6 +19,7 @@ type Counts struct {
 	NotModified  uint64
 	Redirected   uint64
 	RobotsDenied uint64
+	CrawlDelay   uint64 // of RobotsDenied, because of a Crawl-delay that is longer than is accepted
 	Bytes        uint64
 	Replayed     uint64            // requests that were sent again, which make no outcome of their own
 	Failures     map[string]uint64 // by kind: the failure's name, or "http_" and the status
@@ -35,6 +36,9 @@ func (c *Counts) Add(o *storage.FetchOutcome) {
 	switch {
 	case o.Failure == FailureRobots || o.Failure == FailureCrawlDelay:
 		c.RobotsDenied++
+		if o.Failure == FailureCrawlDelay {
+			c.CrawlDelay++
+		}
 		return
 	case o.Status == storage.FetchSuccess:
 		c.Fetched++
@@ -62,8 +66,8 @@ func (c *Counts) Add(o *storage.FetchOutcome) {
 // Plus returns the sum of two counts. The result shares no memory with either.
 func (c Counts) Plus(d Counts) Counts {
 	sum := Counts{c.Fetched + d.Fetched, c.Failed + d.Failed, c.Gone + d.Gone, c.NotModified + d.NotModified,
-		c.Redirected + d.Redirected, c.RobotsDenied + d.RobotsDenied, c.Bytes + d.Bytes, c.Replayed + d.Replayed,
-		maps.Clone(c.Failures)}
+		c.Redirected + d.Redirected, c.RobotsDenied + d.RobotsDenied, c.CrawlDelay + d.CrawlDelay,
+		c.Bytes + d.Bytes, c.Replayed + d.Replayed, maps.Clone(c.Failures)}
 	for name, n := range d.Failures {
 		if sum.Failures == nil {
 			sum.Failures = map[string]uint64{}

@@ -31,6 +31,7 @@
 //   - Nothing is counted before its WARC record is synced.
 //   - A torn tail of a WARC file is cut off. A damaged part in the middle of an open segment's file is reported and
 //     cut out too, and its pages are due again. So the files of a sealed segment are sound.
+//   - linkdb has the links of parse records that exist, and no others: who removes these removes those with them.
 //   - Text is encoded before the memory of its page is used again.
 //
 // # Who runs it

@@ -110,6 +110,14 @@ type Stored struct {
 	Outcome storage.FetchOutcome // without its links
 }
 
+// Again says how to seal a segment that was sealed before, in a store that is lost.
+type Again struct {
+	// Left, if not nil, says of a URL's key that it is left out. It is called from several goroutines.
+	Left func(key []byte) bool
+	// Sealed is when the segment was sealed; if that is zero, it was when its last record was written.
+	Sealed time.Time
+}
+
 // Sealed is what Finish and Seal report of a segment.
 type Sealed struct {
 	Segment uint32

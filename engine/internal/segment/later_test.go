@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/seine-crawler/seine/engine/internal/segment"
 	"github.com/seine-crawler/seine/storage"
@@ -51,7 +52,9 @@ func TestParseLater(t *testing.T) {
 		if later { // a crash, and it goes on
 			w.must(open.Abandon())
 			keys := make(chan string, 10)
-			open, err = g.Resume(ctx, w.record(1), func(key []byte) { keys <- string(key) })
+			open, err = g.Resume(ctx, w.record(1), func(key []byte, _ int64, _ time.Duration) {
+				keys <- string(key)
+			})
 			w.must(err)
 			if len(keys) != 6 || len(open.Hashes()) != 6 || open.Size().Pages != 6 {
 				t.Errorf("%d keys, %d hashes, %+v", len(keys), len(open.Hashes()), open.Size())
@@ -72,6 +75,31 @@ func TestParseLater(t *testing.T) {
 		} else if got != want {
 			t.Errorf("parsed later: %s\nwant %s", got, want)
 		}
+	}
+}
+
+// TestParseLaterReadsOnce: a fetch that this process finishes reads its WARC back once, also after a resumption.
+func TestParseLaterReadsOnce(t *testing.T) {
+	w := newWorld(t)
+	env := w.env(w.store)
+	env.ParseLater = true
+	g := segment.New(env)
+	open, err := g.Create()
+	w.must(err)
+	w.storeAll(open, someOutcomes(t)...)
+	w.must(open.Abandon())
+	open, err = g.Resume(ctx, w.record(1), nil)
+	w.must(err)
+	w.storeAll(open, page(t, "http://a.example/more"))
+	w.files.read = 0
+	sealed, err := open.Finish(ctx)
+	w.must(err)
+	size := int64(0)
+	for _, f := range w.record(1).WARC {
+		size += f.Size
+	}
+	if sealed.Pages != 6 || len(w.record(1).WARC) != 2 || w.files.read != size {
+		t.Errorf("%d bytes of %d were read, %+v", w.files.read, size, sealed)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/seine-crawler/seine/storage"
 )
@@ -16,6 +17,7 @@ import (
 // Purged counts what Purge removed.
 type Purged struct {
 	Parsed    uint64 // parse records of versions that were replaced
+	Inlinks   uint64 // of linkdb, from these
 	Captures  uint64 // of cdx, with their WARC records
 	Removed   uint64 // WARC files
 	Rewritten uint64 // WARC files
@@ -24,7 +26,7 @@ type Purged struct {
 
 // Purge removes what is no longer referenced in segments that every phase is done with:
 //
-//	parse records of versions that a later fetch of the URL replaced
+//	parse records of versions that a later fetch of the URL replaced, and their links in linkdb
 //	WARC files of segments without any other parse record, with their captures
 //	records of deleted pages in other WARC files, which are written again without them
 //
@@ -33,8 +35,11 @@ type Purged struct {
 // Each segment's changes are one ingestion. After it old files are removed, and then the row of meta which says that
 // the segment holds deleted pages. What a crash leaves, the next Purge does. One Purge runs at a time, and no other
 // method meanwhile.
-func (s *Segments) Purge(ctx context.Context) (Purged, error) {
-	g := purge{s: s, ctx: ctx, places: s.env.Sorter(nil)}
+//
+// relinked, if not nil, is called with every URL that lost inlinks: its anchors may have changed. They come in key
+// order from each segment.
+func (s *Segments) Purge(ctx context.Context, relinked func(key []byte) error) (Purged, error) {
+	g := purge{s: s, ctx: ctx, relinked: relinked, places: s.env.Sorter(nil)}
 	defer g.places.Close()
 	if err := g.run(); err != nil {
 		return g.result, fmt.Errorf("purge: %w", err)
@@ -44,9 +49,10 @@ func (s *Segments) Purge(ctx context.Context) (Purged, error) {
 
 // purge is one run of Purge.
 type purge struct {
-	s      *Segments
-	ctx    context.Context
-	result Purged
+	s        *Segments
+	ctx      context.Context
+	relinked func(key []byte) error
+	result   Purged
 
 	empty, marked map[uint32]bool
 	places        *storage.Sorter // place in a WARC file → row of cdx; see appendPlace
@@ -87,19 +93,22 @@ func (g *purge) run() error {
 
 // removeStrays removes WARC files that no segment names any more, and those that a crash left half written.
 func (g *purge) removeStrays(done []storage.Segment) error {
+	own := map[string]bool{}
+	purged := map[uint32]bool{}
 	for _, seg := range done {
-		names, err := g.s.Files(seg.Number)
-		if err != nil {
-			return err
-		}
-		names = slices.DeleteFunc(names, func(name string) bool {
-			return slices.ContainsFunc(seg.WARC, func(f storage.WARCFile) bool { return f.Name == name })
-		})
-		if err := g.removeFiles(names); err != nil {
-			return err
+		purged[seg.Number] = true
+		for _, f := range seg.WARC {
+			own[f.Name] = true
 		}
 	}
-	return nil
+	names, err := g.s.env.FS.List(g.s.env.Dir)
+	if err != nil {
+		return fmt.Errorf("listing %s: %w", g.s.env.Dir, err)
+	}
+	return g.removeFiles(slices.DeleteFunc(names, func(name string) bool {
+		number, ok := NumberOf(name)
+		return !ok || !purged[number] || own[name] || !strings.HasPrefix(name, filePrefix(number)+"-")
+	}))
 }
 
 func (g *purge) removeFiles(names []string) error {
@@ -123,8 +132,9 @@ func (g *purge) removeFiles(names []string) error {
 	return nil
 }
 
-// dropReplaced removes the parse records of a segment that are neither the content of their URL nor its newest fetch.
-// It reports whether others are left.
+// dropReplaced removes the parse records of a segment that are neither the content of their URL nor its newest fetch,
+// and with them their links: without the parse record nothing would lead to these when the page is deleted. It reports
+// whether other records are left.
 func (g *purge) dropReplaced(segment uint32) (left bool, err error) {
 	store := g.s.env.Store
 	ing := store.NewIngestion()
@@ -132,6 +142,8 @@ func (g *purge) dropReplaced(segment uint32) (left bool, err error) {
 	links, text := ing.Table(storage.ParseLinks(segment)), ing.Table(storage.ParseTextRange(segment))
 	sc, captures := store.Scan(storage.ParseLinks(segment), nil, nil), store.Scan(storage.CDXRange(), nil, nil)
 	known := storage.NewFinder(store, storage.Crawldb())
+	unlinked := g.s.env.Sorter(nil) // key of linkdb → source
+	defer unlinked.Close()
 	defer func() { err = errors.Join(err, sc.Close(), captures.Close(), known.Close()) }()
 	var r storage.Record
 	for n := 0; sc.Next(); n++ {
@@ -158,14 +170,47 @@ func (g *purge) dropReplaced(segment uint32) (left bool, err error) {
 			continue
 		}
 		g.result.Parsed++
-		if err := errors.Join(links.Delete(sc.Key()), text.Delete(sc.Key())); err != nil {
+		err = addLinks(unlinked, segment, sc.Key(), sc.Value())
+		if err = errors.Join(err, links.Delete(sc.Key()), text.Delete(sc.Key())); err != nil {
 			return false, err
 		}
 	}
 	if err := sc.Err(); err != nil || links.Count() == 0 {
 		return left, err
 	}
+	if err := g.dropLinks(unlinked, ing); err != nil {
+		return false, fmt.Errorf("removing links of replaced versions: %w", err)
+	}
 	return left, ing.Commit()
+}
+
+// addLinks adds the rows of linkdb in which a parse record of a segment may have links.
+func addLinks(rows *storage.Sorter, segment uint32, key, parsed []byte) error {
+	var o storage.FetchOutcome
+	var links storage.OutlinkReader
+	if err := storage.ReadFetchOutcome(parsed, &o, &links); err != nil {
+		return fmt.Errorf("parse record %s: %w", key, err)
+	}
+	var row []byte
+	for links.Next() {
+		row = storage.AppendLinkdbKey(row[:0], links.Key(), segment)
+		if err := rows.Add(row, key); err != nil {
+			return fmt.Errorf("sorting links: %w", err)
+		}
+	}
+	return links.Err()
+}
+
+// dropLinks removes links of pages from linkdb.
+func (g *purge) dropLinks(rows *storage.Sorter, ing *storage.Ingestion) error {
+	run, err := rows.Sort()
+	if err != nil {
+		return fmt.Errorf("sorting links: %w", err)
+	}
+	defer run.Close()
+	removed, err := ing.RemoveInlinks(g.ctx, run, g.relinked)
+	g.result.Inlinks += removed
+	return err
 }
 
 // newestCapture returns the highest number of a segment with a capture of a URL.

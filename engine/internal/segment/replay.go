@@ -9,6 +9,7 @@ import (
 	"io"
 	"path/filepath"
 	"runtime"
+	"time"
 
 	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/warc"
@@ -19,10 +20,14 @@ import (
 // readAhead is the number of attempts read back from a WARC file that wait for each parser. A full queue stops reading.
 const readAhead = 32
 
-// readBack repairs the WARC files of w's segment and adds every attempt in them. each, if not nil, is called with the
-// key of every URL, from several goroutines. torn is the number of bytes that were cut off.
+// Each is called with every attempt that is read back from a segment: the key of its URL, the bytes that were received
+// for it, and how long it took. Several goroutines call it; the key is valid during the call.
+type Each func(key []byte, received int64, took time.Duration)
+
+// readBack repairs the WARC files of w's segment and adds every attempt in them. each may be nil. torn is the number of
+// bytes that were cut off.
 func (g *Segments) readBack(
-	ctx context.Context, w *Writer, each func(key []byte),
+	ctx context.Context, w *Writer, each Each,
 ) (files []warc.FileInfo, torn int64, err error) {
 	names, err := g.Files(w.seg.Number)
 	if err != nil {
@@ -30,7 +35,12 @@ func (g *Segments) readBack(
 	}
 	for _, name := range names {
 		path := g.env.Dir + "/" + name
-		size, removed, err := g.repair(path, w.seg.State)
+		var size, removed int64
+		if w.closed[name] { // mending it would read it once more
+			size, err = g.env.FS.Size(path)
+		} else {
+			size, removed, err = g.repair(path, w.seg.State)
+		}
 		if err != nil {
 			return nil, torn, err
 		}
@@ -76,7 +86,7 @@ func (g *Segments) repair(path string, state storage.SegmentState) (size, remove
 
 // readFile adds every attempt of one WARC file. It returns the number of readable records.
 func (g *Segments) readFile(
-	ctx context.Context, path string, size int64, w *Writer, each func(key []byte),
+	ctx context.Context, path string, size int64, w *Writer, each Each,
 ) (records int64, err error) {
 	f, err := g.env.FS.Open(path)
 	if err != nil {
@@ -103,6 +113,7 @@ func (g *Segments) readFile(
 		switch {
 		case err == nil:
 			records++
+			w.readRecord(rec.Date)
 		case errors.Is(err, io.EOF) || errors.Is(err, warc.ErrTorn):
 			return records, nil
 		default:
@@ -124,11 +135,24 @@ func (g *Segments) readFile(
 	return records, ctx.Err()
 }
 
+// readRecord notes when a record was written.
+func (w *Writer) readRecord(at time.Time) {
+	if at.IsZero() {
+		return
+	}
+	if w.began.IsZero() || at.Before(w.began) {
+		w.began = at
+	}
+	if at.After(w.ended) {
+		w.ended = at
+	}
+}
+
 // addAll adds attempts that were read back.
-func addAll(w *Writer, lane chan *Attempt, each func(key []byte)) error {
+func addAll(w *Writer, lane chan *Attempt, each Each) error {
 	var s Scratch
 	for a := range lane {
-		if w.left != nil && w.left(a.URL.AppendKey(nil)) {
+		if w.again != nil && w.again.Left != nil && w.again.Left(a.URL.AppendKey(nil)) {
 			if a.Response != nil {
 				a.Response.Release()
 			}
@@ -145,6 +169,7 @@ func addAll(w *Writer, lane chan *Attempt, each func(key []byte)) error {
 		if err := w.add(a, &s); err != nil {
 			return fmt.Errorf("%s: %w", a.URL, err)
 		}
+		received := a.received()
 		if a.Response != nil {
 			a.Response.Release()
 		}
@@ -152,7 +177,7 @@ func addAll(w *Writer, lane chan *Attempt, each func(key []byte)) error {
 		w.hashes = append(w.hashes, xxh3.Hash(s.key))
 		w.pendingMu.Unlock()
 		if each != nil {
-			each(s.key)
+			each(s.key, received, a.Took)
 		}
 	}
 	return nil

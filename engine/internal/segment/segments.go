@@ -4,6 +4,7 @@ package segment
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/seine-crawler/seine/storage"
@@ -36,10 +37,9 @@ func (s *Segments) number() (storage.Segment, error) {
 	return seg, s.env.Store.PutSegment(seg)
 }
 
-// Resume opens a segment that exists. It reads back what the WARC files hold and calls each, if not nil, with the key
-// of every URL in them, from several goroutines; the key is valid during the call. More is stored into new files. The
-// writer must end in Finish, Abandon or Close.
-func (s *Segments) Resume(ctx context.Context, seg storage.Segment, each func(key []byte)) (*Writer, error) {
+// Resume opens a segment that exists. It reads back what the WARC files hold and calls each, if not nil, with every
+// attempt in them. More is stored into new files. The writer must end in Finish, Abandon or Close.
+func (s *Segments) Resume(ctx context.Context, seg storage.Segment, each Each) (*Writer, error) {
 	w := s.newFetch(seg)
 	files, _, err := s.readBack(ctx, w, each)
 	if err != nil {
@@ -54,6 +54,48 @@ func (s *Segments) Resume(ctx context.Context, seg storage.Segment, each func(ke
 	return w, nil
 }
 
+// Costs calls each with every attempt in the WARC files of a segment that is open and that nobody writes. It changes
+// nothing. What cannot be read ends a file: Resume and Seal say what is wrong with it.
+func (s *Segments) Costs(ctx context.Context, number uint32, each Each) error {
+	names, err := s.Files(number)
+	for _, name := range names {
+		if err == nil {
+			err = s.costsOf(ctx, s.env.Dir+"/"+name, each)
+		}
+	}
+	return err
+}
+
+// costsOf is Costs for one file.
+func (s *Segments) costsOf(ctx context.Context, path string, each Each) error {
+	size, err := s.env.FS.Size(path)
+	if err != nil {
+		return err
+	}
+	f, err := s.env.FS.Open(path)
+	if err != nil {
+		return err
+	}
+	r := warc.NewReaderOptions(f, size, warc.ReaderOptions{File: path})
+	var key []byte
+	for ctx.Err() == nil {
+		rec, err := r.Next()
+		if err != nil {
+			break
+		}
+		a, ok, err := storedAttempt(rec)
+		if err != nil || !ok {
+			continue
+		}
+		key = a.URL.AppendKey(key[:0])
+		each(key, a.received(), a.Took)
+		if a.Response != nil {
+			a.Response.Release()
+		}
+	}
+	return errors.Join(ctx.Err(), f.Close())
+}
+
 // Seal makes the parse records of a segment from its WARC files and seals it. It may run again on a sealed segment that
 // was not updated yet, for example after a change of parser. The caller checks the state. After an error the segment is
 // as before, but torn tails of its files may be cut off.
@@ -61,20 +103,22 @@ func (s *Segments) Resume(ctx context.Context, seg storage.Segment, each func(ke
 // Pages that were stored without content cannot be parsed: of an open segment they are left out, so that they are due
 // again; for a sealed one the error is ErrNoContent.
 func (s *Segments) Seal(ctx context.Context, seg storage.Segment) (Sealed, error) {
-	return s.SealWithout(ctx, seg, nil)
+	return s.SealAgain(ctx, seg, nil)
 }
 
-// SealWithout is Seal that leaves out the URLs of which left, if not nil, says so. It calls left with their keys, from
-// several goroutines.
-func (s *Segments) SealWithout(
-	ctx context.Context, seg storage.Segment, left func(key []byte) bool,
-) (Sealed, error) {
+// SealAgain is Seal for a store that is made anew; nil is a segment that is sealed for the first time.
+func (s *Segments) SealAgain(ctx context.Context, seg storage.Segment, again *Again) (Sealed, error) {
 	w := s.newWriter(seg)
-	w.left = left
+	w.again = again
+	return s.sealFrom(ctx, w)
+}
+
+// sealFrom reads the segment of a new writer back, seals it and closes the writer.
+func (s *Segments) sealFrom(ctx context.Context, w *Writer) (Sealed, error) {
 	defer w.Close()
 	files, torn, err := s.readBack(ctx, w, nil)
 	if err != nil {
-		return Sealed{}, fmt.Errorf("parsing segment %d: %w", seg.Number, err)
+		return Sealed{}, fmt.Errorf("parsing segment %d: %w", w.seg.Number, err)
 	}
 	sealed, err := w.seal(ctx, files)
 	sealed.Torn = torn
@@ -85,7 +129,11 @@ func (s *Segments) SealWithout(
 func (s *Segments) newFetch(seg storage.Segment) *Writer {
 	w := s.newWriter(seg)
 	if s.env.ParseLater {
-		w.later = s.Seal
+		w.later = func(ctx context.Context, seg storage.Segment) (Sealed, error) {
+			again := s.newWriter(seg)
+			again.closed = w.closed
+			return s.sealFrom(ctx, again)
+		}
 	}
 	return w
 }

@@ -267,6 +267,7 @@ type watchedFS struct {
 	warc.FS
 	mu      sync.Mutex
 	open    map[string]int
+	read    int64                       // bytes
 	fail    func(op, name string) error // nil: nothing fails
 	reverse bool                        // lists names backwards
 }
@@ -333,7 +334,11 @@ func (f *watchedFile) ReadAt(p []byte, at int64) (int, error) {
 	if err := f.fs.check("read", f.name); err != nil {
 		return 0, err
 	}
-	return f.File.ReadAt(p, at)
+	n, err := f.File.ReadAt(p, at)
+	f.fs.mu.Lock()
+	defer f.fs.mu.Unlock()
+	f.fs.read += int64(n)
+	return n, err
 }
 
 func (f *watchedFile) Sync() error {

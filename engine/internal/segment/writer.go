@@ -3,6 +3,7 @@
 package segment
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -26,11 +27,13 @@ type Writer struct {
 	seg     storage.Segment
 	warc    *warc.Writer    // nil while a segment is only read back
 	earlier []warc.FileInfo // files that Resume read back
+	closed  map[string]bool // names of files that this process mended or closed: they are sound
 	lost    atomic.Int64    // pages read back that have no content
 	// later, if not nil, parses and seals the segment at the end: Segments.Seal. Then nothing is parsed before.
 	later func(context.Context, storage.Segment) (Sealed, error)
-	// left, if not nil, says which URLs are left out when a segment is read back.
-	left func(key []byte) bool
+	again *Again // nil: this segment was never sealed before
+	// When the first and the last record that was read back were written.
+	began, ended time.Time
 
 	pendingMu sync.Mutex
 	pending   []Stored // appended to the WARC since the last sync
@@ -43,6 +46,7 @@ type Writer struct {
 	links, text, cdx *storage.Sorter
 	counts           Counts
 	linkCount        uint64
+	first            int64 // time of the first outcome, ms since 1970; 0: there is none
 	held             int64 // bytes in the sorters
 }
 
@@ -158,6 +162,9 @@ func (w *Writer) add(a *Attempt, s *Scratch) error {
 	w.held += int64(3*len(s.key) + len(s.links) + len(s.body))
 	w.linkCount += uint64(len(o.Outlinks))
 	w.counts.Add(o)
+	if w.first == 0 || o.Time < w.first {
+		w.first = o.Time
+	}
 	return nil
 }
 
@@ -207,10 +214,34 @@ func (w *Writer) Finish(ctx context.Context) (Sealed, error) {
 	if err != nil {
 		return Sealed{}, err
 	}
+	files = append(w.earlier, files...)
 	if w.later != nil {
+		w.closed = map[string]bool{}
+		for _, f := range files {
+			w.closed[f.Name] = true
+		}
 		return w.later(ctx, w.seg)
 	}
-	return w.seal(ctx, append(w.earlier, files...))
+	return w.seal(ctx, files)
+}
+
+// NoteFetched writes into the record of the open segment what was fetched, because its fetch has come to an end: it
+// waits to be parsed. Everything must be synced.
+func (w *Writer) NoteFetched() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	seg := w.seg
+	seg.Counts = w.segmentCounts()
+	return w.s.env.Store.PutSegment(seg)
+}
+
+// segmentCounts are the counts for the record of the segment. w.mu is held.
+func (w *Writer) segmentCounts() storage.SegmentCounts {
+	c := &w.counts
+	return storage.SegmentCounts{
+		Generated: w.seg.Counts.Generated, Fetched: c.Fetched, Failed: c.Failed, Redirected: c.Redirected,
+		Gone: c.Gone, NotModified: c.NotModified, RobotsDenied: c.RobotsDenied, Links: w.linkCount, Bytes: c.Bytes,
+	}
 }
 
 // Abandon closes the WARC and seals nothing. It is for the end after a failure, of the disk perhaps: what was stored is
@@ -287,14 +318,20 @@ func (w *Writer) seal(ctx context.Context, files []warc.FileInfo) (Sealed, error
 func (w *Writer) sealedSegment(files []warc.FileInfo) storage.Segment {
 	seg := w.seg
 	seg.State, seg.Sealed, seg.WARC = storage.SegmentSealed, w.s.env.Now(), nil
+	if w.again != nil {
+		seg.Sealed = cmp.Or(w.again.Sealed, w.ended, seg.Sealed)
+	}
+	// A request may have begun under the segment before, and the store may have lost a segment that is read back.
+	if w.first != 0 && w.first < seg.Created.UnixMilli() {
+		seg.Created = time.UnixMilli(w.first).UTC()
+	}
+	if !w.began.IsZero() && w.began.Before(seg.Created) {
+		seg.Created = w.began
+	}
 	for _, f := range files {
 		seg.WARC = append(seg.WARC, storage.WARCFile{Name: f.Name, Size: f.Size, Records: uint64(f.Records)})
 	}
-	c := &w.counts
-	seg.Counts = storage.SegmentCounts{
-		Generated: seg.Counts.Generated, Fetched: c.Fetched, Failed: c.Failed, Redirected: c.Redirected, Gone: c.Gone,
-		NotModified: c.NotModified, RobotsDenied: c.RobotsDenied, Links: w.linkCount, Bytes: c.Bytes,
-	}
+	seg.Counts = w.segmentCounts()
 	return seg
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/zeebo/xxh3"
 
+	"github.com/seine-crawler/seine/engine/fetch"
 	"github.com/seine-crawler/seine/engine/internal/segment"
 	"github.com/seine-crawler/seine/storage"
 )
@@ -87,20 +88,27 @@ func TestSync(t *testing.T) {
 func TestResume(t *testing.T) {
 	w := newWorld(t)
 	open := w.create()
-	w.storeAll(open, page(t, "http://a.example/"), failed(t, "http://b.example/", "refused"))
+	a, b := page(t, "http://a.example/"), failed(t, "http://b.example/", "refused")
+	a.Response.Received, a.Took, b.Received, b.Took = 4711, 3*time.Second, 12, 20*time.Millisecond
+	w.storeAll(open, a, b)
 	w.must(open.KeepRobots(parseURL(t, "http://a.example/robots.txt"), page(t, "http://a.example/robots.txt").Response))
 	w.must(open.Abandon())
 	var mu sync.Mutex
 	var seen []string
-	open, err := w.Resume(ctx, w.record(1), func(key []byte) {
+	costs := map[string]string{}
+	open, err := w.Resume(ctx, w.record(1), func(key []byte, received int64, took time.Duration) {
 		mu.Lock()
 		seen = append(seen, string(key))
+		costs[string(key)] = fmt.Sprintf("%d bytes in %s", received, took)
 		mu.Unlock()
 	})
 	w.must(err)
 	slices.Sort(seen)
 	if !slices.Equal(seen, []string{"example,a,)/ http", "example,b,)/ http"}) {
 		t.Errorf("each was called with %q", seen)
+	}
+	if costs[seen[0]] != "4711 bytes in 3s" || costs[seen[1]] != "12 bytes in 20ms" {
+		t.Errorf("%q", costs)
 	}
 	if size := open.Size(); size.Pages != 2 {
 		t.Errorf("%+v", size)
@@ -139,7 +147,7 @@ func TestLaterOutcome(t *testing.T) {
 	open := w.create()
 	w.storeAll(open, page(t, "http://a.example/"))
 	w.must(open.Abandon())
-	open, err := w.Resume(ctx, w.record(1), func([]byte) {})
+	open, err := w.Resume(ctx, w.record(1), func([]byte, int64, time.Duration) {})
 	w.must(err)
 	w.storeAll(open, failed(t, "http://a.example/", "refused"))
 	_, err = open.Finish(ctx)
@@ -245,7 +253,7 @@ func seal(w *world) error {
 }
 
 func resume(w *world) error {
-	open, err := w.Resume(ctx, w.record(1), func([]byte) {})
+	open, err := w.Resume(ctx, w.record(1), func([]byte, int64, time.Duration) {})
 	if err != nil {
 		return err
 	}
@@ -365,7 +373,7 @@ func TestCounts(t *testing.T) {
 	} {
 		c.Add(&o)
 	}
-	want := "{Fetched:1 Failed:4 Gone:1 NotModified:1 Redirected:2 RobotsDenied:1 Bytes:15 " +
+	want := "{Fetched:1 Failed:4 Gone:1 NotModified:1 Redirected:2 RobotsDenied:1 CrawlDelay:0 Bytes:15 " +
 		"Replayed:0 Failures:map[http_404:1 http_503:2 refused:1]}"
 	if got := fmt.Sprintf("%+v", c); got != want || c.Attempts() != 9 {
 		t.Errorf("%s, %d attempts", got, c.Attempts())
@@ -377,5 +385,21 @@ func TestCounts(t *testing.T) {
 	}
 	if sum := (segment.Counts{}).Plus(c); sum.Failures["http_503"] != 2 || fmt.Sprintf("%+v", sum) != want {
 		t.Errorf("%+v", sum)
+	}
+}
+
+// TestSpan: a segment's times include that of a request which began under the segment before: by them the outcome of a
+// URL is found.
+func TestSpan(t *testing.T) {
+	w := newWorld(t)
+	open := w.create()
+	early := failed(t, "http://a.example/", fetch.FailDNS)
+	early.At = start.Add(-3 * time.Second)
+	w.storeAll(open, page(t, "http://b.example/"), early)
+	_, err := open.Finish(context.Background())
+	w.must(err)
+	seg := w.record(open.Number())
+	if !seg.Created.Equal(early.At) {
+		t.Errorf("created at %s", seg.Created)
 	}
 }

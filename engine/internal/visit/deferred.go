@@ -136,6 +136,7 @@ type robotsAnswer struct {
 	next     urlkey.URL // target of a redirect; zero: it is none
 	received int64      // bytes
 	broken   bool       // there was no answer because a kept connection was closed
+	cutOff   bool       // it was cut off because other bodies needed its memory, so it says nothing
 	noFiles  error      // there was no request because no more files can be opened; nil: there was
 	reason   reason     // why there is no usable answer
 }

@@ -37,8 +37,8 @@ type desk struct {
 	filesLacked sync.Once // a warning
 }
 
-// store appends an attempt to the open segment.
-func (d *desk) store(a *segment.Attempt) (fetched bool, err error) {
+// store appends an attempt at a URL of a host to the open segment.
+func (d *desk) store(a *segment.Attempt, host urlkey.HostKey) (fetched bool, err error) {
 	d.storing.Add(1)
 	defer d.storing.Add(-1)
 	s := d.hosts.slots.take()
@@ -46,8 +46,10 @@ func (d *desk) store(a *segment.Attempt) (fetched bool, err error) {
 	if a.Response != nil {
 		defer a.Response.DropContent()
 	}
+	bytes := a.Add(d.source.unseen.takeLoose(host))
 	d.segMu.RLock()
 	status, err := d.seg.Store(a, s)
+	d.source.unseen.stored(host, d.seg.Number(), frontier.Cost{URLs: 1, Bytes: bytes, Time: a.Took})
 	d.segMu.RUnlock()
 	if err == nil && d.env.Page != nil {
 		d.env.Page(a, s)

@@ -24,7 +24,7 @@ type flight struct {
 	since   time.Time       // when the request began, that for robots.txt included
 	late    bool            // the visit counts for an extra fetcher: see frontier.Slow
 	slowCut bool            // the request was cut off because it is slow
-	waiting bool            // for memory, which is not the host's fault
+	waiting bool            // for memory or a connection, which is not the host's fault
 }
 
 // begin notes a request and returns its context.
@@ -57,7 +57,7 @@ func (t *flight) leave() {
 	t.url, t.visit, t.late = urlkey.URL{}, nil, false
 }
 
-// waits notes that the request begins, or no longer has, to wait for memory. Its time begins anew then.
+// waits notes that the request begins, or no longer has, to wait for memory or a connection. Its time begins anew then.
 func (t *flight) waits(waiting bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

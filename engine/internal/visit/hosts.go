@@ -251,6 +251,10 @@ func (h *Hosts) Remember(host urlkey.HostKey, s frontier.HostState) {
 		return
 	}
 	h.change(host, func(f *storage.HostFacts) {
+		if s.Forgiven {
+			f.NextFetch, f.Failures, f.Sleeps = s.NotBefore.UnixMilli(), 0, max(f.Sleeps, 1)-1
+			return
+		}
 		f.NextFetch, f.Failures, f.Sleeps = s.NotBefore.UnixMilli(), uint16(s.Failures), uint16(s.Sleeps)
 		f.Throttles, f.ResponseMS = uint16(s.Throttles), clampMS(s.ResponseTime)
 	})
@@ -302,6 +306,14 @@ func (h *Hosts) Sitemaps() []urlkey.Key { return h.sitemaps.take() }
 
 // Troubles returns why hosts give nothing, the reason with the most hosts first. Any goroutine may call it.
 func (h *Hosts) Troubles() []Trouble { return h.troubles.list() }
+
+// ForgetRefused begins a run: the hosts that the settings forbade to reach in an earlier one are not counted in this
+// one until it comes to them. Any goroutine may call it.
+func (h *Hosts) ForgetRefused() { h.troubles.forgetRefused() }
+
+// RefusedHere returns the number of hosts that the crawl's own settings forbid to reach, as far as the run came to
+// them. Any goroutine may call it.
+func (h *Hosts) RefusedHere() int { return int(h.troubles.refused.Load()) }
 
 // TroubleOf returns why a host gives nothing; Hosts is 0 if nothing is known. Any goroutine may call it.
 func (h *Hosts) TroubleOf(host urlkey.HostKey) (t Trouble) {

@@ -287,7 +287,7 @@ func TestRecall(t *testing.T) {
 		source := NewSource(h, newList(w, "http://a.example/").supply())
 		r, err := source.Refill(context.Background(), a, 10)
 		if err != nil || !r.NotBefore.Equal(at) || r.Failures != 3 || r.Sleeps != 2 ||
-			r.Throttles != 4 || len(r.URLs) != 1 ||
+			r.Throttles != 4 || len(r.URLs) != 0 || // it sleeps
 			r.ResponseTime != 1500*time.Millisecond || r.CrawlDelay != 7*time.Second {
 			t.Errorf("%+v, %v", r, err)
 		}
@@ -297,6 +297,56 @@ func TestRecall(t *testing.T) {
 		if r := w.recalled(h, w.host("new.example")); r.Failures != 0 || !r.NotBefore.IsZero() {
 			t.Errorf("%+v", r)
 		}
+	}
+	w.pass(2 * time.Hour)
+	r, err := NewSource(h, newList(w, "http://a.example/").supply()).Refill(context.Background(), a, 10)
+	if err != nil || len(r.URLs) != 1 || r.Sleeps != 2 {
+		t.Errorf("when it has slept: %+v, %v", r, err)
+	}
+	h.Remember(a, frontier.HostState{NotBefore: w.now(), Forgiven: true})
+	if r := w.recalled(h, a); r.NotBefore.After(w.now()) || r.Failures != 0 || r.Sleeps != 1 || r.Throttles != 4 ||
+		r.ResponseTime != 1500*time.Millisecond {
+		t.Errorf("when the sleep is taken back: %+v", r)
+	}
+}
+
+// TestKeeps: what get returns may leave the memory before the request for its robots.txt is noted; then it comes back
+// and what is learned of it is found, unless another took its place. What was just loaded stays in a full memory.
+func TestKeeps(t *testing.T) {
+	w := newWorld(t, admission.Options{})
+	h := w.small(16)
+	key := func(i int) urlkey.HostKey { return authorityKey(w.url(fmt.Sprintf("http://h%d.example/", i))) }
+	a, err := h.get(key(0))
+	w.must(err)
+	for i := 1; h.peek(key(0)) != nil; i++ {
+		_, err := h.get(key(i))
+		w.must(err)
+	}
+	if !h.keeps(a) || h.peek(key(0)) != a {
+		t.Error("it left the memory before the request and does not come back")
+	}
+	for i := 1; h.peek(key(0)) != nil; i++ {
+		_, err := h.get(key(i))
+		w.must(err)
+	}
+	other, err := h.get(key(0))
+	w.must(err)
+	if other == a || h.keeps(a) || h.peek(key(0)) != other {
+		t.Error("another took its place, and it comes back")
+	}
+	sum := int64(0)
+	for el := h.lru.Front(); el != nil; el = el.Next() {
+		sum += el.Value.(*authority).weight
+	}
+	if sum != h.bytes.Load() || len(h.by) != h.lru.Len() {
+		t.Errorf("%d bytes in memory, %d are counted; %d by name, %d in order",
+			sum, h.bytes.Load(), len(h.by), h.lru.Len())
+	}
+	h.most = 1 // however little the memory holds
+	loaded, err := h.get(key(999))
+	w.must(err)
+	if h.peek(key(999)) != loaded || h.lru.Len() != 1 {
+		t.Errorf("what was loaded does not stay, %d do", h.lru.Len())
 	}
 }
 

@@ -39,6 +39,8 @@ const (
 	// counts as unreachable. deferredPoll is the pause between two visits of the host that waits for it.
 	deferredPatience = 2 * time.Minute
 	deferredPoll     = 100 * time.Millisecond
+	// cutOffRest is how long a host waits whose robots.txt was cut off for others' memory more than once in a row.
+	cutOffRest = 30 * time.Second
 	// filesWait is how long a host waits when no more files could be opened to request something from it.
 	filesWait = time.Second
 	// aloneDelayMax caps the Crawl-delay that MayFetch returns.
@@ -53,6 +55,9 @@ const (
 
 	// troublesMax is the number of hosts in trouble that are remembered with the reason. Others only count as failing.
 	troublesMax = 10_000
+
+	// looseMax is the number of hosts whose bytes without an outcome are remembered until they have one.
+	looseMax = 100_000
 
 	// priorityBits: a host whose best URL has a score of 2^priorityBits has the highest priority.
 	priorityBits = 12

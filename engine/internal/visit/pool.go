@@ -255,9 +255,14 @@ func (p *Pool) Finish(ctx context.Context, seg *segment.Writer) (segment.Sealed,
 	return seg.Finish(ctx)
 }
 
-// Leave closes a segment that is parsed later: it stays open, with everything that was stored. It comes after Stop.
-func (p *Pool) Leave(seg *segment.Writer) error {
-	return errors.Join(p.Sync(seg), p.hosts.Flush(), seg.Abandon())
+// Leave closes a segment that is parsed or fetched on later: it stays open, with everything that was stored. whole says
+// that of its fetchlist nothing is left that can be fetched now. It comes after Stop.
+func (p *Pool) Leave(seg *segment.Writer, whole bool) error {
+	err := errors.Join(p.Sync(seg), p.hosts.Flush())
+	if err == nil && whole {
+		err = seg.NoteFetched()
+	}
+	return errors.Join(err, seg.Abandon())
 }
 
 // Abandon syncs and closes the open segment without sealing it. It comes after Stop.

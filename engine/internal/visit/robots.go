@@ -28,6 +28,7 @@ type robotsState struct {
 	reason     reason        // of unreach; zero: it was found by an earlier process
 	start, end time.Time     // of the request
 	received   int64         // bytes, by the request
+	rest       time.Duration // of broken: the least time until then
 	noFiles    error         // nothing was requested because no more files can be opened; nil: it was
 }
 
@@ -97,7 +98,10 @@ func (h *Hosts) robots(ctx context.Context, u urlkey.URL, ways robotsWays) (robo
 	if state.noFiles = answer.noFiles; state.noFiles != nil {
 		return state, nil
 	}
-	if state.broken = answer.broken && !a.broken; state.broken {
+	if state.broken = answer.cutOff || answer.broken && !a.broken; state.broken {
+		if a.broken {
+			state.rest = cutOffRest
+		}
 		a.broken = true
 		return state, nil
 	}
@@ -230,7 +234,7 @@ func (h *Hosts) ask(ctx context.Context, req *fetch.Request, keep keepFunc) robo
 
 func (h *Hosts) answer(at urlkey.URL, resp *fetch.Response, keep keepFunc) (a robotsAnswer) {
 	a.reason = reason{failure: resp.Failure, robots: resp.Status}
-	a.received, a.broken = resp.Received, resp.Failure == fetch.FailStale || resp.CutOff
+	a.received, a.broken, a.cutOff = resp.Received, resp.Failure == fetch.FailStale, resp.CutOff
 	if resp.Failure == fetch.FailFiles {
 		a.noFiles = resp.Err
 	}
@@ -291,7 +295,7 @@ var ErrRobots = errors.New("robots.txt does not allow it")
 
 // MayFetch decides by robots.txt about one URL, outside any run, and returns how long the caller must wait before it
 // requests the URL. It follows redirects itself, each after the delay of its host. The error wraps ErrRobots, or is of
-// ctx or of the store.
+// ctx or of the store. Where robots.txt is unreachable, TroubleOf says why.
 func (h *Hosts) MayFetch(ctx context.Context, u urlkey.URL) (wait time.Duration, err error) {
 	keep := func(urlkey.URL, *fetch.Response) error { return nil }
 	follow := func(to urlkey.URL) *deferredRobots { return h.followAlone(ctx, to, keep) }
@@ -306,11 +310,14 @@ func (h *Hosts) MayFetch(ctx context.Context, u urlkey.URL) (wait time.Duration,
 	switch {
 	case err != nil:
 		return 0, err
+	case state.broken:
+		return 0, fmt.Errorf("robots.txt of %s was cut off for lack of memory: try again", u)
 	case state.noFiles != nil:
 		return 0, fmt.Errorf("robots.txt of %s: %w", u, state.noFiles)
 	case ctx.Err() != nil:
 		return 0, ctx.Err()
 	case state.unreach > 0:
+		h.troubles.note(u.HostKey(), state.reason)
 		return 0, fmt.Errorf("%s: %w: robots.txt is unreachable, so nothing of the host may be fetched", u, ErrRobots)
 	}
 	switch Denied(state.rules, u, h.env.MaxCrawlDelay) {
@@ -360,7 +367,7 @@ func (h *Hosts) followAlone(ctx context.Context, to urlkey.URL, keep keepFunc) *
 			return nil
 		}
 		answer := h.ask(ctx, h.request(to, robotsBodyMax), keep)
-		if answer.broken && rest(ctx, h.delayOf(host)) {
+		if (answer.broken || answer.cutOff) && rest(ctx, h.delayOf(host)) {
 			answer = h.ask(ctx, h.request(to, robotsBodyMax), keep)
 		}
 		if answer.next.IsZero() {

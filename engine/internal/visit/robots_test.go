@@ -499,8 +499,8 @@ func TestSitemaps(t *testing.T) {
 	}
 }
 
-// TestRobotsCutOff: a robots.txt that was cut off because other bodies needed its memory says nothing. It is requested
-// again, once.
+// TestRobotsCutOff: a robots.txt that was cut off because other bodies needed its memory says nothing, however often.
+// It is requested again, from the second time on after a rest.
 func TestRobotsCutOff(t *testing.T) {
 	w := newWorld(t, admission.Options{})
 	h := NewHosts(w.env)
@@ -510,15 +510,41 @@ func TestRobotsCutOff(t *testing.T) {
 		resp.Truncated, resp.CutOff = "time", true
 		return resp
 	})
+	for i := range 3 {
+		s, err := h.robots(context.Background(), u, noWays)
+		w.must(err)
+		if !s.broken || s.unreach != 0 || (s.rest > 0) != (i > 0) {
+			t.Errorf("time %d: %+v", i, s)
+		}
+	}
+	if _, err := h.MayFetch(context.Background(), u); err == nil || errors.Is(err, ErrRobots) {
+		t.Errorf("MayFetch: %v", err)
+	}
+	w.web.set("http://a.example/robots.txt", robotsTxt(disallowNo))
 	s, err := h.robots(context.Background(), u, noWays)
 	w.must(err)
-	if !s.broken || s.unreach != 0 {
-		t.Errorf("the first time: %+v", s)
+	if s.broken || s.unreach != 0 || !s.rules.Allowed("/yes") || s.rules.Allowed("/no") {
+		t.Errorf("in full: %+v", s)
 	}
-	s, err = h.robots(context.Background(), u, noWays)
-	w.must(err)
-	if s.broken || s.unreach == 0 || s.rules.Allowed("/yes") {
-		t.Errorf("the second time: %+v", s)
+}
+
+// TestDeferredCutOff is the same for a robots.txt that was redirected.
+func TestDeferredCutOff(t *testing.T) {
+	w := newWorld(t, admission.Options{})
+	w.web.set("http://a.example/robots.txt", moved("http://b.example/rules"))
+	w.web.set("http://a.example/yes", html("page"))
+	cuts := 0
+	w.web.set("http://b.example/robots.txt", robotsTxt(""))
+	w.web.set("http://b.example/rules", func(ctx context.Context, r *fetch.Request) *fetch.Response {
+		resp := robotsTxt(disallowNo)(ctx, r)
+		if cuts++; cuts < 3 {
+			resp.Truncated, resp.CutOff = "time", true
+		}
+		return resp
+	})
+	r := w.start(NewHosts(w.env), newList(w, "http://a.example/yes", "http://a.example/no"), 1, Limits{})
+	if c := r.finished(); c.Fetched != 1 || c.RobotsDenied != 1 || cuts != 3 {
+		t.Errorf("%+v after %d requests", c, cuts)
 	}
 }
 

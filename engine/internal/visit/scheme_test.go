@@ -92,7 +92,13 @@ func TestTroubles(t *testing.T) {
 	list := newList(w, "http://a.example/", "http://b.example/", "http://c.example/", "http://d.example/",
 		"http://e.example/")
 	r := w.start(h, list, 2, Limits{})
-	w.until("all hosts", func() bool { return len(h.Troubles()) == 3 && w.web.count("http://e.example/") > 0 })
+	w.until("all hosts", func() bool {
+		hosts := 0
+		for _, x := range h.Troubles() {
+			hosts += x.Hosts
+		}
+		return hosts == 4 && w.web.count("http://e.example/") > 0
+	})
 	r.Stop()
 	got := h.Troubles()
 	want := []Trouble{
@@ -117,7 +123,8 @@ func TestTroubles(t *testing.T) {
 	}
 }
 
-// TestRefusedHere: what only the crawl's settings refuse is not held against the host by the next process.
+// TestRefusedHere: what only the crawl's settings refuse is not held against the host by the next process, and the next
+// run does not count it before it comes to the host.
 func TestRefusedHere(t *testing.T) {
 	w := newWorld(t, admission.Options{})
 	const page = "http://10.0.0.1/"
@@ -128,6 +135,12 @@ func TestRefusedHere(t *testing.T) {
 	w.until("the refusal", func() bool { return r.front.Stats().Asleep == 1 })
 	r.finished()
 	w.must(h.Flush())
+	if n := h.RefusedHere(); n != 1 {
+		t.Errorf("%d hosts are refused", n)
+	}
+	if h.ForgetRefused(); h.RefusedHere() != 0 || len(h.Troubles()) != 0 {
+		t.Errorf("a run begins with %d refused hosts: %v", h.RefusedHere(), h.Troubles())
+	}
 
 	w.web.set(page+"robots.txt", status(404)) // with --allow-private
 	r = w.start(NewHosts(w.env), newList(w, page), 2, Limits{})

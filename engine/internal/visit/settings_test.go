@@ -3,6 +3,8 @@
 package visit
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -38,5 +40,34 @@ func TestRequestSettings(t *testing.T) {
 	}
 	if got := h.agentOf(authorityKey(w.url("http://a.example/"))); got != string(w.host("a.example")) {
 		t.Errorf("agent of %q", got)
+	}
+}
+
+// TestPerHost: a host has as many requests at once as its settings allow, and others have one.
+func TestPerHost(t *testing.T) {
+	table, err := policy.NewHostTable(map[string]policy.HostSettings{"own.example": {PerHost: 3}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, admission.Options{Hosts: table})
+	l := newList(w)
+	let := make(chan struct{})
+	for _, host := range []string{"own", "other"} {
+		for i := range 100 { // more than the URLs of three visits without a delay
+			u := fmt.Sprintf("http://%s.example/%d", host, i)
+			w.web.set(u, stuck(let, html("page")))
+			l.add(Choice{Key: w.url(u).Key(), Score: 1})
+		}
+	}
+	r := w.start(NewHosts(w.env), l, 8, Limits{})
+	w.until("four requests at once", func() bool { return w.web.inFlight() == 4 })
+	close(let)
+	if c := r.finished(); c.Fetched != 200 || w.web.most != 4 {
+		t.Errorf("%d requests at once, %+v", w.web.most, c)
+	}
+	for _, u := range w.web.rude {
+		if !strings.HasPrefix(u, "http://own.example/") {
+			t.Errorf("%s is requested beside another URL of its host", u)
+		}
 	}
 }

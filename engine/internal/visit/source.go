@@ -32,6 +32,7 @@ type Source struct {
 	broken map[uint64]struct{} // those of handed whose request broke off with its kept connection, once
 
 	deferred deferrals
+	unseen   unseen
 
 	cursorMu sync.Mutex
 	cursor   urlkey.HostKey // where the next call of Hosts begins
@@ -46,14 +47,18 @@ const (
 
 // NewSource returns a source of what the supply offers.
 func NewSource(h *Hosts, supply Supply) *Source {
-	return &Source{h: h, supply: supply, handed: map[uint64]struct{}{}, broken: map[uint64]struct{}{}}
+	return &Source{h: h, supply: supply, handed: map[uint64]struct{}{}, broken: map[uint64]struct{}{},
+		unseen: unseen{admission: h.env.Admission}}
 }
 
 // Refill implements frontier.Source. After an error nothing is handed out.
 func (s *Source) Refill(ctx context.Context, host urlkey.HostKey, limit int) (frontier.Refill, error) {
 	out := frontier.Refill{Addr: s.address(ctx, host)}
 	if set := s.h.env.Admission.HostSettings(host); set != nil {
-		out.Delay = set.Delay
+		out.Delay, out.PerHost = set.Delay, set.PerHost
+	}
+	if err := s.h.recall(host, &out); err != nil {
+		return out, err
 	}
 	if busy := s.h.env.Busy; busy != nil {
 		defer busy()()
@@ -62,6 +67,13 @@ func (s *Source) Refill(ctx context.Context, host urlkey.HostKey, limit int) (fr
 	defer s.mu.RUnlock()
 	snap := s.h.env.Store.Snapshot()
 	defer snap.Close()
+	// A sleeping host too has budgets: that of its domain holds for the domain's other hosts in the frontier.
+	if err := s.budget(snap, host, &out); err != nil {
+		return out, err
+	}
+	if out.Sleeps > 0 && out.NotBefore.After(s.h.env.Now()) {
+		return out, nil // it sleeps, so its URLs would come back at once
+	}
 	chosen, err := s.supply.Choose(snap, host, limit, s.taken)
 	if err != nil {
 		return out, err
@@ -73,12 +85,6 @@ func (s *Source) Refill(ctx context.Context, host urlkey.HostKey, limit int) (fr
 	if len(chosen.URLs) > 0 {
 		out.Priority = priority(chosen.URLs[0].Score)
 	}
-	if err := s.budget(host, &out); err != nil {
-		return out, err
-	}
-	if err := s.h.recall(host, &out); err != nil {
-		return out, err
-	}
 	out.URLs = s.hand(host, chosen.URLs)
 	return out, nil
 }
@@ -88,18 +94,24 @@ func priority(score float64) float32 {
 	return float32(min(math.Log2(1+score)/priorityBits, 1))
 }
 
-// budget tells the frontier what a host and its domain may cost.
-func (s *Source) budget(host urlkey.HostKey, r *frontier.Refill) error {
-	a := s.h.env.Admission
-	b, err := a.HostBudget(host)
+// budget tells the frontier what a host and its domain may cost, and have cost so far.
+func (s *Source) budget(snap *storage.Snapshot, host urlkey.HostKey, r *frontier.Refill) error {
+	a, domain := s.h.env.Admission, host.DomainKey()
+	b, err := a.HostBudgetIn(snap, host)
 	if err != nil {
 		return err
 	}
 	r.HostLimit, r.HostUsed = cost(b.Limit), cost(b.Used)
-	if b, err = a.DomainBudget(host.DomainKey()); err != nil {
+	ofHost, ofDomain, stale, err := s.unseen.of(snap, host, domain)
+	if err != nil {
+		return err
+	}
+	if b, err = a.DomainBudgetIn(snap, domain, stale); err != nil {
 		return err
 	}
 	r.DomainLimit, r.DomainUsed = cost(b.Limit), cost(b.Used)
+	r.HostUsed.Add(ofHost)
+	r.DomainUsed.Add(ofDomain)
 	return nil
 }
 
@@ -149,18 +161,26 @@ func (s *Source) taken(key []byte) bool {
 	return ok
 }
 
-// Take notes a URL, by its key, as handed out.
-func (s *Source) Take(key []byte) {
+// Take notes a URL, by its key, as handed out. Its outcome, of that cost, is in a segment that updatedb has not seen.
+func (s *Source) Take(key []byte, segment uint32, cost frontier.Cost) {
+	s.Spent(key, segment, cost)
 	s.handMu.Lock()
 	s.handed[xxh3.Hash(key)] = struct{}{}
 	s.handMu.Unlock()
 }
 
-// Forget lets URLs, by the hashes of their keys, be handed out again when crawldb says that they are due. Their
-// outcomes must be committed. It waits for refills under way.
-func (s *Source) Forget(hashes []uint64) {
+// Spent notes what an attempt at a URL, by its key, has cost that is in an earlier segment which updatedb has not seen.
+// It may be handed out.
+func (s *Source) Spent(key []byte, segment uint32, cost frontier.Cost) {
+	s.unseen.add(urlkey.HostKey(urlkey.HostKeyOf(key)), 0, segment, cost)
+}
+
+// Forget lets the URLs of a segment, by the hashes of their keys, be handed out again when crawldb says that they are
+// due. Their outcomes must be committed. It waits for refills under way.
+func (s *Source) Forget(segment uint32, hashes []uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.unseen.forget(segment)
 	s.handMu.Lock()
 	defer s.handMu.Unlock()
 	for _, h := range hashes {

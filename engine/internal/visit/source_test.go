@@ -82,11 +82,11 @@ func TestRefill(t *testing.T) {
 	if again := refill("own.example", 2); len(again.URLs) != 1 || again.URLs[0] != r.URLs[0] {
 		t.Errorf("after the release: %+v", again.URLs)
 	}
-	s.Forget([]uint64{xxh3.HashString(string(w.url("https://own.example/1?q").Key()))})
+	s.Forget(1, []uint64{xxh3.HashString(string(w.url("https://own.example/1?q").Key()))})
 	if again := refill("own.example", 2); len(again.URLs) != 1 || again.URLs[0] != r.URLs[1] {
 		t.Errorf("after the update: %+v", again.URLs)
 	}
-	s.Take([]byte(w.url("http://fast.example/").Key()))
+	s.Take([]byte(w.url("http://fast.example/").Key()), 1, frontier.Cost{URLs: 1})
 	if r := refill("fast.example", 2); len(r.URLs) != 0 || r.Delay != -1 || r.Addr.IsValid() {
 		t.Errorf("%+v", r)
 	}
@@ -284,7 +284,7 @@ func TestHandedOnce(t *testing.T) {
 				hashes = append(hashes, xxh3.HashString(string(k)))
 			}
 			mu.Unlock()
-			s.Forget(hashes)
+			s.Forget(1, hashes)
 			left.Add(-int64(len(keys)))
 		}
 	})

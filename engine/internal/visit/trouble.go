@@ -4,6 +4,7 @@ package visit
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -28,6 +29,9 @@ type reason struct {
 	robots  int
 }
 
+// RefusedHere reports whether the crawl's own settings forbid to reach the hosts: no wait changes that.
+func (t *Trouble) RefusedHere() bool { return refusedHere(t.Failure) }
+
 // refusedHere reports whether the crawl's own settings forbid to reach a host, not the host. Another process may have
 // other settings, so nothing of it is kept in hostdb.
 func refusedHere(f fetch.Failure) bool {
@@ -39,6 +43,8 @@ type troubles struct {
 	some atomic.Bool // there may be one; most crawls have none, and then an answer costs nothing here
 	mu   sync.Mutex
 	by   map[urlkey.HostKey]reason
+
+	refused atomic.Int64 // of by, those that the crawl's own settings forbid to reach
 }
 
 // note replaces what is known of a host.
@@ -48,10 +54,28 @@ func (t *troubles) note(host urlkey.HostKey, r reason) {
 	if t.by == nil {
 		t.by = map[urlkey.HostKey]reason{}
 	}
-	if _, known := t.by[host]; known || len(t.by) < troublesMax {
+	if old, known := t.by[host]; known || len(t.by) < troublesMax {
 		t.by[host] = r
 		t.some.Store(true)
+		t.count(old, -1)
+		t.count(r, 1)
 	}
+}
+
+// count changes the number of refused hosts if r is a refusal. mu is held.
+func (t *troubles) count(r reason, by int64) {
+	if refusedHere(r.failure) {
+		t.refused.Add(by)
+	}
+}
+
+// forgetRefused forgets the hosts that the crawl's own settings forbid to reach.
+func (t *troubles) forgetRefused() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	maps.DeleteFunc(t.by, func(_ urlkey.HostKey, r reason) bool { return refusedHere(r.failure) })
+	t.refused.Store(0)
+	t.some.Store(len(t.by) > 0)
 }
 
 // answered forgets the trouble of a host.
@@ -61,6 +85,7 @@ func (t *troubles) answered(host urlkey.HostKey) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.count(t.by[host], -1)
 	delete(t.by, host)
 	t.some.Store(len(t.by) > 0)
 }

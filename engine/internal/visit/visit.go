@@ -24,7 +24,9 @@ type visit struct {
 	robots robotsState // of the scheme requested last
 	scheme string
 	out    frontier.Outcome
-	done   bool // given back to the frontier
+	done   bool           // given back to the frontier
+	stored bool           // the request under way has an outcome
+	host   urlkey.HostKey // that of v, which must not be used once it is given back
 }
 
 // progress is the result of one URL of a visit.
@@ -41,7 +43,7 @@ func (x *visit) make(ctx context.Context) error {
 			x.giveBack(len(urls) - i)
 			return nil
 		}
-		done, err := x.request(ctx, &urls[i], len(urls)-i)
+		done, err := x.countedRequest(ctx, &urls[i], len(urls)-i)
 		if done.counted {
 			x.pages.use()
 		} else {
@@ -65,6 +67,27 @@ func (x *visit) giveBack(left int) {
 	x.flight.leave()
 	x.out.Left = int32(left)
 	x.frontier.Done(x.v, x.out)
+}
+
+// countedRequest is request, counted for the budgets of the host and its domain.
+func (x *visit) countedRequest(ctx context.Context, c *frontier.Candidate, left int) (progress, error) {
+	if c.Tag == tagRobots {
+		return x.request(ctx, c, left)
+	}
+	x.host, x.stored = x.v.Host, false
+	x.source.unseen.begin(x.host)
+	defer func() {
+		if !x.stored {
+			x.source.unseen.end(x.host)
+		}
+	}()
+	return x.request(ctx, c, left)
+}
+
+// store is desk.store for an outcome of the visit.
+func (x *visit) store(a *segment.Attempt) (fetched bool, err error) {
+	x.stored = true
+	return x.desk.store(a, x.host)
 }
 
 // request requests one URL, the first of the last left URLs of the visit.
@@ -130,7 +153,7 @@ func (x *visit) request(ctx context.Context, c *frontier.Candidate, left int) (p
 func (x *visit) cutOff(ctx context.Context, c *frontier.Candidate, resp *fetch.Response, left int) bool {
 	cut, slow := x.flight.end()
 	if ctx.Err() != nil && incomplete(resp) {
-		x.spend(resp)
+		x.waste(resp)
 		x.giveBack(left)
 		return true
 	}
@@ -141,10 +164,10 @@ func (x *visit) cutOff(ctx context.Context, c *frontier.Candidate, resp *fetch.R
 		}
 	}
 	if cut && !slow && incomplete(resp) { // refused by now; the host rests as after any request
-		x.spend(resp)
+		x.waste(resp)
 		x.out.Kind, x.out.End = frontier.Fetched, resp.End
+		x.source.Release(x.host, []frontier.Candidate{*c}) // before c is given back with the visit
 		x.giveBack(left - 1)
-		x.source.Release(x.v.Host, []frontier.Candidate{*c})
 		return true
 	}
 	if resp.Failure == fetch.FailFiles {
@@ -154,12 +177,13 @@ func (x *visit) cutOff(ctx context.Context, c *frontier.Candidate, resp *fetch.R
 	}
 	if resp.Failure == fetch.FailStale && x.source.mayReplay(c.Key(x.v.Host)) {
 		x.replay(resp.End)
-		x.spend(resp)
+		x.waste(resp)
 		x.giveBack(left)
 		return true
 	}
 	x.note(resp)
 	if x.out.Local && x.frontier.Outage() {
+		x.source.unseen.addLoose(x.v.Host, resp.Received)
 		x.giveBack(left)
 		return true
 	}
@@ -195,6 +219,7 @@ func (x *visit) allowed(ctx context.Context, u urlkey.URL, left int) (bool, erro
 	r, err := x.hosts.robots(ctx, u, robotsWays{x.keepRobots, x.follow, x.flight.waits})
 	x.out.Bytes += r.received
 	x.received.Add(r.received)
+	x.source.unseen.addLoose(x.v.Host, r.received)
 	if err != nil {
 		if ctx.Err() != nil { // cut off, perhaps after the host got a request; it says nothing of the host
 			x.out.Kind, x.out.End = frontier.Repeat, x.env.Now()
@@ -209,6 +234,7 @@ func (x *visit) allowed(ctx context.Context, u urlkey.URL, left int) (bool, erro
 	}
 	if r.broken {
 		x.replay(r.end)
+		x.out.Wait = r.rest
 		x.giveBack(left)
 		return false, nil
 	}
@@ -289,6 +315,12 @@ func (x *visit) spend(r *fetch.Response) {
 	x.received.Add(r.Received)
 }
 
+// waste counts what an exchange cost that has no outcome of its own.
+func (x *visit) waste(r *fetch.Response) {
+	x.spend(r)
+	x.source.unseen.addLoose(x.v.Host, r.Received)
+}
+
 // conditional returns the request for a URL, with the validators of an earlier fetch if there are any.
 func (x *visit) conditional(u urlkey.URL, tag uint16) (*fetch.Request, error) {
 	req := x.hosts.request(u, 0)
@@ -327,7 +359,7 @@ func (x *visit) fetchDeferred(ctx context.Context, u urlkey.URL, left int) (more
 	defer resp.Release()
 	cut, slow := x.flight.end()
 	if ctx.Err() != nil && incomplete(resp) { // cut off by the end of the run
-		x.spend(resp)
+		x.waste(resp)
 		for _, w := range waiting {
 			w.cancel()
 		}
@@ -343,18 +375,19 @@ func (x *visit) fetchDeferred(ctx context.Context, u urlkey.URL, left int) (more
 	if slow && resp.Failure == fetch.FailCanceled { // to make room for others; it says nothing of the host
 		x.source.deferred.putBack(u.Key(), waiting)
 		x.out.Kind, x.out.End = frontier.Repeat, resp.End
-		x.spend(resp)
+		x.waste(resp)
 		x.giveBack(left)
 		return false
 	}
-	if resp.Failure == fetch.FailStale && !cut && mayReplay(waiting) {
+	if !cut && (resp.CutOff || resp.Failure == fetch.FailStale && mayReplay(waiting)) {
 		x.source.deferred.putBack(u.Key(), waiting)
 		x.replay(resp.End)
-		x.spend(resp)
+		x.waste(resp)
 		x.giveBack(left)
 		return false
 	}
 	x.note(resp)
+	x.source.unseen.addLoose(x.v.Host, resp.Received)
 	if cut {
 		x.out.Kind = frontier.Fetched // the host did not fail
 	}

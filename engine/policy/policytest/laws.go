@@ -139,7 +139,7 @@ func Scorer(t testing.TB, s policy.Scorer) {
 			p := policy.Page{Score: 2.5, Links: links, First: first, Accepted: 3 * links, All: 4 * links}
 			for _, l := range []policy.Link{
 				{Times: 1}, {Internal: true, Times: 3}, {Redirect: true}, {Redirect: true, Times: 2},
-				{Internal: true, Self: true, Times: 2},
+				{Internal: true, Self: true, Times: 2}, {Times: 1, Refused: true},
 			} {
 				good("Distribute", s.Distribute(p, l))
 			}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package phases
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/seine-crawler/seine/engine/internal/admission"
+	"github.com/seine-crawler/seine/engine/policy"
+	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// TestVoteOnce: whatever the outcomes of a page's fetches, and whenever somebody has it recrawled in between, its links
+// get its one vote with the first fetch that finds them.
+func TestVoteOnce(t *testing.T) {
+	outcomes := map[string]page{
+		"content": {content: 1, links: []string{hostA + "x"}},
+		"retry":   {status: storage.FetchRetry},
+		"gone":    {status: storage.FetchGone},
+		"304":     {status: storage.FetchNotModified},
+	}
+	checkFew(t, func(t *rapid.T) {
+		w := newWorld(t, admission.Options{})
+		defer w.close()
+		w.inject(hostA)
+		want, voted := 0.0, false
+		for n := range rapid.IntRange(1, 8).Draw(t, "fetches") {
+			kind := rapid.SampledFrom([]string{"content", "content", "retry", "retry", "gone", "304"}).Draw(t, "what")
+			if kind == "304" && !voted { // there is nothing yet that could be confirmed
+				kind = "retry"
+			}
+			p := outcomes[kind]
+			p.url, p.at = hostA, int64(n+1)
+			w.update(p)
+			if kind == "content" {
+				want, voted = 1, true
+			}
+			if rapid.Bool().Draw(t, "recrawl") {
+				if _, err := w.p.Recrawl(context.Background(), w.targets("a.test")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := w.records()[w.key(hostA+"x")].Score; got != want {
+				t.Fatalf("after fetch %d, %s, the link has %v, want %v", n+1, kind, got, want)
+			}
+		}
+		w.check()
+	})
+}
+
+// TestTruncatedThenFailure: fetches that brought a part of a page are not failures, so what fails after them has all of
+// its attempts; and the whole content that came before all of it stays.
+func TestTruncatedThenFailure(t *testing.T) {
+	const day = 86_400_000
+	cut := storage.FetchOutcome{Status: storage.FetchSuccess, Truncated: "disconnect"}
+	failure := storage.FetchOutcome{Status: storage.FetchRetry, HTTPStatus: 503}
+	for _, status := range []storage.Status{
+		storage.StatusFetched, storage.StatusNotModified, storage.StatusDuplicate,
+	} {
+		r := storage.Record{
+			Status: status, Segment: 1, Signature: storage.Signature{1}, Interval: policy.DefaultInterval,
+			ETag: "whole",
+		}
+		for n, step := range []struct {
+			outcome storage.FetchOutcome
+			status  storage.Status
+			retries uint8
+		}{
+			{cut, status, 1}, {cut, status, 2},
+			{failure, storage.StatusUnfetched, 1}, {failure, storage.StatusUnfetched, 2},
+			{failure, storage.StatusGone, 3},
+		} {
+			o := step.outcome
+			o.Time = int64(n+1) * day
+			transition(&r, &o, uint32(n+2), policy.FixedSchedule{}, policy.DefaultMaxInterval)
+			if r.Status != step.status || r.Retries != step.retries || r.Segment != 1 || r.ETag != "whole" {
+				t.Fatalf("%s, step %d: %+v", status, n, r)
+			}
+			if r.Status != storage.StatusGone && r.FetchTime != o.Time+day {
+				t.Errorf("%s, step %d: due after %d ms", status, n, r.FetchTime-o.Time)
+			}
+		}
+	}
+}
+
+// TestSectionInterval: the interval that a host's own settings demand holds from the first fetch on, whatever the
+// schedule; what is gone comes less and less often, and what comes back is as before.
+func TestSectionInterval(t *testing.T) {
+	hosts := policy.HostPolicyFunc(func(h urlkey.HostKey) *policy.HostSettings {
+		switch h {
+		case "test,a,)":
+			return &policy.HostSettings{Interval: time.Hour}
+		case "test,b,)":
+			return &policy.HostSettings{Interval: 1000 * 24 * time.Hour}
+		}
+		return nil
+	})
+	const other, third = hostB, "https://c.test/"
+	const hour, day = 3600, 86400
+	for _, schedule := range []policy.FetchSchedule{policy.FixedSchedule{}, policy.AdaptiveSchedule{}} {
+		w := newWorld(t, admission.Options{Scope: policy.ScopeAny, Hosts: hosts})
+		defer w.close()
+		w.schedule = schedule
+		w.restart()
+		w.inject(hostA, other, third)
+		for n, step := range []struct {
+			url     string
+			status  storage.FetchStatus
+			content byte
+			want    int64 // seconds
+		}{
+			{hostA, storage.FetchSuccess, 1, hour},
+			{hostA, storage.FetchSuccess, 1, hour},
+			{hostA, storage.FetchSuccess, 2, hour},
+			{hostA, storage.FetchNotModified, 0, hour},
+			{hostA, storage.FetchRetry, 0, day},
+			{hostA, storage.FetchGone, 0, hour * 3 / 2},
+			{hostA, storage.FetchGone, 0, hour * 9 / 4},
+			{hostA, storage.FetchSuccess, 3, hour},
+			{hostA, storage.FetchRedirPerm, 0, hour},
+			{other, storage.FetchSuccess, 1, policy.DefaultMaxInterval}, // no more than the maximum
+			{third, storage.FetchSuccess, 1, policy.DefaultInterval},
+		} {
+			at := int64(n+1) * 10 * day * 1000
+			w.update(page{url: step.url, status: step.status, content: step.content, at: at})
+			r := w.records()[w.key(step.url)]
+			if got := (r.FetchTime - firstMS - at) / 1000; got != step.want {
+				t.Errorf("%T, step %d, %s of %s: due after %d s, want %d",
+					schedule, n, step.status, step.url, got, step.want)
+			}
+		}
+		w.check()
+	}
+}

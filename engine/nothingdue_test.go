@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seine-crawler/seine/engine"
+	"github.com/seine-crawler/seine/engine/policy"
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// TestBudgetNamed: a crawl that ends because of a budget or of max-depth says so, and so does a Generate that finds
+// nothing because of one.
+func TestBudgetNamed(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		for i := range 5 {
+			fmt.Fprintf(w, `%s <a href="%s%d/">more</a> `, r.URL.Path, r.URL.Path, i)
+		}
+	}))
+	defer s.Close()
+	host := strings.TrimPrefix(s.URL, "http://")
+	ctx := context.Background()
+	for _, c := range []struct {
+		name string
+		set  func(*engine.Options)
+		says string
+		host bool // it names the host
+	}{
+		{"host-pages", func(o *engine.Options) { o.HostPages = 3 }, "3 of 3 pages (setting host-pages)", true},
+		{"host-bytes", func(o *engine.Options) { o.HostBytes = 9 }, "of 9 bytes (setting host-bytes)", true},
+		{"max-pages of a section", func(o *engine.Options) { o.HostPolicy = threePages{} },
+			"3 of 3 pages (max-pages in its section)", true},
+		{"max-depth", func(o *engine.Options) { o.MaxDepth = 1 },
+			"more than 1 link from a seed: a greater --max-depth", false},
+	} {
+		o := siteOptions(t)
+		c.set(&o)
+		e := open(t, o)
+		r, err := e.Crawl(ctx, crawlFrom(s.URL+"/"))
+		if err != nil || r.Cause.Kind != engine.CauseDone || !strings.Contains(r.Cause.String(), c.says) {
+			t.Errorf("%s: %s, %v", c.name, r.Cause, err)
+		}
+		if c.host && !strings.Contains(r.Cause.Text, host) {
+			t.Errorf("%s: %s does not name %s", c.name, r.Cause, host)
+		}
+		r, err = e.Crawl(ctx, engine.CrawlOptions{})
+		if err != nil || r.Cause.Kind != engine.CauseBudget || !strings.Contains(r.Cause.String(), c.says) ||
+			r.NothingFetched() {
+			t.Errorf("%s, again: %s, %v", c.name, r.Cause, err)
+		}
+		_, err = e.Generate(ctx, engine.GenerateOptions{})
+		if !errors.Is(err, engine.ErrNothingDue) || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s, generate: %v", c.name, err)
+		}
+		check, err := e.Inspect().Check(s.URL+"/0/0/", policy.NormalizeOutlink)
+		if err != nil || c.host && !strings.Contains(check.String(), c.says) || !c.host && check.Reason != "depth" {
+			t.Errorf("%s: %s, %v", c.name, check, err)
+		}
+		mustClose(t, e)
+	}
+}
+
+// threePages is the budget of every host.
+type threePages struct{}
+
+func (threePages) Settings(urlkey.HostKey) *policy.HostSettings {
+	return &policy.HostSettings{MaxPages: 3}
+}
+
+// TestNothingDueNamesSegment: where all that is due waits in a segment, generate names it and the command that takes it
+// on.
+func TestNothingDueNamesSegment(t *testing.T) {
+	s := httptest.NewServer(http.NotFoundHandler())
+	defer s.Close()
+	ctx := context.Background()
+	for _, later := range []bool{false, true} {
+		o := siteOptions(t)
+		o.ParseLater = later
+		e := open(t, o)
+		generated(t, e, s.URL+"/0", s.URL+"/1")
+		want := func(text string) {
+			t.Helper()
+			_, err := e.Generate(ctx, engine.GenerateOptions{})
+			if !errors.Is(err, engine.ErrNothingDue) || !strings.HasSuffix(err.Error(), text) {
+				t.Errorf("%v, want …%s", err, text)
+			}
+		}
+		want(`nothing is due: 2 URLs wait in segment 1, which is open: run "seine fetch" first`)
+		if _, err := e.Fetch(ctx, engine.FetchOptions{Segment: 1}); err != nil {
+			t.Fatal(err)
+		}
+		if later {
+			want(`2 URLs wait in segment 1, which is open: run "seine parse" first`)
+		} else {
+			want(`2 URLs wait in segment 1, which is sealed: run "seine updatedb" first`)
+		}
+		mustClose(t, e)
+	}
+}
+
+// TestCrawlDelayNamed: what max-crawl-delay keeps from being fetched is not reported as forbidden by robots.txt.
+func TestCrawlDelayNamed(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, "User-agent: *\nCrawl-delay: 60\n")
+	}))
+	defer s.Close()
+	o := siteOptions(t)
+	o.MaxCrawlDelay = time.Second
+	e := open(t, o)
+	defer mustClose(t, e)
+	r, err := e.Crawl(context.Background(), crawlFrom(s.URL+"/"))
+	if err != nil || r.RobotsDenied != 1 || r.CrawlDelay != 1 || r.Cause.Kind != engine.CauseRobots ||
+		!strings.Contains(r.Cause.Text, "max-crawl-delay") {
+		t.Errorf("%+v, %v", r, err)
+	}
+	c, err := e.Inspect().Check(s.URL+"/", policy.NormalizeInject)
+	if err != nil || c.Reason != "crawl_delay" || !strings.Contains(c.String(), "than max-crawl-delay = 1s accepts") {
+		t.Errorf("%s, %v", c, err)
+	}
+}

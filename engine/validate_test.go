@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine_test
+
+import (
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seine-crawler/seine/engine"
+)
+
+// TestValidate: a fault names its field, the rule says what is expected, and all faults are reported together.
+func TestValidate(t *testing.T) {
+	for field, c := range map[string]struct {
+		o    engine.Options
+		rule string
+	}{
+		"Memory":         {engine.Options{Memory: 1 << 20}, "want 64MB or more"},
+		"URLLength":      {engine.Options{URLLength: -1}, "want 0 or more"},
+		"Signature":      {engine.Options{Signature: "crc"}, "want content, text"},
+		"ParseLater":     {engine.Options{ParseLater: true, NoContent: true}, "it contradicts storing no content"},
+		"PageWorkers":    {engine.Options{PageWorkers: -1}, "want 0"},
+		"MaxInterval":    {engine.Options{MaxInterval: 1}, "want 1s to"},
+		"Interval":       {engine.Options{Interval: 1e6 * time.Hour}, "which is 2160h"},
+		"DedupOrder":     {engine.Options{DedupOrder: "age"}, `unknown key "age": choose from score`},
+		"UserAgent":      {engine.Options{UserAgent: "a\nb"}, "want printable ASCII only"},
+		"Contact":        {engine.Options{Contact: "me"}, "want a URL such as"},
+		"Proxy":          {engine.Options{Proxy: "http://u:hunter2@h:0"}, "port out of range: want http://[user"},
+		"RefuseTypes":    {engine.Options{RefuseTypes: []string{"a/b", "pdf"}}, `"pdf" is no media type`},
+		"Concurrency":    {engine.Options{Concurrency: 1e6}, "want 1 to 100000"},
+		"PerHost":        {engine.Options{PerHost: 65}, "want 1 to 64"},
+		"MaxInlinks":     {engine.Options{MaxInlinks: 10_001}, "want 1 to 10000"},
+		"AnchorLength":   {engine.Options{AnchorLength: -1}, "want 1 to 256"},
+		"MaxDepth":       {engine.Options{MaxDepth: 65_001}, "want 0 to 65000"},
+		"MaxRedirects":   {engine.Options{MaxRedirects: 61}, "want 0 to 60"},
+		"TrapDuplicates": {engine.Options{TrapDuplicates: 101}, "want a percentage"},
+		"HostBytes":      {engine.Options{HostBytes: -1}, "want 0 (no bound)"},
+		"DomainTime":     {engine.Options{DomainTime: -1}, "want 0 (no bound)"},
+	} {
+		if _, ok := reflect.TypeFor[engine.Options]().FieldByName(field); !ok {
+			t.Errorf("there is no field %s", field)
+		}
+		c.o.Dir = "d"
+		err := c.o.Validate()
+		var fault *engine.OptionError
+		if !errors.As(err, &fault) || fault.Field != field || !strings.Contains(fault.Rule, c.rule) ||
+			strings.Contains(err.Error(), "\n") || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: %v, want %q", field, err, c.rule)
+		}
+	}
+	err := engine.Options{Memory: 1, PerHost: 99}.Validate()
+	for _, field := range []string{"Dir", "Memory", "PerHost"} {
+		if !strings.Contains(err.Error(), field+" ") {
+			t.Errorf("%v, want %s in it", err, field)
+		}
+	}
+	for _, contact := range []string{"", "a@b.example", "mailto:a@b.example", "https://a.example/crawler"} {
+		if err := (engine.Options{Dir: "d", Contact: contact}).Validate(); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, contact := range []string{"a b@c.example", "@b", "a@", "http:///x", "ftp://a.example/", "ü@b.example"} {
+		if err := (engine.Options{Dir: "d", Contact: contact}).Validate(); err == nil {
+			t.Errorf("%q is a contact", contact)
+		}
+	}
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package frontier
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// TestForgivenWhileForgotten: the end of a forgotten host's sleep is reported before the host may be refilled.
+func TestForgivenWhileForgotten(t *testing.T) {
+	const host = urlkey.HostKey("example,h99,)")
+	var f *Frontier
+	var got []HostState
+	f = start(t, Options{Source: sites{each: 1}, OnHost: func(h urlkey.HostKey, s HostState) {
+		if h == host {
+			if got = append(got, s); !f.names.sleeps(h) {
+				t.Error("the host may be refilled before its sleep is taken back")
+			}
+		}
+	}}, 1)
+	s := &f.names.stripe[hostHash(host)%stripes]
+	s.mu.Lock()
+	s.rest(hostHash(host), newResting(f.now().add(time.Hour), restAsleep), 1)
+	s.mu.Unlock()
+	f.names.resting[restAsleep].Add(1)
+	for i := range outageStreak - 1 {
+		h := host
+		if i > 0 {
+			h = urlkey.HostKey(fmt.Sprintf("example,h%d,)", 100+i))
+		}
+		f.outage.failed(h, fmt.Sprint(i), f.now())
+	}
+	v, err := f.Next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Done(v, Outcome{Kind: HostFailure, Local: true})
+	if len(got) != 1 || !got[0].Forgiven || f.names.sleeps(host) {
+		t.Errorf("OnHost received %+v, the host sleeps: %t", got, f.names.sleeps(host))
+	}
+}

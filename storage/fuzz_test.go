@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package storage
+
+import (
+	"bytes"
+	"errors"
+	"reflect"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/seine-crawler/seine/storage/urlkey"
+	"github.com/seine-crawler/seine/storage/warc"
+)
+
+// fuzzCodec gives any bytes to a decoder. It must not panic and refuse them with ErrCorrupt, or decode them to a value
+// that it decodes again from its encoding, and that takes no more memory than limit allows for that many bytes.
+// weight is the number of bytes of a value.
+func fuzzCodec[T any](
+	f *testing.F, enc func([]byte, *T) []byte, dec func([]byte, *T) error, weight func(*T) int, limit func(n int) int,
+) {
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var v T
+		given := bytes.Clone(b)
+		err := dec(b, &v)
+		if !bytes.Equal(b, given) {
+			t.Fatal("decoding changed its input")
+		}
+		if err != nil {
+			if !errors.Is(err, ErrCorrupt) {
+				t.Fatalf("error is not ErrCorrupt: %v", err)
+			}
+			return
+		}
+		if got, most := weight(&v), limit(len(b)); got > most {
+			t.Fatalf("%d bytes became %d, want at most %d", len(b), got, most)
+		}
+		again := enc(nil, &v)
+		var w T
+		if err := dec(again, &w); err != nil {
+			t.Fatalf("%+v does not survive encoding as %x: %v", v, again, err)
+		}
+		// Encodings and not values are compared: a score may be NaN.
+		if twice := enc(nil, &w); !bytes.Equal(again, twice) {
+			t.Fatalf("decoded another value from %x: %x", again, twice)
+		}
+	})
+}
+
+// fuzzValues lets the fuzzer choose values of a codec of TestCodecsRoundTrip: each is decoded from its encoding.
+func fuzzValues(f *testing.F, name string) {
+	list := codecs()
+	c := list[slices.IndexFunc(list, func(c codec) bool { return c.name == name })]
+	f.Add([]byte{})
+	f.Add(bytes.Repeat([]byte{0xff, 1, 0x80}, 400))
+	f.Fuzz(rapid.MakeFuzz(func(t *rapid.T) {
+		_, check := c.random(t)
+		check(t)
+	}))
+}
+
+// older is an encoding, cut at its end, that says an older version: a start from which the fuzzer finds what that had.
+func older(b []byte, first byte, cut int) []byte {
+	b = bytes.Clone(b[:len(b)-cut])
+	b[0] = first
+	return b
+}
+
+var exampleOutcome = FetchOutcome{
+	Status: FetchSuccess, HTTPStatus: 200, Time: 1752000000000, MediaType: "text/html", Depth: 2, Score: 0.5,
+	Signature: Signature{1, 2}, ETag: `"a"`, Truncated: "length", Bytes: 9, TookMS: 7, SelfLinks: 3,
+	Preferences: "Content-Usage: ai=n",
+	Location:    warc.Location{File: "a.warc.gz", Offset: 1, Length: 2}, Outlinks: exampleOutlinks,
+}
+
+// FuzzOutcome reads any bytes as a parse record, versions 1 to 3. The reader of links finds what the decoder does, and
+// the signature is the same when nothing else is decoded.
+func FuzzOutcome(f *testing.F) {
+	whole := AppendFetchOutcome(nil, &exampleOutcome)
+	f.Add(whole)
+	f.Add(older(whole, 2<<4|whole[0]&0x0f, 0))
+	f.Add(older(whole, 1<<4|whole[0]&0x0f, 0))
+	f.Add(AppendFetchOutcome(nil, &FetchOutcome{Status: FetchGone, HTTPStatus: 404}))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var o, again, head FetchOutcome
+		var links OutlinkReader
+		err, readErr := DecodeFetchOutcome(b, &o), ReadFetchOutcome(b, &head, &links)
+		var read []Outlink
+		size := 0
+		for readErr == nil && links.Next() {
+			if size += len(links.Key()) + len(links.Anchor()); size > outlinkTextMax {
+				break // of which the decoder makes no value
+			}
+			read = append(read, Outlink{
+				Key: urlkey.Key(links.Key()), Anchor: string(links.Anchor()), NoFollow: links.NoFollow(),
+				Repeats: uint32(links.Times() - 1),
+			})
+		}
+		if readErr = errors.Join(readErr, links.Err()); err != nil {
+			if !errors.Is(err, ErrCorrupt) || readErr != nil && !errors.Is(readErr, ErrCorrupt) {
+				t.Fatalf("error is not ErrCorrupt: %v, %v", err, readErr)
+			}
+			if readErr == nil && size <= outlinkTextMax {
+				t.Fatalf("the reader of links takes what the decoder refuses with %v", err)
+			}
+			return
+		}
+		if readErr != nil {
+			t.Fatalf("the reader of links refuses what the decoder takes: %v", readErr)
+		}
+		if !slices.Equal(read, o.Outlinks) {
+			t.Fatalf("read %v, decoded %v", read, o.Outlinks)
+		}
+		if sig, err := OutcomeSignature(b); err != nil || sig != o.Signature {
+			t.Fatalf("signature %x, %v, decoded %x", sig, err, o.Signature)
+		}
+		encoded := AppendFetchOutcome(nil, &o)
+		if err := DecodeFetchOutcome(encoded, &again); err != nil {
+			t.Fatalf("%+v does not survive encoding: %v", o, err)
+		}
+		if twice := AppendFetchOutcome(nil, &again); !bytes.Equal(encoded, twice) {
+			t.Fatalf("decoded another value from %x: %x", encoded, twice)
+		}
+	})
+}
+
+// FuzzOutcomeValues: any parse record is decoded from its encoding.
+func FuzzOutcomeValues(f *testing.F) { fuzzValues(f, "outcome") }
+
+// FuzzText reads any bytes as the text of a page; its main content lies within it.
+func FuzzText(f *testing.F) {
+	whole := AppendParseText(nil, &ParseText{
+		Title: "a", Text: "some text", Headings: "b", Flags: FlagNoSnippet.WithMaxSnippet(20),
+		Content: []TextRange{{0, 4}, {5, 9}},
+	})
+	f.Add(whole)
+	f.Add(older(AppendParseText(nil, &ParseText{Title: "a", Text: "b"}), 1, 0))
+	fuzzCodec(f, AppendParseText, DecodeParseText, func(p *ParseText) int {
+		return len(p.MainText()) + len(p.Title) + len(p.Text) + len(p.Description) + len(p.Headings)
+	}, func(n int) int { return 3 * n })
+}
+
+// FuzzHostFacts reads any bytes as host facts, versions 1 to 3. A compressed robots.txt is no larger than one may be.
+func FuzzHostFacts(f *testing.F) {
+	for _, body := range [][]byte{nil, []byte("User-agent: *\n"), bytes.Repeat([]byte("Disallow: /\n"), 200)} {
+		whole := AppendHostFacts(nil, &HostFacts{
+			RobotsFetched: 1752000000000, RobotsExpires: 1752086400000, RobotsStatus: 200, CrawlDelayMS: 500, Sleeps: 1,
+			Throttles: 2, Robots: body,
+		})
+		f.Add(whole)
+		f.Add(older(whole, 2, 0))
+		f.Add(older(whole, 1, 0))
+	}
+	fuzzCodec(f, AppendHostFacts, DecodeHostFacts, func(h *HostFacts) int { return len(h.Robots) + len(h.Addr.Zone()) },
+		func(n int) int { return n + RobotsMaxBytes })
+}
+
+// FuzzHostFactsValues: any host facts are decoded from their encoding.
+func FuzzHostFactsValues(f *testing.F) { fuzzValues(f, "host facts") }
+
+// FuzzHostCounts reads any bytes as host counts, versions 1 to 3. Due times ascend.
+func FuzzHostCounts(f *testing.F) {
+	whole := AppendHostCounts(nil, &exampleCounts)
+	f.Add(whole)
+	f.Add(older(whole, 2, 5))
+	f.Add(older(whole, 1, 7))
+	ascending := func(c *HostCounts) int {
+		for i := range c.Soonest {
+			if i > 0 && c.Soonest[i].At <= c.Soonest[i-1].At {
+				return 1 << 30
+			}
+		}
+		return len(c.Soonest)
+	}
+	fuzzCodec(f, AppendHostCounts, DecodeHostCounts, ascending, func(int) int { return SoonestMax })
+}
+
+// FuzzRecord reads any bytes as a crawldb record.
+func FuzzRecord(f *testing.F) {
+	f.Add(AppendRecord(nil, &exampleRecord))
+	f.Add(AppendRecord(nil, &Record{Status: StatusUnfetched, Truncated: true, Meta: []Field{{"a", "b"}}}))
+	fuzzCodec(f, AppendRecord, DecodeRecord, func(r *Record) (n int) {
+		for _, m := range r.Meta {
+			n += len(m.Name) + len(m.Value)
+		}
+		return n + len(r.ETag) + len(r.LastModified)
+	}, func(n int) int { return 30 * (n + 1) }) // a date of a few bytes becomes its usual text
+}
+
+// FuzzWithheld reads any bytes as a withheld link.
+func FuzzWithheld(f *testing.F) {
+	f.Add(AppendWithheld(nil, &exampleWithheld))
+	fuzzCodec(f, AppendWithheld, DecodeWithheld, func(*Withheld) int { return 0 }, func(n int) int { return n })
+}
+
+// FuzzSegment reads any bytes as a segment.
+func FuzzSegment(f *testing.F) {
+	f.Add(AppendSegment(nil, &Segment{State: SegmentOpen, WARC: []WARCFile{{"a", 1, 2}}}))
+	f.Add(AppendSegment(nil, &Segment{State: SegmentIndexed, Batch: true, Counts: SegmentCounts{Fetched: 3}}))
+	fuzzCodec(f, AppendSegment,
+		func(b []byte, s *Segment) (err error) { *s, err = DecodeSegment(7, b); return err },
+		func(s *Segment) int { return len(s.WARC) * int(reflect.TypeFor[WARCFile]().Size()) },
+		func(n int) int { return (n + 1) * int(reflect.TypeFor[WARCFile]().Size()) })
+}
+
+// FuzzCDX reads any bytes as the place of a capture.
+func FuzzCDX(f *testing.F) {
+	f.Add(AppendCDX(nil, &CDX{Location: warc.Location{File: "a", Offset: 1, Length: 2}, MediaType: "text/html"}))
+	fuzzCodec(f, AppendCDX, DecodeCDX, func(c *CDX) int { return len(c.Location.File) + len(c.MediaType) },
+		func(n int) int { return n })
+}
