@@ -334,3 +334,27 @@ func testOutage(t *testing.T, most int) {
 		t.Error("a host answered, and the outage is not over")
 	}
 }
+
+// TestStatsMissNothing: work that moves on inside the frontier while Stats is called is in one place or the other: a
+// frontier whose hosts were just woken does not look dry before their URLs were handed out.
+func TestStatsMissNothing(t *testing.T) {
+	for i := range 3000 {
+		h := urlkey.HostKey(fmt.Sprintf("example,h%d)", i))
+		p := &pool{left: map[urlkey.HostKey]int{h: 1}, all: []urlkey.HostKey{h}}
+		f, err := frontier.New(frontier.Options{Source: p, Delay: -1, Fetchers: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.WakeAll()
+		for s := f.Stats(); s.Soon() && s.Ready+s.InFlight == 0; {
+			s = f.Stats()
+		}
+		p.mu.Lock()
+		left := p.left[h]
+		p.mu.Unlock()
+		f.Close()
+		if left > 0 {
+			t.Fatalf("frontier %d looked dry before its host was asked for URLs", i)
+		}
+	}
+}

@@ -38,14 +38,19 @@ func (s *Stats) Soon() bool { return s.Queued > s.Withheld || s.Refilling > 0 ||
 // Stats returns the current numbers, consistent across all shards. Any goroutine may call it. It waits for the
 // steps in which the shards are.
 func (f *Frontier) Stats() Stats {
+	// Work goes from refused to pulling, from there to pending, and from there to a shard. Each place counts it before
+	// the one before forgets it, so they are read in this order: in another one a host that moves on meanwhile is
+	// missed, and a crawl that has just begun looks done.
+	refused := f.refused.Load() > 0 && int(f.names.hosts.Load()) < f.o.MaxHosts-f.o.MaxHosts/16
+	pulling := f.pulling.Load()
 	for _, s := range f.shards {
 		s.mu.Lock()
 	}
 	st := Stats{Hosts: int(f.names.hosts.Load()), Refused: f.refusedTotal.Load(), Outage: f.outage.on.Load()}
 	slept, paused := int(f.names.resting[restAsleep].Load()), int(f.names.resting[restThrottled].Load())
 	st.Asleep, st.Waiting, st.Far, st.Throttled = slept, paused, paused, paused
-	st.Pending = int(f.pending.Load() + f.pulling.Load())
-	if f.refused.Load() > 0 && st.Hosts < f.o.MaxHosts-f.o.MaxHosts/16 {
+	st.Pending = int(f.pending.Load() + pulling)
+	if refused {
 		st.Pending++
 	}
 	for _, s := range f.shards {
