@@ -154,3 +154,15 @@ func checkBody(t *testing.T, name string, r *fetch.Response, body, truncated str
 			name, r.Failure, r.Err, r.Body, r.Truncated, body, truncated)
 	}
 }
+
+// TestTooSlowAtEnd: a body below the minimum rate is no page, also if the time for the whole fetch ends before the rate
+// is checked, as on a busy machine.
+func TestTooSlowAtEnd(t *testing.T) {
+	for name, sent := range map[string]string{"no byte": chunkedHead + "2;", "some": chunkedHead + "2\r\nhi\r\n"} {
+		cl := patient(t, 1024, func(o *fetch.Options) { o.Grace, o.TotalTimeout = time.Hour, 300*time.Millisecond })
+		r := cl.Fetch(context.Background(), &fetch.Request{URL: serve(t, silent(sent)).url("/")})
+		if r.Failure != fetch.FailTooSlow || r.Truncated != "" {
+			t.Errorf("%s: failure %q, truncated %q, want too_slow", name, r.Failure, r.Truncated)
+		}
+	}
+}

@@ -221,6 +221,12 @@ type bodyReader struct {
 // read reads the body. The error is nil for a truncated one.
 func (b *bodyReader) read(fr framing) error {
 	err := b.framed(fr)
+	if b.fault == nil && b.r.Truncated == "time" && !errors.Is(b.ctx.Err(), context.Canceled) {
+		// Whichever of the two limits a busy machine sees first, a body that is too slow is no part of a page.
+		if now := time.Now(); !now.Before(b.end) || now.Sub(b.begun) >= b.c.o.Grace {
+			b.tooSlow(now)
+		}
+	}
 	if b.fault != nil {
 		b.r.Truncated = ""
 		return b.fault
@@ -302,8 +308,7 @@ func (b *bodyReader) fastEnough() bool {
 		b.r.Truncated = "time"
 		return false
 	}
-	if elapsed := now.Sub(b.begun); float64(len(b.r.Body)) < elapsed.Seconds()*float64(b.c.o.MinRate) {
-		b.fault = &fault{failure: FailTooSlow}
+	if b.tooSlow(now) {
 		return false
 	}
 	b.check = now.Add(time.Second)
@@ -311,6 +316,15 @@ func (b *bodyReader) fastEnough() bool {
 		b.r.Truncated = "time"
 		return false
 	}
+	return true
+}
+
+// tooSlow makes it a fault that the average rate is below the minimum.
+func (b *bodyReader) tooSlow(now time.Time) bool {
+	if float64(len(b.r.Body)) >= now.Sub(b.begun).Seconds()*float64(b.c.o.MinRate) {
+		return false
+	}
+	b.fault = &fault{failure: FailTooSlow}
 	return true
 }
 

@@ -163,6 +163,9 @@ func (x *visit) cutOff(ctx context.Context, c *frontier.Candidate, resp *fetch.R
 			resp.Failure = fetch.FailDialTimeout
 		}
 	}
+	if slow && resp.Failure == "" && resp.Truncated == "time" && len(resp.Body) == 0 { // a head alone is no page
+		resp.Failure = fetch.FailTooSlow
+	}
 	if cut && !slow && incomplete(resp) { // refused by now; the host rests as after any request
 		x.waste(resp)
 		x.out.Kind, x.out.End = frontier.Fetched, resp.End
