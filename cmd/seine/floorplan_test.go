@@ -47,6 +47,10 @@ var floorPlan = map[string]string{
 	"engine/policy":            "engine/parse index storage storage/urlkey",
 	"engine/policy/policytest": "engine/policy engine/parse index storage storage/urlkey",
 
+	// Writers to other search engines: they know the interface and nothing of the store. They use net/http's client,
+	// not engine/fetch, whose rules are for other people's servers: robots.txt, refused addresses, cut bodies.
+	"engine/writers": "engine/policy storage",
+
 	// Four strangers: none imports another.
 	"engine/fetch": "engine/fetch/robots storage/urlkey storage/invariants",
 	"engine/parse": "engine/parse/content engine/parse/language engine/parse/pdf storage/urlkey storage/invariants",
