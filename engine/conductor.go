@@ -46,6 +46,7 @@ type conductor struct {
 
 	discovered, segments, duplicates, restored, denied atomic.Uint64
 
+	sends   sends
 	indexed atomic.Int64 // documents added, less those that left the index
 	refused tally        // links, by reason
 }
@@ -84,6 +85,7 @@ func (c *conductor) begin(ctx context.Context) (*fetching, error) {
 		return nil, err
 	}
 	c.toUpdate, c.toIndex = make(chan *segment.Writer, backlogMax), make(chan uint32, backlogMax)
+	c.sends.start(w, c.abort)
 	c.lanes.Add(2)
 	go c.update(f)
 	go c.index(f)
@@ -334,6 +336,7 @@ func (c *conductor) noteIndexed(d DedupReport, x IndexReport) {
 	c.duplicates.Add(d.Marked)
 	c.restored.Add(d.Restored)
 	c.denied.Add(x.Denied)
+	c.sends.offer(x.Segments)
 	c.indexed.Add(int64(x.Added) - int64(x.Deleted) - int64(d.Deleted))
 }
 
@@ -354,6 +357,7 @@ func (c *conductor) end(f *fetching, reason StopReason) error {
 	}
 	close(c.toUpdate)
 	c.lanes.Wait()
+	c.sends.end()
 	if !well {
 		return nil // conduct's error says why
 	}
@@ -380,7 +384,25 @@ func (c *conductor) settleWhole() error {
 		x, err = w.buildIndex(c.abort, IndexOptions{Refresh: true})
 	}
 	c.noteIndexed(d, x)
-	return err
+	if err != nil {
+		return err
+	}
+	return c.sendLast()
+}
+
+// sendLast brings index writers up to date at the end of a crawl. What they do not take is a warning: the crawl itself
+// is done, and the next run sends the rest.
+func (c *conductor) sendLast() error {
+	if c.w.o.NoIndex {
+		return nil
+	}
+	reports, err := c.w.sendAll(c.abort, nil, false)
+	c.sends.note(reports)
+	if err != nil && c.abort.Err() != nil {
+		return err
+	}
+	c.w.warn(err)
+	return nil
 }
 
 // show calls CrawlOptions.Progress, if there is one.

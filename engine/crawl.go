@@ -148,7 +148,7 @@ func (c *conductor) report() CrawlReport {
 	w := c.w
 	r := CrawlReport{
 		Stopped: c.stopped, Discovered: c.discovered.Load(), Indexed: uint64(max(c.indexed.Load(), 0)),
-		Segments: c.segments.Load(), Denied: c.denied.Load(),
+		Segments: c.segments.Load(), Denied: c.denied.Load(), Writers: c.sends.all(),
 	}
 	if marked, restored := c.duplicates.Load(), c.restored.Load(); marked > restored {
 		r.Duplicates = marked - restored

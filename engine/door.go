@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/index"
 	"github.com/seine-crawler/seine/storage"
 )
@@ -184,7 +185,8 @@ func (e *Engine) Dedup(ctx context.Context, o DedupOptions) (DedupReport, error)
 }
 
 // Index makes documents of the pages of linked segments and writes them as one index segment. They are searchable when
-// it returns.
+// it returns. Then the index writers get what changed; what they did not get is an error, too, and the report says what
+// was done.
 //
 // Errors: ErrNoSegment, ErrWrongState.
 func (e *Engine) Index(ctx context.Context, o IndexOptions) (IndexReport, error) {
@@ -193,7 +195,12 @@ func (e *Engine) Index(ctx context.Context, o IndexOptions) (IndexReport, error)
 		return IndexReport{}, err
 	}
 	defer leave()
-	return e.w.buildIndex(ctx, o)
+	r, err := e.w.buildIndex(ctx, o)
+	if err != nil {
+		return r, err
+	}
+	r.Writers, err = e.w.sendAll(ctx, nil, o.Resend)
+	return r, err
 }
 
 // Recrawl makes URLs due now, whatever their status and schedule. They keep score, depth, interval and content until
@@ -338,4 +345,17 @@ func (e *Engine) IndexStats() (index.Stats, error) {
 	}
 	defer leave()
 	return e.w.index.Stats(), nil
+}
+
+// Documents calls fn with every document of the index, in the order of keys, as an IndexWriter gets it; the version is
+// the time now. It reads beside crawls and searches. An error of fn ends it and is returned.
+func (e *Engine) Documents(ctx context.Context, fn func(*policy.IndexChange) error) error {
+	leave, err := e.enter()
+	if err != nil {
+		return err
+	}
+	defer leave()
+	inner, cancel := e.within(ctx)
+	defer cancel()
+	return ended(ctx, e.w.eachDocument(inner, fn))
 }

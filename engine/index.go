@@ -260,27 +260,16 @@ func shownAs(r *storage.Record) string {
 
 // add makes the document and hands it to the builder.
 func (x *indexing) add(key, text []byte, r *storage.Record, stamp uint64, known bool) error {
-	if err := storage.DecodeParseText(text, &x.text); err != nil {
-		return fmt.Errorf("parse record %s of segment %d: %w", key, r.Segment, err)
+	d, err := x.document(key, text, r, stamp)
+	if errors.Is(err, index.ErrDocument) { // an index filter's fault: it costs this document only
+		x.warn(fmt.Errorf("%w: it is left out", err))
+		d, err = nil, nil
 	}
-	k := urlkey.Key(key)
-	u, err := k.URL()
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	d := index.Document{
-		Key: k, URL: cmp.Or(shownAs(r), u.String()), Title: x.text.Title, Anchors: x.anchors(), Text: x.text.Text,
-		Content: slices.Clone(x.text.Content), Language: x.text.Language, Stamp: stamp,
-	}
-	for _, f := range x.filters {
-		if f.Filter(&d, r, &x.text) != "" {
-			return x.skip(k, known)
-		}
-	}
-	x.showChanges(&d)
-	if err := d.Check(); err != nil { // an index filter's fault: it costs this document only
-		x.warn(fmt.Errorf("indexing %s: %w: it is left out", u, err))
-		return x.skip(k, known)
+	case d == nil:
+		return x.skip(urlkey.Key(key), known)
 	}
 	x.report.TextBytes += uint64(len(x.text.Text))
 	if known {
@@ -288,7 +277,30 @@ func (x *indexing) add(key, text []byte, r *storage.Record, stamp uint64, known 
 	} else {
 		x.report.Added++
 	}
-	return x.docs.put(d, false)
+	return x.docs.put(*d, false)
+}
+
+// document makes the document of a page, nil if a filter keeps it out.
+func (x *indexing) document(key, text []byte, r *storage.Record, stamp uint64) (*index.Document, error) {
+	if err := storage.DecodeParseText(text, &x.text); err != nil {
+		return nil, fmt.Errorf("parse record %s of segment %d: %w", key, r.Segment, err)
+	}
+	k := urlkey.Key(key)
+	u, err := k.URL()
+	if err != nil {
+		return nil, err
+	}
+	d := index.Document{
+		Key: k, URL: cmp.Or(shownAs(r), u.String()), Title: x.text.Title, Anchors: x.anchors(), Text: x.text.Text,
+		Content: slices.Clone(x.text.Content), Language: x.text.Language, Stamp: stamp,
+	}
+	for _, f := range x.filters {
+		if f.Filter(&d, r, &x.text) != "" {
+			return nil, nil
+		}
+	}
+	x.showChanges(&d)
+	return &d, d.Check()
 }
 
 // skip keeps a page out of the index, and deletes its document if it has one.

@@ -157,6 +157,10 @@ type Options struct {
 	NoIndex bool
 	// IndexFilters change documents before they are indexed, or keep them out; they run in order.
 	IndexFilters []policy.IndexFilter
+	// IndexWriters bring what is indexed to other search engines or files, too: Index, Delete, Purge and Crawl send
+	// what changed. Package engine/writers has some. A crawl sends while it runs and at its end; an engine that cannot
+	// be reached holds it up for some minutes at most, at its end, and gets the rest from the next run.
+	IndexWriters []policy.IndexWriter
 	// Parsers say how pages are parsed.
 	Parsers parse.Options
 	// ParseLater makes a fetch only store responses (Nutch: fetcher.parse=false). Engine.Fetch leaves its segment open;

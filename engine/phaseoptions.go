@@ -96,6 +96,8 @@ type IndexOptions struct {
 	// that are no longer duplicates, pages that are gone. After that the index is a function of crawldb, linkdb and
 	// parse records, and of the live filters: what they refuse is not found.
 	Refresh bool
+	// Resend makes the index writers get all documents again, for example after the other engine lost them.
+	Resend bool
 
 	keys *storage.Sorter // of more pages
 }

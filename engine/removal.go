@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/seine-crawler/seine/engine/internal/phases"
+	"github.com/seine-crawler/seine/index"
 	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
@@ -120,6 +121,9 @@ func (w *work) deleteTargets(ctx context.Context, targets []string) (DeleteRepor
 		}
 		r.Refreshed = x.Refreshed
 	}
+	if _, err := w.sendAll(ctx, nil, false); err != nil {
+		return r, fmt.Errorf("delete: %w", err)
+	}
 	r.Took = w.took(start)
 	w.done(r)
 	return r, nil
@@ -202,14 +206,21 @@ func (w *work) purge(ctx context.Context) (PurgeReport, error) {
 		}
 		r.Refreshed = x.Refreshed
 	}
-	w.indexMu.Lock()
-	defer w.indexMu.Unlock()
-	m, err := w.index.DropDeleted(ctx)
+	m, err := w.dropDeleted(ctx)
 	if err != nil {
 		return r, fmt.Errorf("purge: %w", err)
 	}
 	r.Segments = m.Merged
+	if _, err := w.sendAll(ctx, nil, false); err != nil {
+		return r, fmt.Errorf("purge: %w", err)
+	}
 	r.Took = w.took(start)
 	w.done(r)
 	return r, nil
+}
+
+func (w *work) dropDeleted(ctx context.Context) (index.MergeReport, error) {
+	w.indexMu.Lock()
+	defer w.indexMu.Unlock()
+	return w.index.DropDeleted(ctx)
 }

@@ -208,12 +208,43 @@ type IndexReport struct {
 	Skipped   uint64   `json:"skipped"`    // URLs with nothing to index: redirect, gone, duplicate, noindex, not text
 	TextBytes uint64   `json:"text_bytes"` // of the documents added and refreshed
 	Took      Duration `json:"seconds"`
+
+	Writers []SendReport `json:"writers,omitempty"` // of a call of Engine.Index
 }
 
 func (r IndexReport) String() string {
 	return fmt.Sprintf("index: %d segments, %d documents added, %d refreshed, %d deleted (%d of them denied), "+
-		"%d skipped, %d bytes of text in %.2fs",
-		len(r.Segments), r.Added, r.Refreshed, r.Deleted, r.Denied, r.Skipped, r.TextBytes, r.Took.Seconds())
+		"%d skipped, %d bytes of text in %.2fs%s",
+		len(r.Segments), r.Added, r.Refreshed, r.Deleted, r.Denied, r.Skipped, r.TextBytes, r.Took.Seconds(),
+		sendLines(r.Writers))
+}
+
+// SendReport counts what one index writer got.
+type SendReport struct {
+	Writer  string `json:"writer"`  // its name
+	Sent    uint64 `json:"sent"`    // documents, new or changed
+	Deleted uint64 `json:"deleted"` // documents
+	Refused uint64 `json:"refused"` // changes that the other engine will never take as they are
+	// Failed says that the rest waits for the next run, and why; "": all is sent.
+	Failed string   `json:"failed,omitempty"`
+	Took   Duration `json:"seconds"`
+}
+
+func (r SendReport) String() string {
+	s := fmt.Sprintf("sent to %s: %d documents, %d deletions, %d refused in %.2fs",
+		r.Writer, r.Sent, r.Deleted, r.Refused, r.Took.Seconds())
+	if r.Failed != "" {
+		s += "; the rest waits: " + r.Failed
+	}
+	return s
+}
+
+// sendLines are reports as lines that follow another.
+func sendLines(list []SendReport) (s string) {
+	for _, r := range list {
+		s += "\n" + r.String()
+	}
+	return s
 }
 
 // FetchReport counts the outcomes of fetches that are on disk. Each is in exactly one of Fetched, NotModified,
@@ -285,6 +316,8 @@ type CrawlReport struct {
 	Segments       uint64     `json:"segments"`         // that were filled
 	HostsAsleep    uint64     `json:"hosts_asleep"`     // at the end, after failures
 	Stopped        StopReason `json:"stopped"`
+
+	Writers []SendReport `json:"writers,omitempty"` // since the start of the crawl
 }
 
 func (r CrawlReport) String() string {
@@ -299,7 +332,7 @@ func (r CrawlReport) String() string {
 		"%d discovered, %d duplicates, %s; %d segments in %.2fs, %.0f pages/s (%s)",
 		r.Fetched, r.Failed, r.Gone, r.NotModified, r.Redirected, r.RobotsDenied,
 		r.Discovered, r.Duplicates, indexed, r.Segments, r.Took.Seconds(), r.PagesPerSecond,
-		r.Stopped) + r.replayed()
+		r.Stopped) + r.replayed() + sendLines(r.Writers)
 }
 
 // NothingFetched reports whether the crawl was to fetch something and got no page: the cause says why. It is false

@@ -88,6 +88,14 @@ func (o *Options) validate() error {
 				"%q is no media type: want some such as video/* or application/zip", t)
 		}
 	}
+	names := map[string]bool{}
+	for _, w := range o.IndexWriters {
+		name := w.Name()
+		if name == "" || len(name) > writerNameMax || names[name] {
+			fault("IndexWriters", name, "want a name of 1 to %d bytes, and each writer once", writerNameMax)
+		}
+		names[name] = true
+	}
 	return errors.Join(append(faults, o.outOfRange()...)...)
 }
 

@@ -45,7 +45,8 @@ type work struct {
 	// crawldbMu is held by the phases that read and write crawldb, indexMu by those that write the index.
 	// Order: crawldbMu before indexMu.
 	crawldbMu, indexMu sync.Mutex
-	crawling           bool // a crawl hands out what is due, so Generate must not; crawldbMu guards it
+	sendMu             sync.Mutex // one goroutine at a time calls the index writers; no other lock is taken after it
+	crawling           bool       // a crawl hands out what is due, so Generate must not; crawldbMu guards it
 }
 
 // setCrawling notes that a crawl begins or has ended. It waits for a Generate under way, whose fetchlist the crawl then

@@ -26,6 +26,7 @@ import (
 //	'd'                    URL key                          hops(1)                 lowered
 //	'g'                    signature(16), URL key           –                       signatures
 //	'x'                    URL key, 0, time(8)              CDX                     cdx
+//	'o' writer(4)          URL key                          stamp(8)                sent
 //	'i' kind               index's own                      index's own             index
 //	'I' segment(4) kind    index's own                      index's own             index segments
 //
@@ -50,6 +51,7 @@ const (
 	tagLowered      = 'd'
 	tagSignatures   = 'g'
 	tagCDX          = 'x'
+	tagSent         = 'o'
 	tagIndex        = 'i'
 	tagIndexSegment = 'I'
 
@@ -195,6 +197,8 @@ func rangeName(tag byte) string {
 		return "signatures"
 	case tagCDX:
 		return "cdx"
+	case tagSent:
+		return "sent"
 	case tagIndex:
 		return "index"
 	case tagIndexSegment:
@@ -206,7 +210,7 @@ func rangeName(tag byte) string {
 // rangeTags lists the tags for reports, in the order of a URL's life.
 func rangeTags() []byte {
 	return []byte{tagMeta, tagCrawldb, tagHostCounts, tagHostFacts, tagSegments, tagFetchlist, tagParse,
-		tagLinkdb, tagWithheld, tagLowered, tagSignatures, tagCDX, tagIndex, tagIndexSegment}
+		tagLinkdb, tagWithheld, tagLowered, tagSignatures, tagCDX, tagSent, tagIndex, tagIndexSegment}
 }
 
 // start is the first key of the range (inclusive); it aliases r.

@@ -245,11 +245,16 @@ func invertlinksCommand(c *console) *cobra.Command {
 }
 
 func indexCommand(c *console) *cobra.Command {
-	return wholeCommand(c, inIndex, "index", "index the pages of linked segments, and refresh documents that changed",
+	var resend bool
+	cmd := wholeCommand(c, inIndex, "index", "index the pages of linked segments, and refresh documents that changed",
 		"all linked ones",
 		func(ctx context.Context, e *engine.Engine, segments []uint32) (engine.Report, error) {
-			r, err := e.Index(ctx, engine.IndexOptions{Segments: segments, Refresh: true})
-			if err != nil || len(r.Segments) > 0 || r.Added+r.Refreshed+r.Deleted > 0 {
+			r, err := e.Index(ctx, engine.IndexOptions{Segments: segments, Refresh: true, Resend: resend})
+			changed := r.Added + r.Refreshed + r.Deleted
+			for _, w := range r.Writers {
+				changed += w.Sent + w.Deleted + w.Refused
+			}
+			if err != nil || len(r.Segments) > 0 || changed > 0 {
 				return r, err
 			}
 			_, err = e.DueSegments(storage.SegmentLinked)
@@ -258,6 +263,8 @@ func indexCommand(c *console) *cobra.Command {
 			}
 			return r, err
 		})
+	cmd.Flags().BoolVar(&resend, "resend", false, "send all documents to the engines of index-to again")
+	return cmd
 }
 
 func dedupCommand(c *console) *cobra.Command {

@@ -43,6 +43,8 @@ var unseen = map[string]string{
 	"max-crawl-delay": "engine/internal/visit: robots_test.go",
 	"ignore-by":       "engine/policy: TestLinkRule",
 	"score-filtered":  "engine: TestOPIC",
+	"index-login":     "cmd/seine: TestIndexLogin",
+	"index-api-key":   "cmd/seine: TestIndexLogin",
 }
 
 // unseenOn are commands on which a setting has an effect that these tests do not show.
@@ -70,7 +72,7 @@ func secondValues(port string) map[string]string {
 		"no-additions": "true", "score-internal": "3", "score-external": "3", "seed-score": "3",
 		"parse-later": "true", "no-content": "true", "nofollow-links": "true", "max-inlinks": "1",
 		"anchor-length": "3", "choose-redirect": "true",
-		"signature": "bytes", "dedup-order": "length",
+		"signature": "bytes", "dedup-order": "length", "index-to": "SENT",
 	}
 }
 
@@ -249,6 +251,7 @@ func (s *setup) observe(t *testing.T, fs storage.FS, seen *strings.Builder) stri
 			}
 		}
 	}
+	s.w.takeSent(t, seen)
 	digest, err := e.IndexDigest(ctx)
 	fmt.Fprintf(seen, "index %x %v\n", digest, err)
 	seen.WriteString(strings.Join(s.w.requests(), "\n"))

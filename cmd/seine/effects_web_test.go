@@ -4,7 +4,10 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -109,6 +112,9 @@ func (w *effectsWeb) value(t *testing.T, name string) string {
 	text, ok := w.second[name]
 	if !ok {
 		t.Fatalf("%s has no second value, nor a reason in unseen", name)
+	}
+	if text == "SENT" {
+		return "jsonl=" + w.file("sent")
 	}
 	k := allSettings[name].kind
 	if k.files == nil {
@@ -217,5 +223,36 @@ func (w *effectsWeb) serve(rw http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(rw, w.withPort(body))
 	default:
 		http.NotFound(rw, r)
+	}
+}
+
+// takeSent writes what an index writer got since the last call, without what differs between two equal crawls. A page
+// may be sent more than once in a crawl: only the last time counts.
+func (w *effectsWeb) takeSent(t *testing.T, seen *strings.Builder) {
+	t.Helper()
+	text, err := os.ReadFile(w.file("sent"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	if err := errors.Join(err, os.Remove(w.file("sent"))); err != nil {
+		t.Fatal(err)
+	}
+	last := map[any]map[string]any{}
+	for line := range strings.Lines(string(text)) {
+		var f map[string]any
+		if err := json.Unmarshal([]byte(line), &f); err != nil {
+			t.Fatal(err)
+		}
+		delete(f, "version")
+		delete(f, "fetched")
+		delete(f, "segment")
+		last[f["id"]] = f
+	}
+	for _, f := range last {
+		line, err := json.Marshal(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(seen, "sent %s\n", line)
 	}
 }

@@ -119,7 +119,7 @@ func (f *flags) policies(o *engine.Options) (err error) {
 	if f.text("schedule") == "adaptive" {
 		o.Schedule = policy.AdaptiveSchedule{}
 	}
-	return nil
+	return f.indexWriters(o)
 }
 
 // scorer is the scorer of the settings, with the weights of links.

@@ -260,6 +260,13 @@ var settingGroups = []settingGroup{
 		{name: "no-index", kind: aSwitch, def: "false", used: inCrawl, flag: true,
 			help: "crawl without indexing; `seine index` does it later",
 			into: func(o *engine.Options) any { return &o.NoIndex }},
+		{name: "index-to", kind: aWriterList, used: inCrawl | indexing, flag: true,
+			help: "other search engines, or files, that get what is indexed: `opensearch=URL`, `solr=URL` or " +
+				"`jsonl=FILE`"},
+		{name: "index-login", kind: aText, used: inCrawl | indexing,
+			help: "`USER:PASSWORD` for the engines of index-to whose URL has none; sent to https and loopback only"},
+		{name: "index-api-key", kind: aText, used: inCrawl | indexing,
+			help: "API key for these engines, in place of a password"},
 		{name: settingDir, kind: aFolder, def: "./seine-data", used: inAll, flag: true,
 			help: "data directory: `store` (Pebble), `warc` (WARC 1.1) and `seine.toml`; it is all that you need to " +
 				"back up",

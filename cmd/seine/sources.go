@@ -59,6 +59,13 @@ func shown(setting, text string) string {
 	if setting == "proxy" && text != "" {
 		return fetch.RedactProxy(text)
 	}
+	switch {
+	case text == "":
+	case setting == "index-to":
+		return redactWriters(text)
+	case setting == "index-login", setting == "index-api-key":
+		return hidden
+	}
 	return text
 }
 
