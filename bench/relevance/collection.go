@@ -141,9 +141,9 @@ func records(text string) (list []map[byte]string) {
 }
 
 // Cranfield reads the collection of Cleverdon's second Cranfield experiment: 1,400 abstracts about aerodynamics and 225
-// questions. Judgements name a topic by its place in the file, not by its number. Every code from 1 (a complete answer)
-// to 4 (of minimum interest) means relevant and counts 1, because the codes fall while relevance rises; -1 marks
-// documents that are not relevant.
+// questions. Judgements name a topic by its place in the file, not by its number. Their codes fall while relevance
+// rises, from 1 (a complete answer) to 4 (of minimum interest), so the degree is 5 less the code; -1 marks documents
+// that are not relevant.
 func Cranfield(archive string) (c Collection, err error) {
 	c.Name = "cranfield"
 	_, files, err := readArchive(archive)
@@ -164,6 +164,9 @@ func Cranfield(archive string) (c Collection, err error) {
 		topic, code, err := judgement(f, 0, 2)
 		if err != nil || topic < 1 || topic > len(c.Topics) {
 			return c, fmt.Errorf("%s: judgement %q is not of a topic: %w", archive, line, err)
+		}
+		if code > 0 {
+			code = 5 - code
 		}
 		c.Topics[topic-1].Gains[f[1]] = code
 	}
