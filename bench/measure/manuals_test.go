@@ -17,8 +17,8 @@ import (
 
 // What is measured, on Debian's manuals in four languages as bench/relevance/manuals.sh unpacks them: (1) forty
 // questions, and how many have a page that answers them among the first three hits; (2) known items: the text of a link
-// is the query, and the page that it leads to is the right answer. In no-anchors the index has no texts of links;
-// in other-anchors it has those that are not queries; in anchors it has all, as after a crawl. boost multiplies scores by
+// is the query, and the page that it leads to is the right answer. In no-anchors the index has no texts of links; in
+// other-anchors it has those that are not queries; in anchors it has all, as after a crawl. boost multiplies scores by
 // 1 + weight × ln(1 + inlinking pages), a static score; -known.weight sets the weight. How to run:
 //
 //	bench/relevance/manuals.sh /tmp/manuals

@@ -15,9 +15,9 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// What is measured: building an index of text with many different words. Three of four words of the text are drawn by
-// Zipf's law; every fourth is the next word of the vocabulary, five rounds of it in all, so that every word occurs and
-// new ones come during the first fifth of the text. How to run:
+// What is measured: building an index of text with many different words. Words of the text are drawn by Zipf's law, but
+// each twentieth is the next one of the vocabulary, so that every word occurs and new ones come until the end. How to
+// run:
 //
 //	go test -run '^$' -bench Vocabulary -benchtime 1x ./bench/measure -vocabulary.words 1000000
 
@@ -48,8 +48,8 @@ func vocabularyTexts(words int, yield func(text []byte) error) error {
 		text = text[:0]
 		for i := range vocabularyDocument {
 			n := zipf.Uint64()
-			if i%4 == 0 {
-				n = next % uint64(words)
+			if i%vocabularyEach == 0 {
+				n = next
 				next++
 			}
 			text = append(syllables(text, n), ' ')

@@ -123,7 +123,7 @@ func readArchive(name string) (names []string, files map[string]string, err erro
 	}
 }
 
-// records cuts a file of Cranfield's format into records, each a map from field to text: ".I 1", ".T", lines, and so on.
+// records cuts a file of Cranfield's format (".I 1", ".T", lines, and so on) into records, maps from field to text.
 func records(text string) (list []map[byte]string) {
 	var field byte
 	for line := range strings.Lines(text) {
@@ -190,8 +190,9 @@ var (
 	topicForm = regexp.MustCompile(`(?s)<DOCNO>\s*(\d+)\s*</DOCNO>(.*?)</DOC>`)
 )
 
-// CACM reads the collection of the Communications of the ACM: 3,204 records and 64 questions, of which 52 are judged. The
-// title is a record's first paragraph. The lines of three numbers that say which records cite each other are left out.
+// CACM reads the collection of the Communications of the ACM: 3,204 records and 64 questions, of which 52 are judged.
+// The title is a record's first paragraph. The lines of three numbers that say which records cite each other are left
+// out.
 func CACM(archive string) (c Collection, err error) {
 	c.Name = "cacm"
 	names, files, err := readArchive(archive)

@@ -4,6 +4,7 @@ package relevance
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -24,39 +25,63 @@ const (
 	anchorMost  = 120 // bytes
 )
 
-// KnownItems draws n texts of links to be queries, the same for the same tree and seed. A text qualifies if all links
-// with it lead to one page, which is not the page that the link is on, and if it has letters. An engine that has
-// indexed the drawn texts as anchors finds them by the very words: Inlinks can leave them out.
-func (t *Tree) KnownItems(n int, seed uint64) (items []Item) {
+// KnownItems draws n texts of links to be queries, the same for the same tree and seed. The right answer is the page
+// that more than half of the links with the text lead to. A text is drawn the more often the more pages link with it to
+// its answer, as people look for what is known well more often than for other things; so a static score can help. Links
+// of a page to itself do not count, nor do texts without letters. An engine that has indexed the drawn texts as anchors
+// finds them by the very words: Inlinks can leave them out.
+func (t *Tree) KnownItems(n int, seed uint64) []Item {
+	votes := t.votes()
+	var ballot []Item // an item as often as pages link with its text to its answer
+	for _, text := range slices.Sorted(maps.Keys(votes)) {
+		all, best, answer := 0, 0, ""
+		for target, n := range votes[text] {
+			all += n
+			if n > best {
+				best, answer = n, target
+			}
+		}
+		if 2*best > all {
+			ballot = append(ballot, slices.Repeat([]Item{{text, answer}}, best)...)
+		}
+	}
+	rng := rand.New(rand.NewPCG(seed, seed))
+	rng.Shuffle(len(ballot), func(i, j int) { ballot[i], ballot[j] = ballot[j], ballot[i] })
+	var items []Item
+	drawn := map[string]bool{}
+	for _, item := range ballot {
+		if len(items) < n && !drawn[item.Query] {
+			drawn[item.Query] = true
+			items = append(items, item)
+		}
+	}
+	return items
+}
+
+// votes counts, by the text of links in lower case and their target, the pages that link so.
+func (t *Tree) votes() map[string]map[string]int {
 	exists := map[string]bool{}
 	for i := range t.Pages {
 		exists[t.Pages[i].URL.String()] = true
 	}
-	const several = "" // in targets: the text leads to more than one page
-	targets := map[string]string{}
+	votes := map[string]map[string]int{}
 	for i := range t.Pages {
 		own := t.Pages[i].URL.String()
+		counted := map[Link]bool{}
 		for _, l := range t.Pages[i].Links {
-			if !exists[l.Target] || l.Target == own || len(l.Anchor) < anchorLeast || len(l.Anchor) > anchorMost {
+			l.Anchor = strings.ToLower(l.Anchor)
+			if !exists[l.Target] || l.Target == own || counted[l] || len(l.Anchor) < anchorLeast ||
+				len(l.Anchor) > anchorMost || !strings.ContainsFunc(l.Anchor, isLetter) {
 				continue
 			}
-			key := strings.ToLower(l.Anchor)
-			if before, known := targets[key]; known && before != l.Target {
-				targets[key] = several
-			} else {
-				targets[key] = l.Target
+			counted[l] = true
+			if votes[l.Anchor] == nil {
+				votes[l.Anchor] = map[string]int{}
 			}
+			votes[l.Anchor][l.Target]++
 		}
 	}
-	for text, target := range targets {
-		if target != several && strings.ContainsFunc(text, isLetter) {
-			items = append(items, Item{text, target})
-		}
-	}
-	slices.SortFunc(items, func(a, b Item) int { return strings.Compare(a.Query, b.Query) })
-	rng := rand.New(rand.NewPCG(seed, seed))
-	rng.Shuffle(len(items), func(i, j int) { items[i], items[j] = items[j], items[i] })
-	return items[:min(n, len(items))]
+	return votes
 }
 
 func isLetter(r rune) bool { return r >= 'a' && r <= 'z' || r >= 0x80 }

@@ -22,7 +22,8 @@ type Question struct {
 // Questions returns the forty questions, ten in each language.
 func Questions() ([]Question, error) { return readQuestions(questionsText) }
 
-// readQuestions reads lines of LANGUAGE, QUESTION and ANSWERS, separated by tabs; answers by blanks. # begins a comment.
+// readQuestions reads lines of LANGUAGE, QUESTION and ANSWERS, separated by tabs; answers are separated by blanks. A
+// line that begins with # is a comment.
 func readQuestions(text string) (list []Question, err error) {
 	number := 0
 	for line := range strings.Lines(text) {

@@ -55,7 +55,8 @@ func TestTree(t *testing.T) {
 		}
 	}
 	write("doc/index.html", `<title>Index</title><p>All chapters. <a href="a.html">The first chapter</a>
-		<a href="b/">The second chapter</a> <a href="a.html">ambiguous text</a> <a href="gone.html">A page that is gone</a>`)
+		<a href="b/">The second chapter</a> <a href="a.html">ambiguous text</a> 
+		<a href="gone.html">A page that is gone</a>`)
 	write("doc/a.html", `<title>A</title><p>Apples grow on trees. <a href="b/index.html#x">ambiguous text</a>`)
 	write("doc/b/index.html", `<title>B</title><p>Bananas grow on plants. <a href="../a.html">The first chapter</a>`)
 	write("doc/copy.html", `<title>A</title><p>Apples grow on trees. <a href="b/index.html#x">ambiguous text</a>`)
