@@ -405,7 +405,7 @@ seine indexes title, text and URL as fields of their own, the others one field.`
 		command: "cd bench/peers && go run . speed",
 		what: `
 Nine classes of queries for the best ten: exact counts all matches, pruned only ranks. The latency is the engine's own,
-from the text of the query to the identifiers.`,
+from the text of the query to the best documents.`,
 		units: []string{"p50-ns", "p99-ns", "matches/query"},
 		means: `
 The engines find the same documents, as matches/query shows, except where they cut words differently.`,

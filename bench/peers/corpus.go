@@ -114,6 +114,9 @@ func setOf(words []string) map[string]bool {
 // share is the share of documents that have a word.
 func (c *corpus) share(word string) float64 { return float64(c.df[word]) / float64(len(c.sample)) }
 
+// rare reports whether a word is in hardly any document.
+func (c *corpus) rare(word string) bool { return c.df[word] < 3 }
+
 // speedClasses are the classes of queries, in the order of the table. term75: one word that 60 to 90% of the documents
 // have; or4-common: four words that 10 to 60% have; phrase-common: two such words one after the other; stop: one
 // English stop word.
@@ -129,7 +132,7 @@ func (c *corpus) drawSpeed(n int, game []gameQuery) map[string][]string {
 	for _, class := range speedClasses {
 		var list []string
 		for _, q := range game {
-			if len(list) < n/2 && q.class == class && !slices.ContainsFunc(q.words, func(w string) bool { return c.df[w] < 3 }) {
+			if len(list) < n/2 && q.class == class && !slices.ContainsFunc(q.words, c.rare) {
 				list = append(list, q.text)
 			}
 		}
@@ -177,7 +180,9 @@ func (c *corpus) drawer(class string, rng *rand.Rand) func() string {
 		return of[at] + " " + of[at+1]
 	}
 	frequent, stops := between(.6, .9, 2), []string{"the", "of", "and", "to", "a", "in", "is", "for", "this", "with"}
-	isMiddling := func(w string) bool { return asciiLetters(w) && len(w) >= 4 && c.share(w) >= .001 && c.share(w) <= .1 }
+	isMiddling := func(w string) bool {
+		return asciiLetters(w) && len(w) >= 4 && c.share(w) >= .001 && c.share(w) <= .1
+	}
 	isCommon := func(w string) bool { return asciiLetters(w) && c.share(w) >= .1 }
 	switch class {
 	case "term":

