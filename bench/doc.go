@@ -4,9 +4,10 @@
 //
 // # What it is
 //
-// Five kinds of things that use seine and that seine does not use:
+// Six kinds of things that use seine and that seine does not use:
 //
 //   - bench/measure: benchmarks of each layer and of whole crawls, and the report that becomes BENCHMARKS.md.
+//   - bench/relevance: judged collections, known items and questions, and the measures of trec_eval.
 //   - bench/simweb and bench/hostile: the worlds. simweb is a synthetic web of any size that knows the truth about
 //     itself; hostile is a web of servers that break the rules, one case at a time. Both are packages for anybody.
 //   - bench/acceptance: whole jobs with a verdict, as scripts: demo, polite, realsites, realweb.
@@ -17,6 +18,7 @@
 //
 //	make bench ───▶ measure ──▶ BENCHMARKS.md         make bench-peers ─▶ peers (own module)
 //	                  │                                                     │
+//	                  ├──▶ relevance ◀──────────────────────────────────────┤
 //	                  ├──────────────▶ simweb, hostile ◀────────────────────┘
 //	                  │                  ▲         ▲
 //	make demo, polite, realsites, realweb ┘         └── tests of engine

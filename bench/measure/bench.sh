@@ -24,11 +24,16 @@ bench/training/language/sentences.sh "$SEINE_SENTENCES"
 echo "== layers beside their floors" >&2
 : >"$out/layers.txt"
 for _ in 1 2 3 4; do # in turns, so that a floor and its layer run in the same minutes of a shared machine
-	go test -run '^$' -bench . -skip Bounded -benchtime 100ms ./bench/measure >>"$out/layers.txt" || {
+	go test -run '^$' -bench . -skip "Bounded|Relevance|Questions|KnownItem" -benchtime 100ms ./bench/measure >>"$out/layers.txt" || {
 		tail -20 "$out/layers.txt" >&2
 		exit 1
 	}
 done
+SEINE_MANUALS=$(pwd)/bench/out/manuals
+export SEINE_MANUALS
+bench/relevance/manuals.sh "$SEINE_MANUALS"
+# Relevance does not vary from run to run. Cranfield and CACM are judged if SEINE_CONFORMANCE_DATA is set.
+go test -run '^$' -bench 'Relevance|Questions|KnownItem' -benchtime 1x ./bench/measure >>"$out/layers.txt"
 go test -run '^$' -bench 'Inbox|Ready|Timers' -benchtime 100ms -count 5 ./frontier >>"$out/layers.txt"
 go test -run '^$' -bench Simweb -benchtime 500ms -count 5 ./bench/simweb >>"$out/layers.txt"
 if [ -d bench/peers ] && [ "${PEERS:-yes}" = yes ]; then
@@ -52,6 +57,8 @@ if [ "$mode" = full ]; then
 	rm -f "$out"/full-*.txt
 	go test -run '^$' -bench Bounded -timeout 1h ./bench/measure -bounded.hosts 10000000 -bounded.time 10m \
 		>"$out/full-bounded.txt"
+	go test -run '^$' -bench Vocabulary -benchtime 1x -timeout 1h ./bench/measure -vocabulary.words 1000000 \
+		>"$out/full-vocabulary.txt"
 	bin/seine bench --pages 100000 --runs 5 --variants seine,floor-fasthttp --out "$out/full-1e5.txt" >/dev/null
 	bin/seine bench --pages 1000000 --runs 1 --variants seine,floor-fasthttp --out "$out/full-1e6.txt" >/dev/null
 	[ -d bench/out/realweb-S/root ] || bench/acceptance/realweb.sh >&2

@@ -273,6 +273,50 @@ Most queries take about a millisecond or less; a phrase of frequent words takes 
 matching documents, because every match is visited. Phrases take longer because positions are decoded.`,
 	},
 	{
+		layer:   "Vocabulary",
+		title:   "Index: a large vocabulary",
+		command: "go test -bench Vocabulary ./bench/measure -vocabulary.words 1000000",
+		what: `
+Text whose words follow Zipf's law, twenty for each word of the vocabulary, indexed into one index segment. The halves
+are of the text: the vocabulary grows during both.`,
+		units: []string{"text-MB/cpu-s", "1st-half-MB/s", "2nd-half-MB/s", "index-B/text-B", "terms"},
+		means: `
+The rate falls as the vocabulary grows, because each new word takes a row of its own.`,
+	},
+	{
+		layer:   "Relevance",
+		title:   "Search: judged collections",
+		command: "SEINE_CONFORMANCE_DATA=… go test -bench Relevance ./bench/measure",
+		what: `
+Topics of Cranfield and CACM, sent to the index as they are in the collections; measures as in trec_eval, over all
+topics and over every second one. empty counts topics for which nothing was found.`,
+		units: []string{"MAP", "nDCG@10", "P@10", "empty", "ns/query"},
+		means: `
+Where half of the topics chose a weight, the other half says what it is worth.`,
+	},
+	{
+		layer:   "Questions",
+		title:   "Search: questions about Debian's manuals",
+		command: "SEINE_MANUALS=… go test -bench Questions ./bench/measure",
+		what: `
+Forty questions in English, German, French and Japanese, as people type them, over the manuals in these languages;
+right-in-3 counts those with a page that answers them among the first three.`,
+		units: []string{"right-in-3", "questions", "empty", "ns/query"},
+		means: `
+The goal is 36 of 40.`,
+	},
+	{
+		layer:   "KnownItem",
+		title:   "Search: known items",
+		command: "SEINE_MANUALS=… go test -bench KnownItem ./bench/measure",
+		what: `
+The text of a link is the query, and the page that it leads to is the one right answer. no-anchors indexes no texts of
+links, other-anchors those that are not queries, anchors all of them; boost adds a static score from inlinks.`,
+		units: []string{"MRR", "success@1-%", "success@10-%", "empty", "ns/query"},
+		means: `
+The texts of links find pages that their own words do not.`,
+	},
+	{
 		layer:   "Simweb",
 		title:   "Serving",
 		command: "go test -bench Simweb ./bench/simweb",
@@ -332,6 +376,39 @@ seine takes an eighth of bleve's time, with one goroutine, and makes an index of
 		means: `
 bleve answers single words faster, seine phrases; queries of two words take about the same. Both find the same documents
 except for differences between their stemmers.`,
+	},
+	{
+		layer:   "PeerRelevance",
+		title:   "Peers: judged collections",
+		command: "cd bench/peers && go run . relevance",
+		what: `
+The same topics and documents in tantivy, Lucene and bleve, with English stems and BM25 (bleve: its default score).
+tantivy and Lucene drop stop words of the topics.`,
+		units: []string{"MAP", "nDCG@10", "P@10", "empty"},
+		means: `
+All engines read the same documents in the same run.`,
+	},
+	{
+		layer:   "PeerBuild",
+		title:   "Peers: indexing at length",
+		command: "cd bench/peers && go run . speed",
+		what: `
+English pages of Debian's manuals, and a million passages of 60 to 220 words of them, indexed with positions and
+without stored text. The rate is by the processor time of the whole process.`,
+		units: []string{"textMB/cpu-s", "indexB/textB", "peak-MB"},
+		means: `
+seine indexes title, text and URL as fields of their own, the others one field.`,
+	},
+	{
+		layer:   "PeerSpeed",
+		title:   "Peers: searching at length",
+		command: "cd bench/peers && go run . speed",
+		what: `
+Nine classes of queries for the best ten: exact counts all matches, pruned only ranks. The latency is the engine's own,
+from the text of the query to the best documents.`,
+		units: []string{"p50-ns", "p99-ns", "matches/query"},
+		means: `
+The engines find the same documents, as matches/query shows, except where they cut words differently.`,
 	},
 	{
 		layer:   "PeerCrawl",

@@ -20,12 +20,14 @@ import (
 	"time"
 )
 
-const usage = `usage: go run . crawl|index|layers [flags], in bench/peers
+const usage = `usage: go run . crawl|index|layers|relevance|speed [flags], in bench/peers
 
   crawl   crawl one synthetic web with each crawler that install.sh could install
   index   build an index of the same documents and search it
   layers  parse the same URLs and HTML pages
-  all     all three; -quick takes a few minutes
+  relevance  judge seine, tantivy, Lucene and bleve by Cranfield and CACM
+  speed   build indexes of Debian's manuals and of a million passages with the same engines, and search them
+  all     the first three; -quick takes a few minutes
   content FOLDER  print the main content of WCXB's pages according to each library
 `
 
@@ -77,6 +79,15 @@ func run(ctx context.Context, args []string) error {
 		if err = f.Parse(args[1:]); err == nil {
 			err = layers(ctx, *peers, *pages, *runs)
 		}
+	case "relevance":
+		o := relevanceOptions{}
+		f.StringVar(&o.peers, "peers", "", "comma-separated engines (default: all that are installed)")
+		f.StringVar(&o.data, "data", os.Getenv("SEINE_CONFORMANCE_DATA"), "folder with relevance/*.tar.xz")
+		if err = f.Parse(args[1:]); err == nil {
+			err = compareRelevance(ctx, o)
+		}
+	case "speed":
+		err = speedMain(ctx, f, args[1:])
 	case "all":
 		quick := f.Bool("quick", false, "smaller webs")
 		if err = f.Parse(args[1:]); err == nil {
@@ -89,6 +100,8 @@ func run(ctx context.Context, args []string) error {
 		err = contents(args[1])
 	case "serve": // a child of crawl
 		err = serve(args[1:])
+	case "program": // a child of relevance and speed
+		err = programMain(ctx, args[1:])
 	case "engine": // a child of index
 		err = engineMain(ctx, args[1:])
 	default:

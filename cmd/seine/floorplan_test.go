@@ -22,11 +22,12 @@ var floorPlan = map[string]string{
 
 	// Measurements, worlds and training: nothing of the product imports them.
 	"bench": "",
-	"bench/measure": "bench/simweb bench/hostile engine engine/fetch engine/fetch/robots engine/parse " +
-		"engine/parse/language engine/policy frontier index index/analysis " +
+	"bench/measure": "bench/relevance bench/simweb bench/hostile engine engine/fetch engine/fetch/robots " +
+		"engine/parse engine/parse/language engine/policy frontier index index/analysis " +
 		"storage storage/urlkey storage/warc storage/invariants",
 	"bench/training/content":  "engine/parse engine/parse/content storage/urlkey",
 	"bench/training/language": "engine/parse/language",
+	"bench/relevance":         "engine/parse storage storage/urlkey",
 	"bench/simweb":            "",
 	"bench/hostile":           "",
 

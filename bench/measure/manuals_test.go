@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package measure_test
+
+import (
+	"flag"
+	"math"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/seine-crawler/seine/bench/relevance"
+	"github.com/seine-crawler/seine/index"
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// What is measured, on Debian's manuals in four languages as bench/relevance/manuals.sh unpacks them: (1) forty
+// questions, and how many have a page that answers them among the first three hits; (2) known items: the text of a link
+// is the query, and the page that it leads to is the right answer. In no-anchors the index has no texts of links; in
+// other-anchors it has those that are not queries; in anchors it has all, as after a crawl. boost multiplies scores by
+// 1 + weight × ln(1 + inlinking pages), a static score; -known.weight sets the weight. How to run:
+//
+//	bench/relevance/manuals.sh /tmp/manuals
+//	SEINE_MANUALS=/tmp/manuals go test -run '^$' -bench 'Questions|KnownItem' -v ./bench/measure
+//
+// -v lists the questions without a right page.
+
+const knownItems = 500
+
+var knownWeight = flag.Float64("known.weight", .02, "of the logarithm of inlinking pages in scores of known items")
+
+// manualsInFour are the paths of the pages in the four languages.
+var manualsInFour = regexp.MustCompile(`/(de|fr|ja|en)/|[.-](de|fr|ja|en)\.html$|/(de-DE|fr-FR|ja-JP|en-US)/|` +
+	`/debian-policy/policy\.html/|/developers-reference/[^/]*$`)
+
+func readManuals(b *testing.B) relevance.Tree {
+	root := os.Getenv("SEINE_MANUALS")
+	if root == "" {
+		b.Skip("SEINE_MANUALS is not set: no manuals of Debian")
+	}
+	t, err := relevance.ReadTree(root, manualsInFour.MatchString, "usr/share")
+	must(b, err)
+	return t
+}
+
+// treeDocuments makes documents of a tree. anchors and boosts, by URL, may be nil.
+func treeDocuments(t *relevance.Tree, anchors map[string][]string, boosts map[string]float64) (docs []index.Document) {
+	for i := range t.Pages {
+		p := &t.Pages[i]
+		u := p.URL.String()
+		docs = append(docs, index.Document{
+			Key: p.URL.Key(), URL: u, Title: p.Title, Anchors: anchors[u], Text: p.Text, Content: p.Content,
+			Language: p.Language, Stamp: uint64(i + 1), Boost: boosts[u],
+		})
+	}
+	return docs
+}
+
+func urlOf(k urlkey.Key) string {
+	u, err := k.URL()
+	if err != nil {
+		panic(err)
+	}
+	return u.String()
+}
+
+func BenchmarkQuestions(b *testing.B) {
+	tree := readManuals(b)
+	list, err := relevance.Questions()
+	must(b, err, tree.CheckQuestions(list))
+	anchors, _ := tree.Inlinks(nil)
+	x := buildIndex(b, treeDocuments(&tree, anchors, nil))
+	defer x.close(b)
+	b.Run("four-languages/seine", func(b *testing.B) {
+		var s relevance.QuestionScores
+		for b.Loop() {
+			s, err = relevance.RunQuestions(ranker(x.index, urlOf), list)
+			must(b, err)
+		}
+		per(b, s.Questions, "query")
+		b.ReportMetric(float64(s.Right), "right-in-3")
+		b.ReportMetric(float64(s.Empty), "empty")
+		b.ReportMetric(float64(s.Questions), "questions")
+		if testing.Verbose() {
+			b.Log("not answered:\n" + strings.Join(s.Wrong, "\n"))
+		}
+	})
+}
+
+func BenchmarkKnownItem(b *testing.B) {
+	tree := readManuals(b)
+	items := tree.KnownItems(knownItems, 1)
+	all, inlinks := tree.Inlinks(nil)
+	others, _ := tree.Inlinks(items)
+	boosts := map[string]float64{}
+	for url, n := range inlinks {
+		boosts[url] = 1 + *knownWeight*math.Log1p(float64(n))
+	}
+	for _, v := range []struct {
+		name    string
+		anchors map[string][]string
+		boosts  map[string]float64
+	}{
+		{"no-anchors", nil, nil},
+		{"other-anchors", others, nil},
+		{"other-anchors-boost", others, boosts},
+		{"anchors", all, nil},
+	} {
+		x := buildIndex(b, treeDocuments(&tree, v.anchors, v.boosts))
+		b.Run(v.name+"/seine", func(b *testing.B) {
+			var s relevance.KnownScores
+			var err error
+			for b.Loop() {
+				s, err = relevance.RunKnown(ranker(x.index, urlOf), items)
+				must(b, err)
+			}
+			per(b, s.Items, "query")
+			b.ReportMetric(s.MRR, "MRR")
+			b.ReportMetric(100*s.Success1, "success@1-%")
+			b.ReportMetric(100*s.Success10, "success@10-%")
+			b.ReportMetric(float64(s.Empty), "empty")
+			b.ReportMetric(float64(s.Items), "items")
+		})
+		x.close(b)
+	}
+}
