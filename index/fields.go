@@ -2,8 +2,6 @@
 
 package index
 
-import "math"
-
 // The fields of a document. Numbers are on disk.
 const (
 	fieldBody = iota
@@ -45,29 +43,4 @@ func (c *collection) add(d collection) {
 	for f := range c.totals {
 		c.totals[f] += d.totals[f]
 	}
-}
-
-// scorer computes the score of one term.
-type scorer struct {
-	idf     float64
-	average [fieldCount]float64
-}
-
-func newScorer(c *collection, df uint64) scorer {
-	n := float64(c.docs)
-	s := scorer{idf: math.Log(1 + (n-float64(df)+0.5)/(float64(df)+0.5))}
-	for f := range s.average {
-		s.average[f] = max(float64(c.totals[f])/max(n, 1), 1)
-	}
-	return s
-}
-
-func (s *scorer) score(freqs *[fieldCount]uint32, l *lengths) float64 {
-	tf := 0.0
-	for f, n := range freqs {
-		if n > 0 {
-			tf += fieldWeight[f] * float64(n) / (1 - fieldB[f] + fieldB[f]*float64(l[f])/s.average[f])
-		}
-	}
-	return s.idf * tf * (k1 + 1) / (k1 + tf)
 }

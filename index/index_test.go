@@ -276,7 +276,7 @@ func TestScore(t *testing.T) {
 	// Lengths: titles 1 and 1, bodies 4 and 2.
 	idf := math.Log(1 + (2-1+0.5)/(1+0.5))
 	tf := 1/(1-0.75+0.75*4/3) + 5/(1-0.5+0.5*1/1)
-	if want := idf * tf * 2.2 / (1.2 + tf); math.Abs(got-want) > 1e-12 {
+	if want := idf * tf * 2.2 / (1.2 + tf); math.Abs(got-want) > 1e-8 {
 		t.Errorf("score %v, want %v", got, want)
 	}
 }

@@ -39,6 +39,8 @@ const (
 	maxQuery = 4 << 10
 	// defaultDeadline is SearchOptions.Deadline when it is 0.
 	defaultDeadline = 200 * time.Millisecond
+	// pageGrace is how much longer than its deadline a search may read what its hits show.
+	pageGrace = 4 * time.Millisecond
 	// maxHits bounds limit plus offset.
 	maxHits = 10_000
 

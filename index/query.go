@@ -26,26 +26,6 @@ type Query struct {
 	terms map[string]bool // what snippets mark
 }
 
-// node is a part of a query.
-type node struct {
-	kind     nodeKind
-	children []*node
-	term     string
-	field    int // -1: any
-	prefix   string
-}
-
-type nodeKind uint8
-
-const (
-	nodeTerm   nodeKind = iota
-	nodePhrase          // children are terms, each one position after the one before
-	nodeAnd
-	nodeOr
-	nodeNot  // inside nodeAnd: its child must not match
-	nodeSite // key prefix
-)
-
 // questionWords are left out of queries that have other words: people ask "how do I read a file", and manuals do not
 // say "how do I".
 var questionWords = func() map[string]bool {
@@ -158,13 +138,13 @@ func (p *queryParser) or(depth int) *node {
 	case 1:
 		return alternatives[0]
 	}
-	return &node{kind: nodeOr, children: alternatives}
+	return &node{kind: nodeBool, should: alternatives}
 }
 
 // and parses parts that must all match.
 func (p *queryParser) and(depth int) *node {
 	const maxDepth = 16
-	row := &node{kind: nodeAnd}
+	row := &node{kind: nodeBool}
 	var weak []*node // question words, used only if there is nothing else
 	positive := false
 	for len(p.words) > 0 && p.words[0].op != '|' {
@@ -180,7 +160,7 @@ func (p *queryParser) and(depth int) *node {
 		if w.op == '(' {
 			if depth < maxDepth {
 				if n := p.or(depth + 1); n != nil {
-					row.children = append(row.children, n)
+					row.must = append(row.must, n)
 					positive = true
 				}
 				if len(p.words) > 0 && p.words[0].op == ')' {
@@ -193,22 +173,22 @@ func (p *queryParser) and(depth int) *node {
 		switch {
 		case n == nil:
 		case w.minus:
-			row.children = append(row.children, &node{kind: nodeNot, children: []*node{n}})
+			row.not = append(row.not, n)
 		case !w.quoted && w.field == "" && questionWords[strings.ToLower(w.text)]:
 			weak = append(weak, n)
 		default:
-			row.children = append(row.children, n)
-			positive = positive || n.kind != nodeSite
+			row.must = append(row.must, n)
+			positive = positive || n.kind != nodeKeys
 		}
 	}
 	if !positive && len(weak) > 0 {
-		row.children, positive = append(row.children, weak...), true
+		row.must, positive = append(row.must, weak...), true
 	}
 	switch {
-	case len(row.children) == 0:
+	case len(row.must)+len(row.not) == 0:
 		return nil
-	case len(row.children) == 1 && row.children[0].kind != nodeNot:
-		return row.children[0]
+	case len(row.must) == 1 && len(row.not) == 0:
+		return row.must[0]
 	}
 	return row
 }
@@ -218,16 +198,17 @@ func (p *queryParser) part(w *word) *node {
 	if w.field == "site" {
 		return siteNode(w.text)
 	}
-	field := -1
+	fields := fieldMask(0)
 	switch w.field {
 	case "intitle":
-		field = fieldTitle
+		fields = 1 << fieldTitle
 	case "inurl":
-		field = fieldURL
+		fields = 1 << fieldURL
 	case "inanchor":
-		field = fieldAnchor
+		fields = 1 << fieldAnchor
 	}
 	var terms []*node
+	var at []int
 	lastPos, lastEnd := -1, -1
 	p.analyzer.Walk([]byte(w.text), 0, func(t analysis.Token) {
 		if p.count >= maxTerms {
@@ -245,7 +226,8 @@ func (p *queryParser) part(w *word) *node {
 		}
 		p.count++
 		lastPos, lastEnd = t.Position, t.End
-		terms = append(terms, &node{kind: nodeTerm, term: string(t.Term), field: field})
+		at = append(at, len(terms))
+		terms = append(terms, &node{kind: nodeTerm, term: string(t.Term), fields: fields})
 	})
 	if !w.minus {
 		for _, t := range terms {
@@ -258,14 +240,20 @@ func (p *queryParser) part(w *word) *node {
 	case 1:
 		return terms[0]
 	}
-	return &node{kind: nodePhrase, children: terms, field: field}
+	return &node{kind: nodePhrase, children: terms, at: at, fields: fields}
 }
 
 // siteNode restricts a query to a host and all hosts below it: they share a prefix of keys.
 func siteNode(text string) *node {
 	h, err := urlkey.ParseHost(strings.Trim(strings.TrimPrefix(strings.TrimPrefix(text, "http://"), "https://"), "/"))
 	if err != nil {
-		return &node{kind: nodeSite, prefix: "\x00"} // no such site: nothing matches
+		return &node{kind: nodeNone} // no such site
 	}
-	return &node{kind: nodeSite, prefix: strings.TrimSuffix(string(h), ")")}
+	prefix := strings.TrimSuffix(string(h), ")")
+	return &node{kind: nodeKeys, from: prefix, to: prefixEnd(prefix)}
+}
+
+// prefixEnd returns the least text above all that begin with prefix, whose last byte is not 0xff.
+func prefixEnd(prefix string) string {
+	return prefix[:len(prefix)-1] + string([]byte{prefix[len(prefix)-1] + 1})
 }

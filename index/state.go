@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 
 	"github.com/RoaringBitmap/roaring/v2"
@@ -27,6 +28,15 @@ type state struct {
 	segments []*segment // by number
 	all      collection
 	refs     atomic.Int64 // readers, plus one while it is the Index's current state
+
+	weigh sync.Once
+	table *normTable // of all; see weights
+}
+
+// weights returns the weights of occurrences, which the first search computes.
+func (st *state) weights() *normTable {
+	st.weigh.Do(func() { st.table = newNormTable(&st.all) })
+	return st.table
 }
 
 // segment is one index segment, opened.
@@ -34,8 +44,11 @@ type segment struct {
 	number  uint32
 	info    segmentInfo
 	lengths []lengths
+	norms   [fieldCount][]byte
 	boosts  boosts
 	deleted *roaring.Bitmap // nil: none
+	dead    []uint64        // the same, a bit per document
+	freqs   *freqCache      // with these deletes
 }
 
 // acquire returns the current state, for release after use, or ErrClosed.
@@ -108,13 +121,16 @@ func (x *Index) loadSegments(st *state, known []*segment) error {
 			return fmt.Errorf("%w: index segment %d: %v", storage.ErrCorrupt, seg.number, err)
 		}
 		if was := before[seg.number]; was != nil {
-			seg.lengths, seg.boosts = was.lengths, was.boosts
+			seg.lengths, seg.boosts, seg.norms = was.lengths, was.boosts, was.norms
 		} else if err := errors.Join(seg.loadLengths(st.snap), seg.loadBoosts(st.snap)); err != nil {
 			return err
+		} else {
+			seg.code()
 		}
 		if err := seg.loadDeleted(st.snap); err != nil {
 			return err
 		}
+		seg.spreadDeleted(before[seg.number])
 		st.segments = append(st.segments, seg)
 		st.all.add(seg.live())
 	}
@@ -153,6 +169,24 @@ func (seg *segment) loadLengths(rd storage.Reader) error {
 func (seg *segment) loadDeleted(rd storage.Reader) (err error) {
 	seg.deleted, err = readDeleted(rd, seg.number)
 	return err
+}
+
+// spreadDeleted makes of the deletes what searches use. A segment that was known with the same deletes, which only grow,
+// lends it.
+func (seg *segment) spreadDeleted(was *segment) {
+	if seg.deleted == nil || seg.deleted.IsEmpty() {
+		return
+	}
+	if was != nil && was.dead != nil && was.deleted.GetCardinality() == seg.deleted.GetCardinality() {
+		seg.dead, seg.freqs = was.dead, was.freqs
+		return
+	}
+	seg.dead, seg.freqs = make([]uint64, (seg.info.Docs+63)/64), &freqCache{}
+	for it := seg.deleted.Iterator(); it.HasNext(); {
+		if doc := it.Next(); doc < seg.info.Docs {
+			seg.dead[doc>>6] |= 1 << (doc & 63)
+		}
+	}
 }
 
 // readDeleted returns the deleted documents of an index segment, nil for none. The bitmap is a copy.

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package index
+
+import "math"
+
+// points is a score in fixed point, in units of 1/pointScale. The score of a document is the sum of its terms' points:
+// integers add up to the same sum in any order, so a search that skips terms and documents, takes the rarest term first
+// or adds block by block gives every document the very score that a plain evaluation gives it, and ties are the same
+// ties.
+type points int64
+
+const (
+	// pointScale is large enough to tell any two scores apart that people could, and small enough that the sum of
+	// maxTerms terms is exact as a float64.
+	pointScale = 1 << 26
+	// maxPoints bounds what one term adds: a score of 2^20, thousands of times what BM25F gives without a boost.
+	maxPoints = 1 << 46
+	// maxSum is above what a document can score: integers up to here are exact as float64.
+	maxSum = 1 << 53
+)
+
+// normTable has for each field and code of its length what an occurrence there adds to the weighted frequency of BM25F:
+// weight / (1 - b + b × length / average). It depends on the averages of the collection alone, so a state has one.
+type normTable [fieldCount][256]float64
+
+func newNormTable(c *collection) *normTable {
+	t := &normTable{}
+	for f := range t {
+		average := c.average(f)
+		for code := range t[f] {
+			t[f][code] = fieldWeight[f] / (1 - fieldB[f] + fieldB[f]*normLength[code]/average)
+		}
+	}
+	return t
+}
+
+// average returns the mean length of a field in words, at least 1.
+func (c *collection) average(field int) float64 {
+	return max(float64(c.totals[field])/max(float64(c.docs), 1), 1)
+}
+
+// idf returns the weight of a term that df of the collection's documents have (Robertson and Zaragoza 2009, with the
+// 1 + of Lucene, which keeps it positive).
+func (c *collection) idf(df uint64) float64 {
+	n, d := float64(c.docs), float64(min(df, c.docs))
+	return math.Log(1 + (n-d+0.5)/(d+0.5))
+}
+
+// gain turns weighted frequencies of a term into points: it is the score that a term approaches as it repeats, in units
+// of points.
+type gain float64
+
+// newGain makes the gain of a term of df documents, with a factor of the query.
+func newGain(c *collection, df uint64, boost float64) gain {
+	return gain(c.idf(df) * boost * (k1 + 1) * pointScale)
+}
+
+// points saturates a weighted frequency (BM25). The result never falls when tf rises, rounding included, because each
+// step keeps order: so the points of a bound are a bound of the points. tf may be infinite.
+func (g gain) points(tf float64) points {
+	if tf <= 0 {
+		return 0
+	}
+	p := float64(float64(g) * (1 - k1/(k1+tf)))
+	if p >= maxPoints {
+		return maxPoints
+	}
+	return points(p + 0.5)
+}
