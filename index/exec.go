@@ -17,7 +17,8 @@ type execution struct {
 	total uint64
 	// enough is the count at which counting may stop; exhaustive is as in ranker.
 	enough     uint64
-	wanted     int
+	wanted     int  // best documents
+	onePhase   bool // leaves out rerank, for tests
 	exhaustive bool
 
 	lists []map[string]list // by part; nil for a term that the part lacks
@@ -27,6 +28,10 @@ type execution struct {
 // run ranks all parts, then counts what ranking did not: at the deadline the best are known even if not their number.
 func (x *execution) run(root *node) []candidate {
 	x.top.k = x.wanted
+	twoPhases := !x.onePhase && len(x.words(root, nil)) > 1
+	if twoPhases && x.wanted > 0 {
+		x.top.k = max(x.wanted, rerankDocs)
+	}
 	x.lists, x.freqs = make([]map[string]list, len(x.parts)), map[string]uint64{}
 	for i := range x.lists {
 		x.lists[i] = map[string]list{}
@@ -40,6 +45,10 @@ func (x *execution) run(root *node) []candidate {
 		}
 	}
 	best := x.top.sorted()
+	if twoPhases {
+		x.rerank(root, best)
+	}
+	best = best[:min(len(best), x.wanted)]
 	c := counter{work: x.work}
 	for _, p := range uncounted {
 		if x.work.over || x.total >= x.enough {

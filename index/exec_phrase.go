@@ -22,7 +22,9 @@ func (it *termIter) has() uint8 {
 }
 
 func (it *termIter) occurrences(field int) []uint32 {
-	it.pos = it.cursor.positions(field, it.pos[:0])
+	if it.pos = it.pos[:0]; it.cursor.freqs() {
+		it.pos = it.cursor.positions(field, it.pos)
+	}
 	return it.pos
 }
 
