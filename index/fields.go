@@ -50,24 +50,28 @@ func (c *collection) add(d collection) {
 // scorer computes the score of one term.
 type scorer struct {
 	idf     float64
+	boost   float64 // the query's
 	average [fieldCount]float64
 }
 
 func newScorer(c *collection, df uint64) scorer {
 	n := float64(c.docs)
-	s := scorer{idf: math.Log(1 + (n-float64(df)+0.5)/(float64(df)+0.5))}
+	s := scorer{boost: 1, idf: math.Log(1 + (n-float64(df)+0.5)/(float64(df)+0.5))}
 	for f := range s.average {
 		s.average[f] = max(float64(c.totals[f])/max(n, 1), 1)
 	}
 	return s
 }
 
-func (s *scorer) score(freqs *[fieldCount]uint32, l *lengths) float64 {
-	tf := 0.0
+// tf is the sum of a term's frequencies, weighted and normalised by the lengths of the fields.
+func (s *scorer) tf(freqs *[fieldCount]uint32, l *lengths) (tf float64) {
 	for f, n := range freqs {
 		if n > 0 {
 			tf += fieldWeight[f] * float64(n) / (1 - fieldB[f] + fieldB[f]*float64(l[f])/s.average[f])
 		}
 	}
-	return s.idf * tf * (k1 + 1) / (k1 + tf)
+	return tf
 }
+
+// of saturates the sum of frequencies.
+func (s *scorer) of(tf float64) float64 { return s.boost * s.idf * tf * (k1 + 1) / (k1 + tf) }

@@ -4,6 +4,7 @@ package index
 
 import (
 	"bytes"
+	"cmp"
 	"math"
 
 	"github.com/seine-crawler/seine/storage"
@@ -27,9 +28,10 @@ type termIter struct {
 	r      listReader
 	doc    uint32
 	begun  bool
-	field  int
+	fields fieldMask
 	scorer scorer
 	seg    *segment
+	weight float64 // of a form below anyIter
 }
 
 func (it *termIter) seek(doc uint32) uint32 {
@@ -43,41 +45,31 @@ func (it *termIter) seek(doc uint32) uint32 {
 			return end
 		}
 		it.doc = it.r.at.doc
-		if it.field < 0 || it.r.at.freqs[it.field] > 0 {
+		if it.fields == 0 || it.fields.any(&it.r.at.freqs) {
 			return it.doc
 		}
 		doc = it.doc + 1
 	}
 }
 
-func (it *termIter) score() float64 {
+func (it *termIter) score() float64 { return it.scorer.of(it.tf()) }
+
+// placed is an iterator that knows positions.
+type placed interface {
+	iterator
+	// positions appends where the current document has it, by field, ascending. They may be read once a document.
+	positions(into *[fieldCount][]uint32) bool
+	// tf is the weighted, normalised frequency in the current document.
+	tf() float64
+}
+
+func (it *termIter) positions(into *[fieldCount][]uint32) bool { return it.r.readPositions(into) }
+
+func (it *termIter) tf() float64 {
 	if int(it.doc) >= len(it.seg.lengths) {
 		return 0
 	}
-	return it.scorer.score(&it.r.at.freqs, &it.seg.lengths[it.doc])
-}
-
-// phraseIter walks the documents that hold its terms one after the other in one field.
-type phraseIter struct {
-	terms []*termIter
-	doc   uint32
-	begun bool
-	field int
-	pos   [][fieldCount][]uint32
-}
-
-func (it *phraseIter) seek(doc uint32) uint32 {
-	if it.begun && (it.doc >= doc || it.doc == end) {
-		return it.doc
-	}
-	it.begun = true
-	for {
-		if doc = meet(it.terms, doc); doc == end || it.inRow() {
-			it.doc = doc
-			return doc
-		}
-		doc++
-	}
+	return it.scorer.tf(&it.r.at.freqs, &it.seg.lengths[it.doc])
 }
 
 // meet moves all iterators to the first document that is at least doc and that all of them match.
@@ -96,30 +88,6 @@ func meet[I iterator](its []I, doc uint32) uint32 {
 	return doc
 }
 
-// inRow reports whether some field holds the terms one after the other.
-func (it *phraseIter) inRow() bool {
-	for i, t := range it.terms {
-		if !t.r.readPositions(&it.pos[i]) {
-			return false
-		}
-	}
-	for f := range fieldCount {
-		if it.field >= 0 && f != it.field {
-			continue
-		}
-	starts:
-		for _, start := range it.pos[0][f] {
-			for i := 1; i < len(it.terms); i++ {
-				if !contains(it.pos[i][f], start+uint32(i)) {
-					continue starts
-				}
-			}
-			return true
-		}
-	}
-	return false
-}
-
 // contains searches a sorted slice.
 func contains(sorted []uint32, v uint32) bool {
 	lo, hi := 0, len(sorted)
@@ -132,80 +100,6 @@ func contains(sorted []uint32, v uint32) bool {
 		}
 	}
 	return lo < len(sorted) && sorted[lo] == v
-}
-
-func (it *phraseIter) score() (sum float64) {
-	for _, t := range it.terms {
-		sum += t.score()
-	}
-	return sum
-}
-
-// andIter walks the documents that match all parts and none of the excluded ones.
-type andIter struct {
-	parts    []iterator
-	excluded []iterator
-	doc      uint32
-	begun    bool
-}
-
-func (it *andIter) seek(doc uint32) uint32 {
-	if it.begun && (it.doc >= doc || it.doc == end) {
-		return it.doc
-	}
-	it.begun = true
-next:
-	for {
-		if doc = meet(it.parts, doc); doc == end {
-			break
-		}
-		for _, x := range it.excluded {
-			if x.seek(doc) == doc {
-				doc++
-				continue next
-			}
-		}
-		break
-	}
-	it.doc = doc
-	return doc
-}
-
-func (it *andIter) score() (sum float64) {
-	for _, p := range it.parts {
-		sum += p.score()
-	}
-	return sum
-}
-
-// orIter walks the documents that match any part.
-type orIter struct {
-	parts []iterator
-	at    []uint32
-	doc   uint32
-	begun bool
-}
-
-func (it *orIter) seek(doc uint32) uint32 {
-	if it.begun && (it.doc >= doc || it.doc == end) {
-		return it.doc
-	}
-	it.begun = true
-	it.doc = end
-	for i, p := range it.parts {
-		it.at[i] = p.seek(doc)
-		it.doc = min(it.doc, it.at[i])
-	}
-	return it.doc
-}
-
-func (it *orIter) score() (sum float64) {
-	for i, p := range it.parts {
-		if it.at[i] == it.doc {
-			sum += p.score()
-		}
-	}
-	return sum
 }
 
 // rangeIter walks an interval of documents: a host, or all documents.
@@ -223,12 +117,13 @@ func (rangeIter) score() float64 { return 0 }
 
 // opener makes the iterators of a query on one index segment.
 type opener struct {
-	rd      storage.Reader
-	seg     *segment
-	scorers map[string]scorer
-	lists   []*listReader // for their errors, which close collects
-	scans   []*storage.Scanner
-	err     error
+	rd    storage.Reader
+	seg   *segment
+	dfs   map[string]uint64 // documents of each term, over all index segments
+	all   *collection
+	lists []*listReader // for their errors, which close collects
+	scans []*storage.Scanner
+	err   error
 }
 
 func (o *opener) close() error {
@@ -249,37 +144,18 @@ func (o *opener) open(n *node) iterator {
 	switch n.kind {
 	case nodeTerm:
 		return o.term(n)
+	case nodeAny:
+		return o.any(n)
 	case nodePhrase:
-		it := &phraseIter{field: n.field, pos: make([][fieldCount][]uint32, len(n.children))}
-		for _, c := range n.children {
-			it.terms = append(it.terms, o.term(c))
-		}
-		return it
-	case nodeSite:
-		from, to, err := siteRange(o.rd, o.seg, n.prefix)
-		if err != nil {
-			o.err = err
-		}
-		return rangeIter{from, to}
-	case nodeOr:
-		it := &orIter{at: make([]uint32, len(n.children))}
-		for _, c := range n.children {
-			it.parts = append(it.parts, o.open(c))
-		}
-		return it
+		return o.phrase(n)
+	case nodeBool:
+		return o.bool(n)
+	case nodeKeys:
+		return o.keys(n)
+	case nodeValue:
+		return o.filter(n)
 	}
-	it := &andIter{}
-	for _, c := range n.children {
-		if c.kind == nodeNot {
-			it.excluded = append(it.excluded, o.open(c.children[0]))
-		} else {
-			it.parts = append(it.parts, o.open(c))
-		}
-	}
-	if len(it.parts) == 0 { // only exclusions
-		it.parts = []iterator{rangeIter{0, o.seg.info.Docs}}
-	}
-	return it
+	return rangeIter{}
 }
 
 // term opens a posting list.
@@ -289,7 +165,7 @@ func (o *opener) term(n *node) *termIter {
 	to := append(append([]byte(nil), head[:len(head)-1]...), 1)
 	sc := o.rd.Scan(storage.IndexSegmentRange(o.seg.number, kindTerms), from, to)
 	o.scans = append(o.scans, sc)
-	it := &termIter{field: n.field, scorer: o.scorers[n.term], seg: o.seg}
+	it := &termIter{fields: n.fields, scorer: o.scorer(n), seg: o.seg, weight: cmp.Or(n.weight, 1)}
 	it.r.last = -1
 	it.r.next = func() ([]byte, bool, error) {
 		if !sc.Next() {
@@ -304,26 +180,27 @@ func (o *opener) term(n *node) *termIter {
 	return it
 }
 
-// siteRange finds the documents whose keys begin with prefix, by binary search: documents are numbered in key order.
-func siteRange(rd storage.Reader, seg *segment, prefix string) (from, to uint32, err error) {
-	bound := func(above bool) uint32 {
-		lo, hi := uint32(0), seg.info.Docs
-		for lo < hi && err == nil {
-			mid := lo + (hi-lo)/2
-			var key string
-			k, _, e := docKey(rd, seg.number, mid)
-			if e != nil {
-				err = e
-			}
-			key = string(k)
-			below := key < prefix || above && len(key) >= len(prefix) && key[:len(prefix)] == prefix
-			if below {
-				lo = mid + 1
-			} else {
-				hi = mid
-			}
+// keys opens an interval of URL keys.
+func (o *opener) keys(n *node) iterator {
+	from := o.firstDoc(n.from)
+	return rangeIter{from, o.firstDoc(n.to)}
+}
+
+// firstDoc finds the first document whose key is at least the given one, by binary search: documents are numbered in
+// key order.
+func (o *opener) firstDoc(key string) uint32 {
+	lo, hi := uint32(0), o.seg.info.Docs
+	for lo < hi && o.err == nil {
+		mid := lo + (hi-lo)/2
+		k, _, err := docKey(o.rd, o.seg.number, mid)
+		if err != nil {
+			o.err = err
 		}
-		return lo
+		if string(k) < key {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
 	}
-	return bound(false), bound(true), err
+	return lo
 }

@@ -20,6 +20,7 @@ type SearchOptions struct {
 	Limit    int           // hits returned, each with up to 52 KiB of what it shows; 0 means 10
 	Offset   int           // hits skipped, from the best; Offset and Limit together are cut to 10,000
 	Deadline time.Duration // time after which the search ends with what it has; 0 means 200 ms
+	Strict   bool          // parse with ParseStrict, whose *QueryError the search then returns, and relax nothing
 }
 
 // Hit is one document found, with what Document.Stored, Date, ShowTitle and ShowText say there; zero values where the
@@ -39,10 +40,12 @@ type Result struct {
 	Hits    []Hit // by falling score, equal scores by key
 	Query   Query // as it was understood, for Snippet
 	Partial bool  // the deadline ended the search
+	Relaxed bool  // nothing had all quotes and words with +: these hits have some. Query is without the requirement
 }
 
-// Search runs a query on the index as of the last Refresh. Any text is a query; see Query. It waits for no Refresh. A
-// canceled context ends it with the context's error.
+// Search runs a query on the index as of the last Refresh. Any text is a query, unless SearchOptions.Strict; see Query.
+// If nothing has what quotes and + require, it searches again with these as preferences; see Result.Relaxed. It waits
+// for no Refresh. A canceled context ends it with the context's error.
 func (x *Index) Search(ctx context.Context, text string, o SearchOptions) (_ Result, err error) {
 	st, err := x.acquire()
 	if err != nil {
@@ -58,16 +61,37 @@ func (x *Index) Search(ctx context.Context, text string, o SearchOptions) (_ Res
 	o.Offset = min(max(o.Offset, 0), maxHits)
 	o.Limit = min(o.Limit, maxHits-o.Offset)
 	out := Result{Query: ParseQuery(text)}
-	if out.Query.root == nil {
-		return out, nil
+	if o.Strict {
+		if out.Query, err = ParseStrict(text); err != nil {
+			return out, err
+		}
 	}
-	s := search{st: st, ctx: ctx, deadline: time.Now().Add(o.Deadline), top: topK{k: o.Limit + o.Offset}}
-	if err := s.run(out.Query.root); err != nil {
+	end := time.Now().Add(o.Deadline)
+	if err := out.search(ctx, st, o, end); err != nil || o.Strict || out.Total > 0 || out.Partial {
 		return out, err
 	}
-	out.Total, out.Partial = s.total, s.partial
-	out.Hits, err = s.top.page(st.snap, o.Offset)
-	return out, err
+	if again := (Result{Query: relaxQuery(text), Relaxed: true}); again.Query.String() != out.Query.String() {
+		if err := again.search(ctx, st, o, end); err != nil || again.Total > 0 {
+			return again, err
+		}
+	}
+	return out, nil
+}
+
+// search runs the query of r.
+func (r *Result) search(ctx context.Context, st *state, o SearchOptions, deadline time.Time) (err error) {
+	s := search{st: st, ctx: ctx, deadline: deadline, top: topK{k: o.Limit + o.Offset}}
+	root, err := s.expand(r.Query.root)
+	if err != nil || root == nil {
+		return err
+	}
+	r.Query.mark(root)
+	if err := s.run(root); err != nil {
+		return err
+	}
+	r.Total, r.Partial = s.total, s.partial
+	r.Hits, err = s.top.page(st.snap, o.Offset)
+	return err
 }
 
 // search is one run of a query over a state.
@@ -81,12 +105,12 @@ type search struct {
 }
 
 func (s *search) run(root *node) error {
-	scorers := map[string]scorer{}
-	if err := s.scorers(root, scorers); err != nil {
+	dfs := map[string]uint64{}
+	if err := s.docFreqs(root, dfs); err != nil {
 		return err
 	}
 	for _, seg := range s.st.segments {
-		if err := s.segment(seg, root, scorers); err != nil {
+		if err := s.segment(seg, root, dfs); err != nil {
 			return err
 		}
 		if s.partial {
@@ -96,17 +120,16 @@ func (s *search) run(root *node) error {
 	return s.ctx.Err()
 }
 
-// scorers makes the scorer of each term below n, counting its documents over all index segments.
-func (s *search) scorers(n *node, into map[string]scorer) error {
-	for _, c := range n.children {
-		if err := s.scorers(c, into); err != nil {
-			return err
+// docFreqs counts the documents of each term below n over all index segments.
+func (s *search) docFreqs(n *node, into map[string]uint64) error {
+	for _, list := range [][]*node{n.must, n.should, n.not, n.children} {
+		for _, c := range list {
+			if err := s.docFreqs(c, into); err != nil {
+				return err
+			}
 		}
 	}
-	if n.kind != nodeTerm {
-		return nil
-	}
-	if _, ok := into[n.term]; ok {
+	if _, ok := into[n.term]; ok || n.kind != nodeTerm {
 		return nil
 	}
 	df := uint64(0)
@@ -117,7 +140,7 @@ func (s *search) scorers(n *node, into map[string]scorer) error {
 		}
 		df += n
 	}
-	into[n.term] = newScorer(&s.st.all, df)
+	into[n.term] = df
 	return nil
 }
 
@@ -125,8 +148,8 @@ func (s *search) scorers(n *node, into map[string]scorer) error {
 // block headers if the segment has no deletions, else one by one.
 func docFreq(rd storage.Reader, seg *segment, term string) (df uint64, err error) {
 	if seg.deleted != nil && !seg.deleted.IsEmpty() {
-		o := &opener{rd: rd, seg: seg}
-		it := o.term(&node{term: term, field: -1})
+		o := &opener{rd: rd, seg: seg, all: &collection{}}
+		it := o.term(&node{kind: nodeTerm, term: term})
 		for doc := it.seek(0); doc != end; doc = it.seek(doc + 1) {
 			if seg.alive(doc) {
 				df++
@@ -159,8 +182,8 @@ func docFreq(rd storage.Reader, seg *segment, term string) (df uint64, err error
 	return df, sc.Err()
 }
 
-func (s *search) segment(seg *segment, root *node, scorers map[string]scorer) error {
-	o := &opener{rd: s.st.snap, seg: seg, scorers: scorers}
+func (s *search) segment(seg *segment, root *node, dfs map[string]uint64) error {
+	o := &opener{rd: s.st.snap, seg: seg, dfs: dfs, all: &s.st.all}
 	it := o.open(root)
 	boost := boostCursor{boosts: seg.boosts}
 	for doc, n := it.seek(0), 1; doc != end && o.err == nil; n++ {
