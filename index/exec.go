@@ -4,6 +4,7 @@ package index
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 )
 
@@ -125,9 +126,9 @@ func (x *execution) rank(p *part, root *node) (counted bool) {
 	x.top.begin(p)
 	r := ranker{part: p, top: &x.top, work: x.work, exhaustive: x.exhaustive}
 	if words, filters, not := x.disjunction(root); words != nil {
-		boost := boostOf(root)
+		boost := root.factor()
 		if words != root {
-			boost *= boostOf(words)
+			boost *= words.factor()
 		}
 		parts := x.openAll(p, words.should, boost)
 		required := x.openAll(p, filters, 1)
@@ -182,8 +183,6 @@ func (x *execution) disjunction(root *node) (words *node, filters, not []*node) 
 	return words, filters, not
 }
 
-func boostOf(n *node) float64 { return cmp.Or(n.boost, 1) }
-
 // openAll opens nodes and leaves out those that match nothing in the part.
 func (x *execution) openAll(p *part, nodes []*node, boost float64) (its []iterator) {
 	for _, n := range nodes {
@@ -196,7 +195,7 @@ func (x *execution) openAll(p *part, nodes []*node, boost float64) (its []iterat
 
 // open makes the iterator of a node on a part, its scores multiplied by boost; nil means that nothing matches.
 func (x *execution) open(p *part, n *node, boost float64) iterator {
-	boost *= boostOf(n)
+	boost *= n.factor()
 	switch n.kind {
 	case nodeTerm:
 		if it := x.word(p, n, boost); it != nil {
@@ -221,6 +220,8 @@ func (x *execution) open(p *part, n *node, boost float64) iterator {
 		if from < to && err == nil {
 			return &rangeIter{from: from, to: to, work: x.work}
 		}
+	case nodeValue:
+		x.work.fail(fmt.Errorf("the index has no values for %s", n))
 	}
 	return nil
 }
@@ -266,8 +267,8 @@ func (x *execution) phrase(p *part, n *node, boost float64) iterator {
 	for _, c := range n.children {
 		var w wordIter
 		if c.kind == nodeAny {
-			w = x.forms(p, c, boost*boostOf(c))
-		} else if t := x.word(p, c, boost*boostOf(c)); t != nil {
+			w = x.forms(p, c, boost*c.factor())
+		} else if t := x.word(p, c, boost*c.factor()); t != nil {
 			w = t
 		}
 		if w == nil {

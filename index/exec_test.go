@@ -340,7 +340,7 @@ func (s *naive) word(p *memoryPart, doc int, n *node, boost float64) (sum points
 		tf += float64(cmp.Or(c.weight, 1) * v)
 		has, df = has || ok, max(df, s.frequency(c.term))
 	}
-	return newGain(&s.all, df, boost*boostOf(n)).points(tf), has
+	return newGain(&s.all, df, boost*n.factor()).points(tf), has
 }
 
 // phrase tries every way to place the words.
@@ -397,14 +397,14 @@ func (s *naive) eval(p *memoryPart, doc int, n *node, boost float64) (sum points
 		return s.word(p, doc, n, boost)
 	case nodePhrase:
 		for _, c := range n.children {
-			v, _ := s.word(p, doc, c, boost*boostOf(n))
+			v, _ := s.word(p, doc, c, boost*n.factor())
 			sum += v
 		}
 		return sum, s.phrase(p, doc, n)
 	case nodeKeys:
 		return 0, n.from <= p.names[doc] && p.names[doc] < n.to
 	case nodeBool:
-		boost *= boostOf(n)
+		boost *= n.factor()
 		if _, excluded := all(n.not, 1); excluded > 0 {
 			return 0, false
 		}

@@ -37,6 +37,12 @@ const (
 	// maxTerms is the most terms of a query and maxQuery the most bytes; the rest is ignored.
 	maxTerms = 64
 	maxQuery = 4 << 10
+	// maxDepth is the most groups in each other. maxSlop and maxEdits bound the numbers behind ~.
+	maxDepth = 16
+	maxSlop  = 1000
+	maxEdits = 2
+	// maxForms is the most words that a prefix or a fuzzy word stands for.
+	maxForms = 64
 	// defaultDeadline is SearchOptions.Deadline when it is 0.
 	defaultDeadline = 200 * time.Millisecond
 	// pageGrace is how much longer than its deadline a search may read what its hits show.

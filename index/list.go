@@ -28,9 +28,6 @@ type blockFreqs struct {
 	n    [fieldCount][blockDocs]uint32
 }
 
-// fieldMask has a bit for each field; 0 means any field.
-type fieldMask uint8
-
 // allows reports whether fields with the bits of have are among those of m.
 func (m fieldMask) allows(have uint8) bool { return m == 0 || uint8(m)&have != 0 }
 

@@ -16,6 +16,7 @@ type SearchOptions struct {
 	Limit    int           // hits returned, each with up to 52 KiB of what it shows; 0 means 10
 	Offset   int           // hits skipped, from the best; Offset and Limit together are cut to 10,000
 	Deadline time.Duration // time after which the search ends with what it has; 0 means 200 ms
+	Strict   bool          // parse with ParseStrict, whose *QueryError the search then returns, and relax nothing
 	// TotalAtLeast is a number of matches at which counting may stop: Result.Total is then a lower bound, and a search
 	// for common words is faster. 0 counts all.
 	TotalAtLeast int
@@ -38,13 +39,15 @@ type Result struct {
 	Hits    []Hit // by falling score, equal scores by key
 	Query   Query // as it was understood, for Snippet
 	Partial bool  // the deadline ended the search
+	Relaxed bool  // nothing had all quotes and words with +: these hits have some. Query is without the requirement
 	// AtLeast says that there may be more matches than Total: SearchOptions.TotalAtLeast or the deadline ended the
 	// counting.
 	AtLeast bool
 }
 
-// Search runs a query on the index as of the last Refresh. Any text is a query; see Query. It waits for no Refresh. A
-// canceled context ends it with the context's error.
+// Search runs a query on the index as of the last Refresh. Any text is a query, unless SearchOptions.Strict; see Query.
+// If nothing has what quotes and + require, it searches again with these as preferences; see Result.Relaxed. It waits
+// for no Refresh. A canceled context ends it with the context's error.
 func (x *Index) Search(ctx context.Context, text string, o SearchOptions) (_ Result, err error) {
 	st, err := x.acquire()
 	if err != nil {
@@ -61,22 +64,42 @@ func (x *Index) Search(ctx context.Context, text string, o SearchOptions) (_ Res
 	o.Limit = min(o.Limit, maxHits-o.Offset)
 	work := newBudget(ctx, time.Now().Add(o.Deadline))
 	out := Result{Query: ParseQuery(text)}
-	if out.Query.root == nil {
-		return out, nil
+	if o.Strict {
+		if out.Query, err = ParseStrict(text); err != nil {
+			return out, err
+		}
 	}
+	if err := out.search(st, o, work); err != nil || o.Strict || out.Total > 0 || out.Partial {
+		return out, err
+	}
+	if again := (Result{Query: relaxQuery(text), Relaxed: true}); again.Query.String() != out.Query.String() {
+		if err := again.search(st, o, work); err != nil || again.Total > 0 {
+			return again, err
+		}
+	}
+	return out, nil
+}
+
+// search runs the query of r.
+func (r *Result) search(st *state, o SearchOptions, work *budget) error {
+	root, err := (&expander{st, work}).expand(r.Query.root)
+	if err != nil || root == nil {
+		return err
+	}
+	r.Query.mark(root)
 	run := st.execution(work, o)
-	best := run.run(out.Query.root)
+	best := run.run(root)
 	if work.err != nil {
-		return out, work.err
+		return work.err
 	}
-	if ctx.Err() != nil {
-		return out, ctx.Err()
+	if err := work.ctx.Err(); err != nil {
+		return err
 	}
-	out.Partial = work.over
-	out.Hits, err = run.page(st, best[min(o.Offset, len(best)):])
-	out.Total = int(max(run.total, uint64(len(best))))
-	out.AtLeast = work.over || o.TotalAtLeast > 0 && out.Total >= o.TotalAtLeast
-	return out, err
+	r.Hits, err = run.page(st, best[min(o.Offset, len(best)):])
+	r.Partial = work.over
+	r.Total = int(max(run.total, uint64(len(best))))
+	r.AtLeast = work.over || o.TotalAtLeast > 0 && r.Total >= o.TotalAtLeast
+	return err
 }
 
 // execution prepares a search of the state.

@@ -29,7 +29,7 @@ func (r *ranker) need() points {
 
 // disjunction offers the documents that match any of parts, all of filters, which score nothing, and none of not.
 func (r *ranker) disjunction(parts, filters, not []iterator) {
-	d := disjunction{ranker: r, parts: parts, filters: filters, not: not, order: make([]bounded, len(parts))}
+	d := disjunction{ranker: r, parts: parts, filters: filters, not: not, order: make([]partBound, len(parts))}
 	for lo := uint32(0); !r.work.over; {
 		need := r.need()
 		if mostSum(parts) < need {
@@ -47,8 +47,8 @@ func (r *ranker) disjunction(parts, filters, not []iterator) {
 // sumUnit is how many documents of a window cost as much as a decoded block.
 const sumUnit = 256
 
-// bounded is a part with the bound of its scores in a window.
-type bounded struct {
+// partBound is a part with the bound of its scores in a window.
+type partBound struct {
 	it    iterator
 	bound points
 	below points // sum of the bounds up to this one, in ascending order
@@ -57,7 +57,7 @@ type bounded struct {
 type disjunction struct {
 	*ranker
 	parts, filters, not []iterator
-	order               []bounded
+	order               []partBound
 	sums                sums
 }
 
@@ -85,7 +85,7 @@ func (d *disjunction) next(lo uint32) (first, hi uint32) {
 // window offers the documents from lo to hi.
 func (d *disjunction) window(lo, hi uint32, need points) {
 	for i, p := range d.parts {
-		b := bounded{it: p, bound: p.bound(lo, hi)}
+		b := partBound{it: p, bound: p.bound(lo, hi)}
 		for ; i > 0 && d.order[i-1].bound > b.bound; i-- {
 			d.order[i] = d.order[i-1]
 		}
