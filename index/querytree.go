@@ -169,10 +169,8 @@ func newBool(must, should, not []*node) (n *node, cut bool) {
 	n.dropQuestionWords()
 	if len(n.must) > 0 && len(n.should) > 0 && !slices.ContainsFunc(n.must, (*node).scores) {
 		words, more := newBool(nil, n.should, nil)
-		if words = bounded(words, &cut); words != nil {
-			n.must = append(n.must, words)
-		}
-		n.should, cut = nil, cut || more
+		all, most := newBool(append(n.must, words), nil, n.not)
+		return all, cut || more || most
 	}
 	switch {
 	case len(n.must)+len(n.should)+len(n.not) == 0:
