@@ -209,7 +209,7 @@ func newWorld(seed uint64) *world {
 
 func (w *world) execution(k int) *execution {
 	x := &execution{
-		all: w.all, table: w.table, wanted: k, enough: math.MaxUint64,
+		all: w.all, table: w.table, wanted: k, onePhase: true, enough: math.MaxUint64,
 		work: newBudget(context.Background(), time.Now().Add(time.Hour)),
 	}
 	for _, p := range w.parts {
@@ -425,7 +425,7 @@ func (s *naive) search(root *node, k int) (best []candidate, total int) {
 			if sum, ok := s.eval(p, doc, root, 1); ok && !d.dead {
 				score := float64(sum) / pointScale
 				score = min(score*cmp.Or(d.boost, 1), math.MaxFloat64)
-				best = append(best, candidate{score, &p.part, uint32(doc), urlkey.Key(p.names[doc])})
+				best = append(best, candidate{score: score, part: &p.part, doc: uint32(doc), key: urlkey.Key(p.names[doc])})
 			}
 		}
 	}

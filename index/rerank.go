@@ -86,14 +86,12 @@ func (x *execution) rerank(root *node, best []candidate) {
 		return
 	}
 	for i, c := range order {
+		c.base *= gains[i]
+		c.score = c.base
 		boost := boostCursor{boosts: c.part.boosts}
-		f, ok := boost.factor(c.doc)
-		if !ok {
-			f = 1
+		if f, ok := boost.factor(c.doc); ok {
+			c.score = min(c.base*f, math.MaxFloat64)
 		}
-		base := min(c.score*gains[i], math.MaxFloat64)
-		_ = f
-		c.score = base
 	}
 	slices.SortFunc(best, func(a, b candidate) int { return x.top.rank(&a, &b) })
 }

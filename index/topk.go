@@ -29,7 +29,8 @@ func (p *part) alive(doc uint32) bool { return p.dead == nil || p.dead[doc>>6]&(
 
 // candidate is a document among the best so far.
 type candidate struct {
-	score float64 // times the document's boost; finite
+	score float64 // base times the document's boost; finite
+	base  float64
 	part  *part
 	doc   uint32
 	key   urlkey.Key // "" until it is needed
@@ -80,7 +81,7 @@ func (t *topK) tieLoses(worst *candidate) bool { return worst.part == t.now || w
 
 // offer takes a document, which is alive, if it is among the best. Documents come in order.
 func (t *topK) offer(doc uint32, p points) {
-	c := candidate{score: float64(p) / pointScale, part: t.now, doc: doc}
+	c := candidate{score: float64(p) / pointScale, base: float64(p) / pointScale, part: t.now, doc: doc}
 	if len(t.boost.docs) > 0 {
 		if f, ok := t.boost.factor(doc); ok {
 			c.score = min(c.score*f, math.MaxFloat64) // infinity is no number in JSON
