@@ -310,7 +310,7 @@ func (b *Builder) write() error {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	var list listWriter
+	var list oldListWriter
 	var o occurrences
 	for _, name := range names {
 		list.begin(func(chunk uint32, value []byte) error { return w.Set(termKey(name, chunk), value) })

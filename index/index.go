@@ -25,11 +25,13 @@ const (
 	kindLocated  = 'l' // URL key → Location
 	kindDeletes  = 'x' // index segment → roaring bitmap
 
-	kindTerms  = 't' // in an index segment: term, 0, chunk → postings
-	kindDocs   = 'd' // document → stamp, URL key
-	kindNorms  = 'n' // block of documents → field lengths
-	kindStored = 's' // document → what its hits show (stored.go); only of documents that have some
-	kindBoosts = 'b' // block of documents → factors of scores (boost.go); only of blocks that have some
+	kindTerms     = 't' // in an index segment: term, 0, chunk → postings
+	kindPostings  = 'p' // list, chunk → blocks of a long list
+	kindPositions = 'q' // list, chunk → positions of a long list
+	kindDocs      = 'd' // document → stamp, URL key
+	kindNorms     = 'n' // block of documents → field lengths
+	kindStored    = 's' // document → what its hits show (stored.go); only of documents that have some
+	kindBoosts    = 'b' // block of documents → factors of scores (boost.go); only of blocks that have some
 )
 
 // Located returns the range that says where each URL is indexed, for merge-joins; DecodeLocated decodes its values. It

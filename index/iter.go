@@ -4,13 +4,9 @@ package index
 
 import (
 	"bytes"
-	"math"
 
 	"github.com/seine-crawler/seine/storage"
 )
-
-// end is the document of an iterator that has no more.
-const end = math.MaxUint32
 
 // iterator walks the documents of one index segment that match a part of a query, in order. It begins before the first
 // document.
@@ -24,7 +20,7 @@ type iterator interface {
 
 // termIter walks one posting list.
 type termIter struct {
-	r      listReader
+	r      oldListReader
 	doc    uint32
 	begun  bool
 	field  int
@@ -226,7 +222,7 @@ type opener struct {
 	rd      storage.Reader
 	seg     *segment
 	scorers map[string]scorer
-	lists   []*listReader // for their errors, which close collects
+	lists   []*oldListReader // for their errors, which close collects
 	scans   []*storage.Scanner
 	err     error
 }

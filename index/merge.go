@@ -119,7 +119,7 @@ type source struct {
 	// The list of the current term.
 	head  []byte // the keys of its chunks without the chunk number
 	chunk []byte
-	r     listReader
+	r     oldListReader
 	more  bool
 	doc   uint32 // its new number
 }
@@ -224,7 +224,7 @@ func mergeTerms(
 		s.valid = s.terms.Next()
 	}
 	w := ing.Table(storage.IndexSegmentRange(number, kindTerms))
-	var list listWriter
+	var list oldListWriter
 	var term []byte
 	emit := func(chunk uint32, value []byte) error { return w.Set(termKey(string(term), chunk), value) }
 	for n := 0; ; n++ {
@@ -270,7 +270,7 @@ func leastTerm(sources []*source, term []byte) (_ []byte, ok bool) {
 
 // mergeList writes a term's list, merged from all sources. Their lists are in order already, so nothing is gathered and
 // sorted: with 100,000 pages, merging took 20 µs a page instead of 130 (on an earlier host).
-func mergeList(sources []*source, term []byte, list *listWriter) error {
+func mergeList(sources []*source, term []byte, list *oldListWriter) error {
 	for _, s := range sources {
 		if err := s.begin(term); err != nil {
 			return err
@@ -302,11 +302,11 @@ func mergeList(sources []*source, term []byte, list *listWriter) error {
 // begin moves to the first document of a term's list; more is false if the source has none.
 func (s *source) begin(term []byte) error {
 	s.head = append(append(s.head[:0], term...), 0)
-	s.r = listReader{last: -1, next: s.nextChunk}
+	s.r = oldListReader{last: -1, next: s.nextChunk}
 	return s.step()
 }
 
-// nextChunk returns the current term's next chunk, for listReader.
+// nextChunk returns the current term's next chunk, for oldListReader.
 func (s *source) nextChunk() ([]byte, bool, error) {
 	if !s.valid || len(s.terms.Key()) != len(s.head)+4 || !bytes.HasPrefix(s.terms.Key(), s.head) {
 		return nil, false, nil

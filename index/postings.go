@@ -34,8 +34,8 @@ type occurrences struct {
 	positions [fieldCount][]uint32
 }
 
-// listWriter encodes one posting list and passes each finished chunk to emit.
-type listWriter struct {
+// oldListWriter encodes one posting list and passes each finished chunk to emit.
+type oldListWriter struct {
 	emit  func(chunk uint32, value []byte) error
 	chunk uint32
 	value []byte
@@ -46,11 +46,11 @@ type listWriter struct {
 	df    uint64
 }
 
-func (w *listWriter) begin(emit func(uint32, []byte) error) {
-	*w = listWriter{emit: emit, value: w.value[:0], docs: w.docs[:0], pos: w.pos[:0], last: -1}
+func (w *oldListWriter) begin(emit func(uint32, []byte) error) {
+	*w = oldListWriter{emit: emit, value: w.value[:0], docs: w.docs[:0], pos: w.pos[:0], last: -1}
 }
 
-func (w *listWriter) add(o *occurrences) error {
+func (w *oldListWriter) add(o *occurrences) error {
 	w.docs = binary.AppendUvarint(w.docs, uint64(int64(o.doc)-w.last))
 	var mask byte
 	for f := range o.positions {
@@ -83,7 +83,7 @@ func (w *listWriter) add(o *occurrences) error {
 }
 
 // addRaw is add with the positions as rawPositions returns them.
-func (w *listWriter) addRaw(doc uint32, freqs *[fieldCount]uint32, positions []byte) error {
+func (w *oldListWriter) addRaw(doc uint32, freqs *[fieldCount]uint32, positions []byte) error {
 	w.docs = binary.AppendUvarint(w.docs, uint64(int64(doc)-w.last))
 	at := len(w.docs)
 	w.docs = append(w.docs, 0)
@@ -103,7 +103,7 @@ func (w *listWriter) addRaw(doc uint32, freqs *[fieldCount]uint32, positions []b
 	return nil
 }
 
-func (w *listWriter) block() error {
+func (w *oldListWriter) block() error {
 	if w.count == 0 {
 		return nil
 	}
@@ -119,7 +119,7 @@ func (w *listWriter) block() error {
 	return nil
 }
 
-func (w *listWriter) flush() error {
+func (w *oldListWriter) flush() error {
 	if len(w.value) == 0 {
 		return nil
 	}
@@ -130,15 +130,15 @@ func (w *listWriter) flush() error {
 }
 
 // finish writes the rest.
-func (w *listWriter) finish() error {
+func (w *oldListWriter) finish() error {
 	if err := w.block(); err != nil {
 		return err
 	}
 	return w.flush()
 }
 
-// listReader walks a posting list, chunk by chunk.
-type listReader struct {
+// oldListReader walks a posting list, chunk by chunk.
+type oldListReader struct {
 	next func() ([]byte, bool, error) // the next chunk
 	rest []byte                       // of the chunk, after the current block
 	docs []byte
@@ -160,7 +160,7 @@ func corruptPostings(what string) error {
 }
 
 // nextBlock loads a block whose last document is at least target.
-func (r *listReader) nextBlock(target int64) bool {
+func (r *oldListReader) nextBlock(target int64) bool {
 	for {
 		for len(r.rest) == 0 {
 			chunk, ok, err := r.next()
@@ -195,13 +195,13 @@ func (r *listReader) nextBlock(target int64) bool {
 	}
 }
 
-func (r *listReader) fail(what string) bool {
+func (r *oldListReader) fail(what string) bool {
 	r.err, r.done = corruptPostings(what), true
 	return false
 }
 
 // advance moves to the next document that is at least target.
-func (r *listReader) advance(target int64) bool {
+func (r *oldListReader) advance(target int64) bool {
 	if r.done {
 		return false
 	}
@@ -221,7 +221,7 @@ func (r *listReader) advance(target int64) bool {
 	}
 }
 
-func (r *listReader) readDoc() bool {
+func (r *oldListReader) readDoc() bool {
 	if !r.consumed {
 		for _, n := range r.at.freqs {
 			r.skipPositions += uint64(n)
@@ -255,7 +255,7 @@ func (r *listReader) readDoc() bool {
 
 // rawPositions returns the positions of the current document as they are stored, which does not depend on other
 // documents. They may be read once.
-func (r *listReader) rawPositions() ([]byte, bool) {
+func (r *oldListReader) rawPositions() ([]byte, bool) {
 	own := uint64(0)
 	for _, n := range r.at.freqs {
 		own += uint64(n)
@@ -290,7 +290,7 @@ func varintsEnd(b []byte, n uint64) int {
 }
 
 // readPositions reads the positions of the current document, by field. They may be read once.
-func (r *listReader) readPositions(into *[fieldCount][]uint32) bool {
+func (r *oldListReader) readPositions(into *[fieldCount][]uint32) bool {
 	for ; r.skipPositions > 0; r.skipPositions-- {
 		_, n := binary.Uvarint(r.pos)
 		if n <= 0 {
