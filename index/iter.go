@@ -3,8 +3,6 @@
 package index
 
 import (
-	"bytes"
-
 	"github.com/seine-crawler/seine/storage"
 )
 
@@ -20,7 +18,7 @@ type iterator interface {
 
 // termIter walks one posting list.
 type termIter struct {
-	r      oldListReader
+	cursor
 	doc    uint32
 	begun  bool
 	field  int
@@ -34,12 +32,15 @@ func (it *termIter) seek(doc uint32) uint32 {
 	}
 	it.begun = true
 	for {
-		if !it.r.advance(int64(doc)) {
+		it.doc = it.cursor.seek(doc)
+		if it.doc == end || it.field < 0 {
+			return it.doc
+		}
+		if !it.load() {
 			it.doc = end
 			return end
 		}
-		it.doc = it.r.at.doc
-		if it.field < 0 || it.r.at.freqs[it.field] > 0 {
+		if it.freqs.n[it.field][it.i] > 0 {
 			return it.doc
 		}
 		doc = it.doc + 1
@@ -47,10 +48,11 @@ func (it *termIter) seek(doc uint32) uint32 {
 }
 
 func (it *termIter) score() float64 {
-	if int(it.doc) >= len(it.seg.lengths) {
+	if it.doc >= it.seg.info.Docs {
 		return 0
 	}
-	return it.scorer.score(&it.r.at.freqs, &it.seg.lengths[it.doc])
+	freqs := it.frequencies()
+	return it.scorer.score(&freqs, it.seg.normsOf(it.doc))
 }
 
 // phraseIter walks the documents that hold its terms one after the other in one field.
@@ -95,7 +97,7 @@ func meet[I iterator](its []I, doc uint32) uint32 {
 // inRow reports whether some field holds the terms one after the other.
 func (it *phraseIter) inRow() bool {
 	for i, t := range it.terms {
-		if !t.r.readPositions(&it.pos[i]) {
+		if !t.readPositions(&it.pos[i]) {
 			return false
 		}
 	}
@@ -222,17 +224,11 @@ type opener struct {
 	rd      storage.Reader
 	seg     *segment
 	scorers map[string]scorer
-	lists   []*oldListReader // for their errors, which close collects
-	scans   []*storage.Scanner
+	lists   []*termIter // for their errors, which close collects
 	err     error
 }
 
 func (o *opener) close() error {
-	for _, sc := range o.scans {
-		if err := sc.Close(); err != nil && o.err == nil {
-			o.err = err
-		}
-	}
 	for _, l := range o.lists {
 		if l.err != nil && o.err == nil {
 			o.err = l.err
@@ -280,46 +276,13 @@ func (o *opener) open(n *node) iterator {
 
 // term opens a posting list.
 func (o *opener) term(n *node) *termIter {
-	from := termKey(n.term, 0)
-	head := from[:len(from)-4]
-	to := append(append([]byte(nil), head[:len(head)-1]...), 1)
-	sc := o.rd.Scan(storage.IndexSegmentRange(o.seg.number, kindTerms), from, to)
-	o.scans = append(o.scans, sc)
 	it := &termIter{field: n.field, scorer: o.scorers[n.term], seg: o.seg}
-	it.r.last = -1
-	it.r.next = func() ([]byte, bool, error) {
-		if !sc.Next() {
-			return nil, false, sc.Err()
-		}
-		if !bytes.HasPrefix(sc.Key(), head) {
-			return nil, false, nil
-		}
-		return sc.Value(), true, nil
+	l, err := o.seg.openList(o.rd, n.term)
+	if err != nil {
+		o.err = err
 	}
-	o.lists = append(o.lists, &it.r)
+	r, _ := l.(*listReader)
+	it.reset(r)
+	o.lists = append(o.lists, it)
 	return it
-}
-
-// siteRange finds the documents whose keys begin with prefix, by binary search: documents are numbered in key order.
-func siteRange(rd storage.Reader, seg *segment, prefix string) (from, to uint32, err error) {
-	bound := func(above bool) uint32 {
-		lo, hi := uint32(0), seg.info.Docs
-		for lo < hi && err == nil {
-			mid := lo + (hi-lo)/2
-			var key string
-			k, _, e := docKey(rd, seg.number, mid)
-			if e != nil {
-				err = e
-			}
-			key = string(k)
-			below := key < prefix || above && len(key) >= len(prefix) && key[:len(prefix)] == prefix
-			if below {
-				lo = mid + 1
-			} else {
-				hi = mid
-			}
-		}
-		return lo
-	}
-	return bound(false), bound(true), err
 }

@@ -4,6 +4,7 @@ package index
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
 
 	"github.com/seine-crawler/seine/storage"
@@ -49,7 +50,8 @@ type blockPlace struct{ chunk, offset uint32 }
 type stream struct {
 	kind  byte
 	b     []byte
-	chunk int64 // of b; -1: none
+	chunk int64  // of b; -1: none
+	own   []byte // memory of the last chunk that was read, for the next
 }
 
 // rowHead begins a term's row.
@@ -85,8 +87,8 @@ func (r *listReader) reset(row []byte) (err error) {
 		return err
 	}
 	r.loaded, r.positioned = -1, -1
-	r.streams[0] = stream{kind: kindPostings, b: r.streams[0].b, chunk: -1}
-	r.streams[1] = stream{kind: kindPositions, b: r.streams[1].b, chunk: -1}
+	r.streams[0] = stream{kind: kindPostings, own: r.streams[0].own, chunk: -1}
+	r.streams[1] = stream{kind: kindPositions, own: r.streams[1].own, chunk: -1}
 	r.places[0], r.places[1] = r.places[0][:0], r.places[1][:0]
 	if r.head.kind == rowTiny {
 		return r.readTiny(row)
@@ -272,14 +274,14 @@ func (r *listReader) bytes(which, block int) ([]byte, error) {
 		if r.head.kind != rowLong {
 			return nil, corruptPostings("inline list")
 		}
-		b, ok, err := r.from.chunk(s.kind, r.list, at.chunk, s.b)
+		b, ok, err := r.from.chunk(s.kind, r.list, at.chunk, s.own)
 		if err != nil {
 			return nil, err
 		}
 		if !ok {
 			return nil, corruptPostings("missing chunk")
 		}
-		s.b, s.chunk = b, int64(at.chunk)
+		s.b, s.own, s.chunk = b, b, int64(at.chunk)
 	}
 	from, size := uint64(at.offset), uint64(r.sizes[which][block])
 	if from+size > uint64(len(s.b)) {
@@ -382,4 +384,8 @@ func (seg *segment) openList(rd storage.Reader, term string) (list, error) {
 		return nil, err
 	}
 	return r, nil
+}
+
+func corruptPostings(what string) error {
+	return fmt.Errorf("%w: posting list: %s", storage.ErrCorrupt, what)
 }

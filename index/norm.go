@@ -3,7 +3,13 @@
 package index
 
 import (
+	"encoding/binary"
+	"fmt"
 	"math"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/seine-crawler/seine/storage"
 )
 
 // Lengths of fields are kept in one byte a field and document, a norm. Up to 32 words it is exact; above, neighbouring
@@ -67,4 +73,133 @@ func impactBound(code uint16) float64 {
 		return math.Inf(1)
 	}
 	return math.Exp2((float64(code) - impactOne) / impactSteps)
+}
+
+// impactTable gives the impact of one occurrence by field and norm.
+type impactTable [fieldCount][256]float64
+
+func newImpactTable(refs *[fieldCount]float64) *impactTable {
+	t := new(impactTable)
+	for f := range t {
+		for c := range t[f] {
+			t[f][c] = fieldWeight[f] / (1 - fieldB[f] + fieldB[f]*normLength[c]/refs[f])
+		}
+	}
+	return t
+}
+
+// of returns the impact of a posting.
+func (t *impactTable) of(freqs *[fieldCount]uint32, codes *norms) (tf float64) {
+	for f, n := range freqs {
+		if n > 0 {
+			tf += float64(n) * t[f][codes[f]]
+		}
+	}
+	return tf
+}
+
+// weightsHash names the weights that impacts are computed with: those of an index segment with another hash are no
+// bounds.
+func weightsHash() uint64 {
+	var b []byte
+	for f := range fieldCount {
+		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(fieldWeight[f]))
+		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(fieldB[f]))
+	}
+	return xxh3.Hash(b)
+}
+
+// norms are the coded lengths of a document's fields.
+type norms [fieldCount]uint8
+
+// normWriter writes the norms of an index segment: a value of range n for normDocs documents, under the block's number:
+//
+//	for each field: 0 and the code that all documents have, or 1 and a code for each document
+type normWriter struct {
+	w      *storage.TableWriter
+	block  uint32
+	fields [fieldCount][]byte
+	value  []byte
+}
+
+func (n *normWriter) add(codes *norms) error {
+	for f, c := range codes {
+		n.fields[f] = append(n.fields[f], c)
+	}
+	if len(n.fields[0]) == normDocs {
+		return n.flush()
+	}
+	return nil
+}
+
+func (n *normWriter) flush() error {
+	if len(n.fields[0]) == 0 {
+		return nil
+	}
+	n.value = n.value[:0]
+	for f, codes := range n.fields {
+		same := true
+		for _, c := range codes {
+			same = same && c == codes[0]
+		}
+		if same {
+			n.value = append(n.value, 0, codes[0])
+		} else {
+			n.value = append(append(n.value, 1), codes...)
+		}
+		n.fields[f] = codes[:0]
+	}
+	n.block++
+	return n.w.Set(numberKey(n.block-1), n.value)
+}
+
+// readNorms decodes a value of n documents and appends the codes of each field to dst.
+func readNorms(b []byte, n int, dst *[fieldCount][]byte) error {
+	for f := range dst {
+		switch {
+		case len(b) >= 2 && b[0] == 0:
+			for range n {
+				dst[f] = append(dst[f], b[1])
+			}
+			b = b[2:]
+		case len(b) >= 1+n && b[0] == 1:
+			dst[f] = append(dst[f], b[1:1+n]...)
+			b = b[1+n:]
+		default:
+			return fmt.Errorf("%w: lengths of field %d", storage.ErrCorrupt, f)
+		}
+	}
+	if len(b) > 0 {
+		return fmt.Errorf("%w: %d bytes after the lengths", storage.ErrCorrupt, len(b))
+	}
+	return nil
+}
+
+// loadNorms reads the norms of all documents.
+func (seg *segment) loadNorms(rd storage.Reader) error {
+	sc := rd.Scan(storage.IndexSegmentRange(seg.number, kindNorms), nil, nil)
+	defer sc.Close()
+	left := int(seg.info.Docs)
+	for sc.Next() && left > 0 {
+		n := min(left, normDocs)
+		if err := readNorms(sc.Value(), n, &seg.norms); err != nil {
+			return fmt.Errorf("index segment %d: %w", seg.number, err)
+		}
+		left -= n
+	}
+	if err := sc.Err(); err != nil {
+		return err
+	}
+	if left > 0 {
+		return fmt.Errorf("%w: index segment %d has %d documents without lengths", storage.ErrCorrupt, seg.number, left)
+	}
+	return nil
+}
+
+// normsOf returns the norms of a document.
+func (seg *segment) normsOf(doc uint32) (n norms) {
+	for f := range n {
+		n[f] = seg.norms[f][doc]
+	}
+	return n
 }

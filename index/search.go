@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"container/heap"
 	"context"
-	"encoding/binary"
 	"math"
 	"slices"
 	"time"
@@ -121,8 +120,8 @@ func (s *search) scorers(n *node, into map[string]scorer) error {
 	return nil
 }
 
-// docFreq counts the documents of a term that are not deleted, so that scores do not depend on what was deleted: by the
-// block headers if the segment has no deletions, else one by one.
+// docFreq counts the documents of a term that are not deleted, so that scores do not depend on what was deleted: by its
+// row if the segment has no deletions, else one by one.
 func docFreq(rd storage.Reader, seg *segment, term string) (df uint64, err error) {
 	if seg.deleted != nil && !seg.deleted.IsEmpty() {
 		o := &opener{rd: rd, seg: seg}
@@ -134,35 +133,18 @@ func docFreq(rd storage.Reader, seg *segment, term string) (df uint64, err error
 		}
 		return df, o.close()
 	}
-	from := termKey(term, 0)
-	to := append([]byte(nil), from[:len(from)-4]...)
-	to[len(to)-1] = 1
-	sc := rd.Scan(storage.IndexSegmentRange(seg.number, kindTerms), from, to)
-	defer sc.Close()
-	for sc.Next() {
-		for b := sc.Value(); len(b) > 0; {
-			var head [4]uint64
-			for i := range head {
-				v, n := binary.Uvarint(b)
-				if n <= 0 {
-					return df, corruptPostings("block header")
-				}
-				head[i], b = v, b[n:]
-			}
-			if head[2] > uint64(len(b)) || head[3] > uint64(len(b))-head[2] {
-				return df, corruptPostings("block header")
-			}
-			df += head[0]
-			b = b[head[2]+head[3]:]
-		}
+	l, err := seg.openList(rd, term)
+	if err != nil || l == nil {
+		return 0, err
 	}
-	return df, sc.Err()
+	return l.df(), nil
 }
 
 func (s *search) segment(seg *segment, root *node, scorers map[string]scorer) error {
 	o := &opener{rd: s.st.snap, seg: seg, scorers: scorers}
 	it := o.open(root)
 	boost := boostCursor{boosts: seg.boosts}
+	keys := newKeyReader(s.st.snap, seg)
 	for doc, n := it.seek(0), 1; doc != end && o.err == nil; n++ {
 		if n%1024 == 0 && (time.Now().After(s.deadline) || s.ctx.Err() != nil) {
 			s.partial = true
@@ -176,7 +158,7 @@ func (s *search) segment(seg *segment, root *node, scorers map[string]scorer) er
 					score = min(score*f, math.MaxFloat64) // infinity is no number in JSON
 				}
 			}
-			s.top.offer(s.st.snap, seg, doc, score)
+			s.top.offer(keys, doc, score)
 			if s.top.err != nil {
 				o.err = s.top.err
 			}
@@ -218,16 +200,16 @@ func rank(a, b *candidate) int {
 // offer reads a document's key only when its score could be among the best. That is still 73% of a query of one word,
 // and only to break ties, although document numbers are in key order already. Of a phrase, 60% is decoding positions.
 // Lists carry no bounds on scores, so every match is visited.
-func (t *topK) offer(rd storage.Reader, seg *segment, doc uint32, score float64) {
+func (t *topK) offer(keys *keyReader, doc uint32, score float64) {
 	if t.k == 0 || len(t.best) == t.k && score < t.best[0].score {
 		return
 	}
-	key, _, err := docKey(rd, seg.number, doc)
+	key, _, err := keys.key(doc)
 	if err != nil {
 		t.err = err
 		return
 	}
-	c := candidate{key, score, seg, doc}
+	c := candidate{urlkey.Key(key), score, keys.seg, doc}
 	switch {
 	case len(t.best) < t.k:
 		t.best = append(t.best, c)

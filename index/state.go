@@ -33,7 +33,7 @@ type state struct {
 type segment struct {
 	number  uint32
 	info    segmentInfo
-	lengths []lengths
+	norms   [fieldCount][]byte // by document
 	boosts  boosts
 	deleted *roaring.Bitmap // nil: none
 }
@@ -107,9 +107,13 @@ func (x *Index) loadSegments(st *state, known []*segment) error {
 		if err := json.Unmarshal(sc.Value(), &seg.info); err != nil {
 			return fmt.Errorf("%w: index segment %d: %v", storage.ErrCorrupt, seg.number, err)
 		}
+		if seg.info.Format != format {
+			return fmt.Errorf("%w: index segment %d has format %d, this version reads %d; run `seine index --rebuild`",
+				ErrFormat, seg.number, cmp.Or(seg.info.Format, 1), format)
+		}
 		if was := before[seg.number]; was != nil {
-			seg.lengths, seg.boosts = was.lengths, was.boosts
-		} else if err := errors.Join(seg.loadLengths(st.snap), seg.loadBoosts(st.snap)); err != nil {
+			seg.norms, seg.boosts = was.norms, was.boosts
+		} else if err := errors.Join(seg.loadNorms(st.snap), seg.loadBoosts(st.snap)); err != nil {
 			return err
 		}
 		if err := seg.loadDeleted(st.snap); err != nil {
@@ -119,35 +123,6 @@ func (x *Index) loadSegments(st *state, known []*segment) error {
 		st.all.add(seg.live())
 	}
 	return sc.Err()
-}
-
-func (seg *segment) loadLengths(rd storage.Reader) error {
-	seg.lengths = make([]lengths, 0, seg.info.Docs)
-	fields := cmp.Or(seg.info.Fields, oldFields)
-	if fields < 0 || fields > fieldCount {
-		return fmt.Errorf("index segment %d has %d fields, this version knows %d: use the newer seine that wrote it",
-			seg.number, fields, fieldCount)
-	}
-	sc := rd.Scan(storage.IndexSegmentRange(seg.number, kindNorms), nil, nil)
-	defer sc.Close()
-	for sc.Next() {
-		v := sc.Value()
-		for ; len(v) >= 2*fields; v = v[2*fields:] {
-			var l lengths
-			for f := range fields {
-				l[f] = binary.LittleEndian.Uint16(v[2*f:])
-			}
-			seg.lengths = append(seg.lengths, l)
-		}
-	}
-	if err := sc.Err(); err != nil {
-		return err
-	}
-	if len(seg.lengths) != int(seg.info.Docs) {
-		return fmt.Errorf("%w: index segment %d has %d documents and %d lengths",
-			storage.ErrCorrupt, seg.number, seg.info.Docs, len(seg.lengths))
-	}
-	return nil
 }
 
 func (seg *segment) loadDeleted(rd storage.Reader) (err error) {
@@ -176,12 +151,12 @@ func (seg *segment) live() collection {
 	}
 	for it := seg.deleted.Iterator(); it.HasNext(); {
 		doc := it.Next()
-		if int(doc) >= len(seg.lengths) {
+		if doc >= seg.info.Docs {
 			break
 		}
 		c.docs--
-		for f, n := range seg.lengths[doc] {
-			c.totals[f] -= uint64(n)
+		for f, code := range seg.normsOf(doc) {
+			c.totals[f] -= uint64(normLength[code])
 		}
 	}
 	return c
