@@ -10,9 +10,6 @@ import (
 	"github.com/seine-crawler/seine/storage"
 )
 
-// end is the document of an iterator that has no more.
-const end = math.MaxUint32
-
 // cursor walks a list in the order of documents. It decodes the documents of a block when it enters the block, their
 // frequencies when they are needed; blocks that it passes are not decoded.
 type cursor struct {

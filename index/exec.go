@@ -4,7 +4,6 @@ package index
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 )
 
@@ -12,7 +11,7 @@ import (
 type execution struct {
 	parts []*part
 	all   collection
-	table *normTable
+	table *impactTable
 	work  *budget
 	top   topK
 	total uint64
@@ -221,7 +220,7 @@ func (x *execution) open(p *part, n *node, boost float64) iterator {
 			return &rangeIter{from: from, to: to, work: x.work}
 		}
 	case nodeValue:
-		x.work.fail(fmt.Errorf("the index has no values for %s", n))
+		return newValueIter(n, p, x.work)
 	}
 	return nil
 }

@@ -6,7 +6,7 @@ import "math"
 
 // weigher computes weighted frequencies (the tf of BM25F) of one segment's documents.
 type weigher struct {
-	table *normTable
+	table *impactTable
 	norms *[fieldCount][]byte
 	ratio float64 // of bounds: see bound
 }

@@ -71,7 +71,7 @@ type memoryPart struct {
 }
 
 // newMemoryPart indexes documents; blocks have up to blockLen documents. Impacts are exact, or absent.
-func newMemoryPart(number int, texts []memoryDoc, names []string, blockLen int, bounds bool, ref *normTable) *memoryPart {
+func newMemoryPart(number int, texts []memoryDoc, names []string, blockLen int, bounds bool, ref *impactTable) *memoryPart {
 	p := &memoryPart{texts: texts, names: names}
 	p.part = part{number: number, docs: uint32(len(texts)), norms: &[fieldCount][]byte{}, most: 1, ratio: 1}
 	lists := map[string]*memoryList{}
@@ -130,7 +130,7 @@ func (l *memoryList) add(doc uint32, field int, at uint32, blockLen int) {
 	b.pos[i][field] = append(b.pos[i][field], at)
 }
 
-func (l *memoryList) close(p *memoryPart, bounds bool, ref *normTable) {
+func (l *memoryList) close(p *memoryPart, bounds bool, ref *impactTable) {
 	for _, b := range l.blocks {
 		l.last = append(l.last, b.docs[len(b.docs)-1])
 		most := 0.0
@@ -155,7 +155,7 @@ func (l *memoryList) close(p *memoryPart, bounds bool, ref *normTable) {
 type world struct {
 	parts []*memoryPart
 	all   collection
-	table *normTable
+	table *impactTable
 }
 
 // newWorld makes up to 4 parts of documents of a few words: frequent ones, rare ones, and runs of one word.
@@ -192,7 +192,7 @@ func newWorld(seed uint64) *world {
 		}
 		parts = append(parts, docs)
 	}
-	w.table = newNormTable(&w.all)
+	w.table = w.all.weights()
 	names := 0
 	for i, docs := range parts {
 		var keys []string

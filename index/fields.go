@@ -9,6 +9,7 @@ const (
 	fieldAnchor
 	fieldURL
 	fieldAround // words of the page around its main content: menus, footers, banners
+	fieldHeadings
 	fieldCount
 )
 
@@ -16,20 +17,13 @@ const (
 // adds them, and only then saturates the sum, so a word in title and body does not count as two words. The weights were
 // tuned manually on software manuals, where titles name the thing and anchors say what others call it. A word around
 // the content counts half as much as one in it: then a page can still be found by its menu if no page is about the
-// word, and content that was mistaken for a menu is not lost.
+// word, and content that was mistaken for a menu is not lost. A word of a heading counts there and in the body.
 var (
-	fieldWeight = [fieldCount]float64{1, 5, 3, 2, 0.5}
-	fieldB      = [fieldCount]float64{0.75, 0.5, 0.4, 0.3, 0.75}
+	fieldWeight = [fieldCount]float64{1, 5, 3, 2, 0.5, 2}
+	fieldB      = [fieldCount]float64{0.75, 0.5, 0.4, 0.3, 0.75, 0.5}
 )
 
-// oldFields is the number of fields in index segments that do not state it. They are of format version 4 and before,
-// where words around the content counted as body.
-const oldFields = fieldAround
-
 const k1 = 1.2
-
-// lengths are the word counts of a document's fields.
-type lengths [fieldCount]uint16
 
 // collection holds the statistics that scores depend on, summed over all index segments, so that scores do not depend
 // on how documents are spread over segments.

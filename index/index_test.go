@@ -4,7 +4,6 @@ package index_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -162,45 +161,47 @@ func TestContentFits(t *testing.T) {
 	}
 }
 
-// TestFourFields: index segments of format version 4, where words around the content were body, are read.
-func TestFourFields(t *testing.T) {
-	s, x := newStore(t)
-	put(t, s, x, []index.Document{doc(0, "Nets", "the net of the crew", "nets"), doc(1, "Boats", "a boat")})
-	hits, digest := search(t, x, "net OR boat").Hits, mustDigest(t, x)
-	info := storage.IndexRange('g')
-	norms := storage.IndexSegmentRange(1, 'n')
-	number := []byte{0, 0, 0, 1}
-	value, ok, err := s.Get(info, number, nil)
-	if err != nil || !ok {
-		t.Fatal(ok, err)
-	}
-	var fields map[string]any
-	if err := json.Unmarshal(value, &fields); err != nil {
+// TestOldFormat: an index of a version that stated no format is an ErrFormat that says what to do, not a damage.
+func TestOldFormat(t *testing.T) {
+	s, err := storage.Open("/old", storage.Options{FS: storage.NewMemFS()})
+	if err != nil {
 		t.Fatal(err)
 	}
-	delete(fields, "fields")
-	fields["totals"] = fields["totals"].([]any)[:4]
-	if value, err = json.Marshal(fields); err != nil {
-		t.Fatal(err)
-	}
-	lengths, ok, err := s.Get(norms, []byte{0, 0, 0, 0}, nil)
-	if err != nil || !ok || len(lengths) != 2*5*2 {
-		t.Fatal(ok, err, lengths)
-	}
-	four := slices.Concat(lengths[:8], lengths[10:18])
+	defer s.Close()
 	ing := s.NewIngestion()
 	defer ing.Abort()
-	err = errors.Join(ing.Table(info).Set(number, value), ing.Table(norms).Set([]byte{0, 0, 0, 0}, four), ing.Commit())
+	info := `{"docs":1,"terms":1,"totals":[1,0,0,0,0],"fields":5}` // as seine 0.7 wrote it
+	term, norms := storage.IndexSegmentRange(1, 't'), storage.IndexSegmentRange(1, 'n')
+	err = errors.Join(
+		ing.Table(storage.IndexRange('g')).Set([]byte{0, 0, 0, 1}, []byte(info)),
+		ing.Table(term).Set([]byte("net\x00\x00\x00\x00\x00"), []byte{1, 0, 3, 1, 1, 1, 1, 1}),
+		ing.Table(norms).Set([]byte{0, 0, 0, 0}, []byte{1, 0, 0, 0, 0, 0, 0, 0, 0, 0}),
+		ing.Table(storage.IndexSegmentRange(1, 'd')).Set([]byte{0, 0, 0, 0}, []byte("\x00\x00\x00\x00\x00\x00\x00\x01k")),
+		ing.Table(index.Located()).Set([]byte("k"), make([]byte, 16)),
+		ing.Commit(),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
-	old, err := index.Open(s, index.Options{FS: storage.NewMemFS()})
+	_, err = index.Open(s, index.Options{})
+	if !errors.Is(err, index.ErrFormat) || errors.Is(err, storage.ErrCorrupt) ||
+		!strings.Contains(err.Error(), "seine index --rebuild") {
+		t.Fatalf("an old index: %v", err)
+	}
+	if err := index.Clear(s); err != nil {
+		t.Fatal(err)
+	}
+	x, err := index.Open(s, index.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer old.Close()
-	if got := search(t, old, "net OR boat").Hits; !reflect.DeepEqual(got, hits) || mustDigest(t, old) != digest {
-		t.Errorf("with four fields %v, with five %v", got, hits)
+	defer x.Close()
+	if st := x.Stats(); st != (index.Stats{}) || keys(t, s, 1, 't') > 0 {
+		t.Errorf("after Clear: %+v", st)
+	}
+	put(t, s, x, []index.Document{doc(0, "", "net")})
+	if n := search(t, x, "net").Total; n != 1 {
+		t.Errorf("after Clear, %d found", n)
 	}
 }
 

@@ -2,30 +2,27 @@
 
 package index
 
-// list is the postings of one term in one index segment, as execution sees them: blocks of at most blockDocs documents
-// in ascending order. A list belongs to one goroutine. Methods that decode return a storage.ErrCorrupt for damaged
-// bytes.
+// list is one term in one index segment, as execution sees it: blocks of blockDocs documents. One goroutine at a time
+// may use it. Bytes that are damaged are a storage.ErrCorrupt.
 type list interface {
-	// df is the number of documents, deleted ones included.
+	// df returns the number of documents, deleted ones included.
 	df() uint64
-	// lastDocs has the last document of each block, ascending. It is decoded once, when the list is opened.
+	// lastDocs returns the last document of each block, ascending.
 	lastDocs() []uint32
-	// impacts has for each block the code of an upper bound on the weighted frequency of its documents; nil means that
-	// no bound is known. See impactBound.
+	// impacts returns an upper bound code for each block; see impactBound.
 	impacts() []uint16
-	// docs decodes the documents of a block and returns their number.
+	// docs decodes the documents of a block.
 	docs(block int, dst *[blockDocs]uint32) (n int, err error)
-	// freqs decodes the frequencies of a block's documents.
+	// freqs decodes the fields and frequencies of a block's documents.
 	freqs(block int, dst *blockFreqs) error
-	// positions appends the positions of document i of a block in a field, ascending.
+	// positions appends the positions of document i of a block in a field to dst.
 	positions(block, i int, field int, dst []uint32) ([]uint32, error)
 }
 
-// blockFreqs are the frequencies of a block's documents by field, 0 where the field lacks the term; bit f of mask says
-// whether field f has it.
+// blockFreqs are the fields of a block's documents, a bit each, and the frequencies there.
 type blockFreqs struct {
 	mask [blockDocs]uint8
-	n    [fieldCount][blockDocs]uint32
+	n    [fieldCount][blockDocs]uint32 // 0 where absent
 }
 
 // allows reports whether fields with the bits of have are among those of m.

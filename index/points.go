@@ -20,24 +20,19 @@ const (
 	maxSum = 1 << 53
 )
 
-// normTable has for each field and code of its length what an occurrence there adds to the weighted frequency of BM25F:
-// weight / (1 - b + b × length / average). It depends on the averages of the collection alone, so a state has one.
-type normTable [fieldCount][256]float64
-
-func newNormTable(c *collection) *normTable {
-	t := &normTable{}
-	for f := range t {
-		average := c.average(f)
-		for code := range t[f] {
-			t[f][code] = fieldWeight[f] / (1 - fieldB[f] + fieldB[f]*normLength[code]/average)
-		}
+// averages returns the average lengths of the fields, in words, at least 1.
+func (c *collection) averages() (a [fieldCount]float64) {
+	for f := range a {
+		a[f] = max(float64(c.totals[f])/max(float64(c.docs), 1), 1)
 	}
-	return t
+	return a
 }
 
-// average returns the mean length of a field in words, at least 1.
-func (c *collection) average(field int) float64 {
-	return max(float64(c.totals[field])/max(float64(c.docs), 1), 1)
+// weights returns what an occurrence adds to the weighted frequency of BM25F, by field and coded length. It depends on
+// the averages of the collection alone, so a state has one table.
+func (c *collection) weights() *impactTable {
+	a := c.averages()
+	return newImpactTable(&a)
 }
 
 // idf returns the weight of a term that df of the collection's documents have (Robertson and Zaragoza 2009, with the

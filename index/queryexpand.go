@@ -125,20 +125,12 @@ func (seg *segment) terms(rd storage.Reader, prefix string, work *budget, fn fun
 	} else {
 		to = nil
 	}
-	sc := rd.Scan(storage.IndexSegmentRange(seg.number, kindTerms), from, to)
-	defer sc.Close()
-	last := ""
-	for i := 0; sc.Next() && (i%termUnit != 0 || work.spend(1)); i++ {
-		n := len(sc.Key()) - len("\x00") - 4
-		if n < 0 || sc.Key()[n] != 0 {
-			return corruptPostings("key")
-		}
-		if string(sc.Key()[:n]) != last {
-			last = string(sc.Key()[:n])
-			fn(last)
-		}
+	terms := seg.vocabulary(rd, from, to)
+	defer terms.Close()
+	for i := 0; terms.Next() && (i%termUnit != 0 || work.spend(1)); i++ {
+		fn(string(terms.Term()))
 	}
-	return sc.Err()
+	return terms.Err()
 }
 
 // distance returns how many characters must be inserted, removed, replaced or swapped with their neighbor to make b of

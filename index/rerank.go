@@ -108,7 +108,7 @@ func (x *execution) gains(p *part, words []queryWord, docs []*candidate, gains [
 			its[i] = it
 		}
 	}
-	prox := proximity{words: words}
+	prox, average := proximity{words: words}, x.all.averages()[fieldBody]
 	for i, c := range docs {
 		covered := 0.0
 		prox.begin()
@@ -119,7 +119,7 @@ func (x *execution) gains(p *part, words []queryWord, docs []*candidate, gains [
 			covered += words[w].idf
 			prox.add(w, it.occurrences(fieldBody))
 		}
-		length := normLength[p.norms[fieldBody][c.doc]] / x.all.average(fieldBody)
+		length := normLength[p.norms[fieldBody][c.doc]] / average
 		near := prox.score(length)
 		gains[i] = 1 + tuneCoverage*math.Pow(covered/total, tunePower) + tuneProximity*near/total
 	}

@@ -118,37 +118,54 @@ func (st *state) execution(work *budget, o SearchOptions) *execution {
 func (seg *segment) part(i int, st *state) *part {
 	p := &part{
 		number: i, docs: seg.info.Docs, norms: &seg.norms, dead: seg.dead, boosts: seg.boosts, most: 1,
-		ratio: 1, freqs: seg.freqs,
+		ratio: seg.impactRatio(&st.all), freqs: seg.freqs,
 	}
 	for _, f := range seg.boosts.factors {
 		p.most = max(p.most, f)
 	}
 	p.open = func(term string) (list, error) { return seg.openList(st.snap, term) }
+	keys := newKeyReader(st.snap, seg)
 	p.key = func(doc uint32) (urlkey.Key, error) {
-		key, _, err := docKey(st.snap, seg.number, doc)
-		return key, err
+		key, _, err := keys.key(doc)
+		return urlkey.Key(key), err
 	}
 	p.keys = func(from, to string) (uint32, uint32, error) {
-		first, err := seg.firstDoc(st.snap, from)
+		first, err := keys.first(from)
 		if err != nil {
 			return 0, 0, err
 		}
-		behind, err := seg.firstDoc(st.snap, to)
+		behind, err := keys.first(to)
 		return first, behind, err
+	}
+	p.column = func(letter byte, block uint32, dst *columnBlock) error {
+		return seg.readColumn(st.snap, letter, block, dst)
 	}
 	return p
 }
 
-// firstDoc finds the first document whose key is at least key, by binary search: documents are numbered in key order.
-func (seg *segment) firstDoc(rd storage.Reader, key string) (uint32, error) {
-	lo, hi := uint32(0), seg.info.Docs
+// impactRatio returns how many times as large as its bound an impact can be with the averages of a collection. It is
+// infinite for impacts of other weights.
+func (seg *segment) impactRatio(c *collection) float64 {
+	if seg.info.Weights != weightsHash() {
+		return math.Inf(1)
+	}
+	ratio := 1.0
+	for f, average := range c.averages() {
+		ratio = max(ratio, average/max(seg.info.Averages[f], 1))
+	}
+	return ratio
+}
+
+// first finds the first document whose key is at least key, by binary search: documents are numbered in key order.
+func (k *keyReader) first(key string) (uint32, error) {
+	lo, hi := uint32(0), k.seg.info.Docs
 	for lo < hi {
 		mid := lo + (hi-lo)/2
-		k, _, err := docKey(rd, seg.number, mid)
+		at, _, err := k.key(mid)
 		if err != nil {
 			return 0, err
 		}
-		if string(k) < key {
+		if string(at) < key {
 			lo = mid + 1
 		} else {
 			hi = mid

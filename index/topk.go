@@ -22,6 +22,7 @@ type part struct {
 	open   func(term string) (list, error)
 	keys   func(from, to string) (first, behind uint32, err error) // documents with keys of an interval
 	key    func(doc uint32) (urlkey.Key, error)
+	column func(letter byte, block uint32, dst *columnBlock) error
 	freqs  *freqCache // used if there are deleted documents
 }
 

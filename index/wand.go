@@ -149,6 +149,9 @@ func (r *ranker) walk(it iterator, count, enough uint64) uint64 {
 			bound, known = it.bound(doc, upTo), true
 		}
 		counting := count < enough
+		if !counting && it.most() < need {
+			break
+		}
 		switch {
 		case bound < need && !counting:
 			doc = upTo // the rest of the stretch is too low
