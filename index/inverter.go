@@ -36,14 +36,14 @@ type termEntry struct {
 	lastDoc   uint32 // plus 1; 0 for none
 	number    uint32 // inverter.number
 	languages uint64 // of its documents, a bit each
+	level     uint32 // of the slice, from 0
 	length    uint8  // of the term
-	level     uint8  // of the slice
 }
 
 const (
 	arenaBlock   = 1 << 16
 	sliceLeast   = 16
-	sliceMost    = 512
+	sliceMost    = 4 << 10
 	sliceLink    = 4 // bytes of the address of the next slice
 	entryBlock   = 1 << 10
 	entryBytes   = 48
@@ -179,7 +179,7 @@ func (inv *inverter) write(t *termEntry, b []byte) {
 	}
 }
 
-func sliceSize(level uint8) int { return min(sliceLeast<<min(level, 16), sliceMost) }
+func sliceSize(level uint32) int { return min(sliceLeast<<min(level, 16), sliceMost) }
 
 // occurrences appends all bytes of a term to dst.
 func (inv *inverter) occurrences(t *termEntry, dst []byte) []byte {
