@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// budget ends a search at its deadline or when its context ends. All work is paid for in units of about a decoded block,
-// whether documents match or not, and the clock is read every clockUnits units: so a query that finds nothing in long
-// lists ends in time too. One goroutine uses it.
+// budget ends a search at its deadline or when its context ends. All work is paid for in units of about a decoded
+// block, whether documents match or not, and the clock is read every clockUnits units: so a query that finds nothing in
+// long lists ends in time too. One goroutine uses it.
 type budget struct {
 	ctx      context.Context
 	deadline time.Time

@@ -130,8 +130,8 @@ func (c *cursor) positions(field int, dst []uint32) []uint32 {
 	return dst
 }
 
-// shallow returns, without decoding anything, a document that no document from doc on precedes, and the last document of
-// the block that may hold it; both are end if there is none. Calls come with rising doc.
+// shallow returns, without decoding anything, a document that no document from doc on precedes, and the last document
+// of the block that may hold it; both are end if there is none. Calls come with rising doc.
 func (c *cursor) shallow(doc uint32) (from, upTo uint32) {
 	if c.near = firstBlock(c.last, max(c.near, c.block), doc); c.near >= len(c.last) || c.work.over {
 		return end, end

@@ -99,8 +99,8 @@ func (x *execution) count(n *node) {
 	x.freqs[n.term] = df
 }
 
-// alive returns in how many documents of a part that are not deleted a term occurs, so that scores do not depend on what
-// was deleted.
+// alive returns in how many documents of a part that are not deleted a term occurs, so that scores do not depend on
+// what was deleted.
 func (x *execution) alive(p *part, term string) uint64 {
 	l := x.list(p, term)
 	if l == nil || p.dead == nil {
@@ -243,9 +243,7 @@ func (x *execution) forms(p *part, n *node, boost float64) wordIter {
 	var weights []float64
 	fields, df := n.fields, uint64(0)
 	for _, c := range n.children {
-		if df = max(df, x.freqs[c.term]); fields == 0 {
-			fields = c.fields
-		}
+		df = max(df, x.freqs[c.term])
 		if l := x.list(p, c.term); l != nil {
 			cursors = append(cursors, newCursor(l, p.docs, x.work))
 			weights = append(weights, cmp.Or(c.weight, 1))

@@ -144,7 +144,7 @@ func (it *anyIter) fill(s *sums) {
 	it.settle()
 }
 
-// occurrences returns the positions of all forms in a field, ascending, for phrases. They are valid until the next call.
+// occurrences returns the positions of all forms in a field, ascending, for phrases, valid until the next call.
 func (it *anyIter) occurrences(field int) []uint32 {
 	it.pos = it.pos[:0]
 	for i, c := range it.forms {

@@ -162,7 +162,7 @@ func withinSlop(pos [][]uint32, at []int, slop int) bool {
 	try := func(low int64) bool {
 		for n, i := range order {
 			from := low + int64(at[i])
-			j, _ := slices.BinarySearchFunc(pos[i], from, func(p uint32, t int64) int { return cmp.Compare(int64(p), t) })
+			j, _ := slices.BinarySearch(pos[i], uint32(max(from, 0)))
 		next:
 			for ; ; j++ {
 				if j == len(pos[i]) || int64(pos[i][j]) > from+int64(slop) {

@@ -9,6 +9,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -71,7 +72,9 @@ type memoryPart struct {
 }
 
 // newMemoryPart indexes documents; blocks have up to blockLen documents. Impacts are exact, or absent.
-func newMemoryPart(number int, texts []memoryDoc, names []string, blockLen int, bounds bool, ref *impactTable) *memoryPart {
+func newMemoryPart(
+	number int, texts []memoryDoc, names []string, blockLen int, bounds bool, ref *impactTable,
+) *memoryPart {
 	p := &memoryPart{texts: texts, names: names}
 	p.part = part{number: number, docs: uint32(len(texts)), norms: &[fieldCount][]byte{}, most: 1, ratio: 1}
 	lists := map[string]*memoryList{}
@@ -245,7 +248,9 @@ func drawTree(t *rapid.T, depth int) *node {
 		}
 		return nodes
 	}
-	kinds := []nodeKind{nodeTerm, nodeTerm, nodeAny, nodePhrase, nodeKeys, nodeBool, nodeBool, nodeBool, nodeBool, nodeNone}
+	kinds := []nodeKind{
+		nodeTerm, nodeTerm, nodeAny, nodePhrase, nodeKeys, nodeBool, nodeBool, nodeBool, nodeBool, nodeNone,
+	}
 	if depth == 0 {
 		kinds = kinds[:5]
 	}
@@ -273,7 +278,8 @@ func drawTree(t *rapid.T, depth int) *node {
 		return n
 	case nodeKeys:
 		from := rapid.IntRange(0, 999).Draw(t, "from")
-		return &node{kind: nodeKeys, from: fmt.Sprintf("%06d", from), to: fmt.Sprintf("%06d", from+rapid.IntRange(0, 999).Draw(t, "span"))}
+		to := from + rapid.IntRange(0, 999).Draw(t, "span")
+		return &node{kind: nodeKeys, from: fmt.Sprintf("%06d", from), to: fmt.Sprintf("%06d", to)}
 	case nodeBool:
 		switch rapid.IntRange(0, 3).Draw(t, "shape") {
 		case 0:
@@ -425,7 +431,8 @@ func (s *naive) search(root *node, k int) (best []candidate, total int) {
 			if sum, ok := s.eval(p, doc, root, 1); ok && !d.dead {
 				score := float64(sum) / pointScale
 				score = min(score*cmp.Or(d.boost, 1), math.MaxFloat64)
-				best = append(best, candidate{score: score, part: &p.part, doc: uint32(doc), key: urlkey.Key(p.names[doc])})
+				key := urlkey.Key(p.names[doc])
+				best = append(best, candidate{score: score, part: &p.part, doc: uint32(doc), key: key})
 			}
 		}
 	}
@@ -522,4 +529,60 @@ func TestExecutionCanceled(t *testing.T) {
 			t.Errorf("%d blocks read", p.read)
 		}
 	}
+}
+
+// TestSecondPhase: of documents with the same words as often, the one where they are close comes first; one with all
+// words comes before one that repeats some; and neither depends on pruning.
+func TestSecondPhase(t *testing.T) {
+	text := func(words string) memoryDoc {
+		return memoryDoc{fields: [fieldCount][]string{fieldBody: strings.Fields(words)}}
+	}
+	w := &world{}
+	docs := []memoryDoc{
+		text("x a x x x x x x b x"), text("x x x x a b x x x x"), text("x a x x x x x x a x"),
+		text("x b x x x x x x b x"),
+	}
+	keys := []string{"0", "1", "2", "3"}
+	for range 20 {
+		docs, keys = append(docs, text("x y z")), append(keys, fmt.Sprint("4", len(keys)))
+	}
+	for _, d := range docs {
+		w.all.docs++
+		w.all.totals[fieldBody] += uint64(len(d.fields[fieldBody]))
+	}
+	slices.Sort(keys)
+	w.table = w.all.weights()
+	w.parts = []*memoryPart{newMemoryPart(0, docs, keys, 2, true, w.table)}
+	root := &node{kind: nodeBool, should: []*node{{kind: nodeTerm, term: "a"}, {kind: nodeTerm, term: "b"}}}
+	var first []candidate
+	for _, exhaustive := range []bool{false, true} {
+		x := w.execution(3)
+		x.onePhase, x.exhaustive = false, exhaustive
+		best := x.run(root)
+		if len(best) != 3 || best[0].doc != 1 || best[1].doc != 0 || best[0].score <= best[1].score {
+			t.Fatalf("exhaustive %v: %v", exhaustive, best)
+		}
+		if first = append(first, best...); !slices.Equal(first[:3], best) {
+			t.Errorf("pruned %v, not pruned %v", first[:3], best)
+		}
+	}
+}
+
+// TestPagesFit: the pages of a search, of whatever size, are the parts of one order.
+func TestPagesFit(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld(rapid.Uint64Range(0, 5000).Draw(t, "world"))
+		root := drawTree(t, 2)
+		all := w.execution(2000)
+		all.onePhase = false
+		want := all.run(root)
+		x := w.execution(rapid.IntRange(1, 300).Draw(t, "k"))
+		x.onePhase = false
+		sameCandidates(t, x.run(root), want[:min(x.wanted, len(want))])
+		for i := 1; i < len(want); i++ {
+			if want[i].score > want[i-1].score {
+				t.Fatalf("place %d has %v after %v", i, want[i].score, want[i-1].score)
+			}
+		}
+	})
 }

@@ -288,8 +288,8 @@ func TestScore(t *testing.T) {
 	got := search(t, x, "net").Hits[0].Score
 	// Lengths: titles 1 and 1, bodies 4 and 2.
 	idf := math.Log(1 + (2-1+0.5)/(1+0.5))
-	tf := 1/(1-0.75+0.75*4/3) + 5/(1-0.5+0.5*1/1)
-	if want := idf * tf * 2.2 / (1.2 + tf); math.Abs(got-want) > 1e-8 {
+	tf := 1/(1-0.45+0.45*4/3) + 6/(1-0.5+0.5*1/1)
+	if want := idf * tf * 3 / (2 + tf); math.Abs(got-want) > 1e-8 {
 		t.Errorf("score %v, want %v", got, want)
 	}
 }

@@ -37,8 +37,8 @@ type candidate struct {
 	key   urlkey.Key // "" until it is needed
 }
 
-// topK keeps the best k candidates, by falling score and then by key, in a heap with the worst of them first. Numbers of
-// documents are in the order of keys within a segment, so a key is read only where candidates of two segments tie.
+// topK keeps the best k candidates, by falling score and then by key, in a heap with the worst of them first. Numbers
+// of documents are in the order of keys within a segment, so a key is read only where candidates of two segments tie.
 // Segments are searched one after the other, each in the order of documents.
 type topK struct {
 	k    int

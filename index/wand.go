@@ -5,9 +5,9 @@ package index
 // ranker finds the best documents of one segment. There are two ways through a query:
 //
 // disjunction, for words of which any may occur: block-max MAXSCORE (Turtle and Flood 1995; Ding and Suel 2011, "Faster
-// top-k document retrieval using block-max indexes") in windows, as in Lucene's MaxScoreBulkScorer. Parts are ordered by
-// the bounds of their scores in a window; the least ones, whose bounds together stay below what a document needs, cannot
-// bring one among the best alone. Only the others are walked, and the least ones looked up for what those find.
+// top-k document retrieval using block-max indexes") in windows, as in Lucene's MaxScoreBulkScorer. Parts are ordered
+// by the bounds of their scores in a window; the least ones, whose bounds together stay below what a document needs,
+// cannot bring one among the best alone. Only the others are walked, and the least ones looked up for what those find.
 //
 // walk, for all else: document by document, which is a block-max conjunction: where the bound of a stretch of documents
 // is too low, they are passed, or only counted.
@@ -136,8 +136,8 @@ func (d *disjunction) complete(doc uint32, p points, least int) {
 	}
 }
 
-// walk offers the documents that an iterator finds. It counts them, deleted ones left out, as long as count is less than
-// enough; then it passes those that cannot be among the best.
+// walk offers the documents that an iterator finds. It counts them, deleted ones left out, as long as count is less
+// than enough; then it passes those that cannot be among the best.
 func (r *ranker) walk(it iterator, count, enough uint64) uint64 {
 	upTo, bound, known := uint32(0), points(0), false
 	for doc := it.seek(0); doc != end && !r.work.over; {
