@@ -230,15 +230,15 @@ func (it *phraseIter) inRow() bool {
 		if !it.fields.has(f) {
 			continue
 		}
+		first := len(it.parts) // parts that a row may begin with
 		if it.slop == 0 {
-			if slices.ContainsFunc(it.pos[0][f], func(p uint32) bool { return it.within(f, int64(p)-int64(it.at[0])) }) {
-				return true
-			}
-			continue
+			first = 1
 		}
-		for i := range it.parts {
-			if slices.ContainsFunc(it.pos[i][f], func(p uint32) bool { return it.within(f, int64(p)-int64(it.at[i])) }) {
-				return true
+		for i := range first {
+			for _, p := range it.pos[i][f] {
+				if it.within(f, int64(p)-int64(it.at[i])) {
+					return true
+				}
 			}
 		}
 	}

@@ -198,11 +198,13 @@ func (p *queryParser) part(c scope) clause {
 	case lexOpen:
 		return p.group(c, x)
 	}
-	beside := func(i int) bool {
-		return i >= 0 && i < len(p.lex) && (p.lex[i].kind == lexAnd || p.lex[i].kind == lexOr || p.lex[i].kind == lexNot)
-	}
-	operator := c.exact || beside(before-1) || before+1 < len(p.lex) && p.lex[before+1].kind != lexNot && beside(before+1)
+	operator := c.exact || p.binary(before+1) || before > 0 && (p.binary(before-1) || p.lex[before-1].kind == lexNot)
 	return p.leaf(c, x, operator)
+}
+
+// binary reports whether a lexeme is AND or OR.
+func (p *queryParser) binary(i int) bool {
+	return i < len(p.lex) && (p.lex[i].kind == lexAnd || p.lex[i].kind == lexOr)
 }
 
 // group parses what is in parentheses, behind the opening one.
