@@ -130,3 +130,33 @@ func FuzzParseStrict(f *testing.F) {
 		}
 	})
 }
+
+// TestQueryBounds: a query beyond its bounds is cut for people and refused for programs.
+func TestQueryBounds(t *testing.T) {
+	f := func(text string, terms, depth int, refused string) {
+		t.Helper()
+		q := index.ParseQuery(text)
+		if n, deep := q.Size(); n != terms || deep != depth {
+			t.Errorf("%.40q: %d terms, %d deep", text, n, deep)
+		}
+		checkTree(t, q)
+		if _, err := index.ParseStrict(text); err == nil || err.Error() != refused {
+			t.Errorf("%.40q, strict: %v, want %q", text, err, refused)
+		}
+	}
+	words := func(n int, form string) (s string) {
+		for i := range n {
+			s += strings.ReplaceAll(form, "1", string(rune('b'+i%20))+string(rune('b'+i/20))) + " "
+		}
+		return s
+	}
+	f(words(100, "w1"), 64, 1, "column 257: a query has at most 64 words")
+	f(words(40, "w1.x1"), 64, 1, "column 129: a query has at most 64 words")
+	f(`"`+words(100, "w1")+`"`, 64, 0, "column 1: a query has at most 64 words")
+	f(words(100, "lang:1"), 64, 1, "column 518: a query has at most 64 words")
+	f(strings.Repeat("(a1 +", 20)+"b1"+strings.Repeat(")", 20), 4, 3, // the inner groups are left out
+		"column 81: groups are nested more than 16 deep")
+	f(strings.Repeat("x1 ", 2000), 1, 0, "column 4097: a query has at most 4096 bytes")
+	f("net \xff boat", 2, 1, "column 5: a byte is not UTF-8")
+	f("", 0, 0, "column 1: the query holds no word")
+}
