@@ -18,8 +18,8 @@
 //	                       directory ──────▶ Located: URL key → index segment, document, stamp
 //	                       older versions ─▶ deletes: index segment → bitmap
 //
-//	query ─▶ tree ─▶ per index segment: iterators over postings
-//	      ─▶ scores × boosts ─▶ the best k ─▶ Hits
+//	text ─ParseQuery, ParseStrict─▶ Query: tree ─expand─▶ tree of terms
+//	     ─▶ per index segment: iterators over postings ─▶ scores × boosts ─▶ the best k ─▶ Hits
 //
 // # Life
 //
@@ -40,6 +40,10 @@
 //     what was deleted.
 //   - Digest is the same for the same documents, whatever their numbers, segments and merges.
 //   - Hits are ordered by score times boost, then by URL key; the best k are exact.
+//   - A Query's tree has a normal form: printed and parsed again it is the same. What ParseStrict accepts, ParseQuery
+//     understands the same.
+//   - Without Strict, a search that finds nothing is repeated once with quotes and + as preferences; exclusions,
+//     operators, fields and filters hold.
 //   - A search never waits for I/O of a Refresh, and sees one instant of the index from begin to end.
 //   - A document without stored values or boost has no key in ranges s and b.
 //
@@ -52,8 +56,8 @@
 //
 // # Bounds
 //
-// limits.go: terms of a query, time of a search, hits, size of a posting value, and what a document may carry for its
-// hits.
+// limits.go: bytes, terms, depth and forms of a query, time of a search, hits, size of a posting value, and what a
+// document may carry for its hits.
 //
 // # Deliberately absent
 //
@@ -62,5 +66,5 @@
 //
 // # Read first
 //
-// postings.go, builder.go, then search.go.
+// postings.go, builder.go, then query.go (the language), querytree.go, and search.go.
 package index

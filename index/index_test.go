@@ -40,6 +40,19 @@ func newStore(t testing.TB) (*storage.Store, *index.Index) {
 	return s, x
 }
 
+// newStoreOf is newStore for a property; the caller closes both.
+func newStoreOf(t fataler) (*storage.Store, *index.Index) {
+	s, err := storage.Open("/index", storage.Options{FS: storage.NewMemFS()})
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	x, err := index.Open(s, index.Options{FS: storage.NewMemFS(), MemoryBytes: 1 << 20})
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	return s, x
+}
+
 // doc makes a document; number orders it among others.
 func doc(number int, title, text string, anchors ...string) index.Document {
 	u, err := urlkey.Parse(fmt.Sprintf("http://h%d.example/%04d", number%3, number))

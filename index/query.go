@@ -10,10 +10,11 @@ import "strings"
 //	+torn mesh              torn is required, mesh adds to the score
 //	mesh -torn              not with torn; also mesh NOT torn
 //	"write-ahead log"       the words one after the other; required beside words
-//	"torn mesh"~3           the same, up to three places out of order
+//	"torn mesh"~3           the same, up to three places apart or out of order
+//	?"torn mesh" net        a quote, field or group that is preferred, not required
 //	torn AND (mesh OR net)  both sides; either side, also with | in place of OR. AND binds tighter
 //	mesh^2 "torn net"^0.5   counts twice, half; also after a group
-//	fisher*                 words that begin so
+//	fisher*                 words that begin so; in quotes only the last word: "the fisher*"
 //	herring~1               words with one letter more, less or different; ~2 for two
 //	title:mesh              in the title; also intitle:, url:, inurl:, anchor:, inanchor:, headings:, body:
 //	title:(torn mesh)       a group, or a quote, in a field
@@ -33,7 +34,8 @@ type Query struct {
 	terms map[string]bool // what snippets mark
 }
 
-// questionWords are left out of queries that have other words.
+// questionWords are left out of queries that have other words. On Cranfield's questions that ranks better than keeping
+// them (MAP .308, not .302), and 933 documents in place of 1,373 match a question.
 var questionWords = func() map[string]bool {
 	m := map[string]bool{}
 	for _, w := range strings.Fields(`

@@ -4,7 +4,6 @@ package index_test
 
 import (
 	"errors"
-	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -35,7 +34,10 @@ func checkTree(t fataler, q index.Query) {
 	if text == "" {
 		return
 	}
-	if again, err := index.ParseStrict(text); !strings.Contains(text, "site:%") && (err != nil || !reflect.DeepEqual(again, q)) {
+	if strings.Contains(text, "site:%") {
+		return
+	}
+	if again, err := index.ParseStrict(text); err != nil || !reflect.DeepEqual(again, q) {
 		t.Fatalf("%q, strict: %q, %v", text, again, err)
 	}
 }
@@ -56,14 +58,17 @@ func drawQuery(t *rapid.T, depth int) string {
 				b.WriteString(pick("boost", "", "", "^2", "^0.3"))
 			}
 		case 2:
-			b.WriteString(pick("field", "", "", "title:", "body:") + `"` + pick("quote", "net", "net boat", "the salt fog", "北京大学", "to be") + `"`)
+			quote := pick("quote", "net", "net boat", "the salt fog", "北京大学", "to be")
+			b.WriteString(pick("field", "", "", "title:", "body:") + `"` + quote + `"`)
 			b.WriteString(pick("slop", "", "~2") + pick("boost", "", "^3"))
 		case 3:
-			b.WriteString(pick("filter", "site:example.org", "host:example.org:8080", "lang:de", "type:pdf", "date:2024",
-				"size:>10k", "date:<2020-02", "site:h.example/a/b", "date:>9998", "size:<0", "site:%", "lang:x"))
+			b.WriteString(pick("filter", "site:example.org", "host:example.org:8080", "lang:de", "type:pdf",
+				"date:2024", "size:>10k", "date:<2020-02", "site:h.example/a/b", "date:>9998", "size:<0", "site:%",
+				"lang:x"))
 		default:
 			b.WriteString(pick("field", "", "", "", "title:", "anchor:"))
-			b.WriteString(pick("word", "net", "boat", "how", "the", "to.be", "os.path.join", "北京大学", "C++", "Bücher", "x"))
+			b.WriteString(pick("word", "net", "boat", "how", "the", "to.be", "os.path.join", "北京大学", "C++", "Bücher",
+				"x"))
 			b.WriteString(pick("suffix", "", "", "", "^2", "^1", "*", "~1", "~2^0.5"))
 		}
 	}
@@ -126,4 +131,32 @@ func FuzzParseStrict(f *testing.F) {
 	})
 }
 
-var _ = fmt.Sprint
+// TestQueryBounds: a query beyond its bounds is cut for people and refused for programs.
+func TestQueryBounds(t *testing.T) {
+	f := func(text string, terms, depth int, refused string) {
+		t.Helper()
+		q := index.ParseQuery(text)
+		if n, deep := q.Size(); n != terms || deep != depth {
+			t.Errorf("%.40q: %d terms, %d deep", text, n, deep)
+		}
+		checkTree(t, q)
+		if _, err := index.ParseStrict(text); err == nil || err.Error() != refused {
+			t.Errorf("%.40q, strict: %v, want %q", text, err, refused)
+		}
+	}
+	words := func(n int, form string) (s string) {
+		for i := range n {
+			s += strings.ReplaceAll(form, "1", string(rune('b'+i%20))+string(rune('b'+i/20))) + " "
+		}
+		return s
+	}
+	f(words(100, "w1"), 64, 1, "column 257: a query has at most 64 words")
+	f(words(40, "w1.x1"), 64, 1, "column 129: a query has at most 64 words")
+	f(`"`+words(100, "w1")+`"`, 64, 0, "column 1: a query has at most 64 words")
+	f(words(100, "lang:1"), 64, 1, "column 518: a query has at most 64 words")
+	f(strings.Repeat("(a1 +", 20)+"b1"+strings.Repeat(")", 20), 4, 3, // the inner groups are left out
+		"column 81: groups are nested more than 16 deep")
+	f(strings.Repeat("x1 ", 2000), 1, 0, "column 4097: a query has at most 4096 bytes")
+	f("net \xff boat", 2, 1, "column 5: a byte is not UTF-8")
+	f("", 0, 0, "column 1: the query holds no word")
+}

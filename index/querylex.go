@@ -12,12 +12,12 @@ import (
 // lexeme is a lexical part of a query, with the sign and the field before it and the operators behind it.
 type lexeme struct {
 	kind   lexKind
-	at     int // where it begins: byte offset, of the sign if there is one
+	at     int // where it begins: byte offset, behind sign and field
 	text   string
 	sign   byte // '+', '-', '?' or 0
 	field  *queryField
 	number int  // behind ~: slop of a quote, edits of a word; -1 for none
-	prefix bool // * ends the word
+	prefix bool // * ends the word, or the last one of a quote
 	boost  float64
 }
 
@@ -112,15 +112,18 @@ func (l *lexer) operator() bool {
 // part takes a word, a quote or the opening of a group.
 func (l *lexer) part() {
 	x := lexeme{at: l.at, number: -1}
-	if c := l.text[l.at]; (c == '+' || c == '-' || c == '?') && !l.ends(l.at+1) {
+	if c := l.text[l.at]; (c == '+' || c == '-' || c == '?') && !l.ends(l.at+1) &&
+		!strings.HasPrefix(l.text[l.at:], "--") { // "--help" is a word
 		x.sign = c
 		l.at++
 	}
 	l.name(&x)
+	x.at = l.at
 	r, n := utf8.DecodeRuneInString(l.text[l.at:])
 	if isQuote(r) {
 		if end := strings.IndexFunc(l.text[l.at+n:], isQuote); end >= 0 {
 			x.kind, x.text = lexQuote, l.text[l.at+n:l.at+n+end]
+			x.cutStar()
 			l.at += n + end
 			_, n = utf8.DecodeRuneInString(l.text[l.at:])
 			l.at += n
@@ -141,9 +144,9 @@ func (l *lexer) part() {
 		l.out = append(l.out, x)
 		return
 	}
-	from := l.at
-	l.at = wordEnd(l.text, from)
-	x.text = l.text[from:l.at]
+	x.at = l.at
+	l.at = wordEnd(l.text, x.at)
+	x.text = l.text[x.at:l.at]
 	if x.field == nil || x.field.value == nil {
 		l.wordSuffix(&x)
 	}
@@ -169,7 +172,7 @@ func (l *lexer) name(x *lexeme) {
 	f := queryFields[strings.ToLower(rest[:colon])]
 	switch {
 	case f != nil && l.ends(l.at+colon+1):
-		l.fail(l.at, rest[:colon+1]+" needs something directly after it")
+		l.fail(l.at+colon+1, rest[:colon+1]+" needs something directly after it")
 	case f != nil:
 		x.field = f
 		l.at += colon + 1
@@ -200,14 +203,21 @@ func wordEnd(s string, from int) int {
 
 // wordSuffix takes what ends a word: * for a prefix, ~1 or ~2 for fuzzy, ^ and a number for its boost.
 func (l *lexer) wordSuffix(x *lexeme) {
-	if i := strings.LastIndexByte(x.text, '^'); i > 0 && l.boost(x, x.text[i+1:], x.at) {
+	if i := strings.LastIndexByte(x.text, '^'); i > 0 && l.boost(x, x.text[i+1:], x.at+i) {
 		x.text = x.text[:i]
 	}
 	if n := len(x.text); n > 2 && x.text[n-2] == '~' && '0' <= x.text[n-1] && x.text[n-1] <= '9' {
 		x.number = int(x.text[n-1] - '0')
 		x.text = x.text[:n-2]
 	}
-	if t := strings.TrimRight(x.text, "*"); t != "" && t != x.text {
+	x.cutStar()
+}
+
+// cutStar takes the * that ends a word, or the last word of a quote.
+func (x *lexeme) cutStar() {
+	t := strings.TrimRight(x.text, "*")
+	r, _ := utf8.DecodeLastRuneInString(t)
+	if t != "" && t != x.text && !unicode.IsSpace(r) {
 		x.text, x.prefix = t, true
 	}
 }

@@ -123,6 +123,11 @@ func (p *queryParser) or(c scope) clause {
 		}
 		parts = append(parts, p.node(part))
 	}
+	for _, n := range parts {
+		if n != nil && n.questionWord() {
+			n.boost = 1 // who puts it beside OR means it
+		}
+	}
 	n := p.bool(nil, parts, nil)
 	return clause{n, n.role(0)}
 }
@@ -198,11 +203,13 @@ func (p *queryParser) part(c scope) clause {
 	case lexOpen:
 		return p.group(c, x)
 	}
-	beside := func(i int) bool {
-		return i >= 0 && i < len(p.lex) && (p.lex[i].kind == lexAnd || p.lex[i].kind == lexOr || p.lex[i].kind == lexNot)
-	}
-	operator := c.exact || beside(before-1) || before+1 < len(p.lex) && p.lex[before+1].kind != lexNot && beside(before+1)
+	operator := c.exact || p.binary(before+1) || before > 0 && (p.binary(before-1) || p.lex[before-1].kind == lexNot)
 	return p.leaf(c, x, operator)
+}
+
+// binary reports whether a lexeme is AND or OR.
+func (p *queryParser) binary(i int) bool {
+	return i < len(p.lex) && (p.lex[i].kind == lexAnd || p.lex[i].kind == lexOr)
 }
 
 // group parses what is in parentheses, behind the opening one.
@@ -262,19 +269,17 @@ func (p *queryParser) leaf(c scope, x *lexeme, operator bool) clause {
 	switch {
 	case len(tokens) == 0:
 		return clause{}
-	case len(tokens) == 1 && x.kind == lexWord:
+	case len(tokens) == 1:
 		n = p.single(x, &tokens[0], fields)
 	default:
-		n = p.words(x, tokens, fields, !operator && !named && (x.sign == 0 || x.sign == '?' || relaxed) && !quoted)
+		bare := !operator && !named && !quoted && !x.prefix
+		n = p.words(x, tokens, fields, bare && (x.sign == 0 || x.sign == '?' || relaxed))
 	}
 	if n == nil {
 		return clause{}
 	}
-	switch {
-	case x.boost != 0:
+	if x.boost != 0 {
 		n.scale(x.boost)
-	case operator && n.questionWord():
-		n.boost = 1 // who names it in an operator means it
 	}
 	switch {
 	case x.sign == '-':
@@ -292,7 +297,7 @@ func (p *queryParser) single(x *lexeme, t *token, fields fieldMask) *node {
 		n.kind = nodePrefix
 	}
 	switch {
-	case x.number < 0:
+	case x.number < 0 || x.kind == lexQuote:
 	case x.number == 0 || x.number > maxEdits:
 		p.fail(x.at, "a word takes ~1 or ~2")
 		fallthrough
@@ -303,7 +308,7 @@ func (p *queryParser) single(x *lexeme, t *token, fields fieldMask) *node {
 			n.kind, n.edits = nodeFuzzy, min(x.number, maxEdits)
 		}
 	}
-	if x.number > 0 && t.pair || x.prefix && t.pair {
+	if t.pair && (x.prefix || x.number > 0 && x.kind == lexWord) {
 		p.fail(x.at, "* and ~ need a word of letters")
 	}
 	if !p.take(x, 1) {
@@ -314,8 +319,8 @@ func (p *queryParser) single(x *lexeme, t *token, fields fieldMask) *node {
 
 // words makes a node of several terms: their phrase, or with loose an alternative of the phrase and each of them.
 func (p *queryParser) words(x *lexeme, tokens []token, fields fieldMask, loose bool) *node {
-	if x.kind == lexWord && (x.prefix || x.number >= 0) {
-		p.fail(x.at, strconv.Quote(x.text)+" is several words: * and ~ take one")
+	if x.kind == lexWord && x.number >= 0 {
+		p.fail(x.at, strconv.Quote(x.text)+" is several words: ~ takes one, or a quote")
 	}
 	phrase := func() *node {
 		n := &node{kind: nodePhrase, fields: fields}
@@ -333,6 +338,10 @@ func (p *queryParser) words(x *lexeme, tokens []token, fields fieldMask, loose b
 			label = append(label, t.label...)
 		}
 		n.term = string(label)
+		if last := len(tokens) - 1; x.prefix && !tokens[last].pair {
+			n.children[last].kind = nodePrefix
+			n.term += "*"
+		}
 		return n
 	}
 	if !loose {

@@ -200,9 +200,13 @@ func appendParts(list []*node, c *node) []*node {
 	return append(list, c)
 }
 
-// unboost removes the boosts of what is excluded.
+// unboost removes the boosts of what is excluded. A boost that makes a question word count becomes 1.
 func (n *node) unboost() {
-	n.boost = 0
+	if n.kind == nodeTerm && questionWords[n.term] {
+		n.boost = math.Ceil(min(n.boost, 1))
+	} else {
+		n.boost = 0
+	}
 	for _, list := range [][]*node{n.must, n.should, n.not} {
 		for _, c := range list {
 			c.unboost()

@@ -168,7 +168,8 @@ func parseDate(_ *queryField, text string) (*node, error) {
 	n := &node{kind: nodeValue, value: valueDate}
 	var ok bool
 	if n.lo, n.hi, ok = valueRange(text, dateInterval); !ok {
-		return nil, errors.New(strconv.Quote(text) + " is not a date: write 2024, 2024-03, 2024-03-31, a range with .. or >=")
+		return nil, errors.New(strconv.Quote(text) +
+			" is not a date: write 2024, 2024-03 or 2024-03-31, or a range with .. or >=")
 	}
 	if n.lo > n.hi {
 		return noDocuments(), errors.New(strconv.Quote(text) + " is an empty range")
