@@ -12,8 +12,8 @@ import (
 // settingAnalyzer is the name under which the store keeps the version of the analyzer that cut the index's words.
 const settingAnalyzer = "analyzer"
 
-// openIndex opens the index of a store. With RebuildIndex it empties it first. A crash in between leaves an index that is
-// empty, or still refused.
+// openIndex opens the index of a store. With RebuildIndex it empties it first. A crash in between leaves an index that
+// is empty, or still refused.
 func (o *Options) openIndex(s *storage.Store) (*index.Index, error) {
 	if o.RebuildIndex {
 		if o.ReadOnly {
