@@ -109,6 +109,19 @@ func weightsHash() uint64 {
 	return xxh3.Hash(b)
 }
 
+// impactFactor returns by what the bounds of an index segment must be multiplied when the average lengths are not those
+// that its impacts refer to: +Inf if they are no bounds because the weights were others.
+func (seg *segment) impactFactor(averages *[fieldCount]float64) float64 {
+	if seg.info.Weights != weightsHash() {
+		return math.Inf(1)
+	}
+	factor := 1.0
+	for f, ref := range seg.info.Averages {
+		factor = max(factor, averages[f]/ref)
+	}
+	return factor
+}
+
 // norms are the coded lengths of a document's fields.
 type norms [fieldCount]uint8
 

@@ -225,6 +225,77 @@ func TestReclaim(t *testing.T) {
 	}
 }
 
+// TestImpacts: no posting has a larger impact than its block's bound says, with the average lengths of its index segment
+// and, by impactFactor, with those of the whole index; also after a merge.
+func TestImpacts(t *testing.T) {
+	s := memoryStore(t)
+	defer s.Close()
+	x, err := Open(s, Options{FS: storage.NewMemFS()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	rng := rand.New(rand.NewPCG(9, 9))
+	for segment := range 8 {
+		var docs []Document
+		for n := range 300 {
+			words := func(most int) string {
+				return strings.Repeat("net ", rng.IntN(4)) + strings.Repeat("boat ", rng.IntN(most))
+			}
+			d := numbered(t, n*8+segment, words(20+200*segment))
+			d.Title, d.Headings, d.Anchors = words(5), []string{words(9), words(3)}, []string{words(30)}
+			docs = append(docs, d)
+		}
+		slices.SortFunc(docs, func(a, b Document) int { return strings.Compare(string(a.Key), string(b.Key)) })
+		addDocuments(t, s, x, docs)
+	}
+	checkImpacts(t, s, x.state)
+	if _, err := x.Merge(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	checkImpacts(t, s, x.state)
+	x.state.segments[0].info.Weights++
+	if f := x.state.segments[0].impactFactor(&x.state.segments[0].info.Averages); f < 1e300 {
+		t.Errorf("with other weights the factor is %v", f)
+	}
+}
+
+func checkImpacts(t *testing.T, s *storage.Store, st *state) {
+	averages := st.all.averages()
+	exact := newImpactTable(&averages)
+	for _, seg := range st.segments {
+		for _, term := range []string{"net", "boat"} {
+			l, err := seg.openList(s, term)
+			if err != nil || l == nil {
+				t.Fatal(term, err)
+			}
+			var docs [blockDocs]uint32
+			var freqs blockFreqs
+			for block := range l.lastDocs() {
+				n, err := l.docs(block, &docs)
+				if err := errors.Join(err, l.freqs(block, &freqs)); err != nil {
+					t.Fatal(err)
+				}
+				bound, most := impactBound(l.impacts()[block])*seg.impactFactor(&averages), 0.0
+				for i := range n {
+					var one [fieldCount]uint32
+					for f := range one {
+						one[f] = freqs.n[f][i]
+					}
+					codes := seg.normsOf(docs[i])
+					most = max(most, exact.of(&one, &codes))
+				}
+				if most > bound {
+					t.Fatalf("%q, block %d of index segment %d: impact %v above %v", term, block, seg.number, most, bound)
+				}
+				if len(st.segments) == 1 && bound > most*1.1 {
+					t.Errorf("%q, block %d: bound %v is far above %v", term, block, bound, most)
+				}
+			}
+		}
+	}
+}
+
 func FuzzForms(f *testing.F) {
 	f.Add([]byte("\x01mend\x00"), []byte("\x04\x02ed\x04\x03ing"))
 	f.Add([]byte("\x01\x00"), []byte{0})
