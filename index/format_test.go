@@ -255,7 +255,7 @@ func TestImpacts(t *testing.T) {
 	}
 	checkImpacts(t, s, x.state)
 	x.state.segments[0].info.Weights++
-	if f := x.state.segments[0].impactFactor(&x.state.segments[0].info.Averages); f < 1e300 {
+	if f := x.state.segments[0].impactFactor(&x.state.segments[0].info.Averages); f != impactNone {
 		t.Errorf("with other weights the factor is %v", f)
 	}
 }
@@ -288,7 +288,7 @@ func checkImpacts(t *testing.T, s *storage.Store, st *state) {
 				if most > bound {
 					t.Fatalf("%q, block %d of index segment %d: impact %v above %v", term, block, seg.number, most, bound)
 				}
-				if len(st.segments) == 1 && bound > most*1.1 {
+				if len(st.segments) == 1 && most < 900 && bound > most*1.1 {
 					t.Errorf("%q, block %d: bound %v is far above %v", term, block, bound, most)
 				}
 			}

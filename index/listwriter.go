@@ -22,8 +22,8 @@ import (
 // Lists of few documents are tiny, short ones inline. The blocks of a long list are in range p and its positions in
 // range q, under keys of the list's number and a chunk's, four bytes each; a chunk ends with the first block that
 // makes it listChunk bytes, so the directory also says where each block is. Lists are numbered in the order of their
-// terms. Example, a word at positions 3 and 5 of the body of document 7 and nowhere else, with impact code 130:
-// 04 82 | 07 01 01 | 03 02, where the last 01 is its frequency less 1.
+// terms. Example, a word at positions 3 and 5 of the body of document 7 and nowhere else, with impact code 98:
+// 04 62 | 07 01 01 | 03 02, where the last 01 is its frequency less 1.
 const (
 	rowTiny   = 0
 	rowInline = 1
