@@ -255,6 +255,9 @@ func (b *Builder) write() error {
 			return err
 		}
 	}
+	if err := b.writeForms(); err != nil {
+		return err
+	}
 	w.info.Terms, w.info.Stored = uint64(b.inv.count), uint32(len(b.stored))
 	if err := w.register(); err != nil {
 		return err

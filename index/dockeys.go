@@ -185,7 +185,8 @@ type keyScanner struct {
 }
 
 func newKeyScanner(rd storage.Reader, seg *segment) *keyScanner {
-	return &keyScanner{seg: seg, sc: rd.Scan(storage.IndexSegmentRange(seg.number, kindDocs), nil, nil), doc: end, i: -1}
+	sc := rd.Scan(storage.IndexSegmentRange(seg.number, kindDocs), nil, nil)
+	return &keyScanner{seg: seg, sc: sc, doc: end, i: -1}
 }
 
 // next moves to the next document; ok is false after the last. Fewer documents than the index segment has are a

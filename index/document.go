@@ -17,7 +17,8 @@ import (
 var ErrDocument = errors.New("document does not fit the index")
 
 // Document is one page as it is indexed. Searches match Title, Headings, Anchors, URL and Text; Language, Type, Date,
-// Size and Group are values for filters; the fields from Stored on change how a hit is ranked and shown. The zero value of each field but Key means that the document has no such thing.
+// Size and Group are values for filters; the fields from Stored on change how a hit is ranked and shown. The zero value
+// of each field but Key means that the document has no such thing.
 type Document struct {
 	Key      urlkey.Key
 	URL      string

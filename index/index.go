@@ -29,6 +29,7 @@ const (
 	kindPositions = 'q' // list, chunk → positions of a long list (positions.go)
 	kindDocs      = 'd' // block of documents → URL keys, stamps (dockeys.go)
 	kindNorms     = 'n' // block of documents → field lengths (norm.go)
+	kindForms     = 'm' // language, stem, 0 → words with that stem (forms.go)
 	kindColumns   = 'v' // block of documents, column → values (columns.go)
 	kindStored    = 's' // document → what its hits show (stored.go); only of documents that have some
 	kindBoosts    = 'b' // block of documents → factors of scores (boost.go); only of blocks that have some
@@ -100,7 +101,8 @@ type Index struct {
 	held  sync.WaitGroup
 }
 
-// Open opens the index of a store. Close it before the store. Errors: ErrFormat, storage.ErrCorrupt, those of the store.
+// Open opens the index of a store. Close it before the store. Errors: ErrFormat, storage.ErrCorrupt, and those of the
+// store.
 func Open(s *storage.Store, o Options) (*Index, error) {
 	if o.MemoryBytes == 0 {
 		o.MemoryBytes = defaultMem

@@ -189,7 +189,7 @@ func TestOldFormat(t *testing.T) {
 		ing.Table(storage.IndexRange('g')).Set([]byte{0, 0, 0, 1}, []byte(info)),
 		ing.Table(term).Set([]byte("net\x00\x00\x00\x00\x00"), []byte{1, 0, 3, 1, 1, 1, 1, 1}),
 		ing.Table(norms).Set([]byte{0, 0, 0, 0}, []byte{1, 0, 0, 0, 0, 0, 0, 0, 0, 0}),
-		ing.Table(storage.IndexSegmentRange(1, 'd')).Set([]byte{0, 0, 0, 0}, []byte("\x00\x00\x00\x00\x00\x00\x00\x01k")),
+		ing.Table(storage.IndexSegmentRange(1, 'd')).Set([]byte{0, 0, 0, 0}, []byte("stamp of1k")),
 		ing.Table(index.Located()).Set([]byte("k"), make([]byte, 16)),
 		ing.Commit(),
 	)

@@ -67,6 +67,8 @@ func FuzzGroup(f *testing.F) {
 	})
 }
 
+type fataler interface{ Fatalf(string, ...any) }
+
 // memoryChunks are the chunks of lists under test.
 type memoryChunks map[string][]byte
 
@@ -111,7 +113,7 @@ func drawPostings(t *rapid.T) (list []testPosting) {
 }
 
 // writeList writes a list and returns its row and its chunks.
-func writeList(t interface{ Fatalf(string, ...any) }, s *storage.Store, list []testPosting) (row []byte, m memoryChunks) {
+func writeList(t fataler, s *storage.Store, list []testPosting) (row []byte, m memoryChunks) {
 	ing := s.NewIngestion()
 	defer ing.Abort()
 	w := listWriter{
@@ -155,7 +157,7 @@ func writeList(t interface{ Fatalf(string, ...any) }, s *storage.Store, list []t
 	return row, m
 }
 
-func memoryStore(t interface{ Fatalf(string, ...any) }) *storage.Store {
+func memoryStore(t fataler) *storage.Store {
 	s, err := storage.Open("/lists", storage.Options{FS: storage.NewMemFS()})
 	if err != nil {
 		t.Fatalf("%v", err)

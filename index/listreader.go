@@ -20,7 +20,7 @@ type chunks interface {
 	chunk(kind byte, list, chunk uint32, buf []byte) (b []byte, ok bool, err error)
 }
 
-// listReader is the list of a term in an index segment. It decodes a block when it is asked for, and keeps the last
+// listReader is the list of a term in an index segment. It decodes a block when one is needed, and keeps the last
 // chunk of each stream.
 type listReader struct {
 	from chunks

@@ -11,18 +11,19 @@ import (
 // A term's row says what is needed to run over its list:
 //
 //	row       = documents<<2 | kind, uvarint | code of the largest impact, 1 byte | the rest by kind
-//	rowTiny   = for each document: gap - 1 uvarint | mask, 1 byte | frequencies, uvarints, unless tinyOnce is in the mask
-//	            | positions, uvarints
+//	rowTiny   = for each document: gap - 1 uvarint | mask, 1 byte | frequencies - 1, uvarints, unless tinyOnce is in
+//	            the mask | positions, uvarints
 //	rowInline = directory | blocks | positions
 //	rowLong   = directory | number of the list, uvarint
-//	directory = for each 128 blocks: group of gaps between last documents, less 1 | group of the largest impact less the
-//	            blocks' impacts, if the list has two blocks | group of the blocks' sizes | group of their positions' sizes
+//	directory = for each 128 blocks: group of gaps between last documents, less 1 | group of the largest impact less
+//	            the blocks' impacts, if the list has two blocks | group of the blocks' sizes | group of their
+//	            positions' sizes
 //
 // Lists of few documents are tiny, short ones inline. The blocks of a long list are in range p and its positions in
 // range q, under keys of the list's number and a chunk's, four bytes each; a chunk ends with the first block that
 // makes it listChunk bytes, so the directory also says where each block is. Lists are numbered in the order of their
-// terms. Example, a word at positions 3 and 5 of the body of document 7 and nowhere else, with impact code 130:
-// 04 82 | 07 01 01 | 03 02, where the last 01 is its frequency less 1.
+// terms. Example, a word at positions 3 and 5 of the body of document 7 and nowhere else, with impact code 98:
+// 04 62 | 07 01 01 | 03 02, where the last 01 is its frequency less 1.
 const (
 	rowTiny   = 0
 	rowInline = 1

@@ -158,6 +158,9 @@ func (x *Index) merge(ctx context.Context, st *state, group []*segment) (uint64,
 		if w.info.Stored, err = mergeStored(st.snap, sources, stored); err != nil {
 			return 0, err
 		}
+		if err := mergeForms(st.snap, group, ing.Table(storage.IndexSegmentRange(number, kindForms))); err != nil {
+			return 0, err
+		}
 		if err := w.register(); err != nil {
 			return 0, err
 		}

@@ -54,11 +54,13 @@ func normOf(words int) uint8 {
 
 // Impacts. The impact of a posting is what a score saturates: the sum over the fields of weight × frequency / (1 - b +
 // b × length / reference), where the references are the average lengths when the index segment was written. A code is
-// the logarithm of the largest impact of a block, in steps of 1/16 of a doubling, rounded up: 128 is an impact of 1.
+// the logarithm of the largest impact of a block, in steps of 1/16 of a doubling, rounded up: impactOne is an impact of 1.
 const (
 	impactSteps = 16
-	impactOne   = 128
-	impactMost  = 255 // code of all impacts above, and bound of none
+	impactOne   = 96
+	impactMost  = 255 // code of all impacts above
+	// impactNone is above all impacts, since frequencies have a bound, and finite, so that a score can be computed of it.
+	impactNone = 1e12
 )
 
 // impactCode returns the code of an impact, from 1 to impactMost.
@@ -67,10 +69,10 @@ func impactCode(tf float64) uint8 {
 	return uint8(min(max(code, 1), impactMost)) // tf is not NaN
 }
 
-// impactBound returns what no impact with this code or a lower one exceeds: +Inf for the highest code.
+// impactBound returns what no impact with this code or a lower one exceeds: impactNone for the highest code.
 func impactBound(code uint16) float64 {
 	if code >= impactMost {
-		return math.Inf(1)
+		return impactNone
 	}
 	return math.Exp2((float64(code) - impactOne) / impactSteps)
 }
@@ -107,6 +109,19 @@ func weightsHash() uint64 {
 		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(fieldB[f]))
 	}
 	return xxh3.Hash(b)
+}
+
+// impactFactor returns by what the bounds of an index segment must be multiplied when the average lengths are not those
+// that its impacts refer to: impactNone if they are no bounds because the weights were others.
+func (seg *segment) impactFactor(averages *[fieldCount]float64) float64 {
+	if seg.info.Weights != weightsHash() {
+		return impactNone
+	}
+	factor := 1.0
+	for f, ref := range seg.info.Averages {
+		factor = max(factor, averages[f]/ref)
+	}
+	return factor
 }
 
 // norms are the coded lengths of a document's fields.

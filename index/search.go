@@ -116,9 +116,10 @@ func (st *state) execution(work *budget, o SearchOptions) *execution {
 
 // part shows a segment to execution.
 func (seg *segment) part(i int, st *state) *part {
+	averages := st.all.averages()
 	p := &part{
 		number: i, docs: seg.info.Docs, norms: &seg.norms, dead: seg.dead, boosts: seg.boosts, most: 1,
-		ratio: seg.impactRatio(&st.all), freqs: seg.freqs,
+		ratio: seg.impactFactor(&averages), freqs: seg.freqs,
 	}
 	for _, f := range seg.boosts.factors {
 		p.most = max(p.most, f)
@@ -141,19 +142,6 @@ func (seg *segment) part(i int, st *state) *part {
 		return seg.readColumn(st.snap, letter, block, dst)
 	}
 	return p
-}
-
-// impactRatio returns how many times as large as its bound an impact can be with the averages of a collection. It is
-// infinite for impacts of other weights.
-func (seg *segment) impactRatio(c *collection) float64 {
-	if seg.info.Weights != weightsHash() {
-		return math.Inf(1)
-	}
-	ratio := 1.0
-	for f, average := range c.averages() {
-		ratio = max(ratio, average/max(seg.info.Averages[f], 1))
-	}
-	return ratio
 }
 
 // first finds the first document whose key is at least key, by binary search: documents are numbered in key order.
