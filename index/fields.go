@@ -23,8 +23,8 @@ var (
 	fieldB      = [fieldCount]float64{0.45, 0.5, 0.4, 0.3, 0.45, 0.5}
 )
 
-// k1 is where scores saturate: a weighted frequency of k1 scores half of what ever more scores. Like the weight of titles
-// and the b of texts, it was tuned on the odd-numbered topics of Cranfield and CACM.
+// k1 is the weighted frequency that scores half of what ever more would. Like the weight of titles and the b of texts,
+// it was tuned on the odd-numbered topics of Cranfield and CACM.
 const k1 = 2
 
 // collection holds the statistics that scores depend on, summed over all index segments, so that scores do not depend

@@ -12,8 +12,8 @@ import (
 	"github.com/seine-crawler/seine/storage"
 )
 
-// expander puts the terms of an index in place of the words of a query. It spends from the search's budget; when that is
-// over, it expands no more.
+// expander puts the terms of an index in place of the words of a query. It spends from the search's budget; when that
+// is over, it expands no more.
 type expander struct {
 	st   *state
 	work *budget

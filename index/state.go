@@ -143,8 +143,8 @@ func (seg *segment) loadDeleted(rd storage.Reader) (err error) {
 	return err
 }
 
-// spreadDeleted makes of the deletes what searches use. A segment that was known with the same deletes, which only grow,
-// lends it.
+// spreadDeleted makes of the deletes what searches use. A segment that was known with the same deletes, which only
+// grow, lends it.
 func (seg *segment) spreadDeleted(was *segment) {
 	if seg.deleted == nil || seg.deleted.IsEmpty() {
 		return
