@@ -82,9 +82,11 @@ func (o *Options) openStore(warn func(error)) (*storage.Store, error) {
 	return storage.Open(o.storeDir(), storage.Options{
 		FS: o.FS, Now: o.Now, MustExist: o.MustExist, ReadOnly: o.ReadOnly, OnFatal: o.OnFatal,
 		CacheBytes: s.cache, MemTableBytes: s.memTable, OpenFiles: files.tables,
-		Identity: map[string]string{"key-format": "surt-1", "parser": parse.Version, "analyzer": index.AnalyzerVersion},
-		Initial:  map[string]string{settingSignature: cmp.Or(o.Signature, signatureContent)},
-		Logger:   func(format string, args ...any) { warn(fmt.Errorf(format, args...)) },
+		Identity: map[string]string{"key-format": "surt-1", "parser": parse.Version},
+		Initial: map[string]string{
+			settingSignature: cmp.Or(o.Signature, signatureContent), settingAnalyzer: index.AnalyzerVersion,
+		},
+		Logger: func(format string, args ...any) { warn(fmt.Errorf(format, args...)) },
 	})
 }
 
@@ -131,7 +133,7 @@ func (w *work) openRooms() (err error) {
 		Sitemaps: w.sitemaps, Warn: w.warn,
 		Deletes: func(ing *storage.Ingestion) phases.Deletes { return deletes{w.index.NewBuilder(ing)} },
 	})
-	if w.index, err = index.Open(w.store, index.Options{MemoryBytes: o.shares().builder}); err != nil {
+	if w.index, err = o.openIndex(w.store); err != nil {
 		return err
 	}
 	w.inspect = inspect.New(inspect.Env{

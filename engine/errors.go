@@ -12,6 +12,7 @@ import (
 	"github.com/seine-crawler/seine/engine/internal/phases"
 	"github.com/seine-crawler/seine/engine/internal/segment"
 	"github.com/seine-crawler/seine/engine/internal/visit"
+	"github.com/seine-crawler/seine/index"
 	"github.com/seine-crawler/seine/storage"
 )
 
@@ -51,6 +52,9 @@ var (
 	// ErrOlderFormat: the data directory was written by an older program, and Options.ReadOnly is set. Open it once
 	// without, which upgrades it.
 	ErrOlderFormat = storage.ErrOlderFormat
+	// ErrIndexFormat: the index was made by a program with another format of the index or another analyzer. All else in
+	// the data directory is as it was. See Options.RebuildIndex.
+	ErrIndexFormat = index.ErrFormat
 	// ErrLocked: another process, or another Engine of this one, has the data directory open.
 	ErrLocked = storage.ErrLocked
 	// ErrNoStore: the directory contains no store, and Options.MustExist is set.

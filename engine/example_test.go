@@ -92,7 +92,7 @@ func Example() {
 	}
 	fmt.Println(report.Fetched, "pages fetched,", report.Gone, "gone")
 
-	found, err := e.Search(context.Background(), "torn mesh", engine.SearchOptions{MarkStart: "[", MarkEnd: "]"})
+	found, err := e.Search(context.Background(), "+torn +mesh", engine.SearchOptions{MarkStart: "[", MarkEnd: "]"})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -31,6 +31,9 @@ type Options struct {
 	// on a file system that takes no writes. Methods that write return ErrReadOnly. WARC files that are missing are
 	// warnings then; what a crash left stays.
 	ReadOnly bool
+	// RebuildIndex empties the index when the directory is opened: Index with IndexOptions.Refresh then makes it again
+	// of the pages. Without it, an index of another format, or with words of another analyzer, is an ErrIndexFormat.
+	RebuildIndex bool
 	// Memory bounds, in bytes, what an Engine holds: caches, sorters, bodies, pages, hosts and queued URLs, in shares
 	// that memory.go lists; 0 means 1 GiB, the least is 64 MiB. A program that calls debug.SetMemoryLimit with it, as
 	// the seine command does, and takes little itself, has a resident set of at most 1.25 times Memory, from 256 MiB

@@ -23,6 +23,9 @@ type SearchOptions struct {
 	// HTML makes Hit.Snippet HTML: the text is escaped, the marks are used as they are. Without it the snippet is plain
 	// text without control characters, for terminals and logs.
 	HTML bool
+	// Strict parses the query as one that a program wrote: what is no query is an *index.QueryError with the column,
+	// and nothing is relaxed. Without it any text is a query.
+	Strict bool
 }
 
 // Hit is one result.
@@ -46,12 +49,15 @@ type SearchResult struct {
 	Total   int      `json:"total"`             // matches that were found, hits or not
 	Took    Duration `json:"seconds"`           // JSON: seconds
 	Partial bool     `json:"partial,omitempty"` // the deadline ended the search early
+	Query   string   `json:"query"`             // as it was understood, in the query language
+	Relaxed bool     `json:"relaxed,omitempty"` // nothing had all quotes and words with +: these hits have some
 	Hits    []Hit    `json:"hits"`              // best first
 }
 
-// Search finds pages. All terms must occur, unless they are joined by OR; "phrases", -exclusion and site:host work too.
-// Package index describes the language; any text is a query. Search sees what was indexed when it began and waits for
-// no phase. When ctx ends, it returns the context's error.
+// Search finds pages. Words are alternatives: pages with more of them, and with rarer ones, come first. +word, quotes,
+// -word, AND, OR, parentheses, fields such as title: and filters such as site: are strict; index.Query describes the
+// language. Any text is a query, unless o.Strict. Search sees what was indexed when it began and waits for no phase.
+// When ctx ends, it returns the context's error.
 func (e *Engine) Search(ctx context.Context, query string, o SearchOptions) (SearchResult, error) {
 	leave, err := e.enter()
 	if err != nil {
@@ -70,12 +76,15 @@ func (w *work) search(ctx context.Context, query string, o SearchOptions) (Searc
 	if o.Limit <= 0 {
 		o.Limit = 10
 	}
-	bounds := index.SearchOptions{Limit: o.Limit, Offset: o.Offset, Deadline: o.Deadline}
+	bounds := index.SearchOptions{Limit: o.Limit, Offset: o.Offset, Deadline: o.Deadline, Strict: o.Strict}
 	found, err := w.index.Search(ctx, query, bounds)
 	if err != nil {
 		return SearchResult{}, err
 	}
-	out := SearchResult{Total: found.Total, Partial: found.Partial, Hits: make([]Hit, 0, len(found.Hits))}
+	out := SearchResult{
+		Total: found.Total, Partial: found.Partial, Query: found.Query.String(), Relaxed: found.Relaxed,
+		Hits: make([]Hit, 0, len(found.Hits)),
+	}
 	for i := range found.Hits {
 		hit, err := w.describe(&found.Hits[i], found.Query, o)
 		if err != nil {

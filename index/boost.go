@@ -25,26 +25,38 @@ type boosts struct {
 
 const boostBytes = 2 + 8
 
-// writeBoosts writes the factors of documents and returns how many there are.
-func writeBoosts(w *storage.TableWriter, docs []docEntry) (count uint32, err error) {
-	var value []byte
-	for from := 0; from < len(docs); from += normDocs {
-		value = value[:0]
-		for i, d := range docs[from:min(from+normDocs, len(docs))] {
-			if d.boost != 0 {
-				value = binary.LittleEndian.AppendUint16(value, uint16(i))
-				value = binary.LittleEndian.AppendUint64(value, math.Float64bits(d.boost))
-				count++
-			}
-		}
-		if len(value) == 0 {
-			continue
-		}
-		if err := w.Set(numberKey(uint32(from/normDocs)), value); err != nil {
-			return count, err
-		}
+// boostWriter writes the factors of an index segment.
+type boostWriter struct {
+	w     *storage.TableWriter
+	value []byte
+	block uint32
+	count uint32
+}
+
+// add adds the factor of a document, 0 for none; documents come in order.
+func (b *boostWriter) add(doc uint32, factor float64) error {
+	if factor == 0 {
+		return nil
 	}
-	return count, nil
+	if doc/normDocs != b.block {
+		if err := b.flush(); err != nil {
+			return err
+		}
+		b.block = doc / normDocs
+	}
+	b.value = binary.LittleEndian.AppendUint16(b.value, uint16(doc%normDocs))
+	b.value = binary.LittleEndian.AppendUint64(b.value, math.Float64bits(factor))
+	b.count++
+	return nil
+}
+
+func (b *boostWriter) flush() error {
+	if len(b.value) == 0 {
+		return nil
+	}
+	err := b.w.Set(numberKey(b.block), b.value)
+	b.value = b.value[:0]
+	return err
 }
 
 // loadBoosts reads the factors; an index segment that counts none is not looked at.

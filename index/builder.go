@@ -3,8 +3,6 @@
 package index
 
 import (
-	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -38,41 +36,17 @@ type Builder struct {
 	found    *storage.Scanner // of Located, moving with the keys
 	err      error            // of NewBuilder
 
-	inv inverter
-}
-
-// inverter is the index segment under construction. Builder.Add takes 78% of indexing, writing the lists 20%. The
-// stemmer's cache carries the list of each word (Word.Note), so an occurrence costs one lookup; it was two.
-type inverter struct {
-	terms   map[string]*termList
-	bytes   int64
-	docs    []docEntry
-	lengths []lengths
-	stored  []storedEntry // by document
-	info    segmentInfo
-	field   int
-	doc     uint32
-	number  uint32 // Builder.number
-}
-
-type docEntry struct {
-	key   urlkey.Key
-	stamp uint64
-	boost float64 // 0: none
+	inv    inverter
+	docs   []docEntry
+	stored []storedEntry // by document
+	field  int           // that is inverted
+	doc    uint32        // number of the current document
+	spoken uint64        // bit of the document's language
 }
 
 type storedEntry struct {
 	doc   uint32
 	value []byte
-}
-
-// termList holds a term's occurrences in the order they were added: for each a uvarint of position<<4 | field<<1, plus
-// 1 if it is the first of a document; then the gap to the document before follows.
-type termList struct {
-	b        []byte
-	lastDoc  int64
-	docCount uint32
-	number   uint32 // of the index segment that it belongs to
 }
 
 // NewBuilder begins index segments inside an ingestion. Only one Builder may exist on an index, from here to the
@@ -100,12 +74,12 @@ func (x *Index) NewBuilder(in *storage.Ingestion) *Builder {
 	return b
 }
 
+// begin begins an index segment. The analyzer's words refer to entries of the one before, so it begins anew too.
 func (b *Builder) begin() {
 	b.number++
-	for _, t := range b.inv.terms {
-		t.b = nil // the analyzer's words still refer to the list
-	}
-	b.inv = inverter{terms: make(map[string]*termList, 1<<12), number: b.number}
+	b.analyzer = analysis.Analyzer{}
+	b.inv.reset(b.number)
+	b.docs, b.stored = nil, nil
 }
 
 // Abort releases what the Builder holds; what it added to the ingestion must then not be committed. After Finish, or a
@@ -172,38 +146,43 @@ func (b *Builder) Add(d *Document) error {
 	if known {
 		b.report.Replaced++
 	}
+	b.doc = uint32(len(b.docs))
+	b.spoken = 1 << (analysis.LanguageOf(d.Language) & 63)
 	inv := &b.inv
-	inv.doc = uint32(len(inv.docs))
-	inv.docs = append(inv.docs, docEntry{key: d.Key, stamp: d.Stamp, boost: d.boost()})
-	inv.bytes += int64(len(d.Key)) + 64
+	inv.held += int64(len(d.Key)) + docBytes
 	if value := appendStored(nil, d); len(value) > 0 {
-		inv.stored = append(inv.stored, storedEntry{inv.doc, value})
-		inv.bytes += int64(len(value)) + 48
+		b.stored = append(b.stored, storedEntry{b.doc, value})
+		inv.held += int64(len(value)) + 48
 	}
-	var l lengths
-	b.text(fieldTitle, d.Title, 0, &l)
-	b.text(fieldURL, urlWords(d.URL), 0, &l)
+	var words [fieldCount]int
+	b.text(fieldTitle, d.Title, 0, &words)
+	b.text(fieldURL, urlWords(d.URL), 0, &words)
 	pos := 0
 	for _, a := range d.Anchors {
-		pos = b.text(fieldAnchor, a, pos, &l) + partGap
+		pos = b.text(fieldAnchor, a, pos, &words) + partGap
 	}
-	b.body(d, &l)
-	inv.lengths = append(inv.lengths, l)
-	for f, n := range l {
-		inv.info.Totals[f] += uint64(n)
+	pos = 0
+	for _, h := range d.Headings {
+		pos = b.text(fieldHeadings, h, pos, &words) + partGap
+	}
+	b.body(d, &words)
+	e := docEntry{key: d.Key, stamp: d.Stamp, boost: d.boost(), columns: columnsOf(d)}
+	for f, n := range words {
+		e.norms[f] = normOf(n)
 		b.report.Words += uint64(n)
 	}
-	if err := b.located.Add([]byte(d.Key), appendLocated(nil, Location{b.number, inv.doc, d.Stamp})); err != nil {
+	b.docs = append(b.docs, e)
+	if err := b.located.Add([]byte(d.Key), appendLocated(nil, Location{b.number, b.doc, d.Stamp})); err != nil {
 		return err
 	}
-	if inv.bytes > b.x.o.MemoryBytes {
+	if inv.bytes() > b.x.o.MemoryBytes || len(inv.blocks) > arenaMost {
 		return b.write()
 	}
 	return nil
 }
 
 // body inverts the text: the main content and what is around it are two fields.
-func (b *Builder) body(d *Document, l *lengths) {
+func (b *Builder) body(d *Document, l *[fieldCount]int) {
 	if len(d.Content) == 0 {
 		b.text(fieldBody, d.Text, 0, l)
 		return
@@ -220,115 +199,67 @@ func (b *Builder) body(d *Document, l *lengths) {
 }
 
 // text inverts the text of a field, positions beginning at from, and returns the position after its last word.
-func (b *Builder) text(field int, text string, from int, l *lengths) int {
+func (b *Builder) text(field int, text string, from int, l *[fieldCount]int) int {
+	if text == "" {
+		return from
+	}
 	inv := &b.inv
-	inv.field = field
 	words := 0
 	b.walked = append(b.walked[:0], text...)
 	end := b.analyzer.Walk(b.walked, from, func(t analysis.Token) {
 		if !t.Single {
 			words++
 		}
-		inv.occurrence(inv.list(&t), uint32(t.Position))
+		e := b.entry(&t)
+		e.languages |= b.spoken
+		inv.add(e, b.doc, field, uint32(t.Position))
 	})
-	l[field] = uint16(min(int(l[field])+words, maxLength))
+	l[field] += words
 	return end
 }
 
-// list finds a token's list. The analyzer keeps the list beside the word, so the map of terms is looked up once per
-// word and index segment, not once per occurrence.
-func (inv *inverter) list(token *analysis.Token) *termList {
+// entry finds a token's entry. The analyzer keeps it beside the word, so the table of terms is looked up once per word
+// and index segment, not once per occurrence.
+func (b *Builder) entry(token *analysis.Token) *termEntry {
 	if w := token.Word; w != nil {
-		if t, ok := w.Note.(*termList); ok && t.number == inv.number {
+		if t, ok := w.Note.(*termEntry); ok {
 			return t
 		}
+		t := b.inv.find(token.Term)
+		w.Note = t
+		return t
 	}
-	t := inv.terms[string(token.Term)]
-	if t == nil {
-		t = &termList{lastDoc: -1, number: inv.number}
-		inv.terms[string(token.Term)] = t
-		inv.bytes += int64(len(token.Term)) + 96
-	}
-	if token.Word != nil {
-		token.Word.Note = t
-	}
-	return t
-}
-
-func (inv *inverter) occurrence(t *termList, pos uint32) {
-	before := len(t.b)
-	v := uint64(pos)<<4 | uint64(inv.field)<<1
-	if t.lastDoc != int64(inv.doc) {
-		t.b = binary.AppendUvarint(t.b, v|1)
-		t.b = binary.AppendUvarint(t.b, uint64(int64(inv.doc)-t.lastDoc))
-		t.lastDoc = int64(inv.doc)
-		t.docCount++
-	} else {
-		t.b = binary.AppendUvarint(t.b, v)
-	}
-	inv.bytes += int64(len(t.b) - before)
-}
-
-// each decodes the list and calls fn once per document, with o, which it reuses.
-func (t *termList) each(o *occurrences, fn func(*occurrences) error) error {
-	doc := int64(-1)
-	for b := t.b; len(b) > 0; {
-		v, n := binary.Uvarint(b)
-		b = b[n:]
-		if v&1 != 0 {
-			if doc >= 0 {
-				if err := fn(o); err != nil {
-					return err
-				}
-			}
-			gap, n := binary.Uvarint(b)
-			b = b[n:]
-			doc += int64(gap)
-			o.doc = uint32(doc)
-			for f := range o.positions {
-				o.positions[f] = o.positions[f][:0]
-			}
-		}
-		f := v >> 1 & 7
-		o.positions[f] = append(o.positions[f], uint32(v>>4))
-	}
-	if doc >= 0 {
-		return fn(o)
-	}
-	return nil
+	return b.inv.find(token.Term)
 }
 
 // write adds the index segment under construction to the ingestion and begins the next.
 func (b *Builder) write() error {
-	inv := &b.inv
-	if len(inv.docs) == 0 {
+	if len(b.docs) == 0 {
 		return nil
 	}
-	w := b.in.Table(storage.IndexSegmentRange(b.number, kindTerms))
-	names := make([]string, 0, len(inv.terms))
-	for name := range inv.terms {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	var list listWriter
-	var o occurrences
-	for _, name := range names {
-		list.begin(func(chunk uint32, value []byte) error { return w.Set(termKey(name, chunk), value) })
-		if err := inv.terms[name].each(&o, list.add); err != nil {
-			return err
-		}
-		if err := list.finish(); err != nil {
+	w := newDocWriter(b.in, b.number)
+	for i := range b.docs {
+		if err := w.add(&b.docs[i]); err != nil {
 			return err
 		}
 	}
-	inv.info.Terms, inv.info.Stored = uint64(len(names)), uint32(len(inv.stored))
-	w = b.in.Table(storage.IndexSegmentRange(b.number, kindStored))
-	for _, e := range inv.stored {
-		if err := w.Set(numberKey(e.doc), e.value); err != nil {
+	if err := w.end(); err != nil {
+		return err
+	}
+	if err := b.writeTerms(&w.info); err != nil {
+		return err
+	}
+	table := b.in.Table(storage.IndexSegmentRange(b.number, kindStored))
+	for _, e := range b.stored {
+		if err := table.Set(numberKey(e.doc), e.value); err != nil {
 			return err
 		}
 	}
-	if err := writeDocs(b.in, b.number, inv.docs, inv.lengths, inv.info); err != nil {
+	if err := b.writeForms(); err != nil {
+		return err
+	}
+	w.info.Terms, w.info.Stored = uint64(b.inv.count), uint32(len(b.stored))
+	if err := w.register(); err != nil {
 		return err
 	}
 	b.report.Segments++
@@ -336,42 +267,28 @@ func (b *Builder) write() error {
 	return nil
 }
 
-// termKey returns the key of a chunk of a term's list. Terms contain no NUL.
-func termKey(term string, chunk uint32) []byte {
-	return binary.BigEndian.AppendUint32(append([]byte(term), 0), chunk)
-}
-
-// writeDocs writes all of an index segment but its terms and stored values, which info counts already.
-func writeDocs(in *storage.Ingestion, number uint32, docs []docEntry, ls []lengths, info segmentInfo) (err error) {
-	w := in.Table(storage.IndexSegmentRange(number, kindDocs))
-	var value []byte
-	for i, d := range docs {
-		value = append(binary.BigEndian.AppendUint64(value[:0], d.stamp), d.key...)
-		if err := w.Set(numberKey(uint32(i)), value); err != nil {
-			return err
-		}
-	}
-	w = in.Table(storage.IndexSegmentRange(number, kindNorms))
-	for from := 0; from < len(ls); from += normDocs {
-		value = value[:0]
-		for _, l := range ls[from:min(from+normDocs, len(ls))] {
-			for _, n := range l {
-				value = binary.LittleEndian.AppendUint16(value, n)
+// writeTerms writes the lists of all terms.
+func (b *Builder) writeTerms(info *segmentInfo) error {
+	impacts := newImpactTable(&info.Averages)
+	w := newTermWriter(b.in, b.number)
+	var occurrences occurrenceReader
+	var encoded []byte
+	for _, place := range b.inv.sorted() {
+		t := b.inv.entry(place)
+		encoded = b.inv.occurrences(t, encoded[:0])
+		w.list.begin()
+		for occurrences.reset(encoded); occurrences.next(); {
+			doc := occurrences.doc
+			tf := impacts.of(&occurrences.freqs, &b.docs[doc].norms)
+			if err := w.list.add(doc, &occurrences.freqs, occurrences.numbers, tf); err != nil {
+				return err
 			}
 		}
-		if err := w.Set(numberKey(uint32(from/normDocs)), value); err != nil {
+		if err := w.end(b.inv.term(t)); err != nil {
 			return err
 		}
 	}
-	info.Docs, info.Fields = uint32(len(docs)), fieldCount
-	if info.Boosts, err = writeBoosts(in.Table(storage.IndexSegmentRange(number, kindBoosts)), docs); err != nil {
-		return err
-	}
-	encoded, err := json.Marshal(info)
-	if err != nil {
-		return err
-	}
-	return in.Table(storage.IndexRange(kindSegments)).Set(numberKey(number), encoded)
+	return nil
 }
 
 // Finish adds the rest to the ingestion and ends the Builder. The ingestion's Commit makes the documents durable, a

@@ -8,14 +8,12 @@ import (
 	"math"
 
 	"github.com/zeebo/xxh3"
-
-	"github.com/seine-crawler/seine/storage"
 )
 
-// Digest returns a hash of all documents that are not deleted: their URLs, terms, positions, field lengths, boosts
-// and what their hits show. It is the same for the same documents whatever the numbering, the segmentation and the
-// merges, so two crawls, or a crawl and its recovery, can be compared. It reads the whole index as of the last Refresh;
-// a canceled context ends it with the context's error.
+// Digest returns a hash of all documents that are not deleted: their URLs, terms, positions, field lengths, boosts,
+// values and what their hits show. It is the same for the same documents whatever the numbering, the segmentation and
+// the merges, so two crawls, or a crawl and its recovery, can be compared. It reads the whole index as of the last
+// Refresh; a canceled context ends it with the context's error.
 func (x *Index) Digest(ctx context.Context) (_ uint64, err error) {
 	st, err := x.acquire()
 	if err != nil {
@@ -41,9 +39,8 @@ func (st *state) segmentDigest(ctx context.Context, seg *segment) (uint64, error
 	for doc := range s.newDoc {
 		s.newDoc[doc] = uint32(doc)
 	}
-	s.terms = st.snap.Scan(storage.IndexSegmentRange(seg.number, kindTerms), nil, nil)
-	defer s.terms.Close()
-	s.valid = s.terms.Next()
+	s.open(st.snap)
+	defer s.close()
 	var buf, term []byte
 	var positions [fieldCount][]uint32
 	for ctx.Err() == nil {
@@ -53,8 +50,8 @@ func (st *state) segmentDigest(ctx context.Context, seg *segment) (uint64, error
 		}
 		err := s.begin(term)
 		for ; err == nil && s.more; err = s.step() {
-			if !s.r.readPositions(&positions) {
-				return 0, s.r.err
+			if !s.at.readPositions(&positions) {
+				return 0, s.at.err
 			}
 			buf = append(buf[:0], term...)
 			for f := range positions {
@@ -80,11 +77,16 @@ func (st *state) segmentDigest(ctx context.Context, seg *segment) (uint64, error
 func (st *state) sumDocuments(ctx context.Context, s *source, postings []uint64) (sum uint64, err error) {
 	boost, shown := boostCursor{boosts: s.seg.boosts}, newStoredSource(st.snap, s)
 	defer shown.sc.Close()
+	keys, values := newKeyScanner(st.snap, s.seg), newColumnCursor(st.snap, s.seg)
+	defer keys.sc.Close()
 	if err := shown.step(); err != nil {
 		return 0, err
 	}
 	var buf []byte
 	for doc, h := range postings {
+		if _, err := keys.next(); err != nil { // there are as many as postings
+			return 0, err
+		}
 		for shown.more && shown.doc < uint32(doc) { // of a deleted document
 			if err := shown.step(); err != nil {
 				return 0, err
@@ -93,13 +95,16 @@ func (st *state) sumDocuments(ctx context.Context, s *source, postings []uint64)
 		if !s.seg.alive(uint32(doc)) {
 			continue
 		}
-		key, _, err := docKey(st.snap, s.seg.number, uint32(doc))
+		buf = binary.LittleEndian.AppendUint64(append(buf[:0], keys.key()...), h)
+		codes := s.seg.normsOf(uint32(doc))
+		buf = append(buf, codes[:]...)
+		v, err := values.of(uint32(doc))
 		if err != nil {
 			return 0, err
 		}
-		buf = binary.LittleEndian.AppendUint64(append(buf[:0], key...), h)
-		for _, n := range s.seg.lengths[doc] {
-			buf = binary.LittleEndian.AppendUint16(buf, n)
+		buf = appendText(appendText(buf, v.language), v.kind)
+		for _, n := range []uint64{v.date, v.size, v.group} {
+			buf = binary.AppendUvarint(buf, n)
 		}
 		if f, ok := boost.factor(uint32(doc)); ok {
 			buf = binary.LittleEndian.AppendUint64(append(buf, 'b'), math.Float64bits(f))

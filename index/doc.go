@@ -5,21 +5,28 @@
 // # What it is
 //
 // Immutable index segments, each a set of key ranges written by one ingestion; a directory that says where each URL is
-// indexed; and a searcher that ranks by BM25F over title, anchors, URL and body. A word of the body outside of the main
-// content counts half.
+// indexed; and a searcher that ranks by BM25F over title, headings, anchors, URL and body. A word of the body outside of
+// the main content counts half.
 //
 // # Picture
 //
-//	Document ─▶ Builder ─▶ terms ──────────▶ range t: term, 0, chunk → postings
-//	  in key     inverts   documents ──────▶ range d: document → stamp, URL key
-//	  order      in memory lengths ────────▶ range n: 8,192 documents' field lengths
-//	                       stored values ──▶ range s: document → fields, date, title and text to show
-//	                       boosts ─────────▶ range b: 8,192 documents' factors of scores
+//	Document ─▶ Builder ─▶ terms ──────────▶ range t: term → row: documents, largest impact, directory of blocks;
+//	  in key     inverts                               short lists whole
+//	  order      in memory   long lists ───▶ range p: list, chunk → blocks of 128 documents: gaps or bitmap, fields,
+//	                                                   frequencies
+//	                                         range q: list, chunk → positions
+//	                       forms ──────────▶ range m: language, stem, 0 → words with the stem
+//	                       documents ──────▶ range d: 64 documents → URL keys, front-coded, and stamps
+//	                       lengths ────────▶ range n: 8,192 documents → one byte a field
+//	                       values ─────────▶ range v: 8,192 documents, column → language, type, date, host, size, group
+//	                       stored values ──▶ range s: document → fields, date, author, title and text to show
+//	                       boosts ─────────▶ range b: 8,192 documents → factors of scores
 //	                       directory ──────▶ Located: URL key → index segment, document, stamp
 //	                       older versions ─▶ deletes: index segment → bitmap
 //
-//	query ─▶ tree ─▶ per index segment: iterators over postings
-//	      ─▶ scores × boosts ─▶ the best k ─▶ Hits
+//	text ─ParseQuery, ParseStrict─▶ Query: tree ─expand─▶ tree of terms
+//	     ─▶ per index segment: iterators over blocks of lists ─▶ scores × boosts ─▶ the best k, counts
+//	     ─▶ coverage, proximity ─▶ Hits
 //
 // # Life
 //
@@ -27,21 +34,34 @@
 // interval of numbers. Finish writes the postings into the caller's ingestion; after its commit, Refresh makes them
 // searchable. An index segment never changes, but its documents can be deleted: when a newer version of a URL is
 // indexed, a bitmap marks the old one. Merge replaces several index segments of a size by one without the deleted
-// documents, in one ingestion that also removes the old ones.
+// documents, in one ingestion that also removes the old ones, and writes a segment again of which a fifth is deleted.
+// It reads and writes everything in order; in memory are 4 bytes a document, and a block of each range of each source.
 //
 // An example. Two documents, 0 "Net repair" and 1 "Repair a net": term "net" has the list (0; title 1 time, at 0)
 // (1; title 1 time, at 2), term "repair" (0; at 1) (1; at 0). The query "net repair" in quotes walks both lists
-// together, meets at 0 and at 1, and keeps 0, where the positions follow each other.
+// together, meets at 0 and at 1, and keeps 0, where the positions follow each other. Both lists are tiny, so each is
+// its term's row.
 //
 // # Invariants
 //
 //   - A URL is alive in at most one index segment: the one that Located names.
+//   - Index segments of another format than this version's are refused by Open with ErrFormat; none is read by halves.
+//   - A block's impact code is a bound of what each of its postings adds to a score before saturation, for the weights
+//     and average lengths that segmentInfo names.
+//   - Lists are numbered in the order of their terms, and chunks follow each other, so a merge reads each range once.
+//   - Scores see the coded length of a field only (norm.go), and so do the averages.
 //   - Scores depend only on the documents that are not deleted, not on how they are spread over index segments nor on
 //     what was deleted.
 //   - Digest is the same for the same documents, whatever their numbers, segments and merges.
 //   - Hits are ordered by score times boost, then by URL key; the best k are exact.
+//   - A Query's tree has a normal form: printed and parsed again it is the same. What ParseStrict accepts, ParseQuery
+//     understands the same.
+//   - Without Strict, a search that finds nothing is repeated once with quotes and + as preferences; exclusions,
+//     operators, fields and filters hold.
 //   - A search never waits for I/O of a Refresh, and sees one instant of the index from begin to end.
-//   - A document without stored values or boost has no key in ranges s and b.
+//   - A document without stored values or boost has no key in ranges s and b, a block of documents without a value none
+//     in range v.
+//   - Bytes read from disk that are damaged are a storage.ErrCorrupt; no decoder trusts a length.
 //
 // # Who runs it
 //
@@ -52,15 +72,17 @@
 //
 // # Bounds
 //
-// limits.go: terms of a query, time of a search, hits, size of a posting value, and what a document may carry for its
-// hits.
+// limits.go: bytes, terms, depth and forms of a query, time of a search, hits, and what a document may carry for its
+// hits. positions.go: the occurrences of a term in a field of a document that are kept. budget.go: the work between two
+// looks at the clock.
 //
 // # Deliberately absent
 //
 // The pages' texts: snippets are cut from the parse records, which the caller reads, or from Document.ShowText.
-// Query-time correction, facets, search in stored fields, and dynamic pruning, for which block headers have room.
+// Search in stored fields.
 //
 // # Read first
 //
-// postings.go, builder.go, then search.go.
+// group.go, block.go and listwriter.go for the format, builder.go and inverter.go for how it is made; query.go (the
+// language) and querytree.go; then search.go, exec.go, iterator.go and wand.go.
 package index

@@ -16,8 +16,9 @@ import (
 // Nothing of the document was added, and the Builder can go on. Compare with errors.Is.
 var ErrDocument = errors.New("document does not fit the index")
 
-// Document is one page as it is indexed. Searches match Title, Anchors, URL and Text; the fields from Stored on change
-// how a hit is ranked and shown. The zero value of each field but Key means that the document has no such thing.
+// Document is one page as it is indexed. Searches match Title, Headings, Anchors, URL and Text; Language, Type, Date,
+// Size and Group are values for filters; the fields from Stored on change how a hit is ranked and shown. The zero value
+// of each field but Key means that the document has no such thing.
 type Document struct {
 	Key      urlkey.Key
 	URL      string
@@ -25,7 +26,12 @@ type Document struct {
 	Anchors  []string            // texts of links to the page
 	Text     string              // of the whole page
 	Content  []storage.TextRange // the main content as parts of Text, in order and apart; none: all of it
-	Language string              // not indexed
+	Headings []string            // texts of the headings, which are also in Text; they count more than other words
+	Language string              // code of the language, like "en"; at most ValueBytesMax bytes, as Type
+	Type     string              // media type, like "text/html"
+	Size     int64               // of the page, in bytes
+	Group    uint64              // near-duplicates have the same; 0: none
+	Author   string              // comes back with hits; at most AuthorMax bytes
 	Stamp    uint64              // the caller's: tells whether the document is still what it was
 
 	// Stored are fields that every hit of the document returns, in this order; names may repeat. They are not searched.
@@ -65,6 +71,20 @@ func (d *Document) Check() error {
 	}
 	if n > StoredBytesMax {
 		return refuse("its stored fields have %d bytes, more than %d", n, StoredBytesMax)
+	}
+	for _, v := range []struct {
+		what, value string
+		most        int
+	}{{"language", d.Language, ValueBytesMax}, {"type", d.Type, ValueBytesMax}, {"author", d.Author, AuthorMax}} {
+		if len(v.value) > v.most {
+			return refuse("its %s has %d bytes, more than %d", v.what, len(v.value), v.most)
+		}
+	}
+	if len(d.Headings) > HeadingsMax {
+		return refuse("it has %d headings, more than %d", len(d.Headings), HeadingsMax)
+	}
+	if d.Size < 0 {
+		return refuse("its size is %d, less than 0", d.Size)
 	}
 	if n := len(d.ShowTitle); n > ShowTitleMax {
 		return refuse("its title to show has %d bytes, more than %d", n, ShowTitleMax)

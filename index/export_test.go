@@ -4,3 +4,34 @@ package index
 
 // OnLoad sets a function that Refresh calls at each index segment that it loads.
 func (x *Index) OnLoad(fn func()) { x.loading = fn }
+
+// Size returns how many terms and filters a query has and how many groups are nested in it.
+func (q Query) Size() (terms, depth int) {
+	if q.root == nil {
+		return 0, 0
+	}
+	return q.root.leaves(), q.root.height()
+}
+
+func (n *node) leaves() (sum int) {
+	for _, list := range [][]*node{n.must, n.should, n.not, n.children} {
+		for _, c := range list {
+			sum += c.leaves()
+		}
+	}
+	return max(sum, 1)
+}
+
+// NeedsValues reports whether a query filters by a value beside documents.
+func (q Query) NeedsValues() bool { return q.root != nil && q.root.needsValues() }
+
+func (n *node) needsValues() bool {
+	for _, list := range [][]*node{n.must, n.should, n.not} {
+		for _, c := range list {
+			if c.needsValues() {
+				return true
+			}
+		}
+	}
+	return n.kind == nodeValue
+}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/seine-crawler/seine/index/analysis"
 	"github.com/seine-crawler/seine/storage"
-	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
 // AnalyzerVersion names the terms of the index; the engine stores it with the data.
@@ -25,12 +24,24 @@ const (
 	kindLocated  = 'l' // URL key → Location
 	kindDeletes  = 'x' // index segment → roaring bitmap
 
-	kindTerms  = 't' // in an index segment: term, 0, chunk → postings
-	kindDocs   = 'd' // document → stamp, URL key
-	kindNorms  = 'n' // block of documents → field lengths
-	kindStored = 's' // document → what its hits show (stored.go); only of documents that have some
-	kindBoosts = 'b' // block of documents → factors of scores (boost.go); only of blocks that have some
+	kindTerms     = 't' // in an index segment: term → row (listwriter.go)
+	kindPostings  = 'p' // list, chunk → blocks of a long list (block.go)
+	kindPositions = 'q' // list, chunk → positions of a long list (positions.go)
+	kindDocs      = 'd' // block of documents → URL keys, stamps (dockeys.go)
+	kindNorms     = 'n' // block of documents → field lengths (norm.go)
+	kindForms     = 'm' // language, stem, 0 → words with that stem (forms.go)
+	kindColumns   = 'v' // block of documents, column → values (columns.go)
+	kindStored    = 's' // document → what its hits show (stored.go); only of documents that have some
+	kindBoosts    = 'b' // block of documents → factors of scores (boost.go); only of blocks that have some
 )
+
+// format is the format of index segments that this version writes, and the only one that it reads. Before segments
+// stated it, it was 1.
+const format = 2
+
+// ErrFormat is the error of Open on an index whose segments have another format: it must be made again from the pages.
+// Compare with errors.Is.
+var ErrFormat = errors.New("index has another format")
 
 // Located returns the range that says where each URL is indexed, for merge-joins; DecodeLocated decodes its values. It
 // is current as soon as an ingestion commits, before Refresh.
@@ -59,12 +70,15 @@ func appendLocated(dst []byte, l Location) []byte {
 
 // segmentInfo is what is known of an index segment without reading it.
 type segmentInfo struct {
-	Docs   uint32             `json:"docs"`
-	Terms  uint64             `json:"terms"`
-	Totals [fieldCount]uint64 `json:"totals"`           // words per field
-	Fields int                `json:"fields"`           // lengths of a document; 0 means oldFields
-	Stored uint32             `json:"stored,omitempty"` // documents with stored values
-	Boosts uint32             `json:"boosts,omitempty"` // documents with a boost
+	Format    int                 `json:"format"`
+	Docs      uint32              `json:"docs"`
+	Terms     uint64              `json:"terms"`
+	Totals    [fieldCount]uint64  `json:"totals"`              // words per field, as coded lengths say
+	Averages  [fieldCount]float64 `json:"averages"`            // lengths that impacts refer to
+	Weights   uint64              `json:"weights"`             // weightsHash of the impacts
+	Stored    uint32              `json:"stored,omitempty"`    // documents with stored values
+	Boosts    uint32              `json:"boosts,omitempty"`    // documents with a boost
+	Languages map[string]uint32   `json:"languages,omitempty"` // documents by language
 }
 
 // Options of an Index.
@@ -87,7 +101,8 @@ type Index struct {
 	held  sync.WaitGroup
 }
 
-// Open opens the index of a store. Close it before the store.
+// Open opens the index of a store. Close it before the store. Errors: ErrFormat, storage.ErrCorrupt, and those of the
+// store.
 func Open(s *storage.Store, o Options) (*Index, error) {
 	if o.MemoryBytes == 0 {
 		o.MemoryBytes = defaultMem
@@ -99,6 +114,32 @@ func Open(s *storage.Store, o Options) (*Index, error) {
 	}
 	x.swap(st)
 	return x, nil
+}
+
+// Clear removes the index of a store, of whatever format, so that all pages can be indexed again. The index must not be
+// open.
+func Clear(s *storage.Store) error {
+	ing := s.NewIngestion()
+	defer ing.Abort()
+	sc := s.Scan(storage.IndexRange(kindSegments), nil, nil)
+	defer sc.Close()
+	for sc.Next() {
+		if len(sc.Key()) != 4 {
+			continue // no name of an index segment
+		}
+		if err := ing.DeleteRange(storage.IndexSegmentAll(binary.BigEndian.Uint32(sc.Key()))); err != nil {
+			return err
+		}
+	}
+	if err := sc.Close(); err != nil {
+		return err
+	}
+	for _, kind := range []byte{kindSegments, kindLocated, kindDeletes} {
+		if err := ing.DeleteRange(storage.IndexRange(kind)); err != nil {
+			return err
+		}
+	}
+	return ing.Commit()
 }
 
 // Close ends the index; the store stays open. It waits for the Refresh, searches, digests and merges that are running;
@@ -139,7 +180,7 @@ type Stats struct {
 	Documents uint64 `json:"documents"` // not deleted
 	Deleted   uint64 `json:"deleted"`   // until a merge leaves them out
 	Terms     uint64 `json:"terms"`     // summed over index segments
-	Words     uint64 `json:"words"`     // with those of deleted documents
+	Words     uint64 `json:"words"`     // about; with those of deleted documents
 }
 
 // Stats returns the numbers of the index as it was at the last Refresh, zeros after Close.
@@ -163,16 +204,4 @@ func (x *Index) Stats() Stats {
 	}
 	s.Documents -= s.Deleted
 	return s
-}
-
-// docKey reads the URL key and stamp of a document.
-func docKey(rd storage.Reader, seg, doc uint32) (key urlkey.Key, stamp uint64, err error) {
-	v, ok, err := rd.Get(storage.IndexSegmentRange(seg, kindDocs), numberKey(doc), nil)
-	if err != nil {
-		return "", 0, err
-	}
-	if !ok || len(v) < 8 {
-		return "", 0, fmt.Errorf("%w: index segment %d has no document %d", storage.ErrCorrupt, seg, doc)
-	}
-	return urlkey.Key(v[8:]), binary.BigEndian.Uint64(v), nil
 }

@@ -11,14 +11,15 @@ const (
 	StoredBytesMax  = 16 << 10 // bytes of their names and values
 	ShowTitleMax    = 4 << 10  // bytes of a title to show
 	ShowTextMax     = 32 << 10 // bytes kept of a text to show
+	AuthorMax       = 1 << 10  // bytes of an author
+	ValueBytesMax   = 128      // bytes of a language, and of a type
+	HeadingsMax     = 10_000   // headings of a document
 )
 
 // Bounds of index segments.
 const (
 	// blockDocs is the number of documents in a block of postings.
 	blockDocs = 128
-	// chunkBytes is about the largest value of a posting list; longer lists continue under the next key.
-	chunkBytes = 48 << 10
 	// normDocs is the number of documents whose field lengths share a value, and whose boosts do.
 	normDocs = 8 << 10
 	// maxLength is the largest field length that is stored, in words; longer fields count as this long.
@@ -26,6 +27,12 @@ const (
 	// partGap separates the positions of two anchor texts, and of two parts of the text, so that no phrase runs from
 	// one into the other.
 	partGap = 16
+	// docBytes is about what a document without its key costs a Builder.
+	docBytes = 160
+	// arenaMost is the most blocks of 64 KiB that a Builder fills, since addresses there have 32 bits.
+	arenaMost = 60_000
+	// reclaimPart of an index segment's documents, deleted, have it written again: one in five.
+	reclaimPart = 5
 	// mergeFactor is how many index segments of a size class are merged into one of the next.
 	mergeFactor = 8
 	// defaultMem is Options.MemoryBytes when it is 0.
@@ -37,8 +44,16 @@ const (
 	// maxTerms is the most terms of a query and maxQuery the most bytes; the rest is ignored.
 	maxTerms = 64
 	maxQuery = 4 << 10
+	// maxDepth is the most groups in each other. maxSlop and maxEdits bound the numbers behind ~.
+	maxDepth = 16
+	maxSlop  = 1000
+	maxEdits = 2
+	// maxForms is the most words that a prefix or a fuzzy word stands for.
+	maxForms = 64
 	// defaultDeadline is SearchOptions.Deadline when it is 0.
 	defaultDeadline = 200 * time.Millisecond
+	// pageGrace is how much longer than its deadline a search may read what its hits show.
+	pageGrace = 4 * time.Millisecond
 	// maxHits bounds limit plus offset.
 	maxHits = 10_000
 

@@ -5,7 +5,6 @@ package index
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"fmt"
 	"math/bits"
 	"slices"
@@ -21,6 +20,7 @@ type MergeReport struct {
 }
 
 // Merge keeps the number of index segments logarithmic: while eight of a size class exist, they become one of the next.
+// An index segment of which a fifth is deleted is written again without that.
 // It merges the index as of the last Refresh, and refreshes it after each merge. Call Refresh before it, and run no
 // Builder meanwhile. A canceled context ends it with the context's error; merges finished by then stay.
 func (x *Index) Merge(ctx context.Context) (MergeReport, error) {
@@ -82,6 +82,9 @@ func (x *Index) mergeOnce(ctx context.Context, report *MergeReport) (merged bool
 	defer x.releaseAfter(st, &err)
 	group := st.mergeable()
 	if group == nil {
+		group = st.reclaimable()
+	}
+	if group == nil {
 		return false, nil
 	}
 	docs, err := x.merge(ctx, st, group)
@@ -108,37 +111,24 @@ func (st *state) mergeable() []*segment {
 	return nil
 }
 
-// source is an index segment that is merged into another. Its documents keep their order there, so the lists of all
-// sources are merged while they are read.
-type source struct {
-	seg    *segment
-	newDoc []uint32 // new number by old number; end for deleted documents
-	terms  *storage.Scanner
-	valid  bool
-
-	// The list of the current term.
-	head  []byte // the keys of its chunks without the chunk number
-	chunk []byte
-	r     listReader
-	more  bool
-	doc   uint32 // its new number
+// reclaimable returns an index segment of which a fifth or more is deleted.
+func (st *state) reclaimable() []*segment {
+	for _, seg := range st.segments {
+		if seg.deleted != nil && !seg.deleted.IsEmpty() &&
+			seg.deleted.GetCardinality()*reclaimPart >= uint64(seg.info.Docs) {
+			return []*segment{seg}
+		}
+	}
+	return nil
 }
 
-// merge writes one index segment of a group's documents and removes the group, in one ingestion.
+// merge writes one index segment of a group's documents and removes the group, in one ingestion. All is read and
+// written in order: in memory are the new numbers of the documents, 4 bytes each, and of each source a block of what is
+// read.
 func (x *Index) merge(ctx context.Context, st *state, group []*segment) (uint64, error) {
 	number := st.segments[len(st.segments)-1].number + 1
 	ing := x.s.NewIngestion()
 	defer ing.Abort()
-	sources, docs, ls, err := renumber(st.snap, group)
-	if err != nil {
-		return 0, err
-	}
-	info := segmentInfo{}
-	for _, l := range ls {
-		for f, n := range l {
-			info.Totals[f] += uint64(n)
-		}
-	}
 	registry := ing.Table(storage.IndexRange(kindSegments))
 	deletes := ing.Table(storage.IndexRange(kindDeletes))
 	for _, seg := range group { // by number, all below the new one: a table's keys must increase
@@ -152,125 +142,156 @@ func (x *Index) merge(ctx context.Context, st *state, group []*segment) (uint64,
 			return 0, err
 		}
 	}
-	if len(docs) > 0 {
-		if info.Terms, err = mergeTerms(ctx, st.snap, sources, ing, number); err != nil {
+	w := newDocWriter(ing, number)
+	sources, err := mergeDocs(ctx, st.snap, group, ing.Table(Located()), w)
+	if err != nil {
+		return 0, err
+	}
+	if w.info.Docs > 0 {
+		if err := w.end(); err != nil {
 			return 0, err
 		}
-		w := ing.Table(storage.IndexSegmentRange(number, kindStored))
-		if info.Stored, err = mergeStored(st.snap, sources, w); err != nil {
+		if w.info.Terms, err = mergeTerms(ctx, st.snap, sources, newTermWriter(ing, number), &w.info); err != nil {
 			return 0, err
 		}
-		if err := writeDocs(ing, number, docs, ls, info); err != nil {
+		stored := ing.Table(storage.IndexSegmentRange(number, kindStored))
+		if w.info.Stored, err = mergeStored(st.snap, sources, stored); err != nil {
 			return 0, err
 		}
-		located := ing.Table(Located())
-		for i, d := range docs {
-			at := Location{Segment: number, Doc: uint32(i), Stamp: d.stamp}
-			if err := located.Set([]byte(d.key), appendLocated(nil, at)); err != nil {
-				return 0, err
-			}
+		if err := mergeForms(st.snap, group, ing.Table(storage.IndexSegmentRange(number, kindForms))); err != nil {
+			return 0, err
+		}
+		if err := w.register(); err != nil {
+			return 0, err
 		}
 	}
-	return uint64(len(docs)), ing.Commit()
+	return uint64(w.info.Docs), ing.Commit()
 }
 
-// renumber orders the documents of a group by key and gives each its new number.
-func renumber(rd storage.Reader, group []*segment) ([]*source, []docEntry, []lengths, error) {
-	type old struct {
-		docEntry
-		src int
-		doc uint32
+// docSource walks the documents of a source that are not deleted.
+type docSource struct {
+	*source
+	keys    *keyScanner
+	boost   boostCursor
+	columns *columnCursor
+}
+
+// next moves to the next document; ok is false after the last.
+func (s *docSource) next() (ok bool, err error) {
+	for {
+		if ok, err = s.keys.next(); !ok || err != nil {
+			return false, err
+		}
+		if s.seg.alive(s.keys.doc) {
+			return true, nil
+		}
+		s.newDoc[s.keys.doc] = end
 	}
-	var all []old
-	var sources []*source
-	for i, seg := range group {
-		s := &source{seg: seg, newDoc: make([]uint32, seg.info.Docs)}
-		sources = append(sources, s)
-		boost := boostCursor{boosts: seg.boosts}
-		sc := rd.Scan(storage.IndexSegmentRange(seg.number, kindDocs), nil, nil)
-		for doc := uint32(0); sc.Next() && doc < seg.info.Docs; doc++ {
-			s.newDoc[doc] = end
-			v := sc.Value()
-			if len(v) < 8 {
-				sc.Close()
-				return nil, nil, nil, fmt.Errorf("%w: index segment %d, document %d: %d bytes",
-					storage.ErrCorrupt, seg.number, doc, len(v))
-			}
-			if seg.alive(doc) {
-				f, _ := boost.factor(doc)
-				all = append(all, old{docEntry{urlkey.Key(v[8:]), binary.BigEndian.Uint64(v), f}, i, doc})
+}
+
+// entry returns the current document.
+func (s *docSource) entry() (e docEntry, err error) {
+	doc := s.keys.doc
+	e = docEntry{key: urlkey.Key(s.keys.key()), stamp: s.keys.stamp(), norms: s.seg.normsOf(doc)}
+	e.boost, _ = s.boost.factor(doc)
+	e.columns, err = s.columns.of(doc)
+	return e, err
+}
+
+// mergeDocs writes the documents of a group in the order of their keys, numbers them and directs located to them.
+func mergeDocs(
+	ctx context.Context, rd storage.Reader, group []*segment, located *storage.TableWriter, w *docWriter,
+) (sources []*source, err error) {
+	var open []*docSource
+	for _, seg := range group {
+		s := &docSource{
+			source:  &source{seg: seg, newDoc: make([]uint32, seg.info.Docs)},
+			keys:    newKeyScanner(rd, seg),
+			boost:   boostCursor{boosts: seg.boosts},
+			columns: newColumnCursor(rd, seg),
+		}
+		defer s.keys.sc.Close()
+		sources = append(sources, s.source)
+		ok, err := s.next()
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			open = append(open, s)
+		}
+	}
+	var value []byte
+	for len(open) > 0 {
+		if w.info.Docs%1024 == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		least := 0
+		for i := range open[1:] {
+			if bytes.Compare(open[i+1].keys.key(), open[least].keys.key()) < 0 {
+				least = i + 1
 			}
 		}
-		if err := sc.Close(); err != nil {
-			return nil, nil, nil, err
+		s := open[least]
+		e, err := s.entry()
+		if err != nil {
+			return nil, err
+		}
+		doc := w.info.Docs
+		s.newDoc[s.keys.doc] = doc
+		value = appendLocated(value[:0], Location{Segment: w.number, Doc: doc, Stamp: e.stamp})
+		if err := located.Set(s.keys.key(), value); err != nil {
+			return nil, err
+		}
+		if err := w.add(&e); err != nil {
+			return nil, err
+		}
+		ok, err := s.next()
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			open = slices.Delete(open, least, least+1)
 		}
 	}
-	slices.SortFunc(all, func(a, b old) int { return bytes.Compare([]byte(a.key), []byte(b.key)) })
-	docs, ls := make([]docEntry, len(all)), make([]lengths, len(all))
-	for i, o := range all {
-		sources[o.src].newDoc[o.doc] = uint32(i)
-		docs[i], ls[i] = o.docEntry, sources[o.src].seg.lengths[o.doc]
-	}
-	return sources, docs, ls, nil
+	return sources, nil
 }
 
 // mergeTerms walks the terms of all sources together and writes their lists. It returns the number of terms written.
 func mergeTerms(
-	ctx context.Context, rd storage.Reader, sources []*source, ing *storage.Ingestion, number uint32,
+	ctx context.Context, rd storage.Reader, sources []*source, w *termWriter, info *segmentInfo,
 ) (terms uint64, err error) {
 	for _, s := range sources {
-		s.terms = rd.Scan(storage.IndexSegmentRange(s.seg.number, kindTerms), nil, nil)
-		defer s.terms.Close()
-		s.valid = s.terms.Next()
+		s.open(rd)
+		defer s.close()
 	}
-	w := ing.Table(storage.IndexSegmentRange(number, kindTerms))
-	var list listWriter
+	impacts := newImpactTable(&info.Averages)
 	var term []byte
-	emit := func(chunk uint32, value []byte) error { return w.Set(termKey(string(term), chunk), value) }
 	for n := 0; ; n++ {
 		if n%1024 == 0 && ctx.Err() != nil {
-			return terms, ctx.Err()
+			return w.terms, ctx.Err()
 		}
 		var ok bool
 		if term, ok = leastTerm(sources, term[:0]); !ok {
 			break
 		}
-		list.begin(emit)
-		if err := mergeList(sources, term, &list); err != nil {
-			return terms, err
+		w.list.begin()
+		if err := mergeList(sources, term, &w.list, impacts); err != nil {
+			return w.terms, err
 		}
-		if list.df > 0 {
-			terms++
-		}
-		if err := list.finish(); err != nil {
-			return terms, err
+		if err := w.end(term); err != nil {
+			return w.terms, err
 		}
 	}
 	for _, s := range sources {
 		if err := s.terms.Err(); err != nil {
-			return terms, err
+			return w.terms, err
 		}
 	}
-	return terms, nil
+	return w.terms, nil
 }
 
-// leastTerm returns the least of the sources' next terms, in the memory of term; ok is false when no source has one.
-func leastTerm(sources []*source, term []byte) (_ []byte, ok bool) {
-	for _, s := range sources {
-		if !s.valid {
-			continue
-		}
-		key := s.terms.Key()
-		if t := key[:max(len(key)-5, 0)]; !ok || bytes.Compare(t, term) < 0 {
-			term, ok = append(term[:0], t...), true
-		}
-	}
-	return term, ok
-}
-
-// mergeList writes a term's list, merged from all sources. Their lists are in order already, so nothing is gathered and
-// sorted: with 100,000 pages, merging took 20 µs a page instead of 130 (on an earlier host).
-func mergeList(sources []*source, term []byte, list *listWriter) error {
+// mergeList writes a term's list, merged from all sources.
+func mergeList(sources []*source, term []byte, list *listWriter, impacts *impactTable) error {
 	for _, s := range sources {
 		if err := s.begin(term); err != nil {
 			return err
@@ -286,47 +307,20 @@ func mergeList(sources []*source, term []byte, list *listWriter) error {
 		if least == nil {
 			return nil
 		}
-		positions, ok := least.r.rawPositions()
-		if !ok {
-			return least.r.err
+		numbers, counts, err := least.reader.numbers(least.at.block, least.at.i)
+		if err != nil {
+			return err
 		}
-		if err := list.addRaw(least.doc, &least.r.at.freqs, positions); err != nil {
+		var freqs [fieldCount]uint32
+		for f := range freqs {
+			freqs[f] = counts.n[f][least.at.i]
+		}
+		codes := least.seg.normsOf(least.at.docs[least.at.i])
+		if err := list.add(least.doc, &freqs, numbers, impacts.of(&freqs, &codes)); err != nil {
 			return err
 		}
 		if err := least.step(); err != nil {
 			return err
 		}
 	}
-}
-
-// begin moves to the first document of a term's list; more is false if the source has none.
-func (s *source) begin(term []byte) error {
-	s.head = append(append(s.head[:0], term...), 0)
-	s.r = listReader{last: -1, next: s.nextChunk}
-	return s.step()
-}
-
-// nextChunk returns the current term's next chunk, for listReader.
-func (s *source) nextChunk() ([]byte, bool, error) {
-	if !s.valid || len(s.terms.Key()) != len(s.head)+4 || !bytes.HasPrefix(s.terms.Key(), s.head) {
-		return nil, false, nil
-	}
-	s.chunk = append(s.chunk[:0], s.terms.Value()...)
-	s.valid = s.terms.Next()
-	return s.chunk, true, s.terms.Err()
-}
-
-// step moves to the next document that is not deleted.
-func (s *source) step() error {
-	for s.more = false; s.r.advance(s.r.last + 1); {
-		doc := s.r.at.doc
-		if int(doc) >= len(s.newDoc) {
-			return corruptPostings("document beyond the index segment")
-		}
-		if s.doc = s.newDoc[doc]; s.doc != end {
-			s.more = true
-			return nil
-		}
-	}
-	return s.r.err
 }

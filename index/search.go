@@ -3,12 +3,8 @@
 package index
 
 import (
-	"cmp"
-	"container/heap"
 	"context"
-	"encoding/binary"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/seine-crawler/seine/storage"
@@ -20,6 +16,10 @@ type SearchOptions struct {
 	Limit    int           // hits returned, each with up to 52 KiB of what it shows; 0 means 10
 	Offset   int           // hits skipped, from the best; Offset and Limit together are cut to 10,000
 	Deadline time.Duration // time after which the search ends with what it has; 0 means 200 ms
+	Strict   bool          // parse with ParseStrict, whose *QueryError the search then returns, and relax nothing
+	// TotalAtLeast is a number of matches at which counting may stop: Result.Total is then a lower bound, and a search
+	// for common words is faster. 0 counts all.
+	TotalAtLeast int
 }
 
 // Hit is one document found, with what Document.Stored, Date, ShowTitle and ShowText say there; zero values where the
@@ -39,10 +39,15 @@ type Result struct {
 	Hits    []Hit // by falling score, equal scores by key
 	Query   Query // as it was understood, for Snippet
 	Partial bool  // the deadline ended the search
+	Relaxed bool  // nothing had all quotes and words with +: these hits have some. Query is without the requirement
+	// AtLeast says that there may be more matches than Total: SearchOptions.TotalAtLeast or the deadline ended the
+	// counting.
+	AtLeast bool
 }
 
-// Search runs a query on the index as of the last Refresh. Any text is a query; see Query. It waits for no Refresh. A
-// canceled context ends it with the context's error.
+// Search runs a query on the index as of the last Refresh. Any text is a query, unless SearchOptions.Strict; see Query.
+// If nothing has what quotes and + require, it searches again with these as preferences; see Result.Relaxed. It waits
+// for no Refresh. A canceled context ends it with the context's error.
 func (x *Index) Search(ctx context.Context, text string, o SearchOptions) (_ Result, err error) {
 	st, err := x.acquire()
 	if err != nil {
@@ -57,202 +62,136 @@ func (x *Index) Search(ctx context.Context, text string, o SearchOptions) (_ Res
 	}
 	o.Offset = min(max(o.Offset, 0), maxHits)
 	o.Limit = min(o.Limit, maxHits-o.Offset)
+	work := newBudget(ctx, time.Now().Add(o.Deadline))
 	out := Result{Query: ParseQuery(text)}
-	if out.Query.root == nil {
-		return out, nil
+	if o.Strict {
+		if out.Query, err = ParseStrict(text); err != nil {
+			return out, err
+		}
 	}
-	s := search{st: st, ctx: ctx, deadline: time.Now().Add(o.Deadline), top: topK{k: o.Limit + o.Offset}}
-	if err := s.run(out.Query.root); err != nil {
+	if err := out.search(st, o, work); err != nil || o.Strict || out.Total > 0 || out.Partial {
 		return out, err
 	}
-	out.Total, out.Partial = s.total, s.partial
-	out.Hits, err = s.top.page(st.snap, o.Offset)
-	return out, err
+	if again := (Result{Query: relaxQuery(text), Relaxed: true}); again.Query.String() != out.Query.String() {
+		if err := again.search(st, o, work); err != nil || again.Total > 0 {
+			return again, err
+		}
+	}
+	return out, nil
 }
 
-// search is one run of a query over a state.
-type search struct {
-	st       *state
-	ctx      context.Context
-	deadline time.Time
-	top      topK
-	total    int
-	partial  bool
-}
-
-func (s *search) run(root *node) error {
-	scorers := map[string]scorer{}
-	if err := s.scorers(root, scorers); err != nil {
+// search runs the query of r.
+func (r *Result) search(st *state, o SearchOptions, work *budget) error {
+	root, err := (&expander{st, work}).expand(r.Query.root)
+	if err != nil || root == nil {
 		return err
 	}
-	for _, seg := range s.st.segments {
-		if err := s.segment(seg, root, scorers); err != nil {
-			return err
-		}
-		if s.partial {
-			break
-		}
+	r.Query.mark(root)
+	run := st.execution(work, o)
+	best := run.run(root)
+	if work.err != nil {
+		return work.err
 	}
-	return s.ctx.Err()
+	if err := work.ctx.Err(); err != nil {
+		return err
+	}
+	r.Hits, err = run.page(st, best[min(o.Offset, len(best)):])
+	r.Partial = work.over
+	r.Total = int(max(run.total, uint64(len(best))))
+	r.AtLeast = work.over || o.TotalAtLeast > 0 && r.Total >= o.TotalAtLeast
+	return err
 }
 
-// scorers makes the scorer of each term below n, counting its documents over all index segments.
-func (s *search) scorers(n *node, into map[string]scorer) error {
-	for _, c := range n.children {
-		if err := s.scorers(c, into); err != nil {
-			return err
-		}
+// execution prepares a search of the state.
+func (st *state) execution(work *budget, o SearchOptions) *execution {
+	x := &execution{all: st.all, table: st.weights(), work: work, enough: math.MaxUint64, wanted: o.Limit + o.Offset}
+	if o.TotalAtLeast > 0 {
+		x.enough = uint64(o.TotalAtLeast)
 	}
-	if n.kind != nodeTerm {
-		return nil
+	for i, seg := range st.segments {
+		x.parts = append(x.parts, seg.part(i, st))
 	}
-	if _, ok := into[n.term]; ok {
-		return nil
+	return x
+}
+
+// part shows a segment to execution.
+func (seg *segment) part(i int, st *state) *part {
+	averages := st.all.averages()
+	p := &part{
+		number: i, docs: seg.info.Docs, norms: &seg.norms, dead: seg.dead, boosts: seg.boosts, most: 1,
+		ratio: seg.impactFactor(&averages), freqs: seg.freqs,
 	}
-	df := uint64(0)
-	for _, seg := range s.st.segments {
-		n, err := docFreq(s.st.snap, seg, n.term)
+	for _, f := range seg.boosts.factors {
+		p.most = max(p.most, f)
+	}
+	p.open = func(term string) (list, error) { return seg.openList(st.snap, term) }
+	keys := newKeyReader(st.snap, seg)
+	p.key = func(doc uint32) (urlkey.Key, error) {
+		key, _, err := keys.key(doc)
+		return urlkey.Key(key), err
+	}
+	p.keys = func(from, to string) (uint32, uint32, error) {
+		first, err := keys.first(from)
 		if err != nil {
-			return err
+			return 0, 0, err
 		}
-		df += n
+		behind, err := keys.first(to)
+		return first, behind, err
 	}
-	into[n.term] = newScorer(&s.st.all, df)
-	return nil
+	p.column = func(letter byte, block uint32, dst *columnBlock) error {
+		return seg.readColumn(st.snap, letter, block, dst)
+	}
+	return p
 }
 
-// docFreq counts the documents of a term that are not deleted, so that scores do not depend on what was deleted: by the
-// block headers if the segment has no deletions, else one by one.
-func docFreq(rd storage.Reader, seg *segment, term string) (df uint64, err error) {
-	if seg.deleted != nil && !seg.deleted.IsEmpty() {
-		o := &opener{rd: rd, seg: seg}
-		it := o.term(&node{term: term, field: -1})
-		for doc := it.seek(0); doc != end; doc = it.seek(doc + 1) {
-			if seg.alive(doc) {
-				df++
-			}
+// first finds the first document whose key is at least key, by binary search: documents are numbered in key order.
+func (k *keyReader) first(key string) (uint32, error) {
+	lo, hi := uint32(0), k.seg.info.Docs
+	for lo < hi {
+		mid := lo + (hi-lo)/2
+		at, _, err := k.key(mid)
+		if err != nil {
+			return 0, err
 		}
-		return df, o.close()
-	}
-	from := termKey(term, 0)
-	to := append([]byte(nil), from[:len(from)-4]...)
-	to[len(to)-1] = 1
-	sc := rd.Scan(storage.IndexSegmentRange(seg.number, kindTerms), from, to)
-	defer sc.Close()
-	for sc.Next() {
-		for b := sc.Value(); len(b) > 0; {
-			var head [4]uint64
-			for i := range head {
-				v, n := binary.Uvarint(b)
-				if n <= 0 {
-					return df, corruptPostings("block header")
-				}
-				head[i], b = v, b[n:]
-			}
-			if head[2] > uint64(len(b)) || head[3] > uint64(len(b))-head[2] {
-				return df, corruptPostings("block header")
-			}
-			df += head[0]
-			b = b[head[2]+head[3]:]
+		if string(at) < key {
+			lo = mid + 1
+		} else {
+			hi = mid
 		}
 	}
-	return df, sc.Err()
+	return lo, nil
 }
 
-func (s *search) segment(seg *segment, root *node, scorers map[string]scorer) error {
-	o := &opener{rd: s.st.snap, seg: seg, scorers: scorers}
-	it := o.open(root)
-	boost := boostCursor{boosts: seg.boosts}
-	for doc, n := it.seek(0), 1; doc != end && o.err == nil; n++ {
-		if n%1024 == 0 && (time.Now().After(s.deadline) || s.ctx.Err() != nil) {
-			s.partial = true
+// page returns candidates as hits. It reads what hits show, for these alone. When the deadline is over, it goes on for
+// pageGrace, and leaves out the hits that it has not read by then.
+func (x *execution) page(st *state, best []candidate) ([]Hit, error) {
+	hits := make([]Hit, 0, len(best))
+	grace := newBudget(x.work.ctx, x.work.now().Add(pageGrace))
+	grace.now = x.work.now
+	if !x.work.over {
+		grace.deadline = x.work.deadline.Add(pageGrace)
+	}
+	for i := range best {
+		if !grace.spend(readUnits) {
+			x.work.over = true
 			break
 		}
-		if seg.alive(doc) {
-			s.total++
-			score := it.score()
-			if len(boost.docs) > 0 {
-				if f, ok := boost.factor(doc); ok {
-					score = min(score*f, math.MaxFloat64) // infinity is no number in JSON
-				}
+		c := &best[i]
+		if c.key == "" {
+			key, err := c.part.key(c.doc)
+			if err != nil {
+				return nil, err
 			}
-			s.top.offer(s.st.snap, seg, doc, score)
-			if s.top.err != nil {
-				o.err = s.top.err
-			}
+			c.key = key
 		}
-		doc = it.seek(doc + 1)
-	}
-	return o.close()
-}
-
-// candidate is a document among the best so far.
-type candidate struct {
-	key   urlkey.Key
-	score float64
-	seg   *segment
-	doc   uint32
-}
-
-// topK keeps the best k candidates in a heap, the worst of them first.
-type topK struct {
-	k    int
-	best []candidate
-	err  error
-}
-
-func (t *topK) Len() int           { return len(t.best) }
-func (t *topK) Less(i, j int) bool { return rank(&t.best[i], &t.best[j]) > 0 }
-func (t *topK) Swap(i, j int)      { t.best[i], t.best[j] = t.best[j], t.best[i] }
-func (t *topK) Push(any)           { panic("BUG: index: unused, offer appends") }
-func (t *topK) Pop() any           { panic("BUG: index: unused, page sorts") }
-
-// rank compares two candidates: below 0 when a comes before b in the result.
-func rank(a, b *candidate) int {
-	if a.score != b.score {
-		return cmp.Compare(b.score, a.score)
-	}
-	return cmp.Compare(a.key, b.key)
-}
-
-// offer reads a document's key only when its score could be among the best. That is still 73% of a query of one word,
-// and only to break ties, although document numbers are in key order already. Of a phrase, 60% is decoding positions.
-// Lists carry no bounds on scores, so every match is visited.
-func (t *topK) offer(rd storage.Reader, seg *segment, doc uint32, score float64) {
-	if t.k == 0 || len(t.best) == t.k && score < t.best[0].score {
-		return
-	}
-	key, _, err := docKey(rd, seg.number, doc)
-	if err != nil {
-		t.err = err
-		return
-	}
-	c := candidate{key, score, seg, doc}
-	switch {
-	case len(t.best) < t.k:
-		t.best = append(t.best, c)
-		heap.Fix(t, len(t.best)-1)
-	case rank(&c, &t.best[0]) < 0:
-		t.best[0] = c
-		heap.Fix(t, 0)
-	}
-}
-
-// page returns the candidates in order as hits, without the first offset of them. It reads what hits show, for these
-// alone. The heap ends with it.
-func (t *topK) page(rd storage.Reader, offset int) ([]Hit, error) {
-	slices.SortFunc(t.best, func(a, b candidate) int { return rank(&a, &b) })
-	best := t.best[min(offset, len(t.best)):]
-	hits := make([]Hit, len(best))
-	for i, c := range best {
-		s, err := c.seg.readStored(rd, c.doc)
+		s, err := st.segments[c.part.number].readStored(st.snap, c.doc)
 		if err != nil {
 			return nil, err
 		}
-		hits[i] = Hit{
+		hits = append(hits, Hit{
 			Key: c.key, Score: c.score,
 			Stored: s.fields, Date: s.date, ShowTitle: s.title, ShowText: s.text,
-		}
+		})
 	}
 	return hits, nil
 }

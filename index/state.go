@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 
 	"github.com/RoaringBitmap/roaring/v2"
@@ -27,15 +28,26 @@ type state struct {
 	segments []*segment // by number
 	all      collection
 	refs     atomic.Int64 // readers, plus one while it is the Index's current state
+
+	weigh sync.Once
+	table *impactTable // of all; see weights
+}
+
+// weights returns the weights of occurrences, which the first search computes.
+func (st *state) weights() *impactTable {
+	st.weigh.Do(func() { st.table = st.all.weights() })
+	return st.table
 }
 
 // segment is one index segment, opened.
 type segment struct {
 	number  uint32
 	info    segmentInfo
-	lengths []lengths
+	norms   [fieldCount][]byte // by document
 	boosts  boosts
 	deleted *roaring.Bitmap // nil: none
+	dead    []uint64        // the same, a bit per document
+	freqs   *freqCache      // with these deletes
 }
 
 // acquire returns the current state, for release after use, or ErrClosed.
@@ -107,52 +119,46 @@ func (x *Index) loadSegments(st *state, known []*segment) error {
 		if err := json.Unmarshal(sc.Value(), &seg.info); err != nil {
 			return fmt.Errorf("%w: index segment %d: %v", storage.ErrCorrupt, seg.number, err)
 		}
+		if seg.info.Format != format {
+			return fmt.Errorf("%w: index segment %d has format %d, this version reads %d; run `seine index --rebuild`",
+				ErrFormat, seg.number, cmp.Or(seg.info.Format, 1), format)
+		}
 		if was := before[seg.number]; was != nil {
-			seg.lengths, seg.boosts = was.lengths, was.boosts
-		} else if err := errors.Join(seg.loadLengths(st.snap), seg.loadBoosts(st.snap)); err != nil {
+			seg.norms, seg.boosts = was.norms, was.boosts
+		} else if err := errors.Join(seg.loadNorms(st.snap), seg.loadBoosts(st.snap)); err != nil {
 			return err
 		}
 		if err := seg.loadDeleted(st.snap); err != nil {
 			return err
 		}
+		seg.spreadDeleted(before[seg.number])
 		st.segments = append(st.segments, seg)
 		st.all.add(seg.live())
 	}
 	return sc.Err()
 }
 
-func (seg *segment) loadLengths(rd storage.Reader) error {
-	seg.lengths = make([]lengths, 0, seg.info.Docs)
-	fields := cmp.Or(seg.info.Fields, oldFields)
-	if fields < 0 || fields > fieldCount {
-		return fmt.Errorf("index segment %d has %d fields, this version knows %d: use the newer seine that wrote it",
-			seg.number, fields, fieldCount)
-	}
-	sc := rd.Scan(storage.IndexSegmentRange(seg.number, kindNorms), nil, nil)
-	defer sc.Close()
-	for sc.Next() {
-		v := sc.Value()
-		for ; len(v) >= 2*fields; v = v[2*fields:] {
-			var l lengths
-			for f := range fields {
-				l[f] = binary.LittleEndian.Uint16(v[2*f:])
-			}
-			seg.lengths = append(seg.lengths, l)
-		}
-	}
-	if err := sc.Err(); err != nil {
-		return err
-	}
-	if len(seg.lengths) != int(seg.info.Docs) {
-		return fmt.Errorf("%w: index segment %d has %d documents and %d lengths",
-			storage.ErrCorrupt, seg.number, seg.info.Docs, len(seg.lengths))
-	}
-	return nil
-}
-
 func (seg *segment) loadDeleted(rd storage.Reader) (err error) {
 	seg.deleted, err = readDeleted(rd, seg.number)
 	return err
+}
+
+// spreadDeleted makes of the deletes what searches use. A segment that was known with the same deletes, which only
+// grow, lends it.
+func (seg *segment) spreadDeleted(was *segment) {
+	if seg.deleted == nil || seg.deleted.IsEmpty() {
+		return
+	}
+	if was != nil && was.dead != nil && was.deleted.GetCardinality() == seg.deleted.GetCardinality() {
+		seg.dead, seg.freqs = was.dead, was.freqs
+		return
+	}
+	seg.dead, seg.freqs = make([]uint64, (seg.info.Docs+63)/64), &freqCache{}
+	for it := seg.deleted.Iterator(); it.HasNext(); {
+		if doc := it.Next(); doc < seg.info.Docs {
+			seg.dead[doc>>6] |= 1 << (doc & 63)
+		}
+	}
 }
 
 // readDeleted returns the deleted documents of an index segment, nil for none. The bitmap is a copy.
@@ -176,12 +182,12 @@ func (seg *segment) live() collection {
 	}
 	for it := seg.deleted.Iterator(); it.HasNext(); {
 		doc := it.Next()
-		if int(doc) >= len(seg.lengths) {
+		if doc >= seg.info.Docs {
 			break
 		}
 		c.docs--
-		for f, n := range seg.lengths[doc] {
-			c.totals[f] -= uint64(n)
+		for f, code := range seg.normsOf(doc) {
+			c.totals[f] -= uint64(normLength[code])
 		}
 	}
 	return c

@@ -15,26 +15,30 @@ import (
 //
 // Layout, a value of kindStored; times and numbers are varints, texts have their length before them:
 //
-//	1 byte    version 1 in the high half; in the low half 1 = date, 2 = title, 4 = text, 8 = fields follow
+//	1 byte    version, 2
+//	1 byte    1 = date, 2 = title, 4 = text, 8 = fields, 16 = author follow
 //	varint    date, in milliseconds since 1970
 //	text      title
 //	text      text
 //	uvarint   number of fields, then each: text name, text value
+//	text      author
 //
-// Example, a title "Net" and one field price=5: 1a 03 4e6574 01 05 7072696365 01 35.
+// Example, a title "Net" and one field price=5: 02 0a 03 4e6574 01 05 7072696365 01 35.
 type stored struct {
 	fields      []storage.Field
 	date        time.Time // UTC, whole milliseconds
 	title, text string
+	author      string
 }
 
 const (
-	storedVersion = 1
+	storedVersion = 2
 
 	storedDate   = 1
 	storedTitle  = 2
 	storedText   = 4
 	storedFields = 8
+	storedAuthor = 16
 )
 
 // appendStored appends the encoding of a document's stored values, nothing if it has none.
@@ -52,10 +56,13 @@ func appendStored(dst []byte, d *Document) []byte {
 	if len(d.Stored) > 0 {
 		what |= storedFields
 	}
+	if d.Author != "" {
+		what |= storedAuthor
+	}
 	if what == 0 {
 		return dst
 	}
-	dst = append(dst, storedVersion<<4|what)
+	dst = append(dst, storedVersion, what)
 	if what&storedDate != 0 {
 		dst = binary.AppendVarint(dst, d.Date.UnixMilli())
 	}
@@ -71,6 +78,9 @@ func appendStored(dst []byte, d *Document) []byte {
 			dst = appendText(appendText(dst, f.Name), f.Value)
 		}
 	}
+	if what&storedAuthor != 0 {
+		dst = appendText(dst, d.Author)
+	}
 	return dst
 }
 
@@ -81,10 +91,10 @@ func appendText(dst []byte, s string) []byte {
 // decodeStored decodes a value of kindStored, copying its texts.
 func decodeStored(b []byte) (s stored, err error) {
 	r := storedReader{b: b}
-	head := r.byte()
-	if head>>4 != storedVersion {
-		return s, fmt.Errorf("%w: stored values of version %d", storage.ErrCorrupt, head>>4)
+	if version := r.byte(); version != storedVersion {
+		return s, fmt.Errorf("%w: stored values of version %d", storage.ErrCorrupt, version)
 	}
+	head := r.byte()
 	if head&storedDate != 0 {
 		s.date = time.UnixMilli(r.varint()).UTC()
 	}
@@ -102,6 +112,9 @@ func decodeStored(b []byte) (s stored, err error) {
 		for ; n > 0 && !r.bad; n-- {
 			s.fields = append(s.fields, storage.Field{Name: r.text(), Value: r.text()})
 		}
+	}
+	if head&storedAuthor != 0 {
+		s.author = r.text()
 	}
 	if r.bad || len(r.b) > 0 {
 		return stored{}, fmt.Errorf("%w: stored values of %d bytes", storage.ErrCorrupt, len(b))

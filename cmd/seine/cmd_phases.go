@@ -245,9 +245,9 @@ func invertlinksCommand(c *console) *cobra.Command {
 }
 
 func indexCommand(c *console) *cobra.Command {
-	var resend bool
+	var rebuild, resend bool
 	cmd := wholeCommand(c, inIndex, "index", "index the pages of linked segments, and refresh documents that changed",
-		"all linked ones",
+		"all linked ones", func(o *engine.Options) { o.RebuildIndex = rebuild },
 		func(ctx context.Context, e *engine.Engine, segments []uint32) (engine.Report, error) {
 			r, err := e.Index(ctx, engine.IndexOptions{Segments: segments, Refresh: true, Resend: resend})
 			changed := r.Added + r.Refreshed + r.Deleted
@@ -264,19 +264,22 @@ func indexCommand(c *console) *cobra.Command {
 			return r, err
 		})
 	cmd.Flags().BoolVar(&resend, "resend", false, "send all documents to the engines of index-to again")
+	cmd.Flags().BoolVar(&rebuild, "rebuild", false,
+		"make the index again of all pages, as when it has the format of an older seine")
 	return cmd
 }
 
 func dedupCommand(c *console) *cobra.Command {
-	return wholeCommand(c, inDedup, "dedup", "mark pages with equal content as duplicates, except the best", "all",
+	return wholeCommand(c, inDedup, "dedup", "mark pages with equal content as duplicates, except the best", "all", nil,
 		func(ctx context.Context, e *engine.Engine, segments []uint32) (engine.Report, error) {
 			return e.Dedup(ctx, engine.DedupOptions{Segments: segments}) // its order is Options.DedupOrder
 		})
 }
 
-// wholeCommand is a command that runs a phase once for several segments; nil means those of newest.
+// wholeCommand is a command that runs a phase once for several segments; nil means those of newest. change, if not nil,
+// changes the engine's options.
 func wholeCommand(
-	c *console, command uses, use, short, newest string,
+	c *console, command uses, use, short, newest string, change func(*engine.Options),
 	run func(ctx context.Context, e *engine.Engine, segments []uint32) (engine.Report, error),
 ) *cobra.Command {
 	var f flags
@@ -290,7 +293,14 @@ func wholeCommand(
 			if err != nil {
 				return err
 			}
-			return withEngine(cmd, &f, func(e *engine.Engine) error {
+			o, err := f.options(cmd)
+			if err != nil {
+				return err
+			}
+			if change != nil {
+				change(&o)
+			}
+			return f.withOptions(cmd, o, func(e *engine.Engine) error {
 				if err := existing(e, numbers...); err != nil {
 					return err
 				}

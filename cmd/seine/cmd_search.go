@@ -13,19 +13,37 @@ import (
 	"golang.org/x/term"
 
 	"github.com/seine-crawler/seine/engine"
+	"github.com/seine-crawler/seine/index"
 )
+
+// queryHelp is the query language in short; index.Query has all of it.
+const queryHelp = `Searches the index. Words are alternatives: pages with more of them, and with rarer ones, come first.
+
+  +word -word        required, excluded (also NOT word); ?word is never required
+  "a phrase"         the words next to each other, required; "a phrase"~3 up to three places apart
+  a AND (b OR c)     both sides, either side; also a | b
+  word^2 wor* word~1 counts twice; words that begin so; words that differ by one letter
+  title:word         in the title; url: anchor: headings: body: too, also before "…" and (…)
+  site:example.org   on the host or domain; site:example.org/docs/ below a path; host: exactly this host
+  lang:de type:pdf date:2024-03..2024-06 size:>10k
+                     by language, type, date and size
+
+Any text is a query: what makes no sense as an operator is a word. If no page has all that quotes and +
+require, pages with some of it are found. With --strict such a query finds nothing, and a mistake in a query
+is an error that names its column.`
 
 func searchCommand(c *console) *cobra.Command {
 	var f flags
 	var o engine.SearchOptions
+	var explain bool
 	cmd := &cobra.Command{
 		Use:   "search QUERY…",
 		Short: "search the crawled pages",
-		Long: "Searches the index. All words must occur. \"a OR b\" finds pages with either word, \"a phrase\"\n" +
-			"in quotes finds the words next to each other, -word excludes a word, site:example.org restricts\n" +
-			"to a host or domain, and intitle:word requires the word in the title.",
-		Example: "  seine search asyncio gather\n  seine search '\"write-ahead log\" site:postgresql.org -replication'",
-		Args:    needs("a query"),
+		Long:  queryHelp,
+		Example: "  seine search asyncio gather\n" +
+			"  seine search '\"write-ahead log\" site:postgresql.org -replication'\n" +
+			"  seine search --strict '(vacuum OR analyze) AND title:autovacuum'",
+		Args: needs("a query"),
 		RunE: func(cmd *cobra.Command, words []string) error {
 			return withEngine(cmd, f.reading(), func(e *engine.Engine) error {
 				bold := !f.json && isTerminal(c)
@@ -33,11 +51,21 @@ func searchCommand(c *console) *cobra.Command {
 					o.MarkStart, o.MarkEnd = "\x1b[1m", "\x1b[0m"
 				}
 				r, err := e.Search(cmd.Context(), strings.Join(words, " "), o)
+				var wrong *index.QueryError
+				if errors.As(err, &wrong) {
+					return &usageError{err}
+				}
 				if err != nil {
 					return err
 				}
 				if f.json {
 					return c.object(r)
+				}
+				if explain {
+					fmt.Fprintf(c.out, "query: %s\n", printable(r.Query))
+				}
+				if r.Relaxed {
+					fmt.Fprintln(c.out, "no page has all that quotes and + require; these have some of it")
 				}
 				for _, h := range r.Hits {
 					fmt.Fprintf(c.out, "%d. %s\n   %s\n", h.Rank, printable(h.Title), h.URL)
@@ -60,6 +88,8 @@ func searchCommand(c *console) *cobra.Command {
 		return fmt.Errorf("%w (a query with -word needs quotes, or -- before it)", fault(cmd, err))
 	})
 	f.report(cmd)
+	cmd.Flags().BoolVar(&o.Strict, "strict", false, "refuse what is no query, and relax nothing")
+	cmd.Flags().BoolVar(&explain, "explain-query", false, "print the query as it was understood")
 	addCount(cmd.Flags(), &o.Limit, "limit", 10, 1, "hits to print")
 	addCount(cmd.Flags(), &o.Offset, "offset", 0, 0, "hits to skip")
 	return cmd

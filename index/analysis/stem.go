@@ -110,3 +110,31 @@ func letters(w []byte) bool {
 	}
 	return true
 }
+
+// Language is a language whose words are stemmed. Numbers are on disk.
+type Language uint8
+
+// The languages.
+const (
+	Unknown Language = iota // no stemming
+	English
+)
+
+// LanguageOf returns the language of a code like "en" or "en-GB", Unknown for others.
+func LanguageOf(code string) Language {
+	if code == "en" || len(code) > 2 && code[:3] == "en-" {
+		return English
+	}
+	return Unknown
+}
+
+// Stemmer reduces words to their stems. The zero value is ready to use. One goroutine at a time may use it.
+type Stemmer struct{}
+
+// Stem appends the stem of a folded word of a language to dst.
+func (*Stemmer) Stem(dst []byte, lang Language, word []byte) []byte {
+	if lang != English {
+		return append(dst, word...)
+	}
+	return append(dst, stemOf(word)...)
+}

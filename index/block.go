@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package index
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+)
+
+// A block is up to 128 documents of a posting list. Its length, the last document of the block before it (-1 for none)
+// and its own last document are in the list's directory.
+//
+//	block = docs | masks | frequencies
+//	docs  = group of gaps - 1, or blockBitmap and a bit per document number after the block before up to the last
+//	masks = number of different masks, 1 byte | the masks, most frequent first | group of places there, if there are two
+//	frequencies = for each field in ascending order of which the block has any: group of the frequencies - 1 of the
+//	              documents that have the field
+//
+// A mask has a bit per field. Example, documents 4 and 6 after document 3, each once in the body: the bitmap would take
+// ff 05, the group takes 01 02 (gaps 1 and 2, less 1); then 01 01 and 00.
+const blockBitmap = 0xff
+
+// blockWriter gathers the documents of one block.
+type blockWriter struct {
+	n     int
+	docs  [blockDocs]uint32
+	masks [blockDocs]uint8
+	freqs [fieldCount][blockDocs]uint32 // less 1; of the documents that have the field, without gaps
+	count [fieldCount]int               // of freqs
+}
+
+// add adds a document, which must be above the one before it.
+func (w *blockWriter) add(doc uint32, freqs *[fieldCount]uint32) {
+	mask := uint8(0)
+	for f, n := range freqs {
+		if n > 0 {
+			mask |= 1 << f
+			w.freqs[f][w.count[f]] = n - 1
+			w.count[f]++
+		}
+	}
+	w.docs[w.n], w.masks[w.n] = doc, mask
+	w.n++
+}
+
+// reset begins the next block.
+func (w *blockWriter) reset() {
+	w.n = 0
+	w.count = [fieldCount]int{}
+}
+
+// append appends the block; before is the last document of the block before it, or -1.
+func (w *blockWriter) append(dst []byte, before int64) []byte {
+	dst = w.appendDocs(dst, before)
+	dst = w.appendMasks(dst)
+	for f, n := range w.count {
+		if n > 0 {
+			dst = appendGroup(dst, w.freqs[f][:n])
+		}
+	}
+	return dst
+}
+
+func (w *blockWriter) appendDocs(dst []byte, before int64) []byte {
+	var gaps [blockDocs]uint32
+	last := before
+	for i, doc := range w.docs[:w.n] {
+		gaps[i] = uint32(int64(doc) - last - 1)
+		last = int64(doc)
+	}
+	at := len(dst)
+	dst = appendGroup(dst, gaps[:w.n])
+	span := last - before
+	size := 1 + (span+7)/8
+	if size >= int64(len(dst)-at) {
+		return dst
+	}
+	dst = append(dst[:at], blockBitmap)
+	dst = append(dst, make([]byte, size-1)...)
+	for _, doc := range w.docs[:w.n] {
+		bit := int64(doc) - before - 1
+		dst[at+1+int(bit/8)] |= 1 << (bit & 7)
+	}
+	return dst
+}
+
+func (w *blockWriter) appendMasks(dst []byte) []byte {
+	first, same := w.masks[0], true
+	for _, m := range w.masks[1:w.n] {
+		same = same && m == first
+	}
+	if same {
+		return append(dst, 1, first)
+	}
+	var count [256]uint8
+	var different [blockDocs]uint8
+	k := 0
+	for _, m := range w.masks[:w.n] {
+		if count[m] == 0 {
+			different[k] = m
+			k++
+		}
+		count[m]++
+	}
+	slices.SortFunc(different[:k], func(a, b uint8) int {
+		return cmp.Or(cmp.Compare(count[b], count[a]), cmp.Compare(a, b))
+	})
+	dst = append(append(dst, byte(k)), different[:k]...)
+	var place [256]uint8
+	for i, m := range different[:k] {
+		place[m] = uint8(i)
+	}
+	var places [blockDocs]uint32
+	for i, m := range w.masks[:w.n] {
+		places[i] = uint32(place[m])
+	}
+	return appendGroup(dst, places[:w.n])
+}
+
+// readBlockDocs decodes the n documents of a block into dst and returns the rest of it. before and last are as in the
+// directory.
+func readBlockDocs(b []byte, before int64, last uint32, dst []uint32) (rest []byte, err error) {
+	if len(b) > 0 && b[0] == blockBitmap {
+		return readBitmap(b[1:], before, last, dst)
+	}
+	rest, ok := readGroup(b, dst)
+	if !ok {
+		return nil, corruptPostings("documents of a block")
+	}
+	doc := before
+	for i, gap := range dst {
+		doc += int64(gap) + 1
+		dst[i] = uint32(doc)
+	}
+	if doc != int64(last) {
+		return nil, corruptPostings("last document of a block")
+	}
+	return rest, nil
+}
+
+func readBitmap(b []byte, before int64, last uint32, dst []uint32) (rest []byte, err error) {
+	size := bitmapBytes(before, last)
+	if size > int64(len(b)) {
+		return nil, corruptPostings("bitmap of a block")
+	}
+	n := 0
+	for i, c := range b[:size] {
+		for ; c != 0; c &= c - 1 {
+			if n == len(dst) {
+				return nil, corruptPostings("bitmap of a block")
+			}
+			dst[n] = uint32(before+1) + uint32(i)*8 + uint32(bits.TrailingZeros8(c))
+			n++
+		}
+	}
+	if n != len(dst) || dst[n-1] != last {
+		return nil, corruptPostings("bitmap of a block")
+	}
+	return b[size:], nil
+}
+
+func bitmapBytes(before int64, last uint32) int64 { return (int64(last) - before + 7) / 8 }
+
+// skipBlockDocs returns the rest of a block of n documents after its documents.
+func skipBlockDocs(b []byte, before int64, last uint32, n int) (rest []byte, err error) {
+	size := int64(0)
+	if len(b) > 0 && b[0] == blockBitmap {
+		size = 1 + bitmapBytes(before, last)
+	} else {
+		size = int64(groupBytes(b, n))
+	}
+	if size == 0 || size > int64(len(b)) {
+		return nil, corruptPostings("documents of a block")
+	}
+	return b[size:], nil
+}
+
+// readBlockFreqs decodes what follows the n documents of a block, up to its end.
+func readBlockFreqs(b []byte, n int, dst *blockFreqs) error {
+	bad := corruptMasks
+	if len(b) < 2 || b[0] == 0 || int(b[0]) > n || len(b) < 1+int(b[0]) {
+		return bad()
+	}
+	k := int(b[0])
+	masks := b[1 : 1+k]
+	b = b[1+k:]
+	all := uint8(0)
+	for _, m := range masks {
+		if m == 0 || m >= 1<<fieldCount {
+			return bad()
+		}
+		all |= m
+	}
+	var v [blockDocs]uint32
+	if k == 1 {
+		for i := range n {
+			dst.mask[i] = masks[0]
+		}
+	} else {
+		rest, ok := readGroup(b, v[:n])
+		if !ok {
+			return bad()
+		}
+		b = rest
+		for i, place := range v[:n] {
+			if int(place) >= k {
+				return bad()
+			}
+			dst.mask[i] = masks[place]
+		}
+	}
+	for f := range fieldCount {
+		out := dst.n[f][:n]
+		if all&(1<<f) == 0 {
+			clear(out)
+			continue
+		}
+		have := n
+		if k > 1 {
+			have = 0
+			for _, m := range dst.mask[:n] {
+				have += int(m >> f & 1)
+			}
+		}
+		rest, ok := readGroup(b, v[:have])
+		if !ok {
+			return corruptPostings("frequencies of a block")
+		}
+		b = rest
+		at := 0
+		for i, m := range dst.mask[:n] {
+			out[i] = 0
+			if m&(1<<f) != 0 {
+				if v[at] >= freqMax {
+					return corruptPostings("frequencies of a block")
+				}
+				out[i] = v[at] + 1
+				at++
+			}
+		}
+	}
+	if len(b) > 0 {
+		return corruptPostings("length of a block")
+	}
+	return nil
+}
+
+func corruptMasks() error { return corruptPostings("fields of a block") }

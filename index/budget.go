@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package index
+
+import (
+	"context"
+	"time"
+)
+
+// budget ends a search at its deadline or when its context ends. All work is paid for in units of about a decoded
+// block, whether documents match or not, and the clock is read every clockUnits units: so a query that finds nothing in
+// long lists ends in time too. One goroutine uses it.
+type budget struct {
+	ctx      context.Context
+	deadline time.Time
+	now      func() time.Time
+	left     int   // units until the clock is read
+	over     bool  // the time is up: iterators end, results are partial
+	err      error // the first error of reading; ends the search too
+}
+
+const (
+	// clockUnits is the work between two looks at the clock. A unit takes about 1 µs and at most 50, so a search
+	// notices its deadline within a millisecond or two.
+	clockUnits = 32
+	// positionUnits is the price of one document's positions: they may be thousands.
+	positionUnits = 4
+	// readUnits is the price of something read from the store by its key. It may be a read from disk: the clock is
+	// read after four of them.
+	readUnits = 8
+)
+
+func newBudget(ctx context.Context, deadline time.Time) *budget {
+	return &budget{ctx: ctx, deadline: deadline, now: time.Now, left: clockUnits}
+}
+
+// spend pays for n units of work about to be done. It returns false if the search is to end.
+func (b *budget) spend(n int) bool {
+	if b.left -= n; b.left < 0 {
+		b.left = clockUnits
+		if !b.over && (b.ctx.Err() != nil || b.now().After(b.deadline)) {
+			b.over = true
+		}
+	}
+	return !b.over
+}
+
+// fail ends the search with an error.
+func (b *budget) fail(err error) {
+	if b.err == nil {
+		b.err = err
+	}
+	b.over = true
+}

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package index
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+	"time"
+
+	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// Columns are values of documents for filters, orders and counts, normDocs documents to a value of range v, under the
+// block's number and the column's letter. A block in which no document has the value is left out, except for hosts.
+// Letters are on disk.
+//
+//	numbers = for each 128 documents: bytes of a number, 1 byte | least number, uvarint | the numbers less the least,
+//	          little-endian
+//	texts   = count uvarint | texts with their lengths before them | numbers: 0 for none, else the text's place plus 1
+const (
+	columnDate     = 'd' // dateNumber
+	columnGroup    = 'g' // Document.Group
+	columnHost     = 'h' // ordinal of the host in the index segment, from 0
+	columnLanguage = 'l' // text
+	columnSize     = 's' // Document.Size, bytes
+	columnType     = 't' // text
+)
+
+// columns are a document's values.
+type columns struct {
+	language, kind    string
+	date, size, group uint64
+}
+
+func columnsOf(d *Document) columns {
+	return columns{language: d.Language, kind: d.Type, date: dateNumber(d.Date), size: uint64(d.Size), group: d.Group}
+}
+
+// dateNumber returns a time as a number of a column: 0 for none, else milliseconds since 1970 in zigzag form, plus 1.
+func dateNumber(t time.Time) uint64 {
+	if t.IsZero() {
+		return 0
+	}
+	ms := t.UnixMilli()
+	return uint64(ms<<1^ms>>63) + 1
+}
+
+// columnDateMS returns the milliseconds since 1970 of a number of the date column; ok is false for none.
+func columnDateMS(v uint64) (ms int64, ok bool) {
+	if v == 0 {
+		return 0, false
+	}
+	v--
+	return int64(v>>1) ^ -int64(v&1), true
+}
+
+// columnWriter writes the columns of an index segment.
+type columnWriter struct {
+	w               *storage.TableWriter
+	block           uint32
+	numbers         [4][]uint64 // by place in numberColumns
+	languages, kind textColumn
+	host            urlkey.HostKey
+	hosts           uint64
+	value           []byte
+}
+
+// numberColumns are the columns of numbers, in the order of their letters.
+var numberColumns = [4]byte{columnDate, columnGroup, columnHost, columnSize}
+
+// textColumn is a block of a column of texts.
+type textColumn struct {
+	texts  []string
+	places map[string]uint64
+	of     []uint64
+}
+
+func (c *textColumn) add(text string) {
+	if text == "" {
+		c.of = append(c.of, 0)
+		return
+	}
+	if c.places == nil {
+		c.places = map[string]uint64{}
+	}
+	place := c.places[text]
+	if place == 0 {
+		c.texts = append(c.texts, text)
+		place = uint64(len(c.texts))
+		c.places[text] = place
+	}
+	c.of = append(c.of, place)
+}
+
+func (w *columnWriter) add(key urlkey.Key, c *columns) error {
+	if host := key.HostKey(); host != w.host || w.hosts == 0 {
+		w.host = host
+		w.hosts++
+	}
+	for i, v := range [4]uint64{c.date, c.group, w.hosts - 1, c.size} {
+		w.numbers[i] = append(w.numbers[i], v)
+	}
+	w.languages.add(c.language)
+	w.kind.add(c.kind)
+	if len(w.numbers[0]) == normDocs {
+		return w.flush()
+	}
+	return nil
+}
+
+// flush writes the block, columns in the order of their letters.
+func (w *columnWriter) flush() error {
+	if len(w.numbers[0]) == 0 {
+		return nil
+	}
+	set := func(letter byte, value []byte) error {
+		w.value = value
+		return w.w.Set(columnKey(w.block, letter), value)
+	}
+	numbers := func(i int) error {
+		v := w.numbers[i]
+		w.numbers[i] = v[:0]
+		if numberColumns[i] != columnHost && allZero(v) {
+			return nil
+		}
+		return set(numberColumns[i], appendNumbers(w.value[:0], v))
+	}
+	texts := func(letter byte, c *textColumn) error {
+		defer func() { *c = textColumn{of: c.of[:0]} }()
+		if len(c.texts) == 0 {
+			return nil
+		}
+		value := binary.AppendUvarint(w.value[:0], uint64(len(c.texts)))
+		for _, t := range c.texts {
+			value = appendText(value, t)
+		}
+		return set(letter, appendNumbers(value, c.of))
+	}
+	for _, step := range []func() error{
+		func() error { return numbers(0) },
+		func() error { return numbers(1) },
+		func() error { return numbers(2) },
+		func() error { return texts(columnLanguage, &w.languages) },
+		func() error { return numbers(3) },
+		func() error { return texts(columnType, &w.kind) },
+	} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	w.block++
+	return nil
+}
+
+func allZero(v []uint64) bool {
+	for _, n := range v {
+		if n != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func columnKey(block uint32, letter byte) []byte { return append(numberKey(block), letter) }
+
+func appendNumbers(dst []byte, v []uint64) []byte {
+	for len(v) > 0 {
+		n := min(len(v), groupSize)
+		least, most := v[0], v[0]
+		for _, x := range v[:n] {
+			least, most = min(least, x), max(most, x)
+		}
+		width := (bits.Len64(most-least) + 7) / 8
+		dst = binary.AppendUvarint(append(dst, byte(width)), least)
+		for _, x := range v[:n] {
+			dst = appendWide(dst, x-least, width)
+		}
+		v = v[n:]
+	}
+	return dst
+}
+
+// columnBlock is a decoded block of a column. Of a column of texts, numbers are places in texts, where texts[0] is "".
+type columnBlock struct {
+	numbers []uint64
+	texts   []string
+}
+
+// decode reads a value of n documents.
+func (c *columnBlock) decode(letter byte, b []byte, n int) error {
+	r := storedReader{b: b}
+	c.texts = c.texts[:0]
+	if letter == columnLanguage || letter == columnType {
+		count := r.uvarint()
+		if count > uint64(len(b)) || count > uint64(n) {
+			r.bad = true
+		}
+		c.texts = append(c.texts, "")
+		for i := uint64(0); i < count && !r.bad; i++ {
+			c.texts = append(c.texts, r.text())
+		}
+	}
+	c.numbers = c.numbers[:0]
+	for left := n; left > 0 && !r.bad; left -= groupSize {
+		width, least := int(r.byte()), r.uvarint()
+		if width > 8 {
+			r.bad = true
+			break
+		}
+		in := r.take(uint64(width) * uint64(min(left, groupSize)))
+		for i := 0; i < min(left, groupSize) && !r.bad; i++ {
+			v := least + readWide(in[i*width:(i+1)*width])
+			r.bad = r.bad || len(c.texts) > 0 && v >= uint64(len(c.texts))
+			c.numbers = append(c.numbers, v)
+		}
+	}
+	if r.bad || len(r.b) > 0 {
+		return fmt.Errorf("%w: column %c of %d bytes", storage.ErrCorrupt, letter, len(b))
+	}
+	return nil
+}
+
+// readColumn reads a block of a column; documents without the value have the number 0.
+func (seg *segment) readColumn(rd storage.Reader, letter byte, block uint32, dst *columnBlock) error {
+	from := uint64(block) * normDocs
+	if from >= uint64(seg.info.Docs) {
+		return fmt.Errorf("BUG: index: block %d of a column of %d documents", block, seg.info.Docs)
+	}
+	n := int(min(uint64(seg.info.Docs)-from, normDocs))
+	b, ok, err := rd.Get(storage.IndexSegmentRange(seg.number, kindColumns), columnKey(block, letter), nil)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		dst.texts = append(dst.texts[:0], "")
+		dst.numbers = resize(dst.numbers, uint64(n))
+		clear(dst.numbers)
+		return nil
+	}
+	if err := dst.decode(letter, b, n); err != nil {
+		return fmt.Errorf("index segment %d: %w", seg.number, err)
+	}
+	return nil
+}
+
+// columnCursor reads the columns of documents in their order.
+type columnCursor struct {
+	rd     storage.Reader
+	seg    *segment
+	block  int64
+	blocks [5]columnBlock
+}
+
+func newColumnCursor(rd storage.Reader, seg *segment) *columnCursor {
+	return &columnCursor{rd: rd, seg: seg, block: -1}
+}
+
+// of returns the values of a document.
+func (c *columnCursor) of(doc uint32) (v columns, err error) {
+	if block := int64(doc / normDocs); block != c.block {
+		for i, letter := range [5]byte{columnDate, columnGroup, columnSize, columnLanguage, columnType} {
+			if err := c.seg.readColumn(c.rd, letter, uint32(block), &c.blocks[i]); err != nil {
+				return v, err
+			}
+		}
+		c.block = block
+	}
+	i := doc % normDocs
+	v.date, v.group, v.size = c.blocks[0].numbers[i], c.blocks[1].numbers[i], c.blocks[2].numbers[i]
+	v.language = c.blocks[3].texts[c.blocks[3].numbers[i]]
+	v.kind = c.blocks[4].texts[c.blocks[4].numbers[i]]
+	return v, nil
+}

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package index
+
+import (
+	"cmp"
+	"math"
+)
+
+// execution is one run of a query tree over the parts of an index: the best documents and their number.
+type execution struct {
+	parts []*part
+	all   collection
+	table *impactTable
+	work  *budget
+	top   topK
+	total uint64
+	// enough is the count at which counting may stop; exhaustive is as in ranker.
+	enough     uint64
+	wanted     int  // best documents
+	onePhase   bool // leaves out rerank, for tests
+	exhaustive bool
+
+	lists []map[string]list // by part; nil for a term that the part lacks
+	freqs map[string]uint64 // documents of each term that are not deleted, over all parts
+}
+
+// run ranks all parts, then counts what ranking did not: at the deadline the best are known even if not their number.
+func (x *execution) run(root *node) []candidate {
+	x.top.k = x.wanted
+	twoPhases := !x.onePhase && len(x.words(root, nil)) > 1
+	if twoPhases && x.wanted > 0 {
+		x.top.k = max(x.wanted, rerankDocs)
+	}
+	x.lists, x.freqs = make([]map[string]list, len(x.parts)), map[string]uint64{}
+	for i := range x.lists {
+		x.lists[i] = map[string]list{}
+	}
+	x.top.work = x.work
+	x.count(root)
+	var uncounted []*part
+	for _, p := range x.parts {
+		if !x.rank(p, root) {
+			uncounted = append(uncounted, p)
+		}
+	}
+	best := x.top.sorted()
+	if twoPhases {
+		x.rerank(root, best)
+	}
+	best = best[:min(len(best), x.wanted)]
+	c := counter{work: x.work}
+	for _, p := range uncounted {
+		if x.work.over || x.total >= x.enough {
+			break
+		}
+		if it := x.open(p, root, 1); it != nil {
+			x.total += c.count(it, p, x.enough-x.total)
+		}
+	}
+	return best
+}
+
+// list opens a part's list of a term once; nil means that it has none, or that the search is to end.
+func (x *execution) list(p *part, term string) list {
+	l, ok := x.lists[p.number][term]
+	if ok {
+		return l
+	}
+	if x.work.spend(readUnits) {
+		var err error
+		if l, err = p.open(term); err != nil {
+			x.work.fail(err)
+			l = nil
+		}
+	}
+	x.lists[p.number][term] = l
+	return l
+}
+
+// count counts the documents of all terms below n, which scores need.
+func (x *execution) count(n *node) {
+	for _, c := range n.must {
+		x.count(c)
+	}
+	for _, c := range n.should {
+		x.count(c)
+	}
+	for _, c := range n.children {
+		x.count(c)
+	}
+	if _, ok := x.freqs[n.term]; ok || n.kind != nodeTerm {
+		return
+	}
+	df := uint64(0)
+	for _, p := range x.parts {
+		df += x.alive(p, n.term)
+	}
+	x.freqs[n.term] = df
+}
+
+// alive returns in how many documents of a part that are not deleted a term occurs, so that scores do not depend on
+// what was deleted.
+func (x *execution) alive(p *part, term string) uint64 {
+	l := x.list(p, term)
+	if l == nil || p.dead == nil {
+		if l == nil {
+			return 0
+		}
+		return l.df()
+	}
+	if df, ok := p.freqs.get(term); ok {
+		return df
+	}
+	it := &termIter{cursor: newCursor(l, p.docs, x.work)}
+	df := (&counter{work: x.work}).count(it, p, math.MaxUint64)
+	if !x.work.over {
+		p.freqs.add(term, df)
+	}
+	return df
+}
+
+// rank offers the documents of a part that match, and reports whether it counted them on the way.
+func (x *execution) rank(p *part, root *node) (counted bool) {
+	x.top.begin(p)
+	r := ranker{part: p, top: &x.top, work: x.work, exhaustive: x.exhaustive}
+	if words, filters, not := x.disjunction(root); words != nil {
+		boost := root.factor()
+		if words != root {
+			boost *= words.factor()
+		}
+		parts := x.openAll(p, words.should, boost)
+		required := x.openAll(p, filters, 1)
+		if len(parts) > 0 && len(required) == len(filters) {
+			r.disjunction(parts, required, x.openAll(p, not, 1))
+		}
+		return false
+	}
+	it := x.open(p, root, 1)
+	if it == nil {
+		return true
+	}
+	switch it := it.(type) {
+	case *termIter, *anyIter:
+		r.disjunction([]iterator{it}, nil, nil)
+		return false
+	}
+	if marksCheaply(it) {
+		r.walk(it, 0, 0)
+		return false
+	}
+	enough := x.enough - min(x.total, x.enough)
+	x.total += r.walk(it, 0, enough)
+	return true
+}
+
+// disjunction takes a tree apart if it is alternatives, perhaps with filters and exclusions.
+func (x *execution) disjunction(root *node) (words *node, filters, not []*node) {
+	if root.kind != nodeBool {
+		return nil, nil, nil
+	}
+	not = root.not
+	if len(root.must) == 0 {
+		if len(root.should) == 0 {
+			return nil, nil, nil
+		}
+		return root, nil, not
+	}
+	for _, n := range root.must {
+		switch {
+		case n.kind == nodeKeys || n.kind == nodeValue:
+			filters = append(filters, n)
+		case n.kind == nodeBool && len(n.must) == 0 && len(n.not) == 0 && len(n.should) > 0 && words == nil:
+			words = n
+		default:
+			return nil, nil, nil
+		}
+	}
+	if len(root.should) > 0 {
+		return nil, nil, nil
+	}
+	return words, filters, not
+}
+
+// openAll opens nodes and leaves out those that match nothing in the part.
+func (x *execution) openAll(p *part, nodes []*node, boost float64) (its []iterator) {
+	for _, n := range nodes {
+		if it := x.open(p, n, boost); it != nil {
+			its = append(its, it)
+		}
+	}
+	return its
+}
+
+// open makes the iterator of a node on a part, its scores multiplied by boost; nil means that nothing matches.
+func (x *execution) open(p *part, n *node, boost float64) iterator {
+	boost *= n.factor()
+	switch n.kind {
+	case nodeTerm:
+		if it := x.word(p, n, boost); it != nil {
+			return it
+		}
+	case nodeAny:
+		if it := x.forms(p, n, boost); it != nil {
+			return it
+		}
+	case nodePhrase:
+		return x.phrase(p, n, boost)
+	case nodeBool:
+		return x.boolean(p, n, boost)
+	case nodeKeys:
+		if !x.work.spend(readUnits) {
+			return nil
+		}
+		from, to, err := p.keys(n.from, n.to)
+		if err != nil {
+			x.work.fail(err)
+		}
+		if from < to && err == nil {
+			return &rangeIter{from: from, to: to, work: x.work}
+		}
+	case nodeValue:
+		return newValueIter(n, p, x.work)
+	}
+	return nil
+}
+
+func (x *execution) weigher(p *part) weigher {
+	return weigher{table: x.table, norms: p.norms, ratio: p.ratio}
+}
+
+func (x *execution) word(p *part, n *node, boost float64) *termIter {
+	l := x.list(p, n.term)
+	if l == nil {
+		return nil
+	}
+	return newTermIter(newCursor(l, p.docs, x.work), n.fields, newGain(&x.all, x.freqs[n.term], boost), x.weigher(p))
+}
+
+// forms opens a word in several forms. As a term it has as many documents as its most frequent form.
+func (x *execution) forms(p *part, n *node, boost float64) wordIter {
+	var cursors []*cursor
+	var weights []float64
+	fields, df := n.fields, uint64(0)
+	for _, c := range n.children {
+		df = max(df, x.freqs[c.term])
+		if l := x.list(p, c.term); l != nil {
+			cursors = append(cursors, newCursor(l, p.docs, x.work))
+			weights = append(weights, cmp.Or(c.weight, 1))
+		}
+	}
+	g := newGain(&x.all, df, boost)
+	switch {
+	case len(cursors) == 0:
+		return nil
+	case len(cursors) == 1 && weights[0] == 1:
+		return newTermIter(cursors[0], fields, g, x.weigher(p))
+	}
+	return newAnyIter(cursors, weights, fields, g, x.weigher(p))
+}
+
+func (x *execution) phrase(p *part, n *node, boost float64) iterator {
+	words, fields := []wordIter{}, n.fields
+	for _, c := range n.children {
+		var w wordIter
+		if c.kind == nodeAny {
+			w = x.forms(p, c, boost*c.factor())
+		} else if t := x.word(p, c, boost*c.factor()); t != nil {
+			w = t
+		}
+		if w == nil {
+			return nil
+		}
+		if words = append(words, w); fields == 0 {
+			fields = c.fields
+		}
+	}
+	if len(words) == 0 {
+		return nil
+	}
+	return newPhraseIter(words, n.at, n.slop, fields)
+}
+
+func (x *execution) boolean(p *part, n *node, boost float64) iterator {
+	must := x.openAll(p, n.must, boost)
+	if len(must) < len(n.must) {
+		return nil
+	}
+	should, not := x.openAll(p, n.should, boost), x.openAll(p, n.not, 1)
+	if len(must) == 0 {
+		switch {
+		case len(should) == 1:
+			must = should
+		case len(should) > 1:
+			must = []iterator{newOrIter(should)}
+		case len(n.should) > 0 || len(n.not) == 0:
+			return nil
+		default: // only exclusions
+			must = []iterator{&rangeIter{to: p.docs, work: x.work}}
+		}
+		should = nil
+	}
+	if len(must) == 1 && len(should)+len(not) == 0 {
+		return must[0]
+	}
+	return newBoolIter(must, should, not)
+}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package index
+
+import "slices"
+
+// anyIter walks the documents that have any form of a word and scores the forms as one term: their weighted frequencies
+// are multiplied by the forms' weights and added before saturation.
+type anyIter struct {
+	forms   []*cursor
+	weights []float64
+	at      []uint32 // document of each form
+	doc     uint32
+	begun   bool
+	fields  fieldMask
+	gain    gain
+	weigher
+	best  points
+	total uint64    // of documents of the forms
+	tf    []float64 // scratch of fill
+	pos   []uint32  // scratch of positions
+}
+
+func newAnyIter(forms []*cursor, weights []float64, fields fieldMask, g gain, w weigher) *anyIter {
+	it := &anyIter{
+		forms: forms, weights: weights, at: make([]uint32, len(forms)), fields: fields, gain: g, weigher: w,
+	}
+	tf := 0.0
+	for i, c := range forms {
+		it.total += c.l.df()
+		code := uint16(0)
+		for _, v := range c.codes {
+			code = max(code, v)
+		}
+		tf += weights[i] * w.bound(c, code)
+	}
+	it.best = g.points(tf)
+	return it
+}
+
+func (it *anyIter) seek(doc uint32) uint32 {
+	if it.begun && it.doc >= doc {
+		return it.doc
+	}
+	it.doc = end
+	for i, c := range it.forms {
+		if !it.begun || it.at[i] < doc {
+			it.at[i] = c.seek(doc)
+		}
+		it.doc = min(it.doc, it.at[i])
+	}
+	it.begun = true
+	return it.doc
+}
+
+func (it *anyIter) matches() bool {
+	if it.fields == 0 {
+		return true
+	}
+	for i, c := range it.forms {
+		if it.at[i] == it.doc && c.freqs() && it.fields.allows(c.freq.mask[c.i]) {
+			return true
+		}
+	}
+	return false
+}
+
+func (it *anyIter) score() points {
+	tf := 0.0
+	for i, c := range it.forms {
+		if it.at[i] == it.doc && c.freqs() {
+			tf += float64(it.weights[i] * it.weight(c, it.fields))
+		}
+	}
+	return it.gain.points(tf)
+}
+
+func (it *anyIter) shallow(doc uint32) (from, upTo uint32) {
+	from, upTo = end, end
+	for _, c := range it.forms {
+		f, u := c.shallow(doc)
+		from, upTo = min(from, f), min(upTo, u)
+	}
+	return from, upTo
+}
+
+func (it *anyIter) bound(lo, hi uint32) points {
+	tf := 0.0
+	for i, c := range it.forms {
+		if code, ok := c.code(lo, hi); ok {
+			tf += it.weights[i] * it.weigher.bound(c, code)
+		}
+	}
+	return it.gain.points(tf)
+}
+
+func (it *anyIter) most() points { return it.best }
+func (it *anyIter) cost() uint64 { return it.total }
+
+func (it *anyIter) mark(w *window) {
+	for i, c := range it.forms {
+		(&termIter{cursor: c, fields: it.fields}).mark(w)
+		it.at[i] = c.doc
+	}
+	it.settle()
+}
+
+// settle takes over where the cursors stand after a window.
+func (it *anyIter) settle() {
+	it.begun, it.doc = true, end
+	for i, c := range it.forms {
+		it.at[i] = c.doc
+		it.doc = min(it.doc, c.doc)
+	}
+}
+
+// fill adds up the weighted frequencies form by form, in the order of score, so that both round the same way.
+func (it *anyIter) fill(s *sums) {
+	n := int(s.hi - s.lo + 1)
+	if cap(it.tf) < n {
+		it.tf = make([]float64, sumDocs)
+	}
+	it.tf = it.tf[:n]
+	clear(it.tf)
+	for i, c := range it.forms {
+		for doc := c.seek(s.lo); doc <= s.hi; doc = c.leave() {
+			if !c.freqs() {
+				return
+			}
+			n := c.within(s.hi)
+			for ; c.i < n; c.i++ {
+				it.tf[c.docs[c.i]-s.lo] += float64(it.weights[i] * it.weight(c, it.fields))
+			}
+			if !c.skip(n) {
+				break
+			}
+		}
+	}
+	for i, tf := range it.tf {
+		if tf > 0 {
+			s.add(s.lo+uint32(i), it.gain.points(tf))
+		}
+	}
+	it.settle()
+}
+
+// occurrences returns the positions of all forms in a field, ascending, for phrases, valid until the next call.
+func (it *anyIter) occurrences(field int) []uint32 {
+	it.pos = it.pos[:0]
+	for i, c := range it.forms {
+		if it.at[i] == it.doc && c.freqs() {
+			it.pos = c.positions(field, it.pos)
+		}
+	}
+	slices.Sort(it.pos)
+	return it.pos
+}
+
+// has returns the fields of the current document that have any form.
+func (it *anyIter) has() (mask uint8) {
+	for i, c := range it.forms {
+		if it.at[i] == it.doc && c.freqs() {
+			mask |= c.freq.mask[c.i]
+		}
+	}
+	return mask
+}

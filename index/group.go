@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package index
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// A group is up to 128 numbers of 32 bits, of which most are small: their low bits are packed with one width, and the
+// few numbers that need more keep the rest apart. This is the patched frame of reference of Zukowski, Héman, Nes and
+// Boncz (2006), with the exceptions of Lemire and Boytsov (2015) and a frame that begins at 0. The number of numbers is
+// not stored; the reader knows it.
+//
+//	group = head | n × width bits | exceptions
+//	head  = width 0 to 32 | groupPatched, if exceptions follow
+//	exceptions = count, 1 byte | their width, 1 byte | count × place, 1 byte | count × width bits
+//
+// Numbers are packed from the lowest bit of the first byte up. Example: 1 0 3 2 is 02 b1, width 2 and 10 11 00 01.
+const (
+	groupSize    = 128
+	groupPatched = 0x40
+)
+
+// packedBytes returns the size of n numbers of a width.
+func packedBytes(n int, width uint) int { return (n*int(width) + 7) / 8 }
+
+// groupWidth chooses the width that makes a group smallest, and returns how many numbers exceed it and the bits of the
+// largest.
+func groupWidth(v []uint32) (width uint, exceptions int, most uint) {
+	var count [33]int // by bits
+	for _, n := range v {
+		count[bits.Len32(n)]++
+	}
+	for most = 32; most > 0 && count[most] == 0; most-- {
+	}
+	width = most
+	best := packedBytes(len(v), most)
+	for w, above := most, 0; w > 0; {
+		above += count[w]
+		w--
+		size := packedBytes(len(v), w) + 2 + above + packedBytes(above, most-w)
+		if size < best {
+			best, width, exceptions = size, w, above
+		}
+	}
+	return width, exceptions, most
+}
+
+// appendGroup appends the group of at most groupSize numbers.
+func appendGroup(dst []byte, v []uint32) []byte {
+	width, exceptions, most := groupWidth(v)
+	if exceptions == 0 {
+		return appendPacked(append(dst, byte(width)), v, width)
+	}
+	dst = appendPacked(append(dst, byte(width)|groupPatched), v, width)
+	dst = append(dst, byte(exceptions), byte(most-width))
+	var high [groupSize]uint32
+	k := 0
+	for i, n := range v {
+		if n>>width != 0 {
+			dst = append(dst, byte(i))
+			high[k] = n >> width
+			k++
+		}
+	}
+	return appendPacked(dst, high[:k], most-width)
+}
+
+// appendPacked appends the low bits of numbers.
+func appendPacked(dst []byte, v []uint32, width uint) []byte {
+	if width == 0 {
+		return dst
+	}
+	mask := uint64(1)<<width - 1
+	var word uint64
+	filled := uint(0)
+	for _, n := range v {
+		word |= (uint64(n) & mask) << filled
+		for filled += width; filled >= 8; filled -= 8 {
+			dst = append(dst, byte(word))
+			word >>= 8
+		}
+	}
+	if filled > 0 {
+		dst = append(dst, byte(word))
+	}
+	return dst
+}
+
+// groupBytes returns the size of a group of n numbers that b begins with, 0 if b is too short or damaged.
+func groupBytes(b []byte, n int) int {
+	if len(b) == 0 || b[0]&^(groupPatched|0x3f) != 0 {
+		return 0
+	}
+	width := uint(b[0] &^ groupPatched)
+	size := 1 + packedBytes(n, width)
+	if width > 32 || size > len(b) {
+		return 0
+	}
+	if b[0]&groupPatched == 0 {
+		return size
+	}
+	if size+2 > len(b) {
+		return 0
+	}
+	count, more := int(b[size]), uint(b[size+1])
+	size += 2 + count + packedBytes(count, more)
+	if count > n || width+more > 32 || size > len(b) {
+		return 0
+	}
+	return size
+}
+
+// readGroup decodes the group of len(dst) numbers, at most groupSize, that b begins with, and returns what follows it.
+// ok is false if the group is damaged.
+func readGroup(b []byte, dst []uint32) (rest []byte, ok bool) {
+	size := groupBytes(b, len(dst))
+	if size == 0 {
+		return nil, false
+	}
+	width := uint(b[0] &^ groupPatched)
+	unpack(dst, b[1:], width)
+	if b[0]&groupPatched == 0 {
+		return b[size:], true
+	}
+	e := b[1+packedBytes(len(dst), width) : size]
+	count, more := int(e[0]), uint(e[1])
+	var high [groupSize]uint32
+	unpack(high[:count], e[2+count:], more)
+	for i, place := range e[2 : 2+count] {
+		if int(place) >= len(dst) {
+			return nil, false
+		}
+		dst[place] |= high[i] << width
+	}
+	return b[size:], true
+}
+
+// unpack reads len(dst) numbers of a width of at most 32 from b, which has them all and may go on. One load of eight
+// bytes gives eight numbers of up to 8 bits, four of up to 15, or two of up to 28.
+func unpack(dst []uint32, b []byte, width uint) {
+	mask := uint64(1)<<width - 1
+	i := 0
+	switch {
+	case width == 0:
+		clear(dst)
+		return
+	case width <= 8:
+		for ; i+8 <= len(dst) && len(b) >= 8; i += 8 {
+			x, d := binary.LittleEndian.Uint64(b), dst[i:i+8:i+8]
+			for j := range d {
+				d[j] = uint32(x & mask)
+				x >>= width
+			}
+			b = b[width:]
+		}
+	case width <= 15:
+		for ; i+8 <= len(dst) && len(b) >= 16; i += 8 {
+			d := dst[i : i+8 : i+8]
+			x := binary.LittleEndian.Uint64(b)
+			d[0], d[1], d[2], d[3] = uint32(x&mask), uint32(x>>width&mask), uint32(x>>(2*width)&mask),
+				uint32(x>>(3*width)&mask)
+			x = binary.LittleEndian.Uint64(b[width/2:]) >> (4 * width & 7)
+			d[4], d[5], d[6], d[7] = uint32(x&mask), uint32(x>>width&mask), uint32(x>>(2*width)&mask),
+				uint32(x>>(3*width)&mask)
+			b = b[width:]
+		}
+	case width <= 28:
+		for ; i+8 <= len(dst) && len(b) >= 32; i += 8 {
+			d := dst[i : i+8 : i+8]
+			for j := range 4 {
+				at := 2 * width * uint(j)
+				x := binary.LittleEndian.Uint64(b[at/8:]) >> (at & 7)
+				d[2*j], d[2*j+1] = uint32(x&mask), uint32(x>>width&mask)
+			}
+			b = b[width:]
+		}
+	}
+	// i is a multiple of 8 here, so the next number begins a byte.
+	at := uint(0)
+	for ; i < len(dst); i++ {
+		p := b[at/8:]
+		var x uint64
+		if len(p) >= 8 {
+			x = binary.LittleEndian.Uint64(p)
+		} else {
+			for j, c := range p {
+				x |= uint64(c) << (8 * j)
+			}
+		}
+		dst[i] = uint32(x >> (at & 7) & mask)
+		at += width
+	}
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package index
+
+import "math/bits"
+
+// iterator walks the documents of one index segment that match a part of a query, in order, in two phases as Lucene
+// does: seek finds candidates by document numbers alone, matches looks at fields and positions. It begins before the
+// first document. Bounds let a search pass documents without decoding them.
+type iterator interface {
+	// seek moves to the first candidate that is at least doc, never back, and returns it, or end if there is none. A
+	// document that is not a candidate does not match.
+	seek(doc uint32) uint32
+	// matches reports whether the candidate that seek returned last matches. It may be called again.
+	matches() bool
+	// score returns the part's share of the score of the current document; matches has returned true for it.
+	score() points
+
+	// shallow returns a document that no match from doc on precedes, and the last one up to which it is worth taking
+	// one bound; both are end if there is no match any more. doc rises from call to call, apart from seek's.
+	shallow(doc uint32) (from, upTo uint32)
+	// bound returns an upper bound of score for the documents from lo to hi. It is called after shallow(lo).
+	bound(lo, hi uint32) points
+	// most returns an upper bound of score.
+	most() points
+	// cost estimates how many candidates there are.
+	cost() uint64
+
+	// mark sets the bits of the matches in a window. Windows come in order; seek is not called between.
+	mark(w *window)
+	// fill adds the scores of the matches in a window to its sums.
+	fill(s *sums)
+}
+
+// window is an interval of documents with a bit for each: the documents from `from` on, as many as there are bits.
+type window struct {
+	from uint32
+	bits []uint64
+}
+
+// last returns the last document of the window.
+func (w *window) last() uint32 { return w.from + uint32(len(w.bits))*64 - 1 }
+
+func (w *window) set(doc uint32) { w.bits[(doc-w.from)>>6] |= 1 << (doc & 63) }
+
+// setRange sets the bits of the documents from lo to hi.
+func (w *window) setRange(lo, hi uint32) {
+	for doc := lo; doc <= hi; {
+		if doc&63 == 0 && hi-doc >= 63 {
+			w.bits[(doc-w.from)>>6] = ^uint64(0)
+			doc += 64
+			continue
+		}
+		w.set(doc)
+		doc++
+	}
+}
+
+// markEach is mark by seek and matches. from is a multiple of 64, so that bit d&63 belongs to document d.
+func markEach(it iterator, w *window) {
+	last := w.last()
+	for doc := it.seek(w.from); doc <= last && doc != end; doc = it.seek(doc + 1) {
+		if it.matches() {
+			w.set(doc)
+		}
+	}
+}
+
+// sumDocs is the number of documents whose scores are added up together: 32 KiB of sums stay in the processor's cache.
+const sumDocs = 4096
+
+// sums are scores of the documents from lo to hi, at most sumDocs. Those without a bit are not valid.
+type sums struct {
+	lo, hi uint32
+	bits   [sumDocs / 64]uint64
+	score  [sumDocs]points
+}
+
+// begin empties the sums.
+func (s *sums) begin(lo, hi uint32) {
+	s.lo, s.hi = lo, hi
+	clear(s.bits[:(hi-lo)>>6+1])
+}
+
+func (s *sums) add(doc uint32, p points) {
+	i := doc - s.lo
+	if bit := uint64(1) << (i & 63); s.bits[i>>6]&bit == 0 {
+		s.bits[i>>6] |= bit
+		s.score[i] = p
+	} else {
+		s.score[i] += p
+	}
+}
+
+// next returns the first document with a sum that is at least doc, or end.
+func (s *sums) next(doc uint32) uint32 {
+	if doc > s.hi {
+		return end
+	}
+	i := doc - s.lo
+	words := s.bits[:(s.hi-s.lo)>>6+1]
+	w := words[i>>6] &^ (1<<(i&63) - 1)
+	for at := int(i >> 6); ; w = words[at] {
+		if w != 0 {
+			return s.lo + uint32(at*64+bits.TrailingZeros64(w))
+		}
+		if at++; at == len(words) {
+			return end
+		}
+	}
+}
+
+// fillEach is fill by seek, matches and score.
+func fillEach(it iterator, s *sums) {
+	for doc := it.seek(s.lo); doc <= s.hi; doc = it.seek(doc + 1) {
+		if it.matches() {
+			s.add(doc, it.score())
+		}
+	}
+}
+
+// rangeIter walks an interval of documents, from inclusive, to exclusive: a host, or all documents. It scores 0.
+type rangeIter struct {
+	from, to uint32
+	work     *budget
+	steps    int
+}
+
+// rangeUnit is how many documents of an interval cost as much as a decoded block.
+const rangeUnit = 64
+
+func (it *rangeIter) seek(doc uint32) uint32 {
+	if it.steps++; it.steps%rangeUnit == 0 && !it.work.spend(1) {
+		return end
+	}
+	return it.at(doc)
+}
+
+// at returns the first document that is at least doc, or end.
+func (it *rangeIter) at(doc uint32) uint32 {
+	if doc = max(doc, it.from); doc >= it.to {
+		return end
+	}
+	return doc
+}
+
+func (*rangeIter) matches() bool            { return true }
+func (*rangeIter) score() points            { return 0 }
+func (*rangeIter) bound(_, _ uint32) points { return 0 }
+func (*rangeIter) most() points             { return 0 }
+func (it *rangeIter) cost() uint64          { return uint64(it.to - min(it.from, it.to)) }
+func (it *rangeIter) fill(s *sums)          { fillEach(it, s) }
+
+func (it *rangeIter) shallow(doc uint32) (from, upTo uint32) {
+	if from = it.at(doc); from == end {
+		return end, end
+	}
+	return from, it.to - 1
+}
+
+func (it *rangeIter) mark(w *window) {
+	if lo, hi := max(it.from, w.from), min(it.to, w.last()+1); lo < hi {
+		w.setRange(lo, hi-1)
+	}
+}

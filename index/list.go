@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package index
+
+// list is one term in one index segment, as execution sees it: blocks of blockDocs documents. One goroutine at a time
+// may use it. Bytes that are damaged are a storage.ErrCorrupt.
+type list interface {
+	// df returns the number of documents, deleted ones included.
+	df() uint64
+	// lastDocs returns the last document of each block, ascending.
+	lastDocs() []uint32
+	// impacts returns an upper bound code for each block; see impactBound.
+	impacts() []uint16
+	// docs decodes the documents of a block.
+	docs(block int, dst *[blockDocs]uint32) (n int, err error)
+	// freqs decodes the fields and frequencies of a block's documents.
+	freqs(block int, dst *blockFreqs) error
+	// positions appends the positions of document i of a block in a field to dst.
+	positions(block, i int, field int, dst []uint32) ([]uint32, error)
+}
+
+// blockFreqs are the fields of a block's documents, a bit each, and the frequencies there.
+type blockFreqs struct {
+	mask [blockDocs]uint8
+	n    [fieldCount][blockDocs]uint32 // 0 where absent
+}
+
+// allows reports whether fields with the bits of have are among those of m.
+func (m fieldMask) allows(have uint8) bool { return m == 0 || uint8(m)&have != 0 }
+
+// cut leaves the fields of have that m allows.
+func (m fieldMask) cut(have uint8) uint8 {
+	if m == 0 {
+		return have
+	}
+	return uint8(m) & have
+}

@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package index
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"github.com/seine-crawler/seine/storage"
+)
+
+// end is a document above all: that of an iterator that has no more.
+const end = math.MaxUint32
+
+// chunks reads the chunks of long lists.
+type chunks interface {
+	// chunk returns a chunk of a list in range p or q, in the memory of buf or of its own; it is valid until the next
+	// call for that range. ok is false if there is none.
+	chunk(kind byte, list, chunk uint32, buf []byte) (b []byte, ok bool, err error)
+}
+
+// listReader is the list of a term in an index segment. It decodes a block when one is needed, and keeps the last
+// chunk of each stream.
+type listReader struct {
+	from chunks
+	head rowHead
+	list uint32 // its number, of a long list
+
+	last       []uint32
+	codes      []uint16
+	sizes      [2][]uint32     // bytes of each block, and of its positions
+	places     [2][]blockPlace // of a long list, made when first needed
+	streams    [2]stream
+	loaded     int // block of which freqs, starts and position are; -1: none
+	positioned int // block of position; -1: none
+	counts     blockFreqs
+	starts     [blockDocs + 1]uint64 // numbers before each document
+	position   positionReader
+
+	tiny        blockFreqs
+	tinyDocs    [tinyDocs]uint32
+	tinyNumbers []uint32
+}
+
+// blockPlace is where a block begins.
+type blockPlace struct{ chunk, offset uint32 }
+
+// stream is one of the two parts of a list: blocks, or positions.
+type stream struct {
+	kind  byte
+	b     []byte
+	chunk int64  // of b; -1: none
+	own   []byte // memory of the last chunk that was read, for the next
+}
+
+// rowHead begins a term's row.
+type rowHead struct {
+	df     uint64
+	kind   byte
+	impact uint8
+}
+
+func readRowHead(row []byte) (h rowHead, rest []byte, err error) {
+	v, n := binary.Uvarint(row)
+	h = rowHead{df: v >> 2, kind: byte(v & 3)}
+	if n <= 0 || n >= len(row) || h.df == 0 || h.df > math.MaxUint32 || h.kind > rowLong ||
+		(h.kind == rowTiny) != (h.df < tinyDocs) {
+		return h, nil, corruptPostings("head of a row")
+	}
+	h.impact = row[n]
+	return h, row[n+1:], nil
+}
+
+// newListReader reads a term's row, which must not change while the reader is used.
+func newListReader(from chunks, row []byte) (*listReader, error) {
+	r := &listReader{from: from}
+	if err := r.reset(row); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// reset makes r the list of another row.
+func (r *listReader) reset(row []byte) (err error) {
+	if r.head, row, err = readRowHead(row); err != nil {
+		return err
+	}
+	r.loaded, r.positioned = -1, -1
+	r.streams[0] = stream{kind: kindPostings, own: r.streams[0].own, chunk: -1}
+	r.streams[1] = stream{kind: kindPositions, own: r.streams[1].own, chunk: -1}
+	r.places[0], r.places[1] = r.places[0][:0], r.places[1][:0]
+	if r.head.kind == rowTiny {
+		return r.readTiny(row)
+	}
+	if row, err = r.readDirectory(row); err != nil {
+		return err
+	}
+	if r.head.kind == rowLong {
+		v, n := binary.Uvarint(row)
+		if n <= 0 || n != len(row) || v > math.MaxUint32 {
+			return corruptPostings("number of a list")
+		}
+		r.list = uint32(v)
+		return nil
+	}
+	docs, pos := uint64(0), uint64(0)
+	for i := range r.last {
+		docs += uint64(r.sizes[0][i])
+		pos += uint64(r.sizes[1][i])
+	}
+	if docs+pos != uint64(len(row)) {
+		return corruptPostings("length of a row")
+	}
+	r.streams[0].b, r.streams[0].chunk = row[:docs:docs], 0
+	r.streams[1].b, r.streams[1].chunk = row[docs:], 0
+	return nil
+}
+
+func (r *listReader) readDirectory(b []byte) (rest []byte, err error) {
+	blocks := (r.head.df + blockDocs - 1) / blockDocs
+	if blocks > uint64(len(b))*groupSize { // each group takes a byte
+		return nil, corruptPostings("directory")
+	}
+	r.last, r.codes = resize(r.last, blocks), resize(r.codes, blocks)
+	r.sizes[0], r.sizes[1] = resize(r.sizes[0], blocks), resize(r.sizes[1], blocks)
+	before := int64(-1)
+	var less [groupSize]uint32
+	for from := uint64(0); from < blocks; from += groupSize {
+		to := min(from+groupSize, blocks)
+		last := r.last[from:to]
+		var ok bool
+		if b, ok = readGroup(b, last); ok && blocks > 1 {
+			b, ok = readGroup(b, less[:to-from])
+		}
+		if ok {
+			b, ok = readGroup(b, r.sizes[0][from:to])
+		}
+		if ok {
+			b, ok = readGroup(b, r.sizes[1][from:to])
+		}
+		if !ok {
+			return nil, corruptPostings("directory")
+		}
+		for i, gap := range last {
+			before += int64(gap) + 1
+			if before >= end || less[i] > uint32(r.head.impact) {
+				return nil, corruptPostings("directory")
+			}
+			last[i] = uint32(before)
+			r.codes[from+uint64(i)] = uint16(uint32(r.head.impact) - less[i])
+		}
+	}
+	return b, nil
+}
+
+// resize returns a slice of n elements, in the memory of s if it is large enough.
+func resize[T any](s []T, n uint64) []T {
+	if uint64(cap(s)) < n {
+		return make([]T, n)
+	}
+	return s[:n]
+}
+
+func (r *listReader) readTiny(b []byte) error {
+	before := int64(-1)
+	r.tinyNumbers = r.tinyNumbers[:0]
+	for i := range int(r.head.df) {
+		gap, n := binary.Uvarint(b)
+		if n <= 0 || n >= len(b) || gap >= end || before+int64(gap)+1 >= end {
+			return corruptPostings("documents of a row")
+		}
+		before += int64(gap) + 1
+		mask := b[n]
+		b = b[n+1:]
+		once := mask&tinyOnce != 0
+		mask &^= tinyOnce
+		if mask == 0 || mask >= 1<<fieldCount {
+			return corruptPostings("fields of a row")
+		}
+		r.tinyDocs[i], r.tiny.mask[i] = uint32(before), mask
+		r.starts[i] = uint64(len(r.tinyNumbers))
+		count := uint64(0)
+		for f := range fieldCount {
+			v := uint64(0)
+			if mask&(1<<f) != 0 {
+				if v = 1; !once {
+					less, n := binary.Uvarint(b)
+					if n <= 0 || less >= freqMax {
+						return corruptPostings("frequencies of a row")
+					}
+					v, b = less+1, b[n:]
+				}
+			}
+			r.tiny.n[f][i] = uint32(v)
+			count += v
+		}
+		if count > uint64(len(b)) {
+			return corruptPostings("positions of a row")
+		}
+		for range count {
+			v, n := binary.Uvarint(b)
+			if n <= 0 || v > math.MaxUint32 {
+				return corruptPostings("positions of a row")
+			}
+			r.tinyNumbers, b = append(r.tinyNumbers, uint32(v)), b[n:]
+		}
+	}
+	if len(b) > 0 {
+		return corruptPostings("length of a row")
+	}
+	r.starts[r.head.df] = uint64(len(r.tinyNumbers))
+	r.last = append(r.last[:0], uint32(before))
+	r.codes = append(r.codes[:0], uint16(r.head.impact))
+	return nil
+}
+
+func (r *listReader) df() uint64         { return r.head.df }
+func (r *listReader) lastDocs() []uint32 { return r.last }
+func (r *listReader) impacts() []uint16  { return r.codes }
+
+// length returns the number of documents in a block.
+func (r *listReader) length(block int) int {
+	return int(min(r.head.df-uint64(block)*blockDocs, blockDocs))
+}
+
+func (r *listReader) before(block int) int64 {
+	if block == 0 {
+		return -1
+	}
+	return int64(r.last[block-1])
+}
+
+func (r *listReader) docs(block int, dst *[blockDocs]uint32) (n int, err error) {
+	n = r.length(block)
+	if r.head.kind == rowTiny {
+		return copy(dst[:], r.tinyDocs[:n]), nil
+	}
+	b, err := r.bytes(0, block)
+	if err != nil {
+		return 0, err
+	}
+	_, err = readBlockDocs(b, r.before(block), r.last[block], dst[:n])
+	return n, err
+}
+
+func (r *listReader) freqs(block int, dst *blockFreqs) error {
+	n := r.length(block)
+	if r.head.kind == rowTiny {
+		copy(dst.mask[:n], r.tiny.mask[:n])
+		for f := range dst.n {
+			copy(dst.n[f][:n], r.tiny.n[f][:n])
+		}
+		return nil
+	}
+	b, err := r.bytes(0, block)
+	if err != nil {
+		return err
+	}
+	if b, err = skipBlockDocs(b, r.before(block), r.last[block], n); err != nil {
+		return err
+	}
+	return readBlockFreqs(b, n, dst)
+}
+
+// bytes returns a block of a stream.
+func (r *listReader) bytes(which, block int) ([]byte, error) {
+	s := &r.streams[which]
+	if len(r.places[which]) == 0 {
+		r.place(which)
+	}
+	at := r.places[which][block]
+	if s.chunk != int64(at.chunk) {
+		if r.head.kind != rowLong {
+			return nil, corruptPostings("inline list")
+		}
+		b, ok, err := r.from.chunk(s.kind, r.list, at.chunk, s.own)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			return nil, corruptPostings("missing chunk")
+		}
+		s.b, s.own, s.chunk = b, b, int64(at.chunk)
+	}
+	from, size := uint64(at.offset), uint64(r.sizes[which][block])
+	if from+size > uint64(len(s.b)) {
+		return nil, corruptPostings("short chunk")
+	}
+	return s.b[from : from+size], nil
+}
+
+// place finds where the blocks of a stream begin.
+func (r *listReader) place(which int) {
+	places := resize(r.places[which], uint64(len(r.last)))
+	at := blockPlace{}
+	offset := uint64(0)
+	for i, size := range r.sizes[which] {
+		places[i] = at
+		offset += uint64(size)
+		at.offset = uint32(min(offset, math.MaxUint32))
+		if offset >= listChunk && r.head.kind == rowLong {
+			at, offset = blockPlace{chunk: at.chunk + 1}, 0
+		}
+	}
+	r.places[which] = places
+}
+
+// numbers returns the position numbers of document i of a block, and its fields and frequencies.
+func (r *listReader) numbers(block, i int) ([]uint32, *blockFreqs, error) {
+	if r.head.kind == rowTiny {
+		return r.tinyNumbers[r.starts[i]:r.starts[i+1]], &r.tiny, nil
+	}
+	if r.positioned != block {
+		if err := r.loadPositions(block); err != nil {
+			return nil, nil, err
+		}
+	}
+	v, err := r.position.read(r.starts[i], r.starts[i+1]-r.starts[i])
+	return v, &r.counts, err
+}
+
+func (r *listReader) loadPositions(block int) error {
+	r.positioned = -1
+	if err := r.freqs(block, &r.counts); err != nil {
+		return err
+	}
+	sum := uint64(0)
+	n := r.length(block)
+	for i := range n {
+		r.starts[i] = sum
+		for f := range fieldCount {
+			sum += uint64(r.counts.n[f][i])
+		}
+	}
+	r.starts[n] = sum
+	b, err := r.bytes(1, block)
+	if err != nil {
+		return err
+	}
+	if err := r.position.reset(b, sum); err != nil {
+		return err
+	}
+	r.positioned = block
+	return nil
+}
+
+func (r *listReader) positions(block, i int, field int, dst []uint32) ([]uint32, error) {
+	numbers, freqs, err := r.numbers(block, i)
+	if err != nil {
+		return dst, err
+	}
+	from := uint32(0)
+	for f := range field {
+		from += freqs.n[f][i]
+	}
+	at := uint32(0)
+	for _, gap := range numbers[from : from+freqs.n[field][i]] {
+		at += gap
+		dst = append(dst, at)
+	}
+	return dst, nil
+}
+
+// storedChunks reads chunks by their keys, for searches.
+type storedChunks struct {
+	rd     storage.Reader
+	number uint32 // of the index segment
+}
+
+func (c storedChunks) chunk(kind byte, list, chunk uint32, buf []byte) ([]byte, bool, error) {
+	var key [8]byte
+	return c.rd.Get(storage.IndexSegmentRange(c.number, kind), appendChunkKey(key[:0], list, chunk), buf)
+}
+
+// openList returns the list of a term, nil if the index segment does not have it.
+func (seg *segment) openList(rd storage.Reader, term string) (list, error) {
+	row, ok, err := rd.Get(storage.IndexSegmentRange(seg.number, kindTerms), []byte(term), nil)
+	if err != nil || !ok {
+		return nil, err
+	}
+	r, err := newListReader(storedChunks{rd, seg.number}, row)
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+func corruptPostings(what string) error {
+	return fmt.Errorf("%w: posting list: %s", storage.ErrCorrupt, what)
+}
