@@ -80,7 +80,7 @@ type termList struct {
 // ErrClosed.
 func (x *Index) NewBuilder(in *storage.Ingestion) *Builder {
 	b := &Builder{
-		x: x, in: in,
+		x: x, in: in, analyzer: analysis.Analyzer{Stem: true},
 		deletes: map[uint32]*roaring.Bitmap{},
 		located: storage.NewSorter(storage.SorterOptions{
 			Dir: x.s.SortDir(), FS: x.o.FS, MemoryBytes: x.o.MemoryBytes / 4,

@@ -66,7 +66,9 @@ func ParseQuery(text string) Query {
 	if len(text) > maxQuery {
 		text = text[:maxQuery]
 	}
-	p := queryParser{words: lexQuery(strings.ToValidUTF8(text, " ")), terms: map[string]bool{}}
+	p := queryParser{
+		words: lexQuery(strings.ToValidUTF8(text, " ")), terms: map[string]bool{}, analyzer: analysis.Analyzer{Stem: true},
+	}
 	root := p.or(0)
 	return Query{root: root, terms: p.terms}
 }
