@@ -9,15 +9,19 @@ type ending struct{ from, to string }
 
 // restored are, by language, endings without accents and what Snowball's rules expect in their place. Only endings
 // that hardly any word has without the accent are here. The Portuguese plurals in -ões, -ais, -ns become singulars,
-// which Snowball leaves apart. Hungarian cases are written as after a back vowel: the rules do not look at the vowel.
+// which Snowball leaves apart, and German participles in -iert infinitives. Hungarian cases are written as after a back vowel: the rules do not look at the vowel.
 var restored = [languageEnd][]ending{
+	German: {
+		{"ierte", "ieren"}, {"ierten", "ieren"}, {"iertes", "ieren"}, {"ierter", "ieren"}, {"iertem", "ieren"},
+		{"iert", "ieren"},
+	},
 	French: {
 		{"ees", "ées"}, {"ee", "ée"}, {"erent", "èrent"}, {"ieres", "ières"}, {"iere", "ière"},
 		{"ites", "ités"}, {"ite", "ité"},
 	},
 	Spanish: {
 		{"acion", "ación"}, {"ucion", "ución"}, {"logias", "logías"}, {"logia", "logía"}, {"abamos", "ábamos"},
-		{"iamos", "íamos"}, {"iais", "íais"}, {"ias", "ías"}, {"ian", "ían"}, {"ia", "ía"},
+		{"iamos", "íamos"}, {"iran", "irán"}, {"ira", "irá"},
 	},
 	Portuguese: {
 		{"acoes", "ação"}, {"acao", "ação"}, {"ucoes", "ução"}, {"ucao", "ução"}, {"oes", "ão"}, {"ao", "ão"},
@@ -32,6 +36,8 @@ var restored = [languageEnd][]ending{
 		{"bol", "ból"}, {"rol", "ról"}, {"tol", "tól"}, {"nal", "nál"}, {"nel", "nél"}, {"ert", "ért"},
 		{"kent", "ként"},
 	},
+	Arabic:  {{"ه", "ة"}},
+	Italian: {{"era", "erà"}, {"ira", "irà"}},
 	Romanian: {
 		{"tie", "ţie"}, {"tia", "ţia"}, {"tii", "ţii"}, {"tiei", "ţiei"}, {"tiile", "ţiile"}, {"tiilor", "ţiilor"},
 		{"tiune", "ţiune"}, {"tiunea", "ţiunea"}, {"tiuni", "ţiuni"}, {"easca", "ească"}, {"eaza", "ează"},
@@ -81,6 +87,11 @@ func harmonize(word string) string {
 				r = 'ö'
 			}
 			back = r == 'o'
+		case 'g': // between vowels it is ğ, which stands for the k of the bare word
+			if i > 1 && i+1 < len(word) && strings.IndexByte(vowels, word[i-1]) >= 0 &&
+				strings.IndexByte(vowels, word[i+1]) >= 0 {
+				r = 'ğ'
+			}
 		case 's':
 			if i >= 2 && i == len(word)-1 && strings.IndexByte(vowels, word[i-1]) >= 0 && word[i-2] == 'm' {
 				r = 'ş' // -miş
