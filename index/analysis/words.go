@@ -22,6 +22,9 @@ func (a *Analyzer) beyondASCII(text []byte, start int) int {
 	i := start
 	for i < len(text) && (text[i] >= utf8.RuneSelf || asciiWord[text[i]]) {
 		if c := text[i]; c < utf8.RuneSelf {
+			if i > start && len(a.buf) == 0 {
+				break // a word, or a name, of its own
+			}
 			if 'A' <= c && c <= 'Z' {
 				c += 'a' - 'A'
 			}
