@@ -58,6 +58,8 @@ type Analyzer struct {
 
 	parts [][2]int // of a name: from, to
 	humps []int
+
+	pieces []piece // of a compound
 }
 
 // Walk calls fn for each term of text, in order, positions beginning at from. It returns the position after the last
@@ -178,6 +180,9 @@ func (a *Analyzer) shortWord(text []byte, start int) int {
 	}
 	w := a.words.kept(lo, hi, n)
 	a.emit(Token{Term: w.term, Position: a.pos, Start: start, End: end, Word: w})
+	if n >= minCompound && a.Language == German && !a.Stem {
+		a.emitPieces(w.term, start, end)
+	}
 	a.pos++
 	return end
 }
@@ -211,6 +216,9 @@ func asciiLetters(x uint64) (lower uint64, n int, capitals uint64) {
 func (a *Analyzer) term(w []byte, start, end int) {
 	entry := a.words.stem(cut(w))
 	a.emit(Token{Term: entry.term, Position: a.pos, Start: start, End: end, Word: entry})
+	if len(w) >= minCompound && a.Language == German && !a.Stem {
+		a.emitPieces(cut(w), start, end)
+	}
 	a.pos++
 }
 

@@ -121,6 +121,9 @@ func (a *Analyzer) camel(text []byte, start, end int, kind Kind) {
 		a.lower(text[start:end])
 		a.buf = cut(a.buf)
 		a.token(start, end, kind)
+		if kind == KindWord && len(a.buf) >= minCompound && a.Language == German {
+			a.emitPieces(a.buf, start, end)
+		}
 		return
 	}
 	if kind == KindWord {
