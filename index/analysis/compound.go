@@ -4,12 +4,13 @@ package analysis
 
 import (
 	_ "embed"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
 )
 
-// germanFile is a word a line: 2,600 German nouns, folded, in the forms that occur in Debian's German manuals (manpages-de,
+// germanFile is a word a line: 2,500 German nouns, folded, in the forms that occur in Debian's German manuals (manpages-de,
 // debian-reference-de, debian-handbook) four times or more within sentences, with a capital four of five times. Those
 // that are compounds of others, and names, are left out.
 //
@@ -36,8 +37,12 @@ const (
 var fugues = [...]string{"", "s", "es", "n", "en", "er"}
 
 // compound appends the ends of the nouns that a German compound is made of, and of the sounds that join them; nothing if
-// it is not all nouns that germanFile has: Wurzel|verzeichnis, Software|entwicklung|s|werkzeug. It prefers long nouns at
-// the front. Half a compound is no evidence: in Vergangenheit there is a Heit, in Staubecken a Staub.
+// it is not all nouns that germanFile has: Wurzel|verzeichnis, Text|verarbeitung|s|programm. It prefers long nouns at
+// the front. Half a compound is no evidence: in Vergangenheit there is a Gang.
+//
+// In a German text that the list was not made of (gimp-help-de) it cuts one word of 13 that have 8 letters or more. All
+// of 150 of these that were looked at are cut rightly, and 149 of 150 that it cuts in a general list of 356,000 words
+// (wngerman). Nouns that are missing in the list cost hits, not precision.
 func compound(dst []piece, w []byte) []piece {
 	nouns := germanNouns()
 	if len(w) < minCompound || nouns[string(w)] {
@@ -76,14 +81,14 @@ func cutCompound(dst []piece, nouns map[string]bool, w []byte, from int) ([]piec
 	return dst, false
 }
 
-// pieces emits the nouns inside a German compound that was emitted, at its position, each at the compound's place.
+// emitPieces emits the nouns inside a German compound that was emitted, at its position, each at the compound's place.
 func (a *Analyzer) emitPieces(w []byte, start, end int) {
 	for _, c := range w {
 		if c >= utf8.RuneSelf || c < 'a' {
 			return
 		}
 	}
-	a.pieces = compound(a.pieces[:0], w)
+	a.pieces = compound(slices.Grow(a.pieces[:0], maxPieces), w)
 	for i, p := range a.pieces {
 		term := w[p.from:p.to]
 		known := false
