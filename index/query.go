@@ -67,7 +67,8 @@ func ParseQuery(text string) Query {
 		text = text[:maxQuery]
 	}
 	p := queryParser{
-		words: lexQuery(strings.ToValidUTF8(text, " ")), terms: map[string]bool{}, analyzer: analysis.Analyzer{Stem: true},
+		words: lexQuery(strings.ToValidUTF8(text, " ")), terms: map[string]bool{},
+		analyzer: analysis.Analyzer{Stem: true},
 	}
 	root := p.or(0)
 	return Query{root: root, terms: p.terms}

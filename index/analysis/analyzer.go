@@ -19,8 +19,8 @@ const MaxTerm = 64
 // of characters without spaces the pairs make the query and a single only what is in no pair.
 type Kind uint8
 
-// The kinds of tokens. Of several tokens at one position the one that spans most comes first, except that a pair follows
-// the single that it begins with.
+// The kinds of tokens. Of several tokens at one position the one that spans most comes first, except that a pair
+// follows the single that it begins with.
 const (
 	KindWord   Kind = iota // a word
 	KindWhole              // a name of several parts (pg_hba.conf, setDefault), at the position of its first part

@@ -20,7 +20,7 @@ func BenchmarkWalk(b *testing.B) {
 		text []byte
 	}{
 		{"readme", readme},
-		{"prose", []byte(strings.Repeat("The quick brown foxes were jumping over a lazy dog, and then it rained. ", 500))},
+		{"prose", []byte(strings.Repeat("The quick brown foxes were jumping over a lazy dog, then it rained. ", 500))},
 		{"french", []byte(strings.Repeat("Les paquets sont installés à l’aide d’une commande très générale. ", 500))},
 		{"russian", []byte(strings.Repeat("Установка пакетов выполняется следующей командой в каталоге. ", 400))},
 		{"chinese", []byte(strings.Repeat("如何安装软件包，然后删除它们。", 900))},

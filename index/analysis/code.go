@@ -16,8 +16,10 @@ var joins = [256]bool{'_': true, '.': true, '-': true, ':': true, '+': true}
 // pg_hba.conf, std::vector, utf-8, 3.11.2, the whole is emitted first and the words after it, as parts. lead is 1 if a
 // dot before start belongs to the whole, as in .NET.
 //
-// Words with hyphens alone (well-known) become no whole unless there is a digit in them or a hyphen before them
-// (--no-clean): the phrase of the parts finds them, and wholes of prose would be a tenth of the vocabulary.
+// Words with hyphens alone (well-known) become no whole unless there is a digit in them or a hyphen before them (--no-
+// clean): the phrase of the parts finds them. In index segments of Version 1's format, built of 16 MB of man pages with
+// a name in 100 bytes (the worst kind of text), wholes add .030 bytes a byte of text to .272; those of flags alone add
+// .016, of names with '_' .009, with '.' .004. Parts at capitals cost nothing that can be measured.
 func (a *Analyzer) name(text []byte, start, lead int) int {
 	parts := a.parts[:0]
 	whole := lead > 0 || start > 0 && text[start-1] == '-'
@@ -168,9 +170,9 @@ func equalFold(text, lower []byte) bool {
 	return true
 }
 
-// humps appends where a word is cut at its capitals: before a capital that follows a small letter or digit (set|Default)
-// and before the last of several capitals that a small letter follows (HTTP|Server). No part is a single letter, and
-// the s of a plural (PDFs) is none.
+// humps appends where a word is cut at its capitals: before a capital that follows a small letter or digit
+// (set|Default) and before the last of several capitals that a small letter follows (HTTP|Server). No part is a single
+// letter, and the s of a plural (PDFs) is none.
 func humps(dst []int, w []byte) []int {
 	if len(w) > maxCamel {
 		return dst

@@ -29,8 +29,8 @@ type glyph struct {
 	fold rune // unless glyphBreak, glyphNothing or glyphMany
 }
 
-// glyphPage is the glyphs of 256 neighboring code points. They follow from Unicode's tables; looking them up there takes
-// a microsecond for each character, so the pages that texts need are kept, for the life of the process.
+// glyphPage is the glyphs of 256 neighboring code points. They follow from Unicode's tables; looking them up there
+// takes a microsecond for each character, so the pages that texts need are kept, for the life of the process.
 type glyphPage struct {
 	glyphs [256]glyph
 	many   map[byte][]rune
@@ -188,12 +188,20 @@ func composed(before, mark rune) (rune, bool) {
 	return g.fold, g.kind == glyphWord || g.kind == glyphUnspaced
 }
 
-// folder folds words outside a walk.
-type folder struct{}
-
-// append appends the folded form of w.
-func (folder) append(dst, w []byte) []byte {
-	for _, r := range string(w) {
+// Fold appends a piece of a word as Walk folds it, for callers that have no whole word: the beginning that a prefix
+// query gives, or an ending. Signs of ASCII, which parts of names are joined by, stay; other characters that end words
+// are left out. It may be called concurrently.
+func Fold(dst, w []byte) []byte {
+	for len(w) > 0 {
+		r, n := utf8.DecodeRune(w)
+		w = w[n:]
+		if r < utf8.RuneSelf {
+			if 'A' <= r && r <= 'Z' {
+				r += 'a' - 'A'
+			}
+			dst = append(dst, byte(r))
+			continue
+		}
 		p := pageOf(r)
 		switch g := p.glyphs[r&0xff]; g.kind {
 		case glyphNothing, glyphBreak:

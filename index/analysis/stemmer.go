@@ -41,7 +41,6 @@ const stemsKept = 1 << 15
 // microsecond to make and 50 ns to find. The zero value is ready to use. One goroutine at a time may use it.
 type Stemmer struct {
 	kept [languageEnd]map[string]string
-	fold folder
 }
 
 // Stem appends the stem of a folded word to dst: the key under which a language's forms of one word meet. Two forms
@@ -61,7 +60,7 @@ func (s *Stemmer) Stem(dst []byte, lang Language, word []byte) []byte {
 		if s.kept[lang] == nil {
 			s.kept[lang] = map[string]string{}
 		}
-		stem = s.make(lang, word)
+		stem = makeStem(lang, word)
 		s.kept[lang][string(word)] = stem
 	}
 	return append(dst, stem...)
@@ -76,9 +75,9 @@ func (l Language) of(word []byte) Language {
 	return l
 }
 
-// make stems a word. Words are folded, but Snowball's rules expect accents: without them, "informacoes" has no ending
-// that they know. So the accents of endings are put back, and the stem is folded again.
-func (s *Stemmer) make(lang Language, word []byte) string {
+// makeStem stems a word. Words are folded, but Snowball's rules expect accents: without them, "informacoes" has no
+// ending that they know. So the accents of endings are put back, and the stem is folded again.
+func makeStem(lang Language, word []byte) string {
 	if !utf8.Valid(word) {
 		return string(word)
 	}
@@ -93,7 +92,7 @@ func (s *Stemmer) make(lang Language, word []byte) string {
 	}
 	for i := range len(stem) {
 		if stem[i] >= utf8.RuneSelf {
-			return string(s.fold.append(nil, []byte(stem)))
+			return string(Fold(nil, []byte(stem)))
 		}
 	}
 	return stem
