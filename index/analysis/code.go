@@ -16,8 +16,8 @@ var joins = [256]bool{'_': true, '.': true, '-': true, ':': true, '+': true}
 // pg_hba.conf, std::vector, utf-8, 3.11.2, the whole is emitted first and the words after it, as parts. lead is 1 if a
 // dot before start belongs to the whole, as in .NET.
 //
-// Words with hyphens alone (well-known) become no whole unless there is a digit in them or a hyphen before them (--no-
-// clean): the phrase of the parts finds them. In index segments of Version 1's format, built of 16 MB of man pages with
+// Words with hyphens alone (well-known) become no whole unless there is a digit in them or a hyphen before them
+// (--no-clean): the phrase of the parts finds them. In index segments of Version 1's format, built of 16 MB of man pages with
 // a name in 100 bytes (the worst kind of text), wholes add .030 bytes a byte of text to .272; those of flags alone add
 // .016, of names with '_' .009, with '.' .004. Parts at capitals, which are rare there, cost nothing.
 func (a *Analyzer) name(text []byte, start, lead int) int {
