@@ -17,9 +17,9 @@ var joins = [256]bool{'_': true, '.': true, '-': true, ':': true, '+': true}
 // dot before start belongs to the whole, as in .NET.
 //
 // Words with hyphens alone (well-known) become no whole unless there is a digit in them or a hyphen before them
-// (--no-clean): the phrase of the parts finds them. In index segments of Version 1's format, built of 16 MB of man pages with
-// a name in 100 bytes (the worst kind of text), wholes add .030 bytes a byte of text to .272; those of flags alone add
-// .016, of names with '_' .009, with '.' .004. Parts at capitals, which are rare there, cost nothing.
+// (--no-clean): the phrase of the parts finds them. In index segments of Version 1's format, built of 16 MB of man
+// pages with a name in 100 bytes (the worst kind of text), wholes add .030 bytes a byte of text to .272; those of flags
+// alone add .016, of names with '_' .009, with '.' .004. Parts at capitals, which are rare there, cost nothing.
 func (a *Analyzer) name(text []byte, start, lead int) int {
 	parts := a.parts[:0]
 	whole := lead > 0 || start > 0 && text[start-1] == '-'
