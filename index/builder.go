@@ -54,7 +54,7 @@ type storedEntry struct {
 // ErrClosed.
 func (x *Index) NewBuilder(in *storage.Ingestion) *Builder {
 	b := &Builder{
-		x: x, in: in,
+		x: x, in: in, analyzer: analysis.Analyzer{Stem: true},
 		deletes: map[uint32]*roaring.Bitmap{},
 		located: storage.NewSorter(storage.SorterOptions{
 			Dir: x.s.SortDir(), FS: x.o.FS, MemoryBytes: x.o.MemoryBytes / 4,
@@ -77,7 +77,7 @@ func (x *Index) NewBuilder(in *storage.Ingestion) *Builder {
 // begin begins an index segment. The analyzer's words refer to entries of the one before, so it begins anew too.
 func (b *Builder) begin() {
 	b.number++
-	b.analyzer = analysis.Analyzer{}
+	b.analyzer = analysis.Analyzer{Stem: true}
 	b.inv.reset(b.number)
 	b.docs, b.stored = nil, nil
 }

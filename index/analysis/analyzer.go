@@ -6,34 +6,60 @@ import (
 	"encoding/binary"
 	"math/bits"
 	"slices"
-	"unicode"
 	"unicode/utf8"
-
-	"github.com/clipperhouse/uax29/v2/words"
 )
 
 // Version names the terms that this package makes: an index made with another version must be rebuilt.
-const Version = "1"
+const Version = "2"
 
 // MaxTerm is the length of the longest term, in bytes; longer words are cut.
 const MaxTerm = 64
 
+// Kind says what a token is in its text. Queries need it: a name is one term or the phrase of its parts, and of a run
+// of characters without spaces the pairs make the query and a single only what is in no pair.
+type Kind uint8
+
+// The kinds of tokens. Of several tokens at one position the one that spans most comes first, except that a pair
+// follows the single that it begins with.
+const (
+	KindWord   Kind = iota // a word
+	KindWhole              // a name of several parts (pg_hba.conf, setDefault), at the position of its first part
+	KindPart               // a part of the name before it
+	KindSingle             // a character of a script without spaces, or of Hangul
+	KindPair               // such a character and the next, at the position of the first
+	KindPiece              // a word inside the compound word before it (German), at its position
+)
+
 // Token is one term of a text.
 type Token struct {
-	Term       []byte // folded and stemmed; valid until the function that got the Token returns
+	Term       []byte // folded; valid until the function that got the Token returns
 	Position   int    // in words
 	Start, End int    // bytes of the text: from (inclusive) and to (exclusive)
-	Single     bool   // a single character of a script without spaces; a pair that begins with it may follow
-	Word       *Word  // the Analyzer's cache entry, for the caller's Note; may be nil
+	Kind       Kind
+	Single     bool  // KindSingle
+	Word       *Word // the Analyzer's cache entry, for the caller's Note; may be nil
 }
 
-// Analyzer walks text. The zero value is ready to use. One goroutine at a time may use it.
+// Analyzer walks text. The zero value is ready to use; its fields may change between walks. One goroutine at a time may
+// use it.
 type Analyzer struct {
-	fold  folder
-	stems stemmer
-	buf   []byte
+	Language Language // of the text: compounds are cut in German only
+	Stem     bool     // terms are English stems and names have parts only, as in indexes of Version 1
+
+	words wordTable
+	buf   []byte // the word under construction
 	emit  func(Token)
 	pos   int
+
+	wordStart, wordEnd int // of buf, beyond ASCII
+
+	units           []byte // the last two characters without spaces: before, current
+	before, current unit
+
+	parts [][2]int // of a name: from, to
+	humps []int
+
+	pieces []piece // of a compound
 }
 
 // Walk calls fn for each term of text, in order, positions beginning at from. It returns the position after the last
@@ -41,6 +67,7 @@ type Analyzer struct {
 func (a *Analyzer) Walk(text []byte, from int, fn func(Token)) int {
 	a.emit, a.pos = fn, from
 	a.buf = slices.Grow(a.buf[:0], 2*MaxTerm)
+	a.words.setStem(a.Stem)
 	for i := 0; i < len(text); {
 		c := text[i]
 		switch {
@@ -52,12 +79,29 @@ func (a *Analyzer) Walk(text []byte, from int, fn func(Token)) int {
 			} else {
 				i = a.word(text, i)
 			}
+		case c == '.' && !a.Stem && leads(text, i):
+			i = a.name(text, i+1, 1)
 		default:
 			i++
 		}
 	}
 	a.emit = nil
 	return a.pos
+}
+
+// leads reports whether the dot at i begins a name: .NET, .bashrc.
+func leads(text []byte, i int) bool {
+	if i+1 == len(text) || text[i+1]|0x20 < 'a' || text[i+1]|0x20 > 'z' {
+		return false
+	}
+	if i == 0 {
+		return true
+	}
+	switch text[i-1] {
+	case ' ', '\n', '\t', '(', '[', '"', '\'', '`', '/', '=':
+		return true
+	}
+	return false
 }
 
 // asciiWord marks letters and digits. '_' separates words, so that identifiers are found by their parts.
@@ -69,17 +113,17 @@ var asciiWord = func() (t [256]bool) {
 	return t
 }()
 
-// word emits a run of ASCII letters and digits, with the signs that end names like C++ and C#, and returns its end. A
-// run that continues beyond ASCII is left to UAX #29.
+// word emits the word, or the name, that begins with ASCII letters and digits, and returns its end.
 func (a *Analyzer) word(text []byte, start int) int {
+	if !a.Stem {
+		return a.name(text, start, 0)
+	}
 	i := start
 	for i < len(text) && asciiWord[text[i]] {
 		i++
 	}
-	if i < len(text) && text[i] >= utf8.RuneSelf {
-		if r, _ := utf8.DecodeRune(text[i:]); unicode.IsLetter(r) || unicode.IsMark(r) {
-			return a.beyondASCII(text, start)
-		}
+	if i < len(text) && text[i] >= utf8.RuneSelf && !breaksAt(text, i) {
+		return a.beyondASCII(text, start)
 	}
 	end := i
 	if end-start <= 2 {
@@ -90,40 +134,56 @@ func (a *Analyzer) word(text []byte, start int) int {
 			end = i // "a+b" is not a name
 		}
 	}
-	a.buf = append(a.buf[:0], text[start:end]...)
-	for i, c := range a.buf {
-		if 'A' <= c && c <= 'Z' {
-			a.buf[i] = c + 'a' - 'A'
-		}
-	}
+	a.lower(text[start:end])
 	a.term(a.buf, start, end)
 	return end
 }
 
-// shortWord is word for most words: those of less than 16 bytes, all ASCII. For others it emits nothing and returns 0.
+// breaksAt reports whether the character at i, beyond ASCII, ends the word before it.
+func breaksAt(text []byte, i int) bool {
+	r, _ := utf8.DecodeRune(text[i:])
+	return r == utf8.RuneError || pageOf(r).glyphs[r&0xff].kind == glyphBreak
+}
+
+// shortWord is word for most words: those of less than 16 bytes, all ASCII, that are no names. For others it emits
+// nothing and returns 0.
 //
 // It searches for the end in eight bytes at once, because a branch per byte costs one misprediction per word. It keeps
-// the word in registers up to the stemmer: after eight writes of one byte, a processor cannot read them as eight bytes
+// the word in registers up to the cache: after eight writes of one byte, a processor cannot read them as eight bytes
 // until all have reached its cache. Finding a word and its cache entry takes half the time that it took with copying.
 // By perf, walking over texts fell from 14.2% to 10.4% of a crawl with index, which is less than the noise of whole
 // crawls.
 func (a *Analyzer) shortWord(text []byte, start int) int {
-	lo, n := asciiLetters(eight(text, start))
+	lo, n, capitals := asciiLetters(eight(text, start))
+	capitals &^= 0xff // the first letter may be one
 	hi := uint64(0)
 	if n == 8 {
-		hi, n = asciiLetters(eight(text, start+8))
+		var more uint64
+		hi, n, more = asciiLetters(eight(text, start+8))
 		if n == 8 {
 			return 0
 		}
 		n += 8
+		capitals |= more
 	}
 	end := start + n
+	if capitals != 0 && !a.Stem {
+		return 0
+	}
 	if end < len(text) {
-		if c := text[end]; c >= utf8.RuneSelf || n <= 2 && (c == '+' || c == '#') {
+		switch c := text[end]; {
+		case c >= utf8.RuneSelf, n <= 2 && (c == '+' || c == '#'):
+			return 0
+		case joins[c] && !a.Stem && (joined(text, end) > 0 || c == '+'):
 			return 0
 		}
 	}
-	a.emitWord(a.stems.kept(lo, hi, n), start, end)
+	w := a.words.kept(lo, hi, n)
+	a.emit(Token{Term: w.term, Position: a.pos, Start: start, End: end, Word: w})
+	if n >= minCompound && a.Language == German && !a.Stem {
+		a.emitPieces(w.term, start, end)
+	}
+	a.pos++
 	return end
 }
 
@@ -138,102 +198,38 @@ func eight(text []byte, i int) (x uint64) {
 	return x
 }
 
-// asciiLetters returns the ASCII letters, in lower case, and digits that x begins with, zeros after them, and their
-// number.
-func asciiLetters(x uint64) (uint64, int) {
+// asciiLetters returns the ASCII letters, in lower case, and digits that x begins with, zeros after them, their number,
+// and a bit for each of them that is a capital.
+func asciiLetters(x uint64) (lower uint64, n int, capitals uint64) {
 	const each, high = 0x0101010101010101, 0x8080808080808080
 	c := x &^ high // so that no sum carries into the next byte; the high bits of the sums are the comparisons
 	l := c | 0x20*each
 	letter := (l + (0x80-'a')*each) &^ (l + (0x80-'z'-1)*each)
 	digit := (c + (0x80-'0')*each) &^ (c + (0x80-'9'-1)*each)
 	other := ^(letter|digit)&high | x&high
-	n := bits.TrailingZeros64(other) / 8 // 8 if there is none
-	return (c | letter&high>>2) & (1<<(8*n) - 1), n
+	n = bits.TrailingZeros64(other) / 8 // 8 if there is none
+	word := uint64(1)<<(8*n) - 1
+	return (c | letter&high>>2) & word, n, letter &^ (x << 2) & high & word
 }
 
 // term emits one folded word.
 func (a *Analyzer) term(w []byte, start, end int) {
-	if len(w) > MaxTerm {
-		w = cut(w)
+	entry := a.words.stem(cut(w))
+	a.emit(Token{Term: entry.term, Position: a.pos, Start: start, End: end, Word: entry})
+	if len(w) >= minCompound && a.Language == German && !a.Stem {
+		a.emitPieces(cut(w), start, end)
 	}
-	a.emitWord(a.stems.stem(w), start, end)
-}
-
-func (a *Analyzer) emitWord(w *Word, start, end int) {
-	a.emit(Token{Term: w.term, Position: a.pos, Start: start, End: end, Word: w})
 	a.pos++
 }
 
+// cut returns what of a word is a term.
 func cut(w []byte) []byte {
+	if len(w) <= MaxTerm {
+		return w
+	}
 	n := MaxTerm
 	for n > 0 && w[n]&0xc0 == 0x80 {
 		n--
 	}
 	return w[:n]
-}
-
-// beyondASCII emits the words up to the next ASCII byte that is not a letter or digit, and returns where that is.
-func (a *Analyzer) beyondASCII(text []byte, start int) int {
-	end := start
-	for end < len(text) && (text[end] >= utf8.RuneSelf || asciiWord[text[end]]) {
-		end++
-	}
-	it := words.FromBytes(text[start:end])
-	run := -1 // start of a run of characters written without spaces
-	for it.Next() {
-		w := it.Value()
-		at := start + it.Start()
-		r, _ := utf8.DecodeRune(w)
-		if unspaced(r) {
-			if run < 0 {
-				run = at
-			}
-			continue
-		}
-		if run >= 0 {
-			a.pairs(text, run, at)
-			run = -1
-		}
-		if unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) {
-			a.buf = a.fold.append(a.buf[:0], w)
-			if len(a.buf) > 0 {
-				a.term(a.buf, at, at+len(w))
-			}
-		}
-	}
-	if run >= 0 {
-		a.pairs(text, run, end)
-	}
-	return end
-}
-
-// unspaced reports whether a character belongs to a script written without spaces, or to Hangul, whose words include
-// their particles.
-func unspaced(r rune) bool {
-	if r < 0x0e00 {
-		return false
-	}
-	return r == 'ー' || unicode.In(r,
-		unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul,
-		unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
-}
-
-// pairs emits each character alone and each pair of neighbors.
-func (a *Analyzer) pairs(text []byte, start, end int) {
-	for i := start; i < end; {
-		r, n := utf8.DecodeRune(text[i:end])
-		if !unspaced(r) && !unicode.IsMark(r) {
-			i += n // punctuation that UAX #29 left inside
-			continue
-		}
-		next := i + n
-		a.buf = a.fold.append(a.buf[:0], text[i:next])
-		a.emit(Token{Term: a.buf, Position: a.pos, Start: i, End: next, Single: true})
-		if r2, n2 := utf8.DecodeRune(text[next:end]); n2 > 0 && unspaced(r2) {
-			a.buf = a.fold.append(a.buf[:0], text[i:next+n2])
-			a.emit(Token{Term: a.buf, Position: a.pos, Start: i, End: next + n2})
-		}
-		a.pos++
-		i = next
-	}
 }

@@ -14,7 +14,7 @@ import (
 
 // TestStemTable: words come out with their own stems and notes, however many there are, of every length.
 func TestStemTable(t *testing.T) {
-	var s stemmer
+	s := wordTable{stems: true}
 	word := func(w string) *Word { return s.stem(append(make([]byte, 0, 64), w...)) }
 	for n := 1; n <= 40; n++ {
 		w := strings.Repeat("walking", 6)[:n]
@@ -52,7 +52,7 @@ func TestWordsOfASCII(t *testing.T) {
 			w := []byte(strings.ToLower(text[at[0]:at[1]]))
 			want = append(want, token{string(stemOf(w[:min(len(w), MaxTerm)])), len(want), at[0], at[1]})
 		}
-		var a Analyzer
+		a := Analyzer{Stem: true}
 		for range 2 { // the second time from the cache
 			got = got[:0]
 			end := a.Walk([]byte(text), 0, func(t Token) {

@@ -16,13 +16,14 @@ const stemCacheMax = 1 << 16
 // stemKeepMax is the length of the longest cached word, in bytes: two machine words. One percent of words are longer.
 const stemKeepMax = 16
 
-// stemmer reduces English words to their stems (Porter's second algorithm, snowballstem.org). It caches every word,
-// also one that is its own stem, so that a caller who attaches a Note to a word needs one lookup, not two.
+// wordTable caches the words that an Analyzer meets, so that a caller who attaches a Note to a word needs one lookup,
+// not two. It holds their terms: the words themselves or, for indexes of Version 1, their English stems.
 //
-// The cache is an open-addressed table with the word itself in the slot. With a map of strings the lookup took a third
+// It is an open-addressed table with the word itself in the slot. With a map of strings the lookup took a third
 // of all indexing time, 42 µs a page instead of 13 on an earlier host: at a thousand words a page, its three memory
 // accesses (group, string and value) all miss the processor's cache.
-type stemmer struct {
+type wordTable struct {
+	stems bool       // a term is an English stem
 	slots []stemSlot // a power of two, at most half full
 	used  int
 	other Word
@@ -42,16 +43,16 @@ type Word struct {
 }
 
 // stem returns the entry of a lower-case word, valid until the next call.
-func (s *stemmer) stem(w []byte) *Word {
+func (s *wordTable) stem(w []byte) *Word {
 	if len(w) > stemKeepMax {
-		s.other = Word{term: stemOf(w)}
+		s.other = Word{term: s.term(w)}
 		return &s.other
 	}
 	return s.kept(eight(w, 0), eight(w, 8), len(w))
 }
 
 // kept is stem for a word of n bytes in the form of a slot.
-func (s *stemmer) kept(lo, hi uint64, n int) *Word {
+func (s *wordTable) kept(lo, hi uint64, n int) *Word {
 	if 2*s.used >= len(s.slots) {
 		s.grow()
 	}
@@ -59,14 +60,14 @@ func (s *stemmer) kept(lo, hi uint64, n int) *Word {
 	if slot.word == nil {
 		w := make([]byte, 0, stemKeepMax)
 		w = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(w, lo), hi)
-		*slot = stemSlot{lo, hi, &Word{term: stemOf(w[:n])}}
+		*slot = stemSlot{lo, hi, &Word{term: s.term(w[:n])}}
 		s.used++
 	}
 	return slot.word
 }
 
 // find returns the slot of a word, a free one if the word is not cached.
-func (s *stemmer) find(lo, hi uint64) *stemSlot {
+func (s *wordTable) find(lo, hi uint64) *stemSlot {
 	h := (lo ^ hi*0x9e3779b97f4a7c15) * 0xc2b2ae3d27d4eb4f
 	mask := uint64(len(s.slots) - 1)
 	for i := h >> 40; ; i++ {
@@ -78,7 +79,7 @@ func (s *stemmer) find(lo, hi uint64) *stemSlot {
 }
 
 // grow doubles the table, or empties it if it has its full size.
-func (s *stemmer) grow() {
+func (s *wordTable) grow() {
 	old := s.slots
 	s.slots = make([]stemSlot, min(max(2*len(old), 1<<10), 2*stemCacheMax))
 	if len(old) == len(s.slots) {
@@ -90,6 +91,20 @@ func (s *stemmer) grow() {
 			*s.find(slot.lo, slot.hi) = slot
 		}
 	}
+}
+
+// setStem chooses what terms are. A change empties the table.
+func (s *wordTable) setStem(stems bool) {
+	if stems != s.stems {
+		*s = wordTable{stems: stems}
+	}
+}
+
+func (s *wordTable) term(w []byte) []byte {
+	if s.stems {
+		return stemOf(w)
+	}
+	return w
 }
 
 // stemOf returns the stem of a word, or the word itself.
@@ -109,32 +124,4 @@ func letters(w []byte) bool {
 		}
 	}
 	return true
-}
-
-// Language is a language whose words are stemmed. Numbers are on disk.
-type Language uint8
-
-// The languages.
-const (
-	Unknown Language = iota // no stemming
-	English
-)
-
-// LanguageOf returns the language of a code like "en" or "en-GB", Unknown for others.
-func LanguageOf(code string) Language {
-	if code == "en" || len(code) > 2 && code[:3] == "en-" {
-		return English
-	}
-	return Unknown
-}
-
-// Stemmer reduces words to their stems. The zero value is ready to use. One goroutine at a time may use it.
-type Stemmer struct{}
-
-// Stem appends the stem of a folded word of a language to dst.
-func (*Stemmer) Stem(dst []byte, lang Language, word []byte) []byte {
-	if lang != English {
-		return append(dst, word...)
-	}
-	return append(dst, stemOf(word)...)
 }
