@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/seine-crawler/seine/index/analysis"
 	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
@@ -96,6 +97,14 @@ func (d *Document) Check() error {
 		return refuse("its date is in the year %d, not in 0 to 9999", y)
 	}
 	return nil
+}
+
+// language is that of the words' forms: English if none is stated.
+func (d *Document) language() analysis.Language {
+	if d.Language == "" {
+		return analysis.English
+	}
+	return analysis.LanguageOf(d.Language)
 }
 
 // boost returns the factor to keep, 0 for none.

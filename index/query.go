@@ -82,6 +82,6 @@ func (q *Query) mark(n *node) {
 		}
 	}
 	if n.kind == nodeTerm {
-		q.terms[indexed(n.term)] = true
+		q.terms[n.term] = true
 	}
 }

@@ -4,6 +4,7 @@ package index
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -15,12 +16,13 @@ import (
 // expander puts the terms of an index in place of the words of a query. It spends from the search's budget; when that
 // is over, it expands no more.
 type expander struct {
-	st   *state
-	work *budget
+	st      *state
+	work    *budget
+	stemmer analysis.Stemmer
 }
 
-// expand returns a tree with the terms of this index in place of words: stems, and the forms that a prefix or a fuzzy
-// word stands for. It changes nothing of n.
+// expand returns a tree with the terms of this index in place of words: the forms of a word, and those that a prefix or a
+// fuzzy word stands for. It changes nothing of n.
 func (s *expander) expand(n *node) (*node, error) {
 	if n == nil {
 		return nil, nil
@@ -39,8 +41,7 @@ func (s *expander) expand(n *node) (*node, error) {
 	var err error
 	switch n.kind {
 	case nodeTerm:
-		out.term = indexed(n.term)
-		return &out, nil
+		return s.word(&out)
 	case nodePrefix:
 		forms, err = s.forms(n.term, func(term string) (int, bool) { return 0, true })
 	case nodeFuzzy:
@@ -66,14 +67,40 @@ func (s *expander) expand(n *node) (*node, error) {
 // otherForm is the weight of a word that differs from the one typed.
 const otherForm = 0.7
 
-// indexed returns the term under which documents have a word.
-func indexed(word string) (term string) {
-	term = word
-	if strings.IndexFunc(word, func(r rune) bool { return r >= utf8.RuneSelf }) < 0 {
-		var a analysis.Analyzer
-		a.Walk([]byte(word), 0, func(t analysis.Token) { term = string(t.Term) })
+// word returns a word with its other forms in the languages of the index; a word without any as it is.
+func (s *expander) word(n *node) (*node, error) {
+	found := map[string]bool{}
+	var list []string
+	var stem []byte
+	for _, lang := range s.st.languages() {
+		stem = s.stemmer.Stem(stem[:0], lang, []byte(n.term))
+		list = append(list[:0], string(stem)) // no row names the stem itself
+		for _, seg := range s.st.segments {
+			if !s.work.spend(readUnits) {
+				break
+			}
+			var err error
+			if list, err = seg.forms(s.st.snap, lang, stem, list); err != nil {
+				return nil, err
+			}
+		}
+		for _, f := range list {
+			if f != n.term && analysis.Related(lang, n.term, f) {
+				found[f] = true
+			}
+		}
 	}
-	return term
+	if len(found) == 0 {
+		return n, nil
+	}
+	others := slices.Sorted(maps.Keys(found))
+	out := *n
+	out.kind = nodeAny
+	out.children = []*node{{kind: nodeTerm, term: n.term, fields: n.fields, weight: 1}}
+	for _, f := range others[:min(len(others), maxForms-1)] {
+		out.children = append(out.children, &node{kind: nodeTerm, term: f, fields: n.fields, weight: otherForm})
+	}
+	return &out, nil
 }
 
 // form is a word of the vocabulary and how far it is from the one typed.

@@ -396,14 +396,15 @@ type token struct {
 // tokens returns the terms of a text. In scripts without spaces the analyzer emits each character and each pair. A pair
 // replaces its first character, its second one is left out, and only a character that is in no pair stays.
 func (p *queryParser) tokens(x *lexeme) (out []token) {
-	text := []byte(x.text)
-	p.analyzer.Walk(text, 0, func(t analysis.Token) {
+	p.analyzer.Walk([]byte(x.text), 0, func(t analysis.Token) {
 		var last *token
 		if len(out) > 0 {
 			last = &out[len(out)-1]
 		}
 		switch {
-		case last != nil && t.Position == last.position && last.pair:
+		case !listed(&t):
+		case last != nil && t.Position == last.position && !last.pair: // a part of setDefault, which is a term
+		case last != nil && t.Position == last.position:
 			before := last.term
 			last.term, last.end = string(t.Term), t.End
 			if last.joined {
@@ -415,7 +416,7 @@ func (p *queryParser) tokens(x *lexeme) (out []token) {
 			// The second character of a pair: the pair that it begins, if any, joins that one.
 			out = append(out, token{term: string(t.Term), position: t.Position, end: t.End, pair: true, joined: true})
 		default:
-			w := surface(text, &t)
+			w := string(t.Term)
 			out = append(out, token{term: w, position: t.Position, end: t.End, label: w, pair: t.Single})
 		}
 	})
@@ -425,17 +426,6 @@ func (p *queryParser) tokens(x *lexeme) (out []token) {
 		p.fail(x.at, strconv.Quote(x.text)+" holds no word")
 	}
 	return out
-}
-
-// surface returns a term as the text has it, folded but not stemmed.
-func surface(text []byte, t *analysis.Token) string {
-	w := text[t.Start:t.End]
-	for _, c := range w {
-		if c >= 0x80 {
-			return string(t.Term)
-		}
-	}
-	return string(bytes.ToLower(w[:min(len(w), analysis.MaxTerm)]))
 }
 
 // value makes the clause of a filter. In a query for people, a value that makes no sense is words, but a host that can

@@ -82,7 +82,7 @@ func (x *Index) Search(ctx context.Context, text string, o SearchOptions) (_ Res
 
 // search runs the query of r.
 func (r *Result) search(st *state, o SearchOptions, work *budget) error {
-	root, err := (&expander{st, work}).expand(r.Query.root)
+	root, err := (&expander{st: st, work: work}).expand(r.Query.root)
 	if err != nil || root == nil {
 		return err
 	}

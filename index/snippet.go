@@ -89,7 +89,7 @@ func plain(text string) string {
 func (x *Index) Snippet(q Query, text string) Snippet {
 	text = cutText(text, snippetText)
 	var places []place
-	a := analysis.Analyzer{Stem: true}
+	var a analysis.Analyzer
 	a.Walk([]byte(text), 0, func(t analysis.Token) {
 		if q.terms[string(t.Term)] {
 			places = append(places, place{t.Start, t.End, string(t.Term)})

@@ -8,11 +8,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/bits"
 	"sync"
 	"sync/atomic"
 
 	"github.com/RoaringBitmap/roaring/v2"
 
+	"github.com/seine-crawler/seine/index/analysis"
 	"github.com/seine-crawler/seine/storage"
 )
 
@@ -191,6 +193,22 @@ func (seg *segment) live() collection {
 		}
 	}
 	return c
+}
+
+// languages returns the languages of the documents, for the forms of words.
+func (st *state) languages() []analysis.Language {
+	var seen uint64
+	for _, seg := range st.segments {
+		for code := range seg.info.Languages {
+			d := Document{Language: code}
+			seen |= 1 << (d.language() & 63)
+		}
+	}
+	var list []analysis.Language
+	for seen &^= 1; seen != 0; seen &= seen - 1 {
+		list = append(list, analysis.Language(bits.TrailingZeros64(seen)))
+	}
+	return list
 }
 
 func (seg *segment) alive(doc uint32) bool { return seg.deleted == nil || !seg.deleted.Contains(doc) }
