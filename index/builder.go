@@ -5,6 +5,7 @@ package index
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/RoaringBitmap/roaring/v2"
 
@@ -39,9 +40,10 @@ type Builder struct {
 	inv    inverter
 	docs   []docEntry
 	stored []storedEntry // by document
-	field  int           // that is inverted
 	doc    uint32        // number of the current document
 	spoken uint64        // bit of the document's language
+
+	names map[string]string // languages and types of the documents: one memory for equal ones
 }
 
 type storedEntry struct {
@@ -79,7 +81,7 @@ func (b *Builder) begin() {
 	b.number++
 	b.analyzer = analysis.Analyzer{}
 	b.inv.reset(b.number)
-	b.docs, b.stored = nil, nil
+	b.docs, b.stored, b.names = nil, nil, map[string]string{}
 }
 
 // Abort releases what the Builder holds; what it added to the ingestion must then not be committed. After Finish, or a
@@ -167,6 +169,7 @@ func (b *Builder) Add(d *Document) error {
 	}
 	b.body(d, &words)
 	e := docEntry{key: d.Key, stamp: d.Stamp, boost: d.boost(), columns: columnsOf(d)}
+	e.columns.language, e.columns.kind = b.name(d.Language), b.name(d.Type)
 	for f, n := range words {
 		e.norms[f] = normOf(n)
 		b.report.Words += uint64(n)
@@ -179,6 +182,19 @@ func (b *Builder) Add(d *Document) error {
 		return b.write()
 	}
 	return nil
+}
+
+// name returns a copy of a text that equal ones share: the text itself may be part of a page.
+func (b *Builder) name(text string) string {
+	if text == "" {
+		return ""
+	}
+	if n, ok := b.names[text]; ok {
+		return n
+	}
+	n := strings.Clone(text)
+	b.names[n] = n
+	return n
 }
 
 // body inverts the text: the main content and what is around it are two fields.
