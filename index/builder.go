@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strings"
 	"unicode"
 
 	"github.com/RoaringBitmap/roaring/v2"
@@ -41,9 +42,10 @@ type Builder struct {
 	inv    inverter
 	docs   []docEntry
 	stored []storedEntry // by document
-	field  int           // that is inverted
 	doc    uint32        // number of the current document
 	spoken uint64        // bit of the document's language
+
+	names map[string]string // languages and types of the documents: one memory for equal ones
 }
 
 type storedEntry struct {
@@ -81,7 +83,7 @@ func (b *Builder) begin() {
 	b.number++
 	b.analyzer = analysis.Analyzer{}
 	b.inv.reset(b.number)
-	b.docs, b.stored = nil, nil
+	b.docs, b.stored, b.names = nil, nil, map[string]string{}
 }
 
 // Abort releases what the Builder holds; what it added to the ingestion must then not be committed. After Finish, or a
@@ -170,6 +172,7 @@ func (b *Builder) Add(d *Document) error {
 	}
 	b.body(d, &words)
 	e := docEntry{key: d.Key, stamp: d.Stamp, boost: d.boost(), columns: columnsOf(d)}
+	e.columns.language, e.columns.kind = b.name(d.Language), b.name(d.Type)
 	for f, n := range words {
 		e.norms[f] = normOf(n)
 		b.report.Words += uint64(n)
@@ -182,6 +185,19 @@ func (b *Builder) Add(d *Document) error {
 		return b.write()
 	}
 	return nil
+}
+
+// name returns a copy of a text that equal ones share: the text itself may be part of a page.
+func (b *Builder) name(text string) string {
+	if text == "" {
+		return ""
+	}
+	if n, ok := b.names[text]; ok {
+		return n
+	}
+	n := strings.Clone(text)
+	b.names[n] = n
+	return n
 }
 
 // body inverts the text: the main content and what is around it are two fields.

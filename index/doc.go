@@ -5,8 +5,8 @@
 // # What it is
 //
 // Immutable index segments, each a set of key ranges written by one ingestion; a directory that says where each URL is
-// indexed; and a searcher that ranks by BM25F over title, headings, anchors, URL and body. A word of the body outside of
-// the main content counts half.
+// indexed; and a searcher that ranks by BM25F over title, headings, anchors, URL and body. A word of the body outside
+// of the main content counts half.
 //
 // # Picture
 //

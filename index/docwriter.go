@@ -58,9 +58,7 @@ func (w *docWriter) add(d *docEntry) error {
 	for f, c := range d.norms {
 		w.info.Totals[f] += uint64(normLength[c])
 	}
-	if d.columns.language != "" {
-		w.info.Languages[d.columns.language]++
-	}
+	w.info.Languages[d.columns.language]++
 	w.info.Docs++
 	return nil
 }

@@ -225,8 +225,8 @@ func TestReclaim(t *testing.T) {
 	}
 }
 
-// TestImpacts: no posting has a larger impact than its block's bound says, with the average lengths of its index segment
-// and, by impactFactor, with those of the whole index; also after a merge.
+// TestImpacts: no posting has a larger impact than its block's bound says, with the average lengths of its index
+// segment and, by impactFactor, with those of the whole index; also after a merge.
 func TestImpacts(t *testing.T) {
 	s := memoryStore(t)
 	defer s.Close()
@@ -286,7 +286,7 @@ func checkImpacts(t *testing.T, s *storage.Store, st *state) {
 					most = max(most, exact.of(&one, &codes))
 				}
 				if most > bound {
-					t.Fatalf("%q, block %d of index segment %d: impact %v above %v", term, block, seg.number, most, bound)
+					t.Fatalf("%q, block %d of segment %d: impact %v above %v", term, block, seg.number, most, bound)
 				}
 				if len(st.segments) == 1 && most < 900 && bound > most*1.1 {
 					t.Errorf("%q, block %d: bound %v is far above %v", term, block, bound, most)

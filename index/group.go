@@ -147,23 +147,24 @@ func unpack(dst []uint32, b []byte, width uint) {
 		clear(dst)
 		return
 	case width <= 8:
+		w := width & 15 // the compiler then knows that shifts are below 64
 		for ; i+8 <= len(dst) && len(b) >= 8; i += 8 {
 			x, d := binary.LittleEndian.Uint64(b), dst[i:i+8:i+8]
-			for j := range d {
-				d[j] = uint32(x & mask)
-				x >>= width
-			}
+			d[0], d[1], d[2] = uint32(x&mask), uint32(x>>w&mask), uint32(x>>(2*w&63)&mask)
+			d[3], d[4], d[5] = uint32(x>>(3*w&63)&mask), uint32(x>>(4*w&63)&mask), uint32(x>>(5*w&63)&mask)
+			d[6], d[7] = uint32(x>>(6*w&63)&mask), uint32(x>>(7*w&63)&mask)
 			b = b[width:]
 		}
 	case width <= 15:
+		w := width & 15
 		for ; i+8 <= len(dst) && len(b) >= 16; i += 8 {
 			d := dst[i : i+8 : i+8]
 			x := binary.LittleEndian.Uint64(b)
-			d[0], d[1], d[2], d[3] = uint32(x&mask), uint32(x>>width&mask), uint32(x>>(2*width)&mask),
-				uint32(x>>(3*width)&mask)
-			x = binary.LittleEndian.Uint64(b[width/2:]) >> (4 * width & 7)
-			d[4], d[5], d[6], d[7] = uint32(x&mask), uint32(x>>width&mask), uint32(x>>(2*width)&mask),
-				uint32(x>>(3*width)&mask)
+			d[0], d[1] = uint32(x&mask), uint32(x>>w&mask)
+			d[2], d[3] = uint32(x>>(2*w&63)&mask), uint32(x>>(3*w&63)&mask)
+			x = binary.LittleEndian.Uint64(b[w/2:]) >> (4 * w & 7)
+			d[4], d[5] = uint32(x&mask), uint32(x>>w&mask)
+			d[6], d[7] = uint32(x>>(2*w&63)&mask), uint32(x>>(3*w&63)&mask)
 			b = b[width:]
 		}
 	case width <= 28:
@@ -172,7 +173,7 @@ func unpack(dst []uint32, b []byte, width uint) {
 			for j := range 4 {
 				at := 2 * width * uint(j)
 				x := binary.LittleEndian.Uint64(b[at/8:]) >> (at & 7)
-				d[2*j], d[2*j+1] = uint32(x&mask), uint32(x>>width&mask)
+				d[2*j], d[2*j+1] = uint32(x&mask), uint32(x>>(width&63)&mask)
 			}
 			b = b[width:]
 		}

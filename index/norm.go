@@ -54,12 +54,14 @@ func normOf(words int) uint8 {
 
 // Impacts. The impact of a posting is what a score saturates: the sum over the fields of weight × frequency / (1 - b +
 // b × length / reference), where the references are the average lengths when the index segment was written. A code is
-// the logarithm of the largest impact of a block, in steps of 1/16 of a doubling, rounded up: impactOne is an impact of 1.
+// the logarithm of the largest impact of a block, in steps of 1/16 of a doubling, rounded up: impactOne is an impact
+// of 1.
 const (
 	impactSteps = 16
 	impactOne   = 96
 	impactMost  = 255 // code of all impacts above
-	// impactNone is above all impacts, since frequencies have a bound, and finite, so that a score can be computed of it.
+	// impactNone is above all impacts, since frequencies have a bound, and finite, so that a score can be computed
+	// of it.
 	impactNone = 1e12
 )
 

@@ -98,10 +98,10 @@ func (d *disjunction) window(lo, hi uint32, need points) {
 			least = i + 1
 		}
 	}
-	switch len(d.order) - least {
-	case 0:
-	case 1:
-		it := d.order[least].it
+	switch walked := d.order[least:]; {
+	case len(walked) == 0:
+	case len(walked) == 1 && !inForms(walked[0].it):
+		it := walked[0].it
 		for doc := it.seek(lo); doc <= hi; doc = it.seek(doc + 1) {
 			if it.matches() {
 				d.complete(doc, it.score(), least)
@@ -109,13 +109,19 @@ func (d *disjunction) window(lo, hi uint32, need points) {
 		}
 	default:
 		d.sums.begin(lo, hi)
-		for _, b := range d.order[least:] {
+		for _, b := range walked {
 			b.it.fill(&d.sums)
 		}
 		for doc := d.sums.next(lo); doc != end; doc = d.sums.next(doc + 1) {
 			d.complete(doc, d.sums.score[doc-lo], least)
 		}
 	}
+}
+
+// inForms reports whether an iterator has forms, which it adds up faster one after the other than document by document.
+func inForms(it iterator) bool {
+	_, ok := it.(*anyIter)
+	return ok
 }
 
 // complete adds what the least parts give to a document, the largest first, and offers it; it stops when the rest
