@@ -23,7 +23,8 @@ import (
 // Any text is a query: what makes no sense as an operator is a word. The zero Query finds nothing.
 type Query struct {
 	root  *node
-	terms map[string]bool // what snippets mark
+	terms map[string]bool    // what snippets mark
+	idf   map[string]float64 // of its terms, for snippets; nil: not known
 }
 
 // node is a part of a query.

@@ -65,7 +65,7 @@ func (x *Index) Search(ctx context.Context, text string, o SearchOptions) (_ Res
 	if err := s.run(out.Query.root); err != nil {
 		return out, err
 	}
-	out.Total, out.Partial = s.total, s.partial
+	out.Total, out.Partial, out.Query.idf = s.total, s.partial, s.idf
 	out.Hits, err = s.top.page(st.snap, o.Offset)
 	return out, err
 }
@@ -78,12 +78,17 @@ type search struct {
 	top      topK
 	total    int
 	partial  bool
+	idf      map[string]float64 // of the query's terms
 }
 
 func (s *search) run(root *node) error {
 	scorers := map[string]scorer{}
 	if err := s.scorers(root, scorers); err != nil {
 		return err
+	}
+	s.idf = make(map[string]float64, len(scorers))
+	for term, sc := range scorers {
+		s.idf[term] = sc.idf
 	}
 	for _, seg := range s.st.segments {
 		if err := s.segment(seg, root, scorers); err != nil {

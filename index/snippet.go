@@ -3,12 +3,13 @@
 package index
 
 import (
+	"cmp"
 	"html"
+	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
-	"github.com/seine-crawler/seine/index/analysis"
+	"github.com/seine-crawler/seine/storage"
 )
 
 // Snippet is a piece of a document's text with the places that match a query.
@@ -16,7 +17,7 @@ import (
 // Text is raw: it holds what the page says, markup and control characters included. HTML is for web pages, Mark for
 // terminals and other plain text; who uses Text and Matches escapes Text.
 type Snippet struct {
-	Text    string   // on one line, of about 220 bytes; "… " before it and " …" behind it where the text goes on
+	Text    string   // on one line; "… " before, " …" behind and " … " between passages where a sentence is cut or text is left out
 	Matches [][2]int // byte offsets in Text, from (inclusive) and to (exclusive), in order and apart
 }
 
@@ -83,84 +84,102 @@ func plain(text string) string {
 	}, text)
 }
 
-// Snippet chooses the part of a text, about two lines long, that holds the most different terms of the query, the first
-// of equals; without any it is the beginning. It looks at the first 128 KiB of text. It reads nothing of the index, so
-// it works after Close too.
+// SnippetOptions say how a snippet is chosen. The zero value takes about 220 bytes from all of the text.
+type SnippetOptions struct {
+	// Content is the main content of the text: parts in order, not overlapping. nil means all of it. Words are searched
+	// there first, and elsewhere only when it has none of them.
+	Content []storage.TextRange
+	// ContentOnly shows nothing but the content.
+	ContentOnly bool
+	Length      int // about the length of the snippet, in bytes; 0 means 220
+	Passages    int // at most so many, joined by " … ", when one does not hold all words of the query; 0 means 3
+}
+
+// Snippet is SnippetWith without options.
 func (x *Index) Snippet(q Query, text string) Snippet {
+	return x.SnippetWith(q, text, SnippetOptions{})
+}
+
+// SnippetWith chooses the passages of a text that together hold the most words of the query, rare words before common
+// ones if the query comes from a Result. Passages are whole sentences where these fit. Of a phrase, it marks the words
+// where they stand as the phrase. Without any word of the query the snippet is the beginning of the content. It looks
+// at the first 128 KiB of text. It reads nothing of the index, so it works after Close too. It is safe for concurrent
+// use.
+func (x *Index) SnippetWith(q Query, text string, o SnippetOptions) Snippet {
 	text = cutText(text, snippetText)
-	var places []place
-	var a analysis.Analyzer
-	a.Walk([]byte(text), 0, func(t analysis.Token) {
-		if q.terms[string(t.Term)] {
-			places = append(places, place{t.Start, t.End, string(t.Term)})
-		}
-	})
-	from := bestWindow(places)
-	from, to := widen(text, from)
-	s := Snippet{}
-	if from > 0 {
-		s.Text = "… "
+	if o.Length <= 0 {
+		o.Length = snippetBytes
 	}
-	shift := len(s.Text) - from
-	s.Text += strings.ReplaceAll(text[from:to], "\n", " ")
-	last := 0
-	for _, p := range places {
-		if p.start >= from && p.end <= to && p.start >= last {
-			s.Matches = append(s.Matches, [2]int{p.start + shift, p.end + shift})
-			last = p.end
-		}
+	if o.Passages <= 0 {
+		o.Passages = 3
 	}
-	if to < len(text) {
-		s.Text += " …"
+	all := []storage.TextRange{{To: uint32(len(text))}}
+	parts := contentWithin(o.Content, len(text))
+	if len(parts) == 0 && (!o.ContentOnly || len(o.Content) == 0) {
+		parts = all
 	}
-	return s
+	m := newMarker(q)
+	defer m.release()
+	c := chooser{m, text, o.Length}
+	c.search(parts)
+	if len(m.spans) == 0 && !o.ContentOnly && len(o.Content) > 0 {
+		c.search(all)
+	}
+	if len(m.spans) == 0 {
+		return c.write(c.opening(parts), " ")
+	}
+	spans := c.pick(o.Passages)
+	c.fit(spans)
+	if len(spans) == 1 {
+		c.grow(&spans[0])
+	}
+	return c.write(spans, " … ")
 }
 
-// place is an occurrence of a term of the query, in bytes of the text.
-type place struct {
-	start, end int
-	term       string
+// search makes the candidates of the parts of the text.
+func (c *chooser) search(parts []storage.TextRange) {
+	m := c.m
+	ends := make([]int, 0, 8)
+	for _, p := range parts {
+		m.find(c.text, int(p.From), int(p.To))
+	}
+	slices.SortStableFunc(m.places, func(a, b place) int { return cmp.Compare(a.start, b.start) })
+	m.joinPhrases(c.text)
+	for i, p := range parts {
+		n := 0
+		if i > 0 {
+			n = ends[i-1]
+		}
+		for n < len(m.places) && m.places[n].end <= int(p.To) {
+			n++
+		}
+		ends = append(ends, n)
+	}
+	for i, p := range parts {
+		first := 0
+		if i > 0 {
+			first = ends[i-1]
+		}
+		c.spans(first, ends[i], int(p.From), int(p.To))
+	}
 }
 
-// bestWindow returns the start of the first snippetBytes that hold the most different terms.
-func bestWindow(places []place) int {
-	count := map[string]int{}
-	best, start := 0, 0
-	for i, j := 0, 0; j < len(places); j++ {
-		count[places[j].term]++
-		for i < j && places[j].end-places[i].start > snippetBytes {
-			if count[places[i].term]--; count[places[i].term] == 0 {
-				delete(count, places[i].term)
-			}
-			i++
-		}
-		if len(count) > best {
-			best, start = len(count), places[i].start
+// contentWithin returns the parts of a content that are within a text of n bytes and in order.
+func contentWithin(parts []storage.TextRange, n int) []storage.TextRange {
+	ok, last := true, uint32(0)
+	for _, p := range parts {
+		ok = ok && p.From >= last && p.To >= p.From && int(p.To) <= n
+		last = p.To
+	}
+	if ok {
+		return parts
+	}
+	var kept []storage.TextRange
+	last = 0
+	for _, p := range parts {
+		if p.To = min(p.To, uint32(n)); p.From >= last && p.To > p.From {
+			kept, last = append(kept, p), p.To
 		}
 	}
-	return start
-}
-
-// widen returns the snippet's part of the text: up to 40 bytes before the first match, from the start of a word, and
-// snippetBytes in all, to the end of a word if that is not too short.
-func widen(text string, from int) (int, int) {
-	const before = 40
-	start := max(0, from-before)
-	if start > 0 {
-		if sp := strings.IndexAny(text[start:from], " \n"); sp >= 0 {
-			start += sp + 1
-		} else {
-			start = from
-		}
-	}
-	to := min(len(text), start+snippetBytes)
-	if to < len(text) {
-		if sp := strings.LastIndexAny(text[start:to], " \n"); sp > snippetBytes/2 {
-			to = start + sp
-		}
-		for to > start && !utf8.RuneStart(text[to]) {
-			to--
-		}
-	}
-	return start, to
+	return kept
 }
