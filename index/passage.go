@@ -3,12 +3,11 @@
 package index
 
 import (
+	"cmp"
 	"math/bits"
 	"slices"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/seine-crawler/seine/storage"
 )
 
 // span is a passage: whole sentences, or a part of one that is too long.
@@ -17,7 +16,7 @@ type span struct {
 	first, last    int    // places in it, last exclusive
 	words          uint64 // of the query, by bit
 	score          float64
-	least, most    int // it may not grow beyond
+	fits           bool // within its part of the length
 	cutFrom, cutTo bool
 }
 
@@ -31,21 +30,24 @@ type chooser struct {
 	length int
 }
 
-// spans makes the candidates of a part of the text: each sentence with a place in it, and rows of such sentences that
-// fit into the length.
-func (c *chooser) spans(first, last, least, most int) {
+// search finds the query's words and makes the candidates: each sentence with a word in it, and rows of such sentences
+// that fit into the length. It reports whether there are any.
+func (c *chooser) search() bool {
 	m := c.m
-	at := len(m.spans)
-	for i := first; i < last; {
+	m.find(c.text, 0, len(c.text))
+	slices.SortStableFunc(m.places, func(a, b place) int { return cmp.Compare(a.start, b.start) })
+	m.joinPhrases(c.text)
+	last, most := len(m.places), len(c.text)
+	for i := 0; i < last; {
 		p := m.places[i]
 		reach := 2 * c.length
-		from := sentenceStart(c.text, p.start, max(least, p.start-reach), most)
+		from := sentenceStart(c.text, p.start, max(0, p.start-reach), most)
 		to := sentenceEnd(c.text, p.end, min(most, p.end+reach))
 		j := i + 1
 		for j < last && m.places[j].end <= to {
 			j++
 		}
-		s := span{from: from, to: to, first: i, last: j, least: least, most: most}
+		s := span{from: from, to: to, first: i, last: j}
 		if to-from > c.length && j-i > 1 {
 			s = c.window(s)
 		} else {
@@ -54,7 +56,7 @@ func (c *chooser) spans(first, last, least, most int) {
 		m.spans = append(m.spans, s)
 		i = j
 	}
-	for i, end := at, len(m.spans); i < end; i++ {
+	for i, end := 0, len(m.spans); i < end; i++ {
 		row := m.spans[i]
 		for j := i + 1; j < end && m.spans[j].to-row.from <= c.length; j++ {
 			words := row.words
@@ -65,6 +67,7 @@ func (c *chooser) spans(first, last, least, most int) {
 			}
 		}
 	}
+	return last > 0
 }
 
 // window keeps of a sentence's places those that stand within the length and weigh most.
@@ -149,29 +152,20 @@ func overlaps(spans []span, s *span) bool {
 // fit cuts the spans to the length: each may have an equal part of it, and what shorter ones leave.
 func (c *chooser) fit(spans []span) {
 	rest, long := c.length, len(spans)
-	for limit := 0; long > 0; {
-		limit = rest / long
-		was := long
+	for was := long + 1; long > 0 && long < was; {
+		was = long
+		limit := rest / long
 		for i := range spans {
-			if n := spans[i].to - spans[i].from; n <= limit && spans[i].least >= 0 {
+			if n := spans[i].to - spans[i].from; n <= limit && !spans[i].fits {
+				spans[i].fits = true
 				rest -= n
 				long--
-				spans[i].least = -1 - spans[i].least // done; turned back below
 			}
 		}
-		if long < was {
-			continue
-		}
-		for i := range spans {
-			if spans[i].least >= 0 {
-				c.trim(&spans[i], limit)
-			}
-		}
-		break
 	}
 	for i := range spans {
-		if spans[i].least < 0 {
-			spans[i].least = -1 - spans[i].least
+		if !spans[i].fits {
+			c.trim(&spans[i], rest/long)
 		}
 	}
 }
@@ -198,66 +192,54 @@ func (c *chooser) trim(s *span, limit int) {
 
 // grow adds sentences behind and before a span while they fit, and then a part of the next one if the span is short.
 func (c *chooser) grow(s *span) {
-	for !s.cutTo && s.to < s.most {
+	most := len(c.text)
+	for !s.cutTo && s.to < most {
 		next := s.to
-		for next < s.most && isSpace(c.text[next]) {
+		for next < most && isSpace(c.text[next]) {
 			next++
 		}
-		end := sentenceEnd(c.text, next, min(s.most, next+2*c.length))
+		end := sentenceEnd(c.text, next, min(most, next+2*c.length))
 		if next == end || end-s.from > c.length {
 			break
 		}
 		s.to = end
 	}
-	for !s.cutFrom && s.from > s.least {
+	for !s.cutFrom && s.from > 0 {
 		end := s.from
-		for end > s.least && isSpace(c.text[end-1]) {
+		for end > 0 && isSpace(c.text[end-1]) {
 			end--
 		}
-		if end == s.least {
+		if end == 0 {
 			break
 		}
-		from := sentenceStart(c.text, end-1, max(s.least, end-2*c.length), s.most)
+		from := sentenceStart(c.text, end-1, max(0, end-2*c.length), most)
 		if s.to-from > c.length || from >= end {
 			break
 		}
 		s.from = from
 	}
-	if s.to-s.from < c.length*3/5 && !s.cutTo && strings.TrimSpace(c.text[s.to:s.most]) != "" {
-		to := min(s.most, s.from+c.length)
-		s.cutTo = to < s.most
-		if s.cutTo {
+	if s.to-s.from < c.length*3/5 && !s.cutTo && strings.TrimSpace(c.text[s.to:]) != "" {
+		to := min(most, s.from+c.length)
+		if s.cutTo = to < most; s.cutTo {
 			to = wordBefore(c.text, s.to, to)
 		}
 		s.to = to
 	}
 }
 
-// opening returns the beginning of the parts of a text, when nothing in it matches.
-func (c *chooser) opening(parts []storage.TextRange) (out []span) {
-	rest := c.length
-	for _, part := range parts {
-		s := span{from: int(part.From), to: int(part.From), least: int(part.From), most: int(part.To)}
-		for s.from < s.most && isSpace(c.text[s.from]) {
-			s.from++
-		}
-		s.to, s.least = s.from, s.from
-		if s.from == s.most {
-			continue
-		}
-		short := chooser{c.m, c.text, rest}
-		if short.grow(&s); s.to > s.from {
-			out = append(out, s)
-		}
-		if rest -= s.to - s.from + 1; rest < c.length*2/5 || s.cutTo {
-			break
-		}
+// opening returns the beginning of the text, for when nothing in it matches.
+func (c *chooser) opening() []span {
+	var s span
+	for s.from < len(c.text) && isSpace(c.text[s.from]) {
+		s.from++
 	}
-	return out
+	s.to = s.from
+	c.grow(&s)
+	return []span{s}
 }
 
 // write puts the spans and their matches together, with breaks between those that are apart.
-func (c *chooser) write(spans []span, gap string) (s Snippet) {
+func (c *chooser) write(spans []span) (s Snippet) {
 	var b strings.Builder
 	for i := range spans {
 		p := &spans[i]
@@ -268,7 +250,7 @@ func (c *chooser) write(spans []span, gap string) (s Snippet) {
 		case i > 0 && strings.TrimSpace(c.text[spans[i-1].to:p.from]) == "":
 			b.WriteByte(' ')
 		case i > 0:
-			b.WriteString(gap)
+			b.WriteString(" … ")
 		case p.cutFrom:
 			b.WriteString("… ")
 		}
@@ -318,7 +300,7 @@ func wordAfter(text string, at, limit int) int {
 }
 
 // wordBefore returns the last place up to at where a word ends, if that is not before limit and not short of half the
-// way, else a place between two characters.
+// way, else a place between two characters, at most one character before limit.
 func wordBefore(text string, limit, at int) int {
 	if at < len(text) && isSpace(text[at]) {
 		return at
@@ -326,7 +308,7 @@ func wordBefore(text string, limit, at int) int {
 	if sp := strings.LastIndexAny(text[limit:at], " \n"); sp >= 0 {
 		return limit + sp
 	}
-	for at > limit && at < len(text) && !utf8.RuneStart(text[at]) {
+	for at > 0 && at < len(text) && !utf8.RuneStart(text[at]) {
 		at--
 	}
 	return at

@@ -172,13 +172,15 @@ func TestSnippetForms(t *testing.T) {
 // BenchmarkSnippet makes snippets of ten pages of 6 to 12 KB, as a page of hits needs.
 func BenchmarkSnippet(b *testing.B) {
 	var texts []string
+	seen := map[string]bool{} // packages of one source have the same files
 	paths, _ := filepath.Glob("/usr/share/doc/*/*")
 	for _, p := range paths {
 		if i, err := os.Stat(p); err != nil || i.Size() < 6<<10 || i.Size() > 12<<10 || !i.Mode().IsRegular() ||
 			strings.HasSuffix(p, ".gz") || strings.HasSuffix(p, "copyright") {
 			continue
 		}
-		if text, err := os.ReadFile(p); err == nil && utf8.Valid(text) {
+		if text, err := os.ReadFile(p); err == nil && utf8.Valid(text) && !seen[string(text)] {
+			seen[string(text)] = true
 			texts = append(texts, string(text))
 		}
 	}

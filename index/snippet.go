@@ -3,9 +3,7 @@
 package index
 
 import (
-	"cmp"
 	"html"
-	"slices"
 	"strings"
 	"unicode"
 
@@ -106,80 +104,53 @@ func (x *Index) Snippet(q Query, text string) Snippet {
 // at the first 128 KiB of text. It reads nothing of the index, so it works after Close too. It is safe for concurrent
 // use.
 func (x *Index) SnippetWith(q Query, text string, o SnippetOptions) Snippet {
-	text = cutText(text, snippetText)
 	if o.Length <= 0 {
 		o.Length = snippetBytes
 	}
 	if o.Passages <= 0 {
 		o.Passages = 3
 	}
-	all := []storage.TextRange{{To: uint32(len(text))}}
-	parts := contentWithin(o.Content, len(text))
-	if len(parts) == 0 && (!o.ContentOnly || len(o.Content) == 0) {
-		parts = all
-	}
 	m := newMarker(q)
 	defer m.release()
-	c := chooser{m, text, o.Length}
-	c.search(parts)
+	c := chooser{m, cutText(contentOf(text, o.Content), snippetText), o.Length}
+	c.search()
 	if len(m.spans) == 0 && !o.ContentOnly && len(o.Content) > 0 {
-		c.search(all)
+		if all := (chooser{m, cutText(text, snippetText), o.Length}); all.search() {
+			c = all
+		}
 	}
 	if len(m.spans) == 0 {
-		return c.write(c.opening(parts), " ")
+		return c.write(c.opening())
 	}
 	spans := c.pick(o.Passages)
 	c.fit(spans)
 	if len(spans) == 1 {
 		c.grow(&spans[0])
 	}
-	return c.write(spans, " … ")
+	return c.write(spans)
 }
 
-// search makes the candidates of the parts of the text.
-func (c *chooser) search(parts []storage.TextRange) {
-	m := c.m
-	ends := make([]int, 0, 8)
+// contentOf returns the parts of a text, as one text: a sentence may continue in the next part. Parts that are not
+// within the text or not in order are left out.
+func contentOf(text string, parts []storage.TextRange) string {
+	if len(parts) == 0 {
+		return text
+	}
+	var b strings.Builder
+	last := uint32(0)
 	for _, p := range parts {
-		m.find(c.text, int(p.From), int(p.To))
-	}
-	slices.SortStableFunc(m.places, func(a, b place) int { return cmp.Compare(a.start, b.start) })
-	m.joinPhrases(c.text)
-	for i, p := range parts {
-		n := 0
-		if i > 0 {
-			n = ends[i-1]
+		if p.From < last || p.To < p.From || int(p.To) > len(text) {
+			continue
 		}
-		for n < len(m.places) && m.places[n].end <= int(p.To) {
-			n++
+		if last = p.To; len(parts) == 1 {
+			return text[p.From:p.To]
 		}
-		ends = append(ends, n)
-	}
-	for i, p := range parts {
-		first := 0
-		if i > 0 {
-			first = ends[i-1]
+		if b.Len() > 0 {
+			b.WriteByte('\n')
 		}
-		c.spans(first, ends[i], int(p.From), int(p.To))
-	}
-}
-
-// contentWithin returns the parts of a content that are within a text of n bytes and in order.
-func contentWithin(parts []storage.TextRange, n int) []storage.TextRange {
-	ok, last := true, uint32(0)
-	for _, p := range parts {
-		ok = ok && p.From >= last && p.To >= p.From && int(p.To) <= n
-		last = p.To
-	}
-	if ok {
-		return parts
-	}
-	var kept []storage.TextRange
-	last = 0
-	for _, p := range parts {
-		if p.To = min(p.To, uint32(n)); p.From >= last && p.To > p.From {
-			kept, last = append(kept, p), p.To
+		if b.WriteString(text[p.From:p.To]); b.Len() > snippetText {
+			break
 		}
 	}
-	return kept
+	return b.String()
 }
