@@ -36,6 +36,8 @@ type segment struct {
 	lengths []lengths
 	boosts  boosts
 	deleted *roaring.Bitmap // nil: none
+
+	lexicons *lexicons
 }
 
 // acquire returns the current state, for release after use, or ErrClosed.
@@ -103,12 +105,12 @@ func (x *Index) loadSegments(st *state, known []*segment) error {
 		if x.loading != nil {
 			x.loading()
 		}
-		seg := &segment{number: binary.BigEndian.Uint32(sc.Key())}
+		seg := &segment{number: binary.BigEndian.Uint32(sc.Key()), lexicons: &lexicons{}}
 		if err := json.Unmarshal(sc.Value(), &seg.info); err != nil {
 			return fmt.Errorf("%w: index segment %d: %v", storage.ErrCorrupt, seg.number, err)
 		}
 		if was := before[seg.number]; was != nil {
-			seg.lengths, seg.boosts = was.lengths, was.boosts
+			seg.lengths, seg.boosts, seg.lexicons = was.lengths, was.boosts, was.lexicons
 		} else if err := errors.Join(seg.loadLengths(st.snap), seg.loadBoosts(st.snap)); err != nil {
 			return err
 		}
