@@ -77,3 +77,27 @@ func foldPrefix(s string) string {
 	}
 	return string(out[:min(len(out), analysis.MaxTerm)])
 }
+
+// Near returns the words of the index that are at most edits, 1 or 2, from a word, and begin with the same character:
+// the nearest first, among equals those of most documents. An edit inserts, removes or replaces a character, or swaps
+// two neighbours. limit and time are as for Complete. Text is the word that was found.
+func (x *Index) Near(ctx context.Context, word string, edits, limit int) (_ []Completion, err error) {
+	st, err := x.acquire()
+	if err != nil {
+		return nil, err
+	}
+	defer x.releaseAfter(st, &err)
+	if limit <= 0 {
+		limit = 10
+	}
+	v := &words{x: x, st: st, ctx: ctx, deadline: time.Now().Add(vocabularyDeadline)}
+	found, err := v.expandFuzzy(foldPrefix(word), edits, min(limit, 100))
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Completion, len(found))
+	for i, w := range found {
+		out[i] = Completion{w.term, w.term, w.df}
+	}
+	return out, ctx.Err()
+}

@@ -148,7 +148,8 @@ func (m *marker) pair(first, second byte) {
 var foldedFrom = sync.OnceValue(func() map[rune][]rune {
 	from := map[rune][]rune{}
 	var a analysis.Analyzer
-	for _, block := range [][2]rune{{0x80, 0x58f}, {0x1e00, 0x1fff}, {0x2100, 0x214f}, {0xfb00, 0xfb06}, {0xff00, 0xffef}} {
+	blocks := [][2]rune{{0x80, 0x58f}, {0x1e00, 0x1fff}, {0x2100, 0x214f}, {0xfb00, 0xfb06}, {0xff00, 0xffef}}
+	for _, block := range blocks {
 		for r := block[0]; r <= block[1]; r++ {
 			a.Walk([]byte(string(r)), 0, func(t analysis.Token) {
 				if first, _ := utf8.DecodeRune(t.Term); first != r {

@@ -15,7 +15,9 @@ import (
 // Text is raw: it holds what the page says, markup and control characters included. HTML is for web pages, Mark for
 // terminals and other plain text; who uses Text and Matches escapes Text.
 type Snippet struct {
-	Text    string   // on one line; "… " before, " …" behind and " … " between passages where a sentence is cut or text is left out
+	// Text is on one line, with "… " before it or " …" behind it if it begins or ends within a sentence, and " … "
+	// between passages.
+	Text    string
 	Matches [][2]int // byte offsets in Text, from (inclusive) and to (exclusive), in order and apart
 }
 
