@@ -4,7 +4,6 @@ package index
 
 import (
 	"bytes"
-	"strings"
 	"sync"
 	"unicode"
 	"unicode/utf8"
@@ -176,9 +175,14 @@ func (m *marker) find(text string, from, to int) {
 
 // candidate returns the first place from i where a word of the query can begin, len(text) if there is none.
 func (m *marker) candidate(text string, i int) int {
+	if i >= len(text) {
+		return len(text)
+	}
+	pairs := &m.pairs
+	pair := uint16(text[i] | 0x20)
 	for ; i+1 < len(text); i++ {
-		w := uint(text[i]|0x20)<<8 | uint(text[i+1]|0x20)
-		if m.pairs[w>>6]>>(w&63)&1 != 0 && m.begins(text, i) {
+		pair = pair<<8 | uint16(text[i+1]|0x20)
+		if pairs[pair>>6]>>(pair&63)&1 != 0 && m.begins(text, i) {
 			return i
 		}
 	}
@@ -231,21 +235,21 @@ func asciiWord(c byte) bool {
 // around analyzes the text round place i, as far as white space, and returns where that ends.
 func (m *marker) around(text string, i, from, to int) int {
 	const reach = 96
-	start := max(from, i-reach)
-	if sp := strings.LastIndexAny(text[start:i], " \n\t"); sp >= 0 {
-		start += sp + 1
-	} else if start > from {
+	start := i
+	for least := max(from, i-reach); start > least && !isSpace(text[start-1]); {
+		start--
+	}
+	if start > from && !isSpace(text[start-1]) {
 		for start < i && (!utf8.RuneStart(text[start]) || asciiWord(text[start-1])) {
 			start++
 		}
 	}
-	end := min(to, i+reach)
-	if sp := strings.IndexAny(text[i:end], " \n\t"); sp >= 0 {
-		end = i + sp
-	} else {
-		for end < to && (!utf8.RuneStart(text[end]) || asciiWord(text[end-1]) && asciiWord(text[end])) {
-			end++
-		}
+	end := i
+	for most := min(to, i+reach); end < most && !isSpace(text[end]); {
+		end++
+	}
+	for end < to && (!utf8.RuneStart(text[end]) || asciiWord(text[end-1]) && asciiWord(text[end])) {
+		end++
 	}
 	m.buf = append(m.buf[:0], text[start:end]...)
 	m.base = start

@@ -35,7 +35,10 @@ type chooser struct {
 func (c *chooser) search() bool {
 	m := c.m
 	m.find(c.text, 0, len(c.text))
-	slices.SortStableFunc(m.places, func(a, b place) int { return cmp.Compare(a.start, b.start) })
+	byStart := func(a, b place) int { return cmp.Compare(a.start, b.start) }
+	if !slices.IsSortedFunc(m.places, byStart) {
+		slices.SortStableFunc(m.places, byStart)
+	}
 	m.joinPhrases(c.text)
 	last, most := len(m.places), len(c.text)
 	for i := 0; i < last; {
