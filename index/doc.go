@@ -20,6 +20,8 @@
 //
 //	query ─▶ tree ─▶ per index segment: iterators over postings
 //	      ─▶ scores × boosts ─▶ the best k ─▶ Hits
+//	typed text ─▶ lexicons: terms in memory ─▶ completions, near words, did you mean
+//	text of a hit ─▶ marker: places of the query's words ─▶ the best sentences ─▶ Snippet
 //
 // # Life
 //
@@ -41,14 +43,17 @@
 //   - Digest is the same for the same documents, whatever their numbers, segments and merges.
 //   - Hits are ordered by score times boost, then by URL key; the best k are exact.
 //   - A search never waits for I/O of a Refresh, and sees one instant of the index from begin to end.
+//   - Completions and near words are the same from memory and from the store, as long as the lexicons fit into their
+//     part of Options.MemoryBytes; beyond it the rarest words are left out of them.
 //   - A document without stored values or boost has no key in ranges s and b.
 //
 // # Who runs it
 //
 // Any number of goroutines search, each on the state that was current when it began: state.go counts references, and
-// the last reader of an old state closes its snapshot. Refresh loads the new state without a lock that readers take;
-// several Refresh calls take turns. Close waits for all of them. One Builder or Merge works at a time: package engine
-// ensures that.
+// the last reader of an old state closes its snapshot. The first call for words of the vocabulary starts a goroutine
+// for each index segment, which reads the segment's lexicon and holds the state meanwhile. Refresh loads the new state
+// without a lock that readers take; several Refresh calls take turns. Close waits for all of them. One Builder or Merge
+// works at a time: package engine ensures that.
 //
 // # Bounds
 //
@@ -58,7 +63,7 @@
 // # Deliberately absent
 //
 // The pages' texts: snippets are cut from the parse records, which the caller reads, or from Document.ShowText.
-// Query-time correction, facets, search in stored fields, and dynamic pruning, for which block headers have room.
+// Facets, search in stored fields, and dynamic pruning, for which block headers have room.
 //
 // # Read first
 //
