@@ -13,6 +13,10 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
+// snippetLength is the length below which a page's own limit, in characters, decides how long a passage may be. Above
+// it, a snippet in the usual length is cut.
+const snippetLength = 220
+
 // SearchOptions bound a search. The zero value returns the ten best hits within 200 ms.
 type SearchOptions struct {
 	Limit    int           // hits to return; 0 means 10
@@ -118,8 +122,9 @@ func (w *work) describe(h *index.Hit, q index.Query, o SearchOptions) (Hit, erro
 	if text.Flags&storage.FlagNoSnippet != 0 {
 		return hit, nil
 	}
-	s := w.snippet(h, q, &text)
-	if most := text.Flags.MaxSnippet(); most > 0 {
+	most := text.Flags.MaxSnippet()
+	s := w.snippet(h, q, &text, max(most, 0))
+	if most > 0 {
 		s = s.Cut(most)
 	}
 	hit.SnippetText, hit.Matches = s.Text, s.Matches
@@ -132,16 +137,18 @@ func (w *work) describe(h *index.Hit, q index.Query, o SearchOptions) (Hit, erro
 }
 
 // snippet takes the snippet from the text that an index filter set, else from the main content, else, when that has no
-// match, from all of the text: the words may be in a menu, or in what was taken for one.
-func (w *work) snippet(h *index.Hit, q index.Query, text *storage.ParseText) index.Snippet {
+// match, from all of the text: the words may be in a menu, or in what was taken for one. most is the number of
+// characters that the page allows, 0 for any.
+func (w *work) snippet(h *index.Hit, q index.Query, text *storage.ParseText, most int) index.Snippet {
+	var o index.SnippetOptions
+	if most > 0 && most < snippetLength {
+		o.Length = most
+	}
 	if h.ShowText != "" {
-		return w.index.Snippet(q, h.ShowText)
+		return w.index.SnippetWith(q, h.ShowText, o)
 	}
-	s := w.index.Snippet(q, text.MainText())
-	if len(s.Matches) == 0 && len(text.Content) > 0 && text.Flags&storage.FlagContentOnly == 0 {
-		s = w.index.Snippet(q, text.Text)
-	}
-	return s
+	o.Content, o.ContentOnly = text.Content, text.Flags&storage.FlagContentOnly != 0
+	return w.index.SnippetWith(q, text.Text, o)
 }
 
 // record reads the record of a page.

@@ -27,6 +27,8 @@
 //	text ─ParseQuery, ParseStrict─▶ Query: tree ─expand─▶ tree of terms
 //	     ─▶ per index segment: iterators over blocks of lists ─▶ scores × boosts ─▶ the best k, counts
 //	     ─▶ coverage, proximity ─▶ Hits
+//	typed text ─▶ lexicons: terms in memory ─▶ completions, near words, did you mean
+//	text of a hit ─▶ marker: places of the query's words ─▶ the best sentences ─▶ Snippet
 //
 // # Life
 //
@@ -59,6 +61,8 @@
 //   - Without Strict, a search that finds nothing is repeated once with quotes and + as preferences; exclusions,
 //     operators, fields and filters hold.
 //   - A search never waits for I/O of a Refresh, and sees one instant of the index from begin to end.
+//   - Completions and near words are the same from memory and from the store, as long as the lexicons fit into their
+//     part of Options.MemoryBytes; beyond it the rarest words are left out of them.
 //   - A document without stored values or boost has no key in ranges s and b, a block of documents without a value none
 //     in range v.
 //   - Bytes read from disk that are damaged are a storage.ErrCorrupt; no decoder trusts a length.
@@ -66,9 +70,10 @@
 // # Who runs it
 //
 // Any number of goroutines search, each on the state that was current when it began: state.go counts references, and
-// the last reader of an old state closes its snapshot. Refresh loads the new state without a lock that readers take;
-// several Refresh calls take turns. Close waits for all of them. One Builder or Merge works at a time: package engine
-// ensures that.
+// the last reader of an old state closes its snapshot. The first call for words of the vocabulary starts a goroutine
+// for each index segment, which reads the segment's lexicon and holds the state meanwhile. Refresh loads the new state
+// without a lock that readers take; several Refresh calls take turns. Close waits for all of them. One Builder or Merge
+// works at a time: package engine ensures that.
 //
 // # Bounds
 //
@@ -79,7 +84,7 @@
 // # Deliberately absent
 //
 // The pages' texts: snippets are cut from the parse records, which the caller reads, or from Document.ShowText.
-// Search in stored fields.
+// Facets, and search in stored fields.
 //
 // # Read first
 //

@@ -31,7 +31,8 @@ import "strings"
 // an operator, in a row only. The zero Query finds nothing.
 type Query struct {
 	root  *node
-	terms map[string]bool // what snippets mark
+	found *node              // root with the forms of its words, after a search
+	idf   map[string]float64 // of the terms of found
 }
 
 // questionWords are left out of queries that have other words. On Cranfield's questions that ranks better than keeping
@@ -66,22 +67,5 @@ func relaxQuery(text string) Query { return parseQuery(forgiven(text), true, fun
 func parseQuery(text string, relaxed bool, fail func(at int, message string)) Query {
 	l := lexer{text: text, fail: fail}
 	p := queryParser{lex: l.run(), relaxed: relaxed, fail: fail}
-	q := Query{root: p.parse(), terms: map[string]bool{}}
-	q.mark(q.root)
-	return q
-}
-
-// mark notes the terms that snippets mark: those of all that is not excluded.
-func (q *Query) mark(n *node) {
-	if n == nil {
-		return
-	}
-	for _, list := range [][]*node{n.must, n.should, n.children} {
-		for _, c := range list {
-			q.mark(c)
-		}
-	}
-	if n.kind == nodeTerm {
-		q.terms[n.term] = true
-	}
+	return Query{root: p.parse()}
 }

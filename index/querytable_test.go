@@ -208,7 +208,7 @@ func TestQueryTable(t *testing.T) {
 	f(`東京タワー`, `?"東京タワー" 東京 京タ タワ ワー`, "")
 	f(`서울대학교`, `?"서울대학교" 서울 울대 대학 학교`, "")
 	f(`ภาษาไทย`, `?"ภาษาไทย" ภา าษ ษา าไ ไท ทย`, "")
-	f(`Bücher Straße`, `bucher strass`, "")
+	f(`Bücher Straße`, `bucher strasse`, "")
 	f(`C++ C#`, `c++ c#`, "")
 	f(`main()`, `main`, "")
 	f(`f(x) OR g(y)`, `"f x" OR "g y"`, "")

@@ -86,9 +86,13 @@ func (r *Result) search(st *state, o SearchOptions, work *budget) error {
 	if err != nil || root == nil {
 		return err
 	}
-	r.Query.mark(root)
+	r.Query.found = root
 	run := st.execution(work, o)
 	best := run.run(root)
+	r.Query.idf = make(map[string]float64, len(run.freqs))
+	for term, df := range run.freqs {
+		r.Query.idf[term] = st.all.idf(df)
+	}
 	if work.err != nil {
 		return work.err
 	}

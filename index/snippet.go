@@ -6,9 +6,8 @@ import (
 	"html"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
-	"github.com/seine-crawler/seine/index/analysis"
+	"github.com/seine-crawler/seine/storage"
 )
 
 // Snippet is a piece of a document's text with the places that match a query.
@@ -16,7 +15,9 @@ import (
 // Text is raw: it holds what the page says, markup and control characters included. HTML is for web pages, Mark for
 // terminals and other plain text; who uses Text and Matches escapes Text.
 type Snippet struct {
-	Text    string   // on one line, of about 220 bytes; "… " before it and " …" behind it where the text goes on
+	// Text is on one line, with "… " before it or " …" behind it if it begins or ends within a sentence, and " … "
+	// between passages.
+	Text    string
 	Matches [][2]int // byte offsets in Text, from (inclusive) and to (exclusive), in order and apart
 }
 
@@ -83,84 +84,75 @@ func plain(text string) string {
 	}, text)
 }
 
-// Snippet chooses the part of a text, about two lines long, that holds the most different terms of the query, the first
-// of equals; without any it is the beginning. It looks at the first 128 KiB of text. It reads nothing of the index, so
-// it works after Close too.
+// SnippetOptions say how a snippet is chosen. The zero value takes about 220 bytes from all of the text.
+type SnippetOptions struct {
+	// Content is the main content of the text: parts in order, not overlapping. nil means all of it. Words are searched
+	// there first, and elsewhere only when it has none of them.
+	Content []storage.TextRange
+	// ContentOnly shows nothing but the content.
+	ContentOnly bool
+	Length      int // about the length of the snippet, in bytes; 0 means 220
+	Passages    int // at most so many, joined by " … ", when one does not hold all words of the query; 0 means 3
+}
+
+// Snippet is SnippetWith without options.
 func (x *Index) Snippet(q Query, text string) Snippet {
-	text = cutText(text, snippetText)
-	var places []place
-	var a analysis.Analyzer
-	a.Walk([]byte(text), 0, func(t analysis.Token) {
-		if q.terms[string(t.Term)] {
-			places = append(places, place{t.Start, t.End, string(t.Term)})
-		}
-	})
-	from := bestWindow(places)
-	from, to := widen(text, from)
-	s := Snippet{}
-	if from > 0 {
-		s.Text = "… "
-	}
-	shift := len(s.Text) - from
-	s.Text += strings.ReplaceAll(text[from:to], "\n", " ")
-	last := 0
-	for _, p := range places {
-		if p.start >= from && p.end <= to && p.start >= last {
-			s.Matches = append(s.Matches, [2]int{p.start + shift, p.end + shift})
-			last = p.end
-		}
-	}
-	if to < len(text) {
-		s.Text += " …"
-	}
-	return s
+	return x.SnippetWith(q, text, SnippetOptions{})
 }
 
-// place is an occurrence of a term of the query, in bytes of the text.
-type place struct {
-	start, end int
-	term       string
+// SnippetWith chooses the passages of a text that together hold the most words of the query, rare words before common
+// ones if the query comes from a Result. Passages are whole sentences where these fit. Of a phrase, it marks the words
+// where they stand as the phrase. Without any word of the query the snippet is the beginning of the content. It looks
+// at the first 128 KiB of text. It reads nothing of the index, so it works after Close too. It is safe for concurrent
+// use.
+func (x *Index) SnippetWith(q Query, text string, o SnippetOptions) Snippet {
+	if o.Length <= 0 {
+		o.Length = snippetBytes
+	}
+	if o.Passages <= 0 {
+		o.Passages = 3
+	}
+	m := newMarker(q)
+	defer m.release()
+	c := chooser{m, cutText(contentOf(text, o.Content), snippetText), o.Length}
+	c.search()
+	if len(m.spans) == 0 && !o.ContentOnly && len(o.Content) > 0 {
+		if all := (chooser{m, cutText(text, snippetText), o.Length}); all.search() {
+			c = all
+		}
+	}
+	if len(m.spans) == 0 {
+		return c.write(c.opening())
+	}
+	spans := c.pick(o.Passages)
+	c.fit(spans)
+	if len(spans) == 1 {
+		c.grow(&spans[0])
+	}
+	return c.write(spans)
 }
 
-// bestWindow returns the start of the first snippetBytes that hold the most different terms.
-func bestWindow(places []place) int {
-	count := map[string]int{}
-	best, start := 0, 0
-	for i, j := 0, 0; j < len(places); j++ {
-		count[places[j].term]++
-		for i < j && places[j].end-places[i].start > snippetBytes {
-			if count[places[i].term]--; count[places[i].term] == 0 {
-				delete(count, places[i].term)
-			}
-			i++
+// contentOf returns the parts of a text, as one text: a sentence may continue in the next part. Parts that are not
+// within the text or not in order are left out.
+func contentOf(text string, parts []storage.TextRange) string {
+	if len(parts) == 0 {
+		return text
+	}
+	var b strings.Builder
+	last := uint32(0)
+	for _, p := range parts {
+		if p.From < last || p.To < p.From || int(p.To) > len(text) {
+			continue
 		}
-		if len(count) > best {
-			best, start = len(count), places[i].start
+		if last = p.To; len(parts) == 1 {
+			return text[p.From:p.To]
+		}
+		if b.Len() > 0 {
+			b.WriteByte('\n')
+		}
+		if b.WriteString(text[p.From:p.To]); b.Len() > snippetText {
+			break
 		}
 	}
-	return start
-}
-
-// widen returns the snippet's part of the text: up to 40 bytes before the first match, from the start of a word, and
-// snippetBytes in all, to the end of a word if that is not too short.
-func widen(text string, from int) (int, int) {
-	const before = 40
-	start := max(0, from-before)
-	if start > 0 {
-		if sp := strings.IndexAny(text[start:from], " \n"); sp >= 0 {
-			start += sp + 1
-		} else {
-			start = from
-		}
-	}
-	to := min(len(text), start+snippetBytes)
-	if to < len(text) {
-		if sp := strings.LastIndexAny(text[start:to], " \n"); sp > snippetBytes/2 {
-			to = start + sp
-		}
-		for to > start && !utf8.RuneStart(text[to]) {
-			to--
-		}
-	}
-	return start, to
+	return b.String()
 }

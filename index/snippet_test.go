@@ -19,7 +19,7 @@ func TestSnippet(t *testing.T) {
 	text := strings.Repeat("Nothing to see here. ", 30) +
 		"Take the needle, find the torn mesh,\nand begin above it. " +
 		strings.Repeat("More of nothing. ", 30)
-	s := x.Snippet(index.ParseQuery("torn meshes"), text)
+	s := x.Snippet(index.ParseQuery("torn mesh"), text)
 	marked := s.Mark("[", "]")
 	if !strings.Contains(marked, "the [torn] [mesh], and") || len(s.Text) > 260 || strings.Contains(s.Text, "\n") {
 		t.Errorf("snippet %q", marked)
@@ -50,7 +50,7 @@ func TestSnippetMarks(t *testing.T) {
 			t.Errorf("%q: Mark %q, want %q", text, got, wantMark)
 		}
 		for _, m := range s.Matches {
-			if got := s.Text[m[0]:m[1]]; !strings.EqualFold(got, "net") && got != "Nets" {
+			if got := s.Text[m[0]:m[1]]; !strings.EqualFold(got, "net") {
 				t.Errorf("%q: the match at %v is %q", text, m, got)
 			}
 		}
@@ -59,7 +59,7 @@ func TestSnippetMarks(t *testing.T) {
 	f("<script>net('&')</script>", "&lt;script&gt;<mark>net</mark>(&#39;&amp;&#39;)&lt;/script&gt;",
 		"<script>\x1b[1mnet\x1b[0m('&')</script>")
 	f("\x1b]0;owned\a \u009b31mnet\x7f\x00", "]0;owned 31mnet", "]0;owned 31mnet")
-	f("\x1b[31m Nets\ta\nb\rc", "[31m <mark>Nets</mark> a b c", "[31m \x1b[1mNets\x1b[0m a b c")
+	f("\x1b[31m NET\ta\nb\rc", "[31m <mark>NET</mark> a b c", "[31m \x1b[1mNET\x1b[0m a b c")
 	f("net \u202egnp.exe\u2066 \u200eשלום",
 		"<mark>net</mark> gnp.exe \u200eשלום", "\x1b[1mnet\x1b[0m gnp.exe \u200eשלום")
 	f("net \x9b1m", "<mark>net</mark> \ufffd1m", "\x1b[1mnet\x1b[0m \ufffd1m")

@@ -50,6 +50,8 @@ type segment struct {
 	deleted *roaring.Bitmap // nil: none
 	dead    []uint64        // the same, a bit per document
 	freqs   *freqCache      // with these deletes
+
+	lexicons *lexicons
 }
 
 // acquire returns the current state, for release after use, or ErrClosed.
@@ -117,7 +119,7 @@ func (x *Index) loadSegments(st *state, known []*segment) error {
 		if x.loading != nil {
 			x.loading()
 		}
-		seg := &segment{number: binary.BigEndian.Uint32(sc.Key())}
+		seg := &segment{number: binary.BigEndian.Uint32(sc.Key()), lexicons: &lexicons{}}
 		if err := json.Unmarshal(sc.Value(), &seg.info); err != nil {
 			return fmt.Errorf("%w: index segment %d: %v", storage.ErrCorrupt, seg.number, err)
 		}
@@ -126,7 +128,7 @@ func (x *Index) loadSegments(st *state, known []*segment) error {
 				ErrFormat, seg.number, cmp.Or(seg.info.Format, 1), format)
 		}
 		if was := before[seg.number]; was != nil {
-			seg.norms, seg.boosts = was.norms, was.boosts
+			seg.norms, seg.boosts, seg.lexicons = was.norms, was.boosts, was.lexicons
 		} else if err := errors.Join(seg.loadNorms(st.snap), seg.loadBoosts(st.snap)); err != nil {
 			return err
 		}

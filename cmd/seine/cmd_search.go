@@ -3,10 +3,12 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -35,7 +37,7 @@ is an error that names its column.`
 func searchCommand(c *console) *cobra.Command {
 	var f flags
 	var o engine.SearchOptions
-	var explain bool
+	var explain, complete bool
 	cmd := &cobra.Command{
 		Use:   "search QUERY…",
 		Short: "search the crawled pages",
@@ -46,11 +48,15 @@ func searchCommand(c *console) *cobra.Command {
 		Args: needs("a query"),
 		RunE: func(cmd *cobra.Command, words []string) error {
 			return withEngine(cmd, f.reading(), func(e *engine.Engine) error {
+				query := strings.Join(words, " ")
+				if complete {
+					return completions(cmd.Context(), c, e, query, o.Limit, f.json)
+				}
 				bold := !f.json && isTerminal(c)
 				if bold {
 					o.MarkStart, o.MarkEnd = "\x1b[1m", "\x1b[0m"
 				}
-				r, err := e.Search(cmd.Context(), strings.Join(words, " "), o)
+				r, err := e.Search(cmd.Context(), query, o)
 				var wrong *index.QueryError
 				if errors.As(err, &wrong) {
 					return &usageError{err}
@@ -58,8 +64,17 @@ func searchCommand(c *console) *cobra.Command {
 				if err != nil {
 					return err
 				}
+				var better index.Suggestion
+				if r.Total < fewHits {
+					if better, err = e.Suggest(cmd.Context(), query, suggestTime); err != nil {
+						return err
+					}
+				}
 				if f.json {
-					return c.object(r)
+					return c.object(struct {
+						engine.SearchResult
+						DidYouMean string `json:"did_you_mean,omitempty"`
+					}{r, better.Query})
 				}
 				if explain {
 					fmt.Fprintf(c.out, "query: %s\n", printable(r.Query))
@@ -74,6 +89,9 @@ func searchCommand(c *console) *cobra.Command {
 					}
 				}
 				_, err = fmt.Fprintf(c.out, "%d found in %.1f ms\n", r.Total, 1000*r.Took.Seconds())
+				if better.Query != "" && err == nil {
+					_, err = fmt.Fprintf(c.out, "did you mean: %s (%d found)\n", printable(better.Query), better.Total)
+				}
 				return err
 			})
 		},
@@ -90,9 +108,34 @@ func searchCommand(c *console) *cobra.Command {
 	f.report(cmd)
 	cmd.Flags().BoolVar(&o.Strict, "strict", false, "refuse what is no query, and relax nothing")
 	cmd.Flags().BoolVar(&explain, "explain-query", false, "print the query as it was understood")
+	cmd.Flags().BoolVar(&complete, "complete", false, "print words that the last word may become")
 	addCount(cmd.Flags(), &o.Limit, "limit", 10, 1, "hits to print")
 	addCount(cmd.Flags(), &o.Offset, "offset", 0, 0, "hits to skip")
 	return cmd
+}
+
+const (
+	fewHits     = 3                      // below it other words are proposed
+	suggestTime = 500 * time.Millisecond // for finding them; the words are not in memory at the first search
+)
+
+// completions prints what the last word of a query may become.
+func completions(ctx context.Context, c *console, e *engine.Engine, query string, limit int, asJSON bool) error {
+	list, err := e.Complete(ctx, query, limit)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return c.object(struct {
+			Completions []index.Completion `json:"completions"`
+		}{list})
+	}
+	for _, w := range list {
+		if _, err := fmt.Fprintf(c.out, "%s\t%d\n", printable(w.Text), w.Documents); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func isTerminal(c *console) bool {

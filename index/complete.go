@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package index
+
+import (
+	"context"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/seine-crawler/seine/index/analysis"
+)
+
+// Completion is one way to end what somebody types.
+type Completion struct {
+	Text      string `json:"text"`      // all that was typed, with its last word completed
+	Word      string `json:"word"`      // the last word, as the index has it
+	Documents uint64 `json:"documents"` // with the word; deleted ones count until a merge
+}
+
+// Complete returns the words of the index that begin with the last word of text: those in most documents first, then by
+// alphabet. limit 0 means 10, and at most 100 are returned. Text that ends in white space has no last word. What it
+// has not found after 50 ms, or when ctx ends, it leaves out: with a vocabulary of a million words only the first call
+// after a Refresh takes so long, because words are still being read into memory.
+func (x *Index) Complete(ctx context.Context, text string, limit int) (_ []Completion, err error) {
+	st, err := x.acquire()
+	if err != nil {
+		return nil, err
+	}
+	defer x.releaseAfter(st, &err)
+	if limit <= 0 {
+		limit = 10
+	}
+	limit = min(limit, 100)
+	if len(text) > maxQuery {
+		return nil, ctx.Err()
+	}
+	at := strings.LastIndexFunc(text, func(r rune) bool {
+		return unicode.IsSpace(r) || strings.ContainsRune("\"():+-", r)
+	})
+	if at >= 0 {
+		_, n := utf8.DecodeRuneInString(text[at:])
+		at += n
+	}
+	at = max(at, 0)
+	prefix := foldPrefix(text[at:])
+	if prefix == "" {
+		return nil, ctx.Err()
+	}
+	v := &words{x: x, st: st, ctx: ctx, deadline: time.Now().Add(vocabularyDeadline)}
+	found, err := v.expandPrefix(prefix, limit)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Completion, len(found))
+	for i, w := range found {
+		out[i] = Completion{text[:at] + w.term, w.term, w.df}
+	}
+	return out, ctx.Err()
+}
+
+// vocabularyDeadline ends a completion.
+const vocabularyDeadline = 50 * time.Millisecond
+
+// foldPrefix folds the beginning of a word as the analyzer folds words. It folds each character alone, because the
+// analyzer stems what looks like a whole word.
+func foldPrefix(s string) string {
+	var a analysis.Analyzer
+	var out []byte
+	for _, r := range s {
+		if r == '+' || r == '#' { // C++, C#
+			out = append(out, byte(r))
+			continue
+		}
+		a.Walk([]byte(string(r)), 0, func(t analysis.Token) { out = append(out, t.Term...) })
+	}
+	return string(out[:min(len(out), analysis.MaxTerm)])
+}
+
+// Near returns the words of the index that are at most edits, 1 or 2, from a word, and begin with the same character:
+// the nearest first, among equals those of most documents. An edit inserts, removes or replaces a character, or swaps
+// two neighbours. limit and time are as for Complete. Text is the word that was found.
+func (x *Index) Near(ctx context.Context, word string, edits, limit int) (_ []Completion, err error) {
+	st, err := x.acquire()
+	if err != nil {
+		return nil, err
+	}
+	defer x.releaseAfter(st, &err)
+	if limit <= 0 {
+		limit = 10
+	}
+	v := &words{x: x, st: st, ctx: ctx, deadline: time.Now().Add(vocabularyDeadline)}
+	found, err := v.expandFuzzy(foldPrefix(word), edits, min(limit, 100))
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Completion, len(found))
+	for i, w := range found {
+		out[i] = Completion{w.term, w.term, w.df}
+	}
+	return out, ctx.Err()
+}

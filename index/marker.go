@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package index
+
+import (
+	"bytes"
+	"cmp"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/seine-crawler/seine/index/analysis"
+)
+
+// marker finds the words of a query in a text. It does not analyze the text: it looks at each pair of bytes in a table
+// of the pairs that a word of the query can begin with, and analyzes only the surroundings of what passes. The table
+// has no false negatives: it holds every character that folds to a first letter of the query (É for e).
+//
+// A marker belongs to one goroutine. markers keeps used ones, with their analyzers, whose caches are warm.
+type marker struct {
+	forms   []markForm
+	weights []float64 // by word of the query
+	alone   uint64    // words that occur outside of phrases
+	phrases []markPhrase
+	idf     map[string]float64 // of terms; nil: all words weigh the same
+
+	byFirst [256][]int16 // forms by their first byte
+	pairs   [1024]uint64 // bits by first byte << 8 | second byte, both with bit 5 set, as lower-case ASCII letters have
+
+	analyzer analysis.Analyzer
+	buf      []byte
+	places   []place
+	emit     func(analysis.Token) // place, bound once
+	base     int                  // of buf in the text
+	spans    []span
+}
+
+// markForm is a term, or a prefix of terms, that stands for a word of the query.
+type markForm struct {
+	term   string
+	word   int
+	prefix bool
+}
+
+// markPhrase is a row of words. slop is the number of other words that may stand between two of them.
+type markPhrase struct {
+	words []int
+	slop  int
+}
+
+// place is an occurrence of a word of the query, in bytes of the text.
+type place struct {
+	start, end int
+	word       int
+	inPhrase   bool
+}
+
+// maxPlaces bounds the occurrences that a snippet is chosen from: the first of a text.
+const maxPlaces = 512
+
+var markers = sync.Pool{New: func() any {
+	m := &marker{}
+	m.emit = m.token
+	return m
+}}
+
+// newMarker returns a marker of a query, for release after use.
+func newMarker(q Query) *marker {
+	m := markers.Get().(*marker)
+	m.idf = q.idf
+	if root := cmp.Or(q.found, q.root); root != nil {
+		m.tree(root)
+	}
+	m.prepare()
+	return m
+}
+
+func (m *marker) release() {
+	for i := range m.forms {
+		m.byFirst[m.forms[i].term[0]] = m.byFirst[m.forms[i].term[0]][:0]
+	}
+	clear(m.pairs[:])
+	m.forms, m.weights, m.phrases, m.places = m.forms[:0], m.weights[:0], m.phrases[:0], m.places[:0]
+	m.spans, m.alone, m.idf = m.spans[:0], 0, nil
+	markers.Put(m)
+}
+
+// word returns the word that a form stands for: the word of the same form if there is one, else into, else, with into
+// below 0, a new word. It returns -1 for a form that no text has.
+func (m *marker) word(term string, prefix bool, into int) int {
+	if term == "" {
+		return -1
+	}
+	for i := range m.forms {
+		if f := &m.forms[i]; f.term == term && f.prefix == prefix {
+			return f.word
+		}
+	}
+	if into < 0 {
+		into = min(len(m.weights), maxTerms-1) // one bit for each word
+		if into == len(m.weights) {
+			m.weights = append(m.weights, 0)
+		}
+	}
+	weight := 1.0
+	if w, ok := m.idf[term]; ok {
+		weight = max(w, 0.01)
+	}
+	m.weights[into] = max(m.weights[into], weight)
+	m.forms = append(m.forms, markForm{term, into, prefix})
+	return into
+}
+
+// prepare makes the tables of the forms.
+func (m *marker) prepare() {
+	for i := range m.forms {
+		term := m.forms[i].term
+		m.byFirst[term[0]] = append(m.byFirst[term[0]], int16(i))
+		r, n := utf8.DecodeRuneInString(term)
+		if r < utf8.RuneSelf {
+			if len(term) > n && term[n] < utf8.RuneSelf {
+				m.pair(term[0], term[n])
+				for c := 0xe0; c <= 0xff; c++ { // a letter that folds to the second one, or a combining mark
+					m.pair(term[0], byte(c))
+				}
+			} else {
+				for c := range 256 {
+					m.pair(term[0], byte(c))
+				}
+			}
+		} else if len(term) > 1 {
+			m.pair(term[0], term[1])
+		}
+		for _, v := range foldedFrom()[r] {
+			var b [utf8.UTFMax]byte
+			utf8.EncodeRune(b[:], v)
+			m.pair(b[0], b[1])
+		}
+	}
+}
+
+func (m *marker) pair(first, second byte) {
+	w := uint(first|0x20)<<8 | uint(second|0x20)
+	m.pairs[w>>6] |= 1 << (w & 63)
+}
+
+// foldedFrom returns the characters beyond ASCII that fold to something else, by the first character of that.
+var foldedFrom = sync.OnceValue(func() map[rune][]rune {
+	from := map[rune][]rune{}
+	var a analysis.Analyzer
+	blocks := [][2]rune{{0x80, 0x58f}, {0x1e00, 0x1fff}, {0x2100, 0x214f}, {0xfb00, 0xfb06}, {0xff00, 0xffef}}
+	for _, block := range blocks {
+		for r := block[0]; r <= block[1]; r++ {
+			a.Walk([]byte(string(r)), 0, func(t analysis.Token) {
+				if first, _ := utf8.DecodeRune(t.Term); first != r {
+					from[first] = append(from[first], r)
+				}
+			})
+		}
+	}
+	return from
+})
+
+// find adds the places of the query's words in text[from:to].
+func (m *marker) find(text string, from, to int) {
+	if len(m.forms) == 0 {
+		return
+	}
+	for i := from; i < to && len(m.places) < maxPlaces; {
+		if i = m.candidate(text[:to], i); i >= to {
+			return
+		}
+		i = m.around(text, i, from, to)
+	}
+}
+
+// candidate returns the first place from i where a word of the query can begin, len(text) if there is none.
+func (m *marker) candidate(text string, i int) int {
+	if i >= len(text) {
+		return len(text)
+	}
+	pairs := &m.pairs
+	pair := uint16(text[i] | 0x20)
+	for ; i+1 < len(text); i++ {
+		pair = pair<<8 | uint16(text[i+1]|0x20)
+		if pairs[pair>>6]>>(pair&63)&1 != 0 && m.begins(text, i) {
+			return i
+		}
+	}
+	if i < len(text) && m.begins(text, i) {
+		return i
+	}
+	return len(text)
+}
+
+// begins looks closer: a word must begin at i, with the letters of a form. The last letter of the form is left out,
+// because a stem may end in another one than its words (happi, happy).
+func (m *marker) begins(text string, i int) bool {
+	c := text[i]
+	if c >= utf8.RuneSelf {
+		return true
+	}
+	if i > 0 && asciiWord(text[i-1]) {
+		return false
+	}
+	if 'A' <= c && c <= 'Z' {
+		c += 'a' - 'A'
+	}
+next:
+	for _, f := range m.byFirst[c] {
+		term := m.forms[f].term
+		same := len(term) - 1
+		if last := term[same]; same < 3 && last != 'e' && last != 'i' {
+			same++
+		}
+		for j := 1; j < same; j++ {
+			if i+j >= len(text) {
+				continue next
+			}
+			switch t := text[i+j]; {
+			case t >= utf8.RuneSelf || term[j] >= utf8.RuneSelf:
+				return true
+			case t != term[j] && (t|0x20 != term[j] || t < 'A' || t > 'Z'):
+				continue next
+			}
+		}
+		return true
+	}
+	return false
+}
+
+func asciiWord(c byte) bool {
+	return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9'
+}
+
+// around analyzes the text round place i, as far as white space, and returns where that ends.
+func (m *marker) around(text string, i, from, to int) int {
+	const reach = 96
+	start := i
+	for least := max(from, i-reach); start > least && !isSpace(text[start-1]); {
+		start--
+	}
+	if start > from && !isSpace(text[start-1]) {
+		for start < i && (!utf8.RuneStart(text[start]) || asciiWord(text[start-1])) {
+			start++
+		}
+	}
+	end := i
+	for most := min(to, i+reach); end < most && !isSpace(text[end]); {
+		end++
+	}
+	for end < to && (!utf8.RuneStart(text[end]) || asciiWord(text[end-1]) && asciiWord(text[end])) {
+		end++
+	}
+	m.buf = append(m.buf[:0], text[start:end]...)
+	m.base = start
+	m.analyzer.Walk(m.buf, 0, m.emit)
+	return max(end, i+1)
+}
+
+// token adds a term of the text if it is one of the query. Terms that were seen from the place before are left out.
+func (m *marker) token(t analysis.Token) {
+	if len(t.Term) == 0 || len(m.places) >= maxPlaces {
+		return
+	}
+	for _, i := range m.byFirst[t.Term[0]] {
+		f := &m.forms[i]
+		if f.prefix && bytes.HasPrefix(t.Term, []byte(f.term)) || !f.prefix && string(t.Term) == f.term {
+			p := place{start: m.base + t.Start, end: m.base + t.End, word: f.word}
+			for j := len(m.places) - 1; j >= 0 && m.places[j].start >= p.start; j-- {
+				if m.places[j] == p {
+					return
+				}
+			}
+			m.places = append(m.places, p)
+			return
+		}
+	}
+}
+
+// joinPhrases marks the places that are in a phrase of the query. Where a text has a phrase, its words elsewhere are
+// no places unless the query also has them alone.
+func (m *marker) joinPhrases(text string) {
+	var whole uint64 // words of phrases that the text has
+	for _, p := range m.phrases {
+		for i := range m.places {
+			if m.places[i].word != p.words[0] || !m.follow(text, i, &p) {
+				continue
+			}
+			for _, w := range p.words {
+				whole |= 1 << w
+			}
+		}
+	}
+	if whole &^= m.alone; whole == 0 {
+		return
+	}
+	kept := m.places[:0]
+	for _, p := range m.places {
+		if p.inPhrase || whole>>p.word&1 == 0 {
+			kept = append(kept, p)
+		}
+	}
+	m.places = kept
+}
+
+// follow reports whether a phrase begins at place i, and notes its places.
+func (m *marker) follow(text string, i int, p *markPhrase) bool {
+	var row [maxTerms]int
+	row[0] = i
+	for k := 1; k < len(p.words); k++ {
+		last := &m.places[row[k-1]]
+		j := row[k-1] + 1
+		for ; j < len(m.places); j++ {
+			at := &m.places[j]
+			if at.start > last.start && at.word == p.words[k] && wordsBetween(text, last.end, at.start) <= p.slop {
+				break
+			}
+			if at.start > last.end+16+32*p.slop {
+				j = len(m.places)
+			}
+		}
+		if j >= len(m.places) {
+			return false
+		}
+		row[k] = j
+	}
+	for _, j := range row[:len(p.words)] {
+		m.places[j].inPhrase = true
+	}
+	return true
+}
+
+// wordsBetween counts the words between two places. Places of characters without spaces overlap.
+func wordsBetween(text string, from, to int) (n int) {
+	in := false
+	for i := from; i < to; i++ {
+		word := asciiWord(text[i]) || text[i] >= utf8.RuneSelf && wideWord(text[i:to])
+		if word && !in {
+			n++
+		}
+		in = word || in && !utf8.RuneStart(text[i])
+	}
+	return n
+}
+
+// wideWord reports whether a text begins with a letter or digit beyond ASCII.
+func wideWord(s string) bool {
+	r, _ := utf8.DecodeRuneInString(s)
+	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r))
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package index
+
+import (
+	"context"
+	"math"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/seine-crawler/seine/index/analysis"
+)
+
+// Suggestion is a query that somebody may have meant.
+type Suggestion struct {
+	Query string `json:"query"` // the query with words replaced; "" if there is nothing better
+	Total int    `json:"total"` // documents that Query finds; a lower bound if the deadline came first
+}
+
+// rareTimes is how many times more documents a word must have than the one it replaces. A misspelling is rare beside
+// the word that was meant; two words of one language that look alike seldom differ so much.
+const rareTimes = 20
+
+// Suggest returns a query like the given one with words that pages have, for "did you mean". It replaces words that no document
+// has, or few, by near words (one edit, from six characters on two; see nearWalk) that many more documents have. Of
+// several near ones it takes that with the most documents, an edit counting as much as a factor of 20; it knows no
+// keyboard. Words in quotes, operators, excluded words and words with digits stay. The new query is tried: it must find
+// something, and no less than the old one. deadline 0 means 50 ms: after it there is no suggestion, and none is an error.
+func (x *Index) Suggest(ctx context.Context, query string, deadline time.Duration) (_ Suggestion, err error) {
+	if deadline <= 0 {
+		deadline = vocabularyDeadline
+	}
+	until := time.Now().Add(deadline)
+	corrected, err := x.correct(ctx, query, until)
+	if err != nil || corrected == "" {
+		return Suggestion{}, err
+	}
+	before, err := x.Search(ctx, query, SearchOptions{Limit: 1, Deadline: max(time.Until(until), 1)})
+	if err != nil || before.Partial {
+		return Suggestion{}, err
+	}
+	after, err := x.Search(ctx, corrected, SearchOptions{Limit: 1, Deadline: max(time.Until(until), 1)})
+	if err != nil || after.Total < max(before.Total, 1) {
+		return Suggestion{}, err
+	}
+	return Suggestion{corrected, after.Total}, nil
+}
+
+// correct returns the query with near words in place of rare ones, "" if none is better.
+func (x *Index) correct(ctx context.Context, query string, until time.Time) (_ string, err error) {
+	st, err := x.acquire()
+	if err != nil {
+		return "", err
+	}
+	defer x.releaseAfter(st, &err)
+	if len(query) > maxQuery {
+		return "", ctx.Err()
+	}
+	v := &words{x: x, st: st, ctx: ctx, deadline: until}
+	var out strings.Builder
+	last := 0
+	for _, w := range plainWords(query) {
+		better, err := v.better(w.term)
+		if err != nil {
+			return "", err
+		}
+		if v.late() {
+			return "", ctx.Err()
+		}
+		if better == "" || better == w.term {
+			continue
+		}
+		out.WriteString(query[last:w.from])
+		out.WriteString(better)
+		last = w.to
+	}
+	if last == 0 {
+		return "", ctx.Err()
+	}
+	out.WriteString(query[last:])
+	return out.String(), ctx.Err()
+}
+
+// plainWord is a word of a query that may be corrected, and its place there in bytes.
+type plainWord struct {
+	term     string
+	from, to int
+}
+
+// plainWords returns the words of a query that are neither quoted nor excluded, have no operator, and consist of three
+// letters or more of a script that separates words.
+func plainWords(query string) (out []plainWord) {
+	var a analysis.Analyzer
+	quoted := false
+	for at := 0; at < len(query); {
+		end := at + strings.IndexFunc(query[at:]+" ", unicode.IsSpace)
+		piece := query[at:end]
+		open := quoted || strings.HasPrefix(strings.TrimLeft(piece, "(+"), `"`)
+		quoted = quoted != (strings.Count(piece, `"`)%2 == 1)
+		from, trimmed := at+len(piece)-len(strings.TrimLeft(piece, "(+")), strings.Trim(piece, "(+)?!,;")
+		if at = end; at < len(query) {
+			_, n := utf8.DecodeRuneInString(query[at:])
+			at += n
+		}
+		if open || trimmed == "OR" || trimmed == "AND" || trimmed == "NOT" || !allLetters(trimmed) {
+			continue
+		}
+		n, term := 0, ""
+		a.Walk([]byte(trimmed), 0, func(t analysis.Token) {
+			if n, term = n+1, string(t.Term); t.Single {
+				n = 2
+			}
+		})
+		if n == 1 && utf8.RuneCountInString(term) >= 3 && len(out) < maxTerms {
+			out = append(out, plainWord{term, from, from + len(trimmed)})
+		}
+	}
+	return out
+}
+
+func allLetters(s string) bool {
+	return s != "" && strings.IndexFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) }) < 0
+}
+
+// better returns a word that was probably meant by a term, "" if there is none.
+func (v *words) better(term string) (string, error) {
+	df, err := v.df(term)
+	if err != nil {
+		return "", err
+	}
+	edits := 1
+	if utf8.RuneCountInString(term) >= 6 {
+		edits = 2
+	}
+	if df > max(v.st.all.docs/rareTimes, 2) {
+		return "", nil // no near word can be so much more frequent that this one is an error
+	}
+	near, err := v.expandFuzzy(term, edits, 64)
+	if err != nil {
+		return "", err
+	}
+	least := [...]uint64{1, 1, 5} // documents of a word by edits: what is that far away and rare is another word
+	best, score := "", math.Inf(-1)
+	for _, w := range near {
+		if w.edits == 0 || w.df < max(least[w.edits], df*rareTimes) || !allLetters(w.term) {
+			continue
+		}
+		if s := math.Log(float64(w.df)) - float64(w.edits)*math.Log(rareTimes); s > score {
+			best, score = w.term, s
+		}
+	}
+	return best, nil
+}

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package index
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+
+	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// osa is the optimal string alignment distance by its definition.
+func osa(a, b []rune) int {
+	d := make([][]int, len(a)+1)
+	for i := range d {
+		d[i] = make([]int, len(b)+1)
+		for j := range d[i] {
+			switch {
+			case i == 0 || j == 0:
+				d[i][j] = i + j
+				continue
+			case a[i-1] == b[j-1]:
+				d[i][j] = d[i-1][j-1]
+			default:
+				d[i][j] = 1 + min(d[i-1][j-1], d[i-1][j], d[i][j-1])
+			}
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				d[i][j] = min(d[i][j], d[i-2][j-2]+1)
+			}
+		}
+	}
+	return d[len(a)][len(b)]
+}
+
+// indexWords makes an index with a document for each row of words, in segments of some documents.
+func indexWords(t testing.TB, each int, texts ...string) *Index {
+	t.Helper()
+	s, err := storage.Open("/index", storage.Options{FS: storage.NewMemFS()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := Open(s, Options{FS: storage.NewMemFS()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := x.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	for n := 0; n < len(texts); n += each {
+		in := s.NewIngestion()
+		b := x.NewBuilder(in)
+		for i, text := range texts[n:min(n+each, len(texts))] {
+			u, err := urlkey.Parse(fmt.Sprintf("http://h.example/%07d", n+i))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := b.Add(&Document{Key: u.Key(), URL: "http://h.example/", Text: text, Stamp: 1}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := b.Finish(); err != nil {
+			t.Fatal(err)
+		}
+		if err := in.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		b.Abort()
+		in.Abort()
+		if err := x.Refresh(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return x
+}
+
+// inMemory waits until the words of all index segments are in memory.
+func inMemory(t testing.TB, x *Index) {
+	t.Helper()
+	st, err := x.acquire()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.release(st)
+	for _, seg := range st.segments {
+		for until := time.Now().Add(time.Minute); x.lexicon(st, seg) == nil; time.Sleep(time.Millisecond) {
+			if time.Now().After(until) {
+				t.Fatal("the words are not in memory after a minute")
+			}
+		}
+	}
+}
+
+// TestFuzzyIsBruteForce: the words found by prefix and by edits are those of a search through all words, from the store
+// and from memory, in one index segment and in several.
+func TestFuzzyIsBruteForce(t *testing.T) {
+	letter := rapid.RuneFrom([]rune("abcdn3é京"))
+	word := rapid.StringOfN(letter, 1, 9, -1)
+	n := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		texts := rapid.SliceOfN(rapid.Map(rapid.SliceOfN(word, 1, 30), func(w []string) string {
+			return strings.Join(w, " ")
+		}), 1, 8).Draw(rt, "texts")
+		t.Run(fmt.Sprint(n), func(t *testing.T) { // for the end of its index
+			n++
+			x := indexWords(t, rapid.IntRange(1, 8).Draw(rt, "each"), texts...)
+			st, err := x.acquire()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer x.release(st)
+			dfs := map[string]uint64{}
+			for _, seg := range st.segments {
+				sc := seg.vocabulary(st.snap, nil, nil)
+				for sc.Next() {
+					dfs[string(sc.Term())] += sc.DF()
+				}
+				if err := sc.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			v := &words{x: x, st: st, ctx: context.Background(), deadline: time.Now().Add(time.Hour)}
+			for range 20 {
+				from := rapid.StringOfN(letter, 1, 8, -1).Draw(rt, "from")
+				edits := rapid.IntRange(0, 2).Draw(rt, "edits")
+				var near, prefixed []foundWord
+				first, _ := utf8.DecodeRuneInString(from)
+				for w, df := range dfs {
+					if d := osa([]rune(from), []rune(w)); d <= edits && strings.HasPrefix(w, string(first)) {
+						near = append(near, foundWord{w, df, d})
+					}
+					if strings.HasPrefix(w, from) {
+						prefixed = append(prefixed, foundWord{w, df, 0})
+					}
+				}
+				for _, list := range [][]foundWord{near, prefixed} {
+					slices.SortFunc(list, func(a, b foundWord) int {
+						return cmp.Or(a.edits-b.edits, cmp.Compare(b.df, a.df), cmp.Compare(a.term, b.term))
+					})
+				}
+				got, err := v.expandFuzzy(from, edits, 1000)
+				if err != nil || !slices.Equal(got, near) {
+					rt.Fatalf("%d edits from %q: %v, want %v: %v", edits, from, got, near, err)
+				}
+				got, err = v.expandPrefix(from, 1000)
+				if err != nil || !slices.Equal(got, prefixed) {
+					rt.Fatalf("words from %q: %v, want %v: %v", from, got, prefixed, err)
+				}
+				df, err := v.df(from)
+				if err != nil || df != dfs[from] {
+					rt.Fatalf("%q is in %d documents, want %d: %v", from, df, dfs[from], err)
+				}
+			}
+		})
+	})
+}
+
+// TestLexicon: a lexicon holds what was added, finds its place, skips what it must, and leaves out rare terms.
+func TestLexicon(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		terms := rapid.SliceOfNDistinct(rapid.StringOfN(rapid.RuneFrom([]rune("abc")), 1, 8, -1), 1, 400,
+			func(s string) string { return s }).Draw(t, "terms")
+		slices.Sort(terms)
+		l := &lexicon{}
+		for i, w := range terms {
+			l.add([]byte(w), uint64(i)*37%1000+1)
+		}
+		near := newNearWalk(rapid.StringOfN(rapid.RuneFrom([]rune("abc")), 1, 8, -1).Draw(t, "word"), 2)
+		from := rapid.StringOfN(rapid.RuneFrom([]rune("abc")), 0, 8, -1).Draw(t, "from")
+		c := lexiconCursor{l: l}
+		c.seek([]byte(from))
+		i, _ := slices.BinarySearch(terms, from)
+		var got, want []string
+		for _, w := range terms[i:] {
+			if osa(near.word, []rune(w)) <= 2 {
+				want = append(want, w)
+			}
+		}
+		for n, dead, d := 0, 256, 0; c.next(dead); n++ {
+			if n == 0 {
+				c.shared = 0
+			}
+			if d, dead = near.step(c.term, c.shared); d <= 2 {
+				got = append(got, string(c.term))
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("near %q from %q: %q, want %q", string(near.word), from, got, want)
+		}
+		l.thin(500)
+		c = lexiconCursor{l: l}
+		for i, w := range terms {
+			if df := uint64(i)*37%1000 + 1; df >= 500 && (!c.next(256) || string(c.term) != w || c.df != df) {
+				t.Fatalf("%q is %q in %d documents", w, c.term, c.df)
+			}
+		}
+		if c.next(256) {
+			t.Fatalf("%q is too many", c.term)
+		}
+	})
+}
+
+func TestComplete(t *testing.T) {
+	x := indexWords(t, 2, "cat car", "car cart bücher", "car dog", "cat dog", "Care")
+	f := func(text string, limit int, want ...string) {
+		t.Helper()
+		got, err := x.Complete(context.Background(), text, limit)
+		var texts []string
+		for _, c := range got {
+			texts = append(texts, fmt.Sprint(c.Text, " ", c.Documents))
+		}
+		if err != nil || !slices.Equal(texts, want) {
+			t.Errorf("%q: %q, want %q: %v", text, texts, want, err)
+		}
+	}
+	for range 2 { // from the store, from memory
+		f("ca", 0, "car 3", "cat 2", "care 1", "cart 1")
+		f("the CA", 2, "the car 3", "the cat 2")
+		f("BÜ", 0, "bucher 1")
+		f("+(ca", 1, "+(car 3")
+		f("cat ", 0)
+		f("", 0)
+		f("x", 0)
+		inMemory(t, x)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := x.Complete(ctx, "ca", 0); err != context.Canceled {
+		t.Errorf("canceled: %v", err)
+	}
+	if _, err := x.Suggest(ctx, "caz", 0); err != context.Canceled {
+		t.Errorf("canceled: %v", err)
+	}
+}
+
+// TestSuggest: corrections over the texts of the Debian packages that are installed.
+func TestSuggest(t *testing.T) {
+	texts := packageTexts(t, 400)
+	x := indexWords(t, 150, texts...)
+	for range 2 {
+		for query, want := range map[string]string{
+			"linx":                "linux",
+			"softwrae":            "software",
+			"pakcage":             "package",
+			"software":            "",
+			"kernel software":     "",
+			"softwrae OR linx":    "software OR linux",
+			`"softwrae"`:          "",
+			`"the softwrae" linx`: `"the softwrae" linux`, // the phrase is nowhere, so it is only preferred
+			`"the software" linx`: `"the software" linux`,
+			"-softwrae linux":     "",
+			"site:softwrae.org":   "",
+			"zzzqqqxxx":           "",
+			"x86_64":              "",
+			"京都":                  "",
+			"":                    "",
+		} {
+			got, err := x.Suggest(context.Background(), query, time.Minute)
+			if err != nil || got.Query != want {
+				t.Errorf("%q: %q, want %q: %v", query, got.Query, want, err)
+			}
+			if got.Query == "" {
+				continue
+			}
+			found, err := x.Search(context.Background(), got.Query, SearchOptions{Deadline: time.Minute})
+			if err != nil || found.Total != got.Total || found.Total == 0 {
+				t.Errorf("%q finds %d, Suggest said %d: %v", got.Query, found.Total, got.Total, err)
+			}
+		}
+		inMemory(t, x)
+	}
+	// No time: no suggestion, and no error.
+	if got, err := x.Suggest(context.Background(), "softwrae", 1); err != nil || got.Query != "" {
+		t.Errorf("without time: %q: %v", got.Query, err)
+	}
+}
+
+func packageTexts(t testing.TB, most int) (texts []string) {
+	paths, _ := filepath.Glob("/usr/share/doc/*/copyright")
+	for _, p := range paths[:min(most, len(paths))] {
+		if text, err := os.ReadFile(p); err == nil {
+			texts = append(texts, string(text))
+		}
+	}
+	if len(texts) < 100 {
+		t.Fatalf("%d texts of Debian packages, want 100", len(texts))
+	}
+	return texts
+}
