@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/zeebo/xxh3"
 
@@ -271,6 +272,9 @@ func (x *indexing) add(key, text []byte, r *storage.Record, stamp uint64, known 
 	d := index.Document{
 		Key: k, URL: cmp.Or(shownAs(r), u.String()), Title: x.text.Title, Anchors: x.anchors(), Text: x.text.Text,
 		Content: slices.Clone(x.text.Content), Language: x.text.Language, Stamp: stamp,
+	}
+	if x.text.Date != 0 {
+		d.Date = time.UnixMilli(x.text.Date).UTC()
 	}
 	for _, f := range x.filters {
 		if f.Filter(&d, r, &x.text) != "" {

@@ -27,6 +27,7 @@ const usage = `usage: go run . crawl|index|layers [flags], in bench/peers
   layers  parse the same URLs and HTML pages
   all     all three; -quick takes a few minutes
   content FOLDER  print the main content of WCXB's pages according to each library
+  facts FOLDER    score title, author and date of WCXB's pages according to each library
 `
 
 func main() {
@@ -82,6 +83,11 @@ func run(ctx context.Context, args []string) error {
 		if err = f.Parse(args[1:]); err == nil {
 			err = all(ctx, *quick)
 		}
+	case "facts":
+		if len(args) != 2 {
+			return errors.New("facts: want WCXB's folder")
+		}
+		err = facts(args[1])
 	case "content":
 		if len(args) != 2 {
 			return errors.New("content: want WCXB's folder")
