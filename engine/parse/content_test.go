@@ -38,8 +38,8 @@ func wordF1(got, want string) float64 {
 	return 2 * float64(both) / float64(len(a)+len(b))
 }
 
-// TestContent compares the main content of real pages with annotations by people. The models were trained on these pages
-// (bench/training/content/README.md has their quality on unseen sites, by type): the test checks that the program
+// TestContent compares the main content of real pages with annotations by people. The models were trained on these
+// pages (bench/training/content/README.md has their quality on unseen sites, by type): the test checks that the program
 // computes what the trained models computed.
 func TestContent(t *testing.T) {
 	bodies, golds := map[string][]byte{}, map[string][]byte{}

@@ -75,8 +75,8 @@ const (
 	maxDate  = 64
 )
 
-// readLines searches the lines around the first heading for a date and for "By" and a name, unless better statements are
-// known. A line that is long is part of the article.
+// readLines searches the lines around the first heading for a date and for "By" and a name, unless better statements
+// are known. A line that is long is part of the article.
 func (p *htmlPass) readLines() {
 	wantDate := p.facts.better(ranked{factPublished, rankLine})
 	wantAuthor := p.facts.better(ranked{factAuthor, rankLine})
@@ -173,7 +173,10 @@ func number(w string) (n int) {
 }
 
 // byWords introduce an author at the start of a line.
-var byWords = [...]string{"written by", "posted by", "published by", "article by", "story by", "author:", "author", "by:", "by"}
+var byWords = [...]string{
+	"written by", "posted by", "published by", "article by", "story by", "author:", "author", "by:",
+	"by",
+}
 
 // lineAuthor returns the name in "By Ann Brown | March 4", "" when there is none.
 func lineAuthor(line string) string {

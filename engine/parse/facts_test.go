@@ -63,7 +63,8 @@ func TestShownFacts(t *testing.T) {
 		{"<time datetime=2020-01-01></time><h1>T</h1><time datetime='2021-03-04 05:06:07Z'>", "", "2021-03-04"},
 		{"<time datetime=2020-01-01></time><h1>T</h1>", "", "2020-01-01"},
 		{"<h1>T</h1><time datetime=soon></time><time datetime=2021-03-04 class=updated></time>", "", ""},
-		{"<h1>T</h1><time datetime=2020-01-01></time><time itemprop=datePublished datetime=2021-03-04></time>", "", "2021-03-04"},
+		{"<h1>T</h1><time datetime=2020-01-01></time><time itemprop=datePublished datetime=2021-03-04></time>",
+			"", "2021-03-04"},
 		{"<meta name=date content=2019-01-01><h1>T</h1><time datetime=2021-03-04></time>", "", "2019-01-01"},
 		{"<h1>T</h1><a rel='author nofollow' href=/ann> Ann <b>Brown</b></a>", "Ann Brown", ""},
 		{"<h1>T</h1><a rel=author href=/all>all of the articles</a>", "", ""},
@@ -79,8 +80,8 @@ func TestShownFacts(t *testing.T) {
 	}
 }
 
-// TestFactsOfRealPages compares authors and dates with annotations by people. Those that the parser finds must mostly be
-// right.
+// TestFactsOfRealPages compares authors and dates with annotations by people. Those that the parser finds must mostly
+// be right.
 func TestFactsOfRealPages(t *testing.T) {
 	bodies, golds := map[string][]byte{}, map[string][]byte{}
 	untar(t, conformance(t, "web/wcxb-sample.tar.xz"), func(name string, data []byte) {

@@ -97,9 +97,9 @@ type Range struct{ From, To int }
 
 // Page is a parsed document. The zero value is ready for Parsers.Parse.
 //
-// A Page belongs to one goroutine. Parse resets and refills it: Text, Blocks, Headings, NoSnippet and Outlinks use memory
-// that the next Parse overwrites. Strings and URLs may be kept, but each keeps alive the one string that all strings of
-// the page are substrings of.
+// A Page belongs to one goroutine. Parse resets and refills it: Text, Blocks, Headings, NoSnippet and Outlinks use
+// memory that the next Parse overwrites. Strings and URLs may be kept, but each keeps alive the one string that all
+// strings of the page are substrings of.
 type Page struct {
 	URL       urlkey.URL // Input.URL
 	Base      urlkey.URL // relative links are resolved against it: the base element's URL, or else URL
@@ -176,8 +176,9 @@ func (p *Page) reset(in *Input) {
 	seen.reset()
 	clear(p.Outlinks)
 	*p = Page{
-		URL: in.URL, Base: in.URL, Text: p.Text[:0], Blocks: p.Blocks[:0], Headings: p.Headings[:0], NoSnippet: p.NoSnippet[:0],
-		Outlinks: p.Outlinks[:0], seen: seen, resolver: p.resolver, content: p.content,
+		URL: in.URL, Base: in.URL, Text: p.Text[:0], Blocks: p.Blocks[:0], Headings: p.Headings[:0],
+		NoSnippet: p.NoSnippet[:0],
+		Outlinks:  p.Outlinks[:0], seen: seen, resolver: p.resolver, content: p.content,
 	}
 }
 

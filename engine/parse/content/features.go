@@ -24,17 +24,18 @@ type group struct {
 	commas, digits, caps, links, lines, n int32
 	longest                               int32 // words
 	ended, asked, bars, copyrights, money int32 // blocks
-	doubles, again                        int32 // words of blocks with a text that others have, and that earlier ones have
+	// doubles are words of blocks with a text that others have, again those with a text that earlier ones have.
+	doubles, again int32
 
 	chance float32 // of being content
 	before float32 // share of the page's words in groups of greater chance
 }
 
-// measure computes the features of every group into o.features, a row each, and returns the number of features. Each row
-// has room for those that judge adds; the last one has rowMax values.
+// measure computes the features of every group into o.features, a row each, and returns the number of features. Each
+// row has room for those that judge adds; the last one has rowMax values.
 func (o *Outline) measure() (width int) {
 	if len(o.blocks) == 0 {
-		o.groups = o.groups[:0]
+		o.groups, o.page = o.groups[:0], o.page[:0]
 		return 0
 	}
 	o.survey()

@@ -32,8 +32,8 @@ type models struct {
 const (
 	maxDepth  = 6
 	maxLeaves = 1 << maxDepth
-	// rowMax exceeds the number of features in a row: a row that is accessed as an array of this length needs few bounds
-	// checks.
+	// rowMax exceeds the number of features in a row: a row that is accessed as an array of this length needs few
+	// bounds checks.
 	rowMax = 512
 )
 

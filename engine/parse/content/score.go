@@ -31,8 +31,8 @@ func (o *Outline) Select(text []byte) []Block {
 	return o.out
 }
 
-// judge scores the groups into o.scores and sets their chances. The first pass sees each group and its place; the second
-// also sees what the first said of the group's surroundings, so that content keeps together.
+// judge scores the groups into o.scores and sets their chances. The first pass sees each group and its place; the
+// second also sees what the first said of the group's surroundings, so that content keeps together.
 func (o *Outline) judge(m *models) {
 	width := o.measure()
 	o.scores, o.order = o.scores[:0], o.order[:0]
@@ -132,7 +132,8 @@ func (o *Outline) look(at, stride int) {
 	for i := range o.groups {
 		g := &o.groups[i]
 		first, last := int(g.first), int(g.last)
-		f := append(o.features[i*stride+at:i*stride+at], g.chance, g.chance/most, g.before, content/all, most, best, cut,
+		from := i*stride + at
+		f := append(o.features[from:from], g.chance, g.chance/most, g.before, content/all, most, best, cut,
 			g.chance-cut)
 		for d := 1; d <= lookBlocks; d++ {
 			f = append(f, o.chanceAt(first-d), o.chanceAt(last+d))
