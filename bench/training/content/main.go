@@ -24,8 +24,6 @@ type page struct {
 	Groups   []int       `json:"groups"`   // of each block
 	Features [][]float32 `json:"features"` // of each group
 	Page     []float32   `json:"page"`     // features
-	Boxes    []int       `json:"boxes"`    // of each block
-	Parents  []int       `json:"parents"`  // of each box
 	Site     string      `json:"site"`     // registered domain
 }
 
@@ -89,7 +87,7 @@ func dump(dir string) error {
 		}
 		parse.Outline(&parse.Input{URL: u, ContentType: "text/html", Body: body}, &p, func(o *content.Outline) {
 			line.Features, line.Groups = o.Features()
-			line.Page, line.Boxes, line.Parents = o.Page()
+			line.Page = o.Page()
 			for _, b := range o.Blocks() {
 				line.Blocks = append(line.Blocks, words(string(p.Text[b.From:b.To])))
 			}

@@ -5,12 +5,12 @@
     pip install catboost
     python3 bench/training/content/train.py pages.jsonl engine/parse/content/model.bin [peers.jsonl]
 
-Three models: of a page's type (of seven, from features of the page), and of a group's share of words that are content,
-in two passes. The second pass also sees what the first said of the group's surroundings.
+Two models: of a page's type (of seven, from features of the page), and of a group's share of words that are content,
+which sees the first one's probability of each type.
 
-Sites are dealt to five folds. Each fold's pages are judged by models that learned from the other four. The second pass
-learns from such judgements of the first, so that it sees the first as it is on unseen pages. The models that are
-written learned from all pages.
+Sites are dealt to five folds. Each fold's pages are judged by models that learned from the other four; the types that a
+model of groups learns from were predicted in that way, too, so that it sees them as they are on unseen pages. The
+models that are written learned from all pages.
 """
 import collections
 import json
@@ -24,10 +24,9 @@ from catboost import CatBoostClassifier
 TYPES = ["article", "collection", "documentation", "forum", "listing", "product", "service"]
 FOLDS = 5
 COMMON = dict(border_count=32, rsm=0.3, random_seed=1, thread_count=2, verbose=0, allow_writing_files=False)
-PASS = dict(iterations=320, depth=6, learning_rate=0.06)
+GROUPS = dict(iterations=320, depth=6, learning_rate=0.06)
 TYPE = dict(iterations=150, depth=4, learning_rate=0.1)
 SHARE_SURE = 0.85  # as in score.go
-SECOND = 29  # features of the second pass, as in score.go
 
 
 def f1(got, gold):
@@ -112,7 +111,7 @@ def fit_types(pages):
 
 def fit(pages, rows):
     some = [(p, r) for p, r in zip(pages, rows) if len(p["groups"])]
-    m = CatBoostClassifier(loss_function="CrossEntropy", **COMMON, **PASS)
+    m = CatBoostClassifier(loss_function="CrossEntropy", **COMMON, **GROUPS)
     m.fit(np.concatenate([r for _, r in some]), np.concatenate([p["labels"] for p, _ in some]),
           sample_weight=np.concatenate([p["weights"] for p, _ in some]))
     return m
@@ -130,57 +129,10 @@ def unseen(pages, fold, rows):
     return out
 
 
-def first_rows(pages, types):
+def with_types(pages, types):
+    """The rows of groups: their features and the page's types."""
     return [np.concatenate([p["features"], np.repeat(t[None], len(p["features"]), 0)], 1).astype(np.float32)
             if len(p["groups"]) else None for p, t in zip(pages, types)]
-
-
-def second_rows(pages, rows, chances):
-    return [np.concatenate([r, look(p, q)], 1) if len(q) else None for p, r, q in zip(pages, rows, chances)]
-
-
-def look(page, q):
-    """Features of the second pass from the chances of the first: the same as in score.go."""
-    groups, words, boxes, parents = page["groups"], page["words"], page["boxes"], page["parents"]
-    n, blocks, own = len(q), len(groups), q[groups]
-    all_words, good, most = np.zeros(len(parents)), np.zeros(len(parents)), np.zeros(len(parents))
-    np.add.at(all_words, boxes, words)
-    np.add.at(good, boxes, words * own)
-    np.maximum.at(most, boxes, own)
-    for i in range(len(parents) - 1, 0, -1):
-        up = parents[i]
-        all_words[up] += all_words[i]
-        good[up] += good[i]
-        most[up] = max(most[up], most[i])
-    before_words, before_good = np.append(0, np.cumsum(words)), np.append(0, np.cumsum(words * own))
-    order = np.argsort(-q, kind="stable")
-    taken, content = np.cumsum(page["size"][order]), (q * page["size"]).sum()
-    rank = np.zeros(n)
-    rank[order] = (taken - page["size"][order]) / taken[-1]
-    best = 2 * np.cumsum((q * page["size"])[order]) / (taken + content + 1e-9)
-    cut = q[order[best.argmax()]]
-    first, last = np.full(n, -1), np.zeros(n, int)
-    for i, g in enumerate(groups):
-        first[g] = i if first[g] < 0 else first[g]
-        last[g] = i
-
-    def mean(a, b):
-        a, b = max(a, 0), min(b, blocks)
-        return (before_good[b] - before_good[a]) / (before_words[b] - before_words[a]) if b > a else -1
-
-    out = np.zeros((n, SECOND), np.float32)
-    for g in range(n):
-        f, l = first[g], last[g]
-        row = [q[g], q[g] / q.max(), rank[g], content / taken[-1], q.max(), best.max(), cut, q[g] - cut]
-        for d in (1, 2, 3):
-            row += [own[f - d] if f >= d else -1, own[l + d] if l + d < blocks else -1]
-        row += [mean(f - 8, f), mean(l + 1, l + 9), mean(f, l + 1), mean(0, f), mean(l + 1, blocks)]
-        at = boxes[f]
-        for _ in range(5):
-            row += [-1, -1] if at < 0 else [good[at] / all_words[at], most[at]]
-            at = parents[at] if at >= 0 else at
-        out[g] = row
-    return out
 
 
 def choose(page, q):
@@ -198,9 +150,8 @@ def scores(pages, chances):
 
 
 def show(pages, columns):
-    """Prints the mean of each column by type of page. first and second are seine's passes on pages of unseen sites:
-    compare others with second. seen is the model that was built in when peers.jsonl was made, which may have learned
-    from these pages."""
+    """Prints the mean of each column by type of page. unseen is seine on pages of unseen sites: compare others with it.
+    seen is the model that was built in when peers.jsonl was made, which may have learned from these pages."""
     print(" " * 16 + "".join(f"{n:>22}" for n in columns) + "   pages")
     for t in TYPES + ["all"]:
         of = [i for i, p in enumerate(pages) if t in (p["type"], "all")]
@@ -237,21 +188,17 @@ def main():
         types[of] = m.predict_proba(np.array([pages[i]["page"] for i in of], dtype=np.float32))
     right = types.argmax(1) == [TYPES.index(p["type"]) for p in pages]
     print(f"{len(pages)} pages of {len({p['site'] for p in pages})} sites; type right: {right.mean():.3f}")
-    rows = first_rows(pages, types)
-    first = unseen(pages, fold, rows)
-    both = second_rows(pages, rows, first)
-    second = unseen(pages, fold, both)
-    columns = {"first": scores(pages, first), "second": scores(pages, second)}
+    rows = with_types(pages, types)
+    everything = [f1([w for b in p["blocks"] for w in b], p["gold"]) for p in pages]
+    columns = {"all text": everything, "unseen": scores(pages, unseen(pages, fold, rows))}
     if len(sys.argv) > 3:
         peers = {p["name"]: p for p in map(json.loads, open(sys.argv[3]))}
         for name in next(iter(peers.values()))["ms"]:
             columns["seen" if name == "seine" else name] = [f1(peers[p["name"]]["words"][name] or [], p["gold"]) for p in pages]
             print(f"{name}: {np.mean([p['ms'][name] for p in peers.values()]):.2f} ms a page")
     show(pages, columns)
-    width = rows[0].shape[1]
-    out = pack(fit_types(pages), len(TYPES), len(pages[0]["page"]))
-    out += pack(fit(pages, rows), 1, width) + pack(fit(pages, both), 1, width + SECOND)
-    open(sys.argv[2], "wb").write(b"scm2" + out)
+    out = pack(fit_types(pages), len(TYPES), len(pages[0]["page"])) + pack(fit(pages, rows), 1, rows[0].shape[1])
+    open(sys.argv[2], "wb").write(b"scm3" + out)
 
 
 if __name__ == "__main__":

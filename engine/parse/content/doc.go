@@ -21,7 +21,7 @@
 //	                       │ measure           boxes around them
 //	                       ▼
 //	                     page ─▶ its type ─┐
-//	                     features ─────────┴▶ first pass ─▶ second pass ─▶ chance ─▶ threshold ─▶ Block.Content
+//	                     features ─────────┴▶ trees ─▶ chance ─▶ threshold ─▶ Block.Content
 //
 // # Life
 //
@@ -33,12 +33,11 @@
 // group, unless many others are between them, and the models judge groups: judging blocks takes three times as long.
 // Select applies the models.
 //
-// The models (model.go) are gradient-boosted trees: one predicts the page's type, which is a feature of the others. The
-// first pass judges each group by itself, its place, its names and its surroundings; the second also sees what the
-// first says of the page, and of the blocks beside, between and around the group's. Then the groups are content that
+// The models (model.go) are gradient-boosted trees: one predicts the page's type, which is a feature of the other. That
+// judges each group by itself, its place, its names, its surroundings and the page. Then the groups are content that
 // together have the best F1 measure that can be expected (score.go). bench/training/content/train.py trains the models
-// on the 1,497 pages of WCXB's development half. Word F1 on pages of unseen sites is 0.864 (articles .945,
-// documentation .930, services .846, forums .798, listings .747, collections .671, products .642). Taking all of the
+// on the 1,497 pages of WCXB's development half. Word F1 on pages of unseen sites is 0.862 (articles .941,
+// documentation .929, services .846, forums .800, listings .750, collections .677, products .643). Taking all of the
 // text has .697; README.md there has more. Nearly all of the pages are English; the features do not depend on a
 // language.
 //

@@ -2,7 +2,11 @@
 
 package content
 
-import "slices"
+import (
+	"math/bits"
+	"math/rand/v2"
+	"slices"
+)
 
 // Levels of boxes around a block, and blocks before and after it, that features cover.
 const (
@@ -28,7 +32,6 @@ type group struct {
 	doubles, again int32
 
 	chance float32 // of being content
-	before float32 // share of the page's words in groups of greater chance
 }
 
 // measure computes the features of every group into o.features, a row each, and returns the number of features. Each
@@ -79,11 +82,11 @@ func (o *Outline) measure() (width int) {
 		}
 		if i == 0 {
 			width = len(f)
-			f = slices.Grow(f, (width+pageKinds+secondFeatures)*(len(o.groups)-1)+rowMax)
+			f = slices.Grow(f, (width+pageKinds)*(len(o.groups)-1)+rowMax)
 		}
-		f = f[:len(f)+pageKinds+secondFeatures]
+		f = f[:len(f)+pageKinds]
 	}
-	o.features = f[:len(f)+rowMax-pageKinds-secondFeatures]
+	o.features = f[:len(f)+rowMax-pageKinds]
 	return width
 }
 
@@ -106,10 +109,10 @@ func (o *Outline) shared(f []float32, at int32, page *sum) []float32 {
 // features that are the same for all groups.
 func (o *Outline) survey() {
 	if o.bySign == nil {
-		o.bySign, o.texts = map[uint32]int32{}, map[uint64]int32{}
+		o.bySign = map[uint32]int32{}
 	}
 	clear(o.bySign)
-	clear(o.texts)
+	o.pair()
 	for i := len(o.boxes) - 1; i > 0 && !o.summed; i-- { // a box comes after its parent
 		o.boxes[o.boxes[i].parent].sum.plus(&o.boxes[i].sum)
 	}
@@ -117,7 +120,8 @@ func (o *Outline) survey() {
 	o.groups = o.groups[:0]
 	o.heading = -1
 	money, lists, paragraphs, tables, inMain, inArticle, inNav := 0, 0, 0, 0, 0, 0, 0
-	o.sums = append(o.sums[:0], sum{})
+	s := sum{}
+	o.sums = append(o.sums[:0], s)
 	for i := range o.blocks {
 		b := &o.blocks[i]
 		x := &o.boxes[b.box]
@@ -129,10 +133,12 @@ func (o *Outline) survey() {
 		}
 		b.group = at
 		o.groups[at].take(b, int32(i))
-		if o.texts[b.text]++; o.texts[b.text] > 1 {
-			o.groups[at].again += b.words
+		if first := &o.blocks[b.twin]; first.copies > 1 {
+			o.groups[at].doubles += b.words
+			if first != b {
+				o.groups[at].again += b.words
+			}
 		}
-		s := o.sums[i]
 		s.add(b)
 		o.sums = append(o.sums, s)
 		if o.heading < 0 && x.near[H1] > 0 {
@@ -146,11 +152,6 @@ func (o *Outline) survey() {
 		inArticle += bit(x.near[Article] > 0)
 		inNav += bit(x.near[Nav] > 0)
 	}
-	for i := range o.blocks {
-		if b := &o.blocks[i]; o.texts[b.text] > 1 {
-			o.groups[b.group].doubles += b.words
-		}
-	}
 	page, n := &o.boxes[0].sum, int32(len(o.blocks))
 	c := o.common[:0]
 	for _, t := range o.facts.types {
@@ -162,6 +163,33 @@ func (o *Outline) survey() {
 		part(int32(paragraphs), n), part(int32(lists), n), part(int32(tables), n),
 		part(int32(money), n), part(page.ends, page.words))
 	o.describe()
+}
+
+// textsFactor chooses the hash of texts at random, so that no page can be made of texts that share a chain (Dietzfelbinger
+// and others, "A reliable randomized algorithm for the closest-pair problem", 1997).
+var textsFactor = rand.Uint64() | 1
+
+// pair finds the blocks of the same text, by a hash table with chains of blocks: with a map it takes half of measure's
+// time.
+func (o *Outline) pair() {
+	size := bits.Len(uint(len(o.blocks)))
+	o.texts = slices.Grow(o.texts[:0], 1<<size)[:1<<size]
+	clear(o.texts)
+	for i := range o.blocks {
+		b := &o.blocks[i]
+		head := &o.texts[b.text*textsFactor>>(64-size)]
+		at := *head
+		for at > 0 && o.blocks[at-1].text != b.text {
+			at = o.blocks[at-1].next
+		}
+		if at > 0 {
+			b.twin = at - 1
+			o.blocks[b.twin].copies++
+			continue
+		}
+		b.twin, b.copies, b.next = int32(i), 1, *head
+		*head = int32(i) + 1
+	}
 }
 
 // describe computes o.page, the features of the page as a whole, from which its type is predicted: common, the largest
@@ -290,7 +318,7 @@ var nears = int(kinds) + len(groups)
 func (o *Outline) Features() (rows [][]float32, groups []int) {
 	width := o.measure()
 	for i := range o.groups {
-		rows = append(rows, o.features[i*(width+pageKinds+secondFeatures):][:width])
+		rows = append(rows, o.features[i*(width+pageKinds):][:width])
 	}
 	for i := range o.blocks {
 		groups = append(groups, int(o.blocks[i].group))
@@ -298,17 +326,9 @@ func (o *Outline) Features() (rows [][]float32, groups []int) {
 	return rows, groups
 }
 
-// Page returns the features of the page as a whole, and the boxes of blocks and of boxes, for programs that train a
-// model. It must follow Features.
-func (o *Outline) Page() (features []float32, boxes, parents []int) {
-	for i := range o.blocks {
-		boxes = append(boxes, int(o.blocks[i].box))
-	}
-	for i := range o.boxes {
-		parents = append(parents, int(o.boxes[i].parent))
-	}
-	return o.page, boxes, parents
-}
+// Page returns the features of the page as a whole, for programs that train a model. It must follow Features. The result
+// is valid until the outline is used again.
+func (o *Outline) Page() []float32 { return o.page }
 
 // Blocks returns the blocks without judging them: Score is 0 and Content is false. They are valid until the outline is
 // used again.

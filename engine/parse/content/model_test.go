@@ -27,7 +27,7 @@ func tinyModel(classes, width int) []byte {
 
 func tinyModels() []byte {
 	return bytes.Join([][]byte{
-		[]byte("scm2"), tinyModel(pageKinds, 3), tinyModel(1, 4), tinyModel(1, 4+secondFeatures),
+		[]byte("scm3"), tinyModel(pageKinds, 3), tinyModel(1, 4),
 	}, nil)
 }
 
@@ -39,7 +39,7 @@ func TestReadModels(t *testing.T) {
 	}
 	row := make([]float32, 2*rowMax)
 	row[rowMax] = 1
-	if got := m.first.scores(nil, row, 2, rowMax); got[0] != 1 || got[1] != 2 {
+	if got := m.groups.scores(nil, row, 2, rowMax); got[0] != 1 || got[1] != 2 {
 		t.Errorf("scores %v, want 1 and 2", got)
 	}
 	var classes [pageKinds]float32
@@ -61,10 +61,10 @@ func TestModelFits(t *testing.T) {
 	o.Start(P, nil, &Attributes{})
 	o.Cut(text)
 	rows, _ := o.Features()
-	page, _, _ := o.Page()
-	if len(rows) != 1 || len(rows[0])+pageKinds != trained.first.width || len(page) != trained.types.width {
+	page := o.Page()
+	if len(rows) != 1 || len(rows[0])+pageKinds != trained.groups.width || len(page) != trained.types.width {
 		t.Errorf("%d rows of %d features and %d of the page; the models are for %d and %d",
-			len(rows), len(rows[0]), len(page), trained.first.width-pageKinds, trained.types.width)
+			len(rows), len(rows[0]), len(page), trained.groups.width-pageKinds, trained.types.width)
 	}
 }
 
@@ -77,7 +77,7 @@ func FuzzReadModels(f *testing.F) {
 			t.Fatalf("models %v and error %v", m, err)
 		}
 		if err == nil {
-			m.second.scores(nil, make([]float32, rowMax), 1, rowMax)
+			m.groups.scores(nil, make([]float32, rowMax), 1, rowMax)
 		}
 	})
 }

@@ -50,15 +50,13 @@ type Outline struct {
 	features []float32
 	groups   []group
 	bySign   map[uint32]int32
-	sums     []sum            // of all blocks before each block
-	texts    map[uint64]int32 // blocks with each text, by hash
-	page     []float32        // features of the page
-	heading  int              // the first block in an h1; -1 for none
+	sums     []sum     // of all blocks before each block
+	texts    []int32   // for each value of a hash, the last block that begins a chain, plus one; 0 for none
+	page     []float32 // features of the page
+	heading  int       // the first block in an h1; -1 for none
 	common   []float32
 	scores   []float32 // of groups
 	order    []int32   // groups by chance
-	chances  []chances // of blocks, and of the end
-	inside   []inside  // of boxes
 
 	out []Block
 }
@@ -113,6 +111,9 @@ type block struct {
 	group                             int32
 	bar, copyright, money             bool
 	text                              uint64 // hash
+	twin                              int32  // the first block of this text, itself or an earlier one
+	copies                            int32  // of a first block: blocks of this text
+	next                              int32  // of a first block: the next one in its chain plus one, 0 for none
 }
 
 // Reset makes the outline that of a page without text, and keeps its memory unless that is large.
