@@ -34,7 +34,7 @@ type PageCheck struct {
 	Title        string      `json:"title"`
 	Description  string      `json:"description,omitempty"`
 	Keywords     string      `json:"keywords,omitempty"`
-	Headings     []string    `json:"headings,omitempty"` // h1 to h3
+	Headings     []string    `json:"headings,omitempty"` // h1 to h6
 	Author       string      `json:"author,omitempty"`
 	Site         string      `json:"site,omitempty"`
 	Type         string      `json:"og_type,omitempty"`
@@ -126,9 +126,7 @@ func checkPage(o *Options, in *parse.Input) PageCheck {
 	if err != nil {
 		c.Error = err.Error()
 	}
-	if p.Headings != "" {
-		c.Headings = strings.Split(p.Headings, "\n")
-	}
+	c.Headings = p.AppendHeadings(nil)
 	if p.Base != in.URL {
 		c.Base = p.Base.String()
 	}

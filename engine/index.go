@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/zeebo/xxh3"
 
@@ -34,14 +35,14 @@ type indexing struct {
 	warn    func(error)
 	clock   *stageClock
 	inlinks int // that are read of a page, for its anchors
-	walked  int // segments that are walked side by side; in others, each page is searched for
 
 	report IndexReport
 	keys   *storage.Sorter
 	text   storage.ParseText
-	value  []byte                     // scratch: a text, valid until the next page
-	texts  map[uint32]*storage.Finder // by segment
 	docs   *documents
+
+	texts, outcomes *walks               // of the segments' pages
+	outcome         storage.FetchOutcome // of the current page
 
 	// The anchors of the current page: numbered, counted by number, and in the order in which they are indexed.
 	distinct phases.KeyTable
@@ -144,11 +145,10 @@ func (x *indexing) build(ctx context.Context, ing *storage.Ingestion) error {
 	b := x.index.NewBuilder(ing)
 	defer b.Abort()
 	x.docs = newDocuments(x.clock, b)
-	x.texts = map[uint32]*storage.Finder{}
 	err = storage.MergeJoin(ctx, snap, index.Located(), run, func(key []byte, _ [][]byte, old []byte) error {
 		return x.decide(snap, records, links, key, old)
 	})
-	if err = errors.Join(x.docs.end(), x.closeTexts(), err); err != nil {
+	if err = errors.Join(x.docs.end(), x.texts.close(), x.outcomes.close(), err); err != nil {
 		return err
 	}
 	_, err = b.Finish()
@@ -194,7 +194,10 @@ func (x *indexing) decide(
 				return nil
 			}
 		}
-		if text, err = x.textOf(rd, r.Segment, key); err != nil {
+		if text, err = x.texts.of(rd, r.Segment, key); err != nil {
+			return err
+		}
+		if err := x.readOutcome(rd, r.Segment, key); err != nil {
 			return err
 		}
 	}
@@ -209,33 +212,57 @@ func (x *indexing) decide(
 	return x.add(key, text, &r, stamp, located != nil)
 }
 
-// textOf returns the text of a page of a segment, nil if there is none. Keys come in order, within each segment too, so
-// one walk through each segment replaces a search for every page: with 10,000 hosts, this saved 35 µs a page, a fifth
-// of indexing (on an earlier host). Tried and dropped: scanning all texts instead of looking them up gained 4% with
-// 100,000 pages.
-func (x *indexing) textOf(rd storage.Reader, segment uint32, key []byte) ([]byte, error) {
-	f := x.texts[segment]
+// walks reads a range of many segments. Keys come in order, within each segment too, so one walk through each segment
+// replaces a search for every page: with 10,000 hosts, this saved 35 µs a page, a fifth of indexing (on an earlier
+// host). Tried and dropped: scanning all texts instead of looking them up gained 4% with 100,000 pages.
+type walks struct {
+	in   func(segment uint32) storage.Range
+	most int // segments that are walked side by side; in others, each page is searched for
+	open map[uint32]*storage.Finder
+	last []byte
+}
+
+func newWalks(most int, in func(segment uint32) storage.Range) *walks {
+	return &walks{in: in, most: most, open: map[uint32]*storage.Finder{}}
+}
+
+// of returns the value of a page of a segment, nil if there is none. It is valid until the next call.
+func (w *walks) of(rd storage.Reader, segment uint32, key []byte) ([]byte, error) {
+	f := w.open[segment]
 	if f == nil {
-		if len(x.texts) >= x.walked {
-			value, found, err := rd.Get(storage.ParseTextRange(segment), key, x.value)
+		if len(w.open) >= w.most {
+			value, found, err := rd.Get(w.in(segment), key, w.last)
 			if !found {
 				return nil, err
 			}
-			x.value = value
+			w.last = value
 			return value, err
 		}
-		f = storage.NewFinder(rd, storage.ParseTextRange(segment))
-		x.texts[segment] = f
+		f = storage.NewFinder(rd, w.in(segment))
+		w.open[segment] = f
 	}
 	return f.Find(key)
 }
 
-// closeTexts ends the walks.
-func (x *indexing) closeTexts() (err error) {
-	for _, f := range x.texts {
+// close ends the walks.
+func (w *walks) close() (err error) {
+	for _, f := range w.open {
 		err = errors.Join(err, f.Close())
 	}
 	return err
+}
+
+// readOutcome reads how a page was fetched; it is zero if that is not known.
+func (x *indexing) readOutcome(rd storage.Reader, segment uint32, key []byte) error {
+	x.outcome = storage.FetchOutcome{}
+	value, err := x.outcomes.of(rd, segment, key)
+	if err == nil && value != nil {
+		err = storage.DecodeFetchOutcome(value, &x.outcome)
+	}
+	if err != nil {
+		return fmt.Errorf("parse record %s of segment %d: %w", key, segment, err)
+	}
+	return nil
 }
 
 // indexable reports whether a record's newest text belongs in the index. A page that fails for the moment keeps its
@@ -292,7 +319,13 @@ func (x *indexing) document(key, text []byte, r *storage.Record, stamp uint64) (
 	}
 	d := index.Document{
 		Key: k, URL: cmp.Or(shownAs(r), u.String()), Title: x.text.Title, Anchors: x.anchors(), Text: x.text.Text,
-		Content: slices.Clone(x.text.Content), Language: x.text.Language, Stamp: stamp,
+		Content: slices.Clone(x.text.Content), Language: shortOrNone(x.text.Language, index.ValueBytesMax),
+		Author: shortOrNone(x.text.Author, index.AuthorMax), Stamp: stamp,
+		Headings: x.text.AppendHeadings(nil), Type: shortOrNone(x.outcome.MediaType, index.ValueBytesMax),
+		Size: int64(x.outcome.Bytes),
+	}
+	if x.text.Date != 0 {
+		d.Date = time.UnixMilli(x.text.Date).UTC()
 	}
 	for _, f := range x.filters {
 		if f.Filter(&d, r, &x.text) != "" {
@@ -301,6 +334,14 @@ func (x *indexing) document(key, text []byte, r *storage.Record, stamp uint64) (
 	}
 	x.showChanges(&d)
 	return &d, d.Check()
+}
+
+// shortOrNone returns a value that is no longer than an index takes, or nothing: half a value is another one.
+func shortOrNone(value string, most int) string {
+	if len(value) > most {
+		return ""
+	}
+	return value
 }
 
 // skip keeps a page out of the index, and deletes its document if it has one.

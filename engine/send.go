@@ -240,7 +240,7 @@ func (w *work) eachDocument(ctx context.Context, fn func(*policy.IndexChange) er
 func (w *work) documentsOf() indexing {
 	return indexing{
 		store: w.store, index: w.index, filters: w.o.IndexFilters, denied: w.admission.Denied, warn: w.warn,
-		clock: &w.stages, inlinks: w.o.MaxInlinks,
+		clock: &w.stages, inlinks: w.o.MaxInlinks, outcomes: newWalks(0, storage.ParseLinks),
 	}
 }
 
@@ -373,6 +373,9 @@ func (x *indexing) sendable(
 	rd storage.Reader, key []byte, r *storage.Record, stamp uint64,
 ) (*policy.IndexDocument, error) {
 	text, found, err := rd.Get(storage.ParseTextRange(r.Segment), key, nil)
+	if err == nil && found {
+		err = x.readOutcome(rd, r.Segment, key)
+	}
 	if err != nil || !found {
 		return nil, err
 	}
@@ -383,14 +386,6 @@ func (x *indexing) sendable(
 	if err != nil || d == nil {
 		return nil, err
 	}
-	var o storage.FetchOutcome
-	value, found, err := rd.Get(storage.ParseLinks(r.Segment), key, nil)
-	if err == nil && found {
-		err = storage.DecodeFetchOutcome(value, &o)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("parse record %s of segment %d: %w", key, r.Segment, err)
-	}
 	u, err := urlkey.Key(key).URL()
 	if err != nil {
 		return nil, err
@@ -398,10 +393,10 @@ func (x *indexing) sendable(
 	main := storage.ParseText{Text: d.Text, Content: d.Content}
 	sent := &policy.IndexDocument{
 		URL: d.URL, Host: u.Authority(), Title: d.Title, Text: d.Text, Content: main.MainText(), Anchors: d.Anchors,
-		Language: d.Language, Type: o.MediaType, Date: d.Date, Segment: r.Segment, Boost: d.Boost, Stored: d.Stored,
+		Language: d.Language, Type: d.Type, Date: d.Date, Segment: r.Segment, Boost: d.Boost, Stored: d.Stored,
 	}
-	if found {
-		sent.FetchTime = time.UnixMilli(o.Time)
+	if x.outcome.Time != 0 {
+		sent.FetchTime = time.UnixMilli(x.outcome.Time)
 	}
 	if sent.Boost == 0 {
 		sent.Boost = 1

@@ -325,8 +325,9 @@ func (w *work) indexSegments(ctx context.Context, o IndexOptions, start time.Tim
 		return IndexReport{}, err
 	}
 	x := indexing{
-		walked: min(indexTextsMax, files.tables/2),
-		store:  w.store, index: w.index, filters: w.o.IndexFilters, denied: w.admission.Denied, warn: w.warn,
+		texts:    newWalks(min(indexTextsMax, files.tables/2)/2, storage.ParseTextRange),
+		outcomes: newWalks(min(indexTextsMax, files.tables/2)/2, storage.ParseLinks),
+		store:    w.store, index: w.index, filters: w.o.IndexFilters, denied: w.admission.Denied, warn: w.warn,
 		clock: &w.stages, inlinks: w.o.MaxInlinks, report: IndexReport{Segments: o.Segments}, keys: o.keys,
 	}
 	if x.keys == nil {

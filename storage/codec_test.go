@@ -180,16 +180,19 @@ func codecs() []codec {
 				Title:       texts.Draw(t, "title"),
 				Text:        texts.Draw(t, "text"),
 				Description: texts.Draw(t, "description"),
-				Headings:    texts.Draw(t, "headings"),
+				Author:      texts.Draw(t, "author"),
+				Date:        rapid.Int64().Draw(t, "date"),
 				Language:    texts.Draw(t, "language"),
 				Charset:     texts.Draw(t, "charset"),
 				Flags:       ParseFlags(rapid.Uint16().Draw(t, "flags")),
 			}
-			ends := rapid.SliceOfN(rapid.Uint32Range(0, uint32(len(text.Text))), 0, 10).Draw(t, "ends")
-			slices.Sort(ends)
-			for ; len(ends) >= 2; ends = ends[2:] {
-				if ends[0] < ends[1] {
-					text.Content = append(text.Content, TextRange{ends[0], ends[1]})
+			for _, parts := range []*[]TextRange{&text.Content, &text.Headings} {
+				ends := rapid.SliceOfN(rapid.Uint32Range(0, uint32(len(text.Text))), 0, 10).Draw(t, "ends")
+				slices.Sort(ends)
+				for ; len(ends) >= 2; ends = ends[2:] {
+					if ends[0] < ends[1] {
+						*parts = append(*parts, TextRange{ends[0], ends[1]})
+					}
 				}
 			}
 			return text

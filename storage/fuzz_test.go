@@ -7,8 +7,10 @@ import (
 	"errors"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/seine-crawler/seine/storage/urlkey"
@@ -132,14 +134,44 @@ func FuzzOutcomeValues(f *testing.F) { fuzzValues(f, "outcome") }
 // FuzzText reads any bytes as the text of a page; its main content lies within it.
 func FuzzText(f *testing.F) {
 	whole := AppendParseText(nil, &ParseText{
-		Title: "a", Text: "some text", Headings: "b", Flags: FlagNoSnippet.WithMaxSnippet(20),
-		Content: []TextRange{{0, 4}, {5, 9}},
+		Title: "a", Text: "some text", Author: "b", Date: 1752000000000, Flags: FlagNoSnippet.WithMaxSnippet(20),
+		Content: []TextRange{{0, 4}, {5, 9}}, Headings: []TextRange{{0, 4}},
 	})
 	f.Add(whole)
-	f.Add(older(AppendParseText(nil, &ParseText{Title: "a", Text: "b"}), 1, 0))
+	f.Add(textOfVersion1)
+	f.Add(textOfVersion2)
 	fuzzCodec(f, AppendParseText, DecodeParseText, func(p *ParseText) int {
-		return len(p.MainText()) + len(p.Title) + len(p.Text) + len(p.Description) + len(p.Headings)
+		return len(p.MainText()) + len(p.Title) + len(p.Text) + len(p.Description) + len(p.Author) +
+			len(strings.Join(p.AppendHeadings(nil), ""))
 	}, func(n int) int { return 3 * n })
+}
+
+// Records that earlier versions wrote: title, text "One and Two", headings and the content "Two".
+var (
+	textOfVersion1 = []byte("\x01\x00\x01\x00\x02\x05\x07\x0bTenutf-8One\nTwoOne and Two")
+	textOfVersion2 = []byte("\x02\x00\x01\x00\x02\x05\x07\x0b\x01\x08\x03Tenutf-8One\nTwoOne and Two")
+)
+
+// TestOlderText: records of versions 1 and 2 have their headings' texts apart from the text.
+func TestOlderText(t *testing.T) {
+	for version, b := range map[int][]byte{1: textOfVersion1, 2: textOfVersion2} {
+		got := ParseText{Headings: make([]TextRange, 3)}
+		if err := DecodeParseText(b, &got); err != nil {
+			t.Fatalf("version %d: %v", version, err)
+		}
+		want := ParseText{
+			Title: "T", Language: "en", Charset: "utf-8", Text: "One and Two", Headings: []TextRange{{0, 3}, {8, 11}},
+		}
+		if version == 2 {
+			want.Content = []TextRange{{8, 11}}
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("version %d: -want +got\n%s", version, d)
+		}
+		if got := strings.Join(got.AppendHeadings(nil), "|"); got != "One|Two" {
+			t.Errorf("version %d: headings %s", version, got)
+		}
+	}
 }
 
 // FuzzHostFacts reads any bytes as host facts, versions 1 to 3. A compressed robots.txt is no larger than one may be.

@@ -29,6 +29,7 @@ const usage = `usage: go run . crawl|index|layers|relevance|speed [flags], in be
   speed   build indexes of Debian's manuals and of a million passages with the same engines, and search them
   all     the first three; -quick takes a few minutes
   content FOLDER  print the main content of WCXB's pages according to each library
+  facts FOLDER    score title, author and date of WCXB's pages according to each library
 `
 
 func main() {
@@ -93,6 +94,11 @@ func run(ctx context.Context, args []string) error {
 		if err = f.Parse(args[1:]); err == nil {
 			err = all(ctx, *quick)
 		}
+	case "facts":
+		if len(args) != 2 {
+			return errors.New("facts: want WCXB's folder")
+		}
+		err = facts(args[1])
 	case "content":
 		if len(args) != 2 {
 			return errors.New("content: want WCXB's folder")

@@ -38,9 +38,9 @@ func wordF1(got, want string) float64 {
 	return 2 * float64(both) / float64(len(a)+len(b))
 }
 
-// TestContent compares the main content of real pages with annotations by people. The model was trained on these pages
-// (bench/training/content/train.py reports its quality on unseen pages, by type): the test checks that the program
-// computes what the trained model computed.
+// TestContent compares the main content of real pages with annotations by people. The models were trained on these
+// pages (bench/training/content/README.md has their quality on unseen sites, by type): the test checks that the program
+// computes what the trained models computed.
 func TestContent(t *testing.T) {
 	bodies, golds := map[string][]byte{}, map[string][]byte{}
 	untar(t, conformance(t, "web/wcxb-sample.tar.xz"), func(name string, data []byte) {
@@ -72,8 +72,8 @@ func TestContent(t *testing.T) {
 	}
 	n := float64(len(bodies))
 	t.Logf("%d pages: word F1 %.3f, of the whole text %.3f", len(bodies), sum/n, whole/n)
-	if sum/n < 0.87 || len(bodies) < 300 {
-		t.Errorf("word F1 %.3f on %d training pages, want 0.87 on 300", sum/n, len(bodies))
+	if sum/n < 0.85 || len(bodies) < 300 {
+		t.Errorf("word F1 %.3f on %d training pages, want 0.85 on 300", sum/n, len(bodies))
 	}
 }
 

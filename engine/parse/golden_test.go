@@ -36,7 +36,7 @@ func show(p *parse.Page) printable {
 		Base: p.Base.String(), Canonical: p.Canonical.String(),
 		MediaType: p.MediaType, Charset: p.Charset, Language: p.Language,
 		Title: p.Title, Description: p.Description, Keywords: p.Keywords,
-		Headings: strings.Split(p.Headings, "\n"), Text: strings.Split(string(p.Text), "\n"),
+		Headings: p.AppendHeadings(nil), Text: strings.Split(string(p.Text), "\n"),
 		LinksDropped: p.LinksDropped, Robots: p.Robots, Truncated: p.Truncated,
 	}
 	for _, l := range p.Outlinks {

@@ -60,6 +60,7 @@ type htmlPass struct {
 	links        []link
 	open         int  // index of the open link in links, -1 for none
 	openSeen     bool // the open link began where text is visible
+	openAuthor   bool // it leads to the page's author
 	anchored     int  // offset in text.out at which it began
 	anchorInText bool // its anchor is all the text from there
 	openForeign  int  // value of foreign where it began
@@ -79,7 +80,6 @@ type htmlPass struct {
 	outline  content.Outline
 	isLD     bool // the script is JSON-LD
 	facts    foundFacts
-	headings textWriter
 	heading  int // offset in text.out at which the open heading's text begins; -1 for none
 }
 
@@ -116,7 +116,6 @@ func (p *htmlPass) begin(in *Input, page *Page) {
 	}
 	p.src = append(p.src, 0)[:len(p.src)]
 	p.text.begin(page.Text[:0], MaxText)
-	p.headings.begin(p.headings.out[:0], MaxHeadings)
 	p.outline.Reset()
 	p.input = parse.NewInputBytes(p.src)
 	p.lexer = html.NewLexer(p.input)
@@ -128,7 +127,7 @@ func (p *htmlPass) release() {
 	clear(p.links)
 	next := htmlPass{
 		src: p.src[:0], attrs: p.attrs[:0], arena: p.arena[:0], links: p.links[:0], refs: p.refs,
-		anchor: textWriter{out: p.anchor.out[:0]}, headings: textWriter{out: p.headings.out[:0]},
+		anchor: textWriter{out: p.anchor.out[:0]},
 		hidden: p.hidden, quoted: p.quoted, outline: p.outline,
 	}
 	if cap(next.src) > keptScratch {

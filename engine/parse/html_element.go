@@ -16,8 +16,9 @@ const (
 	elBlock                   // on lines of its own
 	elBreak                   // br
 	elPhrase                  // inline, and known not to be svg or math
+	elTime                    // inline, and may say when the page was published
 	elCell                    // on the same line as its neighbours, but separate from their text
-	elHeading                 // h1 to h3
+	elHeading                 // h1 to h6
 	elPre                     // line ends count
 	elHTML
 	elBody
@@ -56,7 +57,7 @@ func (e element) isShownRaw() bool { return e == elXmp || e == elPlaintext }
 // keepsAttributes reports whether the attributes of the start tag are needed.
 func (e element) keepsAttributes() bool {
 	switch e {
-	case elHTML, elBase, elMeta, elLink, elA, elArea, elImg, elFrame, elIframe, elTemplate, elDialog, elScript:
+	case elHTML, elBase, elMeta, elLink, elA, elArea, elImg, elTime, elFrame, elIframe, elTemplate, elDialog, elScript:
 		return true
 	}
 	return false
@@ -85,12 +86,13 @@ type tag struct {
 var elementNames = map[element]string{
 	elA: "a",
 	elBlock: "p div li ul ol dl dd dt tr table tbody thead tfoot caption section article aside nav header footer " +
-		"main form fieldset legend figure figcaption blockquote address h4 h5 h6 hr center details summary dir " +
+		"main form fieldset legend figure figcaption blockquote address hr center details summary dir " +
 		"menu hgroup search option optgroup select frameset marquee colgroup",
 	elBreak:         "br",
+	elTime:          "time",
 	elPhrase:        "span b i em strong code small big s strike sub sup tt u var nobr ruby",
 	elCell:          "td th button input object embed applet meter progress text rt rb rtc",
-	elHeading:       "h1 h2 h3",
+	elHeading:       "h1 h2 h3 h4 h5 h6",
 	elPre:           "pre listing",
 	elImg:           "img image",
 	elScript:        "script",

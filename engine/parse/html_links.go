@@ -41,6 +41,8 @@ func (p *htmlPass) openAnchor() {
 		return
 	}
 	p.open, p.openSeen, p.openForeign = len(p.links)-1, !p.hidden.active(), p.foreign
+	rel, _ := p.attr("rel")
+	p.openAuthor = hasAny(rel, "author")
 	if label, ok := p.attr("aria-label"); ok {
 		p.links[p.open].label = label
 	} else if label, ok := p.attr("title"); ok {
@@ -77,6 +79,9 @@ func (p *htmlPass) closeAnchor() {
 		text = p.text.out[p.anchored:]
 		if len(text) > 0 && isSpace(text[0]) {
 			text = text[1:]
+		}
+		if p.openAuthor {
+			p.authorLink(text)
 		}
 		if n := runeCut(text, MaxAnchor); n < len(text) {
 			text = bytes.TrimRight(text[:n], " \n")
@@ -185,6 +190,7 @@ func hasAny(list []byte, words ...string) bool {
 func (p *htmlPass) finish() {
 	p.closeAnchor()
 	p.endHeading()
+	p.readLines()
 	if p.quoted.active() {
 		p.quoted.reset()
 		p.endQuoted()
@@ -192,12 +198,9 @@ func (p *htmlPass) finish() {
 	page := p.page
 	page.Blocks = append(page.Blocks, p.outline.Select(p.text.out)...)
 	page.Text, page.Truncated = p.text.out, page.Truncated || p.text.full
-	headings := span{int32(len(p.arena)), int32(len(p.arena) + len(p.headings.text()))}
-	p.arena = append(p.arena, p.headings.text()...)
 	all := string(p.arena)
 	cut := func(s span) string { return all[s.from:s.to] }
-	page.Title, page.Headings = cut(p.title), cut(headings)
-	page.Description, page.Keywords = cut(p.description), cut(p.keywords)
+	page.Title, page.Description, page.Keywords = cut(p.title), cut(p.description), cut(p.keywords)
 	if page.Title == "" {
 		page.Title = cut(p.facts.at[factTitle])
 		page.Title = page.Title[:runeCut(page.Title, MaxTitle)]

@@ -109,13 +109,26 @@ func (p *htmlPass) hides(el element, isHidden bool) bool {
 
 // box opens a box of the outline.
 func (p *htmlPass) box(kind content.Kind) {
-	var class, id, role []byte
-	if len(p.attrs) > 0 {
-		class, _ = p.attr("class")
-		id, _ = p.attr("id")
-		role, _ = p.attr("role")
+	var a content.Attributes
+	for i := len(p.attrs) - 1; i >= 0; i-- { // the first of a name counts
+		switch value := p.attrs[i].value; string(p.attrs[i].name) {
+		case "class":
+			a.Class = value
+		case "id":
+			a.ID = value
+		case "role":
+			a.Role = value
+		case "itemprop":
+			a.Item = value
+		case "data-testid":
+			a.Test = value
+		case "style":
+			a.Style = value
+		case "aria-hidden":
+			a.AriaHidden = value
+		}
 	}
-	p.outline.Start(kind, p.text.out, class, id, role)
+	p.outline.Start(kind, p.text.out, &a)
 }
 
 // element acts on a start tag by its element.
@@ -145,13 +158,15 @@ func (p *htmlPass) element(el element, slash, empty bool) {
 		p.lineBreak()
 	case elImg:
 		p.image()
+	case elTime:
+		p.timeElement()
 	case elPre:
 		p.lineBreak()
 		p.pre++
 		p.text.lines = true
 	case elHeading:
 		p.lineBreak()
-		if p.heading = -1; !p.hidden.active() {
+		if p.endHeading(); !p.hidden.active() {
 			p.heading = len(p.text.out)
 		}
 	case elSVG, elMath:
@@ -238,15 +253,18 @@ func (p *htmlPass) wordBreak() {
 	p.anchor.wordBreak()
 }
 
-// endHeading copies the open heading's text from the visible text.
+// endHeading notes where in the visible text the open heading is.
 func (p *htmlPass) endHeading() {
-	if p.heading < 0 {
+	from := p.heading
+	if p.heading = -1; from < 0 {
 		return
 	}
-	text := p.text.out[p.heading:]
-	p.headings.lineBreak()
-	p.headings.write(text[:runeCut(text, MaxAnchor)], nil)
-	p.heading = -1
+	text := bytes.TrimLeft(p.text.out[from:], " \n")
+	from = len(p.text.out) - len(text)
+	text = bytes.TrimRight(text[:runeCut(text, MaxAnchor)], " \n")
+	if len(text) > 0 && len(p.page.Headings) < MaxHeadings {
+		p.page.Headings = append(p.page.Headings, Range{from, from + len(text)})
+	}
 }
 
 // characters handles a text token, which is raw text if a raw element was opened before it.

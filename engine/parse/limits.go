@@ -4,7 +4,7 @@ package parse
 
 // Version is the version of the parsers' results. Text, links and signatures in a store that another version wrote do
 // not compare with those of this version.
-const Version = "3"
+const Version = "4"
 
 // Bounds of a page, in bytes of UTF-8 unless they count something. Anything beyond is cut, at a character, and
 // Page.Truncated is set for text and links.
@@ -22,8 +22,8 @@ const (
 	MaxText = 1 << 20
 	// MaxDescription bounds the description, the keywords and each fact.
 	MaxDescription = 2 << 10
-	// MaxHeadings bounds all headings of a page together.
-	MaxHeadings = 8 << 10
+	// MaxHeadings is the number of headings of a page. Each is cut at MaxAnchor bytes.
+	MaxHeadings = 64
 )
 
 // Bounds of the work on a page, in bytes unless they count something.

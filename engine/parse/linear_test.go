@@ -121,7 +121,7 @@ func TestLinear(t *testing.T) {
 				t.Errorf("%d elements in a hidden one, more than %d", n, maxHidden)
 			}
 			p.finish()
-			if len(p.arena) > 2*len(p.src)+MaxHeadings {
+			if len(p.arena) > 2*len(p.src) {
 				t.Errorf("the arena has %d bytes for a page of %d", len(p.arena), len(p.src))
 			}
 			CheckPage(t, &out)
@@ -138,7 +138,7 @@ func CheckPage(t testing.TB, p *Page) {
 	}{
 		{"bytes of text", len(p.Text), MaxText},
 		{"bytes of title", len(p.Title), MaxTitle},
-		{"bytes of headings", len(p.Headings), MaxHeadings},
+		{"headings", len(p.Headings), MaxHeadings},
 		{"bytes of description", len(p.Description), MaxDescription},
 		{"links", len(p.Outlinks), MaxLinks},
 	} {
@@ -147,7 +147,14 @@ func CheckPage(t testing.TB, p *Page) {
 		}
 	}
 	checkText(t, "text", string(p.Text))
-	checkText(t, "headings", p.Headings)
+	end := 0
+	for _, r := range p.Headings {
+		if r.From < end || r.To <= r.From || r.To > len(p.Text) || r.To-r.From > MaxAnchor {
+			t.Fatalf("heading %+v behind %d in %d bytes of text", r, end, len(p.Text))
+		}
+		checkText(t, "heading", string(p.Text[r.From:r.To]))
+		end = r.To
+	}
 	for _, s := range [...]string{p.Title, p.Description, p.Keywords} {
 		checkText(t, "title, description or keywords", s)
 		if strings.Contains(s, "\n") {

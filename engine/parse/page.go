@@ -97,9 +97,9 @@ type Range struct{ From, To int }
 
 // Page is a parsed document. The zero value is ready for Parsers.Parse.
 //
-// A Page belongs to one goroutine. Parse resets and refills it: Text, Blocks, NoSnippet and Outlinks use memory
-// that the next Parse overwrites. Strings and URLs may be kept, but each keeps alive the one string that all strings of
-// the page are substrings of.
+// A Page belongs to one goroutine. Parse resets and refills it: Text, Blocks, Headings, NoSnippet and Outlinks use
+// memory that the next Parse overwrites. Strings and URLs may be kept, but each keeps alive the one string that all
+// strings of the page are substrings of.
 type Page struct {
 	URL       urlkey.URL // Input.URL
 	Base      urlkey.URL // relative links are resolved against it: the base element's URL, or else URL
@@ -113,13 +113,14 @@ type Page struct {
 	Title       string // of the title element, or else og:title; the first line of a text file; at most MaxTitle bytes
 	Description string // of the meta tag, or else og:description; at most MaxDescription bytes
 	Keywords    string // of the meta tag, at most MaxDescription bytes
-	Headings    string // h1 to h3, one per line, at most MaxHeadings bytes
 	Facts       Facts  // author, site, type, image, dates
 	Text        []byte // visible text, at most MaxText bytes: words separated by one space, blocks by one '\n'
 
 	// Blocks divide Text, in order. Block.Content marks the main content: an article, but not the menus around it.
 	// A login form may have no main content at all. A page that is not HTML has no blocks; all its text is content.
 	Blocks []content.Block
+	// Headings are the parts of Text, in order, in h1 to h6: the first MaxHeadings, each of at most MaxAnchor bytes.
+	Headings []Range
 	// NoSnippet are the parts of Text, in order, that must not appear in snippets: elements with data-nosnippet.
 	NoSnippet []Range
 
@@ -141,6 +142,14 @@ type Page struct {
 	resolver *urlkey.Resolver
 	limit    int // of links; 0 means MaxLinks
 	linked   int // bytes of links so far
+}
+
+// AppendHeadings appends the texts of the headings to dst. They may be kept.
+func (p *Page) AppendHeadings(dst []string) []string {
+	for _, r := range p.Headings {
+		dst = append(dst, string(p.Text[r.From:r.To]))
+	}
+	return dst
 }
 
 // AppendContent appends the main content to dst and returns the result: the blocks marked as content, one per line.
@@ -167,8 +176,9 @@ func (p *Page) reset(in *Input) {
 	seen.reset()
 	clear(p.Outlinks)
 	*p = Page{
-		URL: in.URL, Base: in.URL, Text: p.Text[:0], Blocks: p.Blocks[:0], NoSnippet: p.NoSnippet[:0],
-		Outlinks: p.Outlinks[:0], seen: seen, resolver: p.resolver, content: p.content,
+		URL: in.URL, Base: in.URL, Text: p.Text[:0], Blocks: p.Blocks[:0], Headings: p.Headings[:0],
+		NoSnippet: p.NoSnippet[:0],
+		Outlinks:  p.Outlinks[:0], seen: seen, resolver: p.resolver, content: p.content,
 	}
 }
 
@@ -334,6 +344,7 @@ func (p *Page) Clone() *Page {
 	c := *p
 	c.Text = bytes.Clone(p.Text)
 	c.Blocks = slices.Clone(p.Blocks)
+	c.Headings = slices.Clone(p.Headings)
 	c.NoSnippet = slices.Clone(p.NoSnippet)
 	c.Outlinks = slices.Clone(p.Outlinks)
 	c.Preferences = slices.Clone(p.Preferences)

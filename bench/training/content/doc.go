@@ -5,12 +5,13 @@
 // # What it is
 //
 // For each page of a folder of WCXB (NNNN.html with NNNN.json beside it) it prints a line of JSON: the page's blocks,
-// the features of their groups, and the words of its gold text, as seine's parser sees them. train.py learns from it.
+// the features of the page and of the blocks' groups, and the words of its gold text, as seine's parser sees them.
+// train.py learns from it. README.md has the commands and the figures.
 //
 // # Picture
 //
 //	WCXB ─▶ go run ./bench/training/content ─▶ pages.jsonl ─▶ train.py ─▶ engine/parse/content/model.bin
-//	                                                    └─▶ word F1 by type, of pages that were set aside
+//	                                                    └─▶ word F1 by type, of sites that were set aside
 //
 // # Life
 //

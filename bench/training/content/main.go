@@ -23,7 +23,8 @@ type page struct {
 	Blocks   [][]string  `json:"blocks"`
 	Groups   []int       `json:"groups"`   // of each block
 	Features [][]float32 `json:"features"` // of each group
-	Nears    int         `json:"nears"`
+	Page     []float32   `json:"page"`     // features
+	Site     string      `json:"site"`     // registered domain
 }
 
 var word = regexp.MustCompile(`[\p{L}\p{N}_]+`)
@@ -72,6 +73,9 @@ func dump(dir string) error {
 		if err := json.Unmarshal(text, &gold); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
+		if gold.URL == "" { // of eight pages WCXB does not know it
+			gold.URL = "https://" + strings.TrimSuffix(filepath.Base(name), ".html") + ".invalid/"
+		}
 		u, err := urlkey.Parse(gold.URL)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
@@ -79,10 +83,11 @@ func dump(dir string) error {
 		line := page{
 			Name: filepath.Base(name), Type: gold.Internal.PageType.Primary,
 			Gold: words(gold.GroundTruth.MainContent), Blocks: [][]string{}, Features: [][]float32{},
-			Nears: content.Nears,
+			Site: u.HostKey().Domain(),
 		}
 		parse.Outline(&parse.Input{URL: u, ContentType: "text/html", Body: body}, &p, func(o *content.Outline) {
 			line.Features, line.Groups = o.Features()
+			line.Page = o.Page()
 			for _, b := range o.Blocks() {
 				line.Blocks = append(line.Blocks, words(string(p.Text[b.From:b.To])))
 			}

@@ -1,28 +1,32 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Trains the model of main content and measures it on pages that it has not seen.
+"""Trains the models of main content and measures them on pages of sites that they have not seen. See README.md.
 
-    pip install catboost scikit-learn
-    go run ./bench/training/content WCXB > pages.jsonl
-    (cd bench/peers && go run . content WCXB) > peers.jsonl     # to compare with others
+    pip install catboost
     python3 bench/training/content/train.py pages.jsonl engine/parse/content/model.bin [peers.jsonl]
 
-The model learns for each block of a page whether the gold text has it: blocks are taken so that their words agree best
-with those of the gold text (F1). Each fifth of the pages is set aside in turn; the figures are of pages that the model
-of that turn has not seen. The model that is written has seen all pages.
+Two models: of a page's type (of seven, from features of the page), and of a group's share of words that are content,
+which sees the first one's probability of each type.
+
+Sites are dealt to five folds. Each fold's pages are judged by models that learned from the other four; the types that a
+model of groups learns from were predicted in that way, too, so that it sees them as they are on unseen pages. The
+models that are written learned from all pages.
 """
 import collections
 import json
 import struct
 import sys
+import tempfile
 
 import numpy as np
 from catboost import CatBoostClassifier
-from sklearn.model_selection import StratifiedKFold
 
-NEARS = 40  # how many of the features "is near a box of this kind" are used, those that matter most
-TREES, DEPTH, RATE = 320, 6, 0.06
-SURE, LIKELY, LEAST = 0.35, 0.2, 0.15  # as in score.go
+TYPES = ["article", "collection", "documentation", "forum", "listing", "product", "service"]
+FOLDS = 5
+COMMON = dict(border_count=32, rsm=0.3, random_seed=1, thread_count=2, verbose=0, allow_writing_files=False)
+GROUPS = dict(iterations=320, depth=6, learning_rate=0.06)
+TYPE = dict(iterations=150, depth=4, learning_rate=0.1)
+SHARE_SURE = 0.85  # as in score.go
 
 
 def f1(got, gold):
@@ -60,97 +64,142 @@ def labels(page):
     return np.array(taken, dtype=float)
 
 
-def choose(p, page):
-    """The same choice as in score.go."""
-    if not len(p):
-        return []
-    p, words = p[page["groups"]], page["words"]
-    taken = p > SURE
-    if words[taken].sum() < LEAST * words.sum():
-        taken = p > LIKELY
-    return taken
-
-
 def gather(page):
     """Labels and weights of groups. A label is the share of a group's words that are in blocks that are taken."""
     n = len(page["features"])
     of = np.bincount(page["groups"], page["words"], n) if n else np.zeros(0)
     good = np.bincount(page["groups"], page["words"] * page["labels"], n) if n else np.zeros(0)
-    page["labels"] = good / np.maximum(1, of)
+    page["size"], page["labels"] = of, good / np.maximum(1, of)
     page["weights"] = np.sqrt(np.minimum(1, of / max(50, len(page["gold"]), of.sum() * 0.2)))
 
 
-def fit(pages, columns, **more):
-    pages = [p for p in pages if len(p["blocks"])]
-    o = dict(iterations=TREES, depth=DEPTH, learning_rate=RATE, border_count=32, rsm=0.3, random_seed=1, thread_count=2,
-             verbose=0, allow_writing_files=False)
-    m = CatBoostClassifier(loss_function="CrossEntropy", **{**o, **more})
-    m.fit(np.concatenate([p["features"][:, columns] for p in pages]), np.concatenate([p["labels"] for p in pages]),
-          sample_weight=np.concatenate([p["weights"] for p in pages]))
-    return m
-
-
-def show(by_type):
-    """Prints the mean of each column by type of page. unseen is seine on pages that the model had not seen: compare
-    others with this. seen is the trained model on the pages that it learned from."""
-    everything = [one for some in by_type.values() for one in some]
-    names = list(everything[0])
-    print(" " * 16 + "".join(f"{n:>22}" for n in names) + "   pages")
-    for t, some in [*sorted(by_type.items()), ("all", everything)]:
-        print(f"{t:16}" + "".join(f"{np.mean([one[n] for one in some]):22.3f}" for n in names) + f"{len(some):8}")
-
-
-def main():
-    pages = [json.loads(line) for line in open(sys.argv[1])]
+def load(name):
+    pages = [json.loads(line) for line in open(name)]
+    width = max(len(p["page"] or []) for p in pages)
     for p in pages:
         p["blocks"], p["gold"] = [b or [] for b in p["blocks"]], p["gold"] or []
         p["words"] = np.array([max(1, len(b)) for b in p["blocks"]], dtype=float)
         p["labels"] = labels(p)
         p["groups"] = np.array(p["groups"] or [], dtype=int)
         p["features"] = np.array(p["features"] or [], dtype=np.float32)
+        p["page"] = p["page"] or [0] * width
         gather(p)
-    plain = len(pages[0]["features"][0]) - pages[0]["nears"]
-    everything = list(range(plain + pages[0]["nears"]))
-    weight = np.zeros(len(everything))
-    for seed in (1, 2, 3):
-        m = fit(pages, everything, iterations=200, depth=5, learning_rate=0.1, random_seed=seed)
-        weight += m.get_feature_importance()
-    nears = sorted((i for i in everything if i >= plain), key=lambda i: -weight[i])[:NEARS]
-    columns = everything[:plain] + nears
+    return pages
 
-    peers = {}
+
+def deal(pages):
+    """The fold of each page. Large sites first, each to the fold that has fewest pages of the type."""
+    by, fold, count = collections.defaultdict(list), np.zeros(len(pages), int), [collections.Counter() for _ in range(FOLDS)]
+    for i, p in enumerate(pages):
+        by[p["site"]].append(i)
+    sites = sorted(by)
+    np.random.RandomState(1).shuffle(sites)
+    for s in sorted(sites, key=lambda s: -len(by[s])):
+        kind = pages[by[s][0]]["type"]
+        f = min(range(FOLDS), key=lambda f: (count[f][kind], sum(count[f].values())))
+        for i in by[s]:
+            fold[i] = f
+            count[f][pages[i]["type"]] += 1
+    return fold
+
+
+def fit_types(pages):
+    m = CatBoostClassifier(loss_function="MultiClass", **COMMON, **TYPE)
+    m.fit(np.array([p["page"] for p in pages], dtype=np.float32), [TYPES.index(p["type"]) for p in pages])
+    return m
+
+
+def fit(pages, rows):
+    some = [(p, r) for p, r in zip(pages, rows) if len(p["groups"])]
+    m = CatBoostClassifier(loss_function="CrossEntropy", **COMMON, **GROUPS)
+    m.fit(np.concatenate([r for _, r in some]), np.concatenate([p["labels"] for p, _ in some]),
+          sample_weight=np.concatenate([p["weights"] for p, _ in some]))
+    return m
+
+
+def unseen(pages, fold, rows):
+    """The judgement of each page's groups by a model that has not seen the page's site."""
+    out = [np.zeros(0)] * len(pages)
+    for f in range(FOLDS):
+        seen = [i for i in range(len(pages)) if fold[i] != f]
+        m = fit([pages[i] for i in seen], [rows[i] for i in seen])
+        for i in np.where(fold == f)[0]:
+            if len(pages[i]["groups"]):
+                out[i] = m.predict_proba(rows[i])[:, 1]
+    return out
+
+
+def with_types(pages, types):
+    """The rows of groups: their features and the page's types."""
+    return [np.concatenate([p["features"], np.repeat(t[None], len(p["features"]), 0)], 1).astype(np.float32)
+            if len(p["groups"]) else None for p, t in zip(pages, types)]
+
+
+def choose(page, q):
+    """The same choice as in score.go: the groups with the best F1 that can be expected."""
+    if not len(q):
+        return []
+    order, good = np.argsort(-q, kind="stable"), q * page["size"]
+    best = 2 * np.cumsum(good[order]) / (np.cumsum(page["size"][order]) + SHARE_SURE * good.sum())
+    return (q >= q[order[best.argmax()]])[page["groups"]]
+
+
+def scores(pages, chances):
+    return [f1([w for b, t in zip(p["blocks"], choose(p, q)) if t for w in b], p["gold"])
+            for p, q in zip(pages, chances)]
+
+
+def show(pages, columns):
+    """Prints the mean of each column by type of page. unseen is seine on pages of unseen sites: compare others with it.
+    seen is the model that was built in when peers.jsonl was made, which may have learned from these pages."""
+    print(" " * 16 + "".join(f"{n:>22}" for n in columns) + "   pages")
+    for t in TYPES + ["all"]:
+        of = [i for i, p in enumerate(pages) if t in (p["type"], "all")]
+        print(f"{t:16}" + "".join(f"{np.mean([c[i] for i in of]):22.3f}" for c in columns.values()) + f"{len(of):8}")
+    sys.stdout.flush()
+
+
+def pack(m, classes, width):
+    """One model as model.go reads it."""
+    with tempfile.NamedTemporaryFile(suffix=".json") as f:
+        m.save_model(f.name, format="json")
+        model = json.load(open(f.name))
+    scale, bias = model["scale_and_bias"]
+    trees, depth = model["oblivious_trees"], m.get_all_params()["depth"]
+    out = struct.pack("<BBHH", classes, depth, len(trees), width) + struct.pack(f"<{classes}f", *bias)
+    for tree in trees:
+        splits = tree["splits"]
+        # A tree with fewer splits asks for feature 0 above infinity: it needs no further leaves.
+        features = [s["float_feature_index"] for s in splits] + [0] * (depth - len(splits))
+        borders = [s["border"] for s in splits] + [float("inf")] * (depth - len(splits))
+        leaves = [v * scale for v in tree["leaf_values"]]
+        leaves += [0.0] * ((classes << depth) - len(leaves))
+        out += struct.pack(f"<{depth}H{depth}f{classes << depth}f", *features, *borders, *leaves)
+    return out
+
+
+def main():
+    pages = load(sys.argv[1])
+    fold = deal(pages)
+    types = np.zeros((len(pages), len(TYPES)))
+    for f in range(FOLDS):
+        m = fit_types([p for p, g in zip(pages, fold) if g != f])
+        of = np.where(fold == f)[0]
+        types[of] = m.predict_proba(np.array([pages[i]["page"] for i in of], dtype=np.float32))
+    right = types.argmax(1) == [TYPES.index(p["type"]) for p in pages]
+    print(f"{len(pages)} pages of {len({p['site'] for p in pages})} sites; type right: {right.mean():.3f}")
+    rows = with_types(pages, types)
+    everything = [f1([w for b in p["blocks"] for w in b], p["gold"]) for p in pages]
+    columns = {"all text": everything, "unseen": scores(pages, unseen(pages, fold, rows))}
     if len(sys.argv) > 3:
         peers = {p["name"]: p for p in map(json.loads, open(sys.argv[3]))}
-    by_type = collections.defaultdict(list)
-    turns = StratifiedKFold(5, shuffle=True, random_state=1).split(np.zeros(len(pages)), [p["type"] for p in pages])
-    for seen, unseen in turns:
-        m = fit([pages[i] for i in seen], columns)
-        for i in unseen:
-            p = pages[i]
-            taken = choose(m.predict_proba(p["features"][:, columns])[:, 1], p) if len(p["blocks"]) else []
-            one = {"unseen": f1([w for b, t in zip(p["blocks"], taken) if t for w in b], p["gold"])}
-            for name, got in (peers[p["name"]]["words"] if peers else {}).items():
-                one["seen" if name == "seine" else name] = f1(got or [], p["gold"])
-            by_type[p["type"]].append(one)
-    show(by_type)
-    for name in next(iter(peers.values()))["ms"] if peers else []:
-        print(f"{name}: {np.mean([p['ms'][name] for p in peers.values()]):.2f} ms a page")
-
-    m = fit(pages, columns)
-    m.save_model("/tmp/content-model.json", format="json")
-    model = json.load(open("/tmp/content-model.json"))
-    scale, (bias,) = model["scale_and_bias"]
-    with open(sys.argv[2], "wb") as out:
-        out.write(struct.pack("<4sBBHHf", b"scm1", DEPTH, len(nears), plain, len(model["oblivious_trees"]), bias))
-        out.write(bytes(i - plain for i in nears))
-        for tree in model["oblivious_trees"]:
-            splits = tree["splits"]
-            # A tree with fewer splits repeats the first feature with a border of infinity: it needs no further leaves.
-            features = [s["float_feature_index"] for s in splits] + [0] * (DEPTH - len(splits))
-            borders = [s["border"] for s in splits] + [float("inf")] * (DEPTH - len(splits))
-            leaves = [v * scale for v in tree["leaf_values"]]
-            leaves += [0.0] * ((1 << DEPTH) - len(leaves))
-            out.write(bytes(features) + struct.pack(f"<{DEPTH}f", *borders) + struct.pack(f"<{1 << DEPTH}f", *leaves))
+        for name in next(iter(peers.values()))["ms"]:
+            columns["seen" if name == "seine" else name] = [f1(peers[p["name"]]["words"][name] or [], p["gold"]) for p in pages]
+            print(f"{name}: {np.mean([p['ms'][name] for p in peers.values()]):.2f} ms a page")
+    show(pages, columns)
+    out = pack(fit_types(pages), len(TYPES), len(pages[0]["page"])) + pack(fit(pages, rows), 1, rows[0].shape[1])
+    open(sys.argv[2], "wb").write(b"scm3" + out)
 
 
-main()
+if __name__ == "__main__":
+    main()

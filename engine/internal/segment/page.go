@@ -70,8 +70,14 @@ func (g *Segments) readPage(a *Attempt, s *Scratch) {
 	// The text is in the page's memory: it is encoded before the next page is parsed.
 	text := unsafe.String(unsafe.SliceData(p.Text), len(p.Text))
 	s.text = storage.ParseText{
-		Title: p.Title, Text: text, Description: p.Description, Headings: p.Headings, Language: p.Language,
-		Charset: p.Charset, Content: contentOf(s.text.Content[:0], p),
+		Title: p.Title, Text: text, Description: p.Description, Language: p.Language, Charset: p.Charset,
+		Author: p.Facts.Author, Content: contentOf(s.text.Content[:0], p), Headings: s.text.Headings[:0],
+	}
+	if !p.Facts.Published.IsZero() {
+		s.text.Date = p.Facts.Published.UnixMilli()
+	}
+	for _, h := range p.Headings[:min(len(p.Headings), storage.HeadingsMax)] {
+		s.text.Headings = append(s.text.Headings, storage.TextRange{From: uint32(h.From), To: uint32(h.To)})
 	}
 	if len(p.NoSnippet) > 0 {
 		if s.text.Content = quotable(s.text.Content, p); len(s.text.Content) > 0 {

@@ -26,7 +26,7 @@ func newWriter() *writer {
 
 func (w *writer) box(name, class string, inside func()) {
 	k := content.KindOf([]byte(name))
-	w.o.Start(k, w.text, []byte(class), nil, nil)
+	w.o.Start(k, w.text, &content.Attributes{Class: []byte(class)})
 	inside()
 	w.o.End(k, w.text)
 }
@@ -138,7 +138,10 @@ func TestOutline(t *testing.T) {
 				k := content.KindOf([]byte(names[s/8%len(names)]))
 				switch s % 8 {
 				case 0, 1, 2:
-					w.o.Start(k, w.text, []byte("navBar sidebar-left x"), []byte("main_content"), []byte("navigation"))
+					w.o.Start(k, w.text, &content.Attributes{
+						Class: []byte("navBar sidebar-left x"), ID: []byte("main_content"), Role: []byte("navigation"),
+						Style: []byte("display : none"),
+					})
 				case 3, 4:
 					w.o.End(k, w.text)
 				case 5:

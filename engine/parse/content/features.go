@@ -2,13 +2,20 @@
 
 package content
 
-import "slices"
+import (
+	"math/bits"
+	"math/rand/v2"
+	"slices"
+)
 
 // Levels of boxes around a block, and blocks before and after it, that features cover.
 const (
 	aroundLevels = 6
 	besideBlocks = 3
 )
+
+// groupGap is the number of blocks in a row that a group may lack; after more, similar blocks are another group.
+const groupGap = 15
 
 // windows are the half widths, in blocks, of the windows around a block.
 var windows = [...]int{3, 8, 20}
@@ -21,13 +28,17 @@ type group struct {
 	commas, digits, caps, links, lines, n int32
 	longest                               int32 // words
 	ended, asked, bars, copyrights, money int32 // blocks
+	// doubles are words of blocks with a text that others have, again those with a text that earlier ones have.
+	doubles, again int32
+
+	chance float32 // of being content
 }
 
-// measure computes the features of every group into o.features, a row each, and returns the length of a row. nears are
-// the kinds and groups of words for which the distance to the nearest box is a feature.
-func (o *Outline) measure(nears []uint8) (width int) {
+// measure computes the features of every group into o.features, a row each, and returns the number of features. Each
+// row has room for those that judge adds; the last one has rowMax values.
+func (o *Outline) measure() (width int) {
 	if len(o.blocks) == 0 {
-		o.groups = o.groups[:0]
+		o.groups, o.page = o.groups[:0], o.page[:0]
 		return 0
 	}
 	o.survey()
@@ -45,7 +56,8 @@ func (o *Outline) measure(nears []uint8) (width int) {
 			float32(g.ended)/each, float32(g.asked)/each,
 			float32(g.links), float32(g.lines), words/float32(g.lines),
 			float32(g.bars)/each, float32(g.copyrights)/each, float32(g.money)/each,
-			each, words/each, float32(g.longest), part(g.words, page.words))
+			each, words/each, float32(g.longest), part(g.words, page.words),
+			part(g.doubles, g.words), part(g.again, g.words))
 		before := o.sums[g.first].words
 		f = append(f,
 			float32(g.first)/n, float32(g.last)/n, float32(g.last-g.first+1)/n,
@@ -55,25 +67,42 @@ func (o *Outline) measure(nears []uint8) (width int) {
 		f = o.around(f, b, page)
 		f = o.beside(f, int(g.first))
 		if o.heading < 0 {
-			f = append(f, -9999, -9999)
+			f = append(f, -9999, -9999, -1, -1, -1)
 		} else {
 			f = append(f, float32(int(g.first)-o.heading), float32(int(g.last)-o.heading))
+			f = o.shared(f, b.box, page)
 		}
 		f = append(f, o.common...)
-		for _, k := range nears {
+		for _, d := range x.near[:nears] {
 			far := float32(0)
-			if d := x.near[k]; d > 0 {
+			if d > 0 {
 				far = float32(x.depth-d) + 1
 			}
 			f = append(f, far)
 		}
 		if i == 0 {
 			width = len(f)
-			f = slices.Grow(f, width*(len(o.groups)-1)+rowMax)
+			f = slices.Grow(f, (width+pageKinds)*(len(o.groups)-1)+rowMax)
+		}
+		f = f[:len(f)+pageKinds]
+	}
+	o.features = f[:len(f)+rowMax-pageKinds]
+	return width
+}
+
+// shared appends features of the innermost box that is around both a block's box and the first h1.
+func (o *Outline) shared(f []float32, at int32, page *sum) []float32 {
+	steps := 0
+	for with := o.blocks[o.heading].box; at != with; {
+		if at > with { // a box comes after its parent
+			at = o.boxes[at].parent
+			steps++
+		} else {
+			with = o.boxes[with].parent
 		}
 	}
-	o.features = f
-	return width
+	x := &o.boxes[at]
+	return append(f, float32(steps), float32(x.depth), part(x.sum.words, page.words))
 }
 
 // survey puts the blocks into groups and computes what the features compare with: o.sums, o.heading and o.common, the
@@ -83,6 +112,7 @@ func (o *Outline) survey() {
 		o.bySign = map[uint32]int32{}
 	}
 	clear(o.bySign)
+	o.pair()
 	for i := len(o.boxes) - 1; i > 0 && !o.summed; i-- { // a box comes after its parent
 		o.boxes[o.boxes[i].parent].sum.plus(&o.boxes[i].sum)
 	}
@@ -90,19 +120,25 @@ func (o *Outline) survey() {
 	o.groups = o.groups[:0]
 	o.heading = -1
 	money, lists, paragraphs, tables, inMain, inArticle, inNav := 0, 0, 0, 0, 0, 0, 0
-	o.sums = append(o.sums[:0], sum{})
+	s := sum{}
+	o.sums = append(o.sums[:0], s)
 	for i := range o.blocks {
 		b := &o.blocks[i]
 		x := &o.boxes[b.box]
 		at, known := o.bySign[x.sign]
-		if !known {
+		if !known || int32(i)-o.groups[at].last > groupGap {
 			at = int32(len(o.groups))
 			o.bySign[x.sign] = at
 			o.groups = append(o.groups, group{first: int32(i)})
 		}
 		b.group = at
 		o.groups[at].take(b, int32(i))
-		s := o.sums[i]
+		if first := &o.blocks[b.twin]; first.copies > 1 {
+			o.groups[at].doubles += b.words
+			if first != b {
+				o.groups[at].again += b.words
+			}
+		}
 		s.add(b)
 		o.sums = append(o.sums, s)
 		if o.heading < 0 && x.near[H1] > 0 {
@@ -126,7 +162,73 @@ func (o *Outline) survey() {
 		part(int32(inMain), n), part(int32(inArticle), n), part(int32(inNav), n),
 		part(int32(paragraphs), n), part(int32(lists), n), part(int32(tables), n),
 		part(int32(money), n), part(page.ends, page.words))
+	o.describe()
 }
+
+// textsFactor chooses the hash of texts at random, so that no page can be made of texts that share a chain (Dietzfelbinger
+// and others, "A reliable randomized algorithm for the closest-pair problem", 1997).
+var textsFactor = rand.Uint64() | 1
+
+// pair finds the blocks of the same text, by a hash table with chains of blocks: with a map it takes half of measure's
+// time.
+func (o *Outline) pair() {
+	size := bits.Len(uint(len(o.blocks)))
+	o.texts = slices.Grow(o.texts[:0], 1<<size)[:1<<size]
+	clear(o.texts)
+	for i := range o.blocks {
+		b := &o.blocks[i]
+		head := &o.texts[b.text*textsFactor>>(64-size)]
+		at := *head
+		for at > 0 && o.blocks[at-1].text != b.text {
+			at = o.blocks[at-1].next
+		}
+		if at > 0 {
+			b.twin = at - 1
+			o.blocks[b.twin].copies++
+			continue
+		}
+		b.twin, b.copies, b.next = int32(i), 1, *head
+		*head = int32(i) + 1
+	}
+}
+
+// describe computes o.page, the features of the page as a whole, from which its type is predicted: common, the largest
+// groups, and how much of the page is near each kind and group of words.
+func (o *Outline) describe() {
+	page := &o.boxes[0].sum
+	f := append(o.page[:0], o.common...)
+	var most, largest, prose *group
+	var near [int(kinds) + maxGroups]int32
+	for i := range o.groups {
+		g := &o.groups[i]
+		if most == nil || g.n > most.n {
+			most = g
+		}
+		if largest == nil || g.words > largest.words {
+			largest = g
+		}
+		if prose == nil || g.unlinked() > prose.unlinked() {
+			prose = g
+		}
+		for k, d := range &o.boxes[o.blocks[g.first].box].near {
+			if d > 0 {
+				near[k] += g.words
+			}
+		}
+	}
+	for _, g := range [...]*group{most, largest, prose} {
+		f = append(f, float32(g.n), float32(g.words), part(g.words, page.words), part(g.linked, g.bytes),
+			part(g.words, g.n), part(g.money, g.n), part(g.ends, g.words), part(g.digits, g.bytes),
+			part(g.last-g.first, int32(len(o.blocks))))
+	}
+	for _, words := range near[:nears] {
+		f = append(f, part(words, page.words))
+	}
+	o.page = f
+}
+
+// unlinked is the number of bytes of text that are in no link.
+func (g *group) unlinked() int32 { return g.bytes - g.linked }
 
 func (g *group) take(b *block, at int32) {
 	g.sum.add(b)
@@ -150,13 +252,13 @@ func (o *Outline) around(f []float32, b *block, page *sum) []float32 {
 	at := b.box
 	for range aroundLevels {
 		if at < 0 {
-			f = append(f, -1, -1, -1, -1, -1, -1)
+			f = append(f, -1, -1, -1, -1, -1, -1, -1)
 			continue
 		}
 		s := &o.boxes[at].sum
 		f = append(f,
 			float32(s.words), part(s.linked, s.bytes), float32(s.blocks), part(s.ends, s.words),
-			part(s.words, page.words), part(s.words, s.blocks))
+			part(s.words, page.words), part(s.words, s.blocks), part(s.prose, s.words))
 		at = o.boxes[at].parent
 	}
 	for _, top := range o.boxes[b.box].top {
@@ -207,30 +309,26 @@ func part(a, of int32) float32 {
 	return float32(a) / float32(of)
 }
 
-// Nears is the number of features at the end of each row of Features that are distances: to the nearest box around
-// the group of each kind, and then of each group of words. Read-only.
-var Nears = len(allNears)
-
-// allNears are all kinds and groups of words, as indexes of near.
-var allNears = func() (all []uint8) {
-	for k := range int(kinds) + len(groups) {
-		all = append(all, uint8(k))
-	}
-	return all
-}()
+// nears is the number of features at the end of each row that are distances: to the nearest box around the group of
+// each kind, and then of each group of words.
+var nears = int(kinds) + len(groups)
 
 // Features returns the features of every group of blocks, a row each, and the index of each block's group, for
 // programs that train a model. rows is valid until the outline is used again.
 func (o *Outline) Features() (rows [][]float32, groups []int) {
-	width := o.measure(allNears)
+	width := o.measure()
 	for i := range o.groups {
-		rows = append(rows, o.features[i*width:(i+1)*width])
+		rows = append(rows, o.features[i*(width+pageKinds):][:width])
 	}
 	for i := range o.blocks {
 		groups = append(groups, int(o.blocks[i].group))
 	}
 	return rows, groups
 }
+
+// Page returns the features of the page as a whole, for programs that train a model. It must follow Features. The result
+// is valid until the outline is used again.
+func (o *Outline) Page() []float32 { return o.page }
 
 // Blocks returns the blocks without judging them: Score is 0 and Content is false. They are valid until the outline is
 // used again.

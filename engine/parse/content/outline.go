@@ -8,6 +8,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math/bits"
+
+	"github.com/zeebo/xxh3"
 )
 
 // Bounds of an outline. Elements beyond them make no boxes; text beyond them is joined to the last block.
@@ -48,10 +50,13 @@ type Outline struct {
 	features []float32
 	groups   []group
 	bySign   map[uint32]int32
-	sums     []sum // of all blocks before each block
-	heading  int   // the first block in an h1; -1 for none
+	sums     []sum     // of all blocks before each block
+	texts    []int32   // for each value of a hash, the last block that begins a chain, plus one; 0 for none
+	page     []float32 // features of the page
+	heading  int       // the first block in an h1; -1 for none
 	common   []float32
 	scores   []float32 // of groups
+	order    []int32   // groups by chance
 
 	out []Block
 }
@@ -59,7 +64,7 @@ type Outline struct {
 // near has, for each kind and each group of words, the depth of the innermost box with it, 0 for none.
 type near [int(kinds) + maxGroups]uint8
 
-const maxGroups = 48
+const maxGroups = 60
 
 type box struct {
 	parent int32
@@ -77,7 +82,7 @@ type box struct {
 const topLevels = 5
 
 // sum counts the content of a box: its own text, and after survey everything inside it.
-type sum struct{ words, bytes, linked, blocks, ends int32 }
+type sum struct{ words, bytes, linked, blocks, ends, prose int32 }
 
 func (s *sum) plus(t *sum) {
 	s.words += t.words
@@ -85,6 +90,7 @@ func (s *sum) plus(t *sum) {
 	s.linked += t.linked
 	s.blocks += t.blocks
 	s.ends += t.ends
+	s.prose += t.prose
 }
 
 func (s *sum) add(b *block) {
@@ -104,6 +110,10 @@ type block struct {
 	lines                             int32 // that were joined, itself included
 	group                             int32
 	bar, copyright, money             bool
+	text                              uint64 // hash
+	twin                              int32  // the first block of this text, itself or an earlier one
+	copies                            int32  // of a first block: blocks of this text
+	next                              int32  // of a first block: the next one in its chain plus one, 0 for none
 }
 
 // Reset makes the outline that of a page without text, and keeps its memory unless that is large.
@@ -118,9 +128,39 @@ func (o *Outline) Reset() {
 	o.open = append(o.open, 0)
 }
 
-// Start opens a box and ends the current block. text is the page's text so far. class, id and role are the attributes
-// as written, nil when absent.
-func (o *Outline) Start(k Kind, text, class, id, role []byte) {
+// Attributes are what an outline reads of an element's attributes, as written; nil when absent.
+type Attributes struct {
+	Class, ID, Role []byte
+	Item            []byte // itemprop
+	Test            []byte // data-testid: often the only readable name where style sheets are generated
+	Style           []byte
+	AriaHidden      []byte
+}
+
+// hides reports whether the element is invisible, at least at first.
+func (a *Attributes) hides() bool {
+	if len(a.AriaHidden) > 0 && string(a.AriaHidden) == "true" {
+		return true
+	}
+	if len(a.Style) == 0 {
+		return false
+	}
+	style := a.Style[:min(len(a.Style), maxNames)]
+	for _, property := range [...]string{"display", "visibility"} {
+		i := bytes.Index(style, []byte(property))
+		if i < 0 {
+			continue
+		}
+		value := bytes.TrimLeft(style[i+len(property):], ": ")
+		if bytes.HasPrefix(value, []byte("none")) || bytes.HasPrefix(value, []byte("hidden")) {
+			return true
+		}
+	}
+	return false
+}
+
+// Start opens a box and ends the current block. text is the page's text so far.
+func (o *Outline) Start(k Kind, text []byte, a *Attributes) {
 	o.Cut(text)
 	for o.extra == 0 && len(o.open) > 1 && endsBy(o.boxes[o.open[len(o.open)-1]].kind, k) {
 		o.close(len(o.open) - 1)
@@ -148,11 +188,16 @@ func (o *Outline) Start(k Kind, text, class, id, role []byte) {
 			b.near[int(kinds)+g] = b.depth
 		}
 	}
-	eachWord(class, note)
+	eachWord(a.Class, note)
 	b.names, b.sign = mark, mark
 	n = 2
-	eachWord(id, note)
-	eachWord(role, note)
+	eachWord(a.ID, note)
+	eachWord(a.Role, note)
+	eachWord(a.Item, note)
+	eachWord(a.Test, note)
+	if a.hides() {
+		b.near[nearHidden] = b.depth
+	}
 	for i, up := 0, at; i < 5 && up > 0; i, up = i+1, o.boxes[up].parent {
 		b.sign = bits.RotateLeft32(b.sign, 5)*0x9e3779b1 ^ o.boxes[up].names
 	}
@@ -223,6 +268,10 @@ func (o *Outline) Cut(text []byte) {
 	}
 	if b.read(text[o.from:]); b.words > 0 {
 		o.boxes[b.box].sum.add(&b)
+		if o.boxes[b.box].near[P] > 0 {
+			o.boxes[b.box].sum.prose += b.words
+		}
+		b.text = xxh3.Hash(bytes.TrimSpace(text[o.from:]))
 		n := len(o.blocks)
 		if n > 0 && (n == maxBlocks || o.boxes[o.blocks[n-1].box].sign == o.boxes[b.box].sign) {
 			o.blocks[n-1].join(&b)
@@ -245,6 +294,7 @@ func (b *block) join(c *block) {
 	b.caps += c.caps
 	b.lines += c.lines
 	b.last = c.last
+	b.text = bits.RotateLeft64(b.text, 1) ^ c.text
 	b.bar, b.copyright, b.money = b.bar || c.bar, b.copyright || c.copyright, b.money || c.money
 }
 

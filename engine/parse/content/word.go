@@ -52,7 +52,21 @@ docs doc documentation markdown md
 title headline heading
 table
 section block module component
-form field label input`, "\n")
+form field label input
+variant variants swatch swatches color size option options
+upsell cross sell recently viewed bundle frequently bought together also
+announcement notice alert notification warning
+mobile desktop tablet
+excerpt intro lead standfirst dek subtitle subheading
+vote votes accepted upvote karma points likes reactions
+empty error loading placeholder skeleton loader spinner
+wishlist favorite favorites compare
+store stores location locator
+count counter total number
+hidden`, "\n")
+
+// nearHidden is the index in near of the last group of words, in which elements that are invisible by style belong.
+var nearHidden = nears - 1
 
 // wordSlots is the size of the table of words, a power of two well above their number.
 const wordSlots = 1 << 11

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package content
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+	"testing"
+)
+
+// tinyModel is a model with one tree of depth 1: 1 or 2 by whether feature 0 is above 0.5, for each of its classes.
+func tinyModel(classes, width int) []byte {
+	b := []byte{byte(classes), 1}
+	b = binary.LittleEndian.AppendUint16(b, 1)
+	b = binary.LittleEndian.AppendUint16(b, uint16(width))
+	b = append(b, make([]byte, 4*classes)...) // bias
+	b = binary.LittleEndian.AppendUint16(b, 0)
+	b = binary.LittleEndian.AppendUint32(b, math.Float32bits(0.5))
+	for _, leaf := range []float32{1, 2} {
+		for range classes {
+			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(leaf))
+		}
+	}
+	return b
+}
+
+func tinyModels() []byte {
+	return bytes.Join([][]byte{
+		[]byte("scm3"), tinyModel(pageKinds, 3), tinyModel(1, 4),
+	}, nil)
+}
+
+// TestReadModels: trees of fewer levels than the greatest depth are read, and damaged files are refused.
+func TestReadModels(t *testing.T) {
+	m, err := readModels(tinyModels())
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := make([]float32, 2*rowMax)
+	row[rowMax] = 1
+	if got := m.groups.scores(nil, row, 2, rowMax); got[0] != 1 || got[1] != 2 {
+		t.Errorf("scores %v, want 1 and 2", got)
+	}
+	var classes [pageKinds]float32
+	if m.types.classes(&classes, row[:3]); math.Abs(float64(classes[0])-1.0/pageKinds) > 1e-6 {
+		t.Errorf("probabilities %v, want them equal", classes)
+	}
+	for n := range len(tinyModels()) {
+		if _, err := readModels(tinyModels()[:n]); err == nil {
+			t.Errorf("the first %d bytes are taken for a model", n)
+		}
+	}
+}
+
+// TestModelFits: the built-in models are for as many features as the program computes.
+func TestModelFits(t *testing.T) {
+	var o Outline
+	o.Reset()
+	text := []byte("one two three")
+	o.Start(P, nil, &Attributes{})
+	o.Cut(text)
+	rows, _ := o.Features()
+	page := o.Page()
+	if len(rows) != 1 || len(rows[0])+pageKinds != trained.groups.width || len(page) != trained.types.width {
+		t.Errorf("%d rows of %d features and %d of the page; the models are for %d and %d",
+			len(rows), len(rows[0]), len(page), trained.groups.width-pageKinds, trained.types.width)
+	}
+}
+
+// FuzzReadModels reads any bytes as models.
+func FuzzReadModels(f *testing.F) {
+	f.Add(tinyModels())
+	f.Fuzz(func(t *testing.T, b []byte) {
+		m, err := readModels(b)
+		if (m == nil) == (err == nil) {
+			t.Fatalf("models %v and error %v", m, err)
+		}
+		if err == nil {
+			m.groups.scores(nil, make([]float32, rowMax), 1, rowMax)
+		}
+	})
+}
