@@ -8,7 +8,7 @@ PAGES = 8000
 KILLS = 3
 DAMAGES = 500
 
-.PHONY: damage polite build test vet race fuzz demo bench bench-full bench-peers realsites realweb clean help
+.PHONY: damage engines polite build test vet race fuzz demo bench bench-full bench-peers realsites realweb clean help
 
 build: ## build the static binary bin/seine
 	go build -trimpath -o bin/seine ./cmd/seine
@@ -49,6 +49,9 @@ realsites: build ## crawl Debian's Python and PostgreSQL manuals from nginx, com
 
 realweb: build ## crawl 62 hosts of Debian documents (50,000 pages), compare with the truth (RECIPE=M: 330,000)
 	@bench/acceptance/realweb.sh
+
+engines: build ## send a crawl to OpenSearch and Solr, started from Maven's jars (needs Java 17), and compare
+	@bench/acceptance/engines.sh
 
 damage: ## kill crawls, repairs and rebuilds 500 times, damage 500 files and 500 settings: found or harmless, and mended
 	@SEINE_KILLS=$(DAMAGES) SEINE_DAMAGES=$(DAMAGES) bash -o pipefail -c "go test ./engine ./cmd/seine \

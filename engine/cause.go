@@ -42,6 +42,7 @@ const (
 	CauseDiskFull    CauseKind = "disk_full"   //
 	CauseDiskSilent  CauseKind = "disk_silent" // a sync does not end
 	CauseSilent      CauseKind = "silent"      // requests are under way, and none ends
+	CauseWriter      CauseKind = "writer"      // an index writer gets the rest, at the end
 	CauseNetwork     CauseKind = "network"     // the local network seems to be cut
 	CauseNoSeeds     CauseKind = "no_seeds"    // crawldb is empty
 	CauseDNS         CauseKind = "dns"

@@ -37,6 +37,8 @@ func TestCause(t *testing.T) {
 		// While it runs.
 		{"nothing", now(Progress{HostsReady: 3, Fetchers: 8}), CauseNone, ""},
 		{"paused", situation{holders: visit.HeldByPause}, CausePaused, "paused"},
+		{"a writer at the end", situation{sending: sendingTo{"solr=http://h/a", 90 * time.Second}}, CauseWriter,
+			"solr=http://h/a gets what changed in the index, for 1m30s now"},
 		{"full disk", situation{holders: visit.HeldByDisk}, CauseDiskFull, "free some space"},
 		{"stalled disk", situation{syncing: 12 * time.Second}, CauseDiskSilent, "a sync has lasted 12s"},
 		{"a usual sync", situation{Progress: Progress{HostsReady: 1}, syncing: time.Second}, CauseNone, ""},

@@ -374,7 +374,7 @@ func (c *conductor) end(f *fetching, reason StopReason) error {
 // linkdb.
 func (c *conductor) settleWhole() error {
 	w := c.w
-	c.show("settling")
+	c.show(phaseSettling)
 	d, err := w.dedup(c.abort, DedupOptions{})
 	if err != nil {
 		return err
@@ -396,13 +396,35 @@ func (c *conductor) sendLast() error {
 	if c.w.o.NoIndex {
 		return nil
 	}
-	reports, err := c.w.sendAll(c.abort, nil, false)
+	var reports []SendReport
+	var err error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		reports, err = c.w.sendAll(c.abort, nil, sendOptions{begins: c.sends.begins})
+	}()
+	c.showUntil(done, phaseSettling)
+	c.sends.begins("", time.Time{})
 	c.sends.note(reports)
 	if err != nil && c.abort.Err() != nil {
 		return err
 	}
 	c.w.warn(err)
 	return nil
+}
+
+// showUntil shows the progress every now and then, until a channel is closed.
+func (c *conductor) showUntil(done <-chan struct{}, phase string) {
+	tick := time.NewTicker(max(c.o.ProgressEvery, time.Millisecond))
+	defer tick.Stop()
+	for {
+		select {
+		case <-done:
+			return
+		case <-tick.C:
+			c.show(phase)
+		}
+	}
 }
 
 // show calls CrawlOptions.Progress, if there is one.
@@ -444,14 +466,15 @@ func (c *conductor) situation(phase string) (s situation) {
 	}
 	p.HeapBytes = heapBytes()
 	s.refused = c.refused.all()
+	s.sending = c.sends.waiting(w.now())
 	if phase == phaseDone {
 		s.ended(w, c.stopped)
 	}
 	return s
 }
 
-// phaseDone is the Progress.Phase of a crawl that has ended.
-const phaseDone = "done"
+// A Progress.Phase: of a crawl that compares the whole and sends the rest, and of one that has ended.
+const phaseSettling, phaseDone = "settling", "done"
 
 // tally counts by name, on any goroutine.
 type tally struct {

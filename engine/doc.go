@@ -32,6 +32,7 @@
 //	                    │  └────────────── UpdateDB ◀──── parse records ◀──── Seal ◀──┘
 //	                    │                  InvertLinks ──▶ linkdb        │
 //	                    └── Dedup ◀─────── Index ──▶ index ◀─────────────┘ ──▶ Search
+//	                                                   └──▶ what differs from what was sent ──▶ IndexWriters
 //
 // The rooms below this package are in engine/internal. None knows the Engine, nor a room that is not below it; each
 // gets what it needs in a small struct, Env or Options:
@@ -61,6 +62,8 @@
 //	what the conductor does next?        decide.go, a pure function
 //	what holds a crawl up, why it ended? situation.go, a pure function; its words are in cause.go
 //	what a callback may enqueue?         tasks.go
+//	what other engines are sent?         send.go compares and notes; sendalong.go does it beside a crawl; writers talks
+//	                                     to OpenSearch and Solr; storage/sent.go holds what they acknowledged
 //	shares of memory?                    memory.go
 //	what a crash leaves?                 recover.go, internal/segment/replay.go
 //	what damage leaves?                  verify.go, repair.go, rebuild.go; storage/damage.go, storage/warc/scan.go
@@ -76,6 +79,7 @@
 //	a record field      storage/record.go (codec; format ladder in format.go),
 //	                    internal/phases/transition.go (who sets it), view_record.go (who sees it)
 //	a metric            Progress in progress.go, filled by conductor.situation; cmd/seine/dashboard.go draws it
+//	another engine      a policy.IndexWriter in engine/writers, with its name in parse.go
 //	a cause             a CauseKind in cause.go; situation.go says when; a row in cause_test.go
 //	a command           cmd/seine/cmd_NAME.go and its row in command.go; a script in cmd/seine/testdata/script
 //
@@ -115,6 +119,8 @@
 //     batches or continuously, whenever a scope widens, and however often the process is killed. A page whose depth
 //     falls after its fetch passes that on to its links (internal/phases/lower.go).
 //   - A host's next due time in hostdb is exact after every phase.
+//   - What an index writer acknowledged is noted after it did, and what it is about to get before: a crash costs one
+//     batch that is sent twice, and no deletion (send.go). No phase waits for a writer, and none notes changes for it.
 //   - A phase does not know who called it.
 //   - Nothing here prints, exits, or keeps state outside an Engine. Options.Now is the only clock.
 //
@@ -126,9 +132,10 @@
 // A crawl has Concurrency fetchers and one more for each visit that has become slow, as far as memory and descriptors
 // allow (memory.go). It has one goroutine that syncs, one that watches for slow visits, and two lanes. The first seals
 // and updates segments, the second links, dedups and indexes them, with a goroutine that cuts documents into words
-// (indexdocs.go). The goroutine that called Crawl conducts, and calls Progress. Each lane's channel holds backlogMax
-// segments; when the first is full, fetchers begin nothing until the lane catches up. OnPage runs on a pool of its own
-// (pages.go). All of them end before Crawl returns. Close waits for all calls.
+// (indexdocs.go). Another goroutine sends what is indexed to index writers; neither lanes nor fetchers wait for it. The
+// end of a crawl does. The goroutine that called Crawl conducts, and calls Progress. Each lane's channel holds
+// backlogMax segments; when the first is full, fetchers begin nothing until the lane catches up. OnPage runs on a pool
+// of its own (pages.go). All of them end before Crawl returns. Close waits for all calls.
 //
 // # Bounds
 //

@@ -174,7 +174,8 @@ func (e *Engine) InvertLinks(ctx context.Context, segment uint32) (InvertReport,
 
 // Dedup finds pages with equal signatures, keeps the best of each group and marks the others db_duplicate. These leave
 // the index in the same ingestion. A duplicate that is now the best of its group, or alone, is restored. Which page is
-// the best depends on crawldb only: see Options.DedupOrder.
+// the best depends on crawldb only: see Options.DedupOrder. The next Index adds restored pages to the index, and tells
+// index writers what left it.
 func (e *Engine) Dedup(ctx context.Context, o DedupOptions) (DedupReport, error) {
 	leave, err := e.enter()
 	if err != nil {
@@ -185,10 +186,9 @@ func (e *Engine) Dedup(ctx context.Context, o DedupOptions) (DedupReport, error)
 }
 
 // Index makes documents of the pages of linked segments and writes them as one index segment. They are searchable when
-// it returns. Then the index writers get what changed; what they did not get is an error, too, and the report says what
-// was done.
+// it returns. Then the index writers get what changed.
 //
-// Errors: ErrNoSegment, ErrWrongState.
+// Errors: ErrNoSegment, ErrWrongState, ErrNotSent.
 func (e *Engine) Index(ctx context.Context, o IndexOptions) (IndexReport, error) {
 	leave, err := e.enter()
 	if err != nil {
@@ -199,7 +199,7 @@ func (e *Engine) Index(ctx context.Context, o IndexOptions) (IndexReport, error)
 	if err != nil {
 		return r, err
 	}
-	r.Writers, err = e.w.sendAll(ctx, nil, o.Resend)
+	r.Writers, err = e.w.sendAll(ctx, nil, sendOptions{resend: o.Resend})
 	return r, err
 }
 
@@ -229,7 +229,7 @@ func (e *Engine) Recrawl(ctx context.Context, targets ...string) (RecrawlReport,
 // stays in scope, and depths and scores that other pages have by it stay.
 //
 // Errors: ErrBusy while a crawl or fetch is running, and ErrWrongState while a segment is fetched and not linked yet:
-// see Recover.
+// see Recover. ErrNotSent of index writers.
 func (e *Engine) Delete(ctx context.Context, targets ...string) (DeleteReport, error) {
 	leave, err := e.enter()
 	if err != nil {
@@ -252,7 +252,7 @@ func (e *Engine) Delete(ctx context.Context, targets ...string) (DeleteReport, e
 // compacted.
 //
 // Each segment is one ingestion, and files are removed after it: after a crash, the next Purge does what is left.
-// While a crawl or fetch is running the error is ErrBusy.
+// While a crawl or fetch is running the error is ErrBusy; ErrNotSent is of index writers.
 func (e *Engine) Purge(ctx context.Context) (PurgeReport, error) {
 	leave, err := e.enter()
 	if err != nil {

@@ -45,6 +45,9 @@ var (
 	ErrDiskLow = visit.ErrDiskLow
 	// ErrRobots: robots.txt does not allow the URL, or is unreachable.
 	ErrRobots = visit.ErrRobots
+	// ErrNotSent: an index writer did not take all that changed. What the call did before that is done, and its report
+	// says what; the next call that sends brings the rest.
+	ErrNotSent = errors.New("not all is sent")
 	// ErrClosed: use of an engine after Close.
 	ErrClosed = storage.ErrClosed
 	// ErrFormat: the data directory was written by a newer program. It was not changed.

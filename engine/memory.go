@@ -16,8 +16,9 @@ import "runtime"
 //	frontier    6   hosts and URLs
 //	hosts       3   robots.txt rules and other facts of hosts, names and addresses
 //	pages       3   pages that wait for OnPage, or that a callback has
+//	batch       2   a batch for an index writer, batchCopies of it; a document that is longer than a batch takes more
 //
-// That makes 73; the rest is for fetchers (a stack, a connection and its buffers: some 100 KB each), what libraries
+// That makes 75; the rest is for fetchers (a stack, a connection and its buffers: some 100 KB each), what libraries
 // use, and for the garbage collector, which would otherwise run all the time. cmd/seine tells it to keep all of Go's
 // memory within Options.Memory; a process that embeds an Engine calls debug.SetMemoryLimit itself. A process takes some
 // 30 MB that Go does not count, for its program text.
@@ -35,6 +36,7 @@ type shares struct {
 	facts    int64 // of hosts
 	names    int   // of hosts with their addresses, nameBytes each
 	pages    int64 // for OnPage
+	batch    int64 // texts of the documents of one batch; beyond it the batch is sent
 }
 
 const (
@@ -49,6 +51,10 @@ const (
 	// that in UTF-8, as much again for what grows by being copied and for the window of a decoder. Most pages take
 	// less than 1 MiB.
 	slotBytes = 22 << 20
+	// A batch is in memory as texts, as encoded changes, and as the body of a request; the parse record of the document
+	// that is being added comes to it. More than batchMax makes no engine faster.
+	batchCopies = 4
+	batchMax    = 4 << 20
 	// A host in the frontier takes up to 1 KB, a queued URL about 100 bytes. A name takes about 300 bytes.
 	hostBytes, urlBytes, nameBytes = 1 << 10, 100, 300
 )
@@ -60,7 +66,7 @@ func (o *Options) shares() shares {
 	s := shares{
 		memTable: min(percent(1), memTableMax), bodies: percent(10), segment: percent(12) / openSegments,
 		sorter: sorter, keyTable: sorter, builder: percent(6) - sorter, pages: percent(3),
-		facts: percent(2), names: int(percent(1) / nameBytes),
+		facts: percent(2), names: int(percent(1) / nameBytes), batch: min(percent(2)/batchCopies, batchMax),
 	}
 	s.cache = percent(10) - memTables*s.memTable
 	s.slots = int(min(max(percent(17)/slotBytes, 1), int64(2*runtime.GOMAXPROCS(0))))
@@ -76,7 +82,7 @@ func (s shares) sum() int64 {
 	phase := phaseSorters*s.sorter + s.keyTable
 	return s.cache + memTables*s.memTable + s.bodies + int64(s.slots)*slotBytes + openSegments*s.segment + phase +
 		max(phase, s.sorter+s.builder) + int64(s.hosts)*hostBytes + int64(s.urls)*urlBytes + s.facts +
-		int64(s.names)*nameBytes + s.pages
+		int64(s.names)*nameBytes + s.pages + batchCopies*s.batch
 }
 
 // extraFetchers is the number of fetchers that stand in for slow visits at most, beyond Options.Concurrency. Each has a

@@ -44,7 +44,8 @@ func (r RebuildReport) String() string {
 // recorded of hosts' pauses, and deletions before the last purge. Pages that were stored with NoContent are not known
 // to have been fetched. URLs that were not fetched are due from now on. A segment was created when its first record was
 // written and sealed when its last one was; no segment was made by generate, and those into which nothing was fetched
-// are gone. All else is shown as before.
+// are gone. All else is shown as before. Index writers get every document again, but no deletion of what the other
+// engine has beyond these: only the store said what was sent.
 //
 // A crash during Rebuild leaves the directory without a store, and Rebuild begins anew. Errors: ErrLocked, also while
 // another Rebuild or Repair runs; an error if there is a store; those of the machine.
@@ -156,12 +157,17 @@ func (w *work) replay(ctx context.Context, old *oldStore, r *rebuilt) error {
 		if r.restored, err = w.phases.Restore(ctx, old.Store); err != nil {
 			return err
 		}
-		for _, of := range []storage.Range{storage.LoweredRange(), storage.HostFactsRange()} {
-			gaps, err := inheritRange(w.store, old.Store, of)
-			if err != nil {
-				return err
-			}
-			r.gaps += gaps
+		gaps, err := inheritRange(w.store, old.Store, storage.LoweredRange(), uncheckedRow)
+		if err != nil {
+			return err
+		}
+		r.gaps += gaps
+		if gaps, err = inheritRange(w.store, old.Store, storage.HostFactsRange(), checkFacts); err != nil {
+			return err
+		}
+		r.gaps += gaps
+		if err := w.inheritSent(old, r); err != nil {
+			return err
 		}
 	}
 	for _, seg := range list {
@@ -191,7 +197,7 @@ func (w *work) inheritFetchlists(old *oldStore, r *rebuilt) error {
 			err = w.store.PutSegment(seg)
 			if err == nil {
 				var gaps uint64
-				gaps, err = inheritRange(w.store, old.Store, storage.Fetchlist(seg.Number))
+				gaps, err = inheritRange(w.store, old.Store, storage.Fetchlist(seg.Number), uncheckedRow)
 				r.gaps += gaps
 			}
 		}
@@ -302,7 +308,7 @@ func (o *Options) inherit(old *oldStore) (gaps uint64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	gaps, err = inheritRange(made, old.Store, storage.Meta())
+	gaps, err = inheritRange(made, old.Store, storage.Meta(), storage.CheckMeta)
 	if err == nil {
 		err = o.inheritSegments(made, old)
 	}
@@ -324,9 +330,34 @@ func (o *Options) inheritSegments(made *storage.Store, old *oldStore) error {
 	return nil
 }
 
-// inheritRange copies what the new store does not have; of settings it has its own. It returns the number of damaged
-// places, behind which it goes on.
-func inheritRange(made, old *storage.Store, r storage.Range) (gaps uint64, err error) {
+// inheritSent copies what index writers have acknowledged, so that they get only what differs, and deletions of what is
+// lost. Rows of a writer whose name is lost are not copied: another writer may get its number.
+func (w *work) inheritSent(old *oldStore, r *rebuilt) error {
+	numbers, err := w.store.SentNumbers() // of the old store: inherit copied them
+	for _, n := range numbers {
+		if err == nil {
+			var gaps uint64
+			gaps, err = inheritRange(w.store, old.Store, storage.SentRange(n), storage.CheckSent)
+			r.gaps += gaps
+		}
+	}
+	return err
+}
+
+// checkFacts returns an error unless a row is what is known of a host.
+func checkFacts(_, value []byte) error {
+	var facts storage.HostFacts
+	return storage.DecodeHostFacts(value, &facts)
+}
+
+// uncheckedRow is for ranges whose rows are copied as they are: Verify then reports what is wrong with them.
+func uncheckedRow(_, _ []byte) error { return nil }
+
+// inheritRange copies what the new store does not have, except rows that check finds fault with; of settings the new
+// store has its own. It returns the number of damaged places, behind which it goes on.
+func inheritRange(
+	made, old *storage.Store, r storage.Range, check func(key, value []byte) error,
+) (gaps uint64, err error) {
 	var keys, values [][]byte
 	size := 0
 	flush := func() error {
@@ -341,9 +372,8 @@ func inheritRange(made, old *storage.Store, r storage.Range) (gaps uint64, err e
 		keys, values, size = nil, nil, 0
 		return err
 	}
-	var facts storage.HostFacts
 	gaps, err = old.Salvage(r, storage.Beyond, func(key, value []byte) error {
-		if r == storage.HostFactsRange() && storage.DecodeHostFacts(value, &facts) != nil {
+		if check(key, value) != nil {
 			return nil
 		}
 		if _, ok, err := made.Get(r, key, nil); ok || err != nil {

@@ -34,6 +34,8 @@ type DeleteReport struct {
 	Restored  uint64   `json:"restored"`  // pages that were duplicates of deleted ones
 	Refreshed uint64   `json:"refreshed"` // documents that lost anchors
 	Took      Duration `json:"seconds"`
+
+	Writers []SendReport `json:"writers,omitempty"`
 }
 
 func (r DeleteReport) String() string {
@@ -43,7 +45,7 @@ func (r DeleteReport) String() string {
 	if r.Captures > 0 {
 		s += fmt.Sprintf("; %d responses stay in the WARC files until `seine purge`", r.Captures)
 	}
-	return s
+	return s + sendLines(r.Writers)
 }
 
 // PurgeReport counts what Purge removed.
@@ -58,13 +60,15 @@ type PurgeReport struct {
 	Refreshed uint64   `json:"refreshed"` // documents that lost anchors
 	Segments  int      `json:"segments"`  // index segments that were written again without deleted documents
 	Took      Duration `json:"seconds"`
+
+	Writers []SendReport `json:"writers,omitempty"`
 }
 
 func (r PurgeReport) String() string {
 	return fmt.Sprintf("purge: %d parse records, %d inlinks, %d responses, %d WARC files removed and %d rewritten "+
-		"(%d bytes), %d documents; %d documents lost anchors, %d index segments rewritten in %.2fs",
+		"(%d bytes), %d documents; %d documents lost anchors, %d index segments rewritten in %.2fs%s",
 		r.Parsed, r.Inlinks, r.Captures, r.Removed, r.Rewritten, r.Bytes, r.Documents, r.Refreshed, r.Segments,
-		r.Took.Seconds())
+		r.Took.Seconds(), sendLines(r.Writers))
 }
 
 func (w *work) recrawl(ctx context.Context, targets []string) (RecrawlReport, []urlkey.HostKey, error) {
@@ -121,12 +125,10 @@ func (w *work) deleteTargets(ctx context.Context, targets []string) (DeleteRepor
 		}
 		r.Refreshed = x.Refreshed
 	}
-	if _, err := w.sendAll(ctx, nil, false); err != nil {
-		return r, fmt.Errorf("delete: %w", err)
-	}
+	r.Writers, err = w.sendAll(ctx, nil, sendOptions{})
 	r.Took = w.took(start)
 	w.done(r)
-	return r, nil
+	return r, wrapf(err, "delete")
 }
 
 // hintPorts warns of names of hosts that are known with a port only, if nothing was found.
@@ -211,12 +213,10 @@ func (w *work) purge(ctx context.Context) (PurgeReport, error) {
 		return r, fmt.Errorf("purge: %w", err)
 	}
 	r.Segments = m.Merged
-	if _, err := w.sendAll(ctx, nil, false); err != nil {
-		return r, fmt.Errorf("purge: %w", err)
-	}
+	r.Writers, err = w.sendAll(ctx, nil, sendOptions{})
 	r.Took = w.took(start)
 	w.done(r)
-	return r, nil
+	return r, wrapf(err, "purge")
 }
 
 func (w *work) dropDeleted(ctx context.Context) (index.MergeReport, error) {

@@ -35,15 +35,20 @@ type sending struct {
 
 // Bounds of sending.
 const (
-	sendBytes     = 4 << 20 // of texts in one batch, unless a single document has more
-	refusalsTold  = 10      // refusals of one run that are reported one by one
-	writerNameMax = 1024    // bytes of an index writer's name
-	refusedAll    = 10      // a batch of as many of which all are refused ends the run: the fault is not a document's
+	refusalsTold  = 10   // refusals of one run that are reported one by one
+	writerNameMax = 1024 // bytes of an index writer's name
+	refusedAll    = 10   // a batch of as many of which all are refused ends the run: the fault is not a document's
 )
+
+// sendOptions say how documents are sent.
+type sendOptions struct {
+	resend bool                              // all of them
+	begins func(writer string, at time.Time) // is called before each writer, unless nil
+}
 
 // sendAll brings every index writer up to date, one after another. Only pages of the segments are looked at; nil means
 // all. The error is that of the first writer that failed; the others are brought up to date all the same.
-func (w *work) sendAll(ctx context.Context, segments []uint32, resend bool) (reports []SendReport, err error) {
+func (w *work) sendAll(ctx context.Context, segments []uint32, o sendOptions) (reports []SendReport, err error) {
 	if len(w.o.IndexWriters) == 0 || w.o.ReadOnly {
 		return nil, nil
 	}
@@ -51,11 +56,14 @@ func (w *work) sendAll(ctx context.Context, segments []uint32, resend bool) (rep
 	defer w.sendMu.Unlock()
 	for _, iw := range w.o.IndexWriters {
 		start := w.now()
+		if o.begins != nil {
+			o.begins(iw.Name(), start)
+		}
 		s := sending{w: w, writer: iw, report: SendReport{Writer: iw.Name()}}
-		failed := s.run(ctx, segments, resend)
+		failed := s.run(ctx, segments, o.resend)
 		s.report.Took = w.took(start)
 		if failed != nil {
-			failed = fmt.Errorf("sending to %s: %w", iw.Name(), failed)
+			failed = &sendError{iw.Name(), failed}
 			s.report.Failed = failed.Error()
 			if err == nil {
 				err = failed
@@ -68,6 +76,15 @@ func (w *work) sendAll(ctx context.Context, segments []uint32, resend bool) (rep
 	}
 	return reports, err
 }
+
+// sendError is an ErrNotSent with its cause.
+type sendError struct {
+	writer string
+	err    error
+}
+
+func (e *sendError) Error() string   { return fmt.Sprintf("sending to %s: %v", e.writer, e.err) }
+func (e *sendError) Unwrap() []error { return []error{ErrNotSent, e.err} }
 
 func (s *sending) run(ctx context.Context, segments []uint32, resend bool) (err error) {
 	if s.number, err = s.w.store.SentNumber(s.writer.Name()); err != nil {
@@ -127,7 +144,7 @@ func (s *sending) forget(ctx context.Context) error {
 func (s *sending) walk(ctx context.Context, of ...storage.Range) error {
 	next := storage.SentFirst()
 	for next != nil {
-		c := newChanges(&s.x, storage.SentRange(s.number), s.w.sendBytes(), next)
+		c := newChanges(&s.x, storage.SentRange(s.number), int(s.w.o.shares().batch), next)
 		err := c.collect(ctx, s.w.store, of)
 		if err == nil {
 			err = s.write(ctx, c)
@@ -220,7 +237,7 @@ func (s *sending) announce(c *changes, st storage.SentState) error {
 func (w *work) eachDocument(ctx context.Context, fn func(*policy.IndexChange) error) error {
 	x, next := w.documentsOf(), storage.SentFirst()
 	for next != nil {
-		c := newChanges(&x, storage.Range{}, w.sendBytes(), next)
+		c := newChanges(&x, storage.Range{}, int(w.o.shares().batch), next)
 		if err := c.collect(ctx, w.store, []storage.Range{index.Located()}); err != nil {
 			return err
 		}
@@ -243,9 +260,6 @@ func (w *work) documentsOf() indexing {
 		clock: &w.stages, inlinks: w.o.MaxInlinks, outcomes: newWalks(0, storage.ParseLinks),
 	}
 }
-
-// sendBytes is where a batch is cut, with little memory earlier.
-func (w *work) sendBytes() int { return int(min(sendBytes, w.o.Memory/64)) }
 
 // changes is the batch under collection.
 type changes struct {

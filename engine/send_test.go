@@ -10,7 +10,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/seine-crawler/seine/engine"
 	"github.com/seine-crawler/seine/engine/policy"
@@ -382,6 +384,73 @@ func TestSendRefusals(t *testing.T) {
 	r.refuse = nil
 	if _, err := e.Index(ctx, engine.IndexOptions{}); err != nil {
 		t.Error(err)
+	}
+	r.equals(t, e)
+}
+
+// TestSendAtTheEnd: while the end of a crawl waits for an index writer, the progress names it.
+func TestSendAtTheEnd(t *testing.T) {
+	w := newWorld(t, 2, 20)
+	r := newRemote(t)
+	var settling atomic.Bool
+	named := make(chan struct{})
+	r.fail = func(int) (error, error) {
+		if !settling.Load() {
+			return errors.New("not yet"), nil
+		}
+		<-named
+		return nil, nil
+	}
+	o := w.options(t.TempDir())
+	o.IndexWriters = []policy.IndexWriter{r}
+	e := open(t, o)
+	defer mustClose(t, e)
+	var last engine.Progress
+	once := sync.OnceFunc(func() { close(named) })
+	report, err := e.Crawl(context.Background(), engine.CrawlOptions{
+		Inject: w.seeds(), ProgressEvery: time.Millisecond, Progress: func(p engine.Progress) {
+			if last = p; p.Phase == "settling" {
+				settling.Store(true)
+			}
+			if p.Cause.Kind == engine.CauseWriter {
+				if p.Phase != "settling" || !strings.Contains(p.Cause.Text, "remote") {
+					t.Errorf("%s: %s", p.Phase, p.Cause)
+				}
+				once()
+			}
+		},
+	})
+	if err != nil || len(report.Writers) != 1 || report.Writers[0].Failed != "" || last.Cause.Kind != engine.CauseDone {
+		t.Error(err, report.Writers, last.Cause)
+	}
+	r.equals(t, e)
+}
+
+// TestSendFails: what a call did before it could not send is in its report, and the error says whose fault it is.
+func TestSendFails(t *testing.T) {
+	w := newWorld(t, 2, 20)
+	r := newRemote(t)
+	o := w.options(t.TempDir())
+	o.IndexWriters = []policy.IndexWriter{r}
+	e := open(t, o)
+	defer mustClose(t, e)
+	if _, err := e.Crawl(ctx, engine.CrawlOptions{Inject: w.seeds()}); err != nil {
+		t.Fatal(err)
+	}
+	away := errors.New("the engine is away")
+	r.fail = func(int) (error, error) { return away, nil }
+	d, err := e.Delete(ctx, slices.Sorted(maps.Keys(r.docs))[0])
+	if !errors.Is(err, away) || !errors.Is(err, engine.ErrNotSent) || d.Documents != 1 || len(d.Writers) != 1 ||
+		d.Took == 0 {
+		t.Errorf("%v: %s", err, d)
+	}
+	p, err := e.Purge(ctx)
+	if !errors.Is(err, engine.ErrNotSent) || p.Captures != 1 || !strings.Contains(p.String(), "the rest waits") {
+		t.Errorf("%v: %s", err, p)
+	}
+	r.fail = nil
+	if p, err = e.Purge(ctx); err != nil || len(p.Writers) != 1 || p.Writers[0].Deleted != 1 {
+		t.Errorf("%v: %s", err, p)
 	}
 	r.equals(t, e)
 }

@@ -19,6 +19,8 @@ type sends struct {
 
 	mu      sync.Mutex
 	reports []SendReport // of the crawl, by writer
+	writer  string       // that gets the rest at the end of the crawl now
+	since   time.Time    // when that began
 }
 
 const (
@@ -46,7 +48,7 @@ func (s *sends) start(w *work, abort context.Context) {
 			if ctx.Err() != nil || !failed.IsZero() && w.now().Sub(failed) < sendRest {
 				continue
 			}
-			reports, err := w.sendAll(ctx, list, false)
+			reports, err := w.sendAll(ctx, list, sendOptions{})
 			s.note(reports)
 			if err != nil && ctx.Err() == nil {
 				failed = w.now()
@@ -93,6 +95,23 @@ func (s *sends) note(reports []SendReport) {
 		sum.Sent, sum.Deleted, sum.Refused = sum.Sent+r.Sent, sum.Deleted+r.Deleted, sum.Refused+r.Refused
 		sum.Took, sum.Failed = sum.Took+r.Took, r.Failed
 	}
+}
+
+// begins notes which writer gets the rest of a crawl; "": none any more.
+func (s *sends) begins(writer string, at time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.writer, s.since = writer, at
+}
+
+// waiting is what the end of a crawl waits for.
+func (s *sends) waiting(now time.Time) sendingTo {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.writer == "" {
+		return sendingTo{}
+	}
+	return sendingTo{s.writer, now.Sub(s.since)}
 }
 
 func (s *sends) all() []SendReport {

@@ -27,7 +27,14 @@ type situation struct {
 	delay    time.Duration     // of the crawl; negative: none
 	delays   uint64            // of RobotsDenied, those for a Crawl-delay beyond Options.MaxCrawlDelay
 	maxDepth int               // of the crawl
+	sending  sendingTo         // at the end
 	due      dueSummary        // of crawldb, at the end
+}
+
+// sendingTo is an index writer that the end of a crawl waits for. The zero value is none.
+type sendingTo struct {
+	writer string
+	lasts  time.Duration
 }
 
 // dueSummary says what crawldb has due, as of the last updatedb, and what keeps it from being fetched.
@@ -82,6 +89,9 @@ func (s *situation) heldUpBy() Cause {
 		troubled += t.Hosts
 	}
 	switch {
+	case s.sending.writer != "":
+		return Cause{CauseWriter, fmt.Sprintf("%s gets what changed in the index, for %s now", s.sending.writer,
+			s.sending.lasts.Round(time.Second)), ""}
 	case s.holders&visit.HeldByPause != 0:
 		return Cause{CausePaused, "it is paused", "p, or Engine.Resume, goes on"}
 	case s.holders&visit.HeldByDisk != 0:

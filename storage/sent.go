@@ -5,7 +5,9 @@ package storage
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"math"
 	"strconv"
 )
 
@@ -68,41 +70,74 @@ func DecodeSent(b []byte) (stamp uint64, err error) {
 	return binary.BigEndian.Uint64(b), nil
 }
 
-// SentNumber returns the number of the index writer of a name. A new name gets the next number.
+// sentSetting begins the names of the settings that hold the numbers of index writers; the writer's name follows.
+const sentSetting = "index-writer "
+
+// SentNumber returns the number of the index writer of a name. A new name gets a number that no other writer has, and
+// under which nothing is kept.
 func (s *Store) SentNumber(name string) (uint32, error) {
-	const last = "index-writers"
-	key := "index-writer " + name
-	text, known, err := s.Setting(key)
-	if err == nil && !known {
-		var n string
-		if n, _, err = s.Setting(last); err != nil {
-			return 0, err
-		}
-		number, _ := strconv.ParseUint(n, 10, 32) // "": the first
-		text = strconv.FormatUint(number+1, 10)
-		err = s.PutSettings(map[string]string{last: text, key: text})
-	}
+	numbers, err := s.SentNumbers()
 	if err != nil {
 		return 0, err
 	}
-	n, err := strconv.ParseUint(text, 10, 32)
-	if err != nil || n == 0 {
-		return 0, fmt.Errorf("%w: number %q of index writer %s", ErrCorrupt, text, name)
+	if n, known := numbers[name]; known {
+		return n, nil
 	}
-	return uint32(n), nil
+	n := uint32(1)
+	for _, other := range numbers {
+		n = max(n, other+1)
+	}
+	return n, s.PutSettings(map[string]string{sentSetting + name: strconv.FormatUint(uint64(n), 10)})
+}
+
+// SentNumbers returns the numbers of all index writers by name.
+func (s *Store) SentNumbers() (map[string]uint32, error) {
+	numbers := map[string]uint32{}
+	prefix := []byte(identityPrefix + sentSetting)
+	sc := s.Scan(Meta(), prefix, nil)
+	for sc.Next() && bytes.HasPrefix(sc.Key(), prefix) {
+		name := string(sc.Key()[len(prefix):])
+		n, ok := sentNumber(sc.Value())
+		if !ok {
+			err := fmt.Errorf("%w: number %q of index writer %s", ErrCorrupt, sc.Value(), name)
+			return nil, errors.Join(err, sc.Close())
+		}
+		numbers[name] = n
+	}
+	return numbers, sc.Close()
+}
+
+func sentNumber(text []byte) (n uint32, ok bool) {
+	wide, err := strconv.ParseUint(string(text), 10, 32)
+	return uint32(wide), err == nil && wide > 0 && wide < math.MaxUint32
+}
+
+// CheckMeta returns an error if a row of Meta is the number of an index writer and none: ErrCorrupt.
+func CheckMeta(key, value []byte) error {
+	if _, ok := sentNumber(value); !ok && bytes.HasPrefix(key, []byte(identityPrefix+sentSetting)) {
+		return fmt.Errorf("%w: number %q of an index writer", ErrCorrupt, value)
+	}
+	return nil
+}
+
+// CheckSent returns an error unless a row of a SentRange is one that was written: ErrCorrupt.
+func CheckSent(key, value []byte) error {
+	if bytes.Equal(key, sentStateKey) {
+		_, err := decodeSentState(value)
+		return err
+	}
+	_, err := DecodeSent(value)
+	return err
 }
 
 // sent checks what index writers have acknowledged.
 func (v *verifier) sent() error {
 	return v.each(plainRange(tagSent), func(key, value []byte) error {
 		var err error
-		switch {
-		case len(key) < 5:
+		if len(key) < 5 {
 			err = fmt.Errorf("key of %d bytes", len(key))
-		case bytes.Equal(key[4:], sentStateKey):
-			_, err = decodeSentState(value)
-		default:
-			_, err = DecodeSent(value)
+		} else {
+			err = CheckSent(key[4:], value)
 		}
 		if err != nil {
 			v.problem(plainRange(tagSent), key, "%s", err)

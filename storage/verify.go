@@ -157,7 +157,12 @@ func (v *verifier) tolerate(r Range, err error) error {
 }
 
 func (v *verifier) meta() error {
-	return v.each(Meta(), func(_, _ []byte) error { return nil })
+	return v.each(Meta(), func(key, value []byte) error {
+		if err := CheckMeta(key, value); err != nil {
+			v.problem(Meta(), key, "%v", err)
+		}
+		return nil
+	})
 }
 
 func (v *verifier) segmentStates() error {

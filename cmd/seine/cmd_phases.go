@@ -270,10 +270,14 @@ func indexCommand(c *console) *cobra.Command {
 }
 
 func dedupCommand(c *console) *cobra.Command {
-	return wholeCommand(c, inDedup, "dedup", "mark pages with equal content as duplicates, except the best", "all", nil,
+	cmd := wholeCommand(c, inDedup, "dedup", "mark pages with equal content as duplicates, except the best", "all", nil,
 		func(ctx context.Context, e *engine.Engine, segments []uint32) (engine.Report, error) {
 			return e.Dedup(ctx, engine.DedupOptions{Segments: segments}) // its order is Options.DedupOrder
 		})
+	cmd.Long = "Marks pages with equal content as duplicates, except the best of each group, and takes them out of\n" +
+		"the index. seine index then adds those that are duplicates no longer, and tells the engines of\n" +
+		"index-to."
+	return cmd
 }
 
 // wholeCommand is a command that runs a phase once for several segments; nil means those of newest. change, if not nil,
@@ -305,10 +309,7 @@ func wholeCommand(
 					return err
 				}
 				r, err := run(cmd.Context(), e, numbers)
-				if err != nil {
-					return err
-				}
-				return c.report(r, f.json)
+				return c.outcome(r, err, f.json)
 			})
 		},
 	}

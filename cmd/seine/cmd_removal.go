@@ -23,10 +23,7 @@ func removalCommand(
 	cmd.RunE = func(cmd *cobra.Command, targets []string) error {
 		return withEngine(cmd, &f, func(e *engine.Engine) error {
 			r, err := run(cmd.Context(), e, targets)
-			if err != nil {
-				return err
-			}
-			return c.report(r, f.json)
+			return c.outcome(r, err, f.json)
 		})
 	}
 	f.settings(cmd, in)

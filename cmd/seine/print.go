@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -23,6 +24,14 @@ func (c *console) report(r engine.Report, asJSON bool) error {
 	}
 	_, err := fmt.Fprintln(c.out, r)
 	return err
+}
+
+// outcome prints the report of a call unless that failed; a failure to send comes after what the report says.
+func (c *console) outcome(r engine.Report, err error, asJSON bool) error {
+	if err != nil && !errors.Is(err, engine.ErrNotSent) {
+		return err
+	}
+	return errors.Join(c.report(r, asJSON), err)
 }
 
 // object prints one JSON object on one line.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package policy holds what a user of seine may replace: which URLs belong to a crawl, how they are spelled, how much
-// they matter, when they are fetched again, what differs for one host, and what the index holds of a page.
+// they matter, when they are fetched again, what differs for one host, what the index holds of a page, and which other
+// search engines get its documents.
 //
 // # What it is
 //
@@ -16,7 +17,8 @@
 //	generate, refill   ◀── FetchSchedule.Due ◀─────────────────┤
 //	request            ◀── HostPolicy.Settings                 │
 //	updatedb           ──▶ FetchSchedule.Reschedule ──────────▶┘
-//	page + record      ──▶ IndexFilter… ─▶ document
+//	page + record      ──▶ IndexFilter… ─▶ document ─▶ index
+//	what changed there ──▶ IndexWriter ─▶ another search engine, or a file
 //
 // # Life
 //
@@ -30,11 +32,13 @@
 // # Invariants
 //
 //   - A policy is a pure function of its arguments: the same URL, record and time give the same answer. Phases rely on
-//     this to be repeatable after a crash. There are two exceptions: a TrapFilter without a year uses the clock, and
-//     a LiveFilter also depends on its rules, which Fingerprint identifies.
+//     this to be repeatable after a crash. There are three exceptions: a TrapFilter without a year uses the clock,
+//     a LiveFilter also depends on its rules, which Fingerprint identifies, and an IndexWriter changes another engine.
 //   - A URLNormalizer is idempotent: normalizing a normalized URL changes nothing.
 //   - A filter that refuses a URL says why in a few words. Reasons are counted, so they come from a small set and never
 //     contain the URL.
+//   - An IndexWriter lets no older version replace a newer one, as far as the other engine can promise that, and
+//     writing twice is as good as once.
 //   - A URL is never due before its fetch time.
 //   - The text of settings never shows a password, or the value of a header or cookie.
 //
@@ -42,14 +46,16 @@
 //
 // # Who runs it
 //
-// Any goroutine may call any method of a policy at any time, except LiveFilter.Refresh: one goroutine at a time. No
-// method but Refresh may block or do I/O, and none may keep the slices that it is given.
+// Any goroutine may call any method of a policy at any time, except LiveFilter.Refresh and those of IndexWriter: one
+// goroutine at a time. No method but these may block or do I/O, and none may keep the slices that it is given. No phase
+// waits for an IndexWriter, only the call that sends and the end of a crawl do; Write and Commit end when their context
+// does.
 //
 // # Bounds
 //
 // A filter or normalizer takes at most about a microsecond per URL, a scorer or schedule a tenth of that; they run once
 // per link. A list of a million hosts takes 16 MB (HostsFilter). WatchFile reads at most 1 GiB. One error lists at most
-// ten wrong lines of a text.
+// ten wrong lines of a text. IndexWriter.Write gets at most IndexChangesMax changes.
 //
 // # Deliberately absent
 //
@@ -59,5 +65,6 @@
 // # Read first
 //
 // policy.go for the interfaces, watch.go for filters that change while a crawl runs, host.go for settings of one host,
-// score.go for why the default score does not depend on the order in which pages are fetched.
+// score.go for why the default score does not depend on the order in which pages are fetched, indexwriter.go for other
+// search engines.
 package policy
