@@ -63,8 +63,8 @@ func (w *work) sendAll(ctx context.Context, segments []uint32, o sendOptions) (r
 		failed := s.run(ctx, segments, o.resend)
 		s.report.Took = w.took(start)
 		if failed != nil {
-			failed = &sendError{iw.Name(), failed}
 			s.report.Failed = failed.Error()
+			failed = &sendError{iw.Name(), failed}
 			if err == nil {
 				err = failed
 			}
