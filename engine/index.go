@@ -322,7 +322,7 @@ func (x *indexing) document(key, text []byte, r *storage.Record, stamp uint64) (
 		Content: slices.Clone(x.text.Content), Language: shortOrNone(x.text.Language, index.ValueBytesMax),
 		Author: shortOrNone(x.text.Author, index.AuthorMax), Stamp: stamp,
 		Headings: x.text.AppendHeadings(nil), Type: shortOrNone(x.outcome.MediaType, index.ValueBytesMax),
-		Size: int64(x.outcome.Bytes),
+		Size: int64(len(x.text.Text)),
 	}
 	if x.text.Date != 0 {
 		d.Date = time.UnixMilli(x.text.Date).UTC()

@@ -30,7 +30,7 @@ type Document struct {
 	Headings []string            // texts of the headings, which are also in Text; they count more than other words
 	Language string              // code of the language, like "en"; at most ValueBytesMax bytes, as Type
 	Type     string              // media type, like "text/html"
-	Size     int64               // of the page, in bytes
+	Size     int64               // in bytes, for the filter size:; the engine gives that of the text
 	Group    uint64              // near-duplicates have the same; 0: none
 	Author   string              // comes back with hits; at most AuthorMax bytes
 	Stamp    uint64              // the caller's: tells whether the document is still what it was

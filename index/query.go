@@ -23,7 +23,7 @@ import "strings"
 //	lang:de                 in this language, or in one of several: lang:de,fr
 //	type:pdf                of this type: a short name, or a media type such as text/html
 //	date:2024-03..2024-06   from March to June; also 2024, 2024-03-31, >=2024-01-01
-//	size:>10k               of more than 10 × 1,024 bytes
+//	size:>10k               with a text of more than 10 × 1,024 bytes
 //
 // Fields, quotes and filters are required where they stand beside words; filters alone find all their documents.
 // Question words (how, do, I) count only where there are no others. A word that the analyzer splits (os.path.join), and

@@ -21,8 +21,8 @@ type expander struct {
 	stemmer analysis.Stemmer
 }
 
-// expand returns a tree with the terms of this index in place of words: the forms of a word, and those that a prefix or a
-// fuzzy word stands for. It changes nothing of n.
+// expand returns a tree with the terms of this index in place of words: the forms of a word, and those that a prefix or
+// a fuzzy word stands for. It changes nothing of n.
 func (s *expander) expand(n *node) (*node, error) {
 	if n == nil {
 		return nil, nil

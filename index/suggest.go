@@ -23,11 +23,12 @@ type Suggestion struct {
 // the word that was meant; two words of one language that look alike seldom differ so much.
 const rareTimes = 20
 
-// Suggest returns a query like the given one with words that pages have, for "did you mean". It replaces words that no document
-// has, or few, by near words (one edit, from six characters on two; see nearWalk) that many more documents have. Of
-// several near ones it takes that with the most documents, an edit counting as much as a factor of 20; it knows no
-// keyboard. Words in quotes, operators, excluded words and words with digits stay. The new query is tried: it must find
-// something, and no less than the old one. deadline 0 means 50 ms: after it there is no suggestion, and none is an error.
+// Suggest returns a query like the given one with words that pages have, for "did you mean". It replaces words that no
+// document has, or few, by near words (one edit, from six characters on two; see nearWalk) that many more documents
+// have. Of several near ones it takes that with the most documents, an edit counting as much as a factor of 20; it
+// knows no keyboard. Words in quotes, operators, excluded words and words with digits stay. The new query is tried: it
+// must find something, and no less than the old one. deadline 0 means 50 ms: after it there is no suggestion, and none
+// is an error.
 func (x *Index) Suggest(ctx context.Context, query string, deadline time.Duration) (_ Suggestion, err error) {
 	if deadline <= 0 {
 		deadline = vocabularyDeadline

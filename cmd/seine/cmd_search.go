@@ -79,20 +79,7 @@ func searchCommand(c *console) *cobra.Command {
 				if explain {
 					fmt.Fprintf(c.out, "query: %s\n", printable(r.Query))
 				}
-				if r.Relaxed {
-					fmt.Fprintln(c.out, "no page has all that quotes and + require; these have some of it")
-				}
-				for _, h := range r.Hits {
-					fmt.Fprintf(c.out, "%d. %s\n   %s\n", h.Rank, printable(h.Title), h.URL)
-					if h.Snippet != "" {
-						fmt.Fprintf(c.out, "   %s\n", printable(h.Snippet))
-					}
-				}
-				_, err = fmt.Fprintf(c.out, "%d found in %.1f ms\n", r.Total, 1000*r.Took.Seconds())
-				if better.Query != "" && err == nil {
-					_, err = fmt.Fprintf(c.out, "did you mean: %s (%d found)\n", printable(better.Query), better.Total)
-				}
-				return err
+				return c.found(r, better)
 			})
 		},
 	}
@@ -112,6 +99,24 @@ func searchCommand(c *console) *cobra.Command {
 	addCount(cmd.Flags(), &o.Limit, "limit", 10, 1, "hits to print")
 	addCount(cmd.Flags(), &o.Offset, "offset", 0, 0, "hits to skip")
 	return cmd
+}
+
+// found prints what a search found.
+func (c *console) found(r engine.SearchResult, better index.Suggestion) error {
+	if r.Relaxed {
+		fmt.Fprintln(c.out, "no page has all that quotes and + require; these have some of it")
+	}
+	for _, h := range r.Hits {
+		fmt.Fprintf(c.out, "%d. %s\n   %s\n", h.Rank, printable(h.Title), h.URL)
+		if h.Snippet != "" {
+			fmt.Fprintf(c.out, "   %s\n", printable(h.Snippet))
+		}
+	}
+	_, err := fmt.Fprintf(c.out, "%d found in %.1f ms\n", r.Total, 1000*r.Took.Seconds())
+	if better.Query != "" && err == nil {
+		_, err = fmt.Fprintf(c.out, "did you mean: %s (%d found)\n", printable(better.Query), better.Total)
+	}
+	return err
 }
 
 const (
