@@ -209,6 +209,11 @@ func (p *htmlPass) finish() {
 		page.Description = cut(p.facts.at[factDescription])
 	}
 	page.Facts = p.factsOf(cut)
+	var heading []byte
+	if len(page.Headings) > 0 {
+		heading = page.Text[page.Headings[0].From:page.Headings[0].To]
+	}
+	page.Title = ownTitle(page.Title, page.Facts.SiteName, heading)
 	if p.hasBase {
 		if u, err := page.URL.Resolve(cut(p.base)); err == nil {
 			page.Base = u

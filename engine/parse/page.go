@@ -110,7 +110,9 @@ type Page struct {
 	Language  string        // BCP 47 tag as declared, or two letters as detected; "" when unknown
 	Languages LanguageFacts // what Language was chosen from
 
-	Title       string // of the title element, or else og:title; the first line of a text file; at most MaxTitle bytes
+	// Title is that of the title element, or else og:title, without the site's name where the page tells them apart;
+	// the first line of a text file; at most MaxTitle bytes.
+	Title       string
 	Description string // of the meta tag, or else og:description; at most MaxDescription bytes
 	Keywords    string // of the meta tag, at most MaxDescription bytes
 	Facts       Facts  // author, site, type, image, dates

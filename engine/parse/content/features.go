@@ -165,8 +165,8 @@ func (o *Outline) survey() {
 	o.describe()
 }
 
-// textsFactor chooses the hash of texts at random, so that no page can be made of texts that share a chain (Dietzfelbinger
-// and others, "A reliable randomized algorithm for the closest-pair problem", 1997).
+// textsFactor chooses the hash of texts at random, so that no page can be made of texts that share a chain
+// (Dietzfelbinger and others, "A reliable randomized algorithm for the closest-pair problem", 1997).
 var textsFactor = rand.Uint64() | 1
 
 // pair finds the blocks of the same text, by a hash table with chains of blocks: with a map it takes half of measure's
@@ -326,8 +326,8 @@ func (o *Outline) Features() (rows [][]float32, groups []int) {
 	return rows, groups
 }
 
-// Page returns the features of the page as a whole, for programs that train a model. It must follow Features. The result
-// is valid until the outline is used again.
+// Page returns the features of the page as a whole, for programs that train a model. It must follow Features. The
+// result is valid until the outline is used again.
 func (o *Outline) Page() []float32 { return o.page }
 
 // Blocks returns the blocks without judging them: Score is 0 and Content is false. They are valid until the outline is
