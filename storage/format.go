@@ -29,10 +29,13 @@ import (
 //	                  answers that demanded a pause. Pages whose depth fell wait in a range of their own until their
 //	                  links are told; records say whether their content is truncated (recTruncated). Older values are
 //	                  read without all that, and depths that older programs stored stay until a page is fetched again.
+//	8         0.8     Index segments of format 2: package index refuses those of format 1 until the index is made again.
+//	                  Parse records have author, date and headings. What index writers were sent is in a range of its
+//	                  own. Older parse records are read without all that.
 //
 // To change a format: add a row here, raise FormatVersion, append the step to upgrades, and put a
 // store of the new version into testdata/formats/vN, where a test opens it from then on.
-const FormatVersion = 7
+const FormatVersion = 8
 
 // readableFormat is the oldest format that is read as it is, without an upgrade: all steps from there on write nothing
 // but the version.
@@ -52,6 +55,7 @@ func upgrades() []func(*Store) error {
 		func(s *Store) error { return s.setFormat(5) },
 		(*Store).rebuildDue,
 		func(s *Store) error { return s.setFormat(7) },
+		func(s *Store) error { return s.setFormat(8) },
 	}
 }
 
