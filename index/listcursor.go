@@ -10,14 +10,12 @@ type listCursor struct {
 	block int // of documents; -1 before the first
 	n, i  int
 	docs  [blockDocs]uint32
-	freqs blockFreqs
-	known bool // freqs are those of the block
 	err   error
 }
 
 // reset begins before the first document of a list.
 func (c *listCursor) reset(r *listReader) {
-	c.r, c.block, c.n, c.i, c.known, c.err = r, -1, 0, 0, false, nil
+	c.r, c.block, c.n, c.i, c.err = r, -1, 0, 0, nil
 }
 
 // seek moves to the first document that is at least doc, never back, and returns it; end after the last and on errors.
@@ -36,31 +34,12 @@ func (c *listCursor) seek(doc uint32) uint32 {
 		if c.n, c.err = c.r.docs(block, &c.docs); c.err != nil {
 			return end
 		}
-		c.block, c.i, c.known = block, 0, false
+		c.block, c.i = block, 0
 	}
 	for c.docs[c.i] < doc { // the last one is not
 		c.i++
 	}
 	return c.docs[c.i]
-}
-
-// load decodes the frequencies of the block; ok is false on errors.
-func (c *listCursor) load() (ok bool) {
-	if !c.known && c.err == nil {
-		c.err = c.r.freqs(c.block, &c.freqs)
-		c.known = c.err == nil
-	}
-	return c.known
-}
-
-// frequencies returns those of the current document.
-func (c *listCursor) frequencies() (n [fieldCount]uint32) {
-	if c.load() {
-		for f := range n {
-			n[f] = c.freqs.n[f][c.i]
-		}
-	}
-	return n
 }
 
 // readPositions reads the positions of the current document, by field.
