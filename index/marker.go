@@ -193,14 +193,14 @@ func (m *marker) candidate(text string, i int) int {
 	return len(text)
 }
 
-// begins looks closer: a word must begin at i, with the letters of a form. The last letter of the form is left out,
-// because a stem may end in another one than its words (happi, happy).
+// begins looks closer: a word must begin at i, or a part of one at a capital (setDefault), with the letters of a form.
+// The last letter of the form is left out: what it is, the analyzer says.
 func (m *marker) begins(text string, i int) bool {
 	c := text[i]
 	if c >= utf8.RuneSelf {
 		return true
 	}
-	if i > 0 && asciiWord(text[i-1]) {
+	if i > 0 && asciiWord(text[i-1]) && (c < 'A' || c > 'Z') {
 		return false
 	}
 	if 'A' <= c && c <= 'Z' {
@@ -243,6 +243,9 @@ func (m *marker) around(text string, i, from, to int) int {
 	if start > from && !isSpace(text[start-1]) {
 		for start < i && (!utf8.RuneStart(text[start]) || asciiWord(text[start-1])) {
 			start++
+		}
+		if asciiWord(text[start-1]) && asciiWord(text[start]) { // inside of a word that is too long to have parts
+			return i + 1
 		}
 	}
 	end := i
