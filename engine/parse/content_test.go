@@ -64,7 +64,8 @@ func TestContent(t *testing.T) {
 		if err := json.Unmarshal(golds[name], &gold); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		in := parse.Input{URL: mustURL(t, cmp.Or(gold.URL, "https://example.org/")), ContentType: "text/html", Body: body}
+		at := mustURL(t, cmp.Or(gold.URL, "https://example.org/"))
+		in := parse.Input{URL: at, ContentType: "text/html", Body: body}
 		if err := parsers.Parse(&in, &p); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
