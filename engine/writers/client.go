@@ -114,6 +114,18 @@ func (c *client) post(
 	return answer, resp.StatusCode, c.judge(resp, answer)
 }
 
+// until is pacing.until with a new connection for each further try: a server that failed, or something in its place, may
+// be about to close the one it has.
+func (c *client) until(ctx context.Context, attempt func() error) error {
+	return c.pacing.until(ctx, func() error {
+		err := attempt()
+		if err != nil {
+			c.http.CloseIdleConnections()
+		}
+		return err
+	})
+}
+
 // judge returns the error of a status.
 func (c *client) judge(resp *http.Response, answer []byte) error {
 	switch s := resp.StatusCode; {

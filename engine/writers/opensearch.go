@@ -51,7 +51,7 @@ func (o *OpenSearch) Write(ctx context.Context, changes []policy.IndexChange) ([
 // Commit refreshes the index.
 func (o *OpenSearch) Commit(ctx context.Context) error {
 	c := o.s.client
-	return c.pacing.until(ctx, func() error {
+	return c.until(ctx, func() error {
 		_, _, err := c.post(ctx, "_refresh", "application/json", nil)
 		return err
 	})
@@ -89,7 +89,7 @@ type bulkAnswer struct {
 // send sends items, and those that are refused for now again. It does not change items.
 func (o *OpenSearch) send(ctx context.Context, items []item) error {
 	left := items
-	return o.s.client.pacing.until(ctx, func() error {
+	return o.s.client.until(ctx, func() error {
 		var body []byte
 		for i := range left {
 			body = append(body, left[i].text...)

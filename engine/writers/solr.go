@@ -61,14 +61,14 @@ func quoted(id string) string {
 
 // Commit commits and opens a new searcher.
 func (w *Solr) Commit(ctx context.Context) error {
-	return w.s.client.pacing.until(ctx, func() error { return w.update(ctx, []byte(`{"commit":{}}`)) })
+	return w.s.client.until(ctx, func() error { return w.update(ctx, []byte(`{"commit":{}}`)) })
 }
 
 // send sends items. Solr answers for a request as a whole and stops at the first fault, so faulty items, and
 // those of which it has a newer version, are found by halving.
 func (w *Solr) send(ctx context.Context, items []item) error {
 	body := solrBody(items)
-	err := w.s.client.pacing.until(ctx, func() error { return w.update(ctx, body) })
+	err := w.s.client.until(ctx, func() error { return w.update(ctx, body) })
 	var fault *errRequest
 	switch newer := errors.Is(err, errNewer); {
 	case !newer && !errors.As(err, &fault):
