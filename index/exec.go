@@ -209,20 +209,38 @@ func (x *execution) open(p *part, n *node, boost float64) iterator {
 	case nodeBool:
 		return x.boolean(p, n, boost)
 	case nodeKeys:
-		if !x.work.spend(readUnits) {
+		var its []iterator
+		for ; n != nil; n = n.more {
+			if it := x.keys(p, n); it != nil {
+				its = append(its, it)
+			}
+		}
+		switch len(its) {
+		case 0:
 			return nil
+		case 1:
+			return its[0]
 		}
-		from, to, err := p.keys(n.from, n.to)
-		if err != nil {
-			x.work.fail(err)
-		}
-		if from < to && err == nil {
-			return &rangeIter{from: from, to: to, work: x.work}
-		}
+		return newOrIter(its)
 	case nodeValue:
 		return newValueIter(n, p, x.work)
 	}
 	return nil
+}
+
+// keys opens one interval of URL keys.
+func (x *execution) keys(p *part, n *node) iterator {
+	if !x.work.spend(readUnits) {
+		return nil
+	}
+	from, to, err := p.keys(n.from, n.to)
+	if err != nil {
+		x.work.fail(err)
+	}
+	if from >= to || err != nil {
+		return nil
+	}
+	return &rangeIter{from: from, to: to, work: x.work}
 }
 
 func (x *execution) weigher(p *part) weigher {

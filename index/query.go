@@ -19,7 +19,7 @@ import "strings"
 //	title:mesh              in the title; also intitle:, url:, inurl:, anchor:, inanchor:, headings:, body:
 //	title:(torn mesh)       a group, or a quote, in a field
 //	site:python.org         on this host or a host below it; site:docs.python.org/3/ on this host below a path
-//	host:python.org         on exactly this host
+//	host:python.org         on exactly this host, at any port; host:python.org:8080 at one
 //	lang:de                 in this language, or in one of several: lang:de,fr
 //	type:pdf                of this type: a short name, or a media type such as text/html
 //	date:2024-03..2024-06   from March to June; also 2024, 2024-03-31, >=2024-01-01

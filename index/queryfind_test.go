@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/seine-crawler/seine/index"
+	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
 // numbers returns the numbers of the documents found, best first.
@@ -117,6 +118,33 @@ func TestTotalsOfFilters(t *testing.T) {
 	r := search(t, x, "site:h0.example")
 	if got := numbers(r); !slices.Equal(got, []int{0, 3, 6}) || r.Total != 3 || r.Hits[0].Score != 0 {
 		t.Errorf("%v, %v", got, r.Hits)
+	}
+}
+
+// TestHostPorts: host: and site: mean every port, or the one that they name; host: means no host below it.
+func TestHostPorts(t *testing.T) {
+	s, x := newStore(t)
+	var docs []index.Document
+	for i, host := range []string{"a.example", "a.example:8080", "a.example:9090", "b.a.example", "b.a.example:8080"} {
+		docs = append(docs, doc(i, "", "net"))
+		u, err := urlkey.Parse(fmt.Sprintf("http://%s/%04d", host, i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		docs[i].URL, docs[i].Key = u.String(), u.Key()
+	}
+	slices.SortFunc(docs, func(a, b index.Document) int { return strings.Compare(string(a.Key), string(b.Key)) })
+	put(t, s, x, docs)
+	for q, want := range map[string][]int{
+		"host:a.example": {0, 1, 2}, "host:a.example:8080": {1}, "host:b.a.example net": {3, 4},
+		"host:a.example:1": nil, "site:a.example": {0, 1, 2, 3, 4}, "site:a.example:9090": {2},
+		"net -host:a.example": {3, 4}, "http://b.a.example:8080/0004": {4, 0, 1, 2, 3},
+		"url:http://b.a.example:8080/0004": {4},
+	} {
+		got := numbers(search(t, x, q))
+		if slices.Sort(got[min(1, len(got)):]); !slices.Equal(got, want) {
+			t.Errorf("%q finds %v, want %v", q, got, want)
+		}
 	}
 }
 

@@ -396,7 +396,11 @@ type token struct {
 // tokens returns the terms of a text. In scripts without spaces the analyzer emits each character and each pair. A pair
 // replaces its first character, its second one is left out, and only a character that is in no pair stays.
 func (p *queryParser) tokens(x *lexeme) (out []token) {
-	p.analyzer.Walk([]byte(x.text), 0, func(t analysis.Token) {
+	text := x.text
+	if x.kind == lexWord && (x.field == nil || x.field.mask == urlMask) {
+		text = urlWords(text) // as a document's URL is indexed, so a pasted one finds its page
+	}
+	p.analyzer.Walk([]byte(text), 0, func(t analysis.Token) {
 		var last *token
 		if len(out) > 0 {
 			last = &out[len(out)-1]

@@ -19,7 +19,7 @@ const nothing = "site:%"
 func noDocuments() *node { return &node{kind: nodeNone, term: nothing} }
 
 // parseSite parses the value of site: and host:. site: is a domain with all hosts below it, or a host with a path
-// prefix; host: is one host.
+// prefix; host: is one host. Both mean every port, if the value has none.
 func parseSite(f *queryField, text string) (*node, error) {
 	text = strings.TrimPrefix(strings.TrimPrefix(text, "http://"), "https://")
 	text = strings.TrimPrefix(strings.TrimPrefix(text, "*"), ".")
@@ -43,10 +43,19 @@ func parseSite(f *queryField, text string) (*node, error) {
 	case f.name == "site" && !strings.Contains(n.from, ":"):
 		n.from = strings.TrimSuffix(n.from, ")")
 	}
-	to := []byte(n.from)
-	to[len(to)-1]++ // keys consist of printable characters
-	n.to = string(to)
+	n.to = behind(n.from)
+	if f.name == "host" && !strings.Contains(n.from, ":") {
+		ports := strings.TrimSuffix(n.from, ")") + ":" // hosts below this one stand between it and its ports
+		n.more = &node{kind: nodeKeys, from: ports, to: behind(ports)}
+	}
 	return n, nil
+}
+
+// behind returns the least text that is greater than all that begin with prefix. Keys consist of printable characters.
+func behind(prefix string) string {
+	to := []byte(prefix)
+	to[len(to)-1]++
+	return string(to)
 }
 
 // parseLanguage parses codes of languages, such as de or de,fr; a region behind a code is ignored.
