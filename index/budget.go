@@ -30,8 +30,20 @@ const (
 	readUnits = 8
 )
 
+// newBudget also ends at the deadline of ctx. On a busy machine the timer that ends ctx runs many milliseconds late.
 func newBudget(ctx context.Context, deadline time.Time) *budget {
+	if d, ok := ctx.Deadline(); ok && d.Before(deadline) {
+		deadline = d
+	}
 	return &budget{ctx: ctx, deadline: deadline, now: time.Now, left: clockUnits}
+}
+
+// ended returns the error of the context, also where its deadline has passed and its timer has not run yet.
+func (b *budget) ended() error {
+	if d, ok := b.ctx.Deadline(); ok && b.now().After(d) {
+		return context.DeadlineExceeded
+	}
+	return b.ctx.Err()
 }
 
 // spend pays for n units of work about to be done. It returns false if the search is to end.

@@ -96,7 +96,7 @@ func (r *Result) search(st *state, o SearchOptions, work *budget) error {
 	if work.err != nil {
 		return work.err
 	}
-	if err := work.ctx.Err(); err != nil {
+	if err := work.ended(); err != nil {
 		return err
 	}
 	r.Hits, err = run.page(st, best[min(o.Offset, len(best)):])

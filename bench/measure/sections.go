@@ -273,6 +273,18 @@ Most queries take about a millisecond or less; a phrase of frequent words takes 
 matching documents, because every match is visited. Phrases take longer because positions are decoded.`,
 	},
 	{
+		layer:   "Deadline",
+		title:   "Index: deadlines",
+		command: "go test -bench Deadline ./bench/measure",
+		what: `
+The slowest queries that the language allows (40 of the most frequent words as alternatives, all required, in phrases
+with slop, as prefixes, as fuzzy words) over 20,000 documents, with a deadline or a context that ends. ended-% is the
+share of searches that did not finish by then, late-ms the longest that one went on.`,
+		units: []string{"late-ms", "ended-%"},
+		means: `
+A search ends within 10 ms of its deadline, whatever it does, on a machine with a core to run it.`,
+	},
+	{
 		layer:   "Vocabulary",
 		title:   "Index: a large vocabulary",
 		command: "go test -bench Vocabulary ./bench/measure -vocabulary.words 1000000",
