@@ -123,7 +123,7 @@ func (c *cursor) positions(field int, dst []uint32) []uint32 {
 	if c.freq.n[field][c.i] == 0 || !c.work.spend(positionUnits) {
 		return dst
 	}
-	dst, err := c.l.positions(c.decoded, c.i, field, dst)
+	dst, err := c.l.positions(c.decoded, c.i, field, &c.freq, dst)
 	if err != nil {
 		c.work.fail(err)
 	}
