@@ -26,6 +26,7 @@ type cursor struct {
 	counted int // block whose frequencies are in freq, -1 for none
 	docs    [blockDocs]uint32
 	freq    blockFreqs
+	tf      [blockDocs]float64 // scratch of weigher.weights
 }
 
 func newCursor(l list, docs uint32, work *budget) *cursor {

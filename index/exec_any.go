@@ -16,9 +16,8 @@ type anyIter struct {
 	gain    gain
 	weigher
 	best  points
-	total uint64    // of documents of the forms
-	tf    []float64 // scratch of fill
-	pos   []uint32  // scratch of positions
+	total uint64   // of documents of the forms
+	pos   []uint32 // scratch of positions
 }
 
 func newAnyIter(forms []*cursor, weights []float64, fields fieldMask, g gain, w weigher) *anyIter {
@@ -116,30 +115,40 @@ func (it *anyIter) settle() {
 
 // fill adds up the weighted frequencies form by form, in the order of score, so that both round the same way.
 func (it *anyIter) fill(s *sums) {
-	n := int(s.hi - s.lo + 1)
-	if cap(it.tf) < n {
-		it.tf = make([]float64, sumDocs)
-	}
-	it.tf = it.tf[:n]
-	clear(it.tf)
 	for i, c := range it.forms {
 		for doc := c.seek(s.lo); doc <= s.hi; doc = c.leave() {
 			if !c.freqs() {
-				return
+				break
 			}
 			n := c.within(s.hi)
-			for ; c.i < n; c.i++ {
-				it.tf[c.docs[c.i]-s.lo] += float64(it.weights[i] * it.weight(c, it.fields))
+			docs := c.docs[c.i:n]
+			for j, tf := range it.weigher.weights(c, it.fields, n) {
+				s.weigh(docs[j], float64(it.weights[i]*tf))
 			}
 			if !c.skip(n) {
 				break
 			}
 		}
 	}
-	for i, tf := range it.tf {
-		if tf > 0 {
-			s.add(s.lo+uint32(i), it.gain.points(tf))
+	s.addWeighed(it.gain)
+	it.settle()
+}
+
+func (it *anyIter) look(s *sums) {
+	if s.count == 0 {
+		return
+	}
+	for i, c := range it.forms {
+		for _, doc := range s.docs[:s.count] {
+			if c.seek(doc) == doc && c.freqs() {
+				s.tf[doc-s.lo] += float64(it.weights[i] * it.weight(c, it.fields))
+			}
 		}
+	}
+	for _, doc := range s.docs[:s.count] {
+		i := doc - s.lo
+		s.score[i] += it.gain.points(s.tf[i])
+		s.tf[i] = 0
 	}
 	it.settle()
 }

@@ -113,6 +113,7 @@ func mostSum(its []iterator) (sum points) {
 func (it *boolIter) most() points { return mostSum(it.must) + mostSum(it.should) }
 func (it *boolIter) cost() uint64 { return it.rarest }
 func (it *boolIter) fill(s *sums) { fillEach(it, s) }
+func (it *boolIter) look(s *sums) { lookEach(it, s) }
 
 // seekPrice is how many documents can be decoded and marked in the time of one seek, about.
 const seekPrice = 8
@@ -218,6 +219,7 @@ func (it *orIter) bound(lo, hi uint32) points { return boundSum(it.parts, lo, hi
 func (it *orIter) most() points               { return mostSum(it.parts) }
 func (it *orIter) cost() uint64               { return it.total }
 func (it *orIter) fill(s *sums)               { fillEach(it, s) }
+func (it *orIter) look(s *sums)               { lookEach(it, s) }
 
 func (it *orIter) mark(w *window) {
 	for _, p := range it.parts {

@@ -200,6 +200,7 @@ func (it *phraseIter) shallow(doc uint32) (from, upTo uint32) { return shallowAl
 func (it *phraseIter) cost() uint64                           { return it.words[0].cost() }
 func (it *phraseIter) mark(w *window)                         { markEach(it, w) }
 func (it *phraseIter) fill(s *sums)                           { fillEach(it, s) }
+func (it *phraseIter) look(s *sums)                           { lookEach(it, s) }
 
 func (it *phraseIter) bound(lo, hi uint32) (sum points) {
 	for _, w := range it.words {
