@@ -27,6 +27,7 @@ type cursor struct {
 	docs    [blockDocs]uint32
 	freq    blockFreqs
 	tf      [blockDocs]float64 // scratch of weigher.weights
+	unpaid  int                // positions read since the budget was charged
 }
 
 func newCursor(l list, docs uint32, work *budget) *cursor {
@@ -121,8 +122,15 @@ func (c *cursor) freqs() bool {
 
 // positions appends the current document's positions in a field; freqs has been called.
 func (c *cursor) positions(field int, dst []uint32) []uint32 {
-	if c.freq.n[field][c.i] == 0 || !c.work.spend(positionUnits) {
+	count := int(c.freq.n[field][c.i])
+	if count == 0 {
 		return dst
+	}
+	if c.unpaid += count + positionsPrice; c.unpaid >= positionsUnit {
+		paid := c.work.spend(c.unpaid / positionsUnit)
+		if c.unpaid %= positionsUnit; !paid {
+			return dst
+		}
 	}
 	dst, err := c.l.positions(c.decoded, c.i, field, &c.freq, dst)
 	if err != nil {

@@ -278,7 +278,11 @@ func (x *execution) phrase(p *part, n *node, boost float64) iterator {
 	if len(words) == 0 {
 		return nil
 	}
-	return newPhraseIter(words, n.at, n.slop, fields)
+	it := newPhraseIter(words, n.at, n.slop, fields)
+	if meetsDensely(words, p.docs) {
+		it.meet = newMeeting(x.openAll(p, n.children, 1), p.docs, x.work)
+	}
+	return it
 }
 
 func (x *execution) boolean(p *part, n *node, boost float64) iterator {
@@ -303,5 +307,9 @@ func (x *execution) boolean(p *part, n *node, boost float64) iterator {
 	if len(must) == 1 && len(should)+len(not) == 0 {
 		return must[0]
 	}
-	return newBoolIter(must, should, not)
+	it := newBoolIter(must, should, not)
+	if meetsDensely(must, p.docs) {
+		it.meet = newMeeting(x.openAll(p, n.must, boost), p.docs, x.work)
+	}
+	return it
 }

@@ -14,6 +14,7 @@ type boolIter struct {
 	begun             bool
 	scratch           []uint64 // bits of a part, for mark
 	rarest, others    uint64   // costs of must
+	meet              *meeting // finds what must matches, if it is not nil
 }
 
 func newBoolIter(must, should, not []iterator) *boolIter {
@@ -30,11 +31,18 @@ func (it *boolIter) seek(doc uint32) uint32 {
 		return it.doc
 	}
 	it.begun = true
-	it.doc = meet(it.must, doc)
+	if it.meet != nil {
+		it.doc = it.meet.seek(doc)
+	} else {
+		it.doc = meet(it.must, doc)
+	}
 	return it.doc
 }
 
 func (it *boolIter) matches() bool {
+	if it.meet != nil {
+		return !anyAt(it.not, it.doc)
+	}
 	for _, m := range it.must {
 		if !m.matches() {
 			return false
@@ -64,6 +72,9 @@ func allAt(its []iterator, doc uint32) bool {
 }
 
 func (it *boolIter) score() (sum points) {
+	if it.meet != nil {
+		return scoreAt(it.must, it.doc) + scoreAt(it.should, it.doc)
+	}
 	for _, m := range it.must {
 		sum += m.score()
 	}

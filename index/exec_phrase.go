@@ -40,6 +40,7 @@ type phraseIter struct {
 	begun   bool
 	checked uint32 // document that found is about; end for none
 	found   bool
+	meet    *meeting   // finds candidates if it is not nil
 	pos     [][]uint32 // scratch
 	taken   []int64
 }
@@ -62,7 +63,11 @@ func (it *phraseIter) seek(doc uint32) uint32 {
 		return it.doc
 	}
 	it.begun = true
-	it.doc = meet(it.words, doc)
+	if it.meet != nil {
+		it.doc = it.meet.seek(doc)
+	} else {
+		it.doc = meet(it.words, doc)
+	}
 	return it.doc
 }
 
@@ -96,6 +101,9 @@ func (it *phraseIter) matches() bool {
 func (it *phraseIter) find() bool {
 	fields := it.fields.cut(1<<fieldCount - 1)
 	for _, w := range it.words {
+		if w.seek(it.doc) != it.doc { // a candidate of meet; else the work is over
+			return false
+		}
 		if fields &= w.has(); fields == 0 {
 			return false
 		}
