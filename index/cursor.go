@@ -53,15 +53,23 @@ func firstBlock(last []uint32, from int, doc uint32) int {
 	return lo + 1 + sort.Search(len(rest), func(i int) bool { return rest[i] >= doc })
 }
 
+// seekSteps is how many documents of a block are looked at one after the other before they are searched.
+const seekSteps = 6
+
 // seek moves to the first document that is at least doc, never back, and returns it, or end.
 func (c *cursor) seek(doc uint32) uint32 {
 	if c.begun && c.doc >= doc {
 		return c.doc
 	}
-	if c.begun && c.i+1 < c.n && c.docs[c.i+1] >= doc {
-		c.i++
-		c.doc = c.docs[c.i]
-		return c.doc
+	if c.begun && c.decoded == c.block && c.docs[(c.n-1)&(blockDocs-1)] >= doc {
+		i := c.i + 1
+		for most := min(c.n, i+seekSteps); i < most; i++ {
+			if at := c.docs[i&(blockDocs-1)]; at >= doc {
+				c.i, c.doc = i, at
+				return at
+			}
+		}
+		c.i = i
 	}
 	c.begun = true
 	if c.block = firstBlock(c.last, c.block, doc); !c.load() {

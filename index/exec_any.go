@@ -156,12 +156,17 @@ func (it *anyIter) look(s *sums) {
 // occurrences returns the positions of all forms in a field, ascending, for phrases, valid until the next call.
 func (it *anyIter) occurrences(field int) []uint32 {
 	it.pos = it.pos[:0]
+	sorted := 0 // positions of the first form that has any
 	for i, c := range it.forms {
 		if it.at[i] == it.doc && c.freqs() {
-			it.pos = c.positions(field, it.pos)
+			if it.pos = c.positions(field, it.pos); sorted == 0 {
+				sorted = len(it.pos)
+			}
 		}
 	}
-	slices.Sort(it.pos)
+	if sorted < len(it.pos) {
+		slices.Sort(it.pos)
+	}
 	return it.pos
 }
 

@@ -136,8 +136,13 @@ func (it *phraseIter) inField(f int) bool {
 			for j < len(pos) && int64(pos[j])-at < s {
 				j++
 			}
-			if j < len(pos) && int64(pos[j])-at == s {
-				kept = append(kept, s)
+			if j == len(pos) {
+				break
+			}
+			if int64(pos[j])-at == s {
+				if kept = append(kept, s); i == len(it.words)-1 {
+					return true // one place is enough
+				}
 			}
 		}
 		if starts = kept; len(starts) == 0 {

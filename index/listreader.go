@@ -383,8 +383,10 @@ func (r *listReader) positions(block, i, field int, counts *blockFreqs, dst []ui
 		return dst, err
 	}
 	from := uint32(0)
-	for f := range field {
-		from += counts.n[f][i]
+	if counts.all&(1<<field-1) != 0 {
+		for f := range field {
+			from += counts.n[f][i]
+		}
 	}
 	at := uint32(0)
 	for _, gap := range numbers[from : from+counts.n[field][i]] {
