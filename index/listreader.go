@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"sync"
 
 	"github.com/seine-crawler/seine/storage"
 )
@@ -25,6 +26,7 @@ type chunks interface {
 // chunk of each stream.
 type listReader struct {
 	from chunks
+	row  []byte // memory of the row, if openList read it
 	head rowHead
 	list uint32 // its number, of a long list
 
@@ -407,14 +409,20 @@ func (c storedChunks) chunk(kind byte, list, chunk uint32, buf []byte) ([]byte, 
 	return c.rd.Get(storage.IndexSegmentRange(c.number, kind), appendChunkKey(key[:0], list, chunk), buf)
 }
 
+// listPool keeps the memory of lists between searches; see execution.release.
+var listPool = sync.Pool{New: func() any { return new(listReader) }}
+
 // openList returns the list of a term, nil if the index segment does not have it.
 func (seg *segment) openList(rd storage.Reader, term string) (list, error) {
-	row, ok, err := rd.Get(storage.IndexSegmentRange(seg.number, kindTerms), []byte(term), nil)
-	if err != nil || !ok {
-		return nil, err
+	r := listPool.Get().(*listReader)
+	row, ok, err := rd.Get(storage.IndexSegmentRange(seg.number, kindTerms), []byte(term), r.row)
+	if err == nil && ok {
+		r.from, r.row = storedChunks{rd, seg.number}, row
+		err = r.reset(row)
 	}
-	r, err := newListReader(storedChunks{rd, seg.number}, row)
-	if err != nil {
+	if err != nil || !ok {
+		r.from = nil
+		listPool.Put(r)
 		return nil, err
 	}
 	return r, nil

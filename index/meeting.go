@@ -4,6 +4,9 @@ package index
 
 import "math/bits"
 
+// meetDocs is the number of documents of a window: whole blocks of values, as valueIter.mark wants them.
+const meetDocs = normDocs
+
 // meeting finds the documents that several iterators mark, window by window: where each has about as many documents,
 // words of bits are faster than seeking from one to the next. The iterators are used for nothing else.
 type meeting struct {
@@ -11,7 +14,7 @@ type meeting struct {
 	docs       uint32 // of the index segment
 	work       *budget
 	from       uint32 // the window in bits; end before the first
-	bits, more [sumDocs / 64]uint64
+	bits, more [meetDocs / 64]uint64
 }
 
 func newMeeting(parts []iterator, docs uint32, work *budget) *meeting {
@@ -32,7 +35,7 @@ func meetsDensely[I iterator](its []I, docs uint32) bool {
 		rarest = min(rarest, it.cost())
 		sum += it.cost()
 	}
-	return rarest*seekPrice >= sum-rarest && rarest*sumDocs >= uint64(docs)*windowPrice
+	return rarest*seekPrice >= sum-rarest && rarest*meetDocs >= uint64(docs)*windowPrice
 }
 
 // windowPrice is how many documents must be marked in a window to be worth one.
@@ -41,13 +44,13 @@ const windowPrice = 16
 // seek returns the first document that is at least doc and marked by all, or end. doc never falls.
 func (m *meeting) seek(doc uint32) uint32 {
 	for doc < m.docs && !m.work.over {
-		if m.from == end || doc-m.from >= sumDocs {
+		if m.from == end || doc-m.from >= meetDocs {
 			first, _ := shallowAll(m.parts, doc)
 			if first == end || !m.work.spend(1) {
 				return end
 			}
 			doc = first
-			m.load(doc &^ (sumDocs - 1))
+			m.load(doc &^ (meetDocs - 1))
 		}
 		at := doc - m.from
 		w := m.bits[at>>6] &^ (1<<(at&63) - 1)
@@ -59,7 +62,7 @@ func (m *meeting) seek(doc uint32) uint32 {
 				break
 			}
 		}
-		doc = m.from + sumDocs
+		doc = m.from + meetDocs
 	}
 	return end
 }
