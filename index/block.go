@@ -4,6 +4,7 @@ package index
 
 import (
 	"cmp"
+	"encoding/binary"
 	"math/bits"
 	"slices"
 )
@@ -144,13 +145,22 @@ func readBitmap(b []byte, before int64, last uint32, dst []uint32) (rest []byte,
 	if size > int64(len(b)) {
 		return nil, corruptPostings("bitmap of a block")
 	}
-	n := 0
-	for i, c := range b[:size] {
-		for ; c != 0; c &= c - 1 {
-			if n == len(dst) {
-				return nil, corruptPostings("bitmap of a block")
+	n, first := 0, uint32(before+1)
+	for words := b[:size]; len(words) > 0; first += 64 {
+		var w uint64
+		if len(words) >= 8 {
+			w, words = binary.LittleEndian.Uint64(words), words[8:]
+		} else {
+			for i, c := range words {
+				w |= uint64(c) << (8 * i)
 			}
-			dst[n] = uint32(before+1) + uint32(i)*8 + uint32(bits.TrailingZeros8(c))
+			words = nil
+		}
+		if n+bits.OnesCount64(w) > len(dst) {
+			return nil, corruptPostings("bitmap of a block")
+		}
+		for ; w != 0; w &= w - 1 {
+			dst[n] = first + uint32(bits.TrailingZeros64(w))
 			n++
 		}
 	}

@@ -41,13 +41,7 @@ func (it *anyIter) seek(doc uint32) uint32 {
 	if it.begun && it.doc >= doc {
 		return it.doc
 	}
-	it.doc = end
-	for i, c := range it.forms {
-		if !it.begun || it.at[i] < doc {
-			it.at[i] = c.seek(doc)
-		}
-		it.doc = min(it.doc, it.at[i])
-	}
+	it.doc = seekAny(it.forms, it.at, it.begun, doc)
 	it.begun = true
 	return it.doc
 }
@@ -75,12 +69,7 @@ func (it *anyIter) score() points {
 }
 
 func (it *anyIter) shallow(doc uint32) (from, upTo uint32) {
-	from, upTo = end, end
-	for _, c := range it.forms {
-		f, u := c.shallow(doc)
-		from, upTo = min(from, f), min(upTo, u)
-	}
-	return from, upTo
+	return shallowAny(it.forms, doc)
 }
 
 func (it *anyIter) bound(lo, hi uint32) points {

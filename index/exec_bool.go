@@ -31,11 +31,7 @@ func (it *boolIter) seek(doc uint32) uint32 {
 		return it.doc
 	}
 	it.begun = true
-	if it.meet != nil {
-		it.doc = it.meet.seek(doc)
-	} else {
-		it.doc = meet(it.must, doc)
-	}
+	it.doc = meetAt(it.meet, it.must, doc)
 	return it.doc
 }
 
@@ -188,13 +184,7 @@ func (it *orIter) seek(doc uint32) uint32 {
 	if it.begun && it.doc >= doc {
 		return it.doc
 	}
-	it.doc = end
-	for i, p := range it.parts {
-		if !it.begun || it.at[i] < doc {
-			it.at[i] = p.seek(doc)
-		}
-		it.doc = min(it.doc, it.at[i])
-	}
+	it.doc = seekAny(it.parts, it.at, it.begun, doc)
 	it.begun = true
 	return it.doc
 }
@@ -218,12 +208,7 @@ func (it *orIter) score() (sum points) {
 }
 
 func (it *orIter) shallow(doc uint32) (from, upTo uint32) {
-	from, upTo = end, end
-	for _, p := range it.parts {
-		f, u := p.shallow(doc)
-		from, upTo = min(from, f), min(upTo, u)
-	}
-	return from, upTo
+	return shallowAny(it.parts, doc)
 }
 
 func (it *orIter) bound(lo, hi uint32) points { return boundSum(it.parts, lo, hi) }

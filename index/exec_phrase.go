@@ -63,11 +63,7 @@ func (it *phraseIter) seek(doc uint32) uint32 {
 		return it.doc
 	}
 	it.begun = true
-	if it.meet != nil {
-		it.doc = it.meet.seek(doc)
-	} else {
-		it.doc = meet(it.words, doc)
-	}
+	it.doc = meetAt(it.meet, it.words, doc)
 	return it.doc
 }
 

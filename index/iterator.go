@@ -38,6 +38,35 @@ type iterator interface {
 	look(s *sums)
 }
 
+// seeker is what iterators and cursors have in common.
+type seeker interface {
+	seek(doc uint32) uint32
+	shallow(doc uint32) (from, upTo uint32)
+}
+
+// seekAny moves those that are below doc, all if they have not begun, and returns the first document of any. at is where
+// each stands.
+func seekAny[S seeker](its []S, at []uint32, begun bool, doc uint32) uint32 {
+	first := uint32(end)
+	for i, it := range its {
+		if !begun || at[i] < doc {
+			at[i] = it.seek(doc)
+		}
+		first = min(first, at[i])
+	}
+	return first
+}
+
+// shallowAny is shallow for parts of which any may match.
+func shallowAny[S seeker](its []S, doc uint32) (from, upTo uint32) {
+	from, upTo = end, end
+	for _, it := range its {
+		f, u := it.shallow(doc)
+		from, upTo = min(from, f), min(upTo, u)
+	}
+	return from, upTo
+}
+
 // window is an interval of documents with a bit for each: the documents from `from` on, as many as there are bits.
 type window struct {
 	from uint32

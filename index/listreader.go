@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 	"sync"
 
 	"github.com/seine-crawler/seine/storage"
@@ -390,10 +391,12 @@ func (r *listReader) positions(block, i, field int, counts *blockFreqs, dst []ui
 			from += counts.n[f][i]
 		}
 	}
-	at := uint32(0)
-	for _, gap := range numbers[from : from+counts.n[field][i]] {
+	numbers = numbers[from : from+counts.n[field][i]]
+	n, at := len(dst), uint32(0)
+	dst = slices.Grow(dst, len(numbers))[:n+len(numbers)]
+	for i, gap := range numbers {
 		at += gap
-		dst = append(dst, at)
+		dst[n+i] = at
 	}
 	return dst, nil
 }

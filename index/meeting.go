@@ -41,6 +41,14 @@ func meetsDensely[I iterator](its []I, docs uint32) bool {
 // windowPrice is how many documents must be marked in a window to be worth one.
 const windowPrice = 16
 
+// meetAt is meet by a meeting, if there is one.
+func meetAt[I iterator](m *meeting, its []I, doc uint32) uint32 {
+	if m != nil {
+		return m.seek(doc)
+	}
+	return meet(its, doc)
+}
+
 // seek returns the first document that is at least doc and marked by all, or end. doc never falls.
 func (m *meeting) seek(doc uint32) uint32 {
 	for doc < m.docs && !m.work.over {

@@ -78,11 +78,7 @@ const leastWindow = 1024
 // next returns the next window that begins at lo or later: it ends where the first part's block does, so that bounds
 // are tight.
 func (d *disjunction) next(lo uint32) (first, hi uint32) {
-	first, hi = end, end
-	for _, p := range d.parts {
-		from, upTo := p.shallow(lo)
-		first, hi = min(first, from), min(hi, upTo)
-	}
+	first, hi = shallowAny(d.parts, lo)
 	if first == end {
 		return end, end
 	}
