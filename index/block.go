@@ -4,6 +4,7 @@ package index
 
 import (
 	"cmp"
+	"encoding/binary"
 	"math/bits"
 	"slices"
 )
@@ -144,13 +145,22 @@ func readBitmap(b []byte, before int64, last uint32, dst []uint32) (rest []byte,
 	if size > int64(len(b)) {
 		return nil, corruptPostings("bitmap of a block")
 	}
-	n := 0
-	for i, c := range b[:size] {
-		for ; c != 0; c &= c - 1 {
-			if n == len(dst) {
-				return nil, corruptPostings("bitmap of a block")
+	n, first := 0, uint32(before+1)
+	for words := b[:size]; len(words) > 0; first += 64 {
+		var w uint64
+		if len(words) >= 8 {
+			w, words = binary.LittleEndian.Uint64(words), words[8:]
+		} else {
+			for i, c := range words {
+				w |= uint64(c) << (8 * i)
 			}
-			dst[n] = uint32(before+1) + uint32(i)*8 + uint32(bits.TrailingZeros8(c))
+			words = nil
+		}
+		if n+bits.OnesCount64(w) > len(dst) {
+			return nil, corruptPostings("bitmap of a block")
+		}
+		for ; w != 0; w &= w - 1 {
+			dst[n] = first + uint32(bits.TrailingZeros64(w))
 			n++
 		}
 	}
@@ -210,40 +220,58 @@ func readBlockFreqs(b []byte, n int, dst *blockFreqs) error {
 			dst.mask[i] = masks[place]
 		}
 	}
+	dst.all |= all
 	for f := range fieldCount {
-		out := dst.n[f][:n]
+		if dst.all&(1<<f) == 0 {
+			continue // it is clear
+		}
+		out := &dst.n[f]
 		if all&(1<<f) == 0 {
-			clear(out)
+			clear(out[:])
 			continue
 		}
-		have := n
+		have, into := n, out[:n]
 		if k > 1 {
 			have = 0
 			for _, m := range dst.mask[:n] {
 				have += int(m >> f & 1)
 			}
+			into = v[:have]
 		}
-		rest, ok := readGroup(b, v[:have])
+		rest, ok := readGroup(b, into)
 		if !ok {
 			return corruptPostings("frequencies of a block")
 		}
 		b = rest
-		at := 0
-		for i, m := range dst.mask[:n] {
-			out[i] = 0
-			if m&(1<<f) != 0 {
-				if v[at] >= freqMax {
-					return corruptPostings("frequencies of a block")
-				}
-				out[i] = v[at] + 1
-				at++
-			}
+		any := uint32(0) // bits of all frequencies less 1
+		for i, less := range into {
+			any |= less
+			into[i] = less + 1
+		}
+		if any >= freqMax {
+			return corruptPostings("frequencies of a block")
+		}
+		if k > 1 {
+			spread(out[:n], into, dst.mask[:n], f)
 		}
 	}
+	dst.all = all
 	if len(b) > 0 {
 		return corruptPostings("length of a block")
 	}
 	return nil
+}
+
+// spread gives each document that has field f its frequency, the others 0.
+func spread(out, freqs []uint32, masks []uint8, f int) {
+	at := 0
+	for i, m := range masks {
+		out[i] = 0
+		if m>>f&1 != 0 {
+			out[i] = freqs[at]
+			at++
+		}
+	}
 }
 
 func corruptMasks() error { return corruptPostings("fields of a block") }

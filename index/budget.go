@@ -23,8 +23,10 @@ const (
 	// clockUnits is the work between two looks at the clock. A unit takes about 1 µs and at most 50, so a search
 	// notices its deadline within a millisecond or two.
 	clockUnits = 32
-	// positionUnits is the price of one document's positions: they may be thousands.
-	positionUnits = 4
+	// positionsUnit is how many positions cost as much as a decoded block, and positionsPrice is what those of a
+	// document cost on top.
+	positionsUnit  = 256
+	positionsPrice = 16
 	// readUnits is the price of something read from the store by its key. It may be a read from disk: the clock is
 	// read after four of them.
 	readUnits = 8

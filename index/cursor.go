@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"sort"
+	"sync"
 
 	"github.com/seine-crawler/seine/storage"
 )
@@ -26,15 +27,31 @@ type cursor struct {
 	counted int // block whose frequencies are in freq, -1 for none
 	docs    [blockDocs]uint32
 	freq    blockFreqs
+	tf      [blockDocs]float64 // scratch of weigher.weights
+	unpaid  int                // positions read since the budget was charged
 }
 
+// cursorPool keeps cursors, which are 6 KiB, between searches; see execution.release.
+var cursorPool = sync.Pool{New: func() any { return new(cursor) }}
+
 func newCursor(l list, docs uint32, work *budget) *cursor {
-	c := &cursor{l: l, work: work, last: l.lastDocs(), codes: l.impacts(), decoded: -1, counted: -1}
+	c := cursorPool.Get().(*cursor)
+	c.reset(l, work)
 	if n := len(c.last); n > 0 && c.last[n-1] >= docs || c.codes != nil && len(c.codes) != n {
 		work.fail(fmt.Errorf("%w: posting list: block directory", storage.ErrCorrupt))
 		c.last = nil
 	}
 	return c
+}
+
+// reset begins before the first document of a list. What was decoded before stays, as memory for what will be.
+func (c *cursor) reset(l list, work *budget) {
+	c.l, c.work, c.last, c.codes = l, work, nil, nil
+	if l != nil {
+		c.last, c.codes = l.lastDocs(), l.impacts()
+	}
+	c.block, c.near, c.i, c.n, c.doc, c.begun, c.unpaid = 0, 0, 0, 0, 0, false, 0
+	c.decoded, c.counted = -1, -1
 }
 
 // firstBlock returns the first block from a given one on whose last document is at least doc.
@@ -51,15 +68,23 @@ func firstBlock(last []uint32, from int, doc uint32) int {
 	return lo + 1 + sort.Search(len(rest), func(i int) bool { return rest[i] >= doc })
 }
 
+// seekSteps is how many documents of a block are looked at one after the other before they are searched.
+const seekSteps = 6
+
 // seek moves to the first document that is at least doc, never back, and returns it, or end.
 func (c *cursor) seek(doc uint32) uint32 {
 	if c.begun && c.doc >= doc {
 		return c.doc
 	}
-	if c.begun && c.i+1 < c.n && c.docs[c.i+1] >= doc {
-		c.i++
-		c.doc = c.docs[c.i]
-		return c.doc
+	if c.begun && c.decoded == c.block && c.docs[(c.n-1)&(blockDocs-1)] >= doc {
+		i := c.i + 1
+		for most := min(c.n, i+seekSteps); i < most; i++ {
+			if at := c.docs[i&(blockDocs-1)]; at >= doc {
+				c.i, c.doc = i, at
+				return at
+			}
+		}
+		c.i = i
 	}
 	c.begun = true
 	if c.block = firstBlock(c.last, c.block, doc); !c.load() {
@@ -120,10 +145,17 @@ func (c *cursor) freqs() bool {
 
 // positions appends the current document's positions in a field; freqs has been called.
 func (c *cursor) positions(field int, dst []uint32) []uint32 {
-	if c.freq.n[field][c.i] == 0 || !c.work.spend(positionUnits) {
+	count := int(c.freq.n[field][c.i])
+	if count == 0 {
 		return dst
 	}
-	dst, err := c.l.positions(c.decoded, c.i, field, dst)
+	if c.unpaid += count + positionsPrice; c.unpaid >= positionsUnit {
+		paid := c.work.spend(c.unpaid / positionsUnit)
+		if c.unpaid %= positionsUnit; !paid {
+			return dst
+		}
+	}
+	dst, err := c.l.positions(c.decoded, c.i, field, &c.freq, dst)
 	if err != nil {
 		c.work.fail(err)
 	}

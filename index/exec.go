@@ -23,6 +23,32 @@ type execution struct {
 
 	lists []map[string]list // by part; nil for a term that the part lacks
 	freqs map[string]uint64 // documents of each term that are not deleted, over all parts
+
+	cursors []*cursor // that were opened
+}
+
+// release gives the memory of lists and cursors to later searches. No iterator of x is used after it.
+func (x *execution) release() {
+	for _, c := range x.cursors {
+		c.reset(nil, nil)
+		cursorPool.Put(c)
+	}
+	for _, lists := range x.lists {
+		for _, l := range lists {
+			if r, ok := l.(*listReader); ok {
+				r.from = nil
+				listPool.Put(r)
+			}
+		}
+	}
+	x.cursors, x.lists = nil, nil
+}
+
+// cursor opens a cursor on a list of a part.
+func (x *execution) cursor(p *part, l list) *cursor {
+	c := newCursor(l, p.docs, x.work)
+	x.cursors = append(x.cursors, c)
+	return c
 }
 
 // run ranks all parts, then counts what ranking did not: at the deadline the best are known even if not their number.
@@ -112,7 +138,7 @@ func (x *execution) alive(p *part, term string) uint64 {
 	if df, ok := p.freqs.get(term); ok {
 		return df
 	}
-	it := &termIter{cursor: newCursor(l, p.docs, x.work)}
+	it := &termIter{cursor: x.cursor(p, l)}
 	df := (&counter{work: x.work}).count(it, p, math.MaxUint64)
 	if !x.work.over {
 		p.freqs.add(term, df)
@@ -252,7 +278,7 @@ func (x *execution) word(p *part, n *node, boost float64) *termIter {
 	if l == nil {
 		return nil
 	}
-	return newTermIter(newCursor(l, p.docs, x.work), n.fields, newGain(&x.all, x.freqs[n.term], boost), x.weigher(p))
+	return newTermIter(x.cursor(p, l), n.fields, newGain(&x.all, x.freqs[n.term], boost), x.weigher(p))
 }
 
 // forms opens a word in several forms. As a term it has as many documents as its most frequent form.
@@ -263,7 +289,7 @@ func (x *execution) forms(p *part, n *node, boost float64) wordIter {
 	for _, c := range n.children {
 		df = max(df, x.freqs[c.term])
 		if l := x.list(p, c.term); l != nil {
-			cursors = append(cursors, newCursor(l, p.docs, x.work))
+			cursors = append(cursors, x.cursor(p, l))
 			weights = append(weights, cmp.Or(c.weight, 1))
 		}
 	}
@@ -296,7 +322,11 @@ func (x *execution) phrase(p *part, n *node, boost float64) iterator {
 	if len(words) == 0 {
 		return nil
 	}
-	return newPhraseIter(words, n.at, n.slop, fields)
+	it := newPhraseIter(words, n.at, n.slop, fields)
+	if meetsDensely(words, p.docs) {
+		it.meet = newMeeting(x.openAll(p, n.children, 1), p.docs, x.work)
+	}
+	return it
 }
 
 func (x *execution) boolean(p *part, n *node, boost float64) iterator {
@@ -321,5 +351,9 @@ func (x *execution) boolean(p *part, n *node, boost float64) iterator {
 	if len(must) == 1 && len(should)+len(not) == 0 {
 		return must[0]
 	}
-	return newBoolIter(must, should, not)
+	it := newBoolIter(must, should, not)
+	if meetsDensely(must, p.docs) {
+		it.meet = newMeeting(x.openAll(p, n.must, boost), p.docs, x.work)
+	}
+	return it
 }

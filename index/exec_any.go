@@ -16,9 +16,8 @@ type anyIter struct {
 	gain    gain
 	weigher
 	best  points
-	total uint64    // of documents of the forms
-	tf    []float64 // scratch of fill
-	pos   []uint32  // scratch of positions
+	total uint64   // of documents of the forms
+	pos   []uint32 // scratch of positions
 }
 
 func newAnyIter(forms []*cursor, weights []float64, fields fieldMask, g gain, w weigher) *anyIter {
@@ -42,13 +41,7 @@ func (it *anyIter) seek(doc uint32) uint32 {
 	if it.begun && it.doc >= doc {
 		return it.doc
 	}
-	it.doc = end
-	for i, c := range it.forms {
-		if !it.begun || it.at[i] < doc {
-			it.at[i] = c.seek(doc)
-		}
-		it.doc = min(it.doc, it.at[i])
-	}
+	it.doc = seekAny(it.forms, it.at, it.begun, doc)
 	it.begun = true
 	return it.doc
 }
@@ -76,12 +69,7 @@ func (it *anyIter) score() points {
 }
 
 func (it *anyIter) shallow(doc uint32) (from, upTo uint32) {
-	from, upTo = end, end
-	for _, c := range it.forms {
-		f, u := c.shallow(doc)
-		from, upTo = min(from, f), min(upTo, u)
-	}
-	return from, upTo
+	return shallowAny(it.forms, doc)
 }
 
 func (it *anyIter) bound(lo, hi uint32) points {
@@ -116,30 +104,40 @@ func (it *anyIter) settle() {
 
 // fill adds up the weighted frequencies form by form, in the order of score, so that both round the same way.
 func (it *anyIter) fill(s *sums) {
-	n := int(s.hi - s.lo + 1)
-	if cap(it.tf) < n {
-		it.tf = make([]float64, sumDocs)
-	}
-	it.tf = it.tf[:n]
-	clear(it.tf)
 	for i, c := range it.forms {
 		for doc := c.seek(s.lo); doc <= s.hi; doc = c.leave() {
 			if !c.freqs() {
-				return
+				break
 			}
 			n := c.within(s.hi)
-			for ; c.i < n; c.i++ {
-				it.tf[c.docs[c.i]-s.lo] += float64(it.weights[i] * it.weight(c, it.fields))
+			docs := c.docs[c.i:n]
+			for j, tf := range it.weigher.weights(c, it.fields, n) {
+				s.weigh(docs[j], float64(it.weights[i]*tf))
 			}
 			if !c.skip(n) {
 				break
 			}
 		}
 	}
-	for i, tf := range it.tf {
-		if tf > 0 {
-			s.add(s.lo+uint32(i), it.gain.points(tf))
+	s.addWeighed(it.gain)
+	it.settle()
+}
+
+func (it *anyIter) look(s *sums) {
+	if s.count == 0 {
+		return
+	}
+	for i, c := range it.forms {
+		for _, doc := range s.docs[:s.count] {
+			if c.seek(doc) == doc && c.freqs() {
+				s.tf[doc-s.lo] += float64(it.weights[i] * it.weight(c, it.fields))
+			}
 		}
+	}
+	for _, doc := range s.docs[:s.count] {
+		i := doc - s.lo
+		s.score[i] += it.gain.points(s.tf[i])
+		s.tf[i] = 0
 	}
 	it.settle()
 }
@@ -147,12 +145,17 @@ func (it *anyIter) fill(s *sums) {
 // occurrences returns the positions of all forms in a field, ascending, for phrases, valid until the next call.
 func (it *anyIter) occurrences(field int) []uint32 {
 	it.pos = it.pos[:0]
+	sorted := 0 // positions of the first form that has any
 	for i, c := range it.forms {
 		if it.at[i] == it.doc && c.freqs() {
-			it.pos = c.positions(field, it.pos)
+			if it.pos = c.positions(field, it.pos); sorted == 0 {
+				sorted = len(it.pos)
+			}
 		}
 	}
-	slices.Sort(it.pos)
+	if sorted < len(it.pos) {
+		slices.Sort(it.pos)
+	}
 	return it.pos
 }
 

@@ -14,6 +14,7 @@ type boolIter struct {
 	begun             bool
 	scratch           []uint64 // bits of a part, for mark
 	rarest, others    uint64   // costs of must
+	meet              *meeting // finds what must matches, if it is not nil
 }
 
 func newBoolIter(must, should, not []iterator) *boolIter {
@@ -30,11 +31,14 @@ func (it *boolIter) seek(doc uint32) uint32 {
 		return it.doc
 	}
 	it.begun = true
-	it.doc = meet(it.must, doc)
+	it.doc = meetAt(it.meet, it.must, doc)
 	return it.doc
 }
 
 func (it *boolIter) matches() bool {
+	if it.meet != nil {
+		return !anyAt(it.not, it.doc)
+	}
 	for _, m := range it.must {
 		if !m.matches() {
 			return false
@@ -64,6 +68,9 @@ func allAt(its []iterator, doc uint32) bool {
 }
 
 func (it *boolIter) score() (sum points) {
+	if it.meet != nil {
+		return scoreAt(it.must, it.doc) + scoreAt(it.should, it.doc)
+	}
 	for _, m := range it.must {
 		sum += m.score()
 	}
@@ -113,6 +120,7 @@ func mostSum(its []iterator) (sum points) {
 func (it *boolIter) most() points { return mostSum(it.must) + mostSum(it.should) }
 func (it *boolIter) cost() uint64 { return it.rarest }
 func (it *boolIter) fill(s *sums) { fillEach(it, s) }
+func (it *boolIter) look(s *sums) { lookEach(it, s) }
 
 // seekPrice is how many documents can be decoded and marked in the time of one seek, about.
 const seekPrice = 8
@@ -176,13 +184,7 @@ func (it *orIter) seek(doc uint32) uint32 {
 	if it.begun && it.doc >= doc {
 		return it.doc
 	}
-	it.doc = end
-	for i, p := range it.parts {
-		if !it.begun || it.at[i] < doc {
-			it.at[i] = p.seek(doc)
-		}
-		it.doc = min(it.doc, it.at[i])
-	}
+	it.doc = seekAny(it.parts, it.at, it.begun, doc)
 	it.begun = true
 	return it.doc
 }
@@ -206,18 +208,14 @@ func (it *orIter) score() (sum points) {
 }
 
 func (it *orIter) shallow(doc uint32) (from, upTo uint32) {
-	from, upTo = end, end
-	for _, p := range it.parts {
-		f, u := p.shallow(doc)
-		from, upTo = min(from, f), min(upTo, u)
-	}
-	return from, upTo
+	return shallowAny(it.parts, doc)
 }
 
 func (it *orIter) bound(lo, hi uint32) points { return boundSum(it.parts, lo, hi) }
 func (it *orIter) most() points               { return mostSum(it.parts) }
 func (it *orIter) cost() uint64               { return it.total }
 func (it *orIter) fill(s *sums)               { fillEach(it, s) }
+func (it *orIter) look(s *sums)               { lookEach(it, s) }
 
 func (it *orIter) mark(w *window) {
 	for _, p := range it.parts {

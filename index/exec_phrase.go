@@ -40,6 +40,7 @@ type phraseIter struct {
 	begun   bool
 	checked uint32 // document that found is about; end for none
 	found   bool
+	meet    *meeting   // finds candidates if it is not nil
 	pos     [][]uint32 // scratch
 	taken   []int64
 }
@@ -62,7 +63,7 @@ func (it *phraseIter) seek(doc uint32) uint32 {
 		return it.doc
 	}
 	it.begun = true
-	it.doc = meet(it.words, doc)
+	it.doc = meetAt(it.meet, it.words, doc)
 	return it.doc
 }
 
@@ -96,6 +97,9 @@ func (it *phraseIter) matches() bool {
 func (it *phraseIter) find() bool {
 	fields := it.fields.cut(1<<fieldCount - 1)
 	for _, w := range it.words {
+		if w.seek(it.doc) != it.doc { // a candidate of meet; else the work is over
+			return false
+		}
 		if fields &= w.has(); fields == 0 {
 			return false
 		}
@@ -128,8 +132,13 @@ func (it *phraseIter) inField(f int) bool {
 			for j < len(pos) && int64(pos[j])-at < s {
 				j++
 			}
-			if j < len(pos) && int64(pos[j])-at == s {
-				kept = append(kept, s)
+			if j == len(pos) {
+				break
+			}
+			if int64(pos[j])-at == s {
+				if kept = append(kept, s); i == len(it.words)-1 {
+					return true // one place is enough
+				}
 			}
 		}
 		if starts = kept; len(starts) == 0 {
@@ -200,6 +209,7 @@ func (it *phraseIter) shallow(doc uint32) (from, upTo uint32) { return shallowAl
 func (it *phraseIter) cost() uint64                           { return it.words[0].cost() }
 func (it *phraseIter) mark(w *window)                         { markEach(it, w) }
 func (it *phraseIter) fill(s *sums)                           { fillEach(it, s) }
+func (it *phraseIter) look(s *sums)                           { lookEach(it, s) }
 
 func (it *phraseIter) bound(lo, hi uint32) (sum points) {
 	for _, w := range it.words {

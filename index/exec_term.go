@@ -24,6 +24,25 @@ func (w *weigher) weight(c *cursor, fields fieldMask) (tf float64) {
 	return tf
 }
 
+// weights returns weight of the current document of the cursor's block and of those that follow it up to the n-th, which
+// is left out: 0 for documents without the fields. The slice is valid until the next call for the cursor.
+func (w *weigher) weights(c *cursor, fields fieldMask, n int) []float64 {
+	docs := c.docs[c.i:n]
+	tf := c.tf[:len(docs)]
+	clear(tf)
+	for f, have := 0, fields.cut(c.freq.all); have != 0; f, have = f+1, have>>1 {
+		if have&1 == 0 {
+			continue
+		}
+		freqs, table, norms := c.freq.n[f][c.i:n], &w.table[f], w.norms[f]
+		freqs = freqs[:len(docs)]
+		for i, doc := range docs {
+			tf[i] += float64(float64(freqs[i]) * table[norms[doc]])
+		}
+	}
+	return tf
+}
+
 // bound returns an upper bound of weight for blocks with this impact. The segment's writer took impacts with the
 // averages of its time: ratio is how much larger a weight can be with those of today. The last factor covers rounding.
 func (w *weigher) bound(c *cursor, code uint16) float64 {
@@ -115,13 +134,22 @@ func (it *termIter) fill(s *sums) {
 			return
 		}
 		n := c.within(s.hi)
-		for i := c.i; i < n; i++ {
-			if c.i = i; it.fields.allows(c.freq.mask[i]) {
-				s.add(c.docs[i], it.gain.points(it.weight(c, it.fields)))
+		docs := c.docs[c.i:n]
+		for i, tf := range it.weights(c, it.fields, n) {
+			if tf > 0 {
+				s.add(docs[i], it.gain.points(tf))
 			}
 		}
 		if !c.skip(n) {
 			return
+		}
+	}
+}
+
+func (it *termIter) look(s *sums) {
+	for _, doc := range s.docs[:s.count] {
+		if it.cursor.seek(doc) == doc && it.matches() {
+			s.score[doc-s.lo] += it.score()
 		}
 	}
 }

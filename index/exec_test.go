@@ -59,7 +59,7 @@ func (l *memoryList) freqs(block int, dst *blockFreqs) error {
 	return nil
 }
 
-func (l *memoryList) positions(block, i, field int, dst []uint32) ([]uint32, error) {
+func (l *memoryList) positions(block, i, field int, _ *blockFreqs, dst []uint32) ([]uint32, error) {
 	return append(dst, l.blocks[block].pos[i][field]...), nil
 }
 
@@ -129,6 +129,7 @@ func (l *memoryList) add(doc uint32, field int, at uint32, blockLen int) {
 	}
 	i := len(b.docs) - 1
 	b.freqs.mask[i] |= 1 << field
+	b.freqs.all |= 1 << field
 	b.freqs.n[field][i]++
 	b.pos[i][field] = append(b.pos[i][field], at)
 }

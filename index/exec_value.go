@@ -96,6 +96,7 @@ func (*valueIter) bound(_, _ uint32) points { return 0 }
 func (*valueIter) most() points             { return 0 }
 func (it *valueIter) cost() uint64          { return uint64(it.part.docs) }
 func (it *valueIter) fill(s *sums)          { fillEach(it, s) }
+func (*valueIter) look(*sums)               {}
 
 func (it *valueIter) shallow(doc uint32) (from, upTo uint32) {
 	if doc >= it.part.docs {

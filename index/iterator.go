@@ -2,7 +2,10 @@
 
 package index
 
-import "math/bits"
+import (
+	"math/bits"
+	"sync"
+)
 
 // iterator walks the documents of one index segment that match a part of a query, in order, in two phases as Lucene
 // does: seek finds candidates by document numbers alone, matches looks at fields and positions. It begins before the
@@ -30,6 +33,38 @@ type iterator interface {
 	mark(w *window)
 	// fill adds the scores of the matches in a window to its sums.
 	fill(s *sums)
+	// look adds its scores to those of the documents s.docs that match. It may have been filled or looked up up to the
+	// first of them, not further.
+	look(s *sums)
+}
+
+// seeker is what iterators and cursors have in common.
+type seeker interface {
+	seek(doc uint32) uint32
+	shallow(doc uint32) (from, upTo uint32)
+}
+
+// seekAny moves those that are below doc, all if they have not begun, and returns the first document of any. at is where
+// each stands.
+func seekAny[S seeker](its []S, at []uint32, begun bool, doc uint32) uint32 {
+	first := uint32(end)
+	for i, it := range its {
+		if !begun || at[i] < doc {
+			at[i] = it.seek(doc)
+		}
+		first = min(first, at[i])
+	}
+	return first
+}
+
+// shallowAny is shallow for parts of which any may match.
+func shallowAny[S seeker](its []S, doc uint32) (from, upTo uint32) {
+	from, upTo = end, end
+	for _, it := range its {
+		f, u := it.shallow(doc)
+		from, upTo = min(from, f), min(upTo, u)
+	}
+	return from, upTo
 }
 
 // window is an interval of documents with a bit for each: the documents from `from` on, as many as there are bits.
@@ -69,43 +104,90 @@ func markEach(it iterator, w *window) {
 // sumDocs is the number of documents whose scores are added up together: 32 KiB of sums stay in the processor's cache.
 const sumDocs = 4096
 
-// sums are scores of the documents from lo to hi, at most sumDocs. Those without a bit are not valid.
+// sums are scores of the documents from lo to hi, at most sumDocs. Between windows all but the bounds is 0.
 type sums struct {
 	lo, hi uint32
-	bits   [sumDocs / 64]uint64
+	bits   sumBits // documents that have a score
 	score  [sumDocs]points
+
+	// docs are the documents that take left of these, ascending.
+	docs  [sumDocs]uint32
+	count int
+
+	// tf are weighted frequencies of one word, which its forms add to, of the documents of touched.
+	tf      [sumDocs]float64
+	touched sumBits
 }
 
-// begin empties the sums.
-func (s *sums) begin(lo, hi uint32) {
-	s.lo, s.hi = lo, hi
-	clear(s.bits[:(hi-lo)>>6+1])
-}
+// sumBits has a bit for each document of sums.
+type sumBits [sumDocs / 64]uint64
+
+func (b *sumBits) set(i uint32) { b[i>>6&(sumDocs/64-1)] |= 1 << (i & 63) }
+
+// sumsPool keeps sums, which are large, between searches. Only those go back that are 0.
+var sumsPool = sync.Pool{New: func() any { return new(sums) }}
 
 func (s *sums) add(doc uint32, p points) {
-	i := doc - s.lo
-	if bit := uint64(1) << (i & 63); s.bits[i>>6]&bit == 0 {
-		s.bits[i>>6] |= bit
-		s.score[i] = p
-	} else {
-		s.score[i] += p
+	i := (doc - s.lo) & (sumDocs - 1)
+	s.bits.set(i)
+	s.score[i] += p
+}
+
+// weigh adds to a document's weighted frequency.
+func (s *sums) weigh(doc uint32, tf float64) {
+	i := (doc - s.lo) & (sumDocs - 1)
+	s.touched.set(i)
+	s.tf[i] += tf
+}
+
+// addWeighed adds the points of the weighted frequencies to the scores and leaves no frequency.
+func (s *sums) addWeighed(g gain) {
+	for at, w := range s.touched[:(s.hi-s.lo)>>6+1] {
+		for s.touched[at] = 0; w != 0; w &= w - 1 {
+			i := at*64 + bits.TrailingZeros64(w)
+			if tf := s.tf[i]; tf > 0 {
+				s.add(s.lo+uint32(i), g.points(tf))
+			}
+			s.tf[i] = 0
+		}
 	}
 }
 
-// next returns the first document with a sum that is at least doc, or end.
-func (s *sums) next(doc uint32) uint32 {
-	if doc > s.hi {
-		return end
-	}
-	i := doc - s.lo
-	words := s.bits[:(s.hi-s.lo)>>6+1]
-	w := words[i>>6] &^ (1<<(i&63) - 1)
-	for at := int(i >> 6); ; w = words[at] {
-		if w != 0 {
-			return s.lo + uint32(at*64+bits.TrailingZeros64(w))
+// take makes docs of the documents whose score is at least need.
+func (s *sums) take(need points) {
+	s.count = 0
+	for at, w := range s.bits[:(s.hi-s.lo)>>6+1] {
+		for s.bits[at] = 0; w != 0; w &= w - 1 {
+			i := uint32(at*64 + bits.TrailingZeros64(w))
+			if s.score[i] < need {
+				s.score[i] = 0
+				continue
+			}
+			s.docs[s.count] = s.lo + i
+			s.count++
 		}
-		if at++; at == len(words) {
-			return end
+	}
+}
+
+// keep leaves those of docs whose score is at least need.
+func (s *sums) keep(need points) {
+	n := 0
+	for _, doc := range s.docs[:s.count] {
+		if i := doc - s.lo; s.score[i] < need {
+			s.score[i] = 0
+			continue
+		}
+		s.docs[n] = doc
+		n++
+	}
+	s.count = n
+}
+
+// lookEach is look by seek, matches and score.
+func lookEach(it iterator, s *sums) {
+	for _, doc := range s.docs[:s.count] {
+		if it.seek(doc) == doc && it.matches() {
+			s.score[doc-s.lo] += it.score()
 		}
 	}
 }
@@ -150,6 +232,7 @@ func (*rangeIter) bound(_, _ uint32) points { return 0 }
 func (*rangeIter) most() points             { return 0 }
 func (it *rangeIter) cost() uint64          { return uint64(it.to - min(it.from, it.to)) }
 func (it *rangeIter) fill(s *sums)          { fillEach(it, s) }
+func (*rangeIter) look(*sums)               {}
 
 func (it *rangeIter) shallow(doc uint32) (from, upTo uint32) {
 	if from = it.at(doc); from == end {

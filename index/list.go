@@ -15,12 +15,14 @@ type list interface {
 	docs(block int, dst *[blockDocs]uint32) (n int, err error)
 	// freqs decodes the fields and frequencies of a block's documents.
 	freqs(block int, dst *blockFreqs) error
-	// positions appends the positions of document i of a block in a field to dst.
-	positions(block, i int, field int, dst []uint32) ([]uint32, error)
+	// positions appends the positions of document i of a block in a field to dst. counts is what freqs decoded of the
+	// block, nil if it was not called.
+	positions(block, i, field int, counts *blockFreqs, dst []uint32) ([]uint32, error)
 }
 
 // blockFreqs are the fields of a block's documents, a bit each, and the frequencies there.
 type blockFreqs struct {
+	all  uint8 // the other fields are 0 everywhere; decoding relies on it
 	mask [blockDocs]uint8
 	n    [fieldCount][blockDocs]uint32 // 0 where absent
 }

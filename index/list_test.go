@@ -213,7 +213,7 @@ func checkBlock(t *rapid.T, r list, block int, want []testPosting) {
 	}
 	for _, i := range []int{0, n - 1, n / 2} {
 		for f := range fieldCount {
-			got, err := r.positions(block, i, f, nil)
+			got, err := r.positions(block, i, f, &freqs, nil)
 			if err != nil || !slices.Equal(got, want[i].positions[f]) {
 				t.Fatalf("positions %v, want %v: %v", got, want[i].positions[f], err)
 			}
@@ -240,7 +240,7 @@ func readAll(m chunks, row []byte) error {
 		}
 		for i := range n {
 			for f := range fieldCount {
-				if positions, err = r.positions(block, i, f, positions[:0]); err != nil {
+				if positions, err = r.positions(block, i, f, nil, positions[:0]); err != nil {
 					return err
 				}
 			}

@@ -46,7 +46,7 @@ func (c *listCursor) seek(doc uint32) uint32 {
 func (c *listCursor) readPositions(into *[fieldCount][]uint32) bool {
 	for f := range into {
 		if c.err == nil {
-			into[f], c.err = c.r.positions(c.block, c.i, f, into[f][:0])
+			into[f], c.err = c.r.positions(c.block, c.i, f, nil, into[f][:0])
 		}
 	}
 	return c.err == nil

@@ -6,6 +6,9 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"math/bits"
+	"slices"
+	"sync"
 
 	"github.com/seine-crawler/seine/storage"
 )
@@ -24,6 +27,7 @@ type chunks interface {
 // chunk of each stream.
 type listReader struct {
 	from chunks
+	row  []byte // memory of the row, if openList read it
 	head rowHead
 	list uint32 // its number, of a long list
 
@@ -32,13 +36,12 @@ type listReader struct {
 	sizes      [2][]uint32     // bytes of each block, and of its positions
 	places     [2][]blockPlace // of a long list, made when first needed
 	streams    [2]stream
-	loaded     int // block of which freqs, starts and position are; -1: none
-	positioned int // block of position; -1: none
-	counts     blockFreqs
-	starts     [blockDocs + 1]uint64 // numbers before each document
+	positioned int                   // block of starts and position; -1: none
+	starts     [blockDocs + 1]uint32 // numbers before each document
 	position   positionReader
+	own        *blockFreqs // of a tiny list, or of block owned
+	owned      int         // -1: none
 
-	tiny        blockFreqs
 	tinyDocs    [tinyDocs]uint32
 	tinyNumbers []uint32
 }
@@ -86,7 +89,7 @@ func (r *listReader) reset(row []byte) (err error) {
 	if r.head, row, err = readRowHead(row); err != nil {
 		return err
 	}
-	r.loaded, r.positioned = -1, -1
+	r.positioned, r.owned = -1, -1
 	r.streams[0] = stream{kind: kindPostings, own: r.streams[0].own, chunk: -1}
 	r.streams[1] = stream{kind: kindPositions, own: r.streams[1].own, chunk: -1}
 	r.places[0], r.places[1] = r.places[0][:0], r.places[1][:0]
@@ -165,6 +168,10 @@ func resize[T any](s []T, n uint64) []T {
 func (r *listReader) readTiny(b []byte) error {
 	before := int64(-1)
 	r.tinyNumbers = r.tinyNumbers[:0]
+	if r.own == nil {
+		r.own = new(blockFreqs)
+	}
+	r.own.all = 1<<fieldCount - 1
 	for i := range int(r.head.df) {
 		gap, n := binary.Uvarint(b)
 		if n <= 0 || n >= len(b) || gap >= end || before+int64(gap)+1 >= end {
@@ -178,8 +185,8 @@ func (r *listReader) readTiny(b []byte) error {
 		if mask == 0 || mask >= 1<<fieldCount {
 			return corruptPostings("fields of a row")
 		}
-		r.tinyDocs[i], r.tiny.mask[i] = uint32(before), mask
-		r.starts[i] = uint64(len(r.tinyNumbers))
+		r.tinyDocs[i], r.own.mask[i] = uint32(before), mask
+		r.starts[i] = uint32(len(r.tinyNumbers))
 		count := uint64(0)
 		for f := range fieldCount {
 			v := uint64(0)
@@ -192,7 +199,7 @@ func (r *listReader) readTiny(b []byte) error {
 					v, b = less+1, b[n:]
 				}
 			}
-			r.tiny.n[f][i] = uint32(v)
+			r.own.n[f][i] = uint32(v)
 			count += v
 		}
 		if count > uint64(len(b)) {
@@ -209,7 +216,7 @@ func (r *listReader) readTiny(b []byte) error {
 	if len(b) > 0 {
 		return corruptPostings("length of a row")
 	}
-	r.starts[r.head.df] = uint64(len(r.tinyNumbers))
+	r.starts[r.head.df] = uint32(len(r.tinyNumbers))
 	r.last = append(r.last[:0], uint32(before))
 	r.codes = append(r.codes[:0], uint16(r.head.impact))
 	return nil
@@ -247,10 +254,11 @@ func (r *listReader) docs(block int, dst *[blockDocs]uint32) (n int, err error) 
 func (r *listReader) freqs(block int, dst *blockFreqs) error {
 	n := r.length(block)
 	if r.head.kind == rowTiny {
-		copy(dst.mask[:n], r.tiny.mask[:n])
+		copy(dst.mask[:n], r.own.mask[:n])
 		for f := range dst.n {
-			copy(dst.n[f][:n], r.tiny.n[f][:n])
+			copy(dst.n[f][:n], r.own.n[f][:n])
 		}
+		dst.all = r.own.all
 		return nil
 	}
 	b, err := r.bytes(0, block)
@@ -306,31 +314,58 @@ func (r *listReader) place(which int) {
 	r.places[which] = places
 }
 
-// numbers returns the position numbers of document i of a block, and its fields and frequencies.
-func (r *listReader) numbers(block, i int) ([]uint32, *blockFreqs, error) {
+// numbers returns the position numbers of document i of a block, and its fields and frequencies: counts is what freqs
+// decoded of the block, nil to have it decoded.
+func (r *listReader) numbers(block, i int, counts *blockFreqs) ([]uint32, *blockFreqs, error) {
 	if r.head.kind == rowTiny {
-		return r.tinyNumbers[r.starts[i]:r.starts[i+1]], &r.tiny, nil
+		return r.tinyNumbers[r.starts[i]:r.starts[i+1]], r.own, nil
 	}
-	if r.positioned != block {
-		if err := r.loadPositions(block); err != nil {
+	if counts == nil {
+		var err error
+		if counts, err = r.ownFreqs(block); err != nil {
 			return nil, nil, err
 		}
 	}
-	v, err := r.position.read(r.starts[i], r.starts[i+1]-r.starts[i])
-	return v, &r.counts, err
+	if r.positioned != block {
+		if err := r.loadPositions(block, counts); err != nil {
+			return nil, nil, err
+		}
+	}
+	v, err := r.position.read(uint64(r.starts[i]), uint64(r.starts[i+1]-r.starts[i]))
+	return v, counts, err
 }
 
-func (r *listReader) loadPositions(block int) error {
-	r.positioned = -1
-	if err := r.freqs(block, &r.counts); err != nil {
-		return err
+// ownFreqs decodes the frequencies of a block once.
+func (r *listReader) ownFreqs(block int) (*blockFreqs, error) {
+	if r.owned == block {
+		return r.own, nil
 	}
-	sum := uint64(0)
+	if r.own == nil {
+		r.own = new(blockFreqs)
+	}
+	r.owned = -1
+	err := r.freqs(block, r.own)
+	if err == nil {
+		r.owned = block
+	}
+	return r.own, err
+}
+
+func (r *listReader) loadPositions(block int, counts *blockFreqs) error {
+	r.positioned = -1
+	sum := uint32(0) // at most blockDocs × fieldCount × freqMax
 	n := r.length(block)
-	for i := range n {
-		r.starts[i] = sum
-		for f := range fieldCount {
-			sum += uint64(r.counts.n[f][i])
+	if all := counts.all; all&(all-1) == 0 {
+		for i, v := range counts.n[bits.TrailingZeros8(all)][:n] {
+			r.starts[i] = sum
+			sum += v
+		}
+	} else {
+		for i := range n {
+			r.starts[i] = sum
+			for f := range fieldCount {
+				sum += counts.n[f][i]
+			}
 		}
 	}
 	r.starts[n] = sum
@@ -338,26 +373,30 @@ func (r *listReader) loadPositions(block int) error {
 	if err != nil {
 		return err
 	}
-	if err := r.position.reset(b, sum); err != nil {
+	if err := r.position.reset(b, uint64(sum)); err != nil {
 		return err
 	}
 	r.positioned = block
 	return nil
 }
 
-func (r *listReader) positions(block, i int, field int, dst []uint32) ([]uint32, error) {
-	numbers, freqs, err := r.numbers(block, i)
+func (r *listReader) positions(block, i, field int, counts *blockFreqs, dst []uint32) ([]uint32, error) {
+	numbers, counts, err := r.numbers(block, i, counts)
 	if err != nil {
 		return dst, err
 	}
 	from := uint32(0)
-	for f := range field {
-		from += freqs.n[f][i]
+	if counts.all&(1<<field-1) != 0 {
+		for f := range field {
+			from += counts.n[f][i]
+		}
 	}
-	at := uint32(0)
-	for _, gap := range numbers[from : from+freqs.n[field][i]] {
+	numbers = numbers[from : from+counts.n[field][i]]
+	n, at := len(dst), uint32(0)
+	dst = slices.Grow(dst, len(numbers))[:n+len(numbers)]
+	for i, gap := range numbers {
 		at += gap
-		dst = append(dst, at)
+		dst[n+i] = at
 	}
 	return dst, nil
 }
@@ -373,14 +412,20 @@ func (c storedChunks) chunk(kind byte, list, chunk uint32, buf []byte) ([]byte, 
 	return c.rd.Get(storage.IndexSegmentRange(c.number, kind), appendChunkKey(key[:0], list, chunk), buf)
 }
 
+// listPool keeps the memory of lists between searches; see execution.release.
+var listPool = sync.Pool{New: func() any { return new(listReader) }}
+
 // openList returns the list of a term, nil if the index segment does not have it.
 func (seg *segment) openList(rd storage.Reader, term string) (list, error) {
-	row, ok, err := rd.Get(storage.IndexSegmentRange(seg.number, kindTerms), []byte(term), nil)
-	if err != nil || !ok {
-		return nil, err
+	r := listPool.Get().(*listReader)
+	row, ok, err := rd.Get(storage.IndexSegmentRange(seg.number, kindTerms), []byte(term), r.row)
+	if err == nil && ok {
+		r.from, r.row = storedChunks{rd, seg.number}, row
+		err = r.reset(row)
 	}
-	r, err := newListReader(storedChunks{rd, seg.number}, row)
-	if err != nil {
+	if err != nil || !ok {
+		r.from = nil
+		listPool.Put(r)
 		return nil, err
 	}
 	return r, nil

@@ -307,7 +307,7 @@ func mergeList(sources []*source, term []byte, list *listWriter, impacts *impact
 		if least == nil {
 			return nil
 		}
-		numbers, counts, err := least.reader.numbers(least.at.block, least.at.i)
+		numbers, counts, err := least.reader.numbers(least.at.block, least.at.i, nil)
 		if err != nil {
 			return err
 		}

@@ -88,6 +88,7 @@ func (r *Result) search(st *state, o SearchOptions, work *budget) error {
 	}
 	r.Query.found = root
 	run := st.execution(work, o)
+	defer run.release()
 	best := run.run(root)
 	r.Query.idf = make(map[string]float64, len(run.freqs))
 	for term, df := range run.freqs {

@@ -30,6 +30,15 @@ func (r *ranker) need() points {
 // disjunction offers the documents that match any of parts, all of filters, which score nothing, and none of not.
 func (r *ranker) disjunction(parts, filters, not []iterator) {
 	d := disjunction{ranker: r, parts: parts, filters: filters, not: not, order: make([]partBound, len(parts))}
+	for _, p := range parts {
+		d.lists += listsOf(p)
+	}
+	d.sums = sumsPool.Get().(*sums)
+	defer func() {
+		if !r.work.over {
+			sumsPool.Put(d.sums)
+		}
+	}()
 	for lo := uint32(0); !r.work.over; {
 		need := r.need()
 		if mostSum(parts) < need {
@@ -58,17 +67,18 @@ type disjunction struct {
 	*ranker
 	parts, filters, not []iterator
 	order               []partBound
-	sums                sums
+	lists               int // of all parts
+	sums                *sums
 }
+
+// leastWindow is the least number of documents of a window of several lists: below, bounds would be tighter, and take
+// longer to compute than what they save.
+const leastWindow = 1024
 
 // next returns the next window that begins at lo or later: it ends where the first part's block does, so that bounds
 // are tight.
 func (d *disjunction) next(lo uint32) (first, hi uint32) {
-	first, hi = end, end
-	for _, p := range d.parts {
-		from, upTo := p.shallow(lo)
-		first, hi = min(first, from), min(hi, upTo)
-	}
+	first, hi = shallowAny(d.parts, lo)
 	if first == end {
 		return end, end
 	}
@@ -78,6 +88,9 @@ func (d *disjunction) next(lo uint32) (first, hi uint32) {
 			return end, end
 		}
 		first = max(first, from)
+	}
+	if d.lists > 1 {
+		hi = max(hi, first+leastWindow-1)
 	}
 	return first, min(max(hi, first), first+sumDocs-1)
 }
@@ -98,48 +111,40 @@ func (d *disjunction) window(lo, hi uint32, need points) {
 			least = i + 1
 		}
 	}
-	switch walked := d.order[least:]; {
-	case len(walked) == 0:
-	case len(walked) == 1 && !inForms(walked[0].it):
-		it := walked[0].it
-		for doc := it.seek(lo); doc <= hi; doc = it.seek(doc + 1) {
-			if it.matches() {
-				d.complete(doc, it.score(), least)
-			}
+	if least == len(d.order) {
+		return
+	}
+	s, rest := d.sums, points(0)
+	s.lo, s.hi = lo, hi
+	for _, b := range d.order[least:] {
+		b.it.fill(s)
+	}
+	if least > 0 {
+		rest = d.order[least-1].below
+	}
+	s.take(need - rest)
+	for i := least - 1; i >= 0 && s.count > 0; i-- {
+		if i < least-1 {
+			s.keep(need - d.order[i].below)
 		}
-	default:
-		d.sums.begin(lo, hi)
-		for _, b := range walked {
-			b.it.fill(&d.sums)
-		}
-		for doc := d.sums.next(lo); doc != end; doc = d.sums.next(doc + 1) {
-			d.complete(doc, d.sums.score[doc-lo], least)
+		d.order[i].it.look(s)
+	}
+	for _, doc := range s.docs[:s.count] {
+		p := s.score[doc-lo]
+		s.score[doc-lo] = 0
+		if p >= d.need() && d.part.alive(doc) && allAt(d.filters, doc) && !anyAt(d.not, doc) {
+			d.top.offer(doc, p)
 		}
 	}
+	s.count = 0
 }
 
-// inForms reports whether an iterator has forms, which it adds up faster one after the other than document by document.
-func inForms(it iterator) bool {
-	_, ok := it.(*anyIter)
-	return ok
-}
-
-// complete adds what the least parts give to a document, the largest first, and offers it; it stops when the rest
-// cannot suffice.
-func (d *disjunction) complete(doc uint32, p points, least int) {
-	need := d.need()
-	for i := least - 1; i >= 0; i-- {
-		b := &d.order[i]
-		if p+b.below < need {
-			return
-		}
-		if b.it.seek(doc) == doc && b.it.matches() {
-			p += b.it.score()
-		}
+// listsOf returns how many lists an iterator walks, about.
+func listsOf(it iterator) int {
+	if it, ok := it.(*anyIter); ok {
+		return len(it.forms)
 	}
-	if p >= need && d.part.alive(doc) && allAt(d.filters, doc) && !anyAt(d.not, doc) {
-		d.top.offer(doc, p)
-	}
+	return 1
 }
 
 // walk offers the documents that an iterator finds. It counts them, deleted ones left out, as long as count is less

@@ -183,7 +183,7 @@ func (c *corpus) drawer(class string, rng *rand.Rand) func() string {
 	isMiddling := func(w string) bool {
 		return asciiLetters(w) && len(w) >= 4 && c.share(w) >= .001 && c.share(w) <= .1
 	}
-	isCommon := func(w string) bool { return asciiLetters(w) && c.share(w) >= .1 }
+	isCommon := func(w string) bool { return asciiLetters(w) && len(w) >= 2 && c.share(w) >= .1 }
 	switch class {
 	case "term":
 		return func() string { return pick(middling, 1) }

@@ -41,7 +41,7 @@ const tantivyName = "tantivy"
 var programs = []program{
 	{
 		name: "seine", remark: "title and text are two fields; the URL is a third; one goroutine builds",
-		command: ownProgram("seine"),
+		command: ownProgram("seine"), prunes: true,
 	},
 	{
 		name: tantivyName, remark: "one field; one indexing thread, and one that merges", prunes: true,

@@ -151,7 +151,11 @@ func (p *seineProgram) search(ctx context.Context, mode string, k int, query str
 	if mode != "typed" && !strings.ContainsAny(query, `"+`) {
 		query = strings.Join(strings.Fields(query), " OR ")
 	}
-	r, err := p.index.Search(ctx, query, index.SearchOptions{Limit: k, Deadline: time.Minute})
+	o := index.SearchOptions{Limit: k, Deadline: time.Minute}
+	if mode == "pruned" {
+		o.TotalAtLeast = 1 // counts no more than it must
+	}
+	r, err := p.index.Search(ctx, query, o)
 	if err == nil && r.Partial {
 		err = errors.New("it took more than a minute")
 	}
@@ -162,6 +166,9 @@ func (p *seineProgram) search(ctx context.Context, mode string, k int, query str
 			return 0, nil, err
 		}
 		ids[i] = path.Base(u.String())
+	}
+	if mode == "pruned" {
+		r.Total = -1
 	}
 	return r.Total, ids, err
 }
