@@ -5,6 +5,7 @@ package index
 import (
 	"bytes"
 	"fmt"
+	"math/bits"
 	"slices"
 	"strings"
 	"unicode"
@@ -41,12 +42,17 @@ type Builder struct {
 
 	inv    inverter
 	docs   []docEntry
+	norms  []norms       // of docs: a list's documents are far apart, and 100 bytes each would miss the processor's cache
 	stored []storedEntry // by document
 	doc    uint32        // number of the current document
 	spoken uint64        // bit of the document's language
+	placed []placed      // scratch: the words of a text
 
 	names map[string]string // languages and types of the documents: one memory for equal ones
 }
+
+// placed is a word of a text.
+type placed struct{ entry, position uint32 }
 
 type storedEntry struct {
 	doc   uint32
@@ -81,9 +87,15 @@ func (x *Index) NewBuilder(in *storage.Ingestion) *Builder {
 // begin begins an index segment. The analyzer's words refer to entries of the one before, so it begins anew too.
 func (b *Builder) begin() {
 	b.number++
-	b.analyzer = analysis.Analyzer{}
-	b.inv.reset(b.number)
-	b.docs, b.stored, b.names = nil, nil, map[string]string{}
+	b.analyzer = analysis.Analyzer{Words: cachedWords(b.x.o.MemoryBytes)}
+	b.inv.reset()
+	b.docs, b.norms, b.stored, b.names = nil, nil, nil, map[string]string{}
+}
+
+// cachedWords returns how many words an analyzer may cache, a power of two: a sixteenth of the memory is for them, 8 MiB
+// of the 128 that are usual. A term that is found in it costs one access to memory, one that is not three.
+func cachedWords(memory int64) int {
+	return 1 << min(max(bits.Len64(uint64(memory)/wordBytes/16)-1, 12), 18)
 }
 
 // Abort releases what the Builder holds; what it added to the ingestion must then not be committed. After Finish, or a
@@ -177,11 +189,11 @@ func (b *Builder) Add(d *Document) error {
 		e.norms[f] = normOf(n)
 		b.report.Words += uint64(n)
 	}
-	b.docs = append(b.docs, e)
+	b.docs, b.norms = append(b.docs, e), append(b.norms, e.norms)
 	if err := b.located.Add([]byte(d.Key), appendLocated(nil, Location{b.number, b.doc, d.Stamp})); err != nil {
 		return err
 	}
-	if inv.bytes() > b.x.o.MemoryBytes || len(inv.blocks) > arenaMost {
+	if inv.bytes() > b.x.o.MemoryBytes/16*15 || len(inv.blocks) > arenaMost {
 		return b.write()
 	}
 	return nil
@@ -217,21 +229,26 @@ func (b *Builder) body(d *Document, l *[fieldCount]int) {
 	b.text(fieldAround, d.Text[from:], around, l)
 }
 
-// text inverts the text of a field, positions beginning at from, and returns the position after its last word.
+// text inverts the text of a field, positions beginning at from, and returns the position after its last word. First it
+// finds all words, then it adds them: a loop that does nothing else has many words under way at once while the processor
+// waits for the memory of each.
 func (b *Builder) text(field int, text string, from int, l *[fieldCount]int) int {
 	if text == "" {
 		return from
 	}
 	inv := &b.inv
 	b.walked = append(b.walked[:0], text...)
+	b.placed = b.placed[:0]
 	end := b.analyzer.Walk(b.walked, from, func(t analysis.Token) {
-		if !listed(&t) {
-			return
+		if listed(&t) {
+			b.placed = append(b.placed, placed{b.entry(&t), uint32(t.Position)})
 		}
-		e := b.entry(&t)
-		e.languages |= b.spoken
-		inv.add(e, b.doc, field, uint32(t.Position))
 	})
+	for _, p := range b.placed {
+		e := inv.entry(p.entry)
+		e.languages |= b.spoken
+		inv.add(e, b.doc, field, p.position)
+	}
 	l[field] += end - from
 	return end
 }
@@ -244,18 +261,17 @@ func listed(t *analysis.Token) bool {
 	}) < 0
 }
 
-// entry finds a token's entry. The analyzer keeps it beside the word, so the table of terms is looked up once per word
-// and index segment, not once per occurrence.
-func (b *Builder) entry(token *analysis.Token) *termEntry {
-	if w := token.Word; w != nil {
-		if t, ok := w.Note.(*termEntry); ok {
-			return t
-		}
-		t := b.inv.find(token.Term)
-		w.Note = t
-		return t
+// entry finds the place of a token's entry. The analyzer keeps it beside the word, plus 1, so the table of terms is
+// looked up once per word and index segment, not once per occurrence.
+func (b *Builder) entry(token *analysis.Token) uint32 {
+	w := token.Word
+	if w == nil {
+		return b.inv.find(token.Term)
 	}
-	return b.inv.find(token.Term)
+	if w.Note == 0 {
+		w.Note = b.inv.find(token.Term) + 1
+	}
+	return w.Note - 1
 }
 
 // write adds the index segment under construction to the ingestion and begins the next.
@@ -298,14 +314,17 @@ func (b *Builder) writeTerms(info *segmentInfo) error {
 	impacts := newImpactTable(&info.Averages)
 	w := newTermWriter(b.in, b.number)
 	var occurrences occurrenceReader
-	var encoded []byte
+	var memory []byte
 	for _, place := range b.inv.sorted() {
 		t := b.inv.entry(place)
-		encoded = b.inv.occurrences(t, encoded[:0])
+		encoded := b.inv.occurrences(t, memory[:0])
+		if t.level > 0 {
+			memory = encoded
+		}
 		w.list.begin()
 		for occurrences.reset(encoded); occurrences.next(); {
 			doc := occurrences.doc
-			tf := impacts.of(&occurrences.freqs, &b.docs[doc].norms)
+			tf := impacts.of(&occurrences.freqs, &b.norms[doc])
 			if err := w.list.add(doc, &occurrences.freqs, occurrences.numbers, tf); err != nil {
 				return err
 			}
