@@ -39,7 +39,7 @@ type indexing struct {
 	report IndexReport
 	keys   *storage.Sorter
 	text   storage.ParseText
-	docs   *documents
+	docs   *index.Builder
 
 	texts, outcomes *walks               // of the segments' pages
 	outcome         storage.FetchOutcome // of the current page
@@ -144,14 +144,15 @@ func (x *indexing) build(ctx context.Context, ing *storage.Ingestion) error {
 	defer links.Close()
 	b := x.index.NewBuilder(ing)
 	defer b.Abort()
-	x.docs = newDocuments(x.clock, b)
+	x.docs = b
 	err = storage.MergeJoin(ctx, snap, index.Located(), run, func(key []byte, _ [][]byte, old []byte) error {
 		return x.decide(snap, records, links, key, old)
 	})
-	if err = errors.Join(x.docs.end(), x.texts.close(), x.outcomes.close(), err); err != nil {
+	if err = errors.Join(x.texts.close(), x.outcomes.close(), err); err != nil {
 		return err
 	}
-	_, err = b.Finish()
+	r, err := b.Finish()
+	x.clock.add(stageIndex, r.CPU)
 	return err
 }
 
@@ -207,7 +208,7 @@ func (x *indexing) decide(
 			return nil
 		}
 		x.report.Deleted++
-		return x.docs.put(index.Document{Key: urlkey.Key(key)}, true)
+		return x.docs.Delete(urlkey.Key(key))
 	}
 	return x.add(key, text, &r, stamp, located != nil)
 }
@@ -304,7 +305,7 @@ func (x *indexing) add(key, text []byte, r *storage.Record, stamp uint64, known 
 	} else {
 		x.report.Added++
 	}
-	return x.docs.put(*d, false)
+	return x.docs.Add(d)
 }
 
 // document makes the document of a page, nil if a filter keeps it out.
@@ -348,7 +349,7 @@ func shortOrNone(value string, most int) string {
 func (x *indexing) skip(key urlkey.Key, known bool) error {
 	x.report.Skipped++
 	if known {
-		return x.docs.put(index.Document{Key: key}, true)
+		return x.docs.Delete(key)
 	}
 	return nil
 }

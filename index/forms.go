@@ -76,10 +76,8 @@ func (seg *segment) forms(rd storage.Reader, lang analysis.Language, stem []byte
 
 // writeForms writes the forms of the terms of the index segment under construction. They are sorted by stem in bounded
 // memory: a segment may have a million.
-func (b *Builder) writeForms() error {
-	sorter := storage.NewSorter(storage.SorterOptions{
-		Dir: b.x.s.SortDir(), FS: b.x.o.FS, MemoryBytes: b.x.o.MemoryBytes / 8,
-	})
+func (b *segmentBuilder) writeForms() error {
+	sorter := storage.NewSorter(b.sorting)
 	defer sorter.Close()
 	var stemmer analysis.Stemmer
 	var key, stem []byte

@@ -84,6 +84,7 @@ type segmentInfo struct {
 // Options of an Index.
 type Options struct {
 	MemoryBytes int64      // of a Builder; 0 means 128 MiB
+	Builders    int        // goroutines that a Builder inverts on, at most; up to 1: that of its caller
 	FS          storage.FS // the store's; nil means the disk
 }
 
@@ -92,6 +93,8 @@ type Options struct {
 type Index struct {
 	s *storage.Store
 	o Options
+
+	alone int64 // bytes of text that a Builder's first goroutine gets alone; tests lower it
 
 	refreshing sync.Mutex // held by Refresh and Close while they work: they take turns
 	loading    func()     // tests: called by Refresh at each index segment
@@ -107,7 +110,7 @@ func Open(s *storage.Store, o Options) (*Index, error) {
 	if o.MemoryBytes == 0 {
 		o.MemoryBytes = defaultMem
 	}
-	x := &Index{s: s, o: o}
+	x := &Index{s: s, o: o, alone: aloneBytes}
 	st, err := x.load(nil)
 	if err != nil {
 		return nil, err

@@ -18,25 +18,26 @@ import (
 //
 // The occurrences of a term are in the order in which they were added: for each a uvarint of position<<4 | field<<1,
 // plus 1 if it is the first of a document; then the gap to the document before follows.
+//
+// With a large vocabulary all time goes into waiting for memory, so what a word touches is counted: a slot of the
+// analyzer's cache, an entry, and the end of a slice; only a word that the cache does not have is looked up here.
 type inverter struct {
 	blocks  [][]byte // of arenaBlock bytes; an address is block<<16 | offset
 	used    int      // of the last block
 	slots   []uint64 // hash<<32 | place in entries plus 1; 0 is free; a power of two, at most 2/3 full
 	entries [][]termEntry
-	count   int    // of entries
-	number  uint32 // of the index segment
-	held    int64  // bytes of what is in memory beside the arena and the table
+	count   int   // of entries
+	held    int64 // bytes of what is in memory beside the arena and the table
 }
 
-// termEntry is one term. It does not move, so a caller may keep its address while the index segment is built.
+// termEntry is one term.
 type termEntry struct {
-	key       uint32 // address of the term
-	first     uint32 // address of its first slice
-	at, limit uint32 // addresses of the next byte and of the end of the slice, without the place of the next's address
-	lastDoc   uint32 // plus 1; 0 for none
-	number    uint32 // inverter.number
 	languages uint64 // of its documents, a bit each
-	level     uint32 // of the slice, from 0
+	key       uint32 // address of the term; its first slice follows
+	at        uint32 // address of the next byte
+	lastDoc   uint32 // plus 1; 0 for none
+	left      uint16 // bytes of the slice from at, without the place of the next one's address
+	level     uint8  // of the slice, from 0 to levelMost
 	length    uint8  // of the term
 }
 
@@ -44,17 +45,17 @@ const (
 	arenaBlock   = 1 << 16
 	sliceLeast   = 16
 	sliceMost    = 4 << 10
+	levelMost    = 8 // sliceLeast<<levelMost is sliceMost
 	sliceLink    = 4 // bytes of the address of the next slice
 	entryBlock   = 1 << 10
-	entryBytes   = 48
+	entryBytes   = 24
 	occurrenceAt = 2 * binary.MaxVarintLen32
 )
 
-// reset begins an index segment. Blocks of the arena are used again; entries are not, since a caller may still have
-// addresses of the old ones.
-func (inv *inverter) reset(number uint32) {
+// reset begins an index segment. Blocks of the arena are used again.
+func (inv *inverter) reset() {
 	inv.blocks = inv.blocks[:min(len(inv.blocks), 1)]
-	inv.used, inv.entries, inv.count, inv.number, inv.held = 0, nil, 0, number, 0
+	inv.used, inv.entries, inv.count, inv.held = 0, nil, 0, 0
 	inv.slots = make([]uint64, 1<<12)
 }
 
@@ -85,20 +86,20 @@ func (inv *inverter) term(t *termEntry) []byte { return inv.memory(t.key)[:t.len
 
 func (inv *inverter) entry(i uint32) *termEntry { return &inv.entries[i/entryBlock][i%entryBlock] }
 
-// find returns the entry of a term of at most 255 bytes, a new one if it has none.
-func (inv *inverter) find(term []byte) *termEntry {
-	h := xxh3.Hash(term)
-	tag := h << 32
+// find returns the place of a term of at most 255 bytes in the entries, a new one if it has none.
+func (inv *inverter) find(term []byte) uint32 {
+	h := xxh3.Hash(term) >> 32
 	mask := uint64(len(inv.slots) - 1)
-	at := h >> 32
+	at := h
 	for ; ; at++ {
 		slot := inv.slots[at&mask]
 		if slot == 0 {
 			break
 		}
-		if slot&^(1<<32-1) == tag {
-			if t := inv.entry(uint32(slot) - 1); bytes.Equal(inv.term(t), term) {
-				return t
+		if slot>>32 == h {
+			place := uint32(slot) - 1
+			if bytes.Equal(inv.term(inv.entry(place)), term) {
+				return place
 			}
 		}
 	}
@@ -109,20 +110,18 @@ func (inv *inverter) find(term []byte) *termEntry {
 	if inv.count%entryBlock == 0 {
 		inv.entries = append(inv.entries, make([]termEntry, entryBlock))
 	}
-	t := inv.entry(uint32(inv.count))
+	place := uint32(inv.count)
 	inv.count++
-	inv.slots[at&mask] = tag | uint64(inv.count)
+	inv.slots[at&mask] = h<<32 | uint64(inv.count)
 	key := inv.room(len(term) + sliceLeast)
 	copy(inv.memory(key), term)
-	first := key + uint32(len(term))
-	*t = termEntry{
-		key: key, length: uint8(len(term)), first: first, at: first, limit: first + sliceLeast - sliceLink,
-		number: inv.number,
+	*inv.entry(place) = termEntry{
+		key: key, length: uint8(len(term)), at: key + uint32(len(term)), left: sliceLeast - sliceLink,
 	}
-	return t
+	return place
 }
 
-// grow doubles the table. A slot has the low half of a hash and lies by the high half, so terms are hashed again.
+// grow doubles the table. A slot has all of its hash that the table uses, so no term is read for it.
 func (inv *inverter) grow() {
 	old := inv.slots
 	inv.slots = make([]uint64, 2*len(old))
@@ -131,7 +130,7 @@ func (inv *inverter) grow() {
 		if slot == 0 {
 			continue
 		}
-		at := xxh3.Hash(inv.term(inv.entry(uint32(slot)-1))) >> 32
+		at := slot >> 32
 		for inv.slots[at&mask] != 0 {
 			at++
 		}
@@ -143,14 +142,16 @@ func (inv *inverter) grow() {
 func (inv *inverter) add(t *termEntry, doc uint32, field int, position uint32) {
 	v := uint64(position)<<4 | uint64(field)<<1
 	if t.lastDoc == doc+1 {
-		if t.limit > t.at && v < 1<<14 && t.limit-t.at >= 2 { // most occurrences
+		if v < 1<<14 && t.left >= 2 { // most occurrences
 			b := inv.memory(t.at)
 			if v < 1<<7 {
 				b[0] = byte(v)
 				t.at++
+				t.left--
 			} else {
 				b[0], b[1] = byte(v)|0x80, byte(v>>7)
 				t.at += 2
+				t.left -= 2
 			}
 			return
 		}
@@ -166,31 +167,35 @@ func (inv *inverter) add(t *termEntry, doc uint32, field int, position uint32) {
 // write appends bytes to the slices of a term.
 func (inv *inverter) write(t *termEntry, b []byte) {
 	for {
-		n := copy(inv.memory(t.at)[:t.limit-t.at], b)
+		n := copy(inv.memory(t.at)[:t.left], b)
 		t.at += uint32(n)
+		t.left -= uint16(n)
 		if b = b[n:]; len(b) == 0 {
 			return
 		}
-		t.level++
-		size := sliceSize(t.level)
+		t.level = min(t.level+1, levelMost)
+		size := sliceLeast << t.level
 		next := inv.room(size)
-		binary.LittleEndian.PutUint32(inv.memory(t.limit), next)
-		t.at, t.limit = next, next+uint32(size-sliceLink)
+		binary.LittleEndian.PutUint32(inv.memory(t.at), next)
+		t.at, t.left = next, uint16(size-sliceLink)
 	}
 }
 
-func sliceSize(level uint32) int { return min(sliceLeast<<min(level, 16), sliceMost) }
-
-// occurrences appends all bytes of a term to dst.
+// occurrences returns all bytes of a term, in the memory of dst if they are in several slices.
 func (inv *inverter) occurrences(t *termEntry, dst []byte) []byte {
-	at := t.first
-	for level := range t.level {
-		n := sliceSize(level) - sliceLink
+	at := t.key + uint32(t.length)
+	if t.level == 0 {
+		return inv.memory(at)[:t.at-at]
+	}
+	for level := 0; ; level++ {
+		n := uint32(sliceLeast<<min(level, levelMost) - sliceLink)
+		if at <= t.at && t.at <= at+n && level >= int(t.level) {
+			return append(dst, inv.memory(at)[:t.at-at]...)
+		}
 		b := inv.memory(at)
 		dst = append(dst, b[:n]...)
 		at = binary.LittleEndian.Uint32(b[n:])
 	}
-	return append(dst, inv.memory(at)[:t.at-at]...)
 }
 
 // sorted returns the places of all entries in the order of their terms.

@@ -16,8 +16,8 @@ import (
 func TestInverter(t *testing.T) {
 	var inv inverter
 	rng := rand.New(rand.NewPCG(3, 4))
-	for number := range uint32(2) {
-		inv.reset(number + 1)
+	for range 2 {
+		inv.reset()
 		want := map[string][]string{}
 		doc := uint32(0)
 		for range 20_000 {
@@ -31,7 +31,7 @@ func TestInverter(t *testing.T) {
 				}
 				field := rng.IntN(fieldCount)
 				at += rng.Uint32N(300)
-				inv.add(inv.find([]byte(term)), doc, field, at)
+				inv.add(inv.entry(inv.find([]byte(term))), doc, field, at)
 				p := seen[term]
 				if p == nil {
 					p = new([fieldCount][]uint32)
@@ -84,12 +84,12 @@ func BenchmarkInverter(b *testing.B) {
 	var inv inverter
 	word := make([]byte, 8)
 	rng := rand.New(rand.NewPCG(1, 1))
-	inv.reset(1)
+	inv.reset()
 	for i := 0; b.Loop(); i++ {
 		if i%4_000_000 == 0 {
-			inv.reset(1)
+			inv.reset()
 		}
 		binary.BigEndian.PutUint64(word, rng.Uint64N(1_000_000))
-		inv.add(inv.find(word), uint32(i/1000), 0, uint32(i%1000))
+		inv.add(inv.entry(inv.find(word)), uint32(i/1000), 0, uint32(i%1000))
 	}
 }

@@ -36,24 +36,62 @@ func TestGroup(t *testing.T) {
 		if most := 1 + packedBytes(len(v), uint(max(width, most))); len(b) > most {
 			t.Fatalf("%d bytes, more than %d", len(b), most)
 		}
-		got := make([]uint32, len(v))
-		for _, tail := range []string{"", "after", "a tail of more than thirty-two bytes"} {
-			rest, ok := readGroup(append(slices.Clone(b), tail...), got)
-			if !ok || string(rest) != tail || !slices.Equal(got, v) {
-				t.Fatalf("%v, rest %q, %v; want %v", ok, rest, got, v)
-			}
+		checkGroup(t, b, v)
+		tight := appendTightGroup([]byte("before"), v)[len("before"):]
+		if len(tight) > len(b) {
+			t.Fatalf("a tight group has %d bytes, another %d", len(tight), len(b))
 		}
-		for n := range b {
-			if _, ok := readGroup(b[:n], got); ok {
-				t.Fatalf("%d of %d bytes are a group", n, len(b))
-			}
-		}
+		checkGroup(t, tight, v)
 	})
+}
+
+// checkGroup checks that a group has the numbers, and no part of it is one.
+func checkGroup(t *rapid.T, b []byte, v []uint32) {
+	got := make([]uint32, len(v))
+	for _, tail := range []string{"", "after", "a tail of more than thirty-two bytes"} {
+		rest, ok := readGroup(append(slices.Clone(b), tail...), got)
+		if !ok || string(rest) != tail || !slices.Equal(got, v) {
+			t.Fatalf("%v, rest %q, %v; want %v", ok, rest, got, v)
+		}
+	}
+	for n := range b {
+		if _, ok := readGroup(b[:n], got); ok {
+			t.Fatalf("%d of %d bytes are a group", n, len(b))
+		}
+	}
+}
+
+// TestTightGroup: numbers with a geometric distribution take about what information theory asks of them.
+func TestTightGroup(t *testing.T) {
+	if g := appendTightGroup(nil, []uint32{1, 0, 3, 2}); !slices.Equal(g, []byte{2, 0xb1}) {
+		t.Errorf("four numbers: %x", g)
+	}
+	four := make([]uint32, 4)
+	if _, ok := readGroup([]byte{0x81, 5, 1, 0x2b}, four); !ok || !slices.Equal(four, []uint32{1, 0, 3, 2}) {
+		t.Errorf("the example of a unary group: %v", four)
+	}
+	rng := rand.New(rand.NewPCG(5, 6))
+	for _, mean := range []float64{1, 5, 20, 300, 1e5} {
+		var v [groupSize]uint32
+		tight, plain := 0, 0
+		for range 100 {
+			for i := range v {
+				v[i] = uint32(rng.ExpFloat64() * mean)
+			}
+			tight += len(appendTightGroup(nil, v[:]))
+			plain += len(appendGroup(nil, v[:]))
+		}
+		least := 100 * groupSize / 8 * (math.Log2(mean+.5) + math.Log2E) // about the entropy
+		if got := float64(tight); got > 1.06*least+100*3 || got > .97*float64(plain) {
+			t.Errorf("mean %v: %v bytes, about %.0f possible, %d without high bits apart", mean, got, least, plain)
+		}
+	}
 }
 
 func FuzzGroup(f *testing.F) {
 	f.Add([]byte{2, 0xb1}, 4)
 	f.Add(appendGroup(nil, []uint32{1, 2, 1 << 31, 4, 5, 6, 7, 8, 9, 10, 11}), 11)
+	f.Add([]byte{0x81, 5, 1, 0x2b}, 4)
 	f.Fuzz(func(t *testing.T, b []byte, n int) {
 		v := make([]uint32, min(max(n, 0), groupSize))
 		rest, ok := readGroup(b, v)
@@ -61,8 +99,10 @@ func FuzzGroup(f *testing.F) {
 			return
 		}
 		again := make([]uint32, len(v))
-		if _, ok := readGroup(appendGroup(nil, v), again); !ok || !slices.Equal(v, again) || len(rest) >= len(b) {
-			t.Fatalf("%v, again %v", v, again)
+		for _, g := range [][]byte{appendGroup(nil, v), appendTightGroup(nil, v)} {
+			if _, ok := readGroup(g, again); !ok || !slices.Equal(v, again) || len(rest) >= len(b) {
+				t.Fatalf("%v, again %v", v, again)
+			}
 		}
 	})
 }

@@ -4,7 +4,8 @@ package index
 
 // Positions are a stream of their own beside the blocks, so that only phrases and proximity read them. The positions
 // of a block are numbers in groups of 128 (the last group may be shorter): for each document, for each field that it
-// has, ascending, the first position and then the gaps. How many numbers a document has, its frequencies say.
+// has, ascending, the first position and then the gaps. How many numbers a document has, its frequencies say. The groups
+// are tight: positions are half of the index.
 
 // freqMax bounds the occurrences of a term in one field of a document; later ones are not kept. It keeps a block's
 // positions below storage's bound of a value.
@@ -13,10 +14,10 @@ const freqMax = 1 << 14
 // appendPositions appends the numbers of a block.
 func appendPositions(dst []byte, numbers []uint32) []byte {
 	for len(numbers) > groupSize {
-		dst = appendGroup(dst, numbers[:groupSize])
+		dst = appendTightGroup(dst, numbers[:groupSize])
 		numbers = numbers[groupSize:]
 	}
-	return appendGroup(dst, numbers)
+	return appendTightGroup(dst, numbers)
 }
 
 // positionReader reads numbers of one block. Groups are decoded when they are first needed.

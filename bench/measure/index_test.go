@@ -24,9 +24,10 @@ import (
 // p50 and p99 are over all searches of the run. Both are run on two kinds of text. "zipf": a vocabulary of 50,000 words
 // whose frequencies follow Zipf's law, as in natural languages; queries are of words beyond the 50 most frequent ones.
 // "simweb": the pages of simweb as package parse returns them, which have so few words (some 850 terms) that a search
-// matches most documents, the worst case for lists. How to run:
+// matches most documents, the worst case for lists. (3) The same build with
+// one goroutine and with two. How to run:
 //
-//	go test -run '^$' -bench 'Index|Search' ./bench/measure
+//	go test -run '^$' -bench 'Index|Search|Builders' ./bench/measure
 
 const (
 	buildPages  = 25  // of 200 hosts each
@@ -128,9 +129,13 @@ type builtIndex struct {
 }
 
 func buildIndex(b *testing.B, docs []index.Document) *builtIndex {
+	return buildIndexWith(b, docs, index.Options{})
+}
+
+func buildIndexWith(b *testing.B, docs []index.Document, o index.Options) *builtIndex {
 	s, err := storage.Open(b.TempDir(), storage.Options{})
 	must(b, err)
-	x, err := index.Open(s, index.Options{})
+	x, err := index.Open(s, o)
 	must(b, err)
 	in := s.NewIngestion()
 	defer in.Abort()
@@ -167,6 +172,25 @@ func analyse(docs []index.Document) (terms, words int) {
 		words += a.Walk([]byte(docs[i].Text), 0, count)
 	}
 	return terms, words
+}
+
+// BenchmarkBuilders builds the same index with one goroutine and with two. cores is processor time by wall time: as
+// many cores were busy.
+func BenchmarkBuilders(b *testing.B) {
+	docs := zipfDocuments(buildPages)
+	total := textBytes(docs)
+	for _, n := range []int{1, 2} {
+		b.Run(fmt.Sprintf("builders=%d/seine", n), func(b *testing.B) {
+			b.SetBytes(int64(total))
+			begin, used := time.Now(), processTime()
+			for b.Loop() {
+				buildIndexWith(b, docs, index.Options{Builders: n}).close(b)
+			}
+			cpu := (processTime() - used).Seconds()
+			b.ReportMetric(cpu/time.Since(begin).Seconds(), "cores")
+			b.ReportMetric(float64(total)*float64(b.N)/1e6/cpu, "text-MB/cpu-s")
+		})
+	}
 }
 
 func BenchmarkIndex(b *testing.B) {

@@ -45,6 +45,7 @@ type Token struct {
 type Analyzer struct {
 	Language Language // of the text: compounds are cut in German only
 	Stem     bool     // terms are English stems and names have parts only, as in indexes of Version 1
+	Words    int      // cached at most, each 64 bytes, a power of two; 0 means 65,536. It is read by the first Walk
 
 	words wordTable
 	buf   []byte // the word under construction
@@ -68,6 +69,9 @@ func (a *Analyzer) Walk(text []byte, from int, fn func(Token)) int {
 	a.emit, a.pos = fn, from
 	a.buf = slices.Grow(a.buf[:0], 2*MaxTerm)
 	a.words.setStem(a.Stem)
+	if a.words.slots == nil {
+		a.words.most = a.Words
+	}
 	for i := 0; i < len(text); {
 		c := text[i]
 		switch {
@@ -172,16 +176,16 @@ func (a *Analyzer) shortWord(text []byte, start int) int {
 	}
 	if end < len(text) {
 		switch c := text[end]; {
-		case c >= utf8.RuneSelf, n <= 2 && (c == '+' || c == '#'):
+		case c >= utf8.RuneSelf && !breaksAt(text, end), n <= 2 && (c == '+' || c == '#'):
 			return 0
 		case joins[c] && !a.Stem && (joined(text, end) > 0 || c == '+'):
 			return 0
 		}
 	}
-	w := a.words.kept(lo, hi, n)
-	a.emit(Token{Term: w.term, Position: a.pos, Start: start, End: end, Word: w})
+	w, term := a.words.kept(lo, hi, n)
+	a.emit(Token{Term: term, Position: a.pos, Start: start, End: end, Word: w})
 	if n >= minCompound && a.Language == German && !a.Stem {
-		a.emitPieces(w.term, start, end)
+		a.emitPieces(term, start, end)
 	}
 	a.pos++
 	return end
@@ -214,8 +218,8 @@ func asciiLetters(x uint64) (lower uint64, n int, capitals uint64) {
 
 // term emits one folded word.
 func (a *Analyzer) term(w []byte, start, end int) {
-	entry := a.words.stem(cut(w))
-	a.emit(Token{Term: entry.term, Position: a.pos, Start: start, End: end, Word: entry})
+	entry, term := a.words.stem(cut(w))
+	a.emit(Token{Term: term, Position: a.pos, Start: start, End: end, Word: entry})
 	if len(w) >= minCompound && a.Language == German && !a.Stem {
 		a.emitPieces(cut(w), start, end)
 	}

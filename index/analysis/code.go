@@ -207,6 +207,6 @@ func (a *Analyzer) lower(text []byte) {
 
 // token emits the term in a.buf at the current position.
 func (a *Analyzer) token(start, end int, kind Kind) {
-	w := a.words.stem(a.buf)
-	a.emit(Token{Term: w.term, Position: a.pos, Start: start, End: end, Kind: kind, Word: w})
+	w, term := a.words.stem(a.buf)
+	a.emit(Token{Term: term, Position: a.pos, Start: start, End: end, Kind: kind, Word: w})
 }

@@ -96,8 +96,8 @@ func (a *Analyzer) emitPieces(w []byte, start, end int) {
 			known = known || string(w[q.from:q.to]) == string(term)
 		}
 		if !known {
-			entry := a.words.stem(term)
-			a.emit(Token{Term: entry.term, Position: a.pos, Start: start, End: end, Kind: KindPiece, Word: entry})
+			entry, term := a.words.stem(term)
+			a.emit(Token{Term: term, Position: a.pos, Start: start, End: end, Kind: KindPiece, Word: entry})
 		}
 	}
 }

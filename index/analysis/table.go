@@ -4,14 +4,15 @@ package analysis
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"github.com/blevesearch/snowballstem"
 	"github.com/blevesearch/snowballstem/english"
 )
 
-// stemCacheMax bounds the cached words. A language has few words; a hit costs ten nanoseconds, a miss about a
-// microsecond.
-const stemCacheMax = 1 << 16
+// wordsKept bounds the cached words of an Analyzer that states no bound, in 4 MB. A text has few different words; a hit
+// costs ten nanoseconds, a miss what its caller does for a word that it does not know.
+const wordsKept = 1 << 16
 
 // stemKeepMax is the length of the longest cached word, in bytes: two machine words. One percent of words are longer.
 const stemKeepMax = 16
@@ -19,60 +20,66 @@ const stemKeepMax = 16
 // wordTable caches the words that an Analyzer meets, so that a caller who attaches a Note to a word needs one lookup,
 // not two. It holds their terms: the words themselves or, for indexes of Version 1, their English stems.
 //
-// It is an open-addressed table with the word itself in the slot. With a map of strings the lookup took a third
-// of all indexing time, 42 µs a page instead of 13 on an earlier host: at a thousand words a page, its three memory
-// accesses (group, string and value) all miss the processor's cache.
+// It is an open-addressed table with the word itself and the Note in the slot, of half a cache line and without
+// pointers. With a map of strings the lookup took a third of all indexing time, 42 µs a page instead of 13 on an
+// earlier host: at a thousand words a page, its three memory accesses (group, string and value) all miss the
+// processor's cache. A slot that pointed to the word and its Note still cost two misses more for each word of a large
+// vocabulary, and the garbage collector a walk through all of them.
 type wordTable struct {
-	stems bool       // a term is an English stem
-	slots []stemSlot // a power of two, at most half full
+	stems bool   // a term is an English stem
+	slots []Word // a power of two, at most half full
 	used  int
+	most  int               // words; 0 means wordsKept
+	of    map[string][]byte // stems by word, if they are terms
 	other Word
 }
 
-// stemSlot holds a word of up to 16 bytes, padded with zeros, which no word contains. word is nil in a free slot.
-type stemSlot struct {
-	lo, hi uint64
-	word   *Word
-}
-
 // Word is an Analyzer's cache entry for a word. Note is the caller's: what it stores there comes back with the word's
-// next token, unless the cache was emptied in between. Words of more than 16 bytes are not cached.
+// next token, unless the cache was emptied in between; then it is 0, as it is for a new word. Words of more than 16
+// bytes are not cached.
 type Word struct {
-	term []byte
-	Note any
+	text [stemKeepMax]byte // the word, zeros after it, which no word contains
+	Note uint32
+	size uint8 // of the word; 0: a free slot
 }
 
-// stem returns the entry of a lower-case word, valid until the next call.
-func (s *wordTable) stem(w []byte) *Word {
-	if len(w) > stemKeepMax {
-		s.other = Word{term: s.term(w)}
-		return &s.other
+func (w *Word) lo() uint64 { return binary.LittleEndian.Uint64(w.text[:8]) }
+func (w *Word) hi() uint64 { return binary.LittleEndian.Uint64(w.text[8:]) }
+
+// stem returns the entry of a lower-case word and its term, both valid until the next call.
+func (s *wordTable) stem(w []byte) (*Word, []byte) {
+	if len(w) == 0 || len(w) > stemKeepMax {
+		s.other = Word{}
+		return &s.other, s.term(w)
 	}
 	return s.kept(eight(w, 0), eight(w, 8), len(w))
 }
 
 // kept is stem for a word of n bytes in the form of a slot.
-func (s *wordTable) kept(lo, hi uint64, n int) *Word {
+func (s *wordTable) kept(lo, hi uint64, n int) (*Word, []byte) {
 	if 2*s.used >= len(s.slots) {
 		s.grow()
 	}
 	slot := s.find(lo, hi)
-	if slot.word == nil {
-		w := make([]byte, 0, stemKeepMax)
-		w = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(w, lo), hi)
-		*slot = stemSlot{lo, hi, &Word{term: s.term(w[:n])}}
+	if slot.size == 0 {
+		binary.LittleEndian.PutUint64(slot.text[:8], lo)
+		binary.LittleEndian.PutUint64(slot.text[8:], hi)
+		slot.size = uint8(n)
 		s.used++
 	}
-	return slot.word
+	if s.stems {
+		return slot, s.stemmed(slot.text[:slot.size])
+	}
+	return slot, slot.text[:slot.size]
 }
 
 // find returns the slot of a word, a free one if the word is not cached.
-func (s *wordTable) find(lo, hi uint64) *stemSlot {
+func (s *wordTable) find(lo, hi uint64) *Word {
 	h := (lo ^ hi*0x9e3779b97f4a7c15) * 0xc2b2ae3d27d4eb4f
 	mask := uint64(len(s.slots) - 1)
 	for i := h >> 40; ; i++ {
 		slot := &s.slots[i&mask]
-		if slot.word == nil || slot.lo == lo && slot.hi == hi {
+		if slot.lo() == lo && slot.hi() == hi || slot.size == 0 {
 			return slot
 		}
 	}
@@ -80,23 +87,42 @@ func (s *wordTable) find(lo, hi uint64) *stemSlot {
 
 // grow doubles the table, or empties it if it has its full size.
 func (s *wordTable) grow() {
+	most := s.most
+	if most == 0 {
+		most = wordsKept
+	}
 	old := s.slots
-	s.slots = make([]stemSlot, min(max(2*len(old), 1<<10), 2*stemCacheMax))
-	if len(old) == len(s.slots) {
+	size := min(max(2*len(old), 1<<10), 2*most)
+	s.slots = make([]Word, size) // a term that a caller still has stays in the old ones
+	if len(old) == size {
+		clear(s.of)
 		s.used = 0
 		return
 	}
-	for _, slot := range old {
-		if slot.word != nil {
-			*s.find(slot.lo, slot.hi) = slot
+	for i := range old {
+		if w := &old[i]; w.size > 0 {
+			*s.find(w.lo(), w.hi()) = *w
 		}
 	}
+}
+
+// stemmed returns the stem of a cached word.
+func (s *wordTable) stemmed(w []byte) []byte {
+	stem, ok := s.of[string(w)]
+	if !ok {
+		if s.of == nil {
+			s.of = map[string][]byte{}
+		}
+		stem = slices.Clone(stemOf(w))
+		s.of[string(w)] = stem
+	}
+	return stem
 }
 
 // setStem chooses what terms are. A change empties the table.
 func (s *wordTable) setStem(stems bool) {
 	if stems != s.stems {
-		*s = wordTable{stems: stems}
+		*s = wordTable{stems: stems, most: s.most}
 	}
 }
 

@@ -15,24 +15,29 @@ import (
 // TestStemTable: words come out with their own stems and notes, however many there are, of every length.
 func TestStemTable(t *testing.T) {
 	s := wordTable{stems: true}
-	word := func(w string) *Word { return s.stem(append(make([]byte, 0, 64), w...)) }
+	word := func(w string) (*Word, []byte) { return s.stem(append(make([]byte, 0, 64), w...)) }
+	stem := func(w string) string {
+		_, term := word(w)
+		return string(term)
+	}
 	for n := 1; n <= 40; n++ {
 		w := strings.Repeat("walking", 6)[:n]
-		if got := string(word(w).term); got != string(stemOf([]byte(w))) {
+		if got := stem(w); got != string(stemOf([]byte(w))) {
 			t.Errorf("%q: %q", w, got)
 		}
 	}
-	word("walking").Note = "noted"
-	if w := word("walking"); w.Note != "noted" || string(w.term) != "walk" {
-		t.Errorf("%v", w)
+	w, _ := word("walking")
+	w.Note = 7
+	if w, term := word("walking"); w.Note != 7 || string(term) != "walk" {
+		t.Errorf("%v %s", w, term)
 	}
-	for i := range stemCacheMax + 1000 { // more than the cache holds
+	for i := range wordsKept + 1000 { // more than the cache holds
 		w := fmt.Sprintf("w%dö", i)
-		if got := string(word(w).term); got != w {
+		if got := stem(w); got != w {
 			t.Fatalf("%q: %q", w, got)
 		}
 	}
-	if s.used > stemCacheMax || string(word("walking").term) != "walk" {
+	if w, _ := word("walking"); s.used > wordsKept || w.Note != 0 || stem("walking") != "walk" {
 		t.Errorf("%d words are cached", s.used)
 	}
 }

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package index
+
+import (
+	"bytes"
+	"math/bits"
+	"strings"
+	"sync"
+	"unicode"
+
+	"github.com/seine-crawler/seine/index/analysis"
+	"github.com/seine-crawler/seine/storage"
+)
+
+// segmentBuilder inverts the documents that a Builder gives it, and writes an index segment of them whenever its share
+// of memory is full. Several work side by side, each on a goroutine of its own and on index segments of its own; what
+// they share is the ingestion, whose tables are apart, and the directory.
+type segmentBuilder struct {
+	in       *storage.Ingestion
+	sorting  storage.SorterOptions
+	memory   int64
+	located  *locatedSorter
+	analyzer analysis.Analyzer
+	walked   []byte // scratch: a field's text for the analyzer
+
+	number  uint32 // of the index segment under construction
+	step    uint32 // to the number of the next
+	written []writtenSegment
+	words   uint64
+
+	inv    inverter
+	docs   []docEntry
+	norms  []norms // of docs: a list's documents are far apart, and 100 bytes each would miss the processor's cache
+	stored []storedEntry
+	doc    uint32   // number of the current document
+	spoken uint64   // bit of the document's language
+	placed []placed // scratch: the words of a text
+
+	names map[string]string // languages and types of the documents: one memory for equal ones
+}
+
+// writtenSegment is an index segment that the registry does not have yet.
+type writtenSegment struct {
+	number uint32
+	info   segmentInfo
+}
+
+// placed is a word of a text.
+type placed struct{ entry, position uint32 }
+
+type storedEntry struct {
+	doc   uint32
+	value []byte
+}
+
+// locatedSorter sorts the directory entries of a Builder: key → entry, empty for a deletion. Any goroutine may add one.
+type locatedSorter struct {
+	mu sync.Mutex
+	*storage.Sorter
+}
+
+func (l *locatedSorter) add(key string, value []byte) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.Add([]byte(key), value)
+}
+
+// begin begins an index segment. The analyzer's words refer to entries of the one before, so it begins anew too.
+func (b *segmentBuilder) begin() {
+	b.analyzer = analysis.Analyzer{Words: cachedWords(b.memory)}
+	b.inv.reset()
+	b.docs, b.norms, b.stored, b.names = nil, nil, nil, map[string]string{}
+}
+
+// cachedWords returns how many words an analyzer may cache, a power of two: a sixteenth of the memory is for them, 8 MiB
+// of the 128 that are usual. A term that is found in it costs one access to memory, one that is not three.
+func cachedWords(memory int64) int {
+	return 1 << min(max(bits.Len64(uint64(memory)/wordBytes/16)-1, 12), 18)
+}
+
+// add inverts a document that Check accepts.
+func (b *segmentBuilder) add(d *Document) error {
+	b.doc = uint32(len(b.docs))
+	b.analyzer.Language = d.language()
+	b.spoken = 1 << (b.analyzer.Language & 63)
+	inv := &b.inv
+	inv.held += int64(len(d.Key)) + docBytes
+	if value := appendStored(nil, d); len(value) > 0 {
+		b.stored = append(b.stored, storedEntry{b.doc, value})
+		inv.held += int64(len(value)) + 48
+	}
+	var words [fieldCount]int
+	b.text(fieldTitle, d.Title, 0, &words)
+	b.text(fieldURL, urlWords(d.URL), 0, &words)
+	pos := 0
+	for _, a := range d.Anchors {
+		pos = b.text(fieldAnchor, a, pos, &words) + partGap
+	}
+	pos = 0
+	for _, h := range d.Headings {
+		pos = b.text(fieldHeadings, h, pos, &words) + partGap
+	}
+	b.body(d, &words)
+	e := docEntry{key: d.Key, stamp: d.Stamp, boost: d.boost(), columns: columnsOf(d)}
+	e.columns.language, e.columns.kind = b.name(d.Language), b.name(d.Type)
+	for f, n := range words {
+		e.norms[f] = normOf(n)
+		b.words += uint64(n)
+	}
+	b.docs, b.norms = append(b.docs, e), append(b.norms, e.norms)
+	if err := b.located.add(string(d.Key), appendLocated(nil, Location{b.number, b.doc, d.Stamp})); err != nil {
+		return err
+	}
+	if inv.bytes() > b.memory/16*15 || len(inv.blocks) > arenaMost {
+		return b.write()
+	}
+	return nil
+}
+
+// name returns a copy of a text that equal ones share: the text itself may be part of a page.
+func (b *segmentBuilder) name(text string) string {
+	if text == "" {
+		return ""
+	}
+	if n, ok := b.names[text]; ok {
+		return n
+	}
+	n := strings.Clone(text)
+	b.names[n] = n
+	return n
+}
+
+// body inverts the text: the main content and what is around it are two fields.
+func (b *segmentBuilder) body(d *Document, l *[fieldCount]int) {
+	if len(d.Content) == 0 {
+		b.text(fieldBody, d.Text, 0, l)
+		return
+	}
+	from, content, around := uint32(0), 0, 0
+	for _, part := range d.Content {
+		if part.From > from {
+			around = b.text(fieldAround, d.Text[from:part.From], around, l) + partGap
+		}
+		content = b.text(fieldBody, d.Text[part.From:part.To], content, l) + partGap
+		from = part.To
+	}
+	b.text(fieldAround, d.Text[from:], around, l)
+}
+
+// text inverts the text of a field, positions beginning at from, and returns the position after its last word. First it
+// finds all words, then it adds them: a loop that does nothing else has many words under way at once while the processor
+// waits for the memory of each.
+func (b *segmentBuilder) text(field int, text string, from int, l *[fieldCount]int) int {
+	if text == "" {
+		return from
+	}
+	inv := &b.inv
+	b.walked = append(b.walked[:0], text...)
+	b.placed = b.placed[:0]
+	end := b.analyzer.Walk(b.walked, from, func(t analysis.Token) {
+		if listed(&t) {
+			b.placed = append(b.placed, placed{b.entry(&t), uint32(t.Position)})
+		}
+	})
+	for _, p := range b.placed {
+		e := inv.entry(p.entry)
+		e.languages |= b.spoken
+		inv.add(e, b.doc, field, p.position)
+	}
+	l[field] += end - from
+	return end
+}
+
+// listed reports whether the index has a list of a token. A name with signs, such as pg_hba.conf, is the phrase of its
+// parts: lists of whole names would take a tenth of the index (.302 bytes a text byte in place of .272 on man pages).
+func listed(t *analysis.Token) bool {
+	return t.Kind != analysis.KindWhole || bytes.IndexFunc(t.Term, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
+	}) < 0
+}
+
+// entry finds the place of a token's entry. The analyzer keeps it beside the word, plus 1, so the table of terms is
+// looked up once per word and index segment, not once per occurrence.
+func (b *segmentBuilder) entry(token *analysis.Token) uint32 {
+	w := token.Word
+	if w == nil {
+		return b.inv.find(token.Term)
+	}
+	if w.Note == 0 {
+		w.Note = b.inv.find(token.Term) + 1
+	}
+	return w.Note - 1
+}
+
+// write adds the index segment under construction to the ingestion, but for the registry, and begins the next.
+func (b *segmentBuilder) write() error {
+	if len(b.docs) == 0 {
+		return nil
+	}
+	w := newDocWriter(b.in, b.number)
+	for i := range b.docs {
+		if err := w.add(&b.docs[i]); err != nil {
+			return err
+		}
+	}
+	if err := w.end(); err != nil {
+		return err
+	}
+	if err := b.writeTerms(&w.info); err != nil {
+		return err
+	}
+	table := b.in.Table(storage.IndexSegmentRange(b.number, kindStored))
+	for _, e := range b.stored {
+		if err := table.Set(numberKey(e.doc), e.value); err != nil {
+			return err
+		}
+	}
+	if err := b.writeForms(); err != nil {
+		return err
+	}
+	w.info.Terms, w.info.Stored = uint64(b.inv.count), uint32(len(b.stored))
+	b.written = append(b.written, writtenSegment{b.number, w.info})
+	b.number += b.step
+	b.begin()
+	return nil
+}
+
+// writeTerms writes the lists of all terms.
+func (b *segmentBuilder) writeTerms(info *segmentInfo) error {
+	impacts := newImpactTable(&info.Averages)
+	w := newTermWriter(b.in, b.number)
+	var occurrences occurrenceReader
+	var memory []byte
+	for _, place := range b.inv.sorted() {
+		t := b.inv.entry(place)
+		encoded := b.inv.occurrences(t, memory[:0])
+		if t.level > 0 {
+			memory = encoded
+		}
+		w.list.begin()
+		for occurrences.reset(encoded); occurrences.next(); {
+			doc := occurrences.doc
+			tf := impacts.of(&occurrences.freqs, &b.norms[doc])
+			if err := w.list.add(doc, &occurrences.freqs, occurrences.numbers, tf); err != nil {
+				return err
+			}
+		}
+		if err := w.end(b.inv.term(t)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
