@@ -52,6 +52,7 @@
 //   - Scripts are not run, so noscript is ordinary markup, except that a refresh inside it is only a link.
 //   - The content of template elements is inert, as in a browser, unless the template is a declarative shadow root.
 //   - Style is not evaluated. Only the hidden attribute hides text (not links), and so does a dialog that is not open.
+//     It does not hide what readers come to see: a tab's panel, or a part of a page that React's server streamed.
 //     The content of video, audio and canvas is fallback and is not read. So is noframes; frames are links here.
 //   - Images, scripts, style sheets and forms are links only if Options requests them. URLs inside style sheets
 //     are never links.

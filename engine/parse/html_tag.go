@@ -104,7 +104,17 @@ func (p *htmlPass) hides(el element, isHidden bool) bool {
 		_, open := p.attr("open")
 		return isHidden || !open
 	}
-	return isHidden && !el.isRaw()
+	return isHidden && !el.isRaw() && !p.comesLater()
+}
+
+// comesLater reports whether readers come to see the hidden element that starts: the panel of a tab that is not chosen
+// yet, or a part of the page that React's server sent when it was ready, out of its place, as <div hidden id="S:1">.
+func (p *htmlPass) comesLater() bool {
+	if id, _ := p.attr("id"); bytes.HasPrefix(id, []byte("S:")) {
+		return true
+	}
+	role, _ := p.attr("role")
+	return bytes.EqualFold(role, []byte("tabpanel"))
 }
 
 // box opens a box of the outline.

@@ -4,7 +4,7 @@ package parse
 
 // Version is the version of the parsers' results. Text, links and signatures in a store that another version wrote do
 // not compare with those of this version.
-const Version = "4"
+const Version = "5"
 
 // Bounds of a page, in bytes of UTF-8 unless they count something. Anything beyond is cut, at a character, and
 // Page.Truncated is set for text and links.

@@ -291,3 +291,25 @@ func TestConcurrent(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+// TestHidden: the hidden attribute hides text, but not a tab's panel, nor what React's server streamed.
+func TestHidden(t *testing.T) {
+	for body, want := range map[string]string{
+		"a<div hidden>b</div>c":                                      "a c",
+		"a<div hidden=''><p>b</p></div>c":                            "a c",
+		"a<div hidden=until-found>b</div>c":                          "a b c",
+		"a<div hidden id=\"S:1\"><p>b</p></div><div hidden>d</div>c": "a b c",
+		"a<div hidden id=S:2f>b</div>c":                              "a b c",
+		"a<div hidden id=\"Sub\">b</div>c":                           "a c",
+		"a<section role=TabPanel hidden>b</section>c":                "a b c",
+		"a<div role=\"tabpanel\" hidden=\"\">b</div>c":               "a b c",
+		"a<div role=menu hidden>b</div>c":                            "a c",
+		"<template><div hidden id=S:1>b</div></template>c":           "c",
+		"a<div hidden>b<div hidden id=S:1>d</div></div>c":            "a c",
+	} {
+		got := strings.Join(strings.Fields(string(parsePage(t, "text/html; charset=utf-8", body).Text)), " ")
+		if got != want {
+			t.Errorf("%s: %q, want %q", body, got, want)
+		}
+	}
+}

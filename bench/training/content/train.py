@@ -23,9 +23,9 @@ from catboost import CatBoostClassifier
 
 TYPES = ["article", "collection", "documentation", "forum", "listing", "product", "service"]
 FOLDS = 5
-COMMON = dict(border_count=32, rsm=0.3, random_seed=1, thread_count=2, verbose=0, allow_writing_files=False)
-GROUPS = dict(iterations=320, depth=6, learning_rate=0.06)
-TYPE = dict(iterations=150, depth=4, learning_rate=0.1)
+COMMON = dict(border_count=32, rsm=0.3, thread_count=2, verbose=0, allow_writing_files=False)
+GROUPS = dict(iterations=550, depth=6, learning_rate=0.06, random_seed=7)
+TYPE = dict(iterations=150, depth=4, learning_rate=0.1, random_seed=1)
 SHARE_SURE = 0.85  # as in score.go
 
 

@@ -27,9 +27,9 @@ type group struct {
 	first, last                           int32 // blocks
 	commas, digits, caps, links, lines, n int32
 	longest                               int32 // words
-	ended, asked, bars, copyrights, money int32 // blocks
-	// doubles are words of blocks with a text that others have, again those with a text that earlier ones have.
-	doubles, again int32
+	ended, asked, bars, copyrights        int32 // blocks
+	doubles, again, echoes                int32 // as a block's
+	under                                 int32 // the last block in a heading before it; -1 for none
 
 	chance float32 // of being content
 }
@@ -57,7 +57,8 @@ func (o *Outline) measure() (width int) {
 			float32(g.links), float32(g.lines), words/float32(g.lines),
 			float32(g.bars)/each, float32(g.copyrights)/each, float32(g.money)/each,
 			each, words/each, float32(g.longest), part(g.words, page.words),
-			part(g.doubles, g.words), part(g.again, g.words))
+			part(g.doubles, g.words), part(g.again, g.words),
+			part(g.echoes, g.words))
 		before := o.sums[g.first].words
 		f = append(f,
 			float32(g.first)/n, float32(g.last)/n, float32(g.last-g.first+1)/n,
@@ -66,6 +67,8 @@ func (o *Outline) measure() (width int) {
 			float32(x.kind), float32(x.depth), float32(b.words), part(b.linked, b.to-b.from))
 		f = o.around(f, b, page)
 		f = o.beside(f, int(g.first))
+		f = o.listed(f, g, b.box, page)
+		f = o.headed(f, g)
 		if o.heading < 0 {
 			f = append(f, -9999, -9999, -1, -1, -1)
 		} else {
@@ -88,6 +91,21 @@ func (o *Outline) measure() (width int) {
 	}
 	o.features = f[:len(f)+rowMax-pageKinds]
 	return width
+}
+
+// headed appends features of the heading before a group.
+func (o *Outline) headed(f []float32, g *group) []float32 {
+	if g.under < 0 {
+		return append(f, -1, -1, -1, -1)
+	}
+	b := &o.blocks[g.under]
+	kind, deepest := None, uint8(0)
+	for k := H1; k <= H6; k++ {
+		if d := o.boxes[b.box].near[k]; d > deepest {
+			kind, deepest = k, d
+		}
+	}
+	return append(f, float32(g.first-g.under), float32(kind), float32(b.words), part(b.linked, b.to-b.from))
 }
 
 // shared appends features of the innermost box that is around both a block's box and the first h1.
@@ -117,8 +135,10 @@ func (o *Outline) survey() {
 		o.boxes[o.boxes[i].parent].sum.plus(&o.boxes[i].sum)
 	}
 	o.summed = true
+	o.list()
 	o.groups = o.groups[:0]
 	o.heading = -1
+	under := int32(-1)
 	money, lists, paragraphs, tables, inMain, inArticle, inNav := 0, 0, 0, 0, 0, 0, 0
 	s := sum{}
 	o.sums = append(o.sums[:0], s)
@@ -129,20 +149,17 @@ func (o *Outline) survey() {
 		if !known || int32(i)-o.groups[at].last > groupGap {
 			at = int32(len(o.groups))
 			o.bySign[x.sign] = at
-			o.groups = append(o.groups, group{first: int32(i)})
+			o.groups = append(o.groups, group{first: int32(i), under: under})
 		}
 		b.group = at
 		o.groups[at].take(b, int32(i))
-		if first := &o.blocks[b.twin]; first.copies > 1 {
-			o.groups[at].doubles += b.words
-			if first != b {
-				o.groups[at].again += b.words
-			}
-		}
 		s.add(b)
 		o.sums = append(o.sums, s)
 		if o.heading < 0 && x.near[H1] > 0 {
 			o.heading = i
+		}
+		if x.heads() {
+			under = int32(i)
 		}
 		money += bit(b.money)
 		lists += bit(x.near[LI] > 0)
@@ -162,6 +179,7 @@ func (o *Outline) survey() {
 		part(int32(inMain), n), part(int32(inArticle), n), part(int32(inNav), n),
 		part(int32(paragraphs), n), part(int32(lists), n), part(int32(tables), n),
 		part(int32(money), n), part(page.ends, page.words))
+	o.common = o.mainList(o.common, page)
 	o.describe()
 }
 
@@ -169,27 +187,55 @@ func (o *Outline) survey() {
 // (Dietzfelbinger and others, "A reliable randomized algorithm for the closest-pair problem", 1997).
 var textsFactor = rand.Uint64() | 1
 
-// pair finds the blocks of the same text, by a hash table with chains of blocks: with a map it takes half of measure's
+// pair finds the lines of the same text, by a hash table with chains of lines: with a map it takes half of measure's
 // time.
 func (o *Outline) pair() {
-	size := bits.Len(uint(len(o.blocks)))
+	size := bits.Len(uint(len(o.lines)))
 	o.texts = slices.Grow(o.texts[:0], 1<<size)[:1<<size]
 	clear(o.texts)
-	for i := range o.blocks {
-		b := &o.blocks[i]
-		head := &o.texts[b.text*textsFactor>>(64-size)]
+	for i := range o.lines {
+		l := &o.lines[i]
+		head := &o.texts[l.text*textsFactor>>(64-size)]
 		at := *head
-		for at > 0 && o.blocks[at-1].text != b.text {
-			at = o.blocks[at-1].next
+		for at > 0 && o.lines[at-1].text != l.text {
+			at = o.lines[at-1].next
 		}
 		if at > 0 {
-			b.twin = at - 1
-			o.blocks[b.twin].copies++
+			l.twin = at - 1
+			o.lines[l.twin].copies++
 			continue
 		}
-		b.twin, b.copies, b.next = int32(i), 1, *head
+		l.twin, l.copies, l.next = int32(i), 1, *head
 		*head = int32(i) + 1
 	}
+	for i := range o.blocks {
+		b := &o.blocks[i]
+		b.doubles, b.again, b.echoes = 0, 0, 0
+	}
+	for i := range o.lines {
+		l := &o.lines[i]
+		if o.lines[l.twin].copies == 1 {
+			continue
+		}
+		b := &o.blocks[l.block]
+		b.doubles += l.words
+		if int(l.twin) != i {
+			b.again += l.words
+			if l.words >= echoWords {
+				b.echoes += l.words
+			}
+		}
+	}
+}
+
+// heads reports whether a box is in a heading.
+func (b *box) heads() bool {
+	for k := H1; k <= H6; k++ {
+		if b.near[k] > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // describe computes o.page, the features of the page as a whole, from which its type is predicted: common, the largest
@@ -244,7 +290,9 @@ func (g *group) take(b *block, at int32) {
 	g.asked += int32(bit(b.last == '?'))
 	g.bars += int32(bit(b.bar))
 	g.copyrights += int32(bit(b.copyright))
-	g.money += int32(bit(b.money))
+	g.doubles += b.doubles
+	g.again += b.again
+	g.echoes += b.echoes
 }
 
 // around appends the sums of the boxes around a block: from the innermost outwards, then from the outermost inwards.

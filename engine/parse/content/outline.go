@@ -16,6 +16,7 @@ import (
 const (
 	maxBoxes  = 1 << 16
 	maxBlocks = 1 << 16
+	maxLines  = 1 << 17
 	maxOpen   = 256
 	// keptBoxes and keptBlocks are the capacity that an outline keeps from page to page.
 	keptBoxes, keptBlocks = 1 << 15, 1 << 15
@@ -39,6 +40,7 @@ type Outline struct {
 	opened [kinds]int // open boxes of each kind
 	extra  int        // elements that were opened beyond the bounds
 	blocks []block
+	lines  []line
 	from   int // offset of the text that is in no block yet
 	link   int // offset at which the open link began or was counted up to; -1 for none
 	linked int // bytes of links in the text that is in no block yet
@@ -51,9 +53,11 @@ type Outline struct {
 	groups   []group
 	bySign   map[uint32]int32
 	sums     []sum     // of all blocks before each block
-	texts    []int32   // for each value of a hash, the last block that begins a chain, plus one; 0 for none
+	texts    []int32   // for each value of a hash, the last line that begins a chain, plus one; 0 for none
 	page     []float32 // features of the page
 	heading  int       // the first block in an h1; -1 for none
+	lists    []list
+	main     int32 // the list with most words; 0 for none
 	common   []float32
 	scores   []float32 // of groups
 	order    []int32   // groups by chance
@@ -75,6 +79,9 @@ type box struct {
 	names  uint32           // hash of its kind and the first two words of its class
 	sign   uint32           // hash of names of this box and the five around it; boxes of one sign are similar
 
+	list  int32 // that it is in
+	lists int32 // of boxes in it: the last one
+
 	sum sum
 }
 
@@ -82,7 +89,7 @@ type box struct {
 const topLevels = 5
 
 // sum counts the content of a box: its own text, and after survey everything inside it.
-type sum struct{ words, bytes, linked, blocks, ends, prose int32 }
+type sum struct{ words, bytes, linked, blocks, ends, prose, money int32 }
 
 func (s *sum) plus(t *sum) {
 	s.words += t.words
@@ -91,6 +98,7 @@ func (s *sum) plus(t *sum) {
 	s.blocks += t.blocks
 	s.ends += t.ends
 	s.prose += t.prose
+	s.money += t.money
 }
 
 func (s *sum) add(b *block) {
@@ -99,6 +107,7 @@ func (s *sum) add(b *block) {
 	s.linked += b.linked
 	s.blocks++
 	s.ends += b.ends
+	s.money += int32(bit(b.money))
 }
 
 type block struct {
@@ -110,19 +119,31 @@ type block struct {
 	lines                             int32 // that were joined, itself included
 	group                             int32
 	bar, copyright, money             bool
-	text                              uint64 // hash
-	twin                              int32  // the first block of this text, itself or an earlier one
-	copies                            int32  // of a first block: blocks of this text
-	next                              int32  // of a first block: the next one in its chain plus one, 0 for none
+	// doubles are words of lines with a text that others have, again those with a text that earlier ones have, echoes
+	// those of the latter that are long.
+	doubles, again, echoes int32
 }
+
+// line is a block before it is joined.
+type line struct {
+	text         uint64 // hash
+	block, words int32
+	twin         int32 // the first line of this text, itself or an earlier one
+	copies       int32 // of a first line: lines of this text
+	next         int32 // of a first line: the next one in its chain plus one, 0 for none
+}
+
+// echoWords is the length, in words, from which a line that occurs again is a quotation rather than a label.
+const echoWords = 6
 
 // Reset makes the outline that of a page without text, and keeps its memory unless that is large.
 func (o *Outline) Reset() {
-	if cap(o.boxes) > keptBoxes || cap(o.blocks) > keptBlocks {
+	if cap(o.boxes) > keptBoxes || cap(o.blocks) > keptBlocks || cap(o.lines) > 2*keptBlocks {
 		*o = Outline{}
 	}
 	o.opened = [kinds]int{}
 	o.boxes, o.open, o.blocks = o.boxes[:0], o.open[:0], o.blocks[:0]
+	o.lines = o.lines[:0]
 	o.extra, o.from, o.link, o.linked, o.links, o.facts, o.summed = 0, 0, -1, 0, 0, facts{}, false
 	o.boxes = append(o.boxes, box{parent: -1})
 	o.open = append(o.open, 0)
@@ -271,12 +292,16 @@ func (o *Outline) Cut(text []byte) {
 		if o.boxes[b.box].near[P] > 0 {
 			o.boxes[b.box].sum.prose += b.words
 		}
-		b.text = xxh3.Hash(bytes.TrimSpace(text[o.from:]))
 		n := len(o.blocks)
 		if n > 0 && (n == maxBlocks || o.boxes[o.blocks[n-1].box].sign == o.boxes[b.box].sign) {
 			o.blocks[n-1].join(&b)
 		} else {
 			o.blocks = append(o.blocks, b)
+		}
+		if len(o.lines) < maxLines {
+			o.lines = append(o.lines, line{
+				text: xxh3.Hash(bytes.TrimSpace(text[o.from:])), block: int32(len(o.blocks) - 1), words: b.words,
+			})
 		}
 	}
 	o.from, o.linked, o.links = len(text), 0, 0
@@ -294,7 +319,6 @@ func (b *block) join(c *block) {
 	b.caps += c.caps
 	b.lines += c.lines
 	b.last = c.last
-	b.text = bits.RotateLeft64(b.text, 1) ^ c.text
 	b.bar, b.copyright, b.money = b.bar || c.bar, b.copyright || c.copyright, b.money || c.money
 }
 
