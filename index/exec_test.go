@@ -345,7 +345,7 @@ func (s *naive) word(p *memoryPart, doc int, n *node, boost float64) (sum points
 	for _, c := range forms {
 		v, ok := s.weight(p, doc, c.term, fields)
 		tf += float64(cmp.Or(c.weight, 1) * v)
-		has, df = has || ok, max(df, s.frequency(c.term))
+		has, df = has || ok, df+s.frequency(c.term)
 	}
 	return newGain(&s.all, df, boost*n.factor()).points(tf), has
 }

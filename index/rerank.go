@@ -21,6 +21,10 @@ const (
 	coverageGain = 0.2
 	// proximityGain weighs the proximity of words, in units of the sum of idf.
 	proximityGain = 1
+	// proximityBeside is what proximity in titles, headings and the other fields beside the body counts of what their
+	// weights say, for a field that has all words of the query. With fewer it falls like the gain of coverage: two words
+	// of a typed query that are the title say what a page is about, two of a long question do not.
+	proximityBeside = 0.5
 )
 
 // queryWord is a word of the query that scores, with its forms.
@@ -33,14 +37,10 @@ type queryWord struct {
 func (x *execution) words(n *node, into []queryWord) []queryWord {
 	switch n.kind {
 	case nodeTerm, nodeAny:
-		df, same := x.freqs[n.term], func(w queryWord) bool { return sameForms(w.n, n) }
-		for _, c := range n.children {
-			df = max(df, x.freqs[c.term])
-		}
-		if !slices.ContainsFunc(into, same) {
+		if !slices.ContainsFunc(into, func(w queryWord) bool { return sameForms(w.n, n) }) {
 			anywhere := *n
 			anywhere.fields = 0
-			into = append(into, queryWord{&anywhere, x.all.idf(df)})
+			into = append(into, queryWord{&anywhere, x.all.idf(x.frequency(n))})
 		}
 	default:
 		for _, list := range [][]*node{n.must, n.should, n.children} {
@@ -107,7 +107,7 @@ func (x *execution) gains(p *part, words []queryWord, docs []*candidate, gains [
 			its[i] = it
 		}
 	}
-	prox, average := proximity{words: words}, x.all.averages()[fieldBody]
+	prox := proximity{words: words}
 	for i, c := range docs {
 		covered := 0.0
 		prox.begin()
@@ -116,22 +116,28 @@ func (x *execution) gains(p *part, words []queryWord, docs []*candidate, gains [
 				continue
 			}
 			covered += words[w].idf
-			prox.add(w, it.occurrences(fieldBody))
+			for f, has := 0, it.has(); has != 0; f, has = f+1, has>>1 {
+				if has&1 != 0 {
+					prox.add(f, w, it.occurrences(f))
+				}
+			}
 		}
-		length := normLength[p.norms[fieldBody][c.doc]] / average
 		coverage := math.Pow(covered/total, float64(len(words)))
-		gains[i] = 1 + coverageGain*coverage + proximityGain*prox.score(length)/total
+		impact := func(f int) float64 { return x.table[f][p.norms[f][c.doc]] }
+		gains[i] = 1 + coverageGain*coverage + proximityGain*prox.score(impact)/total
 	}
 }
 
-// proximity scores how close different words are to each other in a text, after Büttcher, Clarke and Lushman, "Term
+// proximity scores how close different words are to each other in a document, after Büttcher, Clarke and Lushman, "Term
 // proximity scoring for ad-hoc retrieval on very large text collections" (SIGIR 2006): of each two neighbouring
 // occurrences of different words, each word gains the other's idf divided by the square of their distance; what a word
-// gained is saturated like a frequency.
+// gained is saturated like a frequency. They had one field. Here the gains of all fields are added as BM25F adds
+// frequencies, by the fields' weights and lengths, those beside the body by proximityBeside.
 type proximity struct {
 	words  []queryWord
-	places []wordPlace // of all words, ascending
+	places [fieldCount][]wordPlace // of all words
 	gained []float64
+	seen   [rerankWords]bool
 }
 
 // wordPlace is where a word occurs.
@@ -140,33 +146,60 @@ type wordPlace struct {
 	word int
 }
 
-func (p *proximity) begin() { p.places = p.places[:0] }
-
-func (p *proximity) add(word int, at []uint32) {
-	for _, a := range at {
-		p.places = append(p.places, wordPlace{a, word})
+func (p *proximity) begin() {
+	for f := range p.places {
+		p.places[f] = p.places[f][:0]
 	}
 }
 
-// score returns the proximity in a text of a length relative to the average.
-func (p *proximity) score(length float64) (sum float64) {
-	slices.SortFunc(p.places, func(a, b wordPlace) int {
-		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.word, b.word))
-	})
+func (p *proximity) add(field, word int, at []uint32) {
+	for _, a := range at {
+		p.places[field] = append(p.places[field], wordPlace{a, word})
+	}
+}
+
+// score returns the proximity in a document, given what one occurrence in a field adds to a frequency.
+func (p *proximity) score(impact func(field int) float64) (sum float64) {
 	p.gained = append(p.gained[:0], make([]float64, len(p.words))...)
-	for i := 1; i < len(p.places); i++ {
-		a, b := p.places[i-1], p.places[i]
-		if a.word == b.word {
+	for f, places := range p.places {
+		if len(places) < 2 {
 			continue
 		}
-		d := float64(max(b.at-a.at, 1))
-		w := 1 / (d * d)
-		p.gained[a.word] += p.words[b.word].idf * w
-		p.gained[b.word] += p.words[a.word].idf * w
+		slices.SortFunc(places, func(a, b wordPlace) int {
+			return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.word, b.word))
+		})
+		each := impact(f)
+		if f != fieldBody {
+			each *= proximityBeside * math.Pow(p.coverage(places), float64(len(p.words)))
+		}
+		for i := 1; i < len(places); i++ {
+			a, b := places[i-1], places[i]
+			if a.word == b.word {
+				continue
+			}
+			d := float64(max(b.at-a.at, 1))
+			p.gained[a.word] += each * p.words[b.word].idf / (d * d)
+			p.gained[b.word] += each * p.words[a.word].idf / (d * d)
+		}
 	}
-	k := k1 * (1 - fieldB[fieldBody] + fieldB[fieldBody]*length)
 	for i, g := range p.gained {
-		sum += min(1, p.words[i].idf) * g * (k1 + 1) / (g + k)
+		sum += min(1, p.words[i].idf) * g * (k1 + 1) / (g + k1)
 	}
 	return sum
+}
+
+// coverage returns the part of the sum of idf that the words at some places have.
+func (p *proximity) coverage(places []wordPlace) float64 {
+	clear(p.seen[:])
+	covered, total := 0.0, 0.0
+	for _, at := range places {
+		p.seen[at.word] = true
+	}
+	for i, w := range p.words {
+		total += w.idf
+		if p.seen[i] {
+			covered += w.idf
+		}
+	}
+	return covered / total
 }

@@ -20,6 +20,7 @@ import (
 type Page struct {
 	URL         urlkey.URL
 	Title, Text string
+	Headings    []string            // as the index gets them after a crawl
 	Content     []storage.TextRange // the main content, as parts of Text; none: all of it
 	Language    string              // two letters; "" when unknown
 	Links       []Link
@@ -91,7 +92,10 @@ func isHTML(name string) bool {
 
 // pageOf copies what is kept of a parsed page.
 func pageOf(u urlkey.URL, text string, p *parse.Page) Page {
-	out := Page{URL: u, Title: strings.Clone(p.Title), Text: text, Language: strings.Clone(p.Language)}
+	out := Page{
+		URL: u, Title: strings.Clone(p.Title), Headings: p.AppendHeadings(nil), Text: text,
+		Language: strings.Clone(p.Language),
+	}
 	if len(out.Language) > 2 {
 		out.Language = out.Language[:2]
 	}

@@ -10,14 +10,14 @@ import (
 // paradigms are, by language, sets of endings that one word takes: two forms of one stem are forms of one word if one
 // set has the ending of both after a common beginning. "" is written 0. They have the endings of inflection and, for
 // English, derivations that rarely change what is looked for: install, installation; quick, quickly. Derivations that
-// do change it are left out, which is the point: -ity, -al, -ive, -ize, -er, -ic (universe, university; organ,
-// organize, organic; comprehension, comprehensive; custom, customer). Endings are folded, like words.
+// may change it are left out: -ity, -al, -ive, -ize, -er, -ic (universe, university; organ, organize, organic;
+// comprehension, comprehensive; custom, customer); derived.go has those that are safe. Endings are folded, like words.
 //
 // Agglutinating languages (Finnish, Hungarian, Turkish, Tamil) have too many endings to list; there nil means that a
 // common beginning is enough (see Related).
 var paradigms = [languageEnd][][]string{
 	English: endings(`
-		0 s es ed ing ings ly ation ations ion ions ment ments ness;
+		0 s es ed ing ings ly ation ations ion ions ment ments ness nesses;
 		e es ed ing ings ely ation ations ion ions ement ements eness;
 		y ies ied ying ily iness yings;
 		ie ies ied ying;
