@@ -236,6 +236,9 @@ func asciiWord(c byte) bool {
 // around analyzes the text round place i, as far as white space, and returns where that ends.
 func (m *marker) around(text string, i, from, to int) int {
 	const reach = 96
+	if end := m.plainWord(text, i, from, to); end > 0 {
+		return end
+	}
 	start := i
 	for least := max(from, i-reach); start > least && !isSpace(text[start-1]); {
 		start--
@@ -259,6 +262,33 @@ func (m *marker) around(text string, i, from, to int) int {
 	m.base = start
 	m.analyzer.Walk(m.buf, 0, m.emit)
 	return max(end, i+1)
+}
+
+// plainWord adds the word at place i if it needs no analyzer: ASCII letters between white space, or before marks that end
+// a clause. Most words are such. It returns where that ends, 0 if the analyzer is needed.
+func (m *marker) plainWord(text string, i, from, to int) int {
+	if i > from && !isSpace(text[i-1]) {
+		return 0
+	}
+	var word [24]byte
+	n := 0
+	for i+n < to && 'a' <= text[i+n]|0x20 && text[i+n]|0x20 <= 'z' {
+		if n == len(word) || n > 0 && text[i+n] < 'a' {
+			return 0 // long, or with capitals inside
+		}
+		word[n] = text[i+n] | 0x20
+		n++
+	}
+	end := i + n
+	for end < to && (text[end] == ',' || text[end] == '.' || text[end] == ';' || text[end] == ':') {
+		end++
+	}
+	if n < 2 || end < to && !isSpace(text[end]) {
+		return 0
+	}
+	m.base = i
+	m.token(analysis.Token{Term: word[:n], End: n})
+	return end
 }
 
 // token adds a term of the text if it is one of the query. Terms that were seen from the place before are left out.
