@@ -4,6 +4,8 @@ package index
 
 import (
 	"bytes"
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -53,7 +55,8 @@ type storedEntry struct {
 	value []byte
 }
 
-// NewBuilder begins index segments inside an ingestion. Only one Builder may exist on an index, from here to the
+// NewBuilder begins index segments inside an ingestion, after those that are committed, whether refreshed or not. Only
+// one Builder may exist on an index, from here to the
 // ingestion's Commit. End it with Finish or Abort, before the store closes. On a closed index its methods return
 // ErrClosed.
 func (x *Index) NewBuilder(in *storage.Ingestion) *Builder {
@@ -70,12 +73,21 @@ func (x *Index) NewBuilder(in *storage.Ingestion) *Builder {
 		b.err = err
 		return b
 	}
-	if n := len(st.segments); n > 0 {
-		b.number = st.segments[n-1].number
-	}
-	b.err = x.release(st)
+	b.number, err = lastSegment(x.s)
+	b.err = errors.Join(err, x.release(st))
 	b.begin()
 	return b
+}
+
+// lastSegment returns the highest number of an index segment that is committed, searchable yet or not; 0 for none.
+func lastSegment(rd storage.Reader) (number uint32, err error) {
+	sc := rd.Scan(storage.IndexRange(kindSegments), nil, nil)
+	for sc.Next() {
+		if len(sc.Key()) == 4 {
+			number = binary.BigEndian.Uint32(sc.Key())
+		}
+	}
+	return number, sc.Close()
 }
 
 // begin begins an index segment. The analyzer's words refer to entries of the one before, so it begins anew too.
