@@ -56,6 +56,8 @@ type SearchResult struct {
 	Query   string   `json:"query"`             // as it was understood, in the query language
 	Relaxed bool     `json:"relaxed,omitempty"` // nothing had all quotes and words with +: these hits have some
 	Hits    []Hit    `json:"hits"`              // best first
+	// Doubtful says that a word is so rare that another may be meant: Suggest may know it.
+	Doubtful bool `json:"-"`
 }
 
 // Search finds pages. Words are alternatives: pages with more of them, and with rarer ones, come first. +word, quotes,
@@ -87,7 +89,7 @@ func (w *work) search(ctx context.Context, query string, o SearchOptions) (Searc
 	}
 	out := SearchResult{
 		Total: found.Total, Partial: found.Partial, Query: found.Query.String(), Relaxed: found.Relaxed,
-		Hits: make([]Hit, 0, len(found.Hits)),
+		Hits: make([]Hit, 0, len(found.Hits)), Doubtful: found.Doubtful,
 	}
 	for i := range found.Hits {
 		hit, err := w.describe(&found.Hits[i], found.Query, o)

@@ -4,6 +4,7 @@ package index
 
 import (
 	"cmp"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -43,15 +44,14 @@ type Builder struct {
 	workers []*worker        // begun when they are needed
 }
 
-// NewBuilder begins index segments inside an ingestion. Only one Builder may exist on an index, from here to the
-// ingestion's Commit. End it with Finish or Abort, before the store closes. On a closed index its methods return
-// ErrClosed.
+// NewBuilder begins index segments inside an ingestion, after those that are committed, whether refreshed or not. Only
+// one Builder may exist on an index, from here to the ingestion's Commit. End it with Finish or Abort, before the store
+// closes. On a closed index its methods return ErrClosed.
 func (x *Index) NewBuilder(in *storage.Ingestion) *Builder {
 	b := &Builder{
 		x: x, in: in,
 		deletes: map[uint32]*roaring.Bitmap{},
 		found:   x.s.Scan(Located(), nil, nil),
-		number:  1,
 	}
 	b.located.Sorter = storage.NewSorter(b.sorting(4))
 	st, err := x.acquire()
@@ -59,11 +59,21 @@ func (x *Index) NewBuilder(in *storage.Ingestion) *Builder {
 		b.err = err
 		return b
 	}
-	if n := len(st.segments); n > 0 {
-		b.number = st.segments[n-1].number + 1
-	}
-	b.err = x.release(st)
+	last, err := lastSegment(x.s)
+	b.number = last + 1
+	b.err = errors.Join(err, x.release(st))
 	return b
+}
+
+// lastSegment returns the highest number of an index segment that is committed, searchable yet or not; 0 for none.
+func lastSegment(rd storage.Reader) (number uint32, err error) {
+	sc := rd.Scan(storage.IndexRange(kindSegments), nil, nil)
+	for sc.Next() {
+		if len(sc.Key()) == 4 {
+			number = binary.BigEndian.Uint32(sc.Key())
+		}
+	}
+	return number, sc.Close()
 }
 
 // sorting returns the options of a sorter that has a part of the memory.

@@ -53,7 +53,7 @@
 //   - Lists are numbered in the order of their terms, and chunks follow each other, so a merge reads each range once.
 //   - Scores see the coded length of a field only (norm.go), and so do the averages.
 //   - Scores depend only on the documents that are not deleted, not on how they are spread over index segments nor on
-//     what was deleted.
+//     what was deleted. One exception: where more than 64 words fit a * or a ~, deleted documents count in the choice.
 //   - Digest is the same for the same documents, whatever their numbers, segments and merges.
 //   - Hits are ordered by score times boost, then by URL key; the best k are exact.
 //   - A Query's tree has a normal form: printed and parsed again it is the same. What ParseStrict accepts, ParseQuery

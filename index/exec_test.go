@@ -23,6 +23,7 @@ type memoryDoc struct {
 	fields [fieldCount][]string
 	dead   bool
 	boost  float64
+	doc    *Document // with the values that filters ask for; may be nil
 }
 
 // memoryList is a list in memory, in blocks of any size.
@@ -410,6 +411,8 @@ func (s *naive) eval(p *memoryPart, doc int, n *node, boost float64) (sum points
 		return sum, s.phrase(p, doc, n)
 	case nodeKeys:
 		return 0, n.from <= p.names[doc] && p.names[doc] < n.to
+	case nodeValue:
+		return 0, naiveValue(n, p.texts[doc].doc)
 	case nodeBool:
 		boost *= n.factor()
 		if _, excluded := all(n.not, 1); excluded > 0 {
@@ -423,6 +426,24 @@ func (s *naive) eval(p *memoryPart, doc int, n *node, boost float64) (sum points
 		return must + should, found == len(n.must)
 	}
 	return 0, false
+}
+
+// naiveValue reports whether a document has a value that a filter asks for.
+func naiveValue(n *node, d *Document) bool {
+	is := func(value string) bool {
+		return value != "" && slices.ContainsFunc(n.texts, func(want string) bool {
+			return value == want || strings.HasSuffix(want, "/") && strings.HasPrefix(value, want)
+		})
+	}
+	switch n.value {
+	case valueLanguage:
+		return is(d.Language)
+	case valueType:
+		return is(d.Type)
+	case valueDate:
+		return !d.Date.IsZero() && n.lo <= d.Date.Unix() && d.Date.Unix() <= n.hi
+	}
+	return d.Size > 0 && n.lo <= d.Size && d.Size <= n.hi
 }
 
 // search returns the best k and the number of matches.

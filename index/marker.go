@@ -5,6 +5,7 @@ package index
 import (
 	"bytes"
 	"cmp"
+	"strings"
 	"sync"
 	"unicode"
 	"unicode/utf8"
@@ -26,6 +27,7 @@ type marker struct {
 
 	byFirst [256][]int16 // forms by their first byte
 	pairs   [1024]uint64 // bits by first byte << 8 | second byte, both with bit 5 set, as lower-case ASCII letters have
+	firsts  [64]uint64   // bits by the low bits of characters beyond ASCII that a form can begin with
 
 	analyzer analysis.Analyzer
 	buf      []byte
@@ -80,6 +82,7 @@ func (m *marker) release() {
 		m.byFirst[m.forms[i].term[0]] = m.byFirst[m.forms[i].term[0]][:0]
 	}
 	clear(m.pairs[:])
+	clear(m.firsts[:])
 	m.forms, m.weights, m.phrases, m.places = m.forms[:0], m.weights[:0], m.phrases[:0], m.places[:0]
 	m.spans, m.alone, m.idf = m.spans[:0], 0, nil
 	markers.Put(m)
@@ -117,26 +120,39 @@ func (m *marker) prepare() {
 		term := m.forms[i].term
 		m.byFirst[term[0]] = append(m.byFirst[term[0]], int16(i))
 		r, n := utf8.DecodeRuneInString(term)
-		if r < utf8.RuneSelf {
-			if len(term) > n && term[n] < utf8.RuneSelf {
-				m.pair(term[0], term[n])
-				for c := 0xe0; c <= 0xff; c++ { // a letter that folds to the second one, or a combining mark
-					m.pair(term[0], byte(c))
-				}
-			} else {
-				for c := range 256 {
-					m.pair(term[0], byte(c))
+		switch {
+		case r >= utf8.RuneSelf:
+			m.first(r)
+			if 0x3041 <= r && r <= 0x30fa { // a mark of its own may make the character of one of the two before it
+				for _, base := range []rune{r - 1, r - 2} {
+					m.first(base)
+					for _, v := range foldedFrom()[base] {
+						m.first(v)
+					}
 				}
 			}
-		} else if len(term) > 1 {
-			m.pair(term[0], term[1])
+		case len(term) > n && term[n] < utf8.RuneSelf:
+			m.pair(term[0], term[n])
+			for c := 0xe0; c <= 0xff; c++ { // a letter that folds to the second one, or a combining mark
+				m.pair(term[0], byte(c))
+			}
+		default:
+			for c := range 256 {
+				m.pair(term[0], byte(c))
+			}
 		}
 		for _, v := range foldedFrom()[r] {
-			var b [utf8.UTFMax]byte
-			utf8.EncodeRune(b[:], v)
-			m.pair(b[0], b[1])
+			m.first(v)
 		}
 	}
+}
+
+// first adds a character beyond ASCII that a form can begin with.
+func (m *marker) first(r rune) {
+	var b [utf8.UTFMax]byte
+	utf8.EncodeRune(b[:], r)
+	m.pair(b[0], b[1])
+	m.firsts[r>>6&63] |= 1 << (r & 63)
 }
 
 func (m *marker) pair(first, second byte) {
@@ -198,7 +214,7 @@ func (m *marker) candidate(text string, i int) int {
 func (m *marker) begins(text string, i int) bool {
 	c := text[i]
 	if c >= utf8.RuneSelf {
-		return true
+		return m.beginsWide(text[i:])
 	}
 	if i > 0 && asciiWord(text[i-1]) && (c < 'A' || c > 'Z') {
 		return false
@@ -229,6 +245,31 @@ next:
 	return false
 }
 
+// beginsWide is begins for a text that begins beyond ASCII. Of two characters of Chinese or Japanese, which nothing
+// folds, a form must have both.
+func (m *marker) beginsWide(text string) bool {
+	r, _ := utf8.DecodeRuneInString(text)
+	if r == utf8.RuneError || m.firsts[r>>6&63]>>(r&63)&1 == 0 {
+		return false
+	}
+	n, size := pairAt(text)
+	if n == 0 {
+		return true
+	}
+	for _, f := range m.byFirst[text[0]] {
+		term := m.forms[f].term
+		if term[:min(n, len(term))] == text[:n] && (len(term) == n || strings.HasPrefix(term[n:], text[n:n+size])) {
+			return true
+		}
+	}
+	return false
+}
+
+// unfolded reports whether a character is one of Chinese or Japanese that stands for itself in terms.
+func unfolded(r rune) bool {
+	return 0x3041 <= r && r <= 0x3096 || 0x30a1 <= r && r <= 0x30fa || 0x4e00 <= r && r <= 0x9fff
+}
+
 func asciiWord(c byte) bool {
 	return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9'
 }
@@ -236,6 +277,12 @@ func asciiWord(c byte) bool {
 // around analyzes the text round place i, as far as white space, and returns where that ends.
 func (m *marker) around(text string, i, from, to int) int {
 	const reach = 96
+	if end := m.plainWord(text, i, from, to); end > 0 {
+		return end
+	}
+	if end := m.plainPair(text[:to], i); end > 0 {
+		return end
+	}
 	start := i
 	for least := max(from, i-reach); start > least && !isSpace(text[start-1]); {
 		start--
@@ -258,7 +305,73 @@ func (m *marker) around(text string, i, from, to int) int {
 	m.buf = append(m.buf[:0], text[start:end]...)
 	m.base = start
 	m.analyzer.Walk(m.buf, 0, m.emit)
+	if end < to && text[end] >= utf8.RuneSelf { // the last character may make a word with the next one
+		_, n := utf8.DecodeLastRuneInString(text[start:end])
+		end -= n
+	}
 	return max(end, i+1)
+}
+
+// plainWord adds the word at place i if it needs no analyzer: ASCII letters between white space, or before marks that end
+// a clause. Most words are such. It returns where that ends, 0 if the analyzer is needed.
+func (m *marker) plainWord(text string, i, from, to int) int {
+	if i > from && !isSpace(text[i-1]) {
+		return 0
+	}
+	var word [24]byte
+	n := 0
+	for i+n < to && 'a' <= text[i+n]|0x20 && text[i+n]|0x20 <= 'z' {
+		if n == len(word) || n > 0 && text[i+n] < 'a' {
+			return 0 // long, or with capitals inside
+		}
+		word[n] = text[i+n] | 0x20
+		n++
+	}
+	end := i + n
+	for end < to && (text[end] == ',' || text[end] == '.' || text[end] == ';' || text[end] == ':') {
+		end++
+	}
+	if n < 2 || end < to && !isSpace(text[end]) {
+		return 0
+	}
+	m.base = i
+	m.token(analysis.Token{Term: word[:n], End: n})
+	return end
+}
+
+// plainPair adds the words of two characters of Chinese or Japanese that nothing folds, and returns where the second one
+// begins; 0 if the analyzer is needed.
+func (m *marker) plainPair(text string, i int) int {
+	n, size := pairAt(text[i:])
+	if n == 0 {
+		return 0
+	}
+	var word [2 * utf8.UTFMax]byte
+	copy(word[:], text[i:i+n+size])
+	m.base = i
+	m.token(analysis.Token{Term: word[:n], End: n})
+	m.token(analysis.Token{Term: word[:n+size], End: n + size})
+	return i + n
+}
+
+// pairAt returns the lengths of the two characters that a text begins with if both are of Chinese or Japanese and
+// nothing folds them, else 0.
+func pairAt(text string) (first, second int) {
+	r, first := utf8.DecodeRuneInString(text)
+	if !unfolded(r) {
+		return 0, 0
+	}
+	r, second = utf8.DecodeRuneInString(text[first:])
+	if !unfolded(r) || first+second < len(text) && !plainNext(text[first+second:]) {
+		return 0, 0
+	}
+	return first, second
+}
+
+// plainNext reports whether a text does not begin with what changes the character before it.
+func plainNext(text string) bool {
+	r, _ := utf8.DecodeRuneInString(text)
+	return r < utf8.RuneSelf && r != utf8.RuneError || unfolded(r) || r == 'ー' || r == '、' || r == '。'
 }
 
 // token adds a term of the text if it is one of the query. Terms that were seen from the place before are left out.

@@ -34,7 +34,14 @@ type chooser struct {
 // that fit into the length. It reports whether there are any.
 func (c *chooser) search() bool {
 	m := c.m
-	m.find(c.text, 0, len(c.text))
+	for from := 0; from < len(c.text) && !c.enough(); {
+		to := min(from+snippetStep, len(c.text))
+		for to < len(c.text) && !isSpace(c.text[to]) {
+			to++
+		}
+		m.find(c.text, from, to)
+		from = to
+	}
 	byStart := func(a, b place) int { return cmp.Compare(a.start, b.start) }
 	if !slices.IsSortedFunc(m.places, byStart) {
 		slices.SortStableFunc(m.places, byStart)
@@ -71,6 +78,41 @@ func (c *chooser) search() bool {
 		}
 	}
 	return last > 0
+}
+
+// enough reports whether all words were found within the length, and the phrases as they stand: the rest of the text
+// may have more of them, but hardly a better passage.
+func (c *chooser) enough() bool {
+	m := c.m
+	var at [maxTerms]int // where each word was seen last, plus 1
+	seen, all := uint64(0), uint64(1)<<len(m.weights)-1
+	close := false
+	for _, p := range m.places {
+		at[p.word] = p.start + 1
+		if seen |= 1 << p.word; seen != all || close {
+			continue
+		}
+		close = true
+		for _, start := range at[:len(m.weights)] {
+			close = close && start > p.end-c.length
+		}
+	}
+	if !close {
+		return false
+	}
+	for i := range m.phrases {
+		p := &m.phrases[i]
+		found := false
+		for j := range m.places {
+			if found = m.places[j].word == p.words[0] && m.follow(c.text, j, p); found {
+				break
+			}
+		}
+		if !found {
+			return false
+		}
+	}
+	return true
 }
 
 // window keeps of a sentence's places those that stand within the length and weigh most.

@@ -26,9 +26,10 @@ import "strings"
 //	size:>10k               with a text of more than 10 × 1,024 bytes
 //
 // Fields, quotes and filters are required where they stand beside words; filters alone find all their documents.
-// Question words (how, do, I) count only where there are no others. A word that the analyzer splits (os.path.join), and
-// a run of Chinese, Japanese, Korean or Thai, means its parts, preferably in a row; in quotes, after a sign and beside
-// an operator, in a row only. The zero Query finds nothing.
+// Question words (how, do, I) count only where there are no others. A word with * or ~ stands for at most 64 words: the
+// nearest, and of equally near ones those of most documents. A word that the analyzer splits (os.path.join), and a run
+// of Chinese, Japanese, Korean or Thai, means its parts, preferably in a row; in quotes, after a sign and beside an
+// operator, in a row only. The zero Query finds nothing.
 type Query struct {
 	root  *node
 	found *node              // root with the forms of its words, after a search

@@ -87,6 +87,8 @@ func TestPrintAndParse(t *testing.T) {
 	})
 }
 
+// FuzzParseQuery: whatever somebody types is a query within bounds, in a normal form that survives printing, and can be
+// searched and shown.
 func FuzzParseQuery(f *testing.F) {
 	for _, q := range querySeeds {
 		f.Add(q)
@@ -105,6 +107,7 @@ func FuzzParseQuery(f *testing.F) {
 		if terms, depth := parsed.Size(); terms > 64 || depth > 16 {
 			t.Fatalf("%d terms, %d deep", terms, depth)
 		}
+		checkTree(t, parsed)
 		r, err := x.Search(t.Context(), q, index.SearchOptions{Limit: 100, Deadline: 1e12})
 		if err != nil && !parsed.NeedsValues() || r.Total > 2 || len(r.Hits) != r.Total {
 			t.Fatalf("%d found, %d hits, %v", r.Total, len(r.Hits), err)
@@ -113,6 +116,8 @@ func FuzzParseQuery(f *testing.F) {
 	})
 }
 
+// FuzzParseStrict: what strict parsing takes it understands as forgiving parsing does, in normal form; else its error
+// names a place in the text.
 func FuzzParseStrict(f *testing.F) {
 	for _, q := range querySeeds {
 		f.Add(q)
@@ -125,6 +130,7 @@ func FuzzParseStrict(f *testing.F) {
 			if forgiving := index.ParseQuery(text); !reflect.DeepEqual(q, forgiving) {
 				t.Fatalf("%q, forgiving %q", q, forgiving)
 			}
+			checkTree(t, q)
 		case !errors.As(err, &e) || e.Column < 1 || e.Column > len(text)+1 || e.Message == "":
 			t.Fatalf("%#v", err)
 		}

@@ -26,20 +26,23 @@ func parseSite(f *queryField, text string) (*node, error) {
 	none := noDocuments()
 	name, path, _ := strings.Cut(text, "/")
 	h, err := urlkey.ParseHost(name)
-	if err != nil || name == "" {
+	if err != nil || name == "" || strings.Contains(name, "@") || strings.HasPrefix(h.String(), ".") {
 		return none, errors.New(strconv.Quote(text) + " is not a host or domain")
+	}
+	if path != "" {
+		u, err := urlkey.Parse("http://" + text)
+		if err != nil {
+			return none, errors.New(strconv.Quote(text) + " is not a URL prefix")
+		}
+		path = strings.TrimPrefix(u.RequestTarget(), "/")
 	}
 	n := &node{kind: nodeKeys, from: string(h), term: f.name + ":" + h.String()}
 	switch {
 	case path != "" && f.name == "host":
 		return none, errors.New("a host has no path; site: takes one")
 	case path != "":
-		u, err := urlkey.Parse("http://" + text)
-		if err != nil {
-			return none, errors.New(strconv.Quote(text) + " is not a URL prefix")
-		}
-		n.from += u.RequestTarget()
-		n.term = f.name + ":" + h.String() + u.RequestTarget()
+		n.from += "/" + path
+		n.term += "/" + path
 	case f.name == "site" && !strings.Contains(n.from, ":"):
 		n.from = strings.TrimSuffix(n.from, ")")
 	}

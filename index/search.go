@@ -40,6 +40,9 @@ type Result struct {
 	Query   Query // as it was understood, for Snippet
 	Partial bool  // the deadline ended the search
 	Relaxed bool  // nothing had all quotes and words with +: these hits have some. Query is without the requirement
+	// Doubtful says that a word is in so few documents that another may be meant: Suggest may have a better query, as
+	// when Total is small or Relaxed set.
+	Doubtful bool
 	// AtLeast says that there may be more matches than Total: SearchOptions.TotalAtLeast or the deadline ended the
 	// counting.
 	AtLeast bool
@@ -101,7 +104,7 @@ func (r *Result) search(st *state, o SearchOptions, work *budget) error {
 		return err
 	}
 	r.Hits, err = run.page(st, best[min(o.Offset, len(best)):])
-	r.Partial = work.over
+	r.Partial, r.Doubtful = work.over, root.doubtful(run.freqs, st.all.docs)
 	r.Total = int(max(run.total, uint64(len(best))))
 	r.AtLeast = work.over || o.TotalAtLeast > 0 && r.Total >= o.TotalAtLeast
 	return err

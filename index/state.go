@@ -26,6 +26,7 @@ import (
 //	Refresh, Close  swap, release  refs - 1: the Index's own
 //	refs = 0                       the snapshot closes
 type state struct {
+	index    *Index
 	snap     *storage.Snapshot
 	segments []*segment // by number
 	all      collection
@@ -100,7 +101,7 @@ func (x *Index) swap(st *state) (old *state) {
 
 // load reads the state of now. What cannot have changed it takes from known, the segments of the state before.
 func (x *Index) load(known []*segment) (*state, error) {
-	st := &state{snap: x.s.Snapshot()}
+	st := &state{index: x, snap: x.s.Snapshot()}
 	if err := x.loadSegments(st, known); err != nil {
 		_ = st.snap.Close() // the error before it says more
 		return nil, fmt.Errorf("loading the index: %w", err)
@@ -118,6 +119,9 @@ func (x *Index) loadSegments(st *state, known []*segment) error {
 	for sc.Next() {
 		if x.loading != nil {
 			x.loading()
+		}
+		if len(sc.Key()) != 4 {
+			return fmt.Errorf("%w: %x names no index segment", storage.ErrCorrupt, sc.Key())
 		}
 		seg := &segment{number: binary.BigEndian.Uint32(sc.Key()), lexicons: &lexicons{}}
 		if err := json.Unmarshal(sc.Value(), &seg.info); err != nil {
@@ -172,7 +176,10 @@ func readDeleted(rd storage.Reader, number uint32) (*roaring.Bitmap, error) {
 		return nil, err
 	}
 	b := roaring.New()
-	if err := b.UnmarshalBinary(v); err != nil {
+	if err = b.UnmarshalBinary(v); err == nil {
+		err = b.Validate()
+	}
+	if err != nil {
 		return nil, fmt.Errorf("%w: deletes of index segment %d: %v", storage.ErrCorrupt, number, err)
 	}
 	return b, nil

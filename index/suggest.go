@@ -5,6 +5,7 @@ package index
 import (
 	"context"
 	"math"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -27,7 +28,8 @@ const rareTimes = 20
 // document has, or few, by near words (one edit, from six characters on two; see nearWalk) that many more documents
 // have. Of several near ones it takes that with the most documents, an edit counting as much as a factor of 20; it
 // knows no keyboard. Words in quotes, operators, excluded words and words with digits stay. The new query is tried: it
-// must find something, and no less than the old one. deadline 0 means 50 ms: after it there is no suggestion, and none
+// must find something, and no less than the old one; what the old one found only because it was relaxed does not count
+// if the new one needs no relaxing. deadline 0 means 50 ms: after it there is no suggestion, and none
 // is an error.
 func (x *Index) Suggest(ctx context.Context, query string, deadline time.Duration) (_ Suggestion, err error) {
 	if deadline <= 0 {
@@ -43,11 +45,35 @@ func (x *Index) Suggest(ctx context.Context, query string, deadline time.Duratio
 		return Suggestion{}, err
 	}
 	after, err := x.Search(ctx, corrected, SearchOptions{Limit: 1, Deadline: max(time.Until(until), 1)})
-	if err != nil || after.Total < max(before.Total, 1) {
+	least := max(before.Total, 1)
+	if before.Relaxed && !after.Relaxed {
+		least = 1 // what was asked for had none
+	}
+	if err != nil || after.Total < least {
 		return Suggestion{}, err
 	}
 	return Suggestion{corrected, after.Total}, nil
 }
+
+// doubtful reports whether a tree of terms has a word that so few documents have, one in rarePart, that another one may
+// be meant. freqs are the documents of its terms.
+func (n *node) doubtful(freqs map[string]uint64, docs uint64) bool {
+	switch n.kind {
+	case nodeTerm, nodeAny:
+		df := freqs[n.term]
+		for _, c := range n.children {
+			df = max(df, freqs[c.term])
+		}
+		return df <= max(docs/rarePart, 2)
+	case nodeBool:
+		rare := func(c *node) bool { return c.doubtful(freqs, docs) }
+		return slices.ContainsFunc(n.must, rare) || slices.ContainsFunc(n.should, rare)
+	}
+	return false
+}
+
+// rarePart is how many documents there are for each that a doubtful word has, at most.
+const rarePart = 1000
 
 // correct returns the query with near words in place of rare ones, "" if none is better.
 func (x *Index) correct(ctx context.Context, query string, until time.Time) (_ string, err error) {

@@ -21,6 +21,7 @@ type words struct {
 	st       *state
 	ctx      context.Context
 	deadline time.Time
+	rare     bool // words that a lexicon leaves out, because they are rare, are read from the store
 	partial  bool // the deadline or the context ended a walk
 }
 
@@ -42,8 +43,12 @@ func (v *words) expandPrefix(from string, limit int) ([]foundWord, error) {
 func (v *words) expandFuzzy(term string, edits, limit int) ([]foundWord, error) {
 	_, n := utf8.DecodeRuneInString(term)
 	near := newNearWalk(term, min(max(edits, 0), 2))
-	if near == nil {
-		return nil, nil
+	if near == nil { // too long for a walk
+		df, err := v.df(term)
+		if err != nil || df == 0 {
+			return nil, err
+		}
+		return []foundWord{{term, df, 0}}, nil
 	}
 	return v.collect(term[:n], limit, near)
 }
@@ -111,7 +116,8 @@ func (v *words) walk(seg *segment, prefix string, near *nearWalk, top *bestWords
 	start := []byte(prefix)
 	distance, dead := 0, 256
 	l := v.x.lexicon(v.st, seg)
-	if l == nil {
+	some := l != nil && v.rare && l.least > 0 // the lexicon lacks words that are wanted
+	if l == nil || some && near != nil {
 		return v.walkStore(seg, start, near, top)
 	}
 	c := lexiconCursor{l: l}
@@ -129,6 +135,10 @@ func (v *words) walk(seg *segment, prefix string, near *nearWalk, top *bestWords
 			}
 		}
 		top.add(c.term, c.df, distance)
+	}
+	if some && !v.partial && len(top.words) < top.most { // else those that it lacks are rarer than all these
+		top.words = top.words[:0]
+		return v.walkStore(seg, start, near, top)
 	}
 	return nil
 }

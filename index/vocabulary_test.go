@@ -264,6 +264,8 @@ func TestSuggest(t *testing.T) {
 			`"the softwrae" linx`: `"the softwrae" linux`, // the phrase is nowhere, so it is only preferred
 			`"the software" linx`: `"the software" linux`,
 			"-softwrae linux":     "",
+			"+softwrae +license":  "+software +license", // finds less than the relaxed query does
+			"softwrae license":    "software license",
 			"site:softwrae.org":   "",
 			"zzzqqqxxx":           "",
 			"x86_64":              "",
@@ -284,6 +286,15 @@ func TestSuggest(t *testing.T) {
 		}
 		inMemory(t, x)
 	}
+	// A search says where a suggestion is worth its time.
+	for query, want := range map[string]bool{
+		"softwrae license": true, "software license": false, "+softwrae +license": true, `"the software"`: false,
+	} {
+		r, err := x.Search(context.Background(), query, SearchOptions{Deadline: time.Minute})
+		if err != nil || r.Doubtful != want || r.Total == 0 {
+			t.Errorf("%q: doubtful %v, %d found: %v", query, r.Doubtful, r.Total, err)
+		}
+	}
 	// No time: no suggestion, and no error.
 	if got, err := x.Suggest(context.Background(), "softwrae", 1); err != nil || got.Query != "" {
 		t.Errorf("without time: %q: %v", got.Query, err)
@@ -301,4 +312,41 @@ func packageTexts(t testing.TB, most int) (texts []string) {
 		t.Fatalf("%d texts of Debian packages, want 100", len(texts))
 	}
 	return texts
+}
+
+// TestExpansion: a prefix and a fuzzy word stand for the words of most documents, whether the vocabulary is in memory,
+// partly there, or in the store.
+func TestExpansion(t *testing.T) {
+	var texts []string
+	for n := range 200 { // words of 1 to 200 documents; late ones in the alphabet are frequent
+		var words []string
+		for w := n; w < 200; w++ {
+			words = append(words, fmt.Sprintf("net%c%c", 'a'+w/26, 'a'+w%26))
+		}
+		texts = append(texts, strings.Join(words, " ")+" rarest"[:min(7, 7*(n/199))])
+	}
+	x := indexWords(t, 80, texts...)
+	f := func(q string, total int) {
+		t.Helper()
+		r, err := x.Search(context.Background(), q, SearchOptions{Deadline: time.Minute})
+		if err != nil || r.Total != total {
+			t.Errorf("%q finds %d, want %d: %v", q, r.Total, total, err)
+		}
+	}
+	check := func() {
+		t.Helper()
+		f("net*", 200) // the frequent ones; the 64 first in the alphabet have 64 documents
+		f("neta*", 26)
+		f("rarst~1", 1)
+		f("netab~1", 184) // nethb
+		f("rare*", 1)
+		f("rust*", 0)
+	}
+	check()
+	inMemory(t, x)
+	check()
+	for _, seg := range x.state.segments {
+		seg.lexicons.lexicon.thin(50)
+	}
+	check()
 }

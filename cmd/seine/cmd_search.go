@@ -65,7 +65,7 @@ func searchCommand(c *console) *cobra.Command {
 					return err
 				}
 				var better index.Suggestion
-				if r.Total < fewHits {
+				if r.Total < fewHits || r.Relaxed || r.Doubtful {
 					if better, err = e.Suggest(cmd.Context(), query, suggestTime); err != nil {
 						return err
 					}
@@ -120,7 +120,7 @@ func (c *console) found(r engine.SearchResult, better index.Suggestion) error {
 }
 
 const (
-	fewHits     = 3                      // below it other words are proposed
+	fewHits     = 3                      // below it other words are proposed, as for rare words
 	suggestTime = 500 * time.Millisecond // for finding them; the words are not in memory at the first search
 )
 

@@ -5,6 +5,7 @@ package writers
 import (
 	"context"
 	"errors"
+	"net/url"
 
 	"github.com/seine-crawler/seine/engine/policy"
 )
@@ -27,6 +28,13 @@ type sender struct {
 	// send makes one request until all of its items are accepted or refused.
 	send    func(ctx context.Context, items []item) error
 	refused []policy.IndexRefusal // of the write under way
+}
+
+// connect makes the sender one to base. send is as in sender.
+func (s *sender) connect(base *url.URL, l login, compress bool, send func(context.Context, []item) error) (err error) {
+	s.limit, s.send = requestBytes, send
+	s.client, err = newClient(base, l, compress)
+	return err
 }
 
 // write sends items and returns what was refused.

@@ -114,8 +114,8 @@ func (c *client) post(
 	return answer, resp.StatusCode, c.judge(resp, answer)
 }
 
-// until is pacing.until with a new connection for each further try: a server that failed, or something in its place, may
-// be about to close the one it has.
+// until is pacing.until with a new connection for each further try: a server that failed, or something in its place,
+// may be about to close the one it has.
 func (c *client) until(ctx context.Context, attempt func() error) error {
 	return c.pacing.until(ctx, func() error {
 		err := attempt()

@@ -27,13 +27,8 @@ func newOpenSearch(name string, base *url.URL, l login, compress bool) (*OpenSea
 	if strings.Trim(base.Path, "/") == "" {
 		return nil, errors.New("the URL lacks the index: want http://HOST:9200/INDEX")
 	}
-	c, err := newClient(base, l, compress)
-	if err != nil {
-		return nil, err
-	}
-	o := &OpenSearch{name: name, s: sender{client: c, limit: requestBytes}}
-	o.s.send = o.send
-	return o, nil
+	o := &OpenSearch{name: name}
+	return o, o.s.connect(base, l, compress, o.send)
 }
 
 // Name is the kind and the URL of the index.

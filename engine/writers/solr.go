@@ -25,13 +25,8 @@ func newSolr(name string, base *url.URL, l login, compress bool) (*Solr, error) 
 	if strings.Trim(base.Path, "/") == "" || strings.HasSuffix(strings.TrimRight(base.Path, "/"), "/update") {
 		return nil, errors.New("want the URL of a core or collection: http://HOST:8983/solr/NAME")
 	}
-	c, err := newClient(base, l, compress)
-	if err != nil {
-		return nil, err
-	}
-	w := &Solr{name: name, s: sender{client: c, limit: requestBytes}}
-	w.s.send = w.send
-	return w, nil
+	w := &Solr{name: name}
+	return w, w.s.connect(base, l, compress, w.send)
 }
 
 // Name is the kind and the URL of the core.
