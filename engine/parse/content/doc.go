@@ -31,8 +31,8 @@
 // in class, id and role ("nav navbar menu", "sidebar aside", "related more", …), the distance to the nearest box around
 // it of that kind or group. Consecutive blocks in similar boxes are joined. All blocks of a page in similar boxes are a
 // group, unless many others are between them, and the models judge groups: judging blocks takes three times as long.
-// Boxes of one parent with the same kind and class are a list (lists.go): posts, cards, entries. A group's features tell
-// how long the lists around it are, in how many of their boxes it is, and where it is beside the page's largest list.
+// Boxes of one parent with the same kind and class are a list (lists.go): posts, cards, entries. A group's features
+// tell how long the lists around it are, in how many of their boxes it is, and where it is beside the largest list.
 // Select applies the models.
 //
 // The models (model.go) are gradient-boosted trees: one predicts the page's type, which is a feature of the other. That
