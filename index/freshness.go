@@ -43,7 +43,6 @@ func (f *freshness) of(date uint64) float64 {
 // factors gives what a part's documents multiply their scores by: boost times freshness.
 type factors struct {
 	part  *part
-	boost boostCursor
 	fresh *freshness // nil: off
 	dates columnBlock
 	block int64 // of dates; -1: none
@@ -51,7 +50,7 @@ type factors struct {
 }
 
 func newFactors(p *part, fresh *freshness, work *budget) factors {
-	return factors{part: p, boost: boostCursor{boosts: p.boosts}, fresh: fresh, block: -1, work: work}
+	return factors{part: p, fresh: fresh, block: -1, work: work}
 }
 
 // most returns an upper bound of the part's factors, at least 1.
@@ -62,13 +61,11 @@ func (f *factors) most() float64 {
 	return min(f.part.most*freshMost, math.MaxFloat64)
 }
 
-// of returns boost and freshness of a document; documents come in order. Both are 1 for none.
+// of returns boost and freshness of a document. Both are 1 for none.
 func (f *factors) of(doc uint32) (boost, fresh float64) {
 	boost, fresh = 1, 1
-	if len(f.boost.docs) > 0 {
-		if b, ok := f.boost.factor(doc); ok {
-			boost = b
-		}
+	if b, ok := f.part.boosts.factor(doc); ok {
+		boost = b
 	}
 	if f.fresh != nil && f.load(int64(doc/normDocs)) {
 		fresh = f.fresh.of(f.dates.numbers[doc%normDocs])

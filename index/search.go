@@ -137,11 +137,8 @@ func (st *state) execution(work *budget, o SearchOptions) *execution {
 func (seg *segment) part(i int, st *state) *part {
 	averages := st.all.averages()
 	p := &part{
-		number: i, docs: seg.info.Docs, norms: &seg.norms, dead: seg.dead, boosts: seg.boosts, most: 1,
+		number: i, docs: seg.info.Docs, norms: &seg.norms, dead: seg.dead, boosts: seg.boosts, most: seg.boosts.most(),
 		ratio: seg.impactFactor(&averages), freqs: seg.freqs,
-	}
-	for _, f := range seg.boosts.factors {
-		p.most = max(p.most, f)
 	}
 	p.open = func(term string) (list, error) { return seg.openList(st.snap, term) }
 	keys := newKeyReader(st.snap, seg)
