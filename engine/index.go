@@ -328,7 +328,7 @@ func (x *indexing) document(key, text []byte, r *storage.Record, stamp uint64) (
 		return nil, err
 	}
 	d := index.Document{
-		Key: k, URL: cmp.Or(shownAs(r), u.String()), Title: x.titles.cut(x.text.Title), Anchors: x.anchors(), Text: x.text.Text,
+		Key: k, URL: cmp.Or(shownAs(r), u.String()), Title: x.titles.rule.cut(x.text.Title), Anchors: x.anchors(), Text: x.text.Text,
 		Content: slices.Clone(x.text.Content), Language: shortOrNone(x.text.Language, index.ValueBytesMax),
 		Author: shortOrNone(x.text.Author, index.AuthorMax), Stamp: stamp,
 		Headings: x.text.AppendHeadings(nil), Type: shortOrNone(x.outcome.MediaType, index.ValueBytesMax),
@@ -453,8 +453,8 @@ func (x *indexing) stamp(r *storage.Record) uint64 {
 		h.Write(binary.LittleEndian.AppendUint32(n[:0], uint32(len(a))))
 		h.Write(a)
 	}
-	if x.titles.suffix != "" {
-		h.WriteString(x.titles.suffix)
+	if rule := &x.titles.rule; rule.shares() {
+		h.WriteString(rule.prefix + "\x00" + rule.suffix)
 	}
 	return h.Sum64() | 1
 }

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -16,12 +17,14 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// titles cuts off what the pages of a host share in their titles, "— Python 3.11.2 documentation". What that is, the
-// host's first pages say: those of titleSample records in key order that are to be indexed, among its first titleLook
-// records. So the rule of a host is a function of crawldb and parse records, whatever the order of indexing. It is kept
-// in meta, with a fingerprint of the pages that it was learned from:
+// titles cuts off what the pages of a host share in their titles, "— Python 3.11.2 documentation" or "Example News |",
+// so that it does not count as what a page is about, and hits show what tells them apart. What it is, the first pages
+// of the host say: the first titleSample in key order that are to be indexed, among its first titleLook records. So the
+// rule of a host is a function of crawldb and parse records, whatever the order of indexing. It is kept in meta, with a
+// fingerprint of the pages that it was learned from:
 //
-//	"title/", host key → fingerprint, 8 bytes, little-endian | uvarint pages | suffix
+//	"title/", host key → fingerprint, 8 bytes, little-endian | uvarint pages
+//	                     uvarint length of the prefix | prefix | suffix
 //
 // A refresh compares the fingerprint of every host and learns anew where it differs, which reads no text elsewhere.
 // Other runs take the rule as it is, and learn only when a host has twice as many pages as it was learned from, so that
@@ -34,9 +37,9 @@ type titles struct {
 	table   *storage.TableWriter
 	refresh bool // every host comes, each with all of its pages that are indexed
 
-	host   []byte
-	row    []byte // scratch: a key of meta
-	suffix string
+	host []byte
+	row  []byte    // scratch: a key of meta
+	rule titleRule // of the host
 }
 
 const (
@@ -44,7 +47,7 @@ const (
 	titleSample = 32  // pages that a rule is learned from
 	titleLook   = 256 // records among which they are looked for
 	titleLeast  = 8   // pages below which nothing is learned
-	titleShare  = 2   // one in so many of the titles must have a suffix
+	titleShare  = 2   // one in so many of the titles must have it
 )
 
 // newTitles takes rules as they are; learns makes it learn.
@@ -99,7 +102,7 @@ func (t *titles) begin(key []byte) error {
 	if err != nil {
 		return fmt.Errorf("rule for titles of %s: %w", host, err)
 	}
-	t.suffix = old.suffix
+	t.rule = old
 	if t.records == nil || !t.refresh && old.pages == titleSample {
 		return nil
 	}
@@ -129,12 +132,14 @@ func (t *titles) stored() ([]byte, error) {
 type titleRule struct {
 	fingerprint uint64
 	pages       int
-	suffix      string // with the separator before it, without the space before that; "": nothing
+	// One of them at most is not "". It has the separator, without the space on its other side.
+	prefix, suffix string
 }
 
 func (r *titleRule) append(dst []byte) []byte {
 	dst = binary.LittleEndian.AppendUint64(dst, r.fingerprint)
-	return append(binary.AppendUvarint(dst, uint64(r.pages)), r.suffix...)
+	dst = binary.AppendUvarint(binary.AppendUvarint(dst, uint64(r.pages)), uint64(len(r.prefix)))
+	return append(append(dst, r.prefix...), r.suffix...)
 }
 
 func decodeTitleRule(b []byte) (r titleRule, err error) {
@@ -142,8 +147,11 @@ func decodeTitleRule(b []byte) (r titleRule, err error) {
 		return r, nil
 	}
 	if len(b) > 8 {
-		if pages, n := binary.Uvarint(b[8:]); n > 0 && pages <= titleSample {
-			return titleRule{binary.LittleEndian.Uint64(b), int(pages), string(b[8+n:])}, nil
+		pages, n := binary.Uvarint(b[8:])
+		rest := b[8+max(n, 0):]
+		if prefix, m := binary.Uvarint(rest); n > 0 && m > 0 && pages <= titleSample && prefix <= uint64(len(rest)-m) {
+			texts := string(rest[m:])
+			return titleRule{binary.LittleEndian.Uint64(b), int(pages), texts[:prefix], texts[prefix:]}, nil
 		}
 	}
 	return r, fmt.Errorf("%w: %d bytes", storage.ErrCorrupt, len(b))
@@ -181,10 +189,10 @@ func (t *titles) learn(old titleRule) error {
 	}
 	rule := titleRule{fingerprint: h.Sum64(), pages: len(sample)}
 	switch {
-	case rule == titleRule{old.fingerprint, old.pages, ""}:
+	case rule.fingerprint == old.fingerprint && rule.pages == old.pages:
 		return nil
 	case len(sample) < titleLeast:
-		t.suffix = ""
+		t.rule = titleRule{}
 		if old == (titleRule{}) {
 			return nil
 		}
@@ -200,8 +208,8 @@ func (t *titles) learn(old titleRule) error {
 		}
 		list = append(list, title)
 	}
-	rule.suffix = sharedSuffix(list)
-	t.suffix = rule.suffix
+	rule.learn(list)
+	t.rule = rule
 	return t.table.Set(t.row, rule.append(nil))
 }
 
@@ -218,10 +226,14 @@ func (t *titles) title(segment uint32, key []byte) (string, error) {
 	return text.Title, nil
 }
 
+// shares reports whether there is anything to cut off.
+func (r *titleRule) shares() bool { return r.prefix != "" || r.suffix != "" }
+
 // cut returns a title without what the host's pages share. What would not leave a word stays.
-func (t *titles) cut(title string) string {
-	own, ok := strings.CutSuffix(title, t.suffix)
-	if own = strings.TrimRightFunc(own, unicode.IsSpace); ok && t.suffix != "" && strings.ContainsFunc(own, isWord) {
+func (r *titleRule) cut(title string) string {
+	own, after := strings.CutSuffix(title, r.suffix)
+	own, before := strings.CutPrefix(own, r.prefix)
+	if own = strings.TrimSpace(own); r.shares() && after && before && strings.ContainsFunc(own, isWord) {
 		return own
 	}
 	return title
@@ -232,27 +244,31 @@ func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 // titleSeparators are the characters, between spaces, that sites put between a page's title and their name.
 const titleSeparators = "|-–—·•»"
 
-// sharedSuffix returns the longest text with a separator before it that at least titleLeast different titles, and one in
-// titleShare of them, end with; "" if there is none.
-func sharedSuffix(list []string) (longest string) {
-	distinct, count := map[string]bool{}, map[string]int{}
+// learn finds the longest suffix that at least titleLeast different titles, and one in titleShare of them, have; if
+// there is none, the longest such prefix.
+func (r *titleRule) learn(list []string) {
+	slices.Sort(list)
+	list = slices.Compact(list)
+	prefixes, suffixes := map[string]int{}, map[string]int{}
 	for _, title := range list {
-		if distinct[title] {
-			continue
-		}
-		distinct[title] = true
 		for i := 1; i < len(title); i++ {
-			r, n := utf8.DecodeRuneInString(title[i:])
-			if title[i-1] == ' ' && strings.ContainsRune(titleSeparators, r) && strings.HasPrefix(title[i+n:], " ") {
-				count[title[i:]]++
+			c, n := utf8.DecodeRuneInString(title[i:])
+			if title[i-1] == ' ' && strings.ContainsRune(titleSeparators, c) && strings.HasPrefix(title[i+n:], " ") {
+				prefixes[title[:i+n]]++
+				suffixes[title[i:]]++
 			}
 		}
 	}
-	for suffix, n := range count {
-		enough := n >= titleLeast && n*titleShare >= len(distinct)
-		if enough && (len(suffix) > len(longest) || len(suffix) == len(longest) && suffix < longest) {
-			longest = suffix
+	longest := func(count map[string]int) (text string) {
+		for t, n := range count {
+			enough := n >= titleLeast && n*titleShare >= len(list)
+			if enough && (len(t) > len(text) || len(t) == len(text) && t < text) {
+				text = t
+			}
 		}
+		return text
 	}
-	return longest
+	if r.suffix = longest(suffixes); r.suffix == "" {
+		r.prefix = longest(prefixes)
+	}
 }
