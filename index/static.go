@@ -6,8 +6,8 @@ import "math/bits"
 
 // What StaticBoost adds for each doubling. That of texts was tuned on one half of the known items of bench/measure
 // (KnownItem): .05 is better by .004 there, but larger boosts leave less to prune. PageRank, votes and the number of
-// linking pages lose there: they raise tables of contents above what they list. No collection here has enough domains to
-// tune the other weight: it is as large, and has more steps, since nobody has many domains.
+// linking pages lose there: they raise tables of contents above what they list. No collection here has enough domains
+// to tune the other weight: it is as large, and has more steps, since nobody has many domains.
 const (
 	staticTexts, staticTextsMost     = 0.03, 6 // up to 32 texts and more
 	staticDomains, staticDomainsMost = 0.03, 10
