@@ -9,6 +9,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -34,7 +35,8 @@ type indexing struct {
 	denied  func(urlkey.URL) bool // by a live filter
 	warn    func(error)
 	clock   *stageClock
-	inlinks int // that are read of a page, for its anchors
+	inlinks int  // that are read of a page, for its anchors
+	refresh bool // see IndexOptions
 
 	report IndexReport
 	keys   *storage.Sorter
@@ -49,6 +51,8 @@ type indexing struct {
 	counts   []int
 	order    []int
 	from     []byte // scratch: a key of linkdb
+	linking  linking
+	titles   *titles
 }
 
 // foldLast keeps the later of two values of one key.
@@ -142,12 +146,18 @@ func (x *indexing) build(ctx context.Context, ing *storage.Ingestion) error {
 	defer records.Close()
 	links := snap.Scan(storage.Linkdb(), nil, nil)
 	defer links.Close()
+	x.titles = newTitles(snap)
+	defer x.titles.close()
+	x.titles.learns(ing, x.refresh)
 	b := x.index.NewBuilder(ing)
 	defer b.Abort()
 	x.docs = b
 	err = storage.MergeJoin(ctx, snap, index.Located(), run, func(key []byte, _ [][]byte, old []byte) error {
 		return x.decide(snap, records, links, key, old)
 	})
+	if err == nil {
+		err = x.titles.end()
+	}
 	if err = errors.Join(x.texts.close(), x.outcomes.close(), err); err != nil {
 		return err
 	}
@@ -182,7 +192,7 @@ func (x *indexing) decide(
 		}
 	}
 	if wanted {
-		if err := x.readAnchors(links, key); err != nil {
+		if err := errors.Join(x.titles.begin(key), x.readAnchors(links, key)); err != nil {
 			return err
 		}
 		stamp = x.stamp(&r)
@@ -319,11 +329,11 @@ func (x *indexing) document(key, text []byte, r *storage.Record, stamp uint64) (
 		return nil, err
 	}
 	d := index.Document{
-		Key: k, URL: cmp.Or(shownAs(r), u.String()), Title: x.text.Title, Anchors: x.anchors(), Text: x.text.Text,
+		Key: k, URL: cmp.Or(shownAs(r), u.String()), Title: x.titles.rule.cut(x.text.Title), Anchors: x.anchors(), Text: x.text.Text,
 		Content: slices.Clone(x.text.Content), Language: shortOrNone(x.text.Language, index.ValueBytesMax),
 		Author: shortOrNone(x.text.Author, index.AuthorMax), Stamp: stamp,
 		Headings: x.text.AppendHeadings(nil), Type: shortOrNone(x.outcome.MediaType, index.ValueBytesMax),
-		Size: int64(len(x.text.Text)),
+		Size: int64(len(x.text.Text)), Boost: x.boost(),
 	}
 	if x.text.Date != 0 {
 		d.Date = time.UnixMilli(x.text.Date).UTC()
@@ -354,7 +364,7 @@ func (x *indexing) skip(key urlkey.Key, known bool) error {
 	return nil
 }
 
-// showChanges makes hits show what index filters changed.
+// showChanges makes hits show what index filters changed, and titles as they are indexed.
 func (x *indexing) showChanges(d *index.Document) {
 	if d.Title != x.text.Title && d.ShowTitle == "" {
 		d.ShowTitle = d.Title
@@ -370,10 +380,12 @@ func (x *indexing) showChanges(d *index.Document) {
 	}
 }
 
-// readAnchors collects the distinct anchor texts of a target, the anchorsMax that most links have. Each is indexed
-// once, however many links have it, so that a site's navigation does not outweigh a page's own words.
+// readAnchors collects the distinct anchor texts of a target, the anchorsMax that most links have, and counts who links
+// to it. Each text is indexed once, however many links have it, so that a site's navigation does not outweigh a page's
+// own words.
 func (x *indexing) readAnchors(links *storage.Scanner, target []byte) error {
 	x.distinct.Reset()
+	x.linking.begin(target)
 	x.counts, x.order = x.counts[:0], x.order[:0]
 	x.from = storage.AppendLinkdbKey(x.from[:0], target, 0)
 	read := 0
@@ -382,7 +394,8 @@ func (x *indexing) readAnchors(links *storage.Scanner, target []byte) error {
 		if err != nil || !bytes.Equal(of, target) {
 			break
 		}
-		err = storage.VisitInlinks(links.Value(), func(_, anchor []byte) bool {
+		err = storage.VisitInlinks(links.Value(), func(source, anchor []byte) bool {
+			x.linking.add(source)
 			if len(anchor) > 0 {
 				x.countAnchor(anchor)
 			}
@@ -420,22 +433,29 @@ func (x *indexing) anchors() []string {
 	return list
 }
 
-// stamp identifies what would be indexed, without the text: it is a hash of the content's signature and the anchors,
-// and never 0.
+// boost is the static score of the page whose anchors readAnchors found.
+func (x *indexing) boost() float64 { return index.StaticBoost(len(x.order), x.linking.domains) }
+
+// stamp identifies what would be indexed, without the text: it is a hash of the content's signature, the static score,
+// the anchors, and what is cut off titles; never 0.
 func (x *indexing) stamp(r *storage.Record) uint64 {
 	h := xxh3.New()
 	h.Write(r.Signature[:])
 	h.WriteString(shownAs(r))
-	var n [4]byte
+	var n [8]byte
+	if boost := x.boost(); boost != 1 {
+		h.Write(binary.LittleEndian.AppendUint64(n[:0], math.Float64bits(boost)))
+	}
 	if r.Truncated { // without a signature, only the fetch identifies the content
-		binary.LittleEndian.PutUint32(n[:], r.Segment)
-		h.Write(n[:])
+		h.Write(binary.LittleEndian.AppendUint32(n[:0], r.Segment))
 	}
 	for _, i := range x.order {
 		a := x.distinct.Key(i)
-		binary.LittleEndian.PutUint32(n[:], uint32(len(a)))
-		h.Write(n[:])
+		h.Write(binary.LittleEndian.AppendUint32(n[:0], uint32(len(a))))
 		h.Write(a)
+	}
+	if rule := &x.titles.rule; rule.shares() {
+		h.WriteString(rule.prefix + "\x00" + rule.suffix)
 	}
 	return h.Sum64() | 1
 }

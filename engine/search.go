@@ -30,6 +30,12 @@ type SearchOptions struct {
 	// Strict parses the query as one that a program wrote: what is no query is an *index.QueryError with the column,
 	// and nothing is relaxed. Without it any text is a query.
 	Strict bool
+	// Freshness, if positive, is a half-life: a page's score is multiplied by 1/2 + 2^(-age/Freshness), from 3/2 for a
+	// new page to 1/2 for a very old one. The age is that of the page's date; without a date the factor is 1, as at the
+	// age of a half-life.
+	Freshness time.Duration
+	// Explain fills in Hit.Explanation. The search may then last up to a second beyond its deadline.
+	Explain bool
 }
 
 // Hit is one result.
@@ -46,6 +52,8 @@ type Hit struct {
 	// Stored and Date are what an IndexFilter gave the document; empty without one.
 	Stored []storage.Field `json:"stored,omitempty"`
 	Date   time.Time       `json:"date,omitzero"`
+	// Explanation shows how Score came about, if SearchOptions.Explain says so.
+	Explanation *index.Explanation `json:"explanation,omitempty"`
 }
 
 // SearchResult is a page of hits.
@@ -83,6 +91,7 @@ func (w *work) search(ctx context.Context, query string, o SearchOptions) (Searc
 		o.Limit = 10
 	}
 	bounds := index.SearchOptions{Limit: o.Limit, Offset: o.Offset, Deadline: o.Deadline, Strict: o.Strict}
+	bounds.Freshness, bounds.Now, bounds.Explain = o.Freshness, start, o.Explain
 	found, err := w.index.Search(ctx, query, bounds)
 	if err != nil {
 		return SearchResult{}, err
@@ -109,7 +118,9 @@ func (w *work) describe(h *index.Hit, q index.Query, o SearchOptions) (Hit, erro
 	if err != nil {
 		return Hit{}, err
 	}
-	hit := Hit{URL: u.String(), Title: u.String(), Score: h.Score, Stored: h.Stored, Date: h.Date}
+	hit := Hit{
+		URL: u.String(), Title: u.String(), Score: h.Score, Stored: h.Stored, Date: h.Date, Explanation: h.Explanation,
+	}
 	r, ok, err := w.record(h.Key)
 	if err != nil || !ok {
 		return hit, err

@@ -287,6 +287,8 @@ func (c *changes) collect(ctx context.Context, store *storage.Store, of []storag
 	defer records.Close()
 	links := snap.Scan(storage.Linkdb(), nil, nil)
 	defer links.Close()
+	c.x.titles = newTitles(snap)
+	defer c.x.titles.close()
 	var sent *storage.Finder
 	if !c.sent.IsZero() {
 		sent = storage.NewFinder(snap, c.sent)
@@ -355,7 +357,7 @@ func (c *changes) compare(
 	if !indexable(&r) {
 		return nil
 	}
-	if err := c.x.readAnchors(links, key); err != nil {
+	if err := errors.Join(c.x.titles.begin(key), c.x.readAnchors(links, key)); err != nil {
 		return err
 	}
 	stamp := c.x.stamp(&r)

@@ -329,6 +329,7 @@ func (w *work) indexSegments(ctx context.Context, o IndexOptions, start time.Tim
 		outcomes: newWalks(min(indexTextsMax, files.tables/2)/2, storage.ParseLinks),
 		store:    w.store, index: w.index, filters: w.o.IndexFilters, denied: w.admission.Denied, warn: w.warn,
 		clock: &w.stages, inlinks: w.o.MaxInlinks, report: IndexReport{Segments: o.Segments}, keys: o.keys,
+		refresh: o.Refresh,
 	}
 	if x.keys == nil {
 		x.keys = w.sorter(foldLast)

@@ -75,7 +75,7 @@ func (st *state) segmentDigest(ctx context.Context, seg *segment) (uint64, error
 // sumDocuments sums the hashes of an index segment's documents, of which postings has those of their postings. Stored
 // values and boosts count where there are any, so a document without has the hash of a time when there were none.
 func (st *state) sumDocuments(ctx context.Context, s *source, postings []uint64) (sum uint64, err error) {
-	boost, shown := boostCursor{boosts: s.seg.boosts}, newStoredSource(st.snap, s)
+	boost, shown := s.seg.boosts, newStoredSource(st.snap, s)
 	defer shown.sc.Close()
 	keys, values := newKeyScanner(st.snap, s.seg), newColumnCursor(st.snap, s.seg)
 	defer keys.sc.Close()

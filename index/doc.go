@@ -6,7 +6,7 @@
 //
 // Immutable index segments, each a set of key ranges written by one ingestion; a directory that says where each URL is
 // indexed; and a searcher that ranks by BM25F over title, headings, anchors, URL and body. A word of the body outside
-// of the main content counts half.
+// of the main content counts half. Scores are multiplied by a document's boost and, as an option, its freshness.
 //
 // # Picture
 //
@@ -55,7 +55,8 @@
 //   - Scores depend only on the documents that are not deleted, not on how they are spread over index segments nor on
 //     what was deleted. One exception: where more than 64 words fit a * or a ~, deleted documents count in the choice.
 //   - Digest is the same for the same documents, whatever their numbers, segments and merges.
-//   - Hits are ordered by score times boost, then by URL key; the best k are exact.
+//   - Hits are ordered by score times boost times freshness, then by URL key; the best k are exact.
+//   - The value of a hit's explanation is its score: explaining asks the iterators that scored, once more.
 //   - A Query's tree has a normal form: printed and parsed again it is the same. What ParseStrict accepts, ParseQuery
 //     understands the same.
 //   - Without Strict, a search that finds nothing is repeated once with quotes and + as preferences; exclusions,

@@ -49,7 +49,7 @@ func (w *docWriter) add(d *docEntry) error {
 	if err := w.norms.add(&d.norms); err != nil {
 		return err
 	}
-	if err := w.boosts.add(w.info.Docs, d.boost); err != nil {
+	if err := w.boosts.add(d.boost); err != nil {
 		return err
 	}
 	if err := w.columns.add(d.key, &d.columns); err != nil {

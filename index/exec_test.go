@@ -87,8 +87,11 @@ func newMemoryPart(
 			p.dead[doc>>6] |= 1 << (doc & 63)
 		}
 		if d.boost != 0 {
-			p.boosts.docs = append(p.boosts.docs, uint32(doc))
-			p.boosts.factors = append(p.boosts.factors, d.boost)
+			if p.boosts == nil {
+				p.boosts = boosts{{codes: make([]uint16, len(texts))}}
+			}
+			p.boosts[0].factors = append(p.boosts[0].factors, d.boost)
+			p.boosts[0].codes[doc] = uint16(len(p.boosts[0].factors))
 			p.most = max(p.most, d.boost)
 		}
 		for f, words := range d.fields {

@@ -56,6 +56,8 @@ const (
 	defaultDeadline = 200 * time.Millisecond
 	// pageGrace is how much longer than its deadline a search may read what its hits show.
 	pageGrace = 4 * time.Millisecond
+	// explainTime is how much longer than its deadline a search may explain its hits.
+	explainTime = time.Second
 	// maxHits bounds limit plus offset.
 	maxHits = 10_000
 

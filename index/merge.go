@@ -172,7 +172,7 @@ func (x *Index) merge(ctx context.Context, st *state, group []*segment) (uint64,
 type docSource struct {
 	*source
 	keys    *keyScanner
-	boost   boostCursor
+	boost   boosts
 	columns *columnCursor
 }
 
@@ -207,7 +207,7 @@ func mergeDocs(
 		s := &docSource{
 			source:  &source{seg: seg, newDoc: make([]uint32, seg.info.Docs)},
 			keys:    newKeyScanner(rd, seg),
-			boost:   boostCursor{boosts: seg.boosts},
+			boost:   seg.boosts,
 			columns: newColumnCursor(rd, seg),
 		}
 		defer s.keys.sc.Close()

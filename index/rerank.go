@@ -72,7 +72,7 @@ func (x *execution) rerank(root *node, best []candidate) {
 	slices.SortFunc(order, func(a, b *candidate) int {
 		return cmp.Or(cmp.Compare(a.part.number, b.part.number), cmp.Compare(a.doc, b.doc))
 	})
-	gains := make([]float64, len(order))
+	gains := make([]gained, len(order))
 	for from := 0; from < len(order); {
 		to := from + 1
 		for to < len(order) && order[to].part == order[from].part {
@@ -84,19 +84,25 @@ func (x *execution) rerank(root *node, best []candidate) {
 	if x.work.over { // some of them looked at and others not: the first phase's order is better
 		return
 	}
+	var factors factors
 	for i, c := range order {
-		c.base *= gains[i]
-		c.score = c.base
-		boost := boostCursor{boosts: c.part.boosts}
-		if f, ok := boost.factor(c.doc); ok {
-			c.score = min(c.base*f, math.MaxFloat64)
+		if factors.part != c.part {
+			factors = newFactors(c.part, x.top.fresh, x.work)
 		}
+		c.gain = gains[i]
+		c.base *= c.gain.factor()
+		c.score = factors.score(c.doc, c.base)
 	}
 	slices.SortFunc(best, func(a, b candidate) int { return x.top.rank(&a, &b) })
 }
 
-// gains computes the factors of the documents of one part, which are in order.
-func (x *execution) gains(p *part, words []queryWord, docs []*candidate, gains []float64) {
+// gained is what the second phase adds to a document's score, in shares of it. It is zero for one it did not look at.
+type gained struct{ coverage, proximity float64 }
+
+func (g gained) factor() float64 { return 1 + g.coverage + g.proximity }
+
+// gains computes what the documents of one part gain, which are in order.
+func (x *execution) gains(p *part, words []queryWord, docs []*candidate, gains []gained) {
 	its := make([]wordIter, len(words))
 	total := 0.0
 	for i, w := range words {
@@ -124,7 +130,7 @@ func (x *execution) gains(p *part, words []queryWord, docs []*candidate, gains [
 		}
 		coverage := math.Pow(covered/total, float64(len(words)))
 		impact := func(f int) float64 { return x.table[f][p.norms[f][c.doc]] }
-		gains[i] = 1 + coverageGain*coverage + proximityGain*prox.score(impact)/total
+		gains[i] = gained{coverageGain * coverage, proximityGain * prox.score(impact) / total}
 	}
 }
 

@@ -20,13 +20,23 @@ type SearchOptions struct {
 	// TotalAtLeast is a number of matches at which counting may stop: Result.Total is then a lower bound, and a search
 	// for common words is faster. 0 counts all.
 	TotalAtLeast int
+	// Freshness is a half-life: new documents score higher, by a factor of 1/2 + 2^(-age/Freshness), at the time Now.
+	// That is 3/2 for a new document, 1 at the age of a half-life, 1/2 for a very old one; Document.Date tells the age,
+	// and a document without a date has 1. 0 or less means that dates do not matter.
+	Freshness time.Duration
+	// Now is the time that ages are counted to; zero: the clock's. Pages of one result need the same.
+	Now time.Time
+	// Explain fills in Hit.Explanation. The search may then last up to a second beyond its deadline.
+	Explain bool
 }
 
 // Hit is one document found, with what Document.Stored, Date, ShowTitle and ShowText say there; zero values where the
 // document has no such thing.
 type Hit struct {
 	Key   urlkey.Key
-	Score float64 // with the document's boost; finite, 0 where no word of the query scores, as with site: alone
+	Score float64 // with the document's boost and freshness; finite, 0 where no word of the query scores, as site: alone
+	// Explanation shows how Score came about, if SearchOptions.Explain says so; its Value is Score.
+	Explanation *Explanation
 
 	Stored              []storage.Field
 	Date                time.Time // UTC
@@ -103,7 +113,11 @@ func (r *Result) search(st *state, o SearchOptions, work *budget) error {
 	if err := work.ended(); err != nil {
 		return err
 	}
-	r.Hits, err = run.page(st, best[min(o.Offset, len(best)):])
+	best = best[min(o.Offset, len(best)):]
+	r.Hits, err = run.page(st, best)
+	if o.Explain && err == nil {
+		err = run.explainAll(root, best, r.Hits)
+	}
 	r.Partial, r.Doubtful = work.over, root.doubtful(run.freqs, st.all.docs)
 	r.Total = int(max(run.total, uint64(len(best))))
 	r.AtLeast = work.over || o.TotalAtLeast > 0 && r.Total >= o.TotalAtLeast
@@ -113,6 +127,7 @@ func (r *Result) search(st *state, o SearchOptions, work *budget) error {
 // execution prepares a search of the state.
 func (st *state) execution(work *budget, o SearchOptions) *execution {
 	x := &execution{all: st.all, table: st.weights(), work: work, enough: math.MaxUint64, wanted: o.Limit + o.Offset}
+	x.top.fresh = o.freshness()
 	if o.TotalAtLeast > 0 {
 		x.enough = uint64(o.TotalAtLeast)
 	}
@@ -126,11 +141,8 @@ func (st *state) execution(work *budget, o SearchOptions) *execution {
 func (seg *segment) part(i int, st *state) *part {
 	averages := st.all.averages()
 	p := &part{
-		number: i, docs: seg.info.Docs, norms: &seg.norms, dead: seg.dead, boosts: seg.boosts, most: 1,
+		number: i, docs: seg.info.Docs, norms: &seg.norms, dead: seg.dead, boosts: seg.boosts, most: seg.boosts.most(),
 		ratio: seg.impactFactor(&averages), freqs: seg.freqs,
-	}
-	for _, f := range seg.boosts.factors {
-		p.most = max(p.most, f)
 	}
 	p.open = func(term string) (list, error) { return seg.openList(st.snap, term) }
 	keys := newKeyReader(st.snap, seg)

@@ -30,8 +30,9 @@ func (p *part) alive(doc uint32) bool { return p.dead == nil || p.dead[doc>>6]&(
 
 // candidate is a document among the best so far.
 type candidate struct {
-	score float64 // base times the document's boost; finite
-	base  float64
+	score float64 // base times the document's boost and freshness; finite
+	base  float64 // of the words, times gain
+	gain  gained  // by the second phase
 	part  *part
 	doc   uint32
 	key   urlkey.Key // "" until it is needed
@@ -45,14 +46,17 @@ type topK struct {
 	best []candidate
 	work *budget
 
-	now    *part // the segment that is searched
-	boost  boostCursor
-	lostAt float64 // a document of it with this score lost to the worst by key, as all that follow with it will
+	fresh   *freshness // nil: off
+	now     *part      // the segment that is searched
+	factors factors
+	most    float64 // of factors
+	lostAt  float64 // a document of it with this score lost to the worst by key, as all that follow with it will
 }
 
 // begin announces the documents of a segment.
 func (t *topK) begin(p *part) {
-	t.now, t.boost, t.lostAt = p, boostCursor{boosts: p.boosts}, -1
+	t.now, t.factors, t.lostAt = p, newFactors(p, t.fresh, t.work), -1
+	t.most = t.factors.most()
 }
 
 // need returns the least points that a further document of the segment must have to be among the best: a document with
@@ -65,11 +69,11 @@ func (t *topK) need() points {
 		return 0
 	}
 	worst := &t.best[0]
-	least := math.Ceil(worst.score / t.now.most * pointScale)
+	least := math.Ceil(worst.score / t.most * pointScale)
 	switch {
 	case least > maxSum:
 		return maxSum + 1
-	case t.now.most > 1:
+	case t.most > 1:
 		return points(least) - 2 // for rounding
 	case least == worst.score*pointScale && t.tieLoses(worst):
 		return points(least) + 1
@@ -82,12 +86,8 @@ func (t *topK) tieLoses(worst *candidate) bool { return worst.part == t.now || w
 
 // offer takes a document, which is alive, if it is among the best. Documents come in order.
 func (t *topK) offer(doc uint32, p points) {
-	c := candidate{score: float64(p) / pointScale, base: float64(p) / pointScale, part: t.now, doc: doc}
-	if len(t.boost.docs) > 0 {
-		if f, ok := t.boost.factor(doc); ok {
-			c.score = min(c.score*f, math.MaxFloat64) // infinity is no number in JSON
-		}
-	}
+	c := candidate{base: float64(p) / pointScale, part: t.now, doc: doc}
+	c.score = t.factors.score(doc, c.base)
 	if len(t.best) < t.k {
 		t.best = append(t.best, c)
 		t.up(len(t.best) - 1)

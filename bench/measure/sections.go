@@ -323,10 +323,11 @@ The goal is 36 of 40.`,
 		command: "SEINE_MANUALS=… go test -bench KnownItem ./bench/measure",
 		what: `
 The text of a link is the query, and the page that it leads to is the one right answer. no-anchors indexes no texts of
-links, other-anchors those that are not queries, anchors all of them; boost adds a static score from inlinks.`,
+links, other-anchors those that are not queries, anchors all of them; static adds the static score of the number of
+texts. Half of the queries (tuned) chose its weight, the other half (reported) had no part in that.`,
 		units: []string{"MRR", "success@1-%", "success@10-%", "empty", "ns/query"},
 		means: `
-The texts of links find pages that their own words do not.`,
+The texts of links find pages that their own words do not, and how many texts there are tells which page is meant.`,
 	},
 	{
 		layer:   "Simweb",

@@ -38,6 +38,7 @@ func searchCommand(c *console) *cobra.Command {
 	var f flags
 	var o engine.SearchOptions
 	var explain, complete bool
+	var freshness string
 	cmd := &cobra.Command{
 		Use:   "search QUERY…",
 		Short: "search the crawled pages",
@@ -47,6 +48,10 @@ func searchCommand(c *console) *cobra.Command {
 			"  seine search --strict '(vacuum OR analyze) AND title:autovacuum'",
 		Args: needs("a query"),
 		RunE: func(cmd *cobra.Command, words []string) error {
+			var err error
+			if o.Freshness, err = parseDuration(freshness); err != nil {
+				return &usageError{fmt.Errorf("--freshness %q: %w", freshness, err)}
+			}
 			return withEngine(cmd, f.reading(), func(e *engine.Engine) error {
 				query := strings.Join(words, " ")
 				if complete {
@@ -95,6 +100,9 @@ func searchCommand(c *console) *cobra.Command {
 	f.report(cmd)
 	cmd.Flags().BoolVar(&o.Strict, "strict", false, "refuse what is no query, and relax nothing")
 	cmd.Flags().BoolVar(&explain, "explain-query", false, "print the query as it was understood")
+	cmd.Flags().BoolVar(&o.Explain, "explain", false, "show how each score came about")
+	cmd.Flags().StringVar(&freshness, "freshness", "0",
+		"prefer new pages: `half-life` of what their date adds to a score, such as 720h (0: dates do not matter)")
 	cmd.Flags().BoolVar(&complete, "complete", false, "print words that the last word may become")
 	addCount(cmd.Flags(), &o.Limit, "limit", 10, 1, "hits to print")
 	addCount(cmd.Flags(), &o.Offset, "offset", 0, 0, "hits to skip")
@@ -111,12 +119,23 @@ func (c *console) found(r engine.SearchResult, better index.Suggestion) error {
 		if h.Snippet != "" {
 			fmt.Fprintf(c.out, "   %s\n", printable(h.Snippet))
 		}
+		if h.Explanation != nil {
+			c.explained(h.Explanation, "   ")
+		}
 	}
 	_, err := fmt.Fprintf(c.out, "%d found in %.1f ms\n", r.Total, 1000*r.Took.Seconds())
 	if better.Query != "" && err == nil {
 		_, err = fmt.Fprintf(c.out, "did you mean: %s (%d found)\n", printable(better.Query), better.Total)
 	}
 	return err
+}
+
+// explained prints a number and, farther to the right, what it is made of.
+func (c *console) explained(e *index.Explanation, indent string) {
+	fmt.Fprintf(c.out, "%s%.6g  %s\n", indent, e.Value, printable(e.Description))
+	for i := range e.Details {
+		c.explained(&e.Details[i], indent+"  ")
+	}
 }
 
 const (

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"bytes"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/seine-crawler/seine/engine/internal/phases"
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// linking counts the registered domains that link to a page, its own left out, for its static score: a domain counts
+// once, however many pages and hosts it has. It is fed with the inlinks that are read for anchors, at most
+// Options.MaxInlinks, so it costs no further read.
+//
+// Like the anchors, it sees linkdb as of the indexing: later links count when the page is indexed again, at the latest
+// by Index with Refresh, as at the end of a crawl. The static score is part of a document's stamp, so Refresh finds the
+// documents that it changed; and it has steps, so those are few.
+type linking struct {
+	own     []byte // the page's domain, as a prefix of keys
+	last    []byte // domain of the source before
+	seen    phases.KeyTable
+	domains int
+}
+
+// begin begins the count for a page.
+func (l *linking) begin(target []byte) {
+	l.seen.Reset()
+	l.own = append(l.own[:0], domainOf(target)...)
+	l.last, l.domains = l.last[:0], 0
+}
+
+// add counts the source of a link.
+func (l *linking) add(from []byte) {
+	if bytes.HasPrefix(from, l.own) || len(l.last) > 0 && bytes.HasPrefix(from, l.last) {
+		return // sources are sorted: most have the domain of the one before
+	}
+	l.last = append(l.last[:0], domainOf(from)...)
+	if _, fresh := l.seen.Number(xxh3.Hash(l.last), l.last); fresh {
+		l.domains++
+	}
+}
+
+// domainOf returns the registered domain of a URL's key, as a prefix of keys; of what is no key, all of it.
+func domainOf(key []byte) string {
+	if host := urlkey.HostKeyOf(key); len(host) > 0 {
+		return urlkey.HostKey(host).DomainKey()
+	}
+	return string(key)
+}

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// titles cuts off what the pages of a host share in their titles, "— Python 3.11.2 documentation" or "Example News |",
+// so that it does not count as what a page is about, and hits show what tells them apart. What it is, the first pages
+// of the host say: the first titleSample in key order that are to be indexed, among its first titleLook records. So the
+// rule of a host is a function of crawldb and parse records, whatever the order of indexing. It is kept in meta, with a
+// fingerprint of the pages that it was learned from:
+//
+//	"title/", host key → fingerprint, 8 bytes, little-endian | uvarint pages
+//	                     uvarint length of the prefix | prefix | suffix
+//
+// A refresh compares the fingerprint of every host and learns anew where it differs, which reads no text elsewhere.
+// Other runs take the rule as it is, and learn only when a host has twice as many pages as it was learned from, so that
+// the pages of a new host need not all be indexed again. The rule is part of a document's stamp.
+type titles struct {
+	rd      storage.Reader
+	records *storage.Scanner // of crawldb; nil: rules are taken as they are
+	rows    *storage.Scanner // of meta
+	at      bool             // rows stands at a row, in a refresh
+	table   *storage.TableWriter
+	refresh bool // every host comes, each with all of its pages that are indexed
+
+	host []byte
+	row  []byte    // scratch: a key of meta
+	rule titleRule // of the host
+}
+
+const (
+	titlePrefix = "title/"
+	titleSample = 32  // pages that a rule is learned from
+	titleLook   = 256 // records among which they are looked for
+	titleLeast  = 8   // pages below which nothing is learned
+	titleShare  = 2   // one in so many of the titles must have it
+)
+
+// newTitles takes rules as they are; learns makes it learn.
+func newTitles(rd storage.Reader) *titles {
+	return &titles{rd: rd, rows: rd.Scan(storage.Meta(), []byte(titlePrefix), []byte("title0"))}
+}
+
+func (t *titles) learns(in *storage.Ingestion, refresh bool) {
+	t.records, t.table, t.refresh = t.rd.Scan(storage.Crawldb(), nil, nil), in.Table(storage.Meta()), refresh
+	t.at = t.rows.Next()
+}
+
+// end removes, after a refresh, the rows that are left over.
+func (t *titles) end() error {
+	if t.refresh {
+		return t.drop(nil)
+	}
+	return nil
+}
+
+// drop removes the rows before a key, nil: all that are left. A refresh comes to every host with pages, so these are of
+// hosts without.
+func (t *titles) drop(before []byte) error {
+	for ; t.at && (before == nil || bytes.Compare(t.rows.Key(), before) < 0); t.at = t.rows.Next() {
+		if err := t.table.Delete(t.rows.Key()); err != nil {
+			return err
+		}
+	}
+	return t.rows.Err()
+}
+
+func (t *titles) close() {
+	t.rows.Close()
+	if t.records != nil {
+		t.records.Close()
+	}
+}
+
+// begin announces the next page, in key order.
+func (t *titles) begin(key []byte) error {
+	host := urlkey.HostKeyOf(key)
+	if bytes.Equal(host, t.host) {
+		return nil
+	}
+	t.host = append(t.host[:0], host...)
+	t.row = append(append(t.row[:0], titlePrefix...), host...)
+	value, err := t.stored()
+	if err != nil {
+		return err
+	}
+	old, err := decodeTitleRule(value)
+	if err != nil {
+		return fmt.Errorf("rule for titles of %s: %w", host, err)
+	}
+	t.rule = old
+	if t.records == nil || !t.refresh && old.pages == titleSample {
+		return nil
+	}
+	return t.learn(old)
+}
+
+// stored returns the value of the host's row, nil if there is none.
+func (t *titles) stored() ([]byte, error) {
+	if !t.refresh {
+		if t.rows.SeekGE(t.row) && bytes.Equal(t.rows.Key(), t.row) {
+			return t.rows.Value(), nil
+		}
+		return nil, t.rows.Err()
+	}
+	if err := t.drop(t.row); err != nil {
+		return nil, err
+	}
+	if !t.at || !bytes.Equal(t.rows.Key(), t.row) {
+		return nil, nil
+	}
+	value := bytes.Clone(t.rows.Value())
+	t.at = t.rows.Next()
+	return value, t.rows.Err()
+}
+
+// titleRule is what the host's titles share, and what it was learned from.
+type titleRule struct {
+	fingerprint uint64
+	pages       int
+	// One of them at most is not "". It has the separator, without the space on its other side.
+	prefix, suffix string
+}
+
+func (r *titleRule) append(dst []byte) []byte {
+	dst = binary.LittleEndian.AppendUint64(dst, r.fingerprint)
+	dst = binary.AppendUvarint(binary.AppendUvarint(dst, uint64(r.pages)), uint64(len(r.prefix)))
+	return append(append(dst, r.prefix...), r.suffix...)
+}
+
+func decodeTitleRule(b []byte) (r titleRule, err error) {
+	if len(b) == 0 {
+		return r, nil
+	}
+	if len(b) > 8 {
+		pages, n := binary.Uvarint(b[8:])
+		rest := b[8+max(n, 0):]
+		if prefix, m := binary.Uvarint(rest); n > 0 && m > 0 && pages <= titleSample && prefix <= uint64(len(rest)-m) {
+			texts := string(rest[m:])
+			return titleRule{binary.LittleEndian.Uint64(b), int(pages), texts[:prefix], texts[prefix:]}, nil
+		}
+	}
+	return r, fmt.Errorf("%w: %d bytes", storage.ErrCorrupt, len(b))
+}
+
+// learn learns the host's rule again if its first pages are others than those of the old rule.
+func (t *titles) learn(old titleRule) error {
+	type page struct {
+		key     []byte
+		segment uint32
+	}
+	var sample []page
+	h := xxh3.New()
+	var r storage.Record
+	looked := 0
+	for ok := t.records.SeekGE(t.host); ok && looked < titleLook; ok = t.records.Next() {
+		key := t.records.Key()
+		if !bytes.HasPrefix(key, t.host) || len(sample) == titleSample {
+			break
+		}
+		looked++
+		if err := storage.DecodeRecord(t.records.Value(), &r); err != nil {
+			return fmt.Errorf("crawldb record %s: %w", key, err)
+		}
+		if !indexable(&r) {
+			continue
+		}
+		h.Write(key)
+		h.Write(r.Signature[:])
+		h.Write(binary.LittleEndian.AppendUint32(nil, r.Segment))
+		sample = append(sample, page{bytes.Clone(key), r.Segment})
+	}
+	if err := t.records.Err(); err != nil {
+		return err
+	}
+	rule := titleRule{fingerprint: h.Sum64(), pages: len(sample)}
+	switch {
+	case rule.fingerprint == old.fingerprint && rule.pages == old.pages:
+		return nil
+	case len(sample) < titleLeast:
+		t.rule = titleRule{}
+		if old == (titleRule{}) {
+			return nil
+		}
+		return t.table.Delete(t.row)
+	case !t.refresh && len(sample) < 2*old.pages:
+		return nil
+	}
+	var list []string
+	for _, p := range sample {
+		title, err := t.title(p.segment, p.key)
+		if err != nil {
+			return err
+		}
+		list = append(list, title)
+	}
+	rule.learn(list)
+	t.rule = rule
+	return t.table.Set(t.row, rule.append(nil))
+}
+
+// title reads the title of a page.
+func (t *titles) title(segment uint32, key []byte) (string, error) {
+	value, ok, err := t.rd.Get(storage.ParseTextRange(segment), key, nil)
+	if err != nil || !ok {
+		return "", err
+	}
+	var text storage.ParseText
+	if err := storage.DecodeParseText(value, &text); err != nil {
+		return "", fmt.Errorf("parse record %s of segment %d: %w", key, segment, err)
+	}
+	return text.Title, nil
+}
+
+// shares reports whether there is anything to cut off.
+func (r *titleRule) shares() bool { return r.prefix != "" || r.suffix != "" }
+
+// cut returns a title without what the host's pages share. What would not leave a word stays.
+func (r *titleRule) cut(title string) string {
+	own, after := strings.CutSuffix(title, r.suffix)
+	own, before := strings.CutPrefix(own, r.prefix)
+	if own = strings.TrimSpace(own); r.shares() && after && before && strings.ContainsFunc(own, isWord) {
+		return own
+	}
+	return title
+}
+
+func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+
+// titleSeparators are the characters, between spaces, that sites put between a page's title and their name.
+const titleSeparators = "|-–—·•»"
+
+// learn finds the longest suffix that at least titleLeast different titles, and one in titleShare of them, have; if
+// there is none, the longest such prefix.
+func (r *titleRule) learn(list []string) {
+	slices.Sort(list)
+	list = slices.Compact(list)
+	prefixes, suffixes := map[string]int{}, map[string]int{}
+	for _, title := range list {
+		for i := 1; i < len(title); i++ {
+			c, n := utf8.DecodeRuneInString(title[i:])
+			if title[i-1] == ' ' && strings.ContainsRune(titleSeparators, c) && strings.HasPrefix(title[i+n:], " ") {
+				prefixes[title[:i+n]]++
+				suffixes[title[i:]]++
+			}
+		}
+	}
+	longest := func(count map[string]int) (text string) {
+		for t, n := range count {
+			enough := n >= titleLeast && n*titleShare >= len(list)
+			if enough && (len(t) > len(text) || len(t) == len(text) && t < text) {
+				text = t
+			}
+		}
+		return text
+	}
+	if r.suffix = longest(suffixes); r.suffix == "" {
+		r.prefix = longest(prefixes)
+	}
+}

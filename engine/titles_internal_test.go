@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/seine-crawler/seine/storage"
+)
+
+// TestTitleRule: the titles of a host share the longest text that enough different ones end with, or else begin with. A
+// row of meta holds it.
+func TestTitleRule(t *testing.T) {
+	titles := func(n int, format string) (list []string) {
+		for i := range n {
+			list = append(list, fmt.Sprintf(format, i))
+		}
+		return list
+	}
+	for _, c := range []struct {
+		name string
+		list []string
+		want titleRule
+	}{
+		{"end", titles(8, "re %d — Python 3.11.2 documentation"), titleRule{suffix: "— Python 3.11.2 documentation"}},
+		{"two parts", titles(9, "page %d | Blog | Example"), titleRule{suffix: "| Blog | Example"}},
+		{"a part has more", append(titles(6, "a%d | Blog | Example"), titles(6, "b%d | Example")...), titleRule{
+			suffix: "| Example",
+		}},
+		{"at the beginning", titles(8, "Example News – page %d"), titleRule{prefix: "Example News –"}},
+		{"too few", titles(7, "page %d | Example"), titleRule{}},
+		{"a few", append(titles(8, "page %d | Example"), titles(9, "no name %d")...), titleRule{}},
+		{"one title", append(titles(1, "same | Example"), "same | Example", "same | Example", "same | Example",
+			"same | Example", "same | Example", "same | Example", "same | Example"), titleRule{}},
+		{"no separator", titles(20, "page %d of Example"), titleRule{}},
+		{"a hyphen in a word", titles(20, "page %d off-line"), titleRule{}},
+	} {
+		got := titleRule{fingerprint: 1 << 40, pages: 9}
+		c.want.fingerprint, c.want.pages = got.fingerprint, got.pages
+		if got.learn(c.list); got != c.want {
+			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
+		}
+		if read, err := decodeTitleRule(got.append(nil)); read != got || err != nil {
+			t.Errorf("%s: %+v is read as %+v: %v", c.name, got, read, err)
+		}
+	}
+}
+
+// TestTitleCut: what is left of a title has a word.
+func TestTitleCut(t *testing.T) {
+	x := titleRule{suffix: "| Example"}
+	for title, want := range map[string]string{
+		"Baking bread | Example": "Baking bread", "| Example": "| Example", " — | Example": " — | Example",
+		"Baking | Example | more": "Baking | Example | more", "": "",
+	} {
+		if got := x.cut(title); got != want {
+			t.Errorf("%q: %q, want %q", title, got, want)
+		}
+	}
+	x = titleRule{prefix: "Example |"}
+	if got := x.cut("Example | Baking"); got != "Baking" {
+		t.Errorf("prefix: %q", got)
+	}
+	if got := (&titleRule{}).cut("as it is"); got != "as it is" {
+		t.Errorf("without a rule: %q", got)
+	}
+	for _, bad := range []string{"1234567", "12345678", "12345678\x01", "12345678\x01\x05abc", "12345678\x7f\x00"} {
+		if _, err := decodeTitleRule([]byte(bad)); !errors.Is(err, storage.ErrCorrupt) {
+			t.Errorf("%q is read: %v", bad, err)
+		}
+	}
+}
