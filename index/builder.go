@@ -45,6 +45,8 @@ type Builder struct {
 	doc    uint32        // number of the current document
 	spoken uint64        // bit of the document's language
 
+	fieldNames map[string]struct{} // of the stored fields of the index segment
+
 	names map[string]string // languages and types of the documents: one memory for equal ones
 }
 
@@ -83,7 +85,7 @@ func (b *Builder) begin() {
 	b.number++
 	b.analyzer = analysis.Analyzer{}
 	b.inv.reset(b.number)
-	b.docs, b.stored, b.names = nil, nil, map[string]string{}
+	b.docs, b.stored, b.names, b.fieldNames = nil, nil, map[string]string{}, nil
 }
 
 // Abort releases what the Builder holds; what it added to the ingestion must then not be committed. After Finish, or a
@@ -171,6 +173,7 @@ func (b *Builder) Add(d *Document) error {
 		pos = b.text(fieldHeadings, h, pos, &words) + partGap
 	}
 	b.body(d, &words)
+	b.fields(d)
 	e := docEntry{key: d.Key, stamp: d.Stamp, boost: d.boost(), columns: columnsOf(d)}
 	e.columns.language, e.columns.kind = b.name(d.Language), b.name(d.Type)
 	for f, n := range words {
@@ -285,6 +288,7 @@ func (b *Builder) write() error {
 		return err
 	}
 	w.info.Terms, w.info.Stored = uint64(b.inv.count), uint32(len(b.stored))
+	w.info.Fields = b.takeFieldNames()
 	if err := w.register(); err != nil {
 		return err
 	}

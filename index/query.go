@@ -61,11 +61,18 @@ func forgiven(text string) string {
 
 // relaxQuery parses like ParseQuery, but quotes and + are preferences. Exclusions, operators, fields and filters stay
 // strict.
-func relaxQuery(text string) Query { return parseQuery(forgiven(text), true, func(int, string) {}) }
+func relaxQuery(known func(field string) bool, text string) Query {
+	return parseQueryOf(known, forgiven(text), true, func(int, string) {})
+}
 
 // parseQuery tells fail what a strict query must not have.
 func parseQuery(text string, relaxed bool, fail func(at int, message string)) Query {
-	l := lexer{text: text, fail: fail}
+	return parseQueryOf(nil, text, relaxed, fail)
+}
+
+// parseQueryOf is parseQuery where known says which stored fields there are.
+func parseQueryOf(known func(field string) bool, text string, relaxed bool, fail func(at int, message string)) Query {
+	l := lexer{text: text, fail: fail, known: known}
 	p := queryParser{lex: l.run(), relaxed: relaxed, fail: fail}
 	return Query{root: p.parse()}
 }

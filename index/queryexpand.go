@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/seine-crawler/seine/index/analysis"
 	"github.com/seine-crawler/seine/storage"
@@ -41,11 +40,14 @@ func (s *expander) expand(n *node) (*node, error) {
 	var err error
 	switch n.kind {
 	case nodeTerm:
+		if strings.HasPrefix(n.term, fieldTermMark) {
+			return &out, nil
+		}
 		return s.word(&out)
 	case nodePrefix:
 		forms, err = s.forms(n.term, func(term string) (int, bool) { return 0, true })
 	case nodeFuzzy:
-		_, first := utf8.DecodeRuneInString(n.term)
+		first := fuzzyPrefix(n.term)
 		forms, err = s.forms(n.term[:first], func(term string) (int, bool) {
 			d := distance(n.term, term, n.edits)
 			return d, d <= n.edits
@@ -142,16 +144,11 @@ const termUnit = 8
 
 // terms calls fn with each term of an index segment that has a prefix, in order, until the budget is over.
 func (seg *segment) terms(rd storage.Reader, prefix string, work *budget, fn func(term string)) error {
-	from := []byte(prefix)
-	to := slices.Clone(from)
-	for len(to) > 0 && to[len(to)-1] == 0xff {
-		to = to[:len(to)-1]
-	}
-	if len(to) > 0 {
-		to[len(to)-1]++
-	} else {
-		to = nil
-	}
+	return seg.termsBetween(rd, []byte(prefix), after([]byte(prefix)), work, fn)
+}
+
+// termsBetween is terms of an interval: from is inclusive, to exclusive, nil for no end.
+func (seg *segment) termsBetween(rd storage.Reader, from, to []byte, work *budget, fn func(term string)) error {
 	terms := seg.vocabulary(rd, from, to)
 	defer terms.Close()
 	for i := 0; terms.Next() && (i%termUnit != 0 || work.spend(1)); i++ {

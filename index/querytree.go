@@ -54,6 +54,7 @@ const (
 	valueType
 	valueDate
 	valueSize
+	valueField // a number of a stored field: terms from `from` to `to`
 )
 
 // fieldMask has a bit for each field of a document.

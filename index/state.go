@@ -51,7 +51,8 @@ type segment struct {
 	dead    []uint64        // the same, a bit per document
 	freqs   *freqCache      // with these deletes
 
-	lexicons *lexicons
+	lexicons   *lexicons
+	hostTables *hostTables
 }
 
 // acquire returns the current state, for release after use, or ErrClosed.
@@ -119,7 +120,7 @@ func (x *Index) loadSegments(st *state, known []*segment) error {
 		if x.loading != nil {
 			x.loading()
 		}
-		seg := &segment{number: binary.BigEndian.Uint32(sc.Key()), lexicons: &lexicons{}}
+		seg := &segment{number: binary.BigEndian.Uint32(sc.Key()), lexicons: &lexicons{}, hostTables: &hostTables{}}
 		if err := json.Unmarshal(sc.Value(), &seg.info); err != nil {
 			return fmt.Errorf("%w: index segment %d: %v", storage.ErrCorrupt, seg.number, err)
 		}
@@ -129,6 +130,7 @@ func (x *Index) loadSegments(st *state, known []*segment) error {
 		}
 		if was := before[seg.number]; was != nil {
 			seg.norms, seg.boosts, seg.lexicons = was.norms, was.boosts, was.lexicons
+			seg.hostTables = was.hostTables
 		} else if err := errors.Join(seg.loadNorms(st.snap), seg.loadBoosts(st.snap)); err != nil {
 			return err
 		}
