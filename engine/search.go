@@ -30,6 +30,13 @@ type SearchOptions struct {
 	// Strict parses the query as one that a program wrote: what is no query is an *index.QueryError with the column,
 	// and nothing is relaxed. Without it any text is a query.
 	Strict bool
+
+	Order       index.Order // of the hits; the zero value is by score
+	Facets      []string    // values to count of all matches, as in index.SearchOptions
+	FacetValues int         // of each facet, the most frequent ones; 0 means 10
+	PerHost     int         // hits of one host at most; 0: any number
+	// Collapse leaves out pages that say nearly the same as a better one, whatever their hosts.
+	Collapse bool
 }
 
 // Hit is one result.
@@ -43,9 +50,15 @@ type Hit struct {
 	// byte offsets from (inclusive) and to (exclusive).
 	SnippetText string   `json:"-"`
 	Matches     [][2]int `json:"-"`
-	// Stored and Date are what an IndexFilter gave the document; empty without one.
+	// Stored are what an IndexFilter gave the document. Date is that of the page, unless a filter set another.
 	Stored []storage.Field `json:"stored,omitempty"`
 	Date   time.Time       `json:"date,omitzero"`
+
+	Language   string `json:"language,omitempty"`   // code, like "en"
+	Type       string `json:"type,omitempty"`       // media type
+	Size       int64  `json:"size,omitempty"`       // of the text, in bytes
+	More       int    `json:"more,omitempty"`       // further matches of the host, which PerHost left out
+	Duplicates int    `json:"duplicates,omitempty"` // near-duplicates that Collapse left out, at least
 }
 
 // SearchResult is a page of hits.
@@ -56,6 +69,8 @@ type SearchResult struct {
 	Query   string   `json:"query"`             // as it was understood, in the query language
 	Relaxed bool     `json:"relaxed,omitempty"` // nothing had all quotes and words with +: these hits have some
 	Hits    []Hit    `json:"hits"`              // best first
+
+	Facets []index.Facet `json:"facets,omitempty"` // as in SearchOptions.Facets
 }
 
 // Search finds pages. Words are alternatives: pages with more of them, and with rarer ones, come first. +word, quotes,
@@ -81,13 +96,15 @@ func (w *work) search(ctx context.Context, query string, o SearchOptions) (Searc
 		o.Limit = 10
 	}
 	bounds := index.SearchOptions{Limit: o.Limit, Offset: o.Offset, Deadline: o.Deadline, Strict: o.Strict}
+	bounds.Order, bounds.Facets, bounds.FacetValues = o.Order, o.Facets, o.FacetValues
+	bounds.PerHost, bounds.Collapse = o.PerHost, o.Collapse
 	found, err := w.index.Search(ctx, query, bounds)
 	if err != nil {
 		return SearchResult{}, err
 	}
 	out := SearchResult{
 		Total: found.Total, Partial: found.Partial, Query: found.Query.String(), Relaxed: found.Relaxed,
-		Hits: make([]Hit, 0, len(found.Hits)),
+		Hits: make([]Hit, 0, len(found.Hits)), Facets: found.Facets,
 	}
 	for i := range found.Hits {
 		hit, err := w.describe(&found.Hits[i], found.Query, o)
@@ -108,6 +125,8 @@ func (w *work) describe(h *index.Hit, q index.Query, o SearchOptions) (Hit, erro
 		return Hit{}, err
 	}
 	hit := Hit{URL: u.String(), Title: u.String(), Score: h.Score, Stored: h.Stored, Date: h.Date}
+	hit.Language, hit.Type, hit.Size = h.Language, h.Type, h.Size
+	hit.More, hit.Duplicates = h.More, h.Duplicates
 	r, ok, err := w.record(h.Key)
 	if err != nil || !ok {
 		return hit, err

@@ -77,11 +77,12 @@ type docPlace struct {
 // thin keeps the candidates that do not crowd, in their order, up to those that are wanted. When the deadline is over
 // it goes on for thinGrace.
 func (x *execution) thin(best []candidate, of *crowd) (t thinned) {
-	grace := newBudget(x.work.ctx, x.work.now().Add(thinGrace))
-	grace.now = x.work.now
-	if !x.work.over {
-		grace.deadline = x.work.deadline.Add(thinGrace)
+	deadline := x.work.deadline
+	if x.work.over {
+		deadline = x.work.now()
 	}
+	grace := newBudget(x.work.ctx, deadline.Add(thinGrace))
+	grace.now = x.work.now
 	hosts, groups := map[uint64]int{}, map[uint64]int{}
 	var last *candidate
 	for i := 0; i < len(best) && len(t.kept) < x.wanted; i++ {
@@ -173,7 +174,7 @@ func newCrowd(limit int, c crowding) *crowd {
 
 // worst returns the worst of k, nil as long as there are fewer.
 func (c *crowd) worst(k int) *candidate {
-	if len(c.heap.list) < k {
+	if len(c.heap.list) < k || k == 0 {
 		return nil
 	}
 	return &c.heap.list[0].candidate

@@ -72,7 +72,7 @@ func (t *topK) worst() *candidate {
 	switch {
 	case t.crowd != nil:
 		return t.crowd.worst(t.k)
-	case len(t.best) < t.k:
+	case len(t.best) < t.k || t.k == 0:
 		return nil
 	}
 	return &t.best[0]
