@@ -43,10 +43,12 @@ func (x *execution) uncrowd(root *node, best []candidate, ranked int) []candidat
 	x.enough = 0 // counted before
 	defer func() { x.total, x.enough = total, enough }()
 	limit := max(x.perHost, 1)
+	k := x.wanted + ranked
 	if x.perHost > 0 && x.collapse {
-		limit += 4
+		limit += 2
+		k += x.wanted * limit / x.perHost
 	}
-	for k := x.wanted + ranked; ; limit, k = 4*limit, 4*k {
+	for {
 		x.top = topK{k: k, work: x.work, crowd: newCrowd(limit, x.crowding)}
 		for _, p := range x.parts {
 			x.rank(p, root)
@@ -65,6 +67,10 @@ func (x *execution) uncrowd(root *node, best []candidate, ranked int) []candidat
 		if !again.starved && (len(again.kept) >= x.wanted || len(rest) < k) || x.work.over {
 			return again.kept
 		}
+		if again.starved {
+			limit *= 4
+		}
+		k *= 4
 	}
 }
 
@@ -105,8 +111,9 @@ func (x *execution) thin(best []candidate, of *crowd) (t thinned) {
 	}
 	if of != nil && x.perHost > 0 && last != nil {
 		for id, o := range of.owners {
-			if n := len(o.list); o.cut && n > 0 && hosts[id] < x.perHost {
-				t.starved = t.starved || x.top.rank(&o.list[n-1].candidate, last) <= 0
+			// What was cut comes after the limit's candidate, or, if that was removed from the heap since, after all.
+			if o.cut && len(o.list) == of.limit && hosts[id] < x.perHost {
+				t.starved = t.starved || x.top.rank(&o.list[of.limit-1].candidate, last) <= 0
 			}
 		}
 	}

@@ -199,8 +199,15 @@ type columnBlock struct {
 	texts   []string
 }
 
+var noNumbers [groupSize]uint64
+
 // decode reads a value of n documents.
 func (c *columnBlock) decode(letter byte, b []byte, n int) error {
+	return c.decodeOf(letter, b, n, nil)
+}
+
+// decodeOf is decode of the groups of 128 documents that have bits; the numbers of others are any. nil: all.
+func (c *columnBlock) decodeOf(letter byte, b []byte, n int, wanted []uint64) error {
 	r := storedReader{b: b}
 	c.texts = c.texts[:0]
 	if letter == columnLanguage || letter == columnType {
@@ -221,8 +228,18 @@ func (c *columnBlock) decode(letter byte, b []byte, n int) error {
 			break
 		}
 		in := r.take(uint64(width) * uint64(min(left, groupSize)))
+		if at := (n - left) / 64; wanted != nil && wanted[at]|wanted[at+1] == 0 && !r.bad {
+			c.numbers = append(c.numbers, noNumbers[:min(left, groupSize)]...)
+			continue
+		}
+		mask := ^uint64(0) >> (64 - 8*width)
 		for i := 0; i < min(left, groupSize) && !r.bad; i++ {
-			v := least + readWide(in[i*width:(i+1)*width])
+			v := least
+			if at := i * width; at+8 <= len(in) {
+				v += binary.LittleEndian.Uint64(in[at:]) & mask
+			} else {
+				v += readWide(in[at : at+width])
+			}
 			r.bad = r.bad || len(c.texts) > 0 && v >= uint64(len(c.texts))
 			c.numbers = append(c.numbers, v)
 		}
@@ -235,6 +252,13 @@ func (c *columnBlock) decode(letter byte, b []byte, n int) error {
 
 // readColumn reads a block of a column; documents without the value have the number 0.
 func (seg *segment) readColumn(rd storage.Reader, letter byte, block uint32, dst *columnBlock) error {
+	return seg.readColumnOf(rd, letter, block, nil, dst)
+}
+
+// readColumnOf is readColumn of the documents whose bits are set; the numbers of others are any. nil: all.
+func (seg *segment) readColumnOf(
+	rd storage.Reader, letter byte, block uint32, wanted []uint64, dst *columnBlock,
+) error {
 	from := uint64(block) * normDocs
 	if from >= uint64(seg.info.Docs) {
 		return fmt.Errorf("BUG: index: block %d of a column of %d documents", block, seg.info.Docs)
@@ -250,7 +274,7 @@ func (seg *segment) readColumn(rd storage.Reader, letter byte, block uint32, dst
 		clear(dst.numbers)
 		return nil
 	}
-	if err := dst.decode(letter, b, n); err != nil {
+	if err := dst.decodeOf(letter, b, n, wanted); err != nil {
 		return fmt.Errorf("index segment %d: %w", seg.number, err)
 	}
 	return nil

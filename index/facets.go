@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
@@ -139,7 +138,7 @@ func (f *columnFacet) blocks(w *window, letter byte, fn func(bits []uint64)) (er
 		if !f.x.work.spend(valueUnits) {
 			return false
 		}
-		if err = f.part.column(letter, block, &f.decoded); err == nil {
+		if err = f.part.columnOf(letter, block, bits, &f.decoded); err == nil {
 			fn(bits)
 		}
 		return err == nil
@@ -178,43 +177,53 @@ func (f *textFacet) values(*execution, int) ([]FacetValue, int, error) {
 // yearFacet counts the years of dates, in UTC.
 type yearFacet struct {
 	columnFacet
-	year     int   // the last one seen,
-	from, to int64 // and its milliseconds since 1970, to exclusive
-	n        int   // documents of it that counts lacks
-	counts   map[int]int
+	counts []int // by year
 }
 
 func (f *yearFacet) count(w *window) error {
 	if f.counts == nil {
-		f.counts = map[int]int{}
+		f.counts = make([]int, 10_000) // Document.Check
 	}
 	return f.blocks(w, columnDate, func(bits []uint64) {
 		eachBit(bits, func(i int) {
-			ms, ok := columnDateMS(f.decoded.numbers[i])
-			if !ok {
-				return
+			if ms, ok := columnDateMS(f.decoded.numbers[i]); ok {
+				if y := yearOf(ms); 0 <= y && y < len(f.counts) {
+					f.counts[y]++
+				}
 			}
-			if ms < f.from || ms >= f.to {
-				f.flush()
-				f.year = time.UnixMilli(ms).UTC().Year()
-				f.from = time.Date(f.year, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
-				f.to = time.Date(f.year+1, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
-			}
-			f.n++
 		})
-		f.flush()
 	})
 }
 
-func (f *yearFacet) flush() {
-	if f.n > 0 {
-		f.counts[f.year] += f.n
-		f.n = 0
+func (f *yearFacet) values(*execution, int) (list []FacetValue, distinct int, err error) {
+	for year, n := range f.counts {
+		if n > 0 {
+			list = append(list, FacetValue{strconv.Itoa(year), n})
+		}
 	}
+	return list, len(list), nil
 }
 
-func (f *yearFacet) values(*execution, int) ([]FacetValue, int, error) {
-	return valuesOf(f.counts, strconv.Itoa)
+// yearOf returns the year of milliseconds since 1970, in UTC: civil_from_days of Howard Hinnant's "chrono-Compatible
+// Low-Level Date Algorithms". time.Time takes ten times as long, which matters for a million dates.
+func yearOf(ms int64) int {
+	const day, era = 24 * 60 * 60 * 1000, 400*365 + 97
+	days := floorDiv(ms, day) + 719_468 // since March 1st of the year 0
+	eras := floorDiv(days, era)
+	d := days - eras*era
+	y := (d - d/1460 + d/36_524 - d/146_096) / 365
+	if days := d - (365*y + y/4 - y/100); days >= 306 { // January, February
+		y++
+	}
+	return int(y + 400*eras)
+}
+
+func floorDiv(a, b int64) int64 {
+	q := a / b
+	if a%b < 0 {
+		q--
+	}
+	return q
 }
 
 // hostFacet counts the hosts. A host is an interval of documents, so it counts bits and reads no column. Names are read

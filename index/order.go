@@ -126,7 +126,7 @@ func (x *execution) rankByValue(p *part, root *node) {
 			if !x.work.spend(valueUnits) {
 				return false
 			}
-			if err := p.column(x.order.column(), block, &column); err != nil {
+			if err := p.columnOf(x.order.column(), block, bits, &column); err != nil {
 				x.work.fail(err)
 				return false
 			}

@@ -75,6 +75,9 @@ func (p *memoryPart) setValues(values []columns, digits int) {
 		}
 		return nil
 	}
+	p.columnOf = func(letter byte, block uint32, _ []uint64, dst *columnBlock) error {
+		return p.column(letter, block, dst)
+	}
 	table := &hostTable{}
 	last := ""
 	for doc, name := range p.names {
@@ -295,6 +298,18 @@ func TestOrderNames(t *testing.T) {
 	}
 	if s := Order(99).String(); s != "order 99" {
 		t.Error(s)
+	}
+}
+
+// TestYearOf: the year of a moment is that of package time, at the ends of years too.
+func TestYearOf(t *testing.T) {
+	for year := range 10_000 {
+		first := time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
+		for _, ms := range []int64{first - 1, first, first + 59*24*3600_000} {
+			if want := time.UnixMilli(ms).UTC().Year(); yearOf(ms) != want {
+				t.Fatalf("%d is in %d, want %d", ms, yearOf(ms), want)
+			}
+		}
 	}
 }
 

@@ -173,6 +173,9 @@ func (seg *segment) part(i int, st *state) *part {
 	p.column = func(letter byte, block uint32, dst *columnBlock) error {
 		return seg.readColumn(st.snap, letter, block, dst)
 	}
+	p.columnOf = func(letter byte, block uint32, bits []uint64, dst *columnBlock) error {
+		return seg.readColumnOf(st.snap, letter, block, bits, dst)
+	}
 	p.value = func(letter byte, doc uint32) (uint64, error) { return seg.readNumber(st.snap, letter, doc) }
 	p.text = func(letter byte, doc uint32) (string, error) { return seg.readValue(st.snap, letter, doc) }
 	p.hosts = func(work *budget) (*hostTable, error) { return seg.hosts(st.snap, work) }

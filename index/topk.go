@@ -23,11 +23,13 @@ type part struct {
 	keys   func(from, to string) (first, behind uint32, err error) // documents with keys of an interval
 	key    func(doc uint32) (urlkey.Key, error)
 	column func(letter byte, block uint32, dst *columnBlock) error
-	value  func(letter byte, doc uint32) (uint64, error)                   // one value of a column
-	text   func(letter byte, doc uint32) (string, error)                   // of a column of texts
-	hosts  func(work *budget) (*hostTable, error)                          // nil: the budget is over
-	terms  func(from, to string, work *budget, fn func(term string)) error // of an interval, to exclusive
-	freqs  *freqCache                                                      // used if there are deleted documents
+	// columnOf is column of the documents whose bits are set; the numbers of others are any.
+	columnOf func(letter byte, block uint32, bits []uint64, dst *columnBlock) error
+	value    func(letter byte, doc uint32) (uint64, error)                   // one value of a column
+	text     func(letter byte, doc uint32) (string, error)                   // of a column of texts
+	hosts    func(work *budget) (*hostTable, error)                          // nil: the budget is over
+	terms    func(from, to string, work *budget, fn func(term string)) error // of an interval, to exclusive
+	freqs    *freqCache                                                      // used if there are deleted documents
 }
 
 func (p *part) alive(doc uint32) bool { return p.dead == nil || p.dead[doc>>6]&(1<<(doc&63)) == 0 }
