@@ -165,7 +165,9 @@ func TestValuesOfStore(t *testing.T) {
 		put(t, s, x, batch)
 	}
 	for _, o := range []index.SearchOptions{
-		{Order: index.OrderLargest}, {Order: index.OrderSmallest, PerHost: 3}, {Order: index.OrderLargest, Collapse: true},
+		{Order: index.OrderLargest},
+		{Order: index.OrderSmallest, PerHost: 3},
+		{Order: index.OrderLargest, Collapse: true},
 	} {
 		o.Limit, o.Deadline = 1000, time.Minute
 		o.Facets, o.FacetValues = []string{index.FacetLanguage, index.FacetHost, "shelf", "none"}, 100

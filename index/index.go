@@ -79,7 +79,7 @@ type segmentInfo struct {
 	Stored    uint32              `json:"stored,omitempty"`      // documents with stored values
 	Boosts    uint32              `json:"boosts,omitempty"`      // documents with a boost
 	Languages map[string]uint32   `json:"languages,omitempty"`   // documents by language
-	Fields    []string            `json:"field_names,omitempty"` // names of stored fields that queries can name, in order
+	Fields    []string            `json:"field_names,omitempty"` // names of stored fields, sorted
 }
 
 // Options of an Index.

@@ -24,8 +24,8 @@ type valuedWorld struct {
 	values [][]columns // by part and document
 }
 
-// newValuedWorld gives the documents of newWorld dates, sizes, languages and groups; a host has the keys that begin with
-// the same digits, few hosts or many.
+// newValuedWorld gives the documents of newWorld dates, sizes, languages and groups; a host has the keys that begin
+// with the same digits, few hosts or many.
 func newValuedWorld(seed uint64) *valuedWorld {
 	w := &valuedWorld{world: newWorld(seed)}
 	rng := rand.New(rand.NewPCG(seed, 2))
@@ -156,7 +156,8 @@ func TestValues(t *testing.T) {
 				x := w.execution(k)
 				x.exhaustive, x.order, x.crowding = exhaustive, o, c
 				x.facets = newFacets(SearchOptions{
-					Facets: []string{FacetLanguage, FacetYear, FacetHost}, FacetValues: rapid.IntRange(1, 9).Draw(t, "n"),
+					Facets:      []string{FacetLanguage, FacetYear, FacetHost},
+					FacetValues: rapid.IntRange(1, 9).Draw(t, "n"),
 				})
 				if rapid.Bool().Draw(t, "no facets") {
 					x.facets = nil

@@ -24,6 +24,11 @@ import "strings"
 //	type:pdf                of this type: a short name, or a media type such as text/html
 //	date:2024-03..2024-06   from March to June; also 2024, 2024-03-31, >=2024-01-01
 //	size:>10k               with a text of more than 10 × 1,024 bytes
+//	color:red               with the word in a stored field of this name; also color:"deep red" and color:(red blue)
+//	color:="Deep red"       with this whole value, as it was stored
+//	price:9.5..20           with a number of this range; also price:>=10, price:<5
+//
+// Names of stored fields (Document.Stored) are known to Index.Search, not to ParseQuery and ParseStrict alone.
 //
 // Fields, quotes and filters are required where they stand beside words; filters alone find all their documents.
 // Question words (how, do, I) count only where there are no others. A word that the analyzer splits (os.path.join), and

@@ -92,7 +92,8 @@ func (x *Index) Search(ctx context.Context, text string, o SearchOptions) (_ Res
 	if err := out.search(st, o, work); err != nil || o.Strict || out.Total > 0 || out.Partial {
 		return out, err
 	}
-	if again := (Result{Query: relaxQuery(st.hasField, text), Relaxed: true}); again.Query.String() != out.Query.String() {
+	again := Result{Query: relaxQuery(st.hasField, text), Relaxed: true}
+	if again.Query.String() != out.Query.String() {
 		if err := again.search(st, o, work); err != nil || again.Total > 0 {
 			return again, err
 		}

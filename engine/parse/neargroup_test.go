@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestNearGroup: texts that differ in a word are mostly of one group, as often as their shingles say; other texts never,
-// and short ones have none.
+// TestNearGroup: texts that differ in a word are mostly of one group, as often as their shingles say; other texts
+// never, and short ones have none.
 func TestNearGroup(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	words := make([]string, 400)
