@@ -344,6 +344,9 @@ func (x *indexing) document(key, text []byte, r *storage.Record, stamp uint64) (
 		}
 	}
 	x.showChanges(&d)
+	if d.Group == 0 {
+		d.Group = nearGroup(&d)
+	}
 	return &d, d.Check()
 }
 

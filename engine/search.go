@@ -36,6 +36,13 @@ type SearchOptions struct {
 	Freshness time.Duration
 	// Explain fills in Hit.Explanation. The search may then last up to a second beyond its deadline.
 	Explain bool
+
+	Order       index.Order // of the hits; the zero value is by score
+	Facets      []string    // values to count of all matches, as in index.SearchOptions
+	FacetValues int         // of each facet, the most frequent ones; 0 means 10
+	PerHost     int         // hits of one host at most; 0: any number
+	// Collapse leaves out pages that say nearly the same as a better one, whatever their hosts.
+	Collapse bool
 }
 
 // Hit is one result.
@@ -49,11 +56,17 @@ type Hit struct {
 	// byte offsets from (inclusive) and to (exclusive).
 	SnippetText string   `json:"-"`
 	Matches     [][2]int `json:"-"`
-	// Stored and Date are what an IndexFilter gave the document; empty without one.
+	// Stored are what an IndexFilter gave the document. Date is that of the page, unless a filter set another.
 	Stored []storage.Field `json:"stored,omitempty"`
 	Date   time.Time       `json:"date,omitzero"`
 	// Explanation shows how Score came about, if SearchOptions.Explain says so.
 	Explanation *index.Explanation `json:"explanation,omitempty"`
+
+	Language   string `json:"language,omitempty"`   // code, like "en"
+	Type       string `json:"type,omitempty"`       // media type
+	Size       int64  `json:"size,omitempty"`       // of the text, in bytes
+	More       int    `json:"more,omitempty"`       // further matches of the host, which PerHost left out
+	Duplicates int    `json:"duplicates,omitempty"` // near-duplicates that Collapse left out, at least
 }
 
 // SearchResult is a page of hits.
@@ -66,6 +79,8 @@ type SearchResult struct {
 	Hits    []Hit    `json:"hits"`              // best first
 	// Doubtful says that a word is so rare that another may be meant: Suggest may know it.
 	Doubtful bool `json:"-"`
+
+	Facets []index.Facet `json:"facets,omitempty"` // as in SearchOptions.Facets
 }
 
 // Search finds pages. Words are alternatives: pages with more of them, and with rarer ones, come first. +word, quotes,
@@ -92,13 +107,15 @@ func (w *work) search(ctx context.Context, query string, o SearchOptions) (Searc
 	}
 	bounds := index.SearchOptions{Limit: o.Limit, Offset: o.Offset, Deadline: o.Deadline, Strict: o.Strict}
 	bounds.Freshness, bounds.Now, bounds.Explain = o.Freshness, start, o.Explain
+	bounds.Order, bounds.Facets, bounds.FacetValues = o.Order, o.Facets, o.FacetValues
+	bounds.PerHost, bounds.Collapse = o.PerHost, o.Collapse
 	found, err := w.index.Search(ctx, query, bounds)
 	if err != nil {
 		return SearchResult{}, err
 	}
 	out := SearchResult{
 		Total: found.Total, Partial: found.Partial, Query: found.Query.String(), Relaxed: found.Relaxed,
-		Hits: make([]Hit, 0, len(found.Hits)), Doubtful: found.Doubtful,
+		Hits: make([]Hit, 0, len(found.Hits)), Doubtful: found.Doubtful, Facets: found.Facets,
 	}
 	for i := range found.Hits {
 		hit, err := w.describe(&found.Hits[i], found.Query, o)
@@ -120,6 +137,7 @@ func (w *work) describe(h *index.Hit, q index.Query, o SearchOptions) (Hit, erro
 	}
 	hit := Hit{
 		URL: u.String(), Title: u.String(), Score: h.Score, Stored: h.Stored, Date: h.Date, Explanation: h.Explanation,
+		Language: h.Language, Type: h.Type, Size: h.Size, More: h.More, Duplicates: h.Duplicates,
 	}
 	r, ok, err := w.record(h.Key)
 	if err != nil || !ok {

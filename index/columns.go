@@ -19,10 +19,12 @@ import (
 //	numbers = for each 128 documents: bytes of a number, 1 byte | least number, uvarint | the numbers less the least,
 //	          little-endian
 //	texts   = count uvarint | texts with their lengths before them | numbers: 0 for none, else the text's place plus 1
+//	names   = for each host of which the block has the first document: hash of its key, 8 bytes
 const (
 	columnDate     = 'd' // dateNumber
 	columnGroup    = 'g' // Document.Group
 	columnHost     = 'h' // ordinal of the host in the index segment, from 0
+	columnHostName = 'i' // names: what tells the hosts of several index segments apart
 	columnLanguage = 'l' // text
 	columnSize     = 's' // Document.Size, bytes
 	columnType     = 't' // text
@@ -64,6 +66,7 @@ type columnWriter struct {
 	languages, kind textColumn
 	host            urlkey.HostKey
 	hosts           uint64
+	names           []byte // of the block's new hosts
 	value           []byte
 }
 
@@ -98,6 +101,7 @@ func (w *columnWriter) add(key urlkey.Key, c *columns) error {
 	if host := key.HostKey(); host != w.host || w.hosts == 0 {
 		w.host = host
 		w.hosts++
+		w.names = binary.LittleEndian.AppendUint64(w.names, hostID(host))
 	}
 	for i, v := range [4]uint64{c.date, c.group, w.hosts - 1, c.size} {
 		w.numbers[i] = append(w.numbers[i], v)
@@ -142,6 +146,13 @@ func (w *columnWriter) flush() error {
 		func() error { return numbers(0) },
 		func() error { return numbers(1) },
 		func() error { return numbers(2) },
+		func() error {
+			defer func() { w.names = w.names[:0] }()
+			if len(w.names) == 0 {
+				return nil
+			}
+			return set(columnHostName, w.names)
+		},
 		func() error { return texts(columnLanguage, &w.languages) },
 		func() error { return numbers(3) },
 		func() error { return texts(columnType, &w.kind) },
@@ -188,8 +199,15 @@ type columnBlock struct {
 	texts   []string
 }
 
+var noNumbers [groupSize]uint64
+
 // decode reads a value of n documents.
 func (c *columnBlock) decode(letter byte, b []byte, n int) error {
+	return c.decodeOf(letter, b, n, nil)
+}
+
+// decodeOf is decode of the groups of 128 documents that have bits; the numbers of others are any. nil: all.
+func (c *columnBlock) decodeOf(letter byte, b []byte, n int, wanted []uint64) error {
 	r := storedReader{b: b}
 	c.texts = c.texts[:0]
 	if letter == columnLanguage || letter == columnType {
@@ -210,8 +228,18 @@ func (c *columnBlock) decode(letter byte, b []byte, n int) error {
 			break
 		}
 		in := r.take(uint64(width) * uint64(min(left, groupSize)))
+		if at := (n - left) / 64; wanted != nil && wanted[at]|wanted[at+1] == 0 && !r.bad {
+			c.numbers = append(c.numbers, noNumbers[:min(left, groupSize)]...)
+			continue
+		}
+		mask := ^uint64(0) >> (64 - 8*width)
 		for i := 0; i < min(left, groupSize) && !r.bad; i++ {
-			v := least + readWide(in[i*width:(i+1)*width])
+			v := least
+			if at := i * width; at+8 <= len(in) {
+				v += binary.LittleEndian.Uint64(in[at:]) & mask
+			} else {
+				v += readWide(in[at : at+width])
+			}
 			r.bad = r.bad || len(c.texts) > 0 && v >= uint64(len(c.texts))
 			c.numbers = append(c.numbers, v)
 		}
@@ -224,6 +252,13 @@ func (c *columnBlock) decode(letter byte, b []byte, n int) error {
 
 // readColumn reads a block of a column; documents without the value have the number 0.
 func (seg *segment) readColumn(rd storage.Reader, letter byte, block uint32, dst *columnBlock) error {
+	return seg.readColumnOf(rd, letter, block, nil, dst)
+}
+
+// readColumnOf is readColumn of the documents whose bits are set; the numbers of others are any. nil: all.
+func (seg *segment) readColumnOf(
+	rd storage.Reader, letter byte, block uint32, wanted []uint64, dst *columnBlock,
+) error {
 	from := uint64(block) * normDocs
 	if from >= uint64(seg.info.Docs) {
 		return fmt.Errorf("BUG: index: block %d of a column of %d documents", block, seg.info.Docs)
@@ -239,10 +274,56 @@ func (seg *segment) readColumn(rd storage.Reader, letter byte, block uint32, dst
 		clear(dst.numbers)
 		return nil
 	}
-	if err := dst.decode(letter, b, n); err != nil {
+	if err := dst.decodeOf(letter, b, n, wanted); err != nil {
 		return fmt.Errorf("index segment %d: %w", seg.number, err)
 	}
 	return nil
+}
+
+// readNumber reads the number of one document, without decoding the block.
+func (seg *segment) readNumber(rd storage.Reader, letter byte, doc uint32) (uint64, error) {
+	b, ok, err := rd.Get(storage.IndexSegmentRange(seg.number, kindColumns), columnKey(doc/normDocs, letter), nil)
+	if err != nil || !ok {
+		return 0, err
+	}
+	r := storedReader{b: b}
+	v, err := r.number(doc%normDocs, min(seg.info.Docs-doc/normDocs*normDocs, normDocs))
+	if err != nil {
+		return 0, fmt.Errorf("index segment %d: column %c: %w", seg.number, letter, err)
+	}
+	return v, nil
+}
+
+// number reads one of n numbers, as appendNumbers writes them.
+func (r *storedReader) number(at, n uint32) (uint64, error) {
+	for ; ; at, n = at-groupSize, n-groupSize {
+		width, least := uint64(r.byte()), r.uvarint()
+		in := r.take(width * uint64(min(n, groupSize)))
+		if r.bad || width > 8 {
+			return 0, fmt.Errorf("%w: numbers of a column", storage.ErrCorrupt)
+		}
+		if at < groupSize {
+			return least + readWide(in[uint64(at)*width:uint64(at+1)*width]), nil
+		}
+	}
+}
+
+// readValue reads the text of one document, without decoding more numbers than its own.
+func (seg *segment) readValue(rd storage.Reader, letter byte, doc uint32) (string, error) {
+	b, ok, err := rd.Get(storage.IndexSegmentRange(seg.number, kindColumns), columnKey(doc/normDocs, letter), nil)
+	if err != nil || !ok {
+		return "", err
+	}
+	r := storedReader{b: b}
+	texts := make([][]byte, 1, 8)
+	for n := r.uvarint(); n > 0 && !r.bad; n-- {
+		texts = append(texts, r.take(r.uvarint()))
+	}
+	place, err := r.number(doc%normDocs, min(seg.info.Docs-doc/normDocs*normDocs, normDocs))
+	if err != nil || place >= uint64(len(texts)) {
+		return "", fmt.Errorf("%w: index segment %d: column %c", storage.ErrCorrupt, seg.number, letter)
+	}
+	return string(texts[place]), nil
 }
 
 // columnCursor reads the columns of documents in their order.

@@ -19,6 +19,7 @@
 //	                       documents ──────▶ range d: 64 documents → URL keys, front-coded, and stamps
 //	                       lengths ────────▶ range n: 8,192 documents → one byte a field
 //	                       values ─────────▶ range v: 8,192 documents, column → language, type, date, host, size, group
+//	                       stored fields ──▶ range t too: words, whole values and numbers, below a byte no word has
 //	                       stored values ──▶ range s: document → fields, date, author, title and text to show
 //	                       boosts ─────────▶ range b: 8,192 documents → factors of scores
 //	                       directory ──────▶ Located: URL key → index segment, document, stamp
@@ -26,7 +27,8 @@
 //
 //	text ─ParseQuery, ParseStrict─▶ Query: tree ─expand─▶ tree of terms
 //	     ─▶ per index segment: iterators over blocks of lists ─▶ scores × boosts ─▶ the best k, counts
-//	     ─▶ coverage, proximity ─▶ Hits
+//	     ─▶ coverage, proximity ─▶ without hits that crowd ─▶ Hits
+//	     ─▶ all matches, as bits ─▶ hits by date or size, counts of values, further matches of a host
 //	typed text ─▶ lexicons: terms in memory ─▶ completions, near words, did you mean
 //	text of a hit ─▶ marker: places of the query's words ─▶ the best sentences ─▶ Snippet
 //
@@ -55,8 +57,11 @@
 //   - Scores depend only on the documents that are not deleted, not on how they are spread over index segments nor on
 //     what was deleted. One exception: where more than 64 words fit a * or a ~, deleted documents count in the choice.
 //   - Digest is the same for the same documents, whatever their numbers, segments and merges.
-//   - Hits are ordered by score times boost times freshness, then by URL key; the best k are exact.
+//   - Hits are ordered by score times boost times freshness, then by URL key; the best k are exact. Beside another Order,
+//     the value comes before the score.
 //   - The value of a hit's explanation is its score: explaining asks the iterators that scored, once more.
+//   - With PerHost or Collapse, hits are those of the search without them, in their order, without each that has enough
+//     of its host, or one of its group, before it. Total and facets count all matches.
 //   - A Query's tree has a normal form: printed and parsed again it is the same. What ParseStrict accepts, ParseQuery
 //     understands the same.
 //   - Without Strict, a search that finds nothing is repeated once with quotes and + as preferences; exclusions,
@@ -79,16 +84,18 @@
 // # Bounds
 //
 // limits.go: bytes, terms, depth and forms of a query, time of a search, hits, and what a document may carry for its
-// hits. positions.go: the occurrences of a term in a field of a document that are kept. budget.go: the work between two
+// hits, and what of a stored field queries can name. positions.go: the occurrences of a term in a field of a document
+// that are kept. budget.go: the work between two
 // looks at the clock.
 //
 // # Deliberately absent
 //
 // The pages' texts: snippets are cut from the parse records, which the caller reads, or from Document.ShowText.
-// Facets, and search in stored fields.
+// Stored fields in the words of a document: queries name the field. Orders by stored fields.
 //
 // # Read first
 //
 // group.go, block.go and listwriter.go for the format, builder.go and inverter.go for how it is made; query.go (the
-// language) and querytree.go; then search.go, exec.go, iterator.go and wand.go.
+// language) and querytree.go; then search.go, exec.go, iterator.go and wand.go; for values, order.go, facets.go and
+// collapse.go; fieldterms.go for stored fields.
 package index

@@ -18,8 +18,8 @@ import (
 var ErrDocument = errors.New("document does not fit the index")
 
 // Document is one page as it is indexed. Searches match Title, Headings, Anchors, URL and Text; Language, Type, Date,
-// Size and Group are values for filters; the fields from Stored on change how a hit is ranked and shown. The zero value
-// of each field but Key means that the document has no such thing.
+// Size and Group are values for filters, orders and counts; the fields from Stored on change how a hit is ranked and
+// shown. The zero value of each field but Key means that the document has no such thing.
 type Document struct {
 	Key      urlkey.Key
 	URL      string
@@ -35,8 +35,12 @@ type Document struct {
 	Author   string              // comes back with hits; at most AuthorMax bytes
 	Stamp    uint64              // the caller's: tells whether the document is still what it was
 
-	// Stored are fields that every hit of the document returns, in this order; names may repeat. They are not searched.
-	// At most StoredFieldsMax, with names and values of at most StoredBytesMax bytes in all.
+	// Stored are fields that every hit of the document returns, in this order; names may repeat. At most
+	// StoredFieldsMax, with names and values of at most StoredBytesMax bytes in all. Queries find their words, numbers
+	// and whole values of at most FieldValueMax bytes by name, such as price:10..20, if the name has at most
+	// FieldNameMax bytes, begins with a letter, and consists of ASCII letters, digits, _ and -, whose case does not
+	// matter; unless the name has another meaning in queries, such as title. Other names are stored only. There should
+	// be few different names: the index holds them in memory.
 	Stored []storage.Field
 	// Date is returned with hits, in UTC and cut to milliseconds; for example the date of publication. The zero Time
 	// means none; the year must be from 0 to 9999.

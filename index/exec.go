@@ -20,6 +20,9 @@ type execution struct {
 	wanted     int  // best documents
 	onePhase   bool // leaves out rerank, for tests
 	exhaustive bool
+	order      Order
+	crowding
+	facets *facetCounter // nil: none wanted
 
 	lists []map[string]list // by part; nil for a term that the part lacks
 	freqs map[string]uint64 // documents of each term that are not deleted, over all parts
@@ -54,9 +57,13 @@ func (x *execution) cursor(p *part, l list) *cursor {
 // run ranks all parts, then counts what ranking did not: at the deadline the best are known even if not their number.
 func (x *execution) run(root *node) []candidate {
 	x.top.k = x.wanted
-	twoPhases := !x.onePhase && len(x.words(root, nil)) > 1
+	twoPhases := !x.onePhase && x.order == OrderScore && len(x.words(root, nil)) > 1
+	if x.on() {
+		x.top.k = 2 * x.wanted // some are left out
+	}
+	ranked := 0
 	if twoPhases && x.wanted > 0 {
-		x.top.k = max(x.wanted, rerankDocs)
+		x.top.k, ranked = max(x.top.k, rerankDocs), rerankDocs
 	}
 	x.lists, x.freqs = make([]map[string]list, len(x.parts)), map[string]uint64{}
 	for i := range x.lists {
@@ -74,7 +81,13 @@ func (x *execution) run(root *node) []candidate {
 	if twoPhases {
 		x.rerank(root, best)
 	}
+	if x.on() {
+		best = x.uncrowd(root, best, ranked)
+	}
 	best = best[:min(len(best), x.wanted)]
+	if x.facets != nil {
+		x.total, uncounted = x.facets.count(x, root), nil
+	}
 	c := counter{work: x.work}
 	for _, p := range uncounted {
 		if x.work.over || x.total >= x.enough {
@@ -149,6 +162,10 @@ func (x *execution) alive(p *part, term string) uint64 {
 // rank offers the documents of a part that match, and reports whether it counted them on the way.
 func (x *execution) rank(p *part, root *node) (counted bool) {
 	x.top.begin(p)
+	if x.order != OrderScore {
+		x.rankByValue(p, root)
+		return true
+	}
 	r := ranker{part: p, top: &x.top, work: x.work, exhaustive: x.exhaustive}
 	if words, filters, not := x.disjunction(root); words != nil {
 		boost := root.factor()
@@ -249,6 +266,9 @@ func (x *execution) open(p *part, n *node, boost float64) iterator {
 		}
 		return newOrIter(its)
 	case nodeValue:
+		if n.value == valueField {
+			return &fieldIter{x: x, part: p, n: n}
+		}
 		return newValueIter(n, p, x.work)
 	}
 	return nil

@@ -73,12 +73,13 @@ type segmentInfo struct {
 	Format    int                 `json:"format"`
 	Docs      uint32              `json:"docs"`
 	Terms     uint64              `json:"terms"`
-	Totals    [fieldCount]uint64  `json:"totals"`              // words per field, as coded lengths say
-	Averages  [fieldCount]float64 `json:"averages"`            // lengths that impacts refer to
-	Weights   uint64              `json:"weights"`             // weightsHash of the impacts
-	Stored    uint32              `json:"stored,omitempty"`    // documents with stored values
-	Boosts    uint32              `json:"boosts,omitempty"`    // documents with a boost
-	Languages map[string]uint32   `json:"languages,omitempty"` // documents by language
+	Totals    [fieldCount]uint64  `json:"totals"`                // words per field, as coded lengths say
+	Averages  [fieldCount]float64 `json:"averages"`              // lengths that impacts refer to
+	Weights   uint64              `json:"weights"`               // weightsHash of the impacts
+	Stored    uint32              `json:"stored,omitempty"`      // documents with stored values
+	Boosts    uint32              `json:"boosts,omitempty"`      // documents with a boost
+	Languages map[string]uint32   `json:"languages,omitempty"`   // documents by language
+	Fields    []string            `json:"field_names,omitempty"` // names of stored fields, sorted
 }
 
 // Options of an Index.

@@ -68,7 +68,7 @@ func (l *lexicon) thin(least uint64) {
 // readLexicon reads the vocabulary of an index segment. It leaves out the rarest terms when it would need more than
 // most bytes. stop ends it early: it then returns nil.
 func readLexicon(rd storage.Reader, seg *segment, most int, stop func() bool) (*lexicon, error) {
-	sc := seg.vocabulary(rd, nil, nil)
+	sc := seg.vocabulary(rd, nil, []byte(fieldTermMark)) // without the terms of stored fields
 	defer sc.Close()
 	l := &lexicon{}
 	for n := 1; sc.Next(); n++ {

@@ -14,6 +14,8 @@ const (
 	AuthorMax       = 1 << 10  // bytes of an author
 	ValueBytesMax   = 128      // bytes of a language, and of a type
 	HeadingsMax     = 10_000   // headings of a document
+	FieldNameMax    = 32       // bytes of the name of a stored field that queries can name
+	FieldValueMax   = 128      // bytes of a stored field's value that queries can ask for as a whole
 )
 
 // Bounds of index segments.
@@ -58,6 +60,8 @@ const (
 	pageGrace = 4 * time.Millisecond
 	// explainTime is how much longer than its deadline a search may explain its hits.
 	explainTime = time.Second
+	// defaultFacetValues is SearchOptions.FacetValues when it is 0.
+	defaultFacetValues = 10
 	// maxHits bounds limit plus offset.
 	maxHits = 10_000
 

@@ -161,6 +161,7 @@ func (x *Index) merge(ctx context.Context, st *state, group []*segment) (uint64,
 		if err := mergeForms(st.snap, group, ing.Table(storage.IndexSegmentRange(number, kindForms))); err != nil {
 			return 0, err
 		}
+		w.info.Fields = mergedFieldNames(group)
 		if err := w.register(); err != nil {
 			return 0, err
 		}

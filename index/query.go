@@ -24,6 +24,11 @@ import "strings"
 //	type:pdf                of this type: a short name, or a media type such as text/html
 //	date:2024-03..2024-06   from March to June; also 2024, 2024-03-31, >=2024-01-01
 //	size:>10k               with a text of more than 10 × 1,024 bytes
+//	color:red               with the word in a stored field of this name; also color:"deep red" and color:(red blue)
+//	color:="Deep red"       with this whole value, as it was stored
+//	price:9.5..20           with a number of this range; also price:>=10, price:<5
+//
+// Names of stored fields (Document.Stored) are known to Index.Search, not to ParseQuery and ParseStrict alone.
 //
 // Fields, quotes and filters are required where they stand beside words; filters alone find all their documents.
 // Question words (how, do, I) count only where there are no others. A word with * or ~ stands for at most 64 words: the
@@ -62,11 +67,18 @@ func forgiven(text string) string {
 
 // relaxQuery parses like ParseQuery, but quotes and + are preferences. Exclusions, operators, fields and filters stay
 // strict.
-func relaxQuery(text string) Query { return parseQuery(forgiven(text), true, func(int, string) {}) }
+func relaxQuery(known func(field string) bool, text string) Query {
+	return parseQueryOf(known, forgiven(text), true, func(int, string) {})
+}
 
 // parseQuery tells fail what a strict query must not have.
 func parseQuery(text string, relaxed bool, fail func(at int, message string)) Query {
-	l := lexer{text: text, fail: fail}
+	return parseQueryOf(nil, text, relaxed, fail)
+}
+
+// parseQueryOf is parseQuery where known says which stored fields there are.
+func parseQueryOf(known func(field string) bool, text string, relaxed bool, fail func(at int, message string)) Query {
+	l := lexer{text: text, fail: fail, known: known}
 	p := queryParser{lex: l.run(), relaxed: relaxed, fail: fail}
 	return Query{root: p.parse()}
 }

@@ -19,6 +19,7 @@ type lexeme struct {
 	number int  // behind ~: slop of a quote, edits of a word; -1 for none
 	prefix bool // * ends the word, or the last one of a quote
 	boost  float64
+	whole  bool // of a stored field: = asks for the whole value
 }
 
 type lexKind uint8
@@ -38,6 +39,8 @@ type queryField struct {
 	name  string
 	mask  fieldMask
 	value func(*queryField, string) (*node, error) // nil for words
+
+	stored bool // the name is that of a stored field
 }
 
 // Masks of the fields that queries name. headingsMask is the field of headings, which are also in the body.
@@ -69,6 +72,8 @@ type lexer struct {
 	at   int
 	fail func(at int, message string)
 	out  []lexeme
+
+	known func(field string) bool // whether the index has a stored field; nil: none
 }
 
 func isQuote(r rune) bool { return r == '"' || r == '“' || r == '”' || r == '„' }
@@ -123,7 +128,9 @@ func (l *lexer) part() {
 	if isQuote(r) {
 		if end := strings.IndexFunc(l.text[l.at+n:], isQuote); end >= 0 {
 			x.kind, x.text = lexQuote, l.text[l.at+n:l.at+n+end]
-			x.cutStar()
+			if !x.whole {
+				x.cutStar()
+			}
 			l.at += n + end
 			_, n = utf8.DecodeRuneInString(l.text[l.at:])
 			l.at += n
@@ -147,7 +154,7 @@ func (l *lexer) part() {
 	x.at = l.at
 	l.at = wordEnd(l.text, x.at)
 	x.text = l.text[x.at:l.at]
-	if x.field == nil || x.field.value == nil {
+	if x.field == nil || x.field.value == nil && !x.whole {
 		l.wordSuffix(&x)
 	}
 	l.out = append(l.out, x)
@@ -161,6 +168,9 @@ func (l *lexer) ends(at int) bool {
 
 // name takes the name of a field and its colon.
 func (l *lexer) name(x *lexeme) {
+	if l.storedName(x) {
+		return
+	}
 	rest := l.text[l.at:]
 	colon := 0
 	for colon < len(rest) && (rest[colon]|0x20 >= 'a' && rest[colon]|0x20 <= 'z') {

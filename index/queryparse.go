@@ -32,6 +32,7 @@ type queryParser struct {
 // scope is what a part inherits from the groups around it.
 type scope struct {
 	fields fieldMask // of title:(…)
+	stored string    // name of the stored field
 	exact  bool      // excluded: a compound is its phrase only
 	depth  int       // of parentheses
 }
@@ -224,7 +225,7 @@ func (p *queryParser) group(c scope, x *lexeme) clause {
 		if x.field.value != nil {
 			p.fail(x.at, x.field.name+": takes a value, not a group")
 		} else {
-			inner.fields = x.field.mask
+			inner.fields, inner.stored = x.field.mask, x.field.storedName()
 		}
 	}
 	empty := p.peek(lexClose)
@@ -254,17 +255,28 @@ func (p *queryParser) sign(sign byte) byte {
 
 // leaf makes the clause of a word or quote. One beside an operator, signed or excluded is not relaxed into its parts.
 func (p *queryParser) leaf(c scope, x *lexeme, operator bool) clause {
-	fields := c.fields
+	fields, stored := c.fields, c.stored
 	if x.field != nil {
 		if x.field.value != nil {
 			return p.value(c, x)
 		}
-		fields = x.field.mask
+		fields, stored = x.field.mask, x.field.storedName()
+		if n := p.stored(x); n != nil {
+			if !p.take(x, 1) {
+				n = nil
+			}
+			return clause{n, n.role(x.sign)}
+		}
 	}
 	relaxed := p.relaxed && !operator && x.sign != '-' && fields == 0
 	quoted := x.kind == lexQuote && !relaxed
 	named := x.field != nil
 	tokens := p.tokens(x)
+	if stored != "" {
+		for i := range tokens {
+			tokens[i].term = fieldTerm(stored, fieldTermWord) + tokens[i].term
+		}
+	}
 	var n *node
 	switch {
 	case len(tokens) == 0:

@@ -22,7 +22,10 @@ var tooDeep = fmt.Sprintf("groups are nested more than %d deep", maxDepth)
 // make the same of it. The error is a *QueryError: parentheses, quotes and operators that lack their other part, words
 // without letters and digits, unknown fields, values and numbers out of range, more than 4 KiB or 64 terms, groups
 // nested more than 16 deep, and bytes that are not UTF-8.
-func ParseStrict(text string) (Query, error) {
+func ParseStrict(text string) (Query, error) { return parseStrict(nil, text) }
+
+// parseStrict is ParseStrict where known says which stored fields there are.
+func parseStrict(known func(field string) bool, text string) (Query, error) {
 	if len(text) > maxQuery {
 		return Query{}, &QueryError{maxQuery + 1, fmt.Sprintf("a query has at most %d bytes", maxQuery)}
 	}
@@ -35,7 +38,7 @@ func ParseStrict(text string) (Query, error) {
 		}
 	}
 	var first *QueryError
-	q := parseQuery(text, false, func(at int, message string) {
+	q := parseQueryOf(known, text, false, func(at int, message string) {
 		if first == nil || at+1 < first.Column {
 			first = &QueryError{at + 1, message}
 		}

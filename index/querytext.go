@@ -50,12 +50,12 @@ func (n *node) print(b *strings.Builder, top bool) {
 	case nodeNone:
 		b.WriteString(nothing)
 	case nodePhrase:
-		b.WriteString(fieldNames[n.fields] + `"` + n.term + `"`)
+		b.WriteString(n.printField() + `"` + n.term + `"`)
 		if n.slop > 0 {
 			b.WriteString("~" + strconv.Itoa(n.slop))
 		}
 	default:
-		b.WriteString(fieldNames[n.fields] + n.term)
+		b.WriteString(fieldNames[n.fields] + printTerm(n.term))
 		if n.kind == nodePrefix {
 			b.WriteByte('*')
 		}

@@ -55,6 +55,7 @@ const (
 	valueType
 	valueDate
 	valueSize
+	valueField // a number of a stored field: terms from `from` to `to`
 )
 
 // fieldMask has a bit for each field of a document.

@@ -28,6 +28,17 @@ type SearchOptions struct {
 	Now time.Time
 	// Explain fills in Hit.Explanation. The search may then last up to a second beyond its deadline.
 	Explain bool
+
+	Order Order // of the hits
+	// Facets are the values to count of all matches: FacetLanguage, FacetType, FacetHost, FacetYear, and names of
+	// stored fields, whose values count as a whole. Duplicates and hits of crowded hosts count too. With facets Total
+	// is exact too.
+	Facets      []string
+	FacetValues int // of each facet, the most frequent ones; 0 means 10
+	// PerHost is the most hits of one host, 0 for any number. Further ones are left out, the worst ones first.
+	PerHost int
+	// Collapse leaves out each hit with the Document.Group of a better one.
+	Collapse bool
 }
 
 // Hit is one document found, with what Document.Stored, Date, ShowTitle and ShowText say there; zero values where the
@@ -41,6 +52,14 @@ type Hit struct {
 	Stored              []storage.Field
 	Date                time.Time // UTC
 	ShowTitle, ShowText string    // "": show the page's own; ShowText is unescaped text for Snippet
+
+	Language, Type string
+	Size           int64
+	// More is the number of matches of the host beyond SearchOptions.PerHost; a lower bound if Result.Partial.
+	More int
+	// Duplicates is the number of near-duplicates that SearchOptions.Collapse left out before the last hit. There may
+	// be more that are worse than it.
+	Duplicates int
 }
 
 // Result is what a search found.
@@ -56,6 +75,7 @@ type Result struct {
 	// AtLeast says that there may be more matches than Total: SearchOptions.TotalAtLeast or the deadline ended the
 	// counting.
 	AtLeast bool
+	Facets  []Facet // as in SearchOptions.Facets; with Partial of the matches that were counted
 }
 
 // Search runs a query on the index as of the last Refresh. Any text is a query, unless SearchOptions.Strict; see Query.
@@ -76,16 +96,17 @@ func (x *Index) Search(ctx context.Context, text string, o SearchOptions) (_ Res
 	o.Offset = min(max(o.Offset, 0), maxHits)
 	o.Limit = min(o.Limit, maxHits-o.Offset)
 	work := newBudget(ctx, time.Now().Add(o.Deadline))
-	out := Result{Query: ParseQuery(text)}
+	out := Result{Query: parseQueryOf(st.hasField, forgiven(text), false, func(int, string) {})}
 	if o.Strict {
-		if out.Query, err = ParseStrict(text); err != nil {
+		if out.Query, err = parseStrict(st.hasField, text); err != nil {
 			return out, err
 		}
 	}
 	if err := out.search(st, o, work); err != nil || o.Strict || out.Total > 0 || out.Partial {
 		return out, err
 	}
-	if again := (Result{Query: relaxQuery(text), Relaxed: true}); again.Query.String() != out.Query.String() {
+	again := Result{Query: relaxQuery(st.hasField, text), Relaxed: true}
+	if again.Query.String() != out.Query.String() {
 		if err := again.search(st, o, work); err != nil || again.Total > 0 {
 			return again, err
 		}
@@ -103,6 +124,7 @@ func (r *Result) search(st *state, o SearchOptions, work *budget) error {
 	run := st.execution(work, o)
 	defer run.release()
 	best := run.run(root)
+	found := uint64(len(best))
 	r.Query.idf = make(map[string]float64, len(run.freqs))
 	for term, df := range run.freqs {
 		r.Query.idf[term] = st.all.idf(df)
@@ -114,13 +136,17 @@ func (r *Result) search(st *state, o SearchOptions, work *budget) error {
 		return err
 	}
 	best = best[min(o.Offset, len(best)):]
+	run.countMore(root, best)
+	if run.facets != nil {
+		r.Facets = run.facets.result
+	}
 	r.Hits, err = run.page(st, best)
 	if o.Explain && err == nil {
 		err = run.explainAll(root, best, r.Hits)
 	}
 	r.Partial, r.Doubtful = work.over, root.doubtful(run.freqs, st.all.docs)
-	r.Total = int(max(run.total, uint64(len(best))))
-	r.AtLeast = work.over || o.TotalAtLeast > 0 && r.Total >= o.TotalAtLeast
+	r.Total = int(max(run.total, found))
+	r.AtLeast = work.over || run.enough < math.MaxUint64 && r.Total >= o.TotalAtLeast
 	return err
 }
 
@@ -128,7 +154,9 @@ func (r *Result) search(st *state, o SearchOptions, work *budget) error {
 func (st *state) execution(work *budget, o SearchOptions) *execution {
 	x := &execution{all: st.all, table: st.weights(), work: work, enough: math.MaxUint64, wanted: o.Limit + o.Offset}
 	x.top.fresh = o.freshness()
-	if o.TotalAtLeast > 0 {
+	x.order, x.facets = o.Order, newFacets(o)
+	x.crowding = crowding{perHost: max(o.PerHost, 0), collapse: o.Collapse}
+	if o.TotalAtLeast > 0 && x.facets == nil {
 		x.enough = uint64(o.TotalAtLeast)
 	}
 	for i, seg := range st.segments {
@@ -160,6 +188,15 @@ func (seg *segment) part(i int, st *state) *part {
 	}
 	p.column = func(letter byte, block uint32, dst *columnBlock) error {
 		return seg.readColumn(st.snap, letter, block, dst)
+	}
+	p.columnOf = func(letter byte, block uint32, bits []uint64, dst *columnBlock) error {
+		return seg.readColumnOf(st.snap, letter, block, bits, dst)
+	}
+	p.value = func(letter byte, doc uint32) (uint64, error) { return seg.readNumber(st.snap, letter, doc) }
+	p.text = func(letter byte, doc uint32) (string, error) { return seg.readValue(st.snap, letter, doc) }
+	p.hosts = func(work *budget) (*hostTable, error) { return seg.hosts(st.snap, work) }
+	p.terms = func(from, to string, work *budget, fn func(term string)) error {
+		return seg.termsBetween(st.snap, []byte(from), []byte(to), work, fn)
 	}
 	return p
 }
@@ -208,10 +245,14 @@ func (x *execution) page(st *state, best []candidate) ([]Hit, error) {
 		if err != nil {
 			return nil, err
 		}
-		hits = append(hits, Hit{
-			Key: c.key, Score: c.score,
+		hit := Hit{
+			Key: c.key, Score: c.score, Duplicates: c.same, More: c.more,
 			Stored: s.fields, Date: s.date, ShowTitle: s.title, ShowText: s.text,
-		})
+		}
+		if err := hit.values(c); err != nil {
+			return nil, err
+		}
+		hits = append(hits, hit)
 	}
 	return hits, nil
 }

@@ -37,6 +37,8 @@ type segmentBuilder struct {
 	spoken uint64   // bit of the document's language
 	placed []placed // scratch: the words of a text
 
+	fieldNames map[string]struct{} // of the stored fields of the index segment
+
 	names map[string]string // languages and types of the documents: one memory for equal ones
 }
 
@@ -70,7 +72,7 @@ func (l *locatedSorter) add(key string, value []byte) error {
 func (b *segmentBuilder) begin() {
 	b.analyzer = analysis.Analyzer{Words: cachedWords(b.memory)}
 	b.inv.reset()
-	b.docs, b.norms, b.stored, b.names = nil, nil, nil, map[string]string{}
+	b.docs, b.norms, b.stored, b.names, b.fieldNames = nil, nil, nil, map[string]string{}, nil
 }
 
 // cachedWords returns how many words an analyzer may cache, a power of two: a sixteenth of the memory is for them, 8 MiB
@@ -102,6 +104,7 @@ func (b *segmentBuilder) add(d *Document) error {
 		pos = b.text(fieldHeadings, h, pos, &words) + partGap
 	}
 	b.body(d, &words)
+	b.fields(d)
 	e := docEntry{key: d.Key, stamp: d.Stamp, boost: d.boost(), columns: columnsOf(d)}
 	e.columns.language, e.columns.kind = b.name(d.Language), b.name(d.Type)
 	for f, n := range words {
@@ -220,6 +223,7 @@ func (b *segmentBuilder) write() error {
 		return err
 	}
 	w.info.Terms, w.info.Stored = uint64(b.inv.count), uint32(len(b.stored))
+	w.info.Fields = b.takeFieldNames()
 	b.written = append(b.written, writtenSegment{b.number, w.info})
 	b.number += b.step
 	b.begin()

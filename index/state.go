@@ -52,7 +52,8 @@ type segment struct {
 	dead    []uint64        // the same, a bit per document
 	freqs   *freqCache      // with these deletes
 
-	lexicons *lexicons
+	lexicons   *lexicons
+	hostTables *hostTables
 }
 
 // acquire returns the current state, for release after use, or ErrClosed.
@@ -123,7 +124,7 @@ func (x *Index) loadSegments(st *state, known []*segment) error {
 		if len(sc.Key()) != 4 {
 			return fmt.Errorf("%w: %x names no index segment", storage.ErrCorrupt, sc.Key())
 		}
-		seg := &segment{number: binary.BigEndian.Uint32(sc.Key()), lexicons: &lexicons{}}
+		seg := &segment{number: binary.BigEndian.Uint32(sc.Key()), lexicons: &lexicons{}, hostTables: &hostTables{}}
 		if err := json.Unmarshal(sc.Value(), &seg.info); err != nil {
 			return fmt.Errorf("%w: index segment %d: %v", storage.ErrCorrupt, seg.number, err)
 		}
@@ -133,6 +134,7 @@ func (x *Index) loadSegments(st *state, known []*segment) error {
 		}
 		if was := before[seg.number]; was != nil {
 			seg.norms, seg.boosts, seg.lexicons = was.norms, was.boosts, was.lexicons
+			seg.hostTables = was.hostTables
 		} else if err := errors.Join(seg.loadNorms(st.snap), seg.loadBoosts(st.snap)); err != nil {
 			return err
 		}

@@ -23,34 +23,48 @@ type part struct {
 	keys   func(from, to string) (first, behind uint32, err error) // documents with keys of an interval
 	key    func(doc uint32) (urlkey.Key, error)
 	column func(letter byte, block uint32, dst *columnBlock) error
-	freqs  *freqCache // used if there are deleted documents
+	// columnOf is column of the documents whose bits are set; the numbers of others are any.
+	columnOf func(letter byte, block uint32, bits []uint64, dst *columnBlock) error
+	value    func(letter byte, doc uint32) (uint64, error)                   // one value of a column
+	text     func(letter byte, doc uint32) (string, error)                   // of a column of texts
+	hosts    func(work *budget) (*hostTable, error)                          // nil: the budget is over
+	terms    func(from, to string, work *budget, fn func(term string)) error // of an interval, to exclusive
+	freqs    *freqCache                                                      // used if there are deleted documents
 }
 
 func (p *part) alive(doc uint32) bool { return p.dead == nil || p.dead[doc>>6]&(1<<(doc&63)) == 0 }
 
 // candidate is a document among the best so far.
 type candidate struct {
+	order int64   // what comes before the score; 0 unless SearchOptions.Order asks for a value
 	score float64 // base times the document's boost and freshness; finite
 	base  float64 // of the words, times gain
 	gain  gained  // by the second phase
 	part  *part
 	doc   uint32
 	key   urlkey.Key // "" until it is needed
+
+	host, group uint64 // where hits of one are limited: hostID, Document.Group
+	more        int    // matches of the host that were left out
+	same        int    // near-duplicates that were left out for it
 }
 
-// topK keeps the best k candidates, by falling score and then by key, in a heap with the worst of them first. Numbers
-// of documents are in the order of keys within a segment, so a key is read only where candidates of two segments tie.
-// Segments are searched one after the other, each in the order of documents.
+// topK keeps the best k candidates, by order, falling score and then by key, in a heap with the worst of them first.
+// Numbers of documents are in the order of keys within a segment, so a key is read only where candidates of two
+// segments tie. Segments are searched one after the other, each in the order of documents.
 type topK struct {
-	k    int
-	best []candidate
-	work *budget
+	k     int
+	best  []candidate
+	crowd *crowd // in place of best where hosts or groups have a limit
+	work  *budget
 
 	fresh   *freshness // nil: off
 	now     *part      // the segment that is searched
 	factors factors
 	most    float64 // of factors
-	lostAt  float64 // a document of it with this score lost to the worst by key, as all that follow with it will
+	// A document of it with this order and score lost to the worst by key, as all that follow with them will.
+	lostOrder int64
+	lostAt    float64
 }
 
 // begin announces the documents of a segment.
@@ -59,16 +73,27 @@ func (t *topK) begin(p *part) {
 	t.most = t.factors.most()
 }
 
+// worst returns the worst of the best, nil as long as there are fewer than k.
+func (t *topK) worst() *candidate {
+	switch {
+	case t.crowd != nil:
+		return t.crowd.worst(t.k)
+	case len(t.best) < t.k || t.k == 0:
+		return nil
+	}
+	return &t.best[0]
+}
+
 // need returns the least points that a further document of the segment must have to be among the best: a document with
 // less cannot be; one with as many may be.
 func (t *topK) need() points {
 	if t.k == 0 {
 		return math.MaxInt64
 	}
-	if len(t.best) < t.k {
+	worst := t.worst()
+	if worst == nil {
 		return 0
 	}
-	worst := &t.best[0]
 	least := math.Ceil(worst.score / t.most * pointScale)
 	switch {
 	case least > maxSum:
@@ -81,31 +106,58 @@ func (t *topK) need() points {
 	return points(least)
 }
 
-// tieLoses reports whether further documents of the segment with the worst candidate's score come after it by key.
-func (t *topK) tieLoses(worst *candidate) bool { return worst.part == t.now || worst.score == t.lostAt }
+// tieLoses reports whether further documents of the segment with the worst candidate's order and score come after it by
+// key.
+func (t *topK) tieLoses(worst *candidate) bool {
+	return worst.part == t.now || worst.score == t.lostAt && worst.order == t.lostOrder
+}
+
+// loses reports whether a candidate of the segment is not among the best.
+func (t *topK) loses(c *candidate) bool {
+	worst := t.worst()
+	switch {
+	case t.k == 0:
+		return true
+	case worst == nil:
+		return false
+	case c.order != worst.order:
+		return c.order < worst.order
+	case c.score != worst.score:
+		return c.score < worst.score
+	case t.tieLoses(worst):
+		return true
+	case t.rank(c, worst) > 0:
+		t.lostOrder, t.lostAt = c.order, c.score
+		return true
+	}
+	return false
+}
 
 // offer takes a document, which is alive, if it is among the best. Documents come in order.
-func (t *topK) offer(doc uint32, p points) {
-	c := candidate{base: float64(p) / pointScale, part: t.now, doc: doc}
+func (t *topK) offer(doc uint32, p points) { t.offerOrdered(doc, 0, p) }
+
+// offerOrdered is offer of a document whose value comes before its score.
+func (t *topK) offerOrdered(doc uint32, order int64, p points) {
+	c := candidate{order: order, base: float64(p) / pointScale, part: t.now, doc: doc}
 	c.score = t.factors.score(doc, c.base)
-	if len(t.best) < t.k {
+	switch {
+	case t.loses(&c):
+	case t.crowd != nil:
+		t.crowd.add(t, &c)
+	case len(t.best) < t.k:
 		t.best = append(t.best, c)
 		t.up(len(t.best) - 1)
-		return
+	default:
+		t.best[0] = c
+		t.down(0)
 	}
-	if t.k == 0 || c.score < t.best[0].score || c.score == t.best[0].score && t.tieLoses(&t.best[0]) {
-		return
-	}
-	if t.rank(&c, &t.best[0]) > 0 {
-		t.lostAt = c.score
-		return
-	}
-	t.best[0] = c
-	t.down(0)
 }
 
 // rank compares two candidates: below 0 when a comes before b in the result.
 func (t *topK) rank(a, b *candidate) int {
+	if a.order != b.order {
+		return cmp.Compare(b.order, a.order)
+	}
 	if a.score != b.score {
 		return cmp.Compare(b.score, a.score)
 	}
@@ -156,6 +208,9 @@ func (t *topK) down(i int) {
 
 // sorted returns the candidates, best first. The heap ends with it.
 func (t *topK) sorted() []candidate {
+	if t.crowd != nil {
+		t.best = t.crowd.all(t.best[:0])
+	}
 	slices.SortFunc(t.best, func(a, b candidate) int { return t.rank(&a, &b) })
 	return t.best
 }

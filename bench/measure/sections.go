@@ -296,6 +296,18 @@ are of the text: the vocabulary grows during both.`,
 The rate falls as the vocabulary grows, because each new word takes a row of its own.`,
 	},
 	{
+		layer:   "Values",
+		title:   "Search: orders, counts and limits",
+		command: "go test -bench Values ./bench/measure -values.documents 1000000",
+		what: `
+Short documents with dates, languages, hosts and near-duplicate groups. Each option searches in turns with the plain
+search for the ten best; ratio is between the processor times.`,
+		units: []string{"cpu-ns/query", "plain-cpu-ns", "ratio", "matches/query"},
+		means: `
+An order or a count looks at every match, so it costs what the matches do. Limits of hosts and groups look at the best
+few, and search again only where too few of them may stay.`,
+	},
+	{
 		layer:   "Relevance",
 		title:   "Search: judged collections",
 		command: "SEINE_CONFORMANCE_DATA=… go test -bench Relevance ./bench/measure",

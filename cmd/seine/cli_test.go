@@ -34,6 +34,20 @@ const (
 	membersPage = `<title>Members</title><p>Secret knots of the crew.`
 )
 
+// logText is the text of pages with values: /log/a.html and /log/b.html are near-duplicates.
+func logText() string {
+	var b strings.Builder
+	for day := range 60 {
+		fmt.Fprintf(&b, "On evening %d the keeper wrote that %d ships had passed, of %d. ", day, 3*day%41, 7*day%53)
+	}
+	return b.String()
+}
+
+func logPage(title, date, text string) string {
+	return `<html lang="en"><head><title>Log ` + title + `</title><meta property="article:published_time" content="` +
+		date + `"></head><body><main><article><p>` + text + `</p></article></main></body></html>`
+}
+
 // TestScripts runs testdata/script/*.txtar: commands, and the output that they must have. $SITE is a small site on
 // loopback, $HOSTPORT its address, $PORT its port.
 func TestScripts(t *testing.T) {
@@ -41,6 +55,9 @@ func TestScripts(t *testing.T) {
 		"/":           homePage,
 		"/mend.html":  mendPage,
 		"/copy.html":  mendPage,
+		"/log/a.html": logPage("A", "2023-05-01", logText()),
+		"/log/b.html": logPage("B", "2024-06-01", logText()+"Then it was calm again."),
+		"/log/c.html": logPage("C", "2022-07-01", "The keeper was ill."),
 		"/robots.txt": "User-agent: *\nDisallow: /private/\n",
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -29,6 +29,8 @@ const queryHelp = `Searches the index. Words are alternatives: pages with more o
   site:example.org   on the host or domain; site:example.org/docs/ below a path; host: exactly this host
   lang:de type:pdf date:2024-03..2024-06 size:>10k
                      by language, type, date and size
+  name:word name:="a value" name:1..5
+                     by a field that an index filter added: a word, the whole value, numbers
 
 Any text is a query: what makes no sense as an operator is a word. If no page has all that quotes and +
 require, pages with some of it are found. With --strict such a query finds nothing, and a mistake in a query
@@ -104,6 +106,7 @@ func searchCommand(c *console) *cobra.Command {
 	cmd.Flags().StringVar(&freshness, "freshness", "0",
 		"prefer new pages: `half-life` of what their date adds to a score, such as 720h (0: dates do not matter)")
 	cmd.Flags().BoolVar(&complete, "complete", false, "print words that the last word may become")
+	addValueFlags(cmd.Flags(), &o)
 	addCount(cmd.Flags(), &o.Limit, "limit", 10, 1, "hits to print")
 	addCount(cmd.Flags(), &o.Offset, "offset", 0, 0, "hits to skip")
 	return cmd
@@ -119,10 +122,14 @@ func (c *console) found(r engine.SearchResult, better index.Suggestion) error {
 		if h.Snippet != "" {
 			fmt.Fprintf(c.out, "   %s\n", printable(h.Snippet))
 		}
+		if about := aboutHit(&h); about != "" {
+			fmt.Fprintf(c.out, "   %s\n", printable(about))
+		}
 		if h.Explanation != nil {
 			c.explained(h.Explanation, "   ")
 		}
 	}
+	c.facets(r.Facets)
 	_, err := fmt.Fprintf(c.out, "%d found in %.1f ms\n", r.Total, 1000*r.Took.Seconds())
 	if better.Query != "" && err == nil {
 		_, err = fmt.Fprintf(c.out, "did you mean: %s (%d found)\n", printable(better.Query), better.Total)

@@ -48,6 +48,8 @@ func TestWrongUse(t *testing.T) {
 		"fetch 0":                            `segment "0": want a number from 1`,
 		"search --limit 0 x":                 `--limit "0": want`,
 		"search --offset -1 x":               `--offset "-1": want`,
+		"search --per-host -1 x":             `--per-host "-1": want`,
+		"search --sort age x":                `--sort "age": unknown order "age": want score, newest`,
 		"crawl --max-pages -1 a.b":           `--max-pages "-1": want`,
 		"crawl --max-bytes -1 a.b":           `--max-bytes "-1": want a size`,
 		"crawl --max-bytes NaN a.b":          `--max-bytes "NaN": want a size`,

@@ -10,12 +10,18 @@ import "math/bits"
 // character of Han, Kana and Hangul is a word, since they are written without spaces. Empty text has fingerprint 0.
 func simHash(text []byte) uint64 {
 	var v votes
+	shingles(text, v.add)
+	return v.majority()
+}
+
+// shingles calls fn with the hash of each shingle; of a text of one or two words, with that of all.
+func shingles(text []byte, fn func(uint64)) {
 	// a and b are the hashes of the two previous words; a shingle is an ordered mix of three.
 	var a, b uint64
 	words := 0
 	word := func(h uint64) {
 		if words >= 2 {
-			v.add(mix(bits.RotateLeft64(a, 21) + bits.RotateLeft64(b, 42) + h))
+			fn(mix(bits.RotateLeft64(a, 21) + bits.RotateLeft64(b, 42) + h))
 		}
 		a, b = b, h
 		words++
@@ -43,9 +49,8 @@ func simHash(text []byte) uint64 {
 		word(h)
 	}
 	if words > 0 && words < 3 {
-		v.add(mix(bits.RotateLeft64(a, 21) + bits.RotateLeft64(b, 42)))
+		fn(mix(bits.RotateLeft64(a, 21) + bits.RotateLeft64(b, 42)))
 	}
-	return v.majority()
 }
 
 // fold maps the bytes of words to the values that are hashed, and all other bytes to 0. Bytes 0xe3 to 0xed lead the

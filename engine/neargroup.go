@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"github.com/seine-crawler/seine/engine/parse"
+	"github.com/seine-crawler/seine/index"
+)
+
+// nearGroup returns the near-duplicate group of a document: that of its main content, so that one article in two site
+// designs is of one group. Titles do not count: they often differ by the name of the site, or by a version.
+func nearGroup(d *index.Document) uint64 {
+	if len(d.Content) == 0 {
+		return parse.NearGroup([]byte(d.Text))
+	}
+	var content []byte
+	for _, part := range d.Content {
+		if part.To <= uint32(len(d.Text)) && part.From <= part.To { // what else it has, Check refuses
+			content = append(append(content, d.Text[part.From:part.To]...), '\n')
+		}
+	}
+	return parse.NearGroup(content)
+}

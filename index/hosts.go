@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package index
+
+import (
+	"encoding/binary"
+	"fmt"
+	"sort"
+	"sync"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// hostTable are the hosts of an index segment. Documents are in the order of their keys, so a host is an interval of
+// them. Hosts of several segments are compared by hashes of their keys: of ten million hosts, two have the same with a
+// probability of 3 in a million.
+type hostTable struct {
+	first []uint32 // document of each host
+	ids   []uint64 // hostID of each
+}
+
+func hostID(h urlkey.HostKey) uint64 { return xxh3.HashString(string(h)) }
+
+// of returns the place of the host of a document.
+func (t *hostTable) of(doc uint32) int {
+	return sort.Search(len(t.first), func(i int) bool { return t.first[i] > doc }) - 1
+}
+
+// interval returns the documents of a host, of docs in all: from (inclusive), to (exclusive).
+func (t *hostTable) interval(i int, docs uint32) (from, to uint32) {
+	if i+1 < len(t.first) {
+		docs = t.first[i+1]
+	}
+	return t.first[i], docs
+}
+
+// hostTables is where a segment keeps its hostTable. The states that have the segment share it.
+type hostTables struct {
+	mu    sync.Mutex
+	table *hostTable // nil: not read yet
+}
+
+// hosts returns the hosts of the segment, which the first call reads: nil if the budget is over.
+func (seg *segment) hosts(rd storage.Reader, work *budget) (*hostTable, error) {
+	seg.hostTables.mu.Lock()
+	defer seg.hostTables.mu.Unlock()
+	if t := seg.hostTables.table; t != nil {
+		return t, nil
+	}
+	t := &hostTable{}
+	var column columnBlock
+	for from := uint32(0); from < seg.info.Docs; from += normDocs {
+		if !work.spend(valueUnits) {
+			return nil, nil
+		}
+		if err := seg.readColumn(rd, columnHost, from/normDocs, &column); err != nil {
+			return nil, err
+		}
+		before := len(t.first)
+		for i, host := range column.numbers {
+			if host == uint64(len(t.first)) {
+				t.first = append(t.first, from+uint32(i))
+			}
+		}
+		if len(t.first) == before {
+			continue
+		}
+		key := columnKey(from/normDocs, columnHostName)
+		names, _, err := rd.Get(storage.IndexSegmentRange(seg.number, kindColumns), key, nil)
+		if err != nil {
+			return nil, err
+		}
+		if len(names) != 8*(len(t.first)-before) {
+			return nil, fmt.Errorf("%w: index segment %d: %d hosts with names of %d bytes",
+				storage.ErrCorrupt, seg.number, len(t.first)-before, len(names))
+		}
+		for ; len(names) > 0; names = names[8:] {
+			t.ids = append(t.ids, binary.LittleEndian.Uint64(names))
+		}
+	}
+	seg.hostTables.table = t
+	return t, nil
+}
