@@ -194,6 +194,24 @@ func naiveOf(docs map[urlkey.Key]Document) (*naive, []string) {
 	return &naive{w, map[string]uint64{}}, slices.Sorted(maps.Keys(seen))
 }
 
+// naiveValue reports whether a document has a value that a filter asks for.
+func naiveValue(n *node, d *Document) bool {
+	is := func(value string) bool {
+		return value != "" && slices.ContainsFunc(n.texts, func(want string) bool {
+			return value == want || strings.HasSuffix(want, "/") && strings.HasPrefix(value, want)
+		})
+	}
+	switch n.value {
+	case valueLanguage:
+		return is(d.Language)
+	case valueType:
+		return is(d.Type)
+	case valueDate:
+		return !d.Date.IsZero() && n.lo <= d.Date.Unix() && d.Date.Unix() <= n.hi
+	}
+	return d.Size > 0 && n.lo <= d.Size && d.Size <= n.hi
+}
+
 // naiveExpand puts all words that match in place of those of a query, by looking at each.
 func naiveExpand(n *node, words []string) *node {
 	if n == nil {
