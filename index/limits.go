@@ -48,7 +48,7 @@ const (
 	maxDepth = 16
 	maxSlop  = 1000
 	maxEdits = 2
-	// maxForms is the most words that a prefix or a fuzzy word stands for: the nearest, then those of most documents.
+	// maxForms is the most words that a prefix or a fuzzy word stands for: the nearest, then the most frequent.
 	maxForms = 64
 	// defaultDeadline is SearchOptions.Deadline when it is 0.
 	defaultDeadline = 200 * time.Millisecond
