@@ -57,8 +57,8 @@ const (
 	// maxHits bounds limit plus offset.
 	maxHits = 10_000
 
-	// snippetBytes is the length of a snippet, snippetText how much of a text is searched for it, snippetStep how much of
-	// that until what was found may be enough.
+	// snippetBytes is the length of a snippet, snippetText how much of a text is searched for it, and snippetStep how
+	// much of that until what was found may be enough.
 	snippetBytes = 220
 	snippetText  = 128 << 10
 	snippetStep  = 8 << 10
