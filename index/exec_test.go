@@ -431,24 +431,6 @@ func (s *naive) eval(p *memoryPart, doc int, n *node, boost float64) (sum points
 	return 0, false
 }
 
-// naiveValue reports whether a document has a value that a filter asks for.
-func naiveValue(n *node, d *Document) bool {
-	is := func(value string) bool {
-		return value != "" && slices.ContainsFunc(n.texts, func(want string) bool {
-			return value == want || strings.HasSuffix(want, "/") && strings.HasPrefix(value, want)
-		})
-	}
-	switch n.value {
-	case valueLanguage:
-		return is(d.Language)
-	case valueType:
-		return is(d.Type)
-	case valueDate:
-		return !d.Date.IsZero() && n.lo <= d.Date.Unix() && d.Date.Unix() <= n.hi
-	}
-	return d.Size > 0 && n.lo <= d.Size && d.Size <= n.hi
-}
-
 // search returns the best k and the number of matches.
 func (s *naive) search(root *node, k int) (best []candidate, total int) {
 	for _, p := range s.parts {

@@ -52,7 +52,7 @@ const (
 	maxDepth = 16
 	maxSlop  = 1000
 	maxEdits = 2
-	// maxForms is the most words that a prefix or a fuzzy word stands for: the nearest, then those of most documents.
+	// maxForms is the most words that a prefix or a fuzzy word stands for: the nearest, then the most frequent.
 	maxForms = 64
 	// defaultDeadline is SearchOptions.Deadline when it is 0.
 	defaultDeadline = 200 * time.Millisecond
@@ -65,8 +65,8 @@ const (
 	// maxHits bounds limit plus offset.
 	maxHits = 10_000
 
-	// snippetBytes is the length of a snippet, snippetText how much of a text is searched for it, snippetStep how much of
-	// that until what was found may be enough.
+	// snippetBytes is the length of a snippet, snippetText how much of a text is searched for it, and snippetStep how
+	// much of that until what was found may be enough.
 	snippetBytes = 220
 	snippetText  = 128 << 10
 	snippetStep  = 8 << 10

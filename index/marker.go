@@ -312,8 +312,8 @@ func (m *marker) around(text string, i, from, to int) int {
 	return max(end, i+1)
 }
 
-// plainWord adds the word at place i if it needs no analyzer: ASCII letters between white space, or before marks that end
-// a clause. Most words are such. It returns where that ends, 0 if the analyzer is needed.
+// plainWord adds the word at place i if it needs no analyzer: ASCII letters between white space, or before marks that
+// end a clause. Most words are such. It returns where that ends, 0 if the analyzer is needed.
 func (m *marker) plainWord(text string, i, from, to int) int {
 	if i > from && !isSpace(text[i-1]) {
 		return 0
@@ -339,8 +339,8 @@ func (m *marker) plainWord(text string, i, from, to int) int {
 	return end
 }
 
-// plainPair adds the words of two characters of Chinese or Japanese that nothing folds, and returns where the second one
-// begins; 0 if the analyzer is needed.
+// plainPair adds the words of two characters of Chinese or Japanese that nothing folds, and returns where the second
+// one begins; 0 if the analyzer is needed.
 func (m *marker) plainPair(text string, i int) int {
 	n, size := pairAt(text[i:])
 	if n == 0 {

@@ -47,7 +47,7 @@ func (x *Index) Suggest(ctx context.Context, query string, deadline time.Duratio
 	after, err := x.Search(ctx, corrected, SearchOptions{Limit: 1, Deadline: max(time.Until(until), 1)})
 	least := max(before.Total, 1)
 	if before.Relaxed && !after.Relaxed {
-		least = 1 // what was asked for had none
+		least = 1 // what was requested had none
 	}
 	if err != nil || after.Total < least {
 		return Suggestion{}, err
