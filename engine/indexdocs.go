@@ -6,7 +6,18 @@ import (
 	"sync"
 
 	"github.com/seine-crawler/seine/index"
+	"github.com/seine-crawler/seine/storage"
 )
+
+// indexable reports whether a record's newest text belongs in the index. A page that fails for the moment keeps its
+// document. Pages with noindex have no text in the store.
+func indexable(r *storage.Record) bool {
+	switch r.Status {
+	case storage.StatusFetched, storage.StatusNotModified, storage.StatusUnfetched:
+		return r.Segment != 0
+	}
+	return false
+}
 
 // documents hands documents to an index builder on a goroutine of its own, in batches and in order: while one batch is
 // cut into words, the next is read. When fetching has ended or waits for the index, this keeps a second core busy.
