@@ -276,16 +276,6 @@ func (x *indexing) readOutcome(rd storage.Reader, segment uint32, key []byte) er
 	return nil
 }
 
-// indexable reports whether a record's newest text belongs in the index. A page that fails for the moment keeps its
-// document. Pages with noindex have no text in the store.
-func indexable(r *storage.Record) bool {
-	switch r.Status {
-	case storage.StatusFetched, storage.StatusNotModified, storage.StatusUnfetched:
-		return r.Segment != 0
-	}
-	return false
-}
-
 // shownAs returns the URL by which a page is shown if that is not its own, see Options.ChooseRedirectURL; "": its own.
 func shownAs(r *storage.Record) string {
 	for _, f := range r.Meta {
@@ -329,9 +319,10 @@ func (x *indexing) document(key, text []byte, r *storage.Record, stamp uint64) (
 		return nil, err
 	}
 	d := index.Document{
-		Key: k, URL: cmp.Or(shownAs(r), u.String()), Title: x.titles.rule.cut(x.text.Title), Anchors: x.anchors(), Text: x.text.Text,
-		Content: slices.Clone(x.text.Content), Language: shortOrNone(x.text.Language, index.ValueBytesMax),
-		Author: shortOrNone(x.text.Author, index.AuthorMax), Stamp: stamp,
+		Key: k, URL: cmp.Or(shownAs(r), u.String()), Title: x.titles.rule.cut(x.text.Title),
+		Anchors: x.anchors(), Text: x.text.Text, Content: slices.Clone(x.text.Content),
+		Language: shortOrNone(x.text.Language, index.ValueBytesMax),
+		Author:   shortOrNone(x.text.Author, index.AuthorMax), Stamp: stamp,
 		Headings: x.text.AppendHeadings(nil), Type: shortOrNone(x.outcome.MediaType, index.ValueBytesMax),
 		Size: int64(len(x.text.Text)), Boost: x.boost(),
 	}

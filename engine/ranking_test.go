@@ -126,7 +126,8 @@ func TestSharedTitles(t *testing.T) {
 	pages := map[string]string{"small.test/": `<title>Nets — Boilerplate 1.2</title><p>A trawl.`}
 	root := `<title>Contents — Boilerplate 1.2</title><p>A trawl. <a href="HOST:small.test/">small</a>`
 	for i := range 12 {
-		pages[fmt.Sprintf("a.test/%d", i)] = fmt.Sprintf("<title>Chapter %d — Boilerplate 1.2</title><p>A trawl %d.", i, i)
+		const page = "<title>Chapter %d — Boilerplate 1.2</title><p>A trawl %d."
+		pages[fmt.Sprintf("a.test/%d", i)] = fmt.Sprintf(page, i, i)
 		root += fmt.Sprintf(`<a href="/%d">next</a>`, i)
 	}
 	pages["a.test/"] = root

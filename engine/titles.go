@@ -272,3 +272,13 @@ func (r *titleRule) learn(list []string) {
 		r.prefix = longest(prefixes)
 	}
 }
+
+// indexable reports whether a record's newest text belongs in the index. A page that fails for the moment keeps its
+// document. Pages with noindex have no text in the store.
+func indexable(r *storage.Record) bool {
+	switch r.Status {
+	case storage.StatusFetched, storage.StatusNotModified, storage.StatusUnfetched:
+		return r.Segment != 0
+	}
+	return false
+}

@@ -170,8 +170,8 @@ func (e explainer) frequencyOf(n *node) uint64 {
 
 // explainFields are the names of the fields.
 var explainFields = [fieldCount]string{
-	fieldBody: "content", fieldTitle: "title", fieldAnchor: "anchors", fieldURL: "URL", fieldAround: "around the content",
-	fieldHeadings: "headings",
+	fieldBody: "content", fieldTitle: "title", fieldAnchor: "anchors", fieldURL: "URL",
+	fieldAround: "around the content", fieldHeadings: "headings",
 }
 
 // frequency explains the weighted frequency of a term in the document that a cursor stands at.
@@ -185,8 +185,8 @@ func (e explainer) frequency(w *weigher, c *cursor, fields fieldMask) (tf Explan
 		code, n := w.norms[f][e.doc], c.freq.n[f][c.i]
 		tf.Details = append(tf.Details, Explanation{
 			Value: float64(n) * w.table[f][code],
-			Description: fmt.Sprintf("%s: %d × weight %g, length %g, average %.1f", explainFields[f], n, fieldWeight[f],
-				normLength[code], averages[f]),
+			Description: fmt.Sprintf("%s: %d × weight %g, length %g, average %.1f",
+				explainFields[f], n, fieldWeight[f], normLength[code], averages[f]),
 		})
 	}
 	tf.Value = w.weight(c, fields)

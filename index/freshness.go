@@ -15,7 +15,7 @@ type freshness struct {
 	now      int64 // milliseconds since 1970
 }
 
-// freshness returns what the options ask for, nil for nothing.
+// freshness returns what the options ask for, nil if dates do not matter.
 func (o *SearchOptions) freshness() *freshness {
 	if o.Freshness <= 0 {
 		return nil

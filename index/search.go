@@ -45,7 +45,7 @@ type SearchOptions struct {
 // document has no such thing.
 type Hit struct {
 	Key   urlkey.Key
-	Score float64 // with the document's boost and freshness; finite, 0 where no word of the query scores, as site: alone
+	Score float64 // with boost and freshness; finite, 0 where no word of the query scores, as with site: alone
 	// Explanation shows how Score came about, if SearchOptions.Explain says so; its Value is Score.
 	Explanation *Explanation
 

@@ -18,8 +18,8 @@ import (
 // questions, and how many have a page that answers them among the first three hits; (2) known items: the text of a link
 // is the query, and the page that it leads to is the right answer. In no-anchors the index has no texts of links; in
 // other-anchors it has those that are not queries; in anchors it has all, as after a crawl. static multiplies scores by
-// index.StaticBoost, of the texts of links that the index has; -known.weight multiplies what that adds to 1. Half of the
-// items (tuned) chose the weight in StaticBoost, the other half (reported) tells what it is worth. How to run:
+// index.StaticBoost, of the texts of links that the index has; -known.weight multiplies what that adds to 1. Half of
+// the items (tuned) chose the weight in StaticBoost, the other half (reported) tells what it is worth. How to run:
 //
 //	bench/relevance/manuals.sh /tmp/manuals
 //	SEINE_MANUALS=/tmp/manuals go test -run '^$' -bench 'Questions|KnownItem' -v ./bench/measure

@@ -91,14 +91,7 @@ func searchCommand(c *console) *cobra.Command {
 		},
 	}
 	f.settings(cmd, inViews)
-	fault := cmd.FlagErrorFunc()
-	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		var unknown *pflag.NotExistError
-		if !errors.As(err, &unknown) {
-			return fault(cmd, err)
-		}
-		return fmt.Errorf("%w (a query with -word needs quotes, or -- before it)", fault(cmd, err))
-	})
+	explainMinus(cmd)
 	f.report(cmd)
 	cmd.Flags().BoolVar(&o.Strict, "strict", false, "refuse what is no query, and relax nothing")
 	cmd.Flags().BoolVar(&explain, "explain-query", false, "print the query as it was understood")
@@ -110,6 +103,18 @@ func searchCommand(c *console) *cobra.Command {
 	addCount(cmd.Flags(), &o.Limit, "limit", 10, 1, "hits to print")
 	addCount(cmd.Flags(), &o.Offset, "offset", 0, 0, "hits to skip")
 	return cmd
+}
+
+// explainMinus says what to do when a flag that does not exist may be a -word of the query.
+func explainMinus(cmd *cobra.Command) {
+	fault := cmd.FlagErrorFunc()
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		var unknown *pflag.NotExistError
+		if !errors.As(err, &unknown) {
+			return fault(cmd, err)
+		}
+		return fmt.Errorf("%w (a query with -word needs quotes, or -- before it)", fault(cmd, err))
+	})
 }
 
 // found prints what a search found.
