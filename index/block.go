@@ -238,19 +238,11 @@ func readBlockFreqs(b []byte, n int, dst *blockFreqs) error {
 			}
 			into = v[:have]
 		}
-		rest, ok := readGroup(b, into)
+		rest, ok := readFreqs(b, into)
 		if !ok {
 			return corruptPostings("frequencies of a block")
 		}
 		b = rest
-		any := uint32(0) // bits of all frequencies less 1
-		for i, less := range into {
-			any |= less
-			into[i] = less + 1
-		}
-		if any >= freqMax {
-			return corruptPostings("frequencies of a block")
-		}
 		if k > 1 {
 			spread(out[:n], into, dst.mask[:n], f)
 		}
@@ -260,6 +252,17 @@ func readBlockFreqs(b []byte, n int, dst *blockFreqs) error {
 		return corruptPostings("length of a block")
 	}
 	return nil
+}
+
+// readFreqs decodes a group of frequencies. ok is false if it is damaged.
+func readFreqs(b []byte, dst []uint32) (rest []byte, ok bool) {
+	rest, ok = readGroup(b, dst)
+	any := uint32(0) // bits of all frequencies less 1
+	for i, less := range dst {
+		any |= less
+		dst[i] = less + 1
+	}
+	return rest, ok && any < freqMax
 }
 
 // spread gives each document that has field f its frequency, the others 0.

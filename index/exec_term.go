@@ -24,8 +24,8 @@ func (w *weigher) weight(c *cursor, fields fieldMask) (tf float64) {
 	return tf
 }
 
-// weights returns weight of the current document of the cursor's block and of those that follow it up to the n-th, which
-// is left out: 0 for documents without the fields. The slice is valid until the next call for the cursor.
+// weights returns weight of the current document of the cursor's block and of those that follow it up to the n-th,
+// which is left out: 0 for documents without the fields. The slice is valid until the next call for the cursor.
 func (w *weigher) weights(c *cursor, fields fieldMask, n int) []float64 {
 	docs := c.docs[c.i:n]
 	tf := c.tf[:len(docs)]

@@ -44,8 +44,8 @@ type seeker interface {
 	shallow(doc uint32) (from, upTo uint32)
 }
 
-// seekAny moves those that are below doc, all if they have not begun, and returns the first document of any. at is where
-// each stands.
+// seekAny moves those that are below doc, all if they have not begun, and returns the first document of any. at is
+// where each stands.
 func seekAny[S seeker](its []S, at []uint32, begun bool, doc uint32) uint32 {
 	first := uint32(end)
 	for i, it := range its {

@@ -8,7 +8,7 @@ import "math/bits"
 const meetDocs = normDocs
 
 // meeting finds the documents that several iterators mark, window by window: where each has about as many documents,
-// words of bits are faster than seeking from one to the next. The iterators are used for nothing else.
+// words of bits are faster than seeking from one to the next. Nobody else uses the iterators.
 type meeting struct {
 	parts      []iterator
 	docs       uint32 // of the index segment
