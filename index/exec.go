@@ -339,6 +339,10 @@ func (x *execution) forms(p *part, n *node, boost float64) wordIter {
 func (x *execution) phrase(p *part, n *node, boost float64) iterator {
 	words, fields := []wordIter{}, n.fields
 	for _, c := range n.children {
+		if n.fields != 0 && c.fields == 0 { // title:"torn net" scores what the title has
+			word := *c
+			word.fields, c = n.fields, &word
+		}
 		var w wordIter
 		if c.kind == nodeAny {
 			w = x.forms(p, c, boost*c.factor())

@@ -408,7 +408,9 @@ func (s *naive) eval(p *memoryPart, doc int, n *node, boost float64) (sum points
 		return s.word(p, doc, n, boost)
 	case nodePhrase:
 		for _, c := range n.children {
-			v, _ := s.word(p, doc, c, boost*n.factor())
+			word := *c
+			word.fields = cmp.Or(c.fields, n.fields)
+			v, _ := s.word(p, doc, &word, boost*n.factor())
 			sum += v
 		}
 		return sum, s.phrase(p, doc, n)

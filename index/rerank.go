@@ -22,8 +22,8 @@ const (
 	// proximityGain weighs the proximity of words, in units of the sum of idf.
 	proximityGain = 1
 	// proximityBeside is what proximity in titles, headings and the other fields beside the body counts of what their
-	// weights say, for a field that has all words of the query. With fewer it falls like the gain of coverage: two words
-	// of a typed query that are the title say what a page is about, two of a long question do not.
+	// weights say, for a field that has all words of the query. With fewer it falls like the gain of coverage: two
+	// words of a typed query that are the title say what a page is about, two of a long question do not.
 	proximityBeside = 0.5
 )
 

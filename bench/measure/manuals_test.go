@@ -50,8 +50,8 @@ func treeDocuments(t *relevance.Tree, anchors map[string][]string, boosts map[st
 		p := &t.Pages[i]
 		u := p.URL.String()
 		docs = append(docs, index.Document{
-			Key: p.URL.Key(), URL: u, Title: p.Title, Headings: p.Headings, Anchors: anchors[u], Text: p.Text, Content: p.Content,
-			Language: p.Language, Stamp: uint64(i + 1), Boost: boosts[u],
+			Key: p.URL.Key(), URL: u, Title: p.Title, Headings: p.Headings, Anchors: anchors[u], Text: p.Text,
+			Content: p.Content, Language: p.Language, Stamp: uint64(i + 1), Boost: boosts[u],
 		})
 	}
 	return docs

@@ -7,7 +7,7 @@ import "strings"
 // derivations are sets of English endings like paradigms: what a word and the words derived from it end in, where the
 // derived ones still speak of the same thing: compute, computer; elastic, elasticity; structure, structural. An ending
 // is written with the letters before it where only these make it safe: -al follows -ion, -ment, -ur, -iv and -os
-// (experimental, retrieval), not any consonant (universe, universal); -ize follows -al and -ar (linearize), not any
+// (optional, retrieval), not any consonant (universe, universal); -ize follows -al and -ar (linearize), not any
 // noun (organ, organize); -er and -or follow verbs that drop their e (compile, compiler; generate, generator), not any
 // (custom, customer).
 var derivations = endings(`
@@ -96,7 +96,7 @@ func groups(lists ...string) map[[2]string]bool {
 }
 
 // derived reports whether two folded English forms with one stem, which are not inflections of one word, still speak of
-// one thing: experiment and experimental, compute and computer.
+// one thing: structure and structural, compute and computer.
 func derived(a, b string) bool {
 	return !differ[[2]string{a, b}] && share(English, derivations, a, b)
 }

@@ -57,5 +57,6 @@
 //
 // # Read first
 //
-// analyzer.go, then code.go (names), words.go and fold.go (beyond ASCII), stemmer.go, related.go, derived.go, compound.go.
+// analyzer.go, then code.go (names), words.go and fold.go (beyond ASCII), stemmer.go, related.go, derived.go,
+// compound.go.
 package analysis
