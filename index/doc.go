@@ -89,6 +89,6 @@
 //
 // # Read first
 //
-// group.go, block.go and listwriter.go for the format, builder.go, segmentbuilder.go and inverter.go for how it is made;
+// group.go, block.go and listwriter.go for the format; builder.go, segmentbuilder.go and inverter.go for its making;
 // query.go (the language) and querytree.go; then search.go, exec.go, iterator.go and wand.go.
 package index
