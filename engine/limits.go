@@ -29,8 +29,8 @@ const (
 	enqueuedMax = 1_000_000
 	// indexBatchMax is the number of crawl segments that become one index segment.
 	indexBatchMax = 16
-	// indexBuilders is the most goroutines that cut documents into words; no more than processors do. Each has a part of
-	// the builder's memory, and makes index segments of its own.
+	// indexBuilders is the most goroutines that cut documents into words; no more than processors do. Each has a part
+	// of the builder's memory, and makes index segments of its own.
 	indexBuilders = 4
 	// indexTextsMax is the number of segments that are walked side by side for the index, if half of the tables that
 	// may be open are as many. In others, each page is searched for.

@@ -79,7 +79,8 @@
 // the last reader of an old state closes its snapshot. The first call for words of the vocabulary starts a goroutine
 // for each index segment, which reads the segment's lexicon and holds the state meanwhile. Refresh loads the new state
 // without a lock that readers take; several Refresh calls take turns. Close waits for all of them. One Builder or Merge
-// works at a time: package engine ensures that.
+// works at a time: package engine ensures that. With Options.Builders above 1 a Builder inverts on as many goroutines
+// (worker.go), which end before Finish or Abort returns.
 //
 // # Bounds
 //
@@ -95,7 +96,7 @@
 //
 // # Read first
 //
-// group.go, block.go and listwriter.go for the format, builder.go and inverter.go for how it is made; query.go (the
-// language) and querytree.go; then search.go, exec.go, iterator.go and wand.go; for values, order.go, facets.go and
-// collapse.go; fieldterms.go for stored fields.
+// group.go, block.go and listwriter.go for the format; builder.go, segmentbuilder.go and inverter.go for its making;
+// query.go (the language) and querytree.go; then search.go, exec.go, iterator.go and wand.go; for values, order.go,
+// facets.go and collapse.go; fieldterms.go for stored fields.
 package index

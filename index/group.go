@@ -10,17 +10,17 @@ import (
 // A group is up to 128 numbers of 32 bits, of which most are small: their low bits are packed with one width, and what
 // exceeds it is kept apart, in one of two ways. In a patched group only a few numbers exceed the width, and those are
 // listed: this is the patched frame of reference of Zukowski, Héman, Nes and Boncz (2006), with the exceptions of
-// Lemire and Boytsov (2015) and a frame that begins at 0. In a unary group half of the numbers exceed it, each by little,
-// and for each there is as many zeros and a one: Rice's code (1979), with the low bits apart, so that they are read many
-// at once. The number of numbers is not stored; the reader knows it.
+// Lemire and Boytsov (2015) and a frame that begins at 0. In a unary group half of the numbers exceed it, each by
+// little, and for each there is as many zeros and a one: Rice's code (1979), with the low bits apart, so that they are
+// read many at once. The number of numbers is not stored; the reader knows it.
 //
 //	group = head | n × width bits | exceptions or high bits
 //	head  = width 0 to 32 | groupPatched, if exceptions follow | groupUnary, if high bits do
 //	exceptions = count, 1 byte | their width, 1 byte | count × place, 1 byte | count × width bits
 //	high bits  = bytes, 1 byte | for each number: its high part in zeros, and a one
 //
-// Bits fill each byte from the lowest up. Examples: 1 0 3 2 is 02 b1, width 2 and 10 11 00 01; as a unary group of width
-// 1 it would be 81 05 01 2b, low bits 1 0 1 0 and high parts 0 0 1 1.
+// Bits fill each byte from the lowest up. Examples: 1 0 3 2 is 02 b1, width 2 and 10 11 00 01; as a unary group of
+// width 1 it would be 81 05 01 2b, low bits 1 0 1 0 and high parts 0 0 1 1.
 const (
 	groupSize    = 128
 	groupPatched = 0x40
@@ -75,10 +75,11 @@ func appendGroup(dst []byte, v []uint32) []byte {
 	return appendPacked(dst, high[:k], most-width)
 }
 
-// appendTightGroup is appendGroup for numbers that are read seldom and take much of the index: a unary group, if that is
-// smaller. Gaps and positions of words have about a geometric distribution, for which Rice's code is within some
-// hundredths of the least possible, while packed bits are half a bit to a bit above it: positions took .151 bytes a byte
-// of text in groups of packed bits and take .138 (passages), .180 and .168 (manuals). Reading takes three times as long.
+// appendTightGroup is appendGroup for numbers that are read seldom and take much of the index: a unary group, if that
+// is smaller. Gaps and positions of words have about a geometric distribution, for which Rice's code is within some
+// hundredths of the least possible, while packed bits are half a bit to a bit above it: positions took .151 bytes a
+// byte of text in groups of packed bits and take .138 (passages), .180 and .168 (manuals). Reading takes three times as
+// long.
 func appendTightGroup(dst []byte, v []uint32) []byte {
 	at := len(dst)
 	dst = appendGroup(dst, v)

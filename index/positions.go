@@ -4,8 +4,8 @@ package index
 
 // Positions are a stream of their own beside the blocks, so that only phrases and proximity read them. The positions
 // of a block are numbers in groups of 128 (the last group may be shorter): for each document, for each field that it
-// has, ascending, the first position and then the gaps. How many numbers a document has, its frequencies say. The groups
-// are tight: positions are half of the index.
+// has, ascending, the first position and then the gaps. How many numbers a document has, its frequencies say. The
+// groups are tight: positions are half of the index.
 
 // freqMax bounds the occurrences of a term in one field of a document; later ones are not kept. It keeps a block's
 // positions below storage's bound of a value.

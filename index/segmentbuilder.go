@@ -75,8 +75,8 @@ func (b *segmentBuilder) begin() {
 	b.docs, b.norms, b.stored, b.names, b.fieldNames = nil, nil, nil, map[string]string{}, nil
 }
 
-// cachedWords returns how many words an analyzer may cache, a power of two: a sixteenth of the memory is for them, 8 MiB
-// of the 128 that are usual. A term that is found in it costs one access to memory, one that is not three.
+// cachedWords returns how many words an analyzer may cache, a power of two: a sixteenth of the memory is for them, 8
+// MiB of the 128 that are usual. A term that is found in it costs one access to memory, one that is not three.
 func cachedWords(memory int64) int {
 	return 1 << min(max(bits.Len64(uint64(memory)/wordBytes/16)-1, 12), 18)
 }
@@ -152,8 +152,8 @@ func (b *segmentBuilder) body(d *Document, l *[fieldCount]int) {
 }
 
 // text inverts the text of a field, positions beginning at from, and returns the position after its last word. First it
-// finds all words, then it adds them: a loop that does nothing else has many words under way at once while the processor
-// waits for the memory of each.
+// finds all words, then it adds them: a loop that does nothing else has many words under way at once while the
+// processor waits for the memory of each.
 func (b *segmentBuilder) text(field int, text string, from int, l *[fieldCount]int) int {
 	if text == "" {
 		return from

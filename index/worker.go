@@ -9,9 +9,9 @@ import (
 	"github.com/seine-crawler/seine/storage"
 )
 
-// A Builder gives its documents to workers, each a segmentBuilder on a goroutine of its own. The first worker alone gets the
-// first aloneBytes of text, so that the small ingestions of most crawls make one index segment each, not several
-// that must be merged. From then on a batch goes to the worker that has got the least text.
+// A Builder gives its documents to workers, each a segmentBuilder on a goroutine of its own. The first worker alone
+// gets the first aloneBytes of text, so that the small ingestions of most crawls make one index segment each, not
+// several that must be merged. From then on a batch goes to the worker that has got the least text.
 //
 // Tried first: one goroutine that finds words and one that adds them to their lists. It keeps one core and a half busy
 // at most, and the end of an index segment, a third of the work, only one.

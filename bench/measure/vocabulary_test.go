@@ -16,8 +16,8 @@ import (
 )
 
 // What is measured: building an index of text with many different words. Words of the text are drawn by Zipf's law, but
-// each twentieth is the next one of the vocabulary, so that every word occurs and new ones come until the end. The texts
-// are made before: drawing words by Zipf's law took a quarter of the processor time. How to run:
+// each twentieth is the next one of the vocabulary, so that every word occurs and new ones come until the end. The
+// texts are made before: drawing words by Zipf's law took a quarter of the processor time. How to run:
 //
 //	go test -run '^$' -bench Vocabulary -benchtime 1x ./bench/measure -vocabulary.words 1000000
 
