@@ -34,5 +34,5 @@ func (o *Options) openIndex(s *storage.Store) (*index.Index, error) {
 		return nil, fmt.Errorf("opening %s: %w: its words are of analyzer %s, this program has analyzer %s; "+
 			"run `seine index --rebuild`", o.Dir, ErrIndexFormat, stored, index.AnalyzerVersion)
 	}
-	return index.Open(s, index.Options{MemoryBytes: o.shares().builder})
+	return index.Open(s, index.Options{MemoryBytes: o.shares().builder, MergeBytes: o.shares().merge})
 }

@@ -37,6 +37,7 @@ type Builder struct {
 	last     urlkey.Key
 	number   uint32           // of the index segment under construction
 	found    *storage.Scanner // of Located, moving with the keys
+	moved    *moved           // what Located may say of merged index segments
 	err      error            // of NewBuilder
 
 	inv    inverter
@@ -70,9 +71,7 @@ func (x *Index) NewBuilder(in *storage.Ingestion) *Builder {
 		b.err = err
 		return b
 	}
-	if n := len(st.segments); n > 0 {
-		b.number = st.segments[n-1].number
-	}
+	b.moved = newMoved(x.s, st)
 	b.err = x.release(st)
 	b.begin()
 	return b
@@ -80,7 +79,6 @@ func (x *Index) NewBuilder(in *storage.Ingestion) *Builder {
 
 // begin begins an index segment. The analyzer's words refer to entries of the one before, so it begins anew too.
 func (b *Builder) begin() {
-	b.number++
 	b.analyzer = analysis.Analyzer{}
 	b.inv.reset(b.number)
 	b.docs, b.stored, b.names = nil, nil, map[string]string{}
@@ -106,6 +104,9 @@ func (b *Builder) order(key urlkey.Key) (known bool, err error) {
 		return false, b.found.Err()
 	}
 	at, err := DecodeLocated(b.found.Value())
+	if err == nil {
+		at, err = b.moved.follow(string(key), at)
+	}
 	if err != nil {
 		return false, err
 	}
@@ -151,6 +152,9 @@ func (b *Builder) Add(d *Document) error {
 		b.report.Replaced++
 	}
 	b.doc = uint32(len(b.docs))
+	if b.doc == 0 {
+		b.number = b.x.reserve()
+	}
 	b.analyzer.Language = d.language()
 	b.spoken = 1 << (b.analyzer.Language & 63)
 	inv := &b.inv

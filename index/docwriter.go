@@ -77,10 +77,12 @@ func (w *docWriter) end() error {
 }
 
 // register adds the index segment to the registry.
-func (w *docWriter) register() error {
-	encoded, err := json.Marshal(w.info)
+func (w *docWriter) register() error { return registerSegment(w.in, w.number, &w.info) }
+
+func registerSegment(in *storage.Ingestion, number uint32, info *segmentInfo) error {
+	encoded, err := json.Marshal(info)
 	if err != nil {
 		return err
 	}
-	return w.in.Table(storage.IndexRange(kindSegments)).Set(numberKey(w.number), encoded)
+	return in.Table(storage.IndexRange(kindSegments)).Set(numberKey(number), encoded)
 }
