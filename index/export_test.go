@@ -10,6 +10,9 @@ func (x *Index) OnLoad(fn func()) { x.loading = fn }
 // OnMerge sets a function that merges call between their steps; its error ends the merge.
 func (x *Index) OnMerge(fn func(step string) error) { x.onMerge = fn }
 
+// GaveWay counts the waits of merges for searches.
+func (x *Index) GaveWay() int64 { return x.gaveWay.Load() }
+
 // RedirectDocs makes redirections of merges proceed in pieces of n documents until the test ends.
 func RedirectDocs(t testing.TB, n int) {
 	before := redirectDocs

@@ -103,6 +103,7 @@ type Index struct {
 	merging   sync.Mutex    // held by merges: they take turns. Taken before writers
 	reserved  atomic.Uint32 // the last number of an index segment that a Builder or merge has
 	searching atomic.Int64  // searches that run
+	gaveWay   atomic.Int64  // steps of GiveWay that waited for them
 
 	refreshing sync.Mutex              // held by Refresh and Close while they work: they take turns
 	loading    func()                  // tests: called by Refresh at each index segment

@@ -150,3 +150,71 @@ func TestMergeBytes(t *testing.T) {
 		t.Errorf("an index segment has %d documents", most)
 	}
 }
+
+// TestSearchableBesideMerge: what is committed while a merge writes is searchable before the merge goes on.
+func TestSearchableBesideMerge(t *testing.T) {
+	s, x := newStore(t)
+	for i := range 8 {
+		put(t, s, x, []index.Document{doc(i, "", "net")})
+	}
+	g := newGate(t)
+	x.OnMerge(func(step string) error {
+		if step == "written" {
+			g.pass()
+		}
+		return nil
+	})
+	merged := begin(func() error { _, err := x.Merge(context.Background()); return err })
+	await(t, "writing the merge", g.arrived)
+	await(t, "indexing beside the merge", begin(func() error {
+		x.Writing().Lock()
+		defer x.Writing().Unlock()
+		put(t, s, x, []index.Document{doc(20, "", "net"), doc(3, "", "boat")})
+		return nil
+	}))
+	if n, m := search(t, x, "net").Total, search(t, x, "boat").Total; n != 8 || m != 1 {
+		t.Errorf("%d and %d found beside the merge, want 8 and 1", n, m)
+	}
+	select {
+	case err := <-merged:
+		t.Fatalf("the merge went on: %v", err)
+	default:
+	}
+	g.open()
+	if err := await(t, "the merge", merged); err != nil {
+		t.Fatal(err)
+	}
+	if n, m := search(t, x, "net").Total, search(t, x, "boat").Total; n != 8 || m != 1 {
+		t.Errorf("%d and %d found after the merge, want 8 and 1", n, m)
+	}
+}
+
+// TestGiveWay: a merge waits for a search that runs, and goes on although the search does not end.
+func TestGiveWay(t *testing.T) {
+	s, x := newStore(t)
+	var docs []index.Document
+	for i := range 2000 {
+		docs = append(docs, doc(i, "", "net of the crew"))
+	}
+	for part := range slices.Chunk(docs, 250) {
+		put(t, s, x, part)
+	}
+	g := newGate(t)
+	searched := begin(func() error {
+		_, err := x.Search(gatedContext{context.Background(), g}, "net", index.SearchOptions{})
+		return err
+	})
+	await(t, "the search", g.arrived)
+	before := x.GaveWay()
+	r, err := x.Merge(context.Background())
+	if err != nil || r.Merged != 8 {
+		t.Fatal(r, err)
+	}
+	if x.GaveWay() == before {
+		t.Error("the merge did not wait for the search")
+	}
+	g.open()
+	if err := await(t, "the search", searched); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -40,6 +40,7 @@ func (p *pace) step(units int) error {
 // shares processors with searches, may follow now and then.
 func (x *Index) GiveWay() {
 	for waited := time.Duration(0); x.searching.Load() > 0 && waited < giveWayMost; waited += giveWayStep {
+		x.gaveWay.Add(1)
 		time.Sleep(giveWayStep)
 	}
 }
