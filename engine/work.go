@@ -307,8 +307,8 @@ func (w *work) buildUnmerged(ctx context.Context, o IndexOptions) (IndexReport, 
 	return w.indexSegments(ctx, o, start)
 }
 
-// indexLinked is buildUnmerged for those of some segments that are still linked. Others were indexed meanwhile by a call
-// of Engine.Index, which takes every linked segment.
+// indexLinked is buildUnmerged for those of some segments that are still linked. Others were indexed meanwhile by a
+// call of Engine.Index, which takes every linked segment.
 func (w *work) indexLinked(ctx context.Context, segments []uint32) (IndexReport, error) {
 	start := w.now()
 	w.indexMu.Lock()
