@@ -27,10 +27,10 @@ import (
 )
 
 // What is measured: searches beside a crawl at full speed, in one process. The store's index holds many short documents
-// of Zipf's words before a crawl of simweb adds to it. Searches of six kinds come at a steady rate, whether or not those
-// before have ended; a latency counts from the moment at which a search is due. "rest" is the store alone; "crawl" the
-// same searches beside the crawl, which then goes on without them for its rate. seal-to-search is the time from a
-// segment's sealing until its pages are searchable. How to run it (bin/seine must be built):
+// of Zipf's words before a crawl of simweb adds to it. Searches of six kinds come at a steady rate, whether or not
+// those before have ended; a latency counts from the moment at which a search is due. "rest" is the store alone;
+// "crawl" the same searches beside the crawl, which then goes on without them for its rate. seal-to-search is the
+// time from a segment's sealing until its pages are searchable. How to run it (bin/seine must be built):
 //
 //	go test -run '^$' -bench Beside -benchtime 1x -timeout 1h ./bench/measure
 var (
