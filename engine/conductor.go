@@ -47,6 +47,7 @@ type conductor struct {
 	discovered, segments, duplicates, restored, denied atomic.Uint64
 
 	sends   sends
+	merging merges
 	indexed atomic.Int64 // documents added, less those that left the index
 	refused tally        // links, by reason
 }
@@ -86,6 +87,7 @@ func (c *conductor) begin(ctx context.Context) (*fetching, error) {
 	}
 	c.toUpdate, c.toIndex = make(chan *segment.Writer, backlogMax), make(chan uint32, backlogMax)
 	c.sends.start(w, c.abort)
+	c.merging.start(w, c.abort, f.pool.Fail)
 	c.lanes.Add(2)
 	go c.update(f)
 	go c.index(f)
@@ -271,7 +273,10 @@ func (c *conductor) updateSegment(f *fetching, seg *segment.Writer) error {
 // index is the second lane: it takes updated segments, as many as wait, through invertlinks, dedup and index together.
 func (c *conductor) index(f *fetching) {
 	defer c.lanes.Done()
-	h := hooks{leaveLinked: c.ending.Load, indexed: c.noteIndexed}
+	h := hooks{leaveLinked: c.ending.Load, indexed: func(d DedupReport, x IndexReport) {
+		c.noteIndexed(d, x)
+		c.merging.begin()
+	}}
 	for number := range c.toIndex {
 		batch := []uint32{number}
 	more:
@@ -358,6 +363,7 @@ func (c *conductor) end(f *fetching, reason StopReason) error {
 	close(c.toUpdate)
 	c.lanes.Wait()
 	c.sends.end()
+	c.merging.end(well)
 	if !well {
 		return nil // conduct's error says why
 	}

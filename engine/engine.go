@@ -136,6 +136,7 @@ func (w *work) openRooms() (err error) {
 	if w.index, err = o.openIndex(w.store); err != nil {
 		return err
 	}
+	w.indexMu = w.index.Writing()
 	w.inspect = inspect.New(inspect.Env{
 		Store: w.store, Index: w.index, FS: w.warcFS, Dir: w.warcDir(), SortFS: o.FS, Admission: w.admission,
 		Now: o.Now, SegmentOf: segment.NumberOf, Page: segment.IsPage,

@@ -88,11 +88,7 @@ func (x *indexing) run(ctx context.Context, o IndexOptions) error {
 	if err := ing.Commit(); err != nil {
 		return err
 	}
-	if err := x.index.Refresh(); err != nil {
-		return err
-	}
-	_, err := x.index.Merge(ctx)
-	return err
+	return x.index.Refresh()
 }
 
 // addSegment adds the keys of a segment's pages.

@@ -125,6 +125,11 @@ func (w *work) deleteTargets(ctx context.Context, targets []string) (DeleteRepor
 		}
 		r.Refreshed = x.Refreshed
 	}
+	if !w.o.NoIndex {
+		if err := w.mergeIndex(ctx); err != nil {
+			return r, err
+		}
+	}
 	r.Writers, err = w.sendAll(ctx, nil, sendOptions{})
 	r.Took = w.took(start)
 	w.done(r)
@@ -220,7 +225,5 @@ func (w *work) purge(ctx context.Context) (PurgeReport, error) {
 }
 
 func (w *work) dropDeleted(ctx context.Context) (index.MergeReport, error) {
-	w.indexMu.Lock()
-	defer w.indexMu.Unlock()
 	return w.index.DropDeleted(ctx)
 }

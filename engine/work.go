@@ -42,11 +42,12 @@ type work struct {
 	// it.
 	again *segment.Again
 
-	// crawldbMu is held by the phases that read and write crawldb, indexMu by those that write the index.
-	// Order: crawldbMu before indexMu.
-	crawldbMu, indexMu sync.Mutex
-	sendMu             sync.Mutex // one goroutine at a time calls the index writers; no other lock is taken after it
-	crawling           bool       // a crawl hands out what is due, so Generate must not; crawldbMu guards it
+	// crawldbMu is held by the phases that read and write crawldb, indexMu by those that write the index: it is
+	// index.Writing, which merges beside a crawl take for short steps. Order: crawldbMu before indexMu.
+	crawldbMu sync.Mutex
+	indexMu   sync.Locker
+	sendMu    sync.Mutex // one goroutine at a time calls the index writers; no other lock is taken after it
+	crawling  bool       // a crawl hands out what is due, so Generate must not; crawldbMu guards it
 }
 
 // setCrawling notes that a crawl begins or has ended. It waits for a Generate under way, whose fetchlist the crawl then
@@ -284,8 +285,16 @@ func (w *work) dedup(ctx context.Context, o DedupOptions) (DedupReport, error) {
 	return r, nil
 }
 
-// buildIndex makes documents of pages and makes them searchable.
+// buildIndex makes documents of pages, makes them searchable, and merges what is to be merged.
 func (w *work) buildIndex(ctx context.Context, o IndexOptions) (IndexReport, error) {
+	r, err := w.buildUnmerged(ctx, o)
+	if err == nil {
+		err = w.mergeIndex(ctx)
+	}
+	return r, err
+}
+
+func (w *work) buildUnmerged(ctx context.Context, o IndexOptions) (IndexReport, error) {
 	start := w.now()
 	w.indexMu.Lock()
 	defer w.indexMu.Unlock()
@@ -298,8 +307,8 @@ func (w *work) buildIndex(ctx context.Context, o IndexOptions) (IndexReport, err
 	return w.indexSegments(ctx, o, start)
 }
 
-// indexLinked is buildIndex for those of some segments that are still linked. Others were indexed meanwhile by a call
-// of Engine.Index, which takes every linked segment.
+// indexLinked is buildUnmerged for those of some segments that are still linked. Others were indexed meanwhile by a
+// call of Engine.Index, which takes every linked segment.
 func (w *work) indexLinked(ctx context.Context, segments []uint32) (IndexReport, error) {
 	start := w.now()
 	w.indexMu.Lock()
@@ -359,4 +368,11 @@ func (d deletes) Abort()                      { d.b.Abort() }
 func (d deletes) Finish() (uint64, error) {
 	r, err := d.b.Finish()
 	return uint64(r.Deleted), err
+}
+
+// mergeIndex merges what is to be merged.
+func (w *work) mergeIndex(ctx context.Context) error {
+	defer w.stages.time(stageIndex)()
+	_, err := w.index.Merge(ctx)
+	return wrapf(err, "merging index segments")
 }

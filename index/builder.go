@@ -4,7 +4,6 @@ package index
 
 import (
 	"cmp"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -39,8 +38,9 @@ type Builder struct {
 	deletes map[uint32]*roaring.Bitmap
 	last    urlkey.Key
 	found   *storage.Scanner // of Located, moving with the keys
+	moved   *moved           // what Located may say of merged index segments
 	err     error            // of NewBuilder
-	number  uint32           // of the first new index segment
+	number  uint32           // the first of the numbers that are reserved for new index segments; 0: none yet
 	workers []*worker        // begun when they are needed
 }
 
@@ -59,21 +59,9 @@ func (x *Index) NewBuilder(in *storage.Ingestion) *Builder {
 		b.err = err
 		return b
 	}
-	last, err := lastSegment(x.s)
-	b.number = last + 1
-	b.err = errors.Join(err, x.release(st))
+	b.moved = newMoved(x.s, st)
+	b.err = x.release(st)
 	return b
-}
-
-// lastSegment returns the highest number of an index segment that is committed, searchable yet or not; 0 for none.
-func lastSegment(rd storage.Reader) (number uint32, err error) {
-	sc := rd.Scan(storage.IndexRange(kindSegments), nil, nil)
-	for sc.Next() {
-		if len(sc.Key()) == 4 {
-			number = binary.BigEndian.Uint32(sc.Key())
-		}
-	}
-	return number, sc.Close()
 }
 
 // sorting returns the options of a sorter that has a part of the memory.
@@ -104,6 +92,9 @@ func (b *Builder) order(key urlkey.Key) (known bool, err error) {
 		return false, b.found.Err()
 	}
 	at, err := DecodeLocated(b.found.Value())
+	if err == nil {
+		at, err = b.moved.follow(string(key), at)
+	}
 	if err != nil {
 		return false, err
 	}
@@ -201,7 +192,7 @@ func (b *Builder) finishWorkers() (err error) {
 	b.report.Segments = len(all)
 	slices.SortFunc(all, func(a, b writtenSegment) int { return cmp.Compare(a.number, b.number) })
 	for i := range all {
-		if err := register(b.in, all[i].number, &all[i].info); err != nil {
+		if err := registerSegment(b.in, all[i].number, &all[i].info); err != nil {
 			return err
 		}
 	}

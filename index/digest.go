@@ -35,10 +35,7 @@ func (x *Index) Digest(ctx context.Context) (_ uint64, err error) {
 // their order, and sums the hashes of the documents.
 func (st *state) segmentDigest(ctx context.Context, seg *segment) (uint64, error) {
 	docs := make([]uint64, seg.info.Docs)
-	s := &source{seg: seg, newDoc: make([]uint32, seg.info.Docs)}
-	for doc := range s.newDoc {
-		s.newDoc[doc] = uint32(doc)
-	}
+	s := &source{seg: seg}
 	s.open(st.snap)
 	defer s.close()
 	var buf, term []byte

@@ -38,8 +38,10 @@
 // interval of numbers. Finish writes the postings into the caller's ingestion; after its commit, Refresh makes them
 // searchable. An index segment never changes, but its documents can be deleted: when a newer version of a URL is
 // indexed, a bitmap marks the old one. Merge replaces several index segments of a size by one without the deleted
-// documents, in one ingestion that also removes the old ones, and writes a segment again of which a fifth is deleted.
-// It reads and writes everything in order; in memory are 4 bytes a document, and a block of each range of each source.
+// documents, and writes a segment again of which a fifth is deleted. It works beside searches and Builders, in the
+// steps that merge.go lists, and reads and writes everything in order; in memory are less than a byte a document
+// (renumber.go), and a block of each range of each source. Options.MergeBytes bounds these, and so the largest index
+// segment that a merge makes.
 //
 // An example. Two documents, 0 "Net repair" and 1 "Repair a net": term "net" has the list (0; title 1 time, at 0)
 // (1; title 1 time, at 2), term "repair" (0; at 1) (1; at 0). The query "net repair" in quotes walks both lists
@@ -48,7 +50,7 @@
 //
 // # Invariants
 //
-//   - A URL is alive in at most one index segment: the one that Located names.
+//   - A URL is alive in at most one index segment: the one that Located names, or the one that this was merged into.
 //   - Index segments of another format than this version's are refused by Open with ErrFormat; none is read by halves.
 //   - A block's impact code is a bound of what each of its postings adds to a score before saturation, for the weights
 //     and average lengths that segmentInfo names.
@@ -57,8 +59,8 @@
 //   - Scores depend only on the documents that are not deleted, not on how they are spread over index segments nor on
 //     what was deleted. One exception: where more than 64 words fit a * or a ~, deleted documents count in the choice.
 //   - Digest is the same for the same documents, whatever their numbers, segments and merges.
-//   - Hits are ordered by score times boost times freshness, then by URL key; the best k are exact. Beside another Order,
-//     the value comes before the score.
+//   - Hits are ordered by score times boost times freshness, then by URL key; the best k are exact. Beside another
+//     Order, the value comes before the score.
 //   - The value of a hit's explanation is its score: explaining asks the iterators that scored, once more.
 //   - With PerHost or Collapse, hits are those of the search without them, in their order, without each that has enough
 //     of its host, or one of its group, before it. Total and facets count all matches.
@@ -78,9 +80,10 @@
 // Any number of goroutines search, each on the state that was current when it began: state.go counts references, and
 // the last reader of an old state closes its snapshot. The first call for words of the vocabulary starts a goroutine
 // for each index segment, which reads the segment's lexicon and holds the state meanwhile. Refresh loads the new state
-// without a lock that readers take; several Refresh calls take turns. Close waits for all of them. One Builder or Merge
-// works at a time: package engine ensures that. With Options.Builders above 1 a Builder inverts on as many goroutines
-// (worker.go), which end before Finish or Abort returns.
+// without a lock that readers take; several Refresh calls take turns. Close waits for all of them. One Builder works at
+// a time, under the lock Writing if merges run beside it: package engine ensures that. Merges take turns, and the lock
+// for short steps; while there are searches, they give way (pace.go). With Options.Builders above 1 a Builder inverts
+// on as many goroutines (worker.go), which end before Finish or Abort returns.
 //
 // # Bounds
 //

@@ -77,9 +77,9 @@ func (w *docWriter) end() error {
 }
 
 // register adds the index segment to the registry.
-func (w *docWriter) register() error { return register(w.in, w.number, &w.info) }
+func (w *docWriter) register() error { return registerSegment(w.in, w.number, &w.info) }
 
-func register(in *storage.Ingestion, number uint32, info *segmentInfo) error {
+func registerSegment(in *storage.Ingestion, number uint32, info *segmentInfo) error {
 	encoded, err := json.Marshal(info)
 	if err != nil {
 		return err

@@ -336,13 +336,20 @@ func (x *execution) forms(p *part, n *node, boost float64) wordIter {
 	return newAnyIter(cursors, weights, fields, g, x.weigher(p))
 }
 
+// phraseWord returns a word of a phrase as it scores: title:"torn net" scores what the title has.
+func (n *node) phraseWord(c *node) *node {
+	if n.fields == 0 || c.fields != 0 {
+		return c
+	}
+	word := *c
+	word.fields = n.fields
+	return &word
+}
+
 func (x *execution) phrase(p *part, n *node, boost float64) iterator {
 	words, fields := []wordIter{}, n.fields
 	for _, c := range n.children {
-		if n.fields != 0 && c.fields == 0 { // title:"torn net" scores what the title has
-			word := *c
-			word.fields, c = n.fields, &word
-		}
+		c = n.phraseWord(c)
 		var w wordIter
 		if c.kind == nodeAny {
 			w = x.forms(p, c, boost*c.factor())

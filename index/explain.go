@@ -94,7 +94,11 @@ func (e explainer) node(n *node, boost float64) (out Explanation, ok bool) {
 		e.word(&out, n, it, boost)
 	case nodePhrase:
 		out.Description = fmt.Sprintf("phrase %s: sum of", n)
-		out.Details = e.all(n.children, boost)
+		words := make([]*node, len(n.children))
+		for i, c := range n.children {
+			words[i] = n.phraseWord(c)
+		}
+		out.Details = e.all(words, boost)
 	case nodeBool:
 		out.Description = "words: sum of"
 		out.Details = append(e.all(n.must, boost), e.all(n.should, boost)...)
@@ -139,7 +143,7 @@ func (e explainer) word(out *Explanation, n *node, it iterator, boost float64) {
 	out.Description = fmt.Sprintf("word %s: product of", n)
 	out.Details = []Explanation{
 		{Value: float64(g) / (boost * (k1 + 1) * pointScale), Description: fmt.Sprintf("idf: %d of %d pages have it",
-			e.frequencyOf(n), e.x.all.docs)},
+			e.x.frequency(n), e.x.all.docs)},
 		{Value: 1 - k1/(k1+tf.Value), Description: fmt.Sprintf("saturation: tf / (tf + %g) of", float64(k1)),
 			Details: []Explanation{tf}},
 		{Value: k1 + 1, Description: "what a frequency without end is worth"},
@@ -157,15 +161,6 @@ func (e explainer) forms(n *node) (terms []string) {
 		}
 	}
 	return terms
-}
-
-// frequencyOf returns how many documents have a word; of several forms, the most frequent one.
-func (e explainer) frequencyOf(n *node) uint64 {
-	df := e.x.freqs[n.term]
-	for _, c := range n.children {
-		df = max(df, e.x.freqs[c.term])
-	}
-	return df
 }
 
 // explainFields are the names of the fields.

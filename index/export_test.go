@@ -2,8 +2,36 @@
 
 package index
 
+import "testing"
+
 // OnLoad sets a function that Refresh calls at each index segment that it loads.
 func (x *Index) OnLoad(fn func()) { x.loading = fn }
+
+// OnMerge sets a function that merges call between their steps; its error ends the merge.
+func (x *Index) OnMerge(fn func(step string) error) { x.onMerge = fn }
+
+// GaveWay counts the waits of merges for searches.
+func (x *Index) GaveWay() int64 { return x.gaveWay.Load() }
+
+// RedirectDocs makes redirections of merges proceed in pieces of n documents until the test ends.
+func RedirectDocs(t testing.TB, n int) {
+	before := redirectDocs
+	redirectDocs = n
+	t.Cleanup(func() { redirectDocs = before })
+}
+
+// LargestSegment returns the most documents that an index segment has.
+func (x *Index) LargestSegment() (most uint32) {
+	st, err := x.acquire()
+	if err != nil {
+		return 0
+	}
+	defer x.release(st)
+	for _, seg := range st.segments {
+		most = max(most, seg.info.Docs)
+	}
+	return most
+}
 
 // Size returns how many terms and filters a query has and how many groups are nested in it.
 func (q Query) Size() (terms, depth int) {

@@ -139,7 +139,7 @@ func (w *formWriter) flush() error {
 }
 
 // mergeForms writes the forms of all index segments of a group, row by row.
-func mergeForms(rd storage.Reader, group []*segment, table *storage.TableWriter) error {
+func mergeForms(p *pace, rd storage.Reader, group []*segment, table *storage.TableWriter) error {
 	var open []*storage.Scanner
 	for _, seg := range group {
 		sc := rd.Scan(storage.IndexSegmentRange(seg.number, kindForms), nil, nil)
@@ -154,6 +154,9 @@ func mergeForms(rd storage.Reader, group []*segment, table *storage.TableWriter)
 	var key []byte
 	var forms [][]byte
 	for len(open) > 0 {
+		if err := p.step(termUnits); err != nil {
+			return err
+		}
 		least := open[0].Key()
 		for _, sc := range open[1:] {
 			if bytes.Compare(sc.Key(), least) < 0 {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/seine-crawler/seine/index/analysis"
 	"github.com/seine-crawler/seine/storage"
@@ -80,25 +81,37 @@ type segmentInfo struct {
 	Boosts    uint32              `json:"boosts,omitempty"`      // documents with a boost
 	Languages map[string]uint32   `json:"languages,omitempty"`   // documents by language
 	Fields    []string            `json:"field_names,omitempty"` // names of stored fields, sorted
+	// From are the index segments that were merged into this one, while Located may still name them.
+	From []uint32 `json:"from,omitempty"`
 }
 
 // Options of an Index.
 type Options struct {
-	MemoryBytes int64      // of a Builder; 0 means 128 MiB
-	Builders    int        // goroutines that a Builder inverts on, at most; up to 1: that of its caller
-	FS          storage.FS // the store's; nil means the disk
+	MemoryBytes int64 // of a Builder; 0 means 128 MiB
+	// MergeBytes is what a merge may take beside buffers of some MiB; 0 means 16 MiB. It bounds the documents of index
+	// segments that merges make, at one a byte: larger indexes have several of that size.
+	MergeBytes int64
+	Builders   int        // goroutines that a Builder inverts on, at most; up to 1: that of its caller
+	FS         storage.FS // the store's; nil means the disk
 }
 
-// Index is the index of one store. All methods are safe for concurrent use, but there must be at most one Builder or
-// Merge at a time.
+// Index is the index of one store. All methods are safe for concurrent use, but there must be at most one Builder at a
+// time; see Writing.
 type Index struct {
 	s *storage.Store
 	o Options
 
 	alone int64 // bytes of text that a Builder's first goroutine gets alone; tests lower it
 
-	refreshing sync.Mutex // held by Refresh and Close while they work: they take turns
-	loading    func()     // tests: called by Refresh at each index segment
+	writers   sync.Mutex    // see Writing
+	merging   sync.Mutex    // held by merges: they take turns. Taken before writers
+	reserved  atomic.Uint32 // the last number of an index segment that a Builder or merge has
+	searching atomic.Int64  // searches that run
+	gaveWay   atomic.Int64  // steps of GiveWay that waited for them
+
+	refreshing sync.Mutex              // held by Refresh and Close while they work: they take turns
+	loading    func()                  // tests: called by Refresh at each index segment
+	onMerge    func(step string) error // tests: see merged
 
 	mu    sync.Mutex // guards state; held for a few instructions, never during I/O
 	state *state     // nil after Close
@@ -111,14 +124,28 @@ func Open(s *storage.Store, o Options) (*Index, error) {
 	if o.MemoryBytes == 0 {
 		o.MemoryBytes = defaultMem
 	}
+	if o.MergeBytes == 0 {
+		o.MergeBytes = defaultMergeBytes
+	}
 	x := &Index{s: s, o: o, alone: aloneBytes}
 	st, err := x.load(nil)
 	if err != nil {
 		return nil, err
 	}
+	if n := len(st.segments); n > 0 {
+		x.reserved.Store(st.segments[n-1].number)
+	}
 	x.swap(st)
 	return x, nil
 }
+
+// Writing is the lock under which the index is written. Who runs merges beside Builders holds it from NewBuilder to the
+// Refresh after the ingestion's Commit; merges take it themselves for short steps, of some 100 ms. No merge may be
+// called while it is held.
+func (x *Index) Writing() sync.Locker { return &x.writers }
+
+// reserve returns the first of n numbers for index segments, above all that there are.
+func (x *Index) reserve(n uint32) uint32 { return x.reserved.Add(n) - n + 1 }
 
 // Clear removes the index of a store, of whatever format, so that all pages can be indexed again. The index must not be
 // open.

@@ -39,8 +39,12 @@ const (
 	reclaimPart = 5
 	// mergeFactor is how many index segments of a size class are merged into one of the next.
 	mergeFactor = 8
+	// mergeSourcesMost is the most index segments that become one at once.
+	mergeSourcesMost = 16
 	// defaultMem is Options.MemoryBytes when it is 0.
 	defaultMem = 128 << 20
+	// defaultMergeBytes is Options.MergeBytes when it is 0.
+	defaultMergeBytes = 16 << 20
 )
 
 // Bounds of a search.

@@ -87,6 +87,8 @@ func (x *Index) Search(ctx context.Context, text string, o SearchOptions) (_ Res
 		return Result{}, err
 	}
 	defer x.releaseAfter(st, &err)
+	x.searching.Add(1)
+	defer x.searching.Add(-1)
 	if o.Limit <= 0 {
 		o.Limit = 10
 	}

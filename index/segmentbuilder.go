@@ -24,8 +24,8 @@ type segmentBuilder struct {
 	analyzer analysis.Analyzer
 	walked   []byte // scratch: a field's text for the analyzer
 
+	numbers segmentNumbers
 	number  uint32 // of the index segment under construction
-	step    uint32 // to the number of the next
 	written []writtenSegment
 	words   uint64
 
@@ -40,6 +40,21 @@ type segmentBuilder struct {
 	fieldNames map[string]struct{} // of the stored fields of the index segment
 
 	names map[string]string // languages and types of the documents: one memory for equal ones
+}
+
+// segmentNumbers are those that a segmentBuilder gives to its index segments. The first ones are its own from the
+// beginning, so that they do not depend on which segmentBuilder is faster.
+type segmentNumbers struct {
+	at, step, last uint32
+	more           func(n uint32) uint32 // Index.reserve
+}
+
+func (s *segmentNumbers) next() uint32 {
+	if s.at > s.last {
+		return s.more(1)
+	}
+	s.at += s.step
+	return s.at - s.step
 }
 
 // writtenSegment is an index segment that the registry does not have yet.
@@ -83,7 +98,9 @@ func cachedWords(memory int64) int {
 
 // add inverts a document that Check accepts.
 func (b *segmentBuilder) add(d *Document) error {
-	b.doc = uint32(len(b.docs))
+	if b.doc = uint32(len(b.docs)); b.doc == 0 {
+		b.number = b.numbers.next()
+	}
 	b.analyzer.Language = d.language()
 	b.spoken = 1 << (b.analyzer.Language & 63)
 	inv := &b.inv
@@ -225,7 +242,6 @@ func (b *segmentBuilder) write() error {
 	w.info.Terms, w.info.Stored = uint64(b.inv.count), uint32(len(b.stored))
 	w.info.Fields = b.takeFieldNames()
 	b.written = append(b.written, writtenSegment{b.number, w.info})
-	b.number += b.step
 	b.begin()
 	return nil
 }

@@ -12,11 +12,11 @@ import (
 // source is an index segment that is merged into another, or digested. Its documents keep their order there, so lists
 // are merged while they are read, and nothing is gathered and sorted.
 type source struct {
-	seg    *segment
-	newDoc []uint32 // new number by old number; end for deleted documents
-	terms  *termScanner
-	valid  bool
-	chunks scannedChunks
+	seg     *segment
+	numbers *renumbering // of documents that are not deleted; nil: all documents keep their numbers
+	terms   *termScanner
+	valid   bool
+	chunks  scannedChunks
 
 	// The list of the current term.
 	row    []byte
@@ -70,15 +70,25 @@ func (s *source) step() error { return s.move(s.at.docs[s.at.i] + 1) }
 func (s *source) move(from uint32) error {
 	s.more = false
 	for doc := s.at.seek(from); doc != end; doc = s.at.seek(doc + 1) {
-		if int(doc) >= len(s.newDoc) {
+		if doc >= s.seg.info.Docs {
 			return corruptPostings("document beyond the index segment")
 		}
-		if s.doc = s.newDoc[doc]; s.doc != end {
-			s.more = true
+		if s.doc, s.more = s.number(doc); s.more {
 			return nil
 		}
 	}
 	return s.at.err
+}
+
+// number returns the new number of a document of the index segment; ok is false if it is left out.
+func (s *source) number(doc uint32) (number uint32, ok bool) {
+	switch {
+	case s.numbers == nil:
+		return doc, true
+	case !s.seg.alive(doc):
+		return 0, false
+	}
+	return s.numbers.of(doc), true
 }
 
 // leastTerm returns the least of the sources' next terms, in the memory of term; ok is false when no source has one.

@@ -222,4 +222,6 @@ func (st *state) languages() []analysis.Language {
 	return list
 }
 
-func (seg *segment) alive(doc uint32) bool { return seg.deleted == nil || !seg.deleted.Contains(doc) }
+func (seg *segment) alive(doc uint32) bool {
+	return seg.dead == nil || seg.dead[doc>>6]&(1<<(doc&63)) == 0
+}

@@ -182,7 +182,7 @@ type storedSource struct {
 	s    *source
 	sc   *storage.Scanner
 	more bool
-	doc  uint32 // as source.newDoc numbers it
+	doc  uint32 // as source.number has it
 }
 
 func newStoredSource(rd storage.Reader, s *source) *storedSource {
@@ -193,12 +193,11 @@ func newStoredSource(rd storage.Reader, s *source) *storedSource {
 func (st *storedSource) step() error {
 	for st.more = false; st.sc.Next(); {
 		key := st.sc.Key()
-		if len(key) != 4 || binary.BigEndian.Uint32(key) >= uint32(len(st.s.newDoc)) {
+		if len(key) != 4 || binary.BigEndian.Uint32(key) >= st.s.seg.info.Docs {
 			return fmt.Errorf("%w: index segment %d has stored values of document %x, beyond its %d",
-				storage.ErrCorrupt, st.s.seg.number, key, len(st.s.newDoc))
+				storage.ErrCorrupt, st.s.seg.number, key, st.s.seg.info.Docs)
 		}
-		if st.doc = st.s.newDoc[binary.BigEndian.Uint32(key)]; st.doc != end {
-			st.more = true
+		if st.doc, st.more = st.s.number(binary.BigEndian.Uint32(key)); st.more {
 			return nil
 		}
 	}
@@ -206,7 +205,7 @@ func (st *storedSource) step() error {
 }
 
 // mergeStored writes the stored values of all sources under their new numbers.
-func mergeStored(rd storage.Reader, sources []*source, w *storage.TableWriter) (count uint32, err error) {
+func mergeStored(p *pace, rd storage.Reader, sources []*source, w *storage.TableWriter) (count uint32, err error) {
 	var all []*storedSource
 	for _, s := range sources {
 		if s.seg.info.Stored == 0 {
@@ -220,6 +219,9 @@ func mergeStored(rd storage.Reader, sources []*source, w *storage.TableWriter) (
 		all = append(all, st)
 	}
 	for {
+		if err := p.step(docUnits); err != nil {
+			return count, err
+		}
 		var least *storedSource
 		for _, st := range all {
 			if st.more && (least == nil || st.doc < least.doc) {

@@ -20,6 +20,7 @@ const (
 	batchDocs   = 32
 	batchBytes  = 1 << 20
 	workerQueue = 2 // batches that wait
+	numbersEach = 8 // numbers of index segments that a worker has from the beginning
 )
 
 type worker struct {
@@ -60,9 +61,18 @@ func (b *Builder) worker() *worker {
 
 func (b *Builder) newWorker(i int) *worker {
 	n := max(b.x.o.Builders, 1)
+	own := uint32(1)
+	if n > 1 {
+		own = uint32(n) * numbersEach
+	}
+	if b.number == 0 {
+		b.number = b.x.reserve(own)
+	}
 	w := &worker{b: &segmentBuilder{
 		in: b.in, sorting: b.sorting(int64(8 * n)), memory: b.x.o.MemoryBytes / int64(n), located: &b.located,
-		number: b.number + uint32(i), step: uint32(n),
+		numbers: segmentNumbers{
+			at: b.number + uint32(i), step: uint32(n), last: b.number + own - 1, more: b.x.reserve,
+		},
 	}}
 	w.b.begin()
 	if n > 1 {

@@ -135,10 +135,10 @@ type FetchSchedule interface {
 // the page's record and its parsed text, and must not change these. (Nutch: IndexingFilter.)
 //
 // What it changes in the document is what hits show. It may also set Stored fields, which queries find by their names,
-// a Boost, a Date, and a Group of near-duplicates in place of the engine's. The Boost that it finds is the page's static
-// score, index.StaticBoost: it may multiply or replace that. The Title that it finds is without what the titles of the
-// page's host share. A filter that changes Text may set Content to parts of the new text; without Content, all of it
-// counts as content.
+// a Boost, a Date, and a Group of near-duplicates in place of the engine's. The Boost that it finds is the page's
+// static score, index.StaticBoost: it may multiply or replace that. The Title that it finds is without what the titles
+// of the page's host share. A filter that changes Text may set Content to parts of the new text; without Content, all
+// of it counts as content.
 //
 // Law: the result depends on the arguments alone. Any goroutine may call Filter. It must not keep d.
 type IndexFilter interface {

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package index
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// What a merge writes is read and written in order. In memory are the renumberings of the sources, and of each source a
+// block of what is read.
+
+// docSource walks the documents of a source that are not deleted.
+type docSource struct {
+	*source
+	written uint32 // number of the last document of this source that was written, or 0
+	keys    *keyScanner
+	boost   boosts
+	columns *columnCursor
+}
+
+// next moves to the next document; ok is false after the last.
+func (s *docSource) next() (ok bool, err error) {
+	for {
+		if ok, err = s.keys.next(); !ok || err != nil {
+			return false, err
+		}
+		if s.seg.alive(s.keys.doc) {
+			return true, nil
+		}
+		s.numbers.add(s.written)
+	}
+}
+
+// entry returns the current document.
+func (s *docSource) entry() (e docEntry, err error) {
+	doc := s.keys.doc
+	e = docEntry{key: urlkey.Key(s.keys.key()), stamp: s.keys.stamp(), norms: s.seg.normsOf(doc)}
+	e.boost, _ = s.boost.factor(doc)
+	e.columns, err = s.columns.of(doc)
+	return e, err
+}
+
+// mergeDocs writes the documents of a group in the order of their keys and numbers them.
+func mergeDocs(p *pace, rd storage.Reader, group []*segment, w *docWriter) (sources []*source, err error) {
+	most := uint64(0)
+	for _, seg := range group {
+		most += uint64(seg.info.Docs)
+	}
+	if most >= end {
+		return nil, fmt.Errorf("BUG: index: %d documents in one index segment", most)
+	}
+	var open []*docSource
+	for _, seg := range group {
+		s := &docSource{
+			source:  &source{seg: seg, numbers: newRenumbering(seg.info.Docs, uint32(most))},
+			keys:    newKeyScanner(rd, seg),
+			boost:   seg.boosts,
+			columns: newColumnCursor(rd, seg),
+		}
+		defer s.keys.sc.Close()
+		sources = append(sources, s.source)
+		ok, err := s.next()
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			open = append(open, s)
+		}
+	}
+	for len(open) > 0 {
+		if err := p.step(docUnits); err != nil {
+			return nil, err
+		}
+		least := 0
+		for i := range open[1:] {
+			if bytes.Compare(open[i+1].keys.key(), open[least].keys.key()) < 0 {
+				least = i + 1
+			}
+		}
+		s := open[least]
+		e, err := s.entry()
+		if err != nil {
+			return nil, err
+		}
+		s.written = w.info.Docs
+		s.numbers.add(s.written)
+		if err := w.add(&e); err != nil {
+			return nil, err
+		}
+		ok, err := s.next()
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			open = slices.Delete(open, least, least+1)
+		}
+	}
+	return sources, nil
+}
+
+// mergeTerms walks the terms of all sources together and writes their lists. It returns the number of terms written.
+func mergeTerms(
+	p *pace, rd storage.Reader, sources []*source, w *termWriter, info *segmentInfo,
+) (terms uint64, err error) {
+	for _, s := range sources {
+		s.open(rd)
+		defer s.close()
+	}
+	impacts := newImpactTable(&info.Averages)
+	var term []byte
+	for {
+		if err := p.step(termUnits); err != nil {
+			return w.terms, err
+		}
+		var ok bool
+		if term, ok = leastTerm(sources, term[:0]); !ok {
+			break
+		}
+		w.list.begin()
+		if err := mergeList(p, sources, term, &w.list, impacts); err != nil {
+			return w.terms, err
+		}
+		if err := w.end(term); err != nil {
+			return w.terms, err
+		}
+	}
+	for _, s := range sources {
+		if err := s.terms.Err(); err != nil {
+			return w.terms, err
+		}
+	}
+	return w.terms, nil
+}
+
+// mergeList writes a term's list, merged from all sources.
+func mergeList(p *pace, sources []*source, term []byte, list *listWriter, impacts *impactTable) error {
+	for _, s := range sources {
+		if err := s.begin(term); err != nil {
+			return err
+		}
+	}
+	for {
+		var least *source
+		for _, s := range sources {
+			if s.more && (least == nil || s.doc < least.doc) {
+				least = s
+			}
+		}
+		if least == nil {
+			return nil
+		}
+		if err := p.step(1); err != nil {
+			return err
+		}
+		numbers, counts, err := least.reader.numbers(least.at.block, least.at.i, nil)
+		if err != nil {
+			return err
+		}
+		var freqs [fieldCount]uint32
+		for f := range freqs {
+			freqs[f] = counts.n[f][least.at.i]
+		}
+		codes := least.seg.normsOf(least.at.docs[least.at.i])
+		if err := list.add(least.doc, &freqs, numbers, impacts.of(&freqs, &codes)); err != nil {
+			return err
+		}
+		if err := least.step(); err != nil {
+			return err
+		}
+	}
+}
