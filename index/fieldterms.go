@@ -146,11 +146,10 @@ func (st *state) hasField(name string) bool {
 // fieldIter walks the documents that have a term of an interval: a number of a range. It makes bits of the terms' lists
 // before its first document. It scores 0.
 type fieldIter struct {
-	x     *execution
-	part  *part
-	n     *node
-	bits  []uint64 // nil until they are made
-	count uint64
+	x    *execution
+	part *part
+	n    *node
+	bits []uint64 // nil until they are made
 }
 
 // load makes the bits; false means that the search is to end.

@@ -19,7 +19,6 @@ import (
 // crowd is the documents that an index should have.
 type crowd struct {
 	docs map[urlkey.Key]index.Document
-	keys []urlkey.Key
 }
 
 // change indexes new and changed documents and deletes some, as one index segment.

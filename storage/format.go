@@ -32,10 +32,11 @@ import (
 //	8         0.8     Index segments of format 2: package index refuses those of format 1 until the index is made again.
 //	                  Parse records have author, date and headings. What index writers were sent is in a range of its
 //	                  own. Older parse records are read without all that.
+//	9         0.9     Index segments of format 3, as with 8.
 //
 // To change a format: add a row here, raise FormatVersion, append the step to upgrades, and put a
 // store of the new version into testdata/formats/vN, where a test opens it from then on.
-const FormatVersion = 8
+const FormatVersion = 9
 
 // readableFormat is the oldest format that is read as it is, without an upgrade: all steps from there on write nothing
 // but the version.
@@ -56,6 +57,7 @@ func upgrades() []func(*Store) error {
 		(*Store).rebuildDue,
 		func(s *Store) error { return s.setFormat(7) },
 		func(s *Store) error { return s.setFormat(8) },
+		func(s *Store) error { return s.setFormat(9) },
 	}
 }
 
