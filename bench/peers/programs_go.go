@@ -151,7 +151,8 @@ func (p *seineProgram) search(ctx context.Context, mode string, k int, query str
 	if mode != "typed" && !strings.ContainsAny(query, `"+`) {
 		query = strings.Join(strings.Fields(query), " OR ")
 	}
-	o := index.SearchOptions{Limit: k, Deadline: time.Minute}
+	// The other engines relax nothing either.
+	o := index.SearchOptions{Limit: k, Deadline: time.Minute, Strict: mode != "typed"}
 	if mode == "pruned" {
 		o.TotalAtLeast = 1 // counts no more than it must
 	}
