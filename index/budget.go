@@ -40,6 +40,20 @@ func newBudget(ctx context.Context, deadline time.Time) *budget {
 	return &budget{ctx: ctx, deadline: deadline, now: time.Now, left: clockUnits}
 }
 
+// beside returns a budget for another goroutine of the same search, which join takes in at its end.
+func (b *budget) beside() *budget {
+	c := *b
+	c.left = clockUnits
+	return &c
+}
+
+func (b *budget) join(c *budget) {
+	b.over = b.over || c.over
+	if b.err == nil {
+		b.err = c.err
+	}
+}
+
 // ended returns the error of the context, also where its deadline has passed and its timer has not run yet.
 func (b *budget) ended() error {
 	if d, ok := b.ctx.Deadline(); ok && b.now().After(d) {

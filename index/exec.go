@@ -24,6 +24,9 @@ type execution struct {
 	crowding
 	facets *facetCounter // nil: none wanted
 
+	side     int    // goroutines that may search side by side
+	together uint64 // postings from which they do
+
 	lists []map[string]list // by part; nil for a term that the part lacks
 	freqs map[string]uint64 // documents of each term that are not deleted, over all parts
 
@@ -71,12 +74,8 @@ func (x *execution) run(root *node) []candidate {
 	}
 	x.top.work = x.work
 	x.count(root)
-	var uncounted []*part
-	for _, p := range x.parts {
-		if !x.rank(p, root) {
-			uncounted = append(uncounted, p)
-		}
-	}
+	workers := x.workers()
+	uncounted := x.rankAll(workers, root)
 	best := x.top.sorted()
 	if twoPhases {
 		x.rerank(root, best)
@@ -88,15 +87,7 @@ func (x *execution) run(root *node) []candidate {
 	if x.facets != nil {
 		x.total, uncounted = x.facets.count(x, root), nil
 	}
-	c := counter{work: x.work}
-	for _, p := range uncounted {
-		if x.work.over || x.total >= x.enough {
-			break
-		}
-		if it := x.open(p, root, 1); it != nil {
-			x.total += c.count(it, p, x.enough-x.total)
-		}
-	}
+	x.countAll(workers, root, uncounted)
 	return best
 }
 

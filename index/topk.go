@@ -51,13 +51,14 @@ type candidate struct {
 
 // topK keeps the best k candidates, by order, falling score and then by key, in a heap with the worst of them first.
 // Numbers of documents are in the order of keys within a segment, so a key is read only where candidates of two
-// segments tie. Segments are searched one after the other, each in the order of documents.
+// segments tie. It takes segments one after the other, each in the order of documents.
 type topK struct {
 	k     int
 	best  []candidate
 	crowd *crowd // in place of best where hosts or groups have a limit
 	work  *budget
 
+	floor   *floor     // of goroutines side by side; nil: there are none
 	fresh   *freshness // nil: off
 	now     *part      // the segment that is searched
 	factors factors
@@ -90,17 +91,19 @@ func (t *topK) need() points {
 	if t.k == 0 {
 		return math.MaxInt64
 	}
-	worst := t.worst()
-	if worst == nil {
-		return 0
+	worst, score := t.worst(), t.floor.score()
+	if worst != nil {
+		score = max(score, worst.score)
 	}
-	least := math.Ceil(worst.score / t.most * pointScale)
+	least := math.Ceil(score / t.most * pointScale)
 	switch {
+	case score == 0 && worst == nil:
+		return 0
 	case least > maxSum:
 		return maxSum + 1
 	case t.most > 1:
 		return points(least) - 2 // for rounding
-	case least == worst.score*pointScale && t.tieLoses(worst):
+	case worst != nil && score == worst.score && least == score*pointScale && t.tieLoses(worst):
 		return points(least) + 1
 	}
 	return points(least)
@@ -150,6 +153,9 @@ func (t *topK) offerOrdered(doc uint32, order int64, p points) {
 	default:
 		t.best[0] = c
 		t.down(0)
+	}
+	if t.floor != nil && len(t.best) == t.k {
+		t.floor.raise(t.best[0].score)
 	}
 }
 
@@ -206,11 +212,14 @@ func (t *topK) down(i int) {
 	}
 }
 
-// sorted returns the candidates, best first. The heap ends with it.
+// sorted returns the best k candidates, best first; there may be more, of several heaps. The heap ends with it.
 func (t *topK) sorted() []candidate {
 	if t.crowd != nil {
 		t.best = t.crowd.all(t.best[:0])
 	}
 	slices.SortFunc(t.best, func(a, b candidate) int { return t.rank(&a, &b) })
+	if t.crowd == nil {
+		t.best = t.best[:min(len(t.best), t.k)]
+	}
 	return t.best
 }

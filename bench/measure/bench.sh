@@ -24,7 +24,7 @@ bench/training/language/sentences.sh "$SEINE_SENTENCES"
 echo "== layers beside their floors" >&2
 : >"$out/layers.txt"
 for _ in 1 2 3 4; do # in turns, so that a floor and its layer run in the same minutes of a shared machine
-	go test -run '^$' -bench . -skip "Bounded|Relevance|Questions|KnownItem" -benchtime 100ms ./bench/measure >>"$out/layers.txt" || {
+	go test -run '^$' -bench . -skip "Bounded|Relevance|Questions|KnownItem|Beside|Deleted|Values|Deadline|Builders" -benchtime 100ms ./bench/measure >>"$out/layers.txt" || {
 		tail -20 "$out/layers.txt" >&2
 		exit 1
 	}
