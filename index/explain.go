@@ -141,9 +141,12 @@ func (e explainer) word(out *Explanation, n *node, it iterator, boost float64) {
 	}
 	tf.Description = "weighted frequency: sum of"
 	out.Description = fmt.Sprintf("word %s: product of", n)
+	have := fmt.Sprintf("idf: %d of %d pages have it", e.x.frequency(n), e.x.all.docs)
+	if len(n.children) > 1 {
+		have += ", counted once for each of its forms"
+	}
 	out.Details = []Explanation{
-		{Value: float64(g) / (boost * (k1 + 1) * pointScale), Description: fmt.Sprintf("idf: %d of %d pages have it",
-			e.x.frequency(n), e.x.all.docs)},
+		{Value: float64(g) / (boost * (k1 + 1) * pointScale), Description: have},
 		{Value: 1 - k1/(k1+tf.Value), Description: fmt.Sprintf("saturation: tf / (tf + %g) of", float64(k1)),
 			Details: []Explanation{tf}},
 		{Value: k1 + 1, Description: "what a frequency without end is worth"},
