@@ -50,7 +50,7 @@ func eachForm(key, row []byte, fn func(form []byte)) error {
 	for len(r.b) > 0 && !r.bad {
 		shared := r.uvarint()
 		rest := r.take(r.uvarint())
-		if r.bad || shared > uint64(len(form)) {
+		if r.bad || shared > uint64(len(form)) || int(shared)+len(rest) > analysis.MaxTerm {
 			r.bad = true
 			break
 		}

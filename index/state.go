@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -131,6 +132,9 @@ func (x *Index) loadSegments(st *state, known []*segment) error {
 		if seg.info.Format != format {
 			return fmt.Errorf("%w: index segment %d has format %d, this version reads %d; run `seine index --rebuild`",
 				ErrFormat, seg.number, cmp.Or(seg.info.Format, 1), format)
+		}
+		if slices.Min(seg.info.Averages[:]) < 0 {
+			return fmt.Errorf("%w: index segment %d: average lengths %v", storage.ErrCorrupt, seg.number, seg.info.Averages)
 		}
 		if was := before[seg.number]; was != nil {
 			seg.norms, seg.boosts, seg.lexicons = was.norms, was.boosts, was.lexicons
