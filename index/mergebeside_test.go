@@ -61,7 +61,11 @@ func (c *crowd) check(t *testing.T, x *index.Index, when string) {
 // TestMergeBeside: documents that are replaced and deleted at any step of a merge are so in what it makes, and a merge
 // that ends at any step is finished by the next, also after the index was opened again.
 func TestMergeBeside(t *testing.T) {
-	for seed := range uint64(12) {
+	seeds := uint64(12)
+	if testing.Short() {
+		seeds = 3
+	}
+	for seed := range seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 9))
 			s, x := newStore(t)
