@@ -84,8 +84,13 @@ func (x *execution) rankAll(workers int, root *node) (uncounted []*part) {
 	return uncounted
 }
 
-// countAll counts the matches in parts, until there are enough.
+// countAll counts the matches in parts, until there are enough. How many documents have a word is known: its score
+// needed it.
 func (x *execution) countAll(workers int, root *node, parts []*part) {
+	if root.kind == nodeTerm && root.fields == 0 && len(parts) > 0 && !x.work.over {
+		x.total = x.freqs[root.term]
+		return
+	}
 	x.each(workers, parts, func(w *execution, p *part) {
 		if w.work.over || w.total >= w.enough {
 			return
