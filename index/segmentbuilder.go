@@ -20,6 +20,7 @@ type segmentBuilder struct {
 	in       *storage.Ingestion
 	sorting  storage.SorterOptions
 	memory   int64
+	giveWay  func() // Index.GiveWay: searches go first
 	located  *locatedSorter
 	analyzer analysis.Analyzer
 	walked   []byte // scratch: a field's text for the analyzer
@@ -98,6 +99,7 @@ func cachedWords(memory int64) int {
 
 // add inverts a document that Check accepts.
 func (b *segmentBuilder) add(d *Document) error {
+	b.giveWay()
 	if b.doc = uint32(len(b.docs)); b.doc == 0 {
 		b.number = b.numbers.next()
 	}
@@ -252,7 +254,10 @@ func (b *segmentBuilder) writeTerms(info *segmentInfo) error {
 	w := newTermWriter(b.in, b.number)
 	var occurrences occurrenceReader
 	var memory []byte
-	for _, place := range b.inv.sorted() {
+	for i, place := range b.inv.sorted() {
+		if i%1024 == 0 {
+			b.giveWay()
+		}
 		t := b.inv.entry(place)
 		encoded := b.inv.occurrences(t, memory[:0])
 		if t.level > 0 {
