@@ -9,7 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestTogether: goroutines that search segments side by side find what one finds, in the same order, and count the same.
+// TestTogether: goroutines that search segments side by side find what one finds, in the same order, and count the same
+// number.
 func TestTogether(t *testing.T) {
 	side := 0
 	rapid.Check(t, func(t *rapid.T) {

@@ -41,6 +41,9 @@ type desk struct {
 func (d *desk) store(a *segment.Attempt, host urlkey.HostKey) (fetched bool, err error) {
 	d.storing.Add(1)
 	defer d.storing.Add(-1)
+	if d.env.GiveWay != nil {
+		d.env.GiveWay()
+	}
 	s := d.hosts.slots.take()
 	defer d.hosts.slots.put(s)
 	if a.Response != nil {

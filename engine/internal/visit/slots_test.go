@@ -20,7 +20,8 @@ func TestSlots(t *testing.T) {
 	w := newWorld(t, admission.Options{})
 	w.env.Slots = 2
 	urls := w.site(20, 10)
-	var now, most atomic.Int64
+	var now, most, gaveWay atomic.Int64
+	w.env.GiveWay = func() { gaveWay.Add(1) }
 	enter := func() {
 		n := now.Add(1)
 		for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
@@ -37,6 +38,9 @@ func TestSlots(t *testing.T) {
 	}
 	if n := most.Load(); n > 2 || len(h.slots) != 2 {
 		t.Errorf("%d pages at once, %d slots are left of 2", n, len(h.slots))
+	}
+	if n := gaveWay.Load(); n < 200 {
+		t.Errorf("%d of 200 pages gave way", n)
 	}
 	held := []*segment.Scratch{h.slots.take(), h.slots.take()}
 	answered := make(chan robotsAnswer)
