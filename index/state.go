@@ -134,7 +134,7 @@ func (x *Index) loadSegments(st *state, known []*segment) error {
 				ErrFormat, seg.number, cmp.Or(seg.info.Format, 1), format)
 		}
 		if slices.Min(seg.info.Averages[:]) < 0 {
-			return fmt.Errorf("%w: index segment %d: average lengths %v", storage.ErrCorrupt, seg.number, seg.info.Averages)
+			return fmt.Errorf("%w: index segment %d: lengths %v", storage.ErrCorrupt, seg.number, seg.info.Averages)
 		}
 		if was := before[seg.number]; was != nil {
 			seg.norms, seg.boosts, seg.lexicons = was.norms, was.boosts, was.lexicons

@@ -9,9 +9,9 @@ import (
 )
 
 // Index segments are searched side by side where a query has so much to read that this pays. Each goroutine has an
-// execution of its own, with a budget and the best documents of the segments that it took; what they share is read only,
-// but for the floor. The best of all are the same as those of one goroutine: a document that the floor leaves out has k
-// better ones in some segments, and among what is left the order is total.
+// execution of its own, with a budget and the best documents of the segments that it took; what they share is read
+// only, but for the floor. The best of all are the same as those of one goroutine: a document that the floor leaves out
+// has k better ones in some segments, and among what is left the order is total.
 
 // togetherPostings is the number of postings from which a search is worth more than one goroutine: some 100 µs of work.
 const togetherPostings = 1 << 16

@@ -21,19 +21,25 @@ export SEINE_PAGES
 SEINE_SENTENCES=$(pwd)/bench/out/sentences
 export SEINE_SENTENCES
 bench/training/language/sentences.sh "$SEINE_SENTENCES"
+# These build large indexes, or do not vary from run to run.
+once='Bounded|Relevance|Questions|KnownItem|Snippets|Beside|Deleted|Values|Deadline|Builders|Suggest'
 echo "== layers beside their floors" >&2
 : >"$out/layers.txt"
 for _ in 1 2 3 4; do # in turns, so that a floor and its layer run in the same minutes of a shared machine
-	go test -run '^$' -bench . -skip "Bounded|Relevance|Questions|KnownItem|Beside|Deleted|Values|Deadline|Builders" -benchtime 100ms ./bench/measure >>"$out/layers.txt" || {
+	go test -run '^$' -bench . -skip "$once" -benchtime 100ms ./bench/measure >>"$out/layers.txt" || {
 		tail -20 "$out/layers.txt" >&2
 		exit 1
 	}
 done
+go test -run '^$' -bench 'Deadline|Deleted|Suggest' -benchtime 500ms ./bench/measure >>"$out/layers.txt"
+go test -run '^$' -bench Values -benchtime 10x ./bench/measure -values.documents 100000 >>"$out/layers.txt"
+go test -run '^$' -bench Beside -benchtime 1x -timeout 1h ./bench/measure \
+	-beside.docs 200000 -beside.pages 12000 >>"$out/layers.txt"
 SEINE_MANUALS=$(pwd)/bench/out/manuals
 export SEINE_MANUALS
 bench/relevance/manuals.sh "$SEINE_MANUALS"
 # Relevance does not vary from run to run. Cranfield and CACM are judged if SEINE_CONFORMANCE_DATA is set.
-go test -run '^$' -bench 'Relevance|Questions|KnownItem' -benchtime 1x ./bench/measure >>"$out/layers.txt"
+go test -run '^$' -bench 'Relevance|Questions|KnownItem|Snippets' -benchtime 1x ./bench/measure >>"$out/layers.txt"
 go test -run '^$' -bench 'Inbox|Ready|Timers' -benchtime 100ms -count 5 ./frontier >>"$out/layers.txt"
 go test -run '^$' -bench Simweb -benchtime 500ms -count 5 ./bench/simweb >>"$out/layers.txt"
 if [ -d bench/peers ] && [ "${PEERS:-yes}" = yes ]; then

@@ -285,6 +285,34 @@ share of searches that did not finish by then, late-ms the longest that one went
 A search ends within 10 ms of its deadline, whatever it does, on a machine with a core to run it.`,
 	},
 	{
+		layer:   "Deleted",
+		title:   "Index: deleted documents",
+		command: "go test -bench Deleted ./bench/measure",
+		what: `
+The same queries in two equal indexes, of which one has lost 19 of 100 documents, just too few to be written again.
+ratio is its time to that of the other, first-ratio that of the first search of each query.`,
+		units: []string{"ratio", "first-ratio", "ns/search"},
+		means: `
+Deleted documents cost searches next to nothing, and at one in five an index segment is written again without them.`,
+	},
+	{
+		layer:   "Beside",
+		title:   "Searching beside a crawl",
+		command: "go test -bench Beside ./bench/measure -beside.docs 200000 -beside.pages 12000",
+		what: `
+Twenty searches a second, of six kinds, over an index of 200,000 documents: alone (rest), and beside a crawl of simweb
+at full speed in the same process, whose servers run on the same cores (crawl). A latency counts from the moment at
+which a search is due. alone-pages/s is the crawl without searches; seal-to-search the time from a segment's sealing
+until its pages are found.`,
+		units: []string{
+			"rest-p50-ms", "rest-p99-ms", "crawl-p50-ms", "crawl-p99-ms", "pages/s", "alone-pages/s",
+			"seal-to-search-p50-s", "seal-to-search-max-s",
+		},
+		means: `
+Searches go first: a crawl at full speed makes them slower, but not by much. The run has a few hundred searches, so one
+or two of them decide the 99th percentile.`,
+	},
+	{
 		layer:   "Vocabulary",
 		title:   "Index: a large vocabulary",
 		command: "go test -bench Vocabulary ./bench/measure -vocabulary.words 1000000",
@@ -306,6 +334,29 @@ search for the ten best; ratio is between the processor times.`,
 		means: `
 An order or a count looks at every match, so it costs what the matches do. Limits of hosts and groups look at the best
 few, and search again only where too few of them may stay.`,
+	},
+	{
+		layer:   "Suggest",
+		title:   "Search: words while typing, and near words",
+		command: "go test -bench Suggest ./bench/measure",
+		what: `
+Words of an index of about a million: those that begin as typed, those one or two letters away, and a better query. The
+times are of calls after the vocabulary has been read into memory, which takes cold-s.`,
+		units: []string{"p50-ns", "p99-ns", "p99-cpu-ns", "%found", "cold-s"},
+		means: `
+Words come while people type, from memory.`,
+	},
+	{
+		layer:   "Snippets",
+		title:   "Search: snippets",
+		command: "SEINE_MANUALS=… go test -bench Snippets ./bench/measure",
+		what: `
+The snippets of a page of ten hits on Debian's manuals, whose pages have about 30 KB of text: for forty questions in
+four languages, for their last two words as a phrase, and for their last word. marked-% are the hits whose snippet has
+a match.`,
+		units: []string{"cpu-µs/ten", "KB/ten", "marked-%"},
+		means: `
+Time grows with the text in front of the words, because it is searched as a text is read.`,
 	},
 	{
 		layer:   "Relevance",
