@@ -25,8 +25,10 @@ var stageRoots = map[string]string{
 	"engine/internal/phases.(*Phases).readmit":     "updatedb",
 	"engine/internal/phases.(*Phases).InvertLinks": "invertlinks",
 	"engine/internal/phases.(*Phases).Dedup":       "dedup",
-	"seine/engine.(*work).buildIndex":              "index",
-	"seine/engine.(*documents).build":              "index", // on a goroutine of its own
+	"seine/engine.(*work).buildUnmerged":           "index",
+	"seine/engine.(*work).indexLinked":             "index",
+	"seine/engine.(*work).mergeIndex":              "index",
+	"seine/index.(*worker).run":                    "index", // on goroutines of their own
 	"cockroachdb/pebble/v2.(*DB).compact":          "store",
 	"cockroachdb/pebble/v2.(*DB).flush":            "store",
 	"runtime.gcBgMarkWorker":                       "gc",
