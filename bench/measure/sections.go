@@ -40,8 +40,8 @@ writes it: no crawler that stores pages with these libraries takes less.`,
 			{file: "crawl-rate.svg", title: "Pages a second", unit: "pages/s", x: "pages=", xLabel: "pages of the web"},
 		},
 		means: `
-A crawl is limited by processor time: about a third of it is the index, and a fifth to a third is what the libraries
-alone take. A large web takes more memory than a small one, because segments grow as far as --memory allows. Servers
+A crawl is limited by processor time: more than a third of it is the index, and a fifth is what the libraries alone
+take. A large web takes more memory than a small one, because segments grow as far as --memory allows. Servers
 that compress their responses make a crawl cheaper, because the WARC keeps the compressed bytes as they came.`,
 	},
 	{
@@ -258,7 +258,7 @@ simweb of 850. The floor is our own analysis of the same text into terms, withou
 		units: []string{"ns/document", "MB/s", "index-B/text-B"},
 		means: `
 Indexing takes three to five times as long as cutting the text into terms, and longer for texts with many different
-words. The index takes a third to a half of the size of the text.`,
+words. The index takes a quarter to a third of the size of the text.`,
 	},
 	{
 		layer:   "Search",
@@ -309,8 +309,9 @@ until its pages are found.`,
 			"seal-to-search-p50-s", "seal-to-search-max-s",
 		},
 		means: `
-Searches go first: a crawl at full speed makes them slower, but not by much. The run has a few hundred searches, so one
-or two of them decide the 99th percentile.`,
+A crawl at full speed about doubles the median of searches, and the slowest take several times as long: all share two
+cores, and searches go first where the crawl can wait. The run has a few hundred searches, so one or two of them decide
+the 99th percentile.`,
 	},
 	{
 		layer:   "Vocabulary",
