@@ -54,9 +54,6 @@ func aboutHit(h *engine.Hit) string {
 // facets prints counts, a facet a line.
 func (c *console) facets(list []index.Facet) {
 	for _, f := range list {
-		if len(f.Values) == 0 {
-			continue
-		}
 		fmt.Fprintf(c.out, "%s:", printable(f.Name))
 		for i, v := range f.Values {
 			if i > 0 {
