@@ -78,8 +78,8 @@ func appendGroup(dst []byte, v []uint32) []byte {
 // appendTightGroup is appendGroup for numbers that are read seldom and take much of the index: a unary group, if that
 // is smaller. Gaps and positions of words have about a geometric distribution, for which Rice's code is within some
 // hundredths of the least possible, while packed bits are half a bit to a bit above it: positions took .151 bytes a
-// byte of text in groups of packed bits and take .138 (passages), .180 and .168 (manuals). Reading takes three times as
-// long.
+// byte of text in groups of packed bits and take .138 (passages), .180 and .168 (manuals). Reading takes
+// three to five times as long.
 func appendTightGroup(dst []byte, v []uint32) []byte {
 	at := len(dst)
 	dst = appendGroup(dst, v)
