@@ -44,13 +44,15 @@ type indexing struct {
 	docs   *index.Builder
 
 	texts, outcomes *walks               // of the segments' pages
-	outcome         storage.FetchOutcome // of the current page
+	outcome         storage.FetchOutcome // of the current page, without its links
+	outlinks        storage.OutlinkReader
 
 	// The anchors of the current page: numbered, counted by number, and in the order in which they are indexed.
 	distinct phases.KeyTable
 	counts   []int
 	order    []int
 	from     []byte // scratch: a key of linkdb
+	content  []byte // scratch: of a page, for its near-duplicate group
 	linking  linking
 	titles   *titles
 }
@@ -144,7 +146,7 @@ func (x *indexing) build(ctx context.Context, ing *storage.Ingestion) error {
 	defer links.Close()
 	x.titles = newTitles(snap)
 	defer x.titles.close()
-	x.titles.learns(ing, x.refresh)
+	x.titles.learns(ing, newWalks(x.texts.most, storage.ParseTextRange), x.refresh)
 	b := x.index.NewBuilder(ing)
 	defer b.Abort()
 	x.docs = b
@@ -154,7 +156,7 @@ func (x *indexing) build(ctx context.Context, ing *storage.Ingestion) error {
 	if err == nil {
 		err = x.titles.end()
 	}
-	if err = errors.Join(x.texts.close(), x.outcomes.close(), err); err != nil {
+	if err = errors.Join(x.texts.close(), x.outcomes.close(), x.titles.texts.close(), err); err != nil {
 		return err
 	}
 	r, err := b.Finish()
@@ -259,12 +261,12 @@ func (w *walks) close() (err error) {
 	return err
 }
 
-// readOutcome reads how a page was fetched; it is zero if that is not known.
+// readOutcome reads how a page was fetched, without its links; it is zero if that is not known.
 func (x *indexing) readOutcome(rd storage.Reader, segment uint32, key []byte) error {
 	x.outcome = storage.FetchOutcome{}
 	value, err := x.outcomes.of(rd, segment, key)
 	if err == nil && value != nil {
-		err = storage.DecodeFetchOutcome(value, &x.outcome)
+		err = storage.ReadFetchOutcome(value, &x.outcome, &x.outlinks)
 	}
 	if err != nil {
 		return fmt.Errorf("parse record %s of segment %d: %w", key, segment, err)
@@ -332,7 +334,7 @@ func (x *indexing) document(key, text []byte, r *storage.Record, stamp uint64) (
 	}
 	x.showChanges(&d)
 	if d.Group == 0 {
-		d.Group = nearGroup(&d)
+		d.Group = x.nearGroup(&d)
 	}
 	return &d, d.Check()
 }

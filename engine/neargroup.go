@@ -9,15 +9,16 @@ import (
 
 // nearGroup returns the near-duplicate group of a document: that of its main content, so that one article in two site
 // designs is of one group. Titles do not count: they often differ by the name of the site, or by a version.
-func nearGroup(d *index.Document) uint64 {
+func (x *indexing) nearGroup(d *index.Document) uint64 {
+	content := x.content[:0]
 	if len(d.Content) == 0 {
-		return parse.NearGroup([]byte(d.Text))
+		content = append(content, d.Text...)
 	}
-	var content []byte
 	for _, part := range d.Content {
 		if part.To <= uint32(len(d.Text)) && part.From <= part.To { // what else it has, Check refuses
 			content = append(append(content, d.Text[part.From:part.To]...), '\n')
 		}
 	}
+	x.content = content
 	return parse.NearGroup(content)
 }

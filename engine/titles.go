@@ -31,6 +31,7 @@ import (
 // the pages of a new host need not all be indexed again. The rule is part of a document's stamp.
 type titles struct {
 	rd      storage.Reader
+	texts   *walks           // to learn from; whoever made them closes them
 	records *storage.Scanner // of crawldb; nil: rules are taken as they are
 	rows    *storage.Scanner // of meta
 	at      bool             // rows stands at a row, in a refresh
@@ -40,6 +41,7 @@ type titles struct {
 	host []byte
 	row  []byte    // scratch: a key of meta
 	rule titleRule // of the host
+	text storage.ParseText
 }
 
 const (
@@ -55,8 +57,9 @@ func newTitles(rd storage.Reader) *titles {
 	return &titles{rd: rd, rows: rd.Scan(storage.Meta(), []byte(titlePrefix), []byte("title0"))}
 }
 
-func (t *titles) learns(in *storage.Ingestion, refresh bool) {
+func (t *titles) learns(in *storage.Ingestion, texts *walks, refresh bool) {
 	t.records, t.table, t.refresh = t.rd.Scan(storage.Crawldb(), nil, nil), in.Table(storage.Meta()), refresh
+	t.texts = texts
 	t.at = t.rows.Next()
 }
 
@@ -215,15 +218,14 @@ func (t *titles) learn(old titleRule) error {
 
 // title reads the title of a page.
 func (t *titles) title(segment uint32, key []byte) (string, error) {
-	value, ok, err := t.rd.Get(storage.ParseTextRange(segment), key, nil)
-	if err != nil || !ok {
+	value, err := t.texts.of(t.rd, segment, key)
+	if err != nil || value == nil {
 		return "", err
 	}
-	var text storage.ParseText
-	if err := storage.DecodeParseText(value, &text); err != nil {
+	if err := storage.DecodeParseText(value, &t.text); err != nil {
 		return "", fmt.Errorf("parse record %s of segment %d: %w", key, segment, err)
 	}
-	return text.Title, nil
+	return strings.Clone(t.text.Title), nil // the rest is not kept
 }
 
 // shares reports whether there is anything to cut off.

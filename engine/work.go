@@ -333,10 +333,10 @@ func (w *work) indexSegments(ctx context.Context, o IndexOptions, start time.Tim
 	if err != nil {
 		return IndexReport{}, err
 	}
+	walked := min(indexTextsMax, files.tables/2) / 3 // texts, outcomes, and texts for titles
 	x := indexing{
-		texts:    newWalks(min(indexTextsMax, files.tables/2)/2, storage.ParseTextRange),
-		outcomes: newWalks(min(indexTextsMax, files.tables/2)/2, storage.ParseLinks),
-		store:    w.store, index: w.index, filters: w.o.IndexFilters, denied: w.admission.Denied, warn: w.warn,
+		texts: newWalks(walked, storage.ParseTextRange), outcomes: newWalks(walked, storage.ParseLinks),
+		store: w.store, index: w.index, filters: w.o.IndexFilters, denied: w.admission.Denied, warn: w.warn,
 		clock: &w.stages, inlinks: w.o.MaxInlinks, report: IndexReport{Segments: o.Segments}, keys: o.keys,
 		refresh: o.Refresh,
 	}

@@ -50,8 +50,69 @@ func TestNearGroup(t *testing.T) {
 	}
 }
 
+// TestNearGroupWords: read by eight bytes, a text has the words that it has read one by one, as simHash reads it.
+func TestNearGroupWords(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	const others = "abyzABYZ0189 .,-@[`{/:\x80\xbf\xc3\xe2\xe3\xe8\xed\xee\xff"
+	for range 2000 {
+		text := make([]byte, shortContent+rng.IntN(40))
+		for i := range text {
+			if text[i] = others[rng.IntN(len(others))]; rng.IntN(3) > 0 {
+				text[i] = 'a' + byte(rng.IntN(26))
+			}
+		}
+		if got, want := NearGroup(text), plainNearGroup(text); got != want {
+			t.Fatalf("group %x, read by bytes %x: %q", got, want, text)
+		}
+	}
+}
+
+func plainNearGroup(text []byte) (group uint64) {
+	var words []uint64
+	var word []byte
+	end := func() {
+		for h := uint64(0); len(word) > 0; word = word[min(8, len(word)):] {
+			if h = nearHash(h, eight(word[:min(8, len(word))], 0)); len(word) <= 8 {
+				words = append(words, h)
+			}
+		}
+	}
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case fold[c] != 0:
+			word = append(word, fold[c])
+		case c >= 0xe3 && c <= 0xed && i+2 < len(text):
+			end()
+			words = append(words, uint64(c)<<16|uint64(text[i+1])<<8|uint64(text[i+2]))
+			i += 2
+		default:
+			end()
+		}
+	}
+	end()
+	least := [nearBins]uint64{}
+	for i := range least {
+		least[i] = math.MaxUint64
+	}
+	for i := 2; i < len(words); i++ {
+		nearKeep(&least, words[i-2], words[i-1], words[i])
+	}
+	for _, h := range least {
+		group = mix(group + h)
+	}
+	return max(group>>16, 1)
+}
+
+// BenchmarkNearGroup reads words of different lengths, in an order that the processor cannot predict.
 func BenchmarkNearGroup(b *testing.B) {
-	text := []byte(strings.Repeat("Find the torn mesh and begin above it, with needle and twine; ", 200))
+	rng := rand.New(rand.NewPCG(9, 10))
+	var text []byte
+	for len(text) < 1<<20 {
+		text = append(append(text, "seamanshipandallthat"[:1+rng.IntN(9)]...), ' ')
+		if rng.IntN(8) == 0 {
+			text = append(text, '\n')
+		}
+	}
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
 		NearGroup(text)
