@@ -5,6 +5,7 @@ package index
 import (
 	"encoding/binary"
 	"math/bits"
+	"slices"
 )
 
 // A group is up to 128 numbers of 32 bits, of which most are small: their low bits are packed with one width, and what
@@ -58,6 +59,11 @@ func groupWidth(v []uint32) (width uint, exceptions int, most uint) {
 // appendGroup appends the group of at most groupSize numbers.
 func appendGroup(dst []byte, v []uint32) []byte {
 	width, exceptions, most := groupWidth(v)
+	return appendPatched(dst, v, width, exceptions, most)
+}
+
+// appendPatched appends a group of a width that some numbers exceed; most is the bits of the largest.
+func appendPatched(dst []byte, v []uint32, width uint, exceptions int, most uint) []byte {
 	if exceptions == 0 {
 		return appendPacked(append(dst, byte(width)), v, width)
 	}
@@ -75,25 +81,33 @@ func appendGroup(dst []byte, v []uint32) []byte {
 	return appendPacked(dst, high[:k], most-width)
 }
 
+// patchedBytes returns the size of appendPatched.
+func patchedBytes(n int, width uint, exceptions int, most uint) int {
+	size := 1 + packedBytes(n, width)
+	if exceptions > 0 {
+		size += 2 + exceptions + packedBytes(exceptions, most-width)
+	}
+	return size
+}
+
 // appendTightGroup is appendGroup for numbers that are read seldom and take much of the index: a unary group, if that
 // is smaller. Gaps and positions of words have about a geometric distribution, for which Rice's code is within some
 // hundredths of the least possible, while packed bits are half a bit to a bit above it: positions took .151 bytes a
 // byte of text in groups of packed bits and take .138 (passages), .180 and .168 (manuals). Reading takes
 // three to five times as long.
 func appendTightGroup(dst []byte, v []uint32) []byte {
-	at := len(dst)
-	dst = appendGroup(dst, v)
 	sum := uint64(0)
 	for _, n := range v {
 		sum += uint64(n)
 	}
+	patched, exceptions, most := groupWidth(v)
 	// The best width is near the logarithm of ln 2 times the mean.
 	near := bits.Len64(sum * 7 / 10 / uint64(max(len(v), 1)))
-	best, width, high := len(dst)-at, uint(0), 0
+	best, width, high := patchedBytes(len(v), patched, exceptions, most), uint(0), 0
 	for w := uint(max(near-2, 0)); w <= uint(min(near, unaryWidthMost)); w++ {
 		over := uint64(len(v))
 		for _, n := range v {
-			over += uint64(n >> w)
+			over += uint64(n >> (w & 31))
 		}
 		unary := int(over+7) / 8
 		if size := 2 + packedBytes(len(v), w) + unary; size < best && over <= 8*unaryBytesMost {
@@ -101,16 +115,18 @@ func appendTightGroup(dst []byte, v []uint32) []byte {
 		}
 	}
 	if high == 0 {
-		return dst
+		return appendPatched(dst, v, patched, exceptions, most)
 	}
-	dst = append(dst[:at], byte(width)|groupUnary)
+	dst = append(dst, byte(width)|groupUnary)
 	dst = append(appendPacked(dst, v, width), byte(high))
 	from := len(dst)
-	dst = append(dst, make([]byte, high)...)
+	dst = slices.Grow(dst, high)[:from+high]
+	out := dst[from:]
+	clear(out)
 	bit := uint32(0)
 	for _, n := range v {
-		bit += n >> width
-		dst[from+int(bit/8)] |= 1 << (bit % 8)
+		bit += n >> (width & 31)
+		out[bit/8] |= 1 << (bit % 8)
 		bit++
 	}
 	return dst
@@ -121,20 +137,25 @@ func appendPacked(dst []byte, v []uint32, width uint) []byte {
 	if width == 0 {
 		return dst
 	}
+	size := packedBytes(len(v), width)
+	at := len(dst)
+	dst = slices.Grow(dst, size+8)[:at+size+8] // whole words are written
 	mask := uint64(1)<<width - 1
+	out := dst[at:]
 	var word uint64
 	filled := uint(0)
 	for _, n := range v {
-		word |= (uint64(n) & mask) << filled
-		for filled += width; filled >= 8; filled -= 8 {
-			dst = append(dst, byte(word))
-			word >>= 8
+		x := uint64(n) & mask
+		word |= x << (filled & 63)
+		if filled += width; filled >= 64 {
+			binary.LittleEndian.PutUint64(out, word)
+			out = out[8:]
+			filled -= 64
+			word = x >> ((width - filled) & 63) // of a width of at most 32 something is left
 		}
 	}
-	if filled > 0 {
-		dst = append(dst, byte(word))
-	}
-	return dst
+	binary.LittleEndian.PutUint64(out, word)
+	return dst[:at+size]
 }
 
 // groupBytes returns the size of a group of n numbers that b begins with, 0 if b is too short or damaged.

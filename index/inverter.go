@@ -42,14 +42,13 @@ type termEntry struct {
 }
 
 const (
-	arenaBlock   = 1 << 16
-	sliceLeast   = 16
-	sliceMost    = 4 << 10
-	levelMost    = 8 // sliceLeast<<levelMost is sliceMost
-	sliceLink    = 4 // bytes of the address of the next slice
-	entryBlock   = 1 << 10
-	entryBytes   = 24
-	occurrenceAt = 2 * binary.MaxVarintLen32
+	arenaBlock = 1 << 16
+	sliceLeast = 16
+	sliceMost  = 4 << 10
+	levelMost  = 8 // sliceLeast<<levelMost is sliceMost
+	sliceLink  = 4 // bytes of the address of the next slice
+	entryBlock = 1 << 10
+	entryBytes = 24
 )
 
 // reset begins an index segment. Blocks of the arena are used again.
@@ -142,26 +141,54 @@ func (inv *inverter) grow() {
 func (inv *inverter) add(t *termEntry, doc uint32, field int, position uint32) {
 	v := uint64(position)<<4 | uint64(field)<<1
 	if t.lastDoc == doc+1 {
-		if v < 1<<14 && t.left >= 2 { // most occurrences
-			b := inv.memory(t.at)
-			if v < 1<<7 {
-				b[0] = byte(v)
-				t.at++
-				t.left--
-			} else {
-				b[0], b[1] = byte(v)|0x80, byte(v>>7)
-				t.at += 2
-				t.left -= 2
-			}
+		if v < shortVarint {
+			inv.writeShort(t, shortUvarint(v), shortSize(v))
 			return
 		}
-		var buf [occurrenceAt]byte
+		var buf [binary.MaxVarintLen64]byte
 		inv.write(t, binary.AppendUvarint(buf[:0], v))
 		return
 	}
-	var buf [2 * binary.MaxVarintLen64]byte
-	inv.write(t, binary.AppendUvarint(binary.AppendUvarint(buf[:0], v|1), uint64(doc+1-t.lastDoc)))
+	gap := uint64(doc + 1 - t.lastDoc)
 	t.lastDoc = doc + 1
+	if v |= 1; v < shortVarint && gap < shortVarint {
+		n := shortSize(v)
+		inv.writeShort(t, shortUvarint(v)|shortUvarint(gap)<<(8*n&63), n+shortSize(gap))
+		return
+	}
+	var buf [2 * binary.MaxVarintLen64]byte
+	inv.write(t, binary.AppendUvarint(binary.AppendUvarint(buf[:0], v), gap))
+}
+
+// shortVarint bounds the numbers that take three bytes at most as uvarints.
+const shortVarint = 1 << 21
+
+// shortUvarint returns the uvarint of a number below shortVarint, little-endian. It has no branch: sizes of positions
+// and gaps cannot be predicted.
+func shortUvarint(v uint64) uint64 {
+	more := lessThan(1<<7-1, v)
+	most := lessThan(1<<14-1, v)
+	return v&0x7f | more<<7 | v<<1&0x7f00 | most<<15 | v<<2&0x7f0000
+}
+
+// shortSize returns the bytes of shortUvarint.
+func shortSize(v uint64) uint { return uint(1 + lessThan(1<<7-1, v) + lessThan(1<<14-1, v)) }
+
+// lessThan returns 1 if a is less than b, else 0; both are below 1<<63.
+func lessThan(a, b uint64) uint64 { return (a - b) >> 63 }
+
+// writeShort appends the n low bytes of x, at most six. Where eight bytes do not reach beyond the slice and the place
+// of the next one's address behind it, it writes them at once: whose bytes are not used are written later.
+func (inv *inverter) writeShort(t *termEntry, x uint64, n uint) {
+	if left := uint(t.left); left >= n && left >= 8-sliceLink {
+		binary.LittleEndian.PutUint64(inv.memory(t.at), x)
+		t.at += uint32(n)
+		t.left -= uint16(n)
+		return
+	}
+	var buf [8]byte
+	binary.LittleEndian.PutUint64(buf[:], x)
+	inv.write(t, buf[:n])
 }
 
 // write appends bytes to the slices of a term.

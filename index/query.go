@@ -2,7 +2,11 @@
 
 package index
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/seine-crawler/seine/index/analysis"
+)
 
 // Query is a parsed query. The language:
 //
@@ -79,6 +83,6 @@ func parseQuery(text string, relaxed bool, fail func(at int, message string)) Qu
 // parseQueryOf is parseQuery where known says which stored fields there are.
 func parseQueryOf(known func(field string) bool, text string, relaxed bool, fail func(at int, message string)) Query {
 	l := lexer{text: text, fail: fail, known: known}
-	p := queryParser{lex: l.run(), relaxed: relaxed, fail: fail}
+	p := queryParser{lex: l.run(), relaxed: relaxed, fail: fail, analyzer: analysis.Analyzer{Parts: true}}
 	return Query{root: p.parse()}
 }

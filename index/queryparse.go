@@ -418,7 +418,6 @@ func (p *queryParser) tokens(x *lexeme) (out []token) {
 			last = &out[len(out)-1]
 		}
 		switch {
-		case !listed(&t):
 		case last != nil && t.Position == last.position && !last.pair: // a part of setDefault, which is a term
 		case last != nil && t.Position == last.position:
 			before := last.term

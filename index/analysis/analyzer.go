@@ -44,7 +44,7 @@ type Token struct {
 // use it.
 type Analyzer struct {
 	Language Language // of the text: compounds are cut in German only
-	Stem     bool     // terms are English stems and names have parts only, as in indexes of Version 1
+	Parts    bool     // names with signs have their parts only, no KindWhole: what is told apart by signs is left out
 	Words    int      // cached at most, each 64 bytes, a power of two; 0 means 65,536. It is read by the first Walk
 
 	words wordTable
@@ -68,7 +68,6 @@ type Analyzer struct {
 func (a *Analyzer) Walk(text []byte, from int, fn func(Token)) int {
 	a.emit, a.pos = fn, from
 	a.buf = slices.Grow(a.buf[:0], 2*MaxTerm)
-	a.words.setStem(a.Stem)
 	if a.words.slots == nil {
 		a.words.most = a.Words
 	}
@@ -81,9 +80,9 @@ func (a *Analyzer) Walk(text []byte, from int, fn func(Token)) int {
 			if end := a.shortWord(text, i); end > 0 {
 				i = end
 			} else {
-				i = a.word(text, i)
+				i = a.name(text, i, 0)
 			}
-		case c == '.' && !a.Stem && leads(text, i):
+		case c == '.' && leads(text, i):
 			i = a.name(text, i+1, 1)
 		default:
 			i++
@@ -117,39 +116,13 @@ var asciiWord = func() (t [256]bool) {
 	return t
 }()
 
-// word emits the word, or the name, that begins with ASCII letters and digits, and returns its end.
-func (a *Analyzer) word(text []byte, start int) int {
-	if !a.Stem {
-		return a.name(text, start, 0)
-	}
-	i := start
-	for i < len(text) && asciiWord[text[i]] {
-		i++
-	}
-	if i < len(text) && text[i] >= utf8.RuneSelf && !breaksAt(text, i) {
-		return a.beyondASCII(text, start)
-	}
-	end := i
-	if end-start <= 2 {
-		for end < len(text) && (text[end] == '+' || text[end] == '#') && end-i < 2 {
-			end++
-		}
-		if end < len(text) && asciiWord[text[end]] || end-i == 1 && text[i] == '+' {
-			end = i // "a+b" is not a name
-		}
-	}
-	a.lower(text[start:end])
-	a.term(a.buf, start, end)
-	return end
-}
-
 // breaksAt reports whether the character at i, beyond ASCII, ends the word before it.
 func breaksAt(text []byte, i int) bool {
 	r, _ := utf8.DecodeRune(text[i:])
 	return r == utf8.RuneError || pageOf(r).glyphs[r&0xff].kind == glyphBreak
 }
 
-// shortWord is word for most words: those of less than 16 bytes, all ASCII, that are no names. For others it emits
+// shortWord is name for most words: those of less than 16 bytes, all ASCII, that are no names. For others it emits
 // nothing and returns 0.
 //
 // It searches for the end in eight bytes at once, because a branch per byte costs one misprediction per word. It keeps
@@ -171,24 +144,30 @@ func (a *Analyzer) shortWord(text []byte, start int) int {
 		capitals |= more
 	}
 	end := start + n
-	if capitals != 0 && !a.Stem {
+	if capitals != 0 {
 		return 0
 	}
 	if end < len(text) {
 		switch c := text[end]; {
 		case c >= utf8.RuneSelf && !breaksAt(text, end), n <= 2 && (c == '+' || c == '#'):
 			return 0
-		case joins[c] && !a.Stem && (joined(text, end) > 0 || c == '+'):
+		case joins[c] && (joined(text, end) > 0 || c == '+'):
 			return 0
 		}
 	}
-	w, term := a.words.kept(lo, hi, n)
-	a.emit(Token{Term: term, Position: a.pos, Start: start, End: end, Word: w})
-	if n >= minCompound && a.Language == German && !a.Stem {
-		a.emitPieces(term, start, end)
-	}
+	a.kept(lo, hi, n, start, KindWord)
 	a.pos++
 	return end
+}
+
+// kept emits a word of n bytes, at most stemKeepMax, in the form of a slot.
+func (a *Analyzer) kept(lo, hi uint64, n, start int, kind Kind) {
+	w := a.words.kept(lo, hi, n)
+	term := w.text[:n]
+	a.emit(Token{Term: term, Position: a.pos, Start: start, End: start + n, Kind: kind, Word: w})
+	if n >= minCompound && a.Language == German && kind == KindWord {
+		a.emitPieces(term, start, start+n)
+	}
 }
 
 // eight reads eight bytes of text from i, little-endian, with zeros beyond its end.
@@ -218,9 +197,9 @@ func asciiLetters(x uint64) (lower uint64, n int, capitals uint64) {
 
 // term emits one folded word.
 func (a *Analyzer) term(w []byte, start, end int) {
-	entry, term := a.words.stem(cut(w))
+	entry, term := a.words.of(cut(w))
 	a.emit(Token{Term: term, Position: a.pos, Start: start, End: end, Word: entry})
-	if len(w) >= minCompound && a.Language == German && !a.Stem {
+	if len(w) >= minCompound && a.Language == German {
 		a.emitPieces(cut(w), start, end)
 	}
 	a.pos++

@@ -51,7 +51,7 @@ func (a *Analyzer) name(text []byte, start, lead int) int {
 		return a.simple(text, start, parts[0][1])
 	}
 	last := parts[len(parts)-1][1]
-	if whole && last-start+lead <= MaxTerm {
+	if whole && !a.Parts && last-start+lead <= MaxTerm {
 		a.whole(text, start-lead, last)
 	}
 	for _, p := range parts {
@@ -99,7 +99,9 @@ func (a *Analyzer) simple(text []byte, start, end int) int {
 		a.lower(text[start:signs])
 		a.token(start, signs, KindWord)
 	default:
-		a.whole(text, start, signs)
+		if !a.Parts {
+			a.whole(text, start, signs)
+		}
 		a.camel(text, start, end, KindPart)
 	}
 	a.pos++
@@ -118,6 +120,19 @@ func (a *Analyzer) whole(text []byte, start, end int) {
 // take no positions of their own, as those of other names do: who looks for the phrase "github actions" does not write
 // GitHub, and its words must be neighbors.
 func (a *Analyzer) camel(text []byte, start, end int, kind Kind) {
+	if n := end - start; n <= stemKeepMax { // as shortWord
+		lo, _, capitals := asciiLetters(eight(text[:end], start))
+		hi := uint64(0)
+		if capitals &^= 0xff; n > 8 {
+			var more uint64
+			hi, _, more = asciiLetters(eight(text[:end], start+8))
+			capitals |= more
+		}
+		if capitals == 0 {
+			a.kept(lo, hi, n, start, kind)
+			return
+		}
+	}
 	a.humps = humps(a.humps[:0], text[start:end])
 	if len(a.humps) == 0 {
 		a.lower(text[start:end])
@@ -207,6 +222,6 @@ func (a *Analyzer) lower(text []byte) {
 
 // token emits the term in a.buf at the current position.
 func (a *Analyzer) token(start, end int, kind Kind) {
-	w, term := a.words.stem(a.buf)
+	w, term := a.words.of(a.buf)
 	a.emit(Token{Term: term, Position: a.pos, Start: start, End: end, Kind: kind, Word: w})
 }

@@ -4,10 +4,6 @@ package analysis
 
 import (
 	"encoding/binary"
-	"slices"
-
-	"github.com/blevesearch/snowballstem"
-	"github.com/blevesearch/snowballstem/english"
 )
 
 // wordsKept bounds the cached words of an Analyzer that states no bound, in 4 MB. A text has few different words; a hit
@@ -18,7 +14,7 @@ const wordsKept = 1 << 16
 const stemKeepMax = 16
 
 // wordTable caches the words that an Analyzer meets, so that a caller who attaches a Note to a word needs one lookup,
-// not two. It holds their terms: the words themselves or, for indexes of Version 1, their English stems.
+// not two.
 //
 // It is an open-addressed table with the word itself and the Note in the slot, of half a cache line and without
 // pointers. With a map of strings the lookup took a third of all indexing time, 42 µs a page instead of 13 on an
@@ -26,11 +22,9 @@ const stemKeepMax = 16
 // processor's cache. A slot that pointed to the word and its Note still cost two misses more for each word of a large
 // vocabulary, and the garbage collector a walk through all of them.
 type wordTable struct {
-	stems bool   // a term is an English stem
 	slots []Word // a power of two, at most half full
 	used  int
-	most  int               // words; 0 means wordsKept
-	of    map[string][]byte // stems by word, if they are terms
+	most  int // words; 0 means wordsKept
 	other Word
 }
 
@@ -46,17 +40,18 @@ type Word struct {
 func (w *Word) lo() uint64 { return binary.LittleEndian.Uint64(w.text[:8]) }
 func (w *Word) hi() uint64 { return binary.LittleEndian.Uint64(w.text[8:]) }
 
-// stem returns the entry of a lower-case word and its term, both valid until the next call.
-func (s *wordTable) stem(w []byte) (*Word, []byte) {
+// of returns the entry of a lower-case word and its term, both valid until the next call.
+func (s *wordTable) of(w []byte) (*Word, []byte) {
 	if len(w) == 0 || len(w) > stemKeepMax {
 		s.other = Word{}
-		return &s.other, s.term(w)
+		return &s.other, w
 	}
-	return s.kept(eight(w, 0), eight(w, 8), len(w))
+	entry := s.kept(eight(w, 0), eight(w, 8), len(w))
+	return entry, entry.text[:len(w)]
 }
 
-// kept is stem for a word of n bytes in the form of a slot.
-func (s *wordTable) kept(lo, hi uint64, n int) (*Word, []byte) {
+// kept is of for a word of n bytes in the form of a slot.
+func (s *wordTable) kept(lo, hi uint64, n int) *Word {
 	if 2*s.used >= len(s.slots) {
 		s.grow()
 	}
@@ -67,10 +62,7 @@ func (s *wordTable) kept(lo, hi uint64, n int) (*Word, []byte) {
 		slot.size = uint8(n)
 		s.used++
 	}
-	if s.stems {
-		return slot, s.stemmed(slot.text[:slot.size])
-	}
-	return slot, slot.text[:slot.size]
+	return slot
 }
 
 // find returns the slot of a word, a free one if the word is not cached.
@@ -95,7 +87,6 @@ func (s *wordTable) grow() {
 	size := min(max(2*len(old), 1<<10), 2*most)
 	s.slots = make([]Word, size) // a term that a caller still has stays in the old ones
 	if len(old) == size {
-		clear(s.of)
 		s.used = 0
 		return
 	}
@@ -104,50 +95,4 @@ func (s *wordTable) grow() {
 			*s.find(w.lo(), w.hi()) = *w
 		}
 	}
-}
-
-// stemmed returns the stem of a cached word.
-func (s *wordTable) stemmed(w []byte) []byte {
-	stem, ok := s.of[string(w)]
-	if !ok {
-		if s.of == nil {
-			s.of = map[string][]byte{}
-		}
-		stem = slices.Clone(stemOf(w))
-		s.of[string(w)] = stem
-	}
-	return stem
-}
-
-// setStem chooses what terms are. A change empties the table.
-func (s *wordTable) setStem(stems bool) {
-	if stems != s.stems {
-		*s = wordTable{stems: stems, most: s.most}
-	}
-}
-
-func (s *wordTable) term(w []byte) []byte {
-	if s.stems {
-		return stemOf(w)
-	}
-	return w
-}
-
-// stemOf returns the stem of a word, or the word itself.
-func stemOf(w []byte) []byte {
-	if len(w) < 3 || !letters(w) {
-		return w
-	}
-	env := snowballstem.NewEnv(string(w))
-	english.Stem(env)
-	return []byte(env.Current())
-}
-
-func letters(w []byte) bool {
-	for _, c := range w {
-		if c < 'a' || c > 'z' {
-			return false
-		}
-	}
-	return true
 }

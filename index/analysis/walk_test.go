@@ -4,6 +4,7 @@ package analysis
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -110,7 +111,7 @@ func FuzzWalk(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte, lang byte) {
 		promises(t, &Analyzer{Language: Language(lang)}, text)
-		promises(t, &Analyzer{Stem: true}, text)
+		promises(t, &Analyzer{Parts: true}, text)
 	})
 }
 
@@ -127,20 +128,36 @@ func TestNFKC(t *testing.T) {
 	})
 }
 
-// TestStemWalk: the walk of Version 1's terms has no wholes: names are their parts only.
-func TestStemWalk(t *testing.T) {
-	a := Analyzer{Stem: true}
+// TestParts: where a caller wants the parts of names only, there are no wholes with signs; all else is the same.
+func TestParts(t *testing.T) {
+	a := Analyzer{Parts: true}
 	var got []string
-	a.Walk([]byte("os.path.joining setDefaults .NET C++ Bücher"), 0, func(t Token) {
+	a.Walk([]byte("os.path.joining setDefaults .NET C++ notepad++ -v pg_hba Bücher"), 0, func(t Token) {
 		got = append(got, string(t.Term))
-		if t.Kind != KindWord {
-			got = append(got, "?")
-		}
 	})
-	want := strings.Fields("os path join setdefault net c++ bucher")
+	want := strings.Fields("os path joining setdefaults set defaults net c++ notepad v pg hba bucher")
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
+	rapid.Check(t, func(t *rapid.T) {
+		text := []byte(rapid.StringMatching("([a-zA-Z0-9äß]{0,4}[-._:+# ]{0,2}){0,8}").Draw(t, "text"))
+		var got, want []string
+		collect := func(to *[]string) func(Token) {
+			return func(t Token) {
+				if t.Kind != KindWhole || !bytes.ContainsAny(t.Term, "-._:+#") {
+					*to = append(*to, fmt.Sprint(string(t.Term), t.Position, t.Start, t.End, t.Kind))
+				}
+			}
+		}
+		n := (&Analyzer{}).Walk(text, 0, collect(&want))
+		if m := (&Analyzer{Parts: true}).Walk(text, 0, func(t Token) {
+			if collect(&got)(t); t.Kind == KindWhole && bytes.ContainsAny(t.Term, "-._:+#") {
+				got = append(got, "whole "+string(t.Term))
+			}
+		}); m != n || !slices.Equal(got, want) {
+			t.Fatalf("%q: %q, want %q", text, got, want)
+		}
+	})
 }
 
 // TestWalkAllocates: walking over known words allocates nothing, in any script.
