@@ -49,7 +49,8 @@
 //
 // # Deliberately absent
 //
-//   - Scripts are not run, so noscript is ordinary markup, except that a refresh inside it is only a link.
+//   - Scripts are not run, so noscript is ordinary markup, except that a refresh inside it is only a link, and
+//     raw text inside it does not go on behind it.
 //   - The content of template elements is inert, as in a browser, unless the template is a declarative shadow root.
 //   - Style is not evaluated. Only the hidden attribute hides text (not links), and so does a dialog that is not open.
 //     It does not hide what readers come to see: a tab's panel, or a part of a page that React's server streamed.

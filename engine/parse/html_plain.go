@@ -138,7 +138,7 @@ func (p *htmlPass) plainStart(at int, rest []byte) bool {
 	p.moveTo(at)
 	p.startTag(t, name, void, isHidden)
 	if ownsText {
-		size := rawEnd(t.el, name, p.src[at:])
+		size := p.rawEnd(t.el, name, p.src[at:])
 		p.raw = notSpecial
 		p.rawText(t.el, p.unmask(p.src[at:at+size]))
 		p.moveTo(at + size)

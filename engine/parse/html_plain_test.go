@@ -82,3 +82,20 @@ func FuzzPlain(f *testing.F) {
 	f.Add([]byte("<div hidden><p>a</div>b"))
 	f.Fuzz(func(t *testing.T, body []byte) { samePage(t, body) })
 }
+
+// TestNoscript: raw text does not go on behind the noscript that it is in, with and without the fast path.
+func TestNoscript(t *testing.T) {
+	for _, c := range []struct{ body, want string }{
+		{`<p>a<noscript><iframe src=//x/ns.html /></noscript><p>b`, "a\nb"},
+		{`<p>a<noscript><iframe src="//x/ns.html"></NOSCRIPT ><p>b<iframe>c</iframe>`, "a\nb"},
+		{`<p>a<noscript><iframe></iframe>t<style>u</noscript><p>b`, "a\nt\nb"},
+		{`<p>a<noscript><xmp>t</noscript><p>b`, "a\nt\nb"},
+		{`<p>a<noscript></noscript><iframe /><p>b`, "a"}, // as in browsers
+	} {
+		for _, lexerOnly := range []bool{false, true} {
+			if got := strings.TrimSpace(string(parsedBy([]byte(c.body), lexerOnly).Text)); got != c.want {
+				t.Errorf("%q: %q, want %q", c.body, got, c.want)
+			}
+		}
+	}
+}

@@ -4,26 +4,37 @@ package parse
 
 import "bytes"
 
-// rawEnd returns the length of the raw text at the start of rest: up to its element's end tag or the page's end.
-func rawEnd(el element, name, rest []byte) int {
-	switch el {
-	case elPlaintext:
+// rawEnd returns the length of the raw text at the start of rest: up to its element's end tag, that of the noscript
+// around it, or the page's end. With scripting, all of a noscript is text up to its end tag, so authors do not notice
+// that "<noscript><iframe …/></noscript>" does not end the iframe, whose text would be the rest of the page.
+func (p *htmlPass) rawEnd(el element, name, rest []byte) int {
+	switch {
+	case el == elPlaintext:
 		return len(rest)
-	case elScript:
+	case el == elScript:
 		return scriptEnd(rest)
+	case !p.noscript:
+		return endTagAt(rest, name)
 	}
-	return endTagAt(name, rest)
+	n := endTagAt(rest, name, noscriptName)
+	if n < len(rest) && isTagName(rest[n+2:], noscriptName) {
+		p.waiting = notSpecial
+	}
+	return n
 }
 
-// endTagAt returns the offset of the first end tag of a name, or len(rest) if there is none.
-func endTagAt(name, rest []byte) int {
+// endTagAt returns the offset of the first end tag of one of the names, or len(rest) if there is none.
+func endTagAt(rest []byte, names ...[]byte) int {
 	for at := 0; ; {
 		i := bytes.Index(rest[at:], []byte("</"))
 		if i < 0 {
 			return len(rest)
 		}
-		if at += i; isTagName(rest[at+2:], name) {
-			return at
+		at += i
+		for _, name := range names {
+			if isTagName(rest[at+2:], name) {
+				return at
+			}
 		}
 		at += 2
 	}
@@ -39,8 +50,9 @@ func isTagName(b, name []byte) bool {
 }
 
 var (
-	scriptName  = []byte("script")
-	openComment = []byte("<!--")
+	scriptName   = []byte("script")
+	noscriptName = []byte("noscript")
+	openComment  = []byte("<!--")
 )
 
 // scriptEnd is endTagAt for scripts, whose text may contain a false end tag: between "<!--" and "-->", an end tag
@@ -48,7 +60,7 @@ var (
 func scriptEnd(rest []byte) int {
 	for at, end := 0, -1; ; {
 		if end < at { // search it once, not again after each comment
-			end = endTagAt(scriptName, rest[at:]) + at
+			end = endTagAt(rest[at:], scriptName) + at
 		}
 		from := bytes.Index(rest[at:end], openComment)
 		if from < 0 {

@@ -283,6 +283,11 @@ func (p *htmlPass) characters(at int, data []byte) {
 	p.raw = notSpecial
 	switch {
 	case raw != notSpecial && raw != elRawMarkup:
+		if p.noscript && raw != elScript {
+			if n := p.rawEnd(raw, noscriptName, data); n < len(data) && p.stepBack(at+n) {
+				data = data[:n]
+			}
+		}
 		isMarkup := p.rawEmpty || p.rawName != nil && bytes.IndexByte(data, '<') >= 0
 		if !isMarkup || !p.stepBack(at) {
 			p.rawText(raw, p.unmask(data))
