@@ -56,9 +56,10 @@ type Hit struct {
 	// byte offsets from (inclusive) and to (exclusive).
 	SnippetText string   `json:"-"`
 	Matches     [][2]int `json:"-"`
-	// Stored are what an IndexFilter gave the document. Date is that of the page, unless a filter set another.
+	// Stored are what an IndexFilter gave the document. Date and Author are the page's, unless a filter set others.
 	Stored []storage.Field `json:"stored,omitempty"`
 	Date   time.Time       `json:"date,omitzero"`
+	Author string          `json:"author,omitempty"`
 	// Explanation shows how Score came about, if SearchOptions.Explain says so.
 	Explanation *index.Explanation `json:"explanation,omitempty"`
 
@@ -137,7 +138,7 @@ func (w *work) describe(h *index.Hit, q index.Query, o SearchOptions) (Hit, erro
 	}
 	hit := Hit{
 		URL: u.String(), Title: u.String(), Score: h.Score, Stored: h.Stored, Date: h.Date, Explanation: h.Explanation,
-		Language: h.Language, Type: h.Type, Size: h.Size, More: h.More, Duplicates: h.Duplicates,
+		Author: h.Author, Language: h.Language, Type: h.Type, Size: h.Size, More: h.More, Duplicates: h.Duplicates,
 	}
 	r, ok, err := w.record(h.Key)
 	if err != nil || !ok {

@@ -49,7 +49,7 @@ func (x *execution) uncrowd(root *node, best []candidate, ranked int) []candidat
 		k += x.wanted * limit / x.perHost
 	}
 	for {
-		x.top = topK{k: k, work: x.work, crowd: newCrowd(limit, x.crowding)}
+		x.top = topK{k: k, work: x.work, fresh: x.top.fresh, crowd: newCrowd(limit, x.crowding)}
 		for _, p := range x.parts {
 			x.rank(p, root)
 		}

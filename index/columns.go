@@ -37,7 +37,9 @@ type columns struct {
 }
 
 func columnsOf(d *Document) columns {
-	return columns{language: d.Language, kind: d.Type, date: dateNumber(d.Date), size: uint64(d.Size), group: d.Group}
+	return columns{
+		language: languageCode(d.Language), kind: d.Type, date: dateNumber(d.Date), size: uint64(d.Size), group: d.Group,
+	}
 }
 
 // dateNumber returns a time as a number of a column: 0 for none, else milliseconds since 1970 in zigzag form, plus 1.

@@ -3,6 +3,8 @@
 package index_test
 
 import (
+	"context"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -26,15 +28,15 @@ func TestValueFilters(t *testing.T) {
 		return d
 	}
 	docs := []index.Document{
-		with(0, "de", "text/html", 100, "2024-03-01 00:00:00"),
-		with(1, "en", "application/pdf", 20<<10, "2024-06-30 23:59:59"),
+		with(0, "de-CH", "text/html", 100, "2024-03-01 00:00:00"),
+		with(1, "EN", "application/pdf", 20<<10, "2024-06-30 23:59:59"),
 		with(2, "fr", "text/html", 10<<10, "1969-12-31 23:59:59"),
 		with(3, "", "", 0, ""),
 	}
 	for n := 4; n < 9000; n++ { // more than a block of a column
 		docs = append(docs, doc(n, "", "boat"))
 	}
-	docs = append(docs, with(9000, "de", "image/png", 11<<10, "2025-01-01 00:00:00"))
+	docs = append(docs, with(9000, "de_AT", "image/png", 11<<10, "2025-01-01 00:00:00"))
 	put(t, s, x, docs)
 	f := func(q string, want ...int) {
 		t.Helper()
@@ -54,6 +56,7 @@ func TestValueFilters(t *testing.T) {
 	}
 	f("lang:de", 0, 9000)
 	f("lang:de,fr", 0, 2, 9000)
+	f("lang:en-GB", 1)
 	f("net lang:de", 0, 9000)
 	f("net -lang:de", 1, 2, 3)
 	f("boat lang:de")
@@ -65,4 +68,8 @@ func TestValueFilters(t *testing.T) {
 	f("date:>=2024-07-01", 9000)
 	f("size:>10k", 1, 9000)
 	f("net size:<=10k", 0, 2)
+	r, err := x.Search(context.Background(), "net", index.SearchOptions{Facets: []string{index.FacetLanguage}})
+	if want := "[{lang [{de 2} {en 1} {fr 1}] 3}]"; err != nil || fmt.Sprint(r.Facets) != want {
+		t.Errorf("counts %v, want %s: %v", r.Facets, want, err)
+	}
 }

@@ -4,6 +4,7 @@ package index
 
 import (
 	"cmp"
+	"context"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -13,6 +14,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
@@ -82,6 +84,53 @@ func TestFreshness(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestFreshnessOfCrowds: where one host has all of the best hits, those of other hosts have their freshness too.
+func TestFreshnessOfCrowds(t *testing.T) {
+	s := memoryStore(t)
+	x, err := Open(s, Options{FS: storage.NewMemFS()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	defer x.Close()
+	now := time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
+	var docs []Document
+	for n := range 60 {
+		d := numbered(t, 1000*max(n-50, 0)+n, "net") // 51 of one host, which are new, and 9 of others, which are old
+		d.Group, d.Date = uint64(max(n-50, 0)+1), now
+		if n > 50 {
+			d.Date = now.Add(-30 * time.Duration(n) * day)
+		}
+		docs = append(docs, d)
+	}
+	slices.SortFunc(docs, func(a, b Document) int { return cmp.Compare(a.Key, b.Key) })
+	addDocuments(t, s, x, docs)
+	scores := map[urlkey.Key]float64{}
+	o := SearchOptions{Limit: 100, Freshness: 1000 * day, Now: now, Explain: true}
+	plain, err := x.Search(context.Background(), "net", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range plain.Hits {
+		scores[h.Key] = h.Score
+	}
+	for _, limit := range []SearchOptions{{PerHost: 1}, {Collapse: true}, {PerHost: 1, Collapse: true}} {
+		o.Limit, o.PerHost, o.Collapse = 4, limit.PerHost, limit.Collapse
+		r, err := x.Search(context.Background(), "net", o)
+		if err != nil || len(r.Hits) != 4 {
+			t.Fatalf("%+v: %d hits, %v", limit, len(r.Hits), err)
+		}
+		for i, h := range r.Hits {
+			if h.Score != scores[h.Key] || h.Explanation == nil || h.Explanation.Value != h.Score {
+				t.Errorf("%+v: hit %d has %v, want %v: %+v", limit, i, h.Score, scores[h.Key], h.Explanation)
+			}
+			if i > 0 && (h.Score >= r.Hits[i-1].Score || !h.Date.Before(r.Hits[i-1].Date)) {
+				t.Errorf("%+v: hit %d of %s comes after one of %s", limit, i, h.Date, r.Hits[i-1].Date)
+			}
+		}
+	}
 }
 
 // TestFreshnessFactor: the factor is what the documentation says.

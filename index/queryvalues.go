@@ -64,9 +64,8 @@ func behind(prefix string) string {
 // parseLanguage parses codes of languages, such as de or de,fr; a region behind a code is ignored.
 func parseLanguage(_ *queryField, text string) (*node, error) {
 	n := &node{kind: nodeValue, value: valueLanguage}
-	for code := range strings.SplitSeq(strings.ToLower(text), ",") {
-		code, _, _ = strings.Cut(strings.ReplaceAll(code, "_", "-"), "-")
-		if len(code) < 2 || len(code) > 3 || strings.Trim(code, "abcdefghijklmnopqrstuvwxyz") != "" {
+	for code := range strings.SplitSeq(text, ",") {
+		if code = languageCode(code); code == "" {
 			return nil, errors.New(strconv.Quote(text) + " is not a language code such as de or a list of them")
 		}
 		n.add(code)
@@ -74,6 +73,15 @@ func parseLanguage(_ *queryField, text string) (*node, error) {
 	slices.Sort(n.texts)
 	n.term = "lang:" + strings.Join(n.texts, ",")
 	return n, nil
+}
+
+// languageCode returns the code of a language without script and region, "en" of "en-US"; "" if it is none.
+func languageCode(text string) string {
+	code, _, _ := strings.Cut(strings.ReplaceAll(strings.ToLower(text), "_", "-"), "-")
+	if len(code) < 2 || len(code) > 3 || strings.Trim(code, "abcdefghijklmnopqrstuvwxyz") != "" {
+		return ""
+	}
+	return code
 }
 
 func (n *node) add(texts ...string) {

@@ -42,8 +42,8 @@ type SearchOptions struct {
 	Collapse bool
 }
 
-// Hit is one document found, with what Document.Stored, Date, ShowTitle and ShowText say there; zero values where the
-// document has no such thing.
+// Hit is one document found, with what Document.Stored, Date, Author, ShowTitle and ShowText say there; zero values
+// where the document has no such thing.
 type Hit struct {
 	Key   urlkey.Key
 	Score float64 // with boost and freshness; finite, 0 where no word of the query scores, as with site: alone
@@ -52,7 +52,8 @@ type Hit struct {
 
 	Stored              []storage.Field
 	Date                time.Time // UTC
-	ShowTitle, ShowText string    // "": show the page's own; ShowText is unescaped text for Snippet
+	Author              string
+	ShowTitle, ShowText string // "": show the page's own; ShowText is unescaped text for Snippet
 
 	Language, Type string
 	Size           int64
@@ -251,7 +252,7 @@ func (x *execution) page(st *state, best []candidate) ([]Hit, error) {
 		}
 		hit := Hit{
 			Key: c.key, Score: c.score, Duplicates: c.same, More: c.more,
-			Stored: s.fields, Date: s.date, ShowTitle: s.title, ShowText: s.text,
+			Stored: s.fields, Date: s.date, Author: s.author, ShowTitle: s.title, ShowText: s.text,
 		}
 		if err := hit.values(c); err != nil {
 			return nil, err

@@ -124,7 +124,7 @@ func (b *segmentBuilder) add(d *Document) error {
 	b.body(d, &words)
 	b.fields(d)
 	e := docEntry{key: d.Key, stamp: d.Stamp, boost: d.boost(), columns: columnsOf(d)}
-	e.columns.language, e.columns.kind = b.name(d.Language), b.name(d.Type)
+	e.columns.language, e.columns.kind = b.name(e.columns.language), b.name(d.Type)
 	for f, n := range words {
 		e.norms[f] = normOf(n)
 		b.words += uint64(n)

@@ -45,6 +45,9 @@ func drawShown(t *rapid.T, d *index.Document) {
 	if what&16 != 0 {
 		d.ShowText = rapid.StringN(1, 10, 40).Draw(t, "text")
 	}
+	if what&24 == 24 {
+		d.Author = rapid.StringN(1, 10, 40).Draw(t, "author")
+	}
 	if what&32 != 0 {
 		d.Boost = rapid.OneOf(rapid.SampledFrom([]float64{0.5, 1, 2, math.SmallestNonzeroFloat64, math.MaxFloat64}),
 			rapid.Float64Range(0.01, 100)).Draw(t, "boost")
@@ -54,7 +57,7 @@ func drawShown(t *rapid.T, d *index.Document) {
 // shows reports whether a hit has what its document says.
 func shows(h *index.Hit, d *index.Document) bool {
 	return h.Key == d.Key && slices.Equal(h.Stored, d.Stored) && h.Date.Equal(d.Date) &&
-		h.ShowTitle == d.ShowTitle && h.ShowText == d.ShowText
+		h.Author == d.Author && h.ShowTitle == d.ShowTitle && h.ShowText == d.ShowText
 }
 
 // keys counts what an index segment has of a kind.

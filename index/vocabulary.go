@@ -74,7 +74,7 @@ func (v *words) collect(prefix string, limit int, near *nearWalk) ([]foundWord, 
 		}
 	}
 	for i := range kept {
-		if len(v.st.segments) > 1 {
+		if len(v.st.segments) > 1 && !v.late() { // else that of one index segment must do
 			df, err := v.df(kept[i].term)
 			if err != nil {
 				return nil, err

@@ -350,3 +350,32 @@ func TestExpansion(t *testing.T) {
 	}
 	check()
 }
+
+// TestVocabularyEnds: words that are looked for behind the deadline are not looked up in every index segment.
+func TestVocabularyEnds(t *testing.T) {
+	var texts []string
+	for n := range 40 {
+		var b strings.Builder
+		for i := range 300 {
+			fmt.Fprintf(&b, "w%dx%d ", i, n)
+		}
+		texts = append(texts, b.String())
+	}
+	x := indexWords(t, 1, texts...)
+	st, err := x.acquire()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.release(st)
+	took := func(deadline time.Duration) time.Duration {
+		start := time.Now()
+		v := &words{x: x, st: st, ctx: context.Background(), deadline: start.Add(deadline), rare: true}
+		if _, err := v.expandPrefix("w", maxForms); err != nil || v.partial != (deadline < 0) {
+			t.Fatal(v.partial, err)
+		}
+		return time.Since(start)
+	}
+	if all, none := took(time.Hour), took(-1); 5*none > all {
+		t.Errorf("%v behind the deadline, %v without one", none, all)
+	}
+}

@@ -135,6 +135,9 @@ func (c *console) found(r engine.SearchResult, better index.Suggestion) error {
 		}
 	}
 	c.facets(r.Facets)
+	if r.Partial {
+		fmt.Fprintln(c.out, "the search ran out of time: there may be more pages, and better ones")
+	}
 	_, err := fmt.Fprintf(c.out, "%d found in %.1f ms\n", r.Total, 1000*r.Took.Seconds())
 	if better.Query != "" && err == nil {
 		_, err = fmt.Fprintf(c.out, "did you mean: %s (%d found)\n", printable(better.Query), better.Total)
