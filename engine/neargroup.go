@@ -9,8 +9,9 @@ import (
 
 // nearGroup returns the near-duplicate group of a document: that of its main content, so that one article in two site
 // designs is of one group. Titles do not count: they often differ by the name of the site, or by a version.
-func (x *indexing) nearGroup(d *index.Document) uint64 {
-	content := x.content[:0]
+// It writes the content into scratch, and returns that.
+func nearGroup(d *index.Document, scratch []byte) (group uint64, content []byte) {
+	content = scratch[:0]
 	if len(d.Content) == 0 {
 		content = append(content, d.Text...)
 	}
@@ -19,6 +20,5 @@ func (x *indexing) nearGroup(d *index.Document) uint64 {
 			content = append(append(content, d.Text[part.From:part.To]...), '\n')
 		}
 	}
-	x.content = content
-	return parse.NearGroup(content)
+	return parse.NearGroup(content), content
 }

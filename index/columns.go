@@ -38,7 +38,8 @@ type columns struct {
 
 func columnsOf(d *Document) columns {
 	return columns{
-		language: languageCode(d.Language), kind: d.Type, date: dateNumber(d.Date), size: uint64(d.Size), group: d.Group,
+		language: languageCode(d.Language), kind: d.Type,
+		date: dateNumber(d.Date), size: uint64(d.Size), group: d.Group,
 	}
 }
 

@@ -28,7 +28,7 @@ type Document struct {
 	Text     string              // of the whole page
 	Content  []storage.TextRange // the main content as parts of Text, in order and apart; none: all of it
 	Headings []string            // texts of the headings, which are also in Text; they count more than other words
-	Language string              // code, "en" or "en-US"; hits and filters have "en"; at most ValueBytesMax bytes, as Type
+	Language string              // code, "en" or "en-US", of which "en" is kept; at most ValueBytesMax bytes, as Type
 	Type     string              // media type, like "text/html"
 	Size     int64               // in bytes, for the filter size:; the engine gives that of the text
 	Group    uint64              // near-duplicates have the same; 0: none

@@ -83,7 +83,8 @@ func (l *locatedSorter) add(key string, value []byte) error {
 }
 
 // begin begins an index segment. A name with signs, such as pg_hba.conf, is the phrase of its parts: lists of whole
-// names would take a tenth of the index (.302 bytes a text byte in place of .272 on man pages). The analyzer's words refer to entries of the one before, so it begins anew too.
+// names would take a tenth of the index (.302 bytes a text byte in place of .272 on man pages). The analyzer's words
+// refer to entries of the one before, so it begins anew too.
 func (b *segmentBuilder) begin() {
 	b.analyzer = analysis.Analyzer{Parts: true, Words: cachedWords(b.memory)}
 	b.inv.reset()
