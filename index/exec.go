@@ -145,7 +145,7 @@ func (x *execution) alive(p *part, term string) uint64 {
 	it := &termIter{cursor: x.cursor(p, l)}
 	df := (&counter{work: x.work}).count(it, p, math.MaxUint64)
 	if !x.work.over {
-		p.freqs.add(term, df)
+		p.freqs.add(term, df, 1)
 	}
 	return df
 }

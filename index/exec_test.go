@@ -82,7 +82,7 @@ func newMemoryPart(
 	for doc, d := range texts {
 		if d.dead {
 			if p.dead == nil {
-				p.dead, p.freqs = make([]uint64, (len(texts)+63)/64), &freqCache{}
+				p.dead, p.freqs = make([]uint64, (len(texts)+63)/64), newFreqCache()
 			}
 			p.dead[doc>>6] |= 1 << (doc & 63)
 		}

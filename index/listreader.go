@@ -27,7 +27,6 @@ type chunks interface {
 // chunk of each stream.
 type listReader struct {
 	from chunks
-	row  []byte // memory of the row, if openList read it
 	head rowHead
 	list uint32 // its number, of a long list
 
@@ -418,9 +417,9 @@ var listPool = sync.Pool{New: func() any { return new(listReader) }}
 // openList returns the list of a term, nil if the index segment does not have it.
 func (seg *segment) openList(rd storage.Reader, term string) (list, error) {
 	r := listPool.Get().(*listReader)
-	row, ok, err := rd.Get(storage.IndexSegmentRange(seg.number, kindTerms), []byte(term), r.row)
+	row, ok, err := seg.get(rd, kindTerms, []byte(term))
 	if err == nil && ok {
-		r.from, r.row = storedChunks{rd, seg.number}, row
+		r.from = storedChunks{rd, seg.number}
 		err = r.reset(row)
 	}
 	if err != nil || !ok {
