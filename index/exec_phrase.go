@@ -12,6 +12,8 @@ type wordIter interface {
 	iterator
 	has() uint8                     // the fields of the current document that have the word
 	occurrences(field int) []uint32 // ascending, in one of these fields; valid until the next call
+	// gaps returns the first of these and the gaps between them, unless they have to be put together first.
+	gaps(field int) (gaps []uint32, ok bool)
 }
 
 func (it *termIter) has() uint8 {
@@ -26,6 +28,13 @@ func (it *termIter) occurrences(field int) []uint32 {
 		it.pos = it.cursor.positions(field, it.pos)
 	}
 	return it.pos
+}
+
+func (it *termIter) gaps(field int) ([]uint32, bool) {
+	if !it.cursor.freqs() {
+		return nil, true
+	}
+	return it.cursor.gaps(field), true
 }
 
 // phraseIter walks the documents that have its words at the places that the phrase says, in one field. Its candidates
@@ -117,6 +126,13 @@ func (it *phraseIter) inField(f int) bool {
 	if it.slop > 0 {
 		return it.near(f)
 	}
+	if len(it.words) == 2 {
+		if a, ok := it.words[0].gaps(f); ok {
+			if b, ok := it.words[1].gaps(f); ok {
+				return follows(a, b, int64(it.at[1]-it.at[0]))
+			}
+		}
+	}
 	starts := it.taken[:0] // where the phrase could begin
 	for i, w := range it.words {
 		pos, at := w.occurrences(f), int64(it.at[i])
@@ -146,6 +162,28 @@ func (it *phraseIter) inField(f int) bool {
 		}
 	}
 	return len(starts) > 0
+}
+
+// follows reports whether any position of b is one of a plus a distance. Both are the first position and gaps.
+func follows(a, b []uint32, distance int64) bool {
+	if len(a) == 0 || len(b) == 0 {
+		return false
+	}
+	x, y := int64(a[0])+distance, int64(b[0])
+	for i, j := 0, 0; x != y; {
+		if x < y {
+			if i++; i == len(a) {
+				return false
+			}
+			x += int64(a[i])
+		} else {
+			if j++; j == len(b) {
+				return false
+			}
+			y += int64(b[j])
+		}
+	}
+	return true
 }
 
 // near reports whether the words are in the field with a slop: each word's position less its place in the phrase lies

@@ -128,7 +128,7 @@ func (it *termIter) mark(w *window) {
 }
 
 func (it *termIter) fill(s *sums) {
-	c := it.cursor
+	c, least := it.cursor, it.gain.frequency(s.least)
 	for doc := c.seek(s.lo); doc <= s.hi; doc = c.leave() {
 		if !c.freqs() {
 			return
@@ -136,7 +136,7 @@ func (it *termIter) fill(s *sums) {
 		n := c.within(s.hi)
 		docs := c.docs[c.i:n]
 		for i, tf := range it.weights(c, it.fields, n) {
-			if tf > 0 {
+			if tf > least {
 				s.add(docs[i], it.gain.points(tf))
 			}
 		}

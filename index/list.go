@@ -18,6 +18,8 @@ type list interface {
 	// positions appends the positions of document i of a block in a field to dst. counts is what freqs decoded of the
 	// block, nil if it was not called.
 	positions(block, i, field int, counts *blockFreqs, dst []uint32) ([]uint32, error)
+	// gaps returns the first of these positions and the gaps between them, valid until the next call.
+	gaps(block, i, field int, counts *blockFreqs) ([]uint32, error)
 }
 
 // blockFreqs are the fields of a block's documents, a bit each, and the frequencies there.

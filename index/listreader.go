@@ -379,10 +379,10 @@ func (r *listReader) loadPositions(block int, counts *blockFreqs) error {
 	return nil
 }
 
-func (r *listReader) positions(block, i, field int, counts *blockFreqs, dst []uint32) ([]uint32, error) {
+func (r *listReader) gaps(block, i, field int, counts *blockFreqs) ([]uint32, error) {
 	numbers, counts, err := r.numbers(block, i, counts)
 	if err != nil {
-		return dst, err
+		return nil, err
 	}
 	from := uint32(0)
 	if counts.all&(1<<field-1) != 0 {
@@ -390,7 +390,14 @@ func (r *listReader) positions(block, i, field int, counts *blockFreqs, dst []ui
 			from += counts.n[f][i]
 		}
 	}
-	numbers = numbers[from : from+counts.n[field][i]]
+	return numbers[from : from+counts.n[field][i]], nil
+}
+
+func (r *listReader) positions(block, i, field int, counts *blockFreqs, dst []uint32) ([]uint32, error) {
+	numbers, err := r.gaps(block, i, field, counts)
+	if err != nil {
+		return dst, err
+	}
 	n, at := len(dst), uint32(0)
 	dst = slices.Grow(dst, len(numbers))[:n+len(numbers)]
 	for i, gap := range numbers {
