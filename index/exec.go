@@ -30,7 +30,8 @@ type execution struct {
 	lists []map[string]list // by part; nil for a term that the part lacks
 	freqs map[string]uint64 // documents of each term that are not deleted, over all parts
 
-	cursors []*cursor // that were opened
+	cursors []*cursor     // that were opened
+	placed  *[2]placeRuns // memory of phrases; nil until it is needed
 }
 
 // release gives the memory of lists and cursors to later searches. No iterator of x is used after it.
@@ -178,6 +179,10 @@ func (x *execution) rank(p *part, root *node) (counted bool) {
 	case *termIter, *anyIter:
 		r.disjunction([]iterator{it}, nil, nil)
 		return false
+	}
+	if phrase, ok := it.(*phraseIter); ok && phrase.meet != nil && phrase.slop == 0 && x.enough == math.MaxUint64 {
+		phrase.meet.places = x.newPlaces(p, phrase.node)
+		phrase.all = phrase.meet.places != nil
 	}
 	if marksCheaply(it) {
 		r.walk(it, 0, 0)
@@ -358,6 +363,7 @@ func (x *execution) phrase(p *part, n *node, boost float64) iterator {
 		return nil
 	}
 	it := newPhraseIter(words, n.at, n.slop, fields)
+	it.node = n
 	if meetsDensely(words, p.docs) {
 		it.meet = newMeeting(x.openAll(p, n.children, 1), p.docs, x.work)
 	}

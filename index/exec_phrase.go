@@ -41,6 +41,7 @@ func (it *termIter) gaps(field int) ([]uint32, bool) {
 // are the documents that have all words, the rarest word first; only of these it reads positions. Its score is that of
 // the words.
 type phraseIter struct {
+	node    *node
 	words   []wordIter // the rarest first
 	at      []int      // place of each word in the phrase
 	slop    int
@@ -50,6 +51,7 @@ type phraseIter struct {
 	checked uint32 // document that found is about; end for none
 	found   bool
 	meet    *meeting   // finds candidates if it is not nil
+	all     bool       // meet finds matches: it has looked at positions
 	pos     [][]uint32 // scratch
 	taken   []int64
 }
@@ -96,6 +98,9 @@ func meet[I iterator](its []I, doc uint32) uint32 {
 }
 
 func (it *phraseIter) matches() bool {
+	if it.all {
+		return true
+	}
 	if it.checked != it.doc {
 		it.checked, it.found = it.doc, it.find()
 	}
@@ -238,7 +243,9 @@ func withinSlop(pos [][]uint32, at []int, slop int) bool {
 
 func (it *phraseIter) score() (sum points) {
 	for _, w := range it.words {
-		sum += w.score()
+		if !it.all || w.seek(it.doc) == it.doc {
+			sum += w.score()
+		}
 	}
 	return sum
 }
