@@ -18,13 +18,14 @@ const end = math.MaxUint32
 
 // chunks reads the chunks of long lists.
 type chunks interface {
-	// chunk returns a chunk of a list in range p or q, in the memory of buf or of its own; it is valid until the next
-	// call for that range. ok is false if there is none.
+	// chunk returns a chunk of a list in range p or q; ok is false if there is none.
 	chunk(kind byte, list, chunk uint32, buf []byte) (b []byte, ok bool, err error)
+	// inBuffer says that chunks are in the memory of buf. Else they are valid until the next call for the range.
+	inBuffer() bool
 }
 
 // listReader is the list of a term in an index segment. It decodes a block when one is needed, and keeps the last
-// chunk of each stream.
+// chunks of each stream.
 type listReader struct {
 	from chunks
 	head rowHead
@@ -52,8 +53,44 @@ type blockPlace struct{ chunk, offset uint32 }
 type stream struct {
 	kind  byte
 	b     []byte
-	chunk int64  // of b; -1: none
-	own   []byte // memory of the last chunk that was read, for the next
+	chunk int64 // of b; -1: none
+	kept  [keptChunks]keptChunk
+}
+
+// keptChunks is how many chunks of a stream a reader keeps, 16 KiB each: ranking, counting and the second phase walk a
+// list one after the other.
+const keptChunks = 8
+
+// keptChunk is a chunk that was read, under its number modulo keptChunks.
+type keptChunk struct {
+	b     []byte
+	after int64 // its number + 1; 0: none
+}
+
+// reset makes s a stream without a chunk; the memory stays.
+func (s *stream) reset(kind byte) {
+	s.kind, s.b, s.chunk = kind, nil, -1
+	for i := range s.kept {
+		s.kept[i].after = 0
+	}
+}
+
+// read makes a chunk the current one.
+func (s *stream) read(from chunks, list, chunk uint32) error {
+	k := &s.kept[chunk%keptChunks]
+	if k.after != int64(chunk)+1 || !from.inBuffer() {
+		k.after, s.chunk = 0, -1
+		b, ok, err := from.chunk(s.kind, list, chunk, k.b)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return corruptPostings("missing chunk")
+		}
+		k.b, k.after = b, int64(chunk)+1
+	}
+	s.b, s.chunk = k.b, int64(chunk)
+	return nil
 }
 
 // rowHead begins a term's row.
@@ -89,8 +126,8 @@ func (r *listReader) reset(row []byte) (err error) {
 		return err
 	}
 	r.positioned, r.owned = -1, -1
-	r.streams[0] = stream{kind: kindPostings, own: r.streams[0].own, chunk: -1}
-	r.streams[1] = stream{kind: kindPositions, own: r.streams[1].own, chunk: -1}
+	r.streams[0].reset(kindPostings)
+	r.streams[1].reset(kindPositions)
 	r.places[0], r.places[1] = r.places[0][:0], r.places[1][:0]
 	if r.head.kind == rowTiny {
 		return r.readTiny(row)
@@ -281,14 +318,9 @@ func (r *listReader) bytes(which, block int) ([]byte, error) {
 		if r.head.kind != rowLong {
 			return nil, corruptPostings("inline list")
 		}
-		b, ok, err := r.from.chunk(s.kind, r.list, at.chunk, s.own)
-		if err != nil {
+		if err := s.read(r.from, r.list, at.chunk); err != nil {
 			return nil, err
 		}
-		if !ok {
-			return nil, corruptPostings("missing chunk")
-		}
-		s.b, s.own, s.chunk = b, b, int64(at.chunk)
 	}
 	from, size := uint64(at.offset), uint64(r.sizes[which][block])
 	if from+size > uint64(len(s.b)) {
@@ -417,6 +449,8 @@ func (c storedChunks) chunk(kind byte, list, chunk uint32, buf []byte) ([]byte, 
 	var key [8]byte
 	return c.rd.Get(storage.IndexSegmentRange(c.number, kind), appendChunkKey(key[:0], list, chunk), buf)
 }
+
+func (storedChunks) inBuffer() bool { return true }
 
 // listPool keeps the memory of lists between searches; see execution.release.
 var listPool = sync.Pool{New: func() any { return new(listReader) }}
