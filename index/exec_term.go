@@ -124,6 +124,26 @@ func (it *termIter) mark(w *window) {
 		if !c.skip(n) {
 			return
 		}
+		if it.fields == 0 {
+			c.markBlocks(w)
+		}
+	}
+}
+
+// markBlocks sets the bits of the blocks after the current one that are in the window, as long as none of them has to be
+// decoded, and moves to the last document of the last.
+func (c *cursor) markBlocks(w *window) {
+	l, ok := c.l.(blockMarker)
+	for last := w.last(); ok && c.block+1 < len(c.last) && c.last[c.block+1] <= last && c.work.spend(1); {
+		marked, err := l.markBlock(c.block+1, w)
+		if err != nil {
+			c.work.fail(err)
+		}
+		if !marked || err != nil {
+			return
+		}
+		c.block++
+		c.doc = c.last[c.block]
 	}
 }
 

@@ -22,6 +22,13 @@ type list interface {
 	gaps(block, i, field int, counts *blockFreqs) ([]uint32, error)
 }
 
+// blockMarker is a list that can set the bits of a block's documents without decoding them.
+type blockMarker interface {
+	// markBlock sets the bits of a block, all of whose documents are in the window. ok is false if it cannot, and has set
+	// none.
+	markBlock(block int, w *window) (ok bool, err error)
+}
+
 // blockFreqs are the fields of a block's documents, a bit each, and the frequencies there.
 type blockFreqs struct {
 	all  uint8 // the other fields are 0 everywhere; decoding relies on it

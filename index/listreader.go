@@ -287,6 +287,18 @@ func (r *listReader) docs(block int, dst *[blockDocs]uint32) (n int, err error) 
 	return n, err
 }
 
+func (r *listReader) markBlock(block int, w *window) (ok bool, err error) {
+	before := r.before(block)
+	if r.head.kind == rowTiny || before+1 < int64(w.from) || r.last[block] > w.last() {
+		return false, nil
+	}
+	b, err := r.bytes(0, block)
+	if err != nil || len(b) == 0 || b[0] != blockBitmap {
+		return false, err
+	}
+	return true, markBitmap(b[1:], before, r.last[block], r.length(block), w)
+}
+
 func (r *listReader) freqs(block int, dst *blockFreqs) error {
 	n := r.length(block)
 	if r.head.kind == rowTiny {
