@@ -378,6 +378,21 @@ func (r *listReader) numbers(block, i int, counts *blockFreqs) ([]uint32, *block
 	return v, counts, err
 }
 
+// blockNumbers returns the position numbers of all documents of a block, and where those of each begin and end.
+func (r *listReader) blockNumbers(block int, counts *blockFreqs) (numbers, starts []uint32, err error) {
+	starts = r.starts[:r.length(block)+1]
+	if r.head.kind == rowTiny {
+		return r.tinyNumbers, starts, nil
+	}
+	if r.positioned != block {
+		if err := r.loadPositions(block, counts); err != nil {
+			return nil, nil, err
+		}
+	}
+	numbers, err = r.position.read(0, uint64(len(r.position.numbers)))
+	return numbers, starts, err
+}
+
 // ownFreqs decodes the frequencies of a block once.
 func (r *listReader) ownFreqs(block int) (*blockFreqs, error) {
 	if r.owned == block {

@@ -109,7 +109,7 @@ func (pl *places) begin(c *cursor, word *placedWord, w *window) {
 		if !c.freqs() {
 			return
 		}
-		n := c.within(w.last())
+		n, in := c.within(w.last()), c.allGaps()
 		for i := c.i; i < n; i++ {
 			if !w.has(c.docs[i]) {
 				continue
@@ -121,7 +121,7 @@ func (pl *places) begin(c *cursor, word *placedWord, w *window) {
 					continue
 				}
 				at := placeOf(f, word.at)
-				for _, gap := range c.gaps(f) {
+				for _, gap := range in.of(c, f) {
 					at += uint64(gap)
 					r.places = append(r.places, at)
 				}
@@ -141,7 +141,7 @@ func (pl *places) follow(c *cursor, word *placedWord, w, found *window, last boo
 		if !c.freqs() {
 			return
 		}
-		n := c.within(w.last())
+		n, in := c.within(w.last()), c.allGaps()
 		for i := c.i; i < n; i++ {
 			doc := c.docs[i]
 			run := pl.now.last[doc-w.from]
@@ -149,26 +149,9 @@ func (pl *places) follow(c *cursor, word *placedWord, w, found *window, last boo
 				continue
 			}
 			c.i = i
-			from := len(pl.next.places)
 			for f, have := 0, c.freq.mask[i]&pl.fields; have != 0; f, have = f+1, have>>1 {
-				if have&1 == 0 {
-					continue
-				}
-				gaps := c.gaps(f)
-				for at := run; at != 0; at = pl.now.runs[at].before {
-					of := pl.now.places[pl.now.runs[at].from:pl.now.runs[at].to]
-					if last {
-						if meets(of, gaps, placeOf(f, word.at)) {
-							found.set(doc)
-							break
-						}
-						continue
-					}
-					if pl.next.places = appendMet(pl.next.places, of, gaps, placeOf(f, word.at)); len(pl.next.places) > from {
-						found.set(doc)
-						pl.next.add(doc-w.from, from)
-						from = len(pl.next.places)
-					}
+				if have&1 != 0 && pl.followIn(in.of(c, f), placeOf(f, word.at), run, doc-w.from, last) {
+					found.set(doc)
 				}
 			}
 		}
@@ -176,6 +159,53 @@ func (pl *places) follow(c *cursor, word *placedWord, w, found *window, last boo
 			return
 		}
 	}
+}
+
+// followIn reports whether any of the places that gaps lead to is one of a document's runs; if the word is not the last,
+// it keeps them.
+func (pl *places) followIn(gaps []uint32, at uint64, run, doc uint32, last bool) (found bool) {
+	for run != 0 {
+		r := pl.now.runs[run]
+		of := pl.now.places[r.from:r.to]
+		if run = r.before; last {
+			if meets(of, gaps, at) {
+				return true
+			}
+			continue
+		}
+		from := len(pl.next.places)
+		pl.next.places = appendMet(pl.next.places, of, gaps, at)
+		pl.next.add(doc, from)
+		found = found || len(pl.next.places) > from
+	}
+	return found
+}
+
+// blockGaps are the positions of all documents of a cursor's block: numbers[starts[i]:starts[i+1]] are those of document
+// i, as list.gaps has them. They are nil where documents have several fields.
+type blockGaps struct{ numbers, starts []uint32 }
+
+// allGaps decodes the positions of the current block; freqs has been called.
+func (c *cursor) allGaps() (in blockGaps) {
+	l, ok := c.l.(*listReader)
+	if all := c.freq.all; !ok || all&(all-1) != 0 {
+		return in
+	}
+	var err error
+	if in.numbers, in.starts, err = l.blockNumbers(c.decoded, &c.freq); err != nil {
+		c.work.fail(err)
+		return blockGaps{}
+	}
+	c.work.spend(len(in.numbers) / positionsUnit)
+	return in
+}
+
+// of returns the gaps of the cursor's document in a field that it has.
+func (in *blockGaps) of(c *cursor, field int) []uint32 {
+	if in.starts == nil {
+		return c.gaps(field)
+	}
+	return in.numbers[in.starts[c.i]:in.starts[c.i+1]]
 }
 
 // meets reports whether a place is among ascending places; it is one that gaps lead to from at.
