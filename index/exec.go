@@ -26,6 +26,7 @@ type execution struct {
 
 	side     int    // goroutines that may search side by side
 	together uint64 // postings from which they do
+	few      uint64 // candidates of a part up to which ranking counts them
 
 	lists []map[string]list // by part; nil for a term that the part lacks
 	freqs map[string]uint64 // documents of each term that are not deleted, over all parts
@@ -184,7 +185,7 @@ func (x *execution) rank(p *part, root *node) (counted bool) {
 		phrase.meet.places = x.newPlaces(p, phrase.node)
 		phrase.all = phrase.meet.places != nil
 	}
-	if marksCheaply(it) {
+	if it.cost() > x.few && marksCheaply(it) {
 		r.walk(it, 0, 0)
 		return false
 	}
@@ -192,6 +193,10 @@ func (x *execution) rank(p *part, root *node) (counted bool) {
 	x.total += r.walk(it, 0, enough)
 	return true
 }
+
+// fewCandidates is a number of candidates of a part up to which they are counted where they are ranked: hardly any can be
+// passed before the best are full, so counting apart would be the same work again.
+const fewCandidates = 4096
 
 // disjunction takes a tree apart if it is alternatives, perhaps with filters and exclusions.
 func (x *execution) disjunction(root *node) (words *node, filters, not []*node) {
