@@ -194,8 +194,8 @@ func (x *execution) rank(p *part, root *node) (counted bool) {
 	return true
 }
 
-// fewCandidates is a number of candidates of a part up to which they are counted where they are ranked: hardly any can be
-// passed before the best are full, so counting apart would be the same work again.
+// fewCandidates is a number of candidates of a part up to which they are counted where they are ranked: hardly any can
+// be passed before the best are full, so counting apart would be the same work again.
 const fewCandidates = 4096
 
 // disjunction takes a tree apart if it is alternatives, perhaps with filters and exclusions.

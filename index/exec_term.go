@@ -130,8 +130,8 @@ func (it *termIter) mark(w *window) {
 	}
 }
 
-// markBlocks sets the bits of the blocks after the current one that are in the window, as long as none of them has to be
-// decoded, and moves to the last document of the last.
+// markBlocks sets the bits of the blocks after the current one that are in the window, as long as none of them has to
+// be decoded, and moves to the last document of the last.
 func (c *cursor) markBlocks(w *window) {
 	l, ok := c.l.(blockMarker)
 	for last := w.last(); ok && c.block+1 < len(c.last) && c.last[c.block+1] <= last && c.work.spend(1); {

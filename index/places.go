@@ -7,9 +7,9 @@ import (
 	"slices"
 )
 
-// places finds a phrase in all candidates of a window at once, word by word, where all of them are to be counted anyway:
-// each list is walked once, and nothing is looked up by document. It keeps where the phrase could begin in each document,
-// which the first word says and each further one thins out.
+// places finds a phrase in all candidates of a window at once, word by word, where all of them are to be counted
+// anyway: each list is walked once, and nothing is looked up by document. It keeps where the phrase could begin in each
+// document, which the first word says and each further one thins out.
 type places struct {
 	words     []placedWord // the rarest first
 	fields    uint8
@@ -161,8 +161,8 @@ func (pl *places) follow(c *cursor, word *placedWord, w, found *window, last boo
 	}
 }
 
-// followIn reports whether any of the places that gaps lead to is one of a document's runs; if the word is not the last,
-// it keeps them.
+// followIn reports whether any of the places that gaps lead to is one of a document's runs; if the word is not the
+// last, it keeps them.
 func (pl *places) followIn(gaps []uint32, at uint64, run, doc uint32, last bool) (found bool) {
 	for run != 0 {
 		r := pl.now.runs[run]
