@@ -64,14 +64,6 @@ func (l *memoryList) positions(block, i, field int, _ *blockFreqs, dst []uint32)
 	return append(dst, l.blocks[block].pos[i][field]...), nil
 }
 
-func (l *memoryList) gaps(block, i, field int, _ *blockFreqs) (gaps []uint32, _ error) {
-	before := uint32(0)
-	for _, at := range l.blocks[block].pos[i][field] {
-		gaps, before = append(gaps, at-before), at
-	}
-	return gaps, nil
-}
-
 // memoryPart is an index segment in memory.
 type memoryPart struct {
 	part

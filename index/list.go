@@ -24,8 +24,8 @@ type list interface {
 
 // blockMarker is a list that can set the bits of a block's documents without decoding them.
 type blockMarker interface {
-	// markBlock sets the bits of a block, all of whose documents are in the window. ok is false if it cannot, and has set
-	// none.
+	// markBlock sets the bits of a block, all of whose documents are in the window. ok is false if it cannot, and has
+	// set none.
 	markBlock(block int, w *window) (ok bool, err error)
 }
 

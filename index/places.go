@@ -181,8 +181,8 @@ func (pl *places) followIn(gaps []uint32, at uint64, run, doc uint32, last bool)
 	return found
 }
 
-// blockGaps are the positions of all documents of a cursor's block: numbers[starts[i]:starts[i+1]] are those of document
-// i, as list.gaps has them. They are nil where documents have several fields.
+// blockGaps are the positions of all documents of a cursor's block: numbers[starts[i]:starts[i+1]] are those of
+// document i, as list.gaps has them. They are nil where documents have several fields.
 type blockGaps struct{ numbers, starts []uint32 }
 
 // allGaps decodes the positions of the current block; freqs has been called.

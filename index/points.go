@@ -51,8 +51,8 @@ func newGain(c *collection, df uint64, boost float64) gain {
 	return gain(c.idf(df) * boost * (k1 + 1) * pointScale)
 }
 
-// frequency returns a weighted frequency up to which points are less than p; 0 if there is none. It is below the largest
-// such by more than rounding adds.
+// frequency returns a weighted frequency up to which points are less than p; 0 if there is none. It is below the
+// largest such by more than rounding adds.
 func (g gain) frequency(p points) float64 {
 	x := float64(p-2)/float64(g) - 1e-12
 	switch {
