@@ -170,6 +170,29 @@ func readBitmap(b []byte, before int64, last uint32, dst []uint32) (rest []byte,
 	return b[size:], nil
 }
 
+// markBitmap sets the bits of the n documents of a bitmap in a window, which has them all.
+func markBitmap(b []byte, before int64, last uint32, n int, w *window) error {
+	size := bitmapBytes(before, last)
+	if size > int64(len(b)) || b[size-1]>>uint((int64(last)-before-1)&7) != 1 { // the last bit is the last document
+		return corruptPostings("bitmap of a block")
+	}
+	from := uint32(before+1) - w.from
+	at, shift := from>>6, from&63
+	for b = b[:size]; len(b) > 0; b = b[min(8, len(b)):] {
+		v := eightBytes(b)
+		n -= bits.OnesCount64(v)
+		w.bits[at] |= v << shift
+		at++
+		if over := v >> 1 >> (63 - shift); over != 0 {
+			w.bits[at] |= over
+		}
+	}
+	if n != 0 {
+		return corruptPostings("bitmap of a block")
+	}
+	return nil
+}
+
 func bitmapBytes(before int64, last uint32) int64 { return (int64(last) - before + 7) / 8 }
 
 // skipBlockDocs returns the rest of a block of n documents after its documents.

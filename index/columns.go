@@ -285,7 +285,7 @@ func (seg *segment) readColumnOf(
 
 // readNumber reads the number of one document, without decoding the block.
 func (seg *segment) readNumber(rd storage.Reader, letter byte, doc uint32) (uint64, error) {
-	b, ok, err := rd.Get(storage.IndexSegmentRange(seg.number, kindColumns), columnKey(doc/normDocs, letter), nil)
+	b, ok, err := seg.get(rd, kindColumns, columnKey(doc/normDocs, letter))
 	if err != nil || !ok {
 		return 0, err
 	}
@@ -313,7 +313,7 @@ func (r *storedReader) number(at, n uint32) (uint64, error) {
 
 // readValue reads the text of one document, without decoding more numbers than its own.
 func (seg *segment) readValue(rd storage.Reader, letter byte, doc uint32) (string, error) {
-	b, ok, err := rd.Get(storage.IndexSegmentRange(seg.number, kindColumns), columnKey(doc/normDocs, letter), nil)
+	b, ok, err := seg.get(rd, kindColumns, columnKey(doc/normDocs, letter))
 	if err != nil || !ok {
 		return "", err
 	}

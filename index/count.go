@@ -2,10 +2,7 @@
 
 package index
 
-import (
-	"math/bits"
-	"sync"
-)
+import "math/bits"
 
 // countDocs is the number of documents that are counted together, a bit each: 8 KiB.
 const countDocs = 1 << 16
@@ -78,38 +75,9 @@ func marksCheaply(it iterator) bool {
 	return true
 }
 
-// freqCache remembers in how many documents of a segment that are not deleted a term occurs, where that had to be
-// counted. It has two generations of at most freqCacheTerms terms: what is used survives. Safe for concurrent use; the
-// zero value is empty.
-type freqCache struct {
-	mu       sync.Mutex
-	now, old map[string]uint64
-}
-
-// freqCacheTerms bounds a generation: about 64 bytes each.
+// freqCacheTerms is how many terms a generation of part.freqs has: about 128 bytes each.
 const freqCacheTerms = 4096
 
-func (c *freqCache) get(term string) (df uint64, ok bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if df, ok = c.now[term]; ok {
-		return df, true
-	}
-	if df, ok = c.old[term]; ok {
-		c.put(term, df)
-	}
-	return df, ok
-}
-
-func (c *freqCache) add(term string, df uint64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.put(term, df)
-}
-
-func (c *freqCache) put(term string, df uint64) {
-	if c.now == nil || len(c.now) >= freqCacheTerms {
-		c.old, c.now = c.now, map[string]uint64{}
-	}
-	c.now[term] = df
-}
+// newFreqCache remembers in how many documents of a segment that are not deleted a term occurs, where that had to be
+// counted.
+func newFreqCache() *recent[uint64] { return &recent[uint64]{most: freqCacheTerms} }

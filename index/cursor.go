@@ -145,21 +145,39 @@ func (c *cursor) freqs() bool {
 
 // positions appends the current document's positions in a field; freqs has been called.
 func (c *cursor) positions(field int, dst []uint32) []uint32 {
-	count := int(c.freq.n[field][c.i])
-	if count == 0 {
+	if !c.pay(int(c.freq.n[field][c.i])) {
 		return dst
-	}
-	if c.unpaid += count + positionsPrice; c.unpaid >= positionsUnit {
-		paid := c.work.spend(c.unpaid / positionsUnit)
-		if c.unpaid %= positionsUnit; !paid {
-			return dst
-		}
 	}
 	dst, err := c.l.positions(c.decoded, c.i, field, &c.freq, dst)
 	if err != nil {
 		c.work.fail(err)
 	}
 	return dst
+}
+
+// gaps is list.gaps of the current document; freqs has been called. There are none where the search is to end.
+func (c *cursor) gaps(field int) []uint32 {
+	if !c.pay(int(c.freq.n[field][c.i])) {
+		return nil
+	}
+	gaps, err := c.l.gaps(c.decoded, c.i, field, &c.freq)
+	if err != nil {
+		c.work.fail(err)
+	}
+	return gaps
+}
+
+// pay pays for a document's positions; false means that there are none, or that the search is to end.
+func (c *cursor) pay(count int) bool {
+	if count == 0 {
+		return false
+	}
+	if c.unpaid += count + positionsPrice; c.unpaid < positionsUnit {
+		return true
+	}
+	units := c.unpaid / positionsUnit
+	c.unpaid %= positionsUnit
+	return c.work.spend(units)
 }
 
 // shallow returns, without decoding anything, a document that no document from doc on precedes, and the last document

@@ -141,7 +141,6 @@ type keyReader struct {
 	seg   *segment
 	block int64 // of keys; -1: none
 	keys  keyBlock
-	buf   []byte
 }
 
 func newKeyReader(rd storage.Reader, seg *segment) *keyReader {
@@ -153,11 +152,11 @@ func (k *keyReader) key(doc uint32) (key []byte, stamp uint64, err error) {
 	block, i := doc/keyDocs, int(doc%keyDocs)
 	if k.block != int64(block) {
 		k.block = -1
-		b, ok, err := k.rd.Get(storage.IndexSegmentRange(k.seg.number, kindDocs), numberKey(block), k.buf)
+		b, ok, err := k.seg.get(k.rd, kindDocs, numberKey(block))
 		if err != nil {
 			return nil, 0, err
 		}
-		if k.buf = b; !ok {
+		if !ok {
 			return nil, 0, k.missing(doc)
 		}
 		if err := k.keys.decode(b); err != nil {

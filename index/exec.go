@@ -26,11 +26,13 @@ type execution struct {
 
 	side     int    // goroutines that may search side by side
 	together uint64 // postings from which they do
+	few      uint64 // candidates of a part up to which ranking counts them
 
 	lists []map[string]list // by part; nil for a term that the part lacks
 	freqs map[string]uint64 // documents of each term that are not deleted, over all parts
 
-	cursors []*cursor // that were opened
+	cursors []*cursor     // that were opened
+	placed  *[2]placeRuns // memory of phrases; nil until it is needed
 }
 
 // release gives the memory of lists and cursors to later searches. No iterator of x is used after it.
@@ -145,7 +147,7 @@ func (x *execution) alive(p *part, term string) uint64 {
 	it := &termIter{cursor: x.cursor(p, l)}
 	df := (&counter{work: x.work}).count(it, p, math.MaxUint64)
 	if !x.work.over {
-		p.freqs.add(term, df)
+		p.freqs.add(term, df, 1)
 	}
 	return df
 }
@@ -179,7 +181,11 @@ func (x *execution) rank(p *part, root *node) (counted bool) {
 		r.disjunction([]iterator{it}, nil, nil)
 		return false
 	}
-	if marksCheaply(it) {
+	if phrase, ok := it.(*phraseIter); ok && phrase.meet != nil && phrase.slop == 0 && x.enough == math.MaxUint64 {
+		phrase.meet.places = x.newPlaces(p, phrase.node)
+		phrase.all = phrase.meet.places != nil
+	}
+	if it.cost() > x.few && marksCheaply(it) {
 		r.walk(it, 0, 0)
 		return false
 	}
@@ -187,6 +193,10 @@ func (x *execution) rank(p *part, root *node) (counted bool) {
 	x.total += r.walk(it, 0, enough)
 	return true
 }
+
+// fewCandidates is a number of candidates of a part up to which they are counted where they are ranked: hardly any can
+// be passed before the best are full, so counting apart would be the same work again.
+const fewCandidates = 4096
 
 // disjunction takes a tree apart if it is alternatives, perhaps with filters and exclusions.
 func (x *execution) disjunction(root *node) (words *node, filters, not []*node) {
@@ -358,6 +368,7 @@ func (x *execution) phrase(p *part, n *node, boost float64) iterator {
 		return nil
 	}
 	it := newPhraseIter(words, n.at, n.slop, fields)
+	it.node = n
 	if meetsDensely(words, p.docs) {
 		it.meet = newMeeting(x.openAll(p, n.children, 1), p.docs, x.work)
 	}

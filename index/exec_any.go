@@ -159,6 +159,23 @@ func (it *anyIter) occurrences(field int) []uint32 {
 	return it.pos
 }
 
+func (it *anyIter) gaps(field int) (gaps []uint32, ok bool) {
+	var only *cursor
+	for i, c := range it.forms {
+		if it.at[i] != it.doc || !c.freqs() || c.freq.n[field][c.i] == 0 {
+			continue
+		}
+		if only != nil {
+			return nil, false
+		}
+		only = c
+	}
+	if only == nil {
+		return nil, true
+	}
+	return only.gaps(field), true
+}
+
 // has returns the fields of the current document that have any form.
 func (it *anyIter) has() (mask uint8) {
 	for i, c := range it.forms {

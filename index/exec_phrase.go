@@ -12,6 +12,8 @@ type wordIter interface {
 	iterator
 	has() uint8                     // the fields of the current document that have the word
 	occurrences(field int) []uint32 // ascending, in one of these fields; valid until the next call
+	// gaps returns the first of these and the gaps between them, unless they have to be put together first.
+	gaps(field int) (gaps []uint32, ok bool)
 }
 
 func (it *termIter) has() uint8 {
@@ -28,10 +30,18 @@ func (it *termIter) occurrences(field int) []uint32 {
 	return it.pos
 }
 
+func (it *termIter) gaps(field int) ([]uint32, bool) {
+	if !it.cursor.freqs() {
+		return nil, true
+	}
+	return it.cursor.gaps(field), true
+}
+
 // phraseIter walks the documents that have its words at the places that the phrase says, in one field. Its candidates
 // are the documents that have all words, the rarest word first; only of these it reads positions. Its score is that of
 // the words.
 type phraseIter struct {
+	node    *node
 	words   []wordIter // the rarest first
 	at      []int      // place of each word in the phrase
 	slop    int
@@ -41,6 +51,7 @@ type phraseIter struct {
 	checked uint32 // document that found is about; end for none
 	found   bool
 	meet    *meeting   // finds candidates if it is not nil
+	all     bool       // meet finds matches: it has looked at positions
 	pos     [][]uint32 // scratch
 	taken   []int64
 }
@@ -87,6 +98,9 @@ func meet[I iterator](its []I, doc uint32) uint32 {
 }
 
 func (it *phraseIter) matches() bool {
+	if it.all {
+		return true
+	}
 	if it.checked != it.doc {
 		it.checked, it.found = it.doc, it.find()
 	}
@@ -117,6 +131,13 @@ func (it *phraseIter) inField(f int) bool {
 	if it.slop > 0 {
 		return it.near(f)
 	}
+	if len(it.words) == 2 {
+		if a, ok := it.words[0].gaps(f); ok {
+			if b, ok := it.words[1].gaps(f); ok {
+				return follows(a, b, int64(it.at[1]-it.at[0]))
+			}
+		}
+	}
 	starts := it.taken[:0] // where the phrase could begin
 	for i, w := range it.words {
 		pos, at := w.occurrences(f), int64(it.at[i])
@@ -146,6 +167,28 @@ func (it *phraseIter) inField(f int) bool {
 		}
 	}
 	return len(starts) > 0
+}
+
+// follows reports whether any position of b is one of a plus a distance. Both are the first position and gaps.
+func follows(a, b []uint32, distance int64) bool {
+	if len(a) == 0 || len(b) == 0 {
+		return false
+	}
+	x, y := int64(a[0])+distance, int64(b[0])
+	for i, j := 0, 0; x != y; {
+		if x < y {
+			if i++; i == len(a) {
+				return false
+			}
+			x += int64(a[i])
+		} else {
+			if j++; j == len(b) {
+				return false
+			}
+			y += int64(b[j])
+		}
+	}
+	return true
 }
 
 // near reports whether the words are in the field with a slop: each word's position less its place in the phrase lies
@@ -200,7 +243,9 @@ func withinSlop(pos [][]uint32, at []int, slop int) bool {
 
 func (it *phraseIter) score() (sum points) {
 	for _, w := range it.words {
-		sum += w.score()
+		if !it.all || w.seek(it.doc) == it.doc {
+			sum += w.score()
+		}
 	}
 	return sum
 }

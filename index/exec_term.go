@@ -124,11 +124,31 @@ func (it *termIter) mark(w *window) {
 		if !c.skip(n) {
 			return
 		}
+		if it.fields == 0 {
+			c.markBlocks(w)
+		}
+	}
+}
+
+// markBlocks sets the bits of the blocks after the current one that are in the window, as long as none of them has to
+// be decoded, and moves to the last document of the last.
+func (c *cursor) markBlocks(w *window) {
+	l, ok := c.l.(blockMarker)
+	for last := w.last(); ok && c.block+1 < len(c.last) && c.last[c.block+1] <= last && c.work.spend(1); {
+		marked, err := l.markBlock(c.block+1, w)
+		if err != nil {
+			c.work.fail(err)
+		}
+		if !marked || err != nil {
+			return
+		}
+		c.block++
+		c.doc = c.last[c.block]
 	}
 }
 
 func (it *termIter) fill(s *sums) {
-	c := it.cursor
+	c, least := it.cursor, it.gain.frequency(s.least)
 	for doc := c.seek(s.lo); doc <= s.hi; doc = c.leave() {
 		if !c.freqs() {
 			return
@@ -136,7 +156,7 @@ func (it *termIter) fill(s *sums) {
 		n := c.within(s.hi)
 		docs := c.docs[c.i:n]
 		for i, tf := range it.weights(c, it.fields, n) {
-			if tf > 0 {
+			if tf > least {
 				s.add(docs[i], it.gain.points(tf))
 			}
 		}

@@ -82,7 +82,7 @@ func newMemoryPart(
 	for doc, d := range texts {
 		if d.dead {
 			if p.dead == nil {
-				p.dead, p.freqs = make([]uint64, (len(texts)+63)/64), &freqCache{}
+				p.dead, p.freqs = make([]uint64, (len(texts)+63)/64), newFreqCache()
 			}
 			p.dead[doc>>6] |= 1 << (doc & 63)
 		}
@@ -459,11 +459,12 @@ func TestExecution(t *testing.T) {
 		for range 12 {
 			root := drawTree(t, 3)
 			k := rapid.SampledFrom([]int{0, 1, 3, 10, 2000}).Draw(t, "k")
+			few := rapid.SampledFrom([]uint64{0, 40, fewCandidates}).Draw(t, "few")
 			s := naive{w, map[string]uint64{}}
 			want, total := s.search(root, k)
 			for _, exhaustive := range []bool{false, true} {
 				x := w.execution(k)
-				x.exhaustive = exhaustive
+				x.exhaustive, x.few = exhaustive, few
 				got := x.run(root)
 				if x.work.over || x.work.err != nil {
 					t.Fatalf("over: %v, error: %v", x.work.over, x.work.err)
@@ -474,6 +475,7 @@ func TestExecution(t *testing.T) {
 				}
 			}
 			x := w.execution(k)
+			x.few = few
 			x.enough = uint64(rapid.IntRange(1, 50).Draw(t, "enough"))
 			sameCandidates(t, x.run(root), want)
 			if x.total > uint64(total) || x.total < min(uint64(total), x.enough) {

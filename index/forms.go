@@ -66,7 +66,7 @@ func eachForm(key, row []byte, fn func(form []byte)) error {
 // forms appends the words of an index segment that have a stem in documents of a language, but for the stem itself.
 func (seg *segment) forms(rd storage.Reader, lang analysis.Language, stem []byte, dst []string) ([]string, error) {
 	key := formsKey(nil, lang, stem)
-	row, ok, err := rd.Get(storage.IndexSegmentRange(seg.number, kindForms), key, nil)
+	row, ok, err := seg.get(rd, kindForms, key)
 	if err != nil || !ok {
 		return dst, err
 	}

@@ -87,7 +87,9 @@ type segmentInfo struct {
 
 // Options of an Index.
 type Options struct {
-	MemoryBytes int64 // of a Builder; 0 means 128 MiB
+	// MemoryBytes is what a Builder may take; 0 means 128 MiB. Beside it, the words that completions need may take a
+	// fourth of it, and what searches read by key an eighth.
+	MemoryBytes int64
 	// MergeBytes is what a merge may take beside buffers of some MiB; 0 means 16 MiB. It bounds the documents of index
 	// segments that merges make, at one a byte: larger indexes have several of that size.
 	MergeBytes int64

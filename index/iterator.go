@@ -101,12 +101,14 @@ func markEach(it iterator, w *window) {
 	}
 }
 
-// sumDocs is the number of documents whose scores are added up together: 32 KiB of sums stay in the processor's cache.
-const sumDocs = 4096
+// sumDocs is the most documents whose scores are added up together. Frequent words end a window far before, with their
+// blocks; for rare ones, which touch few of the sums, a window costs more than the documents in it.
+const sumDocs = 1 << 14
 
 // sums are scores of the documents from lo to hi, at most sumDocs. Between windows all but the bounds is 0.
 type sums struct {
 	lo, hi uint32
+	least  points  // fill may leave out documents to which it adds less
 	bits   sumBits // documents that have a score
 	score  [sumDocs]points
 
@@ -142,10 +144,11 @@ func (s *sums) weigh(doc uint32, tf float64) {
 
 // addWeighed adds the points of the weighted frequencies to the scores and leaves no frequency.
 func (s *sums) addWeighed(g gain) {
+	least := g.frequency(s.least)
 	for at, w := range s.touched[:(s.hi-s.lo)>>6+1] {
 		for s.touched[at] = 0; w != 0; w &= w - 1 {
 			i := at*64 + bits.TrailingZeros64(w)
-			if tf := s.tf[i]; tf > 0 {
+			if tf := s.tf[i]; tf > least {
 				s.add(s.lo+uint32(i), g.points(tf))
 			}
 			s.tf[i] = 0

@@ -18,6 +18,15 @@ type list interface {
 	// positions appends the positions of document i of a block in a field to dst. counts is what freqs decoded of the
 	// block, nil if it was not called.
 	positions(block, i, field int, counts *blockFreqs, dst []uint32) ([]uint32, error)
+	// gaps returns the first of these positions and the gaps between them, valid until the next call.
+	gaps(block, i, field int, counts *blockFreqs) ([]uint32, error)
+}
+
+// blockMarker is a list that can set the bits of a block's documents without decoding them.
+type blockMarker interface {
+	// markBlock sets the bits of a block, all of whose documents are in the window. ok is false if it cannot, and has
+	// set none.
+	markBlock(block int, w *window) (ok bool, err error)
 }
 
 // blockFreqs are the fields of a block's documents, a bit each, and the frequencies there.

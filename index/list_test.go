@@ -112,6 +112,8 @@ type fataler interface{ Fatalf(string, ...any) }
 // memoryChunks are the chunks of lists under test.
 type memoryChunks map[string][]byte
 
+func (memoryChunks) inBuffer() bool { return false }
+
 func (m memoryChunks) chunk(kind byte, list, chunk uint32, _ []byte) ([]byte, bool, error) {
 	b, ok := m[string(appendChunkKey([]byte{kind}, list, chunk))]
 	return b, ok, nil

@@ -18,16 +18,16 @@ const end = math.MaxUint32
 
 // chunks reads the chunks of long lists.
 type chunks interface {
-	// chunk returns a chunk of a list in range p or q, in the memory of buf or of its own; it is valid until the next
-	// call for that range. ok is false if there is none.
+	// chunk returns a chunk of a list in range p or q; ok is false if there is none.
 	chunk(kind byte, list, chunk uint32, buf []byte) (b []byte, ok bool, err error)
+	// inBuffer says that chunks are in the memory of buf. Else they are valid until the next call for the range.
+	inBuffer() bool
 }
 
 // listReader is the list of a term in an index segment. It decodes a block when one is needed, and keeps the last
-// chunk of each stream.
+// chunks of each stream.
 type listReader struct {
 	from chunks
-	row  []byte // memory of the row, if openList read it
 	head rowHead
 	list uint32 // its number, of a long list
 
@@ -53,8 +53,44 @@ type blockPlace struct{ chunk, offset uint32 }
 type stream struct {
 	kind  byte
 	b     []byte
-	chunk int64  // of b; -1: none
-	own   []byte // memory of the last chunk that was read, for the next
+	chunk int64 // of b; -1: none
+	kept  [keptChunks]keptChunk
+}
+
+// keptChunks is how many chunks of a stream a reader keeps, 16 KiB each: ranking, counting and the second phase walk a
+// list one after the other.
+const keptChunks = 8
+
+// keptChunk is a chunk that was read, under its number modulo keptChunks.
+type keptChunk struct {
+	b     []byte
+	after int64 // its number + 1; 0: none
+}
+
+// reset makes s a stream without a chunk; the memory stays.
+func (s *stream) reset(kind byte) {
+	s.kind, s.b, s.chunk = kind, nil, -1
+	for i := range s.kept {
+		s.kept[i].after = 0
+	}
+}
+
+// read makes a chunk the current one.
+func (s *stream) read(from chunks, list, chunk uint32) error {
+	k := &s.kept[chunk%keptChunks]
+	if k.after != int64(chunk)+1 || !from.inBuffer() {
+		k.after, s.chunk = 0, -1
+		b, ok, err := from.chunk(s.kind, list, chunk, k.b)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return corruptPostings("missing chunk")
+		}
+		k.b, k.after = b, int64(chunk)+1
+	}
+	s.b, s.chunk = k.b, int64(chunk)
+	return nil
 }
 
 // rowHead begins a term's row.
@@ -90,8 +126,8 @@ func (r *listReader) reset(row []byte) (err error) {
 		return err
 	}
 	r.positioned, r.owned = -1, -1
-	r.streams[0] = stream{kind: kindPostings, own: r.streams[0].own, chunk: -1}
-	r.streams[1] = stream{kind: kindPositions, own: r.streams[1].own, chunk: -1}
+	r.streams[0].reset(kindPostings)
+	r.streams[1].reset(kindPositions)
 	r.places[0], r.places[1] = r.places[0][:0], r.places[1][:0]
 	if r.head.kind == rowTiny {
 		return r.readTiny(row)
@@ -251,6 +287,18 @@ func (r *listReader) docs(block int, dst *[blockDocs]uint32) (n int, err error) 
 	return n, err
 }
 
+func (r *listReader) markBlock(block int, w *window) (ok bool, err error) {
+	before := r.before(block)
+	if r.head.kind == rowTiny || before+1 < int64(w.from) || r.last[block] > w.last() {
+		return false, nil
+	}
+	b, err := r.bytes(0, block)
+	if err != nil || len(b) == 0 || b[0] != blockBitmap {
+		return false, err
+	}
+	return true, markBitmap(b[1:], before, r.last[block], r.length(block), w)
+}
+
 func (r *listReader) freqs(block int, dst *blockFreqs) error {
 	n := r.length(block)
 	if r.head.kind == rowTiny {
@@ -282,14 +330,9 @@ func (r *listReader) bytes(which, block int) ([]byte, error) {
 		if r.head.kind != rowLong {
 			return nil, corruptPostings("inline list")
 		}
-		b, ok, err := r.from.chunk(s.kind, r.list, at.chunk, s.own)
-		if err != nil {
+		if err := s.read(r.from, r.list, at.chunk); err != nil {
 			return nil, err
 		}
-		if !ok {
-			return nil, corruptPostings("missing chunk")
-		}
-		s.b, s.own, s.chunk = b, b, int64(at.chunk)
 	}
 	from, size := uint64(at.offset), uint64(r.sizes[which][block])
 	if from+size > uint64(len(s.b)) {
@@ -333,6 +376,21 @@ func (r *listReader) numbers(block, i int, counts *blockFreqs) ([]uint32, *block
 	}
 	v, err := r.position.read(uint64(r.starts[i]), uint64(r.starts[i+1]-r.starts[i]))
 	return v, counts, err
+}
+
+// blockNumbers returns the position numbers of all documents of a block, and where those of each begin and end.
+func (r *listReader) blockNumbers(block int, counts *blockFreqs) (numbers, starts []uint32, err error) {
+	starts = r.starts[:r.length(block)+1]
+	if r.head.kind == rowTiny {
+		return r.tinyNumbers, starts, nil
+	}
+	if r.positioned != block {
+		if err := r.loadPositions(block, counts); err != nil {
+			return nil, nil, err
+		}
+	}
+	numbers, err = r.position.read(0, uint64(len(r.position.numbers)))
+	return numbers, starts, err
 }
 
 // ownFreqs decodes the frequencies of a block once.
@@ -380,10 +438,10 @@ func (r *listReader) loadPositions(block int, counts *blockFreqs) error {
 	return nil
 }
 
-func (r *listReader) positions(block, i, field int, counts *blockFreqs, dst []uint32) ([]uint32, error) {
+func (r *listReader) gaps(block, i, field int, counts *blockFreqs) ([]uint32, error) {
 	numbers, counts, err := r.numbers(block, i, counts)
 	if err != nil {
-		return dst, err
+		return nil, err
 	}
 	from := uint32(0)
 	if counts.all&(1<<field-1) != 0 {
@@ -391,7 +449,14 @@ func (r *listReader) positions(block, i, field int, counts *blockFreqs, dst []ui
 			from += counts.n[f][i]
 		}
 	}
-	numbers = numbers[from : from+counts.n[field][i]]
+	return numbers[from : from+counts.n[field][i]], nil
+}
+
+func (r *listReader) positions(block, i, field int, counts *blockFreqs, dst []uint32) ([]uint32, error) {
+	numbers, err := r.gaps(block, i, field, counts)
+	if err != nil {
+		return dst, err
+	}
 	n, at := len(dst), uint32(0)
 	dst = slices.Grow(dst, len(numbers))[:n+len(numbers)]
 	for i, gap := range numbers {
@@ -412,15 +477,17 @@ func (c storedChunks) chunk(kind byte, list, chunk uint32, buf []byte) ([]byte, 
 	return c.rd.Get(storage.IndexSegmentRange(c.number, kind), appendChunkKey(key[:0], list, chunk), buf)
 }
 
+func (storedChunks) inBuffer() bool { return true }
+
 // listPool keeps the memory of lists between searches; see execution.release.
 var listPool = sync.Pool{New: func() any { return new(listReader) }}
 
 // openList returns the list of a term, nil if the index segment does not have it.
 func (seg *segment) openList(rd storage.Reader, term string) (list, error) {
 	r := listPool.Get().(*listReader)
-	row, ok, err := rd.Get(storage.IndexSegmentRange(seg.number, kindTerms), []byte(term), r.row)
+	row, ok, err := seg.get(rd, kindTerms, []byte(term))
 	if err == nil && ok {
-		r.from, r.row = storedChunks{rd, seg.number}, row
+		r.from = storedChunks{rd, seg.number}
 		err = r.reset(row)
 	}
 	if err != nil || !ok {

@@ -13,7 +13,8 @@ type meeting struct {
 	parts      []iterator
 	docs       uint32 // of the index segment
 	work       *budget
-	from       uint32 // the window in bits; end before the first
+	places     *places // of a phrase that what meets must have; nil: none
+	from       uint32  // the window in bits; end before the first
 	bits, more [meetDocs / 64]uint64
 }
 
@@ -85,5 +86,8 @@ func (m *meeting) load(from uint32) {
 		for i, b := range m.more {
 			m.bits[i] &= b
 		}
+	}
+	if m.places != nil {
+		m.places.keep(&window{from, m.bits[:]})
 	}
 }

@@ -76,8 +76,15 @@ func impactBound(code uint16) float64 {
 	if code >= impactMost {
 		return impactNone
 	}
-	return math.Exp2((float64(code) - impactOne) / impactSteps)
+	return impactBounds[code]
 }
+
+var impactBounds = func() (bounds [impactMost]float64) {
+	for code := range bounds {
+		bounds[code] = math.Exp2((float64(code) - impactOne) / impactSteps)
+	}
+	return bounds
+}()
 
 // impactTable gives the impact of one occurrence by field and norm.
 type impactTable [fieldCount][256]float64

@@ -51,6 +51,19 @@ func newGain(c *collection, df uint64, boost float64) gain {
 	return gain(c.idf(df) * boost * (k1 + 1) * pointScale)
 }
 
+// frequency returns a weighted frequency up to which points are less than p; 0 if there is none. It is below the
+// largest such by more than rounding adds.
+func (g gain) frequency(p points) float64 {
+	x := float64(p-2)/float64(g) - 1e-12
+	switch {
+	case x <= 0 || g <= 0:
+		return 0
+	case x >= 1:
+		return math.MaxFloat64
+	}
+	return k1 * x / (1 - x)
+}
+
 // points saturates a weighted frequency (BM25). The result never falls when tf rises, rounding included, because each
 // step keeps order: so the points of a bound are a bound of the points. tf may be infinite.
 func (g gain) points(tf float64) points {

@@ -87,11 +87,38 @@ const otherForm = 0.7
 
 // word returns a word with its other forms in the languages of the index; a word without any as it is.
 func (s *expander) word(n *node) (*node, error) {
+	others, ok := s.st.forms.get(n.term)
+	if !ok {
+		var err error
+		if others, err = s.otherForms(n.term); err != nil {
+			return nil, err
+		}
+	}
+	if len(others) == 0 {
+		return n, nil
+	}
+	out := *n
+	out.kind = nodeAny
+	nodes := make([]node, 1+len(others))
+	out.children = make([]*node, len(nodes))
+	for i := range nodes {
+		nodes[i] = node{kind: nodeTerm, term: n.term, fields: n.fields, weight: 1}
+		if i > 0 {
+			nodes[i].term, nodes[i].weight = others[i-1], otherForm
+		}
+		out.children[i] = &nodes[i]
+	}
+	return &out, nil
+}
+
+// otherForms returns the other forms of a word, sorted, and keeps them: the state's index segments are the same to its
+// end.
+func (s *expander) otherForms(term string) ([]string, error) {
 	found := map[string]bool{}
 	var list []string
 	var stem []byte
 	for _, lang := range s.st.languages() {
-		stem = s.stemmer.Stem(stem[:0], lang, []byte(n.term))
+		stem = s.stemmer.Stem(stem[:0], lang, []byte(term))
 		list = append(list[:0], string(stem)) // no row names the stem itself
 		for _, seg := range s.st.segments {
 			if !s.work.spend(readUnits) {
@@ -103,20 +130,19 @@ func (s *expander) word(n *node) (*node, error) {
 			}
 		}
 		for _, f := range list {
-			if f != n.term && analysis.Related(lang, n.term, f) {
+			if f != term && !found[f] && analysis.Related(lang, term, f) {
 				found[f] = true
 			}
 		}
 	}
-	if len(found) == 0 {
-		return n, nil
-	}
 	others := slices.Sorted(maps.Keys(found))
-	out := *n
-	out.kind = nodeAny
-	out.children = []*node{{kind: nodeTerm, term: n.term, fields: n.fields, weight: 1}}
-	for _, f := range others[:min(len(others), maxForms-1)] {
-		out.children = append(out.children, &node{kind: nodeTerm, term: f, fields: n.fields, weight: otherForm})
+	others = others[:min(len(others), maxForms-1)]
+	if !s.work.over {
+		size := len(term) + recentBytes
+		for _, f := range others {
+			size += len(f) + 16
+		}
+		s.st.forms.add(term, others, int64(size))
 	}
-	return &out, nil
+	return others, nil
 }

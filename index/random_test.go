@@ -320,9 +320,13 @@ func (r *randomIndex) checkFirstPhase(t *rapid.T, q Query, k int, want []candida
 	}
 	x := st.execution(work, SearchOptions{Limit: k})
 	x.onePhase = true
+	x.few = rapid.SampledFrom([]uint64{0, fewCandidates}).Draw(t, "few")
 	got := x.run(root)
 	if work.err != nil || work.over {
 		t.Fatal(work.err, work.over)
+	}
+	if x.total != uint64(len(want)) {
+		t.Fatalf("%s: %d matches, want %d", q, x.total, len(want))
 	}
 	if want = want[:min(k, len(want))]; len(got) != len(want) {
 		t.Fatalf("%s: %d candidates, want %d", q, len(got), len(want))

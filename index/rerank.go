@@ -57,7 +57,8 @@ func sameForms(a, b *node) bool {
 		slices.EqualFunc(a.children, b.children, func(a, b *node) bool { return a.term == b.term })
 }
 
-// rerank adds what the second phase gives to the candidates, which are sorted, and sorts them again.
+// rerank adds what the second phase gives to the candidates, which are sorted, and sorts them again. It looks only at
+// those that what it gives at most could bring among the best that are wanted.
 func (x *execution) rerank(root *node, best []candidate) {
 	words := x.words(root, nil)
 	if best = best[:min(len(best), rerankDocs)]; len(words) < 2 || len(best) < 2 {
@@ -65,35 +66,77 @@ func (x *execution) rerank(root *node, best []candidate) {
 	}
 	slices.SortStableFunc(words, func(a, b queryWord) int { return cmp.Compare(b.idf, a.idf) })
 	words = words[:min(len(words), rerankWords)]
-	order := make([]*candidate, len(best))
-	for i := range best {
-		order[i] = &best[i]
+	all := make([]ranked, len(best))
+	first := len(best)
+	if !x.on() && !x.exhaustive {
+		first = min(first, max(2*x.wanted, rerankFirst))
 	}
-	slices.SortFunc(order, func(a, b *candidate) int {
-		return cmp.Or(cmp.Compare(a.part.number, b.part.number), cmp.Compare(a.doc, b.doc))
-	})
-	gains := make([]gained, len(order))
-	for from := 0; from < len(order); {
-		to := from + 1
-		for to < len(order) && order[to].part == order[from].part {
-			to++
+	x.gain(words, best[:first], all[:first])
+	if first < len(best) {
+		scores := make([]float64, first)
+		for i, r := range all[:first] {
+			scores[i] = r.score
 		}
-		x.gains(order[from].part, words, order[from:to], gains[from:to])
-		from = to
+		slices.Sort(scores)
+		need, most := scores[first-x.wanted], mostGain(words)
+		n := first
+		for n < len(best) && best[n].score*most >= need {
+			n++
+		}
+		x.gain(words, best[first:n], all[first:n])
+		all = all[:n]
 	}
 	if x.work.over { // some of them looked at and others not: the first phase's order is better
 		return
 	}
-	var factors factors
-	for i, c := range order {
-		if factors.part != c.part {
-			factors = newFactors(c.part, x.top.fresh, x.work)
-		}
-		c.gain = gains[i]
-		c.base *= c.gain.factor()
-		c.score = factors.score(c.doc, c.base)
+	for i, r := range all {
+		c := &best[i]
+		c.gain, c.base, c.score = r.gained, r.base, r.score
 	}
 	slices.SortFunc(best, func(a, b candidate) int { return x.top.rank(&a, &b) })
+}
+
+// rerankFirst is how many candidates the second phase looks at in any case, and twice as many as are wanted: then it
+// knows what the others need.
+const rerankFirst = 16
+
+// mostGain returns a bound of gained.factor.
+func mostGain(words []queryWord) float64 {
+	total, saturated := 0.0, 0.0
+	for _, w := range words {
+		total += w.idf
+		saturated += min(1, w.idf) * (k1 + 1)
+	}
+	return (1 + coverageGain + proximityGain*saturated/total) * (1 + 1e-9)
+}
+
+// ranked is what the second phase makes of a candidate.
+type ranked struct {
+	gained
+	base, score float64
+}
+
+// gain computes what candidates become. A part's are looked at in the order of its documents.
+func (x *execution) gain(words []queryWord, best []candidate, into []ranked) {
+	order := make([]int, len(best))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(i, j int) int {
+		return cmp.Or(cmp.Compare(best[i].part.number, best[j].part.number), cmp.Compare(best[i].doc, best[j].doc))
+	})
+	for from := 0; from < len(order); {
+		p, to := best[order[from]].part, from+1
+		for to < len(order) && best[order[to]].part == p {
+			to++
+		}
+		factors := newFactors(p, x.top.fresh, x.work)
+		x.gains(p, words, best, order[from:to], func(i int, g gained) {
+			base := best[i].base * g.factor()
+			into[i] = ranked{g, base, factors.score(best[i].doc, base)}
+		})
+		from = to
+	}
 }
 
 // gained is what the second phase adds to a document's score, in shares of it. It is zero for one it did not look at.
@@ -101,8 +144,8 @@ type gained struct{ coverage, proximity float64 }
 
 func (g gained) factor() float64 { return 1 + g.coverage + g.proximity }
 
-// gains computes what the documents of one part gain, which are in order.
-func (x *execution) gains(p *part, words []queryWord, docs []*candidate, gains []gained) {
+// gains calls fn with what candidates of one part gain, whose places in best are in the order of documents.
+func (x *execution) gains(p *part, words []queryWord, best []candidate, order []int, fn func(i int, g gained)) {
 	its := make([]wordIter, len(words))
 	total := 0.0
 	for i, w := range words {
@@ -114,11 +157,11 @@ func (x *execution) gains(p *part, words []queryWord, docs []*candidate, gains [
 		}
 	}
 	prox := proximity{words: words}
-	for i, c := range docs {
-		covered := 0.0
+	for _, i := range order {
+		doc, covered := best[i].doc, 0.0
 		prox.begin()
 		for w, it := range its {
-			if it == nil || it.seek(c.doc) != c.doc || !it.matches() {
+			if it == nil || it.seek(doc) != doc || !it.matches() {
 				continue
 			}
 			covered += words[w].idf
@@ -129,8 +172,8 @@ func (x *execution) gains(p *part, words []queryWord, docs []*candidate, gains [
 			}
 		}
 		coverage := math.Pow(covered/total, float64(len(words)))
-		impact := func(f int) float64 { return x.table[f][p.norms[f][c.doc]] }
-		gains[i] = gained{coverageGain * coverage, proximityGain * prox.score(impact) / total}
+		impact := func(f int) float64 { return x.table[f][p.norms[f][doc]] }
+		fn(i, gained{coverageGain * coverage, proximityGain * prox.score(impact) / total})
 	}
 }
 

@@ -121,3 +121,5 @@ func (c *scannedChunks) chunk(kind byte, list, chunk uint32, _ []byte) ([]byte, 
 	}
 	return sc.Value(), true, nil
 }
+
+func (*scannedChunks) inBuffer() bool { return false }

@@ -35,7 +35,12 @@ type state struct {
 
 	weigh sync.Once
 	table *impactTable // of all; see weights
+
+	forms recent[[]string] // of words of queries; see expander
 }
+
+// formsBytes bounds each of the two generations of state.forms.
+const formsBytes = 1 << 20
 
 // weights returns the weights of occurrences, which the first search computes.
 func (st *state) weights() *impactTable {
@@ -51,10 +56,11 @@ type segment struct {
 	boosts  boosts
 	deleted *roaring.Bitmap // nil: none
 	dead    []uint64        // the same, a bit per document
-	freqs   *freqCache      // with these deletes
+	freqs   *recent[uint64] // counts of terms with these deletes
 
 	lexicons   *lexicons
 	hostTables *hostTables
+	values     *recent[storedValue] // that searches read; the states that have the segment share them
 }
 
 // acquire returns the current state, for release after use, or ErrClosed.
@@ -104,6 +110,7 @@ func (x *Index) swap(st *state) (old *state) {
 // load reads the state of now. What cannot have changed it takes from known, the segments of the state before.
 func (x *Index) load(known []*segment) (*state, error) {
 	st := &state{index: x, snap: x.s.Snapshot()}
+	st.forms.limit(formsBytes)
 	if err := x.loadSegments(st, known); err != nil {
 		_ = st.snap.Close() // the error before it says more
 		return nil, fmt.Errorf("loading the index: %w", err)
@@ -125,7 +132,10 @@ func (x *Index) loadSegments(st *state, known []*segment) error {
 		if len(sc.Key()) != 4 {
 			return fmt.Errorf("%w: %x names no index segment", storage.ErrCorrupt, sc.Key())
 		}
-		seg := &segment{number: binary.BigEndian.Uint32(sc.Key()), lexicons: &lexicons{}, hostTables: &hostTables{}}
+		seg := &segment{
+			number: binary.BigEndian.Uint32(sc.Key()), lexicons: &lexicons{}, hostTables: &hostTables{},
+			values: &recent[storedValue]{},
+		}
 		if err := json.Unmarshal(sc.Value(), &seg.info); err != nil {
 			return fmt.Errorf("%w: index segment %d: %v", storage.ErrCorrupt, seg.number, err)
 		}
@@ -138,7 +148,7 @@ func (x *Index) loadSegments(st *state, known []*segment) error {
 		}
 		if was := before[seg.number]; was != nil {
 			seg.norms, seg.boosts, seg.lexicons = was.norms, was.boosts, was.lexicons
-			seg.hostTables = was.hostTables
+			seg.hostTables, seg.values = was.hostTables, was.values
 		} else if err := errors.Join(seg.loadNorms(st.snap), seg.loadBoosts(st.snap)); err != nil {
 			return err
 		}
@@ -149,6 +159,7 @@ func (x *Index) loadSegments(st *state, known []*segment) error {
 		st.segments = append(st.segments, seg)
 		st.all.add(seg.live())
 	}
+	st.share(x.o.MemoryBytes)
 	return sc.Err()
 }
 
@@ -167,7 +178,7 @@ func (seg *segment) spreadDeleted(was *segment) {
 		seg.dead, seg.freqs = was.dead, was.freqs
 		return
 	}
-	seg.dead, seg.freqs = make([]uint64, (seg.info.Docs+63)/64), &freqCache{}
+	seg.dead, seg.freqs = make([]uint64, (seg.info.Docs+63)/64), newFreqCache()
 	for it := seg.deleted.Iterator(); it.HasNext(); {
 		if doc := it.Next(); doc < seg.info.Docs {
 			seg.dead[doc>>6] |= 1 << (doc & 63)

@@ -19,9 +19,10 @@ func TestTogether(t *testing.T) {
 		k := rapid.SampledFrom([]int{0, 1, 3, 10, 1000}).Draw(t, "k")
 		onePhase := rapid.Bool().Draw(t, "one phase")
 		enough := rapid.SampledFrom([]uint64{1, 20, math.MaxUint64}).Draw(t, "enough")
+		few := rapid.SampledFrom([]uint64{0, fewCandidates}).Draw(t, "few")
 		run := func(goroutines int) (*execution, []candidate) {
 			x := w.execution(k)
-			x.onePhase, x.enough, x.side = onePhase, enough, goroutines
+			x.onePhase, x.enough, x.side, x.few = onePhase, enough, goroutines, few
 			return x, x.run(root)
 		}
 		alone, want := run(1)

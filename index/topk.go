@@ -29,7 +29,7 @@ type part struct {
 	text     func(letter byte, doc uint32) (string, error)                   // of a column of texts
 	hosts    func(work *budget) (*hostTable, error)                          // nil: the budget is over
 	terms    func(from, to string, work *budget, fn func(term string)) error // of an interval, to exclusive
-	freqs    *freqCache                                                      // used if there are deleted documents
+	freqs    *recent[uint64]                                                 // used if there are deleted documents
 }
 
 func (p *part) alive(doc uint32) bool { return p.dead == nil || p.dead[doc>>6]&(1<<(doc&63)) == 0 }

@@ -115,12 +115,15 @@ func (d *disjunction) window(lo, hi uint32, need points) {
 		return
 	}
 	s, rest := d.sums, points(0)
-	s.lo, s.hi = lo, hi
-	for _, b := range d.order[least:] {
-		b.it.fill(s)
-	}
+	s.lo, s.hi, s.least = lo, hi, 0
 	if least > 0 {
 		rest = d.order[least-1].below
+	}
+	if least == len(d.order)-1 {
+		s.least = need - rest
+	}
+	for _, b := range d.order[least:] {
+		b.it.fill(s)
 	}
 	s.take(need - rest)
 	for i := least - 1; i >= 0 && s.count > 0; i-- {
@@ -151,9 +154,10 @@ func listsOf(it iterator) int {
 // than enough; then it passes those that cannot be among the best.
 func (r *ranker) walk(it iterator, count, enough uint64) uint64 {
 	upTo, bound, known := uint32(0), points(0), false
+	need := r.need()
 	for doc := it.seek(0); doc != end && !r.work.over; {
-		need := r.need()
 		if !known || doc > upTo {
+			need = r.need()
 			if _, upTo = it.shallow(doc); upTo == end {
 				upTo = doc
 			}
@@ -171,6 +175,7 @@ func (r *ranker) walk(it iterator, count, enough uint64) uint64 {
 			if bound >= need {
 				if p := it.score(); p >= need {
 					r.top.offer(doc, p)
+					need = r.need()
 				}
 			}
 		}

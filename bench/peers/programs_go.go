@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path"
+	"runtime/pprof"
 	"strconv"
 	"strings"
 	"time"
@@ -37,10 +38,21 @@ type goProgram interface {
 	close() error
 }
 
-// programMain is the process of an engine in Go: NAME build|search DIR.
+// programMain is the process of an engine in Go: NAME build|search DIR [PROFILE], with the CPU profile written there.
 func programMain(ctx context.Context, args []string) error {
-	if len(args) != 3 {
-		return errors.New("want NAME build|search DIR")
+	if len(args) != 3 && len(args) != 4 {
+		return errors.New("want NAME build|search DIR [PROFILE]")
+	}
+	if len(args) == 4 {
+		f, err := os.Create(args[3])
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		if err := pprof.StartCPUProfile(f); err != nil {
+			return err
+		}
+		defer pprof.StopCPUProfile()
 	}
 	var p goProgram
 	switch args[0] {
