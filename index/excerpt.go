@@ -143,23 +143,29 @@ func (c *chooser) sight(p *parts) {
 func (c *chooser) trusts(first, read int) bool {
 	m := c.m
 	sortByStart(m.places[first:])
-	all := c.weight(m.sought)
+	missing := false // phrases, which are worth reading on for
 	for i := range m.phrases {
-		if p := &m.phrases[i]; p.set&^m.sought == 0 {
-			all *= phraseFactor
-			for j := first; j < len(m.places); j++ {
-				if m.places[j].word == p.words[0] {
-					m.closely(j, p)
-				}
-			}
-			break
+		p := &m.phrases[i]
+		if p.set&^m.sought != 0 {
+			continue
 		}
+		found := false
+		for j := range m.places {
+			if m.places[j].word == p.words[0] && (m.places[j].inPhrase || j >= first && m.closely(j, p)) {
+				found = true
+			}
+		}
+		missing = missing || !found
 	}
-	return c.windows(first) >= all*(1-float64(read)/sightTrust)
+	best := c.windows(first)
+	if missing {
+		return read >= sightTrust
+	}
+	return best >= c.weight(m.sought)*(1-float64(read)/sightTrust)
 }
 
-// closely notes the places of a phrase that begins at place i, as far as the distances of places tell.
-func (m *marker) closely(i int, p *markPhrase) {
+// closely notes the places of a phrase if it begins at place i, as far as the distances of places tell.
+func (m *marker) closely(i int, p *markPhrase) bool {
 	var row [maxTerms]int
 	row[0] = i
 	for k, w := range p.words[1:] {
@@ -169,13 +175,14 @@ func (m *marker) closely(i int, p *markPhrase) {
 			j++
 		}
 		if j == len(m.places) || m.places[j].start > last.end+3+32*p.slop {
-			return
+			return false
 		}
 		row[k+1] = j
 	}
 	for _, j := range row[:len(p.words)] {
 		m.places[j].inPhrase = true
 	}
+	return true
 }
 
 // windows makes candidates of each row of places, from a first one on, that is within the length and cannot have one
@@ -218,7 +225,7 @@ func (c *chooser) excerpt(p *parts, passages int) {
 	c.windows(0)
 	chosen := c.pick(passages)
 	if others := uint64(1)<<len(m.weights) - 1; others != m.sought { // words that were not sought may decide
-		for len(chosen) < passages {
+		for len(chosen) < passages+sightMore {
 			best := -1
 			for i := range m.spans {
 				if s := &m.spans[i]; !overlaps(chosen, s) && (best < 0 || s.score > m.spans[best].score) {

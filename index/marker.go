@@ -21,6 +21,7 @@ import (
 //
 // A marker belongs to one goroutine. markers keeps used ones, with their analyzers, whose caches are warm.
 type marker struct {
+	root    *node // of the query; trees do not change
 	forms   []markForm
 	weights []float64 // by word of the query
 	alone   uint64    // words that occur outside of phrases
@@ -93,23 +94,32 @@ var markers = sync.Pool{New: func() any {
 // newMarker returns a marker of a query, for release after use.
 func newMarker(q Query) *marker {
 	m := markers.Get().(*marker)
-	m.idf = q.idf
-	if root := cmp.Or(q.found, q.root); root != nil {
+	root := cmp.Or(q.found, q.root)
+	if root != nil && m.root == root { // the hit before was of the same search
+		return m
+	}
+	m.forget()
+	if m.root, m.idf = root, q.idf; root != nil {
 		m.tree(root)
 	}
 	m.prepare()
 	return m
 }
 
+// release keeps the marker, with its tables, for the next hit.
 func (m *marker) release() {
+	m.places, m.spans = m.places[:0], m.spans[:0]
+	markers.Put(m)
+}
+
+// forget empties the tables of a query.
+func (m *marker) forget() {
 	for i := range m.forms {
 		m.byFirst[m.forms[i].term[0]] = m.byFirst[m.forms[i].term[0]][:0]
 	}
 	clear(m.pairs[:])
 	clear(m.firsts[:])
-	m.forms, m.weights, m.phrases, m.places = m.forms[:0], m.weights[:0], m.phrases[:0], m.places[:0]
-	m.spans, m.alone, m.idf = m.spans[:0], 0, nil
-	markers.Put(m)
+	m.forms, m.weights, m.phrases, m.alone = m.forms[:0], m.weights[:0], m.phrases[:0], 0
 }
 
 // word returns the word that a form stands for: the word of the same form if there is one, else into, else, with into
@@ -291,7 +301,7 @@ func (m *marker) beginsWide(text string) bool {
 
 // unfolded reports whether a character is one of Chinese or Japanese that stands for itself in terms.
 func unfolded(r rune) bool {
-	return 0x3041 <= r && r <= 0x3096 || 0x30a1 <= r && r <= 0x30fa || 0x4e00 <= r && r <= 0x9fff
+	return 0x3041 <= r && r <= 0x3096 || 0x30a1 <= r && r <= 0x30fa || r == 'ー' || 0x4e00 <= r && r <= 0x9fff
 }
 
 func asciiWord(c byte) bool {
@@ -399,7 +409,7 @@ func plainNext(text string) bool {
 	switch {
 	case r == utf8.RuneError:
 		return false
-	case r < utf8.RuneSelf, unfolded(r), r == 'ー', 0x3000 <= r && r <= 0x3020:
+	case r < utf8.RuneSelf, unfolded(r), 0x3000 <= r && r <= 0x3020:
 		return true
 	}
 	return 0xff01 <= r && r <= 0xff60 // wide signs, letters and digits

@@ -22,8 +22,10 @@ import (
 
 const (
 	// sightWords is the number of words that are looked for, sightNeedles of beginnings that the forms of one have.
-	sightWords   = 4
+	sightWords   = 6
 	sightNeedles = 4
+	// sightMore is the number of further passages that are looked at, where a word that is not looked for may decide.
+	sightMore = 3
 	// sightShare is the part of the heaviest word's weight that a word must have to be looked for.
 	sightShare = 0.2
 	// sightTrust is the length of text after which any passage is good enough. Before it, a passage must have the more
