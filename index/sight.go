@@ -150,8 +150,8 @@ func (m *marker) anchor(n *needle) {
 	}
 }
 
-// sight adds the places of the words that aim chose which have their rarest byte in text[from:to], word by word. base is
-// where the text begins among the places.
+// sight adds the places of the words that aim chose which have their rarest byte in text[from:to], word by word. base
+// is where the text begins among the places.
 func (m *marker) sight(text string, from, to, base int) {
 	for i := range m.needles {
 		n := &m.needles[i]
@@ -309,7 +309,7 @@ func wordEnds(text string, at int) bool {
 	return capital && (text[at-1] < 'A' || text[at-1] > 'Z' || at+1 < len(text) && text[at+1] >= 'a')
 }
 
-// spacedWord reports whether a character continues a word of a script with spaces. n is its length, which is not used.
+// spacedWord reports whether a character continues a word of a script with spaces. Its length is not used.
 func spacedWord(r rune, _ int) bool {
 	return r < 0x0e00 && (unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r))
 }

@@ -17,7 +17,8 @@ import (
 // What is measured: the snippets of a page of ten hits, on Debian's manuals: for the forty questions in four languages,
 // for their words as a phrase would be typed (the last two), and for their last word. cpu-µs/ten is the processor time
 // of the thread, the mean over queries; KB/ten is the text of ten hits, of which seine searches as much as it needs;
-// marked-% are the hits whose snippet has a match, words/hit the different words that are marked. -v shows the first snippets of each query. How to run:
+// marked-% are the hits whose snippet has a match, words/hit the different words
+// that are marked. -v shows the first snippets of each query. How to run:
 //
 //	SEINE_MANUALS=/tmp/manuals go test -run '^$' -bench Snippets -v ./bench/measure
 
