@@ -259,6 +259,9 @@ func readBlockFreqs(b []byte, n int, dst *blockFreqs) error {
 			for _, m := range dst.mask[:n] {
 				have += int(m >> f & 1)
 			}
+			if have == 0 { // a mask of no document
+				return bad()
+			}
 			into = v[:have]
 		}
 		rest, ok := readFreqs(b, into)

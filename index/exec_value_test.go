@@ -57,6 +57,7 @@ func TestValueFilters(t *testing.T) {
 	f("lang:de", 0, 9000)
 	f("lang:de,fr", 0, 2, 9000)
 	f("lang:en-GB", 1)
+	f("lang:de lang:fr", 0, 2, 9000)
 	f("net lang:de", 0, 9000)
 	f("net -lang:de", 1, 2, 3)
 	f("boat lang:de")

@@ -5,12 +5,14 @@ package index
 import (
 	"bytes"
 	"cmp"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/seine-crawler/seine/index/analysis"
+	"github.com/seine-crawler/seine/storage"
 )
 
 // marker finds the words of a query in a text. It does not analyze the text: it looks at each pair of bytes in a table
@@ -19,6 +21,7 @@ import (
 //
 // A marker belongs to one goroutine. markers keeps used ones, with their analyzers, whose caches are warm.
 type marker struct {
+	root    *node // of the query; trees do not change
 	forms   []markForm
 	weights []float64 // by word of the query
 	alone   uint64    // words that occur outside of phrases
@@ -35,6 +38,11 @@ type marker struct {
 	emit     func(analysis.Token) // place, bound once
 	base     int                  // of buf in the text
 	spans    []span
+
+	needles []needle // of the words in sought
+	sought  uint64   // words, by bit
+	rates   [256]uint16
+	ranges  []storage.TextRange
 }
 
 // markForm is a term, or a prefix of terms, that stands for a word of the query.
@@ -42,11 +50,13 @@ type markForm struct {
 	term   string
 	word   int
 	prefix bool
+	wide   bool // not all ASCII
 }
 
 // markPhrase is a row of words. slop is the number of other words that may stand between two of them.
 type markPhrase struct {
 	words []int
+	set   uint64 // the words, by bit
 	slop  int
 }
 
@@ -55,6 +65,21 @@ type place struct {
 	start, end int
 	word       int
 	inPhrase   bool
+}
+
+func sortByStart(places []place) {
+	byStart := func(a, b place) int { return cmp.Compare(a.start, b.start) }
+	if !slices.IsSortedFunc(places, byStart) {
+		slices.SortStableFunc(places, byStart)
+	}
+}
+
+// sortPlaces puts the places in order, and leaves out what was found twice.
+func (m *marker) sortPlaces() {
+	sortByStart(m.places)
+	m.places = slices.CompactFunc(m.places, func(a, b place) bool {
+		return a.start == b.start && a.end == b.end && a.word == b.word
+	})
 }
 
 // maxPlaces bounds the occurrences that a snippet is chosen from: the first of a text.
@@ -69,23 +94,32 @@ var markers = sync.Pool{New: func() any {
 // newMarker returns a marker of a query, for release after use.
 func newMarker(q Query) *marker {
 	m := markers.Get().(*marker)
-	m.idf = q.idf
-	if root := cmp.Or(q.found, q.root); root != nil {
+	root := cmp.Or(q.found, q.root)
+	if root != nil && m.root == root { // the hit before was of the same search
+		return m
+	}
+	m.forget()
+	if m.root, m.idf = root, q.idf; root != nil {
 		m.tree(root)
 	}
 	m.prepare()
 	return m
 }
 
+// release keeps the marker, with its tables, for the next hit.
 func (m *marker) release() {
+	m.places, m.spans = m.places[:0], m.spans[:0]
+	markers.Put(m)
+}
+
+// forget empties the tables of a query.
+func (m *marker) forget() {
 	for i := range m.forms {
 		m.byFirst[m.forms[i].term[0]] = m.byFirst[m.forms[i].term[0]][:0]
 	}
 	clear(m.pairs[:])
 	clear(m.firsts[:])
-	m.forms, m.weights, m.phrases, m.places = m.forms[:0], m.weights[:0], m.phrases[:0], m.places[:0]
-	m.spans, m.alone, m.idf = m.spans[:0], 0, nil
-	markers.Put(m)
+	m.forms, m.weights, m.phrases, m.alone = m.forms[:0], m.weights[:0], m.phrases[:0], 0
 }
 
 // word returns the word that a form stands for: the word of the same form if there is one, else into, else, with into
@@ -110,7 +144,7 @@ func (m *marker) word(term string, prefix bool, into int) int {
 		weight = max(w, 0.01)
 	}
 	m.weights[into] = max(m.weights[into], weight)
-	m.forms = append(m.forms, markForm{term, into, prefix})
+	m.forms = append(m.forms, markForm{term, into, prefix, beyondASCII(term)})
 	return into
 }
 
@@ -267,7 +301,7 @@ func (m *marker) beginsWide(text string) bool {
 
 // unfolded reports whether a character is one of Chinese or Japanese that stands for itself in terms.
 func unfolded(r rune) bool {
-	return 0x3041 <= r && r <= 0x3096 || 0x30a1 <= r && r <= 0x30fa || 0x4e00 <= r && r <= 0x9fff
+	return 0x3041 <= r && r <= 0x3096 || 0x30a1 <= r && r <= 0x30fa || r == 'ー' || 0x4e00 <= r && r <= 0x9fff
 }
 
 func asciiWord(c byte) bool {
@@ -299,7 +333,8 @@ func (m *marker) around(text string, i, from, to int) int {
 	for most := min(to, i+reach); end < most && !isSpace(text[end]); {
 		end++
 	}
-	for end < to && (!utf8.RuneStart(text[end]) || asciiWord(text[end-1]) && asciiWord(text[end])) {
+	for end < to && (!utf8.RuneStart(text[end]) ||
+		asciiWord(text[end]) && (asciiWord(text[end-1]) || text[end-1] >= utf8.RuneSelf)) {
 		end++
 	}
 	m.buf = append(m.buf[:0], text[start:end]...)
@@ -371,7 +406,13 @@ func pairAt(text string) (first, second int) {
 // plainNext reports whether a text does not begin with what changes the character before it.
 func plainNext(text string) bool {
 	r, _ := utf8.DecodeRuneInString(text)
-	return r < utf8.RuneSelf && r != utf8.RuneError || unfolded(r) || r == 'ー' || r == '、' || r == '。'
+	switch {
+	case r == utf8.RuneError:
+		return false
+	case r < utf8.RuneSelf, unfolded(r), 0x3000 <= r && r <= 0x3020:
+		return true
+	}
+	return 0xff01 <= r && r <= 0xff60 // wide signs, letters and digits
 }
 
 // token adds a term of the text if it is one of the query. Terms that were seen from the place before are left out.

@@ -12,6 +12,9 @@ func (m *marker) tree(n *node) {
 		for _, c := range n.children {
 			p.words = append(p.words, m.leaf(c))
 		}
+		for _, w := range p.words {
+			p.set |= 1 << max(w, 0)
+		}
 		if len(p.words) > 1 && len(p.words) <= maxTerms && slices.Min(p.words) >= 0 {
 			m.phrases = append(m.phrases, p)
 		}

@@ -3,7 +3,6 @@
 package index
 
 import (
-	"cmp"
 	"math/bits"
 	"slices"
 	"strings"
@@ -20,38 +19,55 @@ type span struct {
 	cutFrom, cutTo bool
 }
 
-// chooser picks the passages of one snippet. Texts are bounded, so every place of the query's words is a candidate; the
-// passage with the most weight of different words wins, then by phrases and number of words, then the first. While
-// words are missing, the passage that adds most of them is added. All choices are greedy: a best set costs more and
-// is rarely another one.
+// chooser picks the passages of one snippet. Texts are bounded, so every place of the query's words that is known is a
+// candidate; the passage with the most weight of different words wins, then by phrases and number of words, then the
+// first. While words are missing, the passage that adds most of them is added. All choices are greedy: a best set costs
+// more and is rarely another one.
 type chooser struct {
 	m      *marker
 	text   string
+	pieces [][2]int // of the text that were apart, from and to, in order; nil: none
 	length int
 }
 
-// search finds the query's words and makes the candidates: each sentence with a word in it, and rows of such sentences
-// that fit into the length. It reports whether there are any.
-func (c *chooser) search() bool {
-	m := c.m
+// read finds the query's words in all of a text, or as far as they are enough, and makes the candidates. It reports
+// whether there are any.
+func (c *chooser) read(text string) bool {
+	c.text, c.pieces = text, nil
+	c.m.places = c.m.places[:0]
 	for from := 0; from < len(c.text) && !c.enough(); {
 		to := min(from+snippetStep, len(c.text))
 		for to < len(c.text) && !isSpace(c.text[to]) {
 			to++
 		}
-		m.find(c.text, from, to)
+		c.m.find(c.text, from, to)
 		from = to
 	}
-	byStart := func(a, b place) int { return cmp.Compare(a.start, b.start) }
-	if !slices.IsSortedFunc(m.places, byStart) {
-		slices.SortStableFunc(m.places, byStart)
+	return c.candidates()
+}
+
+// bounds returns where the piece of the text begins and ends that a place is in.
+func (c *chooser) bounds(at int) (from, to int) {
+	for _, p := range c.pieces {
+		if at < p[1] {
+			return p[0], p[1]
+		}
 	}
+	return 0, len(c.text)
+}
+
+// candidates makes the candidates: each sentence with a word of the query in it, and rows of such sentences that fit
+// into the length. It reports whether there are any.
+func (c *chooser) candidates() bool {
+	m := c.m
+	m.sortPlaces()
 	m.joinPhrases(c.text)
-	last, most := len(m.places), len(c.text)
+	last := len(m.places)
 	for i := 0; i < last; {
 		p := m.places[i]
 		reach := 2 * c.length
-		from := sentenceStart(c.text, p.start, max(0, p.start-reach), most)
+		least, most := c.bounds(p.start)
+		from := sentenceStart(c.text, p.start, max(least, p.start-reach), most)
 		to := sentenceEnd(c.text, p.end, min(most, p.end+reach))
 		j := i + 1
 		for j < last && m.places[j].end <= to {
@@ -68,7 +84,8 @@ func (c *chooser) search() bool {
 	}
 	for i, end := 0, len(m.spans); i < end; i++ {
 		row := m.spans[i]
-		for j := i + 1; j < end && m.spans[j].to-row.from <= c.length; j++ {
+		_, most := c.bounds(row.from)
+		for j := i + 1; j < end && m.spans[j].to-row.from <= c.length && m.spans[j].to <= most; j++ {
 			words := row.words
 			row.to, row.last = m.spans[j].to, m.spans[j].last
 			if row.words |= m.spans[j].words; row.words != words {
@@ -136,17 +153,27 @@ func (c *chooser) window(s span) span {
 // rate computes the words and the score of a span.
 func (c *chooser) rate(s *span) {
 	s.words = 0
-	phrase := 0.0
+	phrase := false
 	for _, p := range c.m.places[s.first:s.last] {
 		s.words |= 1 << p.word
-		if p.inPhrase {
-			phrase = 0.5
-		}
+		phrase = phrase || p.inPhrase
 	}
-	s.score = c.weight(s.words)*(1+phrase) + 0.02*float64(min(s.last-s.first, 8))
+	s.score = c.value(s.words, phrase, s.last-s.first)
 	if s.to-s.from < 40 { // a heading or an item says less than a sentence
 		s.score -= 0.05
 	}
+}
+
+// phraseFactor is what a passage with a phrase of the query is worth of one with as many words.
+const phraseFactor = 1.5
+
+// value returns the score of a passage with some words of the query, in a number of places.
+func (c *chooser) value(words uint64, phrase bool, places int) float64 {
+	v := c.weight(words)
+	if phrase {
+		v *= phraseFactor
+	}
+	return v + 0.02*float64(min(places, 8))
 }
 
 func (c *chooser) weight(words uint64) (sum float64) {
@@ -237,7 +264,8 @@ func (c *chooser) trim(s *span, limit int) {
 
 // grow adds sentences behind and before a span while they fit, and then a part of the next one if the span is short.
 func (c *chooser) grow(s *span) {
-	most := len(c.text)
+	least, most := c.bounds(s.from)
+	was := *s
 	for !s.cutTo && s.to < most {
 		next := s.to
 		for next < most && isSpace(c.text[next]) {
@@ -249,32 +277,38 @@ func (c *chooser) grow(s *span) {
 		}
 		s.to = end
 	}
-	for !s.cutFrom && s.from > 0 {
+	for !s.cutFrom && s.from > least {
 		end := s.from
-		for end > 0 && isSpace(c.text[end-1]) {
+		for end > least && isSpace(c.text[end-1]) {
 			end--
 		}
-		if end == 0 {
+		if end == least {
 			break
 		}
-		from := sentenceStart(c.text, end-1, max(0, end-2*c.length), most)
+		from := sentenceStart(c.text, end-1, max(least, end-2*c.length), most)
 		if s.to-from > c.length || from >= end {
 			break
 		}
 		s.from = from
 	}
-	if s.to-s.from < c.length*3/5 && !s.cutTo && strings.TrimSpace(c.text[s.to:]) != "" {
+	if s.to-s.from < c.length*3/5 && !s.cutTo && strings.TrimSpace(c.text[s.to:most]) != "" {
 		to := min(most, s.from+c.length)
 		if s.cutTo = to < most; s.cutTo {
 			to = wordBefore(c.text, s.to, to)
 		}
 		s.to = to
 	}
+	if c.m.find(c.text, s.from, was.from); s.to > was.to {
+		c.m.find(c.text, was.to, s.to)
+	}
+	c.m.sortPlaces()
+	c.m.joinPhrases(c.text)
 }
 
 // opening returns the beginning of the text, for when nothing in it matches.
 func (c *chooser) opening() []span {
 	var s span
+	c.m.places = c.m.places[:0]
 	for s.from < len(c.text) && isSpace(c.text[s.from]) {
 		s.from++
 	}

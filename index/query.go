@@ -24,7 +24,7 @@ import (
 //	title:(torn mesh)       a group, or a quote, in a field
 //	site:python.org         on this host or a host below it; site:docs.python.org/3/ on this host below a path
 //	host:python.org         on exactly this host, at any port; host:python.org:8080 at one
-//	lang:de                 in this language, or in one of several: lang:de,fr
+//	lang:de                 in this language, or in one of several: lang:de,fr, or lang:de lang:fr
 //	type:pdf                of this type: a short name, or a media type such as text/html
 //	date:2024-03..2024-06   from March to June; also 2024, 2024-03-31, >=2024-01-01
 //	size:>10k               with a text of more than 10 × 1,024 bytes
@@ -34,7 +34,9 @@ import (
 //
 // Names of stored fields (Document.Stored) are known to Index.Search, not to ParseQuery and ParseStrict alone.
 //
-// Fields, quotes and filters are required where they stand beside words; filters alone find all their documents.
+// Fields, quotes and filters are required where they stand beside words; filters alone find all their documents. Of
+// several lang:, type:, site: or host: in a row without a sign or operator, one is enough; ParseStrict wants them said
+// with OR or a list.
 // Question words (how, do, I) count only where there are no others. A word with * or ~ stands for at most 64 words: the
 // nearest, and of equally near ones those of most documents. A word that the analyzer splits (os.path.join), and a run
 // of Chinese, Japanese, Korean or Thai, means its parts, preferably in a row; in quotes, after a sign and beside an

@@ -159,7 +159,7 @@ func TestQueryBounds(t *testing.T) {
 	f(words(100, "w1"), 64, 1, "column 257: a query has at most 64 words")
 	f(words(40, "w1.x1"), 64, 1, "column 129: a query has at most 64 words")
 	f(`"`+words(100, "w1")+`"`, 64, 0, "column 1: a query has at most 64 words")
-	f(words(100, "lang:1"), 64, 1, "column 518: a query has at most 64 words")
+	f(words(100, "+lang:1"), 64, 1, "column 583: a query has at most 64 words")
 	f(strings.Repeat("(a1 +", 20)+"b1"+strings.Repeat(")", 20), 4, 3, // the inner groups are left out
 		"column 81: groups are nested more than 16 deep")
 	f(strings.Repeat("x1 ", 2000), 1, 0, "column 4097: a query has at most 4096 bytes")

@@ -41,6 +41,7 @@ type queryField struct {
 	value func(*queryField, string) (*node, error) // nil for words
 
 	stored bool // the name is that of a stored field
+	either bool // a filter of which one of several in a row is enough
 }
 
 // Masks of the fields that queries name. headingsMask is the field of headings, which are also in the body.
@@ -58,10 +59,10 @@ var queryFields = map[string]*queryField{
 	"url": {name: "url", mask: urlMask}, "inurl": {name: "inurl", mask: urlMask},
 	"headings": {name: "headings", mask: headingsMask},
 	"body":     {name: "body", mask: bodyMask},
-	"site":     {name: "site", value: parseSite},
-	"host":     {name: "host", value: parseSite},
-	"lang":     {name: "lang", value: parseLanguage},
-	"type":     {name: "type", value: parseType},
+	"site":     {name: "site", value: parseSite, either: true},
+	"host":     {name: "host", value: parseSite, either: true},
+	"lang":     {name: "lang", value: parseLanguage, either: true},
+	"type":     {name: "type", value: parseType, either: true},
 	"date":     {name: "date", value: parseDate},
 	"size":     {name: "size", value: parseSize},
 }

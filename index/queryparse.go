@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/seine-crawler/seine/index/analysis"
 )
@@ -41,6 +42,10 @@ type scope struct {
 type clause struct {
 	n    *node // nil: no words
 	role role
+	// either is the field of a filter that may stand beside another of its kind: a page has one language, one type and
+	// one host, so who names two means either.
+	either *queryField
+	at     int // of a filter, for messages
 }
 
 type role uint8
@@ -86,6 +91,7 @@ func (p *queryParser) parse() *node { return p.row(scope{}) }
 // row parses up to a closing parenthesis, or all.
 func (p *queryParser) row(c scope) *node {
 	var must, should, not []*node
+	var filters []filterAt
 	for p.next < len(p.lex) {
 		if p.peek(lexClose) {
 			if c.depth > 0 {
@@ -97,6 +103,15 @@ func (p *queryParser) row(c scope) *node {
 		}
 		switch part := p.or(c); part.role {
 		case required:
+			if part.either != nil {
+				at := slices.IndexFunc(filters, func(f filterAt) bool { return f.field == part.either })
+				if at >= 0 {
+					n := &must[filters[at].place]
+					*n = p.either(*n, part)
+					continue
+				}
+				filters = append(filters, filterAt{part.either, len(must)})
+			}
 			must = append(must, part.n)
 		case excluded:
 			not = append(not, part.n)
@@ -105,6 +120,25 @@ func (p *queryParser) row(c scope) *node {
 		}
 	}
 	return p.bool(must, should, not)
+}
+
+// filterAt is a filter of a row, and its place among the required parts.
+type filterAt struct {
+	field *queryField
+	place int
+}
+
+// either returns a filter that lets pass what n or another filter of its field does.
+func (p *queryParser) either(n *node, other clause) *node {
+	f := other.either
+	p.fail(other.at, f.name+": stands twice: put OR between them")
+	if n.kind == nodeValue {
+		list := strings.TrimPrefix(n.term, f.name+":") + "," + strings.TrimPrefix(other.n.term, f.name+":")
+		if both, err := f.value(f, list); err == nil {
+			return both
+		}
+	}
+	return p.bool(nil, []*node{n, other.n}, nil)
 }
 
 // or parses alternatives.
@@ -130,7 +164,7 @@ func (p *queryParser) or(c scope) clause {
 		}
 	}
 	n := p.bool(nil, parts, nil)
-	return clause{n, n.role(0)}
+	return clause{n: n, role: n.role(0)}
 }
 
 // role is that of a part with a sign in a row.
@@ -169,7 +203,7 @@ func (p *queryParser) and(c scope) clause {
 		}
 		add(part)
 	}
-	return clause{p.bool(must, nil, not), required}
+	return clause{n: p.bool(must, nil, not), role: required}
 }
 
 // operand parses what follows an operator; ok is false if nothing does.
@@ -200,7 +234,7 @@ func (p *queryParser) part(c scope) clause {
 		if !ok {
 			p.fail(x.at, "NOT needs something behind it")
 		}
-		return clause{p.node(part), excluded}
+		return clause{n: p.node(part), role: excluded}
 	case lexOpen:
 		return p.group(c, x)
 	}
@@ -242,7 +276,7 @@ func (p *queryParser) group(c scope, x *lexeme) clause {
 		}
 		p.next++
 	}
-	return clause{n, n.role(p.sign(x.sign))}
+	return clause{n: n, role: n.role(p.sign(x.sign))}
 }
 
 // sign returns a sign, without a + that is only a preference.
@@ -265,7 +299,7 @@ func (p *queryParser) leaf(c scope, x *lexeme, operator bool) clause {
 			if !p.take(x, 1) {
 				n = nil
 			}
-			return clause{n, n.role(x.sign)}
+			return clause{n: n, role: n.role(x.sign)}
 		}
 	}
 	relaxed := p.relaxed && !operator && x.sign != '-' && fields == 0
@@ -295,11 +329,11 @@ func (p *queryParser) leaf(c scope, x *lexeme, operator bool) clause {
 	}
 	switch {
 	case x.sign == '-':
-		return clause{n, excluded}
+		return clause{n: n, role: excluded}
 	case x.sign == '+' && !relaxed, x.sign != '?' && (quoted || named):
-		return clause{n, required}
+		return clause{n: n, role: required}
 	}
-	return clause{n, optional}
+	return clause{n: n, role: optional}
 }
 
 // single makes a node of a word of one term.
@@ -458,5 +492,9 @@ func (p *queryParser) value(c scope, x *lexeme) clause {
 	if !p.take(x, 1) {
 		n = nil
 	}
-	return clause{n, n.role(x.sign)}
+	part := clause{n: n, role: n.role(x.sign)}
+	if x.sign == 0 && x.field.either && n != nil && n.kind != nodeNone {
+		part.either, part.at = x.field, x.at
+	}
+	return part
 }

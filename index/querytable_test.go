@@ -159,6 +159,16 @@ func TestQueryTable(t *testing.T) {
 	f(`lang:de`, `lang:de`, "")
 	f(`lang:de,fr,de`, `lang:de,fr`, "")
 	f(`lang:pt-BR`, `lang:pt`, "")
+	f(`lang:en net lang:de,fr`, `lang:de,en,fr +net`, `column 18: lang: stands twice: put OR between them`)
+	f(`type:pdf type:html`, `type:pdf,html`, `column 15: type: stands twice: put OR between them`)
+	f(`site:a.example site:b.example net site:c.example`,
+		`(site:a.example OR site:b.example OR site:c.example) +net`,
+		`column 21: site: stands twice: put OR between them`)
+	f(`host:a.example site:example net`, `host:a.example site:example +net`, "")
+	f(`lang:en AND lang:de`, `+lang:en +lang:de`, "")
+	f(`+lang:en +lang:de`, `+lang:en +lang:de`, "")
+	f(`-lang:en -lang:de`, `-lang:en -lang:de`, "")
+	f(`date:>2023 date:<2025`, `date:>=2024-01-01 date:<=2024-12-31`, "")
 	f(`lang:c++`, `?"lang c++" lang c++`, `column 6: lang: "c++" is not a language code such as de or a list of them`)
 	f(`lang:DE net`, `lang:de +net`, "")
 	f(`type:pdf`, `type:pdf`, "")
@@ -189,6 +199,7 @@ func TestQueryTable(t *testing.T) {
 	f(`size:10k..1.5m`, `size:10240..1572864`, "")
 	f(`size:100`, `size:100`, "")
 	f(`size:<0`, `size:<0`, "")
+	f(`host:.(`, `site:%`, `column 6: host: "(" is not a host or domain`)
 	f(`size:big`, `?"size big" size big`,
 		`column 6: size: "big" is not a size: write 10k, >10k, or a range such as 10k..2m`)
 	f(`os.path.join`, `?"os path join" os path join`, "")

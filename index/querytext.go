@@ -68,6 +68,16 @@ func (n *node) print(b *strings.Builder, top bool) {
 	}
 }
 
+// either reports whether two nodes are filters of which one would be enough if they stood in a row without a sign.
+func (n *node) either(other *node) bool {
+	if n.kind != nodeKeys && n.kind != nodeValue || n.kind != other.kind {
+		return false
+	}
+	name, _, _ := strings.Cut(n.term, ":")
+	same, _, _ := strings.Cut(other.term, ":")
+	return name == same && queryFields[name].either
+}
+
 // printParts writes the parts of a nodeBool. Alternatives that would be required in a row have a ?, or OR between them
 // if all would be.
 func (n *node) printParts(b *strings.Builder) {
@@ -78,7 +88,7 @@ func (n *node) printParts(b *strings.Builder) {
 		sep = " "
 	}
 	for _, c := range n.must {
-		if c.strict() {
+		if c.strict() && !(slices.ContainsFunc(n.must, func(o *node) bool { return o != c && o.either(c) })) {
 			part("", c)
 		} else {
 			part("+", c)

@@ -114,14 +114,14 @@ func (x *Index) SnippetWith(q Query, text string, o SnippetOptions) Snippet {
 	}
 	m := newMarker(q)
 	defer m.release()
-	c := chooser{m, cutText(contentOf(text, o.Content), snippetText), o.Length}
-	c.search()
-	if len(m.spans) == 0 && !o.ContentOnly && len(o.Content) > 0 {
-		if all := (chooser{m, cutText(text, snippetText), o.Length}); all.search() {
-			c = all
-		}
+	c := chooser{m: m, length: o.Length}
+	found := c.choose(m.parts(text, o.Content), o.Passages)
+	if !found && !o.ContentOnly && len(o.Content) > 0 {
+		found = c.choose(m.parts(text, nil), o.Passages)
 	}
-	if len(m.spans) == 0 {
+	if !found {
+		content := m.parts(text, o.Content)
+		c.text, c.pieces = content.slice(0, 8*c.length), nil
 		return c.write(c.opening())
 	}
 	spans := c.pick(o.Passages)
@@ -130,30 +130,4 @@ func (x *Index) SnippetWith(q Query, text string, o SnippetOptions) Snippet {
 		c.grow(&spans[0])
 	}
 	return c.write(spans)
-}
-
-// contentOf returns the parts of a text, as one text: a sentence may continue in the next part. Parts that are not
-// within the text or not in order are left out.
-func contentOf(text string, parts []storage.TextRange) string {
-	if len(parts) == 0 {
-		return text
-	}
-	var b strings.Builder
-	b.Grow(min(len(text), snippetText+snippetText/8))
-	last := uint32(0)
-	for _, p := range parts {
-		if p.From < last || p.To < p.From || int(p.To) > len(text) {
-			continue
-		}
-		if last = p.To; len(parts) == 1 {
-			return text[p.From:p.To]
-		}
-		if b.Len() > 0 {
-			b.WriteByte('\n')
-		}
-		if b.WriteString(text[p.From:p.To]); b.Len() > snippetText {
-			break
-		}
-	}
-	return b.String()
 }

@@ -201,25 +201,7 @@ func BenchmarkBeside(b *testing.B) {
 	began := time.Now()
 	kinds, queries := besideIndex(b, dir)
 	b.Logf("%d documents indexed in %s", *besideDocs, time.Since(began).Round(time.Second))
-	server := exec.Command("../../bin/seine", "simweb", "--shape", "bench", "--seed-hosts", "0",
-		"--web-hosts", fmt.Sprint(hosts), "--pages", fmt.Sprint(pagesOfHost), "--max-pages", fmt.Sprint(pagesOfHost),
-		"--all-interfaces", "--hosts-file", "", "--seeds-file", "", "--port", fmt.Sprint(port), "--prerender", "2GB")
-	must(b, server.Start())
-	defer func() {
-		server.Process.Signal(os.Interrupt)
-		server.Wait()
-	}()
-	for n := 0; ; n++ {
-		c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
-		if err == nil {
-			c.Close()
-			break
-		}
-		if n == 600 {
-			b.Fatalf("simweb does not answer (is bin/seine built?): %v", err)
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
+	serveWeb(b, port, hosts, pagesOfHost, "--prerender", "2GB")
 	debug.SetMemoryLimit(1 << 30) // as cmd/seine does
 	defer debug.SetMemoryLimit(-1)
 	e := open()
@@ -264,3 +246,28 @@ func pick(p, last engine.Progress) engine.Progress {
 }
 
 const pagesOfHost = 100
+
+// serveWeb runs the benchmark's web of bin/seine until the benchmark ends, and waits until it answers.
+func serveWeb(b *testing.B, port, hosts, pages int, more ...string) {
+	server := exec.Command("../../bin/seine", append([]string{
+		"simweb", "--shape", "bench", "--seed-hosts", "0",
+		"--web-hosts", fmt.Sprint(hosts), "--pages", fmt.Sprint(pages), "--max-pages", fmt.Sprint(pages),
+		"--all-interfaces", "--hosts-file", "", "--seeds-file", "", "--port", fmt.Sprint(port),
+	}, more...)...)
+	must(b, server.Start())
+	b.Cleanup(func() {
+		server.Process.Signal(os.Interrupt)
+		server.Wait()
+	})
+	for n := 0; ; n++ {
+		c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err == nil {
+			c.Close()
+			break
+		}
+		if n == 600 {
+			b.Fatalf("simweb does not answer (is bin/seine built?): %v", err)
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}

@@ -13,7 +13,6 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"os/exec"
 	"runtime"
 	"slices"
 	"strings"
@@ -177,26 +176,7 @@ func BenchmarkBounded(b *testing.B) {
 		time.Since(began).Round(time.Second),
 	)
 
-	server := exec.Command("../../bin/seine", "simweb", "--shape", "bench", "--seed-hosts", "0",
-		"--web-hosts", fmt.Sprint(*boundedHosts), "--pages", fmt.Sprint(boundedPages),
-		"--max-pages", fmt.Sprint(boundedPages), "--all-interfaces", "--hosts-file", "", "--seeds-file", "",
-		"--port", fmt.Sprint(port))
-	must(b, server.Start())
-	defer func() {
-		server.Process.Signal(os.Interrupt)
-		server.Wait()
-	}()
-	for n := 0; ; n++ {
-		c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
-		if err == nil {
-			c.Close()
-			break
-		}
-		if n == 300 {
-			b.Fatalf("simweb does not answer (is bin/seine built?): %v", err)
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
+	serveWeb(b, port, *boundedHosts, boundedPages)
 	var samples []held
 	var frontier int64
 	ctx, cancel := context.WithCancel(context.Background())

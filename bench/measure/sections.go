@@ -357,7 +357,7 @@ four languages, for their last two words as a phrase, and for their last word. m
 a match.`,
 		units: []string{"cpu-µs/ten", "KB/ten", "marked-%"},
 		means: `
-Time grows with the text in front of the words, because it is searched as a text is read.`,
+Time grows with the text in front of the best passage. Only the passages that are chosen are analyzed.`,
 	},
 	{
 		layer:   "Relevance",

@@ -17,7 +17,8 @@ import (
 // What is measured: the snippets of a page of ten hits, on Debian's manuals: for the forty questions in four languages,
 // for their words as a phrase would be typed (the last two), and for their last word. cpu-µs/ten is the processor time
 // of the thread, the mean over queries; KB/ten is the text of ten hits, of which seine searches as much as it needs;
-// marked-% are the hits whose snippet has a match. -v shows the first snippets of each query. How to run:
+// marked-% are the hits whose snippet has a match, words/hit the different words
+// that are marked. -v shows the first snippets of each query. How to run:
 //
 //	SEINE_MANUALS=/tmp/manuals go test -run '^$' -bench Snippets -v ./bench/measure
 
@@ -66,7 +67,10 @@ func BenchmarkSnippets(b *testing.B) {
 			}
 			runtime.LockOSThread() // for the time of one thread
 			defer runtime.UnlockOSThread()
-			marked := 0
+			marked, words := 0, 0
+			for i := range hits {
+				words += markedWords(x.index.SnippetWith(hits[i].query, hits[i].text, hits[i].o))
+			}
 			b.ReportAllocs()
 			begin := threadTime(b)
 			for b.Loop() {
@@ -79,6 +83,19 @@ func BenchmarkSnippets(b *testing.B) {
 			b.ReportMetric(float64((threadTime(b)-begin).Microseconds())/float64(b.N)/tens, "cpu-µs/ten")
 			b.ReportMetric(float64(bytes)/1e3/tens, "KB/ten")
 			b.ReportMetric(100*float64(marked)/float64(len(hits)), "marked-%")
+			b.ReportMetric(float64(words)/float64(len(hits)), "words/hit")
 		})
 	}
+}
+
+// markedWords counts the different words among the matches of a snippet. Short words say little, so the count is of
+// those of four bytes and more, by these: forms of one word are one.
+func markedWords(s index.Snippet) int {
+	words := map[string]bool{}
+	for _, m := range s.Matches {
+		if word := strings.ToLower(s.Text[m[0]:m[1]]); len(word) >= 4 {
+			words[word[:4]] = true
+		}
+	}
+	return len(words)
 }

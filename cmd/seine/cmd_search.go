@@ -28,7 +28,7 @@ const queryHelp = `Searches the index. Words are alternatives: pages with more o
   title:word         in the title; url: anchor: headings: body: too, also before "…" and (…)
   site:example.org   on the host or domain; site:example.org/docs/ below a path; host: exactly this host
   lang:de type:pdf date:2024-03..2024-06 size:>10k
-                     by language, type, date and size
+                     by language, type, date and size; lang:de lang:fr is either, also type: site: host:
   name:word name:="a value" name:1..5
                      by a field that an index filter added: a word, the whole value, numbers
 
