@@ -164,6 +164,7 @@ var arguedText = []struct {
 		[]string{"<annotation-xml"}},
 	{"a word ends at the end of the body, of an option, and of plaintext in svg", 4,
 		[]string{"</body>", "</html>", "</option>", "<svg><plaintext>"}},
+	{"raw text in a noscript ends with it, as it does with scripting", 4, []string{"<noscript><iframe></noscript>"}},
 }
 
 // TestHTML5LibAgainstTree compares links and text of html5lib's inputs with the tree's.
