@@ -61,6 +61,7 @@
 //	a depth that falls after the fetch?  internal/phases/lower.go
 //	what happens in which order?         phase.go, the table of phases
 //	what the conductor does next?        decide.go, a pure function
+//	the processor time of a stage?       stage.go; storage/cputime.go
 //	what holds a crawl up, why it ended? situation.go, a pure function; its words are in cause.go
 //	what a crawl does now?               status.go; statusread.go reads it, census.go counts what is
 //	                                     stored

@@ -21,8 +21,9 @@ type Sample struct {
 	IndexedPerSecond    float64 `json:"indexed_per_second"`    // documents added to the index, less those that left it
 	DiscoveredPerSecond float64 `json:"discovered_per_second"` // URLs that became crawldb records
 
-	// CPU is the number of processors that each stage kept busy, as in Progress.Stages. A phase's time counts when the
-	// phase ends, and until then as fetch, of which it is not taken back: in samples of a second, phases come in peaks.
+	// CPU is the number of processors that each stage kept busy, as in Progress.Stages. What seals segments and builds
+	// the index on goroutines of its own counts as fetch until it ends, and as its stage then: over a few seconds,
+	// these stages come in peaks.
 	CPU StageCPU `json:"cpu"`
 
 	Busy          float64 `json:"busy"`                  // as in Progress

@@ -108,7 +108,8 @@ func (s *sampler) take(least time.Duration) {
 func (s *sampler) read(x *Sample) reading {
 	c, w := s.c, s.c.w
 	r := reading{
-		at: w.now(), indexed: c.indexed.Load(), discovered: int64(c.discovered.Load()), stages: w.stages.times(w.store),
+		at: w.now(), indexed: c.indexed.Load(), discovered: int64(c.discovered.Load()),
+		stages: w.stages.times(w.store),
 	}
 	heap, _ := goMemory()
 	x.HeapBytes, x.Backlog, x.Fetchers = float64(heap), float64(c.updating.Load()), float64(w.live.fetchers.Load())

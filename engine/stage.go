@@ -46,14 +46,14 @@ var stageNames = [stages]string{
 // stageClock adds up processor time by stage. Any goroutine may use it.
 type stageClock struct {
 	spent [stages]atomic.Int64 // nanoseconds
+	work  [stages]storage.CPUMeter
 }
 
 func (c *stageClock) add(s stage, d time.Duration) { c.spent[s].Add(int64(d)) }
 
 // time begins a measurement. The caller calls stop at its end, on the same goroutine.
 func (c *stageClock) time(s stage) (stop func()) {
-	t := storage.StartCPUTimer()
-	return func() { c.add(s, t.Stop()) }
+	return c.work[s].Start()
 }
 
 // spentIn adds the time of a segment's step.
@@ -138,7 +138,7 @@ func (c StageCPU) String() string {
 // times reads all clocks.
 func (c *stageClock) times(store *storage.Store) (t stageTimes) {
 	for s := range t {
-		t[s] = time.Duration(c.spent[s].Load())
+		t[s] = time.Duration(c.spent[s].Load()) + c.work[s].Spent()
 	}
 	t[stageStore] = store.BackgroundCPU()
 	t[stageGC] = collectorCPU()
