@@ -23,12 +23,15 @@ import (
 type conductor struct {
 	w       *work
 	o       CrawlOptions
+	ctx     context.Context // of the crawl
+	stop    func()          // ends ctx
 	abort   context.Context // cuts phases short; ends with CrawlOptions.Abort
 	started time.Time
 	cpu     time.Duration // of the process, at the start
 	stages  stageTimes    // at the start
 	deliver *delivery
 	stopped StopReason // set by the conducting goroutine at the end
+	phase   atomic.Pointer[string]
 
 	// w.live.mu is held to change these. limits and live may be read without it, earlier by the conducting goroutine,
 	// which alone changes it.
@@ -40,6 +43,7 @@ type conductor struct {
 	toUpdate chan *segment.Writer
 	toIndex  chan uint32
 	tasks    *tasks
+	calms    calms
 	updating atomic.Int64 // segments handed to the first lane that it has not finished
 	ending   atomic.Bool  // fetching is over: end dedups and indexes what is left
 	lanes    sync.WaitGroup
@@ -67,6 +71,7 @@ func newConductor(w *work, o CrawlOptions) *conductor {
 		c.abort = context.Background()
 	}
 	c.limits.Store(&o.Limits)
+	c.enters(phasePreparing)
 	return c
 }
 
@@ -142,6 +147,7 @@ func (c *conductor) conduct(ctx context.Context, f *fetching) (StopReason, error
 	defer tick.Stop()
 	lastProgress := w.now()
 	var seen watch
+	c.enters(phaseCrawling)
 	for {
 		select {
 		case <-ctx.Done():
@@ -162,7 +168,10 @@ func (c *conductor) conduct(ctx context.Context, f *fetching) (StopReason, error
 		}
 		if now.Sub(lastProgress) >= c.o.ProgressEvery {
 			lastProgress = now
-			c.show("crawling")
+			c.show(c.progress(phaseCrawling))
+		}
+		if err := c.tend(f); err != nil {
+			return StopFailed, err
 		}
 		s := c.look(ctx, f)
 		q, t := seen.look(now, s)
@@ -191,7 +200,7 @@ func (c *conductor) conduct(ctx context.Context, f *fetching) (StopReason, error
 // none. In another order a crawl now and then ends with half of its work undone.
 func (c *conductor) look(ctx context.Context, f *fetching) (s state) {
 	pool := f.pool
-	s.more = c.deliver.pending() > 0 || c.tasks.pending()
+	s.more = c.deliver.pending() > 0 || c.tasks.pending() || c.calms.first() != nil
 	s.updating = c.updating.Load()
 	s.frontier = f.frontier.Stats()
 	s.busy, s.storing = pool.Busy(), pool.Storing()
@@ -222,6 +231,54 @@ func (c *conductor) rotate(pool *visit.Pool) error {
 	c.updating.Add(1)
 	c.segments.Add(1)
 	c.toUpdate <- full
+	return nil
+}
+
+// tend takes the first deletion a step on. The conducting goroutine calls it at each look.
+func (c *conductor) tend(f *fetching) error {
+	q := c.calms.first()
+	switch {
+	case q == nil:
+		return nil
+	case q.d == nil:
+		q.d = f.pool.Deleting(q.has)
+	case q.done:
+		select {
+		case <-q.over:
+			f.pool.EndDeleting(q.d)
+			f.pool.Notify()
+			c.calms.drop()
+		default:
+		}
+	case !q.rotated:
+		return c.replaceFor(f, q)
+	case c.updating.Load() == 0:
+		seg := f.pool.Segment().Number()
+		err := c.w.requireLinked(seg)
+		if err == nil {
+			q.open, q.done = seg, true
+			close(q.reached)
+		} else if !errors.Is(err, ErrWrongState) {
+			return err
+		}
+	}
+	return nil
+}
+
+// replaceFor replaces the open segment when nothing of a deletion is on its way into it.
+func (c *conductor) replaceFor(f *fetching, q *calm) error {
+	switch {
+	case f.pool.Requested(q.d):
+		return nil
+	case f.pool.Segment().Size().Pages == 0:
+	case len(c.toUpdate) == cap(c.toUpdate):
+		return nil // the lane catches up
+	default:
+		if err := c.rotate(f.pool); err != nil {
+			return err
+		}
+	}
+	q.rotated = true
 	return nil
 }
 
@@ -348,7 +405,9 @@ func (c *conductor) noteIndexed(d DedupReport, x IndexReport) {
 // end stops the fetchers and drains the lanes. After a crawl without an error it then settles the whole.
 func (c *conductor) end(f *fetching, reason StopReason) error {
 	pool := f.pool
+	c.calms.close()
 	pool.Stop()
+	c.enters(phaseSettling)
 	well := reason != StopFailed && reason != StopAborted
 	if well {
 		c.ending.Store(true)
@@ -380,7 +439,8 @@ func (c *conductor) end(f *fetching, reason StopReason) error {
 // linkdb.
 func (c *conductor) settleWhole() error {
 	w := c.w
-	c.show(phaseSettling)
+	c.enters(phaseSettling)
+	c.show(c.progress(phaseSettling))
 	d, err := w.dedup(c.abort, DedupOptions{})
 	if err != nil {
 		return err
@@ -409,7 +469,7 @@ func (c *conductor) sendLast() error {
 		defer close(done)
 		reports, err = c.w.sendAll(c.abort, nil, sendOptions{begins: c.sends.begins})
 	}()
-	c.showUntil(done, phaseSettling)
+	c.showUntil(done)
 	c.sends.begins("", time.Time{})
 	c.sends.note(reports)
 	if err != nil && c.abort.Err() != nil {
@@ -419,8 +479,8 @@ func (c *conductor) sendLast() error {
 	return nil
 }
 
-// showUntil shows the progress every now and then, until a channel is closed.
-func (c *conductor) showUntil(done <-chan struct{}, phase string) {
+// showUntil shows the progress of settling every now and then, until a channel is closed.
+func (c *conductor) showUntil(done <-chan struct{}) {
 	tick := time.NewTicker(max(c.o.ProgressEvery, time.Millisecond))
 	defer tick.Stop()
 	for {
@@ -428,17 +488,20 @@ func (c *conductor) showUntil(done <-chan struct{}, phase string) {
 		case <-done:
 			return
 		case <-tick.C:
-			c.show(phase)
+			c.show(c.progress(phaseSettling))
 		}
 	}
 }
 
 // show calls CrawlOptions.Progress, if there is one.
-func (c *conductor) show(phase string) {
+func (c *conductor) show(p Progress) {
 	if c.o.Progress != nil {
-		c.o.Progress(c.progress(phase))
+		c.o.Progress(p)
 	}
 }
+
+// enters notes that a Progress.Phase begins.
+func (c *conductor) enters(phase string) { c.phase.Store(&phase) }
 
 // progress describes the crawl at one moment.
 func (c *conductor) progress(phase string) Progress {
@@ -479,8 +542,14 @@ func (c *conductor) situation(phase string) (s situation) {
 	return s
 }
 
-// A Progress.Phase: of a crawl that compares the whole and sends the rest, and of one that has ended.
-const phaseSettling, phaseDone = "settling", "done"
+// Values of Progress.Phase.
+const (
+	phasePreparing = "preparing"
+	phaseFetching  = "fetching"
+	phaseCrawling  = "crawling"
+	phaseSettling  = "settling"
+	phaseDone      = "done"
+)
 
 // tally counts by name, on any goroutine.
 type tally struct {

@@ -4,7 +4,9 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/index"
@@ -106,9 +108,15 @@ func (e *Engine) Crawl(ctx context.Context, o CrawlOptions) (CrawlReport, error)
 	e.w.setCrawling(true)
 	defer e.w.setCrawling(false)
 	c := newConductor(e.w, o)
+	c.ctx, c.stop = ctx, cancel
 	e.crawl.Store(c)
 	defer e.crawl.Store(nil)
+	samples, err := startSampler(c, &e.history)
+	if err != nil {
+		return CrawlReport{}, fmt.Errorf("crawling: %w", err)
+	}
 	err = c.run(ctx)
+	c.calms.close()
 	if n := c.tasks.close(); n > 0 {
 		e.w.warn(fmt.Errorf("%d enqueued URLs were not injected, because the crawl ended early: enqueue them again", n))
 	}
@@ -118,8 +126,11 @@ func (e *Engine) Crawl(ctx context.Context, o CrawlOptions) (CrawlReport, error)
 	case err != nil:
 		c.stopped = StopFailed
 	}
-	report := c.report()
-	c.show(phaseDone)
+	final := c.progress(phaseDone)
+	report := c.report(final.Cause)
+	c.show(final)
+	samples.end()
+	e.last.Store(&lastCrawl{c.started, e.w.now(), c.stopped, err, final})
 	if err != nil {
 		return report, fmt.Errorf("crawling: %w%s", err, advice(err))
 	}
@@ -228,19 +239,44 @@ func (e *Engine) Recrawl(ctx context.Context, targets ...string) (RecrawlReport,
 // is fetched later and links to a deleted URL makes it known again, as does its seed; a filter keeps it out. Its host
 // stays in scope, and depths and scores that other pages have by it stay.
 //
-// Errors: ErrBusy while a crawl or fetch is running, and ErrWrongState while a segment is fetched and not linked yet:
-// see Recover. ErrNotSent of index writers.
+// Beside a running crawl it cuts off requests for the targets, has everything that was fetched brought into crawldb and
+// linkdb, deletes, and lets fetchers go on, which wait meanwhile. A crawl that prepares, fetches a fetchlist or is
+// about to end is waited for. Callbacks of a crawl must not call it.
+//
+// Errors: ErrBusy while a fetch, parse or recovery is running, and ErrWrongState while a segment is fetched and not
+// linked yet: see Recover. ErrNotSent of index writers.
 func (e *Engine) Delete(ctx context.Context, targets ...string) (DeleteReport, error) {
 	leave, err := e.enter()
 	if err != nil {
 		return DeleteReport{}, err
 	}
 	defer leave()
-	if !e.running.TryLock() {
-		return DeleteReport{}, wrapf(ErrBusy, "deleting: stop the crawl first, or deny the host")
+	return e.deleteBeside(ctx, targets)
+}
+
+// deleteBeside deletes, beside the running crawl if there is one. When the crawl is about to end, it waits for that.
+func (e *Engine) deleteBeside(ctx context.Context, targets []string) (DeleteReport, error) {
+	for busy := 0; ; {
+		if e.running.TryLock() {
+			defer e.running.Unlock()
+			return e.w.deleteTargets(ctx, targets, nil)
+		}
+		if c := e.crawl.Load(); c != nil {
+			busy = 0
+			r, err := e.w.deleteTargets(ctx, targets, c.calms.wait)
+			if !errors.Is(err, errNotCalm) {
+				c.indexed.Add(-int64(r.Documents))
+				return r, err
+			}
+		} else if busy++; busy > 20 { // a crawl that begins or ends is not seen for a moment
+			return DeleteReport{}, wrapf(ErrBusy, "deleting")
+		}
+		select {
+		case <-ctx.Done():
+			return DeleteReport{}, ctx.Err()
+		case <-time.After(10 * time.Millisecond):
+		}
 	}
-	defer e.running.Unlock()
-	return e.w.deleteTargets(ctx, targets)
 }
 
 // Purge removes what is no longer referenced, in segments that every phase is done with: parse records of versions that

@@ -180,7 +180,7 @@ type Options struct {
 	// It runs on PageWorkers goroutines of its own (0 means one for each processor), several calls at once, in no
 	// order. When all of them are busy, fetchers wait. Crawl and Fetch return after the last call, even when they are
 	// aborted, so a call that never returns blocks them; a panic in a call ends the process. It may call any method of
-	// the Engine but Close, which would wait for it; Crawl and Fetch are ErrBusy.
+	// the Engine but Close and Delete, which would wait for it; Crawl and Fetch are ErrBusy.
 	//
 	// It is called up to 100 ms before the fetch is durable: a page that is lost in a crash is fetched and delivered
 	// again.

@@ -5,6 +5,7 @@ package engine
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"runtime/metrics"
 	"slices"
 	"strings"
@@ -45,14 +46,14 @@ var stageNames = [stages]string{
 // stageClock adds up processor time by stage. Any goroutine may use it.
 type stageClock struct {
 	spent [stages]atomic.Int64 // nanoseconds
+	work  [stages]storage.CPUMeter
 }
 
 func (c *stageClock) add(s stage, d time.Duration) { c.spent[s].Add(int64(d)) }
 
 // time begins a measurement. The caller calls stop at its end, on the same goroutine.
 func (c *stageClock) time(s stage) (stop func()) {
-	t := storage.StartCPUTimer()
-	return func() { c.add(s, t.Stop()) }
+	return c.work[s].Start()
 }
 
 // spentIn adds the time of a segment's step.
@@ -88,6 +89,27 @@ func (c StageCPU) MarshalJSON() ([]byte, error) {
 	return json.Marshal(m)
 }
 
+// UnmarshalJSON is the inverse of MarshalJSON. Stages that this version does not know come last, by name.
+func (c *StageCPU) UnmarshalJSON(b []byte) error {
+	var m map[string]float64
+	if err := json.Unmarshal(b, &m); err != nil || m == nil {
+		*c = nil
+		return err
+	}
+	list := make(StageCPU, 0, len(m))
+	for _, name := range stageNames {
+		if seconds, ok := m[name]; ok {
+			list = append(list, StageSeconds{name, seconds})
+			delete(m, name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		list = append(list, StageSeconds{name, m[name]})
+	}
+	*c = list
+	return nil
+}
+
 // String lists the stages with their shares in percent, largest first, without those below 0.5%.
 func (c StageCPU) String() string {
 	var total float64
@@ -116,7 +138,7 @@ func (c StageCPU) String() string {
 // times reads all clocks.
 func (c *stageClock) times(store *storage.Store) (t stageTimes) {
 	for s := range t {
-		t[s] = time.Duration(c.spent[s].Load())
+		t[s] = time.Duration(c.spent[s].Load()) + c.work[s].Spent()
 	}
 	t[stageStore] = store.BackgroundCPU()
 	t[stageGC] = collectorCPU()

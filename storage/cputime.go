@@ -5,7 +5,6 @@ package storage
 import (
 	"runtime"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -39,22 +38,60 @@ func (t *CPUTimer) Stop() time.Duration {
 	return d
 }
 
+// CPUMeter adds up the CPU time of pieces of work, of which several may run at once. Any goroutine may read it, also
+// while they run. The zero value is ready.
+type CPUMeter struct {
+	mu      sync.Mutex
+	spent   time.Duration // by work that has ended
+	running map[*CPUTimer]int
+}
+
+// Start measures the calling goroutine, as StartCPUTimer does, until it calls stop.
+func (m *CPUMeter) Start() (stop func()) {
+	t := StartCPUTimer()
+	thread := threadID()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.running == nil {
+		m.running = map[*CPUTimer]int{}
+	}
+	m.running[&t] = thread
+	return func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		delete(m.running, &t)
+		m.spent += t.Stop()
+	}
+}
+
+// Spent returns the CPU time so far. Where a thread's clock cannot be read from another one (anywhere but on Linux),
+// work that has not ended is not in it.
+func (m *CPUMeter) Spent() time.Duration {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	sum := m.spent
+	for t, thread := range m.running {
+		if now, ok := cpuOfThread(thread); ok {
+			sum += max(now-t.start, 0)
+		}
+	}
+	return sum
+}
+
 // background adds up the CPU time of Pebble's compactions and flushes. Each runs on a goroutine of its
-// own, which calls the listener at its start and end. Several may run at once, so there is a timer per
-// job.
+// own, which calls the listener at its start and end.
 type background struct {
-	spent atomic.Int64 // nanoseconds
-	jobs  sync.Map     // job number → CPUTimer
+	meter CPUMeter
+	jobs  sync.Map // job number → func() that ends its measurement
 }
 
 func (b *background) begin(job int) {
-	b.jobs.Store(job, StartCPUTimer())
+	b.jobs.Store(job, b.meter.Start())
 }
 
 func (b *background) end(job int) {
-	if v, ok := b.jobs.LoadAndDelete(job); ok {
-		t := v.(CPUTimer)
-		b.spent.Add(int64(t.Stop()))
+	if stop, ok := b.jobs.LoadAndDelete(job); ok {
+		stop.(func())()
 	}
 }
 
@@ -65,5 +102,5 @@ func (b *background) listen(l *pebble.EventListener) {
 	l.FlushEnd = func(i pebble.FlushInfo) { b.end(i.JobID) }
 }
 
-// BackgroundCPU returns the CPU time of Pebble's finished compactions and flushes since Open.
-func (s *Store) BackgroundCPU() time.Duration { return time.Duration(s.health.background.spent.Load()) }
+// BackgroundCPU returns the CPU time of Pebble's compactions and flushes since Open.
+func (s *Store) BackgroundCPU() time.Duration { return s.health.background.meter.Spent() }

@@ -31,6 +31,9 @@ var floorPlan = map[string]string{
 	"bench/simweb":            "",
 	"bench/hostile":           "",
 
+	// What people and programs look at.
+	"engine/web": "engine index storage storage/urlkey",
+
 	// The door and the conductor; below it the rooms, none of which knows Engine.
 	"engine": "engine/internal/admission engine/internal/segment engine/internal/visit engine/internal/phases " +
 		"engine/internal/inspect engine/fetch engine/fetch/robots engine/parse engine/policy frontier index " +

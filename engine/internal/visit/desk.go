@@ -37,10 +37,13 @@ type desk struct {
 	filesLacked sync.Once // a warning
 }
 
-// store appends an attempt at a URL of a host to the open segment.
-func (d *desk) store(a *segment.Attempt, host urlkey.HostKey) (fetched bool, err error) {
+// store appends an attempt at a URL of a host, the request of a fetcher, to the open segment.
+func (d *desk) store(a *segment.Attempt, host urlkey.HostKey, from *flight) (fetched bool, err error) {
+	at := &from.doing
 	d.storing.Add(1)
 	defer d.storing.Add(-1)
+	at.set(DoingSlot)
+	defer at.set(DoingPrepare)
 	if d.env.GiveWay != nil {
 		d.env.GiveWay()
 	}
@@ -49,12 +52,16 @@ func (d *desk) store(a *segment.Attempt, host urlkey.HostKey) (fetched bool, err
 	if a.Response != nil {
 		defer a.Response.DropContent()
 	}
+	at.write()
+	a.Parses = &at.parses
 	bytes := a.Add(d.source.unseen.takeLoose(host))
 	d.segMu.RLock()
 	status, err := d.seg.Store(a, s)
 	d.source.unseen.stored(host, d.seg.Number(), frontier.Cost{URLs: 1, Bytes: bytes, Time: a.Took})
 	d.segMu.RUnlock()
+	from.over() // before the callback, which may delete URLs
 	if err == nil && d.env.Page != nil {
+		at.set(DoingPage)
 		d.env.Page(a, s)
 	}
 	return status == storage.FetchSuccess, err

@@ -16,6 +16,7 @@ import (
 type flight struct {
 	mu     sync.Mutex
 	url    urlkey.URL // zero: nothing is requested
+	asked  urlkey.URL // as url, until the outcome is stored
 	ctx    context.Context
 	cancel context.CancelFunc
 	now    func() time.Time
@@ -25,6 +26,8 @@ type flight struct {
 	late    bool            // the visit counts for an extra fetcher: see frontier.Slow
 	slowCut bool            // the request was cut off because it is slow
 	waiting bool            // for memory or a connection, which is not the host's fault
+
+	doing doing // of the fetcher; mu does not guard it
 }
 
 // begin notes a request and returns its context.
@@ -34,7 +37,7 @@ func (t *flight) begin(ctx context.Context, u urlkey.URL, v *frontier.Visit) con
 	if t.ctx == nil || t.ctx.Err() != nil {
 		t.ctx, t.cancel = context.WithCancel(ctx)
 	}
-	t.url, t.since, t.slowCut, t.waiting = u, t.now(), false, false
+	t.url, t.asked, t.since, t.slowCut, t.waiting = u, u, t.now(), false, false
 	if t.visit != v {
 		t.visit, t.late = v, false
 	}
@@ -100,4 +103,27 @@ func (t *flight) cutSlow(since time.Time) {
 		t.slowCut = true
 		t.cancel()
 	}
+}
+
+// cutDeleted cuts off the request if it is for a URL of a deletion.
+func (t *flight) cutDeleted(d *Deletion) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.url.IsZero() && d.has([]byte(t.url.Key())) {
+		t.cancel()
+	}
+}
+
+// isOf reports whether the request, or what is stored of it, is for a URL of a deletion.
+func (t *flight) isOf(d *Deletion) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return !t.asked.IsZero() && d.has([]byte(t.asked.Key()))
+}
+
+// over notes that the URL of the request has its outcome in the segment, or has none.
+func (t *flight) over() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.asked = urlkey.URL{}
 }

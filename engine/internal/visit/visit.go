@@ -71,6 +71,7 @@ func (x *visit) giveBack(left int) {
 
 // countedRequest is request, counted for the budgets of the host and its domain.
 func (x *visit) countedRequest(ctx context.Context, c *frontier.Candidate, left int) (progress, error) {
+	defer x.flight.over()
 	if c.Tag == tagRobots {
 		return x.request(ctx, c, left)
 	}
@@ -87,7 +88,7 @@ func (x *visit) countedRequest(ctx context.Context, c *frontier.Candidate, left 
 // store is desk.store for an outcome of the visit.
 func (x *visit) store(a *segment.Attempt) (fetched bool, err error) {
 	x.stored = true
-	return x.desk.store(a, x.host)
+	return x.desk.store(a, x.host, x.flight)
 }
 
 // request requests one URL, the first of the last left URLs of the visit.
@@ -100,10 +101,14 @@ func (x *visit) request(ctx context.Context, c *frontier.Candidate, left int) (p
 	if c.Tag == tagRobots {
 		return progress{more: x.fetchDeferred(ctx, u, left)}, nil
 	}
-	// Live filters may be narrower than when the URL was chosen. The request is noted before they decide, so that a
-	// change is either seen here or cuts the request off.
+	// Live filters may be narrower than when the URL was chosen, and it may be deleted. The request is noted before
+	// that is looked at, so that a change is either seen here or cuts the request off.
 	asking := x.flight.begin(ctx, u, x.v)
-	if !x.env.Admission.Recheck(u).OK() {
+	deleted, err := x.source.deletions.deleted(x.env.Store, key)
+	if err != nil {
+		return progress{}, err
+	}
+	if deleted || !x.env.Admission.Recheck(u).OK() {
 		x.flight.end()
 		x.source.Release(x.v.Host, []frontier.Candidate{*c})
 		return progress{more: true}, nil
@@ -123,7 +128,7 @@ func (x *visit) request(ctx context.Context, c *frontier.Candidate, left int) (p
 	if err != nil {
 		return progress{}, err
 	}
-	resp := x.env.Client.Fetch(asking, req)
+	resp := x.ask(asking, req)
 	defer resp.Release()
 	if x.cutOff(ctx, c, resp, left) {
 		return progress{}, nil
@@ -144,6 +149,14 @@ func (x *visit) request(ctx context.Context, c *frontier.Candidate, left int) (p
 	}
 	counted, err := x.store(a)
 	return progress{more, counted}, err
+}
+
+// ask makes one request of the visit.
+func (x *visit) ask(ctx context.Context, req *fetch.Request) *fetch.Response {
+	at := &x.flight.doing
+	at.request(req)
+	defer at.set(DoingPrepare)
+	return x.env.Client.Fetch(ctx, req)
 }
 
 // cutOff reports whether a response says nothing about its URL, which then stays due: the end of the run or a live
@@ -219,7 +232,7 @@ func (x *visit) allowed(ctx context.Context, u urlkey.URL, left int) (bool, erro
 	if x.robots.rules != nil && x.scheme == u.Scheme() {
 		return true, nil
 	}
-	r, err := x.hosts.robots(ctx, u, robotsWays{x.keepRobots, x.follow, x.flight.waits})
+	r, err := x.hosts.robots(ctx, u, robotsWays{x.keepRobots, x.follow, x.flight.waits, &x.flight.doing})
 	x.out.Bytes += r.received
 	x.received.Add(r.received)
 	x.source.unseen.addLoose(x.v.Host, r.received)
@@ -358,7 +371,7 @@ func (x *visit) fetchDeferred(ctx context.Context, u urlkey.URL, left int) (more
 	}
 	req := x.hosts.request(u, robotsBodyMax)
 	req.Addr, req.Waits = x.v.Addr, x.flight.waits
-	resp := x.env.Client.Fetch(asking, req)
+	resp := x.ask(asking, req)
 	defer resp.Release()
 	cut, slow := x.flight.end()
 	if ctx.Err() != nil && incomplete(resp) { // cut off by the end of the run
