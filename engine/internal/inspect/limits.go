@@ -18,6 +18,11 @@ const (
 	recordsBatchBytes = 4 << 20
 	// problemsMax is the number of problems of one kind that Verify spells out. All are counted.
 	problemsMax = 10_000
+	// capturesMax is the number of captures of one URL that are shown: a page that is fetched every hour has them in a
+	// year. 3 MB.
+	capturesMax = 10_000
+	// copyBytesMax is the part of a stored body that is shown, in bytes.
+	copyBytesMax = 8 << 20
 	// withPortShown is the number of hosts that WithPort names.
 	withPortShown = 3
 )
