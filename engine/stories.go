@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seine-crawler/seine/engine/internal/inspect"
+	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
 // What an Inspector tells of one URL or host in time.
@@ -15,23 +16,15 @@ import (
 // Captures streams the stored responses of a URL, newest first, at most 10,000. Those of a segment are there once it is
 // sealed. A URL without any gives an empty stream.
 func (i *Inspector) Captures(ctx context.Context, url string) iter.Seq2[CaptureView, error] {
-	return func(yield func(CaptureView, error) bool) {
-		u, err := i.parse(url)
-		if err != nil {
-			yield(CaptureView{}, err)
-			return
+	var u urlkey.URL
+	return stream(ctx, i, func(ctx context.Context) (iter.Seq2[inspect.CaptureOf, error], error) {
+		var err error
+		if u, err = i.parse(url); err != nil {
+			return nil, err
 		}
-		open := func(ctx context.Context) (iter.Seq2[inspect.CaptureOf, error], error) {
-			list, err := i.in.CapturesOf(ctx, u)
-			return each(list...), err
-		}
-		view := func(c inspect.CaptureOf) (CaptureView, error) { return viewCapture(u, &c), nil }
-		for c, err := range stream(ctx, i, open, view) {
-			if !yield(c, err) {
-				return
-			}
-		}
-	}
+		list, err := i.in.CapturesOf(ctx, u)
+		return each(list...), err
+	}, func(c inspect.CaptureOf) (CaptureView, error) { return viewCapture(u, &c), nil })
 }
 
 // StoredCopy returns the capture of a URL that is nearest to a time, with its header and body. The zero time means the
