@@ -160,7 +160,7 @@ func appendBudget(list []BudgetView, of string, b admission.Budget) []BudgetView
 
 // delayOf returns the time between two requests to a host, and whose it is.
 func (o *Options) delayOf(s *inspect.HostStory, crawlDelay time.Duration) (Duration, string) {
-	delay, by := crawlDelay, "crawl"
+	delay, by := crawlDelay, "crawl" // negative: none
 	if o.HostPolicy != nil {
 		if set := o.HostPolicy.Settings(s.Key); set != nil && set.Delay != 0 {
 			delay, by = set.Delay, "section"
@@ -171,10 +171,10 @@ func (o *Options) delayOf(s *inspect.HostStory, crawlDelay time.Duration) (Durat
 		most = crawlDelayUsual
 	}
 	robots := min(time.Duration(s.State.CrawlDelayMS)*time.Millisecond, most)
-	if robots > delay {
+	if delay = max(delay, 0); robots > delay {
 		delay, by = robots, "robots.txt"
 	}
-	return Duration(max(delay, 0)), by
+	return Duration(delay), by
 }
 
 // rootOf is the URL of a host's first page, in a scheme that is known of it.
