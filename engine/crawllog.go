@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -25,10 +24,10 @@ import (
 // CrawlLogOptions say where and how each fetch is written down: its URL, answer, size, time and digest, how the URL was
 // reached, and from where. The zero value means nowhere.
 //
-// A line is written within about 100 ms after the fetch is durable. Where the page that links to the URL is not in
-// linkdb yet, its line waits for it, ten seconds at most. Lines are durable before their segment is sealed. What a crash
-// leaves unwritten, the next crawl, fetch or parse writes when it reads the segment back. So each fetch that counts has
-// one line, and none has two, unless the log itself is lost or changed.
+// A line is written about two seconds after the fetch is durable. Where the page that links to the URL is not in linkdb
+// yet, its line waits for it, ten seconds at most. Lines are durable before their segment is sealed. What a crash leaves
+// unwritten, the next crawl, fetch or parse writes when it reads the segment back. So each fetch that counts has one
+// line, and none has two, unless the log itself is lost or changed.
 type CrawlLogOptions struct {
 	Path string // of the log; "": none is written
 	// Format is "json" (also ""), one object a line, or "heritrix", the layout of Heritrix's crawl.log.
@@ -39,26 +38,27 @@ type CrawlLogOptions struct {
 	Keep     int
 }
 
-// crawlLog writes the crawl log: it adds to outcomes what crawldb and linkdb know of the way to their URLs.
+// crawlLog writes the crawl log: it adds to outcomes what crawldb and linkdb know of the way to their URLs. It looks up
+// many together, in the order of keys, which takes a third of the time: that is why lines wait.
 type crawlLog struct {
 	log   *crawllog.Log
 	store *storage.Store
-	now   func() time.Time
 	warn  func(error)
 
 	mu        sync.Mutex
-	failing   bool                    // a warning said so
-	redirects map[uint64]urlkey.Key   // target → source, of redirects that were logged; see redirectsKept
-	waiting   []crawlLine             // for their vias, oldest first
-	tried     time.Time               // when vias were looked up for what waits
-	known     map[uint32]knownFetches // of segments that are read back
+	failing   bool                  // a warning said so
+	redirects map[uint64]urlkey.Key // target → source, of redirects that were logged; see redirectsKept
+	waiting   []crawlLine           // that are not written yet, oldest first
+	timer     *time.Timer           // that ends the wait; nil: nothing waits
+	known     knownFetches          // of the segment that is read back
+	knownOf   uint32
 }
 
 // crawlLine is a line that is not written yet.
 type crawlLine struct {
 	crawllog.Entry
 	key   []byte
-	since time.Time
+	looks int // at linkdb that did not find the via
 }
 
 // knownFetches are hashes of those that the log had when a segment began to be read back.
@@ -66,13 +66,13 @@ type knownFetches map[uint64]bool
 
 // Bounds of the crawl log.
 const (
+	// logEvery is the time between two looks at crawldb and linkdb, logLines the number of lines that bring about one
+	// at once, viaLooks the number of looks at linkdb for one line.
+	logEvery = 2 * time.Second
+	logLines = 1 << 13
+	viaLooks = 5
 	// redirectsKept is the number of redirects whose sources are remembered, some 10 MB: then all are forgotten.
 	redirectsKept = 1 << 16
-	// viaWaitMax is the number of lines that wait for their vias, for viaWait at most.
-	viaWaitMax = 1 << 14
-	viaWait    = 10 * time.Second
-	// viaRetry is the time between two looks at linkdb for what waits.
-	viaRetry = time.Second
 	// crawlLogBytes is the default of CrawlLogOptions.MaxBytes.
 	crawlLogBytes = 256 << 20
 )
@@ -91,8 +91,7 @@ func (w *work) openCrawlLog() (*crawlLog, error) {
 		return nil, err
 	}
 	return &crawlLog{
-		log: log, store: w.store, now: w.o.Now, warn: w.warn, redirects: map[uint64]urlkey.Key{},
-		known: map[uint32]knownFetches{},
+		log: log, store: w.store, warn: w.warn, redirects: map[uint64]urlkey.Key{},
 	}, nil
 }
 
@@ -101,6 +100,11 @@ func (c *crawlLog) close() error {
 		return nil
 	}
 	c.flush()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.timer != nil {
+		c.timer.Stop()
+	}
 	return c.log.Close()
 }
 
@@ -113,11 +117,11 @@ func (c *crawlLog) add(seg *storage.Segment, stored []segment.Stored, again bool
 	defer c.mu.Unlock()
 	if again {
 		stored = c.unlogged(seg, stored)
+	} else {
+		c.known = nil // the log gets more
 	}
-	now := c.now()
-	lines := make([]crawlLine, 0, len(stored))
 	for i := range stored {
-		lines = append(lines, newCrawlLine(seg.Number, &stored[i], now))
+		c.waiting = append(c.waiting, newCrawlLine(seg.Number, &stored[i]))
 		if o := &stored[i].Outcome; o.Redirect != "" && o.Status != storage.FetchSuccess {
 			if len(c.redirects) >= redirectsKept {
 				clear(c.redirects)
@@ -125,28 +129,42 @@ func (c *crawlLog) add(seg *storage.Segment, stored []segment.Stored, again bool
 			c.redirects[xxh3.HashString(string(o.Redirect))] = stored[i].URL.Key()
 		}
 	}
-	if len(c.waiting) > 0 && now.Sub(c.tried) >= viaRetry {
-		c.tried = now
-		lines, c.waiting = append(c.waiting, lines...), nil
+	if len(c.waiting) >= logLines {
+		c.write(viaLooks)
 	}
-	err := c.findWays(lines)
-	c.write(lines, now)
-	c.report(err)
+	c.wait()
 }
 
-// write writes the lines that need not wait.
-func (c *crawlLog) write(lines []crawlLine, now time.Time) {
-	entries := make([]crawllog.Entry, 0, len(lines))
-	for i := range lines {
-		l := &lines[i]
-		waits := strings.HasSuffix(l.HopPath, "L") && l.Via == "" && now.Sub(l.since) < viaWait
-		if waits && len(c.waiting) < viaWaitMax {
-			c.waiting = append(c.waiting, *l)
+// wait has what waits written later.
+func (c *crawlLog) wait() {
+	if len(c.waiting) > 0 && c.timer == nil {
+		c.timer = time.AfterFunc(logEvery, func() {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			if c.timer = nil; len(c.waiting) > 0 {
+				c.write(viaLooks)
+				c.wait()
+			}
+		})
+	}
+}
+
+// write writes the lines that have their vias, or were looked up as often as looks says.
+func (c *crawlLog) write(looks int) {
+	failed := c.findWays(c.waiting)
+	entries, left := make([]crawllog.Entry, 0, len(c.waiting)), c.waiting[:0]
+	for _, l := range c.waiting {
+		l.looks++
+		linked := strings.HasSuffix(l.HopPath, "L")
+		if linked && l.Via == "" && l.looks < looks && len(left) < logLines/2 {
+			left = append(left, l)
 		} else {
 			entries = append(entries, l.Entry)
 		}
 	}
-	c.report(c.log.Write(entries))
+	clear(c.waiting[len(left):])
+	c.waiting = left
+	c.report(errors.Join(failed, c.log.Write(entries)))
 }
 
 // flush writes what waits and makes all durable.
@@ -156,11 +174,8 @@ func (c *crawlLog) flush() {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	lines := c.waiting
-	c.waiting = nil
-	err := c.findWays(lines)
-	c.write(lines, time.Unix(math.MaxInt32, 0)) // nothing waits any more
-	c.report(errors.Join(err, c.log.Sync()))
+	c.write(0)
+	c.report(c.log.Sync())
 }
 
 // report warns of the first of several failures. The crawl goes on: it does not depend on the log.
@@ -173,19 +188,17 @@ func (c *crawlLog) report(err error) {
 
 // unlogged returns the outcomes that the log does not have.
 func (c *crawlLog) unlogged(seg *storage.Segment, stored []segment.Stored) (list []segment.Stored) {
-	known, ok := c.known[seg.Number]
-	if !ok {
-		known = knownFetches{}
+	if c.known == nil || c.knownOf != seg.Number { // segments are read back one after the other
+		c.known, c.knownOf = knownFetches{}, seg.Number
+		c.write(0)
 		// A request may have begun before its segment did, see segment.Writer.
 		err := c.log.Since(seg.Created.Add(-time.Hour), func(url string, begun time.Time) {
-			known[hashFetch(url, begun.UnixMilli())] = true
+			c.known[hashFetch(url, begun.UnixMilli())] = true
 		})
 		c.report(err)
-		clear(c.known) // segments are read back one after the other
-		c.known[seg.Number] = known
 	}
 	for i := range stored {
-		if !known[hashFetch(stored[i].URL.String(), stored[i].Outcome.Time)] {
+		if !c.known[hashFetch(stored[i].URL.String(), stored[i].Outcome.Time)] {
 			list = append(list, stored[i])
 		}
 	}
@@ -197,9 +210,9 @@ func hashFetch(url string, begun int64) uint64 {
 }
 
 // newCrawlLine makes a line without the way to its URL.
-func newCrawlLine(number uint32, s *segment.Stored, now time.Time) crawlLine {
+func newCrawlLine(number uint32, s *segment.Stored) crawlLine {
 	o := &s.Outcome
-	l := crawlLine{key: s.URL.AppendKey(nil), since: now, Entry: crawllog.Entry{
+	l := crawlLine{key: s.URL.AppendKey(nil), Entry: crawllog.Entry{
 		Time: timeOf(o.Time), Took: time.Duration(o.TookMS) * time.Millisecond, URL: s.URL.String(),
 		Outcome: o.Status.String(), HTTPStatus: int(o.HTTPStatus), Code: heritrixCode(o), Failure: o.Failure,
 		Bytes: int64(o.Bytes), MediaType: o.MediaType, Truncated: o.Truncated, Segment: number,

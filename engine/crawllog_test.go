@@ -227,6 +227,70 @@ func TestCrawlLogCrash(t *testing.T) {
 	}
 }
 
+// TestCrawlLogResume: a fetch that is interrupted and goes on, in the same process or in the next, logs nothing twice.
+func TestCrawlLogResume(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 4, 60)
+	o := w.options(dataDir(t))
+	path := filepath.Join(t.TempDir(), "crawl.log")
+	o.CrawlLog = engine.CrawlLogOptions{Path: path}
+	stop := func() {}
+	stored := 0
+	o.Events.PageStored = func(urlkey.URL, *storage.FetchOutcome) {
+		if stored++; stored%6 == 0 {
+			stop()
+		}
+	}
+	e := open(t, o)
+	w.batchOnce(t, e)
+	g, err := e.Generate(ctx, engine.GenerateOptions{})
+	if err != nil || g.Selected < 15 {
+		t.Fatal(g, err)
+	}
+	if err := e.SetDelay(100 * time.Millisecond); err != nil { // so that it is not done before it is interrupted
+		t.Fatal(err)
+	}
+	for range 2 {
+		interrupted, cancel := context.WithCancel(ctx)
+		stop = cancel
+		if _, err := e.Fetch(interrupted, engine.FetchOptions{Segment: g.Segment}); err != nil {
+			t.Fatal(err)
+		}
+		cancel()
+	}
+	mustClose(t, e)
+	stop = func() {}
+	e = open(t, o)
+	defer mustClose(t, e)
+	if _, err := e.Crawl(ctx, engine.CrawlOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := logged(crawlLog(t, path)), fetchesOf(t, e); !slices.Equal(got, want) || len(want) < 200 {
+		t.Errorf("%d lines of %d fetches", len(got), len(want))
+		sameLines(t, "log", got, want)
+	}
+}
+
+// batchOnce runs the phases until the links of the first page are known.
+func (w *world) batchOnce(t *testing.T, e *engine.Engine) {
+	t.Helper()
+	if _, err := e.Inject(ctx, w.seeds()); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		g, err := e.Generate(ctx, engine.GenerateOptions{})
+		if err == nil {
+			_, err = e.Fetch(ctx, engine.FetchOptions{Segment: g.Segment})
+		}
+		if err == nil {
+			_, err = e.UpdateDB(ctx, g.Segment)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // sealedLines is the number of lines, from the first on, up to the last of a segment that is sealed: a crash cannot take
 // these.
 func sealedLines(t *testing.T, o engine.Options, lines [][]byte) (n int) {
