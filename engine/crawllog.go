@@ -24,10 +24,10 @@ import (
 // CrawlLogOptions say where and how each fetch is written down: its URL, answer, size, time and digest, how the URL was
 // reached, and from where. The zero value means nowhere.
 //
-// A line is written about five seconds after the fetch is durable. Where the page that links to the URL is not in linkdb
-// yet, its line waits for it, half a minute at most. Lines are durable before their segment is sealed. What a crash leaves
-// unwritten, the next crawl, fetch or parse writes when it reads the segment back. So each fetch that counts has one
-// line, and none has two, unless the log itself is lost or changed.
+// A line is written about five seconds after the fetch is durable. Where the page that links to the URL is not in
+// linkdb yet, its line waits for it, half a minute at most. Lines are durable before their segment is sealed. What a
+// crash leaves unwritten, the next crawl, fetch or parse writes when it reads the segment back. So each fetch that
+// counts has one line, and none has two, unless the log itself is lost or changed.
 type CrawlLogOptions struct {
 	Path string // of the log; "": none is written
 	// Format is "json" (also ""), one object a line, or "heritrix", the layout of Heritrix's crawl.log.
@@ -78,9 +78,8 @@ const (
 )
 
 // openCrawlLog opens the log that the options name, nil: none.
-func (w *work) openCrawlLog() (*crawlLog, error) {
-	o := w.o.CrawlLog
-	if o.Path == "" || w.o.ReadOnly {
+func openCrawlLog(o CrawlLogOptions, store *storage.Store, warn func(error)) (*crawlLog, error) {
+	if o.Path == "" {
 		return nil, nil
 	}
 	log, err := crawllog.Open(crawllog.Options{
@@ -91,7 +90,7 @@ func (w *work) openCrawlLog() (*crawlLog, error) {
 		return nil, err
 	}
 	return &crawlLog{
-		log: log, store: w.store, warn: w.warn, redirects: map[uint64]urlkey.Key{},
+		log: log, store: store, warn: warn, redirects: map[uint64]urlkey.Key{},
 	}, nil
 }
 

@@ -291,8 +291,8 @@ func (w *world) batchOnce(t *testing.T, e *engine.Engine) {
 	}
 }
 
-// sealedLines is the number of lines, from the first on, up to the last of a segment that is sealed: a crash cannot take
-// these.
+// sealedLines is the number of lines, from the first on, up to the last of a segment that is sealed: a crash cannot
+// take these.
 func sealedLines(t *testing.T, o engine.Options, lines [][]byte) (n int) {
 	t.Helper()
 	e := open(t, o)

@@ -147,8 +147,8 @@ func (w *work) openRooms() (err error) {
 			return reachable, string(visit.Denied(rules, u, max(o.MaxCrawlDelay, 0)))
 		},
 	})
-	if err = w.compareLogs(); err == nil {
-		w.crawlLog, err = w.openCrawlLog()
+	if err = w.compareLogs(); err == nil && !o.ReadOnly {
+		w.crawlLog, err = openCrawlLog(o.CrawlLog, w.store, w.warn)
 	}
 	if err != nil {
 		return errors.Join(err, w.index.Close())

@@ -141,14 +141,6 @@ func (s *URLStory) found() string {
 	return how
 }
 
-// hopPath writes the way to a URL as Heritrix does.
-func hopPath(depth, hops int) string {
-	if depth > hopPathMax {
-		return fmt.Sprintf("%d+%s", depth-hopPathMax, hopPath(hopPathMax, hops))
-	}
-	return strings.Repeat("L", depth) + strings.Repeat("R", hops)
-}
-
 // viewFetch makes a view of one fetch.
 func viewFetch(f *inspect.Fetch) FetchView {
 	v := FetchView{Time: timeOf(f.Time), Segment: f.Segment}

@@ -38,8 +38,9 @@ func TestLines(t *testing.T) {
 		`"digest":"`+zero+`","tries":3,"segment":7}`+"\n"; got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
-	if got, want := string(Heritrix.append(nil, &e)), "2026-01-02T03:04:05.231Z   200       1299 http://a.example/x LR "+
-		"http://a.example/ text/html #000 20260102030405006+225 "+zero+" - 3t,timeTrunc\n"; got != want {
+	if got, want := string(Heritrix.append(nil, &e)),
+		"2026-01-02T03:04:05.231Z   200       1299 http://a.example/x LR "+
+			"http://a.example/ text/html #000 20260102030405006+225 "+zero+" - 3t,timeTrunc\n"; got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 	e = Entry{Time: begun, URL: "http://a.example/robbed", Code: -9998, Failure: "robots_denied"}
@@ -55,7 +56,8 @@ func TestHostileLines(t *testing.T) {
 	for _, f := range []Format{JSON, Heritrix} {
 		line := string(f.append(nil, &e))
 		body, ok := strings.CutSuffix(line, "\n")
-		if !ok || strings.ContainsFunc(body, func(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 || r == 0x2028 }) {
+		evil := func(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 || r == 0x2028 }
+		if !ok || strings.ContainsFunc(body, evil) {
 			t.Errorf("%s: %q", f, line)
 		}
 		if _, at, ok := f.read([]byte(line)); !ok || !at.Equal(begun.Truncate(time.Millisecond)) {

@@ -186,8 +186,8 @@ func addAll(w *Writer, lane chan *Attempt, each Each) error {
 	return nil
 }
 
-// readAttempts passes attempts on to Env.Log that were read back from the WARC of a segment that an earlier process left
-// open.
+// readAttempts passes attempts on to Env.Log that were read back from the WARC of a segment that an earlier process
+// left open.
 type readAttempts struct {
 	w    *Writer
 	list []Stored
