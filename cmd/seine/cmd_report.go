@@ -96,7 +96,7 @@ func reportHostCommand(c *console) *cobra.Command {
 		})
 }
 
-// storyCommand is the command that tells stories of what its arguments name.
+// storyCommand is the command that tells stories of what its arguments name, by the settings of `check url`.
 func storyCommand[T fmt.Stringer](
 	c *console, use, short, what string, tell func(*cobra.Command, *engine.Inspector, string) (T, error),
 ) *cobra.Command {
@@ -106,7 +106,14 @@ func storyCommand[T fmt.Stringer](
 		Short: short,
 		Args:  needs(what),
 		RunE: func(cmd *cobra.Command, names []string) error {
-			return withEngine(cmd, f.reading(), func(e *engine.Engine) error {
+			o, err := f.reading().options(cmd)
+			if err != nil {
+				return err
+			}
+			if o, err = f.asMade(cmd, o); err != nil { // a check depends on the scope
+				return err
+			}
+			return withOptions(o, func(e *engine.Engine) error {
 				in := e.Inspect()
 				return eachLine(c, func(yield func(T, error) bool) {
 					for _, name := range names {
@@ -118,7 +125,7 @@ func storyCommand[T fmt.Stringer](
 			})
 		},
 	}
-	f.settings(cmd, inViews)
+	f.settings(cmd, inCheckURL)
 	f.report(cmd)
 	return cmd
 }
