@@ -90,6 +90,14 @@ func (r RecordView) Cells() []string {
 		timeText(r.FetchTime), timeText(r.LastFetch), fmt.Sprint(time.Duration(r.Took).Milliseconds()), r.Signature}
 }
 
+// hopPath writes the way to a URL as Heritrix does.
+func hopPath(depth, hops int) string {
+	if depth > hopPathMax {
+		return fmt.Sprintf("%d+%s", depth-hopPathMax, hopPath(hopPathMax, hops))
+	}
+	return strings.Repeat("L", depth) + strings.Repeat("R", hops)
+}
+
 func orDash(s string) string {
 	if s == "" {
 		return "-"

@@ -48,6 +48,7 @@ func commands(c *console) []*cobra.Command {
 		readhostCommand(c),
 		readlinksCommand(c),
 		readsegCommand(c),
+		reportCommand(c),
 		checkCommand(c),
 		configCommand(c),
 		exportCommand(c),
@@ -120,7 +121,13 @@ func withEngine(cmd *cobra.Command, f *flags, fn func(e *engine.Engine) error) e
 }
 
 // withOptions is withEngine with options that f.options made.
-func (f *flags) withOptions(cmd *cobra.Command, o engine.Options, fn func(e *engine.Engine) error) error {
+func (f *flags) withOptions(cmd *cobra.Command, o engine.Options, fn func(e *engine.Engine) error) (err error) {
+	log, err := f.openLog(cmd)
+	if err != nil {
+		return err
+	}
+	defer func() { log.end(err) }()
+	o.Events = log.events(o.Events)
 	return withOptions(o, func(e *engine.Engine) error {
 		if err := f.remember(cmd, e); err != nil {
 			return err

@@ -18,7 +18,8 @@
 //
 // # Invariants
 //
-//   - Results go to stdout, everything else to stderr; an error is one line there.
+//   - Results go to stdout, everything else to stderr; an error is one line there. The setting log also writes messages
+//     to a file (logs.go).
 //   - exit.go decides the exit status, and has the table of them.
 //   - What a person typed is checked before anything is written or sent: options.go asks engine.Options.Validate, and
 //     names the setting. A flag or setting without effect is refused.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package inspect reads a store for people: records, hosts, links, segments, captures and statistics, why a URL
-// is or is not crawled, and whether everything in the store and the WARC files agrees.
+// Package inspect reads a store for people: records, hosts, links, segments, captures, stored copies and statistics,
+// reports of a crawl, the story of a URL or a host, why a URL is or is not crawled, and whether everything in the store
+// and the WARC files agrees.
 //
 // # What it is
 //
@@ -14,7 +15,8 @@
 //	hostdb ─────────▶ Hosts, TopHosts, Host ──────────────┤
 //	linkdb ─────────▶ Inlinks ────────────────────────────┼──▶ package engine: views ──▶ text, JSON
 //	segments, parse ▶ Segments, Segment, ParseRecords ────┤
-//	cdx, WARC files ▶ Captures, ExportCDXJ, Verify ───────┤
+//	cdx, WARC files ▶ Captures, StoredCopy, Verify ───────┤
+//	all of them ────▶ URLStory, HostStory, reports ───────┤
 //	admission ──────▶ Explain ────────────────────────────┘
 //
 // # Life
@@ -38,7 +40,8 @@
 //
 // # Bounds
 //
-// A stream holds one entry. TopRecords and TopHosts hold n entries. Stats holds at most quantileSample scores, and
+// A stream holds one entry. CapturesOf holds capturesMax captures, a StoredCopy one response, a story what limits.go
+// says. TopRecords and TopHosts hold n entries. Stats holds at most quantileSample scores, and
 // with perHost one count of each status for every host. Verify keeps one WARC file open and one record in memory; what
 // files and store say of each other it sorts within a sorter's memory, and of each kind it spells out problemsMax
 // problems.
@@ -49,5 +52,5 @@
 //
 // # Read first
 //
-// inspect.go, then records.go and explain.go.
+// inspect.go, then records.go and explain.go; story.go puts all together.
 package inspect
