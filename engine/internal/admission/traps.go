@@ -4,6 +4,7 @@ package admission
 
 import (
 	"bytes"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -65,6 +66,16 @@ func (t *traps) close(prefixes []string) {
 	}
 	t.mu.Unlock()
 	t.any.Store(t.percent > 0)
+}
+
+// list returns the closed prefixes as people write them, in the order of keys.
+func (t *traps) list() (prefixes []string) {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	for _, p := range slices.Sorted(maps.Keys(t.closed)) {
+		prefixes = append(prefixes, spellPrefix(p))
+	}
+	return prefixes
 }
 
 // refuses reports whether a URL is below a closed prefix.
