@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package web
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/seine-crawler/seine/engine"
+	"github.com/seine-crawler/seine/storage"
+)
+
+// Bounds of lists.
+const (
+	rowsShown = 50
+	rowsSkip  = 5000            // rows of a list that pages can skip
+	listTime  = 2 * time.Second // after which a list ends with what it has
+	linksMost = 1000            // links to a page that are read for a list
+)
+
+// linksView is the list of links to a URL.
+type linksView struct {
+	URL, Shown string
+	Links      []linkRow
+	Previous   string
+	Next       string
+}
+
+type linkRow struct {
+	engine.InlinkView
+	Shown string
+}
+
+// linksPage lists the links to a URL with their texts: GET /links?url=….
+func (h *Handler) linksPage(w http.ResponseWriter, r *http.Request) {
+	p := &page{Room: "urls", base: h.o.Prefix}
+	v := &linksView{URL: r.URL.Query().Get("url")}
+	v.Shown = shownURL(v.URL)
+	if isNoURL(v.URL) {
+		h.fail(w, http.StatusNotFound, p.Room, "This is no URL: "+v.URL, "")
+		return
+	}
+	window := windowOf(r)
+	n := 0
+	for l, err := range h.e.Inspect().Inlinks(r.Context(), v.URL, rowsSkip+rowsShown+1) {
+		if err != nil {
+			h.failed(w, r, p.Room, err)
+			return
+		}
+		if n++; n <= window.skip {
+			continue
+		}
+		if len(v.Links) == rowsShown {
+			v.Next = p.Path("/links", "url", v.URL, "page", window.page+1)
+			break
+		}
+		v.Links = append(v.Links, linkRow{l, shownURL(l.From)})
+	}
+	if window.page > 1 {
+		v.Previous = p.Path("/links", "url", v.URL, "page", window.page-1)
+	}
+	p.Title, p.Body = "Links to "+v.Shown, v
+	h.show(w, http.StatusOK, "links", p)
+}
+
+// window is the part of a list that a page shows.
+type window struct{ page, skip int }
+
+func windowOf(r *http.Request) window {
+	s, _ := readState(r.URL.Query())
+	n := min(s.Page, rowsSkip/rowsShown)
+	return window{n, (n - 1) * rowsShown}
+}
+
+// urlPage tells the story of a URL: GET /url?url=….
+func (h *Handler) urlPage(w http.ResponseWriter, r *http.Request) {
+	p := &page{Room: "urls", base: h.o.Prefix}
+	raw := strings.TrimSpace(r.URL.Query().Get("url"))
+	story, err := h.e.Inspect().URLStory(r.Context(), raw)
+	if err != nil {
+		h.failed(w, r, p.Room, err)
+		return
+	}
+	p.Title, p.Body = "About "+shownURL(story.URL), &story
+	status := http.StatusOK
+	if story.Record == nil {
+		status = http.StatusNotFound
+	}
+	h.show(w, status, "url", p)
+}
+
+// urlsView is the list of URLs.
+type urlsView struct {
+	Prefix   string
+	Status   storage.Status
+	Statuses []storage.Status
+	Rows     []recordRow
+	Late     bool // the list ended early: it took too long
+	Previous string
+	Next     string
+}
+
+type recordRow struct {
+	engine.RecordView
+	Shown string
+}
+
+// urlsPage lists records of crawldb: GET /urls?prefix=…&status=…. A prefix that is a URL leads to the URL's page.
+func (h *Handler) urlsPage(w http.ResponseWriter, r *http.Request) {
+	p := &page{Room: "urls", Title: "URLs", base: h.o.Prefix}
+	v := &urlsView{Prefix: strings.TrimSpace(r.URL.Query().Get("prefix"))}
+	v.Status, _ = storage.ParseStatus(r.URL.Query().Get("status"))
+	if strings.Contains(v.Prefix, "://") {
+		http.Redirect(w, r, p.Path("/url", "url", v.Prefix), http.StatusSeeOther)
+		return
+	}
+	for s := range storage.Status(storage.StatusCount) {
+		if s > 0 {
+			v.Statuses = append(v.Statuses, s)
+		}
+	}
+	filter := engine.RecordFilter{Prefix: v.Prefix}
+	if v.Status != 0 {
+		filter.Statuses = []storage.Status{v.Status}
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), listTime)
+	defer cancel()
+	window, n := windowOf(r), 0
+	at := func(page int) string {
+		status := ""
+		if v.Status != 0 {
+			status = v.Status.String()
+		}
+		return p.Path("/urls", "prefix", v.Prefix, "status", status, "page", page)
+	}
+	for record, err := range h.e.Inspect().Records(ctx, filter) {
+		if v.Late = errors.Is(err, context.DeadlineExceeded); v.Late {
+			break
+		}
+		if err != nil {
+			h.failed(w, r, p.Room, err)
+			return
+		}
+		if n++; n <= window.skip {
+			continue
+		}
+		if len(v.Rows) == rowsShown {
+			v.Next = at(window.page + 1)
+			break
+		}
+		v.Rows = append(v.Rows, recordRow{record, shownURL(record.URL)})
+	}
+	if window.page > 1 {
+		v.Previous = at(window.page - 1)
+	}
+	p.Body = v
+	h.show(w, http.StatusOK, "urls", p)
+}
