@@ -33,6 +33,7 @@ func commands(c *console) []*cobra.Command {
 		initCommand(c),
 		crawlCommand(c),
 		searchCommand(c),
+		serveCommand(c),
 		injectCommand(c),
 		generateCommand(c),
 		fetchCommand(c),
