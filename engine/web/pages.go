@@ -17,6 +17,13 @@ import (
 func (h *Handler) routePages() {
 	h.handle("GET", "/{$}", h.searchPage)
 	h.handle("GET", "/complete", h.completions)
+	h.handle("GET", "/copy", h.copyPage)
+	h.handle("GET", "/copy/page", h.copyBody)
+	h.handle("GET", "/links", h.linksPage)
+	h.handle("GET", "/url", h.urlPage)
+	h.handle("GET", "/urls", h.urlsPage)
+	h.handle("GET", "/host", h.hostPage)
+	h.handle("GET", "/hosts", h.hostsPage)
 	h.handle("GET", "/static/{version}/{name}", h.static)
 }
 
@@ -91,17 +98,27 @@ func (h *Handler) fail(w http.ResponseWriter, status int, room, what, help strin
 
 // functions are what templates may call beside the methods of what they show.
 var functions = template.FuncMap{
-	"add":      func(a, b int) int { return a + b },
-	"ago":      func(t time.Time) string { return ago(t, time.Now()) },
-	"bytes":    byteText[uint64],
-	"clean":    clean,
-	"date":     dateText,
-	"exact":    exactText,
-	"language": languageName,
-	"number":   numberText,
-	"plural":   plural,
-	"took":     func(d engine.Duration) string { return tookText(time.Duration(d)) },
-	"with2":    func(p *page, item any) pageItem { return pageItem{p, item} },
+	"ago":       func(t time.Time) string { return ago(t, time.Now()) },
+	"bytes":     byteText[uint64],
+	"clean":     clean,
+	"date":      dateText,
+	"exact":     exactText,
+	"hasTime":   func(t time.Time) bool { return !t.IsZero() },
+	"host":      shownHost,
+	"hostState": func(s engine.HostState) string { return hostStates[s] },
+	"instant":   func(t time.Time) string { return t.UTC().Format(instant) },
+	"language":  languageName,
+	"lines":     cleanLines,
+	"ms":        func(d engine.Milliseconds) string { return tookText(time.Duration(d)) },
+	"number":    numberText,
+	"plural":    plural,
+	"rate":      rateText,
+	"robots":    robotsText,
+	"shown":     shownURL,
+	"size":      byteText[uint32],
+	"span":      func(d engine.Duration) string { return spanText(time.Duration(d)) },
+	"took":      func(d engine.Duration) string { return tookText(time.Duration(d)) },
+	"with2":     func(p *page, item any) pageItem { return pageItem{p, item} },
 }
 
 // pageItem is a part of a page with the page, whose methods make addresses.

@@ -39,7 +39,7 @@ const depthMax = 512
 // dropped are elements that vanish with everything in them.
 var dropped = []atom.Atom{
 	atom.Script, atom.Iframe, atom.Frame, atom.Frameset, atom.Object, atom.Embed, atom.Applet, atom.Link, atom.Base,
-	atom.Meta, atom.Audio, atom.Video, atom.Source, atom.Track, atom.Portal, atom.Template, atom.Dialog,
+	atom.Meta, atom.Audio, atom.Video, atom.Source, atom.Track, atom.Template, atom.Dialog,
 }
 
 // kept are the attributes that stay; the names of all others may be orders to a browser.

@@ -14,18 +14,16 @@ import (
 	"github.com/seine-crawler/seine/storage"
 )
 
-// hostsMost is the number of hosts that the list has, those with most URLs first.
-const hostsMost = 500
-
 // hostsView is the list of hosts.
 type hostsView struct {
-	Find     string
-	Rows     []hostRow
-	Late     bool
-	Total    int // that were looked at
-	Previous string
-	Next     string
-	Blocked  []string
+	Find    string
+	ByName  bool // the order is that of names, which has a next page; else those with most URLs are first
+	Rows    []hostRow
+	Late    bool // the list ended early: it took too long
+	Later   bool // it is not the first part of the list
+	More    bool
+	Next    string
+	Blocked []string
 }
 
 type hostRow struct {
@@ -34,21 +32,21 @@ type hostRow struct {
 	Fetched uint64
 	Queued  uint64
 	Gone    uint64
-	Speed   string // bytes a second of the fetchers
 }
 
-// hostsPage lists hosts, those with most URLs first: GET /hosts?find=….
+// hostsPage lists hosts: GET /hosts?find=…&by=name&after=….
 func (h *Handler) hostsPage(w http.ResponseWriter, r *http.Request) {
 	p := &page{Room: "hosts", Title: "Hosts", base: h.o.Prefix}
 	v := &hostsView{Find: strings.ToLower(strings.TrimSpace(r.URL.Query().Get("find")))}
 	ctx, cancel := context.WithTimeout(r.Context(), listTime)
 	defer cancel()
-	filter := engine.HostFilter{Top: hostsMost}
-	if v.Find != "" {
-		filter.Top = 0
+	query := r.URL.Query()
+	v.ByName = v.Find != "" || query.Get("by") == "name"
+	filter := engine.HostFilter{Top: rowsShown + 1}
+	if v.ByName {
+		filter = engine.HostFilter{After: query.Get("after")}
 	}
-	window, n := windowOf(r), 0
-	at := func(page int) string { return p.Path("/hosts", "find", v.Find, "page", page) }
+	v.Later = filter.After != ""
 	for host, err := range h.e.Inspect().Hosts(ctx, filter) {
 		if v.Late = errors.Is(err, context.DeadlineExceeded); v.Late {
 			break
@@ -60,17 +58,13 @@ func (h *Handler) hostsPage(w http.ResponseWriter, r *http.Request) {
 		if host.URLs == 0 || !strings.Contains(host.Host, v.Find) && !strings.Contains(shownHost(host.Host), v.Find) {
 			continue
 		}
-		if n++; n <= window.skip {
-			continue
-		}
-		if len(v.Rows) == rowsShown {
-			v.Next = at(window.page + 1)
+		if n := len(v.Rows); n == rowsShown {
+			if v.More = true; v.ByName {
+				v.Next = p.Path("/hosts", "find", v.Find, "by", "name", "after", v.Rows[n-1].Host)
+			}
 			break
 		}
 		v.Rows = append(v.Rows, rowOf(host))
-	}
-	if window.page > 1 {
-		v.Previous = at(window.page - 1)
 	}
 	v.Blocked, _ = h.e.Blocked() // the list is worth showing without them
 	p.Body = v
@@ -158,4 +152,17 @@ func percent(part, whole uint64) float64 {
 		return 0
 	}
 	return 100 * float64(part) / float64(whole)
+}
+
+// hostStates say where a host is in the schedule of a running crawl, as titles.
+var hostStates = map[engine.HostState]string{
+	engine.HostAbsent:   "Not being crawled",
+	engine.HostDormant:  "Nothing to fetch",
+	engine.HostRefill:   "Its URLs are being chosen",
+	engine.HostWaiting:  "Waits for its delay",
+	engine.HostTurn:     "Waits for a host at the same address",
+	engine.HostReady:    "Ready",
+	engine.HostInFlight: "Being visited",
+	engine.HostAsleep:   "Asleep: it failed too often",
+	engine.HostResting:  "Rests for long",
 }

@@ -21,8 +21,7 @@ const (
 	manyHosts     = 8 // with matches: below it, hits of a host do not crowd others out
 	facetsShown   = 8 // values of each
 	titleShown    = 140
-	fewHits       = 3 // below it other words are proposed, as for rare words
-	suggestTime   = 50 * time.Millisecond
+	proposeTime   = 50 * time.Millisecond
 	linksCounted  = 20 // links to a hit; where there are more, the page says so
 	browseTime    = 500 * time.Millisecond
 	completeLimit = 8
@@ -98,7 +97,7 @@ func (h *Handler) searchPage(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, p.Path("/", state.parameters()...), http.StatusSeeOther)
 		return
 	}
-	v, err := h.search(r.Context(), p, state)
+	v, err := h.found(r.Context(), p, state)
 	if err != nil {
 		h.failed(w, r, "search", err)
 		return
@@ -110,20 +109,19 @@ func (h *Handler) searchPage(w http.ResponseWriter, r *http.Request) {
 
 // failed shows the error of a call of the engine.
 func (h *Handler) failed(w http.ResponseWriter, r *http.Request, room string, err error) {
-	switch {
-	case r.Context().Err() != nil: // nobody looks
-	case errors.Is(err, engine.ErrNotFound):
-		h.fail(w, http.StatusNotFound, room, err.Error(), "")
-	case errors.Is(err, engine.ErrClosed):
-		h.fail(w, http.StatusServiceUnavailable, room, "The store is being closed.", "Start seine again, then reload.")
-	default:
-		h.fail(w, http.StatusInternalServerError, room, err.Error(),
-			"If it happens again, run seine verify: it finds damage and says what to do.")
+	if errors.Is(r.Context().Err(), context.Canceled) {
+		return // nobody looks
 	}
+	help := ""
+	status := problemOf(err).Status
+	if status == http.StatusInternalServerError {
+		help = "If it happens again, run seine verify: it finds damage and says what to do."
+	}
+	h.fail(w, status, room, err.Error(), help)
 }
 
-// search runs the search of a state.
-func (h *Handler) search(ctx context.Context, p *page, state searchState) (*searchView, error) {
+// found runs the search of a state.
+func (h *Handler) found(ctx context.Context, p *page, state searchState) (*searchView, error) {
 	v := &searchView{State: state}
 	stats, err := h.e.IndexStats()
 	if err != nil {
@@ -155,7 +153,7 @@ func (h *Handler) search(ctx context.Context, p *page, state searchState) (*sear
 	more := len(result.Hits) > hitsShown
 	result.Hits = result.Hits[:min(len(result.Hits), hitsShown)]
 	if result.Total < fewHits || result.Relaxed || result.Doubtful {
-		if v.Better, err = h.e.Suggest(ctx, state.Query, suggestTime); err != nil {
+		if v.Better, err = h.e.Suggest(ctx, state.Query, proposeTime); err != nil {
 			return nil, err
 		}
 	}

@@ -161,6 +161,41 @@ func three(v float64) string {
 	return strconv.FormatFloat(v, 'f', 2, 64)
 }
 
+// rateText writes a number of things a second: 1,240 or 3.50.
+func rateText(v float64) string {
+	if v >= 99.95 {
+		return numberText(strconv.FormatFloat(v, 'f', 0, 64))
+	}
+	if v == 0 {
+		return "0"
+	}
+	return three(v)
+}
+
+// cleanLines is clean for a text of many lines, of which it keeps the first up to a number of characters.
+func cleanLines(s string, most int) string {
+	var b strings.Builder
+	for line := range strings.Lines(s) {
+		if b.Len() >= most {
+			b.WriteString("…")
+			break
+		}
+		b.WriteString(clean(line, most-b.Len()) + "\n")
+	}
+	return b.String()
+}
+
+// robotsText says in short what a request for robots.txt brought.
+func robotsText(status uint16) string {
+	switch {
+	case status == 599 || status == 0:
+		return "unreachable"
+	case status == 404 || status == 410:
+		return "none (" + strconv.Itoa(int(status)) + ")"
+	}
+	return "HTTP " + strconv.Itoa(int(status))
+}
+
 // tookText writes a short duration: "4 ms", "1.2 s".
 func tookText(d time.Duration) string {
 	switch {

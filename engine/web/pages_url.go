@@ -98,8 +98,9 @@ type urlsView struct {
 	Status   storage.Status
 	Statuses []storage.Status
 	Rows     []recordRow
-	Late     bool // the list ended early: it took too long
-	Previous string
+	Late     bool   // the list ended early: it took too long
+	Later    bool   // it is not the first part of the list
+	First    string // address of that
 	Next     string
 }
 
@@ -122,20 +123,14 @@ func (h *Handler) urlsPage(w http.ResponseWriter, r *http.Request) {
 			v.Statuses = append(v.Statuses, s)
 		}
 	}
-	filter := engine.RecordFilter{Prefix: v.Prefix}
+	filter := engine.RecordFilter{Prefix: v.Prefix, After: r.URL.Query().Get("after")}
+	status := ""
 	if v.Status != 0 {
-		filter.Statuses = []storage.Status{v.Status}
+		filter.Statuses, status = []storage.Status{v.Status}, v.Status.String()
 	}
+	v.Later = filter.After != ""
 	ctx, cancel := context.WithTimeout(r.Context(), listTime)
 	defer cancel()
-	window, n := windowOf(r), 0
-	at := func(page int) string {
-		status := ""
-		if v.Status != 0 {
-			status = v.Status.String()
-		}
-		return p.Path("/urls", "prefix", v.Prefix, "status", status, "page", page)
-	}
 	for record, err := range h.e.Inspect().Records(ctx, filter) {
 		if v.Late = errors.Is(err, context.DeadlineExceeded); v.Late {
 			break
@@ -144,18 +139,13 @@ func (h *Handler) urlsPage(w http.ResponseWriter, r *http.Request) {
 			h.failed(w, r, p.Room, err)
 			return
 		}
-		if n++; n <= window.skip {
-			continue
-		}
-		if len(v.Rows) == rowsShown {
-			v.Next = at(window.page + 1)
+		if n := len(v.Rows); n == rowsShown {
+			v.Next = p.Path("/urls", "prefix", v.Prefix, "status", status, "after", v.Rows[n-1].URL)
 			break
 		}
 		v.Rows = append(v.Rows, recordRow{record, shownURL(record.URL)})
 	}
-	if window.page > 1 {
-		v.Previous = at(window.page - 1)
-	}
+	v.First = p.Path("/urls", "prefix", v.Prefix, "status", status)
 	p.Body = v
 	h.show(w, http.StatusOK, "urls", p)
 }
