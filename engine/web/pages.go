@@ -113,6 +113,7 @@ var functions = template.FuncMap{
 	"number":    numberText,
 	"plural":    plural,
 	"rate":      rateText,
+	"reason":    reasonText,
 	"robots":    robotsText,
 	"shown":     shownURL,
 	"size":      byteText[uint32],

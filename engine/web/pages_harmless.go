@@ -87,6 +87,10 @@ func (c *cleaner) element(n *html.Node, depth int) bool {
 		}
 	}
 	n.Attr = attributes
+	if n.DataAtom == atom.Img && !slices.ContainsFunc(n.Attr, func(a html.Attribute) bool { return a.Key == "src" }) {
+		textInstead(n)
+		return true
+	}
 	if link != "" {
 		n.Attr = append(n.Attr, html.Attribute{Key: "href", Val: link})
 		if !strings.HasPrefix(link, "#") {
@@ -98,6 +102,16 @@ func (c *cleaner) element(n *html.Node, depth int) bool {
 	}
 	c.children(n, depth+1)
 	return true
+}
+
+// textInstead replaces a picture that is not loaded by the text that stands for it.
+func textInstead(n *html.Node) {
+	for _, a := range n.Attr {
+		if a.Key == "alt" && a.Val != "" {
+			n.AppendChild(&html.Node{Type: html.TextNode, Data: "[" + a.Val + "]"})
+		}
+	}
+	n.Data, n.DataAtom, n.Attr = "span", atom.Span, nil
 }
 
 // link is where a link of the page leads now; "" where it leads nowhere.

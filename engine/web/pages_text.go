@@ -129,8 +129,11 @@ func plural(n any, one string) string {
 	if text == "1" {
 		return "1 " + one
 	}
-	if strings.HasSuffix(one, "y") {
+	if strings.HasSuffix(one, "y") && !strings.HasSuffix(one, "ay") {
 		return text + " " + strings.TrimSuffix(one, "y") + "ies"
+	}
+	if strings.HasSuffix(one, "ch") {
+		return text + " " + one + "es"
 	}
 	return text + " " + one + "s"
 }

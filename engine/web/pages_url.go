@@ -149,3 +149,14 @@ func (h *Handler) urlsPage(w http.ResponseWriter, r *http.Request) {
 	p.Body = v
 	h.show(w, http.StatusOK, "urls", p)
 }
+
+// reasonText says why a URL is refused; some reasons are a word that people need not know.
+func reasonText(reason string) string {
+	switch reason {
+	case "scope":
+		return "it is outside of the scope: the hosts or domains that are crawled"
+	case "depth":
+		return "it is more links away from a seed than the crawl goes"
+	}
+	return clean(reason, 400)
+}
