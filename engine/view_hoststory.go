@@ -31,8 +31,7 @@ type HostStory struct {
 	PausedUntil  time.Time    `json:"paused_until,omitzero"`
 	FailedVisits uint16       `json:"failed_visits,omitempty"`
 	Throttles    uint16       `json:"throttles,omitempty"`
-	Address      string       `json:"address,omitempty"` // of the last visit
-	Response     Milliseconds `json:"response_ms,omitzero"`
+	Response     Milliseconds `json:"response_ms,omitzero"` // of the last visit
 	// Waits says why URLs that are due are not fetched yet, in the words of `seine check url`.
 	Waits []string `json:"waits,omitempty"`
 	// Failures counts, by kind, the URLs whose last fetch brought no page; LastFailures are the newest of these, at most
@@ -84,10 +83,10 @@ func (h HostStory) String() string {
 		fmt.Fprintf(&b, "  %-10s %s\n", name, strings.Map(printableOrTab, fmt.Sprintf(format, args...)))
 	}
 	row("domain", "%s", h.Domain)
-	if h.Address != "" {
-		row("address", "%s, answers in %s", h.Address, h.Response)
-	}
 	row("delay", "%s (%s)", h.Delay, h.DelayBy)
+	if h.Response > 0 {
+		row("answers", "in %s", h.Response)
+	}
 	if !h.NextDue.IsZero() {
 		row("next due", "%s", timeText(h.NextDue))
 	}
@@ -125,9 +124,6 @@ func (o *Options) viewHostStory(s *inspect.HostStory, crawlDelay time.Duration) 
 		HostView: host, Domain: s.Key.Domain(), RobotsAgent: o.agentOf(s.Key), PausedUntil: timeOf(s.State.NextFetch),
 		FailedVisits: s.State.Failures, Throttles: s.State.Throttles, Response: milliseconds(s.State.ResponseMS),
 		Failures: s.Failures, FailuresPartial: s.Partial, Closed: s.Closed,
-	}
-	if s.State.Addr.IsValid() {
-		v.Address = s.State.Addr.String()
 	}
 	v.Delay, v.DelayBy = o.delayOf(s, crawlDelay)
 	for _, a := range s.Authorities {

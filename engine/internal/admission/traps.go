@@ -68,12 +68,15 @@ func (t *traps) close(prefixes []string) {
 	t.any.Store(t.percent > 0)
 }
 
-// list returns the closed prefixes as people write them, in the order of keys.
-func (t *traps) list() (prefixes []string) {
+// Closed is a prefix of keys that is closed, and the same as people write URLs, without the scheme.
+type Closed struct{ Prefix, URL string }
+
+// list returns the closed prefixes, in order.
+func (t *traps) list() (prefixes []Closed) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	for _, p := range slices.Sorted(maps.Keys(t.closed)) {
-		prefixes = append(prefixes, spellPrefix(p))
+		prefixes = append(prefixes, Closed{p, spellPrefix(p)})
 	}
 	return prefixes
 }

@@ -46,9 +46,9 @@ func (in *Inspect) HostStory(ctx context.Context, key urlkey.HostKey) (s HostSto
 	if s.Domain, err = in.env.Admission.DomainBudgetNow(key.DomainKey()); err != nil {
 		return s, fmt.Errorf("budget of %s: %w", key.Domain(), err)
 	}
-	for _, prefix := range in.env.Admission.Closed() {
-		if strings.HasPrefix(prefix, key.String()+"/") {
-			s.Closed = append(s.Closed, prefix)
+	for _, c := range in.env.Admission.Closed() {
+		if strings.HasPrefix(c.Prefix, string(key)) {
+			s.Closed = append(s.Closed, c.URL)
 		}
 	}
 	return s, in.hostFailures(ctx, &s)

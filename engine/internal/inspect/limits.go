@@ -33,6 +33,8 @@ const (
 	// failed URLs that it names.
 	hostRecordsMax  = 200_000
 	hostFailuresMax = 20
+	// trapPages is the number of fetched pages from which Traps judges a host, as admission does.
+	trapPages = 200
 	// withPortShown is the number of hosts that WithPort names.
 	withPortShown = 3
 )
