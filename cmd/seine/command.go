@@ -140,5 +140,6 @@ func withOptions(o engine.Options, fn func(e *engine.Engine) error) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(fn(e), e.Close())
+	end := serveSocket(e, &o)
+	return errors.Join(fn(e), end(), e.Close())
 }

@@ -168,8 +168,8 @@ var changeRoutes = []route{
 			about: "seed lines: as JSON, as text with one on each line, or as files of such text", value: seedLines{},
 			types: []string{"text/plain", "multipart/form-data"},
 		},
-		result: engine.InjectReport{}, lasts: true, status: []int{http.StatusConflict, http.StatusUnprocessableEntity},
-		do: (*Handler).inject,
+		result: engine.InjectReport{}, lasts: true,
+		status: []int{http.StatusConflict, http.StatusUnprocessableEntity}, do: (*Handler).inject,
 	},
 	{
 		method: http.MethodPost, path: "/recrawl", name: "recrawl", about: "Make URLs due now",

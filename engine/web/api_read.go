@@ -52,6 +52,9 @@ func (h *Handler) stats(c *call) (any, error) { return h.e.Inspect().Stats(c.ctx
 func (h *Handler) indexStats(*call) (any, error) { return h.e.IndexStats() }
 
 func (h *Handler) host(c *call) (any, error) {
+	if c.text("host") == "" {
+		return nil, wrongParameter("host", "it is empty")
+	}
 	for v, err := range h.e.Inspect().Hosts(c.ctx, engine.HostFilter{Host: c.text("host")}) {
 		return v, err
 	}

@@ -42,6 +42,7 @@ func New(e *engine.Engine, o Options) *Handler {
 		e: e, o: o, mux: http.NewServeMux(), cross: http.NewCrossOriginProtection(),
 		workers: make(chan struct{}, workersMax), streams: make(chan struct{}, streamsMax),
 	}
+	h.routeHealth()
 	h.routeAPI()
 	h.routePages()
 	return h

@@ -39,13 +39,16 @@ type param struct {
 }
 
 // parseParams reads the parameters of a request.
-func parseParams(r *http.Request, o *route) (map[string]any, *Problem) {
+func parseParams(r *http.Request, o *route, local bool) (map[string]any, *Problem) {
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
 		return nil, problem(http.StatusBadRequest, "parameter", "the query of the address: "+err.Error())
 	}
 	values := map[string]any{}
 	for _, p := range o.params {
+		if local && p.kind != aNumber {
+			p.most = math.MaxUint32
+		}
 		given, ok := query[p.name]
 		delete(query, p.name)
 		if p.inPath {
@@ -128,7 +131,7 @@ func (p *param) parseList(given []string) (any, *Problem) {
 			list = append(list, part)
 		}
 	}
-	if len(list) > partsMax {
+	if len(list) > partsMax && !p.repeated {
 		return nil, wrongParameter(p.name, "want at most %d parts, not %d", partsMax, len(list))
 	}
 	return list, nil
@@ -140,8 +143,6 @@ func (p *param) checkText(text string) *Problem {
 		return wrongParameter(p.name, "want at most %d bytes, not %d", n, len(text))
 	case !utf8.ValidString(text):
 		return wrongParameter(p.name, "want UTF-8")
-	case text == "" && p.required:
-		return wrongParameter(p.name, "it is empty")
 	}
 	return nil
 }

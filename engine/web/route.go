@@ -93,7 +93,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, list []*route) {
 
 // run runs an operation and writes its answer. The problem is one that nothing was written of.
 func (h *Handler) run(w http.ResponseWriter, r *http.Request, o *route) *Problem {
-	values, p := parseParams(r, o)
+	values, p := parseParams(r, o, h.o.Local)
 	if p != nil {
 		return p
 	}

@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/seine-crawler/seine/engine"
 )
 
 // Server is an http.Server with this package's bounds, on one listener.
@@ -32,8 +34,21 @@ func Start(l net.Listener, h http.Handler) *Server {
 		ReadHeaderTimeout: quickTime, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: headerMax,
 		ErrorLog: log.New(io.Discard, "", 0), // what clients do wrong is answered, not told to people here
 	}
+	if _, local := l.(*socket); local {
+		s.http.MaxHeaderBytes = 0 // the default of net/http, a megabyte: as long as a command line may be
+	}
 	go func() { s.done <- s.http.Serve(l) }()
 	return s
+}
+
+// ServeSocket serves an engine on the socket of its data directory, until Close, which must come before that of the
+// engine. Whoever may open the directory's files may connect, and do what the engine can.
+func ServeSocket(e *engine.Engine, dir string) (*Server, error) {
+	l, err := ListenSocket(dir)
+	if err != nil {
+		return nil, err
+	}
+	return Start(l, New(e, Options{Local: true})), nil
 }
 
 // Done is closed, or has the error, when the server has ended by itself.
