@@ -24,6 +24,9 @@ func (h *Handler) routePages() {
 	h.handle("GET", "/urls", h.urlsPage)
 	h.handle("GET", "/host", h.hostPage)
 	h.handle("GET", "/hosts", h.hostsPage)
+	h.handle("GET", "/crawl", h.crawlPage)
+	h.handle("GET", "/report/{kind}", h.reportPage)
+	h.handle("POST", "/act/{name}", h.act)
 	h.handle("GET", "/static/{version}/{name}", h.static)
 }
 
@@ -33,6 +36,7 @@ type page struct {
 	Room    string // the part of the program that the page belongs to: see the navigation in layout.html
 	Scripts []string
 	Body    any
+	State   crawlState // of the crawl, in the head of the page
 
 	base string // the prefix that the handler is mounted under
 }
@@ -70,6 +74,9 @@ func (p *page) Static(name string) string { return p.base + "/static/" + assetsV
 // show renders a page. What fails while rendering is a fault of the template, and nothing of the page is sent then.
 func (h *Handler) show(w http.ResponseWriter, status int, name string, p *page) {
 	p.base = h.o.Prefix
+	if s, err := h.e.Status(); err == nil { // else the page that failed says so
+		p.State = stateOf(&s)
+	}
 	var b bytes.Buffer
 	if err := templates[name].ExecuteTemplate(&b, "layout", p); err != nil {
 		http.Error(w, "the page "+name+" cannot be shown: "+err.Error(), http.StatusInternalServerError)
@@ -98,28 +105,32 @@ func (h *Handler) fail(w http.ResponseWriter, status int, room, what, help strin
 
 // functions are what templates may call beside the methods of what they show.
 var functions = template.FuncMap{
-	"ago":       func(t time.Time) string { return ago(t, time.Now()) },
-	"bytes":     byteText[uint64],
-	"clean":     clean,
-	"date":      dateText,
-	"exact":     exactText,
-	"hasTime":   func(t time.Time) bool { return !t.IsZero() },
-	"host":      shownHost,
-	"hostState": func(s engine.HostState) string { return hostStates[s] },
-	"instant":   func(t time.Time) string { return t.UTC().Format(instant) },
-	"language":  languageName,
-	"lines":     cleanLines,
-	"ms":        func(d engine.Milliseconds) string { return tookText(time.Duration(d)) },
-	"number":    numberText,
-	"plural":    plural,
-	"rate":      rateText,
-	"reason":    reasonText,
-	"robots":    robotsText,
-	"shown":     shownURL,
-	"size":      byteText[uint32],
-	"span":      func(d engine.Duration) string { return spanText(time.Duration(d)) },
-	"took":      func(d engine.Duration) string { return tookText(time.Duration(d)) },
-	"with2":     func(p *page, item any) pageItem { return pageItem{p, item} },
+	"ago":         func(t time.Time) string { return ago(t, time.Now()) },
+	"bytes":       byteText[uint64],
+	"clean":       clean,
+	"date":        dateText,
+	"exact":       exactText,
+	"duration":    spanText,
+	"hasTime":     func(t time.Time) bool { return !t.IsZero() },
+	"host":        shownHost,
+	"hostState":   func(s engine.HostState) string { return hostStates[s] },
+	"instant":     func(t time.Time) string { return t.UTC().Format(instant) },
+	"language":    languageName,
+	"lines":       cleanLines,
+	"ms":          func(d engine.Milliseconds) string { return tookText(time.Duration(d)) },
+	"number":      numberText,
+	"plural":      plural,
+	"rate":        rateText,
+	"reason":      reasonText,
+	"reportTitle": func(k engine.ReportKind) string { return reportTitles[k] },
+	"reports":     engine.ReportKinds,
+	"robots":      robotsText,
+	"shown":       shownURL,
+	"signed":      func(n int64) string { return byteText(max(n, 0)) },
+	"size":        byteText[uint32],
+	"span":        func(d engine.Duration) string { return spanText(time.Duration(d)) },
+	"took":        func(d engine.Duration) string { return tookText(time.Duration(d)) },
+	"with2":       func(p *page, item any) pageItem { return pageItem{p, item} },
 }
 
 // pageItem is a part of a page with the page, whose methods make addresses.

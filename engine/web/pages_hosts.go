@@ -24,6 +24,7 @@ type hostsView struct {
 	More    bool
 	Next    string
 	Blocked []string
+	Done    string // what a button did
 }
 
 type hostRow struct {
@@ -37,7 +38,7 @@ type hostRow struct {
 // hostsPage lists hosts: GET /hosts?find=…&by=name&after=….
 func (h *Handler) hostsPage(w http.ResponseWriter, r *http.Request) {
 	p := &page{Room: "hosts", Title: "Hosts", base: h.o.Prefix}
-	v := &hostsView{Find: strings.ToLower(strings.TrimSpace(r.URL.Query().Get("find")))}
+	v := &hostsView{Done: doneText(r), Find: strings.ToLower(strings.TrimSpace(r.URL.Query().Get("find")))}
 	ctx, cancel := context.WithTimeout(r.Context(), listTime)
 	defer cancel()
 	query := r.URL.Query()
@@ -93,6 +94,9 @@ type hostPageView struct {
 	Statuses []statusCount
 	Kinds    []kindCount
 	Records  []recordRow // of LastFailures
+
+	Permitted bool
+	Done      string // what a button did
 }
 
 type statusCount struct {
@@ -116,7 +120,7 @@ func (h *Handler) hostPage(w http.ResponseWriter, r *http.Request) {
 		h.failed(w, r, p.Room, err)
 		return
 	}
-	v := &hostPageView{HostStory: story, Shown: shownHost(story.Host)}
+	v := &hostPageView{HostStory: story, Shown: shownHost(story.Host), Permitted: h.permitted(r), Done: doneText(r)}
 	if v.Now, err = h.e.HostNow(story.Host); err != nil {
 		h.failed(w, r, p.Room, err)
 		return

@@ -75,6 +75,13 @@ func windowOf(r *http.Request) window {
 	return window{n, (n - 1) * rowsShown}
 }
 
+// urlView is the story of a URL.
+type urlView struct {
+	engine.URLStory
+	Permitted bool
+	Done      string // what a button did
+}
+
 // urlPage tells the story of a URL: GET /url?url=….
 func (h *Handler) urlPage(w http.ResponseWriter, r *http.Request) {
 	p := &page{Room: "urls", base: h.o.Prefix}
@@ -84,7 +91,8 @@ func (h *Handler) urlPage(w http.ResponseWriter, r *http.Request) {
 		h.failed(w, r, p.Room, err)
 		return
 	}
-	p.Title, p.Body = "About "+shownURL(story.URL), &story
+	v := &urlView{URLStory: story, Permitted: h.permitted(r), Done: doneText(r)}
+	p.Title, p.Body = "About "+shownURL(story.URL), v
 	status := http.StatusOK
 	if story.Record == nil {
 		status = http.StatusNotFound
