@@ -106,6 +106,7 @@ func (e *Engine) Crawl(ctx context.Context, o CrawlOptions) (CrawlReport, error)
 	e.w.setCrawling(true)
 	defer e.w.setCrawling(false)
 	c := newConductor(e.w, o)
+	c.ctx, c.stop = ctx, cancel
 	e.crawl.Store(c)
 	defer e.crawl.Store(nil)
 	err = c.run(ctx)
@@ -118,8 +119,10 @@ func (e *Engine) Crawl(ctx context.Context, o CrawlOptions) (CrawlReport, error)
 	case err != nil:
 		c.stopped = StopFailed
 	}
-	report := c.report()
-	c.show(phaseDone)
+	final := c.progress(phaseDone)
+	report := c.report(final.Cause)
+	c.show(final)
+	e.last.Store(&lastCrawl{c.started, e.w.now(), c.stopped, err, final})
 	if err != nil {
 		return report, fmt.Errorf("crawling: %w%s", err, advice(err))
 	}
