@@ -75,24 +75,29 @@ func (p *pace) held(v *visitState, now moment) (h Held, ok bool) {
 	if !v.registered || v.place != asleep && !waits {
 		return h, false
 	}
-	h = Held{Host: v.host, URLs: v.urls() + int(v.active), More: v.more, Delay: p.wait(v)}
-	crawlDelay := min(v.crawlDelay, p.o.MaxCrawlDelay)
-	switch {
-	case v.place == asleep || v.failures > 0:
-		h.Because = HeldByFailures
-	case v.throttles > 0:
-		h.Because = HeldByThrottle
-	case v.place == blocked:
-		h.Because = HeldByAddress
-	case v.responseTime > max(p.least(v), crawlDelay) || v.slow > 0:
-		h.Because = HeldBySlowness
-	case crawlDelay > p.least(v):
-		h.Because = HeldByCrawlDelay
-	}
+	h = Held{Host: v.host, URLs: v.urls() + int(v.active), More: v.more, Delay: p.wait(v), Because: p.because(v)}
 	if v.place == asleep {
 		h.URLs = 0
 	}
 	each := h.Delay + v.responseTime
 	h.Remaining = max(v.next.sub(now), 0) + time.Duration(max(h.URLs-1, 0))*each
 	return h, true
+}
+
+// because says what the wait of a host comes from.
+func (p *pace) because(v *visitState) HeldBecause {
+	crawlDelay := min(v.crawlDelay, p.o.MaxCrawlDelay)
+	switch {
+	case v.place == asleep || v.failures > 0:
+		return HeldByFailures
+	case v.throttles > 0:
+		return HeldByThrottle
+	case v.place == blocked:
+		return HeldByAddress
+	case v.responseTime > max(p.least(v), crawlDelay) || v.slow > 0:
+		return HeldBySlowness
+	case crawlDelay > p.least(v):
+		return HeldByCrawlDelay
+	}
+	return HeldByDelay
 }

@@ -66,4 +66,21 @@ func TestHeld(t *testing.T) {
 	if wait := time.Until(got[5].Next); wait < 50*time.Minute || wait > 2*time.Hour {
 		t.Errorf("the sleeping host wakes in %s", wait)
 	}
+	for host, where := range map[urlkey.HostKey]Where{
+		"example,h0,)": InFlight, "example,h4,)": Asleep, "example,h5,)": Waiting, "example,none,)": Absent,
+	} {
+		if h := f.Host(host); h.Where != where {
+			t.Errorf("%s: %+v, want it at %d", host, h, where)
+		}
+	}
+	if h := f.Host("example,h1,)"); h.Visits != 1 || h.URLs != 9 || h.Delay != time.Minute ||
+		h.Because != HeldByCrawlDelay {
+		t.Errorf("%+v", h)
+	}
+	if h := f.Host("example,h5,)"); h.Throttles != 1 || h.URLs != 10 || time.Until(h.Next) < 9*time.Minute {
+		t.Errorf("%+v", h)
+	}
+	if h := f.Host("example,h4,)"); !h.Next.Equal(got[5].Next) || h.URLs != 0 {
+		t.Errorf("%+v, want it to wait until %s", h, got[5].Next)
+	}
 }

@@ -16,6 +16,7 @@ import (
 // that suffices for the largest, comes to its end, and gives everything back. And while a body waits, one that has been
 // received for longer than budgetPatience, its own waits aside, is cut off: the one that has lasted longest.
 type budget struct {
+	size    int64 // without the reserve
 	mu      sync.Mutex
 	free    int64
 	drawing *holding // the body that draws on the reserve; nil: none does
@@ -43,7 +44,7 @@ type want struct {
 	done  bool
 }
 
-func newBudget(bytes, largest int64) *budget { return &budget{free: bytes - largest} }
+func newBudget(bytes, largest int64) *budget { return &budget{size: bytes - largest, free: bytes - largest} }
 
 // begin adds a body. cut is called when it must end; it must not wait.
 func (b *budget) begin(cut func()) *holding {
@@ -56,7 +57,7 @@ func (b *budget) begin(cut func()) *holding {
 
 // take takes bytes, and waits for them if it must. It returns how long it waited; false: ctx has ended, or the body is
 // cut off.
-func (h *holding) take(ctx context.Context, n int64, waits func(bool)) (waited time.Duration, ok bool) {
+func (h *holding) take(ctx context.Context, n int64, req *Request) (waited time.Duration, ok bool) {
 	b := h.in
 	b.mu.Lock()
 	switch {
@@ -71,10 +72,8 @@ func (h *holding) take(ctx context.Context, n int64, waits func(bool)) (waited t
 		at := b.waiting.PushBack(w)
 		h.waits = true
 		b.mu.Unlock()
-		if waits != nil {
-			waits(true)
-			defer waits(false)
-		}
+		req.waiting(StepMemory)
+		defer req.goesOn(StepBody)
 		return h.wait(ctx, w, at)
 	}
 	b.mu.Unlock()
@@ -159,4 +158,11 @@ func (h *holding) release() {
 		h.drawing, b.drawing = false, nil
 	}
 	b.grant()
+}
+
+// used returns the bytes that bodies have, the reserve aside.
+func (b *budget) used() int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.size - b.free
 }

@@ -140,6 +140,10 @@ func (c *Client) Close() {
 	c.closeIdle()
 }
 
+// Bodies returns the bytes that bodies have in memory, as received, and how many they may have: Options.MemoryBytes less
+// a reserve for one body, which is in neither number.
+func (c *Client) Bodies() (used, limit int64) { return c.budget.used(), c.budget.size }
+
 // Fetch makes one exchange. It never returns nil, and the caller must call Release on the result. If ctx ends first, by
 // a cancel or its deadline, the fetch ends with FailCanceled, or with a truncated body once the head has come, and
 // ctx.Err() is set by then.
@@ -204,6 +208,7 @@ func (c *Client) addresses(ctx context.Context, req *Request) ([]netip.Addr, err
 		ctx, cancel := context.WithTimeout(ctx, defaultDNS)
 		defer cancel()
 		var err error
+		req.at(StepDNS)
 		if addrs, err = c.o.Resolver.Lookup(ctx, req.URL.Host()); err != nil {
 			return nil, lookupFault(err)
 		}
@@ -226,7 +231,7 @@ func (c *Client) addresses(ctx context.Context, req *Request) ([]netip.Addr, err
 // dial connects to the first address that accepts.
 func (c *Client) dial(ctx context.Context, req *Request, r *Response, addrs []netip.Addr) (*conn, error) {
 	// Waiting for our own shortage counts against the whole fetch only.
-	if err := c.room(ctx, req.Waits); err != nil {
+	if err := c.room(ctx, req); err != nil {
 		if f := classify(err, FailFiles); f.failure != FailFiles {
 			return nil, f
 		}
@@ -235,7 +240,7 @@ func (c *Client) dial(ctx context.Context, req *Request, r *Response, addrs []ne
 	}
 	dialCtx, cancel := context.WithTimeout(ctx, c.o.DialTimeout)
 	defer cancel()
-	cn, err := c.dialRoom(ctx, dialCtx, r, req.URL, addrs)
+	cn, err := c.dialRoom(ctx, dialCtx, r, req, addrs)
 	if err != nil {
 		c.conns.Release(1)
 	}
@@ -243,8 +248,8 @@ func (c *Client) dial(ctx context.Context, req *Request, r *Response, addrs []ne
 }
 
 // room acquires a place for one more connection, and closes the oldest idle connection if there is no other
-// way. While a fetch waits here no connection is parked, so each exchange that ends makes room. waits is Request.Waits.
-func (c *Client) room(ctx context.Context, waits func(bool)) error {
+// way. While a fetch waits here no connection is parked, so each exchange that ends makes room.
+func (c *Client) room(ctx context.Context, req *Request) error {
 	if c.conns.TryAcquire(1) {
 		return nil
 	}
@@ -258,10 +263,8 @@ func (c *Client) room(ctx context.Context, waits func(bool)) error {
 		}
 		c.mu.Unlock()
 		if oldest == nil {
-			if waits != nil {
-				waits(true)
-				defer waits(false)
-			}
+			req.waiting(StepRoom)
+			defer req.goesOn(StepConnect)
 			return c.conns.Acquire(ctx, 1)
 		}
 		oldest.Close()
@@ -271,8 +274,10 @@ func (c *Client) room(ctx context.Context, waits func(bool)) error {
 
 // dialRoom is dial once there is room for the connection. dialCtx bounds connecting, ctx the TLS handshake.
 func (c *Client) dialRoom(
-	ctx, dialCtx context.Context, r *Response, u urlkey.URL, addrs []netip.Addr,
+	ctx, dialCtx context.Context, r *Response, req *Request, addrs []netip.Addr,
 ) (*conn, error) {
+	u := req.URL
+	req.at(StepConnect)
 	var raw net.Conn
 	var err error
 	if c.proxy != nil {
@@ -284,7 +289,7 @@ func (c *Client) dialRoom(
 			r.Received += cn.wire.received
 			return nil, classify(err, FailDialTimeout)
 		}
-		return c.secure(ctx, r, cn)
+		return c.secure(ctx, r, req, cn)
 	}
 	for _, a := range addrs {
 		ap := netip.AddrPortFrom(a.Unmap(), u.Port())
@@ -298,7 +303,7 @@ func (c *Client) dialRoom(
 			raw, err = c.dialer.DialContext(dialCtx, "tcp", ap.String())
 		}
 		if err == nil {
-			return c.secure(ctx, r, c.newConn(raw, u, a))
+			return c.secure(ctx, r, req, c.newConn(raw, u, a))
 		}
 		switch {
 		case errors.Is(err, syscall.ECONNREFUSED):
@@ -322,10 +327,11 @@ func (c *Client) newConn(raw net.Conn, u urlkey.URL, a netip.Addr) *conn {
 }
 
 // secure puts TLS over a new connection if the scheme is https.
-func (c *Client) secure(ctx context.Context, r *Response, cn *conn) (*conn, error) {
+func (c *Client) secure(ctx context.Context, r *Response, req *Request, cn *conn) (*conn, error) {
 	if !cn.key.secure {
 		return cn, nil
 	}
+	req.at(StepTLS)
 	config := c.tls.Clone()
 	if config.ServerName == "" {
 		config.ServerName = cn.key.host

@@ -47,6 +47,7 @@ func (c *Client) exchange(ctx context.Context, req *Request, r *Response, cn *co
 
 // converse makes the exchange on cn, whose reader is set. reuse tells whether cn may serve again.
 func (c *Client) converse(ctx context.Context, req *Request, r *Response, cn *conn) (reuse bool, err error) {
+	req.at(StepHead)
 	r.Addr, r.TLSUnverified = cn.key.addr, cn.unverified
 	end, _ := ctx.Deadline()
 	now := time.Now()
@@ -84,12 +85,13 @@ func (c *Client) converse(ctx context.Context, req *Request, r *Response, cn *co
 	if c.o.Accept != nil && ok && !c.o.Accept(mediaTypeOf(r.Header("Content-Type"))) {
 		return false, &fault{failure: FailType} // closing the connection is cheaper than reading the body
 	}
-	b := bodyReader{c: c, ctx: ctx, cn: cn, r: r, max: req.MaxBody, begun: time.Now(), end: end, waits: req.Waits}
+	b := bodyReader{c: c, ctx: ctx, cn: cn, r: r, max: req.MaxBody, begun: time.Now(), end: end, req: req}
 	if b.max <= 0 {
 		b.max = c.o.MaxBody
 	} else {
 		b.max = min(b.max, c.o.MaxBody) // the budget has a reserve for no more
 	}
+	req.at(StepBody)
 	r.held = c.budget.begin(func() { cn.SetReadDeadline(time.Unix(1, 0)) })
 	defer r.held.received()
 	if err := b.read(fr); err != nil {
@@ -214,7 +216,7 @@ type bodyReader struct {
 	check time.Time // next check of the rate
 	more  bool      // take reads chunks: more may follow
 	fault *fault    // why the body is not to be kept; nil: it is
-	waits func(bool)
+	req   *Request
 	ended bool // the server closed the connection in order, over TLS at the end of a record
 }
 
@@ -339,7 +341,7 @@ func (b *bodyReader) grow(n int64) bool {
 		n = b.max - size
 	}
 	step := min(max(n, 1), max(size, budgetStep))
-	waited, ok := b.r.held.take(b.ctx, step, b.waits)
+	waited, ok := b.r.held.take(b.ctx, step, b.req)
 	if !ok {
 		return false
 	}

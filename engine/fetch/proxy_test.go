@@ -324,12 +324,16 @@ func TestWaitsForConnection(t *testing.T) {
 	wg.Go(func() { c.Fetch(context.Background(), &fetch.Request{URL: mustParse(t, s.URL+"/first")}).Release() })
 	<-arrived
 	waits := make(chan bool, 2)
+	var stage fetch.Stage
 	wg.Go(func() {
 		c.Fetch(context.Background(), &fetch.Request{URL: mustParse(t, s.URL+"/second"),
-			Waits: func(waiting bool) { waits <- waiting }}).Release()
+			Waits: func(waiting bool) { waits <- waiting }, Stage: &stage}).Release()
 	})
 	if !<-waits {
 		t.Error("the wait ends before it began")
+	}
+	if stage.Step() != fetch.StepRoom {
+		t.Errorf("the step is %d, want that of waiting for room", stage.Step())
 	}
 	close(let)
 	if <-waits {

@@ -34,6 +34,8 @@ type Request struct {
 	// Waits, if not nil, is called with true when the fetch begins to wait for memory or a connection of its client,
 	// and with false when that ends, on the goroutine of Fetch. The server is not at fault then.
 	Waits func(waiting bool)
+	// Stage, if not nil, is told how far the fetch is. A Request that serves several calls at once needs one for each.
+	Stage *Stage
 	// Header holds further fields, such as Cookie or Authorization. They are sent in this order, after the
 	// client's own; an Accept field replaces the client's. Each must pass ValidHeader, or the fetch ends with
 	// FailHeader and nothing is sent.

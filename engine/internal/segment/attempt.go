@@ -4,6 +4,7 @@ package segment
 
 import (
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/seine-crawler/seine/engine/fetch"
@@ -27,6 +28,9 @@ type Attempt struct {
 	Instead urlkey.URL
 	// Preferences are what robots.txt said about uses of the page, as "name: value" lines. " | " counts as a line end.
 	Preferences string
+
+	// Parses, if not nil, is set when the attempt is in the WARC and its page is about to be parsed.
+	Parses *atomic.Bool
 
 	dropped  int // bytes of the body that the WARC does not have
 	location warc.Location

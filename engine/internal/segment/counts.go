@@ -63,6 +63,15 @@ func (c *Counts) Add(o *storage.FetchOutcome) {
 	c.Failures[name]++
 }
 
+// IsFailed reports whether an outcome counts as failed.
+func IsFailed(o *storage.FetchOutcome) bool {
+	switch o.Status {
+	case storage.FetchSuccess, storage.FetchNotModified, storage.FetchRedirTemp, storage.FetchRedirPerm:
+		return false
+	}
+	return o.Failure != FailureRobots && o.Failure != FailureCrawlDelay
+}
+
 // Plus returns the sum of two counts. The result shares no memory with either.
 func (c Counts) Plus(d Counts) Counts {
 	sum := Counts{c.Fetched + d.Fetched, c.Failed + d.Failed, c.Gone + d.Gone, c.NotModified + d.NotModified,

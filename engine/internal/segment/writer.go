@@ -66,6 +66,9 @@ func (w *Writer) Store(a *Attempt, s *Scratch) (storage.FetchStatus, error) {
 		return 0, fmt.Errorf("storing %s: %w", a.URL, err)
 	}
 	t.lap(StepWARC)
+	if a.Parses != nil {
+		a.Parses.Store(true)
+	}
 	if err := w.add(a, s); err != nil {
 		return 0, fmt.Errorf("storing %s: %w", a.URL, err)
 	}

@@ -37,10 +37,12 @@ type desk struct {
 	filesLacked sync.Once // a warning
 }
 
-// store appends an attempt at a URL of a host to the open segment.
-func (d *desk) store(a *segment.Attempt, host urlkey.HostKey) (fetched bool, err error) {
+// store appends an attempt at a URL of a host to the open segment. at is the fetcher's.
+func (d *desk) store(a *segment.Attempt, host urlkey.HostKey, at *doing) (fetched bool, err error) {
 	d.storing.Add(1)
 	defer d.storing.Add(-1)
+	at.set(DoingSlot)
+	defer at.set(DoingPrepare)
 	if d.env.GiveWay != nil {
 		d.env.GiveWay()
 	}
@@ -49,12 +51,15 @@ func (d *desk) store(a *segment.Attempt, host urlkey.HostKey) (fetched bool, err
 	if a.Response != nil {
 		defer a.Response.DropContent()
 	}
+	at.write()
+	a.Parses = &at.parses
 	bytes := a.Add(d.source.unseen.takeLoose(host))
 	d.segMu.RLock()
 	status, err := d.seg.Store(a, s)
 	d.source.unseen.stored(host, d.seg.Number(), frontier.Cost{URLs: 1, Bytes: bytes, Time: a.Took})
 	d.segMu.RUnlock()
 	if err == nil && d.env.Page != nil {
+		at.set(DoingPage)
 		d.env.Page(a, s)
 	}
 	return status == storage.FetchSuccess, err

@@ -25,6 +25,8 @@ type flight struct {
 	late    bool            // the visit counts for an extra fetcher: see frontier.Slow
 	slowCut bool            // the request was cut off because it is slow
 	waiting bool            // for memory or a connection, which is not the host's fault
+
+	doing doing // of the fetcher; mu does not guard it
 }
 
 // begin notes a request and returns its context.

@@ -304,6 +304,9 @@ func (h *Hosts) recall(host urlkey.HostKey, r *frontier.Refill) error {
 // Sitemaps returns the keys of the sitemaps that were found since the last call. Any goroutine may call it.
 func (h *Hosts) Sitemaps() []urlkey.Key { return h.sitemaps.take() }
 
+// Bytes returns about what the facts in memory take, and what they may take. Any goroutine may call it.
+func (h *Hosts) Bytes() (used, limit int64) { return h.bytes.Load(), h.most }
+
 // Troubles returns why hosts give nothing, the reason with the most hosts first. Any goroutine may call it.
 func (h *Hosts) Troubles() []Trouble { return h.troubles.list() }
 

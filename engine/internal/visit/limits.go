@@ -59,6 +59,12 @@ const (
 	// looseMax is the number of hosts whose bytes without an outcome are remembered until they have one.
 	looseMax = 100_000
 
+	// Outcomes of the last minute are counted by host, in rateSteps steps of rateStep, in each of at most rateHostsMax
+	// hosts: beyond that a step counts no further ones. With names of 40 bytes, all steps take 10 MB at most.
+	rateStep     = 10 * time.Second
+	rateSteps    = 6
+	rateHostsMax = 10_000
+
 	// priorityBits: a host whose best URL has a score of 2^priorityBits has the highest priority.
 	priorityBits = 12
 

@@ -34,6 +34,7 @@ type Pool struct {
 
 	countMu sync.Mutex
 	counts  segment.Counts // of outcomes that are synced
+	rates   rates          // of the last minute
 
 	reportMu sync.Mutex // held while outcomes are reported
 }
@@ -97,6 +98,7 @@ func (p *Pool) fetch(f *fetcher) {
 		}
 		x := visit{desk: &p.desk, v: v, flight: &f.flight, began: p.env.Now()}
 		x.out.Kind = frontier.Skipped
+		f.flight.doing.set(DoingPrepare)
 		err = x.make(p.ctx)
 		p.Fail(err)
 		if p.busy.Add(-1) == 0 || err != nil || p.Reached() != NoLimit {
@@ -222,6 +224,7 @@ func (p *Pool) Sync(seg *segment.Writer) error {
 		p.counts.Add(&stored[i].Outcome)
 	}
 	p.countMu.Unlock()
+	p.rates.add(p.env.Now(), stored)
 	if p.env.Stored != nil {
 		p.reportMu.Lock()
 		defer p.reportMu.Unlock()

@@ -44,6 +44,7 @@ type robotsWays struct {
 	keep   keepFunc
 	follow followFunc
 	waits  func(waiting bool)
+	doing  *doing // of the fetcher; nil: there is none
 }
 
 // robots decides which rules hold for a URL. It requests robots.txt if there is no decision of the last day (RFC 9309):
@@ -80,7 +81,14 @@ func (h *Hosts) robots(ctx context.Context, u urlkey.URL, ways robotsWays) (robo
 	if at, err := u.Resolve("/robots.txt"); err == nil {
 		req := h.request(at, robotsBodyMax)
 		req.Waits = ways.waits
+		if at := ways.doing; at != nil {
+			req.Stage = &at.stage
+			at.request()
+		}
 		answer = h.ask(ctx, req, ways.keep)
+		if at := ways.doing; at != nil {
+			at.set(DoingPrepare)
+		}
 	}
 	state.end, state.received = h.env.Now(), answer.received
 	var deferred *deferredRobots
@@ -299,7 +307,7 @@ var ErrRobots = errors.New("robots.txt does not allow it")
 func (h *Hosts) MayFetch(ctx context.Context, u urlkey.URL) (wait time.Duration, err error) {
 	keep := func(urlkey.URL, *fetch.Response) error { return nil }
 	follow := func(to urlkey.URL) *deferredRobots { return h.followAlone(ctx, to, keep) }
-	ways := robotsWays{keep, follow, nil}
+	ways := robotsWays{keep: keep, follow: follow}
 	state, err := h.robots(ctx, u, ways)
 	if err == nil && state.broken && rest(ctx, h.delayOf(u.HostKey())) {
 		state, err = h.robots(ctx, u, ways)

@@ -210,7 +210,7 @@ func TestDeferredPatience(t *testing.T) {
 	h := NewHosts(w.env)
 	state := func(follow func(urlkey.URL) *deferredRobots) robotsState {
 		t.Helper()
-		s, err := h.robots(context.Background(), w.url("http://a.example/"), robotsWays{keepNothing, follow, nil})
+		s, err := h.robots(context.Background(), w.url("http://a.example/"), robotsWays{keep: keepNothing, follow: follow})
 		w.must(err)
 		return s
 	}

@@ -7,6 +7,7 @@ import (
 	"math"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/zeebo/xxh3"
@@ -33,6 +34,7 @@ type Source struct {
 
 	deferred deferrals
 	unseen   unseen
+	lookups  atomic.Int32 // refills that wait for an address
 
 	cursorMu sync.Mutex
 	cursor   urlkey.HostKey // where the next call of Hosts begins
@@ -154,6 +156,9 @@ func (s *Source) Hosts(ctx context.Context, limit int) ([]urlkey.HostKey, error)
 	return hosts, err
 }
 
+// Lookups returns the number of refills that wait for the address of a host. Any goroutine may call it.
+func (s *Source) Lookups() int { return int(s.lookups.Load()) }
+
 func (s *Source) taken(key []byte) bool {
 	s.handMu.Lock()
 	defer s.handMu.Unlock()
@@ -222,7 +227,9 @@ func (s *Source) address(ctx context.Context, host urlkey.HostKey) netip.Addr {
 	if s.h.env.Resolver == nil {
 		return netip.Addr{}
 	}
+	s.lookups.Add(1)
 	addrs, err := s.h.env.Resolver.Lookup(ctx, host.Host())
+	s.lookups.Add(-1)
 	if err != nil || len(addrs) == 0 {
 		return netip.Addr{}
 	}

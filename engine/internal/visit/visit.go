@@ -87,7 +87,7 @@ func (x *visit) countedRequest(ctx context.Context, c *frontier.Candidate, left 
 // store is desk.store for an outcome of the visit.
 func (x *visit) store(a *segment.Attempt) (fetched bool, err error) {
 	x.stored = true
-	return x.desk.store(a, x.host)
+	return x.desk.store(a, x.host, &x.flight.doing)
 }
 
 // request requests one URL, the first of the last left URLs of the visit.
@@ -123,7 +123,7 @@ func (x *visit) request(ctx context.Context, c *frontier.Candidate, left int) (p
 	if err != nil {
 		return progress{}, err
 	}
-	resp := x.env.Client.Fetch(asking, req)
+	resp := x.ask(asking, req)
 	defer resp.Release()
 	if x.cutOff(ctx, c, resp, left) {
 		return progress{}, nil
@@ -144,6 +144,15 @@ func (x *visit) request(ctx context.Context, c *frontier.Candidate, left int) (p
 	}
 	counted, err := x.store(a)
 	return progress{more, counted}, err
+}
+
+// ask makes one request of the visit.
+func (x *visit) ask(ctx context.Context, req *fetch.Request) *fetch.Response {
+	at := &x.flight.doing
+	req.Stage = &at.stage
+	at.request()
+	defer at.set(DoingPrepare)
+	return x.env.Client.Fetch(ctx, req)
 }
 
 // cutOff reports whether a response says nothing about its URL, which then stays due: the end of the run or a live
@@ -219,7 +228,7 @@ func (x *visit) allowed(ctx context.Context, u urlkey.URL, left int) (bool, erro
 	if x.robots.rules != nil && x.scheme == u.Scheme() {
 		return true, nil
 	}
-	r, err := x.hosts.robots(ctx, u, robotsWays{x.keepRobots, x.follow, x.flight.waits})
+	r, err := x.hosts.robots(ctx, u, robotsWays{x.keepRobots, x.follow, x.flight.waits, &x.flight.doing})
 	x.out.Bytes += r.received
 	x.received.Add(r.received)
 	x.source.unseen.addLoose(x.v.Host, r.received)
@@ -358,7 +367,7 @@ func (x *visit) fetchDeferred(ctx context.Context, u urlkey.URL, left int) (more
 	}
 	req := x.hosts.request(u, robotsBodyMax)
 	req.Addr, req.Waits = x.v.Addr, x.flight.waits
-	resp := x.env.Client.Fetch(asking, req)
+	resp := x.ask(asking, req)
 	defer resp.Release()
 	cut, slow := x.flight.end()
 	if ctx.Err() != nil && incomplete(resp) { // cut off by the end of the run

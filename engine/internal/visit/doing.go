@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package visit
+
+import (
+	"sync/atomic"
+
+	"github.com/seine-crawler/seine/engine/fetch"
+)
+
+// Doing is what a fetcher does or waits for.
+type Doing uint8
+
+// What fetchers do, in the order of a visit.
+const (
+	DoingHeld       Doing = iota // nothing: the gate is shut
+	DoingIdle                    // nothing: the frontier has no visit, or no further page may be begun
+	DoingPrepare                 // reads what is known, waits for another visit's robots.txt, gives a visit back
+	DoingRequest                 // a request, of which the protocol does not say how far it is
+	DoingDNS                     // fetch.StepDNS
+	DoingConnection              // fetch.StepRoom
+	DoingConnect                 // fetch.StepConnect
+	DoingTLS                     // fetch.StepTLS
+	DoingFirstByte               // fetch.StepHead
+	DoingBody                    // fetch.StepBody
+	DoingMemory                  // fetch.StepMemory
+	DoingSlot                    // waits for a slot, or lets others have the processors
+	DoingWrite                   // compresses and appends to the WARC file, or waits for who does
+	DoingParse                   // decodes and parses
+	DoingPage                    // hands the page to Env.Page
+	DoingCount
+)
+
+// ofStep is what a fetcher does in a step of its request.
+var ofStep = [...]Doing{
+	fetch.StepNone: DoingRequest, fetch.StepDNS: DoingDNS, fetch.StepRoom: DoingConnection,
+	fetch.StepConnect: DoingConnect, fetch.StepTLS: DoingTLS, fetch.StepHead: DoingFirstByte,
+	fetch.StepBody: DoingBody, fetch.StepMemory: DoingMemory,
+}
+
+// doing is what one fetcher does. The fetcher writes it, any goroutine reads it: a visit costs some ten stores into
+// memory that nobody else writes.
+type doing struct {
+	at     atomic.Uint32 // Doing
+	stage  fetch.Stage   // while it is DoingRequest
+	parses atomic.Bool   // while it is DoingWrite: that is done, and the page is being parsed
+}
+
+func (d *doing) set(to Doing) { d.at.Store(uint32(to)) }
+
+// request notes that a request begins.
+func (d *doing) request() {
+	d.stage.Reset()
+	d.set(DoingRequest)
+}
+
+// write notes that an attempt is about to be stored.
+func (d *doing) write() {
+	d.parses.Store(false)
+	d.set(DoingWrite)
+}
+
+// now returns what the fetcher does.
+func (d *doing) now() Doing {
+	switch at := Doing(d.at.Load()); at {
+	case DoingRequest:
+		return ofStep[d.stage.Step()]
+	case DoingWrite:
+		if d.parses.Load() {
+			return DoingParse
+		}
+		return at
+	default:
+		return at
+	}
+}
+
+// Doing counts the fetchers by what they do, those that are about to be dismissed included. Any goroutine may call it.
+func (p *Pool) Doing() (by [DoingCount]int) {
+	open := p.gate.isOpen()
+	p.crew.mu.Lock()
+	defer p.crew.mu.Unlock()
+	for _, f := range p.crew.all {
+		switch {
+		case !f.idle.Load():
+			by[f.flight.doing.now()]++
+		case open:
+			by[DoingIdle]++
+		default:
+			by[DoingHeld]++
+		}
+	}
+	return by
+}
