@@ -29,11 +29,13 @@ type Inspector struct {
 	in *inspect.Inspect
 	g  *guard
 	o  *Options // normalizers
+
+	live *settings
 }
 
 // Inspect returns an Inspector of the data directory. It costs nothing, and works until Close.
 func (e *Engine) Inspect() *Inspector {
-	return &Inspector{in: e.w.inspect, g: &e.guard, o: &e.w.o}
+	return &Inspector{in: e.w.inspect, g: &e.guard, o: &e.w.o, live: &e.w.live}
 }
 
 // enter admits a call. Its context ends with ctx and with Close.
@@ -240,6 +242,11 @@ func (i *Inspector) Check(url string, scope policy.NormalizerScope) (URLCheck, e
 		return URLCheck{}, err
 	}
 	defer leave()
+	return i.check(url, scope)
+}
+
+// check is Check inside a call.
+func (i *Inspector) check(url string, scope policy.NormalizerScope) (URLCheck, error) {
 	c, u := newURLCheck(i.o, url, scope)
 	if u.IsZero() {
 		return c, nil

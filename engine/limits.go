@@ -37,6 +37,10 @@ const (
 	indexTextsMax = 256
 	// crawlDelayMax is the longest Crawl-delay that a robots.txt can demand: package robots cuts it there.
 	crawlDelayMax = 30 * 24 * time.Hour
+	// crawlDelayUsual is where the frontier caps a Crawl-delay unless Options.MaxCrawlDelay says otherwise.
+	crawlDelayUsual = 5 * time.Minute
+	// hopPathMax is the number of links of a hop path that are written out, as in Heritrix.
+	hopPathMax = 50
 
 	// inlinksMax bounds Options.MaxInlinks: the inlinks of one target that linkdb keeps of a segment, and that are read
 	// for its anchors.

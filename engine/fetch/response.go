@@ -3,6 +3,7 @@
 package fetch
 
 import (
+	"iter"
 	"net/http"
 	"net/netip"
 	"strconv"
@@ -107,6 +108,17 @@ func (r *Response) Values(name string) (values [][]byte) {
 		}
 	}
 	return values
+}
+
+// Fields yields names and values of the header in the order received.
+func (r *Response) Fields() iter.Seq2[string, string] {
+	return func(yield func(name, value string) bool) {
+		for _, f := range r.fields {
+			if !yield(string(f.name), string(f.value)) {
+				return
+			}
+		}
+	}
 }
 
 // equalFold compares ASCII letters without regard to case.

@@ -266,6 +266,9 @@ func (a *Admission) Refresh() (changed bool) {
 // everything, and is then the only one.
 func (a *Admission) Pending() []string { return a.pending.list() }
 
+// Closed returns the prefixes that were closed as traps, in order. Any goroutine may call it.
+func (a *Admission) Closed() []Closed { return a.traps.list() }
+
 // Page counts a page that was fetched in the segments of this Dedup, by its key.
 func (a *Admission) Page(key []byte) { a.traps.page(key) }
 

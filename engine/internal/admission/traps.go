@@ -4,6 +4,7 @@ package admission
 
 import (
 	"bytes"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -65,6 +66,19 @@ func (t *traps) close(prefixes []string) {
 	}
 	t.mu.Unlock()
 	t.any.Store(t.percent > 0)
+}
+
+// Closed is a prefix of keys that is closed, and the same as people write URLs, without the scheme.
+type Closed struct{ Prefix, URL string }
+
+// list returns the closed prefixes, in order.
+func (t *traps) list() (prefixes []Closed) {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	for _, p := range slices.Sorted(maps.Keys(t.closed)) {
+		prefixes = append(prefixes, Closed{p, spellPrefix(p)})
+	}
+	return prefixes
 }
 
 // refuses reports whether a URL is below a closed prefix.

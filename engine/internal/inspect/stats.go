@@ -73,8 +73,7 @@ func (in *Inspect) Stats(ctx context.Context, perHost bool) (s Stats, err error)
 			s.host(e.key).Status[r.Status]++
 		}
 		sample.add(r.Score)
-		mayFail := r.Status == storage.StatusGone || r.Status == storage.StatusUnfetched && r.Retries > 0
-		if mayFail && failed.add(e.key, r) {
+		if mayHaveFailed(r) && failed.add(e.key, r) {
 			if _, err := failed.flush(count); err != nil {
 				return s, err
 			}
@@ -92,17 +91,29 @@ func (in *Inspect) Stats(ctx context.Context, perHost bool) (s Stats, err error)
 	return s, nil
 }
 
-// failure counts a record whose last fetch failed, with the outcome that is known of it.
-func (s *Stats) failure(r *Record) {
-	var name string
+// mayHaveFailed reports whether a record may be of a URL whose last fetch brought no page.
+func mayHaveFailed(r *storage.Record) bool {
+	return r.Status == storage.StatusGone || r.Status == storage.StatusUnfetched && r.Retries > 0
+}
+
+// failureName is why the last fetch of a record brought no page: a failure, or "http_" and the status; "" if nothing is
+// known of it.
+func failureName(r *Record) string {
 	switch o := r.Outcome; {
 	case o != nil && o.Failure != "":
-		name = o.Failure
+		return o.Failure
 	case o != nil && o.HTTPStatus != 0:
-		name = fmt.Sprintf("http_%d", o.HTTPStatus)
+		return fmt.Sprintf("http_%d", o.HTTPStatus)
 	case r.HTTPStatus != 0: // its segment is purged
-		name = fmt.Sprintf("http_%d", r.HTTPStatus)
-	default:
+		return fmt.Sprintf("http_%d", r.HTTPStatus)
+	}
+	return ""
+}
+
+// failure counts a record whose last fetch failed, with the outcome that is known of it.
+func (s *Stats) failure(r *Record) {
+	name := failureName(r)
+	if name == "" {
 		return
 	}
 	if s.Failures == nil {

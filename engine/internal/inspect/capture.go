@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package inspect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"mime"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seine-crawler/seine/engine/fetch"
+	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
+	"github.com/seine-crawler/seine/storage/warc"
+)
+
+// CaptureOf is one capture of a URL. Times are in ms since 1970.
+type CaptureOf struct {
+	Time int64
+	storage.CDX
+	// RevisitOf is the time of the capture with the content that this one confirmed: its answer was 304. 0: it has its
+	// own content, or that capture is gone.
+	RevisitOf int64
+}
+
+// CapturesOf returns the captures of a URL, newest first; of more than capturesMax the newest.
+func (in *Inspect) CapturesOf(ctx context.Context, u urlkey.URL) ([]CaptureOf, error) {
+	return capturesOf(ctx, in.env.Store, u)
+}
+
+func capturesOf(ctx context.Context, rd storage.Reader, u urlkey.URL) ([]CaptureOf, error) {
+	key := []byte(u.Key())
+	from, to := storage.AppendCDXKey(nil, key, 0), storage.AppendCDXKey(nil, key, math.MaxInt64)
+	var list []CaptureOf
+	content := int64(0)
+	for e, err := range scan(ctx, rd, storage.CDXRange(), from, to, storage.DecodeCDX) {
+		if err != nil {
+			return nil, fmt.Errorf("captures of %s: %w", u, err)
+		}
+		c := CaptureOf{CDX: *e.value}
+		if _, c.Time, err = storage.SplitCDXKey(e.key); err != nil {
+			return nil, fmt.Errorf("captures of %s: %w", u, err)
+		}
+		switch {
+		case c.HTTPStatus == http.StatusNotModified:
+			c.RevisitOf = content
+		case hasContent(&c):
+			content = c.Time
+		}
+		if len(list) >= 2*capturesMax {
+			list = append(list[:0], list[len(list)-capturesMax:]...)
+		}
+		list = append(list, c)
+	}
+	list = list[max(len(list)-capturesMax, 0):]
+	slices.Reverse(list)
+	return list, nil
+}
+
+// hasContent reports whether a capture is a page, or what else was requested, and not an error or a redirect.
+func hasContent(c *CaptureOf) bool { return c.HTTPStatus >= 200 && c.HTTPStatus < 300 }
+
+// Copy is a stored response.
+type Copy struct {
+	Capture CaptureOf       // that was chosen
+	Content CaptureOf       // that has the body: Capture, or what it is a revisit of
+	Header  []storage.Field // of Content, as received
+	// Body is without transfer and content coding, at most copyBytesMax of it. Truncated says why it is not whole: as
+	// in WARC-Truncated, "length" because of copyBytesMax too, or "decode" if its coding is damaged.
+	Body      []byte
+	Truncated string
+	// Charset is what the parser found, or what Content-Type says; "": neither.
+	Charset string
+	// Flags are the page's own directives, such as storage.FlagNoArchive; 0 if its parse record is purged.
+	Flags storage.ParseFlags
+}
+
+// StoredCopy reads the capture of a URL that is nearest to a time; the zero time means the newest with content, or the
+// newest if none has. A capture without content of its own has that of the one that it confirmed. Errors: ErrNotFound.
+func (in *Inspect) StoredCopy(ctx context.Context, u urlkey.URL, at time.Time) (Copy, error) {
+	c, err := in.storedCopy(ctx, u, at)
+	if errors.Is(err, fs.ErrNotExist) { // Purge has moved the record, or removed it
+		c, err = in.storedCopy(ctx, u, at)
+	}
+	if err != nil {
+		return Copy{}, fmt.Errorf("stored copy of %s: %w", u, err)
+	}
+	return c, nil
+}
+
+func (in *Inspect) storedCopy(ctx context.Context, u urlkey.URL, at time.Time) (c Copy, err error) {
+	snapshot := in.env.Store.Snapshot()
+	defer snapshot.Close()
+	list, err := capturesOf(ctx, snapshot, u)
+	if err != nil {
+		return c, err
+	}
+	if len(list) == 0 {
+		return c, fmt.Errorf("%w: no sealed segment has a response", ErrNotFound)
+	}
+	c.Capture = nearest(list, at)
+	c.Content = c.Capture
+	if of := c.Capture.RevisitOf; of != 0 {
+		for i := range list {
+			if list[i].Time == of {
+				c.Content = list[i]
+			}
+		}
+	}
+	if err := in.readCopy(&c); err != nil {
+		return c, err
+	}
+	return c, in.addParsed(snapshot, u, &c)
+}
+
+// nearest chooses from captures, newest first.
+func nearest(list []CaptureOf, at time.Time) CaptureOf {
+	if at.IsZero() {
+		for i := range list {
+			if hasContent(&list[i]) || list[i].RevisitOf != 0 {
+				return list[i]
+			}
+		}
+		return list[0]
+	}
+	distance := func(c *CaptureOf) int64 { return max(c.Time-at.UnixMilli(), at.UnixMilli()-c.Time) }
+	best := 0
+	for i := range list {
+		if distance(&list[i]) < distance(&list[best]) {
+			best = i
+		}
+	}
+	return list[best]
+}
+
+// readCopy reads the response of a copy from its WARC file.
+func (in *Inspect) readCopy(c *Copy) (err error) {
+	path := in.env.Dir + "/" + c.Content.Location.File
+	size, err := in.env.FS.Size(path)
+	if err != nil {
+		return err
+	}
+	f, err := in.env.FS.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	rec, err := warc.ReadAt(f, size, c.Content.Location)
+	if err != nil {
+		return err
+	}
+	head, body, err := rec.HTTP()
+	if err != nil {
+		return err
+	}
+	resp, err := fetch.StoredResponse(head, body, rec.Field("WARC-Truncated"))
+	if err != nil {
+		return err
+	}
+	defer resp.Release()
+	c.Truncated = resp.Truncated
+	for name, value := range resp.Fields() {
+		c.Header = append(c.Header, storage.Field{Name: name, Value: value})
+	}
+	content, cut, err := resp.Content()
+	if cut && c.Truncated == "" {
+		c.Truncated = "length"
+	}
+	if err != nil {
+		c.Truncated = "decode"
+	}
+	if len(content) > copyBytesMax {
+		content, c.Truncated = content[:copyBytesMax], "length"
+	}
+	c.Body = slices.Clone(content)
+	return nil
+}
+
+// addParsed adds what the parser found out about a copy.
+func (in *Inspect) addParsed(rd storage.Reader, u urlkey.URL, c *Copy) error {
+	key := []byte(u.Key())
+	value, ok, err := rd.Get(storage.ParseLinks(c.Content.Segment), key, nil)
+	if err != nil {
+		return err
+	}
+	var o storage.FetchOutcome
+	if ok {
+		if err := storage.DecodeFetchOutcome(value, &o); err != nil {
+			return err
+		}
+	}
+	if o.Time == c.Content.Time { // the segment may have several captures of the URL
+		c.Flags = o.Flags
+		value, ok, err = rd.Get(storage.ParseTextRange(c.Content.Segment), key, value)
+		if err != nil {
+			return err
+		}
+		var text storage.ParseText
+		if ok {
+			if err := storage.DecodeParseText(value, &text); err != nil {
+				return err
+			}
+		}
+		c.Charset = text.Charset
+	}
+	for _, f := range c.Header {
+		if c.Charset == "" && strings.EqualFold(f.Name, "Content-Type") {
+			if _, parameters, err := mime.ParseMediaType(f.Value); err == nil {
+				c.Charset = strings.ToLower(parameters["charset"])
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package inspect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/seine-crawler/seine/index"
+	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// URLStory is what the store has of one URL, as of one moment.
+type URLStory struct {
+	Record  *Record // nil: crawldb does not know the URL
+	Fetches []Fetch // newest first, at most storyFetchesMax of them
+	// Inlinks are the first that are known, oldest segment first; Outlinks are those of the content. Of each at most
+	// storyLinksMax, and how many there are; InlinkCount ends at storyInlinksCounted.
+	Inlinks       []Link
+	InlinkCount   int
+	Outlinks      []storage.Outlink
+	OutlinkCount  int
+	Indexed       bool
+	SameSignature []urlkey.Key // other pages with the same signature, at most storySameMax
+	// State is that of the segment with the content; 0: there is none. Flags are the page's directives.
+	State storage.SegmentState
+	Flags storage.ParseFlags
+	Title string
+}
+
+// Fetch is one fetch of a URL: its outcome, without links, or its capture where the parse record is purged, or both.
+type Fetch struct {
+	Segment uint32
+	Time    int64 // ms since 1970
+	Outcome *storage.FetchOutcome
+	Capture *CaptureOf
+}
+
+// URLStory collects everything about a URL. It looks into every segment.
+func (in *Inspect) URLStory(ctx context.Context, u urlkey.URL) (s URLStory, err error) {
+	snapshot := in.env.Store.Snapshot()
+	defer func() { err = errors.Join(err, snapshot.Close()) }()
+	segments, err := snapshot.SegmentList()
+	if err != nil {
+		return s, err
+	}
+	r := Record{Key: u.Key()}
+	known, err := snapshot.Record(r.Key, &r.Record)
+	if err != nil {
+		return s, err
+	}
+	if s.Fetches, err = fetches(ctx, snapshot, segments, u); err != nil {
+		return s, err
+	}
+	if known {
+		s.Record = &r
+		for i := range s.Fetches {
+			if f := &s.Fetches[i]; f.Outcome != nil && f.Time == r.LastFetch {
+				r.Outcome = f.Outcome
+			}
+		}
+		if err := s.addContent(snapshot, segments, &r); err != nil {
+			return s, fmt.Errorf("content of %s: %w", u, err)
+		}
+	}
+	if _, s.Indexed, err = snapshot.Get(index.Located(), []byte(r.Key), nil); err != nil {
+		return s, err
+	}
+	for l, err := range in.Inlinks(ctx, u, storyInlinksCounted) {
+		if err != nil {
+			return s, err
+		}
+		if s.InlinkCount++; len(s.Inlinks) < storyLinksMax {
+			s.Inlinks = append(s.Inlinks, l)
+		}
+	}
+	return s, nil
+}
+
+// fetches returns the fetches of a URL in sealed segments, newest first.
+func fetches(ctx context.Context, rd storage.Reader, segments []storage.Segment, u urlkey.URL) ([]Fetch, error) {
+	captures, err := capturesOf(ctx, rd, u)
+	if err != nil {
+		return nil, err
+	}
+	var list []Fetch
+	for i := range captures {
+		c := &captures[i]
+		list = append(list, Fetch{Segment: c.Segment, Time: c.Time, Capture: c})
+	}
+	var value []byte
+	var links storage.OutlinkReader
+	for i := range segments {
+		if i%contextEvery == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		n := segments[i].Number
+		var ok bool
+		if value, ok, err = rd.Get(storage.ParseLinks(n), []byte(u.Key()), value); err != nil || !ok {
+			if err != nil {
+				return nil, fmt.Errorf("parse record of %s: %w", u, err)
+			}
+			continue
+		}
+		var o storage.FetchOutcome
+		if err := storage.ReadFetchOutcome(value, &o, &links); err != nil {
+			return nil, fmt.Errorf("parse record of %s in segment %d: %w", u, n, err)
+		}
+		at := slices.IndexFunc(list, func(f Fetch) bool { return f.Segment == n && f.Time == o.Time })
+		if at < 0 {
+			list = append(list, Fetch{Segment: n, Time: o.Time})
+			at = len(list) - 1
+		}
+		list[at].Outcome = &o
+	}
+	slices.SortStableFunc(list, func(a, b Fetch) int { return int(min(max(b.Time-a.Time, -1), 1)) })
+	return list[:min(len(list), storyFetchesMax)], nil
+}
+
+// addContent adds what the newest content of a URL says.
+func (s *URLStory) addContent(rd storage.Reader, segments []storage.Segment, r *Record) error {
+	for i := range segments {
+		if segments[i].Number == r.Segment {
+			s.State = segments[i].State
+		}
+	}
+	value, ok, err := rd.Get(storage.ParseLinks(r.Segment), []byte(r.Key), nil)
+	if err != nil || !ok || r.Segment == 0 {
+		return err
+	}
+	var o storage.FetchOutcome
+	if err := storage.DecodeFetchOutcome(value, &o); err != nil {
+		return err
+	}
+	s.Flags, s.OutlinkCount = o.Flags, len(o.Outlinks)
+	s.Outlinks = o.Outlinks[:min(len(o.Outlinks), storyLinksMax)]
+	if value, ok, err = rd.Get(storage.ParseTextRange(r.Segment), []byte(r.Key), value); err != nil {
+		return err
+	}
+	if ok {
+		var text storage.ParseText
+		if err := storage.DecodeParseText(value, &text); err != nil {
+			return err
+		}
+		s.Title = text.Title
+	}
+	return s.addSame(rd, r)
+}
+
+// addSame adds the pages with the same signature.
+func (s *URLStory) addSame(rd storage.Reader, r *Record) error {
+	if r.Signature.IsZero() {
+		return nil
+	}
+	from, to := prefixBounds(storage.AppendSignatureKey(nil, r.Signature, nil))
+	sc := rd.Scan(storage.Signatures(), from, to)
+	defer sc.Close()
+	for len(s.SameSignature) < storySameMax && sc.Next() {
+		_, page, err := storage.SplitSignatureKey(sc.Key())
+		if err != nil {
+			return err
+		}
+		if string(page) != string(r.Key) {
+			s.SameSignature = append(s.SameSignature, urlkey.Key(page))
+		}
+	}
+	return sc.Err()
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/seine-crawler/seine/engine"
+	"github.com/seine-crawler/seine/engine/fetch"
+)
+
+// reportOf is a report as text, without times.
+func reportOf(t *testing.T, e *engine.Engine, kind engine.ReportKind, limit int) (lines []string) {
+	t.Helper()
+	columns := engine.ReportColumns(kind)
+	for row, err := range e.Inspect().Report(ctx, kind, limit) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		cells := row.Cells()
+		if len(cells) != len(columns) || len(strings.Split(row.String(), "\t")) != len(columns) {
+			t.Fatalf("%d cells, want %v", len(cells), columns)
+		}
+		text, err := json.Marshal(row)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if back, err := engine.ReadReportRow(kind, text); err != nil || !reflect.DeepEqual(back, row) {
+			t.Errorf("JSON makes %v of %v: %v", back, row, err)
+		}
+		for i, name := range columns {
+			if slices.Contains([]string{"last_fetch", "next_due", "newest", "took_ms", "bytes"}, name) {
+				if cells[i] == "" {
+					t.Errorf("%s has no %s", row, name)
+				}
+				cells[i] = ""
+			}
+		}
+		lines = append(lines, strings.Join(cells, " "))
+	}
+	return lines
+}
+
+// TestReports: the reports say what a crawl of a site with every kind of outcome found.
+func TestReports(t *testing.T) {
+	t.Parallel()
+	s := newStorySite(t)
+	e := s.crawlTwice(t)
+	a, b := "a.test:"+s.port, "b.test:"+s.port
+	for kind, want := range map[engine.ReportKind][]string{
+		engine.ReportSeeds: {s.url("a.test/") + " db_notmodified 200    10 7"},
+		engine.ReportHosts: {a + " 10 7 0 1 2 1   ", b + " 1 1 0 0 0 0   "},
+		engine.ReportTypes: {"text/html 9 16 "},
+		engine.ReportStatuses: {"http_200 OK 7", "http_302 Found 1", "http_304 Not Modified 1", "http_404 Not Found 1",
+			"robots_denied  1"},
+		engine.ReportFailures: {"http_404 1 1 0 1  " + s.url("a.test/leaves"),
+			"robots_denied 1 1 0 1  " + s.url("a.test/denied")},
+		engine.ReportTraps: nil,
+	} {
+		if got := reportOf(t, e, kind, 0); !slices.Equal(got, want) {
+			t.Errorf("%s\n got %q\nwant %q", kind, got, want)
+		}
+		first := want[:min(len(want), 1)]
+		if got := reportOf(t, e, kind, 1); !slices.Equal(got, first) {
+			t.Errorf("%s, one row\n got %q\nwant %q", kind, got, first)
+		}
+	}
+	for _, err := range e.Inspect().Report(ctx, "gauges", 0) {
+		if err == nil || !strings.Contains(err.Error(), "seeds") {
+			t.Errorf("an unknown report: %v", err)
+		}
+	}
+	if _, err := engine.ReadReportRow("gauges", nil); err == nil {
+		t.Error("a row of an unknown report")
+	}
+}
+
+// TestReportTraps: a page with parameters that a crawl closed is reported with its counts, and a host of copies as one
+// to look at.
+func TestReportTraps(t *testing.T) {
+	t.Parallel()
+	n := &names{hosts: fetch.Hosts{"a.test": nil, "b.test": nil}, asked: map[string]int{}}
+	n.serveBy(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case strings.HasPrefix(r.Host, "a.test"):
+			trapSite(w, r)
+		case r.URL.Path == "/":
+			w.Header().Set("Content-Type", "text/html")
+			for i := range 250 {
+				fmt.Fprintf(w, `<a href="/f%d/g%d/p">p</a> `, i%5, i)
+			}
+		default:
+			w.Header().Set("Content-Type", "text/html")
+			fmt.Fprint(w, "<title>same</title><p>the same everywhere on this host")
+		}
+	}))
+	e := open(t, n.options(dataDir(t)))
+	defer mustClose(t, e)
+	c := engine.CrawlOptions{Inject: n.seeds("a.test/", "b.test/"), Limits: engine.Limits{MaxPages: 20_000}}
+	if _, err := e.Crawl(ctx, c); err != nil {
+		t.Fatal(err)
+	}
+	var rows []engine.TrapRow
+	for row, err := range e.Inspect().Report(ctx, engine.ReportTraps, 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows = append(rows, row.(engine.TrapRow))
+	}
+	if len(rows) != 2 || !rows[0].Closed || rows[0].Prefix != "a.test:"+n.port+"/tools/calendar?" ||
+		rows[0].Pages < 200 || rows[0].URLs <= rows[0].Pages || rows[0].Duplicates < rows[0].Pages/2 ||
+		rows[1].Closed || rows[1].Prefix != "b.test:"+n.port+"/" || rows[1].Pages != 251 || rows[1].Duplicates != 249 {
+		t.Errorf("%+v", rows)
+	}
+	v, err := e.Inspect().HostStory(ctx, "a.test:"+n.port)
+	if err != nil || !slices.Equal(v.Closed, []string{rows[0].Prefix}) {
+		t.Errorf("%v, %v", v.Closed, err)
+	}
+}
