@@ -42,8 +42,9 @@ func (s *storySite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, "User-agent: *\nDisallow: /denied\n# \x1b[1m\n")
 	case "a.test/":
 		fmt.Fprint(w, s.spell(`<title>home</title><p>home <a href="/same">same
-			thing</a> <a href="/latin">l</a> <a href="/private">p</a> <a href="/denied">d</a> <a href="/leaves">x</a>
-			<a href="/hop">hop</a> <a href="/odd">`+"o\x1b[31mdd"+`</a> <a href="/twin/1">1</a> <a href="/twin/2">2</a>`))
+			thing</a> <a href="/latin">l</a> <a href="/private">p</a> <a href="/denied">d</a>
+			<a href="/leaves">x</a> <a href="/hop">hop</a> <a href="/odd">`+"o\x1b[31mdd"+`</a>
+			<a href="/twin/1">1</a> <a href="/twin/2">2</a>`))
 	case "a.test/same":
 		w.Header().Set("ETag", `"1"`)
 		if r.Header.Get("If-None-Match") == `"1"` {
@@ -172,7 +173,8 @@ func TestStoredCopy(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	odd := copyOf("a.test/odd", time.Time{})
-	if text := odd.String(); strings.ContainsAny(text, "\x1b\a") || !strings.Contains(text, "X-Odd: caf\ufffd  ]0;title") {
+	if text := odd.String(); strings.ContainsAny(text, "\x1b\a") ||
+		!strings.Contains(text, "X-Odd: caf\ufffd  ]0;title") {
 		t.Errorf("%q", text)
 	}
 	for _, page := range []string{"a.test/unknown", "a.test/denied"} {
@@ -244,7 +246,8 @@ func TestURLStory(t *testing.T) {
 	if f := same.Fetches; !f[0].RevisitOf.Equal(f[1].Time) || f[1].Digest == "" || f[1].Bytes == 0 || f[1].WARC == "" {
 		t.Errorf("%+v", f)
 	}
-	if same.Inlinks[0].From != s.url("a.test/") || !strings.Contains(same.String(), "1 link from a seed (L), first on ") {
+	if same.Inlinks[0].From != s.url("a.test/") ||
+		!strings.Contains(same.String(), "1 link from a seed (L), first on ") {
 		t.Errorf("%s", same)
 	}
 	home := story("a.test/")

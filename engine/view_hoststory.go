@@ -26,16 +26,16 @@ type HostStory struct {
 	// settings, or "robots.txt".
 	Delay   Duration `json:"delay_seconds"`
 	DelayBy string   `json:"delay_by"`
-	// PausedUntil is when the host may be visited again; zero: now. FailedVisits and Throttles (429, 503) are those in a
-	// row.
+	// PausedUntil is when the host may be visited again; zero: now. FailedVisits and Throttles (429, 503) are those in
+	// a row.
 	PausedUntil  time.Time    `json:"paused_until,omitzero"`
 	FailedVisits uint16       `json:"failed_visits,omitempty"`
 	Throttles    uint16       `json:"throttles,omitempty"`
 	Response     Milliseconds `json:"response_ms,omitzero"` // of the last visit
 	// Waits says why URLs that are due are not fetched yet, in the words of `seine check url`.
 	Waits []string `json:"waits,omitempty"`
-	// Failures counts, by kind, the URLs whose last fetch brought no page; LastFailures are the newest of these, at most
-	// 20. FailuresPartial: the host has more than 200,000 URLs, and only the first of these count.
+	// Failures counts, by kind, the URLs whose last fetch brought no page; LastFailures are the newest of these, at
+	// most 20. FailuresPartial: the host has more than 200,000 URLs, and only the first of these count.
 	Failures        map[string]uint64 `json:"failures,omitempty"`
 	FailuresPartial bool              `json:"failures_partial,omitempty"`
 	LastFailures    []RecordView      `json:"last_failures,omitempty"`

@@ -49,6 +49,7 @@ func commands(c *console) []*cobra.Command {
 		readhostCommand(c),
 		readlinksCommand(c),
 		readsegCommand(c),
+		reportCommand(c),
 		checkCommand(c),
 		configCommand(c),
 		exportCommand(c),

@@ -6,10 +6,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
 	"maps"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -96,9 +98,14 @@ func (f *flags) openOr(cmd *cobra.Command, own func() error, fn func(s store) er
 			if err := f.withoutEffect(c.Process()); err != nil {
 				return errors.Join(err, c.Close())
 			}
-			return errors.Join(fn(otherStore{c}), c.Close())
+			if err = errors.Join(fn(otherStore{c}), c.Close()); !errors.Is(err, web.ErrNotAsked) {
+				return err
+			}
 		}
 		if time.Since(start) > socketPatience || cmd.Context().Err() != nil {
+			if errors.Is(dialed, fs.ErrNotExist) || errors.Is(dialed, syscall.ECONNREFUSED) {
+				dialed = nil // nobody serves the socket: that the directory is locked says enough
+			}
 			return errors.Join(err, dialed)
 		}
 		time.Sleep(socketPause)

@@ -23,7 +23,7 @@ const (
 	inPurge
 	inCheckURL
 	inCheckParse
-	inViews // search, readdb, readhost, readlinks, readseg, export
+	inViews // search, readdb, readhost, readlinks, readseg, report, export
 	inAll   = 1<<iota - 1
 )
 

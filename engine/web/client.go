@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 
 	"github.com/seine-crawler/seine/engine"
 	"github.com/seine-crawler/seine/index"
@@ -35,10 +36,18 @@ type Client struct {
 	ctx     context.Context // of methods that have none of their own
 	http    http.Client
 	process string
+
+	answered atomic.Bool // a request, after that of Dial
 }
 
-// ErrGone: the process that had the data directory open ended before it answered.
-var ErrGone = errors.New("it ended before all was answered; run the command again")
+// Errors of a Client alone.
+var (
+	// ErrGone: the process that had the data directory open ended before it answered.
+	ErrGone = errors.New("it ended before all was answered; run the command again")
+	// ErrNotAsked: that process ended before it answered anything or changed anything. Who opens the directory now has
+	// it, or finds the next process that does.
+	ErrNotAsked = errors.New("it ended before it was asked")
+)
 
 // Dial returns a client of the process that has a data directory open. The error says that there is no such process, or
 // that it serves no socket. When ctx ends, so do calls of methods without a context. The caller must call Close.
@@ -86,9 +95,29 @@ func (c *Client) send(
 	}
 	response, err := c.http.Do(r)
 	if err != nil {
-		return nil, c.failed(ctx, err)
+		return nil, c.unanswered(ctx, method, err)
+	}
+	if c.process != "" {
+		c.answered.Store(true)
 	}
 	return response, nil
+}
+
+// unanswered is the error of a request without an answer.
+func (c *Client) unanswered(ctx context.Context, method string, err error) error {
+	var dial *net.OpError
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.As(err, &dial) && dial.Op == "dial":
+		err = dial
+	case method != http.MethodGet:
+		return c.failed(ctx, err)
+	}
+	if c.process == "" || c.answered.Load() {
+		return c.failed(ctx, err)
+	}
+	return fmt.Errorf("asking process %s, which had %s open: %w (%w)", c.process, c.dir, ErrNotAsked, rootOf(err))
 }
 
 // failed is the error of a request that had no answer, or not all of it.
@@ -96,9 +125,8 @@ func (c *Client) failed(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	var dial *net.OpError
-	if errors.As(err, &dial) && dial.Op == "dial" {
-		return dial
+	if c.process == "" { // Dial asks
+		return err
 	}
 	return fmt.Errorf("asking process %s, which had %s open: %w (%w)", c.process, c.dir, ErrGone, rootOf(err))
 }

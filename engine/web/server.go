@@ -34,7 +34,7 @@ func Start(l net.Listener, h http.Handler) *Server {
 		ReadHeaderTimeout: quickTime, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: headerMax,
 		ErrorLog: log.New(io.Discard, "", 0), // what clients do wrong is answered, not told to people here
 	}
-	if _, local := l.(*socket); local {
+	if _, local := l.(*socketListener); local {
 		s.http.MaxHeaderBytes = 0 // the default of net/http, a megabyte: as long as a command line may be
 	}
 	go func() { s.done <- s.http.Serve(l) }()

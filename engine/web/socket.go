@@ -47,17 +47,17 @@ func ListenSocket(dir string) (net.Listener, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("making the socket of %s: %w", dir, err), l.Close())
 	}
-	return &socket{UnixListener: l, name: name}, nil
+	return &socketListener{UnixListener: l, name: name}, nil
 }
 
-// socket is a listener that removes its file.
-type socket struct {
+// socketListener is a listener that removes its file.
+type socketListener struct {
 	*net.UnixListener
 	name string
 }
 
 // Close removes the socket, then closes it.
-func (s *socket) Close() error {
+func (s *socketListener) Close() error {
 	if err := os.Remove(s.name); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return errors.Join(err, s.UnixListener.Close())
 	}

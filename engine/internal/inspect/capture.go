@@ -71,8 +71,8 @@ type Copy struct {
 	Capture CaptureOf       // that was chosen
 	Content CaptureOf       // that has the body: Capture, or what it is a revisit of
 	Header  []storage.Field // of Content, as received
-	// Body is without transfer and content coding, at most copyBytesMax of it. Truncated says why it is not whole: as in
-	// WARC-Truncated, "length" because of copyBytesMax too, or "decode" if its coding is damaged.
+	// Body is without transfer and content coding, at most copyBytesMax of it. Truncated says why it is not whole: as
+	// in WARC-Truncated, "length" because of copyBytesMax too, or "decode" if its coding is damaged.
 	Body      []byte
 	Truncated string
 	// Charset is what the parser found, or what Content-Type says; "": neither.
