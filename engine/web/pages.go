@@ -17,6 +17,8 @@ import (
 func (h *Handler) routePages() {
 	h.handle("GET", "/{$}", h.searchPage)
 	h.handle("GET", "/complete", h.completions)
+	h.handle("GET", "/opensearch.xml", h.describeSearch)
+	h.handle("GET", "/atom.xml", h.atomFeed)
 	h.handle("GET", "/copy", h.copyPage)
 	h.handle("GET", "/copy/page", h.copyBody)
 	h.handle("GET", "/links", h.linksPage)
@@ -74,8 +76,10 @@ func (p *page) Static(name string) string { return p.base + "/static/" + assetsV
 // show renders a page. What fails while rendering is a fault of the template, and nothing of the page is sent then.
 func (h *Handler) show(w http.ResponseWriter, status int, name string, p *page) {
 	p.base = h.o.Prefix
-	if s, err := h.e.Status(); err == nil { // else the page that failed says so
-		p.State = stateOf(&s)
+	if p.State == (crawlState{}) {
+		if s, err := h.e.Status(); err == nil { // else the page that failed says so
+			p.State = stateOf(&s)
+		}
 	}
 	var b bytes.Buffer
 	if err := templates[name].ExecuteTemplate(&b, "layout", p); err != nil {

@@ -96,7 +96,7 @@ func (a *axis) draw(name string, limit float64, stacked bool, write func(float64
 		}
 	}
 	top := roundUp(most)
-	c := chart{Name: name, Most: write(top)}
+	c := chart{Name: name, Most: strings.Replace(write(top), ".00", "", 1)}
 	for i, s := range list {
 		line := chartLine{Name: s.Name, Hue: i%6 + 1, Path: drawPath(values[i], nil, top)}
 		if stacked || len(list) == 1 {

@@ -17,7 +17,6 @@ import (
 // crawlView is the dashboard.
 type crawlView struct {
 	engine.Status
-	State     crawlState
 	Permitted bool
 	Spans     []choice
 	Axis      axis
@@ -122,7 +121,7 @@ func (h *Handler) crawlPage(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	v.Axis = newAxis(samples, span, v.Time)
-	v.State = stateOf(&v.Status)
+	p.State = stateOf(&v.Status)
 	v.drawCharts(p)
 	v.fillPipeline(p)
 	v.fillCounts()
