@@ -23,12 +23,15 @@ import (
 type conductor struct {
 	w       *work
 	o       CrawlOptions
+	ctx     context.Context // of the crawl
+	stop    func()          // ends ctx
 	abort   context.Context // cuts phases short; ends with CrawlOptions.Abort
 	started time.Time
 	cpu     time.Duration // of the process, at the start
 	stages  stageTimes    // at the start
 	deliver *delivery
 	stopped StopReason // set by the conducting goroutine at the end
+	phase   atomic.Pointer[string]
 
 	// w.live.mu is held to change these. limits and live may be read without it, earlier by the conducting goroutine,
 	// which alone changes it.
@@ -67,6 +70,7 @@ func newConductor(w *work, o CrawlOptions) *conductor {
 		c.abort = context.Background()
 	}
 	c.limits.Store(&o.Limits)
+	c.enters(phasePreparing)
 	return c
 }
 
@@ -142,6 +146,7 @@ func (c *conductor) conduct(ctx context.Context, f *fetching) (StopReason, error
 	defer tick.Stop()
 	lastProgress := w.now()
 	var seen watch
+	c.enters(phaseCrawling)
 	for {
 		select {
 		case <-ctx.Done():
@@ -162,7 +167,7 @@ func (c *conductor) conduct(ctx context.Context, f *fetching) (StopReason, error
 		}
 		if now.Sub(lastProgress) >= c.o.ProgressEvery {
 			lastProgress = now
-			c.show("crawling")
+			c.show(c.progress(phaseCrawling))
 		}
 		s := c.look(ctx, f)
 		q, t := seen.look(now, s)
@@ -349,6 +354,7 @@ func (c *conductor) noteIndexed(d DedupReport, x IndexReport) {
 func (c *conductor) end(f *fetching, reason StopReason) error {
 	pool := f.pool
 	pool.Stop()
+	c.enters(phaseSettling)
 	well := reason != StopFailed && reason != StopAborted
 	if well {
 		c.ending.Store(true)
@@ -380,7 +386,8 @@ func (c *conductor) end(f *fetching, reason StopReason) error {
 // linkdb.
 func (c *conductor) settleWhole() error {
 	w := c.w
-	c.show(phaseSettling)
+	c.enters(phaseSettling)
+	c.show(c.progress(phaseSettling))
 	d, err := w.dedup(c.abort, DedupOptions{})
 	if err != nil {
 		return err
@@ -409,7 +416,7 @@ func (c *conductor) sendLast() error {
 		defer close(done)
 		reports, err = c.w.sendAll(c.abort, nil, sendOptions{begins: c.sends.begins})
 	}()
-	c.showUntil(done, phaseSettling)
+	c.showUntil(done)
 	c.sends.begins("", time.Time{})
 	c.sends.note(reports)
 	if err != nil && c.abort.Err() != nil {
@@ -419,8 +426,8 @@ func (c *conductor) sendLast() error {
 	return nil
 }
 
-// showUntil shows the progress every now and then, until a channel is closed.
-func (c *conductor) showUntil(done <-chan struct{}, phase string) {
+// showUntil shows the progress of settling every now and then, until a channel is closed.
+func (c *conductor) showUntil(done <-chan struct{}) {
 	tick := time.NewTicker(max(c.o.ProgressEvery, time.Millisecond))
 	defer tick.Stop()
 	for {
@@ -428,17 +435,20 @@ func (c *conductor) showUntil(done <-chan struct{}, phase string) {
 		case <-done:
 			return
 		case <-tick.C:
-			c.show(phase)
+			c.show(c.progress(phaseSettling))
 		}
 	}
 }
 
 // show calls CrawlOptions.Progress, if there is one.
-func (c *conductor) show(phase string) {
+func (c *conductor) show(p Progress) {
 	if c.o.Progress != nil {
-		c.o.Progress(c.progress(phase))
+		c.o.Progress(p)
 	}
 }
+
+// enters notes that a Progress.Phase begins.
+func (c *conductor) enters(phase string) { c.phase.Store(&phase) }
 
 // progress describes the crawl at one moment.
 func (c *conductor) progress(phase string) Progress {
@@ -479,8 +489,14 @@ func (c *conductor) situation(phase string) (s situation) {
 	return s
 }
 
-// A Progress.Phase: of a crawl that compares the whole and sends the rest, and of one that has ended.
-const phaseSettling, phaseDone = "settling", "done"
+// Values of Progress.Phase.
+const (
+	phasePreparing = "preparing"
+	phaseFetching  = "fetching"
+	phaseCrawling  = "crawling"
+	phaseSettling  = "settling"
+	phaseDone      = "done"
+)
 
 // tally counts by name, on any goroutine.
 type tally struct {

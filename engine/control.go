@@ -31,6 +31,24 @@ func (e *Engine) Enqueue(urls ...string) error {
 	return wrapf(err, "enqueuing %d URLs", len(urls))
 }
 
+// Stop ends the running crawl cleanly, as if its context had ended: what was fetched is brought into crawldb, linkdb
+// and index, and Crawl returns without an error, with StopInterrupted. It returns at once: Status says when the crawl
+// has ended. Stopping again, or when the crawl ends for another reason, does nothing. Without a running crawl the error
+// is ErrNotCrawling.
+func (e *Engine) Stop() error {
+	leave, err := e.enter()
+	if err != nil {
+		return err
+	}
+	defer leave()
+	c := e.crawl.Load()
+	if c == nil {
+		return wrapf(ErrNotCrawling, "stopping")
+	}
+	c.stop()
+	return nil
+}
+
 // Pause stops crawls from beginning requests until Resume is called: the running one and later ones. Requests in flight
 // end, and what was fetched goes through its phases. A paused crawl ends only by a limit, an error or its context.
 // Fetch is not affected. Pausing again does nothing.

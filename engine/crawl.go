@@ -125,8 +125,9 @@ func (c *conductor) fetchWaiting(ctx context.Context) (over bool, err error) {
 		}
 		o := FetchOptions{Segment: s.Number, Limits: limits, Patience: c.o.Patience, parse: true}
 		if c.o.Progress != nil {
-			o.Progress = func(Progress) { c.show("fetching") }
+			o.Progress = func(Progress) { c.show(c.progress(phaseFetching)) }
 		}
+		c.enters(phaseFetching)
 		counts, err := w.fetchSegment(ctx, c.abort, o, c.watchFetching)
 		w.live.mu.Lock()
 		c.live.Store(nil)
@@ -143,8 +144,8 @@ func (c *conductor) fetchWaiting(ctx context.Context) (over bool, err error) {
 	return false, nil
 }
 
-// report sums up the crawl so far.
-func (c *conductor) report() CrawlReport {
+// report sums up a crawl that has ended, for a cause.
+func (c *conductor) report(cause Cause) CrawlReport {
 	w := c.w
 	r := CrawlReport{
 		Stopped: c.stopped, Discovered: c.discovered.Load(), Indexed: uint64(max(c.indexed.Load(), 0)),
@@ -160,8 +161,7 @@ func (c *conductor) report() CrawlReport {
 	}
 	r.FetchReport = fetchReport(0, counts)
 	r.Documents = w.index.Stats().Documents
-	s := c.situation(phaseDone)
-	r.Cause = s.cause()
+	r.Cause = cause
 	r.Took = w.took(c.started)
 	r.CPUSeconds = (processCPU() - c.cpu).Seconds()
 	r.CPUByStage = w.stages.times(w.store).since(c.stages)

@@ -106,8 +106,13 @@ func (e *Engine) Crawl(ctx context.Context, o CrawlOptions) (CrawlReport, error)
 	e.w.setCrawling(true)
 	defer e.w.setCrawling(false)
 	c := newConductor(e.w, o)
+	c.ctx, c.stop = ctx, cancel
 	e.crawl.Store(c)
 	defer e.crawl.Store(nil)
+	samples, err := startSampler(c, &e.history)
+	if err != nil {
+		return CrawlReport{}, fmt.Errorf("crawling: %w", err)
+	}
 	err = c.run(ctx)
 	if n := c.tasks.close(); n > 0 {
 		e.w.warn(fmt.Errorf("%d enqueued URLs were not injected, because the crawl ended early: enqueue them again", n))
@@ -118,8 +123,11 @@ func (e *Engine) Crawl(ctx context.Context, o CrawlOptions) (CrawlReport, error)
 	case err != nil:
 		c.stopped = StopFailed
 	}
-	report := c.report()
-	c.show(phaseDone)
+	final := c.progress(phaseDone)
+	report := c.report(final.Cause)
+	c.show(final)
+	samples.end()
+	e.last.Store(&lastCrawl{c.started, e.w.now(), c.stopped, err, final})
 	if err != nil {
 		return report, fmt.Errorf("crawling: %w%s", err, advice(err))
 	}

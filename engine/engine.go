@@ -35,6 +35,9 @@ type Engine struct {
 
 	running sync.Mutex                // held by what writes or reads back open segments: one at a time
 	crawl   atomic.Pointer[conductor] // the running crawl; nil: none is
+	last    atomic.Pointer[lastCrawl] // the one that ended last; nil: none has
+	census  census
+	history history
 }
 
 // Open opens the data directory, and creates it if it does not exist. It sends nothing. What an earlier process left

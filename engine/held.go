@@ -17,7 +17,7 @@ type HeldHost struct {
 	Wait    Duration `json:"wait"`    // to the next request; JSON: seconds
 	Because string   `json:"because"` // what the delay comes from, in words
 
-	Next time.Time `json:"-"`
+	Next time.Time `json:"next,omitzero"` // when it may be requested again, in UTC
 }
 
 // Words for what a delay comes from.

@@ -3,7 +3,12 @@
 package engine
 
 import (
+	"fmt"
 	"time"
+
+	"github.com/seine-crawler/seine/engine/internal/visit"
+	"github.com/seine-crawler/seine/frontier"
+	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
 // HostNow is what a running crawl does with a host at this moment. Without a running crawl, and for a host that the
@@ -13,19 +18,19 @@ type HostNow struct {
 	State   HostState `json:"state"`
 	Blocked bool      `json:"blocked"` // by Engine.Block
 
-	InFlight  int  `json:"in_flight"`  // visits with fetchers
-	Queued    int  `json:"queued"`     // its URLs in memory
-	MoreKnown bool `json:"more_known"` // crawldb has more of it that is due
-	// NextVisit is before when it is not visited; zero: it may be now, or that is not known.
+	InFlight int  `json:"in_flight"` // visits with fetchers, or that one is about to take
+	Queued   int  `json:"queued"`    // its URLs in memory, without those of visits in flight
+	More     bool `json:"more"`      // crawldb has more of it that is due
+	// NextVisit is when it may be visited again, which may be past; zero: nothing is known that forbids it.
 	NextVisit time.Time `json:"next_visit,omitzero"`
 	// Delay lies between the end of a visit and the start of the next. Because says what it, or a longer wait, comes
 	// from: "delay", "Crawl-delay", "slow answers", "it demanded a pause", "it failed" or "shares an address".
-	Delay      Duration  `json:"delay"` // JSON: seconds
+	Delay      Duration  `json:"delay_seconds"`
 	Because    string    `json:"because,omitempty"`
-	Address    string    `json:"address,omitempty"`     // where its visits go; "": not known yet
+	Address    string    `json:"address,omitempty"`     // that its visits go to, of IPv6 the /64; "": not known yet
 	Failures   int       `json:"failures"`              // visits in a row that failed
 	Throttles  int       `json:"throttles"`             // pauses in a row that it demanded (429, 503)
-	Response   Duration  `json:"response_seconds"`      // how long its last visit took to answer
+	Response   Duration  `json:"response_seconds"`      // how long the answer to its last visit took
 	Trouble    *Cause    `json:"trouble,omitempty"`     // why it gives nothing, if it does
 	LastMinute *HostRate `json:"last_minute,omitempty"` // nil: nothing of it was fetched
 }
@@ -40,35 +45,64 @@ const (
 	HostRefill   HostState = "refill"    // its URLs are being chosen
 	HostWaiting  HostState = "waiting"   // it has URLs and waits for its delay
 	HostTurn     HostState = "turn"      // its delay is over; it waits for a host that shares its address
-	HostReady    HostState = "ready"     // a fetcher may take it
+	HostReady    HostState = "ready"     // a fetcher may take it soon: others are before it
 	HostInFlight HostState = "in_flight" // it is being visited
 	HostAsleep   HostState = "asleep"    // it failed too often, and is left alone until NextVisit
 	HostResting  HostState = "resting"   // it has to wait for long, so it left the memory
 )
 
-// HostNow says what a running crawl does with a host. The text is a host name, with its port if that is not the
-// scheme's own. Any goroutine may call it.
+// whereStates are the states of a host by its place in the frontier.
+var whereStates = [...]HostState{
+	frontier.Absent: HostAbsent, frontier.Resting: HostResting, frontier.Dormant: HostDormant,
+	frontier.Refilling: HostRefill, frontier.Waiting: HostWaiting, frontier.Turn: HostTurn,
+	frontier.Ready: HostReady, frontier.InFlight: HostInFlight, frontier.Asleep: HostAsleep,
+}
+
+// HostNow says what a running crawl does with a host: a name, with its port if that is not the scheme's own. A text
+// that is no host is an error. Any goroutine may call it.
 func (e *Engine) HostNow(host string) (HostNow, error) {
 	leave, err := e.enter()
 	if err != nil {
 		return HostNow{}, err
 	}
 	defer leave()
-	return HostNow{Host: host, State: HostAbsent}, nil
+	key, err := urlkey.ParseHost(host)
+	if err != nil {
+		return HostNow{}, fmt.Errorf("host %q: %w", host, err)
+	}
+	now := HostNow{Host: key.String(), State: HostAbsent, Blocked: e.w.admission.IsBlocked(key)}
+	c := e.crawl.Load()
+	if c == nil {
+		return now, nil
+	}
+	e.w.live.mu.Lock()
+	defer e.w.live.mu.Unlock()
+	if f := c.live.Load(); f != nil {
+		now.look(e.w, f, key)
+	}
+	return now, nil
 }
 
-// Stop ends the running crawl cleanly, as if its context had ended: what was fetched is brought into crawldb, linkdb
-// and index, and Crawl returns StopInterrupted. It returns at once; Status says when the crawl has ended. Stopping
-// again does nothing. Without a running crawl the error is ErrNotCrawling.
-func (e *Engine) Stop() error { return ErrNotCrawling }
-
-// Block stops requests to hosts, in every crawl and fetch of this data directory until Unblock. A running crawl begins
-// none any more when Block returns, and cuts off those under way. Nothing is deleted: URLs and documents of the host
-// stay. A host is a name, with its port if that is not the scheme's own.
-func (e *Engine) Block(hosts ...string) error { return nil }
-
-// Unblock ends Block for hosts. Those that are not blocked are ignored.
-func (e *Engine) Unblock(hosts ...string) error { return nil }
-
-// Blocked returns the hosts that are blocked, in order of their keys.
-func (e *Engine) Blocked() ([]string, error) { return nil, nil }
+// look adds what a run of fetchers knows.
+func (n *HostNow) look(w *work, f *fetching, key urlkey.HostKey) {
+	h := f.frontier.Host(key)
+	n.State, n.InFlight, n.Queued, n.More = whereStates[h.Where], h.Visits, h.URLs, h.More
+	n.Failures, n.Throttles = h.Failures, h.Throttles
+	if !h.Next.IsZero() {
+		n.NextVisit = h.Next.UTC()
+	}
+	if n.State != HostAbsent && n.State != HostResting {
+		n.Delay, n.Because, n.Response = Duration(h.Delay), heldWords[h.Because], Duration(h.Response)
+	}
+	if h.Addr.IsValid() {
+		n.Address = h.Addr.String()
+	}
+	if t := w.net.hosts.TroubleOf(key); t.Hosts > 0 {
+		cause := troubleCause(t)
+		n.Trouble = &cause
+	}
+	if r, span := f.pool.RateOf(key); r != (visit.Rate{Host: key}) {
+		rate := hostRate(&r, span)
+		n.LastMinute = &rate
+	}
+}

@@ -57,6 +57,13 @@ const (
 	// looked for at each Progress, otherwise only when no host is ready: it costs 0.5 µs a host.
 	heldHostsShown  = 3
 	heldHostsAlways = 1000
+	// censusEvery is the least time between two counts of what is stored; between two that take long lies censusShare
+	// times what one takes. Status waits at most censusWait for one.
+	censusEvery = time.Second
+	censusShare = 400
+	censusWait  = 2 * time.Millisecond
+	// topHostsShown is the number of hosts in Status.TopHosts.
+	topHostsShown = 20
 	// dueHostsRead is the number of hosts that are read to say when something is due again.
 	dueHostsRead = 100_000
 	// spentHostsRead is the number of hosts with used-up budgets of which all records are read, to see whether

@@ -36,7 +36,7 @@ func (w *work) heldHosts(f *fetching) (list []HeldHost) {
 	for _, h := range f.frontier.Held(heldHostsShown) {
 		v := HeldHost{
 			Host: h.Host.String(), URLs: uint64(h.URLs), Delay: Duration(h.Delay), Because: heldWords[h.Because],
-			Wait: Duration(max(h.Next.Sub(now), 0)), Next: h.Next,
+			Wait: Duration(max(h.Next.Sub(now), 0)), Next: h.Next.UTC(),
 		}
 		if h.More || h.URLs == 0 {
 			v.URLs = max(v.URLs, dueURLs(w.store, h.Host))

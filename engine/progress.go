@@ -3,14 +3,16 @@
 package engine
 
 import (
-	"runtime"
+	"runtime/metrics"
 	"time"
 )
 
 // Progress is a crawl at one moment. Counts are of this crawl and only grow; what is marked "now" is the present state.
 // Fetches are counted when they are on disk, up to 100 ms late. JSON has durations in nanoseconds.
 type Progress struct {
-	// Phase is "fetching" (a fetchlist that Generate made), "crawling", "settling" or "done".
+	// Phase is "preparing" (what an earlier process left is finished and seeds are injected; only in Status),
+	// "fetching" (a fetchlist that Generate made), "crawling", "settling" (what is left is brought into crawldb, linkdb
+	// and index, and the whole is compared) or "done".
 	Phase          string        `json:"phase"`
 	Elapsed        time.Duration `json:"elapsed_ns"`       // since the start
 	Fetched        uint64        `json:"fetched"`          // pages
@@ -69,9 +71,20 @@ func (p Progress) ETA() (left time.Duration, share float64) {
 	return left, share
 }
 
-// heapBytes is the size of the process's heap.
+// heapBytes is the size of the process's heap: objects, with those that are not freed yet.
 func heapBytes() uint64 {
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
+	heap, _ := goMemory()
+	return heap
+}
+
+// goMemory returns the bytes of the process's heap, and of all memory that Go's runtime has from the system and has not
+// given back. Unlike runtime.ReadMemStats it stops no goroutine.
+func goMemory() (heap, all uint64) {
+	samples := []metrics.Sample{
+		{Name: "/memory/classes/heap/objects:bytes"},
+		{Name: "/memory/classes/total:bytes"},
+		{Name: "/memory/classes/heap/released:bytes"},
+	}
+	metrics.Read(samples)
+	return samples[0].Value.Uint64(), samples[1].Value.Uint64() - samples[2].Value.Uint64()
 }

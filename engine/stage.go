@@ -5,6 +5,7 @@ package engine
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"runtime/metrics"
 	"slices"
 	"strings"
@@ -86,6 +87,27 @@ func (c StageCPU) MarshalJSON() ([]byte, error) {
 		m[s.Stage] = s.Seconds
 	}
 	return json.Marshal(m)
+}
+
+// UnmarshalJSON is the inverse of MarshalJSON. Stages that this version does not know come last, by name.
+func (c *StageCPU) UnmarshalJSON(b []byte) error {
+	var m map[string]float64
+	if err := json.Unmarshal(b, &m); err != nil || m == nil {
+		*c = nil
+		return err
+	}
+	list := make(StageCPU, 0, len(m))
+	for _, name := range stageNames {
+		if seconds, ok := m[name]; ok {
+			list = append(list, StageSeconds{name, seconds})
+			delete(m, name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		list = append(list, StageSeconds{name, m[name]})
+	}
+	*c = list
+	return nil
 }
 
 // String lists the stages with their shares in percent, largest first, without those below 0.5%.

@@ -29,10 +29,15 @@ type Status struct {
 	// Fetchers counts the fetchers by what they do, now, in the order of a visit, zeros included. The sum is the number
 	// of fetchers, extra ones for slow visits included.
 	Fetchers []FetcherCount `json:"fetchers,omitempty"`
-	// Refills is the number of hosts whose URLs are being chosen in crawldb, now; Lookups is how many of them wait for
-	// the addresses of the host from DNS. At most 16 are under way at once, so slow DNS shows here first.
+	// Refills is the number of hosts whose URLs are being chosen in crawldb or wait for that, now. Lookups is how many
+	// of them wait for the addresses of the host from DNS, at most 64 at once: fetchers get addresses that are known,
+	// so slow DNS shows here.
 	Refills int `json:"refills"`
 	Lookups int `json:"lookups"`
+	// HostsLimit and QueuedLimit are the greatest values of Progress.HostsActive and Progress.Queued: Options.Memory
+	// has room for so many. What is beyond waits in crawldb.
+	HostsLimit  int `json:"hosts_limit"`
+	QueuedLimit int `json:"queued_limit"`
 	// TopHosts are the hosts of which most pages were fetched in the last minute, at most 20, most first.
 	TopHosts []HostRate `json:"top_hosts,omitempty"`
 
@@ -65,8 +70,8 @@ const (
 	DoingBody       FetcherDoing = "body"       // receives the body
 	DoingMemory     FetcherDoing = "memory"     // waits for memory for the body
 	DoingSlot       FetcherDoing = "slot"       // has an answer; waits for its turn to parse, or lets a search go first
-	DoingParse      FetcherDoing = "parse"      // decodes, parses and compresses
-	DoingWrite      FetcherDoing = "write"      // appends to the WARC file, or waits for who does
+	DoingWrite      FetcherDoing = "write"      // compresses and appends to the WARC file, or waits for who does
+	DoingParse      FetcherDoing = "parse"      // decodes and parses, makes the parse record
 	DoingPage       FetcherDoing = "page"       // hands the page to OnPage
 )
 
@@ -92,8 +97,7 @@ type MemoryStatus struct {
 }
 
 // MemoryShare is one part of Options.Memory: "cache" (blocks of the store), "memtables", "bodies" (answers as
-// received), "segment" (parse records of the open segment), "hosts" (robots.txt and other facts), and "pages" (that
-// wait for OnPage).
+// received), "segment" (parse records of the open segment) and "hosts" (robots.txt and other facts).
 type MemoryShare struct {
 	Name       string `json:"name"`
 	UsedBytes  int64  `json:"used_bytes"`
@@ -109,9 +113,9 @@ type StoreStatus struct {
 	Documents uint64 `json:"documents"`
 
 	AsOf     time.Time                    `json:"as_of,omitzero"`
-	Hosts    uint64                       `json:"hosts"`          // in hostdb, with records in crawldb
-	URLs     map[storage.Status]uint64    `json:"urls,omitempty"` // records of crawldb, without zeros
-	Segments map[storage.SegmentState]int `json:"segments,omitempty"`
+	Hosts    uint64                       `json:"hosts"` // in hostdb, with records in crawldb
+	URLs     map[storage.Status]uint64    `json:"urls"`  // records of crawldb, without zeros
+	Segments map[storage.SegmentState]int `json:"segments"`
 	Ranges   []RangeBytes                 `json:"ranges,omitempty"` // in the order of a URL's life
 	// WARCFiles and WARCBytes are those in the data directory.
 	WARCFiles int    `json:"warc_files"`
@@ -177,14 +181,3 @@ const (
 	AlertWriter     AlertKind = "writer"      // an index writer did not take what it was sent
 	AlertCrawl      AlertKind = "crawl"       // the last crawl failed
 )
-
-// Status describes the engine now. It takes some milliseconds at most, also while a crawl runs, and waits for no phase.
-// Any goroutine may call it.
-func (e *Engine) Status() (Status, error) {
-	leave, err := e.enter()
-	if err != nil {
-		return Status{}, err
-	}
-	defer leave()
-	return Status{Time: e.w.now().UTC()}, nil
-}

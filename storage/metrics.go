@@ -43,12 +43,28 @@ type Metrics struct {
 // Metrics collects the numbers. It takes some milliseconds, mostly for the sizes of ranges. On error
 // Ranges is incomplete.
 func (s *Store) Metrics() (Metrics, error) {
+	m, err := s.Counters()
+	if err != nil {
+		return m, err
+	}
+	for _, tag := range rangeTags() {
+		size, err := s.db.EstimateDiskUsage([]byte{tag}, []byte{tag + 1})
+		if err != nil {
+			return m, fmt.Errorf("estimating the size of %s: %w", rangeName(tag), classified(err))
+		}
+		m.Ranges = append(m.Ranges, RangeSize{rangeName(tag), size})
+	}
+	return m, nil
+}
+
+// Counters is Metrics without Ranges: it reads no table.
+func (s *Store) Counters() (Metrics, error) {
 	if err := s.usable(); err != nil {
 		return Metrics{}, err
 	}
 	p := s.db.Metrics()
 	total := p.Total()
-	m := Metrics{
+	return Metrics{
 		TableBytes: p.Table.Local.LiveSize, Tables: p.Table.Local.LiveCount,
 		LogBytes: p.WAL.PhysicalSize, MemTable: p.MemTable.Size,
 		CacheBytes: p.BlockCache.Size, CacheHits: p.BlockCache.Hits, CacheMisses: p.BlockCache.Misses,
@@ -59,15 +75,7 @@ func (s *Store) Metrics() (Metrics, error) {
 		Stalls:       s.health.stalls.Load(), Snapshots: p.Snapshots.Count,
 		BackgroundErrors: s.health.backgroundErrors.Load(), SlowWrites: s.health.slowWrites.Load(),
 		Uptime: p.Uptime,
-	}
-	for _, tag := range rangeTags() {
-		size, err := s.db.EstimateDiskUsage([]byte{tag}, []byte{tag + 1})
-		if err != nil {
-			return m, fmt.Errorf("estimating the size of %s: %w", rangeName(tag), classified(err))
-		}
-		m.Ranges = append(m.Ranges, RangeSize{rangeName(tag), size})
-	}
-	return m, nil
+	}, nil
 }
 
 // RangeBytes estimates the size on disk of one range, in bytes. Recent small writes that are still in

@@ -44,7 +44,9 @@ type want struct {
 	done  bool
 }
 
-func newBudget(bytes, largest int64) *budget { return &budget{size: bytes - largest, free: bytes - largest} }
+func newBudget(bytes, largest int64) *budget {
+	return &budget{size: bytes - largest, free: bytes - largest}
+}
 
 // begin adds a body. cut is called when it must end; it must not wait.
 func (b *budget) begin(cut func()) *holding {

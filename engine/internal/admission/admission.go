@@ -54,6 +54,7 @@ type Admission struct {
 	o       Options
 	scopes  *scopes
 	live    *live
+	blocks  blocks
 	traps   traps
 	budgets budgets
 	pending pending
@@ -134,8 +135,11 @@ func (a *Admission) VerdictKey(key urlkey.Key, f Facts) Verdict {
 	return a.Verdict(u, f)
 }
 
-// Recheck decides by what may have changed since a URL was chosen: live filters and traps.
+// Recheck decides by what may have changed since a URL was chosen: blocked hosts, live filters and traps.
 func (a *Admission) Recheck(u urlkey.URL) Verdict {
+	if a.blocks.refuses(u) {
+		return Verdict{Reason: ReasonBlocked, Later: true}
+	}
 	if reason := a.live.accept(u); reason != "" {
 		return Verdict{Reason: reason, Later: true}
 	}
@@ -145,7 +149,8 @@ func (a *Admission) Recheck(u urlkey.URL) Verdict {
 	return Verdict{}
 }
 
-// Denied reports whether a live filter refuses a URL: what was fetched of it earlier is not to be found either.
+// Denied reports whether a live filter refuses a URL: what was fetched of it earlier is not to be found either. What
+// was fetched of a blocked host stays to be found.
 func (a *Admission) Denied(u urlkey.URL) bool {
 	return len(a.o.Live) > 0 && a.live.accept(u) != ""
 }
@@ -190,15 +195,21 @@ func (a *Admission) Explain(u urlkey.URL, f Facts) Verdict {
 			return v
 		}
 	}
+	if v.Reason == ReasonBlocked {
+		v.Rule = "host " + u.HostKey().String()
+	}
 	if v.Reason == ReasonDuplicates {
 		v.Rule = "closed: " + spellPrefix(a.traps.closing(u.AppendKey(nil)))
 	}
 	return v
 }
 
-// RefusesHost reports whether a filter of hosts, live or not, refuses a host whatever the URL. Not even robots.txt is
+// RefusesHost reports whether a host is blocked, or a filter of hosts, live or not, refuses it whatever the URL. Not even robots.txt is
 // requested from such a host.
 func (a *Admission) RefusesHost(h urlkey.HostKey) bool {
+	if a.blocks.has(h) {
+		return true
+	}
 	for _, f := range a.o.Live {
 		if refusesHost(f, h) {
 			return true
@@ -239,6 +250,9 @@ func (a *Admission) Load() error {
 	if err := a.scopes.load(a.o.Store); err != nil {
 		return fmt.Errorf("loading the scope: %w", err)
 	}
+	if err := a.blocks.load(a.o.Store); err != nil {
+		return fmt.Errorf("loading blocked hosts: %w", err)
+	}
 	if err := a.traps.load(a.o.Store); err != nil {
 		return fmt.Errorf("loading closed prefixes: %w", err)
 	}
@@ -248,18 +262,20 @@ func (a *Admission) Load() error {
 	return nil
 }
 
-// HasHost reports whether some URL of a host may be in scope. Scans call it to skip hosts without looking at their
+// HasHost reports whether some URL of a host may be in scope, and the host is not blocked. Scans call it to skip hosts without looking at their
 // URLs.
-func (a *Admission) HasHost(h urlkey.HostKey) bool { return a.scopes.hasHost(h) }
+func (a *Admission) HasHost(h urlkey.HostKey) bool {
+	return a.scopes.hasHost(h) && !a.blocks.has(h)
+}
 
-// Refresh puts new rules of the live filters in force and reports whether there are any. If so, every withheld link is
-// pending. A filter that cannot be read is reported through Options.Warn and keeps its rules. One goroutine at a time
+// Refresh puts new rules of the live filters in force, and reports whether there are any or whether hosts were blocked
+// or unblocked since the last call. After new rules every withheld link is pending. A filter that cannot be read is reported through Options.Warn and keeps its rules. One goroutine at a time
 // may call it.
 func (a *Admission) Refresh() (changed bool) {
 	if changed = a.live.refresh(a.o.Warn); changed {
 		a.pending.refreshed()
 	}
-	return changed
+	return a.blocks.changed.Swap(false) || changed
 }
 
 // Pending returns the prefixes of keys below which withheld links may be admitted by now, in key order. "" means

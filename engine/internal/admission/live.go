@@ -6,9 +6,10 @@ import (
 	"encoding/binary"
 	"sync/atomic"
 
+	"github.com/zeebo/xxh3"
+
 	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/storage/urlkey"
-	"github.com/zeebo/xxh3"
 )
 
 // live are the live filters, and all else that may end a refusal: what fingerprint identifies. Safe for concurrent use,

@@ -10,6 +10,8 @@ const (
 	// themselves, for scopes narrower than hosts. Both are followed by the key; the values are empty.
 	seedHostPrefix = "seed-host/"
 	seedURLPrefix  = "seed-url/"
+	// blockedPrefix begins the hosts that the operator has blocked: blockedPrefix, host key → nothing.
+	blockedPrefix = "blocked/"
 	// closedPrefix begins closed prefixes: closedPrefix, prefix → nothing.
 	closedPrefix = "closed/"
 	// referrersPrefix begins the bits of linking domains: referrersPrefix, domain key → 8 bytes, little endian.

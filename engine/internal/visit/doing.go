@@ -92,3 +92,13 @@ func (p *Pool) Doing() (by [DoingCount]int) {
 	}
 	return by
 }
+
+// SegmentHeld returns the bytes of parse records of the open segment; false: it is being replaced. Any goroutine may
+// call it; it does not wait.
+func (p *Pool) SegmentHeld() (int64, bool) {
+	if !p.segMu.TryRLock() {
+		return 0, false
+	}
+	defer p.segMu.RUnlock()
+	return p.seg.Size().Held, true
+}

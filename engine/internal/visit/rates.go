@@ -126,4 +126,6 @@ func (r *rates) each(now time.Time, fn func(map[urlkey.HostKey]*Rate)) time.Dura
 func (p *Pool) Top(n int) ([]Rate, time.Duration) { return p.rates.top(p.env.Now(), n) }
 
 // RateOf returns what was fetched of one host, in the span of time that Top has. Any goroutine may call it.
-func (p *Pool) RateOf(host urlkey.HostKey) (Rate, time.Duration) { return p.rates.of(p.env.Now(), host) }
+func (p *Pool) RateOf(host urlkey.HostKey) (Rate, time.Duration) {
+	return p.rates.of(p.env.Now(), host)
+}

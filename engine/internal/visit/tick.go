@@ -19,8 +19,8 @@ func (p *Pool) Tick(now time.Time, patience time.Duration) (filtersChanged bool,
 	return p.followFilters(now), nil
 }
 
-// cutRefused cuts off requests for URLs that are refused by now.
-func (p *Pool) cutRefused() {
+// CutRefused cuts off requests for URLs that are refused by now. Any goroutine may call it.
+func (p *Pool) CutRefused() {
 	p.crew.each(func(t *flight) {
 		t.mu.Lock()
 		defer t.mu.Unlock()
@@ -38,7 +38,7 @@ func (p *Pool) followFilters(now time.Time) (changed bool) {
 	}
 	p.followed = now
 	if changed = p.env.Admission.Refresh(); changed {
-		p.cutRefused()
+		p.CutRefused()
 	}
 	return changed
 }

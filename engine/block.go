@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// Block stops requests to hosts, those for robots.txt included, in every crawl and fetch of this data directory until
+// Unblock. When it returns, the running crawl begins no more, and has cut off those under way. Nothing is deleted:
+// records and documents of the host stay. Links to it are kept for Unblock, seeds of it are refused. A host is a name,
+// with its port if that is not the scheme's own; its subdomains are hosts of their own. A text that is no host is an
+// error, and then nothing is blocked. The block is durable when Block returns nil.
+func (e *Engine) Block(hosts ...string) error {
+	leave, err := e.enter()
+	if err != nil {
+		return err
+	}
+	defer leave()
+	keys, err := hostKeys(hosts)
+	if err != nil {
+		return fmt.Errorf("blocking hosts: %w", err)
+	}
+	w := e.w
+	if err := w.store.Apply(func(b *storage.Batch) error { return w.admission.WriteBlock(b, keys) }); err != nil {
+		return fmt.Errorf("blocking hosts: %w", err)
+	}
+	w.admission.Block(keys)
+	return e.change(func(_ *settings, f *fetching) {
+		if f != nil {
+			f.pool.CutRefused()
+		}
+	})
+}
+
+// Unblock ends Block for hosts; those that are not blocked are ignored. A running crawl fetches what of them is due,
+// and what links found meanwhile; otherwise the next one does. Unblock waits for phases that decide what may be
+// fetched, for some seconds mostly.
+func (e *Engine) Unblock(hosts ...string) error {
+	leave, err := e.enter()
+	if err != nil {
+		return err
+	}
+	defer leave()
+	keys, err := hostKeys(hosts)
+	if err != nil {
+		return fmt.Errorf("unblocking hosts: %w", err)
+	}
+	w := e.w
+	w.crawldbMu.Lock()
+	defer w.crawldbMu.Unlock()
+	if err := w.store.Apply(func(b *storage.Batch) error { return w.admission.WriteUnblock(b, keys) }); err != nil {
+		return fmt.Errorf("unblocking hosts: %w", err)
+	}
+	w.admission.Unblock(keys)
+	return e.change(func(_ *settings, f *fetching) {
+		if c := e.crawl.Load(); c != nil && f != nil { // at once: the crawl may be about to end
+			c.tasks.readmit()
+			f.frontier.WakeAll()
+		}
+	})
+}
+
+// Blocked returns the hosts that are blocked, ordered by domain.
+func (e *Engine) Blocked() ([]string, error) {
+	leave, err := e.enter()
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	var names []string
+	for _, h := range e.w.admission.Blocked() {
+		names = append(names, h.String())
+	}
+	return names, nil
+}
+
+// hostKeys parses names of hosts. The error has all that are none.
+func hostKeys(hosts []string) (keys []urlkey.HostKey, err error) {
+	for _, name := range hosts {
+		h, bad := urlkey.ParseHost(name)
+		if bad != nil {
+			err = errors.Join(err, fmt.Errorf("host %q: %w", name, bad))
+		}
+		keys = append(keys, h)
+	}
+	return keys, err
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"time"
+
+	"github.com/seine-crawler/seine/engine/fetch"
+	"github.com/seine-crawler/seine/engine/internal/visit"
+)
+
+// lastCrawl is the crawl that an Engine ran last.
+type lastCrawl struct {
+	started, ended time.Time
+	stopped        StopReason
+	err            error
+	progress       Progress
+}
+
+// Status describes the engine now. It takes some milliseconds at most, also while a crawl runs, and waits for no phase.
+// Any goroutine may call it.
+func (e *Engine) Status() (Status, error) {
+	leave, err := e.enter()
+	if err != nil {
+		return Status{}, err
+	}
+	defer leave()
+	w := e.w
+	s := Status{Time: w.now().UTC()}
+	if s.Store, err = e.stored(); err != nil {
+		return s, err
+	}
+	tables, err := w.store.Counters()
+	if err != nil {
+		return s, err
+	}
+	s.Store.Tables = StoreTables{
+		Count: tables.Tables, Bytes: tables.TableBytes, LogBytes: tables.LogBytes, DebtBytes: tables.Debt,
+		ReadAmp: tables.ReadAmp, Compactions: tables.Compactions, Flushes: tables.Flushes,
+		Ingestions: tables.Ingestions, WrittenBytes: tables.BytesWritten, Stalls: tables.Stalls,
+		SlowWrites: tables.SlowWrites, BackgroundErrors: tables.BackgroundErrors,
+		CacheHits: tables.CacheHits, CacheMisses: tables.CacheMisses,
+	}
+	if free, total, err := w.store.DiskFree(); err == nil {
+		s.Store.DiskFreeBytes, s.Store.DiskTotalBytes = free, total
+	}
+	s.Store.Documents = w.index.Stats().Documents
+	shares := w.o.shares()
+	s.Memory.LimitBytes = w.o.Memory
+	s.Memory.HeapBytes, s.Memory.GoBytes = goMemory()
+	s.Memory.Shares = []MemoryShare{
+		{"cache", tables.CacheBytes, shares.cache},
+		{"memtables", int64(tables.MemTable), memTables * shares.memTable},
+	}
+	if c := e.crawl.Load(); c != nil {
+		s.Running, s.Started, s.Stopping = true, c.started.UTC(), c.ctx.Err() != nil
+		p := c.progressNow(func(f *fetching) { s.look(w, f, &shares) })
+		s.Progress, s.Newest = &p, e.history.newest(c.started)
+	} else if l := e.last.Load(); l != nil {
+		s.Started, s.Ended, s.Stopped = l.started.UTC(), l.ended.UTC(), l.stopped
+		if l.err != nil {
+			s.Error = l.err.Error()
+		}
+		p := l.progress
+		s.Progress, s.Newest = &p, e.history.newest(l.started)
+	}
+	return s, nil
+}
+
+// progressNow is progress for other goroutines than the conducting one. It calls look with the run of fetchers, if
+// there is one.
+func (c *conductor) progressNow(look func(*fetching)) Progress {
+	live := &c.w.live
+	live.mu.Lock()
+	defer live.mu.Unlock()
+	if f := c.live.Load(); f != nil {
+		look(f)
+	}
+	return c.progress(*c.phase.Load())
+}
+
+// look adds what a run of fetchers knows.
+func (s *Status) look(w *work, f *fetching, shares *shares) {
+	for doing, n := range f.pool.Doing() {
+		s.Fetchers = append(s.Fetchers, FetcherCount{doingNames[doing], n})
+	}
+	s.Refills, s.Lookups = f.frontier.Stats().Refilling, f.source.Lookups()
+	s.HostsLimit, s.QueuedLimit = shares.hosts, shares.urls
+	top, span := f.pool.Top(topHostsShown)
+	for i := range top {
+		s.TopHosts = append(s.TopHosts, hostRate(&top[i], span))
+	}
+	if c, ok := w.net.client.(*fetch.Client); ok {
+		used, limit := c.Bodies()
+		s.Memory.Shares = append(s.Memory.Shares, MemoryShare{"bodies", used, limit})
+	}
+	if held, ok := f.pool.SegmentHeld(); ok {
+		s.Memory.Shares = append(s.Memory.Shares, MemoryShare{"segment", held, shares.segment})
+	}
+	used, limit := w.net.hosts.Bytes()
+	s.Memory.Shares = append(s.Memory.Shares, MemoryShare{"hosts", used, limit})
+}
+
+// doingNames are the names of what fetchers do.
+var doingNames = [visit.DoingCount]FetcherDoing{
+	visit.DoingHeld: DoingHeld, visit.DoingIdle: DoingIdle, visit.DoingPrepare: DoingPrepare,
+	visit.DoingRequest: DoingRequest, visit.DoingDNS: DoingDNS, visit.DoingConnection: DoingConnection,
+	visit.DoingConnect: DoingConnect, visit.DoingTLS: DoingTLS, visit.DoingFirstByte: DoingFirstByte,
+	visit.DoingBody: DoingBody, visit.DoingMemory: DoingMemory, visit.DoingSlot: DoingSlot,
+	visit.DoingWrite: DoingWrite, visit.DoingParse: DoingParse, visit.DoingPage: DoingPage,
+}
+
+func hostRate(r *visit.Rate, span time.Duration) HostRate {
+	v := HostRate{Host: r.Host.String(), Pages: r.Pages, Failed: r.Failed, Bytes: r.Bytes}
+	if span > 0 {
+		v.PagesPerSecond = float64(r.Pages) / span.Seconds()
+	}
+	return v
+}
