@@ -109,6 +109,10 @@ func (e *Engine) Crawl(ctx context.Context, o CrawlOptions) (CrawlReport, error)
 	c.ctx, c.stop = ctx, cancel
 	e.crawl.Store(c)
 	defer e.crawl.Store(nil)
+	samples, err := startSampler(c, &e.history)
+	if err != nil {
+		return CrawlReport{}, fmt.Errorf("crawling: %w", err)
+	}
 	err = c.run(ctx)
 	if n := c.tasks.close(); n > 0 {
 		e.w.warn(fmt.Errorf("%d enqueued URLs were not injected, because the crawl ended early: enqueue them again", n))
@@ -122,6 +126,7 @@ func (e *Engine) Crawl(ctx context.Context, o CrawlOptions) (CrawlReport, error)
 	final := c.progress(phaseDone)
 	report := c.report(final.Cause)
 	c.show(final)
+	samples.end()
 	e.last.Store(&lastCrawl{c.started, e.w.now(), c.stopped, err, final})
 	if err != nil {
 		return report, fmt.Errorf("crawling: %w%s", err, advice(err))

@@ -37,6 +37,7 @@ type Engine struct {
 	crawl   atomic.Pointer[conductor] // the running crawl; nil: none is
 	last    atomic.Pointer[lastCrawl] // the one that ended last; nil: none has
 	census  census
+	history history
 }
 
 // Open opens the data directory, and creates it if it does not exist. It sends nothing. What an earlier process left

@@ -2,47 +2,312 @@
 
 package engine
 
-import "time"
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/seine-crawler/seine/storage"
+)
 
 // Sample says how a crawl went in a span of time. Every number is the mean over the span: rates are what happened,
-// divided by its seconds; the others were looked at about once a second. So samples that follow each other add up:
-// weighted by their seconds, the numbers of several are those of the whole span.
+// divided by its seconds; the others were looked at about once a second. So samples add up: weighted by their seconds,
+// the numbers of several are those of all their spans together.
 type Sample struct {
-	Time              time.Time `json:"time"`             // the end of the span
-	Seconds           float64   `json:"seconds"`          // its length
-	PagesPerSecond    float64   `json:"pages_per_second"` // fetched and stored
-	FetchesPerSecond  float64   `json:"fetches_per_second"`
-	BytesPerSecond    float64   `json:"bytes_per_second"`    // received: heads, framing and TLS included
-	FailuresPerSecond float64   `json:"failures_per_second"` // as Failed in FetchReport
-	IndexedPerSecond  float64   `json:"indexed_per_second"`  // documents added to the index, less those that left it
-	NewURLsPer        float64   `json:"new_urls_per_second"` // URLs that became crawldb records
-	// CPU is the number of processors that each stage kept busy. The time of a phase counts when the phase ends, and
-	// as fetch before, so in short spans these two are not exact.
+	Time    time.Time `json:"time"`    // the end of the span, in UTC
+	Seconds float64   `json:"seconds"` // the length of the span, without the time in which no crawl ran
+
+	PagesPerSecond      float64 `json:"pages_per_second"`      // fetched and on disk
+	FetchesPerSecond    float64 `json:"fetches_per_second"`    // all outcomes: pages, redirects, failures and others
+	FailuresPerSecond   float64 `json:"failures_per_second"`   // Failed, as in FetchReport
+	BytesPerSecond      float64 `json:"bytes_per_second"`      // received: heads, framing and TLS included
+	IndexedPerSecond    float64 `json:"indexed_per_second"`    // documents added to the index, less those that left it
+	DiscoveredPerSecond float64 `json:"discovered_per_second"` // URLs that became crawldb records
+
+	// CPU is the number of processors that each stage kept busy, as in Progress.Stages.
 	CPU StageCPU `json:"cpu"`
 
-	Busy          float64 `json:"busy"`            // visits under way
-	Fetchers      float64 `json:"fetchers"`        // as set
-	Queued        float64 `json:"queued"`          // URLs in the frontier
-	HostsReady    float64 `json:"hosts_ready"`     // as in Progress
-	HostsWaiting  float64 `json:"hosts_waiting"`   // as in Progress
-	HostsAsleep   float64 `json:"hosts_asleep"`    // as in Progress
-	Backlog       float64 `json:"backlog"`         // as in Progress
-	Paused        float64 `json:"paused"`          // the part of the span, 0 to 1
-	HeapBytes     float64 `json:"heap_bytes"`      // as in MemoryStatus
-	DiskFreeBytes float64 `json:"disk_free_bytes"` // as in StoreStatus
-	DebtBytes     float64 `json:"compaction_debt_bytes"`
-	Documents     float64 `json:"documents"` // of the index
+	Busy          float64 `json:"busy"`                  // as in Progress
+	Fetchers      float64 `json:"fetchers"`              // as in Progress
+	Queued        float64 `json:"queued"`                // as in Progress
+	HostsReady    float64 `json:"hosts_ready"`           // as in Progress
+	HostsWaiting  float64 `json:"hosts_waiting"`         // as in Progress
+	HostsAsleep   float64 `json:"hosts_asleep"`          // as in Progress
+	Backlog       float64 `json:"backlog"`               // as in Progress
+	Paused        float64 `json:"paused"`                // the part of the span in which the crawl was paused, 0 to 1
+	HeapBytes     float64 `json:"heap_bytes"`            // as in MemoryStatus
+	DiskFreeBytes float64 `json:"disk_free_bytes"`       // as in StoreStatus
+	DebtBytes     float64 `json:"compaction_debt_bytes"` // as in StoreTables
+	Documents     float64 `json:"documents"`             // as in StoreStatus
 }
 
-// History returns how the crawls of this data directory went in the last span of time, oldest sample first; 0 means
-// all of it. Samples are of a second for a span of up to 10 minutes, of 15 seconds for up to 6 hours, and beyond that
-// of a minute at first and of longer as the history grows, so that there are never more than 1,500. While no crawl
-// runs, nothing is sampled. Samples survive restarts; a crash loses those of the last 15 seconds.
+// numbers are all numbers of a sample but those of CPU. Their order is that of stored rows.
+func (s *Sample) numbers() []*float64 {
+	return []*float64{
+		&s.PagesPerSecond, &s.FetchesPerSecond, &s.FailuresPerSecond, &s.BytesPerSecond, &s.IndexedPerSecond,
+		&s.DiscoveredPerSecond, &s.Busy, &s.Fetchers, &s.Queued, &s.HostsReady, &s.HostsWaiting, &s.HostsAsleep,
+		&s.Backlog, &s.Paused, &s.HeapBytes, &s.DiskFreeBytes, &s.DebtBytes, &s.Documents,
+	}
+}
+
+// add makes s the mean of s and of a later sample.
+func (s *Sample) add(later *Sample) {
+	if s.Seconds <= 0 {
+		*s = *later
+		s.CPU = slices.Clone(later.CPU)
+		return
+	}
+	share := later.Seconds / (s.Seconds + later.Seconds)
+	mean := func(a *float64, b float64) { *a += (b - *a) * share }
+	of := later.numbers()
+	for i, a := range s.numbers() {
+		mean(a, *of[i])
+	}
+	for i := range s.CPU {
+		mean(&s.CPU[i].Seconds, later.CPU[i].Seconds)
+	}
+	s.Time, s.Seconds = later.Time, s.Seconds+later.Seconds
+}
+
+// History returns how the crawls of this data directory went in a span of time that ends with the newest sample, oldest
+// sample first; 0 means all of it. Samples are of a second for a span of up to 10 minutes, of 15 seconds for one of up
+// to 6 hours, and beyond that of a minute, or of 2, 4, 8 … minutes as the history grows: there are never more than
+// 1,500. While no crawl runs nothing is sampled. Samples survive restarts; a crash loses those of the last 15 seconds.
+// Any goroutine may call it, and change what it returns.
 func (e *Engine) History(span time.Duration) ([]Sample, error) {
 	leave, err := e.enter()
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
-	return nil, nil
+	return e.history.last(e.w.store, span)
+}
+
+// history is three series of samples, in memory and in rows of meta. The rows are few and have fixed names: a newer
+// sample takes the place of an old one, so the history has a bound, and nothing needs to be deleted.
+type history struct {
+	mu     sync.Mutex
+	loaded bool
+	series [3]series
+}
+
+// series is one of them.
+type series struct {
+	name    string        // begins the names of its rows
+	spans   time.Duration // it serves spans of this length; 0: of any
+	step    float64       // seconds in a sample
+	keep    int           // samples
+	thins   bool          // with too many samples, it merges each two; otherwise it forgets the oldest
+	first   uint64        // number of samples[0], counted from the first that there was
+	samples []Sample
+	open    Sample // being filled
+	stored  uint64 // samples below this number are stored
+	whole   bool   // all rows must be written again
+}
+
+// Bounds of the history. With rows of sampleRow samples of 264 bytes, the three series take 0.9 MB, and what changes is
+// written every flushEvery.
+const (
+	sampleEvery = time.Second
+	flushEvery  = 15 * time.Second
+	sampleRow   = 16
+)
+
+// begin loads what is stored, once. h.mu is held.
+func (h *history) begin(store storage.Reader) error {
+	if h.loaded {
+		return nil
+	}
+	h.series = [3]series{
+		{name: "history/1s/", spans: 10 * time.Minute, step: 1, keep: 600},
+		{name: "history/15s/", spans: 6 * time.Hour, step: 15, keep: 1440},
+		{name: "history/all/", step: 60, keep: 1500, thins: true},
+	}
+	for i := range h.series {
+		if err := h.series[i].load(store); err != nil {
+			return fmt.Errorf("reading the history of crawls: %w", err)
+		}
+	}
+	h.loaded = true
+	return nil
+}
+
+// last returns the samples of a span of time.
+func (h *history) last(store storage.Reader, span time.Duration) ([]Sample, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err := h.begin(store); err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(h.series[:], func(s series) bool { return s.spans == 0 || span > 0 && span <= s.spans })
+	s := &h.series[i]
+	list := slices.Clone(s.samples)
+	if s.open.Seconds > 0 {
+		list = append(list, s.open)
+	}
+	if len(list) == 0 {
+		return nil, nil
+	}
+	for i := range list {
+		list[i].CPU = slices.Clone(list[i].CPU)
+	}
+	if span > 0 {
+		from := list[len(list)-1].Time.Add(-span)
+		list = slices.DeleteFunc(list, func(s Sample) bool { return !s.Time.After(from) })
+	}
+	return list, nil
+}
+
+// newest returns the newest sample of a second that ended after a time; nil: there is none.
+func (h *history) newest(after time.Time) *Sample {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	list := h.series[0].samples
+	if len(list) == 0 || !list[len(list)-1].Time.After(after) {
+		return nil
+	}
+	s := list[len(list)-1]
+	s.CPU = slices.Clone(s.CPU)
+	return &s
+}
+
+// add adds a sample to all series.
+func (h *history) add(s *Sample) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i := range h.series {
+		h.series[i].add(s)
+	}
+}
+
+// end closes the samples that are being filled, because the crawl ends.
+func (h *history) end() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i := range h.series {
+		h.series[i].close()
+	}
+}
+
+func (s *series) add(sample *Sample) {
+	s.open.add(sample)
+	if s.open.Seconds >= s.step-sampleEvery.Seconds()/2 {
+		s.close()
+	}
+}
+
+// close ends the sample that is being filled.
+func (s *series) close() {
+	if s.open.Seconds <= 0 {
+		return
+	}
+	s.samples = append(s.samples, s.open)
+	s.open = Sample{}
+	switch {
+	case len(s.samples) <= s.keep:
+	case s.thins:
+		s.thin()
+	default:
+		s.samples = slices.Delete(s.samples, 0, 1)
+		s.first++
+	}
+}
+
+// thin merges each two samples. One without a partner is filled on.
+func (s *series) thin() {
+	half := s.samples[:0]
+	for i := 0; i+1 < len(s.samples); i += 2 {
+		merged := s.samples[i]
+		merged.add(&s.samples[i+1])
+		half = append(half, merged)
+	}
+	if len(s.samples)%2 == 1 {
+		s.open = s.samples[len(s.samples)-1]
+	}
+	clear(s.samples[len(half):])
+	s.samples = half
+	s.step *= 2
+	s.first, s.stored, s.whole = 0, 0, true
+}
+
+// flush stores what is new.
+func (h *history) flush(store *storage.Store) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	err := store.Apply(func(b *storage.Batch) error {
+		for i := range h.series {
+			if err := h.series[i].write(b); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("storing the history of crawls: %w", err)
+	}
+	for i := range h.series {
+		s := &h.series[i]
+		s.stored, s.whole = s.first+uint64(len(s.samples)), false
+	}
+	return nil
+}
+
+// rows is the number of rows that a series has at most: one more than its samples fill, since the oldest and the newest
+// may not be full.
+func (s *series) rows() uint64 { return uint64(s.keep)/sampleRow + 2 }
+
+// write puts the rows with new samples into a batch.
+func (s *series) write(b *storage.Batch) error {
+	if s.whole {
+		for row := range s.rows() {
+			if err := b.Delete(storage.Meta(), s.rowName(row)); err != nil {
+				return err
+			}
+		}
+	}
+	end := s.first + uint64(len(s.samples))
+	for n := max(s.stored, s.first) / sampleRow; n*sampleRow < end; n++ {
+		from := max(n*sampleRow, s.first)
+		some := s.samples[from-s.first : min((n+1)*sampleRow, end)-s.first]
+		row := appendSamples(nil, from, s.step, some)
+		if err := b.Set(storage.Meta(), s.rowName(n%s.rows()), row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *series) rowName(row uint64) []byte { return fmt.Appendf(nil, "%s%03d", s.name, row) }
+
+// load reads the rows of a series. A row of another format is left out.
+func (s *series) load(store storage.Reader) error {
+	type numbered struct {
+		first   uint64
+		samples []Sample
+	}
+	var rows []numbered
+	end := []byte(s.name)
+	end[len(end)-1]++
+	sc := store.Scan(storage.Meta(), []byte(s.name), end)
+	defer sc.Close()
+	for sc.Next() {
+		if first, step, samples, ok := readSamples(sc.Value()); ok {
+			rows = append(rows, numbered{first, samples})
+			s.step = max(s.step, step)
+		}
+	}
+	slices.SortFunc(rows, func(a, b numbered) int { return cmp.Compare(a.first, b.first) })
+	for _, r := range rows {
+		if next := s.first + uint64(len(s.samples)); r.first != next { // older ones are incomplete
+			s.first, s.samples = r.first, nil
+		}
+		s.samples = append(s.samples, r.samples...)
+	}
+	if more := len(s.samples) - s.keep; more > 0 {
+		s.first, s.samples = s.first+uint64(more), slices.Delete(s.samples, 0, more)
+	}
+	s.stored = s.first + uint64(len(s.samples))
+	return sc.Err()
 }

@@ -55,14 +55,14 @@ func (e *Engine) Status() (Status, error) {
 	if c := e.crawl.Load(); c != nil {
 		s.Running, s.Started, s.Stopping = true, c.started.UTC(), c.ctx.Err() != nil
 		p := c.progressNow(func(f *fetching) { s.look(w, f, &shares) })
-		s.Progress = &p
+		s.Progress, s.Newest = &p, e.history.newest(c.started)
 	} else if l := e.last.Load(); l != nil {
 		s.Started, s.Ended, s.Stopped = l.started.UTC(), l.ended.UTC(), l.stopped
 		if l.err != nil {
 			s.Error = l.err.Error()
 		}
 		p := l.progress
-		s.Progress = &p
+		s.Progress, s.Newest = &p, e.history.newest(l.started)
 	}
 	return s, nil
 }

@@ -40,12 +40,13 @@ type store interface {
 	Segment(number uint32) (engine.SegmentView, error)
 	ParseRecords(ctx context.Context, segment uint32, url string) iter.Seq2[engine.ParseView, error]
 	Check(url string, scope policy.NormalizerScope) (engine.URLCheck, error)
+	Report(ctx context.Context, kind engine.ReportKind, limit int) iter.Seq2[engine.ReportRow, error]
+	URLStory(ctx context.Context, url string) (engine.URLStory, error)
+	HostStory(ctx context.Context, host string) (engine.HostStory, error)
 
 	Inject(ctx context.Context, o engine.InjectOptions) (engine.InjectReport, error)
 	Recrawl(ctx context.Context, targets ...string) (engine.RecrawlReport, error)
 	Delete(ctx context.Context, targets ...string) (engine.DeleteReport, error)
-	Pause() error
-	Resume() error
 }
 
 // ownStore is a data directory that this process has open.

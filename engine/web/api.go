@@ -13,6 +13,23 @@ import (
 
 var urlParam = param{name: "url", kind: aText, required: true, about: "a URL; without a scheme it is tried with https"}
 
+var hostParam = param{name: "host", kind: aText, required: true, about: "name of a host, or host:port"}
+
+// reportNames are the names of the reports.
+func reportNames() (names []string) {
+	for _, kind := range engine.ReportKinds() {
+		names = append(names, string(kind))
+	}
+	return names
+}
+
+// hostNames are what Block and Unblock are for.
+type hostNames struct {
+	Hosts []string `json:"hosts"`
+}
+
+var hostsBody = &body{about: "names of hosts, or host:port", value: hostNames{}}
+
 // statusNames are the names of crawldb's statuses.
 func statusNames() (names []string) {
 	for i := 1; i < storage.StatusCount; i++ {
@@ -31,7 +48,7 @@ var targetsBody = &body{
 }
 
 // routes are the operations of the API.
-var routes = slices.Concat(searchRoutes, readRoutes, changeRoutes)
+var routes = slices.Concat(searchRoutes, readRoutes, storyRoutes, changeRoutes, crawlRoutes)
 
 var searchRoutes = []route{
 	{
@@ -107,7 +124,7 @@ var readRoutes = []route{
 	},
 	{
 		method: http.MethodGet, path: "/host", name: "host", about: "One host",
-		params: []param{{name: "host", kind: aText, required: true, about: "name of a host, or host:port"}},
+		params: []param{hostParam},
 		result: engine.HostView{}, status: []int{http.StatusNotFound}, do: (*Handler).host,
 	},
 	{
@@ -155,6 +172,37 @@ var readRoutes = []route{
 	},
 }
 
+var storyRoutes = []route{
+	{
+		method: http.MethodGet, path: "/url", name: "url", about: "The story of a URL: record, fetches, links, and why " +
+			"it is or is not fetched",
+		params: []param{urlParam}, result: engine.URLStory{}, do: (*Handler).urlStory,
+	},
+	{
+		method: http.MethodGet, path: "/captures", name: "captures", about: "Stored copies of a URL, newest first",
+		params: append([]param{urlParam}, listParams...),
+		result: engine.CaptureView{}, list: true, do: (*Handler).captures,
+	},
+	{
+		method: http.MethodGet, path: "/host/story", name: "host_story", about: "The story of a host: its URLs, robots.txt, " +
+			"failures and budgets",
+		params: []param{hostParam}, result: engine.HostStory{}, lasts: true, status: []int{http.StatusNotFound},
+		do: (*Handler).hostStory,
+	},
+	{
+		method: http.MethodGet, path: "/host/now", name: "host_now", about: "What the running crawl does with a host",
+		params: []param{hostParam}, result: engine.HostNow{}, do: (*Handler).hostNow,
+	},
+	{
+		method: http.MethodGet, path: "/report/{report}", name: "report", about: "A report on crawls",
+		params: append([]param{
+			{name: "report", kind: aWord, inPath: true, required: true, words: reportNames(), about: "which report"},
+			{name: "top", kind: aCount, most: pageMax, about: "only this number of rows; 0: all"},
+		}, listParams...),
+		result: reportRows{}, list: true, lasts: true, do: (*Handler).report,
+	},
+}
+
 var changeRoutes = []route{
 	{
 		method: http.MethodPost, path: "/seeds", name: "inject", about: "Add seeds to crawldb",
@@ -180,6 +228,39 @@ var changeRoutes = []route{
 		method: http.MethodPost, path: "/delete", name: "delete", about: "Remove URLs from crawldb, linkdb and index",
 		body: targetsBody, result: DeleteAnswer{}, lasts: true, status: []int{http.StatusConflict},
 		do: (*Handler).delete,
+	},
+}
+
+var crawlRoutes = []route{
+	{
+		method: http.MethodGet, path: "/status", name: "status", about: "The engine now: its crawl, its store, alerts",
+		result: engine.Status{}, do: (*Handler).status,
+	},
+	{
+		method: http.MethodGet, path: "/history", name: "history", about: "How crawls went, oldest sample first",
+		params: []param{{name: "span_seconds", kind: aNumber, most: 1e9, about: "how far back; 0: all of it"}},
+		result: History{}, do: (*Handler).history,
+	},
+	{
+		method: http.MethodGet, path: "/events", name: "events", about: "The status again and again, as server-sent " +
+			"events of the type status: each second while a crawl runs",
+		result: engine.Status{}, events: true, do: (*Handler).events,
+	},
+	{
+		method: http.MethodGet, path: "/blocked", name: "blocked", about: "Hosts that are not requested from",
+		result: Blocked{}, do: (*Handler).blocked,
+	},
+	{
+		method: http.MethodPost, path: "/block", name: "block", about: "Request nothing more from hosts",
+		body: hostsBody, result: Blocked{}, do: (*Handler).block,
+	},
+	{
+		method: http.MethodPost, path: "/unblock", name: "unblock", about: "End a block of hosts",
+		body: hostsBody, result: Blocked{}, do: (*Handler).unblock,
+	},
+	{
+		method: http.MethodPost, path: "/crawl/stop", name: "stop", about: "End the crawl cleanly",
+		result: CrawlState{}, status: []int{http.StatusConflict}, do: (*Handler).stop,
 	},
 	{
 		method: http.MethodPost, path: "/crawl/pause", name: "pause", about: "Begin no more requests until resume",

@@ -28,7 +28,8 @@ type DeleteAnswer struct {
 
 // CrawlState says what became of a request to a crawl.
 type CrawlState struct {
-	Paused bool `json:"paused"` // crawls begin no request
+	Paused   bool `json:"paused"`   // crawls begin no request
+	Stopping bool `json:"stopping"` // the crawl brings what it has through its phases, and ends
 }
 
 // Rate is how fast a crawl is. What is nil stays as it is.

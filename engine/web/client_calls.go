@@ -4,6 +4,7 @@ package web
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"iter"
@@ -231,6 +232,40 @@ func (c *Client) Delete(ctx context.Context, list ...string) (engine.DeleteRepor
 	}
 	return a.DeleteReport, err
 }
+
+// Report is Inspector.Report.
+func (c *Client) Report(ctx context.Context, kind engine.ReportKind, limit int) iter.Seq2[engine.ReportRow, error] {
+	q := url.Values{}
+	set(q, "top", strconv.Itoa(max(limit, 0)))
+	lines := streamOf[json.RawMessage](ctx, c, "/report/"+string(kind), q)
+	return func(yield func(engine.ReportRow, error) bool) {
+		for line, err := range lines {
+			var row engine.ReportRow
+			if err == nil {
+				row, err = reportRow(kind, line)
+			}
+			if !yield(row, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// URLStory is Inspector.URLStory.
+func (c *Client) URLStory(ctx context.Context, u string) (s engine.URLStory, err error) {
+	return s, c.get(ctx, "/url", url.Values{"url": {u}}, &s)
+}
+
+// HostStory is Inspector.HostStory.
+func (c *Client) HostStory(ctx context.Context, host string) (s engine.HostStory, err error) {
+	return s, c.get(ctx, "/host/story", url.Values{"host": {host}}, &s)
+}
+
+// Status is Engine.Status.
+func (c *Client) Status() (s engine.Status, err error) { return s, c.get(c.ctx, "/status", nil, &s) }
+
+// Stop is Engine.Stop.
+func (c *Client) Stop() error { return c.post(c.ctx, "/crawl/stop", struct{}{}, &CrawlState{}) }
 
 // Pause is Engine.Pause.
 func (c *Client) Pause() error { return c.post(c.ctx, "/crawl/pause", struct{}{}, &CrawlState{}) }

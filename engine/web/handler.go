@@ -34,6 +34,8 @@ type Handler struct {
 	cross   *http.CrossOriginProtection
 	workers chan struct{} // a slot for each request that is worked on
 	streams chan struct{} // a slot for each of those that may last
+	viewers chan struct{} // a slot for each that gets events
+	now     latest
 }
 
 // New makes a handler for an engine.
@@ -41,6 +43,7 @@ func New(e *engine.Engine, o Options) *Handler {
 	h := &Handler{
 		e: e, o: o, mux: http.NewServeMux(), cross: http.NewCrossOriginProtection(),
 		workers: make(chan struct{}, workersMax), streams: make(chan struct{}, streamsMax),
+		viewers: make(chan struct{}, viewersMax),
 	}
 	h.routeHealth()
 	h.routeAPI()

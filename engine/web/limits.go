@@ -26,6 +26,8 @@ const (
 	// quickTime. More wait up to slotTime, then they are refused with status 503.
 	workersMax = 256
 	streamsMax = 32
+	// viewersMax bounds those that get events.
+	viewersMax = 64
 	slotTime   = 2 * time.Second
 
 	// textMax bounds a parameter, in bytes, and partsMax the parts of one that is a list.
@@ -40,6 +42,11 @@ const (
 
 	// drainTime is how long Close of a Server waits for requests that are being answered.
 	drainTime = 3 * time.Second
+	// statusTime is how old a status may be that is shown, and eventTime the time between two events while a crawl runs;
+	// otherwise it is idleEventTime.
+	statusTime    = 500 * time.Millisecond
+	eventTime     = time.Second
+	idleEventTime = 5 * time.Second
 	// flushTime is how long an entry of a stream may wait for more that go with it.
 	flushTime = 100 * time.Millisecond
 )

@@ -84,7 +84,7 @@ func (s *schemas) operation(r *route) object {
 
 // responses are those of an operation: what it returns, and its problems.
 func (s *schemas) responses(r *route) object {
-	item := s.of(reflect.TypeOf(r.result))
+	item := s.answer(r.result)
 	content := object{"application/json": object{"schema": item}}
 	if r.list {
 		content["application/json"] = object{"schema": object{
@@ -98,6 +98,9 @@ func (s *schemas) responses(r *route) object {
 			"properties": object{"problem": object{"$ref": "#/components/schemas/Problem"}},
 		}}}}
 	}
+	if r.events {
+		content = object{"text/event-stream": object{"schema": object{"type": "string"}}}
+	}
 	all := object{"200": object{"description": "done", "content": content}}
 	for _, status := range r.statuses() {
 		all[strconv.Itoa(status)] = object{
@@ -108,6 +111,18 @@ func (s *schemas) responses(r *route) object {
 		}
 	}
 	return all
+}
+
+// answer returns the schema of an answer. The rows of reports are of several types.
+func (s *schemas) answer(result any) object {
+	if _, ok := result.(reportRows); !ok {
+		return s.of(reflect.TypeOf(result))
+	}
+	var any []object
+	for _, kind := range engine.ReportKinds() {
+		any = append(any, s.of(reportTypes[kind]))
+	}
+	return object{"anyOf": any}
 }
 
 // statuses are those of the problems of an operation.

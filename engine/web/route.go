@@ -24,6 +24,7 @@ type route struct {
 	body         *body
 	result       any // a value of the type of the answer; for a list, of its entries
 	list         bool
+	events       bool  // the answer is a stream of events, until the client goes away
 	lasts        bool  // it may take longer than quickTime
 	status       []int // of the problems that only this operation has
 	do           func(h *Handler, c *call) (any, error)
@@ -98,8 +99,12 @@ func (h *Handler) run(w http.ResponseWriter, r *http.Request, o *route) *Problem
 		return p
 	}
 	ctx := r.Context()
-	if o.lasts {
-		leave, ok := take(ctx, h.streams)
+	if o.lasts || o.events {
+		slots := h.streams
+		if o.events {
+			slots = h.viewers
+		}
+		leave, ok := take(ctx, slots)
 		if !ok {
 			return busy()
 		}
@@ -110,7 +115,7 @@ func (h *Handler) run(w http.ResponseWriter, r *http.Request, o *route) *Problem
 		defer cancel()
 	}
 	c := &call{ctx: ctx, w: w, r: r, values: values}
-	if o.lasts {
+	if o.lasts || o.events {
 		lasting(w, r)
 	}
 	v, err := o.do(h, c)
