@@ -40,7 +40,7 @@ type openSearchURL struct {
 
 // describeSearch sends the OpenSearch description: GET /opensearch.xml.
 func (h *Handler) describeSearch(w http.ResponseWriter, r *http.Request) {
-	root := rootOf(r) + h.o.Prefix
+	root := originOf(r) + h.o.Prefix
 	p := &page{base: root}
 	send(w, "application/opensearchdescription+xml", openSearch{
 		ShortName: "seine", Description: "Search the pages that seine has crawled", Encoding: "UTF-8",
@@ -54,8 +54,8 @@ func (h *Handler) describeSearch(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// rootOf is scheme and host as the client knows them. ServeHTTP has checked the host.
-func rootOf(r *http.Request) string {
+// originOf is scheme and host as the client knows them. ServeHTTP has checked the host.
+func originOf(r *http.Request) string {
 	if r.TLS != nil {
 		return "https://" + r.Host
 	}
@@ -107,7 +107,7 @@ func (h *Handler) atomFeed(w http.ResponseWriter, r *http.Request) {
 		h.failed(w, r, "search", err)
 		return
 	}
-	root := rootOf(r)
+	root := originOf(r)
 	p := &page{base: h.o.Prefix}
 	self := root + r.URL.RequestURI()
 	f := feed{
@@ -145,3 +145,14 @@ func (h *Handler) entry(hit *engine.Hit) (e feedEntry, updated time.Time) {
 	}, updated
 }
 
+// send sends a document of XML.
+func send(w http.ResponseWriter, mediaType string, document any) {
+	var b bytes.Buffer
+	b.WriteString(xml.Header)
+	if err := xml.NewEncoder(&b).Encode(document); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", mediaType)
+	_, _ = w.Write(b.Bytes()) // the client went away
+}
