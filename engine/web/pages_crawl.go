@@ -3,6 +3,7 @@
 package web
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/http"
@@ -176,22 +177,34 @@ func stagesOf(a *axis) []series {
 			}
 		}
 	}
+	names = slices.DeleteFunc(names, func(name string) bool { return used[name] <= 0 })
+	order := slices.Clone(names)
+	slices.SortStableFunc(order, func(a, b string) int { return cmp.Compare(used[b], used[a]) })
+	few := order[:min(len(order), stagesShown)]
+	sum := func(s *engine.Sample, counts func(stage string) bool) (v float64) {
+		for _, stage := range s.CPU {
+			if counts(stage.Stage) {
+				v += stage.Seconds
+			}
+		}
+		return v
+	}
 	var list []series
 	for _, name := range names {
-		if used[name] <= 0 {
-			continue
+		if slices.Contains(few, name) {
+			is := func(stage string) bool { return stage == name }
+			list = append(list, series{name, func(s *engine.Sample) float64 { return sum(s, is) }})
 		}
-		list = append(list, series{name, func(s *engine.Sample) float64 {
-			for _, stage := range s.CPU {
-				if stage.Stage == name {
-					return stage.Seconds
-				}
-			}
-			return 0
-		}})
+	}
+	if len(order) > len(few) {
+		other := func(stage string) bool { return !slices.Contains(few, stage) }
+		list = append(list, series{"others", func(s *engine.Sample) float64 { return sum(s, other) }})
 	}
 	return list
 }
+
+// stagesShown is the number of stages that have a line of their own.
+const stagesShown = 5
 
 func countText(v float64) string { return numberText(fmt.Sprintf("%.0f", v)) }
 
@@ -269,12 +282,12 @@ func (v *crawlView) fillCounts() {
 		v.Stored += r.Bytes
 	}
 	v.Stored += v.Store.WARCBytes
-	for _, r := range v.Store.Ranges {
-		v.Ranges = append(v.Ranges, rangeBar{r.Name, r.Bytes, percent(r.Bytes, v.Stored)})
+	for _, r := range append(slices.Clone(v.Store.Ranges), engine.RangeBytes{Name: "WARC files", Bytes: v.Store.WARCBytes}) {
+		if r.Bytes > 0 {
+			v.Ranges = append(v.Ranges, rangeBar{r.Name, r.Bytes, percent(r.Bytes, v.Stored)})
+		}
 	}
-	if v.Store.WARCBytes > 0 {
-		v.Ranges = append(v.Ranges, rangeBar{"WARC files", v.Store.WARCBytes, percent(v.Store.WARCBytes, v.Stored)})
-	}
+	slices.SortStableFunc(v.Ranges, func(a, b rangeBar) int { return cmp.Compare(b.Bytes, a.Bytes) })
 	for _, s := range v.Memory.Shares {
 		used, limit := uint64(max(s.UsedBytes, 0)), uint64(max(s.LimitBytes, 0))
 		v.Shares = append(v.Shares, shareBar{s.Name, used, limit, min(percent(used, limit), 100)})

@@ -3,6 +3,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -147,7 +148,7 @@ func kindsOf(counts map[string]uint64) []kindCount {
 	for _, kind := range slices.Sorted(maps.Keys(counts)) {
 		list = append(list, kindCount{kind, counts[kind], percent(counts[kind], total)})
 	}
-	slices.SortStableFunc(list, func(a, b kindCount) int { return int(min(b.Count, 1<<40)) - int(min(a.Count, 1<<40)) })
+	slices.SortStableFunc(list, func(a, b kindCount) int { return cmp.Compare(b.Count, a.Count) })
 	return list
 }
 
