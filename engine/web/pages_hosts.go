@@ -39,7 +39,7 @@ type hostRow struct {
 // hostsPage lists hosts: GET /hosts?find=…&by=name&after=….
 func (h *Handler) hostsPage(w http.ResponseWriter, r *http.Request) {
 	p := &page{Room: "hosts", Title: "Hosts", base: h.o.Prefix}
-	v := &hostsView{Done: doneText(r), Find: strings.ToLower(strings.TrimSpace(r.URL.Query().Get("find")))}
+	v := &hostsView{Done: doneText(r), Find: strings.ToLower(clean(r.URL.Query().Get("find"), queryMax))}
 	ctx, cancel := context.WithTimeout(r.Context(), listTime)
 	defer cancel()
 	query := r.URL.Query()

@@ -14,7 +14,7 @@ import (
 
 // Bounds of what a search page reads of its address.
 const (
-	queryMax = 4 << 10 // bytes: what index.ParseQuery reads
+	queryMax = 4 << 10 // characters; index.ParseQuery reads so many bytes
 	pagesMax = 1000    // of hitsShown each: what a search can skip
 )
 
@@ -31,10 +31,7 @@ type searchState struct {
 // site and date are words of the query that a form or a program adds; moved says that there were some, and that the
 // page has another address.
 func readState(values url.Values) (s searchState, moved bool) {
-	s.Query = strings.TrimSpace(values.Get("q"))
-	if len(s.Query) > queryMax {
-		s.Query = strings.ToValidUTF8(s.Query[:queryMax], "")
-	}
+	s.Query = clean(values.Get("q"), queryMax) // what cannot be seen means nothing in a query
 	for _, name := range []string{"lang", "type", "site", "date"} {
 		if v := strings.TrimSpace(values.Get(name)); v != "" {
 			s.Query, moved = withWord(s.Query, name+":"+v), true
@@ -60,15 +57,22 @@ func (s searchState) parameters() []any {
 	return list
 }
 
-// words cuts a query at the spaces that are outside of quotes and parentheses.
+// words cuts a query at the spaces that are outside of quotes and parentheses. Those without a partner are ordinary
+// characters.
 func words(query string) []string {
 	var list []string
 	start, depth, quoted := -1, 0, false
+	lone := -1
+	if strings.Count(query, `"`)%2 == 1 {
+		lone = strings.LastIndexByte(query, '"')
+	}
+	groups := balanced(query)
 	for i, r := range query {
 		switch {
-		case r == '"':
+		case r == '"' && i != lone:
 			quoted = !quoted
 		case quoted:
+		case !groups && (r == '(' || r == ')'):
 		case r == '(':
 			depth++
 		case r == ')':
@@ -96,6 +100,9 @@ func withWord(query, word string) string {
 	list := words(query)
 	if slices.ContainsFunc(list, func(w string) bool { return strings.EqualFold(w, word) }) {
 		return query
+	}
+	if strings.Count(query, `"`)%2 == 1 || !balanced(query) {
+		return word + " " + query // behind it, the word could become a part of a quote or group
 	}
 	if slices.Contains(list, "OR") || slices.Contains(list, "|") || slices.Contains(list, "AND") {
 		filters := list[:0:0]

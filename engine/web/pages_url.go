@@ -120,7 +120,7 @@ type recordRow struct {
 // urlsPage lists records of crawldb: GET /urls?prefix=…&status=…. A prefix that is a URL leads to the URL's page.
 func (h *Handler) urlsPage(w http.ResponseWriter, r *http.Request) {
 	p := &page{Room: "urls", Title: "URLs", base: h.o.Prefix}
-	v := &urlsView{Prefix: strings.TrimSpace(r.URL.Query().Get("prefix"))}
+	v := &urlsView{Prefix: clean(r.URL.Query().Get("prefix"), queryMax)}
 	v.Status, _ = storage.ParseStatus(r.URL.Query().Get("status"))
 	if strings.Contains(v.Prefix, "://") {
 		http.Redirect(w, r, p.Path("/url", "url", v.Prefix), http.StatusSeeOther)
