@@ -75,21 +75,15 @@ type piece struct {
 func pieces(text string, matches [][2]int) []piece {
 	var list []piece
 	add := func(s string, mark bool) {
-		c := clean(s, len(s))
-		if c == "" {
-			if s == "" {
-				return
-			}
-		} else {
-			if before, _ := utf8.DecodeRuneInString(s); unicode.IsSpace(before) {
-				c = " " + c
-			}
-			if after, _ := utf8.DecodeLastRuneInString(s); unicode.IsSpace(after) {
-				c += " "
-			}
+		if s = strings.TrimFunc(s, hidden); s == "" {
+			return
 		}
-		if c == "" {
-			c = " "
+		c := clean(s, len(s))
+		if before, _ := utf8.DecodeRuneInString(s); unicode.IsSpace(before) {
+			c = " " + c
+		}
+		if after, _ := utf8.DecodeLastRuneInString(s); unicode.IsSpace(after) && c != " " {
+			c += " "
 		}
 		list = append(list, piece{c, mark})
 	}
