@@ -60,8 +60,11 @@ func serveCommand(c *console) *cobra.Command {
 	return cmd
 }
 
-// serve serves an engine at an address, and prints what to open. end ends that.
+// serve serves an engine at an address ("": nowhere), and prints what to open. end ends that.
 func (c *console) serve(e *engine.Engine, dir, addr string, names []string) (end func() error, err error) {
+	if addr == "" {
+		return func() error { return nil }, nil
+	}
 	token, err := web.Token(dir)
 	if err != nil {
 		return nil, err

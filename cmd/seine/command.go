@@ -34,6 +34,7 @@ func commands(c *console) []*cobra.Command {
 		crawlCommand(c),
 		searchCommand(c),
 		serveCommand(c),
+		topCommand(c),
 		injectCommand(c),
 		generateCommand(c),
 		fetchCommand(c),

@@ -104,6 +104,10 @@ func TestBesideCrawl(t *testing.T) {
 		{"readseg", "--dump"}, {"readseg", "--dump", "--json"}, {"readseg", "--url", site + "/bold.html", "--json"},
 		{"check", "url", site + "/mend.html", "ftp://a.b/"}, {"check", "url", "--json", site + "/nowhere"},
 		{"check", "url", "-"},
+		{"report", "seeds"}, {"report", "hosts", "--json"}, {"report", "types"}, {"report", "statuses", "--top", "1"},
+		{"report", "failures", "--json"}, {"report", "traps"}, {"report", "hosts", "--format", "csv", "--top", "0"},
+		{"report", "url", site + "/mend.html", "http://not.known/"}, {"report", "url", "--json", site},
+		{"report", "host", strings.TrimPrefix(site, "http://")}, {"report", "host", "not.known"},
 		{"inject", seeds, site + "/other", "-"}, {"inject", "--update", seeds, "--json"}, {"inject", "mailto://x"},
 		{"recrawl", site + "/mend.html", "not.known"}, {"recrawl", "::"}, {"recrawl", site + "/*", "--json"},
 	}
@@ -125,7 +129,7 @@ func TestBesideCrawl(t *testing.T) {
 // pausedCrawl begins a crawl that is paused, in this process, and serves the socket.
 func pausedCrawl(t *testing.T, dir string) (end func()) {
 	t.Helper()
-	e, err := engine.Open(engine.Options{Dir: dir, AllowPrivate: true, Delay: -1, Scope: policy.ScopeHost, MustExist: true})
+	e, err := engine.Open(engine.Options{Dir: dir, AllowPrivate: true, Scope: policy.ScopeHost, MustExist: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,5 +192,34 @@ func TestWithoutEffect(t *testing.T) {
 	want := fmt.Sprintf("seine: --scope: no effect while process %d has %s open", os.Getpid(), dir)
 	if status != exitUsage || !strings.HasPrefix(errs.String(), want) {
 		t.Errorf("status %d, %s", status, errs.String())
+	}
+}
+
+// TestCrawlControl: crawl --pause, --resume and --stop, and top, work on the crawl of another process.
+func TestCrawlControl(t *testing.T) {
+	_, dir := crawledSite(t)
+	for _, flag := range []string{"--pause", "--resume", "--stop"} {
+		if got := result(t, dir, "", "crawl", flag); got != "seine: no crawl is running on this engine: no process has "+
+			"DIR open\nstatus 1\n" {
+			t.Errorf("%s without a crawl: %s", flag, got)
+		}
+	}
+	end := pausedCrawl(t, dir)
+	defer end()
+	process := fmt.Sprint(os.Getpid())
+	for _, c := range []struct{ line, want string }{
+		{"crawl --resume", "the crawl of process " + process + " goes on\nstatus 0\n"},
+		{"crawl --pause", "the crawl of process " + process + " is paused: \"seine crawl --dir DIR --resume\" goes on " +
+			"with it\nstatus 0\n"},
+		{"crawl --pause --json", `{"paused":true,"stopping":false}` + "\nstatus 0\n"},
+		{"crawl --pause --stop", "seine: crawl: give one of --pause, --resume and --stop, and no seeds\nstatus 2\n"},
+		{"crawl --pause a.example", "seine: crawl: give one of --pause, --resume and --stop, and no seeds\nstatus 2\n"},
+		{"top", "paused "}, {"top --json", `{"time":"`},
+		{"crawl --stop", "process " + process + " stops its crawl, and brings what it has fetched through its phases\n" +
+			"status 0\n"},
+	} {
+		if got := result(t, dir, "", strings.Fields(c.line)...); !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s: %s", c.line, got)
+		}
 	}
 }
