@@ -94,6 +94,8 @@ func (s *situation) heldUpBy() Cause {
 			s.sending.lasts.Round(time.Second)), ""}
 	case s.holders&visit.HeldByPause != 0:
 		return Cause{CausePaused, "it is paused", "p, or Engine.Resume, goes on"}
+	case s.holders&visit.HeldByDelete != 0:
+		return Cause{CauseDelete, "URLs are about to be deleted, so fetchers wait", ""}
 	case s.holders&visit.HeldByDisk != 0:
 		return Cause{CauseDiskFull, "the disk is nearly full, so fetchers wait", "free some space on it"}
 	case s.syncing >= syncingLong:
