@@ -29,6 +29,9 @@ func (h *Handler) routePages() {
 	h.handle("GET", "/crawl", h.crawlPage)
 	h.handle("GET", "/report/{kind}", h.reportPage)
 	h.handle("POST", "/act/{name}", h.act)
+	h.handle("GET", "/favicon.ico", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, (&page{base: h.o.Prefix}).Static("icon.svg"), http.StatusFound)
+	})
 	h.handle("GET", "/static/{version}/{name}", h.static)
 }
 

@@ -60,6 +60,7 @@ type chart struct {
 	Now        string // the newest value, with its unit
 	Most       string // the value at the top
 	Lines      []chartLine
+	Suffix     string // of values in bytes, for the script: "B" or "B/s"
 	Values     string // of the first line, for the script: numbers with commas, nothing where there is none
 	Limit      string // height of a limit in the chart's units, "" if it is not shown
 	Link       string

@@ -140,13 +140,15 @@ func (v *crawlView) drawCharts(p *page) {
 	perSecond := func(n float64) string { return byteText(n) + "/s" }
 	one := func(f func(*engine.Sample) float64) series { return series{"", f} }
 	add := func(c chart, unit, link string) {
-		c.Unit, c.Link = unit, link
+		if c.Unit, c.Link = unit, link; strings.HasPrefix(unit, "B") {
+			c.Unit, c.Suffix = "", unit // the values have it
+		}
 		v.Charts = append(v.Charts, c)
 	}
 	add(a.draw("Pages", 0, false, rateText, one(func(s *engine.Sample) float64 { return s.PagesPerSecond })),
 		"pages/s", p.Path("/urls", "status", "db_fetched"))
 	add(a.draw("Received", 0, false, perSecond, one(func(s *engine.Sample) float64 { return s.BytesPerSecond })),
-		"", p.Path("/report/types"))
+		"B/s", p.Path("/report/types"))
 	add(a.draw("Failures", 0, false, rateText, one(func(s *engine.Sample) float64 { return s.FailuresPerSecond })),
 		"failures/s", p.Path("/report/failures"))
 	add(a.draw("Processors by stage", 0, true, rateText, stagesOf(a)...), "processors", "")
@@ -159,9 +161,9 @@ func (v *crawlView) drawCharts(p *page) {
 	add(a.draw("Frontier", 0, false, countText, one(func(s *engine.Sample) float64 { return s.Queued })),
 		"URLs", p.Path("/urls", "status", "db_unfetched"))
 	add(a.draw("Memory", float64(v.Memory.LimitBytes), false, bytes,
-		one(func(s *engine.Sample) float64 { return s.HeapBytes })), "", "#memory")
+		one(func(s *engine.Sample) float64 { return s.HeapBytes })), "B", "#memory")
 	add(a.draw("Free on the disk", 0, false, bytes,
-		one(func(s *engine.Sample) float64 { return s.DiskFreeBytes })), "", "#disk")
+		one(func(s *engine.Sample) float64 { return s.DiskFreeBytes })), "B", "#disk")
 }
 
 // stagesOf are the stages that used a processor, as series.

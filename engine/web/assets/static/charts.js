@@ -3,12 +3,13 @@
 
 let share = null; // of the axis, 0 to 1; null: the pointer is elsewhere
 
-const number = (v) => {
-  if (v >= 1e9) return (v / 1e9).toPrecision(3) + " G";
-  if (v >= 1e6) return (v / 1e6).toPrecision(3) + " M";
-  if (v >= 1000) return Math.round(v).toLocaleString("en");
-  return v >= 100 ? v.toFixed(0) : String(+v.toPrecision(3));
-};
+const three = (v) => (v >= 100 ? v.toFixed(0) : String(+v.toPrecision(3)));
+
+function number(v, suffix) {
+  if (!suffix) return v >= 1000 ? Math.round(v).toLocaleString("en") : three(v);
+  const step = v < 1 ? 0 : Math.min(Math.floor(Math.log10(v) / 3), 4);
+  return three(v / 1000 ** step) + " " + ["", "k", "M", "G", "T"][step] + suffix;
+}
 
 function show() {
   const charts = document.querySelector(".charts");
@@ -23,7 +24,7 @@ function show() {
     }
     text.dataset.now ||= text.textContent;
     const value = values[Math.min(Math.floor(share * values.length), values.length - 1)];
-    text.textContent = value === "" ? "–" : number(+value);
+    text.textContent = value === "" ? "–" : number(+value, figure.dataset.suffix);
     cursor.setAttribute("d", `M${share * 300} 0V80`);
   }
   const { from, to } = charts.dataset;
