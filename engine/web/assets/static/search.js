@@ -113,7 +113,10 @@ box.addEventListener("input", () => {
 box.addEventListener("blur", close);
 box.addEventListener("keydown", (e) => {
   if (e.isComposing) return;
-  if (e.key === "Escape" && !list.hidden) return e.preventDefault(), close();
+  if (e.key === "Escape") { // browsers would empty the box, and with it the page
+    e.preventDefault();
+    return list.hidden ? box.blur() : close();
+  }
   if (e.key === "Enter" && at >= 0) return e.preventDefault(), choose(at);
   if (e.key !== "ArrowDown" && e.key !== "ArrowUp" || list.hidden) return;
   e.preventDefault();

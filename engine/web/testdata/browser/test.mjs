@@ -118,17 +118,23 @@ async function searching(base, site) {
 
 // hurting opens everything that the hostile pages come to, and tries what they would like to.
 async function hurting(base, site) {
-  const root = base.split("?")[0], page = await open(new URL(base).origin);
-  page.expected = /sandbox|Content Security Policy|404/;
-  const u = encodeURIComponent(site.url);
+  const root = base.split("?")[0], u = encodeURIComponent(site.url);
+  const tab = async () => {
+    const page = await open(new URL(base).origin);
+    page.expected = /sandbox|Content Security Policy|404/;
+    return page;
+  };
   for (const path of ["?q=trapped&all=1", `copy?url=${u}`, `copy?url=${u}acts`, `links?url=${u}acts`, `url?url=${u}`, `url?url=${u}acts`,
     `copy?url=${u}wide`, `copy/page?url=${u}acts`, `host?host=${encodeURIComponent(new URL(site.url).host)}`, `urls?prefix=127.0.0.1`]) {
+    const page = await tab(); // a sandboxed page is in a process of its own
     await page.goto(root + path);
-    await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 100))).catch(() => 0);
+    await new Promise((resolve) => setTimeout(resolve, 100));
     check("nothing ran: " + path, !(await page.evaluate(() => window.pwned).catch(() => 0)));
     const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth).catch(() => 0);
     check("the layout holds: " + path, over <= 0 || path.startsWith("copy/page"), String(over));
+    await page.close();
   }
+  const page = await tab();
   check("nothing was requested of the stranger", site.visits.length === 0, site.visits);
   await page.goto(root + `?q=trapped&all=1`);
   await page.screenshot({ path: "shots/hostile.png" });
