@@ -89,6 +89,7 @@ var doors = map[string]string{
 	"github.com/clipperhouse":          "index/analysis",
 	"github.com/spf13/cobra":           "cmd/seine",
 	"github.com/BurntSushi/toml":       "cmd/seine",
+	"github.com/prometheus":            "engine/web",
 }
 
 // worlds are packages that all tests may import.

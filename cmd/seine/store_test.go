@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/seine-crawler/seine/engine"
 	"github.com/seine-crawler/seine/engine/policy"
@@ -198,28 +199,34 @@ func TestWithoutEffect(t *testing.T) {
 // TestCrawlControl: crawl --pause, --resume and --stop, and top, work on the crawl of another process.
 func TestCrawlControl(t *testing.T) {
 	_, dir := crawledSite(t)
-	for _, flag := range []string{"--pause", "--resume", "--stop"} {
-		if got := result(t, dir, "", "crawl", flag); got != "seine: no crawl is running on this engine: no process has "+
-			"DIR open\nstatus 1\n" {
-			t.Errorf("%s without a crawl: %s", flag, got)
+	for _, line := range []string{"crawl --pause", "crawl --resume", "crawl --stop", "top"} {
+		want := "seine: no crawl is running on this engine: no process has DIR open\nstatus 1\n"
+		if got := result(t, dir, "", strings.Fields(line)...); got != want {
+			t.Errorf("%s without a crawl: %s", line, got)
 		}
 	}
-	end := pausedCrawl(t, dir)
-	defer end()
-	process := fmt.Sprint(os.Getpid())
-	for _, c := range []struct{ line, want string }{
-		{"crawl --resume", "the crawl of process " + process + " goes on\nstatus 0\n"},
-		{"crawl --pause", "the crawl of process " + process + " is paused: \"seine crawl --dir DIR --resume\" goes on " +
-			"with it\nstatus 0\n"},
-		{"crawl --pause --json", `{"paused":true,"stopping":false}` + "\nstatus 0\n"},
-		{"crawl --pause --stop", "seine: crawl: give one of --pause, --resume and --stop, and no seeds\nstatus 2\n"},
-		{"crawl --pause a.example", "seine: crawl: give one of --pause, --resume and --stop, and no seeds\nstatus 2\n"},
-		{"top", "paused "}, {"top --json", `{"time":"`},
-		{"crawl --stop", "process " + process + " stops its crawl, and brings what it has fetched through its phases\n" +
-			"status 0\n"},
+	process := "process " + fmt.Sprint(os.Getpid())
+	const wrong = "seine: crawl: give one of --pause, --resume and --stop, and no seeds\nstatus 2\n"
+	for _, lines := range [][][2]string{
+		{
+			{"crawl --pause", "the crawl of " + process + ` is paused: "seine crawl --dir DIR --resume" goes on with it`},
+			{"crawl --pause --json", `{"paused":true,"stopping":false}`},
+			{"crawl --pause --stop", wrong}, {"crawl --pause a.example", wrong},
+			{"top", "paused "}, {"top --json", `{"time":"`},
+			{"crawl --stop", process + " stops its crawl, and brings what it has fetched through its phases"},
+		}, {
+			{"crawl --resume", "the crawl of " + process + " goes on"}, // nothing is due, so it ends
+		},
 	} {
-		if got := result(t, dir, "", strings.Fields(c.line)...); !strings.HasPrefix(got, c.want) {
-			t.Errorf("%s: %s", c.line, got)
+		end := pausedCrawl(t, dir)
+		for _, line := range lines {
+			if got := result(t, dir, "", strings.Fields(line[0])...); !strings.HasPrefix(got, line[1]) {
+				t.Errorf("%s: %s", line[0], got)
+			}
 		}
+		for strings.HasPrefix(result(t, dir, "", "top"), "paused ") {
+			time.Sleep(10 * time.Millisecond)
+		}
+		end()
 	}
 }
