@@ -99,7 +99,8 @@ func TestBesideCrawl(t *testing.T) {
 		{"readdb", "--regex", "html$"}, {"readdb", "--prefix", "127.0.0.1"}, {"readdb", "--prefix", "not.known"},
 		{"readhost"}, {"readhost", "--json"}, {"readhost", "--top", "1"}, {"readhost", "--host", "not.known"},
 		{"readhost", "--host", strings.TrimPrefix(site, "http://")},
-		{"readlinks", "--dump"}, {"readlinks", "--dump", "--format", "csv"}, {"readlinks", "--url", site + "/mend.html"},
+		{"readlinks", "--dump"}, {"readlinks", "--dump", "--format", "csv"},
+		{"readlinks", "--url", site + "/mend.html"},
 		{"readlinks", "--url", site, "--limit", "1", "--json"}, {"readlinks", "--url", "::"},
 		{"readseg"}, {"readseg", "--json"}, {"readseg", "--segment", "1"}, {"readseg", "--segment", "99"},
 		{"readseg", "--dump"}, {"readseg", "--dump", "--json"}, {"readseg", "--url", site + "/bold.html", "--json"},
@@ -209,7 +210,7 @@ func TestCrawlControl(t *testing.T) {
 	const wrong = "seine: crawl: give one of --pause, --resume and --stop, and no seeds\nstatus 2\n"
 	for _, lines := range [][][2]string{
 		{
-			{"crawl --pause", "the crawl of " + process + ` is paused: "seine crawl --dir DIR --resume" goes on with it`},
+			{"crawl --pause", "the crawl of " + process + ` is paused: "seine crawl --dir DIR --resume" goes on`},
 			{"crawl --pause --json", `{"paused":true,"stopping":false}`},
 			{"crawl --pause --stop", wrong}, {"crawl --pause a.example", wrong},
 			{"top", "paused "}, {"top --json", `{"time":"`},

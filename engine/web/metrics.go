@@ -68,10 +68,12 @@ func (c *statusCollector) Collect(out chan<- prometheus.Metric) {
 		e.crawl(s.Progress)
 	}
 	for _, f := range s.Fetchers {
-		e.gauge("seine_crawl_fetchers", "Fetchers by what they do or wait for.", float64(f.Count), "doing", string(f.Doing))
+		e.gauge("seine_crawl_fetchers", "Fetchers by what they do or wait for.", float64(f.Count),
+			"doing", string(f.Doing))
 	}
 	for _, a := range s.Alerts {
-		e.gauge("seine_alert", "1 for each alert that the status has.", 1, "kind", string(a.Kind), "level", string(a.Level))
+		e.gauge("seine_alert", "1 for each alert that the status has.", 1, "kind", string(a.Kind),
+			"level", string(a.Level))
 	}
 	e.memory(&s.Memory)
 	e.store(&s.Store)
@@ -124,7 +126,8 @@ func (e emitter) crawl(p *engine.Progress) {
 		"ready": p.HostsReady, "waiting": p.HostsWaiting, "asleep": p.HostsAsleep, "dormant": p.HostsDormant,
 		"throttled": p.HostsThrottled,
 	} {
-		e.gauge("seine_crawl_hosts", "Hosts in memory by state; throttled ones are waiting, too.", float64(n), "state", state)
+		e.gauge("seine_crawl_hosts", "Hosts in memory by state; throttled ones are waiting, too.", float64(n),
+			"state", state)
 	}
 	e.counter("seine_crawl_received_bytes_total", "Bytes received by this crawl.", float64(p.Bytes))
 	e.counter("seine_crawl_discovered_urls_total", "URLs that this crawl made records of.", float64(p.Discovered))
@@ -141,7 +144,8 @@ func (e emitter) memory(m *engine.MemoryStatus) {
 	for _, share := range m.Shares {
 		e.gauge("seine_memory_share_used_bytes", "Parts of the budget that are used.", float64(share.UsedBytes),
 			"share", share.Name)
-		e.gauge("seine_memory_share_limit_bytes", "Parts of the budget.", float64(share.LimitBytes), "share", share.Name)
+		e.gauge("seine_memory_share_limit_bytes", "Parts of the budget.", float64(share.LimitBytes),
+			"share", share.Name)
 	}
 }
 
@@ -175,7 +179,8 @@ func (e emitter) store(s *engine.StoreStatus) {
 	e.counter("seine_pebble_written_bytes_total", "Bytes written to tables.", float64(t.WrittenBytes))
 	e.counter("seine_pebble_stalls_total", "Times that writes waited for compactions.", float64(t.Stalls))
 	e.counter("seine_pebble_slow_writes_total", "Disk operations longer than 5 s.", float64(t.SlowWrites))
-	e.counter("seine_pebble_background_errors_total", "Flushes and compactions that failed.", float64(t.BackgroundErrors))
+	e.counter("seine_pebble_background_errors_total", "Flushes and compactions that failed.",
+		float64(t.BackgroundErrors))
 	e.counter("seine_pebble_cache_hits_total", "Blocks read from the cache.", float64(t.CacheHits))
 	e.counter("seine_pebble_cache_misses_total", "Blocks read from disk.", float64(t.CacheMisses))
 }

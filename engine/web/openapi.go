@@ -94,8 +94,9 @@ func (s *schemas) responses(r *route) object {
 			},
 		}}
 		content[ndjson] = object{"schema": object{"anyOf": []any{item, object{
-			"type": "object", "required": []string{"problem"}, "description": "the last line, if an error ends the stream",
-			"properties": object{"problem": object{"$ref": "#/components/schemas/Problem"}},
+			"type": "object", "required": []string{"problem"},
+			"description": "the last line, if an error ends the stream",
+			"properties":  object{"problem": object{"$ref": "#/components/schemas/Problem"}},
 		}}}}
 	}
 	if r.events {
