@@ -39,6 +39,7 @@ const (
 	CausePoliteness  CauseKind = "politeness"  // the hosts that have URLs left wait for their delay
 	CauseFetchers    CauseKind = "fetchers"    // all are busy
 	CauseBacklog     CauseKind = "backlog"     // updatedb is behind
+	CauseDelete      CauseKind = "delete"      // fetchers wait until URLs are deleted
 	CauseDiskFull    CauseKind = "disk_full"   //
 	CauseDiskSilent  CauseKind = "disk_silent" // a sync does not end
 	CauseSilent      CauseKind = "silent"      // requests are under way, and none ends

@@ -43,6 +43,7 @@ type conductor struct {
 	toUpdate chan *segment.Writer
 	toIndex  chan uint32
 	tasks    *tasks
+	calms    calms
 	updating atomic.Int64 // segments handed to the first lane that it has not finished
 	ending   atomic.Bool  // fetching is over: end dedups and indexes what is left
 	lanes    sync.WaitGroup
@@ -169,6 +170,9 @@ func (c *conductor) conduct(ctx context.Context, f *fetching) (StopReason, error
 			lastProgress = now
 			c.show(c.progress(phaseCrawling))
 		}
+		if err := c.tend(f); err != nil {
+			return StopFailed, err
+		}
 		s := c.look(ctx, f)
 		q, t := seen.look(now, s)
 		act, reason := decide(s, q, t, c.o.Patience)
@@ -196,7 +200,7 @@ func (c *conductor) conduct(ctx context.Context, f *fetching) (StopReason, error
 // none. In another order a crawl now and then ends with half of its work undone.
 func (c *conductor) look(ctx context.Context, f *fetching) (s state) {
 	pool := f.pool
-	s.more = c.deliver.pending() > 0 || c.tasks.pending()
+	s.more = c.deliver.pending() > 0 || c.tasks.pending() || c.calms.first() != nil
 	s.updating = c.updating.Load()
 	s.frontier = f.frontier.Stats()
 	s.busy, s.storing = pool.Busy(), pool.Storing()
@@ -353,6 +357,7 @@ func (c *conductor) noteIndexed(d DedupReport, x IndexReport) {
 // end stops the fetchers and drains the lanes. After a crawl without an error it then settles the whole.
 func (c *conductor) end(f *fetching, reason StopReason) error {
 	pool := f.pool
+	c.calms.close()
 	pool.Stop()
 	c.enters(phaseSettling)
 	well := reason != StopFailed && reason != StopAborted

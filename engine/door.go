@@ -114,6 +114,7 @@ func (e *Engine) Crawl(ctx context.Context, o CrawlOptions) (CrawlReport, error)
 		return CrawlReport{}, fmt.Errorf("crawling: %w", err)
 	}
 	err = c.run(ctx)
+	c.calms.close()
 	if n := c.tasks.close(); n > 0 {
 		e.w.warn(fmt.Errorf("%d enqueued URLs were not injected, because the crawl ended early: enqueue them again", n))
 	}
@@ -236,19 +237,19 @@ func (e *Engine) Recrawl(ctx context.Context, targets ...string) (RecrawlReport,
 // is fetched later and links to a deleted URL makes it known again, as does its seed; a filter keeps it out. Its host
 // stays in scope, and depths and scores that other pages have by it stay.
 //
-// Errors: ErrBusy while a crawl or fetch is running, and ErrWrongState while a segment is fetched and not linked yet:
-// see Recover. ErrNotSent of index writers.
+// Beside a running crawl it cuts off requests for the targets, has everything that was fetched brought into crawldb and
+// linkdb, deletes, and lets fetchers go on, which wait meanwhile. A crawl that prepares, fetches a fetchlist or is about
+// to end is waited for. CrawlOptions.Progress must not call it.
+//
+// Errors: ErrBusy while a fetch, parse or recovery is running, and ErrWrongState while a segment is fetched and not
+// linked yet: see Recover. ErrNotSent of index writers.
 func (e *Engine) Delete(ctx context.Context, targets ...string) (DeleteReport, error) {
 	leave, err := e.enter()
 	if err != nil {
 		return DeleteReport{}, err
 	}
 	defer leave()
-	if !e.running.TryLock() {
-		return DeleteReport{}, wrapf(ErrBusy, "deleting: stop the crawl first, or deny the host")
-	}
-	defer e.running.Unlock()
-	return e.w.deleteTargets(ctx, targets)
+	return e.deleteBeside(ctx, targets)
 }
 
 // Purge removes what is no longer referenced, in segments that every phase is done with: parse records of versions that

@@ -4,6 +4,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/seine-crawler/seine/engine/internal/phases"
@@ -92,21 +93,30 @@ func (w *work) recrawl(ctx context.Context, targets []string) (RecrawlReport, []
 }
 
 // deleteTargets deletes URLs, then restores duplicates and refreshes documents that depended on them. If it ends
-// between the two, the end of the next crawl does the rest, and so do Dedup and Index with Refresh.
-func (w *work) deleteTargets(ctx context.Context, targets []string) (DeleteReport, error) {
+// between the two, the end of the next crawl does the rest, and so do Dedup and Index with Refresh. A running crawl c is
+// made calm for the deletion; nil: none runs.
+func (w *work) deleteTargets(ctx context.Context, targets []string, c *conductor) (DeleteReport, error) {
 	start := w.now()
 	var r DeleteReport
 	named, err := w.phases.Targets(targets)
 	if err != nil {
 		return r, fmt.Errorf("delete: %w", err)
 	}
-	if err := w.requireLinked(); err != nil {
-		return r, err
+	open, over := uint32(0), func() {}
+	if c != nil {
+		if open, over, err = c.makeCalm(ctx, named.Has); err != nil {
+			return r, fmt.Errorf("delete: %w", err)
+		}
+		defer over()
 	}
 	stale := w.sorter(foldLast) // pages whose documents depended on what is deleted
 	defer stale.Close()
 	note := func(key []byte) error { return stale.Add(key, nil) }
-	deleted, err := w.deleteNow(ctx, phases.DeleteOptions{Targets: named, Relinked: note})
+	deleted, err := w.deleteNow(ctx, phases.DeleteOptions{Targets: named, Relinked: note}, open)
+	over()
+	if c != nil && errors.Is(err, ErrWrongState) { // it has begun to end
+		err = errNotCalm
+	}
 	r.Records, r.Documents, r.Inlinks = deleted.Records, deleted.Documents, deleted.Inlinks
 	r.Withheld, r.Parsed, r.Captures = deleted.Withheld, deleted.Parsed, deleted.Captures
 	if err != nil {
@@ -149,30 +159,22 @@ func (w *work) hintPorts(command string, targets []string, found uint64) {
 	}
 }
 
-// requireLinked refuses to delete while the outcomes of a segment are not in every range: they would come back.
-func (w *work) requireLinked() error {
-	list, err := w.store.SegmentList()
-	if err != nil {
-		return err
-	}
-	for _, s := range list {
-		waits, err := w.waitsForFetch(s)
-		if err != nil {
-			return err
-		}
-		if !waits && s.State < storage.SegmentLinked {
-			return phases.WithText(phases.ErrWrongState, "delete: segment %d is %s: finish it first, "+
-				"by `seine crawl` or by the phases after fetch", s.Number, s.State)
-		}
-	}
-	return nil
+// notLinked says that a segment keeps a deletion from running.
+func notLinked(s storage.Segment) error {
+	return phases.WithText(phases.ErrWrongState, "delete: segment %d is %s: finish it first, "+
+		"by `seine crawl` or by the phases after fetch", s.Number, s.State)
 }
 
-func (w *work) deleteNow(ctx context.Context, o phases.DeleteOptions) (phases.Deleted, error) {
+// deleteNow deletes in one ingestion. open is the open segment of a calm crawl, 0 without one.
+func (w *work) deleteNow(ctx context.Context, o phases.DeleteOptions, open uint32) (phases.Deleted, error) {
 	w.crawldbMu.Lock()
 	defer w.crawldbMu.Unlock()
 	w.indexMu.Lock()
 	defer w.indexMu.Unlock()
+	// Only now: while the lock is held, no segment becomes updated that is not yet.
+	if err := w.requireLinked(open); err != nil {
+		return phases.Deleted{}, err
+	}
 	deleted, err := w.phases.Delete(ctx, o)
 	if err == nil {
 		err = wrapf(w.index.Refresh(), "delete")

@@ -218,7 +218,7 @@ func (d *deletion) inlinks() error {
 	}
 	defer run.Close()
 	d.result.Inlinks, err = d.ing.RemoveInlinks(d.ctx, run, func(target []byte) error {
-		if d.o.Relinked == nil || d.o.Targets.has(target) {
+		if d.o.Relinked == nil || d.o.Targets.Has(target) {
 			return nil
 		}
 		return d.o.Relinked(target)

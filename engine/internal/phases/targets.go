@@ -68,8 +68,8 @@ func (p *Phases) target(name string) (urlTarget, error) {
 	return urlTarget{prefix: key[:at], scheme: key[at:]}, nil
 }
 
-// has reports whether a URL is one of the targets.
-func (all Targets) has(key []byte) bool {
+// Has reports whether a URL, by its key, is one of the targets. Any goroutine may call it.
+func (all Targets) Has(key []byte) bool {
 	for i := range all {
 		t := &all[i]
 		switch {
@@ -124,7 +124,7 @@ func (s *span) scan(
 	defer sc.Close()
 	for sc.Next() {
 		u, err := url(sc.Key())
-		if err == nil && s.targets.has(u) {
+		if err == nil && s.targets.Has(u) {
 			err = fn(u, sc.Key(), sc.Value())
 		}
 		if err != nil {

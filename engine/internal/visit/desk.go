@@ -37,8 +37,9 @@ type desk struct {
 	filesLacked sync.Once // a warning
 }
 
-// store appends an attempt at a URL of a host to the open segment. at is the fetcher's.
-func (d *desk) store(a *segment.Attempt, host urlkey.HostKey, at *doing) (fetched bool, err error) {
+// store appends an attempt at a URL of a host, the request of a fetcher, to the open segment.
+func (d *desk) store(a *segment.Attempt, host urlkey.HostKey, from *flight) (fetched bool, err error) {
+	at := &from.doing
 	d.storing.Add(1)
 	defer d.storing.Add(-1)
 	at.set(DoingSlot)
@@ -58,6 +59,7 @@ func (d *desk) store(a *segment.Attempt, host urlkey.HostKey, at *doing) (fetche
 	status, err := d.seg.Store(a, s)
 	d.source.unseen.stored(host, d.seg.Number(), frontier.Cost{URLs: 1, Bytes: bytes, Time: a.Took})
 	d.segMu.RUnlock()
+	from.over() // before the callback, which may delete URLs
 	if err == nil && d.env.Page != nil {
 		at.set(DoingPage)
 		d.env.Page(a, s)

@@ -16,6 +16,7 @@ import (
 type flight struct {
 	mu     sync.Mutex
 	url    urlkey.URL // zero: nothing is requested
+	asked  urlkey.URL // as url, until the outcome is stored
 	ctx    context.Context
 	cancel context.CancelFunc
 	now    func() time.Time
@@ -36,7 +37,7 @@ func (t *flight) begin(ctx context.Context, u urlkey.URL, v *frontier.Visit) con
 	if t.ctx == nil || t.ctx.Err() != nil {
 		t.ctx, t.cancel = context.WithCancel(ctx)
 	}
-	t.url, t.since, t.slowCut, t.waiting = u, t.now(), false, false
+	t.url, t.asked, t.since, t.slowCut, t.waiting = u, u, t.now(), false, false
 	if t.visit != v {
 		t.visit, t.late = v, false
 	}

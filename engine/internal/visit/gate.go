@@ -22,7 +22,8 @@ const (
 	HeldByBacklog Holder = 1 << iota // sealed segments wait for updatedb
 	HeldByDisk                       // the disk is nearly full
 	HeldByPause                      // the operator pauses the crawl
-	heldByAny     = HeldByBacklog | HeldByDisk | HeldByPause
+	HeldByDelete                     // URLs are about to be deleted
+	heldByAny     = HeldByBacklog | HeldByDisk | HeldByPause | HeldByDelete
 )
 
 // wait returns when the gate is open, or false when ctx ends first.

@@ -65,6 +65,10 @@ const (
 	rateSteps    = 6
 	rateHostsMax = 10_000
 
+	// deletionsMax is the number of deletions that a run remembers. Beyond it, each URL is looked up in crawldb before
+	// it is requested.
+	deletionsMax = 1000
+
 	// priorityBits: a host whose best URL has a score of 2^priorityBits has the highest priority.
 	priorityBits = 12
 

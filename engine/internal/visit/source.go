@@ -32,9 +32,10 @@ type Source struct {
 	handed map[uint64]struct{}
 	broken map[uint64]struct{} // those of handed whose request broke off with its kept connection, once
 
-	deferred deferrals
-	unseen   unseen
-	lookups  atomic.Int32 // refills that wait for an address
+	deferred  deferrals
+	unseen    unseen
+	deletions deletions
+	lookups   atomic.Int32 // refills that wait for an address
 
 	cursorMu sync.Mutex
 	cursor   urlkey.HostKey // where the next call of Hosts begins

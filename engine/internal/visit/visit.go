@@ -71,6 +71,7 @@ func (x *visit) giveBack(left int) {
 
 // countedRequest is request, counted for the budgets of the host and its domain.
 func (x *visit) countedRequest(ctx context.Context, c *frontier.Candidate, left int) (progress, error) {
+	defer x.flight.over()
 	if c.Tag == tagRobots {
 		return x.request(ctx, c, left)
 	}
@@ -87,7 +88,7 @@ func (x *visit) countedRequest(ctx context.Context, c *frontier.Candidate, left 
 // store is desk.store for an outcome of the visit.
 func (x *visit) store(a *segment.Attempt) (fetched bool, err error) {
 	x.stored = true
-	return x.desk.store(a, x.host, &x.flight.doing)
+	return x.desk.store(a, x.host, x.flight)
 }
 
 // request requests one URL, the first of the last left URLs of the visit.
@@ -100,10 +101,14 @@ func (x *visit) request(ctx context.Context, c *frontier.Candidate, left int) (p
 	if c.Tag == tagRobots {
 		return progress{more: x.fetchDeferred(ctx, u, left)}, nil
 	}
-	// Live filters may be narrower than when the URL was chosen. The request is noted before they decide, so that a
-	// change is either seen here or cuts the request off.
+	// Live filters may be narrower than when the URL was chosen, and it may be deleted. The request is noted before that
+	// is looked at, so that a change is either seen here or cuts the request off.
 	asking := x.flight.begin(ctx, u, x.v)
-	if !x.env.Admission.Recheck(u).OK() {
+	deleted, err := x.source.deleted(key)
+	if err != nil {
+		return progress{}, err
+	}
+	if deleted || !x.env.Admission.Recheck(u).OK() {
 		x.flight.end()
 		x.source.Release(x.v.Host, []frontier.Candidate{*c})
 		return progress{more: true}, nil
