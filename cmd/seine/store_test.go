@@ -111,6 +111,7 @@ func TestBesideCrawl(t *testing.T) {
 		{"report", "url", site + "/mend.html", "http://not.known/"}, {"report", "url", "--json", site},
 		{"report", "host", strings.TrimPrefix(site, "http://")}, {"report", "host", "not.known"},
 		{"inject", seeds, site + "/other", "-"}, {"inject", "--update", seeds, "--json"}, {"inject", "mailto://x"},
+		{"delete", site + "/copy.html", "not.known"}, {"delete", "::"}, {"delete", site + "/log/*", "--json"},
 		{"recrawl", site + "/mend.html", "not.known"}, {"recrawl", "::"}, {"recrawl", site + "/*", "--json"},
 	}
 	t.Setenv(variable("allow-private"), "true")
