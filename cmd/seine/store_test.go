@@ -132,6 +132,12 @@ func TestBesideCrawl(t *testing.T) {
 // pausedCrawl begins a crawl that is paused, in this process, and serves the socket.
 func pausedCrawl(t *testing.T, dir string) (end func()) {
 	t.Helper()
+	_, end = beginPausedCrawl(t, dir)
+	return end
+}
+
+func beginPausedCrawl(t *testing.T, dir string) (e *engine.Engine, end func()) {
+	t.Helper()
 	e, err := engine.Open(engine.Options{Dir: dir, AllowPrivate: true, Scope: policy.ScopeHost, MustExist: true})
 	if err != nil {
 		t.Fatal(err)
@@ -156,7 +162,7 @@ func pausedCrawl(t *testing.T, dir string) (end func()) {
 		done <- err
 	}()
 	<-began
-	return func() {
+	return e, func() {
 		cancel()
 		for _, err := range []error{<-done, s.Close(), e.Close()} {
 			if err != nil {

@@ -156,7 +156,7 @@ func (s *site) apiCalls() map[string]map[string]int {
 		"pause":   {"": 200},
 		"resume":  {"": 200},
 		"rate": {
-			`{"delay_seconds":1,"fetchers":3}`: 200, `{"fetchers":0}`: 400, `{"delay_seconds":-1}`: 400, `{}`: 200,
+			`{"delay_seconds":1,"fetchers":3}`: 200, `{"fetchers":0}`: 400, `null`: 400, `{"delay_seconds":-1}`: 400, `{}`: 200,
 		},
 	}
 }
