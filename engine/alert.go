@@ -86,16 +86,17 @@ func alerts(s *Status, recent []Sample, writers []SendReport) (list []Alert) {
 			"%s in the background failed since the store was opened", count(t.BackgroundErrors, "write"))
 	}
 	if share, fetches := failedShare(s, recent); share >= 0.5 {
-		add(AlertFailures, AlertLook, "the hosts page, and \"seine readdb --stats\", say which and why",
+		add(AlertFailures, AlertLook, `"seine readdb --stats" says why`,
 			"%.0f%% of the %.0f fetches in the last %s failed", 100*share, fetches, alertFailuresSpan)
 	}
 	if m := &s.Memory; m.LimitBytes > 0 && m.GoBytes > uint64(m.LimitBytes) {
-		add(AlertMemory, AlertLook, "a greater --memory, or less --concurrency", "%s of memory is in use, the limit is %s",
-			size(float64(m.GoBytes)), size(float64(m.LimitBytes)))
+		add(AlertMemory, AlertLook, "a greater --memory, or less --concurrency",
+			"%s of memory is in use, the limit is %s", size(float64(m.GoBytes)), size(float64(m.LimitBytes)))
 	}
 	for _, r := range writers {
 		if r.Failed != "" {
-			add(AlertWriter, AlertLook, "the next run sends the rest", "%s does not take what is sent: %s", r.Writer, r.Failed)
+			add(AlertWriter, AlertLook, "the next run sends the rest", "%s does not take what is sent: %s", r.Writer,
+				r.Failed)
 		}
 	}
 	if t.SlowWrites > 0 {

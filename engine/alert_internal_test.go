@@ -51,7 +51,8 @@ func TestAlerts(t *testing.T) {
 		{"disk full", func(s *Status) { s.Progress.Cause.Kind = CauseDiskFull }, spaced(120, shrinks(1e9)), nil,
 			"disk_full broken", "the cause"},
 		// 99.7 GB at 10 MB/s are 2.77 hours.
-		{"disk fills", nil, spaced(120, shrinks(10e6)), nil, "disk_full look", "in 3 h at this rate: 100 GB free, 36 GB"},
+		{"disk fills", nil, spaced(120, shrinks(10e6)), nil, "disk_full look",
+			"in 3 h at this rate: 100 GB free, 36 GB"},
 		{"disk fills soon", nil, spaced(120, shrinks(100e6)), nil, "disk_full look", "in 17 min at"},
 		{"disk fills late", nil, spaced(120, shrinks(1e6)), nil, "", ""},
 		{"too few samples", nil, spaced(12, shrinks(100e6)), nil, "", ""},

@@ -58,7 +58,7 @@ type FetcherDoing string
 // What fetchers do, in the order of a visit. An embedder's Options.Protocol says nothing of what it does: all of it
 // counts as DoingRequest.
 const (
-	DoingHeld       FetcherDoing = "held"       // nothing: the crawl is paused, or Progress.Cause says what holds it back
+	DoingHeld       FetcherDoing = "held"       // nothing: it is held back, by what Progress.Cause says
 	DoingIdle       FetcherDoing = "idle"       // nothing: no host may be visited
 	DoingPrepare    FetcherDoing = "prepare"    // reads what is known of URL and host; waits for another's robots.txt
 	DoingRequest    FetcherDoing = "request"    // a request, of which is not known how far it is
