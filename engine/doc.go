@@ -46,6 +46,7 @@
 //	  phases    inject, generate, updatedb, invertlinks, dedup: sort, merge-join, ingest
 //	  inspect   what people look at: records, hosts, links, segments, checks, verify, export
 //	  admission may this URL be crawled, and why not? The only place that decides this
+//	  crawllog  the lines of the crawl log and its files
 //
 // Where is …?
 //
@@ -57,6 +58,8 @@
 //	how is a URL deleted?                internal/phases/delete.go; internal/segment/purge.go for WARC files; calm.go
 //	                                     beside a crawl
 //	why was a URL not fetched?           internal/inspect; admission.Explain
+//	what is known of one URL or host?    stories.go, reports.go; internal/inspect
+//	one line for each fetch?             crawllog.go adds the way to a URL; internal/crawllog writes
 //	what a later scope permits?          internal/phases/withheld.go
 //	a depth that falls after the fetch?  internal/phases/lower.go
 //	what happens in which order?         phase.go, the table of phases
