@@ -148,7 +148,7 @@ var withoutEffect = map[string]string{
 	"TrapDuplicates": "needs 200 pages: see trapwatch_test.go",
 	"NoIndex":        "of a crawl only: Index is told to index", "OnPage": "see TestOnPage", "PageWorkers": "when",
 	"ParseLater": "see TestParseLater", "NoContent": "see TestNoContent",
-	"Events": "see kill_test.go", "Now": "when", "IndexWriters": "elsewhere: see TestSendBothWays",
+	"CrawlLog": "see TestCrawlLog", "Events": "see kill_test.go", "Now": "when", "IndexWriters": "elsewhere: see TestSendBothWays",
 }
 
 // oftenHost has the pages of one host fetched every hour.

@@ -37,6 +37,11 @@ func TestCause(t *testing.T) {
 		// While it runs.
 		{"nothing", now(Progress{HostsReady: 3, Fetchers: 8}), CauseNone, ""},
 		{"paused", situation{holders: visit.HeldByPause}, CausePaused, "paused"},
+		{"deleting", situation{holders: visit.HeldByDelete}, CauseDelete, "about to be deleted"},
+		{"slow DNS", situation{Progress: Progress{HostsWaiting: 4}, lookups: 5}, CauseDNS,
+			"5 hosts wait for addresses from DNS: --set resolver"},
+		{"usual DNS", situation{Progress: Progress{HostsWaiting: 4}, lookups: 4}, CausePoliteness, "4 hosts wait"},
+		{"DNS for one more", situation{Progress: Progress{HostsReady: 1}, lookups: 4}, CauseNone, ""},
 		{"a writer at the end", situation{sending: sendingTo{"solr=http://h/a", 90 * time.Second}}, CauseWriter,
 			"solr=http://h/a gets what changed in the index, for 1m30s now"},
 		{"full disk", situation{holders: visit.HeldByDisk}, CauseDiskFull, "free some space"},

@@ -46,6 +46,7 @@
 //	  phases    inject, generate, updatedb, invertlinks, dedup: sort, merge-join, ingest
 //	  inspect   what people look at: records, hosts, links, segments, checks, verify, export
 //	  admission may this URL be crawled, and why not? The only place that decides this
+//	  crawllog  the lines of the crawl log and its files
 //
 // Where is …?
 //
@@ -54,13 +55,22 @@
 //	a page's links and text?             engine/parse; internal/segment/page.go turns them into records
 //	the state machine of a URL?          internal/phases/transition.go, a pure function
 //	which URLs a host offers next?       internal/phases/select.go, for generate and refill alike
-//	how is a URL deleted?                internal/phases/delete.go; internal/segment/purge.go for WARC files
+//	how is a URL deleted?                internal/phases/delete.go; internal/segment/purge.go for WARC files; calm.go
+//	                                     beside a crawl
 //	why was a URL not fetched?           internal/inspect; admission.Explain
+//	what is known of one URL or host?    stories.go, reports.go; internal/inspect
+//	one line for each fetch?             crawllog.go adds the way to a URL; internal/crawllog writes
 //	what a later scope permits?          internal/phases/withheld.go
 //	a depth that falls after the fetch?  internal/phases/lower.go
 //	what happens in which order?         phase.go, the table of phases
 //	what the conductor does next?        decide.go, a pure function
 //	what holds a crawl up, why it ended? situation.go, a pure function; its words are in cause.go
+//	what a crawl does now?               status.go; statusread.go reads it, census.go counts what is stored
+//	what each fetcher waits for?         internal/visit/doing.go; engine/fetch/stage.go within a request
+//	how it went in the last hours?       history.go, filled by sampler.go
+//	what will end badly?                 alert.go, a pure function
+//	a host in a running crawl?           hostnow.go; frontier/look.go
+//	which hosts are blocked?             block.go; internal/admission/blocks.go
 //	what a callback may enqueue?         tasks.go
 //	what other engines are sent?         send.go compares and notes; sendalong.go does it beside a crawl; writers talks
 //	                                     to OpenSearch and Solr; storage/sent.go holds what they acknowledged
@@ -78,7 +88,10 @@
 //	                    internal/segment/outcome.go (when it applies), internal/phases/transition.go (what it changes)
 //	a record field      storage/record.go (codec; format ladder in format.go),
 //	                    internal/phases/transition.go (who sets it), view_record.go (who sees it)
-//	a metric            Progress in progress.go, filled by conductor.situation; cmd/seine/dashboard.go draws it
+//	a metric            Progress in progress.go, filled by conductor.situation; cmd/seine/dashboard.go draws it.
+//	                    Of the store or of fetchers: Status in status.go, read in statusread.go. Over time: Sample
+//	                    in history.go (numbers, historyrow.go's version), read in sampler.go
+//	an alert            an AlertKind and its condition in alert.go; a row in alert_internal_test.go
 //	another engine      a policy.IndexWriter in engine/writers, with its name in parse.go
 //	a cause             a CauseKind in cause.go; situation.go says when; a row in cause_test.go
 //	a command           cmd/seine/cmd_NAME.go and its row in command.go; a script in cmd/seine/testdata/script
@@ -135,8 +148,8 @@
 // indexBuilders, that cuts documents into words (index.Builder). Another goroutine sends what is indexed to index
 // writers; neither lanes nor fetchers wait for it. The end of a crawl does. The goroutine that called Crawl conducts,
 // and calls Progress. Each lane's channel holds backlogMax segments; when the first is full, fetchers begin nothing
-// until the lane catches up. OnPage runs on a pool of its own (pages.go). All of them end before Crawl returns. Close
-// waits for all calls.
+// until the lane catches up. A sampler reads the crawl's counters once a second. OnPage runs on a pool of its own
+// (pages.go). All of them end before Crawl returns. Close waits for all calls.
 //
 // # Bounds
 //

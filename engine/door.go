@@ -238,8 +238,8 @@ func (e *Engine) Recrawl(ctx context.Context, targets ...string) (RecrawlReport,
 // stays in scope, and depths and scores that other pages have by it stay.
 //
 // Beside a running crawl it cuts off requests for the targets, has everything that was fetched brought into crawldb and
-// linkdb, deletes, and lets fetchers go on, which wait meanwhile. A crawl that prepares, fetches a fetchlist or is about
-// to end is waited for. CrawlOptions.Progress must not call it.
+// linkdb, deletes, and lets fetchers go on, which wait meanwhile. A crawl that prepares, fetches a fetchlist or is
+// about to end is waited for. CrawlOptions.Progress must not call it.
 //
 // Errors: ErrBusy while a fetch, parse or recovery is running, and ErrWrongState while a segment is fetched and not
 // linked yet: see Recover. ErrNotSent of index writers.

@@ -126,6 +126,8 @@ func (w *work) openRooms() (err error) {
 		Now: o.Now, Parsers: parse.New(o.Parsers), Agent: o.agentToken(), AgentOf: agentOf,
 		Links: o.normalizers(policy.NormalizeOutlink), Redirects: o.normalizers(policy.NormalizeFetcher),
 		ParseLater: o.ParseLater, NoContent: o.NoContent, Spent: w.stages.spentIn, Warn: w.warn,
+		Log:   func(seg *storage.Segment, list []segment.Stored, again bool) { w.crawlLog.add(seg, list, again) },
+		Flush: func() { w.crawlLog.flush() },
 	})
 	w.phases = phases.New(phases.Env{
 		Store: w.store, Admission: w.admission, Sorter: w.sorter, TableBytes: o.shares().keyTable, Now: o.Now,
@@ -148,7 +150,10 @@ func (w *work) openRooms() (err error) {
 			return reachable, string(visit.Denied(rules, u, max(o.MaxCrawlDelay, 0)))
 		},
 	})
-	if err := w.compareLogs(); err != nil {
+	if err = w.compareLogs(); err == nil {
+		w.crawlLog, err = w.openCrawlLog()
+	}
+	if err != nil {
 		return errors.Join(err, w.index.Close())
 	}
 	return nil

@@ -143,19 +143,22 @@ func (h *history) last(store storage.Reader, span time.Duration) ([]Sample, erro
 	}
 	i := slices.IndexFunc(h.series[:], func(s series) bool { return s.spans == 0 || span > 0 && span <= s.spans })
 	s := &h.series[i]
-	list := slices.Clone(s.samples)
+	list := slices.Clip(s.samples)
 	if s.open.Seconds > 0 {
 		list = append(list, s.open)
 	}
 	if len(list) == 0 {
 		return nil, nil
 	}
-	for i := range list {
-		list[i].CPU = slices.Clone(list[i].CPU)
-	}
 	if span > 0 {
 		from := list[len(list)-1].Time.Add(-span)
-		list = slices.DeleteFunc(list, func(s Sample) bool { return !s.Time.After(from) })
+		for len(list) > 0 && !list[0].Time.After(from) {
+			list = list[1:]
+		}
+	}
+	list = slices.Clone(list)
+	for i := range list {
+		list[i].CPU = slices.Clone(list[i].CPU)
 	}
 	return list, nil
 }

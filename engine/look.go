@@ -14,6 +14,7 @@ func (s *situation) look(w *work, f *fetching) {
 	s.HostsActive, s.HostsDormant, s.HostsThrottled = stats.Hosts, stats.Dormant, stats.Throttled
 	s.OverBudget, s.Outage, s.Busy, s.Slow = stats.OverSpent, stats.Outage, f.pool.Busy(), stats.Late
 	s.holders, s.syncing, s.silent = f.pool.Held(), f.pool.Syncing(now), f.pool.Silent(now)
+	s.lookups = f.source.Lookups()
 	s.troubles = w.net.hosts.Troubles()
 	s.delay = time.Duration(w.live.delay.Load())
 	if stats.Ready == 0 || stats.Hosts <= heldHostsAlways {

@@ -199,6 +199,8 @@ type Options struct {
 	// Dial replaces the guarded dialer. It must enforce an address policy of its own.
 	Dial func(ctx context.Context, addr netip.AddrPort) (net.Conn, error)
 
+	// CrawlLog writes down each fetch, for people and their tools.
+	CrawlLog CrawlLogOptions
 	// Events receives what happens; nil functions are not called.
 	Events EventListener
 	// FS replaces the disk, for simulations and fault tests.

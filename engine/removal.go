@@ -93,8 +93,8 @@ func (w *work) recrawl(ctx context.Context, targets []string) (RecrawlReport, []
 }
 
 // deleteTargets deletes URLs, then restores duplicates and refreshes documents that depended on them. If it ends
-// between the two, the end of the next crawl does the rest, and so do Dedup and Index with Refresh. A running crawl c is
-// made calm for the deletion; nil: none runs.
+// between the two, the end of the next crawl does the rest, and so do Dedup and Index with Refresh. A running crawl c
+// is made calm for the deletion; nil: none runs.
 func (w *work) deleteTargets(ctx context.Context, targets []string, c *conductor) (DeleteReport, error) {
 	start := w.now()
 	var r DeleteReport

@@ -24,6 +24,7 @@ type situation struct {
 	refused  map[string]uint64 // links by reason
 	syncing  time.Duration     // for how long the sync that is under way has lasted
 	silent   time.Duration     // for how long no request has ended
+	lookups  int               // refills that wait for DNS
 	delay    time.Duration     // of the crawl; negative: none
 	delays   uint64            // of RobotsDenied, those for a Crawl-delay beyond Options.MaxCrawlDelay
 	maxDepth int               // of the crawl
@@ -115,6 +116,9 @@ func (s *situation) heldUpBy() Cause {
 		return Cause{CauseFetchers, "all fetchers are busy", "+ raises their number, as does --concurrency"}
 	case s.HostsReady > 0:
 		return Cause{CauseNone, "nothing", ""}
+	case s.lookups > s.HostsWaiting:
+		return Cause{CauseDNS, fmt.Sprintf("%s for addresses from DNS", count(s.lookups, "host")+
+			isOrAre(s.lookups, " waits", " wait")), "--set resolver=ADDRESS names other name servers"}
 	case troubled > 0 && 2*troubled >= s.HostsWaiting+s.HostsAsleep:
 		return s.trouble()
 	case s.HostsWaiting > 0 && s.HostsWaiting == s.HostsThrottled:

@@ -58,7 +58,7 @@ type FetcherDoing string
 // What fetchers do, in the order of a visit. An embedder's Options.Protocol says nothing of what it does: all of it
 // counts as DoingRequest.
 const (
-	DoingHeld       FetcherDoing = "held"       // nothing: the crawl is paused, or Progress.Cause says what holds it back
+	DoingHeld       FetcherDoing = "held"       // nothing: it is held back, by what Progress.Cause says
 	DoingIdle       FetcherDoing = "idle"       // nothing: no host may be visited
 	DoingPrepare    FetcherDoing = "prepare"    // reads what is known of URL and host; waits for another's robots.txt
 	DoingRequest    FetcherDoing = "request"    // a request, of which is not known how far it is
@@ -148,36 +148,3 @@ type StoreTables struct {
 	CacheHits        int64  `json:"cache_hits"`        // blocks read
 	CacheMisses      int64  `json:"cache_misses"`      // blocks read
 }
-
-// Alert is something that will end badly, or has.
-type Alert struct {
-	Kind  AlertKind  `json:"kind"`
-	Level AlertLevel `json:"level"`
-	Text  string     `json:"text"`           // for people, with its numbers
-	Help  string     `json:"help,omitempty"` // what to do; "": nothing can be done here
-}
-
-// AlertLevel says how bad an alert is.
-type AlertLevel string
-
-// The levels.
-const (
-	AlertLook   AlertLevel = "look"   // look at it: it may get worse
-	AlertBroken AlertLevel = "broken" // something does not work
-)
-
-// AlertKind names an alert, for programs.
-type AlertKind string
-
-// The alerts.
-const (
-	AlertDiskFull   AlertKind = "disk_full"   // fetchers wait for space on the disk, or will within a day
-	AlertDiskSilent AlertKind = "disk_silent" // a sync does not end, or disk operations took longer than 5 s
-	AlertStore      AlertKind = "store"       // flushes or compactions failed
-	AlertStalls     AlertKind = "stalls"      // writes waited for compactions in the last minutes
-	AlertMemory     AlertKind = "memory"      // Go's memory exceeds Options.Memory
-	AlertNetwork    AlertKind = "network"     // the local network, or DNS, does not answer
-	AlertFailures   AlertKind = "failures"    // most fetches of the last minutes failed
-	AlertWriter     AlertKind = "writer"      // an index writer did not take what it was sent
-	AlertCrawl      AlertKind = "crawl"       // the last crawl failed
-)

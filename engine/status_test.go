@@ -9,7 +9,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -160,6 +162,45 @@ func TestStatus(t *testing.T) {
 	}
 	if _, err := e.Status(); !errors.Is(err, engine.ErrClosed) {
 		t.Errorf("after Close: %v", err)
+	}
+}
+
+// slowNames is a resolver that answers when its channel is closed.
+type slowNames struct{ let chan struct{} }
+
+func (s slowNames) Lookup(ctx context.Context, _ string) ([]netip.Addr, error) {
+	select {
+	case <-s.let:
+	case <-ctx.Done():
+	}
+	return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, ctx.Err()
+}
+
+// TestStatusOfDNS: a crawl that waits for DNS says so, although no fetcher does.
+func TestStatusOfDNS(t *testing.T) {
+	site, let := gated(t)
+	close(let)
+	names := slowNames{make(chan struct{})}
+	o := siteOptions(t)
+	o.Resolver, o.Contact = names, "https://crawler.example/"
+	e := open(t, o)
+	defer mustClose(t, e)
+	port := site.URL[strings.LastIndexByte(site.URL, ':'):]
+	c := crawlBeside(t.Context(), t, e, crawlFrom("http://a.example"+port+"/", "http://b.example"+port+"/"))
+	s := await(t, e, "two lookups", func(s engine.Status) bool { return s.Lookups == 2 })
+	if p := s.Progress; p.Cause.Kind != engine.CauseDNS || s.Refills != 2 {
+		t.Errorf("%+v, %d refills", p.Cause, s.Refills)
+	}
+	now, err := e.HostNow("a.example" + port)
+	if err != nil || now.State != engine.HostRefill || now.LastMinute != nil {
+		t.Errorf("%+v, %v", now, err)
+	}
+	close(names.let)
+	if r := c.wait(); r.Fetched != 42 {
+		t.Errorf("%+v", r)
+	}
+	if s, err = e.Status(); err != nil || s.Lookups != 0 || len(s.Alerts) != 0 {
+		t.Errorf("%+v, %v", s, err)
 	}
 }
 

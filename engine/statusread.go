@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"slices"
 	"time"
 
 	"github.com/seine-crawler/seine/engine/fetch"
@@ -64,7 +65,23 @@ func (e *Engine) Status() (Status, error) {
 		p := l.progress
 		s.Progress, s.Newest = &p, e.history.newest(l.started)
 	}
-	return s, nil
+	return s, e.addAlerts(&s)
+}
+
+// addAlerts completes a status.
+func (e *Engine) addAlerts(s *Status) error {
+	var recent []Sample
+	var writers []SendReport
+	if c := e.crawl.Load(); c != nil {
+		var err error
+		if recent, err = e.history.last(e.w.store, alertSpan); err != nil {
+			return err
+		}
+		recent = slices.DeleteFunc(recent, func(x Sample) bool { return !x.Time.After(c.started) })
+		writers = c.sends.all()
+	}
+	s.Alerts = alerts(s, recent, writers)
+	return nil
 }
 
 // progressNow is progress for other goroutines than the conducting one. It calls look with the run of fetchers, if

@@ -59,6 +59,9 @@ func (o *Options) validate() error {
 	if o.ParseLater && o.NoContent {
 		fault("ParseLater", true, "it contradicts storing no content, of which nothing can be parsed later: choose one")
 	}
+	if f := o.CrawlLog.Format; f != "" && f != "json" && f != "heritrix" {
+		fault("CrawlLog", f, "want the format json or heritrix")
+	}
 	if o.PageWorkers < 0 {
 		fault("PageWorkers", o.PageWorkers, "want 0 (one for each processor) or more")
 	}

@@ -37,6 +37,7 @@ type work struct {
 	net       network
 	pages     deliveries
 	live      settings
+	crawlLog  *crawlLog // nil: Options name none
 
 	// again says how to seal a segment that a lost store had sealed; nil: it was never sealed. Repair and Rebuild set
 	// it.
@@ -357,7 +358,7 @@ func (w *work) indexSegments(ctx context.Context, o IndexOptions, start time.Tim
 
 // close closes what was opened: the network first, because it writes to the store, the store last.
 func (w *work) close() error {
-	return errors.Join(w.net.close(), w.index.Close(), w.store.Close())
+	return errors.Join(w.net.close(), w.crawlLog.close(), w.index.Close(), w.store.Close())
 }
 
 // deletes takes documents out of the index for dedup.

@@ -25,8 +25,8 @@ func topCommand(c *console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "top",
 		Short: "show the crawl that runs in the data directory",
-		Long: "Shows the crawl that another process runs in the data directory: on a terminal until it ends or until\n" +
-			"Ctrl-C, which does not end the crawl; otherwise once. --json prints all that is known of it.",
+		Long: "Shows the crawl that another process runs in the data directory: on a terminal until it ends, or\n" +
+			"until Ctrl-C, which does not end the crawl; otherwise once. --json prints all that is known of it.",
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if _, err := f.reading().options(cmd); err != nil {

@@ -123,7 +123,13 @@ func withEngine(cmd *cobra.Command, f *flags, fn func(e *engine.Engine) error) e
 }
 
 // withOptions is withEngine with options that f.options made.
-func (f *flags) withOptions(cmd *cobra.Command, o engine.Options, fn func(e *engine.Engine) error) error {
+func (f *flags) withOptions(cmd *cobra.Command, o engine.Options, fn func(e *engine.Engine) error) (err error) {
+	log, err := f.openLog(cmd)
+	if err != nil {
+		return err
+	}
+	defer func() { log.end(err) }()
+	o.Events = log.events(o.Events)
 	return withOptions(o, func(e *engine.Engine) error {
 		if err := f.remember(cmd, e); err != nil {
 			return err

@@ -45,6 +45,10 @@ var unseen = map[string]string{
 	"score-filtered":  "engine: TestOPIC",
 	"index-login":     "cmd/seine: TestIndexLogin",
 	"index-api-key":   "cmd/seine: TestIndexLogin",
+
+	"crawl-log": "cmd/seine: log.txtar", "crawl-log-format": "cmd/seine: log.txtar",
+	"crawl-log-size": "cmd/seine: log.txtar", "crawl-log-keep": "cmd/seine: log.txtar",
+	"log": "cmd/seine: log.txtar", "log-format": "cmd/seine: log.txtar", "log-level": "cmd/seine: log.txtar",
 }
 
 // unseenOn are commands on which a setting has an effect that these tests do not show.

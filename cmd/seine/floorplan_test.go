@@ -36,7 +36,7 @@ var floorPlan = map[string]string{
 
 	// The door and the conductor; below it the rooms, none of which knows Engine.
 	"engine": "engine/internal/admission engine/internal/segment engine/internal/visit engine/internal/phases " +
-		"engine/internal/inspect engine/fetch engine/fetch/robots engine/parse engine/policy frontier index " +
+		"engine/internal/inspect engine/internal/crawllog engine/fetch engine/fetch/robots engine/parse engine/policy frontier index " +
 		"index/analysis storage storage/urlkey storage/warc storage/invariants",
 	"engine/internal/visit": "engine/internal/segment engine/internal/admission engine/policy " +
 		"engine/fetch engine/fetch/robots frontier storage storage/warc storage/urlkey",
@@ -46,6 +46,7 @@ var floorPlan = map[string]string{
 	"engine/internal/inspect": "engine/internal/admission engine/policy engine/parse engine/fetch " +
 		"engine/fetch/robots index storage storage/warc storage/urlkey",
 	"engine/internal/admission": "engine/policy storage storage/urlkey",
+	"engine/internal/crawllog":  "",
 
 	// What a user may replace.
 	"engine/policy":            "engine/parse index storage storage/urlkey",
@@ -89,6 +90,7 @@ var doors = map[string]string{
 	"github.com/clipperhouse":          "index/analysis",
 	"github.com/spf13/cobra":           "cmd/seine",
 	"github.com/BurntSushi/toml":       "cmd/seine",
+	"github.com/prometheus":            "engine/web",
 }
 
 // worlds are packages that all tests may import.

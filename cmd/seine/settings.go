@@ -276,6 +276,28 @@ var settingGroups = []settingGroup{
 				"least 1 GB",
 			into: func(o *engine.Options) any { return &o.Memory }},
 	}},
+	{"Logs", []setting{
+		{name: "crawl-log", kind: aFile, used: storing,
+			help: "file that gets a line for each fetch: status, size, URL, how it was reached and from where, type, " +
+				"time, digest, failure",
+			into: func(o *engine.Options) any { return &o.CrawlLog.Path }},
+		{name: "crawl-log-format", kind: oneOf("json", "heritrix"), def: "json", used: storing,
+			help: "`json`, one object a line, or `heritrix`, the layout of Heritrix's crawl.log",
+			into: func(o *engine.Options) any { return &o.CrawlLog.Format }},
+		{name: "crawl-log-size", kind: aSomeSize, def: "256MB", used: storing,
+			help: "size at which the file is renamed to FILE.00001, FILE.00002 and so on",
+			into: func(o *engine.Options) any { return &o.CrawlLog.MaxBytes }},
+		{name: "crawl-log-keep", kind: aCount, def: "0", used: storing,
+			help: "number of such files that stay; 0: all",
+			into: func(o *engine.Options) any { return &o.CrawlLog.Keep }},
+		{name: "log", kind: aFile, used: changing,
+			help: "file that gets the messages of the program, beside stderr, at the level of log-level"},
+		{name: "log-format", kind: oneOf("", "text", "json"), used: changing,
+			help: "`text` (key=value) or `json`; without `log` this is how messages look on stderr"},
+		{name: "log-level", kind: oneOf("debug", "info", "warn", "error"), def: "info", used: changing,
+			help: "least level of messages that log and log-format concern: `debug` (also each segment), `info` " +
+				"(phases, hosts that are left alone), `warn` or `error`"},
+	}},
 }
 
 // settingDir names the setting that no settings file of a data directory can have.

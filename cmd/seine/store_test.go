@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/seine-crawler/seine/engine"
 	"github.com/seine-crawler/seine/engine/policy"
@@ -98,7 +99,8 @@ func TestBesideCrawl(t *testing.T) {
 		{"readdb", "--regex", "html$"}, {"readdb", "--prefix", "127.0.0.1"}, {"readdb", "--prefix", "not.known"},
 		{"readhost"}, {"readhost", "--json"}, {"readhost", "--top", "1"}, {"readhost", "--host", "not.known"},
 		{"readhost", "--host", strings.TrimPrefix(site, "http://")},
-		{"readlinks", "--dump"}, {"readlinks", "--dump", "--format", "csv"}, {"readlinks", "--url", site + "/mend.html"},
+		{"readlinks", "--dump"}, {"readlinks", "--dump", "--format", "csv"},
+		{"readlinks", "--url", site + "/mend.html"},
 		{"readlinks", "--url", site, "--limit", "1", "--json"}, {"readlinks", "--url", "::"},
 		{"readseg"}, {"readseg", "--json"}, {"readseg", "--segment", "1"}, {"readseg", "--segment", "99"},
 		{"readseg", "--dump"}, {"readseg", "--dump", "--json"}, {"readseg", "--url", site + "/bold.html", "--json"},
@@ -109,6 +111,7 @@ func TestBesideCrawl(t *testing.T) {
 		{"report", "url", site + "/mend.html", "http://not.known/"}, {"report", "url", "--json", site},
 		{"report", "host", strings.TrimPrefix(site, "http://")}, {"report", "host", "not.known"},
 		{"inject", seeds, site + "/other", "-"}, {"inject", "--update", seeds, "--json"}, {"inject", "mailto://x"},
+		{"delete", site + "/copy.html", "not.known"}, {"delete", "::"}, {"delete", site + "/log/*", "--json"},
 		{"recrawl", site + "/mend.html", "not.known"}, {"recrawl", "::"}, {"recrawl", site + "/*", "--json"},
 	}
 	t.Setenv(variable("allow-private"), "true")
@@ -128,6 +131,12 @@ func TestBesideCrawl(t *testing.T) {
 
 // pausedCrawl begins a crawl that is paused, in this process, and serves the socket.
 func pausedCrawl(t *testing.T, dir string) (end func()) {
+	t.Helper()
+	_, end = beginPausedCrawl(t, dir)
+	return end
+}
+
+func beginPausedCrawl(t *testing.T, dir string) (e *engine.Engine, end func()) {
 	t.Helper()
 	e, err := engine.Open(engine.Options{Dir: dir, AllowPrivate: true, Scope: policy.ScopeHost, MustExist: true})
 	if err != nil {
@@ -153,7 +162,7 @@ func pausedCrawl(t *testing.T, dir string) (end func()) {
 		done <- err
 	}()
 	<-began
-	return func() {
+	return e, func() {
 		cancel()
 		for _, err := range []error{<-done, s.Close(), e.Close()} {
 			if err != nil {
@@ -198,28 +207,34 @@ func TestWithoutEffect(t *testing.T) {
 // TestCrawlControl: crawl --pause, --resume and --stop, and top, work on the crawl of another process.
 func TestCrawlControl(t *testing.T) {
 	_, dir := crawledSite(t)
-	for _, flag := range []string{"--pause", "--resume", "--stop"} {
-		if got := result(t, dir, "", "crawl", flag); got != "seine: no crawl is running on this engine: no process has "+
-			"DIR open\nstatus 1\n" {
-			t.Errorf("%s without a crawl: %s", flag, got)
+	for _, line := range []string{"crawl --pause", "crawl --resume", "crawl --stop", "top"} {
+		want := "seine: no crawl is running on this engine: no process has DIR open\nstatus 1\n"
+		if got := result(t, dir, "", strings.Fields(line)...); got != want {
+			t.Errorf("%s without a crawl: %s", line, got)
 		}
 	}
-	end := pausedCrawl(t, dir)
-	defer end()
-	process := fmt.Sprint(os.Getpid())
-	for _, c := range []struct{ line, want string }{
-		{"crawl --resume", "the crawl of process " + process + " goes on\nstatus 0\n"},
-		{"crawl --pause", "the crawl of process " + process + " is paused: \"seine crawl --dir DIR --resume\" goes on " +
-			"with it\nstatus 0\n"},
-		{"crawl --pause --json", `{"paused":true,"stopping":false}` + "\nstatus 0\n"},
-		{"crawl --pause --stop", "seine: crawl: give one of --pause, --resume and --stop, and no seeds\nstatus 2\n"},
-		{"crawl --pause a.example", "seine: crawl: give one of --pause, --resume and --stop, and no seeds\nstatus 2\n"},
-		{"top", "paused "}, {"top --json", `{"time":"`},
-		{"crawl --stop", "process " + process + " stops its crawl, and brings what it has fetched through its phases\n" +
-			"status 0\n"},
+	process := "process " + fmt.Sprint(os.Getpid())
+	const wrong = "seine: crawl: give one of --pause, --resume and --stop, and no seeds\nstatus 2\n"
+	for _, lines := range [][][2]string{
+		{
+			{"crawl --pause", "the crawl of " + process + ` is paused: "seine crawl --dir DIR --resume" goes on`},
+			{"crawl --pause --json", `{"paused":true,"stopping":false}`},
+			{"crawl --pause --stop", wrong}, {"crawl --pause a.example", wrong},
+			{"top", "paused "}, {"top --json", `{"time":"`},
+			{"crawl --stop", process + " stops its crawl, and brings what it has fetched through its phases"},
+		}, {
+			{"crawl --resume", "the crawl of " + process + " goes on"}, // nothing is due, so it ends
+		},
 	} {
-		if got := result(t, dir, "", strings.Fields(c.line)...); !strings.HasPrefix(got, c.want) {
-			t.Errorf("%s: %s", c.line, got)
+		end := pausedCrawl(t, dir)
+		for _, line := range lines {
+			if got := result(t, dir, "", strings.Fields(line[0])...); !strings.HasPrefix(got, line[1]) {
+				t.Errorf("%s: %s", line[0], got)
+			}
 		}
+		for strings.HasPrefix(result(t, dir, "", "top"), "paused ") {
+			time.Sleep(10 * time.Millisecond)
+		}
+		end()
 	}
 }

@@ -53,6 +53,10 @@ const (
 	// continuing commands go on with what is in a data directory; in an empty one they have nothing to do.
 	continuing = inGenerate | inFetch | inParse | inUpdateDB | inInvertlinks | inDedup | inIndex | inRecrawl |
 		inDelete | inPurge
+	// changing commands change a data directory.
+	changing = inCrawl | inInject | continuing
+	// storing commands write the crawl log: they fetch, or read back what was fetched.
+	storing = inCrawl | inFetch | inParse
 	// rebuilding commands run the phases behind fetch: verify --repair and rebuild.
 	rebuilding = inInject | inParse | inUpdateDB | inInvertlinks | inDedup | inIndex
 	// fetching commands fetch many pages, requesting commands at least one.

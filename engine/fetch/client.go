@@ -140,8 +140,8 @@ func (c *Client) Close() {
 	c.closeIdle()
 }
 
-// Bodies returns the bytes that bodies have in memory, as received, and how many they may have: Options.MemoryBytes less
-// a reserve for one body, which is in neither number.
+// Bodies returns the bytes that bodies have in memory, as received, and how many they may have: Options.MemoryBytes
+// less a reserve for one body, which is in neither number.
 func (c *Client) Bodies() (used, limit int64) { return c.budget.used(), c.budget.size }
 
 // Fetch makes one exchange. It never returns nil, and the caller must call Release on the result. If ctx ends first, by

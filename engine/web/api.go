@@ -165,8 +165,8 @@ var readRoutes = []route{
 		about: "What the crawl makes of a URL: whether it may be crawled, and why not",
 		params: []param{
 			{name: "url", kind: aText, required: true, about: "a URL, or a text that may be one"},
-			{name: "scope", kind: aWord, words: []string{"inject", "outlink", "fetcher"}, about: "where the URL comes " +
-				"from: a seed, a link, a redirect"},
+			{name: "scope", kind: aWord, words: []string{"inject", "outlink", "fetcher"},
+				about: "where the URL comes from: a seed, a link, a redirect"},
 		},
 		result: engine.URLCheck{}, do: (*Handler).check,
 	},
@@ -174,8 +174,8 @@ var readRoutes = []route{
 
 var storyRoutes = []route{
 	{
-		method: http.MethodGet, path: "/url", name: "url", about: "The story of a URL: record, fetches, links, and why " +
-			"it is or is not fetched",
+		method: http.MethodGet, path: "/url", name: "url",
+		about:  "The story of a URL: record, fetches, links, and why it is or is not fetched",
 		params: []param{urlParam}, result: engine.URLStory{}, do: (*Handler).urlStory,
 	},
 	{
@@ -184,8 +184,8 @@ var storyRoutes = []route{
 		result: engine.CaptureView{}, list: true, do: (*Handler).captures,
 	},
 	{
-		method: http.MethodGet, path: "/host/story", name: "host_story", about: "The story of a host: its URLs, robots.txt, " +
-			"failures and budgets",
+		method: http.MethodGet, path: "/host/story", name: "host_story",
+		about:  "The story of a host: its URLs, robots.txt, failures and budgets",
 		params: []param{hostParam}, result: engine.HostStory{}, lasts: true, status: []int{http.StatusNotFound},
 		do: (*Handler).hostStory,
 	},

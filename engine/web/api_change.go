@@ -3,6 +3,7 @@
 package web
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -44,9 +45,17 @@ func readJSON(c *call, v any) error {
 	if err := c.wantType("application/json"); err != nil {
 		return err
 	}
+	var value json.RawMessage
 	dec := json.NewDecoder(c.r.Body)
-	dec.DisallowUnknownFields()
-	err := dec.Decode(v)
+	err := dec.Decode(&value)
+	if err == nil && (len(value) == 0 || value[0] != '{') {
+		err = errors.New("it is no JSON object")
+	}
+	if err == nil {
+		strict := json.NewDecoder(bytes.NewReader(value))
+		strict.DisallowUnknownFields()
+		err = strict.Decode(v)
+	}
 	if err == nil {
 		if _, err = dec.Token(); errors.Is(err, io.EOF) {
 			return nil

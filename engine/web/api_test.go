@@ -107,7 +107,8 @@ func (s *site) apiCalls() map[string]map[string]int {
 	return map[string]map[string]int{
 		"search": {
 			"q=mesh": 200, "q=": 200, "q=torn+mesh&explain=true&facets=lang,host&suggest=true&html=true": 200,
-			"q=tron+mehs&suggest=true": 200, "q=%22&strict=true": 400, "limit=3": 400, "q=a&limit=0": 400, "q=a&limit=x": 400,
+			"q=tron+mehs&suggest=true": 200, "q=%22&strict=true": 400, "limit=3": 400, "q=a&limit=0": 400,
+			"q=a&limit=x":    400,
 			"q=mesh&limit=1": 200, "q=a&q=b": 400, "q=a&sort=age": 400, "q=a&sort=newest": 200, "q=%ff": 400,
 			"q=a&strict=yes": 400, "q=a&x=1": 400, "q=a&cursor=%21": 400, "q=a&cursor=MQ": 200, "q=a&offset=10001": 400,
 			"q=" + strings.Repeat("a", 4097): 400, "q=a&freshness_seconds=NaN": 400, "q=a;b": 400, "q=%zz": 400,
@@ -116,9 +117,9 @@ func (s *site) apiCalls() map[string]map[string]int {
 		"complete": {"q=me": 200, "q=": 200, "limit=2": 400},
 		"record":   {"url=" + quoted: 200, "url=http://not.known/": 404, "url=%20": 400, "": 400},
 		"records": {
-			"": 200, "limit=1": 200, "limit=1001": 400, "status=db_fetched,db_gone": 200, "status=x": 400, "regex=html$": 200,
-			"regex=(": 400, "sample=2": 200, "top=2": 200, "top=2&status=db_gone": 400, "cursor=aHR0": 400, "cursor=%21": 400,
-			"prefix=127.0.0.1": 404, "prefix=" + s.host: 200,
+			"": 200, "limit=1": 200, "limit=1001": 400, "status=db_fetched,db_gone": 200, "status=x": 400,
+			"regex=html$": 200, "regex=(": 400, "sample=2": 200, "top=2": 200, "top=2&status=db_gone": 400, "cursor=aHR0": 400,
+			"cursor=%21": 400, "prefix=127.0.0.1": 404, "prefix=" + s.host: 200,
 		},
 		"stats": {"": 200, "hosts=true": 200},
 		"index": {"": 200, "x=1": 400},
@@ -136,8 +137,8 @@ func (s *site) apiCalls() map[string]map[string]int {
 		"host_story": {"host=" + s.host: 200, "host=not.known": 404, "host=%20": 400},
 		"host_now":   {"host=" + s.host: 200},
 		"report": {
-			"/seeds": 200, "/hosts": 200, "/types": 200, "/statuses": 200, "/failures": 200, "/traps": 200, "/hosts?top=1": 200,
-			"/other": 400,
+			"/seeds": 200, "/hosts": 200, "/types": 200, "/statuses": 200, "/failures": 200, "/traps": 200,
+			"/hosts?top=1": 200, "/other": 400,
 		},
 		"status":  {"": 200},
 		"history": {"": 200, "span_seconds=60": 200, "span_seconds=-1": 400},
@@ -146,7 +147,8 @@ func (s *site) apiCalls() map[string]map[string]int {
 		"block":   {`{"hosts":["blocked.example"]}`: 200, `{"hosts":[]}`: 400, `{}`: 400, `[`: 400},
 		"unblock": {`{"hosts":["blocked.example"]}`: 200},
 		"inject": {
-			`{"urls":["` + s.url + `/new","mailto:x"]}`: 200, `{"urls":[]}`: 400, `{"seeds":[]}`: 400, `{} {}`: 400, "": 415,
+			`{"urls":["` + s.url + `/new","mailto:x"]}`: 200, `{"urls":[]}`: 400, `{"seeds":[]}`: 400, `{} {}`: 400,
+			"": 415,
 		},
 		"recrawl": {`{"targets":["` + s.url + `/"]}`: 200, `{"targets":["::"]}`: 400, `{"targets":[""]}`: 400, "": 415},
 		"delete":  {`{"targets":["` + s.url + `/copy.html"]}`: 200, `{"targets":[]}`: 400},
@@ -154,7 +156,7 @@ func (s *site) apiCalls() map[string]map[string]int {
 		"pause":   {"": 200},
 		"resume":  {"": 200},
 		"rate": {
-			`{"delay_seconds":1,"fetchers":3}`: 200, `{"fetchers":0}`: 400, `{"delay_seconds":-1}`: 400, `{}`: 200,
+			`{"delay_seconds":1,"fetchers":3}`: 200, `{"fetchers":0}`: 400, `null`: 400, `{"delay_seconds":-1}`: 400, `{}`: 200,
 		},
 	}
 }
@@ -253,8 +255,8 @@ func TestStreams(t *testing.T) {
 		if paged != stream || stream == "" {
 			t.Errorf("%s: pages have\n%sthe stream has\n%s", path, paged, stream)
 		}
-		if _, _, first := s.ask(r.method, path+"?limit=1"+query, "", "Accept", ndjson); !strings.HasPrefix(stream, first) ||
-			strings.Count(first, "\n") != 1 {
+		_, _, first := s.ask(r.method, path+"?limit=1"+query, "", "Accept", ndjson)
+		if !strings.HasPrefix(stream, first) || strings.Count(first, "\n") != 1 {
 			t.Errorf("%s: limit 1: %s", path, first)
 		}
 	}

@@ -64,8 +64,8 @@ func Dial(ctx context.Context, dir string) (*Client, error) {
 	response.Body.Close()
 	c.process = response.Header.Get(processHeader)
 	if version := response.Header.Get(versionHeader); version != engine.Version {
-		return nil, errors.Join(c.Close(), fmt.Errorf("process %s, which has %s open, is seine %s, and this is seine %s: "+
-			"use the same", c.process, dir, version, engine.Version))
+		return nil, errors.Join(c.Close(), fmt.Errorf("process %s, which has %s open, is seine %s, and this is "+
+			"seine %s: use the same", c.process, dir, version, engine.Version))
 	}
 	return c, nil
 }

@@ -46,10 +46,14 @@ func (h *Handler) refuse(r *http.Request) *Problem {
 			"this server: "+err.Error())
 	}
 	if !h.permitted(r) {
-		return problem(http.StatusUnauthorized, "token", "a request that changes something needs the token that is in "+
-			"the file token of the data directory: send Authorization: Bearer TOKEN")
+		return needsToken()
 	}
 	return nil
+}
+
+func needsToken() *Problem {
+	return problem(http.StatusUnauthorized, "token", "this needs the token that is in the file token of the data "+
+		"directory: send Authorization: Bearer TOKEN")
 }
 
 func readsOnly(method string) bool {

@@ -36,6 +36,7 @@ type Handler struct {
 	streams chan struct{} // a slot for each of those that may last
 	viewers chan struct{} // a slot for each that gets events
 	now     latest
+	metrics *metrics
 }
 
 // New makes a handler for an engine.
@@ -46,6 +47,8 @@ func New(e *engine.Engine, o Options) *Handler {
 		viewers: make(chan struct{}, viewersMax),
 	}
 	h.routeHealth()
+	h.routeMetrics()
+	h.routeProfiles()
 	h.routeAPI()
 	h.routePages()
 	return h

@@ -42,8 +42,8 @@ const (
 
 	// drainTime is how long Close of a Server waits for requests that are being answered.
 	drainTime = 3 * time.Second
-	// statusTime is how old a status may be that is shown, and eventTime the time between two events while a crawl runs;
-	// otherwise it is idleEventTime.
+	// statusTime is how old a status may be that is shown, and eventTime the time between two events while a crawl
+	// runs; otherwise it is idleEventTime.
 	statusTime    = 500 * time.Millisecond
 	eventTime     = time.Second
 	idleEventTime = 5 * time.Second

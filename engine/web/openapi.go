@@ -67,7 +67,7 @@ func (s *schemas) operation(r *route) object {
 		o["security"] = []object{{"token": []string{}}}
 	}
 	if r.body != nil {
-		content := object{"application/json": object{"schema": s.of(reflect.TypeOf(r.body.value))}}
+		content := object{"application/json": object{"schema": s.ofBody(reflect.TypeOf(r.body.value))}}
 		for _, t := range r.body.types {
 			content[t] = object{"schema": object{"type": "string"}}
 			if t == "multipart/form-data" {
@@ -94,8 +94,9 @@ func (s *schemas) responses(r *route) object {
 			},
 		}}
 		content[ndjson] = object{"schema": object{"anyOf": []any{item, object{
-			"type": "object", "required": []string{"problem"}, "description": "the last line, if an error ends the stream",
-			"properties": object{"problem": object{"$ref": "#/components/schemas/Problem"}},
+			"type": "object", "required": []string{"problem"},
+			"description": "the last line, if an error ends the stream",
+			"properties":  object{"problem": object{"$ref": "#/components/schemas/Problem"}},
 		}}}}
 	}
 	if r.events {
@@ -110,7 +111,23 @@ func (s *schemas) responses(r *route) object {
 			}},
 		}
 	}
+	// This one is of net/http, which writes it as text.
+	all[strconv.Itoa(http.StatusRequestHeaderFieldsTooLarge)] = object{
+		"description": "the head of the request is longer than 64 KiB",
+		"content":     object{"text/plain; charset=utf-8": object{"schema": object{"type": "string"}}},
+	}
 	return all
+}
+
+// ofBody is the schema of a body: its lists have at least one entry.
+func (s *schemas) ofBody(t reflect.Type) object {
+	ref := s.of(t)
+	for _, p := range s.components[t.Name()].(object)["properties"].(object) {
+		if p := p.(object); p["items"] != nil {
+			p["type"], p["minItems"] = "array", 1
+		}
+	}
+	return ref
 }
 
 // answer returns the schema of an answer. The rows of reports are of several types.
@@ -129,7 +146,7 @@ func (s *schemas) answer(result any) object {
 func (r *route) statuses() []int {
 	list := append([]int{
 		http.StatusBadRequest, http.StatusMisdirectedRequest, http.StatusInternalServerError,
-		http.StatusServiceUnavailable,
+		http.StatusServiceUnavailable, http.StatusRequestHeaderFieldsTooLarge,
 	}, r.status...)
 	if r.method == http.MethodPost {
 		list = append(list, http.StatusUnauthorized, http.StatusForbidden)
@@ -155,6 +172,9 @@ func (p *param) described() object {
 		schema = object{"type": "string", "enum": p.words}
 	case aText:
 		schema = object{"type": "string", "maxLength": p.longest()}
+		if p.name == "cursor" {
+			schema["pattern"] = "^[A-Za-z0-9_-]*$"
+		}
 	case aList:
 		part := object{"type": "string", "maxLength": p.longest()}
 		if p.words != nil {

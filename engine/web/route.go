@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 )
 
 // apiPath is where the API is, below the prefix.
@@ -87,9 +88,12 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, list []*route) {
 		problem(http.StatusMethodNotAllowed, "method", "this operation takes "+strings.Join(allow, " and ")).write(w)
 		return
 	}
+	began, status := time.Now(), http.StatusOK
 	if p := h.run(w, r, list[at]); p != nil {
+		status = p.Status
 		p.write(w)
 	}
+	h.metrics.observe(list[at].name, status, began)
 }
 
 // run runs an operation and writes its answer. The problem is one that nothing was written of.

@@ -204,8 +204,8 @@ func (a *Admission) Explain(u urlkey.URL, f Facts) Verdict {
 	return v
 }
 
-// RefusesHost reports whether a host is blocked, or a filter of hosts, live or not, refuses it whatever the URL. Not even robots.txt is
-// requested from such a host.
+// RefusesHost reports whether a host is blocked, or a filter of hosts, live or not, refuses it whatever the URL. Not
+// even robots.txt is requested from such a host.
 func (a *Admission) RefusesHost(h urlkey.HostKey) bool {
 	if a.blocks.has(h) {
 		return true
@@ -262,15 +262,15 @@ func (a *Admission) Load() error {
 	return nil
 }
 
-// HasHost reports whether some URL of a host may be in scope, and the host is not blocked. Scans call it to skip hosts without looking at their
-// URLs.
+// HasHost reports whether some URL of a host may be in scope, and the host is not blocked. Scans call it to skip hosts
+// without looking at their URLs.
 func (a *Admission) HasHost(h urlkey.HostKey) bool {
 	return a.scopes.hasHost(h) && !a.blocks.has(h)
 }
 
 // Refresh puts new rules of the live filters in force, and reports whether there are any or whether hosts were blocked
-// or unblocked since the last call. After new rules every withheld link is pending. A filter that cannot be read is reported through Options.Warn and keeps its rules. One goroutine at a time
-// may call it.
+// or unblocked since the last call. After new rules every withheld link is pending. A filter that cannot be read is
+// reported through Options.Warn and keeps its rules. One goroutine at a time may call it.
 func (a *Admission) Refresh() (changed bool) {
 	if changed = a.live.refresh(a.o.Warn); changed {
 		a.pending.refreshed()

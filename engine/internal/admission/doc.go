@@ -5,14 +5,14 @@
 //
 // # What it is
 //
-// An Admission combines everything that can refuse a URL: filters given as values, live filters (files that an operator
-// edits during a crawl), closed traps, the scope around the seeds, depth, the length of a redirect chain, and the
-// verdict of robots.txt, which the caller supplies. It also computes the budgets of hosts and domains, which delay a
-// URL and never refuse it.
+// An Admission combines everything that can refuse a URL: filters given as values, hosts that the operator has blocked,
+// live filters (files that an operator edits during a crawl), closed traps, the scope around the seeds, depth, the
+// length of a redirect chain, and the verdict of robots.txt, which the caller supplies. It also computes the budgets of
+// hosts and domains, which delay a URL and never refuse it.
 //
 // # Picture
 //
-//	                 values        edited files     found by dedup    seeds and what they redirect to
+//	                 values     blocks, edited files   found by dedup   seeds and what they redirect to
 //	                    │               │                 │                  │
 //	URL, Facts ──▶ 1. filters ──▶ 2. live filters ──▶ 3. traps ──▶ 4. scope ──▶ 5. depth, chain, robots ──▶ Verdict
 //	                 final          may change          final       may change        of this URL alone
@@ -31,8 +31,9 @@
 // # Invariants
 //
 //   - Nothing else in the engine calls a filter, the scope or the traps.
+//   - A block is in meta before it counts. The write that ends it makes the host's withheld links pending.
 //   - Scope and traps change between ingestions, never within one, so the answer does not depend on the order of the
-//     pages of a segment. Live filters change at Refresh.
+//     pages of a segment. Live filters change at Refresh, blocks at any time.
 //   - What a later scope or filter permits is found: a link that is refused with Later set is withheld, and every
 //     change of the answer makes the affected prefixes pending, across processes too.
 //
@@ -48,7 +49,8 @@
 //
 // # Deliberately absent
 //
-// The filters themselves (engine/policy), robots.txt rules (engine/fetch/robots), and writes: callers own ingestions.
+// The filters themselves (engine/policy), robots.txt rules (engine/fetch/robots), and writes: callers own ingestions
+// and batches.
 //
 // # Read first
 //

@@ -43,6 +43,11 @@ type Env struct {
 	Spent func(step Step, d time.Duration)
 	// Warn reports what stops nothing, on any goroutine; nil drops it.
 	Warn func(error)
+	// Log, if not nil, gets the outcomes of a segment that have just become durable, on any goroutine. again says that
+	// they were read back from the WARC of a segment that is not sealed: who stored them may have passed them on
+	// before. Flush comes before the segment is sealed.
+	Log   func(seg *storage.Segment, stored []Stored, again bool)
+	Flush func()
 }
 
 // agentOf is the agent for whom a page's robots directives are read.
@@ -108,6 +113,7 @@ func (s *Segments) Files(number uint32) ([]string, error) {
 type Stored struct {
 	URL     urlkey.URL
 	Outcome storage.FetchOutcome // without its links
+	Digest  [20]byte             // SHA-1 of the payload; zero without a response
 }
 
 // Again says how to seal a segment that was sealed before, in a store that is lost.

@@ -151,6 +151,8 @@ func (w *Writer) readRecord(at time.Time) {
 // addAll adds attempts that were read back.
 func addAll(w *Writer, lane chan *Attempt, each Each) error {
 	var s Scratch
+	read := readAttempts{w: w}
+	defer read.flush()
 	for a := range lane {
 		if w.again != nil && w.again.Left != nil && w.again.Left(a.URL.AppendKey(nil)) {
 			if a.Response != nil {
@@ -176,9 +178,39 @@ func addAll(w *Writer, lane chan *Attempt, each Each) error {
 		w.pendingMu.Lock()
 		w.hashes = append(w.hashes, xxh3.Hash(s.key))
 		w.pendingMu.Unlock()
+		read.add(a, &s)
 		if each != nil {
 			each(s.key, received, a.Took)
 		}
 	}
 	return nil
+}
+
+// readAttempts passes attempts on to Env.Log that were read back from the WARC of a segment that an earlier process left
+// open.
+type readAttempts struct {
+	w    *Writer
+	list []Stored
+}
+
+func (r *readAttempts) add(a *Attempt, s *Scratch) {
+	w := r.w
+	if w.s.env.Log == nil || w.again != nil || w.closed != nil || w.seg.State != storage.SegmentOpen {
+		return
+	}
+	o := s.outcome
+	o.Outlinks = nil
+	if r.list = append(r.list, Stored{a.URL, o, a.digest}); len(r.list) == readLogged {
+		r.flush()
+	}
+}
+
+// readLogged is the number of attempts that are passed on together.
+const readLogged = 1024
+
+func (r *readAttempts) flush() {
+	if len(r.list) > 0 {
+		r.w.s.env.Log(&r.w.seg, r.list, true)
+		r.list = nil
+	}
 }

@@ -75,7 +75,7 @@ func (w *Writer) Store(a *Attempt, s *Scratch) (storage.FetchStatus, error) {
 	o := s.outcome
 	o.Outlinks = nil
 	w.pendingMu.Lock()
-	w.pending = append(w.pending, Stored{a.URL, o})
+	w.pending = append(w.pending, Stored{a.URL, o, a.digest})
 	w.hashes = append(w.hashes, xxh3.Hash(s.key))
 	w.pendingMu.Unlock()
 	return o.Status, nil
@@ -184,6 +184,9 @@ func (w *Writer) Sync() ([]Stored, error) {
 	if err := w.warc.Sync(); err != nil {
 		return nil, fmt.Errorf("syncing the WARC of segment %d: %w", w.seg.Number, err)
 	}
+	if w.s.env.Log != nil {
+		w.s.env.Log(&w.seg, stored, false)
+	}
 	return stored, nil
 }
 
@@ -286,6 +289,9 @@ func (w *Writer) seal(ctx context.Context, files []warc.FileInfo) (Sealed, error
 	defer w.mu.Unlock()
 	timer := storage.StartCPUTimer()
 	defer func() { w.s.env.Spent(StepSeal, timer.Stop()) }()
+	if w.s.env.Flush != nil {
+		w.s.env.Flush()
+	}
 	seg := w.sealedSegment(files)
 	sealed := Sealed{Segment: seg.Number, Pages: w.counts.Attempts(), Links: w.linkCount, Bytes: w.counts.Bytes}
 	ing := w.s.env.Store.NewIngestion()

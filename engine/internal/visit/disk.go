@@ -14,6 +14,9 @@ type diskWatch struct {
 	lowSince time.Time
 }
 
+// DiskLow returns the free bytes below which fetching pauses, on a file system of a total of bytes.
+func DiskLow(total uint64) uint64 { return min(diskLow, total/4) }
+
 // look checks the free space every diskInterval. pause and resume say that the answer changed. The error says that
 // space has been short for patience.
 func (d *diskWatch) look(env *Env, now time.Time, patience time.Duration) (pause, resume bool, err error) {
@@ -25,7 +28,7 @@ func (d *diskWatch) look(env *Env, now time.Time, patience time.Duration) (pause
 	if err != nil || total == 0 {
 		return false, false, nil // the file system does not say
 	}
-	low, enough := min(diskLow, total/4), min(diskResume, total/4+total/16)
+	low, enough := DiskLow(total), min(diskResume, total/4+total/16)
 	switch {
 	case free < low && d.lowSince.IsZero():
 		d.lowSince = now

@@ -46,12 +46,20 @@ type doing struct {
 	parses atomic.Bool   // while it is DoingWrite: that is done, and the page is being parsed
 }
 
-func (d *doing) set(to Doing) { d.at.Store(uint32(to)) }
+// set notes what the fetcher does. A nil doing is that of no fetcher.
+func (d *doing) set(to Doing) {
+	if d != nil {
+		d.at.Store(uint32(to))
+	}
+}
 
-// request notes that a request begins.
-func (d *doing) request() {
-	d.stage.Reset()
-	d.set(DoingRequest)
+// request notes that a request begins, and follows it.
+func (d *doing) request(req *fetch.Request) {
+	if d != nil {
+		req.Stage = &d.stage
+		d.stage.Reset()
+		d.set(DoingRequest)
+	}
 }
 
 // write notes that an attempt is about to be stored.
@@ -73,32 +81,4 @@ func (d *doing) now() Doing {
 	default:
 		return at
 	}
-}
-
-// Doing counts the fetchers by what they do, those that are about to be dismissed included. Any goroutine may call it.
-func (p *Pool) Doing() (by [DoingCount]int) {
-	open := p.gate.isOpen()
-	p.crew.mu.Lock()
-	defer p.crew.mu.Unlock()
-	for _, f := range p.crew.all {
-		switch {
-		case !f.idle.Load():
-			by[f.flight.doing.now()]++
-		case open:
-			by[DoingIdle]++
-		default:
-			by[DoingHeld]++
-		}
-	}
-	return by
-}
-
-// SegmentHeld returns the bytes of parse records of the open segment; false: it is being replaced. Any goroutine may
-// call it; it does not wait.
-func (p *Pool) SegmentHeld() (int64, bool) {
-	if !p.segMu.TryRLock() {
-		return 0, false
-	}
-	defer p.segMu.RUnlock()
-	return p.seg.Size().Held, true
 }

@@ -104,3 +104,26 @@ func (t *flight) cutSlow(since time.Time) {
 		t.cancel()
 	}
 }
+
+// cutDeleted cuts off the request if it is for a URL of a deletion.
+func (t *flight) cutDeleted(d *Deletion) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.url.IsZero() && d.has([]byte(t.url.Key())) {
+		t.cancel()
+	}
+}
+
+// isOf reports whether the request, or what is stored of it, is for a URL of a deletion.
+func (t *flight) isOf(d *Deletion) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return !t.asked.IsZero() && d.has([]byte(t.asked.Key()))
+}
+
+// over notes that the URL of the request has its outcome in the segment, or has none.
+func (t *flight) over() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.asked = urlkey.URL{}
+}

@@ -120,12 +120,3 @@ func (r *rates) each(now time.Time, fn func(map[urlkey.HostKey]*Rate)) time.Dura
 	span := time.Duration(now.UnixNano()%int64(rateStep)) + (rateSteps-1)*rateStep
 	return max(min(span, now.Sub(r.first)), 0)
 }
-
-// Top returns the n hosts of which the most pages were fetched in the last minute, most first, and the span of time that
-// was counted: up to a minute, and less when the run began since. Any goroutine may call it.
-func (p *Pool) Top(n int) ([]Rate, time.Duration) { return p.rates.top(p.env.Now(), n) }
-
-// RateOf returns what was fetched of one host, in the span of time that Top has. Any goroutine may call it.
-func (p *Pool) RateOf(host urlkey.HostKey) (Rate, time.Duration) {
-	return p.rates.of(p.env.Now(), host)
-}

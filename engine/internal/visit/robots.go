@@ -81,14 +81,9 @@ func (h *Hosts) robots(ctx context.Context, u urlkey.URL, ways robotsWays) (robo
 	if at, err := u.Resolve("/robots.txt"); err == nil {
 		req := h.request(at, robotsBodyMax)
 		req.Waits = ways.waits
-		if at := ways.doing; at != nil {
-			req.Stage = &at.stage
-			at.request()
-		}
+		ways.doing.request(req)
 		answer = h.ask(ctx, req, ways.keep)
-		if at := ways.doing; at != nil {
-			at.set(DoingPrepare)
-		}
+		ways.doing.set(DoingPrepare)
 	}
 	state.end, state.received = h.env.Now(), answer.received
 	var deferred *deferredRobots

@@ -210,7 +210,8 @@ func TestDeferredPatience(t *testing.T) {
 	h := NewHosts(w.env)
 	state := func(follow func(urlkey.URL) *deferredRobots) robotsState {
 		t.Helper()
-		s, err := h.robots(context.Background(), w.url("http://a.example/"), robotsWays{keep: keepNothing, follow: follow})
+		ways := robotsWays{keep: keepNothing, follow: follow}
+		s, err := h.robots(context.Background(), w.url("http://a.example/"), ways)
 		w.must(err)
 		return s
 	}

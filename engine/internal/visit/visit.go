@@ -101,10 +101,10 @@ func (x *visit) request(ctx context.Context, c *frontier.Candidate, left int) (p
 	if c.Tag == tagRobots {
 		return progress{more: x.fetchDeferred(ctx, u, left)}, nil
 	}
-	// Live filters may be narrower than when the URL was chosen, and it may be deleted. The request is noted before that
-	// is looked at, so that a change is either seen here or cuts the request off.
+	// Live filters may be narrower than when the URL was chosen, and it may be deleted. The request is noted before
+	// that is looked at, so that a change is either seen here or cuts the request off.
 	asking := x.flight.begin(ctx, u, x.v)
-	deleted, err := x.source.deleted(key)
+	deleted, err := x.source.deletions.deleted(x.env.Store, key)
 	if err != nil {
 		return progress{}, err
 	}
@@ -154,8 +154,7 @@ func (x *visit) request(ctx context.Context, c *frontier.Candidate, left int) (p
 // ask makes one request of the visit.
 func (x *visit) ask(ctx context.Context, req *fetch.Request) *fetch.Response {
 	at := &x.flight.doing
-	req.Stage = &at.stage
-	at.request()
+	at.request(req)
 	defer at.set(DoingPrepare)
 	return x.env.Client.Fetch(ctx, req)
 }
