@@ -23,12 +23,12 @@ type census struct {
 	next  time.Time     // no count begins before
 }
 
-// stored returns the last count, and begins another if that is due. It waits for one at most censusWait.
-func (e *Engine) stored() (StoreStatus, error) {
-	c, w := &e.census, e.w
+// latest returns the last count, and begins another if that is due. It waits for one at most censusWait. The count is a
+// call that enter admits.
+func (c *census) latest(w *work, enter func() (leave func(), err error)) (StoreStatus, error) {
 	c.mu.Lock()
 	if c.under == nil && !w.now().Before(c.next) {
-		leave, err := e.enter()
+		leave, err := enter()
 		if err != nil {
 			c.mu.Unlock()
 			return StoreStatus{}, err

@@ -234,6 +234,54 @@ func (c *conductor) rotate(pool *visit.Pool) error {
 	return nil
 }
 
+// tend takes the first deletion a step on. The conducting goroutine calls it at each look.
+func (c *conductor) tend(f *fetching) error {
+	q := c.calms.first()
+	switch {
+	case q == nil:
+		return nil
+	case q.d == nil:
+		q.d = f.pool.Deleting(q.has)
+	case q.done:
+		select {
+		case <-q.over:
+			f.pool.EndDeleting(q.d)
+			f.pool.Notify()
+			c.calms.drop()
+		default:
+		}
+	case !q.rotated:
+		return c.replaceFor(f, q)
+	case c.updating.Load() == 0:
+		seg := f.pool.Segment().Number()
+		err := c.w.requireLinked(seg)
+		if err == nil {
+			q.open, q.done = seg, true
+			close(q.reached)
+		} else if !errors.Is(err, ErrWrongState) {
+			return err
+		}
+	}
+	return nil
+}
+
+// replaceFor replaces the open segment when nothing of a deletion is on its way into it.
+func (c *conductor) replaceFor(f *fetching, q *calm) error {
+	switch {
+	case f.pool.Requested(q.d):
+		return nil
+	case f.pool.Segment().Size().Pages == 0:
+	case len(c.toUpdate) == cap(c.toUpdate):
+		return nil // the lane catches up
+	default:
+		if err := c.rotate(f.pool); err != nil {
+			return err
+		}
+	}
+	q.rotated = true
+	return nil
+}
+
 // update is the first lane: it seals and updates segments, one after another, and does the tasks between them.
 func (c *conductor) update(f *fetching) {
 	defer c.lanes.Done()

@@ -56,7 +56,7 @@
 //	the state machine of a URL?          internal/phases/transition.go, a pure function
 //	which URLs a host offers next?       internal/phases/select.go, for generate and refill alike
 //	how is a URL deleted?                internal/phases/delete.go; internal/segment/purge.go for WARC files; calm.go
-//	                                     beside a crawl
+//	                                     and conductor.tend beside a crawl
 //	why was a URL not fetched?           internal/inspect; admission.Explain
 //	what is known of one URL or host?    stories.go, reports.go; internal/inspect
 //	one line for each fetch?             crawllog.go adds the way to a URL; internal/crawllog writes
@@ -65,9 +65,10 @@
 //	what happens in which order?         phase.go, the table of phases
 //	what the conductor does next?        decide.go, a pure function
 //	what holds a crawl up, why it ended? situation.go, a pure function; its words are in cause.go
-//	what a crawl does now?               status.go; statusread.go reads it, census.go counts what is stored
+//	what a crawl does now?               status.go; statusread.go reads it, census.go counts what is
+//	                                     stored
 //	what each fetcher waits for?         internal/visit/doing.go; engine/fetch/stage.go within a request
-//	how it went in the last hours?       history.go, filled by sampler.go
+//	how it went in the last hours?       sample.go, history.go, filled by sampler.go
 //	what will end badly?                 alert.go, a pure function
 //	a host in a running crawl?           hostnow.go; frontier/look.go
 //	which hosts are blocked?             block.go; internal/admission/blocks.go
@@ -90,7 +91,7 @@
 //	                    internal/phases/transition.go (who sets it), view_record.go (who sees it)
 //	a metric            Progress in progress.go, filled by conductor.situation; cmd/seine/dashboard.go draws it.
 //	                    Of the store or of fetchers: Status in status.go, read in statusread.go. Over time: Sample
-//	                    in history.go (numbers, historyrow.go's version), read in sampler.go
+//	                    in sample.go (numbers, and historyrow.go's version), read in sampler.go
 //	an alert            an AlertKind and its condition in alert.go; a row in alert_internal_test.go
 //	another engine      a policy.IndexWriter in engine/writers, with its name in parse.go
 //	a cause             a CauseKind in cause.go; situation.go says when; a row in cause_test.go

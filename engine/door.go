@@ -4,7 +4,9 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/index"
@@ -250,6 +252,31 @@ func (e *Engine) Delete(ctx context.Context, targets ...string) (DeleteReport, e
 	}
 	defer leave()
 	return e.deleteBeside(ctx, targets)
+}
+
+// deleteBeside deletes, beside the running crawl if there is one. When the crawl is about to end, it waits for that.
+func (e *Engine) deleteBeside(ctx context.Context, targets []string) (DeleteReport, error) {
+	for busy := 0; ; {
+		if e.running.TryLock() {
+			defer e.running.Unlock()
+			return e.w.deleteTargets(ctx, targets, nil)
+		}
+		if c := e.crawl.Load(); c != nil {
+			busy = 0
+			r, err := e.w.deleteTargets(ctx, targets, c.calms.wait)
+			if !errors.Is(err, errNotCalm) {
+				c.indexed.Add(-int64(r.Documents))
+				return r, err
+			}
+		} else if busy++; busy > 20 { // a crawl that begins or ends is not seen for a moment
+			return DeleteReport{}, wrapf(ErrBusy, "deleting")
+		}
+		select {
+		case <-ctx.Done():
+			return DeleteReport{}, ctx.Err()
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
 }
 
 // Purge removes what is no longer referenced, in segments that every phase is done with: parse records of versions that

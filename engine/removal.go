@@ -93,9 +93,9 @@ func (w *work) recrawl(ctx context.Context, targets []string) (RecrawlReport, []
 }
 
 // deleteTargets deletes URLs, then restores duplicates and refreshes documents that depended on them. If it ends
-// between the two, the end of the next crawl does the rest, and so do Dedup and Index with Refresh. A running crawl c
-// is made calm for the deletion; nil: none runs.
-func (w *work) deleteTargets(ctx context.Context, targets []string, c *conductor) (DeleteReport, error) {
+// between the two, the end of the next crawl does the rest, and so do Dedup and Index with Refresh. calm
+// makes the running crawl calm for the deletion; nil: none runs.
+func (w *work) deleteTargets(ctx context.Context, targets []string, calm calmFunc) (DeleteReport, error) {
 	start := w.now()
 	var r DeleteReport
 	named, err := w.phases.Targets(targets)
@@ -103,8 +103,8 @@ func (w *work) deleteTargets(ctx context.Context, targets []string, c *conductor
 		return r, fmt.Errorf("delete: %w", err)
 	}
 	open, over := uint32(0), func() {}
-	if c != nil {
-		if open, over, err = c.makeCalm(ctx, named.Has); err != nil {
+	if calm != nil {
+		if open, over, err = calm(ctx, named.Has); err != nil {
 			return r, fmt.Errorf("delete: %w", err)
 		}
 		defer over()
@@ -114,7 +114,7 @@ func (w *work) deleteTargets(ctx context.Context, targets []string, c *conductor
 	note := func(key []byte) error { return stale.Add(key, nil) }
 	deleted, err := w.deleteNow(ctx, phases.DeleteOptions{Targets: named, Relinked: note}, open)
 	over()
-	if c != nil && errors.Is(err, ErrWrongState) { // it has begun to end
+	if calm != nil && errors.Is(err, ErrWrongState) { // it has begun to end
 		err = errNotCalm
 	}
 	r.Records, r.Documents, r.Inlinks = deleted.Records, deleted.Documents, deleted.Inlinks
@@ -163,6 +163,28 @@ func (w *work) hintPorts(command string, targets []string, found uint64) {
 func notLinked(s storage.Segment) error {
 	return phases.WithText(phases.ErrWrongState, "delete: segment %d is %s: finish it first, "+
 		"by `seine crawl` or by the phases after fetch", s.Number, s.State)
+}
+
+// requireLinked refuses to delete while the outcomes of a segment are not in every range: they would come back. The
+// open segment of a crawl that is calm has none of them; 0: there is none.
+func (w *work) requireLinked(open uint32) error {
+	list, err := w.store.SegmentList()
+	if err != nil {
+		return err
+	}
+	for _, s := range list {
+		if s.Number == open && s.State == storage.SegmentOpen {
+			continue
+		}
+		waits, err := w.waitsForFetch(s)
+		if err != nil {
+			return err
+		}
+		if !waits && s.State < storage.SegmentLinked {
+			return notLinked(s)
+		}
+	}
+	return nil
 }
 
 // deleteNow deletes in one ingestion. open is the open segment of a calm crawl, 0 without one.

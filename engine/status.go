@@ -148,3 +148,35 @@ type StoreTables struct {
 	CacheHits        int64  `json:"cache_hits"`        // blocks read
 	CacheMisses      int64  `json:"cache_misses"`      // blocks read
 }
+
+// Alert is something that does not work, or that will not for long.
+type Alert struct {
+	Kind  AlertKind  `json:"kind"`
+	Level AlertLevel `json:"level"`
+	Text  string     `json:"text"`           // for people, with its numbers
+	Help  string     `json:"help,omitempty"` // what to do; "": nothing can be done here
+}
+
+// AlertLevel says how bad an alert is.
+type AlertLevel string
+
+// The levels.
+const (
+	AlertLook   AlertLevel = "look"   // it may get worse
+	AlertBroken AlertLevel = "broken" // something does not work
+)
+
+// AlertKind names an alert, for programs.
+type AlertKind string
+
+// The alerts.
+const (
+	AlertDiskFull   AlertKind = "disk_full"   // fetchers wait for space, or will within a day at the present rate
+	AlertDiskSilent AlertKind = "disk_silent" // a sync does not end, or disk operations took longer than 5 s
+	AlertStore      AlertKind = "store"       // flushes or compactions failed
+	AlertMemory     AlertKind = "memory"      // Go has more memory than Options.Memory
+	AlertNetwork    AlertKind = "network"     // the local network, or DNS, does not answer
+	AlertFailures   AlertKind = "failures"    // half of the fetches of the last minutes failed
+	AlertWriter     AlertKind = "writer"      // an index writer did not take what it was sent
+	AlertCrawl      AlertKind = "crawl"       // the last crawl failed
+)

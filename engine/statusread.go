@@ -10,14 +10,6 @@ import (
 	"github.com/seine-crawler/seine/engine/internal/visit"
 )
 
-// lastCrawl is the crawl that an Engine ran last.
-type lastCrawl struct {
-	started, ended time.Time
-	stopped        StopReason
-	err            error
-	progress       Progress
-}
-
 // Status describes the engine now. It takes some milliseconds at most, also while a crawl runs, and waits for no phase.
 // Any goroutine may call it.
 func (e *Engine) Status() (Status, error) {
@@ -28,7 +20,7 @@ func (e *Engine) Status() (Status, error) {
 	defer leave()
 	w := e.w
 	s := Status{Time: w.now().UTC()}
-	if s.Store, err = e.stored(); err != nil {
+	if s.Store, err = e.census.latest(w, e.enter); err != nil {
 		return s, err
 	}
 	tables, err := w.store.Counters()
@@ -133,4 +125,18 @@ func hostRate(r *visit.Rate, span time.Duration) HostRate {
 		v.PagesPerSecond = float64(r.Pages) / span.Seconds()
 	}
 	return v
+}
+
+// History returns how the crawls of this data directory went in a span of time that ends with the newest sample, oldest
+// sample first; 0 means all of it. Samples are of a second for a span of up to 10 minutes, of 15 seconds for one of up
+// to 6 hours, and beyond that of a minute, or of 2, 4, 8 … minutes as the history grows: there are never more than
+// 1,500. While no crawl runs nothing is sampled. Samples survive restarts; a crash loses those of the last 15 seconds.
+// Any goroutine may call it, and change what it returns.
+func (e *Engine) History(span time.Duration) ([]Sample, error) {
+	leave, err := e.enter()
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	return e.history.last(e.w.store, span)
 }

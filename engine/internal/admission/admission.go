@@ -13,6 +13,7 @@ import (
 
 // Reasons of refusals that this package decides. Filters have their own.
 const (
+	ReasonBlocked    = "blocked" // the operator has blocked the host
 	ReasonScope      = "scope"
 	ReasonDuplicates = "duplicates"     // below a closed prefix
 	ReasonDepth      = "depth"          // more links from a seed than MaxDepth
