@@ -24,8 +24,8 @@ import (
 // CrawlLogOptions say where and how each fetch is written down: its URL, answer, size, time and digest, how the URL was
 // reached, and from where. The zero value means nowhere.
 //
-// A line is written about two seconds after the fetch is durable. Where the page that links to the URL is not in linkdb
-// yet, its line waits for it, ten seconds at most. Lines are durable before their segment is sealed. What a crash leaves
+// A line is written about five seconds after the fetch is durable. Where the page that links to the URL is not in linkdb
+// yet, its line waits for it, half a minute at most. Lines are durable before their segment is sealed. What a crash leaves
 // unwritten, the next crawl, fetch or parse writes when it reads the segment back. So each fetch that counts has one
 // line, and none has two, unless the log itself is lost or changed.
 type CrawlLogOptions struct {
@@ -68,7 +68,7 @@ type knownFetches map[uint64]bool
 const (
 	// logEvery is the time between two looks at crawldb and linkdb, logLines the number of lines that bring about one
 	// at once, viaLooks the number of looks at linkdb for one line.
-	logEvery = 2 * time.Second
+	logEvery = 5 * time.Second
 	logLines = 1 << 13
 	viaLooks = 5
 	// redirectsKept is the number of redirects whose sources are remembered, some 10 MB: then all are forgotten.

@@ -98,6 +98,9 @@ func appendDigest(dst []byte, digest *[20]byte) []byte {
 // appendQuoted appends a text as JSON, without control characters and with U+FFFD for what is not UTF-8.
 func appendQuoted(dst []byte, s string) []byte {
 	dst = append(dst, '"')
+	if plainText(s) {
+		return append(append(dst, s...), '"')
+	}
 	for i := 0; i < len(s); {
 		c := s[i]
 		switch {
@@ -120,6 +123,16 @@ func appendQuoted(dst []byte, s string) []byte {
 		i++
 	}
 	return append(dst, '"')
+}
+
+// plainText reports whether a text is the same in JSON.
+func plainText(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c >= 0x7f || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
 }
 
 // appendHeritrix appends an entry as Heritrix 3 writes it to crawl.log: time of the line, status or negative code,
