@@ -11,7 +11,8 @@ import (
 
 // press sends a form as a browser does, with or without a session and from some origin.
 func press(h *Handler, name string, form url.Values, session bool, origin string) *http.Response {
-	r := request("POST", "/act/"+name, form.Encode(), map[string]string{"Content-Type": "application/x-www-form-urlencoded"})
+	const kind = "application/x-www-form-urlencoded"
+	r := request("POST", "/act/"+name, form.Encode(), map[string]string{"Content-Type": kind})
 	if origin != "" {
 		r.Header.Set("Origin", origin)
 	}
@@ -37,9 +38,11 @@ func TestButtons(t *testing.T) {
 		{"pause", nil, 303, "/crawl?", "Paused."}, {"resume", nil, 303, "/crawl?", "The crawl goes on."},
 		{"stop", nil, 409, "", "no crawl is running"},
 		{"rate", url.Values{"delay": {"0.5"}, "fetchers": {"8"}}, 303, "/crawl?", "The rate is set."},
-		{"rate", url.Values{"delay": {"-1"}}, 400, "", "0 or more"}, {"rate", url.Values{"fetchers": {"0"}}, 400, "", "want 1 to"},
+		{"rate", url.Values{"delay": {"-1"}}, 400, "", "0 or more"},
+		{"rate", url.Values{"fetchers": {"0"}}, 400, "", "want 1 to"},
 		{"seeds", url.Values{"seeds": {s.url + "/new\r\n" + s.url + "/newer\r\n"}}, 303, "/crawl?", "2 new seeds."},
-		{"block", host, 303, "/host?", "Blocked: nothing of it"}, {"unblock", host, 303, "/host?", "It may be requested again."},
+		{"block", host, 303, "/host?", "Blocked: nothing of it"},
+		{"unblock", host, 303, "/host?", "It may be requested again."},
 		{"recrawl", url.Values{"url": {s.url + "/"}}, 303, "/url?", "1 URLs are due now"},
 		{"delete", url.Values{"url": {s.url + "/newer"}}, 303, "/hosts?", "1 URLs are deleted."},
 		{"unknown", nil, 404, "", ""},

@@ -90,7 +90,8 @@ func readable(s string) string {
 			if r == utf8.RuneError {
 				size = 1
 			}
-			if r >= utf8.RuneSelf && r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r)) {
+			shown := unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r)
+			if shown && r >= utf8.RuneSelf && r != utf8.RuneError {
 				b.WriteRune(r)
 			} else {
 				b.WriteString(s[i+3*k : i+3*(k+size)])

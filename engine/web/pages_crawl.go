@@ -244,15 +244,16 @@ func (v *crawlView) fillPipeline(p *page) {
 		}
 		return plural(n, "segment") + " behind"
 	}
-	seg := v.Store.Segments
+	seg, urls := v.Store.Segments, p.Path("/urls")
+	sealed, updated, linked := seg[storage.SegmentSealed], seg[storage.SegmentUpdated], seg[storage.SegmentLinked]
 	v.Stages = []pipeStage{
 		{"seeds", "", "what crawls begin with", p.Path("/report/seeds"), false},
 		{"frontier", numberText(g.Queued), "URLs in memory", p.Path("/urls", "status", "db_unfetched"), false},
 		{"fetchers", fmt.Sprintf("%d of %d", v.All-v.Idle, v.All), "at work", "#fetchers", false},
 		{"WARC", byteText(v.Store.WARCBytes), plural(v.Store.WARCFiles, "file"), p.Path("/report/types"), false},
-		{"updatedb", numberText(seg[storage.SegmentSealed]), behind(seg[storage.SegmentSealed]), p.Path("/urls"), false},
-		{"linkdb", numberText(seg[storage.SegmentUpdated]), behind(seg[storage.SegmentUpdated]), "", false},
-		{"index", numberText(v.Store.Documents), "documents, " + behind(seg[storage.SegmentLinked]), p.Path("/"), false},
+		{"updatedb", numberText(sealed), behind(sealed), urls, false},
+		{"linkdb", numberText(updated), behind(updated), "", false},
+		{"index", numberText(v.Store.Documents), "documents, " + behind(linked), p.Path("/"), false},
 	}
 	for i := range v.Stages {
 		v.Stages[i].Narrow = v.Running && narrow[g.Cause.Kind] == v.Stages[i].Name
@@ -261,7 +262,8 @@ func (v *crawlView) fillPipeline(p *page) {
 
 // doingTexts say in words what a fetcher does or waits for.
 var doingTexts = map[engine.FetcherDoing]string{
-	engine.DoingHeld: "held back", engine.DoingIdle: "no host may be visited", engine.DoingPrepare: "reads what is known",
+	engine.DoingHeld: "held back", engine.DoingIdle: "no host may be visited",
+	engine.DoingPrepare: "reads what is known",
 	engine.DoingRequest: "a request", engine.DoingDNS: "DNS", engine.DoingConnection: "room for a connection",
 	engine.DoingConnect: "connecting", engine.DoingTLS: "TLS handshake", engine.DoingFirstByte: "the first byte",
 	engine.DoingBody: "the body", engine.DoingMemory: "memory for the body", engine.DoingSlot: "its turn to parse",
@@ -284,7 +286,8 @@ func (v *crawlView) fillCounts() {
 		v.Stored += r.Bytes
 	}
 	v.Stored += v.Store.WARCBytes
-	for _, r := range append(slices.Clone(v.Store.Ranges), engine.RangeBytes{Name: "WARC files", Bytes: v.Store.WARCBytes}) {
+	warc := engine.RangeBytes{Name: "WARC files", Bytes: v.Store.WARCBytes}
+	for _, r := range append(slices.Clone(v.Store.Ranges), warc) {
 		if r.Bytes > 0 {
 			v.Ranges = append(v.Ranges, rangeBar{r.Name, r.Bytes, percent(r.Bytes, v.Stored)})
 		}
@@ -315,7 +318,8 @@ type reportCell struct {
 var reportTitles = map[engine.ReportKind]string{
 	engine.ReportSeeds: "What became of the seeds", engine.ReportHosts: "The hosts with the most URLs",
 	engine.ReportTypes: "What was captured, by media type", engine.ReportStatuses: "What servers answered",
-	engine.ReportFailures: "Why URLs have no page", engine.ReportTraps: "Places that show the same pages under many URLs",
+	engine.ReportFailures: "Why URLs have no page",
+	engine.ReportTraps:    "Places that show the same pages under many URLs",
 }
 
 // reportMost is the number of rows that the page of a report shows.

@@ -13,8 +13,8 @@ import (
 )
 
 // harmless writes a stored page again without what acts: scripts, frames, plug-ins, forms, and everything that would be
-// loaded. Its links lead to address(target), where the target is a whole URL. The page is shown in a sandbox that forbids
-// all this too; this is the second lock, and it is what makes links stay in the store.
+// loaded. Its links lead to address(target), where the target is a whole URL. The page is shown in a sandbox that
+// forbids all this too; this is the second lock, and it is what makes links stay in the store.
 func harmless(page, base string, address func(target string) string) []byte {
 	tree, err := html.ParseWithOptions(strings.NewReader(page), html.ParseOptionEnableScripting(false))
 	if err != nil {
@@ -44,10 +44,10 @@ var dropped = []atom.Atom{
 
 // kept are the attributes that stay; the names of all others may be orders to a browser.
 var kept = []string{
-	"align", "alt", "aria-label", "bgcolor", "border", "cellpadding", "cellspacing", "checked", "class", "clear", "color",
-	"cols", "colspan", "compact", "datetime", "dir", "disabled", "face", "headers", "height", "id", "label", "lang",
-	"media", "name", "noshade", "nowrap", "open", "placeholder", "reversed", "rows", "rowspan", "scope", "size", "span",
-	"start", "style", "summary", "text", "title", "type", "valign", "value", "width",
+	"align", "alt", "aria-label", "bgcolor", "border", "cellpadding", "cellspacing", "checked", "class", "clear",
+	"color", "cols", "colspan", "compact", "datetime", "dir", "disabled", "face", "headers", "height", "id",
+	"label", "lang", "media", "name", "noshade", "nowrap", "open", "placeholder", "reversed", "rows", "rowspan",
+	"scope", "size", "span", "start", "style", "summary", "text", "title", "type", "valign", "value", "width",
 }
 
 type cleaner struct {

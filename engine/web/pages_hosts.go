@@ -82,8 +82,9 @@ func rowOf(host engine.HostView) hostRow {
 	}
 	return hostRow{
 		HostView: host, Shown: shownHost(host.Host),
-		Fetched: by(storage.StatusFetched, storage.StatusNotModified, storage.StatusDuplicate, storage.StatusParseFailed),
-		Queued:  by(storage.StatusUnfetched), Gone: by(storage.StatusGone),
+		Fetched: by(storage.StatusFetched, storage.StatusNotModified, storage.StatusDuplicate,
+			storage.StatusParseFailed),
+		Queued: by(storage.StatusUnfetched), Gone: by(storage.StatusGone),
 	}
 }
 

@@ -270,7 +270,8 @@ func (v *searchView) fill(p *page, more bool) {
 }
 
 var orderNames = map[index.Order]string{
-	index.OrderScore: "best first", index.OrderNewest: "newest", index.OrderOldest: "oldest", index.OrderLargest: "longest",
+	index.OrderScore: "best first", index.OrderNewest: "newest", index.OrderOldest: "oldest",
+	index.OrderLargest: "longest",
 }
 
 // relax proposes wider searches: without filters, without quotes and signs.

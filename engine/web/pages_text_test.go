@@ -90,7 +90,8 @@ func TestNumbers(t *testing.T) {
 		plural(1, "fetch"): "1 fetch", plural(2, "fetch"): "2 fetches", plural(29, "day"): "29 days",
 		plural(3, "reply"): "3 replies", byteText(999): "999 B", byteText(3_140_000_000): "3.14 GB",
 		byteText(uint64(math.MaxUint64)): "18447 PB", rateText(1240): "1,240", rateText(3.5): "3.50", rateText(0): "0",
-		spanText(130 * time.Minute): "2 h 10 min", spanText(50 * time.Hour): "2 d 2 h", spanText(9 * time.Second): "9 s",
+		spanText(130 * time.Minute): "2 h 10 min", spanText(50 * time.Hour): "2 d 2 h",
+		spanText(9 * time.Second):         "9 s",
 		tookText(1200 * time.Millisecond): "1.2 s", robotsText(404): "none (404)", robotsText(599): "unreachable",
 		cleanLines("a\u202e\r\nb", 99): "a\nb\n",
 	} {
