@@ -8,7 +8,7 @@ PAGES = 8000
 KILLS = 3
 DAMAGES = 500
 
-.PHONY: damage engines polite build test vet race fuzz demo bench bench-full bench-peers realsites realweb clean help
+.PHONY: test-web damage engines polite build test vet race fuzz demo bench bench-full bench-peers realsites realweb clean help
 
 build: ## build the static binary bin/seine
 	go build -trimpath -o bin/seine ./cmd/seine
@@ -32,6 +32,9 @@ race: ## all tests, with the race detector where a C compiler allows it
 	  CGO_ENABLED=1 go test -race -short -parallel 4 -timeout 20m \
 	    $$(go list ./frontier ./engine/... ./storage/... ./index/... | grep -v parse/pdf); \
 	fi
+
+test-web: build ## drive the pages in a Chromium (Debian's chromium; Node and npm), with axe-core
+	@engine/web/testdata/browser/run.sh
 
 fuzz: ## run each fuzz target for a few seconds (FUZZTIME=10m for longer)
 	@set -e; for p in $$(go list ./...); do \

@@ -104,7 +104,15 @@ func (i *Inspector) Record(url string) (RecordView, error) {
 // Records streams the chosen records in key order.
 func (i *Inspector) Records(ctx context.Context, f RecordFilter) iter.Seq2[RecordView, error] {
 	return stream(ctx, i, func(ctx context.Context) (iter.Seq2[inspect.Record, error], error) {
-		return i.in.Records(ctx, inspect.Filter(f)), nil
+		chosen := inspect.Filter(f)
+		if f.After != "" {
+			u, err := urlkey.Parse(f.After)
+			if err != nil {
+				return nil, err
+			}
+			chosen.After = string(u.Key())
+		}
+		return i.in.Records(ctx, chosen), nil
 	}, viewRecord)
 }
 
@@ -158,7 +166,14 @@ func (i *Inspector) Hosts(ctx context.Context, f HostFilter) iter.Seq2[HostView,
 			list, err := i.in.TopHosts(ctx, f.Top)
 			return each(list...), err
 		}
-		return i.in.Hosts(ctx), nil
+		var after urlkey.HostKey
+		if f.After != "" {
+			var err error
+			if after, err = urlkey.ParseHost(f.After); err != nil {
+				return nil, err
+			}
+		}
+		return i.in.Hosts(ctx, after), nil
 	}, viewHost)
 }
 

@@ -25,6 +25,13 @@ type InjectOptions struct {
 	Overwrite, Update bool
 }
 
+// SeedReader is one of InjectOptions.Readers that has a name: messages quote lines of it by name and number, as those
+// of a file.
+type SeedReader struct {
+	io.Reader
+	Name string
+}
+
 func (o *InjectOptions) empty() bool { return len(o.URLs)+len(o.Files)+len(o.Readers) == 0 }
 
 // open opens the sources. The caller must call closeAll when it has read them.
@@ -49,7 +56,11 @@ func (o *InjectOptions) open() (sources []phases.SeedFile, closeAll func(), err 
 		sources = append(sources, phases.SeedFile{Name: name, Reader: f})
 	}
 	for _, r := range o.Readers {
-		sources = append(sources, phases.SeedFile{Reader: r})
+		source := phases.SeedFile{Reader: r}
+		if named, ok := r.(SeedReader); ok {
+			source.Name = named.Name
+		}
+		sources = append(sources, source)
 	}
 	return sources, closeAll, nil
 }

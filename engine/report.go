@@ -4,6 +4,7 @@ package engine
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -31,16 +32,27 @@ func (d Duration) String() string { return time.Duration(d).String() }
 
 // MarshalJSON writes a number of seconds.
 func (d Duration) MarshalJSON() ([]byte, error) {
-	return strconv.AppendFloat(nil, d.Seconds(), 'f', -1, 64), nil
+	b := strconv.AppendInt(nil, int64(d)/int64(time.Second), 10)
+	if d < 0 && b[0] != '-' {
+		b = append([]byte{'-'}, b...)
+	}
+	if rest := int64(d) % int64(time.Second); rest != 0 {
+		b = append(b, strings.TrimRight(fmt.Sprintf(".%09d", max(rest, -rest)), "0")...)
+	}
+	return b, nil
 }
 
-// UnmarshalJSON reads a number of seconds.
+// UnmarshalJSON reads a number of seconds. What MarshalJSON wrote gives the same duration.
 func (d *Duration) UnmarshalJSON(b []byte) error {
-	seconds, err := strconv.ParseFloat(string(b), 64)
+	if exact, err := time.ParseDuration(string(b) + "s"); err == nil {
+		*d = Duration(exact)
+		return nil
+	}
+	seconds, err := strconv.ParseFloat(string(b), 64) // with an exponent
 	if err != nil {
 		return fmt.Errorf("reading a duration: %q is not a number of seconds", b)
 	}
-	*d = Duration(seconds * float64(time.Second))
+	*d = Duration(math.Round(seconds * float64(time.Second)))
 	return nil
 }
 

@@ -42,7 +42,7 @@ func (i *Inspector) report(ctx context.Context, kind ReportKind, limit int) iter
 	case ReportHosts:
 		return stream(ctx, i, func(ctx context.Context) (iter.Seq2[inspect.Host, error], error) {
 			if limit <= 0 {
-				return i.in.Hosts(ctx), nil
+				return i.in.Hosts(ctx, ""), nil
 			}
 			list, err := i.in.TopHosts(ctx, limit)
 			return each(list...), err

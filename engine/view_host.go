@@ -17,6 +17,8 @@ type HostFilter struct {
 	Host string
 	// Top is the number of hosts with the most URLs, most first; 0 means all hosts.
 	Top int
+	// After is the name of a host: of all hosts, only those behind it in key order are chosen; "" means all.
+	After string
 }
 
 // HostView is a host as people and scripts see it. Times are in UTC, to the millisecond; JSON leaves out those that

@@ -26,6 +26,8 @@ type RecordFilter struct {
 	// Sample is the number of records that are chosen of those, evenly and always the same ones; 0 means all. Their
 	// keys are held in memory.
 	Sample int
+	// After is a URL: only records behind it in key order are chosen, without a Sample; "" means all.
+	After string
 }
 
 // RecordView is a crawldb record as people and scripts see it. Times are in UTC, to the millisecond; JSON leaves out

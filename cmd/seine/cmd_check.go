@@ -46,14 +46,17 @@ func checkURLCommand(c *console) *cobra.Command {
 			}
 			if f.run.values[settingDir].from != fromDefault {
 				o.MustExist, o.ReadOnly = true, true
-				if o, err = f.asMade(cmd, o); err != nil {
-					return err
-				}
-				return withOptions(o, func(e *engine.Engine) error {
-					in := e.Inspect()
-					check := func(u string) (engine.URLCheck, error) { return in.Check(u, scope) }
+				asked := func(s store) error {
+					check := func(u string) (engine.URLCheck, error) { return s.Check(u, scope) }
 					return c.checkURLs(urls, check, f.json)
-				})
+				}
+				return f.openOr(cmd, func() error {
+					o, err := f.asMade(cmd, o)
+					if err != nil {
+						return err
+					}
+					return withOptions(o, func(e *engine.Engine) error { return asked(ownStore{e, e.Inspect()}) })
+				}, asked)
 			}
 			checker := engine.NewURLChecker(o)
 			check := func(u string) (engine.URLCheck, error) { return checker.Check(u, scope), nil }

@@ -21,6 +21,7 @@ func crawlCommand(c *console) *cobra.Command {
 	var f flags
 	var end limitFlags
 	var cpuProfile string
+	var control crawlControl
 	cmd := &cobra.Command{
 		Use:   "crawl [URL…]",
 		Short: "crawl continuously from seeds; run again to continue",
@@ -33,6 +34,9 @@ func crawlCommand(c *console) *cobra.Command {
 			"number of fetchers, and q stops cleanly.",
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, urls []string) error {
+			if asked, err := control.tell(cmd, c, &f, urls); asked {
+				return err
+			}
 			limits, err := end.limits()
 			if err != nil {
 				return err
@@ -49,9 +53,13 @@ func crawlCommand(c *console) *cobra.Command {
 				return err
 			}
 			return f.withOptions(cmd, o, func(e *engine.Engine) error {
-				stop, err := profile(cpuProfile)
+				unserve, err := c.serve(e, o.Dir, control.serve, nil)
 				if err != nil {
 					return err
+				}
+				stop, err := profile(cpuProfile)
+				if err != nil {
+					return errors.Join(err, unserve())
 				}
 				view := view{quiet: f.quiet, keys: !slices.Contains(files, "-")}
 				r, err := c.watched(e, o.Concurrency, view, func(show showFunc) (engine.CrawlReport, error) {
@@ -62,7 +70,7 @@ func crawlCommand(c *console) *cobra.Command {
 					})
 				})
 				stop()
-				if err != nil {
+				if err = errors.Join(err, unserve()); err != nil {
 					return err
 				}
 				return c.crawlReport(cmd, r, f.json)
@@ -72,6 +80,7 @@ func crawlCommand(c *console) *cobra.Command {
 	f.settings(cmd, inCrawl)
 	f.report(cmd)
 	end.add(cmd)
+	control.add(cmd)
 	cmd.Flags().BoolVar(&f.quiet, "quiet", false, "no progress on stderr")
 	cmd.Flags().StringVar(&cpuProfile, "cpuprofile", "", "write a CPU profile to this `file`, for go tool pprof")
 	return cmd

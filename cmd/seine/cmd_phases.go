@@ -40,8 +40,8 @@ func injectCommand(c *console) *cobra.Command {
 			if o.URLs, o.Files, err = f.seedsToInject(seeds); err != nil {
 				return err
 			}
-			return f.withOptions(cmd, options, func(e *engine.Engine) error {
-				r, err := e.Inject(cmd.Context(), o)
+			return f.withStore(cmd, options, func(s store) error {
+				r, err := s.Inject(cmd.Context(), o)
 				if err == nil {
 					err = c.report(r, f.json)
 				}
@@ -305,7 +305,7 @@ func wholeCommand(
 				change(&o)
 			}
 			return f.withOptions(cmd, o, func(e *engine.Engine) error {
-				if err := existing(e, numbers...); err != nil {
+				if err := existing(e.Inspect(), numbers...); err != nil {
 					return err
 				}
 				r, err := run(cmd.Context(), e, numbers)

@@ -30,10 +30,10 @@ func readlinksCommand(c *console) *cobra.Command {
 			if err := errors.Join(format.check(&f), together(cmd, "limit", "dump")); err != nil {
 				return err
 			}
-			return withEngine(cmd, f.reading(), func(e *engine.Engine) error {
-				links := e.Inspect().Links(cmd.Context())
+			return f.withReading(cmd, func(s store) error {
+				links := s.Links(cmd.Context())
 				if !dump {
-					links = e.Inspect().Inlinks(cmd.Context(), url, limit)
+					links = s.Inlinks(cmd.Context(), url, limit)
 				}
 				return printList(c, &format, &f, engine.LinkColumns(), links)
 			})
@@ -77,8 +77,8 @@ func readhostCommand(c *console) *cobra.Command {
 			if err := together(cmd, "top", "host"); err != nil {
 				return err
 			}
-			return withEngine(cmd, f.reading(), func(e *engine.Engine) error {
-				return eachLine(c, e.Inspect().Hosts(cmd.Context(), engine.HostFilter{Host: host, Top: top}), f.json)
+			return f.withReading(cmd, func(s store) error {
+				return eachLine(c, s.Hosts(cmd.Context(), engine.HostFilter{Host: host, Top: top}), f.json)
 			})
 		},
 	}
@@ -102,20 +102,20 @@ func readsegCommand(c *console) *cobra.Command {
 			if err := together(cmd, "dump", "url"); err != nil {
 				return err
 			}
-			return withEngine(cmd, f.reading(), func(e *engine.Engine) error {
+			return f.withReading(cmd, func(s store) error {
 				if segment != 0 {
-					if err := existing(e, segment); err != nil {
+					if err := existing(s, segment); err != nil {
 						return err
 					}
 				}
-				switch in := e.Inspect(); {
+				switch {
 				case dump || url != "":
-					return eachLine(c, in.ParseRecords(cmd.Context(), segment, url), f.json)
+					return eachLine(c, s.ParseRecords(cmd.Context(), segment, url), f.json)
 				case segment != 0:
-					s, err := in.Segment(segment)
-					return eachLine(c, func(yield func(engine.SegmentView, error) bool) { yield(s, err) }, f.json)
+					v, err := s.Segment(segment)
+					return eachLine(c, func(yield func(engine.SegmentView, error) bool) { yield(v, err) }, f.json)
 				default:
-					return eachLine(c, in.Segments(cmd.Context()), f.json)
+					return eachLine(c, s.Segments(cmd.Context()), f.json)
 				}
 			})
 		},

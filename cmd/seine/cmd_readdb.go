@@ -36,11 +36,11 @@ func readdbCommand(c *console) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return withEngine(cmd, f.reading(), func(e *engine.Engine) error {
+			return f.withReading(cmd, func(s store) error {
 				if f.stats {
-					return c.crawldbStats(cmd, e, f.perHost, f.json)
+					return c.crawldbStats(cmd, s, f.perHost, f.json)
 				}
-				records, err := f.records(cmd.Context(), e.Inspect(), filter)
+				records, err := f.records(cmd.Context(), s, filter)
 				if err != nil {
 					return err
 				}
@@ -130,7 +130,7 @@ func statusNames() []string {
 
 // records returns the records that are printed.
 func (f *readdbFlags) records(
-	ctx context.Context, in *engine.Inspector, filter engine.RecordFilter,
+	ctx context.Context, in store, filter engine.RecordFilter,
 ) (iter.Seq2[engine.RecordView, error], error) {
 	switch {
 	case f.url != "":
@@ -154,8 +154,8 @@ func withoutErrors[T any](list []T) iter.Seq2[T, error] {
 	}
 }
 
-func (c *console) crawldbStats(cmd *cobra.Command, e *engine.Engine, perHost, asJSON bool) error {
-	s, err := e.Inspect().Stats(cmd.Context(), perHost)
+func (c *console) crawldbStats(cmd *cobra.Command, in store, perHost, asJSON bool) error {
+	s, err := in.Stats(cmd.Context(), perHost)
 	if err != nil {
 		return err
 	}

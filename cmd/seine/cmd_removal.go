@@ -17,12 +17,16 @@ const targetsHelp = "A target is a URL; a prefix that ends with *, such as 'http
 // removalCommand is a command on URLs of a data directory that prints its report.
 func removalCommand(
 	c *console, in uses, cmd *cobra.Command,
-	run func(ctx context.Context, e *engine.Engine, targets []string) (engine.Report, error),
+	run func(ctx context.Context, s store, targets []string) (engine.Report, error),
 ) *cobra.Command {
 	var f flags
 	cmd.RunE = func(cmd *cobra.Command, targets []string) error {
-		return withEngine(cmd, &f, func(e *engine.Engine) error {
-			r, err := run(cmd.Context(), e, targets)
+		o, err := f.options(cmd)
+		if err != nil {
+			return err
+		}
+		return f.withStore(cmd, o, func(s store) error {
+			r, err := run(cmd.Context(), s, targets)
 			return c.outcome(r, err, f.json)
 		})
 	}
@@ -37,8 +41,8 @@ func recrawlCommand(c *console) *cobra.Command {
 		Short: "make URLs due now; they keep their scores",
 		Long:  "Makes URLs due now, whatever their status and schedule. Scores and contents stay.\n" + targetsHelp,
 		Args:  needs("a target: a URL, a prefix or a host"),
-	}, func(ctx context.Context, e *engine.Engine, targets []string) (engine.Report, error) {
-		return e.Recrawl(ctx, targets...)
+	}, func(ctx context.Context, s store, targets []string) (engine.Report, error) {
+		return s.Recrawl(ctx, targets...)
 	})
 }
 
@@ -50,20 +54,28 @@ func deleteCommand(c *console) *cobra.Command {
 			"that is fetched later and links to one makes it known again, and so does a seed: deny it to keep it\n" +
 			"out. Responses stay in the WARC files until seine purge.\n" + targetsHelp,
 		Args: needs("a target: a URL, a prefix or a host"),
-	}, func(ctx context.Context, e *engine.Engine, targets []string) (engine.Report, error) {
-		return e.Delete(ctx, targets...)
+	}, func(ctx context.Context, s store, targets []string) (engine.Report, error) {
+		return s.Delete(ctx, targets...)
 	})
 }
 
 func purgeCommand(c *console) *cobra.Command {
-	return removalCommand(c, inPurge, &cobra.Command{
+	var f flags
+	cmd := &cobra.Command{
 		Use:   "purge",
 		Short: "remove what is deleted, replaced or denied from WARC files, parse records and index",
 		Long: "Writes WARC files that hold deleted pages again without them, removes WARC files of which no record\n" +
 			"is needed, parse records of versions that were replaced, documents of pages that a filter file\n" +
 			"denies, and what the index still has of deleted documents.",
 		Args: noArguments,
-	}, func(ctx context.Context, e *engine.Engine, _ []string) (engine.Report, error) {
-		return e.Purge(ctx)
-	})
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return withEngine(cmd, &f, func(e *engine.Engine) error {
+				r, err := e.Purge(cmd.Context())
+				return c.outcome(r, err, f.json)
+			})
+		},
+	}
+	f.settings(cmd, inPurge)
+	f.report(cmd)
+	return cmd
 }

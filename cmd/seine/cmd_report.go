@@ -50,8 +50,8 @@ func reportTableCommand(c *console, kind engine.ReportKind) *cobra.Command {
 			if err := format.check(&f); err != nil {
 				return err
 			}
-			return withEngine(cmd, f.reading(), func(e *engine.Engine) error {
-				rows := e.Inspect().Report(cmd.Context(), kind, top)
+			return f.withReading(cmd, func(s store) error {
+				rows := s.Report(cmd.Context(), kind, top)
 				if f.json || format.name == "csv" {
 					return printList(c, &format, &f, engine.ReportColumns(kind), rows)
 				}
@@ -84,21 +84,21 @@ func (c *console) table(columns []string, rows iter.Seq2[engine.ReportRow, error
 
 func reportURLCommand(c *console) *cobra.Command {
 	return storyCommand(c, "url URL…", "where a URL was found, each fetch and its answer, and what comes next", "a URL",
-		func(cmd *cobra.Command, in *engine.Inspector, url string) (engine.URLStory, error) {
-			return in.URLStory(cmd.Context(), url)
+		func(cmd *cobra.Command, s store, url string) (engine.URLStory, error) {
+			return s.URLStory(cmd.Context(), url)
 		})
 }
 
 func reportHostCommand(c *console) *cobra.Command {
 	return storyCommand(c, "host HOST…", "URLs, failures, robots.txt, delay and budgets of a host", "a host",
-		func(cmd *cobra.Command, in *engine.Inspector, host string) (engine.HostStory, error) {
-			return in.HostStory(cmd.Context(), host)
+		func(cmd *cobra.Command, s store, host string) (engine.HostStory, error) {
+			return s.HostStory(cmd.Context(), host)
 		})
 }
 
 // storyCommand is the command that tells stories of what its arguments name, by the settings of `check url`.
 func storyCommand[T fmt.Stringer](
-	c *console, use, short, what string, tell func(*cobra.Command, *engine.Inspector, string) (T, error),
+	c *console, use, short, what string, tell func(*cobra.Command, store, string) (T, error),
 ) *cobra.Command {
 	var f flags
 	cmd := &cobra.Command{
@@ -110,19 +110,22 @@ func storyCommand[T fmt.Stringer](
 			if err != nil {
 				return err
 			}
-			if o, err = f.asMade(cmd, o); err != nil { // a check depends on the scope
-				return err
-			}
-			return withOptions(o, func(e *engine.Engine) error {
-				in := e.Inspect()
+			asked := func(s store) error {
 				return eachLine(c, func(yield func(T, error) bool) {
 					for _, name := range names {
-						if v, err := tell(cmd, in, name); !yield(v, err) {
+						if v, err := tell(cmd, s, name); !yield(v, err) {
 							return
 						}
 					}
 				}, f.json)
-			})
+			}
+			return f.openOr(cmd, func() error {
+				o, err := f.asMade(cmd, o) // a check depends on the scope
+				if err != nil {
+					return err
+				}
+				return withOptions(o, func(e *engine.Engine) error { return asked(ownStore{e, e.Inspect()}) })
+			}, asked)
 		},
 	}
 	f.settings(cmd, inCheckURL)

@@ -54,7 +54,7 @@ func searchCommand(c *console) *cobra.Command {
 			if o.Freshness, err = parseDuration(freshness); err != nil {
 				return &usageError{fmt.Errorf("--freshness %q: %w", freshness, err)}
 			}
-			return withEngine(cmd, f.reading(), func(e *engine.Engine) error {
+			return f.withReading(cmd, func(e store) error {
 				query := strings.Join(words, " ")
 				if complete {
 					return completions(cmd.Context(), c, e, query, o.Limit, f.json)
@@ -159,7 +159,7 @@ const (
 )
 
 // completions prints what the last word of a query may become.
-func completions(ctx context.Context, c *console, e *engine.Engine, query string, limit int, asJSON bool) error {
+func completions(ctx context.Context, c *console, e store, query string, limit int, asJSON bool) error {
 	list, err := e.Complete(ctx, query, limit)
 	if err != nil {
 		return err

@@ -33,6 +33,8 @@ func commands(c *console) []*cobra.Command {
 		initCommand(c),
 		crawlCommand(c),
 		searchCommand(c),
+		serveCommand(c),
+		topCommand(c),
 		injectCommand(c),
 		generateCommand(c),
 		fetchCommand(c),
@@ -146,5 +148,6 @@ func withOptions(o engine.Options, fn func(e *engine.Engine) error) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(fn(e), e.Close())
+	end := serveSocket(e, &o)
+	return errors.Join(fn(e), end(), e.Close())
 }

@@ -36,8 +36,8 @@ var floorPlan = map[string]string{
 
 	// The door and the conductor; below it the rooms, none of which knows Engine.
 	"engine": "engine/internal/admission engine/internal/segment engine/internal/visit engine/internal/phases " +
-		"engine/internal/inspect engine/internal/crawllog " +
-		"engine/fetch engine/fetch/robots engine/parse engine/policy frontier index " +
+		"engine/internal/inspect engine/internal/crawllog engine/fetch engine/fetch/robots engine/parse " +
+		"engine/policy frontier index " +
 		"index/analysis storage storage/urlkey storage/warc storage/invariants",
 	"engine/internal/visit": "engine/internal/segment engine/internal/admission engine/policy " +
 		"engine/fetch engine/fetch/robots frontier storage storage/warc storage/urlkey",
@@ -82,7 +82,7 @@ var doors = map[string]string{
 	"github.com/cockroachdb/pebble":    "storage bench/measure",
 	"github.com/valyala/fasthttp":      "engine/fetch bench/measure",
 	"github.com/tdewolff/parse":        "engine/parse bench/measure",
-	"golang.org/x/net/html":            "engine/parse bench/measure bench/simweb", // simweb compares our parser with it
+	"golang.org/x/net/html":            "engine/parse engine/web bench/measure bench/simweb", // web: stored copies
 	"github.com/ledongthuc/pdf":        "engine/parse/pdf",
 	"github.com/wlynxg/chardet":        "engine/parse",
 	"github.com/abadojack/whatlanggo":  "bench/measure",
@@ -91,6 +91,7 @@ var doors = map[string]string{
 	"github.com/clipperhouse":          "index/analysis",
 	"github.com/spf13/cobra":           "cmd/seine",
 	"github.com/BurntSushi/toml":       "cmd/seine",
+	"github.com/prometheus":            "engine/web",
 }
 
 // worlds are packages that all tests may import.

@@ -12,10 +12,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/seine-crawler/seine/engine"
 	"github.com/seine-crawler/seine/engine/fetch"
 	"github.com/seine-crawler/seine/storage/urlkey"
-	"github.com/spf13/cobra"
 )
 
 // options turns the settings that the command uses into the engine's options. Of all others the defaults hold.

@@ -49,10 +49,15 @@ func (s *segmentChoice) named(args []string) (numbers []uint32, err error) {
 	return numbers, nil
 }
 
+// segmentReader knows segments: a store, or an Inspector.
+type segmentReader interface {
+	Segment(number uint32) (engine.SegmentView, error)
+}
+
 // existing returns an error if one of the segments that the command line names does not exist.
-func existing(e *engine.Engine, numbers ...uint32) error {
+func existing(in segmentReader, numbers ...uint32) error {
 	for _, n := range numbers {
-		_, err := e.Inspect().Segment(n)
+		_, err := in.Segment(n)
 		if errors.Is(err, engine.ErrNotFound) {
 			return &usageError{fmt.Errorf("there is no segment %d: \"seine readseg\" lists them", n)}
 		}
@@ -70,7 +75,7 @@ func (s *segmentChoice) choose(e *engine.Engine, args []string) ([]uint32, error
 		return nil, err
 	}
 	if len(numbers) > 0 {
-		return numbers, existing(e, numbers...)
+		return numbers, existing(e.Inspect(), numbers...)
 	}
 	var due []uint32
 	if s.before != nil {

@@ -3,7 +3,9 @@
 package web
 
 import (
+	"context"
 	"net/http"
+	"time"
 
 	"github.com/seine-crawler/seine/engine"
 )
@@ -15,9 +17,12 @@ type Options struct {
 	Prefix string
 	// Token permits requests that change something; "" refuses them all.
 	Token string
-	// Hosts are the names, without ports, that the Host header may have, besides loopback addresses and localhost.
-	// Others are refused, so that no foreign name that resolves to this machine (DNS rebinding) reaches the engine.
+	// Hosts are the names, without ports, that the Host header may have, besides localhost and addresses. Others are
+	// refused, so that no foreign name that resolves to this machine (DNS rebinding) reaches the engine.
 	Hosts []string
+	// Local says that only the owner of the data directory can connect, as over a socket with mode 0600. Then neither
+	// Host, origin nor token are checked, and the bounds of time and size are wide.
+	Local bool
 }
 
 // Handler serves the pages and the API of one Engine. Any goroutine may call it. It must not outlive the Engine.
@@ -25,22 +30,97 @@ type Handler struct {
 	e   *engine.Engine
 	o   Options
 	mux *http.ServeMux
+
+	cross   *http.CrossOriginProtection
+	workers chan struct{} // a slot for each request that is worked on
+	streams chan struct{} // a slot for each of those that may last
+	viewers chan struct{} // a slot for each that gets events
+	now     latest
+	metrics *metrics
 }
 
 // New makes a handler for an engine.
 func New(e *engine.Engine, o Options) *Handler {
-	h := &Handler{e: e, o: o, mux: http.NewServeMux()}
+	h := &Handler{
+		e: e, o: o, mux: http.NewServeMux(), cross: http.NewCrossOriginProtection(),
+		workers: make(chan struct{}, workersMax), streams: make(chan struct{}, streamsMax),
+		viewers: make(chan struct{}, viewersMax),
+	}
+	h.routeHealth()
+	h.routeMetrics()
+	h.routeProfiles()
 	h.routeAPI()
 	h.routePages()
 	return h
 }
 
-// handle adds a route: method, then path below the prefix.
+// handle adds a route: method, then path below the prefix. What it serves must be quick; lasting requests take a slot
+// of their own.
 func (h *Handler) handle(method, path string, fn http.HandlerFunc) {
 	h.mux.HandleFunc(method+" "+h.o.Prefix+path, fn)
 }
 
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	secure(w.Header())
+	if p := h.refuse(r); p != nil {
+		p.write(w)
+		return
+	}
+	leave, ok := take(r.Context(), h.workers)
+	if !ok {
+		busy().write(w)
+		return
+	}
+	defer leave()
+	ctx, cancel := context.WithTimeout(r.Context(), h.longest())
+	defer cancel()
+	bound(w, quickTime)
+	r = r.WithContext(ctx)
+	r.Body = http.MaxBytesReader(w, r.Body, h.longestBody())
+	if h.openSession(w, r) {
+		return
+	}
 	h.mux.ServeHTTP(w, r)
+}
+
+func (h *Handler) longest() time.Duration {
+	if h.o.Local {
+		return localTime
+	}
+	return longTime
+}
+
+func (h *Handler) longestBody() int64 {
+	if h.o.Local {
+		return localBodyMax
+	}
+	return bodyMax
+}
+
+// bound sets the time until which a request must be read and its answer be taken. A server that does not know
+// deadlines has its own.
+func bound(w http.ResponseWriter, d time.Duration) {
+	c := http.NewResponseController(w)
+	_ = c.SetReadDeadline(time.Now().Add(d))
+	_ = c.SetWriteDeadline(time.Now().Add(d))
+}
+
+// take takes a slot, for which it waits a little.
+func take(ctx context.Context, slots chan struct{}) (leave func(), ok bool) {
+	leave = func() { <-slots }
+	select {
+	case slots <- struct{}{}:
+		return leave, true
+	default:
+	}
+	timer := time.NewTimer(slotTime)
+	defer timer.Stop()
+	select {
+	case slots <- struct{}{}:
+		return leave, true
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return nil, false
 }

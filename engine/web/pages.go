@@ -2,5 +2,146 @@
 
 package web
 
+import (
+	"bytes"
+	"html/template"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/seine-crawler/seine/engine"
+)
+
 // routePages adds the routes of the pages that people look at.
-func (h *Handler) routePages() {}
+func (h *Handler) routePages() {
+	h.handle("GET", "/{$}", h.searchPage)
+	h.handle("GET", "/complete", h.completions)
+	h.handle("GET", "/opensearch.xml", h.describeSearch)
+	h.handle("GET", "/atom.xml", h.atomFeed)
+	h.handle("GET", "/copy", h.copyPage)
+	h.handle("GET", "/copy/page", h.copyBody)
+	h.handle("GET", "/links", h.linksPage)
+	h.handle("GET", "/url", h.urlPage)
+	h.handle("GET", "/urls", h.urlsPage)
+	h.handle("GET", "/host", h.hostPage)
+	h.handle("GET", "/hosts", h.hostsPage)
+	h.handle("GET", "/crawl", h.crawlPage)
+	h.handle("GET", "/report/{kind}", h.reportPage)
+	h.handle("POST", "/act/{name}", h.act)
+	h.handle("GET", "/favicon.ico", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, (&page{base: h.o.Prefix}).Static("icon.svg"), http.StatusFound)
+	})
+	h.handle("GET", "/static/{version}/{name}", h.static)
+}
+
+// page is what every template gets: the frame, and in Body what the page itself shows.
+type page struct {
+	Title   string // of the document, without the name of the program
+	Room    string // the part of the program that the page belongs to: see the navigation in layout.html
+	Scripts []string
+	Body    any
+	State   crawlState // of the crawl, in the head of the page
+
+	base string // the prefix that the handler is mounted under
+}
+
+// Path is the address of a page below the prefix, with parameters as names and values in turn. Empty values are left
+// out, so that a state has one address.
+func (p *page) Path(path string, parameters ...any) string {
+	values := url.Values{}
+	for i := 0; i+1 < len(parameters); i += 2 {
+		name := parameters[i].(string)
+		switch v := parameters[i+1].(type) {
+		case string:
+			if v != "" {
+				values.Set(name, v)
+			}
+		case int:
+			if v != 0 {
+				values.Set(name, strconv.Itoa(v))
+			}
+		case bool:
+			if v {
+				values.Set(name, "1")
+			}
+		}
+	}
+	if len(values) == 0 {
+		return p.base + path
+	}
+	return p.base + path + "?" + values.Encode()
+}
+
+// Static is the address of an asset.
+func (p *page) Static(name string) string { return p.base + "/static/" + assetsVersion + "/" + name }
+
+// show renders a page. What fails while rendering is a fault of the template, and nothing of the page is sent then.
+func (h *Handler) show(w http.ResponseWriter, status int, name string, p *page) {
+	p.base = h.o.Prefix
+	if p.State == (crawlState{}) {
+		if s, err := h.e.Status(); err == nil { // else the page that failed says so
+			p.State = stateOf(&s)
+		}
+	}
+	var b bytes.Buffer
+	if err := templates[name].ExecuteTemplate(&b, "layout", p); err != nil {
+		http.Error(w, "the page "+name+" cannot be shown: "+err.Error(), http.StatusInternalServerError)
+		return
+	}
+	head := w.Header()
+	head.Set("Content-Type", "text/html; charset=utf-8")
+	head.Set("Content-Length", strconv.Itoa(b.Len()))
+	head.Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = w.Write(b.Bytes()) // the client went away
+}
+
+// trouble is what the page of an error shows.
+type trouble struct {
+	What string // that failed
+	Help string // what to do next; ""
+}
+
+// fail shows an error as a page.
+func (h *Handler) fail(w http.ResponseWriter, status int, room, what, help string) {
+	h.show(w, status, "error", &page{
+		Title: http.StatusText(status), Room: room, Body: trouble{What: clean(what, 600), Help: help},
+	})
+}
+
+// functions are what templates may call beside the methods of what they show.
+var functions = template.FuncMap{
+	"ago":         func(t time.Time) string { return ago(t, time.Now()) },
+	"bytes":       byteText[uint64],
+	"clean":       clean,
+	"date":        dateText,
+	"exact":       exactText,
+	"duration":    spanText,
+	"hasTime":     func(t time.Time) bool { return !t.IsZero() },
+	"host":        shownHost,
+	"hostState":   func(s engine.HostState) string { return hostStates[s] },
+	"instant":     func(t time.Time) string { return t.UTC().Format(instant) },
+	"language":    languageName,
+	"lines":       cleanLines,
+	"ms":          func(d engine.Milliseconds) string { return tookText(time.Duration(d)) },
+	"number":      numberText,
+	"plural":      plural,
+	"rate":        rateText,
+	"reason":      reasonText,
+	"reportTitle": func(k engine.ReportKind) string { return reportTitles[k] },
+	"reports":     engine.ReportKinds,
+	"robots":      robotsText,
+	"shown":       shownURL,
+	"signed":      func(n int64) string { return byteText(max(n, 0)) },
+	"size":        byteText[uint32],
+	"span":        func(d engine.Duration) string { return spanText(time.Duration(d)) },
+	"took":        func(d engine.Duration) string { return tookText(time.Duration(d)) },
+	"with2":       func(p *page, item any) pageItem { return pageItem{p, item} },
+}
+
+// pageItem is a part of a page with the page, whose methods make addresses.
+type pageItem struct {
+	Page *page
+	Item any
+}

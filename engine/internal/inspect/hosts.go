@@ -66,11 +66,11 @@ func (in *Inspect) WithPort(key urlkey.HostKey) string {
 	return strings.Join(names, ", ")
 }
 
-// Hosts streams all hosts in key order. Their authorities are read as they are reached. What the counts of a host
-// refer to is valid until the next step.
-func (in *Inspect) Hosts(ctx context.Context) iter.Seq2[Host, error] {
+// Hosts streams the hosts behind one ("": all) in key order. Their authorities are read as they are reached. What the
+// counts of a host refer to is valid until the next step.
+func (in *Inspect) Hosts(ctx context.Context, after urlkey.HostKey) iter.Seq2[Host, error] {
 	return func(yield func(Host, error) bool) {
-		for e, err := range in.hostCounts(ctx) {
+		for e, err := range in.hostCounts(ctx, after) {
 			var h Host
 			if err == nil {
 				h.Key, h.Counts = urlkey.HostKey(e.key), *e.value
@@ -86,7 +86,7 @@ func (in *Inspect) Hosts(ctx context.Context) iter.Seq2[Host, error] {
 // TopHosts returns the n hosts with the most URLs, most first; of equal ones those with the lesser key come first.
 func (in *Inspect) TopHosts(ctx context.Context, n int) ([]Host, error) {
 	best := best{limit: n}
-	for e, err := range in.hostCounts(ctx) {
+	for e, err := range in.hostCounts(ctx, "") {
 		if err != nil {
 			return nil, err
 		}
@@ -103,8 +103,14 @@ func (in *Inspect) TopHosts(ctx context.Context, n int) ([]Host, error) {
 	return list, nil
 }
 
-func (in *Inspect) hostCounts(ctx context.Context) iter.Seq2[entry[storage.HostCounts], error] {
-	return scan(ctx, in.env.Store, storage.HostCountsRange(), nil, nil, storage.DecodeHostCounts)
+func (in *Inspect) hostCounts(
+	ctx context.Context, after urlkey.HostKey,
+) iter.Seq2[entry[storage.HostCounts], error] {
+	var from []byte
+	if after != "" {
+		from = append([]byte(after), 0)
+	}
+	return scan(ctx, in.env.Store, storage.HostCountsRange(), from, nil, storage.DecodeHostCounts)
 }
 
 func (in *Inspect) authorities(host urlkey.HostKey) (list []Authority, err error) {

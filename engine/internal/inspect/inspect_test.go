@@ -180,7 +180,7 @@ func TestHosts(t *testing.T) {
 		}
 		return strings.Join(s, " ")
 	}
-	if got := names(collect(w.Hosts(ctx))); got != "a.example2 b.example3 c.example2" {
+	if got := names(collect(w.Hosts(ctx, ""))); got != "a.example2 b.example3 c.example2" {
 		t.Error(got)
 	}
 	if got := names(w.TopHosts(ctx, 2)); got != "b.example3 a.example2" {
@@ -442,7 +442,7 @@ func TestStreams(t *testing.T) {
 		return len(list), err
 	})
 	check("hosts", func(ctx context.Context) (int, error) {
-		list, err := collect(w.Hosts(ctx))
+		list, err := collect(w.Hosts(ctx, ""))
 		return len(list), err
 	})
 	check("inlinks", func(ctx context.Context) (int, error) {

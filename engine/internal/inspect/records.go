@@ -42,6 +42,8 @@ type Filter struct {
 	URL *regexp.Regexp
 	// Sample is the number of records to choose of those, always the same ones; 0: all.
 	Sample int
+	// After is a key: only records behind it are streamed, without a Sample; "": all.
+	After string
 }
 
 // chooses reports whether a record is chosen, leaving aside the prefix and the sample.
@@ -102,7 +104,7 @@ func (in *Inspect) records(
 		return fmt.Errorf("listing segments: %w", err)
 	}
 	batch := recordBatch{newest: newOutcomes(snapshot, list), size: recordsBatchMin}
-	chosen := crawldb(ctx, snapshot, prefix)
+	chosen := crawldb(ctx, snapshot, prefix, f.After)
 	if f.Sample > 0 {
 		if chosen, err = sample(ctx, snapshot, prefix, f); err != nil {
 			return err
@@ -131,7 +133,7 @@ func sample(
 	ctx context.Context, rd *storage.Snapshot, prefix string, f *Filter,
 ) (iter.Seq2[entry[storage.Record], error], error) {
 	best := best{limit: f.Sample}
-	for e, err := range crawldb(ctx, rd, prefix) {
+	for e, err := range crawldb(ctx, rd, prefix, "") {
 		if err != nil {
 			return nil, err
 		}
@@ -165,8 +167,13 @@ func (in *Inspect) addOutcome(rd storage.Reader, r *Record) error {
 }
 
 // crawldb scans the records whose keys begin with a prefix.
-func crawldb(ctx context.Context, rd storage.Reader, prefix string) iter.Seq2[entry[storage.Record], error] {
+func crawldb(
+	ctx context.Context, rd storage.Reader, prefix, after string,
+) iter.Seq2[entry[storage.Record], error] {
 	from, to := prefixBounds([]byte(prefix))
+	if after >= prefix && after != "" {
+		from = append([]byte(after), 0)
+	}
 	return scan(ctx, rd, storage.Crawldb(), from, to, storage.DecodeRecord)
 }
 
@@ -176,7 +183,7 @@ func (in *Inspect) TopRecords(ctx context.Context, n int) ([]Record, error) {
 	snapshot := in.env.Store.Snapshot()
 	defer snapshot.Close()
 	best := best{limit: n}
-	for e, err := range crawldb(ctx, snapshot, "") {
+	for e, err := range crawldb(ctx, snapshot, "", "") {
 		if err != nil {
 			return nil, err
 		}

@@ -38,7 +38,7 @@ func (in *Inspect) withOutcomes(
 	}
 	batch := recordBatch{newest: newOutcomes(snapshot, list), size: recordsBatchMin}
 	each := func(r Record, _ error) bool { return fn(r) }
-	for e, err := range crawldb(ctx, snapshot, "") {
+	for e, err := range crawldb(ctx, snapshot, "", "") {
 		if err != nil {
 			return err
 		}
@@ -203,7 +203,7 @@ func (in *Inspect) Traps(ctx context.Context) (list []Trap, err error) {
 	closed := in.env.Admission.Closed()
 	for _, c := range closed {
 		t := Trap{Prefix: c.URL, Closed: true}
-		for e, err := range crawldb(ctx, in.env.Store, c.Prefix) {
+		for e, err := range crawldb(ctx, in.env.Store, c.Prefix, "") {
 			if err != nil {
 				return nil, err
 			}
@@ -212,7 +212,7 @@ func (in *Inspect) Traps(ctx context.Context) (list []Trap, err error) {
 		list = append(list, t)
 	}
 	certain := len(list)
-	for e, err := range in.hostCounts(ctx) {
+	for e, err := range in.hostCounts(ctx, "") {
 		if err != nil {
 			return nil, err
 		}

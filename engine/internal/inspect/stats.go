@@ -53,7 +53,7 @@ func (in *Inspect) Stats(ctx context.Context, perHost bool) (s Stats, err error)
 	}
 	var intervals, scores, fetches float64
 	sample := sampler{limit: quantileSample, every: 1}
-	for e, err := range crawldb(ctx, snapshot, "") {
+	for e, err := range crawldb(ctx, snapshot, "", "") {
 		if err != nil {
 			return s, err
 		}

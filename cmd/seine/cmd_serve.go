@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seine-crawler/seine/engine"
+	"github.com/seine-crawler/seine/engine/web"
+)
+
+// serving commands are those whose work "seine serve" does for its clients.
+const serving = inInject | inRecrawl | inDelete | inCheckURL | inViews
+
+// defaultAddress is where "seine serve" listens: only programs of this machine reach it.
+const defaultAddress = "127.0.0.1:8080"
+
+func serveCommand(c *console) *cobra.Command {
+	f := flags{except: []string{"seeds"}}
+	var addr string
+	var names []string
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "serve the search page, the dashboard and the API over HTTP",
+		Long: "Serves the search page, the dashboard and the API until it is interrupted, and prints the address to\n" +
+			"open. Who knows its token, which is in the file token of the data directory, may also change things.\n" +
+			"Settings are those that the directory was made with, unless a flag, a variable or a file says otherwise.",
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o, err := f.options(cmd)
+			if err != nil {
+				return err
+			}
+			o.MustExist, o.ReadOnly = true, true
+			if o, err = f.asMade(cmd, o); err != nil {
+				return err
+			}
+			o.ReadOnly = false
+			return f.withOptions(cmd, o, func(e *engine.Engine) error {
+				end, err := c.serve(e, o.Dir, addr, names)
+				if err != nil {
+					return err
+				}
+				<-cmd.Context().Done()
+				return end()
+			})
+		},
+	}
+	f.settings(cmd, serving)
+	cmd.Flags().StringVar(&addr, "addr", defaultAddress, "`address` to listen on, with its port; 0: any free one")
+	cmd.Flags().StringSliceVar(&names, "host-name", nil,
+		"`names` by which browsers may call this server, besides localhost and addresses")
+	return cmd
+}
+
+// serve serves an engine at an address ("": nowhere), and prints what to open. end ends that.
+func (c *console) serve(e *engine.Engine, dir, addr string, names []string) (end func() error, err error) {
+	if addr == "" {
+		return func() error { return nil }, nil
+	}
+	token, err := web.Token(dir)
+	if err != nil {
+		return nil, err
+	}
+	l, err := listen(addr)
+	if err != nil {
+		return nil, err
+	}
+	s := web.Start(l, web.New(e, web.Options{Token: token, Hosts: names}))
+	fmt.Fprintf(c.err, "seine: open http://%s/?token=%s\n", openable(l.Addr()), token)
+	return s.Close, nil
+}
+
+func listen(addr string) (net.Listener, error) {
+	var lc net.ListenConfig
+	l, err := lc.Listen(context.Background(), "tcp", addr)
+	var wrong *net.AddrError
+	if errors.As(err, &wrong) || err != nil && strings.Contains(err.Error(), "unknown port") {
+		return nil, &usageError{fmt.Errorf("--addr %q: want an address and a port, such as %s", addr, defaultAddress)}
+	}
+	return l, err
+}
+
+// openable is an address that a browser of this machine can open.
+func openable(a net.Addr) string {
+	at, err := netip.ParseAddrPort(a.String())
+	if err == nil && at.Addr().IsUnspecified() {
+		return fmt.Sprintf("localhost:%d", at.Port())
+	}
+	return a.String()
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seine-crawler/seine/engine"
+	"github.com/seine-crawler/seine/engine/web"
+)
+
+// crawlControl are the flags of crawl that are for a crawl of another process, or for browsers.
+type crawlControl struct {
+	pause, resume, stop bool
+	serve               string
+}
+
+func (k *crawlControl) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&k.serve, "serve", "",
+		"meanwhile serve the search page, the dashboard and the API at this `address`, such as "+defaultAddress)
+	cmd.Flags().BoolVar(&k.pause, "pause", false, "pause the crawl that runs in the data directory")
+	cmd.Flags().BoolVar(&k.resume, "resume", false, "end its pause")
+	cmd.Flags().BoolVar(&k.stop, "stop", false, "stop it cleanly, as Ctrl-C does")
+}
+
+// told is what became of a crawl.
+type told struct {
+	web.CrawlState
+	process string
+}
+
+// String says it to people.
+func (r told) String() string {
+	switch {
+	case r.Stopping:
+		return "process " + r.process + " stops its crawl, and brings what it has fetched through its phases"
+	case r.Paused:
+		return fmt.Sprintf("the crawl of process %s is paused: %q goes on with it", r.process, "seine crawl --resume")
+	}
+	return "the crawl of process " + r.process + " goes on"
+}
+
+// tell tells the crawl of another process what the flags say. asked is false if they say nothing.
+func (k *crawlControl) tell(cmd *cobra.Command, c *console, f *flags, args []string) (asked bool, err error) {
+	chosen := 0
+	for _, on := range []bool{k.pause, k.resume, k.stop} {
+		if on {
+			chosen++
+		}
+	}
+	switch {
+	case chosen == 0:
+		return false, nil
+	case chosen > 1 || len(args) > 0 || k.serve != "":
+		return true, &usageError{errors.New("crawl: give one of --pause, --resume and --stop, and no seeds")}
+	}
+	if _, err := f.options(cmd); err != nil {
+		return true, err
+	}
+	return true, withCrawl(cmd, f, func(s *web.Client) error {
+		r := told{web.CrawlState{Paused: k.pause, Stopping: k.stop}, s.Process()}
+		do := s.Resume
+		if k.pause {
+			do = s.Pause
+		} else if k.stop {
+			do = s.Stop
+		}
+		if err := do(); err != nil {
+			return err
+		}
+		if f.json {
+			return c.object(r.CrawlState)
+		}
+		_, err := fmt.Fprintln(c.out, advice(cmd, r.String()))
+		return err
+	})
+}
+
+// withCrawl runs fn on the process that crawls into the data directory.
+func withCrawl(cmd *cobra.Command, f *flags, fn func(s *web.Client) error) error {
+	dir := f.text(settingDir)
+	s, err := web.Dial(cmd.Context(), dir)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
+		return fmt.Errorf("%w: no process has %s open", engine.ErrNotCrawling, dir)
+	}
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	now, err := s.Status()
+	if err != nil {
+		return err
+	}
+	if !now.Running {
+		return fmt.Errorf("%w: process %s has %s open", engine.ErrNotCrawling, s.Process(), dir)
+	}
+	return fn(s)
+}

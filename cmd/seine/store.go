@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seine-crawler/seine/engine"
+	"github.com/seine-crawler/seine/engine/policy"
+	"github.com/seine-crawler/seine/engine/web"
+	"github.com/seine-crawler/seine/index"
+)
+
+// store is what commands ask of a data directory, whichever process has it open. The methods are those of an Engine and
+// of its Inspector.
+type store interface {
+	Search(ctx context.Context, query string, o engine.SearchOptions) (engine.SearchResult, error)
+	Suggest(ctx context.Context, query string, deadline time.Duration) (index.Suggestion, error)
+	Complete(ctx context.Context, text string, limit int) ([]index.Completion, error)
+
+	Record(url string) (engine.RecordView, error)
+	Records(ctx context.Context, f engine.RecordFilter) iter.Seq2[engine.RecordView, error]
+	TopRecords(ctx context.Context, n int) ([]engine.RecordView, error)
+	Stats(ctx context.Context, perHost bool) (engine.CrawldbStats, error)
+	Hosts(ctx context.Context, f engine.HostFilter) iter.Seq2[engine.HostView, error]
+	Inlinks(ctx context.Context, url string, limit int) iter.Seq2[engine.InlinkView, error]
+	Links(ctx context.Context) iter.Seq2[engine.InlinkView, error]
+	Segments(ctx context.Context) iter.Seq2[engine.SegmentView, error]
+	Segment(number uint32) (engine.SegmentView, error)
+	ParseRecords(ctx context.Context, segment uint32, url string) iter.Seq2[engine.ParseView, error]
+	Check(url string, scope policy.NormalizerScope) (engine.URLCheck, error)
+	Report(ctx context.Context, kind engine.ReportKind, limit int) iter.Seq2[engine.ReportRow, error]
+	URLStory(ctx context.Context, url string) (engine.URLStory, error)
+	HostStory(ctx context.Context, host string) (engine.HostStory, error)
+
+	Inject(ctx context.Context, o engine.InjectOptions) (engine.InjectReport, error)
+	Recrawl(ctx context.Context, targets ...string) (engine.RecrawlReport, error)
+	Delete(ctx context.Context, targets ...string) (engine.DeleteReport, error)
+}
+
+// ownStore is a data directory that this process has open.
+type ownStore struct {
+	*engine.Engine
+	*engine.Inspector
+}
+
+// otherStore is a data directory that another process has open.
+type otherStore struct{ *web.Client }
+
+// Check is that of an Inspector.
+func (s otherStore) Check(url string, scope policy.NormalizerScope) (engine.URLCheck, error) {
+	return s.Client.Check(url, string(scope))
+}
+
+// A process that has a data directory open serves its socket soon after it opened it, and not until the end. Between
+// these a command tries again, socketPause apart, and gives up after socketPatience.
+const (
+	socketPatience = 3 * time.Second
+	socketPause    = 20 * time.Millisecond
+)
+
+// withStore runs fn on the data directory: it opens the engine, or finds the process that has.
+func (f *flags) withStore(cmd *cobra.Command, o engine.Options, fn func(s store) error) error {
+	return f.openOr(cmd, func() error {
+		return f.withOptions(cmd, o, func(e *engine.Engine) error { return fn(ownStore{e, e.Inspect()}) })
+	}, fn)
+}
+
+// withReading is withStore of a command that has flags for reading only.
+func (f *flags) withReading(cmd *cobra.Command, fn func(s store) error) error {
+	o, err := f.reading().options(cmd)
+	if err != nil {
+		return err
+	}
+	return f.withStore(cmd, o, fn)
+}
+
+// openOr calls own, which opens the engine; while another process has the directory open, it runs fn there.
+func (f *flags) openOr(cmd *cobra.Command, own func() error, fn func(s store) error) error {
+	dir, start := f.text(settingDir), time.Now()
+	for {
+		err := own()
+		if !errors.Is(err, engine.ErrLocked) {
+			return err
+		}
+		c, dialed := web.Dial(cmd.Context(), dir)
+		if dialed == nil {
+			if err := f.withoutEffect(c.Process()); err != nil {
+				return errors.Join(err, c.Close())
+			}
+			if err = errors.Join(fn(otherStore{c}), c.Close()); !errors.Is(err, web.ErrNotAsked) {
+				return err
+			}
+		}
+		if time.Since(start) > socketPatience || cmd.Context().Err() != nil {
+			if errors.Is(dialed, fs.ErrNotExist) || errors.Is(dialed, syscall.ECONNREFUSED) {
+				dialed = nil // nobody serves the socket: that the directory is locked says enough
+			}
+			return errors.Join(err, dialed)
+		}
+		time.Sleep(socketPause)
+	}
+}
+
+// withoutEffect returns an error for flags of settings that another process decides.
+func (f *flags) withoutEffect(process string) error {
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(f.run.values)) {
+		switch name {
+		case settingDir, "memory", "seeds":
+			continue
+		}
+		if f.run.values[name].from == fromFlag && f.takes(allSettings[name]) {
+			names = append(names, "--"+name)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return &usageError{fmt.Errorf("%s: no effect while process %s has %s open, whose own settings count",
+		strings.Join(names, " "), process, f.text(settingDir))}
+}
+
+// serveSocket serves an engine to other commands until end is called. Where that cannot be, they find the data
+// directory locked, and a warning says so unless the engine only reads.
+func serveSocket(e *engine.Engine, o *engine.Options) (end func() error) {
+	s, err := web.ServeSocket(e, o.Dir)
+	if err == nil {
+		return s.Close
+	}
+	if warn := o.Events.Warning; warn != nil && !o.ReadOnly {
+		warn(fmt.Errorf("other commands cannot look into %s meanwhile: %w", o.Dir, err))
+	}
+	return func() error { return nil }
+}

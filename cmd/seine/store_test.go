@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seine-crawler/seine/engine"
+	"github.com/seine-crawler/seine/engine/policy"
+	"github.com/seine-crawler/seine/engine/web"
+)
+
+// crawledSite crawls a small site into a new data directory, and returns the address of the site.
+func crawledSite(t *testing.T) (site, dir string) {
+	t.Helper()
+	pages := map[string]string{
+		"/": homePage, "/mend.html": mendPage, "/copy.html": mendPage,
+		"/log/a.html": logPage("A", "2023-05-01", logText()),
+		"/bold.html":  "<title>Bold \x1b[1m &lt;b&gt; \u2028</title><p>A <b>torn</b> mesh & more \u202e of it, 网页.",
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, ok := pages[r.URL.Path]
+		if !ok {
+			w.WriteHeader(http.StatusNotFound)
+		}
+		fmt.Fprint(w, body)
+	}))
+	t.Cleanup(server.Close)
+	dir = filepath.Join(t.TempDir(), "data")
+	var out bytes.Buffer
+	args := []string{"crawl", "--dir", dir, "--allow-private", "--delay", "0s", "--quiet", server.URL + "/",
+		server.URL + "/log/a.html", server.URL + "/bold.html"}
+	if status := run(args, nil, &out, &out); status != 0 {
+		t.Fatal(out.String())
+	}
+	return server.URL, dir
+}
+
+// took are times in output.
+var took = regexp.MustCompile(`(in |"seconds":)[0-9.]+( ms|s)?`)
+
+// openSegment is the line of the segment that a crawl fills: alone there is none.
+var openSegment = regexp.MustCompile(`^(\d+\topen\t|\{"segment":\d+,"state":"open",)`)
+
+// result is what a command prints on stdout and its exit status, without times and with other names for what differs.
+func result(t *testing.T, dir, stdin string, args ...string) string {
+	t.Helper()
+	var out, errs bytes.Buffer
+	status := run(append(args, "--dir", dir), strings.NewReader(stdin), &out, &errs)
+	text := ""
+	for line := range strings.Lines(took.ReplaceAllString(out.String(), "${1}TIME$2")) {
+		if !openSegment.MatchString(line) {
+			text += line
+		}
+	}
+	failure := ""
+	for line := range strings.Lines(errs.String()) { // others are notes of this run
+		if status != 0 {
+			failure = line
+			break
+		}
+	}
+	return strings.ReplaceAll(fmt.Sprintf("%s%sstatus %d\n", text, failure, status), dir, "DIR")
+}
+
+// TestBesideCrawl: each command prints the same, and has the same exit status, alone and while a crawl has the data
+// directory open.
+func TestBesideCrawl(t *testing.T) {
+	site, dir := crawledSite(t)
+	alone, beside := filepath.Join(t.TempDir(), "a"), filepath.Join(t.TempDir(), "b")
+	for _, to := range []string{alone, beside} {
+		if err := os.CopyFS(to, os.DirFS(dir)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	seeds := filepath.Join(t.TempDir(), "seeds.txt")
+	if err := os.WriteFile(seeds, []byte("# seeds\n"+site+"/new\tnutch.score=2\tk=v\nmailto:x\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	lines := [][]string{
+		{"search", "torn", "mesh"}, {"search", "torn mesh", "--json", "--explain"}, {"search", "tron"},
+		{"search", "--strict", `"torn`}, {"search", "--complete", "to"}, {"search", ""},
+		{"search", "evening", "--facets", "lang,type,host", "--limit", "1", "--per-host", "1", "--sort", "newest"},
+		{"search", "--complete", "--json", "to"}, {"search", "mesh", "--limit", "100000", "--freshness", "720h"},
+		{"readdb", "--dump"}, {"readdb", "--dump", "--json"}, {"readdb", "--dump", "--format", "csv"},
+		{"readdb", "--stats"}, {"readdb", "--stats", "--sort"}, {"readdb", "--stats", "--sort", "--json"},
+		{"readdb", "--url", site}, {"readdb", "--url", "http://not.known/"}, {"readdb", "--url", "no url"},
+		{"readdb", "--top", "2"}, {"readdb", "--sample", "3"}, {"readdb", "--status", "fetched,gone"},
+		{"readdb", "--regex", "html$"}, {"readdb", "--prefix", "127.0.0.1"}, {"readdb", "--prefix", "not.known"},
+		{"readhost"}, {"readhost", "--json"}, {"readhost", "--top", "1"}, {"readhost", "--host", "not.known"},
+		{"readhost", "--host", strings.TrimPrefix(site, "http://")},
+		{"readlinks", "--dump"}, {"readlinks", "--dump", "--format", "csv"},
+		{"readlinks", "--url", site + "/mend.html"},
+		{"readlinks", "--url", site, "--limit", "1", "--json"}, {"readlinks", "--url", "::"},
+		{"readseg"}, {"readseg", "--json"}, {"readseg", "--segment", "1"}, {"readseg", "--segment", "99"},
+		{"readseg", "--dump"}, {"readseg", "--dump", "--json"}, {"readseg", "--url", site + "/bold.html", "--json"},
+		{"check", "url", site + "/mend.html", "ftp://a.b/"}, {"check", "url", "--json", site + "/nowhere"},
+		{"check", "url", "-"},
+		{"report", "seeds"}, {"report", "hosts", "--json"}, {"report", "types"}, {"report", "statuses", "--top", "1"},
+		{"report", "failures", "--json"}, {"report", "traps"}, {"report", "hosts", "--format", "csv", "--top", "0"},
+		{"report", "url", site + "/mend.html", "http://not.known/"}, {"report", "url", "--json", site},
+		{"report", "host", strings.TrimPrefix(site, "http://")}, {"report", "host", "not.known"},
+		{"inject", seeds, site + "/other", "-"}, {"inject", "--update", seeds, "--json"}, {"inject", "mailto://x"},
+		{"delete", site + "/copy.html", "not.known"}, {"delete", "::"}, {"delete", site + "/log/*", "--json"},
+		{"recrawl", site + "/mend.html", "not.known"}, {"recrawl", "::"}, {"recrawl", site + "/*", "--json"},
+	}
+	t.Setenv(variable("allow-private"), "true")
+	var want []string
+	for _, line := range lines {
+		want = append(want, result(t, alone, site+"/\nnonsense\n", line...))
+	}
+	endCrawl := pausedCrawl(t, beside)
+	defer endCrawl()
+	for i, line := range lines {
+		got := result(t, beside, site+"/\nnonsense\n", line...)
+		if got != want[i] {
+			t.Errorf("%q beside a crawl\n%salone\n%s", line, got, want[i])
+		}
+	}
+}
+
+// pausedCrawl begins a crawl that is paused, in this process, and serves the socket.
+func pausedCrawl(t *testing.T, dir string) (end func()) {
+	t.Helper()
+	_, end = beginPausedCrawl(t, dir)
+	return end
+}
+
+func beginPausedCrawl(t *testing.T, dir string) (e *engine.Engine, end func()) {
+	t.Helper()
+	e, err := engine.Open(engine.Options{Dir: dir, AllowPrivate: true, Scope: policy.ScopeHost, MustExist: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Pause(); err != nil {
+		t.Fatal(err)
+	}
+	s, err := web.ServeSocket(e, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	began, done := make(chan bool), make(chan error, 1)
+	go func() {
+		first := true
+		_, err := e.Crawl(ctx, engine.CrawlOptions{Progress: func(engine.Progress) {
+			if first {
+				close(began)
+			}
+			first = false
+		}})
+		done <- err
+	}()
+	<-began
+	return e, func() {
+		cancel()
+		for _, err := range []error{<-done, s.Close(), e.Close()} {
+			if err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// TestAtOnce: commands that are run at once take turns, or ask the one that came first: each prints the same.
+func TestAtOnce(t *testing.T) {
+	_, dir := crawledSite(t)
+	want := result(t, dir, "", "readdb", "--dump")
+	got := make(chan string)
+	const commands, rounds = 8, 5
+	for range commands {
+		go func() {
+			for range rounds {
+				got <- result(t, dir, "", "readdb", "--dump")
+			}
+		}()
+	}
+	for range commands * rounds {
+		if text := <-got; text != want {
+			t.Errorf("%s\nwant\n%s", text, want)
+		}
+	}
+}
+
+// TestWithoutEffect: a setting that another process decides is refused.
+func TestWithoutEffect(t *testing.T) {
+	_, dir := crawledSite(t)
+	defer pausedCrawl(t, dir)()
+	var out, errs bytes.Buffer
+	status := run([]string{"inject", "--scope", "any", "--dir", dir, "http://a.example/"}, nil, &out, &errs)
+	want := fmt.Sprintf("seine: --scope: no effect while process %d has %s open", os.Getpid(), dir)
+	if status != exitUsage || !strings.HasPrefix(errs.String(), want) {
+		t.Errorf("status %d, %s", status, errs.String())
+	}
+}
+
+// TestCrawlControl: crawl --pause, --resume and --stop, and top, work on the crawl of another process.
+func TestCrawlControl(t *testing.T) {
+	_, dir := crawledSite(t)
+	for _, line := range []string{"crawl --pause", "crawl --resume", "crawl --stop", "top"} {
+		want := "seine: no crawl is running on this engine: no process has DIR open\nstatus 1\n"
+		if got := result(t, dir, "", strings.Fields(line)...); got != want {
+			t.Errorf("%s without a crawl: %s", line, got)
+		}
+	}
+	process := "process " + fmt.Sprint(os.Getpid())
+	const wrong = "seine: crawl: give one of --pause, --resume and --stop, and no seeds\nstatus 2\n"
+	for _, lines := range [][][2]string{
+		{
+			{"crawl --pause", "the crawl of " + process + ` is paused: "seine crawl --dir DIR --resume" goes on`},
+			{"crawl --pause --json", `{"paused":true,"stopping":false}`},
+			{"crawl --pause --stop", wrong}, {"crawl --pause a.example", wrong},
+			{"top", "paused "}, {"top --json", `{"time":"`},
+			{"crawl --stop", process + " stops its crawl, and brings what it has fetched through its phases"},
+		}, {
+			{"crawl --resume", "the crawl of " + process + " goes on"}, // nothing is due, so it ends
+		},
+	} {
+		end := pausedCrawl(t, dir)
+		for _, line := range lines {
+			if got := result(t, dir, "", strings.Fields(line[0])...); !strings.HasPrefix(got, line[1]) {
+				t.Errorf("%s: %s", line[0], got)
+			}
+		}
+		for strings.HasPrefix(result(t, dir, "", "top"), "paused ") {
+			time.Sleep(10 * time.Millisecond)
+		}
+		end()
+	}
+}

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package web
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"strings"
+
+	"github.com/seine-crawler/seine/engine"
+)
+
+// seedLines is the JSON body of inject.
+type seedLines struct {
+	URLs []string `json:"urls"` // seed lines: URLs, with key=value pairs behind TABs
+}
+
+// DeleteAnswer is the report of a deletion.
+type DeleteAnswer struct {
+	engine.DeleteReport
+	// Problem says that the rest is done, and an index writer did not take all of it.
+	Problem *Problem `json:"problem,omitempty"`
+}
+
+// CrawlState says what became of a request to a crawl.
+type CrawlState struct {
+	Paused   bool `json:"paused"`   // crawls begin no request
+	Stopping bool `json:"stopping"` // the crawl brings what it has through its phases, and ends
+}
+
+// Rate is how fast a crawl is. What is nil stays as it is.
+type Rate struct {
+	// DelaySeconds is the pause between two requests to a host; 0 means none.
+	DelaySeconds *float64 `json:"delay_seconds,omitempty"`
+	Fetchers     *int     `json:"fetchers,omitempty"` // from 1 to 100,000
+}
+
+// readJSON reads a JSON body, which must be all of it.
+func readJSON(c *call, v any) error {
+	if err := c.wantType("application/json"); err != nil {
+		return err
+	}
+	var value json.RawMessage
+	dec := json.NewDecoder(c.r.Body)
+	err := dec.Decode(&value)
+	if err == nil && (len(value) == 0 || value[0] != '{') {
+		err = errors.New("it is no JSON object")
+	}
+	if err == nil {
+		strict := json.NewDecoder(bytes.NewReader(value))
+		strict.DisallowUnknownFields()
+		err = strict.Decode(v)
+	}
+	if err == nil {
+		if _, err = dec.Token(); errors.Is(err, io.EOF) {
+			return nil
+		} else if err == nil {
+			err = errors.New("there is more behind the JSON value")
+		}
+	}
+	return bodyProblem(err)
+}
+
+// wantType returns an error if the body is not of a media type. What needs one is no simple request, which a browser
+// sends for a foreign page without a question.
+func (c *call) wantType(want ...string) error {
+	is, _, _ := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
+	for _, w := range want {
+		if is == w {
+			return nil
+		}
+	}
+	return problem(http.StatusUnsupportedMediaType, "media_type", "the body must have the Content-Type "+
+		strings.Join(want, " or "))
+}
+
+func (h *Handler) inject(c *call) (any, error) {
+	o := engine.InjectOptions{Overwrite: c.on("overwrite"), Update: c.on("update")}
+	if o.Overwrite && o.Update {
+		return nil, wrongParameter("update", "it has no effect beside overwrite")
+	}
+	is, params, _ := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
+	switch is {
+	case "multipart/form-data":
+		source := &seedParts{r: multipart.NewReader(c.r.Body, params["boundary"])}
+		if err := source.options(&o, c.texts("file")); err != nil {
+			return nil, err
+		}
+	case "text/plain":
+		o.Readers = []io.Reader{c.r.Body}
+	default:
+		var lines seedLines
+		if err := c.wantType("application/json", "text/plain", "multipart/form-data"); err != nil {
+			return nil, err
+		}
+		if err := readJSON(c, &lines); err != nil {
+			return nil, err
+		}
+		if len(lines.URLs) == 0 {
+			return nil, bodyProblem(errors.New("urls: name at least one seed"))
+		}
+		o.URLs = lines.URLs
+	}
+	return h.e.Inject(c.ctx, o)
+}
+
+// readTargets reads the body of recrawl and delete.
+func readTargets(c *call) ([]string, error) {
+	var t targets
+	if err := readJSON(c, &t); err != nil {
+		return nil, err
+	}
+	if len(t.Targets) == 0 {
+		return nil, bodyProblem(errors.New("targets: name at least one"))
+	}
+	return t.Targets, nil
+}
+
+func (h *Handler) recrawl(c *call) (any, error) {
+	list, err := readTargets(c)
+	if err != nil {
+		return nil, err
+	}
+	return h.e.Recrawl(c.ctx, list...)
+}
+
+func (h *Handler) delete(c *call) (any, error) {
+	list, err := readTargets(c)
+	if err != nil {
+		return nil, err
+	}
+	r, err := h.e.Delete(c.ctx, list...)
+	if errors.Is(err, engine.ErrNotSent) {
+		return DeleteAnswer{r, problemOf(err)}, nil
+	}
+	return DeleteAnswer{DeleteReport: r}, err
+}
+
+func (h *Handler) pause(*call) (any, error) { return CrawlState{Paused: true}, h.e.Pause() }
+
+func (h *Handler) resume(*call) (any, error) { return CrawlState{Paused: false}, h.e.Resume() }
+
+func (h *Handler) rate(c *call) (any, error) {
+	var r Rate
+	if err := readJSON(c, &r); err != nil {
+		return nil, err
+	}
+	if d := r.DelaySeconds; d != nil {
+		if !(*d >= 0 && *d <= 1e6) {
+			return nil, bodyProblem(errors.New("delay_seconds: want a number from 0 to 1000000"))
+		}
+		delay := seconds(*d)
+		if *d == 0 {
+			delay = -1 // the engine's 0 means its default
+		}
+		if err := h.e.SetDelay(delay); err != nil {
+			return nil, err
+		}
+	}
+	if n := r.Fetchers; n != nil {
+		if err := h.e.SetConcurrency(*n); err != nil {
+			return nil, bodyProblem(err)
+		}
+	}
+	return r, nil
+}

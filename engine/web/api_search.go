@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package web
+
+import (
+	"encoding/base64"
+	"strconv"
+	"time"
+
+	"github.com/seine-crawler/seine/engine"
+	"github.com/seine-crawler/seine/index"
+)
+
+// hitsMax is the number of hits that a search can reach.
+const hitsMax = 10_000
+
+// SearchAnswer is the answer to a search.
+type SearchAnswer struct {
+	engine.SearchResult
+	Doubtful bool `json:"doubtful,omitempty"` // a word is so rare that another may be meant
+	// DidYouMean is a query that finds more, if suggest is requested and there is one.
+	DidYouMean      string `json:"did_you_mean,omitempty"`
+	DidYouMeanTotal int    `json:"did_you_mean_total,omitempty"`
+	Next            string `json:"next,omitempty"` // cursor of the next page; "": this is the last one
+}
+
+// Completions are words that the last word of a text may become.
+type Completions struct {
+	Completions []index.Completion `json:"completions"`
+}
+
+// fewHits and suggestTime say when another query is proposed, and how long it is looked for, as in "seine search".
+const (
+	fewHits     = 3
+	suggestTime = 500 * time.Millisecond
+)
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+func (h *Handler) search(c *call) (any, error) {
+	o := engine.SearchOptions{
+		Limit: c.count("limit"), Offset: c.count("offset"), Deadline: seconds(c.number("deadline_seconds")),
+		MarkStart: c.text("mark_start"), MarkEnd: c.text("mark_end"), HTML: c.on("html"), Strict: c.on("strict"),
+		Freshness: seconds(c.number("freshness_seconds")), Explain: c.on("explain"), Facets: c.texts("facets"),
+		FacetValues: c.count("facet_values"), PerHost: c.count("per_host"), Collapse: c.on("collapse"),
+	}
+	if c.given("cursor") {
+		text, err := base64.RawURLEncoding.DecodeString(c.text("cursor"))
+		if err == nil {
+			o.Offset, err = strconv.Atoi(string(text))
+		}
+		if err != nil || c.given("offset") || o.Offset < 0 || o.Offset > hitsMax {
+			return nil, wrongParameter("cursor", "take next of the page before, and give no offset")
+		}
+	}
+	if c.given("sort") {
+		var err error
+		if o.Order, err = index.ParseOrder(c.text("sort")); err != nil {
+			return nil, wrongParameter("sort", "%v", err)
+		}
+	}
+	q := c.text("q")
+	r, err := h.e.Search(c.ctx, q, o)
+	if err != nil {
+		return nil, err
+	}
+	a := SearchAnswer{SearchResult: r, Doubtful: r.Doubtful}
+	if c.on("suggest") && (r.Total < fewHits || r.Relaxed || r.Doubtful) {
+		better, err := h.e.Suggest(c.ctx, q, suggestTime)
+		if err != nil {
+			return nil, err
+		}
+		a.DidYouMean, a.DidYouMeanTotal = better.Query, better.Total
+	}
+	if end := o.Offset + len(r.Hits); len(r.Hits) == o.Limit && end < min(r.Total, hitsMax) {
+		a.Next = base64.RawURLEncoding.EncodeToString([]byte(strconv.Itoa(end)))
+	}
+	return a, nil
+}
+
+func (h *Handler) suggest(c *call) (any, error) {
+	return h.e.Suggest(c.ctx, c.text("q"), seconds(c.number("deadline_seconds")))
+}
+
+func (h *Handler) complete(c *call) (any, error) {
+	list, err := h.e.Complete(c.ctx, c.text("q"), c.count("limit"))
+	return Completions{append([]index.Completion{}, list...)}, err
+}

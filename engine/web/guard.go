@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package web
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// contentPolicy lets a page load its own files and nothing else: no inline script or style, no frame around it.
+const contentPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; " +
+	"connect-src 'self'; form-action 'self'; frame-src 'self'; frame-ancestors 'none'; base-uri 'none'"
+
+// secure sets the headers that every answer has. A page may set others.
+func secure(head http.Header) {
+	head.Set("Content-Security-Policy", contentPolicy)
+	head.Set("X-Content-Type-Options", "nosniff")
+	head.Set("Referrer-Policy", "no-referrer")
+	head.Set("Cross-Origin-Opener-Policy", "same-origin")
+	head.Set("Cross-Origin-Resource-Policy", "same-origin")
+	head.Set("Cache-Control", "no-store")
+}
+
+// refuse says why a request is not served; nil: it is.
+func (h *Handler) refuse(r *http.Request) *Problem {
+	if h.o.Local {
+		return nil
+	}
+	if !h.knownHost(r.Host) {
+		return problem(http.StatusMisdirectedRequest, "host",
+			"this server is not known by the name in the Host header: use its address, or name it with --host-name")
+	}
+	if readsOnly(r.Method) {
+		return nil
+	}
+	if err := h.cross.Check(r); err != nil {
+		return problem(http.StatusForbidden, "origin", "a request that changes something must come from a page of "+
+			"this server: "+err.Error())
+	}
+	if !h.permitted(r) {
+		return needsToken()
+	}
+	return nil
+}
+
+func needsToken() *Problem {
+	return problem(http.StatusUnauthorized, "token", "this needs the token that is in the file token of the data "+
+		"directory: send Authorization: Bearer TOKEN")
+}
+
+func readsOnly(method string) bool {
+	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions
+}
+
+// knownHost reports whether the Host header names this server. Any address does: a foreign page cannot have the origin
+// of an address that is not its own.
+func (h *Handler) knownHost(host string) bool {
+	name := host
+	if n, _, err := net.SplitHostPort(host); err == nil {
+		name = n
+	}
+	name = strings.ToLower(strings.TrimSuffix(name, "."))
+	same := func(known string) bool { return strings.EqualFold(known, name) }
+	if name == "localhost" || slices.ContainsFunc(h.o.Hosts, same) {
+		return true
+	}
+	_, err := netip.ParseAddr(strings.Trim(name, "[]"))
+	return err == nil
+}
+
+// permitted reports whether a request has the token: a program sends it, a browser has a session.
+func (h *Handler) permitted(r *http.Request) bool {
+	if h.o.Local {
+		return true
+	}
+	if h.o.Token == "" {
+		return false
+	}
+	if text, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
+		return equal(text, h.o.Token)
+	}
+	return h.hasSession(r)
+}
+
+// sessionCookie is the name of the cookie that a browser gets for the token. It holds a hash of it, so that whoever
+// reads a cookie has no token.
+const sessionCookie = "seine-session"
+
+func (h *Handler) hasSession(r *http.Request) bool {
+	c, err := r.Cookie(sessionCookie)
+	return err == nil && h.o.Token != "" && equal(c.Value, h.session())
+}
+
+func (h *Handler) session() string {
+	mac := hmac.New(sha256.New, []byte(h.o.Token))
+	mac.Write([]byte(sessionCookie))
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+// openSession gives a browser that opens a page with ?token= its session, and sends it to the same page without.
+func (h *Handler) openSession(w http.ResponseWriter, r *http.Request) bool {
+	if r.Method != http.MethodGet || h.o.Token == "" || !strings.Contains(r.URL.RawQuery, "token=") {
+		return false
+	}
+	q := r.URL.Query()
+	if !q.Has("token") || strings.HasPrefix(r.URL.Path, h.o.Prefix+apiPath) {
+		return false
+	}
+	if !equal(q.Get("token"), h.o.Token) {
+		problem(http.StatusUnauthorized, "token", "the token of this address is not the one in the file token of the "+
+			"data directory: \"seine serve\" prints the address").write(w)
+		return true
+	}
+	http.SetCookie(w, &http.Cookie{
+		Name: sessionCookie, Value: h.session(), Path: h.o.Prefix + "/", HttpOnly: true,
+		SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil,
+	})
+	q.Del("token")
+	to := url.URL{Path: "/" + strings.TrimLeft(r.URL.Path, "/"), RawQuery: q.Encode()}
+	http.Redirect(w, r, to.String(), http.StatusSeeOther)
+	return true
+}
+
+func equal(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }

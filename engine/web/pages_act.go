@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package web
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/seine-crawler/seine/engine"
+)
+
+// action is what a button of a page does: POST /act/{name}. ServeHTTP has seen that the request comes from a page of
+// ours and has the token.
+type action struct {
+	done string // what the page says afterwards, with # for the number
+	do   deed
+}
+
+// deed does what a form says. It returns how many things it was done to.
+type deed func(ctx context.Context, e *engine.Engine, form url.Values) (n uint64, err error)
+
+// actions are the buttons by name.
+var actions = map[string]action{
+	"pause":   {"Paused. Requests in flight end; none begins.", alone((*engine.Engine).Pause)},
+	"resume":  {"The crawl goes on.", alone((*engine.Engine).Resume)},
+	"stop":    {"The crawl is ending. What was fetched is being indexed.", alone((*engine.Engine).Stop)},
+	"rate":    {"The rate is set.", setRate},
+	"seeds":   {"# new seeds.", injectSeeds},
+	"block":   {"Blocked: nothing of it is requested until it is unblocked.", ofHost((*engine.Engine).Block)},
+	"unblock": {"It may be requested again.", ofHost((*engine.Engine).Unblock)},
+	"recrawl": {"# URLs are due now. A running crawl fetches them, or the next one.", recrawlTarget},
+	"delete":  {"# URLs are deleted.", deleteTarget},
+}
+
+func alone(do func(*engine.Engine) error) deed {
+	return func(_ context.Context, e *engine.Engine, _ url.Values) (uint64, error) { return 0, do(e) }
+}
+
+func ofHost(do func(e *engine.Engine, hosts ...string) error) deed {
+	return func(_ context.Context, e *engine.Engine, form url.Values) (uint64, error) {
+		return 0, do(e, form.Get("host"))
+	}
+}
+
+func injectSeeds(ctx context.Context, e *engine.Engine, form url.Values) (uint64, error) {
+	r, err := e.Inject(ctx, engine.InjectOptions{URLs: lines(form.Get("seeds"))})
+	return r.New, err
+}
+
+func recrawlTarget(ctx context.Context, e *engine.Engine, form url.Values) (uint64, error) {
+	r, err := e.Recrawl(ctx, target(form))
+	return r.Records, err
+}
+
+func deleteTarget(ctx context.Context, e *engine.Engine, form url.Values) (uint64, error) {
+	r, err := e.Delete(ctx, target(form))
+	return r.Records, err
+}
+
+// target is what recrawl and delete are about: a URL, or a whole host.
+func target(form url.Values) string {
+	if host := form.Get("host"); host != "" {
+		return host
+	}
+	return form.Get("url")
+}
+
+// lines are the lines of a text.
+func lines(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' })
+}
+
+// setRate sets what the form has of delay, in seconds, and fetchers.
+func setRate(_ context.Context, e *engine.Engine, form url.Values) (uint64, error) {
+	if text := strings.TrimSpace(form.Get("delay")); text != "" {
+		v, err := strconv.ParseFloat(text, 64)
+		if err != nil || !(v >= 0 && v <= 1e6) {
+			return 0, badForm{"the delay is a number of seconds, 0 or more"}
+		}
+		delay := seconds(v)
+		if v == 0 {
+			delay = -time.Second // the engine's 0 means its default
+		}
+		if err := e.SetDelay(delay); err != nil {
+			return 0, err
+		}
+	}
+	if text := strings.TrimSpace(form.Get("fetchers")); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			return 0, badForm{"the fetchers are a number"}
+		}
+		if err := e.SetConcurrency(n); err != nil {
+			return 0, badForm{err.Error()}
+		}
+	}
+	return 0, nil
+}
+
+// badForm is the error of a form that cannot be understood.
+type badForm struct{ what string }
+
+func (b badForm) Error() string { return b.what }
+
+// act does what a button says, and leads back to the page that it is about.
+func (h *Handler) act(w http.ResponseWriter, r *http.Request) {
+	name := r.PathValue("name")
+	a, known := actions[name]
+	if !known {
+		http.NotFound(w, r)
+		return
+	}
+	if err := r.ParseForm(); err != nil {
+		h.fail(w, http.StatusBadRequest, "crawl", err.Error(), "")
+		return
+	}
+	n, err := a.do(r.Context(), h.e, r.PostForm)
+	var bad badForm
+	switch {
+	case errors.As(err, &bad):
+		h.fail(w, http.StatusBadRequest, "crawl", err.Error(), "Go back and write it again.")
+		return
+	case err != nil:
+		h.failed(w, r, "crawl", err)
+		return
+	}
+	p := &page{base: h.o.Prefix}
+	to := "/crawl"
+	parameters := []any{"done", name, "n", strconv.FormatUint(n, 10)}
+	host, of := r.PostForm.Get("host"), r.PostForm.Get("url")
+	switch {
+	case name == "delete":
+		to = "/hosts"
+	case host != "":
+		to, parameters = "/host", append(parameters, "host", host)
+	case of != "":
+		to, parameters = "/url", append(parameters, "url", of)
+	}
+	http.Redirect(w, r, p.Path(to, parameters...), http.StatusSeeOther)
+}
+
+// doneText is what a page says after a button, by the parameters that act gave its address.
+func doneText(r *http.Request) string {
+	q := r.URL.Query()
+	n, err := strconv.ParseUint(q.Get("n"), 10, 64)
+	if err != nil {
+		n = 0
+	}
+	return strings.Replace(actions[q.Get("done")].done, "#", numberText(n), 1)
+}

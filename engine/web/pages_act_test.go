@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package web
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+)
+
+// press sends a form as a browser does, with or without a session and from some origin.
+func press(h *Handler, name string, form url.Values, session bool, origin string) *http.Response {
+	const kind = "application/x-www-form-urlencoded"
+	r := request("POST", "/act/"+name, form.Encode(), map[string]string{"Content-Type": kind})
+	if origin != "" {
+		r.Header.Set("Origin", origin)
+	}
+	if session {
+		r.AddCookie(&http.Cookie{Name: sessionCookie, Value: h.session()})
+	}
+	return answered(h, r)
+}
+
+// TestButtons: a button does what it says and leads back to its page, which says so; without the token, or from another
+// origin, it does nothing.
+func TestButtons(t *testing.T) {
+	s := newSite(t)
+	h := New(s.e, Options{Token: testToken})
+	const ours, foreign = "http://127.0.0.1:8080", "http://evil.example"
+	host := url.Values{"host": {s.host}}
+	for _, c := range []struct {
+		name     string
+		form     url.Values
+		status   int
+		to, says string
+	}{
+		{"pause", nil, 303, "/crawl?", "Paused."}, {"resume", nil, 303, "/crawl?", "The crawl goes on."},
+		{"stop", nil, 409, "", "no crawl is running"},
+		{"rate", url.Values{"delay": {"0.5"}, "fetchers": {"8"}}, 303, "/crawl?", "The rate is set."},
+		{"rate", url.Values{"delay": {"-1"}}, 400, "", "0 or more"},
+		{"rate", url.Values{"fetchers": {"0"}}, 400, "", "want 1 to"},
+		{"seeds", url.Values{"seeds": {s.url + "/new\r\n" + s.url + "/newer\r\n"}}, 303, "/crawl?", "2 new seeds."},
+		{"block", host, 303, "/host?", "Blocked: nothing of it"},
+		{"unblock", host, 303, "/host?", "It may be requested again."},
+		{"recrawl", url.Values{"url": {s.url + "/"}}, 303, "/url?", "1 URLs are due now"},
+		{"delete", url.Values{"url": {s.url + "/newer"}}, 303, "/hosts?", "1 URLs are deleted."},
+		{"unknown", nil, 404, "", ""},
+	} {
+		if status := press(h, c.name, c.form, false, ours).StatusCode; status != 401 {
+			t.Errorf("%s without a session: %d", c.name, status)
+		}
+		if status := press(h, c.name, c.form, true, foreign).StatusCode; status != 403 {
+			t.Errorf("%s from another origin: %d", c.name, status)
+		}
+		answer := press(h, c.name, c.form, true, ours)
+		to := answer.Header.Get("Location")
+		if answer.StatusCode != c.status || !strings.HasPrefix(to, c.to) {
+			t.Errorf("%s: %d to %q, want %d to %q", c.name, answer.StatusCode, to, c.status, c.to)
+			continue
+		}
+		if c.to != "" {
+			if status, _, body := opens(t, h, to); status != 200 || !strings.Contains(body, c.says) {
+				t.Errorf("%s: %s answers %d without %q", c.name, to, status, c.says)
+			}
+		}
+	}
+	if r, err := s.e.Inspect().Record(s.url + "/newer"); err == nil {
+		t.Errorf("it is not deleted: %v", r)
+	}
+	if list, err := s.e.Blocked(); err != nil || len(list) > 0 {
+		t.Errorf("still blocked: %v, %v", list, err)
+	}
+	_, _, body := opens(t, New(s.e, Options{}), "/crawl")
+	if strings.Contains(body, `method="post"`) || !strings.Contains(body, "seine serve") {
+		t.Error("without a token there are buttons, or nothing says why not")
+	}
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package web
+
+import (
+	"bytes"
+	"encoding/xml"
+	"net/http"
+	"time"
+
+	"github.com/seine-crawler/seine/engine"
+	"github.com/seine-crawler/seine/index"
+)
+
+// feedHits is the number of entries of a feed.
+const feedHits = 20
+
+// openSearch describes the search so that a browser adds it (OpenSearch 1.1).
+type openSearch struct {
+	XMLName     xml.Name        `xml:"http://a9.com/-/spec/opensearch/1.1/ OpenSearchDescription"`
+	ShortName   string          `xml:"ShortName"`
+	Description string          `xml:"Description"`
+	Encoding    string          `xml:"InputEncoding"`
+	Image       openSearchImage `xml:"Image"`
+	URLs        []openSearchURL `xml:"Url"`
+}
+
+type openSearchImage struct {
+	Type    string `xml:"type,attr"`
+	Width   int    `xml:"width,attr"`
+	Height  int    `xml:"height,attr"`
+	Address string `xml:",chardata"`
+}
+
+type openSearchURL struct {
+	Type     string `xml:"type,attr"`
+	Rel      string `xml:"rel,attr,omitempty"`
+	Template string `xml:"template,attr"`
+}
+
+// describeSearch sends the OpenSearch description: GET /opensearch.xml.
+func (h *Handler) describeSearch(w http.ResponseWriter, r *http.Request) {
+	root := originOf(r) + h.o.Prefix
+	p := &page{base: root}
+	send(w, "application/opensearchdescription+xml", openSearch{
+		ShortName: "seine", Description: "Search the pages that seine has crawled", Encoding: "UTF-8",
+		Image: openSearchImage{"image/svg+xml", 16, 16, p.Static("icon.svg")},
+		URLs: []openSearchURL{
+			{"text/html", "results", root + "/?q={searchTerms}"},
+			{"application/atom+xml", "results", root + "/atom.xml?q={searchTerms}"},
+			{"application/x-suggestions+json", "suggestions", root + "/complete?q={searchTerms}"},
+			{"application/opensearchdescription+xml", "self", root + "/opensearch.xml"},
+		},
+	})
+}
+
+// originOf is scheme and host as the client knows them. ServeHTTP has checked the host.
+func originOf(r *http.Request) string {
+	if r.TLS != nil {
+		return "https://" + r.Host
+	}
+	return "http://" + r.Host
+}
+
+// feed is an Atom feed (RFC 4287).
+type feed struct {
+	XMLName xml.Name    `xml:"http://www.w3.org/2005/Atom feed"`
+	ID      string      `xml:"id"`
+	Title   string      `xml:"title"`
+	Updated string      `xml:"updated"`
+	Author  feedAuthor  `xml:"author"`
+	Links   []feedLink  `xml:"link"`
+	Entries []feedEntry `xml:"entry"`
+}
+
+type feedAuthor struct {
+	Name string `xml:"name"`
+}
+
+type feedLink struct {
+	Rel  string `xml:"rel,attr"`
+	Type string `xml:"type,attr,omitempty"`
+	Href string `xml:"href,attr"`
+}
+
+type feedEntry struct {
+	Language string     `xml:"http://www.w3.org/XML/1998/namespace lang,attr,omitempty"`
+	ID       string     `xml:"id"`
+	Title    string     `xml:"title"`
+	Updated  string     `xml:"updated"`
+	Author   feedAuthor `xml:"author"`
+	Links    []feedLink `xml:"link"`
+	Summary  string     `xml:"summary,omitempty"`
+}
+
+// atomFeed sends the hits of a search as a feed: GET /atom.xml?q=…. The newest come first unless the address has
+// another order, since that is what readers of feeds want to know of.
+func (h *Handler) atomFeed(w http.ResponseWriter, r *http.Request) {
+	state, _ := readState(r.URL.Query())
+	if r.URL.Query().Get("sort") == "" {
+		state.Order = index.OrderNewest
+	}
+	result, err := h.e.Search(r.Context(), state.Query, engine.SearchOptions{
+		Limit: feedHits, Order: state.Order, Collapse: !state.All,
+	})
+	if err != nil {
+		h.failed(w, r, "search", err)
+		return
+	}
+	root := originOf(r)
+	p := &page{base: h.o.Prefix}
+	self := root + r.URL.RequestURI()
+	f := feed{
+		ID: self, Title: clean(state.Query, titleShown) + " – seine", Author: feedAuthor{"seine"},
+		Links: []feedLink{
+			{"self", "application/atom+xml", self},
+			{"alternate", "text/html", root + p.Path("/", state.parameters()...)},
+		},
+	}
+	newest := time.Time{}
+	for _, hit := range result.Hits {
+		e, updated := h.entry(&hit)
+		e.Links = append(e.Links, feedLink{"related", "text/html", root + p.Path("/copy", "url", hit.URL)})
+		f.Entries = append(f.Entries, e)
+		if updated.After(newest) {
+			newest = updated
+		}
+	}
+	f.Updated = newest.Format(time.RFC3339)
+	send(w, "application/atom+xml; charset=utf-8", f)
+}
+
+// entry makes an entry of a hit. It was updated at the date of the page, or when the content last changed.
+func (h *Handler) entry(hit *engine.Hit) (e feedEntry, updated time.Time) {
+	updated = hit.Date
+	if record, err := h.e.Inspect().Record(hit.URL); err == nil && updated.IsZero() {
+		if updated = record.ModifiedTime; updated.IsZero() {
+			updated = record.LastFetch
+		}
+	}
+	return feedEntry{
+		Language: languageTag(hit.Language), ID: hit.URL, Title: clean(hit.Title, titleShown),
+		Updated: updated.UTC().Format(time.RFC3339), Author: feedAuthor{crumbs(hit.URL).Host},
+		Links: []feedLink{{"alternate", clean(hit.Type, 60), hit.URL}}, Summary: clean(hit.SnippetText, 1000),
+	}, updated
+}
+
+// send sends a document of XML.
+func send(w http.ResponseWriter, mediaType string, document any) {
+	var b bytes.Buffer
+	b.WriteString(xml.Header)
+	if err := xml.NewEncoder(&b).Encode(document); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", mediaType)
+	_, _ = w.Write(b.Bytes()) // the client went away
+}

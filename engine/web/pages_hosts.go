@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package web
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/seine-crawler/seine/engine"
+	"github.com/seine-crawler/seine/storage"
+)
+
+// hostsView is the list of hosts.
+type hostsView struct {
+	Find    string
+	ByName  bool // the order is that of names, which has a next page; else those with most URLs are first
+	Rows    []hostRow
+	Late    bool // the list ended early: it took too long
+	Later   bool // it is not the first part of the list
+	More    bool
+	Next    string
+	Blocked []string
+	Done    string // what a button did
+}
+
+type hostRow struct {
+	engine.HostView
+	Shown   string
+	Fetched uint64
+	Queued  uint64
+	Gone    uint64
+}
+
+// hostsPage lists hosts: GET /hosts?find=…&by=name&after=….
+func (h *Handler) hostsPage(w http.ResponseWriter, r *http.Request) {
+	p := &page{Room: "hosts", Title: "Hosts", base: h.o.Prefix}
+	v := &hostsView{Done: doneText(r), Find: strings.ToLower(clean(r.URL.Query().Get("find"), queryMax))}
+	ctx, cancel := context.WithTimeout(r.Context(), listTime)
+	defer cancel()
+	query := r.URL.Query()
+	v.ByName = v.Find != "" || query.Get("by") == "name"
+	filter := engine.HostFilter{Top: rowsShown + 1}
+	if v.ByName {
+		filter = engine.HostFilter{After: query.Get("after")}
+	}
+	v.Later = filter.After != ""
+	for host, err := range h.e.Inspect().Hosts(ctx, filter) {
+		if v.Late = errors.Is(err, context.DeadlineExceeded); v.Late {
+			break
+		}
+		if err != nil {
+			h.failed(w, r, p.Room, err)
+			return
+		}
+		if host.URLs == 0 || !strings.Contains(host.Host, v.Find) && !strings.Contains(shownHost(host.Host), v.Find) {
+			continue
+		}
+		if n := len(v.Rows); n == rowsShown {
+			if v.More = true; v.ByName {
+				v.Next = p.Path("/hosts", "find", v.Find, "by", "name", "after", v.Rows[n-1].Host)
+			}
+			break
+		}
+		v.Rows = append(v.Rows, rowOf(host))
+	}
+	v.Blocked, _ = h.e.Blocked() // the list is worth showing without them
+	p.Body = v
+	h.show(w, http.StatusOK, "hosts", p)
+}
+
+func rowOf(host engine.HostView) hostRow {
+	by := func(list ...storage.Status) (n uint64) {
+		for _, s := range list {
+			n += uint64(host.ByStatus[s])
+		}
+		return n
+	}
+	return hostRow{
+		HostView: host, Shown: shownHost(host.Host),
+		Fetched: by(storage.StatusFetched, storage.StatusNotModified, storage.StatusDuplicate,
+			storage.StatusParseFailed),
+		Queued: by(storage.StatusUnfetched), Gone: by(storage.StatusGone),
+	}
+}
+
+// hostPageView is the story of a host, with what a running crawl does with it.
+type hostPageView struct {
+	engine.HostStory
+	Now      engine.HostNow
+	Shown    string
+	Statuses []statusCount
+	Kinds    []kindCount
+	Records  []recordRow // of LastFailures
+
+	Permitted bool
+	Done      string // what a button did
+}
+
+type statusCount struct {
+	Status  storage.Status
+	Count   uint64
+	Percent float64
+}
+
+type kindCount struct {
+	Kind    string
+	Count   uint64
+	Percent float64
+}
+
+// hostPage tells the story of a host: GET /host?host=….
+func (h *Handler) hostPage(w http.ResponseWriter, r *http.Request) {
+	p := &page{Room: "hosts", base: h.o.Prefix, Scripts: []string{"live.js"}}
+	name := strings.TrimSpace(r.URL.Query().Get("host"))
+	story, err := h.e.Inspect().HostStory(r.Context(), name)
+	if err != nil {
+		h.failed(w, r, p.Room, err)
+		return
+	}
+	v := &hostPageView{HostStory: story, Shown: shownHost(story.Host), Permitted: h.permitted(r), Done: doneText(r)}
+	if v.Now, err = h.e.HostNow(story.Host); err != nil {
+		h.failed(w, r, p.Room, err)
+		return
+	}
+	for _, s := range slices.Sorted(maps.Keys(story.ByStatus)) {
+		n := uint64(story.ByStatus[s])
+		v.Statuses = append(v.Statuses, statusCount{s, n, percent(n, story.URLs)})
+	}
+	v.Kinds = kindsOf(story.Failures)
+	for _, record := range story.LastFailures {
+		v.Records = append(v.Records, recordRow{record, shownURL(record.URL)})
+	}
+	p.Title, p.Body = v.Shown, v
+	h.show(w, http.StatusOK, "host", p)
+}
+
+// kindsOf sorts counts, the largest first.
+func kindsOf(counts map[string]uint64) []kindCount {
+	var list []kindCount
+	total := uint64(0)
+	for _, n := range counts {
+		total += n
+	}
+	for _, kind := range slices.Sorted(maps.Keys(counts)) {
+		list = append(list, kindCount{kind, counts[kind], percent(counts[kind], total)})
+	}
+	slices.SortStableFunc(list, func(a, b kindCount) int { return cmp.Compare(b.Count, a.Count) })
+	return list
+}
+
+func percent(part, whole uint64) float64 {
+	if whole == 0 {
+		return 0
+	}
+	return 100 * float64(part) / float64(whole)
+}
+
+// hostStates say where a host is in the schedule of a running crawl, as titles.
+var hostStates = map[engine.HostState]string{
+	engine.HostAbsent:   "Not being crawled",
+	engine.HostDormant:  "Nothing to fetch",
+	engine.HostRefill:   "Its URLs are being chosen",
+	engine.HostWaiting:  "Waits for its delay",
+	engine.HostTurn:     "Waits for a host at the same address",
+	engine.HostReady:    "Ready",
+	engine.HostInFlight: "Being visited",
+	engine.HostAsleep:   "Asleep: it failed too often",
+	engine.HostResting:  "Rests for long",
+}

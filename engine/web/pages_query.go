@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package web
+
+import (
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/seine-crawler/seine/index"
+)
+
+// Bounds of what a search page reads of its address.
+const (
+	queryMax = 4 << 10 // characters; index.ParseQuery reads so many bytes
+	pagesMax = 1000    // of hitsShown each: what a search can skip
+)
+
+// searchState is all that a search page depends on, and all of it stands in the address.
+type searchState struct {
+	Query   string
+	Page    int // from 1
+	Order   index.Order
+	All     bool // also near-duplicates, and any number of pages of a host
+	Explain bool
+}
+
+// readState reads the parameters of a search page. What makes no sense counts as absent. The parameters lang, type,
+// site and date are words of the query that a form or a program adds; moved says that there were some, and that the
+// page has another address.
+func readState(values url.Values) (s searchState, moved bool) {
+	s.Query = clean(values.Get("q"), queryMax) // what cannot be seen means nothing in a query
+	for _, name := range []string{"lang", "type", "site", "date"} {
+		if v := strings.TrimSpace(values.Get(name)); v != "" {
+			s.Query, moved = withWord(s.Query, name+":"+v), true
+		}
+	}
+	s.Page, _ = strconv.Atoi(values.Get("page"))
+	s.Page = min(max(s.Page, 1), pagesMax)
+	s.Order, _ = index.ParseOrder(values.Get("sort"))
+	s.All = values.Get("all") == "1"
+	s.Explain = values.Get("explain") == "1"
+	return s, moved
+}
+
+// parameters are the state as names and values for page.Path.
+func (s searchState) parameters() []any {
+	list := []any{"q", s.Query, "all", s.All, "explain", s.Explain}
+	if s.Page > 1 {
+		list = append(list, "page", s.Page)
+	}
+	if s.Order != index.OrderScore {
+		list = append(list, "sort", s.Order.String())
+	}
+	return list
+}
+
+// words cuts a query at the spaces that are outside of quotes and parentheses. Those without a partner are ordinary
+// characters.
+func words(query string) []string {
+	var list []string
+	start, depth, quoted := -1, 0, false
+	lone := -1
+	if strings.Count(query, `"`)%2 == 1 {
+		lone = strings.LastIndexByte(query, '"')
+	}
+	groups := balanced(query)
+	for i, r := range query {
+		switch {
+		case r == '"' && i != lone:
+			quoted = !quoted
+		case quoted:
+		case !groups && (r == '(' || r == ')'):
+		case r == '(':
+			depth++
+		case r == ')':
+			depth = max(depth-1, 0)
+		case unicode.IsSpace(r) && depth == 0:
+			if start >= 0 {
+				list = append(list, query[start:i])
+			}
+			start = -1
+			continue
+		}
+		if start < 0 {
+			start = i
+		}
+	}
+	if start >= 0 {
+		list = append(list, query[start:])
+	}
+	return list
+}
+
+// withWord adds a word to a query that lacks it. Operators bind tighter than a space, so a query with some becomes a
+// group.
+func withWord(query, word string) string {
+	list := words(query)
+	if slices.ContainsFunc(list, func(w string) bool { return strings.EqualFold(w, word) }) {
+		return query
+	}
+	if strings.Count(query, `"`)%2 == 1 || !balanced(query) {
+		return word + " " + query // behind it, the word could become a part of a quote or group
+	}
+	if slices.Contains(list, "OR") || slices.Contains(list, "|") || slices.Contains(list, "AND") {
+		filters := list[:0:0]
+		for len(list) > 1 && isFilter(list[len(list)-1]) && !isOperator(list[len(list)-2]) {
+			filters = append(filters, list[len(list)-1])
+			list = list[:len(list)-1]
+		}
+		slices.Reverse(filters)
+		query = "(" + strings.Join(list, " ") + ")"
+		list = append([]string{query}, filters...)
+	}
+	return strings.Join(append(list, word), " ")
+}
+
+// withoutWord takes a word out of a query.
+func withoutWord(query, word string) string {
+	list := words(query)
+	list = slices.DeleteFunc(list, func(w string) bool { return strings.EqualFold(w, word) })
+	if len(list) == 1 && strings.HasPrefix(list[0], "(") && strings.HasSuffix(list[0], ")") {
+		if inner := list[0][1 : len(list[0])-1]; balanced(inner) {
+			return inner // the group that withWord made
+		}
+	}
+	return strings.Join(list, " ")
+}
+
+// balanced reports whether each parenthesis of a text has its partner in it.
+func balanced(s string) bool {
+	depth, quoted := 0, false
+	for _, r := range s {
+		switch {
+		case r == '"':
+			quoted = !quoted
+		case quoted:
+		case r == '(':
+			depth++
+		case r == ')':
+			if depth--; depth < 0 {
+				return false
+			}
+		}
+	}
+	return depth == 0
+}
+
+func isOperator(word string) bool {
+	return word == "OR" || word == "AND" || word == "NOT" || word == "|"
+}
+
+// filterNames are the fields that narrow a search without scoring.
+var filterNames = []string{"site:", "host:", "lang:", "type:", "date:", "size:"}
+
+// isFilter reports whether a word of a query is a filter, which the page shows with a way to remove it.
+func isFilter(word string) bool {
+	word = strings.ToLower(strings.TrimLeft(word, "+-"))
+	return slices.ContainsFunc(filterNames, func(name string) bool {
+		return strings.HasPrefix(word, name) && len(word) > len(name)
+	})
+}
+
+// hasFilter reports whether a query has a filter of one of some names.
+func hasFilter(query string, names ...string) bool {
+	return slices.ContainsFunc(words(query), func(w string) bool {
+		name, _, _ := strings.Cut(strings.ToLower(strings.TrimLeft(w, "+")), ":")
+		return isFilter(w) && slices.Contains(names, name)
+	})
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package web
+
+import (
+	"math"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seine-crawler/seine/engine"
+)
+
+// TestClean: what changes the direction of writing, cannot be seen or paints over neighbours is gone; joiners stay.
+func TestClean(t *testing.T) {
+	for _, c := range [][2]string{
+		{"a  b\n\tc\x00d", "a b c d"}, {"  a ", "a"}, {"\u202egnp.exe", "gnp.exe"}, {"a\u2066b\u2069\u200f", "ab"},
+		{"نمی\u200cخواهم", "نمی\u200cخواهم"}, {"👩\u200d👩", "👩\u200d👩"}, {"a\u00adb\ufeff\u3164", "ab"},
+		{"e" + strings.Repeat("\u0301", 9), "e" + strings.Repeat("\u0301", marksMax)}, {"\U000e0041x", "x"},
+		{"bad\xff", "bad\ufffd"}, {"日本語", "日本語"}, {strings.Repeat("x", 30), strings.Repeat("x", 20) + "…"},
+	} {
+		if got := clean(c[0], 20); got != c[1] {
+			t.Errorf("%q: %q, want %q", c[0], got, c[1])
+		}
+	}
+	if got := pieces("a net\u202e of x", [][2]int{{2, 5}, {12, 13}, {9, 99}}); len(got) != 4 || got[0].Text != "a " ||
+		got[1] != (piece{"net", true}) || got[2].Text != " of " || got[3] != (piece{"x", true}) {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestAddresses: escapes and punycode are decoded where that cannot mislead.
+func TestAddresses(t *testing.T) {
+	for _, c := range [][2]string{
+		{"http://example.org/a%20b/%D9%85?q=%2F%E6%97%A5", "http://example.org/a%20b/م?q=%2F日"},
+		{"http://x.example/%22%3E%3Cscript%3E", "http://x.example/%22%3E%3Cscript%3E"},
+		{"http://x.example/%E2%80%AEgnp", "http://x.example/%E2%80%AEgnp"},
+		{"http://x.example/%ff%41", "http://x.example/%ff%41"},
+		{"http://xn--bcher-kva.example:8080/", "http://bücher.example:8080/"},
+		{"http://xn--r8jz45g.example/", "http://例え.example/"},
+		{"http://xn--e1afmkfd.example/", "http://xn--e1afmkfd.example/"}, // Cyrillic below a Latin top
+		{"http://xn--e1afmkfd.xn--p1ai/", "http://пример.рф/"},           // and below its own
+		{"http://xn--80ak6aa92e.com/", "http://xn--80ak6aa92e.com/"},     // looks like apple
+		{"http://xn--pple-43d.com/", "http://xn--pple-43d.com/"},         // two scripts in a label
+		{"http://xn--googe-nxb.com/", "http://xn--googe-nxb.com/"},       // no label that decodes
+		{"http://xn--mgbh0fb.xn--kgbechtv/", "http://مثال.إختبار/"},      // Arabic
+		{"no url \u202e", "no url"}, {"http://[::1]:80/x", "http://[::1]:80/x"},
+	} {
+		if got := shownURL(c[0]); got != c[1] {
+			t.Errorf("%s: %s, want %s", c[0], got, c[1])
+		}
+	}
+	c := crumbs("http://a.example:81/1/2/3/4/5/6?x=1")
+	if c.Host != "a.example:81" || strings.Join(c.Parts, " ") != "1 2 … 5 6 ?x=1" {
+		t.Errorf("%+v", c)
+	}
+}
+
+// TestQueryWords: what a filter adds to a query, it takes out again, and the rest keeps its meaning.
+func TestQueryWords(t *testing.T) {
+	for _, c := range [][3]string{
+		{"torn mesh", "lang:de", "torn mesh lang:de"}, {"", "lang:de", "lang:de"},
+		{`"torn mesh" net`, "type:pdf", `"torn mesh" net type:pdf`},
+		{"torn OR mesh", "lang:de", "(torn OR mesh) lang:de"}, {"(a OR b) c", "lang:de", "(a OR b) c lang:de"},
+		{`torn "mesh`, "lang:de", `lang:de torn "mesh`}, {"torn (mesh", "lang:de", "lang:de torn (mesh"},
+	} {
+		with := withWord(c[0], c[1])
+		if with != c[2] || withWord(with, strings.ToUpper(c[1])) != with || withoutWord(with, c[1]) != c[0] {
+			t.Errorf("%q with %s: %q, want %q; without it again: %q", c[0], c[1], with, c[2], withoutWord(with, c[1]))
+		}
+	}
+	s, moved := readState(url.Values{"q": {" net "}, "lang": {"de"}, "page": {"-3"}, "sort": {"newest"}, "all": {"1"}})
+	if !moved || s.Query != "net lang:de" || s.Page != 1 || !s.All || s.Explain {
+		t.Errorf("%+v", s)
+	}
+	if p := (&page{base: "/x"}).Path("/", s.parameters()...); p != "/x/?all=1&q=net+lang%3Ade&sort=newest" {
+		t.Error(p)
+	}
+	for q, want := range map[string]bool{"site:a": true, "+host:b x": true, "x lang:de": false, "host:": false} {
+		if hasFilter(q, "host", "site") != want {
+			t.Errorf("%s: want %v", q, want)
+		}
+	}
+}
+
+func TestNumbers(t *testing.T) {
+	for got, want := range map[string]string{
+		numberText(4210007): "4,210,007", numberText(-1234.5): "-1,234.5", numberText(uint64(12)): "12",
+		plural(1, "fetch"): "1 fetch", plural(2, "fetch"): "2 fetches", plural(29, "day"): "29 days",
+		plural(3, "reply"): "3 replies", byteText(999): "999 B", byteText(3_140_000_000): "3.14 GB",
+		byteText(uint64(math.MaxUint64)): "18447 PB", rateText(1240): "1,240", rateText(3.5): "3.50", rateText(0): "0",
+		spanText(130 * time.Minute): "2 h 10 min", spanText(50 * time.Hour): "2 d 2 h",
+		spanText(9 * time.Second):         "9 s",
+		tookText(1200 * time.Millisecond): "1.2 s", robotsText(404): "none (404)", robotsText(599): "unreachable",
+		cleanLines("a\u202e\r\nb", 99): "a\nb\n",
+	} {
+		if got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	now := time.Date(2026, 11, 2, 0, 0, 0, 0, time.UTC)
+	for d, want := range map[time.Duration]string{
+		0: "now", time.Minute: "1 min ago", -26 * time.Hour: "in 26 h", 72 * time.Hour: "3 days ago",
+		-29 * 24 * time.Hour: "in 29 days", 90 * 24 * time.Hour: "3 months ago", 900 * 24 * time.Hour: "2 years ago",
+	} {
+		if got := ago(now.Add(-d), now); got != want {
+			t.Errorf("%s: %s, want %s", d, got, want)
+		}
+	}
+}
+
+// TestCharts: samples are means in steps of one axis, gaps stay gaps, stacked lines add up, and the top is round.
+func TestCharts(t *testing.T) {
+	start := time.Date(2026, 11, 2, 0, 0, 0, 0, time.UTC)
+	var samples []engine.Sample
+	for i := 1; i <= 600; i++ {
+		if i > 300 && i <= 400 {
+			continue // no crawl ran
+		}
+		samples = append(samples, engine.Sample{
+			Time: start.Add(time.Duration(i) * time.Second), Seconds: 1, PagesPerSecond: float64(i),
+			CPU: engine.StageCPU{{Stage: "fetch", Seconds: 0.5}, {Stage: "parse", Seconds: 0.25}},
+		})
+	}
+	a := newAxis(samples, 10*time.Minute, start.Add(600*time.Second))
+	if len(a.Steps) != chartPoints || a.To.Sub(a.From) != 10*time.Minute {
+		t.Fatalf("%d steps from %s to %s", len(a.Steps), a.From, a.To)
+	}
+	c := a.draw("Pages", 0, false, rateText, series{"", func(s *engine.Sample) float64 { return s.PagesPerSecond }})
+	values := strings.Split(c.Values, ",")
+	if values[0] != "3" || values[119] != "598" || values[70] != "" || c.Now != "598" || c.Most != "1,000" {
+		t.Errorf("%s … %s, gap %q, now %s, top %s", values[0], values[119], values[70], c.Now, c.Most)
+	}
+	if n := strings.Count(c.Lines[0].Path, "M"); n != 2 {
+		t.Errorf("the line has %d parts, want 2: %s", n, c.Lines[0].Path)
+	}
+	cpu := a.draw("CPU", 0, true, rateText, stagesOf(&a)...)
+	if len(cpu.Lines) != 2 || cpu.Now != "0.75" || cpu.Lines[1].Now != "0.25" || cpu.Most != "1" {
+		t.Errorf("%+v", cpu)
+	}
+	if a := newAxis(nil, 0, start); len(a.Steps) != 0 {
+		t.Error("an axis without samples has steps")
+	}
+	for v, want := range map[float64]float64{0: 1, 0.3: 0.5, 7: 10, 50: 50, 51: 100, math.NaN(): 1} {
+		if got := roundUp(v); math.Abs(got-want) > 1e-9 {
+			t.Errorf("top of %g: %g, want %g", v, got, want)
+		}
+	}
+}
+
+// TestHarmless: a stored copy keeps its text and its links, which stay in the store, and nothing that acts.
+func TestHarmless(t *testing.T) {
+	to := func(target string) string { return "/copy?url=" + target }
+	for page, want := range map[string]string{
+		`<p onclick=x>a<script>b</script>c`:             `<p>ac</p>`,
+		`<a href="b?c#d">x</a>`:                         `<a href="/copy?url=http://a.example/b?c" target="_top">x</a>`,
+		`<a href="/page#d">x</a>`:                       `<a href="#d">x</a>`,
+		`<a href="jAvascript:x">x</a><a href=ftp:y>y`:   `<a>x</a><a>y</a>`,
+		`<base href="http://b.example/d/"><a href=e>x`:  `<a href="/copy?url=http://b.example/d/e" target="_top">x</a>`,
+		`<img src=http://b.example/ alt="a <b>">`:       `<span>[a &lt;b&gt;]</span>`,
+		`<img src="data:image/png;base64,AA" onload=x>`: `<img src="data:image/png;base64,AA"/>`,
+		`<form action=/act/stop><button formaction=x>`:  `<div><button></button></div>`,
+		`<svg><a href=x>y</a></svg><custom-one a=b>z`:   `<span>z</span>`,
+		`<iframe srcdoc="<script>"></iframe><!-- x -->`: ``,
+		`<div style="position:fixed" dir=rtl>x</div>`:   `<div style="position:fixed" dir="rtl">x</div>`,
+	} {
+		got := string(harmless(page, "http://a.example/page", to))
+		_, got, _ = strings.Cut(got, "<body>")
+		if got = strings.TrimSuffix(got, "</body></html>"); got != want {
+			t.Errorf("%s\n got %s\nwant %s", page, got, want)
+		}
+	}
+	deep := harmless(strings.Repeat("<div>", 100_000), "http://a.example/", to)
+	if len(deep) > 100_000 {
+		t.Errorf("%d bytes", len(deep))
+	}
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package web
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/seine-crawler/seine/engine"
+	"github.com/seine-crawler/seine/storage"
+)
+
+// Bounds of lists.
+const (
+	rowsShown = 50
+	rowsSkip  = 5000            // rows of a list that pages can skip
+	listTime  = 2 * time.Second // after which a list ends with what it has
+	linksMost = 1000            // links to a page that are read for a list
+)
+
+// linksView is the list of links to a URL.
+type linksView struct {
+	URL, Shown string
+	Links      []linkRow
+	Previous   string
+	Next       string
+}
+
+type linkRow struct {
+	engine.InlinkView
+	Shown string
+}
+
+// linksPage lists the links to a URL with their texts: GET /links?url=….
+func (h *Handler) linksPage(w http.ResponseWriter, r *http.Request) {
+	p := &page{Room: "urls", base: h.o.Prefix}
+	v := &linksView{URL: r.URL.Query().Get("url")}
+	v.Shown = shownURL(v.URL)
+	if isNoURL(v.URL) {
+		h.fail(w, http.StatusNotFound, p.Room, "This is no URL: "+v.URL, "")
+		return
+	}
+	window := windowOf(r)
+	n := 0
+	for l, err := range h.e.Inspect().Inlinks(r.Context(), v.URL, rowsSkip+rowsShown+1) {
+		if err != nil {
+			h.failed(w, r, p.Room, err)
+			return
+		}
+		if n++; n <= window.skip {
+			continue
+		}
+		if len(v.Links) == rowsShown {
+			v.Next = p.Path("/links", "url", v.URL, "page", window.page+1)
+			break
+		}
+		v.Links = append(v.Links, linkRow{l, shownURL(l.From)})
+	}
+	if window.page > 1 {
+		v.Previous = p.Path("/links", "url", v.URL, "page", window.page-1)
+	}
+	p.Title, p.Body = "Links to "+v.Shown, v
+	h.show(w, http.StatusOK, "links", p)
+}
+
+// window is the part of a list that a page shows.
+type window struct{ page, skip int }
+
+func windowOf(r *http.Request) window {
+	s, _ := readState(r.URL.Query())
+	n := min(s.Page, rowsSkip/rowsShown)
+	return window{n, (n - 1) * rowsShown}
+}
+
+// urlView is the story of a URL.
+type urlView struct {
+	engine.URLStory
+	Permitted bool
+	Done      string // what a button did
+}
+
+// urlPage tells the story of a URL: GET /url?url=….
+func (h *Handler) urlPage(w http.ResponseWriter, r *http.Request) {
+	p := &page{Room: "urls", base: h.o.Prefix}
+	raw := strings.TrimSpace(r.URL.Query().Get("url"))
+	story, err := h.e.Inspect().URLStory(r.Context(), raw)
+	if err != nil {
+		h.failed(w, r, p.Room, err)
+		return
+	}
+	v := &urlView{URLStory: story, Permitted: h.permitted(r), Done: doneText(r)}
+	p.Title, p.Body = "About "+shownURL(story.URL), v
+	status := http.StatusOK
+	if story.Record == nil {
+		status = http.StatusNotFound
+	}
+	h.show(w, status, "url", p)
+}
+
+// urlsView is the list of URLs.
+type urlsView struct {
+	Prefix   string
+	Status   storage.Status
+	Statuses []storage.Status
+	Rows     []recordRow
+	Late     bool   // the list ended early: it took too long
+	Later    bool   // it is not the first part of the list
+	First    string // address of that
+	Next     string
+}
+
+type recordRow struct {
+	engine.RecordView
+	Shown string
+}
+
+// urlsPage lists records of crawldb: GET /urls?prefix=…&status=…. A prefix that is a URL leads to the URL's page.
+func (h *Handler) urlsPage(w http.ResponseWriter, r *http.Request) {
+	p := &page{Room: "urls", Title: "URLs", base: h.o.Prefix}
+	v := &urlsView{Prefix: clean(r.URL.Query().Get("prefix"), queryMax)}
+	v.Status, _ = storage.ParseStatus(r.URL.Query().Get("status"))
+	if strings.Contains(v.Prefix, "://") {
+		http.Redirect(w, r, p.Path("/url", "url", v.Prefix), http.StatusSeeOther)
+		return
+	}
+	for s := range storage.Status(storage.StatusCount) {
+		if s > 0 {
+			v.Statuses = append(v.Statuses, s)
+		}
+	}
+	filter := engine.RecordFilter{Prefix: v.Prefix, After: r.URL.Query().Get("after")}
+	status := ""
+	if v.Status != 0 {
+		filter.Statuses, status = []storage.Status{v.Status}, v.Status.String()
+	}
+	v.Later = filter.After != ""
+	ctx, cancel := context.WithTimeout(r.Context(), listTime)
+	defer cancel()
+	for record, err := range h.e.Inspect().Records(ctx, filter) {
+		if v.Late = errors.Is(err, context.DeadlineExceeded); v.Late {
+			break
+		}
+		if err != nil {
+			h.failed(w, r, p.Room, err)
+			return
+		}
+		if n := len(v.Rows); n == rowsShown {
+			v.Next = p.Path("/urls", "prefix", v.Prefix, "status", status, "after", v.Rows[n-1].URL)
+			break
+		}
+		v.Rows = append(v.Rows, recordRow{record, shownURL(record.URL)})
+	}
+	v.First = p.Path("/urls", "prefix", v.Prefix, "status", status)
+	p.Body = v
+	h.show(w, http.StatusOK, "urls", p)
+}
+
+// reasonText says why a URL is refused; some reasons are a word that people need not know.
+func reasonText(reason string) string {
+	switch reason {
+	case "scope":
+		return "it is outside of the scope: the hosts or domains that are crawled"
+	case "depth":
+		return "it is more links away from a seed than the crawl goes"
+	}
+	return clean(reason, 400)
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// apiPath is where the API is, below the prefix.
+const apiPath = "/api/v1"
+
+// route is one operation of the API. The table of routes is also what the OpenAPI description is made of.
+type route struct {
+	method, path string // path is below apiPath
+	name         string // operationId
+	about        string
+	params       []param
+	body         *body
+	result       any // a value of the type of the answer; for a list, of its entries
+	list         bool
+	events       bool  // the answer is a stream of events, until the client goes away
+	lasts        bool  // it may take longer than quickTime
+	status       []int // of the problems that only this operation has
+	do           func(h *Handler, c *call) (any, error)
+}
+
+// body describes what a request carries.
+type body struct {
+	about string
+	value any // a value of the type of a JSON body
+	types []string
+}
+
+// call is one request for an operation, with its parameters checked.
+type call struct {
+	ctx    context.Context
+	w      http.ResponseWriter
+	r      *http.Request
+	values map[string]any
+}
+
+func (c *call) text(name string) string     { v, _ := c.values[name].(string); return v }
+func (c *call) number(name string) float64  { v, _ := c.values[name].(float64); return v }
+func (c *call) count(name string) int       { v, _ := c.values[name].(int); return v }
+func (c *call) on(name string) bool         { v, _ := c.values[name].(bool); return v }
+func (c *call) texts(name string) []string  { v, _ := c.values[name].([]string); return v }
+func (c *call) given(name string) (ok bool) { _, ok = c.values[name]; return ok }
+
+// routeAPI adds the routes of /api/v1.
+func (h *Handler) routeAPI() {
+	byPath := map[string][]*route{}
+	for i := range routes {
+		r := &routes[i]
+		byPath[r.path] = append(byPath[r.path], r)
+	}
+	for path, list := range byPath {
+		h.mux.HandleFunc(h.o.Prefix+apiPath+path, func(w http.ResponseWriter, r *http.Request) { h.serve(w, r, list) })
+	}
+	h.handle(http.MethodGet, apiPath+"/openapi.json", h.describe)
+	h.mux.HandleFunc(h.o.Prefix+apiPath+"/", func(w http.ResponseWriter, r *http.Request) {
+		problem(http.StatusNotFound, "no_operation", "there is no operation "+r.URL.Path+": see "+h.o.Prefix+apiPath+
+			"/openapi.json").write(w)
+	})
+}
+
+// serve answers a request for a path with the operation of its method.
+func (h *Handler) serve(w http.ResponseWriter, r *http.Request, list []*route) {
+	method := r.Method
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	at := slices.IndexFunc(list, func(o *route) bool { return o.method == method })
+	if at < 0 {
+		var allow []string
+		for _, o := range list {
+			if allow = append(allow, o.method); o.method == http.MethodGet {
+				allow = append(allow, http.MethodHead)
+			}
+		}
+		w.Header().Set("Allow", strings.Join(allow, ", "))
+		problem(http.StatusMethodNotAllowed, "method", "this operation takes "+strings.Join(allow, " and ")).write(w)
+		return
+	}
+	began, status := time.Now(), http.StatusOK
+	if p := h.run(w, r, list[at]); p != nil {
+		status = p.Status
+		p.write(w)
+	}
+	h.metrics.observe(list[at].name, status, began)
+}
+
+// run runs an operation and writes its answer. The problem is one that nothing was written of.
+func (h *Handler) run(w http.ResponseWriter, r *http.Request, o *route) *Problem {
+	values, p := parseParams(r, o, h.o.Local)
+	if p != nil {
+		return p
+	}
+	ctx := r.Context()
+	if o.lasts || o.events {
+		slots := h.streams
+		if o.events {
+			slots = h.viewers
+		}
+		leave, ok := take(ctx, slots)
+		if !ok {
+			return busy()
+		}
+		defer leave()
+	} else {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, quickTime)
+		defer cancel()
+	}
+	c := &call{ctx: ctx, w: w, r: r, values: values}
+	if o.lasts || o.events {
+		lasting(w, r)
+	}
+	v, err := o.do(h, c)
+	if err != nil {
+		return problemOf(err)
+	}
+	if l, ok := v.(answerer); ok {
+		return l.answer(h, c)
+	}
+	if o.lasts {
+		bound(w, stallTime)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = writeJSON(w, v) // the client is gone if it fails
+	return nil
+}
+
+// answerer is a result that writes itself.
+type answerer interface {
+	answer(h *Handler, c *call) *Problem
+}
+
+// lasting lifts the bounds of a quick request: its context bounds it, and each part of what is read or written has
+// stallTime.
+func lasting(w http.ResponseWriter, r *http.Request) {
+	c := http.NewResponseController(w)
+	deadlines{c}.wait()
+	r.Body = &patientBody{ReadCloser: r.Body, d: deadlines{c}}
+}
+
+// deadlines are those of the connection of a request.
+type deadlines struct{ c *http.ResponseController }
+
+// wait takes them away, while the engine works. (A read that times out would end the context of the request.)
+func (d deadlines) wait() {
+	none := noDeadline
+	_ = d.c.SetReadDeadline(none)
+	_ = d.c.SetWriteDeadline(none)
+}
+
+// patientBody is a body of which each part must come within stallTime.
+type patientBody struct {
+	io.ReadCloser
+	d deadlines
+}
+
+func (b *patientBody) Read(p []byte) (int, error) {
+	_ = b.d.c.SetReadDeadline(soon())
+	n, err := b.ReadCloser.Read(p)
+	_ = b.d.c.SetReadDeadline(noDeadline)
+	return n, err
+}
+
+// wrongParameter is the problem of a parameter.
+func wrongParameter(name, format string, args ...any) *Problem {
+	p := problem(http.StatusBadRequest, "parameter", name+": "+fmt.Sprintf(format, args...))
+	p.Parameter = name
+	return p
+}
+
+// bodyProblem is the problem of a body that cannot be read.
+func bodyProblem(err error) *Problem {
+	var large *http.MaxBytesError
+	if errors.As(err, &large) {
+		return problemOf(err)
+	}
+	return problem(http.StatusBadRequest, "body", "the body of the request: "+err.Error())
+}

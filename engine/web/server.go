@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package web
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/seine-crawler/seine/engine"
+)
+
+// Server is an http.Server with this package's bounds, on one listener.
+type Server struct {
+	http   http.Server
+	ending chan struct{} // closed when Close begins
+	done   chan error    // what Serve returned
+	inside sync.WaitGroup
+}
+
+// Start serves a handler on a listener until Close, on a goroutine.
+func Start(l net.Listener, h http.Handler) *Server {
+	s := &Server{done: make(chan error, 1), ending: make(chan struct{})}
+	s.http = http.Server{
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			s.inside.Add(1)
+			defer s.inside.Done()
+			h.ServeHTTP(w, r)
+		}),
+		ReadHeaderTimeout: quickTime, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: headerMax,
+		BaseContext: func(net.Listener) context.Context {
+			return context.WithValue(context.Background(), endingKey{}, s.ending)
+		},
+		ErrorLog: log.New(io.Discard, "", 0), // what clients do wrong is answered, not told to people here
+	}
+	if _, local := l.(*socketListener); local {
+		s.http.MaxHeaderBytes = 0 // the default of net/http, a megabyte: as long as a command line may be
+	}
+	go func() { s.done <- s.http.Serve(l) }()
+	return s
+}
+
+// ServeSocket serves an engine on the socket of its data directory, until Close, which must come before that of the
+// engine. Whoever may open the directory's files may connect, and do what the engine can.
+func ServeSocket(e *engine.Engine, dir string) (*Server, error) {
+	l, err := ListenSocket(dir)
+	if err != nil {
+		return nil, err
+	}
+	return Start(l, New(e, Options{Local: true})), nil
+}
+
+// endingKey is the key of Server.ending in the contexts of requests.
+type endingKey struct{}
+
+// ending is closed when the server of a request ends: streams of events end then. Of another server it is nil.
+func ending(ctx context.Context) chan struct{} {
+	c, _ := ctx.Value(endingKey{}).(chan struct{})
+	return c
+}
+
+// Done is closed, or has the error, when the server has ended by itself.
+func (s *Server) Done() <-chan error { return s.done }
+
+// Close ends the server: it takes no more connections, waits a few seconds for the requests that are being answered,
+// then closes their connections and waits until their handlers have returned.
+func (s *Server) Close() error {
+	close(s.ending)
+	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
+	defer cancel()
+	err := s.http.Shutdown(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = s.http.Close()
+	}
+	s.inside.Wait()
+	return err
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package web
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// tokenFile is the name of the file of a data directory that has the token.
+const tokenFile = "token"
+
+// Token returns the token of a data directory: that of its file, or a new one, which is written there for its owner
+// alone (mode 0600). The caller must have the store open.
+func Token(dir string) (string, error) {
+	name := filepath.Join(dir, tokenFile)
+	text, err := os.ReadFile(name)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("reading the token: %w", err)
+	}
+	if token := strings.TrimSpace(string(text)); token != "" {
+		return token, ownerOnly(name)
+	}
+	token := rand.Text()
+	file, err := os.CreateTemp(dir, tokenFile+"-*") // with mode 0600
+	if err != nil {
+		return "", fmt.Errorf("making a token: %w", err)
+	}
+	_, err = file.WriteString(token + "\n")
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = os.Rename(file.Name(), name)
+	}
+	if err != nil {
+		return "", fmt.Errorf("making a token: %w", errors.Join(err, os.Remove(file.Name())))
+	}
+	return token, nil
+}
+
+// ownerOnly returns an error if other users may read a file.
+func ownerOnly(name string) error {
+	info, err := os.Stat(name)
+	if err == nil && info.Mode().Perm()&0o077 != 0 {
+		err = fmt.Errorf("others may read %s: remove it, and a new token is made, or give it mode 0600", name)
+	}
+	return err
+}
