@@ -28,6 +28,9 @@ wait $web || true
 cat "$out/politeness"
 cat <<EOF
 
+Look at it: run this, and open the address that it prints
+  bin/seine serve --dir $out/data
+
 Try next:
   bin/seine search --dir $out/data '"repair net" -boat'
   bin/seine readdb --dir $out/data --stats

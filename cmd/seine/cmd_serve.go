@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"net/netip"
 	"strings"
 
@@ -31,6 +32,7 @@ func serveCommand(c *console) *cobra.Command {
 		Short: "serve the search page, the dashboard and the API over HTTP",
 		Long: "Serves the search page, the dashboard and the API until it is interrupted, and prints the address to\n" +
 			"open. Who knows its token, which is in the file token of the data directory, may also change things.\n" +
+			"While another process has the directory open, such as a crawl, it serves what that process has.\n" +
 			"Settings are those that the directory was made with, unless a flag, a variable or a file says otherwise.",
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -39,17 +41,26 @@ func serveCommand(c *console) *cobra.Command {
 				return err
 			}
 			o.MustExist, o.ReadOnly = true, true
-			if o, err = f.asMade(cmd, o); err != nil {
+			until := func(end func() error, err error) error {
+				if err == nil {
+					<-cmd.Context().Done()
+					err = end()
+				}
 				return err
 			}
-			o.ReadOnly = false
-			return f.withOptions(cmd, o, func(e *engine.Engine) error {
-				end, err := c.serve(e, o.Dir, addr, names)
+			return f.openOr(cmd, func() error {
+				o, err := f.asMade(cmd, o)
 				if err != nil {
 					return err
 				}
-				<-cmd.Context().Done()
-				return end()
+				o.ReadOnly = false
+				return f.withOptions(cmd, o, func(e *engine.Engine) error {
+					return until(c.serve(e, o.Dir, addr, names))
+				})
+			}, func(s store) error {
+				return until(c.serveHandler(o.Dir, addr, func(token string) http.Handler {
+					return web.NewProxy(s.(otherStore).Client, web.Options{Token: token, Hosts: names})
+				}))
 			})
 		},
 	}
@@ -65,6 +76,15 @@ func (c *console) serve(e *engine.Engine, dir, addr string, names []string) (end
 	if addr == "" {
 		return func() error { return nil }, nil
 	}
+	return c.serveHandler(dir, addr, func(token string) http.Handler {
+		return web.New(e, web.Options{Token: token, Hosts: names})
+	})
+}
+
+// serveHandler serves what make makes with the token of the data directory.
+func (c *console) serveHandler(
+	dir, addr string, make func(token string) http.Handler,
+) (end func() error, err error) {
 	token, err := web.Token(dir)
 	if err != nil {
 		return nil, err
@@ -73,7 +93,7 @@ func (c *console) serve(e *engine.Engine, dir, addr string, names []string) (end
 	if err != nil {
 		return nil, err
 	}
-	s := web.Start(l, web.New(e, web.Options{Token: token, Hosts: names}))
+	s := web.Start(l, make(token))
 	fmt.Fprintf(c.err, "seine: open http://%s/?token=%s\n", openable(l.Addr()), token)
 	return s.Close, nil
 }

@@ -13,7 +13,9 @@
 //
 // # Life
 //
-// A command opens the engine, calls it once and closes it. The first SIGINT or SIGTERM cancels its context, the second
+// A command opens the engine, serves the socket of the data directory meanwhile, calls the engine once and closes it.
+// When another process has the directory open, a command that reads, injects or removes asks that process over the
+// socket (store.go), and prints the same. The first SIGINT or SIGTERM cancels its context, the second
 // ends the process.
 //
 // # Invariants
@@ -29,7 +31,7 @@
 // # Who runs it
 //
 // The main goroutine, one that waits for signals, one that redraws the view of a crawl, and on a terminal one that
-// reads keys. They end with the command.
+// reads keys. Package engine/web has those that serve. They end with the command.
 //
 // # Bounds
 //

@@ -118,8 +118,9 @@ func (s *site) apiCalls() map[string]map[string]int {
 		"record":   {"url=" + quoted: 200, "url=http://not.known/": 404, "url=%20": 400, "": 400},
 		"records": {
 			"": 200, "limit=1": 200, "limit=1001": 400, "status=db_fetched,db_gone": 200, "status=x": 400,
-			"regex=html$": 200, "regex=(": 400, "sample=2": 200, "top=2": 200, "top=2&status=db_gone": 400, "cursor=aHR0": 400,
-			"cursor=%21": 400, "prefix=127.0.0.1": 404, "prefix=" + s.host: 200,
+			"regex=html$": 200, "regex=(": 400, "sample=2": 200, "top=2": 200, "top=2&status=db_gone": 400,
+			"cursor=aHR0": 400,
+			"cursor=%21":  400, "prefix=127.0.0.1": 404, "prefix=" + s.host: 200,
 		},
 		"stats": {"": 200, "hosts=true": 200},
 		"index": {"": 200, "x=1": 400},
@@ -156,7 +157,8 @@ func (s *site) apiCalls() map[string]map[string]int {
 		"pause":   {"": 200},
 		"resume":  {"": 200},
 		"rate": {
-			`{"delay_seconds":1,"fetchers":3}`: 200, `{"fetchers":0}`: 400, `null`: 400, `{"delay_seconds":-1}`: 400, `{}`: 200,
+			`{"delay_seconds":1,"fetchers":3}`: 200, `{"fetchers":0}`: 400, `null`: 400, `{"delay_seconds":-1}`: 400,
+			`{}`: 200,
 		},
 	}
 }

@@ -79,7 +79,7 @@ func (h *Handler) knownHost(host string) bool {
 // permitted reports whether a request has the token: a program sends it, a browser has a session.
 func (h *Handler) permitted(r *http.Request) bool {
 	if h.o.Local {
-		return true
+		return r.Header.Get(readerHeader) == ""
 	}
 	if h.o.Token == "" {
 		return false

@@ -197,3 +197,25 @@ func TestToken(t *testing.T) {
 		t.Error(list, err)
 	}
 }
+
+// TestTokenRace: callers that make a token at once get the same.
+func TestTokenRace(t *testing.T) {
+	dir := t.TempDir()
+	tokens := make(chan string)
+	const callers = 16
+	for range callers {
+		go func() {
+			token, err := Token(dir)
+			if err != nil {
+				t.Error(err)
+			}
+			tokens <- token
+		}()
+	}
+	first := <-tokens
+	for range callers - 1 {
+		if token := <-tokens; token != first || token == "" {
+			t.Errorf("%q and %q", first, token)
+		}
+	}
+}

@@ -43,7 +43,7 @@ func profile(w http.ResponseWriter, r *http.Request) *Problem {
 	p := pprof.Lookup(name)
 	if p == nil {
 		return problem(http.StatusNotFound, "not_found", "there is no profile "+strconv.Quote(name)+
-			": want profile, heap, allocs, goroutine, threadcreate, block or mutex")
+			": want profile, heap or allocs")
 	}
 	_ = p.WriteTo(w, 0)
 	return nil

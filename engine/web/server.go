@@ -23,6 +23,9 @@ type Server struct {
 	inside sync.WaitGroup
 }
 
+// quiet drops messages: what clients do wrong is answered, not told to people here.
+var quiet = log.New(io.Discard, "", 0)
+
 // Start serves a handler on a listener until Close, on a goroutine.
 func Start(l net.Listener, h http.Handler) *Server {
 	s := &Server{done: make(chan error, 1), ending: make(chan struct{})}
@@ -36,7 +39,7 @@ func Start(l net.Listener, h http.Handler) *Server {
 		BaseContext: func(net.Listener) context.Context {
 			return context.WithValue(context.Background(), endingKey{}, s.ending)
 		},
-		ErrorLog: log.New(io.Discard, "", 0), // what clients do wrong is answered, not told to people here
+		ErrorLog: quiet,
 	}
 	if _, local := l.(*socketListener); local {
 		s.http.MaxHeaderBytes = 0 // the default of net/http, a megabyte: as long as a command line may be

@@ -16,7 +16,7 @@ import (
 const tokenFile = "token"
 
 // Token returns the token of a data directory: that of its file, or a new one, which is written there for its owner
-// alone (mode 0600). The caller must have the store open.
+// alone (mode 0600). Of processes that make one at once, all get the same.
 func Token(dir string) (string, error) {
 	name := filepath.Join(dir, tokenFile)
 	text, err := os.ReadFile(name)
@@ -32,11 +32,19 @@ func Token(dir string) (string, error) {
 		return "", fmt.Errorf("making a token: %w", err)
 	}
 	_, err = file.WriteString(token + "\n")
-	if err = errors.Join(err, file.Close()); err == nil {
+	if err = errors.Join(err, file.Close()); err == nil && text == nil {
+		err = os.Link(file.Name(), name) // unless another process was faster
+	} else if err == nil { // the file is empty: whoever wrote it did not finish
 		err = os.Rename(file.Name(), name)
 	}
+	if removed := os.Remove(file.Name()); !errors.Is(removed, fs.ErrNotExist) {
+		err = errors.Join(err, removed)
+	}
+	if errors.Is(err, fs.ErrExist) {
+		return Token(dir)
+	}
 	if err != nil {
-		return "", fmt.Errorf("making a token: %w", errors.Join(err, os.Remove(file.Name())))
+		return "", fmt.Errorf("making a token: %w", err)
 	}
 	return token, nil
 }
