@@ -28,7 +28,7 @@ func TestInspectBesideCrawl(t *testing.T) {
 	rounds := 0
 	for running := true; running; rounds++ {
 		inspectAll(t, e, w.Web.Root(0))
-		s, err := e.Status()
+		s, err := e.Inspect().Status()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -81,9 +81,9 @@ func inspectAll(t *testing.T, e *engine.Engine, url string) {
 	}
 	_, err = e.Search(ctx, "harbour", engine.SearchOptions{})
 	fail(t, "search", err)
-	_, err = e.History(0)
+	_, err = e.Inspect().History(0)
 	fail(t, "history", err)
-	_, err = e.HostNow("localhost")
+	_, err = e.Inspect().HostNow("localhost")
 	fail(t, "host", err)
 }
 

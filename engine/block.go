@@ -66,14 +66,14 @@ func (e *Engine) Unblock(hosts ...string) error {
 }
 
 // Blocked returns the hosts that are blocked, ordered by domain.
-func (e *Engine) Blocked() ([]string, error) {
-	leave, err := e.enter()
+func (i *Inspector) Blocked() ([]string, error) {
+	leave, err := i.g.enter()
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
 	var names []string
-	for _, h := range e.w.admission.Blocked() {
+	for _, h := range i.w.admission.Blocked() {
 		names = append(names, h.String())
 	}
 	return names, nil

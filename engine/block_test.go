@@ -60,11 +60,11 @@ func TestBlock(t *testing.T) {
 		t.Errorf("%d requests to a blocked host", n-before)
 	}
 	e = open(t, o)
-	blocked, err := e.Blocked()
+	blocked, err := e.Inspect().Blocked()
 	if err != nil || !slices.Equal(blocked, []string{u.Host, "other.example:8080"}) {
 		t.Errorf("blocked: %v, %v", blocked, err)
 	}
-	now, err := e.HostNow(u.Host)
+	now, err := e.Inspect().HostNow(u.Host)
 	if err != nil || !now.Blocked || now.State != engine.HostAbsent || now.Host != u.Host {
 		t.Errorf("%+v, %v", now, err)
 	}
@@ -82,7 +82,7 @@ func TestBlock(t *testing.T) {
 	w.crawl(o, engine.CrawlOptions{})
 	e = open(t, o)
 	defer mustClose(t, e)
-	if blocked, err := e.Blocked(); err != nil || len(blocked) > 0 {
+	if blocked, err := e.Inspect().Blocked(); err != nil || len(blocked) > 0 {
 		t.Errorf("blocked: %v, %v", blocked, err)
 	}
 	sameDigest(t, digest(t, e), want)
@@ -104,7 +104,7 @@ func TestBlockRunning(t *testing.T) {
 		return n == 1 && s.Progress.Fetched == 20
 	}
 	await(t, e, "a request under way", waits)
-	now, err := e.HostNow(host)
+	now, err := e.Inspect().HostNow(host)
 	if err != nil || now.State != engine.HostInFlight || now.InFlight != 1 || now.Blocked ||
 		now.LastMinute == nil || now.LastMinute.Pages != 20 || now.Address != "127.0.0.1" {
 		t.Errorf("%+v, %v", now, err)

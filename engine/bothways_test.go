@@ -281,7 +281,7 @@ func stateOf(t *testing.T, e *engine.Engine) (s worldState) {
 		hits = append(hits, h.URL)
 	}
 	slices.Sort(hits)
-	digest, err := e.IndexDigest(ctx)
+	digest, err := e.Inspect().IndexDigest(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -47,7 +47,7 @@ func TestDeleteBesideCrawl(t *testing.T) {
 	if err != nil || r.Records != 22 || r.Captures != 21 {
 		t.Errorf("%v, %v", r, err)
 	}
-	s, err := e.Status()
+	s, err := e.Inspect().Status()
 	if n, _ := doing(s, engine.DoingFirstByte); err != nil || !s.Running || n != 1 {
 		t.Errorf("the other request is not under way any more: %+v, %v", s.Fetchers, err)
 	}
@@ -150,7 +150,7 @@ func TestDeleteOften(t *testing.T) {
 		several.Wait()
 		deleted += r.Records
 		times++
-		if s, err := e.Status(); err != nil || !s.Running || t.Failed() {
+		if s, err := e.Inspect().Status(); err != nil || !s.Running || t.Failed() {
 			break
 		}
 	}

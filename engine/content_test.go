@@ -48,7 +48,7 @@ func TestParseLater(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if unparsed, err := e.UnparsedSegments(); len(unparsed) != 0 || err != nil {
+	if unparsed, err := e.Inspect().UnparsedSegments(); len(unparsed) != 0 || err != nil {
 		t.Errorf("a fetchlist counts as fetched: %d, %v", unparsed, err)
 	}
 	r, err := e.Fetch(ctx, engine.FetchOptions{Segment: g.Segment})
@@ -58,7 +58,7 @@ func TestParseLater(t *testing.T) {
 	if r.Fetched != 1 || r.Redirected != 1 {
 		t.Errorf("%s", r)
 	}
-	if unparsed, err := e.UnparsedSegments(); !slices.Equal(unparsed, []uint32{g.Segment}) || err != nil {
+	if unparsed, err := e.Inspect().UnparsedSegments(); !slices.Equal(unparsed, []uint32{g.Segment}) || err != nil {
 		t.Errorf("segments %d wait to be parsed: %v; want %d", unparsed, err, g.Segment)
 	}
 	if _, err := e.UpdateDB(ctx, g.Segment); !errors.Is(err, engine.ErrWrongState) {

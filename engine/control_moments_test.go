@@ -60,7 +60,7 @@ func TestAbortInFetchlist(t *testing.T) {
 		t.Errorf("%v, %v after %s", r, err, time.Since(start))
 	}
 	// The fetchlist is still there: the next crawl takes it up.
-	if n, err := e.NewestSegment(1); err != nil || n == 0 {
+	if n, err := e.Inspect().NewestSegment(1); err != nil || n == 0 {
 		t.Errorf("open segment %d, %v", n, err)
 	}
 }

@@ -188,7 +188,7 @@ func TestPhaseOrder(t *testing.T) {
 	if _, err := e.UpdateDB(ctx, 99); err == nil || !strings.Contains(err.Error(), "no segment 99") {
 		t.Errorf("updatedb of no segment: %v", err)
 	}
-	_, err = e.NewestSegment(storage.SegmentSealed)
+	_, err = e.Inspect().NewestSegment(storage.SegmentSealed)
 	if err == nil || !strings.Contains(err.Error(), `run "seine fetch" first`) {
 		t.Errorf("newest sealed segment: %v", err)
 	}
@@ -213,7 +213,7 @@ func TestNoIndex(t *testing.T) {
 	got := open(t, o)
 	defer mustClose(t, got)
 	sameDigest(t, digestWithoutIndex(t, got), digestWithoutIndex(t, want))
-	if s, err := got.IndexStats(); err != nil || s.Documents != 0 {
+	if s, err := got.Inspect().IndexStats(); err != nil || s.Documents != 0 {
 		t.Errorf("%d documents in the index, %v", s.Documents, err)
 	}
 	if _, err := got.Index(context.Background(), engine.IndexOptions{Refresh: true}); err != nil {

@@ -320,36 +320,36 @@ func (e *Engine) Recover(ctx context.Context) error {
 
 // UnparsedSegments returns the numbers of the segments that Fetch left to be parsed later, oldest first: see
 // Options.ParseLater. Segments that a fetch or crawl did not finish are among them.
-func (e *Engine) UnparsedSegments() ([]uint32, error) {
-	leave, err := e.enter()
+func (i *Inspector) UnparsedSegments() ([]uint32, error) {
+	leave, err := i.g.enter()
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
-	return e.w.inState(storage.SegmentOpen)
+	return i.w.inState(storage.SegmentOpen)
 }
 
 // DueSegments returns the numbers of the segments in a state, oldest first; of open ones those of whose fetchlist
 // something is left that can be fetched now.
 // Without one the error is ErrNoSegment, and its message says which command comes first.
-func (e *Engine) DueSegments(state storage.SegmentState) ([]uint32, error) {
-	leave, err := e.enter()
+func (i *Inspector) DueSegments(state storage.SegmentState) ([]uint32, error) {
+	leave, err := i.g.enter()
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
-	return e.w.dueSegments(state)
+	return i.w.dueSegments(state)
 }
 
 // NewestSegment returns the number of the newest segment in a state, also of an open one without a fetchlist. Without
 // one the error is that of DueSegments.
-func (e *Engine) NewestSegment(state storage.SegmentState) (uint32, error) {
-	leave, err := e.enter()
+func (i *Inspector) NewestSegment(state storage.SegmentState) (uint32, error) {
+	leave, err := i.g.enter()
 	if err != nil {
 		return 0, err
 	}
 	defer leave()
-	list, err := e.w.store.SegmentList()
+	list, err := i.w.store.SegmentList()
 	if err != nil {
 		return 0, err
 	}
@@ -358,40 +358,40 @@ func (e *Engine) NewestSegment(state storage.SegmentState) (uint32, error) {
 			return list[i].Number, nil
 		}
 	}
-	_, err = e.w.dueSegments(state)
+	_, err = i.w.dueSegments(state)
 	return 0, err
 }
 
 // IndexDigest returns a hash of all documents with their terms and positions. Equal documents give equal hashes,
 // however they came into the index, so crawls can be compared. It reads the whole index.
-func (e *Engine) IndexDigest(ctx context.Context) (uint64, error) {
-	leave, err := e.enter()
+func (i *Inspector) IndexDigest(ctx context.Context) (uint64, error) {
+	leave, err := i.g.enter()
 	if err != nil {
 		return 0, err
 	}
 	defer leave()
-	return e.w.index.Digest(ctx)
+	return i.w.index.Digest(ctx)
 }
 
 // IndexStats returns the counts of the index as of the last Index or Dedup.
-func (e *Engine) IndexStats() (index.Stats, error) {
-	leave, err := e.enter()
+func (i *Inspector) IndexStats() (index.Stats, error) {
+	leave, err := i.g.enter()
 	if err != nil {
 		return index.Stats{}, err
 	}
 	defer leave()
-	return e.w.index.Stats(), nil
+	return i.w.index.Stats(), nil
 }
 
 // Documents calls fn with every document of the index, in the order of keys, as an IndexWriter gets it; the version is
 // the time now. It reads beside crawls and searches. An error of fn ends it and is returned.
-func (e *Engine) Documents(ctx context.Context, fn func(*policy.IndexChange) error) error {
-	leave, err := e.enter()
+func (i *Inspector) Documents(ctx context.Context, fn func(*policy.IndexChange) error) error {
+	leave, err := i.g.enter()
 	if err != nil {
 		return err
 	}
 	defer leave()
-	inner, cancel := e.within(ctx)
+	inner, cancel := i.g.within(ctx)
 	defer cancel()
-	return ended(ctx, e.w.eachDocument(inner, fn))
+	return ended(ctx, i.w.eachDocument(inner, fn))
 }

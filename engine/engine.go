@@ -33,7 +33,12 @@ type Engine struct {
 	w *work
 	guard
 
-	running sync.Mutex                // held by what writes or reads back open segments: one at a time
+	running sync.Mutex // held by what writes or reads back open segments: one at a time
+	sights
+}
+
+// sights are what Inspector shows of crawls of this process.
+type sights struct {
 	crawl   atomic.Pointer[conductor] // the running crawl; nil: none is
 	last    atomic.Pointer[lastCrawl] // the one that ended last; nil: none has
 	census  census

@@ -90,7 +90,7 @@ func TestStoppedFetch(t *testing.T) {
 			if err != nil || seg.Counts.Fetched != pages || seg.Unparsed != o.ParseLater {
 				t.Errorf("%+v, %v", seg, err)
 			}
-			if due, err := e.DueSegments(storage.SegmentOpen); !errors.Is(err, engine.ErrNoSegment) {
+			if due, err := e.Inspect().DueSegments(storage.SegmentOpen); !errors.Is(err, engine.ErrNoSegment) {
 				t.Errorf("due to be fetched: %v, %v", due, err)
 			}
 			if !o.ParseLater {

@@ -20,12 +20,12 @@ func TestHistoryOfCrawl(t *testing.T) {
 	fs := storage.NewCrashableFS()
 	o.Dir, o.FS, o.NoIndex = "/crawl", fs, false
 	e := open(t, o)
-	if list, err := e.History(0); err != nil || len(list) > 0 {
+	if list, err := e.Inspect().History(0); err != nil || len(list) > 0 {
 		t.Errorf("before a crawl: %v, %v", list, err)
 	}
 	c := crawlBeside(t.Context(), t, e, crawlFrom(site.URL+"/"))
 	s := await(t, e, "two samples", func(s engine.Status) bool {
-		list, err := e.History(time.Minute)
+		list, err := e.Inspect().History(time.Minute)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -38,7 +38,7 @@ func TestHistoryOfCrawl(t *testing.T) {
 	}
 	close(let)
 	r := c.wait()
-	list, err := e.History(time.Hour)
+	list, err := e.Inspect().History(time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,12 +69,12 @@ func TestHistoryOfCrawl(t *testing.T) {
 	if err := e.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.History(0); !errors.Is(err, engine.ErrClosed) {
+	if _, err := e.Inspect().History(0); !errors.Is(err, engine.ErrClosed) {
 		t.Errorf("after Close: %v", err)
 	}
 	e = open(t, o)
 	defer mustClose(t, e)
-	again, err := e.History(time.Hour)
+	again, err := e.Inspect().History(time.Hour)
 	if err != nil || len(again) != len(list) {
 		t.Fatalf("%d samples, want %d, %v", len(again), len(list), err)
 	}

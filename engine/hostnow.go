@@ -60,8 +60,8 @@ var whereStates = [...]HostState{
 
 // HostNow says what a running crawl does with a host: a name, with its port if that is not the scheme's own. A text
 // that is no host is an error. Any goroutine may call it.
-func (e *Engine) HostNow(host string) (HostNow, error) {
-	leave, err := e.enter()
+func (i *Inspector) HostNow(host string) (HostNow, error) {
+	leave, err := i.g.enter()
 	if err != nil {
 		return HostNow{}, err
 	}
@@ -70,15 +70,15 @@ func (e *Engine) HostNow(host string) (HostNow, error) {
 	if err != nil {
 		return HostNow{}, fmt.Errorf("host %q: %w", host, err)
 	}
-	now := HostNow{Host: key.String(), State: HostAbsent, Blocked: e.w.admission.IsBlocked(key)}
-	c := e.crawl.Load()
+	now := HostNow{Host: key.String(), State: HostAbsent, Blocked: i.w.admission.IsBlocked(key)}
+	c := i.crawl.Load()
 	if c == nil {
 		return now, nil
 	}
-	e.w.live.mu.Lock()
-	defer e.w.live.mu.Unlock()
+	i.w.live.mu.Lock()
+	defer i.w.live.mu.Unlock()
 	if f := c.live.Load(); f != nil {
-		now.look(e.w, f, key)
+		now.look(i.w, f, key)
 	}
 	return now, nil
 }

@@ -29,13 +29,17 @@ type Inspector struct {
 	in *inspect.Inspect
 	g  *guard
 	o  *Options // normalizers
+	w  *work
 
 	live *settings
+	*sights
 }
 
 // Inspect returns an Inspector of the data directory. It costs nothing, and works until Close.
 func (e *Engine) Inspect() *Inspector {
-	return &Inspector{in: e.w.inspect, g: &e.guard, o: &e.w.o, live: &e.w.live}
+	return &Inspector{
+		in: e.w.inspect, g: &e.guard, o: &e.w.o, w: e.w, live: &e.w.live, sights: &e.sights,
+	}
 }
 
 // enter admits a call. Its context ends with ctx and with Close.

@@ -138,7 +138,7 @@ func (w *work) settle(ctx context.Context, h *hooks) error {
 	return nil
 }
 
-// dueSegments is Engine.DueSegments.
+// dueSegments is Inspector.DueSegments.
 func (w *work) dueSegments(state storage.SegmentState) ([]uint32, error) {
 	list, err := w.store.SegmentList()
 	if err != nil {

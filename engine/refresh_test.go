@@ -171,7 +171,7 @@ func TestPreferences(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("read back from the WARC")
-	if _, err := e.NewestSegment(storage.SegmentSealed); err != nil {
+	if _, err := e.Inspect().NewestSegment(storage.SegmentSealed); err != nil {
 		t.Fatal(err)
 	}
 	finish(t, e, g.Segment)

@@ -224,7 +224,7 @@ func TestDelete(t *testing.T) {
 		r.finds(map[string]int{"breakwater": 0, "harbour": 1})
 		_, port, _ := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(r.url("a.test/"), "http://"), "/"), ":")
 		r.delete("a.test:"+port, "b.test:"+port)
-		if s, err := r.e.IndexStats(); err != nil || s.Documents != 0 {
+		if s, err := r.e.Inspect().IndexStats(); err != nil || s.Documents != 0 {
 			t.Errorf("%+v, %v", s, err)
 		}
 		if p := r.purge(); p.Removed == 0 {
@@ -395,7 +395,7 @@ func TestDenied(t *testing.T) {
 			}
 			write("a.test\n")
 			left := next()
-			after, err := r.e.IndexStats()
+			after, err := r.e.Inspect().IndexStats()
 			if err != nil || left == 0 || how != "crawl" && left != before.Documents-after.Documents {
 				t.Errorf("%d documents left the index: %d, then %d, %v", left, before.Documents, after.Documents, err)
 			}

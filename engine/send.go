@@ -233,7 +233,7 @@ func (s *sending) announce(c *changes, st storage.SentState) error {
 	})
 }
 
-// eachDocument is Engine.Documents.
+// eachDocument is Inspector.Documents.
 func (w *work) eachDocument(ctx context.Context, fn func(*policy.IndexChange) error) error {
 	x, next := w.documentsOf(), storage.SentFirst()
 	for next != nil {

@@ -94,14 +94,14 @@ func (r *remote) Commit(context.Context) error {
 func (r *remote) equals(t *testing.T, e *engine.Engine) {
 	t.Helper()
 	want := map[string]policy.IndexDocument{}
-	err := e.Documents(context.Background(), func(c *policy.IndexChange) error {
+	err := e.Inspect().Documents(context.Background(), func(c *policy.IndexChange) error {
 		want[c.ID] = *c.Document
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	stats, err := e.IndexStats()
+	stats, err := e.Inspect().IndexStats()
 	if err != nil || uint64(len(want)) != stats.Documents {
 		t.Errorf("%d documents, the index has %d, %v", len(want), stats.Documents, err)
 	}
@@ -368,7 +368,7 @@ func TestSendRefusals(t *testing.T) {
 	if err != nil || report.Writers[0].Refused == 0 || !told {
 		t.Fatal(err, report.Writers, warned)
 	}
-	stats, err := e.IndexStats()
+	stats, err := e.Inspect().IndexStats()
 	if err != nil || uint64(len(r.docs)) != stats.Documents-1 {
 		t.Error(err, len(r.docs), stats.Documents)
 	}

@@ -47,7 +47,7 @@ func pausedCrawl(b *testing.B) *Engine {
 func BenchmarkStatus(b *testing.B) {
 	e := pausedCrawl(b)
 	for b.Loop() {
-		if _, err := e.Status(); err != nil {
+		if _, err := e.Inspect().Status(); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -58,7 +58,7 @@ func await(t *testing.T, e *engine.Engine, what string, is func(engine.Status) b
 	var s engine.Status
 	for range 3000 {
 		var err error
-		if s, err = e.Status(); err != nil {
+		if s, err = e.Inspect().Status(); err != nil {
 			t.Fatal(err)
 		}
 		if is(s) {
@@ -160,7 +160,7 @@ func TestStatus(t *testing.T) {
 	if err := e.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.Status(); !errors.Is(err, engine.ErrClosed) {
+	if _, err := e.Inspect().Status(); !errors.Is(err, engine.ErrClosed) {
 		t.Errorf("after Close: %v", err)
 	}
 }
@@ -191,7 +191,7 @@ func TestStatusOfDNS(t *testing.T) {
 	if p := s.Progress; p.Cause.Kind != engine.CauseDNS || s.Refills != 2 {
 		t.Errorf("%+v, %d refills", p.Cause, s.Refills)
 	}
-	now, err := e.HostNow("a.example" + port)
+	now, err := e.Inspect().HostNow("a.example" + port)
 	if err != nil || now.State != engine.HostRefill || now.LastMinute != nil {
 		t.Errorf("%+v, %v", now, err)
 	}
@@ -199,7 +199,7 @@ func TestStatusOfDNS(t *testing.T) {
 	if r := c.wait(); r.Fetched != 42 {
 		t.Errorf("%+v", r)
 	}
-	if s, err = e.Status(); err != nil || s.Lookups != 0 {
+	if s, err = e.Inspect().Status(); err != nil || s.Lookups != 0 {
 		t.Errorf("%+v, %v", s, err)
 	}
 	for _, a := range s.Alerts {

@@ -12,15 +12,15 @@ import (
 
 // Status describes the engine now. It takes some milliseconds at most, also while a crawl runs, and waits for no phase.
 // Any goroutine may call it.
-func (e *Engine) Status() (Status, error) {
-	leave, err := e.enter()
+func (i *Inspector) Status() (Status, error) {
+	leave, err := i.g.enter()
 	if err != nil {
 		return Status{}, err
 	}
 	defer leave()
-	w := e.w
+	w := i.w
 	s := Status{Time: w.now().UTC()}
-	if s.Store, err = e.census.latest(w, e.enter); err != nil {
+	if s.Store, err = i.census.latest(w, i.g.enter); err != nil {
 		return s, err
 	}
 	tables, err := w.store.Counters()
@@ -45,28 +45,28 @@ func (e *Engine) Status() (Status, error) {
 		{"cache", tables.CacheBytes, shares.cache},
 		{"memtables", int64(tables.MemTable), memTables * shares.memTable},
 	}
-	if c := e.crawl.Load(); c != nil {
+	if c := i.crawl.Load(); c != nil {
 		s.Running, s.Started, s.Stopping = true, c.started.UTC(), c.ctx.Err() != nil
 		p := c.progressNow(func(f *fetching) { s.look(w, f, &shares) })
-		s.Progress, s.Newest = &p, e.history.newest(c.started)
-	} else if l := e.last.Load(); l != nil {
+		s.Progress, s.Newest = &p, i.history.newest(c.started)
+	} else if l := i.last.Load(); l != nil {
 		s.Started, s.Ended, s.Stopped = l.started.UTC(), l.ended.UTC(), l.stopped
 		if l.err != nil {
 			s.Error = l.err.Error()
 		}
 		p := l.progress
-		s.Progress, s.Newest = &p, e.history.newest(l.started)
+		s.Progress, s.Newest = &p, i.history.newest(l.started)
 	}
-	return s, e.addAlerts(&s)
+	return s, i.addAlerts(&s)
 }
 
 // addAlerts completes a status.
-func (e *Engine) addAlerts(s *Status) error {
+func (i *Inspector) addAlerts(s *Status) error {
 	var recent []Sample
 	var writers []SendReport
-	if c := e.crawl.Load(); c != nil {
+	if c := i.crawl.Load(); c != nil {
 		var err error
-		if recent, err = e.history.last(e.w.store, alertSpan); err != nil {
+		if recent, err = i.history.last(i.w.store, alertSpan); err != nil {
 			return err
 		}
 		recent = slices.DeleteFunc(recent, func(x Sample) bool { return !x.Time.After(c.started) })
@@ -132,11 +132,11 @@ func hostRate(r *visit.Rate, span time.Duration) HostRate {
 // to 6 hours, and beyond that of a minute, or of 2, 4, 8 … minutes as the history grows: there are never more than
 // 1,500. While no crawl runs nothing is sampled. Samples survive restarts; a crash loses those of the last 15 seconds.
 // Any goroutine may call it, and change what it returns.
-func (e *Engine) History(span time.Duration) ([]Sample, error) {
-	leave, err := e.enter()
+func (i *Inspector) History(span time.Duration) ([]Sample, error) {
+	leave, err := i.g.enter()
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
-	return e.history.last(e.w.store, span)
+	return i.history.last(i.w.store, span)
 }

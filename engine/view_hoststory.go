@@ -15,7 +15,7 @@ import (
 )
 
 // HostStory is everything that a data directory has of one host. What a running crawl does with it at this moment is in
-// Engine.HostNow.
+// Inspector.HostNow.
 type HostStory struct {
 	HostView
 	Domain string `json:"domain"` // registered domain

@@ -124,7 +124,7 @@ func digest(t testing.TB, e *engine.Engine) string {
 			fmt.Fprintf(&b, "%s <- %s\n", u, l)
 		}
 	}
-	index, err := e.IndexDigest(ctx)
+	index, err := e.Inspect().IndexDigest(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -52,7 +52,7 @@ polite() {
 crawl() {
 	# shellcheck disable=SC2086 # some are several arguments, or none
 	exec bin/seine crawl --dir "$dir/data" $seeds $through --max-pages "$pages" --hosts "$dir/hosts" --allow-private \
-		--scope any --delay 100ms --concurrency 256 --no-index --quiet --json
+		--scope any --delay 100ms --concurrency 256 --set no-index=true --quiet --json
 }
 
 judge() {

@@ -255,7 +255,7 @@ func (o *CrawlOptions) command(w world, variant, profile string) []string {
 		w.scope, "--delay", "0s", "--json", "--quiet",
 	}
 	if variant == VariantNoIndex {
-		args = append(args, "--no-index")
+		args = append(args, "--set", "no-index=true")
 	}
 	if profile != "" {
 		args = append(args, "--cpuprofile", profile)

@@ -55,7 +55,7 @@ var crawlers = []*crawler{
 		name:    "seine-no-index",
 		remark:  "stores WARC and records; no index",
 		prepare: findSeine,
-		command: func(v visit) *exec.Cmd { return seineCommand(v, "--no-index") },
+		command: func(v visit) *exec.Cmd { return seineCommand(v, "--set", "no-index=true") },
 	},
 	{
 		name:    "colly",

@@ -47,7 +47,7 @@ func exportCDXJ(ctx context.Context, e *engine.Engine, w *bufio.Writer) error {
 // exportDocuments prints each document of the index as a line of JSON, as index writers get it.
 func exportDocuments(ctx context.Context, e *engine.Engine, w *bufio.Writer) error {
 	var line []byte
-	return e.Documents(ctx, func(c *policy.IndexChange) error {
+	return e.Inspect().Documents(ctx, func(c *policy.IndexChange) error {
 		line = append(writers.AppendJSON(line[:0], c), '\n')
 		_, err := w.Write(line)
 		return err

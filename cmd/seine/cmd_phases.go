@@ -221,7 +221,7 @@ func (c *console) fetch(
 }
 
 func parseCommand(c *console) *cobra.Command {
-	choice := segmentChoice{from: storage.SegmentSealed, before: (*engine.Engine).UnparsedSegments}
+	choice := segmentChoice{from: storage.SegmentSealed, before: (*engine.Inspector).UnparsedSegments}
 	return phaseCommand(c, inParse, choice, "parse", "make a segment's parse records again from its WARC",
 		func(ctx context.Context, e *engine.Engine, segment uint32) (engine.Report, error) {
 			return e.Seal(ctx, segment)
@@ -257,7 +257,7 @@ func indexCommand(c *console) *cobra.Command {
 			if err != nil || len(r.Segments) > 0 || changed > 0 {
 				return r, err
 			}
-			_, err = e.DueSegments(storage.SegmentLinked)
+			_, err = e.Inspect().DueSegments(storage.SegmentLinked)
 			if errors.Is(err, engine.ErrNoSegment) {
 				err = fmt.Errorf("%w: no document changed, and %w", errNoneDue, err)
 			}

@@ -256,7 +256,7 @@ func (s *setup) observe(t *testing.T, fs storage.FS, seen *strings.Builder) stri
 		}
 	}
 	s.w.takeSent(t, seen)
-	digest, err := e.IndexDigest(ctx)
+	digest, err := e.Inspect().IndexDigest(ctx)
 	fmt.Fprintf(seen, "index %x %v\n", digest, err)
 	seen.WriteString(strings.Join(s.w.requests(), "\n"))
 	lines := strings.Split(strings.ReplaceAll(seen.String(), s.w.port, "PORT"), "\n")

@@ -126,7 +126,7 @@ func TestSources(t *testing.T) {
 // TestFilesOfSettings: names of files are relative to the folder of the settings file in which they are.
 func TestFilesOfSettings(t *testing.T) {
 	f, err := readSettings(t, "hosts = \"h\"\nseeds = [\"a\", \"/b\"]\nurl-rewrite-scopes = \"inject=c,outlink=/d\"\n"+
-		"slashes = \"\"", "--url-filter", "e")
+		"slashes = \"\"", "--set", "url-filter=e")
 	if err != nil {
 		t.Fatal(err)
 	}

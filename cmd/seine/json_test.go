@@ -31,9 +31,9 @@ var snakeCase = regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z0-9]+)*$`)
 // namedByData are the fields whose own fields are named by what is crawled or counted.
 var namedByData = []string{"hosts", "meta", "retries", "score_quantiles"}
 
-// jsonElsewhere are the commands that print JSON when they are interrupted, or after minutes. TestJSONTags has the
-// names of what they print.
-var jsonElsewhere = []string{"seine simweb", "seine simweb truth", "seine bench"}
+// jsonElsewhere are the commands that print JSON when they are interrupted, after minutes, or of a crawl that another
+// process runs. TestJSONTags has the names of what they print.
+var jsonElsewhere = []string{"seine simweb", "seine simweb truth", "seine bench", "seine top"}
 
 // jsonRuns are runs of all other commands that print JSON, in this order, on a site at $SITE.
 var jsonRuns = []string{

@@ -20,7 +20,7 @@ type segmentChoice struct {
 	all  bool
 	from storage.SegmentState // that the phase takes
 	// before, if not nil, returns segments that come before those in the state from, when any are there.
-	before func(*engine.Engine) ([]uint32, error)
+	before func(*engine.Inspector) ([]uint32, error)
 }
 
 // segmentUse is how the phases name segments, in their help.
@@ -79,10 +79,10 @@ func (s *segmentChoice) choose(e *engine.Engine, args []string) ([]uint32, error
 	}
 	var due []uint32
 	if s.before != nil {
-		due, err = s.before(e)
+		due, err = s.before(e.Inspect())
 	}
 	if err == nil && len(due) == 0 {
-		due, err = e.DueSegments(s.from)
+		due, err = e.Inspect().DueSegments(s.from)
 	}
 	if errors.Is(err, engine.ErrNoSegment) {
 		return nil, fmt.Errorf("%w: %w", errNoneDue, err)

@@ -37,7 +37,7 @@ func (h *Handler) currentStatus() (engine.Status, error) {
 	if time.Since(h.now.read) < statusTime {
 		return h.now.status, nil
 	}
-	s, err := h.e.Status()
+	s, err := h.e.Inspect().Status()
 	if err == nil {
 		h.now.status, h.now.read = s, time.Now()
 	}
@@ -47,7 +47,7 @@ func (h *Handler) currentStatus() (engine.Status, error) {
 func (h *Handler) status(*call) (any, error) { return h.currentStatus() }
 
 func (h *Handler) history(c *call) (any, error) {
-	list, err := h.e.History(seconds(c.number("span_seconds")))
+	list, err := h.e.Inspect().History(seconds(c.number("span_seconds")))
 	return History{append([]engine.Sample{}, list...)}, err
 }
 
@@ -99,7 +99,7 @@ func writeEvent(w http.ResponseWriter, control *http.ResponseController, s engin
 }
 
 func (h *Handler) blocked(*call) (any, error) {
-	list, err := h.e.Blocked()
+	list, err := h.e.Inspect().Blocked()
 	return Blocked{append([]string{}, list...)}, err
 }
 

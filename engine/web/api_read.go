@@ -49,7 +49,7 @@ func (h *Handler) records(c *call) (any, error) {
 
 func (h *Handler) stats(c *call) (any, error) { return h.e.Inspect().Stats(c.ctx, c.on("hosts")) }
 
-func (h *Handler) indexStats(*call) (any, error) { return h.e.IndexStats() }
+func (h *Handler) indexStats(*call) (any, error) { return h.e.Inspect().IndexStats() }
 
 func (h *Handler) host(c *call) (any, error) {
 	if c.text("host") == "" {

@@ -17,7 +17,7 @@ func (h *Handler) hostStory(c *call) (any, error) {
 	return h.e.Inspect().HostStory(c.ctx, c.text("host"))
 }
 
-func (h *Handler) hostNow(c *call) (any, error) { return h.e.HostNow(c.text("host")) }
+func (h *Handler) hostNow(c *call) (any, error) { return h.e.Inspect().HostNow(c.text("host")) }
 
 func (h *Handler) captures(c *call) (any, error) {
 	return list[engine.CaptureView]{from: func(string) iter.Seq2[engine.CaptureView, error] {

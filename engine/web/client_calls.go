@@ -261,7 +261,7 @@ func (c *Client) HostStory(ctx context.Context, host string) (s engine.HostStory
 	return s, c.get(ctx, "/host/story", url.Values{"host": {host}}, &s)
 }
 
-// Status is Engine.Status.
+// Status is Inspector.Status.
 func (c *Client) Status() (s engine.Status, err error) { return s, c.get(c.ctx, "/status", nil, &s) }
 
 // Stop is Engine.Stop.

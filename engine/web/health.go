@@ -29,7 +29,7 @@ func (h *Handler) healthy(w http.ResponseWriter, _ *http.Request) {
 
 // ready says that the engine answers, too.
 func (h *Handler) ready(w http.ResponseWriter, _ *http.Request) {
-	if _, err := h.e.IndexStats(); err != nil {
+	if _, err := h.e.Inspect().IndexStats(); err != nil {
 		problemOf(err).write(w)
 		return
 	}

@@ -80,7 +80,7 @@ func (p *page) Static(name string) string { return p.base + "/static/" + assetsV
 func (h *Handler) show(w http.ResponseWriter, status int, name string, p *page) {
 	p.base = h.o.Prefix
 	if p.State == (crawlState{}) {
-		if s, err := h.e.Status(); err == nil { // else the page that failed says so
+		if s, err := h.e.Inspect().Status(); err == nil { // else the page that failed says so
 			p.State = stateOf(&s)
 		}
 	}

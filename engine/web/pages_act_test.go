@@ -68,7 +68,7 @@ func TestButtons(t *testing.T) {
 	if r, err := s.e.Inspect().Record(s.url + "/newer"); err == nil {
 		t.Errorf("it is not deleted: %v", r)
 	}
-	if list, err := s.e.Blocked(); err != nil || len(list) > 0 {
+	if list, err := s.e.Inspect().Blocked(); err != nil || len(list) > 0 {
 		t.Errorf("still blocked: %v, %v", list, err)
 	}
 	_, _, body := opens(t, New(s.e, Options{}), "/crawl")

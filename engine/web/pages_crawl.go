@@ -104,7 +104,7 @@ func (h *Handler) crawlPage(w http.ResponseWriter, r *http.Request) {
 	p := &page{Room: "crawl", Title: "Crawl", base: h.o.Prefix, Scripts: []string{"live.js", "charts.js"}}
 	v := &crawlView{Permitted: h.permitted(r), Done: doneText(r)}
 	var err error
-	if v.Status, err = h.e.Status(); err != nil {
+	if v.Status, err = h.e.Inspect().Status(); err != nil {
 		h.failed(w, r, p.Room, err)
 		return
 	}
@@ -116,7 +116,7 @@ func (h *Handler) crawlPage(w http.ResponseWriter, r *http.Request) {
 		}
 		v.Spans = append(v.Spans, choice{s.text, p.Path("/crawl", "span", s.name), present})
 	}
-	samples, err := h.e.History(span)
+	samples, err := h.e.Inspect().History(span)
 	if err != nil {
 		h.failed(w, r, p.Room, err)
 		return

@@ -68,7 +68,7 @@ func (h *Handler) hostsPage(w http.ResponseWriter, r *http.Request) {
 		}
 		v.Rows = append(v.Rows, rowOf(host))
 	}
-	v.Blocked, _ = h.e.Blocked() // the list is worth showing without them
+	v.Blocked, _ = h.e.Inspect().Blocked() // the list is worth showing without them
 	p.Body = v
 	h.show(w, http.StatusOK, "hosts", p)
 }
@@ -123,7 +123,7 @@ func (h *Handler) hostPage(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	v := &hostPageView{HostStory: story, Shown: shownHost(story.Host), Permitted: h.permitted(r), Done: doneText(r)}
-	if v.Now, err = h.e.HostNow(story.Host); err != nil {
+	if v.Now, err = h.e.Inspect().HostNow(story.Host); err != nil {
 		h.failed(w, r, p.Room, err)
 		return
 	}

@@ -123,7 +123,7 @@ func (h *Handler) failed(w http.ResponseWriter, r *http.Request, room string, er
 // found runs the search of a state.
 func (h *Handler) found(ctx context.Context, p *page, state searchState) (*searchView, error) {
 	v := &searchView{State: state}
-	stats, err := h.e.IndexStats()
+	stats, err := h.e.Inspect().IndexStats()
 	if err != nil {
 		return nil, err
 	}
