@@ -21,8 +21,8 @@ import (
 // pauseGrace is the grace of the clients below, after which the rate is checked first. A pause of pauseFirst is
 // longer than that, and one of pauseNext longer than the second between later checks.
 const (
-	pauseGrace = 100 * time.Millisecond
-	pauseFirst = 250 * time.Millisecond
+	pauseGrace = 400 * time.Millisecond
+	pauseFirst = 600 * time.Millisecond
 	pauseNext  = 1200 * time.Millisecond
 )
 
