@@ -191,33 +191,3 @@ func TestSearchableBesideMerge(t *testing.T) {
 		t.Errorf("%d and %d found after the merge, want 8 and 1", n, m)
 	}
 }
-
-// TestGiveWay: a merge waits for a search that runs, and goes on although the search does not end.
-func TestGiveWay(t *testing.T) {
-	s, x := newStore(t)
-	var docs []index.Document
-	for i := range 2000 {
-		docs = append(docs, doc(i, "", "net of the crew"))
-	}
-	for part := range slices.Chunk(docs, 250) {
-		put(t, s, x, part)
-	}
-	g := newGate(t)
-	searched := begin(func() error {
-		_, err := x.Search(gatedContext{context.Background(), g}, "net", index.SearchOptions{})
-		return err
-	})
-	await(t, "the search", g.arrived)
-	before := x.GaveWay()
-	r, err := x.Merge(context.Background())
-	if err != nil || r.Merged != 8 {
-		t.Fatal(r, err)
-	}
-	if x.GaveWay() == before {
-		t.Error("the merge did not wait for the search")
-	}
-	g.open()
-	if err := await(t, "the search", searched); err != nil {
-		t.Fatal(err)
-	}
-}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/seine-crawler/seine/engine/fetch"
 	"github.com/seine-crawler/seine/engine/internal/segment"
@@ -41,11 +42,12 @@ type desk struct {
 func (d *desk) store(a *segment.Attempt, host urlkey.HostKey) (fetched bool, err error) {
 	d.storing.Add(1)
 	defer d.storing.Add(-1)
-	if d.env.GiveWay != nil {
-		d.env.GiveWay()
-	}
 	s := d.hosts.slots.take()
 	defer d.hosts.slots.put(s)
+	if d.env.GiveWay != nil {
+		start := time.Now()
+		defer func() { d.env.GiveWay(time.Since(start)) }()
+	}
 	if a.Response != nil {
 		defer a.Response.DropContent()
 	}
