@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// OnLoad sets a function that Refresh calls at each index segment that it loads.
-func (x *Index) OnLoad(fn func()) { x.loading = fn }
+// OnLoad sets a function that Refresh calls at each index segment that it loads; its error ends the Refresh.
+func (x *Index) OnLoad(fn func() error) { x.loading = fn }
 
 // OnMerge sets a function that merges call between their steps; its error ends the merge.
 func (x *Index) OnMerge(fn func(step string) error) { x.onMerge = fn }

@@ -114,8 +114,9 @@ type Index struct {
 	clock     clock         // of these waits
 
 	refreshing sync.Mutex              // held by Refresh and Close while they work: they take turns
-	loading    func()                  // tests: called by Refresh at each index segment
+	loading    func() error            // tests: called by Refresh at each index segment
 	onMerge    func(step string) error // tests: see merged
+	behind     atomic.Bool             // a merge committed what no Refresh has shown yet
 
 	mu    sync.Mutex // guards state; held for a few instructions, never during I/O
 	state *state     // nil after Close
@@ -200,9 +201,12 @@ func (x *Index) Refresh() error {
 	if err != nil {
 		return err
 	}
+	behind := x.behind.Swap(false)
 	st, err := x.load(old.segments)
 	if err == nil {
 		err = x.release(x.swap(st))
+	} else if behind {
+		x.behind.Store(true)
 	}
 	return errors.Join(err, x.release(old))
 }

@@ -191,3 +191,42 @@ func TestSearchableBesideMerge(t *testing.T) {
 		t.Errorf("%d and %d found after the merge, want 8 and 1", n, m)
 	}
 }
+
+// TestMergeUnseen: a merge that is committed, and that no Refresh could show, is known to Builders and to the next merge.
+func TestMergeUnseen(t *testing.T) {
+	for _, next := range []string{"Builder", "Merge", "both"} {
+		t.Run(next, func(t *testing.T) {
+			s, x := newStore(t)
+			index.RedirectDocs(t, 100)
+			rng := rand.New(rand.NewPCG(1, 9))
+			c := &crowd{docs: map[urlkey.Key]index.Document{}}
+			for range 9 {
+				c.change(t, s, x, rng, 300)
+			}
+			broken := errors.New("the disk cannot be read")
+			x.OnLoad(func() error { return broken })
+			for range 2 { // the second cannot begin
+				if _, err := x.Merge(context.Background()); !errors.Is(err, broken) {
+					t.Fatalf("Merge: %v", err)
+				}
+			}
+			if before := x.Stats(); before.Segments != 9 {
+				t.Fatalf("the state is another: %+v", before)
+			}
+			x.OnLoad(nil)
+			if next != "Merge" {
+				c.change(t, s, x, rng, 300)
+				c.check(t, x, "replaced after the merge")
+			}
+			if next != "Builder" {
+				if _, err := x.Merge(context.Background()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := x.Refresh(); err != nil {
+				t.Fatal(err)
+			}
+			c.check(t, x, "at the end")
+		})
+	}
+}
