@@ -6,10 +6,8 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -43,6 +41,7 @@ type indexing struct {
 	text   storage.ParseText
 	docs   *index.Builder
 
+	compared        map[uint32]bool      // segments whose pages the index has had, as they are: see stamp
 	texts, outcomes *walks               // of the segments' pages
 	outcome         storage.FetchOutcome // of the current page, without its links
 	outlinks        storage.OutlinkReader
@@ -140,6 +139,14 @@ func (x *indexing) build(ctx context.Context, ing *storage.Ingestion) error {
 	defer run.Close()
 	snap := x.store.Snapshot()
 	defer snap.Close()
+	list, err := snap.SegmentList()
+	if err != nil {
+		return err
+	}
+	x.compared = map[uint32]bool{}
+	for _, s := range list {
+		x.compared[s.Number] = s.State == storage.SegmentIndexed
+	}
 	records := storage.NewFinder(snap, storage.Crawldb())
 	defer records.Close()
 	links := snap.Scan(storage.Linkdb(), nil, nil)
@@ -177,7 +184,7 @@ func (x *indexing) decide(
 		return fmt.Errorf("crawldb record %s: %w", key, err)
 	}
 	var text []byte
-	var stamp uint64
+	var stamp stamp
 	wanted := indexable(&r)
 	if wanted {
 		u, err := urlkey.Key(key).URL()
@@ -193,13 +200,13 @@ func (x *indexing) decide(
 		if err := errors.Join(x.titles.begin(key), x.readAnchors(links, key)); err != nil {
 			return err
 		}
-		stamp = x.stamp(&r)
+		stamp.context = x.contextStamp(&r)
+		var was index.Location
 		if located != nil {
-			at, err := index.DecodeLocated(located)
-			if err != nil {
+			if was, err = index.DecodeLocated(located); err != nil {
 				return fmt.Errorf("index directory entry of %s: %w", key, err)
 			}
-			if at.Stamp == stamp {
+			if x.compared[r.Segment] && stampOf(was).context == stamp.context {
 				return nil
 			}
 		}
@@ -208,6 +215,10 @@ func (x *indexing) decide(
 		}
 		if err := x.readOutcome(rd, r.Segment, key); err != nil {
 			return err
+		}
+		stamp.content = x.contentStamp(text)
+		if located != nil && text != nil && stampOf(was) == stamp {
+			return nil
 		}
 	}
 	if text == nil {
@@ -218,7 +229,7 @@ func (x *indexing) decide(
 		x.report.Deleted++
 		return x.docs.Delete(urlkey.Key(key))
 	}
-	return x.add(key, text, &r, stamp, located != nil)
+	return x.add(key, text, &r, stamp.sum(), located != nil)
 }
 
 // readOutcome reads how a page was fetched, without its links; it is zero if that is not known.
@@ -387,27 +398,3 @@ func (x *indexing) anchors() []string {
 
 // boost is the static score of the page whose anchors readAnchors found.
 func (x *indexing) boost() float64 { return index.StaticBoost(len(x.order), x.linking.domains) }
-
-// stamp identifies what would be indexed, without the text: it is a hash of the content's signature, the static score,
-// the anchors, and what is cut off titles; never 0.
-func (x *indexing) stamp(r *storage.Record) uint64 {
-	h := xxh3.New()
-	h.Write(r.Signature[:])
-	h.WriteString(shownAs(r))
-	var n [8]byte
-	if boost := x.boost(); boost != 1 {
-		h.Write(binary.LittleEndian.AppendUint64(n[:0], math.Float64bits(boost)))
-	}
-	if r.Truncated { // without a signature, only the fetch identifies the content
-		h.Write(binary.LittleEndian.AppendUint32(n[:0], r.Segment))
-	}
-	for _, i := range x.order {
-		a := x.distinct.Key(i)
-		h.Write(binary.LittleEndian.AppendUint32(n[:0], uint32(len(a))))
-		h.Write(a)
-	}
-	if rule := &x.titles.rule; rule.shares() {
-		h.WriteString(rule.prefix + "\x00" + rule.suffix)
-	}
-	return h.Sum64() | 1
-}
