@@ -6,8 +6,10 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -184,7 +186,7 @@ func (x *indexing) decide(
 		return fmt.Errorf("crawldb record %s: %w", key, err)
 	}
 	var text []byte
-	var stamp stamp
+	var now stamp
 	wanted := indexable(&r)
 	if wanted {
 		u, err := urlkey.Key(key).URL()
@@ -200,13 +202,13 @@ func (x *indexing) decide(
 		if err := errors.Join(x.titles.begin(key), x.readAnchors(links, key)); err != nil {
 			return err
 		}
-		stamp.context = x.contextStamp(&r)
+		now.context = x.contextStamp(&r)
 		var was index.Location
 		if located != nil {
 			if was, err = index.DecodeLocated(located); err != nil {
 				return fmt.Errorf("index directory entry of %s: %w", key, err)
 			}
-			if x.compared[r.Segment] && stampOf(was).context == stamp.context {
+			if x.compared[r.Segment] && stampOf(was).context == now.context {
 				return nil
 			}
 		}
@@ -216,8 +218,8 @@ func (x *indexing) decide(
 		if err := x.readOutcome(rd, r.Segment, key); err != nil {
 			return err
 		}
-		stamp.content = x.contentStamp(text)
-		if located != nil && text != nil && stampOf(was) == stamp {
+		now.content = contentStamp(text, x.outcome.MediaType)
+		if located != nil && text != nil && stampOf(was) == now {
 			return nil
 		}
 	}
@@ -229,7 +231,7 @@ func (x *indexing) decide(
 		x.report.Deleted++
 		return x.docs.Delete(urlkey.Key(key))
 	}
-	return x.add(key, text, &r, stamp.sum(), located != nil)
+	return x.add(key, text, &r, now.sum(), located != nil)
 }
 
 // readOutcome reads how a page was fetched, without its links; it is zero if that is not known.
@@ -398,3 +400,26 @@ func (x *indexing) anchors() []string {
 
 // boost is the static score of the page whose anchors readAnchors found.
 func (x *indexing) boost() float64 { return index.StaticBoost(len(x.order), x.linking.domains) }
+
+// contextStamp is of the page whose anchors readAnchors found, on the host of titles.begin; never 0.
+func (x *indexing) contextStamp(r *storage.Record) uint32 {
+	h := xxh3.New()
+	h.Write(r.Signature[:])
+	h.WriteString(shownAs(r))
+	var n [8]byte
+	if boost := x.boost(); boost != 1 {
+		h.Write(binary.LittleEndian.AppendUint64(n[:0], math.Float64bits(boost)))
+	}
+	if r.Truncated { // without a signature, only the fetch identifies the content
+		h.Write(binary.LittleEndian.AppendUint32(n[:0], r.Segment))
+	}
+	for _, i := range x.order {
+		a := x.distinct.Key(i)
+		h.Write(binary.LittleEndian.AppendUint32(n[:0], uint32(len(a))))
+		h.Write(a)
+	}
+	if rule := &x.titles.rule; rule.shares() {
+		h.WriteString(rule.prefix + "\x00" + rule.suffix)
+	}
+	return uint32(h.Sum64()) | 1
+}

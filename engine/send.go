@@ -367,7 +367,7 @@ func (c *changes) compare(
 	if err != nil || !found {
 		return err
 	}
-	sum := stamp{c.x.contentStamp(text), c.x.contextStamp(&r)}.sum()
+	sum := stamp{contentStamp(text, c.x.outcome.MediaType), c.x.contextStamp(&r)}.sum()
 	if known && was == sum {
 		return nil
 	}

@@ -3,13 +3,9 @@
 package engine
 
 import (
-	"encoding/binary"
-	"math"
-
 	"github.com/zeebo/xxh3"
 
 	"github.com/seine-crawler/seine/index"
-	"github.com/seine-crawler/seine/storage"
 )
 
 // stamp identifies what a document is made of, so that what did not change is not indexed again. It has two halves:
@@ -31,30 +27,7 @@ func stampOf(l index.Location) stamp { return stamp{uint32(l.Stamp >> 32), uint3
 // sum is the stamp as the index keeps it; never 0.
 func (s stamp) sum() uint64 { return uint64(s.content)<<32 | uint64(s.context) }
 
-// contentStamp is of the page whose text is given and whose outcome readOutcome read.
-func (x *indexing) contentStamp(text []byte) uint32 {
-	return uint32(xxh3.HashSeed(text, xxh3.HashString(x.outcome.MediaType)))
-}
-
-// contextStamp is of the page whose anchors readAnchors found, on the host of titles.begin; never 0.
-func (x *indexing) contextStamp(r *storage.Record) uint32 {
-	h := xxh3.New()
-	h.Write(r.Signature[:])
-	h.WriteString(shownAs(r))
-	var n [8]byte
-	if boost := x.boost(); boost != 1 {
-		h.Write(binary.LittleEndian.AppendUint64(n[:0], math.Float64bits(boost)))
-	}
-	if r.Truncated { // without a signature, only the fetch identifies the content
-		h.Write(binary.LittleEndian.AppendUint32(n[:0], r.Segment))
-	}
-	for _, i := range x.order {
-		a := x.distinct.Key(i)
-		h.Write(binary.LittleEndian.AppendUint32(n[:0], uint32(len(a))))
-		h.Write(a)
-	}
-	if rule := &x.titles.rule; rule.shares() {
-		h.WriteString(rule.prefix + "\x00" + rule.suffix)
-	}
-	return uint32(h.Sum64()) | 1
+// contentStamp is of a page with that parse record and media type.
+func contentStamp(text []byte, mediaType string) uint32 {
+	return uint32(xxh3.HashSeed(text, xxh3.HashString(mediaType)))
 }

@@ -69,7 +69,8 @@ func changingSite(t *testing.T, after *atomic.Bool) *httptest.Server {
 		}
 		w.Header().Set("Content-Type", kind+"; charset=utf-8")
 		fmt.Fprintf(w, `<html lang=%s><head><title>The keeper's %s book</title>%s</head><body>
-			<nav><ul><li><a href="/">home</a></li><li>%s</li></ul></nav><main><article><h1>The keeper's %[2]s book</h1>`,
+			<nav><ul><li><a href="/">home</a></li><li>%s</li></ul></nav>
+			<main><article><h1>The keeper's %[2]s book</h1>`,
 			lang, name, head, menu)
 		for i := range 4 {
 			if name == "language" && i > 0 {

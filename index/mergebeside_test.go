@@ -192,7 +192,8 @@ func TestSearchableBesideMerge(t *testing.T) {
 	}
 }
 
-// TestMergeUnseen: a merge that is committed, and that no Refresh could show, is known to Builders and to the next merge.
+// TestMergeUnseen: a merge that is committed, and that no Refresh could show, is known to Builders and to the next
+// merge.
 func TestMergeUnseen(t *testing.T) {
 	for _, next := range []string{"Builder", "Merge", "both"} {
 		t.Run(next, func(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 	"github.com/seine-crawler/seine/index"
 )
 
-// paceClock moves by look whenever it is looked at, which stands for work, and by each sleep, which takes longer than it
-// was to.
+// paceClock moves by look whenever it is looked at, which stands for work, and by each sleep, which takes longer than
+// it was to.
 type paceClock struct{ look, now, slept, longest time.Duration }
 
 // paceTimer is what a sleep takes beyond its time.
