@@ -43,6 +43,7 @@ type indexing struct {
 	text   storage.ParseText
 	docs   *index.Builder
 
+	compared        map[uint32]bool      // segments whose pages the index has had, as they are: see stamp
 	texts, outcomes *walks               // of the segments' pages
 	outcome         storage.FetchOutcome // of the current page, without its links
 	outlinks        storage.OutlinkReader
@@ -140,6 +141,14 @@ func (x *indexing) build(ctx context.Context, ing *storage.Ingestion) error {
 	defer run.Close()
 	snap := x.store.Snapshot()
 	defer snap.Close()
+	list, err := snap.SegmentList()
+	if err != nil {
+		return err
+	}
+	x.compared = map[uint32]bool{}
+	for _, s := range list {
+		x.compared[s.Number] = s.State == storage.SegmentIndexed
+	}
 	records := storage.NewFinder(snap, storage.Crawldb())
 	defer records.Close()
 	links := snap.Scan(storage.Linkdb(), nil, nil)
@@ -177,7 +186,7 @@ func (x *indexing) decide(
 		return fmt.Errorf("crawldb record %s: %w", key, err)
 	}
 	var text []byte
-	var stamp uint64
+	var now stamp
 	wanted := indexable(&r)
 	if wanted {
 		u, err := urlkey.Key(key).URL()
@@ -193,13 +202,13 @@ func (x *indexing) decide(
 		if err := errors.Join(x.titles.begin(key), x.readAnchors(links, key)); err != nil {
 			return err
 		}
-		stamp = x.stamp(&r)
+		now.context = x.contextStamp(&r)
+		var was index.Location
 		if located != nil {
-			at, err := index.DecodeLocated(located)
-			if err != nil {
+			if was, err = index.DecodeLocated(located); err != nil {
 				return fmt.Errorf("index directory entry of %s: %w", key, err)
 			}
-			if at.Stamp == stamp {
+			if x.compared[r.Segment] && stampOf(was).context == now.context {
 				return nil
 			}
 		}
@@ -208,6 +217,10 @@ func (x *indexing) decide(
 		}
 		if err := x.readOutcome(rd, r.Segment, key); err != nil {
 			return err
+		}
+		now.content = contentStamp(text, x.outcome.MediaType)
+		if located != nil && text != nil && stampOf(was) == now {
+			return nil
 		}
 	}
 	if text == nil {
@@ -218,7 +231,7 @@ func (x *indexing) decide(
 		x.report.Deleted++
 		return x.docs.Delete(urlkey.Key(key))
 	}
-	return x.add(key, text, &r, stamp, located != nil)
+	return x.add(key, text, &r, now.sum(), located != nil)
 }
 
 // readOutcome reads how a page was fetched, without its links; it is zero if that is not known.
@@ -388,9 +401,8 @@ func (x *indexing) anchors() []string {
 // boost is the static score of the page whose anchors readAnchors found.
 func (x *indexing) boost() float64 { return index.StaticBoost(len(x.order), x.linking.domains) }
 
-// stamp identifies what would be indexed, without the text: it is a hash of the content's signature, the static score,
-// the anchors, and what is cut off titles; never 0.
-func (x *indexing) stamp(r *storage.Record) uint64 {
+// contextStamp is of the page whose anchors readAnchors found, on the host of titles.begin; never 0.
+func (x *indexing) contextStamp(r *storage.Record) uint32 {
 	h := xxh3.New()
 	h.Write(r.Signature[:])
 	h.WriteString(shownAs(r))
@@ -409,5 +421,5 @@ func (x *indexing) stamp(r *storage.Record) uint64 {
 	if rule := &x.titles.rule; rule.shares() {
 		h.WriteString(rule.prefix + "\x00" + rule.suffix)
 	}
-	return h.Sum64() | 1
+	return uint32(h.Sum64()) | 1
 }

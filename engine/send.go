@@ -360,15 +360,22 @@ func (c *changes) compare(
 	if err := errors.Join(c.x.titles.begin(key), c.x.readAnchors(links, key)); err != nil {
 		return err
 	}
-	stamp := c.x.stamp(&r)
-	if known && was == stamp {
+	text, found, err := rd.Get(storage.ParseTextRange(r.Segment), key, nil)
+	if err == nil && found {
+		err = c.x.readOutcome(rd, r.Segment, key)
+	}
+	if err != nil || !found {
+		return err
+	}
+	sum := stamp{contentStamp(text, c.x.outcome.MediaType), c.x.contextStamp(&r)}.sum()
+	if known && was == sum {
 		return nil
 	}
-	d, err := c.x.sendable(rd, key, &r, stamp)
+	d, err := c.x.sendable(key, text, &r, sum)
 	if err != nil || d == nil {
 		return err
 	}
-	return c.add(key, d, stamp)
+	return c.add(key, d, sum)
 }
 
 func (c *changes) add(key []byte, d *policy.IndexDocument, stamp uint64) error {
@@ -384,17 +391,8 @@ func (c *changes) add(key []byte, d *policy.IndexDocument, stamp uint64) error {
 	return nil
 }
 
-// sendable is the document of a page as index writers get it, nil if there is none.
-func (x *indexing) sendable(
-	rd storage.Reader, key []byte, r *storage.Record, stamp uint64,
-) (*policy.IndexDocument, error) {
-	text, found, err := rd.Get(storage.ParseTextRange(r.Segment), key, nil)
-	if err == nil && found {
-		err = x.readOutcome(rd, r.Segment, key)
-	}
-	if err != nil || !found {
-		return nil, err
-	}
+// sendable is the document of a page as index writers get it, nil if there is none. Its outcome was read.
+func (x *indexing) sendable(key, text []byte, r *storage.Record, stamp uint64) (*policy.IndexDocument, error) {
 	d, err := x.document(key, text, r, stamp)
 	if errors.Is(err, index.ErrDocument) {
 		return nil, nil // the index refused it, with a warning

@@ -28,13 +28,17 @@ import (
 //
 // A refresh compares the fingerprint of every host and learns anew where it differs, which reads no text elsewhere.
 // Other runs take the rule as it is, and learn only when a host has twice as many pages as it was learned from, so that
-// the pages of a new host need not all be indexed again. The rule is part of a document's stamp.
+// the pages of a new host need not all be indexed again. They look at the records of those hosts only that may have as
+// many, as hostdb says: else every run would read some hundred records of every small host. The rule is part of a
+// document's stamp.
 type titles struct {
 	rd      storage.Reader
 	texts   *walks           // to learn from; whoever made them closes them
 	records *storage.Scanner // of crawldb; nil: rules are taken as they are
 	rows    *storage.Scanner // of meta
-	at      bool             // rows stands at a row, in a refresh
+	hosts   *storage.Finder  // of hostdb's counts
+	counts  storage.HostCounts
+	at      bool // rows stands at a row, in a refresh
 	table   *storage.TableWriter
 	refresh bool // every host comes, each with all of its pages that are indexed
 
@@ -59,7 +63,7 @@ func newTitles(rd storage.Reader) *titles {
 
 func (t *titles) learns(in *storage.Ingestion, texts *walks, refresh bool) {
 	t.records, t.table, t.refresh = t.rd.Scan(storage.Crawldb(), nil, nil), in.Table(storage.Meta()), refresh
-	t.texts = texts
+	t.texts, t.hosts = texts, storage.NewFinder(t.rd, storage.HostCountsRange())
 	t.at = t.rows.Next()
 }
 
@@ -86,6 +90,7 @@ func (t *titles) close() {
 	t.rows.Close()
 	if t.records != nil {
 		t.records.Close()
+		t.hosts.Close()
 	}
 }
 
@@ -106,10 +111,39 @@ func (t *titles) begin(key []byte) error {
 		return fmt.Errorf("rule for titles of %s: %w", host, err)
 	}
 	t.rule = old
-	if t.records == nil || !t.refresh && old.pages == titleSample {
+	if t.records == nil {
 		return nil
 	}
+	if !t.refresh {
+		if again, err := t.mayLearn(host, &old); err != nil || !again {
+			return err
+		}
+	}
 	return t.learn(old)
+}
+
+// mayLearn reports whether a host may have enough pages for another rule.
+func (t *titles) mayLearn(host []byte, old *titleRule) (bool, error) {
+	if old.pages == titleSample {
+		return false, nil
+	}
+	value, err := t.hosts.Find(host)
+	if err != nil || value == nil {
+		return false, err
+	}
+	if err := storage.DecodeHostCounts(value, &t.counts); err != nil {
+		return false, fmt.Errorf("hostdb counts at %s: %w", host, err)
+	}
+	return old.outgrown(&t.counts), nil
+}
+
+// outgrown reports whether a host has enough pages to learn another rule, or too few for any.
+func (r *titleRule) outgrown(c *storage.HostCounts) bool {
+	pages := int(c.ByStatus[storage.StatusFetched]) + int(c.ByStatus[storage.StatusNotModified])
+	if pages < titleLeast {
+		return r.pages > 0
+	}
+	return pages >= 2*r.pages
 }
 
 // stored returns the value of the host's row, nil if there is none.

@@ -72,3 +72,30 @@ func TestTitleCut(t *testing.T) {
 		}
 	}
 }
+
+// TestTitlesOutgrown: a rule is looked at again when the host has twice as many pages, or fewer than any rule is of.
+func TestTitlesOutgrown(t *testing.T) {
+	for _, c := range []struct {
+		learned          int
+		fetched, same    uint32
+		unfetched, other uint32
+		want             bool
+	}{
+		{0, 0, 0, 0, 0, false},
+		{0, 7, 0, 500, 500, false},
+		{0, 8, 0, 0, 0, true},
+		{0, 4, 4, 0, 0, true},
+		{8, 15, 0, 500, 500, false},
+		{8, 10, 6, 0, 0, true},
+		{8, 7, 0, 0, 0, true},
+		{20, 39, 0, 0, 0, false},
+		{20, 400, 0, 0, 0, true},
+	} {
+		var counts storage.HostCounts
+		counts.ByStatus[storage.StatusFetched], counts.ByStatus[storage.StatusNotModified] = c.fetched, c.same
+		counts.ByStatus[storage.StatusUnfetched], counts.ByStatus[storage.StatusGone] = c.unfetched, c.other
+		if got := (&titleRule{pages: c.learned}).outgrown(&counts); got != c.want {
+			t.Errorf("%+v: %t", c, got)
+		}
+	}
+}

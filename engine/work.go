@@ -94,7 +94,7 @@ func (w *work) network() (*network, error) {
 			Store: w.store, Dir: w.o.Dir, Admission: w.admission, Now: w.o.Now,
 			Delay:         func() time.Duration { return time.Duration(w.live.delay.Load()) },
 			MaxCrawlDelay: max(w.o.MaxCrawlDelay, 0),
-			Slots:         w.o.shares().slots, FactsBytes: w.o.shares().facts, GiveWay: w.index.GiveWay,
+			Slots:         w.o.shares().slots, FactsBytes: w.o.shares().facts, GiveWay: w.index.NewPace().Worked,
 			Busy: func() func() { return w.stages.time(stageRefill) },
 			Warn: w.warn, Stored: w.o.Events.PageStored, Page: page,
 		})

@@ -59,8 +59,8 @@ func (x *Index) NewBuilder(in *storage.Ingestion) *Builder {
 		b.err = err
 		return b
 	}
-	b.moved = newMoved(x.s, st)
-	b.err = x.release(st)
+	b.moved, err = newMoved(x.s)
+	b.err = errors.Join(err, x.release(st))
 	return b
 }
 

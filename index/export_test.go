@@ -2,15 +2,23 @@
 
 package index
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
-// OnLoad sets a function that Refresh calls at each index segment that it loads.
-func (x *Index) OnLoad(fn func()) { x.loading = fn }
+// OnLoad sets a function that Refresh calls at each index segment that it loads; its error ends the Refresh.
+func (x *Index) OnLoad(fn func() error) { x.loading = fn }
 
 // OnMerge sets a function that merges call between their steps; its error ends the merge.
 func (x *Index) OnMerge(fn func(step string) error) { x.onMerge = fn }
 
-// GaveWay counts the waits of merges for searches.
+// SetClock sets the clock by which work gives way to searches.
+func (x *Index) SetClock(now func() time.Time, sleep func(time.Duration)) {
+	x.clock = clock{now, sleep}
+}
+
+// GaveWay counts the steps of waits for searches.
 func (x *Index) GaveWay() int64 { return x.gaveWay.Load() }
 
 // RedirectDocs makes redirections of merges proceed in pieces of n documents until the test ends.
@@ -62,4 +70,10 @@ func (n *node) needsValues() bool {
 		}
 	}
 	return n.kind == nodeValue
+}
+
+// Searching counts a search that runs until end is called.
+func (x *Index) Searching() (end func()) {
+	x.searching.Add(1)
+	return func() { x.searching.Add(-1) }
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/seine-crawler/seine/index/analysis"
 	"github.com/seine-crawler/seine/storage"
@@ -109,11 +110,13 @@ type Index struct {
 	merging   sync.Mutex    // held by merges: they take turns. Taken before writers
 	reserved  atomic.Uint32 // the last number of an index segment that a Builder or merge has
 	searching atomic.Int64  // searches that run
-	gaveWay   atomic.Int64  // steps of GiveWay that waited for them
+	gaveWay   atomic.Int64  // steps of waits for them, see Pace
+	clock     clock         // of these waits
 
 	refreshing sync.Mutex              // held by Refresh and Close while they work: they take turns
-	loading    func()                  // tests: called by Refresh at each index segment
+	loading    func() error            // tests: called by Refresh at each index segment
 	onMerge    func(step string) error // tests: see merged
+	behind     atomic.Bool             // a merge committed what no Refresh has shown yet
 
 	mu    sync.Mutex // guards state; held for a few instructions, never during I/O
 	state *state     // nil after Close
@@ -129,7 +132,7 @@ func Open(s *storage.Store, o Options) (*Index, error) {
 	if o.MergeBytes == 0 {
 		o.MergeBytes = defaultMergeBytes
 	}
-	x := &Index{s: s, o: o, alone: aloneBytes}
+	x := &Index{s: s, o: o, alone: aloneBytes, clock: clock{time.Now, time.Sleep}}
 	st, err := x.load(nil)
 	if err != nil {
 		return nil, err
@@ -198,9 +201,12 @@ func (x *Index) Refresh() error {
 	if err != nil {
 		return err
 	}
+	behind := x.behind.Swap(false)
 	st, err := x.load(old.segments)
 	if err == nil {
 		err = x.release(x.swap(st))
+	} else if behind {
+		x.behind.Store(true)
 	}
 	return errors.Join(err, x.release(old))
 }

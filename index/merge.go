@@ -65,6 +65,11 @@ func (x *Index) mergeAll(ctx context.Context, choose func(*state) []*segment) (r
 func (x *Index) mergeStep(
 	ctx context.Context, choose func(*state) []*segment, report *MergeReport,
 ) (more bool, err error) {
+	if x.behind.Load() { // the Refresh of an earlier merge failed: it would merge again what that one did
+		if err := x.Refresh(); err != nil {
+			return false, err
+		}
+	}
 	st, err := x.acquire()
 	if err != nil {
 		return false, err
@@ -160,7 +165,7 @@ func (x *Index) merged(step string) error {
 
 // mergeRanges writes all ranges of the new index segment.
 func (x *Index) mergeRanges(ctx context.Context, st *state, group []*segment, w *docWriter) ([]*source, error) {
-	p := &pace{ctx: ctx, x: x}
+	p := x.newPace(ctx)
 	sources, err := mergeDocs(p, st.snap, group, w)
 	if err != nil || w.info.Docs == 0 {
 		return sources, err
@@ -209,7 +214,9 @@ func (x *Index) exchange(ing *storage.Ingestion, group []*segment, sources []*so
 			return err
 		}
 	}
-	return ing.Commit()
+	err := ing.Commit()
+	x.behind.Store(true) // not before: a Refresh beside this would take it for its own
+	return err
 }
 
 // deletedLate returns the new numbers of the documents that were deleted since the merge began.

@@ -192,32 +192,42 @@ func TestSearchableBesideMerge(t *testing.T) {
 	}
 }
 
-// TestGiveWay: a merge waits for a search that runs, and goes on although the search does not end.
-func TestGiveWay(t *testing.T) {
-	s, x := newStore(t)
-	var docs []index.Document
-	for i := range 2000 {
-		docs = append(docs, doc(i, "", "net of the crew"))
-	}
-	for part := range slices.Chunk(docs, 250) {
-		put(t, s, x, part)
-	}
-	g := newGate(t)
-	searched := begin(func() error {
-		_, err := x.Search(gatedContext{context.Background(), g}, "net", index.SearchOptions{})
-		return err
-	})
-	await(t, "the search", g.arrived)
-	before := x.GaveWay()
-	r, err := x.Merge(context.Background())
-	if err != nil || r.Merged != 8 {
-		t.Fatal(r, err)
-	}
-	if x.GaveWay() == before {
-		t.Error("the merge did not wait for the search")
-	}
-	g.open()
-	if err := await(t, "the search", searched); err != nil {
-		t.Fatal(err)
+// TestMergeUnseen: a merge that is committed, and that no Refresh could show, is known to Builders and to the next
+// merge.
+func TestMergeUnseen(t *testing.T) {
+	for _, next := range []string{"Builder", "Merge", "both"} {
+		t.Run(next, func(t *testing.T) {
+			s, x := newStore(t)
+			index.RedirectDocs(t, 100)
+			rng := rand.New(rand.NewPCG(1, 9))
+			c := &crowd{docs: map[urlkey.Key]index.Document{}}
+			for range 9 {
+				c.change(t, s, x, rng, 300)
+			}
+			broken := errors.New("the disk cannot be read")
+			x.OnLoad(func() error { return broken })
+			for range 2 { // the second cannot begin
+				if _, err := x.Merge(context.Background()); !errors.Is(err, broken) {
+					t.Fatalf("Merge: %v", err)
+				}
+			}
+			if before := x.Stats(); before.Segments != 9 {
+				t.Fatalf("the state is another: %+v", before)
+			}
+			x.OnLoad(nil)
+			if next != "Merge" {
+				c.change(t, s, x, rng, 300)
+				c.check(t, x, "replaced after the merge")
+			}
+			if next != "Builder" {
+				if _, err := x.Merge(context.Background()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := x.Refresh(); err != nil {
+				t.Fatal(err)
+			}
+			c.check(t, x, "at the end")
+		})
 	}
 }

@@ -74,9 +74,17 @@ type moved struct {
 	to map[uint32]*keyReader // by the number of the old one
 }
 
-func newMoved(rd storage.Reader, st *state) *moved {
+// newMoved reads the registry as it is committed: a Refresh after a merge may have failed, and then the Index's state
+// has the index segments that the merge removed.
+func newMoved(rd storage.Reader) (*moved, error) {
 	m := &moved{rd: rd, to: map[uint32]*keyReader{}}
-	for _, seg := range st.segments {
+	sc := rd.Scan(storage.IndexRange(kindSegments), nil, nil)
+	defer sc.Close()
+	for sc.Next() {
+		seg, err := registered(sc.Key(), sc.Value())
+		if err != nil {
+			return nil, err
+		}
 		if len(seg.info.From) == 0 {
 			continue
 		}
@@ -85,7 +93,7 @@ func newMoved(rd storage.Reader, st *state) *moved {
 			m.to[number] = keys
 		}
 	}
-	return m
+	return m, sc.Err()
 }
 
 // follow returns where a document is that Located says to be at a place.

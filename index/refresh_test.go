@@ -86,7 +86,7 @@ func TestReadersNeverWait(t *testing.T) {
 	commit(t, s, x, doc(1, "net", "another net"))
 
 	g := newGate(t)
-	x.OnLoad(g.pass)
+	x.OnLoad(func() error { g.pass(); return nil })
 	refreshed := begin(x.Refresh)
 	await(t, "reaching the segments", g.arrived)
 	second := begin(x.Refresh) // waits for its turn

@@ -18,7 +18,8 @@ type segmentBuilder struct {
 	in       *storage.Ingestion
 	sorting  storage.SorterOptions
 	memory   int64
-	giveWay  func() // Index.GiveWay: searches go first
+	pace     *Pace // searches go first
+	clock    clock
 	located  *locatedSorter
 	analyzer analysis.Analyzer
 	walked   []byte // scratch: a field's text for the analyzer
@@ -97,9 +98,21 @@ func cachedWords(memory int64) int {
 	return 1 << min(max(bits.Len64(uint64(memory)/wordBytes/16)-1, 12), 18)
 }
 
-// add inverts a document that Check accepts.
+// add inverts a document that Check accepts, and writes the index segment if it is full.
 func (b *segmentBuilder) add(d *Document) error {
-	b.giveWay()
+	start := b.clock.now()
+	if err := b.invert(d); err != nil {
+		return err
+	}
+	b.pace.Worked(b.clock.now().Sub(start))
+	if b.inv.bytes() > b.memory/16*15 || len(b.inv.blocks) > arenaMost {
+		return b.write()
+	}
+	return nil
+}
+
+// invert adds a document to the index segment under construction.
+func (b *segmentBuilder) invert(d *Document) error {
 	if b.doc = uint32(len(b.docs)); b.doc == 0 {
 		b.number = b.numbers.next()
 	}
@@ -131,13 +144,7 @@ func (b *segmentBuilder) add(d *Document) error {
 		b.words += uint64(n)
 	}
 	b.docs, b.norms = append(b.docs, e), append(b.norms, e.norms)
-	if err := b.located.add(string(d.Key), appendLocated(nil, Location{b.number, b.doc, d.Stamp})); err != nil {
-		return err
-	}
-	if inv.bytes() > b.memory/16*15 || len(inv.blocks) > arenaMost {
-		return b.write()
-	}
-	return nil
+	return b.located.add(string(d.Key), appendLocated(nil, Location{b.number, b.doc, d.Stamp}))
 }
 
 // name returns a copy of a text that equal ones share: the text itself may be part of a page.
@@ -244,9 +251,11 @@ func (b *segmentBuilder) writeTerms(info *segmentInfo) error {
 	w := newTermWriter(b.in, b.number)
 	var occurrences occurrenceReader
 	var memory []byte
+	start := b.clock.now()
 	for i, place := range b.inv.sorted() {
-		if i%1024 == 0 {
-			b.giveWay()
+		if i%1024 == 1023 {
+			b.pace.Worked(b.clock.now().Sub(start))
+			start = b.clock.now()
 		}
 		t := b.inv.entry(place)
 		encoded := b.inv.occurrences(t, memory[:0])

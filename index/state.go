@@ -127,17 +127,13 @@ func (x *Index) loadSegments(st *state, known []*segment) error {
 	}
 	for sc.Next() {
 		if x.loading != nil {
-			x.loading()
+			if err := x.loading(); err != nil {
+				return err
+			}
 		}
-		if len(sc.Key()) != 4 {
-			return fmt.Errorf("%w: %x names no index segment", storage.ErrCorrupt, sc.Key())
-		}
-		seg := &segment{
-			number: binary.BigEndian.Uint32(sc.Key()), lexicons: &lexicons{}, hostTables: &hostTables{},
-			values: &recent[storedValue]{},
-		}
-		if err := json.Unmarshal(sc.Value(), &seg.info); err != nil {
-			return fmt.Errorf("%w: index segment %d: %v", storage.ErrCorrupt, seg.number, err)
+		seg, err := registered(sc.Key(), sc.Value())
+		if err != nil {
+			return err
 		}
 		if seg.info.Format != format {
 			return fmt.Errorf("%w: index segment %d has format %d, this version reads %d; run `seine index --rebuild`",
@@ -161,6 +157,21 @@ func (x *Index) loadSegments(st *state, known []*segment) error {
 	}
 	st.share(x.o.MemoryBytes)
 	return sc.Err()
+}
+
+// registered returns an index segment as a row of the registry says.
+func registered(key, value []byte) (*segment, error) {
+	if len(key) != 4 {
+		return nil, fmt.Errorf("%w: %x names no index segment", storage.ErrCorrupt, key)
+	}
+	seg := &segment{
+		number: binary.BigEndian.Uint32(key), lexicons: &lexicons{}, hostTables: &hostTables{},
+		values: &recent[storedValue]{},
+	}
+	if err := json.Unmarshal(value, &seg.info); err != nil {
+		return nil, fmt.Errorf("%w: index segment %d: %v", storage.ErrCorrupt, seg.number, err)
+	}
+	return seg, nil
 }
 
 func (seg *segment) loadDeleted(rd storage.Reader) (err error) {

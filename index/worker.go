@@ -70,7 +70,7 @@ func (b *Builder) newWorker(i int) *worker {
 	}
 	w := &worker{b: &segmentBuilder{
 		in: b.in, sorting: b.sorting(int64(8 * n)), memory: b.x.o.MemoryBytes / int64(n), located: &b.located,
-		giveWay: b.x.GiveWay,
+		pace: b.x.NewPace(), clock: b.x.clock,
 		numbers: segmentNumbers{
 			at: b.number + uint32(i), step: uint32(n), last: b.number + own - 1, more: b.x.reserve,
 		},

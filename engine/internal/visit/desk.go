@@ -6,6 +6,7 @@ import (
 	"math"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/seine-crawler/seine/engine/fetch"
 	"github.com/seine-crawler/seine/engine/internal/segment"
@@ -44,11 +45,15 @@ func (d *desk) store(a *segment.Attempt, host urlkey.HostKey, from *flight) (fet
 	defer d.storing.Add(-1)
 	at.set(DoingSlot)
 	defer at.set(DoingPrepare)
-	if d.env.GiveWay != nil {
-		d.env.GiveWay()
-	}
 	s := d.hosts.slots.take()
 	defer d.hosts.slots.put(s)
+	if d.env.GiveWay != nil {
+		start := time.Now()
+		defer func() {
+			at.set(DoingSlot)
+			d.env.GiveWay(time.Since(start))
+		}()
+	}
 	if a.Response != nil {
 		defer a.Response.DropContent()
 	}

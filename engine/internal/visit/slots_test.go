@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/seine-crawler/seine/engine/fetch"
 	"github.com/seine-crawler/seine/engine/internal/admission"
@@ -20,8 +21,13 @@ func TestSlots(t *testing.T) {
 	w := newWorld(t, admission.Options{})
 	w.env.Slots = 2
 	urls := w.site(20, 10)
+	var h *Hosts
 	var now, most, gaveWay atomic.Int64
-	w.env.GiveWay = func() { gaveWay.Add(1) }
+	w.env.GiveWay = func(worked time.Duration) {
+		if worked > 0 && len(h.slots) < 2 { // it holds its slot
+			gaveWay.Add(1)
+		}
+	}
 	enter := func() {
 		n := now.Add(1)
 		for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
@@ -31,7 +37,7 @@ func TestSlots(t *testing.T) {
 		enter()
 		now.Add(-1)
 	}
-	h := NewHosts(w.env)
+	h = NewHosts(w.env)
 	r := w.start(h, newList(w, urls...), 16, Limits{})
 	if c := r.finished(); c.Fetched != 200 {
 		t.Errorf("%+v", c)
