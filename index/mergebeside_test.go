@@ -158,8 +158,8 @@ func TestMergeBytes(t *testing.T) {
 	}
 }
 
-// TestMergeTo: a few index segments are left, no more than asked for, without deleted documents and with the same
-// answers. Asked again it does nothing.
+// TestMergeTo: a few index segments are left, no more than MergeTo names, without deleted documents and with the same
+// answers. Once more, it does nothing.
 func TestMergeTo(t *testing.T) {
 	s, x := newStore(t)
 	rng := rand.New(rand.NewPCG(3, 9))

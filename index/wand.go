@@ -165,8 +165,8 @@ func scoreAbove(it iterator, need points) points {
 	return it.score()
 }
 
-// scoresAbove adds the scores of parts at a document, the first ones first, until it is known that what their bounds and
-// beside leave cannot bring the sum to need. With seek, parts may stand before the document, and not match it.
+// scoresAbove adds the scores of parts at a document, the first ones first, until it is known that what their bounds
+// and beside leave cannot bring the sum to need. With seek, parts may stand before the document, and not match it.
 func scoresAbove[I iterator](parts []I, bounds []points, beside, need points, seek bool, doc uint32) (sum points) {
 	rest := beside
 	for _, b := range bounds {
