@@ -109,6 +109,10 @@ type IndexOptions struct {
 	Refresh bool
 	// Resend makes the index writers get all documents again, for example after the other engine lost them.
 	Resend bool
+	// MaxSegments has index segments merged until there are at most so many, and none has deleted documents: with 1,
+	// searches of an index that stays as it is are fastest. 0 merges what is to be merged anyway. It takes as long as
+	// writing the merged part again, beside searches; there may be more where Options.Memory is too little.
+	MaxSegments int
 
 	keys *storage.Sorter // of more pages
 }

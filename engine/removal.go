@@ -136,7 +136,7 @@ func (w *work) deleteTargets(ctx context.Context, targets []string, calm calmFun
 		r.Refreshed = x.Refreshed
 	}
 	if !w.o.NoIndex {
-		if err := w.mergeIndex(ctx); err != nil {
+		if _, err := w.mergeIndex(ctx, 0); err != nil {
 			return r, err
 		}
 	}

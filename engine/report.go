@@ -219,16 +219,24 @@ type IndexReport struct {
 	Denied    uint64   `json:"denied"`     // of Deleted, those that a filter file denies
 	Skipped   uint64   `json:"skipped"`    // URLs with nothing to index: redirect, gone, duplicate, noindex, not text
 	TextBytes uint64   `json:"text_bytes"` // of the documents added and refreshed
-	Took      Duration `json:"seconds"`
+	Took      Duration `json:"seconds"`    // without merging and sending
 
+	Merged  int          `json:"merged,omitempty"`  // index segments that were merged into others, by Engine.Index
 	Writers []SendReport `json:"writers,omitempty"` // of a call of Engine.Index
 }
 
 func (r IndexReport) String() string {
 	return fmt.Sprintf("index: %d segments, %d documents added, %d refreshed, %d deleted (%d of them denied), "+
-		"%d skipped, %d bytes of text in %.2fs%s",
+		"%d skipped, %d bytes of text in %.2fs%s%s",
 		len(r.Segments), r.Added, r.Refreshed, r.Deleted, r.Denied, r.Skipped, r.TextBytes, r.Took.Seconds(),
-		sendLines(r.Writers))
+		r.merged(), sendLines(r.Writers))
+}
+
+func (r IndexReport) merged() string {
+	if r.Merged == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %d index segments merged", r.Merged)
 }
 
 // SendReport counts what one index writer got.

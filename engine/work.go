@@ -288,9 +288,12 @@ func (w *work) dedup(ctx context.Context, o DedupOptions) (DedupReport, error) {
 
 // buildIndex makes documents of pages, makes them searchable, and merges what is to be merged.
 func (w *work) buildIndex(ctx context.Context, o IndexOptions) (IndexReport, error) {
+	if o.MaxSegments < 0 {
+		return IndexReport{}, fmt.Errorf("index: MaxSegments %d: want 0 (what merges leave) or more", o.MaxSegments)
+	}
 	r, err := w.buildUnmerged(ctx, o)
 	if err == nil {
-		err = w.mergeIndex(ctx)
+		r.Merged, err = w.mergeIndex(ctx, o.MaxSegments)
 	}
 	return r, err
 }
@@ -371,9 +374,14 @@ func (d deletes) Finish() (uint64, error) {
 	return uint64(r.Deleted), err
 }
 
-// mergeIndex merges what is to be merged.
-func (w *work) mergeIndex(ctx context.Context) error {
+// mergeIndex merges what is to be merged, or, if most is not 0, until there are at most so many index segments. It
+// returns how many were replaced.
+func (w *work) mergeIndex(ctx context.Context, most int) (int, error) {
 	defer w.stages.time(stageIndex)()
-	_, err := w.index.Merge(ctx)
-	return wrapf(err, "merging index segments")
+	merge := w.index.Merge
+	if most > 0 {
+		merge = func(ctx context.Context) (index.MergeReport, error) { return w.index.MergeTo(ctx, most) }
+	}
+	r, err := merge(ctx)
+	return r.Merged, wrapf(err, "merging index segments")
 }

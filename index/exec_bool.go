@@ -15,6 +15,7 @@ type boolIter struct {
 	scratch           []uint64 // bits of a part, for mark
 	rarest, others    uint64   // costs of must
 	meet              *meeting // finds what must matches, if it is not nil
+	bounds            []points // of must and, their sum, of should, in the stretch that bound was last called for
 }
 
 func newBoolIter(must, should, not []iterator) *boolIter {
@@ -77,6 +78,15 @@ func (it *boolIter) score() (sum points) {
 	return sum + scoreAt(it.should, it.doc)
 }
 
+func (it *boolIter) scoreAbove(need points) points {
+	most := it.bounds[len(it.must)]
+	sum := scoresAbove(it.must, it.bounds[:len(it.must)], most, need, it.meet != nil, it.doc)
+	if most == 0 || sum+most < need {
+		return sum
+	}
+	return sum + scoreAt(it.should, it.doc)
+}
+
 // scoreAt adds the scores of the iterators that match doc and are not beyond it.
 func scoreAt(its []iterator, doc uint32) (sum points) {
 	for _, s := range its {
@@ -100,7 +110,15 @@ func (it *boolIter) shallow(doc uint32) (from, upTo uint32) {
 }
 
 func (it *boolIter) bound(lo, hi uint32) (sum points) {
-	return boundSum(it.must, lo, hi) + boundSum(it.should, lo, hi)
+	it.bounds = it.bounds[:0]
+	for _, m := range it.must {
+		b := m.bound(lo, hi)
+		it.bounds = append(it.bounds, b)
+		sum += b
+	}
+	should := boundSum(it.should, lo, hi)
+	it.bounds = append(it.bounds, should)
+	return sum + should
 }
 
 func boundSum(its []iterator, lo, hi uint32) (sum points) {

@@ -52,6 +52,7 @@ type phraseIter struct {
 	found   bool
 	meet    *meeting   // finds candidates if it is not nil
 	all     bool       // meet finds matches: it has looked at positions
+	bounds  []points   // of words, in the stretch that bound was last called for
 	pos     [][]uint32 // scratch
 	taken   []int64
 }
@@ -257,10 +258,17 @@ func (it *phraseIter) fill(s *sums)                           { fillEach(it, s) 
 func (it *phraseIter) look(s *sums)                           { lookEach(it, s) }
 
 func (it *phraseIter) bound(lo, hi uint32) (sum points) {
+	it.bounds = it.bounds[:0]
 	for _, w := range it.words {
-		sum += w.bound(lo, hi)
+		b := w.bound(lo, hi)
+		it.bounds = append(it.bounds, b)
+		sum += b
 	}
 	return sum
+}
+
+func (it *phraseIter) scoreAbove(need points) points {
+	return scoresAbove(it.words, it.bounds, 0, need, it.all, it.doc)
 }
 
 func (it *phraseIter) most() (sum points) {

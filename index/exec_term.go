@@ -52,6 +52,25 @@ func (w *weigher) bound(c *cursor, code uint16) float64 {
 	return impactBound(code) * w.ratio * (1 + 1e-9)
 }
 
+// seekAbove moves to the first document from doc to hi in a block that may have one whose weight, times a factor, is
+// above least. It returns end if there is none, and then may leave the cursor where it is.
+func (w *weigher) seekAbove(c *cursor, doc, hi uint32, factor, least float64) uint32 {
+	if least <= 0 || c.codes == nil {
+		return c.seek(doc)
+	}
+	for doc <= hi {
+		from, upTo := c.shallow(doc)
+		if from == end {
+			return end
+		}
+		if factor*w.bound(c, c.codes[c.near]) > least {
+			return c.seek(doc)
+		}
+		doc = upTo + 1
+	}
+	return end
+}
+
 // termIter walks one list.
 type termIter struct {
 	cursor *cursor
@@ -149,7 +168,8 @@ func (c *cursor) markBlocks(w *window) {
 
 func (it *termIter) fill(s *sums) {
 	c, least := it.cursor, it.gain.frequency(s.least)
-	for doc := c.seek(s.lo); doc <= s.hi; doc = c.leave() {
+	next := func(doc uint32) uint32 { return it.seekAbove(c, doc, s.hi, 1, least) }
+	for doc := next(s.lo); doc <= s.hi; doc = next(c.doc + 1) {
 		if !c.freqs() {
 			return
 		}

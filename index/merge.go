@@ -51,6 +51,20 @@ func (x *Index) DropDeleted(ctx context.Context) (MergeReport, error) {
 	return x.mergeAll(ctx, func(st *state) []*segment { return st.reclaimable(0) })
 }
 
+// MergeTo merges until there are at most so many index segments, and none has deleted documents: the smallest become
+// one, as far as Options.MergeBytes allows, so there may be more. A rare word costs a search about the same in each
+// index segment, so one answers fastest; writing it again with everything that comes later would be wasted work, so
+// this is for an index that is complete for now. The rules of Merge apply. At least one index segment stays if there
+// are documents, also with a smaller number.
+func (x *Index) MergeTo(ctx context.Context, segments int) (MergeReport, error) {
+	return x.mergeAll(ctx, func(st *state) []*segment {
+		if group := st.smallest(len(st.segments)-max(segments, 1)+1, x.o.mergeDocs()); group != nil {
+			return group
+		}
+		return st.reclaimable(0)
+	})
+}
+
 // mergeAll merges group after group, until choose returns none.
 func (x *Index) mergeAll(ctx context.Context, choose func(*state) []*segment) (report MergeReport, err error) {
 	x.merging.Lock()
@@ -110,19 +124,33 @@ func (st *state) mergeable(most uint64) []*segment {
 		if len(group) < mergeFactor {
 			continue
 		}
-		slices.SortStableFunc(group, func(a, b *segment) int { return cmp.Compare(a.info.Docs, b.info.Docs) })
-		n, docs := 0, uint64(0)
-		for n < min(len(group), mergeSourcesMost) && docs+uint64(group[n].info.Docs) <= most {
-			docs += uint64(group[n].info.Docs)
-			n++
-		}
-		if n > 1 {
-			group = group[:n]
-			slices.SortFunc(group, func(a, b *segment) int { return cmp.Compare(a.number, b.number) })
+		if group = smallestOf(group, len(group), most); group != nil {
 			return group
 		}
 	}
 	return nil
+}
+
+// smallest returns the n smallest index segments, by number, as many of them as may become one.
+func (st *state) smallest(n int, most uint64) []*segment {
+	return smallestOf(slices.Clone(st.segments), n, most)
+}
+
+// smallestOf reorders a group and returns its n smallest, by number, as many of them as may become one of at most so
+// many documents; nil if that are not two.
+func smallestOf(group []*segment, n int, most uint64) []*segment {
+	slices.SortStableFunc(group, func(a, b *segment) int { return cmp.Compare(a.info.Docs, b.info.Docs) })
+	fit, docs := 0, uint64(0)
+	for fit < min(n, len(group), mergeSourcesMost) && docs+uint64(group[fit].info.Docs) <= most {
+		docs += uint64(group[fit].info.Docs)
+		fit++
+	}
+	if fit < 2 {
+		return nil
+	}
+	group = group[:fit]
+	slices.SortFunc(group, func(a, b *segment) int { return cmp.Compare(a.number, b.number) })
+	return group
 }
 
 // reclaimable returns an index segment of which one in part documents or more is deleted; with part 0, any is.

@@ -87,7 +87,11 @@ func TestMergeBeside(t *testing.T) {
 				return nil
 			})
 			for tries := 0; ; tries++ {
-				_, err := x.Merge(context.Background())
+				merge := x.Merge
+				if seed%2 == 1 {
+					merge = func(ctx context.Context) (index.MergeReport, error) { return x.MergeTo(ctx, 1) }
+				}
+				_, err := merge(context.Background())
 				if err == nil {
 					break
 				}
@@ -151,6 +155,71 @@ func TestMergeBytes(t *testing.T) {
 	}
 	if most := x.LargestSegment(); most > 100 || most < 50 {
 		t.Errorf("an index segment has %d documents", most)
+	}
+}
+
+// TestMergeTo: a few index segments are left, no more than MergeTo names, without deleted documents and with the same
+// answers. Once more, it does nothing.
+func TestMergeTo(t *testing.T) {
+	s, x := newStore(t)
+	rng := rand.New(rand.NewPCG(3, 9))
+	c := &crowd{docs: map[urlkey.Key]index.Document{}}
+	for range 7 {
+		c.change(t, s, x, rng, 200)
+	}
+	queries := []string{"net", "crew3 version", `"net of"`, "version OR crew1 -crew2"}
+	var want []index.Result
+	for _, q := range queries {
+		want = append(want, search(t, x, q))
+	}
+	before := x.Stats()
+	if before.Segments != 7 || before.Deleted == 0 {
+		t.Fatalf("%+v", before)
+	}
+	for _, most := range []int{9, 4, 1, 0} {
+		r, err := x.MergeTo(context.Background(), most)
+		if err != nil {
+			t.Fatal(err)
+		}
+		st := x.Stats()
+		if st.Segments > max(most, 1) || st.Deleted > 0 || st.Documents != before.Documents {
+			t.Errorf("merged to %d: %+v, want %d documents", most, st, before.Documents)
+		}
+		if most == 0 && r != (index.MergeReport{}) {
+			t.Errorf("merged %+v again", r)
+		}
+		for i, q := range queries {
+			got := search(t, x, q)
+			if got.Total != want[i].Total || !slices.EqualFunc(got.Hits, want[i].Hits, sameHit) {
+				t.Errorf("merged to %d: %s finds %v, want %v", most, q, got.Hits, want[i].Hits)
+			}
+		}
+		c.check(t, x, fmt.Sprintf("merged to %d", most))
+	}
+}
+
+func sameHit(a, b index.Hit) bool { return a.Key == b.Key && a.Score == b.Score }
+
+// TestMergeToBytes: index segments that together have more documents than Options.MergeBytes allows stay apart.
+func TestMergeToBytes(t *testing.T) {
+	s, _ := newStore(t)
+	x, err := index.Open(s, index.Options{FS: storage.NewMemFS(), MergeBytes: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	for i := range 6 { // of 30 documents
+		var docs []index.Document
+		for n := range 30 {
+			docs = append(docs, doc(i*30+n, "", "net"))
+		}
+		put(t, s, x, docs)
+	}
+	if _, err := x.MergeTo(context.Background(), 1); err != nil {
+		t.Fatal(err)
+	}
+	if st := x.Stats(); st.Segments != 2 || st.Documents != 180 || x.LargestSegment() != 90 {
+		t.Errorf("%+v, the largest of %d", st, x.LargestSegment())
 	}
 }
 

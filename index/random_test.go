@@ -36,7 +36,7 @@ type randomIndex struct {
 func (r *randomIndex) step(t *rapid.T) {
 	ctx := context.Background()
 	var err error
-	switch rapid.SampledFrom([]string{"build", "build", "build", "refresh", "merge", "drop"}).Draw(t, "step") {
+	switch rapid.SampledFrom([]string{"build", "build", "build", "refresh", "merge", "drop", "one"}).Draw(t, "step") {
 	case "build":
 		r.build(t)
 		return
@@ -51,6 +51,11 @@ func (r *randomIndex) step(t *rapid.T) {
 		err = r.x.Refresh()
 		if err == nil {
 			_, err = r.x.DropDeleted(ctx)
+		}
+	case "one":
+		err = r.x.Refresh()
+		if err == nil {
+			_, err = r.x.MergeTo(ctx, 1)
 		}
 	}
 	if err != nil {

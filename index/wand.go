@@ -150,6 +150,39 @@ func listsOf(it iterator) int {
 	return 1
 }
 
+// stretched is an iterator of several parts that must match, whose scores may be added up only as far as they can reach
+// what is needed.
+type stretched interface {
+	// scoreAbove returns score, or less than need if score is less. bound was called last for a stretch that has the
+	// current document.
+	scoreAbove(need points) points
+}
+
+func scoreAbove(it iterator, need points) points {
+	if it, ok := it.(stretched); ok {
+		return it.scoreAbove(need)
+	}
+	return it.score()
+}
+
+// scoresAbove adds the scores of parts at a document, the first ones first, until it is known that what their bounds
+// and beside leave cannot bring the sum to need. With seek, parts may stand before the document, and not match it.
+func scoresAbove[I iterator](parts []I, bounds []points, beside, need points, seek bool, doc uint32) (sum points) {
+	rest := beside
+	for _, b := range bounds {
+		rest += b
+	}
+	for i, p := range parts {
+		if !seek || p.seek(doc) == doc && p.matches() {
+			sum += p.score()
+		}
+		if rest -= bounds[i]; sum+rest < need {
+			break
+		}
+	}
+	return sum
+}
+
 // walk offers the documents that an iterator finds. It counts them, deleted ones left out, as long as count is less
 // than enough; then it passes those that cannot be among the best.
 func (r *ranker) walk(it iterator, count, enough uint64) uint64 {
@@ -173,7 +206,7 @@ func (r *ranker) walk(it iterator, count, enough uint64) uint64 {
 		case r.part.alive(doc) && it.matches():
 			count++
 			if bound >= need {
-				if p := it.score(); p >= need {
+				if p := scoreAbove(it, need); p >= need {
 					r.top.offer(doc, p)
 					need = r.need()
 				}

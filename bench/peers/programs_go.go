@@ -153,7 +153,7 @@ func (p *seineProgram) finish(ctx context.Context) error {
 	if err := p.in.Commit(); err != nil {
 		return err
 	}
-	if _, err := p.index.Merge(ctx); err != nil {
+	if _, err := p.index.MergeTo(ctx, 1); err != nil {
 		return err
 	}
 	return p.close()

@@ -246,15 +246,21 @@ func invertlinksCommand(c *console) *cobra.Command {
 
 func indexCommand(c *console) *cobra.Command {
 	var rebuild, resend bool
+	var most int
 	cmd := wholeCommand(c, inIndex, "index", "index the pages of linked segments, and refresh documents that changed",
 		"all linked ones", func(o *engine.Options) { o.RebuildIndex = rebuild },
 		func(ctx context.Context, e *engine.Engine, segments []uint32) (engine.Report, error) {
-			r, err := e.Index(ctx, engine.IndexOptions{Segments: segments, Refresh: true, Resend: resend})
+			if most < 0 {
+				return nil, &usageError{fmt.Errorf("--max-segments %d: want 0 (as many as are best) or more", most)}
+			}
+			r, err := e.Index(ctx, engine.IndexOptions{
+				Segments: segments, Refresh: true, Resend: resend, MaxSegments: most,
+			})
 			changed := r.Added + r.Refreshed + r.Deleted
 			for _, w := range r.Writers {
 				changed += w.Sent + w.Deleted + w.Refused
 			}
-			if err != nil || len(r.Segments) > 0 || changed > 0 {
+			if err != nil || len(r.Segments) > 0 || changed > 0 || r.Merged > 0 {
 				return r, err
 			}
 			_, err = e.Inspect().DueSegments(storage.SegmentLinked)
@@ -264,6 +270,8 @@ func indexCommand(c *console) *cobra.Command {
 			return r, err
 		})
 	cmd.Flags().BoolVar(&resend, "resend", false, "send all documents to the engines of index-to again")
+	cmd.Flags().IntVar(&most, "max-segments", 0,
+		"merge until there are at most `N` index segments; 1 searches fastest")
 	cmd.Flags().BoolVar(&rebuild, "rebuild", false,
 		"make the index again of all pages, as when it has the format of an older seine")
 	return cmd
