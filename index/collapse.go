@@ -3,6 +3,7 @@
 package index
 
 import (
+	"cmp"
 	"container/heap"
 	"slices"
 	"time"
@@ -91,13 +92,18 @@ func (x *execution) thin(best []candidate, of *crowd) (t thinned) {
 	grace.now = x.work.now
 	hosts, groups := map[uint64]int{}, map[uint64]int{}
 	var last *candidate
+	known, batch := 0, min(x.wanted, firstIdentified)
 	for i := 0; i < len(best) && len(t.kept) < x.wanted; i++ {
+		if i == known {
+			known = min(len(best), known+batch)
+			batch *= 2
+			if !x.identify(best[i:known], grace) {
+				x.work.over = true
+				return t
+			}
+		}
 		last = &best[i]
 		c := best[i]
-		if !x.identify(&c, grace) {
-			x.work.over = true
-			return t
-		}
 		if x.perHost > 0 && hosts[c.host] >= x.perHost {
 			continue
 		}
@@ -120,32 +126,84 @@ func (x *execution) thin(best []candidate, of *crowd) (t thinned) {
 	return t
 }
 
-// identify reads the host and the group of a candidate. It returns false if the search is to end.
-func (x *execution) identify(c *candidate, work *budget) bool {
-	fail := func(err error) bool {
-		x.work.fail(err)
-		return false
+const (
+	// firstIdentified is how many candidates are identified at once, from the best, or as many as are wanted; then it
+	// is twice as many, and so on. So a page reads few more than it needs, and a long one each block a few times.
+	firstIdentified = 64
+	// fewValues of a block of a column are read one by one: that decodes no others.
+	fewValues = 4
+)
+
+// identify reads the hosts and the groups of candidates, block by block. It returns false if the search is to end.
+func (x *execution) identify(list []candidate, work *budget) bool {
+	order := make([]*candidate, 0, len(list))
+	for i := range list {
+		if !list[i].known {
+			order = append(order, &list[i])
+		}
 	}
-	if x.perHost > 0 {
-		t, err := c.part.hosts(work)
+	slices.SortFunc(order, func(a, b *candidate) int {
+		return cmp.Or(cmp.Compare(a.part.number, b.part.number), cmp.Compare(a.doc, b.doc))
+	})
+	var groups columnBlock
+	for n := 0; len(order) > 0; order = order[n:] {
+		first := order[0]
+		for n = 1; n < len(order) && order[n].part == first.part && order[n].doc/normDocs == first.doc/normDocs; {
+			n++
+		}
+		ok, err := x.identifyBlock(order[:n], &groups, work)
 		if err != nil {
-			return fail(err)
+			x.work.fail(err)
 		}
-		if t == nil {
+		if !ok || err != nil {
 			return false
-		}
-		c.host = t.ids[t.of(c.doc)]
-	}
-	if x.collapse {
-		if !work.spend(readUnits) {
-			return false
-		}
-		var err error
-		if c.group, err = c.part.value(columnGroup, c.doc); err != nil {
-			return fail(err)
 		}
 	}
 	return true
+}
+
+// identifyBlock is identify for candidates of one block.
+func (x *execution) identifyBlock(list []*candidate, groups *columnBlock, work *budget) (ok bool, err error) {
+	p, block := list[0].part, list[0].doc/normDocs
+	if x.perHost > 0 {
+		t, err := p.hosts(work)
+		if t == nil || err != nil {
+			return false, err
+		}
+		for _, c := range list {
+			c.host = t.ids[t.of(c.doc)]
+		}
+	}
+	switch {
+	case !x.collapse:
+	case len(list) < fewValues:
+		for _, c := range list {
+			if !work.spend(readUnits) {
+				return false, nil
+			}
+			if c.group, err = p.value(columnGroup, c.doc); err != nil {
+				return false, err
+			}
+		}
+	default:
+		if !work.spend(valueUnits) {
+			return false, nil
+		}
+		var wanted [normDocs / 64]uint64
+		for _, c := range list {
+			wanted[c.doc%normDocs/64] |= 1 << (c.doc % 64)
+		}
+		if err := p.columnOf(columnGroup, block, wanted[:], groups); err != nil {
+			return false, err
+		}
+		for _, c := range list {
+			c.group = groups.numbers[c.doc%normDocs]
+		}
+	}
+	for _, c := range list {
+		c.known = true
+	}
+	return true, nil
 }
 
 // crowd keeps the best candidates of which no host has more than limit, or without a limit for hosts no group: what
@@ -254,7 +312,7 @@ func (c *crowd) remove(e *crowded) {
 	}
 }
 
-// identify is that of execution, for documents in their order.
+// identify reads the host and the group of a document; documents come in their order.
 func (c *crowd) identify(t *topK, d *candidate) bool {
 	var err error
 	if c.part != d.part {
@@ -281,7 +339,8 @@ func (c *crowd) identify(t *topK, d *candidate) bool {
 	if err != nil {
 		t.work.fail(err)
 	}
-	return !t.work.over
+	d.known = !t.work.over
+	return d.known
 }
 
 // crowdHeap is a heap with the worst candidate first, which knows where each is.

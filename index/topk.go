@@ -45,6 +45,7 @@ type candidate struct {
 	key   urlkey.Key // "" until it is needed
 
 	host, group uint64 // where hits of one are limited: hostID, Document.Group
+	known       bool   // host and group have been read
 	more        int    // matches of the host that were left out
 	same        int    // near-duplicates that were left out for it
 }
