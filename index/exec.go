@@ -28,8 +28,9 @@ type execution struct {
 	together uint64 // postings from which they do
 	few      uint64 // candidates of a part up to which ranking counts them
 
-	lists []map[string]list // by part; nil for a term that the part lacks
-	freqs map[string]uint64 // documents of each term that are not deleted, over all parts
+	lists  []map[string]list  // by part; nil for a term that the part lacks
+	ranges []map[*node]bitset // by part: documents with a number of a range
+	freqs  map[string]uint64  // documents of each term that are not deleted, over all parts
 
 	cursors []*cursor     // that were opened
 	placed  *[2]placeRuns // memory of phrases; nil until it is needed
@@ -71,8 +72,9 @@ func (x *execution) run(root *node) []candidate {
 		x.top.k, ranked = max(x.top.k, rerankDocs), rerankDocs
 	}
 	x.lists, x.freqs = make([]map[string]list, len(x.parts)), map[string]uint64{}
+	x.ranges = make([]map[*node]bitset, len(x.parts))
 	for i := range x.lists {
-		x.lists[i] = map[string]list{}
+		x.lists[i], x.ranges[i] = map[string]list{}, map[*node]bitset{}
 	}
 	x.top.work = x.work
 	x.count(root)

@@ -74,7 +74,7 @@ func (c *facetCounter) count(x *execution, root *node) (total uint64) {
 			facets = append(facets, &hostFacet{})
 		default:
 			field, _ := fieldName(name)
-			facets = append(facets, &fieldFacet{name: field, counts: map[string]int{}})
+			facets = append(facets, &fieldFacet{name: field})
 		}
 	}
 	for _, p := range x.parts {
@@ -102,13 +102,18 @@ func (c *facetCounter) count(x *execution, root *node) (total uint64) {
 		if err != nil {
 			x.work.fail(err)
 		}
-		slices.SortFunc(list, func(a, b FacetValue) int {
-			return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Value, b.Value))
-		})
+		sortValues(list)
 		list = slices.Clip(list[:min(len(list), c.most)])
 		c.result = append(c.result, Facet{Name: c.names[i], Values: list, Distinct: distinct})
 	}
 	return total
+}
+
+// sortValues orders values by falling count.
+func sortValues(list []FacetValue) {
+	slices.SortFunc(list, func(a, b FacetValue) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Value, b.Value))
+	})
 }
 
 // valuesOf makes a list of a map.
@@ -288,57 +293,6 @@ func (f *hostFacet) values(x *execution, most int) (list []FacetValue, distinct 
 		list = append(list, FacetValue{urlkey.Key(key).HostKey().String(), c.n})
 	}
 	return list, len(ids), nil
-}
-
-// fieldFacet counts the whole values of a stored field: the documents that the terms of each have in common with the
-// matches.
-type fieldFacet struct {
-	x       *execution
-	part    *part
-	name    string   // "": no field can have it
-	matches []uint64 // of the part
-	counts  map[string]int
-}
-
-func (f *fieldFacet) begin(x *execution, p *part) error {
-	err := f.end()
-	f.x, f.part = x, p
-	f.matches = append(f.matches[:0], make([]uint64, (p.docs+63)/64)...)
-	return err
-}
-
-func (f *fieldFacet) count(w *window) error {
-	if at := int(w.from / 64); at < len(f.matches) {
-		copy(f.matches[at:], w.bits)
-	}
-	return nil
-}
-
-// end counts the values in a part, of which all matches are known.
-func (f *fieldFacet) end() error {
-	if f.part == nil || f.name == "" {
-		return nil
-	}
-	from, to := fieldTerm(f.name, fieldTermValue), fieldTerm(f.name, fieldTermValue+1)
-	return f.part.terms(from, to, f.x.work, func(term string) {
-		n := 0
-		if l := f.x.list(f.part, term); l != nil {
-			it := termIter{cursor: newCursor(l, f.part.docs, f.x.work)}
-			for doc := it.seek(0); doc != end; doc = it.seek(doc + 1) {
-				n += int(f.matches[doc/64] >> (doc % 64) & 1)
-			}
-		}
-		if n > 0 {
-			f.counts[term[len(from):]] += n
-		}
-	})
-}
-
-func (f *fieldFacet) values(*execution, int) ([]FacetValue, int, error) {
-	if err := f.end(); err != nil {
-		return nil, 0, err
-	}
-	return valuesOf(f.counts, func(s string) string { return s })
 }
 
 // nextBit returns the place of the first bit from a place on, or -1.

@@ -200,9 +200,7 @@ func (seg *segment) part(i int, st *state) *part {
 	p.value = func(letter byte, doc uint32) (uint64, error) { return seg.readNumber(st.snap, letter, doc) }
 	p.text = func(letter byte, doc uint32) (string, error) { return seg.readValue(st.snap, letter, doc) }
 	p.hosts = func(work *budget) (*hostTable, error) { return seg.hosts(st.snap, work) }
-	p.terms = func(from, to string, work *budget, fn func(term string)) error {
-		return seg.termsBetween(st.snap, []byte(from), []byte(to), work, fn)
-	}
+	p.lists = func(from, to string, work *budget) *rowLists { return seg.lists(st.snap, from, to, work) }
 	return p
 }
 

@@ -66,7 +66,7 @@ func (x *execution) each(workers int, parts []*part, fn func(*execution, *part))
 func (x *execution) beside(f *floor) *execution {
 	w := &execution{
 		parts: x.parts, all: x.all, table: x.table, work: x.work.beside(), enough: x.enough, exhaustive: x.exhaustive,
-		lists: x.lists, freqs: x.freqs, few: x.few,
+		lists: x.lists, ranges: x.ranges, freqs: x.freqs, few: x.few,
 	}
 	w.top = topK{k: x.top.k, work: w.work, fresh: x.top.fresh, floor: f}
 	return w
