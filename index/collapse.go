@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"container/heap"
 	"slices"
+	"sync"
 	"time"
 )
 
@@ -51,9 +52,7 @@ func (x *execution) uncrowd(root *node, best []candidate, ranked int) []candidat
 	}
 	for {
 		x.top = topK{k: k, work: x.work, fresh: x.top.fresh, crowd: newCrowd(limit, x.crowding)}
-		for _, p := range x.parts {
-			x.rank(p, root)
-		}
+		x.rankAll(x.workers(), root)
 		all := slices.Clone(best[:ranked])
 		rest := x.top.sorted()
 		for _, c := range rest {
@@ -255,9 +254,13 @@ func (c *crowd) all(dst []candidate) []candidate {
 
 // add takes a candidate that is better than the worst, if its host and its group let it.
 func (c *crowd) add(t *topK, d *candidate) {
-	if !c.identify(t, d) {
-		return
+	if c.identify(t, d) {
+		c.put(t, d)
 	}
+}
+
+// put is add of a candidate whose host and group are known.
+func (c *crowd) put(t *topK, d *candidate) {
 	c.heap.top = t
 	e := &crowded{candidate: *d}
 	id := d.host
@@ -265,17 +268,34 @@ func (c *crowd) add(t *topK, d *candidate) {
 		id = d.group
 	}
 	if c.perHost > 0 || id != 0 {
-		if e.owner = c.owners[id]; e.owner == nil {
-			e.owner = &owner{}
-			c.owners[id] = e.owner
-		}
-		if !c.admit(t, e) {
+		if e.owner = c.owner(id); !c.admit(t, e) {
 			return
 		}
 	}
 	heap.Push(&c.heap, e)
 	if len(c.heap.list) > t.k {
 		c.remove(c.heap.list[0])
+	}
+}
+
+func (c *crowd) owner(id uint64) *owner {
+	o := c.owners[id]
+	if o == nil {
+		o = &owner{}
+		c.owners[id] = o
+	}
+	return o
+}
+
+// join takes in what another goroutine kept of other segments.
+func (c *crowd) join(t *topK, other *crowd) {
+	for _, e := range other.heap.list {
+		c.put(t, &e.candidate)
+	}
+	for id, o := range other.owners {
+		if o.cut {
+			c.owner(id).cut = true
+		}
 	}
 }
 
@@ -374,44 +394,55 @@ func (x *execution) countMore(root *node, page []candidate) {
 	if x.perHost == 0 || len(page) == 0 {
 		return
 	}
-	matches := map[uint64]int{}
+	shown := map[uint64]bool{}
 	for i := range page {
-		matches[page[i].host] = 0
+		shown[page[i].host] = true
 	}
-	for _, p := range x.parts {
-		hosts, err := p.hosts(x.work)
-		if err != nil {
-			x.work.fail(err)
-		}
-		if hosts == nil || x.work.over {
-			break
-		}
-		it := x.open(p, root, 1)
-		if it == nil {
-			continue
-		}
-		w := window{bits: make([]uint64, normDocs/64)}
-		marked := int64(-1)
-		for i, id := range hosts.ids {
-			if _, shown := matches[id]; !shown {
-				continue
-			}
-			for from, to := hosts.interval(i, p.docs); from < to && x.work.spend(1); {
-				if block := int64(from / normDocs); block != marked {
-					marked, w.from = block, from/normDocs*normDocs
-					clear(w.bits)
-					if at, _ := it.shallow(w.from); at <= w.last() {
-						it.mark(&w)
-						w.alive(p.dead)
-					}
-				}
-				upTo := min(to, w.from+normDocs)
-				matches[id] += countBits(w.bits, int(from-w.from), int(upTo-w.from))
-				from = upTo
-			}
-		}
-	}
+	var mu sync.Mutex
+	matches := map[uint64]int{}
+	x.each(x.workers(), x.parts, func(w *execution, p *part) {
+		w.countHosts(p, root, shown, func(host uint64, n int) {
+			mu.Lock()
+			defer mu.Unlock()
+			matches[host] += n
+		})
+	})
 	for i := range page {
 		page[i].more = max(0, matches[page[i].host]-x.perHost)
+	}
+}
+
+// countHosts calls found with the numbers of a part's matches that hosts have.
+func (x *execution) countHosts(p *part, root *node, of map[uint64]bool, found func(host uint64, n int)) {
+	hosts, err := p.hosts(x.work)
+	if err != nil {
+		x.work.fail(err)
+	}
+	if hosts == nil || x.work.over {
+		return
+	}
+	it := x.open(p, root, 1)
+	if it == nil {
+		return
+	}
+	w := window{bits: make([]uint64, normDocs/64)}
+	marked := int64(-1)
+	for i, id := range hosts.ids {
+		if !of[id] {
+			continue
+		}
+		for from, to := hosts.interval(i, p.docs); from < to && x.work.spend(1); {
+			if block := int64(from / normDocs); block != marked {
+				marked, w.from = block, from/normDocs*normDocs
+				clear(w.bits)
+				if at, _ := it.shallow(w.from); at <= w.last() {
+					it.mark(&w)
+					w.alive(p.dead)
+				}
+			}
+			upTo := min(to, w.from+normDocs)
+			found(id, countBits(w.bits, int(from-w.from), int(upTo-w.from)))
+			from = upTo
+		}
 	}
 }

@@ -22,7 +22,8 @@ type execution struct {
 	exhaustive bool
 	order      Order
 	crowding
-	facets *facetCounter // nil: none wanted
+	facets   *facetCounter // nil: none wanted
+	counting []facet       // of it
 
 	side     int    // goroutines that may search side by side
 	together uint64 // postings from which they do
@@ -89,7 +90,8 @@ func (x *execution) run(root *node) []candidate {
 	}
 	best = best[:min(len(best), x.wanted)]
 	if x.facets != nil {
-		x.total, uncounted = x.facets.count(x, root), nil
+		x.facets.count(x, workers, root)
+		uncounted = nil
 	}
 	x.countAll(workers, root, uncounted)
 	return best

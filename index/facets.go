@@ -35,10 +35,11 @@ const (
 	FacetYear     = "year" // of Document.Date
 )
 
-// facet counts the values of one facet in windows of matches. They come part by part and in order.
+// facet counts the values of one facet in windows of matches. They come part by part.
 type facet interface {
 	begin(x *execution, p *part) error
 	count(w *window) error
+	join(other facet) // what a facet of the same kind counted in other parts
 	// values appends the values, counts are not ordered. Where there are many, it may leave out all but the most
 	// frequent ones.
 	values(x *execution, most int) (list []FacetValue, distinct int, err error)
@@ -59,25 +60,45 @@ func newFacets(o SearchOptions) *facetCounter {
 	return &facetCounter{names: o.Facets, most: cmp.Or(max(o.FacetValues, 0), defaultFacetValues)}
 }
 
-// count counts all matches, and the values that they have. It fills the result.
-func (c *facetCounter) count(x *execution, root *node) (total uint64) {
-	var facets []facet
+// facets returns what counts, with no matches yet.
+func (c *facetCounter) facets() (list []facet) {
 	for _, name := range c.names {
 		switch name {
 		case FacetLanguage:
-			facets = append(facets, &textFacet{letter: columnLanguage})
+			list = append(list, &textFacet{letter: columnLanguage, counts: map[string]int{}})
 		case FacetType:
-			facets = append(facets, &textFacet{letter: columnType})
+			list = append(list, &textFacet{letter: columnType, counts: map[string]int{}})
 		case FacetYear:
-			facets = append(facets, &yearFacet{})
+			list = append(list, &yearFacet{counts: make([]int, 10_000)}) // Document.Check
 		case FacetHost:
-			facets = append(facets, &hostFacet{})
+			list = append(list, &hostFacet{counts: map[uint64]hostCount{}})
 		default:
 			field, _ := fieldName(name)
-			facets = append(facets, &fieldFacet{name: field})
+			list = append(list, &fieldFacet{name: field, matches: map[*part]bitset{}})
 		}
 	}
-	for _, p := range x.parts {
+	return list
+}
+
+// joinFacets takes in what another goroutine counted in other parts. Either may be nil: it counted none.
+func joinFacets(list, other []facet) []facet {
+	if list == nil {
+		return other
+	}
+	for i, f := range other {
+		list[i].join(f)
+	}
+	return list
+}
+
+// count counts all matches, and the values that they have. It fills the result.
+func (c *facetCounter) count(x *execution, workers int, root *node) {
+	x.total, x.counting = 0, nil
+	x.each(workers, x.parts, func(x *execution, p *part) {
+		if x.counting == nil {
+			x.counting = c.facets()
+		}
+		facets := x.counting
 		for _, f := range facets {
 			if x.work.over {
 				break
@@ -86,7 +107,7 @@ func (c *facetCounter) count(x *execution, root *node) (total uint64) {
 				x.work.fail(err)
 			}
 		}
-		total += x.sweep(p, root, func(w *window) {
+		x.total += x.sweep(p, root, func(w *window) {
 			for _, f := range facets {
 				if x.work.over {
 					return
@@ -96,6 +117,10 @@ func (c *facetCounter) count(x *execution, root *node) (total uint64) {
 				}
 			}
 		})
+	})
+	facets := x.counting
+	if facets == nil {
+		facets = c.facets()
 	}
 	for i, f := range facets {
 		list, distinct, err := f.values(x, c.most)
@@ -106,7 +131,6 @@ func (c *facetCounter) count(x *execution, root *node) (total uint64) {
 		list = slices.Clip(list[:min(len(list), c.most)])
 		c.result = append(c.result, Facet{Name: c.names[i], Values: list, Distinct: distinct})
 	}
-	return total
 }
 
 // sortValues orders values by falling count.
@@ -160,9 +184,6 @@ type textFacet struct {
 }
 
 func (f *textFacet) count(w *window) error {
-	if f.counts == nil {
-		f.counts = map[string]int{}
-	}
 	return f.blocks(w, f.letter, func(bits []uint64) {
 		f.places = append(f.places[:0], make([]int, len(f.decoded.texts))...)
 		numbers := f.decoded.numbers
@@ -173,6 +194,12 @@ func (f *textFacet) count(w *window) error {
 			}
 		}
 	})
+}
+
+func (f *textFacet) join(other facet) {
+	for value, n := range other.(*textFacet).counts {
+		f.counts[value] += n
+	}
 }
 
 func (f *textFacet) values(*execution, int) ([]FacetValue, int, error) {
@@ -186,9 +213,6 @@ type yearFacet struct {
 }
 
 func (f *yearFacet) count(w *window) error {
-	if f.counts == nil {
-		f.counts = make([]int, 10_000) // Document.Check
-	}
 	return f.blocks(w, columnDate, func(bits []uint64) {
 		eachBit(bits, func(i int) {
 			if ms, ok := columnDateMS(f.decoded.numbers[i]); ok {
@@ -198,6 +222,12 @@ func (f *yearFacet) count(w *window) error {
 			}
 		})
 	})
+}
+
+func (f *yearFacet) join(other facet) {
+	for year, n := range other.(*yearFacet).counts {
+		f.counts[year] += n
+	}
 }
 
 func (f *yearFacet) values(*execution, int) (list []FacetValue, distinct int, err error) {
@@ -247,9 +277,6 @@ type hostCount struct {
 }
 
 func (f *hostFacet) begin(x *execution, p *part) (err error) {
-	if f.counts == nil {
-		f.counts = map[uint64]hostCount{}
-	}
 	f.x, f.part = x, p
 	f.table, err = p.hosts(x.work)
 	return err
@@ -275,6 +302,18 @@ func (f *hostFacet) count(w *window) error {
 		at = nextBit(w.bits, upTo)
 	}
 	return nil
+}
+
+func (f *hostFacet) join(other facet) {
+	for id, c := range other.(*hostFacet).counts {
+		if was, ok := f.counts[id]; ok {
+			if was.part.number < c.part.number { // as if one goroutine had counted
+				c.part, c.doc = was.part, was.doc
+			}
+			c.n += was.n
+		}
+		f.counts[id] = c
+	}
 }
 
 func (f *hostFacet) values(x *execution, most int) (list []FacetValue, distinct int, err error) {

@@ -100,9 +100,6 @@ func (f *fieldFacet) count(w *window) error {
 	if f.name == "" || nextBit(w.bits, 0) < 0 {
 		return nil
 	}
-	if f.matches == nil {
-		f.matches = map[*part]bitset{}
-	}
 	all := f.matches[f.part]
 	if all == nil {
 		all = make(bitset, (f.part.docs+63)/64)
@@ -110,6 +107,12 @@ func (f *fieldFacet) count(w *window) error {
 	}
 	copy(all[w.from/64:], w.bits)
 	return nil
+}
+
+func (f *fieldFacet) join(other facet) {
+	for p, matches := range other.(*fieldFacet).matches {
+		f.matches[p] = matches
+	}
 }
 
 func (f *fieldFacet) values(x *execution, most int) ([]FacetValue, int, error) {

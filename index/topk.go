@@ -155,8 +155,10 @@ func (t *topK) offerOrdered(doc uint32, order int64, p points) {
 		t.best[0] = c
 		t.down(0)
 	}
-	if t.floor != nil && len(t.best) == t.k {
-		t.floor.raise(t.best[0].score)
+	if t.floor != nil {
+		if worst := t.worst(); worst != nil {
+			t.floor.raise(worst.score)
+		}
 	}
 }
 
