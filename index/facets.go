@@ -129,6 +129,9 @@ func (c *facetCounter) count(x *execution, workers int, root *node) {
 		}
 		sortValues(list)
 		list = slices.Clip(list[:min(len(list), c.most)])
+		if list == nil {
+			list = []FacetValue{} // [] in JSON
+		}
 		c.result = append(c.result, Facet{Name: c.names[i], Values: list, Distinct: distinct})
 	}
 }

@@ -5,7 +5,6 @@ package index_test
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -31,7 +30,8 @@ func TestManyValues(t *testing.T) {
 			if rng.IntN(3) == 0 {
 				n = rng.IntN(40)
 			}
-			d.Stored = []storage.Field{{Name: "sku", Value: fmt.Sprint("sku", n)}, {Name: "price", Value: strconv.Itoa(n)}}
+			price := strconv.Itoa(n)
+			d.Stored = []storage.Field{{Name: "sku", Value: "sku" + price}, {Name: "price", Value: price}}
 			docs = append(docs, d)
 		}
 		put(t, s, x, slices.Clone(docs)) // which sorts them

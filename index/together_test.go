@@ -22,7 +22,10 @@ func TestTogether(t *testing.T) {
 		enough := rapid.SampledFrom([]uint64{1, 20, math.MaxUint64}).Draw(t, "enough")
 		few := rapid.SampledFrom([]uint64{0, fewCandidates}).Draw(t, "few")
 		order := rapid.SampledFrom([]Order{OrderScore, OrderScore, OrderNewest, OrderSmallest}).Draw(t, "order")
-		limits := crowding{rapid.SampledFrom([]int{0, 0, 1, 2, 5}).Draw(t, "per host"), rapid.Bool().Draw(t, "collapse")}
+		limits := crowding{
+			perHost:  rapid.SampledFrom([]int{0, 0, 1, 2, 5}).Draw(t, "per host"),
+			collapse: rapid.Bool().Draw(t, "collapse"),
+		}
 		facets := rapid.Bool().Draw(t, "facets")
 		run := func(goroutines int) (*execution, []candidate) {
 			x := w.execution(k)
