@@ -352,8 +352,8 @@ func TestExpansion(t *testing.T) {
 	check()
 }
 
-// TestLexiconShares: the words of all index segments need no more memory than they may, however many segments come after
-// the first ones were read.
+// TestLexiconShares: the words of all index segments need no more memory than they may, however many segments come
+// after the first ones were read.
 func TestLexiconShares(t *testing.T) {
 	s := memoryStore(t)
 	x, err := Open(s, Options{FS: storage.NewMemFS(), MemoryBytes: 1 << 20})
