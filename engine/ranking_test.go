@@ -118,6 +118,27 @@ func TestSearchFreshness(t *testing.T) {
 			t.Errorf("%s has the freshness %v", hits[i].URL, got)
 		}
 	}
+	o.Now = time.Now().AddDate(0, 0, -3000)
+	if paths, _ := hitsOf(t, e, "herring", o); paths != "/old /new /none" {
+		t.Errorf("with freshness of when the old page was new: %s", paths)
+	}
+}
+
+// TestSearchCounts: a search counts all matches, or as many as it must and says so.
+func TestSearchCounts(t *testing.T) {
+	pages, root := map[string]string{}, ""
+	for i := range 20 {
+		pages[fmt.Sprintf("a.test/%d", i)] = fmt.Sprintf("<title>t</title><p>A gull %d.", i)
+		root += fmt.Sprintf(`<a href="/%d">next</a>`, i)
+	}
+	pages["a.test/"] = root
+	e := crawlNames(t, pages, "a.test/")
+	for least, want := range map[int]bool{0: false, 5: true, 20: true, 21: false} {
+		r, err := e.Search(context.Background(), "gull", engine.SearchOptions{TotalAtLeast: least})
+		if err != nil || r.AtLeast != want || r.Total > 20 || r.Total < 20 && (!want || r.Total < least) {
+			t.Errorf("%d at least: %d found, at least %v: %v", least, r.Total, r.AtLeast, err)
+		}
+	}
 }
 
 // TestSharedTitles: hits show titles without what all pages of their host have in them, which is not searched either;

@@ -20,7 +20,7 @@ const snippetLength = 220
 // SearchOptions bound a search. The zero value returns the ten best hits within 200 ms.
 type SearchOptions struct {
 	Limit    int           // hits to return; 0 means 10
-	Offset   int           // hits to skip, from the best; Offset and Limit together are cut to 10,000
+	Offset   int           // hits to skip, from the best; Offset and Limit together are cut to index.HitsMax
 	Deadline time.Duration // after it the search ends with what it has; 0 means 200 ms
 	// MarkStart and MarkEnd surround each match in Hit.Snippet; "" means no marks.
 	MarkStart, MarkEnd string
@@ -34,6 +34,11 @@ type SearchOptions struct {
 	// new page to 1/2 for a very old one. The age is that of the page's date; without a date the factor is 1, as at the
 	// age of a half-life.
 	Freshness time.Duration
+	// Now is the time that ages are counted to; zero: now. Pages of one result need the same.
+	Now time.Time
+	// TotalAtLeast is a number of matches at which counting may stop, which makes a search for common words faster:
+	// SearchResult.Total is then a lower bound. 0 counts all, and so do Facets.
+	TotalAtLeast int
 	// Explain fills in Hit.Explanation. The search may then last up to a second beyond its deadline.
 	Explain bool
 
@@ -72,7 +77,7 @@ type Hit struct {
 
 // SearchResult is a page of hits.
 type SearchResult struct {
-	Total   int      `json:"total"`             // matches that were found, hits or not
+	Total   int      `json:"total"`             // matches that were found, hits or not: see AtLeast
 	Took    Duration `json:"seconds"`           // JSON: seconds
 	Partial bool     `json:"partial,omitempty"` // the deadline ended the search early
 	Query   string   `json:"query"`             // as it was understood, in the query language
@@ -80,6 +85,9 @@ type SearchResult struct {
 	Hits    []Hit    `json:"hits"`              // best first
 	// Doubtful says that a word is so rare that another may be meant: Suggest may know it.
 	Doubtful bool `json:"-"`
+	// AtLeast says that there may be more matches than Total: SearchOptions.TotalAtLeast or the deadline ended the
+	// counting.
+	AtLeast bool `json:"at_least,omitempty"`
 
 	Facets []index.Facet `json:"facets,omitempty"` // as in SearchOptions.Facets
 }
@@ -107,7 +115,11 @@ func (w *work) search(ctx context.Context, query string, o SearchOptions) (Searc
 		o.Limit = 10
 	}
 	bounds := index.SearchOptions{Limit: o.Limit, Offset: o.Offset, Deadline: o.Deadline, Strict: o.Strict}
-	bounds.Freshness, bounds.Now, bounds.Explain = o.Freshness, start, o.Explain
+	bounds.Freshness, bounds.Now, bounds.Explain = o.Freshness, o.Now, o.Explain
+	if bounds.Now.IsZero() {
+		bounds.Now = start
+	}
+	bounds.TotalAtLeast = o.TotalAtLeast
 	bounds.Order, bounds.Facets, bounds.FacetValues = o.Order, o.Facets, o.FacetValues
 	bounds.PerHost, bounds.Collapse = o.PerHost, o.Collapse
 	found, err := w.index.Search(ctx, query, bounds)
@@ -116,7 +128,8 @@ func (w *work) search(ctx context.Context, query string, o SearchOptions) (Searc
 	}
 	out := SearchResult{
 		Total: found.Total, Partial: found.Partial, Query: found.Query.String(), Relaxed: found.Relaxed,
-		Hits: make([]Hit, 0, len(found.Hits)), Doubtful: found.Doubtful, Facets: found.Facets,
+		Hits: make([]Hit, 0, len(found.Hits)), Doubtful: found.Doubtful, AtLeast: found.AtLeast,
+		Facets: found.Facets,
 	}
 	for i := range found.Hits {
 		hit, err := w.describe(&found.Hits[i], found.Query, o)

@@ -3,8 +3,10 @@
 package index
 
 import (
+	"cmp"
 	"container/heap"
 	"slices"
+	"sync"
 	"time"
 )
 
@@ -50,9 +52,7 @@ func (x *execution) uncrowd(root *node, best []candidate, ranked int) []candidat
 	}
 	for {
 		x.top = topK{k: k, work: x.work, fresh: x.top.fresh, crowd: newCrowd(limit, x.crowding)}
-		for _, p := range x.parts {
-			x.rank(p, root)
-		}
+		x.rankAll(x.workers(), root)
 		all := slices.Clone(best[:ranked])
 		rest := x.top.sorted()
 		for _, c := range rest {
@@ -91,13 +91,18 @@ func (x *execution) thin(best []candidate, of *crowd) (t thinned) {
 	grace.now = x.work.now
 	hosts, groups := map[uint64]int{}, map[uint64]int{}
 	var last *candidate
+	known, batch := 0, min(x.wanted, firstIdentified)
 	for i := 0; i < len(best) && len(t.kept) < x.wanted; i++ {
+		if i == known {
+			known = min(len(best), known+batch)
+			batch *= 2
+			if !x.identify(best[i:known], grace) {
+				x.work.over = true
+				return t
+			}
+		}
 		last = &best[i]
 		c := best[i]
-		if !x.identify(&c, grace) {
-			x.work.over = true
-			return t
-		}
 		if x.perHost > 0 && hosts[c.host] >= x.perHost {
 			continue
 		}
@@ -120,32 +125,84 @@ func (x *execution) thin(best []candidate, of *crowd) (t thinned) {
 	return t
 }
 
-// identify reads the host and the group of a candidate. It returns false if the search is to end.
-func (x *execution) identify(c *candidate, work *budget) bool {
-	fail := func(err error) bool {
-		x.work.fail(err)
-		return false
+const (
+	// firstIdentified is how many candidates are identified at once, from the best, or as many as are wanted; then it
+	// is twice as many, and so on. So a page reads few more than it needs, and a long one each block a few times.
+	firstIdentified = 64
+	// fewValues of a block of a column are read one by one: that decodes no others.
+	fewValues = 4
+)
+
+// identify reads the hosts and the groups of candidates, block by block. It returns false if the search is to end.
+func (x *execution) identify(list []candidate, work *budget) bool {
+	order := make([]*candidate, 0, len(list))
+	for i := range list {
+		if !list[i].known {
+			order = append(order, &list[i])
+		}
 	}
-	if x.perHost > 0 {
-		t, err := c.part.hosts(work)
+	slices.SortFunc(order, func(a, b *candidate) int {
+		return cmp.Or(cmp.Compare(a.part.number, b.part.number), cmp.Compare(a.doc, b.doc))
+	})
+	var groups columnBlock
+	for n := 0; len(order) > 0; order = order[n:] {
+		first := order[0]
+		for n = 1; n < len(order) && order[n].part == first.part && order[n].doc/normDocs == first.doc/normDocs; {
+			n++
+		}
+		ok, err := x.identifyBlock(order[:n], &groups, work)
 		if err != nil {
-			return fail(err)
+			x.work.fail(err)
 		}
-		if t == nil {
+		if !ok || err != nil {
 			return false
-		}
-		c.host = t.ids[t.of(c.doc)]
-	}
-	if x.collapse {
-		if !work.spend(readUnits) {
-			return false
-		}
-		var err error
-		if c.group, err = c.part.value(columnGroup, c.doc); err != nil {
-			return fail(err)
 		}
 	}
 	return true
+}
+
+// identifyBlock is identify for candidates of one block.
+func (x *execution) identifyBlock(list []*candidate, groups *columnBlock, work *budget) (ok bool, err error) {
+	p, block := list[0].part, list[0].doc/normDocs
+	if x.perHost > 0 {
+		t, err := p.hosts(work)
+		if t == nil || err != nil {
+			return false, err
+		}
+		for _, c := range list {
+			c.host = t.ids[t.of(c.doc)]
+		}
+	}
+	switch {
+	case !x.collapse:
+	case len(list) < fewValues:
+		for _, c := range list {
+			if !work.spend(readUnits) {
+				return false, nil
+			}
+			if c.group, err = p.value(columnGroup, c.doc); err != nil {
+				return false, err
+			}
+		}
+	default:
+		if !work.spend(valueUnits) {
+			return false, nil
+		}
+		var wanted [normDocs / 64]uint64
+		for _, c := range list {
+			wanted[c.doc%normDocs/64] |= 1 << (c.doc % 64)
+		}
+		if err := p.columnOf(columnGroup, block, wanted[:], groups); err != nil {
+			return false, err
+		}
+		for _, c := range list {
+			c.group = groups.numbers[c.doc%normDocs]
+		}
+	}
+	for _, c := range list {
+		c.known = true
+	}
+	return true, nil
 }
 
 // crowd keeps the best candidates of which no host has more than limit, or without a limit for hosts no group: what
@@ -197,9 +254,13 @@ func (c *crowd) all(dst []candidate) []candidate {
 
 // add takes a candidate that is better than the worst, if its host and its group let it.
 func (c *crowd) add(t *topK, d *candidate) {
-	if !c.identify(t, d) {
-		return
+	if c.identify(t, d) {
+		c.put(t, d)
 	}
+}
+
+// put is add of a candidate whose host and group are known.
+func (c *crowd) put(t *topK, d *candidate) {
 	c.heap.top = t
 	e := &crowded{candidate: *d}
 	id := d.host
@@ -207,17 +268,34 @@ func (c *crowd) add(t *topK, d *candidate) {
 		id = d.group
 	}
 	if c.perHost > 0 || id != 0 {
-		if e.owner = c.owners[id]; e.owner == nil {
-			e.owner = &owner{}
-			c.owners[id] = e.owner
-		}
-		if !c.admit(t, e) {
+		if e.owner = c.owner(id); !c.admit(t, e) {
 			return
 		}
 	}
 	heap.Push(&c.heap, e)
 	if len(c.heap.list) > t.k {
 		c.remove(c.heap.list[0])
+	}
+}
+
+func (c *crowd) owner(id uint64) *owner {
+	o := c.owners[id]
+	if o == nil {
+		o = &owner{}
+		c.owners[id] = o
+	}
+	return o
+}
+
+// join takes in what another goroutine kept of other segments.
+func (c *crowd) join(t *topK, other *crowd) {
+	for _, e := range other.heap.list {
+		c.put(t, &e.candidate)
+	}
+	for id, o := range other.owners {
+		if o.cut {
+			c.owner(id).cut = true
+		}
 	}
 }
 
@@ -254,7 +332,7 @@ func (c *crowd) remove(e *crowded) {
 	}
 }
 
-// identify is that of execution, for documents in their order.
+// identify reads the host and the group of a document; documents come in their order.
 func (c *crowd) identify(t *topK, d *candidate) bool {
 	var err error
 	if c.part != d.part {
@@ -281,7 +359,8 @@ func (c *crowd) identify(t *topK, d *candidate) bool {
 	if err != nil {
 		t.work.fail(err)
 	}
-	return !t.work.over
+	d.known = !t.work.over
+	return d.known
 }
 
 // crowdHeap is a heap with the worst candidate first, which knows where each is.
@@ -315,44 +394,55 @@ func (x *execution) countMore(root *node, page []candidate) {
 	if x.perHost == 0 || len(page) == 0 {
 		return
 	}
-	matches := map[uint64]int{}
+	shown := map[uint64]bool{}
 	for i := range page {
-		matches[page[i].host] = 0
+		shown[page[i].host] = true
 	}
-	for _, p := range x.parts {
-		hosts, err := p.hosts(x.work)
-		if err != nil {
-			x.work.fail(err)
-		}
-		if hosts == nil || x.work.over {
-			break
-		}
-		it := x.open(p, root, 1)
-		if it == nil {
-			continue
-		}
-		w := window{bits: make([]uint64, normDocs/64)}
-		marked := int64(-1)
-		for i, id := range hosts.ids {
-			if _, shown := matches[id]; !shown {
-				continue
-			}
-			for from, to := hosts.interval(i, p.docs); from < to && x.work.spend(1); {
-				if block := int64(from / normDocs); block != marked {
-					marked, w.from = block, from/normDocs*normDocs
-					clear(w.bits)
-					if at, _ := it.shallow(w.from); at <= w.last() {
-						it.mark(&w)
-						w.alive(p.dead)
-					}
-				}
-				upTo := min(to, w.from+normDocs)
-				matches[id] += countBits(w.bits, int(from-w.from), int(upTo-w.from))
-				from = upTo
-			}
-		}
-	}
+	var mu sync.Mutex
+	matches := map[uint64]int{}
+	x.each(x.workers(), x.parts, func(w *execution, p *part) {
+		w.countHosts(p, root, shown, func(host uint64, n int) {
+			mu.Lock()
+			defer mu.Unlock()
+			matches[host] += n
+		})
+	})
 	for i := range page {
 		page[i].more = max(0, matches[page[i].host]-x.perHost)
+	}
+}
+
+// countHosts calls found with the numbers of a part's matches that hosts have.
+func (x *execution) countHosts(p *part, root *node, of map[uint64]bool, found func(host uint64, n int)) {
+	hosts, err := p.hosts(x.work)
+	if err != nil {
+		x.work.fail(err)
+	}
+	if hosts == nil || x.work.over {
+		return
+	}
+	it := x.open(p, root, 1)
+	if it == nil {
+		return
+	}
+	w := window{bits: make([]uint64, normDocs/64)}
+	marked := int64(-1)
+	for i, id := range hosts.ids {
+		if !of[id] {
+			continue
+		}
+		for from, to := hosts.interval(i, p.docs); from < to && x.work.spend(1); {
+			if block := int64(from / normDocs); block != marked {
+				marked, w.from = block, from/normDocs*normDocs
+				clear(w.bits)
+				if at, _ := it.shallow(w.from); at <= w.last() {
+					it.mark(&w)
+					w.alive(p.dead)
+				}
+			}
+			upTo := min(to, w.from+normDocs)
+			found(id, countBits(w.bits, int(from-w.from), int(upTo-w.from)))
+			from = upTo
+		}
 	}
 }

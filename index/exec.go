@@ -22,14 +22,16 @@ type execution struct {
 	exhaustive bool
 	order      Order
 	crowding
-	facets *facetCounter // nil: none wanted
+	facets   *facetCounter // nil: none wanted
+	counting []facet       // of it
 
 	side     int    // goroutines that may search side by side
 	together uint64 // postings from which they do
 	few      uint64 // candidates of a part up to which ranking counts them
 
-	lists []map[string]list // by part; nil for a term that the part lacks
-	freqs map[string]uint64 // documents of each term that are not deleted, over all parts
+	lists  []map[string]list  // by part; nil for a term that the part lacks
+	ranges []map[*node]bitset // by part: documents with a number of a range
+	freqs  map[string]uint64  // documents of each term that are not deleted, over all parts
 
 	cursors []*cursor     // that were opened
 	placed  *[2]placeRuns // memory of phrases; nil until it is needed
@@ -71,8 +73,9 @@ func (x *execution) run(root *node) []candidate {
 		x.top.k, ranked = max(x.top.k, rerankDocs), rerankDocs
 	}
 	x.lists, x.freqs = make([]map[string]list, len(x.parts)), map[string]uint64{}
+	x.ranges = make([]map[*node]bitset, len(x.parts))
 	for i := range x.lists {
-		x.lists[i] = map[string]list{}
+		x.lists[i], x.ranges[i] = map[string]list{}, map[*node]bitset{}
 	}
 	x.top.work = x.work
 	x.count(root)
@@ -87,7 +90,8 @@ func (x *execution) run(root *node) []candidate {
 	}
 	best = best[:min(len(best), x.wanted)]
 	if x.facets != nil {
-		x.total, uncounted = x.facets.count(x, root), nil
+		x.facets.count(x, workers, root)
+		uncounted = nil
 	}
 	x.countAll(workers, root, uncounted)
 	return best

@@ -35,10 +35,11 @@ const (
 	FacetYear     = "year" // of Document.Date
 )
 
-// facet counts the values of one facet in windows of matches. They come part by part and in order.
+// facet counts the values of one facet in windows of matches. They come part by part.
 type facet interface {
 	begin(x *execution, p *part) error
 	count(w *window) error
+	join(other facet) // what a facet of the same kind counted in other parts
 	// values appends the values, counts are not ordered. Where there are many, it may leave out all but the most
 	// frequent ones.
 	values(x *execution, most int) (list []FacetValue, distinct int, err error)
@@ -59,25 +60,45 @@ func newFacets(o SearchOptions) *facetCounter {
 	return &facetCounter{names: o.Facets, most: cmp.Or(max(o.FacetValues, 0), defaultFacetValues)}
 }
 
-// count counts all matches, and the values that they have. It fills the result.
-func (c *facetCounter) count(x *execution, root *node) (total uint64) {
-	var facets []facet
+// facets returns what counts, with no matches yet.
+func (c *facetCounter) facets() (list []facet) {
 	for _, name := range c.names {
 		switch name {
 		case FacetLanguage:
-			facets = append(facets, &textFacet{letter: columnLanguage})
+			list = append(list, &textFacet{letter: columnLanguage, counts: map[string]int{}})
 		case FacetType:
-			facets = append(facets, &textFacet{letter: columnType})
+			list = append(list, &textFacet{letter: columnType, counts: map[string]int{}})
 		case FacetYear:
-			facets = append(facets, &yearFacet{})
+			list = append(list, &yearFacet{counts: make([]int, 10_000)}) // Document.Check
 		case FacetHost:
-			facets = append(facets, &hostFacet{})
+			list = append(list, &hostFacet{counts: map[uint64]hostCount{}})
 		default:
 			field, _ := fieldName(name)
-			facets = append(facets, &fieldFacet{name: field, counts: map[string]int{}})
+			list = append(list, &fieldFacet{name: field, matches: map[*part]bitset{}})
 		}
 	}
-	for _, p := range x.parts {
+	return list
+}
+
+// joinFacets takes in what another goroutine counted in other parts. Either may be nil: it counted none.
+func joinFacets(list, other []facet) []facet {
+	if list == nil {
+		return other
+	}
+	for i, f := range other {
+		list[i].join(f)
+	}
+	return list
+}
+
+// count counts all matches, and the values that they have. It fills the result.
+func (c *facetCounter) count(x *execution, workers int, root *node) {
+	x.total, x.counting = 0, nil
+	x.each(workers, x.parts, func(x *execution, p *part) {
+		if x.counting == nil {
+			x.counting = c.facets()
+		}
+		facets := x.counting
 		for _, f := range facets {
 			if x.work.over {
 				break
@@ -86,7 +107,7 @@ func (c *facetCounter) count(x *execution, root *node) (total uint64) {
 				x.work.fail(err)
 			}
 		}
-		total += x.sweep(p, root, func(w *window) {
+		x.total += x.sweep(p, root, func(w *window) {
 			for _, f := range facets {
 				if x.work.over {
 					return
@@ -96,19 +117,30 @@ func (c *facetCounter) count(x *execution, root *node) (total uint64) {
 				}
 			}
 		})
+	})
+	facets := x.counting
+	if facets == nil {
+		facets = c.facets()
 	}
 	for i, f := range facets {
 		list, distinct, err := f.values(x, c.most)
 		if err != nil {
 			x.work.fail(err)
 		}
-		slices.SortFunc(list, func(a, b FacetValue) int {
-			return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Value, b.Value))
-		})
+		sortValues(list)
 		list = slices.Clip(list[:min(len(list), c.most)])
+		if list == nil {
+			list = []FacetValue{} // [] in JSON
+		}
 		c.result = append(c.result, Facet{Name: c.names[i], Values: list, Distinct: distinct})
 	}
-	return total
+}
+
+// sortValues orders values by falling count.
+func sortValues(list []FacetValue) {
+	slices.SortFunc(list, func(a, b FacetValue) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Value, b.Value))
+	})
 }
 
 // valuesOf makes a list of a map.
@@ -155,9 +187,6 @@ type textFacet struct {
 }
 
 func (f *textFacet) count(w *window) error {
-	if f.counts == nil {
-		f.counts = map[string]int{}
-	}
 	return f.blocks(w, f.letter, func(bits []uint64) {
 		f.places = append(f.places[:0], make([]int, len(f.decoded.texts))...)
 		numbers := f.decoded.numbers
@@ -168,6 +197,12 @@ func (f *textFacet) count(w *window) error {
 			}
 		}
 	})
+}
+
+func (f *textFacet) join(other facet) {
+	for value, n := range other.(*textFacet).counts {
+		f.counts[value] += n
+	}
 }
 
 func (f *textFacet) values(*execution, int) ([]FacetValue, int, error) {
@@ -181,9 +216,6 @@ type yearFacet struct {
 }
 
 func (f *yearFacet) count(w *window) error {
-	if f.counts == nil {
-		f.counts = make([]int, 10_000) // Document.Check
-	}
 	return f.blocks(w, columnDate, func(bits []uint64) {
 		eachBit(bits, func(i int) {
 			if ms, ok := columnDateMS(f.decoded.numbers[i]); ok {
@@ -193,6 +225,12 @@ func (f *yearFacet) count(w *window) error {
 			}
 		})
 	})
+}
+
+func (f *yearFacet) join(other facet) {
+	for year, n := range other.(*yearFacet).counts {
+		f.counts[year] += n
+	}
 }
 
 func (f *yearFacet) values(*execution, int) (list []FacetValue, distinct int, err error) {
@@ -242,9 +280,6 @@ type hostCount struct {
 }
 
 func (f *hostFacet) begin(x *execution, p *part) (err error) {
-	if f.counts == nil {
-		f.counts = map[uint64]hostCount{}
-	}
 	f.x, f.part = x, p
 	f.table, err = p.hosts(x.work)
 	return err
@@ -272,6 +307,18 @@ func (f *hostFacet) count(w *window) error {
 	return nil
 }
 
+func (f *hostFacet) join(other facet) {
+	for id, c := range other.(*hostFacet).counts {
+		if was, ok := f.counts[id]; ok {
+			if was.part.number < c.part.number { // as if one goroutine had counted
+				c.part, c.doc = was.part, was.doc
+			}
+			c.n += was.n
+		}
+		f.counts[id] = c
+	}
+}
+
 func (f *hostFacet) values(x *execution, most int) (list []FacetValue, distinct int, err error) {
 	ids := slices.SortedFunc(maps.Keys(f.counts), func(a, b uint64) int {
 		return cmp.Or(cmp.Compare(f.counts[b].n, f.counts[a].n), cmp.Compare(a, b))
@@ -288,57 +335,6 @@ func (f *hostFacet) values(x *execution, most int) (list []FacetValue, distinct 
 		list = append(list, FacetValue{urlkey.Key(key).HostKey().String(), c.n})
 	}
 	return list, len(ids), nil
-}
-
-// fieldFacet counts the whole values of a stored field: the documents that the terms of each have in common with the
-// matches.
-type fieldFacet struct {
-	x       *execution
-	part    *part
-	name    string   // "": no field can have it
-	matches []uint64 // of the part
-	counts  map[string]int
-}
-
-func (f *fieldFacet) begin(x *execution, p *part) error {
-	err := f.end()
-	f.x, f.part = x, p
-	f.matches = append(f.matches[:0], make([]uint64, (p.docs+63)/64)...)
-	return err
-}
-
-func (f *fieldFacet) count(w *window) error {
-	if at := int(w.from / 64); at < len(f.matches) {
-		copy(f.matches[at:], w.bits)
-	}
-	return nil
-}
-
-// end counts the values in a part, of which all matches are known.
-func (f *fieldFacet) end() error {
-	if f.part == nil || f.name == "" {
-		return nil
-	}
-	from, to := fieldTerm(f.name, fieldTermValue), fieldTerm(f.name, fieldTermValue+1)
-	return f.part.terms(from, to, f.x.work, func(term string) {
-		n := 0
-		if l := f.x.list(f.part, term); l != nil {
-			it := termIter{cursor: newCursor(l, f.part.docs, f.x.work)}
-			for doc := it.seek(0); doc != end; doc = it.seek(doc + 1) {
-				n += int(f.matches[doc/64] >> (doc % 64) & 1)
-			}
-		}
-		if n > 0 {
-			f.counts[term[len(from):]] += n
-		}
-	})
-}
-
-func (f *fieldFacet) values(*execution, int) ([]FacetValue, int, error) {
-	if err := f.end(); err != nil {
-		return nil, 0, err
-	}
-	return valuesOf(f.counts, func(s string) string { return s })
 }
 
 // nextBit returns the place of the first bit from a place on, or -1.

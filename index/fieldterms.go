@@ -147,23 +147,27 @@ type fieldIter struct {
 	x    *execution
 	part *part
 	n    *node
-	bits []uint64 // nil until they are made
+	bits bitset // nil until they are made
 }
 
-// load makes the bits; false means that the search is to end.
+// load makes the bits, once for all iterators of a search; false means that the search is to end.
 func (it *fieldIter) load() bool {
 	if it.bits != nil {
 		return !it.x.work.over
 	}
-	it.bits = make([]uint64, (uint64(it.part.docs)+countDocs-1)/countDocs*(countDocs/64))
+	known := it.x.ranges[it.part.number]
+	if it.bits = known[it.n]; it.bits != nil {
+		return !it.x.work.over
+	}
+	it.bits = make(bitset, (uint64(it.part.docs)+countDocs-1)/countDocs*(countDocs/64))
 	all := window{0, it.bits}
-	err := it.part.terms(it.n.from, it.n.to, it.x.work, func(term string) {
-		if l := it.x.list(it.part, term); l != nil && !it.x.work.over {
-			(&termIter{cursor: newCursor(l, it.part.docs, it.x.work)}).mark(&all)
-		}
-	})
-	if err != nil {
-		it.x.work.fail(err)
+	lists := it.part.lists(it.n.from, it.n.to, it.x.work)
+	for lists.next() {
+		lists.mark(&all)
+	}
+	lists.close()
+	if !it.x.work.over {
+		known[it.n] = it.bits
 	}
 	return !it.x.work.over
 }

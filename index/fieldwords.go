@@ -56,12 +56,7 @@ const termUnit = 8
 
 // terms calls fn with each term of an index segment that has a prefix, in order, until the budget is over.
 func (seg *segment) terms(rd storage.Reader, prefix string, work *budget, fn func(term string)) error {
-	return seg.termsBetween(rd, []byte(prefix), after([]byte(prefix)), work, fn)
-}
-
-// termsBetween is terms of an interval: from is inclusive, to exclusive, nil for no end.
-func (seg *segment) termsBetween(rd storage.Reader, from, to []byte, work *budget, fn func(term string)) error {
-	terms := seg.vocabulary(rd, from, to)
+	terms := seg.vocabulary(rd, []byte(prefix), after([]byte(prefix)))
 	defer terms.Close()
 	for i := 0; terms.Next() && (i%termUnit != 0 || work.spend(1)); i++ {
 		fn(string(terms.Term()))

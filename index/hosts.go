@@ -37,50 +37,58 @@ func (t *hostTable) interval(i int, docs uint32) (from, to uint32) {
 	return t.first[i], docs
 }
 
-// hostTables is where a segment keeps its hostTable. The states that have the segment share it.
+// hostTables is where a segment keeps its hostTable. The states that have the segment share it. Searches read it
+// together, a block each at a time: none waits for another longer than that, and what one has read when its time is
+// over the next need not.
 type hostTables struct {
 	mu    sync.Mutex
-	table *hostTable // nil: not read yet
+	table hostTable
+	read  uint32 // documents whose hosts are in the table
 }
 
-// hosts returns the hosts of the segment, which the first call reads: nil if the budget is over.
+// hosts returns the hosts of the segment, which the first calls read: nil if the budget is over.
 func (seg *segment) hosts(rd storage.Reader, work *budget) (*hostTable, error) {
-	seg.hostTables.mu.Lock()
-	defer seg.hostTables.mu.Unlock()
-	if t := seg.hostTables.table; t != nil {
+	var column columnBlock
+	for {
+		t, err := seg.readHosts(rd, &column)
+		if t != nil || err != nil || !work.spend(valueUnits) {
+			return t, err
+		}
+	}
+}
+
+// readHosts reads a block more of the hosts. It returns them once all are read; they change no more then.
+func (seg *segment) readHosts(rd storage.Reader, column *columnBlock) (*hostTable, error) {
+	h := seg.hostTables
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	t, from := &h.table, h.read
+	if from >= seg.info.Docs {
 		return t, nil
 	}
-	t := &hostTable{}
-	var column columnBlock
-	for from := uint32(0); from < seg.info.Docs; from += normDocs {
-		if !work.spend(valueUnits) {
-			return nil, nil
+	if err := seg.readColumn(rd, columnHost, from/normDocs, column); err != nil {
+		return nil, err
+	}
+	first := t.first
+	for i, host := range column.numbers {
+		if host == uint64(len(first)) {
+			first = append(first, from+uint32(i))
 		}
-		if err := seg.readColumn(rd, columnHost, from/normDocs, &column); err != nil {
-			return nil, err
-		}
-		before := len(t.first)
-		for i, host := range column.numbers {
-			if host == uint64(len(t.first)) {
-				t.first = append(t.first, from+uint32(i))
-			}
-		}
-		if len(t.first) == before {
-			continue
-		}
+	}
+	if added := len(first) - len(t.first); added > 0 {
 		key := columnKey(from/normDocs, columnHostName)
 		names, _, err := rd.Get(storage.IndexSegmentRange(seg.number, kindColumns), key, nil)
 		if err != nil {
 			return nil, err
 		}
-		if len(names) != 8*(len(t.first)-before) {
+		if len(names) != 8*added {
 			return nil, fmt.Errorf("%w: index segment %d: %d hosts with names of %d bytes",
-				storage.ErrCorrupt, seg.number, len(t.first)-before, len(names))
+				storage.ErrCorrupt, seg.number, added, len(names))
 		}
 		for ; len(names) > 0; names = names[8:] {
 			t.ids = append(t.ids, binary.LittleEndian.Uint64(names))
 		}
 	}
-	seg.hostTables.table = t
-	return t, nil
+	t.first, h.read = first, from+uint32(len(column.numbers))
+	return nil, nil
 }

@@ -5,6 +5,7 @@ package index
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
 	"sync"
 
 	"github.com/seine-crawler/seine/storage"
@@ -75,16 +76,28 @@ func readLexicon(rd storage.Reader, seg *segment, most int, stop func() bool) (*
 		if n%4096 == 0 && stop() {
 			return nil, nil
 		}
-		if l.add(sc.Term(), sc.DF()); len(l.data)+4*len(l.blocks) > most {
-			l.thin(max(2, 2*l.least))
-		}
+		l.add(sc.Term(), sc.DF())
+		l.fit(most)
 	}
 	if err := sc.Err(); err != nil {
 		return nil, err
 	}
-	l.data = bytes.Clone(l.data) // without spare capacity
+	l.clip()
 	return l, nil
 }
+
+// size returns about how many bytes a lexicon needs.
+func (l *lexicon) size() int { return len(l.data) + 4*len(l.blocks) }
+
+// fit leaves out the rarest terms until the lexicon needs at most most bytes.
+func (l *lexicon) fit(most int) {
+	for l.size() > most {
+		l.thin(max(2, 2*l.least))
+	}
+}
+
+// clip gives back spare memory.
+func (l *lexicon) clip() { l.data, l.blocks = bytes.Clone(l.data), slices.Clone(l.blocks) }
 
 // lexiconCursor walks a lexicon.
 type lexiconCursor struct {
@@ -163,36 +176,42 @@ func (c *lexiconCursor) next(dead int) bool {
 // lexicons is where a segment keeps its lexicon. The states that have the segment share it.
 type lexicons struct {
 	mu      sync.Mutex
-	begun   bool
+	busy    bool     // it is being read or made smaller
 	lexicon *lexicon // nil: not read yet
 }
 
 // lexicon returns the lexicon of a segment, nil while it is not there. The first call begins to read it, in the
 // background, for which it holds the state. A lexicon that cannot be read is tried again at the next call: until then
-// terms are read from the store, which reports the error.
+// terms are read from the store, which reports the error. Where segments have come since, and one's share is less, it
+// is made smaller.
 func (x *Index) lexicon(st *state, seg *segment) *lexicon {
 	h := seg.lexicons
+	most := int(float64(x.o.MemoryBytes) / lexiconShare * float64(seg.info.Terms) / float64(max(st.terms, 1)))
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.lexicon != nil || h.begun {
-		return h.lexicon
+	was := h.lexicon
+	if h.busy || was != nil && was.size() <= most {
+		return was
 	}
-	h.begun = true
-	terms := uint64(1)
-	for _, s := range st.segments {
-		terms += s.info.Terms
-	}
-	most := int(float64(x.o.MemoryBytes) / lexiconShare * float64(seg.info.Terms+1) / float64(terms))
+	h.busy = true
 	st.refs.Add(1) // the caller holds one
 	x.held.Add(1)
 	go func() {
-		l, err := readLexicon(st.snap, seg, max(most, 64<<10), x.closed)
+		var l *lexicon
+		if was == nil {
+			l, _ = readLexicon(st.snap, seg, most, x.closed)
+		} else { // others read it
+			less := *was
+			less.fit(most)
+			less.clip()
+			l = &less
+		}
 		h.mu.Lock()
-		h.lexicon, h.begun = l, err == nil && l != nil
+		h.lexicon, h.busy = l, false
 		h.mu.Unlock()
 		_ = x.release(st) // closing a snapshot that was only read loses nothing
 	}()
-	return nil
+	return was
 }
 
 // lexiconShare is the part of Options.MemoryBytes that the lexicons of all index segments may need: a fourth.

@@ -18,6 +18,9 @@ const (
 	FieldValueMax   = 128      // bytes of a stored field's value that queries can ask for as a whole
 )
 
+// HitsMax bounds SearchOptions.Limit and Offset together.
+const HitsMax = 10_000
+
 // Bounds of index segments.
 const (
 	// blockDocs is the number of documents in a block of postings.
@@ -66,9 +69,6 @@ const (
 	explainTime = time.Second
 	// defaultFacetValues is SearchOptions.FacetValues when it is 0.
 	defaultFacetValues = 10
-	// maxHits bounds limit plus offset.
-	maxHits = 10_000
-
 	// snippetBytes is the length of a snippet, snippetText how much of a text is searched for it, and snippetStep how
 	// much of that until what was found may be enough.
 	snippetBytes = 220

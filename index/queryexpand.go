@@ -117,7 +117,7 @@ func (s *expander) otherForms(term string) ([]string, error) {
 	found := map[string]bool{}
 	var list []string
 	var stem []byte
-	for _, lang := range s.st.languages() {
+	for _, lang := range s.st.spoken {
 		stem = s.stemmer.Stem(stem[:0], lang, []byte(term))
 		list = append(list[:0], string(stem)) // no row names the stem itself
 		for _, seg := range s.st.segments {

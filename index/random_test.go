@@ -125,7 +125,7 @@ func drawDocument(t *rapid.T) Document {
 		d.Boost = []float64{0.5, 2, 3.3}[pick(3)]
 	}
 	d.Language, d.Type = []string{"", "en"}[pick(2)], []string{"", "text/html", "application/pdf"}[pick(3)]
-	d.Size = int64(pick(3)) * 1024
+	d.Size, d.Group = int64(pick(3))*1024, uint64(pick(7))
 	if pick(2) == 0 {
 		d.Date = time.Date(2020+int(pick(4)), 3, 1, 0, 0, 0, 0, time.UTC)
 	}

@@ -15,7 +15,7 @@ import (
 // SearchOptions bound a search.
 type SearchOptions struct {
 	Limit    int           // hits returned, each with up to 52 KiB of what it shows; 0 means 10
-	Offset   int           // hits skipped, from the best; Offset and Limit together are cut to 10,000
+	Offset   int           // hits skipped, from the best; Offset and Limit together are cut to HitsMax
 	Deadline time.Duration // time after which the search ends with what it has; 0 means 200 ms
 	Strict   bool          // parse with ParseStrict, whose *QueryError the search then returns, and relax nothing
 	// TotalAtLeast is a number of matches at which counting may stop: Result.Total is then a lower bound, and a search
@@ -32,8 +32,8 @@ type SearchOptions struct {
 
 	Order Order // of the hits
 	// Facets are the values to count of all matches: FacetLanguage, FacetType, FacetHost, FacetYear, and names of
-	// stored fields, whose values count as a whole. Duplicates and hits of crowded hosts count too. With facets Total
-	// is exact too.
+	// stored fields, whose values count as a whole. Duplicates and hits of crowded hosts count too. All matches are
+	// then counted, whatever TotalAtLeast says, unless the deadline ends the search.
 	Facets      []string
 	FacetValues int // of each facet, the most frequent ones; 0 means 10
 	// PerHost is the most hits of one host, 0 for any number. Further ones are left out, the worst ones first.
@@ -97,8 +97,8 @@ func (x *Index) Search(ctx context.Context, text string, o SearchOptions) (_ Res
 	if o.Deadline == 0 {
 		o.Deadline = defaultDeadline
 	}
-	o.Offset = min(max(o.Offset, 0), maxHits)
-	o.Limit = min(o.Limit, maxHits-o.Offset)
+	o.Offset = min(max(o.Offset, 0), HitsMax)
+	o.Limit = min(o.Limit, HitsMax-o.Offset)
 	work := newBudget(ctx, time.Now().Add(o.Deadline))
 	out := Result{Query: parseQueryOf(st.hasField, forgiven(text), false, func(int, string) {})}
 	if o.Strict {
@@ -122,6 +122,9 @@ func (x *Index) Search(ctx context.Context, text string, o SearchOptions) (_ Res
 func (r *Result) search(st *state, o SearchOptions, work *budget) error {
 	root, err := (&expander{st: st, work: work}).expand(r.Query.root)
 	if err != nil || root == nil {
+		for _, name := range o.Facets {
+			r.Facets = append(r.Facets, Facet{Name: name, Values: []FacetValue{}})
+		}
 		return err
 	}
 	r.Query.found = root
@@ -200,9 +203,7 @@ func (seg *segment) part(i int, st *state) *part {
 	p.value = func(letter byte, doc uint32) (uint64, error) { return seg.readNumber(st.snap, letter, doc) }
 	p.text = func(letter byte, doc uint32) (string, error) { return seg.readValue(st.snap, letter, doc) }
 	p.hosts = func(work *budget) (*hostTable, error) { return seg.hosts(st.snap, work) }
-	p.terms = func(from, to string, work *budget, fn func(term string)) error {
-		return seg.termsBetween(st.snap, []byte(from), []byte(to), work, fn)
-	}
+	p.lists = func(from, to string, work *budget) *rowLists { return seg.lists(st.snap, from, to, work) }
 	return p
 }
 

@@ -31,7 +31,9 @@ type state struct {
 	snap     *storage.Snapshot
 	segments []*segment // by number
 	all      collection
-	refs     atomic.Int64 // readers, plus one while it is the Index's current state
+	terms    uint64              // of all segments
+	spoken   []analysis.Language // of the documents, for the forms of words
+	refs     atomic.Int64        // readers, plus one while it is the Index's current state
 
 	weigh sync.Once
 	table *impactTable // of all; see weights
@@ -154,7 +156,9 @@ func (x *Index) loadSegments(st *state, known []*segment) error {
 		seg.spreadDeleted(before[seg.number])
 		st.segments = append(st.segments, seg)
 		st.all.add(seg.live())
+		st.terms += seg.info.Terms
 	}
+	st.spoken = st.languages()
 	st.share(x.o.MemoryBytes)
 	return sc.Err()
 }
@@ -232,7 +236,7 @@ func (seg *segment) live() collection {
 	return c
 }
 
-// languages returns the languages of the documents, for the forms of words.
+// languages collects the languages of the documents.
 func (st *state) languages() []analysis.Language {
 	var seen uint64
 	for _, seg := range st.segments {

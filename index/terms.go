@@ -59,6 +59,9 @@ func (t *termScanner) at(ok bool) bool {
 // Term returns the current term, valid until the next move.
 func (t *termScanner) Term() []byte { return t.sc.Key() }
 
+// Row returns what is stored of it, valid until the next move.
+func (t *termScanner) Row() []byte { return t.sc.Value() }
+
 // DF returns the number of its documents, deleted ones included.
 func (t *termScanner) DF() uint64 { return t.head.df }
 

@@ -11,14 +11,16 @@ import (
 // Index segments are searched side by side where a query has so much to read that this pays. Each goroutine has an
 // execution of its own, with a budget and the best documents of the segments that it took; what they share is read
 // only, but for the floor. The best of all are the same as those of one goroutine: a document that the floor leaves out
-// has k better ones in some segments, and among what is left the order is total.
+// has k better ones in some segments, and among what is left the order is total. So it is where hosts or groups have a
+// limit: of k that the segments of one goroutine have, as many of each host are among the best of all segments, those
+// or better ones.
 
 // togetherPostings is the number of postings from which a search is worth more than one goroutine: some 100 µs of work.
 const togetherPostings = 1 << 16
 
 // workers returns how many goroutines search.
 func (x *execution) workers() int {
-	if x.side < 2 || len(x.parts) < 2 || x.on() || x.order != OrderScore || x.facets != nil {
+	if x.side < 2 || len(x.parts) < 2 {
 		return 1
 	}
 	postings := uint64(0)
@@ -55,7 +57,12 @@ func (x *execution) each(workers int, parts []*part, fn func(*execution, *part))
 	running.Wait()
 	for _, w := range all {
 		x.cursors = append(x.cursors, w.cursors...)
-		x.top.best = append(x.top.best, w.top.best...)
+		if x.top.crowd == nil {
+			x.top.best = append(x.top.best, w.top.best...)
+		} else {
+			x.top.crowd.join(&x.top, w.top.crowd)
+		}
+		x.counting = joinFacets(x.counting, w.counting)
 		x.total += w.total
 		x.work.join(w.work)
 	}
@@ -66,9 +73,15 @@ func (x *execution) each(workers int, parts []*part, fn func(*execution, *part))
 func (x *execution) beside(f *floor) *execution {
 	w := &execution{
 		parts: x.parts, all: x.all, table: x.table, work: x.work.beside(), enough: x.enough, exhaustive: x.exhaustive,
-		lists: x.lists, freqs: x.freqs, few: x.few,
+		lists: x.lists, ranges: x.ranges, freqs: x.freqs, few: x.few, order: x.order,
 	}
-	w.top = topK{k: x.top.k, work: w.work, fresh: x.top.fresh, floor: f}
+	w.top = topK{k: x.top.k, work: w.work, fresh: x.top.fresh}
+	if x.order == OrderScore {
+		w.top.floor = f
+	}
+	if c := x.top.crowd; c != nil {
+		w.top.crowd = newCrowd(c.limit, c.crowding)
+	}
 	return w
 }
 

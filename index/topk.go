@@ -25,11 +25,11 @@ type part struct {
 	column func(letter byte, block uint32, dst *columnBlock) error
 	// columnOf is column of the documents whose bits are set; the numbers of others are any.
 	columnOf func(letter byte, block uint32, bits []uint64, dst *columnBlock) error
-	value    func(letter byte, doc uint32) (uint64, error)                   // one value of a column
-	text     func(letter byte, doc uint32) (string, error)                   // of a column of texts
-	hosts    func(work *budget) (*hostTable, error)                          // nil: the budget is over
-	terms    func(from, to string, work *budget, fn func(term string)) error // of an interval, to exclusive
-	freqs    *recent[uint64]                                                 // used if there are deleted documents
+	value    func(letter byte, doc uint32) (uint64, error) // one value of a column
+	text     func(letter byte, doc uint32) (string, error) // of a column of texts
+	hosts    func(work *budget) (*hostTable, error)        // nil: the budget is over
+	lists    func(from, to string, work *budget) *rowLists // of an interval of terms, to exclusive
+	freqs    *recent[uint64]                               // used if there are deleted documents
 }
 
 func (p *part) alive(doc uint32) bool { return p.dead == nil || p.dead[doc>>6]&(1<<(doc&63)) == 0 }
@@ -45,6 +45,7 @@ type candidate struct {
 	key   urlkey.Key // "" until it is needed
 
 	host, group uint64 // where hits of one are limited: hostID, Document.Group
+	known       bool   // host and group have been read
 	more        int    // matches of the host that were left out
 	same        int    // near-duplicates that were left out for it
 }
@@ -154,8 +155,10 @@ func (t *topK) offerOrdered(doc uint32, order int64, p points) {
 		t.best[0] = c
 		t.down(0)
 	}
-	if t.floor != nil && len(t.best) == t.k {
-		t.floor.raise(t.best[0].score)
+	if t.floor != nil {
+		if worst := t.worst(); worst != nil {
+			t.floor.raise(worst.score)
+		}
 	}
 }
 

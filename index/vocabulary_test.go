@@ -5,6 +5,7 @@ package index
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -349,6 +350,49 @@ func TestExpansion(t *testing.T) {
 		seg.lexicons.lexicon.thin(50)
 	}
 	check()
+}
+
+// TestLexiconShares: the words of all index segments need no more memory than they may, however many segments come
+// after the first ones were read.
+func TestLexiconShares(t *testing.T) {
+	s := memoryStore(t)
+	x, err := Open(s, Options{FS: storage.NewMemFS(), MemoryBytes: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for part := range 7 {
+		var docs []Document
+		for n := range 8 {
+			var b strings.Builder
+			for i := range 6000 {
+				if n <= i%8 {
+					fmt.Fprintf(&b, "w%07d ", (6000*part+i)*7919%9_999_991)
+				}
+			}
+			docs = append(docs, numbered(t, 8*part+n, b.String()))
+		}
+		slices.SortFunc(docs, func(a, b Document) int { return cmp.Compare(a.Key, b.Key) })
+		addDocuments(t, s, x, docs)
+		inMemory(t, x)
+		most, size := x.o.MemoryBytes/lexiconShare, int64(-1)
+		for until := time.Now().Add(time.Minute); size < 0 || size > most; time.Sleep(time.Millisecond) {
+			if time.Now().After(until) {
+				t.Fatalf("%d index segments: the words need %d bytes of %d", part+1, size, most)
+			}
+			size = 0
+			for _, seg := range x.state.segments {
+				if l := x.lexicon(x.state, seg); l != nil {
+					size += int64(l.size())
+				}
+			}
+		}
+		if part == 0 && size == 0 || part > 3 && size < most/16 {
+			t.Errorf("%d index segments: the words need %d bytes only of %d", part+1, size, most)
+		}
+	}
+	if err := errors.Join(x.Close(), s.Close()); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // TestVocabularyEnds: words that are looked for behind the deadline are not looked up in every index segment.

@@ -50,9 +50,8 @@ func searchCommand(c *console) *cobra.Command {
 			"  seine search --strict '(vacuum OR analyze) AND title:autovacuum'",
 		Args: needs("a query"),
 		RunE: func(cmd *cobra.Command, words []string) error {
-			var err error
-			if o.Freshness, err = parseDuration(freshness); err != nil {
-				return &usageError{fmt.Errorf("--freshness %q: %w", freshness, err)}
+			if err := checkSearch(cmd, &o, freshness, complete); err != nil {
+				return err
 			}
 			return f.withReading(cmd, func(e store) error {
 				query := strings.Join(words, " ")
@@ -100,8 +99,8 @@ func searchCommand(c *console) *cobra.Command {
 		"prefer new pages: `half-life` of what their date adds to a score, such as 720h (0: dates do not matter)")
 	cmd.Flags().BoolVar(&complete, "complete", false, "print words that the last word may become")
 	addValueFlags(cmd.Flags(), &o)
-	addCount(cmd.Flags(), &o.Limit, "limit", 10, 1, "hits to print")
-	addCount(cmd.Flags(), &o.Offset, "offset", 0, 0, "hits to skip")
+	addCountTo(cmd.Flags(), &o.Limit, "limit", 10, 1, index.HitsMax, "hits to print")
+	addCountTo(cmd.Flags(), &o.Offset, "offset", 0, 0, index.HitsMax-1, "hits to skip")
 	return cmd
 }
 
@@ -138,7 +137,11 @@ func (c *console) found(r engine.SearchResult, better index.Suggestion) error {
 	if r.Partial {
 		fmt.Fprintln(c.out, "the search ran out of time: there may be more pages, and better ones")
 	}
-	_, err := fmt.Fprintf(c.out, "%d found in %.1f ms\n", r.Total, 1000*r.Took.Seconds())
+	atLeast := ""
+	if r.AtLeast {
+		atLeast = "at least "
+	}
+	_, err := fmt.Fprintf(c.out, atLeast+"%d found in %.1f ms\n", r.Total, 1000*r.Took.Seconds())
 	if better.Query != "" && err == nil {
 		_, err = fmt.Fprintf(c.out, "did you mean: %s (%d found)\n", printable(better.Query), better.Total)
 	}

@@ -16,11 +16,12 @@ func TestPartialSearch(t *testing.T) {
 	for _, partial := range []bool{false, true} {
 		var out bytes.Buffer
 		c := &console{out: &out, err: &out}
-		if err := c.found(engine.SearchResult{Total: 4, Partial: partial}, index.Suggestion{}); err != nil {
+		r := engine.SearchResult{Total: 4, Partial: partial, AtLeast: partial}
+		if err := c.found(r, index.Suggestion{}); err != nil {
 			t.Fatal(err)
 		}
 		if text := out.String(); strings.Contains(text, "ran out of time") != partial ||
-			!strings.Contains(text, "4 found") {
+			strings.Contains(text, "at least 4 found") != partial || !strings.Contains(text, "4 found") {
 			t.Errorf("partial %v: %s", partial, text)
 		}
 	}

@@ -3,10 +3,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/seine-crawler/seine/engine"
@@ -18,6 +21,7 @@ func addValueFlags(fs *pflag.FlagSet, o *engine.SearchOptions) {
 	fs.Var((*orderFlag)(&o.Order), "sort", "order of the hits: "+strings.Join(index.OrderNames(), ", "))
 	fs.StringSliceVar(&o.Facets, "facets", nil, "count the matches by lang, type, host, year and fields of filters")
 	addCount(fs, &o.PerHost, "per-host", 0, 0, "hits of one host at most; 0: any number")
+	fs.Var((*totalFlag)(&o.TotalAtLeast), "count", "matches to count: exact, or a number at which counting may stop")
 	fs.BoolVar(&o.Collapse, "collapse", true, "leave out near-duplicates of better hits")
 }
 
@@ -34,6 +38,60 @@ func (f *orderFlag) Set(text string) error {
 }
 
 func (f *orderFlag) Type() string { return "order" }
+
+// totalFlag is a flag with the number of matches that are counted at least; 0: all.
+type totalFlag int
+
+// String, Set and Type implement pflag.Value.
+func (f *totalFlag) String() string {
+	if *f == 0 {
+		return "exact"
+	}
+	return strconv.Itoa(int(*f))
+}
+
+func (f *totalFlag) Set(text string) error {
+	if text == "exact" {
+		*f = 0
+		return nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		return errors.New("want exact or a whole number, 1 or more")
+	}
+	*f = totalFlag(n)
+	return nil
+}
+
+func (f *totalFlag) Type() string { return "exact|number" }
+
+// checkSearch reads the freshness, and returns an error if flags of a search contradict each other or want more than
+// there is.
+func checkSearch(cmd *cobra.Command, o *engine.SearchOptions, freshness string, complete bool) (err error) {
+	if o.Freshness, err = parseDuration(freshness); err != nil {
+		return &usageError{fmt.Errorf("--freshness %q: %w", freshness, err)}
+	}
+	if last := o.Limit + o.Offset; last > index.HitsMax {
+		return &usageError{fmt.Errorf("--limit %d and --offset %d: the hits up to %d can be seen, not up to %d",
+			o.Limit, o.Offset, index.HitsMax, last)}
+	}
+	if o.TotalAtLeast > 0 {
+		if err := together(cmd, "count", "facets"); err != nil {
+			return err
+		}
+	}
+	if !complete {
+		return nil
+	}
+	for _, flag := range []string{
+		"strict", "offset", "sort", "facets", "per-host", "count", "collapse", "freshness", "explain", "explain-query",
+	} {
+		if err := together(cmd, flag, "complete"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // aboutHit returns a line with the values of a hit, "" if it has none.
 func aboutHit(h *engine.Hit) string {
