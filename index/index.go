@@ -39,7 +39,7 @@ const (
 
 // format is the format of index segments that this version writes, and the only one that it reads. Before segments
 // stated it, it was 1.
-const format = 3
+const format = 4
 
 // ErrFormat is the error of Open on an index whose segments have another format: it must be made again from the pages.
 // Compare with errors.Is.

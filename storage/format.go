@@ -33,10 +33,11 @@ import (
 //	                  Parse records have author, date and headings. What index writers were sent is in a range of its
 //	                  own. Older parse records are read without all that.
 //	9         0.9     Index segments of format 3, as with 8.
+//	10        0.10    Index segments of format 4, as with 8. Blocked hosts and the history of crawls are in the meta range.
 //
 // To change a format: add a row here, raise FormatVersion, append the step to upgrades, and put a
 // store of the new version into testdata/formats/vN, where a test opens it from then on.
-const FormatVersion = 9
+const FormatVersion = 10
 
 // readableFormat is the oldest format that is read as it is, without an upgrade: all steps from there on write nothing
 // but the version.
@@ -58,6 +59,7 @@ func upgrades() []func(*Store) error {
 		func(s *Store) error { return s.setFormat(7) },
 		func(s *Store) error { return s.setFormat(8) },
 		func(s *Store) error { return s.setFormat(9) },
+		func(s *Store) error { return s.setFormat(10) },
 	}
 }
 
