@@ -33,7 +33,7 @@ import (
 //	                  Parse records have author, date and headings. What index writers were sent is in a range of its
 //	                  own. Older parse records are read without all that.
 //	9         0.9     Index segments of format 3, as with 8.
-//	10        0.10    Index segments of format 4, as with 8. Blocked hosts and the history of crawls are in the meta range.
+//	10        0.10    Index segments of format 4, as with 8. Blocked hosts and the history of crawls are meta rows.
 //
 // To change a format: add a row here, raise FormatVersion, append the step to upgrades, and put a
 // store of the new version into testdata/formats/vN, where a test opens it from then on.
