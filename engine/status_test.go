@@ -25,7 +25,6 @@ type crawling struct {
 	done   chan struct{}
 	report engine.CrawlReport
 	err    error
-	ended  bool
 }
 
 // crawlBeside starts a crawl. The test waits for it, or cancels ctx.

@@ -206,8 +206,7 @@ func TestServerGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := New(e, Options{Local: true})
-	var s *Server
-	s = Start(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s := Start(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case strings.HasSuffix(r.URL.Path, "/links"):
 			w.Header().Set("Content-Type", ndjson)
