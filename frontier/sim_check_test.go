@@ -301,6 +301,9 @@ var simHosts = flag.Int("sim.hosts", 20_000, "hosts of TestSimulationLarge; 1000
 // TestSimulationLarge runs a big world with shared addresses, once without and once with delays.
 func TestSimulationLarge(t *testing.T) {
 	n := *simHosts
+	if testing.Short() {
+		n /= 20 // under the race detector, which has nothing to find in one goroutine
+	}
 	for _, c := range []simConfig{
 		{seed: 1, hosts: n, addrs: n, domains: n / 3, each: 200, fetchers: 2000, shards: 2, delay: -1, window: 100},
 		{seed: 2, hosts: n, addrs: n / 2, domains: n / 2, each: 20, fetchers: n / 20, shards: 4, window: 10},
