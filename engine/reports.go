@@ -13,8 +13,7 @@ import (
 // Report streams the first limit rows of a report, 0: all. Hosts and types come with the most URLs first (all hosts: in
 // key order), failures and statuses with the most frequent first, traps with closed prefixes first, seeds in key order.
 //
-// All but hosts read whole ranges: of crawldb 0.2 µs for each URL, and 3 µs for each that failed; for types 1 µs for
-// each capture.
+// All but hosts read whole ranges: crawldb, and a parse record for each URL that failed; for types all captures.
 func (i *Inspector) Report(ctx context.Context, kind ReportKind, limit int) iter.Seq2[ReportRow, error] {
 	rows := i.report(ctx, kind, limit)
 	if limit <= 0 {
