@@ -24,10 +24,17 @@ func (p *Phases) Mark() uint64 { return p.places.mark(p.env.Admission.Version())
 func (p *Phases) Window(
 	rd storage.Reader, host urlkey.HostKey, now int64, limit int, taken func(key []byte) bool, mark uint64,
 ) ([]Choice, Selection, error) {
+	return p.window(rd, host, now, limit, min(max(limit/4, windowRoomMin), windowRoomMax), taken, mark)
+}
+
+// window is Window. It reads parts of room more URLs than wanted.
+func (p *Phases) window(
+	rd storage.Reader, host urlkey.HostKey, now int64, limit, room int, taken func(key []byte) bool, mark uint64,
+) ([]Choice, Selection, error) {
 	d := p.newDueReader(rd)
 	defer d.close()
 	at := p.places.get(host)
-	list, sel, err := d.choose(host, now, limit, limit+min(max(limit/4, windowRoomMin), windowRoomMax), taken, &at)
+	list, sel, err := d.choose(host, now, limit, limit+room, taken, &at)
 	if err == nil {
 		p.places.put(host, at, mark)
 	}
@@ -120,11 +127,12 @@ func (d *dueReader) choose(
 			list = append(list, choice)
 		}
 	}
-	c.sel.Due = uint64(len(list))
+	c.sel.Due, c.sel.whole = uint64(len(list)), true
 	for i := range streams {
 		s := &streams[i]
 		c.sel.Due += uint64(len(s.part))
 		c.sel.More = c.sel.More || len(s.part) > 0 || !s.done
+		c.sel.whole = c.sel.whole && s.done
 		if len(s.part) == 0 {
 			s.extent = extent{from: s.to}
 		}

@@ -28,7 +28,8 @@ type Generated struct {
 	Segment  uint32
 	Selected uint64
 	Hosts    uint64
-	Due      uint64 // due and admitted, before Top and MaxPerHost
+	Due      uint64 // due and admitted, before Top and MaxPerHost, of what was read
+	More     bool   // more are due: of hosts with more than could be chosen only the best are read
 	Marked   uint64 // due, and left out because they wait in the fetchlist of an unfinished segment
 }
 
@@ -125,6 +126,7 @@ func (g *generation) chooseGroup(marked *markedSet) error {
 			return err
 		}
 		g.result.Due += sel.Due
+		g.result.More = g.result.More || sel.More
 		if g.left != math.MaxInt64 {
 			g.left -= int64(min(sel.Due, uint64(best.Len())))
 		}

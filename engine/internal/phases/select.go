@@ -96,9 +96,10 @@ func (b *Best) Sorted() []Choice {
 
 // Selection is what a look at one host's due URLs finds.
 type Selection struct {
-	Due     uint64 // URLs that are due and admitted, of those that were read; all if More is not set
-	More    bool   // not all that is due was read, or kept
+	Due     uint64 // URLs that are due and admitted, of those that were read
+	More    bool   // there may be more: not all that is due was read
 	NextDue int64  // the least fetch time of records that are not due yet, in ms, as far as was read; 0: none
+	whole   bool   // all that is due was read
 }
 
 // SelectHost offers to keep the best URLs of a host that are due at now (in ms), admitted and not taken: as many as
@@ -118,6 +119,7 @@ func (d *dueReader) selectHost(
 	host urlkey.HostKey, now int64, taken func(key []byte) bool, keep *Best,
 ) (Selection, error) {
 	list, sel, err := d.choose(host, now, keep.limit, keep.limit+selectRoom, taken, nil)
+	sel.More = !sel.whole
 	for _, c := range list {
 		if keep.Wants([]byte(c.Key), c.Score, c.Depth) {
 			keep.Add(c)
