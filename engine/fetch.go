@@ -18,14 +18,17 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// crawldbSupply offers what is due in crawldb.
+// crawldbSupply offers what is due in crawldb. It is for one source, the only one that hands URLs of crawldb out.
 func (w *work) crawldbSupply() visit.Supply {
+	w.phases.Anew()
 	return visit.Supply{
-		Choose: func(rd storage.Reader, host urlkey.HostKey, limit int, taken func([]byte) bool) (visit.Chosen, error) {
-			best := phases.NewBest(limit)
-			sel, err := w.phases.SelectHost(rd, host, w.now().UnixMilli(), taken, best)
-			return chosen(sel, best), err
+		Choose: func(
+			rd storage.Reader, host urlkey.HostKey, limit int, taken func([]byte) bool, mark uint64,
+		) (visit.Chosen, error) {
+			list, sel, err := w.phases.Window(rd, host, w.now().UnixMilli(), limit, taken, mark)
+			return chosen(sel, list), err
 		},
+		Mark: w.phases.Mark, Reoffer: w.phases.Reoffer,
 		Hosts: func(ctx context.Context, from urlkey.HostKey, limit int) (hosts []urlkey.HostKey, err error) {
 			now := w.now().UnixMilli()
 			err = w.phases.DueHosts(ctx, w.store, from, now, limit, func(h urlkey.HostKey) error {
@@ -40,12 +43,14 @@ func (w *work) crawldbSupply() visit.Supply {
 // fetchlistSupply offers the URLs of a fetchlist.
 func (w *work) fetchlistSupply(number uint32) visit.Supply {
 	return visit.Supply{
-		Choose: func(rd storage.Reader, host urlkey.HostKey, limit int, taken func([]byte) bool) (visit.Chosen, error) {
+		Choose: func(
+			rd storage.Reader, host urlkey.HostKey, limit int, taken func([]byte) bool, _ uint64,
+		) (visit.Chosen, error) {
 			// What the fetcher would refuse and hand back is not offered: it would come back for ever.
 			skip := func(key []byte) bool { return taken(key) || w.refused(urlkey.Key(key)) }
 			best := phases.NewBest(limit)
 			sel, err := phases.SelectFetchlist(rd, number, host, skip, best)
-			return chosen(sel, best), err
+			return chosen(sel, best.Sorted()), err
 		},
 		Hosts: func(ctx context.Context, from urlkey.HostKey, limit int) ([]urlkey.HostKey, error) {
 			return phases.FetchlistHosts(ctx, w.store, number, from, limit)
@@ -60,9 +65,8 @@ func (w *work) refused(key urlkey.Key) bool {
 }
 
 // chosen converts a selection to what a source takes.
-func chosen(sel phases.Selection, best *phases.Best) visit.Chosen {
-	list := best.Sorted()
-	out := visit.Chosen{URLs: make([]visit.Choice, len(list)), More: sel.Due > uint64(len(list)), NextDue: sel.NextDue}
+func chosen(sel phases.Selection, list []phases.Choice) visit.Chosen {
+	out := visit.Chosen{URLs: make([]visit.Choice, len(list)), More: sel.More, NextDue: sel.NextDue}
 	for i, c := range list {
 		out.URLs[i] = visit.Choice{Key: c.Key, Score: c.Score, Depth: c.Depth, Known: c.Known}
 	}

@@ -114,20 +114,26 @@ func (r InjectReport) String() string {
 
 // GenerateReport says what a fetchlist holds.
 type GenerateReport struct {
-	Segment  uint32   `json:"segment"`  // that has the fetchlist
-	Selected uint64   `json:"selected"` // URLs in the fetchlist
-	Hosts    uint64   `json:"hosts"`    // of these
-	Due      uint64   `json:"due"`      // URLs that could be chosen, before Top and MaxPerHost
-	Took     Duration `json:"seconds"`
+	Segment  uint32 `json:"segment"`  // that has the fetchlist
+	Selected uint64 `json:"selected"` // URLs in the fetchlist
+	Hosts    uint64 `json:"hosts"`    // of these
+	Due      uint64 `json:"due"`      // URLs that could be chosen, before Top and MaxPerHost
+	// More says that there are more than Due: of a host with many more than MaxPerHost, only the best are looked at.
+	More bool     `json:"more,omitempty"`
+	Took Duration `json:"seconds"`
 }
 
 func generateReport(g phases.Generated) GenerateReport {
-	return GenerateReport{Segment: g.Segment, Selected: g.Selected, Hosts: g.Hosts, Due: g.Due}
+	return GenerateReport{Segment: g.Segment, Selected: g.Selected, Hosts: g.Hosts, Due: g.Due, More: g.More}
 }
 
 func (r GenerateReport) String() string {
-	return fmt.Sprintf("generate: segment %d, %d of %d due URLs on %d hosts in %.2fs",
-		r.Segment, r.Selected, r.Due, r.Hosts, r.Took.Seconds())
+	due := fmt.Sprint(r.Due)
+	if r.More {
+		due = "at least " + due
+	}
+	return fmt.Sprintf("generate: segment %d, %d of %s due URLs on %d hosts in %.2fs",
+		r.Segment, r.Selected, due, r.Hosts, r.Took.Seconds())
 }
 
 // SealReport says what a sealed segment holds.

@@ -203,11 +203,7 @@ func codecs() []codec {
 				c.ByStatus[1+i] = rapid.OneOf(rapid.Just(uint32(0)), rapid.Uint32()).Draw(t, "n")
 			}
 			c.Bytes, c.TookMS = rapid.Uint64().Draw(t, "bytes"), rapid.Uint64().Draw(t, "took")
-			times := rapid.SliceOfNDistinct(rapid.Int64Range(1, 1<<50), 0, SoonestMax, rapid.ID[int64]).Draw(t, "times")
-			for _, at := range slices.Sorted(slices.Values(times)) {
-				c.Soonest = append(c.Soonest, DueCount{at, rapid.Uint32Min(1).Draw(t, "records")})
-			}
-			c.Complete = rapid.Bool().Draw(t, "complete")
+			c.New = rapid.Uint32().Draw(t, "new")
 			return c
 		}, AppendHostCounts, DecodeHostCounts),
 		codecOf("host facts", drawFacts, AppendHostFacts, DecodeHostFacts),
@@ -334,8 +330,7 @@ var exampleRecord = Record{
 }
 
 var exampleCounts = HostCounts{
-	ByStatus: [StatusCount]uint32{StatusUnfetched: 3, StatusFetched: 1}, NextDue: 9, Bytes: 5, TookMS: 7,
-	Soonest: []DueCount{{9, 3}, {12, 1}}, Complete: true,
+	ByStatus: [StatusCount]uint32{StatusUnfetched: 3, StatusFetched: 1}, New: 2, NextDue: 9, Bytes: 5, TookMS: 7,
 }
 
 var exampleWithheld = Withheld{Reason: WithheldByScope, Score: 0.5, Depth: 2, Link: true}
@@ -354,7 +349,7 @@ func TestCodecExamples(t *testing.T) {
 	}{
 		{"record", AppendRecord(nil, &exampleRecord),
 			"12 6e7600 02 d005 808004 80c0b3b5fd65 07 0102030405060708090a0b0c0d0e0f10"},
-		{"host counts", AppendHostCounts(nil, &exampleCounts), "03 12 02 03 01 05 07 05 00 03 03 01"},
+		{"host counts", AppendHostCounts(nil, &exampleCounts), "04 12 02 03 01 05 07 02"},
 		{"withheld", AppendWithheld(nil, &exampleWithheld), "11 11 808004 02 00"},
 		{"fetchlist", AppendFetchlistEntry(nil, FetchlistEntry{1, 2}), "11 808008 02"},
 		{"outlinks", outlinks, `02 00 3e 02 "com,a,)/x https" 04 "home" 08 1d "y https" 00`},

@@ -24,7 +24,7 @@ import (
 //	5         0.5     Index segments tell words around the content apart. Those that name no fields have the
 //	                  four fields of format 4.
 //	6         0.6     Hosts' counts have an exact next due time and the least due times; the upgrade reads crawldb
-//	                  once. Links that are refused for now are withheld in a range of their own.
+//	                  once. (Since format 11 it leaves that to the last step.) Links that are refused for now are withheld in a range of their own.
 //	7         0.7     Parse records count repeated links and links to parts of the page itself, hosts' facts count
 //	                  answers that demanded a pause. Pages whose depth fell wait in a range of their own until their
 //	                  links are told; records say whether their content is truncated (recTruncated). Older values are
@@ -34,14 +34,19 @@ import (
 //	                  own. Older parse records are read without all that.
 //	9         0.9     Index segments of format 3, as with 8.
 //	10        0.10    Index segments of format 4, as with 8. Blocked hosts and the history of crawls are meta rows.
+//	11        0.11    What is due is in a range of its own, and hosts' counts say how many records were never fetched in
+//	                  place of due times; the upgrade reads crawldb once.
 //
 // To change a format: add a row here, raise FormatVersion, append the step to upgrades, and put a
 // store of the new version into testdata/formats/vN, where a test opens it from then on.
-const FormatVersion = 10
+const FormatVersion = 11
 
-// readableFormat is the oldest format that is read as it is, without an upgrade: all steps from there on write nothing
-// but the version.
+// readableFormat is the oldest format that is read as it is, without an upgrade: of what the steps from there on write,
+// only phases read anything, and these write too.
 const readableFormat = 6
+
+// dueFormat is the format from which on there is a due range.
+const dueFormat = 11
 
 // pebbleFormat is Pebble's own version, pinned so that a library update alone never makes a store
 // unreadable to the program before it. 24 is the newest of Pebble 2.1.
@@ -55,57 +60,83 @@ func upgrades() []func(*Store) error {
 		func(s *Store) error { return s.setFormat(3) },
 		func(s *Store) error { return s.setFormat(4) },
 		func(s *Store) error { return s.setFormat(5) },
-		(*Store).rebuildDue,
+		func(s *Store) error { return s.setFormat(6) },
 		func(s *Store) error { return s.setFormat(7) },
 		func(s *Store) error { return s.setFormat(8) },
 		func(s *Store) error { return s.setFormat(9) },
 		func(s *Store) error { return s.setFormat(10) },
+		(*Store).buildDue,
 	}
 }
 
-// rebuildDue computes the due times of all hosts from one walk through crawldb, and makes the store one of
-// format 6.
-func (s *Store) rebuildDue() error {
+// buildDue makes the due range and hosts' due times anew from one walk through crawldb, in one ingestion, and makes the
+// store one of format 11.
+func (s *Store) buildDue() error {
+	in := s.NewIngestion()
+	defer in.Abort()
+	entries := NewSorter(SorterOptions{Dir: s.SortDir(), FS: s.base})
+	defer entries.Close()
+	err := in.DeleteRange(Due())
+	if err == nil {
+		err = s.countDue(in.Table(HostCountsRange()), entries)
+	}
+	var run *Run
+	if err == nil {
+		run, err = entries.Sort()
+	}
+	if err == nil {
+		defer run.Close()
+		due := in.Table(Due())
+		for err == nil && run.Next() {
+			err = due.Set(run.Key(), nil)
+		}
+		err = errors.Join(err, run.Err())
+	}
+	if err == nil {
+		err = in.Commit()
+	}
+	if err != nil {
+		return fmt.Errorf("noting what is due: %w", err)
+	}
+	return s.setFormat(dueFormat)
+}
+
+// countDue adds the due key of each record to entries, and writes the counts of hosts with what these say.
+func (s *Store) countDue(counts *TableWriter, entries *Sorter) error {
 	hosts, records := s.Scan(HostCountsRange(), nil, nil), s.Scan(Crawldb(), nil, nil)
 	defer hosts.Close()
 	defer records.Close()
 	var c HostCounts
 	var r Record
-	due := NewDueTimes(SoonestMax)
-	for more := hosts.Next(); more; {
-		err := s.Apply(func(b *Batch) error {
-			for n := 0; more && n < rebuildBatch; n++ {
-				host := hosts.Key()
-				if err := DecodeHostCounts(hosts.Value(), &c); err != nil {
-					return fmt.Errorf("hostdb counts at %q: %w", host, err)
-				}
-				due.Reset()
-				for ok := records.SeekGE(host); ok && bytes.HasPrefix(records.Key(), host); ok = records.Next() {
-					if err := DecodeRecord(records.Value(), &r); err != nil {
-						return fmt.Errorf("crawldb at %q: %w", records.Key(), err)
-					}
-					due.Add(DueAt(r.FetchTime))
-				}
-				c.SetDue(due.Least())
-				if err := b.Set(HostCountsRange(), host, AppendHostCounts(nil, &c)); err != nil {
-					return err
-				}
-				more = hosts.Next()
+	var key, value []byte
+	for hosts.Next() {
+		host := hosts.Key()
+		if err := DecodeHostCounts(hosts.Value(), &c); err != nil {
+			return fmt.Errorf("hostdb counts at %q: %w", host, err)
+		}
+		c.New, c.NextDue = 0, 0
+		for ok := records.SeekGE(host); ok && bytes.HasPrefix(records.Key(), host); ok = records.Next() {
+			if err := DecodeRecord(records.Value(), &r); err != nil {
+				return fmt.Errorf("crawldb at %q: %w", records.Key(), err)
 			}
-			return errors.Join(hosts.Err(), records.Err())
-		})
-		if err != nil {
-			return fmt.Errorf("computing when hosts are due: %w", err)
+			if at := DueAt(r.FetchTime); c.NextDue == 0 || at < c.NextDue {
+				c.NextDue = at
+			}
+			if r.IsNew() {
+				c.New++
+			}
+			key = AppendDueKey(append(key[:0], host...), &r, records.Key()[len(host):])
+			if err := entries.Add(key, nil); err != nil {
+				return err
+			}
+		}
+		value = AppendHostCounts(value[:0], &c)
+		if err := errors.Join(records.Err(), counts.Set(host, value)); err != nil {
+			return err
 		}
 	}
-	if err := errors.Join(hosts.Err(), records.Err()); err != nil {
-		return fmt.Errorf("computing when hosts are due: %w", err)
-	}
-	return s.setFormat(6)
+	return hosts.Err()
 }
-
-// rebuildBatch is the number of hosts that an upgrade writes at once: some 100 KiB.
-const rebuildBatch = 1024
 
 // setFormat is the whole upgrade to a version that reads everything that the one before it wrote.
 func (s *Store) setFormat(version int64) error {

@@ -3,12 +3,9 @@
 package storage
 
 import (
-	"cmp"
 	"encoding/binary"
 	"fmt"
-	"math"
 	"net/netip"
-	"slices"
 
 	"github.com/klauspost/compress/s2"
 
@@ -19,175 +16,33 @@ import (
 // one is due. The sum over all hosts equals crawldb, because both are written in the same ingestion.
 type HostCounts struct {
 	ByStatus [StatusCount]uint32
-	// NextDue is the least due time of the host's records, in ms; 0: the host has no record. A record
-	// is due at its FetchTime, but never before 1 ms.
+	// New is the number of records that were never fetched.
+	New uint32
+	// NextDue is when the host's next record is due, in ms; 0: the host has no record. A record is due at its
+	// FetchTime, but never before 1 ms. NextDue is the least due time of all records, and while New is not 0, that or
+	// some time before it.
 	NextDue int64
 	// Bytes and TookMS are what fetching the host's URLs has cost over the host's whole life.
 	Bytes, TookMS uint64
-	// Soonest are the least due times, in ascending order, each with its number of records; the first
-	// is NextDue. All other records are due later than the last entry. Complete says that there are
-	// none. An empty list that is not complete says nothing: it must be rebuilt from crawldb.
-	//
-	// AddDue and RemoveDue keep both right while records change, so that NextDue stays exact without a
-	// scan of the host's range for each change.
-	Soonest  []DueCount // at most SoonestMax
-	Complete bool
-}
-
-// DueCount is a due time and the number of records that have it.
-type DueCount struct {
-	At    int64 // ms
-	Count uint32
 }
 
 // DueAt is the time at which a record with that fetch time is due: never 0, which means "none".
 func DueAt(fetchTime int64) int64 { return max(fetchTime, 1) }
 
-// AddDue notes one more record that is due at a time.
-func (c *HostCounts) AddDue(at int64) {
-	if !c.KnowsDue() {
-		return
-	}
-	i, found := c.findDue(at)
-	switch {
-	case found:
-		c.Soonest[i].Count++
-	case i < len(c.Soonest) || c.Complete:
-		c.Soonest = slices.Insert(c.Soonest, i, DueCount{at, 1})
-		if len(c.Soonest) > SoonestMax {
-			c.Soonest, c.Complete = c.Soonest[:SoonestMax], false
-		}
-		c.NextDue = c.Soonest[0].At
-	}
-}
-
-// RemoveDue notes that one record is not due at a time any more.
-func (c *HostCounts) RemoveDue(at int64) {
-	if !c.KnowsDue() {
-		return
-	}
-	i, found := c.findDue(at)
-	switch {
-	case found:
-		if c.Soonest[i].Count--; c.Soonest[i].Count == 0 {
-			c.Soonest = slices.Delete(c.Soonest, i, i+1)
-		}
-	case i < len(c.Soonest) || c.Complete: // the list does not agree with crawldb
-		c.Soonest, c.Complete = c.Soonest[:0], false
-	}
-	if len(c.Soonest) > 0 {
-		c.NextDue = c.Soonest[0].At
-	} else if c.Complete {
-		c.NextDue = 0
-	}
-}
-
-// KnowsDue reports whether NextDue and Soonest can be relied on; if not, they must be rebuilt.
-func (c *HostCounts) KnowsDue() bool { return len(c.Soonest) > 0 || c.Complete }
-
-// findDue returns the place of a time in the list, or where it belongs.
-func (c *HostCounts) findDue(at int64) (i int, found bool) {
-	for i = range c.Soonest {
-		if c.Soonest[i].At >= at {
-			return i, c.Soonest[i].At == at
-		}
-	}
-	return len(c.Soonest), false
-}
-
-// SetDue sets NextDue, Soonest and Complete from the least due times of all the host's records.
-// complete says that times has all of them.
-func (c *HostCounts) SetDue(times []DueCount, complete bool) {
-	n := min(len(times), SoonestMax)
-	c.Soonest, c.Complete = append(c.Soonest[:0], times[:n]...), complete && n == len(times)
-	c.NextDue = 0
-	if n > 0 {
-		c.NextDue = times[0].At
-	}
-}
-
-// DueTimes finds the least distinct times among any number of them, in memory for a few times as many.
-// The zero value is not usable; see NewDueTimes.
-type DueTimes struct {
-	limit int
-	list  []DueCount // sorted and distinct after shrink
-	cut   bool       // times after last were left out
-	last  int64      // of the least limit times so far, once there are as many
-}
-
-// NewDueTimes returns an empty DueTimes that keeps the least limit distinct times.
-func NewDueTimes(limit int) *DueTimes { return &DueTimes{limit: limit, last: math.MaxInt64} }
-
-// Reset forgets all times.
-func (d *DueTimes) Reset() { d.list, d.cut, d.last = d.list[:0], false, math.MaxInt64 }
-
-// Add notes a record's due time.
-func (d *DueTimes) Add(at int64) {
-	if at > d.last {
-		d.cut = true
-		return
-	}
-	if n := len(d.list); n > 0 && d.list[n-1].At == at {
-		d.list[n-1].Count++
-		return
-	}
-	d.list = append(d.list, DueCount{at, 1})
-	if len(d.list) >= 2*d.limit+dueTimesRoom {
-		d.shrink()
-	}
-}
-
-// dueTimesRoom is how many times DueTimes gathers beyond twice its limit before it sorts them.
-const dueTimesRoom = 64
-
-// shrink sorts the list, adds up equal times and leaves out what is beyond the limit.
-func (d *DueTimes) shrink() {
-	slices.SortFunc(d.list, func(a, b DueCount) int { return cmp.Compare(a.At, b.At) })
-	n := 0
-	for i, t := range d.list {
-		if i > 0 && t.At == d.list[n-1].At {
-			d.list[n-1].Count += t.Count
-			continue
-		}
-		d.list[n] = t
-		n++
-	}
-	d.list = d.list[:n]
-	if n > d.limit {
-		d.list, d.cut = d.list[:d.limit], true
-	}
-	if n >= d.limit {
-		d.last = d.list[d.limit-1].At
-	}
-}
-
-// Least returns the least times in ascending order, at most the limit, and whether that are all. The list is valid
-// until the next call of Add or Reset.
-func (d *DueTimes) Least() (times []DueCount, complete bool) {
-	d.shrink()
-	return d.list, !d.cut
-}
-
 // Layout of HostCounts:
 //
-//	1 byte   version 3; 2 lacks the due times, 1 bytes and milliseconds too
+//	1 byte   version 4; 3 has due times in place of the last number, 2 neither, 1 no bytes and milliseconds too
 //	varint   next due
 //	uvarint  number of counts (from status 1), then each a uvarint; trailing zeros are left out
 //	uvarint  bytes, then milliseconds
-//	uvarint  number of due times × 2, + 1 if they are complete, then each:
-//	         the first: varint time − next due; others: uvarint time − the one before
-//	         uvarint records
+//	uvarint  records that were never fetched
 //
-// Example: 3 unfetched due at 9, 1 fetched due at 12, nothing else, 5 bytes in 7 ms
+// Example: 3 unfetched due at 9, 2 of which were never fetched, 1 fetched, 5 bytes in 7 ms
 //
-//	03 12 02 03 01 05 07   05 00 03 03 01
-const hostCountsVersion = 3
+//	04 12 02 03 01 05 07 02
+const hostCountsVersion = 4
 
-// SoonestMax is the number of due times that are kept of a host. Records that were found together are
-// due together, so that a host that was never fetched has one or few.
-const SoonestMax = 8
-
-// AppendHostCounts appends the encoding of c. Of Soonest the first SoonestMax are kept.
+// AppendHostCounts appends the encoding of c.
 func AppendHostCounts(dst []byte, c *HostCounts) []byte {
 	dst = binary.AppendVarint(append(dst, hostCountsVersion), c.NextDue)
 	counts := c.ByStatus[1:]
@@ -199,27 +54,13 @@ func AppendHostCounts(dst []byte, c *HostCounts) []byte {
 		dst = binary.AppendUvarint(dst, uint64(n))
 	}
 	dst = binary.AppendUvarint(binary.AppendUvarint(dst, c.Bytes), c.TookMS)
-	due := c.Soonest[:min(len(c.Soonest), SoonestMax)]
-	head := uint64(len(due)) << 1
-	if c.Complete && len(due) == len(c.Soonest) {
-		head |= 1
-	}
-	dst = binary.AppendUvarint(dst, head)
-	for i, d := range due {
-		if i == 0 {
-			dst = binary.AppendVarint(dst, d.At-c.NextDue)
-		} else {
-			dst = binary.AppendUvarint(dst, uint64(d.At-due[i-1].At))
-		}
-		dst = binary.AppendUvarint(dst, uint64(d.Count))
-	}
-	return dst
+	return binary.AppendUvarint(dst, uint64(c.New))
 }
 
-// DecodeHostCounts decodes into c, using c.Soonest's room again. What versions 1 and 2 wrote has no due times.
+// DecodeHostCounts decodes into c. What versions 1 to 3 wrote has no New; the due times of version 3 are skipped.
 func DecodeHostCounts(b []byte, c *HostCounts) error {
 	d := decoder{b: b}
-	*c = HostCounts{Soonest: c.Soonest[:0]}
+	*c = HostCounts{}
 	version := d.byte()
 	c.NextDue = d.varint()
 	n := d.uint(uint64(StatusCount - 1))
@@ -229,36 +70,29 @@ func DecodeHostCounts(b []byte, c *HostCounts) error {
 	if version >= 2 {
 		c.Bytes, c.TookMS = d.uvarint(), d.uvarint()
 	}
-	if version >= 3 {
-		decodeDue(&d, c)
+	switch version {
+	case 3:
+		skipDue(&d)
+	case hostCountsVersion:
+		c.New = d.uint32()
 	}
 	if !d.done() || version < 1 || version > hostCountsVersion {
-		*c = HostCounts{Soonest: c.Soonest[:0]}
+		*c = HostCounts{}
 		return corrupt("host counts of %d bytes: % .32x", len(b), b)
 	}
 	return nil
 }
 
-// decodeDue reads the due times: ascending, each of some record.
-func decodeDue(d *decoder, c *HostCounts) {
-	head := d.uint(SoonestMax<<1 | 1)
-	c.Complete = head&1 != 0
-	at := c.NextDue
-	for i := range head >> 1 {
-		before := at
-		if i == 0 {
-			at += d.varint()
-		} else {
-			at += int64(d.uvarint())
-		}
-		count := d.uint32()
-		if d.bad || count == 0 || i > 0 && at <= before {
-			d.fail()
-			return
-		}
-		c.Soonest = append(c.Soonest, DueCount{at, count})
+// skipDue reads the due times of version 3: their number × 2, + 1 if they are complete, then each a time and a number.
+func skipDue(d *decoder) {
+	for range d.uint(dueTimesMax<<1|1) >> 1 {
+		d.uvarint()
+		d.uvarint()
 	}
 }
+
+// dueTimesMax is the number of due times that version 3 has at most.
+const dueTimesMax = 8
 
 // HostFacts is what fetching learned of a host. It saves requests after a restart; losing the newest
 // ones costs a robots.txt or two.
@@ -363,7 +197,7 @@ func DecodeHostFacts(b []byte, f *HostFacts) error {
 
 // HostCounts reads a host's counts into c and reports whether there are any; c is zero if not.
 func (v *reads) HostCounts(host urlkey.HostKey, c *HostCounts) (bool, error) {
-	*c = HostCounts{Soonest: c.Soonest[:0]}
+	*c = HostCounts{}
 	value, ok, err := v.Get(HostCountsRange(), []byte(host), nil)
 	if err != nil || !ok {
 		return false, err

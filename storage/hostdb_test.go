@@ -5,91 +5,37 @@ package storage
 import (
 	"context"
 	"fmt"
-	"slices"
 	"testing"
-
-	"pgregory.net/rapid"
 )
 
-// leastOf is the answer that DueTimes and HostCounts must give.
-func leastOf(times []int64, limit int) (list []DueCount, complete bool) {
-	times = slices.Sorted(slices.Values(times))
-	for _, at := range times {
-		switch n := len(list); {
-		case n > 0 && list[n-1].At == at:
-			list[n-1].Count++
-		case n == limit:
-			return list, false
-		default:
-			list = append(list, DueCount{at, 1})
+// TestCountsOf3: the due times of version 3 are skipped, and all else is read.
+func TestCountsOf3(t *testing.T) {
+	want := exampleCounts
+	want.New = 0
+	var c HostCounts
+	if err := DecodeHostCounts(countsOf3, &c); err != nil || c != want {
+		t.Errorf("%+v %v", c, err)
+	}
+	for n := range countsOf3 {
+		if DecodeHostCounts(countsOf3[:n], &c) == nil {
+			t.Errorf("%d bytes were read", n)
 		}
 	}
-	return list, true
 }
 
-func drawTimes(t *rapid.T) []int64 {
-	return rapid.SliceOfN(rapid.Int64Range(1, 40), 0, 300).Draw(t, "times")
-}
-
-func TestDueTimes(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		limit := rapid.IntRange(1, 20).Draw(t, "limit")
-		d := NewDueTimes(limit)
-		for range 2 {
-			times := drawTimes(t)
-			for _, at := range times {
-				d.Add(at)
-			}
-			got, complete := d.Least()
-			if want, all := leastOf(times, limit); !slices.Equal(got, want) || complete != all {
-				t.Fatalf("%v %t, want %v %t", got, complete, want, all)
-			}
-			d.Reset()
-		}
-	})
-}
-
-// TestSoonest: while records come and go the list agrees with them, until it is used up and must be rebuilt.
-func TestSoonest(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		all := drawTimes(t)
-		var c HostCounts
-		c.SetDue(leastOf(all, SoonestMax))
-		for range rapid.IntRange(0, 60).Draw(t, "changes") {
-			if rapid.Bool().Draw(t, "remove") && len(all) > 0 {
-				slices.Sort(all)
-				i := rapid.IntRange(0, min(3, len(all)-1)).Draw(t, "which")
-				c.RemoveDue(all[i])
-				all = slices.Delete(all, i, i+1)
-			} else {
-				at := rapid.Int64Range(1, 40).Draw(t, "at")
-				c.AddDue(at)
-				all = append(all, at)
-			}
-			if !c.KnowsDue() {
-				c.SetDue(leastOf(all, SoonestMax))
-			}
-			want, complete := leastOf(all, len(c.Soonest))
-			least := int64(0)
-			if len(all) > 0 {
-				least = slices.Min(all)
-			}
-			if !slices.Equal(c.Soonest, want) || c.Complete && !complete || c.NextDue != least {
-				t.Fatalf("%+v of %v", c, all)
-			}
-		}
-	})
-}
-
-// TestRebuildDue: the upgrade to format 6 makes hosts' due times exact, in several batches.
-func TestRebuildDue(t *testing.T) {
+// TestBuildDue: the upgrade to format 11 makes the due range and hosts' due times exact, whatever there was before.
+func TestBuildDue(t *testing.T) {
 	s := openTest(t)
 	in := s.NewIngestion()
-	for h := range 2*rebuildBatch + 10 {
+	const hosts = 500
+	for h := range hosts {
 		host := fmt.Sprintf("com,h%05d,)", h)
-		c := HostCounts{NextDue: 1, Bytes: 7}
+		c := HostCounts{NextDue: 1, Bytes: 7, New: 99}
 		for i := range h % 12 {
-			r := Record{Status: StatusUnfetched, FetchTime: int64(h%5*1000 + i*i%7 - 1)}
+			r := Record{Status: StatusUnfetched, FetchTime: int64(h%5*1000 + i*i%7 - 1), Score: float64(i), Depth: 300}
+			if i%3 == 0 {
+				r.LastFetch = 5
+			}
 			c.ByStatus[r.Status]++
 			key := fmt.Appendf(nil, "%s/%02d http", host, i)
 			if err := in.Table(Crawldb()).Set(key, AppendRecord(nil, &r)); err != nil {
@@ -100,11 +46,14 @@ func TestRebuildDue(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if err := in.Table(Due()).Set([]byte("com,h00011,)\x01\x01\x01/00 http"), nil); err != nil {
+		t.Fatal(err)
+	}
 	if err := in.Commit(); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 { // a crash in the middle runs it again
-		if err := s.rebuildDue(); err != nil {
+		if err := s.buildDue(); err != nil {
 			t.Fatal(err)
 		}
 		if report, err := s.Verify(context.Background()); err != nil || !report.OK() {
@@ -113,7 +62,7 @@ func TestRebuildDue(t *testing.T) {
 	}
 	var c HostCounts
 	_, err := s.HostCounts("com,h00011,)", &c)
-	if err != nil || c.NextDue != 999 || c.Bytes != 7 || len(c.Soonest) == 0 {
+	if err != nil || c.NextDue != 999 || c.Bytes != 7 || c.New != 7 {
 		t.Errorf("%+v %v", c, err)
 	}
 }

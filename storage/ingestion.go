@@ -44,6 +44,7 @@ type Ingestion struct {
 	segments map[uint32]Segment
 	purged   map[uint32]bool // segments that stay in their state
 	files    []string        // finished tables, with an extra one while it is being written
+	then     []func()
 	ended    bool
 }
 
@@ -140,7 +141,19 @@ func (in *Ingestion) Commit() error {
 		err = fmt.Errorf("ingesting into the store in %s: %w", in.s.dir, classified(err))
 	}
 	in.end()
+	for _, fn := range in.then {
+		if err == nil {
+			fn()
+		}
+	}
 	return err
+}
+
+// Then makes Commit call fn, on its goroutine, once everything is visible and durable. fn must not use the ingestion.
+func (in *Ingestion) Then(fn func()) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.then = append(in.then, fn)
 }
 
 func (in *Ingestion) commit() error {

@@ -59,6 +59,9 @@ func NewFinder(rd Reader, r Range) *Finder {
 	return &Finder{joiner{sc: rd.Scan(r, nil, nil), r: r, budget: joinStepMax}}
 }
 
+// Restart lets the next key be less than those before it.
+func (f *Finder) Restart() { f.j.began, f.j.done = false, false }
+
 // Find returns the value stored under a relative key, nil if there is none. The value is valid until the
 // next call. Keys must not decrease from call to call.
 func (f *Finder) Find(key []byte) ([]byte, error) { return f.j.advance(key) }

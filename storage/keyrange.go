@@ -24,6 +24,7 @@ import (
 //	'l'                    URL key of target, 0, segment(4) inlinks                 linkdb
 //	'w'                    URL key of target, 0, segment(4) Withheld                withheld
 //	'd'                    URL key                          hops(1)                 lowered
+//	'u'                    host key, see due.go             –                       due
 //	'g'                    signature(16), URL key           –                       signatures
 //	'x'                    URL key, 0, time(8)              CDX                     cdx
 //	'o' writer(4)          URL key                          stamp(8)                sent
@@ -49,6 +50,7 @@ const (
 	tagLinkdb       = 'l'
 	tagWithheld     = 'w'
 	tagLowered      = 'd'
+	tagDue          = 'u'
 	tagSignatures   = 'g'
 	tagCDX          = 'x'
 	tagSent         = 'o'
@@ -127,6 +129,10 @@ func WithheldRange() Range { return plainRange(tagWithheld) }
 // are told. The value is one byte: the hops of which the links know. Written by the phases that count links.
 func LoweredRange() Range { return plainRange(tagLowered) }
 
+// Due holds one empty value for each record of crawldb: what is due or waits, by host; see AppendDueKey. Written by the
+// phases that write records.
+func Due() Range { return plainRange(tagDue) }
+
 // Signatures holds one empty value per (signature, URL); see AppendSignatureKey.
 func Signatures() Range { return plainRange(tagSignatures) }
 
@@ -193,6 +199,8 @@ func rangeName(tag byte) string {
 		return "withheld"
 	case tagLowered:
 		return "lowered"
+	case tagDue:
+		return "due"
 	case tagSignatures:
 		return "signatures"
 	case tagCDX:
@@ -210,7 +218,8 @@ func rangeName(tag byte) string {
 // rangeTags lists the tags for reports, in the order of a URL's life.
 func rangeTags() []byte {
 	return []byte{tagMeta, tagCrawldb, tagHostCounts, tagHostFacts, tagSegments, tagFetchlist, tagParse,
-		tagLinkdb, tagWithheld, tagLowered, tagSignatures, tagCDX, tagSent, tagIndex, tagIndexSegment}
+		tagLinkdb, tagWithheld, tagLowered, tagDue, tagSignatures, tagCDX, tagSent,
+		tagIndex, tagIndexSegment}
 }
 
 // start is the first key of the range (inclusive); it aliases r.

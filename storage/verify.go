@@ -71,6 +71,7 @@ func (r VerifyReport) String() string {
 //	crawldb    segment ──▶ parse links of that segment has the URL
 //	crawldb    signature ◀─▶ signatures has (signature, URL), and nothing else
 //	crawldb    sums by host, due times ◀─▶ hostdb counts
+//	crawldb    records ◀─▶ due has the key of each, and nothing else
 //	cdx        segment ──▶ exists, names the WARC file, and the record is within it
 //	parse      segment ──▶ exists and is at least sealed; text ──▶ links has the URL
 //	linkdb     segment ──▶ exists and is at least linked
@@ -89,12 +90,18 @@ func (s *Store) Verify(ctx context.Context) (VerifyReport, error) {
 	sorter := func() *Sorter { return NewSorter(SorterOptions{Dir: s.SortDir(), FS: s.base}) }
 	v := verifier{
 		ctx: ctx, s: s, snap: snap, segments: map[uint32]Segment{}, tolerated: map[string]bool{},
-		wantParse: sorter(), wantSignature: sorter(),
+		wantParse: sorter(), wantSignature: sorter(), wantDue: sorter(),
 	}
+	format, err := readFormat(snap.r)
+	if err != nil && !errors.Is(err, ErrCorrupt) {
+		return v.report, fmt.Errorf("verifying the store in %s: %w", s.dir, err)
+	}
+	v.lacksDue = err == nil && format < dueFormat
+	defer v.wantDue.Close()
 	defer v.wantParse.Close()
 	defer v.wantSignature.Close()
-	for _, step := range []func() error{v.meta, v.segmentStates, v.crawldb, v.hostCounts, v.hostFacts, v.fetchlists,
-		v.parseRecords, v.parseReferences, v.linkdb, v.withheld, v.lowered, v.signatures, v.cdx, v.sent, v.index,
+	for _, step := range []func() error{v.meta, v.segmentStates, v.crawldb, v.hostCounts, v.due, v.hostFacts,
+		v.fetchlists, v.parseRecords, v.parseReferences, v.linkdb, v.withheld, v.lowered, v.signatures, v.cdx, v.sent, v.index,
 		v.tables,
 	} {
 		if err := step(); err != nil {
@@ -115,6 +122,9 @@ type verifier struct {
 
 	wantParse     *Sorter // keys that crawldb expects in the parse ranges
 	wantSignature *Sorter // keys that crawldb expects in signatures
+	wantDue       *Sorter // and in the due range
+
+	lacksDue bool // the store is read as it is, in a format that has no due range
 }
 
 // problem notes one.
@@ -187,11 +197,7 @@ func (v *verifier) crawldb() error {
 	var r Record
 	var host, want []byte
 	var sum HostCounts
-	due := NewDueTimes(SoonestMax)
-	finish := func() error {
-		sum.SetDue(due.Least())
-		return v.compareCounts(host, &sum)
-	}
+	finish := func() error { return v.compareCounts(host, &sum) }
 	err := v.each(Crawldb(), func(key, value []byte) error {
 		if _, err := urlkey.Key(key).URL(); err != nil {
 			v.problem(Crawldb(), key, "%v", err)
@@ -206,10 +212,20 @@ func (v *verifier) crawldb() error {
 				return err
 			}
 			host, sum = append(host[:0], h...), HostCounts{}
-			due.Reset()
 		}
 		sum.ByStatus[r.Status]++
-		due.Add(DueAt(r.FetchTime))
+		if at := DueAt(r.FetchTime); sum.NextDue == 0 || at < sum.NextDue {
+			sum.NextDue = at
+		}
+		if r.IsNew() {
+			sum.New++
+		}
+		if !v.lacksDue {
+			want = AppendDueKey(append(want[:0], host...), &r, key[len(host):])
+			if err := v.wantDue.Add(want, nil); err != nil {
+				return err
+			}
+		}
 		if !r.Signature.IsZero() {
 			want = AppendSignatureKey(want[:0], r.Signature, key)
 			if err := v.wantSignature.Add(want, nil); err != nil {
@@ -235,16 +251,14 @@ func (v *verifier) compareCounts(host []byte, sum *HostCounts) error {
 	if err != nil {
 		return v.tolerate(HostCountsRange(), err)
 	}
-	known := stored.KnowsDue()
-	n := min(len(stored.Soonest), len(sum.Soonest))
+	exact := sum.New == 0 && !v.lacksDue
 	switch {
 	case stored.ByStatus != sum.ByStatus:
 		v.problem(HostCountsRange(), host, "counts are %v, crawldb has %v", stored.ByStatus[1:], sum.ByStatus[1:])
-	case known && stored.NextDue != sum.NextDue, stored.NextDue == 0 || stored.NextDue > sum.NextDue:
+	case stored.New != sum.New && !v.lacksDue:
+		v.problem(HostCountsRange(), host, "%d records were never fetched, crawldb has %d", stored.New, sum.New)
+	case exact && stored.NextDue != sum.NextDue, stored.NextDue == 0 || stored.NextDue > sum.NextDue:
 		v.problem(HostCountsRange(), host, "next due is %d, crawldb has %d", stored.NextDue, sum.NextDue)
-	case !slices.Equal(stored.Soonest, sum.Soonest[:n]) || stored.Complete && !(sum.Complete && n == len(sum.Soonest)):
-		v.problem(HostCountsRange(), host, "due times are %v (complete: %t), crawldb has %v (complete: %t)",
-			stored.Soonest, stored.Complete, sum.Soonest, sum.Complete)
 	}
 	return nil
 }
@@ -361,30 +375,45 @@ func (v *verifier) parseReferences() error {
 
 // signatures compares the range with what crawldb expects, in both directions.
 func (v *verifier) signatures() error {
-	run, err := v.wantSignature.Sort()
+	return v.match(Signatures(), v.wantSignature, func(key []byte) {
+		n := len(Signature{})
+		v.problem(Crawldb(), key[n:], "signature %x is not in signatures", key[:n])
+	}, "crawldb has no such signature of the URL")
+}
+
+// due does the same for what is due.
+func (v *verifier) due() error {
+	if v.lacksDue {
+		return v.each(Due(), func(_, _ []byte) error { return nil })
+	}
+	return v.match(Due(), v.wantDue, func(key []byte) {
+		v.problem(Crawldb(), key, "due lacks this key of a record")
+	}, "crawldb has no record with this key")
+}
+
+// match compares the keys of a range with those that are wanted. missing is called for each that the range lacks; extra
+// is the problem of a key that nobody wants.
+func (v *verifier) match(r Range, wanted *Sorter, missing func(key []byte), extra string) error {
+	run, err := wanted.Sort()
 	if err != nil {
 		return err
 	}
 	defer run.Close()
-	missing := func() {
-		n := len(Signature{})
-		v.problem(Crawldb(), run.Key()[n:], "signature %x is not in signatures", run.Key()[:n])
-	}
 	more := run.Next()
-	err = v.each(Signatures(), func(key, _ []byte) error {
+	err = v.each(r, func(key, _ []byte) error {
 		for more && bytes.Compare(run.Key(), key) < 0 {
-			missing()
+			missing(run.Key())
 			more = run.Next()
 		}
 		if more && bytes.Equal(run.Key(), key) {
 			more = run.Next()
 			return nil
 		}
-		v.problem(Signatures(), key, "crawldb has no such signature of the URL")
+		v.problem(r, key, "%s", extra)
 		return nil
 	})
 	for ; err == nil && more; more = run.Next() {
-		missing()
+		missing(run.Key())
 	}
 	return errors.Join(err, run.Err())
 }

@@ -4,6 +4,7 @@ package storage
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 
@@ -22,11 +23,14 @@ func sound(t testing.TB, s *Store) {
 			t.Fatal(err)
 		}
 	}
-	set(Crawldb(), []byte(key), AppendRecord(nil, &Record{Status: StatusFetched, Segment: 1, Signature: sig}))
-	set(Crawldb(), []byte(other), AppendRecord(nil, &Record{Status: StatusUnfetched}))
+	page, link := Record{Status: StatusFetched, Segment: 1, Signature: sig}, Record{Status: StatusUnfetched}
+	set(Crawldb(), []byte(key), AppendRecord(nil, &page))
+	set(Crawldb(), []byte(other), AppendRecord(nil, &link))
+	set(Due(), AppendDueKey([]byte("com,example,)"), &page, []byte("/ http")), nil)
+	set(Due(), AppendDueKey([]byte("com,example,)"), &link, []byte("/a http")), nil)
 	set(HostCountsRange(), []byte("com,example,)"), AppendHostCounts(nil, &HostCounts{
 		ByStatus: [StatusCount]uint32{StatusUnfetched: 1, StatusFetched: 1},
-		NextDue:  1, Soonest: []DueCount{{1, 2}}, Complete: true,
+		NextDue:  1, New: 2,
 	}))
 	withheld := Withheld{Reason: WithheldByScope, Link: true}
 	set(WithheldRange(), AppendLinkdbKey(nil, []byte("com,other,)/ http"), 1), AppendWithheld(nil, &withheld))
@@ -73,14 +77,40 @@ func TestVerify(t *testing.T) {
 		{"counts wrong", func(b *Batch) error {
 			return b.Delete(Crawldb(), []byte("com,example,)/a http"))
 		}, "counts are"},
-		{"due earlier", func(b *Batch) error {
-			later := Record{Status: StatusUnfetched, FetchTime: 7}
-			return b.Set(Crawldb(), []byte("com,example,)/a http"), AppendRecord(nil, &later))
-		}, "due times are"},
+		{"due too late", func(b *Batch) error {
+			late := HostCounts{
+				ByStatus: [StatusCount]uint32{StatusUnfetched: 1, StatusFetched: 1}, New: 2, NextDue: 2,
+			}
+			return b.Set(HostCountsRange(), []byte("com,example,)"), AppendHostCounts(nil, &late))
+		}, "next due is 2"},
 		{"due too early", func(b *Batch) error {
-			never := HostCounts{ByStatus: [StatusCount]uint32{StatusUnfetched: 1, StatusFetched: 1}}
+			never := HostCounts{ByStatus: [StatusCount]uint32{StatusUnfetched: 1, StatusFetched: 1}, New: 2}
 			return b.Set(HostCountsRange(), []byte("com,example,)"), AppendHostCounts(nil, &never))
 		}, "next due is 0"},
+		{"due earlier than all that was fetched", func(b *Batch) error {
+			r := Record{Status: StatusFetched, FetchTime: 7, LastFetch: 5}
+			key := AppendDueKey([]byte("com,new,)"), &r, []byte("/ http"))
+			early := HostCounts{ByStatus: [StatusCount]uint32{StatusFetched: 1}, NextDue: 6}
+			return errors.Join(b.Set(Crawldb(), []byte("com,new,)/ http"), AppendRecord(nil, &r)), b.Set(Due(), key, nil),
+				b.Set(HostCountsRange(), []byte("com,new,)"), AppendHostCounts(nil, &early)))
+		}, "next due is 6, crawldb has 7"},
+		{"fetched, as hostdb says", func(b *Batch) error {
+			fewer := HostCounts{
+				ByStatus: [StatusCount]uint32{StatusUnfetched: 1, StatusFetched: 1}, New: 1, NextDue: 1,
+			}
+			return b.Set(HostCountsRange(), []byte("com,example,)"), AppendHostCounts(nil, &fewer))
+		}, "1 records were never fetched, crawldb has 2"},
+		{"due key lost", func(b *Batch) error {
+			r := Record{Status: StatusUnfetched}
+			return b.Delete(Due(), AppendDueKey([]byte("com,example,)"), &r, []byte("/a http")))
+		}, "due lacks this key"},
+		{"due key of another class", func(b *Batch) error {
+			r := Record{Status: StatusUnfetched, Score: 1}
+			return b.Set(Due(), AppendDueKey([]byte("com,example,)"), &r, []byte("/a http")), nil)
+		}, "no record with this key"},
+		{"due key damaged", func(b *Batch) error {
+			return b.Set(Due(), []byte("com,example,)\x03"), nil)
+		}, "no record with this key"},
 		{"withheld of no segment", func(b *Batch) error {
 			w := Withheld{Reason: WithheldByScope, Link: true}
 			return b.Set(WithheldRange(), AppendLinkdbKey(nil, []byte(key), 9), AppendWithheld(nil, &w))

@@ -62,13 +62,14 @@ func fillStore(b *testing.B, s *storage.Store, web *simweb.Web) {
 	record := storage.AppendRecord(nil, &r)
 	counts := storage.AppendHostCounts(nil, &storage.HostCounts{
 		ByStatus: [storage.StatusCount]uint32{storage.StatusUnfetched: boundedPages},
+		New:      boundedPages,
 		NextDue:  r.FetchTime,
 	})
-	var url, arena []byte
+	var url, arena, dueKey []byte
 	keys := make([][]byte, 0, boundedPages)
 	for part := range slices.Chunk(hosts, 100_000) {
 		ing := s.NewIngestion()
-		records, tally := ing.Table(storage.Crawldb()), ing.Table(storage.HostCountsRange())
+		records, tally, due := ing.Table(storage.Crawldb()), ing.Table(storage.HostCountsRange()), ing.Table(storage.Due())
 		for _, h := range part {
 			keys, arena = keys[:0], arena[:0]
 			for n := range web.Pages(h.n) {
@@ -82,6 +83,8 @@ func fillStore(b *testing.B, s *storage.Store, web *simweb.Web) {
 			slices.SortFunc(keys, bytes.Compare)
 			for _, k := range keys {
 				must(b, records.Set(k, record))
+				dueKey = storage.AppendDueKey(append(dueKey[:0], h.key...), &r, k[len(h.key):])
+				must(b, due.Set(dueKey, nil))
 			}
 			must(b, tally.Set([]byte(h.key), counts))
 		}

@@ -4,6 +4,8 @@ package admission
 
 import (
 	"fmt"
+	"math"
+	"sync/atomic"
 	"time"
 
 	"github.com/seine-crawler/seine/engine/policy"
@@ -59,6 +61,19 @@ type Admission struct {
 	traps   traps
 	budgets budgets
 	pending pending
+	version atomic.Uint64
+}
+
+// Version changes when the answer for some URL may have changed. Any goroutine may call it.
+func (a *Admission) Version() uint64 { return a.version.Load() }
+
+// Deepest is the number of links from a seed beyond which no URL is admitted, at most 255, which says that some may be.
+// Any goroutine may call it.
+func (a *Admission) Deepest() int {
+	if a.o.MaxDepth <= 0 || a.HasSettings() {
+		return math.MaxUint8
+	}
+	return min(a.o.MaxDepth, math.MaxUint8)
 }
 
 // New returns an Admission without seeds. Load comes next.
@@ -275,6 +290,7 @@ func (a *Admission) HasHost(h urlkey.HostKey) bool {
 func (a *Admission) Refresh() (changed bool) {
 	if changed = a.live.refresh(a.o.Warn); changed {
 		a.pending.refreshed()
+		a.version.Add(1)
 	}
 	return a.blocks.changed.Swap(false) || changed
 }

@@ -38,7 +38,10 @@ func (a *Admission) WriteUnblock(b *storage.Batch, hosts []urlkey.HostKey) error
 }
 
 // Block refuses all URLs of hosts from now on. Any goroutine may call it.
-func (a *Admission) Block(hosts []urlkey.HostKey) { a.blocks.change(hosts, true) }
+func (a *Admission) Block(hosts []urlkey.HostKey) {
+	a.blocks.change(hosts, true)
+	a.version.Add(1)
+}
 
 // Unblock ends Block for hosts; those that are not blocked are ignored.
 func (a *Admission) Unblock(hosts []urlkey.HostKey) {
@@ -48,6 +51,7 @@ func (a *Admission) Unblock(hosts []urlkey.HostKey) {
 		}
 	}
 	a.blocks.change(hosts, false)
+	a.version.Add(1)
 }
 
 // IsBlocked reports whether a host is blocked. Any goroutine may call it.

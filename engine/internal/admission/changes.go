@@ -147,6 +147,7 @@ func (c *Changes) fingerprintRow(withheld bool) (row string, write bool) {
 // durable. The error reports a seed that is not a canonical key, and wraps storage.ErrCorrupt.
 func (c *Changes) Commit() error {
 	a := c.a
+	defer c.answers()
 	a.pending.mu.Lock()
 	for p := range c.readmitted {
 		if p != "" || a.pending.refreshes == c.refreshes { // else a filter changed meanwhile
@@ -174,6 +175,13 @@ func (c *Changes) Commit() error {
 			"another (setting trap-duplicates)", spellPrefix(p), a.traps.percent))
 	}
 	return nil
+}
+
+// answers notes that the answer for some URLs is another one now.
+func (c *Changes) answers() {
+	if len(c.hosts)+len(c.urls)+len(c.closed) > 0 {
+		c.a.version.Add(1)
+	}
 }
 
 // CloseTraps adds to c the prefixes that turned out to be traps since the last call, and returns their number. The root

@@ -43,6 +43,7 @@ func (p *Phases) Delete(ctx context.Context, o DeleteOptions) (Deleted, error) {
 		p: p, o: o, ctx: ctx, ing: p.env.Store.NewIngestion(), signatures: p.env.Sorter(foldLast),
 		links: p.env.Sorter(nil), touched: map[uint32]bool{},
 	}
+	p.places.forgets()
 	defer d.ing.Abort()
 	defer d.signatures.Close()
 	defer d.links.Close()

@@ -156,29 +156,7 @@ func TestManyDueTimes(t *testing.T) {
 	w.check()
 }
 
-// TestOldCounts: the due times of counts that have none, as in older formats, are computed by the first phase that
-// touches the host.
-func TestOldCounts(t *testing.T) {
-	w := newWorld(t, admission.Options{})
-	defer w.close()
-	w.inject(hostA, hostA+"p")
-	host := w.key(hostA).HostKey()
-	var c storage.HostCounts
-	if _, err := w.store.HostCounts(host, &c); err != nil {
-		t.Fatal(err)
-	}
-	c.NextDue, c.Soonest, c.Complete = 1, nil, false
-	err := w.store.Apply(func(b *storage.Batch) error {
-		return b.Set(storage.HostCountsRange(), []byte(host), storage.AppendHostCounts(nil, &c))
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.update(page{url: hostA + "p", links: []string{hostA, hostA + "q"}})
-	w.check()
-}
-
-// TestManyDueChanges: the due times that a phase gives and takes from the records of one host are not all in memory.
+// TestManyDueChanges: the due keys that a phase gives and takes from the records of one host are not all in memory.
 func TestManyDueChanges(t *testing.T) {
 	const n = 5000
 	for _, kept := range []int{0, 1, n / 2} {
@@ -190,7 +168,7 @@ func TestManyDueChanges(t *testing.T) {
 		host, table := w.p.newHostTally(ing), ing.Table(storage.Crawldb())
 		var records []storage.Record
 		for i := range n {
-			r := storage.Record{Status: storage.StatusFetched, FetchTime: int64(1 + i*7919%n)}
+			r := storage.Record{Status: storage.StatusFetched, FetchTime: int64(1 + i*7919%n), LastFetch: 1}
 			if err := host.change([]byte(manyKey(i)), false, &storage.Record{}, &r); err != nil {
 				t.Fatal(err)
 			}
@@ -213,10 +191,10 @@ func TestManyDueChanges(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if host.limit > 1024 || cap(host.changes) > 2*host.limit {
-			t.Errorf("%d changes are in memory, the limit is %d", cap(host.changes), host.limit)
+		if d := &host.changes; d.limit > 16<<10 || int64(cap(d.keys)+dueChangeBytes*cap(d.list)) > 2*d.limit {
+			t.Errorf("%d changes are in memory, the limit is %d bytes", cap(d.list), d.limit)
 		}
-		if host.spilled == nil {
+		if host.changes.spilled == nil {
 			t.Error("nothing was sorted")
 		}
 		commitTally(t, host, ing)

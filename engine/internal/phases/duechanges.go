@@ -3,96 +3,109 @@
 package phases
 
 import (
-	"cmp"
-	"encoding/binary"
+	"bytes"
+	"fmt"
 	"slices"
 
 	"github.com/seine-crawler/seine/storage"
 )
 
-// dueChange is how many more records have a due time now; fewer if negative.
-type dueChange struct{ at, by int64 }
-
-const dueChangeBytes = 16
-
-// dueChanges are the due times that records of one host got and lost, as they came; after net each time once, in order.
-type dueChanges []dueChange
-
-// add notes one more change.
-func (d *dueChanges) add(at, by int64) {
-	if n := len(*d); n > 0 && (*d)[n-1].at == at {
-		(*d)[n-1].by += by
-		return
-	}
-	*d = append(*d, dueChange{at, by})
+// dueChanges are the keys of the due range that records of one host lose and get, without the host key, as they come.
+// Records come in the order of their URLs, and these keys have another one: each sorts them. Beyond the limit they are
+// in a sorter.
+type dueChanges struct {
+	keys    []byte
+	list    []dueChange
+	limit   int64 // bytes
+	sorter  func() *storage.Sorter
+	spilled *storage.Sorter // key → is or was; nil: none
 }
 
-// net adds up what records got and lost, by time, and leaves out what is even.
-func (d *dueChanges) net() {
-	changes := *d
-	slices.SortFunc(changes, func(a, b dueChange) int { return cmp.Compare(a.at, b.at) })
-	n := 0
-	for _, c := range changes {
-		if n > 0 && changes[n-1].at == c.at {
-			changes[n-1].by += c.by
-			continue
-		}
-		if n > 0 && changes[n-1].by == 0 {
-			n--
-		}
-		changes[n] = c
-		n++
-	}
-	if n > 0 && changes[n-1].by == 0 {
-		n--
-	}
-	*d = changes[:n]
+// dueChange is one key, in dueChanges.keys.
+type dueChange struct {
+	from, to int
+	comes    bool
 }
 
-// lost is the number of times that fewer records have.
-func (d dueChanges) lost() (n int) {
-	for _, c := range d {
-		if c.by < 0 {
-			n++
-		}
+const dueChangeBytes = 24
+
+var keyComes, keyGoes = []byte{1}, []byte{0}
+
+// add notes the key of a record; rest is what its URL key has after the host key.
+func (d *dueChanges) add(r *storage.Record, rest []byte, comes bool) error {
+	from := len(d.keys)
+	d.keys = storage.AppendDueKey(d.keys, r, rest)
+	d.list = append(d.list, dueChange{from, len(d.keys), comes})
+	if int64(len(d.keys)+len(d.list)*dueChangeBytes) < d.limit {
+		return nil
 	}
-	return n
+	return d.spill()
 }
 
-// mergeDue applies changes to the least due times, both in ascending order. Unless times is complete, nothing is
-// known of times after its last.
-func mergeDue(times []storage.DueCount, complete bool, changes dueChanges) (out []storage.DueCount) {
-	for len(times)+len(changes) > 0 {
-		var at, count int64
-		switch {
-		case len(times) == 0 && !complete:
-			return out
-		case len(times) == 0 || len(changes) > 0 && changes[0].at < times[0].At:
-			at, count = changes[0].at, changes[0].by
-			changes = changes[1:]
-		default:
-			at, count = times[0].At, int64(times[0].Count)
-			times = times[1:]
-			if len(changes) > 0 && changes[0].at == at {
-				count += changes[0].by
-				changes = changes[1:]
-			}
+// spill moves the changes to the sorter.
+func (d *dueChanges) spill() error {
+	if d.spilled == nil {
+		d.spilled = d.sorter()
+	}
+	for _, c := range d.list {
+		value := keyGoes
+		if c.comes {
+			value = keyComes
 		}
-		if count > 0 {
-			out = append(out, storage.DueCount{At: at, Count: uint32(count)})
+		if err := d.spilled.Add(d.keys[c.from:c.to], value); err != nil {
+			return fmt.Errorf("sorting what is due: %w", err)
 		}
 	}
-	return out
+	d.keys, d.list = d.keys[:0], d.list[:0]
+	return nil
 }
 
-// In a sorter, a change is its time, big-endian, and the number as a varint.
-func appendDueKey(dst []byte, at int64) []byte { return binary.BigEndian.AppendUint64(dst, uint64(at)) }
+// each calls fn with the changes in the order of their keys, and forgets them. key is valid until fn returns.
+func (d *dueChanges) each(fn func(key []byte, comes bool) error) error {
+	if d.spilled != nil {
+		return d.eachSpilled(fn)
+	}
+	slices.SortFunc(d.list, func(a, b dueChange) int {
+		return bytes.Compare(d.keys[a.from:a.to], d.keys[b.from:b.to])
+	})
+	for _, c := range d.list {
+		if err := fn(d.keys[c.from:c.to], c.comes); err != nil {
+			return err
+		}
+	}
+	d.keys, d.list = d.keys[:0], d.list[:0]
+	return nil
+}
 
-func dueOfKey(key []byte) int64 { return int64(binary.BigEndian.Uint64(key)) }
+func (d *dueChanges) eachSpilled(fn func(key []byte, comes bool) error) error {
+	if err := d.spill(); err != nil {
+		return err
+	}
+	run, err := d.spilled.Sort()
+	if err != nil {
+		return fmt.Errorf("sorting what is due: %w", err)
+	}
+	defer run.Close()
+	for run.Next() {
+		if err := fn(run.Key(), run.Value()[0] == keyComes[0]); err != nil {
+			return err
+		}
+	}
+	if err := run.Err(); err != nil {
+		return fmt.Errorf("sorting what is due: %w", err)
+	}
+	return d.close()
+}
 
-// foldDue adds up two changes of one time.
-func foldDue(dst, a, b []byte) []byte {
-	x, _ := binary.Varint(a)
-	y, _ := binary.Varint(b)
-	return binary.AppendVarint(dst, x+y)
+// close removes the sorter.
+func (d *dueChanges) close() error {
+	if d.spilled == nil {
+		return nil
+	}
+	err := d.spilled.Close()
+	d.spilled = nil
+	if err != nil {
+		return fmt.Errorf("removing temporary files: %w", err)
+	}
+	return nil
 }

@@ -3,7 +3,7 @@
 package phases
 
 import (
-	"encoding/binary"
+	"bytes"
 	"fmt"
 	"slices"
 
@@ -11,48 +11,55 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// hostTally keeps hostdb's counts and due times equal to crawldb while a phase rewrites records. Records come
-// in key order, so all changes of a host are neighbours, and the hosts' new counts come in key order too: one small
-// sum at a time, written as soon as the next host begins.
+// hostTally keeps the due range and hostdb's counts and due times equal to crawldb while a phase rewrites records.
+// Records come in key order, so all changes of a host are neighbours, and both come in key order too: one host at a
+// time, written as soon as the next host begins.
 //
-// The least due times of a host are in its counts (storage.HostCounts.Soonest), which follow most changes. Only when
-// that list is used up is the host's range of crawldb read once. The read sees the store before this ingestion; what
-// the phase changed since is in changes, and beyond their limit in spilled.
+// A host's next due time comes from the due range: it is that of the first key that is not of a new URL, and needs to be
+// looked up only when the host has no new URL and the record that was due first is not any more. The range is that
+// before this ingestion; what the phase changed since is in changes.
 type hostTally struct {
 	p      *Phases
 	now    int64 // ms
-	w      *storage.TableWriter
+	w, due *storage.TableWriter
 	known  *storage.Finder
+	stored *storage.Scanner // the due range before this ingestion
 	value  []byte
-	woken  []urlkey.HostKey   // hosts that changed and have something due
-	host   []byte             // the current one
-	counts storage.HostCounts // its counts with the changes so far
+	key    []byte
+	woken  []urlkey.HostKey // hosts that changed and have something due
+	earned []newlyDue       // see places
+	host   []byte           // the current one
+	counts storage.HostCounts
 	// touched: a record was written, if only with another score. changed: the counts differ.
 	touched, changed bool
 
-	changes dueChanges      // due times of the current host that records got and lost
-	limit   int             // of changes in memory
-	spilled *storage.Sorter // changes beyond, see appendDueKey; nil: none
+	changes dueChanges
+	hadNew  bool  // before this ingestion
+	lost    bool  // the record that was due first may not be due any more
+	least   int64 // of the due times that records got; 0: none
 }
 
 // newHostTally returns a tally that writes into the ingestion. Call finish after the last change.
 func (p *Phases) newHostTally(ing *storage.Ingestion) *hostTally {
-	return &hostTally{
-		p: p, now: p.now(), w: ing.Table(storage.HostCountsRange()),
-		limit: max(int(p.env.TableBytes/dueChangeBytes/4), 1), // rebuild takes three times as much
-		known: storage.NewFinder(p.env.Store, storage.HostCountsRange()),
+	t := &hostTally{
+		p: p, now: p.now(), w: ing.Table(storage.HostCountsRange()), due: ing.Table(storage.Due()),
+		known:  storage.NewFinder(p.env.Store, storage.HostCountsRange()),
+		stored: p.env.Store.Scan(storage.Due(), nil, nil),
+		changes: dueChanges{
+			limit:  p.env.TableBytes / 4,
+			sorter: func() *storage.Sorter { return p.env.Sorter(foldLast) },
+		},
 	}
+	ing.Then(func() { p.places.changed(t.earned) })
+	return t
 }
 
 // change notes that the record under key became r; was is the one before, if known.
 func (t *hostTally) change(key []byte, known bool, was, r *storage.Record) error {
-	host := urlkey.HostKeyOf(key)
-	if string(host) != string(t.host) {
-		if err := t.next(host); err != nil {
-			return err
-		}
+	rest, err := t.enter(key)
+	if err != nil {
+		return err
 	}
-	t.touched = true
 	if !known || was.Status != r.Status {
 		if n := &t.counts.ByStatus[was.Status]; known && *n > 0 {
 			*n--
@@ -60,37 +67,65 @@ func (t *hostTally) change(key []byte, known bool, was, r *storage.Record) error
 		t.counts.ByStatus[r.Status]++
 		t.changed = true
 	}
-	due := storage.DueAt(r.FetchTime)
-	if known && storage.DueAt(was.FetchTime) == due {
+	if known && storage.SameDue(was, r) && was.FetchTime == r.FetchTime {
 		return nil
 	}
-	t.changed = true
-	t.counts.AddDue(due) // before the removal, which might use the list up
-	t.changes.add(due, 1)
+	t.gets(r)
 	if known {
-		before := storage.DueAt(was.FetchTime)
-		t.counts.RemoveDue(before)
-		t.changes.add(before, -1)
+		t.loses(was)
+		if storage.SameDue(was, r) {
+			return nil
+		}
+		if err := t.changes.add(was, rest, false); err != nil {
+			return err
+		}
 	}
-	return t.bound()
+	return t.changes.add(r, rest, true)
 }
 
 // remove notes that the record under key is gone. A host without records has no counts.
 func (t *hostTally) remove(key []byte, was *storage.Record) error {
-	host := urlkey.HostKeyOf(key)
-	if string(host) != string(t.host) {
-		if err := t.next(host); err != nil {
-			return err
-		}
+	rest, err := t.enter(key)
+	if err != nil {
+		return err
 	}
-	t.touched, t.changed = true, true
+	t.changed = true
 	if n := &t.counts.ByStatus[was.Status]; *n > 0 {
 		*n--
 	}
-	due := storage.DueAt(was.FetchTime)
-	t.counts.RemoveDue(due)
-	t.changes.add(due, -1)
-	return t.bound()
+	t.loses(was)
+	return t.changes.add(was, rest, false)
+}
+
+// enter makes a key's host the current one, and returns what the key has after it.
+func (t *hostTally) enter(key []byte) (rest []byte, err error) {
+	host := urlkey.HostKeyOf(key)
+	if string(host) != string(t.host) {
+		if err := t.next(host); err != nil {
+			return nil, err
+		}
+	}
+	t.touched = true
+	return key[len(host):], nil
+}
+
+// gets counts the due time of a record that comes.
+func (t *hostTally) gets(r *storage.Record) {
+	t.changed = true
+	if r.IsNew() {
+		t.counts.New++
+	}
+	if at := storage.DueAt(r.FetchTime); t.least == 0 || at < t.least {
+		t.least = at
+	}
+}
+
+// loses counts that of a record that goes.
+func (t *hostTally) loses(was *storage.Record) {
+	if was.IsNew() && t.counts.New > 0 {
+		t.counts.New--
+	}
+	t.lost = t.lost || storage.DueAt(was.FetchTime) <= t.counts.NextDue
 }
 
 // spent adds what a fetch of the host that changed last has cost.
@@ -106,149 +141,101 @@ func (t *hostTally) next(host []byte) error {
 		return err
 	}
 	t.host = append(t.host[:0], host...)
-	t.changes = t.changes[:0]
-	if t.spilled != nil {
-		if err := t.spilled.Close(); err != nil {
-			return fmt.Errorf("removing temporary files: %w", err)
-		}
-		t.spilled = nil
-	}
+	t.lost, t.least = false, 0
 	counts, err := t.known.Find(host)
 	if err == nil && counts == nil {
-		t.counts = storage.HostCounts{Soonest: t.counts.Soonest[:0], Complete: true}
+		t.counts = storage.HostCounts{}
 	} else if err == nil {
 		err = storage.DecodeHostCounts(counts, &t.counts)
 	}
 	if err != nil {
 		return fmt.Errorf("hostdb counts of %s: %w", host, err)
 	}
+	t.hadNew = t.counts.New > 0
 	return nil
 }
 
-// finish writes the counts of the current host, if they changed.
+// finish writes what is due of the current host, and its counts, if they changed.
 func (t *hostTally) finish() error {
 	if !t.touched {
 		return nil
 	}
-	none := t.counts.ByStatus == [storage.StatusCount]uint32{}
-	if !none && !t.counts.KnowsDue() {
-		if err := t.rebuild(); err != nil {
-			return fmt.Errorf("computing when %s is due: %w", t.host, err)
-		}
-		t.changed = true
-	}
-	if !none && t.counts.NextDue != 0 && t.counts.NextDue <= t.now {
-		t.woken = append(t.woken, urlkey.HostKey(t.host))
-	}
 	changed := t.changed
 	t.touched, t.changed = false, false
 	if !changed {
+		t.wake()
 		return nil
 	}
-	if none {
+	search := t.counts.New == 0 && (t.hadNew || t.lost)
+	first, err := t.writeDue(search)
+	if err != nil {
+		return err
+	}
+	if t.counts.ByStatus == [storage.StatusCount]uint32{} {
 		return t.w.Delete(t.host)
 	}
+	if search {
+		t.counts.NextDue = first
+	}
+	if t.least != 0 && (t.counts.NextDue == 0 || t.least < t.counts.NextDue) {
+		t.counts.NextDue = t.least
+	}
+	t.wake()
 	t.value = storage.AppendHostCounts(t.value[:0], &t.counts)
 	return t.w.Set(t.host, t.value)
+}
+
+// wake notes the current host if it has something due.
+func (t *hostTally) wake() {
+	if t.counts.NextDue != 0 && t.counts.NextDue <= t.now {
+		t.woken = append(t.woken, urlkey.HostKey(t.host))
+	}
+}
+
+// writeDue writes the changes of the current host. If search is set, first is the least due time of its URLs that were
+// fetched before and do not change; 0: there is none.
+func (t *hostTally) writeDue(search bool) (first int64, err error) {
+	stays := false // stored is at a key that does not change
+	at := func(ok bool) bool { return ok && bytes.HasPrefix(t.stored.Key(), t.host) }
+	more := search && at(t.stored.SeekGE(storage.AppendDueAt(bytes.Clone(t.host), 0)))
+	var earned newlyDue
+	err = t.changes.each(func(key []byte, comes bool) error {
+		t.key = append(append(t.key[:0], t.host...), key...)
+		if comes {
+			earned.add(key)
+			return t.due.Set(t.key, nil)
+		}
+		for more && !stays {
+			order := bytes.Compare(t.stored.Key(), t.key)
+			if stays = order < 0; order >= 0 {
+				if order == 0 {
+					more = at(t.stored.Next())
+				}
+				break
+			}
+		}
+		return t.due.Delete(t.key)
+	})
+	if err == nil && more {
+		var e storage.DueEntry
+		e, err = storage.SplitDueKey(t.stored.Key())
+		first = e.At
+	}
+	if earned != (newlyDue{}) {
+		earned.host = urlkey.HostKey(t.host)
+		t.earned = append(t.earned, earned)
+	}
+	if err := t.stored.Err(); err != nil {
+		return 0, fmt.Errorf("looking up when %s is due: %w", t.host, err)
+	}
+	return first, err
 }
 
 // close ends the tally.
 func (t *hostTally) close() {
 	t.known.Close()
-	if t.spilled != nil {
-		t.spilled.Close()
-	}
-}
-
-// bound keeps the changes of a host with very many records out of memory.
-func (t *hostTally) bound() error {
-	if len(t.changes) < t.limit {
-		return nil
-	}
-	if t.changes.net(); len(t.changes) <= t.limit/2 {
-		return nil
-	}
-	return t.spill()
-}
-
-// spill moves the changes to the sorter.
-func (t *hostTally) spill() error {
-	if t.spilled == nil {
-		t.spilled = t.p.env.Sorter(foldDue)
-	}
-	for _, c := range t.changes {
-		if err := t.spilled.Add(appendDueKey(nil, c.at), binary.AppendVarint(nil, c.by)); err != nil {
-			return fmt.Errorf("sorting due times: %w", err)
-		}
-	}
-	t.changes = t.changes[:0]
-	return nil
-}
-
-// rebuild computes the least due times of the current host from its records before this ingestion and from
-// what changed since.
-func (t *hostTally) rebuild() error {
-	if t.spilled != nil {
-		return t.rebuildSorted()
-	}
-	t.changes.net()
-	// Each time that records lost takes at most one distinct time away, so as many more are read.
-	due := storage.NewDueTimes(storage.SoonestMax + t.changes.lost())
-	if err := t.before(func(at int64) error { due.Add(at); return nil }); err != nil {
-		return err
-	}
-	times, complete := due.Least()
-	t.counts.SetDue(mergeDue(times, complete, t.changes), complete)
-	return nil
-}
-
-// rebuildSorted is rebuild where there are many changes: it sorts them together with what was before.
-func (t *hostTally) rebuildSorted() error {
-	if err := t.spill(); err != nil {
-		return err
-	}
-	one := binary.AppendVarint(nil, 1)
-	var key []byte
-	err := t.before(func(at int64) error {
-		key = appendDueKey(key[:0], at)
-		return t.spilled.Add(key, one)
-	})
-	if err != nil {
-		return err
-	}
-	run, err := t.spilled.Sort()
-	if err != nil {
-		return fmt.Errorf("sorting due times: %w", err)
-	}
-	defer run.Close()
-	var times []storage.DueCount
-	for run.Next() {
-		if n, _ := binary.Varint(run.Value()); n > 0 {
-			times = append(times, storage.DueCount{At: dueOfKey(run.Key()), Count: uint32(n)})
-		}
-		if len(times) > storage.SoonestMax {
-			break
-		}
-	}
-	t.counts.SetDue(times, true) // those beyond what it keeps make it incomplete
-	return run.Err()
-}
-
-// before calls fn with the due time of each of the current host's records before this ingestion.
-func (t *hostTally) before(fn func(at int64) error) error {
-	sc := t.p.env.Store.Scan(storage.Crawldb(), t.host, PrefixEnd(t.host))
-	defer sc.Close()
-	var r storage.Record
-	for sc.Next() {
-		err := storage.DecodeRecord(sc.Value(), &r)
-		if err != nil {
-			return fmt.Errorf("crawldb record %s: %w", sc.Key(), err)
-		}
-		if err := fn(storage.DueAt(r.FetchTime)); err != nil {
-			return err
-		}
-	}
-	return sc.Err()
+	t.stored.Close()
+	_ = t.changes.close() // of what an error left; the next start removes it otherwise
 }
 
 // mergeHosts returns the hosts of two ascending lists, each once, in order.

@@ -35,6 +35,17 @@ const (
 	ctxCheckKeys  = 4096
 	ctxCheckPages = 256
 
+	// selectRoom, and between windowRoomMin and windowRoomMax a quarter of what is wanted, is how many more due URLs of
+	// a kind are read of a host than wanted, so that the best of a score class are chosen.
+	selectRoom    = 256
+	windowRoomMin = 32
+	windowRoomMax = 1024
+	// keysReadMax and four times what is wanted is how many due keys of a host are read at once, so that a host of which
+	// filters refuse nearly everything holds up no other; the next call goes on.
+	keysReadMax = 1 << 15
+	// placesMax is the number of hosts of which it is remembered how far they were read; beyond it all are forgotten.
+	placesMax = 1 << 14
+
 	// lowerPages is how many pages pass on their depth together, and lowerSegments how many segments are then read at
 	// the same time.
 	lowerPages    = 256

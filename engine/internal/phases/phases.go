@@ -82,6 +82,7 @@ type Phases struct {
 	interval    uint32 // seconds, of a new URL
 	updates     spare  // an *update
 	inversions  spare  // an *inversion
+	places      places
 }
 
 // New returns the phases over a store. Admission.Load must have been called.

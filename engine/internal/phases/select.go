@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/seine-crawler/seine/engine/internal/admission"
 	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
@@ -95,50 +94,38 @@ func (b *Best) Sorted() []Choice {
 	return out
 }
 
-// Selection is what a pass over one host's range of crawldb finds.
+// Selection is what a look at one host's due URLs finds.
 type Selection struct {
-	Due     uint64 // records that are due and admitted
-	NextDue int64  // the least fetch time of records that are not due yet, in ms; 0: none
+	Due     uint64 // URLs that are due and admitted, of those that were read
+	More    bool   // there may be more: not all that is due was read
+	NextDue int64  // the least fetch time of records that are not due yet, in ms, as far as was read; 0: none
+	whole   bool   // all that is due was read
 }
 
-// SelectHost offers to keep every record of a host that is due at now (in ms), admitted and not taken.
-// Generate and the frontier's refill both choose URLs here and nowhere else. keep is used by one goroutine;
-// taken gets a key that is valid until it returns. Any number of goroutines may call it, for one host too.
+// SelectHost offers to keep the best URLs of a host that are due at now (in ms), admitted and not taken: as many as
+// keep keeps, and those among which they were chosen. Generate and spent budgets choose here, a crawl by Window; see
+// dueReader.choose for the order. keep is used by one goroutine; taken gets a key that is valid until it returns. Any
+// number of goroutines may call it, for one host too.
 func (p *Phases) SelectHost(
 	rd storage.Reader, host urlkey.HostKey, now int64, taken func(key []byte) bool, keep *Best,
 ) (Selection, error) {
-	var sel Selection
-	sc := rd.Scan(storage.Crawldb(), []byte(host), PrefixEnd([]byte(host)))
-	defer sc.Close()
-	var r storage.Record
-	for sc.Next() {
-		if err := storage.DecodeRecord(sc.Value(), &r); err != nil {
-			return sel, fmt.Errorf("selecting URLs of %s: crawldb record %s: %w", host, sc.Key(), err)
-		}
-		if !p.env.Schedule.Due(&r, now) {
-			if sel.NextDue == 0 || r.FetchTime < sel.NextDue {
-				sel.NextDue = r.FetchTime
-			}
-			continue
-		}
-		// The answer may be narrower by now than when the record was made.
-		if taken(sc.Key()) || !p.admits(urlkey.Key(sc.Key()), int(r.Depth)) {
-			continue
-		}
-		sel.Due++
-		if keep.Wants(sc.Key(), r.Score, r.Depth) {
-			keep.Add(Choice{Key: urlkey.Key(sc.Key()), Score: r.Score, Depth: r.Depth, Known: r.Segment != 0})
-		}
-	}
-	if err := sc.Err(); err != nil {
-		return sel, fmt.Errorf("selecting URLs of %s: %w", host, err)
-	}
-	return sel, nil
+	d := p.newDueReader(rd)
+	defer d.close()
+	return d.selectHost(host, now, taken, keep)
 }
 
-func (p *Phases) admits(key urlkey.Key, depth int) bool {
-	v := p.env.Admission.VerdictKey(key, admission.Facts{Depth: depth})
-	return v.OK()
+// selectHost is SelectHost.
+func (d *dueReader) selectHost(
+	host urlkey.HostKey, now int64, taken func(key []byte) bool, keep *Best,
+) (Selection, error) {
+	list, sel, err := d.choose(host, now, keep.limit, keep.limit+selectRoom, taken, nil)
+	sel.More = !sel.whole
+	for _, c := range list {
+		if keep.Wants([]byte(c.Key), c.Score, c.Depth) {
+			keep.Add(c)
+		}
+	}
+	return sel, err
 }
 
 // DueHosts calls each with hosts that have a URL due at now (in ms) and of which some URL may be in scope, in key
@@ -225,6 +212,7 @@ func SelectFetchlist(
 			keep.Add(Choice{Key: urlkey.Key(sc.Key()), Score: entry.Score, Depth: entry.Depth, Known: true})
 		}
 	}
+	sel.More = sel.Due > uint64(keep.Len())
 	if err := sc.Err(); err != nil {
 		return sel, fmt.Errorf("selecting URLs of %s: %w", host, err)
 	}

@@ -83,8 +83,14 @@ type Chosen struct {
 // Supply is where URLs come from: crawldb, or a fetchlist. Any goroutine may call its functions, Choose for one host at
 // most once at a time.
 type Supply struct {
-	// Choose returns up to limit due URLs of a host for which taken is false. It reads only rd, a snapshot.
-	Choose func(rd storage.Reader, host urlkey.HostKey, limit int, taken func(key []byte) bool) (Chosen, error)
+	// Choose returns up to limit due URLs of a host for which taken is false. It reads only rd, a snapshot. mark is what
+	// Mark returned before that was made.
+	Choose func(rd storage.Reader, host urlkey.HostKey, limit int, taken func(key []byte) bool, mark uint64,
+	) (Chosen, error)
+	// Mark, if not nil, is called before each snapshot. Reoffer, if not nil, is called when taken has become false for
+	// some URLs of a host; "": for those of any whose outcomes are committed.
+	Mark    func() uint64
+	Reoffer func(host urlkey.HostKey)
 	// Hosts returns up to limit hosts that may have due URLs, in key order, from a key on.
 	Hosts func(ctx context.Context, from urlkey.HostKey, limit int) ([]urlkey.HostKey, error)
 }

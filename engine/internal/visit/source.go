@@ -68,6 +68,10 @@ func (s *Source) Refill(ctx context.Context, host urlkey.HostKey, limit int) (fr
 	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
+	var mark uint64
+	if s.supply.Mark != nil {
+		mark = s.supply.Mark()
+	}
 	snap := s.h.env.Store.Snapshot()
 	defer snap.Close()
 	// A sleeping host too has budgets: that of its domain holds for the domain's other hosts in the frontier.
@@ -77,7 +81,7 @@ func (s *Source) Refill(ctx context.Context, host urlkey.HostKey, limit int) (fr
 	if out.Sleeps > 0 && out.NotBefore.After(s.h.env.Now()) {
 		return out, nil // it sleeps, so its URLs would come back at once
 	}
-	chosen, err := s.supply.Choose(snap, host, limit, s.taken)
+	chosen, err := s.supply.Choose(snap, host, limit, s.taken, mark)
 	if err != nil {
 		return out, err
 	}
@@ -193,6 +197,14 @@ func (s *Source) Forget(segment uint32, hashes []uint64) {
 		delete(s.handed, h)
 		delete(s.broken, h)
 	}
+	s.reoffer("")
+}
+
+// reoffer tells the supply that URLs of a host, "" of any, are not taken any more.
+func (s *Source) reoffer(host urlkey.HostKey) {
+	if s.supply.Reoffer != nil {
+		s.supply.Reoffer(host)
+	}
 }
 
 // mayReplay reports whether the request for a URL, by its key, may be sent again because its kept connection was
@@ -220,6 +232,7 @@ func (s *Source) Release(host urlkey.HostKey, dropped []frontier.Candidate) {
 		delete(s.broken, xxh3.HashString(string(key)))
 		s.handMu.Unlock()
 	}
+	s.reoffer(host)
 }
 
 // address resolves a host before its first visit. A host without an address is visited too: the fetch finds out why,

@@ -121,7 +121,7 @@ func TestRefillFails(t *testing.T) {
 	if r, err := s.Refill(context.Background(), host, 10); err != nil || len(r.URLs) != 1 {
 		t.Errorf("%+v, %v", r, err)
 	}
-	s.supply.Choose = func(storage.Reader, urlkey.HostKey, int, func([]byte) bool) (Chosen, error) {
+	s.supply.Choose = func(storage.Reader, urlkey.HostKey, int, func([]byte) bool, uint64) (Chosen, error) {
 		return Chosen{}, errors.New("no")
 	}
 	if _, err := s.Refill(context.Background(), host, 10); err == nil {
@@ -160,7 +160,7 @@ func TestReleaseDoesNotWait(t *testing.T) {
 	r, err := s.Refill(context.Background(), w.host("a.example"), 10)
 	w.must(err)
 	let, waits, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
-	s.supply.Choose = func(storage.Reader, urlkey.HostKey, int, func([]byte) bool) (Chosen, error) {
+	s.supply.Choose = func(storage.Reader, urlkey.HostKey, int, func([]byte) bool, uint64) (Chosen, error) {
 		close(waits)
 		<-let
 		return Chosen{}, nil
@@ -201,7 +201,9 @@ func TestHandedOnce(t *testing.T) {
 		}
 		return n
 	}
-	choose := func(rd storage.Reader, host urlkey.HostKey, limit int, taken func([]byte) bool) (c Chosen, err error) {
+	choose := func(
+		rd storage.Reader, host urlkey.HostKey, limit int, taken func([]byte) bool, _ uint64,
+	) (c Chosen, err error) {
 		for p := range pages {
 			key := fmt.Sprintf("%s/%d http", string(host), p)
 			n := fetched(rd, []byte(key))

@@ -273,7 +273,7 @@ func (l *urlList) add(c Choice) {
 func (l *urlList) supply() Supply { return Supply{Choose: l.choose, Hosts: l.from} }
 
 func (l *urlList) choose(
-	_ storage.Reader, host urlkey.HostKey, limit int, taken func([]byte) bool,
+	_ storage.Reader, host urlkey.HostKey, limit int, taken func([]byte) bool, _ uint64,
 ) (c Chosen, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

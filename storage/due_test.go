@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package storage
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// TestDueKey: keys are taken apart again, and their order is that in which URLs are to be fetched: new ones by score
+// class, depth and key, then the others by due time and key.
+func TestDueKey(t *testing.T) {
+	host := []byte("com,example,)")
+	key := AppendDueKey(bytes.Clone(host), &Record{Score: 0.5, Depth: 1}, []byte("/ http"))
+	if string(key) != "com,example,)\x01\x80\x01/ http" {
+		t.Errorf("the example is %q", key)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		draw := func() (r Record, rest []byte) {
+			r.Score = rapid.SampledFrom([]float64{0, 1e-300, 0.3, 0.5, 0.7, 1, 1.9, 2, 1e300, math.Inf(1)}).Draw(t, "score")
+			r.Depth = rapid.Uint16Range(250, 260).Draw(t, "depth")
+			if rapid.Bool().Draw(t, "again") {
+				r.LastFetch, r.FetchTime = 1, rapid.Int64Range(-1, 1<<40).Draw(t, "at")
+			}
+			return r, []byte(rapid.SampledFrom([]string{"/ http", "/a http", "/b http"}).Draw(t, "rest"))
+		}
+		a, restA := draw()
+		b, restB := draw()
+		keyA, keyB := AppendDueKey(bytes.Clone(host), &a, restA), AppendDueKey(bytes.Clone(host), &b, restB)
+		e, err := SplitDueKey(keyA)
+		if err != nil || !bytes.Equal(e.Host, host) || !bytes.Equal(e.Rest, restA) || e.Again == a.IsNew() {
+			t.Fatalf("%+v %v", e, err)
+		}
+		if e.Again && e.At != DueAt(a.FetchTime) ||
+			!e.Again && (e.Class != ScoreClass(a.Score) || int(e.Depth) != min(int(a.Depth), 255)) {
+			t.Fatalf("%+v of %+v", e, a)
+		}
+		if same := bytes.Equal(keyA, keyB); same != (SameDue(&a, &b) && bytes.Equal(restA, restB)) {
+			t.Fatalf("%q and %q are the same: %t", keyA, keyB, same)
+		}
+		order := bytes.Compare(keyA, keyB)
+		switch {
+		case a.IsNew() != b.IsNew():
+			if a.IsNew() != (order < 0) {
+				t.Fatalf("%q, %q", keyA, keyB)
+			}
+		case a.IsNew() && ScoreClass(a.Score) != ScoreClass(b.Score):
+			if a.Score > b.Score != (order < 0) {
+				t.Fatalf("%q, %q", keyA, keyB)
+			}
+		case !a.IsNew() && DueAt(a.FetchTime) != DueAt(b.FetchTime):
+			if a.FetchTime < b.FetchTime != (order < 0) {
+				t.Fatalf("%q, %q", keyA, keyB)
+			}
+		}
+	})
+	for _, bad := range []string{"", "com,example,)", "com,example,)\x01\x02\x03", "com,example,)\x0201234567", "\x01"} {
+		if _, err := SplitDueKey([]byte(bad)); !errors.Is(err, ErrCorrupt) {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}
+
+// TestScoreClass: a class is a power of two.
+func TestScoreClass(t *testing.T) {
+	for _, c := range []struct {
+		score float64
+		class uint8
+	}{
+		{math.Inf(1), 0}, {math.Ldexp(1, 127), 0}, {2, 126}, {1.999, 127}, {1, 127}, {0.999, 128}, {0.5, 128},
+		{math.Ldexp(1, -126), 253}, {math.Ldexp(1, -128), 255}, {0, 255}, {-1, 255}, {math.NaN(), 255},
+	} {
+		if got := ScoreClass(c.score); got != c.class {
+			t.Errorf("%g is of class %d, want %d", c.score, got, c.class)
+		}
+	}
+}
