@@ -327,31 +327,6 @@ func (c *conductor) updateSegment(f *fetching, seg *segment.Writer) error {
 	return w.advance(c.abort, laneUpdate, &h, []uint32{seg.Number()})
 }
 
-// index is the second lane: it takes updated segments, as many as wait, through invertlinks, dedup and index together.
-func (c *conductor) index(f *fetching) {
-	defer c.lanes.Done()
-	h := hooks{leaveLinked: c.ending.Load, indexed: func(d DedupReport, x IndexReport) {
-		c.noteIndexed(d, x)
-		c.merging.begin()
-	}}
-	for number := range c.toIndex {
-		batch := []uint32{number}
-	more:
-		for len(batch) < indexBatchMax {
-			select {
-			case next, ok := <-c.toIndex:
-				if !ok {
-					break more
-				}
-				batch = append(batch, next)
-			default:
-				break more
-			}
-		}
-		f.pool.Fail(c.w.advance(c.abort, laneIndex, &h, batch))
-	}
-}
-
 // doTasks injects what was enqueued and brings in withheld links. The first lane calls it, and the conducting
 // goroutine when the lanes have ended.
 func (c *conductor) doTasks() error {

@@ -18,7 +18,7 @@ type state struct {
 	// The open segment.
 	pages uint64
 	full  bool // by pages, bytes, memory or age
-	old   bool // it may be sealed with few pages
+	old   bool // it may be sealed although that gains little
 
 	busy     int64 // visits taken from the frontier and not stored yet
 	storing  int64 // of these, visits with a response that is about to be stored
@@ -44,11 +44,13 @@ const (
 
 // decide says what to do next. It is a pure function; q and t sum up this look and the ones before it.
 //
-// The open segment is sealed when it is full; when the frontier runs dry, because the segment may hold links to more
-// URLs; and when few hosts are left at work: a quarter of them have run out of URLs and most fetchers are idle, slow
-// visits aside. While fetchers are busy, larger segments are cheaper. Sealing only when every host had run dry, or
-// after 15 s, let a few slow hosts hold up everything (BenchmarkHonest). The crawl ends when there is nothing left to
-// do.
+// The open segment is sealed when it is full, and when its links are worth more than sealing costs, because they may
+// lead to more URLs: at once if no host has any left; and if a quarter of the hosts at work have run out of URLs and
+// most fetchers are idle, slow visits aside, once the visits that were lost by that, at the rate of the hosts that
+// still work, outweigh sealing. While fetchers are busy, larger segments are cheaper. Sealing only when every host had
+// run dry, or after 15 s, let a few slow hosts hold up everything (BenchmarkHonest); sealing whenever a quarter had run
+// dry made a polite crawl spend most of its time on segments of 60 pages, because hosts come to their ends all the
+// time. The crawl ends when there is nothing left to do.
 func decide(s state, q quiet, t thin, patience time.Duration) (action, StopReason) {
 	switch {
 	case s.failed:
@@ -58,8 +60,9 @@ func decide(s state, q quiet, t thin, patience time.Duration) (action, StopReaso
 	case s.limit != visit.NoLimit:
 		return actEnd, limitReasons[s.limit]
 	}
-	thinned := (s.pages >= thinPages || s.pages > 0 && s.old) && t.since >= thinTime && s.updating == 0
-	if s.full || thinned || s.pages > 0 && s.storing == 0 && q.hungry() {
+	thinned := s.pages > 0 && t.since >= thinTime && s.updating == 0 && (t.lost >= thinVisits || t.half && s.old)
+	hungry := s.pages > 0 && s.storing == 0 && q.hungry() && (!q.delayed || s.old)
+	if s.full || thinned || hungry {
 		if s.backlog {
 			return actHold, ""
 		}
@@ -83,6 +86,7 @@ type quiet struct {
 	asleep       bool          // hosts sleep after failures, and may answer later
 	throttled    bool          // hosts requested a pause (429, 503)
 	noneInFlight bool          // no visit is ready or under way
+	delayed      bool          // hosts have URLs, and must wait for longer before they are visited
 }
 
 // hungry reports that the frontier is dry, so the links of the open segment are needed now. Visits in flight get
@@ -103,23 +107,31 @@ func (q quiet) over(patience time.Duration) bool {
 	return true
 }
 
-// thin says for how long most fetchers have been idle because too few hosts have URLs left; negative: they are not.
-type thin struct{ since time.Duration }
+// thin says whether most fetchers are idle because too few hosts have URLs left.
+type thin struct {
+	since time.Duration // for how long; negative: it is not so
+	half  bool          // half of the hosts have run out
+	lost  float64       // visits not made because hosts ran out of URLs, since the open segment began
+}
 
 // watch turns a series of states into durations. The zero watch is ready; each open segment begins a new one.
 type watch struct {
 	dry, idle, thinned time.Time // since when it is so; zero: it is not
 	peak               int       // the most hosts at work since the open segment began
+	last               time.Time // look
+	worked, starved    float64   // seconds of hosts at work, and of those that ran out of URLs
 }
 
 // look adds a state to the series.
 func (w *watch) look(now time.Time, s state) (quiet, thin) {
-	return w.quiet(now, s), thin{w.thin(now, s)}
+	return w.quiet(now, s), w.thin(now, s)
 }
 
 func (w *watch) quiet(now time.Time, s state) quiet {
 	f := s.frontier
-	q := quiet{dry: -1, idle: -1, asleep: f.Asleep > s.refused, throttled: f.Throttled > 0}
+	q := quiet{
+		dry: -1, idle: -1, asleep: f.Asleep > s.refused, throttled: f.Throttled > 0, delayed: f.Queued > f.Punished,
+	}
 	// The frontier counts a visit until Done, the fetcher until it is stored. For a moment both count it, never none.
 	busy := s.busy + int64(f.InFlight+f.Ready)
 	q.noneInFlight = busy == 0
@@ -142,18 +154,29 @@ func (w *watch) quiet(now time.Time, s state) quiet {
 	return q
 }
 
-func (w *watch) thin(now time.Time, s state) time.Duration {
+func (w *watch) thin(now time.Time, s state) (t thin) {
 	f := s.frontier
 	ready := f.Ready - f.SlowReady
 	atWork := ready + f.InFlight - f.Slow + f.Refilling + f.Waiting - f.Far
 	w.peak = max(w.peak, atWork)
+	if !w.last.IsZero() {
+		passed := now.Sub(w.last).Seconds()
+		w.worked += passed * float64(max(atWork, 0))
+		w.starved += passed * float64(w.peak-max(atWork, 0))
+	}
+	w.last = now
+	t = thin{since: -1, half: 2*atWork <= w.peak}
+	if w.worked > 0 {
+		t.lost = w.starved / w.worked * float64(s.pages)
+	}
 	idle := 2*(s.busy-int64(f.Slow)) < int64(s.fetchers)
 	if !idle || ready > 0 || 4*atWork >= 3*w.peak {
 		w.thinned = time.Time{}
-		return -1
+		return t
 	}
 	if w.thinned.IsZero() {
 		w.thinned = now
 	}
-	return now.Sub(w.thinned)
+	t.since = now.Sub(w.thinned)
+	return t
 }

@@ -17,6 +17,9 @@ func TestDecide(t *testing.T) {
 	dry := quiet{dry: 0, idle: -1, noneInFlight: true}
 	idle := quiet{dry: 0, idle: 0, noneInFlight: true}
 	notThin := thin{since: -1}
+	lost := func(since time.Duration, visits float64) thin { return thin{since: since, half: true, lost: visits} }
+	delayed := dry
+	delayed.delayed = true
 	patience := 10 * time.Second
 	after := func(q quiet, idle time.Duration) quiet {
 		q.dry, q.idle = idle, idle
@@ -50,12 +53,19 @@ func TestDecide(t *testing.T) {
 		},
 		{"dry without pages, updatedb at work", state{updating: 1}, dry, notThin, actWait, ""},
 
-		{"thin", state{pages: thinPages}, busy, thin{thinTime}, actSeal, ""},
-		{"thin for a moment", state{pages: thinPages}, busy, thin{thinTime - 1}, actWait, ""},
-		{"thin, few pages", state{pages: thinPages - 1}, busy, thin{thinTime}, actWait, ""},
-		{"thin, few pages, but old", state{pages: 1, old: true}, busy, thin{thinTime}, actSeal, ""},
-		{"thin, no page", state{old: true}, busy, thin{thinTime}, actWait, ""},
-		{"thin, updatedb may bring more", state{pages: thinPages, updating: 1}, busy, thin{thinTime}, actWait, ""},
+		{"dry but for hosts with a long delay", state{pages: 7}, delayed, notThin, actWait, ""},
+		{"dry but for hosts with a long delay, for long", state{pages: 7, old: true}, delayed, notThin, actSeal, ""},
+
+		{"thin", state{pages: 1}, busy, lost(thinTime, thinVisits), actSeal, ""},
+		{"thin for a moment", state{pages: 1}, busy, lost(thinTime-1, thinVisits), actWait, ""},
+		{"thin, little lost", state{pages: 1000}, busy, lost(thinTime, thinVisits-1), actWait, ""},
+		{"thin, little lost, but old", state{pages: 1, old: true}, busy, lost(thinTime, 1), actSeal, ""},
+		{"thin, but most hosts work, and old", state{pages: 1, old: true}, busy, thin{since: thinTime}, actWait, ""},
+		{"thin, no page", state{old: true}, busy, lost(thinTime, thinVisits), actWait, ""},
+		{
+			"thin, updatedb may bring more", state{pages: 1, updating: 1}, busy, lost(thinTime, thinVisits),
+			actWait, "",
+		},
 
 		{"over", state{}, idle, notThin, actEnd, StopDone},
 		{"over, but pages to seal", state{pages: 1}, idle, notThin, actSeal, ""},

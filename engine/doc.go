@@ -146,7 +146,7 @@
 //
 // A crawl has Concurrency fetchers and one more for each visit that has become slow, as far as memory and descriptors
 // allow (memory.go). It has one goroutine that syncs, one that watches for slow visits, and two lanes. The first seals
-// and updates segments, the second links, dedups and indexes them, with a goroutine for each processor, up to
+// and updates segments, the second links them, and dedups and indexes those that have gathered (indexlane.go), with a goroutine for each processor, up to
 // indexBuilders, that cuts documents into words (index.Builder). Another goroutine sends what is indexed to index
 // writers; neither lanes nor fetchers wait for it. The end of a crawl does. The goroutine that called Crawl conducts,
 // and calls Progress. Each lane's channel holds backlogMax segments; when the first is full, fetchers begin nothing

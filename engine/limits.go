@@ -13,12 +13,15 @@ const (
 	segmentPagesMax = 40_000
 	segmentBytesMax = 512 << 20
 	segmentAgeMax   = 15 * time.Second
-	// thinPages is the least number of pages of a segment that is sealed because hosts run out of URLs.
-	thinPages = 100
+	// thinVisits is what sealing a segment costs beside its pages, in visits: some 60 to 100 ms of processor time in
+	// seal, updatedb, invertlinks and compactions. As many visits must be lost before a segment is sealed because hosts
+	// run out of URLs.
+	thinVisits = 200
 	// thinTime is how long most fetchers must be idle before that.
 	thinTime = 250 * time.Millisecond
-	// thinAge is the age from which such a segment is sealed however few pages it has.
-	thinAge = 5 * time.Second
+	// thinAge is the age from which a segment is sealed although fewer visits are lost, if half of the hosts have run
+	// out of URLs, or all that have some must wait for longer.
+	thinAge = 8 * time.Second
 	// sealQuiet is how long a dry frontier waits for visits in flight before the segment is sealed without them. Their
 	// pages go into the next one.
 	sealQuiet = 100 * time.Millisecond
@@ -27,8 +30,13 @@ const (
 	backlogMax = 2
 	// enqueuedMax is the number of URLs that may wait to be injected into a running crawl; more are ErrQueueFull.
 	enqueuedMax = 1_000_000
-	// indexBatchMax is the number of crawl segments that become one index segment.
+	// indexBatchMax is the number of crawl segments that become one index segment. They gather for gatherShare times as
+	// long as the last ones took, at most gatherMax, or until they have gatherPages pages. With segmentAgeMax, that
+	// makes a page searchable within 30 s of its fetch.
 	indexBatchMax = 16
+	gatherShare   = 20
+	gatherMax     = 10 * time.Second
+	gatherPages   = 4000
 	// indexBuilders is the most goroutines that cut documents into words; no more than processors do. Each has a part
 	// of the builder's memory, and makes index segments of its own.
 	indexBuilders = 4

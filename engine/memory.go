@@ -7,7 +7,7 @@ import "runtime"
 // Shares of Options.Memory, in percent. All of it is shared out here; TestMemoryShares adds it up, and seine bench
 // peaks measures what a process takes in crawls that are meant to take much.
 //
-//	cache      10   blocks of the store, and memTables of its last small writes
+//	cache      10   blocks of the store, and memTables of its last small writes and ingestions
 //	bodies      9   responses as received, from their first byte to the parse record
 //	slots      17   responses being decoded, parsed and packed, slotBytes each
 //	segments   12   parse records of openSegments segments: one open, one in updatedb, two that wait
@@ -48,7 +48,7 @@ const (
 	phaseSorters = 4
 	// memTables are filled or being written at once; usually it is one.
 	memTables   = 2
-	memTableMax = 8 << 20
+	memTableMax = 32 << 20
 	// slotBytes is what a response takes at most while it is decoded and parsed: 8 MiB after content decoding, twice
 	// that in UTF-8, as much again for what grows by being copied and for the window of a decoder. Most pages take
 	// less than 1 MiB.
@@ -66,7 +66,7 @@ func (o *Options) shares() shares {
 	percent := func(n int64) int64 { return o.Memory / 100 * n }
 	sorter := percent(6) / (phaseSorters + 1)
 	s := shares{
-		memTable: min(percent(1), memTableMax), bodies: percent(9), segment: percent(12) / openSegments,
+		memTable: min(percent(2), memTableMax), bodies: percent(9), segment: percent(12) / openSegments,
 		sorter: sorter, keyTable: sorter, builder: percent(6) - sorter, pages: percent(3),
 		merge: percent(1),
 		facts: percent(2), names: int(percent(1) / nameBytes), batch: min(percent(2)/batchCopies, batchMax),

@@ -12,13 +12,13 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// lane is one of the two goroutines behind the fetchers of a crawl. Segments pass through one, then the other.
+// lane is a part of what two goroutines do behind the fetchers of a crawl. Segments pass through one, then the other.
 type lane uint8
 
 const (
 	laneUpdate lane = iota // what the next fetches depend on
+	laneLink               // what a deletion waits for; it runs on the goroutine of laneIndex
 	laneIndex              // what only searches depend on
-	lanes
 )
 
 // phase is one row of the table: what takes a segment from one state to the next.
@@ -40,7 +40,7 @@ type phase struct {
 var table = [...]phase{
 	{"parse", storage.SegmentOpen, storage.SegmentSealed, laneUpdate, 1, runSeal},
 	{"updatedb", storage.SegmentSealed, storage.SegmentUpdated, laneUpdate, 1, runUpdate},
-	{"invertlinks", storage.SegmentUpdated, storage.SegmentLinked, laneIndex, 1, runInvert},
+	{"invertlinks", storage.SegmentUpdated, storage.SegmentLinked, laneLink, 1, runInvert},
 	{"index", storage.SegmentLinked, storage.SegmentIndexed, laneIndex, indexBatchMax, runIndex},
 }
 

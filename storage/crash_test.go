@@ -180,6 +180,7 @@ func (w *crashWorkload) chooseApply(s *Store) func() error {
 
 func (w *crashWorkload) chooseIngestion(s *Store) func() error {
 	in := s.NewIngestion()
+	in.large.Store(w.rng.IntN(2) == 0)
 	for _, r := range crashRanges[:len(crashRanges)-1] {
 		what := w.rng.IntN(6)
 		if what <= 1 { // delete, or replace

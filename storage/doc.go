@@ -8,7 +8,8 @@
 // The only door to Pebble. A Store is one directory. A Range is a part of its key space that holds one
 // kind of record; code outside this package uses ranges and relative keys (keyrange.go). Phases do not
 // read and write single keys. They sort what is new (Sorter → Run), walk it beside a range in key order
-// (MergeJoin), and write the result as sorted tables that become visible all at once (Ingestion).
+// (MergeJoin), and write the result as sorted tables that become visible all at once (Ingestion). A
+// small result goes into the memtable instead and becomes a table together with others (gather.go).
 // Pebble's costs are the reason: a random Get costs 5 to 25 µs and a random write 4 to 7, a key of a
 // merge-join 0.03 to 1.5, a key of a sorted table 0.25.
 //
@@ -67,7 +68,8 @@
 // # Bounds
 //
 // All in limits.go. A Sorter uses the memory it is given, then disk. A MergeJoin holds one key with its
-// values. An Ingestion holds only the table blocks being built. Disk: an ingestion's tables once, and
+// values. An Ingestion holds the table blocks being built, or all of it while it is at most a quarter
+// of a memtable. Disk: an ingestion's tables once, and
 // the temporary space of compactions; the caller watches DiskFree.
 //
 // # Deliberately absent

@@ -11,6 +11,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2/objstorage/objstorageprovider"
 	"github.com/cockroachdb/pebble/v2/sstable"
@@ -28,6 +29,7 @@ import (
 //	                       └── one Ingest: linked into the store, one MANIFEST record, synced
 //
 // A crash before the MANIFEST record is synced leaves files in tmp-ingest; the next Open deletes them.
+// What is small goes into the memtable instead, as one batch with one sync of the log: see gather.go.
 // Different goroutines may write the tables of different ranges; the ingestion's own methods are safe
 // for concurrent use. Make it with Store.NewIngestion; the zero value is not usable.
 //
@@ -46,6 +48,9 @@ type Ingestion struct {
 	files    []string        // finished tables, with an extra one while it is being written
 	then     []func()
 	ended    bool
+
+	gathered atomic.Int64 // bytes that writers hold
+	large    atomic.Bool  // too many for the memtable: writers make tables
 }
 
 // NewIngestion begins an ingestion. It writes nothing yet. End it with Commit or Abort.
@@ -163,7 +168,13 @@ func (in *Ingestion) commit() error {
 	if err := in.checkDisjoint(); err != nil {
 		return err
 	}
+	if !in.large.Load() {
+		return in.commitGathered()
+	}
 	for _, w := range in.sortedTables() {
+		if err := w.spill(); err != nil {
+			return err
+		}
 		// The last table was just split off: delete the rest of the range too.
 		if w.replaced && w.t == nil && w.err == nil {
 			if w.t, w.err = in.newTable(w.r); w.err != nil {
@@ -250,8 +261,9 @@ func (in *Ingestion) writeDeletions() error {
 	return nil
 }
 
-// writeSegments makes the table of the segments' states. Called with the store's segments lock.
-func (in *Ingestion) writeSegments() error {
+// checkSegments checks the segments' states against the stored ones, and returns their numbers in order. Called with
+// the store's segments lock.
+func (in *Ingestion) checkSegments() ([]uint32, error) {
 	numbers := make([]uint32, 0, len(in.segments))
 	for n, seg := range in.segments {
 		check := in.s.checkTransition
@@ -259,14 +271,20 @@ func (in *Ingestion) writeSegments() error {
 			check = in.s.checkState
 		}
 		if err := check(&seg); err != nil {
-			return err
+			return nil, err
 		}
 		numbers = append(numbers, n)
 	}
-	if len(numbers) == 0 {
-		return nil
-	}
 	slices.Sort(numbers)
+	return numbers, nil
+}
+
+// writeSegments makes the table of the segments' states. Called with the store's segments lock.
+func (in *Ingestion) writeSegments() error {
+	numbers, err := in.checkSegments()
+	if err != nil || len(numbers) == 0 {
+		return err
+	}
 	t, err := in.newTable(Segments())
 	if err != nil {
 		return err
@@ -332,7 +350,8 @@ func (in *Ingestion) newTable(r Range) (*sstable.Writer, error) {
 type TableWriter struct {
 	in    *Ingestion
 	r     Range
-	t     *sstable.Writer // nil before the first key, and between two tables
+	t     *sstable.Writer // nil before the first table, and between two
+	held  []byte          // keys and values for which there is no table yet; see gather.go
 	key   []byte          // the last whole key
 	count uint64
 	check int // keys until the next check of the table's size
@@ -352,6 +371,10 @@ func (w *TableWriter) Set(key, value []byte) error {
 	if err := w.prepare(key, value); err != nil {
 		return err
 	}
+	if w.t == nil {
+		w.hold(value, false)
+		return nil
+	}
 	if err := w.t.Set(w.key, value); err != nil {
 		return w.fail(err)
 	}
@@ -363,6 +386,10 @@ func (w *TableWriter) Delete(key []byte) error {
 	if err := w.prepare(key, nil); err != nil {
 		return err
 	}
+	if w.t == nil {
+		w.hold(nil, true)
+		return nil
+	}
 	if err := w.t.Delete(w.key); err != nil {
 		return w.fail(err)
 	}
@@ -372,7 +399,7 @@ func (w *TableWriter) Delete(key []byte) error {
 // Count returns the number of keys set and deleted so far.
 func (w *TableWriter) Count() uint64 { return w.count }
 
-// prepare checks a key and opens a table for it if none is open.
+// prepare checks a key, and opens a table for it if none is open and the ingestion is large.
 func (w *TableWriter) prepare(key, value []byte) error {
 	if w.err != nil {
 		return w.err
@@ -384,24 +411,43 @@ func (w *TableWriter) prepare(key, value []byte) error {
 		return w.fail(fmt.Errorf("BUG: %w: %.200q after %.200q", ErrOrder, key, w.key[w.r.n:]))
 	}
 	if w.t == nil {
-		w.in.mu.Lock()
-		ended := w.in.ended
-		var err error
-		if !ended {
-			w.t, err = w.in.newTable(w.r)
-			w.replaced = w.in.deleted[w.r]
+		if err := w.admit(len(key) + len(value)); err != nil {
+			return err
 		}
-		w.in.mu.Unlock()
-		if ended {
-			return fmt.Errorf("%w: the ingestion has ended", ErrClosed)
-		}
-		if err != nil {
-			return w.fail(err)
-		}
-		w.check = tableSizeCheckKeys
 	}
 	w.key = w.r.appendKey(w.key[:0], key)
 	w.count++
+	return nil
+}
+
+// admit makes room for a key and a value: among what is held, or in a table.
+func (w *TableWriter) admit(size int) error {
+	w.in.mu.Lock()
+	defer w.in.mu.Unlock()
+	if w.in.ended {
+		return fmt.Errorf("%w: the ingestion has ended", ErrClosed)
+	}
+	if w.count == 0 {
+		if err := w.in.s.mayWrite(); err != nil {
+			return w.fail(err)
+		}
+	}
+	if w.in.gather(size) {
+		return nil
+	}
+	if err := w.spill(); err != nil || w.t != nil {
+		return err
+	}
+	return w.open()
+}
+
+// open begins a table. Called with in.mu held.
+func (w *TableWriter) open() (err error) {
+	if w.t, err = w.in.newTable(w.r); err != nil {
+		return w.fail(err)
+	}
+	w.replaced = w.in.deleted[w.r]
+	w.check = tableSizeCheckKeys
 	return nil
 }
 
@@ -441,6 +487,7 @@ func (w *TableWriter) finish(end []byte) error {
 
 // abandon closes the open table without keeping its content.
 func (w *TableWriter) abandon() {
+	w.held = nil
 	if w.t != nil {
 		_ = w.t.Close() // the caller removes the file next
 		w.t = nil

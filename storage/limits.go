@@ -33,8 +33,8 @@ const (
 
 	// DefaultCacheBytes is the block cache when Options.CacheBytes is 0.
 	DefaultCacheBytes = 64 << 20
-	// DefaultMemTableBytes is the memtable when Options.MemTableBytes is 0. It holds only small
-	// synchronous writes: ingestions bypass it.
+	// DefaultMemTableBytes is the memtable when Options.MemTableBytes is 0. It holds small synchronous
+	// writes and small ingestions; large ones bypass it.
 	DefaultMemTableBytes = 8 << 20
 	// DefaultSorterBytes is a Sorter's memory when SorterOptions.MemoryBytes is 0.
 	DefaultSorterBytes = 64 << 20
@@ -46,6 +46,9 @@ const (
 	// tableTargetBytes is the size at which an ingestion starts its next table. Pebble moves and compacts
 	// whole tables, so this bounds the temporary disk space of a compaction.
 	tableTargetBytes = 64 << 20
+	// memTableShare is the part of a memtable, one in so many, that one ingestion may fill. Larger ones
+	// make tables.
+	memTableShare = 4
 	// tableSizeCheckKeys is how many keys are written between two checks of a table's size, because a
 	// check is not free. A value of tableSizeCheckBytes or more is followed by a check at once.
 	tableSizeCheckKeys  = 256

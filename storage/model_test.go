@@ -87,7 +87,11 @@ func (m *modelled) ingest(t *rapid.T) {
 	in := m.s.NewIngestion()
 	defer in.Abort()
 	next := map[Range]map[string]string{}
-	for _, r := range modelRanges {
+	large := rapid.IntRange(0, 2*len(modelRanges)).Draw(t, "large") // from which range on; mostly never
+	for i, r := range modelRanges {
+		if i == large {
+			in.large.Store(true)
+		}
 		next[r] = maps.Clone(m.model[r])
 		if rapid.IntRange(0, 4).Draw(t, "drop") == 0 {
 			if err := in.DeleteRange(r); err != nil {

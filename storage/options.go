@@ -109,8 +109,10 @@ func (o *Options) pebbleOptions(fs vfs.FS, h *health) *pebble.Options {
 		CompactionConcurrencyRange: func() (int, int) { return 1, max(1, runtime.GOMAXPROCS(0)/2) },
 	}
 	// Pebble can make an ingestion that overlaps the memtable durable by a log record. But Pebble 2.1's
-	// check for damaged logs misses the tail of the last log. So our ingestions wait for the flush (some
-	// milliseconds) and become durable through the MANIFEST, whose records are checksummed.
+	// check for damaged logs misses the tail of the last log. So ingestions of tables wait for the flush (some
+	// milliseconds) and become durable through the MANIFEST, whose records are checksummed. Small ones are in the
+	// log (gather.go): if its tail is damaged too, an earlier state of their segments remains, and their phases
+	// run again.
 	// Each shard of the cache of open tables may have 100 more that wait to be closed. By default there is one for each
 	// processor, whatever the number of tables that may be open.
 	p.Experimental.FileCacheShards = min(max(o.OpenFiles/256, 1), runtime.GOMAXPROCS(0))

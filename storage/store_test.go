@@ -111,6 +111,7 @@ func TestTemporaryFiles(t *testing.T) {
 	}
 	commit, abort, crash := s.NewIngestion(), s.NewIngestion(), s.NewIngestion()
 	for _, in := range []*Ingestion{commit, abort, crash} {
+		in.large.Store(true)
 		if err := in.Table(Crawldb()).Set([]byte("a"), nil); err != nil {
 			t.Fatal(err)
 		}
@@ -190,6 +191,7 @@ func TestReplaceEndsAtSplit(t *testing.T) {
 	s := openTest(t)
 	set := func(replace bool, keys ...string) {
 		in := s.NewIngestion()
+		in.large.Store(true) // in tables
 		if replace {
 			if err := in.DeleteRange(Crawldb()); err != nil {
 				t.Fatal(err)

@@ -54,6 +54,7 @@ echo "== crawls" >&2
 bin/seine bench --pages 10000 --runs 4 --profile --out "$out/crawl.txt" >/dev/null
 bin/seine bench --pages 0 --hosts 10000 --host-pages 20 --runs 1 --out "$out/hosts.txt" >/dev/null
 bin/seine bench --pages 10000 --runs 1 --gzip --out "$out/gzip.txt" >/dev/null
+bin/seine bench polite --out "$out/polite.txt" >/dev/null
 bin/seine bench peaks --most 1.25 --out "$out/peaks.txt" >/dev/null
 doc=$sites/root/usr/share/doc
 bin/seine bench --pages 0 --runs 4 --docs python.example="$doc/python3.11/html" \
@@ -73,7 +74,7 @@ if [ "$mode" = full ]; then
 		--out "$out/full-docs.txt" >/dev/null
 fi
 today=$(find "$out" -name 'full-*.txt' -newermt "$(date +%Y-%m-%d)" | sort)
-files="$out/layers.txt $out/crawl.txt $out/hosts.txt $out/gzip.txt $out/peaks.txt $out/manuals.txt $today"
+files="$out/layers.txt $out/crawl.txt $out/hosts.txt $out/gzip.txt $out/polite.txt $out/peaks.txt $out/manuals.txt $today"
 [ -f "$out/peers.txt" ] && files="$files $out/peers.txt"
 # shellcheck disable=SC2086
 bin/seine bench report --command "make bench$([ -z "$today" ] || echo -full)" $files

@@ -187,6 +187,7 @@ type crawled struct {
 	Discovered int                `json:"discovered"`
 	CPUByStage map[string]float64 `json:"cpu_by_stage"`
 	CPUSeconds float64            `json:"cpu_seconds"`
+	Segments   int                `json:"segments"`
 }
 
 // round is one crawl of one web.

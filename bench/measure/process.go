@@ -28,7 +28,9 @@ type usage struct {
 	cpu    time.Duration // user and system
 	wall   time.Duration
 	peakKB int64 // largest resident set, KiB
-	stdout []byte
+	// written is the bytes that it wrote to a disk, 0 to a filesystem in memory.
+	written int64
+	stdout  []byte
 }
 
 // run starts a child and waits for its end.
@@ -77,7 +79,7 @@ func (c *child) wait() (usage, error) {
 	if s := c.cmd.ProcessState; s != nil {
 		u.cpu = s.UserTime() + s.SystemTime()
 		if r, ok := s.SysUsage().(*syscall.Rusage); ok {
-			u.peakKB = r.Maxrss
+			u.peakKB, u.written = r.Maxrss, r.Oublock*512
 		}
 	}
 	if c.failed != nil {

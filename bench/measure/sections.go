@@ -45,6 +45,23 @@ take. A large web takes more memory than a small one, because segments grow as f
 that compress their responses make a crawl cheaper, because the WARC keeps the compressed bytes as they came.`,
 	},
 	{
+		layer:   "Polite",
+		title:   "Polite crawls",
+		command: "bin/seine bench polite",
+		what: `
+A crawl as the real web needs it: hosts of very different sizes, some slow, some failing, some that ask for a second
+between requests, and a delay for all the others; beside it the same web without a delay, up to as many pages. Most of
+the time the crawler waits for hosts, and hosts come to their ends one after another. The servers judge that no request
+came too soon. small-tables are those under 4 KB; written counts every byte that the crawler wrote to the disk.`,
+		units: []string{
+			"cpu-µs/page", "cpu/without-delay", "pages/s", "segments", "WARC-files", "tables", "small-tables",
+			"KB/table", "written-KB/page", "peak-MB",
+		},
+		means: `
+A polite crawl takes little of a machine, and a page costs it little more than a page of a crawl without delays. Small
+updates gather in memory before they become tables of the store and segments of the index.`,
+	},
+	{
 		layer:   "Peak",
 		title:   "Peaks of memory",
 		command: "bin/seine bench peaks",

@@ -11,6 +11,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -70,7 +71,7 @@ func benchCommand(c *console) *cobra.Command {
 	f.StringVar(&o.Dir, "work-dir", "", "folder for data (default: the system's temporary folder)")
 	f.StringVar(&out, "out", "", "also write the results of all runs to this file, in the format of go test -bench")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
-	cmd.AddCommand(benchFloorCommand(c), benchPeaksCommand(c), benchReportCommand(c))
+	cmd.AddCommand(benchFloorCommand(c), benchPeaksCommand(c), benchPoliteCommand(c), benchReportCommand(c))
 	return cmd
 }
 
@@ -104,6 +105,42 @@ func benchPeaksCommand(c *console) *cobra.Command {
 	f.IntSliceVar(&o.Memory, "memory", nil, "values of --memory, in MB (default: 256,512)")
 	f.IntSliceVar(&o.Fetchers, "fetchers", nil, "values of --concurrency (default: 64,200)")
 	f.Float64Var(&o.Most, "most", 0, "fail if a peak is more than so many times --memory; 0: never")
+	f.StringVar(&o.Dir, "work-dir", "", "folder for data (default: the system's temporary folder)")
+	f.StringVar(&out, "out", "", "also write the results to this file, in the format of go test -bench")
+	return cmd
+}
+
+// benchPoliteCommand measures a crawl with delays.
+func benchPoliteCommand(c *console) *cobra.Command {
+	var o measure.PoliteOptions
+	var out string
+	cmd := &cobra.Command{
+		Use:   "polite",
+		Short: "measure a crawl with a delay between requests, beside one without",
+		Long: "Crawls a lively web on loopback with a delay between the requests to a host, and then up to as\n" +
+			"many pages without a delay. Prints what a page costs, and how many segments and files were made.",
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var err error
+			if o.Binary, err = os.Executable(); err != nil {
+				return err
+			}
+			var lines []measure.Line
+			o.Line = func(l measure.Line) { lines = append(lines, l) }
+			o.Log = func(s string) { fmt.Fprintln(c.err, "bench: "+s) }
+			err = measure.Polite(cmd.Context(), o)
+			if out != "" {
+				err = errors.Join(err, writeFile(out, func(f *os.File) error { return measure.WriteLines(f, lines) }))
+			}
+			return errors.Join(err, c.lines(func(w *bufio.Writer) error { return measure.WriteTable(w, lines) }))
+		},
+	}
+	f := cmd.Flags()
+	addCount(f, &o.Hosts, "hosts", 400, 1, "hosts of the web")
+	addCount(f, &o.Pages, "pages", 80, 1, "pages of a host, in the mean")
+	f.DurationVar(&o.Delay, "delay", 200*time.Millisecond, "delay between the requests to a host")
+	addCount(f, &o.Fetchers, "concurrency", 100, 1, "number of fetchers")
+	f.DurationVar(&o.Time, "max-time", 90*time.Second, "end the polite crawl after this duration")
 	f.StringVar(&o.Dir, "work-dir", "", "folder for data (default: the system's temporary folder)")
 	f.StringVar(&out, "out", "", "also write the results to this file, in the format of go test -bench")
 	return cmd

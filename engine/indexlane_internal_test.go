@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"testing"
+	"time"
+)
+
+// TestGathering: linked segments wait for others in proportion to what indexing takes, never so long that a page is not
+// searchable within 30 s, and not at all when there is much to index.
+func TestGathering(t *testing.T) {
+	start := time.Unix(1e9, 0)
+	for _, c := range []struct {
+		name  string
+		g     gathering
+		after time.Duration // since the first came
+		want  time.Duration
+	}{
+		{"the first of a crawl", gathering{segments: []uint32{1}, pages: 5}, 0, 0},
+		{"indexing is quick", gathering{segments: []uint32{1}, took: 50 * time.Millisecond}, 0, time.Second},
+		{"later", gathering{segments: []uint32{1, 2}, took: 50 * time.Millisecond}, time.Second, 0},
+		{"indexing takes long", gathering{segments: []uint32{1}, took: time.Minute}, 0, gatherMax},
+		{"many pages", gathering{segments: []uint32{1}, pages: gatherPages, took: time.Minute}, 0, 0},
+		{"many segments", gathering{segments: make([]uint32, indexBatchMax), took: time.Minute}, 0, 0},
+	} {
+		c.g.since = start
+		if got := c.g.left(start.Add(c.after)); got != c.want {
+			t.Errorf("%s: %v more, want %v", c.name, got, c.want)
+		}
+	}
+	if none := (&gathering{took: time.Minute}).left(start); none < gatherMax {
+		t.Errorf("without segments it looks again after %v", none)
+	}
+	const searchable, work = 30 * time.Second, 5 * time.Second // of sealing, updatedb, links and index
+	if segmentAgeMax+gatherMax+work > searchable {
+		t.Errorf("a page waits %v for its segment and %v for the index: want %v in all", segmentAgeMax, gatherMax, searchable)
+	}
+}
