@@ -97,7 +97,8 @@ type MemoryStatus struct {
 }
 
 // MemoryShare is one part of Options.Memory: "cache" (blocks of the store), "memtables", "bodies" (answers as
-// received), "segment" (parse records of the open segment) and "hosts" (robots.txt and other facts).
+// received), "segment" (parse records of the open segment), "hosts" (robots.txt and other facts) and "answers" (to
+// searches, see Answers).
 type MemoryShare struct {
 	Name       string `json:"name"`
 	UsedBytes  int64  `json:"used_bytes"`

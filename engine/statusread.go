@@ -45,6 +45,8 @@ func (i *Inspector) Status() (Status, error) {
 		{"cache", tables.CacheBytes, shares.cache},
 		{"memtables", int64(tables.MemTable), memTables * shares.memTable},
 	}
+	used, limit := w.answers.Bytes()
+	s.Memory.Shares = append(s.Memory.Shares, MemoryShare{"answers", used, limit})
 	if c := i.crawl.Load(); c != nil {
 		s.Running, s.Started, s.Stopping = true, c.started.UTC(), c.ctx.Err() != nil
 		p := c.progressNow(func(f *fetching) { s.look(w, f, &shares) })

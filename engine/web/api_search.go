@@ -38,6 +38,11 @@ const (
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
 func (h *Handler) search(c *call) (any, error) {
+	kept, body, ok := h.answeringOf("search", c.r.URL.Query().Encode())
+	if ok {
+		return keptBody(body), nil
+	}
+	lasting := true
 	o := engine.SearchOptions{
 		Limit: c.count("limit"), Offset: c.count("offset"), Deadline: seconds(c.number("deadline_seconds")),
 		MarkStart: c.text("mark_start"), MarkEnd: c.text("mark_end"), HTML: c.on("html"), Strict: c.on("strict"),
@@ -66,16 +71,18 @@ func (h *Handler) search(c *call) (any, error) {
 	}
 	a := SearchAnswer{SearchResult: r, Doubtful: r.Doubtful}
 	if c.on("suggest") && (r.Total < fewHits || r.Relaxed || r.Doubtful) {
+		start := time.Now()
 		better, err := h.e.Suggest(c.ctx, q, suggestTime)
 		if err != nil {
 			return nil, err
 		}
+		lasting = better.Query != "" || time.Since(start) < suggestTime // else there may be one
 		a.DidYouMean, a.DidYouMeanTotal = better.Query, better.Total
 	}
 	if end := o.Offset + len(r.Hits); len(r.Hits) == o.Limit && end < min(r.Total, hitsMax) {
 		a.Next = base64.RawURLEncoding.EncodeToString([]byte(strconv.Itoa(end)))
 	}
-	return a, nil
+	return answeredSearch{kept, a, lasting && lastingResult(&r, &o)}, nil
 }
 
 func (h *Handler) suggest(c *call) (any, error) {

@@ -19,6 +19,7 @@ import (
 type metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.HistogramVec
+	kept     *prometheus.CounterVec // answers to searches, by where they are from
 }
 
 // requestBuckets are bounds of durations of requests, in seconds.
@@ -30,8 +31,12 @@ func newMetrics(h *Handler) *metrics {
 		Name: "seine_http_request_duration_seconds", Help: "Time of requests to the API, by operation and status.",
 		Buckets: requestBuckets,
 	}, []string{"operation", "status"})
+	m.kept = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "seine_http_search_answers_total",
+		Help: "Answers to searches that were made, and those that were kept of an earlier one.",
+	}, []string{"from"})
 	m.registry.MustRegister(
-		m.requests, &statusCollector{h.currentStatus}, collectors.NewGoCollector(),
+		m.requests, m.kept, &statusCollector{h.currentStatus}, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	return m

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,6 +46,8 @@ type searchView struct {
 	Toggles    toggles
 	Relax      []choice // what else to search for when nothing was found
 	Crowded    bool     // hits of a host, or near-duplicates, were left out
+
+	lasting bool // a later page of the same index would be the same
 }
 
 // toggles are addresses of the same search with one thing changed.
@@ -97,6 +100,12 @@ func (h *Handler) searchPage(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, p.Path("/", state.parameters()...), http.StatusSeeOther)
 		return
 	}
+	p.State = h.crawlState()
+	kept, body, ok := h.answeringOf("page", p.Path("/", state.parameters()...), p.State.Text, p.State.Dot)
+	if ok {
+		sendBody(w, http.StatusOK, htmlType, body)
+		return
+	}
 	v, err := h.found(r.Context(), p, state)
 	if err != nil {
 		h.failed(w, r, "search", err)
@@ -104,7 +113,14 @@ func (h *Handler) searchPage(w http.ResponseWriter, r *http.Request) {
 	}
 	p.Title = clean(state.Query, titleShown)
 	p.Body = v
-	h.show(w, http.StatusOK, "search", p)
+	if body, err = h.render("search", p); err == nil && v.lasting {
+		kept.keep(body)
+	}
+	if err != nil {
+		h.failed(w, r, "search", err)
+		return
+	}
+	sendBody(w, http.StatusOK, htmlType, body)
 }
 
 // failed shows the error of a call of the engine.
@@ -140,7 +156,7 @@ func (h *Handler) found(ctx context.Context, p *page, state searchState) (*searc
 		o.PerHost = hitsPerHost
 	}
 	result, err := h.e.Search(ctx, state.Query, o)
-	if err == nil && o.PerHost > 0 && hostsOf(result.Facets) < manyHosts {
+	if err == nil && o.PerHost > 0 && hostsOf(result.Facets) < manyHosts && crowded(&result, state.Page) {
 		o.PerHost, o.Facets = 0, nil // else most of what there is could not be reached
 		facets := result.Facets
 		result, err = h.e.Search(ctx, state.Query, o)
@@ -149,13 +165,15 @@ func (h *Handler) found(ctx context.Context, p *page, state searchState) (*searc
 	if err != nil {
 		return nil, err
 	}
-	v.Result = &result
+	v.Result, v.lasting = &result, lastingResult(&result, &o)
 	more := len(result.Hits) > hitsShown
 	result.Hits = result.Hits[:min(len(result.Hits), hitsShown)]
 	if result.Total < fewHits || result.Relaxed || result.Doubtful {
+		start := time.Now()
 		if v.Better, err = h.e.Suggest(ctx, state.Query, proposeTime); err != nil {
 			return nil, err
 		}
+		v.lasting = v.lasting && (v.Better.Query != "" || time.Since(start) < proposeTime) // else there may be one
 	}
 	for _, hit := range result.Hits {
 		v.Hits = append(v.Hits, h.hit(ctx, p, state, hit))
@@ -166,6 +184,12 @@ func (h *Handler) found(ctx context.Context, p *page, state searchState) (*searc
 	}
 	v.fill(p, more)
 	return v, nil
+}
+
+// crowded reports whether hits of a host may have been left out. On the first page they show in the hits of that host
+// that are there: what would be on it is worse than two of these.
+func crowded(r *engine.SearchResult, page int) bool {
+	return page > 1 || slices.ContainsFunc(r.Hits, func(h engine.Hit) bool { return h.More > 0 })
 }
 
 // hostsOf is the number of hosts that the matches have.
@@ -366,5 +390,6 @@ func (h *Handler) browse(ctx context.Context, p *page, v *searchView) error {
 		return err
 	}
 	v.Facets, v.Hosts = facetsOf(p, v.State, r.Facets), hostsOf(r.Facets)
+	v.lasting = !r.Partial
 	return nil
 }
