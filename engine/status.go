@@ -112,6 +112,8 @@ type StoreStatus struct {
 	DiskTotalBytes uint64 `json:"disk_total_bytes"` // of its file system; 0: not known
 	// Documents are those of the index that are not deleted, now.
 	Documents uint64 `json:"documents"`
+	// IndexChanges counts the times that searches began to find something else, since the engine was opened.
+	IndexChanges uint64 `json:"index_changes"`
 
 	AsOf     time.Time                    `json:"as_of,omitzero"`
 	Hosts    uint64                       `json:"hosts"` // in hostdb, with records in crawldb
