@@ -324,9 +324,6 @@ func facetsOf(p *page, state searchState, list []index.Facet) []facetView {
 	names := map[string]string{
 		index.FacetLanguage: "Language", index.FacetType: "Type", index.FacetYear: "Date", index.FacetHost: "Host",
 	}
-	fields := map[string]string{
-		index.FacetLanguage: "lang:", index.FacetType: "type:", index.FacetYear: "date:", index.FacetHost: "host:",
-	}
 	var views []facetView
 	for _, f := range list {
 		if len(f.Values) == 0 {
@@ -334,7 +331,7 @@ func facetsOf(p *page, state searchState, list []index.Facet) []facetView {
 		}
 		v := facetView{Name: names[f.Name], Others: f.Distinct - len(f.Values)}
 		for _, value := range f.Values {
-			word := fields[f.Name] + value.Value
+			word := facetFilters[f.Name] + value.Value
 			x := facetValue{Text: clean(value.Value, hostShown), Exact: word, Count: value.Count}
 			switch f.Name {
 			case index.FacetLanguage:
