@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"html/template"
 	"net/http"
 	"slices"
 	"strings"
@@ -73,7 +74,7 @@ type facetView struct {
 type facetValue struct {
 	Text    string
 	Exact   string // in the words of the query language
-	Count   int
+	Count   string
 	Address string
 	Present bool // it is in the query, and the address is that without it
 }
@@ -84,9 +85,9 @@ type hitView struct {
 	Heading   string
 	Crumbs    breadcrumb
 	Lang, Dir string
-	Pieces    []piece
-	Kind      string // media type in short, "" for web pages
-	Links     string // to it, as a number in words
+	Marked    template.HTML // the snippet
+	Kind      string        // media type in short, "" for web pages
+	Links     string        // to it, as a number in words
 	MoreText  string
 	MoreHost  string // address of the search in its host
 	SamePages string // address of the search with near-duplicates
@@ -212,7 +213,7 @@ func (h *Handler) hit(ctx context.Context, p *page, state searchState, hit engin
 	if v.Heading == "" || hit.Title == hit.URL {
 		v.Heading = shownURL(hit.URL)
 	}
-	v.Pieces = pieces(hit.SnippetText, hit.Matches)
+	v.Marked = marked(pieces(hit.SnippetText, hit.Matches))
 	if v.Kind = shortType(hit.Type); v.Kind == "html" {
 		v.Kind = ""
 	}
@@ -332,7 +333,7 @@ func facetsOf(p *page, state searchState, list []index.Facet) []facetView {
 		v := facetView{Name: names[f.Name], Others: f.Distinct - len(f.Values)}
 		for _, value := range f.Values {
 			word := facetFilters[f.Name] + value.Value
-			x := facetValue{Text: clean(value.Value, hostShown), Exact: word, Count: value.Count}
+			x := facetValue{Text: clean(value.Value, hostShown), Exact: clean(word, 120), Count: numberText(value.Count)}
 			switch f.Name {
 			case index.FacetLanguage:
 				x.Text = languageName(value.Value)
