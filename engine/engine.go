@@ -147,6 +147,7 @@ func (w *work) openRooms() (err error) {
 		return err
 	}
 	w.indexMu = w.index.Writing()
+	w.answers = newAnswers(o.shares().answers, w.index.Generation)
 	w.inspect = inspect.New(inspect.Env{
 		Store: w.store, Index: w.index, FS: w.warcFS, Dir: w.warcDir(), SortFS: o.FS, Admission: w.admission,
 		Now: o.Now, SegmentOf: segment.NumberOf, Page: segment.IsPage,

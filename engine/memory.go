@@ -9,13 +9,14 @@ import "runtime"
 //
 //	cache      10   blocks of the store, and memTables of its last small writes and ingestions
 //	bodies      9   responses as received, from their first byte to the parse record
-//	slots      17   responses being decoded, parsed and packed, slotBytes each
+//	slots      15   responses being decoded, parsed and packed, slotBytes each
 //	segments   12   parse records of openSegments segments: one open, one in updatedb, two that wait
 //	update      6   phaseSorters sorters and a key table, for one phase that writes crawldb
 //	index       6   as many for invertlinks or dedup, or a sorter and an index builder
 //	frontier    6   hosts and URLs
 //	hosts       3   robots.txt rules and other facts of hosts, names and addresses
 //	pages       3   pages that wait for OnPage, or that a callback has
+//	answers     2   answers to searches, until the index changes
 //	merge       1   renumberings of a merge of index segments, which runs beside all of these
 //	batch       2   a batch for an index writer, batchCopies of it; a document that is longer than a batch takes more
 //
@@ -38,6 +39,7 @@ type shares struct {
 	facts    int64 // of hosts
 	names    int   // of hosts with their addresses, nameBytes each
 	pages    int64 // for OnPage
+	answers  int64 // of searches
 	batch    int64 // texts of the documents of one batch; beyond it the batch is sent
 }
 
@@ -68,11 +70,11 @@ func (o *Options) shares() shares {
 	s := shares{
 		memTable: min(percent(2), memTableMax), bodies: percent(9), segment: percent(12) / openSegments,
 		sorter: sorter, keyTable: sorter, builder: percent(6) - sorter, pages: percent(3),
-		merge: percent(1),
+		merge: percent(1), answers: percent(2),
 		facts: percent(2), names: int(percent(1) / nameBytes), batch: min(percent(2)/batchCopies, batchMax),
 	}
 	s.cache = percent(10) - memTables*s.memTable
-	s.slots = int(min(max(percent(17)/slotBytes, 1), int64(2*runtime.GOMAXPROCS(0))))
+	s.slots = int(min(max(percent(15)/slotBytes, 1), int64(2*runtime.GOMAXPROCS(0))))
 	// Others wait in hostdb and crawldb.
 	s.hosts = int(min(percent(3)/hostBytes, frontierHostsMax))
 	s.urls = int(percent(3) / urlBytes)
@@ -85,7 +87,7 @@ func (s shares) sum() int64 {
 	phase := phaseSorters*s.sorter + s.keyTable
 	return s.cache + memTables*s.memTable + s.bodies + int64(s.slots)*slotBytes + openSegments*s.segment + phase +
 		max(phase, s.sorter+s.builder) + int64(s.hosts)*hostBytes + int64(s.urls)*urlBytes + s.facts +
-		int64(s.names)*nameBytes + s.pages + s.merge + batchCopies*s.batch
+		int64(s.names)*nameBytes + s.pages + s.merge + s.answers + batchCopies*s.batch
 }
 
 // extraFetchers is the number of fetchers that stand in for slow visits at most, beyond Options.Concurrency. Each has a

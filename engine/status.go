@@ -97,7 +97,8 @@ type MemoryStatus struct {
 }
 
 // MemoryShare is one part of Options.Memory: "cache" (blocks of the store), "memtables", "bodies" (answers as
-// received), "segment" (parse records of the open segment) and "hosts" (robots.txt and other facts).
+// received), "segment" (parse records of the open segment), "hosts" (robots.txt and other facts) and "answers" (to
+// searches, see Answers).
 type MemoryShare struct {
 	Name       string `json:"name"`
 	UsedBytes  int64  `json:"used_bytes"`
@@ -111,6 +112,8 @@ type StoreStatus struct {
 	DiskTotalBytes uint64 `json:"disk_total_bytes"` // of its file system; 0: not known
 	// Documents are those of the index that are not deleted, now.
 	Documents uint64 `json:"documents"`
+	// IndexChanges counts the times that searches began to find something else, since the engine was opened.
+	IndexChanges uint64 `json:"index_changes"`
 
 	AsOf     time.Time                    `json:"as_of,omitzero"`
 	Hosts    uint64                       `json:"hosts"` // in hostdb, with records in crawldb

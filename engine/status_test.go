@@ -136,7 +136,7 @@ func TestStatus(t *testing.T) {
 			t.Errorf("share %+v", m)
 		}
 	}
-	if len(shares) != 5 || shares["hosts"].UsedBytes == 0 || shares["memtables"].UsedBytes == 0 {
+	if len(shares) != 6 || shares["hosts"].UsedBytes == 0 || shares["memtables"].UsedBytes == 0 {
 		t.Errorf("shares: %+v", s.Memory.Shares)
 	}
 	throughJSON(t, s)

@@ -37,7 +37,7 @@ func (i *Inspector) Status() (Status, error) {
 	if free, total, err := w.store.DiskFree(); err == nil {
 		s.Store.DiskFreeBytes, s.Store.DiskTotalBytes = free, total
 	}
-	s.Store.Documents = w.index.Stats().Documents
+	s.Store.Documents, s.Store.IndexChanges = w.index.Stats().Documents, w.index.Generation()-1 // the first is as opened
 	shares := w.o.shares()
 	s.Memory.LimitBytes = w.o.Memory
 	s.Memory.HeapBytes, s.Memory.GoBytes = goMemory()
@@ -45,6 +45,8 @@ func (i *Inspector) Status() (Status, error) {
 		{"cache", tables.CacheBytes, shares.cache},
 		{"memtables", int64(tables.MemTable), memTables * shares.memTable},
 	}
+	used, limit := w.answers.Bytes()
+	s.Memory.Shares = append(s.Memory.Shares, MemoryShare{"answers", used, limit})
 	if c := i.crawl.Load(); c != nil {
 		s.Running, s.Started, s.Stopping = true, c.started.UTC(), c.ctx.Err() != nil
 		p := c.progressNow(func(f *fetching) { s.look(w, f, &shares) })

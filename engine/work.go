@@ -38,6 +38,7 @@ type work struct {
 	pages     deliveries
 	live      settings
 	crawlLog  *crawlLog // nil: Options name none
+	answers   *Answers
 
 	// again says how to seal a segment that a lost store had sealed; nil: it was never sealed. Repair and Rebuild set
 	// it.

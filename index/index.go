@@ -121,6 +121,8 @@ type Index struct {
 	mu    sync.Mutex // guards state; held for a few instructions, never during I/O
 	state *state     // nil after Close
 	held  sync.WaitGroup
+
+	generation atomic.Uint64 // states that there were; see Generation
 }
 
 // Open opens the index of a store. Close it before the store. Errors: ErrFormat, storage.ErrCorrupt, and those of the
@@ -191,6 +193,10 @@ func (x *Index) Close() error {
 	x.held.Wait()
 	return err
 }
+
+// Generation is another number whenever searches find something else: after a Refresh, and so after whatever was added,
+// changed or deleted and refreshed. A search that begins after a call sees that generation or a later one.
+func (x *Index) Generation() uint64 { return x.generation.Load() }
 
 // Refresh makes searchable what was committed before the call. Searches go on meanwhile: those that began before it
 // returned may still see the index as it was. On error the index stays as it was.

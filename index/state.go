@@ -106,6 +106,7 @@ func (x *Index) swap(st *state) (old *state) {
 		x.held.Add(1)
 	}
 	old, x.state = x.state, st
+	x.generation.Add(1)
 	return old
 }
 

@@ -20,13 +20,14 @@ import (
 	"time"
 )
 
-const usage = `usage: go run . crawl|index|layers|relevance|speed [flags], in bench/peers
+const usage = `usage: go run . crawl|index|layers|relevance|speed|load [flags], in bench/peers
 
   crawl   crawl one synthetic web with each crawler that install.sh could install
   index   build an index of the same documents and search it
   layers  parse the same URLs and HTML pages
   relevance  judge seine, tantivy, Lucene and bleve by Cranfield and CACM
   speed   build indexes of Debian's manuals and of a million passages with the same engines, and search them
+  load    search a million pages over sockets, thousands of times a second, beside bleve behind net/http
   all     the first three; -quick takes a few minutes
   content FOLDER  print the main content of WCXB's pages according to each library
   facts FOLDER    score title, author and date of WCXB's pages according to each library
@@ -89,6 +90,10 @@ func run(ctx context.Context, args []string) error {
 		}
 	case "speed":
 		err = speedMain(ctx, f, args[1:])
+	case "load":
+		err = loadMain(ctx, f, args[1:])
+	case "load-serve": // a child of load
+		err = loadServe(ctx, args[1:])
 	case "all":
 		quick := f.Bool("quick", false, "smaller webs")
 		if err = f.Parse(args[1:]); err == nil {

@@ -44,6 +44,13 @@ func (h *Handler) currentStatus() (engine.Status, error) {
 	return s, err
 }
 
+// forget makes the next status a new one: something was changed.
+func (l *latest) forget() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.read = time.Time{}
+}
+
 func (h *Handler) status(*call) (any, error) { return h.currentStatus() }
 
 func (h *Handler) history(c *call) (any, error) {

@@ -22,6 +22,42 @@ type SearchAnswer struct {
 	DidYouMean      string `json:"did_you_mean,omitempty"`
 	DidYouMeanTotal int    `json:"did_you_mean_total,omitempty"`
 	Next            string `json:"next,omitempty"` // cursor of the next page; "": this is the last one
+
+	Facets []FacetCounts `json:"facets,omitempty"` // in place of those of SearchResult
+}
+
+// FacetCounts is an index.Facet with the queries that narrow the search to its values.
+type FacetCounts struct {
+	Name     string       `json:"name"`
+	Values   []FacetCount `json:"values"`
+	Distinct int          `json:"distinct"`
+}
+
+// FacetCount is a value of a facet.
+type FacetCount struct {
+	index.FacetValue
+	Query string `json:"query,omitempty"` // that finds only the matches with this value; "": the value is no filter
+}
+
+// facetFilters are the fields of the query language that take values of facets.
+var facetFilters = map[string]string{
+	index.FacetLanguage: "lang:", index.FacetType: "type:", index.FacetYear: "date:", index.FacetHost: "host:",
+}
+
+// countsOf are the facets of a search with the queries that they lead to.
+func countsOf(query string, list []index.Facet) (out []FacetCounts) {
+	for _, f := range list {
+		counts := FacetCounts{Name: f.Name, Values: []FacetCount{}, Distinct: f.Distinct}
+		for _, v := range f.Values {
+			c := FacetCount{FacetValue: v}
+			if field := facetFilters[f.Name]; field != "" {
+				c.Query = withWord(query, field+v.Value)
+			}
+			counts.Values = append(counts.Values, c)
+		}
+		out = append(out, counts)
+	}
+	return out
 }
 
 // Completions are words that the last word of a text may become.
@@ -38,6 +74,11 @@ const (
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
 func (h *Handler) search(c *call) (any, error) {
+	kept, body, ok := h.answeringOf("search", c.r.URL.Query().Encode())
+	if ok {
+		return keptBody(body), nil
+	}
+	lasting := true
 	o := engine.SearchOptions{
 		Limit: c.count("limit"), Offset: c.count("offset"), Deadline: seconds(c.number("deadline_seconds")),
 		MarkStart: c.text("mark_start"), MarkEnd: c.text("mark_end"), HTML: c.on("html"), Strict: c.on("strict"),
@@ -64,18 +105,20 @@ func (h *Handler) search(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := SearchAnswer{SearchResult: r, Doubtful: r.Doubtful}
+	a := SearchAnswer{SearchResult: r, Doubtful: r.Doubtful, Facets: countsOf(q, r.Facets)}
 	if c.on("suggest") && (r.Total < fewHits || r.Relaxed || r.Doubtful) {
+		start := time.Now()
 		better, err := h.e.Suggest(c.ctx, q, suggestTime)
 		if err != nil {
 			return nil, err
 		}
+		lasting = better.Query != "" || time.Since(start) < suggestTime // else there may be one
 		a.DidYouMean, a.DidYouMeanTotal = better.Query, better.Total
 	}
 	if end := o.Offset + len(r.Hits); len(r.Hits) == o.Limit && end < min(r.Total, hitsMax) {
 		a.Next = base64.RawURLEncoding.EncodeToString([]byte(strconv.Itoa(end)))
 	}
-	return a, nil
+	return answeredSearch{kept, a, lasting && lastingResult(&r, &o)}, nil
 }
 
 func (h *Handler) suggest(c *call) (any, error) {

@@ -44,6 +44,13 @@ func (c *Client) Search(ctx context.Context, query string, o engine.SearchOption
 	var a SearchAnswer
 	err := c.get(ctx, "/search", q, &a)
 	a.SearchResult.Doubtful = a.Doubtful
+	for _, f := range a.Facets {
+		values := []index.FacetValue{}
+		for _, v := range f.Values {
+			values = append(values, v.FacetValue)
+		}
+		a.SearchResult.Facets = append(a.SearchResult.Facets, index.Facet{Name: f.Name, Values: values, Distinct: f.Distinct})
+	}
 	return a.SearchResult, err
 }
 

@@ -31,6 +31,7 @@
 //   - What is not a success is a Problem, with a code that programs can tell apart.
 //   - A name that only resolves to this machine reaches nothing (DNS rebinding).
 //   - Who opens a socket has the lock of the store, so there is one at most.
+//   - An answer that was kept (engine.Answers) is the one that would be made now, but for the time that it took.
 //
 // # Who runs it
 //
@@ -42,7 +43,7 @@
 //
 // # Deliberately absent
 //
-// TLS, accounts and access logs belong to a proxy before it.
+// TLS, accounts, access logs and compression belong to a proxy before it.
 //
 // # Read first
 //

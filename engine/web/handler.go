@@ -82,6 +82,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	h.mux.ServeHTTP(w, r)
+	if !readsOnly(r.Method) {
+		h.now.forget()
+	}
 }
 
 func (h *Handler) longest() time.Duration {

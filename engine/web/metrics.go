@@ -19,6 +19,7 @@ import (
 type metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.HistogramVec
+	kept     *prometheus.CounterVec // answers to searches, by where they are from
 }
 
 // requestBuckets are bounds of durations of requests, in seconds.
@@ -30,8 +31,12 @@ func newMetrics(h *Handler) *metrics {
 		Name: "seine_http_request_duration_seconds", Help: "Time of requests to the API, by operation and status.",
 		Buckets: requestBuckets,
 	}, []string{"operation", "status"})
+	m.kept = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "seine_http_search_answers_total",
+		Help: "Answers to searches that were made, and those that were kept of an earlier one.",
+	}, []string{"from"})
 	m.registry.MustRegister(
-		m.requests, &statusCollector{h.currentStatus}, collectors.NewGoCollector(),
+		m.requests, m.kept, &statusCollector{h.currentStatus}, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	return m
@@ -41,6 +46,21 @@ func (h *Handler) routeMetrics() {
 	h.metrics = newMetrics(h)
 	serve := promhttp.HandlerFor(h.metrics.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4, Timeout: quickTime})
 	h.handle(http.MethodGet, "/metrics", serve.ServeHTTP)
+	h.handle(http.MethodGet, "/ops/{name}", opsFile)
+}
+
+// opsTypes are the files for those who watch over crawls: a dashboard for Grafana, alert rules for Prometheus.
+var opsTypes = map[string]string{"grafana.json": "application/json", "alerts.yml": "application/yaml"}
+
+// opsFile sends one of them.
+func opsFile(w http.ResponseWriter, r *http.Request) {
+	name := r.PathValue("name")
+	body, err := assets.ReadFile("assets/ops/" + name)
+	if opsTypes[name] == "" || err != nil {
+		http.NotFound(w, r)
+		return
+	}
+	sendBody(w, http.StatusOK, opsTypes[name], body)
 }
 
 // observe notes a request for an operation.
@@ -141,6 +161,7 @@ func (e emitter) crawl(p *engine.Progress) {
 
 func (e emitter) memory(m *engine.MemoryStatus) {
 	e.gauge("seine_memory_limit_bytes", "The memory budget.", float64(m.LimitBytes))
+	e.gauge("seine_memory_used_bytes", "What Go's runtime has of the system's memory.", float64(m.GoBytes))
 	for _, share := range m.Shares {
 		e.gauge("seine_memory_share_used_bytes", "Parts of the budget that are used.", float64(share.UsedBytes),
 			"share", share.Name)
@@ -153,6 +174,7 @@ func (e emitter) store(s *engine.StoreStatus) {
 	e.gauge("seine_disk_free_bytes", "Free bytes of the disk.", float64(s.DiskFreeBytes))
 	e.gauge("seine_disk_total_bytes", "Bytes of the disk.", float64(s.DiskTotalBytes))
 	e.gauge("seine_index_documents", "Documents in the index.", float64(s.Documents))
+	e.counter("seine_index_changes_total", "Times that searches began to find something else.", float64(s.IndexChanges))
 	if !s.AsOf.IsZero() {
 		e.gauge("seine_store_hosts", "Hosts with records in crawldb.", float64(s.Hosts))
 		e.gauge("seine_warc_files", "WARC files.", float64(s.WARCFiles))

@@ -78,23 +78,33 @@ func (p *page) Static(name string) string { return p.base + "/static/" + assetsV
 
 // show renders a page. What fails while rendering is a fault of the template, and nothing of the page is sent then.
 func (h *Handler) show(w http.ResponseWriter, status int, name string, p *page) {
-	p.base = h.o.Prefix
-	if p.State == (crawlState{}) {
-		if s, err := h.e.Inspect().Status(); err == nil { // else the page that failed says so
-			p.State = stateOf(&s)
-		}
-	}
-	var b bytes.Buffer
-	if err := templates[name].ExecuteTemplate(&b, "layout", p); err != nil {
+	body, err := h.render(name, p)
+	if err != nil {
 		http.Error(w, "the page "+name+" cannot be shown: "+err.Error(), http.StatusInternalServerError)
 		return
 	}
-	head := w.Header()
-	head.Set("Content-Type", "text/html; charset=utf-8")
-	head.Set("Content-Length", strconv.Itoa(b.Len()))
-	head.Set("Cache-Control", "no-store")
-	w.WriteHeader(status)
-	_, _ = w.Write(b.Bytes()) // the client went away
+	sendBody(w, status, htmlType, body)
+}
+
+const htmlType = "text/html; charset=utf-8"
+
+// render makes the HTML of a page.
+func (h *Handler) render(name string, p *page) ([]byte, error) {
+	p.base = h.o.Prefix
+	if p.State == (crawlState{}) {
+		p.State = h.crawlState()
+	}
+	var b bytes.Buffer
+	err := templates[name].ExecuteTemplate(&b, "layout", p)
+	return b.Bytes(), err
+}
+
+// crawlState is the crawl in a few words; nothing if that cannot be read, since the page that failed says so.
+func (h *Handler) crawlState() (s crawlState) {
+	if now, err := h.currentStatus(); err == nil {
+		s = stateOf(&now)
+	}
+	return s
 }
 
 // trouble is what the page of an error shows.

@@ -6,7 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"html/template"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,6 +47,8 @@ type searchView struct {
 	Toggles    toggles
 	Relax      []choice // what else to search for when nothing was found
 	Crowded    bool     // hits of a host, or near-duplicates, were left out
+
+	lasting bool // a later page of the same index would be the same
 }
 
 // toggles are addresses of the same search with one thing changed.
@@ -70,7 +74,7 @@ type facetView struct {
 type facetValue struct {
 	Text    string
 	Exact   string // in the words of the query language
-	Count   int
+	Count   string
 	Address string
 	Present bool // it is in the query, and the address is that without it
 }
@@ -81,9 +85,9 @@ type hitView struct {
 	Heading   string
 	Crumbs    breadcrumb
 	Lang, Dir string
-	Pieces    []piece
-	Kind      string // media type in short, "" for web pages
-	Links     string // to it, as a number in words
+	Marked    template.HTML // the snippet
+	Kind      string        // media type in short, "" for web pages
+	Links     string        // to it, as a number in words
 	MoreText  string
 	MoreHost  string // address of the search in its host
 	SamePages string // address of the search with near-duplicates
@@ -97,6 +101,12 @@ func (h *Handler) searchPage(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, p.Path("/", state.parameters()...), http.StatusSeeOther)
 		return
 	}
+	p.State = h.crawlState()
+	kept, body, ok := h.answeringOf("page", p.Path("/", state.parameters()...), p.State.Text, p.State.Dot)
+	if ok {
+		sendBody(w, http.StatusOK, htmlType, body)
+		return
+	}
 	v, err := h.found(r.Context(), p, state)
 	if err != nil {
 		h.failed(w, r, "search", err)
@@ -104,7 +114,14 @@ func (h *Handler) searchPage(w http.ResponseWriter, r *http.Request) {
 	}
 	p.Title = clean(state.Query, titleShown)
 	p.Body = v
-	h.show(w, http.StatusOK, "search", p)
+	if body, err = h.render("search", p); err == nil && v.lasting {
+		kept.keep(body)
+	}
+	if err != nil {
+		h.failed(w, r, "search", err)
+		return
+	}
+	sendBody(w, http.StatusOK, htmlType, body)
 }
 
 // failed shows the error of a call of the engine.
@@ -140,7 +157,7 @@ func (h *Handler) found(ctx context.Context, p *page, state searchState) (*searc
 		o.PerHost = hitsPerHost
 	}
 	result, err := h.e.Search(ctx, state.Query, o)
-	if err == nil && o.PerHost > 0 && hostsOf(result.Facets) < manyHosts {
+	if err == nil && o.PerHost > 0 && hostsOf(result.Facets) < manyHosts && crowded(&result, state.Page) {
 		o.PerHost, o.Facets = 0, nil // else most of what there is could not be reached
 		facets := result.Facets
 		result, err = h.e.Search(ctx, state.Query, o)
@@ -149,13 +166,15 @@ func (h *Handler) found(ctx context.Context, p *page, state searchState) (*searc
 	if err != nil {
 		return nil, err
 	}
-	v.Result = &result
+	v.Result, v.lasting = &result, lastingResult(&result, &o)
 	more := len(result.Hits) > hitsShown
 	result.Hits = result.Hits[:min(len(result.Hits), hitsShown)]
 	if result.Total < fewHits || result.Relaxed || result.Doubtful {
+		start := time.Now()
 		if v.Better, err = h.e.Suggest(ctx, state.Query, proposeTime); err != nil {
 			return nil, err
 		}
+		v.lasting = v.lasting && (v.Better.Query != "" || time.Since(start) < proposeTime) // else there may be one
 	}
 	for _, hit := range result.Hits {
 		v.Hits = append(v.Hits, h.hit(ctx, p, state, hit))
@@ -166,6 +185,12 @@ func (h *Handler) found(ctx context.Context, p *page, state searchState) (*searc
 	}
 	v.fill(p, more)
 	return v, nil
+}
+
+// crowded reports whether hits of a host may have been left out. On the first page they show in the hits of that host
+// that are there: what would be on it is worse than two of these.
+func crowded(r *engine.SearchResult, page int) bool {
+	return page > 1 || slices.ContainsFunc(r.Hits, func(h engine.Hit) bool { return h.More > 0 })
 }
 
 // hostsOf is the number of hosts that the matches have.
@@ -188,7 +213,7 @@ func (h *Handler) hit(ctx context.Context, p *page, state searchState, hit engin
 	if v.Heading == "" || hit.Title == hit.URL {
 		v.Heading = shownURL(hit.URL)
 	}
-	v.Pieces = pieces(hit.SnippetText, hit.Matches)
+	v.Marked = marked(pieces(hit.SnippetText, hit.Matches))
 	if v.Kind = shortType(hit.Type); v.Kind == "html" {
 		v.Kind = ""
 	}
@@ -300,9 +325,6 @@ func facetsOf(p *page, state searchState, list []index.Facet) []facetView {
 	names := map[string]string{
 		index.FacetLanguage: "Language", index.FacetType: "Type", index.FacetYear: "Date", index.FacetHost: "Host",
 	}
-	fields := map[string]string{
-		index.FacetLanguage: "lang:", index.FacetType: "type:", index.FacetYear: "date:", index.FacetHost: "host:",
-	}
 	var views []facetView
 	for _, f := range list {
 		if len(f.Values) == 0 {
@@ -310,8 +332,8 @@ func facetsOf(p *page, state searchState, list []index.Facet) []facetView {
 		}
 		v := facetView{Name: names[f.Name], Others: f.Distinct - len(f.Values)}
 		for _, value := range f.Values {
-			word := fields[f.Name] + value.Value
-			x := facetValue{Text: clean(value.Value, hostShown), Exact: word, Count: value.Count}
+			word := facetFilters[f.Name] + value.Value
+			x := facetValue{Text: clean(value.Value, hostShown), Exact: clean(word, 120), Count: numberText(value.Count)}
 			switch f.Name {
 			case index.FacetLanguage:
 				x.Text = languageName(value.Value)
@@ -366,5 +388,6 @@ func (h *Handler) browse(ctx context.Context, p *page, v *searchView) error {
 		return err
 	}
 	v.Facets, v.Hosts = facetsOf(p, v.State, r.Facets), hostsOf(r.Facets)
+	v.lasting = !r.Partial
 	return nil
 }

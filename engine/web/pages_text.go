@@ -4,6 +4,7 @@ package web
 
 import (
 	"fmt"
+	"html/template"
 	"strconv"
 	"strings"
 	"time"
@@ -98,6 +99,22 @@ func pieces(text string, matches [][2]int) []piece {
 	}
 	add(text[at:], false)
 	return list
+}
+
+// marked is the HTML of a text in pieces: a template that goes through the pieces of each hit allocates a fifth of what a
+// page of hits does.
+func marked(list []piece) template.HTML {
+	var b strings.Builder
+	for _, p := range list {
+		if p.Mark {
+			b.WriteString("<mark>")
+		}
+		template.HTMLEscape(&b, []byte(p.Text))
+		if p.Mark {
+			b.WriteString("</mark>")
+		}
+	}
+	return template.HTML(b.String())
 }
 
 // numberText writes a number with its thousands apart: 4,210,007.

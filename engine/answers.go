@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"container/list"
+	"sync"
+)
+
+// Answers keeps what was made of searches, such as pages of hits, until the index changes: half of what a search engine
+// is asked was asked before (Baeza-Yates and others, "The Impact of Caching on Search Engines", SIGIR 2007). It holds
+// 2% of Options.Memory at most, and drops first what was not asked for longest. Any goroutine may call its methods.
+type Answers struct {
+	generation func() uint64 // of the index
+	limit      int64
+
+	mu    sync.Mutex
+	at    uint64 // generation that the answers are of
+	used  int64
+	order list.List // of keptAnswer, the one that was asked for last in front
+	byKey map[string]*list.Element
+}
+
+type keptAnswer struct {
+	key   string
+	value []byte
+}
+
+// size is what an answer takes, with an element of the list and of the map.
+func (a *keptAnswer) size() int64 { return int64(len(a.key)+len(a.value)) + answerBytes }
+
+// answerBytes is what an answer takes beside its key and its value. A single one takes a part of the memory at most.
+const (
+	answerBytes = 200
+	answerPart  = 16
+)
+
+// Answers returns the engine's.
+func (e *Engine) Answers() *Answers { return e.w.answers }
+
+func newAnswers(limit int64, generation func() uint64) *Answers {
+	return &Answers{limit: limit, generation: generation, byKey: map[string]*list.Element{}}
+}
+
+// Get returns what was kept under a key, which must not be changed. Without it, at says what the index is, for the Put
+// of what is found after this call.
+func (a *Answers) Get(key string) (value []byte, at uint64, ok bool) {
+	now := a.generation()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.move(now)
+	element := a.byKey[key]
+	if element == nil || a.at != now {
+		return nil, now, false
+	}
+	a.order.MoveToFront(element)
+	return element.Value.(*keptAnswer).value, now, true
+}
+
+// Put keeps a value under a key, unless the index has changed since the Get that said at. The value must not be changed
+// afterwards. What depends on more than the key and the index must not be kept.
+func (a *Answers) Put(key string, at uint64, value []byte) {
+	now := a.generation()
+	k := &keptAnswer{key, value}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.move(now)
+	if at != a.at || a.byKey[key] != nil || k.size() > a.limit/answerPart {
+		return
+	}
+	a.byKey[key] = a.order.PushFront(k)
+	a.used += k.size()
+	for a.used > a.limit {
+		last := a.order.Back()
+		old := a.order.Remove(last).(*keptAnswer)
+		delete(a.byKey, old.key)
+		a.used -= old.size()
+	}
+}
+
+// move drops all answers of an earlier generation. Generations only grow: another call may have seen a later one.
+func (a *Answers) move(now uint64) {
+	if now <= a.at {
+		return
+	}
+	a.at, a.used = now, 0
+	a.order.Init()
+	clear(a.byKey)
+}
+
+// Bytes returns what the answers take, and what they may take.
+func (a *Answers) Bytes() (used, limit int64) {
+	now := a.generation()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.move(now)
+	return a.used, a.limit
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package web
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/seine-crawler/seine/engine"
+)
+
+// get reads an address of the server of a site.
+func (s *site) get(path string) (status int, text string) {
+	s.t.Helper()
+	r, err := http.Get(strings.TrimSuffix(s.api, apiPath) + path)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer r.Body.Close()
+	b, err := io.ReadAll(r.Body)
+	must(s.t, err)
+	if int64(len(b)) != r.ContentLength && strings.Contains(path, "search?") {
+		s.t.Errorf("%s: %d bytes, Content-Length %d", path, len(b), r.ContentLength)
+	}
+	return r.StatusCode, string(b)
+}
+
+// TestKeptAnswers: what was asked before is answered from memory, byte for byte, until a deletion or new pages change
+// the index; what depends on more than the index never is.
+func TestKeptAnswers(t *testing.T) {
+	s := newSite(t)
+	keeps := func(path string) bool {
+		t.Helper()
+		used, _ := s.e.Answers().Bytes()
+		status, first := s.get(path)
+		after, _ := s.e.Answers().Bytes()
+		if again, second := s.get(path); status != http.StatusOK || again != status || after > used && first != second {
+			t.Errorf("%s: status %d, then %d; %d bytes kept\n%s\n%s", path, status, again, after-used, first, second)
+		}
+		return after > used
+	}
+	const api, page = apiPath + "/search?q=mesh", "/?q=mesh"
+	for path, want := range map[string]bool{
+		api: true, page: true, "/": true, api + "&facets=lang": true,
+		api + "&explain=true": false, api + "&freshness_seconds=3600": false, page + "&explain=1": false,
+	} {
+		if got := keeps(path); got != want {
+			t.Errorf("%s: kept: %t", path, got)
+		}
+	}
+	refused, _ := s.get(apiPath + "/search?q=mesh&limit=x")
+	if again, _ := s.get(apiPath + "/search?q=mesh&limit=x"); refused != 400 || again != 400 {
+		t.Errorf("a refusal: status %d, then %d", refused, again)
+	}
+	if _, err := s.e.Delete(context.Background(), s.url+"/mend.html", s.url+"/copy.html"); err != nil {
+		t.Fatal(err)
+	}
+	if used, _ := s.e.Answers().Bytes(); used != 0 {
+		t.Errorf("%d bytes are kept of what was before a deletion", used)
+	}
+	for _, path := range []string{api, page, api + "&facets=lang"} {
+		if _, text := s.get(path); strings.Contains(text, "Mending") {
+			t.Errorf("%s shows what is deleted", path)
+		}
+	}
+	seeds := engine.InjectOptions{URLs: []string{s.url + "/mend.html"}}
+	if _, err := s.e.Crawl(context.Background(), engine.CrawlOptions{Inject: seeds}); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{api, page} {
+		if _, text := s.get(path); !strings.Contains(text, "Mending") {
+			t.Errorf("%s lacks what was crawled again", path)
+		}
+	}
+}
