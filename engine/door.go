@@ -126,6 +126,7 @@ func (e *Engine) Crawl(ctx context.Context, o CrawlOptions) (CrawlReport, error)
 	case err != nil:
 		c.stopped = StopFailed
 	}
+	c.failed = err
 	final := c.progress(phaseDone)
 	report := c.report(final.Cause)
 	c.show(final)

@@ -29,6 +29,7 @@ type Progress struct {
 	Queued         int           `json:"queued"`           // URLs in the frontier, now
 	Backlog        int64         `json:"backlog"`          // sealed segments that updatedb has not finished, now
 	Cause          Cause         `json:"cause"`            // what holds the crawl up now, or why it ended
+	Also           []Cause       `json:"also,omitempty"`   // what holds it up besides, the greater first; of hosts only
 	HeapBytes      uint64        `json:"heap_bytes"`       // of the process, now
 	MemoryLimit    int64         `json:"memory_limit"`     // Options.Memory, in bytes
 	DiskFree       uint64        `json:"disk_free"`        // bytes, now; 0: not known

@@ -60,7 +60,8 @@ type FetcherDoing string
 const (
 	DoingHeld       FetcherDoing = "held"       // nothing: it is held back, by what Progress.Cause says
 	DoingIdle       FetcherDoing = "idle"       // nothing: no host may be visited
-	DoingPrepare    FetcherDoing = "prepare"    // reads what is known of URL and host; waits for another's robots.txt
+	DoingPrepare    FetcherDoing = "prepare"    // reads what is known of URL and host
+	DoingRobots     FetcherDoing = "robots"     // waits for robots.txt: connected, or for another fetcher that requests it
 	DoingRequest    FetcherDoing = "request"    // a request, of which is not known how far it is
 	DoingDNS        FetcherDoing = "dns"        // waits for addresses; most come from refills: see Status.Lookups
 	DoingConnection FetcherDoing = "connection" // waits for room for one more connection

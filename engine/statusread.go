@@ -113,6 +113,7 @@ func (s *Status) look(w *work, f *fetching, shares *shares) {
 // doingNames are the names of what fetchers do.
 var doingNames = [visit.DoingCount]FetcherDoing{
 	visit.DoingHeld: DoingHeld, visit.DoingIdle: DoingIdle, visit.DoingPrepare: DoingPrepare,
+	visit.DoingRobots:  DoingRobots,
 	visit.DoingRequest: DoingRequest, visit.DoingDNS: DoingDNS, visit.DoingConnection: DoingConnection,
 	visit.DoingConnect: DoingConnect, visit.DoingTLS: DoingTLS, visit.DoingFirstByte: DoingFirstByte,
 	visit.DoingBody: DoingBody, visit.DoingMemory: DoingMemory, visit.DoingSlot: DoingSlot,
