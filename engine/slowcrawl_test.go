@@ -13,12 +13,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/miekg/dns"
 
 	"github.com/seine-crawler/seine/engine"
 	"github.com/seine-crawler/seine/engine/fetch"
 	"github.com/seine-crawler/seine/engine/policy"
+	"github.com/seine-crawler/seine/storage"
 )
 
 // slowWeb is a web of which each host is slow in its own way, by the beginning of its name.
@@ -177,13 +177,13 @@ func TestOneGiantHost(t *testing.T) {
 
 // nearlyFull is a disk of 1 GB of which a number of bytes are free.
 type nearlyFull struct {
-	vfs.FS
+	storage.FS
 	free *atomic.Uint64
 }
 
-func (d nearlyFull) GetDiskUsage(string) (vfs.DiskUsage, error) {
+func (d nearlyFull) GetDiskUsage(string) (storage.DiskUsage, error) {
 	free := d.free.Load()
-	return vfs.DiskUsage{AvailBytes: free, TotalBytes: 1e9, UsedBytes: 1e9 - free}, nil
+	return storage.DiskUsage{AvailBytes: free, TotalBytes: 1e9, UsedBytes: 1e9 - free}, nil
 }
 
 // TestNearlyFullDisk: a crawl that waits for space says so, with how much there is and how much is needed; it goes on
@@ -192,9 +192,9 @@ func TestNearlyFullDisk(t *testing.T) {
 	w, urls := newSlowWeb(t, map[string]int{"giant": 1})
 	o := w.options(t)
 	o.Delay = 20 * time.Millisecond
-	disk := nearlyFull{FS: vfs.Default, free: new(atomic.Uint64)}
+	disk := nearlyFull{FS: storage.NewMemFS(), free: new(atomic.Uint64)}
 	disk.free.Store(900e6)
-	o.FS = disk
+	o.FS, o.Dir = disk, "/data"
 	e := open(t, o)
 	defer mustClose(t, e)
 	crawl := crawlFrom(urls...)
