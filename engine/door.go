@@ -75,7 +75,10 @@ func (e *Engine) Fetch(ctx context.Context, o FetchOptions) (FetchReport, error)
 	defer e.running.Unlock()
 	ctx, cancel := e.within(ctx)
 	defer cancel()
-	return e.w.fetch(ctx, o)
+	run := &oneFetch{started: e.w.now(), o: o, ctx: ctx, stop: cancel}
+	e.fetch.Store(run)
+	defer e.fetch.Store(nil)
+	return e.w.fetch(ctx, o, run.live.Store)
 }
 
 // Crawl fetches until nothing is due, a limit is reached or ctx ends. It runs every phase over many small segments:

@@ -13,9 +13,9 @@ import (
 // way through JSON.
 type Status struct {
 	Time    time.Time `json:"time"`    // when it was read, by Options.Now
-	Running bool      `json:"running"` // a crawl runs; it does until Crawl returns
+	Running bool      `json:"running"` // a crawl runs, or a call of Fetch; it does until that returns
 
-	// Of the crawl that runs, or of the last one that this Engine ran; all are zero if there was none.
+	// Of the crawl or fetch that runs, or of the last one that this Engine ran; all are zero if there was none.
 	Started  time.Time  `json:"started,omitzero"`
 	Ended    time.Time  `json:"ended,omitzero"`    // zero while it runs
 	Stopping bool       `json:"stopping"`          // it runs and its end was requested: by Stop, or by its context
