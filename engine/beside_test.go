@@ -7,7 +7,9 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/seine-crawler/seine/engine"
 	"github.com/seine-crawler/seine/engine/policy"
@@ -85,6 +87,38 @@ func inspectAll(t *testing.T, e *engine.Engine, url string) {
 	fail(t, "history", err)
 	_, err = e.Inspect().HostNow("localhost")
 	fail(t, "host", err)
+	tellAll(t, in, url)
+}
+
+// tellAll calls what an Inspector tells of one URL, of its host, and of all.
+func tellAll(t *testing.T, in *engine.Inspector, url string) {
+	t.Helper()
+	ctx := context.Background()
+	s, err := in.URLStory(ctx, url)
+	fail(t, "story", err)
+	if s.Record == nil {
+		t.Errorf("the story of %s has no record", url)
+	}
+	captures := drain(t, in.Captures(ctx, url))
+	copied, err := in.StoredCopy(ctx, url, time.Time{})
+	switch {
+	case errors.Is(err, engine.ErrNotFound) && captures == 0: // no segment is sealed yet
+	case err != nil:
+		t.Errorf("stored copy: %v", err)
+	case len(copied.Body) == 0:
+		t.Error("the stored copy has no body")
+	}
+	h, err := in.HostStory(ctx, strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/"))
+	fail(t, "host story", err)
+	if h.Host == "" {
+		t.Error("the story of a host has no host")
+	}
+	for _, kind := range engine.ReportKinds() {
+		drain(t, in.Report(ctx, kind, 10))
+	}
+	_, err = in.IndexStats()
+	fail(t, "index", err)
+	fail(t, "documents", in.Documents(ctx, func(*policy.IndexChange) error { return nil }))
 }
 
 func fail(t *testing.T, what string, err error) {

@@ -74,6 +74,9 @@ const (
 	StopFailed      StopReason = "failed"      // the error that Crawl returned
 )
 
+// laterHelp is what helps where only time does.
+const laterHelp = "run it again later"
+
 // troubleCause says in words why hosts give nothing.
 func troubleCause(t visit.Trouble) Cause {
 	who, it := t.Example.String(), "it"
@@ -85,13 +88,16 @@ func troubleCause(t visit.Trouble) Cause {
 	switch {
 	case f == "" && t.Robots >= 300:
 		return Cause{CauseRobots, fmt.Sprintf("%s %s robots.txt with status %d, which forbids everything", who,
-			do("answers", "answer"), t.Robots), "run it again later"}
+			do("answers", "answer"), t.Robots), laterHelp}
 	case f == "" && t.Robots > 0:
 		return Cause{CauseRobots, fmt.Sprintf("%s %s a robots.txt that cannot be read whole, which forbids everything",
-			who, do("has", "have")), "run it again later"}
+			who, do("has", "have")), laterHelp}
 	case f == "":
 		return Cause{CauseRobots, fmt.Sprintf("robots.txt of %s could not be fetched a while ago, so %s %s left alone",
-			strings.TrimSuffix(who, ","), it, do("is", "are")), "run it again later"}
+			strings.TrimSuffix(who, ","), it, do("is", "are")), laterHelp}
+	case t.Unanswered:
+		return Cause{CauseRobots, fmt.Sprintf("%s %s not answer the request for robots.txt (%s), without which nothing "+
+			"of a host is fetched", who, do("does", "do"), f), laterHelp}
 	case f == fetch.FailDNSNotFound:
 		return Cause{CauseDNS, fmt.Sprintf("%s %s not in DNS", who, do("is", "are")),
 			"check the spelling, or give a hosts file with --hosts (/etc/hosts is not read)"}

@@ -31,6 +31,7 @@ type conductor struct {
 	stages  stageTimes    // at the start
 	deliver *delivery
 	stopped StopReason // set by the conducting goroutine at the end
+	failed  error      // that Crawl returns; set as stopped is
 	phase   atomic.Pointer[string]
 
 	// w.live.mu is held to change these. limits and live may be read without it, earlier by the conducting goroutine,
@@ -481,7 +482,7 @@ func (c *conductor) enters(phase string) { c.phase.Store(&phase) }
 // progress describes the crawl at one moment.
 func (c *conductor) progress(phase string) Progress {
 	s := c.situation(phase)
-	s.Progress.Cause = s.cause()
+	s.Progress.Cause, s.Progress.Also = s.causes()
 	return s.Progress
 }
 
@@ -505,13 +506,12 @@ func (c *conductor) situation(phase string) (s situation) {
 	p.Gone, p.Failures = r.Gone, r.Failures
 	s.delays = r.CrawlDelay
 	p.PagesPerSecond = float64(r.Fetched) / max(p.Elapsed.Seconds(), 1e-3)
-	if free, _, err := w.store.DiskFree(); err == nil {
-		p.DiskFree = free
-	}
+	s.lookAtDisk(w)
 	p.HeapBytes = heapBytes()
 	s.refused = c.refused.all()
 	s.sending = c.sends.waiting(w.now())
 	if phase == phaseDone {
+		s.err = c.failed
 		s.ended(w, c.stopped)
 	}
 	return s

@@ -75,7 +75,10 @@ func (e *Engine) Fetch(ctx context.Context, o FetchOptions) (FetchReport, error)
 	defer e.running.Unlock()
 	ctx, cancel := e.within(ctx)
 	defer cancel()
-	return e.w.fetch(ctx, o)
+	run := &oneFetch{started: e.w.now(), o: o, ctx: ctx, stop: cancel}
+	e.fetch.Store(run)
+	defer e.fetch.Store(nil)
+	return e.w.fetch(ctx, o, run.live.Store)
 }
 
 // Crawl fetches until nothing is due, a limit is reached or ctx ends. It runs every phase over many small segments:
@@ -126,6 +129,7 @@ func (e *Engine) Crawl(ctx context.Context, o CrawlOptions) (CrawlReport, error)
 	case err != nil:
 		c.stopped = StopFailed
 	}
+	c.failed = err
 	final := c.progress(phaseDone)
 	report := c.report(final.Cause)
 	c.show(final)
@@ -296,7 +300,8 @@ func (e *Engine) Purge(ctx context.Context) (PurgeReport, error) {
 	}
 	defer leave()
 	if !e.running.TryLock() {
-		return PurgeReport{}, wrapf(ErrBusy, "purging: stop the crawl first")
+		return PurgeReport{}, wrapf(ErrBusy, `purging, while a crawl or fetch is running: "seine crawl --stop" ends it cleanly; purge, `+
+			"then run it again")
 	}
 	defer e.running.Unlock()
 	return e.w.purge(ctx)

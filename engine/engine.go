@@ -41,6 +41,7 @@ type Engine struct {
 type sights struct {
 	crawl   atomic.Pointer[conductor] // the running crawl; nil: none is
 	last    atomic.Pointer[lastCrawl] // the one that ended last; nil: none has
+	fetch   atomic.Pointer[oneFetch]  // the running call of Fetch; nil: none is
 	census  census
 	history history
 }

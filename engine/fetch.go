@@ -73,8 +73,8 @@ func chosen(sel phases.Selection, list []phases.Choice) visit.Chosen {
 	return out
 }
 
-// fetch is Engine.Fetch.
-func (w *work) fetch(ctx context.Context, o FetchOptions) (FetchReport, error) {
+// fetch is Engine.Fetch. begun is called when the fetchers begin.
+func (w *work) fetch(ctx context.Context, o FetchOptions, begun func(*fetching)) (FetchReport, error) {
 	start := w.now()
 	err := o.Limits.validate()
 	if err == nil {
@@ -84,7 +84,10 @@ func (w *work) fetch(ctx context.Context, o FetchOptions) (FetchReport, error) {
 	var run *fetching
 	if err == nil {
 		deliver := w.pages.start()
-		counts, err = w.fetchSegment(ctx, context.Background(), o, func(f *fetching) { run = f })
+		counts, err = w.fetchSegment(ctx, context.Background(), o, func(f *fetching) {
+			run = f
+			begun(f)
+		})
 		deliver.end()
 	}
 	r := fetchReport(o.Segment, counts)

@@ -45,6 +45,9 @@ func (h *HeldHost) wait() string {
 	if wait := time.Duration(h.Wait); wait > 2*time.Duration(h.Delay) && wait > time.Second {
 		return fmt.Sprintf("%s, next in %s (%s)", urls, wait.Round(time.Second), h.Because)
 	}
+	if h.Delay == 0 {
+		return urls + ", one at a time"
+	}
 	return fmt.Sprintf("%s, one each %s (%s)", urls, time.Duration(h.Delay).Round(time.Millisecond), h.Because)
 }
 

@@ -65,6 +65,8 @@ const (
 	// looked for at each Progress, otherwise only when no host is ready: it costs 0.5 µs a host.
 	heldHostsShown  = 3
 	heldHostsAlways = 1000
+	// giantURLs is the least number of URLs by which one host is named that has most of what is left.
+	giantURLs = 100
 	// censusEvery is the least time between two counts of what is stored; between two that take long lies censusShare
 	// times what one takes. Status waits at most censusWait for one.
 	censusEvery = time.Second

@@ -14,11 +14,19 @@ func (s *situation) look(w *work, f *fetching) {
 	s.HostsActive, s.HostsDormant, s.HostsThrottled = stats.Hosts, stats.Dormant, stats.Throttled
 	s.OverBudget, s.Outage, s.Busy, s.Slow = stats.OverSpent, stats.Outage, f.pool.Busy(), stats.Late
 	s.holders, s.syncing, s.silent = f.pool.Held(), f.pool.Syncing(now), f.pool.Silent(now)
-	s.lookups = f.source.Lookups()
+	s.lookups, s.refills, s.failing, s.slow = f.source.Lookups(), stats.Refilling, stats.Failing, stats.SlowReady
+	s.doing = f.pool.Doing()
 	s.troubles = w.net.hosts.Troubles()
 	s.delay = time.Duration(w.live.delay.Load())
 	if stats.Ready == 0 || stats.Hosts <= heldHostsAlways {
 		s.Held = w.heldHosts(f)
+	}
+}
+
+// lookAtDisk adds the space on the disk.
+func (s *situation) lookAtDisk(w *work) {
+	if free, total, err := w.store.DiskFree(); err == nil {
+		s.DiskFree, s.diskTotal = free, total
 	}
 }
 
@@ -105,11 +113,9 @@ func (w *work) fetchProgress(f *fetching, o FetchOptions) Progress {
 		}
 	}
 	s.PagesPerSecond = float64(s.Fetched) / max(s.Elapsed.Seconds(), 1e-3)
-	if free, _, err := w.store.DiskFree(); err == nil {
-		s.DiskFree = free
-	}
+	s.lookAtDisk(w)
 	s.HeapBytes = heapBytes()
 	s.look(w, f)
-	s.Progress.Cause = s.cause()
+	s.Progress.Cause, s.Progress.Also = s.causes()
 	return s.Progress
 }

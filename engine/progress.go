@@ -3,7 +3,9 @@
 package engine
 
 import (
+	"context"
 	"runtime/metrics"
+	"sync/atomic"
 	"time"
 )
 
@@ -29,6 +31,7 @@ type Progress struct {
 	Queued         int           `json:"queued"`           // URLs in the frontier, now
 	Backlog        int64         `json:"backlog"`          // sealed segments that updatedb has not finished, now
 	Cause          Cause         `json:"cause"`            // what holds the crawl up now, or why it ended
+	Also           []Cause       `json:"also,omitempty"`   // what holds it up besides, the greater first; of hosts only
 	HeapBytes      uint64        `json:"heap_bytes"`       // of the process, now
 	MemoryLimit    int64         `json:"memory_limit"`     // Options.Memory, in bytes
 	DiskFree       uint64        `json:"disk_free"`        // bytes, now; 0: not known
@@ -87,6 +90,25 @@ func goMemory() (heap, all uint64) {
 	}
 	metrics.Read(samples)
 	return samples[0].Value.Uint64(), samples[1].Value.Uint64() - samples[2].Value.Uint64()
+}
+
+// oneFetch is a call of Engine.Fetch that runs.
+type oneFetch struct {
+	started time.Time
+	o       FetchOptions
+	ctx     context.Context
+	stop    func()                   // ends ctx
+	live    atomic.Pointer[fetching] // nil: its fetchers have not begun
+}
+
+// progress describes the fetch now, for any goroutine.
+func (b *oneFetch) progress(w *work, look func(*fetching)) Progress {
+	f := b.live.Load()
+	if f == nil {
+		return Progress{Phase: phasePreparing, Fetchers: int(w.live.fetchers.Load()), MemoryLimit: w.o.Memory}
+	}
+	look(f)
+	return w.fetchProgress(f, b.o)
 }
 
 // lastCrawl is the crawl that an Engine ran last.

@@ -4,6 +4,7 @@ package engine
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -18,18 +19,24 @@ import (
 // situation is all that a cause depends on.
 type situation struct {
 	Progress
-	stopped  StopReason // "": the crawl runs
-	holders  visit.Holder
-	troubles []visit.Trouble   // of hosts, the most frequent first
-	refused  map[string]uint64 // links by reason
-	syncing  time.Duration     // for how long the sync that is under way has lasted
-	silent   time.Duration     // for how long no request has ended
-	lookups  int               // refills that wait for DNS
-	delay    time.Duration     // of the crawl; negative: none
-	delays   uint64            // of RobotsDenied, those for a Crawl-delay beyond Options.MaxCrawlDelay
-	maxDepth int               // of the crawl
-	sending  sendingTo         // at the end
-	due      dueSummary        // of crawldb, at the end
+	stopped   StopReason // "": the crawl runs
+	err       error      // of a crawl that failed
+	holders   visit.Holder
+	troubles  []visit.Trouble   // of hosts, the most frequent first
+	refused   map[string]uint64 // links by reason
+	diskTotal uint64            // bytes; 0: not known
+	syncing   time.Duration     // for how long the sync that is under way has lasted
+	silent    time.Duration     // for how long no request has ended
+	lookups   int               // refills that wait for DNS
+	refills   int               // hosts whose URLs are being chosen, or wait for that
+	failing   int               // of HostsWaiting, those whose last visit failed
+	slow      int               // of HostsReady, slow ones, which wait for their share of the fetchers
+	doing     [visit.DoingCount]int
+	delay     time.Duration // of the crawl; negative: none
+	delays    uint64        // of RobotsDenied, those for a Crawl-delay beyond Options.MaxCrawlDelay
+	maxDepth  int           // of the crawl
+	sending   sendingTo     // at the end
+	due       dueSummary    // of crawldb, at the end
 }
 
 // sendingTo is an index writer that the end of a crawl waits for. The zero value is none.
@@ -55,13 +62,26 @@ const (
 	fewHosts    = 3
 )
 
-// cause says what holds a running crawl up, or why one ended. It is the only place that decides this: terminal, log
-// lines and JSON show what it returns. It is a pure function.
+// causes says what holds a running crawl up, with what does so besides, or why one ended. It is the only place that
+// decides this: terminal, log lines, pages and JSON show what it returns. It is a pure function.
+func (s *situation) causes() (first Cause, also []Cause) {
+	if s.stopped == "" {
+		return s.heldUpBy()
+	}
+	return s.cause(), nil
+}
+
+// cause is the first of causes.
 func (s *situation) cause() Cause {
 	switch s.stopped {
 	case "":
-		return s.heldUpBy()
+		first, _ := s.heldUpBy()
+		return first
 	case StopFailed, StopAborted:
+		if errors.Is(s.err, ErrDiskLow) {
+			return Cause{CauseDiskFull, "the disk is nearly full", "free some space on it and run it again; what was " +
+				"fetched is kept"}
+		}
 		return Cause{CauseFailed, "it failed", "the error says why"}
 	}
 	if s.Fetched+s.NotModified == 0 && s.stopped != StopInterrupted {
@@ -83,87 +103,6 @@ func (s *situation) cause() Cause {
 	return s.doneCause()
 }
 
-// heldUpBy says what holds up a crawl that runs.
-func (s *situation) heldUpBy() Cause {
-	troubled := 0
-	for _, t := range s.troubles {
-		troubled += t.Hosts
-	}
-	switch {
-	case s.sending.writer != "":
-		return Cause{CauseWriter, fmt.Sprintf("%s gets what changed in the index, for %s now", s.sending.writer,
-			s.sending.lasts.Round(time.Second)), ""}
-	case s.holders&visit.HeldByPause != 0:
-		return Cause{CausePaused, "it is paused", "p, or Engine.Resume, goes on"}
-	case s.holders&visit.HeldByDelete != 0:
-		return Cause{CauseDelete, "URLs are about to be deleted, so fetchers wait", ""}
-	case s.holders&visit.HeldByDisk != 0:
-		return Cause{CauseDiskFull, "the disk is nearly full, so fetchers wait", "free some space on it"}
-	case s.syncing >= syncingLong:
-		return Cause{CauseDiskSilent, fmt.Sprintf("the disk does not answer: a sync has lasted %s",
-			s.syncing.Round(time.Second)), ""}
-	case s.Outage && len(s.troubles) > 0 && isDNS(s.troubles[0].Failure):
-		return Cause{CauseDNS, "DNS does not answer for any host: one host a second is tried",
-			"check the network and its name servers, or give others with --set resolver=ADDRESS"}
-	case s.Outage:
-		return Cause{CauseNetwork, "the local network seems to be cut: one host a second is tried", ""}
-	case s.holders&visit.HeldByBacklog != 0:
-		return Cause{CauseBacklog, "fetchers wait for updatedb", ""}
-	case s.Busy > 0 && s.silent >= silentLong:
-		return Cause{CauseSilent, fmt.Sprintf("no server has answered for %s, %d requests are under way",
-			s.silent.Round(time.Second), s.Busy), ""}
-	case s.Busy > 0 && s.Busy-int64(s.Slow) >= int64(s.Fetchers):
-		return Cause{CauseFetchers, "all fetchers are busy", "+ raises their number, as does --concurrency"}
-	case s.HostsReady > 0:
-		return Cause{CauseNone, "nothing", ""}
-	case s.lookups > s.HostsWaiting:
-		return Cause{CauseDNS, fmt.Sprintf("%s for addresses from DNS", count(s.lookups, "host")+
-			isOrAre(s.lookups, " waits", " wait")), "--set resolver=ADDRESS names other name servers"}
-	case troubled > 0 && 2*troubled >= s.HostsWaiting+s.HostsAsleep:
-		return s.trouble()
-	case s.HostsWaiting > 0 && s.HostsWaiting == s.HostsThrottled:
-		return s.throttled()
-	case s.HostsWaiting > 0:
-		return s.politeness()
-	case s.HostsAsleep > 0:
-		return Cause{CauseNoAnswer, fmt.Sprintf("%s failed and %s for now", count(s.HostsAsleep, "host"),
-			isOrAre(s.HostsAsleep, "is left alone", "are left alone")), ""}
-	}
-	return Cause{CauseNone, "nothing", ""}
-}
-
-// politeness names the hosts that hold the crawl up if they are few.
-func (s *situation) politeness() Cause {
-	if s.HostsWaiting > fewHosts || len(s.Held) == 0 {
-		return Cause{CausePoliteness, fmt.Sprintf("politeness: %d hosts wait for their delay", s.HostsWaiting), ""}
-	}
-	longest := s.Held[0]
-	if longest.Because == heldByFailures {
-		return Cause{CauseNoAnswer, fmt.Sprintf("%s failed and is tried again: %s", longest.Host, longest.wait()), ""}
-	}
-	text := fmt.Sprintf("politeness: only %s has URLs left: %s", longest.Host, longest.wait())
-	if s.HostsWaiting > 1 {
-		text = fmt.Sprintf("politeness: only %d hosts have URLs left; the longest takes %s: %s", s.HostsWaiting,
-			longest.Host, longest.wait())
-	}
-	help := ""
-	if longest.Because == heldByDelay && s.delay > 0 {
-		help = "--delay shortens the pause; for servers of your own, --set per-host=4 allows several requests at once"
-	}
-	return Cause{CausePoliteness, text, help}
-}
-
-// throttled says that hosts demand a pause.
-func (s *situation) throttled() Cause {
-	text := fmt.Sprintf("%s demanded a pause (429 or 503, with Retry-After or without)",
-		count(s.HostsThrottled, "host"))
-	if len(s.Held) > 0 && s.Held[0].Because == heldByThrottle {
-		text += fmt.Sprintf("; %s is requested again in %s", s.Held[0].Host,
-			time.Duration(s.Held[0].Wait).Round(time.Second))
-	}
-	return Cause{CauseThrottled, text, ""}
-}
-
 // doneCause says why a crawl ended that fetched pages, and what it left.
 func (s *situation) doneCause() Cause {
 	c := Cause{CauseDone, "nothing is due any more", ""}
@@ -172,7 +111,7 @@ func (s *situation) doneCause() Cause {
 		t := s.trouble()
 		c.Text, c.Help = "nothing else is due; "+t.Text, t.Help
 	case s.HostsThrottled > 0:
-		c.Text, c.Help = "nothing else is due; "+s.throttled().Text, "run it again later"
+		c.Text, c.Help = "nothing else is due; "+s.throttled().Text, laterHelp
 	case s.HostsAsleep > 0:
 		c.Text = fmt.Sprintf("nothing else is due; %s did not answer", count(s.HostsAsleep, "host"))
 	case len(s.due.spent) > 0:
@@ -222,7 +161,7 @@ func (s *situation) nothingFetched() Cause {
 		return s.allDenied()
 	case s.HostsThrottled > 0:
 		c := s.throttled()
-		c.Help = "run it again later"
+		c.Help = laterHelp
 		return c
 	case s.Failed > 0 || s.RobotsDenied > 0:
 		return s.allFailed()
@@ -271,7 +210,7 @@ func (s *situation) allDenied() Cause {
 // stillWaiting says that the hosts that have something due were left alone, because of what an earlier crawl met.
 func (s *situation) stillWaiting() Cause {
 	c := Cause{CauseNoAnswer, fmt.Sprintf("%s failed before and %s for now", count(max(s.HostsAsleep, 1), "host"),
-		isOrAre(s.HostsAsleep, "is left alone", "are left alone")), "run it again later"}
+		isOrAre(s.HostsAsleep, "is left alone", "are left alone")), laterHelp}
 	if len(s.Held) > 0 {
 		h := s.Held[0]
 		at := h.Next.Local().Format(time.DateTime)
@@ -294,7 +233,7 @@ func (s *situation) allFailed() Cause {
 	}
 	if pauses := s.Failures["http_429"] + s.Failures["http_503"]; pauses > 0 && pauses == s.Failed {
 		text := "every request was answered with the demand to pause: " + strings.Join(parts, ", ")
-		return Cause{CauseThrottled, text, "run it again later"}
+		return Cause{CauseThrottled, text, laterHelp}
 	}
 	kind := CauseHTTP
 	if len(kinds) > 0 && !strings.HasPrefix(kinds[0], "http_") {

@@ -13,9 +13,9 @@ import (
 // way through JSON.
 type Status struct {
 	Time    time.Time `json:"time"`    // when it was read, by Options.Now
-	Running bool      `json:"running"` // a crawl runs; it does until Crawl returns
+	Running bool      `json:"running"` // a crawl runs, or a call of Fetch; it does until that returns
 
-	// Of the crawl that runs, or of the last one that this Engine ran; all are zero if there was none.
+	// Of the crawl or fetch that runs, or of the last one that this Engine ran; all are zero if there was none.
 	Started  time.Time  `json:"started,omitzero"`
 	Ended    time.Time  `json:"ended,omitzero"`    // zero while it runs
 	Stopping bool       `json:"stopping"`          // it runs and its end was requested: by Stop, or by its context
@@ -60,7 +60,8 @@ type FetcherDoing string
 const (
 	DoingHeld       FetcherDoing = "held"       // nothing: it is held back, by what Progress.Cause says
 	DoingIdle       FetcherDoing = "idle"       // nothing: no host may be visited
-	DoingPrepare    FetcherDoing = "prepare"    // reads what is known of URL and host; waits for another's robots.txt
+	DoingPrepare    FetcherDoing = "prepare"    // reads what is known of URL and host
+	DoingRobots     FetcherDoing = "robots"     // waits for robots.txt: connected, or for another fetcher that requests it
 	DoingRequest    FetcherDoing = "request"    // a request, of which is not known how far it is
 	DoingDNS        FetcherDoing = "dns"        // waits for addresses; most come from refills: see Status.Lookups
 	DoingConnection FetcherDoing = "connection" // waits for room for one more connection

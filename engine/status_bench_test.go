@@ -3,6 +3,9 @@
 package engine
 
 import (
+	"fmt"
+	"io"
+	"strings"
 	"testing"
 	"time"
 )
@@ -13,7 +16,8 @@ import (
 //	go test ./engine -run '^$' -bench 'Status|Sample'
 
 // pausedCrawl runs until the benchmark ends.
-func pausedCrawl(b *testing.B) *Engine {
+func pausedCrawl(b *testing.B, seeds InjectOptions) *Engine {
+	b.Helper()
 	e, err := Open(Options{Dir: b.TempDir(), AllowPrivate: true, Memory: 64 << 20})
 	if err != nil {
 		b.Fatal(err)
@@ -23,7 +27,7 @@ func pausedCrawl(b *testing.B) *Engine {
 	}
 	done := make(chan error, 1)
 	go func() {
-		_, err := e.Crawl(b.Context(), CrawlOptions{Inject: InjectOptions{URLs: []string{"http://127.0.0.1:9/"}}})
+		_, err := e.Crawl(b.Context(), CrawlOptions{Inject: seeds})
 		done <- err
 	}()
 	b.Cleanup(func() {
@@ -34,7 +38,7 @@ func pausedCrawl(b *testing.B) *Engine {
 			b.Error(err)
 		}
 	})
-	for range 1000 {
+	for range 600_000 {
 		if c := e.crawl.Load(); c != nil && c.live.Load() != nil {
 			return e
 		}
@@ -44,8 +48,11 @@ func pausedCrawl(b *testing.B) *Engine {
 	return nil
 }
 
+// oneSeed are seeds of which the one cannot be reached.
+var oneSeed = InjectOptions{URLs: []string{"http://127.0.0.1:9/"}}
+
 func BenchmarkStatus(b *testing.B) {
-	e := pausedCrawl(b)
+	e := pausedCrawl(b, oneSeed)
 	for b.Loop() {
 		if _, err := e.Inspect().Status(); err != nil {
 			b.Fatal(err)
@@ -53,8 +60,32 @@ func BenchmarkStatus(b *testing.B) {
 	}
 }
 
+// BenchmarkStatusLarge is BenchmarkStatus over a million URLs of many hosts: Status counts nothing itself, so it should
+// take as long. slowest-ms is the longest of all looks, those beside a count of what is stored included.
+func BenchmarkStatusLarge(b *testing.B) {
+	for _, hosts := range []int{1000, 10_000, 100_000} {
+		b.Run(fmt.Sprintf("hosts=%d", hosts), func(b *testing.B) {
+			var lines strings.Builder
+			for i := range 1_000_000 {
+				fmt.Fprintf(&lines, "http://h%d.example/%d\n", i%hosts, i/hosts)
+			}
+			e := pausedCrawl(b, InjectOptions{Readers: []io.Reader{strings.NewReader(lines.String())}})
+			slowest := time.Duration(0)
+			for b.Loop() {
+				start := time.Now()
+				s, err := e.Inspect().Status()
+				if err != nil || s.Progress == nil {
+					b.Fatal(err)
+				}
+				slowest = max(slowest, time.Since(start))
+			}
+			b.ReportMetric(float64(slowest.Microseconds())/1e3, "slowest-ms")
+		})
+	}
+}
+
 func BenchmarkSample(b *testing.B) {
-	e := pausedCrawl(b)
+	e := pausedCrawl(b, oneSeed)
 	s := sampler{c: e.crawl.Load(), h: &e.history}
 	s.before = s.read(new(Sample))
 	for b.Loop() {

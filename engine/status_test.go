@@ -208,6 +208,47 @@ func TestStatusOfDNS(t *testing.T) {
 	}
 }
 
+// TestStatusOfFetch: a call of Fetch has a status while it runs, as a crawl has, and Stop ends it cleanly.
+func TestStatusOfFetch(t *testing.T) {
+	site, let := gated(t)
+	defer close(let)
+	e := open(t, siteOptions(t))
+	defer mustClose(t, e)
+	ctx := t.Context()
+	if _, err := e.Inject(ctx, seeds(site.URL+"/gate", site.URL+"/1")); err != nil {
+		t.Fatal(err)
+	}
+	g, err := e.Generate(ctx, engine.GenerateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r engine.FetchReport
+	done := make(chan error)
+	go func() {
+		var err error
+		r, err = e.Fetch(ctx, engine.FetchOptions{Segment: g.Segment})
+		done <- err
+	}()
+	s := await(t, e, "a fetch that waits for the last page", func(s engine.Status) bool {
+		n, _ := doing(s, engine.DoingFirstByte)
+		return s.Running && n == 1 && s.Progress.Fetched == 1
+	})
+	if p := s.Progress; p.Phase != "fetching" || p.Busy != 1 || p.MaxPages != 2 || s.Started.IsZero() ||
+		p.Cause.Kind != engine.CausePoliteness {
+		t.Errorf("%+v, %+v", s, p)
+	}
+	throughJSON(t, s)
+	if err := e.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil || r.Cause.Kind != engine.CauseInterrupted || r.Fetched != 1 {
+		t.Errorf("%v, %+v", err, r)
+	}
+	if s, err := e.Inspect().Status(); err != nil || s.Running {
+		t.Errorf("after it: %v, %+v", err, s)
+	}
+}
+
 // throughJSON checks that a value is the same after a way through JSON.
 func throughJSON[T any](t *testing.T, v T) {
 	t.Helper()

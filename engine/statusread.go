@@ -51,6 +51,10 @@ func (i *Inspector) Status() (Status, error) {
 		s.Running, s.Started, s.Stopping = true, c.started.UTC(), c.ctx.Err() != nil
 		p := c.progressNow(func(f *fetching) { s.look(w, f, &shares) })
 		s.Progress, s.Newest = &p, i.history.newest(c.started)
+	} else if b := i.fetch.Load(); b != nil {
+		s.Running, s.Started, s.Stopping = true, b.started.UTC(), b.ctx.Err() != nil
+		p := b.progress(w, func(f *fetching) { s.look(w, f, &shares) })
+		s.Progress = &p
 	} else if l := i.last.Load(); l != nil {
 		s.Started, s.Ended, s.Stopped = l.started.UTC(), l.ended.UTC(), l.stopped
 		if l.err != nil {
@@ -115,6 +119,7 @@ func (s *Status) look(w *work, f *fetching, shares *shares) {
 // doingNames are the names of what fetchers do.
 var doingNames = [visit.DoingCount]FetcherDoing{
 	visit.DoingHeld: DoingHeld, visit.DoingIdle: DoingIdle, visit.DoingPrepare: DoingPrepare,
+	visit.DoingRobots:  DoingRobots,
 	visit.DoingRequest: DoingRequest, visit.DoingDNS: DoingDNS, visit.DoingConnection: DoingConnection,
 	visit.DoingConnect: DoingConnect, visit.DoingTLS: DoingTLS, visit.DoingFirstByte: DoingFirstByte,
 	visit.DoingBody: DoingBody, visit.DoingMemory: DoingMemory, visit.DoingSlot: DoingSlot,

@@ -11,6 +11,7 @@ type Stats struct {
 	Waiting   int // hosts with URLs that wait for their delay or their address
 	Far       int // of Waiting, those that must wait more than a few seconds
 	Throttled int // of Far, those whose servers demanded it (429, 503)
+	Failing   int // of Waiting, those whose last visit failed
 	InFlight  int // visits with fetchers
 	Slow      int // of InFlight, those of slow hosts, or that became slow meanwhile
 	Late      int // of Slow, the latter, which extra fetchers stand in for
@@ -62,6 +63,7 @@ func (f *Frontier) Stats() Stats {
 		st.Dormant += s.counts[dormant]
 		st.Far += s.far
 		st.Throttled += s.throttled
+		st.Failing += s.failing
 		st.Refilling += s.refilling
 		st.Queued += s.queued
 		st.Withheld += s.withheld

@@ -39,6 +39,7 @@ type shard struct {
 	withheld  int    // URLs of those
 	throttled int    // of far, those whose servers demanded it (429, 503)
 	punished  int    // URLs of those
+	failing   int    // waiting and blocked hosts whose last visit failed
 	stale     int    // addresses without hosts, kept until they may be visited again
 	over      uint64 // Stats.OverSpent
 	visits    uint64
@@ -84,6 +85,7 @@ func (s *shard) put(v *visitState, to place, at moment) {
 	s.counts[v.place]--
 	s.counts[to]++
 	v.place = to
+	s.countFailing(v)
 	v.leaving = restNone
 	if v.far {
 		s.notFar(v)
@@ -95,6 +97,17 @@ func (s *shard) put(v *visitState, to place, at moment) {
 		s.wheel.set(v, at)
 	} else {
 		s.wheel.stop(v)
+	}
+}
+
+// countFailing keeps failing right when the place or the failures of a host have changed.
+func (s *shard) countFailing(v *visitState) {
+	if is := v.failures > 0 && (v.place == waiting || v.place == blocked); is != v.failing {
+		if v.failing = is; is {
+			s.failing++
+		} else {
+			s.failing--
+		}
 	}
 }
 
@@ -204,6 +217,7 @@ func (s *shard) refilled(v *visitState, r *Refill, notBefore, due, now moment) {
 		v.failures, v.sleeps = uint16(min(r.Failures, 1000)), uint16(min(r.Sleeps, 1000))
 		v.throttles = uint16(min(r.Throttles, throttlesMax))
 		v.reported = r.Failures > 0 || r.Sleeps > 0 || r.Throttles > 0
+		s.countFailing(v)
 	}
 	v.crawlDelay = max(v.crawlDelay, r.CrawlDelay)
 	if !r.failed {

@@ -174,6 +174,7 @@ func (s *shard) done(visit *Visit, out *Outcome, end, now moment) {
 	requested, slept := out.Kind != Skipped, v.place == asleep
 	v.noteSpeed(visit, out)
 	sleep := s.rest(v, out, end)
+	s.countFailing(v)
 	v.active--
 	v.domain.active.Add(-1)
 	v.charge(out)
@@ -254,6 +255,7 @@ func (s *shard) forgive(v *visitState, now moment) {
 		return
 	}
 	v.failures = max(v.failures, 1) - 1
+	s.countFailing(v)
 	v.next = now
 	if v.several != nil {
 		v.several.pause.Store(0)

@@ -174,7 +174,7 @@ func (m *sim) checkURLs(visit *Visit, h *hostModel) {
 func (m *sim) checkAll() {
 	for n, s := range m.shards {
 		var counts [placeCount]int
-		queued, refilling, far, withheld := 0, 0, 0, 0
+		queued, refilling, far, withheld, failing := 0, 0, 0, 0, 0
 		for i := range m.names.stripe {
 			for _, v := range m.names.stripe[i].by {
 				if v.shard.Load() != s {
@@ -189,13 +189,18 @@ func (m *sim) checkAll() {
 					far++
 					withheld += v.urls()
 				}
+				if v.failures > 0 && (v.place == waiting || v.place == blocked) {
+					failing++
+				}
 				m.check(v)
 			}
 		}
 		if counts != s.counts || queued != s.queued || refilling != s.refilling ||
-			far != s.far || withheld != s.withheld {
-			m.fault("shard %d counts %v, %d queued, %d refilling, %d far with %d; there are %v, %d, %d, %d, %d", n,
-				s.counts, s.queued, s.refilling, s.far, s.withheld, counts, queued, refilling, far, withheld)
+			far != s.far || withheld != s.withheld || failing != s.failing {
+			m.fault("shard %d counts %v, %d queued, %d refilling, %d far with %d, %d failing; "+
+				"there are %v, %d, %d, %d, %d, %d", n,
+				s.counts, s.queued, s.refilling, s.far, s.withheld, s.failing,
+				counts, queued, refilling, far, withheld, failing)
 		}
 	}
 }

@@ -69,6 +69,7 @@ type visitState struct {
 	leaving    rest  // why it is about to be forgotten: see leave
 	far        bool  // its wait is longer than longWait
 	punished   bool  // of far: the server demanded it (429, 503)
+	failing    bool  // its shard counts it as failing
 	refilling  bool  // a refill is in progress
 	rewake     bool  // woken during it: refill once more
 	more       bool  // the source has more

@@ -56,6 +56,9 @@ func syncDir(fs vfs.FS, dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
+// DiskUsage is what FS.GetDiskUsage returns: an alias, as FS is.
+type DiskUsage = vfs.DiskUsage
+
 // NewMemFS returns an empty filesystem in memory, for tests. It is safe for concurrent use.
 func NewMemFS() FS { return vfs.NewMem() }
 

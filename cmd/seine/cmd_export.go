@@ -3,15 +3,9 @@
 package main
 
 import (
-	"bufio"
-	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
-
-	"github.com/seine-crawler/seine/engine"
-	"github.com/seine-crawler/seine/engine/policy"
-	"github.com/seine-crawler/seine/engine/writers"
 )
 
 func exportCommand(c *console) *cobra.Command {
@@ -22,34 +16,13 @@ func exportCommand(c *console) *cobra.Command {
 		Short: "print an index of the WARC files, for replay tools, or the indexed documents",
 		Args:  noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			print := exportCDXJ
-			switch format {
-			case "cdxj":
-			case "jsonl":
-				print = exportDocuments
-			default:
+			if format != "cdxj" && format != "jsonl" {
 				return &usageError{fmt.Errorf("export: --format %q: want cdxj or jsonl", format)}
 			}
-			return withEngine(cmd, f.reading(), func(e *engine.Engine) error {
-				return c.lines(func(w *bufio.Writer) error { return print(cmd.Context(), e, w) })
-			})
+			return f.withReading(cmd, func(s store) error { return s.Export(cmd.Context(), format, c.out) })
 		},
 	}
 	f.settings(cmd, inViews)
 	cmd.Flags().StringVar(&format, "format", "cdxj", "what to print: `cdxj|jsonl`")
 	return cmd
-}
-
-func exportCDXJ(ctx context.Context, e *engine.Engine, w *bufio.Writer) error {
-	return e.Inspect().ExportCDXJ(ctx, w)
-}
-
-// exportDocuments prints each document of the index as a line of JSON, as index writers get it.
-func exportDocuments(ctx context.Context, e *engine.Engine, w *bufio.Writer) error {
-	var line []byte
-	return e.Inspect().Documents(ctx, func(c *policy.IndexChange) error {
-		line = append(writers.AppendJSON(line[:0], c), '\n')
-		_, err := w.Write(line)
-		return err
-	})
 }

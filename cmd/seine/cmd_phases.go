@@ -249,11 +249,11 @@ func indexCommand(c *console) *cobra.Command {
 	var most int
 	cmd := wholeCommand(c, inIndex, "index", "index the pages of linked segments, and refresh documents that changed",
 		"all linked ones", func(o *engine.Options) { o.RebuildIndex = rebuild },
-		func(ctx context.Context, e *engine.Engine, segments []uint32) (engine.Report, error) {
+		func(ctx context.Context, s store, segments []uint32) (engine.Report, error) {
 			if most < 0 {
 				return nil, &usageError{fmt.Errorf("--max-segments %d: want 0 (as many as are best) or more", most)}
 			}
-			r, err := e.Index(ctx, engine.IndexOptions{
+			r, err := s.Index(ctx, engine.IndexOptions{
 				Segments: segments, Refresh: true, Resend: resend, MaxSegments: most,
 			})
 			changed := r.Added + r.Refreshed + r.Deleted
@@ -263,7 +263,7 @@ func indexCommand(c *console) *cobra.Command {
 			if err != nil || len(r.Segments) > 0 || changed > 0 || r.Merged > 0 {
 				return r, err
 			}
-			_, err = e.Inspect().DueSegments(storage.SegmentLinked)
+			_, err = s.DueSegments(storage.SegmentLinked)
 			if errors.Is(err, engine.ErrNoSegment) {
 				err = fmt.Errorf("%w: no document changed, and %w", errNoneDue, err)
 			}
@@ -279,8 +279,8 @@ func indexCommand(c *console) *cobra.Command {
 
 func dedupCommand(c *console) *cobra.Command {
 	cmd := wholeCommand(c, inDedup, "dedup", "mark pages with equal content as duplicates, except the best", "all", nil,
-		func(ctx context.Context, e *engine.Engine, segments []uint32) (engine.Report, error) {
-			return e.Dedup(ctx, engine.DedupOptions{Segments: segments}) // its order is Options.DedupOrder
+		func(ctx context.Context, s store, segments []uint32) (engine.Report, error) {
+			return s.Dedup(ctx, engine.DedupOptions{Segments: segments}) // its order is Options.DedupOrder
 		})
 	cmd.Long = "Marks pages with equal content as duplicates, except the best of each group, and takes them out of\n" +
 		"the index. seine index then adds those that are duplicates no longer, and tells the engines of\n" +
@@ -292,7 +292,7 @@ func dedupCommand(c *console) *cobra.Command {
 // changes the engine's options.
 func wholeCommand(
 	c *console, command uses, use, short, newest string, change func(*engine.Options),
-	run func(ctx context.Context, e *engine.Engine, segments []uint32) (engine.Report, error),
+	run func(ctx context.Context, s store, segments []uint32) (engine.Report, error),
 ) *cobra.Command {
 	var f flags
 	var choice segmentChoice
@@ -312,13 +312,17 @@ func wholeCommand(
 			if change != nil {
 				change(&o)
 			}
-			return f.withOptions(cmd, o, func(e *engine.Engine) error {
-				if err := existing(e.Inspect(), numbers...); err != nil {
+			do := func(s store) error {
+				if err := existing(s, numbers...); err != nil {
 					return err
 				}
-				r, err := run(cmd.Context(), e, numbers)
+				r, err := run(cmd.Context(), s, numbers)
 				return c.outcome(r, err, f.json)
-			})
+			}
+			if o.RebuildIndex {
+				return f.withOptions(cmd, o, func(e *engine.Engine) error { return do(ownStore{e, e.Inspect()}) })
+			}
+			return f.withStore(cmd, o, do)
 		},
 	}
 	f.settings(cmd, command)

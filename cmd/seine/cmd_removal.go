@@ -69,8 +69,12 @@ func purgeCommand(c *console) *cobra.Command {
 			"denies, and what the index still has of deleted documents.",
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withEngine(cmd, &f, func(e *engine.Engine) error {
-				r, err := e.Purge(cmd.Context())
+			o, err := f.options(cmd)
+			if err != nil {
+				return err
+			}
+			return f.withStore(cmd, o, func(s store) error {
+				r, err := s.Purge(cmd.Context())
 				return c.outcome(r, err, f.json)
 			})
 		},

@@ -58,9 +58,9 @@ func searchCommand(c *console) *cobra.Command {
 				if complete {
 					return completions(cmd.Context(), c, e, query, o.Limit, f.json)
 				}
-				bold := !f.json && isTerminal(c)
-				if bold {
-					o.MarkStart, o.MarkEnd = "\x1b[1m", "\x1b[0m"
+				p := newPaint(c)
+				if bool(p) && !f.json {
+					o.MarkStart, o.MarkEnd = paintMatch, paintEnd
 				}
 				r, err := e.Search(cmd.Context(), query, o)
 				var wrong *index.QueryError
@@ -85,7 +85,13 @@ func searchCommand(c *console) *cobra.Command {
 				if explain {
 					fmt.Fprintf(c.out, "query: %s\n", printable(r.Query))
 				}
-				return c.found(r, better)
+				if err := c.found(r, better); err != nil || !isTerminal(c) {
+					return err
+				}
+				if next := nextPage(cmd, words, &o, &r); next != "" {
+					_, err = fmt.Fprintf(c.out, "next page: %s\n", next)
+				}
+				return err
 			})
 		},
 	}
@@ -122,12 +128,10 @@ func (c *console) found(r engine.SearchResult, better index.Suggestion) error {
 		fmt.Fprintln(c.out, "no page has all that quotes and + require; these have some of it")
 	}
 	for _, h := range r.Hits {
-		fmt.Fprintf(c.out, "%d. %s\n   %s\n", h.Rank, printable(h.Title), h.URL)
-		if h.Snippet != "" {
-			fmt.Fprintf(c.out, "   %s\n", printable(h.Snippet))
-		}
-		if about := aboutHit(&h); about != "" {
-			fmt.Fprintf(c.out, "   %s\n", printable(about))
+		if isTerminal(c) {
+			c.shown(&h, newPaint(c))
+		} else {
+			c.listed(&h)
 		}
 		if h.Explanation != nil {
 			c.explained(h.Explanation, "   ")
@@ -146,6 +150,17 @@ func (c *console) found(r engine.SearchResult, better index.Suggestion) error {
 		_, err = fmt.Fprintf(c.out, "did you mean: %s (%d found)\n", printable(better.Query), better.Total)
 	}
 	return err
+}
+
+// listed prints a hit for other programs, and for files.
+func (c *console) listed(h *engine.Hit) {
+	fmt.Fprintf(c.out, "%d. %s\n   %s\n", h.Rank, printable(h.Title), h.URL)
+	if h.Snippet != "" {
+		fmt.Fprintf(c.out, "   %s\n", printable(h.Snippet))
+	}
+	if about := aboutHit(h); about != "" {
+		fmt.Fprintf(c.out, "   %s\n", printable(about))
+	}
 }
 
 // explained prints a number and, farther to the right, what it is made of.

@@ -39,21 +39,32 @@ func verifyCommand(c *console) *cobra.Command {
 			if repair {
 				return c.repair(cmd, &f, o)
 			}
-			r, err := engine.Verify(cmd.Context(), o)
-			if err != nil {
+			other := false
+			var r engine.VerifyReport
+			if err := f.openOr(cmd, func() (err error) {
+				r, err = engine.Verify(cmd.Context(), o)
+				return err
+			}, func(s store) (err error) {
+				other = true
+				r, err = s.Verify(cmd.Context())
+				return err
+			}); err != nil {
 				return err
 			}
 			if err := c.verified(cmd, r, f.json); err != nil {
 				return err
 			}
 			o.Events = engine.EventListener{}
+			if other { // it has noted them
+				return problems(r, verifyHelp)
+			}
 			if e, err := engine.Open(o); err == nil { // else the report says why
 				_, _, err = f.noteChanges(c.err, e)
 				if err := errors.Join(err, e.Close()); err != nil {
 					return err
 				}
 			}
-			return problems(r, `"seine verify --repair" makes the best of what is left`)
+			return problems(r, verifyHelp)
 		},
 	}
 	cmd.Flags().BoolVar(&repair, "repair", false, "mend what is damaged")
@@ -61,6 +72,9 @@ func verifyCommand(c *console) *cobra.Command {
 	f.settings(cmd, rebuilding)
 	return cmd
 }
+
+// verifyHelp is what helps when verify finds problems.
+const verifyHelp = `"seine verify --repair" makes the best of what is left`
 
 // onlyForRepair returns an error if a flag sets what has an effect only on a repair.
 func (f *flags) onlyForRepair() error {

@@ -55,6 +55,9 @@ func dashboard(s engine.Progress, rates []float64, width, height int, keys bool)
 	if s.Phase == "done" { // why it ended follows below
 		lines = lines[:len(lines)-1]
 	} else {
+		for _, also := range s.Also {
+			lines = append(lines, "       and by "+plainLine(also.String()))
+		}
 		for _, h := range s.Held {
 			lines = append(lines, "           "+plainLine(h.String()))
 		}

@@ -74,7 +74,7 @@ func exitStatus(err error, dir string) int {
 		return exitNoPage
 	case diskFailed(err), dir != "" && notPermitted(err, dir):
 		return exitDisk
-	case errors.Is(err, engine.ErrLocked):
+	case errors.Is(err, engine.ErrLocked), errors.Is(err, engine.ErrBusy):
 		return exitLocked
 	}
 	return exitFailure
@@ -129,6 +129,9 @@ func message(cmd *cobra.Command, err error) string {
 	text := oneLine(err)
 	if errors.Is(err, engine.ErrDamaged) && !strings.Contains(text, "\"seine ") {
 		text += ": \"seine verify\" lists all that is wrong, \"seine verify --repair\" makes the best of what is left"
+	}
+	if errors.Is(err, engine.ErrLocked) && !strings.Contains(text, "\"seine ") {
+		text += whoHasIt(cmd.Annotations[dirKey])
 	}
 	text = "seine: " + advice(cmd, text)
 	var usage *usageError

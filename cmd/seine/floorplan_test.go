@@ -32,7 +32,7 @@ var floorPlan = map[string]string{
 	"bench/hostile":           "",
 
 	// What people and programs look at.
-	"engine/web": "engine index storage storage/urlkey",
+	"engine/web": "engine engine/policy engine/writers index storage storage/urlkey",
 
 	// The door and the conductor; below it the rooms, none of which knows Engine.
 	"engine": "engine/internal/admission engine/internal/segment engine/internal/visit engine/internal/phases " +

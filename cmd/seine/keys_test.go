@@ -232,3 +232,29 @@ func TestPanicLeaves(t *testing.T) {
 		panic("a bug")
 	})
 }
+
+// TestSearchOnTerminal: on a terminal hits have colours, a breadcrumb, and the command of the next page, which works.
+// NO_COLOR takes away the colours; what is no terminal gets neither.
+func TestSearchOnTerminal(t *testing.T) {
+	site, dir := crawledSite(t)
+	host := strings.TrimPrefix(site, "http://")
+	x := onTerminal(t, "search", "--dir", dir, "--limit", "1", "--", "mesh", "net's", "-nothing")
+	_ = x.cmd.Wait() // what it shows says how it went
+	x.shows("1. \x1b[1;34m")
+	x.shows("\x1b[32m" + host + " › ")
+	x.shows("\x1b[1m")
+	x.shows("next page: seine search --dir=" + dir + " --limit=1 --offset=1 -- mesh 'net'\\''s' -nothing")
+	t.Setenv("NO_COLOR", "1")
+	x = onTerminal(t, "search", "--dir", dir, "--limit", "1", "--offset", "1", "mesh", "net's")
+	_ = x.cmd.Wait()
+	x.shows("2. ")
+	x.shows(host)
+	x.shows("found in")
+	if text := x.text.String(); strings.Contains(text, "\x1b[") {
+		t.Errorf("colours in spite of NO_COLOR: %q", text)
+	}
+	if got := result(t, dir, "", "search", "--limit", "1", "mesh"); strings.ContainsAny(got, "\x1b›") ||
+		strings.Contains(got, "next page") {
+		t.Errorf("not on a terminal: %q", got)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"iter"
 	"maps"
@@ -20,6 +21,7 @@ import (
 	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/engine/web"
 	"github.com/seine-crawler/seine/index"
+	"github.com/seine-crawler/seine/storage"
 )
 
 // store is what commands ask of a data directory, whichever process has it open. The methods are those of an Engine and
@@ -47,12 +49,25 @@ type store interface {
 	Inject(ctx context.Context, o engine.InjectOptions) (engine.InjectReport, error)
 	Recrawl(ctx context.Context, targets ...string) (engine.RecrawlReport, error)
 	Delete(ctx context.Context, targets ...string) (engine.DeleteReport, error)
+	Index(ctx context.Context, o engine.IndexOptions) (engine.IndexReport, error)
+	Dedup(ctx context.Context, o engine.DedupOptions) (engine.DedupReport, error)
+	Purge(ctx context.Context) (engine.PurgeReport, error)
+	DueSegments(state storage.SegmentState) ([]uint32, error)
+	Verify(ctx context.Context) (engine.VerifyReport, error)
+
+	// Export writes the WARC files' index (cdxj) or the documents (jsonl).
+	Export(ctx context.Context, format string, w io.Writer) error
 }
 
 // ownStore is a data directory that this process has open.
 type ownStore struct {
 	*engine.Engine
 	*engine.Inspector
+}
+
+// Export is that of a Handler.
+func (s ownStore) Export(ctx context.Context, format string, w io.Writer) error {
+	return web.Export(ctx, s.Engine, format, w)
 }
 
 // otherStore is a data directory that another process has open.
@@ -143,4 +158,23 @@ func serveSocket(e *engine.Engine, o *engine.Options) (end func() error) {
 		warn(fmt.Errorf("other commands cannot look into %s meanwhile: %w", o.Dir, err))
 	}
 	return func() error { return nil }
+}
+
+// whoHasIt says what the process does that has a data directory open, and what helps; "": that is not known.
+func whoHasIt(dir string) string {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	c, err := web.Dial(ctx, dir)
+	if err != nil {
+		return ""
+	}
+	defer c.Close()
+	s, err := c.Status()
+	switch {
+	case err != nil:
+		return ""
+	case s.Running:
+		return `; it crawls: "seine crawl --stop" ends that cleanly, "seine top" shows it`
+	}
+	return "; it runs no crawl: kill -INT " + c.Process() + " ends it"
 }

@@ -46,8 +46,8 @@ func crawledSite(t *testing.T) (site, dir string) {
 	return server.URL, dir
 }
 
-// took are times in output.
-var took = regexp.MustCompile(`(in |"seconds":)[0-9.]+( ms|s)?`)
+// took are times in output: how long something took, and the version of an exported document.
+var took = regexp.MustCompile(`(in |"seconds":|"version":)[0-9.]+( ms|s)?`)
 
 // openSegment is the line of the segment that a crawl fills: alone there is none.
 var openSegment = regexp.MustCompile(`^(\d+\topen\t|\{"segment":\d+,"state":"open",)`)
@@ -112,6 +112,8 @@ func TestBesideCrawl(t *testing.T) {
 		{"report", "host", strings.TrimPrefix(site, "http://")}, {"report", "host", "not.known"},
 		{"inject", seeds, site + "/other", "-"}, {"inject", "--update", seeds, "--json"}, {"inject", "mailto://x"},
 		{"delete", site + "/copy.html", "not.known"}, {"delete", "::"}, {"delete", site + "/log/*", "--json"},
+		{"export"}, {"export", "--format", "jsonl"}, {"export", "--format", "xml"},
+		{"dedup"}, {"dedup", "99"}, {"index", "--max-segments", "1", "--json"}, {"index", "99"},
 		{"recrawl", site + "/mend.html", "not.known"}, {"recrawl", "::"}, {"recrawl", site + "/*", "--json"},
 	}
 	t.Setenv(variable("allow-private"), "true")
@@ -125,6 +127,74 @@ func TestBesideCrawl(t *testing.T) {
 		got := result(t, beside, site+"/\nnonsense\n", line...)
 		if got != want[i] {
 			t.Errorf("%q beside a crawl\n%salone\n%s", line, got, want[i])
+		}
+	}
+}
+
+// sizes are those of WARC files: a file that is written again has a record with a random id, which compresses as well as
+// it happens to.
+var sizes = regexp.MustCompile(`\(\d+ bytes\)|"bytes":\d+|"offset": "\d+"`)
+
+// TestBesideServe: each command that changes or reads the whole prints the same alone and while a process that crawls
+// nothing has the directory open.
+func TestBesideServe(t *testing.T) {
+	site, dir := crawledSite(t)
+	alone, beside := filepath.Join(t.TempDir(), "a"), filepath.Join(t.TempDir(), "b")
+	for _, to := range []string{alone, beside} {
+		if err := os.CopyFS(to, os.DirFS(dir)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv(variable("allow-private"), "true")
+	lines := [][]string{
+		{"verify"}, {"delete", site + "/mend.html"}, {"purge"}, {"verify"}, {"verify", "--json"}, {"purge", "--json"},
+		{"index", "--max-segments", "1"}, {"index"}, {"dedup", "--json"}, {"export"}, {"search", "mesh"},
+	}
+	var want []string
+	for _, line := range lines {
+		want = append(want, result(t, alone, "", line...))
+	}
+	if !strings.Contains(want[2], "1 WARC files removed and 0 rewritten") &&
+		!strings.Contains(want[2], "0 WARC files removed and 1 rewritten") {
+		t.Errorf("nothing is purged: %s", want[2])
+	}
+	e, err := engine.Open(engine.Options{Dir: beside, AllowPrivate: true, Scope: policy.ScopeHost, MustExist: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	s, err := web.ServeSocket(e, beside)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for i, line := range lines {
+		want[i] = sizes.ReplaceAllString(want[i], "SIZE")
+		if got := sizes.ReplaceAllString(result(t, beside, "", line...), "SIZE"); got != want[i] {
+			t.Errorf("%q beside seine serve\n%salone\n%s", line, got, want[i])
+		}
+	}
+	process := fmt.Sprint(os.Getpid())
+	got := result(t, beside, "", "updatedb")
+	if !strings.Contains(got, "it runs no crawl: kill -INT "+process) || !strings.HasSuffix(got, "status 75\n") {
+		t.Errorf("updatedb: %s", got)
+	}
+}
+
+// TestNotBesideCrawl: what cannot be done beside a crawl says what to do, and verify sees nothing wrong in what the
+// crawl is about to write.
+func TestNotBesideCrawl(t *testing.T) {
+	_, dir := crawledSite(t)
+	defer pausedCrawl(t, dir)()
+	for _, c := range []struct{ line, says string }{
+		{"purge", `"seine crawl --dir DIR --stop" ends it cleanly; purge, then run it again`},
+		{"purge", "\nstatus 75\n"},
+		{"generate", `it crawls: "seine crawl --dir DIR --stop" ends that cleanly`},
+		{"index --rebuild", `it crawls: "seine crawl --dir DIR --stop" ends that cleanly`},
+		{"verify", ", 0 problems in "},
+	} {
+		if got := result(t, dir, "", strings.Fields(c.line)...); !strings.Contains(got, c.says) {
+			t.Errorf("%s: %s", c.line, got)
 		}
 	}
 }

@@ -48,7 +48,7 @@ var targetsBody = &body{
 }
 
 // routes are the operations of the API.
-var routes = slices.Concat(searchRoutes, readRoutes, storyRoutes, changeRoutes, crawlRoutes)
+var routes = slices.Concat(searchRoutes, readRoutes, storyRoutes, changeRoutes, maintainRoutes, crawlRoutes)
 
 var searchRoutes = []route{
 	{

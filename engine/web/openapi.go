@@ -84,8 +84,15 @@ func (s *schemas) operation(r *route) object {
 
 // responses are those of an operation: what it returns, and its problems.
 func (s *schemas) responses(r *route) object {
-	item := s.answer(r.result)
-	content := object{"application/json": object{"schema": item}}
+	var item object
+	content := object{}
+	if r.result != nil {
+		item = s.answer(r.result)
+		content["application/json"] = object{"schema": item}
+	}
+	for _, t := range r.raw {
+		content[t] = object{"schema": object{"type": "string"}}
+	}
 	if r.list {
 		content["application/json"] = object{"schema": object{
 			"type": "object", "required": []string{"items"}, "properties": object{

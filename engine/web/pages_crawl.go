@@ -263,7 +263,7 @@ func (v *crawlView) fillPipeline(p *page) {
 // doingTexts say in words what a fetcher does or waits for.
 var doingTexts = map[engine.FetcherDoing]string{
 	engine.DoingHeld: "held back", engine.DoingIdle: "no host may be visited",
-	engine.DoingPrepare: "reads what is known",
+	engine.DoingPrepare: "reads what is known", engine.DoingRobots: "robots.txt",
 	engine.DoingRequest: "a request", engine.DoingDNS: "DNS", engine.DoingConnection: "room for a connection",
 	engine.DoingConnect: "connecting", engine.DoingTLS: "TLS handshake", engine.DoingFirstByte: "the first byte",
 	engine.DoingBody: "the body", engine.DoingMemory: "memory for the body", engine.DoingSlot: "its turn to parse",

@@ -96,6 +96,8 @@ var views = []reflect.Type{
 	reflect.TypeFor[engine.SeedRow](), reflect.TypeFor[engine.HostRow](), reflect.TypeFor[engine.TypeRow](),
 	reflect.TypeFor[engine.StatusRow](), reflect.TypeFor[engine.FailureRow](), reflect.TypeFor[engine.TrapRow](),
 	reflect.TypeFor[engine.CaptureView](), reflect.TypeFor[engine.SearchResult](),
+	reflect.TypeFor[engine.VerifyReport](), reflect.TypeFor[IndexAnswer](), reflect.TypeFor[PurgeAnswer](),
+	reflect.TypeFor[engine.DedupReport](),
 }
 
 // TestRoundTrip: what the API writes of a view is read back as the same view.

@@ -25,9 +25,10 @@ type route struct {
 	body         *body
 	result       any // a value of the type of the answer; for a list, of its entries
 	list         bool
-	events       bool  // the answer is a stream of events, until the client goes away
-	lasts        bool  // it may take longer than quickTime
-	status       []int // of the problems that only this operation has
+	raw          []string // media types of an answer that is no JSON value
+	events       bool     // the answer is a stream of events, until the client goes away
+	lasts        bool     // it may take longer than quickTime
+	status       []int    // of the problems that only this operation has
 	do           func(h *Handler, c *call) (any, error)
 }
 

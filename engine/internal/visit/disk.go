@@ -17,6 +17,9 @@ type diskWatch struct {
 // DiskLow returns the free bytes below which fetching pauses, on a file system of a total of bytes.
 func DiskLow(total uint64) uint64 { return min(diskLow, total/4) }
 
+// DiskEnough returns the free bytes from which fetching goes on, on a file system of a total of bytes.
+func DiskEnough(total uint64) uint64 { return min(diskResume, total/4+total/16) }
+
 // look checks the free space every diskInterval. pause and resume say that the answer changed. The error says that
 // space has been short for patience.
 func (d *diskWatch) look(env *Env, now time.Time, patience time.Duration) (pause, resume bool, err error) {
@@ -28,7 +31,7 @@ func (d *diskWatch) look(env *Env, now time.Time, patience time.Duration) (pause
 	if err != nil || total == 0 {
 		return false, false, nil // the file system does not say
 	}
-	low, enough := DiskLow(total), min(diskResume, total/4+total/16)
+	low, enough := DiskLow(total), DiskEnough(total)
 	switch {
 	case free < low && d.lowSince.IsZero():
 		d.lowSince = now

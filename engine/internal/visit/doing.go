@@ -15,7 +15,8 @@ type Doing uint8
 const (
 	DoingHeld       Doing = iota // nothing: the gate is shut
 	DoingIdle                    // nothing: the frontier has no visit, or no further page may be begun
-	DoingPrepare                 // reads what is known, waits for another visit's robots.txt, gives a visit back
+	DoingPrepare                 // reads what is known, gives a visit back
+	DoingRobots                  // is connected and waits for a robots.txt, or for another visit that requests it
 	DoingRequest                 // a request, of which the protocol does not say how far it is
 	DoingDNS                     // fetch.StepDNS
 	DoingConnection              // fetch.StepRoom
@@ -43,6 +44,7 @@ var ofStep = [...]Doing{
 type doing struct {
 	at     atomic.Uint32 // Doing
 	stage  fetch.Stage   // while it is DoingRequest
+	robots atomic.Bool   // while it is DoingRequest: it is for a robots.txt
 	parses atomic.Bool   // while it is DoingWrite: that is done, and the page is being parsed
 }
 
@@ -53,11 +55,12 @@ func (d *doing) set(to Doing) {
 	}
 }
 
-// request notes that a request begins, and follows it.
-func (d *doing) request(req *fetch.Request) {
+// request notes that a request begins, and follows it. robots says that it is for a robots.txt.
+func (d *doing) request(req *fetch.Request, robots bool) {
 	if d != nil {
 		req.Stage = &d.stage
 		d.stage.Reset()
+		d.robots.Store(robots)
 		d.set(DoingRequest)
 	}
 }
@@ -72,7 +75,11 @@ func (d *doing) write() {
 func (d *doing) now() Doing {
 	switch at := Doing(d.at.Load()); at {
 	case DoingRequest:
-		return ofStep[d.stage.Step()]
+		step := d.stage.Step()
+		if d.robots.Load() && (step == fetch.StepNone || step == fetch.StepHead || step == fetch.StepBody) {
+			return DoingRobots
+		}
+		return ofStep[step]
 	case DoingWrite:
 		if d.parses.Load() {
 			return DoingParse

@@ -321,7 +321,7 @@ func (h *Hosts) RefusedHere() int { return int(h.troubles.refused.Load()) }
 // TroubleOf returns why a host gives nothing; Hosts is 0 if nothing is known. Any goroutine may call it.
 func (h *Hosts) TroubleOf(host urlkey.HostKey) (t Trouble) {
 	if r, ok := h.troubles.of(host); ok {
-		t = Trouble{Failure: r.failure, Robots: r.robots, Hosts: 1, Example: host}
+		t = Trouble{Failure: r.failure, Robots: r.robots, Unanswered: r.unanswered, Hosts: 1, Example: host}
 	}
 	return t
 }

@@ -70,18 +70,20 @@ func (h *Hosts) robots(ctx context.Context, u urlkey.URL, ways robotsWays) (robo
 			a.mu.Unlock()
 			close(wait)
 		}
+		ways.doing.set(DoingRobots)
 		select { // another visit of the host is requesting it
 		case <-wait:
 		case <-ctx.Done():
 			return robotsState{}, ctx.Err()
 		}
+		ways.doing.set(DoingPrepare)
 	}
 	state := robotsState{requested: true, start: h.env.Now()}
 	answer := robotsAnswer{}
 	if at, err := u.Resolve("/robots.txt"); err == nil {
 		req := h.request(at, robotsBodyMax)
 		req.Waits = ways.waits
-		ways.doing.request(req)
+		ways.doing.request(req, true)
 		answer = h.ask(ctx, req, ways.keep)
 		ways.doing.set(DoingPrepare)
 	}
@@ -236,7 +238,7 @@ func (h *Hosts) ask(ctx context.Context, req *fetch.Request, keep keepFunc) robo
 }
 
 func (h *Hosts) answer(at urlkey.URL, resp *fetch.Response, keep keepFunc) (a robotsAnswer) {
-	a.reason = reason{failure: resp.Failure, robots: resp.Status}
+	a.reason = reason{failure: resp.Failure, robots: resp.Status, unanswered: unanswered(resp.Failure)}
 	a.received, a.broken, a.cutOff = resp.Received, resp.Failure == fetch.FailStale, resp.CutOff
 	if resp.Failure == fetch.FailFiles {
 		a.noFiles = resp.Err

@@ -19,14 +19,22 @@ type Trouble struct {
 	// robots.txt that did not say what may be fetched, 0 if it was not that.
 	Failure fetch.Failure
 	Robots  int
-	Hosts   int            // that have this trouble
-	Example urlkey.HostKey // one of them
+	// Unanswered says that Failure is that of the request for a robots.txt to a server that takes connections.
+	Unanswered bool
+	Hosts      int            // that have this trouble
+	Example    urlkey.HostKey // one of them
 }
 
 // reason is a Trouble without hosts.
 type reason struct {
-	failure fetch.Failure
-	robots  int
+	failure    fetch.Failure
+	robots     int
+	unanswered bool
+}
+
+// unanswered reports whether a failure is that of a server that takes connections.
+func unanswered(f fetch.Failure) bool {
+	return f == fetch.FailHeadTimeout || f == fetch.FailTooSlow || f == fetch.FailReset || f == fetch.FailClosed
 }
 
 // RefusedHere reports whether the crawl's own settings forbid to reach the hosts: no wait changes that.
@@ -110,7 +118,7 @@ func (t *troubles) list() []Trouble {
 	for host, r := range t.by {
 		x := sums[r]
 		if x == nil {
-			x = &Trouble{Failure: r.failure, Robots: r.robots, Example: host}
+			x = &Trouble{Failure: r.failure, Robots: r.robots, Unanswered: r.unanswered, Example: host}
 			sums[r] = x
 		}
 		x.Hosts++

@@ -128,7 +128,7 @@ func (x *visit) request(ctx context.Context, c *frontier.Candidate, left int) (p
 	if err != nil {
 		return progress{}, err
 	}
-	resp := x.ask(asking, req)
+	resp := x.ask(asking, req, false)
 	defer resp.Release()
 	if x.cutOff(ctx, c, resp, left) {
 		return progress{}, nil
@@ -152,9 +152,9 @@ func (x *visit) request(ctx context.Context, c *frontier.Candidate, left int) (p
 }
 
 // ask makes one request of the visit.
-func (x *visit) ask(ctx context.Context, req *fetch.Request) *fetch.Response {
+func (x *visit) ask(ctx context.Context, req *fetch.Request, robots bool) *fetch.Response {
 	at := &x.flight.doing
-	at.request(req)
+	at.request(req, robots)
 	defer at.set(DoingPrepare)
 	return x.env.Client.Fetch(ctx, req)
 }
@@ -371,7 +371,7 @@ func (x *visit) fetchDeferred(ctx context.Context, u urlkey.URL, left int) (more
 	}
 	req := x.hosts.request(u, robotsBodyMax)
 	req.Addr, req.Waits = x.v.Addr, x.flight.waits
-	resp := x.ask(asking, req)
+	resp := x.ask(asking, req, true)
 	defer resp.Release()
 	cut, slow := x.flight.end()
 	if ctx.Err() != nil && incomplete(resp) { // cut off by the end of the run

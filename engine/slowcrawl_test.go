@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/miekg/dns"
+
+	"github.com/seine-crawler/seine/engine"
+	"github.com/seine-crawler/seine/engine/fetch"
+	"github.com/seine-crawler/seine/engine/policy"
+	"github.com/seine-crawler/seine/storage"
+)
+
+// slowWeb is a web of which each host is slow in its own way, by the beginning of its name.
+type slowWeb struct {
+	names
+	closed chan struct{} // ends requests that are never answered
+}
+
+// newSlowWeb makes a web of hosts: kinds says how many of each kind.
+func newSlowWeb(t *testing.T, kinds map[string]int) (w *slowWeb, urls []string) {
+	t.Helper()
+	w = &slowWeb{names: names{hosts: fetch.Hosts{}}, closed: make(chan struct{})}
+	for kind, n := range kinds {
+		for i := range n {
+			w.hosts[fmt.Sprintf("%s%d.test", kind, i)] = nil
+		}
+	}
+	w.serveBy(t, w)
+	t.Cleanup(func() { close(w.closed) })
+	for host := range w.hosts {
+		urls = append(urls, "http://"+host+":"+w.port+"/")
+	}
+	return w, urls
+}
+
+func (w *slowWeb) ServeHTTP(out http.ResponseWriter, r *http.Request) {
+	robots := r.URL.Path == "/robots.txt"
+	switch {
+	case robots && strings.HasPrefix(r.Host, "mute"):
+		select {
+		case <-w.closed:
+		case <-r.Context().Done():
+		}
+	case robots:
+		http.NotFound(out, r)
+	case strings.HasPrefix(r.Host, "tired") && r.URL.Path != "/":
+		out.Header().Set("Retry-After", "600")
+		out.WriteHeader(http.StatusServiceUnavailable)
+	default:
+		out.Header().Set("Content-Type", "text/html")
+		links := 3
+		if strings.HasPrefix(r.Host, "giant") {
+			links = 300
+		}
+		for i := range links {
+			fmt.Fprintf(out, `<a href="/%d">page %d</a> `, i, i)
+		}
+	}
+}
+
+func (w *slowWeb) options(t *testing.T) engine.Options {
+	return engine.Options{
+		Dir: dataDir(t), Memory: 64 << 20, Hosts: w.hosts, Delay: -1, AllowPrivate: true, Scope: policy.ScopeHost,
+		NoIndex: true, Concurrency: 16,
+	}
+}
+
+// heldBy crawls until its status names a cause, and checks that it still does, with the same first words, a moment
+// later; the crawl is then ended. It returns the status.
+func heldBy(
+	t *testing.T, o engine.Options, urls []string, kind engine.CauseKind, says string, also ...engine.CauseKind,
+) engine.Status {
+	t.Helper()
+	e := open(t, o)
+	defer mustClose(t, e)
+	ctx, end := context.WithCancel(t.Context())
+	abort, cut := context.WithCancel(t.Context())
+	crawl := crawlFrom(urls...)
+	crawl.Abort = abort
+	c := crawlBeside(ctx, t, e, crawl)
+	defer func() {
+		end()
+		cut()
+		<-c.done
+	}()
+	named := func(s engine.Status) bool {
+		if s.Progress == nil || s.Progress.Cause.Kind != kind || !strings.Contains(s.Progress.Cause.Text, says) ||
+			len(s.Progress.Also) != len(also) {
+			return false
+		}
+		for i, a := range s.Progress.Also {
+			if a.Kind != also[i] {
+				return false
+			}
+		}
+		return true
+	}
+	s := await(t, e, fmt.Sprintf("%s: %s, also %v", kind, says, also), named)
+	for range 10 {
+		time.Sleep(20 * time.Millisecond)
+		now, err := e.Inspect().Status()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !named(now) {
+			t.Errorf("first %s, also %v; then %s, also %v", s.Progress.Cause, s.Progress.Also, now.Progress.Cause,
+				now.Progress.Also)
+			break
+		}
+	}
+	if s.Progress.Cause.Help == "" {
+		t.Errorf("%s: nothing says what to do", s.Progress.Cause)
+	}
+	return s
+}
+
+// slowNameServer answers queries after a pause, at an address that it returns.
+func slowNameServer(t *testing.T, hosts fetch.Hosts, pause time.Duration) netip.AddrPort {
+	t.Helper()
+	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &dns.Server{PacketConn: conn, Handler: dns.HandlerFunc(func(w dns.ResponseWriter, q *dns.Msg) {
+		time.Sleep(pause)
+		a := new(dns.Msg).SetReply(q)
+		name := q.Question[0].Name
+		for _, addr := range hosts[strings.TrimSuffix(name, ".")] {
+			if q.Question[0].Qtype == dns.TypeA {
+				h := dns.RR_Header{Name: name, Rrtype: dns.TypeA, Class: dns.ClassINET, Ttl: 60}
+				a.Answer = append(a.Answer, &dns.A{Hdr: h, A: addr.AsSlice()})
+			}
+		}
+		_ = w.WriteMsg(a) // the client asks again
+	})}
+	go s.ActivateAndServe()
+	t.Cleanup(func() { s.Shutdown() })
+	return netip.MustParseAddrPort(conn.LocalAddr().String())
+}
+
+// TestSlowDNS: a crawl whose name server takes two seconds for each answer says that it waits for DNS.
+func TestSlowDNS(t *testing.T) {
+	w, urls := newSlowWeb(t, map[string]int{"host": 40})
+	o := w.options(t)
+	o.Resolver = fetch.NewResolver(fetch.ResolverOptions{
+		Servers: []netip.AddrPort{slowNameServer(t, w.hosts, 2*time.Second)},
+	})
+	o.Contact = "https://crawler.example/"
+	s := heldBy(t, o, urls, engine.CauseDNS, "40 hosts wait for addresses from DNS")
+	if s.Lookups != 40 {
+		t.Errorf("%d lookups", s.Lookups)
+	}
+}
+
+// TestOneGiantHost: a crawl of which one host has nearly all of what is left names it, how much it has and how fast it
+// may be asked, also while that host's request is under way.
+func TestOneGiantHost(t *testing.T) {
+	w, urls := newSlowWeb(t, map[string]int{"giant": 1, "host": 8})
+	o := w.options(t)
+	o.Delay = 150 * time.Millisecond
+	s := heldBy(t, o, urls, engine.CausePoliteness, "politeness: only giant0.test:"+w.port+" has URLs left: 2")
+	if text := s.Progress.Cause.Text; !strings.Contains(text, "URLs, one each 150ms (delay)") {
+		t.Errorf("%s: it does not say how fast the host is", text)
+	}
+}
+
+// nearlyFull is a disk of 1 GB of which a number of bytes are free.
+type nearlyFull struct {
+	storage.FS
+	free *atomic.Uint64
+}
+
+func (d nearlyFull) GetDiskUsage(string) (storage.DiskUsage, error) {
+	free := d.free.Load()
+	return storage.DiskUsage{AvailBytes: free, TotalBytes: 1e9, UsedBytes: 1e9 - free}, nil
+}
+
+// TestNearlyFullDisk: a crawl that waits for space says so, with how much there is and how much is needed; it goes on
+// when there is enough, and says why it ended when there never is.
+func TestNearlyFullDisk(t *testing.T) {
+	w, urls := newSlowWeb(t, map[string]int{"giant": 1})
+	o := w.options(t)
+	o.Delay = 20 * time.Millisecond
+	disk := nearlyFull{FS: storage.NewMemFS(), free: new(atomic.Uint64)}
+	disk.free.Store(900e6)
+	o.FS, o.Dir = disk, "/data"
+	e := open(t, o)
+	defer mustClose(t, e)
+	crawl := crawlFrom(urls...)
+	crawl.Patience = 3 * time.Second
+	c := crawlBeside(t.Context(), t, e, crawl)
+	await(t, e, "pages", func(s engine.Status) bool { return s.Progress != nil && s.Progress.Fetched > 3 })
+	disk.free.Store(20e6)
+	full := func(s engine.Status) bool { return s.Progress.Cause.Kind == engine.CauseDiskFull }
+	s := await(t, e, "a full disk", full)
+	const want = "the disk is nearly full, so fetchers wait; 20 MB are free: free some space on it: with 312 MB " +
+		"the crawl goes on"
+	if got := s.Progress.Cause.String(); !strings.HasPrefix(got, want) {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+	if held, all := doing(s, engine.DoingHeld); held != all {
+		t.Errorf("%d of %d fetchers are held: %+v", held, all, s.Fetchers)
+	}
+	if len(s.Alerts) == 0 || s.Alerts[0].Kind != engine.AlertDiskFull || s.Alerts[0].Level != engine.AlertBroken {
+		t.Errorf("alerts: %+v", s.Alerts)
+	}
+	disk.free.Store(900e6)
+	await(t, e, "more pages", func(now engine.Status) bool { return now.Progress.Fetched > s.Progress.Fetched })
+	disk.free.Store(20e6)
+	<-c.done
+	s, err := e.Inspect().Status()
+	if err != nil || c.err == nil || s.Stopped != engine.StopFailed || !full(s) {
+		t.Errorf("%v, %v, %+v", err, c.err, s.Progress)
+	}
+}
+
+// TestAllHostsAsleep: a crawl all of whose hosts demand a long pause says so, and when one is asked again.
+func TestAllHostsAsleep(t *testing.T) {
+	w, urls := newSlowWeb(t, map[string]int{"tired": 12})
+	s := heldBy(t, w.options(t), urls, engine.CauseThrottled, "12 hosts demanded a pause")
+	if text := s.Progress.Cause.Text; !strings.Contains(text, "is requested again in 10m0s") &&
+		!strings.Contains(text, "is requested again in 9m59s") {
+		t.Errorf("%s: it does not say when", text)
+	}
+}
+
+// TestRobotsUnreachable: a crawl whose hosts never answer the request for robots.txt says so, while it waits and when
+// it has given up waiting.
+func TestRobotsUnreachable(t *testing.T) {
+	w, urls := newSlowWeb(t, map[string]int{"mute": 20})
+	o := w.options(t)
+	o.Concurrency = 32
+	s := heldBy(t, o, urls, engine.CauseRobots, "20 hosts have not sent robots.txt yet")
+	if n, _ := doing(s, engine.DoingRobots); n != 20 {
+		t.Errorf("fetchers: %+v, want 20 that wait for robots.txt", s.Fetchers)
+	}
+	o.Dir, o.Concurrency = dataDir(t), 16
+	s = heldBy(t, o, urls, engine.CauseRobots, "16 of 16 fetchers wait for robots.txt")
+	if n, _ := doing(s, engine.DoingRobots); n != 16 {
+		t.Errorf("fetchers: %+v, want 16 that wait for robots.txt", s.Fetchers)
+	}
+	o.Dir, o.FetchTimeout = dataDir(t), 500*time.Millisecond
+	heldBy(t, o, urls, engine.CauseRobots, "20 hosts, such as mute0.test:"+w.port+", do not answer the request for "+
+		"robots.txt (")
+}
+
+// TestTwoCauses: when two things hold a crawl up, the one that holds more hosts comes first.
+func TestTwoCauses(t *testing.T) {
+	for _, c := range []struct {
+		tired, mute int
+		kind, also  engine.CauseKind
+		says        string
+	}{
+		{9, 4, engine.CauseThrottled, engine.CauseRobots, "9 hosts demanded a pause"},
+		{4, 9, engine.CauseRobots, engine.CauseThrottled, "9 hosts have not sent robots.txt yet"},
+	} {
+		w, urls := newSlowWeb(t, map[string]int{"tired": c.tired, "mute": c.mute})
+		heldBy(t, w.options(t), urls, c.kind, c.says, c.also)
+	}
+}
