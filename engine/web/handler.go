@@ -64,12 +64,12 @@ func (h *Handler) handle(method, path string, fn http.HandlerFunc) {
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	secure(w.Header())
 	if p := h.refuse(r); p != nil {
-		p.write(w)
+		h.deny(w, r, p)
 		return
 	}
 	leave, ok := take(r.Context(), h.workers)
 	if !ok {
-		busy().write(w)
+		h.deny(w, r, busy())
 		return
 	}
 	defer leave()
