@@ -20,6 +20,8 @@ type Options struct {
 	// Hosts are the names, without ports, that the Host header may have, besides localhost and addresses. Others are
 	// refused, so that no foreign name that resolves to this machine (DNS rebinding) reaches the engine.
 	Hosts []string
+	// Logs are files whose last lines the page /log shows.
+	Logs []Log
 	// Local says that only the owner of the data directory can connect, as over a socket with mode 0600. Then neither
 	// Host, origin nor token are checked, and the bounds of time and size are wide.
 	Local bool

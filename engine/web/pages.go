@@ -29,6 +29,8 @@ func (h *Handler) routePages() {
 	h.handle("GET", "/hosts", h.hostsPage)
 	h.handle("GET", "/crawl", h.crawlPage)
 	h.handle("GET", "/report/{kind}", h.reportPage)
+	h.handle("GET", "/segments", h.segmentsPage)
+	h.handle("GET", "/log", h.logPage)
 	h.handle("POST", "/act/{name}", h.act)
 	h.handle("GET", "/favicon.ico", func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, (&page{base: h.o.Prefix}).Static("icon.svg"), http.StatusFound)
@@ -67,6 +69,10 @@ func (p *page) Path(path string, parameters ...any) string {
 		case bool:
 			if v {
 				values.Set(name, "1")
+			}
+		case []string: // with its empty ones
+			if len(v) > 0 {
+				values[name] = v
 			}
 		}
 	}

@@ -19,7 +19,8 @@ export function check(what, ok, found = "") {
 // Names of the synthetic webs lead to this machine, so that a request that should not leave would arrive.
 export const browser = await puppeteer.launch({
   executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-  args: ["--no-sandbox", "--hide-scrollbars", "--disable-dev-shm-usage", "--host-resolver-rules=MAP *.example 127.0.0.1"],
+  args: ["--no-sandbox", "--hide-scrollbars", "--disable-dev-shm-usage", "--host-resolver-rules=MAP *.example 127.0.0.1",
+    "--disable-features=LocalNetworkAccessChecks,BlockInsecurePrivateNetworkRequests"], // the server must refuse, not the browser
 });
 
 // open makes a tab in which nothing may go wrong: no error on the console, no dialog, no request to another origin.
@@ -32,7 +33,9 @@ export async function open(origin, width = 1280, scheme = "light") {
     if (m.type() === "error" && !page.expected?.test(m.text())) check("nothing on the console", false, m.text() + " " + (m.location()?.url ?? ""));
   });
   page.on("dialog", async (d) => (check("no dialog", page.leaves, d.message()), await d.dismiss()));
-  page.on("request", (r) => check("requests stay here", page.leaves || r.url().startsWith(origin) || r.url().startsWith("data:"), r.url()));
+  const stays = (r) => page.leaves || r.url().startsWith(origin) || r.url().startsWith("data:");
+  page.on("requestfinished", (r) => check("requests stay here", stays(r), r.url()));
+  page.on("requestfailed", (r) => check("requests stay here", stays(r) || /csp/i.test(r.failure()?.errorText), `${r.url()} ${r.failure()?.errorText}`));
   return page;
 }
 

@@ -172,7 +172,11 @@ try {
   await besieged(attacks);
   const base = await address(run("serve", "--dir", "data", "--addr", "127.0.0.1:0"));
   const parts = [searching, looking, attacked, crawling].filter((part) => !process.env.PART || part.name === process.env.PART);
-  for (const part of parts) await part(base, site).catch((e) => check(part.name, false, e.stack));
+  for (const part of parts) {
+    const began = Date.now();
+    await part(base, site).catch((e) => check(part.name, false, e.stack));
+    console.log(`${part.name}: ${Math.round((Date.now() - began) / 1000)} s`);
+  }
 } catch (e) {
   check("the test runs", false, e.stack);
 }

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 const seine = process.env.SEINE ?? "bin/seine";
 const children = [];
+process.on("exit", () => children.forEach((child) => child.kill("SIGKILL"))); // where the test itself failed
 
 export function run(...args) {
   const child = spawn(seine, args, { stdio: ["ignore", "pipe", "pipe"] });
