@@ -155,7 +155,7 @@ func (v *crawlView) drawCharts(p *page) {
 	add(a.draw("Hosts", 0, false, countText,
 		series{"waiting", func(s *engine.Sample) float64 { return s.HostsWaiting }},
 		series{"ready", func(s *engine.Sample) float64 { return s.HostsReady }},
-		series{"asleep", func(s *engine.Sample) float64 { return s.HostsAsleep }}), "hosts", p.Path("/hosts"))
+		series{"asleep", func(s *engine.Sample) float64 { return s.HostsAsleep }}), "waiting", p.Path("/hosts"))
 	add(a.draw("Fetchers at work", 0, false, countText, one(func(s *engine.Sample) float64 { return s.Busy })),
 		"fetchers", "")
 	add(a.draw("Frontier", 0, false, countText, one(func(s *engine.Sample) float64 { return s.Queued })),
@@ -244,15 +244,15 @@ func (v *crawlView) fillPipeline(p *page) {
 		}
 		return plural(n, "segment") + " behind"
 	}
-	seg, urls := v.Store.Segments, p.Path("/urls")
+	seg := v.Store.Segments
 	sealed, updated, linked := seg[storage.SegmentSealed], seg[storage.SegmentUpdated], seg[storage.SegmentLinked]
 	v.Stages = []pipeStage{
 		{"seeds", "", "what crawls begin with", p.Path("/report/seeds"), false},
 		{"frontier", numberText(g.Queued), "URLs in memory", p.Path("/urls", "status", "db_unfetched"), false},
 		{"fetchers", fmt.Sprintf("%d of %d", v.All-v.Idle, v.All), "at work", "#fetchers", false},
 		{"WARC", byteText(v.Store.WARCBytes), plural(v.Store.WARCFiles, "file"), p.Path("/report/types"), false},
-		{"updatedb", numberText(sealed), behind(sealed), urls, false},
-		{"linkdb", numberText(updated), behind(updated), "", false},
+		{"updatedb", numberText(sealed), behind(sealed), p.Path("/segments"), false},
+		{"linkdb", numberText(updated), behind(updated), p.Path("/segments"), false},
 		{"index", numberText(v.Store.Documents), "documents, " + behind(linked), p.Path("/"), false},
 	}
 	for i := range v.Stages {

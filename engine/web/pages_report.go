@@ -22,6 +22,7 @@ type reportView struct {
 }
 
 type reportCell struct {
+	Name       string // of the column
 	Text, Link string
 	Number     bool
 	Value      float64 // of a number
@@ -84,7 +85,7 @@ func (v *reportView) sort(p *page, columns []string, by string, down bool) {
 func cellsOf(p *page, columns, texts []string) []reportCell {
 	cells := make([]reportCell, len(texts))
 	for i, text := range texts {
-		c := reportCell{Text: clean(text, addressShown)}
+		c := reportCell{Name: strings.TrimSuffix(strings.ReplaceAll(columns[i], "_", " "), " ms"), Text: clean(text, addressShown)}
 		switch columns[i] {
 		case "url", "redirect", "newest_url":
 			if text != "" {

@@ -132,8 +132,8 @@ func TestCharts(t *testing.T) {
 	}
 	c := a.draw("Pages", 0, false, rateText, series{"", func(s *engine.Sample) float64 { return s.PagesPerSecond }})
 	values := strings.Split(c.Values, ",")
-	if values[0] != "3" || values[119] != "598" || values[70] != "" || c.Now != "598" || c.Most != "1,000" {
-		t.Errorf("%s … %s, gap %q, now %s, top %s", values[0], values[119], values[70], c.Now, c.Most)
+	if values[0] != "3.5" || values[99] != "598" || values[60] != "" || c.Now != "598" || c.Most != "1,000" {
+		t.Errorf("%s … %s, gap %q, now %s, top %s", values[0], values[99], values[60], c.Now, c.Most)
 	}
 	if n := strings.Count(c.Lines[0].Path, "M"); n != 2 {
 		t.Errorf("the line has %d parts, want 2: %s", n, c.Lines[0].Path)
@@ -141,6 +141,16 @@ func TestCharts(t *testing.T) {
 	cpu := a.draw("CPU", 0, true, rateText, stagesOf(&a)...)
 	if len(cpu.Lines) != 2 || cpu.Now != "0.75" || cpu.Lines[1].Now != "0.25" || cpu.Most != "1" {
 		t.Errorf("%+v", cpu)
+	}
+	for want, list := range map[string][]float64{
+		"M1 160l2-80 2 80": {0, 1, 0}, "M1 80h4l2-80": {1, 1, 1, 2}, "M1 160h.1M5 0h2": {0, math.NaN(), 2, 2},
+	} {
+		if got := drawPath(list, nil, 2); got != want {
+			t.Errorf("%v: %s, want %s", list, got, want)
+		}
+	}
+	if got := drawPath([]float64{1, 2, 2}, []float64{0, 1, 0}, 2); got != "M1 80l2-80h2l0 160-2-80-2 80Z" {
+		t.Errorf("an area is %s", got)
 	}
 	if a := newAxis(nil, 0, start); len(a.Steps) != 0 {
 		t.Error("an axis without samples has steps")

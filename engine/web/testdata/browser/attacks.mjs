@@ -94,12 +94,12 @@ export async function clicked(base, site) {
 }
 
 // alive opens the attacks themselves: each of them catches who opens it, else the checks above would prove nothing.
-export async function alive(site) {
+export async function alive(base, site) {
   for (const path of (await text(site.url + "attacks.txt")).split("\n").filter(Boolean)) {
     const before = (await caught(site)).length;
     const page = await browser.newPage();
     page.on("dialog", (d) => d.dismiss().catch(() => 0));
-    await page.goto(`http://${site.host}${path}`, { timeout: 5000 }).catch(() => 0);
+    await page.goto(`http://${site.host}${path}`, { timeout: 5000, waitUntil: "domcontentloaded" }).catch(() => 0);
     let after = before;
     for (let i = 0; i < 30 && after === before; i++) await sleep(50), after = (await caught(site)).length;
     check("the attack is live: " + path, after > before);
@@ -194,6 +194,8 @@ export async function foreign(base, site) {
   }
   await own.goto(root + "hosts");
   check("nothing is blocked", !(await own.content()).includes(target));
+  const status = await own.evaluate(async () => (await fetch("/api/v1/crawl/resume", { method: "POST" })).status);
+  check("the session itself may act", status === 200, String(status));
   await own.close();
   await rebound(origin, target);
 }

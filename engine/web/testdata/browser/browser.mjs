@@ -35,7 +35,8 @@ export async function open(origin, width = 1280, scheme = "light") {
   page.on("dialog", async (d) => (check("no dialog", page.leaves, d.message()), await d.dismiss()));
   const stays = (r) => page.leaves || r.url().startsWith(origin) || r.url().startsWith("data:");
   page.on("requestfinished", (r) => check("requests stay here", stays(r), r.url()));
-  page.on("requestfailed", (r) => check("requests stay here", stays(r) || /csp/i.test(r.failure()?.errorText), `${r.url()} ${r.failure()?.errorText}`));
+  // One that our policy blocks fails without an error of the network. (The stranger's server is asked, too, what came.)
+  page.on("requestfailed", (r) => check("requests stay here", stays(r) || !r.failure(), r.url()));
   return page;
 }
 
