@@ -43,7 +43,7 @@ func (i *Inspector) report(ctx context.Context, kind ReportKind, limit int) iter
 			if limit <= 0 {
 				return i.in.Hosts(ctx, ""), nil
 			}
-			list, err := i.in.TopHosts(ctx, limit)
+			list, err := i.in.TopHosts(ctx, limit, nil)
 			return each(list...), err
 		}, viewHostRow)
 	case ReportTypes:

@@ -15,10 +15,42 @@ import (
 type HostFilter struct {
 	// Host is the name of one host, with its port if that is not the scheme's own. It comes before Top.
 	Host string
-	// Top is the number of hosts with the most URLs, most first; 0 means all hosts.
+	// Top is the number of hosts with the most of By, most first; 0 means all hosts.
 	Top int
+	// By is what Top counts; "" means HostURLs.
+	By HostOrder
 	// After is the name of a host: of all hosts, only those behind it in key order are chosen; "" means all.
 	After string
+}
+
+// HostOrder is what hosts are put in order by.
+type HostOrder string
+
+// The orders of hosts. Those of URLs but the first count by status.
+const (
+	HostURLs      HostOrder = "urls"
+	HostFetched   HostOrder = "fetched"
+	HostUnfetched HostOrder = "unfetched"
+	HostGone      HostOrder = "gone"
+	HostBytes     HostOrder = "bytes"
+	HostTook      HostOrder = "took" // time of fetchers
+)
+
+// hostOrders are the orders with what they count.
+var hostOrders = map[HostOrder]func(c *storage.HostCounts) uint64{
+	HostFetched: func(c *storage.HostCounts) uint64 {
+		n := c.ByStatus[storage.StatusFetched] + c.ByStatus[storage.StatusNotModified]
+		return uint64(n + c.ByStatus[storage.StatusDuplicate] + c.ByStatus[storage.StatusParseFailed])
+	},
+	HostUnfetched: func(c *storage.HostCounts) uint64 { return uint64(c.ByStatus[storage.StatusUnfetched]) },
+	HostGone:      func(c *storage.HostCounts) uint64 { return uint64(c.ByStatus[storage.StatusGone]) },
+	HostBytes:     func(c *storage.HostCounts) uint64 { return c.Bytes },
+	HostTook:      func(c *storage.HostCounts) uint64 { return c.TookMS },
+}
+
+// HostOrders returns the orders of hosts.
+func HostOrders() []HostOrder {
+	return []HostOrder{HostURLs, HostFetched, HostUnfetched, HostGone, HostBytes, HostTook}
 }
 
 // HostView is a host as people and scripts see it. Times are in UTC, to the millisecond; JSON leaves out those that

@@ -334,6 +334,7 @@ func (c *conn) message(r *response, h *head) []byte {
 	if len(r.location) > 0 {
 		b = append(append(append(b, "Location: "...), r.location...), "\r\n"...)
 	}
+	b = append(b, r.header...)
 	if r.etag != 0 {
 		b = append(b, "ETag: "...)
 		if r.gzip { // other bytes than the page's must not share its strong tag

@@ -5,11 +5,13 @@
 //
 // # What it is
 //
-// Three kinds of site. A Web is computed from a seed: any page of up to 16 million hosts is made when it is requested,
+// Four kinds of site. A Web is computed from a seed: any page of up to 16 million hosts is made when it is requested,
 // in some microseconds, and nothing is kept (Prerender makes pages beforehand). Docs are folders of HTML on disk, a
-// host each. A Graph is a real link structure with a page for each node. One Server plays any of them over HTTP and
-// TLS, at the hosts' addresses or as a proxy, counts the requests and reports. Each site knows its own truth. The
-// package imports nothing of seine, so that a fault of seine cannot hide in it, and can test any crawler.
+// host each. A Graph is a real link structure with a page for each node. Attacks are pages that try to act on whoever
+// shows them, in search results or as stored copies. One Server plays any of them over HTTP and TLS, at the hosts'
+// addresses or as a proxy, counts the requests and reports. Each site knows its own truth, but Attacks know only what
+// they caught. The package imports nothing of seine, so that a fault of seine cannot hide in it, and can test any
+// crawler.
 //
 // # Picture
 //
@@ -17,7 +19,7 @@
 //	   │                 ├─────────▶ Server ─▶ conn … conn ─▶ ledger
 //	   │ folders ▶ Docs ─┘             ▲ 127.0.0.2 … (HostsFile), or 127.0.0.1 by Host header or as proxy
 //	   │             │                 │
-//	   └─────────────┴▶ Walk, Scores ─ any crawler    edges ▶ Graph ─▶ Server, Walk
+//	   └─────────────┴▶ Walk, Scores ─ any crawler    edges ▶ Graph ─▶ Server, Walk    Attacks ─▶ Server
 //
 // # Life
 //
@@ -44,10 +46,10 @@
 //
 // # Who runs it
 //
-// Web, Docs and Graph are immutable and safe for concurrent use. A Server has one goroutine for each listener and each
-// connection; all of them end with Close or with the context given to Serve. Whoever starts a server closes it. A slow
-// page parks its connection's goroutine on a timer; no thread waits. The ledger's counters are in blocks under 64
-// locks, by host.
+// Web, Docs and Graph are immutable, Attacks remember what they caught; all are safe for concurrent use. A Server has
+// one goroutine for each listener and each connection; all of them end with Close or with the context given to Serve.
+// Whoever starts a server closes it. A slow page parks its connection's goroutine on a timer; no thread waits. The
+// ledger's counters are in blocks under 64 locks, by host.
 //
 // # Bounds
 //

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Site is what a Server plays: a *Web, a *Prerendered, a *Docs or a *Graph. Nobody else can implement it. Hosts are
+// Site is what a Server plays: a *Web, a *Prerendered, a *Docs, a *Graph or *Attacks. Nobody else can implement it. Hosts are
 // numbered from 0 to Hosts()-1. Its methods are safe for concurrent use.
 type Site interface {
 	// Hosts returns the number of hosts.
@@ -49,6 +49,7 @@ type response struct {
 	status      int
 	contentType string
 	location    []byte
+	header      []byte // more fields, each with its end of line
 	etag        uint64 // 0: none
 	modified    time.Time
 	body        []byte

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seine-crawler/seine/engine"
+	"github.com/seine-crawler/seine/engine/web"
 )
 
 func crawlCommand(c *console) *cobra.Command {
@@ -53,7 +54,7 @@ func crawlCommand(c *console) *cobra.Command {
 				return err
 			}
 			return f.withOptions(cmd, o, func(e *engine.Engine) error {
-				unserve, err := c.serve(e, o.Dir, control.serve, nil)
+				unserve, err := c.serve(e, o.Dir, control.serve, web.Options{Logs: f.logs()})
 				if err != nil {
 					return err
 				}

@@ -55,7 +55,7 @@ func serveCommand(c *console) *cobra.Command {
 				}
 				o.ReadOnly = false
 				return f.withOptions(cmd, o, func(e *engine.Engine) error {
-					return until(c.serve(e, o.Dir, addr, names))
+					return until(c.serve(e, o.Dir, addr, web.Options{Hosts: names, Logs: f.logs()}))
 				})
 			}, func(s store) error {
 				return until(c.serveHandler(o.Dir, addr, func(token string) http.Handler {
@@ -72,12 +72,13 @@ func serveCommand(c *console) *cobra.Command {
 }
 
 // serve serves an engine at an address ("": nowhere), and prints what to open. end ends that.
-func (c *console) serve(e *engine.Engine, dir, addr string, names []string) (end func() error, err error) {
+func (c *console) serve(e *engine.Engine, dir, addr string, o web.Options) (end func() error, err error) {
 	if addr == "" {
 		return func() error { return nil }, nil
 	}
 	return c.serveHandler(dir, addr, func(token string) http.Handler {
-		return web.New(e, web.Options{Token: token, Hosts: names})
+		o.Token = token
+		return web.New(e, o)
 	})
 }
 

@@ -83,7 +83,7 @@ func (f *simwebFlags) check(cmd *cobra.Command) error {
 			made = append(made, p.Name)
 		}
 	}
-	for _, other := range []string{"docs", "graph", "hostile"} {
+	for _, other := range []string{"docs", "graph", "hostile", "attacks"} {
 		for _, name := range made {
 			if cmd.Flags().Lookup(name) != nil && cmd.Flags().Lookup(other) != nil {
 				faults = append(faults, together(cmd, name, other))
@@ -165,7 +165,7 @@ func (f *simwebFlags) seeds(site simweb.Site) (urls []string) {
 type serverFlags struct {
 	o                        simweb.ServerOptions
 	hosts, seeds, ca, replay string
-	json, hostile            bool
+	json, hostile, attacks   bool
 }
 
 func (s *serverFlags) add(fs *pflag.FlagSet) {
@@ -186,6 +186,8 @@ func (s *serverFlags) add(fs *pflag.FlagSet) {
 	fs.BoolVar(&s.json, "json", false, "print the report as JSON")
 	fs.BoolVar(&s.hostile, "hostile", false,
 		"serve the hostile web instead: a host for each way in which servers trouble crawlers")
+	fs.BoolVar(&s.attacks, "attacks", false,
+		"serve pages instead that try to act on whoever shows them, in search results or as stored copies")
 	fs.StringVar(&s.replay, "hostile-replay", "",
 		"also serve the recorded responses of this folder (manifest.tsv and responses.tar.gz)")
 }
@@ -207,6 +209,12 @@ func simwebCommand(c *console) *cobra.Command {
 					return err
 				}
 				return serveHostile(cmd, c, f.port, &s)
+			}
+			if s.attacks {
+				if err := f.check(cmd); err != nil {
+					return err
+				}
+				return serveSite(cmd.Context(), c, simweb.NewAttacks(), &f, &s)
 			}
 			site, err := f.site(cmd)
 			if err != nil {

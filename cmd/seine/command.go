@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seine-crawler/seine/engine"
+	"github.com/seine-crawler/seine/engine/web"
 )
 
 // console is where a command reads and writes.
@@ -135,11 +136,11 @@ func (f *flags) withOptions(cmd *cobra.Command, o engine.Options, fn func(e *eng
 			return err
 		}
 		return fn(e)
-	})
+	}, f.logs()...)
 }
 
-// withOptions is withEngine with options that were made already.
-func withOptions(o engine.Options, fn func(e *engine.Engine) error) error {
+// withOptions is withEngine with options that were made already. Who looks from another process is shown the logs.
+func withOptions(o engine.Options, fn func(e *engine.Engine) error, logs ...web.Log) error {
 	e, err := engine.Open(o)
 	if o.ReadOnly && errors.Is(err, engine.ErrOlderFormat) {
 		o.ReadOnly = false // to upgrade it
@@ -148,6 +149,6 @@ func withOptions(o engine.Options, fn func(e *engine.Engine) error) error {
 	if err != nil {
 		return err
 	}
-	end := serveSocket(e, &o)
+	end := serveSocket(e, &o, logs)
 	return errors.Join(fn(e), end(), e.Close())
 }

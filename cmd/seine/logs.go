@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seine-crawler/seine/engine"
+	"github.com/seine-crawler/seine/engine/web"
 	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
@@ -24,6 +25,16 @@ type programLog struct {
 	*slog.Logger
 	file *os.File // nil: it is stderr
 	json bool
+}
+
+// logs are the files that the settings name for lines of a crawl and of the program.
+func (f *flags) logs() (list []web.Log) {
+	for _, name := range []string{"crawl-log", "log"} {
+		if path := f.text(name); path != "" {
+			list = append(list, web.Log{Name: name, Path: path})
+		}
+	}
+	return list
 }
 
 // openLog opens the log that the settings name; nil: none.

@@ -15,6 +15,14 @@ var urlParam = param{name: "url", kind: aText, required: true, about: "a URL; wi
 
 var hostParam = param{name: "host", kind: aText, required: true, about: "name of a host, or host:port"}
 
+// hostOrderNames are the names of the orders of hosts.
+func hostOrderNames() (names []string) {
+	for _, by := range engine.HostOrders() {
+		names = append(names, string(by))
+	}
+	return names
+}
+
 // reportNames are the names of the reports.
 func reportNames() (names []string) {
 	for _, kind := range engine.ReportKinds() {
@@ -130,8 +138,9 @@ var readRoutes = []route{
 	{
 		method: http.MethodGet, path: "/hosts", name: "hosts", about: "Hosts, in the order of keys",
 		params: append([]param{
-			{name: "top", kind: aCount, most: pageMax, about: "only this number of hosts, those with the most " +
-				"URLs; 0: all"},
+			{name: "top", kind: aCount, most: pageMax, about: "only this number of hosts, those with the most of by; " +
+				"0: all"},
+			{name: "by", kind: aWord, words: hostOrderNames(), about: "what top counts; none: urls"},
 		}, listParams...),
 		result: engine.HostView{}, list: true, lasts: true, do: (*Handler).hosts,
 	},

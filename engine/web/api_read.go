@@ -63,7 +63,9 @@ func (h *Handler) host(c *call) (any, error) {
 
 func (h *Handler) hosts(c *call) (any, error) {
 	l := list[engine.HostView]{from: func(after string) iter.Seq2[engine.HostView, error] {
-		return h.e.Inspect().Hosts(c.ctx, engine.HostFilter{Top: c.count("top"), After: after})
+		return h.e.Inspect().Hosts(c.ctx, engine.HostFilter{
+			Top: c.count("top"), By: engine.HostOrder(c.text("by")), After: after,
+		})
 	}}
 	if c.count("top") == 0 {
 		l.at = func(v engine.HostView) string { return v.Host }

@@ -112,6 +112,7 @@ func (c *Client) Hosts(ctx context.Context, f engine.HostFilter) iter.Seq2[engin
 	if f.Host == "" {
 		q := url.Values{}
 		set(q, "top", strconv.Itoa(f.Top))
+		set(q, "by", string(f.By))
 		return streamOf[engine.HostView](ctx, c, "/hosts", q)
 	}
 	return func(yield func(engine.HostView, error) bool) {

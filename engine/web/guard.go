@@ -90,18 +90,25 @@ func (h *Handler) permitted(r *http.Request) bool {
 	return h.hasSession(r)
 }
 
-// sessionCookie is the name of the cookie that a browser gets for the token. It holds a hash of it, so that whoever
-// reads a cookie has no token.
-const sessionCookie = "seine-session"
-
-func (h *Handler) hasSession(r *http.Request) bool {
-	c, err := r.Cookie(sessionCookie)
-	return err == nil && h.o.Token != "" && equal(c.Value, h.session())
+// sessionCookie is the name of the cookie that a browser gets for the token. Browsers send a cookie to all ports of a
+// host, so the name has the port: two servers on one machine do not take each other's sessions away.
+func sessionCookie(r *http.Request) string {
+	if _, port, err := net.SplitHostPort(r.Host); err == nil && port != "" {
+		return "seine-session-" + port
+	}
+	return "seine-session"
 }
 
-func (h *Handler) session() string {
+func (h *Handler) hasSession(r *http.Request) bool {
+	c, err := r.Cookie(sessionCookie(r))
+	return err == nil && h.o.Token != "" && equal(c.Value, h.session(c.Name))
+}
+
+// session is the value of a cookie: a hash of the token, so that whoever reads a cookie has no token, and of the
+// cookie's name, so that it counts at one port only.
+func (h *Handler) session(cookie string) string {
 	mac := hmac.New(sha256.New, []byte(h.o.Token))
-	mac.Write([]byte(sessionCookie))
+	mac.Write([]byte(cookie))
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
@@ -115,12 +122,13 @@ func (h *Handler) openSession(w http.ResponseWriter, r *http.Request) bool {
 		return false
 	}
 	if !equal(q.Get("token"), h.o.Token) {
-		problem(http.StatusUnauthorized, "token", "the token of this address is not the one in the file token of the "+
-			"data directory: \"seine serve\" prints the address").write(w)
+		h.deny(w, r, problem(http.StatusUnauthorized, "token", "the token of this address is not the one in the file "+
+			"token of the data directory: \"seine serve\" prints the address"))
 		return true
 	}
+	name := sessionCookie(r)
 	http.SetCookie(w, &http.Cookie{
-		Name: sessionCookie, Value: h.session(), Path: h.o.Prefix + "/", HttpOnly: true,
+		Name: name, Value: h.session(name), Path: h.o.Prefix + "/", HttpOnly: true,
 		SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil,
 	})
 	q.Del("token")

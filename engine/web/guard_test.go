@@ -31,6 +31,11 @@ func request(method, target, body string, head map[string]string) *http.Request 
 	return r
 }
 
+// ours is the cookie of a session with a handler at port 8080.
+func ours(h *Handler) *http.Cookie {
+	return &http.Cookie{Name: "seine-session-8080", Value: h.session("seine-session-8080")}
+}
+
 // TestGuard: what reads is served by each name that cannot be foreign; what changes something needs the token, and from
 // a browser the same origin.
 func TestGuard(t *testing.T) {
@@ -63,9 +68,12 @@ func TestGuard(t *testing.T) {
 		{"POST", map[string]string{"Authorization": bearer, "Sec-Fetch-Site": "same-origin"}, 200, ""},
 		{"POST", map[string]string{"Authorization": bearer, "Sec-Fetch-Site": "same-site"}, 403, "origin"},
 		{"POST", map[string]string{"Authorization": bearer, "Sec-Fetch-Site": "cross-site"}, 403, "origin"},
-		{"POST", map[string]string{"Cookie": sessionCookie + "=" + h.session()}, 200, ""},
-		{"POST", map[string]string{"Cookie": sessionCookie + "=" + testToken}, 401, "token"},
-		{"POST", map[string]string{"Cookie": sessionCookie + "=" + h.session(), "Origin": "http://a.b"}, 403, "origin"},
+		{"POST", map[string]string{"Cookie": ours(h).String()}, 200, ""},
+		{"POST", map[string]string{"Cookie": "seine-session=" + h.session("seine-session")}, 401, "token"},
+		{"POST", map[string]string{"Cookie": "seine-session-8080=" + h.session("seine-session-81")}, 401, "token"},
+		{"POST", map[string]string{"Cookie": ours(h).String(), "Host": "127.0.0.1:81"}, 401, "token"},
+		{"POST", map[string]string{"Cookie": ours(h).Name + "=" + testToken}, 401, "token"},
+		{"POST", map[string]string{"Cookie": ours(h).String(), "Origin": "http://a.b"}, 403, "origin"},
 	} {
 		path := map[string]string{"GET": "/index", "POST": "/crawl/pause"}[c.method]
 		answer := answered(h, request(c.method, apiPath+path, "", c.head))
@@ -147,6 +155,39 @@ func TestNotServed(t *testing.T) {
 		if answer := answered(h, request("GET", "/p"+name, "", nil)); answer.StatusCode != 200 {
 			t.Error(name, answer.Status)
 		}
+	}
+}
+
+// TestDenied: a browser that asks for a page gets a page, which says what to do and, of a foreign name, nothing else.
+func TestDenied(t *testing.T) {
+	h := New(opened(t, t.TempDir()), Options{Token: testToken, Prefix: "/p"})
+	for _, c := range []struct {
+		method, target, host, says string
+		status                     int
+	}{
+		{"GET", "/p/crawl", "evil.example", "--host-name", 421},
+		{"POST", "/p/act/stop", "127.0.0.1:8080", "seine serve", 401},
+		{"GET", "/p/?token=x", "127.0.0.1:8080", "seine serve", 401},
+		{"GET", "/p/nothing", "127.0.0.1:8080", "no such page", 404},
+		{"GET", "/p/act/stop", "127.0.0.1:8080", "no such page", 404},
+	} {
+		for accept, kind := range map[string]string{
+			"text/html,*/*;q=0.8": "text/html; charset=utf-8", "*/*": "application/problem+json",
+		} {
+			answer := answered(h, request(c.method, c.target, "", map[string]string{"Accept": accept, "Host": c.host}))
+			text, _ := io.ReadAll(answer.Body)
+			if answer.StatusCode != c.status || answer.Header.Get("Content-Type") != kind ||
+				kind[0] == 't' && !strings.Contains(string(text), c.says) {
+				t.Errorf("%s %s as %s: status %d, %s", c.method, c.target, kind, answer.StatusCode, text)
+			}
+			if c.status == 421 && (strings.Contains(string(text), "crawl is") || strings.Contains(string(text), "/p/")) {
+				t.Errorf("a foreign name learns something: %s", text)
+			}
+		}
+	}
+	answer := answered(h, request("GET", "/p"+apiPath+"/nothing", "", map[string]string{"Accept": "text/html"}))
+	if kind := answer.Header.Get("Content-Type"); kind != "application/problem+json" {
+		t.Errorf("the API answers with %s", kind)
 	}
 }
 

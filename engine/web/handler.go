@@ -20,6 +20,8 @@ type Options struct {
 	// Hosts are the names, without ports, that the Host header may have, besides localhost and addresses. Others are
 	// refused, so that no foreign name that resolves to this machine (DNS rebinding) reaches the engine.
 	Hosts []string
+	// Logs are files whose last lines the page /log shows.
+	Logs []Log
 	// Local says that only the owner of the data directory can connect, as over a socket with mode 0600. Then neither
 	// Host, origin nor token are checked, and the bounds of time and size are wide.
 	Local bool
@@ -64,12 +66,12 @@ func (h *Handler) handle(method, path string, fn http.HandlerFunc) {
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	secure(w.Header())
 	if p := h.refuse(r); p != nil {
-		p.write(w)
+		h.deny(w, r, p)
 		return
 	}
 	leave, ok := take(r.Context(), h.workers)
 	if !ok {
-		busy().write(w)
+		h.deny(w, r, busy())
 		return
 	}
 	defer leave()

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/seine-crawler/seine/engine"
@@ -28,11 +29,14 @@ func (h *Handler) routePages() {
 	h.handle("GET", "/hosts", h.hostsPage)
 	h.handle("GET", "/crawl", h.crawlPage)
 	h.handle("GET", "/report/{kind}", h.reportPage)
+	h.handle("GET", "/segments", h.segmentsPage)
+	h.handle("GET", "/log", h.logPage)
 	h.handle("POST", "/act/{name}", h.act)
 	h.handle("GET", "/favicon.ico", func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, (&page{base: h.o.Prefix}).Static("icon.svg"), http.StatusFound)
 	})
 	h.handle("GET", "/static/{version}/{name}", h.static)
+	h.mux.HandleFunc(h.o.Prefix+"/", h.noPage)
 }
 
 // page is what every template gets: the frame, and in Body what the page itself shows.
@@ -42,6 +46,7 @@ type page struct {
 	Scripts []string
 	Body    any
 	State   crawlState // of the crawl, in the head of the page
+	Bare    bool       // nothing but Body is shown: who asks must learn nothing, and can load nothing
 
 	base string // the prefix that the handler is mounted under
 }
@@ -64,6 +69,10 @@ func (p *page) Path(path string, parameters ...any) string {
 		case bool:
 			if v {
 				values.Set(name, "1")
+			}
+		case []string: // with its empty ones
+			if len(v) > 0 {
+				values[name] = v
 			}
 		}
 	}
@@ -91,7 +100,7 @@ const htmlType = "text/html; charset=utf-8"
 // render makes the HTML of a page.
 func (h *Handler) render(name string, p *page) ([]byte, error) {
 	p.base = h.o.Prefix
-	if p.State == (crawlState{}) {
+	if p.State == (crawlState{}) && !p.Bare {
 		p.State = h.crawlState()
 	}
 	var b bytes.Buffer
@@ -118,6 +127,43 @@ func (h *Handler) fail(w http.ResponseWriter, status int, room, what, help strin
 	h.show(w, status, "error", &page{
 		Title: http.StatusText(status), Room: room, Body: trouble{What: clean(what, 600), Help: help},
 	})
+}
+
+// denied says to people what the codes of problems mean that only pages have.
+var denied = map[string]trouble{
+	"host": {"This server is not known by this name.",
+		"Open it by its address, or start it with --host-name and the name."},
+	"origin": {"A change must come from a page of this server.",
+		"If you pressed a button of seine: open its page by the address that seine serve prints, and press it there."},
+	"token": {"To act from here, this browser needs the token.",
+		"Open the address that seine serve prints: it has the token of the data directory."},
+	"overloaded": {"Too many requests are being answered.", "Try again in a moment."},
+	"not_found":  {"There is no such page.", "The search page leads to all others."},
+}
+
+// deny answers a request with a problem, or with a page that says the same where a browser asks for a page.
+func (h *Handler) deny(w http.ResponseWriter, r *http.Request, p *Problem) {
+	path, own := strings.CutPrefix(r.URL.Path, h.o.Prefix)
+	if !strings.Contains(r.Header.Get("Accept"), "text/html") || own && strings.HasPrefix(path, apiPath+"/") {
+		p.write(w)
+		return
+	}
+	t, known := denied[p.Code]
+	if !known {
+		t = trouble{What: p.Detail}
+	}
+	p.head(w.Header())
+	h.show(w, p.Status, "error", &page{Title: p.Title, Body: t, Bare: p.Code == "host" || p.Code == "overloaded"})
+}
+
+// noPage answers requests for what nothing else answers.
+func (h *Handler) noPage(w http.ResponseWriter, r *http.Request) {
+	if !readsOnly(r.Method) {
+		w.Header().Set("Allow", "GET, HEAD")
+		h.deny(w, r, problem(http.StatusMethodNotAllowed, "method", "pages take GET and HEAD"))
+		return
+	}
+	h.deny(w, r, problem(http.StatusNotFound, "not_found", "there is no page "+r.URL.Path))
 }
 
 // functions are what templates may call beside the methods of what they show.

@@ -112,7 +112,7 @@ func (h *Handler) act(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
 	a, known := actions[name]
 	if !known {
-		http.NotFound(w, r)
+		h.deny(w, r, problem(http.StatusNotFound, "not_found", "there is no action "+name))
 		return
 	}
 	if err := r.ParseForm(); err != nil {

@@ -17,7 +17,7 @@ func press(h *Handler, name string, form url.Values, session bool, origin string
 		r.Header.Set("Origin", origin)
 	}
 	if session {
-		r.AddCookie(&http.Cookie{Name: sessionCookie, Value: h.session()})
+		r.AddCookie(ours(h))
 	}
 	return answered(h, r)
 }

@@ -3,6 +3,7 @@
 package web
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -11,11 +12,11 @@ import (
 	"github.com/seine-crawler/seine/engine"
 )
 
-// The size of charts in their own units, and the most points that a line has.
+// The size of charts in their own units: the width of a step, and the height; and the most steps that a line has.
 const (
-	chartWidth  = 300
-	chartHeight = 80
-	chartPoints = 120
+	chartStep   = 2
+	chartHeight = 160
+	chartPoints = 100
 )
 
 // axis is the span of time that all charts of a page share, cut into equal steps.
@@ -62,7 +63,8 @@ type chart struct {
 	Lines      []chartLine
 	Suffix     string // of values in bytes, for the script: "B" or "B/s"
 	Values     string // of the first line, for the script: numbers with commas, nothing where there is none
-	Limit      string // height of a limit in the chart's units, "" if it is not shown
+	Width      int    // in the chart's units
+	Limit      int    // height of a limit in the chart's units, 0 if it is not shown
 	Link       string
 }
 
@@ -97,7 +99,7 @@ func (a *axis) draw(name string, limit float64, stacked bool, write func(float64
 		}
 	}
 	top := roundUp(most)
-	c := chart{Name: name, Most: strings.Replace(write(top), ".00", "", 1)}
+	c := chart{Name: name, Width: chartStep * len(a.Steps), Most: strings.Replace(write(top), ".00", "", 1)}
 	for i, s := range list {
 		line := chartLine{Name: s.Name, Hue: i%6 + 1, Path: drawPath(values[i], nil, top)}
 		if stacked || len(list) == 1 {
@@ -128,7 +130,7 @@ func (a *axis) draw(name string, limit float64, stacked bool, write func(float64
 		c.Now, c.Values = writeOr(write, lastOf(of)), join(of)
 	}
 	if limit > 0 {
-		c.Limit = coordinate(chartHeight - limit/top*chartHeight)
+		c.Limit = max(height(limit/top), 1)
 	}
 	return c
 }
@@ -171,11 +173,10 @@ func pick(list []float64, n int) []float64 {
 	return list
 }
 
-// drawPath draws a line through values; with a floor it is the area between both. NaN interrupts it.
+// drawPath draws a line through values; with a floor it is the area between both. NaN interrupts it. All numbers are
+// whole, and relative after the first, so that a point takes some four bytes.
 func drawPath(values, floor []float64, top float64) string {
-	var b strings.Builder
-	x := func(i int) string { return coordinate((float64(i) + 0.5) / float64(len(values)) * chartWidth) }
-	y := func(v float64) string { return coordinate(chartHeight - v/top*chartHeight) }
+	var w pathWriter
 	for i := 0; i < len(values); {
 		if math.IsNaN(values[i]) {
 			i++
@@ -185,23 +186,70 @@ func drawPath(values, floor []float64, top float64) string {
 		for end < len(values) && !math.IsNaN(values[end]) {
 			end++
 		}
-		for k := i; k < end; k++ {
-			b.WriteString(map[bool]string{true: "M", false: "L"}[k == i] + x(k) + " " + y(values[k]))
+		w.move(i, values[i]/top)
+		for k := i + 1; k < end; k++ {
+			w.line(k, values[k]/top)
 		}
 		if floor != nil {
 			for k := end - 1; k >= i; k-- {
-				b.WriteString("L" + x(k) + " " + y(floor[k]))
+				w.line(k, floor[k]/top)
 			}
-			b.WriteString("Z")
-		} else if end == i+1 {
-			b.WriteString("h0.01") // a point alone
+			w.flush()
+			w.WriteByte('Z')
+		} else if w.flush(); end == i+1 {
+			w.WriteString("h.1") // a point alone
 		}
 		i = end
 	}
-	return b.String()
+	return w.String()
 }
 
-func coordinate(v float64) string { return strconv.FormatFloat(v, 'f', 1, 64) }
+// pathWriter writes the data of an SVG path.
+type pathWriter struct {
+	strings.Builder
+	x, y   int  // where it is
+	across int  // to the right of that, not written yet
+	lines  bool // the last command was a line: another needs no letter
+}
+
+// move begins a line at a step and a share of the height.
+func (w *pathWriter) move(step int, share float64) {
+	w.x, w.y, w.across, w.lines = chartStep*step+chartStep/2, height(share), 0, false
+	fmt.Fprintf(w, "M%d %d", w.x, w.y)
+}
+
+// line goes on to a step and a share of the height.
+func (w *pathWriter) line(step int, share float64) {
+	x, y := chartStep*step+chartStep/2, height(share)
+	if y == w.y && (w.across == 0 || w.across > 0 == (x > w.x)) {
+		w.across, w.x = w.across+x-w.x, x
+		return
+	}
+	w.flush()
+	switch {
+	case !w.lines:
+		w.WriteByte('l')
+	case x >= w.x:
+		w.WriteByte(' ')
+	}
+	fmt.Fprint(w, x-w.x)
+	if y >= w.y {
+		w.WriteByte(' ')
+	}
+	fmt.Fprint(w, y-w.y)
+	w.x, w.y, w.lines = x, y, true
+}
+
+// flush writes what is level.
+func (w *pathWriter) flush() {
+	if w.across != 0 {
+		fmt.Fprintf(w, "h%d", w.across)
+		w.across, w.lines = 0, false
+	}
+}
+
+// height is a share of the height in the units of a chart, from above.
+func height(share float64) int { return chartHeight - int(math.Round(share*chartHeight)) }
 
 // join writes values for the script.
 func join(values []float64) string {
@@ -211,7 +259,7 @@ func join(values []float64) string {
 			b.WriteByte(',')
 		}
 		if !math.IsNaN(v) {
-			b.WriteString(strconv.FormatFloat(v, 'g', 4, 64))
+			b.WriteString(strconv.FormatFloat(v, 'g', 3, 64))
 		}
 	}
 	return b.String()

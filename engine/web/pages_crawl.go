@@ -155,7 +155,7 @@ func (v *crawlView) drawCharts(p *page) {
 	add(a.draw("Hosts", 0, false, countText,
 		series{"waiting", func(s *engine.Sample) float64 { return s.HostsWaiting }},
 		series{"ready", func(s *engine.Sample) float64 { return s.HostsReady }},
-		series{"asleep", func(s *engine.Sample) float64 { return s.HostsAsleep }}), "hosts", p.Path("/hosts"))
+		series{"asleep", func(s *engine.Sample) float64 { return s.HostsAsleep }}), "waiting", p.Path("/hosts"))
 	add(a.draw("Fetchers at work", 0, false, countText, one(func(s *engine.Sample) float64 { return s.Busy })),
 		"fetchers", "")
 	add(a.draw("Frontier", 0, false, countText, one(func(s *engine.Sample) float64 { return s.Queued })),
@@ -244,15 +244,15 @@ func (v *crawlView) fillPipeline(p *page) {
 		}
 		return plural(n, "segment") + " behind"
 	}
-	seg, urls := v.Store.Segments, p.Path("/urls")
+	seg := v.Store.Segments
 	sealed, updated, linked := seg[storage.SegmentSealed], seg[storage.SegmentUpdated], seg[storage.SegmentLinked]
 	v.Stages = []pipeStage{
 		{"seeds", "", "what crawls begin with", p.Path("/report/seeds"), false},
 		{"frontier", numberText(g.Queued), "URLs in memory", p.Path("/urls", "status", "db_unfetched"), false},
 		{"fetchers", fmt.Sprintf("%d of %d", v.All-v.Idle, v.All), "at work", "#fetchers", false},
 		{"WARC", byteText(v.Store.WARCBytes), plural(v.Store.WARCFiles, "file"), p.Path("/report/types"), false},
-		{"updatedb", numberText(sealed), behind(sealed), urls, false},
-		{"linkdb", numberText(updated), behind(updated), "", false},
+		{"updatedb", numberText(sealed), behind(sealed), p.Path("/segments"), false},
+		{"linkdb", numberText(updated), behind(updated), p.Path("/segments"), false},
 		{"index", numberText(v.Store.Documents), "documents, " + behind(linked), p.Path("/"), false},
 	}
 	for i := range v.Stages {
@@ -297,100 +297,4 @@ func (v *crawlView) fillCounts() {
 		used, limit := uint64(max(s.UsedBytes, 0)), uint64(max(s.LimitBytes, 0))
 		v.Shares = append(v.Shares, shareBar{s.Name, used, limit, min(percent(used, limit), 100)})
 	}
-}
-
-// reportView is a report as a table.
-type reportView struct {
-	Kind  engine.ReportKind
-	Kinds []choice
-	Names []string // of the columns
-	Rows  [][]reportCell
-	Late  bool
-	More  bool
-}
-
-type reportCell struct {
-	Text, Link string
-	Number     bool
-}
-
-// reportTitles say what the reports are about.
-var reportTitles = map[engine.ReportKind]string{
-	engine.ReportSeeds: "What became of the seeds", engine.ReportHosts: "The hosts with the most URLs",
-	engine.ReportTypes: "What was captured, by media type", engine.ReportStatuses: "What servers answered",
-	engine.ReportFailures: "Why URLs have no page",
-	engine.ReportTraps:    "Places that show the same pages under many URLs",
-}
-
-// reportMost is the number of rows that the page of a report shows.
-const reportMost = 500
-
-// reportPage shows a report: GET /report/{kind}.
-func (h *Handler) reportPage(w http.ResponseWriter, r *http.Request) {
-	kind := engine.ReportKind(r.PathValue("kind"))
-	p := &page{Room: "crawl", Title: "Report: " + string(kind), base: h.o.Prefix}
-	if !slices.Contains(engine.ReportKinds(), kind) {
-		h.fail(w, http.StatusNotFound, p.Room, "There is no report of this name.", "")
-		return
-	}
-	v := &reportView{Kind: kind}
-	for _, k := range engine.ReportKinds() {
-		v.Kinds = append(v.Kinds, choice{string(k), p.Path("/report/" + string(k)), k == kind})
-	}
-	columns := engine.ReportColumns(kind)
-	for _, name := range columns {
-		v.Names = append(v.Names, strings.TrimSuffix(strings.ReplaceAll(name, "_", " "), " ms"))
-	}
-	for row, err := range h.e.Inspect().Report(r.Context(), kind, reportMost+1) {
-		if err != nil {
-			h.failed(w, r, p.Room, err)
-			return
-		}
-		if v.More = len(v.Rows) == reportMost; v.More {
-			break
-		}
-		v.Rows = append(v.Rows, cellsOf(p, columns, row.Cells()))
-	}
-	p.Body = v
-	h.show(w, http.StatusOK, "report", p)
-}
-
-// cellsOf makes cells of texts, by the names of their columns.
-func cellsOf(p *page, columns, texts []string) []reportCell {
-	cells := make([]reportCell, len(texts))
-	for i, text := range texts {
-		c := reportCell{Text: clean(text, addressShown)}
-		switch columns[i] {
-		case "url", "redirect", "newest_url":
-			if text != "" {
-				c.Text, c.Link = shownURL(text), p.Path("/url", "url", text)
-			}
-		case "host":
-			c.Text, c.Link = shownHost(text), p.Path("/host", "host", text)
-		case "status":
-			c.Link = p.Path("/urls", "status", text)
-		case "last_fetch", "newest", "next_due":
-			if t, err := time.Parse(time.RFC3339Nano, text); err == nil {
-				c.Text = exactText(t)
-			}
-		case "bytes":
-			var n uint64
-			_, _ = fmt.Sscan(text, &n) // 0 of what is no number
-			c.Text, c.Number = byteText(n), true
-		case "took_ms":
-			var n int64
-			_, _ = fmt.Sscan(text, &n) // 0 of what is no number
-			c.Text, c.Number = spanText(time.Duration(n)*time.Millisecond), true
-		case "http_status":
-			c.Number = true
-			if text == "0" {
-				c.Text = ""
-			}
-		case "failure", "answer", "meaning", "media_type", "prefix", "closed":
-		default:
-			c.Text, c.Number = numberText(text), true
-		}
-		cells[i] = c
-	}
-	return cells
 }

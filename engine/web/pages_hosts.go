@@ -17,15 +17,17 @@ import (
 
 // hostsView is the list of hosts.
 type hostsView struct {
-	Find    string
-	ByName  bool // the order is that of names, which has a next page; else those with most URLs are first
-	Rows    []hostRow
-	Late    bool // the list ended early: it took too long
-	Later   bool // it is not the first part of the list
-	More    bool
-	Next    string
-	Blocked []string
-	Done    string // what a button did
+	Find     string
+	ByName   bool // the order is that of names, which has a next page; else those with the most of a number are first
+	Columns  []column
+	Rows     []hostRow
+	Late     bool // the list ended early: it took too long
+	More     bool
+	First    string
+	Previous string
+	Next     string
+	Blocked  []string
+	Done     string // what a button did
 }
 
 type hostRow struct {
@@ -36,19 +38,38 @@ type hostRow struct {
 	Gone    uint64
 }
 
-// hostsPage lists hosts: GET /hosts?find=…&by=name&after=….
+// hostColumns are the columns of the list of hosts, with their orders.
+var hostColumns = []struct {
+	name  string
+	order engine.HostOrder
+}{
+	{"URLs", engine.HostURLs}, {"fetched", engine.HostFetched}, {"unfetched", engine.HostUnfetched},
+	{"gone", engine.HostGone}, {"received", engine.HostBytes}, {"fetchers", engine.HostTook},
+}
+
+// byName is the order of hosts that has many pages.
+const byName = "name"
+
+// hostsPage lists hosts: GET /hosts?find=…&by=…&after=…&back=….
 func (h *Handler) hostsPage(w http.ResponseWriter, r *http.Request) {
 	p := &page{Room: "hosts", Title: "Hosts", base: h.o.Prefix}
 	v := &hostsView{Done: doneText(r), Find: strings.ToLower(clean(r.URL.Query().Get("find"), queryMax))}
 	ctx, cancel := context.WithTimeout(r.Context(), listTime)
 	defer cancel()
 	query := r.URL.Query()
-	v.ByName = v.Find != "" || query.Get("by") == "name"
-	filter := engine.HostFilter{Top: rowsShown + 1}
-	if v.ByName {
-		filter = engine.HostFilter{After: query.Get("after")}
+	by := engine.HostOrder(query.Get("by"))
+	if v.ByName = v.Find != "" || by == byName; v.ByName {
+		by = byName
+	} else if !slices.Contains(engine.HostOrders(), by) {
+		by = engine.HostURLs
 	}
-	v.Later = filter.After != ""
+	trail := trailOf(query)
+	filter := engine.HostFilter{Top: rowsShown + 1, By: by}
+	if v.ByName {
+		filter = engine.HostFilter{After: trail.After}
+	}
+	at := func(more ...any) string { return p.Path("/hosts", append(more, "find", v.Find, "by", byName)...) }
+	v.Columns = columnsOf(p, by)
 	for host, err := range h.e.Inspect().Hosts(ctx, filter) {
 		if v.Late = errors.Is(err, context.DeadlineExceeded); v.Late {
 			break
@@ -62,15 +83,40 @@ func (h *Handler) hostsPage(w http.ResponseWriter, r *http.Request) {
 		}
 		if n := len(v.Rows); n == rowsShown {
 			if v.More = true; v.ByName {
-				v.Next = p.Path("/hosts", "find", v.Find, "by", "name", "after", v.Rows[n-1].Host)
+				v.Next = at(trail.next(v.Rows[n-1].Host)...)
 			}
 			break
 		}
 		v.Rows = append(v.Rows, rowOf(host))
 	}
+	if previous, known := trail.previous(); known && v.ByName {
+		v.Previous = at(previous...)
+	}
+	if trail.After != "" && v.ByName {
+		v.First = at()
+	}
 	v.Blocked, _ = h.e.Inspect().Blocked() // the list is worth showing without them
 	p.Body = v
 	h.show(w, http.StatusOK, "hosts", p)
+}
+
+// columnsOf are the heads of the list of hosts, each with the way to its order.
+func columnsOf(p *page, by engine.HostOrder) []column {
+	list := []column{{Name: "Host", Address: p.Path("/hosts", "by", byName)}}
+	if by == byName {
+		list[0].Sort = "ascending"
+	}
+	for _, c := range hostColumns {
+		head := column{Name: c.name, Number: true, Address: p.Path("/hosts", "by", string(c.order))}
+		if c.order == engine.HostURLs {
+			head.Address = p.Path("/hosts")
+		}
+		if c.order == by {
+			head.Sort = "descending"
+		}
+		list = append(list, head)
+	}
+	return append(list, column{Name: "next due"}, column{Name: "robots.txt"})
 }
 
 func rowOf(host engine.HostView) hostRow {

@@ -83,7 +83,7 @@ func hostile(t *testing.T) (h *Handler, e *engine.Engine, site string) {
 func opens(t *testing.T, h *Handler, address string) (status int, head http.Header, body string) {
 	t.Helper()
 	r := request("GET", address, "", nil)
-	r.AddCookie(&http.Cookie{Name: sessionCookie, Value: h.session()})
+	r.AddCookie(ours(h))
 	answer := answered(h, r)
 	all, err := io.ReadAll(answer.Body)
 	must(t, err)

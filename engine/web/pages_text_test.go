@@ -3,8 +3,11 @@
 package web
 
 import (
+	"fmt"
 	"math"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -129,8 +132,8 @@ func TestCharts(t *testing.T) {
 	}
 	c := a.draw("Pages", 0, false, rateText, series{"", func(s *engine.Sample) float64 { return s.PagesPerSecond }})
 	values := strings.Split(c.Values, ",")
-	if values[0] != "3" || values[119] != "598" || values[70] != "" || c.Now != "598" || c.Most != "1,000" {
-		t.Errorf("%s … %s, gap %q, now %s, top %s", values[0], values[119], values[70], c.Now, c.Most)
+	if values[0] != "3.5" || values[99] != "598" || values[60] != "" || c.Now != "598" || c.Most != "1,000" {
+		t.Errorf("%s … %s, gap %q, now %s, top %s", values[0], values[99], values[60], c.Now, c.Most)
 	}
 	if n := strings.Count(c.Lines[0].Path, "M"); n != 2 {
 		t.Errorf("the line has %d parts, want 2: %s", n, c.Lines[0].Path)
@@ -138,6 +141,16 @@ func TestCharts(t *testing.T) {
 	cpu := a.draw("CPU", 0, true, rateText, stagesOf(&a)...)
 	if len(cpu.Lines) != 2 || cpu.Now != "0.75" || cpu.Lines[1].Now != "0.25" || cpu.Most != "1" {
 		t.Errorf("%+v", cpu)
+	}
+	for want, list := range map[string][]float64{
+		"M1 160l2-80 2 80": {0, 1, 0}, "M1 80h4l2-80": {1, 1, 1, 2}, "M1 160h.1M5 0h2": {0, math.NaN(), 2, 2},
+	} {
+		if got := drawPath(list, nil, 2); got != want {
+			t.Errorf("%v: %s, want %s", list, got, want)
+		}
+	}
+	if got := drawPath([]float64{1, 2, 2}, []float64{0, 1, 0}, 2); got != "M1 80l2-80h2l0 160-2-80-2 80Z" {
+		t.Errorf("an area is %s", got)
 	}
 	if a := newAxis(nil, 0, start); len(a.Steps) != 0 {
 		t.Error("an axis without samples has steps")
@@ -174,5 +187,78 @@ func TestHarmless(t *testing.T) {
 	deep := harmless(strings.Repeat("<div>", 100_000), "http://a.example/", to)
 	if len(deep) > 100_000 {
 		t.Errorf("%d bytes", len(deep))
+	}
+}
+
+// TestTrail: a list goes back as it went forward, for a number of pages and of bytes.
+func TestTrail(t *testing.T) {
+	p := &page{base: "/x"}
+	q := url.Values{}
+	var forward []string
+	for n := range 40 {
+		forward = append(forward, p.Path("/", trailOf(q).next(strings.Repeat(string(rune('a'+n%26)), n+1))...))
+		q = parsed(t, forward[n])
+	}
+	for n := len(forward) - 1; ; n-- {
+		parameters, known := trailOf(q).previous()
+		if !known {
+			if n != 40-1-trailMost {
+				t.Errorf("it went back to page %d", n)
+			}
+			break
+		}
+		q = parsed(t, p.Path("/", parameters...))
+		if want := parsed(t, forward[n-1]).Get("after"); q.Get("after") != want {
+			t.Fatalf("page before %d: after %q, want %q", n, q.Get("after"), want)
+		}
+	}
+	long := trail{After: strings.Repeat("x", trailBytes), Back: []string{"", "y"}}
+	if back := long.next("z")[3].([]string); len(back) != 1 {
+		t.Errorf("%d positions of a long trail", len(back))
+	}
+	first := parsed(t, p.Path("/", trail{}.next("a")...))
+	if parameters, known := trailOf(first).previous(); !known || p.Path("/", parameters...) != "/x/" {
+		t.Errorf("back to the first page: %v", parameters)
+	}
+}
+
+func parsed(t *testing.T, address string) url.Values {
+	t.Helper()
+	u, err := url.Parse(address)
+	must(t, err)
+	return u.Query()
+}
+
+// TestLastLines: the end of a log, newest first, of whole lines; those of a crawl log have their parts.
+func TestLastLines(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "log")
+	var b strings.Builder
+	for n := range 5_000 {
+		fmt.Fprintf(&b, "line %d \u202e<script>\n", n)
+	}
+	b.WriteString(`{"time":"2026-11-02T10:00:00Z","url":"http://a.example/x","http_status":200,"bytes":12,` +
+		`"took_ms":34}` + "\n")
+	must(t, os.WriteFile(name, []byte(b.String()+"a line that is being writ"), 0o600))
+	lines, err := lastLines(name)
+	must(t, err)
+	if len(lines) != logLines || readLine(lines[1]).Text != "line 4999 <script>" {
+		t.Errorf("%d lines: %q", len(lines), lines[:2])
+	}
+	if l := readLine(lines[0]); l.URL != "http://a.example/x" || l.Status != 200 || l.Span() != "34 ms" {
+		t.Errorf("%+v", l)
+	}
+	must(t, os.WriteFile(name, []byte("one\ntwo\n"), 0o600))
+	if lines, err := lastLines(name); err != nil || len(lines) != 2 || string(lines[1]) != "one" {
+		t.Errorf("%q, %v", lines, err)
+	}
+	s := newSite(t)
+	h := New(s.e, Options{Logs: []Log{{"crawl-log", name}, {"log", name + ".none"}}})
+	for address, says := range map[string]string{"/log": "two", "/log?name=log": "No line", "/segments": "indexed"} {
+		if status, _, body := opens(t, h, address); status != 200 || !strings.Contains(body, says) {
+			t.Errorf("%s: %d without %q", address, status, says)
+		}
+	}
+	if _, _, body := opens(t, New(s.e, Options{}), "/log"); !strings.Contains(body, "crawl-log=") {
+		t.Error("nothing says how a log is written")
 	}
 }

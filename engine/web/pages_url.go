@@ -5,6 +5,7 @@ package web
 import (
 	"context"
 	"errors"
+	"iter"
 	"net/http"
 	"strings"
 	"time"
@@ -25,6 +26,7 @@ const (
 type linksView struct {
 	URL, Shown string
 	Links      []linkRow
+	First      string
 	Previous   string
 	Next       string
 }
@@ -60,6 +62,7 @@ func (h *Handler) linksPage(w http.ResponseWriter, r *http.Request) {
 		v.Links = append(v.Links, linkRow{l, shownURL(l.From)})
 	}
 	if window.page > 1 {
+		v.First = p.Path("/links", "url", v.URL)
 		v.Previous = p.Path("/links", "url", v.URL, "page", window.page-1)
 	}
 	p.Title, p.Body = "Links to "+v.Shown, v
@@ -106,9 +109,10 @@ type urlsView struct {
 	Status   storage.Status
 	Statuses []storage.Status
 	Rows     []recordRow
+	Orders   []choice
 	Late     bool   // the list ended early: it took too long
-	Later    bool   // it is not the first part of the list
-	First    string // address of that
+	First    string // address of the first page; "": this is it
+	Previous string
 	Next     string
 }
 
@@ -117,7 +121,8 @@ type recordRow struct {
 	Shown string
 }
 
-// urlsPage lists records of crawldb: GET /urls?prefix=…&status=…. A prefix that is a URL leads to the URL's page.
+// urlsPage lists records of crawldb: GET /urls?prefix=…&status=…&after=…&back=…, in the order of keys, or of all those
+// with the highest scores: GET /urls?by=score. A prefix that is a URL leads to the URL's page.
 func (h *Handler) urlsPage(w http.ResponseWriter, r *http.Request) {
 	p := &page{Room: "urls", Title: "URLs", base: h.o.Prefix}
 	v := &urlsView{Prefix: clean(r.URL.Query().Get("prefix"), queryMax)}
@@ -131,15 +136,27 @@ func (h *Handler) urlsPage(w http.ResponseWriter, r *http.Request) {
 			v.Statuses = append(v.Statuses, s)
 		}
 	}
-	filter := engine.RecordFilter{Prefix: v.Prefix, After: r.URL.Query().Get("after")}
+	trail := trailOf(r.URL.Query())
+	filter := engine.RecordFilter{Prefix: v.Prefix, After: trail.After}
 	status := ""
 	if v.Status != 0 {
 		filter.Statuses, status = []storage.Status{v.Status}, v.Status.String()
 	}
-	v.Later = filter.After != ""
+	at := func(more ...any) string {
+		return p.Path("/urls", append(more, "prefix", v.Prefix, "status", status)...)
+	}
 	ctx, cancel := context.WithTimeout(r.Context(), listTime)
 	defer cancel()
-	for record, err := range h.e.Inspect().Records(ctx, filter) {
+	best := r.URL.Query().Get("by") == "score" && v.Prefix == "" && v.Status == 0
+	records := h.e.Inspect().Records(ctx, filter)
+	if best {
+		records = h.bestRecords(ctx)
+	}
+	if v.Prefix == "" && v.Status == 0 {
+		v.Orders = []choice{{"by host and path", p.Path("/urls"), !best},
+			{"highest score first", p.Path("/urls", "by", "score"), best}}
+	}
+	for record, err := range records {
 		if v.Late = errors.Is(err, context.DeadlineExceeded); v.Late {
 			break
 		}
@@ -148,14 +165,35 @@ func (h *Handler) urlsPage(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		if n := len(v.Rows); n == rowsShown {
-			v.Next = p.Path("/urls", "prefix", v.Prefix, "status", status, "after", v.Rows[n-1].URL)
+			v.Next = at(trail.next(v.Rows[n-1].URL)...)
 			break
 		}
 		v.Rows = append(v.Rows, recordRow{record, shownURL(record.URL)})
 	}
-	v.First = p.Path("/urls", "prefix", v.Prefix, "status", status)
+	if previous, known := trail.previous(); known {
+		v.Previous = at(previous...)
+	}
+	if trail.After != "" {
+		v.First = at()
+	}
 	p.Body = v
 	h.show(w, http.StatusOK, "urls", p)
+}
+
+// bestRecords are the records with the highest scores, as many as a page shows.
+func (h *Handler) bestRecords(ctx context.Context) iter.Seq2[engine.RecordView, error] {
+	return func(yield func(engine.RecordView, error) bool) {
+		list, err := h.e.Inspect().TopRecords(ctx, rowsShown)
+		if err != nil {
+			yield(engine.RecordView{}, err)
+			return
+		}
+		for _, record := range list {
+			if !yield(record, nil) {
+				return
+			}
+		}
+	}
 }
 
 // reasonText says why a URL is refused; some reasons are a word that people need not know.

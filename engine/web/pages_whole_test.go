@@ -15,6 +15,7 @@ func TestTemplatesWhole(t *testing.T) {
 	for name, view := range map[string]any{
 		"search": searchView{}, "error": trouble{}, "copy": copyView{}, "links": linksView{}, "url": urlView{},
 		"urls": urlsView{}, "hosts": hostsView{}, "host": hostPageView{}, "crawl": crawlView{}, "report": reportView{},
+		"log": logView{}, "segments": segmentsView{},
 	} {
 		v := reflect.New(reflect.TypeOf(view))
 		for _, full := range []bool{false, true} {
@@ -27,7 +28,7 @@ func TestTemplatesWhole(t *testing.T) {
 			}
 		}
 	}
-	if n := len(templates); n != 11 { // with the frame
+	if n := len(templates); n != 13 { // with the frame
 		t.Errorf("%d templates: one is not rendered here", n)
 	}
 }

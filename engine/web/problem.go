@@ -90,16 +90,20 @@ func problemOf(err error) *Problem {
 
 // write answers a request with a problem.
 func (p *Problem) write(w http.ResponseWriter) {
-	head := w.Header()
-	head.Set("Content-Type", "application/problem+json")
+	p.head(w.Header())
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(p.Status)
+	_ = writeJSON(w, p) // the client is gone if it fails
+}
+
+// head sets the fields that an answer with the problem has whatever its form.
+func (p *Problem) head(head http.Header) {
 	switch p.Status {
 	case http.StatusUnauthorized:
 		head.Set("WWW-Authenticate", `Bearer realm="seine"`)
 	case http.StatusServiceUnavailable:
 		head.Set("Retry-After", "1")
 	}
-	w.WriteHeader(p.Status)
-	_ = writeJSON(w, p) // the client is gone if it fails
 }
 
 // writeJSON writes a value as commands do with --json: on one line, without escapes for HTML.

@@ -49,13 +49,13 @@ func Start(l net.Listener, h http.Handler) *Server {
 }
 
 // ServeSocket serves an engine on the socket of its data directory, until Close, which must come before that of the
-// engine. Whoever may open the directory's files may connect, and do what the engine can.
-func ServeSocket(e *engine.Engine, dir string) (*Server, error) {
+// engine. Whoever may open the directory's files may connect, and do what the engine can. logs are Options.Logs.
+func ServeSocket(e *engine.Engine, dir string, logs ...Log) (*Server, error) {
 	l, err := ListenSocket(dir)
 	if err != nil {
 		return nil, err
 	}
-	return Start(l, New(e, Options{Local: true})), nil
+	return Start(l, New(e, Options{Local: true, Logs: logs})), nil
 }
 
 // endingKey is the key of Server.ending in the contexts of requests.

@@ -83,14 +83,18 @@ func (in *Inspect) Hosts(ctx context.Context, after urlkey.HostKey) iter.Seq2[Ho
 	}
 }
 
-// TopHosts returns the n hosts with the most URLs, most first; of equal ones those with the lesser key come first.
-func (in *Inspect) TopHosts(ctx context.Context, n int) ([]Host, error) {
+// TopHosts returns the n hosts with the most of what count returns, nil: with the most URLs, most first; of equal ones
+// those with the lesser key come first.
+func (in *Inspect) TopHosts(ctx context.Context, n int, count func(*storage.HostCounts) uint64) ([]Host, error) {
+	if count == nil {
+		count = totalURLs
+	}
 	best := best{limit: n}
 	for e, err := range in.hostCounts(ctx, "") {
 		if err != nil {
 			return nil, err
 		}
-		best.offer(e.key, float64(totalURLs(e.value)), 0)
+		best.offer(e.key, float64(count(e.value)), 0)
 	}
 	var list []Host
 	for _, x := range best.sorted() {

@@ -183,7 +183,7 @@ func TestHosts(t *testing.T) {
 	if got := names(collect(w.Hosts(ctx, ""))); got != "a.example2 b.example3 c.example2" {
 		t.Error(got)
 	}
-	if got := names(w.TopHosts(ctx, 2)); got != "b.example3 a.example2" {
+	if got := names(w.TopHosts(ctx, 2, nil)); got != "b.example3 a.example2" {
 		t.Error(got)
 	}
 	h, err := w.Host(w.host("b.example"))

@@ -25,7 +25,7 @@ function show() {
     text.dataset.now ||= text.textContent;
     const value = values[Math.min(Math.floor(share * values.length), values.length - 1)];
     text.textContent = value === "" ? "–" : number(+value, figure.dataset.suffix);
-    cursor.setAttribute("d", `M${share * 300} 0V80`);
+    cursor.setAttribute("d", `M${share * cursor.viewportElement.viewBox.baseVal.width} 0V160`);
   }
   const { from, to } = charts.dataset;
   const moment = document.querySelector("#moment");

@@ -1,52 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Drives seine's pages in a real Chromium: make test-web. A check that fails is printed and counted.
-import { readFileSync, rmSync, mkdirSync } from "node:fs";
-import { createRequire } from "node:module";
-import puppeteer from "puppeteer-core";
-import { address, done, end, hostile, run, simweb, until } from "./world.mjs";
-
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-let checks = 0, failures = 0;
-
-function check(what, ok, found = "") {
-  checks++;
-  if (ok) return;
-  failures++;
-  console.log(`FAIL ${what} ${typeof found === "string" ? found : JSON.stringify(found)}`);
-}
+import { rmSync, mkdirSync } from "node:fs";
+import { alive, clicked, foreign, walked } from "./attacks.mjs";
+import { accessible, browser, check, counts, open, value } from "./browser.mjs";
+import { address, done, end, run, simweb, until } from "./world.mjs";
 
 rmSync("shots", { recursive: true, force: true });
 mkdirSync("shots");
-const browser = await puppeteer.launch({
-  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-  args: ["--no-sandbox", "--hide-scrollbars", "--disable-dev-shm-usage"],
-});
-
-// open makes a tab in which nothing may go wrong: no error on the console, no dialog, no request to another origin.
-async function open(origin, width = 1280, scheme = "light") {
-  const page = await browser.newPage();
-  await page.setViewport({ width, height: width < 500 ? 700 : 900 });
-  await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
-  page.on("pageerror", (e) => check("no error in a script", false, e.message));
-  page.on("console", (m) => {
-    if (m.type() === "error" && !page.expected?.test(m.text())) check("nothing on the console", false, m.text() + " " + (m.location()?.url ?? ""));
-  });
-  page.on("dialog", async (d) => (check("no dialog", false, d.message()), await d.dismiss()));
-  page.on("request", (r) => check("requests stay here", page.leaves || r.url().startsWith(origin) || r.url().startsWith("data:"), r.url()));
-  return page;
-}
-
-// accessible runs axe, and looks at what axe does not: nothing is wider than the window.
-async function accessible(page, what) {
-  await page.evaluate(axe);
-  const { violations } = await page.evaluate(() => axe.run(document, { iframes: false }));
-  for (const v of violations) check("axe: " + what, false, `${v.id}: ${v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160)).join(" | ")}`);
-  checks++;
-  const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-  check("no wider than the window: " + what, over <= 0, String(over));
-}
-
-const value = (page, selector) => page.$eval(selector, (e) => e.textContent.trim());
 
 async function searching(base, site) {
   const page = await open(new URL(base).origin);
@@ -113,49 +73,10 @@ async function searching(base, site) {
   await plain.goto(base.split("?")[0] + "?q=harbour");
   check("hits without script", (await plain.$$(".hit")).length === 10);
   await plain.close();
-  await hurting(base, site);
-}
-
-// hurting opens everything that the hostile pages come to, and tries what they would like to.
-async function hurting(base, site) {
-  const root = base.split("?")[0], u = encodeURIComponent(site.url);
-  const tab = async () => {
-    const page = await open(new URL(base).origin);
-    page.expected = /sandbox|Content Security Policy|404/;
-    return page;
-  };
-  for (const path of ["?q=trapped&all=1", `copy?url=${u}`, `copy?url=${u}acts`, `links?url=${u}acts`, `url?url=${u}`, `url?url=${u}acts`,
-    `copy?url=${u}wide`, `copy/page?url=${u}acts`, `host?host=${encodeURIComponent(new URL(site.url).host)}`, `urls?prefix=127.0.0.1`]) {
-    const page = await tab(); // a sandboxed page is in a process of its own
-    await page.goto(root + path);
-    await new Promise((resolve) => setTimeout(resolve, 100));
-    check("nothing ran: " + path, !(await page.evaluate(() => window.pwned).catch(() => 0)));
-    const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth).catch(() => 0);
-    check("the layout holds: " + path, over <= 0 || path.startsWith("copy/page"), String(over));
-    await page.close();
-  }
-  const page = await tab();
-  check("nothing was requested of the stranger", site.visits.length === 0, site.visits);
-  await page.goto(root + `?q=trapped&all=1`);
-  await page.screenshot({ path: "shots/hostile.png" });
-  check("hebrew is right to left", await page.$$eval(".hit[lang=he] h2", (h) => h.every((e) => getComputedStyle(e).direction === "rtl")));
-  const status = await page.evaluate(async () => (await fetch("/api/v1/crawl/pause", { method: "POST", headers: { origin: "x" } })).status);
-  check("the session may act", status === 200, String(status));
-  await page.evaluate(() => fetch("/api/v1/crawl/resume", { method: "POST" }));
-  await page.close();
-  // A page of another origin: CSRF, and a frame round ours.
-  const foreign = await open(site.url);
-  foreign.leaves = true;
-  foreign.expected = /./;
-  await foreign.goto(site.url + "missing");
-  await foreign.setContent(`<form method=post action="${root}act/pause"><button>x</button></form><iframe src="${root}crawl"></iframe>`);
-  await Promise.all([foreign.waitForNavigation(), foreign.click("button")]);
-  check("a foreign form is refused", /origin|token|403|401/.test(await foreign.evaluate(() => document.body.textContent)));
-  await foreign.close();
 }
 
 async function looking(base, site) {
-  const root = base.split("?")[0], u = encodeURIComponent(site.url), host = encodeURIComponent(new URL(site.url).host);
+  const root = base.split("?")[0], u = encodeURIComponent(site.url), host = encodeURIComponent(site.host);
   const pages = { front: "", found: "?q=harbour+storm", none: "?q=%2Bzebrafinch+lang:de", arabic: "?q=lang:ar", japanese: "?q=lang:ja", hostile: "?q=trapped",
     explain: "?q=harbour&explain=1", copy: `copy?url=${u}`, links: `links?url=${u}acts`, url: `url?url=${u}`, urls: "urls", hosts: "hosts", host: `host?host=${host}`,
     crawl: "crawl", failures: "report/failures", missing: "copy?url=http%3A%2F%2Fx.example%2F" };
@@ -210,21 +131,41 @@ async function crawling() {
   check("the crawl ends", (await crawl.ended) === 0, crawl.text);
 }
 
+// besieged crawls the attacks, and looks at the dashboard meanwhile.
+async function besieged(flags, site) {
+  const crawl = run("crawl", "--dir", "data", "--serve", "127.0.0.1:0", "--delay", "150ms", ...flags);
+  const base = await address(crawl), page = await open(new URL(base).origin, 320);
+  page.leaves = true; // the crawl ends, and its server
+  await page.goto(base);
+  await until("a hostile host on the dashboard", async () => {
+    await page.goto(base.split("?")[0] + "crawl");
+    return (await page.$$("#top a")).length > 3;
+  });
+  check("the dashboard holds", await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth && !window.pwned));
+  const names = await page.$$eval("#top a", (list) => list.map((a) => a.textContent).join(" "));
+  check("names that look like others are shown in punycode", /xn--80ak6aa92e/.test(names) && !/[а-я]/.test(names), names);
+  await page.close();
+  if ((await crawl.ended) !== 0) throw new Error(crawl.text);
+}
+
 try {
   const flags = await simweb("web", "--web-hosts", "40", "--pages", "60", "--seed", "3");
-  const site = await hostile();
+  const attacks = await simweb("attacks", "--attacks", "--seed-hosts", "0");
   rmSync("data", { recursive: true, force: true });
   await done("crawl", "--dir", "data", "--delay", "0s", ...flags);
-  await done("crawl", "--dir", "data", "--delay", "0s", "--allow-private", "--scope", "any", site.url);
-  site.visits.length = 0;
+  const host = new URL(attacks.root).host, site = { host, url: `http://${host}/` };
+  await besieged(attacks);
   const base = await address(run("serve", "--dir", "data", "--addr", "127.0.0.1:0"));
-  const parts = [searching, looking, crawling].filter((part) => !process.env.PART || part.name === process.env.PART);
-  for (const part of parts) await part(base, site).catch((e) => check(part.name, false, e.stack));
-  site.server.close();
+  const parts = [searching, looking, walked, clicked, foreign, alive, crawling].filter(({ name }) => !process.env.PART || process.env.PART.split(",").includes(name));
+  for (const part of parts) {
+    const began = Date.now();
+    await part(base, site).catch((e) => check(part.name, false, e.stack));
+    console.log(`${part.name}: ${Math.round((Date.now() - began) / 1000)} s`);
+  }
 } catch (e) {
   check("the test runs", false, e.stack);
 }
 await browser.close();
 await end();
-console.log(`${checks} checks, ${failures} failed; screenshots in ${process.cwd()}/shots`);
-process.exit(failures ? 1 : 0);
+console.log(`${counts.checks} checks, ${counts.failures} failed; screenshots in ${process.cwd()}/shots`);
+process.exit(counts.failures ? 1 : 0);
