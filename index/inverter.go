@@ -19,8 +19,8 @@ import (
 // The occurrences of a term are in the order in which they were added: for each a uvarint of position<<4 | field<<1,
 // plus 1 if it is the first of a document; then the gap to the document before follows.
 //
-// With a large vocabulary all time goes into waiting for memory, so what a word touches is counted: a slot of the
-// analyzer's cache, an entry, and the end of a slice; only a word that the cache does not have is looked up here.
+// With a large vocabulary all time goes into waiting for memory, so what a word touches is counted: a set of wordCache,
+// an entry, and the end of a slice; only a word that the cache does not have is looked up here.
 type inverter struct {
 	blocks  [][]byte // of arenaBlock bytes; an address is block<<16 | offset
 	used    int      // of the last block
