@@ -20,7 +20,7 @@ type wordCache struct {
 // wordWays is how many words a set has, so that it is 64 bytes.
 const wordWays = 3
 
-// wordSet is some words, the one met last before the others.
+// wordSet is some words. A word that is found moves one place to the front, so that frequent ones are found first.
 type wordSet struct {
 	low, high [wordWays]uint64
 	place     [wordWays]uint32 // of the entry, plus 1; 0 is free
@@ -60,33 +60,36 @@ func (s *wordSet) find(w analysis.Word) uint32 {
 	}
 	for i := 1; i < wordWays; i++ {
 		if s.low[i] == w.Low && s.high[i] == w.High {
-			s.low[0], s.low[i] = s.low[i], s.low[0]
-			s.high[0], s.high[i] = s.high[i], s.high[0]
-			s.place[0], s.place[i] = s.place[i], s.place[0]
-			return s.place[0]
+			j := i - 1
+			s.low[j], s.low[i] = s.low[i], s.low[j]
+			s.high[j], s.high[i] = s.high[i], s.high[j]
+			s.place[j], s.place[i] = s.place[i], s.place[j]
+			return s.place[j]
 		}
 	}
 	return 0
 }
 
-// put adds a word that the set does not have, in front.
+// put adds a word that the set does not have behind the others, in place of the last one if the set is full.
 func (s *wordSet) put(w analysis.Word, place uint32) {
-	copy(s.low[1:], s.low[:])
-	copy(s.high[1:], s.high[:])
-	copy(s.place[1:], s.place[:])
-	s.low[0], s.high[0], s.place[0] = w.Low, w.High, place
+	i := 0
+	for i < wordWays-1 && s.place[i] > 0 {
+		i++
+	}
+	s.low[i], s.high[i], s.place[i] = w.Low, w.High, place
 }
 
-// grow makes the cache twice as large, if it may, when it has met as many words as it has sets.
+// grow makes the cache twice as large, if it may, when it has met half as many words as it has sets: then most sets have
+// one word at most.
 func (c *wordCache) grow(words int) {
-	if words < len(c.sets) || len(c.sets) >= c.most {
+	if 2*words < len(c.sets) || len(c.sets) >= c.most {
 		return
 	}
 	old := c.sets
 	c.resize(2 * len(old))
 	for i := range old {
 		s := &old[i]
-		for k := wordWays - 1; k >= 0; k-- {
+		for k := range wordWays {
 			if s.place[k] > 0 {
 				w := analysis.Word{Low: s.low[k], High: s.high[k]}
 				c.of(w).put(w, s.place[k])
