@@ -52,7 +52,6 @@ type indexing struct {
 	distinct phases.KeyTable
 	counts   []int
 	order    []int
-	from     []byte // scratch: a key of linkdb
 	content  []byte // scratch: of a page, for its near-duplicate group
 	linking  linking
 	titles   *titles
@@ -151,7 +150,7 @@ func (x *indexing) build(ctx context.Context, ing *storage.Ingestion) error {
 	}
 	records := storage.NewFinder(snap, storage.Crawldb())
 	defer records.Close()
-	links := snap.Scan(storage.Linkdb(), nil, nil)
+	links := newTargets(snap)
 	defer links.Close()
 	x.titles = newTitles(snap)
 	defer x.titles.close()
@@ -175,7 +174,7 @@ func (x *indexing) build(ctx context.Context, ing *storage.Ingestion) error {
 
 // decide indexes one URL, or deletes its document, or leaves it as it is.
 func (x *indexing) decide(
-	rd storage.Reader, records *storage.Finder, links *storage.Scanner, key, located []byte,
+	rd storage.Reader, records *storage.Finder, links *targets, key, located []byte,
 ) error {
 	var r storage.Record
 	record, err := records.Find(key)
@@ -348,13 +347,12 @@ func (x *indexing) showChanges(d *index.Document) {
 // readAnchors collects the distinct anchor texts of a target, the anchorsMax that most links have, and counts who links
 // to it. Each text is indexed once, however many links have it, so that a site's navigation does not outweigh a page's
 // own words.
-func (x *indexing) readAnchors(links *storage.Scanner, target []byte) error {
+func (x *indexing) readAnchors(links *targets, target []byte) error {
 	x.distinct.Reset()
 	x.linking.begin(target)
 	x.counts, x.order = x.counts[:0], x.order[:0]
-	x.from = storage.AppendLinkdbKey(x.from[:0], target, 0)
 	read := 0
-	for ok := links.SeekGE(x.from); ok && read < x.inlinks; ok = links.Next() {
+	for ok := links.seek(target); ok && read < x.inlinks; ok = links.next() {
 		of, _, err := storage.SplitLinkdbKey(links.Key())
 		if err != nil || !bytes.Equal(of, target) {
 			break

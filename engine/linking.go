@@ -8,6 +8,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"github.com/seine-crawler/seine/engine/internal/phases"
+	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
@@ -41,6 +42,34 @@ func (l *linking) add(from []byte) {
 	if _, fresh := l.seen.Number(xxh3.Hash(l.last), l.last); fresh {
 		l.domains++
 	}
+}
+
+// targets walks linkdb for one target after the other, mostly in order: then the keys of the next one are where those of
+// the one before end, and a seek, which takes as long as reading twenty keys, is not needed.
+type targets struct {
+	*storage.Scanner
+	at   bool   // it stands at a key
+	from []byte // first key of the target
+	last []byte // that of the target before
+}
+
+func newTargets(rd storage.Reader) *targets {
+	return &targets{Scanner: rd.Scan(storage.Linkdb(), nil, nil)}
+}
+
+// seek moves to the first key at or after those of a target; false if there is none, and on errors.
+func (t *targets) seek(target []byte) bool {
+	t.last, t.from = t.from, storage.AppendLinkdbKey(t.last[:0], target, 0)
+	if !t.at || bytes.Compare(t.last, t.from) >= 0 || bytes.Compare(t.Key(), t.from) < 0 {
+		t.at = t.SeekGE(t.from)
+	}
+	return t.at
+}
+
+// next moves to the next key.
+func (t *targets) next() bool {
+	t.at = t.Next()
+	return t.at
 }
 
 // domainOf returns the registered domain of a URL's key, as a prefix of keys; of what is no key, all of it.

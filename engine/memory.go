@@ -2,20 +2,25 @@
 
 package engine
 
-import "runtime"
+import (
+	"runtime"
+
+	"github.com/seine-crawler/seine/index"
+)
 
 // Shares of Options.Memory, in percent. All of it is shared out here; TestMemoryShares adds it up, and seine bench
 // peaks measures what a process takes in crawls that are meant to take much.
 //
 //	cache      10   blocks of the store, and memTables of its last small writes and ingestions
-//	bodies      9   responses as received, from their first byte to the parse record
+//	bodies      8   responses as received, from their first byte to the parse record
 //	slots      15   responses being decoded, parsed and packed, slotBytes each
-//	segments   12   parse records of openSegments segments: one open, one in updatedb, two that wait
+//	segments   11   parse records of openSegments segments: one open, one in updatedb, two that wait
 //	update      6   phaseSorters sorters and a key table, for one phase that writes crawldb
 //	index       6   as many for invertlinks or dedup, or a sorter and an index builder
 //	frontier    6   hosts and URLs
 //	hosts       3   robots.txt rules and other facts of hosts, names and addresses
 //	pages       3   pages that wait for OnPage, or that a callback has
+//	searches    2   what searches of the index keep: rows, keys and words; more with little memory
 //	answers     2   answers to searches, until the index changes
 //	merge       1   renumberings of a merge of index segments, which runs beside all of these
 //	batch       2   a batch for an index writer, batchCopies of it; a document that is longer than a batch takes more
@@ -33,6 +38,7 @@ type shares struct {
 	sorter   int64 // one sorter; beyond it the sorter writes to disk
 	keyTable int64 // one table of distinct keys
 	builder  int64 // one index builder
+	searches int64 // what searches of the index keep
 	merge    int64 // one merge of index segments
 	hosts    int   // in the frontier, hostBytes each
 	urls     int   // in the frontier, urlBytes each
@@ -68,11 +74,12 @@ func (o *Options) shares() shares {
 	percent := func(n int64) int64 { return o.Memory / 100 * n }
 	sorter := percent(6) / (phaseSorters + 1)
 	s := shares{
-		memTable: min(percent(2), memTableMax), bodies: percent(9), segment: percent(12) / openSegments,
+		memTable: min(percent(2), memTableMax), bodies: percent(8), segment: percent(11) / openSegments,
 		sorter: sorter, keyTable: sorter, builder: percent(6) - sorter, pages: percent(3),
 		merge: percent(1), answers: percent(2),
 		facts: percent(2), names: int(percent(1) / nameBytes), batch: min(percent(2)/batchCopies, batchMax),
 	}
+	s.searches = index.SearchBytes(s.builder)
 	s.cache = percent(10) - memTables*s.memTable
 	s.slots = int(min(max(percent(15)/slotBytes, 1), int64(2*runtime.GOMAXPROCS(0))))
 	// Others wait in hostdb and crawldb.
@@ -87,7 +94,7 @@ func (s shares) sum() int64 {
 	phase := phaseSorters*s.sorter + s.keyTable
 	return s.cache + memTables*s.memTable + s.bodies + int64(s.slots)*slotBytes + openSegments*s.segment + phase +
 		max(phase, s.sorter+s.builder) + int64(s.hosts)*hostBytes + int64(s.urls)*urlBytes + s.facts +
-		int64(s.names)*nameBytes + s.pages + s.merge + s.answers + batchCopies*s.batch
+		int64(s.names)*nameBytes + s.pages + s.searches + s.answers + s.merge + batchCopies*s.batch
 }
 
 // extraFetchers is the number of fetchers that stand in for slow visits at most, beyond Options.Concurrency. Each has a

@@ -285,7 +285,7 @@ func (c *changes) collect(ctx context.Context, store *storage.Store, of []storag
 	defer located.Close()
 	records := storage.NewFinder(snap, storage.Crawldb())
 	defer records.Close()
-	links := snap.Scan(storage.Linkdb(), nil, nil)
+	links := newTargets(snap)
 	defer links.Close()
 	c.x.titles = newTitles(snap)
 	defer c.x.titles.close()
@@ -330,7 +330,7 @@ func (c *changes) collect(ctx context.Context, store *storage.Store, of []storag
 
 // compare adds a change if the document of a key differs from what was sent.
 func (c *changes) compare(
-	rd storage.Reader, records *storage.Finder, links *storage.Scanner, key, located []byte, known bool, was uint64,
+	rd storage.Reader, records *storage.Finder, links *targets, key, located []byte, known bool, was uint64,
 ) error {
 	if located == nil {
 		if known {

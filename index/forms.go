@@ -79,14 +79,13 @@ func (seg *segment) forms(rd storage.Reader, lang analysis.Language, stem []byte
 func (b *segmentBuilder) writeForms() error {
 	sorter := storage.NewSorter(b.sorting)
 	defer sorter.Close()
-	var stemmer analysis.Stemmer
 	var key, stem []byte
 	for i := range uint32(b.inv.count) {
 		t := b.inv.entry(i)
 		term := b.inv.term(t)
 		for spoken := t.languages &^ 1; spoken != 0; spoken &= spoken - 1 {
 			lang := analysis.Language(bits.TrailingZeros64(spoken))
-			if stem = stemmer.Stem(stem[:0], lang, term); bytes.Equal(stem, term) || len(stem) == 0 {
+			if stem = analysis.Stem(stem[:0], lang, term); bytes.Equal(stem, term) || len(stem) == 0 {
 				continue
 			}
 			key = append(formsKey(key[:0], lang, stem), term...)

@@ -104,11 +104,10 @@ func appendTightGroup(dst []byte, v []uint32) []byte {
 	// The best width is near the logarithm of ln 2 times the mean.
 	near := bits.Len64(sum * 7 / 10 / uint64(max(len(v), 1)))
 	best, width, high := patchedBytes(len(v), patched, exceptions, most), uint(0), 0
-	for w := uint(max(near-2, 0)); w <= uint(min(near, unaryWidthMost)); w++ {
-		over := uint64(len(v))
-		for _, n := range v {
-			over += uint64(n >> (w & 31))
-		}
+	least := uint(max(near-2, 0))
+	over := highBits(v, least)
+	for w := least; w <= uint(min(near, unaryWidthMost)); w++ {
+		over := over[w-least]
 		unary := int(over+7) / 8
 		if size := 2 + packedBytes(len(v), w) + unary; size < best && over <= 8*unaryBytesMost {
 			best, width, high = size, w, unary
@@ -130,6 +129,16 @@ func appendTightGroup(dst []byte, v []uint32) []byte {
 		bit++
 	}
 	return dst
+}
+
+// highBits returns the bits of the high parts of a unary group of a width, and of the two widths above it.
+func highBits(v []uint32, width uint) (bits [3]uint64) {
+	a, b, c := uint64(len(v)), uint64(len(v)), uint64(len(v))
+	for _, n := range v {
+		high := uint64(n) >> (width & 63)
+		a, b, c = a+high, b+high>>1, c+high>>2
+	}
+	return [3]uint64{a, b, c}
 }
 
 // appendPacked appends the low bits of numbers.

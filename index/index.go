@@ -98,6 +98,12 @@ type Options struct {
 	FS         storage.FS // the store's; nil means the disk
 }
 
+// SearchBytes returns how many bytes searches of an index keep at most between them, beside what Options.MemoryBytes
+// bounds: the rows and keys that they read, the words that completions need, the forms of queries' words.
+func SearchBytes(memoryBytes int64) int64 {
+	return memoryBytes/recentShare + memoryBytes/lexiconShare + 2*formsBytes
+}
+
 // Index is the index of one store. All methods are safe for concurrent use, but there must be at most one Builder at a
 // time; see Writing.
 type Index struct {

@@ -19,8 +19,8 @@ import (
 // The occurrences of a term are in the order in which they were added: for each a uvarint of position<<4 | field<<1,
 // plus 1 if it is the first of a document; then the gap to the document before follows.
 //
-// With a large vocabulary all time goes into waiting for memory, so what a word touches is counted: a slot of the
-// analyzer's cache, an entry, and the end of a slice; only a word that the cache does not have is looked up here.
+// With a large vocabulary all time goes into waiting for memory, so what a word touches is counted: a set of wordCache,
+// an entry, and the end of a slice; only a word that the cache does not have is looked up here.
 type inverter struct {
 	blocks  [][]byte // of arenaBlock bytes; an address is block<<16 | offset
 	used    int      // of the last block
@@ -267,14 +267,17 @@ func (r *occurrenceReader) next() bool {
 	if len(r.b) == 0 {
 		return false
 	}
-	v, n := binary.Uvarint(r.b)
-	gap, m := binary.Uvarint(r.b[n:])
+	v, n := shortNumber(r.b)
+	gap, m := shortNumber(r.b[n:])
 	r.b = r.b[n+m:]
 	r.doc += uint32(gap)
 	if len(r.b) == 0 || r.b[0]&1 != 0 { // one occurrence
 		r.freqs = [fieldCount]uint32{}
 		r.freqs[v>>1&7] = 1
 		r.numbers = append(r.numbers[:0], uint32(v>>4))
+		return true
+	}
+	if r.oneField(v) {
 		return true
 	}
 	for f := range r.positions {
@@ -288,12 +291,8 @@ func (r *occurrenceReader) next() bool {
 		if len(r.b) == 0 || r.b[0]&1 != 0 {
 			break
 		}
-		if r.b[0] < 0x80 {
-			v, r.b = uint64(r.b[0]), r.b[1:]
-		} else {
-			v, n = binary.Uvarint(r.b)
-			r.b = r.b[n:]
-		}
+		v, n = shortNumber(r.b)
+		r.b = r.b[n:]
 	}
 	r.numbers = r.numbers[:0]
 	for f, positions := range r.positions {
@@ -305,4 +304,37 @@ func (r *occurrenceReader) next() bool {
 		}
 	}
 	return true
+}
+
+// oneField reads the rest of a document, which begins with the occurrence v, if all of it is in one field, as mostly.
+// Else it reads nothing.
+func (r *occurrenceReader) oneField(v uint64) bool {
+	const field = (1<<3 - 1) << 1
+	f, last := v&field, uint32(v>>4)
+	b, numbers := r.b, append(r.numbers[:0], last)
+	for len(b) > 0 && b[0]&1 == 0 {
+		v, n := shortNumber(b)
+		if v&field != f {
+			return false
+		}
+		if b = b[n:]; len(numbers) < freqMax {
+			numbers = append(numbers, uint32(v>>4)-last)
+			last = uint32(v >> 4)
+		}
+	}
+	r.b, r.numbers = b, numbers
+	r.freqs = [fieldCount]uint32{}
+	r.freqs[f>>1] = uint32(len(numbers))
+	return true
+}
+
+// shortNumber is binary.Uvarint, for numbers that are mostly of one byte or two.
+func shortNumber(b []byte) (v uint64, n int) {
+	if b[0] < 0x80 {
+		return uint64(b[0]), 1
+	}
+	if len(b) > 1 && b[1] < 0x80 {
+		return uint64(b[0]&0x7f) | uint64(b[1])<<7, 2
+	}
+	return binary.Uvarint(b)
 }

@@ -34,8 +34,8 @@ const (
 	partGap = 16
 	// docBytes is about what a document without its key costs a Builder.
 	docBytes = 160
-	// wordBytes is what a word in an analyzer's cache costs.
-	wordBytes = 64
+	// cacheShare is the part of a Builder's memory that its cache of words may take: a sixteenth.
+	cacheShare = 16
 	// arenaMost is the most blocks of 64 KiB that a Builder fills, since addresses there have 32 bits.
 	arenaMost = 60_000
 	// reclaimPart of an index segment's documents, deleted, have it written again: one in five.

@@ -5,6 +5,7 @@ package index
 import (
 	"bytes"
 	"fmt"
+	"math/bits"
 	"slices"
 
 	"github.com/seine-crawler/seine/storage"
@@ -146,31 +147,53 @@ func mergeList(p *pace, sources []*source, term []byte, list *listWriter, impact
 	}
 	for {
 		var least *source
+		until := uint32(end) // the least document of another source
 		for _, s := range sources {
-			if s.more && (least == nil || s.doc < least.doc) {
+			switch {
+			case !s.more:
+			case least == nil:
 				least = s
+			case s.doc < least.doc:
+				until, least = least.doc, s
+			default:
+				until = min(until, s.doc)
 			}
 		}
 		if least == nil {
 			return nil
 		}
+		if err := mergeRun(p, least, until, list, impacts); err != nil {
+			return err
+		}
+	}
+}
+
+// mergeRun writes the postings of a source up to a document. Sources whose keys are apart take turns seldom.
+func mergeRun(p *pace, s *source, until uint32, list *listWriter, impacts *impactTable) error {
+	for s.more && s.doc < until {
 		if err := p.step(1); err != nil {
 			return err
 		}
-		numbers, counts, err := least.reader.numbers(least.at.block, least.at.i, nil)
+		i, doc := s.at.i, s.at.docs[s.at.i]
+		numbers, counts, err := s.reader.numbers(s.at.block, i, nil)
 		if err != nil {
 			return err
 		}
 		var freqs [fieldCount]uint32
-		for f := range freqs {
-			freqs[f] = counts.n[f][least.at.i]
+		tf := 0.0
+		for all := counts.all; all != 0; all &= all - 1 {
+			f := bits.TrailingZeros8(all)
+			if n := counts.n[f][i]; n > 0 {
+				freqs[f] = n
+				tf += float64(n) * impacts[f][s.seg.norms[f][doc]]
+			}
 		}
-		codes := least.seg.normsOf(least.at.docs[least.at.i])
-		if err := list.add(least.doc, &freqs, numbers, impacts.of(&freqs, &codes)); err != nil {
+		if err := list.add(s.doc, &freqs, numbers, tf); err != nil {
 			return err
 		}
-		if err := least.step(); err != nil {
+		if err := s.step(); err != nil {
 			return err
 		}
 	}
+	return nil
 }

@@ -64,4 +64,14 @@ func TestShare(t *testing.T) {
 	if sum := 2 * (small + large); sum > 1<<20 || sum < 1<<20-1<<12 || large < 2*small {
 		t.Errorf("segments of 100 and 300 documents may keep %d and %d bytes of 1 MiB, twice", small, large)
 	}
+	st.forms.limit(formsBytes)
+	// TestLexiconShares has the bound of the words for completions.
+	if kept := 2*(small+large+st.forms.most) + (8<<20)/lexiconShare; kept > SearchBytes(8<<20) {
+		t.Errorf("%d bytes are kept, more than %d", kept, SearchBytes(8<<20))
+	}
+	st.forms.limit(formsBytes)
+	// TestLexicon has the bound of the words for completions.
+	if kept := 2*(small+large+st.forms.most) + (8<<20)/lexiconShare; kept > SearchBytes(8<<20) {
+		t.Errorf("%d bytes are kept, more than %d", kept, SearchBytes(8<<20))
+	}
 }

@@ -15,6 +15,13 @@ type renumbering struct {
 	low   []uint64
 	high  []uint64 // bit (number >> width) + document is set
 	every []uint64 // place in high of each rankStep-th document
+
+	first uint32 // number of document 0
+	even  bool   // each number is one above that before it, as where no other source has keys between this one's
+
+	// The document asked for last and its place in high: the next one is mostly near.
+	last  uint32
+	place uint64
 }
 
 // rankStep documents share a sample of the places.
@@ -22,7 +29,7 @@ const rankStep = 128
 
 // newRenumbering makes room for the numbers of docs documents, none above most.
 func newRenumbering(docs, most uint32) *renumbering {
-	r := &renumbering{}
+	r := &renumbering{even: true, last: end}
 	if docs == 0 {
 		return r
 	}
@@ -38,6 +45,10 @@ const renumberingBits = 8
 
 // add adds the number of the next document, which is not below the one before.
 func (r *renumbering) add(number uint32) {
+	if r.count == 0 {
+		r.first = number
+	}
+	r.even = r.even && number == r.first+r.count
 	place := uint64(number>>r.width) + uint64(r.count)
 	r.high[place>>6] |= 1 << (place & 63)
 	if r.count%rankStep == 0 {
@@ -54,18 +65,25 @@ func (r *renumbering) add(number uint32) {
 	r.count++
 }
 
-// of returns the number of a document, which must have been added.
+// of returns the number of a document, which must have been added. It is fastest where documents come in order.
 func (r *renumbering) of(doc uint32) uint32 {
-	place := r.every[doc/rankStep]
+	if r.even {
+		return r.first + doc
+	}
+	from, place := doc/rankStep*rankStep, r.every[doc/rankStep]
+	if from <= r.last && r.last <= doc {
+		from, place = r.last, r.place
+	}
 	word := place >> 6
-	rest := r.high[word] &^ (1<<(place&63) - 1) // its lowest bit is that of document doc/rankStep*rankStep
-	skip := int(doc % rankStep)
+	rest := r.high[word] &^ (1<<(place&63) - 1) // its lowest bit is that of document from
+	skip := int(doc - from)
 	for n := bits.OnesCount64(rest); n <= skip; n = bits.OnesCount64(rest) {
 		skip -= n
 		word++
 		rest = r.high[word]
 	}
-	number := uint32(word<<6+uint64(selectBit(rest, skip))-uint64(doc)) << r.width
+	r.last, r.place = doc, word<<6+uint64(selectBit(rest, skip))
+	number := uint32(r.place-uint64(doc)) << r.width
 	if r.width > 0 {
 		at := uint64(doc) * uint64(r.width)
 		v := r.low[at>>6] >> (at & 63)
@@ -82,6 +100,12 @@ func (r *renumbering) bytes() int { return 8 * (cap(r.low) + cap(r.high) + cap(r
 
 // selectBit returns the place of the set bit of w that has n set bits below it.
 func selectBit(w uint64, n int) int {
+	if n < 8 {
+		for ; n > 0; n-- {
+			w &= w - 1
+		}
+		return bits.TrailingZeros64(w)
+	}
 	place := 0
 	for half := 32; half > 0; half /= 2 {
 		below := bits.OnesCount64(w & (1<<half - 1))

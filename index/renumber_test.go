@@ -39,6 +39,12 @@ func TestRenumbering(t *testing.T) {
 					t.Fatalf("document %d of source %d has number %d, want %d", doc, s, got, n)
 				}
 			}
+			for i := range numbers {
+				doc := (i*31 + seed) % len(numbers) // in any order
+				if got := r.of(uint32(doc)); got != numbers[doc] {
+					t.Fatalf("document %d of source %d has number %d, want %d", doc, s, got, numbers[doc])
+				}
+			}
 			took += r.bytes()
 		}
 		if bound := int(most)*renumberingBits/8 + sources*64; took > bound {

@@ -36,8 +36,23 @@ type Token struct {
 	Position   int    // in words
 	Start, End int    // bytes of the text: from (inclusive) and to (exclusive)
 	Kind       Kind
-	Single     bool  // KindSingle
-	Word       *Word // the Analyzer's cache entry, for the caller's Note; may be nil
+	Single     bool // KindSingle
+	Word       Word // the Term, if it is short
+}
+
+// Word is a term of at most WordMax bytes in two machine words, as which it is compared and hashed fastest: little-endian,
+// with zeros after it, which no term contains. Of a longer term it is zero.
+type Word struct{ Low, High uint64 }
+
+// WordMax is the length of the longest term that is a Word, in bytes. One percent of words are longer.
+const WordMax = 16
+
+// wordOf returns the Word of a term.
+func wordOf(term []byte) Word {
+	if len(term) > WordMax {
+		return Word{}
+	}
+	return Word{eight(term, 0), eight(term, 8)}
 }
 
 // Analyzer walks text. The zero value is ready to use; its fields may change between walks. One goroutine at a time may
@@ -45,10 +60,9 @@ type Token struct {
 type Analyzer struct {
 	Language Language // of the text: compounds are cut in German only
 	Parts    bool     // names with signs have their parts only, no KindWhole: what is told apart by signs is left out
-	Words    int      // cached at most, each 64 bytes, a power of two; 0 means 65,536. It is read by the first Walk
 
-	words wordTable
-	buf   []byte // the word under construction
+	buf   []byte        // the word under construction
+	short [WordMax]byte // the short word that is emitted
 	emit  func(Token)
 	pos   int
 
@@ -68,9 +82,6 @@ type Analyzer struct {
 func (a *Analyzer) Walk(text []byte, from int, fn func(Token)) int {
 	a.emit, a.pos = fn, from
 	a.buf = slices.Grow(a.buf[:0], 2*MaxTerm)
-	if a.words.slots == nil {
-		a.words.most = a.Words
-	}
 	for i := 0; i < len(text); {
 		c := text[i]
 		switch {
@@ -126,10 +137,8 @@ func breaksAt(text []byte, i int) bool {
 // nothing and returns 0.
 //
 // It searches for the end in eight bytes at once, because a branch per byte costs one misprediction per word. It keeps
-// the word in registers up to the cache: after eight writes of one byte, a processor cannot read them as eight bytes
-// until all have reached its cache. Finding a word and its cache entry takes half the time that it took with copying.
-// By perf, walking over texts fell from 14.2% to 10.4% of a crawl with index, which is less than the noise of whole
-// crawls.
+// the word in registers: after eight writes of one byte, a processor cannot read them as eight bytes until all have
+// reached its cache.
 func (a *Analyzer) shortWord(text []byte, start int) int {
 	lo, n, capitals := asciiLetters(eight(text, start))
 	capitals &^= 0xff // the first letter may be one
@@ -155,15 +164,16 @@ func (a *Analyzer) shortWord(text []byte, start int) int {
 			return 0
 		}
 	}
-	a.kept(lo, hi, n, start, KindWord)
+	a.emitShort(Word{lo, hi}, n, start, KindWord)
 	a.pos++
 	return end
 }
 
-// kept emits a word of n bytes, at most stemKeepMax, in the form of a slot.
-func (a *Analyzer) kept(lo, hi uint64, n, start int, kind Kind) {
-	w := a.words.kept(lo, hi, n)
-	term := w.text[:n]
+// emitShort emits a word of n bytes.
+func (a *Analyzer) emitShort(w Word, n, start int, kind Kind) {
+	binary.LittleEndian.PutUint64(a.short[:8], w.Low)
+	binary.LittleEndian.PutUint64(a.short[8:], w.High)
+	term := a.short[:n]
 	a.emit(Token{Term: term, Position: a.pos, Start: start, End: start + n, Kind: kind, Word: w})
 	if n >= minCompound && a.Language == German && kind == KindWord {
 		a.emitPieces(term, start, start+n)
@@ -197,10 +207,10 @@ func asciiLetters(x uint64) (lower uint64, n int, capitals uint64) {
 
 // term emits one folded word.
 func (a *Analyzer) term(w []byte, start, end int) {
-	entry, term := a.words.of(cut(w))
-	a.emit(Token{Term: term, Position: a.pos, Start: start, End: end, Word: entry})
+	w = cut(w)
+	a.emit(Token{Term: w, Position: a.pos, Start: start, End: end, Word: wordOf(w)})
 	if len(w) >= minCompound && a.Language == German {
-		a.emitPieces(cut(w), start, end)
+		a.emitPieces(w, start, end)
 	}
 	a.pos++
 }

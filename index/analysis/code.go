@@ -120,7 +120,7 @@ func (a *Analyzer) whole(text []byte, start, end int) {
 // take no positions of their own, as those of other names do: who looks for the phrase "github actions" does not write
 // GitHub, and its words must be neighbors.
 func (a *Analyzer) camel(text []byte, start, end int, kind Kind) {
-	if n := end - start; n <= stemKeepMax { // as shortWord
+	if n := end - start; n <= WordMax { // as shortWord
 		lo, _, capitals := asciiLetters(eight(text[:end], start))
 		hi := uint64(0)
 		if capitals &^= 0xff; n > 8 {
@@ -129,7 +129,7 @@ func (a *Analyzer) camel(text []byte, start, end int, kind Kind) {
 			capitals |= more
 		}
 		if capitals == 0 {
-			a.kept(lo, hi, n, start, kind)
+			a.emitShort(Word{lo, hi}, n, start, kind)
 			return
 		}
 	}
@@ -222,6 +222,5 @@ func (a *Analyzer) lower(text []byte) {
 
 // token emits the term in a.buf at the current position.
 func (a *Analyzer) token(start, end int, kind Kind) {
-	w, term := a.words.of(a.buf)
-	a.emit(Token{Term: term, Position: a.pos, Start: start, End: end, Kind: kind, Word: w})
+	a.emit(Token{Term: a.buf, Position: a.pos, Start: start, End: end, Kind: kind, Word: wordOf(a.buf)})
 }

@@ -96,8 +96,7 @@ func (a *Analyzer) emitPieces(w []byte, start, end int) {
 			known = known || string(w[q.from:q.to]) == string(term)
 		}
 		if !known {
-			entry, term := a.words.of(term)
-			a.emit(Token{Term: term, Position: a.pos, Start: start, End: end, Kind: KindPiece, Word: entry})
+			a.emit(Token{Term: term, Position: a.pos, Start: start, End: end, Kind: KindPiece, Word: wordOf(term)})
 		}
 	}
 }

@@ -24,8 +24,8 @@
 //
 // # Life
 //
-// A goroutine makes one Analyzer and reuses it; the Analyzer keeps a bounded cache of words, in which its caller can
-// note something (Word). The same holds for a Stemmer.
+// A goroutine makes one Analyzer and reuses it; short terms come as a Word too, which callers find fast in tables of
+// their own. A Stemmer is reused likewise, and keeps a bounded number of stems.
 //
 // # Invariants
 //

@@ -48,7 +48,7 @@ type Stemmer struct {
 // word is its own stem in an unknown language, if it is not all letters, or if it is longer than MaxTerm. English words
 // in texts in another script are stemmed as English.
 func (s *Stemmer) Stem(dst []byte, lang Language, word []byte) []byte {
-	if lang == Unknown || lang >= languageEnd || len(word) > MaxTerm || len(word) < 3 {
+	if !lang.stems(word) {
 		return append(dst, word...)
 	}
 	lang = lang.of(word)
@@ -64,6 +64,19 @@ func (s *Stemmer) Stem(dst []byte, lang Language, word []byte) []byte {
 		s.kept[lang][string(word)] = stem
 	}
 	return append(dst, stem...)
+}
+
+// Stem is Stemmer.Stem for callers that meet each word once: it keeps no stems. It may be called concurrently.
+func Stem(dst []byte, lang Language, word []byte) []byte {
+	if !lang.stems(word) {
+		return append(dst, word...)
+	}
+	return append(dst, makeStem(lang.of(word), word)...)
+}
+
+// stems reports whether a word may have another stem than itself.
+func (l Language) stems(word []byte) bool {
+	return l != Unknown && l < languageEnd && len(word) <= MaxTerm && len(word) >= 3
 }
 
 // of returns the language of a word in a text: English words occur in every language, and where the script differs,

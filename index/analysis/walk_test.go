@@ -4,6 +4,7 @@ package analysis
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"os"
 	"slices"
@@ -72,6 +73,8 @@ func promises(t interface{ Fatalf(string, ...any) }, a *Analyzer, text []byte) {
 			t.Fatalf("%q: %q is at %d to %d", text, k.Term, k.Start, k.End)
 		case k.Position < last || k.Position > last+1:
 			t.Fatalf("%q: %q is at position %d after %d", text, k.Term, k.Position, last)
+		case k.Word != packed(string(k.Term)):
+			t.Fatalf("%q: %q as %x", text, k.Term, k.Word)
 		case k.Single != (k.Kind == KindSingle):
 			t.Fatalf("%q: kind %d", text, k.Kind)
 		}
@@ -98,6 +101,16 @@ func promises(t interface{ Fatalf(string, ...any) }, a *Analyzer, text []byte) {
 		}
 		i++
 	})
+}
+
+// packed returns the Word that a term must have.
+func packed(term string) (w Word) {
+	if len(term) > WordMax {
+		return w
+	}
+	b := make([]byte, WordMax)
+	copy(b, term)
+	return Word{binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])}
 }
 
 func FuzzWalk(f *testing.F) {

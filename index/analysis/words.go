@@ -126,11 +126,13 @@ func (a *Analyzer) closeUnit() {
 	if a.before.size > 0 {
 		a.emit(Token{
 			Term: a.units, Position: a.pos - 1, Start: a.before.start, End: a.current.end, Kind: KindPair,
+			Word: wordOf(a.units),
 		})
 	}
+	single := a.units[a.before.size:]
 	a.emit(Token{
-		Term: a.units[a.before.size:], Position: a.pos, Start: a.current.start, End: a.current.end, Kind: KindSingle,
-		Single: true,
+		Term: single, Position: a.pos, Start: a.current.start, End: a.current.end, Kind: KindSingle, Single: true,
+		Word: wordOf(single),
 	})
 	a.pos++
 	n := copy(a.units, a.units[a.before.size:])
