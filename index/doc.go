@@ -27,7 +27,7 @@
 //
 //	text ─ParseQuery, ParseStrict─▶ Query: tree ─expand─▶ tree of terms
 //	     ─▶ per index segment: iterators over blocks of lists ─▶ scores × boosts ─▶ the best k, counts
-//	     ─▶ coverage, proximity ─▶ without hits that crowd ─▶ Hits
+//	     ─▶ coverage, proximity, language ─▶ without hits that crowd ─▶ Hits
 //	     ─▶ all matches, as bits ─▶ hits by date or size, counts of values, further matches of a host
 //	typed text ─▶ lexicons: terms in memory ─▶ completions, near words, did you mean
 //	text of a hit ─▶ marker: places of the query's words ─▶ the best sentences ─▶ Snippet
@@ -101,6 +101,6 @@
 // # Read first
 //
 // group.go, block.go and listwriter.go for the format; builder.go, segmentbuilder.go and inverter.go for its making;
-// query.go (the language) and querytree.go; then search.go, exec.go, iterator.go and wand.go; for values, order.go,
-// facets.go and collapse.go; fieldterms.go for stored fields.
+// query.go (the language), querytree.go and functionwords.go; then search.go, exec.go, iterator.go and wand.go; for
+// values, order.go, facets.go and collapse.go; fieldterms.go for stored fields.
 package index

@@ -106,20 +106,21 @@ func (x *Index) Search(ctx context.Context, text string, o SearchOptions) (_ Res
 			return out, err
 		}
 	}
-	if err := out.search(st, o, work); err != nil || o.Strict || out.Total > 0 || out.Partial {
+	languages := newQueryParser(st.hasField, forgiven(text), func(int, string) {}).spoken()
+	if err := out.search(st, o, languages, work); err != nil || o.Strict || out.Total > 0 || out.Partial {
 		return out, err
 	}
 	again := Result{Query: relaxQuery(st.hasField, text), Relaxed: true}
 	if again.Query.String() != out.Query.String() {
-		if err := again.search(st, o, work); err != nil || again.Total > 0 {
+		if err := again.search(st, o, languages, work); err != nil || again.Total > 0 {
 			return again, err
 		}
 	}
 	return out, nil
 }
 
-// search runs the query of r.
-func (r *Result) search(st *state, o SearchOptions, work *budget) error {
+// search runs the query of r, which is in one of some languages, or none if that is not known.
+func (r *Result) search(st *state, o SearchOptions, languages []string, work *budget) error {
 	root, err := (&expander{st: st, work: work}).expand(r.Query.root)
 	if err != nil || root == nil {
 		for _, name := range o.Facets {
@@ -129,6 +130,7 @@ func (r *Result) search(st *state, o SearchOptions, work *budget) error {
 	}
 	r.Query.found = root
 	run := st.execution(work, o)
+	run.languages = languages
 	defer run.release()
 	best := run.run(root)
 	found := uint64(len(best))
