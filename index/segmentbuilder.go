@@ -3,6 +3,7 @@
 package index
 
 import (
+	"math"
 	"math/bits"
 	"strings"
 	"sync"
@@ -36,6 +37,7 @@ type segmentBuilder struct {
 	doc    uint32   // number of the current document
 	spoken uint64   // bit of the document's language
 	placed []placed // scratch: the words of a text
+	steps  stepper  // of the document's content
 
 	fieldNames map[string]struct{} // of the stored fields of the index segment
 
@@ -120,10 +122,6 @@ func (b *segmentBuilder) invert(d *Document) error {
 	b.spoken = 1 << (b.analyzer.Language & 63)
 	inv := &b.inv
 	inv.held += int64(len(d.Key)) + docBytes
-	if value := appendStored(nil, d); len(value) > 0 {
-		b.stored = append(b.stored, storedEntry{b.doc, value})
-		inv.held += int64(len(value)) + 48
-	}
 	var words [fieldCount]int
 	b.text(fieldTitle, d.Title, 0, &words)
 	b.text(fieldURL, urlWords(d.URL), 0, &words)
@@ -136,6 +134,10 @@ func (b *segmentBuilder) invert(d *Document) error {
 		pos = b.text(fieldHeadings, h, pos, &words) + partGap
 	}
 	b.body(d, &words)
+	if value := appendStored(nil, d, b.steps.take()); len(value) > 0 {
+		b.stored = append(b.stored, storedEntry{b.doc, value})
+		inv.held += int64(len(value)) + 48
+	}
 	b.fields(d)
 	e := docEntry{key: d.Key, stamp: d.Stamp, boost: d.boost(), columns: columnsOf(d)}
 	e.columns.language, e.columns.kind = b.name(e.columns.language), b.name(d.Type)
@@ -172,6 +174,7 @@ func (b *segmentBuilder) body(d *Document, l *[fieldCount]int) {
 			around = b.text(fieldAround, d.Text[from:part.From], around, l) + partGap
 		}
 		content = b.text(fieldBody, d.Text[part.From:part.To], content, l) + partGap
+		b.steps.base += part.To - part.From + 1
 		from = part.To
 	}
 	b.text(fieldAround, d.Text[from:], around, l)
@@ -187,7 +190,14 @@ func (b *segmentBuilder) text(field int, text string, from int, l *[fieldCount]i
 	inv := &b.inv
 	b.walked = append(b.walked[:0], text...)
 	b.placed = b.placed[:0]
+	next := math.MaxInt
+	if field == fieldBody {
+		next = b.steps.next()
+	}
 	end := b.analyzer.Walk(b.walked, from, func(t analysis.Token) {
+		if t.Position >= next {
+			next = b.steps.reach(t.Position, t.Start)
+		}
 		b.placed = append(b.placed, placed{b.entry(&t), uint32(t.Position)})
 	})
 	for _, p := range b.placed {

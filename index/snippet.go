@@ -91,8 +91,11 @@ type SnippetOptions struct {
 	Content []storage.TextRange
 	// ContentOnly shows nothing but the content.
 	ContentOnly bool
-	Length      int // about the length of the snippet, in bytes; 0 means 220
-	Passages    int // at most so many, joined by " … ", when one does not hold all words of the query; 0 means 3
+	// Near is Hit.Near of the document that has this text: passages are looked for there. Where the text is not the one
+	// that was indexed, all of it is searched.
+	Near     []storage.TextRange
+	Length   int // about the length of the snippet, in bytes; 0 means 220
+	Passages int // at most so many, joined by " … ", when one does not hold all words of the query; 0 means 3
 }
 
 // Snippet is SnippetWith without options.
@@ -115,12 +118,13 @@ func (x *Index) SnippetWith(q Query, text string, o SnippetOptions) Snippet {
 	m := newMarker(q)
 	defer m.release()
 	c := chooser{m: m, length: o.Length}
-	found := c.choose(m.parts(text, o.Content), o.Passages)
+	content := m.parts(text, o.Content)
+	found := len(o.Near) > 0 && c.near(&content, o.Near) || c.choose(content, o.Passages)
 	if !found && !o.ContentOnly && len(o.Content) > 0 {
 		found = c.choose(m.parts(text, nil), o.Passages)
 	}
 	if !found {
-		content := m.parts(text, o.Content)
+		content = m.parts(text, o.Content)
 		c.text, c.pieces = content.slice(0, 8*c.length), nil
 		return c.write(c.opening())
 	}
