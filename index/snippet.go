@@ -106,8 +106,8 @@ func (x *Index) Snippet(q Query, text string) Snippet {
 // SnippetWith chooses the passages of a text that together hold the most words of the query, rare words before common
 // ones if the query comes from a Result. Passages are whole sentences where these fit. Of a phrase, it marks the words
 // where they stand as the phrase. Without any word of the query the snippet is the beginning of the content. It looks
-// at the first 128 KiB of text, and ends early where it has found all words together. It reads nothing of the index, so
-// it works after Close too. It is safe for concurrent use.
+// where SnippetOptions.Near says; without it at the first 128 KiB of text, and ends early where it has found all words
+// together. It reads nothing of the index, so it works after Close too. It is safe for concurrent use.
 func (x *Index) SnippetWith(q Query, text string, o SnippetOptions) Snippet {
 	if o.Length <= 0 {
 		o.Length = snippetBytes
