@@ -192,7 +192,7 @@ func (w *work) snippet(h *index.Hit, q index.Query, text *storage.ParseText, mos
 	if h.ShowText != "" {
 		return w.index.SnippetWith(q, h.ShowText, o)
 	}
-	o.Content, o.ContentOnly = text.Content, text.Flags&storage.FlagContentOnly != 0
+	o.Content, o.ContentOnly, o.Near = text.Content, text.Flags&storage.FlagContentOnly != 0, h.Near
 	return w.index.SnippetWith(q, text.Text, o)
 }
 

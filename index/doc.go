@@ -20,17 +20,18 @@
 //	                       lengths ────────▶ range n: 8,192 documents → one byte a field
 //	                       values ─────────▶ range v: 8,192 documents, column → language, type, date, host, size, group
 //	                       stored fields ──▶ range t too: words, whole values and numbers, below a byte no word has
-//	                       stored values ──▶ range s: document → fields, date, author, title and text to show
+//	                       stored values ──▶ range s: document → fields, date, author, title and text to show,
+//	                                                 and where the words of a long text are
 //	                       boosts ─────────▶ range b: 8,192 documents → factors of scores
 //	                       directory ──────▶ Located: URL key → index segment, document, stamp
 //	                       older versions ─▶ deletes: index segment → bitmap
 //
 //	text ─ParseQuery, ParseStrict─▶ Query: tree ─expand─▶ tree of terms
 //	     ─▶ per index segment: iterators over blocks of lists ─▶ scores × boosts ─▶ the best k, counts
-//	     ─▶ coverage, proximity ─▶ without hits that crowd ─▶ Hits
+//	     ─▶ coverage, proximity, language ─▶ without hits that crowd ─▶ Hits
 //	     ─▶ all matches, as bits ─▶ hits by date or size, counts of values, further matches of a host
 //	typed text ─▶ lexicons: terms in memory ─▶ completions, near words, did you mean
-//	text of a hit ─▶ marker: places of the query's words ─▶ the best sentences ─▶ Snippet
+//	positions in a hit ─▶ parts of its text ─▶ marker: places of the query's words ─▶ the best sentences ─▶ Snippet
 //
 // # Life
 //
@@ -101,6 +102,7 @@
 // # Read first
 //
 // group.go, block.go and listwriter.go for the format; builder.go, segmentbuilder.go and inverter.go for its making;
-// query.go (the language) and querytree.go; then search.go, exec.go, iterator.go and wand.go; for values, order.go,
-// facets.go and collapse.go; fieldterms.go for stored fields.
+// query.go (the language), querytree.go and functionwords.go; then search.go, exec.go, iterator.go and wand.go; for
+// values, order.go, facets.go and collapse.go; fieldterms.go for stored fields; snippet.go, near.go and wordsteps.go for
+// snippets.
 package index

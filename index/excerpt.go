@@ -239,6 +239,33 @@ func (c *chooser) excerpt(p *parts, passages int) {
 		}
 		slices.SortFunc(chosen, func(a, b span) int { return a.from - b.from })
 	}
+	c.cut(p, chosen)
+}
+
+// nearSlack is how far beyond a range of Hit.Near its words may be: their places are computed, and the last word has a
+// length.
+const nearSlack = 64
+
+// near makes the candidates of what positions say. It reports whether each range has a word of the query: else the text
+// is another one than was indexed.
+func (c *chooser) near(p *parts, ranges []storage.TextRange) bool {
+	var memory [8]span
+	chosen, last := memory[:0], 0
+	for _, r := range ranges {
+		from, to := max(int(r.From)-nearSlack, last), min(int(r.To)+nearSlack, p.length)
+		if int(r.From) < last || r.To < r.From || int(r.To) > p.length || from >= to {
+			return false
+		}
+		chosen = append(chosen, span{from: from, to: to})
+		last = to
+	}
+	return c.cut(p, chosen) && c.candidates()
+}
+
+// cut makes the text of some passages, in order, with the places of the query's words in them. It reports whether each
+// has some.
+func (c *chooser) cut(p *parts, chosen []span) bool {
+	m, all := c.m, true
 	m.spans, m.places = m.spans[:0], m.places[:0]
 	if c.text, c.pieces = "", nil; len(p.ranges) == 1 {
 		c.text = p.slice(0, p.length)
@@ -262,9 +289,12 @@ func (c *chooser) excerpt(p *parts, passages int) {
 			c.pieces = append(c.pieces, [2]int{from + shift, to + shift})
 		}
 		for last := -1; first < i; first++ {
+			places := len(m.places)
 			last = c.look(chosen[first].from+shift, chosen[first].to+shift, last)
+			all = all && len(m.places) > places
 		}
 	}
+	return all
 }
 
 // look finds the words in the sentences of a window, but not before a place, and returns where they end.

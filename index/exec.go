@@ -21,6 +21,7 @@ type execution struct {
 	onePhase   bool // leaves out rerank, for tests
 	exhaustive bool
 	order      Order
+	languages  []string // that the query may be in: pages in them come first
 	crowding
 	facets   *facetCounter // nil: none wanted
 	counting []facet       // of it

@@ -52,10 +52,16 @@ func (x *execution) explain(root *node, c *candidate) Explanation {
 	out := Explanation{Value: c.score, Description: "score: product of", Details: []Explanation{words}}
 	if c.gain != (gained{}) {
 		out.Details = append(out.Details, Explanation{
-			Value: c.gain.factor(), Description: "several words together: 1 and sum of", Details: []Explanation{
+			Value: 1 + c.gain.coverage + c.gain.proximity, Description: "several words together: 1 and sum of",
+			Details: []Explanation{
 				{Value: c.gain.coverage, Description: "coverage: the part of the query's words that is there"},
 				{Value: c.gain.proximity, Description: "proximity: how close the words are to each other"},
 			},
+		})
+	}
+	if c.gain.language != 0 {
+		out.Details = append(out.Details, Explanation{
+			Value: 1 + c.gain.language, Description: "the page is in the language of the query",
 		})
 	}
 	f := newFactors(c.part, x.top.fresh, x.work)

@@ -33,7 +33,7 @@ const (
 	kindNorms     = 'n' // block of documents → field lengths (norm.go)
 	kindForms     = 'm' // language, stem, 0 → words with that stem (forms.go)
 	kindColumns   = 'v' // block of documents, column → values (columns.go)
-	kindStored    = 's' // document → what its hits show (stored.go); only of documents that have some
+	kindStored    = 's' // document → what its hits show (stored.go); only of documents that have some, and long ones
 	kindBoosts    = 'b' // block of documents → factors of scores (boost.go); only of blocks that have some
 )
 

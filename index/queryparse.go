@@ -86,7 +86,7 @@ func (p *queryParser) place() int {
 func (p *queryParser) peek(k lexKind) bool { return p.next < len(p.lex) && p.lex[p.next].kind == k }
 
 // parse returns the tree of the whole query.
-func (p *queryParser) parse() *node { return p.row(scope{}) }
+func (p *queryParser) parse() *node { return p.row(scope{}).withoutFunctionWords() }
 
 // row parses up to a closing parenthesis, or all.
 func (p *queryParser) row(c scope) *node {
@@ -159,7 +159,7 @@ func (p *queryParser) or(c scope) clause {
 		parts = append(parts, p.node(part))
 	}
 	for _, n := range parts {
-		if n != nil && n.questionWord() {
+		if n != nil && n.plain() && functionWords[n.term] != 0 {
 			n.boost = 1 // who puts it beside OR means it
 		}
 	}

@@ -136,7 +136,7 @@ func (n *node) height() int {
 //
 //   - A part that is a disjunction dissolves in should and in not, a conjunction in must.
 //   - A word that occurs more than once in a list is there once, with the sum of the boosts.
-//   - A question word without a boost is left out of should beside other words.
+//   - An English function word without a boost is left out of should beside other words.
 //   - Where must only filters, should is a part of must: a filter never stands for the words.
 //   - What has one part is this part. Without parts the result is nil.
 //
@@ -168,7 +168,7 @@ func newBool(must, should, not []*node) (n *node, cut bool) {
 	for _, c := range n.not {
 		c.unboost()
 	}
-	n.dropQuestionWords()
+	n.dropFunctionWords(0)
 	if len(n.must) > 0 && len(n.should) > 0 && !slices.ContainsFunc(n.must, (*node).scores) {
 		words, more := newBool(nil, n.should, nil)
 		all, most := newBool(append(n.must, words), nil, n.not)
@@ -202,9 +202,9 @@ func appendParts(list []*node, c *node) []*node {
 	return append(list, c)
 }
 
-// unboost removes the boosts of what is excluded. A boost that makes a question word count becomes 1.
+// unboost removes the boosts of what is excluded. A boost that makes a function word count becomes 1.
 func (n *node) unboost() {
-	if n.kind == nodeTerm && questionWords[n.term] {
+	if n.kind == nodeTerm && functionWords[n.term] != 0 {
 		n.boost = math.Ceil(min(n.boost, 1))
 	} else {
 		n.boost = 0
@@ -216,7 +216,7 @@ func (n *node) unboost() {
 	}
 }
 
-// sumTerms adds the boosts of a word's occurrences at the first of them. Question words stay without boost: boosted
+// sumTerms adds the boosts of a word's occurrences at the first of them. Function words stay without boost: boosted
 // ones would count.
 func sumTerms(list []*node) []*node {
 	out := list[:0:0]
@@ -225,7 +225,7 @@ next:
 		if c.kind == nodeTerm {
 			for _, o := range out {
 				if o.kind == nodeTerm && o.term == c.term && o.fields == c.fields {
-					if !o.questionWord() || !c.questionWord() {
+					if !o.plain() || !c.plain() || functionWords[c.term] == 0 {
 						o.boost = roundBoost(o.factor() + c.factor())
 					}
 					continue next
@@ -237,18 +237,17 @@ next:
 	return out
 }
 
-// questionWord reports whether a node is a word that says little beside others: people ask "how do I read a file", and
-// manuals do not say "how do I".
-func (n *node) questionWord() bool {
-	return n.kind == nodeTerm && n.boost == 0 && n.fields == 0 && questionWords[n.term]
-}
-
-// dropQuestionWords leaves question words out of should if anything else scores.
-func (n *node) dropQuestionWords() {
+// dropFunctionWords leaves out of should what is a function word of English, or of all of some languages, if anything
+// else scores.
+func (n *node) dropFunctionWords(languages uint32) {
+	function := func(c *node) bool {
+		of := functionWords[c.term]
+		return c.plain() && of != 0 && (of&englishWords != 0 || languages != 0 && of&languages == languages)
+	}
 	other := slices.ContainsFunc(n.must, (*node).scores) ||
-		slices.ContainsFunc(n.should, func(c *node) bool { return c.scores() && !c.questionWord() })
+		slices.ContainsFunc(n.should, func(c *node) bool { return c.scores() && !function(c) })
 	if other {
-		n.should = slices.DeleteFunc(n.should, (*node).questionWord)
+		n.should = slices.DeleteFunc(n.should, function)
 	}
 	if len(n.should) == 0 {
 		n.should = nil

@@ -27,7 +27,7 @@ func parseSite(f *queryField, text string) (*node, error) {
 	name, path, _ := strings.Cut(text, "/")
 	h, err := urlkey.ParseHost(name)
 	if err != nil || name == "" || strings.Contains(name, "@") || strings.HasPrefix(h.String(), ".") ||
-		strings.ContainsAny(name, `()"`) {
+		strings.ContainsAny(name, `()"*`) {
 		return none, errors.New(strconv.Quote(text) + " is not a host or domain")
 	}
 	if path != "" {

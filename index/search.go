@@ -54,6 +54,9 @@ type Hit struct {
 	Date                time.Time // UTC
 	Author              string
 	ShowTitle, ShowText string // "": show the page's own; ShowText is unescaped text for Snippet
+	// Near are the parts of a long document's content where words of the query stand together, for
+	// SnippetOptions.Near. Bytes are about right.
+	Near []storage.TextRange
 
 	Language, Type string
 	Size           int64
@@ -106,20 +109,21 @@ func (x *Index) Search(ctx context.Context, text string, o SearchOptions) (_ Res
 			return out, err
 		}
 	}
-	if err := out.search(st, o, work); err != nil || o.Strict || out.Total > 0 || out.Partial {
+	languages := newQueryParser(st.hasField, forgiven(text), func(int, string) {}).spoken()
+	if err := out.search(st, o, languages, work); err != nil || o.Strict || out.Total > 0 || out.Partial {
 		return out, err
 	}
 	again := Result{Query: relaxQuery(st.hasField, text), Relaxed: true}
 	if again.Query.String() != out.Query.String() {
-		if err := again.search(st, o, work); err != nil || again.Total > 0 {
+		if err := again.search(st, o, languages, work); err != nil || again.Total > 0 {
 			return again, err
 		}
 	}
 	return out, nil
 }
 
-// search runs the query of r.
-func (r *Result) search(st *state, o SearchOptions, work *budget) error {
+// search runs the query of r, which is in one of some languages, or none if that is not known.
+func (r *Result) search(st *state, o SearchOptions, languages []string, work *budget) error {
 	root, err := (&expander{st: st, work: work}).expand(r.Query.root)
 	if err != nil || root == nil {
 		for _, name := range o.Facets {
@@ -129,6 +133,7 @@ func (r *Result) search(st *state, o SearchOptions, work *budget) error {
 	}
 	r.Query.found = root
 	run := st.execution(work, o)
+	run.languages = languages
 	defer run.release()
 	best := run.run(root)
 	found := uint64(len(best))
@@ -147,7 +152,7 @@ func (r *Result) search(st *state, o SearchOptions, work *budget) error {
 	if run.facets != nil {
 		r.Facets = run.facets.result
 	}
-	r.Hits, err = run.page(st, best)
+	r.Hits, err = run.page(st, root, best)
 	if o.Explain && err == nil {
 		err = run.explainAll(root, best, r.Hits)
 	}
@@ -227,8 +232,8 @@ func (k *keyReader) first(key string) (uint32, error) {
 
 // page returns candidates as hits. It reads what hits show, for these alone. When the deadline is over, it goes on for
 // pageGrace, and leaves out the hits that it has not read by then.
-func (x *execution) page(st *state, best []candidate) ([]Hit, error) {
-	hits := make([]Hit, 0, len(best))
+func (x *execution) page(st *state, root *node, best []candidate) ([]Hit, error) {
+	hits, steps := make([]Hit, 0, len(best)), make([]wordSteps, 0, len(best))
 	grace := newBudget(x.work.ctx, x.work.now().Add(pageGrace))
 	grace.now = x.work.now
 	if !x.work.over {
@@ -258,7 +263,7 @@ func (x *execution) page(st *state, best []candidate) ([]Hit, error) {
 		if err := hit.values(c); err != nil {
 			return nil, err
 		}
-		hits = append(hits, hit)
+		hits, steps = append(hits, hit), append(steps, s.steps)
 	}
-	return hits, nil
+	return hits, x.near(root, best, hits, steps)
 }

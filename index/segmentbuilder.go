@@ -3,6 +3,7 @@
 package index
 
 import (
+	"math"
 	"strings"
 	"sync"
 
@@ -38,7 +39,9 @@ type segmentBuilder struct {
 	cache  wordCache
 	met    []metWord // words of the field that are not yet added
 	meet   func(analysis.Token)
-	loaded uint32 // by addMet
+	loaded uint32  // by addMet
+	steps  stepper // of the document's content
+	step   int     // position of the next word that steps notes; none is as far as math.MaxInt
 
 	fieldNames map[string]struct{} // of the stored fields of the index segment
 
@@ -124,10 +127,6 @@ func (b *segmentBuilder) invert(d *Document) error {
 	b.spoken = 1 << (b.analyzer.Language & 63)
 	inv := &b.inv
 	inv.held += int64(len(d.Key)) + docBytes
-	if value := appendStored(nil, d); len(value) > 0 {
-		b.stored = append(b.stored, storedEntry{b.doc, value})
-		inv.held += int64(len(value)) + 48
-	}
 	var words [fieldCount]int
 	b.text(fieldTitle, d.Title, 0, &words)
 	b.text(fieldURL, urlWords(d.URL), 0, &words)
@@ -140,6 +139,10 @@ func (b *segmentBuilder) invert(d *Document) error {
 		pos = b.text(fieldHeadings, h, pos, &words) + partGap
 	}
 	b.body(d, &words)
+	if value := appendStored(nil, d, b.steps.take()); len(value) > 0 {
+		b.stored = append(b.stored, storedEntry{b.doc, value})
+		inv.held += int64(len(value)) + 48
+	}
 	b.fields(d)
 	e := docEntry{key: d.Key, stamp: d.Stamp, boost: d.boost(), columns: columnsOf(d)}
 	e.columns.language, e.columns.kind = b.name(e.columns.language), b.name(d.Type)
@@ -176,6 +179,7 @@ func (b *segmentBuilder) body(d *Document, l *[fieldCount]int) {
 			around = b.text(fieldAround, d.Text[from:part.From], around, l) + partGap
 		}
 		content = b.text(fieldBody, d.Text[part.From:part.To], content, l) + partGap
+		b.steps.base += part.To - part.From + 1
 		from = part.To
 	}
 	b.text(fieldAround, d.Text[from:], around, l)
@@ -188,6 +192,10 @@ func (b *segmentBuilder) text(field int, text string, from int, l *[fieldCount]i
 	}
 	b.field = field
 	b.walked = append(b.walked[:0], text...)
+	b.step = math.MaxInt
+	if field == fieldBody {
+		b.step = b.steps.next()
+	}
 	end := b.analyzer.Walk(b.walked, from, b.meet)
 	b.addMet()
 	l[field] += end - from
@@ -196,6 +204,9 @@ func (b *segmentBuilder) text(field int, text string, from int, l *[fieldCount]i
 
 // meets takes a word of the field.
 func (b *segmentBuilder) meets(t analysis.Token) {
+	if t.Position >= b.step {
+		b.step = b.steps.reach(t.Position, t.Start)
+	}
 	b.met = append(b.met, metWord{b.place(&t), uint32(t.Position)})
 	if len(b.met) == wordsAtOnce {
 		b.addMet()

@@ -91,8 +91,11 @@ type SnippetOptions struct {
 	Content []storage.TextRange
 	// ContentOnly shows nothing but the content.
 	ContentOnly bool
-	Length      int // about the length of the snippet, in bytes; 0 means 220
-	Passages    int // at most so many, joined by " … ", when one does not hold all words of the query; 0 means 3
+	// Near is Hit.Near of the document that has this text: passages are looked for there. Where the text is not the one
+	// that was indexed, all of it is searched.
+	Near     []storage.TextRange
+	Length   int // about the length of the snippet, in bytes; 0 means 220
+	Passages int // at most so many, joined by " … ", when one does not hold all words of the query; 0 means 3
 }
 
 // Snippet is SnippetWith without options.
@@ -103,8 +106,8 @@ func (x *Index) Snippet(q Query, text string) Snippet {
 // SnippetWith chooses the passages of a text that together hold the most words of the query, rare words before common
 // ones if the query comes from a Result. Passages are whole sentences where these fit. Of a phrase, it marks the words
 // where they stand as the phrase. Without any word of the query the snippet is the beginning of the content. It looks
-// at the first 128 KiB of text, and ends early where it has found all words together. It reads nothing of the index, so
-// it works after Close too. It is safe for concurrent use.
+// where SnippetOptions.Near says; without it at the first 128 KiB of text, and ends early where it has found all words
+// together. It reads nothing of the index, so it works after Close too. It is safe for concurrent use.
 func (x *Index) SnippetWith(q Query, text string, o SnippetOptions) Snippet {
 	if o.Length <= 0 {
 		o.Length = snippetBytes
@@ -115,12 +118,13 @@ func (x *Index) SnippetWith(q Query, text string, o SnippetOptions) Snippet {
 	m := newMarker(q)
 	defer m.release()
 	c := chooser{m: m, length: o.Length}
-	found := c.choose(m.parts(text, o.Content), o.Passages)
+	content := m.parts(text, o.Content)
+	found := len(o.Near) > 0 && c.near(&content, o.Near) || c.choose(content, o.Passages)
 	if !found && !o.ContentOnly && len(o.Content) > 0 {
 		found = c.choose(m.parts(text, nil), o.Passages)
 	}
 	if !found {
-		content := m.parts(text, o.Content)
+		content = m.parts(text, o.Content)
 		c.text, c.pieces = content.slice(0, 8*c.length), nil
 		return c.write(c.opening())
 	}

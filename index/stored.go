@@ -10,18 +10,19 @@ import (
 	"github.com/seine-crawler/seine/storage"
 )
 
-// Stored values are what an index filter adds to a document for people to see. A search reads them for the hits that it
-// returns, never while it ranks.
+// Stored values are what an index filter adds to a document for people to see, and where in its text the words are. A
+// search reads them for the hits that it returns, never while it ranks.
 //
 // Layout, a value of kindStored; times and numbers are varints, texts have their length before them:
 //
 //	1 byte    version, 2
-//	1 byte    1 = date, 2 = title, 4 = text, 8 = fields, 16 = author follow
+//	1 byte    1 = date, 2 = title, 4 = text, 8 = fields, 16 = author, 32 = steps follow
 //	varint    date, in milliseconds since 1970
 //	text      title
 //	text      text
 //	uvarint   number of fields, then each: text name, text value
 //	text      author
+//	uvarint   number of steps, then each: varint of how much longer it is than the one before (wordsteps.go)
 //
 // Example, a title "Net" and one field price=5: 02 0a 03 4e6574 01 05 7072696365 01 35.
 type stored struct {
@@ -29,6 +30,7 @@ type stored struct {
 	date        time.Time // UTC, whole milliseconds
 	title, text string
 	author      string
+	steps       wordSteps
 }
 
 const (
@@ -39,10 +41,11 @@ const (
 	storedText   = 4
 	storedFields = 8
 	storedAuthor = 16
+	storedSteps  = 32
 )
 
 // appendStored appends the encoding of a document's stored values, nothing if it has none.
-func appendStored(dst []byte, d *Document) []byte {
+func appendStored(dst []byte, d *Document, steps wordSteps) []byte {
 	what := byte(0)
 	if !d.Date.IsZero() {
 		what |= storedDate
@@ -58,6 +61,9 @@ func appendStored(dst []byte, d *Document) []byte {
 	}
 	if d.Author != "" {
 		what |= storedAuthor
+	}
+	if len(steps) > 0 {
+		what |= storedSteps
 	}
 	if what == 0 {
 		return dst
@@ -80,6 +86,9 @@ func appendStored(dst []byte, d *Document) []byte {
 	}
 	if what&storedAuthor != 0 {
 		dst = appendText(dst, d.Author)
+	}
+	if what&storedSteps != 0 {
+		dst = steps.append(dst)
 	}
 	return dst
 }
@@ -115,6 +124,9 @@ func decodeStored(b []byte) (s stored, err error) {
 	}
 	if head&storedAuthor != 0 {
 		s.author = r.text()
+	}
+	if head&storedSteps != 0 {
+		s.steps = readSteps(&r)
 	}
 	if r.bad || len(r.b) > 0 {
 		return stored{}, fmt.Errorf("%w: stored values of %d bytes", storage.ErrCorrupt, len(b))

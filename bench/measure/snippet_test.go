@@ -58,7 +58,9 @@ func BenchmarkSnippets(b *testing.B) {
 				must(b, err)
 				for i, h := range r.Hits {
 					d := byKey[h.Key]
-					hits = append(hits, shownHit{r.Query, d.Text, index.SnippetOptions{Content: d.Content}})
+					hits = append(hits, shownHit{r.Query, d.Text, index.SnippetOptions{
+						Content: d.Content, Near: h.Near,
+					}})
 					if bytes += len(d.Text); testing.Verbose() && i < 2 {
 						s := x.index.SnippetWith(r.Query, d.Text, hits[len(hits)-1].o)
 						b.Logf("%s | %s\n\t%s", r.Query, d.Title, s.Mark("[", "]"))
