@@ -23,8 +23,8 @@
 // # Life
 //
 // A record of crawldb is made by Inject or by the first link that UpdateDB or Readmit admits, and with it a key of the
-// due range. Generate, or the frontier through DueHosts and Window, chooses it once it is due. The outcome of its fetch comes back with a
-// sealed segment: UpdateDB computes the next record by the table of transition, adds up what links say, and
+// due range. Generate, or the frontier through DueHosts and Window, chooses it once it is due. The outcome of its fetch
+// comes back with a sealed segment: UpdateDB computes the next record by the table of transition, adds up what links say, and
 // moves the segment to updated. Dedup may make the record db_duplicate and back.
 //
 // A link that the scope or a live filter refuses waits among the withheld links, under its target and segment. When
@@ -64,8 +64,8 @@
 //
 // Sorters and KeyTables have the memory that Env gives them and spill to disk. Generate holds the chosen URLs
 // (defaultTop, if no bound is given). The due keys that a phase gives and takes from one host fill a quarter of a
-// KeyTable's memory, then a sorter. Dedup holds one group of equal pages, Delete the links of one segment to one target. The rest
-// is in limits.go.
+// KeyTable's memory, then a sorter. Dedup holds one group of equal pages, Delete the links of one segment to one
+// target. The rest is in limits.go.
 //
 // # Deliberately absent
 //
