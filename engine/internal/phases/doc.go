@@ -24,8 +24,8 @@
 //
 // A record of crawldb is made by Inject or by the first link that UpdateDB or Readmit admits, and with it a key of the
 // due range. Generate, or the frontier through DueHosts and Window, chooses it once it is due. The outcome of its fetch
-// comes back with a sealed segment: UpdateDB computes the next record by the table of transition, adds up what links say, and
-// moves the segment to updated. Dedup may make the record db_duplicate and back.
+// comes back with a sealed segment: UpdateDB computes the next record by the table of transition, adds up what links
+// say, and moves the segment to updated. Dedup may make the record db_duplicate and back.
 //
 // A link that the scope or a live filter refuses waits among the withheld links, under its target and segment. When
 // the answer changes, admission names the prefixes concerned, and Readmit joins what is below them with
