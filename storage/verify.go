@@ -97,8 +97,8 @@ func (s *Store) Verify(ctx context.Context) (VerifyReport, error) {
 	defer v.wantParse.Close()
 	defer v.wantSignature.Close()
 	for _, step := range []func() error{v.meta, v.segmentStates, v.crawldb, v.hostCounts, v.due, v.hostFacts,
-		v.fetchlists, v.parseRecords, v.parseReferences, v.linkdb, v.withheld, v.lowered, v.signatures, v.cdx, v.sent, v.index,
-		v.tables,
+		v.fetchlists, v.parseRecords, v.parseReferences, v.linkdb, v.withheld, v.lowered, v.signatures, v.cdx, v.sent,
+		v.index, v.tables,
 	} {
 		if err := step(); err != nil {
 			return v.report, fmt.Errorf("verifying the store in %s: %w", s.dir, err)
