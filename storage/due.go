@@ -16,9 +16,9 @@ import (
 //	host key  1  class  depth  rest of the URL key    the URL was never fetched: due from the start
 //	host key  2  due time (8)  rest of the URL key    it was fetched: due at that time
 //
-// So a host's next URLs are at the beginning of its part of the range, and what waits is not in their way. The first kind
-// is in the order of score classes, best first, then of depth. A record whose score moves within its class keeps its key:
-// nine in ten of the records that updatedb writes are known ones whose score moved.
+// So a host's next URLs are at the beginning of its part of the range, and what waits is not in their way. The first
+// kind is in the order of score classes, best first, then of depth. A record whose score moves within its class keeps
+// its key: nine in ten of the records that updatedb writes are known ones whose score moved.
 //
 // Example: http://example.com/, score 0.5, one link from a seed, never fetched
 //

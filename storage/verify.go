@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/seine-crawler/seine/storage/urlkey"
@@ -92,17 +93,12 @@ func (s *Store) Verify(ctx context.Context) (VerifyReport, error) {
 		ctx: ctx, s: s, snap: snap, segments: map[uint32]Segment{}, tolerated: map[string]bool{},
 		wantParse: sorter(), wantSignature: sorter(), wantDue: sorter(),
 	}
-	format, err := readFormat(snap.r)
-	if err != nil && !errors.Is(err, ErrCorrupt) {
-		return v.report, fmt.Errorf("verifying the store in %s: %w", s.dir, err)
-	}
-	v.lacksDue = err == nil && format < dueFormat
 	defer v.wantDue.Close()
 	defer v.wantParse.Close()
 	defer v.wantSignature.Close()
 	for _, step := range []func() error{v.meta, v.segmentStates, v.crawldb, v.hostCounts, v.due, v.hostFacts,
-		v.fetchlists, v.parseRecords, v.parseReferences, v.linkdb, v.withheld, v.lowered, v.signatures, v.cdx, v.sent, v.index,
-		v.tables,
+		v.fetchlists, v.parseRecords, v.parseReferences, v.linkdb, v.withheld, v.lowered, v.signatures, v.cdx, v.sent,
+		v.index, v.tables,
 	} {
 		if err := step(); err != nil {
 			return v.report, fmt.Errorf("verifying the store in %s: %w", s.dir, err)
@@ -166,8 +162,12 @@ func (v *verifier) tolerate(r Range, err error) error {
 	return err
 }
 
+// meta also finds out whether the store has a due range.
 func (v *verifier) meta() error {
 	return v.each(Meta(), func(key, value []byte) error {
+		if version, err := strconv.Atoi(string(value)); string(key) == formatKey && err == nil {
+			v.lacksDue = version < dueFormat
+		}
 		if err := CheckMeta(key, value); err != nil {
 			v.problem(Meta(), key, "%v", err)
 		}

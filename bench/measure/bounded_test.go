@@ -69,7 +69,8 @@ func fillStore(b *testing.B, s *storage.Store, web *simweb.Web) {
 	keys := make([][]byte, 0, boundedPages)
 	for part := range slices.Chunk(hosts, 100_000) {
 		ing := s.NewIngestion()
-		records, tally, due := ing.Table(storage.Crawldb()), ing.Table(storage.HostCountsRange()), ing.Table(storage.Due())
+		records, tally := ing.Table(storage.Crawldb()), ing.Table(storage.HostCountsRange())
+		due := ing.Table(storage.Due())
 		for _, h := range part {
 			keys, arena = keys[:0], arena[:0]
 			for n := range web.Pages(h.n) {

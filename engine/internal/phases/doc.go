@@ -5,8 +5,9 @@
 // # What it is
 //
 // Each phase sorts what is new, merge-joins it with a key range in key order, and writes the outcome as sorted
-// tables that are ingested at once. Together they are the only writers of crawldb, hostdb's counts, linkdb, withheld
-// links, lowered pages, fetchlists and signatures, except that a purge takes replaced links out of linkdb.
+// tables that are ingested at once. Together they are the only writers of crawldb, the due range, hostdb's counts,
+// linkdb, withheld links, lowered pages, fetchlists and signatures, except that a purge takes replaced links out of
+// linkdb.
 //
 // # Picture
 //
@@ -21,10 +22,10 @@
 //
 // # Life
 //
-// A record of crawldb is made by Inject or by the first link that UpdateDB or Readmit admits. Generate, or the
-// frontier through DueHosts and SelectHost, chooses it once it is due. The outcome of its fetch comes back with a
-// sealed segment: UpdateDB computes the next record by the table of transition, adds up what links say, and
-// moves the segment to updated. Dedup may make the record db_duplicate and back.
+// A record of crawldb is made by Inject or by the first link that UpdateDB or Readmit admits, and with it a key of the
+// due range. Generate, or the frontier through DueHosts and Window, chooses it once it is due. The outcome of its fetch
+// comes back with a sealed segment: UpdateDB computes the next record by the table of transition, adds up what links
+// say, and moves the segment to updated. Dedup may make the record db_duplicate and back.
 //
 // A link that the scope or a live filter refuses waits among the withheld links, under its target and segment. When
 // the answer changes, admission names the prefixes concerned, and Readmit joins what is below them with
@@ -39,8 +40,10 @@
 //
 //   - A phase's tables and the segment's new state are one ingestion: after a crash the phase is done or not begun.
 //     A withheld link leaves its range in the ingestion in which it counts, so it counts once.
-//   - The sum of HostCounts equals crawldb, and NextDue is the least due time of the host's records, after every
-//     ingestion (hosttally.go).
+//   - The sum of HostCounts equals crawldb, and the due range has one key for each record, after every ingestion.
+//     NextDue is the least due time of the host's records, or an earlier time while some were never fetched
+//     (hosttally.go).
+//   - Choosing URLs reads about as many due keys as URLs are chosen, whatever the host has (due.go for the order).
 //   - Scores depend neither on the order of the pages of a segment nor on when the scope widened. Depths and hops are
 //     those of a search in breadth through all links that were seen, in whatever order the pages were fetched.
 //   - The survivor among equal pages is a function of crawldb alone.
@@ -51,8 +54,8 @@
 //
 // The caller's goroutine; no goroutine is started here. Inject, Generate, UpdateDB, Readmit and Dedup read crawldb and
 // write it back, so at most one of them runs at a time: the engine holds its crawldbMu around them. InvertLinks may
-// run beside them, and beside itself for another segment. SelectHost, DueHosts, FetchlistHosts and SegmentIn only
-// read: any goroutine, at any time. Best and KeyTable belong to one goroutine.
+// run beside them, and beside itself for another segment. SelectHost, Window, DueHosts, FetchlistHosts and SegmentIn
+// only read: any goroutine, at any time. Best and KeyTable belong to one goroutine.
 //
 // A phase ends with the context's error, having changed nothing, when its context is canceled before its
 // ingestion is committed.
@@ -60,9 +63,9 @@
 // # Bounds
 //
 // Sorters and KeyTables have the memory that Env gives them and spill to disk. Generate holds the chosen URLs
-// (defaultTop, if no bound is given). The due times that a phase gives and takes from one host fill a KeyTable's
-// memory, then a sorter. Dedup holds one group of equal pages, Delete the links of one segment to one target. The rest
-// is in limits.go.
+// (defaultTop, if no bound is given). The due keys that a phase gives and takes from one host fill a quarter of a
+// KeyTable's memory, then a sorter. Dedup holds one group of equal pages, Delete the links of one segment to one
+// target. The rest is in limits.go.
 //
 // # Deliberately absent
 //
@@ -71,5 +74,5 @@
 //
 // # Read first
 //
-// phases.go for Env, updatedb.go, withheld.go, lower.go, then hosttally.go.
+// phases.go for Env, updatedb.go, withheld.go, lower.go, then hosttally.go, due.go and places.go.
 package phases

@@ -14,6 +14,39 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
+// SelectHost offers to keep the best URLs of a host that are due at now (in ms), admitted and not taken: as many as
+// keep keeps, and those among which they were chosen. Generate and spent budgets choose here, a crawl by Window; see
+// dueReader.choose for the order. keep is used by one goroutine; taken gets a key that is valid until it returns. Any
+// number of goroutines may call it, for one host too.
+func (p *Phases) SelectHost(
+	rd storage.Reader, host urlkey.HostKey, now int64, taken func(key []byte) bool, keep *Best,
+) (Selection, error) {
+	d := p.newDueReader(rd)
+	defer d.close()
+	return d.selectHost(host, now, taken, keep)
+}
+
+// selectHost is SelectHost.
+func (d *dueReader) selectHost(
+	host urlkey.HostKey, now int64, taken func(key []byte) bool, keep *Best,
+) (Selection, error) {
+	list, sel, err := d.choose(host, now, keep.limit, keep.limit+selectRoom, taken, nil)
+	sel.More = !sel.whole
+	for _, c := range list {
+		if keep.Wants([]byte(c.Key), c.Score, c.Depth) {
+			keep.Add(c)
+		}
+	}
+	return sel, err
+}
+
+// Reoffer is called after URLs may be offered again that had been handed out: of one host, or if host is "" of any,
+// whose outcomes a phase has committed. Any goroutine may call it.
+func (p *Phases) Reoffer(host urlkey.HostKey) { p.places.drop(host) }
+
+// Anew makes Window begin anew with every host: nothing is handed out any more. Any goroutine may call it.
+func (p *Phases) Anew() { p.places.clear() }
+
 // Mark is what Window is given: Mark must be called before the snapshot is made that Window reads.
 func (p *Phases) Mark() uint64 { return p.places.mark(p.env.Admission.Version()) }
 

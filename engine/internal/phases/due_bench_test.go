@@ -25,7 +25,7 @@ import (
 //
 //	Refill/due=N/window=W   one refill of W URLs of a host with N due, nothing handed out before
 //	Refill/due=N/drain=W    refills of W URLs one after the other, none of which updatedb has seen, up to 60,000
-//	Refill/due=N/refused    the same with windows of 600, where a live filter refuses nine in ten URLs
+//	Refill/due=N/refused    the same with windows of 600, where a live filter refuses nine in ten
 //	Refill/due=N/scan       bare: the same host's rows of crawldb read in key order, nothing decoded
 //	Generate                10^7 known URLs of 34,000 hosts: nothing due, one in 100 due, and a scan that decodes all
 //
@@ -111,7 +111,8 @@ func BenchmarkRefill(b *testing.B) {
 			defer w.close()
 			rng := rand.New(rand.NewPCG(1, 2))
 			w.fill(due, func(i int) ([]byte, storage.Record) {
-				return fmt.Appendf(nil, "com,example,www,)/articles/2026/%08d/index.html https", i), benchRecord(rng, false)
+				key := fmt.Appendf(nil, "com,example,www,)/articles/2026/%08d/index.html https", i)
+				return key, benchRecord(rng, false)
 			})
 			w.options.Scope = policy.ScopeAny
 			w.restart()
@@ -120,7 +121,9 @@ func BenchmarkRefill(b *testing.B) {
 				b.Run(fmt.Sprintf("window=%d", window), func(b *testing.B) { w.benchWindow(b, host, min(window, due)) })
 			}
 			for _, window := range []int{16, 600} {
-				b.Run(fmt.Sprintf("drain=%d", window), func(b *testing.B) { w.benchDrain(b, host, window, min(due, 60_000)) })
+				b.Run(fmt.Sprintf("drain=%d", window), func(b *testing.B) {
+					w.benchDrain(b, host, window, min(due, 60_000))
+				})
 			}
 			w.options.Live = []policy.LiveFilter{mostRefused{}}
 			w.restart()

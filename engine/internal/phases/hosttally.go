@@ -15,8 +15,8 @@ import (
 // Records come in key order, so all changes of a host are neighbours, and both come in key order too: one host at a
 // time, written as soon as the next host begins.
 //
-// A host's next due time comes from the due range: it is that of the first key that is not of a new URL, and needs to be
-// looked up only when the host has no new URL and the record that was due first is not any more. The range is that
+// A host's next due time comes from the due range: it is that of the first key that is not of a new URL, and needs to
+// be looked up only when the host has no new URL and the record that was due first is not any more. The range is that
 // before this ingestion; what the phase changed since is in changes.
 type hostTally struct {
 	p      *Phases

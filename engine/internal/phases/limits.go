@@ -40,8 +40,8 @@ const (
 	selectRoom    = 256
 	windowRoomMin = 32
 	windowRoomMax = 1024
-	// keysReadMax and four times what is wanted is how many due keys of a host are read at once, so that a host of which
-	// filters refuse nearly everything holds up no other; the next call goes on.
+	// keysReadMax and four times what is wanted is how many due keys of a host are read at once, so that a host of
+	// which filters refuse nearly everything holds up no other; the next call goes on.
 	keysReadMax = 1 << 15
 	// placesMax is the number of hosts of which it is remembered how far they were read; beyond it all are forgotten.
 	placesMax = 1 << 14

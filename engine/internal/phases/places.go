@@ -113,33 +113,30 @@ func (p *places) changed(earned []newlyDue) {
 	}
 }
 
-// Reoffer is called after URLs may be offered again that had been handed out: of one host, or if host is "" of any,
-// whose outcomes a phase has committed. Any goroutine may call it.
-func (p *Phases) Reoffer(host urlkey.HostKey) {
-	s := &p.places
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.version++
+// drop forgets the places of a host; with "" it is called after the commit of a segment.
+func (p *places) drop(host urlkey.HostKey) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.version++
 	switch {
 	case host != "":
-		delete(s.by, host)
-	case s.deleted:
-		clear(s.by)
-	default: // they were fetched
-		for h, at := range s.by {
+		delete(p.by, host)
+	case p.deleted:
+		clear(p.by)
+	default: // its URLs were fetched
+		for h, at := range p.by {
 			at.again = extent{}
-			s.by[h] = at
+			p.by[h] = at
 		}
 	}
 }
 
-// Anew makes Window begin anew with every host: nothing is handed out any more. Any goroutine may call it.
-func (p *Phases) Anew() {
-	s := &p.places
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.version++
-	clear(s.by)
+// clear forgets all places.
+func (p *places) clear() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.version++
+	clear(p.by)
 }
 
 // forgets notes that URLs are deleted.

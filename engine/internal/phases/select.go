@@ -102,32 +102,6 @@ type Selection struct {
 	whole   bool   // all that is due was read
 }
 
-// SelectHost offers to keep the best URLs of a host that are due at now (in ms), admitted and not taken: as many as
-// keep keeps, and those among which they were chosen. Generate and spent budgets choose here, a crawl by Window; see
-// dueReader.choose for the order. keep is used by one goroutine; taken gets a key that is valid until it returns. Any
-// number of goroutines may call it, for one host too.
-func (p *Phases) SelectHost(
-	rd storage.Reader, host urlkey.HostKey, now int64, taken func(key []byte) bool, keep *Best,
-) (Selection, error) {
-	d := p.newDueReader(rd)
-	defer d.close()
-	return d.selectHost(host, now, taken, keep)
-}
-
-// selectHost is SelectHost.
-func (d *dueReader) selectHost(
-	host urlkey.HostKey, now int64, taken func(key []byte) bool, keep *Best,
-) (Selection, error) {
-	list, sel, err := d.choose(host, now, keep.limit, keep.limit+selectRoom, taken, nil)
-	sel.More = !sel.whole
-	for _, c := range list {
-		if keep.Wants([]byte(c.Key), c.Score, c.Depth) {
-			keep.Add(c)
-		}
-	}
-	return sel, err
-}
-
 // DueHosts calls each with hosts that have a URL due at now (in ms) and of which some URL may be in scope, in key
 // order, from a host on (that included; "" is the first), up to limit (0: all). An error of each ends it and
 // is returned as it is.

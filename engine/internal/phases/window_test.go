@@ -67,8 +67,8 @@ func (o *offered) take(t tester, host urlkey.HostKey, limit, room int) (more boo
 	return more
 }
 
-// TestWindow: whatever phases, filters and the source do between windows, these offer nothing twice, nothing that is not
-// due, and in the end everything. What is in one part comes in the order of Choice.better.
+// TestWindow: whatever phases, filters and the source do between windows, these offer nothing twice, nothing that is
+// not due, and in the end everything. What is in one part comes in the order of Choice.better.
 func TestWindow(t *testing.T) {
 	checkFew(t, func(t *rapid.T) {
 		filter := &liveDeny{}
@@ -204,8 +204,8 @@ func TestWindowReadsOnce(t *testing.T) {
 	}
 }
 
-// TestSelectMany: of a host with more due URLs than are read, the best score classes are chosen, and the report says that
-// there are more.
+// TestSelectMany: of a host with more due URLs than are read, the best score classes are chosen, and the report says
+// that there are more.
 func TestSelectMany(t *testing.T) {
 	const n = 3 * selectRoom
 	w := newWorld(t, admission.Options{Scope: policy.ScopeAny})

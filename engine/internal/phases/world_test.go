@@ -70,7 +70,9 @@ func (w *world) open() {
 		w.close()
 	}
 	var err error
-	if w.store, err = storage.Open(cmp.Or(w.dir, "store"), storage.Options{FS: w.fs, CacheBytes: w.cacheBytes}); err != nil {
+	if w.store, err = storage.Open(
+		cmp.Or(w.dir, "store"), storage.Options{FS: w.fs, CacheBytes: w.cacheBytes},
+	); err != nil {
 		w.t.Fatal(err)
 	}
 	w.restart()

@@ -83,8 +83,8 @@ type Chosen struct {
 // Supply is where URLs come from: crawldb, or a fetchlist. Any goroutine may call its functions, Choose for one host at
 // most once at a time.
 type Supply struct {
-	// Choose returns up to limit due URLs of a host for which taken is false. It reads only rd, a snapshot. mark is what
-	// Mark returned before that was made.
+	// Choose returns up to limit due URLs of a host for which taken is false. It reads only rd, a snapshot. mark is
+	// what Mark returned before that was made.
 	Choose func(rd storage.Reader, host urlkey.HostKey, limit int, taken func(key []byte) bool, mark uint64,
 	) (Chosen, error)
 	// Mark, if not nil, is called before each snapshot. Reoffer, if not nil, is called when taken has become false for

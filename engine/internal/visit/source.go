@@ -22,7 +22,7 @@ import (
 // What was handed out is remembered, by hash, until crawldb knows its outcome, so that no URL is handed out twice. The
 // hard part is when to forget: a refill that began before an update was committed still sees the old record, and must
 // still find the URL taken. So refills hold mu for reading from before their snapshot until their end, and Forget takes
-// it for writing, after the commit.
+// it for writing, after the commit. A supply reads little in between, however much a host has that is due.
 type Source struct {
 	h      *Hosts
 	supply Supply
