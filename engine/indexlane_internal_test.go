@@ -34,6 +34,6 @@ func TestGathering(t *testing.T) {
 	}
 	const work = 2 * time.Second // links and index of what a polite crawl seals
 	if sealed := gatherMax + work; sealed > 5*time.Second || segmentAgeMax+sealed > 30*time.Second {
-		t.Errorf("pages are searchable %v after their segment is sealed, and that takes up to %v", sealed, segmentAgeMax)
+		t.Errorf("pages are searchable %v after the seal of their segment, of up to %v", sealed, segmentAgeMax)
 	}
 }
