@@ -328,6 +328,17 @@ func (c *conductor) updateSegment(f *fetching, seg *segment.Writer) error {
 	return w.advance(c.abort, laneUpdate, &h, []uint32{seg.Number()})
 }
 
+// index is the second lane. A deletion waits until segments are linked.
+func (c *conductor) index(f *fetching) {
+	defer c.lanes.Done()
+	l := indexLane{w: c.w, ctx: c.abort, fail: f.pool.Fail, linked: f.pool.Notify}
+	l.hooks = &hooks{leaveLinked: c.ending.Load, indexed: func(d DedupReport, x IndexReport) {
+		c.noteIndexed(d, x)
+		c.merging.begin()
+	}}
+	l.run(c.toIndex)
+}
+
 // doTasks injects what was enqueued and brings in withheld links. The first lane calls it, and the conducting
 // goroutine when the lanes have ended.
 func (c *conductor) doTasks() error {

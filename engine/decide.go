@@ -45,12 +45,14 @@ const (
 // decide says what to do next. It is a pure function; q and t sum up this look and the ones before it.
 //
 // The open segment is sealed when it is full, and when its links are worth more than sealing costs, because they may
-// lead to more URLs: at once if no host has any left; and if a quarter of the hosts at work have run out of URLs and
-// most fetchers are idle, slow visits aside, once the visits that were lost by that, at the rate of the hosts that
-// still work, outweigh sealing. While fetchers are busy, larger segments are cheaper. Sealing only when every host had
-// run dry, or after 15 s, let a few slow hosts hold up everything (BenchmarkHonest); sealing whenever a quarter had run
-// dry made a polite crawl spend most of its time on segments of 60 pages, because hosts come to their ends all the
-// time. The crawl ends when there is nothing left to do.
+// lead to more URLs. They are at once if no host is left to visit and one has just run out of URLs. If a quarter of the
+// hosts at work have run out and most fetchers are idle, slow visits aside, they are when the visits that were lost by
+// that, at the rate of the hosts that still work, outweigh sealing. While fetchers are busy, larger segments are
+// cheaper.
+//
+// Sealing only when every host had run dry, or after 15 s, let a few slow hosts hold up everything (BenchmarkHonest).
+// Sealing whenever a quarter had run dry made a polite crawl spend most of its time on segments of 60 pages, because
+// hosts come to their ends all the time. The crawl ends when there is nothing left to do.
 func decide(s state, q quiet, t thin, patience time.Duration) (action, StopReason) {
 	switch {
 	case s.failed:
@@ -61,7 +63,7 @@ func decide(s state, q quiet, t thin, patience time.Duration) (action, StopReaso
 		return actEnd, limitReasons[s.limit]
 	}
 	thinned := s.pages > 0 && t.since >= thinTime && s.updating == 0 && (t.lost >= thinVisits || t.half && s.old)
-	hungry := s.pages > 0 && s.storing == 0 && q.hungry() && (!q.delayed || s.old)
+	hungry := s.pages > 0 && s.storing == 0 && q.hungry() && (!q.delayed || q.drained || s.old)
 	if s.full || thinned || hungry {
 		if s.backlog {
 			return actHold, ""
@@ -87,6 +89,7 @@ type quiet struct {
 	throttled    bool          // hosts requested a pause (429, 503)
 	noneInFlight bool          // no visit is ready or under way
 	delayed      bool          // hosts have URLs, and must wait for longer before they are visited
+	drained      bool          // a host has run out of URLs since the open segment began
 }
 
 // hungry reports that the frontier is dry, so the links of the open segment are needed now. Visits in flight get
@@ -118,6 +121,7 @@ type thin struct {
 type watch struct {
 	dry, idle, thinned time.Time // since when it is so; zero: it is not
 	peak               int       // the most hosts at work since the open segment began
+	dormant            int       // the fewest hosts without URLs since then
 	last               time.Time // look
 	worked, starved    float64   // seconds of hosts at work, and of those that ran out of URLs
 }
@@ -132,6 +136,11 @@ func (w *watch) quiet(now time.Time, s state) quiet {
 	q := quiet{
 		dry: -1, idle: -1, asleep: f.Asleep > s.refused, throttled: f.Throttled > 0, delayed: f.Queued > f.Punished,
 	}
+	if w.last.IsZero() {
+		w.dormant = f.Dormant
+	}
+	w.dormant = min(w.dormant, f.Dormant) // what the segment before has brought wakes hosts
+	q.drained = f.Dormant > w.dormant
 	// The frontier counts a visit until Done, the fetcher until it is stored. For a moment both count it, never none.
 	busy := s.busy + int64(f.InFlight+f.Ready)
 	q.noneInFlight = busy == 0

@@ -20,6 +20,8 @@ func TestDecide(t *testing.T) {
 	lost := func(since time.Duration, visits float64) thin { return thin{since: since, half: true, lost: visits} }
 	delayed := dry
 	delayed.delayed = true
+	drained := delayed
+	drained.drained = true
 	patience := 10 * time.Second
 	after := func(q quiet, idle time.Duration) quiet {
 		q.dry, q.idle = idle, idle
@@ -54,6 +56,7 @@ func TestDecide(t *testing.T) {
 		{"dry without pages, updatedb at work", state{updating: 1}, dry, notThin, actWait, ""},
 
 		{"dry but for hosts with a long delay", state{pages: 7}, delayed, notThin, actWait, ""},
+		{"dry but for hosts with a long delay, and one ran out", state{pages: 7}, drained, notThin, actSeal, ""},
 		{"dry but for hosts with a long delay, for long", state{pages: 7, old: true}, delayed, notThin, actSeal, ""},
 
 		{"thin", state{pages: 1}, busy, lost(thinTime, thinVisits), actSeal, ""},
@@ -153,6 +156,41 @@ func TestWatch(t *testing.T) {
 			t.Errorf("%s: dry %v, idle %v, hungry %t, thin %v; want %v, %v, %t, %v",
 				c.name, q.dry, q.idle, q.hungry(), n.since, c.dry, c.idle, c.hungry, c.thin)
 		}
+	}
+}
+
+// TestDrained: a host that runs out of URLs is noticed, also after others were woken by the segment before.
+func TestDrained(t *testing.T) {
+	var w watch
+	for i, c := range []struct {
+		dormant int
+		drained bool
+	}{{5, false}, {3, false}, {4, true}, {2, false}, {2, false}, {3, true}} {
+		s := state{frontier: frontier.Stats{Hosts: 10, Dormant: c.dormant}}
+		if q, _ := w.look(time.Unix(int64(i), 0), s); q.drained != c.drained {
+			t.Errorf("look %d: drained %t with %d hosts dormant", i, q.drained, c.dormant)
+		}
+	}
+}
+
+// TestLost: visits are lost at the rate of the hosts that work, by those that have run out of URLs since the segment
+// began.
+func TestLost(t *testing.T) {
+	var w watch
+	at := func(second int, waiting int, pages uint64) thin {
+		s := state{pages: pages, fetchers: 50, frontier: frontier.Stats{Hosts: 20, Waiting: waiting, Queued: 100}}
+		_, n := w.look(time.Unix(int64(second), 0), s)
+		return n
+	}
+	if n := at(0, 20, 0); n.lost != 0 || n.half || n.since >= 0 {
+		t.Errorf("at first: %+v", n)
+	}
+	if n := at(10, 20, 1000); n.lost != 0 { // 5 visits a second of each host
+		t.Errorf("while all work: %+v", n)
+	}
+	// Half have run out: 100 host seconds more were worked in 10 s, and as many lost.
+	if n := at(20, 10, 1500); n.lost != 500 || !n.half || n.since != 0 {
+		t.Errorf("when half have run out: %+v", n)
 	}
 }
 

@@ -146,12 +146,12 @@
 //
 // A crawl has Concurrency fetchers and one more for each visit that has become slow, as far as memory and descriptors
 // allow (memory.go). It has one goroutine that syncs, one that watches for slow visits, and two lanes. The first seals
-// and updates segments, the second links them, and dedups and indexes those that have gathered (indexlane.go), with a goroutine for each processor, up to
-// indexBuilders, that cuts documents into words (index.Builder). Another goroutine sends what is indexed to index
-// writers; neither lanes nor fetchers wait for it. The end of a crawl does. The goroutine that called Crawl conducts,
-// and calls Progress. Each lane's channel holds backlogMax segments; when the first is full, fetchers begin nothing
-// until the lane catches up. A sampler reads the crawl's counters once a second. OnPage runs on a pool of its own
-// (pages.go). All of them end before Crawl returns. Close waits for all calls.
+// and updates segments. The second links them, and dedups and indexes those that have gathered (indexlane.go), with a
+// goroutine for each processor, up to indexBuilders, that cuts documents into words (index.Builder). Another goroutine
+// sends what is indexed to index writers; neither lanes nor fetchers wait for it. The end of a crawl does. The
+// goroutine that called Crawl conducts, and calls Progress. Each lane's channel holds backlogMax segments; when the
+// first is full, fetchers begin nothing until the lane catches up. A sampler reads the crawl's counters once a second.
+// OnPage runs on a pool of its own (pages.go). All of them end before Crawl returns. Close waits for all calls.
 //
 // # Bounds
 //

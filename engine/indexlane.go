@@ -2,42 +2,49 @@
 
 package engine
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
-// index is the second lane. It inverts the links of updated segments at once, and takes them through dedup and index
-// together, as many as gather.
+// indexLane is the second lane of a crawl. It inverts the links of updated segments at once, and takes them through
+// dedup and index together, as many as gather.
 //
 // An index segment costs some tens of milliseconds whatever is in it, and later its share of merges. A polite crawl
 // seals a few hundred pages every few seconds: they gather for as long as gathering says.
-func (c *conductor) index(f *fetching) {
-	defer c.lanes.Done()
-	h := hooks{leaveLinked: c.ending.Load, indexed: func(d DedupReport, x IndexReport) {
-		c.noteIndexed(d, x)
-		c.merging.begin()
-	}}
+type indexLane struct {
+	w      *work
+	ctx    context.Context
+	hooks  *hooks
+	fail   func(error) // is told every error, nil too
+	linked func()      // is called when a segment is linked
+}
+
+// run takes segments until there are no more. What is linked by then, the end of the crawl indexes.
+func (l *indexLane) run(segments <-chan uint32) {
 	var g gathering
 	for {
-		wait := time.NewTimer(g.left(c.w.now()))
+		wait := time.NewTimer(g.left(l.w.now()))
 		select {
-		case number, ok := <-c.toIndex:
+		case number, ok := <-segments:
 			wait.Stop()
-			if !ok { // the end of the crawl indexes what is linked
+			if !ok {
 				return
 			}
-			err := c.w.advance(c.abort, laneLink, &h, []uint32{number})
+			err := l.w.advance(l.ctx, laneLink, l.hooks, []uint32{number})
 			if err == nil {
-				err = g.add(c.w, number)
+				err = g.add(l.w, number)
 			}
-			f.pool.Fail(err)
-			f.pool.Notify() // a deletion may wait for it
+			l.fail(err)
+			l.linked()
 		case <-wait.C:
 		}
-		start := c.w.now()
+		start := l.w.now()
 		if len(g.segments) == 0 || g.left(start) > 0 {
 			continue
 		}
-		f.pool.Fail(c.w.advance(c.abort, laneIndex, &h, g.segments))
-		g = gathering{took: c.w.now().Sub(start)}
+		l.fail(l.w.advance(l.ctx, laneIndex, l.hooks, g.segments))
+		g = gathering{took: l.w.now().Sub(start)}
 	}
 }
 

@@ -31,11 +31,11 @@ const (
 	// enqueuedMax is the number of URLs that may wait to be injected into a running crawl; more are ErrQueueFull.
 	enqueuedMax = 1_000_000
 	// indexBatchMax is the number of crawl segments that become one index segment. They gather for gatherShare times as
-	// long as the last ones took, at most gatherMax, or until they have gatherPages pages. With segmentAgeMax, that
-	// makes a page searchable within 30 s of its fetch.
+	// long as the last ones took, at most gatherMax, or until they have gatherPages pages. That makes a page searchable
+	// 5 s after its segment was sealed and, with segmentAgeMax, 30 s after its fetch.
 	indexBatchMax = 16
 	gatherShare   = 20
-	gatherMax     = 10 * time.Second
+	gatherMax     = 3 * time.Second
 	gatherPages   = 4000
 	// indexBuilders is the most goroutines that cut documents into words; no more than processors do. Each has a part
 	// of the builder's memory, and makes index segments of its own.

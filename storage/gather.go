@@ -144,6 +144,7 @@ func (in *Ingestion) commitGathered() error {
 	if err := in.s.db.Apply(b, pebble.Sync); err != nil {
 		return err
 	}
+	in.s.gathered.Add(1)
 	// Pebble reports a failed sync through health.Fatalf and may then return nil here.
 	return in.s.health.writable()
 }

@@ -29,7 +29,7 @@ type Metrics struct {
 	Debt         uint64      // bytes that compactions have yet to rewrite, estimated
 	Compactions  int64
 	Flushes      int64
-	Ingestions   uint64
+	Ingestions   uint64 // of tables and, if small, of batches
 	BytesWritten uint64 // by flushes, compactions and ingestions
 	UserBytes    uint64 // that callers gave to Apply and ingestions
 	Stalls       uint64 // times that writes had to wait for compactions
@@ -69,7 +69,7 @@ func (s *Store) Counters() (Metrics, error) {
 		LogBytes: p.WAL.PhysicalSize, MemTable: p.MemTable.Size,
 		CacheBytes: p.BlockCache.Size, CacheHits: p.BlockCache.Hits, CacheMisses: p.BlockCache.Misses,
 		ReadAmp: p.ReadAmp(), Debt: p.Compact.EstimatedDebt, Compactions: p.Compact.Count,
-		Flushes: p.Flush.Count, Ingestions: p.Ingest.Count,
+		Flushes: p.Flush.Count, Ingestions: p.Ingest.Count + s.gathered.Load(),
 		BytesWritten: total.TableBytesFlushed + total.TableBytesCompacted + total.TableBytesIngested,
 		UserBytes:    p.WAL.BytesIn + total.TableBytesIngested,
 		Stalls:       s.health.stalls.Load(), Snapshots: p.Snapshots.Count,

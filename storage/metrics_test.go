@@ -33,7 +33,7 @@ func TestMetrics(t *testing.T) {
 	sound(t, s)
 	s.flush()
 	m, err := s.Metrics()
-	if err != nil || m.Flushes != 1 || m.Tables == 0 || m.TableBytes == 0 {
+	if err != nil || m.Ingestions != 1 || m.Tables == 0 || m.TableBytes == 0 {
 		t.Errorf("%v\n%s", err, m)
 	}
 	for _, r := range m.Ranges {

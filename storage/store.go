@@ -41,8 +41,9 @@ type Store struct {
 	salvage  bool
 	fsCloser io.Closer
 
-	tables atomic.Uint64 // temporary tables so far; numbers their names
-	closed atomic.Bool
+	tables   atomic.Uint64 // temporary tables so far; numbers their names
+	gathered atomic.Uint64 // ingestions that made no table
+	closed   atomic.Bool
 
 	// segments makes "compare a segment's state, then write the next one" atomic. It is held while an
 	// ingestion commits; inside Pebble two ingestions would wait for each other anyway.

@@ -3,6 +3,7 @@
 package visit
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -186,6 +187,8 @@ func TestReadingHoldsNoLock(t *testing.T) {
 	ing := w.store.NewIngestion() // a table, which the store has to open to read it
 	w.must(ing.Table(storage.HostFactsRange()).Set([]byte(storage.HostStateKey(cold)),
 		storage.AppendHostFacts(nil, &storage.HostFacts{Failures: 7})))
+	large := bytes.Repeat([]byte{0}, storage.DefaultMemTableBytes) // a small ingestion makes no table
+	w.must(ing.Table(storage.HostFactsRange()).Set([]byte(storage.HostStateKey(w.host("large.example"))), large))
 	w.must(ing.Commit())
 	done := make(chan *authority)
 	go func() {
