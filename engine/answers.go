@@ -35,9 +35,6 @@ const (
 	answerPart  = 16
 )
 
-// Answers returns the engine's.
-func (e *Engine) Answers() *Answers { return e.w.answers }
-
 func newAnswers(limit int64, generation func() uint64) *Answers {
 	return &Answers{limit: limit, generation: generation, byKey: map[string]*list.Element{}}
 }
