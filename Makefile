@@ -72,7 +72,7 @@ bench-full: build ## the same with crawls of 10^5 and 10^6 pages and of 62 hosts
 bench-peers: build ## install other crawlers and index libraries where possible, and compare with them at length
 	@bench/peers/install.sh
 	@cd bench/peers && go run . all > ../out/peers.txt && go run . relevance >> ../out/peers.txt && \
-	  go run . speed >> ../out/peers.txt
+	  go run . speed >> ../out/peers.txt && go run . load >> ../out/peers.txt
 
 clean: ## remove bin and bench/out, with everything that was downloaded
 	rm -rf bin bench/out

@@ -9,7 +9,7 @@ import (
 
 // Answers keeps what was made of searches, such as pages of hits, until the index changes: half of what a search engine
 // is asked was asked before (Baeza-Yates and others, "The Impact of Caching on Search Engines", SIGIR 2007). It holds
-// 2% of Options.Memory at most, and drops first what was not asked for longest. Any goroutine may call its methods.
+// 2% of Options.Memory at most, and drops first what nobody requested for longest. Any goroutine may call its methods.
 type Answers struct {
 	generation func() uint64 // of the index
 	limit      int64
@@ -17,7 +17,7 @@ type Answers struct {
 	mu    sync.Mutex
 	at    uint64 // generation that the answers are of
 	used  int64
-	order list.List // of keptAnswer, the one that was asked for last in front
+	order list.List // of keptAnswer, the one that was requested last in front
 	byKey map[string]*list.Element
 }
 
@@ -34,9 +34,6 @@ const (
 	answerBytes = 200
 	answerPart  = 16
 )
-
-// Answers returns the engine's.
-func (e *Engine) Answers() *Answers { return e.w.answers }
 
 func newAnswers(limit int64, generation func() uint64) *Answers {
 	return &Answers{limit: limit, generation: generation, byKey: map[string]*list.Element{}}

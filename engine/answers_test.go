@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestAnswers: answers are kept within their bound, the ones that were asked for last longest; none outlives the
+// TestAnswers: answers are kept within their bound, the ones that were requested last longest; none outlives the
 // generation of the index that it was made of.
 func TestAnswers(t *testing.T) {
 	at := uint64(1)

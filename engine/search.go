@@ -109,6 +109,9 @@ func (e *Engine) Search(ctx context.Context, query string, o SearchOptions) (Sea
 	return r, nil
 }
 
+// Answers are those to searches that callers of Search keep here.
+func (e *Engine) Answers() *Answers { return e.w.answers }
+
 func (w *work) search(ctx context.Context, query string, o SearchOptions) (SearchResult, error) {
 	start := w.now()
 	if o.Limit <= 0 {

@@ -37,7 +37,8 @@ func (i *Inspector) Status() (Status, error) {
 	if free, total, err := w.store.DiskFree(); err == nil {
 		s.Store.DiskFreeBytes, s.Store.DiskTotalBytes = free, total
 	}
-	s.Store.Documents, s.Store.IndexChanges = w.index.Stats().Documents, w.index.Generation()-1 // the first is as opened
+	s.Store.Documents = w.index.Stats().Documents
+	s.Store.IndexChanges = w.index.Generation() - 1 // the first is as it was opened
 	shares := w.o.shares()
 	s.Memory.LimitBytes = w.o.Memory
 	s.Memory.HeapBytes, s.Memory.GoBytes = goMemory()

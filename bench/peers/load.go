@@ -223,13 +223,13 @@ func (r *loaded) print(name string, rate float64, cpu, sender time.Duration) {
 	micros := float64(cpu.Microseconds()) / float64(max(answers, 1))
 	perSecond := float64(answers) / r.span.Seconds()
 	fmt.Printf("BenchmarkPeer%s %d %d p50-ns %d p99-ns %d p99.9-ns %d max-ns %.1f answers/s %.1f cpu-µs/answer "+
-		"%d failed %d partial %.0f B/answer\n", name, r.sent, r.at(.5), r.at(.99), r.at(.999), r.at(1), perSecond, micros,
-		r.failed, r.partial, float64(r.bytes)/float64(max(answers, 1)))
+		"%d failed %d partial %.0f B/answer\n", name, r.sent, r.at(.5), r.at(.99), r.at(.999), r.at(1), perSecond,
+		micros, r.failed, r.partial, float64(r.bytes)/float64(max(answers, 1)))
 	ms := func(q float64) float64 { return float64(r.at(q).Microseconds()) / 1000 }
-	fmt.Fprintf(os.Stderr, "%-28s %5.0f/s asked, %6.1f/s answered; ms: p50 %.1f, p90 %.1f, p99 %.1f, p99.9 %.1f, max %.1f; "+
-		"cpu µs each: %.0f, sender %.0f; %d failed, %d partial, %.1f KB each\n", name, rate, perSecond, ms(.5), ms(.9),
-		ms(.99), ms(.999), ms(1), micros, float64(sender.Microseconds())/float64(max(r.sent, 1)), r.failed, r.partial,
-		float64(r.bytes)/float64(max(answers, 1))/1000)
+	fmt.Fprintf(os.Stderr, "%-28s %5.0f/s asked, %6.1f/s answered; ms: p50 %.1f, p90 %.1f, p99 %.1f, p99.9 %.1f, "+
+		"max %.1f; cpu µs each: %.0f, sender %.0f; %d failed, %d partial, %.1f KB each\n", name, rate, perSecond,
+		ms(.5), ms(.9), ms(.99), ms(.999), ms(1), micros, float64(sender.Microseconds())/float64(max(r.sent, 1)),
+		r.failed, r.partial, float64(r.bytes)/float64(max(answers, 1))/1000)
 	if r.err != nil {
 		fmt.Fprintf(os.Stderr, "%-28s the first failure: %v\n", name, r.err)
 	}
@@ -288,8 +288,8 @@ func firstPage(d folders, o loadOptions, dir string, log []asked) (err error) {
 	}
 	fmt.Printf("BenchmarkPeerFirstPage/pages=%d %d %d p50-ns %d p99-ns %d max-ns %d largest-page-B %d with-assets-B\n",
 		o.pages, len(r.took), r.at(.5), r.at(.99), r.at(1), largest, sum)
-	fmt.Fprintf(os.Stderr, "first page: ms: p50 %.1f, p99 %.1f, max %.1f; largest page %.1f KB, with its %d files %.1f KB, "+
-		"nothing compressed\n", r.at(.5).Seconds()*1000, r.at(.99).Seconds()*1000, r.at(1).Seconds()*1000,
+	fmt.Fprintf(os.Stderr, "first page: ms: p50 %.1f, p99 %.1f, max %.1f; largest page %.1f KB, with its %d files "+
+		"%.1f KB, nothing compressed\n", r.at(.5).Seconds()*1000, r.at(.99).Seconds()*1000, r.at(1).Seconds()*1000,
 		float64(largest)/1000, len(assets), float64(sum)/1000)
 	return nil
 }
@@ -319,8 +319,8 @@ func crawlBeside(ctx context.Context, d folders, o loadOptions, store string, lo
 	without, with := mean(rates[0]), mean(rates[1])
 	fmt.Printf("BenchmarkPeerCrawlBeside/pages=%d %d %.1f pages/s-without %.1f pages/s-with %.1f lost-%%\n", o.pages,
 		o.crawls, without, with, 100-100*with/without)
-	fmt.Fprintf(os.Stderr, "crawl: %.0f pages/s without searches, %.0f with %.0f a second: it loses %.1f%%\n", without, with,
-		o.crawlRate, 100-100*with/without)
+	fmt.Fprintf(os.Stderr, "crawl: %.0f pages/s without searches, %.0f with %.0f a second: it loses %.1f%%\n", without,
+		with, o.crawlRate, 100-100*with/without)
 	return nil
 }
 

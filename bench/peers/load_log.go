@@ -194,8 +194,8 @@ func describeLog(log []asked) string {
 		}
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d queries, %d of them distinct (%.0f%% repeat an earlier one), %.1f words each:", len(log), len(seen),
-		100-100*float64(len(seen))/float64(len(log)), float64(words)/float64(len(log)))
+	fmt.Fprintf(&b, "%d queries, %d of them distinct (%.0f%% repeat an earlier one), %.1f words each:", len(log),
+		len(seen), 100-100*float64(len(seen))/float64(len(log)), float64(words)/float64(len(log)))
 	for _, k := range kinds {
 		fmt.Fprintf(&b, " %.0f%% %s,", 100*float64(of[k.name])/float64(len(log)), k.name)
 	}

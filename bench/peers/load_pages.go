@@ -116,7 +116,7 @@ func (w *passageWeb) page(i int) ([]byte, error) {
 	}
 	var b bytes.Buffer
 	fmt.Fprintf(&b, `<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>%s</title>
-<meta property="article:published_time" content="%s"></head><body><main><h1>%[1]s</h1><p>%s</p></main><ul>`,
+<meta property="article:published_time" content="%s"></head><body><main><h1>%[1]s</h1><p>%[3]s</p></main><ul>`,
 		html.EscapeString(p.title), p.date.Format(time.RFC3339), html.EscapeString(p.text))
 	for k := range passageLinks {
 		to, err := w.read(int(drawOf(i, k+1) % uint64(w.pages())))

@@ -117,7 +117,8 @@ func bleveHandler(x bleve.Index) http.Handler {
 	mux.HandleFunc("GET /search", func(w http.ResponseWriter, r *http.Request) {
 		v := r.URL.Query()
 		from, _ := strconv.Atoi(v.Get("offset"))
-		request := bleve.NewSearchRequestOptions(bleveLoadQuery(v.Get("q"), v.Get("kind"), v.Get("filter")), 10, from, false)
+		q := bleveLoadQuery(v.Get("q"), v.Get("kind"), v.Get("filter"))
+		request := bleve.NewSearchRequestOptions(q, 10, from, false)
 		request.Fields = []string{"title", "host"}
 		request.Highlight = bleve.NewHighlightWithStyle("html")
 		request.Highlight.AddField("text")
@@ -210,7 +211,8 @@ func startServer(d folders, name, dir string, hosts ...string) (*server, error) 
 	s.out = json.NewDecoder(stdout)
 	var ready served
 	if err := s.out.Decode(&ready); err != nil {
-		return nil, fmt.Errorf("starting the server of %s: %w: %s", name, errors.Join(err, s.stop()), tail(s.log.Name()))
+		err = errors.Join(err, s.stop())
+		return nil, fmt.Errorf("starting the server of %s: %w: %s", name, err, tail(s.log.Name()))
 	}
 	s.address = ready.Address
 	return s, nil

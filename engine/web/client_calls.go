@@ -49,7 +49,8 @@ func (c *Client) Search(ctx context.Context, query string, o engine.SearchOption
 		for _, v := range f.Values {
 			values = append(values, v.FacetValue)
 		}
-		a.SearchResult.Facets = append(a.SearchResult.Facets, index.Facet{Name: f.Name, Values: values, Distinct: f.Distinct})
+		facet := index.Facet{Name: f.Name, Values: values, Distinct: f.Distinct}
+		a.SearchResult.Facets = append(a.SearchResult.Facets, facet)
 	}
 	return a.SearchResult, err
 }

@@ -79,7 +79,7 @@ func ExampleNew() {
 		case "/":
 			fmt.Fprint(w, `<html lang=en><title>Nets</title><p>All about nets. <a href="/mend">Mending</a>`)
 		case "/mend":
-			fmt.Fprint(w, `<html lang=en><title>Mending nets</title><p>Find the torn mesh of the nets & begin above it.`)
+			fmt.Fprint(w, `<html lang=en><title>Mending nets</title><p>Find the torn mesh of nets & begin above it.`)
 		default:
 			http.NotFound(w, r)
 		}
@@ -123,7 +123,7 @@ func ExampleNew() {
 	// <!doctype html><title>torn nets</title>
 	// <p>2 found</p>
 	// <h2><a href="http://docs.example/mend">Mending nets</a></h2>
-	// <p>Find the <mark>torn</mark> mesh of the <mark>nets</mark> &amp; begin above it.</p>
+	// <p>Find the <mark>torn</mark> mesh of <mark>nets</mark> &amp; begin above it.</p>
 	// <h3>lang</h3><a href="?q=torn%20nets%20lang%3aen">en</a> 2
 	// <h3>type</h3><a href="?q=torn%20nets%20type%3atext%2fhtml">text/html</a> 2
 	// <a href="?q=torn%20nets&amp;cursor=MQ">next page</a>

@@ -129,7 +129,8 @@ func TestDashboard(t *testing.T) {
 	}
 	taken := map[[2]int]string{}
 	for i, p := range dashboard.Panels {
-		if p.ID != i+1 || p.Title == "" || p.Description == "" || p.FieldConfig.Defaults.Unit == "" || len(p.Targets) == 0 {
+		if p.ID != i+1 || p.Title == "" || p.Description == "" || p.FieldConfig.Defaults.Unit == "" ||
+			len(p.Targets) == 0 {
 			t.Errorf("panel %d (%s) lacks an identifier, a description, a unit or a target", p.ID, p.Title)
 		}
 		for x := p.GridPos.X; x < p.GridPos.X+p.GridPos.W; x++ {

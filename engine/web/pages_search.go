@@ -333,7 +333,8 @@ func facetsOf(p *page, state searchState, list []index.Facet) []facetView {
 		v := facetView{Name: names[f.Name], Others: f.Distinct - len(f.Values)}
 		for _, value := range f.Values {
 			word := facetFilters[f.Name] + value.Value
-			x := facetValue{Text: clean(value.Value, hostShown), Exact: clean(word, 120), Count: numberText(value.Count)}
+			x := facetValue{Text: clean(value.Value, hostShown), Exact: clean(word, titleShown)}
+			x.Count = numberText(value.Count)
 			switch f.Name {
 			case index.FacetLanguage:
 				x.Text = languageName(value.Value)

@@ -101,8 +101,8 @@ func pieces(text string, matches [][2]int) []piece {
 	return list
 }
 
-// marked is the HTML of a text in pieces: a template that goes through the pieces of each hit allocates a fifth of what a
-// page of hits does.
+// marked is the HTML of a text in pieces. Templates reflect: to go through the pieces of each hit would allocate a
+// fifth of what a page of hits does.
 func marked(list []piece) template.HTML {
 	var b strings.Builder
 	for _, p := range list {
