@@ -75,7 +75,9 @@ func (e *Engine) Fetch(ctx context.Context, o FetchOptions) (FetchReport, error)
 	defer e.running.Unlock()
 	ctx, cancel := e.within(ctx)
 	defer cancel()
-	run := &oneFetch{started: e.w.now(), o: o, ctx: ctx, stop: cancel}
+	run := &oneFetch{
+		started: e.w.now(), o: o, ctx: ctx, stop: cancel, stages: e.w.stages.times(e.w.store),
+	}
 	e.fetch.Store(run)
 	defer e.fetch.Store(nil)
 	return e.w.fetch(ctx, o, run.live.Store)

@@ -98,17 +98,19 @@ type oneFetch struct {
 	o       FetchOptions
 	ctx     context.Context
 	stop    func()                   // ends ctx
+	stages  stageTimes               // at the start
 	live    atomic.Pointer[fetching] // nil: its fetchers have not begun
 }
 
 // progress describes the fetch now, for any goroutine.
 func (b *oneFetch) progress(w *work, look func(*fetching)) Progress {
-	f := b.live.Load()
-	if f == nil {
-		return Progress{Phase: phasePreparing, Fetchers: int(w.live.fetchers.Load()), MemoryLimit: w.o.Memory}
+	p := Progress{Phase: phasePreparing, Fetchers: int(w.live.fetchers.Load()), MemoryLimit: w.o.Memory}
+	if f := b.live.Load(); f != nil {
+		look(f)
+		p = w.fetchProgress(f, b.o)
 	}
-	look(f)
-	return w.fetchProgress(f, b.o)
+	p.Stages = w.stages.times(w.store).since(b.stages)
+	return p
 }
 
 // lastCrawl is the crawl that an Engine ran last.

@@ -21,6 +21,13 @@ type SegmentNumbers struct {
 	Segments []uint32 `json:"segments"`
 }
 
+// DueSegments are segments that their next phase may take, oldest first.
+type DueSegments struct {
+	Segments []uint32 `json:"segments"`
+	// Problem says that there is none, and which command comes first.
+	Problem *Problem `json:"problem,omitempty"`
+}
+
 // indexing is the JSON body of index.
 type indexing struct {
 	Segments    []uint32 `json:"segments,omitempty"`     // linked ones; none: every linked segment
@@ -89,7 +96,10 @@ var segmentStates = map[string]storage.SegmentState{
 
 func (h *Handler) dueSegments(c *call) (any, error) {
 	list, err := h.e.Inspect().DueSegments(segmentStates[c.text("state")])
-	return SegmentNumbers{list}, err
+	if errors.Is(err, engine.ErrNoSegment) {
+		return DueSegments{[]uint32{}, problemOf(err)}, nil
+	}
+	return DueSegments{Segments: list}, err
 }
 
 // exports are the formats of export, by name, with their media types.
@@ -193,7 +203,7 @@ var maintainRoutes = []route{
 		about: "The segments in a state that their next phase may take, oldest first",
 		params: []param{{name: "state", kind: aWord, required: true, words: []string{"open", "sealed", "updated",
 			"linked"}, about: "the state"}},
-		result: SegmentNumbers{}, status: []int{http.StatusNotFound}, do: (*Handler).dueSegments,
+		result: DueSegments{}, do: (*Handler).dueSegments,
 	},
 	{
 		method: http.MethodPost, path: "/verify", name: "verify", about: "Read everything that is stored and check it",
