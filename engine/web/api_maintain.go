@@ -16,9 +16,9 @@ import (
 	"github.com/seine-crawler/seine/storage"
 )
 
-// SegmentNumbers are numbers of segments, oldest first.
+// SegmentNumbers are numbers of segments.
 type SegmentNumbers struct {
-	Segments []uint32 `json:"segments"`
+	Segments []uint32 `json:"segments,omitempty"`
 }
 
 // DueSegments are segments that their next phase may take, oldest first.
@@ -31,7 +31,7 @@ type DueSegments struct {
 // indexing is the JSON body of index.
 type indexing struct {
 	Segments    []uint32 `json:"segments,omitempty"`     // linked ones; none: every linked segment
-	MaxSegments int      `json:"max_segments,omitempty"` // merge until there are at most so many; 0: as many as are best
+	MaxSegments int      `json:"max_segments,omitempty"` // merge until there are at most so many; 0: no bound
 	Resend      bool     `json:"resend,omitempty"`       // send all documents to index writers again
 }
 
@@ -196,7 +196,7 @@ var maintainRoutes = []route{
 			"an error on the way is in the trailer " + problemTrailer,
 		params: []param{{name: "format", kind: aWord, inPath: true, required: true, words: []string{"cdxj", "jsonl"},
 			about: "what to write"}},
-		raw: []string{"text/plain", ndjson}, lasts: true, do: (*Handler).export,
+		raw: []string{"text/plain; charset=utf-8", ndjson}, lasts: true, do: (*Handler).export,
 	},
 	{
 		method: http.MethodGet, path: "/segments/due", name: "due_segments",
