@@ -302,8 +302,8 @@ func (e *Engine) Purge(ctx context.Context) (PurgeReport, error) {
 	}
 	defer leave()
 	if !e.running.TryLock() {
-		return PurgeReport{}, wrapf(ErrBusy, `purging, while a crawl or fetch is running: "seine crawl --stop" ends it `+
-			"cleanly; purge, then run it again")
+		return PurgeReport{}, wrapf(ErrBusy, `purging, while a crawl or fetch is running: "seine crawl --stop" ends `+
+			"it cleanly; purge, then run it again")
 	}
 	defer e.running.Unlock()
 	return e.w.purge(ctx)
