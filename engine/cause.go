@@ -96,8 +96,8 @@ func troubleCause(t visit.Trouble) Cause {
 		return Cause{CauseRobots, fmt.Sprintf("robots.txt of %s could not be fetched a while ago, so %s %s left alone",
 			strings.TrimSuffix(who, ","), it, do("is", "are")), laterHelp}
 	case t.Unanswered:
-		return Cause{CauseRobots, fmt.Sprintf("%s %s not answer the request for robots.txt (%s), without which nothing "+
-			"of a host is fetched", who, do("does", "do"), f), laterHelp}
+		return Cause{CauseRobots, fmt.Sprintf("%s %s not answer the request for robots.txt (%s), without which "+
+			"nothing of a host is fetched", who, do("does", "do"), f), laterHelp}
 	case f == fetch.FailDNSNotFound:
 		return Cause{CauseDNS, fmt.Sprintf("%s %s not in DNS", who, do("is", "are")),
 			"check the spelling, or give a hosts file with --hosts (/etc/hosts is not read)"}

@@ -33,8 +33,8 @@ func (e *Engine) Enqueue(urls ...string) error {
 
 // Stop ends the running crawl cleanly, as if its context had ended: what was fetched is brought into crawldb, linkdb
 // and index, and Crawl returns without an error, with StopInterrupted. It returns at once: Status says when the crawl
-// has ended. Stopping again, or when the crawl ends for another reason, does nothing. A running Fetch is stopped the same
-// way. Without either the error is ErrNotCrawling.
+// has ended. Stopping again, or when the crawl ends for another reason, does nothing. A running Fetch is stopped the
+// same way. Without either the error is ErrNotCrawling.
 func (e *Engine) Stop() error {
 	leave, err := e.enter()
 	if err != nil {

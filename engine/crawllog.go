@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/zeebo/xxh3"
@@ -50,6 +51,7 @@ type crawlLog struct {
 	redirects map[uint64]urlkey.Key // target → source, of redirects that were logged; see redirectsKept
 	waiting   []crawlLine           // that are not written yet, oldest first
 	timer     *time.Timer           // that ends the wait; nil: nothing waits
+	linked    atomic.Uint64         // segments that came into linkdb: a via may be there now that was not
 	known     knownFetches          // of the segment that is read back
 	knownOf   uint32
 }
@@ -57,8 +59,11 @@ type crawlLog struct {
 // crawlLine is a line that is not written yet.
 type crawlLine struct {
 	crawllog.Entry
-	key   []byte
-	looks int // at linkdb that did not find the via
+	key    []byte
+	looks  int    // that did not find the via
+	found  bool   // crawldb has told its part
+	byLink bool   // linkdb has, or will have, the via
+	linked uint64 // crawlLog.linked at the last look at linkdb
 }
 
 // knownFetches are hashes of those that the log had when a segment began to be read back.
@@ -230,9 +235,15 @@ func (c *crawlLog) findWays(lines []crawlLine) (err error) {
 	if len(lines) == 0 {
 		return nil
 	}
-	order := make([]*crawlLine, len(lines))
+	linked := c.linked.Load()
+	order := make([]*crawlLine, 0, len(lines))
 	for i := range lines {
-		order[i] = &lines[i]
+		if l := &lines[i]; !l.found || l.byLink && l.linked != linked {
+			order = append(order, l)
+		}
+	}
+	if len(order) == 0 {
+		return nil
 	}
 	slices.SortFunc(order, func(a, b *crawlLine) int { return bytes.Compare(a.key, b.key) })
 	records := storage.NewFinder(c.store, storage.Crawldb())
@@ -240,29 +251,45 @@ func (c *crawlLog) findWays(lines []crawlLine) (err error) {
 	defer func() { err = errors.Join(err, records.Close(), links.Close()) }()
 	var r storage.Record
 	for _, l := range order {
-		value, err := records.Find(l.key)
-		if err == nil && value != nil {
-			err = storage.DecodeRecord(value, &r)
-		}
-		if err != nil {
-			return err
-		}
-		if value == nil {
-			continue
-		}
-		l.HopPath, l.Tries = hopPath(int(r.Depth), int(r.Hops)), int(r.Retries)
-		switch {
-		case r.Hops > 0:
-			if from, ok := c.redirects[xxh3.Hash(l.key)]; ok {
-				l.Via = spelled(from)
+		if !l.found {
+			value, err := records.Find(l.key)
+			if err == nil && value != nil {
+				err = storage.DecodeRecord(value, &r)
 			}
-		case r.Depth > 0:
+			if err != nil {
+				return err
+			}
+			if value == nil {
+				continue
+			}
+			c.reachedBy(l, &r)
+		}
+		if l.byLink {
+			l.linked = linked
 			if l.Via, err = firstInlink(links, l.key); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// reachedBy adds to a line what the record of its URL tells.
+func (c *crawlLog) reachedBy(l *crawlLine, r *storage.Record) {
+	l.found, l.byLink = true, r.Hops == 0 && r.Depth > 0
+	l.HopPath, l.Tries = hopPath(int(r.Depth), int(r.Hops)), int(r.Retries)
+	if r.Hops > 0 {
+		if from, ok := c.redirects[xxh3.Hash(l.key)]; ok {
+			l.Via = spelled(from)
+		}
+	}
+}
+
+// hasLinks notes that linkdb has the links of one more segment.
+func (c *crawlLog) hasLinks() {
+	if c != nil {
+		c.linked.Add(1)
+	}
 }
 
 // firstInlink returns the page on which a link to a URL was seen first; "": linkdb has none.

@@ -65,7 +65,7 @@
 //	what happens in which order?         phase.go, the table of phases
 //	what the conductor does next?        decide.go, a pure function
 //	the processor time of a stage?       stage.go; storage/cputime.go
-//	what holds a crawl up, why it ended? situation.go, a pure function; its words are in cause.go
+//	what holds a crawl up, why it ended? heldup.go and situation.go, pure functions; words are in cause.go
 //	what a crawl does now?               status.go; statusread.go reads it, census.go counts what is
 //	                                     stored
 //	what each fetcher waits for?         internal/visit/doing.go; engine/fetch/stage.go within a request
@@ -95,7 +95,7 @@
 //	                    in sample.go (numbers, and historyrow.go's version), read in sampler.go
 //	an alert            an AlertKind and its condition in alert.go; a row in alert_internal_test.go
 //	another engine      a policy.IndexWriter in engine/writers, with its name in parse.go
-//	a cause             a CauseKind in cause.go; situation.go says when; a row in cause_test.go
+//	a cause             a CauseKind in cause.go; heldup.go, situation.go say when; a row in cause_test.go
 //	a command           cmd/seine/cmd_NAME.go and its row in command.go; a script in cmd/seine/testdata/script
 //
 // # Life

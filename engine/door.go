@@ -75,7 +75,9 @@ func (e *Engine) Fetch(ctx context.Context, o FetchOptions) (FetchReport, error)
 	defer e.running.Unlock()
 	ctx, cancel := e.within(ctx)
 	defer cancel()
-	run := &oneFetch{started: e.w.now(), o: o, ctx: ctx, stop: cancel}
+	run := &oneFetch{
+		started: e.w.now(), o: o, ctx: ctx, stop: cancel, stages: e.w.stages.times(e.w.store),
+	}
 	e.fetch.Store(run)
 	defer e.fetch.Store(nil)
 	return e.w.fetch(ctx, o, run.live.Store)
@@ -300,8 +302,8 @@ func (e *Engine) Purge(ctx context.Context) (PurgeReport, error) {
 	}
 	defer leave()
 	if !e.running.TryLock() {
-		return PurgeReport{}, wrapf(ErrBusy, `purging, while a crawl or fetch is running: "seine crawl --stop" ends it cleanly; purge, `+
-			"then run it again")
+		return PurgeReport{}, wrapf(ErrBusy, `purging, while a crawl or fetch is running: "seine crawl --stop" ends `+
+			"it cleanly; purge, then run it again")
 	}
 	defer e.running.Unlock()
 	return e.w.purge(ctx)

@@ -11,6 +11,21 @@ import (
 	"github.com/seine-crawler/seine/engine/internal/visit"
 )
 
+// causes says what holds a running crawl up, with what does so besides, or why one ended. It is the only place that
+// decides this: terminal, log lines, pages and JSON show what it returns. It is a pure function.
+func (s *situation) causes() (first Cause, also []Cause) {
+	if s.stopped == "" {
+		return s.heldUpBy()
+	}
+	return s.endCause(), nil
+}
+
+// cause is the first of causes.
+func (s *situation) cause() Cause {
+	first, _ := s.causes()
+	return first
+}
+
 // heldUpBy says what holds up a crawl that runs, and what does so besides, the greater first.
 //
 // What stops all fetchers comes before what they wait for, and that before what keeps hosts from them: a crawl whose
@@ -255,16 +270,6 @@ func (s *situation) politeness(hosts int) Cause {
 	return Cause{CausePoliteness, text, help}
 }
 
-// heldBy returns the host that takes the longest of those in Held that wait for a reason; nil: there is none.
-func (s *situation) heldBy(is func(because string) bool) *HeldHost {
-	for i := range s.Held {
-		if is(s.Held[i].Because) {
-			return &s.Held[i]
-		}
-	}
-	return nil
-}
-
 // hasMost reports whether one host has most of the URLs that are left, and takes longest with them: it holds the crawl
 // up when the others are done.
 func (s *situation) hasMost(h *HeldHost) bool {
@@ -274,18 +279,4 @@ func (s *situation) hasMost(h *HeldHost) bool {
 		sum += s.Held[i].URLs
 	}
 	return h.URLs >= giantURLs && 2*h.URLs > max(all, sum)
-}
-
-// throttled says that hosts demand a pause.
-func (s *situation) throttled() Cause {
-	text := fmt.Sprintf("%s demanded a pause (429 or 503, with Retry-After or without)",
-		count(s.HostsThrottled, "host"))
-	if h := s.heldBy(func(because string) bool { return because == heldByThrottle }); h != nil {
-		text += fmt.Sprintf("; %s is requested again in %s", h.Host, time.Duration(h.Wait).Round(time.Second))
-	}
-	c := Cause{CauseThrottled, text, ""}
-	if s.stopped == "" {
-		c.Help = "the crawl waits as long as they demand; a longer --delay avoids it"
-	}
-	return c
 }

@@ -3,9 +3,7 @@
 package engine
 
 import (
-	"context"
 	"runtime/metrics"
-	"sync/atomic"
 	"time"
 )
 
@@ -90,25 +88,6 @@ func goMemory() (heap, all uint64) {
 	}
 	metrics.Read(samples)
 	return samples[0].Value.Uint64(), samples[1].Value.Uint64() - samples[2].Value.Uint64()
-}
-
-// oneFetch is a call of Engine.Fetch that runs.
-type oneFetch struct {
-	started time.Time
-	o       FetchOptions
-	ctx     context.Context
-	stop    func()                   // ends ctx
-	live    atomic.Pointer[fetching] // nil: its fetchers have not begun
-}
-
-// progress describes the fetch now, for any goroutine.
-func (b *oneFetch) progress(w *work, look func(*fetching)) Progress {
-	f := b.live.Load()
-	if f == nil {
-		return Progress{Phase: phasePreparing, Fetchers: int(w.live.fetchers.Load()), MemoryLimit: w.o.Memory}
-	}
-	look(f)
-	return w.fetchProgress(f, b.o)
 }
 
 // lastCrawl is the crawl that an Engine ran last.

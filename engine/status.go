@@ -61,7 +61,7 @@ const (
 	DoingHeld       FetcherDoing = "held"       // nothing: it is held back, by what Progress.Cause says
 	DoingIdle       FetcherDoing = "idle"       // nothing: no host may be visited
 	DoingPrepare    FetcherDoing = "prepare"    // reads what is known of URL and host
-	DoingRobots     FetcherDoing = "robots"     // waits for robots.txt: connected, or for another fetcher that requests it
+	DoingRobots     FetcherDoing = "robots"     // is connected and waits for robots.txt, or for who requests it
 	DoingRequest    FetcherDoing = "request"    // a request, of which is not known how far it is
 	DoingDNS        FetcherDoing = "dns"        // waits for addresses; most come from refills: see Status.Lookups
 	DoingConnection FetcherDoing = "connection" // waits for room for one more connection

@@ -252,6 +252,7 @@ func (w *work) invertLinks(ctx context.Context, number uint32) (InvertReport, er
 	if err != nil {
 		return r, err
 	}
+	w.crawlLog.hasLinks()
 	r.Took = w.took(start)
 	w.reached(number, storage.SegmentLinked)
 	w.done(r)

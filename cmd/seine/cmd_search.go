@@ -85,13 +85,10 @@ func searchCommand(c *console) *cobra.Command {
 				if explain {
 					fmt.Fprintf(c.out, "query: %s\n", printable(r.Query))
 				}
-				if err := c.found(r, better); err != nil || !isTerminal(c) {
+				if err := c.found(r, better); err != nil {
 					return err
 				}
-				if next := nextPage(cmd, words, &o, &r); next != "" {
-					_, err = fmt.Fprintf(c.out, "next page: %s\n", next)
-				}
-				return err
+				return c.namesNext(cmd, words, &o, &r)
 			})
 		},
 	}

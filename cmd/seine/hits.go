@@ -59,6 +59,16 @@ func (c *console) shown(h *engine.Hit, p paint) {
 	}
 }
 
+// namesNext prints how the next page is shown, on a terminal.
+func (c *console) namesNext(cmd *cobra.Command, words []string, o *engine.SearchOptions, r *engine.SearchResult) error {
+	next := nextPage(cmd, words, o, r)
+	if next == "" || !isTerminal(c) {
+		return nil
+	}
+	_, err := fmt.Fprintf(c.out, "next page: %s\n", next)
+	return err
+}
+
 // nextPage is the command that shows the hits behind those of a page; "": these are the last that can be seen.
 func nextPage(cmd *cobra.Command, words []string, o *engine.SearchOptions, r *engine.SearchResult) string {
 	next := o.Offset + o.Limit

@@ -131,8 +131,8 @@ func TestBesideCrawl(t *testing.T) {
 	}
 }
 
-// sizes are those of WARC files: a file that is written again has a record with a random id, which compresses as well as
-// it happens to.
+// sizes are those of WARC files: a file that is written again has a record with a random id, which compresses as well
+// as it happens to.
 var sizes = regexp.MustCompile(`\(\d+ bytes\)|"bytes":\d+|"offset": "\d+"`)
 
 // TestBesideServe: each command that changes or reads the whole prints the same alone and while a process that crawls

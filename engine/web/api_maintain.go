@@ -16,15 +16,22 @@ import (
 	"github.com/seine-crawler/seine/storage"
 )
 
-// SegmentNumbers are numbers of segments, oldest first.
+// SegmentNumbers are numbers of segments.
 type SegmentNumbers struct {
+	Segments []uint32 `json:"segments,omitempty"`
+}
+
+// DueSegments are segments that their next phase may take, oldest first.
+type DueSegments struct {
 	Segments []uint32 `json:"segments"`
+	// Problem says that there is none, and which command comes first.
+	Problem *Problem `json:"problem,omitempty"`
 }
 
 // indexing is the JSON body of index.
 type indexing struct {
 	Segments    []uint32 `json:"segments,omitempty"`     // linked ones; none: every linked segment
-	MaxSegments int      `json:"max_segments,omitempty"` // merge until there are at most so many; 0: as many as are best
+	MaxSegments int      `json:"max_segments,omitempty"` // merge until there are at most so many; 0: no bound
 	Resend      bool     `json:"resend,omitempty"`       // send all documents to index writers again
 }
 
@@ -89,7 +96,10 @@ var segmentStates = map[string]storage.SegmentState{
 
 func (h *Handler) dueSegments(c *call) (any, error) {
 	list, err := h.e.Inspect().DueSegments(segmentStates[c.text("state")])
-	return SegmentNumbers{list}, err
+	if errors.Is(err, engine.ErrNoSegment) {
+		return DueSegments{[]uint32{}, problemOf(err)}, nil
+	}
+	return DueSegments{Segments: list}, err
 }
 
 // exports are the formats of export, by name, with their media types.
@@ -186,14 +196,14 @@ var maintainRoutes = []route{
 			"an error on the way is in the trailer " + problemTrailer,
 		params: []param{{name: "format", kind: aWord, inPath: true, required: true, words: []string{"cdxj", "jsonl"},
 			about: "what to write"}},
-		raw: []string{"text/plain", ndjson}, lasts: true, do: (*Handler).export,
+		raw: []string{"text/plain; charset=utf-8", ndjson}, lasts: true, do: (*Handler).export,
 	},
 	{
 		method: http.MethodGet, path: "/segments/due", name: "due_segments",
 		about: "The segments in a state that their next phase may take, oldest first",
 		params: []param{{name: "state", kind: aWord, required: true, words: []string{"open", "sealed", "updated",
 			"linked"}, about: "the state"}},
-		result: SegmentNumbers{}, status: []int{http.StatusNotFound}, do: (*Handler).dueSegments,
+		result: DueSegments{}, do: (*Handler).dueSegments,
 	},
 	{
 		method: http.MethodPost, path: "/verify", name: "verify", about: "Read everything that is stored and check it",

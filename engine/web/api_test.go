@@ -151,11 +151,20 @@ func (s *site) apiCalls() map[string]map[string]int {
 			`{"urls":["` + s.url + `/new","mailto:x"]}`: 200, `{"urls":[]}`: 400, `{"seeds":[]}`: 400, `{} {}`: 400,
 			"": 415,
 		},
-		"recrawl": {`{"targets":["` + s.url + `/"]}`: 200, `{"targets":["::"]}`: 400, `{"targets":[""]}`: 400, "": 415},
-		"delete":  {`{"targets":["` + s.url + `/copy.html"]}`: 200, `{"targets":[]}`: 400},
-		"stop":    {"": 409},
-		"pause":   {"": 200},
-		"resume":  {"": 200},
+		"recrawl": {`{"targets":["` + s.url + `/"]}`: 200, `{"targets":["::"]}`: 400,
+			`{"targets":[""]}`: 400, "": 415},
+		"export":       {"/cdxj": 200, "/jsonl": 200, "/x": 400},
+		"due_segments": {"state=linked": 200, "state=x": 400, "": 400},
+		"verify":       {"{}": 200},
+		"index_pages": {
+			`{"max_segments":1}`: 200, `{"max_segments":-1}`: 400, `{"segments":[99]}`: 404, "[]": 400,
+		},
+		"dedup":  {"{}": 200, `{"segments":"x"}`: 400},
+		"purge":  {"{}": 200},
+		"delete": {`{"targets":["` + s.url + `/copy.html"]}`: 200, `{"targets":[]}`: 400},
+		"stop":   {"": 409},
+		"pause":  {"": 200},
+		"resume": {"": 200},
 		"rate": {
 			`{"delay_seconds":1,"fetchers":3}`: 200, `{"fetchers":0}`: 400, `null`: 400, `{"delay_seconds":-1}`: 400,
 			`{}`: 200,
@@ -206,7 +215,7 @@ func permits(d object, v *validator, r *route, status int, mediaType, text strin
 	if !ok {
 		return fmt.Errorf("the media type %s is not described", mediaType)
 	}
-	if mediaType == "text/event-stream" {
+	if mediaType == "text/event-stream" || mediaType == "text/plain; charset=utf-8" {
 		return nil
 	}
 	dec := json.NewDecoder(strings.NewReader(text))

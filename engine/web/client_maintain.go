@@ -45,8 +45,11 @@ func (c *Client) Purge(ctx context.Context) (engine.PurgeReport, error) {
 
 // DueSegments is Inspector.DueSegments.
 func (c *Client) DueSegments(state storage.SegmentState) ([]uint32, error) {
-	var a SegmentNumbers
+	var a DueSegments
 	err := c.get(c.ctx, "/segments/due", url.Values{"state": {state.String()}}, &a)
+	if err == nil && a.Problem != nil {
+		err = a.Problem.asError()
+	}
 	return a.Segments, err
 }
 

@@ -92,6 +92,9 @@ func (s *schemas) responses(r *route) object {
 	}
 	for _, t := range r.raw {
 		content[t] = object{"schema": object{"type": "string"}}
+		if t == ndjson {
+			content[t] = object{"schema": object{"type": "object"}}
+		}
 	}
 	if r.list {
 		content["application/json"] = object{"schema": object{
