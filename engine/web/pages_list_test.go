@@ -31,7 +31,8 @@ func TestSorted(t *testing.T) {
 		}
 	}
 	rows := [][]reportCell{
-		{{Text: "b"}, {Number: true, Value: 2}}, {{Text: "a"}, {Number: true, Value: 10}}, {{Text: "c"}, {Number: true}},
+		{{Text: "b"}, {Number: true, Value: 2}}, {{Text: "a"}, {Number: true, Value: 10}},
+		{{Text: "c"}, {Number: true}},
 	}
 	for _, c := range []struct {
 		at   int
