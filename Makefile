@@ -8,7 +8,7 @@ PAGES = 8000
 KILLS = 3
 DAMAGES = 500
 
-.PHONY: test-web damage engines polite build test vet race fuzz demo bench bench-full bench-peers realsites realweb clean help
+.PHONY: test-web test-api damage engines polite build test vet race fuzz demo bench bench-full bench-peers realsites realweb clean help
 
 build: ## build the static binary bin/seine
 	go build -trimpath -o bin/seine ./cmd/seine
@@ -35,6 +35,9 @@ race: ## all tests, with the race detector where a C compiler allows it
 
 test-web: build ## drive the pages in a Chromium (Debian's chromium; Node and npm), with axe-core
 	@engine/web/testdata/browser/run.sh
+
+test-api: build ## ask the API what it permits and what it does not, with schemathesis (PyPI; Python 3.10)
+	@engine/web/testdata/api/run.sh
 
 fuzz: ## run each fuzz target for a few seconds (FUZZTIME=10m for longer)
 	@set -e; for p in $$(go list ./...); do \

@@ -33,8 +33,8 @@ var attacks = []Attack{
 	{Path: "/" + strings.Repeat("long-", 300), Does: "a long address and title",
 		title: "trapped net " + strings.Repeat("W", 60_000)},
 	{Path: "/wide", Does: "words without end, wide tables and piled marks", title: "trapped net " + piled,
-		body: "<p>trapped" + strings.Repeat("x", 5_000) + " trapped net " + piled +
-			"<pre>" + strings.Repeat("wide ", 2_000) + "</pre><table><tr>" + strings.Repeat("<td>cell", 500) + "</table>"},
+		body: "<p>trapped" + strings.Repeat("x", 5_000) + " trapped net " + piled + "<pre>" +
+			strings.Repeat("wide ", 2_000) + "</pre><table><tr>" + strings.Repeat("<td>cell", 500) + "</table>"},
 	{Path: "/language", Does: "markup as its language"},
 	{Path: "/script", Does: "scripts that use the API of whoever shows them", Acts: true},
 	{Path: "/top", Does: "a script that navigates the top frame", Acts: true},

@@ -57,8 +57,9 @@ func TestAttacks(t *testing.T) {
 			t.Errorf("%s is not made whole: %.500s", page.Path, text)
 		}
 	}
+	words := []byte("trapped net")
 	for host := range site.Hosts() {
-		if resp, body := get(t, c, s.URL(host, "/")); resp.StatusCode != 200 || !bytes.Contains(body, []byte("trapped net")) {
+		if resp, body := get(t, c, s.URL(host, "/")); resp.StatusCode != 200 || !bytes.Contains(body, words) {
 			t.Errorf("host %s: %s", site.Host(host), body)
 		}
 		if _, body := get(t, c, s.URL(host, "/robots.txt")); !bytes.Contains(body, []byte("Disallow: /caught\n")) {

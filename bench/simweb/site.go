@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Site is what a Server plays: a *Web, a *Prerendered, a *Docs, a *Graph or *Attacks. Nobody else can implement it. Hosts are
-// numbered from 0 to Hosts()-1. Its methods are safe for concurrent use.
+// Site is what a Server plays: a *Web, a *Prerendered, a *Docs, a *Graph or *Attacks. Nobody else can implement it.
+// Hosts are numbered from 0 to Hosts()-1. Its methods are safe for concurrent use.
 type Site interface {
 	// Hosts returns the number of hosts.
 	Hosts() int

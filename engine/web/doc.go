@@ -28,8 +28,9 @@
 //
 //   - Nothing is changed without the token and, from a browser, from another origin.
 //   - openapi.json is made of the table of routes and of the types of the answers.
-//   - What is not a success is a Problem, with a code that programs can tell apart.
+//   - What is not a success is a Problem, with a code that programs can tell apart; a browser sees it as a page.
 //   - A name that only resolves to this machine reaches nothing (DNS rebinding).
+//   - What pages say is shown, and never acts: testdata/browser tries it in a browser with simweb's Attacks.
 //   - Who opens a socket has the lock of the store, so there is one at most.
 //   - An answer that was kept (engine.Answers) is the one that would be made now, but for the time that it took.
 //

@@ -34,7 +34,7 @@ type logView struct {
 
 // logLine is a line: that of a crawl log in JSON has parts, of another there is Text.
 type logLine struct {
-	Text      string
+	Text      string    `json:"-"`
 	Time      time.Time `json:"time"`
 	URL       string    `json:"url"`
 	Status    int       `json:"http_status"`

@@ -70,7 +70,7 @@ func (h *Handler) reportPage(w http.ResponseWriter, r *http.Request) {
 // sort puts the rows in the order of a column, and makes the heads of all: that of this column turns the order round.
 func (v *reportView) sort(p *page, columns []string, by string, down bool) {
 	for i, name := range columns {
-		c := column{Name: strings.TrimSuffix(strings.ReplaceAll(name, "_", " "), " ms")}
+		c := column{Name: columnName(name)}
 		c.Number = len(v.Rows) > 0 && v.Rows[0][i].Number
 		c.Address = p.Path("/report/"+string(v.Kind), "by", name, "down", name == by && !down)
 		if name == by {
@@ -81,11 +81,16 @@ func (v *reportView) sort(p *page, columns []string, by string, down bool) {
 	}
 }
 
+// columnName is the name of a column as people read it.
+func columnName(name string) string {
+	return strings.TrimSuffix(strings.ReplaceAll(name, "_", " "), " ms")
+}
+
 // cellsOf makes cells of texts, by the names of their columns.
 func cellsOf(p *page, columns, texts []string) []reportCell {
 	cells := make([]reportCell, len(texts))
 	for i, text := range texts {
-		c := reportCell{Name: strings.TrimSuffix(strings.ReplaceAll(columns[i], "_", " "), " ms"), Text: clean(text, addressShown)}
+		c := reportCell{Name: columnName(columns[i]), Text: clean(text, addressShown)}
 		switch columns[i] {
 		case "url", "redirect", "newest_url":
 			if text != "" {

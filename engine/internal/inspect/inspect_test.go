@@ -186,6 +186,10 @@ func TestHosts(t *testing.T) {
 	if got := names(w.TopHosts(ctx, 2, nil)); got != "b.example3 a.example2" {
 		t.Error(got)
 	}
+	bytes := func(c *storage.HostCounts) uint64 { return c.Bytes }
+	if got := names(w.TopHosts(ctx, 2, bytes)); got != "c.example2 b.example3" {
+		t.Error(got)
+	}
 	h, err := w.Host(w.host("b.example"))
 	a := h.Authorities
 	if err != nil || len(a) != 1 || a[0].Scheme != "https" || a[0].Facts.RobotsFetched != 7 {

@@ -46,8 +46,8 @@ func (p *Phases) Targets(names []string) (Targets, error) {
 func (p *Phases) target(name string) (urlTarget, error) {
 	if !strings.Contains(name, "://") {
 		if strings.ContainsAny(name, "/*") {
-			return urlTarget{}, fmt.Errorf("write a host as example.org, a URL or prefix with its scheme, " +
-				"as https://example.org/docs/*")
+			return urlTarget{}, &urlkey.Error{URL: name, Reason: "write a host as example.org, a URL or prefix with " +
+				"its scheme, as https://example.org/docs/*"}
 		}
 		host, err := urlkey.ParseHost(name)
 		return urlTarget{prefix: string(host)}, err

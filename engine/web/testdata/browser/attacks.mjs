@@ -22,7 +22,7 @@ const spied = () => {
   return found;
 };
 
-const most = { copy: 60, url: 60, links: 40, host: 20, "": 40 }; // pages of a kind; others: 20
+const most = { copy: 40, url: 40, links: 30, "": 15 }; // pages of a kind; others: 10
 
 // walked opens every page that a reader of the hostile pages comes to, on a telephone.
 export async function walked(base, site) {
@@ -35,7 +35,7 @@ export async function walked(base, site) {
   while (queue.length) {
     const path = queue.shift(), kind = path.split(/[?/]/)[0];
     if (/xml$/.test(kind)) continue; // the browser makes a page of its own of these
-    if (seen.has(path) || (kinds[kind] ??= 0) >= (most[kind] ?? 20)) continue;
+    if (seen.has(path) || (kinds[kind] ??= 0) >= (most[kind] ?? 10)) continue;
     seen.add(path);
     kinds[kind]++;
     if (shown++ % 25 === 0) {

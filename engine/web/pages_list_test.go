@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package web
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/seine-crawler/seine/engine"
+)
+
+// TestSorted: heads of columns lead to the table in their order, and say which order it has.
+func TestSorted(t *testing.T) {
+	s := newSite(t)
+	h := New(s.e, Options{})
+	for address, says := range map[string]string{
+		"/hosts":                        `aria-sort="descending"><a href="/hosts">URLs`,
+		"/hosts?by=gone":                `aria-sort="descending"><a href="/hosts?by=gone">gone`,
+		"/hosts?by=took":                `aria-sort="descending"><a href="/hosts?by=took">fetchers`,
+		"/hosts?by=name":                `aria-sort="ascending"><a href="/hosts?by=name">Host`,
+		"/hosts?by=x":                   `aria-sort="descending"><a href="/hosts">URLs`,
+		"/report/seeds?by=url":          `aria-sort="ascending"><a href="/report/seeds?by=url&amp;down=1">url`,
+		"/report/seeds?by=url&down=1":   `aria-sort="descending"><a href="/report/seeds?by=url">url`,
+		"/urls?by=score":                `aria-current="true">highest score first`,
+		"/urls?by=score&status=db_gone": `<option selected>db_gone`,
+	} {
+		if status, _, body := opens(t, h, address); status != http.StatusOK || !strings.Contains(body, says) {
+			t.Errorf("%s: status %d without %s", address, status, says)
+		}
+	}
+	rows := [][]reportCell{
+		{{Text: "b"}, {Number: true, Value: 2}}, {{Text: "a"}, {Number: true, Value: 10}},
+		{{Text: "c"}, {Number: true}},
+	}
+	for _, c := range []struct {
+		at   int
+		down bool
+		want string
+	}{{0, false, "abc"}, {0, true, "cba"}, {1, false, "abc"}, {1, true, "cba"}} {
+		sortRows(rows, c.at, c.down)
+		got := ""
+		for _, row := range rows {
+			got += row[0].Text
+		}
+		if got != c.want {
+			t.Errorf("by column %d, down %v: %s, want %s", c.at, c.down, got, c.want)
+		}
+	}
+	if names := hostOrderNames(); len(names) != len(hostColumns) || !slices.Contains(names, string(engine.HostTook)) {
+		t.Errorf("orders %v, and %d columns", names, len(hostColumns))
+	}
+}
