@@ -44,8 +44,8 @@ func (l *linking) add(from []byte) {
 	}
 }
 
-// targets walks linkdb for one target after the other, mostly in order: then the keys of the next one are where those of
-// the one before end, and a seek, which takes as long as reading twenty keys, is not needed.
+// targets walks linkdb for one target after the other, mostly in order: then the keys of the next one are where those
+// of the one before end, and a seek, which takes as long as reading twenty keys, is not needed.
 type targets struct {
 	*storage.Scanner
 	at   bool   // it stands at a key

@@ -19,7 +19,7 @@ type renumbering struct {
 	first uint32 // number of document 0
 	even  bool   // each number is one above that before it, as where no other source has keys between this one's
 
-	// The document asked for last and its place in high: the next one is mostly near.
+	// The document of the last call and its place in high: the next one is mostly near.
 	last  uint32
 	place uint64
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/seine-crawler/seine/index/analysis"
 )
 
-// wordCache knows the entries of short words in an inverter that were met lately. A word that it has costs one access to
-// memory, one that it lacks three: a slot of the inverter's table, the entry and the term. It is a set-associative
+// wordCache knows the entries of short words in an inverter that were met lately. A word that it has costs one access
+// to memory, one that it lacks three: a slot of the inverter's table, the entry and the term. It is a set-associative
 // cache, as processors have them: words whose hash is the same share a set of one cache line.
 type wordCache struct {
 	sets  []wordSet // a power of two
@@ -79,8 +79,8 @@ func (s *wordSet) put(w analysis.Word, place uint32) {
 	s.low[i], s.high[i], s.place[i] = w.Low, w.High, place
 }
 
-// grow makes the cache twice as large, if it may, when it has met half as many words as it has sets: then most sets have
-// one word at most.
+// grow makes the cache twice as large, if it may, when it has met half as many words as it has sets: then most sets
+// have one word at most.
 func (c *wordCache) grow(words int) {
 	if 2*words < len(c.sets) || len(c.sets) >= c.most {
 		return

@@ -40,8 +40,8 @@ type Token struct {
 	Word       Word // the Term, if it is short
 }
 
-// Word is a term of at most WordMax bytes in two machine words, as which it is compared and hashed fastest: little-endian,
-// with zeros after it, which no term contains. Of a longer term it is zero.
+// Word is a term of at most WordMax bytes in two machine words, as which it is compared and hashed fastest:
+// little-endian, with zeros after it, which no term contains. Of a longer term it is zero.
 type Word struct{ Low, High uint64 }
 
 // WordMax is the length of the longest term that is a Word, in bytes. One percent of words are longer.
