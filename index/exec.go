@@ -18,6 +18,7 @@ type execution struct {
 	// enough is the count at which counting may stop; exhaustive is as in ranker.
 	enough     uint64
 	wanted     int  // best documents
+	wantNear   bool // Hit.Near
 	onePhase   bool // leaves out rerank, for tests
 	exhaustive bool
 	order      Order

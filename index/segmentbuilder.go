@@ -34,10 +34,12 @@ type segmentBuilder struct {
 	docs   []docEntry
 	norms  []norms // of docs: a list's documents are far apart, and 100 bytes each would miss the processor's cache
 	stored []storedEntry
-	doc    uint32   // number of the current document
-	spoken uint64   // bit of the document's language
-	placed []placed // scratch: the words of a text
-	steps  stepper  // of the document's content
+
+	stepsOnly uint32   // of stored
+	doc       uint32   // number of the current document
+	spoken    uint64   // bit of the document's language
+	placed    []placed // scratch: the words of a text
+	steps     stepper  // of the document's content
 
 	fieldNames map[string]struct{} // of the stored fields of the index segment
 
@@ -92,6 +94,7 @@ func (b *segmentBuilder) begin() {
 	b.analyzer = analysis.Analyzer{Parts: true, Words: cachedWords(b.memory)}
 	b.inv.reset()
 	b.docs, b.norms, b.stored, b.names, b.fieldNames = nil, nil, nil, map[string]string{}, nil
+	b.stepsOnly = 0
 }
 
 // cachedWords returns how many words an analyzer may cache, a power of two: a sixteenth of the memory is for them, 8
@@ -136,6 +139,7 @@ func (b *segmentBuilder) invert(d *Document) error {
 	b.body(d, &words)
 	if value := appendStored(nil, d, b.steps.take()); len(value) > 0 {
 		b.stored = append(b.stored, storedEntry{b.doc, value})
+		b.stepsOnly += stepsOnly(value)
 		inv.held += int64(len(value)) + 48
 	}
 	b.fields(d)
@@ -248,7 +252,7 @@ func (b *segmentBuilder) write() error {
 	if err := b.writeForms(); err != nil {
 		return err
 	}
-	w.info.Terms, w.info.Stored = uint64(b.inv.count), uint32(len(b.stored))
+	w.info.Terms, w.info.Stored, w.info.StepsOnly = uint64(b.inv.count), uint32(len(b.stored)), b.stepsOnly
 	w.info.Fields = b.takeFieldNames()
 	b.written = append(b.written, writtenSegment{b.number, w.info})
 	b.begin()
