@@ -88,7 +88,7 @@ func (x *execution) run(root *node) []candidate {
 		x.rerank(root, best)
 	}
 	if x.on() {
-		best = x.uncrowd(root, best, ranked)
+		best = x.collapseHits(root, best, ranked)
 	}
 	best = best[:min(len(best), x.wanted)]
 	if x.facets != nil {
