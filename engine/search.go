@@ -122,7 +122,7 @@ func (w *work) search(ctx context.Context, query string, o SearchOptions) (Searc
 	if bounds.Now.IsZero() {
 		bounds.Now = start
 	}
-	bounds.TotalAtLeast = o.TotalAtLeast
+	bounds.TotalAtLeast, bounds.Near = o.TotalAtLeast, true
 	bounds.Order, bounds.Facets, bounds.FacetValues = o.Order, o.Facets, o.FacetValues
 	bounds.PerHost, bounds.Collapse = o.PerHost, o.Collapse
 	found, err := w.index.Search(ctx, query, bounds)

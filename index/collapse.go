@@ -25,14 +25,14 @@ const thinGrace = 2 * time.Millisecond
 
 // thinned are candidates with those left out that crowd.
 type thinned struct {
-	kept    []candidate
-	starved bool // a host that crowd cut short ran out of candidates: there may be better ones
+	kept      []candidate
+	exhausted bool // a host that crowd cut short ran out of candidates: there may be better ones
 }
 
-// uncrowd leaves out the candidates that crowd. best is the ranking, all of it or the first x.top.k; of it the first
-// `ranked` have been ranked again. If that leaves too few, it searches once more and has each host, or group, keep its
-// best only: how many that must be is not known where both have a limit, so it tries more until they suffice.
-func (x *execution) uncrowd(root *node, best []candidate, ranked int) []candidate {
+// collapseHits leaves out the candidates that crowd. best is the ranking, all of it or the first x.top.k; of it the
+// first `ranked` have been ranked again. If that leaves too few, it searches once more and has each host, or group, keep
+// its best only: how many that must be is not known where both have a limit, so it tries more until they suffice.
+func (x *execution) collapseHits(root *node, best []candidate, ranked int) []candidate {
 	first := x.thin(best, nil)
 	if len(first.kept) >= x.wanted || len(best) < x.top.k || x.work.over {
 		return first.kept
@@ -64,10 +64,10 @@ func (x *execution) uncrowd(root *node, best []candidate, ranked int) []candidat
 			return first.kept // the second search is not complete; what the first found is true
 		}
 		again := x.thin(all, x.top.crowd)
-		if !again.starved && (len(again.kept) >= x.wanted || len(rest) < k) || x.work.over {
+		if !again.exhausted && (len(again.kept) >= x.wanted || len(rest) < k) || x.work.over {
 			return again.kept
 		}
-		if again.starved {
+		if again.exhausted {
 			limit *= 4
 		}
 		k *= 4
@@ -118,7 +118,7 @@ func (x *execution) thin(best []candidate, of *crowd) (t thinned) {
 		for id, o := range of.owners {
 			// What was cut comes after the limit's candidate, or, if that was removed from the heap since, after all.
 			if o.cut && len(o.list) == of.limit && hosts[id] < x.perHost {
-				t.starved = t.starved || x.top.rank(&o.list[of.limit-1].candidate, last) <= 0
+				t.exhausted = t.exhausted || x.top.rank(&o.list[of.limit-1].candidate, last) <= 0
 			}
 		}
 	}

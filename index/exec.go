@@ -18,6 +18,7 @@ type execution struct {
 	// enough is the count at which counting may stop; exhaustive is as in ranker.
 	enough     uint64
 	wanted     int  // best documents
+	wantNear   bool // Hit.Near
 	onePhase   bool // leaves out rerank, for tests
 	exhaustive bool
 	order      Order
@@ -87,7 +88,7 @@ func (x *execution) run(root *node) []candidate {
 		x.rerank(root, best)
 	}
 	if x.on() {
-		best = x.uncrowd(root, best, ranked)
+		best = x.collapseHits(root, best, ranked)
 	}
 	best = best[:min(len(best), x.wanted)]
 	if x.facets != nil {

@@ -79,6 +79,7 @@ type segmentInfo struct {
 	Averages  [fieldCount]float64 `json:"averages"`              // lengths that impacts refer to
 	Weights   uint64              `json:"weights"`               // weightsHash of the impacts
 	Stored    uint32              `json:"stored,omitempty"`      // documents with stored values
+	StepsOnly uint32              `json:"steps_only,omitempty"`  // of these, documents with no others than wordSteps
 	Boosts    uint32              `json:"boosts,omitempty"`      // documents with a boost
 	Languages map[string]uint32   `json:"languages,omitempty"`   // documents by language
 	Fields    []string            `json:"field_names,omitempty"` // names of stored fields, sorted

@@ -205,7 +205,7 @@ func (x *Index) mergeRanges(ctx context.Context, st *state, group []*segment, w 
 		return nil, err
 	}
 	stored := w.in.Table(storage.IndexSegmentRange(w.number, kindStored))
-	if w.info.Stored, err = mergeStored(p, st.snap, sources, stored); err != nil {
+	if w.info.Stored, w.info.StepsOnly, err = mergeStored(p, st.snap, sources, stored); err != nil {
 		return nil, err
 	}
 	w.info.Fields = mergedFieldNames(group)

@@ -3,6 +3,7 @@
 package index_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,9 +24,13 @@ func TestSnippetNear(t *testing.T) {
 	s, x := newStore(t)
 	docs := []index.Document{long, parts, short}
 	put(t, s, x, docs)
-	r, err := x.Search(t.Context(), "mender herring wall", index.SearchOptions{Deadline: 1e12})
+	r, err := x.Search(t.Context(), "mender herring wall", index.SearchOptions{Deadline: 1e12, Near: true})
 	if err != nil || len(r.Hits) != len(docs) {
 		t.Fatalf("%d hits, %v", len(r.Hits), err)
+	}
+	plain, err := x.Search(t.Context(), "mender herring wall", index.SearchOptions{Deadline: 1e12})
+	if err != nil || slices.ContainsFunc(plain.Hits, func(h index.Hit) bool { return h.Near != nil }) {
+		t.Errorf("near, though nobody asked: %+v, %v", plain.Hits, err)
 	}
 	for _, h := range r.Hits {
 		var d index.Document

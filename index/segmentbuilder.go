@@ -33,15 +33,17 @@ type segmentBuilder struct {
 	docs   []docEntry
 	norms  []norms // of docs: a list's documents are far apart, and 100 bytes each would miss the processor's cache
 	stored []storedEntry
-	doc    uint32 // number of the current document
-	spoken uint64 // bit of the document's language
-	field  int    // that is inverted
-	cache  wordCache
-	met    []metWord // words of the field that are not yet added
-	meet   func(analysis.Token)
-	loaded uint32  // by addMet
-	steps  stepper // of the document's content
-	step   int     // position of the next word that steps notes; none is as far as math.MaxInt
+
+	stepsOnly uint32 // of stored
+	doc       uint32 // number of the current document
+	spoken    uint64 // bit of the document's language
+	field     int    // that is inverted
+	cache     wordCache
+	met       []metWord // words of the field that are not yet added
+	meet      func(analysis.Token)
+	loaded    uint32  // by addMet
+	steps     stepper // of the document's content
+	step      int     // position of the next word that steps notes; none is as far as math.MaxInt
 
 	fieldNames map[string]struct{} // of the stored fields of the index segment
 
@@ -103,6 +105,7 @@ func (b *segmentBuilder) begin() {
 	b.cache.reset()
 	b.inv.reset()
 	b.docs, b.norms, b.stored, b.names, b.fieldNames = nil, nil, nil, map[string]string{}, nil
+	b.stepsOnly = 0
 }
 
 // add inverts a document that Check accepts, and writes the index segment if it is full.
@@ -141,6 +144,7 @@ func (b *segmentBuilder) invert(d *Document) error {
 	b.body(d, &words)
 	if value := appendStored(nil, d, b.steps.take()); len(value) > 0 {
 		b.stored = append(b.stored, storedEntry{b.doc, value})
+		b.stepsOnly += stepsOnly(value)
 		inv.held += int64(len(value)) + 48
 	}
 	b.fields(d)
@@ -272,7 +276,7 @@ func (b *segmentBuilder) write() error {
 	if err := b.writeForms(); err != nil {
 		return err
 	}
-	w.info.Terms, w.info.Stored = uint64(b.inv.count), uint32(len(b.stored))
+	w.info.Terms, w.info.Stored, w.info.StepsOnly = uint64(b.inv.count), uint32(len(b.stored)), b.stepsOnly
 	w.info.Fields = b.takeFieldNames()
 	b.written = append(b.written, writtenSegment{b.number, w.info})
 	b.begin()

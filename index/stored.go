@@ -173,9 +173,18 @@ func (r *storedReader) varint() int64 {
 
 func (r *storedReader) text() string { return string(r.take(r.uvarint())) }
 
-// readStored reads the stored values of a document; it has none if its index segment counts none.
-func (seg *segment) readStored(rd storage.Reader, doc uint32) (stored, error) {
-	if seg.info.Stored == 0 {
+// stepsOnly returns 1 for a value of kindStored that has steps and no more, else 0.
+func stepsOnly(value []byte) uint32 {
+	if len(value) > 1 && value[1] == storedSteps {
+		return 1
+	}
+	return 0
+}
+
+// readStored reads the stored values of a document. Without steps it reads nothing where its index segment counts no
+// others.
+func (seg *segment) readStored(rd storage.Reader, doc uint32, steps bool) (stored, error) {
+	if seg.info.Stored == 0 || !steps && seg.info.Stored == seg.info.StepsOnly {
 		return stored{}, nil
 	}
 	v, ok, err := rd.Get(storage.IndexSegmentRange(seg.number, kindStored), numberKey(doc), nil)
@@ -216,8 +225,10 @@ func (st *storedSource) step() error {
 	return st.sc.Err()
 }
 
-// mergeStored writes the stored values of all sources under their new numbers.
-func mergeStored(p *pace, rd storage.Reader, sources []*source, w *storage.TableWriter) (count uint32, err error) {
+// mergeStored writes the stored values of all sources under their new numbers, and counts them and those of steps only.
+func mergeStored(
+	p *pace, rd storage.Reader, sources []*source, w *storage.TableWriter,
+) (count, bare uint32, err error) {
 	var all []*storedSource
 	for _, s := range sources {
 		if s.seg.info.Stored == 0 {
@@ -226,13 +237,13 @@ func mergeStored(p *pace, rd storage.Reader, sources []*source, w *storage.Table
 		st := newStoredSource(rd, s)
 		defer st.sc.Close()
 		if err := st.step(); err != nil {
-			return 0, err
+			return 0, 0, err
 		}
 		all = append(all, st)
 	}
 	for {
 		if err := p.step(docUnits); err != nil {
-			return count, err
+			return count, bare, err
 		}
 		var least *storedSource
 		for _, st := range all {
@@ -241,14 +252,15 @@ func mergeStored(p *pace, rd storage.Reader, sources []*source, w *storage.Table
 			}
 		}
 		if least == nil {
-			return count, nil
+			return count, bare, nil
 		}
 		if err := w.Set(numberKey(least.doc), least.sc.Value()); err != nil {
-			return count, err
+			return count, bare, err
 		}
 		count++
+		bare += stepsOnly(least.sc.Value())
 		if err := least.step(); err != nil {
-			return count, err
+			return count, bare, err
 		}
 	}
 }

@@ -53,7 +53,7 @@ func BenchmarkSnippets(b *testing.B) {
 			bytes := 0
 			for _, q := range list {
 				r, err := x.index.Search(context.Background(), c.query(strings.Fields(q.Text)), index.SearchOptions{
-					Limit: 10, Deadline: time.Minute,
+					Limit: 10, Deadline: time.Minute, Near: true,
 				})
 				must(b, err)
 				for i, h := range r.Hits {
