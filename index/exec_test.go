@@ -88,10 +88,14 @@ func newMemoryPart(
 		}
 		if d.boost != 0 {
 			if p.boosts == nil {
-				p.boosts = boosts{{codes: make([]uint16, len(texts))}}
+				p.boosts = make(boosts, (len(texts)+normDocs-1)/normDocs)
 			}
-			p.boosts[0].factors = append(p.boosts[0].factors, d.boost)
-			p.boosts[0].codes[doc] = uint16(len(p.boosts[0].factors))
+			block := &p.boosts[doc/normDocs]
+			if *block == nil {
+				*block = &boostBlock{codes: make([]uint16, normDocs)}
+			}
+			(*block).factors = append((*block).factors, d.boost)
+			(*block).codes[doc%normDocs] = uint16(len((*block).factors))
 			p.most = max(p.most, d.boost)
 		}
 		for f, words := range d.fields {
@@ -486,7 +490,7 @@ func TestExecution(t *testing.T) {
 	})
 }
 
-func sameCandidates(t *rapid.T, got, want []candidate) {
+func sameCandidates(t rapid.TB, got, want []candidate) {
 	t.Helper()
 	if len(got) != len(want) {
 		t.Fatalf("%d candidates, want %d", len(got), len(want))
