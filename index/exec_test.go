@@ -490,19 +490,6 @@ func TestExecution(t *testing.T) {
 	})
 }
 
-func sameCandidates(t rapid.TB, got, want []candidate) {
-	t.Helper()
-	if len(got) != len(want) {
-		t.Fatalf("%d candidates, want %d", len(got), len(want))
-	}
-	for i := range got {
-		if g, w := got[i], want[i]; g.part != w.part || g.doc != w.doc || g.score != w.score {
-			t.Fatalf("place %d: document %d of %d with %v, want %d of %d with %v",
-				i, g.doc, g.part.number, g.score, w.doc, w.part.number, w.score)
-		}
-	}
-}
-
 // TestExecutionEnds: whatever the query, a search that sees its deadline passed decodes next to nothing more, and a
 // clock is looked at every few blocks.
 func TestExecutionEnds(t *testing.T) {

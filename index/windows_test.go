@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"pgregory.net/rapid"
 )
 
 // windowsWorld makes one part of several windows. The best documents come first, so that bounds pass most of the rest;
@@ -78,6 +80,19 @@ func TestWindows(t *testing.T) {
 				}
 				sameCandidates(t, got, want)
 			}
+		}
+	}
+}
+
+func sameCandidates(t rapid.TB, got, want []candidate) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%d candidates, want %d", len(got), len(want))
+	}
+	for i := range got {
+		if g, w := got[i], want[i]; g.part != w.part || g.doc != w.doc || g.score != w.score {
+			t.Fatalf("place %d: document %d of %d with %v, want %d of %d with %v",
+				i, g.doc, g.part.number, g.score, w.doc, w.part.number, w.score)
 		}
 	}
 }
