@@ -29,6 +29,7 @@ type execution struct {
 
 	side     int    // goroutines that may search side by side
 	together uint64 // postings from which they do
+	whole    uint64 // postings of a part up to which a disjunction is summed up whole
 	few      uint64 // candidates of a part up to which ranking counts them
 
 	lists  []map[string]list  // by part; nil for a term that the part lacks
@@ -174,6 +175,12 @@ func (x *execution) rank(p *part, root *node) (counted bool) {
 		parts := x.openAll(p, words.should, boost)
 		required := x.openAll(p, filters, 1)
 		if len(parts) > 0 && len(required) == len(filters) {
+			if len(required)+len(not) == 0 {
+				if words := x.wholeWords(parts); words != nil {
+					x.total += r.whole(words)
+					return true
+				}
+			}
 			r.disjunction(parts, required, x.openAll(p, not, 1))
 		}
 		return false
@@ -183,13 +190,29 @@ func (x *execution) rank(p *part, root *node) (counted bool) {
 		return true
 	}
 	switch it := it.(type) {
-	case *termIter, *anyIter:
+	case *termIter: // whose documents need not be counted one by one
 		r.disjunction([]iterator{it}, nil, nil)
 		return false
-	}
-	if phrase, ok := it.(*phraseIter); ok && phrase.meet != nil && phrase.slop == 0 && x.enough == math.MaxUint64 {
-		phrase.meet.places = x.newPlaces(p, phrase.node)
-		phrase.all = phrase.meet.places != nil
+	case *anyIter:
+		if words := x.wholeWords([]iterator{it}); words != nil {
+			x.total += r.whole(words)
+			return true
+		}
+		r.disjunction([]iterator{it}, nil, nil)
+		return false
+	case *phraseIter:
+		if it.meet == nil || it.slop > 0 || x.enough != math.MaxUint64 {
+			break
+		}
+		if it.meet.places = x.newPlaces(p, it.node); it.meet.places != nil {
+			x.total += r.met(it, it.meet, it.words, nil)
+			return true
+		}
+	case *boolIter:
+		if words := it.words(); words != nil && it.meet != nil && x.enough == math.MaxUint64 {
+			x.total += r.met(it, it.meet, words, it.not)
+			return true
+		}
 	}
 	if it.cost() > x.few && marksCheaply(it) {
 		r.walk(it, 0, 0)

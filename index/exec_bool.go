@@ -121,7 +121,7 @@ func (it *boolIter) bound(lo, hi uint32) (sum points) {
 	return sum + should
 }
 
-func boundSum(its []iterator, lo, hi uint32) (sum points) {
+func boundSum[I iterator](its []I, lo, hi uint32) (sum points) {
 	for _, p := range its {
 		sum += p.bound(lo, hi)
 	}
@@ -239,4 +239,18 @@ func (it *orIter) mark(w *window) {
 	for _, p := range it.parts {
 		p.mark(w)
 	}
+}
+
+// words returns what scores as words, nil if there is something else.
+func (it *boolIter) words() (words []wordIter) {
+	for _, list := range [][]iterator{it.must, it.should} {
+		for _, p := range list {
+			w, ok := p.(wordIter)
+			if !ok {
+				return nil
+			}
+			words = append(words, w)
+		}
+	}
+	return words
 }

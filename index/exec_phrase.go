@@ -14,6 +14,13 @@ type wordIter interface {
 	occurrences(field int) []uint32 // ascending, in one of these fields; valid until the next call
 	// gaps returns the first of these and the gaps between them, unless they have to be put together first.
 	gaps(field int) (gaps []uint32, ok bool)
+
+	anywhere() bool // in any field
+	points() gain   // of its weighted frequency
+	// weigh adds its weighted frequencies in a window to those of s, for a word anywhere.
+	weigh(s *sums)
+	// weighAt is weigh for the documents of a window whose bits are set.
+	weighAt(s *sums, of *window)
 }
 
 func (it *termIter) has() uint8 {
@@ -51,7 +58,6 @@ type phraseIter struct {
 	checked uint32 // document that found is about; end for none
 	found   bool
 	meet    *meeting   // finds candidates if it is not nil
-	all     bool       // meet finds matches: it has looked at positions
 	bounds  []points   // of words, in the stretch that bound was last called for
 	pos     [][]uint32 // scratch
 	taken   []int64
@@ -99,9 +105,6 @@ func meet[I iterator](its []I, doc uint32) uint32 {
 }
 
 func (it *phraseIter) matches() bool {
-	if it.all {
-		return true
-	}
 	if it.checked != it.doc {
 		it.checked, it.found = it.doc, it.find()
 	}
@@ -244,9 +247,7 @@ func withinSlop(pos [][]uint32, at []int, slop int) bool {
 
 func (it *phraseIter) score() (sum points) {
 	for _, w := range it.words {
-		if !it.all || w.seek(it.doc) == it.doc {
-			sum += w.score()
-		}
+		sum += w.score()
 	}
 	return sum
 }
@@ -268,7 +269,7 @@ func (it *phraseIter) bound(lo, hi uint32) (sum points) {
 }
 
 func (it *phraseIter) scoreAbove(need points) points {
-	return scoresAbove(it.words, it.bounds, 0, need, it.all, it.doc)
+	return scoresAbove(it.words, it.bounds, 0, need, false, it.doc)
 }
 
 func (it *phraseIter) most() (sum points) {

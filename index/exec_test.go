@@ -88,10 +88,14 @@ func newMemoryPart(
 		}
 		if d.boost != 0 {
 			if p.boosts == nil {
-				p.boosts = boosts{{codes: make([]uint16, len(texts))}}
+				p.boosts = make(boosts, (len(texts)+normDocs-1)/normDocs)
 			}
-			p.boosts[0].factors = append(p.boosts[0].factors, d.boost)
-			p.boosts[0].codes[doc] = uint16(len(p.boosts[0].factors))
+			block := &p.boosts[doc/normDocs]
+			if *block == nil {
+				*block = &boostBlock{codes: make([]uint16, normDocs)}
+			}
+			(*block).factors = append((*block).factors, d.boost)
+			(*block).codes[doc%normDocs] = uint16(len((*block).factors))
 			p.most = max(p.most, d.boost)
 		}
 		for f, words := range d.fields {
@@ -460,11 +464,12 @@ func TestExecution(t *testing.T) {
 			root := drawTree(t, 3)
 			k := rapid.SampledFrom([]int{0, 1, 3, 10, 2000}).Draw(t, "k")
 			few := rapid.SampledFrom([]uint64{0, 40, fewCandidates}).Draw(t, "few")
+			whole := rapid.SampledFrom([]uint64{0, 200, wholePostings}).Draw(t, "whole")
 			s := naive{w, map[string]uint64{}}
 			want, total := s.search(root, k)
 			for _, exhaustive := range []bool{false, true} {
 				x := w.execution(k)
-				x.exhaustive, x.few = exhaustive, few
+				x.exhaustive, x.few, x.whole = exhaustive, few, whole
 				got := x.run(root)
 				if x.work.over || x.work.err != nil {
 					t.Fatalf("over: %v, error: %v", x.work.over, x.work.err)
@@ -475,7 +480,7 @@ func TestExecution(t *testing.T) {
 				}
 			}
 			x := w.execution(k)
-			x.few = few
+			x.few, x.whole = few, whole
 			x.enough = uint64(rapid.IntRange(1, 50).Draw(t, "enough"))
 			sameCandidates(t, x.run(root), want)
 			if x.total > uint64(total) || x.total < min(uint64(total), x.enough) {
@@ -483,19 +488,6 @@ func TestExecution(t *testing.T) {
 			}
 		}
 	})
-}
-
-func sameCandidates(t *rapid.T, got, want []candidate) {
-	t.Helper()
-	if len(got) != len(want) {
-		t.Fatalf("%d candidates, want %d", len(got), len(want))
-	}
-	for i := range got {
-		if g, w := got[i], want[i]; g.part != w.part || g.doc != w.doc || g.score != w.score {
-			t.Fatalf("place %d: document %d of %d with %v, want %d of %d with %v",
-				i, g.doc, g.part.number, g.score, w.doc, w.part.number, w.score)
-		}
-	}
 }
 
 // TestExecutionEnds: whatever the query, a search that sees its deadline passed decodes next to nothing more, and a

@@ -44,7 +44,16 @@ type listReader struct {
 
 	tinyDocs    [tinyDocs]uint32
 	tinyNumbers []uint32
+
+	known []uint32 // documents of the list, blockDocs a block, of the blocks that knows has
+	knows []uint64 // a bit for each block
 }
+
+// knownBlocks is how many blocks a list may have whose documents a reader keeps once they are decoded. Finding what
+// words have in common, scoring it, counting, and the second phase walk the same lists one after the other: decoding
+// documents four times was a sixth of a search for two words in 10,000 documents each. What is kept of a longer list
+// would be out of the processor's caches again before it is needed.
+const knownBlocks = 512
 
 // blockPlace is where a block begins.
 type blockPlace struct{ chunk, offset uint32 }
@@ -134,6 +143,10 @@ func (r *listReader) reset(row []byte) (err error) {
 	}
 	if row, err = r.readDirectory(row); err != nil {
 		return err
+	}
+	if blocks := uint64(len(r.last)); blocks <= knownBlocks {
+		r.known, r.knows = resize(r.known, blocks*blockDocs), resize(r.knows, (blocks+63)/64)
+		clear(r.knows)
 	}
 	if r.head.kind == rowLong {
 		v, n := binary.Uvarint(row)
@@ -279,11 +292,19 @@ func (r *listReader) docs(block int, dst *[blockDocs]uint32) (n int, err error) 
 	if r.head.kind == rowTiny {
 		return copy(dst[:], r.tinyDocs[:n]), nil
 	}
+	keep, bit := len(r.last) <= knownBlocks, uint64(1)<<(block&63)
+	if keep && r.knows[block>>6]&bit != 0 {
+		return copy(dst[:n], r.known[block*blockDocs:]), nil
+	}
 	b, err := r.bytes(0, block)
 	if err != nil {
 		return 0, err
 	}
 	_, err = readBlockDocs(b, r.before(block), r.last[block], dst[:n])
+	if keep && err == nil {
+		copy(r.known[block*blockDocs:], dst[:n])
+		r.knows[block>>6] |= bit
+	}
 	return n, err
 }
 

@@ -153,6 +153,9 @@ func (p *seineProgram) finish(ctx context.Context) error {
 	if err := p.in.Commit(); err != nil {
 		return err
 	}
+	if err := p.index.Refresh(); err != nil { // else there is nothing to merge
+		return err
+	}
 	if _, err := p.index.MergeTo(ctx, 1); err != nil {
 		return err
 	}
