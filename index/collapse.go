@@ -30,8 +30,8 @@ type thinned struct {
 }
 
 // collapseHits leaves out the candidates that crowd. best is the ranking, all of it or the first x.top.k; of it the
-// first `ranked` have been ranked again. If that leaves too few, it searches once more and has each host, or group, keep
-// its best only: how many that must be is not known where both have a limit, so it tries more until they suffice.
+// first `ranked` have been ranked again. If that leaves too few, it searches once more and has each host, or group,
+// keep its best only: how many that must be is not known where both have a limit, so it tries more until they suffice.
 func (x *execution) collapseHits(root *node, best []candidate, ranked int) []candidate {
 	first := x.thin(best, nil)
 	if len(first.kept) >= x.wanted || len(best) < x.top.k || x.work.over {

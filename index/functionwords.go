@@ -87,7 +87,7 @@ var otherwise = func() map[string]bool {
 
 const englishWords = 1 << analysis.English
 
-// plain reports whether a node is a word that may be left out: nobody asked for it.
+// plain reports whether a node is a word that may be left out: the query does not insist on it.
 func (n *node) plain() bool { return n.kind == nodeTerm && n.boost == 0 && n.fields == 0 }
 
 // guessLanguages returns the language that words are from, as a bit, as far as the function words among them tell; 0

@@ -21,7 +21,8 @@ func TestDueKey(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		draw := func() (r Record, rest []byte) {
-			r.Score = rapid.SampledFrom([]float64{0, 1e-300, 0.3, 0.5, 0.7, 1, 1.9, 2, 1e300, math.Inf(1)}).Draw(t, "score")
+			scores := []float64{0, 1e-300, 0.3, 0.5, 0.7, 1, 1.9, 2, 1e300, math.Inf(1)}
+			r.Score = rapid.SampledFrom(scores).Draw(t, "score")
 			r.Depth = rapid.Uint16Range(250, 260).Draw(t, "depth")
 			if rapid.Bool().Draw(t, "again") {
 				r.LastFetch, r.FetchTime = 1, rapid.Int64Range(-1, 1<<40).Draw(t, "at")
@@ -58,7 +59,9 @@ func TestDueKey(t *testing.T) {
 			}
 		}
 	})
-	for _, bad := range []string{"", "com,example,)", "com,example,)\x01\x02\x03", "com,example,)\x0201234567", "\x01"} {
+	for _, bad := range []string{
+		"", "com,example,)", "com,example,)\x01\x02\x03", "com,example,)\x0201234567", "\x01",
+	} {
 		if _, err := SplitDueKey([]byte(bad)); !errors.Is(err, ErrCorrupt) {
 			t.Errorf("%q: %v", bad, err)
 		}

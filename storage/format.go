@@ -24,7 +24,8 @@ import (
 //	5         0.5     Index segments tell words around the content apart. Those that name no fields have the
 //	                  four fields of format 4.
 //	6         0.6     Hosts' counts have an exact next due time and the least due times; the upgrade reads crawldb
-//	                  once. (Since format 11 it leaves that to the last step.) Links that are refused for now are withheld in a range of their own.
+//	                  once. (Since format 11 it leaves that to the last step.) Links that are refused for now are
+//	                  withheld in a range of their own.
 //	7         0.7     Parse records count repeated links and links to parts of the page itself, hosts' facts count
 //	                  answers that demanded a pause. Pages whose depth fell wait in a range of their own until their
 //	                  links are told; records say whether their content is truncated (recTruncated). Older values are
@@ -35,7 +36,8 @@ import (
 //	9         0.9     Index segments of format 3, as with 8.
 //	10        0.10    Index segments of format 4, as with 8. Blocked hosts and the history of crawls are meta rows.
 //	11        0.11    What is due is in a range of its own, and hosts' counts say how many records were never fetched in
-//	                  place of due times; the upgrade reads crawldb once.
+//	                  place of due times; the upgrade reads crawldb once. Stored values of long documents may have
+//	                  the places of their words; those of before are read without.
 //
 // To change a format: add a row here, raise FormatVersion, append the step to upgrades, and put a
 // store of the new version into testdata/formats/vN, where a test opens it from then on.

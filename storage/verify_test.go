@@ -91,7 +91,9 @@ func TestVerify(t *testing.T) {
 			r := Record{Status: StatusFetched, FetchTime: 7, LastFetch: 5}
 			key := AppendDueKey([]byte("com,new,)"), &r, []byte("/ http"))
 			early := HostCounts{ByStatus: [StatusCount]uint32{StatusFetched: 1}, NextDue: 6}
-			return errors.Join(b.Set(Crawldb(), []byte("com,new,)/ http"), AppendRecord(nil, &r)), b.Set(Due(), key, nil),
+			return errors.Join(
+				b.Set(Crawldb(), []byte("com,new,)/ http"), AppendRecord(nil, &r)),
+				b.Set(Due(), key, nil),
 				b.Set(HostCountsRange(), []byte("com,new,)"), AppendHostCounts(nil, &early)))
 		}, "next due is 6, crawldb has 7"},
 		{"fetched, as hostdb says", func(b *Batch) error {

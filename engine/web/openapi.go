@@ -93,7 +93,15 @@ func (s *schemas) responses(r *route) object {
 	for _, t := range r.raw {
 		content[t] = object{"schema": object{"type": "string"}}
 		if t == ndjson {
-			content[t] = object{"schema": object{"type": "object"}}
+			content[t] = object{"schema": object{
+				"type": "object", "required": []string{"id", "version"},
+				"additionalProperties": object{"anyOf": []any{
+					object{"type": []string{"string", "number", "boolean"}},
+					object{"type": "array", "items": object{"type": "string"}},
+				}},
+				"description": "a document as index writers get it; stored_ begins the names of stored fields",
+				"properties": object{"id": object{"type": "string"}, "version": object{"type": "integer"}},
+			}}
 		}
 	}
 	if r.list {

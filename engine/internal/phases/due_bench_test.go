@@ -19,8 +19,8 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// What is measured: how long it takes to choose what is due, by how much of a host is due and by how many URLs are
-// wanted, and to find out that nothing is due. The store is on disk, with a cache of 256 MiB. Times are of the process's
+// What is measured: how long it takes to choose what is due, by how much of a host is due and how many URLs are wanted,
+// and to find out that nothing is due. The store is on disk, with a cache of 256 MiB. Times are of the process's
 // processor, so that they hold on a busy machine; what Pebble does beside is part of them.
 //
 //	Refill/due=N/window=W   one refill of W URLs of a host with N due, nothing handed out before

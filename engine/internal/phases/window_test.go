@@ -234,8 +234,8 @@ func TestSelectMany(t *testing.T) {
 			t.Errorf("%s of score %g was left out", key, score(i))
 		}
 	}
-	if g, err = w.p.Generate(context.Background(), GenerateOptions{IgnoreMarked: true}); err != nil || g.Selected != n ||
-		g.Due != n || g.More {
+	g, err = w.p.Generate(context.Background(), GenerateOptions{IgnoreMarked: true})
+	if err != nil || g.Selected != n || g.Due != n || g.More {
 		t.Errorf("%+v %v", g, err)
 	}
 }
