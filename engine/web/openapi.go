@@ -100,7 +100,7 @@ func (s *schemas) responses(r *route) object {
 					object{"type": "array", "items": object{"type": "string"}},
 				}},
 				"description": "a document as index writers get it; stored_ begins the names of stored fields",
-				"properties": object{"id": object{"type": "string"}, "version": object{"type": "integer"}},
+				"properties":  object{"id": object{"type": "string"}, "version": object{"type": "integer"}},
 			}}
 		}
 	}
