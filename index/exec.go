@@ -29,7 +29,6 @@ type execution struct {
 
 	side     int    // goroutines that may search side by side
 	together uint64 // postings from which they do
-	whole    uint64 // postings of a part up to which a disjunction is summed up whole
 	few      uint64 // candidates of a part up to which ranking counts them
 
 	lists  []map[string]list  // by part; nil for a term that the part lacks
@@ -175,12 +174,6 @@ func (x *execution) rank(p *part, root *node) (counted bool) {
 		parts := x.openAll(p, words.should, boost)
 		required := x.openAll(p, filters, 1)
 		if len(parts) > 0 && len(required) == len(filters) {
-			if len(required)+len(not) == 0 {
-				if words := x.wholeWords(parts); words != nil {
-					x.total += r.whole(words)
-					return true
-				}
-			}
 			r.disjunction(parts, required, x.openAll(p, not, 1))
 		}
 		return false
@@ -190,14 +183,7 @@ func (x *execution) rank(p *part, root *node) (counted bool) {
 		return true
 	}
 	switch it := it.(type) {
-	case *termIter: // whose documents need not be counted one by one
-		r.disjunction([]iterator{it}, nil, nil)
-		return false
-	case *anyIter:
-		if words := x.wholeWords([]iterator{it}); words != nil {
-			x.total += r.whole(words)
-			return true
-		}
+	case *termIter, *anyIter: // whose documents need not be counted one by one
 		r.disjunction([]iterator{it}, nil, nil)
 		return false
 	case *phraseIter:

@@ -15,11 +15,8 @@ type wordIter interface {
 	// gaps returns the first of these and the gaps between them, unless they have to be put together first.
 	gaps(field int) (gaps []uint32, ok bool)
 
-	anywhere() bool // in any field
-	points() gain   // of its weighted frequency
-	// weigh adds its weighted frequencies in a window to those of s, for a word anywhere.
-	weigh(s *sums)
-	// weighAt is weigh for the documents of a window whose bits are set.
+	points() gain // of its weighted frequency
+	// weighAt adds its weighted frequencies in the documents of a window whose bits are set to those of s.
 	weighAt(s *sums, of *window)
 }
 

@@ -464,12 +464,11 @@ func TestExecution(t *testing.T) {
 			root := drawTree(t, 3)
 			k := rapid.SampledFrom([]int{0, 1, 3, 10, 2000}).Draw(t, "k")
 			few := rapid.SampledFrom([]uint64{0, 40, fewCandidates}).Draw(t, "few")
-			whole := rapid.SampledFrom([]uint64{0, 200, wholePostings}).Draw(t, "whole")
 			s := naive{w, map[string]uint64{}}
 			want, total := s.search(root, k)
 			for _, exhaustive := range []bool{false, true} {
 				x := w.execution(k)
-				x.exhaustive, x.few, x.whole = exhaustive, few, whole
+				x.exhaustive, x.few = exhaustive, few
 				got := x.run(root)
 				if x.work.over || x.work.err != nil {
 					t.Fatalf("over: %v, error: %v", x.work.over, x.work.err)
@@ -480,7 +479,7 @@ func TestExecution(t *testing.T) {
 				}
 			}
 			x := w.execution(k)
-			x.few, x.whole = few, whole
+			x.few = few
 			x.enough = uint64(rapid.IntRange(1, 50).Draw(t, "enough"))
 			sameCandidates(t, x.run(root), want)
 			if x.total > uint64(total) || x.total < min(uint64(total), x.enough) {

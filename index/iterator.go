@@ -110,7 +110,6 @@ type sums struct {
 	lo, hi uint32
 	least  points  // fill may leave out documents to which it adds less
 	bits   sumBits // documents that have a score
-	seen   sumBits // documents that match; of ranker.whole
 	score  [sumDocs]points
 
 	// docs are the documents that take left of these, ascending.

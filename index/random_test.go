@@ -326,7 +326,6 @@ func (r *randomIndex) checkFirstPhase(t *rapid.T, q Query, k int, want []candida
 	x := st.execution(work, SearchOptions{Limit: k})
 	x.onePhase = true
 	x.few = rapid.SampledFrom([]uint64{0, fewCandidates}).Draw(t, "few")
-	x.whole = rapid.SampledFrom([]uint64{0, wholePostings}).Draw(t, "whole")
 	got := x.run(root)
 	if work.err != nil || work.over {
 		t.Fatal(work.err, work.over)

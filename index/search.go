@@ -168,7 +168,7 @@ func (r *Result) search(st *state, o SearchOptions, languages []string, work *bu
 func (st *state) execution(work *budget, o SearchOptions) *execution {
 	x := &execution{all: st.all, table: st.weights(), work: work, enough: math.MaxUint64, wanted: o.Limit + o.Offset}
 	x.side, x.together = runtime.GOMAXPROCS(0), togetherPostings
-	x.few, x.whole = fewCandidates, wholePostings
+	x.few = fewCandidates
 	x.top.fresh = o.freshness()
 	x.order, x.facets, x.wantNear = o.Order, newFacets(o), o.Near
 	x.crowding = crowding{perHost: max(o.PerHost, 0), collapse: o.Collapse}

@@ -21,7 +21,6 @@ func TestTogether(t *testing.T) {
 		onePhase := rapid.Bool().Draw(t, "one phase")
 		enough := rapid.SampledFrom([]uint64{1, 20, math.MaxUint64}).Draw(t, "enough")
 		few := rapid.SampledFrom([]uint64{0, fewCandidates}).Draw(t, "few")
-		whole := rapid.SampledFrom([]uint64{0, wholePostings}).Draw(t, "whole")
 		order := rapid.SampledFrom([]Order{OrderScore, OrderScore, OrderNewest, OrderSmallest}).Draw(t, "order")
 		limits := crowding{
 			perHost:  rapid.SampledFrom([]int{0, 0, 1, 2, 5}).Draw(t, "per host"),
@@ -30,7 +29,7 @@ func TestTogether(t *testing.T) {
 		facets := rapid.Bool().Draw(t, "facets")
 		run := func(goroutines int) (*execution, []candidate) {
 			x := w.execution(k)
-			x.onePhase, x.enough, x.side, x.few, x.whole = onePhase, enough, goroutines, few, whole
+			x.onePhase, x.enough, x.side, x.few = onePhase, enough, goroutines, few
 			x.order, x.crowding = order, limits
 			if facets {
 				x.enough = math.MaxUint64

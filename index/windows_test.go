@@ -73,7 +73,7 @@ func TestWindows(t *testing.T) {
 			want, total := (&naive{w, map[string]uint64{}}).search(root, 10)
 			for _, exhaustive := range []bool{false, true} {
 				x := w.execution(10)
-				x.exhaustive, x.whole = exhaustive, wholePostings
+				x.exhaustive = exhaustive
 				got := x.run(root)
 				if x.work.err != nil || x.total != uint64(total) {
 					t.Errorf("%s: %d matches, want %d, error %v", name, x.total, total, x.work.err)

@@ -25,7 +25,9 @@ const heldOverhead = 32
 
 // gatherBytes is the most that an ingestion may write without tables, in bytes. Pebble gives a batch of more than half
 // a memtable a memtable of its own, which would then be flushed alone.
-func (s *Store) gatherBytes() int64 { return int64(s.popts.MemTableSize) / memTableShare }
+func (s *Store) gatherBytes() int64 {
+	return min(int64(s.popts.MemTableSize)/memTableShare, gatherMost)
+}
 
 // gather counts a key and a value of a size, and reports whether the ingestion is still small.
 func (in *Ingestion) gather(size int) bool {
