@@ -295,15 +295,18 @@ func wordEnds(text string, at int) bool {
 	if at == len(text) {
 		return true
 	}
-	c := text[at]
+	c, beyond := text[at], text[at-1] >= utf8.RuneSelf
+	if beyond && !spacedWord(utf8.DecodeLastRuneInString(text[:at])) || !beyond && !asciiWord(text[at-1]) {
+		return true
+	}
 	if c >= utf8.RuneSelf {
-		return text[at-1] >= utf8.RuneSelf && c >= 0xe0 || !spacedWord(utf8.DecodeRuneInString(text[at:]))
+		return beyond && c >= 0xe0 || !spacedWord(utf8.DecodeRuneInString(text[at:]))
 	}
 	if !asciiWord(c) {
 		return true
 	}
-	if text[at-1] >= utf8.RuneSelf {
-		return !spacedWord(utf8.DecodeLastRuneInString(text[:at]))
+	if beyond {
+		return false
 	}
 	capital := 'A' <= c && c <= 'Z'
 	return capital && (text[at-1] < 'A' || text[at-1] > 'Z' || at+1 < len(text) && text[at+1] >= 'a')
