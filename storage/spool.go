@@ -43,7 +43,7 @@ func (s *Store) NewSpool() (*Spool, error) {
 	if err := fs.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("making %s: %w", dir, err)
 	}
-	p := &Spool{fs: fs, block: make([]byte, spoolHead, spoolBlockBytes)}
+	p := &Spool{fs: fs, block: make([]byte, spoolHead)}
 	p.name = fs.PathJoin(dir, fmt.Sprintf("%p.spool", p))
 	var err error
 	if p.file, err = fs.Create(p.name, vfs.WriteCategoryUnspecified); err != nil {
@@ -138,7 +138,7 @@ func (r *SpoolReader) Next() ([]byte, error) {
 		return nil, corrupt("temporary file %s: a block of %d bytes", r.name, n)
 	}
 	if cap(r.block) < int(n) {
-		r.block = make([]byte, max(n, spoolBlockBytes))
+		r.block = make([]byte, n)
 	}
 	r.block = r.block[:n]
 	if _, err := io.ReadFull(r.file, r.block); err != nil {

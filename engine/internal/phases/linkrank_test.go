@@ -21,7 +21,7 @@ import (
 
 // rankOptions are those of a ranking until nothing changes any more.
 func rankOptions() LinkRankOptions {
-	return LinkRankOptions{Damping: 0.85, OtherHosts: 1, Tolerance: 1e-13, Passes: 1000, Memory: 1 << 30}
+	return LinkRankOptions{Damping: 0.85, OtherHosts: 1, Tolerance: 1e-9, Passes: 1000, Memory: 1 << 30}
 }
 
 // ranks are the ranks of all nodes by name.
