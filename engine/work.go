@@ -346,6 +346,9 @@ func (w *work) indexSegments(ctx context.Context, o IndexOptions, start time.Tim
 		clock: &w.stages, inlinks: w.o.MaxInlinks, report: IndexReport{Segments: o.Segments}, keys: o.keys,
 		refresh: o.Refresh,
 	}
+	if x.ranked, err = isRanked(w.store); err != nil {
+		return x.report, err
+	}
 	if x.keys == nil {
 		x.keys = w.sorter(foldLast)
 		defer x.keys.Close()
