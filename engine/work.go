@@ -39,6 +39,7 @@ type work struct {
 	live      settings
 	crawlLog  *crawlLog // nil: Options name none
 	answers   *Answers
+	idle      atomic.Bool // searches have the memory of a crawl
 
 	// again says how to seal a segment that a lost store had sealed; nil: it was never sealed. Repair and Rebuild set
 	// it.
