@@ -27,8 +27,9 @@ type tally struct {
 }
 
 // talliedWindow has the documents of a window: those of any list and those of several, as bits and as places in the
-// window. The rest is 0 between windows.
+// window. What it has for each document is 0 between windows.
 type talliedWindow struct {
+	block     [blockDocs]uint32 // scratch
 	from      uint32
 	any, more sumBits
 	several   [sumDocs]uint16
@@ -135,13 +136,15 @@ func (t *tally) load(last uint32) (first uint32) {
 	first = end
 	for i := range t.words {
 		for j := range t.words[i].lists {
-			first = min(first, t.words[i].lists[j].load(last, t.work))
+			first = min(first, t.words[i].lists[j].load(last, &t.block, t.work))
 		}
 	}
 	return first
 }
 
-func (l *talliedList) load(last uint32, work *budget) (next uint32) {
+// load decodes the list's documents up to a given one, block by block through the memory of docs, and returns the first
+// one behind it, or end.
+func (l *talliedList) load(last uint32, docs *[blockDocs]uint32, work *budget) (next uint32) {
 	done, gone := 0, 0
 	for done < len(l.ends) && l.ends[done] <= l.to {
 		gone = l.ends[done]
@@ -158,7 +161,10 @@ func (l *talliedList) load(last uint32, work *budget) (next uint32) {
 	l.from = l.to
 	for {
 		rest := l.docs[l.to:]
-		n, _ := slices.BinarySearch(rest, last+1)
+		n, found := slices.BinarySearch(rest, last)
+		if found {
+			n++
+		}
 		if l.to += n; n < len(rest) {
 			return rest[n]
 		}
@@ -166,8 +172,7 @@ func (l *talliedList) load(last uint32, work *budget) (next uint32) {
 		if block == len(l.at.last) || !work.spend(1) {
 			return end
 		}
-		var docs [blockDocs]uint32
-		n, err := l.at.l.docs(block, &docs)
+		n, err := l.at.l.docs(block, docs)
 		if err == nil && (n <= 0 || n > blockDocs || docs[n-1] != l.at.last[block]) {
 			err = corruptPostings("documents of a block")
 		}
@@ -341,7 +346,10 @@ func (t *tally) weighList(w *talliedWord, l *talliedList, least float64) bool {
 		if n == 0 && !all {
 			return true
 		}
-		if c.seek(docs[0]) != docs[0] || !c.freqs() {
+		if c.seek(docs[0]) != docs[0] && !t.work.over {
+			t.work.fail(corruptPostings("documents of a block"))
+		}
+		if t.work.over || !c.freqs() {
 			return false
 		}
 		if !all {
