@@ -39,6 +39,7 @@ type work struct {
 	live      settings
 	crawlLog  *crawlLog // nil: Options name none
 	answers   *Answers
+	idle      atomic.Bool // searches have the memory of a crawl
 
 	// again says how to seal a segment that a lost store had sealed; nil: it was never sealed. Repair and Rebuild set
 	// it.
@@ -345,6 +346,9 @@ func (w *work) indexSegments(ctx context.Context, o IndexOptions, start time.Tim
 		store: w.store, index: w.index, filters: w.o.IndexFilters, denied: w.admission.Denied, warn: w.warn,
 		clock: &w.stages, inlinks: w.o.MaxInlinks, report: IndexReport{Segments: o.Segments}, keys: o.keys,
 		refresh: o.Refresh,
+	}
+	if x.ranked, err = isRanked(w.store); err != nil {
+		return x.report, err
 	}
 	if x.keys == nil {
 		x.keys = w.sorter(foldLast)
