@@ -33,7 +33,7 @@ import (
 // document's stamp.
 type titles struct {
 	rd      storage.Reader
-	texts   *walks           // to learn from, ahead of those that read the pages themselves; whoever made them closes them
+	texts   *walks           // to learn from, ahead of the pages; whoever made them closes them
 	records *storage.Scanner // of crawldb; nil: rules are taken as they are
 	rows    *storage.Scanner // of meta
 	hosts   *storage.Finder  // of hostdb's counts

@@ -55,12 +55,12 @@ func TestWalksAhead(t *testing.T) {
 		for from := 0; from < pages; from += 50 { // as many hosts
 			w.pass(key(from))
 			for i := from; i < from+30; i++ {
-				if i%5 > 0 { // of may be asked for pages that ahead was not
+				if i%5 > 0 { // of may read pages that ahead did not
 					compare(i, w.ahead)
 				}
 			}
 			for i := from; i < from+50; i++ {
-				if i%4 > 0 && from != 100 { // nor need of be asked for all that ahead was
+				if i%4 > 0 && from != 100 { // nor need of read all that ahead did
 					compare(i, w.of)
 				}
 			}

@@ -26,7 +26,7 @@ func TestMarkerFindsAll(t *testing.T) {
 			"happy", "happiness", " ", " ", ". ", "\n", "_", "-", "ß", "ø",
 			"\xff", "\u0301", "ﬁne", "fine", "한국어",
 		}),
-		rapid.StringOfN(rapid.RuneFrom([]rune("aenct .北京かがタワ\u3099")), 0, 8, -1),
+		rapid.StringOfN(rapid.RuneFrom([]rune("aenct .北京かがタワ\u3099、。々（Ａ-")), 0, 8, -1),
 	)
 	query := rapid.SampledFrom([]string{
 		"net", "elan", "c++", "c", "os.path", "北京", "京",
