@@ -102,7 +102,8 @@ func (h *Handler) searchPage(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p.State = h.crawlState()
-	kept, body, ok := h.answeringOf("page", p.Path("/", state.parameters()...), p.State.Text, p.State.Dot)
+	kept, body, ok := h.answeringOf(r.Context(), "page", p.Path("/", state.parameters()...), p.State.Text, p.State.Dot)
+	defer kept.end()
 	if ok {
 		sendBody(w, http.StatusOK, htmlType, body)
 		return
