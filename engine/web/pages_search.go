@@ -215,7 +215,7 @@ func (h *Handler) hit(ctx context.Context, p *page, state searchState, hit engin
 		v.Heading = shownURL(hit.URL)
 	}
 	v.Marked = marked(pieces(hit.SnippetText, hit.Matches))
-	if v.Kind = shortType(hit.Type); v.Kind == "html" {
+	if v.Kind = shortType(hit.Type); v.Kind == "html" || v.Kind == "xhtml" {
 		v.Kind = ""
 	}
 	n := 0
@@ -361,7 +361,7 @@ func facetsOf(p *page, state searchState, list []index.Facet) []facetView {
 // shortType is a media type as people call it.
 func shortType(t string) string {
 	switch t {
-	case "text/html", "application/xhtml+xml":
+	case "text/html":
 		return "html"
 	case "text/plain":
 		return "text"
