@@ -12,7 +12,7 @@ import (
 // peaks measures what a process takes in crawls that are meant to take much.
 //
 //	cache      10   blocks of the store, and memTables of its last small writes and ingestions
-//	bodies      8   responses as received, from their first byte to the parse record
+//	bodies      8   responses as received, from their first byte to the parse record; ranks, while nothing is fetched
 //	slots      15   responses being decoded, parsed and packed, slotBytes each
 //	segments   11   parse records of openSegments segments: one open, one in updatedb, two that wait
 //	update      6   phaseSorters sorters and a key table, for one phase that writes crawldb
@@ -49,6 +49,7 @@ type shares struct {
 	names    int   // of hosts with their addresses, nameBytes each
 	pages    int64 // for OnPage
 	answers  int64 // of searches
+	ranks    int64 // of the link graph, while nothing is fetched: that of bodies
 	// idleCache and idleAnswers are in place of cache and answers while nothing is crawled or fetched.
 	idleCache   int64
 	idleAnswers int64
@@ -85,6 +86,7 @@ func (o *Options) shares() shares {
 		merge: percent(1), answers: percent(2), idleAnswers: percent(12),
 		facts: percent(2), names: int(percent(1) / nameBytes), batch: min(percent(2)/batchCopies, batchMax),
 	}
+	s.ranks = s.bodies
 	s.searches = index.SearchBytes(s.builder)
 	s.cache, s.idleCache = percent(10)-memTables*s.memTable, percent(45)-memTables*s.memTable
 	s.slots = int(min(max(percent(15)/slotBytes, 1), int64(2*runtime.GOMAXPROCS(0))))
