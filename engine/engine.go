@@ -189,20 +189,6 @@ func (e *Engine) Close() error {
 	return e.w.close()
 }
 
-// tryRun takes the lock running and, from searches, the memory of a crawl. endRun gives both back.
-func (e *Engine) tryRun() bool {
-	if !e.running.TryLock() {
-		return false
-	}
-	e.w.setIdle(false)
-	return true
-}
-
-func (e *Engine) endRun() {
-	e.w.setIdle(true)
-	e.running.Unlock()
-}
-
 // Store returns the store, for reading. Closing it or writing to it damages the engine. After Close its methods return
 // ErrClosed.
 func (e *Engine) Store() *storage.Store { return e.w.store }

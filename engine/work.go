@@ -61,6 +61,25 @@ func (w *work) setCrawling(on bool) {
 	w.crawling = on
 }
 
+// setIdle gives searches the memory of a crawl, or takes it back.
+func (w *work) setIdle(idle bool) {
+	s := w.o.shares()
+	limit := s.answers
+	if idle {
+		limit = s.idleAnswers
+	}
+	w.store.SetIdle(idle)
+	w.answers.resize(limit)
+	w.idle.Store(idle)
+}
+
+// takeMemory takes the memory of a crawl from searches. Whoever calls it holds Engine.running, and calls giveBack
+// before that ends.
+func (w *work) takeMemory() (giveBack func()) {
+	w.setIdle(false)
+	return func() { w.setIdle(true) }
+}
+
 // settings are those that may change while a crawl runs. Whoever changes one holds mu until the running fetchers have
 // it too, and whoever starts fetchers holds mu until they can be found: so no change is lost in between.
 type settings struct {
