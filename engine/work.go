@@ -279,6 +279,14 @@ func (w *work) invertLinks(ctx context.Context, number uint32) (InvertReport, er
 	return r, nil
 }
 
+// mergeLinks takes dropped links out of linkdb, and merges rows of targets, of most rows (0: of all).
+func (w *work) mergeLinks(ctx context.Context, most int) (phases.LinksMerged, error) {
+	defer w.stages.time(stageInvertLinks)()
+	w.crawldbMu.Lock()
+	defer w.crawldbMu.Unlock()
+	return w.phases.MergeLinks(ctx, most, nil)
+}
+
 func (w *work) dedup(ctx context.Context, o DedupOptions) (DedupReport, error) {
 	start := w.now()
 	defer w.stages.time(stageDedup)()
@@ -312,6 +320,11 @@ func (w *work) dedup(ctx context.Context, o DedupOptions) (DedupReport, error) {
 func (w *work) buildIndex(ctx context.Context, o IndexOptions) (IndexReport, error) {
 	if o.MaxSegments < 0 {
 		return IndexReport{}, fmt.Errorf("index: MaxSegments %d: want 0 (what merges leave) or more", o.MaxSegments)
+	}
+	if o.Refresh { // documents lose the anchors that pages dropped
+		if _, err := w.mergeLinks(ctx, linkRowsSettled); err != nil {
+			return IndexReport{}, err
+		}
 	}
 	r, err := w.buildUnmerged(ctx, o)
 	if err == nil {

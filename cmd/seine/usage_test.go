@@ -40,6 +40,7 @@ func TestWrongUse(t *testing.T) {
 		"linkrank --damping 1":               "--damping 1: want a number above 0 and below 1",
 		"linkrank --host-decay 2":            "--host-decay 2: want a number from 0 to 1",
 		"linkrank --tolerance 0":             "--tolerance 0: want a number above 0",
+		"webgraph --graph page":              "--graph page: want host or domain",
 		"linkrank --from here":               "--from here: want any or seeds",
 		"linkrank --max-passes 0":            `--max-passes "0": want a whole number, 1 or more`,
 		"linkrank --from seeds a.b":          "give TARGETs or --from, not both",

@@ -24,7 +24,7 @@ const (
 	facetsShown   = 8 // values of each
 	titleShown    = 140
 	proposeTime   = 50 * time.Millisecond
-	linksCounted  = 20 // links to a hit; where there are more, the page says so
+	linksCounted  = 20 // links to a hit; where there are more, pages are counted
 	browseTime    = 500 * time.Millisecond
 	completeLimit = 8
 )
@@ -228,6 +228,9 @@ func (h *Handler) hit(ctx context.Context, p *page, state searchState, hit engin
 	switch {
 	case n >= linksCounted:
 		v.Links = fmt.Sprintf("%d+ links here", linksCounted)
+		if c, err := h.e.Inspect().LinkCounts(ctx, hit.URL); err == nil && c.Pages >= linksCounted {
+			v.Links = numberText(c.Pages) + " pages link here"
+		}
 	case n > 0:
 		v.Links = plural(n, "link") + " here"
 	}

@@ -66,6 +66,14 @@ const (
 	// deletedSignatures is how many signatures Delete returns; beyond it, all pages are compared.
 	deletedSignatures = 100_000
 
+	// mergedBytesMin and mergedBytesMax bound the rows of a target that are merged into one, in bytes: some two million
+	// links, less with little memory. Rows beyond that stay as they are.
+	mergedBytesMin, mergedBytesMax = 1 << 20, 32 << 20
+
+	// rowLinksMax is how many links of one segment to one target are kept, so that a row stays far below
+	// storage.ValueMaxBytes.
+	rowLinksMax = 1 << 20
+
 	// keyTableFull is the size of keys, in bytes, at which a KeyTable must be emptied, however much memory there is.
 	keyTableFull = 1 << 30
 	// keyTableSlots is the number of slots of a new KeyTable.
