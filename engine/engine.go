@@ -147,7 +147,7 @@ func (w *work) openRooms() (err error) {
 	if w.index, err = o.openIndex(w.store); err != nil {
 		return err
 	}
-	w.indexMu = w.index.Writing()
+	w.indexMu, w.near.store = w.index.Writing(), w.store
 	w.answers = newAnswers(o.shares().answers, w.index.Generation)
 	w.inspect = inspect.New(inspect.Env{
 		Store: w.store, Index: w.index, FS: w.warcFS, Dir: w.warcDir(), SortFS: o.FS, Admission: w.admission,

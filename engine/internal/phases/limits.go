@@ -54,6 +54,11 @@ const (
 	// deletedSignatures is how many signatures Delete returns; beyond it, all pages are compared.
 	deletedSignatures = 100_000
 
+	// nearPart is how many fingerprints GroupNear takes at once: each takes some 300 bytes with what is near it.
+	nearPart = 1 << 18
+	// nearSteps is how many keys GroupNear walks in vain before it seeks, which costs as much.
+	nearSteps = 16
+
 	// keyTableFull is the size of keys, in bytes, at which a KeyTable must be emptied, however much memory there is.
 	keyTableFull = 1 << 30
 	// keyTableSlots is the number of slots of a new KeyTable.
