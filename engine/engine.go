@@ -90,7 +90,7 @@ func (o *Options) openStore(warn func(error)) (*storage.Store, error) {
 	}
 	return storage.Open(o.storeDir(), storage.Options{
 		FS: o.FS, Now: o.Now, MustExist: o.MustExist, ReadOnly: o.ReadOnly, OnFatal: o.OnFatal,
-		CacheBytes: s.cache, MemTableBytes: s.memTable, OpenFiles: files.tables,
+		CacheBytes: s.cache, IdleCacheBytes: s.idleCache, MemTableBytes: s.memTable, OpenFiles: files.tables,
 		Identity: map[string]string{"key-format": "surt-1", "parser": parse.Version},
 		Initial: map[string]string{
 			settingSignature: cmp.Or(o.Signature, signatureContent), settingAnalyzer: index.AnalyzerVersion,
@@ -149,6 +149,7 @@ func (w *work) openRooms() (err error) {
 	}
 	w.indexMu, w.near.store = w.index.Writing(), w.store
 	w.answers = newAnswers(o.shares().answers, w.index.Generation)
+	w.setIdle(true)
 	w.inspect = inspect.New(inspect.Env{
 		Store: w.store, Index: w.index, FS: w.warcFS, Dir: w.warcDir(), SortFS: o.FS, Admission: w.admission,
 		Now: o.Now, SegmentOf: segment.NumberOf, Page: segment.IsPage,
@@ -182,6 +183,20 @@ func (e *Engine) Close() error {
 		return err
 	}
 	return e.w.close()
+}
+
+// tryRun takes the lock running and, from searches, the memory of a crawl. endRun gives both back.
+func (e *Engine) tryRun() bool {
+	if !e.running.TryLock() {
+		return false
+	}
+	e.w.setIdle(false)
+	return true
+}
+
+func (e *Engine) endRun() {
+	e.w.setIdle(true)
+	e.running.Unlock()
 }
 
 // Store returns the store, for reading. Closing it or writing to it damages the engine. After Close its methods return

@@ -14,8 +14,8 @@ import (
 )
 
 // Report says what a phase did: InjectReport, GenerateReport, FetchReport, SealReport, UpdateReport, InvertReport,
-// DedupReport, IndexReport, RecrawlReport, DeleteReport, PurgeReport or CrawlReport. All have JSON field names. Counts
-// are of this run of the phase; Took is its time, in JSON as seconds under "seconds".
+// LinkRankReport, DedupReport, IndexReport, RecrawlReport, DeleteReport, PurgeReport or CrawlReport. All have JSON
+// field names. Counts are of this run of the phase; Took is its time, in JSON as seconds under "seconds".
 type Report interface {
 	// String is one line of counts and time, without a line feed.
 	String() string

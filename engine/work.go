@@ -40,6 +40,7 @@ type work struct {
 	crawlLog  *crawlLog // nil: Options name none
 	answers   *Answers
 	near      nearGroups
+	idle      atomic.Bool // searches have the memory of a crawl
 
 	// again says how to seal a segment that a lost store had sealed; nil: it was never sealed. Repair and Rebuild set
 	// it.
@@ -344,12 +345,15 @@ func (w *work) indexSegments(ctx context.Context, o IndexOptions, start time.Tim
 	if err != nil {
 		return IndexReport{}, err
 	}
-	walked := min(indexTextsMax, files.tables/2) / 3 // texts, outcomes, and texts for titles
+	walked := min(indexTextsMax, files.tables/2) / 2 // texts and outcomes
 	x := indexing{
 		texts: newWalks(walked, storage.ParseTextRange), outcomes: newWalks(walked, storage.ParseLinks),
 		store: w.store, index: w.index, filters: w.o.IndexFilters, denied: w.admission.Denied, warn: w.warn,
 		clock: &w.stages, inlinks: w.o.MaxInlinks, report: IndexReport{Segments: o.Segments}, keys: o.keys,
 		refresh: o.Refresh,
+	}
+	if x.ranked, err = isRanked(w.store); err != nil {
+		return x.report, err
 	}
 	if x.keys == nil {
 		x.keys = w.sorter(foldLast)

@@ -42,6 +42,7 @@ func commands(c *console) []*cobra.Command {
 		parseCommand(c),
 		updatedbCommand(c),
 		invertlinksCommand(c),
+		linkrankCommand(c),
 		dedupCommand(c),
 		indexCommand(c),
 		recrawlCommand(c),

@@ -54,56 +54,105 @@ var newline = []byte{'\n'}
 type hasher struct {
 	votes votes
 	seen  *shingleSet
+	// a and b are the hashes of the two previous words, h that of the current one; a shingle is an ordered mix of
+	// three.
+	a, b, h uint64
+	words   int
 }
 
 // sum is the fingerprint of what was added; the next page can use seen.
-func (h *hasher) sum() uint64 {
-	h.seen.reset()
-	return max(h.votes.majority(), 1)
+func (s *hasher) sum() uint64 {
+	s.seen.reset()
+	return max(s.votes.majority(), 1)
 }
 
-// add adds the shingles of a text. It reads words eight bytes at a time: byte by byte, that took a third of the time of
-// parsing a page.
-func (h *hasher) add(text []byte) {
-	// a and b are the hashes of the two previous words; a shingle is an ordered mix of three.
-	var a, b, word uint64
-	words := 0
-	for i := 0; i < len(text); {
-		part, n := wordBytes(eight(text, i))
+// add adds the shingles of a text.
+func (s *hasher) add(text []byte) {
+	s.a, s.b, s.h, s.words = 0, 0, 0, 0
+	for i := s.readWords(text); i < len(text); {
+		word, n := wordBytes(eight(text, i))
 		if n > 0 {
-			word = wordHash(word, part)
+			s.h = wordHash(s.h, word)
 		}
 		if i += n; n == 8 && i < len(text) {
 			continue
 		}
-		if word != 0 {
-			if words >= 2 {
-				h.shingle(a, b, word)
-			}
-			a, b, word = b, word, 0
-			words++
-		}
+		s.end()
 		if i+2 < len(text) && text[i] >= 0xe3 && text[i] <= 0xed { // U+3000 to U+DFFF: a word of its own
-			word = uint64(text[i])<<16 | uint64(text[i+1])<<8 | uint64(text[i+2])
-			if words >= 2 {
-				h.shingle(a, b, word)
-			}
-			a, b, word = b, word, 0
-			words++
+			s.h = uint64(text[i])<<16 | uint64(text[i+1])<<8 | uint64(text[i+2])
+			s.end()
 			i += 2
 		}
 		i++
 	}
-	if words > 0 && words < 3 {
-		h.shingle(a, b, 0)
+	s.end()
+	if s.words > 0 && s.words < 3 {
+		s.shingle(s.a, s.b, 0)
 	}
 }
 
-// shingle adds three words, if they are new.
-func (h *hasher) shingle(a, b, c uint64) {
-	if x := mix(bits.RotateLeft64(a, 21) + bits.RotateLeft64(b, 42) + c); h.seen.add(x) {
-		h.votes.add(x)
+// end ends a word, if there is one.
+func (s *hasher) end() {
+	if s.h == 0 {
+		return
 	}
+	if s.words >= 2 {
+		s.shingle(s.a, s.b, s.h)
+	}
+	s.a, s.b, s.h = s.b, s.h, 0
+	s.words++
+}
+
+// shingle adds three words, if they are new.
+func (s *hasher) shingle(a, b, c uint64) {
+	if x := mix(bits.RotateLeft64(a, 21) + bits.RotateLeft64(b, 42) + c); s.seen.add(x) {
+		s.votes.add(x)
+	}
+}
+
+// wordsAtOnce is the number of bytes whose kinds readWords finds out together.
+const wordsAtOnce = 64
+
+// readWords reads words from the beginning of a text, and returns where it stopped: at the first character that is a
+// word of its own, at a word that is too long, or near the end. To find out which bytes are words' for many of them at
+// once halves the time of reading, because no word then waits for the end of the one before.
+func (s *hasher) readWords(text []byte) (i int) {
+	for i+wordsAtOnce+8 <= len(text) {
+		kinds, alone := uint64(0), uint64(0)
+		for j := 0; j < wordsAtOnce; j += 8 {
+			_, word, high := wordKinds(binary.LittleEndian.Uint64(text[i+j:]))
+			alone |= high &^ word
+			// The product moves the highest bits of the eight bytes into the highest byte.
+			kinds |= word >> 7 * 0x0102040810204080 >> 56 << j
+		}
+		if alone != 0 {
+			return i
+		}
+		at := 0
+		for rest := kinds; rest != 0; rest = kinds >> at {
+			at += bits.TrailingZeros64(rest)
+			n := bits.TrailingZeros64(^(kinds >> at))
+			if at+n >= wordsAtOnce { // it may not end here
+				break
+			}
+			for ; n > 0; n -= 8 {
+				// Of words' bytes, those are letters that have bit 6 and not bit 7.
+				x := binary.LittleEndian.Uint64(text[i+at:])
+				x |= x &^ (x >> 1) & 0x4040404040404040 >> 1
+				s.h = wordHash(s.h, x&(^uint64(0)>>(64-8*min(n, 8))))
+				at += min(n, 8)
+			}
+			s.end()
+		}
+		if kinds>>at == 0 {
+			at = wordsAtOnce
+		}
+		if at == 0 {
+			return i
+		}
+		i += at
+	}
+	return i
 }
 
 // wordHash adds up to eight bytes to the hash of a word. A product of an odd number tells words of up to eight bytes
@@ -121,17 +170,26 @@ func eight(text []byte, i int) (x uint64) {
 	return x
 }
 
-// wordBytes returns the bytes of a word that x begins with, in lower case, zeros after them, and their number. Words
-// are of ASCII letters and digits, and all bytes beyond ASCII but 0xe3 to 0xed.
+// wordBytes returns the bytes of a word that x begins with, in lower case, zeros after them, and their number. They are
+// read eight bytes at a time: byte by byte, that took a third of the time of parsing a page.
 func wordBytes(x uint64) (lower uint64, n int) {
-	const each, high = 0x0101010101010101, 0x8080808080808080
+	lower, word, _ := wordKinds(x)
+	n = bits.TrailingZeros64(^word&(0x80*eachByte)) / 8 // 8 if there is none
+	return lower & (uint64(1)<<(8*n) - 1), n
+}
+
+const eachByte = 0x0101010101010101
+
+// wordKinds returns x in lower case, and the highest bits of its bytes that are words', and of those beyond ASCII. Words
+// are those of simHash: of ASCII letters and digits, and all bytes beyond ASCII but 0xe3 to 0xed.
+func wordKinds(x uint64) (lower, word, beyond uint64) {
+	const each, high = eachByte, 0x80 * eachByte
 	c := x &^ high // so that no sum carries into the next byte; the high bits of the sums are the comparisons
 	l := c | 0x20*each
-	letter := (l + (0x80-'a')*each) &^ (l + (0x80-'z'-1)*each) &^ x
-	digit := (c + (0x80-'0')*each) &^ (c + (0x80-'9'-1)*each) &^ x
+	letter := (l + (0x80-'a')*each) &^ (l + (0x80-'z'-1)*each) &^ x & high
+	digit := (c + (0x80-'0')*each) &^ (c + (0x80-'9'-1)*each) &^ x & high
 	alone := (c + (0x80-0x63)*each) &^ (c + (0x80-0x6e)*each)
-	n = bits.TrailingZeros64(^(letter|digit|x&^alone)&high) / 8 // 8 if there is none
-	return (x | letter&high>>2) & (uint64(1)<<(8*n) - 1), n
+	return x | letter>>2, letter | digit | x&^alone&high, x & high
 }
 
 // mix is the finisher of splitmix64: every bit of the input affects every bit of the output.
