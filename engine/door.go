@@ -194,8 +194,9 @@ func (e *Engine) InvertLinks(ctx context.Context, segment uint32) (InvertReport,
 
 // Dedup finds pages with equal signatures, keeps the best of each group and marks the others db_duplicate. These leave
 // the index in the same ingestion. A duplicate that is now the best of its group, or alone, is restored. Which page is
-// the best depends on crawldb only: see Options.DedupOrder. The next Index adds restored pages to the index, and tells
-// index writers what left it.
+// the best depends on crawldb only: see Options.DedupOrder. It also groups near-duplicates, see Options.NearDuplicates;
+// that takes work in proportion to the pages that are new, gone or changed since. The next Index adds restored pages to
+// the index, and tells index writers what left it.
 func (e *Engine) Dedup(ctx context.Context, o DedupOptions) (DedupReport, error) {
 	leave, err := e.enter()
 	if err != nil {

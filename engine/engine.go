@@ -151,7 +151,7 @@ func (w *work) openRooms() (err error) {
 	if w.index, err = o.openIndex(w.store); err != nil {
 		return err
 	}
-	w.indexMu = w.index.Writing()
+	w.indexMu, w.near.store = w.index.Writing(), w.store
 	w.answers = newAnswers(o.shares().answers, w.index.Generation)
 	w.setIdle(true)
 	w.inspect = inspect.New(inspect.Env{

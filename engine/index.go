@@ -307,7 +307,7 @@ func (x *indexing) document(key, text []byte, r *storage.Record, stamp uint64) (
 	}
 	x.showChanges(&d)
 	if d.Group == 0 {
-		d.Group, x.content = nearGroup(&d, x.content)
+		d.Group = uint64(r.SimHash)
 	}
 	return &d, d.Check()
 }

@@ -201,19 +201,21 @@ type DedupReport struct {
 	Marked   uint64   `json:"marked"`   // pages that became db_duplicate
 	Restored uint64   `json:"restored"` // pages that are no longer db_duplicate
 	Deleted  uint64   `json:"deleted"`  // documents that left the index
+	Near     uint64   `json:"near"`     // fingerprints that got or lost a page, and were grouped again
 	Closed   int      `json:"closed"`   // parts of sites that were closed as traps: see Options.TrapDuplicates
 	Took     Duration `json:"seconds"`
 }
 
 func dedupReport(d phases.Deduped) DedupReport {
 	return DedupReport{
-		Groups: d.Groups, Marked: d.Marked, Restored: d.Restored, Deleted: d.Deleted, Closed: d.Closed,
+		Groups: d.Groups, Marked: d.Marked, Restored: d.Restored, Deleted: d.Deleted, Near: d.Near, Closed: d.Closed,
 	}
 }
 
 func (r DedupReport) String() string {
-	return fmt.Sprintf("dedup: %d groups of equal pages, %d marked, %d restored, %d left the index in %.2fs",
-		r.Groups, r.Marked, r.Restored, r.Deleted, r.Took.Seconds())
+	return fmt.Sprintf("dedup: %d groups of equal pages, %d marked, %d restored, %d left the index, "+
+		"%d compared with near-duplicates in %.2fs",
+		r.Groups, r.Marked, r.Restored, r.Deleted, r.Near, r.Took.Seconds())
 }
 
 // IndexReport counts what index did.

@@ -39,6 +39,7 @@ type work struct {
 	live      settings
 	crawlLog  *crawlLog // nil: Options name none
 	answers   *Answers
+	near      nearGroups
 	idle      atomic.Bool // searches have the memory of a crawl
 
 	// again says how to seal a segment that a lost store had sealed; nil: it was never sealed. Repair and Rebuild set
@@ -303,8 +304,12 @@ func (w *work) dedup(ctx context.Context, o DedupOptions) (DedupReport, error) {
 	}
 	d, err := w.phases.Dedup(ctx, phases.DedupOptions{
 		Segments: o.Segments, Signatures: o.signatures, Order: order, Restored: o.restored,
+		MarkNear: w.o.NearDuplicates == nearMark,
 	})
 	r := dedupReport(d)
+	if d.Near > 0 {
+		w.near.forget()
+	}
 	if err == nil && d.Deleted > 0 {
 		err = wrapf(w.index.Refresh(), "dedup")
 	}

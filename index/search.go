@@ -40,8 +40,10 @@ type SearchOptions struct {
 	FacetValues int // of each facet, the most frequent ones; 0 means 10
 	// PerHost is the most hits of one host, 0 for any number. Further ones are left out, the worst ones first.
 	PerHost int
-	// Collapse leaves out each hit with the Document.Group of a better one.
+	// Collapse leaves out each hit with the Document.Group of a better one. GroupOf, if not nil, says which number
+	// stands for several groups that have become one; 0 remains none. It is called concurrently.
 	Collapse bool
+	GroupOf  func(group uint64) uint64
 }
 
 // Hit is one document found, with what Document.Stored, Date, Author, ShowTitle and ShowText say there; zero values
@@ -171,7 +173,7 @@ func (st *state) execution(work *budget, o SearchOptions) *execution {
 	x.few = fewCandidates
 	x.top.fresh = o.freshness()
 	x.order, x.facets, x.wantNear = o.Order, newFacets(o), o.Near
-	x.crowding = crowding{perHost: max(o.PerHost, 0), collapse: o.Collapse}
+	x.crowding = crowding{perHost: max(o.PerHost, 0), collapse: o.Collapse, groupOf: o.GroupOf}
 	if o.TotalAtLeast > 0 && x.facets == nil {
 		x.enough = uint64(o.TotalAtLeast)
 	}

@@ -73,6 +73,10 @@ const (
 	// rowLinksMax is how many links of one segment to one target are kept, so that a row stays far below
 	// storage.ValueMaxBytes.
 	rowLinksMax = 1 << 20
+	// nearPart is how many fingerprints GroupNear takes at once: each takes some 300 bytes with what is near it.
+	nearPart = 1 << 18
+	// nearSteps is how many keys GroupNear walks in vain before it seeks, which costs as much.
+	nearSteps = 16
 
 	// keyTableFull is the size of keys, in bytes, at which a KeyTable must be emptied, however much memory there is.
 	keyTableFull = 1 << 30

@@ -141,7 +141,8 @@ type page struct {
 	status   storage.FetchStatus
 	redirect string
 	links    []string
-	content  byte  // signature, 0: none
+	content  byte // signature, 0: none
+	near     storage.SimHash
 	at       int64 // after firstMS, ms
 	bytes    uint32
 	took     uint32 // ms
@@ -178,6 +179,7 @@ func (w *world) seal(pages ...page) uint32 {
 		case p.status == 0:
 			o.Status = storage.FetchSuccess
 		}
+		o.SimHash = p.near
 		if p.content != 0 {
 			o.Signature = storage.Signature{p.content}
 		}
