@@ -22,8 +22,8 @@ type answering struct {
 }
 
 // answeringOf looks for the answer to a request: kind is what it is, more what it depends on beside the index. If
-// another request makes it, that one is waited for. Without an answer the caller makes it, keeps it with keep, and calls
-// end in any case.
+// another request makes it, that one is waited for. Without an answer the caller makes it and keeps it with keep. It
+// calls end in any case.
 func (h *Handler) answeringOf(ctx context.Context, kind string, more ...string) (a answering, body []byte, ok bool) {
 	bounds := "tcp" // parameters have others over a socket
 	if h.o.Local {

@@ -104,7 +104,8 @@ func (h *Handler) searchNow(c *call) (a SearchAnswer, lasting bool, err error) {
 		Limit: c.count("limit"), Offset: c.count("offset"), Deadline: seconds(c.number("deadline_seconds")),
 		MarkStart: c.text("mark_start"), MarkEnd: c.text("mark_end"), HTML: c.on("html"), Strict: c.on("strict"),
 		Freshness: seconds(c.number("freshness_seconds")), Explain: c.on("explain"), Facets: c.texts("facets"),
-		TotalAtLeast: c.count("count"), FacetValues: c.count("facet_values"), PerHost: c.count("per_host"), Collapse: c.on("collapse"),
+		TotalAtLeast: c.count("count"), FacetValues: c.count("facet_values"),
+		PerHost: c.count("per_host"), Collapse: c.on("collapse"),
 	}
 	if c.given("cursor") {
 		text, err := base64.RawURLEncoding.DecodeString(c.text("cursor"))

@@ -33,6 +33,7 @@
 //   - What pages say is shown, and never acts: testdata/browser tries it in a browser with simweb's Attacks.
 //   - Who opens a socket has the lock of the store, so there is one at most.
 //   - An answer that was kept (engine.Answers) is the one that would be made now, but for the time that it took.
+//   - Who asks for an answer that is being made waits for it (flights), and makes it only if that one is none to keep.
 //
 // # Who runs it
 //
