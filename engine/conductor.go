@@ -438,7 +438,9 @@ func (c *conductor) settleWhole() error {
 		return err
 	}
 	var x IndexReport
-	if !w.o.NoIndex {
+	if w.o.NoIndex {
+		_, err = w.mergeLinks(c.abort, linkRowsSettled)
+	} else {
 		x, err = w.buildIndex(c.abort, IndexOptions{Refresh: true})
 	}
 	c.noteIndexed(d, x)

@@ -69,10 +69,11 @@ func (e *Engine) Fetch(ctx context.Context, o FetchOptions) (FetchReport, error)
 		return FetchReport{}, err
 	}
 	defer leave()
-	if !e.tryRun() {
+	if !e.running.TryLock() {
 		return FetchReport{}, wrapf(ErrBusy, "fetching segment %d", o.Segment)
 	}
-	defer e.endRun()
+	defer e.running.Unlock()
+	defer e.w.takeMemory()()
 	ctx, cancel := e.within(ctx)
 	defer cancel()
 	run := &oneFetch{
@@ -101,10 +102,11 @@ func (e *Engine) Crawl(ctx context.Context, o CrawlOptions) (CrawlReport, error)
 		return CrawlReport{}, err
 	}
 	defer leave()
-	if !e.tryRun() {
+	if !e.running.TryLock() {
 		return CrawlReport{}, wrapf(ErrBusy, "crawling")
 	}
-	defer e.endRun()
+	defer e.running.Unlock()
+	defer e.w.takeMemory()()
 	if err := o.Limits.validate(); err != nil {
 		return CrawlReport{}, fmt.Errorf("crawling: %w", err)
 	}
@@ -155,10 +157,11 @@ func (e *Engine) Seal(ctx context.Context, segment uint32) (SealReport, error) {
 		return SealReport{}, err
 	}
 	defer leave()
-	if !e.tryRun() {
+	if !e.running.TryLock() {
 		return SealReport{Segment: segment}, wrapf(ErrBusy, "parsing segment %d", segment)
 	}
-	defer e.endRun()
+	defer e.running.Unlock()
+	defer e.w.takeMemory()()
 	return e.w.seal(ctx, segment)
 }
 
@@ -263,8 +266,8 @@ func (e *Engine) Delete(ctx context.Context, targets ...string) (DeleteReport, e
 // deleteBeside deletes, beside the running crawl if there is one. When the crawl is about to end, it waits for that.
 func (e *Engine) deleteBeside(ctx context.Context, targets []string) (DeleteReport, error) {
 	for busy := 0; ; {
-		if e.tryRun() {
-			defer e.endRun()
+		if e.running.TryLock() {
+			defer e.running.Unlock()
 			return e.w.deleteTargets(ctx, targets, nil)
 		}
 		if c := e.crawl.Load(); c != nil {
@@ -305,14 +308,9 @@ func (e *Engine) Purge(ctx context.Context) (PurgeReport, error) {
 		return PurgeReport{}, err
 	}
 	defer leave()
-	return e.purgeBeside(ctx)
-}
-
-// purgeBeside purges, beside the running crawl if there is one.
-func (e *Engine) purgeBeside(ctx context.Context) (PurgeReport, error) {
 	for busy := 0; ; busy++ {
-		if e.tryRun() {
-			defer e.endRun()
+		if e.running.TryLock() {
+			defer e.running.Unlock()
 			return e.w.purge(ctx)
 		}
 		if c := e.crawl.Load(); c != nil {
@@ -340,10 +338,11 @@ func (e *Engine) Recover(ctx context.Context) error {
 		return err
 	}
 	defer leave()
-	if !e.tryRun() {
+	if !e.running.TryLock() {
 		return wrapf(ErrBusy, "recovering")
 	}
-	defer e.endRun()
+	defer e.running.Unlock()
+	defer e.w.takeMemory()()
 	return e.w.settle(ctx, &hooks{})
 }
 

@@ -353,18 +353,18 @@ func (x *indexing) readAnchors(links *targets, target []byte) error {
 	x.linking.begin(target)
 	x.counts, x.order = x.counts[:0], x.order[:0]
 	read := 0
-	for ok := links.seek(target); ok && read < x.inlinks; ok = links.next() {
+	for ok := links.seek(target); ok; ok = links.next() {
 		of, _, err := storage.SplitLinkdbKey(links.Key())
 		if err != nil || !bytes.Equal(of, target) {
 			break
 		}
 		err = storage.VisitInlinks(links.Value(), func(source, anchor []byte) bool {
 			x.linking.add(source)
-			if len(anchor) > 0 {
+			if len(anchor) > 0 && read < x.inlinks {
 				x.countAnchor(anchor)
+				read++
 			}
-			read++
-			return read < x.inlinks
+			return true
 		})
 		if err != nil {
 			return fmt.Errorf("inlinks of %s: %w", target, err)

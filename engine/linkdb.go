@@ -4,6 +4,7 @@ package engine
 
 import (
 	"context"
+	"io"
 	"sync"
 )
 
@@ -37,4 +38,37 @@ func (l *Linkdb) Rank(ctx context.Context, o LinkRankOptions) (LinkRankReport, e
 	}
 	defer l.running.Unlock()
 	return l.w.linkRank(ctx, o)
+}
+
+// Merge brings linkdb into its smallest form: links that pages dropped go, and every target has one row with counts, or
+// two. With MergeLinksOptions.Dirs it first adds the links that crawls in other data directories found (Nutch:
+// mergelinkdb): those of pages that this one has not fetched. They count where links are shown, counted and ranked,
+// and for the anchors of documents. Each directory is one ingestion; doing it again adds nothing.
+//
+// Errors: ErrBusy while a crawl or fetch is running; ErrLocked, ErrNoStore and others of the other directories.
+func (l *Linkdb) Merge(ctx context.Context, o MergeLinksOptions) (MergeLinksReport, error) {
+	leave, err := l.g.enter()
+	if err != nil {
+		return MergeLinksReport{}, err
+	}
+	defer leave()
+	if !l.running.TryLock() {
+		return MergeLinksReport{}, wrapf(ErrBusy, "merging linkdb")
+	}
+	defer l.running.Unlock()
+	return l.w.mergeLinkdb(ctx, o)
+}
+
+// Graph writes the graph of links between hosts ("host") or registered domains ("domain"), as the files of Common
+// Crawl's graphs have it: vertices with a line for each node, its number from 0 and its name with labels reversed;
+// edges with a line for each pair of numbers, sorted, and how many links between pages it stands for. Columns are apart
+// by tabs. Nodes without links are vertices too, and those that are only linked to. Memory is bounded; it runs beside
+// any phase.
+func (l *Linkdb) Graph(ctx context.Context, graph string, vertices, edges io.Writer) (GraphReport, error) {
+	leave, err := l.g.enter()
+	if err != nil {
+		return GraphReport{}, err
+	}
+	defer leave()
+	return l.w.exportGraph(ctx, graph, vertices, edges)
 }

@@ -112,18 +112,6 @@ func (s shares) idleSum() int64 {
 	return s.sum() - crawls - s.cache - s.answers + s.idleCache + s.idleAnswers
 }
 
-// setIdle gives searches the memory of a crawl, or takes it back.
-func (w *work) setIdle(idle bool) {
-	s := w.o.shares()
-	limit := s.answers
-	if idle {
-		limit = s.idleAnswers
-	}
-	w.store.SetIdle(idle)
-	w.answers.resize(limit)
-	w.idle.Store(idle)
-}
-
 // extraFetchers is the number of fetchers that stand in for slow visits at most, beyond Options.Concurrency. Each has a
 // connection, with buffers and a stack, and up to half of all connections are for them.
 func (o *Options) extraFetchers(conns int) int {

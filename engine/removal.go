@@ -250,8 +250,8 @@ func (w *work) purge(ctx context.Context) (PurgeReport, error) {
 }
 
 // purgeSegments purges the segments that every phase is done with. Beside a crawl, updates and indexing wait: which
-// version of a page counts stays as it is, no deletion marks a segment whose files are being written again, and no phase
-// stores a segment with the names of files that are about to go.
+// version of a page counts stays as it is, no deletion marks a segment whose files are being written again, and no
+// phase stores a segment with the names of files that are about to go.
 func (w *work) purgeSegments(ctx context.Context, relinked func(key []byte) error) (segment.Purged, error) {
 	w.crawldbMu.Lock()
 	defer w.crawldbMu.Unlock()

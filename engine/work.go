@@ -61,6 +61,25 @@ func (w *work) setCrawling(on bool) {
 	w.crawling = on
 }
 
+// setIdle gives searches the memory of a crawl, or takes it back.
+func (w *work) setIdle(idle bool) {
+	s := w.o.shares()
+	limit := s.answers
+	if idle {
+		limit = s.idleAnswers
+	}
+	w.store.SetIdle(idle)
+	w.answers.resize(limit)
+	w.idle.Store(idle)
+}
+
+// takeMemory takes the memory of a crawl from searches. Whoever calls it holds Engine.running, and calls giveBack
+// before that ends.
+func (w *work) takeMemory() (giveBack func()) {
+	w.setIdle(false)
+	return func() { w.setIdle(true) }
+}
+
 // settings are those that may change while a crawl runs. Whoever changes one holds mu until the running fetchers have
 // it too, and whoever starts fetchers holds mu until they can be found: so no change is lost in between.
 type settings struct {
@@ -260,6 +279,14 @@ func (w *work) invertLinks(ctx context.Context, number uint32) (InvertReport, er
 	return r, nil
 }
 
+// mergeLinks takes dropped links out of linkdb, and merges rows of targets, of most rows (0: of all).
+func (w *work) mergeLinks(ctx context.Context, most int) (phases.LinksMerged, error) {
+	defer w.stages.time(stageInvertLinks)()
+	w.crawldbMu.Lock()
+	defer w.crawldbMu.Unlock()
+	return w.phases.MergeLinks(ctx, most, nil)
+}
+
 func (w *work) dedup(ctx context.Context, o DedupOptions) (DedupReport, error) {
 	start := w.now()
 	defer w.stages.time(stageDedup)()
@@ -293,6 +320,11 @@ func (w *work) dedup(ctx context.Context, o DedupOptions) (DedupReport, error) {
 func (w *work) buildIndex(ctx context.Context, o IndexOptions) (IndexReport, error) {
 	if o.MaxSegments < 0 {
 		return IndexReport{}, fmt.Errorf("index: MaxSegments %d: want 0 (what merges leave) or more", o.MaxSegments)
+	}
+	if o.Refresh { // documents lose the anchors that pages dropped
+		if _, err := w.mergeLinks(ctx, linkRowsSettled); err != nil {
+			return IndexReport{}, err
+		}
 	}
 	r, err := w.buildUnmerged(ctx, o)
 	if err == nil {

@@ -3,7 +3,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -70,4 +73,74 @@ func checkRank(o *engine.LinkRankOptions, from string) error {
 		return wrong("tolerance", o.Tolerance, "a number above 0")
 	}
 	return nil
+}
+
+func mergelinkdbCommand(c *console) *cobra.Command {
+	var f flags
+	var o engine.MergeLinksOptions
+	cmd := &cobra.Command{
+		Use:   "mergelinkdb [DIR…]",
+		Short: "merge what linkdb has of each page, and add the links that crawls in other directories found",
+		Long: "Takes links that their pages dropped out of linkdb and merges the rest, so that each page has one\n" +
+			"or two rows. The links of the data directories DIR, which must not be in use, are added before: those\n" +
+			"of pages that this one has not fetched. The filters and normalizers of seine.toml apply to both ends.",
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, dirs []string) error {
+			o.Dirs = dirs
+			return withEngine(cmd, &f, func(e *engine.Engine) error {
+				r, err := e.Linkdb().Merge(cmd.Context(), o)
+				return c.outcome(r, err, f.json)
+			})
+		},
+	}
+	f.settings(cmd, inMergelinkdb)
+	f.report(cmd)
+	cmd.Flags().BoolVar(&o.NoFilter, "no-filter", false, "add links as they are, without normalizers and filters")
+	return cmd
+}
+
+func webgraphCommand(c *console) *cobra.Command {
+	var f flags
+	var graph, vertices, edges string
+	cmd := &cobra.Command{
+		Use:   "webgraph --vertices FILE --edges FILE",
+		Short: "write the graph of links between domains or hosts, in two files of columns",
+		Long: "Writes the numbers and names of hosts or registered domains, labels reversed (com.example), and the\n" +
+			"pairs of numbers between which pages link, with how many links there are: tab-separated and sorted,\n" +
+			"as readers of Common Crawl's graphs take them.",
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch {
+			case graph != "host" && graph != "domain":
+				return &usageError{fmt.Errorf("--graph %s: want host or domain", graph)}
+			case vertices == "" || edges == "":
+				return &usageError{errors.New("webgraph: give --vertices FILE and --edges FILE")}
+			}
+			return withEngine(cmd, f.reading(), func(e *engine.Engine) error {
+				return intoFiles(vertices, edges, func(v, w io.Writer) error {
+					r, err := e.Linkdb().Graph(cmd.Context(), graph, v, w)
+					return c.outcome(r, err, f.json)
+				})
+			})
+		},
+	}
+	f.settings(cmd, inViews)
+	f.report(cmd)
+	cmd.Flags().StringVar(&graph, "graph", "domain", "what the nodes are: `host|domain`")
+	cmd.Flags().StringVar(&vertices, "vertices", "", "`file` for numbers and names")
+	cmd.Flags().StringVar(&edges, "edges", "", "`file` for pairs of numbers with counts")
+	return cmd
+}
+
+// intoFiles calls fn with two new files.
+func intoFiles(one, two string, fn func(a, b io.Writer) error) error {
+	a, err := os.Create(one)
+	if err != nil {
+		return err
+	}
+	b, err := os.Create(two)
+	if err != nil {
+		return errors.Join(err, a.Close())
+	}
+	return errors.Join(fn(a, b), a.Close(), b.Close())
 }

@@ -90,6 +90,7 @@ func TestBesideCrawl(t *testing.T) {
 	lines := [][]string{
 		{"search", "torn", "mesh"}, {"search", "torn mesh", "--json", "--explain"}, {"search", "tron"},
 		{"search", "--strict", `"torn`}, {"search", "--complete", "to"}, {"search", ""},
+		{"search", "--count", "1", "net"},
 		{"search", "evening", "--facets", "lang,type,host", "--limit", "1", "--per-host", "1", "--sort", "newest"},
 		{"search", "--complete", "--json", "to"}, {"search", "mesh", "--limit", "100000", "--freshness", "720h"},
 		{"readdb", "--dump"}, {"readdb", "--dump", "--json"}, {"readdb", "--dump", "--format", "csv"},

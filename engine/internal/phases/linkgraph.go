@@ -308,8 +308,8 @@ func (b *graphing) invert(ctx context.Context) (err error) {
 			continue
 		}
 		var added error
-		err = storage.VisitInlinks(rows.Value(), func(from, _ []byte) bool {
-			added = b.edge(from, target, walk.number, segment)
+		err = storage.VisitLinks(rows.Value(), segment, func(from, _ []byte, of uint32) bool {
+			added = b.edge(from, target, walk.number, of)
 			return added == nil
 		})
 		if err = errors.Join(err, added); err != nil {
