@@ -398,8 +398,8 @@ func (m *marker) plainPair(text string, i int) int {
 	return i + n
 }
 
-// aloneAt returns the length of the character that a text begins with if it is one of Chinese or Japanese, nothing folds
-// it, and it makes no pair with what follows; else 0.
+// aloneAt returns the length of the character that a text begins with if it is one of Chinese or Japanese, nothing
+// folds it, and it makes no pair with what follows; else 0.
 func aloneAt(text string) int {
 	r, n := utf8.DecodeRuneInString(text)
 	if !unfolded(r) {
