@@ -423,7 +423,7 @@ func (c *conductor) end(f *fetching, reason StopReason) error {
 }
 
 // settleWhole settles what only the whole crawl can decide: duplicates by their final scores, anchors by the final
-// linkdb.
+// linkdb. If nothing changed since that was done last, nothing is read.
 func (c *conductor) settleWhole() error {
 	w := c.w
 	c.enters(phaseSettling)
@@ -434,7 +434,7 @@ func (c *conductor) settleWhole() error {
 	}
 	var x IndexReport
 	if !w.o.NoIndex {
-		x, err = w.buildIndex(c.abort, IndexOptions{Refresh: true})
+		x, err = w.buildIndex(c.abort, IndexOptions{Refresh: true, unlessDone: true})
 	}
 	c.noteIndexed(d, x)
 	if err != nil {

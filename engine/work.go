@@ -4,6 +4,7 @@ package engine
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -349,6 +350,9 @@ func (w *work) indexSegments(ctx context.Context, o IndexOptions, start time.Tim
 	if x.keys == nil {
 		x.keys = w.sorter(foldLast)
 		defer x.keys.Close()
+	}
+	if len(w.o.LiveFilters) == 0 && len(w.o.IndexFilters) == 0 { // these may change at any time
+		x.mark = binary.AppendUvarint([]byte{refreshVersion}, uint64(w.o.MaxInlinks))
 	}
 	if err := x.run(ctx, o); err != nil {
 		return x.report, fmt.Errorf("indexing: %w", err)

@@ -26,6 +26,7 @@ import (
 //	'd'                    URL key                          hops(1)                 lowered
 //	'u'                    host key, see due.go             –                       due
 //	'g'                    signature(16), URL key           –                       signatures
+//	'k'                    name                             what it is about        marks
 //	'x'                    URL key, 0, time(8)              CDX                     cdx
 //	'o' writer(4)          URL key                          stamp(8)                sent
 //	'i' kind               index's own                      index's own             index
@@ -52,6 +53,7 @@ const (
 	tagLowered      = 'd'
 	tagDue          = 'u'
 	tagSignatures   = 'g'
+	tagMarks        = 'k'
 	tagCDX          = 'x'
 	tagSent         = 'o'
 	tagIndex        = 'i'
@@ -136,6 +138,9 @@ func Due() Range { return plainRange(tagDue) }
 // Signatures holds one empty value per (signature, URL); see AppendSignatureKey.
 func Signatures() Range { return plainRange(tagSignatures) }
 
+// Marks holds what phases over everything left, by name; see Ingestion.Mark, which writes it.
+func Marks() Range { return plainRange(tagMarks) }
+
 // CDXRange holds the place of each capture in the WARC files; see AppendCDXKey.
 func CDXRange() Range { return plainRange(tagCDX) }
 
@@ -203,6 +208,8 @@ func rangeName(tag byte) string {
 		return "due"
 	case tagSignatures:
 		return "signatures"
+	case tagMarks:
+		return "marks"
 	case tagCDX:
 		return "cdx"
 	case tagSent:
@@ -218,7 +225,7 @@ func rangeName(tag byte) string {
 // rangeTags lists the tags for reports, in the order of a URL's life.
 func rangeTags() []byte {
 	return []byte{tagMeta, tagCrawldb, tagHostCounts, tagHostFacts, tagSegments, tagFetchlist, tagParse,
-		tagLinkdb, tagWithheld, tagLowered, tagDue, tagSignatures, tagCDX, tagSent,
+		tagLinkdb, tagWithheld, tagLowered, tagDue, tagSignatures, tagMarks, tagCDX, tagSent,
 		tagIndex, tagIndexSegment}
 }
 

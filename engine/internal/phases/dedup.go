@@ -5,6 +5,7 @@ package phases
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -47,13 +48,19 @@ func (p *Phases) Dedup(ctx context.Context, o DedupOptions) (Deduped, error) {
 	if o.Order == nil {
 		o.Order = DefaultDedupOrder()
 	}
+	if o.Segments == nil && o.Signatures == nil {
+		groups, settled, err := p.deduped(o.Order)
+		if settled || err != nil {
+			return Deduped{Groups: groups}, err
+		}
+	}
 	d := dedup{
-		p: p, order: o.Order, restored: o.Restored, fresh: o.Segments, trapChanges: p.env.Admission.NewChanges(),
+		p: p, since: p.env.Store.Moment(), whole: o.Segments == nil && o.Signatures == nil, order: o.Order, restored: o.Restored, fresh: o.Segments, trapChanges: p.env.Admission.NewChanges(),
 		pages: p.env.Sorter(foldLast), groups: p.env.Sorter(foldLast), changes: p.env.Sorter(foldLast),
 	}
 	defer d.close()
 	err := d.find(ctx, o)
-	if err == nil && o.Segments == nil && o.Signatures == nil {
+	if err == nil && d.whole {
 		d.fresh, err = p.batchSegments()
 	}
 	if err == nil {
@@ -80,6 +87,8 @@ func (p *Phases) Dedup(ctx context.Context, o DedupOptions) (Deduped, error) {
 type dedup struct {
 	p                      *Phases
 	order                  []DedupKey
+	since                  uint64 // see storage.Store.Moment
+	whole                  bool   // all pages are compared
 	restored               func(key []byte) error
 	fresh                  []uint32 // segments whose pages the trap watch has not seen yet
 	trapChanges            *admission.Changes
@@ -89,6 +98,31 @@ type dedup struct {
 	group                  []member
 	copies                 []admission.Copy
 	value                  []byte
+}
+
+// dedupMark is the mark of a dedup of all pages, by what it decided and what it found:
+//
+//	uvarint   number of groups
+//	          the order, a byte for each key
+const dedupMark = "dedup"
+
+func appendDeduped(dst []byte, order []DedupKey, groups uint64) []byte {
+	dst = binary.AppendUvarint(dst, groups)
+	for _, k := range order {
+		dst = append(dst, byte(k))
+	}
+	return dst
+}
+
+// deduped reports whether all pages were compared in that order, and nothing changed since then; and how many groups
+// there are.
+func (p *Phases) deduped(order []DedupKey) (groups uint64, settled bool, err error) {
+	value, ok, err := p.env.Store.Mark(dedupMark)
+	if err != nil || !ok {
+		return 0, false, err
+	}
+	groups, n := binary.Uvarint(value)
+	return groups, n > 0 && bytes.Equal(value, appendDeduped(nil, order, groups)), nil
 }
 
 func (d *dedup) close() {
@@ -331,16 +365,19 @@ func (d *dedup) decide() error {
 
 // write ingests the changed records together with the deletions from the index and the closed prefixes.
 func (d *dedup) write(ctx context.Context) error {
+	ing := d.p.env.Store.NewIngestion()
+	defer ing.Abort()
+	if d.whole {
+		ing.Mark(dedupMark, appendDeduped(nil, d.order, d.result.Groups), d.since)
+	}
 	if d.changes.Len() == 0 && d.result.Closed == 0 {
-		return nil
+		return ing.Commit()
 	}
 	run, err := d.changes.Sort()
 	if err != nil {
 		return fmt.Errorf("sorting changes: %w", err)
 	}
 	defer run.Close()
-	ing := d.p.env.Store.NewIngestion()
-	defer ing.Abort()
 	if err := d.writeRecords(ctx, run, ing); err != nil {
 		return err
 	}
