@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -40,6 +41,7 @@ type work struct {
 	live      settings
 	crawlLog  *crawlLog // nil: Options name none
 	answers   *Answers
+	idle      atomic.Bool // searches have the memory of a crawl
 
 	// again says how to seal a segment that a lost store had sealed; nil: it was never sealed. Repair and Rebuild set
 	// it.
@@ -59,6 +61,25 @@ func (w *work) setCrawling(on bool) {
 	w.crawldbMu.Lock()
 	defer w.crawldbMu.Unlock()
 	w.crawling = on
+}
+
+// setIdle gives searches the memory of a crawl, or takes it back.
+func (w *work) setIdle(idle bool) {
+	s := w.o.shares()
+	limit := s.answers
+	if idle {
+		limit = s.idleAnswers
+	}
+	w.store.SetIdle(idle)
+	w.answers.resize(limit)
+	w.idle.Store(idle)
+}
+
+// takeMemory takes the memory of a crawl from searches. Whoever calls it holds Engine.running, and calls giveBack
+// before that ends.
+func (w *work) takeMemory() (giveBack func()) {
+	w.setIdle(false)
+	return func() { w.setIdle(true) }
 }
 
 // settings are those that may change while a crawl runs. Whoever changes one holds mu until the running fetchers have
@@ -340,12 +361,15 @@ func (w *work) indexSegments(ctx context.Context, o IndexOptions, start time.Tim
 	if err != nil {
 		return IndexReport{}, err
 	}
-	walked := min(indexTextsMax, files.tables/2) / 3 // texts, outcomes, and texts for titles
+	walked := min(indexTextsMax, files.tables/2) / 2 // texts and outcomes
 	x := indexing{
 		texts: newWalks(walked, storage.ParseTextRange), outcomes: newWalks(walked, storage.ParseLinks),
 		store: w.store, index: w.index, filters: w.o.IndexFilters, denied: w.admission.Denied, warn: w.warn,
 		clock: &w.stages, inlinks: w.o.MaxInlinks, report: IndexReport{Segments: o.Segments}, keys: o.keys,
 		refresh: o.Refresh,
+	}
+	if x.ranked, err = isRanked(w.store); err != nil {
+		return x.report, err
 	}
 	if x.keys == nil {
 		x.keys = w.sorter(foldLast)
@@ -353,6 +377,7 @@ func (w *work) indexSegments(ctx context.Context, o IndexOptions, start time.Tim
 	}
 	if len(w.o.LiveFilters) == 0 && len(w.o.IndexFilters) == 0 { // these may change at any time
 		x.mark = binary.AppendUvarint([]byte{refreshVersion}, uint64(w.o.MaxInlinks))
+		x.mark = strconv.AppendBool(x.mark, x.ranked)
 	}
 	if err := x.run(ctx, o); err != nil {
 		return x.report, fmt.Errorf("indexing: %w", err)

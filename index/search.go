@@ -105,11 +105,11 @@ func (x *Index) Search(ctx context.Context, text string, o SearchOptions) (_ Res
 	o.Offset = min(max(o.Offset, 0), HitsMax)
 	o.Limit = min(o.Limit, HitsMax-o.Offset)
 	work := newBudget(ctx, time.Now().Add(o.Deadline))
-	out := Result{Query: parseQueryOf(st.hasField, forgiven(text), false, func(int, string) {})}
-	if o.Strict {
-		if out.Query, err = parseStrict(st.hasField, text); err != nil {
-			return out, err
-		}
+	out := Result{}
+	if !o.Strict {
+		out.Query = parseQueryOf(st.hasField, forgiven(text), false, func(int, string) {})
+	} else if out.Query, err = parseStrict(st.hasField, text); err != nil {
+		return out, err
 	}
 	languages := newQueryParser(st.hasField, forgiven(text), func(int, string) {}).spoken()
 	if err := out.search(st, o, languages, work); err != nil || o.Strict || out.Total > 0 || out.Partial {
@@ -188,10 +188,15 @@ func (seg *segment) part(i int, st *state) *part {
 		number: i, docs: seg.info.Docs, norms: &seg.norms, dead: seg.dead, boosts: seg.boosts, most: seg.boosts.most(),
 		ratio: seg.impactFactor(&averages), freqs: seg.freqs,
 	}
+	for code, docs := range seg.info.Languages {
+		if docs == seg.info.Docs {
+			p.language = code
+		}
+	}
 	p.open = func(term string) (list, error) { return seg.openList(st.snap, term) }
 	keys := newKeyReader(st.snap, seg)
 	p.key = func(doc uint32) (urlkey.Key, error) {
-		key, _, err := keys.key(doc)
+		key, err := keys.only(doc)
 		return urlkey.Key(key), err
 	}
 	p.keys = func(from, to string) (uint32, uint32, error) {

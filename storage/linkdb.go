@@ -15,6 +15,10 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
+// MetaLinkRank is the key of the row of Meta which says that scores of crawldb are ranks of the link graph. It has no
+// value.
+const MetaLinkRank = "linkrank"
+
 // Inlink is a link to a page, seen from the page.
 type Inlink struct {
 	From   urlkey.Key

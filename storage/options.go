@@ -23,6 +23,9 @@ type Options struct {
 	FS FS
 	// CacheBytes is the size of the block cache; 0 is DefaultCacheBytes. It may differ at every open.
 	CacheBytes int64
+	// IdleCacheBytes is the size of the block cache while Store.SetIdle(true) holds; less than CacheBytes changes
+	// nothing.
+	IdleCacheBytes int64
 	// MemTableBytes is the memory for small writes; 0 is DefaultMemTableBytes. It may differ at every open.
 	MemTableBytes int64
 	// OpenFiles bounds the tables that are open at once; 0 is 1024, the least is 74. Some twenty other files may be
@@ -92,7 +95,6 @@ func (o *Options) pebbleOptions(fs vfs.FS, h *health) *pebble.Options {
 	p := &pebble.Options{
 		FS:                          fs,
 		FormatMajorVersion:          pebbleFormat,
-		CacheSize:                   o.CacheBytes,
 		MemTableSize:                uint64(o.MemTableBytes),
 		MemTableStopWritesThreshold: 4,
 		L0StopWritesThreshold:       l0StopWrites,

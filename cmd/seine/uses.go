@@ -21,6 +21,7 @@ const (
 	inRecrawl
 	inDelete
 	inPurge
+	inLinkrank
 	inCheckURL
 	inCheckParse
 	inViews // search, readdb, readhost, readlinks, readseg, report, export
@@ -30,7 +31,7 @@ const (
 // commandNames are the names of the bits, in order.
 var commandNames = []string{
 	"crawl", "inject", "generate", "fetch", "parse", "updatedb", "invertlinks", "dedup", "index",
-	"recrawl", "delete", "purge",
+	"recrawl", "delete", "purge", "linkrank",
 	"check url", "check parse", "the commands that read",
 }
 
@@ -52,7 +53,7 @@ const (
 	parsing = inCrawl | inFetch | inParse | inCheckParse
 	// continuing commands go on with what is in a data directory; in an empty one they have nothing to do.
 	continuing = inGenerate | inFetch | inParse | inUpdateDB | inInvertlinks | inDedup | inIndex | inRecrawl |
-		inDelete | inPurge
+		inDelete | inPurge | inLinkrank
 	// changing commands change a data directory.
 	changing = inCrawl | inInject | continuing
 	// storing commands write the crawl log: they fetch, or read back what was fetched.
