@@ -10,8 +10,8 @@ import (
 )
 
 // A mark says that a phase over everything has come to its end, so that the next one has nothing to do: dedup of all
-// pages, or a refresh of all documents. It is written in the ingestion that ends the phase. Every ingestion that changes
-// what such phases read deletes all marks:
+// pages, or a refresh of all documents. It is written in the ingestion that ends the phase. Every ingestion that
+// changes what such phases read deletes all marks:
 //
 //	crawldb, linkdb          written, or deleted from
 //	a whole kind of index    deleted: the index is made again

@@ -48,14 +48,16 @@ func (p *Phases) Dedup(ctx context.Context, o DedupOptions) (Deduped, error) {
 	if o.Order == nil {
 		o.Order = DefaultDedupOrder()
 	}
-	if o.Segments == nil && o.Signatures == nil {
+	whole := o.Segments == nil && o.Signatures == nil
+	if whole {
 		groups, settled, err := p.deduped(o.Order)
 		if settled || err != nil {
 			return Deduped{Groups: groups}, err
 		}
 	}
 	d := dedup{
-		p: p, since: p.env.Store.Moment(), whole: o.Segments == nil && o.Signatures == nil, order: o.Order, restored: o.Restored, fresh: o.Segments, trapChanges: p.env.Admission.NewChanges(),
+		p: p, since: p.env.Store.Moment(), whole: whole, order: o.Order, restored: o.Restored, fresh: o.Segments,
+		trapChanges: p.env.Admission.NewChanges(),
 		pages: p.env.Sorter(foldLast), groups: p.env.Sorter(foldLast), changes: p.env.Sorter(foldLast),
 	}
 	defer d.close()
