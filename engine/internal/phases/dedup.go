@@ -58,7 +58,7 @@ func (p *Phases) Dedup(ctx context.Context, o DedupOptions) (Deduped, error) {
 	d := dedup{
 		p: p, since: p.env.Store.Moment(), whole: whole, order: o.Order, restored: o.Restored, fresh: o.Segments,
 		trapChanges: p.env.Admission.NewChanges(),
-		pages: p.env.Sorter(foldLast), groups: p.env.Sorter(foldLast), changes: p.env.Sorter(foldLast),
+		pages:       p.env.Sorter(foldLast), groups: p.env.Sorter(foldLast), changes: p.env.Sorter(foldLast),
 	}
 	defer d.close()
 	err := d.find(ctx, o)
