@@ -423,7 +423,7 @@ func (c *conductor) end(f *fetching, reason StopReason) error {
 }
 
 // settleWhole settles what only the whole crawl can decide: ranks, if they are wanted, duplicates by their final
-// scores, anchors by the final linkdb.
+// scores, anchors by the final linkdb. If nothing changed since that was done last, nothing is read.
 func (c *conductor) settleWhole() error {
 	w := c.w
 	c.enters(phaseSettling)
@@ -441,7 +441,7 @@ func (c *conductor) settleWhole() error {
 	if w.o.NoIndex {
 		_, err = w.mergeLinks(c.abort, linkRowsSettled)
 	} else {
-		x, err = w.buildIndex(c.abort, IndexOptions{Refresh: true})
+		x, err = w.buildIndex(c.abort, IndexOptions{Refresh: true, unlessDone: true})
 	}
 	c.noteIndexed(d, x)
 	if err != nil {

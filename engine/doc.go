@@ -64,6 +64,7 @@
 //	PageRank?                            internal/phases/linkgraph.go, linkpasses.go, linkrank.go
 //	a depth that falls after the fetch?  internal/phases/lower.go
 //	what happens in which order?         phase.go, the table of phases
+//	has anything changed since?          storage/marks.go; dedup of all pages and a refresh leave marks
 //	what the conductor does next?        decide.go, a pure function
 //	the processor time of a stage?       stage.go; storage/cputime.go
 //	what holds a crawl up, why it ended? heldup.go and situation.go, pure functions; words are in cause.go

@@ -35,9 +35,10 @@ type indexing struct {
 	denied  func(urlkey.URL) bool // by a live filter
 	warn    func(error)
 	clock   *stageClock
-	inlinks int  // that are read of a page, for its anchors
-	refresh bool // see IndexOptions
-	ranked  bool // scores are ranks of the link graph
+	inlinks int    // that are read of a page, for its anchors
+	refresh bool   // see IndexOptions
+	ranked  bool   // scores are ranks of the link graph
+	mark    []byte // of a refresh that has nothing to do; nil: there always is something
 
 	report IndexReport
 	keys   *storage.Sorter
@@ -62,6 +63,14 @@ type indexing struct {
 func foldLast(dst, _, b []byte) []byte { return append(dst, b...) }
 
 func (x *indexing) run(ctx context.Context, o IndexOptions) error {
+	since := x.store.Moment()
+	if o.unlessDone && x.refresh {
+		done, err := x.refreshed()
+		if err != nil {
+			return err
+		}
+		x.refresh = !done
+	}
 	ing := x.store.NewIngestion()
 	defer ing.Abort()
 	for _, number := range o.Segments {
@@ -77,9 +86,12 @@ func (x *indexing) run(ctx context.Context, o IndexOptions) error {
 			return err
 		}
 	}
-	if o.Refresh {
+	if x.refresh {
 		if err := x.addStale(ctx); err != nil {
 			return err
+		}
+		if x.mark != nil {
+			ing.Mark(refreshMark, x.mark, since)
 		}
 	}
 	if x.keys.Len() == 0 && len(o.Segments) == 0 {
@@ -92,6 +104,23 @@ func (x *indexing) run(ctx context.Context, o IndexOptions) error {
 		return err
 	}
 	return x.index.Refresh()
+}
+
+// refreshMark is the mark of a refresh of all documents. refreshVersion is the first byte of its value: raise it when
+// documents are made differently of what they are made of.
+const (
+	refreshMark    = "refresh"
+	refreshVersion = 1
+)
+
+// refreshed reports whether all documents are up to date with crawldb and linkdb. Those of the segments that are to be
+// indexed are not among them; their links are.
+func (x *indexing) refreshed() (bool, error) {
+	if x.mark == nil {
+		return false, nil
+	}
+	value, ok, err := x.store.Mark(refreshMark)
+	return ok && bytes.Equal(value, x.mark), err
 }
 
 // addSegment adds the keys of a segment's pages.

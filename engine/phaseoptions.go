@@ -114,7 +114,8 @@ type IndexOptions struct {
 	// writing the merged part again, beside searches; there may be more where Options.Memory is too little.
 	MaxSegments int
 
-	keys *storage.Sorter // of more pages
+	keys       *storage.Sorter // of more pages
+	unlessDone bool            // Refresh only if crawldb or linkdb changed since the last one
 }
 
 // Limits end a crawl or a fetch early. What else is due stays due. 0 means no bound; negative values are refused.

@@ -4,9 +4,11 @@ package engine
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -390,6 +392,10 @@ func (w *work) indexSegments(ctx context.Context, o IndexOptions, start time.Tim
 	if x.keys == nil {
 		x.keys = w.sorter(foldLast)
 		defer x.keys.Close()
+	}
+	if len(w.o.LiveFilters) == 0 && len(w.o.IndexFilters) == 0 { // these may change at any time
+		x.mark = binary.AppendUvarint([]byte{refreshVersion}, uint64(w.o.MaxInlinks))
+		x.mark = strconv.AppendBool(x.mark, x.ranked)
 	}
 	if err := x.run(ctx, o); err != nil {
 		return x.report, fmt.Errorf("indexing: %w", err)

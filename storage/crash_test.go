@@ -143,8 +143,11 @@ func (w *crashWorkload) run() []crash {
 var crashRanges = []Range{
 	Crawldb(), HostCountsRange(), CDXRange(), Linkdb(),
 	Fetchlist(1), Fetchlist(2), Fetchlist(3), ParseLinks(1), ParseLinks(2), ParseTextRange(1),
-	Segments(),
+	Segments(), Marks(), // not written as the others
 }
+
+// writtenRanges are those of crashRanges that Apply and tables write.
+var writtenRanges = crashRanges[:len(crashRanges)-2]
 
 // choose changes the model and returns the operation that changes the store in the same way.
 func (w *crashWorkload) choose(s *Store) func() error {
@@ -161,7 +164,7 @@ func (w *crashWorkload) chooseApply(s *Store) func() error {
 	}
 	var writes []write
 	for range 1 + w.rng.IntN(4) {
-		r := crashRanges[w.rng.IntN(len(crashRanges)-1)]
+		r := writtenRanges[w.rng.IntN(len(writtenRanges))]
 		wr := write{r, fmt.Sprintf("key %02d", w.rng.IntN(40)), w.value()}
 		writes = append(writes, wr)
 		w.model[r.String()+wr.key] = wr.value
@@ -181,7 +184,7 @@ func (w *crashWorkload) chooseApply(s *Store) func() error {
 func (w *crashWorkload) chooseIngestion(s *Store) func() error {
 	in := s.NewIngestion()
 	in.large.Store(w.rng.IntN(2) == 0)
-	for _, r := range crashRanges[:len(crashRanges)-1] {
+	for _, r := range writtenRanges {
 		what := w.rng.IntN(6)
 		if what <= 1 { // delete, or replace
 			if err := in.DeleteRange(r); err != nil {
@@ -200,6 +203,15 @@ func (w *crashWorkload) chooseIngestion(s *Store) func() error {
 				w.model[r.String()+key] = value
 			}
 		}
+	}
+	marks := Marks()
+	if in.unmarks() {
+		delete(w.model, marks.String()+"all")
+	}
+	if w.rng.IntN(3) == 0 {
+		value := w.value()
+		in.Mark("all", []byte(value), s.Moment())
+		w.model[marks.String()+"all"] = value
 	}
 	w.advance(in)
 	return func() error { defer in.Abort(); return in.Commit() }

@@ -40,7 +40,8 @@ import (
 //	                  the places of their words; those of before are read without.
 //	12        0.12    The rows of a target in linkdb may be merged into one with counts; rows of before are merged in
 //	                  time. Records and parse records have a SimHash, and groups of near-duplicates are in ranges of
-//	                  their own; older values are read without, and get it when their page is fetched again.
+//	                  their own; older values are read without, and get it when their page is fetched again. Records
+//	                  count visits and changes. Marks of phases that came to their end are in a range of their own.
 //
 // To change a format: add a row here, raise FormatVersion, append the step to upgrades, and put a
 // store of the new version into testdata/formats/vN, where a test opens it from then on.

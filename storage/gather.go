@@ -143,6 +143,9 @@ func (in *Ingestion) commitGathered() error {
 			return err
 		}
 	}
+	if err := in.writeMarks(func() (pebbleWriter, error) { return to, nil }); err != nil {
+		return err
+	}
 	if b.Empty() {
 		return nil
 	}

@@ -48,6 +48,7 @@ type Ingestion struct {
 	first    map[Range]bool  // whether the store had nothing of a range before
 	files    []string        // finished tables, with an extra one while it is being written
 	then     []func()
+	marks    []mark
 	ended    bool
 
 	gathered atomic.Int64 // bytes that writers hold
@@ -195,6 +196,9 @@ func (in *Ingestion) commit() error {
 	if err := in.writeSegments(); err != nil {
 		return err
 	}
+	if err := in.writeMarkTable(); err != nil {
+		return err
+	}
 	if len(in.files) == 0 {
 		return nil
 	}
@@ -300,6 +304,22 @@ func (in *Ingestion) writeSegments() error {
 		}
 	}
 	return w.finish(nil)
+}
+
+// writeMarkTable makes the table of the marks that change. Called with the store's segments lock.
+func (in *Ingestion) writeMarkTable() error {
+	var t *sstable.Writer
+	err := in.writeMarks(func() (pebbleWriter, error) {
+		var err error
+		if t, err = in.newTable(Marks()); err != nil {
+			return pebbleWriter{}, err
+		}
+		return pebbleWriter{t.Set, t.Delete}, nil
+	})
+	if t != nil {
+		err = errors.Join(err, t.Close())
+	}
+	return err
 }
 
 // Abort ends the ingestion and removes its files. After Commit or an earlier Abort it does nothing. It

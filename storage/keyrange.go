@@ -27,6 +27,7 @@ import (
 //	'u'                    host key, see due.go             –                       due
 //	'g'                    signature(16), URL key           –                       signatures
 //	'n' kind               see near.go                      –, group(8)             near
+//	'k'                    name                             what it is about        marks
 //	'x'                    URL key, 0, time(8)              CDX                     cdx
 //	'o' writer(4)          URL key                          stamp(8)                sent
 //	'i' kind               index's own                      index's own             index
@@ -54,6 +55,7 @@ const (
 	tagDue          = 'u'
 	tagSignatures   = 'g'
 	tagNear         = 'n'
+	tagMarks        = 'k'
 	tagCDX          = 'x'
 	tagSent         = 'o'
 	tagIndex        = 'i'
@@ -138,6 +140,9 @@ func Due() Range { return plainRange(tagDue) }
 // Signatures holds one empty value per (signature, URL); see AppendSignatureKey.
 func Signatures() Range { return plainRange(tagSignatures) }
 
+// Marks holds what phases over everything left, by name; see Ingestion.Mark, which writes it.
+func Marks() Range { return plainRange(tagMarks) }
+
 // CDXRange holds the place of each capture in the WARC files; see AppendCDXKey.
 func CDXRange() Range { return plainRange(tagCDX) }
 
@@ -210,6 +215,8 @@ func rangeName(tag byte) string {
 		return "signatures"
 	case tagNear:
 		return "near"
+	case tagMarks:
+		return "marks"
 	case tagCDX:
 		return "cdx"
 	case tagSent:
@@ -225,7 +232,7 @@ func rangeName(tag byte) string {
 // rangeTags lists the tags for reports, in the order of a URL's life.
 func rangeTags() []byte {
 	return []byte{tagMeta, tagCrawldb, tagHostCounts, tagHostFacts, tagSegments, tagFetchlist, tagParse,
-		tagLinkdb, tagWithheld, tagLowered, tagDue, tagSignatures, tagNear, tagCDX, tagSent,
+		tagLinkdb, tagWithheld, tagLowered, tagDue, tagSignatures, tagNear, tagMarks, tagCDX, tagSent,
 		tagIndex, tagIndexSegment}
 }
 

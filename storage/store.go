@@ -49,6 +49,7 @@ type Store struct {
 	// segments makes "compare a segment's state, then write the next one" atomic. It is held while an
 	// ingestion commits; inside Pebble two ingestions would wait for each other anyway.
 	segments sync.Mutex
+	moment   uint64 // see Moment; guarded by segments
 }
 
 // Open opens the store in dir and creates it if there is none (unless Options say otherwise). It takes

@@ -99,9 +99,8 @@ func (s *Store) Verify(ctx context.Context) (VerifyReport, error) {
 	defer v.wantParse.Close()
 	defer v.wantSignature.Close()
 	for _, step := range []func() error{v.meta, v.segmentStates, v.crawldb, v.hostCounts, v.due, v.hostFacts,
-		v.fetchlists, v.parseRecords, v.parseReferences, v.linkdb, v.withheld, v.lowered, v.signatures, v.near,
-		v.cdx, v.sent,
-		v.index, v.tables,
+		v.fetchlists, v.parseRecords, v.parseReferences, v.linkdb, v.withheld, v.lowered, v.signatures, v.near, v.marks,
+		v.cdx, v.sent, v.index, v.tables,
 	} {
 		if err := step(); err != nil {
 			return v.report, fmt.Errorf("verifying the store in %s: %w", s.dir, err)
@@ -502,6 +501,15 @@ func (v *verifier) lowered() error {
 			v.problem(LoweredRange(), key, "crawldb does not have the URL")
 		case len(value) != 1:
 			v.problem(LoweredRange(), key, "%d bytes of hops", len(value))
+		}
+		return nil
+	})
+}
+
+func (v *verifier) marks() error {
+	return v.each(Marks(), func(key, value []byte) error {
+		if len(key) == 0 || len(value) == 0 {
+			v.problem(Marks(), key, "a mark of %d bytes", len(value))
 		}
 		return nil
 	})

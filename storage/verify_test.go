@@ -156,6 +156,9 @@ func TestVerify(t *testing.T) {
 		{"due key damaged", func(b *Batch) error {
 			return b.Set(Due(), []byte("com,example,)\x03"), nil)
 		}, "no record with this key"},
+		{"mark of nothing", func(b *Batch) error {
+			return b.Set(Marks(), []byte("dedup"), nil)
+		}, "a mark of 0 bytes"},
 		{"withheld of no segment", func(b *Batch) error {
 			w := Withheld{Reason: WithheldByScope, Link: true}
 			return b.Set(WithheldRange(), AppendLinkdbKey(nil, []byte(key), 9), AppendWithheld(nil, &w))

@@ -5,6 +5,7 @@ package phases
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -51,8 +52,16 @@ func (p *Phases) Dedup(ctx context.Context, o DedupOptions) (Deduped, error) {
 	if o.Order == nil {
 		o.Order = DefaultDedupOrder()
 	}
+	whole := o.Segments == nil && o.Signatures == nil
+	if whole {
+		groups, settled, err := p.deduped(o.Order, o.MarkNear)
+		if settled || err != nil {
+			return Deduped{Groups: groups}, err
+		}
+	}
 	d := dedup{
-		p: p, order: o.Order, markNear: o.MarkNear, restored: o.Restored, fresh: o.Segments,
+		p: p, since: p.env.Store.Moment(), whole: whole, order: o.Order, markNear: o.MarkNear, restored: o.Restored,
+		fresh:       o.Segments,
 		trapChanges: p.env.Admission.NewChanges(),
 		pages:       p.env.Sorter(foldLast), groups: p.env.Sorter(foldLast), changes: p.env.Sorter(foldLast),
 	}
@@ -64,7 +73,7 @@ func (p *Phases) Dedup(ctx context.Context, o DedupOptions) (Deduped, error) {
 	if err == nil && o.MarkNear {
 		err = d.findNear(ctx, o, touched)
 	}
-	if err == nil && o.Segments == nil && o.Signatures == nil {
+	if err == nil && whole {
 		d.fresh, err = p.batchSegments()
 	}
 	if err == nil {
@@ -91,6 +100,8 @@ func (p *Phases) Dedup(ctx context.Context, o DedupOptions) (Deduped, error) {
 type dedup struct {
 	p                      *Phases
 	order                  []DedupKey
+	since                  uint64 // see storage.Store.Moment
+	whole                  bool   // all pages are compared
 	markNear               bool
 	restored               func(key []byte) error
 	fresh                  []uint32 // segments whose pages the trap watch has not seen yet
@@ -101,6 +112,35 @@ type dedup struct {
 	group                  []member
 	copies                 []admission.Copy
 	value                  []byte
+}
+
+// dedupMark is the mark of a dedup of all pages, by what it decided and what it found:
+//
+//	uvarint   number of groups
+//	'=', '~'  equal pages only, or near-duplicates too
+//	          the order, a byte for each key
+const dedupMark = "dedup"
+
+func appendDeduped(dst []byte, order []DedupKey, markNear bool, groups uint64) []byte {
+	dst = append(binary.AppendUvarint(dst, groups), '=')
+	if markNear {
+		dst[len(dst)-1] = '~'
+	}
+	for _, k := range order {
+		dst = append(dst, byte(k))
+	}
+	return dst
+}
+
+// deduped reports whether all pages were compared in that order, and nothing changed since then; and how many groups
+// there are.
+func (p *Phases) deduped(order []DedupKey, markNear bool) (groups uint64, settled bool, err error) {
+	value, ok, err := p.env.Store.Mark(dedupMark)
+	if err != nil || !ok {
+		return 0, false, err
+	}
+	groups, n := binary.Uvarint(value)
+	return groups, n > 0 && bytes.Equal(value, appendDeduped(nil, order, markNear, groups)), nil
 }
 
 func (d *dedup) close() {
@@ -361,16 +401,19 @@ func (d *dedup) watchCopies() {
 
 // write ingests the changed records together with the deletions from the index and the closed prefixes.
 func (d *dedup) write(ctx context.Context) error {
+	ing := d.p.env.Store.NewIngestion()
+	defer ing.Abort()
+	if d.whole {
+		ing.Mark(dedupMark, appendDeduped(nil, d.order, d.markNear, d.result.Groups), d.since)
+	}
 	if d.changes.Len() == 0 && d.result.Closed == 0 {
-		return nil
+		return ing.Commit()
 	}
 	run, err := d.changes.Sort()
 	if err != nil {
 		return fmt.Errorf("sorting changes: %w", err)
 	}
 	defer run.Close()
-	ing := d.p.env.Store.NewIngestion()
-	defer ing.Abort()
 	if err := d.writeRecords(ctx, run, ing); err != nil {
 		return err
 	}
