@@ -68,6 +68,8 @@ type talliedList struct {
 const (
 	talliedLeast = 3    // lists for a tally
 	talliedMost  = 1024 // blocks of each
+	// talliedAlone is the most blocks of each list of a single word: in longer ones bounds pass most blocks.
+	talliedAlone = 192
 )
 
 var talliedPool = sync.Pool{New: func() any { return new(talliedWindow) }}
@@ -75,7 +77,10 @@ var talliedPool = sync.Pool{New: func() any { return new(talliedWindow) }}
 // newTally returns nil if a tally is not for these parts.
 func newTally(r *ranker, parts, not []iterator) *tally {
 	t := &tally{ranker: r, not: not, words: make([]talliedWord, len(parts))}
-	lists := 0
+	lists, most := 0, talliedMost
+	if len(parts) == 1 {
+		most = talliedAlone
+	}
 	for i, p := range parts {
 		w := &t.words[i]
 		switch p := p.(type) {
@@ -96,7 +101,7 @@ func newTally(r *ranker, parts, not []iterator) *tally {
 			return nil
 		}
 		for _, l := range w.lists {
-			if len(l.at.last) > talliedMost {
+			if len(l.at.last) > most {
 				return nil
 			}
 			w.docs += l.at.l.df()
