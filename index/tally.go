@@ -9,12 +9,12 @@ import (
 	"sync"
 )
 
-// tally ranks and counts alternatives of words together, where all matches are to be counted and each document of each
-// list is decoded anyway. It goes window by window, and list by list in it, three times. First it marks the documents,
-// which counts them, and sees which are in several lists. Then it adds up what the blocks of these documents promise,
-// which is far less than what all lists together could. Last it decodes the frequencies of the blocks that may have one
-// of the best: a document of one list is only looked at if its frequency alone is enough, which no score has to be
-// computed for.
+// tally ranks and counts alternatives of words together. Where all matches are to be counted, each document of each
+// list is decoded anyway; for several words it is faster than disjunction even where they are not. It goes window by
+// window, and list by list in it, three times. First it marks the documents, which counts them, and sees which are in
+// several lists. Then it adds up what the blocks of these documents promise, which is far less than what all lists
+// together could. Last it decodes the frequencies of the blocks that may have one of the best: a document of one list
+// is only looked at if its frequency alone is enough, which no score has to be computed for.
 //
 // Nothing takes time for documents that no list has, as sums of windows do. It is for several lists that are not very
 // long: of one or two, and of frequent words, bounds pass more than this saves; see disjunction.

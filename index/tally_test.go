@@ -10,7 +10,8 @@ import (
 )
 
 // TestTally: a tally of words in two windows, from a word in few documents to one in half of them, with deleted
-// documents and an exclusion, finds what the naive searcher finds, and leaves no trace in the memory that it gives back.
+// documents and an exclusion, finds what the naive searcher finds, and leaves no trace in the memory that it gives
+// back.
 func TestTally(t *testing.T) {
 	for seed := range uint64(2) {
 		w := newSparseWorld(seed, sumDocs+2000)
