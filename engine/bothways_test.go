@@ -147,6 +147,7 @@ var withoutEffect = map[string]string{
 	"Delay": "when", "Concurrency": "when", "PerHost": "when", "FetchTimeout": "no page is slow",
 	"TrapDuplicates": "needs 200 pages: see trapwatch_test.go",
 	"NoIndex":        "of a crawl only: Index is told to index", "OnPage": "see TestOnPage", "PageWorkers": "when",
+	"LinkRank":   "of a crawl only: see TestLinkRank",
 	"ParseLater": "see TestParseLater", "NoContent": "see TestNoContent",
 	"CrawlLog": "see TestCrawlLog",
 	"Events":   "see kill_test.go", "Now": "when", "IndexWriters": "elsewhere: see TestSendBothWays",

@@ -422,18 +422,25 @@ func (c *conductor) end(f *fetching, reason StopReason) error {
 	return c.settleWhole()
 }
 
-// settleWhole settles what only the whole crawl can decide: duplicates by their final scores, anchors by the final
-// linkdb.
+// settleWhole settles what only the whole crawl can decide: ranks, if they are wanted, duplicates by their final
+// scores, anchors by the final linkdb.
 func (c *conductor) settleWhole() error {
 	w := c.w
 	c.enters(phaseSettling)
 	c.show(c.progress(phaseSettling))
+	if w.o.LinkRank != "" {
+		if _, err := w.linkRank(c.abort, LinkRankOptions{Graph: w.o.LinkRank}); err != nil {
+			return err
+		}
+	}
 	d, err := w.dedup(c.abort, DedupOptions{})
 	if err != nil {
 		return err
 	}
 	var x IndexReport
-	if !w.o.NoIndex {
+	if w.o.NoIndex {
+		_, err = w.mergeLinks(c.abort, linkRowsSettled)
+	} else {
 		x, err = w.buildIndex(c.abort, IndexOptions{Refresh: true})
 	}
 	c.noteIndexed(d, x)

@@ -297,14 +297,21 @@ func firstInlink(links *storage.Scanner, key []byte) (via string, err error) {
 	if !links.SeekGE(storage.AppendLinkdbKey(nil, key, 0)) {
 		return "", links.Err()
 	}
-	target, _, err := storage.SplitLinkdbKey(links.Key())
+	target, segment, err := storage.SplitLinkdbKey(links.Key())
 	if err != nil || !bytes.Equal(target, key) {
 		return "", err
 	}
-	err = storage.VisitInlinks(links.Value(), func(from, _ []byte) bool {
-		via = spelled(urlkey.Key(from))
-		return false
+	var first urlkey.Key
+	found := segment
+	err = storage.VisitLinks(links.Value(), segment, func(from, _ []byte, of uint32) bool {
+		if first == "" || of < found {
+			first, found = urlkey.Key(from), of
+		}
+		return segment == storage.MergedSegment // only there are later links of earlier segments
 	})
+	if first != "" {
+		via = spelled(first)
+	}
 	return via, err
 }
 

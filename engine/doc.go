@@ -61,6 +61,7 @@
 //	what is known of one URL or host?    stories.go, reports.go; internal/inspect
 //	one line for each fetch?             crawllog.go adds the way to a URL; internal/crawllog writes
 //	what a later scope permits?          internal/phases/withheld.go
+//	PageRank?                            internal/phases/linkgraph.go, linkpasses.go, linkrank.go
 //	a depth that falls after the fetch?  internal/phases/lower.go
 //	what happens in which order?         phase.go, the table of phases
 //	what the conductor does next?        decide.go, a pure function

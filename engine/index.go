@@ -37,6 +37,7 @@ type indexing struct {
 	clock   *stageClock
 	inlinks int  // that are read of a page, for its anchors
 	refresh bool // see IndexOptions
+	ranked  bool // scores are ranks of the link graph
 
 	report IndexReport
 	keys   *storage.Sorter
@@ -154,7 +155,7 @@ func (x *indexing) build(ctx context.Context, ing *storage.Ingestion) error {
 	defer links.Close()
 	x.titles = newTitles(snap)
 	defer x.titles.close()
-	x.titles.learns(ing, newWalks(x.texts.most, storage.ParseTextRange), x.refresh)
+	x.titles.learns(ing, x.texts, x.refresh)
 	b := x.index.NewBuilder(ing)
 	defer b.Abort()
 	x.docs = b
@@ -164,7 +165,7 @@ func (x *indexing) build(ctx context.Context, ing *storage.Ingestion) error {
 	if err == nil {
 		err = x.titles.end()
 	}
-	if err = errors.Join(x.texts.close(), x.outcomes.close(), x.titles.texts.close(), err); err != nil {
+	if err = errors.Join(x.texts.close(), x.outcomes.close(), err); err != nil {
 		return err
 	}
 	r, err := b.Finish()
@@ -294,7 +295,7 @@ func (x *indexing) document(key, text []byte, r *storage.Record, stamp uint64) (
 		Language: shortOrNone(x.text.Language, index.ValueBytesMax),
 		Author:   shortOrNone(x.text.Author, index.AuthorMax), Stamp: stamp,
 		Headings: x.text.AppendHeadings(nil), Type: shortOrNone(x.outcome.MediaType, index.ValueBytesMax),
-		Size: int64(len(x.text.Text)), Boost: x.boost(),
+		Size: int64(len(x.text.Text)), Boost: x.boost(r),
 	}
 	if x.text.Date != 0 {
 		d.Date = time.UnixMilli(x.text.Date).UTC()
@@ -352,18 +353,18 @@ func (x *indexing) readAnchors(links *targets, target []byte) error {
 	x.linking.begin(target)
 	x.counts, x.order = x.counts[:0], x.order[:0]
 	read := 0
-	for ok := links.seek(target); ok && read < x.inlinks; ok = links.next() {
+	for ok := links.seek(target); ok; ok = links.next() {
 		of, _, err := storage.SplitLinkdbKey(links.Key())
 		if err != nil || !bytes.Equal(of, target) {
 			break
 		}
 		err = storage.VisitInlinks(links.Value(), func(source, anchor []byte) bool {
 			x.linking.add(source)
-			if len(anchor) > 0 {
+			if len(anchor) > 0 && read < x.inlinks {
 				x.countAnchor(anchor)
+				read++
 			}
-			read++
-			return read < x.inlinks
+			return true
 		})
 		if err != nil {
 			return fmt.Errorf("inlinks of %s: %w", target, err)
@@ -397,7 +398,13 @@ func (x *indexing) anchors() []string {
 }
 
 // boost is the static score of the page whose anchors readAnchors found.
-func (x *indexing) boost() float64 { return index.StaticBoost(len(x.order), x.linking.domains) }
+func (x *indexing) boost(r *storage.Record) float64 {
+	boost := index.StaticBoost(len(x.order), x.linking.domains)
+	if x.ranked {
+		boost += rankBoost(r.Score)
+	}
+	return boost
+}
 
 // contextStamp is of the page whose anchors readAnchors found, on the host of titles.begin; never 0.
 func (x *indexing) contextStamp(r *storage.Record) uint32 {
@@ -405,7 +412,7 @@ func (x *indexing) contextStamp(r *storage.Record) uint32 {
 	h.Write(r.Signature[:])
 	h.WriteString(shownAs(r))
 	var n [8]byte
-	if boost := x.boost(); boost != 1 {
+	if boost := x.boost(r); boost != 1 {
 		h.Write(binary.LittleEndian.AppendUint64(n[:0], math.Float64bits(boost)))
 	}
 	if r.Truncated { // without a signature, only the fetch identifies the content

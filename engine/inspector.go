@@ -193,6 +193,21 @@ func (i *Inspector) Inlinks(ctx context.Context, url string, limit int) iter.Seq
 	}, viewLink)
 }
 
+// LinkCounts counts the pages that link to a URL, and their hosts and domains.
+func (i *Inspector) LinkCounts(ctx context.Context, url string) (LinkCounts, error) {
+	inner, leave, err := i.enter(ctx)
+	if err != nil {
+		return LinkCounts{}, err
+	}
+	defer leave()
+	u, err := i.parse(url)
+	if err != nil {
+		return LinkCounts{}, err
+	}
+	c, err := i.in.LinkCounts(inner, u)
+	return LinkCounts(c), ended(ctx, err)
+}
+
 // Links streams all of linkdb, by target, as Inlinks does the links to one URL.
 func (i *Inspector) Links(ctx context.Context) iter.Seq2[InlinkView, error] {
 	return stream(ctx, i, func(ctx context.Context) (iter.Seq2[inspect.Link, error], error) {

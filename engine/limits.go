@@ -115,4 +115,14 @@ const (
 	defaultPatience = 10 * time.Second
 	// throttledPatience is how many times as long a crawl waits for hosts that requested a pause (429, 503).
 	throttledPatience = 7
+
+	// linkRowsSettled is how many rows of linkdb are looked at for targets with many, when a crawl ends and when the
+	// index is refreshed: some tenths of a second.
+	linkRowsSettled = 1 << 20
+
+	// Link ranks: the damping that Brin and Page published, and when passes end: all ranks together change by a
+	// millionth, or at the latest. Each pass brings them nearer by the damping, most by more.
+	defaultDamping       = 0.85
+	defaultRankTolerance = 1e-6
+	defaultRankPasses    = 100
 )

@@ -13,8 +13,8 @@ import (
 )
 
 // linking counts the registered domains that link to a page, its own left out, for its static score: a domain counts
-// once, however many pages and hosts it has. It is fed with the inlinks that are read for anchors, at most
-// Options.MaxInlinks, so it costs no further read.
+// once, however many pages and hosts it has. It is fed with the inlinks that are read for anchors, so
+// it costs no further read.
 //
 // Like the anchors, it sees linkdb as of the indexing: later links count when the page is indexed again, at the latest
 // by Index with Refresh, as at the end of a crawl. The static score is part of a document's stamp, so Refresh finds the

@@ -148,10 +148,14 @@ type Options struct {
 	// ugc or sponsored, and all links of pages that forbid to follow theirs. Without it linkdb does not have them, as
 	// in Nutch. Crawldb never takes URLs from them.
 	NoFollowLinks bool
-	// MaxInlinks is the number of links to one page that linkdb keeps of one segment, and that the index reads (Nutch:
-	// linkdb.max.inlinks), 1 to 10,000; 0 means 10,000. AnchorLength is the number of characters that linkdb keeps of
+	// MaxInlinks is the number of links to one page of which linkdb keeps the texts, of one segment, and of which the
+	// index reads them (compare Nutch's linkdb.max.inlinks), 1 to 10,000; 0 means 10,000. Of more links those of the
+	// pages with the best scores have their texts; that the others link to the page is known all the same. AnchorLength is the number of characters that linkdb keeps of
 	// an anchor text (Nutch: linkdb.max.anchor.length), 1 to 256; 0 means 256. No anchor has more than 256 bytes.
 	MaxInlinks, AnchorLength int
+	// LinkRank makes a crawl rank links at its end, before Dedup and Index: "page", "host" or "domain" is the graph, as
+	// LinkRankOptions have it, whose other fields have their defaults. "" means that only Linkdb.Rank does.
+	LinkRank string
 	// DedupOrder says which of equal pages Dedup keeps: "score,length" keeps the one with the highest score, then the
 	// one with the shortest URL. "time" (fetched last) and "https" exist too. What is still undecided, the key decides.
 	// "" means "score,length".

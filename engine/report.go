@@ -14,8 +14,8 @@ import (
 )
 
 // Report says what a phase did: InjectReport, GenerateReport, FetchReport, SealReport, UpdateReport, InvertReport,
-// DedupReport, IndexReport, RecrawlReport, DeleteReport, PurgeReport or CrawlReport. All have JSON field names. Counts
-// are of this run of the phase; Took is its time, in JSON as seconds under "seconds".
+// LinkRankReport, DedupReport, IndexReport, RecrawlReport, DeleteReport, PurgeReport, CrawlReport or one of Upkeep. All
+// have JSON field names. Counts are of this run of the phase; Took is its time, in JSON as seconds under "seconds".
 type Report interface {
 	// String is one line of counts and time, without a line feed.
 	String() string
@@ -158,8 +158,8 @@ type UpdateReport struct {
 	New      uint64            `json:"new"`                // records that were made
 	Linked   uint64            `json:"linked"`             // known URLs that pages of the segment link to
 	Filtered map[string]uint64 `json:"filtered,omitempty"` // links that were refused for good, by reason
-	// Withheld counts URLs that the scope or a live filter refuses for now, Readmitted those that were withheld before
-	// and are permitted now; these are among New.
+	// Withheld counts URLs that the scope or a live filter refuses for now, Readmitted those that were withheld
+	// before and are permitted now; these are among New.
 	Withheld   uint64   `json:"withheld,omitempty"`
 	Readmitted uint64   `json:"readmitted,omitempty"`
 	Took       Duration `json:"seconds"`

@@ -255,8 +255,10 @@ func (w *work) eachDocument(ctx context.Context, fn func(*policy.IndexChange) er
 
 // documentsOf is an indexing that makes documents alone.
 func (w *work) documentsOf() indexing {
+	ranked, err := isRanked(w.store)
+	w.warn(err)
 	return indexing{
-		store: w.store, index: w.index, filters: w.o.IndexFilters, denied: w.admission.Denied, warn: w.warn,
+		ranked: ranked, store: w.store, index: w.index, filters: w.o.IndexFilters, denied: w.admission.Denied, warn: w.warn,
 		clock: &w.stages, inlinks: w.o.MaxInlinks, outcomes: newWalks(0, storage.ParseLinks),
 	}
 }

@@ -18,6 +18,18 @@ type InlinkView struct {
 	Anchor string `json:"anchor"`
 }
 
+// LinkCounts says how many link to a URL: all of them, however many links linkdb keeps the texts of. What pages dropped
+// counts until a crawl ends, or the index is refreshed, after they were fetched again.
+type LinkCounts struct {
+	Pages   uint64 `json:"pages"`
+	Hosts   uint64 `json:"hosts"`   // of these
+	Domains uint64 `json:"domains"` // registered ones
+}
+
+func (c LinkCounts) String() string {
+	return fmt.Sprintf("from %d pages on %d hosts of %d domains", c.Pages, c.Hosts, c.Domains)
+}
+
 // String is the link on one line, URLs and anchor separated by tabs. Control characters of the anchor are spaces.
 func (l InlinkView) String() string {
 	return l.To + "\t" + l.From + "\t" + strings.Map(onePrintable, l.Anchor)

@@ -32,6 +32,7 @@ type URLStory struct {
 	// page order. Both have at most 100 links. The counts are of all; InlinkCount ends at 10,000.
 	Inlinks      []InlinkView  `json:"inlinks"`
 	InlinkCount  int           `json:"inlink_count"`
+	Linking      LinkCounts    `json:"linking"` // all of them, also beyond 10,000
 	Outlinks     []OutlinkView `json:"outlinks"`
 	OutlinkCount int           `json:"outlink_count"`
 	// Indexed: a search can find the URL. NotIndexed says why not.
@@ -114,7 +115,7 @@ func (s URLStory) String() string {
 	for _, f := range s.Fetches {
 		fmt.Fprintf(&b, "  %s\n", f)
 	}
-	fmt.Fprintf(&b, "links here: %d\n", s.InlinkCount)
+	fmt.Fprintf(&b, "links here: %d, %s\n", s.InlinkCount, s.Linking)
 	for _, l := range s.Inlinks {
 		fmt.Fprintf(&b, "  %s\t%s\n", l.From, strings.Map(onePrintable, l.Anchor))
 	}
@@ -170,7 +171,7 @@ func viewURLStory(u urlkey.URL, s *inspect.URLStory, check URLCheck) (URLStory, 
 	v := URLStory{
 		URL: u.String(), Title: s.Title, Check: check, Fetches: []FetchView{}, Inlinks: []InlinkView{},
 		InlinkCount: s.InlinkCount, Outlinks: viewOutlinks(s.Outlinks), OutlinkCount: s.OutlinkCount,
-		Indexed: s.Indexed,
+		Indexed: s.Indexed, Linking: LinkCounts(s.Linking),
 	}
 	if s.Record != nil {
 		r, err := viewRecord(*s.Record)

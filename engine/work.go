@@ -39,6 +39,7 @@ type work struct {
 	live      settings
 	crawlLog  *crawlLog // nil: Options name none
 	answers   *Answers
+	idle      atomic.Bool // searches have the memory of a crawl
 
 	// again says how to seal a segment that a lost store had sealed; nil: it was never sealed. Repair and Rebuild set
 	// it.
@@ -58,6 +59,25 @@ func (w *work) setCrawling(on bool) {
 	w.crawldbMu.Lock()
 	defer w.crawldbMu.Unlock()
 	w.crawling = on
+}
+
+// setIdle gives searches the memory of a crawl, or takes it back.
+func (w *work) setIdle(idle bool) {
+	s := w.o.shares()
+	limit := s.answers
+	if idle {
+		limit = s.idleAnswers
+	}
+	w.store.SetIdle(idle)
+	w.answers.resize(limit)
+	w.idle.Store(idle)
+}
+
+// takeMemory takes the memory of a crawl from searches. Whoever calls it holds Engine.running, and calls giveBack
+// before that ends.
+func (w *work) takeMemory() (giveBack func()) {
+	w.setIdle(false)
+	return func() { w.setIdle(true) }
 }
 
 // settings are those that may change while a crawl runs. Whoever changes one holds mu until the running fetchers have
@@ -259,6 +279,14 @@ func (w *work) invertLinks(ctx context.Context, number uint32) (InvertReport, er
 	return r, nil
 }
 
+// mergeLinks takes dropped links out of linkdb, and merges rows of targets, of most rows (0: of all).
+func (w *work) mergeLinks(ctx context.Context, most int) (phases.LinksMerged, error) {
+	defer w.stages.time(stageInvertLinks)()
+	w.crawldbMu.Lock()
+	defer w.crawldbMu.Unlock()
+	return w.phases.MergeLinks(ctx, most, nil)
+}
+
 func (w *work) dedup(ctx context.Context, o DedupOptions) (DedupReport, error) {
 	start := w.now()
 	defer w.stages.time(stageDedup)()
@@ -292,6 +320,11 @@ func (w *work) dedup(ctx context.Context, o DedupOptions) (DedupReport, error) {
 func (w *work) buildIndex(ctx context.Context, o IndexOptions) (IndexReport, error) {
 	if o.MaxSegments < 0 {
 		return IndexReport{}, fmt.Errorf("index: MaxSegments %d: want 0 (what merges leave) or more", o.MaxSegments)
+	}
+	if o.Refresh { // documents lose the anchors that pages dropped
+		if _, err := w.mergeLinks(ctx, linkRowsSettled); err != nil {
+			return IndexReport{}, err
+		}
 	}
 	r, err := w.buildUnmerged(ctx, o)
 	if err == nil {
@@ -339,12 +372,15 @@ func (w *work) indexSegments(ctx context.Context, o IndexOptions, start time.Tim
 	if err != nil {
 		return IndexReport{}, err
 	}
-	walked := min(indexTextsMax, files.tables/2) / 3 // texts, outcomes, and texts for titles
+	walked := min(indexTextsMax, files.tables/2) / 2 // texts and outcomes
 	x := indexing{
 		texts: newWalks(walked, storage.ParseTextRange), outcomes: newWalks(walked, storage.ParseLinks),
 		store: w.store, index: w.index, filters: w.o.IndexFilters, denied: w.admission.Denied, warn: w.warn,
 		clock: &w.stages, inlinks: w.o.MaxInlinks, report: IndexReport{Segments: o.Segments}, keys: o.keys,
 		refresh: o.Refresh,
+	}
+	if x.ranked, err = isRanked(w.store); err != nil {
+		return x.report, err
 	}
 	if x.keys == nil {
 		x.keys = w.sorter(foldLast)

@@ -38,10 +38,11 @@ import (
 //	11        0.11    What is due is in a range of its own, and hosts' counts say how many records were never fetched in
 //	                  place of due times; the upgrade reads crawldb once. Stored values of long documents may have
 //	                  the places of their words; those of before are read without.
+//	12        0.12    The rows of a target in linkdb may be merged into one with counts. Rows of before are merged in time.
 //
 // To change a format: add a row here, raise FormatVersion, append the step to upgrades, and put a
 // store of the new version into testdata/formats/vN, where a test opens it from then on.
-const FormatVersion = 11
+const FormatVersion = 12
 
 // readableFormat is the oldest format that is read as it is, without an upgrade: of what the steps from there on write,
 // only phases read anything, and these write too.
@@ -68,6 +69,7 @@ func upgrades() []func(*Store) error {
 		func(s *Store) error { return s.setFormat(9) },
 		func(s *Store) error { return s.setFormat(10) },
 		(*Store).buildDue,
+		func(s *Store) error { return s.setFormat(12) },
 	}
 }
 

@@ -21,7 +21,7 @@ import (
 //	'f' segment(4)         URL key                          FetchlistEntry          fetchlist
 //	'p' segment(4) 'l'     URL key                          FetchOutcome            parse, links
 //	'p' segment(4) 't'     URL key                          ParseText               parse, text
-//	'l'                    URL key of target, 0, segment(4) inlinks                 linkdb
+//	'l'                    URL key of target, 0, segment(4) inlinks; segment 0: merged  linkdb
 //	'w'                    URL key of target, 0, segment(4) Withheld                withheld
 //	'd'                    URL key                          hops(1)                 lowered
 //	'u'                    host key, see due.go             –                       due

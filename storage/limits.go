@@ -40,6 +40,8 @@ const (
 	DefaultSorterBytes = 64 << 20
 	// SorterMinBytes is the least memory a Sorter works with; less would spill a file every few keys.
 	SorterMinBytes = 64 << 10
+	// SpoolItemMax is the longest item of a Spool, in bytes. Longer ones are refused; its writers split theirs.
+	SpoolItemMax = 256 << 10
 )
 
 const (
@@ -109,6 +111,9 @@ const (
 	// runFanIn is how many spilled runs are merged at once. Each costs two block buffers of memory and one
 	// file descriptor.
 	runFanIn = 64
+
+	// spoolBlockBytes is the size at which a block of a Spool is written. It fits into the processor's second cache.
+	spoolBlockBytes = 256 << 10
 
 	// verifyProblemsMax is how many problems of one range a VerifyReport lists; all are counted.
 	verifyProblemsMax = 10_000

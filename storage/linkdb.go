@@ -3,17 +3,15 @@
 package storage
 
 import (
-	"bytes"
-	"context"
 	"encoding/binary"
-	"errors"
-	"fmt"
 	"math"
-
-	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
+
+// MetaLinkRank is the key of the row of Meta which says that scores of crawldb are ranks of the link graph. It has no
+// value.
+const MetaLinkRank = "linkrank"
 
 // Inlink is a link to a page, seen from the page.
 type Inlink struct {
@@ -32,7 +30,49 @@ type Inlink struct {
 // Example: from "com,a,)/x https" with "home", from "com,a,)/y https" without text
 //
 //	01   00 0f "com,a,)/x https" 04 "home"   08 07 "y https" 00
-const inlinksVersion = 1
+//
+// The rows of a target are merged into one under segment 0, in which each link has its segment and whose head has the
+// counts of them all, so that nobody needs to read the links to count them:
+//
+//	1 byte   version 2
+//	uvarint  linking pages, uvarint their hosts, uvarint their registered domains
+//	link …   as above, then varint segment less that of the link before
+const (
+	inlinksVersion = 1
+	mergedVersion  = 2
+)
+
+// LinkCounts says how many link to a page.
+type LinkCounts struct {
+	Pages   uint64 // that have a link to it
+	Hosts   uint64 // of these
+	Domains uint64 // registered ones
+}
+
+// MergedSegment is the segment under which the merged row of a target is.
+const MergedSegment = 0
+
+// AppendMergedHead begins the encoding of a merged row.
+func AppendMergedHead(dst []byte, c LinkCounts) []byte {
+	dst = binary.AppendUvarint(append(dst, mergedVersion), c.Pages)
+	return binary.AppendUvarint(binary.AppendUvarint(dst, c.Hosts), c.Domains)
+}
+
+// AppendMergedLink appends a link to the encoding of a merged row; last and lastSegment are those of the link before,
+// nil and 0 for the first.
+func AppendMergedLink(dst, last []byte, lastSegment uint32, from, anchor []byte, segment uint32) []byte {
+	return binary.AppendVarint(AppendInlink(dst, last, from, anchor), int64(segment)-int64(lastSegment))
+}
+
+// MergedCounts returns the counts of a merged row; false if a row is not merged.
+func MergedCounts(b []byte) (c LinkCounts, ok bool) {
+	d := decoder{b: b}
+	if d.byte() != mergedVersion {
+		return c, false
+	}
+	c = LinkCounts{Pages: d.uvarint(), Hosts: d.uvarint(), Domains: d.uvarint()}
+	return c, !d.bad
+}
 
 // AppendInlinks appends the encoding of links, anchors cut at AnchorMaxBytes. Sorted by source they
 // take least room; any order is kept.
@@ -82,24 +122,77 @@ func FirstInlinks(b []byte, n int) []byte {
 // VisitInlinks calls fn for each link until it returns false. from is valid until fn returns, anchor
 // as long as b is.
 func VisitInlinks(b []byte, fn func(from, anchor []byte) bool) error {
-	d := decoder{b: b}
-	bad := d.byte() != inlinksVersion
+	return VisitLinks(b, 0, func(from, anchor []byte, _ uint32) bool { return fn(from, anchor) })
+}
+
+// VisitLinks is VisitInlinks that also passes the segment of each link; of says under which the row is.
+func VisitLinks(b []byte, of uint32, fn func(from, anchor []byte, segment uint32) bool) error {
 	var room [512]byte
-	from := room[:0]
-	for !bad && len(d.b) > 0 {
-		shared := d.uvarint()
-		rest := d.bytes(d.uvarint())
-		anchor := d.bytes(d.uvarint())
-		if bad = d.bad || shared > uint64(len(from)) || int(shared)+len(rest) > KeyMaxBytes; bad {
-			break
-		}
-		from = append(from[:shared], rest...)
-		if !fn(from, anchor) {
+	r := LinkReader{from: room[:0]}
+	r.Reset(b, of)
+	for r.Next() {
+		if !fn(r.from, r.anchor, uint32(r.segment)) {
 			return nil
 		}
 	}
-	if bad {
-		return corrupt("inlinks of %d bytes: % .32x", len(b), b)
+	return r.Err()
+}
+
+// LinkReader reads the links of a row of linkdb one after the other. The zero LinkReader has none.
+type LinkReader struct {
+	d       decoder
+	row     []byte
+	merged  bool
+	segment int64
+	from    []byte
+	anchor  []byte
+	bad     bool
+}
+
+// Reset begins a row, which must not change while it is read; of says under which segment it is.
+func (r *LinkReader) Reset(row []byte, of uint32) {
+	*r = LinkReader{d: decoder{b: row}, row: row, segment: int64(of), from: r.from[:0]}
+	version := r.d.byte()
+	if r.merged = version == mergedVersion; r.merged {
+		r.d.uvarint()
+		r.d.uvarint()
+		r.d.uvarint()
+		r.segment = 0
+	}
+	r.bad = r.d.bad || !r.merged && version != inlinksVersion
+}
+
+// Next moves to the next link; false at the end, and if the row is damaged.
+func (r *LinkReader) Next() bool {
+	d := &r.d
+	if r.bad || len(d.b) == 0 {
+		return false
+	}
+	shared := d.uvarint()
+	rest := d.bytes(d.uvarint())
+	r.anchor = d.bytes(d.uvarint())
+	if r.merged {
+		r.segment += d.varint()
+	}
+	r.bad = d.bad || shared > uint64(len(r.from)) || int(shared)+len(rest) > KeyMaxBytes ||
+		r.segment < 0 || r.segment > math.MaxUint32
+	if r.bad {
+		return false
+	}
+	r.from = append(r.from[:shared], rest...)
+	return true
+}
+
+// From is the source of the current link, valid until the next call of Next; Anchor its text, valid as long as the row
+// is; Segment that in which the page was fetched.
+func (r *LinkReader) From() []byte    { return r.from }
+func (r *LinkReader) Anchor() []byte  { return r.anchor }
+func (r *LinkReader) Segment() uint32 { return uint32(r.segment) }
+
+// Err returns ErrCorrupt if the row is damaged.
+func (r *LinkReader) Err() error {
+	if r.bad {
+		return corrupt("inlinks of %d bytes: % .32x", len(r.row), r.row)
 	}
 	return nil
 }
@@ -111,112 +204,6 @@ func DecodeInlinks(b []byte, dst []Inlink) ([]Inlink, error) {
 		return true
 	})
 	return dst, err
-}
-
-// RemoveInlinks takes links out of linkdb. gone has keys of linkdb in order, each with the sources whose links go; an
-// empty source stands for all. changed, if not nil, is called once with each target that lost links, in order. It
-// returns the number of links removed. The ingestion's table of linkdb must hold nothing yet.
-func (in *Ingestion) RemoveInlinks(
-	ctx context.Context, gone *Run, changed func(target []byte) error,
-) (removed uint64, err error) {
-	table := in.Table(Linkdb())
-	var last, value []byte
-	err = MergeJoin(ctx, in.s, Linkdb(), gone, func(key []byte, sources [][]byte, old []byte) error {
-		if old == nil { // a link that does not count
-			return nil
-		}
-		left, n, err := withoutSources(value[:0], old, sources)
-		if err != nil {
-			return fmt.Errorf("inlinks at %q: %w", key, err)
-		}
-		value = left
-		if n == 0 {
-			return nil
-		}
-		removed += n
-		target, _, err := SplitLinkdbKey(key)
-		if err == nil && changed != nil && !bytes.Equal(target, last) {
-			last = append(last[:0], target...)
-			err = changed(target)
-		}
-		if err != nil {
-			return err
-		}
-		if len(left) == 0 {
-			return table.Delete(key)
-		}
-		return table.Set(key, left)
-	})
-	return removed, err
-}
-
-// withoutSources appends the inlinks of a row that do not come from some sources, nothing if there are none left.
-func withoutSources(dst, row []byte, gone [][]byte) (left []byte, removed uint64, err error) {
-	sources := make(map[string]bool, len(gone))
-	for _, source := range gone {
-		sources[string(source)] = true
-	}
-	all := sources[""]
-	var last []byte
-	err = VisitInlinks(row, func(from, anchor []byte) bool {
-		if all || sources[string(from)] {
-			removed++
-			return true
-		}
-		if len(dst) == 0 {
-			dst = AppendInlinks(dst, nil)
-		}
-		dst = AppendInlink(dst, last, from, anchor)
-		last = append(last[:0], from...)
-		return true
-	})
-	return dst, removed, err
-}
-
-// Inlinks returns up to limit links to a page. Of a source that was fetched in several segments only
-// the links of the newest count. Newest segments come first.
-func (v *reads) Inlinks(target urlkey.Key, limit int) (_ []Inlink, err error) {
-	if err := v.usable(); err != nil {
-		return nil, err
-	}
-	linkdb := Linkdb()
-	it, err := v.r.NewIter(&pebble.IterOptions{
-		LowerBound: linkdb.appendKey(nil, AppendLinkdbKey(nil, []byte(target), 0)),
-		UpperBound: linkdb.appendKey(nil, append([]byte(target), keySeparator+1)),
-	})
-	if err != nil {
-		return nil, fmt.Errorf("linkdb at %q: %w", target, classified(err))
-	}
-	defer func() {
-		if cerr := it.Close(); cerr != nil {
-			err = errors.Join(err, fmt.Errorf("linkdb at %q: %w", target, classified(cerr)))
-		}
-	}()
-	var links []Inlink
-	newest := map[urlkey.Key]uint32{} // of the sources in links: at most limit
-	for ok := it.Last(); ok && len(links) < limit; ok = it.Prev() {
-		_, segment, err := SplitLinkdbKey(it.Key()[1:])
-		if err != nil {
-			return nil, err
-		}
-		value, err := it.ValueAndErr()
-		if err != nil {
-			return nil, fmt.Errorf("linkdb at %q: %w", target, classified(err))
-		}
-		err = VisitInlinks(value, func(from, anchor []byte) bool {
-			if s, ok := newest[urlkey.Key(from)]; ok && s != segment {
-				return true
-			}
-			l := Inlink{From: urlkey.Key(from), Anchor: string(anchor)}
-			newest[l.From] = segment
-			links = append(links, l)
-			return len(links) < limit
-		})
-		if err != nil {
-			return nil, fmt.Errorf("linkdb at %q, segment %d: %w", target, segment, err)
-		}
-	}
-	return links, nil
 }
 
 // Withheld is what the links of one segment say of a URL that is refused for now. When the refusal

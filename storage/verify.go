@@ -120,6 +120,8 @@ type verifier struct {
 	wantSignature *Sorter // keys that crawldb expects in signatures
 	wantDue       *Sorter // and in the due range
 
+	links LinkRow // scratch
+
 	lacksDue bool // the store is read as it is, in a format that has no due range
 }
 
@@ -422,17 +424,37 @@ func (v *verifier) linkdb() error {
 	return v.each(Linkdb(), func(key, value []byte) error {
 		target, segment, err := SplitLinkdbKey(key)
 		if err == nil {
-			v.segmentOf(Linkdb(), key, segment, SegmentLinked)
+			if segment != MergedSegment {
+				v.segmentOf(Linkdb(), key, segment, SegmentLinked)
+			}
 			if _, uerr := urlkey.Key(target).URL(); uerr != nil {
 				v.problem(Linkdb(), key, "%v", uerr)
 			}
-			err = VisitInlinks(value, func(_, _ []byte) bool { return true })
+			err = v.linkRow(key, value, segment)
 		}
 		if err != nil {
 			v.problem(Linkdb(), key, "%v", err)
 		}
 		return nil
 	})
+}
+
+// linkRow checks the links of a row, and the counts of a merged one.
+func (v *verifier) linkRow(key, value []byte, segment uint32) error {
+	v.links.Reset(false)
+	err := VisitLinks(value, segment, func(from, anchor []byte, of uint32) bool {
+		v.links.Add(from, anchor, of)
+		return true
+	})
+	counts, merged := MergedCounts(value)
+	switch {
+	case err != nil:
+	case merged != (segment == MergedSegment):
+		v.problem(Linkdb(), key, "merged is %t under segment %d", merged, segment)
+	case merged && counts != v.links.Counts():
+		v.problem(Linkdb(), key, "counts %+v, but its links are %+v", counts, v.links.Counts())
+	}
+	return err
 }
 
 func (v *verifier) withheld() error {

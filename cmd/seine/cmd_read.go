@@ -17,7 +17,7 @@ func readlinksCommand(c *console) *cobra.Command {
 	var f flags
 	var url string
 	var limit int
-	var dump bool
+	var dump, count bool
 	var format listFormat
 	cmd := &cobra.Command{
 		Use:   "readlinks",
@@ -27,10 +27,16 @@ func readlinksCommand(c *console) *cobra.Command {
 			if dump == (url != "") {
 				return &usageError{fmt.Errorf("readlinks: give --url URL or --dump")}
 			}
-			if err := errors.Join(format.check(&f), together(cmd, "limit", "dump")); err != nil {
+			err := errors.Join(format.check(&f), together(cmd, "limit", "dump"), together(cmd, "count", "dump"),
+				together(cmd, "count", "limit"))
+			if err != nil {
 				return err
 			}
 			return f.withReading(cmd, func(s store) error {
+				if count {
+					story, err := s.URLStory(cmd.Context(), url)
+					return c.outcome(story.Linking, err, f.json)
+				}
 				links := s.Links(cmd.Context())
 				if !dump {
 					links = s.Inlinks(cmd.Context(), url, limit)
@@ -44,6 +50,7 @@ func readlinksCommand(c *console) *cobra.Command {
 	format.add(cmd)
 	cmd.Flags().StringVar(&url, "url", "", "`URL` that is the target of the links")
 	cmd.Flags().BoolVar(&dump, "dump", false, "print every link of linkdb, as target, source and anchor text")
+	cmd.Flags().BoolVar(&count, "count", false, "with --url: only count the linking pages, hosts and domains")
 	addCount(cmd.Flags(), &limit, "limit", 10_000, 1, "with --url: print at most this number of links")
 	return cmd
 }

@@ -73,7 +73,7 @@ func secondValues(port string) map[string]string {
 		"url-length": "40", "host-pages": "1", "domain-pages": "1", "host-bytes": "1", "domain-bytes": "1",
 		"host-time": "1ms", "domain-time": "1ms", "refuse-types": "text/html",
 		"interval": "1h", "max-interval": "48h", "ignore-external": "true", "ignore-internal": "true",
-		"no-additions": "true", "score-internal": "3", "score-external": "3", "seed-score": "3",
+		"no-additions": "true", "linkrank": "page", "score-internal": "3", "score-external": "3", "seed-score": "3",
 		"parse-later": "true", "no-content": "true", "nofollow-links": "true", "max-inlinks": "1",
 		"anchor-length": "3", "choose-redirect": "true",
 		"signature": "bytes", "dedup-order": "length", "index-to": "SENT",

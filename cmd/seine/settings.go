@@ -98,6 +98,9 @@ var settingGroups = []settingGroup{
 			help: "which URLs come first: `vote` (each page splits one vote among the pages it links to), `opic` " +
 				"(Nutch's: a page's score is divided by all its links; scores have 64 bits, Nutch's 32, so they " +
 				"agree to six digits) or `opic-distinct` (by the pages it links to)"},
+		{name: "linkrank", kind: oneOf("", "page", "host", "domain"), used: inCrawl, lasting: keepScores,
+			help: "rank links at the end of a crawl, as `seine linkrank --graph` does; empty: only that command does",
+			into: func(o *engine.Options) any { return &o.LinkRank }},
 		{name: "score-internal", kind: aNumber, def: "1", used: inCrawl | inUpdateDB, lasting: keepScores,
 			help: "weight of links within a host, whatever the scoring (Nutch: db.score.link.internal)"},
 		{name: "score-external", kind: aNumber, def: "1", used: inCrawl | inUpdateDB, lasting: keepScores,

@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// TestWrongUse: a wrong command line has exit status 2 and one line that names what is wrong and what is expected, and
-// init writes nothing.
+// TestWrongUse: a wrong command line has exit status 2 and one line that names what is wrong and what is expected,
+// and init writes nothing.
 func TestWrongUse(t *testing.T) {
 	for line, says := range map[string]string{
 		// Commands, arguments and flags.
@@ -37,6 +37,13 @@ func TestWrongUse(t *testing.T) {
 		"generate --max-per-host -1":         `--max-per-host "-1": want`,
 		"generate --add-days 1000000":        "--add-days 1000000: want at most 100000",
 		"generate --add-days -1":             `--add-days "-1": want`,
+		"linkrank --damping 1":               "--damping 1: want a number above 0 and below 1",
+		"linkrank --host-decay 2":            "--host-decay 2: want a number from 0 to 1",
+		"linkrank --tolerance 0":             "--tolerance 0: want a number above 0",
+		"webgraph --graph page":              "--graph page: want host or domain",
+		"linkrank --from here":               "--from here: want any or seeds",
+		"linkrank --max-passes 0":            `--max-passes "0": want a whole number, 1 or more`,
+		"linkrank --from seeds a.b":          "give TARGETs or --from, not both",
 		"readdb --top -1":                    `--top "-1": want`,
 		"readdb --dump --sample -1":          `--sample "-1": want`,
 		"readlinks --url a.b --limit 0":      `--limit "0": want a whole number, 1 or more`,
@@ -87,6 +94,9 @@ func TestWrongUse(t *testing.T) {
 		"crawl --seeds no-s":                           `--seeds "no-s": there is no file no-s`,
 		"crawl --seeds .":                              `--seeds ".": . is a folder`,
 		"inject --seeds no-s a.b://":                   `--seeds "no-s": there is no file no-s`,
+		"dedup-urls":                                   "seine dedup-urls needs a file of URLs",
+		"dedup-urls no-s":                              "there is no file no-s",
+		"dedup-urls .":                                 ". is a folder, not a file",
 		"inject no-s":                                  "there is no file no-s; a URL needs its scheme here",
 		"inject .":                                     ". is a folder, not a file",
 		"crawl --config no-c a.b":                      "--config: there is no file no-c",

@@ -21,16 +21,18 @@ const (
 	inRecrawl
 	inDelete
 	inPurge
+	inLinkrank
+	inMergelinkdb
 	inCheckURL
 	inCheckParse
-	inViews // search, readdb, readhost, readlinks, readseg, report, export
+	inViews // search, readdb, readhost, readlinks, readseg, webgraph, report, export
 	inAll   = 1<<iota - 1
 )
 
 // commandNames are the names of the bits, in order.
 var commandNames = []string{
 	"crawl", "inject", "generate", "fetch", "parse", "updatedb", "invertlinks", "dedup", "index",
-	"recrawl", "delete", "purge",
+	"recrawl", "delete", "purge", "linkrank", "mergelinkdb",
 	"check url", "check parse", "the commands that read",
 }
 
@@ -52,7 +54,7 @@ const (
 	parsing = inCrawl | inFetch | inParse | inCheckParse
 	// continuing commands go on with what is in a data directory; in an empty one they have nothing to do.
 	continuing = inGenerate | inFetch | inParse | inUpdateDB | inInvertlinks | inDedup | inIndex | inRecrawl |
-		inDelete | inPurge
+		inDelete | inPurge | inLinkrank | inMergelinkdb
 	// changing commands change a data directory.
 	changing = inCrawl | inInject | continuing
 	// storing commands write the crawl log: they fetch, or read back what was fetched.

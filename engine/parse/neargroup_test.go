@@ -61,6 +61,16 @@ func TestNearGroupWords(t *testing.T) {
 				text[i] = 'a' + byte(rng.IntN(26))
 			}
 		}
+		if long := rng.IntN(len(text)); rng.IntN(2) > 0 { // without characters that are words, as most texts
+			for i, c := range text {
+				if c >= 0xe3 && c <= 0xed {
+					text[i] = '.'
+				}
+			}
+			for i := long; i < min(len(text), long+rng.IntN(150)); i++ {
+				text[i] = 'L'
+			}
+		}
 		if got, want := NearGroup(text), plainNearGroup(text); got != want {
 			t.Fatalf("group %x, read by bytes %x: %q", got, want, text)
 		}
@@ -90,14 +100,14 @@ func plainNearGroup(text []byte) (group uint64) {
 		}
 	}
 	end()
-	least := [nearBins]uint64{}
-	for i := range least {
-		least[i] = math.MaxUint64
+	s := nearShingles{}
+	for i := range s.least {
+		s.least[i] = math.MaxUint64
 	}
 	for i := 2; i < len(words); i++ {
-		nearKeep(&least, words[i-2], words[i-1], words[i])
+		s.keep(words[i-2], words[i-1], words[i])
 	}
-	for _, h := range least {
+	for _, h := range s.least {
 		group = mix(group + h)
 	}
 	return max(group>>16, 1)

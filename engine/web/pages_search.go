@@ -24,7 +24,7 @@ const (
 	facetsShown   = 8 // values of each
 	titleShown    = 140
 	proposeTime   = 50 * time.Millisecond
-	linksCounted  = 20 // links to a hit; where there are more, the page says so
+	linksCounted  = 20 // links to a hit; where there are more, pages are counted
 	browseTime    = 500 * time.Millisecond
 	completeLimit = 8
 )
@@ -102,7 +102,8 @@ func (h *Handler) searchPage(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p.State = h.crawlState()
-	kept, body, ok := h.answeringOf("page", p.Path("/", state.parameters()...), p.State.Text, p.State.Dot)
+	kept, body, ok := h.answeringOf(r.Context(), "page", p.Path("/", state.parameters()...), p.State.Text, p.State.Dot)
+	defer kept.end()
 	if ok {
 		sendBody(w, http.StatusOK, htmlType, body)
 		return
@@ -214,7 +215,7 @@ func (h *Handler) hit(ctx context.Context, p *page, state searchState, hit engin
 		v.Heading = shownURL(hit.URL)
 	}
 	v.Marked = marked(pieces(hit.SnippetText, hit.Matches))
-	if v.Kind = shortType(hit.Type); v.Kind == "html" {
+	if v.Kind = shortType(hit.Type); v.Kind == "html" || v.Kind == "xhtml" {
 		v.Kind = ""
 	}
 	n := 0
@@ -227,6 +228,9 @@ func (h *Handler) hit(ctx context.Context, p *page, state searchState, hit engin
 	switch {
 	case n >= linksCounted:
 		v.Links = fmt.Sprintf("%d+ links here", linksCounted)
+		if c, err := h.e.Inspect().LinkCounts(ctx, hit.URL); err == nil && c.Pages >= linksCounted {
+			v.Links = numberText(c.Pages) + " pages link here"
+		}
 	case n > 0:
 		v.Links = plural(n, "link") + " here"
 	}
@@ -360,7 +364,7 @@ func facetsOf(p *page, state searchState, list []index.Facet) []facetView {
 // shortType is a media type as people call it.
 func shortType(t string) string {
 	switch t {
-	case "text/html", "application/xhtml+xml":
+	case "text/html":
 		return "html"
 	case "text/plain":
 		return "text"

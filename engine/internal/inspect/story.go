@@ -3,6 +3,7 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,6 +21,7 @@ type URLStory struct {
 	// Inlinks are the first that are known, oldest segment first; Outlinks are those of the content. Of each at most
 	// storyLinksMax, and how many there are; InlinkCount ends at storyInlinksCounted.
 	Inlinks       []Link
+	Linking       storage.LinkCounts
 	InlinkCount   int
 	Outlinks      []storage.Outlink
 	OutlinkCount  int
@@ -73,11 +75,13 @@ func (in *Inspect) URLStory(ctx context.Context, u urlkey.URL) (s URLStory, err 
 		if err != nil {
 			return s, err
 		}
-		if s.InlinkCount++; len(s.Inlinks) < storyLinksMax {
-			s.Inlinks = append(s.Inlinks, l)
-		}
+		s.InlinkCount++
+		s.Inlinks = append(s.Inlinks, l)
 	}
-	return s, nil
+	slices.SortStableFunc(s.Inlinks, func(a, b Link) int { return cmp.Compare(a.Segment, b.Segment) })
+	s.Inlinks = slices.Clip(s.Inlinks[:min(len(s.Inlinks), storyLinksMax)])
+	s.Linking, err = in.LinkCounts(ctx, u)
+	return s, err
 }
 
 // fetches returns the fetches of a URL in sealed segments, newest first.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package phases runs the sort-merge phases: inject, generate, updatedb, invertlinks and dedup; recrawl and delete.
+// Package phases runs the sort-merge phases: inject, generate, updatedb, invertlinks, linkrank and dedup; recrawl and
+// delete.
 //
 // # What it is
 //
@@ -20,6 +21,8 @@
 //	        │           Readmit
 //	        └─ refused for now ─▶ withheld ─┘ when the refusal ends
 //
+//	crawldb, linkdb ──LinkRank──▶ scores of crawldb
+//
 // # Life
 //
 // A record of crawldb is made by Inject or by the first link that UpdateDB or Readmit admits, and with it a key of the
@@ -33,6 +36,8 @@
 //
 // A page whose depth or hops fall after its links were counted waits in the lowered range. UpdateDB, Inject and Readmit
 // end with passing that on, to what its links said in every segment in which it was fetched.
+//
+// LinkRank replaces the scores of all records by ranks of the link graph.
 //
 // Recrawl makes records due, and Delete takes them out of every range at once.
 //
@@ -52,10 +57,11 @@
 //
 // # Who runs it
 //
-// The caller's goroutine; no goroutine is started here. Inject, Generate, UpdateDB, Readmit and Dedup read crawldb and
-// write it back, so at most one of them runs at a time: the engine holds its crawldbMu around them. InvertLinks may
-// run beside them, and beside itself for another segment. SelectHost, Window, DueHosts, FetchlistHosts and SegmentIn
-// only read: any goroutine, at any time. Best and KeyTable belong to one goroutine.
+// The caller's goroutine; only LinkRank starts others, for its passes, and waits for them. Inject, Generate, UpdateDB,
+// Readmit, LinkRank and Dedup read crawldb and write it back, so at most one of them runs at a time: the engine holds
+// its crawldbMu around them. InvertLinks may run beside them, and beside itself for another segment. SelectHost,
+// Window, DueHosts, FetchlistHosts and SegmentIn only read: any goroutine, at any time. Best and KeyTable belong to one
+// goroutine.
 //
 // A phase ends with the context's error, having changed nothing, when its context is canceled before its
 // ingestion is committed.
@@ -70,7 +76,7 @@
 // # Deliberately absent
 //
 // Locks between phases, events, clocks of stages, and loading the new state of the index after Dedup: the engine has
-// them around its calls. Opening seed files: callers give readers. Link analysis over linkdb.
+// them around its calls. Opening seed files: callers give readers.
 //
 // # Read first
 //

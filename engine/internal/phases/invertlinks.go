@@ -4,6 +4,7 @@ package phases
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -105,6 +106,7 @@ type inversion struct {
 	last    []int32 // of each target's links, by target's number
 	links   []inverted
 	sources KeyTable // numbers are in key order, as pages are
+	scores  []float32
 	anchors []byte
 
 	list  []inverted
@@ -137,7 +139,7 @@ func (v *inversion) collect(ctx context.Context, store *storage.Store, segment u
 				continue
 			}
 			if !known {
-				source, _ = v.sources.Number(xxh3.Hash(sc.Key()), sc.Key())
+				source = v.source(sc.Key(), page.Score)
 				known = true
 			}
 			v.add(links.Key(), links.Anchor(), uint32(source))
@@ -168,6 +170,15 @@ func (v *inversion) counts(page *storage.FetchOutcome, links *storage.OutlinkRea
 		r.Refuses(urlkey.HostKey(urlkey.HostKeyOf(source)), urlkey.HostKey(urlkey.HostKeyOf(links.Key()))) == ""
 }
 
+// source numbers a page, which has a score.
+func (v *inversion) source(key []byte, score float64) int {
+	n, fresh := v.sources.Number(xxh3.Hash(key), key)
+	if fresh {
+		v.scores = append(v.scores, float32(score))
+	}
+	return n
+}
+
 func (v *inversion) add(target, anchor []byte, source uint32) {
 	anchor = cutAnchor(anchor, v.env.AnchorLength)
 	n, fresh := v.targets.Number(xxh3.Hash(target), target)
@@ -194,6 +205,7 @@ func (v *inversion) flush() error {
 func (v *inversion) reset() {
 	v.targets.Reset()
 	v.sources.Reset()
+	v.scores = v.scores[:0]
 	v.last, v.links, v.anchors = v.last[:0], v.links[:0], v.anchors[:0]
 }
 
@@ -209,25 +221,53 @@ func (v *inversion) encode(last int32) []byte {
 			v.list[j], v.list[j-1] = v.list[j-1], v.list[j]
 		}
 	}
+	v.list = slices.CompactFunc(v.list, func(a, b inverted) bool {
+		return a.source == b.source && bytes.Equal(v.anchors[a.from:a.to], v.anchors[b.from:b.to])
+	})
+	if len(v.list) > v.env.MaxInlinks {
+		v.keepBest()
+	}
 	v.value = append(v.value[:0], make([]byte, inlinkCountBytes)...)
-	count, shown := 0, []byte(nil)
-	for i := range v.list {
-		if i > 0 && v.list[i].source == v.list[i-1].source && bytes.Equal(v.anchor(i), v.anchor(i-1)) {
-			continue
-		}
-		if count == v.env.MaxInlinks {
-			break
-		}
+	v.value = storage.AppendInlinks(v.value, nil)
+	count, texts, shown := 0, 0, []byte(nil)
+	for i := range v.list[:min(len(v.list), rowLinksMax)] {
 		source := v.sources.Key(int(v.list[i].source))
-		if count == 0 {
-			v.value = storage.AppendInlinks(v.value, nil)
-		}
 		v.value = storage.AppendInlink(v.value, shown, source, v.anchor(i))
 		shown = source
 		count++
+		if len(v.anchor(i)) > 0 {
+			texts++
+		}
 	}
-	binary.LittleEndian.PutUint32(v.value, uint32(count))
+	writeCounts(v.value, count, texts)
 	return v.value
+}
+
+// keepBest keeps the texts of MaxInlinks links: those of the pages with the best scores. Of the others one link of each
+// page stays, without a text.
+func (v *inversion) keepBest() {
+	order := make([]int, len(v.list))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Compare(v.scores[v.list[b].source], v.scores[v.list[a].source])
+	})
+	for _, i := range order[v.env.MaxInlinks:] {
+		v.list[i].to = v.list[i].from
+	}
+	kept := v.list[:0]
+	for i, l := range v.list {
+		alone := len(kept) == 0 || kept[len(kept)-1].source != l.source
+		if !alone && l.from == l.to {
+			continue
+		}
+		if !alone && kept[len(kept)-1].from == kept[len(kept)-1].to {
+			kept = kept[:len(kept)-1]
+		}
+		kept = append(kept, v.list[i])
+	}
+	v.list = kept
 }
 
 // before reports whether link i of the list belongs before link j, which has the same or an earlier source.
@@ -250,24 +290,54 @@ func cutAnchor(anchor []byte, most int) []byte {
 	return anchor[:at]
 }
 
-// A value in the sorter begins with the number of its inlinks.
-const inlinkCountBytes = 4
+// A value in the sorter begins with the number of its inlinks, and of those that have a text.
+const inlinkCountBytes = 8
 
 func readCount(value []byte) int { return int(binary.LittleEndian.Uint32(value)) }
+func readTexts(value []byte) int { return int(binary.LittleEndian.Uint32(value[4:])) }
 
-// foldInlinks joins two lists of one target, the later one having the later sources. Past most inlinks the rest is left
-// out.
+func writeCounts(value []byte, links, texts int) {
+	binary.LittleEndian.PutUint32(value, uint32(links))
+	binary.LittleEndian.PutUint32(value[4:], uint32(texts))
+}
+
+// foldInlinks joins two lists of one target, the later one having the later sources. Past most texts the rest of these
+// is left out, past rowLinksMax the rest of the links.
 func foldInlinks(most int) func(dst, a, b []byte) []byte {
 	return func(dst, a, b []byte) []byte {
-		n, m := readCount(a), readCount(b)
+		n, m, texts := readCount(a), readCount(b), readTexts(a)+readTexts(b)
 		at := len(dst)
 		dst = append(dst, a...)
-		if room := most - n; m > room {
+		list := b[inlinkCountBytes:]
+		if room := rowLinksMax - n; m > room {
 			m = max(room, 0)
-			b = append(b[:inlinkCountBytes:inlinkCountBytes], storage.FirstInlinks(b[inlinkCountBytes:], m)...)
+			list = storage.FirstInlinks(list, m)
 		}
-		dst = storage.JoinInlinks(dst, b[inlinkCountBytes:])
-		binary.LittleEndian.PutUint32(dst[at:], uint32(n+m))
+		if texts > most {
+			list = firstTexts(list, max(most-readTexts(a), 0))
+			texts = max(most, readTexts(a))
+		}
+		dst = storage.JoinInlinks(dst, list)
+		writeCounts(dst[at:], n+m, texts)
 		return dst
 	}
+}
+
+// firstTexts returns a list with only its first texts. A damaged list stays as it is, for its readers to find.
+func firstTexts(list []byte, most int) []byte {
+	out, last := storage.AppendInlinks(nil, nil), []byte(nil)
+	err := storage.VisitInlinks(list, func(from, anchor []byte) bool {
+		if len(anchor) > 0 {
+			if most--; most < 0 {
+				anchor = nil
+			}
+		}
+		out = storage.AppendInlink(out, last, from, anchor)
+		last = append(last[:0], from...)
+		return true
+	})
+	if err != nil {
+		return list
+	}
+	return out
 }

@@ -4,6 +4,7 @@ package phases
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/zeebo/xxh3"
@@ -52,7 +53,7 @@ func invertedParts(t *rapid.T, parts [][][3]string) map[string][]storage.Inlink 
 		last, source := "", 0
 		for _, l := range part {
 			if l[0] != last {
-				source, _ = v.sources.Number(xxh3.HashString(l[0]), []byte(l[0]))
+				source = v.source([]byte(l[0]), 0)
 				last = l[0]
 			}
 			v.add([]byte(l[1]), []byte(l[2]), uint32(source))
@@ -126,7 +127,7 @@ func TestInversion(t *testing.T) {
 	})
 }
 
-// TestInlinksMax: lists that are too long together are cut.
+// TestInlinksMax: of lists that have too many texts, those of the pages with the best scores stay, and all links.
 func TestInlinksMax(t *testing.T) {
 	list := func(from, n int) []byte {
 		var links []storage.Inlink
@@ -134,16 +135,39 @@ func TestInlinksMax(t *testing.T) {
 			source := urlkey.Key(fmt.Sprintf("com,%06d,)/ http", from+i))
 			links = append(links, storage.Inlink{From: source, Anchor: "x"})
 		}
-		b := []byte{byte(n), byte(n >> 8), byte(n >> 16), 0}
+		b := make([]byte, inlinkCountBytes)
+		writeCounts(b, n, n)
 		return storage.AppendInlinks(b, links)
 	}
 	const most = 10_000
 	fold := foldInlinks(most)
 	a, b := list(0, most-3), list(100_000, 10)
-	got := fold(nil, fold(nil, a, b), b)
+	got := fold(nil, fold(nil, a, b), list(200_000, 10))
 	links, err := storage.DecodeInlinks(got[inlinkCountBytes:], nil)
-	full := err == nil && len(links) == most && readCount(got) == most
-	if !full || links[most-1].From != "com,100002,)/ http" {
-		t.Errorf("%d links, count %d, %v", len(links), readCount(got), err)
+	texts := 0
+	for _, l := range links {
+		if l.Anchor != "" {
+			texts++
+		}
+	}
+	full := err == nil && len(links) == most+17 && readCount(got) == most+17 && texts == most && readTexts(got) == most
+	if !full || links[most-1].From != "com,100002,)/ http" || links[most-1].Anchor == "" || links[most].Anchor != "" {
+		t.Errorf("%d links, %d texts, count %d, %v", len(links), texts, readCount(got), err)
+	}
+	env := Env{MaxInlinks: 2, AnchorLength: storage.AnchorMaxBytes}
+	v := inversion{env: &env}
+	for i, score := range []float64{1, 3, 2, 0} {
+		source := v.source(fmt.Appendf(nil, "com,%d,)/ http", i), score)
+		for _, anchor := range []string{"a", "b"}[:1+i%2] {
+			v.add([]byte("com,t,)/ http"), []byte(anchor), uint32(source))
+		}
+	}
+	links, err = storage.DecodeInlinks(v.encode(v.last[0])[inlinkCountBytes:], nil)
+	want := []storage.Inlink{
+		{From: "com,0,)/ http"}, {From: "com,1,)/ http", Anchor: "a"}, {From: "com,1,)/ http", Anchor: "b"},
+		{From: "com,2,)/ http"}, {From: "com,3,)/ http"},
+	}
+	if err != nil || !slices.Equal(links, want) {
+		t.Errorf("%v, %v", links, err)
 	}
 }

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seine-crawler/seine/engine"
+)
+
+func linkrankCommand(c *console) *cobra.Command {
+	var f flags
+	var o engine.LinkRankOptions
+	var from string
+	cmd := &cobra.Command{
+		Use:   "linkrank [TARGET…]",
+		Short: "rank pages by the links to them (PageRank), and make the ranks their scores",
+		Long: "Computes PageRank over linkdb and makes it the score of each page; 1 is the mean. The best are\n" +
+			"fetched first from then on, and rank higher in searches after seine index. TARGETs are pages that are\n" +
+			"trusted: ranks then say how near a page is to them. The setting linkrank has a crawl do it at its end.\n" +
+			targetsHelp,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, targets []string) error {
+			if err := checkRank(&o, from); err != nil {
+				return err
+			}
+			o.Trusted, o.FromSeeds = targets, from == "seeds"
+			if len(targets) > 0 && cmd.Flags().Changed("from") {
+				return &usageError{fmt.Errorf("linkrank: give TARGETs or --from, not both")}
+			}
+			return withEngine(cmd, &f, func(e *engine.Engine) error {
+				r, err := e.Linkdb().Rank(cmd.Context(), o)
+				return c.outcome(r, err, f.json)
+			})
+		},
+	}
+	f.settings(cmd, inLinkrank)
+	f.report(cmd)
+	fs := cmd.Flags()
+	fs.StringVar(&o.Graph, "graph", "page",
+		"what is ranked: `page|host|domain`; pages get the rank of their host or domain")
+	fs.StringVar(&from, "from", "any", "where walks begin: `any|seeds`")
+	fs.Float64Var(&o.Damping, "damping", 0.85, "probability of following a link, below 1")
+	fs.Float64Var(&o.HostDecay, "host-decay", 0, "part of its rank that a link to another host loses, 0 to 1")
+	fs.BoolVar(&o.IgnoreInternal, "ignore-internal-links", false, "leave out links within a host")
+	fs.Float64Var(&o.Tolerance, "tolerance", 1e-6, "stop when all ranks, in sum 1, change by less in sum")
+	addCount(fs, &o.Passes, "max-passes", 100, 1, "most passes over the links")
+	addCount(fs, &o.Top, "top", 0, 0, "print this number of the best, with their ranks")
+	fs.BoolVar(&o.DryRun, "dry-run", false, "only report: leave scores as they are")
+	return cmd
+}
+
+// checkRank reports a wrong flag as a wrong use.
+func checkRank(o *engine.LinkRankOptions, from string) error {
+	wrong := func(flag string, value any, want string) error {
+		return &usageError{fmt.Errorf("--%s %v: want %s", flag, value, want)}
+	}
+	switch {
+	case o.Graph != "page" && o.Graph != "host" && o.Graph != "domain":
+		return wrong("graph", o.Graph, "page, host or domain")
+	case from != "any" && from != "seeds":
+		return wrong("from", from, "any or seeds")
+	case !(o.Damping > 0 && o.Damping < 1):
+		return wrong("damping", o.Damping, "a number above 0 and below 1")
+	case !(o.HostDecay >= 0 && o.HostDecay <= 1):
+		return wrong("host-decay", o.HostDecay, "a number from 0 to 1")
+	case !(o.Tolerance > 0):
+		return wrong("tolerance", o.Tolerance, "a number above 0")
+	}
+	return nil
+}
+
+func mergelinkdbCommand(c *console) *cobra.Command {
+	var f flags
+	var o engine.MergeLinksOptions
+	cmd := &cobra.Command{
+		Use:   "mergelinkdb [DIR…]",
+		Short: "merge what linkdb has of each page, and add the links that crawls in other directories found",
+		Long: "Takes links that their pages dropped out of linkdb and merges the rest, so that each page has one\n" +
+			"or two rows. The links of the data directories DIR, which must not be in use, are added before: those\n" +
+			"of pages that this one has not fetched. The filters and normalizers of seine.toml apply to both ends.",
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, dirs []string) error {
+			o.Dirs = dirs
+			return withEngine(cmd, &f, func(e *engine.Engine) error {
+				r, err := e.Linkdb().Merge(cmd.Context(), o)
+				return c.outcome(r, err, f.json)
+			})
+		},
+	}
+	f.settings(cmd, inMergelinkdb)
+	f.report(cmd)
+	cmd.Flags().BoolVar(&o.NoFilter, "no-filter", false, "add links as they are, without normalizers and filters")
+	return cmd
+}
+
+func webgraphCommand(c *console) *cobra.Command {
+	var f flags
+	var graph, vertices, edges string
+	cmd := &cobra.Command{
+		Use:   "webgraph --vertices FILE --edges FILE",
+		Short: "write the graph of links between domains or hosts, in two files of columns",
+		Long: "Writes the numbers and names of hosts or registered domains, labels reversed (com.example), and the\n" +
+			"pairs of numbers between which pages link, with how many links there are: tab-separated and sorted,\n" +
+			"as readers of Common Crawl's graphs take them.",
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch {
+			case graph != "host" && graph != "domain":
+				return &usageError{fmt.Errorf("--graph %s: want host or domain", graph)}
+			case vertices == "" || edges == "":
+				return &usageError{errors.New("webgraph: give --vertices FILE and --edges FILE")}
+			}
+			return withEngine(cmd, f.reading(), func(e *engine.Engine) error {
+				return intoFiles(vertices, edges, func(v, w io.Writer) error {
+					r, err := e.Linkdb().Graph(cmd.Context(), graph, v, w)
+					return c.outcome(r, err, f.json)
+				})
+			})
+		},
+	}
+	f.settings(cmd, inViews)
+	f.report(cmd)
+	cmd.Flags().StringVar(&graph, "graph", "domain", "what the nodes are: `host|domain`")
+	cmd.Flags().StringVar(&vertices, "vertices", "", "`file` for numbers and names")
+	cmd.Flags().StringVar(&edges, "edges", "", "`file` for pairs of numbers with counts")
+	return cmd
+}
+
+// intoFiles calls fn with two new files.
+func intoFiles(one, two string, fn func(a, b io.Writer) error) error {
+	a, err := os.Create(one)
+	if err != nil {
+		return err
+	}
+	b, err := os.Create(two)
+	if err != nil {
+		return errors.Join(err, a.Close())
+	}
+	return errors.Join(fn(a, b), a.Close(), b.Close())
+}

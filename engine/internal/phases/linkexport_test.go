@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package phases
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/seine-crawler/seine/engine/internal/admission"
+	"github.com/seine-crawler/seine/engine/policy"
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// crawlRandom fetches random pages in segments and returns the links of the newest versions, by source.
+func crawlRandom(t *rapid.T, w *world, urls []string, label string) map[urlkey.Key][]urlkey.Key {
+	one := rapid.SampledFrom(urls)
+	w.inject(one.Draw(t, label+" seed"))
+	links := map[urlkey.Key][]urlkey.Key{}
+	for part := range rapid.IntRange(1, 3).Draw(t, label+" segments") {
+		pages := map[string]page{}
+		for range rapid.IntRange(1, 8).Draw(t, label+" fetches") {
+			p := page{url: one.Draw(t, label+" url"), at: int64(part)}
+			p.links = rapid.SliceOfN(one, 0, 8).Draw(t, label+" links")
+			pages[p.url] = p
+		}
+		segment := w.seal(slices.Collect(maps.Values(pages))...)
+		if _, err := w.p.UpdateDB(context.Background(), segment); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.p.InvertLinks(context.Background(), segment); err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range pages {
+			from := w.key(p.url)
+			links[from] = nil
+			for _, l := range p.links {
+				if to := w.key(l); to != from && !slices.Contains(links[from], to) {
+					links[from] = append(links[from], to)
+				}
+			}
+		}
+	}
+	return links
+}
+
+func someURLs(n int) (urls []string) {
+	for i := range n {
+		urls = append(urls, fmt.Sprintf("http://h%d.d%d.example/%d", i%5, i%3, i))
+	}
+	return urls
+}
+
+// TestExportGraph compares exported graphs with the links of random pages.
+func TestExportGraph(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld(t, admission.Options{Scope: policy.ScopeAny})
+		defer w.close()
+		links := crawlRandom(t, w, someURLs(rapid.IntRange(1, 15).Draw(t, "pages")), "")
+		nodes := rapid.SampledFrom([]GraphNodes{NodeHosts, NodeDomains}).Draw(t, "nodes")
+		node := func(k urlkey.Key) string { return string(nodes.nodeOf([]byte(k))) }
+		want, names := map[[2]string]uint64{}, map[string]bool{}
+		for key := range w.records() {
+			names[node(key)] = true
+		}
+		for from, targets := range links {
+			for _, to := range targets {
+				if names[node(to)] = true; node(from) != node(to) {
+					want[[2]string{node(from), node(to)}]++
+				}
+			}
+		}
+		var got []string
+		edges, last := map[[2]string]uint64{}, [2]uint64{}
+		err := w.p.ExportGraph(context.Background(), nodes, GraphExport{
+			Vertex: func(number uint64, name []byte) error {
+				if int(number) != len(got) {
+					return fmt.Errorf("%s has number %d", name, number)
+				}
+				got = append(got, string(name))
+				return nil
+			},
+			Edge: func(from, to, pairs uint64) error {
+				if this := [2]uint64{from, to}; len(edges) > 0 && slices.Compare(this[:], last[:]) <= 0 {
+					return fmt.Errorf("%v comes after %v", this, last)
+				}
+				last = [2]uint64{from, to}
+				edges[[2]string{got[from], got[to]}] = pairs
+				return nil
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(got, slices.Sorted(maps.Keys(names))) || !maps.Equal(edges, want) {
+			t.Fatalf("vertices %q, edges %v, want %q, %v", got, edges, slices.Sorted(maps.Keys(names)), want)
+		}
+	})
+}
+
+// TestImportLinks adds the links of one random crawl to those of another, twice: pages that the other has not fetched
+// keep the links that the first saw, filters refuse, and what is there already is not added again.
+func TestImportLinks(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		urls := someURLs(rapid.IntRange(1, 12).Draw(t, "pages"))
+		there, w := newWorld(t, admission.Options{Scope: policy.ScopeAny}), newWorld(t, admission.Options{
+			Scope: policy.ScopeAny,
+		})
+		defer there.close()
+		defer w.close()
+		theirs, ours := crawlRandom(t, there, urls, "their"), crawlRandom(t, w, urls, "our")
+		if rapid.Bool().Draw(t, "merged before") {
+			if _, err := there.p.MergeLinks(context.Background(), 0, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		o, refused := ImportLinksOptions{}, ""
+		if rapid.Bool().Draw(t, "filtered") {
+			refused = "d1"
+			o.Accept = func(key []byte) ([]byte, bool) { return key, !strings.Contains(string(key), ","+refused+",") }
+		}
+		want := map[storedLink]bool{}
+		for from, targets := range ours {
+			for _, to := range targets {
+				want[storedLink{to, from, w.records()[from].Segment}] = true
+			}
+		}
+		for from, targets := range theirs {
+			if _, fetched := ours[from]; fetched {
+				continue
+			}
+			for _, to := range targets {
+				no := func(k urlkey.Key) bool { return refused != "" && strings.Contains(string(k), ","+refused+",") }
+				if !no(from) && !no(to) {
+					want[storedLink{to, from, importedSegment}] = true
+				}
+			}
+		}
+		for range 2 {
+			if _, err := w.p.ImportLinks(context.Background(), there.store, o); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := w.p.MergeLinks(context.Background(), 0, nil); err != nil {
+				t.Fatal(err)
+			}
+			if got, _ := w.linkdb(); !maps.Equal(got, want) {
+				t.Fatalf("linkdb has\n%v\nwant\n%v", got, want)
+			}
+			w.check()
+		}
+	})
+}

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package phases
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/seine-crawler/seine/storage"
+)
+
+// LinksMerged counts what MergeLinks did.
+type LinksMerged struct {
+	Dropped uint64 // links of versions of pages that were replaced
+	Targets uint64 // whose rows are one row now
+	Rows    uint64 // these were
+	Done    bool   // all targets were looked at
+}
+
+// Rows of Meta: the newest segment up to which every link of a replaced version is out of linkdb, and the target at
+// which the next MergeLinks goes on.
+const (
+	metaDropped = "linkdb/dropped"
+	metaMerge   = "linkdb/merge"
+)
+
+// rowsLeft is how many rows of a target are left alone: a merge pays off when there are more.
+const rowsLeft = 2
+
+// MergeLinks takes links that their pages dropped out of linkdb, and merges the rows of targets that have more than
+// rowsLeft into one, with counts. The first is as much work as pages were fetched since the last call, the second looks
+// at most rows, where the call before ended (0: at all).
+//
+//	pages of new segments ─▶ their replaced versions, by cdx ─▶ links of these, sorted by target ─▶ linkdb without them
+//	linkdb from the place on ─▶ rows of a target ─▶ one row
+//
+// Each is one ingestion, with the place in Meta. InvertLinks may run at the same time; phases that write crawldb, and
+// Purge, may not. changed, if not nil, is called with each target that lost links, in key order.
+func (p *Phases) MergeLinks(
+	ctx context.Context, most int, changed func(target []byte) error,
+) (result LinksMerged, err error) {
+	if err = p.dropReplaced(ctx, &result, changed); err == nil {
+		err = p.mergeRows(ctx, most, &result)
+	}
+	if err != nil {
+		return result, fmt.Errorf("merging linkdb: %w", err)
+	}
+	return result, nil
+}
+
+// dropReplaced takes the links of replaced versions out of linkdb.
+func (p *Phases) dropReplaced(ctx context.Context, result *LinksMerged, changed func([]byte) error) (err error) {
+	store := p.env.Store
+	value, _, err := store.Get(storage.Meta(), []byte(metaDropped), nil)
+	if err != nil {
+		return err
+	}
+	after, _ := strconv.ParseUint(string(value), 10, 32) // of none: 0
+	list, err := store.SegmentList()
+	if err != nil {
+		return fmt.Errorf("listing segments: %w", err)
+	}
+	d := dropping{p: p, links: p.env.Sorter(nil)}
+	defer func() { err = errors.Join(err, d.links.Close()) }()
+	upTo, whole, any := uint32(after), true, false
+	for _, s := range list {
+		if s.State < storage.SegmentLinked {
+			whole = false // its links come later
+		} else if s.Number > uint32(after) {
+			any = true
+			if err := d.segment(ctx, s.Number); err != nil {
+				return fmt.Errorf("segment %d: %w", s.Number, err)
+			}
+			if whole {
+				upTo = s.Number
+			}
+		}
+	}
+	if !any {
+		return nil
+	}
+	ing := store.NewIngestion()
+	defer ing.Abort()
+	run, err := d.links.Sort()
+	if err != nil {
+		return fmt.Errorf("sorting links: %w", err)
+	}
+	defer run.Close()
+	if result.Dropped, err = ing.RemoveInlinks(ctx, run, changed); err != nil {
+		return err
+	}
+	text := strconv.AppendUint(nil, uint64(upTo), 10)
+	if err := ing.Table(storage.Meta()).Set([]byte(metaDropped), text); err != nil {
+		return err
+	}
+	return ing.Commit()
+}
+
+// dropping finds the links of replaced versions.
+type dropping struct {
+	p     *Phases
+	links *storage.Sorter // row of linkdb → source
+}
+
+// segment looks at the pages that were fetched in a segment: of each, every version but the newest is replaced.
+func (d *dropping) segment(ctx context.Context, number uint32) (err error) {
+	store := d.p.env.Store
+	pages, captures := store.Scan(storage.ParseLinks(number), nil, nil), store.Scan(storage.CDXRange(), nil, nil)
+	records := storage.NewFinder(store, storage.Crawldb())
+	defer func() { err = errors.Join(err, pages.Close(), captures.Close(), records.Close()) }()
+	var r storage.Record
+	var c storage.CDX
+	var segments []uint32
+	for n := 0; pages.Next(); n++ {
+		if n%ctxCheckPages == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		key := pages.Key()
+		value, err := records.Find(key)
+		if err == nil && value != nil {
+			err = storage.DecodeRecord(value, &r)
+		}
+		if err != nil {
+			return fmt.Errorf("crawldb record %s: %w", key, err)
+		}
+		if value == nil || r.Segment == 0 {
+			continue
+		}
+		segments = segments[:0]
+		for ok := captures.SeekGE(storage.AppendCDXKey(nil, key, 0)); ok; ok = captures.Next() {
+			of, _, err := storage.SplitCDXKey(captures.Key())
+			if err != nil {
+				return err
+			}
+			if !bytes.Equal(of, key) {
+				break
+			}
+			if err := storage.DecodeCDX(captures.Value(), &c); err != nil {
+				return fmt.Errorf("cdx of %s: %w", key, err)
+			}
+			if c.Segment != r.Segment && !slices.Contains(segments, c.Segment) {
+				segments = append(segments, c.Segment)
+			}
+		}
+		if err := captures.Err(); err != nil {
+			return err
+		}
+		for _, s := range segments {
+			if err := d.version(key, s); err != nil {
+				return err
+			}
+		}
+	}
+	return pages.Err()
+}
+
+// version notes the links of one version of a page.
+func (d *dropping) version(key []byte, segment uint32) error {
+	value, ok, err := d.p.env.Store.Get(storage.ParseLinks(segment), key, nil)
+	if err != nil || !ok {
+		return err
+	}
+	var o storage.FetchOutcome
+	var links storage.OutlinkReader
+	if err := storage.ReadFetchOutcome(value, &o, &links); err != nil {
+		return fmt.Errorf("parse record %s: %w", key, err)
+	}
+	var row []byte
+	for links.Next() {
+		row = storage.AppendLinkdbKey(row[:0], links.Key(), segment)
+		if err := d.links.Add(row, key); err != nil {
+			return fmt.Errorf("sorting links: %w", err)
+		}
+	}
+	return links.Err()
+}
+
+// mergeRows merges the rows of targets, at most most, from the place on at which the call before ended.
+func (p *Phases) mergeRows(ctx context.Context, most int, result *LinksMerged) (err error) {
+	store := p.env.Store
+	place, _, err := store.Get(storage.Meta(), []byte(metaMerge), nil)
+	if err != nil {
+		return err
+	}
+	if most == 0 {
+		place = nil
+	}
+	ing := store.NewIngestion()
+	defer ing.Abort()
+	rows := store.Scan(storage.Linkdb(), nil, nil)
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	m := merging{rows: rows, table: ing.Table(storage.Linkdb()), result: result, limit: p.mergedBytes()}
+	ok := rows.SeekGE(place)
+	n := 0
+	for ok && (most == 0 || n < most) {
+		if n%ctxCheckKeys == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		var read int
+		if read, ok, err = m.target(); err != nil {
+			return err
+		}
+		n += read
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	result.Done = !ok && len(place) == 0
+	next := []byte{}
+	if ok {
+		next = rows.Key()
+	}
+	if result.Targets == 0 && bytes.Equal(next, place) {
+		return nil
+	}
+	if err := ing.Table(storage.Meta()).Set([]byte(metaMerge), next); err != nil {
+		return err
+	}
+	return ing.Commit()
+}
+
+// mergedBytes bounds what is held of a target while its rows are merged. Rows beyond it stay as they are.
+func (p *Phases) mergedBytes() int64 {
+	return min(max(2*p.env.TableBytes, mergedBytesMin), mergedBytesMax)
+}
+
+// merging merges the rows of one target after the other.
+type merging struct {
+	rows   *storage.Scanner
+	table  *storage.TableWriter
+	result *LinksMerged
+	limit  int64
+
+	of     []byte
+	values [][]byte // of the target, as many as fit
+	keys   [][]byte
+	merge  storage.LinkMerge
+	row    storage.LinkRow
+	value  []byte
+}
+
+// target merges the rows of the target at which the scan stands, and moves on to the next. It returns how many rows it
+// read.
+func (m *merging) target() (read int, more bool, err error) {
+	target, _, err := storage.SplitLinkdbKey(m.rows.Key())
+	if err != nil {
+		return 0, false, err
+	}
+	m.of = append(m.of[:0], target...)
+	m.keys, m.values = m.keys[:0], m.values[:0]
+	size := int64(0)
+	for more = true; more; more = m.rows.Next() {
+		target, _, err := storage.SplitLinkdbKey(m.rows.Key())
+		if err != nil {
+			return read, false, err
+		}
+		if !bytes.Equal(target, m.of) {
+			break
+		}
+		read++
+		if size += int64(len(m.rows.Value())); size <= m.limit {
+			m.keys = append(m.keys, bytes.Clone(m.rows.Key()))
+			m.values = append(m.values, bytes.Clone(m.rows.Value()))
+		}
+	}
+	if len(m.keys) <= rowsLeft {
+		return read, more, nil
+	}
+	return read, more, m.write()
+}
+
+// write writes one row in place of those that were read.
+func (m *merging) write() error {
+	for i, value := range m.values {
+		_, segment, err := storage.SplitLinkdbKey(m.keys[i])
+		if err == nil {
+			err = m.merge.Add(value, segment)
+		}
+		if err != nil {
+			return fmt.Errorf("inlinks at %q: %w", m.keys[i], err)
+		}
+	}
+	m.row.Reset(true)
+	err := m.merge.Each(func(from, anchor []byte, segment uint32) error {
+		m.row.Add(from, anchor, segment)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("inlinks of %s: %w", m.of, err)
+	}
+	m.result.Targets++
+	m.result.Rows += uint64(len(m.keys))
+	merged := storage.AppendLinkdbKey(nil, m.of, storage.MergedSegment)
+	m.value = m.row.Append(m.value[:0])
+	if err := m.table.Set(merged, m.value); err != nil {
+		return err
+	}
+	for _, key := range m.keys {
+		if !bytes.Equal(key, merged) {
+			if err := m.table.Delete(key); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package phases
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/seine-crawler/seine/engine/internal/admission"
+	"github.com/seine-crawler/seine/engine/policy"
+	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// storedLink is a link as linkdb has it.
+type storedLink struct {
+	to, from urlkey.Key
+	segment  uint32
+}
+
+// linkdb reads all of linkdb. rows counts the rows of each target.
+func (w *world) linkdb() (links map[storedLink]bool, rows map[urlkey.Key]int) {
+	w.t.Helper()
+	links, rows = map[storedLink]bool{}, map[urlkey.Key]int{}
+	sc := w.store.Scan(storage.Linkdb(), nil, nil)
+	defer sc.Close()
+	for sc.Next() {
+		target, segment, err := storage.SplitLinkdbKey(sc.Key())
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		to, last := urlkey.Key(target), []byte(nil)
+		rows[to]++
+		err = storage.VisitLinks(sc.Value(), segment, func(from, _ []byte, of uint32) bool {
+			if bytes.Compare(from, last) < 0 {
+				w.t.Fatalf("%s: %s comes after %s", to, from, last)
+			}
+			last = append(last[:0], from...)
+			links[storedLink{to, urlkey.Key(from), of}] = true
+			return true
+		})
+		if err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	if err := sc.Err(); err != nil {
+		w.t.Fatal(err)
+	}
+	return links, rows
+}
+
+// TestMergeLinks fetches random pages again and again, deletes some, and merges linkdb now and then, as a whole or a
+// few rows at a time. What is left are the links of the newest versions, in at most two rows of a target.
+func TestMergeLinks(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld(t, admission.Options{Scope: policy.ScopeAny})
+		defer w.close()
+		urls := make([]string, rapid.IntRange(1, 12).Draw(t, "pages"))
+		for i := range urls {
+			urls[i] = fmt.Sprintf("http://h%d.d%d.example/%d", i%5, i%3, i)
+		}
+		one := rapid.SampledFrom(urls)
+		w.inject(one.Draw(t, "seed"))
+		want := map[urlkey.Key][]storedLink{} // by source
+		ctx := context.Background()
+		for part := range rapid.IntRange(1, 8).Draw(t, "segments") {
+			pages := map[string]page{}
+			for range rapid.IntRange(1, 8).Draw(t, "fetches") {
+				p := page{url: one.Draw(t, "url"), at: int64(part)}
+				if rapid.IntRange(0, 5).Draw(t, "gone") == 0 {
+					p.status = storage.FetchGone
+				} else {
+					p.links = rapid.SliceOfN(one, 0, 12).Draw(t, "links")
+				}
+				pages[p.url] = p
+			}
+			segment := w.seal(slices.Collect(maps.Values(pages))...)
+			if _, err := w.p.UpdateDB(ctx, segment); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := w.p.InvertLinks(ctx, segment); err != nil {
+				t.Fatal(err)
+			}
+			for _, p := range pages {
+				if p.status == storage.FetchGone {
+					continue
+				}
+				from := w.key(p.url)
+				want[from] = nil
+				for _, l := range p.links {
+					if l != p.url {
+						want[from] = append(want[from], storedLink{w.key(l), from, segment})
+					}
+				}
+			}
+			if rapid.IntRange(0, 3).Draw(t, "merge") == 0 {
+				if _, err := w.p.MergeLinks(ctx, rapid.IntRange(0, 5).Draw(t, "most"), nil); err != nil {
+					t.Fatal(err)
+				}
+				w.check()
+			}
+			if rapid.IntRange(0, 5).Draw(t, "delete") == 0 {
+				gone := w.key(one.Draw(t, "deleted"))
+				u, err := gone.URL()
+				if err != nil {
+					t.Fatal(err)
+				}
+				w.remove(u.String())
+				delete(want, gone)
+				for from, links := range want {
+					want[from] = slices.DeleteFunc(links, func(l storedLink) bool { return l.to == gone })
+				}
+			}
+		}
+		lost := []string{}
+		r, err := w.p.MergeLinks(ctx, 0, func(target []byte) error {
+			lost = append(lost, string(target))
+			return nil
+		})
+		if err != nil || !r.Done || !slices.IsSorted(lost) || len(lost) > int(r.Dropped) {
+			t.Fatalf("%v: %+v, lost %q", err, r, lost)
+		}
+		w.check()
+		links, rows := w.linkdb()
+		all := map[storedLink]bool{}
+		for _, list := range want {
+			for _, l := range list {
+				all[l] = true
+			}
+		}
+		if !maps.Equal(links, all) {
+			t.Fatalf("linkdb has\n%v\nwant\n%v", links, all)
+		}
+		for target, n := range rows {
+			if n > rowsLeft {
+				t.Fatalf("%s has %d rows", target, n)
+			}
+		}
+		if r, err := w.p.MergeLinks(ctx, 0, nil); err != nil || r.Dropped+r.Targets > 0 {
+			t.Fatalf("merging again: %v, %+v", err, r)
+		}
+	})
+}

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package phases
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// LinkRanked counts what LinkRank did.
+type LinkRanked struct {
+	Nodes   uint64
+	Edges   uint64
+	Starts  uint64 // nodes at which walks may begin
+	Passes  int
+	Change  float64 // in the last pass, of all ranks
+	Changed uint64  // records of crawldb that have another score
+	Bytes   int64   // of the edges, in temporary files
+	Top     []RankedNode
+	Woken   []urlkey.HostKey // hosts of changed records that have something due, in key order
+}
+
+// RankedNode is a node with its rank.
+type RankedNode struct {
+	Name string // a key, a host key, or the common prefix of a domain's keys
+	Rank float64
+}
+
+// LinkRank ranks the nodes of the link graph by PageRank (passes) and gives each page the rank of its node as its
+// score, times the number of nodes: 1 is the mean, as it is of VoteScorer, whose votes go on to be added. So generate
+// and the frontier choose by it, and dedup keeps the page with the best. All of it is one ingestion: a crash leaves it
+// done or not begun.
+//
+// Beside it, phases that write crawldb must not run.
+func (p *Phases) LinkRank(ctx context.Context, o LinkRankOptions) (result LinkRanked, err error) {
+	if o.Top > 0 {
+		result.Top = make([]RankedNode, 0, min(o.Top, 1024)+1)
+	}
+	if err := p.linkRank(ctx, &o, &result); err != nil {
+		return result, fmt.Errorf("linkrank: %w", err)
+	}
+	return result, nil
+}
+
+func (p *Phases) linkRank(ctx context.Context, o *LinkRankOptions, result *LinkRanked) (err error) {
+	snapshot := p.env.Store.Snapshot()
+	defer func() { err = errors.Join(err, snapshot.Close()) }()
+	onDisk := false
+	g, err := p.newGraph(ctx, snapshot, o, func(nodes int) int {
+		onDisk = rankBytes*int64(nodes) > o.Memory
+		if !onDisk {
+			return blocksInMemory(nodes)
+		}
+		return int(rankBytes/2*int64(nodes)/max(o.Memory/2, 1)) + 1
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, g.close()) }()
+	result.Nodes, result.Edges, result.Starts = uint64(g.nodes), g.edges, uint64(g.starts)
+	for i := range g.blocks {
+		result.Bytes += g.blocks[i].edges.Bytes()
+	}
+	if g.nodes == 0 {
+		return nil
+	}
+	ranks, err := newPasses(p.env.Store, g, o, onDisk)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, ranks.close()) }()
+	if result.Passes, result.Change, err = ranks.run(ctx, o.Tolerance, o.Passes); err != nil {
+		return err
+	}
+	return p.writeRanks(ctx, snapshot, o, ranks, result)
+}
+
+const (
+	// rankBytes is the memory that a node takes while all ranks are in memory.
+	rankBytes = 16
+	// blockNodes is how many nodes a block has then: their ranks fit into the processor's second cache. With a million
+	// nodes a pass takes half as long as over one block. Each block costs three bytes and a look at the rank for every
+	// source of it, so there are at most blocksMost.
+	blockNodes, blocksMost = 1 << 16, 64
+)
+
+// blocksInMemory is the number of blocks while all ranks are in memory.
+func blocksInMemory(nodes int) int { return min(nodes/blockNodes+1, blocksMost) }
+
+// ranking walks nodes, ranks and records side by side.
+type ranking struct {
+	p       *Phases
+	ctx     context.Context
+	o       *LinkRankOptions
+	nodes   float64
+	walk    *nodeWalk
+	result  *LinkRanked
+	records *storage.TableWriter
+	hosts   *hostTally
+	value   []byte
+	name    []byte
+}
+
+// writeRanks reports the ranks, and writes them as scores unless that is not wanted.
+func (p *Phases) writeRanks(
+	ctx context.Context, rd storage.Reader, o *LinkRankOptions, ranks *passes, result *LinkRanked,
+) (err error) {
+	ing := p.env.Store.NewIngestion()
+	defer ing.Abort()
+	w := ranking{
+		p: p, ctx: ctx, o: o, nodes: float64(result.Nodes), walk: newNodeWalk(rd, o.Nodes), result: result,
+		records: ing.Table(storage.Crawldb()), hosts: p.newHostTally(ing),
+	}
+	defer w.hosts.close()
+	defer func() { err = errors.Join(err, w.walk.sc.Close()) }()
+	w.walk.next()
+	if err := ranks.each(w.node); err != nil {
+		return err
+	}
+	if err := w.walk.sc.Err(); err != nil || o.DryRun {
+		return err
+	}
+	if err := w.hosts.finish(); err != nil {
+		return err
+	}
+	if err := ing.Table(storage.Meta()).Set([]byte(storage.MetaLinkRank), nil); err != nil {
+		return err
+	}
+	if err := ing.Commit(); err != nil {
+		return err
+	}
+	result.Woken = w.hosts.woken
+	return nil
+}
+
+// node takes over the rank of a node; the walk stands at its first record.
+func (w *ranking) node(node int, rank float64) error {
+	if node%ctxCheckKeys == 0 && w.ctx.Err() != nil {
+		return w.ctx.Err()
+	}
+	name := w.walk.sc.Key
+	if w.o.Nodes != NodePages {
+		name = func() []byte { return w.walk.node }
+	}
+	if top := w.result.Top; top != nil && (len(top) < w.o.Top || rank > top[len(top)-1].Rank) {
+		at, _ := slices.BinarySearchFunc(top, rank, func(n RankedNode, rank float64) int {
+			if n.Rank >= rank { // of equal ones, the first by name
+				return -1
+			}
+			return 1
+		})
+		top = slices.Insert(top, at, RankedNode{string(name()), rank})
+		w.result.Top = top[:min(len(top), w.o.Top)]
+	}
+	if w.o.Each != nil {
+		if err := w.o.Each(name(), rank); err != nil {
+			return err
+		}
+	}
+	for w.walk.ok && w.walk.number == node {
+		if err := w.page(rank * w.nodes); err != nil {
+			return err
+		}
+		w.walk.next()
+	}
+	return nil
+}
+
+// page gives the current page a score.
+func (w *ranking) page(score float64) error {
+	if w.o.DryRun {
+		return nil
+	}
+	var was storage.Record
+	key := w.walk.sc.Key()
+	if err := storage.DecodeRecord(w.walk.sc.Value(), &was); err != nil {
+		return fmt.Errorf("crawldb record %s: %w", key, err)
+	}
+	r := was
+	if r.Score = onScoreGrid(score); r.Score == was.Score {
+		return nil
+	}
+	w.result.Changed++
+	w.name = append(w.name[:0], key...)
+	w.value = storage.AppendRecord(w.value[:0], &r)
+	return errors.Join(w.hosts.change(w.name, true, &was, &r), w.records.Set(w.name, w.value))
+}
+
+// onScoreGrid rounds a score to what records keep in few bytes, as policy.VoteScorer does.
+func onScoreGrid(score float64) float64 { return math.Round(score*(1<<16)) / (1 << 16) }
+
+// NodeName is the name of a node for people: a URL, a host or a domain.
+func NodeName(nodes GraphNodes, name []byte) string {
+	switch nodes {
+	case NodeHosts:
+		return urlkey.HostKey(name).String()
+	case NodeDomains:
+		if bytes.HasSuffix(name, []byte{','}) {
+			return urlkey.HostKey(append(bytes.Clone(name), ')')).Host()
+		}
+		return urlkey.HostKey(name).Host()
+	}
+	if u, err := urlkey.Key(name).URL(); err == nil {
+		return u.String()
+	}
+	return string(name)
+}

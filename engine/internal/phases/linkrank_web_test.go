@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package phases
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/ulikunitz/xz"
+
+	"github.com/seine-crawler/seine/engine/internal/admission"
+	"github.com/seine-crawler/seine/engine/policy"
+	"github.com/seine-crawler/seine/storage"
+)
+
+// TestLinkRankOfWeb ranks the pages of cnr-2000, a part of the Italian web (Boldi and Vigna), in memory and on disk,
+// and compares with a computation over lists of links.
+func TestLinkRankOfWeb(t *testing.T) {
+	file := os.Getenv("SEINE_CONFORMANCE_DATA")
+	if file == "" {
+		t.Skip("SEINE_CONFORMANCE_DATA is not set: no graph of a real web")
+	}
+	w := newWorld(t, admission.Options{Scope: policy.ScopeAny})
+	defer w.close()
+	out := readGraph(t, file+"/graph/cnr-2000-edges.txt.xz")
+	w.fillGraph(out)
+	want := rankLists(out)
+	o := rankOptions()
+	o.Tolerance, o.DryRun = 1e-12, true
+	for _, memory := range []int64{1 << 30, 1 << 20} {
+		o.Memory = memory
+		node := 0
+		o.Each = func(name []byte, rank float64) error {
+			if got := string(w.nodeKey(node)); string(name) != got {
+				return fmt.Errorf("node %d is %s, want %s", node, name, got)
+			}
+			if math.Abs(rank-want[node])*float64(len(want)) > 1e-6 {
+				return fmt.Errorf("node %d has rank %g, want %g", node, rank, want[node])
+			}
+			node++
+			return nil
+		}
+		r, err := w.p.LinkRank(context.Background(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%d nodes, %d edges in %d bytes, %d passes", r.Nodes, r.Edges, r.Bytes, r.Passes)
+		if node != len(want) || r.Edges != 3_128_710 && r.Edges != 3_216_152 {
+			t.Errorf("%d nodes, %d edges", node, r.Edges)
+		}
+	}
+}
+
+// readGraph reads lines of two numbers, the nodes of an edge, sorted.
+func readGraph(t *testing.T, file string) (out [][]uint32) {
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	text, err := xz.NewReader(bufio.NewReader(f))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(text)
+	for lines.Scan() {
+		a, b, _ := strings.Cut(lines.Text(), "\t")
+		from, err := strconv.ParseUint(a, 10, 32)
+		to, terr := strconv.ParseUint(b, 10, 32)
+		if err = errors.Join(err, terr); err != nil {
+			t.Fatal(err)
+		}
+		for int(max(from, to)) >= len(out) {
+			out = append(out, nil)
+		}
+		out[from] = append(out[from], uint32(to))
+	}
+	if err := lines.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// nodeKey is the key of a node of a graph without URLs. Keys are in the order of nodes.
+func (w *world) nodeKey(node int) []byte {
+	return fmt.Appendf(nil, "example,h%05d,)/%07d http", node/100, node)
+}
+
+// fillGraph writes crawldb and linkdb of a graph, in two segments.
+func (w *world) fillGraph(out [][]uint32) {
+	w.fill(len(out), func(i int) ([]byte, storage.Record) {
+		return w.nodeKey(i), storage.Record{Status: storage.StatusFetched, Segment: 1 + uint32(i)%2}
+	})
+	in := make([][]uint32, len(out))
+	for from, targets := range out {
+		for _, to := range targets {
+			in[to] = append(in[to], uint32(from))
+		}
+	}
+	ing := w.store.NewIngestion()
+	table := ing.Table(storage.Linkdb())
+	for to, sources := range in {
+		for segment := range uint32(2) {
+			value := storage.AppendInlinks(nil, nil)
+			var last []byte
+			for _, from := range sources {
+				if from%2 == segment {
+					key := w.nodeKey(int(from))
+					value = storage.AppendInlink(value, last, key, nil)
+					last = key
+				}
+			}
+			if last == nil {
+				continue
+			}
+			if err := table.Set(storage.AppendLinkdbKey(nil, w.nodeKey(to), segment+1), value); err != nil {
+				w.t.Fatal(err)
+			}
+		}
+	}
+	if err := ing.Commit(); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// rankLists is PageRank over lists of links, each target once.
+func rankLists(out [][]uint32) []float64 {
+	n := float64(len(out))
+	for i := range out {
+		slices.SortFunc(out[i], cmp.Compare[uint32])
+		out[i] = slices.Compact(out[i])
+	}
+	rank := make([]float64, len(out))
+	for i := range rank {
+		rank[i] = 1 / n
+	}
+	for range 200 {
+		next, given := make([]float64, len(out)), 0.0
+		for i, targets := range out {
+			for _, to := range targets {
+				next[to] += rank[i] / float64(len(targets))
+			}
+			if len(targets) > 0 {
+				given += rank[i]
+			}
+		}
+		for i := range next {
+			next[i] = 0.85*next[i] + (1-0.85*given)/n
+		}
+		rank = next
+	}
+	return rank
+}
