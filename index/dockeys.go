@@ -191,7 +191,7 @@ func (k *keyReader) only(doc uint32) (key []byte, err error) {
 		shared := r.uvarint()
 		rest := r.take(r.uvarint())
 		if r.bad || shared > uint64(len(key)) {
-			return nil, fmt.Errorf("%w: index segment %d: document keys of %d bytes", storage.ErrCorrupt, k.seg.number, len(b))
+			return nil, fmt.Errorf("%w: index segment %d: keys of %d bytes", storage.ErrCorrupt, k.seg.number, len(b))
 		}
 		key = append(key[:shared], rest...)
 	}

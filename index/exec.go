@@ -177,7 +177,7 @@ func (x *execution) rank(p *part, root *node) (counted bool) {
 			return false
 		}
 		excluded := x.openAll(p, not, 1)
-		if len(filters) == 0 && x.enough == math.MaxUint64 {
+		if len(filters) == 0 { // also where a bound of the number would do
 			if t := newTally(&r, parts, excluded); t != nil {
 				x.total += t.rank()
 				return true

@@ -10,7 +10,8 @@ import (
 )
 
 // TestTally: a tally of words in two windows, from a word in few documents to one in half of them, with deleted
-// documents and an exclusion, finds what the naive searcher finds, and leaves no trace in the memory that it gives back.
+// documents and an exclusion, finds what the naive searcher finds, and leaves no trace in the memory that it gives
+// back.
 func TestTally(t *testing.T) {
 	for seed := range uint64(2) {
 		w := newSparseWorld(seed, sumDocs+2000)
@@ -18,14 +19,18 @@ func TestTally(t *testing.T) {
 		word := func(boost float64, forms ...string) *node {
 			n := &node{kind: nodeAny, boost: boost}
 			for i, f := range forms {
-				n.children = append(n.children, &node{kind: nodeTerm, term: f, weight: []float64{1, otherForm}[min(i, 1)]})
+				weight := []float64{1, otherForm}[min(i, 1)]
+				n.children = append(n.children, &node{kind: nodeTerm, term: f, weight: weight})
 			}
 			return n
 		}
 		for i, root := range []*node{
 			word(1, "a", "b", "c"),
 			{kind: nodeBool, should: []*node{word(1, "d", "a"), word(2.5, "c")}},
-			{kind: nodeBool, should: []*node{word(1, "a", "b"), word(1, "c"), word(0.5, "d")}, not: []*node{word(1, "e")}},
+			{
+				kind:   nodeBool,
+				should: []*node{word(1, "a", "b"), word(1, "c"), word(0.5, "d")}, not: []*node{word(1, "e")},
+			},
 		} {
 			x := w.execution(10)
 			r := ranker{part: p, top: &x.top, work: x.work}
@@ -45,9 +50,9 @@ func TestTally(t *testing.T) {
 				t.Fatalf("query %d: %d matches, want %d", i, x.total, total)
 			}
 			v := talliedPool.Get().(*talliedWindow)
-			for i := range v.tf {
-				if v.tf[i] != 0 || v.score[i] != 0 || v.rest[i] != 0 {
-					t.Fatalf("query %d: document %d of a window keeps %v, %v and %v", i, i, v.tf[i], v.score[i], v.rest[i])
+			for j, tf := range v.tf {
+				if tf != 0 || v.score[j] != 0 || v.rest[j] != 0 {
+					t.Fatalf("query %d: document %d of a window keeps %v, %v, %v", i, j, tf, v.score[j], v.rest[j])
 				}
 			}
 			talliedPool.Put(v)
