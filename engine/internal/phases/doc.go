@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package phases runs the sort-merge phases: inject, generate, updatedb, invertlinks and dedup; recrawl and delete.
+// Classify and FreeGenerate take lists of URLs beside crawldb.
 //
 // # What it is
 //
@@ -52,7 +53,7 @@
 //
 // # Who runs it
 //
-// The caller's goroutine; no goroutine is started here. Inject, Generate, UpdateDB, Readmit and Dedup read crawldb and
+// The caller's goroutine. Only lines of URLs are read on others, which end before the call does. Inject, Generate, UpdateDB, Readmit and Dedup read crawldb and
 // write it back, so at most one of them runs at a time: the engine holds its crawldbMu around them. InvertLinks may
 // run beside them, and beside itself for another segment. SelectHost, Window, DueHosts, FetchlistHosts and SegmentIn
 // only read: any goroutine, at any time. Best and KeyTable belong to one goroutine.
