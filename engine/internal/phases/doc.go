@@ -53,7 +53,8 @@
 //
 // # Who runs it
 //
-// The caller's goroutine. Only lines of URLs are read on others, which end before the call does. Inject, Generate, UpdateDB, Readmit and Dedup read crawldb and
+// The caller's goroutine. Only lines of URLs are read on others, which end before the call does. Inject, Generate,
+// UpdateDB, Readmit and Dedup read crawldb and
 // write it back, so at most one of them runs at a time: the engine holds its crawldbMu around them. InvertLinks may
 // run beside them, and beside itself for another segment. SelectHost, Window, DueHosts, FetchlistHosts and SegmentIn
 // only read: any goroutine, at any time. Best and KeyTable belong to one goroutine.
