@@ -132,22 +132,29 @@ func (w *work) generate(ctx context.Context, o GenerateOptions) (GenerateReport,
 	g, err := w.phases.Generate(ctx, phases.GenerateOptions(o))
 	r := generateReport(g)
 	if errors.Is(err, ErrNothingDue) {
-		err = w.whyNothingDue(err, g.Marked)
+		err = w.whyNothingDue(err, g)
 	}
 	if err != nil {
 		return r, err
 	}
 	r.Took = w.took(start)
-	w.reached(r.Segment, storage.SegmentOpen)
+	for _, number := range r.Segments {
+		w.reached(number, storage.SegmentOpen)
+	}
 	w.done(r)
 	return r, nil
 }
 
-// whyNothingDue adds to ErrNothingDue what keeps URLs from being chosen. marked is the number of those that are due and
-// wait in the fetchlist of an unfinished segment.
-func (w *work) whyNothingDue(err error, marked uint64) error {
-	if marked > 0 {
-		return w.waitingInSegment(err, marked)
+// whyNothingDue adds to ErrNothingDue what keeps URLs from being chosen: that they wait in the fetchlist of an
+// unfinished segment, or the bounds of this call.
+func (w *work) whyNothingDue(err error, g phases.Generated) error {
+	if g.Marked > 0 {
+		return w.waitingInSegment(err, g.Marked)
+	}
+	for _, bound := range []string{phases.HeldStatus, phases.HeldScore, phases.HeldInterval} {
+		if n := g.Held[bound]; n > 0 {
+			return fmt.Errorf("%w: %s left out by %s", err, count(int(n), "URL"), bound)
+		}
 	}
 	d := w.summarizeDue()
 	s := situation{due: d, maxDepth: w.o.MaxDepth}
@@ -164,7 +171,8 @@ func (w *work) whyNothingDue(err error, marked uint64) error {
 	return err
 }
 
-// waitingInSegment adds to an error which unfinished segment has the URLs that are due, and which command takes it on.
+// waitingInSegment adds to an error which unfinished segment has the URLs that are due, and which command takes it
+// on.
 func (w *work) waitingInSegment(err error, marked uint64) error {
 	list, failed := w.store.SegmentList()
 	begun, also := w.inState(storage.SegmentOpen)

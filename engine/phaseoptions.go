@@ -65,13 +65,23 @@ func (o *InjectOptions) open() (sources []phases.SeedFile, closeAll func(), err 
 	return sources, closeAll, nil
 }
 
-// GenerateOptions bound a fetchlist. The zero value takes the million best URLs that are due.
+// GenerateOptions bound fetchlists. The zero value makes one, of the million best URLs that are due.
 type GenerateOptions struct {
-	Top          int  // URLs in all; 0 means a million
-	MaxPerHost   int  // URLs of one host, or with PerDomain of one registered domain; 0 means no bound
-	PerDomain    bool // count MaxPerHost by registered domain
-	AddDays      int  // choose as if it were so many days later
-	IgnoreMarked bool // also choose URLs that wait in the fetchlist of an unfinished segment
+	Top          int // URLs of a fetchlist; 0 means a million
+	MaxPerHost   int // URLs of one host in a fetchlist; 0 means no bound
+	MaxPerDomain int // of one registered domain; 0 means no bound
+	// MaxPerAddress is that of one IP address, as it was when the host was last visited; 0 means no bound. Hosts that
+	// were never visited count by themselves.
+	MaxPerAddress int
+	// Lists is the number of fetchlists to make, one segment each; 0 means one. What the bounds of one keep out goes
+	// to the next one. There are fewer if not so many are needed.
+	Lists        int
+	AddDays      int            // choose as if it were so many days later
+	IgnoreMarked bool           // also choose URLs that wait in the fetchlist of an unfinished segment
+	MinScore     float64        // leave out lower scores
+	MaxInterval  time.Duration  // leave out URLs with a longer interval (Nutch: generate.min.interval); 0: none
+	Status       storage.Status // choose only URLs of this status (Nutch: generate.restrict.status); 0: of any
+	DryRun       bool           // report what would be chosen, and write nothing
 }
 
 // FetchOptions say what to fetch. Segment is required.
@@ -80,9 +90,9 @@ type FetchOptions struct {
 	Limits
 	// Patience is as in CrawlOptions; 0 means 10 s.
 	Patience time.Duration
-	// Progress, if not nil, is called about once a second. It runs on the goroutine that called Fetch and holds it up:
-	// while it runs, Fetch notices neither the end nor a limit. Its MaxPages is the number of URLs in the fetchlist,
-	// unless Limits has a lower one.
+	// Progress, if not nil, is called about once a second. It runs on the goroutine that called Fetch and holds it
+	// up: while it runs, Fetch notices neither the end nor a limit. Its MaxPages is the number of URLs in the
+	// fetchlist, unless Limits has a lower one.
 	Progress func(Progress)
 
 	parse bool // also with Options.ParseLater: the segment goes on to updatedb
@@ -122,8 +132,8 @@ type IndexOptions struct {
 type Limits struct {
 	// MaxPages bounds the number of fetched pages. It is exact.
 	MaxPages int64
-	// MaxBytes bounds the bytes received, heads, framing and TLS included, MaxTime the time from the start. When one of
-	// them is reached, fetches in flight are cut off and count as not made; MaxBytes may be exceeded by what they
+	// MaxBytes bounds the bytes received, heads, framing and TLS included, MaxTime the time from the start. When one
+	// of them is reached, fetches in flight are cut off and count as not made; MaxBytes may be exceeded by what they
 	// received.
 	MaxBytes int64
 	MaxTime  time.Duration
@@ -137,8 +147,8 @@ func (l Limits) validate() error {
 	return nil
 }
 
-// CrawlOptions say what a crawl begins with and when it ends. The zero value crawls what crawldb holds until nothing is
-// due.
+// CrawlOptions say what a crawl begins with and when it ends. The zero value crawls what crawldb holds until nothing
+// is due.
 type CrawlOptions struct {
 	// Inject names seeds that are injected first. Without any, the crawl continues with what crawldb holds. Seeds of
 	// which none can be used are an error.
@@ -146,8 +156,8 @@ type CrawlOptions struct {
 	// Limits count from the start of this crawl; Engine.SetLimits replaces them.
 	Limits
 	// Patience is how long a crawl with nothing else to do waits for hosts that sleep after failures, and for a full
-	// disk to gain space; 0 means 10 s. For hosts that requested a pause (429, 503) a crawl waits seven times as long.
-	// What these hosts still have is due in the next crawl.
+	// disk to gain space; 0 means 10 s. For hosts that requested a pause (429, 503) a crawl waits seven times as
+	// long. What these hosts still have is due in the next crawl.
 	Patience time.Duration
 	// Abort ends the crawl at once when it is canceled: phases are cut short, and only the OnPage calls for fetches
 	// that were stored, up to one for each fetcher, are waited for. What was synced is kept, and the next crawl takes

@@ -4,7 +4,9 @@ package engine
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -112,19 +114,28 @@ func (r InjectReport) String() string {
 	return s
 }
 
-// GenerateReport says what a fetchlist holds.
+// GenerateReport says what fetchlists hold.
 type GenerateReport struct {
-	Segment  uint32 `json:"segment"`  // that has the fetchlist
-	Selected uint64 `json:"selected"` // URLs in the fetchlist
+	Segment  uint32 `json:"segment"`  // that has the first fetchlist; 0: it was a dry run
+	Selected uint64 `json:"selected"` // URLs in the fetchlists
 	Hosts    uint64 `json:"hosts"`    // of these
-	Due      uint64 `json:"due"`      // URLs that could be chosen, before Top and MaxPerHost
+	Due      uint64 `json:"due"`      // URLs that could be chosen, before the bounds of fetchlists
 	// More says that there are more than Due: of a host with many more than MaxPerHost, only the best are looked at.
-	More bool     `json:"more,omitempty"`
-	Took Duration `json:"seconds"`
+	More     bool     `json:"more,omitempty"`
+	Segments []uint32 `json:"segments,omitempty"` // all of them
+	// Held counts URLs that are due, were looked at and are left out, by reason: "top", "max_per_host",
+	// "max_per_domain", "max_per_address", "min_score", "max_interval", "status", "in_fetchlist" (of a segment that
+	// is not finished), or the reason of a filter or the scope; and "budget", which counts hosts that have used up
+	// theirs.
+	Held map[string]uint64 `json:"held,omitempty"`
+	Took Duration          `json:"seconds"`
 }
 
 func generateReport(g phases.Generated) GenerateReport {
-	return GenerateReport{Segment: g.Segment, Selected: g.Selected, Hosts: g.Hosts, Due: g.Due, More: g.More}
+	return GenerateReport{
+		Segment: g.Segment, Selected: g.Selected, Hosts: g.Hosts, Due: g.Due, More: g.More, Segments: g.Segments,
+		Held: g.Held,
+	}
 }
 
 func (r GenerateReport) String() string {
@@ -132,8 +143,22 @@ func (r GenerateReport) String() string {
 	if r.More {
 		due = "at least " + due
 	}
-	return fmt.Sprintf("generate: segment %d, %d of %s due URLs on %d hosts in %.2fs",
-		r.Segment, r.Selected, due, r.Hosts, r.Took.Seconds())
+	where := fmt.Sprintf("segment %d", r.Segment)
+	switch n := len(r.Segments); {
+	case n == 0:
+		where = "dry run"
+	case n > 1:
+		where = fmt.Sprintf("segments %d to %d", r.Segments[0], r.Segments[n-1])
+	}
+	s := fmt.Sprintf("generate: %s, %d of %s due URLs on %d hosts in %.2fs",
+		where, r.Selected, due, r.Hosts, r.Took.Seconds())
+	for i, reason := range slices.Sorted(maps.Keys(r.Held)) {
+		if s += ", "; i == 0 {
+			s = strings.TrimSuffix(s, ", ") + "; held back: "
+		}
+		s += fmt.Sprintf("%d by %s", r.Held[reason], reason)
+	}
+	return s
 }
 
 // SealReport says what a sealed segment holds.

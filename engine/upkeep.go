@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/seine-crawler/seine/engine/internal/phases"
+	"github.com/seine-crawler/seine/storage"
 )
 
 // Upkeep is the part of an Engine that keeps the databases in order between crawls: lists of URLs, other data
@@ -77,4 +78,66 @@ func (u *Upkeep) DedupURLs(ctx context.Context, o DedupURLsOptions) (DedupURLsRe
 		Lines: c.Lines, Known: c.Known, New: c.New, Duplicates: c.Duplicates, Filtered: c.Filtered,
 		Malformed: c.Malformed, Examples: c.Examples, Took: u.w.took(start),
 	}, err
+}
+
+// FreeGenerateOptions name lines of URLs, as those of seeds are named.
+type FreeGenerateOptions struct {
+	URLs    []string
+	Files   []string    // "-" is Stdin
+	Stdin   io.Reader   // nil: "-" is a file of that name
+	Readers []io.Reader // more lines; they are read, not closed
+}
+
+// FreeGenerateReport says what became of lines.
+type FreeGenerateReport struct {
+	Segment   uint32   `json:"segment"`  // that has the fetchlist
+	Selected  uint64   `json:"selected"` // URLs in it
+	Lines     uint64   `json:"lines"`    // without comments and empty lines
+	Merged    uint64   `json:"merged"`   // lines with the same URL as another
+	Filtered  uint64   `json:"filtered"`
+	Malformed uint64   `json:"malformed"`
+	Examples  []string `json:"examples,omitempty"` // the first lines that were filtered or are malformed, and why
+	Took      Duration `json:"seconds"`
+}
+
+func (r FreeGenerateReport) String() string {
+	return fmt.Sprintf("freegen: segment %d, %d URLs of %d lines (%d merged, %d filtered, %d malformed) in %.2fs",
+		r.Segment, r.Selected, r.Lines, r.Merged, r.Filtered, r.Malformed, r.Took.Seconds())
+}
+
+// FreeGenerate writes the fetchlist of a new segment from lines of URLs, whether crawldb has them and whether they
+// are due (Nutch: freegen). Fetch and the phases after it treat the segment as any other: its outcomes come into
+// crawldb.
+//
+// Errors: ErrNothingDue without a URL that may be crawled, and ErrBusy while a crawl is running.
+func (u *Upkeep) FreeGenerate(ctx context.Context, o FreeGenerateOptions) (FreeGenerateReport, error) {
+	leave, err := u.g.enter()
+	if err != nil {
+		return FreeGenerateReport{}, err
+	}
+	defer leave()
+	w, start := u.w, u.w.now()
+	w.crawldbMu.Lock()
+	defer w.crawldbMu.Unlock()
+	if w.crawling {
+		return FreeGenerateReport{}, wrapf(ErrBusy, "freegen")
+	}
+	in := InjectOptions{Files: o.Files, Stdin: o.Stdin, Readers: o.Readers}
+	sources, closeAll, err := in.open()
+	if err != nil {
+		return FreeGenerateReport{}, fmt.Errorf("freegen: %w", err)
+	}
+	defer closeAll()
+	f, err := w.phases.FreeGenerate(ctx, phases.FreeList{Lines: o.URLs, Sources: sources})
+	r := FreeGenerateReport{
+		Segment: f.Segment, Selected: f.Selected, Lines: f.Lines, Merged: f.Merged, Filtered: f.Filtered,
+		Malformed: f.Malformed, Examples: f.Examples,
+	}
+	if err != nil {
+		return r, err
+	}
+	r.Took = w.took(start)
+	w.reached(r.Segment, storage.SegmentOpen)
+	w.done(r)
+	return r, nil
 }

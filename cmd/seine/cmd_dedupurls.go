@@ -25,13 +25,8 @@ func dedupURLsCommand(c *console) *cobra.Command {
 			"output unless flags name files for lists. A report follows; it goes to stderr if a list is printed.",
 		Args: needs("a file of URLs"),
 		RunE: func(cmd *cobra.Command, files []string) error {
-			for _, name := range files {
-				if name == "-" {
-					continue
-				}
-				if err := readable(name); err != nil {
-					return &usageError{fmt.Errorf("dedup-urls: %w", fileError(name, err))}
-				}
+			if err := readableFiles("dedup-urls", files); err != nil {
+				return err
 			}
 			if newList+known+duplicates+refused == "" {
 				newList = "-"

@@ -88,46 +88,6 @@ func (f *flags) seedsToInject(given []string) (urls, files []string, err error) 
 	return urls, files, nil
 }
 
-// addDaysMax bounds --add-days: no interval is longer, by far.
-const addDaysMax = 100_000
-
-func generateCommand(c *console) *cobra.Command {
-	var f flags
-	var o engine.GenerateOptions
-	var mode string
-	cmd := &cobra.Command{
-		Use:   "generate",
-		Short: "choose due URLs for a new segment (exit status 3 when nothing is due)",
-		Args:  noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if mode != "host" && mode != "domain" {
-				return &usageError{fmt.Errorf("--count-by %q: want host or domain", mode)}
-			}
-			if err := without(cmd, "count-by", "max-per-host"); err != nil {
-				return err
-			}
-			if o.AddDays > addDaysMax {
-				return &usageError{fmt.Errorf("--add-days %d: want at most %d", o.AddDays, addDaysMax)}
-			}
-			o.PerDomain = mode == "domain"
-			return withEngine(cmd, &f, func(e *engine.Engine) error {
-				r, err := e.Generate(cmd.Context(), o)
-				if err != nil {
-					return err
-				}
-				return c.report(r, f.json)
-			})
-		},
-	}
-	f.settings(cmd, inGenerate)
-	f.report(cmd)
-	addCount(cmd.Flags(), &o.Top, "top", 0, 0, "most URLs in total (0: a million)")
-	addCount(cmd.Flags(), &o.MaxPerHost, "max-per-host", 0, 0, "most URLs of one host (0: no limit)")
-	cmd.Flags().StringVar(&mode, "count-by", "host", "what --max-per-host counts by: `host|domain`")
-	addCount(cmd.Flags(), &o.AddDays, "add-days", 0, 0, "also choose URLs that become due within this number of days")
-	return cmd
-}
-
 func fetchCommand(c *console) *cobra.Command {
 	var f flags
 	choice := segmentChoice{from: storage.SegmentOpen}
@@ -288,8 +248,8 @@ func dedupCommand(c *console) *cobra.Command {
 	return cmd
 }
 
-// wholeCommand is a command that runs a phase once for several segments; nil means those of newest. change, if not nil,
-// changes the engine's options.
+// wholeCommand is a command that runs a phase once for several segments; nil means those of newest. change, if not
+// nil, changes the engine's options.
 func wholeCommand(
 	c *console, command uses, use, short, newest string, change func(*engine.Options),
 	run func(ctx context.Context, s store, segments []uint32) (engine.Report, error),

@@ -39,6 +39,7 @@ func commands(c *console) []*cobra.Command {
 		injectCommand(c),
 		dedupURLsCommand(c),
 		generateCommand(c),
+		freegenCommand(c),
 		fetchCommand(c),
 		parseCommand(c),
 		updatedbCommand(c),

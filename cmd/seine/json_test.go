@@ -39,6 +39,7 @@ var jsonElsewhere = []string{"seine simweb", "seine simweb truth", "seine bench"
 var jsonRuns = []string{
 	"inject $SITE/",
 	"dedup-urls --known /dev/null -",
+	"generate --dry-run",
 	"generate",
 	"fetch --allow-private --delay 0s --quiet",
 	"parse",
@@ -69,6 +70,7 @@ var jsonRuns = []string{
 	"check parse --allow-private $SITE/",
 	"config",
 	"recrawl $SITE/",
+	"freegen -",
 	"delete $SITE/copy.html",
 	"purge",
 	"verify",
@@ -107,7 +109,7 @@ func TestJSONNames(t *testing.T) {
 		}
 		covered = append(covered, cmd.CommandPath())
 		var out, problems strings.Builder
-		status := run(append(words, "--json", "--dir", dir), strings.NewReader(""), &out, &problems)
+		status := run(append(words, "--json", "--dir", dir), strings.NewReader(site.URL), &out, &problems)
 		if status != exitOK {
 			t.Errorf("%s: status %d: %s", line, status, problems.String())
 			continue

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package phases runs the sort-merge phases: inject, generate, updatedb, invertlinks, linkrank and dedup; recrawl and
-// delete.
+// delete. Classify and FreeGenerate take lists of URLs beside crawldb.
 //
 // # What it is
 //
@@ -57,11 +57,11 @@
 //
 // # Who runs it
 //
-// The caller's goroutine; only LinkRank starts others, for its passes, and waits for them. Inject, Generate, UpdateDB,
-// Readmit, LinkRank and Dedup read crawldb and write it back, so at most one of them runs at a time: the engine holds
-// its crawldbMu around them. InvertLinks may run beside them, and beside itself for another segment. SelectHost,
-// Window, DueHosts, FetchlistHosts and SegmentIn only read: any goroutine, at any time. Best and KeyTable belong to one
-// goroutine.
+// The caller's goroutine; only LinkRank starts others, for its passes, and what reads lines of URLs, and both wait for
+// them. Inject, Generate, UpdateDB, Readmit, LinkRank and Dedup read crawldb and write it back, so at most one of them
+// runs at a time: the engine holds its crawldbMu around them. InvertLinks may run beside them, and beside itself for
+// another segment. SelectHost, Window, DueHosts, FetchlistHosts and SegmentIn only read: any goroutine, at any time.
+// Best and KeyTable belong to one goroutine.
 //
 // A phase ends with the context's error, having changed nothing, when its context is canceled before its
 // ingestion is committed.

@@ -83,6 +83,10 @@ type dueReader struct {
 	record  storage.Record
 	key     []byte
 	seek    []byte
+	// wanted says why a record that is due is not to be chosen, "" if it is; nil: all are. refused, if not nil, gets
+	// that, and why admission refuses one.
+	wanted  func(r *storage.Record) string
+	refused func(reason string)
 }
 
 func (p *Phases) newDueReader(rd storage.Reader) *dueReader {
@@ -284,7 +288,17 @@ func (c *dueChoice) look(s *dueStream, key urlkey.Key) error {
 		return nil
 	}
 	// The answer may be narrower by now than when the record was made.
-	if c.eager && !c.p.admits(key, int(r.Depth)) {
+	reason := ""
+	if c.wanted != nil {
+		reason = c.wanted(r)
+	}
+	if reason == "" && c.eager {
+		reason = c.p.env.Admission.VerdictKey(key, admission.Facts{Depth: int(r.Depth)}).Reason
+	}
+	if reason != "" {
+		if c.refused != nil {
+			c.refused(reason)
+		}
 		return nil
 	}
 	s.part = append(s.part, Choice{Key: key, Score: r.Score, Depth: r.Depth, Known: r.Segment != 0})

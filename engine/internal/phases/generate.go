@@ -9,41 +9,43 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// GenerateOptions bound a fetchlist. Zero means no bound.
-type GenerateOptions struct {
-	Top          int  // URLs in all; 0 means defaultTop, a million
-	MaxPerHost   int  // URLs of one host, or of one domain with PerDomain
-	PerDomain    bool // count MaxPerHost by registered domain
-	AddDays      int  // choose what will be due that many days from now
-	IgnoreMarked bool // also take URLs that wait in an earlier fetchlist
-}
-
-// Generated says what a fetchlist holds.
+// Generated says what fetchlists hold.
 type Generated struct {
-	Segment  uint32
+	Segment  uint32 // the first
+	Segments []uint32
 	Selected uint64
-	Hosts    uint64
-	Due      uint64 // due and admitted, before Top and MaxPerHost, of what was read
+	Hosts    uint64 // of all fetchlists, each host once
+	Due      uint64 // due and admitted, before all bounds, of what was read
 	More     bool   // more are due: of hosts with more than could be chosen only the best are read
 	Marked   uint64 // due, and left out because they wait in the fetchlist of an unfinished segment
+	// Held counts URLs that were read and left out, by reason: a constant Held… or what refuses them.
+	Held map[string]uint64
 }
 
-// Generate chooses the due URLs with the best scores and writes them as the fetchlist of a new
-// open segment. hostdb says which hosts have something due; all others are skipped, so the cost is that of
+// Generate chooses the due URLs with the best scores and writes them as the fetchlists of new
+// open segments. hostdb says which hosts have something due; all others are skipped, so the cost is that of
 // the hosts with work, not of the whole crawldb. URLs that wait in the fetchlist of an unfinished
 // segment are left out for a week (Nutch: crawl.gen.delay). If nothing is due the error is ErrNothingDue.
+//
+// Of equal scores, the first URL of each host comes before the second of any, so that hosts get their turns. Of each
+// host are taken the best, of these the best of each domain, of these the best of each address, of these those of
+// all. What the bounds of a fetchlist keep out goes to the next one.
 func (p *Phases) Generate(ctx context.Context, o GenerateOptions) (Generated, error) {
 	if o.Top <= 0 {
 		o.Top = defaultTop
 	}
-	g := generation{p: p, o: o, now: p.now() + int64(o.AddDays)*86_400_000}
+	o.Lists = max(o.Lists, 1)
+	g := generation{
+		p: p, o: o, now: p.now() + int64(o.AddDays)*86_400_000, result: Generated{Held: map[string]uint64{}},
+	}
 	err := g.choose(ctx)
-	if err == nil && g.best.Len() == 0 {
+	if err == nil && len(g.best.list) == 0 && !o.DryRun {
 		err = ErrNothingDue
 	}
 	if err == nil {
@@ -61,12 +63,20 @@ type generation struct {
 	o      GenerateOptions
 	now    int64 // ms
 	result Generated
-	best   *Best
+	best   picker // of all
+	group  picker // of the current domain, if there is a bound of domains
 	due    *dueReader
-	group  []urlkey.HostKey // a host, or those of a domain so far
+	facts  storage.HostFacts
 
 	domain string // the registered domain looked at last, and how many URLs its budget still allows
 	left   int64
+}
+
+// held counts what is left out.
+func (g *generation) held(reason string, n int) {
+	if n > 0 {
+		g.result.Held[reason] += uint64(n)
+	}
 }
 
 // choose fills best.
@@ -78,74 +88,126 @@ func (g *generation) choose(ctx context.Context) error {
 		return err
 	}
 	defer marked.close()
-	g.best = NewBest(g.o.Top)
+	g.best = picker{limit: g.o.Top * g.o.Lists, perAddress: g.o.MaxPerAddress * g.o.Lists, held: g.held}
+	g.best.reason = HeldTop
+	g.group = picker{limit: g.o.MaxPerDomain * g.o.Lists, held: g.held, reason: HeldDomain}
 	g.due = g.p.newDueReader(snap)
 	defer g.due.close()
+	g.due.wanted, g.due.refused = g.wanted, func(reason string) { g.held(reason, 1) }
+	var domain string
 	err = g.p.DueHosts(ctx, snap, "", g.now, 0, func(h urlkey.HostKey) error {
-		if len(g.group) > 0 && !(g.o.PerDomain && g.group[0].DomainKey() == h.DomainKey()) {
-			if err := g.chooseGroup(marked); err != nil {
-				return err
-			}
+		if d := h.DomainKey(); d != domain {
+			domain = d
+			g.endGroup()
 		}
-		g.group = append(g.group, h)
+		if err := g.chooseHost(snap, h, marked); err != nil {
+			return err
+		}
 		return ctx.Err()
 	})
-	if err == nil {
-		err = g.chooseGroup(marked)
-	}
+	g.endGroup()
+	g.best.cut()
 	return errors.Join(err, marked.err())
 }
 
-// chooseGroup offers the best URLs of the group and empties it.
-func (g *generation) chooseGroup(marked *markedSet) error {
-	perGroup := NewBest(g.o.Top)
+// wanted returns why a record that is due is not to be chosen, "" if it is.
+func (g *generation) wanted(r *storage.Record) string {
+	switch {
+	case g.o.Status != 0 && r.Status != g.o.Status:
+		return HeldStatus
+	case r.Score < g.o.MinScore:
+		return HeldScore
+	case g.o.MaxInterval > 0 && time.Duration(r.Interval)*time.Second > g.o.MaxInterval:
+		return HeldInterval
+	}
+	return ""
+}
+
+// chooseHost offers the best URLs of a host.
+func (g *generation) chooseHost(rd storage.Reader, h urlkey.HostKey, marked *markedSet) error {
+	left, waiting, err := g.allowed(h, marked)
+	if err != nil {
+		return err
+	}
+	if left == 0 {
+		g.result.Marked += uint64(waiting)
+		g.held(HeldBudget, 1)
+		return nil
+	}
+	limit := int(min(int64(g.best.limit), left))
 	if g.o.MaxPerHost > 0 {
-		perGroup = NewBest(min(g.o.MaxPerHost, g.o.Top))
+		limit = min(limit, g.o.MaxPerHost*g.o.Lists)
 	}
-	for _, h := range g.group {
-		left, waiting, err := g.allowed(h, marked)
-		if err != nil {
+	list, sel, err := g.due.choose(h, g.now, limit, limit+selectRoom, func(key []byte) bool {
+		has := marked.has(key)
+		if has {
+			g.result.Marked++
+			g.held(HeldMarked, 1)
+		}
+		return has
+	}, nil)
+	if err != nil {
+		return err
+	}
+	g.result.Due += sel.Due
+	g.result.More = g.result.More || !sel.whole
+	g.held(HeldHost, int(sel.Due)-len(list))
+	if g.left != math.MaxInt64 {
+		g.left -= int64(len(list))
+	}
+	return g.offer(rd, h, list)
+}
+
+// offer gives the chosen URLs of a host, best first, to the group or to all.
+func (g *generation) offer(rd storage.Reader, h urlkey.HostKey, list []Choice) error {
+	to := &g.best
+	if g.o.MaxPerDomain > 0 {
+		to = &g.group
+	}
+	address := ""
+	if g.o.MaxPerAddress > 0 && len(list) > 0 {
+		var err error
+		if address, err = g.addressOf(rd, h); err != nil {
 			return err
 		}
-		if left == 0 {
-			g.result.Marked += uint64(waiting)
-			continue
-		}
-		best := perGroup
-		if left < int64(perGroup.limit) {
-			best = NewBest(int(left))
-		}
-		sel, err := g.due.selectHost(h, g.now, func(key []byte) bool {
-			has := marked.has(key)
-			if has {
-				g.result.Marked++
-			}
-			return has
-		}, best)
-		if err != nil {
-			return err
-		}
-		g.result.Due += sel.Due
-		g.result.More = g.result.More || sel.More
-		if g.left != math.MaxInt64 {
-			g.left -= int64(min(sel.Due, uint64(best.Len())))
-		}
-		if best == perGroup {
-			continue
-		}
-		for _, c := range best.heap {
-			if perGroup.Wants([]byte(c.Key), c.Score, c.Depth) {
-				perGroup.Add(c)
-			}
-		}
 	}
-	for _, c := range perGroup.heap {
-		if g.best.Wants([]byte(c.Key), c.Score, c.Depth) {
-			g.best.Add(c)
+	turn := uint32(0)
+	for i := range list {
+		if i > 0 && list[i].Score == list[i-1].Score {
+			turn++
+		} else {
+			turn = 0
 		}
+		to.add(chosen{list[i], turn, address})
 	}
-	g.group = g.group[:0]
 	return nil
+}
+
+// endGroup gives the best of a domain to all.
+func (g *generation) endGroup() {
+	if len(g.group.list) == 0 {
+		return
+	}
+	g.group.cut()
+	for _, c := range g.group.list {
+		g.best.add(c)
+	}
+	g.group.list, g.group.full = g.group.list[:0], false
+}
+
+// addressOf is where a host was when it was last visited, or its key.
+func (g *generation) addressOf(rd storage.Reader, h urlkey.HostKey) (string, error) {
+	value, ok, err := rd.Get(storage.HostFactsRange(), []byte(h), nil)
+	if err == nil && ok {
+		err = storage.DecodeHostFacts(value, &g.facts)
+	}
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("hostdb facts of %s: %w", h, err)
+	case !ok || !g.facts.Addr.IsValid():
+		return string(h), nil
+	}
+	return g.facts.Addr.WithZone("").Unmap().String(), nil
 }
 
 // allowed returns how many URLs the budgets of a host and of its domain still allow. What fetch would not request is
@@ -236,35 +298,49 @@ func (m *markedSet) close() {
 	}
 }
 
-// write makes the segment and its fetchlist in one ingestion.
+// write makes the segments and their fetchlists in one ingestion.
 func (g *generation) write() error {
+	lists := g.best.deal(g.o, g.held)
+	hosts := map[urlkey.HostKey]bool{}
+	for _, list := range lists {
+		g.result.Selected += uint64(len(list))
+		for i := range list {
+			hosts[list[i].Key.HostKey()] = true
+		}
+	}
+	g.result.Hosts = uint64(len(hosts))
+	if g.o.DryRun {
+		return nil
+	}
 	number, err := g.p.env.Store.NextSegmentNumber()
 	if err != nil {
 		return fmt.Errorf("numbering the segment: %w", err)
 	}
-	chosen := g.best.heap
-	slices.SortFunc(chosen, func(a, b Choice) int { return strings.Compare(string(a.Key), string(b.Key)) })
+	g.result.Segment = number
 	ing := g.p.env.Store.NewIngestion()
 	defer ing.Abort()
-	w := ing.Table(storage.Fetchlist(number))
 	var value []byte
-	var host urlkey.HostKey
-	for i := range chosen {
-		c := &chosen[i]
-		if h := c.Key.HostKey(); h != host {
-			host = h
-			g.result.Hosts++
+	for i, list := range lists {
+		slices.SortFunc(list, func(a, b chosen) int { return strings.Compare(string(a.Key), string(b.Key)) })
+		w := ing.Table(storage.Fetchlist(number + uint32(i)))
+		for k := range list {
+			c := &list[k]
+			value = storage.AppendFetchlistEntry(value[:0], storage.FetchlistEntry{Score: c.Score, Depth: c.Depth})
+			if err := w.Set([]byte(c.Key), value); err != nil {
+				return err
+			}
 		}
-		value = storage.AppendFetchlistEntry(value[:0], storage.FetchlistEntry{Score: c.Score, Depth: c.Depth})
-		if err := w.Set([]byte(c.Key), value); err != nil {
+		if err := g.p.putFetchlist(ing, number+uint32(i), len(list)); err != nil {
 			return err
 		}
-	}
-	g.result.Segment, g.result.Selected = number, uint64(len(chosen))
-	seg := storage.Segment{Number: number, State: storage.SegmentOpen, Batch: true, Created: g.p.env.Now()}
-	seg.Counts.Generated = g.result.Selected
-	if err := ing.PutSegment(seg); err != nil {
-		return err
+		g.result.Segments = append(g.result.Segments, number+uint32(i))
 	}
 	return ing.Commit()
+}
+
+// putFetchlist makes the segment of a fetchlist with n URLs.
+func (p *Phases) putFetchlist(ing *storage.Ingestion, number uint32, n int) error {
+	seg := storage.Segment{Number: number, State: storage.SegmentOpen, Batch: true, Created: p.env.Now()}
+	seg.Counts.Generated = uint64(n)
+	return ing.PutSegment(seg)
 }

@@ -130,7 +130,7 @@ func TestGenerate(t *testing.T) {
 		due  uint64
 	}{
 		{GenerateOptions{MaxPerHost: 1}, "https://a.test/2 https://sub.a.test/ https://b.test/", 4},
-		{GenerateOptions{MaxPerHost: 1, PerDomain: true, IgnoreMarked: true}, "https://sub.a.test/ https://b.test/", 4},
+		{GenerateOptions{MaxPerDomain: 1, IgnoreMarked: true}, "https://sub.a.test/ https://b.test/", 4},
 		{GenerateOptions{}, "https://a.test/1", 1}, // the others wait in the first list
 		{GenerateOptions{IgnoreMarked: true, Top: 2}, "https://a.test/2 https://sub.a.test/", 4},
 		{GenerateOptions{IgnoreMarked: true, AddDays: 1},
