@@ -3,7 +3,10 @@
 package engine
 
 import (
+	"bytes"
 	"fmt"
+	"math/rand/v2"
+	"strings"
 	"testing"
 )
 
@@ -12,12 +15,14 @@ import (
 func TestAnswers(t *testing.T) {
 	at := uint64(1)
 	a := newAnswers(8<<10, func() uint64 { return at })
+	noise := make([]byte, 8<<10) // cannot be compressed
+	rand.NewChaCha8([32]byte{}).Read(noise)
 	put := func(key string, bytes int) {
 		_, made, ok := a.Get(key)
 		if ok {
 			t.Fatalf("%s is kept before it was put", key)
 		}
-		a.Put(key, made, make([]byte, bytes))
+		a.Put(key, made, noise[:bytes])
 	}
 	has := func(key string) bool { _, _, ok := a.Get(key); return ok }
 	put("first", 100)
@@ -49,5 +54,18 @@ func TestAnswers(t *testing.T) {
 	a.Put("older", made, []byte("of before"))
 	if has("older") {
 		t.Error("an answer of an earlier index was kept")
+	}
+	_, made, _ = a.Get("page")
+	page := []byte(strings.Repeat("<li>a hit</li>", 1000))
+	a.Put("page", made, page)
+	if value, _, ok := a.Get("page"); !ok || !bytes.Equal(value, page) {
+		t.Errorf("what was put comes back as %d bytes, not %d (%t)", len(value), len(page), ok)
+	}
+	if used, _ := a.Bytes(); used > int64(len(page)/4) {
+		t.Errorf("a page of %d bytes takes %d", len(page), used)
+	}
+	a.resize(0)
+	if used, limit := a.Bytes(); used != 0 || limit != 0 || has("page") {
+		t.Errorf("%d bytes are kept, %d may be", used, limit)
 	}
 }

@@ -24,6 +24,7 @@ import (
 // variedWeb is a small web on which each option can be seen to have an effect.
 func variedWeb(t *testing.T) *names {
 	long := strings.Repeat("a long anchor text ", 12)
+	prose := strings.Repeat("word These two pages say nearly the same. ", 20)
 	return newNames(t, map[string]string{
 		"a.test/robots.txt": "User-agent: *\nCrawl-delay: 0.004\nAllow: /\n\nUser-agent: other\nDisallow: /2\n\n" +
 			"Sitemap: HOST:a.test/sitemap.xml\n",
@@ -37,9 +38,13 @@ func variedWeb(t *testing.T) *names {
 			<a href="/feed.xml">feed</a> <a href="/c.png">image</a> <a href="/r1">r</a>
 			<a href="/a-rather-long-name-of-a-page-that-has-little-to-say">long</a>
 			<form action="/form"><input name=x></form>`,
-		"a.test/1":      `<title>1</title><p>word <a href="/3">3</a> <a href="/2">two</a> <a href="/dup/22">d</a>`,
-		"a.test/2":      `<title>2</title><p>word <a href="/1">one</a> <a href="/dup/22">d</a>`,
-		"a.test/3":      `<title>3</title><p>word`,
+		"a.test/1": `<title>1</title><p>word <a href="/3">3</a> <a href="/2">two</a> <a href="/dup/22">d</a>`,
+		"a.test/2": `<title>2</title><p>word <a href="/1">one</a> <a href="/dup/22">d</a>`,
+		"a.test/3": `<title>3</title><p>word <a href="/near/1">n</a> <a href="/near/22">n</a>`,
+		"a.test/near/1": `<title>n</title><article><h1>n</h1>` +
+			`<p>This is the first of the two.<p>` + prose + `</article>`,
+		"a.test/near/22": `<title>n</title><article><h1>n</h1>` +
+			`<p>Here is the second one of both.<p>` + prose + `</article>`,
 		"a.test/nf":     `<title>nf</title><p>word`,
 		"a.test/q":      `<title>q</title><p>word`,
 		"a.test/form":   `<title>form</title><p>word`,
@@ -126,6 +131,7 @@ var effects = []effect{
 	{field: "MaxInlinks", set: func(_ *testing.T, o *engine.Options) { o.MaxInlinks = 1 }, shows: "links"},
 	{field: "AnchorLength", set: func(_ *testing.T, o *engine.Options) { o.AnchorLength = 10 }, shows: "links"},
 	{field: "DedupOrder", set: func(_ *testing.T, o *engine.Options) { o.DedupOrder = "length" }},
+	{field: "NearDuplicates", set: func(_ *testing.T, o *engine.Options) { o.NearDuplicates = "mark" }},
 	{field: "IndexFilters", shows: "index", set: func(_ *testing.T, o *engine.Options) {
 		o.IndexFilters = []policy.IndexFilter{policy.IndexFilterFunc(
 			func(d *index.Document, _ *storage.Record, _ *storage.ParseText) string {

@@ -92,10 +92,8 @@ func CheckFile(o Options, body io.Reader, name, base, contentType string) (PageC
 
 // checkPage parses, and filters the links. o has its defaults.
 func checkPage(o *Options, in *parse.Input) PageCheck {
-	parsers := o.Parsers
-	parsers.SimHash = true
 	var p parse.Page
-	err := parse.New(parsers).Parse(in, &p)
+	err := parse.New(o.Parsers).Parse(in, &p)
 	c := PageCheck{
 		URL:         in.URL.String(),
 		MediaType:   p.MediaType,

@@ -221,6 +221,9 @@ func TestMemoryShares(t *testing.T) {
 		if sum := s.sum(); sum > m-spare || sum < m/2 {
 			t.Errorf("of %d bytes %d are handed out", m, sum)
 		}
+		if sum := s.idleSum(); sum > m-m/4 || s.idleCache < 4*s.cache || s.idleAnswers < 4*s.answers {
+			t.Errorf("of %d bytes %d are handed out while nothing is crawled: %+v", m, sum, s)
+		}
 		if s.slots < 1 || s.sorter < 700<<10 || s.segment < 1<<20 || s.builder < 2<<20 || s.hosts < 1<<10 ||
 			s.urls < 10<<10 || s.memTable > s.cache || s.bodies < 4<<20 || s.pages < 1<<20 || s.names < 1<<10 ||
 			s.batch < 256<<10 || s.searches < 3*s.builder/8 || s.searches > m/50+2<<20 {

@@ -73,6 +73,7 @@ func (e *Engine) Fetch(ctx context.Context, o FetchOptions) (FetchReport, error)
 		return FetchReport{}, wrapf(ErrBusy, "fetching segment %d", o.Segment)
 	}
 	defer e.running.Unlock()
+	defer e.w.takeMemory()()
 	ctx, cancel := e.within(ctx)
 	defer cancel()
 	run := &oneFetch{
@@ -105,6 +106,7 @@ func (e *Engine) Crawl(ctx context.Context, o CrawlOptions) (CrawlReport, error)
 		return CrawlReport{}, wrapf(ErrBusy, "crawling")
 	}
 	defer e.running.Unlock()
+	defer e.w.takeMemory()()
 	if err := o.Limits.validate(); err != nil {
 		return CrawlReport{}, fmt.Errorf("crawling: %w", err)
 	}
@@ -159,6 +161,7 @@ func (e *Engine) Seal(ctx context.Context, segment uint32) (SealReport, error) {
 		return SealReport{Segment: segment}, wrapf(ErrBusy, "parsing segment %d", segment)
 	}
 	defer e.running.Unlock()
+	defer e.w.takeMemory()()
 	return e.w.seal(ctx, segment)
 }
 
@@ -191,8 +194,9 @@ func (e *Engine) InvertLinks(ctx context.Context, segment uint32) (InvertReport,
 
 // Dedup finds pages with equal signatures, keeps the best of each group and marks the others db_duplicate. These leave
 // the index in the same ingestion. A duplicate that is now the best of its group, or alone, is restored. Which page is
-// the best depends on crawldb only: see Options.DedupOrder. The next Index adds restored pages to the index, and tells
-// index writers what left it.
+// the best depends on crawldb only: see Options.DedupOrder. It also groups near-duplicates, see Options.NearDuplicates;
+// that takes work in proportion to the pages that are new, gone or changed since. The next Index adds restored pages to
+// the index, and tells index writers what left it.
 func (e *Engine) Dedup(ctx context.Context, o DedupOptions) (DedupReport, error) {
 	leave, err := e.enter()
 	if err != nil {
@@ -294,19 +298,36 @@ func (e *Engine) deleteBeside(ctx context.Context, targets []string) (DeleteRepo
 // compacted.
 //
 // Each segment is one ingestion, and files are removed after it: after a crash, the next Purge does what is left.
-// While a crawl or fetch is running the error is ErrBusy; ErrNotSent is of index writers.
+//
+// Beside a running crawl it does the same: what the crawl has not linked yet is not looked at. While files are written
+// again, the crawl's updates of crawldb wait, and fetchers when the backlog is full; searches never.
+//
+// Errors: ErrBusy while a fetch, parse or recovery is running; ErrNotSent is of index writers.
 func (e *Engine) Purge(ctx context.Context) (PurgeReport, error) {
 	leave, err := e.enter()
 	if err != nil {
 		return PurgeReport{}, err
 	}
 	defer leave()
-	if !e.running.TryLock() {
-		return PurgeReport{}, wrapf(ErrBusy, `purging, while a crawl or fetch is running: "seine crawl --stop" ends `+
-			"it cleanly; purge, then run it again")
+	for busy := 0; ; busy++ {
+		if e.running.TryLock() {
+			defer e.running.Unlock()
+			return e.w.purge(ctx)
+		}
+		if c := e.crawl.Load(); c != nil {
+			r, err := e.w.purge(ctx)
+			c.indexed.Add(-int64(r.Documents))
+			return r, err
+		}
+		if busy > 20 { // a crawl that begins or ends is not seen for a moment
+			return PurgeReport{}, wrapf(ErrBusy, "purging")
+		}
+		select {
+		case <-ctx.Done():
+			return PurgeReport{}, ctx.Err()
+		case <-time.After(10 * time.Millisecond):
+		}
 	}
-	defer e.running.Unlock()
-	return e.w.purge(ctx)
 }
 
 // Recover finishes what an earlier process left behind: it seals open segments and runs every phase that is due. Crawl
@@ -322,6 +343,7 @@ func (e *Engine) Recover(ctx context.Context) error {
 		return wrapf(ErrBusy, "recovering")
 	}
 	defer e.running.Unlock()
+	defer e.w.takeMemory()()
 	return e.w.settle(ctx, &hooks{})
 }
 

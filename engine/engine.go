@@ -4,7 +4,6 @@ package engine
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -23,8 +22,8 @@ import (
 	"github.com/seine-crawler/seine/storage/warc"
 )
 
-// Engine is one data directory, opened. Any goroutine may call its methods, at any time: phases that write the same key
-// range take turns, searches and views never wait for them. One process may have any number of engines, each on a
+// Engine is one data directory, opened. Any goroutine may call its methods, at any time: phases that write the same
+// key range take turns, searches and views never wait for them. One process may have any number of engines, each on a
 // directory of its own. Open makes an Engine; the zero value is not usable.
 //
 // When its context ends, a phase returns the context's error and writes nothing. Crawl and Fetch differ: see there.
@@ -32,6 +31,7 @@ import (
 type Engine struct {
 	w *work
 	guard
+	*Upkeep
 
 	running sync.Mutex // held by what writes or reads back open segments: one at a time
 	sights
@@ -49,8 +49,8 @@ type sights struct {
 // Open opens the data directory, and creates it if it does not exist. It sends nothing. What an earlier process left
 // unfinished stays so until Crawl or Recover finishes it. The caller must call Close.
 //
-// Errors: ErrLocked, ErrFormat, ErrNoStore, ErrDamaged, *storage.IdentityError if the directory was created with other
-// settings, and one error that lists all faults of the options.
+// Errors: ErrLocked, ErrFormat, ErrNoStore, ErrDamaged, *storage.IdentityError if the directory was created with
+// other settings, and one error that lists all faults of the options.
 func Open(o Options) (*Engine, error) {
 	o = o.withDefaults()
 	if err := o.validate(); err != nil {
@@ -62,6 +62,7 @@ func Open(o Options) (*Engine, error) {
 	}
 	e := &Engine{w: w}
 	e.guard.init()
+	e.Upkeep = &Upkeep{w: w, g: &e.guard, running: &e.running}
 	return e, nil
 }
 
@@ -90,7 +91,7 @@ func (o *Options) openStore(warn func(error)) (*storage.Store, error) {
 	}
 	return storage.Open(o.storeDir(), storage.Options{
 		FS: o.FS, Now: o.Now, MustExist: o.MustExist, ReadOnly: o.ReadOnly, OnFatal: o.OnFatal,
-		CacheBytes: s.cache, MemTableBytes: s.memTable, OpenFiles: files.tables,
+		CacheBytes: s.cache, IdleCacheBytes: s.idleCache, MemTableBytes: s.memTable, OpenFiles: files.tables,
 		Identity: map[string]string{"key-format": "surt-1", "parser": parse.Version},
 		Initial: map[string]string{
 			settingSignature: cmp.Or(o.Signature, signatureContent), settingAnalyzer: index.AnalyzerVersion,
@@ -137,6 +138,9 @@ func (w *work) openRooms() (err error) {
 	})
 	w.phases = phases.New(phases.Env{
 		Store: w.store, Admission: w.admission, Sorter: w.sorter, TableBytes: o.shares().keyTable, Now: o.Now,
+		SorterOf: func(bytes int64, combine func(dst, a, b []byte) []byte) *storage.Sorter {
+			return w.sorterOf(bytes)(combine)
+		},
 		Normalizers: o.normalizers(policy.NormalizeInject), Scorer: o.Scorer, Schedule: o.Schedule,
 		MaxInterval: o.MaxInterval, Interval: o.Interval, SeedScore: max(o.SeedScore, 0),
 		Links: o.Links, NoAdditions: o.NoAdditions, ChooseRedirectURL: o.ChooseRedirectURL,
@@ -147,8 +151,9 @@ func (w *work) openRooms() (err error) {
 	if w.index, err = o.openIndex(w.store); err != nil {
 		return err
 	}
-	w.indexMu = w.index.Writing()
+	w.indexMu, w.near.store = w.index.Writing(), w.store
 	w.answers = newAnswers(o.shares().answers, w.index.Generation)
+	w.setIdle(true)
 	w.inspect = inspect.New(inspect.Env{
 		Store: w.store, Index: w.index, FS: w.warcFS, Dir: w.warcDir(), SortFS: o.FS, Admission: w.admission,
 		Now: o.Now, SegmentOf: segment.NumberOf, Page: segment.IsPage,
@@ -174,9 +179,9 @@ func (o *Options) warcInfo() []warc.Field {
 	}
 }
 
-// Close closes the engine. A running crawl or fetch, and streams of an Inspector, stop as if their contexts had ended;
-// Close waits for them and for all other calls. So callbacks must not call it, nor the body of a loop over a stream. A
-// second call returns ErrClosed at once.
+// Close closes the engine. A running crawl or fetch, and streams of an Inspector, stop as if their contexts had
+// ended; Close waits for them and for all other calls. So callbacks must not call it, nor the body of a loop over a
+// stream. A second call returns ErrClosed at once.
 func (e *Engine) Close() error {
 	if err := e.guard.end(); err != nil {
 		return err
@@ -187,49 +192,3 @@ func (e *Engine) Close() error {
 // Store returns the store, for reading. Closing it or writing to it damages the engine. After Close its methods return
 // ErrClosed.
 func (e *Engine) Store() *storage.Store { return e.w.store }
-
-// guard counts the calls that are inside the engine, and admits none after Close. init must be called first.
-type guard struct {
-	mu     sync.Mutex
-	closed bool
-	inside sync.WaitGroup
-	life   context.Context // ends when Close begins
-	finish context.CancelFunc
-}
-
-func (g *guard) init() { g.life, g.finish = context.WithCancel(context.Background()) }
-
-// enter admits a call, which must call leave at its end. After Close the error is ErrClosed.
-func (g *guard) enter() (leave func(), err error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.closed {
-		return nil, fmt.Errorf("%w: the engine was closed", ErrClosed)
-	}
-	g.inside.Add(1)
-	return g.inside.Done, nil
-}
-
-// end closes the guard and waits until all calls have left.
-func (g *guard) end() error {
-	g.mu.Lock()
-	if g.closed {
-		g.mu.Unlock()
-		return fmt.Errorf("%w: the engine was closed before", ErrClosed)
-	}
-	g.closed = true
-	g.mu.Unlock()
-	g.finish()
-	g.inside.Wait()
-	return nil
-}
-
-// within returns a context that ends with ctx or with Close.
-func (g *guard) within(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(ctx)
-	stop := context.AfterFunc(g.life, cancel)
-	return ctx, func() {
-		stop()
-		cancel()
-	}
-}

@@ -155,7 +155,7 @@ func (x *indexing) build(ctx context.Context, ing *storage.Ingestion) error {
 	defer links.Close()
 	x.titles = newTitles(snap)
 	defer x.titles.close()
-	x.titles.learns(ing, newWalks(x.texts.most, storage.ParseTextRange), x.refresh)
+	x.titles.learns(ing, x.texts, x.refresh)
 	b := x.index.NewBuilder(ing)
 	defer b.Abort()
 	x.docs = b
@@ -165,7 +165,7 @@ func (x *indexing) build(ctx context.Context, ing *storage.Ingestion) error {
 	if err == nil {
 		err = x.titles.end()
 	}
-	if err = errors.Join(x.texts.close(), x.outcomes.close(), x.titles.texts.close(), err); err != nil {
+	if err = errors.Join(x.texts.close(), x.outcomes.close(), err); err != nil {
 		return err
 	}
 	r, err := b.Finish()
@@ -307,7 +307,7 @@ func (x *indexing) document(key, text []byte, r *storage.Record, stamp uint64) (
 	}
 	x.showChanges(&d)
 	if d.Group == 0 {
-		d.Group, x.content = nearGroup(&d, x.content)
+		d.Group = uint64(r.SimHash)
 	}
 	return &d, d.Check()
 }

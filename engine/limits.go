@@ -6,6 +6,9 @@ import "time"
 
 // Bounds of a crawl, each with its unit and what happens beyond it. The rooms have bounds of their own.
 const (
+	// nearGroupsKnown is the number of fingerprints whose groups are remembered; beyond it all are forgotten.
+	nearGroupsKnown = 1 << 16
+
 	// segmentPagesMax, segmentBytesMax, segmentAgeMax and a share of memory (see memory.go) seal an open segment.
 	// Its links can be fetched only once it is updated. Small segments bring fresh links; large ones join more
 	// cheaply: with 10,000 hosts, 40,000 pages in place of 10,000 saved 30 µs a page in joins, refills and

@@ -25,6 +25,9 @@ import (
 //	merge       1   renumberings of a merge of index segments, which runs beside all of these
 //	batch       2   a batch for an index writer, batchCopies of it; a document that is longer than a batch takes more
 //
+// While nothing is crawled or fetched, bodies, slots, segments, frontier, hosts, pages and batch are free: 48 percent.
+// Searches have most of them meanwhile: 45 percent are for blocks of the store then, and 12 for answers.
+//
 // That makes 75; the rest is for fetchers (a stack, a connection and its buffers: some 100 KB each), what libraries
 // use, and for the garbage collector, which would otherwise run all the time. cmd/seine tells it to keep all of Go's
 // memory within Options.Memory; a process that embeds an Engine calls debug.SetMemoryLimit itself. A process takes some
@@ -47,7 +50,10 @@ type shares struct {
 	pages    int64 // for OnPage
 	answers  int64 // of searches
 	ranks    int64 // of the link graph, while nothing is fetched: that of bodies
-	batch    int64 // texts of the documents of one batch; beyond it the batch is sent
+	// idleCache and idleAnswers are in place of cache and answers while nothing is crawled or fetched.
+	idleCache   int64
+	idleAnswers int64
+	batch       int64 // texts of the documents of one batch; beyond it the batch is sent
 }
 
 const (
@@ -77,12 +83,12 @@ func (o *Options) shares() shares {
 	s := shares{
 		memTable: min(percent(2), memTableMax), bodies: percent(8), segment: percent(11) / openSegments,
 		sorter: sorter, keyTable: sorter, builder: percent(6) - sorter, pages: percent(3),
-		merge: percent(1), answers: percent(2),
+		merge: percent(1), answers: percent(2), idleAnswers: percent(12),
 		facts: percent(2), names: int(percent(1) / nameBytes), batch: min(percent(2)/batchCopies, batchMax),
 	}
 	s.ranks = s.bodies
 	s.searches = index.SearchBytes(s.builder)
-	s.cache = percent(10) - memTables*s.memTable
+	s.cache, s.idleCache = percent(10)-memTables*s.memTable, percent(45)-memTables*s.memTable
 	s.slots = int(min(max(percent(15)/slotBytes, 1), int64(2*runtime.GOMAXPROCS(0))))
 	// Others wait in hostdb and crawldb.
 	s.hosts = int(min(percent(3)/hostBytes, frontierHostsMax))
@@ -97,6 +103,13 @@ func (s shares) sum() int64 {
 	return s.cache + memTables*s.memTable + s.bodies + int64(s.slots)*slotBytes + openSegments*s.segment + phase +
 		max(phase, s.sorter+s.builder) + int64(s.hosts)*hostBytes + int64(s.urls)*urlBytes + s.facts +
 		int64(s.names)*nameBytes + s.pages + s.searches + s.answers + s.merge + batchCopies*s.batch
+}
+
+// idleSum is the sum while nothing is crawled or fetched, when phases and searches may run.
+func (s shares) idleSum() int64 {
+	crawls := s.bodies + int64(s.slots)*slotBytes + openSegments*s.segment + int64(s.hosts)*hostBytes +
+		int64(s.urls)*urlBytes + s.facts + int64(s.names)*nameBytes + s.pages + batchCopies*s.batch
+	return s.sum() - crawls - s.cache - s.answers + s.idleCache + s.idleAnswers
 }
 
 // extraFetchers is the number of fetchers that stand in for slow visits at most, beyond Options.Concurrency. Each has a

@@ -3,22 +3,51 @@
 package engine
 
 import (
-	"github.com/seine-crawler/seine/engine/parse"
-	"github.com/seine-crawler/seine/index"
+	"sync"
+
+	"github.com/seine-crawler/seine/storage"
 )
 
-// nearGroup returns the near-duplicate group of a document: that of its main content, so that one article in two site
-// designs is of one group. Titles do not count: they often differ by the name of the site, or by a version.
-// It writes the content into scratch, and returns that.
-func nearGroup(d *index.Document, scratch []byte) (group uint64, content []byte) {
-	content = scratch[:0]
-	if len(d.Content) == 0 {
-		content = append(content, d.Text...)
+// The values of Options.NearDuplicates.
+const (
+	nearCollapse = "collapse"
+	nearMark     = "mark"
+)
+
+// nearGroups answers which group of near-duplicates a document belongs to, for searches that collapse them. A document
+// has its page's fingerprint, which never changes; Dedup makes the groups (internal/phases/near.go), which grow and
+// merge. It is safe for concurrent use.
+type nearGroups struct {
+	store *storage.Store
+	mu    sync.RWMutex
+	known map[uint64]uint64
+}
+
+// of returns the number that all documents of a fingerprint's group have. What the store cannot say is a group of its
+// own: Verify reports damage. A group that an index filter gave is no fingerprint, and stays as it is.
+func (n *nearGroups) of(fingerprint uint64) uint64 {
+	n.mu.RLock()
+	group, ok := n.known[fingerprint]
+	n.mu.RUnlock()
+	if ok || fingerprint == 0 {
+		return group
 	}
-	for _, part := range d.Content {
-		if part.To <= uint32(len(d.Text)) && part.From <= part.To { // what else it has, Check refuses
-			content = append(append(content, d.Text[part.From:part.To]...), '\n')
-		}
+	group = fingerprint
+	if found, err := n.store.NearGroup(storage.SimHash(fingerprint)); err == nil {
+		group = uint64(found)
 	}
-	return parse.NearGroup(content), content
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.known == nil || len(n.known) >= nearGroupsKnown {
+		n.known = map[uint64]uint64{}
+	}
+	n.known[fingerprint] = group
+	return group
+}
+
+// forget follows a change of groups.
+func (n *nearGroups) forget() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.known = nil
 }

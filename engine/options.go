@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -161,6 +162,10 @@ type Options struct {
 	// one with the shortest URL. "time" (fetched last) and "https" exist too. What is still undecided, the key decides.
 	// "" means "score,length".
 	DedupOrder string
+	// NearDuplicates says what Dedup does with pages whose fingerprints (storage.SimHash) are of one group. With
+	// "collapse" a search shows one of them if SearchOptions.Collapse says so. With "mark" all but the best are
+	// db_duplicate, as equal pages are, and leave the index. "" means "collapse".
+	NearDuplicates string
 	// NoIndex makes Crawl and Recover leave segments linked. Index, or a crawl without NoIndex, indexes them later.
 	NoIndex bool
 	// IndexFilters change documents before they are indexed, or keep them out; they run in order.
@@ -259,9 +264,8 @@ func (o Options) withDefaults() Options {
 	if o.TrapDuplicates == 0 {
 		o.TrapDuplicates = defaultTrapDuplicates
 	}
-	if o.DedupOrder == "" {
-		o.DedupOrder = "score,length"
-	}
+	o.DedupOrder = cmp.Or(o.DedupOrder, "score,length")
+	o.NearDuplicates = cmp.Or(o.NearDuplicates, nearCollapse)
 	switch {
 	case o.MaxRedirects == 0:
 		o.MaxRedirects = defaultRedirects

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -298,4 +299,75 @@ func lines(links map[inlink]bool) string {
 	}
 	slices.Sort(all)
 	return strings.Join(all, "\n")
+}
+
+// TestPurgeBesideCrawl: a purge does beside a running crawl what it does alone, and takes nothing from it. Whenever the
+// power fails meanwhile, the store opens and verifies, and the crawl and a purge end as if nothing had happened.
+func TestPurgeBesideCrawl(t *testing.T) {
+	fs := storage.NewCrashableFS()
+	r := newRemoval(t, func(o *engine.Options) { o.Dir, o.FS = "/data", fs })
+	ctx := context.Background()
+	batch(t, r.e, r.n.seeds("a.test/"), 2)
+	if d := r.delete(r.url("a.test/secret")); d.Captures == 0 {
+		t.Fatalf("nothing to purge: %+v", d)
+	}
+	if err := r.e.Pause(); err != nil {
+		t.Fatal(err)
+	}
+	c := crawlBeside(ctx, t, r.e, engine.CrawlOptions{Inject: r.n.seeds("b.test/")})
+	await(t, r.e, "the crawl", func(s engine.Status) bool { return s.Running })
+	var losses []*storage.CrashableFS
+	var reports []engine.PurgeReport
+	for running := true; running; {
+		s, err := r.e.Inspect().Status()
+		if err != nil {
+			t.Fatal(err)
+		}
+		running = s.Running
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			reports = append(reports, r.purge())
+		}()
+		for i := uint64(len(losses)); ; i++ {
+			losses = append(losses, fs.Crash([]int{0, 10, 50, 90, 100}[i%5], i))
+			select {
+			case <-ended:
+			default:
+				runtime.Gosched()
+				continue
+			}
+			break
+		}
+		if err := r.e.Resume(); err != nil { // the first purge is beside a crawl in any case
+			t.Fatal(err)
+		}
+	}
+	c.wait()
+	if p := reports[0]; p.Captures != 1 || p.Rewritten == 0 {
+		t.Errorf("the first purge: %+v", p)
+	}
+	finish := func(r *removal) {
+		if _, err := r.e.Crawl(ctx, engine.CrawlOptions{Inject: r.n.seeds("b.test/")}); err != nil {
+			t.Fatal(err)
+		}
+		r.purge()
+		verify(t, r.e)
+		if r.archived("albatross") || !r.archived("harbour") {
+			t.Error("what was deleted is in the WARC files, or not what was kept")
+		}
+	}
+	finish(r)
+	mustClose(t, r.e)
+	for i, step := 0, max(1, len(losses)/30); i < len(losses); i += step {
+		l := &removal{t: t, n: r.n, o: r.o}
+		l.o.FS = losses[i]
+		l.e = open(t, l.o)
+		verify(t, l.e)
+		finish(l)
+		mustClose(t, l.e)
+		if t.Failed() {
+			t.Fatalf("moment %d of %d", i, len(losses))
+		}
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/seine-crawler/seine/engine/internal/phases"
+	"github.com/seine-crawler/seine/engine/internal/segment"
 	"github.com/seine-crawler/seine/index"
 	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
@@ -224,7 +225,7 @@ func (w *work) purge(ctx context.Context) (PurgeReport, error) {
 	}
 	relinked := w.sorter(foldLast)
 	defer relinked.Close()
-	p, err := w.segments.Purge(ctx, func(key []byte) error { return relinked.Add(key, nil) })
+	p, err := w.purgeSegments(ctx, func(key []byte) error { return relinked.Add(key, nil) })
 	r.Parsed, r.Inlinks, r.Captures = p.Parsed, p.Inlinks, p.Captures
 	r.Removed, r.Rewritten, r.Bytes = p.Removed, p.Rewritten, p.Bytes
 	if err != nil {
@@ -246,6 +247,17 @@ func (w *work) purge(ctx context.Context) (PurgeReport, error) {
 	r.Took = w.took(start)
 	w.done(r)
 	return r, wrapf(err, "purge")
+}
+
+// purgeSegments purges the segments that every phase is done with. Beside a crawl, updates and indexing wait: which
+// version of a page counts stays as it is, no deletion marks a segment whose files are being written again, and no
+// phase stores a segment with the names of files that are about to go.
+func (w *work) purgeSegments(ctx context.Context, relinked func(key []byte) error) (segment.Purged, error) {
+	w.crawldbMu.Lock()
+	defer w.crawldbMu.Unlock()
+	w.indexMu.Lock()
+	defer w.indexMu.Unlock()
+	return w.segments.Purge(ctx, relinked)
 }
 
 func (w *work) dropDeleted(ctx context.Context) (index.MergeReport, error) {

@@ -318,7 +318,7 @@ func TestRecrawl(t *testing.T) {
 	})
 }
 
-// TestRemovalBesideCrawl: a crawl that runs fetches what Recrawl makes due, and Purge says that it runs.
+// TestRemovalBesideCrawl: a crawl that runs fetches what Recrawl makes due.
 func TestRemovalBesideCrawl(t *testing.T) {
 	r := newRemoval(t, nil)
 	defer func() { mustClose(t, r.e) }()
@@ -332,9 +332,6 @@ func TestRemovalBesideCrawl(t *testing.T) {
 				return
 			}
 			once.Do(func() {
-				if _, err := r.e.Purge(ctx); !errors.Is(err, engine.ErrBusy) {
-					t.Errorf("purge: %v", err)
-				}
 				if _, err := r.e.Recrawl(ctx, r.url("a.test/")); err != nil {
 					t.Errorf("recrawl: %v", err)
 				}

@@ -14,8 +14,8 @@ import (
 )
 
 // Report says what a phase did: InjectReport, GenerateReport, FetchReport, SealReport, UpdateReport, InvertReport,
-// LinkRankReport, DedupReport, IndexReport, RecrawlReport, DeleteReport, PurgeReport or CrawlReport. All have JSON
-// field names. Counts are of this run of the phase; Took is its time, in JSON as seconds under "seconds".
+// LinkRankReport, DedupReport, IndexReport, RecrawlReport, DeleteReport, PurgeReport, CrawlReport or one of Upkeep. All
+// have JSON field names. Counts are of this run of the phase; Took is its time, in JSON as seconds under "seconds".
 type Report interface {
 	// String is one line of counts and time, without a line feed.
 	String() string
@@ -158,8 +158,8 @@ type UpdateReport struct {
 	New      uint64            `json:"new"`                // records that were made
 	Linked   uint64            `json:"linked"`             // known URLs that pages of the segment link to
 	Filtered map[string]uint64 `json:"filtered,omitempty"` // links that were refused for good, by reason
-	// Withheld counts URLs that the scope or a live filter refuses for now, Readmitted those that were withheld before
-	// and are permitted now; these are among New.
+	// Withheld counts URLs that the scope or a live filter refuses for now, Readmitted those that were withheld
+	// before and are permitted now; these are among New.
 	Withheld   uint64   `json:"withheld,omitempty"`
 	Readmitted uint64   `json:"readmitted,omitempty"`
 	Took       Duration `json:"seconds"`
@@ -201,19 +201,21 @@ type DedupReport struct {
 	Marked   uint64   `json:"marked"`   // pages that became db_duplicate
 	Restored uint64   `json:"restored"` // pages that are no longer db_duplicate
 	Deleted  uint64   `json:"deleted"`  // documents that left the index
+	Near     uint64   `json:"near"`     // fingerprints that got or lost a page, and were grouped again
 	Closed   int      `json:"closed"`   // parts of sites that were closed as traps: see Options.TrapDuplicates
 	Took     Duration `json:"seconds"`
 }
 
 func dedupReport(d phases.Deduped) DedupReport {
 	return DedupReport{
-		Groups: d.Groups, Marked: d.Marked, Restored: d.Restored, Deleted: d.Deleted, Closed: d.Closed,
+		Groups: d.Groups, Marked: d.Marked, Restored: d.Restored, Deleted: d.Deleted, Near: d.Near, Closed: d.Closed,
 	}
 }
 
 func (r DedupReport) String() string {
-	return fmt.Sprintf("dedup: %d groups of equal pages, %d marked, %d restored, %d left the index in %.2fs",
-		r.Groups, r.Marked, r.Restored, r.Deleted, r.Took.Seconds())
+	return fmt.Sprintf("dedup: %d groups of equal pages, %d marked, %d restored, %d left the index, "+
+		"%d compared with near-duplicates in %.2fs",
+		r.Groups, r.Marked, r.Restored, r.Deleted, r.Near, r.Took.Seconds())
 }
 
 // IndexReport counts what index did.

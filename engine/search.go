@@ -124,7 +124,7 @@ func (w *work) search(ctx context.Context, query string, o SearchOptions) (Searc
 	}
 	bounds.TotalAtLeast, bounds.Near = o.TotalAtLeast, true
 	bounds.Order, bounds.Facets, bounds.FacetValues = o.Order, o.Facets, o.FacetValues
-	bounds.PerHost, bounds.Collapse = o.PerHost, o.Collapse
+	bounds.PerHost, bounds.Collapse, bounds.GroupOf = o.PerHost, o.Collapse, w.near.of
 	found, err := w.index.Search(ctx, query, bounds)
 	if err != nil {
 		return SearchResult{}, err

@@ -42,8 +42,12 @@ func (i *Inspector) Status() (Status, error) {
 	shares := w.o.shares()
 	s.Memory.LimitBytes = w.o.Memory
 	s.Memory.HeapBytes, s.Memory.GoBytes = goMemory()
+	cache := shares.cache
+	if w.idle.Load() {
+		cache = shares.idleCache
+	}
 	s.Memory.Shares = []MemoryShare{
-		{"cache", tables.CacheBytes, shares.cache},
+		{"cache", tables.CacheBytes, cache},
 		{"memtables", int64(tables.MemTable), memTables * shares.memTable},
 	}
 	used, limit := w.answers.Bytes()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/seine-crawler/seine/engine/internal/inspect"
+	"github.com/seine-crawler/seine/engine/internal/phases"
 	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
@@ -71,7 +72,14 @@ func (i *Inspector) URLStory(ctx context.Context, url string) (URLStory, error) 
 	if err != nil {
 		return URLStory{}, err
 	}
-	return viewURLStory(u, &s, check)
+	v, err := viewURLStory(u, &s, check)
+	if err == nil && s.Near.Group != 0 {
+		var order []phases.DedupKey
+		if order, err = phases.ParseDedupOrder(i.o.DedupOrder); err == nil {
+			v.Near = viewNear(&s.Near, order)
+		}
+	}
+	return v, err
 }
 
 // HostStory tells everything that is known of a host: docs.python.org, or with its port if that is not the scheme's

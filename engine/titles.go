@@ -33,7 +33,7 @@ import (
 // document's stamp.
 type titles struct {
 	rd      storage.Reader
-	texts   *walks           // to learn from; whoever made them closes them
+	texts   *walks           // to learn from, ahead of the pages; whoever made them closes them
 	records *storage.Scanner // of crawldb; nil: rules are taken as they are
 	rows    *storage.Scanner // of meta
 	hosts   *storage.Finder  // of hostdb's counts
@@ -45,7 +45,6 @@ type titles struct {
 	host []byte
 	row  []byte    // scratch: a key of meta
 	rule titleRule // of the host
-	text storage.ParseText
 }
 
 const (
@@ -238,6 +237,7 @@ func (t *titles) learn(old titleRule) error {
 		return nil
 	}
 	var list []string
+	t.texts.pass(t.host)
 	for _, p := range sample {
 		title, err := t.title(p.segment, p.key)
 		if err != nil {
@@ -252,14 +252,15 @@ func (t *titles) learn(old titleRule) error {
 
 // title reads the title of a page.
 func (t *titles) title(segment uint32, key []byte) (string, error) {
-	value, err := t.texts.of(t.rd, segment, key)
+	value, err := t.texts.ahead(t.rd, segment, key)
 	if err != nil || value == nil {
 		return "", err
 	}
-	if err := storage.DecodeParseText(value, &t.text); err != nil {
+	title, err := storage.ReadParseTitle(value)
+	if err != nil {
 		return "", fmt.Errorf("parse record %s of segment %d: %w", key, segment, err)
 	}
-	return strings.Clone(t.text.Title), nil // the rest is not kept
+	return string(title), nil
 }
 
 // shares reports whether there is anything to cut off.

@@ -79,6 +79,9 @@ func (o *Options) validate() error {
 	if _, err := phases.ParseDedupOrder(o.DedupOrder); err != nil {
 		fault("DedupOrder", o.DedupOrder, "%s", err)
 	}
+	if o.NearDuplicates != nearCollapse && o.NearDuplicates != nearMark {
+		fault("NearDuplicates", o.NearDuplicates, "want %s or %s", nearCollapse, nearMark)
+	}
 	if strings.ContainsFunc(o.UserAgent, notPrintableASCII) && !strings.ContainsFunc(o.Contact, notPrintableASCII) {
 		fault("UserAgent", o.UserAgent, "want printable ASCII only")
 	}

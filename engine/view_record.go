@@ -42,6 +42,8 @@ type RecordView struct {
 	Depth        uint16            `json:"depth"`                  // links from a seed
 	Hops         uint8             `json:"redirects,omitempty"`    // redirects in a row that led here
 	Signature    string            `json:"signature"`              // of the content, in hex; "": none
+	SimHash      string            `json:"simhash,omitempty"`      // of the main text, in hex; "": none
+	NearGroup    string            `json:"near_group,omitempty"`   // of near-duplicates, in hex; SimHash if alone
 	ModifiedTime time.Time         `json:"modified_time,omitzero"` // when the content last changed; zero: unknown
 	HTTPStatus   uint16            `json:"http_status"`            // of the newest fetch; 0: no answer
 	LastFetch    time.Time         `json:"last_fetch,omitzero"`    // zero: never
@@ -159,6 +161,12 @@ func viewRecord(r inspect.Record) (RecordView, error) {
 	}
 	if !r.Signature.IsZero() {
 		v.Signature = hex.EncodeToString(r.Signature[:])
+	}
+	if r.SimHash != 0 {
+		v.SimHash = fmt.Sprintf("%016x", uint64(r.SimHash))
+	}
+	if r.Group != 0 {
+		v.NearGroup = fmt.Sprintf("%016x", uint64(r.Group))
 	}
 	for _, f := range r.Meta {
 		if v.Meta == nil {

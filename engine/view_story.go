@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seine-crawler/seine/engine/internal/inspect"
+	"github.com/seine-crawler/seine/engine/internal/phases"
 	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
 	"github.com/seine-crawler/seine/storage/warc"
@@ -40,6 +41,33 @@ type URLStory struct {
 	NotIndexed string `json:"not_indexed,omitempty"`
 	// SameContent are other URLs with the same signature, at most 10.
 	SameContent []string `json:"same_content,omitempty"`
+	// Near is the group of near-duplicates that the content belongs to; nil: it has no fingerprint.
+	Near *NearView `json:"near,omitempty"`
+}
+
+// NearView is a group of near-duplicates: pages whose main text is nearly the same.
+type NearView struct {
+	Group string `json:"group"` // its number, in hex
+	// Best is the one that a Dedup that marks near-duplicates keeps. Pages are the URLs, the best first; Cut says that
+	// there are more than these thousand.
+	Best  string   `json:"best"`
+	Pages []string `json:"pages"`
+	Cut   bool     `json:"cut,omitempty"`
+}
+
+// viewNear orders the pages of a group as dedup does.
+func viewNear(s *inspect.NearStory, order []phases.DedupKey) *NearView {
+	if s.Group == 0 {
+		return nil
+	}
+	v := &NearView{Group: fmt.Sprintf("%016x", uint64(s.Group)), Cut: s.Cut}
+	for _, i := range phases.RankPages(order, s.Keys, s.Pages) {
+		v.Pages = append(v.Pages, spelled(s.Keys[i]))
+	}
+	if len(v.Pages) > 0 {
+		v.Best = v.Pages[0]
+	}
+	return v
 }
 
 // FetchView is one fetch of a URL. Fields of its outcome are zero where Purge has removed its parse record.
@@ -107,6 +135,9 @@ func (s URLStory) String() string {
 	fmt.Fprintf(&b, "  indexed    %s\n", strings.Map(onePrintable, indexed))
 	for _, same := range s.SameContent {
 		fmt.Fprintf(&b, "  same as    %s\n", same)
+	}
+	if n := s.Near; n != nil && len(n.Pages) > 1 {
+		fmt.Fprintf(&b, "  near group %s: %s, the best is %s\n", n.Group, count(len(n.Pages), "page"), n.Best)
 	}
 	if !s.NextDue.IsZero() {
 		fmt.Fprintf(&b, "  next due   %s\n", timeText(s.NextDue))

@@ -39,6 +39,8 @@ type work struct {
 	live      settings
 	crawlLog  *crawlLog // nil: Options name none
 	answers   *Answers
+	near      nearGroups
+	idle      atomic.Bool // searches have the memory of a crawl
 
 	// again says how to seal a segment that a lost store had sealed; nil: it was never sealed. Repair and Rebuild set
 	// it.
@@ -58,6 +60,25 @@ func (w *work) setCrawling(on bool) {
 	w.crawldbMu.Lock()
 	defer w.crawldbMu.Unlock()
 	w.crawling = on
+}
+
+// setIdle gives searches the memory of a crawl, or takes it back.
+func (w *work) setIdle(idle bool) {
+	s := w.o.shares()
+	limit := s.answers
+	if idle {
+		limit = s.idleAnswers
+	}
+	w.store.SetIdle(idle)
+	w.answers.resize(limit)
+	w.idle.Store(idle)
+}
+
+// takeMemory takes the memory of a crawl from searches. Whoever calls it holds Engine.running, and calls giveBack
+// before that ends.
+func (w *work) takeMemory() (giveBack func()) {
+	w.setIdle(false)
+	return func() { w.setIdle(true) }
 }
 
 // settings are those that may change while a crawl runs. Whoever changes one holds mu until the running fetchers have
@@ -283,8 +304,12 @@ func (w *work) dedup(ctx context.Context, o DedupOptions) (DedupReport, error) {
 	}
 	d, err := w.phases.Dedup(ctx, phases.DedupOptions{
 		Segments: o.Segments, Signatures: o.signatures, Order: order, Restored: o.restored,
+		MarkNear: w.o.NearDuplicates == nearMark,
 	})
 	r := dedupReport(d)
+	if d.Near > 0 {
+		w.near.forget()
+	}
 	if err == nil && d.Deleted > 0 {
 		err = wrapf(w.index.Refresh(), "dedup")
 	}
@@ -352,7 +377,7 @@ func (w *work) indexSegments(ctx context.Context, o IndexOptions, start time.Tim
 	if err != nil {
 		return IndexReport{}, err
 	}
-	walked := min(indexTextsMax, files.tables/2) / 3 // texts, outcomes, and texts for titles
+	walked := min(indexTextsMax, files.tables/2) / 2 // texts and outcomes
 	x := indexing{
 		texts: newWalks(walked, storage.ParseTextRange), outcomes: newWalks(walked, storage.ParseLinks),
 		store: w.store, index: w.index, filters: w.o.IndexFilters, denied: w.admission.Denied, warn: w.warn,

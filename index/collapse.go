@@ -16,6 +16,15 @@ import (
 type crowding struct {
 	perHost  int  // 0: any number
 	collapse bool // one of a group
+	groupOf  func(group uint64) uint64
+}
+
+// of is the number that stands for a group.
+func (c *crowding) of(group uint64) uint64 {
+	if c.groupOf == nil || group == 0 {
+		return group
+	}
+	return c.groupOf(group)
 }
 
 func (c *crowding) on() bool { return c.perHost > 0 || c.collapse }
@@ -183,6 +192,7 @@ func (x *execution) identifyBlock(list []*candidate, groups *columnBlock, work *
 			if c.group, err = p.value(columnGroup, c.doc); err != nil {
 				return false, err
 			}
+			c.group = x.of(c.group)
 		}
 	default:
 		if !work.spend(valueUnits) {
@@ -196,7 +206,7 @@ func (x *execution) identifyBlock(list []*candidate, groups *columnBlock, work *
 			return false, err
 		}
 		for _, c := range list {
-			c.group = groups.numbers[c.doc%normDocs]
+			c.group = x.of(groups.numbers[c.doc%normDocs])
 		}
 	}
 	for _, c := range list {
@@ -353,7 +363,7 @@ func (c *crowd) identify(t *topK, d *candidate) bool {
 			}
 		}
 		if c.block == block {
-			d.group = c.groups.numbers[d.doc%normDocs]
+			d.group = c.of(c.groups.numbers[d.doc%normDocs])
 		}
 	}
 	if err != nil {

@@ -102,7 +102,7 @@
 // # Read first
 //
 // group.go, block.go and listwriter.go for the format; builder.go, segmentbuilder.go and inverter.go for its making;
-// query.go (the language), querytree.go and functionwords.go; then search.go, exec.go, iterator.go, wand.go and
-// windows.go; for values, order.go, facets.go and collapse.go; fieldterms.go for stored fields; snippet.go, near.go and
-// wordsteps.go for snippets.
+// query.go (the language), querytree.go and functionwords.go; then search.go, exec.go, iterator.go, wand.go, tally.go
+// and windows.go; for values, order.go, facets.go and collapse.go; fieldterms.go for stored fields; snippet.go, near.go
+// and wordsteps.go for snippets.
 package index

@@ -170,6 +170,35 @@ func (k *keyReader) key(doc uint32) (key []byte, stamp uint64, err error) {
 	return k.keys.key(i), k.keys.stamps[i], nil
 }
 
+// only is key without the stamp, and without what follows the key in its block: a hit is mostly the only one there.
+func (k *keyReader) only(doc uint32) (key []byte, err error) {
+	block, i := doc/keyDocs, int(doc%keyDocs)
+	if k.block == int64(block) {
+		key, _, err = k.key(doc)
+		return key, err
+	}
+	b, ok, err := k.seg.get(k.rd, kindDocs, numberKey(block))
+	if err != nil {
+		return nil, err
+	}
+	r := storedReader{b: b}
+	if !ok || i > int(r.byte()) {
+		return nil, k.missing(doc)
+	}
+	k.block = -1 // k.keys.text is overwritten
+	key = k.keys.text[:0]
+	for range i + 1 {
+		shared := r.uvarint()
+		rest := r.take(r.uvarint())
+		if r.bad || shared > uint64(len(key)) {
+			return nil, fmt.Errorf("%w: index segment %d: document keys of %d bytes", storage.ErrCorrupt, k.seg.number, len(b))
+		}
+		key = append(key[:shared], rest...)
+	}
+	k.keys.text = key
+	return key, nil
+}
+
 func (k *keyReader) missing(doc uint32) error {
 	return fmt.Errorf("%w: index segment %d has no document %d", storage.ErrCorrupt, k.seg.number, doc)
 }

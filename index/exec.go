@@ -173,9 +173,17 @@ func (x *execution) rank(p *part, root *node) (counted bool) {
 		}
 		parts := x.openAll(p, words.should, boost)
 		required := x.openAll(p, filters, 1)
-		if len(parts) > 0 && len(required) == len(filters) {
-			r.disjunction(parts, required, x.openAll(p, not, 1))
+		if len(parts) == 0 || len(required) < len(filters) {
+			return false
 		}
+		excluded := x.openAll(p, not, 1)
+		if len(filters) == 0 && x.enough == math.MaxUint64 {
+			if t := newTally(&r, parts, excluded); t != nil {
+				x.total += t.rank()
+				return true
+			}
+		}
+		r.disjunction(parts, required, excluded)
 		return false
 	}
 	it := x.open(p, root, 1)
@@ -183,7 +191,16 @@ func (x *execution) rank(p *part, root *node) (counted bool) {
 		return true
 	}
 	switch it := it.(type) {
-	case *termIter, *anyIter: // whose documents need not be counted one by one
+	case *termIter: // whose documents need not be counted one by one
+		r.disjunction([]iterator{it}, nil, nil)
+		return false
+	case *anyIter:
+		if x.enough == math.MaxUint64 {
+			if t := newTally(&r, []iterator{it}, nil); t != nil {
+				x.total += t.rank()
+				return true
+			}
+		}
 		r.disjunction([]iterator{it}, nil, nil)
 		return false
 	case *phraseIter:

@@ -240,17 +240,9 @@ func (it *anyIter) look(s *sums) {
 		return
 	}
 	for i, c := range it.forms {
-		for _, doc := range s.docs[:s.count] {
-			if c.seek(doc) == doc && c.freqs() {
-				s.tf[doc-s.lo] += float64(it.weights[i] * it.weight(c, it.fields))
-			}
-		}
+		it.lookUp(c, it.fields, it.weights[i], s)
 	}
-	for _, doc := range s.docs[:s.count] {
-		i := doc - s.lo
-		s.score[i] += it.gain.points(s.tf[i])
-		s.tf[i] = 0
-	}
+	s.lookedUp(it.gain)
 	it.settle()
 }
 

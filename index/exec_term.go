@@ -187,10 +187,35 @@ func (it *termIter) fill(s *sums) {
 }
 
 func (it *termIter) look(s *sums) {
-	for _, doc := range s.docs[:s.count] {
-		if it.cursor.seek(doc) == doc && it.matches() {
-			s.score[doc-s.lo] += it.score()
+	it.lookUp(it.cursor, it.fields, 1, s)
+	s.lookedUp(it.gain)
+}
+
+// lookUp adds the weighted frequencies of a list, times a factor, in the documents that take left. It goes from one
+// to the next, or if they are many for the list, through its blocks.
+func (w *weigher) lookUp(c *cursor, fields fieldMask, factor float64, s *sums) {
+	if n := len(c.last); n > 0 {
+		postings := c.l.df() * uint64(s.hi-s.lo+1) / (uint64(c.last[n-1]) + 1)
+		if uint64(s.count)*seekPrice > postings {
+			of := window{s.lo, s.taken[:(s.hi-s.lo)>>6+1]}
+			w.weighListAt(c, fields, factor, s, &of)
+			clear(s.touched[:len(of.bits)])
+			return
 		}
+	}
+	for _, doc := range s.docs[:s.count] {
+		if c.seek(doc) == doc && c.freqs() {
+			s.tf[doc-s.lo] += float64(factor * w.weight(c, fields))
+		}
+	}
+}
+
+// lookedUp adds the points of the weighted frequencies that lookUp found to the scores and leaves no frequency.
+func (s *sums) lookedUp(g gain) {
+	for _, doc := range s.docs[:s.count] {
+		i := doc - s.lo
+		s.score[i] += g.points(s.tf[i])
+		s.tf[i] = 0
 	}
 }
 

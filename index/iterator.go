@@ -112,8 +112,9 @@ type sums struct {
 	bits   sumBits // documents that have a score
 	score  [sumDocs]points
 
-	// docs are the documents that take left of these, ascending.
+	// docs are the documents that take left of these, ascending, and taken has their bits.
 	docs  [sumDocs]uint32
+	taken sumBits
 	count int
 
 	// tf are weighted frequencies of one word, which its forms add to, of the documents of touched.
@@ -160,10 +161,12 @@ func (s *sums) addWeighed(g gain) {
 func (s *sums) take(need points) {
 	s.count = 0
 	for at, w := range s.bits[:(s.hi-s.lo)>>6+1] {
+		s.taken[at] = w
 		for s.bits[at] = 0; w != 0; w &= w - 1 {
 			i := uint32(at*64 + bits.TrailingZeros64(w))
 			if s.score[i] < need {
 				s.score[i] = 0
+				s.taken[at] &^= w & -w
 				continue
 			}
 			s.docs[s.count] = s.lo + i
@@ -178,6 +181,7 @@ func (s *sums) keep(need points) {
 	for _, doc := range s.docs[:s.count] {
 		if i := doc - s.lo; s.score[i] < need {
 			s.score[i] = 0
+			s.taken[i>>6] &^= 1 << (i & 63)
 			continue
 		}
 		s.docs[n] = doc

@@ -288,11 +288,16 @@ func (m *marker) beginsWide(text string) bool {
 	}
 	n, size := pairAt(text)
 	if n == 0 {
-		return true
+		if n = aloneAt(text); n == 0 {
+			return true
+		}
 	}
 	for _, f := range m.byFirst[text[0]] {
 		term := m.forms[f].term
-		if term[:min(n, len(term))] == text[:n] && (len(term) == n || strings.HasPrefix(term[n:], text[n:n+size])) {
+		if term[:min(n, len(term))] != text[:n] {
+			continue
+		}
+		if len(term) == n || size > 0 && strings.HasPrefix(term[n:], text[n:n+size]) {
 			return true
 		}
 	}
@@ -374,19 +379,42 @@ func (m *marker) plainWord(text string, i, from, to int) int {
 	return end
 }
 
-// plainPair adds the words of two characters of Chinese or Japanese that nothing folds, and returns where the second
-// one begins; 0 if the analyzer is needed.
+// plainPair adds the words of two characters of Chinese or Japanese that nothing folds, or of the last one in a row of
+// them, and returns where the next one begins; 0 if the analyzer is needed.
 func (m *marker) plainPair(text string, i int) int {
 	n, size := pairAt(text[i:])
 	if n == 0 {
-		return 0
+		if n = aloneAt(text[i:]); n == 0 {
+			return 0
+		}
 	}
 	var word [2 * utf8.UTFMax]byte
 	copy(word[:], text[i:i+n+size])
 	m.base = i
 	m.token(analysis.Token{Term: word[:n], End: n})
-	m.token(analysis.Token{Term: word[:n+size], End: n + size})
+	if size > 0 {
+		m.token(analysis.Token{Term: word[:n+size], End: n + size})
+	}
 	return i + n
+}
+
+// aloneAt returns the length of the character that a text begins with if it is one of Chinese or Japanese, nothing folds
+// it, and it makes no pair with what follows; else 0.
+func aloneAt(text string) int {
+	r, n := utf8.DecodeRuneInString(text)
+	if !unfolded(r) {
+		return 0
+	}
+	if n == len(text) {
+		return n
+	}
+	switch r, _ := utf8.DecodeRuneInString(text[n:]); {
+	case r == utf8.RuneError:
+		return 0
+	case r < utf8.RuneSelf, 0x3000 <= r && r <= 0x3003, 0x3008 <= r && r <= 0x3020, 0xff01 <= r && r <= 0xff60:
+		return n
+	}
+	return 0
 }
 
 // pairAt returns the lengths of the two characters that a text begins with if both are of Chinese or Japanese and

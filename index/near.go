@@ -69,14 +69,7 @@ func (n *nearFinder) open(x *execution, p *part) {
 	if n.part == p {
 		return
 	}
-	n.part, n.its = p, make([]wordIter, len(n.words))
-	for i, w := range n.words {
-		if w.n.kind == nodeAny {
-			n.its[i] = x.forms(p, w.n, 1)
-		} else if it := x.word(p, w.n, 1); it != nil {
-			n.its[i] = it
-		}
-	}
+	n.part, n.its = p, x.openWords(p, n.words)
 }
 
 // find finds the places of the words in a document's content.

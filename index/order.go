@@ -146,8 +146,10 @@ func (x *execution) rankByValue(p *part, root *node) {
 
 // values reads the values of a hit.
 func (h *Hit) values(c *candidate) (err error) {
-	if h.Language, err = c.part.text(columnLanguage, c.doc); err != nil {
-		return err
+	if h.Language = c.part.language; h.Language == "" {
+		if h.Language, err = c.part.text(columnLanguage, c.doc); err != nil {
+			return err
+		}
 	}
 	if h.Type, err = c.part.text(columnType, c.doc); err != nil {
 		return err

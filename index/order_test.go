@@ -124,7 +124,7 @@ func (w *valuedWorld) sorted(all []candidate, o Order) []candidate {
 func (w *valuedWorld) thinned(all []candidate, c crowding) (kept []candidate) {
 	hosts, groups := map[uint64]int{}, map[uint64]bool{}
 	for i := range all {
-		h, g := w.host(&all[i]), w.of(&all[i]).group
+		h, g := w.host(&all[i]), c.of(w.of(&all[i]).group)
 		if c.perHost > 0 && hosts[h] == c.perHost || c.collapse && groups[g] {
 			continue
 		}
@@ -149,6 +149,9 @@ func TestValues(t *testing.T) {
 			c := crowding{
 				perHost:  rapid.SampledFrom([]int{0, 0, 1, 2, 5, 50}).Draw(t, "per host"),
 				collapse: rapid.Bool().Draw(t, "collapse"),
+			}
+			if rapid.Bool().Draw(t, "groups merged") {
+				c.groupOf = func(group uint64) uint64 { return group | 1 }
 			}
 			k := rapid.SampledFrom([]int{0, 1, 3, 10, 40, 2000}).Draw(t, "k")
 			want := w.thinned(w.sorted(all, o), c)
@@ -247,7 +250,9 @@ func TestCrowdedPagesFit(t *testing.T) {
 		root := drawTree(t, 2)
 		all := w.execution(5000)
 		all.onePhase = false
-		c := crowding{rapid.IntRange(0, 3).Draw(t, "per host"), rapid.Bool().Draw(t, "collapse")}
+		c := crowding{
+			perHost: rapid.IntRange(0, 3).Draw(t, "per host"), collapse: rapid.Bool().Draw(t, "collapse"),
+		}
 		want := w.thinned(all.run(root), c)
 		x := w.execution(rapid.IntRange(1, 300).Draw(t, "k"))
 		x.onePhase, x.crowding = false, c
@@ -263,7 +268,9 @@ func TestValuesEnd(t *testing.T) {
 		looks, allowed := 0, rapid.IntRange(0, 20).Draw(t, "looks")
 		x := w.execution(10)
 		x.order = Order(rapid.IntRange(0, len(orderNames)-1).Draw(t, "order"))
-		x.crowding = crowding{rapid.IntRange(0, 2).Draw(t, "per host"), rapid.Bool().Draw(t, "collapse")}
+		x.crowding = crowding{
+			perHost: rapid.IntRange(0, 2).Draw(t, "per host"), collapse: rapid.Bool().Draw(t, "collapse"),
+		}
 		x.facets = newFacets(SearchOptions{Facets: []string{FacetLanguage, FacetHost}})
 		start := x.work.deadline.Add(-time.Minute)
 		x.work.now = func() time.Time {

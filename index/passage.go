@@ -320,6 +320,11 @@ func (c *chooser) opening() []span {
 // write puts the spans and their matches together, with breaks between those that are apart.
 func (c *chooser) write(spans []span) (s Snippet) {
 	var b strings.Builder
+	room := len("… ") + len(" …")
+	for i := range spans {
+		room += len(" … ") + spans[i].to - spans[i].from
+	}
+	b.Grow(room)
 	for i := range spans {
 		p := &spans[i]
 		for p.to > p.from && isSpace(c.text[p.to-1]) {

@@ -83,7 +83,7 @@ func (x *execution) rerank(root *node, best []candidate) {
 			scores[i] = r.score
 		}
 		slices.Sort(scores)
-		need, most := scores[first-x.wanted], mostGain(words)
+		need, most := scores[first-x.wanted], x.mostGain(words)
 		n := first
 		for n < len(best) && best[n].score*most >= need {
 			n++
@@ -106,13 +106,17 @@ func (x *execution) rerank(root *node, best []candidate) {
 const rerankFirst = 16
 
 // mostGain returns a bound of gained.factor.
-func mostGain(words []queryWord) float64 {
+func (x *execution) mostGain(words []queryWord) float64 {
 	total, saturated := 0.0, 0.0
 	for _, w := range words {
 		total += w.idf
 		saturated += min(1, w.idf) * (k1 + 1)
 	}
-	return (1 + coverageGain + proximityGain*saturated/total) * (1 + languageGain) * (1 + 1e-9)
+	most := 1 + coverageGain + proximityGain*saturated/total
+	if len(x.languages) > 0 {
+		most *= 1 + languageGain
+	}
+	return most * (1 + 1e-9)
 }
 
 // ranked is what the second phase makes of a candidate.
@@ -149,17 +153,24 @@ type gained struct{ coverage, proximity, language float64 }
 
 func (g gained) factor() float64 { return (1 + g.coverage + g.proximity) * (1 + g.language) }
 
-// gains calls fn with what candidates of one part gain, whose places in best are in the order of documents.
-func (x *execution) gains(p *part, words []queryWord, best []candidate, order []int, fn func(i int, g gained)) {
+// openWords opens words in a part; nil for one that it lacks.
+func (x *execution) openWords(p *part, words []queryWord) []wordIter {
 	its := make([]wordIter, len(words))
-	total := 0.0
 	for i, w := range words {
-		total += w.idf
 		if w.n.kind == nodeAny {
 			its[i] = x.forms(p, w.n, 1)
 		} else if it := x.word(p, w.n, 1); it != nil {
 			its[i] = it
 		}
+	}
+	return its
+}
+
+// gains calls fn with what candidates of one part gain, whose places in best are in the order of documents.
+func (x *execution) gains(p *part, words []queryWord, best []candidate, order []int, fn func(i int, g gained)) {
+	its, total := x.openWords(p, words), 0.0
+	for _, w := range words {
+		total += w.idf
 	}
 	prox := proximity{words: words}
 	for _, i := range order {
@@ -187,9 +198,12 @@ func (x *execution) languageGain(p *part, doc uint32) float64 {
 	if len(x.languages) == 0 || !x.work.spend(1) {
 		return 0
 	}
-	code, err := p.text(columnLanguage, doc)
-	if err != nil {
-		x.work.fail(err)
+	code := p.language
+	if code == "" {
+		var err error
+		if code, err = p.text(columnLanguage, doc); err != nil {
+			x.work.fail(err)
+		}
 	}
 	if code, _, _ = strings.Cut(code, "-"); !slices.Contains(x.languages, code) {
 		return 0

@@ -40,8 +40,10 @@ type SearchOptions struct {
 	FacetValues int // of each facet, the most frequent ones; 0 means 10
 	// PerHost is the most hits of one host, 0 for any number. Further ones are left out, the worst ones first.
 	PerHost int
-	// Collapse leaves out each hit with the Document.Group of a better one.
+	// Collapse leaves out each hit with the Document.Group of a better one. GroupOf, if not nil, says which number
+	// stands for several groups that have become one; 0 remains none. It is called concurrently.
 	Collapse bool
+	GroupOf  func(group uint64) uint64
 }
 
 // Hit is one document found, with what Document.Stored, Date, Author, ShowTitle and ShowText say there; zero values
@@ -105,11 +107,11 @@ func (x *Index) Search(ctx context.Context, text string, o SearchOptions) (_ Res
 	o.Offset = min(max(o.Offset, 0), HitsMax)
 	o.Limit = min(o.Limit, HitsMax-o.Offset)
 	work := newBudget(ctx, time.Now().Add(o.Deadline))
-	out := Result{Query: parseQueryOf(st.hasField, forgiven(text), false, func(int, string) {})}
-	if o.Strict {
-		if out.Query, err = parseStrict(st.hasField, text); err != nil {
-			return out, err
-		}
+	out := Result{}
+	if !o.Strict {
+		out.Query = parseQueryOf(st.hasField, forgiven(text), false, func(int, string) {})
+	} else if out.Query, err = parseStrict(st.hasField, text); err != nil {
+		return out, err
 	}
 	languages := newQueryParser(st.hasField, forgiven(text), func(int, string) {}).spoken()
 	if err := out.search(st, o, languages, work); err != nil || o.Strict || out.Total > 0 || out.Partial {
@@ -171,7 +173,7 @@ func (st *state) execution(work *budget, o SearchOptions) *execution {
 	x.few = fewCandidates
 	x.top.fresh = o.freshness()
 	x.order, x.facets, x.wantNear = o.Order, newFacets(o), o.Near
-	x.crowding = crowding{perHost: max(o.PerHost, 0), collapse: o.Collapse}
+	x.crowding = crowding{perHost: max(o.PerHost, 0), collapse: o.Collapse, groupOf: o.GroupOf}
 	if o.TotalAtLeast > 0 && x.facets == nil {
 		x.enough = uint64(o.TotalAtLeast)
 	}
@@ -188,10 +190,15 @@ func (seg *segment) part(i int, st *state) *part {
 		number: i, docs: seg.info.Docs, norms: &seg.norms, dead: seg.dead, boosts: seg.boosts, most: seg.boosts.most(),
 		ratio: seg.impactFactor(&averages), freqs: seg.freqs,
 	}
+	for code, docs := range seg.info.Languages {
+		if docs == seg.info.Docs {
+			p.language = code
+		}
+	}
 	p.open = func(term string) (list, error) { return seg.openList(st.snap, term) }
 	keys := newKeyReader(st.snap, seg)
 	p.key = func(doc uint32) (urlkey.Key, error) {
-		key, _, err := keys.key(doc)
+		key, err := keys.only(doc)
 		return urlkey.Key(key), err
 	}
 	p.keys = func(from, to string) (uint32, uint32, error) {

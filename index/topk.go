@@ -19,10 +19,12 @@ type part struct {
 	boosts boosts
 	most   float64 // the largest boost, at least 1
 	ratio  float64 // of impacts: see weigher.bound
-	open   func(term string) (list, error)
-	keys   func(from, to string) (first, behind uint32, err error) // documents with keys of an interval
-	key    func(doc uint32) (urlkey.Key, error)
-	column func(letter byte, block uint32, dst *columnBlock) error
+	// language is that of all documents; "" if there are several, or none.
+	language string
+	open     func(term string) (list, error)
+	keys     func(from, to string) (first, behind uint32, err error) // documents with keys of an interval
+	key      func(doc uint32) (urlkey.Key, error)
+	column   func(letter byte, block uint32, dst *columnBlock) error
 	// columnOf is column of the documents whose bits are set; the numbers of others are any.
 	columnOf func(letter byte, block uint32, bits []uint64, dst *columnBlock) error
 	value    func(letter byte, doc uint32) (uint64, error) // one value of a column

@@ -2,7 +2,8 @@
 
 package index
 
-// ranker finds the best documents of one segment. There are two ways through a query, and those of windows.go:
+// ranker finds the best documents of one segment. There are two ways through a query, and those of windows.go and
+// tally.go:
 //
 // disjunction, for words of which any may occur: block-max MAXSCORE (Turtle and Flood 1995; Ding and Suel 2011, "Faster
 // top-k document retrieval using block-max indexes") in windows, as in Lucene's MaxScoreBulkScorer. Parts are ordered

@@ -94,7 +94,7 @@ func BenchmarkIngestionFloor(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		w := sstable.NewWriter(objstorageprovider.NewFileWritable(f), s.tableOptions(Crawldb()))
+		w := sstable.NewWriter(objstorageprovider.NewFileWritable(f), s.tableOptions(Crawldb(), false))
 		for _, k := range keys {
 			if err := w.Set(k, value); err != nil {
 				b.Fatal(err)

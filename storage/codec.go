@@ -75,6 +75,13 @@ func (d *decoder) uint(limit uint64) uint64 {
 func (d *decoder) uint16() uint16 { return uint16(d.uint(math.MaxUint16)) }
 func (d *decoder) uint32() uint32 { return uint32(d.uint(math.MaxUint32)) }
 
+func (d *decoder) simHash() SimHash {
+	if b := d.bytes(8); len(b) == 8 {
+		return SimHash(binary.BigEndian.Uint64(b))
+	}
+	return 0
+}
+
 // text reads a string and copies it.
 func (d *decoder) text() string { return string(d.bytes(d.uvarint())) }
 

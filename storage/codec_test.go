@@ -98,6 +98,7 @@ func drawRecord(t *rapid.T) Record {
 		ModifiedTime: rapid.OneOf(rapid.Just(int64(0)), rapid.Just(at), rapid.Int64()).Draw(t, "modified"),
 		Segment:      rapid.Uint32().Draw(t, "segment"),
 		Signature:    drawSignature(t),
+		SimHash:      SimHash(rapid.Uint64().Draw(t, "simhash")),
 		ETag:         texts.Draw(t, "etag"),
 		LastModified: rapid.OneOf(texts, modified).Draw(t, "modified header"),
 	}
@@ -118,6 +119,7 @@ func drawOutcome(t *rapid.T) FetchOutcome {
 		MediaType:        texts.Draw(t, "type"),
 		Truncated:        texts.Draw(t, "truncated"),
 		Signature:        drawSignature(t),
+		SimHash:          SimHash(rapid.Uint64().Draw(t, "simhash")),
 		ETag:             texts.Draw(t, "etag"),
 		LastModified:     texts.Draw(t, "lm"),
 		LastModifiedTime: rapid.Int64().Draw(t, "lmt"),

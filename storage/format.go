@@ -38,8 +38,9 @@ import (
 //	11        0.11    What is due is in a range of its own, and hosts' counts say how many records were never fetched in
 //	                  place of due times; the upgrade reads crawldb once. Stored values of long documents may have
 //	                  the places of their words; those of before are read without.
-//	12        0.12    The rows of a target in linkdb may be merged into one with counts. Rows of before are merged in
-//	                  time.
+//	12        0.12    The rows of a target in linkdb may be merged into one with counts; rows of before are merged in
+//	                  time. Records and parse records have a SimHash, and groups of near-duplicates are in ranges of
+//	                  their own; older values are read without, and get it when their page is fetched again.
 //
 // To change a format: add a row here, raise FormatVersion, append the step to upgrades, and put a
 // store of the new version into testdata/formats/vN, where a test opens it from then on.

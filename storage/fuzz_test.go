@@ -171,6 +171,15 @@ func TestOlderText(t *testing.T) {
 		if got := strings.Join(got.AppendHeadings(nil), "|"); got != "One|Two" {
 			t.Errorf("version %d: headings %s", version, got)
 		}
+		if title, err := ReadParseTitle(b); err != nil || string(title) != "T" {
+			t.Errorf("version %d: title %q, %v", version, title, err)
+		}
+		if title, err := ReadParseTitle(AppendParseText(nil, &got)); err != nil || string(title) != "T" {
+			t.Errorf("written anew: title %q, %v", title, err)
+		}
+		if title, err := ReadParseTitle(b[:len(b)-1]); !errors.Is(err, ErrCorrupt) {
+			t.Errorf("without the last byte: title %q, %v", title, err)
+		}
 	}
 }
 

@@ -46,6 +46,9 @@ func (in *Ingestion) gather(size int) bool {
 
 // hold keeps the last key with its value.
 func (w *TableWriter) hold(value []byte, deleted bool) {
+	if need := len(w.key) + len(value) + heldOverhead; cap(w.held)-len(w.held) < need {
+		w.held = slices.Grow(w.held, max(need, len(w.held))) // append grows by a quarter and copies three times as much
+	}
 	w.held = binary.AppendUvarint(w.held, uint64(len(w.key)))
 	w.held = append(w.held, w.key...)
 	if deleted {

@@ -45,6 +45,7 @@ type Ingestion struct {
 	deleted  map[Range]bool
 	segments map[uint32]Segment
 	purged   map[uint32]bool // segments that stay in their state
+	first    map[Range]bool  // whether the store had nothing of a range before
 	files    []string        // finished tables, with an extra one while it is being written
 	then     []func()
 	ended    bool
@@ -61,6 +62,7 @@ func (s *Store) NewIngestion() *Ingestion {
 		deleted:  map[Range]bool{},
 		segments: map[uint32]Segment{},
 		purged:   map[uint32]bool{},
+		first:    map[Range]bool{},
 	}
 }
 
@@ -340,9 +342,30 @@ func (in *Ingestion) newTable(r Range) (*sstable.Writer, error) {
 		return nil, fmt.Errorf("creating a table of %s: %w", r, err)
 	}
 	in.files = append(in.files, name)
+	first, err := in.isFirst(r)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
 	// The writable syncs the file when the table is finished. Its entry in this directory need not be
 	// durable: Pebble links the file into its own directory and syncs that.
-	return sstable.NewWriter(objstorageprovider.NewFileWritable(f), in.s.tableOptions(r)), nil
+	return sstable.NewWriter(objstorageprovider.NewFileWritable(f), in.s.tableOptions(r, first)), nil
+}
+
+// isFirst reports whether the store had nothing of r when the first table of r was begun. Called with in.mu held.
+func (in *Ingestion) isFirst(r Range) (bool, error) {
+	if r.n > 1 { // a part of a kind of range: see tableOptions
+		return false, nil
+	}
+	first, known := in.first[r]
+	if !known {
+		sc := in.s.Scan(r, nil, nil)
+		first = !sc.Next()
+		if err := sc.Close(); err != nil {
+			return false, fmt.Errorf("looking into %s: %w", r, err)
+		}
+		in.first[r] = first
+	}
+	return first, nil
 }
 
 // TableWriter writes one range of an ingestion. It belongs to one goroutine at a time. Its first error

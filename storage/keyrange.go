@@ -26,6 +26,7 @@ import (
 //	'd'                    URL key                          hops(1)                 lowered
 //	'u'                    host key, see due.go             –                       due
 //	'g'                    signature(16), URL key           –                       signatures
+//	'n' kind               see near.go                      –, group(8)             near
 //	'x'                    URL key, 0, time(8)              CDX                     cdx
 //	'o' writer(4)          URL key                          stamp(8)                sent
 //	'i' kind               index's own                      index's own             index
@@ -52,6 +53,7 @@ const (
 	tagLowered      = 'd'
 	tagDue          = 'u'
 	tagSignatures   = 'g'
+	tagNear         = 'n'
 	tagCDX          = 'x'
 	tagSent         = 'o'
 	tagIndex        = 'i'
@@ -159,8 +161,11 @@ func (r Range) IsZero() bool { return r.n == 0 }
 func (r Range) String() string {
 	name := rangeName(r.prefix[0])
 	if r.n < 5 {
-		if r.prefix[0] == tagIndex && r.n == 2 {
+		switch {
+		case r.prefix[0] == tagIndex && r.n == 2:
 			return fmt.Sprintf("index (kind %q)", r.prefix[1])
+		case r.prefix[0] == tagNear && r.n > 1:
+			return nearName(r)
 		}
 		return name
 	}
@@ -203,6 +208,8 @@ func rangeName(tag byte) string {
 		return "due"
 	case tagSignatures:
 		return "signatures"
+	case tagNear:
+		return "near"
 	case tagCDX:
 		return "cdx"
 	case tagSent:
@@ -218,7 +225,7 @@ func rangeName(tag byte) string {
 // rangeTags lists the tags for reports, in the order of a URL's life.
 func rangeTags() []byte {
 	return []byte{tagMeta, tagCrawldb, tagHostCounts, tagHostFacts, tagSegments, tagFetchlist, tagParse,
-		tagLinkdb, tagWithheld, tagLowered, tagDue, tagSignatures, tagCDX, tagSent,
+		tagLinkdb, tagWithheld, tagLowered, tagDue, tagSignatures, tagNear, tagCDX, tagSent,
 		tagIndex, tagIndexSegment}
 }
 

@@ -30,7 +30,7 @@ type Metrics struct {
 	Compactions  int64
 	Flushes      int64
 	Ingestions   uint64 // of tables and, if small, of batches
-	BytesWritten uint64 // by flushes, compactions and ingestions
+	BytesWritten uint64 // to tables: by flushes, compactions and ingestions
 	UserBytes    uint64 // that callers gave to Apply and ingestions
 	Stalls       uint64 // times that writes had to wait for compactions
 	Snapshots    int    // open now
@@ -63,16 +63,20 @@ func (s *Store) Counters() (Metrics, error) {
 		return Metrics{}, err
 	}
 	p := s.db.Metrics()
-	total := p.Total()
+	var written, ingested uint64 // not those of p.Total, which counts what comes in once more as flushed
+	for i := range p.Levels {
+		l := &p.Levels[i]
+		written += l.TableBytesFlushed + l.TableBytesCompacted + l.TableBytesIngested
+		ingested += l.TableBytesIngested
+	}
 	return Metrics{
 		TableBytes: p.Table.Local.LiveSize, Tables: p.Table.Local.LiveCount,
 		LogBytes: p.WAL.PhysicalSize, MemTable: p.MemTable.Size,
 		CacheBytes: p.BlockCache.Size, CacheHits: p.BlockCache.Hits, CacheMisses: p.BlockCache.Misses,
 		ReadAmp: p.ReadAmp(), Debt: p.Compact.EstimatedDebt, Compactions: p.Compact.Count,
 		Flushes: p.Flush.Count, Ingestions: p.Ingest.Count + s.gathered.Load(),
-		BytesWritten: total.TableBytesFlushed + total.TableBytesCompacted + total.TableBytesIngested,
-		UserBytes:    p.WAL.BytesIn + total.TableBytesIngested,
-		Stalls:       s.health.stalls.Load(), Snapshots: p.Snapshots.Count,
+		BytesWritten: written, UserBytes: p.WAL.BytesIn + ingested,
+		Stalls: s.health.stalls.Load(), Snapshots: p.Snapshots.Count,
 		BackgroundErrors: s.health.backgroundErrors.Load(), SlowWrites: s.health.slowWrites.Load(),
 		Uptime: p.Uptime,
 	}, nil

@@ -3,6 +3,8 @@
 package storage
 
 import (
+	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -46,6 +48,47 @@ func TestMetrics(t *testing.T) {
 	}
 	if n, err := s.RangeBytes(ParseLinks(9)); n != 0 || err != nil {
 		t.Errorf("an empty range takes %d bytes, %v", n, err)
+	}
+}
+
+// TestAtRest: what an ingestion brings into an empty range is compressed as well as a compaction would do it, because
+// none comes by. Bytes that were written once count once.
+func TestAtRest(t *testing.T) {
+	s := openTest(t)
+	in := s.NewIngestion()
+	defer in.Abort()
+	const records = 50_000
+	var raw, value []byte
+	for i := range records {
+		rec := Record{
+			Status: StatusUnfetched, FetchTime: 1_750_000_000_000 + int64(i*i%1_000_000_007), Depth: 3, Score: .5,
+			Interval: 30 * 24 * secondsPerHour,
+		}
+		value = AppendRecord(value[:0], &rec)
+		key := fmt.Appendf(nil, "com,example%03d,www,)/articles/%05d/of-%d-things https", i/300, i, i*i%977)
+		raw = append(append(raw, key...), value...)
+		if err := in.Table(Crawldb()).Set(key, value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := in.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	m, err := s.Counters()
+	if err != nil || m.BytesWritten > m.UserBytes || 100*m.BytesWritten < 99*m.UserBytes { // some is in the log only
+		t.Errorf("%d bytes were given and %d written, %v; want as many", m.UserBytes, m.BytesWritten, err)
+	}
+	first, err := s.RangeBytes(Crawldb())
+	if err != nil || first > 40*records || first > uint64(len(raw))/2 {
+		t.Errorf("%d records of %d bytes take %d, %v; want at most half of that and 40 each",
+			records, len(raw), first, err)
+	}
+	all := Crawldb()
+	if err := s.db.Compact(context.Background(), all.start(), all.end(), false); err != nil {
+		t.Fatal(err)
+	}
+	if size, err := s.RangeBytes(Crawldb()); err != nil || 10*first > 11*size {
+		t.Errorf("they took %d bytes, and take %d after a compaction, %v", first, size, err)
 	}
 }
 

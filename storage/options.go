@@ -23,6 +23,9 @@ type Options struct {
 	FS FS
 	// CacheBytes is the size of the block cache; 0 is DefaultCacheBytes. It may differ at every open.
 	CacheBytes int64
+	// IdleCacheBytes is the size of the block cache while Store.SetIdle(true) holds; less than CacheBytes changes
+	// nothing.
+	IdleCacheBytes int64
 	// MemTableBytes is the memory for small writes; 0 is DefaultMemTableBytes. It may differ at every open.
 	MemTableBytes int64
 	// OpenFiles bounds the tables that are open at once; 0 is 1024, the least is 74. Some twenty other files may be
@@ -92,7 +95,6 @@ func (o *Options) pebbleOptions(fs vfs.FS, h *health) *pebble.Options {
 	p := &pebble.Options{
 		FS:                          fs,
 		FormatMajorVersion:          pebbleFormat,
-		CacheSize:                   o.CacheBytes,
 		MemTableSize:                uint64(o.MemTableBytes),
 		MemTableStopWritesThreshold: 4,
 		L0StopWritesThreshold:       l0StopWrites,
@@ -144,23 +146,29 @@ func (o *Options) pebbleOptions(fs vfs.FS, h *health) *pebble.Options {
 }
 
 // tableOptions returns the options of a table that an ingestion writes into r. Comparer, table format
-// and filters must equal the store's, so they come from its options.
-func (s *Store) tableOptions(r Range) sstable.WriterOptions {
+// and filters must equal the store's, so they come from its options. first says that the store has nothing in r yet;
+// that of parts of a kind of range is not asked.
+func (s *Store) tableOptions(r Range, first bool) sstable.WriterOptions {
 	// Level 0: the writer must not assume that there are no older keys below its tombstones.
 	w := s.popts.MakeWriterOptions(0, s.db.TableFormat())
 	// Compress fast here; compactions compress well when they write the last level. The reverse costs a
 	// crawl 25 µs a page more and saves a ninth of the store.
 	w.Compression = sstable.FastCompression
-	if r.prefix[0] == tagCrawldb || r.prefix[0] == tagLinkdb {
-		// A compaction soon rewrites these. Not compressing them first saves 15 µs a page with 10,000 hosts (on an
-		// earlier host).
+	switch r.prefix[0] {
+	case tagLinkdb:
+		// A compaction soon rewrites what overlaps. Not compressing it first saves some 10 µs a page with 10,000 hosts
+		// (on an earlier host).
 		w.Compression = sstable.NoCompression
-	}
-	if r.prefix[0] == tagParse {
+	case tagParse:
 		// Parse ranges are written once, in segment order, and dropped as a whole: no compaction will
 		// split these blocks or compress them better. This makes a store of manuals a fifth smaller, for some
 		// ten µs a page (sealing took 14 µs a page on 2026-11-22, and takes 28).
 		w.BlockSize = parseBlockBytes
+		w.Compression = sstable.BalancedCompression
+	}
+	if first {
+		// The tables overlap nothing, so they go to the last level at once, and no compaction comes by until something
+		// overlaps them: seeds that are injected, or the first batch, would stay as they are for ever.
 		w.Compression = sstable.BalancedCompression
 	}
 	return w

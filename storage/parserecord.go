@@ -58,6 +58,7 @@ type FetchOutcome struct {
 	MediaType        string     // "" = unknown
 	Truncated        string     // as in WARC-Truncated, or "decode" for damaged content coding; "" = complete
 	Signature        Signature
+	SimHash          SimHash       // with Signature; 0 = none
 	ETag             string        // as the server sent it, "" = none
 	LastModified     string        // likewise
 	LastModifiedTime int64         // LastModified parsed, 0 = none or unreadable
@@ -85,7 +86,7 @@ func (o *FetchOutcome) texts() [outcomeTexts]*string {
 //
 //	1 byte    version 3 in the high half, fetch status in the low half
 //	          (version 2 lacks self links and repeats, version 1 milliseconds taken and preferences too)
-//	1 byte    score mode; 4 = has a signature
+//	1 byte    score mode; 4 = has a signature; 8 = has a SimHash (since format 12)
 //	uvarint   HTTP status
 //	varint    time
 //	uvarint   depth
@@ -96,6 +97,7 @@ func (o *FetchOutcome) texts() [outcomeTexts]*string {
 //	uvarint   bytes
 //	uvarint   milliseconds taken
 //	16 bytes  signature, if any
+//	8 bytes   SimHash, if any
 //	texts     failure, redirect, media type, truncated, ETag, Last-Modified, canonical, WARC file,
 //	          preferences
 //	uvarint   self links
@@ -117,6 +119,7 @@ const (
 	outcomeVersion   = 3
 	outcomeTexts     = 9
 	outcomeSignature = 4
+	outcomeSimHash   = 8
 	// outlinkMin is the least number of bytes of an outlink.
 	outlinkMin = 3
 	// outlinkTextMax bounds what the decoder allocates for keys and anchors, which shared prefixes make
@@ -132,6 +135,9 @@ func AppendFetchOutcome(dst []byte, o *FetchOutcome) []byte {
 	if !o.Signature.IsZero() {
 		second |= outcomeSignature
 	}
+	if o.SimHash != 0 {
+		second |= outcomeSimHash
+	}
 	dst = append(dst, outcomeVersion<<4|byte(o.Status)&0x0f, second)
 	dst = binary.AppendUvarint(dst, uint64(o.HTTPStatus))
 	dst = binary.AppendVarint(dst, o.Time)
@@ -145,6 +151,9 @@ func AppendFetchOutcome(dst []byte, o *FetchOutcome) []byte {
 	dst = binary.AppendUvarint(dst, uint64(o.TookMS))
 	if second&outcomeSignature != 0 {
 		dst = append(dst, o.Signature[:]...)
+	}
+	if second&outcomeSimHash != 0 {
+		dst = o.SimHash.Append(dst)
 	}
 	for _, s := range o.texts() {
 		dst = appendText(dst, *s)
@@ -299,11 +308,15 @@ func decodeOutcome(b []byte, o *FetchOutcome) (d decoder, ok bool) {
 	if second&outcomeSignature != 0 {
 		copy(o.Signature[:], d.bytes(uint64(len(o.Signature))))
 	}
+	if second&outcomeSimHash != 0 {
+		o.SimHash = d.simHash()
+	}
 	decodeTexts(&d, read)
 	if head>>4 >= 3 {
 		o.SelfLinks = d.uint32()
 	}
-	return d, !d.bad && isOutcomeVersion(head) && second <= outcomeSignature|scoreFloat && o.Status.valid()
+	const all = outcomeSimHash | outcomeSignature | scoreFloat
+	return d, !d.bad && isOutcomeVersion(head) && second <= all && o.Status.valid()
 }
 
 func isOutcomeVersion(head byte) bool { return head>>4 >= 1 && head>>4 <= outcomeVersion }

@@ -124,14 +124,41 @@ func (d *decoder) parts(dst []TextRange, size, limit uint64) []TextRange {
 // one allocation. If AppendParseText, of this version or an earlier one, did not make b, the error is ErrCorrupt and t
 // is zero.
 func DecodeParseText(b []byte, t *ParseText) error {
-	d := decoder{b: b}
-	version := d.byte()
-	*t = ParseText{Flags: ParseFlags(d.uint16()), Content: t.Content[:0], Headings: t.Headings[:0]}
 	var headings string
-	texts := t.textStrings(version, &headings)
-	var lengths [len(texts)]int
+	var lengths [6]int
+	strings, version, err := readParseText(b, t, &lengths)
+	if err != nil {
+		*t = ParseText{}
+		return err
+	}
+	all := string(strings)
+	for i, s := range t.textStrings(version, &headings) {
+		*s, all = all[:lengths[i]], all[lengths[i]:]
+	}
+	t.findHeadings(headings)
+	return nil
+}
+
+// ReadParseTitle returns the title of a page from the encoding of its ParseText, of which it is a part. Errors are
+// those of DecodeParseText.
+func ReadParseTitle(b []byte) ([]byte, error) {
+	var t ParseText
+	var lengths [6]int
+	strings, _, err := readParseText(b, &t, &lengths)
+	if err != nil {
+		return nil, err
+	}
+	return strings[:lengths[0]], nil
+}
+
+// readParseText decodes all but the strings into t, reusing the memory of t.Content and t.Headings, and returns the
+// strings, one behind the other, their lengths and the version.
+func readParseText(b []byte, t *ParseText, lengths *[6]int) (strings []byte, version byte, err error) {
+	d := decoder{b: b}
+	version = d.byte()
+	*t = ParseText{Flags: ParseFlags(d.uint16()), Content: t.Content[:0], Headings: t.Headings[:0]}
 	left := uint64(len(b))
-	for i := range texts {
+	for i := range lengths {
 		n := d.uint(left)
 		left -= n
 		lengths[i] = int(n)
@@ -149,15 +176,9 @@ func DecodeParseText(b []byte, t *ParseText) error {
 		t.Date = d.varint()
 	}
 	if d.bad || sum != len(d.b) || version == 0 || version > textVersion {
-		*t = ParseText{}
-		return corrupt("parse text of %d bytes: % .32x", len(b), b)
+		return nil, version, corrupt("parse text of %d bytes: % .32x", len(b), b)
 	}
-	all := string(d.b)
-	for i, s := range texts {
-		*s, all = all[:lengths[i]], all[lengths[i]:]
-	}
-	t.findHeadings(headings)
-	return nil
+	return d.b, version, nil
 }
 
 // findHeadings finds in the text the headings of a record of version 1 or 2, a line each, in order. Those that were cut

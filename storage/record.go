@@ -27,6 +27,7 @@ type Record struct {
 	ModifiedTime int64   // when the content was last seen to change, 0 = unknown
 	Segment      uint32  // number of the segment with the newest parse record, 0 = none
 	Signature    Signature
+	SimHash      SimHash // of the content of Signature, 0 = none
 	Truncated    bool    // the newest content is a part of the page; it has no signature and no validators
 	ETag         string  // validator of the newest content, as the server sent it, "" = none
 	LastModified string  // likewise
@@ -70,6 +71,7 @@ func (r *Record) SchemeAssumed() bool {
 //	uvarint   number of fields, then each a name and a value, both text
 //	1 byte    hops (since format 2)
 //	          truncated: no bytes (since format 7)
+//	8 bytes   SimHash (since format 12)
 //
 // Example, 33 bytes: HTTP status 200, depth 2, every 30 days, score 0.5, segment 7.
 //
@@ -103,7 +105,8 @@ const (
 	recMeta         = 1 << 18
 	recHops         = 1 << 19
 	recTruncated    = 1 << 20
-	recEnd          = 1 << 21 // first unused bit
+	recSimHash      = 1 << 21
+	recEnd          = 1 << 22 // first unused bit
 )
 
 const secondsPerHour = 3600
@@ -137,7 +140,8 @@ func (r *Record) flags(date bool) uint32 {
 		flagIf(date, recDate) |
 		flagIf(len(r.Meta) != 0, recMeta) |
 		flagIf(r.Hops != 0, recHops) |
-		flagIf(r.Truncated, recTruncated)
+		flagIf(r.Truncated, recTruncated) |
+		flagIf(r.SimHash != 0, recSimHash)
 }
 
 // AppendRecord appends the encoding of r to dst. It leaves out fields of Meta beyond MetaFieldsMax. It
@@ -193,6 +197,9 @@ func AppendRecord(dst []byte, r *Record) []byte {
 	}
 	if f&recHops != 0 {
 		dst = append(dst, r.Hops)
+	}
+	if f&recSimHash != 0 {
+		dst = r.SimHash.Append(dst)
 	}
 	return dst
 }
@@ -271,5 +278,8 @@ func (r *Record) decodeTexts(d *decoder, f uint32) {
 	}
 	if f&recHops != 0 {
 		r.Hops = d.byte()
+	}
+	if f&recSimHash != 0 {
+		r.SimHash = d.simHash()
 	}
 }

@@ -64,6 +64,23 @@ func (r *Run) Close() error {
 	return r.err
 }
 
+// MergeRuns returns the pairs of several runs as one run; of equal keys, those of the earlier run come first. Closing
+// it closes them, and nothing else may be done with them any more.
+func MergeRuns(runs ...*Run) *Run {
+	merged := &Run{}
+	var sources []source
+	for _, r := range runs {
+		if r.src != nil {
+			sources = append(sources, r.src)
+		}
+		merged.err = errors.Join(merged.err, r.err)
+	}
+	if len(sources) > 0 {
+		merged.src = newMerge(sources)
+	}
+	return merged
+}
+
 // Pair is one element of a run.
 type Pair struct{ Key, Value []byte }
 

@@ -35,6 +35,7 @@ type Store struct {
 	fs       vfs.FS // the layered filesystem that Pebble uses
 	db       *pebble.DB
 	popts    *pebble.Options
+	cache    *blockCache
 	lock     *pebble.Lock
 	health   *health
 	readOnly bool
@@ -78,6 +79,8 @@ func Open(dir string, o Options) (_ *Store, err error) {
 		return nil, err
 	}
 	s.popts = o.pebbleOptions(s.fs, s.health)
+	s.cache = newBlockCache(o.CacheBytes, o.IdleCacheBytes)
+	s.popts.Cache = s.cache.cache
 	if err := peekFormat(dir, s.popts, s.lock, s.salvage); err != nil {
 		return nil, err
 	}
@@ -240,6 +243,10 @@ func (s *Store) release() error {
 		s.flush()
 		errs = append(errs, closing(s.db.Close()))
 		s.db = nil
+	}
+	if s.cache != nil {
+		s.cache.cache.Unref()
+		s.cache = nil
 	}
 	if s.lock != nil {
 		errs = append(errs, s.lock.Close())

@@ -71,6 +71,7 @@ func (r VerifyReport) String() string {
 //
 //	crawldb    segment ──▶ parse links of that segment has the URL
 //	crawldb    signature ◀─▶ signatures has (signature, URL), and nothing else
+//	crawldb    fingerprints ◀─▶ near ranges, see verify_near.go
 //	crawldb    sums by host, due times ◀─▶ hostdb counts
 //	crawldb    records ◀─▶ due has the key of each, and nothing else
 //	cdx        segment ──▶ exists, names the WARC file, and the record is within it
@@ -91,13 +92,15 @@ func (s *Store) Verify(ctx context.Context) (VerifyReport, error) {
 	sorter := func() *Sorter { return NewSorter(SorterOptions{Dir: s.SortDir(), FS: s.base}) }
 	v := verifier{
 		ctx: ctx, s: s, snap: snap, segments: map[uint32]Segment{}, tolerated: map[string]bool{},
-		wantParse: sorter(), wantSignature: sorter(), wantDue: sorter(),
+		wantParse: sorter(), wantSignature: sorter(), wantDue: sorter(), wantNear: sorter(),
 	}
 	defer v.wantDue.Close()
+	defer v.wantNear.Close()
 	defer v.wantParse.Close()
 	defer v.wantSignature.Close()
 	for _, step := range []func() error{v.meta, v.segmentStates, v.crawldb, v.hostCounts, v.due, v.hostFacts,
-		v.fetchlists, v.parseRecords, v.parseReferences, v.linkdb, v.withheld, v.lowered, v.signatures, v.cdx, v.sent,
+		v.fetchlists, v.parseRecords, v.parseReferences, v.linkdb, v.withheld, v.lowered, v.signatures, v.near,
+		v.cdx, v.sent,
 		v.index, v.tables,
 	} {
 		if err := step(); err != nil {
@@ -118,7 +121,8 @@ type verifier struct {
 
 	wantParse     *Sorter // keys that crawldb expects in the parse ranges
 	wantSignature *Sorter // keys that crawldb expects in signatures
-	wantDue       *Sorter // and in the due range
+	wantDue       *Sorter // in the due range
+	wantNear      *Sorter // and in the near ranges
 
 	links LinkRow // scratch
 
@@ -148,7 +152,12 @@ func (v *verifier) each(r Range, fn func(key, value []byte) error) error {
 			return err
 		}
 	}
-	v.report.Ranges = append(v.report.Ranges, RangeCount{rangeName(r.prefix[0]), n})
+	name, list := rangeName(r.prefix[0]), v.report.Ranges
+	if last := len(list) - 1; last >= 0 && list[last].Name == name { // of the near ranges
+		list[last].Keys += n
+	} else {
+		v.report.Ranges = append(list, RangeCount{name, n})
+	}
 	return v.tolerate(r, sc.Err())
 }
 
@@ -231,6 +240,12 @@ func (v *verifier) crawldb() error {
 		if !r.Signature.IsZero() {
 			want = AppendSignatureKey(want[:0], r.Signature, key)
 			if err := v.wantSignature.Add(want, nil); err != nil {
+				return err
+			}
+		}
+		if near := r.Near(); near != 0 {
+			want = AppendNearPageKey(want[:0], near, key)
+			if err := v.wantNear.Add(want, nil); err != nil {
 				return err
 			}
 		}

@@ -23,7 +23,7 @@ func sound(t testing.TB, s *Store) {
 			t.Fatal(err)
 		}
 	}
-	page, link := Record{Status: StatusFetched, Segment: 1, Signature: sig}, Record{Status: StatusUnfetched}
+	page, link := Record{Status: StatusFetched, Segment: 1, Signature: sig, SimHash: 7}, Record{Status: StatusUnfetched}
 	set(Crawldb(), []byte(key), AppendRecord(nil, &page))
 	set(Crawldb(), []byte(other), AppendRecord(nil, &link))
 	set(Due(), AppendDueKey([]byte("com,example,)"), &page, []byte("/ http")), nil)
@@ -41,6 +41,8 @@ func sound(t testing.TB, s *Store) {
 	set(ParseLinks(1), []byte(key), AppendFetchOutcome(nil, &outcome))
 	set(ParseTextRange(1), []byte(key), AppendParseText(nil, &ParseText{Title: "t"}))
 	set(Signatures(), AppendSignatureKey(nil, sig, []byte(key)), nil)
+	set(NearPages(), AppendNearPageKey(nil, 7, []byte(key)), nil)
+	set(NearChanged(), SimHash(7).Append(nil), nil)
 	set(Linkdb(), AppendLinkdbKey(nil, []byte(other), 1), AppendInlinks(nil, []Inlink{{key, "a"}}))
 	var row LinkRow
 	row.Reset(true)
@@ -57,6 +59,16 @@ func sound(t testing.TB, s *Store) {
 	if err := in.Commit(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// nearTables puts a fingerprint into the first n tables.
+func nearTables(b *Batch, s SimHash, n int) error {
+	for i := range n {
+		if err := b.Set(NearTable(i), s.Rotated(i).Append(nil), nil); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func TestVerify(t *testing.T) {
@@ -79,6 +91,37 @@ func TestVerify(t *testing.T) {
 		{"signature left", func(b *Batch) error {
 			return b.Set(Signatures(), AppendSignatureKey(nil, Signature{0xff}, []byte(key)), nil)
 		}, "no such signature"},
+		{"fingerprint lost", func(b *Batch) error {
+			return b.Delete(NearPages(), AppendNearPageKey(nil, 7, []byte(key)))
+		}, "fingerprint 0000000000000007 is not in near"},
+		{"fingerprint left", func(b *Batch) error {
+			return b.Set(NearPages(), AppendNearPageKey(nil, 7, []byte("com,example,)/a http")), nil)
+		}, "no such fingerprint of the URL"},
+		{"fingerprint in no table", func(b *Batch) error {
+			return b.Delete(NearChanged(), SimHash(7).Append(nil))
+		}, "not there, but pages have it"},
+		{"fingerprint of no page", func(b *Batch) error { return nearTables(b, 9, NearTables) }, "no page has it"},
+		{"fingerprint in some tables", func(b *Batch) error {
+			return nearTables(b, 7, NearTables-1)
+		}, "not there, but table 0 has it"},
+		{"fingerprint in a wrong table", func(b *Batch) error {
+			return b.Set(NearTable(2), SimHash(7).Append(nil), nil)
+		}, "table 0 does not have it"},
+		{"group damaged", func(b *Batch) error {
+			return b.Set(NearGroups(), SimHash(7).Append(nil), []byte{1})
+		}, "fingerprint 01"},
+		{"member of no group", func(b *Batch) error {
+			return b.Set(NearMembers(), AppendNearMemberKey(nil, 7, 7), nil)
+		}, "groups does not have it"},
+		{"group without member", func(b *Batch) error {
+			return errors.Join(nearTables(b, 7, NearTables),
+				b.Set(NearGroups(), SimHash(7).Append(nil), SimHash(7).Append(nil)))
+		}, "not there, but groups has it"},
+		{"group with a wrong number", func(b *Batch) error {
+			return errors.Join(nearTables(b, 7, NearTables),
+				b.Set(NearGroups(), SimHash(7).Append(nil), SimHash(3).Append(nil)),
+				b.Set(NearMembers(), AppendNearMemberKey(nil, 3, 7), nil))
+		}, "should be its number"},
 		{"counts wrong", func(b *Batch) error {
 			return b.Delete(Crawldb(), []byte("com,example,)/a http"))
 		}, "counts are"},

@@ -55,6 +55,7 @@ bin/seine bench --pages 10000 --runs 4 --profile --out "$out/crawl.txt" >/dev/nu
 bin/seine bench --pages 0 --hosts 10000 --host-pages 20 --runs 1 --out "$out/hosts.txt" >/dev/null
 bin/seine bench --pages 10000 --runs 1 --gzip --out "$out/gzip.txt" >/dev/null
 bin/seine bench polite --out "$out/polite.txt" >/dev/null
+bin/seine bench scale --urls 300000,3000000 --segments 2 --out "$out/scale.txt" >/dev/null
 bin/seine bench peaks --most 1.25 --out "$out/peaks.txt" >/dev/null
 doc=$sites/root/usr/share/doc
 bin/seine bench --pages 0 --runs 4 --docs python.example="$doc/python3.11/html" \
@@ -68,13 +69,15 @@ if [ "$mode" = full ]; then
 		>"$out/full-vocabulary.txt"
 	bin/seine bench --pages 100000 --runs 5 --variants seine,floor-fasthttp --out "$out/full-1e5.txt" >/dev/null
 	bin/seine bench --pages 1000000 --runs 1 --variants seine,floor-fasthttp --out "$out/full-1e6.txt" >/dev/null
+	bin/seine bench scale --urls 1000000,10000000 --out "$out/full-scale.txt" >/dev/null
 	[ -d bench/out/realweb-S/root ] || bench/acceptance/realweb.sh >&2
 	root=bench/out/realweb-S/root
 	bin/seine bench --pages 0 --runs 5 --docs $root/usr/share/doc --docs-root $root --docs-name recipe-S \
 		--out "$out/full-docs.txt" >/dev/null
 fi
 today=$(find "$out" -name 'full-*.txt' -newermt "$(date +%Y-%m-%d)" | sort)
-files="$out/layers.txt $out/crawl.txt $out/hosts.txt $out/gzip.txt $out/polite.txt $out/peaks.txt $out/manuals.txt $today"
+files="$out/layers.txt $out/crawl.txt $out/hosts.txt $out/gzip.txt $out/polite.txt
+$out/scale.txt $out/peaks.txt $out/manuals.txt $today"
 [ -f "$out/peers.txt" ] && files="$files $out/peers.txt"
 # shellcheck disable=SC2086
 bin/seine bench report --command "make bench$([ -z "$today" ] || echo -full)" $files

@@ -7,7 +7,8 @@
 //
 // Two kinds of measurement with one form of result. Layers are Go benchmarks in this package's tests. Crawls runs a
 // simweb and a crawler as processes of their own, so that their processor time and memory can be told apart. Both print
-// lines that benchstat reads. Peaks runs crawlers against webs that are meant to take much memory.
+// lines that benchstat reads. Peaks runs crawlers against webs that are meant to take much memory. Scale runs the
+// phases of this process on generated crawldbs of growing sizes.
 // WriteReport turns lines into BENCHMARKS.md, where every number has its spread and its
 // ratio to a floor or a peer.
 //

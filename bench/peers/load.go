@@ -206,6 +206,10 @@ func loadOne(ctx context.Context, d folders, o loadOptions, name, dir string, lo
 		return err
 	}
 	run.requests = requestsOf(name, s.address, log[:len(log)-warm])
+	keptBefore, madeBefore, err := s.answers()
+	if err != nil {
+		return err
+	}
 	before := ownCPU()
 	r := run.send(ctx, nil)
 	sender := ownCPU() - before
@@ -214,7 +218,12 @@ func loadOne(ctx context.Context, d folders, o loadOptions, name, dir string, lo
 		return err
 	}
 	r.print(fmt.Sprintf("Load/pages=%d/%s", o.pages, name), o.rate, spent.CPU, sender)
-	return nil
+	kept, made, err := s.answers()
+	if kept, made = kept-keptBefore, made-madeBefore; err == nil && kept+made > 0 {
+		fmt.Fprintf(os.Stderr, "%-28s %.0f%% of the answers were kept of an earlier one\n", name,
+			100*kept/(kept+made))
+	}
+	return err
 }
 
 // print prints a line for benchstat, and one for people.

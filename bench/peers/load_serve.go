@@ -232,6 +232,26 @@ func (s *server) tell(line string) (r served, err error) {
 	return r, nil
 }
 
+// answers are the answers that a server kept of earlier ones, and those that it made. bleve counts neither.
+func (s *server) answers() (kept, made float64, err error) {
+	r, err := http.Get("http://" + s.address + "/metrics")
+	if err != nil {
+		return 0, 0, err
+	}
+	defer r.Body.Close()
+	for lines := bufio.NewScanner(r.Body); lines.Scan(); {
+		name, value, _ := strings.Cut(lines.Text(), " ")
+		n, _ := strconv.ParseFloat(value, 64)
+		switch name {
+		case `seine_http_search_answers_total{from="kept"}`:
+			kept = n
+		case `seine_http_search_answers_total{from="made"}`:
+			made = n
+		}
+	}
+	return kept, made, nil
+}
+
 // stop ends the server; one that does not end within half a minute is killed.
 func (s *server) stop() error {
 	killer := time.AfterFunc(30*time.Second, func() { syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL) })

@@ -37,6 +37,7 @@ func commands(c *console) []*cobra.Command {
 		serveCommand(c),
 		topCommand(c),
 		injectCommand(c),
+		dedupURLsCommand(c),
 		generateCommand(c),
 		fetchCommand(c),
 		parseCommand(c),

@@ -76,7 +76,7 @@ func secondValues(port string) map[string]string {
 		"no-additions": "true", "linkrank": "page", "score-internal": "3", "score-external": "3", "seed-score": "3",
 		"parse-later": "true", "no-content": "true", "nofollow-links": "true", "max-inlinks": "1",
 		"anchor-length": "3", "choose-redirect": "true",
-		"signature": "bytes", "dedup-order": "length", "index-to": "SENT",
+		"signature": "bytes", "dedup-order": "length", "near-duplicates": "mark", "index-to": "SENT",
 	}
 }
 

@@ -48,24 +48,31 @@ var effectsPages = map[string]string{
 		<a href="/longer-copy">copy</a><a href="/k//l">slashes</a><a href="/old/2">old</a><img src="/2.png">
 		<form action="/form2"><input name=q></form> <a href="http://c.example:80/y">c</a>
 		<a href="http://d.example/2">d</a> <a href="http://d.example/">the other</a> <a href="/old">the old one</a>
-		<a href="//a.example/m//n">other words</a> <a href="/another-longer-copy">copy</a>`,
+		<a href="//a.example/m//n">other words</a> <a href="/another-longer-copy">copy</a>
+		<a href="/near">mesh</a><a href="/nearly">mesh</a><a href="/nearest">mesh</a>`,
 	"a/three":               `<title>Three</title><p>The deepest nets. <a href="/four">four</a>`,
 	"a/four":                `<title>Four</title><a href="http://d.example/4">d</a>`,
 	"a/another-longer-copy": `<title>Copy</title><p>The same net twice.`,
 	"a/m//n":                `<title>Slashes</title><p>Two of them.`,
 	"a/old":                 `<title>Old</title><p>An old net.`,
-	"a/copy":                `<title>Copy</title><p>The same net twice.`,
-	"a/longer-copy":         `<title>Copy</title><p>The same net twice.`,
-	"a/agent":               `<meta name=otherbot content="noindex,nofollow"><a href="/for-some">link</a>`,
-	"a/for-some":            `<title>Some</title>`,
-	"b/":                    `<title>B</title><a href="/b2">b2</a> <a href="http://a.example/moved">moved</a>`,
-	"b/b2":                  `<title>B2</title>`,
-	"d/":                    `<title>D</title><a href="/d2">d2</a>`,
-	"e/":                    `<title>E</title><a href="/e2">e2</a><a href="/e3">e3</a>`,
-	"e/e2":                  `<title>E2</title>`,
-	"e/e3":                  `<title>E3</title>`,
-	"s/":                    `<title>S</title>`,
-	"s/map":                 `<title>In a sitemap</title>`,
+	"a/near": `<title>Mesh</title><article><h1>Net</h1>` +
+		`<p>This is the first of the two.<p>` + nearProse + `</article>`,
+	"a/nearest": `<title>Mesh</title><article><h1>Net</h1>` +
+		`<p>The third is nearest.<p>` + nearProse + `</article>`,
+	"a/nearly": `<title>Mesh</title><article><h1>Net</h1>` +
+		`<p>Here is the second one of both.<p>` + nearProse + `</article>`,
+	"a/copy":        `<title>Copy</title><p>The same net twice.`,
+	"a/longer-copy": `<title>Copy</title><p>The same net twice.`,
+	"a/agent":       `<meta name=otherbot content="noindex,nofollow"><a href="/for-some">link</a>`,
+	"a/for-some":    `<title>Some</title>`,
+	"b/":            `<title>B</title><a href="/b2">b2</a> <a href="http://a.example/moved">moved</a>`,
+	"b/b2":          `<title>B2</title>`,
+	"d/":            `<title>D</title><a href="/d2">d2</a>`,
+	"e/":            `<title>E</title><a href="/e2">e2</a><a href="/e3">e3</a>`,
+	"e/e2":          `<title>E2</title>`,
+	"e/e3":          `<title>E3</title>`,
+	"s/":            `<title>S</title>`,
+	"s/map":         `<title>In a sitemap</title>`,
 }
 
 // effectsSeeds are injected first, effectsSeeds2 later.
@@ -175,7 +182,7 @@ func (w *effectsWeb) removed() (again, gone []string) {
 			gone = append(gone, url)
 		}
 	}
-	return again, append(gone, w.at("a", "/longer-copy"))
+	return again, append(gone, w.at("a", "/longer-copy"), w.at("a", "/nearest"))
 }
 
 // begin forgets what was requested, requests returns it.
@@ -256,3 +263,10 @@ func (w *effectsWeb) takeSent(t *testing.T, seen *strings.Builder) {
 		fmt.Fprintf(seen, "sent %s\n", line)
 	}
 }
+
+// nearProse is long enough for a fingerprint.
+const nearProse = "The mesh of a net is measured along its bar, from knot to knot, and a fisher buying one looks at " +
+	"twine and hanging ratio first. Small mesh catches what should still grow, so that many harbours forbid it in " +
+	"spring, when the shoals come close to the shore. Whoever mends a net at dusk holds the needle in the left hand, " +
+	"counts twelve knots, ties them off before the lamp is lit. A good mender needs an hour for each yard, and a " +
+	"day for what a seal has torn; the old ones sing while they work, and nobody else is allowed to choose the song."

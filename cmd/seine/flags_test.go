@@ -53,8 +53,8 @@ func other(s *setting, n int) string {
 		return []string{"page", "domain", "any", "prefix"}[n]
 	case "word":
 		return map[string]string{"schedule": "adaptive", "scoring": "opic", "signature": "text",
-			"linkrank": "host", "ignore-by": "domain", "crawl-log-format": "heritrix", "log-format": "json",
-			"log-level": "debug"}[s.name]
+			"near-duplicates": "mark", "linkrank": "host", "ignore-by": "domain", "crawl-log-format": "heritrix",
+			"log-format": "json", "log-level": "debug"}[s.name]
 	}
 	switch s.name {
 	case "resolver":

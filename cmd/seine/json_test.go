@@ -38,6 +38,7 @@ var jsonElsewhere = []string{"seine simweb", "seine simweb truth", "seine bench"
 // jsonRuns are runs of all other commands that print JSON, in this order, on a site at $SITE.
 var jsonRuns = []string{
 	"inject $SITE/",
+	"dedup-urls --known /dev/null -",
 	"generate",
 	"fetch --allow-private --delay 0s --quiet",
 	"parse",
@@ -192,7 +193,8 @@ func TestJSONColumns(t *testing.T) {
 }
 
 // TestJSONTags reads the tags of all types that are printed as JSON, also of what is left out when it is empty. Names
-// are in snake case, a type has names for all its exported fields, and a duration that is not in seconds says its unit.
+// are in snake case, a type has names for all its exported fields, and a duration that is not in seconds says its
+// unit.
 func TestJSONTags(t *testing.T) {
 	types := 0
 	for _, folder := range []string{"engine", "index", "storage", "cmd", "bench/simweb", "bench/measure"} {

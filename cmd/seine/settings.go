@@ -235,6 +235,10 @@ var settingGroups = []settingGroup{
 				"decided " +
 				"by the key",
 			into: func(o *engine.Options) any { return &o.DedupOrder }},
+		{name: "near-duplicates", kind: oneOf("collapse", "mark"), def: "collapse", used: inCrawl | inDedup | inDelete,
+			help: "pages whose main text is nearly the same: `collapse` them, so that a search shows one, or `mark` " +
+				"all but one as duplicates, so that the index has one",
+			into: func(o *engine.Options) any { return &o.NearDuplicates }},
 	}},
 	{"Index and storage", []setting{
 		{name: "parse-later", kind: aSwitch, def: "false", used: fetching,

@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// TestWrongUse: a wrong command line has exit status 2 and one line that names what is wrong and what is expected, and
-// init writes nothing.
+// TestWrongUse: a wrong command line has exit status 2 and one line that names what is wrong and what is expected,
+// and init writes nothing.
 func TestWrongUse(t *testing.T) {
 	for line, says := range map[string]string{
 		// Commands, arguments and flags.
@@ -94,6 +94,9 @@ func TestWrongUse(t *testing.T) {
 		"crawl --seeds no-s":                           `--seeds "no-s": there is no file no-s`,
 		"crawl --seeds .":                              `--seeds ".": . is a folder`,
 		"inject --seeds no-s a.b://":                   `--seeds "no-s": there is no file no-s`,
+		"dedup-urls":                                   "seine dedup-urls needs a file of URLs",
+		"dedup-urls no-s":                              "there is no file no-s",
+		"dedup-urls .":                                 ". is a folder, not a file",
 		"inject no-s":                                  "there is no file no-s; a URL needs its scheme here",
 		"inject .":                                     ". is a folder, not a file",
 		"crawl --config no-c a.b":                      "--config: there is no file no-c",

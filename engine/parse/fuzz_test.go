@@ -34,7 +34,7 @@ func FuzzHTML(f *testing.F) {
 	f.Add([]byte(`{"items":[{"url":"/x","title":"\ud800"}]}`), "application/feed+json")
 	f.Add([]byte("<meta charset=shift_jis>\x83\x65\x83\x58\x83\x67"), "text/html")
 	page := mustURL(f, "https://example.org/dir/page.html")
-	parsers := parse.New(parse.Options{SimHash: true})
+	parsers := parse.New(parse.Options{})
 	f.Fuzz(func(t *testing.T, body []byte, contentType string) {
 		before := bytes.Clone(body)
 		in := parse.Input{

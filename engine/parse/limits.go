@@ -68,6 +68,8 @@ const (
 	shortText = 64
 	// shortContent is the length of main content below which the signature covers all of the text.
 	shortContent = 512
+	// shortLine is the length below which a line of HTML counts for the signature but not as prose: see simHash.
+	shortLine = 100
 	// maxPlainTitle bounds the title of a text file, its first line.
 	maxPlainTitle = 128
 	// maxRobotsTag bounds a list of robots directives; the rest is not read.

@@ -136,11 +136,12 @@ type Page struct {
 	Preferences []Preference
 
 	Signature Signature // exact hash of the content, by Options.Signer
-	SimHash   uint64    // near-duplicates differ in few bits; 0 without text or without Options.SimHash
+	SimHash   uint64    // near-duplicates differ in at most three bits; 0 for less than 512 bytes of prose
 	Truncated bool      // parsing cut the body, text or links; Input.Truncated is about the fetcher's cuts
 
 	content  []byte // scratch
 	seen     linkSet
+	shingles shingleSet
 	resolver *urlkey.Resolver
 	limit    int // of links; 0 means MaxLinks
 	linked   int // bytes of links so far
@@ -180,7 +181,7 @@ func (p *Page) reset(in *Input) {
 	*p = Page{
 		URL: in.URL, Base: in.URL, Text: p.Text[:0], Blocks: p.Blocks[:0], Headings: p.Headings[:0],
 		NoSnippet: p.NoSnippet[:0],
-		Outlinks:  p.Outlinks[:0], seen: seen, resolver: p.resolver, content: p.content,
+		Outlinks:  p.Outlinks[:0], seen: seen, resolver: p.resolver, content: p.content, shingles: p.shingles,
 	}
 }
 
@@ -354,6 +355,6 @@ func (p *Page) Clone() *Page {
 		refresh := *p.Refresh
 		c.Refresh = &refresh
 	}
-	c.content, c.seen, c.resolver = nil, linkSet{}, nil
+	c.content, c.seen, c.resolver, c.shingles = nil, linkSet{}, nil, shingleSet{}
 	return &c
 }

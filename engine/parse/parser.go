@@ -96,9 +96,6 @@ type Options struct {
 	// Requisites adds links to what HTML pages are displayed with (images of any size, scripts, style sheets), for
 	// archives: LinkRequisite. Forms adds the targets of forms with method GET: LinkForm. Default for both: false.
 	Requisites, Forms bool
-	// SimHash computes Page.SimHash. This adds a third to the cost of parsing, so it is done only where a policy or an
-	// option needs it. Default: false.
-	SimHash bool
 	// Now returns the current time, to decide whether a page's unavailable_after has passed. It is called
 	// concurrently. nil means time.Now.
 	Now func() time.Time
@@ -160,12 +157,7 @@ func (p *Parsers) Parse(in *Input, page *Page) error {
 		r.NoIndex = true
 	}
 	page.Signature = p.o.Signer.Sign(in, page)
-	if p.o.SimHash {
-		if page.content = page.AppendContent(page.content[:0]); len(page.content) == 0 {
-			page.content = append(page.content, page.Text...)
-		}
-		page.SimHash = simHash(page.content)
-	}
+	page.SimHash = simHash(page.Text, page.Blocks, &page.shingles)
 	return nil
 }
 

@@ -4,8 +4,10 @@ package web
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -74,5 +76,46 @@ func TestKeptAnswers(t *testing.T) {
 		if _, text := s.get(path); !strings.Contains(text, "Mending") {
 			t.Errorf("%s lacks what was crawled again", path)
 		}
+	}
+}
+
+// TestFlights: who asks for an answer that is being made gets that one; if there is none to keep, everybody makes one.
+func TestFlights(t *testing.T) {
+	s := newSite(t)
+	h := New(s.e, Options{})
+	for _, kept := range []bool{true, false} {
+		first, _, ok := h.answeringOf(t.Context(), "test", strconv.FormatBool(kept))
+		if ok {
+			t.Fatal("there is an answer before one was made")
+		}
+		const others = 5
+		got := make(chan string, others)
+		for range others {
+			go func() {
+				a, body, ok := h.answeringOf(t.Context(), "test", strconv.FormatBool(kept))
+				defer a.end()
+				got <- fmt.Sprint(ok, string(body))
+			}()
+		}
+		canceled, cancel := context.WithCancel(t.Context())
+		cancel()
+		late, _, ok := h.answeringOf(canceled, "test", strconv.FormatBool(kept))
+		if late.end(); ok {
+			t.Error("who waits no longer has an answer")
+		}
+		want := "false"
+		if kept {
+			first.keep([]byte("it"))
+			want = "trueit"
+		}
+		first.end()
+		for range others {
+			if text := <-got; text != want {
+				t.Errorf("kept %t: another got %q, want %q", kept, text, want)
+			}
+		}
+	}
+	if n := len(h.flights.byKey); n != 0 {
+		t.Errorf("%d are left", n)
 	}
 }

@@ -72,6 +72,8 @@ var searchRoutes = []route{
 				"and fields of index filters"},
 			{name: "facet_values", kind: aCount, least: 1, most: 1_000, def: 10, about: "values of each facet"},
 			{name: "per_host", kind: aCount, most: hitsMax, about: "hits of one host at most; 0: any number"},
+			{name: "count", kind: aCount, most: countMax, about: "matches at which counting may stop, which makes a search " +
+				"for common words faster: total is then a lower bound, as at_least says; 0, or with facets: never"},
 			{name: "collapse", kind: aSwitch, def: true, about: "leave out near-duplicates of better hits"},
 			{name: "freshness_seconds", kind: aNumber, most: 1e9, about: "half-life of what a date adds to a score"},
 			{name: "deadline_seconds", kind: aNumber, most: searchTimeMax.Seconds(),

@@ -3,6 +3,7 @@
 package web
 
 import (
+	"bytes"
 	"encoding/base64"
 	"strconv"
 	"time"
@@ -11,8 +12,11 @@ import (
 	"github.com/seine-crawler/seine/index"
 )
 
-// hitsMax is the number of hits that a search can reach.
-const hitsMax = 10_000
+// hitsMax is the number of hits that a search can reach, countMax what a search can be told to count at least.
+const (
+	hitsMax  = 10_000
+	countMax = 1_000_000_000
+)
 
 // SearchAnswer is the answer to a search.
 type SearchAnswer struct {
@@ -74,16 +78,33 @@ const (
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
 func (h *Handler) search(c *call) (any, error) {
-	kept, body, ok := h.answeringOf("search", c.r.URL.Query().Encode())
+	kept, body, ok := h.answeringOf(c.ctx, "search", c.r.URL.Query().Encode())
+	defer kept.end()
 	if ok {
-		return keptBody(body), nil
+		return wholeBody(body), nil
 	}
-	lasting := true
+	a, lasting, err := h.searchNow(c)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	if err := writeJSON(&b, a); err != nil {
+		return nil, err
+	}
+	if lasting {
+		kept.keep(b.Bytes())
+	}
+	return wholeBody(b.Bytes()), nil
+}
+
+// searchNow searches. lasting says that a later search of the same index finds the same.
+func (h *Handler) searchNow(c *call) (a SearchAnswer, lasting bool, err error) {
+	lasting = true
 	o := engine.SearchOptions{
 		Limit: c.count("limit"), Offset: c.count("offset"), Deadline: seconds(c.number("deadline_seconds")),
 		MarkStart: c.text("mark_start"), MarkEnd: c.text("mark_end"), HTML: c.on("html"), Strict: c.on("strict"),
 		Freshness: seconds(c.number("freshness_seconds")), Explain: c.on("explain"), Facets: c.texts("facets"),
-		FacetValues: c.count("facet_values"), PerHost: c.count("per_host"), Collapse: c.on("collapse"),
+		TotalAtLeast: c.count("count"), FacetValues: c.count("facet_values"), PerHost: c.count("per_host"), Collapse: c.on("collapse"),
 	}
 	if c.given("cursor") {
 		text, err := base64.RawURLEncoding.DecodeString(c.text("cursor"))
@@ -91,26 +112,26 @@ func (h *Handler) search(c *call) (any, error) {
 			o.Offset, err = strconv.Atoi(string(text))
 		}
 		if err != nil || c.given("offset") || o.Offset < 0 || o.Offset > hitsMax {
-			return nil, wrongParameter("cursor", "take next of the page before, and give no offset")
+			return a, false, wrongParameter("cursor", "take next of the page before, and give no offset")
 		}
 	}
 	if c.given("sort") {
 		var err error
 		if o.Order, err = index.ParseOrder(c.text("sort")); err != nil {
-			return nil, wrongParameter("sort", "%v", err)
+			return a, false, wrongParameter("sort", "%v", err)
 		}
 	}
 	q := c.text("q")
 	r, err := h.e.Search(c.ctx, q, o)
 	if err != nil {
-		return nil, err
+		return a, false, err
 	}
-	a := SearchAnswer{SearchResult: r, Doubtful: r.Doubtful, Facets: countsOf(q, r.Facets)}
+	a = SearchAnswer{SearchResult: r, Doubtful: r.Doubtful, Facets: countsOf(q, r.Facets)}
 	if c.on("suggest") && (r.Total < fewHits || r.Relaxed || r.Doubtful) {
 		start := time.Now()
 		better, err := h.e.Suggest(c.ctx, q, suggestTime)
 		if err != nil {
-			return nil, err
+			return a, false, err
 		}
 		lasting = better.Query != "" || time.Since(start) < suggestTime // else there may be one
 		a.DidYouMean, a.DidYouMeanTotal = better.Query, better.Total
@@ -118,7 +139,7 @@ func (h *Handler) search(c *call) (any, error) {
 	if end := o.Offset + len(r.Hits); len(r.Hits) == o.Limit && end < min(r.Total, hitsMax) {
 		a.Next = base64.RawURLEncoding.EncodeToString([]byte(strconv.Itoa(end)))
 	}
-	return answeredSearch{kept, a, lasting && lastingResult(&r, &o)}, nil
+	return a, lasting && lastingResult(&r, &o), nil
 }
 
 func (h *Handler) suggest(c *call) (any, error) {

@@ -30,6 +30,7 @@ func (c *Client) Search(ctx context.Context, query string, o engine.SearchOption
 	set(q, "offset", strconv.Itoa(min(max(o.Offset, 0), hitsMax)))
 	set(q, "per_host", strconv.Itoa(min(max(o.PerHost, 0), hitsMax)))
 	set(q, "facet_values", strconv.Itoa(o.FacetValues))
+	set(q, "count", strconv.Itoa(min(max(o.TotalAtLeast, 0), countMax)))
 	set(q, "freshness_seconds", inSeconds(o.Freshness))
 	set(q, "deadline_seconds", inSeconds(o.Deadline))
 	set(q, "mark_start", o.MarkStart)

@@ -37,6 +37,7 @@ type Handler struct {
 	workers chan struct{} // a slot for each request that is worked on
 	streams chan struct{} // a slot for each of those that may last
 	viewers chan struct{} // a slot for each that gets events
+	flights flights
 	now     latest
 	metrics *metrics
 }
@@ -46,7 +47,7 @@ func New(e *engine.Engine, o Options) *Handler {
 	h := &Handler{
 		e: e, o: o, mux: http.NewServeMux(), cross: http.NewCrossOriginProtection(),
 		workers: make(chan struct{}, workersMax), streams: make(chan struct{}, streamsMax),
-		viewers: make(chan struct{}, viewersMax),
+		viewers: make(chan struct{}, viewersMax), flights: flights{byKey: map[string]chan struct{}{}},
 	}
 	h.routeHealth()
 	h.routeMetrics()

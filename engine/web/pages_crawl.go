@@ -285,9 +285,11 @@ func (v *crawlView) fillCounts() {
 	for _, r := range v.Store.Ranges {
 		v.Stored += r.Bytes
 	}
-	v.Stored += v.Store.WARCBytes
+	// Small writes are in the log until there are enough for a table: all of a small store may be there.
+	log := engine.RangeBytes{Name: "log: not in tables yet", Bytes: v.Store.Tables.LogBytes}
 	warc := engine.RangeBytes{Name: "WARC files", Bytes: v.Store.WARCBytes}
-	for _, r := range append(slices.Clone(v.Store.Ranges), warc) {
+	v.Stored += log.Bytes + warc.Bytes
+	for _, r := range append(slices.Clone(v.Store.Ranges), log, warc) {
 		if r.Bytes > 0 {
 			v.Ranges = append(v.Ranges, rangeBar{r.Name, r.Bytes, percent(r.Bytes, v.Stored)})
 		}

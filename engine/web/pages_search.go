@@ -102,7 +102,8 @@ func (h *Handler) searchPage(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p.State = h.crawlState()
-	kept, body, ok := h.answeringOf("page", p.Path("/", state.parameters()...), p.State.Text, p.State.Dot)
+	kept, body, ok := h.answeringOf(r.Context(), "page", p.Path("/", state.parameters()...), p.State.Text, p.State.Dot)
+	defer kept.end()
 	if ok {
 		sendBody(w, http.StatusOK, htmlType, body)
 		return
@@ -214,7 +215,7 @@ func (h *Handler) hit(ctx context.Context, p *page, state searchState, hit engin
 		v.Heading = shownURL(hit.URL)
 	}
 	v.Marked = marked(pieces(hit.SnippetText, hit.Matches))
-	if v.Kind = shortType(hit.Type); v.Kind == "html" {
+	if v.Kind = shortType(hit.Type); v.Kind == "html" || v.Kind == "xhtml" {
 		v.Kind = ""
 	}
 	n := 0
@@ -363,7 +364,7 @@ func facetsOf(p *page, state searchState, list []index.Facet) []facetView {
 // shortType is a media type as people call it.
 func shortType(t string) string {
 	switch t {
-	case "text/html", "application/xhtml+xml":
+	case "text/html":
 		return "html"
 	case "text/plain":
 		return "text"

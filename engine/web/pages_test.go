@@ -216,7 +216,8 @@ func plainly(s *site, body string) string {
 	for _, r := range [][2]string{
 		{`\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z| UTC)`, "TIME"}, {`20\d{12}\.\d{3}`, "INSTANT"},
 		{`\d+(\.\d+)? (ms|s)( ago)?\b`, "SPAN"}, {`, took SPAN`, ""},
-		{`<td class="num">SPAN</td>`, `<td class="num"></td>`}, {`>now<`, ">SPAN<"}, {`in \d+ (h|days)`, "in SPAN"},
+		{`<td class="num"( data-name="took")?>SPAN</td>`, `<td class="num"$1></td>`},
+		{`>now<`, ">SPAN<"}, {`in \d+ (h|days)`, "in SPAN"},
 		{assetsVersion, "VERSION"}, {`\d+(\.\d+)? (B|kB)\b`, "SIZE"},
 		{`[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} 20\d\d \d\d:\d\d:\d\d GMT`, "DATE"}, {`127,0,0,1`, "KEY"},
 		{`:\d{4,5}\)`, ":PORT)"},

@@ -3,6 +3,9 @@
 package inspect
 
 const (
+	// storyNearMax is how many pages of a group of near-duplicates a URLStory has.
+	storyNearMax = 1000
+
 	// quantileSample bounds the scores that Stats holds for quantiles. Of a larger crawldb every nth record
 	// counts, which in key order is an even sample. 8 MiB.
 	quantileSample = 1 << 20

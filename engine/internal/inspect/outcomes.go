@@ -19,6 +19,8 @@ type Record struct {
 	storage.Record
 	// Outcome is that of the newest fetch, without links; nil: it was not fetched, or no segment has it.
 	Outcome *storage.FetchOutcome
+	// Group is the group of near-duplicates of its content; 0: it has no fingerprint.
+	Group storage.SimHash
 }
 
 // outcomes finds the outcomes of the newest fetches behind records. A record has neither failure nor target of a
@@ -56,8 +58,13 @@ func newOutcomes(rd storage.Reader, list []storage.Segment) *outcomes {
 	return o
 }
 
-// add gives a batch of records, in key order, the outcomes that are found.
+// add gives a batch of records, in key order, the outcomes that are found, and their groups of near-duplicates.
 func (o *outcomes) add(batch []Record) error {
+	for i := range batch {
+		if err := addGroup(o.rd, &batch[i]); err != nil {
+			return err
+		}
+	}
 	o.wanted = o.wanted[:0]
 	for i := range batch {
 		o.want(i, &batch[i])
@@ -94,6 +101,18 @@ func (o *outcomes) want(n int, r *Record) {
 	if !own {
 		o.wanted = append(o.wanted, wantedOutcome{r.Segment, n})
 	}
+}
+
+// addGroup finds the group of near-duplicates of a record's content.
+func addGroup(rd storage.Reader, r *Record) (err error) {
+	if r.Group = r.Near(); r.Group == 0 {
+		return nil
+	}
+	value, ok, err := rd.Get(storage.NearGroups(), r.Group.Append(nil), nil)
+	if err == nil && ok {
+		r.Group, err = storage.ReadSimHash(value)
+	}
+	return err
 }
 
 // read looks up outcomes in one segment.

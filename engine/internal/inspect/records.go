@@ -162,7 +162,7 @@ func (in *Inspect) addOutcome(rd storage.Reader, r *Record) error {
 	}
 	alone := []Record{*r}
 	err = newOutcomes(rd, list).add(alone)
-	r.Outcome = alone[0].Outcome
+	r.Outcome, r.Group = alone[0].Outcome, alone[0].Group
 	return err
 }
 

@@ -3,6 +3,7 @@
 package inspect
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -27,6 +28,7 @@ type URLStory struct {
 	OutlinkCount  int
 	Indexed       bool
 	SameSignature []urlkey.Key // other pages with the same signature, at most storySameMax
+	Near          NearStory    // of the page's group of near-duplicates
 	// State is that of the segment with the content; 0: there is none. Flags are the page's directives.
 	State storage.SegmentState
 	Flags storage.ParseFlags
@@ -125,7 +127,7 @@ func fetches(ctx context.Context, rd storage.Reader, segments []storage.Segment,
 }
 
 // addContent adds what the newest content of a URL says.
-func (s *URLStory) addContent(rd storage.Reader, segments []storage.Segment, r *Record) error {
+func (s *URLStory) addContent(rd nearReader, segments []storage.Segment, r *Record) error {
 	for i := range segments {
 		if segments[i].Number == r.Segment {
 			s.State = segments[i].State
@@ -151,7 +153,7 @@ func (s *URLStory) addContent(rd storage.Reader, segments []storage.Segment, r *
 		}
 		s.Title = text.Title
 	}
-	return s.addSame(rd, r)
+	return errors.Join(s.addSame(rd, r), s.addNear(rd, r))
 }
 
 // addSame adds the pages with the same signature.
@@ -172,4 +174,63 @@ func (s *URLStory) addSame(rd storage.Reader, r *Record) error {
 		}
 	}
 	return sc.Err()
+}
+
+// NearStory is a group of near-duplicates. The zero value is that of a page without a fingerprint.
+type NearStory struct {
+	Group storage.SimHash
+	Pages []storage.Record // at most storyNearMax, with their Keys
+	Keys  []urlkey.Key
+	Cut   bool // there are more
+}
+
+// addNear adds the group of near-duplicates that the page belongs to.
+func (s *URLStory) addNear(rd nearReader, r *Record) (err error) {
+	if r.Near() == 0 {
+		return nil
+	}
+	n := &s.Near
+	if n.Group, err = rd.NearGroup(r.Near()); err != nil {
+		return err
+	}
+	members := rd.Scan(storage.NearMembers(), n.Group.Append(nil), nil)
+	defer members.Close()
+	list := []storage.SimHash{}
+	for members.Next() && len(list) <= storyNearMax {
+		group, member, err := storage.SplitNearMemberKey(members.Key())
+		if err != nil {
+			return err
+		}
+		if group != n.Group {
+			break
+		}
+		list = append(list, member)
+	}
+	if len(list) == 0 {
+		list = append(list, r.Near())
+	}
+	pages := rd.Scan(storage.NearPages(), nil, nil)
+	defer pages.Close()
+	for _, member := range list {
+		prefix := member.Append(nil)
+		for ok := pages.SeekGE(prefix); ok && bytes.HasPrefix(pages.Key(), prefix); ok = pages.Next() {
+			if n.Cut = len(n.Keys) == storyNearMax; n.Cut {
+				return nil
+			}
+			key := urlkey.Key(pages.Key()[len(prefix):])
+			var record storage.Record
+			if _, err := rd.Record(key, &record); err != nil {
+				return err
+			}
+			n.Keys, n.Pages = append(n.Keys, key), append(n.Pages, record)
+		}
+	}
+	return errors.Join(members.Err(), pages.Err())
+}
+
+// nearReader is what addNear reads with.
+type nearReader interface {
+	storage.Reader
+	NearGroup(s storage.SimHash) (storage.SimHash, error)
+	Record(key urlkey.Key, r *storage.Record) (bool, error)
 }

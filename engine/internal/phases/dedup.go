@@ -23,6 +23,9 @@ type DedupOptions struct {
 	// Order is what decides which page survives, the first key first; nil means DefaultDedupOrder. The URL's key
 	// decides at last, whatever the order.
 	Order []DedupKey
+	// MarkNear treats pages of one group of near-duplicates as it does equal pages. Signatures then decide for pages
+	// without a fingerprint only.
+	MarkNear bool
 	// Restored, if not nil, is called with every page that is a duplicate no more, in key order, before that is
 	// ingested: the index may lack its document.
 	Restored func(key []byte) error
@@ -34,12 +37,13 @@ type Deduped struct {
 	Marked   uint64 // became db_duplicate
 	Restored uint64
 	Deleted  uint64 // left the index
+	Near     uint64 // fingerprints that GroupNear looked at
 	Closed   int    // prefixes that were found to be traps
 }
 
 // Dedup finds pages with equal signatures, keeps the best of each group and makes the others
-// db_duplicate; those leave the index in the same ingestion. A page that was a duplicate and is
-// now the best of its group, or alone, is restored.
+// db_duplicate; those leave the index in the same ingestion. Before that it groups near-duplicates: see GroupNear. A
+// page that was a duplicate and is now the best of its group, or alone, is restored.
 //
 // Which page is the best is a function of crawldb alone: of what DedupOptions.Order names, then of the URL's
 // key. Neither the order nor the speed in which pages arrived matters.
@@ -48,11 +52,18 @@ func (p *Phases) Dedup(ctx context.Context, o DedupOptions) (Deduped, error) {
 		o.Order = DefaultDedupOrder()
 	}
 	d := dedup{
-		p: p, order: o.Order, restored: o.Restored, fresh: o.Segments, trapChanges: p.env.Admission.NewChanges(),
-		pages: p.env.Sorter(foldLast), groups: p.env.Sorter(foldLast), changes: p.env.Sorter(foldLast),
+		p: p, order: o.Order, markNear: o.MarkNear, restored: o.Restored, fresh: o.Segments,
+		trapChanges: p.env.Admission.NewChanges(),
+		pages:       p.env.Sorter(foldLast), groups: p.env.Sorter(foldLast), changes: p.env.Sorter(foldLast),
 	}
 	defer d.close()
-	err := d.find(ctx, o)
+	touched, err := d.groupNear(ctx, o)
+	if err == nil {
+		err = d.find(ctx, o)
+	}
+	if err == nil && o.MarkNear {
+		err = d.findNear(ctx, o, touched)
+	}
 	if err == nil && o.Segments == nil && o.Signatures == nil {
 		d.fresh, err = p.batchSegments()
 	}
@@ -80,6 +91,7 @@ func (p *Phases) Dedup(ctx context.Context, o DedupOptions) (Deduped, error) {
 type dedup struct {
 	p                      *Phases
 	order                  []DedupKey
+	markNear               bool
 	restored               func(key []byte) error
 	fresh                  []uint32 // segments whose pages the trap watch has not seen yet
 	trapChanges            *admission.Changes
@@ -250,7 +262,7 @@ func (d *dedup) loadOne(key []byte, values [][]byte, old []byte) error {
 	if slices.Contains(d.fresh, r.Segment) {
 		d.p.env.Admission.Page(key)
 	}
-	if alone && r.Status != storage.StatusDuplicate {
+	if alone && r.Status != storage.StatusDuplicate || d.markNear && r.Near() != 0 && !isNearKey(signature) {
 		return nil
 	}
 	if err := d.groups.Add(append(append(d.value[:0], signature...), key...), old); err != nil {
@@ -294,19 +306,17 @@ func (d *dedup) decideAll(ctx context.Context) error {
 func (d *dedup) decide() error {
 	defer func() { d.group = d.group[:0] }()
 	best := 0
-	d.copies = d.copies[:0]
 	for i := range d.group {
 		m := &d.group[i]
 		if compareMembers(d.order, m, &d.group[best]) < 0 {
 			best = i
 		}
-		d.copies = append(d.copies, admission.Copy{Key: m.key, Fresh: m.fresh})
 	}
 	if len(d.group) > 1 {
 		d.result.Groups++
 	}
 	if len(d.fresh) > 0 {
-		d.p.env.Admission.Group(d.copies)
+		d.watchCopies()
 	}
 	for i := range d.group {
 		m := &d.group[i]
@@ -327,6 +337,26 @@ func (d *dedup) decide() error {
 		}
 	}
 	return nil
+}
+
+// watchCopies tells the trap watch of the pages of the group that are equal: those of one signature.
+func (d *dedup) watchCopies() {
+	bySignature := make([]*member, len(d.group))
+	for i := range d.group {
+		bySignature[i] = &d.group[i]
+	}
+	slices.SortStableFunc(bySignature, func(a, b *member) int {
+		return bytes.Compare(a.r.Signature[:], b.r.Signature[:])
+	})
+	d.copies = d.copies[:0]
+	for i, m := range bySignature {
+		if i > 0 && m.r.Signature != bySignature[i-1].r.Signature {
+			d.p.env.Admission.Group(d.copies)
+			d.copies = d.copies[:0]
+		}
+		d.copies = append(d.copies, admission.Copy{Key: m.key, Fresh: m.fresh})
+	}
+	d.p.env.Admission.Group(d.copies)
 }
 
 // write ingests the changed records together with the deletions from the index and the closed prefixes.
@@ -392,6 +422,118 @@ func (d *dedup) writeRecords(ctx context.Context, run *storage.Run, ing *storage
 	}
 	if d.result.Deleted, err = deletes.Finish(); err != nil {
 		return fmt.Errorf("removing duplicates from the index: %w", err)
+	}
+	return nil
+}
+
+// A group of near-duplicates takes the place of a signature among the pages and groups of a dedup: eight zero bytes,
+// then its number. No page has such a signature but one in 2^64.
+func appendNearKey(dst []byte, group storage.SimHash) []byte {
+	return group.Append(append(dst, 0, 0, 0, 0, 0, 0, 0, 0))
+}
+
+func isNearKey(signature []byte) bool { return bytes.HasPrefix(signature, make([]byte, 8)) }
+
+// groupNear brings the groups up to date. If they are to be marked, and not all of them will be looked at anyway, it
+// returns those that changed.
+func (d *dedup) groupNear(ctx context.Context, o DedupOptions) (touched []storage.SimHash, err error) {
+	var note func(group storage.SimHash) error
+	if o.MarkNear && (o.Segments != nil || o.Signatures != nil) {
+		note = func(group storage.SimHash) error {
+			touched = append(touched, group)
+			return nil
+		}
+	}
+	d.result.Near, err = d.p.GroupNear(ctx, note)
+	return touched, err
+}
+
+// findNear adds the pages of the groups in question to those whose records are looked up.
+func (d *dedup) findNear(ctx context.Context, o DedupOptions, touched []storage.SimHash) error {
+	pages := d.p.env.Store.Scan(storage.NearPages(), nil, nil)
+	defer pages.Close()
+	if o.Segments == nil && o.Signatures == nil {
+		return d.findAllNear(ctx, pages)
+	}
+	for n, group := range touched {
+		if n%ctxCheckKeys == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		list, err := d.p.nearGroup(group)
+		if err != nil {
+			return err
+		}
+		for _, s := range list {
+			prefix := s.Append(nil)
+			for ok := pages.SeekGE(prefix); ok && bytes.HasPrefix(pages.Key(), prefix); ok = pages.Next() {
+				d.add(pages.Key())
+			}
+		}
+		if err := d.lookUpNear(group); err != nil {
+			return err
+		}
+	}
+	return pages.Err()
+}
+
+// findAllNear walks all fingerprints beside their groups. The pages of a group come apart, so only a page that no other
+// has the fingerprint of, and that is in no group, is known to be alone.
+func (d *dedup) findAllNear(ctx context.Context, pages *storage.Scanner) error {
+	groups := d.p.env.Store.Scan(storage.NearGroups(), nil, nil)
+	defer groups.Close()
+	more := groups.Next()
+	for ok, n := pages.Next(), 0; ok; n++ {
+		if n%ctxCheckKeys == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		s, _, err := storage.SplitNearPageKey(pages.Key())
+		if err != nil {
+			return err
+		}
+		prefix := s.Append(nil)
+		for ; ok && bytes.HasPrefix(pages.Key(), prefix); ok = pages.Next() {
+			d.add(pages.Key())
+		}
+		for more && bytes.Compare(groups.Key(), prefix) < 0 {
+			more = groups.Next()
+		}
+		group := s
+		if more && bytes.Equal(groups.Key(), prefix) {
+			if group, err = storage.ReadSimHash(groups.Value()); err != nil {
+				return err
+			}
+			if err = d.addNear(group, false); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := d.lookUpNear(group); err != nil {
+			return err
+		}
+	}
+	if err := groups.Err(); err != nil {
+		return err
+	}
+	return pages.Err()
+}
+
+// lookUpNear adds the noted pages, which are all of a group.
+func (d *dedup) lookUpNear(group storage.SimHash) error { return d.addNear(group, len(d.keys) == 1) }
+
+func (d *dedup) addNear(group storage.SimHash, alone bool) error {
+	defer func() { d.keys = d.keys[:0] }()
+	d.value = appendNearKey(d.value[:0], group)
+	if alone {
+		d.value = append(d.value, 1)
+	}
+	for _, entry := range d.keys {
+		_, page, err := storage.SplitNearPageKey(entry)
+		if err == nil {
+			err = d.pages.Add(page, d.value)
+		}
+		if err != nil {
+			return fmt.Errorf("sorting pages: %w", err)
+		}
 	}
 	return nil
 }

@@ -82,6 +82,19 @@ func compareMembers(order []DedupKey, m, n *member) int {
 	return strings.Compare(string(m.key), string(n.key))
 }
 
+// RankPages returns the numbers of pages in the order in which dedup prefers them.
+func RankPages(order []DedupKey, keys []urlkey.Key, records []storage.Record) []int {
+	ranked := make([]int, len(keys))
+	for i := range ranked {
+		ranked[i] = i
+	}
+	slices.SortFunc(ranked, func(i, j int) int {
+		a, b := member{key: keys[i], r: records[i]}, member{key: keys[j], r: records[j]}
+		return compareMembers(order, &a, &b)
+	})
+	return ranked
+}
+
 // schemeRank is 0 for https and 1 for http; keys end with the scheme.
 func schemeRank(key urlkey.Key) int {
 	if strings.HasSuffix(string(key), " https") {

@@ -3,13 +3,9 @@
 package phases
 
 import (
-	"bufio"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -26,12 +22,6 @@ type InjectOptions struct {
 	// Overwrite replaces a known record; Update changes only its score, interval and metadata.
 	// Without either a known record is kept as it is.
 	Overwrite, Update bool
-}
-
-// SeedFile is a reader of seed lines. Name, if there is one, is part of errors.
-type SeedFile struct {
-	Name   string
-	Reader io.Reader
 }
 
 // Injected counts what became of seed lines.
@@ -57,21 +47,22 @@ const (
 
 // Inject makes records of seeds. A seed line is a URL, then optional TAB-separated key=value
 // pairs; empty lines and lines that begin with '#' are skipped. A URL without a scheme gets https, and http is tried
-// when no https connection can be made (ParseSeed). Malformed lines are counted and quoted in the result, and the rest
-// is injected. The seeds' hosts become part of the scope, and withheld links that
+// when no https connection can be made (ParseSeed). Malformed lines are counted and quoted in the result, and the
+// rest is injected. The seeds' hosts become part of the scope, and withheld links that
 // come into scope are readmitted.
 //
 // A known URL, whatever becomes of it, is of depth 0 from now on, and its links of depth 1.
 //
-// Steps: parse, normalize and filter each line; sort by key, the last of equal URLs winning;
+// Steps: parse, normalize and filter each line, on all processors; sort by key, the last of equal URLs winning;
 // merge-join with crawldb; ingest.
 func (p *Phases) Inject(ctx context.Context, o InjectOptions) (Injected, error) {
 	in := injection{
-		p: p, o: o, now: p.now(), changes: p.env.Admission.NewChanges(),
-		sorter: p.env.Sorter(foldLast), signatures: p.env.Sorter(foldLast),
+		p: p, o: o, now: p.now(), changes: p.env.Admission.NewChanges(), signatures: p.env.Sorter(foldLast),
 	}
-	defer in.sorter.Close()
-	defer in.signatures.Close()
+	defer func() {
+		in.seeds.close()
+		in.signatures.Close()
+	}()
 	left, err := p.lower(ctx) // by a crash, or an error
 	if err == nil {
 		err = in.readAll(ctx)
@@ -95,152 +86,49 @@ type injection struct {
 	p          *Phases
 	o          InjectOptions
 	now        int64
-	sorter     *storage.Sorter // key → record of the seed
+	seeds      *seedRun        // key → place of the line, record of the seed
 	signatures *storage.Sorter // of records that are overwritten, see noteSignature
 	lowered    *storage.TableWriter
 	changes    *admission.Changes
 	result     Injected
-	name       string // of the current source, "": it has none
-	number     int    // of the current line in it, from 1
-	listed     bool   // the current source is InjectOptions.URLs
-	key        []byte
 	value      []byte
 }
 
+// readAll parses, normalizes and filters the lines, and sorts them.
 func (in *injection) readAll(ctx context.Context) error {
-	in.listed = true
-	for i, line := range in.o.URLs {
-		in.number = i + 1
-		if err := in.line(line); err != nil {
-			return err
-		}
-	}
-	in.listed = false
-	for _, source := range in.o.Sources {
-		in.name, in.number = source.Name, 0
-		err := in.lines(ctx, source.Reader)
-		if err != nil && source.Name != "" {
-			err = fmt.Errorf("seed file %s: %w", source.Name, err)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	in.seeds = in.p.newSeedRun(in.p.env.TableBytes*injectSorters, foldLatest)
+	err := in.seeds.read(ctx, in.o.URLs, in.o.Sources, in.p.addSeed)
+	c := in.seeds.counts()
+	in.result.Lines, in.result.Filtered, in.result.Malformed = c.lines, c.filtered, c.broken
+	in.result.Assumed, in.result.Examples = c.assumed, c.quoted()
+	return err
 }
 
-func (in *injection) lines(ctx context.Context, r io.Reader) error {
-	br := bufio.NewReaderSize(r, seedLineMax)
-	for ctx.Err() == nil {
-		line, err := br.ReadSlice('\n')
-		in.number++
-		if errors.Is(err, bufio.ErrBufferFull) {
-			in.malformed(string(line[:64]), fmt.Errorf("line longer than %d bytes", seedLineMax))
-			for errors.Is(err, bufio.ErrBufferFull) {
-				_, err = br.ReadSlice('\n')
-			}
-			line = nil
-		}
-		if len(line) > 0 {
-			if err := in.line(string(line)); err != nil {
-				return err
-			}
-		}
-		if err == io.EOF {
-			return nil
-		} else if err != nil {
-			return err
-		}
-	}
-	return ctx.Err()
-}
-
-func (in *injection) malformed(line string, err error) {
-	in.result.Lines++
-	in.result.Malformed++
-	in.example(line, err.Error())
-}
-
-// filtered notes a line whose URL is refused.
-func (in *injection) filtered(line, reason, rule string) {
-	in.result.Filtered++
-	if rule != "" {
-		reason += " (" + rule + ")"
-	}
-	if more := refusals[reason]; more != "" {
-		reason += ": " + more
-	}
-	in.example(line, "refused: "+reason)
-}
-
-// refusals say more of the reasons that are words.
-var refusals = map[string]string{
-	"suffix": "URLs that end so are not taken for pages",
-	"length": "it is longer than the setting url-length permits",
-	"prefix": "it has none of the prefixes that are permitted",
-}
-
-// example keeps the first lines that are not injected.
-func (in *injection) example(line, why string) {
-	if len(in.result.Examples) >= seedExamples {
-		return
-	}
-	in.result.Examples = append(in.result.Examples,
-		fmt.Sprintf("%s: %.80q: %s", placeOf(in.name, in.number, in.listed), line, why))
-}
-
-// line parses one seed line and adds its record to the sorter.
-func (in *injection) line(line string) error {
-	line = strings.TrimSpace(strings.TrimPrefix(line, "\ufeff"))
-	if line == "" || line[0] == '#' {
-		return nil
-	}
-	raw, rest, fields := strings.Cut(line, "\t")
-	if !fields && spaceForTab.MatchString(line) {
-		in.malformed(line, errors.New("want one URL on a line, and a TAB, not a space, before each key=value"))
-		return nil
-	}
-	u, assumed, err := ParseSeed(raw)
-	if err != nil {
-		in.malformed(raw, err)
-		return nil
-	}
-	r := storage.Record{Status: storage.StatusUnfetched, Interval: in.p.interval, FetchTime: in.now}
+// addSeed adds the record of a seed line.
+func (p *Phases) addSeed(w *seedReader, line *seedLine) error {
+	r := storage.Record{Status: storage.StatusUnfetched, Interval: p.interval, FetchTime: w.run.now}
 	given := math.NaN()
-	for _, field := range strings.FieldsFunc(rest, func(c rune) bool { return c == '\t' }) {
+	for _, field := range strings.FieldsFunc(line.fields, func(c rune) bool { return c == '\t' }) {
 		if err := seedField(&r, &given, field); err != nil {
-			in.malformed(line, err)
+			w.malformed(line.text, err)
 			return nil
 		}
 	}
-	in.result.Lines++
-	if u, err = in.p.env.Normalizers.Normalize(u); err != nil {
-		in.filtered(raw, err.Error(), "")
+	if !w.admits(line) {
 		return nil
 	}
-	if v := in.p.env.Admission.Verdict(u, admission.Facts{Seed: true}); !v.OK() {
-		v = in.p.env.Admission.Explain(u, admission.Facts{Seed: true})
-		in.filtered(raw, v.Reason, v.Rule)
-		return nil
-	}
-	if assumed {
-		in.result.Assumed++
+	if line.assumed {
+		w.assumed++
 		r.Meta = append(r.Meta, storage.Field{Name: storage.MetaScheme, Value: storage.SchemeAssumed})
 	}
-	r.Score = in.p.seedScore()
+	r.Score = p.seedScore()
 	if !math.IsNaN(given) {
-		r.Score = in.p.env.Scorer.Inject(given)
+		r.Score = p.env.Scorer.Inject(given)
 	}
-	in.key = u.AppendKey(in.key[:0])
-	in.value = storage.AppendRecord(in.value[:0], &r)
-	if err := in.sorter.Add(in.key, in.value); err != nil {
-		return fmt.Errorf("sorting seeds: %w", err)
-	}
-	return nil
+	w.key = w.memo.AppendKey(w.key[:0], line.url)
+	w.value = storage.AppendRecord(appendPlace(w.value[:0], line.place), &r)
+	return w.add()
 }
-
-// spaceForTab matches a line with a space before key=value or another URL. No URL that people mean has such a space.
-var spaceForTab = regexp.MustCompile(`^\S+ +([A-Za-z_][A-Za-z0-9_.-]*=|https?://)`)
 
 func seedField(r *storage.Record, score *float64, field string) error {
 	name, value, ok := strings.Cut(field, "=")
@@ -271,8 +159,7 @@ func seedField(r *storage.Record, score *float64, field string) error {
 // merge joins the sorted seeds with crawldb and ingests the outcome.
 func (in *injection) merge(ctx context.Context) error {
 	store := in.p.env.Store
-	added := uint64(in.sorter.Len())
-	run, err := in.sorter.Sort()
+	run, added, err := in.seeds.sort()
 	if err != nil {
 		return fmt.Errorf("sorting seeds: %w", err)
 	}
@@ -286,7 +173,7 @@ func (in *injection) merge(ctx context.Context) error {
 	err = storage.MergeJoin(ctx, store, storage.Crawldb(), run, func(key []byte, values [][]byte, old []byte) error {
 		kept++
 		in.changes.Seed(urlkey.Key(key))
-		return in.mergeOne(records, hosts, key, values[len(values)-1], old)
+		return in.mergeOne(records, hosts, key, latest(values)[placeBytes:], old)
 	})
 	if err != nil {
 		return err

@@ -24,6 +24,18 @@ const (
 
 	// seedLineMax bounds one seed line, in bytes; a longer one is reported as malformed.
 	seedLineMax = 64 << 10
+	// seedBlockBytes is how many bytes of seed lines go to one goroutine at a time; seedReadersMax is the greatest
+	// number of these goroutines. Of a line that is too long, seedLineQuoted bytes are quoted.
+	seedBlockBytes = 256 << 10
+	seedReadersMax = 16
+	seedLineQuoted = 64
+	// injectSorters is how many sorters' memory Inject takes for seeds; the others are for signatures and what is
+	// due.
+	injectSorters = 2
+	// classifySorters is that of Classify, which needs no other memory. listBufferBytes is the buffer of one of its
+	// lists.
+	classifySorters = 5
+	listBufferBytes = 64 << 10
 	// seedExamples is the number of seeds that were not injected that Injected quotes.
 	seedExamples = 20
 	// redirectDepthCost is what a redirect adds to the depth of its target: nothing, since the
@@ -35,8 +47,8 @@ const (
 	ctxCheckKeys  = 4096
 	ctxCheckPages = 256
 
-	// selectRoom, and between windowRoomMin and windowRoomMax a quarter of what is wanted, is how many more due URLs of
-	// a kind are read of a host than wanted, so that the best of a score class are chosen.
+	// selectRoom, and between windowRoomMin and windowRoomMax a quarter of what is wanted, is how many more due URLs
+	// of a kind are read of a host than wanted, so that the best of a score class are chosen.
 	selectRoom    = 256
 	windowRoomMin = 32
 	windowRoomMax = 1024
@@ -61,6 +73,10 @@ const (
 	// rowLinksMax is how many links of one segment to one target are kept, so that a row stays far below
 	// storage.ValueMaxBytes.
 	rowLinksMax = 1 << 20
+	// nearPart is how many fingerprints GroupNear takes at once: each takes some 300 bytes with what is near it.
+	nearPart = 1 << 18
+	// nearSteps is how many keys GroupNear walks in vain before it seeks, which costs as much.
+	nearSteps = 16
 
 	// keyTableFull is the size of keys, in bytes, at which a KeyTable must be emptied, however much memory there is.
 	keyTableFull = 1 << 30

@@ -31,6 +31,9 @@ type Env struct {
 	Admission *admission.Admission
 	// Sorter returns a new sorter; at most four are in use at once. combine is as in storage.SorterOptions.
 	Sorter func(combine func(dst, a, b []byte) []byte) *storage.Sorter
+	// SorterOf returns one with a memory in bytes, where several goroutines share that of some sorters. It may be
+	// called from any goroutine.
+	SorterOf func(bytes int64, combine func(dst, a, b []byte) []byte) *storage.Sorter
 	// TableBytes is the memory of one KeyTable with what is kept beside it.
 	TableBytes int64
 	Now        func() time.Time
@@ -38,8 +41,8 @@ type Env struct {
 	Normalizers policy.URLNormalizers
 	Scorer      policy.Scorer
 	Schedule    policy.FetchSchedule
-	// Interval is the time between two fetches of a new URL; whole seconds count. SeedScore is the score of a seed line
-	// that has none, before Scorer.Inject, and that of sitemaps.
+	// Interval is the time between two fetches of a new URL; whole seconds count. SeedScore is the score of a seed
+	// line that has none, before Scorer.Inject, and that of sitemaps.
 	Interval  time.Duration
 	SeedScore float64
 	// Links says which links count. NoAdditions makes UpdateDB and Readmit make no records of URLs that crawldb does
@@ -48,8 +51,8 @@ type Env struct {
 	NoAdditions bool
 	// ChooseRedirectURL makes UpdateDB note by which URL a page behind a redirect is shown.
 	ChooseRedirectURL bool
-	// NoFollowLinks makes InvertLinks keep links that must not be followed. MaxInlinks is the number of inlinks of one
-	// target that it keeps of a segment, AnchorLength that of the characters of an anchor.
+	// NoFollowLinks makes InvertLinks keep links that must not be followed. MaxInlinks is the number of inlinks of
+	// one target that it keeps of a segment, AnchorLength that of the characters of an anchor.
 	NoFollowLinks bool
 	MaxInlinks    int
 	AnchorLength  int

@@ -311,7 +311,7 @@ func restored(old, rebuilt storage.Record, now int64) (r storage.Record, due boo
 		if old.Status == storage.StatusDuplicate {
 			r.Status = rebuilt.Status // dedup decides again
 		}
-		r.Segment, r.Signature = rebuilt.Segment, rebuilt.Signature
+		r.Segment, r.Signature, r.SimHash = rebuilt.Segment, rebuilt.Signature, rebuilt.SimHash
 		return r, false
 	}
 	r = old // with LastFetch: see lost
@@ -320,6 +320,7 @@ func restored(old, rebuilt storage.Record, now int64) (r storage.Record, due boo
 		r.LastFetch = 0 // its links never had votes, see lost
 	}
 	r.Segment, r.Signature, r.ETag, r.LastModified = rebuilt.Segment, rebuilt.Signature, "", ""
+	r.SimHash = rebuilt.SimHash
 	return r, true
 }
 

@@ -3,7 +3,6 @@
 package phases
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/seine-crawler/seine/storage/urlkey"
@@ -23,8 +22,8 @@ func ParseSeed(raw string) (u urlkey.URL, assumed bool, err error) {
 	return with, true, nil
 }
 
-// beginsWithHost reports whether a text without a scheme begins with a host: a name with a dot, localhost, an address,
-// or any name with a port.
+// beginsWithHost reports whether a text without a scheme begins with a host: a name with a dot, localhost, an
+// address, or any name with a port.
 func beginsWithHost(s string) bool {
 	s = strings.TrimPrefix(s, "//")
 	if i := strings.IndexAny(s, "/?#\\"); i >= 0 {
@@ -42,15 +41,4 @@ func beginsWithHost(s string) bool {
 		return false
 	}
 	return hasPort || strings.Contains(name, ".") || strings.EqualFold(name, "localhost")
-}
-
-// placeOf says where a seed line is: "seeds.txt:12", "seed 3" of a list, or "line 12" of a reader without a name.
-func placeOf(name string, line int, listed bool) string {
-	switch {
-	case listed:
-		return fmt.Sprintf("seed %d", line)
-	case name == "":
-		return fmt.Sprintf("line %d", line)
-	}
-	return fmt.Sprintf("%s:%d", name, line)
 }

@@ -3,24 +3,43 @@
 package phases
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 
 	"github.com/seine-crawler/seine/storage"
 )
 
-// noteSignature adds what must change in the signatures range, so that it stays equal to what the records say:
-// an entry to write has a value of one byte, one to delete has none.
+// The first byte of what noteSignature sorts: a key of the signatures range follows, or one of NearPages.
+const (
+	notedSignature = 's'
+	notedNear      = 'n'
+)
+
+// noteSignature adds what must change in the signatures range and in the near ranges, so that they stay equal to what
+// the records say: an entry to write has a value of one byte, one to delete has none.
 func noteSignature(sorter *storage.Sorter, key []byte, was, r *storage.Record) error {
-	if was.Signature == r.Signature {
-		return nil
-	}
 	var err error
-	if !was.Signature.IsZero() {
-		err = sorter.Add(storage.AppendSignatureKey(nil, was.Signature, key), nil)
+	note := func(entry, value []byte) {
+		if err == nil {
+			err = sorter.Add(entry, value)
+		}
 	}
-	if err == nil && !r.Signature.IsZero() {
-		err = sorter.Add(storage.AppendSignatureKey(nil, r.Signature, key), []byte{1})
+	if was.Signature != r.Signature {
+		if !was.Signature.IsZero() {
+			note(storage.AppendSignatureKey([]byte{notedSignature}, was.Signature, key), nil)
+		}
+		if !r.Signature.IsZero() {
+			note(storage.AppendSignatureKey([]byte{notedSignature}, r.Signature, key), []byte{1})
+		}
+	}
+	if before, now := was.Near(), r.Near(); before != now {
+		if before != 0 {
+			note(storage.AppendNearPageKey([]byte{notedNear}, before, key), nil)
+		}
+		if now != 0 {
+			note(storage.AppendNearPageKey([]byte{notedNear}, now, key), []byte{1})
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("sorting signatures: %w", err)
@@ -28,22 +47,34 @@ func noteSignature(sorter *storage.Sorter, key []byte, was, r *storage.Record) e
 	return nil
 }
 
-// writeSignatures writes what was noted as a table of the ingestion.
+// writeSignatures writes what was noted as tables of the ingestion.
 func writeSignatures(ctx context.Context, sorter *storage.Sorter, ing *storage.Ingestion) error {
 	run, err := sorter.Sort()
 	if err != nil {
 		return fmt.Errorf("sorting signatures: %w", err)
 	}
 	defer run.Close()
-	w := ing.Table(storage.Signatures())
+	signatures, pages, changed := ing.Table(storage.Signatures()), ing.Table(storage.NearPages()),
+		ing.Table(storage.NearChanged())
+	var last []byte // fingerprint that is in changed
 	for n := 0; run.Next(); n++ {
 		if n%ctxCheckKeys == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
+		kind, key, w := run.Key()[0], run.Key()[1:], signatures
+		if kind == notedNear {
+			w = pages
+			if s := key[:8]; !bytes.Equal(s, last) {
+				last = append(last[:0], s...)
+				if err := changed.Set(last, nil); err != nil {
+					return err
+				}
+			}
+		}
 		if len(run.Value()) == 0 {
-			err = w.Delete(run.Key())
+			err = w.Delete(key)
 		} else {
-			err = w.Set(run.Key(), nil)
+			err = w.Set(key, nil)
 		}
 		if err != nil {
 			return err

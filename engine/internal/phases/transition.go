@@ -91,9 +91,9 @@ func fetched(
 	r *storage.Record, o *storage.FetchOutcome, segment uint32, s policy.FetchSchedule, maxInterval uint32,
 ) {
 	prevModified, failed := r.ModifiedTime, r.Retries
-	signature, etag, lastModified := o.Signature, o.ETag, o.LastModified
+	signature, etag, lastModified, simHash := o.Signature, o.ETag, o.LastModified, o.SimHash
 	if o.Truncated != "" { // the server would confirm by its validators what it believes to have sent
-		signature, etag, lastModified = storage.Signature{}, "", ""
+		signature, etag, lastModified, simHash = storage.Signature{}, "", "", 0
 	}
 	change := policy.ChangeUnknown
 	r.Status = storage.StatusFetched
@@ -104,7 +104,7 @@ func fetched(
 			r.Status = storage.StatusNotModified
 		}
 	}
-	r.Signature, r.Segment, r.Retries = signature, segment, 0
+	r.Signature, r.SimHash, r.Segment, r.Retries = signature, simHash, segment, 0
 	r.ETag, r.LastModified, r.Truncated = etag, lastModified, o.Truncated != ""
 	s.Reschedule(r, change, o.Time)
 	if change == policy.ChangeNone {

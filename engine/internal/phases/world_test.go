@@ -92,12 +92,15 @@ func (w *world) restart() {
 	if err := w.adm.Load(); err != nil {
 		w.t.Fatal(err)
 	}
+	sorterOf := func(bytes int64, combine func(dst, a, b []byte) []byte) *storage.Sorter {
+		return storage.NewSorter(storage.SorterOptions{
+			Dir: w.store.SortDir(), FS: w.fs, MemoryBytes: bytes, Combine: combine,
+		})
+	}
 	w.p = New(Env{
-		Store: w.store, Admission: w.adm,
+		Store: w.store, Admission: w.adm, SorterOf: sorterOf,
 		Sorter: func(combine func(dst, a, b []byte) []byte) *storage.Sorter {
-			return storage.NewSorter(storage.SorterOptions{
-				Dir: w.store.SortDir(), FS: w.fs, MemoryBytes: storage.SorterMinBytes, Combine: combine,
-			})
+			return sorterOf(storage.SorterMinBytes, combine)
 		},
 		TableBytes: cmp.Or(w.tableBytes, 1<<20), Now: w.options.Now,
 		Scorer: w.scorer, Schedule: w.schedule,
@@ -138,7 +141,8 @@ type page struct {
 	status   storage.FetchStatus
 	redirect string
 	links    []string
-	content  byte  // signature, 0: none
+	content  byte // signature, 0: none
+	near     storage.SimHash
 	at       int64 // after firstMS, ms
 	bytes    uint32
 	took     uint32 // ms
@@ -175,6 +179,7 @@ func (w *world) seal(pages ...page) uint32 {
 		case p.status == 0:
 			o.Status = storage.FetchSuccess
 		}
+		o.SimHash = p.near
 		if p.content != 0 {
 			o.Signature = storage.Signature{p.content}
 		}

@@ -48,7 +48,7 @@ func (g *Segments) readPage(a *Attempt, s *Scratch) {
 	err = g.env.Parsers.Parse(&in, p)
 	o.MediaType = p.MediaType
 	if !in.Truncated { // a part is not compared with whole pages
-		o.Signature = storage.Signature(p.Signature)
+		o.Signature, o.SimHash = storage.Signature(p.Signature), storage.SimHash(p.SimHash)
 	}
 	readPreferences(a, s)
 	if in.Truncated || err != nil && !errors.Is(err, parse.ErrUnsupported) {

@@ -33,8 +33,8 @@ type Purged struct {
 // Versions that were replaced stay in WARC files that are needed for others: a WARC is an archive.
 //
 // Each segment's changes are one ingestion. After it old files are removed, and then the row of meta which says that
-// the segment holds deleted pages. What a crash leaves, the next Purge does. One Purge runs at a time, and no other
-// method meanwhile.
+// the segment holds deleted pages. What a crash leaves, the next Purge does. One Purge runs at a time, and no phase
+// that writes crawldb or the index meanwhile. Segments that are not linked yet may be written: they are not looked at.
 //
 // relinked, if not nil, is called with every URL that lost inlinks: its anchors may have changed. They come in key
 // order from each segment.

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math"
+	"math/rand/v2"
 	"testing"
 )
 
@@ -39,7 +40,7 @@ func TestReadModels(t *testing.T) {
 	}
 	row := make([]float32, 2*rowMax)
 	row[rowMax] = 1
-	if got := m.groups.scores(nil, row, 2, rowMax); got[0] != 1 || got[1] != 2 {
+	if got := m.groups.scores(nil, make([]uint64, len(m.groups.borders)), row, 2, rowMax); got[0] != 1 || got[1] != 2 {
 		t.Errorf("scores %v, want 1 and 2", got)
 	}
 	var classes [pageKinds]float32
@@ -77,7 +78,58 @@ func FuzzReadModels(f *testing.F) {
 			t.Fatalf("models %v and error %v", m, err)
 		}
 		if err == nil {
-			m.groups.scores(nil, make([]float32, rowMax), 1, rowMax)
+			m.groups.scores(nil, make([]uint64, len(m.groups.borders)), make([]float32, rowMax), 1, rowMax)
 		}
 	})
+}
+
+// manyRows are rows whose features are around the borders of the built-in model, some of them equal in all rows.
+func manyRows(rng *rand.Rand, rows int) []float32 {
+	m := trained.groups
+	features := make([]float32, (rows-1)*m.width+rowMax)
+	for _, q := range m.questions {
+		same := rng.IntN(3) == 0
+		for r := range rows {
+			x := m.borders[int(q.from)+rng.IntN(int(q.to-q.from))] + float32(rng.IntN(3)-1)/8
+			if same && r > 0 {
+				x = features[int(q.feature)]
+			}
+			features[r*m.width+int(q.feature)] = x
+		}
+	}
+	return features
+}
+
+// TestScores compares the scores of rows that are judged together with those of the trees, one by one.
+func TestScores(t *testing.T) {
+	m := trained.groups
+	rng := rand.New(rand.NewPCG(3, 4))
+	for rows := 1; rows < 30; rows++ {
+		features := manyRows(rng, rows)
+		if rows == 9 {
+			features[3] = float32(math.NaN())
+		}
+		got := m.scores(nil, make([]uint64, len(m.borders)), features, rows, m.width)
+		if len(got) != rows {
+			t.Fatalf("%d scores of %d rows", len(got), rows)
+		}
+		for r := range rows {
+			want := m.bias[0]
+			for i := range m.trees {
+				want += m.trees[i].leaves[m.trees[i].leaf((*[rowMax]float32)(features[r*m.width:]))]
+			}
+			if got[r] != want {
+				t.Fatalf("row %d of %d: %v, want %v", r, rows, got[r], want)
+			}
+		}
+	}
+}
+
+// BenchmarkScores judges as many groups as a page of some menus and an article has.
+func BenchmarkScores(b *testing.B) {
+	features := manyRows(rand.New(rand.NewPCG(5, 6)), 20)
+	answers, scores := make([]uint64, len(trained.groups.borders)), []float32(nil)
+	for b.Loop() {
+		scores = trained.groups.scores(scores[:0], answers, features, 20, trained.groups.width)
+	}
 }

@@ -60,6 +60,7 @@ type Outline struct {
 	main     int32 // the list with most words; 0 for none
 	common   []float32
 	scores   []float32 // of groups
+	answers  []uint64  // scratch of model.scores
 	order    []int32   // groups by chance
 
 	out []Block

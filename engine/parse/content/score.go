@@ -44,7 +44,8 @@ func (o *Outline) judge(m *models) {
 	for i := range o.groups {
 		copy(o.features[i*stride+width:], types[:])
 	}
-	o.scores = m.groups.scores(o.scores, o.features, len(o.groups), stride)
+	o.answers = slices.Grow(o.answers[:0], len(m.groups.borders))[:len(m.groups.borders)]
+	o.scores = m.groups.scores(o.scores, o.answers, o.features, len(o.groups), stride)
 	o.setChances()
 }
 

@@ -1,0 +1,450 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package phases
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/seine-crawler/seine/storage"
+)
+
+// GroupNear brings the groups of near-duplicates up to date with the fingerprints of crawldb, see storage.SimHash, and
+// reports how many fingerprints it looked at. changed, if not nil, is called with the groups that gained or lost a page
+// or a fingerprint, each once for each part of the work, in ascending order. The work is proportional to what changed
+// and to the groups that it touches.
+func (p *Phases) GroupNear(ctx context.Context, changed func(group storage.SimHash) error) (looked uint64, err error) {
+	return p.groupNear(ctx, nearPart, changed)
+}
+
+// groupNear is GroupNear with parts of some fingerprints.
+func (p *Phases) groupNear(
+	ctx context.Context, part int, changed func(group storage.SimHash) error,
+) (looked uint64, err error) {
+	for {
+		n, err := p.groupSome(ctx, part, changed)
+		if looked += uint64(n); err != nil {
+			return looked, fmt.Errorf("grouping near-duplicates: %w", err)
+		}
+		if n < part {
+			return looked, nil
+		}
+	}
+}
+
+// nearing is one part of GroupNear: some fingerprints, in one ingestion.
+type nearing struct {
+	p              *Phases
+	ctx            context.Context
+	queue          []storage.SimHash // gained or lost a page, ascending
+	added, removed []storage.SimHash // of these, ascending: those that the tables lack, and those that no page has
+	near           [][2]storage.SimHash
+
+	before map[storage.SimHash]storage.SimHash   // fingerprints of all groups that are touched, to their groups
+	loaded map[storage.SimHash][]storage.SimHash // those groups, with their fingerprints
+	root   map[storage.SimHash]storage.SimHash   // a forest of fingerprints; each root is the least of its tree
+}
+
+func (p *Phases) groupSome(
+	ctx context.Context, part int, changed func(group storage.SimHash) error,
+) (n int, err error) {
+	g := &nearing{
+		p: p, ctx: ctx, before: map[storage.SimHash]storage.SimHash{},
+		loaded: map[storage.SimHash][]storage.SimHash{}, root: map[storage.SimHash]storage.SimHash{},
+	}
+	if err := g.readQueue(part); err != nil || len(g.queue) == 0 {
+		return 0, err
+	}
+	for _, step := range []func() error{g.classify, g.findStored, g.findAdded, g.connect, g.write} {
+		if err := step(); err != nil {
+			return 0, err
+		}
+	}
+	if changed != nil {
+		err = g.report(changed)
+	}
+	return len(g.queue), err
+}
+
+func (g *nearing) readQueue(part int) error {
+	sc := g.p.env.Store.Scan(storage.NearChanged(), nil, nil)
+	defer sc.Close()
+	for len(g.queue) < part && sc.Next() {
+		s, err := storage.ReadSimHash(sc.Key())
+		if err != nil {
+			return err
+		}
+		g.queue = append(g.queue, s)
+	}
+	return sc.Err()
+}
+
+// classify tells what became of each fingerprint: whether a page has it, and whether the tables have it.
+func (g *nearing) classify() error {
+	store := g.p.env.Store
+	pages, table := store.Scan(storage.NearPages(), nil, nil), store.Scan(storage.NearTable(0), nil, nil)
+	defer pages.Close()
+	defer table.Close()
+	var key []byte
+	for n, s := range g.queue {
+		if n%ctxCheckKeys == 0 && g.ctx.Err() != nil {
+			return g.ctx.Err()
+		}
+		key = s.Append(key[:0])
+		wanted := pages.SeekGE(key) && bytes.HasPrefix(pages.Key(), key)
+		known := table.SeekGE(key) && bytes.Equal(table.Key(), key)
+		switch {
+		case wanted && !known:
+			g.added = append(g.added, s)
+		case known && !wanted:
+			g.removed = append(g.removed, s)
+		}
+	}
+	return errors.Join(pages.Err(), table.Err())
+}
+
+// findStored finds the neighbors of what is added among the fingerprints that stay.
+func (g *nearing) findStored() error {
+	turned := make([]storage.SimHash, len(g.added))
+	for n := range storage.NearTables {
+		for i, s := range g.added {
+			turned[i] = s.Rotated(n)
+		}
+		slices.Sort(turned)
+		if err := g.findInTable(n, turned); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// findInTable looks the ascending fingerprints up in one table. It walks the keys of a neighborhood, and skips what is
+// between two when that is long.
+func (g *nearing) findInTable(n int, turned []storage.SimHash) error {
+	sc := g.p.env.Store.Scan(storage.NearTable(n), nil, nil)
+	defer sc.Close()
+	var parts []storage.SimHash
+	var key []byte
+	for i, s := range turned {
+		if i%ctxCheckKeys == 0 && g.ctx.Err() != nil {
+			return g.ctx.Err()
+		}
+		parts = s.Neighborhoods(parts[:0])
+		key = parts[0].Append(key[:0])
+		steps := 0
+		for ok := sc.SeekGE(key); ok; {
+			t, err := storage.ReadSimHash(sc.Key())
+			if err != nil {
+				return err
+			}
+			if s.MayBeNear(t) {
+				if steps = 0; s.Near(t) {
+					g.pair(s.Rotated(storage.NearTables-n), t.Rotated(storage.NearTables-n))
+				}
+				ok = sc.Next()
+				continue
+			}
+			for len(parts) > 0 && parts[0] <= t {
+				parts = parts[1:]
+			}
+			if len(parts) == 0 {
+				break
+			}
+			if steps++; steps < nearSteps {
+				ok = sc.Next()
+				continue
+			}
+			steps = 0
+			ok = sc.SeekGE(parts[0].Append(key[:0]))
+		}
+		if err := sc.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pair notes two neighbors, unless the second, which is stored, goes.
+func (g *nearing) pair(s, stored storage.SimHash) {
+	if _, goes := slices.BinarySearch(g.removed, stored); !goes {
+		g.near = append(g.near, [2]storage.SimHash{s, stored})
+	}
+}
+
+// findAdded finds the neighbors among what is added.
+func (g *nearing) findAdded() error {
+	nearPairs(g.added, func(s, t storage.SimHash) { g.near = append(g.near, [2]storage.SimHash{s, t}) })
+	return g.ctx.Err()
+}
+
+// nearPairs calls found with all pairs of neighbors among distinct fingerprints, some more than once.
+func nearPairs(all []storage.SimHash, found func(s, t storage.SimHash)) {
+	turned := make([]storage.SimHash, len(all))
+	var parts []storage.SimHash
+	for n := range storage.NearTables {
+		for i, s := range all {
+			turned[i] = s.Rotated(n)
+		}
+		slices.Sort(turned)
+		for i, s := range turned {
+			parts = s.Neighborhoods(parts[:0])
+			at := i + 1 // the pair with what is before has been found from there
+			for _, part := range parts {
+				if part <= s && part.Neighborhood() != s.Neighborhood() {
+					continue
+				}
+				skipped, _ := slices.BinarySearch(turned[at:], part)
+				for at += skipped; at < len(turned) && turned[at].Neighborhood() == part.Neighborhood(); at++ {
+					if s.Near(turned[at]) {
+						found(s.Rotated(storage.NearTables-n), turned[at].Rotated(storage.NearTables-n))
+					}
+				}
+			}
+		}
+	}
+}
+
+// connect loads the groups that are touched and makes the components of what is left of them and what is added.
+func (g *nearing) connect() error {
+	store := g.p.env.Store
+	groups, members := store.Scan(storage.NearGroups(), nil, nil), store.Scan(storage.NearMembers(), nil, nil)
+	defer groups.Close()
+	defer members.Close()
+	torn := map[storage.SimHash]bool{} // groups that lose a fingerprint: what held them together may be gone
+	for _, s := range g.removed {
+		group, err := g.load(groups, members, s)
+		if err != nil {
+			return err
+		}
+		torn[group] = true
+	}
+	for _, s := range g.added {
+		g.root[s] = s
+	}
+	for _, pair := range g.near {
+		if _, fresh := slices.BinarySearch(g.added, pair[1]); !fresh {
+			if _, err := g.load(groups, members, pair[1]); err != nil {
+				return err
+			}
+		}
+	}
+	for group, list := range g.loaded {
+		if !torn[group] {
+			for _, s := range list {
+				g.root[s] = group
+			}
+			continue
+		}
+		list = slices.DeleteFunc(slices.Clone(list), func(s storage.SimHash) bool {
+			_, goes := slices.BinarySearch(g.removed, s)
+			return goes
+		})
+		for _, s := range list {
+			g.root[s] = s
+		}
+		nearPairs(list, g.join)
+	}
+	for _, pair := range g.near {
+		g.join(pair[0], pair[1])
+	}
+	return errors.Join(groups.Err(), members.Err())
+}
+
+// load reads the group of a stored fingerprint, once.
+func (g *nearing) load(groups, members *storage.Scanner, s storage.SimHash) (group storage.SimHash, err error) {
+	if group, ok := g.before[s]; ok {
+		return group, nil
+	}
+	key := s.Append(nil)
+	group = s
+	if groups.SeekGE(key) && bytes.Equal(groups.Key(), key) {
+		if group, err = storage.ReadSimHash(groups.Value()); err != nil {
+			return 0, err
+		}
+	} else {
+		g.before[s], g.loaded[s] = s, []storage.SimHash{s}
+		return s, groups.Err()
+	}
+	prefix := group.Append(nil)
+	var list []storage.SimHash
+	for ok := members.SeekGE(prefix); ok && bytes.HasPrefix(members.Key(), prefix); ok = members.Next() {
+		_, member, err := storage.SplitNearMemberKey(members.Key())
+		if err != nil {
+			return 0, err
+		}
+		g.before[member] = group
+		list = append(list, member)
+	}
+	g.before[s] = group // damage must not make this endless
+	g.loaded[group] = list
+	return group, members.Err()
+}
+
+// find is the least fingerprint that is connected with s.
+func (g *nearing) find(s storage.SimHash) storage.SimHash {
+	for g.root[s] != s {
+		g.root[s] = g.root[g.root[s]]
+		s = g.root[s]
+	}
+	return s
+}
+
+func (g *nearing) join(s, t storage.SimHash) {
+	if s, t = g.find(s), g.find(t); s != t {
+		g.root[max(s, t)] = min(s, t)
+	}
+}
+
+// write ingests the tables and the groups that changed, and takes the fingerprints off the queue.
+func (g *nearing) write() error {
+	ing := g.p.env.Store.NewIngestion()
+	defer ing.Abort()
+	if err := g.writeTables(ing); err != nil {
+		return err
+	}
+	size := map[storage.SimHash]int{}
+	for s := range g.root {
+		size[g.find(s)]++
+	}
+	after := func(s storage.SimHash) (group storage.SimHash, several bool) {
+		if _, stays := g.root[s]; !stays {
+			return s, false
+		}
+		group = g.find(s)
+		return group, size[group] > 1
+	}
+	touched := slices.Clone(g.added)
+	for s := range g.before {
+		touched = append(touched, s)
+	}
+	slices.Sort(touched)
+	groups, members := ing.Table(storage.NearGroups()), ing.Table(storage.NearMembers())
+	type change struct {
+		group, s storage.SimHash
+		comes    bool
+	}
+	var changes []change
+	for _, s := range touched {
+		was, known := g.before[s]
+		grouped := known && len(g.loaded[was]) > 1
+		now, several := after(s)
+		if grouped == several && (!several || was == now) {
+			continue
+		}
+		var err error
+		if several {
+			err = groups.Set(s.Append(nil), now.Append(nil))
+			changes = append(changes, change{now, s, true})
+		} else {
+			err = groups.Delete(s.Append(nil))
+		}
+		if grouped {
+			changes = append(changes, change{was, s, false})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	slices.SortFunc(changes, func(a, b change) int {
+		return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(a.s, b.s))
+	})
+	for _, c := range changes {
+		key := storage.AppendNearMemberKey(nil, c.group, c.s)
+		err := error(nil)
+		if c.comes {
+			err = members.Set(key, nil)
+		} else {
+			err = members.Delete(key)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return ing.Commit()
+}
+
+func (g *nearing) writeTables(ing *storage.Ingestion) error {
+	type entry struct {
+		s     storage.SimHash
+		comes bool
+	}
+	for n := range storage.NearTables {
+		var list []entry
+		for _, s := range g.added {
+			list = append(list, entry{s.Rotated(n), true})
+		}
+		for _, s := range g.removed {
+			list = append(list, entry{s.Rotated(n), false})
+		}
+		slices.SortFunc(list, func(a, b entry) int { return cmp.Compare(a.s, b.s) })
+		w := ing.Table(storage.NearTable(n))
+		for _, e := range list {
+			err := error(nil)
+			if e.comes {
+				err = w.Set(e.s.Append(nil), nil)
+			} else {
+				err = w.Delete(e.s.Append(nil))
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	queue := ing.Table(storage.NearChanged())
+	for _, s := range g.queue {
+		if err := queue.Delete(s.Append(nil)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// report tells the groups that changed: those of the queue, and those that fell apart.
+func (g *nearing) report(changed func(group storage.SimHash) error) error {
+	var groups []storage.SimHash
+	for s := range g.root {
+		groups = append(groups, g.find(s))
+	}
+	for _, s := range g.queue {
+		if _, touched := g.root[s]; touched {
+			continue
+		}
+		if _, goes := slices.BinarySearch(g.removed, s); goes {
+			continue
+		}
+		group, err := g.p.env.Store.NearGroup(s) // it only gained or lost a page
+		if err != nil {
+			return err
+		}
+		groups = append(groups, group)
+	}
+	slices.Sort(groups)
+	for _, group := range slices.Compact(groups) {
+		if err := changed(group); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// nearGroup returns the fingerprints of a group, ascending.
+func (p *Phases) nearGroup(group storage.SimHash) (list []storage.SimHash, err error) {
+	from := group.Append(nil)
+	sc := p.env.Store.Scan(storage.NearMembers(), from, nil)
+	defer sc.Close()
+	for sc.Next() && bytes.HasPrefix(sc.Key(), from) {
+		_, s, err := storage.SplitNearMemberKey(sc.Key())
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, s)
+	}
+	if len(list) == 0 {
+		list = append(list, group)
+	}
+	return list, sc.Err()
+}

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package phases
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/seine-crawler/seine/engine/internal/admission"
+	"github.com/seine-crawler/seine/storage"
+)
+
+// nearTruth is the group of each fingerprint that has neighbors among all, by comparing each with each.
+func nearTruth(all []storage.SimHash) map[storage.SimHash]storage.SimHash {
+	group := map[storage.SimHash]storage.SimHash{}
+	for _, s := range all {
+		group[s] = s
+	}
+	for again := true; again; {
+		again = false
+		for _, s := range all {
+			for _, t := range all {
+				if s.Near(t) && group[t] < group[s] {
+					group[s], again = group[t], true
+				}
+			}
+		}
+	}
+	size := map[storage.SimHash]int{}
+	for _, g := range group {
+		size[g]++
+	}
+	maps.DeleteFunc(group, func(_, g storage.SimHash) bool { return size[g] < 2 })
+	return group
+}
+
+// nearGroups reads the groups that are stored.
+func (w *world) nearGroups() map[storage.SimHash]storage.SimHash {
+	w.t.Helper()
+	all := map[storage.SimHash]storage.SimHash{}
+	sc := w.store.Scan(storage.NearGroups(), nil, nil)
+	for sc.Next() {
+		s, err := storage.ReadSimHash(sc.Key())
+		group, err2 := storage.ReadSimHash(sc.Value())
+		if err != nil || err2 != nil {
+			w.t.Fatal(err, err2)
+		}
+		all[s] = group
+	}
+	if err := sc.Close(); err != nil {
+		w.t.Fatal(err)
+	}
+	return all
+}
+
+// nearHashes draws fingerprints of which many are neighbors: few bits are set.
+func nearHash(t *rapid.T) (s storage.SimHash) {
+	for _, bit := range rapid.SliceOfN(rapid.IntRange(0, 63), 0, 7).Draw(t, "bits") {
+		s |= 1 << bit
+	}
+	return s
+}
+
+// TestNearGroups: after any history of fetches, failures and deletions, with any parts of the work and a grouping after
+// any of them, the groups are those of the fingerprints that crawldb has, and the store is sound.
+func TestNearGroups(t *testing.T) {
+	checkFew(t, func(t *rapid.T) {
+		w := newWorld(t, admission.Options{})
+		defer w.close()
+		ctx := context.Background()
+		var urls []string
+		for i := range 30 {
+			urls = append(urls, fmt.Sprintf("%sp%d", hostA, i))
+		}
+		w.inject(urls...)
+		for range rapid.IntRange(1, 6).Draw(t, "rounds") {
+			some := rapid.SliceOfNDistinct(rapid.SampledFrom(urls), 1, 30, rapid.ID[string]).Draw(t, "urls")
+			if rapid.IntRange(0, 5).Draw(t, "delete") == 0 {
+				w.remove(some[:1+len(some)/4]...)
+				w.inject(urls...)
+			} else {
+				var pages []page
+				for _, u := range some {
+					p := page{url: u, near: nearHash(t), content: rapid.ByteRange(1, 9).Draw(t, "content")}
+					p.status = rapid.SampledFrom([]storage.FetchStatus{0, 0, 0, storage.FetchGone}).Draw(t, "status")
+					pages = append(pages, p)
+				}
+				w.update(pages...)
+			}
+			if rapid.Bool().Draw(t, "later") {
+				continue
+			}
+			part := rapid.IntRange(1, 20).Draw(t, "part")
+			if _, err := w.p.groupNear(ctx, part, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var touched []storage.SimHash
+		_, err := w.p.groupNear(ctx, 1000, func(group storage.SimHash) error {
+			touched = append(touched, group)
+			return nil
+		})
+		if err != nil || !slices.IsSorted(touched) {
+			t.Fatal(touched, err)
+		}
+		hashes := map[storage.SimHash]bool{}
+		for _, r := range w.records() {
+			if s := r.Near(); s != 0 {
+				hashes[s] = true
+			}
+		}
+		if got, want := w.nearGroups(), nearTruth(slices.Collect(maps.Keys(hashes))); !maps.Equal(got, want) {
+			t.Fatalf("groups\n%v, want\n%v", got, want)
+		}
+		if n, err := w.p.GroupNear(ctx, nil); n != 0 || err != nil {
+			t.Fatalf("nothing changed, and %d fingerprints are looked at: %v", n, err)
+		}
+		if report, err := w.store.Verify(ctx); err != nil || !report.OK() {
+			t.Fatalf("%v\n%s", err, report)
+		}
+	})
+}
+
+// TestNearPairs: all pairs within three bits are found, those that lie close to each other and those in a crowd, as by
+// comparing each with each.
+func TestNearPairs(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	var all []storage.SimHash
+	for range 300 {
+		s := storage.SimHash(rng.Uint64())
+		if rng.IntN(3) == 0 {
+			s &= 0xff << rng.IntN(64)
+		}
+		all = append(all, s)
+		for range rng.IntN(8) {
+			t := s
+			for range 1 + rng.IntN(5) {
+				t ^= 1 << rng.IntN(64)
+			}
+			all = append(all, t)
+		}
+	}
+	slices.Sort(all)
+	all = slices.Compact(all)
+	got, want := map[[2]storage.SimHash]bool{}, map[[2]storage.SimHash]bool{}
+	nearPairs(all, func(s, t storage.SimHash) { got[[2]storage.SimHash{min(s, t), max(s, t)}] = true })
+	for i, s := range all {
+		for _, t := range all[i+1:] {
+			if s.Near(t) {
+				want[[2]storage.SimHash{s, t}] = true
+			}
+		}
+	}
+	if len(want) < 500 || !maps.Equal(got, want) {
+		t.Errorf("%d pairs, want %d, at least 500", len(got), len(want))
+	}
+}
+
+// TestMarkNear: near-duplicates are duplicates of the best of their group if they are marked, whichever way dedup looks
+// for them, and pages again when they are not, or when the group falls apart.
+func TestMarkNear(t *testing.T) {
+	w := newWorld(t, admission.Options{})
+	defer w.close()
+	a, b, c, d := hostA+"a", hostA+"bb", hostA+"ccc", hostA+"dddd"
+	w.inject(a, b, c, d)
+	status := func(url string) string {
+		r := w.records()[w.key(url)]
+		return r.Status.String()
+	}
+	check := func(when string, duplicates ...string) {
+		t.Helper()
+		for _, u := range []string{a, b, c, d} {
+			want := "db_fetched"
+			if slices.Contains(duplicates, u) {
+				want = "db_duplicate"
+			}
+			if got := status(u); got != want {
+				t.Errorf("%s: %s is %s, want %s", when, u, got, want)
+			}
+		}
+	}
+	w.update(page{url: b, content: 1, near: 0xf0}, page{url: c, content: 2, near: 0xff})
+	mark := DedupOptions{MarkNear: true, Segments: []uint32{w.segment}}
+	w.dedup(mark)
+	w.update(page{url: a, content: 3, near: 0xf1}, page{url: d, content: 3, near: 0xf7})
+	mark.Segments = []uint32{w.segment}
+	w.dedup(DedupOptions{Segments: mark.Segments})
+	if got := status(d); got != "db_duplicate" {
+		t.Errorf("%s has the content of %s and is %s", d, a, got)
+	}
+	w.dedup(DedupOptions{MarkNear: true})
+	check("marked", b, c, d)
+	w.dedup(DedupOptions{})
+	check("not marked", d)
+	w.update(page{url: a, content: 4, near: 0xf1 << 32, at: 1}, page{url: d, content: 5, near: 0xfff << 32, at: 1})
+	mark.Segments = []uint32{w.segment}
+	w.dedup(mark)
+	check("two that changed")
+	w.update(page{url: a, content: 6, near: 0xf4, at: 2}, page{url: d, content: 7, near: 0xf7, at: 2})
+	mark.Segments = []uint32{w.segment}
+	w.dedup(mark)
+	check("by segment", b, c, d)
+}

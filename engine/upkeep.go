@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/seine-crawler/seine/engine/internal/phases"
+)
+
+// Upkeep is the part of an Engine that keeps the databases in order between crawls: lists of URLs, other data
+// directories, segments, and filters that came later. An Engine has its methods.
+type Upkeep struct {
+	w       *work
+	g       *guard
+	running *sync.Mutex // held by a crawl or fetch
+}
+
+// DedupURLsOptions name lines of URLs, as those of seeds are named, and say where each goes. A nil writer drops its
+// list.
+type DedupURLsOptions struct {
+	URLs    []string    // lines; see Engine.Inject
+	Files   []string    // names of files of lines; "-" is Stdin
+	Stdin   io.Reader   // what "-" in Files reads; nil: "-" is a file of that name
+	Readers []io.Reader // more lines; they are read, not closed
+
+	// Known gets the first line of each URL that crawldb has, New that of each other URL, and Duplicates every later
+	// line of a URL: in the order of keys, as the lines were given, without white space around them.
+	Known, New, Duplicates io.Writer
+	// Refused gets the lines that Inject would not take, in no order, each after its reason and a TAB.
+	Refused io.Writer
+}
+
+// DedupURLsReport counts lines. Lines is the sum of the other counts.
+type DedupURLsReport struct {
+	Lines      uint64   `json:"lines"`      // without comments and empty lines
+	Known      uint64   `json:"known"`      // the first of each URL that crawldb has
+	New        uint64   `json:"new"`        // the first of each other URL
+	Duplicates uint64   `json:"duplicates"` // the later ones of each URL
+	Filtered   uint64   `json:"filtered"`   // whose URL a filter refuses
+	Malformed  uint64   `json:"malformed"`  // that are no seed
+	Examples   []string `json:"examples,omitempty"`
+	Took       Duration `json:"seconds"`
+}
+
+func (r DedupURLsReport) String() string {
+	return fmt.Sprintf("dedup-urls: %d new, %d known, %d duplicates of %d lines (%d filtered, %d malformed) in %.2fs",
+		r.New, r.Known, r.Duplicates, r.Lines, r.Filtered, r.Malformed, r.Took.Seconds())
+}
+
+// DedupURLs sorts lines of URLs, of any number, into those that crawldb has, new ones and duplicates. Lines are
+// parsed, normalized and filtered as those of seeds: what is new is what Inject would add. It changes nothing, takes
+// the memory of one phase, then disk, and may run beside everything else.
+func (u *Upkeep) DedupURLs(ctx context.Context, o DedupURLsOptions) (DedupURLsReport, error) {
+	leave, err := u.g.enter()
+	if err != nil {
+		return DedupURLsReport{}, err
+	}
+	defer leave()
+	ctx, cancel := u.g.within(ctx)
+	defer cancel()
+	start := u.w.now()
+	in := InjectOptions{Files: o.Files, Stdin: o.Stdin, Readers: o.Readers}
+	sources, closeAll, err := in.open()
+	if err != nil {
+		return DedupURLsReport{}, fmt.Errorf("dedup-urls: %w", err)
+	}
+	defer closeAll()
+	c, err := u.w.phases.Classify(ctx, phases.URLLists{
+		Lines: o.URLs, Sources: sources,
+		Known: o.Known, New: o.New, Duplicates: o.Duplicates, Refused: o.Refused,
+	})
+	return DedupURLsReport{
+		Lines: c.Lines, Known: c.Known, New: c.New, Duplicates: c.Duplicates, Filtered: c.Filtered,
+		Malformed: c.Malformed, Examples: c.Examples, Took: u.w.took(start),
+	}, err
+}
