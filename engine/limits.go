@@ -53,8 +53,8 @@ const (
 	// hopPathMax is the number of links of a hop path that are written out, as in Heritrix.
 	hopPathMax = 50
 
-	// inlinksMax bounds Options.MaxInlinks: the inlinks of one target that linkdb keeps of a segment, and that are read
-	// for its anchors.
+	// inlinksMax bounds Options.MaxInlinks: the inlinks of one target of which linkdb keeps the texts of a segment, and
+	// the texts that are read for its anchors.
 	inlinksMax = 10_000
 	// anchorsMax is the number of distinct anchor texts of a document that are indexed, the most frequent ones.
 	anchorsMax = 32

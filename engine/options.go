@@ -151,8 +151,9 @@ type Options struct {
 	NoFollowLinks bool
 	// MaxInlinks is the number of links to one page of which linkdb keeps the texts, of one segment, and of which the
 	// index reads them (compare Nutch's linkdb.max.inlinks), 1 to 10,000; 0 means 10,000. Of more links those of the
-	// pages with the best scores have their texts; that the others link to the page is known all the same. AnchorLength is the number of characters that linkdb keeps of
-	// an anchor text (Nutch: linkdb.max.anchor.length), 1 to 256; 0 means 256. No anchor has more than 256 bytes.
+	// pages with the best scores have their texts; that the others link to the page is known all the same. AnchorLength
+	// is the number of characters that linkdb keeps of an anchor text (Nutch: linkdb.max.anchor.length), 1 to 256; 0
+	// means 256. No anchor has more than 256 bytes.
 	MaxInlinks, AnchorLength int
 	// LinkRank makes a crawl rank links at its end, before Dedup and Index: "page", "host" or "domain" is the graph, as
 	// LinkRankOptions have it, whose other fields have their defaults. "" means that only Linkdb.Rank does.

@@ -258,7 +258,8 @@ func (w *work) documentsOf() indexing {
 	ranked, err := isRanked(w.store)
 	w.warn(err)
 	return indexing{
-		ranked: ranked, store: w.store, index: w.index, filters: w.o.IndexFilters, denied: w.admission.Denied, warn: w.warn,
+		ranked: ranked,
+		store:  w.store, index: w.index, filters: w.o.IndexFilters, denied: w.admission.Denied, warn: w.warn,
 		clock: &w.stages, inlinks: w.o.MaxInlinks, outcomes: newWalks(0, storage.ParseLinks),
 	}
 }

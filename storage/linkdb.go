@@ -183,10 +183,13 @@ func (r *LinkReader) Next() bool {
 	return true
 }
 
-// From is the source of the current link, valid until the next call of Next; Anchor its text, valid as long as the row
-// is; Segment that in which the page was fetched.
-func (r *LinkReader) From() []byte    { return r.from }
-func (r *LinkReader) Anchor() []byte  { return r.anchor }
+// From is the source of the current link, valid until the next call of Next.
+func (r *LinkReader) From() []byte { return r.from }
+
+// Anchor is the text of the current link, valid as long as the row is.
+func (r *LinkReader) Anchor() []byte { return r.anchor }
+
+// Segment is that in which the page of the current link was fetched.
 func (r *LinkReader) Segment() uint32 { return uint32(r.segment) }
 
 // Err returns ErrCorrupt if the row is damaged.

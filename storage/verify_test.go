@@ -44,6 +44,11 @@ func sound(t testing.TB, s *Store) {
 	set(NearPages(), AppendNearPageKey(nil, 7, []byte(key)), nil)
 	set(NearChanged(), SimHash(7).Append(nil), nil)
 	set(Linkdb(), AppendLinkdbKey(nil, []byte(other), 1), AppendInlinks(nil, []Inlink{{key, "a"}}))
+	var row LinkRow
+	row.Reset(true)
+	row.Add([]byte(key), []byte("a"), 1)
+	row.Add([]byte(other), nil, 1)
+	set(Linkdb(), AppendLinkdbKey(nil, []byte("com,example,)/merged http"), MergedSegment), row.Append(nil))
 	set(CDXRange(), AppendCDXKey(nil, []byte(key), 5), AppendCDX(nil, &CDX{Segment: 1, Location: loc}))
 	seg := Segment{Number: 1, Batch: true, WARC: []WARCFile{{Name: "f.warc.gz", Size: 150, Records: 3}}}
 	for seg.State = SegmentOpen; seg.State < SegmentIndexed; seg.State++ {
@@ -170,6 +175,15 @@ func TestVerify(t *testing.T) {
 		{"segment unknown", func(b *Batch) error {
 			return b.Set(Linkdb(), AppendLinkdbKey(nil, []byte(key), 9), AppendInlinks(nil, nil))
 		}, "no segment 9"},
+		{"counts of links", func(b *Batch) error {
+			row := AppendMergedHead(nil, LinkCounts{Pages: 2, Hosts: 1, Domains: 1})
+			row = AppendMergedLink(row, nil, 0, []byte(key), nil, 1)
+			return b.Set(Linkdb(), AppendLinkdbKey(nil, []byte(key), MergedSegment), row)
+		}, "counts {Pages:2 Hosts:1 Domains:1}, but its links are {Pages:1 Hosts:1 Domains:1}"},
+		{"merged under a segment", func(b *Batch) error {
+			row := AppendMergedHead(nil, LinkCounts{})
+			return b.Set(Linkdb(), AppendLinkdbKey(nil, []byte(key), 1), row)
+		}, "merged is true under segment 1"},
 		{"cdx beyond the file", func(b *Batch) error {
 			c := CDX{Segment: 1, Location: warc.Location{File: "f.warc.gz", Offset: 101, Length: 50}}
 			return b.Set(CDXRange(), AppendCDXKey(nil, []byte(key), 6), AppendCDX(nil, &c))

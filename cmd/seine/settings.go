@@ -254,8 +254,8 @@ var settingGroups = []settingGroup{
 			into: func(o *engine.Options) any { return &o.NoFollowLinks }},
 		{name: "max-inlinks", kind: aPositive, def: "10000", used: inCrawl | inInvertlinks | indexing,
 			lasting: keepLinks,
-			help: "most links to one page that linkdb keeps of a segment, and that the index reads (Nutch: " +
-				"linkdb.max.inlinks)",
+			help: "most links to one page of which linkdb keeps the texts of a segment, those of the best pages, and " +
+				"the index reads them (compare Nutch: linkdb.max.inlinks)",
 			into: func(o *engine.Options) any { return &o.MaxInlinks }},
 		{name: "anchor-length", kind: aPositive, def: "256", used: inCrawl | inInvertlinks, lasting: keepLinks,
 			help: "characters that linkdb keeps of a link's text (Nutch: linkdb.max.anchor.length)",

@@ -45,6 +45,9 @@ func (p *Phases) InvertLinks(ctx context.Context, segment uint32) (Inverted, err
 	ing := p.env.Store.NewIngestion()
 	defer ing.Abort()
 	if err = p.invert(ctx, segment, ing, &result); err == nil {
+		err = p.linksAnew(segment, ing)
+	}
+	if err == nil {
 		seg.State = storage.SegmentLinked
 		err = ing.PutSegment(seg)
 	}

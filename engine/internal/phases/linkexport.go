@@ -15,8 +15,8 @@ import (
 
 // GraphExport is where ExportGraph writes.
 type GraphExport struct {
-	// Vertex gets each node once, in the order of names, numbered from 0; name is valid until it returns. Edge gets each
-	// edge once, in the order of numbers, with the number of pairs of pages that have it. All vertices come first.
+	// Vertex gets each node once, in the order of names, numbered from 0; name is valid until it returns. Edge gets
+	// each edge once, in the order of numbers, with the number of pairs of pages that have it. All vertices come first.
 	Vertex func(number uint64, name []byte) error
 	Edge   func(from, to, pairs uint64) error
 }

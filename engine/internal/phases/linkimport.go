@@ -27,8 +27,8 @@ type LinksImported struct {
 }
 
 // ImportLinks adds the links of another store to linkdb (Nutch: mergelinkdb). Of each page there, only the links of the
-// version that its crawldb knows are taken. A page that this store has fetched has the links that it saw itself; none of
-// the other store's are taken, and those that were taken before the fetch do not count any more.
+// version that its crawldb knows are taken. A page that this store has fetched has the links that it saw itself; none
+// of the other store's are taken, and those that were taken before the fetch do not count any more.
 //
 //	linkdb there, by target ─▶ by source ─┐
 //	crawldb there ────────────────────────┴▶ links of newest versions, by target ─┬▶ merged rows
@@ -95,7 +95,8 @@ func (i *importing) choose(ctx context.Context) error {
 	}
 	defer run.Close()
 	var r storage.Record
-	return storage.MergeJoin(ctx, i.from, storage.Crawldb(), run, func(source []byte, values [][]byte, old []byte) error {
+	from := storage.Crawldb()
+	return storage.MergeJoin(ctx, i.from, from, run, func(source []byte, values [][]byte, old []byte) error {
 		newest := uint32(importedSegment)
 		if old != nil {
 			if err := storage.DecodeRecord(old, &r); err != nil {

@@ -52,25 +52,41 @@ func (p *Phases) MergeLinks(
 	return result, nil
 }
 
+// droppedUpTo is the newest segment up to which every link of a replaced version is out of linkdb; 0: none is known.
+func (p *Phases) droppedUpTo() (uint32, error) {
+	value, _, err := p.env.Store.Get(storage.Meta(), []byte(metaDropped), nil)
+	after, _ := strconv.ParseUint(string(value), 10, 32) // of none: 0
+	return uint32(after), err
+}
+
+// linksAnew has the next MergeLinks look at all segments again if the links of one come to linkdb that it has looked at
+// before: the store is being rebuilt.
+func (p *Phases) linksAnew(segment uint32, ing *storage.Ingestion) error {
+	upTo, err := p.droppedUpTo()
+	if err != nil || segment > upTo {
+		return err
+	}
+	return ing.Table(storage.Meta()).Delete([]byte(metaDropped))
+}
+
 // dropReplaced takes the links of replaced versions out of linkdb.
 func (p *Phases) dropReplaced(ctx context.Context, result *LinksMerged, changed func([]byte) error) (err error) {
 	store := p.env.Store
-	value, _, err := store.Get(storage.Meta(), []byte(metaDropped), nil)
+	after, err := p.droppedUpTo()
 	if err != nil {
 		return err
 	}
-	after, _ := strconv.ParseUint(string(value), 10, 32) // of none: 0
 	list, err := store.SegmentList()
 	if err != nil {
 		return fmt.Errorf("listing segments: %w", err)
 	}
 	d := dropping{p: p, links: p.env.Sorter(nil)}
 	defer func() { err = errors.Join(err, d.links.Close()) }()
-	upTo, whole, any := uint32(after), true, false
+	upTo, whole, any := after, true, false
 	for _, s := range list {
 		if s.State < storage.SegmentLinked {
 			whole = false // its links come later
-		} else if s.Number > uint32(after) {
+		} else if s.Number > after {
 			any = true
 			if err := d.segment(ctx, s.Number); err != nil {
 				return fmt.Errorf("segment %d: %w", s.Number, err)

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package storage
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// TestLinkRow: a merged row gives back its links with their segments, and counts pages, hosts and domains once.
+func TestLinkRow(t *testing.T) {
+	links := []struct {
+		from, anchor string
+		segment      uint32
+	}{
+		{"com,a,)/x https", "home", 7}, {"com,a,)/x https", "start", 7}, {"com,a,www,)/ http", "", 3},
+		{"com,b,)/ http", "b", 1 << 31}, {"org,b,)/ http", "b", 0},
+	}
+	var row LinkRow
+	row.Reset(true)
+	want := []string{}
+	for _, l := range links {
+		row.Add([]byte(l.from), []byte(l.anchor), l.segment)
+		want = append(want, fmt.Sprint(l))
+	}
+	b := row.Append(nil)
+	if c, ok := MergedCounts(b); !ok || c != (LinkCounts{Pages: 4, Hosts: 4, Domains: 3}) || c != row.Counts() {
+		t.Errorf("%+v, %t", c, ok)
+	}
+	if _, ok := MergedCounts(AppendInlinks(nil, nil)); ok {
+		t.Error("a row of a segment has counts")
+	}
+	var got []string
+	err := VisitLinks(b, 99, func(from, anchor []byte, segment uint32) bool {
+		got = append(got, fmt.Sprintf("{%s %s %d}", from, anchor, segment))
+		return true
+	})
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("%v: %q, want %q", err, got, want)
+	}
+	for n := range b { // cut short: an error, or fewer links
+		_ = VisitLinks(b[:n], 0, func(_, _ []byte, _ uint32) bool { return true })
+	}
+}
+
+// TestLinkMerge: links of several rows come by source, of one source by segment.
+func TestLinkMerge(t *testing.T) {
+	var merge LinkMerge
+	for segment := range uint32(3) {
+		var links []Inlink
+		for i := range 4 {
+			links = append(links, Inlink{From: urlkey.Key(fmt.Sprintf("com,%02d,)/ http", (i+1)*int(segment+1)))})
+		}
+		if err := merge.Add(AppendInlinks(nil, links), 3-segment); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []string
+	err := merge.Each(func(from, _ []byte, segment uint32) error {
+		got = append(got, fmt.Sprintf("%s %d", from[4:6], segment))
+		return nil
+	})
+	want := []string{
+		"01 3", "02 2", "02 3", "03 1", "03 3", "04 2", "04 3", "06 1", "06 2", "08 2", "09 1", "12 1",
+	}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("%v: %q, want %q", err, got, want)
+	}
+	if err := merge.Add([]byte{77}, 1); err == nil {
+		t.Error("a damaged row is taken")
+	}
+}
