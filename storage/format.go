@@ -38,8 +38,9 @@ import (
 //	11        0.11    What is due is in a range of its own, and hosts' counts say how many records were never fetched in
 //	                  place of due times; the upgrade reads crawldb once. Stored values of long documents may have
 //	                  the places of their words; those of before are read without.
-//	12        0.12    Records and parse records have a SimHash, records count changes, and groups of near-duplicates are in ranges of their
-//	                  own. Older values are read without: a page gets its SimHash when it is fetched again.
+//	12        0.12    Records and parse records have a SimHash, records count changes, and groups of near-duplicates
+//	                  are in ranges of their own. Older values are read without: a page gets its SimHash when it is
+//	                  fetched again.
 //
 // To change a format: add a row here, raise FormatVersion, append the step to upgrades, and put a
 // store of the new version into testdata/formats/vN, where a test opens it from then on.

@@ -58,8 +58,8 @@ func newRecrawl(tb testing.TB, each int, interval time.Duration) *recrawl {
 			// First fetches are spread over an interval, as those of a crawl are.
 			spread := int64(n) * interval.Milliseconds() / int64(web.Pages(0))
 			page.r = storage.Record{
-				Status: storage.StatusFetched, LastFetch: at, FetchTime: at + spread, Interval: uint32(interval.Seconds()),
-				Signature: storage.Signature{1},
+				Status: storage.StatusFetched, LastFetch: at, FetchTime: at + spread,
+				Interval: uint32(interval.Seconds()), Signature: storage.Signature{1},
 			}
 			c.pages = append(c.pages, page)
 		}
