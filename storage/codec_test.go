@@ -99,6 +99,9 @@ func drawRecord(t *rapid.T) Record {
 		Segment:      rapid.Uint32().Draw(t, "segment"),
 		Signature:    drawSignature(t),
 		SimHash:      SimHash(rapid.Uint64().Draw(t, "simhash")),
+		Visits:       rapid.Byte().Draw(t, "visits"),
+		Changes:      rapid.Byte().Draw(t, "changes"),
+		Watched:      rapid.Uint32().Draw(t, "watched"),
 		ETag:         texts.Draw(t, "etag"),
 		LastModified: rapid.OneOf(texts, modified).Draw(t, "modified header"),
 	}

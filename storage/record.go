@@ -4,6 +4,7 @@ package storage
 
 import (
 	"encoding/binary"
+	"math"
 )
 
 // Field is a user-defined name and value.
@@ -28,10 +29,15 @@ type Record struct {
 	Segment      uint32  // number of the segment with the newest parse record, 0 = none
 	Signature    Signature
 	SimHash      SimHash // of the content of Signature, 0 = none
-	Truncated    bool    // the newest content is a part of the page; it has no signature and no validators
-	ETag         string  // validator of the newest content, as the server sent it, "" = none
-	LastModified string  // likewise
-	Meta         []Field // at most MetaFieldsMax
+	// Visits is the number of fetches that found out whether the content had changed since the one before, Changes that
+	// of those it had, and Watched the time, in seconds, in which the content was known until the newest fetch. They
+	// begin again, halved, where Visits would be more than VisitsMax: what a page did long ago counts less and less.
+	Visits, Changes uint8
+	Watched         uint32
+	Truncated       bool    // the newest content is a part of the page; it has no signature and no validators
+	ETag            string  // validator of the newest content, as the server sent it, "" = none
+	LastModified    string  // likewise
+	Meta            []Field // at most MetaFieldsMax
 }
 
 // MetaScheme is the name of the field of Meta that says where the scheme of a URL comes from. SchemeAssumed is its
@@ -40,6 +46,27 @@ const (
 	MetaScheme    = "seine.scheme"
 	SchemeAssumed = "assumed"
 )
+
+// VisitsMax is the largest number of Record.Visits.
+const VisitsMax = 64
+
+// Wait counts the time, in ms, since the last fetch of a page whose content is known.
+func (r *Record) Wait(ms int64) {
+	if !r.Signature.IsZero() {
+		r.Watched = uint32(min(int64(r.Watched)+max(ms, 0)/1000, math.MaxUint32))
+	}
+}
+
+// Watch counts a fetch that compared the content with that before it, after Wait.
+func (r *Record) Watch(changed bool) {
+	if r.Visits >= VisitsMax {
+		r.Visits, r.Changes, r.Watched = r.Visits/2, r.Changes/2, r.Watched/2
+	}
+	r.Visits++
+	if changed {
+		r.Changes++
+	}
+}
 
 // SchemeAssumed reports whether the URL was given without a scheme, so that https is only the first to try.
 func (r *Record) SchemeAssumed() bool {
@@ -72,6 +99,8 @@ func (r *Record) SchemeAssumed() bool {
 //	1 byte    hops (since format 2)
 //	          truncated: no bytes (since format 7)
 //	8 bytes   SimHash (since format 12)
+//	2 bytes   visits, changes (since format 12)
+//	uvarint   watched
 //
 // Example, 33 bytes: HTTP status 200, depth 2, every 30 days, score 0.5, segment 7.
 //
@@ -106,7 +135,8 @@ const (
 	recHops         = 1 << 19
 	recTruncated    = 1 << 20
 	recSimHash      = 1 << 21
-	recEnd          = 1 << 22 // first unused bit
+	recVisits       = 1 << 22
+	recEnd          = 1 << 23 // first unused bit
 )
 
 const secondsPerHour = 3600
@@ -141,7 +171,8 @@ func (r *Record) flags(date bool) uint32 {
 		flagIf(len(r.Meta) != 0, recMeta) |
 		flagIf(r.Hops != 0, recHops) |
 		flagIf(r.Truncated, recTruncated) |
-		flagIf(r.SimHash != 0, recSimHash)
+		flagIf(r.SimHash != 0, recSimHash) |
+		flagIf(r.Visits != 0 || r.Changes != 0 || r.Watched != 0, recVisits)
 }
 
 // AppendRecord appends the encoding of r to dst. It leaves out fields of Meta beyond MetaFieldsMax. It
@@ -200,6 +231,9 @@ func AppendRecord(dst []byte, r *Record) []byte {
 	}
 	if f&recSimHash != 0 {
 		dst = r.SimHash.Append(dst)
+	}
+	if f&recVisits != 0 {
+		dst = binary.AppendUvarint(append(dst, r.Visits, r.Changes), uint64(r.Watched))
 	}
 	return dst
 }
@@ -281,5 +315,8 @@ func (r *Record) decodeTexts(d *decoder, f uint32) {
 	}
 	if f&recSimHash != 0 {
 		r.SimHash = d.simHash()
+	}
+	if f&recVisits != 0 {
+		r.Visits, r.Changes, r.Watched = d.byte(), d.byte(), d.uint32()
 	}
 }

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -116,8 +117,14 @@ func (f *flags) policies(o *engine.Options) (err error) {
 		return err
 	}
 	o.Links.ByDomain = f.text("ignore-by") == "domain"
-	if f.text("schedule") == "adaptive" {
+	switch f.text("schedule") {
+	case "adaptive":
 		o.Schedule = policy.AdaptiveSchedule{}
+	case "freshness":
+		o.Schedule = policy.FreshnessSchedule{
+			Price:       cmp.Or(o.Interval, policy.DefaultInterval*time.Second).Seconds() / 4,
+			MaxInterval: uint32(o.MaxInterval / time.Second),
+		}
 	}
 	return f.indexWriters(o)
 }

@@ -67,9 +67,11 @@ var settingGroups = []settingGroup{
 		{name: "forms", kind: aSwitch, def: "false", used: parsing,
 			help: "also follow forms that only send a GET request, without filling them in",
 			into: func(o *engine.Options) any { return &o.Parsers.Forms }},
-		{name: "schedule", kind: oneOf("fixed", "adaptive"), def: "fixed",
+		{name: "schedule", kind: oneOf("fixed", "adaptive", "freshness"), def: "fixed",
 			used: inCrawl | inUpdateDB, lasting: keepSchedule,
-			help: "when pages are fetched again: `fixed` or `adaptive`, as in Nutch"},
+			help: "when pages are fetched again: `fixed` or `adaptive`, as in Nutch, or `freshness`, which " +
+				"estimates how often each changes and fetches where that keeps most of them fresh, one that changes " +
+				"once in `interval` once in it"},
 		{name: "interval", kind: aDuration, def: "0", used: making, lasting: keepInterval,
 			help: "time between two fetches of a URL whose seed line says nothing else, such as 168h; 0: 30 days, or " +
 				"max-interval if that is less (Nutch: db.fetch.interval.default)",

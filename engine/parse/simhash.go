@@ -180,8 +180,8 @@ func wordBytes(x uint64) (lower uint64, n int) {
 
 const eachByte = 0x0101010101010101
 
-// wordKinds returns x in lower case, and the highest bits of its bytes that are words', and of those beyond ASCII. Words
-// are those of simHash: of ASCII letters and digits, and all bytes beyond ASCII but 0xe3 to 0xed.
+// wordKinds returns x in lower case, and the highest bits of its bytes that are words', and of those beyond ASCII.
+// Words are those of simHash: of ASCII letters and digits, and all bytes beyond ASCII but 0xe3 to 0xed.
 func wordKinds(x uint64) (lower, word, beyond uint64) {
 	const each, high = eachByte, 0x80 * eachByte
 	c := x &^ high // so that no sum carries into the next byte; the high bits of the sums are the comparisons

@@ -79,6 +79,8 @@ func TestLaws(t *testing.T) {
 	policytest.Scorer(t, policy.DistinctOPICScorer{})
 	policytest.FetchSchedule(t, policy.FixedSchedule{})
 	policytest.FetchSchedule(t, policy.AdaptiveSchedule{})
+	policytest.FetchSchedule(t, policy.FreshnessSchedule{})
+	policytest.FetchSchedule(t, policy.FreshnessSchedule{Price: 1e9})
 	toRoot := policy.URLNormalizerFunc(func(u urlkey.URL) (urlkey.URL, error) { return u.Resolve("/") })
 	policytest.URLNormalizer(t, policy.URLNormalizers{toRoot}, []string{"http://h/a?b", "https://h/"})
 }

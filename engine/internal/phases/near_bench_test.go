@@ -12,9 +12,9 @@ import (
 	"github.com/seine-crawler/seine/storage"
 )
 
-// BenchmarkNearGroups groups the fingerprints of 10^5 pages, a fifth of them near another, 1,000 at a time, and compares
-// the pairs that are found with those that comparing each with each finds. It prints how many it finds of them (1: all),
-// and what a page takes while the first and the last tenth is grouped.
+// BenchmarkNearGroups groups the fingerprints of 10^5 pages, a fifth of them near another, 1,000 at a time, and
+// compares the pairs that are found with those that comparing each with each finds. It prints how many it finds of them
+// (1: all), and what a page takes while the first and the last tenth is grouped.
 func BenchmarkNearGroups(b *testing.B) {
 	const pages, part = 100_000, 1000
 	for b.Loop() {

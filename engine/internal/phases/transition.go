@@ -27,6 +27,7 @@ func transition(
 	r *storage.Record, o *storage.FetchOutcome, segment uint32, s policy.FetchSchedule, maxInterval uint32,
 ) {
 	prevModified := r.ModifiedTime
+	r.Wait(o.Time - r.LastFetch)
 	if r.Interval == 0 {
 		r.Interval = policy.DefaultInterval
 	}
@@ -45,6 +46,8 @@ func transition(
 		r.Status, r.Retries = storage.StatusNotModified, 0
 		if r.Truncated { // none of it was confirmed: what the server has is not what is stored
 			r.Status = storage.StatusFetched
+		} else {
+			r.Watch(false)
 		}
 		s.Reschedule(r, policy.ChangeNone, o.Time)
 		r.ModifiedTime = prevModified
@@ -103,6 +106,7 @@ func fetched(
 			change = policy.ChangeNone
 			r.Status = storage.StatusNotModified
 		}
+		r.Watch(change == policy.ChangeModified)
 	}
 	r.Signature, r.SimHash, r.Segment, r.Retries = signature, simHash, segment, 0
 	r.ETag, r.LastModified, r.Truncated = etag, lastModified, o.Truncated != ""
