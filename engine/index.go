@@ -54,7 +54,6 @@ type indexing struct {
 	distinct phases.KeyTable
 	counts   []int
 	order    []int
-	content  []byte // scratch: of a page, for its near-duplicate group
 	linking  linking
 	titles   *titles
 }

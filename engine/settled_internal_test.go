@@ -13,7 +13,7 @@ import (
 // TestSettled: what settles a crawl reads next to nothing if nothing changed since the last one, also in another
 // process, and everything once something did.
 func TestSettled(t *testing.T) {
-	const pages = 1000
+	const pages = 4000
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		var n int

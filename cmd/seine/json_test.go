@@ -55,6 +55,9 @@ var jsonRuns = []string{
 	"readhost",
 	"readlinks --dump",
 	"readlinks --url $SITE/mend.html",
+	"linkrank --top 2",
+	"mergelinkdb",
+	"webgraph --graph host --vertices $TMP/vertices --edges $TMP/edges",
 	"readseg",
 	"readseg --segment 1",
 	"readseg --dump --segment 1",
@@ -97,7 +100,8 @@ func TestJSONNames(t *testing.T) {
 	covered := jsonElsewhere
 	for _, line := range jsonRuns {
 		host := strings.TrimPrefix(site.URL, "http://")
-		words := strings.Fields(strings.NewReplacer("$SITE", site.URL, "$HOST", host).Replace(line))
+		names := strings.NewReplacer("$SITE", site.URL, "$HOST", host, "$TMP", filepath.Dir(dir))
+		words := strings.Fields(names.Replace(line))
 		if words[0] == "rebuild" { // which needs a directory that has lost its store
 			if err := os.RemoveAll(filepath.Join(dir, "store")); err != nil {
 				t.Fatal(err)

@@ -5,6 +5,7 @@ package phases
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -31,9 +32,12 @@ const (
 // rowsLeft is how many rows of a target are left alone: a merge pays off when there are more.
 const rowsLeft = 2
 
+// rowsMark is the mark of a look at all rows of linkdb. Its value is the limit of bytes of a target.
+const rowsMark = "linkdb rows"
+
 // MergeLinks takes links that their pages dropped out of linkdb, and merges the rows of targets that have more than
 // rowsLeft into one, with counts. The first is as much work as pages were fetched since the last call, the second looks
-// at most rows, where the call before ended (0: at all).
+// at most rows, where the call before ended (0: at all), and none if all were looked at and nothing changed since.
 //
 //	pages of new segments ─▶ their replaced versions, by cdx ─▶ links of these, sorted by target ─▶ linkdb without them
 //	linkdb from the place on ─▶ rows of a target ─▶ one row
@@ -198,6 +202,16 @@ func (d *dropping) version(key []byte, segment uint32) error {
 // mergeRows merges the rows of targets, at most most, from the place on at which the call before ended.
 func (p *Phases) mergeRows(ctx context.Context, most int, result *LinksMerged) (err error) {
 	store := p.env.Store
+	since, limit := store.Moment(), p.mergedBytes()
+	value := binary.AppendUvarint(nil, uint64(limit))
+	merged, ok, err := store.Mark(rowsMark)
+	if err != nil {
+		return err
+	}
+	if ok && bytes.Equal(merged, value) {
+		result.Done = true
+		return nil
+	}
 	place, _, err := store.Get(storage.Meta(), []byte(metaMerge), nil)
 	if err != nil {
 		return err
@@ -209,8 +223,8 @@ func (p *Phases) mergeRows(ctx context.Context, most int, result *LinksMerged) (
 	defer ing.Abort()
 	rows := store.Scan(storage.Linkdb(), nil, nil)
 	defer func() { err = errors.Join(err, rows.Close()) }()
-	m := merging{rows: rows, table: ing.Table(storage.Linkdb()), result: result, limit: p.mergedBytes()}
-	ok := rows.SeekGE(place)
+	m := merging{rows: rows, table: ing.Table(storage.Linkdb()), result: result, limit: limit}
+	ok = rows.SeekGE(place)
 	n := 0
 	for ok && (most == 0 || n < most) {
 		if n%ctxCheckKeys == 0 && ctx.Err() != nil {
@@ -230,7 +244,9 @@ func (p *Phases) mergeRows(ctx context.Context, most int, result *LinksMerged) (
 	if ok {
 		next = rows.Key()
 	}
-	if result.Targets == 0 && bytes.Equal(next, place) {
+	if result.Done {
+		ing.Mark(rowsMark, value, since)
+	} else if result.Targets == 0 && bytes.Equal(next, place) {
 		return nil
 	}
 	if err := ing.Table(storage.Meta()).Set([]byte(metaMerge), next); err != nil {
