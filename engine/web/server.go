@@ -18,9 +18,9 @@ import (
 // Server is an http.Server with this package's bounds, on one listener.
 type Server struct {
 	http   http.Server
-	ending chan struct{} // closed when Close begins
-	done   chan error    // what Serve returned
-	inside sync.WaitGroup
+	ending chan struct{}  // closed when Close begins
+	done   chan error     // what Serve returned
+	inside sync.WaitGroup // Serve, which closes the listener at its end, and handlers
 }
 
 // quiet drops messages: what clients do wrong is answered, not told to people here.
@@ -44,7 +44,7 @@ func Start(l net.Listener, h http.Handler) *Server {
 	if _, local := l.(*socketListener); local {
 		s.http.MaxHeaderBytes = 0 // the default of net/http, a megabyte: as long as a command line may be
 	}
-	go func() { s.done <- s.http.Serve(l) }()
+	s.inside.Go(func() { s.done <- s.http.Serve(l) })
 	return s
 }
 
@@ -71,7 +71,7 @@ func ending(ctx context.Context) chan struct{} {
 func (s *Server) Done() <-chan error { return s.done }
 
 // Close ends the server: it takes no more connections, waits a few seconds for the requests that are being answered,
-// then closes their connections and waits until their handlers have returned.
+// then closes their connections and waits until their handlers have returned and the listener is closed.
 func (s *Server) Close() error {
 	close(s.ending)
 	ctx, cancel := context.WithTimeout(context.Background(), drainTime)

@@ -108,6 +108,22 @@ func TestSocket(t *testing.T) {
 	}
 }
 
+// TestSocketAtOnce: the socket is gone after a Close that comes before anything was served.
+func TestSocketAtOnce(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "d")
+	e := opened(t, dir)
+	for range 500 {
+		s, err := ServeSocket(e, dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		must(t, s.Close())
+		if _, err := os.Stat(filepath.Join(dir, socketFile)); !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal("the socket is still there")
+		}
+	}
+}
+
 // TestSocketOfOthers: another user cannot connect. Only root can try; others see at least that the mode forbids it.
 func TestSocketOfOthers(t *testing.T) {
 	dir := t.TempDir()
