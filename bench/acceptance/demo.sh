@@ -28,12 +28,12 @@ wait $web || true
 cat "$out/politeness"
 cat <<EOF
 
-Look at it: run this, and open the address that it prints
-  bin/seine serve --dir $out/data
-
 Try next:
   bin/seine search --dir $out/data '"repair net" -boat'
   bin/seine readdb --dir $out/data --stats
   bin/seine readdb --dir $out/data --top 5
   bin/seine crawl --contact https://your.site/crawler https://example.org/
+
+Look at it: while this runs, it is at http://127.0.0.1:8080/
+  bin/seine serve --dir $out/data
 EOF
