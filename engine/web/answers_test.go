@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/seine-crawler/seine/engine"
@@ -90,12 +91,13 @@ func TestFlights(t *testing.T) {
 		}
 		const others = 5
 		got := make(chan string, others)
+		var asking sync.WaitGroup
 		for range others {
-			go func() {
+			asking.Go(func() {
 				a, body, ok := h.answeringOf(t.Context(), "test", strconv.FormatBool(kept))
 				defer a.end()
 				got <- fmt.Sprint(ok, string(body))
-			}()
+			})
 		}
 		canceled, cancel := context.WithCancel(t.Context())
 		cancel()
@@ -114,6 +116,7 @@ func TestFlights(t *testing.T) {
 				t.Errorf("kept %t: another got %q, want %q", kept, text, want)
 			}
 		}
+		asking.Wait()
 	}
 	if n := len(h.flights.byKey); n != 0 {
 		t.Errorf("%d are left", n)
