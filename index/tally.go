@@ -5,6 +5,7 @@ package index
 import (
 	"cmp"
 	"math"
+	"math/bits"
 	"slices"
 	"sync"
 )
@@ -23,7 +24,6 @@ type tally struct {
 	words []talliedWord
 	not   []iterator
 	*talliedWindow
-	found []foundDoc
 }
 
 // talliedWindow has the documents of a window: those of any list and those of several, as bits and as places in the
@@ -32,17 +32,12 @@ type talliedWindow struct {
 	block     [blockDocs]uint32 // scratch
 	from      uint32
 	any, more sumBits
+	best      sumBits // documents that may be among the best
 	several   [sumDocs]uint16
 	count     int // of several
 	tf        [sumDocs]float64
-	score     [sumDocs]points // of several
+	score     [sumDocs]points // of several, and of best
 	rest      [sumDocs]points // what lists that have not been looked at can add to it at most
-}
-
-// foundDoc is a document that may be among the best.
-type foundDoc struct {
-	doc   uint32
-	score points
 }
 
 // talliedWord is a word with its forms.
@@ -232,7 +227,7 @@ func (t *tally) weigh() {
 	if need > 0 && !t.promise(need) {
 		return
 	}
-	t.found = t.found[:0]
+	clear(t.best[:])
 	for i := range t.words {
 		w := &t.words[i]
 		least := w.gain.frequency(need)
@@ -252,16 +247,21 @@ func (t *tally) weigh() {
 		}
 	}
 	for _, i := range t.several[:t.count] {
-		if t.any[i>>6]>>(i&63)&1 != 0 {
-			t.found = append(t.found, foundDoc{t.from + uint32(i), t.score[i]})
+		if bit := uint64(1) << (i & 63); t.any[i>>6]&bit != 0 {
+			t.best[i>>6] |= bit
+		} else {
+			t.score[i] = 0
 		}
-		t.score[i], t.rest[i] = 0, 0
+		t.rest[i] = 0
 	}
-	slices.SortFunc(t.found, func(a, b foundDoc) int { return cmp.Compare(a.doc, b.doc) })
-	for _, f := range t.found {
-		if f.score >= need {
-			t.top.offer(f.doc, f.score)
-			need = t.need()
+	for n, some := range t.best {
+		for ; some != 0; some &= some - 1 {
+			i := n<<6 | bits.TrailingZeros64(some)
+			score := t.score[i]
+			if t.score[i] = 0; score >= need {
+				t.top.offer(t.from+uint32(i), score)
+				need = t.need()
+			}
 		}
 	}
 }
@@ -377,7 +377,8 @@ func (t *tally) weighList(w *talliedWord, l *talliedList, least float64) bool {
 				t.tf[at] += tf
 				t.rest[at] -= p
 			} else if tf > least && t.any[at>>6]>>(at&63)&1 != 0 {
-				t.found = append(t.found, foundDoc{docs[i], w.gain.points(tf)})
+				t.best[at>>6] |= 1 << (at & 63)
+				t.score[at] = w.gain.points(tf)
 			}
 		}
 		return true
