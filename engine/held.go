@@ -34,6 +34,8 @@ var heldWords = [...]string{
 	frontier.HeldByThrottle:   heldByThrottle,
 	frontier.HeldByFailures:   heldByFailures,
 	frontier.HeldByAddress:    "shares an address",
+
+	frontier.HeldByAddressDelay: "delay of its address",
 }
 
 // wait is the wait in words: "120 URLs, one each 1s (delay)".

@@ -24,7 +24,8 @@ type HostNow struct {
 	// NextVisit is when it may be visited again, which may be past; zero: nothing is known that forbids it.
 	NextVisit time.Time `json:"next_visit,omitzero"`
 	// Delay lies between the end of a visit and the start of the next. Because says what it, or a longer wait, comes
-	// from: "delay", "Crawl-delay", "slow answers", "it demanded a pause", "it failed" or "shares an address".
+	// from: "delay", "Crawl-delay", "slow answers", "it demanded a pause", "it failed", "shares an address" or "delay
+	// of its address".
 	Delay      Duration  `json:"delay_seconds"`
 	Because    string    `json:"because,omitempty"`
 	Address    string    `json:"address,omitempty"`     // that its visits go to, of IPv6 the /64; "": not known yet

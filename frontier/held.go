@@ -32,6 +32,7 @@ const (
 	HeldByThrottle                      // it demanded a pause (429, 503)
 	HeldByFailures                      // its last visits failed
 	HeldByAddress                       // a host on the same address is being visited
+	HeldByAddressDelay                  // Options.AddressDelay, which is longer than the host's own delay
 )
 
 // Held returns the n hosts that will take the longest, the longest first, sleeping hosts last. With more than
@@ -75,7 +76,7 @@ func (p *pace) held(v *visitState, now moment) (h Held, ok bool) {
 	if !v.registered || v.place != asleep && !waits {
 		return h, false
 	}
-	h = Held{Host: v.host, URLs: v.urls() + int(v.active), More: v.more, Delay: p.wait(v), Because: p.because(v)}
+	h = Held{Host: v.host, URLs: v.urls() + int(v.active), More: v.more, Delay: p.between(v), Because: p.because(v)}
 	if v.place == asleep {
 		h.URLs = 0
 	}
@@ -94,6 +95,8 @@ func (p *pace) because(v *visitState) HeldBecause {
 		return HeldByThrottle
 	case v.place == blocked:
 		return HeldByAddress
+	case p.between(v) > p.wait(v):
+		return HeldByAddressDelay
 	case v.responseTime > max(p.least(v), crawlDelay) || v.slow > 0:
 		return HeldBySlowness
 	case crawlDelay > p.least(v):

@@ -84,3 +84,23 @@ func TestHeld(t *testing.T) {
 		t.Errorf("%+v, want it to wait until %s", h, got[5].Next)
 	}
 }
+
+// TestHeldByAddressDelay: where the pause of an address is longer than the host's own, it is the one that is shown.
+func TestHeldByAddressDelay(t *testing.T) {
+	for delay, because := range map[time.Duration]HeldBecause{
+		20 * time.Millisecond: HeldByAddressDelay, 300 * time.Millisecond: HeldByDelay,
+	} {
+		f := start(t, Options{Source: sites{each: 10}, Delay: delay, Fetchers: 1}, 1)
+		v, err := f.Next(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := max(delay, defaultAddressDelay)
+		if h := f.Host(v.Host); h.Delay != want || h.Because != because {
+			t.Errorf("delay %s: %+v", delay, h)
+		}
+		if held := f.Held(1); len(held) != 1 || held[0].Delay != want || held[0].Because != because {
+			t.Errorf("delay %s: %+v", delay, held)
+		}
+	}
+}

@@ -59,7 +59,8 @@ func (f *Frontier) Host(h urlkey.HostKey) (host Host) {
 	}
 	p := f.pace.Load()
 	host = Host{
-		Where: v.where(), URLs: v.urls(), Visits: int(v.active), More: v.more, Delay: p.wait(v), Because: p.because(v),
+		Where: v.where(), URLs: v.urls(), Visits: int(v.active), More: v.more,
+		Delay: p.between(v), Because: p.because(v),
 		Response: v.responseTime, Failures: int(v.failures), Throttles: int(v.throttles),
 	}
 	if v.next != 0 {

@@ -92,6 +92,14 @@ func (p *pace) wait(v *visitState) time.Duration {
 	return p.delayOf(v) << v.slow
 }
 
+// between is the least time between two visits to a host: its own wait, or that of its address once that is known.
+func (p *pace) between(v *visitState) time.Duration {
+	if v.addr == nil {
+		return p.wait(v)
+	}
+	return max(p.wait(v), p.addressDelay)
+}
+
 // delayOf is the host's delay while it answers as fast as usual.
 func (p *pace) delayOf(v *visitState) time.Duration {
 	d, factor := p.least(v), p.factor

@@ -17,21 +17,6 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// fetchlistOf returns the URLs of a fetchlist in key order.
-func (w *world) fetchlistOf(segment uint32) (list []string) {
-	w.t.Helper()
-	sc := w.store.Scan(storage.Fetchlist(segment), nil, nil)
-	defer sc.Close()
-	for sc.Next() {
-		u, err := urlkey.Key(sc.Key()).URL()
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		list = append(list, u.String())
-	}
-	return list
-}
-
 // TestGenerateSpreads: of equal scores, every host gets its turn before any gets a second one.
 func TestGenerateSpreads(t *testing.T) {
 	w := newWorld(t, admission.Options{})
@@ -106,7 +91,7 @@ func TestGenerateBounds(t *testing.T) {
 		for i, number := range g.Segments {
 			slices.Sort(want[i])
 			var got []string
-			for _, u := range w.fetchlistOf(number) {
+			for _, u := range w.fetchlist(number) {
 				got = append(got, string(w.key(u)))
 			}
 			if !slices.Equal(got, want[i]) {
