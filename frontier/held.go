@@ -26,13 +26,13 @@ type HeldBecause uint8
 
 // The reasons.
 const (
-	HeldByDelay      HeldBecause = iota // the configured delay
-	HeldByCrawlDelay                    // that of its robots.txt
-	HeldBySlowness                      // its own response time
-	HeldByThrottle                      // it demanded a pause (429, 503)
-	HeldByFailures                      // its last visits failed
-	HeldByAddress                       // a host on the same address is being visited
-	HeldByAddressDelay                  // Options.AddressDelay, which is longer than the host's own delay
+	HeldByDelay        HeldBecause = iota // the configured delay
+	HeldByCrawlDelay                      // that of its robots.txt
+	HeldBySlowness                        // its own response time
+	HeldByThrottle                        // it demanded a pause (429, 503)
+	HeldByFailures                        // its last visits failed
+	HeldByAddress                         // a host on the same address is being visited
+	HeldByAddressDelay                    // Options.AddressDelay, which is longer than the host's own delay
 )
 
 // Held returns the n hosts that will take the longest, the longest first, sleeping hosts last. With more than
