@@ -25,6 +25,8 @@ const (
 	heldByDelay    = "delay"
 	heldByThrottle = "it demanded a pause"
 	heldByFailures = "it failed"
+
+	heldByAddressDelay = "delay of its address"
 )
 
 var heldWords = [...]string{
@@ -35,7 +37,7 @@ var heldWords = [...]string{
 	frontier.HeldByFailures:   heldByFailures,
 	frontier.HeldByAddress:    "shares an address",
 
-	frontier.HeldByAddressDelay: "delay of its address",
+	frontier.HeldByAddressDelay: heldByAddressDelay,
 }
 
 // wait is the wait in words: "120 URLs, one each 1s (delay)".

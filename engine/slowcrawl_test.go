@@ -166,12 +166,20 @@ func TestSlowDNS(t *testing.T) {
 // TestOneGiantHost: a crawl of which one host has nearly all of what is left names it, how much it has and how fast it
 // may be asked, also while that host's request is under way.
 func TestOneGiantHost(t *testing.T) {
-	w, urls := newSlowWeb(t, map[string]int{"giant": 1, "host": 8})
-	o := w.options(t)
-	o.Delay = 150 * time.Millisecond
-	s := heldBy(t, o, urls, engine.CausePoliteness, "politeness: only giant0.test:"+w.port+" has URLs left: 2")
-	if text := s.Progress.Cause.Text; !strings.Contains(text, "URLs, one each 150ms (delay)") {
-		t.Errorf("%s: it does not say how fast the host is", text)
+	for _, c := range []struct {
+		delay time.Duration
+		wait  string
+	}{
+		{300 * time.Millisecond, "URLs, one each 300ms (delay)"},
+		{150 * time.Millisecond, "URLs, one each 250ms (delay of its address)"},
+	} {
+		w, urls := newSlowWeb(t, map[string]int{"giant": 1, "host": 8})
+		o := w.options(t)
+		o.Delay = c.delay
+		s := heldBy(t, o, urls, engine.CausePoliteness, "politeness: only giant0.test:"+w.port+" has URLs left: 2")
+		if text := s.Progress.Cause.Text; !strings.Contains(text, c.wait) {
+			t.Errorf("%s, want %s", text, c.wait)
+		}
 	}
 }
 
