@@ -27,7 +27,8 @@ type LinkCounts struct {
 }
 
 func (c LinkCounts) String() string {
-	return fmt.Sprintf("from %s on %s of %s", count(c.Pages, "page"), count(c.Hosts, "host"), count(c.Domains, "domain"))
+	pages, hosts, domains := count(c.Pages, "page"), count(c.Hosts, "host"), count(c.Domains, "domain")
+	return fmt.Sprintf("from %s on %s of %s", pages, hosts, domains)
 }
 
 // String is the link on one line, URLs and anchor separated by tabs. Control characters of the anchor are spaces.

@@ -18,9 +18,9 @@ import (
 // reports how many fingerprints it looked at. The work is proportional to what changed and to the groups that it
 // touches.
 //
-// keep leaves at least one fingerprint of each group that gained or lost a page or a fingerprint in
-// storage.NearChanged: whoever keeps them takes them off in the ingestion that has what follows from the groups, so that
-// after a crash the next run finds them there.
+// keep leaves at least one fingerprint of each group that gained or lost a page or fingerprint in storage.NearChanged:
+// whoever keeps them takes them off in the ingestion that has what follows from the groups, so that the next run finds
+// them there after a crash.
 func (p *Phases) GroupNear(ctx context.Context, keep bool) (looked uint64, err error) {
 	return p.groupNear(ctx, nearPart, keep)
 }
