@@ -102,22 +102,16 @@ func (h *Handler) searchPage(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p.State = h.crawlState()
-	kept, body, ok := h.answeringOf(r.Context(), "page", p.Path("/", state.parameters()...), p.State.Text, p.State.Dot)
-	defer kept.end()
-	if ok {
-		sendBody(w, http.StatusOK, htmlType, body)
-		return
-	}
-	v, err := h.found(r.Context(), p, state)
-	if err != nil {
-		h.failed(w, r, "search", err)
-		return
-	}
-	p.Title = clean(state.Query, titleShown)
-	p.Body = v
-	if body, err = h.render("search", p); err == nil && v.lasting {
-		kept.keep(body)
-	}
+	body, err := h.answer(r.Context(), func() ([]byte, bool, error) {
+		v, err := h.found(r.Context(), p, state)
+		if err != nil {
+			return nil, false, err
+		}
+		p.Title = clean(state.Query, titleShown)
+		p.Body = v
+		body, err := h.render("search", p)
+		return body, v.lasting, err
+	}, "page", p.Path("/", state.parameters()...), p.State.Text, p.State.Dot)
 	if err != nil {
 		h.failed(w, r, "search", err)
 		return
@@ -129,6 +123,11 @@ func (h *Handler) searchPage(w http.ResponseWriter, r *http.Request) {
 func (h *Handler) failed(w http.ResponseWriter, r *http.Request, room string, err error) {
 	if errors.Is(r.Context().Err(), context.Canceled) {
 		return // nobody looks
+	}
+	var overloaded *Problem
+	if errors.As(err, &overloaded) {
+		h.deny(w, r, overloaded)
+		return
 	}
 	help := ""
 	status := problemOf(err).Status
