@@ -68,7 +68,8 @@ type filterView struct{ Word, Without string }
 type facetView struct {
 	Name   string
 	Values []facetValue
-	Others int // values that are not shown
+	Items  template.HTML // of Values
+	Others int           // values that are not shown
 }
 
 type facetValue struct {
@@ -355,10 +356,40 @@ func facetsOf(p *page, state searchState, list []index.Facet) []facetView {
 			x.Address = p.Path("/", s.parameters()...)
 			v.Values = append(v.Values, x)
 		}
+		v.Items = itemsOf(v.Values)
 		views = append(views, v)
 	}
 	return views
 }
+
+// itemsOf is the HTML of values. Like marked, it does without a template, which takes as long for the values of all
+// facets as for all else on the page. Addresses are page.Path's: they begin with a slash.
+func itemsOf(values []facetValue) template.HTML {
+	b := make([]byte, 0, 256*len(values))
+	for _, v := range values {
+		b = append(b, `<li><a href="`...)
+		b = appendEscaped(b, v.Address)
+		b = append(b, `" title="`...)
+		b = appendEscaped(b, v.Exact)
+		b = append(b, '"')
+		if v.Present {
+			b = append(b, ` aria-current="true"`...)
+		}
+		b = append(b, `><bdi>`...)
+		b = appendEscaped(b, v.Text)
+		b = append(b, `</bdi>`...)
+		if v.Present {
+			b = append(b, ` <span aria-hidden="true">×</span><span class="unseen">remove</span>`...)
+		}
+		b = append(b, `</a> <span class="n">`...)
+		b = appendEscaped(b, v.Count)
+		b = append(b, "</span></li>\n"...)
+	}
+	return template.HTML(b)
+}
+
+// appendEscaped appends a text for HTML, or for an attribute in quotes.
+func appendEscaped(b []byte, s string) []byte { return append(b, template.HTMLEscapeString(s)...) }
 
 // shortType is a media type as people call it.
 func shortType(t string) string {
