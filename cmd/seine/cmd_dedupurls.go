@@ -52,7 +52,7 @@ func dedupURLsCommand(c *console) *cobra.Command {
 			return errors.Join(err, lists.close())
 		},
 	}
-	f.settings(cmd, inInject)
+	f.settings(cmd, inDedupURLs)
 	f.report(cmd)
 	cmd.Flags().StringVar(&newList, "new", "", "`file` for new lines (-: standard output)")
 	cmd.Flags().StringVar(&known, "known", "", "`file` for lines whose URL crawldb has")
