@@ -42,8 +42,8 @@ func dedupURLsCommand(c *console) *cobra.Command {
 			if lists.printed > 0 {
 				to.out = c.err
 			}
-			err := withEngine(cmd, f.reading(), func(e *engine.Engine) error {
-				r, err := e.DedupURLs(cmd.Context(), o)
+			err := f.withReading(cmd, func(s store) error {
+				r, err := s.DedupURLs(cmd.Context(), o)
 				if err := errors.Join(err, lists.close()); err != nil {
 					return err
 				}

@@ -38,7 +38,7 @@ type copyView struct {
 	Captures []captureChoice
 	More     bool // there are more captures than shown
 	Missing  string
-	Open     time.Time // since when a crawl fills a segment, whose captures are not among these yet; zero: there is none
+	Open     time.Time // since when a crawl fills a segment, whose captures are not listed yet; zero: there is none
 	Frame    string    // address of the copy itself; "": it cannot be shown
 	Text     string    // of the parse record, where the copy itself cannot be shown
 	Cut      bool
