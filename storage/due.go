@@ -134,6 +134,10 @@ type DueDay struct {
 	Depth uint8  // links from a seed; 255 stands for more too
 }
 
+// Exact reports whether the key tells all that matters of the record: a greater depth, or a score below all classes, it
+// does not.
+func (e *DueDay) Exact() bool { return e.Class < math.MaxUint8 && e.Depth < dueDepthMax }
+
 // DueDayOf is the day of a due time in ms, and ms how long after the day's beginning it is. Times after 2149 are one.
 func DueDayOf(at int64) (day uint16, ms uint32) {
 	day = uint16(min(at/dayMS, math.MaxUint16))

@@ -50,7 +50,7 @@ func (p *Phases) newHostTally(ing *storage.Ingestion) *hostTally {
 	}
 	t := &hostTally{
 		p: p, now: p.now(), w: ing.Table(storage.HostCountsRange()), due: ing.Table(storage.Due()),
-		known:  storage.NewFinder(p.env.Store, storage.HostCountsRange()),
+		known:   storage.NewFinder(p.env.Store, storage.HostCountsRange()),
 		stored:  p.env.Store.Scan(storage.Due(), nil, nil),
 		changes: changes, days: changes,
 	}
