@@ -60,7 +60,7 @@
 //
 //   - A phase's tables and the segment's new state are one ingestion: after a crash the phase is done or not begun.
 //     A withheld link leaves its range in the ingestion in which it counts, so it counts once.
-//   - The sum of HostCounts equals crawldb, and the due range has one key for each record, after every ingestion.
+//   - The sum of HostCounts equals crawldb, and the due range has the keys of each record, after every ingestion.
 //     NextDue is the least due time of the host's records, or an earlier time while some were never fetched
 //     (hosttally.go).
 //   - Choosing URLs reads about as many due keys as URLs are chosen, whatever the host has (due.go for the order).
@@ -85,7 +85,7 @@
 //
 // Sorters and KeyTables have the memory that Env gives them and spill to disk. Generate holds the chosen URLs
 // (defaultTop, if no bound is given). The due keys that a phase gives and takes from one host fill a quarter of a
-// KeyTable's memory, then a sorter. Dedup holds one group of equal pages, Delete the links of one segment to one
+// KeyTable's memory, then a sorter; so do those by day. Dedup holds one group of equal pages, Delete the links of one segment to one
 // target. The rest is in limits.go.
 //
 // # Deliberately absent
