@@ -42,10 +42,13 @@ import (
 //	                  time. Records and parse records have a SimHash, and groups of near-duplicates are in ranges of
 //	                  their own; older values are read without, and get it when their page is fetched again. Records
 //	                  count visits and changes. Marks of phases that came to their end are in a range of their own.
+//	13        0.13    Hosts' counts have the sum of scores, which the upgrade makes from one walk through crawldb, and
+//	                  latencies, errors and protocols; hosts' facts have earlier addresses, and parse records the
+//	                  version of HTTP. Older values are read without these.
 //
 // To change a format: add a row here, raise FormatVersion, append the step to upgrades, and put a
 // store of the new version into testdata/formats/vN, where a test opens it from then on.
-const FormatVersion = 12
+const FormatVersion = 13
 
 // readableFormat is the oldest format that is read as it is, without an upgrade: of what the steps from there on write,
 // only phases read anything, and these write too.
@@ -53,6 +56,9 @@ const readableFormat = 6
 
 // dueFormat is the format from which on there is a due range.
 const dueFormat = 11
+
+// scoreFormat is the format from which on hosts' counts have scores.
+const scoreFormat = 13
 
 // pebbleFormat is Pebble's own version, pinned so that a library update alone never makes a store
 // unreadable to the program before it. 24 is the newest of Pebble 2.1.
@@ -73,6 +79,7 @@ func upgrades() []func(*Store) error {
 		func(s *Store) error { return s.setFormat(10) },
 		(*Store).buildDue,
 		func(s *Store) error { return s.setFormat(12) },
+		(*Store).sumScores,
 	}
 }
 
@@ -143,6 +150,42 @@ func (s *Store) countDue(counts *TableWriter, entries *Sorter) error {
 		}
 	}
 	return hosts.Err()
+}
+
+// sumScores gives hosts' counts the scores of their records, and makes the store one of format 13.
+func (s *Store) sumScores() error {
+	in := s.NewIngestion()
+	defer in.Abort()
+	hosts, records := s.Scan(HostCountsRange(), nil, nil), s.Scan(Crawldb(), nil, nil)
+	defer hosts.Close()
+	defer records.Close()
+	var c HostCounts
+	var r Record
+	var value []byte
+	for hosts.Next() {
+		host := hosts.Key()
+		if err := DecodeHostCounts(hosts.Value(), &c); err != nil {
+			return fmt.Errorf("hostdb counts at %q: %w", host, err)
+		}
+		c.Score = 0
+		for ok := records.SeekGE(host); ok && bytes.HasPrefix(records.Key(), host); ok = records.Next() {
+			if err := DecodeRecord(records.Value(), &r); err != nil {
+				return fmt.Errorf("crawldb at %q: %w", records.Key(), err)
+			}
+			c.Rescore(0, r.Score)
+		}
+		value = AppendHostCounts(value[:0], &c)
+		if err := errors.Join(records.Err(), in.Table(HostCountsRange()).Set(host, value)); err != nil {
+			return err
+		}
+	}
+	if err := errors.Join(hosts.Err(), records.Err()); err != nil {
+		return err
+	}
+	if err := in.Commit(); err != nil {
+		return fmt.Errorf("summing scores of hosts: %w", err)
+	}
+	return s.setFormat(scoreFormat)
 }
 
 // setFormat is the whole upgrade to a version that reads everything that the one before it wrote.
