@@ -177,12 +177,12 @@ func TestSumScores(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 { // a crash in the middle runs it again
-		if err := s.sumScores(); err != nil {
+		if err := s.buildDue(); err != nil {
 			t.Fatal(err)
 		}
 	}
 	want := bareCounts
-	want.Score = 6
+	want.Score, want.New, want.NextDue = 6, 4, DueAt(0)
 	var c HostCounts
 	if _, err := s.HostCounts("com,h2,)", &c); err != nil || c != want {
 		t.Errorf("%+v %v", c, err)
