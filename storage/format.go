@@ -42,10 +42,12 @@ import (
 //	                  time. Records and parse records have a SimHash, and groups of near-duplicates are in ranges of
 //	                  their own; older values are read without, and get it when their page is fetched again. Records
 //	                  count visits and changes. Marks of phases that came to their end are in a range of their own.
+//	13        0.13    The record of a segment says which part of a WARC file is its own, because segments share files.
+//	                  Records of before have whole files; upgraded in place.
 //
 // To change a format: add a row here, raise FormatVersion, append the step to upgrades, and put a
 // store of the new version into testdata/formats/vN, where a test opens it from then on.
-const FormatVersion = 12
+const FormatVersion = 13
 
 // readableFormat is the oldest format that is read as it is, without an upgrade: of what the steps from there on write,
 // only phases read anything, and these write too.
@@ -73,6 +75,7 @@ func upgrades() []func(*Store) error {
 		func(s *Store) error { return s.setFormat(10) },
 		(*Store).buildDue,
 		func(s *Store) error { return s.setFormat(12) },
+		func(s *Store) error { return s.setFormat(13) },
 	}
 }
 

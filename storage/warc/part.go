@@ -95,3 +95,17 @@ func (p *openPart) moveTo(old, c *current) {
 	}
 	p.begun, p.start, p.records, p.marker = true, 0, 0, nil
 }
+
+// Held returns the names of the files that change or will: the current one, and those with records of the open part.
+func (w *Writer) Held() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var names []string
+	for _, f := range w.part.files {
+		names = append(names, f.Name)
+	}
+	if w.cur != nil {
+		names = append(names, w.cur.info.Name)
+	}
+	return names
+}
