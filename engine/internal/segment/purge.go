@@ -55,8 +55,8 @@ type purge struct {
 	relinked func(key []byte) error
 	result   Purged
 
-	segments      map[uint32]storage.Segment // that are done, as they are now
-	owned         map[string][]storage.WARCPart          // by file
+	segments      map[uint32]storage.Segment    // that are done, as they are now
+	owned         map[string][]storage.WARCPart // by file
 	empty, marked map[uint32]bool
 	places        *storage.Sorter // place in a WARC file → row of cdx; see appendPlace
 }
