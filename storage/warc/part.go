@@ -96,6 +96,15 @@ func (p *openPart) moveTo(old, c *current) {
 	p.begun, p.start, p.records, p.marker = true, 0, 0, nil
 }
 
+// NextFile makes the next exchange begin the next file.
+func (w *Writer) NextFile() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.cur != nil {
+		w.cur.full = true
+	}
+}
+
 // Held returns the names of the files that change or will: the current one, and those with records of the open part.
 func (w *Writer) Held() []string {
 	w.mu.Lock()

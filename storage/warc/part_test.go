@@ -146,6 +146,35 @@ func TestPartsShareFiles(t *testing.T) {
 	}
 }
 
+// TestNextFile: a file that is asked to end gets nothing more, in the middle of a part too, and is held as long as the
+// part lasts.
+func TestNextFile(t *testing.T) {
+	w := testWriter(t, newMemFS())
+	defer mustClose(t, w)
+	w.NextFile() // there is none
+	store := func() {
+		if _, err := w.WriteExchange(testExchange(1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.BeginPart("a"); err != nil {
+		t.Fatal(err)
+	}
+	store()
+	w.NextFile()
+	store()
+	store()
+	if got := w.Held(); !slices.Equal(got, []string{"a-00000.warc.gz", "a-00001.warc.gz"}) {
+		t.Errorf("held: %q", got)
+	}
+	if got := w.EndPart(); len(got) != 2 || got[0].Records != 3 || got[1].Records != 5 {
+		t.Errorf("%+v", got)
+	}
+	if got := w.Held(); !slices.Equal(got, []string{"a-00001.warc.gz"}) {
+		t.Errorf("held after the part: %q", got)
+	}
+}
+
 // TestPartOrder: a part within a part, and one with a bad name, is refused.
 func TestPartOrder(t *testing.T) {
 	w := testWriter(t, newMemFS())

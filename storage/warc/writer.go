@@ -80,6 +80,7 @@ type current struct {
 	f     File
 	info  FileInfo
 	began time.Time
+	full  bool   // by NextFile
 	buf   []byte // the last bytes of info.Size, not yet written to the file
 }
 
@@ -257,7 +258,7 @@ func (w *Writer) takesLocked(c *current, bytes int) bool {
 	if c.info.Records == 1 {
 		return true
 	}
-	if c.info.Size+int64(len(w.part.marker)+bytes) > w.o.MaxFileBytes {
+	if c.full || c.info.Size+int64(len(w.part.marker)+bytes) > w.o.MaxFileBytes {
 		return false
 	}
 	return w.o.MaxFileAge == 0 || w.o.Now().Sub(c.began) < w.o.MaxFileAge

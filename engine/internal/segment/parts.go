@@ -160,6 +160,17 @@ func (s *Segments) alone(name string, number uint32) (bool, error) {
 	return !slices.ContainsFunc(storage.WARCParts(list)[name], others), err
 }
 
+// turn makes those who write a file go on in another.
+func (p *parts) turn(name string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, log := range p.logs {
+		if slices.Contains(log.Held(), name) {
+			log.NextFile()
+		}
+	}
+}
+
 // partsOf returns where a segment is, in the order in which it was written.
 func (s *Segments) partsOf(seg *storage.Segment) (files []warc.FileInfo, err error) {
 	if seg.State != storage.SegmentOpen {

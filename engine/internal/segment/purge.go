@@ -21,6 +21,7 @@ type Purged struct {
 	Captures  uint64 // of cdx, with their WARC records
 	Removed   uint64 // WARC files
 	Rewritten uint64 // WARC files
+	Waiting   uint64 // WARC files that are still needed by segments that are not done: the next Purge changes them
 	Bytes     int64  // by which the WARC files are smaller
 }
 
@@ -254,6 +255,8 @@ func (g *purge) replaceFiles(held map[string]bool) error {
 			for _, p := range parts {
 				waits[p.Segment] = true
 			}
+			g.s.parts.turn(name) // so that the next Purge can change it
+			g.result.Waiting++
 			continue
 		}
 		names = append(names, name)

@@ -4,6 +4,7 @@ package segment_test
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"maps"
 	"slices"
@@ -273,6 +274,13 @@ func (x *sharing) checkFile(name string, parts []storage.WARCPart) {
 // TestSharedFiles: whatever the order of pages, segments, files, crashes, deletions and purges, every page that was
 // acknowledged reads back its own bytes, and a page that was deleted is in no file after a purge of everything.
 func TestSharedFiles(t *testing.T) {
+	checks := flag.Lookup("rapid.checks")
+	if was := checks.Value.String(); was == checks.DefValue { // each opens a store several times
+		if err := checks.Value.Set("20"); err != nil {
+			t.Fatal(err)
+		}
+		defer checks.Value.Set(was)
+	}
 	rapid.Check(t, func(rt *rapid.T) {
 		x := &sharing{
 			T: rt, tb: t, fs: storage.NewCrashableFS(), now: start, bodies: map[string]string{}, acked: map[string]string{},
