@@ -269,7 +269,10 @@ func (o *Options) mendFiles(ctx context.Context, old *oldStore) (changed []strin
 		if err != nil {
 			return changed, err
 		}
-		if known := old.size(name); known > 0 && size > known {
+		known := old.size(name)
+		if junk, err := old.isJunk(fsys, path, known, size); err != nil {
+			return changed, err
+		} else if junk {
 			if err := fsys.Truncate(path, known); err != nil {
 				return changed, err
 			}

@@ -270,9 +270,11 @@ func codecs() []codec {
 			seg.Counts.Fetched = rapid.Uint64().Draw(t, "fetched")
 			seg.Counts.Bytes = rapid.Uint64().Draw(t, "bytes")
 			for range rapid.IntRange(0, 3).Draw(t, "files") {
+				first := rapid.Int64Range(0, math.MaxInt64).Draw(t, "start")
 				seg.WARC = append(seg.WARC, WARCFile{
 					Name:    texts.Draw(t, "file"),
-					Size:    rapid.Int64Range(0, math.MaxInt64).Draw(t, "size"),
+					Start:   first,
+					Size:    rapid.Int64Range(0, math.MaxInt64-first).Draw(t, "size"),
 					Records: rapid.Uint64().Draw(t, "records"),
 				})
 			}
@@ -321,7 +323,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add(AppendInlinks(nil, []Inlink{{"com,a,)/x https", "home"}, {"com,a,)/y https", ""}}))
 	f.Add(AppendHostFacts(nil, &HostFacts{Robots: bytes.Repeat([]byte("Disallow: /\n"), 200)}))
 	f.Add(AppendParseText(nil, &ParseText{Title: "a", Text: "b"}))
-	f.Add(AppendSegment(nil, &Segment{State: SegmentOpen, WARC: []WARCFile{{"a", 1, 2}}}))
+	f.Add(AppendSegment(nil, &Segment{State: SegmentOpen, WARC: []WARCFile{{"a", 1, 2, 3}}}))
 	f.Add(AppendCDX(nil, &CDX{Location: warc.Location{File: "a"}}))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for _, c := range list {

@@ -243,7 +243,7 @@ func FuzzWithheld(f *testing.F) {
 
 // FuzzSegment reads any bytes as a segment.
 func FuzzSegment(f *testing.F) {
-	f.Add(AppendSegment(nil, &Segment{State: SegmentOpen, WARC: []WARCFile{{"a", 1, 2}}}))
+	f.Add(AppendSegment(nil, &Segment{State: SegmentOpen, WARC: []WARCFile{{"a", 1, 2, 3}}}))
 	f.Add(AppendSegment(nil, &Segment{State: SegmentIndexed, Batch: true, Counts: SegmentCounts{Fetched: 3}}))
 	fuzzCodec(f, AppendSegment,
 		func(b []byte, s *Segment) (err error) { *s, err = DecodeSegment(7, b); return err },
