@@ -129,8 +129,9 @@ func (w *work) openRooms() (err error) {
 		agentOf = o.agentOf
 	}
 	w.segments = segment.New(segment.Env{
-		Store: w.store, FS: w.warcFS, Dir: w.warcDir(), Info: o.warcInfo(), Sorter: w.sorterOf(o.shares().segment),
-		Now: o.Now, Parsers: parse.New(o.Parsers), Agent: o.agentToken(), AgentOf: agentOf,
+		Store: w.store, FS: w.warcFS, Dir: w.warcDir(), Info: o.warcInfo(), FileAge: warcFileAge,
+		Sorter: w.sorterOf(o.shares().segment),
+		Now:    o.Now, Parsers: parse.New(o.Parsers), Agent: o.agentToken(), AgentOf: agentOf,
 		Links: o.normalizers(policy.NormalizeOutlink), Redirects: o.normalizers(policy.NormalizeFetcher),
 		ParseLater: o.ParseLater, NoContent: o.NoContent, Spent: w.stages.spentIn, Warn: w.warn,
 		Log:   func(seg *storage.Segment, list []segment.Stored, again bool) { w.crawlLog.add(seg, list, again) },

@@ -16,6 +16,9 @@ const (
 	segmentPagesMax = 40_000
 	segmentBytesMax = 512 << 20
 	segmentAgeMax   = 15 * time.Second
+	// warcFileAge is the age at which a WARC file gets no more segments or pages: one that was an hour in the making is
+	// complete, and can be copied away or purged. Files end before that at warc.DefaultMaxFileBytes.
+	warcFileAge = time.Hour
 	// thinVisits is what sealing a segment costs beside its pages, in visits: some 60 to 100 ms of processor time in
 	// seal, updatedb, invertlinks and compactions. As many visits must be lost before a segment is sealed because hosts
 	// run out of URLs.

@@ -3,11 +3,13 @@
 package engine
 
 import (
+	"errors"
 	"maps"
 	"slices"
 
 	"github.com/seine-crawler/seine/engine/internal/segment"
 	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/warc"
 )
 
 // oldStore is a damaged store, and what it says of the segments. Its damage may have taken it back to an earlier
@@ -16,7 +18,7 @@ type oldStore struct {
 	*storage.Store
 	updated map[uint32]bool            // segments whose outcomes crawldb has
 	sealed  map[uint32]storage.Segment // segments that have all their files
-	sizes   map[string]int64           // of their files, by name
+	sizes   map[string]int64           // where the last of them ends in a file, by name
 	deleted map[uint32]bool            // segments that hold records of deleted pages
 	lists   []storage.Segment          // open segments that have a fetchlist
 }
@@ -40,7 +42,7 @@ func newOldStore(s *storage.Store) *oldStore {
 		if seg.State >= storage.SegmentSealed {
 			o.sealed[seg.Number] = seg
 			for _, f := range seg.WARC {
-				o.sizes[f.Name] = f.Size
+				o.sizes[f.Name] = max(o.sizes[f.Name], f.End())
 			}
 		}
 	}
@@ -48,7 +50,7 @@ func newOldStore(s *storage.Store) *oldStore {
 	return o
 }
 
-// size is the length that a file of a sealed segment had; 0: it is not known.
+// size is where the last sealed segment ends in a file; 0: none is in it.
 func (o *oldStore) size(name string) int64 {
 	if o == nil {
 		return 0
@@ -56,10 +58,27 @@ func (o *oldStore) size(name string) int64 {
 	return o.sizes[name]
 }
 
-// stray reports whether a file is none of its sealed segment, all of whose files are there. names are the files in the
+// isJunk reports whether something follows the last sealed segment in a file that is no other segment. known is where
+// that ends.
+func (o *oldStore) isJunk(fsys warc.FS, path string, known, size int64) (_ bool, err error) {
+	if known == 0 || known >= size {
+		return false, nil
+	}
+	f, err := fsys.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	next := segment.BeginsAt(f, size, known)
+	_, sealed := o.sealed[next]
+	return next == 0 || sealed, nil
+}
+
+// stray reports whether a file is of no sealed segment, though the one in its name is sealed and all of its files are
+// there. names are the files in the
 // directory, sorted.
 func (o *oldStore) stray(number uint32, name string, names []string) bool {
-	if o == nil {
+	if o.size(name) > 0 || o == nil {
 		return false
 	}
 	seg, ok := o.sealed[number]

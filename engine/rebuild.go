@@ -40,12 +40,12 @@ func (r RebuildReport) String() string {
 //
 // The files do not say which URLs were injected. One that was fetched, though no page before it led to it, must have
 // been, and counts as a seed with the score 1. Lost are seeds that were never fetched, scores and intervals that seeds
-// were given, what robots.txt files say (they are requested again), fetchlists that nobody began to fetch, what was
-// recorded of hosts' pauses, and deletions before the last purge. Pages that were stored with NoContent are not known
-// to have been fetched. URLs that were not fetched are due from now on. A segment was created when its first record was
-// written and sealed when its last one was; no segment was made by generate, and those into which nothing was fetched
-// are gone. All else is shown as before. Index writers get every document again, but no deletion of what the other
-// engine has beyond these: only the store said what was sent.
+// were given, what robots.txt files say and at which addresses hosts are (both are asked again), fetchlists that nobody
+// began to fetch, what was recorded of hosts' pauses, and deletions before the last purge. Pages that were stored with
+// NoContent are not known to have been fetched. URLs that were not fetched are due from now on. A segment was created
+// when its first record was written and sealed when its last one was; no segment was made by generate, and those into
+// which nothing was fetched are gone. All else is shown as before. Index writers get every document again, but no
+// deletion of what the other engine has beyond these: only the store said what was sent.
 //
 // A crash during Rebuild leaves the directory without a store, and Rebuild begins anew. Errors: ErrLocked, also while
 // another Rebuild or Repair runs; an error if there is a store; those of the machine.
@@ -269,7 +269,10 @@ func (o *Options) mendFiles(ctx context.Context, old *oldStore) (changed []strin
 		if err != nil {
 			return changed, err
 		}
-		if known := old.size(name); known > 0 && size > known {
+		known := old.size(name)
+		if junk, err := old.isJunk(fsys, path, known, size); err != nil {
+			return changed, err
+		} else if junk {
 			if err := fsys.Truncate(path, known); err != nil {
 				return changed, err
 			}

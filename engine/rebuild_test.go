@@ -201,7 +201,7 @@ func TestRebuildShows(t *testing.T) {
 
 // rebuildable is what a dump says that a rebuild restores. The documentation of Rebuild lists the rest.
 func rebuildable(lines []string) (list []string) {
-	notInFiles := regexp.MustCompile(`"(created|sealed)":"[^"]*",|,"robots":\[[^]]*\]`)
+	notInFiles := regexp.MustCompile(`"(created|sealed)":"[^"]*",|,"(robots|addresses)":\[[^]]*\]`)
 	for _, line := range lines {
 		if !strings.Contains(line, `"warc":null`) { // a segment into which nothing was fetched
 			list = append(list, notInFiles.ReplaceAllString(line, ""))

@@ -3,9 +3,11 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 
 	"github.com/seine-crawler/seine/engine/internal/segment"
 	"github.com/seine-crawler/seine/storage"
@@ -14,8 +16,8 @@ import (
 // compareLogs compares the store with the WARC files when an engine opens, so that neither loses silently what the
 // other has:
 //
-//   - A WARC file of a segment that the store does not have means that the store lost its last writes. The segment is
-//     registered again, as open, and the next crawl reads its WARC back.
+//   - A segment in the WARC files that the store does not have means that the store lost its last writes. The segment
+//     is registered again, as open, and the next crawl reads its WARC back.
 //   - A WARC file that is missing or shorter than the store says means that pages that count as fetched are gone. The
 //     engine refuses to open and names the file, unless it is opened for reading only.
 //
@@ -25,26 +27,18 @@ func (w *work) compareLogs() error {
 	if err != nil {
 		return err
 	}
-	known := make(map[uint32]bool, len(list))
-	for _, s := range list {
-		known[s.Number] = true
+	unknown, err := w.unknownSegments(list)
+	if err != nil {
+		return err
 	}
-	names, err := w.warcFS.List(w.warcDir())
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("listing %s: %w", w.warcDir(), err)
-	}
-	for _, name := range names {
-		number, ok := segment.NumberOf(name)
-		if !ok || known[number] {
-			continue
-		}
-		known[number] = true
+	for _, number := range unknown {
 		if w.o.ReadOnly {
-			w.warn(fmt.Errorf("segment %d is in %s but not in the store", number, name))
+			w.warn(fmt.Errorf("segment %d is in %s but not in the store", number, w.warcDir()))
 			continue
 		}
 		if !w.o.rebuilding {
-			w.warn(fmt.Errorf("segment %d is in %s but not in the store: the next crawl reads it back", number, name))
+			w.warn(fmt.Errorf("segment %d is in %s but not in the store: the next crawl reads it back", number,
+				w.warcDir()))
 		}
 		seg := storage.Segment{Number: number, State: storage.SegmentOpen, Created: w.now()}
 		if err := w.store.PutSegment(seg); err != nil {
@@ -63,6 +57,26 @@ func (w *work) compareLogs() error {
 	return nil
 }
 
+// unknownSegments returns the numbers of the segments that are in WARC files and not in a list, in order. For reading
+// only, files are known by their names, and not read.
+func (w *work) unknownSegments(list []storage.Segment) (unknown []uint32, err error) {
+	if !w.o.ReadOnly {
+		return w.segments.Survey(context.Background(), list)
+	}
+	names, err := w.warcFS.List(w.warcDir())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("listing %s: %w", w.warcDir(), err)
+	}
+	for _, name := range names {
+		number, ok := segment.NumberOf(name)
+		if ok && !slices.ContainsFunc(list, func(s storage.Segment) bool { return s.Number == number }) {
+			unknown = append(unknown, number)
+		}
+	}
+	slices.Sort(unknown)
+	return slices.Compact(unknown), nil
+}
+
 // comparedSegments is the number of newest segments whose files are compared when an engine opens.
 const comparedSegments = 64
 
@@ -74,11 +88,11 @@ func (w *work) compareFiles(s storage.Segment) error {
 			if !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}
-			return fmt.Errorf("%w: %s of segment %d, of %d bytes, is missing", ErrDamaged, path, s.Number, f.Size)
+			return fmt.Errorf("%w: %s of segment %d, of %d bytes, is missing", ErrDamaged, path, s.Number, f.End())
 		}
-		if size < f.Size {
+		if size < f.End() {
 			return fmt.Errorf("%w: %s of segment %d has %d bytes and should have %d",
-				ErrDamaged, path, s.Number, size, f.Size)
+				ErrDamaged, path, s.Number, size, f.End())
 		}
 	}
 	return nil

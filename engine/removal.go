@@ -52,11 +52,14 @@ func (r DeleteReport) String() string {
 
 // PurgeReport counts what Purge removed.
 type PurgeReport struct {
-	Parsed    uint64   `json:"parsed"`    // parse records of versions that were replaced
-	Inlinks   uint64   `json:"inlinks"`   // of linkdb, from these versions
-	Captures  uint64   `json:"captures"`  // responses and failures in WARC files
-	Removed   uint64   `json:"removed"`   // WARC files
-	Rewritten uint64   `json:"rewritten"` // WARC files, without what was deleted
+	Parsed    uint64 `json:"parsed"`    // parse records of versions that were replaced
+	Inlinks   uint64 `json:"inlinks"`   // of linkdb, from these versions
+	Captures  uint64 `json:"captures"`  // responses and failures in WARC files
+	Removed   uint64 `json:"removed"`   // WARC files
+	Rewritten uint64 `json:"rewritten"` // WARC files, without what was deleted
+	// Waiting are WARC files from which the next Purge removes what was deleted, because segments that are not linked
+	// yet share them.
+	Waiting   uint64   `json:"waiting,omitempty"`
 	Bytes     int64    `json:"bytes"`     // by which the WARC files are smaller
 	Documents uint64   `json:"documents"` // that left the index: a filter denies their URLs, or the pages are gone
 	Refreshed uint64   `json:"refreshed"` // documents that lost anchors
@@ -67,10 +70,14 @@ type PurgeReport struct {
 }
 
 func (r PurgeReport) String() string {
+	waiting := ""
+	if r.Waiting > 0 {
+		waiting = fmt.Sprintf(", %d more wait for the next purge because the crawl still needs them", r.Waiting)
+	}
 	return fmt.Sprintf("purge: %d parse records, %d inlinks, %d responses, %d WARC files removed and %d rewritten "+
-		"(%d bytes), %d documents; %d documents lost anchors, %d index segments rewritten in %.2fs%s",
-		r.Parsed, r.Inlinks, r.Captures, r.Removed, r.Rewritten, r.Bytes, r.Documents, r.Refreshed, r.Segments,
-		r.Took.Seconds(), sendLines(r.Writers))
+		"(%d bytes)%s, %d documents; %d documents lost anchors, %d index segments rewritten in %.2fs%s",
+		r.Parsed, r.Inlinks, r.Captures, r.Removed, r.Rewritten, r.Bytes, waiting, r.Documents, r.Refreshed,
+		r.Segments, r.Took.Seconds(), sendLines(r.Writers))
 }
 
 func (w *work) recrawl(ctx context.Context, targets []string) (RecrawlReport, []urlkey.HostKey, error) {
@@ -227,7 +234,7 @@ func (w *work) purge(ctx context.Context) (PurgeReport, error) {
 	defer relinked.Close()
 	p, err := w.purgeSegments(ctx, func(key []byte) error { return relinked.Add(key, nil) })
 	r.Parsed, r.Inlinks, r.Captures = p.Parsed, p.Inlinks, p.Captures
-	r.Removed, r.Rewritten, r.Bytes = p.Removed, p.Rewritten, p.Bytes
+	r.Removed, r.Rewritten, r.Waiting, r.Bytes = p.Removed, p.Rewritten, p.Waiting, p.Bytes
 	if err != nil {
 		return r, err
 	}

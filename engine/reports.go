@@ -10,10 +10,12 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// Report streams the first limit rows of a report, 0: all. Hosts and types come with the most URLs first (all hosts: in
-// key order), failures and statuses with the most frequent first, traps with closed prefixes first, seeds in key order.
+// Report streams the first limit rows of a report, 0: all. Hosts, domains and types come with the most URLs first (all
+// hosts, and all domains: in key order), complete with the most unfetched URLs first (all: in key order), failures,
+// statuses and protocols with the most frequent first, traps with closed prefixes first, seeds in key order.
 //
-// All but hosts read whole ranges: crawldb, and a parse record for each URL that failed; for types all captures.
+// Hosts, domains, suffixes, tlds, protocols and complete are views of hostdb: they cost some microseconds a host. The
+// others read whole ranges: crawldb, and a parse record for each URL that failed; for types all captures.
 func (i *Inspector) Report(ctx context.Context, kind ReportKind, limit int) iter.Seq2[ReportRow, error] {
 	rows := i.report(ctx, kind, limit)
 	if limit <= 0 {
@@ -46,6 +48,28 @@ func (i *Inspector) report(ctx context.Context, kind ReportKind, limit int) iter
 			list, err := i.in.TopHosts(ctx, limit, nil)
 			return each(list...), err
 		}, viewHostRow)
+	case ReportDomains:
+		return listed(ctx, i, func(ctx context.Context) ([]inspect.HostSum, error) {
+			return i.in.Domains(ctx, limit)
+		}, viewGroupRow)
+	case ReportSuffixes:
+		return listed(ctx, i, func(ctx context.Context) ([]inspect.HostSum, error) {
+			return i.in.HostSums(ctx, urlkey.HostKey.PublicSuffix)
+		}, viewGroupRow)
+	case ReportTLDs:
+		return listed(ctx, i, func(ctx context.Context) ([]inspect.HostSum, error) {
+			return i.in.HostSums(ctx, urlkey.HostKey.TLD)
+		}, viewGroupRow)
+	case ReportProtocols:
+		return listed(ctx, i, i.in.Protocols, viewProtocolRow)
+	case ReportComplete:
+		return stream(ctx, i, func(ctx context.Context) (iter.Seq2[inspect.Host, error], error) {
+			if limit <= 0 {
+				return i.in.Hosts(ctx, ""), nil
+			}
+			list, err := i.in.TopHosts(ctx, limit, hostOrders[HostUnfetched])
+			return each(list...), err
+		}, viewCompleteRow)
 	case ReportTypes:
 		return listed(ctx, i, i.in.MediaTypes, viewTypeRow)
 	case ReportStatuses:

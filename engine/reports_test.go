@@ -5,6 +5,7 @@ package engine_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"reflect"
 	"slices"
@@ -35,7 +36,8 @@ func reportOf(t *testing.T, e *engine.Engine, kind engine.ReportKind, limit int)
 			t.Errorf("JSON makes %v of %v: %v", back, row, err)
 		}
 		for i, name := range columns {
-			if slices.Contains([]string{"last_fetch", "next_due", "newest", "took_ms", "bytes"}, name) {
+			if slices.Contains([]string{"last_fetch", "next_due", "newest", "took_ms", "bytes", "score", "p50_ms",
+				"p90_ms", "p99_ms"}, name) {
 				if cells[i] == "" {
 					t.Errorf("%s has no %s", row, name)
 				}
@@ -54,9 +56,14 @@ func TestReports(t *testing.T) {
 	e := s.crawlTwice(t)
 	a, b := "a.test:"+s.port, "b.test:"+s.port
 	for kind, want := range map[engine.ReportKind][]string{
-		engine.ReportSeeds: {s.url("a.test/") + " db_notmodified 200    10 7"},
-		engine.ReportHosts: {a + " 10 7 0 1 2 1   ", b + " 1 1 0 0 0 0   "},
-		engine.ReportTypes: {"text/html 9 16 "},
+		engine.ReportSeeds:     {s.url("a.test/") + " db_notmodified 200    10 7"},
+		engine.ReportHosts:     {a + " 10 7 0 1 2 1    3    ", b + " 1 1 0 0 0 0    0    "},
+		engine.ReportDomains:   {"a.test 1 10 7 10 0 3  ", "b.test 1 1 1 1 0 0  "},
+		engine.ReportSuffixes:  {"test 2 11 8 11 0 3  "},
+		engine.ReportTLDs:      {"test 2 11 8 11 0 3  "},
+		engine.ReportProtocols: {"http 1.1 2 20"},
+		engine.ReportComplete:  {a + " 10 10 0 100.0", b + " 1 1 0 100.0"},
+		engine.ReportTypes:     {"text/html 9 16 "},
 		engine.ReportStatuses: {"http_200 OK 7", "http_302 Found 1", "http_304 Not Modified 1", "http_404 Not Found 1",
 			"robots_denied  1"},
 		engine.ReportFailures: {"http_404 1 1 0 1  " + s.url("a.test/leaves"),
@@ -79,6 +86,50 @@ func TestReports(t *testing.T) {
 	if _, err := engine.ReadReportRow("gauges", nil); err == nil {
 		t.Error("a row of an unknown report")
 	}
+}
+
+// TestHostLearned: hostdb has what fetches learned of a host over two crawls: how long answers took, errors by kind,
+// protocols, addresses and the sum of its scores. Deleted records leave the sum.
+func TestHostLearned(t *testing.T) {
+	t.Parallel()
+	s := newStorySite(t)
+	e := s.crawlTwice(t)
+	host := "a.test:" + s.port
+	view := func() (v engine.HostView) {
+		for h, err := range e.Inspect().Hosts(ctx, engine.HostFilter{Host: host}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			v = h
+		}
+		score := 0.0
+		for r, err := range e.Inspect().Records(ctx, engine.RecordFilter{}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.HasPrefix(r.URL, s.url("a.test/")) {
+				score += r.Score
+			}
+		}
+		if v.Score != score || score == 0 {
+			t.Errorf("score %v, want %v", v.Score, score)
+		}
+		return v
+	}
+	v := view()
+	if v.Latency.Answers != uint64(v.Protocols["http_1_1"]) || v.Latency.P50 < 1 || v.Latency.P99 < v.Latency.P50 {
+		t.Errorf("%+v of %v", v.Latency, v.Protocols)
+	}
+	if want := map[string]uint32{"http_4xx": 1, "robots": 2}; !maps.Equal(v.Errors, want) {
+		t.Errorf("errors %v, want %v", v.Errors, want)
+	}
+	if len(v.Addresses) != 1 || !strings.HasPrefix(v.Addresses[0], "127.0.0.") {
+		t.Errorf("addresses %v", v.Addresses)
+	}
+	if _, err := e.Delete(ctx, s.url("a.test/leaves")); err != nil {
+		t.Fatal(err)
+	}
+	view()
 }
 
 // TestReportTraps: a page with parameters that a crawl closed is reported with its counts, and a host of copies as one

@@ -87,6 +87,9 @@ func (h HostStory) String() string {
 	if h.Response > 0 {
 		row("answers", "in %s", h.Response)
 	}
+	if h.Latency.Answers > 0 {
+		row("latency", "%s of %d answers", h.Latency, h.Latency.Answers)
+	}
 	if !h.NextDue.IsZero() {
 		row("next due", "%s", timeText(h.NextDue))
 	}

@@ -5,12 +5,11 @@ package engine
 import (
 	"encoding/json"
 	"fmt"
-	"net/http"
+	"math"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/seine-crawler/seine/engine/internal/inspect"
 	"github.com/seine-crawler/seine/storage"
 )
 
@@ -19,20 +18,29 @@ type ReportKind string
 
 // The reports, with the type of their rows.
 const (
-	ReportSeeds    ReportKind = "seeds"    // SeedRow: what became of each seed
-	ReportHosts    ReportKind = "hosts"    // HostRow: the hosts with the most URLs
-	ReportTypes    ReportKind = "types"    // TypeRow: what was captured, by media type
-	ReportStatuses ReportKind = "statuses" // StatusRow: what servers answered, or why they did not
-	ReportFailures ReportKind = "failures" // FailureRow: why URLs have no page
-	ReportTraps    ReportKind = "traps"    // TrapRow: places that show the same pages under many URLs
+	ReportSeeds     ReportKind = "seeds"     // SeedRow: what became of each seed
+	ReportHosts     ReportKind = "hosts"     // HostRow: the hosts with the most URLs
+	ReportDomains   ReportKind = "domains"   // GroupRow: hosts by registered domain
+	ReportSuffixes  ReportKind = "suffixes"  // GroupRow: hosts by public suffix
+	ReportTLDs      ReportKind = "tlds"      // GroupRow: hosts by top-level domain
+	ReportProtocols ReportKind = "protocols" // ProtocolRow: by what servers answered
+	ReportComplete  ReportKind = "complete"  // CompleteRow: how much of each host is fetched
+	ReportTypes     ReportKind = "types"     // TypeRow: what was captured, by media type
+	ReportStatuses  ReportKind = "statuses"  // StatusRow: what servers answered, or why they did not
+	ReportFailures  ReportKind = "failures"  // FailureRow: why URLs have no page
+	ReportTraps     ReportKind = "traps"     // TrapRow: places that show the same pages under many URLs
 )
 
 // ReportKinds returns all kinds.
 func ReportKinds() []ReportKind {
-	return []ReportKind{ReportSeeds, ReportHosts, ReportTypes, ReportStatuses, ReportFailures, ReportTraps}
+	return []ReportKind{
+		ReportSeeds, ReportHosts, ReportDomains, ReportSuffixes, ReportTLDs, ReportProtocols, ReportComplete,
+		ReportTypes, ReportStatuses, ReportFailures, ReportTraps,
+	}
 }
 
-// ReportRow is a row of a report: a SeedRow, HostRow, TypeRow, StatusRow, FailureRow or TrapRow, and not a pointer.
+// ReportRow is a row of a report: a SeedRow, HostRow, GroupRow, ProtocolRow, CompleteRow, TypeRow, StatusRow,
+// FailureRow or TrapRow, and not a pointer.
 type ReportRow interface {
 	// String is the row on one line, its cells separated by tabs.
 	String() string
@@ -64,6 +72,43 @@ type HostRow struct {
 	Bytes      uint64       `json:"bytes"`   // received so far
 	Took       Milliseconds `json:"took_ms"` // by fetchers so far
 	NextDue    time.Time    `json:"next_due,omitzero"`
+	Errors     uint64       `json:"errors"` // fetches so far that brought no page
+	Score      float64      `json:"score"`  // sum of the scores of its URLs
+	// P50, P90 and P99 are quantiles of the time to an answer: see LatencyView.
+	P50 Milliseconds `json:"p50_ms"`
+	P90 Milliseconds `json:"p90_ms"`
+	P99 Milliseconds `json:"p99_ms"`
+}
+
+// GroupRow sums up the hosts that have a name in common: a registered domain, a public suffix or a top-level domain.
+// (Nutch: domainstats counts what Pages does, crawlcomplete by domain what Fetched and Unfetched do.)
+type GroupRow struct {
+	Name      string       `json:"name"` // "": addresses
+	Hosts     uint64       `json:"hosts"`
+	URLs      uint64       `json:"urls"`
+	Pages     uint64       `json:"pages"` // that were fetched, duplicates among them
+	Fetched   uint64       `json:"fetched"`
+	Unfetched uint64       `json:"unfetched"`
+	Errors    uint64       `json:"errors"`  // fetches so far that brought no page
+	Bytes     uint64       `json:"bytes"`   // received so far
+	Took      Milliseconds `json:"took_ms"` // by fetchers so far
+}
+
+// ProtocolRow counts the answers that came by a protocol.
+type ProtocolRow struct {
+	Protocol string `json:"protocol"` // "http" or "https"
+	Version  string `json:"version"`  // of HTTP: "1.0" or "1.1"
+	Hosts    uint64 `json:"hosts"`    // that answered so
+	Answers  uint64 `json:"answers"`  // so far
+}
+
+// CompleteRow says how much of a host is fetched. (Nutch: crawlcomplete.)
+type CompleteRow struct {
+	Host      string  `json:"host"`
+	URLs      uint64  `json:"urls"`
+	Fetched   uint64  `json:"fetched"`   // URLs of any other status than db_unfetched: whatever came of the fetch
+	Unfetched uint64  `json:"unfetched"` // never fetched, or to be tried again
+	Percent   float64 `json:"percent"`   // of URLs that are fetched
 }
 
 // TypeRow is a media type in numbers.
@@ -106,12 +151,21 @@ func ReportColumns(kind ReportKind) []string {
 	return map[ReportKind][]string{
 		ReportSeeds: {"url", "status", "http_status", "failure", "redirect", "last_fetch", "host_urls", "host_pages"},
 		ReportHosts: {"host", "urls", "pages", "unfetched", "redirected", "gone", "duplicates", "bytes", "took_ms",
-			"next_due"},
-		ReportTypes:    {"media_type", "urls", "captures", "bytes"},
-		ReportStatuses: {"answer", "meaning", "urls"},
-		ReportFailures: {"failure", "urls", "hosts", "retried", "gone", "newest", "newest_url"},
-		ReportTraps:    {"prefix", "closed", "urls", "pages", "duplicates"},
+			"next_due", "errors", "score", "p50_ms", "p90_ms", "p99_ms"},
+		ReportDomains:   groupColumns(),
+		ReportSuffixes:  groupColumns(),
+		ReportTLDs:      groupColumns(),
+		ReportProtocols: {"protocol", "version", "hosts", "answers"},
+		ReportComplete:  {"host", "urls", "fetched", "unfetched", "percent"},
+		ReportTypes:     {"media_type", "urls", "captures", "bytes"},
+		ReportStatuses:  {"answer", "meaning", "urls"},
+		ReportFailures:  {"failure", "urls", "hosts", "retried", "gone", "newest", "newest_url"},
+		ReportTraps:     {"prefix", "closed", "urls", "pages", "duplicates"},
 	}[kind]
+}
+
+func groupColumns() []string {
+	return []string{"name", "hosts", "urls", "pages", "fetched", "unfetched", "errors", "bytes", "took_ms"}
 }
 
 // ReadReportRow reads a row of a report that was written as JSON.
@@ -121,6 +175,12 @@ func ReadReportRow(kind ReportKind, text []byte) (ReportRow, error) {
 		return readRow[SeedRow](text)
 	case ReportHosts:
 		return readRow[HostRow](text)
+	case ReportDomains, ReportSuffixes, ReportTLDs:
+		return readRow[GroupRow](text)
+	case ReportProtocols:
+		return readRow[ProtocolRow](text)
+	case ReportComplete:
+		return readRow[CompleteRow](text)
 	case ReportTypes:
 		return readRow[TypeRow](text)
 	case ReportStatuses:
@@ -154,6 +214,13 @@ func rowText(r ReportRow) string {
 
 func numberText[N uint16 | uint64](n N) string { return strconv.FormatUint(uint64(n), 10) }
 
+func millisText(d Milliseconds) string { return numberText(uint64(time.Duration(d).Milliseconds())) }
+
+// scoreText is a score to three decimals at most.
+func scoreText(score float64) string {
+	return strconv.FormatFloat(math.Round(score*1000)/1000, 'f', -1, 64)
+}
+
 func (r SeedRow) String() string { return rowText(r) }
 
 // Cells implements ReportRow.
@@ -168,7 +235,31 @@ func (r HostRow) String() string { return rowText(r) }
 func (r HostRow) Cells() []string {
 	return []string{r.Host, numberText(r.URLs), numberText(r.Pages), numberText(r.Unfetched),
 		numberText(r.Redirected), numberText(r.Gone), numberText(r.Duplicates), numberText(r.Bytes),
-		numberText(uint64(time.Duration(r.Took).Milliseconds())), timeText(r.NextDue)}
+		millisText(r.Took), timeText(r.NextDue), numberText(r.Errors), scoreText(r.Score), millisText(r.P50),
+		millisText(r.P90), millisText(r.P99)}
+}
+
+func (r GroupRow) String() string { return rowText(r) }
+
+// Cells implements ReportRow.
+func (r GroupRow) Cells() []string {
+	return []string{r.Name, numberText(r.Hosts), numberText(r.URLs), numberText(r.Pages), numberText(r.Fetched),
+		numberText(r.Unfetched), numberText(r.Errors), numberText(r.Bytes), millisText(r.Took)}
+}
+
+func (r ProtocolRow) String() string { return rowText(r) }
+
+// Cells implements ReportRow.
+func (r ProtocolRow) Cells() []string {
+	return []string{r.Protocol, r.Version, numberText(r.Hosts), numberText(r.Answers)}
+}
+
+func (r CompleteRow) String() string { return rowText(r) }
+
+// Cells implements ReportRow.
+func (r CompleteRow) Cells() []string {
+	return []string{r.Host, numberText(r.URLs), numberText(r.Fetched), numberText(r.Unfetched),
+		strconv.FormatFloat(r.Percent, 'f', 1, 64)}
 }
 
 func (r TypeRow) String() string { return rowText(r) }
@@ -197,45 +288,4 @@ func (r TrapRow) String() string { return rowText(r) }
 func (r TrapRow) Cells() []string {
 	return []string{r.Prefix, strconv.FormatBool(r.Closed), numberText(r.URLs), numberText(r.Pages),
 		numberText(r.Duplicates)}
-}
-
-// pagesOf counts the fetched pages of a host.
-func pagesOf(c *storage.HostCounts) uint64 {
-	return uint64(c.ByStatus[storage.StatusFetched]) + uint64(c.ByStatus[storage.StatusNotModified]) +
-		uint64(c.ByStatus[storage.StatusDuplicate])
-}
-
-func viewHostRow(h inspect.Host) (ReportRow, error) {
-	by := &h.Counts.ByStatus
-	return HostRow{
-		Host: h.Key.String(), URLs: h.URLs(), Pages: pagesOf(&h.Counts), Unfetched: uint64(by[storage.StatusUnfetched]),
-		Redirected: uint64(by[storage.StatusRedirTemp]) + uint64(by[storage.StatusRedirPerm]),
-		Gone:       uint64(by[storage.StatusGone]), Duplicates: uint64(by[storage.StatusDuplicate]),
-		Bytes: h.Counts.Bytes, Took: milliseconds(h.Counts.TookMS), NextDue: timeOf(h.Counts.NextDue),
-	}, nil
-}
-
-func viewTypeRow(m inspect.MediaType) (ReportRow, error) {
-	return TypeRow{MediaType: m.Name, URLs: m.URLs, Captures: m.Captures, Bytes: m.Bytes}, nil
-}
-
-func viewStatusRow(a inspect.Answer) (ReportRow, error) {
-	row := StatusRow{Answer: a.Name, URLs: a.URLs}
-	if code, ok := strings.CutPrefix(a.Name, "http_"); ok {
-		if n, err := strconv.Atoi(code); err == nil {
-			row.Meaning = http.StatusText(n)
-		}
-	}
-	return row, nil
-}
-
-func viewFailureRow(k inspect.FailureKind) (ReportRow, error) {
-	return FailureRow{
-		Failure: k.Name, URLs: k.URLs, Hosts: k.Hosts, Retried: k.Retried, Gone: k.Gone,
-		Newest: timeOf(k.Newest.LastFetch), Example: spelled(k.Newest.Key),
-	}, nil
-}
-
-func viewTrapRow(t inspect.Trap) (ReportRow, error) {
-	return TrapRow{Prefix: t.Prefix, Closed: t.Closed, URLs: t.URLs, Pages: t.Fetched, Duplicates: t.Duplicates}, nil
 }

@@ -137,6 +137,7 @@ func drawOutcome(t *rapid.T) FetchOutcome {
 		},
 		Bytes:       rapid.Uint32().Draw(t, "bytes"),
 		TookMS:      rapid.Uint32().Draw(t, "took"),
+		HTTP10:      rapid.Bool().Draw(t, "1.0"),
 		Preferences: texts.Draw(t, "preferences"),
 		SelfLinks:   rapid.Uint32().Draw(t, "self links"),
 	}
@@ -171,6 +172,9 @@ func drawFacts(t *rapid.T) HostFacts {
 		Addr:           rapid.SampledFrom(addrs).Draw(t, "addr"),
 	}
 	f.Robots = f.Robots[:min(len(f.Robots), RobotsMaxBytes)]
+	for i := range rapid.IntRange(0, len(f.Earlier)).Draw(t, "earlier") {
+		f.Earlier[i] = rapid.SampledFrom(addrs[1:]).Draw(t, "addr")
+	}
 	return f
 }
 
@@ -209,6 +213,13 @@ func codecs() []codec {
 			}
 			c.Bytes, c.TookMS = rapid.Uint64().Draw(t, "bytes"), rapid.Uint64().Draw(t, "took")
 			c.New = rapid.Uint32().Draw(t, "new")
+			c.Score = drawScore(t)
+			for range rapid.IntRange(0, 4).Draw(t, "latencies") {
+				c.Latency.Add(rapid.Uint64Range(0, 1e6).Draw(t, "ms"))
+			}
+			for i := range HostErrorCount + HostProtocolCount {
+				*c.tally(i) = rapid.OneOf(rapid.Just(uint32(0)), rapid.Uint32()).Draw(t, "tally")
+			}
 			return c
 		}, AppendHostCounts, DecodeHostCounts),
 		codecOf("host facts", drawFacts, AppendHostFacts, DecodeHostFacts),
@@ -259,9 +270,11 @@ func codecs() []codec {
 			seg.Counts.Fetched = rapid.Uint64().Draw(t, "fetched")
 			seg.Counts.Bytes = rapid.Uint64().Draw(t, "bytes")
 			for range rapid.IntRange(0, 3).Draw(t, "files") {
+				first := rapid.Int64Range(0, math.MaxInt64).Draw(t, "start")
 				seg.WARC = append(seg.WARC, WARCFile{
 					Name:    texts.Draw(t, "file"),
-					Size:    rapid.Int64Range(0, math.MaxInt64).Draw(t, "size"),
+					Start:   first,
+					Size:    rapid.Int64Range(0, math.MaxInt64-first).Draw(t, "size"),
 					Records: rapid.Uint64().Draw(t, "records"),
 				})
 			}
@@ -310,7 +323,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add(AppendInlinks(nil, []Inlink{{"com,a,)/x https", "home"}, {"com,a,)/y https", ""}}))
 	f.Add(AppendHostFacts(nil, &HostFacts{Robots: bytes.Repeat([]byte("Disallow: /\n"), 200)}))
 	f.Add(AppendParseText(nil, &ParseText{Title: "a", Text: "b"}))
-	f.Add(AppendSegment(nil, &Segment{State: SegmentOpen, WARC: []WARCFile{{"a", 1, 2}}}))
+	f.Add(AppendSegment(nil, &Segment{State: SegmentOpen, WARC: []WARCFile{{"a", 1, 2, 3}}}))
 	f.Add(AppendCDX(nil, &CDX{Location: warc.Location{File: "a"}}))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for _, c := range list {
@@ -336,6 +349,12 @@ var exampleRecord = Record{
 
 var exampleCounts = HostCounts{
 	ByStatus: [StatusCount]uint32{StatusUnfetched: 3, StatusFetched: 1}, New: 2, NextDue: 9, Bytes: 5, TookMS: 7,
+	Score: 0.5, Latency: Latency{5: 1}, Protocols: [HostProtocolCount]uint32{ProtocolHTTPS11: 1},
+}
+
+// bareCounts are exampleCounts without what version 5 added.
+var bareCounts = HostCounts{
+	ByStatus: exampleCounts.ByStatus, New: 2, NextDue: 9, Bytes: 5, TookMS: 7,
 }
 
 var exampleWithheld = Withheld{Reason: WithheldByScope, Score: 0.5, Depth: 2, Link: true}
@@ -354,7 +373,7 @@ func TestCodecExamples(t *testing.T) {
 	}{
 		{"record", AppendRecord(nil, &exampleRecord),
 			"12 6e7600 02 d005 808004 80c0b3b5fd65 07 0102030405060708090a0b0c0d0e0f10"},
-		{"host counts", AppendHostCounts(nil, &exampleCounts), "04 12 02 03 01 05 07 02"},
+		{"host counts", AppendHostCounts(nil, &exampleCounts), "05 12 02 03 01 05 07 02  858004 808004 050101 01"},
 		{"withheld", AppendWithheld(nil, &exampleWithheld), "11 11 808004 02 00"},
 		{"fetchlist", AppendFetchlistEntry(nil, FetchlistEntry{1, 2}), "11 808008 02"},
 		{"outlinks", outlinks, `02 00 3e 02 "com,a,)/x https" 04 "home" 08 1d "y https" 00`},

@@ -42,8 +42,12 @@ import (
 //	                  time. Records and parse records have a SimHash, and groups of near-duplicates are in ranges of
 //	                  their own; older values are read without, and get it when their page is fetched again. Records
 //	                  count visits and changes. Marks of phases that came to their end are in a range of their own.
-//	13        0.13    What was fetched has a second key in the due range, by the day when it is due; the upgrade reads
-//	                  crawldb once. (Since then format 11 leaves that to this step.)
+//	13        0.13    What was fetched has a second key in the due range, by the day when it is due. Hosts' counts have
+//	                  the sum of scores, latencies, errors and protocols; hosts' facts have earlier addresses, and
+//	                  parse records the version of HTTP. The upgrade reads crawldb once, for the keys and the sums;
+//	                  older values are read without the rest. The record of a segment says which part of a WARC file
+//	                  is its own, because segments share files; records of before have whole files. (Since then format
+//	                  11 leaves its own upgrade to this step.)
 //
 // To change a format: add a row here, raise FormatVersion, append the step to upgrades, and put a
 // store of the new version into testdata/formats/vN, where a test opens it from then on.
@@ -114,7 +118,8 @@ func (s *Store) buildDue() error {
 	return s.setFormat(dueDayFormat)
 }
 
-// countDue adds the due keys of each record to entries, and writes the counts of hosts with what these say.
+// countDue adds the due keys of each record to entries, and writes the counts of hosts with what these say and the sums
+// of scores.
 func (s *Store) countDue(counts *TableWriter, entries *Sorter) error {
 	hosts, records := s.Scan(HostCountsRange(), nil, nil), s.Scan(Crawldb(), nil, nil)
 	defer hosts.Close()
@@ -127,7 +132,7 @@ func (s *Store) countDue(counts *TableWriter, entries *Sorter) error {
 		if err := DecodeHostCounts(hosts.Value(), &c); err != nil {
 			return fmt.Errorf("hostdb counts at %q: %w", host, err)
 		}
-		c.New, c.NextDue = 0, 0
+		c.New, c.NextDue, c.Score = 0, 0, 0
 		for ok := records.SeekGE(host); ok && bytes.HasPrefix(records.Key(), host); ok = records.Next() {
 			if err := DecodeRecord(records.Value(), &r); err != nil {
 				return fmt.Errorf("crawldb at %q: %w", records.Key(), err)
@@ -138,6 +143,7 @@ func (s *Store) countDue(counts *TableWriter, entries *Sorter) error {
 			if r.IsNew() {
 				c.New++
 			}
+			c.Rescore(0, r.Score)
 			key = AppendDueKey(append(key[:0], host...), &r, records.Key()[len(host):])
 			if err := entries.Add(key, nil); err != nil {
 				return err

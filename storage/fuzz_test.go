@@ -183,7 +183,7 @@ func TestOlderText(t *testing.T) {
 	}
 }
 
-// FuzzHostFacts reads any bytes as host facts, versions 1 to 3. A compressed robots.txt is no larger than one may be.
+// FuzzHostFacts reads any bytes as host facts, versions 1 to 4. A compressed robots.txt is no larger than one may be.
 func FuzzHostFacts(f *testing.F) {
 	for _, body := range [][]byte{nil, []byte("User-agent: *\n"), bytes.Repeat([]byte("Disallow: /\n"), 200)} {
 		whole := AppendHostFacts(nil, &HostFacts{
@@ -191,19 +191,27 @@ func FuzzHostFacts(f *testing.F) {
 			Throttles: 2, Robots: body,
 		})
 		f.Add(whole)
+		f.Add(older(whole, 3, 0))
 		f.Add(older(whole, 2, 0))
 		f.Add(older(whole, 1, 0))
 	}
-	fuzzCodec(f, AppendHostFacts, DecodeHostFacts, func(h *HostFacts) int { return len(h.Robots) + len(h.Addr.Zone()) },
+	fuzzCodec(f, AppendHostFacts, DecodeHostFacts, func(h *HostFacts) int {
+		zones := len(h.Addr.Zone())
+		for _, a := range h.Earlier {
+			zones += len(a.Zone())
+		}
+		return len(h.Robots) + zones
+	},
 		func(n int) int { return n + RobotsMaxBytes })
 }
 
 // FuzzHostFactsValues: any host facts are decoded from their encoding.
 func FuzzHostFactsValues(f *testing.F) { fuzzValues(f, "host facts") }
 
-// FuzzHostCounts reads any bytes as host counts, versions 1 to 4.
+// FuzzHostCounts reads any bytes as host counts, versions 1 to 5.
 func FuzzHostCounts(f *testing.F) {
-	whole := AppendHostCounts(nil, &exampleCounts)
+	f.Add(AppendHostCounts(nil, &exampleCounts))
+	whole := older(AppendHostCounts(nil, &bareCounts), 4, 1)
 	f.Add(whole)
 	f.Add(countsOf3)
 	f.Add(older(whole, 2, 1))
@@ -212,7 +220,7 @@ func FuzzHostCounts(f *testing.F) {
 	fuzzCodec(f, AppendHostCounts, DecodeHostCounts, none, func(int) int { return 0 })
 }
 
-// countsOf3 are exampleCounts as version 3 had them, with two due times.
+// countsOf3 are bareCounts as version 3 had them, with two due times.
 var countsOf3 = []byte{3, 0x12, 2, 3, 1, 5, 7, 5, 0, 3, 3, 1}
 
 // FuzzRecord reads any bytes as a crawldb record.
@@ -235,7 +243,7 @@ func FuzzWithheld(f *testing.F) {
 
 // FuzzSegment reads any bytes as a segment.
 func FuzzSegment(f *testing.F) {
-	f.Add(AppendSegment(nil, &Segment{State: SegmentOpen, WARC: []WARCFile{{"a", 1, 2}}}))
+	f.Add(AppendSegment(nil, &Segment{State: SegmentOpen, WARC: []WARCFile{{"a", 1, 2, 3}}}))
 	f.Add(AppendSegment(nil, &Segment{State: SegmentIndexed, Batch: true, Counts: SegmentCounts{Fetched: 3}}))
 	fuzzCodec(f, AppendSegment,
 		func(b []byte, s *Segment) (err error) { *s, err = DecodeSegment(7, b); return err },

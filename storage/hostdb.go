@@ -5,7 +5,9 @@ package storage
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"net/netip"
+	"slices"
 
 	"github.com/klauspost/compress/s2"
 
@@ -24,6 +26,34 @@ type HostCounts struct {
 	NextDue int64
 	// Bytes and TookMS are what fetching the host's URLs has cost over the host's whole life.
 	Bytes, TookMS uint64
+	// Score is the sum of the scores of the host's records.
+	Score float64
+	// Latency has the time of each fetch that was answered, Errors counts those that brought no page, and Protocols the
+	// answers, likewise over the host's whole life.
+	Latency   Latency
+	Errors    [HostErrorCount]uint32
+	Protocols [HostProtocolCount]uint32
+}
+
+// Spent adds what a fetch in a scheme has cost and found.
+func (c *HostCounts) Spent(scheme string, o *FetchOutcome) {
+	c.Bytes += uint64(o.Bytes)
+	c.TookMS += uint64(o.TookMS)
+	if kind, ok := ErrorOf(o); ok {
+		c.Errors[kind]++
+	}
+	if o.HTTPStatus != 0 {
+		c.Latency.Add(uint64(o.TookMS))
+		c.Protocols[ProtocolOf(scheme, o)]++
+	}
+}
+
+// Rescore notes that the score of a record became another. Scores that are no numbers, which only a plug-in can make,
+// do not count: nothing would take them out of the sum again.
+func (c *HostCounts) Rescore(was, is float64) {
+	if d := is - was; !math.IsNaN(d) && !math.IsInf(d, 0) {
+		c.Score += d
+	}
 }
 
 // DueAt is the time at which a record with that fetch time is due: never 0, which means "none".
@@ -31,16 +61,36 @@ func DueAt(fetchTime int64) int64 { return max(fetchTime, 1) }
 
 // Layout of HostCounts:
 //
-//	1 byte   version 4; 3 has due times in place of the last number, 2 neither, 1 no bytes and milliseconds too
+//	1 byte   version 5; 4 ends before the parts, 3 has due times in place of New, 2 neither, 1 no bytes and milliseconds
+//	         too
 //	varint   next due
 //	uvarint  number of counts (from status 1), then each a uvarint; trailing zeros are left out
 //	uvarint  bytes, then milliseconds
 //	uvarint  records that were never fetched
+//	uvarint  parts: bits 0 and 1 are the score mode, bit 2 says that there is a latency, and from bit 3 on there is one
+//	         for each kind of errors, then for each protocol, whose count is not 0
+//	…        score (codec.go)
+//	…        latency: 1 byte first bucket, 1 byte number of buckets, each a uvarint
+//	uvarint  each count of errors and protocols
 //
-// Example: 3 unfetched due at 9, 2 of which were never fetched, 1 fetched, 5 bytes in 7 ms
+// Example: 3 unfetched due at 9, 2 of which were never fetched, 1 fetched, 5 bytes in 7 ms; score 0.5; 7 ms is bucket
+// 5; one answer by https 1.1
 //
-//	04 12 02 03 01 05 07 02
-const hostCountsVersion = 4
+//	05 12 02 03 01 05 07 02   85 80 04   80 80 04   05 01 01   01
+const (
+	hostCountsVersion = 5
+	countsLatency     = 1 << 2
+	countsShift       = 3 // the first count
+	countsEnd         = 1 << (countsShift + HostErrorCount + HostProtocolCount)
+)
+
+// tally is one of the counts that most hosts lack, in stored order.
+func (c *HostCounts) tally(i int) *uint32 {
+	if i < HostErrorCount {
+		return &c.Errors[i]
+	}
+	return &c.Protocols[i-HostErrorCount]
+}
 
 // AppendHostCounts appends the encoding of c.
 func AppendHostCounts(dst []byte, c *HostCounts) []byte {
@@ -54,10 +104,26 @@ func AppendHostCounts(dst []byte, c *HostCounts) []byte {
 		dst = binary.AppendUvarint(dst, uint64(n))
 	}
 	dst = binary.AppendUvarint(binary.AppendUvarint(dst, c.Bytes), c.TookMS)
-	return binary.AppendUvarint(dst, uint64(c.New))
+	dst = binary.AppendUvarint(dst, uint64(c.New))
+	mode := scoreMode(c.Score)
+	parts := mode | flagIf(c.Latency != Latency{}, countsLatency)
+	for i := range HostErrorCount + HostProtocolCount {
+		parts |= flagIf(*c.tally(i) != 0, 1<<(countsShift+i))
+	}
+	dst = appendScore(binary.AppendUvarint(dst, uint64(parts)), mode, c.Score)
+	if parts&countsLatency != 0 {
+		dst = c.Latency.append(dst)
+	}
+	for i := range HostErrorCount + HostProtocolCount {
+		if n := *c.tally(i); n != 0 {
+			dst = binary.AppendUvarint(dst, uint64(n))
+		}
+	}
+	return dst
 }
 
-// DecodeHostCounts decodes into c. What versions 1 to 3 wrote has no New; the due times of version 3 are skipped.
+// DecodeHostCounts decodes into c. What versions 1 to 3 wrote has no New; the due times of version 3 are skipped. What
+// versions 1 to 4 wrote has neither score nor what fetches found.
 func DecodeHostCounts(b []byte, c *HostCounts) error {
 	d := decoder{b: b}
 	*c = HostCounts{}
@@ -73,14 +139,35 @@ func DecodeHostCounts(b []byte, c *HostCounts) error {
 	switch version {
 	case 3:
 		skipDue(&d)
+	case 4:
+		c.New = d.uint32()
 	case hostCountsVersion:
 		c.New = d.uint32()
+		c.decodeParts(&d)
 	}
 	if !d.done() || version < 1 || version > hostCountsVersion {
 		*c = HostCounts{}
 		return corrupt("host counts of %d bytes: % .32x", len(b), b)
 	}
 	return nil
+}
+
+// decodeParts reads what version 5 added.
+func (c *HostCounts) decodeParts(d *decoder) {
+	parts := uint32(d.uint(countsEnd - 1))
+	c.Score = d.score(parts & 3)
+	if parts&countsLatency != 0 {
+		c.Latency.decode(d)
+	}
+	for i := range HostErrorCount + HostProtocolCount {
+		if parts&(1<<(countsShift+i)) == 0 {
+			continue
+		}
+		n := c.tally(i)
+		if *n = d.uint32(); *n == 0 {
+			d.fail()
+		}
+	}
 }
 
 // skipDue reads the due times of version 3: their number × 2, + 1 if they are complete, then each a time and a number.
@@ -108,12 +195,43 @@ type HostFacts struct {
 	Throttles      uint16 // answers in a row that demanded a pause (429, 503)
 	NextFetch      int64  // ms: not before, 0 = no limit
 	Addr           netip.Addr
-	ResponseMS     uint32 // of the last visit
+	Earlier        [HostAddrsMax - 1]netip.Addr // addresses before Addr, newest first; the rest is zero
+	ResponseMS     uint32                       // of the last visit
+}
+
+// Used notes that the host was reached at an address, and reports whether that is news. An address that was used before
+// moves to the front; the one that was not used for longest is forgotten.
+func (f *HostFacts) Used(a netip.Addr) bool {
+	if !a.IsValid() || a == f.Addr {
+		return false
+	}
+	carried := f.Addr
+	f.Addr = a
+	for i := range f.Earlier {
+		if !carried.IsValid() {
+			break
+		}
+		carried, f.Earlier[i] = f.Earlier[i], carried
+		if carried == a {
+			break
+		}
+	}
+	return true
+}
+
+// Addrs are the addresses at which the host was reached, newest first.
+func (f *HostFacts) Addrs() (list []netip.Addr) {
+	for _, a := range append([]netip.Addr{f.Addr}, f.Earlier[:]...) {
+		if a.IsValid() {
+			list = append(list, a)
+		}
+	}
+	return list
 }
 
 // Layout of HostFacts:
 //
-//	1 byte   version 3; 2 lacks the throttles, 1 the sleeps too
+//	1 byte   version 4; 3 lacks the earlier addresses, 2 the throttles, 1 the sleeps too
 //	1 byte   1 = robots body is s2-compressed
 //	varint   robots fetched, then varint robots expires − fetched
 //	uvarint  robots status, robots failures, crawl delay, failures, each
@@ -121,12 +239,13 @@ type HostFacts struct {
 //	uvarint  response time
 //	uvarint  sleeps, then throttles
 //	text     address: 0, 4 or 16 bytes, then its zone
+//	uvarint  number of earlier addresses, then each like the first
 //	text     robots body
 //
 // Bodies are compressed here and not only in the table's block, because they pass through log and
 // memtable first.
 const (
-	hostFactsVersion = 3
+	hostFactsVersion = 4
 	// robotsCompressMin is the size from which compressing saves anything worth having.
 	robotsCompressMin = 1 << 10
 )
@@ -148,9 +267,34 @@ func AppendHostFacts(dst []byte, f *HostFacts) []byte {
 	dst = binary.AppendUvarint(dst, uint64(f.ResponseMS))
 	dst = binary.AppendUvarint(dst, uint64(f.Sleeps))
 	dst = binary.AppendUvarint(dst, uint64(f.Throttles))
-	dst = appendText(dst, f.Addr.WithZone("").AsSlice())
-	dst = appendText(dst, f.Addr.Zone())
+	dst = appendAddr(dst, f.Addr)
+	earlier := f.Earlier[:]
+	if at := slices.Index(earlier, netip.Addr{}); at >= 0 {
+		earlier = earlier[:at]
+	}
+	dst = binary.AppendUvarint(dst, uint64(len(earlier)))
+	for _, a := range earlier {
+		dst = appendAddr(dst, a)
+	}
 	return appendText(dst, body)
+}
+
+func appendAddr(dst []byte, a netip.Addr) []byte {
+	return appendText(appendText(dst, a.WithZone("").AsSlice()), a.Zone())
+}
+
+// addr reads an address, which may be zero.
+func (d *decoder) addr() (a netip.Addr) {
+	b, zone := d.bytes(d.uvarint()), d.text()
+	if len(b) == 0 && zone == "" {
+		return a
+	}
+	a, valid := netip.AddrFromSlice(b)
+	if !valid || zone != "" && !a.Is6() {
+		d.fail()
+		return netip.Addr{}
+	}
+	return a.WithZone(zone)
 }
 
 // DecodeHostFacts decodes into f, using f.Robots' room again.
@@ -170,15 +314,16 @@ func DecodeHostFacts(b []byte, f *HostFacts) error {
 	if version >= 3 {
 		f.Throttles = d.uint16()
 	}
-	addr := d.bytes(d.uvarint())
-	zone := d.text()
+	f.Addr = d.addr()
+	if version >= 4 {
+		for i := range d.uint(HostAddrsMax - 1) {
+			if f.Earlier[i] = d.addr(); !f.Earlier[i].IsValid() {
+				d.fail()
+			}
+		}
+	}
 	body := d.bytes(d.uvarint())
 	ok := d.done() && version >= 1 && version <= hostFactsVersion && packed <= 1
-	if len(addr) > 0 || zone != "" {
-		a, valid := netip.AddrFromSlice(addr)
-		f.Addr = a.WithZone(zone)
-		ok = ok && valid && (zone == "" || a.Is6())
-	}
 	if ok && packed == 1 {
 		n, err := s2.DecodedLen(body)
 		if ok = err == nil && n <= RobotsMaxBytes; ok {

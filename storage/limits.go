@@ -28,6 +28,8 @@ const (
 	OutlinksMax = 50_000
 	// RobotsMaxBytes is how much of a robots.txt is kept (RFC 9309 requires at least 500 KiB).
 	RobotsMaxBytes = 512 << 10
+	// HostAddrsMax is how many addresses of a host are kept.
+	HostAddrsMax = 4
 	// MetaFieldsMax is the most user fields in a record; encoding drops the rest.
 	MetaFieldsMax = 64
 

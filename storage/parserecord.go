@@ -69,6 +69,7 @@ type FetchOutcome struct {
 	Location         warc.Location // of the response record, zero = none
 	Bytes            uint32        // received: head, framing and TLS included; before 0.7 of the body only
 	TookMS           uint32        // duration of the fetch, ms
+	HTTP10           bool          // the answer was one of HTTP/1.0
 	// Preferences are the site's statements about uses of the page at the time of the fetch (Content-Usage,
 	// Content-Signal, License, …), as "name: value" lines; at most PreferencesMaxBytes.
 	Preferences string
@@ -86,7 +87,7 @@ func (o *FetchOutcome) texts() [outcomeTexts]*string {
 //
 //	1 byte    version 3 in the high half, fetch status in the low half
 //	          (version 2 lacks self links and repeats, version 1 milliseconds taken and preferences too)
-//	1 byte    score mode; 4 = has a signature; 8 = has a SimHash (since format 12)
+//	1 byte    score mode; 4 = has a signature; 8 = has a SimHash (since format 12); 16 = HTTP/1.0 (since format 13)
 //	uvarint   HTTP status
 //	varint    time
 //	uvarint   depth
@@ -120,6 +121,7 @@ const (
 	outcomeTexts     = 9
 	outcomeSignature = 4
 	outcomeSimHash   = 8
+	outcomeHTTP10    = 16
 	// outlinkMin is the least number of bytes of an outlink.
 	outlinkMin = 3
 	// outlinkTextMax bounds what the decoder allocates for keys and anchors, which shared prefixes make
@@ -137,6 +139,9 @@ func AppendFetchOutcome(dst []byte, o *FetchOutcome) []byte {
 	}
 	if o.SimHash != 0 {
 		second |= outcomeSimHash
+	}
+	if o.HTTP10 {
+		second |= outcomeHTTP10
 	}
 	dst = append(dst, outcomeVersion<<4|byte(o.Status)&0x0f, second)
 	dst = binary.AppendUvarint(dst, uint64(o.HTTPStatus))
@@ -289,7 +294,7 @@ func (r *OutlinkReader) Err() error { return r.err }
 func decodeOutcome(b []byte, o *FetchOutcome) (d decoder, ok bool) {
 	d = decoder{b: b}
 	head, second := d.byte(), d.byte()
-	*o = FetchOutcome{Status: FetchStatus(head & 0x0f), Outlinks: o.Outlinks[:0]}
+	*o = FetchOutcome{Status: FetchStatus(head & 0x0f), Outlinks: o.Outlinks[:0], HTTP10: second&outcomeHTTP10 != 0}
 	o.HTTPStatus = d.uint16()
 	o.Time = d.varint()
 	o.Depth = d.uint16()
@@ -315,7 +320,7 @@ func decodeOutcome(b []byte, o *FetchOutcome) (d decoder, ok bool) {
 	if head>>4 >= 3 {
 		o.SelfLinks = d.uint32()
 	}
-	const all = outcomeSimHash | outcomeSignature | scoreFloat
+	const all = outcomeHTTP10 | outcomeSimHash | outcomeSignature | scoreFloat
 	return d, !d.bad && isOutcomeVersion(head) && second <= all && o.Status.valid()
 }
 

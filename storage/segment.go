@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+
+	"github.com/seine-crawler/seine/storage/warc"
 )
 
 // SegmentState is how far a segment has been processed. It only moves forward. The zero SegmentState
@@ -63,11 +65,21 @@ func (s SegmentState) CanBecome(next SegmentState) bool {
 	return false
 }
 
-// WARCFile is one file of a segment, as it was when the segment was sealed.
+// WARCFile is the part of one WARC file that belongs to a segment, as it was when the segment was sealed. Other parts of
+// the file may belong to others.
 type WARCFile struct {
 	Name    string `json:"name"`    // base name
-	Size    int64  `json:"size"`    // bytes
+	Start   int64  `json:"start"`   // where the part begins, in bytes
+	Size    int64  `json:"size"`    // of the part, in bytes
 	Records uint64 `json:"records"` // warcinfo included
+}
+
+// End is where the part ends, in bytes from the beginning of the file.
+func (f *WARCFile) End() int64 { return f.Start + f.Size }
+
+// Holds reports whether the part contains a record as a whole.
+func (f *WARCFile) Holds(l warc.Location) bool {
+	return f.Name == l.File && f.Start <= l.Offset && l.Offset <= f.End()-l.Length
 }
 
 // SegmentCounts are the numbers of URLs of a segment by outcome, and of their links and bytes.
@@ -107,14 +119,19 @@ type Segment struct {
 
 // Layout of a segment's value; its number is the key.
 //
-//	1 byte   version 1
+//	1 byte   version 2
 //	1 byte   state
 //	1 byte   1 = batch
 //	varint   created, ms since 1970 (a zero time is the least int64)
 //	varint   sealed
 //	uvarint  number of counts, then each a uvarint
-//	uvarint  number of WARC files, then each: name, uvarint size, uvarint records
-const segmentVersion = 1
+//	uvarint  number of WARC files, then each: name, uvarint start, uvarint size, uvarint records
+//
+// Version 1 is without start: the files are whole.
+const (
+	segmentVersion      = 2
+	segmentVersionWhole = 1
+)
 
 // AppendSegment appends the encoding of seg to dst, without its number.
 func AppendSegment(dst []byte, seg *Segment) []byte {
@@ -133,6 +150,7 @@ func AppendSegment(dst []byte, seg *Segment) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(seg.WARC)))
 	for _, f := range seg.WARC {
 		dst = appendText(dst, f.Name)
+		dst = binary.AppendUvarint(dst, uint64(f.Start))
 		dst = binary.AppendUvarint(dst, uint64(f.Size))
 		dst = binary.AppendUvarint(dst, f.Records)
 	}
@@ -157,9 +175,16 @@ func DecodeSegment(number uint32, b []byte) (Segment, error) {
 	const fileMin = 3 // bytes
 	files := d.uint(uint64(len(d.b)) / fileMin)
 	for range files {
-		seg.WARC = append(seg.WARC, WARCFile{Name: d.text(), Size: int64(d.uint(1<<63 - 1)), Records: d.uvarint()})
+		f := WARCFile{Name: d.text()}
+		if version == segmentVersion {
+			f.Start = int64(d.uint(1<<63 - 1))
+		}
+		f.Size = int64(d.uint(1<<63 - 1 - uint64(f.Start)))
+		f.Records = d.uvarint()
+		seg.WARC = append(seg.WARC, f)
 	}
-	if !d.done() || version != segmentVersion || batch > 1 || seg.State < SegmentOpen || seg.State > SegmentIndexed {
+	known := version == segmentVersion || version == segmentVersionWhole
+	if !d.done() || !known || batch > 1 || seg.State < SegmentOpen || seg.State > SegmentIndexed {
 		return Segment{}, corrupt("record of segment %d", number)
 	}
 	return seg, nil

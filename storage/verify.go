@@ -535,12 +535,12 @@ func (v *verifier) cdx() error {
 		}
 		seg := v.segmentOf(CDXRange(), key, c.Segment, SegmentSealed)
 		i := slices.IndexFunc(seg.WARC, func(f WARCFile) bool { return f.Name == c.Location.File })
-		switch {
+		switch holds := func(f WARCFile) bool { return f.Holds(c.Location) }; {
 		case i < 0:
 			v.problem(CDXRange(), key, "segment %d has no WARC file %q", c.Segment, c.Location.File)
-		case c.Location.Offset > seg.WARC[i].Size-c.Location.Length:
-			v.problem(CDXRange(), key, "%s ends at %d, the record at %d", c.Location.File, seg.WARC[i].Size,
-				c.Location.Offset+c.Location.Length)
+		case !slices.ContainsFunc(seg.WARC, holds):
+			v.problem(CDXRange(), key, "the part of segment %d in %s begins at %d and ends at %d, the record at %d",
+				c.Segment, c.Location.File, seg.WARC[i].Start, seg.WARC[i].End(), c.Location.Offset+c.Location.Length)
 		}
 		return nil
 	})

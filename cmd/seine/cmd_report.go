@@ -15,12 +15,17 @@ import (
 
 // reportShort says what a report is about.
 var reportShort = map[engine.ReportKind]string{
-	engine.ReportSeeds:    "what became of each seed",
-	engine.ReportHosts:    "the hosts with the most URLs",
-	engine.ReportTypes:    "what was captured, by media type",
-	engine.ReportStatuses: "what servers answered, or why they did not",
-	engine.ReportFailures: "why URLs have no page",
-	engine.ReportTraps:    "places that show the same pages under many URLs",
+	engine.ReportSeeds:     "what became of each seed",
+	engine.ReportHosts:     "the hosts with the most URLs",
+	engine.ReportDomains:   "hosts by registered domain: how many, what they have, what is unfetched",
+	engine.ReportSuffixes:  "the same by public suffix",
+	engine.ReportTLDs:      "the same by top-level domain",
+	engine.ReportProtocols: "by which protocols and versions servers answered",
+	engine.ReportComplete:  "how much of each host is fetched",
+	engine.ReportTypes:     "what was captured, by media type",
+	engine.ReportStatuses:  "what servers answered, or why they did not",
+	engine.ReportFailures:  "why URLs have no page",
+	engine.ReportTraps:     "places that show the same pages under many URLs",
 }
 
 func reportCommand(c *console) *cobra.Command {

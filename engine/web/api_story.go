@@ -31,8 +31,13 @@ type reportRows struct{}
 // reportTypes are the types of the rows of each report.
 var reportTypes = map[engine.ReportKind]reflect.Type{
 	engine.ReportSeeds: reflect.TypeFor[engine.SeedRow](), engine.ReportHosts: reflect.TypeFor[engine.HostRow](),
-	engine.ReportTypes: reflect.TypeFor[engine.TypeRow](), engine.ReportStatuses: reflect.TypeFor[engine.StatusRow](),
-	engine.ReportFailures: reflect.TypeFor[engine.FailureRow](), engine.ReportTraps: reflect.TypeFor[engine.TrapRow](),
+	engine.ReportDomains: reflect.TypeFor[engine.GroupRow](), engine.ReportSuffixes: reflect.TypeFor[engine.GroupRow](),
+	engine.ReportTLDs:      reflect.TypeFor[engine.GroupRow](),
+	engine.ReportProtocols: reflect.TypeFor[engine.ProtocolRow](),
+	engine.ReportComplete:  reflect.TypeFor[engine.CompleteRow](),
+	engine.ReportTypes:     reflect.TypeFor[engine.TypeRow](),
+	engine.ReportStatuses:  reflect.TypeFor[engine.StatusRow](),
+	engine.ReportFailures:  reflect.TypeFor[engine.FailureRow](), engine.ReportTraps: reflect.TypeFor[engine.TrapRow](),
 }
 
 func (h *Handler) report(c *call) (any, error) {

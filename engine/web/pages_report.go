@@ -31,7 +31,10 @@ type reportCell struct {
 // reportTitles say what the reports are about.
 var reportTitles = map[engine.ReportKind]string{
 	engine.ReportSeeds: "What became of the seeds", engine.ReportHosts: "The hosts with the most URLs",
-	engine.ReportTypes: "What was captured, by media type", engine.ReportStatuses: "What servers answered",
+	engine.ReportDomains: "Hosts by registered domain", engine.ReportSuffixes: "Hosts by public suffix",
+	engine.ReportTLDs: "Hosts by top-level domain", engine.ReportProtocols: "By what servers answered",
+	engine.ReportComplete: "How much of each host is fetched",
+	engine.ReportTypes:    "What was captured, by media type", engine.ReportStatuses: "What servers answered",
 	engine.ReportFailures: "Why URLs have no page",
 	engine.ReportTraps:    "Places that show the same pages under many URLs",
 }
@@ -108,17 +111,20 @@ func cellsOf(p *page, columns, texts []string) []reportCell {
 			var n uint64
 			_, _ = fmt.Sscan(text, &n) // 0 of what is no number
 			c.Text, c.Number, c.Value = byteText(n), true, float64(n)
-		case "took_ms":
+		case "took_ms", "p50_ms", "p90_ms", "p99_ms":
 			var n int64
 			_, _ = fmt.Sscan(text, &n) // 0 of what is no number
 			c.Text, c.Number, c.Value = spanText(time.Duration(n)*time.Millisecond), true, float64(n)
+		case "score", "percent":
+			c.Number = true
+			_, _ = fmt.Sscan(text, &c.Value) // 0 of what is no number
 		case "http_status":
 			c.Number = true
 			_, _ = fmt.Sscan(text, &c.Value)
 			if text == "0" {
 				c.Text = ""
 			}
-		case "failure", "answer", "meaning", "media_type", "prefix", "closed":
+		case "failure", "answer", "meaning", "media_type", "prefix", "closed", "name", "protocol", "version":
 		default:
 			c.Text, c.Number = numberText(text), true
 			_, _ = fmt.Sscan(text, &c.Value)

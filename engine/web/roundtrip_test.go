@@ -94,10 +94,11 @@ var views = []reflect.Type{
 	reflect.TypeFor[engine.URLCheck](), reflect.TypeFor[engine.InjectReport](), reflect.TypeFor[engine.RecrawlReport](),
 	reflect.TypeFor[engine.DeleteReport](), reflect.TypeFor[engine.URLStory](), reflect.TypeFor[engine.HostStory](),
 	reflect.TypeFor[engine.SeedRow](), reflect.TypeFor[engine.HostRow](), reflect.TypeFor[engine.TypeRow](),
+	reflect.TypeFor[engine.GroupRow](), reflect.TypeFor[engine.ProtocolRow](), reflect.TypeFor[engine.CompleteRow](),
 	reflect.TypeFor[engine.StatusRow](), reflect.TypeFor[engine.FailureRow](), reflect.TypeFor[engine.TrapRow](),
 	reflect.TypeFor[engine.CaptureView](), reflect.TypeFor[engine.SearchResult](),
 	reflect.TypeFor[engine.VerifyReport](), reflect.TypeFor[IndexAnswer](), reflect.TypeFor[PurgeAnswer](),
-	reflect.TypeFor[engine.DedupReport](),
+	reflect.TypeFor[engine.DedupReport](), reflect.TypeFor[engine.DedupURLsReport](),
 }
 
 // TestRoundTrip: what the API writes of a view is read back as the same view.

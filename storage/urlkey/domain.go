@@ -23,6 +23,27 @@ func (h HostKey) Domain() string {
 	return domain
 }
 
+// PublicSuffix returns the part of the host below which domains are registered, by the public suffix list: "co.uk" for
+// www.bbc.co.uk. It is "" for an address. h must come from this package; an empty HostKey panics.
+func (h HostKey) PublicSuffix() string {
+	host := h.Host()
+	if host[len(host)-1] == ']' || endsInNumber(host) {
+		return ""
+	}
+	suffix, _ := publicsuffix.PublicSuffix(host)
+	return suffix
+}
+
+// TLD returns the last label of the host: "uk". It is "" for an address. h must come from this package; an empty
+// HostKey panics.
+func (h HostKey) TLD() string {
+	host := h.Host()
+	if host[len(host)-1] == ']' || endsInNumber(host) {
+		return ""
+	}
+	return host[strings.LastIndexByte(host, '.')+1:]
+}
+
 // DomainKey returns the common prefix of the keys of all hosts of the registered domain, "org,python,".
 // For an address it returns the host key. h must come from this package; an empty HostKey panics.
 func (h HostKey) DomainKey() string {

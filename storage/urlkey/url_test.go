@@ -276,3 +276,19 @@ func FuzzResolve(f *testing.F) {
 		}
 	})
 }
+
+// TestSuffixes: a host's public suffix and top-level domain; addresses have neither.
+func TestSuffixes(t *testing.T) {
+	for host, want := range map[string][2]string{
+		"www.bbc.co.uk": {"co.uk", "uk"}, "example.com:8080": {"com", "com"}, "localhost": {"localhost", "localhost"},
+		"127.0.0.1:80": {}, "[::1]": {},
+	} {
+		h, err := urlkey.ParseHost(host)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := [2]string{h.PublicSuffix(), h.TLD()}; got != want {
+			t.Errorf("%s: %v, want %v", host, got, want)
+		}
+	}
+}

@@ -34,8 +34,10 @@
 // are not read again soon.
 //
 // The first record creates a file with the next free number: the warcinfo record is written first, and the file's name
-// is synced into the directory. When an exchange would make the file longer than MaxFileBytes, the next file replaces
-// it, and the full one is synced and closed. After a crash Repair cuts off the torn tail, and a Reader reads the rest.
+// is synced into the directory. When an exchange would make the file longer than MaxFileBytes, or when the file is older
+// than MaxFileAge, the next file replaces it, and the full one is synced and closed. What belongs together is a part,
+// which may begin in the middle of a file, with a warcinfo record of its own, and go on in others: BeginPart and
+// EndPart. After a crash Repair cuts off the torn tail, and a Reader reads the rest.
 // Scan reads a file for its own sake and finds every changed bit; Mend makes a damaged file sound by leaving out what
 // is not.
 //
@@ -59,8 +61,9 @@
 //   - Nothing from outside can end a header line: URIs are visible ASCII or refused, values are escaped.
 //   - Nothing follows a record that was not written completely: after a failed write or sync a Writer never writes
 //     again.
-//   - An existing file is never opened for writing, except by Repair, which only shortens it. Mend shortens it too, or
-//     puts a new file in its place.
+//   - An existing file is never opened for writing, except by Repair and Cut, which only shorten it. Mend shortens it
+//     too, or puts a new file in its place.
+//   - The parts of a Writer's files do not overlap, and each begins with a warcinfo record.
 //   - The request and the response of one exchange are adjacent, in this order, in one file.
 //   - A Reader allocates memory for bytes that it has read, not for lengths that a header announces.
 //   - What a Writer accepts, a Reader with default options reads.
@@ -88,5 +91,5 @@
 //
 // # Read first
 //
-// Writer.append and Sync in writer.go, appendHead in head.go, Reader.next and Reader.verdict in reader.go, resync.go.
+// Writer.append and Sync in writer.go, part.go, appendHead in head.go, Reader.next and Reader.verdict in reader.go, resync.go.
 package warc

@@ -43,7 +43,7 @@ func Mend(fs FS, name string) (size, records int64, faults []Fault, err error) {
 	case m.records == 0 && !m.likeWARC():
 		return size, 0, m.faults, &CorruptError{filepath.Base(name), 0, -1, "it is no WARC file", nil}
 	case m.tail:
-		err = cut(fs, name, m.end)
+		err = Cut(fs, name, m.end)
 	default:
 		err = m.rewrite(fs, name)
 	}
@@ -115,8 +115,8 @@ func (m *mending) record(rec *Record) error {
 	return nil
 }
 
-// cut shortens a file durably.
-func cut(fs FS, name string, size int64) error {
+// Cut shortens a file durably. Nobody may be writing it.
+func Cut(fs FS, name string, size int64) error {
 	if err := fs.Truncate(name, size); err != nil {
 		return fmt.Errorf("cutting it to %d bytes: %w", size, err)
 	}

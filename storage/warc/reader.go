@@ -58,6 +58,8 @@ type ReaderOptions struct {
 	File string
 	// MaxBlockBytes bounds the block of a record, in bytes; 0 means DefaultMaxBlockBytes.
 	MaxBlockBytes int64
+	// Start is where reading begins, in bytes from the beginning of the file. Offsets count from there all the same.
+	Start int64
 	// Resync lets Next continue after a *CorruptError whose Next is known. Without it that error is final.
 	Resync bool
 }
@@ -96,9 +98,10 @@ func NewReader(f io.ReaderAt, size int64) *Reader {
 	return NewReaderOptions(f, size, ReaderOptions{})
 }
 
-// NewReaderOptions returns a Reader of the first size bytes of f. It never reads beyond size.
+// NewReaderOptions returns a Reader of the first size bytes of f, from ReaderOptions.Start on. It never reads beyond
+// size.
 func NewReaderOptions(f io.ReaderAt, size int64, o ReaderOptions) *Reader {
-	return newReader(f, 0, size, o, sourceBufferBytes)
+	return newReader(f, o.Start, size, o, sourceBufferBytes)
 }
 
 func newReader(f io.ReaderAt, from, to int64, o ReaderOptions, buffer int) *Reader {

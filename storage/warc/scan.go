@@ -35,11 +35,18 @@ func (f Fault) String() string {
 // headers of their own, it finds those that a checksum covers. An error is one of the file, of a callback, or
 // io.ErrUnexpectedEOF if the file is shorter than size.
 func Scan(f io.ReaderAt, name string, size int64, record func(*Record) error, fault func(Fault) error) error {
+	return ScanPart(f, name, 0, size, record, fault)
+}
+
+// ScanPart is Scan for the part of a file from one offset to another, where records begin and end.
+func ScanPart(
+	f io.ReaderAt, name string, from, size int64, record func(*Record) error, fault func(Fault) error,
+) error {
 	s := scan{
-		f: f, size: size, record: record, fault: fault,
-		r: NewReaderOptions(f, size, ReaderOptions{File: filepath.Base(name), Resync: true}),
+		f: f, from: from, size: size, record: record, fault: fault, at: from,
+		r: NewReaderOptions(f, size, ReaderOptions{File: filepath.Base(name), Start: from, Resync: true}),
 	}
-	if size > 0 {
+	if size > from {
 		var last [1]byte
 		if _, err := f.ReadAt(last[:], size-1); err == io.EOF {
 			return fmt.Errorf("reading WARC file %q: %w: it has fewer than %d bytes", name, io.ErrUnexpectedEOF, size)
@@ -58,6 +65,7 @@ func Scan(f io.ReaderAt, name string, size int64, record func(*Record) error, fa
 // scan is one run of Scan.
 type scan struct {
 	f      io.ReaderAt
+	from   int64
 	size   int64
 	r      *Reader
 	record func(*Record) error
@@ -178,7 +186,7 @@ func (s *scan) header(rec *Record) (reason string, err error) {
 	s.mark = append([]byte(nil), mark...)
 	switch {
 	case before == nil && s.unmarked > 0:
-		err = s.fault(Fault{Length: rec.Offset, Reason: differs, Readable: true})
+		err = s.fault(Fault{Offset: s.from, Length: rec.Offset - s.from, Reason: differs, Readable: true})
 		return "", err
 	case !ours, before != nil && nearMark(before, mark):
 		return differs, nil

@@ -27,6 +27,9 @@ type WriterOptions struct {
 	// MaxFileBytes is the compressed size, in bytes, beyond which an exchange goes into the next file; 0 means
 	// DefaultMaxFileBytes. An exchange that is larger gets its own file.
 	MaxFileBytes int64
+	// MaxFileAge is the time after which the next exchange begins the next file; 0: age does not matter. Nothing
+	// happens to a file to which nothing is appended.
+	MaxFileAge time.Duration
 	// Info are the fields of the warcinfo record at the start of each file, in order: software, operator, robots,
 	// http-header-user-agent, hostname… The fields software, format and conformsTo are added if missing.
 	Info []Field
@@ -41,11 +44,12 @@ type WriterOptions struct {
 	NewID func() [16]byte
 }
 
-// FileInfo describes one file of a Writer.
+// FileInfo describes one file of a Writer, or the part of a file that EndPart returns.
 type FileInfo struct {
 	Name    string // base name
 	Size    int64  // bytes of complete records, compressed
 	Records int64  // complete records, warcinfo included
+	Start   int64  // where the part begins, in bytes; 0 for a file
 }
 
 // Writer appends records to the files of one prefix. It is safe for concurrent use. Any error of a file (of a write, a
@@ -62,7 +66,7 @@ type Writer struct {
 	// mu guards the append. It is held for at most one write of writeBytes, never during a sync.
 	mu     sync.Mutex
 	cur    *current // nil before the first record, and after Close
-	next   int      // number of the next file
+	part   openPart
 	done   []FileInfo
 	total  int64 // bytes appended, all files
 	err    error // sticky
@@ -73,9 +77,11 @@ type Writer struct {
 
 // current is the file to which records are appended.
 type current struct {
-	f    File
-	info FileInfo
-	buf  []byte // the last bytes of info.Size, not yet written to the file
+	f     File
+	info  FileInfo
+	began time.Time
+	full  bool   // by NextFile
+	buf   []byte // the last bytes of info.Size, not yet written to the file
 }
 
 // ErrClosed is returned by a Writer after Close.
@@ -101,16 +107,24 @@ func NewWriter(o WriterOptions) (*Writer, error) {
 			return nil, fmt.Errorf("syncing %q, parent of the WARC directory: %w", parent, err)
 		}
 	}
-	names, err := o.FS.List(o.Dir)
+	w.part.prefix = o.Prefix
+	var err error
+	w.part.next, err = w.nextNumber(o.Prefix)
+	return w, err
+}
+
+// nextNumber returns the number after those of a prefix's files.
+func (w *Writer) nextNumber(prefix string) (next int, err error) {
+	names, err := w.o.FS.List(w.o.Dir)
 	if err != nil {
-		return nil, fmt.Errorf("listing the WARC directory %q: %w", o.Dir, err)
+		return 0, fmt.Errorf("listing the WARC directory %q: %w", w.o.Dir, err)
 	}
 	for _, name := range names {
-		if n, ok := fileNumber(o.Prefix, name); ok && n >= w.next {
-			w.next = n + 1
+		if n, ok := fileNumber(prefix, name); ok && n >= next {
+			next = n + 1
 		}
 	}
-	return w, nil
+	return next, nil
 }
 
 // complete fills in defaults and reports all bad options.
@@ -126,17 +140,16 @@ func (o *WriterOptions) complete() error {
 	if o.Prefix == "" {
 		o.Prefix = "seine"
 	}
-	for i := 0; i < len(o.Prefix); i++ {
-		c := o.Prefix[i]
-		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("._-", c) >= 0) {
-			fault("WriterOptions.Prefix %q has a byte outside letters, digits, '.', '_' and '-'", o.Prefix)
-			break
-		}
+	if !prefixOK(o.Prefix) {
+		fault("WriterOptions.Prefix %q has a byte outside letters, digits, '.', '_' and '-'", o.Prefix)
 	}
 	if o.MaxFileBytes == 0 {
 		o.MaxFileBytes = DefaultMaxFileBytes
 	} else if o.MaxFileBytes < 0 {
 		fault("WriterOptions.MaxFileBytes is %d, must be positive", o.MaxFileBytes)
+	}
+	if o.MaxFileAge < 0 {
+		fault("WriterOptions.MaxFileAge is %v, must not be negative", o.MaxFileAge)
 	}
 	if o.Level == 0 {
 		o.Level = 1
@@ -157,6 +170,17 @@ func (o *WriterOptions) complete() error {
 		return fmt.Errorf("options of a WARC writer: %w", errors.Join(faults...))
 	}
 	return nil
+}
+
+// prefixOK reports whether file names may begin with a prefix.
+func prefixOK(prefix string) bool {
+	for i := 0; i < len(prefix); i++ {
+		c := prefix[i]
+		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("._-", c) >= 0) {
+			return false
+		}
+	}
+	return true
 }
 
 // completeInfo adds the warcinfo fields that every file should have.
@@ -215,8 +239,10 @@ func (w *Writer) append(members []byte, records int64) (file string, offset int6
 			return "", 0, err
 		}
 		c := w.cur
-		if c != nil && (c.info.Records == 1 || c.info.Size+int64(len(members)) <= w.o.MaxFileBytes) {
-			file, offset, err = w.appendLocked(c, members, records)
+		if c != nil && w.takesLocked(c, len(members)) {
+			if err = w.beginPartLocked(c); err == nil {
+				file, offset, err = w.appendLocked(c, members, records)
+			}
 			w.mu.Unlock()
 			return file, offset, err
 		}
@@ -225,6 +251,17 @@ func (w *Writer) append(members []byte, records int64) (file string, offset int6
 			return "", 0, err
 		}
 	}
+}
+
+// takesLocked reports whether the current file takes some more bytes.
+func (w *Writer) takesLocked(c *current, bytes int) bool {
+	if c.info.Records == 1 {
+		return true
+	}
+	if c.full || c.info.Size+int64(len(w.part.marker)+bytes) > w.o.MaxFileBytes {
+		return false
+	}
+	return w.o.MaxFileAge == 0 || w.o.Now().Sub(c.began) < w.o.MaxFileAge
 }
 
 // appendLocked collects members and writes writeBytes at a time: a system call for each exchange would cost more than
@@ -271,19 +308,19 @@ func (w *Writer) changeFile(old *current) error {
 	w.syncMu.Lock()
 	defer w.syncMu.Unlock()
 	w.mu.Lock()
-	number, same, err := w.next, w.cur == old, w.stateLocked()
+	same, err := w.cur == old, w.stateLocked()
 	w.mu.Unlock()
 	if err != nil || !same {
 		return err
 	}
 
-	c, err := w.create(number)
+	c, err := w.create()
 	if err != nil {
 		return w.fail(err)
 	}
 	w.mu.Lock()
+	w.part.moveTo(old, c)
 	w.cur = c
-	w.next++
 	w.total += c.info.Size
 	w.bytes.Store(w.total)
 	if old != nil {
@@ -301,26 +338,29 @@ func (w *Writer) changeFile(old *current) error {
 }
 
 // create creates a file with its warcinfo record and makes its name durable.
-func (w *Writer) create(number int) (*current, error) {
-	if number > maxFileNumber {
-		return nil, fmt.Errorf("creating a WARC file: prefix %q has used all its %d numbers: choose another prefix",
-			w.o.Prefix, maxFileNumber+1)
+func (w *Writer) create() (*current, error) {
+	p := &w.part
+	if p.next < 0 {
+		var err error
+		if p.next, err = w.nextNumber(p.prefix); err != nil {
+			return nil, err
+		}
 	}
-	name := fileName(w.o.Prefix, number)
+	if p.next > maxFileNumber {
+		return nil, fmt.Errorf("creating a WARC file: prefix %q has used all its %d numbers: choose another prefix",
+			p.prefix, maxFileNumber+1)
+	}
+	name := fileName(p.prefix, p.next)
 	path := w.path(name)
 	f, err := w.o.FS.Create(path)
 	if err != nil {
 		return nil, fmt.Errorf("creating WARC file %q: %w", path, err)
 	}
-	e := w.encoder()
-	defer w.release(e)
-	e.head = appendBlockFields(e.head[:0], w.o.Info)
-	e.begin(TypeWarcinfo, w.o.NewID(), w.o.Now(), "")
-	e.field("WARC-Filename", name)
-	e.fieldBytes("WARC-Block-Digest", AppendSHA1(e.scratch[:0], sha1.Sum(e.head)))
-	e.member(e.gz, "application/warc-fields", e.head, nil)
-	n, err := f.Write(e.out)
-	if err == nil && n != len(e.out) {
+	p.next++
+	began := w.o.Now()
+	info := w.warcinfo(name, began)
+	n, err := f.Write(info)
+	if err == nil && n != len(info) {
 		err = io.ErrShortWrite
 	}
 	if err == nil {
@@ -329,7 +369,19 @@ func (w *Writer) create(number int) (*current, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("beginning WARC file %q: %w", path, err), f.Close())
 	}
-	return &current{f: f, info: FileInfo{name, int64(n), 1}}, nil
+	return &current{f: f, info: FileInfo{Name: name, Size: int64(n), Records: 1}, began: began}, nil
+}
+
+// warcinfo returns the record that says what follows in a file.
+func (w *Writer) warcinfo(name string, at time.Time) []byte {
+	e := w.encoder()
+	defer w.release(e)
+	e.head = appendBlockFields(appendBlockFields(e.head[:0], w.o.Info), w.part.info)
+	e.begin(TypeWarcinfo, w.o.NewID(), at, "")
+	e.field("WARC-Filename", name)
+	e.fieldBytes("WARC-Block-Digest", AppendSHA1(e.scratch[:0], sha1.Sum(e.head)))
+	e.member(e.gz, "application/warc-fields", e.head, nil)
+	return append([]byte(nil), e.out...)
 }
 
 // finish writes the rest of a file that is no longer appended to, and syncs and closes it.

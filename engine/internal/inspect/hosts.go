@@ -18,6 +18,8 @@ type Host struct {
 	Counts storage.HostCounts
 	// Authorities are the schemes whose robots.txt was requested, http before https.
 	Authorities []Authority
+	// State is what visits learned of the host, whatever the scheme.
+	State storage.HostFacts
 }
 
 // Authority is what is known of a scheme on a host.
@@ -49,8 +51,18 @@ func (in *Inspect) Host(key urlkey.HostKey) (Host, error) {
 	if err != nil {
 		return h, fmt.Errorf("looking up host %s in hostdb: %w", key, err)
 	}
-	h.Authorities, err = in.authorities(key)
-	return h, err
+	return h, in.learned(&h)
+}
+
+// learned fills in what visits learned of a host.
+func (in *Inspect) learned(h *Host) (err error) {
+	if h.Authorities, err = in.authorities(h.Key); err != nil {
+		return err
+	}
+	if _, err := in.env.Store.HostFacts(storage.HostStateKey(h.Key), &h.State); err != nil {
+		return fmt.Errorf("hostdb facts of %s: %w", h.Key, err)
+	}
+	return nil
 }
 
 // WithPort returns the first hosts in hostdb of the same name as a host without a port: "localhost:8000,
@@ -74,7 +86,7 @@ func (in *Inspect) Hosts(ctx context.Context, after urlkey.HostKey) iter.Seq2[Ho
 			var h Host
 			if err == nil {
 				h.Key, h.Counts = urlkey.HostKey(e.key), *e.value
-				h.Authorities, err = in.authorities(h.Key)
+				err = in.learned(&h)
 			}
 			if !yield(h, err) || err != nil {
 				return

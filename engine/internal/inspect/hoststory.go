@@ -18,8 +18,6 @@ import (
 // HostStory is what the store has of one host.
 type HostStory struct {
 	Host
-	// State is what visits learned of the host, whatever the scheme.
-	State storage.HostFacts
 	// Failures counts, by kind, the URLs whose last fetch brought no page; Newest are those that were fetched last, at
 	// most hostFailuresMax, newest first. With Partial set the host has more than hostRecordsMax records, and those
 	// beyond do not count.
@@ -36,9 +34,6 @@ type HostStory struct {
 func (in *Inspect) HostStory(ctx context.Context, key urlkey.HostKey) (s HostStory, err error) {
 	if s.Host, err = in.Host(key); err != nil {
 		return s, err
-	}
-	if _, err := in.env.Store.HostFacts(storage.HostStateKey(key), &s.State); err != nil {
-		return s, fmt.Errorf("hostdb facts of %s: %w", key, err)
 	}
 	if s.Own, err = in.env.Admission.HostBudget(key); err != nil {
 		return s, err

@@ -17,11 +17,11 @@ type Verified struct {
 	Bytes     uint64 // of them, all read
 	Captures  uint64 // whose WARC record is sound
 	Documents uint64 // in the index
-	// Torn are the bytes that a crash left at the ends of open segments' files. They are no damage: what they were to
-	// be is due, and the next crawl cuts them off.
+	// Torn are the bytes that a crash left at the ends of open segments' files, and between the segments of a file. They
+	// are no damage: what they were to be is due, and the next crawl cuts off what is at the end.
 	Torn uint64
-	// Strays are WARC files of sealed segments that have none of that name. They are no damage: a purge that was
-	// interrupted leaves them, and the next one removes them.
+	// Strays are WARC files in which no sealed segment has a part, though the one in their name is sealed. They are no
+	// damage: a purge that was interrupted leaves them, and the next one removes them.
 	Strays   uint64
 	Problems uint64
 	Kinds    []ProblemKind // of Problems, in the order in which they were met

@@ -19,7 +19,7 @@ import (
 
 // filesCheck compares WARC files with what the store says of them.
 //
-//	file ──▶ its segment, its length, the number of its records
+//	file ──▶ its segments, their parts of it, the number of their records
 //	page's record ◀─▶ capture, by file and offset: the same URL and digest
 //	outcome of a fetch ──▶ record
 //
@@ -28,7 +28,9 @@ type filesCheck struct {
 	in     *Inspect
 	ctx    context.Context
 	v      *Verified
-	sealed map[uint32]storage.Segment // when the check began
+	sealed map[uint32]storage.Segment    // when the check began
+	parts  map[string][]storage.WARCPart // of sealed segments, by file
+	open   uint32                        // the last segment that was not sealed then; 0: all were
 	// deleted are the segments that hold records of deleted pages, which no capture names.
 	deleted map[uint32]bool
 	refs    *storage.Sorter
@@ -58,8 +60,11 @@ func (in *Inspect) verifyFiles(ctx context.Context, v *Verified) error {
 		for _, seg := range list {
 			if seg.State >= storage.SegmentSealed {
 				c.sealed[seg.Number] = seg
+			} else {
+				c.open = seg.Number
 			}
 		}
+		c.parts = storage.WARCParts(list)
 	}
 	if err := c.deletions(); err != nil {
 		return err
@@ -101,19 +106,16 @@ func (c *filesCheck) files() error {
 		if !ok {
 			continue
 		}
-		seg, ok := c.sealed[number]
-		if !ok {
-			if err := c.openFile(name, number); err != nil {
-				return err
-			}
-			continue
-		}
-		i := slices.IndexFunc(seg.WARC, func(f storage.WARCFile) bool { return f.Name == name })
-		if i < 0 {
+		parts, err := c.parts[name], error(nil)
+		switch _, sealed := c.sealed[number]; {
+		case len(parts) > 0:
+			err = c.sealedFile(name, parts)
+		case sealed:
 			c.v.Strays++
-			continue
+		default:
+			err = c.openFile(name, number)
 		}
-		if err := c.sealedFile(seg.WARC[i]); err != nil {
+		if err != nil {
 			return err
 		}
 	}
@@ -121,7 +123,7 @@ func (c *filesCheck) files() error {
 		for _, f := range seg.WARC {
 			if _, there := slices.BinarySearch(names, f.Name); !there {
 				c.v.Problem(kindFile, "%s of segment %d is missing; it had %d bytes, %d records",
-					c.path(f.Name), seg.Number, f.Size, f.Records)
+					c.path(f.Name), seg.Number, f.End(), f.Records)
 			}
 		}
 	}
@@ -145,7 +147,13 @@ func (c *filesCheck) openFile(name string, number uint32) error {
 	if err != nil {
 		return err
 	}
-	_, err = c.scan(name, size, func(f warc.Fault) {
+	c.v.Files++
+	return c.openPart(name, 0, size)
+}
+
+// openPart reads a part of a file that belongs to no sealed segment.
+func (c *filesCheck) openPart(name string, from, to int64) error {
+	_, err := c.scan(name, from, to, func(f warc.Fault) {
 		if f.Tail {
 			c.v.Torn += uint64(f.Length)
 		} else {
@@ -155,41 +163,75 @@ func (c *filesCheck) openFile(name string, number uint32) error {
 	return err
 }
 
-// sealedFile reads a file that was complete when its segment was sealed.
-func (c *filesCheck) sealedFile(f storage.WARCFile) error {
-	path := c.path(f.Name)
+// sealedFile reads a file with parts of segments that were complete when these were sealed.
+func (c *filesCheck) sealedFile(name string, parts []storage.WARCPart) error {
+	path := c.path(name)
 	size, err := c.in.env.FS.Size(path)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case size < f.Size:
-		c.v.Problem(kindFile, "%s has %d bytes and should have %d: %d are lost", path, size, f.Size, f.Size-size)
-	case size > f.Size:
-		c.v.Problem(kindFile, "%s has %d bytes and should have %d: something else follows its end", path, size, f.Size)
 	}
-	faults := false
-	records, err := c.scan(f.Name, min(size, f.Size), func(x warc.Fault) {
+	c.v.Files++
+	end := int64(0)
+	for _, p := range parts {
+		if p.Start < end {
+			c.v.Problem(kindFile, "%s: the part of segment %d begins at %d, where another has not ended", path, p.Segment,
+				p.Start)
+		}
+		end = max(end, p.End())
+	}
+	number, _ := c.in.env.SegmentOf(name)
+	switch {
+	case size < end:
+		c.v.Problem(kindFile, "%s has %d bytes and should have %d: %d are lost", path, size, end, end-size)
+	case size > end && c.open <= number:
+		c.v.Problem(kindFile, "%s has %d bytes and should have %d: something else follows its end", path, size, end)
+	case size > end:
+		err = c.openPart(name, end, size)
+	}
+	for i := range parts {
+		if err == nil {
+			err = c.sealedPart(&parts[i], size)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return storage.WARCGaps(parts, min(size, end), func(from, to int64) error { return c.gap(name, from, to) })
+}
+
+// sealedPart reads a part of a file of size bytes.
+func (c *filesCheck) sealedPart(p *storage.WARCPart, size int64) error {
+	path := c.path(p.Name)
+	faults := size < p.End()
+	records, err := c.scan(p.Name, min(p.Start, size), min(size, p.End()), func(x warc.Fault) {
 		faults = true
 		c.v.Problem(kindRecord, "%s: %v", path, x)
-	}, func(rec *warc.Record) error { return c.noteRecord(f.Name, rec) })
-	if err == nil && !faults && size >= f.Size && records != f.Records {
-		c.v.Problem(kindFile, "%s has %d records and should have %d", path, records, f.Records)
+	}, func(rec *warc.Record) error { return c.noteRecord(p.Name, rec) })
+	if err == nil && !faults && records != p.Records {
+		c.v.Problem(kindFile, "%s has %d records of segment %d and should have %d", path, records, p.Segment, p.Records)
 	}
 	return err
 }
 
-// scan reads a file.
+// gap reads what is between the parts of sealed segments: what a power loss left of records that were never synced, or
+// a segment that is still open.
+func (c *filesCheck) gap(name string, from, to int64) error {
+	_, err := c.scan(name, from, to, func(f warc.Fault) { c.v.Torn += uint64(f.Length) },
+		func(*warc.Record) error { return nil })
+	return err
+}
+
+// scan reads a part of a file.
 func (c *filesCheck) scan(
-	name string, size int64, fault func(warc.Fault), record func(*warc.Record) error,
+	name string, from, to int64, fault func(warc.Fault), record func(*warc.Record) error,
 ) (records uint64, err error) {
 	f, err := c.in.env.FS.Open(c.path(name))
 	if err != nil {
 		return 0, err
 	}
 	defer f.Close() // open for reading: there is nothing to lose
-	c.v.Files++
-	c.v.Bytes += uint64(size)
-	err = warc.Scan(f, c.path(name), size, func(rec *warc.Record) error {
+	c.v.Bytes += uint64(to - from)
+	err = warc.ScanPart(f, c.path(name), from, to, func(rec *warc.Record) error {
 		records++
 		c.v.Records++
 		if records%contextEvery == 0 && c.ctx.Err() != nil {
@@ -302,8 +344,7 @@ func (c *filesCheck) compare() error {
 }
 
 func (c *filesCheck) holdsDeleted(file string) bool {
-	number, ok := c.in.env.SegmentOf(file)
-	return ok && c.deleted[number]
+	return slices.ContainsFunc(c.parts[file], func(p storage.WARCPart) bool { return c.deleted[p.Segment] })
 }
 
 // comparePlace compares what is at one offset of a file.

@@ -32,7 +32,7 @@ type hostTally struct {
 	earned []newlyDue       // see places
 	host   []byte           // the current one
 	counts storage.HostCounts
-	// touched: a record was written, if only with another score. changed: the counts differ.
+	// touched: a record was written. changed: the counts differ.
 	touched, changed bool
 
 	changes dueChanges
@@ -72,10 +72,14 @@ func (t *hostTally) change(key []byte, known bool, was, r *storage.Record) error
 		t.changed = true
 	}
 	if !known {
-		was = &storage.Record{} // is new, and so has no key by day
+		was = &storage.Record{} // is new, and so has no key by day, and no score
 	}
 	if err := t.noteDay(key, was, r); err != nil {
 		return err
+	}
+	if r.Score != was.Score {
+		t.counts.Rescore(was.Score, r.Score)
+		t.changed = true
 	}
 	if known && storage.SameDue(was, r) && was.FetchTime == r.FetchTime {
 		return nil
@@ -103,6 +107,7 @@ func (t *hostTally) remove(key []byte, was *storage.Record) error {
 	if n := &t.counts.ByStatus[was.Status]; *n > 0 {
 		*n--
 	}
+	t.counts.Rescore(was.Score, 0)
 	t.loses(was)
 	if err := t.noteDay(key, was, &storage.Record{}); err != nil {
 		return err
@@ -158,10 +163,13 @@ func (t *hostTally) loses(was *storage.Record) {
 	t.lost = t.lost || storage.DueAt(was.FetchTime) <= t.counts.NextDue
 }
 
-// spent adds what a fetch of the host that changed last has cost.
-func (t *hostTally) spent(o *storage.FetchOutcome) {
-	t.counts.Bytes += uint64(o.Bytes)
-	t.counts.TookMS += uint64(o.TookMS)
+// spent adds what a fetch of the URL that changed last, of the key given, has cost and found.
+func (t *hostTally) spent(key []byte, o *storage.FetchOutcome) {
+	scheme := "http"
+	if bytes.HasSuffix(key, []byte(" https")) {
+		scheme = "https"
+	}
+	t.counts.Spent(scheme, o)
 	t.changed = true
 }
 

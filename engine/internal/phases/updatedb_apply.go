@@ -126,7 +126,7 @@ func (u *update) one(w *storage.TableWriter, hosts *hostTally, key []byte, in in
 		return err
 	}
 	if in.outcome {
-		hosts.spent(&u.page)
+		hosts.spent(key, &u.page)
 	}
 	u.value = storage.AppendRecord(u.value[:0], &r)
 	return w.Set(key, u.value)

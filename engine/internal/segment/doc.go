@@ -5,7 +5,7 @@
 //
 // # What it is
 //
-// A Writer is one open segment: its WARC files and the sorters of its parse records. Segments creates writers, and
+// A Writer is one open segment: its part of the WARC files and the sorters of its parse records. Segments creates writers, and
 // seals segments from their WARC files alone. A fetch, `seine parse` and the recovery after a crash share one code
 // path: Writer.add for each Attempt, then Writer.seal.
 //
@@ -15,13 +15,25 @@
 //	                                   ├──▶ outcome.go: outcome, links, text ──▶ sorters ──▶ Seal ──▶ store
 //	replay   WARC record ──▶ Attempt ──┘
 //
+// Segments that follow one another share WARC files (parts.go):
+//
+//	seine-00000005-00000.warc.gz                      begun by segment 5
+//	┌──────────┬───┬──────────┬───┬──────────┬───┐
+//	│ warcinfo │ … │ warcinfo │ … │ warcinfo │ … │    each warcinfo record says which segment begins there
+//	└──────────┴───┴──────────┴───┴──────────┴───┘
+//	 ╰─ segment 5 ─╯╰─ segment 6 ─╯╰─ segment 7 …     and goes on in seine-00000007-00000.warc.gz
+//
 // # Life
 //
 // An Attempt is the end of one fetch: a response, or the reason why there is none. Store appends it to the WARC and
-// parses it. It counts from the next Sync on, which returns the outcomes that have become durable. Finish closes the
-// files and seals the segment: parse records, capture index and the segment's new state go into one ingestion. Abandon
-// closes the files and seals nothing: Seal reads them back later. Resume reads them back and goes on with new files.
-// Purge removes what is deleted or replaced from segments that are done.
+// parses it. It counts from the next Sync on, which returns the outcomes that have become durable. End ends the
+// segment's part of the files, and the next segment may go on behind it. Finish ends and seals the segment: parse
+// records, capture index and the segment's new state, with its parts of files, go into one ingestion. Abandon seals
+// nothing: Seal reads the parts back later. Resume reads them back and goes on with new files, of its own. Files are
+// closed with the last Writer. Purge removes what is deleted or replaced from files whose segments are all done.
+//
+// Of a sealed segment the store knows the parts. Of an open one the process knows them that wrote it; the next process
+// reads what belongs to no sealed segment once, in Survey, and finds the warcinfo records.
 //
 // # Invariants
 //
@@ -29,8 +41,10 @@
 //   - With Env.ParseLater nothing is parsed live: Finish does what Seal does. With Env.NoContent a record says how long
 //     the body was that it lacks; the page is then left out when an open segment is read back, and only then.
 //   - Nothing is counted before its WARC record is synced.
-//   - A torn tail of a WARC file is cut off. A damaged part in the middle of an open segment's file is reported and
-//     cut out too, and its pages are due again. So the files of a sealed segment are sound.
+//   - Parts of segments do not overlap. Nothing is changed in what a sealed segment has, but by Purge, which puts
+//     another file in the place of a whole one.
+//   - A torn tail of a WARC file is cut off. A damaged place in the middle of an open segment is reported and left out
+//     too, and its pages are due again. So the parts of a sealed segment are sound.
 //   - linkdb has the links of parse records that exist, and no others: who removes these removes those with them.
 //   - Text is encoded before the memory of its page is used again.
 //
@@ -51,5 +65,5 @@
 //
 // # Read first
 //
-// writer.go, outcome.go, replay.go, then purge.go.
+// writer.go, parts.go, outcome.go, replay.go, then purge.go.
 package segment

@@ -25,6 +25,10 @@ type Env struct {
 	FS   warc.FS
 	Dir  string
 	Info []warc.Field
+	// FileBytes and FileAge are the size, in bytes, and the age beyond which the next page begins the next WARC file.
+	// 0: warc.DefaultMaxFileBytes, and any age.
+	FileBytes int64
+	FileAge   time.Duration
 	// Sorter returns a sorter with its share of memory. It may be called from any goroutine.
 	Sorter func(combine func(dst, a, b []byte) []byte) *storage.Sorter
 	Now    func() time.Time
@@ -62,6 +66,7 @@ func (e *Env) agentOf(u urlkey.URL) string {
 type Segments struct {
 	env      Env
 	clock    pageClock
+	parts    parts
 	createMu sync.Mutex // from choosing a number to storing it
 }
 
@@ -79,10 +84,10 @@ func New(env Env) *Segments {
 	return &Segments{env: env}
 }
 
-// filePrefix begins the names of a segment's WARC files.
+// filePrefix begins the names of the WARC files that a segment begins.
 func filePrefix(number uint32) string { return fmt.Sprintf("seine-%08d", number) }
 
-// NumberOf returns the number of the segment that a WARC file belongs to, by its name.
+// NumberOf returns the number of the segment that begins a WARC file, by its name.
 func NumberOf(name string) (number uint32, ok bool) {
 	rest, ok := strings.CutPrefix(name, "seine-")
 	if !ok || !strings.HasSuffix(name, ".warc.gz") {
@@ -93,7 +98,7 @@ func NumberOf(name string) (number uint32, ok bool) {
 	return uint32(n), ok && err == nil
 }
 
-// Files returns the base names of a segment's WARC files, oldest first.
+// Files returns the base names of the WARC files that a segment begins, oldest first.
 func (s *Segments) Files(number uint32) ([]string, error) {
 	all, err := s.env.FS.List(s.env.Dir)
 	if err != nil {

@@ -3,6 +3,7 @@
 package segment
 
 import (
+	"bytes"
 	"math"
 	"net/http"
 
@@ -51,6 +52,7 @@ func (g *Segments) readOutcome(a *Attempt, s *Scratch, parsed bool) {
 	}
 	r := a.Response
 	o.HTTPStatus, o.Truncated = uint16(r.Status), r.Truncated
+	o.HTTP10 = bytes.HasPrefix(r.Head, []byte("HTTP/1.0"))
 	o.Status = statusOf(r.Status)
 	switch o.Status {
 	case storage.FetchRedirTemp, storage.FetchRedirPerm:

@@ -5,9 +5,9 @@ package segment
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -21,20 +21,22 @@ type Purged struct {
 	Captures  uint64 // of cdx, with their WARC records
 	Removed   uint64 // WARC files
 	Rewritten uint64 // WARC files
+	Waiting   uint64 // WARC files that are still needed by segments that are not done: the next Purge changes them
 	Bytes     int64  // by which the WARC files are smaller
 }
 
 // Purge removes what is no longer referenced in segments that every phase is done with:
 //
 //	parse records of versions that a later fetch of the URL replaced, and their links in linkdb
-//	WARC files of segments without any other parse record, with their captures
+//	WARC files all of whose segments are without any other parse record, with their captures
 //	records of deleted pages in other WARC files, which are written again without them
 //
 // Versions that were replaced stay in WARC files that are needed for others: a WARC is an archive.
 //
-// Each segment's changes are one ingestion. After it old files are removed, and then the row of meta which says that
-// the segment holds deleted pages. What a crash leaves, the next Purge does. One Purge runs at a time, and no phase
-// that writes crawldb or the index meanwhile. Segments that are not linked yet may be written: they are not looked at.
+// Each file's changes, in all its segments, are one ingestion, after which the old file is removed. At the end goes the
+// row of meta which says that a segment holds deleted pages. What a crash leaves, the next Purge does. One Purge runs
+// at a time, and no phase that writes crawldb or the index meanwhile. Segments that are not linked yet may be written:
+// files with parts of them wait for a later Purge.
 //
 // relinked, if not nil, is called with every URL that lost inlinks: its anchors may have changed. They come in key
 // order from each segment.
@@ -54,11 +56,21 @@ type purge struct {
 	relinked func(key []byte) error
 	result   Purged
 
+	segments      map[uint32]storage.Segment    // that are done, as they are now
+	owned         map[string][]storage.WARCPart // by file
 	empty, marked map[uint32]bool
 	places        *storage.Sorter // place in a WARC file → row of cdx; see appendPlace
 }
 
 func (g *purge) run() error {
+	// In this order. A file that is there and that nobody holds is not written any more, and each segment with a part in
+	// it was sealed before the list is read.
+	names, err := g.s.env.FS.List(g.s.env.Dir)
+	if err != nil {
+		return fmt.Errorf("listing %s: %w", g.s.env.Dir, err)
+	}
+	names = slices.DeleteFunc(names, func(name string) bool { _, ok := NumberOf(name); return !ok })
+	held := g.s.parts.held()
 	list, err := g.s.env.Store.SegmentList()
 	if err != nil {
 		return fmt.Errorf("listing segments: %w", err)
@@ -69,14 +81,18 @@ func (g *purge) run() error {
 			done = append(done, seg)
 		}
 	}
-	if err := g.removeStrays(done); err != nil {
+	g.owned = storage.WARCParts(list)
+	maps.DeleteFunc(g.owned, func(name string, _ []storage.WARCPart) bool { return !slices.Contains(names, name) })
+	if err := g.removeStrays(names, done, held); err != nil {
 		return err
 	}
 	if g.marked, err = g.s.env.Store.DeletedIn(); err != nil {
 		return err
 	}
 	g.empty = map[uint32]bool{}
+	g.segments = map[uint32]storage.Segment{}
 	for _, seg := range done {
+		g.segments[seg.Number] = seg
 		left, err := g.dropReplaced(seg.Number)
 		if err != nil {
 			return fmt.Errorf("segment %d: %w", seg.Number, err)
@@ -88,26 +104,19 @@ func (g *purge) run() error {
 	if len(g.empty)+len(g.marked) == 0 {
 		return nil
 	}
-	return g.replaceFiles(done)
+	return g.replaceFiles(held)
 }
 
-// removeStrays removes WARC files that no segment names any more, and those that a crash left half written.
-func (g *purge) removeStrays(done []storage.Segment) error {
-	own := map[string]bool{}
+// removeStrays removes WARC files of which no segment has a part any more, and those that a crash left half written.
+func (g *purge) removeStrays(names []string, done []storage.Segment, held map[string]bool) error {
 	purged := map[uint32]bool{}
 	for _, seg := range done {
 		purged[seg.Number] = true
-		for _, f := range seg.WARC {
-			own[f.Name] = true
-		}
 	}
-	names, err := g.s.env.FS.List(g.s.env.Dir)
-	if err != nil {
-		return fmt.Errorf("listing %s: %w", g.s.env.Dir, err)
-	}
-	return g.removeFiles(slices.DeleteFunc(names, func(name string) bool {
-		number, ok := NumberOf(name)
-		return !ok || !purged[number] || own[name] || !strings.HasPrefix(name, filePrefix(number)+"-")
+	return g.removeFiles(slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		number, _ := NumberOf(name)
+		return !purged[number] || g.owned[name] != nil || held[name] ||
+			!strings.HasPrefix(name, filePrefix(number)+"-")
 	}))
 }
 
@@ -232,9 +241,28 @@ func newestCapture(captures *storage.Scanner, url []byte) (newest uint32, err er
 	return newest, captures.Err()
 }
 
-// replaceFiles removes or writes again the WARC files of the segments in question.
-func (g *purge) replaceFiles(done []storage.Segment) error {
-	if err := g.findPlaces(); err != nil {
+// replaceFiles removes or writes again the WARC files in question, file by file, and forgets then that segments hold
+// deleted pages.
+func (g *purge) replaceFiles(held map[string]bool) error {
+	var names []string
+	waits := map[uint32]bool{} // segments with parts in files that cannot be changed yet
+	for name, parts := range g.owned {
+		if !slices.ContainsFunc(parts, func(p storage.WARCPart) bool { return g.marked[p.Segment] }) && !g.isEmpty(parts) {
+			continue
+		}
+		undone := func(p storage.WARCPart) bool { _, ok := g.segments[p.Segment]; return !ok }
+		if held[name] || slices.ContainsFunc(parts, undone) {
+			for _, p := range parts {
+				waits[p.Segment] = true
+			}
+			g.s.parts.turn(name) // so that the next Purge can change it
+			g.result.Waiting++
+			continue
+		}
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	if err := g.findPlaces(names); err != nil {
 		return err
 	}
 	run, err := g.places.Sort()
@@ -243,19 +271,34 @@ func (g *purge) replaceFiles(done []storage.Segment) error {
 	}
 	defer run.Close()
 	run.Next()
-	for _, seg := range done {
-		if !g.empty[seg.Number] && !g.marked[seg.Number] {
-			continue
-		}
-		if err := g.replace(seg, run); err != nil {
-			return fmt.Errorf("segment %d: %w", seg.Number, err)
+	for _, name := range names {
+		if err := g.replace(name, g.owned[name], run); err != nil {
+			return err
 		}
 	}
-	return run.Err()
+	if err := run.Err(); err != nil {
+		return err
+	}
+	return g.s.env.Store.Apply(func(b *storage.Batch) error {
+		for number := range g.marked {
+			if _, done := g.segments[number]; !done || waits[number] {
+				continue
+			}
+			if err := b.Delete(storage.Meta(), storage.AppendDeletedInKey(nil, number)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
-// findPlaces sorts the captures of the segments in question by their place.
-func (g *purge) findPlaces() error {
+// isEmpty reports whether no segment of a file has a parse record left.
+func (g *purge) isEmpty(parts []storage.WARCPart) bool {
+	return !slices.ContainsFunc(parts, func(p storage.WARCPart) bool { return !g.empty[p.Segment] })
+}
+
+// findPlaces sorts the captures in files by their place.
+func (g *purge) findPlaces(names []string) error {
 	sc := g.s.env.Store.Scan(storage.CDXRange(), nil, nil)
 	defer sc.Close()
 	var c storage.CDX
@@ -267,10 +310,10 @@ func (g *purge) findPlaces() error {
 		if err := storage.DecodeCDX(sc.Value(), &c); err != nil {
 			return fmt.Errorf("cdx at %q: %w", sc.Key(), err)
 		}
-		if !g.empty[c.Segment] && !g.marked[c.Segment] {
+		if _, ok := slices.BinarySearch(names, c.Location.File); !ok {
 			continue
 		}
-		place = appendPlace(place[:0], c.Segment, c.Location.File, c.Location.Offset)
+		place = appendPlace(place[:0], c.Location.File, c.Location.Offset)
 		if err := g.places.Add(place, sc.Key()); err != nil {
 			return fmt.Errorf("sorting captures: %w", err)
 		}
@@ -278,62 +321,78 @@ func (g *purge) findPlaces() error {
 	return sc.Err()
 }
 
-// replace removes or writes again the files of one segment. run is at its first capture, or after where that would be.
-func (g *purge) replace(seg storage.Segment, run *storage.Run) error {
-	store := g.s.env.Store
-	ing := store.NewIngestion()
+// replace removes or writes again one file. run is at its first capture, or after where that would be.
+func (g *purge) replace(name string, parts []storage.WARCPart, run *storage.Run) error {
+	ing := g.s.env.Store.NewIngestion()
 	defer ing.Abort()
-	old := seg.WARC
-	var moved *rewriting
-	if g.empty[seg.Number] {
-		if err := g.dropCaptures(seg.Number, run, ing); err != nil {
+	var now []storage.WARCPart
+	if g.isEmpty(parts) {
+		if err := g.dropCaptures(name, run, ing); err != nil {
 			return err
 		}
-		seg.WARC = nil
 	} else {
-		moved = g.s.newRewriting(g.ctx, seg, run)
+		moved := g.s.newRewriting(g.ctx, run)
 		defer moved.close()
-		files, err := moved.files()
-		if err != nil {
+		var err error
+		if now, err = moved.file(name, parts); err != nil {
 			return err
 		}
 		if err := moved.writeRows(ing); err != nil {
 			return err
 		}
-		seg.WARC = files
 		g.result.Captures += moved.dropped
 	}
-	mark := storage.AppendDeletedInKey(nil, seg.Number)
-	if err := ing.Table(storage.Meta()).Set(mark, nil); err != nil { // until the old files are gone
-		return err
-	}
-	if err := ing.PutPurged(seg); err != nil {
-		return err
+	for _, seg := range g.changed(name, parts, now) {
+		if err := ing.PutPurged(seg); err != nil {
+			return err
+		}
+		g.segments[seg.Number] = seg
 	}
 	if err := ing.Commit(); err != nil {
 		return err
 	}
-	var names []string
-	for _, f := range old {
-		names = append(names, f.Name)
+	files := map[string]bool{}
+	for _, p := range now {
+		files[p.Name] = true
+		g.result.Bytes -= p.Size
 	}
-	for _, f := range seg.WARC {
-		g.result.Bytes -= f.Size
-	}
-	g.result.Removed += uint64(max(len(old)-len(seg.WARC), 0))
-	g.result.Rewritten += uint64(len(seg.WARC))
-	if err := g.removeFiles(names); err != nil {
-		return err
-	}
-	return store.Apply(func(b *storage.Batch) error { return b.Delete(storage.Meta(), mark) })
+	g.result.Removed += uint64(max(1-len(files), 0))
+	g.result.Rewritten += uint64(len(files))
+	return g.removeFiles([]string{name})
 }
 
-// dropCaptures removes all captures of a segment from cdx.
-func (g *purge) dropCaptures(segment uint32, run *storage.Run, ing *storage.Ingestion) error {
+// changed returns the segments with parts in a file, with their parts in other files that hold the same now.
+func (g *purge) changed(name string, parts, now []storage.WARCPart) (list []storage.Segment) {
+	done := map[uint32]bool{}
+	for _, p := range parts {
+		if done[p.Segment] {
+			continue
+		}
+		done[p.Segment] = true
+		seg := g.segments[p.Segment]
+		var files []storage.WARCFile
+		for _, f := range seg.WARC {
+			if f.Name != name {
+				files = append(files, f)
+			}
+		}
+		for _, n := range now {
+			if n.Segment == p.Segment {
+				files = append(files, n.WARCFile)
+			}
+		}
+		seg.WARC = files
+		list = append(list, seg)
+	}
+	return list
+}
+
+// dropCaptures removes all captures in a file from cdx.
+func (g *purge) dropCaptures(name string, run *storage.Run, ing *storage.Ingestion) error {
 	keys := g.s.env.Sorter(foldLast)
 	defer keys.Close()
-	for ; run.Key() != nil && placeSegment(run.Key()) <= segment; run.Next() {
-		if placeSegment(run.Key()) == segment {
+	for end := appendPlace(nil, name, 1<<63-1); run.Key() != nil && bytes.Compare(run.Key(), end) < 0; run.Next() {
+		if placeFile(run.Key()) == name {
 			if err := keys.Add(run.Value(), nil); err != nil {
 				return fmt.Errorf("sorting captures: %w", err)
 			}
@@ -354,4 +413,4 @@ func (g *purge) dropCaptures(segment uint32, run *storage.Run, ing *storage.Inge
 	return errors.Join(run.Err(), sorted.Err())
 }
 
-func placeSegment(place []byte) uint32 { return binary.BigEndian.Uint32(place) }
+func placeFile(place []byte) string { return string(place[:len(place)-9]) }

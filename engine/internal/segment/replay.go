@@ -24,32 +24,31 @@ const readAhead = 32
 // for it, and how long it took. Several goroutines call it; the key is valid during the call.
 type Each func(key []byte, received int64, took time.Duration)
 
-// readBack repairs the WARC files of w's segment and adds every attempt in them. each may be nil. torn is the number of
-// bytes that were cut off.
+// readBack repairs the parts of WARC files that w's segment has and adds every attempt in them. each may be nil. torn
+// is the number of bytes that were left out.
 func (g *Segments) readBack(
 	ctx context.Context, w *Writer, each Each,
 ) (files []warc.FileInfo, torn int64, err error) {
-	names, err := g.Files(w.seg.Number)
+	parts, err := g.partsOf(&w.seg)
 	if err != nil {
 		return nil, 0, err
 	}
-	for _, name := range names {
-		path := g.env.Dir + "/" + name
-		var size, removed int64
-		if w.closed[name] { // mending it would read it once more
-			size, err = g.env.FS.Size(path)
-		} else {
-			size, removed, err = g.repair(path, w.seg.State)
+	for _, part := range parts {
+		path := g.env.Dir + "/" + part.Name
+		sound := []warc.FileInfo{part}
+		if !w.closed[part.Name] { // mending it would read it once more
+			var removed int64
+			if sound, removed, err = g.repair(path, part, &w.seg); err != nil {
+				return nil, torn, err
+			}
+			torn += removed
 		}
-		if err != nil {
-			return nil, torn, err
+		for _, f := range sound {
+			if f.Records, err = g.readFile(ctx, path, f, w, each); err != nil {
+				return nil, torn, fmt.Errorf("reading %s back: %w", path, err)
+			}
+			files = append(files, f)
 		}
-		torn += removed
-		records, err := g.readFile(ctx, path, size, w, each)
-		if err != nil {
-			return nil, torn, fmt.Errorf("reading %s back: %w", path, err)
-		}
-		files = append(files, warc.FileInfo{Name: name, Size: size, Records: records})
 	}
 	if lost := w.lost.Load(); lost > 0 {
 		g.env.Warn(fmt.Errorf("segment %d was not sealed: %d of its pages, stored without content, are due again",
@@ -58,42 +57,113 @@ func (g *Segments) readBack(
 	return files, torn, nil
 }
 
-// repair makes a file of a segment readable from its first to its last byte. Off the end of a file it cuts what was not
-// written completely. Of an open segment a crash may also have kept later blocks and lost earlier ones, none of them
-// synced: what is readable behind such a hole is kept, what was in it is due again. A hole in a file of a sealed
-// segment is damage, which reading it back reports.
-func (g *Segments) repair(path string, state storage.SegmentState) (size, removed int64, err error) {
-	if state != storage.SegmentOpen {
-		size, removed, err = warc.Repair(g.env.FS, path)
-		return size, removed, err
-	}
-	length, err := g.env.FS.Size(path)
+// repair returns what of a part of a WARC file is readable from its first to its last byte. Of an open segment a crash
+// may have kept later blocks and lost earlier ones, none of them synced: what is readable behind such a hole is kept,
+// what was in it is due again. A hole in a sealed segment is damage, which reading it back reports.
+//
+// A file that is the segment's alone is mended. Of one with parts of other segments only what was not written
+// completely is cut off its end; a hole stays, and belongs to no segment.
+func (g *Segments) repair(
+	path string, part warc.FileInfo, seg *storage.Segment,
+) (sound []warc.FileInfo, removed int64, err error) {
+	state := seg.State
+	size, err := g.env.FS.Size(path)
 	if err != nil {
-		return 0, 0, fmt.Errorf("repairing %s: %w", path, err)
+		return nil, 0, fmt.Errorf("repairing %s: %w", path, err)
 	}
-	size, _, faults, err := warc.Mend(g.env.FS, path)
+	end := part.Start + part.Size
+	switch {
+	case state != storage.SegmentOpen && end > size:
+		return nil, 0, fmt.Errorf("%s has %d bytes and should have %d", path, size, end)
+	case state != storage.SegmentOpen:
+		return []warc.FileInfo{part}, 0, nil
+	}
+	alone, err := g.alone(part.Name, seg.Number)
+	if err != nil {
+		return nil, 0, err
+	}
+	if end = min(end, size); !alone {
+		if part.Size = end - part.Start; part.Size <= 0 {
+			return nil, 0, nil
+		}
+		return g.soundIn(path, part, end == size && !g.parts.written(part.Name))
+	}
+	mended, _, faults, err := warc.Mend(g.env.FS, path)
+	g.warnOf(path, faults)
+	if err == nil && mended == 0 && size > 0 {
+		g.env.Warn(fmt.Errorf("%s was never synced: its %d bytes are dropped and their pages are due again", path, size))
+	}
+	return []warc.FileInfo{{Name: part.Name, Size: mended}}, size - mended, err
+}
+
+// warnOf reports holes.
+func (g *Segments) warnOf(path string, faults []warc.Fault) {
 	for _, f := range faults {
 		if !f.Tail {
 			g.env.Warn(fmt.Errorf("reading %s back: %v: what was there is due again", path, f))
 		}
 	}
-	if err == nil && size == 0 && length > 0 {
-		g.env.Warn(fmt.Errorf("%s was never synced: its %d bytes are dropped and their pages are due again",
-			path, length))
-	}
-	return size, length - size, err
 }
 
-// readFile adds every attempt of one WARC file. It returns the number of readable records.
+// soundIn returns the sound pieces of a part of a file. At the end of the file, what is not sound is cut off if last is
+// set.
+func (g *Segments) soundIn(
+	path string, part warc.FileInfo, last bool,
+) (sound []warc.FileInfo, removed int64, err error) {
+	f, err := g.env.FS.Open(path)
+	if err != nil {
+		return nil, 0, fmt.Errorf("repairing %s: %w", path, err)
+	}
+	var faults []warc.Fault
+	bad := false // the record that comes next has a fault
+	end := part.Start + part.Size
+	err = warc.ScanPart(f, path, part.Start, end, func(rec *warc.Record) error {
+		if bad || rec.Length <= 0 {
+			bad = false
+			return nil
+		}
+		if n := len(sound); n > 0 && sound[n-1].Start+sound[n-1].Size == rec.Offset {
+			sound[n-1].Size += rec.Length
+			return nil
+		}
+		sound = append(sound, warc.FileInfo{Name: part.Name, Start: rec.Offset, Size: rec.Length})
+		return nil
+	}, func(fault warc.Fault) error {
+		bad = fault.Readable
+		if len(faults) < holesReported {
+			faults = append(faults, fault)
+		}
+		return nil
+	})
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, 0, fmt.Errorf("repairing %s: %w", path, err)
+	}
+	g.warnOf(path, faults)
+	removed = part.Size
+	to := part.Start
+	for _, piece := range sound {
+		removed -= piece.Size
+		to = piece.Start + piece.Size
+	}
+	if last && to < end {
+		err = warc.Cut(g.env.FS, path, to)
+	}
+	return sound, removed, err
+}
+
+// holesReported bounds the holes in one part of a file of which warnings tell.
+const holesReported = 1000
+
+// readFile adds every attempt in a part of a WARC file. It returns the number of readable records.
 func (g *Segments) readFile(
-	ctx context.Context, path string, size int64, w *Writer, each Each,
+	ctx context.Context, path string, part warc.FileInfo, w *Writer, each Each,
 ) (records int64, err error) {
 	f, err := g.env.FS.Open(path)
 	if err != nil {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	r := warc.NewReaderOptions(f, size, warc.ReaderOptions{File: path})
+	r := warc.NewReaderOptions(f, part.Start+part.Size, warc.ReaderOptions{File: path, Start: part.Start})
 	group, ctx := errgroup.WithContext(ctx)
 	lanes := make([]chan *Attempt, runtime.GOMAXPROCS(0))
 	for i := range lanes {
@@ -114,7 +184,7 @@ func (g *Segments) readFile(
 		case err == nil:
 			records++
 			w.readRecord(rec.Date)
-		case errors.Is(err, io.EOF) || errors.Is(err, warc.ErrTorn):
+		case errors.Is(err, io.EOF):
 			return records, nil
 		default:
 			return records, err

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/seine-crawler/seine/storage"
@@ -17,32 +16,31 @@ import (
 	"github.com/seine-crawler/seine/storage/warc"
 )
 
-// rewriting writes the WARC files of one segment again, without the records of deleted pages: responses that cdx does
-// not have, their requests, and failures without a parse record. Everything else is copied byte by byte.
+// rewriting writes one WARC file again, without the records of deleted pages: responses that cdx does not have, their
+// requests, and failures without a parse record. Everything else that belongs to a segment is copied byte by byte.
 type rewriting struct {
 	s        *Segments
 	ctx      context.Context
-	dropped  uint64 // responses and failures
-	seg      storage.Segment
-	run      *storage.Run    // places of the segment's captures
+	dropped  uint64          // responses and failures
+	run      *storage.Run    // places of the captures in the file
 	captures *storage.Sorter // key of cdx → its new value
-	moved    *storage.Sorter // URL key → where a record was and is
+	moved    *storage.Sorter // segment, URL key → where a record was and is
 	cdx      *storage.Scanner
-	outcomes *storage.Scanner
 	out      *warc.Writer
 
+	// The segment whose part is read.
+	segment  uint32
+	outcomes *storage.Scanner // nil before the first part
 	// The request that the next record may answer, or the end of the last one that was copied.
 	request     warc.Location
 	row         storage.CDX
 	place, pair []byte
 }
 
-func (s *Segments) newRewriting(ctx context.Context, seg storage.Segment, run *storage.Run) *rewriting {
-	store, sorter := s.env.Store, s.env.Sorter
+func (s *Segments) newRewriting(ctx context.Context, run *storage.Run) *rewriting {
 	return &rewriting{
-		s: s, ctx: ctx, seg: seg, run: run, captures: sorter(foldLast), moved: sorter(nil),
-		cdx:      store.Scan(storage.CDXRange(), nil, nil),
-		outcomes: store.Scan(storage.ParseLinks(seg.Number), nil, nil),
+		s: s, ctx: ctx, run: run, captures: s.env.Sorter(foldLast), moved: s.env.Sorter(nil),
+		cdx: s.env.Store.Scan(storage.CDXRange(), nil, nil),
 	}
 }
 
@@ -50,53 +48,71 @@ func (w *rewriting) close() {
 	w.captures.Close()
 	w.moved.Close()
 	w.cdx.Close()
-	w.outcomes.Close()
+	if w.outcomes != nil {
+		w.outcomes.Close()
+	}
 	if w.out != nil {
 		_, _ = w.out.Close() // after an error: what was written is removed by the next Purge
 	}
 }
 
-// files writes the new files and returns them. They are on disk.
-func (w *rewriting) files() (files []storage.WARCFile, err error) {
+// file writes the parts of a file again and returns where they are now. They are on disk.
+func (w *rewriting) file(name string, parts []storage.WARCPart) (now []storage.WARCPart, err error) {
 	env := &w.s.env
-	old := slices.Clone(w.seg.WARC)
-	slices.SortFunc(old, func(a, b storage.WARCFile) int { return strings.Compare(a.Name, b.Name) })
-	if len(old) == 0 {
-		return nil, nil
+	path := env.Dir + "/" + name
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("rewriting %s: %w", path, err)
+		}
+	}()
+	f, err := env.FS.Open(path)
+	if err != nil {
+		return nil, err
 	}
+	defer func() { err = errors.Join(err, f.Close()) }()
 	w.out, err = warc.NewWriter(warc.WriterOptions{
-		FS: env.FS, Dir: env.Dir, Prefix: filePrefix(w.seg.Number), Now: env.Now, Info: env.Info,
+		FS: env.FS, Dir: env.Dir, Prefix: filePrefix(parts[0].Segment), Now: env.Now, Info: env.Info,
+		MaxFileBytes: env.FileBytes,
 	})
 	if err != nil {
 		return nil, err
 	}
-	for _, f := range old {
-		if err := w.file(f); err != nil {
-			return nil, fmt.Errorf("rewriting %s/%s: %w", env.Dir, f.Name, err)
+	end := func() {
+		for _, f := range w.out.EndPart() {
+			now = append(now, storage.WARCPart{Segment: w.segment, WARCFile: storedPart(f)})
 		}
 	}
+	for _, part := range parts {
+		if part.Segment != w.segment {
+			end()
+			if err := w.begin(part.Segment); err != nil {
+				return nil, err
+			}
+		}
+		if err := w.part(f, part); err != nil {
+			return nil, err
+		}
+	}
+	end()
 	out := w.out
 	w.out = nil
-	written, err := out.Close()
-	if err != nil {
-		return nil, err
-	}
-	for _, f := range written {
-		files = append(files, storage.WARCFile{Name: f.Name, Size: f.Size, Records: uint64(f.Records)})
-	}
-	return files, nil
+	_, err = out.Close()
+	return now, err
 }
 
-// file copies what stays of one file.
-func (w *rewriting) file(old storage.WARCFile) (err error) {
-	env := &w.s.env
-	path := env.Dir + "/" + old.Name
-	f, err := env.FS.Open(path)
-	if err != nil {
-		return err
+// begin begins the part of a segment.
+func (w *rewriting) begin(segment uint32) error {
+	if w.outcomes != nil {
+		w.outcomes.Close()
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	r := warc.NewReaderOptions(f, old.Size, warc.ReaderOptions{File: old.Name})
+	w.segment = segment
+	w.outcomes = w.s.env.Store.Scan(storage.ParseLinks(segment), nil, nil)
+	return w.out.BeginPart(filePrefix(segment), segmentField(segment))
+}
+
+// part copies what stays of a part.
+func (w *rewriting) part(f warc.File, part storage.WARCPart) error {
+	r := warc.NewReaderOptions(f, part.End(), warc.ReaderOptions{File: part.Name, Start: part.Start})
 	w.request = warc.Location{}
 	for n := 0; ; n++ {
 		if n%256 == 0 && w.ctx.Err() != nil {
@@ -115,10 +131,14 @@ func (w *rewriting) file(old storage.WARCFile) (err error) {
 	}
 }
 
-// record copies a record or leaves it out. A request waits for its response.
+// record copies a record or leaves it out. A request waits for its response. What says that a segment begins is left
+// out, because the new file says so itself.
 func (w *rewriting) record(f warc.File, rec *warc.Record) error {
 	if rec.Length <= 0 {
 		return fmt.Errorf("it shares its gzip member with others, as only other tools write them")
+	}
+	if _, ok := beginsSegment(rec); ok {
+		return nil
 	}
 	if rec.Type == warc.TypeRequest {
 		w.request = rec.Location
@@ -152,7 +172,7 @@ func (w *rewriting) keeps(rec *warc.Record) (bool, error) {
 	case isRobots(rec):
 		return true, nil
 	case rec.Type == warc.TypeResponse || rec.Type == warc.TypeRevisit:
-		w.place = appendPlace(w.place[:0], w.seg.Number, rec.File, rec.Offset)
+		w.place = appendPlace(w.place[:0], rec.File, rec.Offset)
 		for w.run.Key() != nil && bytes.Compare(w.run.Key(), w.place) < 0 {
 			w.run.Next()
 		}
@@ -177,10 +197,11 @@ func (w *rewriting) note(rec *warc.Record, now warc.Location) error {
 	if err != nil {
 		return err
 	}
-	w.pair = appendPlace(w.pair[:0], 0, rec.File, rec.Offset)
+	w.pair = appendPlace(w.pair[:0], rec.File, rec.Offset)
 	w.pair = binary.LittleEndian.AppendUint16(w.pair, uint16(len(w.pair)))
 	w.pair = append(binary.LittleEndian.AppendUint64(w.pair, uint64(now.Offset)), now.File...)
-	if err := w.moved.Add([]byte(u.Key()), w.pair); err != nil {
+	w.place = binary.BigEndian.AppendUint32(w.place[:0], w.segment)
+	if err := w.moved.Add(u.AppendKey(w.place), w.pair); err != nil {
 		return fmt.Errorf("sorting records: %w", err)
 	}
 	if rec.Type != warc.TypeResponse && rec.Type != warc.TypeRevisit {
@@ -214,34 +235,68 @@ func (w *rewriting) writeRows(ing *storage.Ingestion) error {
 		return fmt.Errorf("sorting records: %w", err)
 	}
 	defer moved.Close()
-	outcomes := storage.ParseLinks(w.seg.Number)
-	table := ing.Table(outcomes)
-	join := func(key []byte, places [][]byte, old []byte) error {
+	if err := w.writeOutcomes(ing, moved); err != nil {
+		return err
+	}
+	return errors.Join(captures.Err(), moved.Err())
+}
+
+// writeOutcomes writes the new places into parse records, segment by segment.
+func (w *rewriting) writeOutcomes(ing *storage.Ingestion, moved *storage.Run) error {
+	var of uint32
+	var known *storage.Finder
+	var table *storage.TableWriter
+	defer func() {
+		if known != nil {
+			known.Close() // Find has returned its error
+		}
+	}()
+	var written []byte // the key of the last record that has its new place
+	for n := 0; moved.Next(); n++ {
+		if n%4096 == 0 && w.ctx.Err() != nil {
+			return w.ctx.Err()
+		}
+		if number := binary.BigEndian.Uint32(moved.Key()); known == nil || number != of {
+			if known != nil {
+				known.Close()
+			}
+			of, known = number, storage.NewFinder(w.s.env.Store, storage.ParseLinks(number))
+			table = ing.Table(storage.ParseLinks(number))
+		}
+		if bytes.Equal(moved.Key(), written) { // of two fetches of a URL in one segment, the record names one
+			continue
+		}
+		key := moved.Key()[4:]
+		old, err := known.Find(key)
+		if err != nil {
+			return err
+		}
 		if old == nil { // of a version whose parse record was purged
-			return nil
+			continue
 		}
 		var o storage.FetchOutcome
 		if err := storage.DecodeFetchOutcome(old, &o); err != nil {
 			return fmt.Errorf("parse record %s: %w", key, err)
 		}
-		w.place = appendPlace(w.place[:0], 0, o.Location.File, o.Location.Offset)
+		w.place = appendPlace(w.place[:0], o.Location.File, o.Location.Offset)
 		w.place = binary.LittleEndian.AppendUint16(w.place, uint16(len(w.place)))
-		for _, p := range places {
-			if now, ok := bytes.CutPrefix(p, w.place); ok && len(now) > 8 {
-				o.Location.Offset, o.Location.File = int64(binary.LittleEndian.Uint64(now)), string(now[8:])
-				return table.Set(key, storage.AppendFetchOutcome(nil, &o))
-			}
+		now, ok := bytes.CutPrefix(moved.Value(), w.place)
+		if !ok || len(now) <= 8 {
+			continue
 		}
-		return nil
+		o.Location.Offset, o.Location.File = int64(binary.LittleEndian.Uint64(now)), string(now[8:])
+		if err := table.Set(key, storage.AppendFetchOutcome(nil, &o)); err != nil {
+			return err
+		}
+		written = append(written[:0], moved.Key()...)
 	}
-	err = storage.MergeJoin(w.ctx, w.s.env.Store, outcomes, moved, join)
-	return errors.Join(err, captures.Err())
+	return nil
 }
 
-// appendPlace appends a place in a WARC file so that places sort by segment, file and offset.
-func appendPlace(dst []byte, segment uint32, file string, offset int64) []byte {
-	dst = append(binary.BigEndian.AppendUint32(dst, segment), file...)
-	return binary.BigEndian.AppendUint64(append(dst, 0), uint64(offset))
+// appendPlace appends a place in a WARC file so that places sort by file and offset.
+func appendPlace(dst []byte, file string, offset int64) []byte {
+	dst = append(append(dst, file...), 0)
+	return binary.BigEndian.AppendUint64(dst, uint64(offset))
 }
 
 // isRobots reports whether a record is a response that is not a page.

@@ -11,17 +11,16 @@ import (
 	"github.com/seine-crawler/seine/storage/warc"
 )
 
-// Create stores the next segment as open and opens its WARC. The writer must end in Finish, Abandon or Close.
+// Create stores the next segment as open. What is stored in it goes on in the WARC file of the segment before, if that
+// has ended and another writer is not closed yet, and otherwise into a new file. The writer must end in Finish, Abandon
+// or Close.
 func (s *Segments) Create() (*Writer, error) {
 	seg, err := s.number()
 	if err != nil {
 		return nil, fmt.Errorf("opening a segment: %w", err)
 	}
 	w := s.newFetch(seg)
-	if err := w.open(); err != nil {
-		w.Close()
-		return nil, err
-	}
+	w.open()
 	return w, nil
 }
 
@@ -38,36 +37,36 @@ func (s *Segments) number() (storage.Segment, error) {
 }
 
 // Resume opens a segment that exists. It reads back what the WARC files hold and calls each, if not nil, with every
-// attempt in them. More is stored into new files. The writer must end in Finish, Abandon or Close.
+// attempt in them. More is stored into new files, which it shares with no other segment. The writer must end in Finish,
+// Abandon or Close.
 func (s *Segments) Resume(ctx context.Context, seg storage.Segment, each Each) (*Writer, error) {
 	w := s.newFetch(seg)
+	w.alone = true
 	files, _, err := s.readBack(ctx, w, each)
 	if err != nil {
 		w.Close()
 		return nil, fmt.Errorf("reading segment %d back: %w", seg.Number, err)
 	}
 	w.earlier = files
-	if err := w.open(); err != nil {
-		w.Close()
-		return nil, err
-	}
+	w.open()
 	return w, nil
 }
 
 // Costs calls each with every attempt in the WARC files of a segment that is open and that nobody writes. It changes
 // nothing. What cannot be read ends a file: Resume and Seal say what is wrong with it.
 func (s *Segments) Costs(ctx context.Context, number uint32, each Each) error {
-	names, err := s.Files(number)
-	for _, name := range names {
+	files, err := s.partsOf(&storage.Segment{Number: number, State: storage.SegmentOpen})
+	for _, f := range files {
 		if err == nil {
-			err = s.costsOf(ctx, s.env.Dir+"/"+name, each)
+			err = s.costsOf(ctx, f, each)
 		}
 	}
 	return err
 }
 
-// costsOf is Costs for one file.
-func (s *Segments) costsOf(ctx context.Context, path string, each Each) error {
+// costsOf is Costs for a part of one file.
+func (s *Segments) costsOf(ctx context.Context, part warc.FileInfo, each Each) error {
+	path := s.env.Dir + "/" + part.Name
 	size, err := s.env.FS.Size(path)
 	if err != nil {
 		return err
@@ -76,7 +75,8 @@ func (s *Segments) costsOf(ctx context.Context, path string, each Each) error {
 	if err != nil {
 		return err
 	}
-	r := warc.NewReaderOptions(f, size, warc.ReaderOptions{File: path})
+	end := min(part.Start+part.Size, size)
+	r := warc.NewReaderOptions(f, end, warc.ReaderOptions{File: path, Start: part.Start})
 	var key []byte
 	for ctx.Err() == nil {
 		rec, err := r.Next()
@@ -148,14 +148,8 @@ func (s *Segments) newWriter(seg storage.Segment) *Writer {
 // crash can cause, the later outcome counts.
 func foldLast(dst, _, b []byte) []byte { return append(dst, b...) }
 
-// open opens the WARC of a writer.
-func (w *Writer) open() (err error) {
-	env := &w.s.env
-	w.warc, err = warc.NewWriter(warc.WriterOptions{
-		FS: env.FS, Dir: env.Dir, Prefix: filePrefix(w.seg.Number), Now: env.Now, Info: env.Info,
-	})
-	if err != nil {
-		return fmt.Errorf("opening the WARC of segment %d: %w", w.seg.Number, err)
-	}
-	return nil
+// open makes a writer one that stores.
+func (w *Writer) open() {
+	w.stores = true
+	w.s.parts.open()
 }

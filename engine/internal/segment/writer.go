@@ -5,6 +5,7 @@ package segment
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -20,13 +21,12 @@ import (
 	"github.com/seine-crawler/seine/storage/warc"
 )
 
-// Writer is one open segment. Store, KeepRobots, Sync and Size may be called from many goroutines. Finish, Abandon and
-// Close come last, from one.
+// Writer is one open segment. Store, KeepRobots, Sync and Size may be called from many goroutines. End, Finish, Abandon
+// and Close come last, from one.
 type Writer struct {
 	s       *Segments
 	seg     storage.Segment
-	warc    *warc.Writer    // nil while a segment is only read back
-	earlier []warc.FileInfo // files that Resume read back
+	earlier []warc.FileInfo // what Resume read back
 	closed  map[string]bool // names of files that this process mended or closed: they are sound
 	lost    atomic.Int64    // pages read back that have no content
 	// later, if not nil, parses and seals the segment at the end: Segments.Seal. Then nothing is parsed before.
@@ -34,6 +34,14 @@ type Writer struct {
 	again *Again // nil: this segment was never sealed before
 	// When the first and the last record that was read back were written.
 	began, ended time.Time
+
+	stores bool // it is one of parts.writers
+	alone  bool // it shares its files with no other segment
+	begin  sync.Once
+	warc   *warc.Writer // nil before the first record
+	failed error        // of begin
+	over   bool
+	files  []warc.FileInfo // where the segment is, since it ended
 
 	pendingMu sync.Mutex
 	pending   []Stored // appended to the WARC since the last sync
@@ -81,8 +89,21 @@ func (w *Writer) Store(a *Attempt, s *Scratch) (storage.FetchStatus, error) {
 	return o.Status, nil
 }
 
+// errEnded is what storing into a writer returns that has ended before its first record.
+var errEnded = errors.New("BUG: segment: a record for a writer that has ended")
+
+// log returns the WARC. The first call begins the segment in it.
+func (w *Writer) log() (*warc.Writer, error) {
+	w.begin.Do(func() { w.warc, w.failed = w.s.take(w.seg.Number, w.alone) })
+	return w.warc, w.failed
+}
+
 // append writes the WARC record of an attempt.
-func (w *Writer) append(a *Attempt, s *Scratch) (err error) {
+func (w *Writer) append(a *Attempt, s *Scratch) error {
+	log, err := w.log()
+	if err != nil {
+		return err
+	}
 	took, wire := strconv.FormatInt(a.Took.Milliseconds(), 10), strconv.FormatInt(a.received(), 10)
 	if a.Response == nil {
 		s.fields = append(s.fields[:0], warc.Field{Name: fieldFailure, Value: string(a.Failure)},
@@ -90,7 +111,7 @@ func (w *Writer) append(a *Attempt, s *Scratch) (err error) {
 		if !a.Instead.IsZero() {
 			s.fields = append(s.fields, warc.Field{Name: fieldInstead, Value: a.Instead.String()})
 		}
-		a.location, err = w.warc.WriteMetadata(a.URL.String(), a.At, s.fields)
+		a.location, err = log.WriteMetadata(a.URL.String(), a.At, s.fields)
 		return err
 	}
 	s.fields = append(s.fields[:0], warc.Field{Name: fieldTook, Value: took}, warc.Field{Name: fieldWire, Value: wire})
@@ -102,7 +123,7 @@ func (w *Writer) append(a *Attempt, s *Scratch) (err error) {
 	if w.s.env.NoContent && len(x.Body) > 0 {
 		dropBody(x)
 	}
-	written, err := w.warc.AppendExchange(x)
+	written, err := log.AppendExchange(x)
 	a.location, a.digest = written.Response, written.PayloadSHA1
 	return err
 }
@@ -123,7 +144,11 @@ func Exchange(u urlkey.URL, r *fetch.Response, fields ...warc.Field) *warc.Excha
 
 // KeepRobots appends the response to a request for robots.txt, with a mark that it is not a page.
 func (w *Writer) KeepRobots(u urlkey.URL, r *fetch.Response) error {
-	_, err := w.warc.WriteExchange(Exchange(u, r, warc.Field{Name: fieldRole, Value: roleRobots}))
+	log, err := w.log()
+	if err != nil {
+		return err
+	}
+	_, err = log.WriteExchange(Exchange(u, r, warc.Field{Name: fieldRole, Value: roleRobots}))
 	return err
 }
 
@@ -212,23 +237,34 @@ func (w *Writer) Size() Size {
 	return Size{w.counts.Attempts(), w.counts.Bytes, w.held}
 }
 
-// Finish closes the WARC and seals the segment. Everything must be synced, and nobody may be storing. After an error
+// End ends the segment in the WARC: the next one may go on behind it. Nobody may be storing, or store any more. Finish,
+// Abandon and Close include it; calling it again does nothing.
+func (w *Writer) End() {
+	if w.over {
+		return
+	}
+	w.over = true
+	w.begin.Do(func() { w.failed = errEnded })
+	if w.stores {
+		w.files = w.s.parts.leave(w.seg.Number, w.earlier, w.warc, w.alone)
+	}
+}
+
+// Finish ends and seals the segment. Everything must be synced, and nobody may be storing. After an error
 // the segment stays open: Seal reads it back later.
 func (w *Writer) Finish(ctx context.Context) (Sealed, error) {
 	defer w.Close()
-	files, err := w.closeWARC()
-	if err != nil {
+	if err := w.closeWARC(); err != nil {
 		return Sealed{}, err
 	}
-	files = append(w.earlier, files...)
 	if w.later != nil {
 		w.closed = map[string]bool{}
-		for _, f := range files {
+		for _, f := range w.files {
 			w.closed[f.Name] = true
 		}
 		return w.later(ctx, w.seg)
 	}
-	return w.seal(ctx, files)
+	return w.seal(ctx, w.files)
 }
 
 // NoteFetched writes into the record of the open segment what was fetched, because its fetch has come to an end: it
@@ -254,25 +290,32 @@ func (w *Writer) segmentCounts() storage.SegmentCounts {
 // synced, nothing else is written. Seal reads the segment back later.
 func (w *Writer) Abandon() error {
 	defer w.Close()
-	_, err := w.closeWARC()
-	return err
+	return w.closeWARC()
 }
 
-func (w *Writer) closeWARC() ([]warc.FileInfo, error) {
-	files, err := w.warc.Close()
-	if err != nil {
-		return nil, fmt.Errorf("closing the WARC of segment %d: %w", w.seg.Number, err)
+// closeWARC makes everything in the WARC durable. The log stays open for the segments that go on in it.
+func (w *Writer) closeWARC() (err error) {
+	w.End()
+	if w.warc != nil {
+		err = w.warc.Sync()
 	}
-	return files, nil
+	if w.stores {
+		w.stores = false
+		err = errors.Join(err, w.s.parts.close())
+	}
+	if err != nil {
+		return fmt.Errorf("closing the WARC of segment %d: %w", w.seg.Number, err)
+	}
+	return nil
 }
 
-// Close gives back the memory of the sorters and closes the WARC if that is still open. Finish and Abandon include it;
+// Close gives back the memory of the sorters and ends the segment in the WARC. Finish and Abandon include it;
 // calling it again does nothing.
 func (w *Writer) Close() {
-	if w.warc != nil {
-		// Finish and Abandon have closed it and returned the error. Without them nothing depends on it: what was not
+	if w.stores {
+		// Finish and Abandon have done it and returned the error. Without them nothing depends on it: what was not
 		// synced was not acknowledged.
-		_, _ = w.warc.Close()
+		_ = w.closeWARC()
 	}
 	for _, s := range []*storage.Sorter{w.links, w.text, w.cdx} {
 		s.Close()
@@ -320,7 +363,13 @@ func (w *Writer) seal(ctx context.Context, files []warc.FileInfo) (Sealed, error
 	if err := ing.Commit(); err != nil {
 		return sealed, fmt.Errorf("sealing segment %d: %w", seg.Number, err)
 	}
+	w.s.parts.sealed(seg.Number)
 	return sealed, nil
+}
+
+// storedPart is a part of a file as the record of a segment has it.
+func storedPart(f warc.FileInfo) storage.WARCFile {
+	return storage.WARCFile{Name: f.Name, Start: f.Start, Size: f.Size, Records: uint64(f.Records)}
 }
 
 // sealedSegment returns the record of the sealed segment.
@@ -338,7 +387,7 @@ func (w *Writer) sealedSegment(files []warc.FileInfo) storage.Segment {
 		seg.Created = w.began
 	}
 	for _, f := range files {
-		seg.WARC = append(seg.WARC, storage.WARCFile{Name: f.Name, Size: f.Size, Records: uint64(f.Records)})
+		seg.WARC = append(seg.WARC, storedPart(f))
 	}
 	seg.Counts = w.segmentCounts()
 	return seg

@@ -210,7 +210,7 @@ func TestFailures(t *testing.T) {
 	}{
 		"create":        {"create", func(w *world) error { return store(w, nil) }, "http://x.example/"},
 		"write":         {"write", func(w *world) error { return store(w, nil) }, "seine-00000002"},
-		"list":          {"list", seal, "parsing segment 1"},
+		"list":          {"list", sealElsewhere, "parsing segment 1"},
 		"open":          {"open", seal, "parsing segment 1"},
 		"read":          {"read", seal, "parsing segment 1"},
 		"resume":        {"read", resume, "segment 1"},
@@ -249,6 +249,12 @@ func store(w *world, open *segment.Writer) error {
 
 func seal(w *world) error {
 	_, err := w.Seal(ctx, w.record(1))
+	return err
+}
+
+// sealElsewhere seals in another process, which does not know what this one wrote.
+func sealElsewhere(w *world) error {
+	_, err := segment.New(w.env(w.store)).Seal(ctx, w.record(1))
 	return err
 }
 

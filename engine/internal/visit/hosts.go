@@ -7,6 +7,7 @@ import (
 	"container/list"
 	"fmt"
 	"math"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -265,10 +266,23 @@ func (h *Hosts) rememberDelay(host urlkey.HostKey, d time.Duration) {
 	h.change(host, func(f *storage.HostFacts) { f.CrawlDelayMS = clampMS(d) })
 }
 
+// used notes an address at which a host was reached.
+func (h *Hosts) used(host urlkey.HostKey, addr netip.Addr) {
+	h.changeIf(host, func(f *storage.HostFacts) bool { return f.Used(addr) })
+}
+
 func clampMS(d time.Duration) uint32 { return uint32(min(max(d.Milliseconds(), 0), math.MaxUint32)) }
 
 // change changes the facts of a host, whatever the scheme.
 func (h *Hosts) change(host urlkey.HostKey, change func(*storage.HostFacts)) {
+	h.changeIf(host, func(f *storage.HostFacts) bool {
+		change(f)
+		return true
+	})
+}
+
+// changeIf is change for a function that reports whether it changed anything.
+func (h *Hosts) changeIf(host urlkey.HostKey, change func(*storage.HostFacts) bool) {
 	a, err := h.get(storage.HostStateKey(host))
 	if err != nil {
 		h.env.Warn(err)
@@ -276,8 +290,9 @@ func (h *Hosts) change(host urlkey.HostKey, change func(*storage.HostFacts)) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	change(&a.facts)
-	a.dirty = true
+	if change(&a.facts) {
+		a.dirty = true
+	}
 }
 
 // recall fills in what an earlier visit or process learned of a host.

@@ -184,12 +184,13 @@ func (p *Pool) Received() int64 { return p.received.Load() }
 // Segment returns the open segment. Only the goroutine that calls Rotate may call it.
 func (p *Pool) Segment() *segment.Writer { return p.seg }
 
-// Rotate replaces the open segment and returns the old one, into which no fetcher stores any more. It waits for
-// fetchers that are storing, and for a sync.
+// Rotate replaces the open segment and returns the old one, into which no fetcher stores any more: it has ended in its
+// WARC file, and the next one goes on behind it. It waits for fetchers that are storing, and for a sync.
 func (p *Pool) Rotate(next *segment.Writer) (full *segment.Writer) {
 	p.segMu.Lock()
 	defer p.segMu.Unlock()
 	full, p.seg = p.seg, next
+	full.End()
 	return full
 }
 

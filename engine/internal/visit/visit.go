@@ -5,6 +5,7 @@ package visit
 import (
 	"context"
 	"fmt"
+	"net/netip"
 	"time"
 
 	"github.com/seine-crawler/seine/engine/fetch"
@@ -26,6 +27,7 @@ type visit struct {
 	out    frontier.Outcome
 	done   bool           // given back to the frontier
 	stored bool           // the request under way has an outcome
+	addr   netip.Addr     // of the last answer that was noted
 	host   urlkey.HostKey // that of v, which must not be used once it is given back
 }
 
@@ -310,6 +312,10 @@ func crawlDelay(r *robotsState) time.Duration {
 func (x *visit) note(r *fetch.Response) {
 	o := &x.out
 	o.Kind, o.End, o.ResponseTime, o.Addr = frontier.Fetched, r.End, r.FirstByte, r.Addr
+	if r.Addr.IsValid() && r.Addr != x.addr {
+		x.addr = r.Addr
+		x.hosts.used(x.v.Host, r.Addr)
+	}
 	x.spend(r)
 	x.answered.Store(r.End.UnixNano())
 	switch {
