@@ -34,17 +34,17 @@ func (n *node) isHeldKind() bool { return (n.kind == nodeTerm || n.kind == nodeA
 // least is the share of the words' documents that must be held; below it nothing is read, and ok is false.
 func (x *execution) held(p *part, boost, least float64, nodes ...*node) (words []heldPart, ok bool) {
 	words = make([]heldPart, len(nodes))
-	keys, all, have := make([]string, len(nodes)), uint64(0), uint64(0)
+	keys, holds, all, have := make([]string, len(nodes)), make([]bool, len(nodes)), uint64(0), uint64(0)
 	for i, n := range nodes {
 		df := x.frequency(n)
 		words[i].gain = newGain(&x.all, df, boost*n.factor())
-		hold := false
 		keys[i] = n.heldKey()
-		docs := uint64(float64(df) * float64(p.docs) / float64(max(x.all.docs, uint64(p.docs))))
-		if words[i].heldWord, hold = p.held.use(keys[i], docs); !hold {
-			keys[i] = ""
+		size := 4 * float64(df) * float64(p.docs) / float64(max(x.all.docs, uint64(p.docs)))
+		var u *heldUse
+		if u, holds[i] = p.held.use(keys[i], int64(size)); u != nil {
+			words[i].heldWord = u.word
 		}
-		if all += df + 1; hold || words[i].heldWord != nil {
+		if all += df + 1; holds[i] || words[i].heldWord != nil {
 			have += df + 1
 		}
 	}
@@ -52,7 +52,7 @@ func (x *execution) held(p *part, boost, least float64, nodes ...*node) (words [
 		return nil, false
 	}
 	for i, n := range nodes {
-		if keys[i] == "" {
+		if !holds[i] {
 			continue
 		}
 		if words[i].heldWord = x.newHeldWord(p, n); !x.work.over {

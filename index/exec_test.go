@@ -456,7 +456,8 @@ func (s *naive) search(root *node, k int) (best []candidate, total int) {
 }
 
 // TestExecution: random queries over random documents find what the naive searcher finds: documents, order, scores and
-// total, with pruning and without it, with words that are held and without them, with deleted and boosted documents, in any number of segments.
+// total, with pruning and without it, with words that are held and without them, with deleted and boosted documents, in
+// any number of segments.
 func TestExecution(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(rapid.Uint64Range(0, 5000).Draw(t, "world"))

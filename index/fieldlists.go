@@ -25,7 +25,7 @@ type rowLists struct {
 // lists returns the terms from from (inclusive) to to (exclusive).
 func (seg *segment) lists(rd storage.Reader, from, to string, work *budget) *rowLists {
 	r := &rowLists{terms: seg.vocabulary(rd, []byte(from), []byte(to)), docs: seg.info.Docs, work: work}
-	r.list.from = storedChunks{rd, seg.number}
+	r.list.from = storedChunks{rd, seg.number, nil}
 	return r
 }
 

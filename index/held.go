@@ -3,6 +3,7 @@
 package index
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/binary"
 	"math"
@@ -31,11 +32,11 @@ type heldWord struct {
 // heldBlock is the number of documents that have one bound.
 const heldBlock = 128
 
-// heldPrice is what a held word costs beside its documents and its key, about.
+// heldPrice is what is held costs beside its documents or bytes and its key, about.
 const heldPrice = 300
 
 func (h *heldWord) bytes() int64 {
-	return int64(4*cap(h.starts)+2*(cap(h.places)+cap(h.codes)+cap(h.most))+8*cap(h.tfs)) + heldPrice
+	return int64(4*cap(h.starts) + 2*(cap(h.places)+cap(h.codes)+cap(h.most)) + 8*cap(h.tfs))
 }
 
 // in returns the documents of a window.
@@ -49,7 +50,10 @@ func (h *heldWord) bound(from, to uint32) (most uint16) {
 	return most
 }
 
-// heldWords are the held words of an index segment, as long as a state of the index lasts: the weights of occurrences
+// Chunks of lists are held by the same rule: the second phase reads positions of words in a few documents, and finding
+// a chunk in Pebble takes longer than reading what is needed of it.
+
+// heldWords are the held words and chunks of an index segment, as long as a state of the index lasts: the weights of occurrences
 // depend on all of its documents. Safe for concurrent use; the zero value holds none.
 type heldWords struct {
 	index *atomic.Int64 // bytes that all segments of the index may hold; nil: none
@@ -63,9 +67,10 @@ type heldWords struct {
 }
 
 type heldUse struct {
-	word *heldWord // nil: it cannot be held
-	uses uint32
-	size int64
+	word  *heldWord // nil: it cannot be held
+	chunk []byte    // of a chunk, which must not be changed
+	uses  uint32
+	size  int64
 }
 
 const (
@@ -99,11 +104,14 @@ func (h *heldWords) trim() {
 	}
 }
 
-// use returns a word that is held. Else it reports whether the word, of about as many documents, should be: it was used
-// before, and there is room for it or what is used less gave way.
-func (h *heldWords) use(key string, docs uint64) (w *heldWord, hold bool) {
+// use returns what is held, nil if it is not. Then it reports whether it should be, with about as many bytes: it was
+// used before, and there is room for it or what is used less gave way.
+func (h *heldWords) use(key string, size int64) (u *heldUse, hold bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.most() == 0 {
+		return nil, false
+	}
 	if h.uses++; h.uses%heldHalving == 0 {
 		for _, u := range h.words {
 			u.uses /= 2
@@ -111,7 +119,7 @@ func (h *heldWords) use(key string, docs uint64) (w *heldWord, hold bool) {
 	}
 	if u := h.words[key]; u != nil {
 		u.uses++
-		return u.word, false
+		return u, false
 	}
 	n := h.seen[key] + 1
 	if n == 1 {
@@ -121,8 +129,7 @@ func (h *heldWords) use(key string, docs uint64) (w *heldWord, hold bool) {
 		h.seen, h.seenBefore = map[string]uint32{}, h.seen
 	}
 	h.seen[key] = n
-	size := int64(4*docs) + heldPrice
-	return nil, n > 1 && size <= h.most()/heldLargest && h.room(size, n)
+	return nil, n > 1 && size <= h.most()/heldLargest && h.room(size+heldPrice, n)
 }
 
 // room makes room for a word by dropping others that are used less.
@@ -148,10 +155,16 @@ func (h *heldWords) room(size int64, uses uint32) bool {
 
 // hold keeps a word, unless there is no room for it any more; nil is a word that cannot be held.
 func (h *heldWords) hold(key string, w *heldWord) {
-	u := &heldUse{word: w, size: int64(len(key)) + heldPrice}
+	u := &heldUse{word: w}
 	if w != nil {
-		u.size += w.bytes()
+		u.size = w.bytes()
 	}
+	h.keep(key, u)
+}
+
+// keep keeps a word or a chunk, unless there is no room for it any more.
+func (h *heldWords) keep(key string, u *heldUse) {
+	u.size += int64(len(key)) + heldPrice
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.words[key] != nil || h.size+u.size > h.most() {
@@ -164,6 +177,28 @@ func (h *heldWords) hold(key string, w *heldWord) {
 	delete(h.seen, key)
 	h.words[key] = u
 	h.size += u.size
+}
+
+// heldChunk is the first byte of the keys of chunks, which no term begins with.
+const heldChunk = 0xff
+
+// chunk returns a chunk that is held, nil if it is not; hold is as in use.
+func (h *heldWords) chunk(kind byte, list, chunk uint32) (b []byte, hold bool) {
+	u, hold := h.use(chunkKey(kind, list, chunk), listChunk)
+	if u == nil {
+		return nil, hold
+	}
+	return u.chunk, false
+}
+
+// holdChunk keeps a copy of a chunk.
+func (h *heldWords) holdChunk(kind byte, list, chunk uint32, b []byte) {
+	h.keep(chunkKey(kind, list, chunk), &heldUse{chunk: bytes.Clone(b), size: int64(len(b))})
+}
+
+func chunkKey(kind byte, list, chunk uint32) string {
+	var memory [16]byte
+	return string(appendChunkKey(append(memory[:0], heldChunk, kind), list, chunk))
 }
 
 // heldKey returns the key of a word: its forms and their weights.

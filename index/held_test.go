@@ -33,7 +33,7 @@ func TestHeld(t *testing.T) {
 	term := func(s string) *node { return &node{kind: nodeTerm, term: s} }
 	worlds := []*world{newSparseWorld(1, sumDocs+2000), windowsWorld(true)}
 	for i, root := range []*node{
-		term("c"), word(2, "a", "b", "c"), word(1, "none", "x"),
+		word(1), term("c"), word(2, "a", "b", "c"), word(1, "none", "x"),
 		{kind: nodeBool, should: []*node{word(1, "d", "a"), term("c"), term("x")}},
 		{kind: nodeBool, should: []*node{word(1, "d", "b"), word(2.5, "c")}, not: []*node{word(1, "e")}, boost: 2},
 		{kind: nodeBool, must: []*node{word(1, "a", "b"), term("c")}},
@@ -84,9 +84,9 @@ func TestHeldWords(t *testing.T) {
 		h := &heldWords{index: new(atomic.Int64), part: 0.5}
 		h.index.Store(2 * most)
 		for range rapid.IntRange(1, 100).Draw(t, "steps") {
-			key, docs := fmt.Sprint(rapid.IntRange(0, 30).Draw(t, "key")), rapid.Uint64Range(0, 500).Draw(t, "docs")
-			if w, hold := h.use(key, docs); hold {
-				if w != nil {
+			key, docs := fmt.Sprint(rapid.IntRange(0, 30).Draw(t, "key")), rapid.Int64Range(0, 500).Draw(t, "docs")
+			if u, hold := h.use(key, 4*docs); hold {
+				if u != nil {
 					t.Fatal("what is held is to be held")
 				}
 				h.hold(key, &heldWord{places: make([]uint16, docs), codes: make([]uint16, docs)})
@@ -108,8 +108,8 @@ func TestHeldWords(t *testing.T) {
 	h.index.Store(40 * heldPrice)
 	for i := range 3000 {
 		for _, key := range []string{"used", fmt.Sprint(i), fmt.Sprint(i)} {
-			w, hold := h.use(key, 10)
-			if i > 0 && key == "used" && w == nil && !hold {
+			u, hold := h.use(key, 10)
+			if i > 0 && key == "used" && u == nil && !hold {
 				t.Fatalf("a word in use is not held after %d others", i)
 			}
 			if hold {

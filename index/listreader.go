@@ -73,14 +73,15 @@ const keptChunks = 8
 // keptChunk is a chunk that was read, under its number modulo keptChunks.
 type keptChunk struct {
 	b     []byte
-	after int64 // its number + 1; 0: none
+	held  []byte // by a heldWords, in place of b; nil: b
+	after int64  // its number + 1; 0: none
 }
 
 // reset makes s a stream without a chunk; the memory stays.
 func (s *stream) reset(kind byte) {
 	s.kind, s.b, s.chunk = kind, nil, -1
 	for i := range s.kept {
-		s.kept[i].after = 0
+		s.kept[i].after, s.kept[i].held = 0, nil
 	}
 }
 
@@ -88,17 +89,29 @@ func (s *stream) reset(kind byte) {
 func (s *stream) read(from chunks, list, chunk uint32) error {
 	k := &s.kept[chunk%keptChunks]
 	if k.after != int64(chunk)+1 || !from.inBuffer() {
-		k.after, s.chunk = 0, -1
-		b, ok, err := from.chunk(s.kind, list, chunk, k.b)
-		if err != nil {
-			return err
+		k.after, k.held, s.chunk = 0, nil, -1
+		stored, _ := from.(storedChunks)
+		hold := false
+		if stored.held != nil {
+			k.held, hold = stored.held.chunk(s.kind, list, chunk)
 		}
-		if !ok {
-			return corruptPostings("missing chunk")
+		if k.held == nil {
+			b, ok, err := from.chunk(s.kind, list, chunk, k.b)
+			if err != nil {
+				return err
+			}
+			if !ok {
+				return corruptPostings("missing chunk")
+			}
+			if k.b = b; hold {
+				stored.held.holdChunk(s.kind, list, chunk, b)
+			}
 		}
-		k.b, k.after = b, int64(chunk)+1
+		k.after = int64(chunk) + 1
 	}
-	s.b, s.chunk = k.b, int64(chunk)
+	if s.b, s.chunk = k.b, int64(chunk); k.held != nil {
+		s.b = k.held
+	}
 	return nil
 }
 
@@ -490,7 +503,8 @@ func (r *listReader) positions(block, i, field int, counts *blockFreqs, dst []ui
 // storedChunks reads chunks by their keys, for searches.
 type storedChunks struct {
 	rd     storage.Reader
-	number uint32 // of the index segment
+	number uint32     // of the index segment
+	held   *heldWords // that may hold chunks; nil: none
 }
 
 func (c storedChunks) chunk(kind byte, list, chunk uint32, buf []byte) ([]byte, bool, error) {
@@ -508,7 +522,7 @@ func (seg *segment) openList(rd storage.Reader, term string) (list, error) {
 	r := listPool.Get().(*listReader)
 	row, ok, err := seg.get(rd, kindTerms, []byte(term))
 	if err == nil && ok {
-		r.from = storedChunks{rd, seg.number}
+		r.from = storedChunks{rd, seg.number, seg.held}
 		err = r.reset(row)
 	}
 	if err != nil || !ok {

@@ -11,8 +11,8 @@ import (
 
 // The due range has one key, without a value, for each record of crawldb: what is to be fetched of a host, in the order
 // in which that should happen; and behind all hosts another one for each URL that was fetched, by the day of its due
-// time: what is due of all hosts without a look at what is not. Keys depend on the record alone, so whoever replaces a record knows which keys go
-// and which ones come.
+// time: what is due of all hosts without a look at what is not. Keys depend on the record alone, so whoever replaces a
+// record knows which keys go and which ones come.
 //
 //	host key  1  class  depth  rest of the URL key    the URL was never fetched: due from the start
 //	host key  2  due time (8)  rest of the URL key    it was fetched: due at that time
@@ -21,8 +21,8 @@ import (
 // So a host's next URLs are at the beginning of its part of the range, and what waits is not in their way. The first
 // kind is in the order of score classes, best first, then of depth. A record whose score moves within its class keeps
 // its keys: nine in ten of the records that updatedb writes are known ones whose score moved. (Why days: of 10^7 URLs
-// of which one in a hundred is due, every block of crawldb and of the hosts' keys has one. Looking these up took as long
-// as reading everything.)
+// of which one percent is due, every block of crawldb and of the hosts' keys has one. Looking these up took as
+// long as reading everything.)
 //
 // Example: http://example.com/, score 0.5, one link from a seed, never fetched
 //
@@ -176,8 +176,8 @@ func SplitDueDayKey(key []byte) (e DueDay, day uint16, ok bool) {
 	return DueDay{Key: key[dueDayHead:end], At: at, Class: key[end+5], Depth: key[end+6]}, day, true
 }
 
-// DueDayKeyOf is the URL key in a relative key by day and, behind it, what else the key has: enough to compare it with a
-// host key. It is nil if the key is none by day.
+// DueDayKeyOf is the URL key in a relative key by day and, behind it, what else the key has: enough to compare it with
+// a host key. It is nil if the key is none by day.
 func DueDayKeyOf(key []byte) []byte {
 	if len(key) <= dueDayHead || key[0] != dueByDay {
 		return nil

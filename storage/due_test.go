@@ -97,9 +97,9 @@ func TestDueDayKey(t *testing.T) {
 		keyA, keyB := AppendDueDayKey(nil, &a, urlA), AppendDueDayKey(nil, &b, urlB)
 		e, day, ok := SplitDueDayKey(keyA)
 		want := DueAt(a.FetchTime)
-		if !ok || !bytes.Equal(e.Key, urlA) || e.Class != ScoreClass(a.Score) || int(e.Depth) != min(int(a.Depth), 255) ||
-			e.At > want || e.At != want && want < math.MaxUint16*dayMS || !bytes.HasPrefix(keyA, AppendDueDay(nil, day)) ||
-			!bytes.HasPrefix(DueDayKeyOf(keyA), urlA) {
+		if !ok || !bytes.Equal(e.Key, urlA) || e.Class != ScoreClass(a.Score) ||
+			int(e.Depth) != min(int(a.Depth), 255) || e.At > want || e.At != want && want < math.MaxUint16*dayMS ||
+			!bytes.HasPrefix(keyA, AppendDueDay(nil, day)) || !bytes.HasPrefix(DueDayKeyOf(keyA), urlA) {
 			t.Fatalf("%+v of day %d %v", e, day, ok)
 		}
 		if same := bytes.Equal(keyA, keyB); same != (SameDueDay(&a, &b) && bytes.Equal(urlA, urlB)) {

@@ -133,8 +133,8 @@ func WithheldRange() Range { return plainRange(tagWithheld) }
 // are told. The value is one byte: the hops of which the links know. Written by the phases that count links.
 func LoweredRange() Range { return plainRange(tagLowered) }
 
-// Due holds an empty value or two for each record of crawldb: what is due or waits, by host and by day; see AppendDueKey
-// and AppendDueDayKey. Written by the phases that write records.
+// Due holds an empty value or two for each record of crawldb: what is due or waits, by host and by day; see
+// AppendDueKey and AppendDueDayKey. Written by the phases that write records.
 func Due() Range { return plainRange(tagDue) }
 
 // Signatures holds one empty value per (signature, URL); see AppendSignatureKey.

@@ -196,20 +196,25 @@ func (o *ScaleOptions) fill(r *scaleRound, record func(number int) storage.Recor
 			return err
 		}
 	}
-	run, err := days.Sort()
+	if err := writeKeys(days, due); err != nil {
+		return err
+	}
+	return in.Commit()
+}
+
+// writeKeys writes the keys of a sorter, in order and without values.
+func writeKeys(sorter *storage.Sorter, w *storage.TableWriter) error {
+	run, err := sorter.Sort()
 	if err != nil {
 		return err
 	}
 	defer run.Close()
 	for run.Next() {
-		if err := due.Set(run.Key(), nil); err != nil {
+		if err := w.Set(run.Key(), nil); err != nil {
 			return err
 		}
 	}
-	if err := run.Err(); err != nil {
-		return err
-	}
-	return in.Commit()
+	return run.Err()
 }
 
 type scaleEntry struct {

@@ -182,7 +182,8 @@ func (c *Cost) addHost(sc *storage.Scanner) error {
 }
 
 // DomainBudgets computes the budgets of many domains without the memory of earlier answers. It is fast where domains
-// ascend: what it reads stays open, and mostly the next domain begins where the last one ended. One goroutine. Close it.
+// ascend: what it reads stays open, and mostly the next domain begins where the last one ended. One goroutine. Close
+// it.
 type DomainBudgets struct {
 	bs        *budgets
 	hosts     *storage.Scanner

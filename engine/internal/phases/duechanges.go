@@ -11,8 +11,8 @@ import (
 )
 
 // dueChanges are the keys of the due range that records lose and get, as they come: those of one host, without the host
-// key, or those by day. Records come in the order of their URLs, and these keys have another one: each sorts them. Beyond the limit they are
-// in a sorter.
+// key, or those by day. Records come in the order of their URLs, and these keys have another one: each sorts them.
+// Beyond the limit they are in a sorter.
 type dueChanges struct {
 	keys    []byte
 	list    []dueChange

@@ -29,7 +29,7 @@ type dueDay struct {
 	ok     bool
 }
 
-// dueByTime reports whether a schedule has nothing to say but the fetch time, so that no record is asked for.
+// dueByTime reports whether a schedule has nothing to say but the fetch time, so that no record is needed.
 func dueByTime(s policy.FetchSchedule) bool {
 	switch s.(type) {
 	case policy.FixedSchedule, policy.AdaptiveSchedule, policy.FreshnessSchedule:

@@ -16,7 +16,7 @@ import (
 	"github.com/seine-crawler/seine/storage"
 )
 
-// askedSchedule is FixedSchedule, but one that is to be asked for each record: nothing is chosen by day.
+// askedSchedule is FixedSchedule, but one that must see each record: nothing is chosen by day.
 type askedSchedule struct{ policy.FixedSchedule }
 
 // chosenBy returns what Generate chooses, in key order, its counts, and whether it read by day.

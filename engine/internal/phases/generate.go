@@ -39,8 +39,8 @@ type Generated struct {
 // all. What the bounds of a fetchlist keep out goes to the next one.
 //
 // Where one fetchlist takes all that is due, and no bound asks for more of a record than the due range says, URLs that
-// were fetched are chosen by day and their records are not read: 2 µs a URL where it was 15, in 10^6 known URLs of which
-// one in a hundred is due. Their scores in the fetchlist are then rounded down to a power of two.
+// were fetched are chosen by day and their records are not read: 2 µs a URL where it was 15, in 10^6 known URLs of
+// which one percent is due. Their scores in the fetchlist are then rounded down to a power of two.
 func (p *Phases) Generate(ctx context.Context, o GenerateOptions) (Generated, error) {
 	if o.Top <= 0 {
 		o.Top = defaultTop
@@ -214,8 +214,8 @@ func (g *generation) chooseHost(
 	return g.offer(rd, h, list)
 }
 
-// chooseByDay returns what is due and admitted of a host without new URLs. ok is false if that may be more than a limit,
-// or if nothing may be chosen by day.
+// chooseByDay returns what is due and admitted of a host without new URLs. ok is false if that may be more than a
+// limit, or if nothing may be chosen by day.
 func (g *generation) chooseByDay(
 	rd storage.Reader, h urlkey.HostKey, limit int, taken func(key []byte) bool,
 ) (_ []Choice, ok bool, err error) {
