@@ -21,6 +21,7 @@ import (
 const (
 	VariantWhole   = "seine"          // everything: WARC, crawldb, linkdb, index
 	VariantNoIndex = "seine-no-index" // everything but the index
+	VariantLogged  = "seine-log"      // everything, and the crawl log
 	VariantFloor   = "floor-fasthttp" // a bare fasthttp loop over the same pages, which keeps nothing
 	// VariantLibraries is the same loop with every page lexed, digested, compressed and written: it takes what the
 	// libraries alone take.
@@ -28,6 +29,11 @@ const (
 )
 
 func isFloor(variant string) bool { return variant == VariantFloor || variant == VariantLibraries }
+
+// Variants are the names of all variants of a crawl.
+func Variants() []string {
+	return []string{VariantWhole, VariantNoIndex, VariantLogged, VariantFloor, VariantLibraries}
+}
 
 // CrawlOptions say what Crawls measures. Binary, Runs, Line and Log are required.
 type CrawlOptions struct {
@@ -44,7 +50,7 @@ type CrawlOptions struct {
 	// lines.
 	Docs               []string
 	DocsRoot, DocsName string
-	Variants           []string // nil: all four; folders have no floors
+	Variants           []string // nil: all of Variants; folders have no floors
 	Runs               int      // of each variant of each web
 	// Profile checks seine's accounting by stage against a CPU profile, in one more run of the first web.
 	Profile bool
@@ -144,7 +150,7 @@ func (o *CrawlOptions) worlds() (out []world, err error) {
 // A line has wall time per page as ns/op, pages/s, processor time of the crawler and of the server per page, peak
 // memory, bytes on disk per page (WARC) and per URL (store), and processor time per page by stage.
 func Crawls(ctx context.Context, o CrawlOptions) error {
-	all := []string{VariantWhole, VariantNoIndex, VariantFloor, VariantLibraries}
+	all := Variants()
 	if o.Variants == nil {
 		o.Variants = all
 	}
@@ -257,6 +263,9 @@ func (o *CrawlOptions) command(w world, variant, profile string) []string {
 	}
 	if variant == VariantNoIndex {
 		args = append(args, "--set", "no-index=true")
+	}
+	if variant == VariantLogged {
+		args = append(args, "--set", "crawl-log=crawl.log")
 	}
 	if profile != "" {
 		args = append(args, "--cpuprofile", profile)

@@ -25,7 +25,8 @@ the web's server runs on too. The synthetic web has pages of 12 KB with 50 links
 hosts=N; with -gzip its responses are compressed at level 1, as nginx does. manuals and recipe-S are HTML documents of
 Debian packages.
 
-seine stores everything (WARC, parse records, crawldb, linkdb) and indexes; seine-no-index does not index.
+seine stores everything (WARC, parse records, crawldb, linkdb) and indexes; seine-no-index does not index; seine-log
+also writes the crawl log, a line for each URL.
 floor-fasthttp is fasthttp's client in a loop that knows all URLs beforehand, keeps nothing and decompresses nothing.
 floor-libraries also lexes each page (tdewolff), digests it (SHA-1), compresses it (klauspost's fastest deflate) and
 writes it: no crawler that stores pages with these libraries takes less.`,

@@ -57,13 +57,12 @@ func benchCommand(c *console) *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	variants := []string{measure.VariantWhole, measure.VariantNoIndex, measure.VariantFloor, measure.VariantLibraries}
 	f.IntSliceVar(&o.Pages, "pages", []int{10_000}, "sizes of the webs in pages, 100 per host; 0 for none")
 	f.IntSliceVar(&o.Hosts, "hosts", nil, "sizes of more webs in hosts, each of --host-pages pages")
 	addCount(f, &o.HostPages, "host-pages", 20, 1, "pages per host of the webs of --hosts")
 	f.BoolVar(&o.Gzip, "gzip", false, "compress the responses of these webs, as most servers do")
 	addCount(f, &o.Runs, "runs", 5, 1, "runs of each variant")
-	f.StringSliceVar(&o.Variants, "variants", variants, "variants to run")
+	f.StringSliceVar(&o.Variants, "variants", measure.Variants(), "variants to run")
 	f.BoolVar(&o.Profile, "profile", false, "compare the processor time per stage with a CPU profile, in one more run")
 	f.StringArrayVar(&o.Docs, "docs", nil, "also crawl folders of HTML, as simweb --docs serves them")
 	f.StringVar(&o.DocsRoot, "docs-root", "/", "root of these folders")
