@@ -260,8 +260,8 @@ func (s *shingleSet) reset() {
 }
 
 // add adds hashes and returns those that are new, in the memory of the list. The hash 0 never is: no one in 2^64
-// shingles matters. All slots are loaded before one is looked at: a wrong guess of a branch would end what the processor
-// loads in advance.
+// shingles matters. All slots are loaded before one is looked at: a wrong guess of a branch would end what the
+// processor loads in advance.
 func (s *shingleSet) add(list []uint64) (fresh []uint64) {
 	for 2*(s.used+len(list)) > len(s.slots) {
 		s.grow()
