@@ -220,6 +220,9 @@ func (inv *inverter) occurrences(t *termEntry, dst []byte) []byte {
 			return append(dst, inv.memory(at)[:t.at-at]...)
 		}
 		b := inv.memory(at)
+		if len(dst)+int(n) > cap(dst) { // append grows by a quarter and copies three times as much
+			dst = slices.Grow(dst, len(dst)+int(n))
+		}
 		dst = append(dst, b[:n]...)
 		at = binary.LittleEndian.Uint32(b[n:])
 	}

@@ -50,25 +50,33 @@ func simHash(text []byte, blocks []content.Block, seen *shingleSet) uint64 {
 
 var newline = []byte{'\n'}
 
-// hasher adds up the distinct shingles of a page.
+// hasher adds up the distinct shingles of a page. It works on lists: words of a line are hashed, then mixed by three,
+// then looked up, then counted. One word after the other, each step waited for the one before and for memory, and all
+// took two fifths more.
 type hasher struct {
 	votes votes
 	seen  *shingleSet
-	// a and b are the hashes of the two previous words, h that of the current one; a shingle is an ordered mix of
-	// three.
-	a, b, h uint64
-	words   int
+	h     uint64 // hash of the current word so far
+	// words are the hashes of the last words of a line, the first two of them in shingles already if the line is longer
+	// than the list; shingles those that are not yet looked up.
+	words          [heldWords]uint64
+	shingles       [heldWords]uint64
+	nWords, nMixed int
+	longer         bool
 }
+
+const heldWords = 128
 
 // sum is the fingerprint of what was added; the next page can use seen.
 func (s *hasher) sum() uint64 {
+	s.look()
 	s.seen.reset()
 	return max(s.votes.majority(), 1)
 }
 
 // add adds the shingles of a text.
 func (s *hasher) add(text []byte) {
-	s.a, s.b, s.h, s.words = 0, 0, 0, 0
+	s.h, s.nWords, s.longer = 0, 0, false
 	for i := s.readWords(text); i < len(text); {
 		word, n := wordBytes(eight(text, i))
 		if n > 0 {
@@ -86,8 +94,13 @@ func (s *hasher) add(text []byte) {
 		i++
 	}
 	s.end()
-	if s.words > 0 && s.words < 3 {
-		s.shingle(s.a, s.b, 0)
+	switch {
+	case s.nWords > 2:
+		s.mixWords()
+	case s.nWords == 2 && !s.longer:
+		s.shingle(s.words[0], s.words[1], 0)
+	case s.nWords == 1:
+		s.shingle(0, s.words[0], 0)
 	}
 }
 
@@ -96,18 +109,40 @@ func (s *hasher) end() {
 	if s.h == 0 {
 		return
 	}
-	if s.words >= 2 {
-		s.shingle(s.a, s.b, s.h)
+	s.words[s.nWords%heldWords] = s.h
+	s.h = 0
+	if s.nWords++; s.nWords == heldWords {
+		s.mixWords()
 	}
-	s.a, s.b, s.h = s.b, s.h, 0
-	s.words++
 }
 
-// shingle adds three words, if they are new.
-func (s *hasher) shingle(a, b, c uint64) {
-	if x := mix(bits.RotateLeft64(a, 21) + bits.RotateLeft64(b, 42) + c); s.seen.add(x) {
-		s.votes.add(x)
+// mixWords makes shingles of the words, and keeps the last two for the next one.
+func (s *hasher) mixWords() {
+	n := s.nWords
+	if s.nMixed+n > heldWords {
+		s.look()
 	}
+	words, to := s.words[:n], s.shingles[s.nMixed:]
+	for i, c := range words[2:] {
+		to[i] = mix(bits.RotateLeft64(words[i], 21) + bits.RotateLeft64(words[i+1], 42) + c)
+	}
+	s.nMixed += n - 2
+	s.words[0], s.words[1], s.nWords, s.longer = words[n-2], words[n-1], 2, true
+}
+
+// shingle adds one of three words.
+func (s *hasher) shingle(a, b, c uint64) {
+	if s.nMixed == heldWords {
+		s.look()
+	}
+	s.shingles[s.nMixed] = mix(bits.RotateLeft64(a, 21) + bits.RotateLeft64(b, 42) + c)
+	s.nMixed++
+}
+
+// look counts those of the shingles that are new.
+func (s *hasher) look() {
+	s.votes.addAll(s.seen.add(s.shingles[:s.nMixed]))
+	s.nMixed = 0
 }
 
 // wordsAtOnce is the number of bytes whose kinds readWords finds out together.
@@ -118,6 +153,9 @@ const wordsAtOnce = 64
 // once halves the time of reading, because no word then waits for the end of the one before.
 func (s *hasher) readWords(text []byte) (i int) {
 	for i+wordsAtOnce+8 <= len(text) {
+		if s.nWords > heldWords-wordsAtOnce/2-1 {
+			s.mixWords()
+		}
 		kinds, alone := uint64(0), uint64(0)
 		for j := 0; j < wordsAtOnce; j += 8 {
 			_, word, high := wordKinds(binary.LittleEndian.Uint64(text[i+j:]))
@@ -135,14 +173,18 @@ func (s *hasher) readWords(text []byte) (i int) {
 			if at+n >= wordsAtOnce { // it may not end here
 				break
 			}
+			h := uint64(0)
 			for ; n > 0; n -= 8 {
 				// Of words' bytes, those are letters that have bit 6 and not bit 7.
 				x := binary.LittleEndian.Uint64(text[i+at:])
 				x |= x &^ (x >> 1) & 0x4040404040404040 >> 1
-				s.h = wordHash(s.h, x&(^uint64(0)>>(64-8*min(n, 8))))
+				h = wordHash(h, x&(^uint64(0)>>(64-8*min(n, 8))))
 				at += min(n, 8)
 			}
-			s.end()
+			s.words[s.nWords%heldWords] = h
+			if h != 0 {
+				s.nWords++
+			}
 		}
 		if kinds>>at == 0 {
 			at = wordsAtOnce
@@ -201,8 +243,9 @@ func mix(h uint64) uint64 {
 
 // shingleSet is an open-addressed table of hashes that keeps its memory from page to page. The zero value is empty.
 type shingleSet struct {
-	slots []uint64 // 0: free
-	used  int
+	slots  []uint64 // 0: free
+	used   int
+	loaded uint64 // by add
 }
 
 // firstShingles is the size of the table that a page starts with, keptShingles the largest that is kept for the next.
@@ -216,21 +259,35 @@ func (s *shingleSet) reset() {
 	clear(s.slots)
 }
 
-// add adds a hash and reports whether it is new. The hash 0 never is: no one in 2^64 shingles matters.
-func (s *shingleSet) add(h uint64) bool {
-	if 2*s.used >= len(s.slots) {
+// add adds hashes and returns those that are new, in the memory of the list. The hash 0 never is: no one in 2^64
+// shingles matters. All slots are loaded before one is looked at: a wrong guess of a branch would end what the
+// processor loads in advance.
+func (s *shingleSet) add(list []uint64) (fresh []uint64) {
+	for 2*(s.used+len(list)) > len(s.slots) {
 		s.grow()
 	}
-	mask := uint64(len(s.slots) - 1)
-	i := h & mask
-	for ; s.slots[i] != 0; i = (i + 1) & mask {
-		if s.slots[i] == h {
-			return false
+	slots, mask := s.slots, uint64(len(s.slots)-1)
+	loaded := uint64(0)
+	for _, h := range list {
+		loaded += slots[h&mask]
+	}
+	s.loaded = loaded // else the compiler would leave the loads out
+	fresh = list[:0]
+next:
+	for _, h := range list {
+		i := h & mask
+		for ; slots[i] != 0; i = (i + 1) & mask {
+			if slots[i] == h {
+				continue next
+			}
+		}
+		if h != 0 {
+			slots[i] = h
+			fresh = append(fresh, h)
 		}
 	}
-	s.slots[i] = h
-	s.used++
-	return h != 0
+	s.used += len(fresh)
+	return fresh
 }
 
 func (s *shingleSet) grow() {
@@ -248,14 +305,44 @@ func (s *shingleSet) grow() {
 }
 
 // votes counts the set bits of many 64-bit words, by position, in vertical counters: bit i of planes[k] is digit k of
-// the count for bit i. Words are added in pairs: a full adder adds them to the lowest plane, and carries ripple until
-// there are none, after about seven planes. 64 separate counters would take 64 additions a word.
+// the count for bit i. 64 separate counters would take 64 additions a word.
 type votes struct {
 	planes  [24]uint64 // counts to 16 million, more than MaxText has shingles
 	pending uint64     // the first of a pair, when n is odd
 	n       uint64
 }
 
+// addAll adds words, eight at a time by a tree of full adders (Harley and Seal's, see Muła, Kurz and Lemire, "Faster
+// population counts using AVX2 instructions", 2018): a carry into the fourth plane comes once in eight words.
+func (v *votes) addAll(list []uint64) {
+	p := &v.planes
+	for ; len(list) >= 8; list = list[8:] {
+		l := (*[8]uint64)(list)
+		var a, b, c, d uint64
+		a, p[0] = fullAdd(p[0], l[0], l[1])
+		b, p[0] = fullAdd(p[0], l[2], l[3])
+		c, p[1] = fullAdd(p[1], a, b)
+		a, p[0] = fullAdd(p[0], l[4], l[5])
+		b, p[0] = fullAdd(p[0], l[6], l[7])
+		d, p[1] = fullAdd(p[1], a, b)
+		c, p[2] = fullAdd(p[2], c, d)
+		for k := 3; c != 0 && k < len(p); k++ {
+			p[k], c = p[k]^c, p[k]&c
+		}
+		v.n += 8
+	}
+	for _, h := range list {
+		v.add(h)
+	}
+}
+
+// fullAdd adds three digits at each of 64 positions.
+func fullAdd(a, b, c uint64) (carry, sum uint64) {
+	sum = a ^ b
+	return a&b | sum&c, sum ^ c
+}
+
+// add adds words in pairs: a full adder adds them to the lowest plane, and carries ripple until there are none.
 func (v *votes) add(h uint64) {
 	if v.n++; v.n&1 == 1 {
 		v.pending = h
@@ -269,17 +356,18 @@ func (v *votes) add(h uint64) {
 	}
 }
 
-// majority returns the bits that are set in more than half of the words.
-func (v *votes) majority() (out uint64) {
-	odd := v.pending & -(v.n & 1) // 0 when no word waits for its pair
-	for i := range 64 {
-		count := odd >> i & 1
-		for k, plane := range v.planes {
-			count += (plane >> i & 1) << k
-		}
-		if 2*count > v.n {
-			out |= 1 << i
-		}
+// majority returns the bits that are set in more than half of the words: it compares all 64 counts with n/2 at once,
+// from the highest digit on.
+func (v *votes) majority() (more uint64) {
+	carry := v.pending & -(v.n & 1) // 0 when no word waits for its pair
+	for k := 0; carry != 0 && k < len(v.planes); k++ {
+		v.planes[k], carry = v.planes[k]^carry, v.planes[k]&carry
 	}
-	return out
+	equal := ^uint64(0)
+	for k := len(v.planes) - 1; k >= 0; k-- {
+		digit := -(v.n / 2 >> k & 1) // all bits of it
+		more |= equal & v.planes[k] &^ digit
+		equal &^= v.planes[k] ^ digit
+	}
+	return more
 }

@@ -3,14 +3,48 @@
 package parse
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/seine-crawler/seine/engine/parse/content"
 )
 
-// plainSimHash is simHash of a text without blocks, read byte by byte, with a counter for each bit.
-func plainSimHash(text []byte) (out uint64) {
-	var words []uint64
+// plainSimHash is simHash of lines of prose, read byte by byte, with a counter for each bit.
+func plainSimHash(lines ...[]byte) (out uint64) {
+	seen, counts, n := map[uint64]bool{}, [64]int{}, 0
+	for _, line := range lines {
+		words := plainHashes(line)
+		switch len(words) {
+		case 1:
+			words = []uint64{0, words[0], 0}
+		case 2:
+			words = append(words, 0)
+		}
+		for i := 2; i < len(words); i++ {
+			a, b := words[i-2], words[i-1]
+			h := mix((a<<21 | a>>43) + (b<<42 | b>>22) + words[i])
+			if seen[h] {
+				continue
+			}
+			seen[h] = true
+			n++
+			for bit := range counts {
+				counts[bit] += int(h >> bit & 1)
+			}
+		}
+	}
+	for bit, count := range counts {
+		if 2*count > n {
+			out |= 1 << bit
+		}
+	}
+	return max(out, 1)
+}
+
+// plainHashes returns the hashes of a text's words.
+func plainHashes(text []byte) (words []uint64) {
 	var word []byte
 	end := func() {
 		for h := uint64(0); len(word) > 0; word = word[min(8, len(word)):] {
@@ -34,29 +68,11 @@ func plainSimHash(text []byte) (out uint64) {
 		}
 	}
 	end()
-	seen, counts, n := map[uint64]bool{}, [64]int{}, 0
-	for i := 2; i < len(words); i++ {
-		a, b := words[i-2], words[i-1]
-		h := mix((a<<21 | a>>43) + (b<<42 | b>>22) + words[i])
-		if seen[h] {
-			continue
-		}
-		seen[h] = true
-		n++
-		for bit := range counts {
-			counts[bit] += int(h >> bit & 1)
-		}
-	}
-	for bit, count := range counts {
-		if 2*count > n {
-			out |= 1 << bit
-		}
-	}
-	return max(out, 1)
+	return words
 }
 
 // TestSimHashPlainly: read by eight bytes and counted by planes, a text has the fingerprint that it has read one by
-// one, whatever the page before left in the set.
+// one, as a whole and in lines, whatever the page before left in the set.
 func TestSimHashPlainly(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	const others = "abyzABYZ0189 .,-@[`{/:\x80\xbf\xc3\xe2\xe3\xe8\xed\xee\xff"
@@ -70,6 +86,19 @@ func TestSimHashPlainly(t *testing.T) {
 		}
 		if got, want := simHash(text, nil, &seen), plainSimHash(text); got != want {
 			t.Fatalf("fingerprint %x, read by bytes %x: %q", got, want, text)
+		}
+		var lines [][]byte
+		for rest := text; len(rest) > 0; {
+			n := shortLine + rng.IntN(300)
+			if len(rest) < n+shortLine {
+				n = len(rest)
+			}
+			lines, rest = append(lines, rest[:n]), rest[n:]
+		}
+		text = bytes.Join(lines, []byte{'\n'})
+		blocks := []content.Block{{To: len(text), Content: true}}
+		if got, want := simHash(text, blocks, &seen), plainSimHash(lines...); got != want {
+			t.Fatalf("fingerprint %x, read by lines %x: %q", got, want, text)
 		}
 	}
 }

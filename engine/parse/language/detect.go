@@ -95,6 +95,7 @@ const firstDense = 0x900
 // best returns the language with the highest sum and its lead over the next. Small languages lose a part of their sums:
 // far more text is mistaken for them than is written in them.
 func (m *model) best(t *tally) (first int, lead int32) {
+	t.addKeys(m)
 	t.flush()
 	best, next := int32(-1), int32(-1)
 	for l := range m.tags {

@@ -65,6 +65,10 @@ func hash(key uint64) uint64 {
 
 // tally adds up weights by language.
 type tally struct {
+	keys   [keysAtOnce]uint64 // of groups that are not yet added
+	held   int
+	loaded uint32 // by addKeys
+
 	sums      [maxLanguages]int32
 	even, odd [rowWords]uint64 // sums of rows for even and odd languages, 16 bits each
 	rows      int              // number of rows in even and odd
@@ -76,27 +80,58 @@ const (
 	rowsMax = 256
 )
 
-// add adds the weights of a group of letters.
+// keysAtOnce groups are added together: the model is larger than the processor's near caches, so most of the time of
+// Detect went into waiting for one group's slot, then for its row, then for the next one's.
+const keysAtOnce = 32
+
+// add adds the weights of a group of letters, at the latest before flush.
 func (t *tally) add(m *model, key uint64) {
-	h := hash(key)
-	mark := uint32(h)
-	for i := h >> m.shift; ; i++ {
-		s := m.slots[i&uint64(len(m.slots)-1)]
-		if s.at == 0 {
-			return
+	t.keys[t.held%keysAtOnce] = key
+	if t.held++; t.held == keysAtOnce {
+		t.addKeys(m)
+	}
+}
+
+// addKeys adds the weights of the groups that are held. It loads all slots, then the beginnings of all rows, before it
+// uses one: a wrong guess of a branch would end what the processor loads in advance.
+func (t *tally) addKeys(m *model) {
+	var hashes [keysAtOnce]uint64
+	var found [keysAtOnce]uint32
+	keys, mask, loaded := t.keys[:t.held], uint64(len(m.slots)-1), uint32(0)
+	for i, key := range keys {
+		hashes[i] = hash(key)
+		loaded += m.slots[hashes[i]>>m.shift&mask].mark
+	}
+	n := 0
+	for _, h := range hashes[:len(keys)] {
+		mark := uint32(h)
+		for i := h >> m.shift; ; i++ {
+			s := m.slots[i&mask]
+			if s.at == 0 {
+				break
+			}
+			if s.mark == mark {
+				found[n] = s.at
+				n++
+				break
+			}
 		}
-		if s.mark != mark {
+	}
+	for _, at := range found[:n] {
+		if at&0xff == inRow {
+			row := &m.rows[at>>8]
+			loaded += uint32(row[0] + row[rowWords-1])
+		}
+	}
+	t.held, t.loaded = 0, loaded // else the compiler would leave the loads out
+	for _, at := range found[:n] {
+		if at&0xff == inRow {
+			t.addRow(&m.rows[at>>8])
 			continue
 		}
-		at := s.at >> 8
-		if s.at&0xff == inRow {
-			t.addRow(&m.rows[at])
-			return
-		}
-		for _, w := range m.weights[at : at+s.at&0xff] {
+		for _, w := range m.weights[at>>8 : at>>8+at&0xff] {
 			t.sums[w.language%maxLanguages] += int32(w.weight)
 		}
-		return
 	}
 }
 
