@@ -226,7 +226,7 @@ func TestMemoryShares(t *testing.T) {
 		}
 		if s.slots < 1 || s.sorter < 700<<10 || s.segment < 1<<20 || s.builder < 2<<20 || s.hosts < 1<<10 ||
 			s.urls < 10<<10 || s.memTable > s.cache || s.bodies < 4<<20 || s.pages < 1<<20 || s.names < 1<<10 ||
-			s.batch < 256<<10 || s.searches < 3*s.builder/8 || s.searches > m/50+2<<20 {
+			s.batch < 256<<10 || s.held < 3<<20 || s.searches < 3*s.builder/8 || s.searches > m/50+2<<20 {
 			t.Errorf("of %d bytes: %+v", m, s)
 		}
 	}

@@ -265,7 +265,7 @@ func (s *situation) politeness(hosts int) Cause {
 	case longest.Because == heldByDelay && s.delay > 0:
 		help = "--delay shortens the pause; for servers of your own, --set per-host=4 allows several requests at once"
 	case longest.Because == heldByAddressDelay:
-		help = "for servers of your own, --delay 0s ends the pauses, and --set per-host=4 allows several requests at once"
+		help = "for servers of your own, --delay 0s ends pauses, and --set per-host=4 allows several requests at once"
 	case longest.Because == heldByDelay && longest.Delay == 0:
 		help = "for servers of your own, --set per-host=4 allows several requests at once"
 	}

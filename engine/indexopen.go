@@ -36,7 +36,7 @@ func (o *Options) openIndex(s *storage.Store) (*index.Index, error) {
 			"run `seine index --rebuild`", o.Dir, ErrIndexFormat, stored, index.AnalyzerVersion)
 	}
 	return index.Open(s, index.Options{
-		MemoryBytes: o.shares().builder, MergeBytes: o.shares().merge,
+		MemoryBytes: o.shares().builder, MergeBytes: o.shares().merge, HeldBytes: -1, // see setIdle
 		Builders: min(runtime.GOMAXPROCS(0), indexBuilders),
 	})
 }

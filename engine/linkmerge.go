@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/seine-crawler/seine/engine/internal/phases"
+	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
@@ -87,7 +88,7 @@ func (w *work) importLinks(ctx context.Context, dir string, all bool, r *MergeLi
 func (w *work) acceptLink(key []byte) ([]byte, bool) {
 	u, err := urlkey.Key(key).URL()
 	if err == nil {
-		u, err = w.o.Normalizers.Normalize(u)
+		u, err = w.o.normalizers(policy.NormalizeOutlink).Normalize(u)
 	}
 	if err != nil || w.o.Filters.Accept(u) != "" {
 		return nil, false

@@ -27,7 +27,8 @@ type LinkCounts struct {
 }
 
 func (c LinkCounts) String() string {
-	return fmt.Sprintf("from %d pages on %d hosts of %d domains", c.Pages, c.Hosts, c.Domains)
+	pages, hosts, domains := count(c.Pages, "page"), count(c.Hosts, "host"), count(c.Domains, "domain")
+	return fmt.Sprintf("from %s on %s of %s", pages, hosts, domains)
 }
 
 // String is the link on one line, URLs and anchor separated by tabs. Control characters of the anchor are spaces.

@@ -67,12 +67,13 @@ func (w *work) setCrawling(on bool) {
 // setIdle gives searches the memory of a crawl, or takes it back.
 func (w *work) setIdle(idle bool) {
 	s := w.o.shares()
-	limit := s.answers
+	limit, held := s.answers, int64(0)
 	if idle {
-		limit = s.idleAnswers
+		limit, held = s.idleAnswers, s.held
 	}
 	w.store.SetIdle(idle)
 	w.answers.resize(limit)
+	w.index.Hold(held)
 	w.idle.Store(idle)
 }
 

@@ -73,7 +73,7 @@ func foldPrefix(s string) string {
 			out = append(out, byte(r))
 			continue
 		}
-		a.Walk([]byte(string(r)), 0, func(t analysis.Token) { out = append(out, t.Term...) })
+		a.Walk([]byte(string(r)), 0, func(t *analysis.Token) { out = append(out, t.Term...) })
 	}
 	return string(out[:min(len(out), analysis.MaxTerm)])
 }

@@ -30,6 +30,7 @@
 //	     ─▶ per index segment: iterators over blocks of lists ─▶ scores × boosts ─▶ the best k, counts
 //	     ─▶ coverage, proximity, language ─▶ without hits that crowd ─▶ Hits
 //	     ─▶ all matches, as bits ─▶ hits by date or size, counts of values, further matches of a host
+//	words that are used again ─▶ held words: documents and weights in memory, which a search walks in place of lists
 //	typed text ─▶ lexicons: terms in memory ─▶ completions, near words, did you mean
 //	positions in a hit ─▶ parts of its text ─▶ marker: places of the query's words ─▶ the best sentences ─▶ Snippet
 //
@@ -92,7 +93,8 @@
 // limits.go: bytes, terms, depth and forms of a query, time of a search, hits, and what a document may carry for its
 // hits, and what of a stored field queries can name. positions.go: the occurrences of a term in a field of a document
 // that are kept. budget.go: the work between two looks at the clock. recent.go: the rows and keys that searches keep in
-// memory, an eighth of Options.MemoryBytes; state.go: the forms of words that they keep, 2 MiB.
+// memory, an eighth of Options.MemoryBytes; state.go: the forms of words that they keep, 2 MiB. held.go: the words that
+// they hold, Options.HeldBytes.
 //
 // # Deliberately absent
 //
@@ -103,6 +105,6 @@
 //
 // group.go, block.go and listwriter.go for the format; builder.go, segmentbuilder.go and inverter.go for its making;
 // query.go (the language), querytree.go and functionwords.go; then search.go, exec.go, iterator.go, wand.go, tally.go
-// and windows.go; for values, order.go, facets.go and collapse.go; fieldterms.go for stored fields; snippet.go, near.go
-// and wordsteps.go for snippets.
+// and windows.go, held.go and exec_held.go; for values, order.go, facets.go and collapse.go; fieldterms.go for stored
+// fields; snippet.go, near.go and wordsteps.go for snippets.
 package index

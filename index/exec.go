@@ -34,6 +34,7 @@ type execution struct {
 	lists  []map[string]list  // by part; nil for a term that the part lacks
 	ranges []map[*node]bitset // by part: documents with a number of a range
 	freqs  map[string]uint64  // documents of each term that are not deleted, over all parts
+	known  *recent[uint64]    // freqs of searches before; nil: none
 
 	cursors []*cursor     // that were opened
 	placed  *[2]placeRuns // memory of phrases; nil until it is needed
@@ -130,11 +131,20 @@ func (x *execution) count(n *node) {
 	if _, ok := x.freqs[n.term]; ok || n.kind != nodeTerm {
 		return
 	}
+	if x.known != nil {
+		if df, ok := x.known.get(n.term); ok {
+			x.freqs[n.term] = df
+			return
+		}
+	}
 	df := uint64(0)
 	for _, p := range x.parts {
 		df += x.alive(p, n.term)
 	}
 	x.freqs[n.term] = df
+	if x.known != nil && !x.work.over {
+		x.known.add(n.term, df, 1)
+	}
 }
 
 // alive returns in how many documents of a part that are not deleted a term occurs, so that scores do not depend on
@@ -166,6 +176,9 @@ func (x *execution) rank(p *part, root *node) (counted bool) {
 		return true
 	}
 	r := ranker{part: p, top: &x.top, work: x.work, exhaustive: x.exhaustive}
+	if x.rankHeld(&r, p, root) {
+		return true
+	}
 	if words, filters, not := x.disjunction(root); words != nil {
 		boost := root.factor()
 		if words != root {

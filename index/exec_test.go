@@ -456,10 +456,11 @@ func (s *naive) search(root *node, k int) (best []candidate, total int) {
 }
 
 // TestExecution: random queries over random documents find what the naive searcher finds: documents, order, scores and
-// total, with pruning and without it, with deleted and boosted documents, in any number of segments.
+// total, with pruning and without it, with words that are held and without them, with deleted and boosted documents, in any number of segments.
 func TestExecution(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(rapid.Uint64Range(0, 5000).Draw(t, "world"))
+		w.hold(rapid.SampledFrom([]int64{0, 5000, 1 << 20}).Draw(t, "hold"))
 		for range 12 {
 			root := drawTree(t, 3)
 			k := rapid.SampledFrom([]int{0, 1, 3, 10, 2000}).Draw(t, "k")

@@ -21,6 +21,14 @@ func (x *Index) SetClock(now func() time.Time, sleep func(time.Duration)) {
 // GaveWay counts the steps of waits for searches.
 func (x *Index) GaveWay() int64 { return x.gaveWay.Load() }
 
+// Held returns how many bytes the words that searches hold take.
+func (x *Index) Held() (bytes int64) {
+	for _, seg := range x.state.segments {
+		bytes += seg.held.size
+	}
+	return bytes
+}
+
 // RedirectDocs makes redirections of merges proceed in pieces of n documents until the test ends.
 func RedirectDocs(t testing.TB, n int) {
 	before := redirectDocs

@@ -113,7 +113,7 @@ func (b *segmentBuilder) fields(d *Document) {
 		}
 		words := fieldTerm(name, fieldTermWord)
 		b.walked = append(b.walked[:0], f.Value...)
-		at = partGap + b.analyzer.Walk(b.walked, at, func(t analysis.Token) {
+		at = partGap + b.analyzer.Walk(b.walked, at, func(t *analysis.Token) {
 			add(words, t.Term, t.Position)
 		})
 	}

@@ -133,7 +133,7 @@ func (p *queryParser) spoken() (codes []string) {
 				}
 			}
 		}
-		p.analyzer.Walk([]byte(x.text), 0, func(t analysis.Token) { words = append(words, string(t.Term)) })
+		p.analyzer.Walk([]byte(x.text), 0, func(t *analysis.Token) { words = append(words, string(t.Term)) })
 	}
 	slices.Sort(words)
 	for set := guessLanguages(slices.Compact(words)); set != 0; set &= set - 1 {

@@ -95,8 +95,11 @@ type Options struct {
 	// MergeBytes is what a merge may take beside buffers of some MiB; 0 means 16 MiB. It bounds the documents of index
 	// segments that merges make, at one a byte: larger indexes have several of that size.
 	MergeBytes int64
-	Builders   int        // goroutines that a Builder inverts on, at most; up to 1: that of its caller
-	FS         storage.FS // the store's; nil means the disk
+	// HeldBytes is what the words may take that searches hold in memory because they are used again and again; 0 means
+	// 64 MiB, less than 0 that none are held. See Hold.
+	HeldBytes int64
+	Builders  int        // goroutines that a Builder inverts on, at most; up to 1: that of its caller
+	FS        storage.FS // the store's; nil means the disk
 }
 
 // SearchBytes returns how many bytes searches of an index keep at most between them, beside what Options.MemoryBytes
@@ -129,6 +132,7 @@ type Index struct {
 	state *state     // nil after Close
 	held  sync.WaitGroup
 
+	heldBytes  atomic.Int64  // see Hold
 	generation atomic.Uint64 // states that there were; see Generation
 }
 
@@ -141,7 +145,11 @@ func Open(s *storage.Store, o Options) (*Index, error) {
 	if o.MergeBytes == 0 {
 		o.MergeBytes = defaultMergeBytes
 	}
+	if o.HeldBytes == 0 {
+		o.HeldBytes = defaultHeldBytes
+	}
 	x := &Index{s: s, o: o, alone: aloneBytes, clock: clock{time.Now, time.Sleep}}
+	x.heldBytes.Store(max(o.HeldBytes, 0))
 	st, err := x.load(nil)
 	if err != nil {
 		return nil, err
@@ -151,6 +159,21 @@ func Open(s *storage.Store, o Options) (*Index, error) {
 	}
 	x.swap(st)
 	return x, nil
+}
+
+// Hold sets what Options.HeldBytes says, 0 for none, from now on. Words that have no room any more are dropped at once;
+// searches that use them keep them to their end, as do those on a state that a Refresh has replaced. Any goroutine may
+// call it.
+func (x *Index) Hold(bytes int64) {
+	x.heldBytes.Store(max(bytes, 0))
+	st, err := x.acquire()
+	if err != nil { // closed
+		return
+	}
+	for _, seg := range st.segments {
+		seg.held.trim()
+	}
+	_ = x.release(st) // it fails if a Close has come meanwhile, which returns it
 }
 
 // Writing is the lock under which the index is written. Who runs merges beside Builders holds it from NewBuilder to the

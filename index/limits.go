@@ -46,6 +46,8 @@ const (
 	mergeSourcesMost = 16
 	// defaultMem is Options.MemoryBytes when it is 0.
 	defaultMem = 128 << 20
+	// defaultHeldBytes is Options.HeldBytes when it is 0.
+	defaultHeldBytes = 64 << 20
 	// defaultMergeBytes is Options.MergeBytes when it is 0.
 	defaultMergeBytes = 16 << 20
 )

@@ -35,8 +35,8 @@ type marker struct {
 	analyzer analysis.Analyzer
 	buf      []byte
 	places   []place
-	emit     func(analysis.Token) // place, bound once
-	base     int                  // of buf in the text
+	emit     func(*analysis.Token) // place, bound once
+	base     int                   // of buf in the text
 	spans    []span
 
 	needles []needle // of the words in sought
@@ -201,7 +201,7 @@ var foldedFrom = sync.OnceValue(func() map[rune][]rune {
 	blocks := [][2]rune{{0x80, 0x58f}, {0x1e00, 0x1fff}, {0x2100, 0x214f}, {0xfb00, 0xfb06}, {0xff00, 0xffef}}
 	for _, block := range blocks {
 		for r := block[0]; r <= block[1]; r++ {
-			a.Walk([]byte(string(r)), 0, func(t analysis.Token) {
+			a.Walk([]byte(string(r)), 0, func(t *analysis.Token) {
 				if first, _ := utf8.DecodeRune(t.Term); first != r {
 					from[first] = append(from[first], r)
 				}
@@ -375,7 +375,7 @@ func (m *marker) plainWord(text string, i, from, to int) int {
 		return 0
 	}
 	m.base = i
-	m.token(analysis.Token{Term: word[:n], End: n})
+	m.token(&analysis.Token{Term: word[:n], End: n})
 	return end
 }
 
@@ -391,9 +391,9 @@ func (m *marker) plainPair(text string, i int) int {
 	var word [2 * utf8.UTFMax]byte
 	copy(word[:], text[i:i+n+size])
 	m.base = i
-	m.token(analysis.Token{Term: word[:n], End: n})
+	m.token(&analysis.Token{Term: word[:n], End: n})
 	if size > 0 {
-		m.token(analysis.Token{Term: word[:n+size], End: n + size})
+		m.token(&analysis.Token{Term: word[:n+size], End: n + size})
 	}
 	return i + n
 }
@@ -444,7 +444,7 @@ func plainNext(text string) bool {
 }
 
 // token adds a term of the text if it is one of the query. Terms that were seen from the place before are left out.
-func (m *marker) token(t analysis.Token) {
+func (m *marker) token(t *analysis.Token) {
 	if len(t.Term) == 0 || len(m.places) >= maxPlaces {
 		return
 	}

@@ -45,7 +45,7 @@ func TestMarkerFindsAll(t *testing.T) {
 		}
 		want := map[[2]int]bool{}
 		var a analysis.Analyzer
-		a.Walk([]byte(text), 0, func(t analysis.Token) {
+		a.Walk([]byte(text), 0, func(t *analysis.Token) {
 			if slices.ContainsFunc(m.forms, func(f markForm) bool { return f.term == string(t.Term) }) {
 				want[[2]int{t.Start, t.End}] = true
 			}

@@ -446,7 +446,7 @@ func (p *queryParser) tokens(x *lexeme) (out []token) {
 	if x.kind == lexWord && (x.field == nil || x.field.mask == urlMask) {
 		text = urlWords(text) // as a document's URL is indexed, so a pasted one finds its page
 	}
-	p.analyzer.Walk([]byte(text), 0, func(t analysis.Token) {
+	p.analyzer.Walk([]byte(text), 0, func(t *analysis.Token) {
 		var last *token
 		if len(out) > 0 {
 			last = &out[len(out)-1]

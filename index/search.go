@@ -169,6 +169,7 @@ func (r *Result) search(st *state, o SearchOptions, languages []string, work *bu
 // execution prepares a search of the state.
 func (st *state) execution(work *budget, o SearchOptions) *execution {
 	x := &execution{all: st.all, table: st.weights(), work: work, enough: math.MaxUint64, wanted: o.Limit + o.Offset}
+	x.known = &st.freqs
 	x.side, x.together = runtime.GOMAXPROCS(0), togetherPostings
 	x.few = fewCandidates
 	x.top.fresh = o.freshness()
@@ -188,7 +189,7 @@ func (seg *segment) part(i int, st *state) *part {
 	averages := st.all.averages()
 	p := &part{
 		number: i, docs: seg.info.Docs, norms: &seg.norms, dead: seg.dead, boosts: seg.boosts, most: seg.boosts.most(),
-		ratio: seg.impactFactor(&averages), freqs: seg.freqs,
+		ratio: seg.impactFactor(&averages), freqs: seg.freqs, held: seg.held,
 	}
 	for code, docs := range seg.info.Languages {
 		if docs == seg.info.Docs {

@@ -40,7 +40,7 @@ type segmentBuilder struct {
 	field     int    // that is inverted
 	cache     wordCache
 	met       []metWord // words of the field that are not yet added
-	meet      func(analysis.Token)
+	meet      func(*analysis.Token)
 	loaded    uint32  // by addMet
 	steps     stepper // of the document's content
 	step      int     // position of the next word that steps notes; none is as far as math.MaxInt
@@ -207,11 +207,11 @@ func (b *segmentBuilder) text(field int, text string, from int, l *[fieldCount]i
 }
 
 // meets takes a word of the field.
-func (b *segmentBuilder) meets(t analysis.Token) {
+func (b *segmentBuilder) meets(t *analysis.Token) {
 	if t.Position >= b.step {
 		b.step = b.steps.reach(t.Position, t.Start)
 	}
-	b.met = append(b.met, metWord{b.place(&t), uint32(t.Position)})
+	b.met = append(b.met, metWord{b.place(t), uint32(t.Position)})
 	if len(b.met) == wordsAtOnce {
 		b.addMet()
 	}

@@ -39,6 +39,7 @@ type state struct {
 	table *impactTable // of all; see weights
 
 	forms recent[[]string] // of words of queries; see expander
+	freqs recent[uint64]   // documents of terms of queries that are not deleted
 }
 
 // formsBytes bounds each of the two generations of state.forms.
@@ -63,6 +64,8 @@ type segment struct {
 	lexicons   *lexicons
 	hostTables *hostTables
 	values     *recent[storedValue] // that searches read; the states that have the segment share them
+	held       *heldWords           // of states with the documents heldOf
+	heldOf     collection
 }
 
 // acquire returns the current state, for release after use, or ErrClosed.
@@ -114,6 +117,7 @@ func (x *Index) swap(st *state) (old *state) {
 func (x *Index) load(known []*segment) (*state, error) {
 	st := &state{index: x, snap: x.s.Snapshot()}
 	st.forms.limit(formsBytes)
+	st.freqs.limit(freqCacheTerms)
 	if err := x.loadSegments(st, known); err != nil {
 		_ = st.snap.Close() // the error before it says more
 		return nil, fmt.Errorf("loading the index: %w", err)
@@ -159,6 +163,16 @@ func (x *Index) loadSegments(st *state, known []*segment) error {
 		st.all.add(seg.live())
 		st.terms += seg.info.Terms
 	}
+	docs := 0.0
+	for _, seg := range st.segments {
+		docs += float64(seg.info.Docs)
+	}
+	for _, seg := range st.segments {
+		seg.heldOf, seg.held = st.all, &heldWords{index: &x.heldBytes, part: float64(seg.info.Docs) / docs}
+		if was := before[seg.number]; was != nil && was.heldOf == st.all && seg.sameDeleted(was) {
+			seg.held = was.held
+		}
+	}
 	st.spoken = st.languages()
 	st.share(x.o.MemoryBytes)
 	return sc.Err()
@@ -190,7 +204,7 @@ func (seg *segment) spreadDeleted(was *segment) {
 	if seg.deleted == nil || seg.deleted.IsEmpty() {
 		return
 	}
-	if was != nil && was.dead != nil && was.deleted.GetCardinality() == seg.deleted.GetCardinality() {
+	if was != nil && was.dead != nil && seg.sameDeleted(was) {
 		seg.dead, seg.freqs = was.dead, was.freqs
 		return
 	}
@@ -200,6 +214,17 @@ func (seg *segment) spreadDeleted(was *segment) {
 			seg.dead[doc>>6] |= 1 << (doc & 63)
 		}
 	}
+}
+
+// sameDeleted reports whether a segment of an earlier state has the same deletes, which only grow.
+func (seg *segment) sameDeleted(was *segment) bool {
+	count := func(b *roaring.Bitmap) uint64 {
+		if b == nil {
+			return 0
+		}
+		return b.GetCardinality()
+	}
+	return count(seg.deleted) == count(was.deleted)
 }
 
 // readDeleted returns the deleted documents of an index segment, nil for none. The bitmap is a copy.

@@ -135,7 +135,7 @@ func plainWords(query string) (out []plainWord) {
 			continue
 		}
 		n, term := 0, ""
-		a.Walk([]byte(trimmed), 0, func(t analysis.Token) {
+		a.Walk([]byte(trimmed), 0, func(t *analysis.Token) {
 			if n, term = n+1, string(t.Term); t.Single {
 				n = 2
 			}

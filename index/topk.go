@@ -32,6 +32,7 @@ type part struct {
 	hosts    func(work *budget) (*hostTable, error)        // nil: the budget is over
 	lists    func(from, to string, work *budget) *rowLists // of an interval of terms, to exclusive
 	freqs    *recent[uint64]                               // used if there are deleted documents
+	held     *heldWords                                    // nil: none
 }
 
 func (p *part) alive(doc uint32) bool { return p.dead == nil || p.dead[doc>>6]&(1<<(doc&63)) == 0 }

@@ -19,7 +19,7 @@ func TestWordCache(t *testing.T) {
 	for i := range 30_000 {
 		for _, n := range []int{i, i / 2, i % 7} { // new ones, some of before, frequent ones
 			var w analysis.Word
-			a.Walk(fmt.Appendf(nil, "word%dö", n), 0, func(t analysis.Token) { w = t.Word })
+			a.Walk(fmt.Appendf(nil, "word%dö", n), 0, func(t *analysis.Token) { w = t.Word })
 			if place := c.of(w).find(w); place > 0 {
 				if found++; place != want[w] {
 					t.Fatalf("word %d: %d, want %d", n, place, want[w])

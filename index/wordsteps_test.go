@@ -54,7 +54,7 @@ func TestWordSteps(t *testing.T) {
 		base, position := 0, 0
 		var a analysis.Analyzer
 		for _, part := range content {
-			position = partGap + a.Walk([]byte(part), position, func(token analysis.Token) {
+			position = partGap + a.Walk([]byte(part), position, func(token *analysis.Token) {
 				at, step := base+token.Start, token.Position/stepWords
 				from, to := steps.at(step), len(d.Text)
 				if step < len(steps) {

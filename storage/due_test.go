@@ -82,3 +82,42 @@ func TestScoreClass(t *testing.T) {
 		}
 	}
 }
+
+// TestDueDayKey: keys by day are taken apart again, are the same where SameDueDay says so, and have the order of days.
+func TestDueDayKey(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		draw := func() (r Record, key []byte) {
+			r.LastFetch, r.Score = 1, rapid.SampledFrom([]float64{0, 0.3, 0.5, 0.7, 1, 1e300}).Draw(t, "score")
+			r.Depth = rapid.Uint16Range(250, 260).Draw(t, "depth")
+			r.FetchTime = rapid.OneOf(rapid.Int64Range(-1, 4*dayMS), rapid.Int64Min(-1)).Draw(t, "at")
+			return r, []byte(rapid.SampledFrom([]string{"com,a,)/ http", "com,a,)/a http"}).Draw(t, "key"))
+		}
+		a, urlA := draw()
+		b, urlB := draw()
+		keyA, keyB := AppendDueDayKey(nil, &a, urlA), AppendDueDayKey(nil, &b, urlB)
+		e, day, ok := SplitDueDayKey(keyA)
+		want := DueAt(a.FetchTime)
+		if !ok || !bytes.Equal(e.Key, urlA) || e.Class != ScoreClass(a.Score) || int(e.Depth) != min(int(a.Depth), 255) ||
+			e.At > want || e.At != want && want < math.MaxUint16*dayMS || !bytes.HasPrefix(keyA, AppendDueDay(nil, day)) ||
+			!bytes.HasPrefix(DueDayKeyOf(keyA), urlA) {
+			t.Fatalf("%+v of day %d %v", e, day, ok)
+		}
+		if same := bytes.Equal(keyA, keyB); same != (SameDueDay(&a, &b) && bytes.Equal(urlA, urlB)) {
+			t.Fatalf("%q and %q are the same: %t", keyA, keyB, same)
+		}
+		if _, dayB, _ := SplitDueDayKey(keyB); day < dayB && bytes.Compare(keyA, keyB) >= 0 {
+			t.Fatalf("%q, %q", keyA, keyB)
+		}
+		if c := ClassScore(e.Class); c > a.Score || a.Score < 1e30 && e.Class < 255 && 2*c <= a.Score {
+			t.Fatalf("%g is the least score of the class of %g", c, a.Score)
+		}
+		if bytes.Compare(keyA, []byte("zz,host,)\x02")) <= 0 {
+			t.Fatalf("%q is among hosts", keyA)
+		}
+	})
+	for _, bad := range []string{"", "\xff", "com,example,)\x01\x02\x03/ http", "\xff\x00\x01a http"} {
+		if _, _, ok := SplitDueDayKey([]byte(bad)); ok {
+			t.Errorf("%q is taken for a key by day", bad)
+		}
+	}
+}

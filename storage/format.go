@@ -42,8 +42,9 @@ import (
 //	                  time. Records and parse records have a SimHash, and groups of near-duplicates are in ranges of
 //	                  their own; older values are read without, and get it when their page is fetched again. Records
 //	                  count visits and changes. Marks of phases that came to their end are in a range of their own.
-//	13        0.13    The record of a segment says which part of a WARC file is its own, because segments share files.
-//	                  Records of before have whole files; upgraded in place.
+//	13        0.13    What was fetched has a second key in the due range, by the day when it is due; the upgrade reads
+//	                  crawldb once. (Since then format 11 leaves that to this step.) The record of a segment says which
+//	                  part of a WARC file is its own, because segments share files; records of before have whole files.
 //
 // To change a format: add a row here, raise FormatVersion, append the step to upgrades, and put a
 // store of the new version into testdata/formats/vN, where a test opens it from then on.
@@ -53,8 +54,11 @@ const FormatVersion = 13
 // only phases read anything, and these write too.
 const readableFormat = 6
 
-// dueFormat is the format from which on there is a due range.
-const dueFormat = 11
+// dueFormat is the format from which on there is a due range, and dueDayFormat that from which on it has keys by day.
+const (
+	dueFormat    = 11
+	dueDayFormat = 13
+)
 
 // pebbleFormat is Pebble's own version, pinned so that a library update alone never makes a store
 // unreadable to the program before it. 24 is the newest of Pebble 2.1.
@@ -73,14 +77,14 @@ func upgrades() []func(*Store) error {
 		func(s *Store) error { return s.setFormat(8) },
 		func(s *Store) error { return s.setFormat(9) },
 		func(s *Store) error { return s.setFormat(10) },
-		(*Store).buildDue,
+		func(s *Store) error { return s.setFormat(11) },
 		func(s *Store) error { return s.setFormat(12) },
-		func(s *Store) error { return s.setFormat(13) },
+		(*Store).buildDue,
 	}
 }
 
 // buildDue makes the due range and hosts' due times anew from one walk through crawldb, in one ingestion, and makes the
-// store one of format 11.
+// store one of format 13.
 func (s *Store) buildDue() error {
 	in := s.NewIngestion()
 	defer in.Abort()
@@ -108,10 +112,10 @@ func (s *Store) buildDue() error {
 	if err != nil {
 		return fmt.Errorf("noting what is due: %w", err)
 	}
-	return s.setFormat(dueFormat)
+	return s.setFormat(dueDayFormat)
 }
 
-// countDue adds the due key of each record to entries, and writes the counts of hosts with what these say.
+// countDue adds the due keys of each record to entries, and writes the counts of hosts with what these say.
 func (s *Store) countDue(counts *TableWriter, entries *Sorter) error {
 	hosts, records := s.Scan(HostCountsRange(), nil, nil), s.Scan(Crawldb(), nil, nil)
 	defer hosts.Close()
@@ -138,6 +142,12 @@ func (s *Store) countDue(counts *TableWriter, entries *Sorter) error {
 			key = AppendDueKey(append(key[:0], host...), &r, records.Key()[len(host):])
 			if err := entries.Add(key, nil); err != nil {
 				return err
+			}
+			if !r.IsNew() {
+				key = AppendDueDayKey(key[:0], &r, records.Key())
+				if err := entries.Add(key, nil); err != nil {
+					return err
+				}
 			}
 		}
 		value = AppendHostCounts(value[:0], &c)

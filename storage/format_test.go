@@ -152,7 +152,7 @@ func TestInitialiseAgain(t *testing.T) {
 // TestReadsOlderFormat: a store of format 6 is read as it is: no file changes, also where none can. What is older must
 // be upgraded first.
 func TestReadsOlderFormat(t *testing.T) {
-	for version, readable := range map[string]bool{"v5": false, "v6": true, "v7": true, "v8": true, "v10": true} {
+	for version, readable := range map[string]bool{"v5": false, "v6": true, "v7": true, "v8": true, "v10": true, "v12": true} {
 		dir := filepath.Join(t.TempDir(), "store")
 		if err := os.CopyFS(dir, os.DirFS(filepath.Join("testdata", "formats", version))); err != nil {
 			t.Fatal(err)

@@ -24,7 +24,7 @@ import (
 //	'l'                    URL key of target, 0, segment(4) inlinks; segment 0: merged  linkdb
 //	'w'                    URL key of target, 0, segment(4) Withheld                withheld
 //	'd'                    URL key                          hops(1)                 lowered
-//	'u'                    host key, see due.go             –                       due
+//	'u'                    host key or day, see due.go      –                       due
 //	'g'                    signature(16), URL key           –                       signatures
 //	'n' kind               see near.go                      –, group(8)             near
 //	'k'                    name                             what it is about        marks
@@ -133,8 +133,8 @@ func WithheldRange() Range { return plainRange(tagWithheld) }
 // are told. The value is one byte: the hops of which the links know. Written by the phases that count links.
 func LoweredRange() Range { return plainRange(tagLowered) }
 
-// Due holds one empty value for each record of crawldb: what is due or waits, by host; see AppendDueKey. Written by the
-// phases that write records.
+// Due holds an empty value or two for each record of crawldb: what is due or waits, by host and by day; see AppendDueKey
+// and AppendDueDayKey. Written by the phases that write records.
 func Due() Range { return plainRange(tagDue) }
 
 // Signatures holds one empty value per (signature, URL); see AppendSignatureKey.

@@ -16,7 +16,8 @@ import (
 // which pages came.
 //
 //	NearPages    fingerprint(8), URL key                 –         one for each record with Record.Near
-//	NearChanged  fingerprint(8)                          –         gained or lost a page since groups were made
+//	NearChanged  fingerprint(8)                          –         gained or lost a page since groups were made, or
+//	                                                               of a group whose pages are to be marked yet
 //	NearTable    rotation(1), rotated fingerprint(8)     –         NearTables for each fingerprint
 //	NearGroups   fingerprint(8)                          group(8)  of those that have neighbors
 //	NearMembers  group(8), fingerprint(8)                –         the same, by group
@@ -87,7 +88,8 @@ func (r *Record) Near() SimHash {
 // NearPages holds one empty value for each page with a fingerprint; see AppendNearPageKey.
 func NearPages() Range { return plainRange(tagNear).kind('p') }
 
-// NearChanged holds one empty value for each fingerprint that gained or lost a page since groups were made.
+// NearChanged holds one empty value for each fingerprint that gained or lost a page since groups were made, and for at
+// least one of each group whose pages are to be marked as duplicates yet.
 func NearChanged() Range { return plainRange(tagNear).kind('c') }
 
 // NearTable holds the fingerprints as one of NearTables tables has them.

@@ -154,15 +154,11 @@ func (s *Store) tableOptions(r Range, first bool) sstable.WriterOptions {
 	// Compress fast here; compactions compress well when they write the last level. The reverse costs a
 	// crawl 25 µs a page more and saves a ninth of the store.
 	w.Compression = sstable.FastCompression
-	switch r.prefix[0] {
-	case tagLinkdb:
-		// A compaction soon rewrites what overlaps. Not compressing it first saves some 10 µs a page with 10,000 hosts
-		// (on an earlier host).
-		w.Compression = sstable.NoCompression
-	case tagParse:
+	if r.prefix[0] == tagParse {
 		// Parse ranges are written once, in segment order, and dropped as a whole: no compaction will
 		// split these blocks or compress them better. This makes a store of manuals a fifth smaller, for some
-		// ten µs a page (sealing took 14 µs a page on 2026-11-22, and takes 28).
+		// ten µs a page (sealing took 14 µs a page on 2026-11-22, and takes 28). Fast compression would seal in half
+		// the time and take a fifth more; MinLZ's second level takes as long as this.
 		w.BlockSize = parseBlockBytes
 		w.Compression = sstable.BalancedCompression
 	}

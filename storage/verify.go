@@ -125,7 +125,8 @@ type verifier struct {
 
 	links LinkRow // scratch
 
-	lacksDue bool // the store is read as it is, in a format that has no due range
+	// The store is read as it is, in a format that has no due range, or one without keys by day.
+	lacksDue, lacksDays bool
 }
 
 // problem notes one.
@@ -176,7 +177,7 @@ func (v *verifier) tolerate(r Range, err error) error {
 func (v *verifier) meta() error {
 	return v.each(Meta(), func(key, value []byte) error {
 		if version, err := strconv.Atoi(string(value)); string(key) == formatKey && err == nil {
-			v.lacksDue = version < dueFormat
+			v.lacksDue, v.lacksDays = version < dueFormat, version < dueDayFormat
 		}
 		if err := CheckMeta(key, value); err != nil {
 			v.problem(Meta(), key, "%v", err)
@@ -232,6 +233,12 @@ func (v *verifier) crawldb() error {
 		}
 		if !v.lacksDue {
 			want = AppendDueKey(append(want[:0], host...), &r, key[len(host):])
+			if err := v.wantDue.Add(want, nil); err != nil {
+				return err
+			}
+		}
+		if !v.lacksDays && !r.IsNew() {
+			want = AppendDueDayKey(want[:0], &r, key)
 			if err := v.wantDue.Add(want, nil); err != nil {
 				return err
 			}

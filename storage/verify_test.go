@@ -142,8 +142,17 @@ func TestVerify(t *testing.T) {
 			return errors.Join(
 				b.Set(Crawldb(), []byte("com,new,)/ http"), AppendRecord(nil, &r)),
 				b.Set(Due(), key, nil),
+				b.Set(Due(), AppendDueDayKey(nil, &r, []byte("com,new,)/ http")), nil),
 				b.Set(HostCountsRange(), []byte("com,new,)"), AppendHostCounts(nil, &early)))
 		}, "next due is 6, crawldb has 7"},
+		{"due key by day lost", func(b *Batch) error {
+			r := Record{Status: StatusFetched, FetchTime: 7, LastFetch: 5}
+			counts := HostCounts{ByStatus: [StatusCount]uint32{StatusFetched: 1}, NextDue: 7}
+			return errors.Join(
+				b.Set(Crawldb(), []byte("com,new,)/ http"), AppendRecord(nil, &r)),
+				b.Set(Due(), AppendDueKey([]byte("com,new,)"), &r, []byte("/ http")), nil),
+				b.Set(HostCountsRange(), []byte("com,new,)"), AppendHostCounts(nil, &counts)))
+		}, "due lacks this key"},
 		{"fetched, as hostdb says", func(b *Batch) error {
 			fewer := HostCounts{
 				ByStatus: [StatusCount]uint32{StatusUnfetched: 1, StatusFetched: 1}, New: 1, NextDue: 1,

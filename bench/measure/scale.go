@@ -151,6 +151,8 @@ func (o *ScaleOptions) fill(r *scaleRound, record func(number int) storage.Recor
 	defer s.Close()
 	in := s.NewIngestion()
 	defer in.Abort()
+	days := storage.NewSorter(storage.SorterOptions{Dir: s.SortDir()})
+	defer days.Close()
 	records, due, counts := in.Table(storage.Crawldb()), in.Table(storage.Due()), in.Table(storage.HostCountsRange())
 	var list, waits []scaleEntry
 	var value []byte
@@ -177,6 +179,12 @@ func (o *ScaleOptions) fill(r *scaleRound, record func(number int) storage.Recor
 			}
 			key := storage.AppendDueKey([]byte(host.key), &rec, e.key[len(host.key):])
 			waits = append(waits, scaleEntry{key: key})
+			if !rec.IsNew() {
+				value = storage.AppendDueDayKey(value[:0], &rec, e.key)
+				if err := days.Add(value, nil); err != nil {
+					return err
+				}
+			}
 		}
 		slices.SortFunc(waits, compareEntries)
 		for _, e := range waits {
@@ -187,6 +195,19 @@ func (o *ScaleOptions) fill(r *scaleRound, record func(number int) storage.Recor
 		if err := counts.Set([]byte(host.key), storage.AppendHostCounts(nil, &c)); err != nil {
 			return err
 		}
+	}
+	run, err := days.Sort()
+	if err != nil {
+		return err
+	}
+	defer run.Close()
+	for run.Next() {
+		if err := due.Set(run.Key(), nil); err != nil {
+			return err
+		}
+	}
+	if err := run.Err(); err != nil {
+		return err
 	}
 	return in.Commit()
 }

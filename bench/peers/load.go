@@ -228,17 +228,17 @@ func loadOne(ctx context.Context, d folders, o loadOptions, name, dir string, lo
 
 // print prints a line for benchstat, and one for people.
 func (r *loaded) print(name string, rate float64, cpu, sender time.Duration) {
-	answers := r.sent - r.failed
+	answers := r.sent - r.failed - r.refused
 	micros := float64(cpu.Microseconds()) / float64(max(answers, 1))
 	perSecond := float64(answers) / r.span.Seconds()
 	fmt.Printf("BenchmarkPeer%s %d %d p50-ns %d p99-ns %d p99.9-ns %d max-ns %.1f answers/s %.1f cpu-µs/answer "+
-		"%d failed %d partial %.0f B/answer\n", name, r.sent, r.at(.5), r.at(.99), r.at(.999), r.at(1), perSecond,
-		micros, r.failed, r.partial, float64(r.bytes)/float64(max(answers, 1)))
+		"%d failed %d refused %d partial %.0f B/answer\n", name, r.sent, r.at(.5), r.at(.99), r.at(.999), r.at(1), perSecond,
+		micros, r.failed, r.refused, r.partial, float64(r.bytes)/float64(max(answers, 1)))
 	ms := func(q float64) float64 { return float64(r.at(q).Microseconds()) / 1000 }
 	fmt.Fprintf(os.Stderr, "%-28s %5.0f/s asked, %6.1f/s answered; ms: p50 %.1f, p90 %.1f, p99 %.1f, p99.9 %.1f, "+
-		"max %.1f; cpu µs each: %.0f, sender %.0f; %d failed, %d partial, %.1f KB each\n", name, rate, perSecond,
+		"max %.1f; cpu µs each: %.0f, sender %.0f; %d failed, %d refused, %d partial, %.1f KB each\n", name, rate, perSecond,
 		ms(.5), ms(.9), ms(.99), ms(.999), ms(1), micros, float64(sender.Microseconds())/float64(max(r.sent, 1)),
-		r.failed, r.partial, float64(r.bytes)/float64(max(answers, 1))/1000)
+		r.failed, r.refused, r.partial, float64(r.bytes)/float64(max(answers, 1))/1000)
 	if r.err != nil {
 		fmt.Fprintf(os.Stderr, "%-28s the first failure: %v\n", name, r.err)
 	}

@@ -29,9 +29,10 @@ type loadRun struct {
 // loaded is what came of it.
 type loaded struct {
 	sent, failed, partial int
+	refused               int             // by a server that says it has too much to do: no failure, and no answer
 	span                  time.Duration   // from the first due time to the last answer
 	bytes                 int64           // of bodies
-	took                  []time.Duration // sorted; those without an answer count with the time waited for them
+	took                  []time.Duration // sorted, of all but the refused; failures count with the time waited for them
 	err                   error           // the first
 }
 
@@ -81,6 +82,7 @@ requests:
 		sum.sent += r.sent
 		sum.failed += r.failed
 		sum.partial += r.partial
+		sum.refused += r.refused
 		sum.bytes += r.bytes
 		sum.took = append(sum.took, r.took...)
 		if sum.err == nil {
@@ -127,6 +129,10 @@ func (l *loadRun) connection(ctx context.Context, queue <-chan dueRequest) (r lo
 		}
 		if err == nil {
 			err = answer.Read(in)
+		}
+		if err == nil && answer.StatusCode() == fasthttp.StatusServiceUnavailable {
+			r.refused++
+			continue
 		}
 		if err == nil && answer.StatusCode() != fasthttp.StatusOK {
 			err = fmt.Errorf("status %d: %.200s", answer.StatusCode(), answer.Body())

@@ -57,7 +57,8 @@ func loadServe(ctx context.Context, args []string) (err error) {
 				return err
 			}
 		}
-		debug.SetMemoryLimit(storeMemory) // as the seine command does
+		debug.SetMemoryLimit(storeMemory) // as the seine command does, and "seine serve"
+		debug.SetGCPercent(300)
 		e, err := seine.Open(o)
 		if err != nil {
 			return err

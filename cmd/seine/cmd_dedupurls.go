@@ -42,8 +42,8 @@ func dedupURLsCommand(c *console) *cobra.Command {
 			if lists.printed > 0 {
 				to.out = c.err
 			}
-			err := withEngine(cmd, f.reading(), func(e *engine.Engine) error {
-				r, err := e.DedupURLs(cmd.Context(), o)
+			err := f.withReading(cmd, func(s store) error {
+				r, err := s.DedupURLs(cmd.Context(), o)
 				if err := errors.Join(err, lists.close()); err != nil {
 					return err
 				}
@@ -52,7 +52,7 @@ func dedupURLsCommand(c *console) *cobra.Command {
 			return errors.Join(err, lists.close())
 		},
 	}
-	f.settings(cmd, inInject)
+	f.settings(cmd, inDedupURLs)
 	f.report(cmd)
 	cmd.Flags().StringVar(&newList, "new", "", "`file` for new lines (-: standard output)")
 	cmd.Flags().StringVar(&known, "known", "", "`file` for lines whose URL crawldb has")

@@ -100,7 +100,7 @@ func freegenCommand(c *console) *cobra.Command {
 			})
 		},
 	}
-	f.settings(cmd, inInject)
+	f.settings(cmd, inFreegen)
 	f.report(cmd)
 	return cmd
 }

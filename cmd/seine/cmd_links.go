@@ -83,7 +83,7 @@ func mergelinkdbCommand(c *console) *cobra.Command {
 		Short: "merge what linkdb has of each page, and add the links that crawls in other directories found",
 		Long: "Takes links that their pages dropped out of linkdb and merges the rest, so that each page has one\n" +
 			"or two rows. The links of the data directories DIR, which must not be in use, are added before: those\n" +
-			"of pages that this one has not fetched. The filters and normalizers of seine.toml apply to both ends.",
+			"of pages that this one has not fetched. Filters apply to both ends, and normalizers as to links of pages.",
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, dirs []string) error {
 			o.Dirs = dirs

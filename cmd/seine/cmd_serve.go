@@ -54,6 +54,7 @@ func serveCommand(c *console) *cobra.Command {
 					return err
 				}
 				o.ReadOnly = false
+				collectRarely()
 				return f.withOptions(cmd, o, func(e *engine.Engine) error {
 					return until(c.serve(e, o.Dir, addr, web.Options{Hosts: names, Logs: f.logs()}))
 				})

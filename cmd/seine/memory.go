@@ -5,6 +5,7 @@ package main
 import (
 	"io/fs"
 	"os"
+	"runtime/debug"
 	"strconv"
 	"strings"
 )
@@ -40,6 +41,18 @@ func machineMemory(root fs.FS) (bytes int64) {
 		bytes = most
 	}
 	return bytes
+}
+
+// servingGC is how far a server lets the heap grow between two collections, in percent of what is in use; Go's default
+// is 100. Searches leave much garbage and keep little, so a collection that comes less often costs less of each.
+// --memory bounds all of it: near that limit Go collects as often as it must.
+const servingGC = 300
+
+// collectRarely sets servingGC, unless the variable GOGC of Go's runtime says otherwise.
+func collectRarely() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(servingGC)
+	}
 }
 
 // parseMemory reads --memory: a size, or auto.

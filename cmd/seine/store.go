@@ -47,6 +47,7 @@ type store interface {
 	HostStory(ctx context.Context, host string) (engine.HostStory, error)
 
 	Inject(ctx context.Context, o engine.InjectOptions) (engine.InjectReport, error)
+	DedupURLs(ctx context.Context, o engine.DedupURLsOptions) (engine.DedupURLsReport, error)
 	Recrawl(ctx context.Context, targets ...string) (engine.RecrawlReport, error)
 	Delete(ctx context.Context, targets ...string) (engine.DeleteReport, error)
 	Index(ctx context.Context, o engine.IndexOptions) (engine.IndexReport, error)

@@ -116,6 +116,9 @@ func TestBesideCrawl(t *testing.T) {
 		{"export"}, {"export", "--format", "jsonl"}, {"export", "--format", "xml"},
 		{"dedup"}, {"dedup", "99"}, {"index", "--max-segments", "1", "--json"}, {"index", "99"},
 		{"recrawl", site + "/mend.html", "not.known"}, {"recrawl", "::"}, {"recrawl", site + "/*", "--json"},
+		{"dedup-urls", seeds, "-"}, {"dedup-urls", "--known", "-", "--json", "-"},
+		{"dedup-urls", "--refused", "-", seeds},
+		{"dedup-urls", "no-such-file"}, {"dedup-urls", "--known", "/dev/null", "--duplicates", "-", "-", "-"},
 	}
 	t.Setenv(variable("allow-private"), "true")
 	var want []string
@@ -191,6 +194,10 @@ func TestNotBesideCrawl(t *testing.T) {
 		{"generate", "\nstatus 75\n"},
 		{"purge", "0 index segments rewritten in "},
 		{"generate", `it crawls: "seine crawl --dir DIR --stop" ends that cleanly`},
+		{"linkrank", `it crawls: "seine crawl --dir DIR --stop" ends that cleanly`},
+		{"mergelinkdb", "\nstatus 75\n"},
+		{"mergelinkdb", `it crawls: "seine crawl --dir DIR --stop" ends that cleanly`},
+		{"freegen -", `it crawls: "seine crawl --dir DIR --stop" ends that cleanly`},
 		{"index --rebuild", `it crawls: "seine crawl --dir DIR --stop" ends that cleanly`},
 		{"verify", ", 0 problems in "},
 	} {

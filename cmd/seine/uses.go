@@ -23,6 +23,8 @@ const (
 	inPurge
 	inLinkrank
 	inMergelinkdb
+	inDedupURLs
+	inFreegen
 	inCheckURL
 	inCheckParse
 	inViews // search, readdb, readhost, readlinks, readseg, webgraph, report, export
@@ -32,7 +34,7 @@ const (
 // commandNames are the names of the bits, in order.
 var commandNames = []string{
 	"crawl", "inject", "generate", "fetch", "parse", "updatedb", "invertlinks", "dedup", "index",
-	"recrawl", "delete", "purge", "linkrank", "mergelinkdb",
+	"recrawl", "delete", "purge", "linkrank", "mergelinkdb", "dedup-urls", "freegen",
 	"check url", "check parse", "the commands that read",
 }
 
@@ -45,18 +47,21 @@ const (
 	// linking commands read the links of pages.
 	linking = inCrawl | inUpdateDB | inInvertlinks
 	// filtering commands ask the filters.
-	filtering = deciding | inCheckParse
+	filtering = deciding | inCheckParse | inMergelinkdb | listing
 	// indexing commands bring the index up to date, without what the filter files deny.
 	indexing = inIndex | inDelete | inPurge
 	// normalizing commands rewrite seeds, links, targets of redirects, or URLs that are named.
-	normalizing = inCrawl | inInject | inFetch | inParse | inCheckURL | inCheckParse | inRecrawl | inDelete
+	normalizing = inCrawl | inInject | inFetch | inParse | inCheckURL | inCheckParse | inRecrawl | inDelete |
+		inMergelinkdb | listing
+	// listing commands read lists of URLs, as those of seeds.
+	listing = inDedupURLs | inFreegen
 	// parsing commands parse pages.
 	parsing = inCrawl | inFetch | inParse | inCheckParse
 	// continuing commands go on with what is in a data directory; in an empty one they have nothing to do.
 	continuing = inGenerate | inFetch | inParse | inUpdateDB | inInvertlinks | inDedup | inIndex | inRecrawl |
 		inDelete | inPurge | inLinkrank | inMergelinkdb
 	// changing commands change a data directory.
-	changing = inCrawl | inInject | continuing
+	changing = inCrawl | inInject | inFreegen | continuing
 	// storing commands write the crawl log: they fetch, or read back what was fetched.
 	storing = inCrawl | inFetch | inParse
 	// rebuilding commands run the phases behind fetch: verify --repair and rebuild.

@@ -41,8 +41,47 @@ func (h *Handler) answeringOf(ctx context.Context, kind string, more ...string) 
 			body, a.at, ok = h.e.Answers().Get(a.key) // else it is none to keep
 		}
 	}
-	h.metrics.kept.WithLabelValues(map[bool]string{true: "kept", false: "made"}[ok]).Inc()
+	if ok {
+		h.metrics.kept.WithLabelValues("kept").Inc()
+	}
 	return a, body, ok
+}
+
+// answer returns an answer that was kept, or else the one that make makes when its turn has come; lasting says that it
+// may be kept. kind and more are as in answeringOf. A *Problem says that its turn would come too late.
+func (h *Handler) answer(
+	ctx context.Context, make func() (body []byte, lasting bool, err error), kind string, more ...string,
+) ([]byte, error) {
+	kept, body, ok := h.answeringOf(ctx, kind, more...)
+	defer kept.end()
+	if ok {
+		return body, nil
+	}
+	var lasting bool
+	err := h.inTurn(ctx, func() (err error) {
+		h.metrics.kept.WithLabelValues("made").Inc()
+		body, lasting, err = make()
+		return err
+	})
+	if err == nil && lasting {
+		kept.keep(body)
+	}
+	return body, err
+}
+
+// inTurn searches when its turn has come. A *Problem says that it would come too late; the owner of the data directory
+// waits as long as it takes.
+func (h *Handler) inTurn(ctx context.Context, search func() error) error {
+	leave, ok := h.queue.enter(ctx, h.o.Local)
+	if !ok {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		h.metrics.kept.WithLabelValues("refused").Inc()
+		return busy()
+	}
+	defer leave()
+	return search()
 }
 
 func (a answering) keep(body []byte) { a.h.e.Answers().Put(a.key, a.at, body) }

@@ -56,7 +56,7 @@ var targetsBody = &body{
 }
 
 // routes are the operations of the API.
-var routes = slices.Concat(searchRoutes, readRoutes, storyRoutes, changeRoutes, maintainRoutes, crawlRoutes)
+var routes = slices.Concat(searchRoutes, readRoutes, storyRoutes, changeRoutes, maintainRoutes, listRoutes, crawlRoutes)
 
 var searchRoutes = []route{
 	{

@@ -78,23 +78,19 @@ const (
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
 func (h *Handler) search(c *call) (any, error) {
-	kept, body, ok := h.answeringOf(c.ctx, "search", c.r.URL.Query().Encode())
-	defer kept.end()
-	if ok {
-		return wholeBody(body), nil
-	}
-	a, lasting, err := h.searchNow(c)
+	body, err := h.answer(c.ctx, func() ([]byte, bool, error) {
+		a, lasting, err := h.searchNow(c)
+		if err != nil {
+			return nil, false, err
+		}
+		var b bytes.Buffer
+		err = writeJSON(&b, a)
+		return b.Bytes(), lasting, err
+	}, "search", c.r.URL.Query().Encode())
 	if err != nil {
 		return nil, err
 	}
-	var b bytes.Buffer
-	if err := writeJSON(&b, a); err != nil {
-		return nil, err
-	}
-	if lasting {
-		kept.keep(b.Bytes())
-	}
-	return wholeBody(b.Bytes()), nil
+	return wholeBody(body), nil
 }
 
 // searchNow searches. lasting says that a later search of the same index finds the same.
@@ -144,10 +140,19 @@ func (h *Handler) searchNow(c *call) (a SearchAnswer, lasting bool, err error) {
 }
 
 func (h *Handler) suggest(c *call) (any, error) {
-	return h.e.Suggest(c.ctx, c.text("q"), seconds(c.number("deadline_seconds")))
+	var s index.Suggestion
+	err := h.inTurn(c.ctx, func() (err error) {
+		s, err = h.e.Suggest(c.ctx, c.text("q"), seconds(c.number("deadline_seconds")))
+		return err
+	})
+	return s, err
 }
 
 func (h *Handler) complete(c *call) (any, error) {
-	list, err := h.e.Complete(c.ctx, c.text("q"), c.count("limit"))
+	var list []index.Completion
+	err := h.inTurn(c.ctx, func() (err error) {
+		list, err = h.e.Complete(c.ctx, c.text("q"), c.count("limit"))
+		return err
+	})
 	return Completions{append([]index.Completion{}, list...)}, err
 }

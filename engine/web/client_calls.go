@@ -161,18 +161,61 @@ func (c *Client) Check(u, scope string) (v engine.URLCheck, err error) {
 
 // Inject is Engine.Inject. Files are read here.
 func (c *Client) Inject(ctx context.Context, o engine.InjectOptions) (r engine.InjectReport, err error) {
-	q := url.Values{"file": slices.Clone(o.Files)}
-	for i, name := range o.Files {
-		if name == "-" && o.Stdin != nil {
-			q["file"][i] = "" // as in messages
-		}
-	}
+	q := fileNames(&o)
 	if o.Overwrite {
 		q.Set("overwrite", "true")
 	}
 	if o.Update {
 		q.Set("update", "true")
 	}
+	err = sendSeeds(o, func(body io.Reader, mediaType string) error {
+		return c.call(ctx, http.MethodPost, "/seeds", q, body, mediaType, &r)
+	})
+	return r, err
+}
+
+// DedupURLs is Engine.DedupURLs. In lists, bytes that are not UTF-8 are replaced.
+func (c *Client) DedupURLs(ctx context.Context, o engine.DedupURLsOptions) (r engine.DedupURLsReport, err error) {
+	in := engine.InjectOptions{URLs: o.URLs, Files: o.Files, Stdin: o.Stdin}
+	q := fileNames(&in)
+	for _, list := range urlLists {
+		if *into(&o, list) != nil {
+			q.Add("lists", list)
+		}
+	}
+	err = sendSeeds(in, func(body io.Reader, mediaType string) error {
+		response, err := c.send(ctx, http.MethodPost, apiPath+"/dedup-urls", q, body, mediaType)
+		if err != nil {
+			return err
+		}
+		defer response.Body.Close()
+		if response.StatusCode != http.StatusOK {
+			return c.refused(ctx, response)
+		}
+		r, err = readListed(response.Body, &o)
+		var problem *remoteError
+		var list *writeError
+		if err != nil && !errors.As(err, &problem) && !errors.As(err, &list) {
+			err = c.failed(ctx, err)
+		}
+		return err
+	})
+	return r, err
+}
+
+// fileNames are the parameter file of requests with seeds.
+func fileNames(o *engine.InjectOptions) url.Values {
+	q := url.Values{"file": slices.Clone(o.Files)}
+	for i, name := range o.Files {
+		if name == "-" && o.Stdin != nil {
+			q["file"][i] = "" // as in messages
+		}
+	}
+	return q
+}
+
+// sendSeeds calls send with a body of the seeds that the options name. An error of a file comes before that of send.
+func sendSeeds(o engine.InjectOptions, send func(body io.Reader, mediaType string) error) error {
 	body, to := io.Pipe()
 	form := multipart.NewWriter(to)
 	sent := make(chan error, 1)
@@ -181,16 +224,16 @@ func (c *Client) Inject(ctx context.Context, o engine.InjectOptions) (r engine.I
 		sent <- err
 		to.CloseWithError(err)
 	}()
-	err = c.call(ctx, http.MethodPost, "/seeds", q, body, form.FormDataContentType(), &r)
+	err := send(body, form.FormDataContentType())
 	body.Close() // ends the goroutine, unless it reads standard input
 	select {
 	case fault := <-sent:
 		if fault != nil && !errors.Is(fault, io.ErrClosedPipe) {
-			return r, fault
+			return fault
 		}
 	default:
 	}
-	return r, err
+	return err
 }
 
 // writeSeeds writes the parts that seedParts reads.

@@ -38,6 +38,7 @@ type Handler struct {
 	streams chan struct{} // a slot for each of those that may last
 	viewers chan struct{} // a slot for each that gets events
 	flights flights
+	queue   *queue // of searches
 	now     latest
 	metrics *metrics
 }
@@ -48,6 +49,7 @@ func New(e *engine.Engine, o Options) *Handler {
 		e: e, o: o, mux: http.NewServeMux(), cross: http.NewCrossOriginProtection(),
 		workers: make(chan struct{}, workersMax), streams: make(chan struct{}, streamsMax),
 		viewers: make(chan struct{}, viewersMax), flights: flights{byKey: map[string]chan struct{}{}},
+		queue: newQueue(),
 	}
 	h.routeHealth()
 	h.routeMetrics()

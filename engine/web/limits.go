@@ -29,6 +29,12 @@ const (
 	// viewersMax bounds those that get events.
 	viewersMax = 64
 	slotTime   = 2 * time.Second
+	// standingTime is how long searches may queue until that counts as more than can be answered. Then none waits
+	// for longer than standingWait, or than standingSearches take where they are slow: see queue.
+	standingTime     = 500 * time.Millisecond
+	standingWait     = 20 * time.Millisecond
+	standingSearches = 4
+	calmTime         = 100 * time.Millisecond // without a refusal, until all may wait longer again
 
 	// textMax bounds a parameter, in bytes, and partsMax the parts of one that is a list.
 	textMax  = 8 << 10

@@ -33,7 +33,7 @@ func newMetrics(h *Handler) *metrics {
 	}, []string{"operation", "status"})
 	m.kept = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "seine_http_search_answers_total",
-		Help: "Answers to searches that were made, and those that were kept of an earlier one.",
+		Help: "Answers to searches: made, kept of an earlier one, or refused since too many came.",
 	}, []string{"from"})
 	m.registry.MustRegister(
 		m.requests, m.kept, &statusCollector{h.currentStatus}, collectors.NewGoCollector(),

@@ -67,7 +67,10 @@ func (s *schemas) operation(r *route) object {
 		o["security"] = []object{{"token": []string{}}}
 	}
 	if r.body != nil {
-		content := object{"application/json": object{"schema": s.ofBody(reflect.TypeOf(r.body.value))}}
+		content := object{}
+		if r.body.value != nil {
+			content["application/json"] = object{"schema": s.ofBody(reflect.TypeOf(r.body.value))}
+		}
 		for _, t := range r.body.types {
 			content[t] = object{"schema": object{"type": "string"}}
 			if t == "multipart/form-data" {

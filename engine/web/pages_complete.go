@@ -5,6 +5,8 @@ package web
 import (
 	"encoding/json"
 	"net/http"
+
+	"github.com/seine-crawler/seine/index"
 )
 
 // completions answers what somebody types with what it may become, in the format of OpenSearch suggestions: the text,
@@ -14,7 +16,11 @@ func (h *Handler) completions(w http.ResponseWriter, r *http.Request) {
 	if len(text) > queryMax {
 		text = ""
 	}
-	list, err := h.e.Complete(r.Context(), text, completeLimit)
+	var list []index.Completion
+	err := h.inTurn(r.Context(), func() (err error) {
+		list, err = h.e.Complete(r.Context(), text, completeLimit)
+		return err
+	})
 	if err != nil {
 		h.failed(w, r, "search", err)
 		return

@@ -100,8 +100,12 @@ func (h *Handler) atomFeed(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Query().Get("sort") == "" {
 		state.Order = index.OrderNewest
 	}
-	result, err := h.e.Search(r.Context(), state.Query, engine.SearchOptions{
-		Limit: feedHits, Order: state.Order, Collapse: !state.All,
+	var result engine.SearchResult
+	err := h.inTurn(r.Context(), func() (err error) {
+		result, err = h.e.Search(r.Context(), state.Query, engine.SearchOptions{
+			Limit: feedHits, Order: state.Order, Collapse: !state.All,
+		})
+		return err
 	})
 	if err != nil {
 		h.failed(w, r, "search", err)

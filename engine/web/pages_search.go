@@ -68,7 +68,8 @@ type filterView struct{ Word, Without string }
 type facetView struct {
 	Name   string
 	Values []facetValue
-	Others int // values that are not shown
+	Items  template.HTML // of Values
+	Others int           // values that are not shown
 }
 
 type facetValue struct {
@@ -102,22 +103,16 @@ func (h *Handler) searchPage(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p.State = h.crawlState()
-	kept, body, ok := h.answeringOf(r.Context(), "page", p.Path("/", state.parameters()...), p.State.Text, p.State.Dot)
-	defer kept.end()
-	if ok {
-		sendBody(w, http.StatusOK, htmlType, body)
-		return
-	}
-	v, err := h.found(r.Context(), p, state)
-	if err != nil {
-		h.failed(w, r, "search", err)
-		return
-	}
-	p.Title = clean(state.Query, titleShown)
-	p.Body = v
-	if body, err = h.render("search", p); err == nil && v.lasting {
-		kept.keep(body)
-	}
+	body, err := h.answer(r.Context(), func() ([]byte, bool, error) {
+		v, err := h.found(r.Context(), p, state)
+		if err != nil {
+			return nil, false, err
+		}
+		p.Title = clean(state.Query, titleShown)
+		p.Body = v
+		body, err := h.render("search", p)
+		return body, v.lasting, err
+	}, "page", p.Path("/", state.parameters()...), p.State.Text, p.State.Dot)
 	if err != nil {
 		h.failed(w, r, "search", err)
 		return
@@ -129,6 +124,11 @@ func (h *Handler) searchPage(w http.ResponseWriter, r *http.Request) {
 func (h *Handler) failed(w http.ResponseWriter, r *http.Request, room string, err error) {
 	if errors.Is(r.Context().Err(), context.Canceled) {
 		return // nobody looks
+	}
+	var overloaded *Problem
+	if errors.As(err, &overloaded) {
+		h.deny(w, r, overloaded)
+		return
 	}
 	help := ""
 	status := problemOf(err).Status
@@ -356,10 +356,40 @@ func facetsOf(p *page, state searchState, list []index.Facet) []facetView {
 			x.Address = p.Path("/", s.parameters()...)
 			v.Values = append(v.Values, x)
 		}
+		v.Items = itemsOf(v.Values)
 		views = append(views, v)
 	}
 	return views
 }
+
+// itemsOf is the HTML of values. Like marked, it does without a template, which takes as long for the values of all
+// facets as for all else on the page. Addresses are page.Path's: they begin with a slash.
+func itemsOf(values []facetValue) template.HTML {
+	b := make([]byte, 0, 256*len(values))
+	for _, v := range values {
+		b = append(b, `<li><a href="`...)
+		b = appendEscaped(b, v.Address)
+		b = append(b, `" title="`...)
+		b = appendEscaped(b, v.Exact)
+		b = append(b, '"')
+		if v.Present {
+			b = append(b, ` aria-current="true"`...)
+		}
+		b = append(b, `><bdi>`...)
+		b = appendEscaped(b, v.Text)
+		b = append(b, `</bdi>`...)
+		if v.Present {
+			b = append(b, ` <span aria-hidden="true">×</span><span class="unseen">remove</span>`...)
+		}
+		b = append(b, `</a> <span class="n">`...)
+		b = appendEscaped(b, v.Count)
+		b = append(b, "</span></li>\n"...)
+	}
+	return template.HTML(b)
+}
+
+// appendEscaped appends a text for HTML, or for an attribute in quotes.
+func appendEscaped(b []byte, s string) []byte { return append(b, template.HTMLEscapeString(s)...) }
 
 // shortType is a media type as people call it.
 func shortType(t string) string {

@@ -97,7 +97,7 @@ var views = []reflect.Type{
 	reflect.TypeFor[engine.StatusRow](), reflect.TypeFor[engine.FailureRow](), reflect.TypeFor[engine.TrapRow](),
 	reflect.TypeFor[engine.CaptureView](), reflect.TypeFor[engine.SearchResult](),
 	reflect.TypeFor[engine.VerifyReport](), reflect.TypeFor[IndexAnswer](), reflect.TypeFor[PurgeAnswer](),
-	reflect.TypeFor[engine.DedupReport](),
+	reflect.TypeFor[engine.DedupReport](), reflect.TypeFor[engine.DedupURLsReport](),
 }
 
 // TestRoundTrip: what the API writes of a view is read back as the same view.

@@ -35,7 +35,7 @@ type route struct {
 // body describes what a request carries.
 type body struct {
 	about string
-	value any // a value of the type of a JSON body
+	value any // a value of the type of a JSON body; nil: it takes none
 	types []string
 }
 

@@ -63,7 +63,8 @@ type Analyzer struct {
 
 	buf   []byte        // the word under construction
 	short [WordMax]byte // the short word that is emitted
-	emit  func(Token)
+	emit  func(*Token)
+	out   Token // that emit gets
 	pos   int
 
 	wordStart, wordEnd int // of buf, beyond ASCII
@@ -78,8 +79,10 @@ type Analyzer struct {
 }
 
 // Walk calls fn for each term of text, in order, positions beginning at from. It returns the position after the last
-// word.
-func (a *Analyzer) Walk(text []byte, from int, fn func(Token)) int {
+// word. The Token is the same one at each call, and valid until fn returns. (Passed by value, it cost 13 ns a word, a
+// seventh of indexing: it is written in eight bytes and copied in sixteen, which a processor cannot read back before
+// both halves have reached its cache.)
+func (a *Analyzer) Walk(text []byte, from int, fn func(*Token)) int {
 	a.emit, a.pos = fn, from
 	a.buf = slices.Grow(a.buf[:0], 2*MaxTerm)
 	for i := 0; i < len(text); {
@@ -174,10 +177,18 @@ func (a *Analyzer) emitShort(w Word, n, start int, kind Kind) {
 	binary.LittleEndian.PutUint64(a.short[:8], w.Low)
 	binary.LittleEndian.PutUint64(a.short[8:], w.High)
 	term := a.short[:n]
-	a.emit(Token{Term: term, Position: a.pos, Start: start, End: start + n, Kind: kind, Word: w})
+	a.give(term, w, a.pos, start, start+n, kind)
 	if n >= minCompound && a.Language == German && kind == KindWord {
 		a.emitPieces(term, start, start+n)
 	}
+}
+
+// give passes a term to the caller of Walk.
+func (a *Analyzer) give(term []byte, w Word, position, start, end int, kind Kind) {
+	t := &a.out
+	t.Term, t.Position, t.Start, t.End = term, position, start, end
+	t.Kind, t.Single, t.Word = kind, kind == KindSingle, w
+	a.emit(t)
 }
 
 // eight reads eight bytes of text from i, little-endian, with zeros beyond its end.
@@ -208,7 +219,7 @@ func asciiLetters(x uint64) (lower uint64, n int, capitals uint64) {
 // term emits one folded word.
 func (a *Analyzer) term(w []byte, start, end int) {
 	w = cut(w)
-	a.emit(Token{Term: w, Position: a.pos, Start: start, End: end, Word: wordOf(w)})
+	a.give(w, wordOf(w), a.pos, start, end, KindWord)
 	if len(w) >= minCompound && a.Language == German {
 		a.emitPieces(w, start, end)
 	}

@@ -27,7 +27,7 @@ func TestWordsOfASCII(t *testing.T) {
 			want = append(want, token{string(w[:min(len(w), MaxTerm)]), len(want), at[0], at[1]})
 		}
 		a := Analyzer{Parts: true}
-		end := a.Walk([]byte(text), 0, func(t Token) {
+		end := a.Walk([]byte(text), 0, func(t *Token) {
 			if t.Position == len(got) { // the whole word, not what capitals make of it
 				got = append(got, token{string(t.Term), t.Position, t.Start, t.End})
 			}

@@ -34,7 +34,7 @@ func BenchmarkWalk(b *testing.B) {
 			b.SetBytes(int64(len(c.text)))
 			b.ReportAllocs()
 			for b.Loop() {
-				a.Walk(c.text, 0, func(Token) { n++ })
+				a.Walk(c.text, 0, func(*Token) { n++ })
 			}
 			if n == 0 || bytes.Count(c.text, []byte(" ")) > 100*n {
 				b.Fatal("no tokens")

@@ -222,5 +222,5 @@ func (a *Analyzer) lower(text []byte) {
 
 // token emits the term in a.buf at the current position.
 func (a *Analyzer) token(start, end int, kind Kind) {
-	a.emit(Token{Term: a.buf, Position: a.pos, Start: start, End: end, Kind: kind, Word: wordOf(a.buf)})
+	a.give(a.buf, wordOf(a.buf), a.pos, start, end, kind)
 }

@@ -96,7 +96,7 @@ func (a *Analyzer) emitPieces(w []byte, start, end int) {
 			known = known || string(w[q.from:q.to]) == string(term)
 		}
 		if !known {
-			a.emit(Token{Term: term, Position: a.pos, Start: start, End: end, Kind: KindPiece, Word: wordOf(term)})
+			a.give(term, wordOf(term), a.pos, start, end, KindPiece)
 		}
 	}
 }

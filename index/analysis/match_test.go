@@ -11,9 +11,9 @@ import (
 // tokens returns the tokens of a text; their terms are copies.
 func tokens(lang Language, text string) (list []Token) {
 	a := Analyzer{Language: lang}
-	a.Walk([]byte(text), 0, func(t Token) {
-		t.Term = slices.Clone(t.Term)
-		list = append(list, t)
+	a.Walk([]byte(text), 0, func(t *Token) {
+		list = append(list, *t)
+		list[len(list)-1].Term = slices.Clone(t.Term)
 	})
 	return list
 }

@@ -65,7 +65,7 @@ func promises(t interface{ Fatalf(string, ...any) }, a *Analyzer, text []byte) {
 	var first []token
 	last, at := from-1, map[string]bool{}
 	before := bytes.Clone(text)
-	end := a.Walk(text, from, func(k Token) {
+	end := a.Walk(text, from, func(k *Token) {
 		switch {
 		case len(k.Term) == 0 || len(k.Term) > MaxTerm || !utf8.Valid(k.Term):
 			t.Fatalf("%q: term %q", text, k.Term)
@@ -95,7 +95,7 @@ func promises(t interface{ Fatalf(string, ...any) }, a *Analyzer, text []byte) {
 		t.Fatalf("%q was changed", before)
 	}
 	i := 0
-	a.Walk(text, from, func(k Token) {
+	a.Walk(text, from, func(k *Token) {
 		if i >= len(first) || first[i] != (token{string(k.Term), k.Kind, k.Position}) {
 			t.Fatalf("%q: another walk gives another token %d, %q", text, i, k.Term)
 		}
@@ -145,7 +145,7 @@ func TestNFKC(t *testing.T) {
 func TestParts(t *testing.T) {
 	a := Analyzer{Parts: true}
 	var got []string
-	a.Walk([]byte("os.path.joining setDefaults .NET C++ notepad++ -v pg_hba Bücher"), 0, func(t Token) {
+	a.Walk([]byte("os.path.joining setDefaults .NET C++ notepad++ -v pg_hba Bücher"), 0, func(t *Token) {
 		got = append(got, string(t.Term))
 	})
 	want := strings.Fields("os path joining setdefaults set defaults net c++ notepad v pg hba bucher")
@@ -155,15 +155,15 @@ func TestParts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := []byte(rapid.StringMatching("([a-zA-Z0-9äß]{0,4}[-._:+# ]{0,2}){0,8}").Draw(t, "text"))
 		var got, want []string
-		collect := func(to *[]string) func(Token) {
-			return func(t Token) {
+		collect := func(to *[]string) func(*Token) {
+			return func(t *Token) {
 				if t.Kind != KindWhole || !bytes.ContainsAny(t.Term, "-._:+#") {
 					*to = append(*to, fmt.Sprint(string(t.Term), t.Position, t.Start, t.End, t.Kind))
 				}
 			}
 		}
 		n := (&Analyzer{}).Walk(text, 0, collect(&want))
-		if m := (&Analyzer{Parts: true}).Walk(text, 0, func(t Token) {
+		if m := (&Analyzer{Parts: true}).Walk(text, 0, func(t *Token) {
 			if collect(&got)(t); t.Kind == KindWhole && bytes.ContainsAny(t.Term, "-._:+#") {
 				got = append(got, "whole "+string(t.Term))
 			}
@@ -183,7 +183,7 @@ func TestWalkAllocates(t *testing.T) {
 	for _, lang := range []Language{Unknown, German} {
 		a := Analyzer{Language: lang}
 		n := 0
-		count := func(Token) { n++ }
+		count := func(*Token) { n++ }
 		a.Walk(text, 0, count)
 		if allocs := testing.AllocsPerRun(10, func() { a.Walk(text, 0, count) }); allocs > 0 {
 			t.Errorf("%v: %v allocations", lang, allocs)

@@ -124,16 +124,10 @@ func (a *Analyzer) closeUnit() {
 		return
 	}
 	if a.before.size > 0 {
-		a.emit(Token{
-			Term: a.units, Position: a.pos - 1, Start: a.before.start, End: a.current.end, Kind: KindPair,
-			Word: wordOf(a.units),
-		})
+		a.give(a.units, wordOf(a.units), a.pos-1, a.before.start, a.current.end, KindPair)
 	}
 	single := a.units[a.before.size:]
-	a.emit(Token{
-		Term: single, Position: a.pos, Start: a.current.start, End: a.current.end, Kind: KindSingle, Single: true,
-		Word: wordOf(single),
-	})
+	a.give(single, wordOf(single), a.pos, a.current.start, a.current.end, KindSingle)
 	a.pos++
 	n := copy(a.units, a.units[a.before.size:])
 	a.units, a.before, a.current = a.units[:n], a.current, unit{}

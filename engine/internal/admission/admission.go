@@ -347,6 +347,14 @@ func (a *Admission) DomainBudgetIn(rd storage.Reader, domain string, anew bool) 
 // ForgetSum makes DomainBudget compute the budget of a domain anew, by domain key. Any goroutine may call it.
 func (a *Admission) ForgetSum(domain string) { a.budgets.forget(domain) }
 
+// DomainBudgets is for the budgets of many domains, as of a snapshot.
+func (a *Admission) DomainBudgets(rd storage.Reader) *DomainBudgets {
+	hosts := rd.Scan(storage.HostCountsRange(), nil, nil)
+	return &DomainBudgets{
+		bs: &a.budgets, hosts: hosts, at: hosts.Next(), referrers: storage.NewFinder(rd, storage.Meta()),
+	}
+}
+
 // DomainBudgetNow is DomainBudget without the memory of earlier answers, for people.
 func (a *Admission) DomainBudgetNow(domain string) (Budget, error) {
 	return a.budgets.ofDomainNow(domain)

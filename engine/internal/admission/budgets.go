@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"strings"
 	"sync"
 	"time"
 
@@ -36,6 +37,9 @@ const (
 	// because nothing of them is due, would otherwise be given its budget again when they come back.
 	budgetHolds    = 10 * time.Minute
 	domainHostsFew = 100
+	// domainHostSteps is how many hosts are passed on the way to a domain's first one before it is sought, which costs
+	// as much.
+	domainHostSteps = 8
 	// domainsRemembered is the number of domains in each memory of domains. A full memory is emptied.
 	domainsRemembered = 1 << 16
 )
@@ -137,31 +141,98 @@ func (bs *budgets) ofDomainNow(domain string) (Budget, error) {
 
 // sum is ofDomainNow with the number of the domain's hosts.
 func (bs *budgets) sum(rd storage.Reader, domain string) (b Budget, hosts int, err error) {
-	b.Limit = bs.domain
-	if b.Limit.URLs == 0 && !bs.isSeedDomain(domain) {
-		set, err := bs.referrers(domain)
-		if err != nil {
-			return b, 0, err
-		}
-		b.Limit.URLs = int64(domainBase * (1 + countReferrers(set)))
-	}
-	if b.Limit == (Cost{}) {
-		return b, 0, nil
+	if b.Limit, err = bs.limitOf(domain, bs.referrers); err != nil || b.Limit == (Cost{}) {
+		return b, 0, err
 	}
 	from, to := prefixBounds([]byte(domain))
 	sc := rd.Scan(storage.HostCountsRange(), from, to)
 	defer sc.Close()
-	var c storage.HostCounts
 	for ; hosts < domainHostsMax && sc.Next(); hosts++ {
-		if err := storage.DecodeHostCounts(sc.Value(), &c); err != nil {
-			return b, hosts, fmt.Errorf("hostdb counts of %s: %w", sc.Key(), err)
+		if err := b.Used.addHost(sc); err != nil {
+			return b, hosts, err
 		}
-		cost := costOf(&c)
-		b.Used.URLs += cost.URLs
-		b.Used.Bytes += cost.Bytes
-		b.Used.Time += cost.Time
 	}
 	return b, hosts, sc.Err()
+}
+
+// limitOf is the limit of a domain; referrers says who links to it.
+func (bs *budgets) limitOf(domain string, referrers func(domain string) (uint64, error)) (Cost, error) {
+	limit := bs.domain
+	if limit.URLs == 0 && !bs.isSeedDomain(domain) {
+		set, err := referrers(domain)
+		if err != nil {
+			return limit, err
+		}
+		limit.URLs = int64(domainBase * (1 + countReferrers(set)))
+	}
+	return limit, nil
+}
+
+// addHost adds what the host at which a scanner of hosts' counts is has cost.
+func (c *Cost) addHost(sc *storage.Scanner) error {
+	var counts storage.HostCounts
+	if err := storage.DecodeHostCounts(sc.Value(), &counts); err != nil {
+		return fmt.Errorf("hostdb counts of %s: %w", sc.Key(), err)
+	}
+	cost := costOf(&counts)
+	c.URLs += cost.URLs
+	c.Bytes += cost.Bytes
+	c.Time += cost.Time
+	return nil
+}
+
+// DomainBudgets computes the budgets of many domains without the memory of earlier answers. It is fast where domains
+// ascend: what it reads stays open, and mostly the next domain begins where the last one ended. One goroutine. Close it.
+type DomainBudgets struct {
+	bs        *budgets
+	hosts     *storage.Scanner
+	at        bool   // hosts is at a host
+	passed    []byte // the last host that was read
+	referrers *storage.Finder
+	last      string // domain
+}
+
+// Of returns the budget of a registered domain, by domain key.
+func (d *DomainBudgets) Of(domain string) (b Budget, err error) {
+	if domain < d.last {
+		d.referrers.Restart()
+	}
+	d.last = domain
+	if b.Limit, err = d.bs.limitOf(domain, d.referrersOf); err != nil || b.Limit == (Cost{}) {
+		return b, err
+	}
+	if domain <= string(d.passed) { // it is within the last one, as a site of a public suffix that is a host too
+		d.at = d.hosts.SeekGE([]byte(domain))
+	}
+	for n := 0; d.at && string(d.hosts.Key()) < domain; n++ {
+		if n == domainHostSteps {
+			d.at = d.hosts.SeekGE([]byte(domain))
+			break
+		}
+		d.at = d.hosts.Next()
+	}
+	for n := 0; n < domainHostsMax && d.at && strings.HasPrefix(string(d.hosts.Key()), domain); n++ {
+		if err := b.Used.addHost(d.hosts); err != nil {
+			return b, err
+		}
+		d.passed = append(d.passed[:0], d.hosts.Key()...)
+		d.at = d.hosts.Next()
+	}
+	return b, d.hosts.Err()
+}
+
+func (d *DomainBudgets) referrersOf(domain string) (uint64, error) {
+	value, err := d.referrers.Find([]byte(referrersPrefix + domain))
+	if err != nil || value == nil {
+		return 0, err
+	}
+	return decodeReferrers(domain, value)
+}
+
+// Close releases what it reads.
+func (d *DomainBudgets) Close() {
+	d.hosts.Close()
+	d.referrers.Close()
 }
 
 // costOf is what a host has cost so far. Every URL that was requested counts.
@@ -186,6 +257,10 @@ func (bs *budgets) referrers(domain string) (uint64, error) {
 	if err != nil || !ok {
 		return 0, err
 	}
+	return decodeReferrers(domain, value)
+}
+
+func decodeReferrers(domain string, value []byte) (uint64, error) {
 	if len(value) != 8 {
 		return 0, fmt.Errorf("%w: referrers of %s: %d bytes", storage.ErrCorrupt, domain, len(value))
 	}

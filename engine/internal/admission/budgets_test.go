@@ -5,6 +5,8 @@ package admission_test
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -177,5 +179,31 @@ func TestDomainBudgetNow(t *testing.T) {
 	}
 	if b, err := a.DomainBudgetNow(w.domain("a.example")); err != nil || b.Used.URLs != 4 {
 		t.Errorf("now: %+v, %v", b, err)
+	}
+}
+
+// TestDomainBudgets: budgets of many domains are those of each, in whatever order.
+func TestDomainBudgets(t *testing.T) {
+	w := newWorld(t)
+	hosts := []string{"a.example", "b.example", "x.b.example", "github.io", "a.github.io", "b.github.io", "z.example"}
+	for i := range 20 {
+		hosts = append(hosts, fmt.Sprintf("m%02d.example", i))
+	}
+	for i, h := range hosts {
+		w.spent(h, uint32(i+1), 0, 0)
+	}
+	a := w.process(admission.Options{})
+	slices.SortFunc(hosts, func(x, y string) int { return strings.Compare(w.domain(x), w.domain(y)) })
+	orders := [][]string{hosts, {"z.example", "a.example", "b.github.io", "github.io", "m05.example", "m05.example"}}
+	for _, order := range orders {
+		d := a.DomainBudgets(w.store)
+		for _, h := range order {
+			got, err := d.Of(w.domain(h))
+			want, wantErr := a.DomainBudgetNow(w.domain(h))
+			if err != nil || wantErr != nil || got != want {
+				t.Errorf("domain of %s: %+v %v, want %+v %v", h, got, err, want, wantErr)
+			}
+		}
+		d.Close()
 	}
 }

@@ -106,6 +106,7 @@ type dedup struct {
 	restored               func(key []byte) error
 	fresh                  []uint32 // segments whose pages the trap watch has not seen yet
 	trapChanges            *admission.Changes
+	grouped                []storage.SimHash // kept in storage.NearChanged, ascending
 	result                 Deduped
 	pages, groups, changes *storage.Sorter
 	keys                   [][]byte // entries of the current signature
@@ -406,6 +407,14 @@ func (d *dedup) write(ctx context.Context) error {
 	if d.whole {
 		ing.Mark(dedupMark, appendDeduped(nil, d.order, d.markNear, d.result.Groups), d.since)
 	}
+	if len(d.grouped) > 0 {
+		queue := ing.Table(storage.NearChanged())
+		for _, s := range d.grouped {
+			if err := queue.Delete(s.Append(nil)); err != nil {
+				return err
+			}
+		}
+	}
 	if d.changes.Len() == 0 && d.result.Closed == 0 {
 		return ing.Commit()
 	}
@@ -478,17 +487,27 @@ func appendNearKey(dst []byte, group storage.SimHash) []byte {
 func isNearKey(signature []byte) bool { return bytes.HasPrefix(signature, make([]byte, 8)) }
 
 // groupNear brings the groups up to date. If they are to be marked, and not all of them will be looked at anyway, it
-// returns those that changed.
+// returns those that changed, and keeps their fingerprints queued until the records are written.
 func (d *dedup) groupNear(ctx context.Context, o DedupOptions) (touched []storage.SimHash, err error) {
-	var note func(group storage.SimHash) error
-	if o.MarkNear && (o.Segments != nil || o.Signatures != nil) {
-		note = func(group storage.SimHash) error {
-			touched = append(touched, group)
-			return nil
-		}
+	keep := o.MarkNear && !d.whole
+	if d.result.Near, err = d.p.GroupNear(ctx, keep); err != nil || !keep {
+		return nil, err
 	}
-	d.result.Near, err = d.p.GroupNear(ctx, note)
-	return touched, err
+	sc := d.p.env.Store.Scan(storage.NearChanged(), nil, nil)
+	defer sc.Close()
+	for sc.Next() {
+		s, err := storage.ReadSimHash(sc.Key())
+		if err != nil {
+			return nil, err
+		}
+		group, err := d.p.env.Store.NearGroup(s)
+		if err != nil {
+			return nil, err
+		}
+		d.grouped, touched = append(d.grouped, s), append(touched, group)
+	}
+	slices.Sort(touched)
+	return slices.Compact(touched), sc.Err()
 }
 
 // findNear adds the pages of the groups in question to those whose records are looked up.

@@ -41,11 +41,26 @@
 //
 // Recrawl makes records due, and Delete takes them out of every range at once.
 //
+// # Where it is not Nutch
+//
+// The table of transition is Nutch's (CrawlDbReducer), cell by cell, but for these:
+//
+//   - Retries stop at 255. Nutch's wrap around at 127, and a page that is gone is unfetched again.
+//   - A part of a page (truncated) is no version of it: it never replaces the whole, has no signature, and is fetched
+//     again after a day. Nutch stores it and does not parse it. Retries of a page that has content count such parts,
+//     so a failure after them begins at one.
+//   - Content without a signature says nothing of a change: the page is db_fetched. Nutch compares the old signature
+//     with itself and says db_notmodified.
+//   - A fetched page gets a record also while no additions are allowed, since only Generate, FreeGenerate and a rebuild
+//     have pages fetched that crawldb does not know. Nutch drops the page. Links add nothing, as in Nutch.
+//   - All links of a segment count in a score. Nutch counts 10,000, and those are the worst.
+//   - The next fetch is at most the longest interval away, whatever the interval of the record was.
+//
 // # Invariants
 //
 //   - A phase's tables and the segment's new state are one ingestion: after a crash the phase is done or not begun.
 //     A withheld link leaves its range in the ingestion in which it counts, so it counts once.
-//   - The sum of HostCounts equals crawldb, and the due range has one key for each record, after every ingestion.
+//   - The sum of HostCounts equals crawldb, and the due range has the keys of each record, after every ingestion.
 //     NextDue is the least due time of the host's records, or an earlier time while some were never fetched
 //     (hosttally.go).
 //   - Choosing URLs reads about as many due keys as URLs are chosen, whatever the host has (due.go for the order).
@@ -70,7 +85,7 @@
 //
 // Sorters and KeyTables have the memory that Env gives them and spill to disk. Generate holds the chosen URLs
 // (defaultTop, if no bound is given). The due keys that a phase gives and takes from one host fill a quarter of a
-// KeyTable's memory, then a sorter. Dedup holds one group of equal pages, Delete the links of one segment to one
+// KeyTable's memory, then a sorter; so do those by day. Dedup holds one group of equal pages, Delete the links of one segment to one
 // target. The rest is in limits.go.
 //
 // # Deliberately absent

@@ -10,8 +10,8 @@ import (
 	"github.com/seine-crawler/seine/storage"
 )
 
-// dueChanges are the keys of the due range that records of one host lose and get, without the host key, as they come.
-// Records come in the order of their URLs, and these keys have another one: each sorts them. Beyond the limit they are
+// dueChanges are the keys of the due range that records lose and get, as they come: those of one host, without the host
+// key, or those by day. Records come in the order of their URLs, and these keys have another one: each sorts them. Beyond the limit they are
 // in a sorter.
 type dueChanges struct {
 	keys    []byte
@@ -35,6 +35,18 @@ var keyComes, keyGoes = []byte{1}, []byte{0}
 func (d *dueChanges) add(r *storage.Record, rest []byte, comes bool) error {
 	from := len(d.keys)
 	d.keys = storage.AppendDueKey(d.keys, r, rest)
+	return d.added(from, comes)
+}
+
+// addDay notes the key by day of a record that is not new.
+func (d *dueChanges) addDay(r *storage.Record, key []byte, comes bool) error {
+	from := len(d.keys)
+	d.keys = storage.AppendDueDayKey(d.keys, r, key)
+	return d.added(from, comes)
+}
+
+// added notes the key that was appended at from.
+func (d *dueChanges) added(from int, comes bool) error {
 	d.list = append(d.list, dueChange{from, len(d.keys), comes})
 	if int64(len(d.keys)+len(d.list)*dueChangeBytes) < d.limit {
 		return nil

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seine-crawler/seine/engine/internal/admission"
 	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
@@ -36,6 +37,10 @@ type Generated struct {
 // Of equal scores, the first URL of each host comes before the second of any, so that hosts get their turns. Of each
 // host are taken the best, of these the best of each domain, of these the best of each address, of these those of
 // all. What the bounds of a fetchlist keep out goes to the next one.
+//
+// Where one fetchlist takes all that is due, and no bound asks for more of a record than the due range says, URLs that
+// were fetched are chosen by day and their records are not read: 2 µs a URL where it was 15, in 10^6 known URLs of which
+// one in a hundred is due. Their scores in the fetchlist are then rounded down to a power of two.
 func (p *Phases) Generate(ctx context.Context, o GenerateOptions) (Generated, error) {
 	if o.Top <= 0 {
 		o.Top = defaultTop
@@ -68,8 +73,14 @@ type generation struct {
 	due    *dueReader
 	facts  storage.HostFacts
 
-	domain string // the registered domain looked at last, and how many URLs its budget still allows
-	left   int64
+	// days is read, where a host has nothing new, in place of the host's own keys and its records; byDay: it may be.
+	// Scores are then the least ones of their classes, so that all URLs must come into the fetchlist.
+	byDay   bool
+	days    *dueDays
+	chosen  []Choice // by day, of the current host
+	budgets *admission.DomainBudgets
+	domain  string // the registered domain looked at last, and how many URLs its budget still allows
+	left    int64
 }
 
 // held counts what is left out.
@@ -79,8 +90,24 @@ func (g *generation) held(reason string, n int) {
 	}
 }
 
+// errNotAll ends a choice by day of which not all comes into the fetchlist.
+var errNotAll = errors.New("more is due than a fetchlist holds")
+
 // choose fills best.
 func (g *generation) choose(ctx context.Context) error {
+	o := &g.o
+	g.byDay = o.Lists == 1 && o.MaxPerDomain == 0 && o.MaxPerAddress == 0 && o.Status == 0 && o.MinScore == 0 &&
+		o.MaxInterval == 0 && dueByTime(g.p.env.Schedule)
+	err := g.chooseOnce(ctx)
+	if errors.Is(err, errNotAll) {
+		*g = generation{p: g.p, o: g.o, now: g.now, result: Generated{Held: map[string]uint64{}}}
+		err = g.chooseOnce(ctx)
+	}
+	return err
+}
+
+// chooseOnce is choose. The error is errNotAll if the best must be chosen, and by day nobody knows which these are.
+func (g *generation) chooseOnce(ctx context.Context) error {
 	snap := g.p.env.Store.Snapshot()
 	defer snap.Close()
 	marked, err := g.p.marked(snap, g.o)
@@ -94,20 +121,37 @@ func (g *generation) choose(ctx context.Context) error {
 	g.due = g.p.newDueReader(snap)
 	defer g.due.close()
 	g.due.wanted, g.due.refused = g.wanted, func(reason string) { g.held(reason, 1) }
-	var domain string
-	err = g.p.DueHosts(ctx, snap, "", g.now, 0, func(h urlkey.HostKey) error {
-		if d := h.DomainKey(); d != domain {
-			domain = d
+	defer g.close()
+	var group string
+	err = g.p.dueHosts(ctx, snap, "", g.now, 0, func(h urlkey.HostKey, counts *storage.HostCounts) error {
+		domain := h.DomainKey()
+		if domain != group {
+			group = domain
 			g.endGroup()
 		}
-		if err := g.chooseHost(snap, h, marked); err != nil {
+		if err := g.chooseHost(snap, h, domain, counts.New == 0, marked); err != nil {
 			return err
+		}
+		if g.days != nil && (g.best.full || len(g.best.list) > g.best.limit) {
+			return errNotAll
 		}
 		return ctx.Err()
 	})
 	g.endGroup()
-	g.best.cut()
+	if g.days == nil || g.best.full {
+		g.best.cut()
+	}
 	return errors.Join(err, marked.err())
+}
+
+// close releases what chooseOnce reads.
+func (g *generation) close() {
+	if g.days != nil {
+		g.days.close()
+	}
+	if g.budgets != nil {
+		g.budgets.Close()
+	}
 }
 
 // wanted returns why a record that is due is not to be chosen, "" if it is.
@@ -124,8 +168,10 @@ func (g *generation) wanted(r *storage.Record) string {
 }
 
 // chooseHost offers the best URLs of a host.
-func (g *generation) chooseHost(rd storage.Reader, h urlkey.HostKey, marked *markedSet) error {
-	left, waiting, err := g.allowed(h, marked)
+func (g *generation) chooseHost(
+	rd storage.Reader, h urlkey.HostKey, domain string, nothingNew bool, marked *markedSet,
+) error {
+	left, waiting, err := g.allowed(rd, h, domain, marked)
 	if err != nil {
 		return err
 	}
@@ -138,14 +184,24 @@ func (g *generation) chooseHost(rd storage.Reader, h urlkey.HostKey, marked *mar
 	if g.o.MaxPerHost > 0 {
 		limit = min(limit, g.o.MaxPerHost*g.o.Lists)
 	}
-	list, sel, err := g.due.choose(h, g.now, limit, limit+selectRoom, func(key []byte) bool {
+	taken := func(key []byte) bool {
 		has := marked.has(key)
 		if has {
 			g.result.Marked++
 			g.held(HeldMarked, 1)
 		}
 		return has
-	}, nil)
+	}
+	var list []Choice
+	var sel Selection
+	byDay := false
+	if nothingNew {
+		list, byDay, err = g.chooseByDay(rd, h, limit, taken)
+		sel = Selection{Due: uint64(len(list)), whole: true}
+	}
+	if !byDay && err == nil {
+		list, sel, err = g.due.choose(h, g.now, limit, limit+selectRoom, taken, nil)
+	}
 	if err != nil {
 		return err
 	}
@@ -156,6 +212,49 @@ func (g *generation) chooseHost(rd storage.Reader, h urlkey.HostKey, marked *mar
 		g.left -= int64(len(list))
 	}
 	return g.offer(rd, h, list)
+}
+
+// chooseByDay returns what is due and admitted of a host without new URLs. ok is false if that may be more than a limit,
+// or if nothing may be chosen by day.
+func (g *generation) chooseByDay(
+	rd storage.Reader, h urlkey.HostKey, limit int, taken func(key []byte) bool,
+) (_ []Choice, ok bool, err error) {
+	if g.byDay && g.days == nil {
+		g.days, g.byDay, err = newDueDays(rd, g.now)
+	}
+	if !g.byDay || err != nil {
+		return nil, false, err
+	}
+	due, ok, err := g.days.of(h, limit-1)
+	if !ok || err != nil {
+		return nil, false, err
+	}
+	keys, list := string(g.days.keys), g.chosen[:0]
+	unsure := dueStream{}
+	c := dueChoice{dueReader: g.due, host: h, now: g.now, taken: taken, eager: true}
+	for _, e := range due {
+		key := urlkey.Key(keys[:len(e.Key)])
+		keys = keys[len(e.Key):]
+		if taken(e.Key) {
+			continue
+		}
+		if !e.Exact() {
+			if err := c.look(&unsure, key); err != nil {
+				return nil, false, err
+			}
+			continue
+		}
+		v := g.p.env.Admission.VerdictKey(key, admission.Facts{Depth: int(e.Depth)})
+		if !v.OK() {
+			g.held(v.Reason, 1)
+			continue
+		}
+		list = append(list, Choice{Key: key, Score: storage.ClassScore(e.Class), Depth: uint16(e.Depth), Known: true})
+	}
+	list = append(list, unsure.part...)
+	slices.SortFunc(list, func(a, b Choice) int { return strings.Compare(string(a.Key), string(b.Key)) })
+	g.chosen = list
+	return list, true, nil
 }
 
 // offer gives the chosen URLs of a host, best first, to the group or to all.
@@ -213,9 +312,14 @@ func (g *generation) addressOf(rd storage.Reader, h urlkey.HostKey) (string, err
 // allowed returns how many URLs the budgets of a host and of its domain still allow. What fetch would not request is
 // not chosen: the fetchlists would never come to an end. The URLs in unfinished fetchlists count, since they may be
 // fetched before crawldb knows of it; waiting is how many of the host these are, if they leave nothing.
-func (g *generation) allowed(h urlkey.HostKey, marked *markedSet) (left, waiting int64, err error) {
-	if domain := h.DomainKey(); domain != g.domain {
-		b, err := g.p.env.Admission.DomainBudgetNow(domain)
+func (g *generation) allowed(
+	rd storage.Reader, h urlkey.HostKey, domain string, marked *markedSet,
+) (left, waiting int64, err error) {
+	if domain != g.domain {
+		if g.budgets == nil {
+			g.budgets = g.p.env.Admission.DomainBudgets(rd)
+		}
+		b, err := g.budgets.Of(domain)
 		if err != nil {
 			return 0, 0, err
 		}
@@ -224,7 +328,7 @@ func (g *generation) allowed(h urlkey.HostKey, marked *markedSet) (left, waiting
 			g.left -= marked.count([]byte(domain), PrefixEnd([]byte(domain)))
 		}
 	}
-	b, err := g.p.env.Admission.HostBudget(h)
+	b, err := g.p.env.Admission.HostBudgetIn(rd, h)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -303,9 +407,14 @@ func (g *generation) write() error {
 	lists := g.best.deal(g.o, g.held)
 	hosts := map[urlkey.HostKey]bool{}
 	for _, list := range lists {
+		slices.SortFunc(list, func(a, b chosen) int { return strings.Compare(string(a.Key), string(b.Key)) })
 		g.result.Selected += uint64(len(list))
+		last := urlkey.HostKey(" ") // begins no key
 		for i := range list {
-			hosts[list[i].Key.HostKey()] = true
+			if key := list[i].Key; !strings.HasPrefix(string(key), string(last)) {
+				last = key.HostKey()
+				hosts[last] = true
+			}
 		}
 	}
 	g.result.Hosts = uint64(len(hosts))
@@ -319,14 +428,14 @@ func (g *generation) write() error {
 	g.result.Segment = number
 	ing := g.p.env.Store.NewIngestion()
 	defer ing.Abort()
-	var value []byte
+	var key, value []byte
 	for i, list := range lists {
-		slices.SortFunc(list, func(a, b chosen) int { return strings.Compare(string(a.Key), string(b.Key)) })
 		w := ing.Table(storage.Fetchlist(number + uint32(i)))
 		for k := range list {
 			c := &list[k]
 			value = storage.AppendFetchlistEntry(value[:0], storage.FetchlistEntry{Score: c.Score, Depth: c.Depth})
-			if err := w.Set([]byte(c.Key), value); err != nil {
+			key = append(key[:0], c.Key...)
+			if err := w.Set(key, value); err != nil {
 				return err
 			}
 		}

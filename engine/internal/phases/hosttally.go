@@ -18,6 +18,8 @@ import (
 // A host's next due time comes from the due range: it is that of the first key that is not of a new URL, and needs to
 // be looked up only when the host has no new URL and the record that was due first is not any more. The range is that
 // before this ingestion; what the phase changed since is in changes.
+//
+// The keys by day come behind those of all hosts: they wait in days for the end.
 type hostTally struct {
 	p      *Phases
 	now    int64 // ms
@@ -34,6 +36,7 @@ type hostTally struct {
 	touched, changed bool
 
 	changes dueChanges
+	days    dueChanges
 	hadNew  bool  // before this ingestion
 	lost    bool  // the record that was due first may not be due any more
 	least   int64 // of the due times that records got; 0: none
@@ -41,14 +44,15 @@ type hostTally struct {
 
 // newHostTally returns a tally that writes into the ingestion. Call finish after the last change.
 func (p *Phases) newHostTally(ing *storage.Ingestion) *hostTally {
+	changes := dueChanges{
+		limit:  p.env.TableBytes / 4,
+		sorter: func() *storage.Sorter { return p.env.Sorter(foldLast) },
+	}
 	t := &hostTally{
 		p: p, now: p.now(), w: ing.Table(storage.HostCountsRange()), due: ing.Table(storage.Due()),
-		known:  storage.NewFinder(p.env.Store, storage.HostCountsRange()),
-		stored: p.env.Store.Scan(storage.Due(), nil, nil),
-		changes: dueChanges{
-			limit:  p.env.TableBytes / 4,
-			sorter: func() *storage.Sorter { return p.env.Sorter(foldLast) },
-		},
+		known:   storage.NewFinder(p.env.Store, storage.HostCountsRange()),
+		stored:  p.env.Store.Scan(storage.Due(), nil, nil),
+		changes: changes, days: changes,
 	}
 	ing.Then(func() { p.places.changed(t.earned) })
 	return t
@@ -66,6 +70,12 @@ func (t *hostTally) change(key []byte, known bool, was, r *storage.Record) error
 		}
 		t.counts.ByStatus[r.Status]++
 		t.changed = true
+	}
+	if !known {
+		was = &storage.Record{} // is new, and so has no key by day
+	}
+	if err := t.noteDay(key, was, r); err != nil {
+		return err
 	}
 	if known && storage.SameDue(was, r) && was.FetchTime == r.FetchTime {
 		return nil
@@ -94,7 +104,27 @@ func (t *hostTally) remove(key []byte, was *storage.Record) error {
 		*n--
 	}
 	t.loses(was)
+	if err := t.noteDay(key, was, &storage.Record{}); err != nil {
+		return err
+	}
 	return t.changes.add(was, rest, false)
+}
+
+// noteDay notes which key by day a record loses and which one it gets; new records have none.
+func (t *hostTally) noteDay(key []byte, was, r *storage.Record) error {
+	had, has := !was.IsNew(), !r.IsNew()
+	if had && has && storage.SameDueDay(was, r) {
+		return nil
+	}
+	if had {
+		if err := t.days.addDay(was, key, false); err != nil {
+			return err
+		}
+	}
+	if has {
+		return t.days.addDay(r, key, true)
+	}
+	return nil
 }
 
 // enter makes a key's host the current one, and returns what the key has after it.
@@ -137,7 +167,7 @@ func (t *hostTally) spent(o *storage.FetchOutcome) {
 
 // next ends the current host and loads another.
 func (t *hostTally) next(host []byte) error {
-	if err := t.finish(); err != nil {
+	if err := t.endHost(); err != nil {
 		return err
 	}
 	t.host = append(t.host[:0], host...)
@@ -155,8 +185,21 @@ func (t *hostTally) next(host []byte) error {
 	return nil
 }
 
-// finish writes what is due of the current host, and its counts, if they changed.
+// finish writes what is left after the last change. It is called once.
 func (t *hostTally) finish() error {
+	if err := t.endHost(); err != nil {
+		return err
+	}
+	return t.days.each(func(key []byte, comes bool) error {
+		if comes {
+			return t.due.Set(key, nil)
+		}
+		return t.due.Delete(key)
+	})
+}
+
+// endHost writes what is due of the current host, and its counts, if they changed.
+func (t *hostTally) endHost() error {
 	if !t.touched {
 		return nil
 	}
@@ -235,7 +278,7 @@ func (t *hostTally) writeDue(search bool) (first int64, err error) {
 func (t *hostTally) close() {
 	t.known.Close()
 	t.stored.Close()
-	_ = t.changes.close() // of what an error left; the next start removes it otherwise
+	_, _ = t.changes.close(), t.days.close() // of what an error left; the next start removes it otherwise
 }
 
 // mergeHosts returns the hosts of two ascending lists, each once, in order.

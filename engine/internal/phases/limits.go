@@ -55,6 +55,10 @@ const (
 	// keysReadMax and four times what is wanted is how many due keys of a host are read at once, so that a host of
 	// which filters refuse nearly everything holds up no other; the next call goes on.
 	keysReadMax = 1 << 15
+	// dueDaysMax is how many days of due URLs are read side by side; beyond it hosts are read one by one. dueDaySteps is
+	// how many keys of a day are passed before it seeks, which costs as much.
+	dueDaysMax  = 100
+	dueDaySteps = 8
 	// placesMax is the number of hosts of which it is remembered how far they were read; beyond it all are forgotten.
 	placesMax = 1 << 14
 

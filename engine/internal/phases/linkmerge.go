@@ -29,15 +29,19 @@ const (
 	metaMerge   = "linkdb/merge"
 )
 
-// rowsLeft is how many rows of a target are left alone: a merge pays off when there are more.
-const rowsLeft = 2
+// rowsLeft is how many rows of a target are left alone when all are merged, rowsSettled when a part is looked at: a
+// merge writes all links of a target again, so each that a crawl makes by itself should be of many rows. With 2 for
+// both, a crawl of three segments wrote linkdb twice, and compactions wrote it a third time: 25 µs a page.
+const rowsLeft, rowsSettled = 2, 8
 
-// rowsMark is the mark of a look at all rows of linkdb. Its value is the limit of bytes of a target.
+// rowsMark is the mark of a look at all rows of linkdb. Its value is the limit of bytes of a target, and the number of
+// rows that were left alone.
 const rowsMark = "linkdb rows"
 
-// MergeLinks takes links that their pages dropped out of linkdb, and merges the rows of targets that have more than
-// rowsLeft into one, with counts. The first is as much work as pages were fetched since the last call, the second looks
+// MergeLinks takes links that their pages dropped out of linkdb, and merges the rows of targets that have more than a
+// few into one, with counts. The first is as much work as pages were fetched since the last call, the second looks
 // at most rows, where the call before ended (0: at all), and none if all were looked at and nothing changed since.
+// Without a bound it leaves rowsLeft rows of a target, with one rowsSettled.
 //
 //	pages of new segments ─▶ their replaced versions, by cdx ─▶ links of these, sorted by target ─▶ linkdb without them
 //	linkdb from the place on ─▶ rows of a target ─▶ one row
@@ -135,6 +139,8 @@ func (d *dropping) segment(ctx context.Context, number uint32) (err error) {
 	var r storage.Record
 	var c storage.CDX
 	var segments []uint32
+	var first []byte
+	at := false // captures stands at a key
 	for n := 0; pages.Next(); n++ {
 		if n%ctxCheckPages == 0 && ctx.Err() != nil {
 			return ctx.Err()
@@ -151,7 +157,12 @@ func (d *dropping) segment(ctx context.Context, number uint32) (err error) {
 			continue
 		}
 		segments = segments[:0]
-		for ok := captures.SeekGE(storage.AppendCDXKey(nil, key, 0)); ok; ok = captures.Next() {
+		// Mostly the captures of a page begin where those of the one before end, and a seek is not needed.
+		first = storage.AppendCDXKey(first[:0], key, 0)
+		if !at || bytes.Compare(captures.Key(), first) < 0 {
+			at = captures.SeekGE(first)
+		}
+		for ; at; at = captures.Next() {
 			of, _, err := storage.SplitCDXKey(captures.Key())
 			if err != nil {
 				return err
@@ -202,13 +213,15 @@ func (d *dropping) version(key []byte, segment uint32) error {
 // mergeRows merges the rows of targets, at most most, from the place on at which the call before ended.
 func (p *Phases) mergeRows(ctx context.Context, most int, result *LinksMerged) (err error) {
 	store := p.env.Store
-	since, limit := store.Moment(), p.mergedBytes()
-	value := binary.AppendUvarint(nil, uint64(limit))
+	since, limit, left := store.Moment(), p.mergedBytes(), rowsLeft
+	if most > 0 {
+		left = rowsSettled
+	}
 	merged, ok, err := store.Mark(rowsMark)
 	if err != nil {
 		return err
 	}
-	if ok && bytes.Equal(merged, value) {
+	if ok && rowsMerged(merged, limit, left) {
 		result.Done = true
 		return nil
 	}
@@ -223,7 +236,7 @@ func (p *Phases) mergeRows(ctx context.Context, most int, result *LinksMerged) (
 	defer ing.Abort()
 	rows := store.Scan(storage.Linkdb(), nil, nil)
 	defer func() { err = errors.Join(err, rows.Close()) }()
-	m := merging{rows: rows, table: ing.Table(storage.Linkdb()), result: result, limit: limit}
+	m := merging{rows: rows, table: ing.Table(storage.Linkdb()), result: result, limit: limit, left: left}
 	ok = rows.SeekGE(place)
 	n := 0
 	for ok && (most == 0 || n < most) {
@@ -245,7 +258,7 @@ func (p *Phases) mergeRows(ctx context.Context, most int, result *LinksMerged) (
 		next = rows.Key()
 	}
 	if result.Done {
-		ing.Mark(rowsMark, value, since)
+		ing.Mark(rowsMark, appendRowsMark(nil, limit, left), since)
 	} else if result.Targets == 0 && bytes.Equal(next, place) {
 		return nil
 	}
@@ -253,6 +266,20 @@ func (p *Phases) mergeRows(ctx context.Context, most int, result *LinksMerged) (
 		return err
 	}
 	return ing.Commit()
+}
+
+func appendRowsMark(dst []byte, limit int64, left int) []byte {
+	return binary.AppendUvarint(binary.AppendUvarint(dst, uint64(limit)), uint64(left))
+}
+
+// rowsMerged reports whether a mark is of a merge that left so many rows, or fewer.
+func rowsMerged(mark []byte, limit int64, left int) bool {
+	for ; left > 0; left-- {
+		if bytes.Equal(mark, appendRowsMark(nil, limit, left)) {
+			return true
+		}
+	}
+	return false
 }
 
 // mergedBytes bounds what is held of a target while its rows are merged. Rows beyond it stay as they are.
@@ -266,6 +293,7 @@ type merging struct {
 	table  *storage.TableWriter
 	result *LinksMerged
 	limit  int64
+	left   int
 
 	of     []byte
 	values [][]byte // of the target, as many as fit
@@ -299,7 +327,7 @@ func (m *merging) target() (read int, more bool, err error) {
 			m.values = append(m.values, bytes.Clone(m.rows.Value()))
 		}
 	}
-	if len(m.keys) <= rowsLeft {
+	if len(m.keys) <= m.left {
 		return read, more, nil
 	}
 	return read, more, m.write()

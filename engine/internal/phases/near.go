@@ -8,31 +8,38 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/seine-crawler/seine/storage"
 )
 
 // GroupNear brings the groups of near-duplicates up to date with the fingerprints of crawldb, see storage.SimHash, and
-// reports how many fingerprints it looked at. changed, if not nil, is called with the groups that gained or lost a page
-// or a fingerprint, each once for each part of the work, in ascending order. The work is proportional to what changed
-// and to the groups that it touches.
-func (p *Phases) GroupNear(ctx context.Context, changed func(group storage.SimHash) error) (looked uint64, err error) {
-	return p.groupNear(ctx, nearPart, changed)
+// reports how many fingerprints it looked at. The work is proportional to what changed and to the groups that it
+// touches.
+//
+// keep leaves at least one fingerprint of each group that gained or lost a page or fingerprint in storage.NearChanged:
+// whoever keeps them takes them off in the ingestion that has what follows from the groups, so that the next run finds
+// them there after a crash.
+func (p *Phases) GroupNear(ctx context.Context, keep bool) (looked uint64, err error) {
+	return p.groupNear(ctx, nearPart, keep)
 }
 
 // groupNear is GroupNear with parts of some fingerprints.
-func (p *Phases) groupNear(
-	ctx context.Context, part int, changed func(group storage.SimHash) error,
-) (looked uint64, err error) {
+func (p *Phases) groupNear(ctx context.Context, part int, keep bool) (looked uint64, err error) {
+	var from []byte
 	for {
-		n, err := p.groupSome(ctx, part, changed)
-		if looked += uint64(n); err != nil {
+		g := &nearing{
+			p: p, ctx: ctx, keep: keep, before: map[storage.SimHash]storage.SimHash{},
+			loaded: map[storage.SimHash][]storage.SimHash{}, root: map[storage.SimHash]storage.SimHash{},
+		}
+		if err := g.group(from, part); err != nil {
 			return looked, fmt.Errorf("grouping near-duplicates: %w", err)
 		}
-		if n < part {
+		if looked += uint64(len(g.queue)); len(g.queue) < part {
 			return looked, nil
 		}
+		from = append(g.queue[part-1].Append(from[:0]), 0) // behind it
 	}
 }
 
@@ -40,6 +47,7 @@ func (p *Phases) groupNear(
 type nearing struct {
 	p              *Phases
 	ctx            context.Context
+	keep           bool
 	queue          []storage.SimHash // gained or lost a page, ascending
 	added, removed []storage.SimHash // of these, ascending: those that the tables lack, and those that no page has
 	near           [][2]storage.SimHash
@@ -49,29 +57,21 @@ type nearing struct {
 	root   map[storage.SimHash]storage.SimHash   // a forest of fingerprints; each root is the least of its tree
 }
 
-func (p *Phases) groupSome(
-	ctx context.Context, part int, changed func(group storage.SimHash) error,
-) (n int, err error) {
-	g := &nearing{
-		p: p, ctx: ctx, before: map[storage.SimHash]storage.SimHash{},
-		loaded: map[storage.SimHash][]storage.SimHash{}, root: map[storage.SimHash]storage.SimHash{},
-	}
-	if err := g.readQueue(part); err != nil || len(g.queue) == 0 {
-		return 0, err
+// group does one part: fingerprints of the queue from a key on.
+func (g *nearing) group(from []byte, part int) error {
+	if err := g.readQueue(from, part); err != nil || len(g.queue) == 0 {
+		return err
 	}
 	for _, step := range []func() error{g.classify, g.findStored, g.findAdded, g.connect, g.write} {
 		if err := step(); err != nil {
-			return 0, err
+			return err
 		}
 	}
-	if changed != nil {
-		err = g.report(changed)
-	}
-	return len(g.queue), err
+	return nil
 }
 
-func (g *nearing) readQueue(part int) error {
-	sc := g.p.env.Store.Scan(storage.NearChanged(), nil, nil)
+func (g *nearing) readQueue(from []byte, part int) error {
+	sc := g.p.env.Store.Scan(storage.NearChanged(), from, nil)
 	defer sc.Close()
 	for len(g.queue) < part && sc.Next() {
 		s, err := storage.ReadSimHash(sc.Key())
@@ -394,37 +394,32 @@ func (g *nearing) writeTables(ing *storage.Ingestion) error {
 			}
 		}
 	}
-	queue := ing.Table(storage.NearChanged())
-	for _, s := range g.queue {
-		if err := queue.Delete(s.Append(nil)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return g.writeQueue(ing)
 }
 
-// report tells the groups that changed: those of the queue, and those that fell apart.
-func (g *nearing) report(changed func(group storage.SimHash) error) error {
-	var groups []storage.SimHash
-	for s := range g.root {
-		groups = append(groups, g.find(s))
+// writeQueue takes the fingerprints off the queue. Those to keep are one of each group that was loaded or made, which
+// is the group's number, and those that only gained or lost a page.
+func (g *nearing) writeQueue(ing *storage.Ingestion) error {
+	stays := map[storage.SimHash]bool{}
+	if g.keep {
+		for s := range g.root {
+			stays[g.find(s)] = true
+		}
 	}
-	for _, s := range g.queue {
-		if _, touched := g.root[s]; touched {
-			continue
+	list := slices.AppendSeq(slices.Clone(g.queue), maps.Keys(stays))
+	slices.Sort(list)
+	queue := ing.Table(storage.NearChanged())
+	for _, s := range slices.Compact(list) {
+		_, grouped := g.root[s]
+		_, gone := slices.BinarySearch(g.removed, s)
+		err := error(nil)
+		switch {
+		case stays[s]:
+			err = queue.Set(s.Append(nil), nil)
+		case !g.keep || grouped || gone:
+			err = queue.Delete(s.Append(nil))
 		}
-		if _, goes := slices.BinarySearch(g.removed, s); goes {
-			continue
-		}
-		group, err := g.p.env.Store.NearGroup(s) // it only gained or lost a page
 		if err != nil {
-			return err
-		}
-		groups = append(groups, group)
-	}
-	slices.Sort(groups)
-	for _, group := range slices.Compact(groups) {
-		if err := changed(group); err != nil {
 			return err
 		}
 	}

@@ -97,17 +97,12 @@ func TestNearGroups(t *testing.T) {
 				continue
 			}
 			part := rapid.IntRange(1, 20).Draw(t, "part")
-			if _, err := w.p.groupNear(ctx, part, nil); err != nil {
+			if _, err := w.p.groupNear(ctx, part, rapid.Bool().Draw(t, "keep")); err != nil {
 				t.Fatal(err)
 			}
 		}
-		var touched []storage.SimHash
-		_, err := w.p.groupNear(ctx, 1000, func(group storage.SimHash) error {
-			touched = append(touched, group)
-			return nil
-		})
-		if err != nil || !slices.IsSorted(touched) {
-			t.Fatal(touched, err)
+		if _, err := w.p.groupNear(ctx, 1000, false); err != nil {
+			t.Fatal(err)
 		}
 		hashes := map[storage.SimHash]bool{}
 		for _, r := range w.records() {
@@ -118,7 +113,7 @@ func TestNearGroups(t *testing.T) {
 		if got, want := w.nearGroups(), nearTruth(slices.Collect(maps.Keys(hashes))); !maps.Equal(got, want) {
 			t.Fatalf("groups\n%v, want\n%v", got, want)
 		}
-		if n, err := w.p.GroupNear(ctx, nil); n != 0 || err != nil {
+		if n, err := w.p.GroupNear(ctx, false); n != 0 || err != nil {
 			t.Fatalf("nothing changed, and %d fingerprints are looked at: %v", n, err)
 		}
 		if report, err := w.store.Verify(ctx); err != nil || !report.OK() {
@@ -160,6 +155,67 @@ func TestNearPairs(t *testing.T) {
 	if len(want) < 500 || !maps.Equal(got, want) {
 		t.Errorf("%d pairs, want %d, at least 500", len(got), len(want))
 	}
+}
+
+// groupSome does one part of GroupNear.
+func (w *world) groupSome(part int) int {
+	w.t.Helper()
+	g := &nearing{
+		p: w.p, ctx: context.Background(), before: map[storage.SimHash]storage.SimHash{},
+		loaded: map[storage.SimHash][]storage.SimHash{}, root: map[storage.SimHash]storage.SimHash{},
+	}
+	if err := g.group(nil, part); err != nil {
+		w.t.Fatal(err)
+	}
+	return len(g.queue)
+}
+
+// TestMarkNearCut: a dedup of a segment that was cut off when the groups were up to date and the pages were not marked
+// yet, however often, marks them when it is run again.
+func TestMarkNearCut(t *testing.T) {
+	checkFew(t, func(t *rapid.T) {
+		undisturbed, cut := newWorld(t, admission.Options{}), newWorld(t, admission.Options{})
+		defer undisturbed.close()
+		defer cut.close()
+		var urls []string
+		for i := range 12 {
+			urls = append(urls, fmt.Sprintf("%sp%d", hostA, i))
+		}
+		undisturbed.inject(urls...)
+		cut.inject(urls...)
+		for round := range rapid.IntRange(1, 5).Draw(t, "rounds") {
+			var pages []page
+			for _, u := range rapid.SliceOfNDistinct(rapid.SampledFrom(urls), 1, 12, rapid.ID[string]).Draw(t, "urls") {
+				p := page{url: u, near: nearHash(t), content: rapid.ByteRange(1, 200).Draw(t, "content")}
+				p.at = int64(round)
+				pages = append(pages, p)
+			}
+			undisturbed.update(pages...)
+			cut.update(pages...)
+			for range rapid.IntRange(0, 2).Draw(t, "cuts") {
+				part := rapid.IntRange(1, 20).Draw(t, "part")
+				if _, err := cut.p.groupNear(context.Background(), part, true); err != nil {
+					t.Fatal(err)
+				}
+				cut.open()
+			}
+			mark := DedupOptions{MarkNear: true, Segments: []uint32{cut.segment}}
+			undisturbed.dedup(mark)
+			cut.dedup(mark)
+			want, got := undisturbed.records(), cut.records()
+			for key, r := range want {
+				if g := got[key]; g.Status != r.Status {
+					t.Fatalf("round %d: %s is %s, want %s", round, key, g.Status, r.Status)
+				}
+			}
+			if report, err := cut.store.Verify(context.Background()); err != nil || !report.OK() {
+				t.Fatalf("%v\n%s", err, report)
+			}
+			if n, err := cut.p.GroupNear(context.Background(), false); n != 0 || err != nil {
+				t.Fatalf("%d fingerprints are still queued: %v", n, err)
+			}
+		}
+	})
 }
 
 // TestMarkNear: near-duplicates are duplicates of the best of their group if they are marked, whichever way dedup looks

@@ -108,6 +108,14 @@ type Selection struct {
 func (p *Phases) DueHosts(
 	ctx context.Context, rd storage.Reader, from urlkey.HostKey, now int64, limit int, each func(urlkey.HostKey) error,
 ) error {
+	return p.dueHosts(ctx, rd, from, now, limit, func(h urlkey.HostKey, _ *storage.HostCounts) error { return each(h) })
+}
+
+// dueHosts is DueHosts, and tells the counts of each host too; they are valid until each returns.
+func (p *Phases) dueHosts(
+	ctx context.Context, rd storage.Reader, from urlkey.HostKey, now int64, limit int,
+	each func(h urlkey.HostKey, counts *storage.HostCounts) error,
+) error {
 	sc := rd.Scan(storage.HostCountsRange(), []byte(from), nil)
 	defer sc.Close()
 	var counts storage.HostCounts
@@ -127,7 +135,7 @@ func (p *Phases) DueHosts(
 			continue
 		}
 		found++
-		if err := each(h); err != nil {
+		if err := each(h, &counts); err != nil {
 			return err
 		}
 	}

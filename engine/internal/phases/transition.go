@@ -21,8 +21,8 @@ import (
 //	gone, parse failed          db_gone, db_parse_failed   gone schedule
 //	truncated                   below: truncated content never replaces complete content
 //
-// Two differences from Nutch: retries saturate instead of wrapping around at 127, and a redirect or a 304
-// clears nothing that it says nothing about. maxInterval is in seconds.
+// Where the interval outgrew maxInterval, in seconds, a success, a 304 and a redirect leave db_unfetched. Every cell of
+// status and outcome is a line of testdata/states; doc.go says where they are not Nutch's.
 func transition(
 	r *storage.Record, o *storage.FetchOutcome, segment uint32, s policy.FetchSchedule, maxInterval uint32,
 ) {

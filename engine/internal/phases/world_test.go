@@ -145,7 +145,8 @@ type page struct {
 	near     storage.SimHash
 	at       int64 // after firstMS, ms
 	bytes    uint32
-	took     uint32 // ms
+	took     uint32                // ms
+	outcome  *storage.FetchOutcome // in place of the fields above; its time is set
 }
 
 func keyOf(t tester, url string) urlkey.Key {
@@ -178,6 +179,10 @@ func (w *world) seal(pages ...page) uint32 {
 			}
 		case p.status == 0:
 			o.Status = storage.FetchSuccess
+		}
+		if p.outcome != nil {
+			o = *p.outcome
+			o.Time = firstMS + p.at
 		}
 		o.SimHash = p.near
 		if p.content != 0 {

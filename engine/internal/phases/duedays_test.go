@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package phases
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/seine-crawler/seine/engine/internal/admission"
+	"github.com/seine-crawler/seine/engine/policy"
+	"github.com/seine-crawler/seine/storage"
+)
+
+// askedSchedule is FixedSchedule, but one that is to be asked for each record: nothing is chosen by day.
+type askedSchedule struct{ policy.FixedSchedule }
+
+// chosenBy returns what Generate chooses, in key order, its counts, and whether it read by day.
+func (w *world) chosenBy(s policy.FetchSchedule, o GenerateOptions) (keys []string, r Generated, byDay bool) {
+	w.t.Helper()
+	env := w.p.env
+	env.Schedule = s
+	p := New(env)
+	o.DryRun, o.Top, o.Lists = true, max(o.Top, 1), 1
+	g := generation{
+		p: p, o: o, now: w.now + int64(o.AddDays)*86_400_000, result: Generated{Held: map[string]uint64{}},
+	}
+	if err := g.choose(context.Background()); err != nil {
+		w.t.Fatal(err)
+	}
+	for _, c := range g.best.list {
+		keys = append(keys, string(c.Key))
+	}
+	slices.Sort(keys)
+	r, err := p.Generate(context.Background(), o)
+	if err != nil || r.Selected != uint64(len(keys)) {
+		w.t.Fatalf("%+v %v, want %d", r, err, len(keys))
+	}
+	return keys, r, g.days != nil
+}
+
+// TestGenerateByDay: after a random history, what is chosen by day is what is chosen record by record, and so are all
+// counts, whatever the bounds, budgets and earlier fetchlists.
+func TestGenerateByDay(t *testing.T) {
+	checkFew(t, func(t *rapid.T) {
+		o := admission.Options{MaxDepth: rapid.IntRange(0, 2).Draw(t, "max depth")}
+		o.Host.URLs = int64(rapid.SampledFrom([]int{0, 0, 20, 40}).Draw(t, "host pages"))
+		o.Domain.URLs = int64(rapid.SampledFrom([]int{0, 0, 30, 60}).Draw(t, "domain pages"))
+		w := newWorld(t, o)
+		defer w.close()
+		w.inject(hostA, hostB)
+		h := newHistory(w)
+		for range rapid.IntRange(1, 8).Draw(t, "phases") {
+			h.change(t)
+			w.now += rapid.SampledFrom([]int64{0, 20, 86_400_000, 40 * 86_400_000}).Draw(t, "later")
+		}
+		w.check()
+		if rapid.Bool().Draw(t, "earlier fetchlist") {
+			_, _ = w.p.Generate(context.Background(), GenerateOptions{Top: 5}) // there may be nothing
+		}
+		for range 4 {
+			g := GenerateOptions{
+				Top:        rapid.SampledFrom([]int{1, 3, 10, 1000}).Draw(t, "top"),
+				MaxPerHost: rapid.SampledFrom([]int{0, 0, 2, 9}).Draw(t, "per host"),
+				AddDays:    rapid.SampledFrom([]int{0, 10, 29, 30, 31, 90}).Draw(t, "days"),
+				MinScore:   rapid.SampledFrom([]float64{0, 0, 1}).Draw(t, "least score"),
+			}
+			keys, counts, _ := w.chosenBy(w.schedule, g)
+			want, wantCounts, byDay := w.chosenBy(askedSchedule{}, g)
+			if byDay || !slices.Equal(keys, want) || !reflect.DeepEqual(counts, wantCounts) {
+				t.Fatalf("%+v: %q\n%+v, want %q\n%+v", g, keys, counts, want, wantCounts)
+			}
+		}
+	})
+}
+
+// TestGenerateReadsDays: where everything was fetched and all that is due comes into the fetchlist, no record is read,
+// and entries have their depth and the least score of their class; with a smaller fetchlist, records are read.
+func TestGenerateReadsDays(t *testing.T) {
+	w := newWorld(t, admission.Options{})
+	defer w.close()
+	const n = 40
+	var pages []page
+	var urls []string
+	for i := range n {
+		u := fmt.Sprintf("%sp%02d", []string{hostA, hostB}[i%2], i)
+		urls = append(urls, fmt.Sprintf("%s\tnutch.score=%d", u, 3+i/2%2))
+		pages = append(pages, page{url: u, at: int64(i) * 86_400_000})
+	}
+	w.inject(urls...)
+	w.update(pages...)
+	for _, c := range []struct {
+		top, days int
+		byDay     bool
+		want      int
+	}{
+		{n, 31, true, 2}, {n, 90, true, n}, {n - 1, 90, false, n - 1}, {1000, 90, true, n},
+	} {
+		keys, r, byDay := w.chosenBy(w.schedule, GenerateOptions{Top: c.top, AddDays: c.days})
+		if byDay != c.byDay || len(keys) != c.want {
+			t.Errorf("%+v: %d chosen, by day: %t, %+v", c, len(keys), byDay, r)
+		}
+	}
+	g, err := w.p.Generate(context.Background(), GenerateOptions{AddDays: 90})
+	if err != nil || g.Selected != n || g.Hosts != 2 {
+		t.Fatalf("%+v %v", g, err)
+	}
+	sc := w.store.Scan(storage.Fetchlist(g.Segment), nil, nil)
+	defer sc.Close()
+	for sc.Next() {
+		want := storage.FetchlistEntry{Score: 2}
+		if got, err := storage.DecodeFetchlistEntry(sc.Value()); err != nil || got.Depth != 0 ||
+			got.Score != want.Score && got.Score != 2*want.Score {
+			t.Errorf("%s: %+v %v", sc.Key(), got, err)
+		}
+	}
+}
+
+// TestGenerateManyDays: beyond dueDaysMax days, hosts are read one by one.
+func TestGenerateManyDays(t *testing.T) {
+	w := newWorld(t, admission.Options{})
+	defer w.close()
+	var pages []page
+	for i := range dueDaysMax + 1 {
+		pages = append(pages, page{url: fmt.Sprintf("%sp%d", hostA, i), at: int64(i) * 86_400_000})
+	}
+	w.inject(pages[0].url)
+	w.update(pages...)
+	for _, days := range []int{dueDaysMax, dueDaysMax + 60} {
+		keys, _, byDay := w.chosenBy(w.schedule, GenerateOptions{Top: 1000, AddDays: days})
+		want, _, _ := w.chosenBy(askedSchedule{}, GenerateOptions{Top: 1000, AddDays: days})
+		if byDay != (days == dueDaysMax) || !slices.Equal(keys, want) {
+			t.Errorf("%d days: by day: %t, %d of %d", days, byDay, len(keys), len(want))
+		}
+	}
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package web
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/seine-crawler/seine/engine"
+)
+
+// listedLine is a line of the answer of dedup_urls: a line of a list, or at the end the report. Bytes that are not
+// UTF-8 are replaced.
+type listedLine struct {
+	List   string                  `json:"list,omitempty"`
+	Line   string                  `json:"line,omitempty"`
+	Report *engine.DedupURLsReport `json:"report,omitempty"`
+}
+
+// urlLists are the names of the lists of dedup_urls.
+var urlLists = []string{"new", "known", "duplicates", "refused"}
+
+// listing is the result of dedup_urls.
+type listing struct{ o engine.DedupURLsOptions }
+
+// into is the field for a list.
+func into(o *engine.DedupURLsOptions, list string) *io.Writer {
+	return map[string]*io.Writer{
+		"new": &o.New, "known": &o.Known, "duplicates": &o.Duplicates, "refused": &o.Refused,
+	}[list]
+}
+
+func (h *Handler) dedupURLs(c *call) (any, error) {
+	is, params, _ := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
+	var l listing
+	switch is {
+	case "multipart/form-data":
+		var in engine.InjectOptions
+		source := &seedParts{r: multipart.NewReader(c.r.Body, params["boundary"])}
+		if err := source.options(&in, c.texts("file")); err != nil {
+			return nil, err
+		}
+		l.o.URLs, l.o.Readers = in.URLs, in.Readers
+	default:
+		if err := c.wantType("text/plain", "multipart/form-data"); err != nil {
+			return nil, err
+		}
+		l.o.Readers = []io.Reader{c.r.Body}
+	}
+	return l, nil
+}
+
+func (l listing) answer(h *Handler, c *call) *Problem {
+	w := &lineWriter{d: deadlines{http.NewResponseController(c.w)}, patience: stallTime}
+	if h.o.Local {
+		w.patience = localTime
+	}
+	_ = w.d.c.EnableFullDuplex() // refused lines are sent while others are read; HTTP/2 always can
+	w.b = bufio.NewWriterSize(&deadlineWriter{c.w, w}, 32<<10)
+	var lists []*listWriter
+	for _, name := range urlLists {
+		if slices.Contains(c.texts("lists"), name) {
+			to := &listWriter{name: name, w: w, c: c}
+			lists = append(lists, to)
+			*into(&l.o, name) = to
+		}
+	}
+	r, err := h.e.DedupURLs(c.ctx, l.o)
+	gone := slices.ContainsFunc(lists, func(l *listWriter) bool { return l.err != nil })
+	switch {
+	case gone:
+		panic(http.ErrAbortHandler)
+	case err != nil && !w.began:
+		return problemOf(err)
+	case !w.began:
+		w.begin(c.w)
+	}
+	if err != nil {
+		err = w.write(lastLine{problemOf(err)})
+	} else {
+		err = w.write(listedLine{Report: &r})
+	}
+	if errors.Join(err, w.b.Flush()) != nil {
+		panic(http.ErrAbortHandler)
+	}
+	return nil
+}
+
+// listWriter sends the lines of a list.
+type listWriter struct {
+	name string
+	w    *lineWriter
+	c    *call
+	part []byte // of a line
+	err  error  // of the connection
+}
+
+func (l *listWriter) Write(p []byte) (int, error) {
+	n := len(p)
+	for {
+		line, rest, whole := bytes.Cut(p, []byte{'\n'})
+		l.part = append(l.part, line...)
+		if !whole {
+			return n, nil
+		}
+		if !l.w.began {
+			l.w.begin(l.c.w)
+		}
+		text := strings.ToValidUTF8(string(l.part), "\ufffd")
+		if l.err = l.w.write(listedLine{List: l.name, Line: text}); l.err != nil {
+			return 0, l.err
+		}
+		p, l.part = rest, l.part[:0]
+	}
+}
+
+// readListed reads the answer of dedup_urls into the lists that are wanted.
+func readListed(body io.Reader, o *engine.DedupURLsOptions) (r engine.DedupURLsReport, err error) {
+	for dec := json.NewDecoder(body); ; {
+		line, err := nextOf[listedLine](dec)
+		if err != nil {
+			return r, err
+		}
+		if line.Report != nil {
+			return *line.Report, nil
+		}
+		if to := into(o, line.List); to != nil && *to != nil {
+			if _, err := io.WriteString(*to, line.Line+"\n"); err != nil {
+				return r, &writeError{err}
+			}
+		}
+	}
+}
+
+// writeError is one of a list that the caller of a Client writes, and not one of the connection.
+type writeError struct{ err error }
+
+func (e *writeError) Error() string { return e.err.Error() }
+func (e *writeError) Unwrap() error { return e.err }
+
+var listRoutes = []route{{
+	method: http.MethodPost, path: "/dedup-urls", name: "dedup_urls",
+	about: "Sort lines of URLs into those that are new, known, duplicates or refused, as seeds are read. Each line " +
+		"of the answer has a list and a line of it; the last has the report, or the problem that ended it",
+	params: []param{
+		{name: "lists", kind: aList, words: urlLists, def: []string{"new"}, about: "the lists that are sent"},
+		{name: "file", kind: aList, repeated: true, about: "names of the files of a multipart body, for messages"},
+	},
+	body: &body{about: "lines of URLs; or several files: a part urls, then a part for each",
+		types: []string{"text/plain", "multipart/form-data"}},
+	raw: []string{ndjson}, lasts: true, do: (*Handler).dedupURLs,
+}}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package web
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/seine-crawler/seine/engine"
+)
+
+// TestDedupURLs: each line of the answer has a line of a list that was wanted, and the last the report. What is no
+// list, and a body that is no list of lines, is refused.
+func TestDedupURLs(t *testing.T) {
+	s := newSite(t)
+	lines := strings.Join([]string{s.url + "/new", s.url + "/mend.html", s.url + "/new#a", "mailto:x"}, "\n") + "\n"
+	plain := []string{"Content-Type", "text/plain"}
+	want := fmt.Sprintf(`{"list":"refused","line":"malformed\tmailto:x"}
+{"list":"new","line":"%[1]s/new"}
+{"list":"known","line":"%[1]s/mend.html"}
+`, s.url)
+	status, kind, text := s.ask("POST", "/dedup-urls?lists=new,known,refused", lines, plain...)
+	body, last, _ := strings.Cut(text, `{"report":`)
+	if status != 200 || kind != ndjson || !strings.HasPrefix(last, `{"lines":4,"known":1,"new":1,"duplicates":1,`) {
+		t.Errorf("status %d, %s\n%s", status, kind, text)
+	}
+	sorted := func(text string) string {
+		list := strings.SplitAfter(text, "\n")
+		out := ""
+		for _, name := range urlLists {
+			for _, line := range list {
+				if strings.HasPrefix(line, `{"list":"`+name) {
+					out += line
+				}
+			}
+		}
+		return out
+	}
+	if sorted(body) != sorted(want) {
+		t.Errorf("got\n%swant\n%s", body, want)
+	}
+	for _, c := range []struct {
+		query, body, kind string
+		want              int
+	}{
+		{"?lists=old", lines, "text/plain", 400}, {"", lines, "application/json", 415},
+		{"", lines, "multipart/form-data; boundary=x", 400}, {"", "", "text/plain", 200},
+	} {
+		if status, _, text := s.ask("POST", "/dedup-urls"+c.query, c.body, "Content-Type", c.kind); status != c.want {
+			t.Errorf("%v: status %d: %s", c, status, text)
+		}
+	}
+	var none engine.DedupURLsOptions
+	for _, text := range []string{"", `{"list":"new","line":"a"}` + "\n", `{"problem":{"status":500,"detail":"no"}}`} {
+		if r, err := readListed(strings.NewReader(text), &none); err == nil {
+			t.Errorf("%q is read as a whole answer: %v", text, r)
+		}
+	}
+}

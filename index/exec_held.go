@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package index
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+	"sort"
+)
+
+// Held words are ranked and counted in one walk over arrays: a word alone, any of several, or all of several. Each
+// different weighted frequency of a word is turned into points once, so that a document's are looked up in a table.
+
+// heldPart is a held word of a query.
+type heldPart struct {
+	*heldWord
+	gain   gain
+	points []points // of codes
+}
+
+// tabulate computes the points of all codes.
+func (h *heldPart) tabulate() {
+	h.points = make([]points, len(h.tfs))
+	for i, tf := range h.tfs {
+		h.points[i] = h.gain.points(tf)
+	}
+}
+
+// isHeldKind reports whether a node is a word that can be held.
+func (n *node) isHeldKind() bool { return (n.kind == nodeTerm || n.kind == nodeAny) && n.fields == 0 }
+
+// held looks up words of a part, and holds those that were used before. Where one is not held, its heldWord is nil.
+// least is the share of the words' documents that must be held; below it nothing is read, and ok is false.
+func (x *execution) held(p *part, boost, least float64, nodes ...*node) (words []heldPart, ok bool) {
+	words = make([]heldPart, len(nodes))
+	keys, all, have := make([]string, len(nodes)), uint64(0), uint64(0)
+	for i, n := range nodes {
+		df := x.frequency(n)
+		words[i].gain = newGain(&x.all, df, boost*n.factor())
+		hold := false
+		keys[i] = n.heldKey()
+		docs := uint64(float64(df) * float64(p.docs) / float64(max(x.all.docs, uint64(p.docs))))
+		if words[i].heldWord, hold = p.held.use(keys[i], docs); !hold {
+			keys[i] = ""
+		}
+		if all += df + 1; hold || words[i].heldWord != nil {
+			have += df + 1
+		}
+	}
+	if float64(have) < least*float64(all) {
+		return nil, false
+	}
+	for i, n := range nodes {
+		if keys[i] == "" {
+			continue
+		}
+		if words[i].heldWord = x.newHeldWord(p, n); !x.work.over {
+			p.held.hold(keys[i], words[i].heldWord)
+		}
+		if words[i].heldWord == nil && least == 1 {
+			return nil, false
+		}
+	}
+	return words, true
+}
+
+// heldLeast is the share of the documents of alternatives that must be held so that these are added up whole. What is
+// not held costs more than where bounds pass it.
+const heldLeast = 0.5
+
+// rankHeld ranks and counts the documents of a part that match a query of held words. It reports false, and has done
+// nothing, if it is not such.
+func (x *execution) rankHeld(r *ranker, p *part, root *node) bool {
+	holds := func(nodes []*node) bool {
+		return !slices.ContainsFunc(nodes, func(n *node) bool { return !n.isHeldKind() })
+	}
+	if p.held == nil {
+		return false
+	}
+	if root.isHeldKind() {
+		words, ok := x.held(p, 1, 1, root)
+		if ok {
+			x.total += r.heldOne(&words[0])
+		}
+		return ok
+	}
+	if any, filters, not := x.disjunction(root); any != nil {
+		boost := root.factor()
+		if any != root {
+			boost *= any.factor()
+		}
+		if len(filters) > 0 || !holds(any.should) {
+			return false
+		}
+		words, ok := x.held(p, boost, heldLeast, any.should...)
+		if !ok {
+			return false
+		}
+		var others []iterator
+		for i := range words {
+			if words[i].heldWord == nil {
+				others = append(others, x.openAll(p, any.should[i:i+1], boost)...)
+			}
+		}
+		words = slices.DeleteFunc(words, func(w heldPart) bool { return w.heldWord == nil })
+		if ok = len(words) > 0; ok {
+			x.total += r.heldAny(words, others, x.openAll(p, not, 1))
+		}
+		return ok
+	}
+	if root.kind != nodeBool || len(root.must) == 0 || !holds(root.must) || !holds(root.should) {
+		return false
+	}
+	words, ok := x.held(p, root.factor(), 1, slices.Concat(root.must, root.should)...)
+	if ok {
+		must := len(root.must)
+		x.total += r.heldAll(words[:must:must], words[must:], x.openAll(p, root.not, 1))
+	}
+	return ok
+}
+
+// heldOne offers the documents of a word and returns their number.
+func (r *ranker) heldOne(h *heldPart) uint64 {
+	need, least := points(-1), 0 // the code that is needed
+	for w := range len(h.starts) - 1 {
+		from, to := h.in(w)
+		if from < to && !r.work.spend(1+int(to-from)/(heldUnit*heldBlock)) {
+			return 0
+		}
+		for i := from; i < to; {
+			block := i / heldBlock
+			end := min((block+1)*heldBlock, to)
+			if now := r.need(); now != need {
+				need = now
+				least = sort.Search(len(h.tfs), func(c int) bool { return h.gain.points(h.tfs[c]) >= need })
+			}
+			if int(h.most[block]) >= least {
+				places := h.places[i:end]
+				for j, code := range h.codes[i:end] {
+					if int(code) >= least {
+						r.top.offer(uint32(w)*sumDocs+uint32(places[j]), h.gain.points(h.tfs[code]))
+					}
+				}
+			}
+			i = end
+		}
+	}
+	return uint64(len(h.places))
+}
+
+// heldUnit is how many blocks of held words cost as much as a block that is decoded.
+const heldUnit = 8
+
+// heldBounds bounds the score of the documents of a window, and returns how many documents the words have there.
+func heldBounds(words []heldPart, window int) (most points, docs int) {
+	for i := range words {
+		h := &words[i]
+		if from, to := h.in(window); from < to {
+			most += h.points[h.bound(from, to)]
+			docs += int(to - from)
+		}
+	}
+	return most, docs
+}
+
+// heldAny offers the documents that have any of the words or match any of others, and match none of not, and returns
+// their number.
+func (r *ranker) heldAny(words []heldPart, others, not []iterator) (count uint64) {
+	for i := range words {
+		words[i].tabulate()
+	}
+	s := sumsPool.Get().(*sums)
+	defer r.putSums(s)
+	for w := range len(words[0].starts) - 1 {
+		most, docs := heldBounds(words, w)
+		s.lo = uint32(w) * sumDocs
+		s.hi, s.least = s.lo+sumDocs-1, 0
+		for _, o := range others {
+			if from, _ := o.shallow(s.lo); from <= s.hi {
+				most, docs = most+o.bound(s.lo, s.hi), docs+1
+			}
+		}
+		if docs == 0 {
+			continue
+		}
+		if !r.work.spend(1 + docs/(heldUnit*heldBlock)) {
+			return count
+		}
+		need := r.need()
+		if most < need {
+			for i := range words {
+				words[i].mark(w, &s.bits)
+			}
+			for _, o := range others {
+				o.mark(&window{s.lo, s.bits[:]})
+			}
+			count += r.heldLeft(s, not)
+			clear(s.bits[:])
+			continue
+		}
+		for i := range words {
+			words[i].add(w, s)
+		}
+		for _, o := range others {
+			o.fill(s)
+		}
+		if r.work.over {
+			return count
+		}
+		n := r.heldLeft(s, not)
+		count += n
+		if need > 0 && n > sumDocs/4 {
+			r.offerAll(s, need)
+			clear(s.bits[:])
+			clear(s.score[:])
+			continue
+		}
+		r.offerHeld(s, need, len(not) > 0 || len(others) > 0 && r.part.dead != nil)
+	}
+	return count
+}
+
+// heldLeft clears the bits of the documents of a window that not matches, and counts those that are left.
+func (r *ranker) heldLeft(s *sums, not []iterator) (count uint64) {
+	for _, n := range not {
+		var out sumBits
+		n.mark(&window{s.lo, out[:]})
+		for i, b := range out {
+			s.bits[i] &^= b
+		}
+	}
+	return (&window{s.lo, s.bits[:]}).alive(r.part.dead)
+}
+
+// mark sets the bits of the documents of a window.
+func (h *heldPart) mark(window int, into *sumBits) {
+	from, to := h.in(window)
+	for _, i := range h.places[from:to] {
+		into.set(uint32(i))
+	}
+}
+
+// add adds the points of the documents of a window.
+func (h *heldPart) add(window int, s *sums) {
+	from, to := h.in(window)
+	places, table := h.places[from:to], h.points
+	for j, code := range h.codes[from:to] {
+		i := uint32(places[j])
+		s.bits.set(i)
+		s.score[i&(sumDocs-1)] += table[code]
+	}
+}
+
+// offerAll offers the documents of a window that score what is needed.
+func (r *ranker) offerAll(s *sums, need points) {
+	for i, p := range &s.score {
+		if p >= need && s.bits[i>>6]>>(i&63)&1 != 0 {
+			r.top.offer(s.lo+uint32(i), p)
+			need = r.need()
+		}
+	}
+}
+
+// offerHeld offers the documents of a window whose bits are set, and leaves no score and no bits. others says that
+// documents without a bit may have a score.
+func (r *ranker) offerHeld(s *sums, need points, others bool) {
+	for at, some := range s.bits {
+		for s.bits[at] = 0; some != 0; some &= some - 1 {
+			i := at*64 + bits.TrailingZeros64(some)
+			p := s.score[i]
+			if s.score[i] = 0; p >= need {
+				r.top.offer(s.lo+uint32(i), p)
+				need = r.need()
+			}
+		}
+	}
+	if others {
+		clear(s.score[:])
+	}
+}
+
+// heldAll offers the documents that have all of must and match none of not, and returns their number; should only adds
+// to the score.
+func (r *ranker) heldAll(must, should []heldPart, not []iterator) (count uint64) {
+	slices.SortStableFunc(must, func(a, b heldPart) int { return cmp.Compare(len(a.places), len(b.places)) })
+	if len(must[0].places) == 0 {
+		return 0
+	}
+	for _, list := range [][]heldPart{must, should} {
+		for i := range list {
+			list[i].tabulate()
+		}
+	}
+	s := sumsPool.Get().(*sums)
+	defer r.putSums(s)
+	rarest := &must[0]
+	for w := range len(rarest.starts) - 1 {
+		from, to := rarest.in(w)
+		if from == to {
+			continue
+		}
+		most, docs := heldBounds(must, w)
+		more, others := heldBounds(should, w)
+		if !r.work.spend(1 + (docs+others)/(heldUnit*heldBlock)) {
+			return count
+		}
+		need := r.need()
+		s.lo = uint32(w) * sumDocs
+		for i := range must {
+			if i == 0 {
+				must[i].add(w, s)
+			} else if !must[i].meet(w, s, to-from) {
+				break
+			}
+		}
+		n := r.heldLeft(s, not)
+		if count += n; n > 0 && most+more >= need {
+			for i := range should {
+				should[i].addMet(w, s, uint32(n))
+			}
+			r.offerHeld(s, need, false)
+		}
+		for _, i := range rarest.places[from:to] {
+			s.score[i&(sumDocs-1)] = 0
+		}
+		clear(s.bits[:])
+	}
+	return count
+}
+
+// meet leaves the bits of those documents of a window that the word has too, and adds its points there. few bounds
+// how many bits are set. It reports whether any are left.
+func (h *heldPart) meet(window int, s *sums, few uint32) (any bool) {
+	from, to := h.in(window)
+	var met sumBits
+	if few*heldSeekPrice < to-from {
+		any = h.eachMet(window, s, func(i uint32, p points) {
+			met.set(i)
+			s.score[i&(sumDocs-1)] += p
+		})
+	} else {
+		places, table := h.places[from:to], h.points
+		have := uint64(0)
+		for j, code := range h.codes[from:to] { // without a branch that nobody can foresee
+			i := uint32(places[j]) & (sumDocs - 1)
+			bit := s.bits[i>>6] >> (i & 63) & 1
+			met[i>>6] |= bit << (i & 63)
+			s.score[i] += table[code] & -points(bit)
+			have |= bit
+		}
+		any = have != 0
+	}
+	s.bits = met
+	return any
+}
+
+// heldSeekPrice is how many documents are walked in the time that finding one takes.
+const heldSeekPrice = 12
+
+// addMet adds the word's points to those documents of a window whose bits are set, as many as few.
+func (h *heldPart) addMet(window int, s *sums, few uint32) {
+	h.eachMet(window, s, func(i uint32, p points) { s.score[i&(sumDocs-1)] += p })
+}
+
+// eachMet calls fn with the documents of a window whose bits are set that the word has, and their points.
+func (h *heldPart) eachMet(window int, s *sums, fn func(i uint32, p points)) (any bool) {
+	from, to := h.in(window)
+	places := h.places[from:to]
+	for at, some := range &s.bits {
+		for ; some != 0; some &= some - 1 {
+			i := uint16(at*64 + bits.TrailingZeros64(some))
+			n, ok := slices.BinarySearch(places, i)
+			places = places[n:]
+			if from += uint32(n); ok {
+				fn(uint32(i), h.points[h.codes[from]])
+				any = true
+			}
+			if len(places) == 0 {
+				return any
+			}
+		}
+	}
+	return any
+}

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package index
+
+import (
+	"cmp"
+	"encoding/binary"
+	"math"
+	"math/bits"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// Words that queries use again are held in memory, decoded and weighed: who searches a word in five forms then walks
+// one list in place of five, and neither decodes it nor looks it up in the store. That caches of posting lists answer
+// most queries of a search engine with little memory, because few words make most of its queries, and that how often a
+// word is used is the better rule of what to keep than when, is from Baeza-Yates, Gionis, Junqueira, Murdock,
+// Plachouras and Silvestri, "The impact of caching on search engines" (SIGIR 2007). It takes 4 bytes a document.
+
+// heldWord has the documents of a part in which any form of a word occurs and that are not deleted, and their weighted
+// frequencies, in which the forms are added up. It never changes.
+type heldWord struct {
+	starts []uint32  // of each window of sumDocs documents in places, and their number
+	places []uint16  // of the documents in their windows
+	codes  []uint16  // of their weighted frequencies
+	most   []uint16  // the largest of heldBlock codes
+	tfs    []float64 // of each code, ascending
+}
+
+// heldBlock is the number of documents that have one bound.
+const heldBlock = 128
+
+// heldPrice is what a held word costs beside its documents and its key, about.
+const heldPrice = 300
+
+func (h *heldWord) bytes() int64 {
+	return int64(4*cap(h.starts)+2*(cap(h.places)+cap(h.codes)+cap(h.most))+8*cap(h.tfs)) + heldPrice
+}
+
+// in returns the documents of a window.
+func (h *heldWord) in(window int) (from, to uint32) { return h.starts[window], h.starts[window+1] }
+
+// bound returns the largest code of some documents, or one that is larger.
+func (h *heldWord) bound(from, to uint32) (most uint16) {
+	for _, code := range h.most[from/heldBlock : (to+heldBlock-1)/heldBlock] {
+		most = max(most, code)
+	}
+	return most
+}
+
+// heldWords are the held words of an index segment, as long as a state of the index lasts: the weights of occurrences
+// depend on all of its documents. Safe for concurrent use; the zero value holds none.
+type heldWords struct {
+	index *atomic.Int64 // bytes that all segments of the index may hold; nil: none
+	part  float64       // of them: the segment's
+	mu    sync.Mutex
+	size  int64 // bytes
+	words map[string]*heldUse
+	// seen counts the uses of words that are not held, in two generations of heldSeen words.
+	seen, seenBefore map[string]uint32
+	uses             int // of all words
+}
+
+type heldUse struct {
+	word *heldWord // nil: it cannot be held
+	uses uint32
+	size int64
+}
+
+const (
+	heldSeen = 1 << 12
+	// heldLargest is the part of all bytes that one word may take: an eighth.
+	heldLargest = 8
+	// heldHalving is the number of uses after which those of before count half.
+	heldHalving = 1 << 14
+	// heldTries is how many held words are looked at for one that is used less than another.
+	heldTries = 8
+)
+
+// most returns how many bytes the segment may hold.
+func (h *heldWords) most() int64 {
+	if h.index == nil {
+		return 0
+	}
+	return int64(float64(h.index.Load()) * h.part)
+}
+
+// trim drops words, any ones, until the others have room.
+func (h *heldWords) trim() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for key, u := range h.words {
+		if h.size <= h.most() {
+			return
+		}
+		h.size -= u.size
+		delete(h.words, key)
+	}
+}
+
+// use returns a word that is held. Else it reports whether the word, of about as many documents, should be: it was used
+// before, and there is room for it or what is used less gave way.
+func (h *heldWords) use(key string, docs uint64) (w *heldWord, hold bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.uses++; h.uses%heldHalving == 0 {
+		for _, u := range h.words {
+			u.uses /= 2
+		}
+	}
+	if u := h.words[key]; u != nil {
+		u.uses++
+		return u.word, false
+	}
+	n := h.seen[key] + 1
+	if n == 1 {
+		n += h.seenBefore[key]
+	}
+	if h.seen == nil || n == 1 && len(h.seen) >= heldSeen {
+		h.seen, h.seenBefore = map[string]uint32{}, h.seen
+	}
+	h.seen[key] = n
+	size := int64(4*docs) + heldPrice
+	return nil, n > 1 && size <= h.most()/heldLargest && h.room(size, n)
+}
+
+// room makes room for a word by dropping others that are used less.
+func (h *heldWords) room(size int64, uses uint32) bool {
+	for h.size+size > h.most() {
+		least, tries := "", 0
+		for key, u := range h.words { // in any order
+			if tries++; least == "" || u.uses < h.words[least].uses {
+				least = key
+			}
+			if tries == heldTries {
+				break
+			}
+		}
+		if least == "" || h.words[least].uses >= uses {
+			return false
+		}
+		h.size -= h.words[least].size
+		delete(h.words, least)
+	}
+	return true
+}
+
+// hold keeps a word, unless there is no room for it any more; nil is a word that cannot be held.
+func (h *heldWords) hold(key string, w *heldWord) {
+	u := &heldUse{word: w, size: int64(len(key)) + heldPrice}
+	if w != nil {
+		u.size += w.bytes()
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.words[key] != nil || h.size+u.size > h.most() {
+		return
+	}
+	if h.words == nil {
+		h.words = map[string]*heldUse{}
+	}
+	u.uses = h.seen[key]
+	delete(h.seen, key)
+	h.words[key] = u
+	h.size += u.size
+}
+
+// heldKey returns the key of a word: its forms and their weights.
+func (n *node) heldKey() string {
+	if n.kind == nodeTerm {
+		return n.term
+	}
+	var memory [128]byte
+	key := memory[:0]
+	for _, c := range n.children {
+		key = append(append(key, c.term...), 0)
+		key = binary.LittleEndian.AppendUint64(key, math.Float64bits(cmp.Or(c.weight, 1)))
+	}
+	return string(key)
+}
+
+// newHeldWord reads a word of a part; nil if the search is to end, or if the word has too many different weighted
+// frequencies.
+func (x *execution) newHeldWord(p *part, n *node) *heldWord {
+	forms := []*node{n}
+	if n.kind == nodeAny {
+		forms = n.children
+	}
+	it, docs := anyIter{weigher: x.weigher(p)}, uint64(0)
+	for _, c := range forms {
+		if l := x.list(p, c.term); l != nil {
+			it.forms = append(it.forms, x.cursor(p, l))
+			it.weights = append(it.weights, cmp.Or(c.weight, 1))
+			docs += l.df()
+		}
+	}
+	h := &heldWord{starts: make([]uint32, 1, p.docs/sumDocs+2)}
+	docs = min(docs, uint64(p.docs))
+	h.places, h.codes = make([]uint16, 0, docs), make([]uint16, 0, docs)
+	coder := tfCoder{}
+	s := sumsPool.Get().(*sums)
+	for s.lo = 0; s.lo < p.docs && !x.work.over; s.lo += sumDocs {
+		s.hi = s.lo + sumDocs - 1
+		it.weighForms(s, 0, len(it.forms))
+		for at, some := range s.touched {
+			for s.touched[at] = 0; some != 0; some &= some - 1 {
+				i := at*64 + bits.TrailingZeros64(some)
+				if p.alive(s.lo + uint32(i)) {
+					h.places, h.codes = append(h.places, uint16(i)), append(h.codes, coder.code(s.tf[i]))
+				}
+				s.tf[i] = 0
+			}
+		}
+		h.starts = append(h.starts, uint32(len(h.places)))
+	}
+	if x.work.over {
+		return nil
+	}
+	sumsPool.Put(s)
+	if h.tfs = coder.tfs; len(h.tfs) > math.MaxUint16 {
+		return nil
+	}
+	h.sortCodes()
+	return h
+}
+
+// sortCodes gives larger frequencies larger codes, and bounds the codes of blocks.
+func (h *heldWord) sortCodes() {
+	order := make([]uint16, len(h.tfs))
+	for i := range order {
+		order[i] = uint16(i)
+	}
+	slices.SortFunc(order, func(a, b uint16) int { return cmp.Compare(h.tfs[a], h.tfs[b]) })
+	code, tfs := make([]uint16, len(order)), make([]float64, len(order))
+	for i, old := range order {
+		code[old], tfs[i] = uint16(i), h.tfs[old]
+	}
+	h.tfs, h.most = tfs, make([]uint16, (len(h.codes)+heldBlock-1)/heldBlock)
+	for i, old := range h.codes {
+		h.codes[i] = code[old]
+		h.most[i/heldBlock] = max(h.most[i/heldBlock], code[old])
+	}
+}
+
+// tfCoder numbers different frequencies as they come.
+type tfCoder struct {
+	tfs   []float64
+	codes map[float64]uint16
+	last  [256]struct { // those that came last, by a hash
+		tf   float64 // 0: none
+		code uint16
+	}
+}
+
+// code returns the number of a frequency, which is above 0. Beyond math.MaxUint16 numbers repeat.
+func (c *tfCoder) code(tf float64) uint16 {
+	last := &c.last[math.Float64bits(tf)*0x9e3779b97f4a7c15>>56]
+	if last.tf == tf {
+		return last.code
+	}
+	code, ok := c.codes[tf]
+	if !ok {
+		if c.codes == nil {
+			c.codes = map[float64]uint16{}
+		}
+		code = uint16(len(c.tfs))
+		c.codes[tf], c.tfs = code, append(c.tfs, tf)
+	}
+	last.tf, last.code = tf, code
+	return code
+}

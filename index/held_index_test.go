@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package index_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/seine-crawler/seine/index"
+)
+
+// TestHold: words are held from their second use on if the options and Hold say so, until Hold takes their memory or a
+// Refresh shows other documents, with which their weights change; a Refresh that shows nothing new keeps them. What is
+// found is the same either way.
+func TestHold(t *testing.T) {
+	s, x := newStore(t)
+	docs := []index.Document{doc(1, "Net repair", "mending a net"), doc(2, "Nets", "new nets mended"), doc(3, "Boat", "")}
+	put(t, s, x, docs)
+	ask := func(x *index.Index, hits int) {
+		t.Helper()
+		for range 3 {
+			if r := search(t, x, "net mended"); r.Total != hits || len(r.Hits) != hits {
+				t.Errorf("%d hits of %d, want %d", len(r.Hits), r.Total, hits)
+			}
+		}
+	}
+	want := search(t, x, "net mended").Hits
+	ask(x, 2)
+	held := x.Held()
+	if same := slices.EqualFunc(search(t, x, "net mended").Hits, want, func(a, b index.Hit) bool {
+		return a.Key == b.Key && a.Score == b.Score
+	}); held == 0 || !same {
+		t.Errorf("%d bytes are held; hits are the same: %v", held, same)
+	}
+	if err := x.Refresh(); err != nil {
+		t.Fatal(err)
+	}
+	if now := x.Held(); now != held {
+		t.Errorf("%d bytes are held of %d after a Refresh without anything new", now, held)
+	}
+	if x.Hold(0); x.Held() != 0 {
+		t.Errorf("%d bytes are held after all room was taken", x.Held())
+	}
+	if ask(x, 2); x.Held() != 0 {
+		t.Errorf("%d bytes are held without room", x.Held())
+	}
+	x.Hold(1 << 20)
+	if ask(x, 2); x.Held() != held {
+		t.Errorf("%d bytes are held again, want %d", x.Held(), held)
+	}
+	docs = append(docs, doc(4, "Net", "a third"))
+	put(t, s, x, docs[3:])
+	if x.Held() != 0 {
+		t.Errorf("%d bytes are held of documents before a Refresh", x.Held())
+	}
+	ask(x, 3)
+	other, err := index.Open(s, index.Options{HeldBytes: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ask(other, 3); other.Held() != 0 {
+		t.Errorf("%d bytes are held, the options say none", other.Held())
+	}
+	if err := other.Close(); err != nil {
+		t.Fatal(err)
+	}
+	other.Hold(1 << 20) // nothing happens
+}

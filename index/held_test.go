@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package index
+
+import (
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// hold lets searches of the world hold words, in some bytes for each part.
+func (w *world) hold(bytes int64) {
+	for _, p := range w.parts {
+		p.held = &heldWords{index: new(atomic.Int64), part: 1}
+		p.held.index.Store(bytes)
+	}
+}
+
+// TestHeld: in several windows, a query whose words are held, all or some of them, finds what the naive searcher finds,
+// as it does before they are held and when it holds them, and leaves no trace in the memory that it gives back. What is
+// held is what was used twice.
+func TestHeld(t *testing.T) {
+	word := func(boost float64, forms ...string) *node {
+		n := &node{kind: nodeAny, boost: boost}
+		for i, f := range forms {
+			weight := []float64{1, otherForm}[min(i, 1)]
+			n.children = append(n.children, &node{kind: nodeTerm, term: f, weight: weight})
+		}
+		return n
+	}
+	term := func(s string) *node { return &node{kind: nodeTerm, term: s} }
+	worlds := []*world{newSparseWorld(1, sumDocs+2000), windowsWorld(true)}
+	for i, root := range []*node{
+		term("c"), word(2, "a", "b", "c"), word(1, "none", "x"),
+		{kind: nodeBool, should: []*node{word(1, "d", "a"), term("c"), term("x")}},
+		{kind: nodeBool, should: []*node{word(1, "d", "b"), word(2.5, "c")}, not: []*node{word(1, "e")}, boost: 2},
+		{kind: nodeBool, must: []*node{word(1, "a", "b"), term("c")}},
+		{kind: nodeBool, must: []*node{word(1, "d", "b"), term("c")}, should: []*node{term("e")}, not: []*node{term("a")}},
+		{kind: nodeBool, must: []*node{term("c"), term("d"), term("e")}, should: []*node{term("x"), word(1, "a", "b")}},
+	} {
+		for j, w := range worlds {
+			want, total := (&naive{w, map[string]uint64{}}).search(root, 10)
+			for _, bytes := range []int64{1 << 20, 50_000} { // in the second, words of half the documents do not fit
+				w.hold(bytes)
+				for run := range 4 {
+					x := w.execution(10)
+					x.exhaustive = run == 3
+					sameCandidates(t, x.run(root), want)
+					if x.total != uint64(total) || x.work.over {
+						t.Fatalf("query %d, world %d, run %d: %d matches, want %d", i, j, run, x.total, total)
+					}
+				}
+				words := append(append(root.must[:len(root.must):len(root.must)], root.should...), root)
+				for _, n := range words {
+					if !n.isHeldKind() {
+						continue
+					}
+					if u := w.parts[0].held.words[n.heldKey()]; bytes == 1<<20 && (u == nil || u.word == nil || u.uses < 3) {
+						t.Errorf("query %d, world %d: %s is not held, or not used: %+v", i, j, n.heldKey(), u)
+					}
+				}
+				if h := w.parts[0].held; h.size > bytes {
+					t.Errorf("query %d, world %d: %d bytes are held of %d", i, j, h.size, bytes)
+				}
+			}
+		}
+		s := sumsPool.Get().(*sums)
+		for j, p := range s.score {
+			if p != 0 || s.tf[j] != 0 || s.bits[j>>6]|s.touched[j>>6] != 0 {
+				t.Fatalf("query %d: document %d of a window keeps %v, %v", i, j, p, s.tf[j])
+			}
+		}
+		sumsPool.Put(s)
+	}
+}
+
+// TestHeldWords: no more is held than there is room for; a word is held from its second use on, and stays while others
+// are used once, twice, or less often than it.
+func TestHeldWords(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		most := rapid.Int64Range(0, 20_000).Draw(t, "bytes")
+		h := &heldWords{index: new(atomic.Int64), part: 0.5}
+		h.index.Store(2 * most)
+		for range rapid.IntRange(1, 100).Draw(t, "steps") {
+			key, docs := fmt.Sprint(rapid.IntRange(0, 30).Draw(t, "key")), rapid.Uint64Range(0, 500).Draw(t, "docs")
+			if w, hold := h.use(key, docs); hold {
+				if w != nil {
+					t.Fatal("what is held is to be held")
+				}
+				h.hold(key, &heldWord{places: make([]uint16, docs), codes: make([]uint16, docs)})
+			}
+			if rapid.IntRange(0, 20).Draw(t, "trim") == 0 {
+				h.index.Store(most)
+				h.trim()
+			}
+			sum := int64(0)
+			for _, u := range h.words {
+				sum += u.size
+			}
+			if sum != h.size || sum > h.most() {
+				t.Fatalf("%d bytes of %d, counted as %d", sum, h.most(), h.size)
+			}
+		}
+	})
+	h := &heldWords{index: new(atomic.Int64), part: 1}
+	h.index.Store(40 * heldPrice)
+	for i := range 3000 {
+		for _, key := range []string{"used", fmt.Sprint(i), fmt.Sprint(i)} {
+			w, hold := h.use(key, 10)
+			if i > 0 && key == "used" && w == nil && !hold {
+				t.Fatalf("a word in use is not held after %d others", i)
+			}
+			if hold {
+				h.hold(key, &heldWord{})
+			}
+		}
+	}
+	if len(h.words) < 5 {
+		t.Errorf("%d words are held of words that were used twice", len(h.words))
+	}
+}
