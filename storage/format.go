@@ -43,8 +43,8 @@ import (
 //	                  their own; older values are read without, and get it when their page is fetched again. Records
 //	                  count visits and changes. Marks of phases that came to their end are in a range of their own.
 //	13        0.13    What was fetched has a second key in the due range, by the day when it is due; the upgrade reads
-//	                  crawldb once. (Since then format 11 leaves that to this step.) The record of a segment says which
-//	                  part of a WARC file is its own, because segments share files; records of before have whole files.
+//	                  crawldb once. (Since then format 11 leaves that to this step.) The record of a segment says
+//	                  which part of a WARC file is its own, because segments share files; older ones have whole files.
 //
 // To change a format: add a row here, raise FormatVersion, append the step to upgrades, and put a
 // store of the new version into testdata/formats/vN, where a test opens it from then on.
