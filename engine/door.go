@@ -297,11 +297,12 @@ func (e *Engine) deleteBeside(ctx context.Context, targets []string) (DeleteRepo
 // they pass nothing on. What robots.txt said stays, and so do deleted keys in the store's files until these are
 // compacted.
 //
-// Each WARC file is one ingestion, and the old one is removed after it: after a crash, the next Purge does what is left.
+// Each WARC file is one ingestion, and the old file is removed after it: after a crash, the next Purge does what is
+// left.
 //
 // Beside a running crawl it does the same: what the crawl has not linked yet is not looked at, and WARC files that
-// segments share with it wait for the next Purge. The crawl goes on in another file then. While files are written again,
-// the crawl's updates of crawldb wait, and fetchers when the backlog is full; searches never.
+// segments share with it wait for the next Purge. The crawl goes on in another file then. While files are written
+// again, the crawl's updates of crawldb wait, and fetchers when the backlog is full; searches never.
 //
 // Errors: ErrBusy while a fetch, parse or recovery is running; ErrNotSent is of index writers.
 func (e *Engine) Purge(ctx context.Context) (PurgeReport, error) {

@@ -80,8 +80,9 @@ func viewCases(t *testing.T) []viewCase {
 			})),
 			"2\tsealed\t2026-01-02T03:04:05.006Z\t0 generated, 5 fetched, 0 failed (0 gone), 0 redirected, " +
 				"0 not modified, 0 denied by robots, 0 links, 0 bytes",
-			`{"segment":2,"state":"sealed","batch":true,"created":"2026-01-02T03:04:05.006Z","warc":[{"name":"f","start":0,` +
-				`"size":9,"records":1}],"counts":{"generated":0,"fetched":5,"failed":0,"redirected":0,"gone":0,` +
+			`{"segment":2,"state":"sealed","batch":true,"created":"2026-01-02T03:04:05.006Z","warc":[{"name":"f",` +
+				`"start":0,"size":9,"records":1}],` +
+				`"counts":{"generated":0,"fetched":5,"failed":0,"redirected":0,"gone":0,` +
 				`"not_modified":0,"robots_denied":0,"links":0,"bytes":0}}`,
 			new(SegmentView),
 		},

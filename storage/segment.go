@@ -65,8 +65,8 @@ func (s SegmentState) CanBecome(next SegmentState) bool {
 	return false
 }
 
-// WARCFile is the part of one WARC file that belongs to a segment, as it was when the segment was sealed. Other parts of
-// the file may belong to others.
+// WARCFile is the part of one WARC file that belongs to a segment, as it was when the segment was sealed. Other parts
+// of the file may belong to others.
 type WARCFile struct {
 	Name    string `json:"name"`    // base name
 	Start   int64  `json:"start"`   // where the part begins, in bytes

@@ -34,9 +34,9 @@
 // are not read again soon.
 //
 // The first record creates a file with the next free number: the warcinfo record is written first, and the file's name
-// is synced into the directory. When an exchange would make the file longer than MaxFileBytes, or when the file is older
-// than MaxFileAge, the next file replaces it, and the full one is synced and closed. What belongs together is a part,
-// which may begin in the middle of a file, with a warcinfo record of its own, and go on in others: BeginPart and
+// is synced into the directory. When an exchange would make the file longer than MaxFileBytes, or when the file is
+// older than MaxFileAge, the next file replaces it, and the full one is synced and closed. What belongs together is a
+// part, which may begin in the middle of a file, with a warcinfo record of its own, and go on in others: BeginPart and
 // EndPart. After a crash Repair cuts off the torn tail, and a Reader reads the rest.
 // Scan reads a file for its own sake and finds every changed bit; Mend makes a damaged file sound by leaving out what
 // is not.
@@ -91,5 +91,6 @@
 //
 // # Read first
 //
-// Writer.append and Sync in writer.go, part.go, appendHead in head.go, Reader.next and Reader.verdict in reader.go, resync.go.
+// Writer.append and Sync in writer.go, part.go, appendHead in head.go, Reader.next and Reader.verdict in reader.go,
+// resync.go.
 package warc

@@ -128,7 +128,8 @@ func TestGolden(t *testing.T) {
 		t.Fatalf("Close = %v, %v", files, err)
 	}
 	data := fs.bytesOf("data/warc/t-00000.warc.gz")
-	if files[0] != (FileInfo{Name: "t-00000.warc.gz", Size: int64(len(data)), Records: 5}) || w.Bytes() != int64(len(data)) {
+	whole := FileInfo{Name: "t-00000.warc.gz", Size: int64(len(data)), Records: 5}
+	if files[0] != whole || w.Bytes() != int64(len(data)) {
 		t.Errorf("FileInfo %+v, Bytes %d for %d bytes", files[0], w.Bytes(), len(data))
 	}
 	zr, err := gzip.NewReader(bytes.NewReader(data)) // the standard library's, as an independent reader

@@ -17,8 +17,8 @@ type Verified struct {
 	Bytes     uint64 // of them, all read
 	Captures  uint64 // whose WARC record is sound
 	Documents uint64 // in the index
-	// Torn are the bytes that a crash left at the ends of open segments' files, and between the segments of a file. They
-	// are no damage: what they were to be is due, and the next crawl cuts off what is at the end.
+	// Torn are the bytes that a crash left at the ends of open segments' files, and between the segments of a file.
+	// They are no damage: what they were to be is due, and the next crawl cuts off what is at the end.
 	Torn uint64
 	// Strays are WARC files in which no sealed segment has a part, though the one in their name is sealed. They are no
 	// damage: a purge that was interrupted leaves them, and the next one removes them.

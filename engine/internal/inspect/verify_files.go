@@ -174,8 +174,8 @@ func (c *filesCheck) sealedFile(name string, parts []storage.WARCPart) error {
 	end := int64(0)
 	for _, p := range parts {
 		if p.Start < end {
-			c.v.Problem(kindFile, "%s: the part of segment %d begins at %d, where another has not ended", path, p.Segment,
-				p.Start)
+			c.v.Problem(kindFile, "%s: the part of segment %d begins at %d, where another has not ended", path,
+				p.Segment, p.Start)
 		}
 		end = max(end, p.End())
 	}

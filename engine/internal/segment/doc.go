@@ -5,7 +5,8 @@
 //
 // # What it is
 //
-// A Writer is one open segment: its part of the WARC files and the sorters of its parse records. Segments creates writers, and
+// A Writer is one open segment: its part of the WARC files and the sorters of its parse records. Segments creates
+// writers, and
 // seals segments from their WARC files alone. A fetch, `seine parse` and the recovery after a crash share one code
 // path: Writer.add for each Attempt, then Writer.seal.
 //

@@ -63,8 +63,8 @@ type purge struct {
 }
 
 func (g *purge) run() error {
-	// In this order. A file that is there and that nobody holds is not written any more, and each segment with a part in
-	// it was sealed before the list is read.
+	// In this order. A file that is there and that nobody holds is not written any more, and each segment with a part
+	// in it was sealed before the list is read.
 	names, err := g.s.env.FS.List(g.s.env.Dir)
 	if err != nil {
 		return fmt.Errorf("listing %s: %w", g.s.env.Dir, err)
@@ -247,7 +247,8 @@ func (g *purge) replaceFiles(held map[string]bool) error {
 	var names []string
 	waits := map[uint32]bool{} // segments with parts in files that cannot be changed yet
 	for name, parts := range g.owned {
-		if !slices.ContainsFunc(parts, func(p storage.WARCPart) bool { return g.marked[p.Segment] }) && !g.isEmpty(parts) {
+		marked := func(p storage.WARCPart) bool { return g.marked[p.Segment] }
+		if !slices.ContainsFunc(parts, marked) && !g.isEmpty(parts) {
 			continue
 		}
 		undone := func(p storage.WARCPart) bool { _, ok := g.segments[p.Segment]; return !ok }

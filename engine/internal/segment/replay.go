@@ -91,7 +91,8 @@ func (g *Segments) repair(
 	mended, _, faults, err := warc.Mend(g.env.FS, path)
 	g.warnOf(path, faults)
 	if err == nil && mended == 0 && size > 0 {
-		g.env.Warn(fmt.Errorf("%s was never synced: its %d bytes are dropped and their pages are due again", path, size))
+		g.env.Warn(fmt.Errorf("%s was never synced: its %d bytes are dropped and their pages are due again", path,
+			size))
 	}
 	return []warc.FileInfo{{Name: part.Name, Size: mended}}, size - mended, err
 }

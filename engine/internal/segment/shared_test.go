@@ -19,8 +19,8 @@ import (
 	"github.com/seine-crawler/seine/storage/warc"
 )
 
-// sharing is a crawl of a few URLs, again and again, into small segments and smaller WARC files, on a disk that can lose
-// what was not synced. It knows what must be where.
+// sharing is a crawl of a few URLs, again and again, into small segments and smaller WARC files, on a disk that can
+// lose what was not synced. It knows what must be where.
 type sharing struct {
 	*rapid.T
 	tb    testing.TB
@@ -85,7 +85,8 @@ func (x *sharing) start() {
 func (x *sharing) fetch() {
 	url := fmt.Sprintf("http://h.example/%d", rapid.IntRange(0, sharedURLs-1).Draw(x.T, "url"))
 	x.now = x.now.Add(time.Second)
-	body := fmt.Sprintf("<p>%s at %s %s", url, x.now, strings.Repeat("word ", rapid.IntRange(0, 200).Draw(x.T, "words")))
+	words := rapid.IntRange(0, 200).Draw(x.T, "words")
+	body := fmt.Sprintf("<p>%s at %s %s", url, x.now, strings.Repeat("word ", words))
 	a := response(x.tb, url, "HTTP/1.1 200 OK\nContent-Type: text/html", body, "")
 	a.Response.Start, a.Response.End, a.At = x.now, x.now, x.now
 	var s segment.Scratch
@@ -283,7 +284,8 @@ func TestSharedFiles(t *testing.T) {
 	}
 	rapid.Check(t, func(rt *rapid.T) {
 		x := &sharing{
-			T: rt, tb: t, fs: storage.NewCrashableFS(), now: start, bodies: map[string]string{}, acked: map[string]string{},
+			T: rt, tb: t, fs: storage.NewCrashableFS(), now: start,
+			bodies: map[string]string{}, acked: map[string]string{},
 			fresh: map[string]string{}, deleted: map[string]bool{}, max: rapid.Int64Range(1, 20_000).Draw(rt, "max"),
 		}
 		x.start()
