@@ -39,6 +39,9 @@ var unseen = map[string]string{
 	"insecure-tls":    "engine/fetch: TestTLS",
 	"trap-duplicates": "engine: TestTraps",
 	"no-index":        "engine: TestNoIndex",
+	"purge-orphans":   "engine: TestOrphans",
+	"gone-unlinked":   "engine: TestOrphans",
+	"orphan-unlinked": "engine: TestOrphans",
 	"pdf":             "cmd/seine: pdf.txtar",
 	"max-crawl-delay": "engine/internal/visit: robots_test.go",
 	"ignore-by":       "engine/policy: TestLinkRule",
@@ -53,9 +56,11 @@ var unseen = map[string]string{
 
 // unseenOn are commands on which a setting has an effect that these tests do not show.
 var unseenOn = map[string]uses{
-	"parse-later": inCrawl,    // only when pages are parsed
-	"no-content":  inCrawl,    // what is not in the WARC files: TestNoContent of engine/internal/segment
-	"seed-score":  inUpdateDB, // of sitemaps, which take a second setting: TestSitemaps of engine/internal/phases
+	"parse-later":     inCrawl,    // only when pages are parsed
+	"no-content":      inCrawl,    // what is not in the WARC files: TestNoContent of engine/internal/segment
+	"strip-tracking":  inFilter,   // of a store that was made without
+	"near-duplicates": inFilter,   // of near-duplicates whose survivor is filtered
+	"seed-score":      inUpdateDB, // of sitemaps, which take a second setting: TestSitemaps of engine/internal/phases
 }
 
 // secondValues are values that differ from those of baseSettings. The value of a file is its text.
@@ -73,7 +78,8 @@ func secondValues(port string) map[string]string {
 		"url-length": "40", "host-pages": "1", "domain-pages": "1", "host-bytes": "1", "domain-bytes": "1",
 		"host-time": "1ms", "domain-time": "1ms", "refuse-types": "text/html",
 		"interval": "1h", "max-interval": "48h", "ignore-external": "true", "ignore-internal": "true",
-		"no-additions": "true", "linkrank": "page", "score-internal": "3", "score-external": "3", "seed-score": "3",
+		"no-additions": "true", "purge-gone": "true", "linkrank": "page", "score-internal": "3", "score-external": "3",
+		"seed-score":  "3",
 		"parse-later": "true", "no-content": "true", "nofollow-links": "true", "max-inlinks": "1",
 		"anchor-length": "3", "choose-redirect": "true",
 		"signature": "bytes", "dedup-order": "length", "near-duplicates": "mark", "index-to": "SENT",
@@ -337,6 +343,19 @@ func (s *setup) purge(t *testing.T, fs storage.FS) string {
 	return s.observe(t, fs, &seen)
 }
 
+// filter holds what is stored against other settings.
+func (s *setup) filter(t *testing.T, fs storage.FS) string {
+	t.Helper()
+	var seen strings.Builder
+	s.w.begin()
+	s.phase(t, fs, &seen, inFilter, func(e *engine.Engine) error {
+		r, err := e.Filter(context.Background())
+		write(t, &seen, r, nil)
+		return err
+	})
+	return s.observe(t, fs, &seen)
+}
+
 // checkURLs is what "seine check url" says of some URLs.
 func (s *setup) checkURLs(t *testing.T, fs storage.FS) string {
 	t.Helper()
@@ -375,6 +394,7 @@ var scenarios = []struct {
 	{inCrawl, true, (*setup).later},
 	{inRecrawl | inDelete, true, (*setup).remove},
 	{inPurge, true, (*setup).purge},
+	{inFilter, true, (*setup).filter},
 	{inCheckURL, true, (*setup).checkURLs},
 	{inCheckParse, false, (*setup).checkParse},
 }

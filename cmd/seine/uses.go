@@ -21,8 +21,10 @@ const (
 	inRecrawl
 	inDelete
 	inPurge
+	inFilter
 	inLinkrank
 	inMergelinkdb
+	inMergedb
 	inCheckURL
 	inCheckParse
 	inViews // search, readdb, readhost, readlinks, readseg, webgraph, report, export
@@ -32,7 +34,7 @@ const (
 // commandNames are the names of the bits, in order.
 var commandNames = []string{
 	"crawl", "inject", "generate", "fetch", "parse", "updatedb", "invertlinks", "dedup", "index",
-	"recrawl", "delete", "purge", "linkrank", "mergelinkdb",
+	"recrawl", "delete", "purge", "filter", "linkrank", "mergelinkdb", "mergedb",
 	"check url", "check parse", "the commands that read",
 }
 
@@ -47,16 +49,17 @@ const (
 	// filtering commands ask the filters.
 	filtering = deciding | inCheckParse
 	// indexing commands bring the index up to date, without what the filter files deny.
-	indexing = inIndex | inDelete | inPurge
+	indexing = inIndex | inDelete | inPurge | inFilter
 	// normalizing commands rewrite seeds, links, targets of redirects, or URLs that are named.
-	normalizing = inCrawl | inInject | inFetch | inParse | inCheckURL | inCheckParse | inRecrawl | inDelete
+	normalizing = inCrawl | inInject | inFetch | inParse | inCheckURL | inCheckParse | inRecrawl | inDelete |
+		inFilter
 	// parsing commands parse pages.
 	parsing = inCrawl | inFetch | inParse | inCheckParse
 	// continuing commands go on with what is in a data directory; in an empty one they have nothing to do.
 	continuing = inGenerate | inFetch | inParse | inUpdateDB | inInvertlinks | inDedup | inIndex | inRecrawl |
-		inDelete | inPurge | inLinkrank | inMergelinkdb
+		inDelete | inPurge | inFilter | inLinkrank | inMergelinkdb
 	// changing commands change a data directory.
-	changing = inCrawl | inInject | continuing
+	changing = inCrawl | inInject | inMergedb | continuing
 	// storing commands write the crawl log: they fetch, or read back what was fetched.
 	storing = inCrawl | inFetch | inParse
 	// rebuilding commands run the phases behind fetch: verify --repair and rebuild.
