@@ -33,9 +33,11 @@ func (r MergeDBReport) String() string {
 
 // MergeDB adds the records of crawldb of other data directories to this one (Nutch: mergedb). Of a URL that both have,
 // the record that was fetched last counts; metadata of both is joined. Contents stay where they are: a page that only
-// another directory has fetched is known here with its status and when it is due. Its seeds become part of the scope.
+// another directory has fetched is known here with its status and when it is due. Seeds widen the scope here.
 //
-// Each directory is one ingestion, and doing it again changes nothing. ErrBusy while a crawl, fetch or parse is running.
+// Each directory is one ingestion, and doing it again changes nothing.
+//
+// Errors: ErrBusy while a crawl, fetch or parse is running; ErrLocked, ErrNoStore and others of the other directories.
 func (u *Upkeep) MergeDB(ctx context.Context, o MergeDBOptions) (MergeDBReport, error) {
 	leave, err := u.g.enter()
 	if err != nil {
