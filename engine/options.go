@@ -328,6 +328,20 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
+// purged are the statuses of records that are removed.
+func (o *Options) purged() (list []storage.Status) {
+	if o.PurgeGone {
+		list = append(list, storage.StatusGone)
+	}
+	if o.PurgeOrphans {
+		list = append(list, storage.StatusOrphan)
+	}
+	return list
+}
+
+// marksOrphans reports whether pages without links change their status.
+func (o *Options) marksOrphans() bool { return o.GoneUnlinked > 0 || o.OrphanUnlinked > 0 }
+
 // frontierCrawlDelay is where the frontier caps a Crawl-delay; 0: at its default, 5 minutes.
 func (o *Options) frontierCrawlDelay() time.Duration {
 	if o.MaxCrawlDelay < 0 {

@@ -204,9 +204,13 @@ func (r UpdateReport) String() string {
 	for _, n := range r.Filtered {
 		filtered += n
 	}
-	return fmt.Sprintf("updatedb: segment %d, %d outcomes, %d new URLs, %d known ones linked, %d links filtered "+
+	s := fmt.Sprintf("updatedb: segment %d, %d outcomes, %d new URLs, %d known ones linked, %d links filtered "+
 		"in %.2fs",
 		r.Segment, r.Outcomes, r.New, r.Linked, filtered, r.Took.Seconds())
+	if r.Purged > 0 {
+		s += fmt.Sprintf("; %d records purged", r.Purged)
+	}
+	return s
 }
 
 // InvertReport counts what invertlinks wrote.

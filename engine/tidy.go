@@ -31,7 +31,7 @@ func (r FilterReport) String() string {
 // Filter holds all that is stored against the normalizers and filters of the options, live ones too (Nutch:
 // mergedb, mergelinkdb and mergesegs with -filter and -normalize). A URL that a filter refuses leaves crawldb, linkdb
 // (links to it and from it), withheld links, signatures, parse records, captures, fetchlists and the index. A URL that
-// the normalizers spell otherwise leaves them too, and becomes known by the new spelling, unfetched and with score and
+// Normalizers spell otherwise leaves them too, and becomes known by the new spelling, unfetched and with score and
 // depth as before, unless that is known already. What only the scope refuses stays: the scope may become wider.
 //
 // It works through the store in parts of what fits into memory, each one ingestion; after a crash, the next Filter does
@@ -136,13 +136,7 @@ func (w *work) accept(key []byte) ([]byte, bool) {
 // fetched and not updated it does nothing: the outcomes would come back.
 func (w *work) purgeRecords(ctx context.Context) (r DeleteReport, err error) {
 	start := w.now()
-	var what phases.Unwanted
-	if w.o.PurgeGone {
-		what.Statuses = append(what.Statuses, storage.StatusGone)
-	}
-	if w.o.PurgeOrphans {
-		what.Statuses = append(what.Statuses, storage.StatusOrphan)
-	}
+	what := phases.Unwanted{Statuses: w.o.purged()}
 	if len(what.Statuses) == 0 {
 		return r, nil
 	}
@@ -160,7 +154,7 @@ func (w *work) purgeRecords(ctx context.Context) (r DeleteReport, err error) {
 // markOrphans does what Options.GoneUnlinked and OrphanUnlinked say. While the links of some segment are not in linkdb
 // it does nothing.
 func (w *work) markOrphans(ctx context.Context) (r DeleteReport, err error) {
-	if w.o.GoneUnlinked <= 0 && w.o.OrphanUnlinked <= 0 {
+	if !w.o.marksOrphans() {
 		return r, nil
 	}
 	if err := w.requireLinked(0); err != nil {
