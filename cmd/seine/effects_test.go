@@ -59,7 +59,9 @@ var unseenOn = map[string]uses{
 	"parse-later":     inCrawl,    // only when pages are parsed
 	"no-content":      inCrawl,    // what is not in the WARC files: TestNoContent of engine/internal/segment
 	"strip-tracking":  inFilter,   // of a store that was made without
-	"near-duplicates": inFilter,   // of near-duplicates whose survivor is filtered
+	"near-duplicates": inFilter,   // where something is removed, which base settings do not: TestFilter of engine
+	"dedup-order":     inFilter,   // likewise
+	"max-inlinks":     inFilter,   // likewise
 	"seed-score":      inUpdateDB, // of sitemaps, which take a second setting: TestSitemaps of engine/internal/phases
 }
 
