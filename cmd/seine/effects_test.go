@@ -59,7 +59,7 @@ var unseenOn = map[string]uses{
 	"parse-later":     inCrawl,    // only when pages are parsed
 	"no-content":      inCrawl,    // what is not in the WARC files: TestNoContent of engine/internal/segment
 	"strip-tracking":  inFilter,   // of a store that was made without
-	"near-duplicates": inFilter,   // where something is removed, which base settings do not: TestFilter of engine
+	"near-duplicates": inFilter,   // where something is removed; on delete, which does the same, it shows
 	"dedup-order":     inFilter,   // likewise
 	"max-inlinks":     inFilter,   // likewise
 	"seed-score":      inUpdateDB, // of sitemaps, which take a second setting: TestSitemaps of engine/internal/phases
