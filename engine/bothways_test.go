@@ -40,7 +40,7 @@ func variedWeb(t *testing.T) *names {
 			<form action="/form"><input name=x></form>`,
 		"a.test/1": `<title>1</title><p>word <a href="/3">3</a> <a href="/2">two</a> <a href="/dup/22">d</a>`,
 		"a.test/2": `<title>2</title><p>word <a href="/1">one</a> <a href="/dup/22">d</a>`,
-		"a.test/3": `<title>3</title><p>word <a href="/near/1">n</a> <a href="/near/22">n</a>`,
+		"a.test/3": `<title>3</title><p>word <a href="/missing">m</a> <a href="/near/1">n</a> <a href="/near/22">n</a>`,
 		"a.test/near/1": `<title>n</title><article><h1>n</h1>` +
 			`<p>This is the first of the two.<p>` + prose + `</article>`,
 		"a.test/near/22": `<title>n</title><article><h1>n</h1>` +
@@ -107,6 +107,7 @@ var effects = []effect{
 		o.Links = policy.LinkRule{IgnoreExternal: true, ByDomain: true}
 	}},
 	{field: "NoAdditions", set: func(_ *testing.T, o *engine.Options) { o.NoAdditions = true }},
+	{field: "PurgeGone", set: func(_ *testing.T, o *engine.Options) { o.PurgeGone = true }},
 	{field: "SeedScore", shows: "crawldb", set: func(_ *testing.T, o *engine.Options) { o.SeedScore = 5 }},
 	{field: "SeedScore", shows: "crawldb", set: func(_ *testing.T, o *engine.Options) { o.SeedScore = -1 }},
 	{field: "Interval", shows: "crawldb", set: func(_ *testing.T, o *engine.Options) {
@@ -153,8 +154,10 @@ var withoutEffect = map[string]string{
 	"Delay": "when", "Concurrency": "when", "PerHost": "when", "FetchTimeout": "no page is slow",
 	"TrapDuplicates": "needs 200 pages: see trapwatch_test.go",
 	"NoIndex":        "of a crawl only: Index is told to index", "OnPage": "see TestOnPage", "PageWorkers": "when",
-	"LinkRank":   "of a crawl only: see TestLinkRank",
-	"ParseLater": "see TestParseLater", "NoContent": "see TestNoContent",
+	"LinkRank":     "of a crawl only: see TestLinkRank",
+	"PurgeOrphans": "takes time: see TestOrphans", "GoneUnlinked": "takes time: see TestOrphans",
+	"OrphanUnlinked": "takes time: see TestOrphans",
+	"ParseLater":     "see TestParseLater", "NoContent": "see TestNoContent",
 	"CrawlLog": "see TestCrawlLog",
 	"Events":   "see kill_test.go", "Now": "when", "IndexWriters": "elsewhere: see TestSendBothWays",
 }

@@ -428,6 +428,13 @@ func (c *conductor) settleWhole() error {
 	w := c.w
 	c.enters(phaseSettling)
 	c.show(c.progress(phaseSettling))
+	for _, tidy := range []func(context.Context) (DeleteReport, error){w.purgeRecords, w.markOrphans} {
+		r, err := tidy(c.abort)
+		c.indexed.Add(-int64(r.Documents))
+		if err != nil && !errors.Is(err, ErrNotSent) { // sendLast warns of that
+			return err
+		}
+	}
 	if w.o.LinkRank != "" {
 		if _, err := w.linkRank(c.abort, LinkRankOptions{Graph: w.o.LinkRank}); err != nil {
 			return err

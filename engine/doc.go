@@ -56,6 +56,7 @@
 //	the state machine of a URL?          internal/phases/transition.go, a pure function
 //	which URLs a host offers next?       internal/phases/select.go, for generate and refill alike
 //	how is a URL deleted?                internal/phases/delete.go; internal/segment/purge.go for WARC files; calm.go
+//	what is removed unasked?             tidy.go: what filters refuse, what is gone; internal/phases/orphans.go
 //	                                     and conductor.tend beside a crawl
 //	why was a URL not fetched?           internal/inspect; admission.Explain
 //	what is known of one URL or host?    stories.go, reports.go; internal/inspect

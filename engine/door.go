@@ -176,6 +176,12 @@ func (e *Engine) UpdateDB(ctx context.Context, segment uint32) (UpdateReport, er
 	}
 	defer leave()
 	r, _, err := e.w.updateDB(ctx, segment)
+	if err != nil || len(e.w.o.purged()) == 0 || !e.running.TryLock() { // a crawl does the rest at its end
+		return r, err
+	}
+	defer e.running.Unlock()
+	purged, err := e.w.purgeRecords(ctx)
+	r.Purged = purged.Records
 	return r, err
 }
 
@@ -189,7 +195,13 @@ func (e *Engine) InvertLinks(ctx context.Context, segment uint32) (InvertReport,
 		return InvertReport{}, err
 	}
 	defer leave()
-	return e.w.invertLinks(ctx, segment)
+	r, err := e.w.invertLinks(ctx, segment)
+	if err != nil || !e.w.o.marksOrphans() || !e.running.TryLock() { // a crawl does the rest at its end
+		return r, err
+	}
+	defer e.running.Unlock()
+	_, err = e.w.markOrphans(ctx)
+	return r, err
 }
 
 // Dedup finds pages with equal signatures, keeps the best of each group and marks the others db_duplicate. These leave

@@ -14,7 +14,6 @@ import (
 
 	"github.com/seine-crawler/seine/engine/internal/phases"
 	"github.com/seine-crawler/seine/engine/policy"
-	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
 // MergeLinksOptions say what Linkdb.Merge merges.
@@ -75,30 +74,13 @@ func (w *work) importLinks(ctx context.Context, dir string, all bool, r *MergeLi
 	defer func() { err = errors.Join(err, store.Close()) }()
 	options := phases.ImportLinksOptions{}
 	if !all {
-		options.Accept = w.acceptLink
+		options.Accept = w.accept(w.o.normalizers(policy.NormalizeOutlink))
 	}
 	w.crawldbMu.Lock()
 	defer w.crawldbMu.Unlock()
 	in, err := w.phases.ImportLinks(ctx, store, options)
 	r.Links, r.Refused, r.LeftOut = r.Links+in.Links, r.Refused+in.Refused, r.LeftOut+in.LeftOut
 	return err
-}
-
-// acceptLink returns the key of a normalized URL, and whether no filter refuses it.
-func (w *work) acceptLink(key []byte) ([]byte, bool) {
-	u, err := urlkey.Key(key).URL()
-	if err == nil {
-		u, err = w.o.normalizers(policy.NormalizeOutlink).Normalize(u)
-	}
-	if err != nil || w.o.Filters.Accept(u) != "" {
-		return nil, false
-	}
-	for _, f := range w.o.LiveFilters {
-		if f.Accept(u) != "" {
-			return nil, false
-		}
-	}
-	return []byte(u.Key()), true
 }
 
 // GraphReport counts what Linkdb.Graph wrote.

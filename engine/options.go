@@ -121,6 +121,16 @@ type Options struct {
 	// NoAdditions makes links, redirects and sitemaps add no URLs to crawldb, only seeds (Nutch:
 	// db.update.additions.allowed). What the scope refuses is still kept for later.
 	NoAdditions bool
+	// PurgeGone removes the records of pages that are gone from every range, and PurgeOrphans those of orphans (Nutch:
+	// db.update.purge.404 and db.update.purge.orphans): UpdateDB at its end, and a crawl when it settles. A page that
+	// links to such a URL, and is fetched later, makes it new again.
+	PurgeGone, PurgeOrphans bool
+	// GoneUnlinked and OrphanUnlinked are the times after which a page that no page links to any more is db_gone, and
+	// db_orphan; 0: never (Nutch: scoring.orphan.mark.gone.after, 30 days, and scoring.orphan.mark.orphan.after, 40
+	// days). InvertLinks at its end, and a crawl when it settles, compare crawldb with linkdb and note since when pages
+	// have no links; their documents leave the index with the status. Seeds, sitemaps and what only redirects lead to
+	// need no links.
+	GoneUnlinked, OrphanUnlinked time.Duration
 	// SeedScore is the score of seeds whose line has none, and of sitemaps (Nutch: db.score.injected); 0 means 1,
 	// negative means 0.
 	SeedScore float64
@@ -317,6 +327,20 @@ func (o Options) withDefaults() Options {
 	}
 	return o
 }
+
+// purged are the statuses of records that are removed.
+func (o *Options) purged() (list []storage.Status) {
+	if o.PurgeGone {
+		list = append(list, storage.StatusGone)
+	}
+	if o.PurgeOrphans {
+		list = append(list, storage.StatusOrphan)
+	}
+	return list
+}
+
+// marksOrphans reports whether pages without links change their status.
+func (o *Options) marksOrphans() bool { return o.GoneUnlinked > 0 || o.OrphanUnlinked > 0 }
 
 // frontierCrawlDelay is where the frontier caps a Crawl-delay; 0: at its default, 5 minutes.
 func (o *Options) frontierCrawlDelay() time.Duration {

@@ -120,38 +120,56 @@ func (w *work) deleteTargets(ctx context.Context, targets []string, calm calmFun
 	stale := w.sorter(foldLast) // pages whose documents depended on what is deleted
 	defer stale.Close()
 	note := func(key []byte) error { return stale.Add(key, nil) }
-	deleted, err := w.deleteNow(ctx, phases.DeleteOptions{Targets: named, Relinked: note}, open)
+	deleted, err := w.deleteNow(ctx, phases.DeleteOptions{Targets: named, Relinked: note}, open,
+		storage.SegmentLinked)
 	over()
 	if calm != nil && errors.Is(err, ErrWrongState) { // it has begun to end
 		err = errNotCalm
 	}
-	r.Records, r.Documents, r.Inlinks = deleted.Records, deleted.Documents, deleted.Inlinks
-	r.Withheld, r.Parsed, r.Captures = deleted.Withheld, deleted.Parsed, deleted.Captures
+	r.add(deleted)
 	if err != nil {
 		return r, err
 	}
 	w.hintPorts("delete", targets, deleted.Records)
-	d, err := w.dedup(ctx, DedupOptions{signatures: deleted.Signatures, restored: note})
-	if err != nil {
+	if err = w.afterDelete(ctx, &r, deleted.Signatures, stale); err != nil && !errors.Is(err, ErrNotSent) {
 		return r, err
+	}
+	r.Took = w.took(start)
+	w.done(r)
+	return r, wrapf(err, "delete")
+}
+
+func (r *DeleteReport) add(d phases.Deleted) {
+	r.Records, r.Documents, r.Inlinks = r.Records+d.Records, r.Documents+d.Documents, r.Inlinks+d.Inlinks
+	r.Withheld, r.Parsed, r.Captures = r.Withheld+d.Withheld, r.Parsed+d.Parsed, r.Captures+d.Captures
+}
+
+// afterDelete restores duplicates of pages that are gone, which had some signatures (nil: any), and refreshes the
+// documents that depended on them: of the restored pages and of the keys that stale has. Then the index writers learn
+// of it.
+func (w *work) afterDelete(
+	ctx context.Context, r *DeleteReport, signatures []storage.Signature, stale *storage.Sorter,
+) error {
+	note := func(key []byte) error { return stale.Add(key, nil) }
+	d, err := w.dedup(ctx, DedupOptions{signatures: signatures, restored: note})
+	if err != nil {
+		return err
 	}
 	r.Restored = d.Restored
 	if !w.o.NoIndex && stale.Len() > 0 {
 		x, err := w.refreshSome(ctx, stale)
 		if err != nil {
-			return r, err
+			return err
 		}
 		r.Refreshed = x.Refreshed
 	}
 	if !w.o.NoIndex {
 		if _, err := w.mergeIndex(ctx, 0); err != nil {
-			return r, err
+			return err
 		}
 	}
 	r.Writers, err = w.sendAll(ctx, nil, sendOptions{})
-	r.Took = w.took(start)
-	w.done(r)
-	return r, wrapf(err, "delete")
+	return err
 }
 
 // hintPorts warns of names of hosts that are known with a port only, if nothing was found.
@@ -175,7 +193,10 @@ func notLinked(s storage.Segment) error {
 
 // requireLinked refuses to delete while the outcomes of a segment are not in every range: they would come back. The
 // open segment of a crawl that is calm has none of them; 0: there is none.
-func (w *work) requireLinked(open uint32) error {
+func (w *work) requireLinked(open uint32) error { return w.requireReached(open, storage.SegmentLinked) }
+
+// requireReached is requireLinked with the state that segments must have reached.
+func (w *work) requireReached(open uint32, least storage.SegmentState) error {
 	list, err := w.store.SegmentList()
 	if err != nil {
 		return err
@@ -188,21 +209,24 @@ func (w *work) requireLinked(open uint32) error {
 		if err != nil {
 			return err
 		}
-		if !waits && s.State < storage.SegmentLinked {
+		if !waits && s.State < least {
 			return notLinked(s)
 		}
 	}
 	return nil
 }
 
-// deleteNow deletes in one ingestion. open is the open segment of a calm crawl, 0 without one.
-func (w *work) deleteNow(ctx context.Context, o phases.DeleteOptions, open uint32) (phases.Deleted, error) {
+// deleteNow deletes in one ingestion. open is the open segment of a calm crawl, 0 without one; the others must have
+// reached a state.
+func (w *work) deleteNow(
+	ctx context.Context, o phases.DeleteOptions, open uint32, least storage.SegmentState,
+) (phases.Deleted, error) {
 	w.crawldbMu.Lock()
 	defer w.crawldbMu.Unlock()
 	w.indexMu.Lock()
 	defer w.indexMu.Unlock()
 	// Only now: while the lock is held, no segment becomes updated that is not yet.
-	if err := w.requireLinked(open); err != nil {
+	if err := w.requireReached(open, least); err != nil {
 		return phases.Deleted{}, err
 	}
 	deleted, err := w.phases.Delete(ctx, o)

@@ -99,6 +99,31 @@ func mergelinkdbCommand(c *console) *cobra.Command {
 	return cmd
 }
 
+func mergedbCommand(c *console) *cobra.Command {
+	var f flags
+	var o engine.MergeDBOptions
+	cmd := &cobra.Command{
+		Use:   "mergedb DIR…",
+		Short: "add the records of crawldb of other directories",
+		Long: "Adds the URLs that the data directories DIR know, which must not be in use. Of a URL that both know,\n" +
+			"the record that was fetched last counts, and metadata is joined. Pages stay where they are: what only\n" +
+			"DIR has fetched is known here, and fetched when it is due. Filters apply, and normalizers as to links\n" +
+			"of pages.",
+		Args: needs("a data directory"),
+		RunE: func(cmd *cobra.Command, dirs []string) error {
+			o.Dirs = dirs
+			return withEngine(cmd, &f, func(e *engine.Engine) error {
+				r, err := e.MergeDB(cmd.Context(), o)
+				return c.outcome(r, err, f.json)
+			})
+		},
+	}
+	f.settings(cmd, inMergedb)
+	f.report(cmd)
+	cmd.Flags().BoolVar(&o.NoFilter, "no-filter", false, "add records as they are, without normalizers and filters")
+	return cmd
+}
+
 func webgraphCommand(c *console) *cobra.Command {
 	var f flags
 	var graph, vertices, edges string

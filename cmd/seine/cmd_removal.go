@@ -83,3 +83,25 @@ func purgeCommand(c *console) *cobra.Command {
 	f.report(cmd)
 	return cmd
 }
+
+func filterCommand(c *console) *cobra.Command {
+	var f flags
+	cmd := &cobra.Command{
+		Use:   "filter",
+		Short: "remove what the filters of today refuse from crawldb, linkdb and index",
+		Long: "Holds all that is stored against the filters and normalizers of today. URLs that a filter refuses\n" +
+			"leave crawldb, linkdb and index, with the links to them and from them; a URL that the normalizers\n" +
+			"spell otherwise is known by the new spelling from then on, and due. What only the scope refuses stays.\n" +
+			"Responses stay in the WARC files until seine purge.",
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return withEngine(cmd, &f, func(e *engine.Engine) error {
+				r, err := e.Filter(cmd.Context())
+				return c.outcome(r, err, f.json)
+			})
+		},
+	}
+	f.settings(cmd, inFilter)
+	f.report(cmd)
+	return cmd
+}

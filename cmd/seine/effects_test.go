@@ -36,6 +36,9 @@ var unseen = map[string]string{
 	"insecure-tls":    "engine/fetch: TestTLS",
 	"trap-duplicates": "engine: TestTraps",
 	"no-index":        "engine: TestNoIndex",
+	"purge-orphans":   "engine: TestOrphans",
+	"gone-unlinked":   "engine: TestOrphans",
+	"orphan-unlinked": "engine: TestOrphans",
 	"pdf":             "cmd/seine: pdf.txtar",
 	"max-crawl-delay": "engine/internal/visit: robots_test.go",
 	"ignore-by":       "engine/policy: TestLinkRule",
@@ -50,9 +53,13 @@ var unseen = map[string]string{
 
 // unseenOn are commands on which a setting has an effect that these tests do not show.
 var unseenOn = map[string]uses{
-	"parse-later": inCrawl,    // only when pages are parsed
-	"no-content":  inCrawl,    // what is not in the WARC files: TestNoContent of engine/internal/segment
-	"seed-score":  inUpdateDB, // of sitemaps, which take a second setting: TestSitemaps of engine/internal/phases
+	"parse-later":     inCrawl,    // only when pages are parsed
+	"no-content":      inCrawl,    // what is not in the WARC files: TestNoContent of engine/internal/segment
+	"strip-tracking":  inFilter,   // of a store that was made without
+	"near-duplicates": inFilter,   // where something is removed; on delete, which does the same, it shows
+	"dedup-order":     inFilter,   // likewise
+	"max-inlinks":     inFilter,   // likewise
+	"seed-score":      inUpdateDB, // of sitemaps, which take a second setting: TestSitemaps of engine/internal/phases
 }
 
 // secondValues are values that differ from those of baseSettings. The value of a file is its text.
@@ -70,7 +77,8 @@ func secondValues(port string) map[string]string {
 		"url-length": "40", "host-pages": "1", "domain-pages": "1", "host-bytes": "1", "domain-bytes": "1",
 		"host-time": "1ms", "domain-time": "1ms", "refuse-types": "text/html",
 		"interval": "1h", "max-interval": "48h", "ignore-external": "true", "ignore-internal": "true",
-		"no-additions": "true", "linkrank": "page", "score-internal": "3", "score-external": "3", "seed-score": "3",
+		"no-additions": "true", "purge-gone": "true", "linkrank": "page", "score-internal": "3", "score-external": "3",
+		"seed-score":  "3",
 		"parse-later": "true", "no-content": "true", "nofollow-links": "true", "max-inlinks": "1",
 		"anchor-length": "3", "choose-redirect": "true",
 		"signature": "bytes", "dedup-order": "length", "near-duplicates": "mark", "index-to": "SENT",
@@ -149,9 +157,11 @@ var scenarios = []struct {
 	{inCrawl, true, (*setup).later},
 	{inRecrawl | inDelete, true, (*setup).remove},
 	{inPurge, true, (*setup).purge},
+	{inFilter, true, (*setup).filter},
 	{inDedupURLs, true, (*setup).dedupURLs},
 	{inFreegen, true, (*setup).freegen},
 	{inMergelinkdb, true, (*setup).mergelinkdb},
+	{inMergedb, true, (*setup).mergedb},
 	{inCheckURL, true, (*setup).checkURLs},
 	{inCheckParse, false, (*setup).checkParse},
 }

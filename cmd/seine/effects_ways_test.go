@@ -225,6 +225,19 @@ func (s *setup) purge(t *testing.T, fs storage.FS) string {
 	return s.observe(t, fs, &seen)
 }
 
+// filter holds what is stored against other settings.
+func (s *setup) filter(t *testing.T, fs storage.FS) string {
+	t.Helper()
+	var seen strings.Builder
+	s.w.begin()
+	s.phase(t, fs, &seen, inFilter, func(e *engine.Engine) error {
+		r, err := e.Filter(context.Background())
+		write(t, &seen, r, nil)
+		return err
+	})
+	return s.observe(t, fs, &seen)
+}
+
 // dedupURLs is what "seine dedup-urls" says of seeds and pages.
 func (s *setup) dedupURLs(t *testing.T, fs storage.FS) string {
 	t.Helper()
@@ -273,6 +286,21 @@ func (s *setup) mergelinkdb(t *testing.T, fs storage.FS) string {
 		for link, err := range e.Inspect().Links(context.Background()) {
 			write(t, &seen, link, err)
 		}
+		return err
+	})
+	return s.observe(t, fs, &seen)
+}
+
+// mergedb merges the records of another directory into a new one.
+func (s *setup) mergedb(t *testing.T, fs storage.FS) string {
+	t.Helper()
+	var seen strings.Builder
+	s.w.begin()
+	s.dir = "merged"
+	(&setup{w: s.w, dir: s.dir}).inject(t, fs, &seen, s.w.file("seeds"))
+	s.phase(t, fs, &seen, inMergedb, func(e *engine.Engine) error {
+		r, err := e.MergeDB(context.Background(), engine.MergeDBOptions{Dirs: []string{"theirs"}})
+		write(t, &seen, r, nil)
 		return err
 	})
 	return s.observe(t, fs, &seen)

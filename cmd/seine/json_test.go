@@ -57,6 +57,7 @@ var jsonRuns = []string{
 	"readlinks --url $SITE/mend.html",
 	"linkrank --top 2",
 	"mergelinkdb",
+	"mergedb $OTHER",
 	"webgraph --graph host --vertices $TMP/vertices --edges $TMP/edges",
 	"readseg",
 	"readseg --segment 1",
@@ -76,6 +77,7 @@ var jsonRuns = []string{
 	"freegen -",
 	"delete $SITE/copy.html",
 	"purge",
+	"filter",
 	"verify",
 	"verify --repair",
 	"rebuild --scope host",
@@ -98,9 +100,14 @@ func TestJSONNames(t *testing.T) {
 	defer site.Close()
 	dir := filepath.Join(t.TempDir(), "data")
 	covered := jsonElsewhere
+	other := filepath.Join(t.TempDir(), "other")
+	seeds := strings.NewReader(site.URL)
+	if status := run([]string{"inject", "--dir", other, "-"}, seeds, io.Discard, io.Discard); status != exitOK {
+		t.Fatalf("inject into another directory: status %d", status)
+	}
 	for _, line := range jsonRuns {
 		host := strings.TrimPrefix(site.URL, "http://")
-		names := strings.NewReplacer("$SITE", site.URL, "$HOST", host, "$TMP", filepath.Dir(dir))
+		names := strings.NewReplacer("$SITE", site.URL, "$HOST", host, "$TMP", filepath.Dir(dir), "$OTHER", other)
 		words := strings.Fields(names.Replace(line))
 		if words[0] == "rebuild" { // which needs a directory that has lost its store
 			if err := os.RemoveAll(filepath.Join(dir, "store")); err != nil {

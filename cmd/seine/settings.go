@@ -61,7 +61,7 @@ var settingGroups = []settingGroup{
 		{name: "sitemaps", kind: aSwitch, def: "false", used: inCrawl | inUpdateDB,
 			help: "also fetch the sitemaps that robots.txt files name, and take their entries as links",
 			into: func(o *engine.Options) any { return &o.Sitemaps }},
-		{name: "requisites", kind: aSwitch, def: "false", used: filtering | parsing,
+		{name: "requisites", kind: aSwitch, def: "false", used: filtering | parsing | inFilter,
 			help: "also fetch the images, scripts and style sheets of pages, within the scope, for an archive",
 			into: func(o *engine.Options) any { return &o.Parsers.Requisites }},
 		{name: "forms", kind: aSwitch, def: "false", used: parsing,
@@ -95,6 +95,21 @@ var settingGroups = []settingGroup{
 			help: "only seeds become new URLs; links, redirects and sitemaps do not (Nutch: " +
 				"db.update.additions.allowed=false)",
 			into: func(o *engine.Options) any { return &o.NoAdditions }},
+		{name: "purge-gone", kind: aSwitch, def: "false", used: inCrawl | inUpdateDB,
+			help: "remove the records of pages that are gone, when updatedb or the crawl ends (Nutch: " +
+				"db.update.purge.404); a page that is fetched later and links to one makes it known again",
+			into: func(o *engine.Options) any { return &o.PurgeGone }},
+		{name: "gone-unlinked", kind: aDuration, def: "0", used: inCrawl | inInvertlinks,
+			help: "time after which a page that no page links to any more is db_gone, when invertlinks or the crawl " +
+				"ends; 0: never (Nutch: scoring.orphan.mark.gone.after)",
+			into: func(o *engine.Options) any { return &o.GoneUnlinked }},
+		{name: "orphan-unlinked", kind: aDuration, def: "0", used: inCrawl | inInvertlinks,
+			help: "time after which it is db_orphan; 0: never (Nutch: scoring.orphan.mark.orphan.after)",
+			into: func(o *engine.Options) any { return &o.OrphanUnlinked }},
+		{name: "purge-orphans", kind: aSwitch, def: "false", used: inCrawl | inUpdateDB,
+			help: "remove the records that are db_orphan, as purge-gone does those of gone pages (Nutch: " +
+				"db.update.purge.orphans)",
+			into: func(o *engine.Options) any { return &o.PurgeOrphans }},
 		{name: "scoring", kind: oneOf("vote", "opic", "opic-distinct"), def: "vote",
 			used: inCrawl | inInject | inUpdateDB, lasting: keepScores,
 			help: "which URLs come first: `vote` (each page splits one vote among the pages it links to), `opic` " +
@@ -169,7 +184,7 @@ var settingGroups = []settingGroup{
 			help: "replace several slashes in a path by one"},
 		{name: "url-rewrite", kind: aFile, used: normalizing, lasting: keepSpelling,
 			help: "file of substitutions, in the format of Nutch's regex-normalize.xml"},
-		{name: "url-rewrite-scopes", kind: aFileList, used: normalizing, lasting: keepSpelling,
+		{name: "url-rewrite-scopes", kind: aFileList, used: normalizing &^ inFilter, lasting: keepSpelling,
 			help: "such files for seeds, links or redirects only: `inject=FILE,outlink=FILE,fetcher=FILE`"},
 		{name: "rewrite-hosts", kind: aFile, used: normalizing, lasting: keepSpelling,
 			help: "file of host aliases: `FROM TO` turns URLs of FROM into URLs of TO (`*.example.com`: and all " +
@@ -191,7 +206,7 @@ var settingGroups = []settingGroup{
 			help: "file of URL prefixes, as Nutch's prefix-urlfilter.txt; only URLs with one of them are fetched"},
 		{name: "url-suffixes", kind: aFile, used: filtering | inFetch | indexing,
 			help: "file of URL suffixes, as Nutch's suffix-urlfilter.txt, instead of the built-in list"},
-		{name: "url-length", kind: aCount, def: "0", used: filtering,
+		{name: "url-length", kind: aCount, def: "0", used: filtering | inFilter,
 			help: "longest URL in bytes; 0: 2048",
 			into: func(o *engine.Options) any { return &o.URLLength }},
 	}},
@@ -232,12 +247,13 @@ var settingGroups = []settingGroup{
 				"unless set, " +
 				"what the data directory was created with, `content` for a new one",
 			into: func(o *engine.Options) any { return &o.Signature }},
-		{name: "dedup-order", kind: aText, def: "score,length", used: inCrawl | inDedup | inDelete,
+		{name: "dedup-order", kind: aText, def: "score,length", used: inCrawl | inDedup | inDelete | inFilter,
 			help: "which of several equal pages stays: a list of `score`, `time`, `length`, `https`; ties are " +
 				"decided " +
 				"by the key",
 			into: func(o *engine.Options) any { return &o.DedupOrder }},
-		{name: "near-duplicates", kind: oneOf("collapse", "mark"), def: "collapse", used: inCrawl | inDedup | inDelete,
+		{name: "near-duplicates", kind: oneOf("collapse", "mark"), def: "collapse",
+			used: inCrawl | inDedup | inDelete | inFilter,
 			help: "pages whose main text is nearly the same: `collapse` them, so that a search shows one, or `mark` " +
 				"all but one as duplicates, so that the index has one",
 			into: func(o *engine.Options) any { return &o.NearDuplicates }},

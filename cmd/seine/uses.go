@@ -21,8 +21,10 @@ const (
 	inRecrawl
 	inDelete
 	inPurge
+	inFilter
 	inLinkrank
 	inMergelinkdb
+	inMergedb
 	inDedupURLs
 	inFreegen
 	inCheckURL
@@ -34,7 +36,7 @@ const (
 // commandNames are the names of the bits, in order.
 var commandNames = []string{
 	"crawl", "inject", "generate", "fetch", "parse", "updatedb", "invertlinks", "dedup", "index",
-	"recrawl", "delete", "purge", "linkrank", "mergelinkdb", "dedup-urls", "freegen",
+	"recrawl", "delete", "purge", "filter", "linkrank", "mergelinkdb", "mergedb", "dedup-urls", "freegen",
 	"check url", "check parse", "the commands that read",
 }
 
@@ -47,21 +49,23 @@ const (
 	// linking commands read the links of pages.
 	linking = inCrawl | inUpdateDB | inInvertlinks
 	// filtering commands ask the filters.
-	filtering = deciding | inCheckParse | inMergelinkdb | listing
+	filtering = deciding | inCheckParse | merging | listing
 	// indexing commands bring the index up to date, without what the filter files deny.
-	indexing = inIndex | inDelete | inPurge
+	indexing = inIndex | inDelete | inPurge | inFilter
 	// normalizing commands rewrite seeds, links, targets of redirects, or URLs that are named.
 	normalizing = inCrawl | inInject | inFetch | inParse | inCheckURL | inCheckParse | inRecrawl | inDelete |
-		inMergelinkdb | listing
+		merging | listing | inFilter
+	// merging commands add what other data directories have.
+	merging = inMergelinkdb | inMergedb
 	// listing commands read lists of URLs, as those of seeds.
 	listing = inDedupURLs | inFreegen
 	// parsing commands parse pages.
 	parsing = inCrawl | inFetch | inParse | inCheckParse
 	// continuing commands go on with what is in a data directory; in an empty one they have nothing to do.
 	continuing = inGenerate | inFetch | inParse | inUpdateDB | inInvertlinks | inDedup | inIndex | inRecrawl |
-		inDelete | inPurge | inLinkrank | inMergelinkdb
+		inDelete | inPurge | inFilter | inLinkrank | inMergelinkdb
 	// changing commands change a data directory.
-	changing = inCrawl | inInject | inFreegen | continuing
+	changing = inCrawl | inInject | inFreegen | inMergedb | continuing
 	// storing commands write the crawl log: they fetch, or read back what was fetched.
 	storing = inCrawl | inFetch | inParse
 	// rebuilding commands run the phases behind fetch: verify --repair and rebuild.

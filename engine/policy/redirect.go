@@ -12,6 +12,10 @@ import (
 // its own: that of a redirect to it. (Nutch: _repr_.)
 const MetaRedirectURL = "_repr_"
 
+// MetaUnlinked is the name of the record's metadata field that says since when no page links to the URL, in seconds
+// since 1970. (Compare Nutch's _orphan_, the time of the last link.)
+const MetaUnlinked = "seine.unlinked"
+
 // ChooseRedirectURL returns the better known one of two URLs of which the first redirects to the second. (Nutch:
 // URLUtil.chooseRepr.) From one registered domain to another it is always the target. Then
 //

@@ -14,6 +14,7 @@ import (
 // DeleteOptions say what to delete.
 type DeleteOptions struct {
 	Targets Targets
+	Keys    *Keys // in place of Targets; nil: these
 	// Relinked, if not nil, is called with every URL that stays and lost inlinks, in key order: its anchors changed.
 	Relinked func(key []byte) error
 }
@@ -39,8 +40,12 @@ type Deleted struct {
 //	parse   ─▶ of each segment: records; their links, sorted by target ─▶ linkdb without deleted sources
 //	others  ─▶ rows of the targets
 func (p *Phases) Delete(ctx context.Context, o DeleteOptions) (Deleted, error) {
+	chosen := selection(o.Targets)
+	if o.Keys != nil {
+		chosen = o.Keys
+	}
 	d := deletion{
-		p: p, o: o, ctx: ctx, ing: p.env.Store.NewIngestion(), signatures: p.env.Sorter(foldLast),
+		p: p, o: o, chosen: chosen, ctx: ctx, ing: p.env.Store.NewIngestion(), signatures: p.env.Sorter(foldLast),
 		links: p.env.Sorter(nil), touched: map[uint32]bool{},
 	}
 	p.places.forgets()
@@ -57,10 +62,20 @@ func (p *Phases) Delete(ctx context.Context, o DeleteOptions) (Deleted, error) {
 	return d.result, nil
 }
 
+// selection is what Delete deletes: Targets or Keys.
+type selection interface {
+	// Has reports whether a URL, by its key, is selected.
+	Has(key []byte) bool
+	// scan calls fn with every key of a range whose URL is selected, in order. url cuts the URL's key out of a key.
+	scan(rd storage.Reader, r storage.Range, url func(key []byte) ([]byte, error),
+		fn func(url, key, value []byte) error) error
+}
+
 // deletion is one run of Delete.
 type deletion struct {
 	p          *Phases
 	o          DeleteOptions
+	chosen     selection
 	ctx        context.Context
 	ing        *storage.Ingestion
 	signatures *storage.Sorter
@@ -96,7 +111,7 @@ func (d *deletion) records() error {
 	defer documents.Abort()
 	var was storage.Record
 	d.result.Signatures = []storage.Signature{}
-	err := d.o.Targets.scan(d.p.env.Store, storage.Crawldb(), wholeKey, func(_, key, old []byte) error {
+	err := d.chosen.scan(d.p.env.Store, storage.Crawldb(), wholeKey, func(_, key, old []byte) error {
 		if err := d.canceled(); err != nil {
 			return err
 		}
@@ -151,7 +166,7 @@ func (d *deletion) parsed(segment uint32) error {
 	var o storage.FetchOutcome
 	var links storage.OutlinkReader
 	var row []byte
-	return d.o.Targets.scan(d.p.env.Store, storage.ParseLinks(segment), wholeKey, func(_, key, value []byte) error {
+	return d.chosen.scan(d.p.env.Store, storage.ParseLinks(segment), wholeKey, func(_, key, value []byte) error {
 		if err := d.canceled(); err != nil {
 			return err
 		}
@@ -174,7 +189,7 @@ func (d *deletion) parsed(segment uint32) error {
 func (d *deletion) captures() error {
 	table := d.ing.Table(storage.CDXRange())
 	var c storage.CDX
-	return d.o.Targets.scan(d.p.env.Store, storage.CDXRange(), capturedURL, func(_, key, value []byte) error {
+	return d.chosen.scan(d.p.env.Store, storage.CDXRange(), capturedURL, func(_, key, value []byte) error {
 		if err := d.canceled(); err != nil {
 			return err
 		}
@@ -198,7 +213,7 @@ func (d *deletion) rows() (err error) {
 // rowsOf removes the targets' rows of a range and returns their number.
 func (d *deletion) rowsOf(r storage.Range, url func([]byte) ([]byte, error)) (n uint64, err error) {
 	table := d.ing.Table(r)
-	return n, d.o.Targets.scan(d.p.env.Store, r, url, func(_, key, _ []byte) error {
+	return n, d.chosen.scan(d.p.env.Store, r, url, func(_, key, _ []byte) error {
 		n++
 		return errors.Join(d.canceled(), table.Delete(key))
 	})
@@ -207,7 +222,7 @@ func (d *deletion) rowsOf(r storage.Range, url func([]byte) ([]byte, error)) (n 
 // inlinks removes the links to the targets and from them.
 func (d *deletion) inlinks() error {
 	store := d.p.env.Store
-	err := d.o.Targets.scan(store, storage.Linkdb(), linkdbTarget, func(_, key, _ []byte) error {
+	err := d.chosen.scan(store, storage.Linkdb(), linkdbTarget, func(_, key, _ []byte) error {
 		return errors.Join(d.canceled(), d.links.Add(key, nil))
 	})
 	if err != nil {
@@ -219,7 +234,7 @@ func (d *deletion) inlinks() error {
 	}
 	defer run.Close()
 	d.result.Inlinks, err = d.ing.RemoveInlinks(d.ctx, run, func(target []byte) error {
-		if d.o.Relinked == nil || d.o.Targets.Has(target) {
+		if d.o.Relinked == nil || d.chosen.Has(target) {
 			return nil
 		}
 		return d.o.Relinked(target)

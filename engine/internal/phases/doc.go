@@ -39,7 +39,10 @@
 //
 // LinkRank replaces the scores of all records by ranks of the link graph.
 //
-// Recrawl makes records due, and Delete takes them out of every range at once.
+// Recrawl makes records due, and Delete takes them out of every range at once: those that an operator names, or those
+// that a scan for Unwanted finds by status or because filters refuse them. Rename gives those of them that normalizers
+// spell otherwise their new keys before. MarkOrphans makes pages without links db_gone and db_orphan. ImportRecords
+// brings in the records of another store.
 //
 // # Where it is not Nutch
 //
@@ -53,6 +56,9 @@
 //     with itself and says db_notmodified.
 //   - A fetched page gets a record also while no additions are allowed, since only Generate, FreeGenerate and a rebuild
 //     have pages fetched that crawldb does not know. Nutch drops the page. Links add nothing, as in Nutch.
+//   - A page is an orphan when linkdb has no link to it any more, and time has passed since. Nutch takes the time since
+//     a fetch last brought a link to it, and has no linkdb to ask: pages of sites that are rarely fetched are lost.
+//   - Records that are gone, or orphans, are removed after an update; Nutch leaves them out of the next one.
 //   - All links of a segment count in a score. Nutch counts 10,000, and those are the worst.
 //   - The next fetch is at most the longest interval away, whatever the interval of the record was.
 //

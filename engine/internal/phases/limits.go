@@ -67,6 +67,9 @@ const (
 	lowerPages    = 256
 	lowerSegments = 64
 
+	// orphanSteps is how many rows of linkdb MarkOrphans walks before it seeks the next page's.
+	orphanSteps = 8
+
 	// deletedSignatures is how many signatures Delete returns; beyond it, all pages are compared.
 	deletedSignatures = 100_000
 

@@ -224,7 +224,8 @@ func (w *world) place(fill func(put func(url string, r storage.Record))) {
 	for _, key := range slices.Sorted(maps.Keys(records)) {
 		r, before := records[key], was[key]
 		_, known := was[key]
-		err := cmp.Or(hosts.change([]byte(key), known, &before, &r), noteSignature(signatures, []byte(key), &before, &r),
+		err := cmp.Or(hosts.change([]byte(key), known, &before, &r),
+			noteSignature(signatures, []byte(key), &before, &r),
 			table.Set([]byte(key), storage.AppendRecord(nil, &r)))
 		if err != nil {
 			w.t.Fatal(err)

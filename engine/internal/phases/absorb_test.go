@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package phases
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/seine-crawler/seine/engine/internal/admission"
+	"github.com/seine-crawler/seine/engine/policy"
+	"github.com/seine-crawler/seine/storage"
+)
+
+// TestImportRecords: of two records of a URL the one that was fetched last counts, contents stay where they are, and
+// doing it again changes nothing.
+func TestImportRecords(t *testing.T) {
+	const day = msPerDay
+	field := func(name, value string) storage.Field { return storage.Field{Name: name, Value: value} }
+	content := storage.Signature{10}
+	here, there := newWorld(t, admission.Options{Scope: policy.ScopeAny}), newWorld(t, admission.Options{})
+	defer here.close()
+	defer there.close()
+	here.update(page{url: "http://a.example/content", content: 10}, page{url: "http://a.example/gone", content: 11})
+	there.update(page{url: "http://a.example/content", content: 12}, page{url: "http://a.example/only", content: 13},
+		page{url: "http://refused.example/", content: 14})
+	at := func(s storage.Status, fetched, due int64, score float64, meta ...storage.Field) storage.Record {
+		r := storage.Record{Status: s, Interval: policy.DefaultInterval, Score: score, FetchTime: firstMS + due*day,
+			Depth: 2, Meta: meta}
+		if fetched != 0 {
+			r.LastFetch = firstMS + fetched*day
+		}
+		return r
+	}
+	with := func(r storage.Record, segment uint32, signature storage.Signature) storage.Record {
+		r.Segment, r.Signature, r.ETag = segment, signature, "tag"
+		return r
+	}
+	seed := at(storage.StatusUnfetched, 0, 0, 1)
+	seed.Depth = 0
+	here.place(func(put func(string, storage.Record)) {
+		put("http://a.example/content", with(at(storage.StatusNotModified, -9, 21, 1, field("a", "here")), 1, content))
+		put("http://a.example/gone", with(at(storage.StatusFetched, -9, 21, 1), 1, storage.Signature{11}))
+		put("http://a.example/older", at(storage.StatusFetched, -1, 29, 1, field("a", "here")))
+	})
+	there.place(func(put func(string, storage.Record)) {
+		put("http://a.example/content", with(at(storage.StatusFetched, -2, 28, 2, field("a", "there"), field("b", "b")),
+			1, storage.Signature{12}))
+		put("http://a.example/gone", at(storage.StatusGone, -2, 43, 2))
+		put("http://a.example/older", at(storage.StatusGone, -5, 40, 2, field("a", "there"), field("b", "b")))
+		put("http://a.example/only", with(at(storage.StatusDuplicate, -2, 28, 2), 1, storage.Signature{13}))
+		put("http://a.example/seed", seed)
+	})
+	accept := func(key []byte) ([]byte, bool) { return key, !bytes.Contains(key, []byte("refused")) }
+	for _, want := range []Absorbed{{New: 2, Newer: 2, Refused: 1}, {Refused: 1}} {
+		got, err := here.p.ImportRecords(context.Background(), there.store, accept)
+		if err != nil || got != want {
+			t.Fatalf("%+v, want %+v, %v", got, want, err)
+		}
+		here.check()
+		records := here.records()
+		for url, want := range map[string]storage.Record{
+			"content": with(at(storage.StatusNotModified, -2, 28, 2, field("a", "there"), field("b", "b")), 1, content),
+			"gone":    with(at(storage.StatusGone, -2, 43, 2), 1, storage.Signature{11}),
+			"older":   at(storage.StatusFetched, -1, 29, 1, field("a", "here"), field("b", "b")),
+			"only":    at(storage.StatusFetched, -2, 28, 2),
+			"seed":    seed,
+		} {
+			got := records[here.key("http://a.example/"+url)]
+			same := slices.Equal(got.Meta, want.Meta)
+			if got.Meta, want.Meta = nil, nil; !same ||
+				!bytes.Equal(storage.AppendRecord(nil, &got), storage.AppendRecord(nil, &want)) {
+				t.Errorf("%s: %+v, want %+v; metadata %t", url, got, want, same)
+			}
+		}
+	}
+	if v := here.adm.VerdictKey(here.key("http://a.example/x"), admission.Facts{}); !v.OK() {
+		t.Errorf("a seed's host is not in scope: %+v", v)
+	}
+}

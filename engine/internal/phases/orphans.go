@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package phases
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/seine-crawler/seine/engine/policy"
+	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// OrphanOptions say when a page that nothing links to any more changes its status; 0: never (Nutch: scoring-orphan).
+type OrphanOptions struct {
+	GoneAfter   time.Duration // it is db_gone
+	OrphanAfter time.Duration // it is db_orphan, which comes before db_gone
+}
+
+// Orphaned counts what MarkOrphans did.
+type Orphaned struct {
+	Unlinked  uint64 // pages without a link now
+	Gone      uint64 // that became db_gone
+	Orphans   uint64 // that became db_orphan
+	Linked    uint64 // that are linked again: they are due
+	Documents uint64 // that left the index
+	// Signatures are those of pages that became db_gone or db_orphan, as in Deleted.
+	Signatures []storage.Signature
+}
+
+// MarkOrphans joins crawldb with linkdb and notes in the record of each page since when nothing links to it. After some
+// time of that the page is gone, after more it is an orphan, and its document leaves the index in the same ingestion.
+// A page that is linked again loses the note and is due now.
+//
+//	crawldb ──┐                      ┌▶ records, host counts
+//	linkdb ───┴▶ linked or not since ┴▶ documents that go
+//
+// Seeds and sitemaps (of depth 0) and what only redirects lead to are never orphans: linkdb has no links of that kind.
+// Nutch takes the time since a fetch of a page last brought a link, so a page whose linking pages are not fetched for
+// long becomes an orphan. Here a link counts until its page is fetched again without it, or is deleted.
+func (p *Phases) MarkOrphans(ctx context.Context, o OrphanOptions) (Orphaned, error) {
+	ing := p.env.Store.NewIngestion()
+	defer ing.Abort()
+	m := orphanMarks{
+		p: p, o: o, now: p.now(), records: ing.Table(storage.Crawldb()), hosts: p.newHostTally(ing),
+		documents: p.env.Deletes(ing), signatures: p.env.Sorter(foldLast),
+		links: p.env.Store.Scan(storage.Linkdb(), nil, nil),
+	}
+	m.result.Signatures = []storage.Signature{}
+	defer m.hosts.close()
+	defer m.documents.Abort()
+	defer m.signatures.Close()
+	err := errors.Join(m.run(ctx), m.links.Close())
+	if err == nil {
+		err = m.hosts.finish()
+	}
+	if err == nil {
+		m.result.Documents, err = m.documents.Finish()
+	}
+	if err == nil {
+		err = writeSignatures(ctx, m.signatures, ing)
+	}
+	if err == nil && m.written > 0 {
+		err = ing.Commit()
+	}
+	if err != nil {
+		return m.result, fmt.Errorf("marking orphans: %w", err)
+	}
+	return m.result, nil
+}
+
+// orphanMarks is one run of MarkOrphans.
+type orphanMarks struct {
+	p          *Phases
+	o          OrphanOptions
+	now        int64 // ms
+	records    *storage.TableWriter
+	hosts      *hostTally
+	documents  Deletes
+	signatures *storage.Sorter
+	links      *storage.Scanner
+	result     Orphaned
+	written    int
+	began      bool // the first row of linkdb was sought
+	more       bool // links is at a row
+	value      []byte
+}
+
+func (m *orphanMarks) run(ctx context.Context) (err error) {
+	sc := m.p.env.Store.Scan(storage.Crawldb(), nil, nil)
+	defer func() { err = errors.Join(err, sc.Close()) }()
+	var was storage.Record
+	for n := 0; sc.Next(); n++ {
+		if n%ctxCheckKeys == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err := storage.DecodeRecord(sc.Value(), &was); err != nil {
+			return fmt.Errorf("crawldb record %s: %w", sc.Key(), err)
+		}
+		linked := was.Depth == 0 || was.Hops > 0
+		if !linked {
+			if linked, err = m.linked(sc.Key()); err != nil {
+				return err
+			}
+		}
+		if err := m.page(sc.Key(), &was, linked); err != nil {
+			return err
+		}
+	}
+	return sc.Err()
+}
+
+// linked reports whether linkdb has a link to a page. Keys must increase from call to call.
+func (m *orphanMarks) linked(key []byte) (bool, error) {
+	if !m.began {
+		m.began, m.more = true, m.links.SeekGE(key)
+	}
+	for steps := 0; m.more; steps++ {
+		target, _, err := storage.SplitLinkdbKey(m.links.Key())
+		if err != nil {
+			return false, err
+		}
+		if order := bytes.Compare(target, key); order >= 0 {
+			return order == 0, nil
+		}
+		if steps < orphanSteps {
+			m.more = m.links.Next()
+		} else {
+			m.more = m.links.SeekGE(key)
+		}
+	}
+	return false, m.links.Err()
+}
+
+// page writes what a record becomes, if it changes.
+func (m *orphanMarks) page(key []byte, was *storage.Record, linked bool) error {
+	r := *was
+	since, noted := unlinkedSince(was)
+	switch {
+	case linked && !noted:
+		return nil
+	case linked:
+		m.result.Linked++
+		r.Meta = slices.DeleteFunc(slices.Clone(r.Meta), isUnlinked)
+		if r.Status == storage.StatusGone || r.Status == storage.StatusOrphan {
+			r.FetchTime = min(r.FetchTime, m.now)
+		}
+	case !noted:
+		m.result.Unlinked++
+		if len(r.Meta) >= storage.MetaFieldsMax {
+			return nil
+		}
+		text := strconv.FormatInt(m.now/1000, 10)
+		r.Meta = append(slices.Clip(r.Meta), storage.Field{Name: policy.MetaUnlinked, Value: text})
+	default:
+		m.result.Unlinked++
+		r.Status = m.statusAfter(time.Duration(m.now/1000-since)*time.Second, r.Status)
+		if r.Status == was.Status {
+			return nil
+		}
+		if err := m.leaves(key, was, &r); err != nil {
+			return err
+		}
+	}
+	m.written++
+	m.value = storage.AppendRecord(m.value[:0], &r)
+	return errors.Join(noteSignature(m.signatures, key, was, &r), m.hosts.change(key, true, was, &r),
+		m.records.Set(key, m.value))
+}
+
+// statusAfter is the status of a page without links for some time.
+func (m *orphanMarks) statusAfter(elapsed time.Duration, was storage.Status) storage.Status {
+	switch {
+	case m.o.OrphanAfter > 0 && elapsed > m.o.OrphanAfter:
+		return storage.StatusOrphan
+	case m.o.GoneAfter > 0 && elapsed > m.o.GoneAfter && was != storage.StatusOrphan:
+		return storage.StatusGone
+	}
+	return was
+}
+
+// leaves notes a page that becomes gone or an orphan.
+func (m *orphanMarks) leaves(key []byte, was, r *storage.Record) error {
+	if r.Status == storage.StatusGone {
+		m.result.Gone++
+	} else {
+		m.result.Orphans++
+	}
+	if s := m.result.Signatures; s != nil && !was.Signature.IsZero() {
+		if m.result.Signatures = append(s, was.Signature); len(s) >= deletedSignatures {
+			m.result.Signatures = nil
+		}
+	}
+	return m.documents.Delete(urlkey.Key(key))
+}
+
+func isUnlinked(f storage.Field) bool { return f.Name == policy.MetaUnlinked }
+
+// unlinkedSince returns the time, in seconds, since which nothing links to a page; false if that is not noted.
+func unlinkedSince(r *storage.Record) (int64, bool) {
+	i := slices.IndexFunc(r.Meta, isUnlinked)
+	if i < 0 {
+		return 0, false
+	}
+	at, err := strconv.ParseInt(r.Meta[i].Value, 10, 64)
+	return at, err == nil
+}

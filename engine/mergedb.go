@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/seine-crawler/seine/engine/policy"
+)
+
+// MergeDBOptions say what Upkeep.MergeDB merges.
+type MergeDBOptions struct {
+	// Dirs are data directories whose records are added. They must not be in use.
+	Dirs []string
+	// NoFilter takes all their records; without it, normalizers and filters apply.
+	NoFilter bool
+}
+
+// MergeDBReport says what Upkeep.MergeDB did.
+type MergeDBReport struct {
+	Dirs    int      `json:"dirs"`
+	New     uint64   `json:"new"`     // URLs that crawldb did not have
+	Newer   uint64   `json:"newer"`   // known URLs that another directory fetched later
+	Refused uint64   `json:"refused"` // URLs that a filter refuses
+	Took    Duration `json:"seconds"`
+}
+
+func (r MergeDBReport) String() string {
+	return fmt.Sprintf("mergedb: %d new URLs of %d directories, %d that were fetched later there, %d refused in %.2fs",
+		r.New, r.Dirs, r.Newer, r.Refused, r.Took.Seconds())
+}
+
+// MergeDB adds the records of crawldb of other data directories to this one (Nutch: mergedb). Of a URL that both have,
+// the record that was fetched last counts; metadata of both is joined. Contents stay where they are: a page that only
+// another directory has fetched is known here with its status and when it is due. Seeds widen the scope here.
+//
+// Each directory is one ingestion, and doing it again changes nothing.
+//
+// Errors: ErrBusy while a crawl, fetch or parse is running; ErrLocked, ErrNoStore and others of the other directories.
+func (u *Upkeep) MergeDB(ctx context.Context, o MergeDBOptions) (MergeDBReport, error) {
+	leave, err := u.g.enter()
+	if err != nil {
+		return MergeDBReport{}, err
+	}
+	defer leave()
+	if !u.running.TryLock() {
+		return MergeDBReport{}, wrapf(ErrBusy, "mergedb")
+	}
+	defer u.running.Unlock()
+	ctx, cancel := u.g.within(ctx)
+	defer cancel()
+	return u.w.mergeDB(ctx, o)
+}
+
+func (w *work) mergeDB(ctx context.Context, o MergeDBOptions) (r MergeDBReport, err error) {
+	start := w.now()
+	for _, dir := range o.Dirs {
+		if err := w.importRecords(ctx, dir, o.NoFilter, &r); err != nil {
+			return r, fmt.Errorf("mergedb: %s: %w", dir, err)
+		}
+		r.Dirs++
+	}
+	if _, _, err := w.readmit(ctx); err != nil {
+		return r, fmt.Errorf("mergedb: %w", err)
+	}
+	r.Took = w.took(start)
+	w.done(r)
+	return r, nil
+}
+
+// importRecords adds the records of one directory.
+func (w *work) importRecords(ctx context.Context, dir string, all bool, r *MergeDBReport) (err error) {
+	if filepath.Clean(dir) == filepath.Clean(w.o.Dir) {
+		return errors.New("it is the directory that its records would be added to")
+	}
+	other := Options{Dir: dir, FS: w.o.FS, Memory: memoryMin, ReadOnly: true, MustExist: true}.withDefaults()
+	store, err := other.openStore(w.warn)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	accept := w.accept(w.o.normalizers(policy.NormalizeOutlink))
+	if all {
+		accept = nil
+	}
+	w.crawldbMu.Lock()
+	defer w.crawldbMu.Unlock()
+	in, err := w.phases.ImportRecords(ctx, store, accept)
+	r.New, r.Newer, r.Refused = r.New+in.New, r.Newer+in.Newer, r.Refused+in.Refused
+	return err
+}
