@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/seine-crawler/seine/engine/internal/phases"
+	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
@@ -31,7 +32,7 @@ func (r FilterReport) String() string {
 // Filter holds all that is stored against the normalizers and filters of the options, live ones too (Nutch:
 // mergedb, mergelinkdb and mergesegs with -filter and -normalize). A URL that a filter refuses leaves crawldb, linkdb
 // (links to it and from it), withheld links, signatures, parse records, captures, fetchlists and the index. A URL that
-// Normalizers spell otherwise leaves them too, and becomes known by the new spelling, unfetched and with score and
+// normalizers of links spell otherwise leaves too, and becomes known by the new spelling, unfetched, with score and
 // depth as before, unless that is known already. What only the scope refuses stays: the scope may become wider.
 //
 // It works through the store in parts of what fits into memory, each one ingestion; after a crash, the next Filter does
@@ -119,7 +120,7 @@ func (w *work) removeUnwanted(
 func (w *work) accept(key []byte) ([]byte, bool) {
 	u, err := urlkey.Key(key).URL()
 	if err == nil {
-		u, err = w.o.Normalizers.Normalize(u)
+		u, err = w.o.normalizers(policy.NormalizeOutlink).Normalize(u)
 	}
 	if err != nil || w.o.Filters.Accept(u) != "" {
 		return nil, false
