@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"github.com/seine-crawler/seine/engine/internal/phases"
-	"github.com/seine-crawler/seine/engine/policy"
 )
 
 // MergeLinksOptions say what Linkdb.Merge merges.
@@ -74,7 +73,7 @@ func (w *work) importLinks(ctx context.Context, dir string, all bool, r *MergeLi
 	defer func() { err = errors.Join(err, store.Close()) }()
 	options := phases.ImportLinksOptions{}
 	if !all {
-		options.Accept = w.accept(w.o.normalizers(policy.NormalizeOutlink))
+		options.Accept = w.accept
 	}
 	w.crawldbMu.Lock()
 	defer w.crawldbMu.Unlock()

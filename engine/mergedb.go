@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-
-	"github.com/seine-crawler/seine/engine/policy"
 )
 
 // MergeDBOptions say what Upkeep.MergeDB merges.
@@ -82,7 +80,7 @@ func (w *work) importRecords(ctx context.Context, dir string, all bool, r *Merge
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	accept := w.accept(w.o.normalizers(policy.NormalizeOutlink))
+	accept := w.accept
 	if all {
 		accept = nil
 	}

@@ -32,7 +32,7 @@ func (r FilterReport) String() string {
 // Filter holds all that is stored against the normalizers and filters of the options, live ones too (Nutch:
 // mergedb, mergelinkdb and mergesegs with -filter and -normalize). A URL that a filter refuses leaves crawldb, linkdb
 // (links to it and from it), withheld links, signatures, parse records, captures, fetchlists and the index. A URL that
-// Normalizers spell otherwise leaves them too, and becomes known by the new spelling, unfetched and with score and
+// normalizers of links spell otherwise leaves too, and becomes known by the new spelling, unfetched, with score and
 // depth as before, unless that is known already. What only the scope refuses stays: the scope may become wider.
 //
 // It works through the store in parts of what fits into memory, each one ingestion; after a crash, the next Filter does
@@ -56,18 +56,18 @@ func (u *Upkeep) Filter(ctx context.Context) (FilterReport, error) {
 }
 
 func (w *work) filter(ctx context.Context) (r FilterReport, err error) {
-	start, accept := w.now(), w.accept(w.o.Normalizers)
+	start := w.now()
 	rename := func(keys *phases.Keys) error {
 		w.crawldbMu.Lock()
 		defer w.crawldbMu.Unlock()
 		if err := w.requireLinked(0); err != nil {
 			return err
 		}
-		n, err := w.phases.Rename(ctx, keys, accept)
+		n, err := w.phases.Rename(ctx, keys, w.accept)
 		r.Renamed += n
 		return err
 	}
-	what := phases.Unwanted{Accept: accept}
+	what := phases.Unwanted{Accept: w.accept}
 	err = w.removeUnwanted(ctx, what, storage.SegmentLinked, rename, &r.DeleteReport)
 	if err != nil && !errors.Is(err, ErrNotSent) {
 		return r, fmt.Errorf("filter: %w", err)
@@ -116,23 +116,21 @@ func (w *work) removeUnwanted(
 	return w.afterDelete(ctx, r, signatures, stale)
 }
 
-// accept returns a function that returns the key of a normalized URL, and whether no filter refuses it.
-func (w *work) accept(normalizers policy.URLNormalizers) func(key []byte) ([]byte, bool) {
-	return func(key []byte) ([]byte, bool) {
-		u, err := urlkey.Key(key).URL()
-		if err == nil {
-			u, err = normalizers.Normalize(u)
-		}
-		if err != nil || w.o.Filters.Accept(u) != "" {
+// accept returns the key of a normalized URL, and whether no filter refuses it.
+func (w *work) accept(key []byte) ([]byte, bool) {
+	u, err := urlkey.Key(key).URL()
+	if err == nil {
+		u, err = w.o.normalizers(policy.NormalizeOutlink).Normalize(u)
+	}
+	if err != nil || w.o.Filters.Accept(u) != "" {
+		return nil, false
+	}
+	for _, f := range w.o.LiveFilters {
+		if f.Accept(u) != "" {
 			return nil, false
 		}
-		for _, f := range w.o.LiveFilters {
-			if f.Accept(u) != "" {
-				return nil, false
-			}
-		}
-		return []byte(u.Key()), true
 	}
+	return []byte(u.Key()), true
 }
 
 // purgeRecords removes the records that Options.PurgeGone and PurgeOrphans name from every range. While some segment is

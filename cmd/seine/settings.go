@@ -184,7 +184,7 @@ var settingGroups = []settingGroup{
 			help: "replace several slashes in a path by one"},
 		{name: "url-rewrite", kind: aFile, used: normalizing, lasting: keepSpelling,
 			help: "file of substitutions, in the format of Nutch's regex-normalize.xml"},
-		{name: "url-rewrite-scopes", kind: aFileList, used: normalizing &^ inFilter, lasting: keepSpelling,
+		{name: "url-rewrite-scopes", kind: aFileList, used: normalizing, lasting: keepSpelling,
 			help: "such files for seeds, links or redirects only: `inject=FILE,outlink=FILE,fetcher=FILE`"},
 		{name: "rewrite-hosts", kind: aFile, used: normalizing, lasting: keepSpelling,
 			help: "file of host aliases: `FROM TO` turns URLs of FROM into URLs of TO (`*.example.com`: and all " +
