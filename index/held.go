@@ -53,8 +53,8 @@ func (h *heldWord) bound(from, to uint32) (most uint16) {
 // Chunks of lists are held by the same rule: the second phase reads positions of words in a few documents, and finding
 // a chunk in Pebble takes longer than reading what is needed of it.
 
-// heldWords are the held words and chunks of an index segment, as long as a state of the index lasts: the weights of occurrences
-// depend on all of its documents. Safe for concurrent use; the zero value holds none.
+// heldWords are the held words and chunks of an index segment, as long as a state of the index lasts: the weights of
+// occurrences depend on all of its documents. Safe for concurrent use; the zero value holds none.
 type heldWords struct {
 	index *atomic.Int64 // bytes that all segments of the index may hold; nil: none
 	part  float64       // of them: the segment's

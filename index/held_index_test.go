@@ -14,7 +14,9 @@ import (
 // found is the same either way.
 func TestHold(t *testing.T) {
 	s, x := newStore(t)
-	docs := []index.Document{doc(1, "Net repair", "mending a net"), doc(2, "Nets", "new nets mended"), doc(3, "Boat", "")}
+	docs := []index.Document{
+		doc(1, "Net repair", "mending a net"), doc(2, "Nets", "new nets mended"), doc(3, "Boat", ""),
+	}
 	put(t, s, x, docs)
 	ask := func(x *index.Index, hits int) {
 		t.Helper()

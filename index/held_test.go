@@ -32,13 +32,14 @@ func TestHeld(t *testing.T) {
 	}
 	term := func(s string) *node { return &node{kind: nodeTerm, term: s} }
 	worlds := []*world{newSparseWorld(1, sumDocs+2000), windowsWorld(true)}
+	b := nodeBool
 	for i, root := range []*node{
 		word(1), term("c"), word(2, "a", "b", "c"), word(1, "none", "x"),
-		{kind: nodeBool, should: []*node{word(1, "d", "a"), term("c"), term("x")}},
-		{kind: nodeBool, should: []*node{word(1, "d", "b"), word(2.5, "c")}, not: []*node{word(1, "e")}, boost: 2},
-		{kind: nodeBool, must: []*node{word(1, "a", "b"), term("c")}},
-		{kind: nodeBool, must: []*node{word(1, "d", "b"), term("c")}, should: []*node{term("e")}, not: []*node{term("a")}},
-		{kind: nodeBool, must: []*node{term("c"), term("d"), term("e")}, should: []*node{term("x"), word(1, "a", "b")}},
+		{kind: b, should: []*node{word(1, "d", "a"), term("c"), term("x")}},
+		{kind: b, should: []*node{word(1, "d", "b"), word(2.5, "c")}, not: []*node{word(1, "e")}, boost: 2},
+		{kind: b, must: []*node{word(1, "a", "b"), term("c")}},
+		{kind: b, must: []*node{word(1, "d", "b"), term("c")}, should: []*node{term("e")}, not: []*node{term("a")}},
+		{kind: b, must: []*node{term("c"), term("d"), term("e")}, should: []*node{term("x"), word(1, "a", "b")}},
 	} {
 		for j, w := range worlds {
 			want, total := (&naive{w, map[string]uint64{}}).search(root, 10)
@@ -57,7 +58,8 @@ func TestHeld(t *testing.T) {
 					if !n.isHeldKind() {
 						continue
 					}
-					if u := w.parts[0].held.words[n.heldKey()]; bytes == 1<<20 && (u == nil || u.word == nil || u.uses < 3) {
+					u := w.parts[0].held.words[n.heldKey()]
+					if bytes == 1<<20 && (u == nil || u.word == nil || u.uses < 3) {
 						t.Errorf("query %d, world %d: %s is not held, or not used: %+v", i, j, n.heldKey(), u)
 					}
 				}
