@@ -44,7 +44,8 @@ import (
 //	                  count visits and changes. Marks of phases that came to their end are in a range of their own.
 //	13        0.13    Hosts' counts have the sum of scores, which the upgrade makes from one walk through crawldb, and
 //	                  latencies, errors and protocols; hosts' facts have earlier addresses, and parse records the
-//	                  version of HTTP. Older values are read without these.
+//	                  version of HTTP and what sitemaps and feeds say of their links. Older values are read
+//	                  without these.
 //
 // To change a format: add a row here, raise FormatVersion, append the step to upgrades, and put a
 // store of the new version into testdata/formats/vN, where a test opens it from then on.

@@ -146,6 +146,9 @@ type page struct {
 	at       int64 // after firstMS, ms
 	bytes    uint32
 	took     uint32 // ms
+
+	mediaType string
+	hints     []storage.LinkHint
 }
 
 func keyOf(t tester, url string) urlkey.Key {
@@ -179,7 +182,7 @@ func (w *world) seal(pages ...page) uint32 {
 		case p.status == 0:
 			o.Status = storage.FetchSuccess
 		}
-		o.SimHash = p.near
+		o.SimHash, o.MediaType, o.Hints = p.near, p.mediaType, p.hints
 		if p.content != 0 {
 			o.Signature = storage.Signature{p.content}
 		}
