@@ -143,6 +143,7 @@ func (w *work) openRooms() (err error) {
 			return w.sorterOf(bytes)(combine)
 		},
 		Normalizers: o.normalizers(policy.NormalizeInject), Scorer: o.Scorer, Schedule: o.Schedule,
+		TypeRules: o.TypeSchedules, Hints: o.ScheduleHints,
 		MaxInterval: o.MaxInterval, Interval: o.Interval, SeedScore: max(o.SeedScore, 0),
 		Links: o.Links, NoAdditions: o.NoAdditions, ChooseRedirectURL: o.ChooseRedirectURL,
 		NoFollowLinks: o.NoFollowLinks, MaxInlinks: o.MaxInlinks, AnchorLength: o.AnchorLength,

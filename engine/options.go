@@ -155,6 +155,13 @@ type Options struct {
 	// Scorer and Schedule: nil means policy.VoteScorer and policy.FixedSchedule.
 	Scorer   policy.Scorer
 	Schedule policy.FetchSchedule
+	// TypeSchedules change the schedule by media type. HostPolicy has bounds of intervals for hosts, which come after
+	// these.
+	TypeSchedules policy.TypeRules
+	// ScheduleHints takes the dates of sitemaps and feeds, and the changefreq of sitemaps, as hints when pages of the
+	// same host are to be fetched again. What they say moves the next fetch to no less than a fourth of the interval
+	// and to no more than twice of it, so a site that lies loses none of its pages.
+	ScheduleHints bool
 	// NoFollowLinks makes linkdb, and so the index, also keep links that must not be followed: those marked nofollow,
 	// ugc or sponsored, and all links of pages that forbid to follow theirs. Without it linkdb does not have them, as
 	// in Nutch. Crawldb never takes URLs from them.

@@ -149,6 +149,13 @@ func drawOutcome(t *rapid.T) FetchOutcome {
 			Repeats:  rapid.OneOf(rapid.Just(uint32(0)), rapid.Uint32()).Draw(t, "repeats"),
 		})
 	}
+	for i := range o.Outlinks {
+		if rapid.IntRange(0, 3).Draw(t, "hinted") == 0 {
+			o.Hints = append(o.Hints, LinkHint{
+				Link: uint32(i), Every: rapid.Uint32().Draw(t, "every"), Modified: rapid.Int64().Draw(t, "modified"),
+			})
+		}
+	}
 	return o
 }
 

@@ -44,10 +44,10 @@ import (
 //	                  count visits and changes. Marks of phases that came to their end are in a range of their own.
 //	13        0.13    What was fetched has a second key in the due range, by the day when it is due. Hosts' counts have
 //	                  the sum of scores, latencies, errors and protocols; hosts' facts have earlier addresses, and
-//	                  parse records the version of HTTP. The upgrade reads crawldb once, for the keys and the sums;
-//	                  older values are read without the rest. The record of a segment says which part of a WARC file
-//	                  is its own, because segments share files; records of before have whole files. (Since then format
-//	                  11 leaves its own upgrade to this step.)
+//	                  parse records the version of HTTP and what sitemaps and feeds say of their links. The upgrade
+//	                  reads crawldb once, for the keys and the sums; older values are read without the rest. The record
+//	                  of a segment says which part of a WARC file is its own, because segments share files; records of
+//	                  before have whole files. (Since then format 11 leaves its own upgrade to this step.)
 //
 // To change a format: add a row here, raise FormatVersion, append the step to upgrades, and put a
 // store of the new version into testdata/formats/vN, where a test opens it from then on.

@@ -48,6 +48,13 @@ type Outlink struct {
 	Repeats  uint32     // how many more links of the page that count have the same target and anchor
 }
 
+// LinkHint is what a sitemap or a feed says of the target of one of its links.
+type LinkHint struct {
+	Link     uint32 // its place among the outlinks
+	Every    uint32 // seconds between changes of the target; 0 = not given
+	Modified int64  // the target's last change, in seconds since 1970; 0 = not given
+}
+
 // FetchOutcome is everything about one fetch except the page's text. Times are ms since 1970.
 type FetchOutcome struct {
 	Status           FetchStatus
@@ -75,6 +82,8 @@ type FetchOutcome struct {
 	Preferences string
 	Outlinks    []Outlink // in the order of the page
 	SelfLinks   uint32    // links that count and lead to a part of the page itself; they are not in Outlinks
+	// Hints are in the order of Outlinks, at most one for each.
+	Hints []LinkHint
 }
 
 // texts returns the strings in stored order.
@@ -87,7 +96,8 @@ func (o *FetchOutcome) texts() [outcomeTexts]*string {
 //
 //	1 byte    version 3 in the high half, fetch status in the low half
 //	          (version 2 lacks self links and repeats, version 1 milliseconds taken and preferences too)
-//	1 byte    score mode; 4 = has a signature; 8 = has a SimHash (since format 12); 16 = HTTP/1.0 (since format 13)
+//	1 byte    score mode; 4 = has a signature; 8 = has a SimHash (since format 12); 16 = HTTP/1.0,
+//	          32 = has hints (both since format 13)
 //	uvarint   HTTP status
 //	varint    time
 //	uvarint   depth
@@ -102,6 +112,7 @@ func (o *FetchOutcome) texts() [outcomeTexts]*string {
 //	texts     failure, redirect, media type, truncated, ETag, Last-Modified, canonical, WARC file,
 //	          preferences
 //	uvarint   self links
+//	uvarint   number of hints, if any, then each: uvarint places after the one before, uvarint every, varint modified
 //	uvarint   number of outlinks, then each:
 //	          uvarint bytes of the key shared with the outlink before
 //	          uvarint length of the rest of the key × 4, + 1 for nofollow, + 2 if it is repeated
@@ -122,6 +133,9 @@ const (
 	outcomeSignature = 4
 	outcomeSimHash   = 8
 	outcomeHTTP10    = 16
+	outcomeHints     = 32
+	// hintMin is the least number of bytes of a hint.
+	hintMin = 3
 	// outlinkMin is the least number of bytes of an outlink.
 	outlinkMin = 3
 	// outlinkTextMax bounds what the decoder allocates for keys and anchors, which shared prefixes make
@@ -143,6 +157,13 @@ func AppendFetchOutcome(dst []byte, o *FetchOutcome) []byte {
 	if o.HTTP10 {
 		second |= outcomeHTTP10
 	}
+	hints := o.Hints
+	for n := min(len(o.Outlinks), OutlinksMax); len(hints) > 0 && int(hints[len(hints)-1].Link) >= n; {
+		hints = hints[:len(hints)-1] // their links are not stored
+	}
+	if len(hints) > 0 {
+		second |= outcomeHints
+	}
 	dst = append(dst, outcomeVersion<<4|byte(o.Status)&0x0f, second)
 	dst = binary.AppendUvarint(dst, uint64(o.HTTPStatus))
 	dst = binary.AppendVarint(dst, o.Time)
@@ -163,7 +184,41 @@ func AppendFetchOutcome(dst []byte, o *FetchOutcome) []byte {
 	for _, s := range o.texts() {
 		dst = appendText(dst, *s)
 	}
-	return appendOutlinks(binary.AppendUvarint(dst, uint64(o.SelfLinks)), o.Outlinks)
+	dst = binary.AppendUvarint(dst, uint64(o.SelfLinks))
+	if len(hints) > 0 {
+		dst = appendHints(dst, hints)
+	}
+	return appendOutlinks(dst, o.Outlinks)
+}
+
+func appendHints(dst []byte, hints []LinkHint) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(hints)))
+	next := uint32(0)
+	for i := range hints {
+		h := &hints[i]
+		dst = binary.AppendUvarint(dst, uint64(h.Link-next))
+		dst = binary.AppendVarint(binary.AppendUvarint(dst, uint64(h.Every)), h.Modified)
+		next = h.Link + 1
+	}
+	return dst
+}
+
+// decodeHints reads what appendHints wrote.
+func decodeHints(d *decoder) (hints []LinkHint) {
+	next := uint64(0)
+	for range d.uint(min(OutlinksMax, uint64(len(d.b))/hintMin)) {
+		link := next + d.uint(OutlinksMax)
+		if link >= OutlinksMax {
+			d.fail()
+			return nil
+		}
+		hints = append(hints, LinkHint{Link: uint32(link), Every: d.uint32(), Modified: d.varint()})
+		next = link + 1
+	}
+	if len(hints) == 0 {
+		d.fail()
+	}
+	return hints
 }
 
 // The low bits of the length of the rest of an outlink's key.
@@ -320,7 +375,10 @@ func decodeOutcome(b []byte, o *FetchOutcome) (d decoder, ok bool) {
 	if head>>4 >= 3 {
 		o.SelfLinks = d.uint32()
 	}
-	const all = outcomeHTTP10 | outcomeSimHash | outcomeSignature | scoreFloat
+	if second&outcomeHints != 0 {
+		o.Hints = decodeHints(&d)
+	}
+	const all = outcomeHints | outcomeHTTP10 | outcomeSimHash | outcomeSignature | scoreFloat
 	return d, !d.bad && isOutcomeVersion(head) && second <= all && o.Status.valid()
 }
 

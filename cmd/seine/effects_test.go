@@ -43,6 +43,8 @@ var unseen = map[string]string{
 	"max-crawl-delay": "engine/internal/visit: robots_test.go",
 	"ignore-by":       "engine/policy: TestLinkRule",
 	"score-filtered":  "engine: TestOPIC",
+	"type-schedule":   "engine/internal/phases: TestScheduleBounds",
+	"schedule-hints":  "engine/internal/phases: TestHints",
 	"index-login":     "cmd/seine: TestIndexLogin",
 	"index-api-key":   "cmd/seine: TestIndexLogin",
 
@@ -262,6 +264,7 @@ func TestSectionEffects(t *testing.T) {
 	values := map[string]string{
 		"headers": `{ X-Key = "one" }`, "cookies": `{ c = "two" }`, "username": "\"crew\"\nplain-auth = true",
 		"user-agent": `"otherbot/1 (me@example.org)"`, "scope": `"page"`, "max-depth": "1", "interval": `"7h"`,
+		"min-interval": `"1440h"`, "max-interval": `"7h"`,
 		"max-pages": "1", "max-bytes": `"1"`, "max-time": `"1ms"`, "max-body": `"40"`,
 	}
 	elsewhere := []string{"delay", "per-host", "timeout", "password", "plain-auth"}

@@ -59,6 +59,8 @@ func other(s *setting, n int) string {
 	switch s.name {
 	case "resolver":
 		return fmt.Sprintf("127.0.0.1:%d", 53+n)
+	case "type-schedule":
+		return fmt.Sprintf("video/* min=%dh", n+1)
 	case "refuse-types":
 		return fmt.Sprintf("video/x-%d", n)
 	case "contact":
@@ -258,6 +260,8 @@ user-agent = "other/1"
 scope = "prefix"
 max-depth = 3
 interval = "2h"
+min-interval = "3h"
+max-interval = "4h"
 max-pages = 7
 max-bytes = "5MB"
 max-time = "1m"
@@ -288,7 +292,8 @@ interval = "1h"
 		Header:   []policy.HeaderField{{Name: "Accept", Value: "text/html"}, {Name: "X-Key", Value: "one"}},
 		Cookies:  []policy.HeaderField{{Name: "session", Value: "two"}},
 		Username: "crew", Password: "three", PlainAuth: true, UserAgent: "other/1", Scope: &prefix,
-		MaxDepth: 3, Interval: 2 * time.Hour, MaxPages: 7, MaxBytes: 5 << 20, MaxTime: time.Minute,
+		MaxDepth: 3, Interval: 2 * time.Hour, MinInterval: 3 * time.Hour, MaxInterval: 4 * time.Hour,
+		MaxPages: 7, MaxBytes: 5 << 20, MaxTime: time.Minute,
 		Timeout: 9 * time.Second, MaxBody: 2 << 10,
 	}
 	v := reflect.ValueOf(all)

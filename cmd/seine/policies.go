@@ -126,6 +126,13 @@ func (f *flags) policies(o *engine.Options) (err error) {
 			MaxInterval: uint32(o.MaxInterval / time.Second),
 		}
 	}
+	for _, text := range splitList(f.text("type-schedule")) {
+		rule, err := policy.ParseTypeRule(text)
+		if err != nil {
+			return f.fault("type-schedule", err)
+		}
+		o.TypeSchedules = append(o.TypeSchedules, rule)
+	}
 	return f.indexWriters(o)
 }
 

@@ -58,6 +58,11 @@ var sectionSettings = []sectionSetting{
 		into: func(s *policy.HostSettings) any { return &s.MaxDepth }},
 	{name: "interval", kind: aTime, help: "as `interval`",
 		into: func(s *policy.HostSettings) any { return &s.Interval }},
+	{name: "min-interval", kind: aTime, help: "shortest interval that the schedule may choose",
+		into: func(s *policy.HostSettings) any { return &s.MinInterval }},
+	{name: "max-interval", kind: aTime,
+		help: "longest interval that the schedule may choose, if the crawl's is not less",
+		into: func(s *policy.HostSettings) any { return &s.MaxInterval }},
 	{name: "max-pages", kind: aCount, ofHost: true, zeroIsNone: true, help: "as `host-pages`",
 		into: func(s *policy.HostSettings) any { return &s.MaxPages }},
 	{name: "max-bytes", kind: aSize, ofHost: true, zeroIsNone: true, help: "as `host-bytes`",
@@ -100,8 +105,8 @@ const sectionsText = `
 
 # The most specific section that sets something decides; what it leaves open comes from the next one, at last from
 # the settings above. A prefix of URLs comes before a host, a host before a domain. Keys: delay, per-host, headers,
-# cookies, username, password, plain-auth, user-agent, scope, max-depth, interval, max-pages, max-bytes, max-time,
-# timeout and max-body.
+# cookies, username, password, plain-auth, user-agent, scope, max-depth, interval, min-interval, max-interval,
+# max-pages, max-bytes, max-time, timeout and max-body.
 
 # [domain."example.org"]        # example.org and all hosts below it
 # delay = "10s"

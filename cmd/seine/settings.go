@@ -72,6 +72,14 @@ var settingGroups = []settingGroup{
 			help: "when pages are fetched again: `fixed` or `adaptive`, as in Nutch, or `freshness`, which " +
 				"estimates how often each changes and fetches where that keeps most of them fresh, one that changes " +
 				"once in `interval` once in it"},
+		{name: "type-schedule", kind: aList, def: "", used: inCrawl | inUpdateDB, lasting: keepSchedule,
+			help: "how pages of some media types are fetched again: bounds of the interval, and rates of the " +
+				"adaptive schedule, such as `text/html inc=0.2 dec=0.5 max=168h, image/* min=720h` (Nutch: " +
+				"adaptive-mimetypes.txt)"},
+		{name: "schedule-hints", kind: aSwitch, def: "false", used: inCrawl | inUpdateDB, lasting: keepSchedule,
+			help: "what sitemaps and feeds say of changes moves the next fetch of a page of their host, to between " +
+				"a fourth and twice of its interval",
+			into: func(o *engine.Options) any { return &o.ScheduleHints }},
 		{name: "interval", kind: aDuration, def: "0", used: making, lasting: keepInterval,
 			help: "time between two fetches of a URL whose seed line says nothing else, such as 168h; 0: 30 days, or " +
 				"max-interval if that is less (Nutch: db.fetch.interval.default)",

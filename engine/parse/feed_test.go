@@ -33,6 +33,9 @@ func linksOf(p *parse.Page) string {
 		if l.Modified != 0 {
 			fmt.Fprint(&b, " ", time.Unix(l.Modified, 0).UTC().Format(time.RFC3339))
 		}
+		if l.Every != 0 {
+			fmt.Fprint(&b, " every ", l.Every)
+		}
 		b.WriteByte('\n')
 	}
 	return b.String()
@@ -42,7 +45,7 @@ func linksOf(p *parse.Page) string {
 func TestFeedsAndSitemaps(t *testing.T) {
 	sitemap := `<?xml version="1.0" encoding="UTF-8"?>
 <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:image="x">
-<url><loc> http://a.example/?a=1&amp;b=2 </loc><lastmod>2024-05-06</lastmod><priority>0.9</priority>
+<url><loc> http://a.example/?a=1&amp;b=2 </loc><lastmod>2024-05-06</lastmod><changefreq>daily</changefreq>
 <image:image><image:loc>http://a.example/i.png</image:loc></image:image></url>
 <url><lastmod>2024-05-06T10:00:00+02:00</lastmod><loc><![CDATA[http://a.example/c]]></loc></url>
 <url><loc/></url><url><loc>http://a.example/d`
@@ -50,7 +53,7 @@ func TestFeedsAndSitemaps(t *testing.T) {
 	z := gzip.NewWriter(&zipped)
 	z.Write([]byte(sitemap))
 	z.Close()
-	want := "sitemap http://a.example/?a=1&b=2 \"\" 2024-05-06T00:00:00Z\n" +
+	want := "sitemap http://a.example/?a=1&b=2 \"\" 2024-05-06T00:00:00Z every 86400\n" +
 		"sitemap http://a.example/c \"\" 2024-05-06T08:00:00Z\n"
 	for _, c := range []struct{ name, contentType, body, title, links string }{
 		{"sitemap", "text/xml", sitemap, "", want},

@@ -57,6 +57,7 @@ type Outlink struct {
 	Kind     LinkKind
 	Language string // hreflang of a LinkAlternate: the target's language, or x-default; "" when absent
 	Modified int64  // last change of the target according to the sitemap or feed, in Unix seconds; 0 when not given
+	Every    uint32 // seconds between changes of the target according to the sitemap's changefreq; 0 when not given
 	Repeats  int    // how many more links with this target and anchor the page has, without those that NoFollow is of
 }
 

@@ -5,17 +5,26 @@ package parse
 import "time"
 
 // sitemapEnd handles the end of an element in a sitemap or sitemap index (sitemaps.org). Of an entry it reads loc and
-// lastmod. Priority and changefreq are ignored: sites set them to whatever they want, and nobody checks.
+// lastmod and changefreq. Priority is ignored: sites set it to whatever they want, and nobody checks.
 func (w *xmlWalk) sitemapEnd(name string) {
 	switch name {
-	case "loc", "lastmod":
+	case "loc", "lastmod", "changefreq":
 		w.field(name)
 	case "url", "sitemap":
 		if loc := w.fields["loc"]; loc != "" {
-			w.page.AddLink(loc, Outlink{Kind: LinkSitemap, Modified: w3cTime(w.fields["lastmod"])})
+			w.page.AddLink(loc, Outlink{
+				Kind: LinkSitemap, Modified: w3cTime(w.fields["lastmod"]), Every: changeEvery[w.fields["changefreq"]],
+			})
 		}
 		clear(w.fields)
 	}
+}
+
+// changeEvery are the values of changefreq, in seconds. "always" is once an hour, "never" once in ten years: a crawler
+// must come back to such pages, too.
+var changeEvery = map[string]uint32{
+	"always": 3600, "hourly": 3600, "daily": 86400, "weekly": 7 * 86400, "monthly": 30 * 86400, "yearly": 365 * 86400,
+	"never": 3650 * 86400,
 }
 
 // w3cLayouts are the formats of W3C's profile of ISO 8601, and two without a zone that sites use.

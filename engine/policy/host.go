@@ -45,6 +45,9 @@ type HostSettings struct {
 	MaxDepth int
 	// Interval is the time between two fetches of a page, in whole seconds, whatever the schedule; 0 means the crawl's.
 	Interval time.Duration
+	// MinInterval and MaxInterval bound the intervals that the schedule chooses, in whole seconds; 0 means no bound
+	// beyond the crawl's. (Nutch: adaptive-host-specific-intervals.txt.)
+	MinInterval, MaxInterval time.Duration
 
 	// MaxPages, MaxBytes and MaxTime are budgets of the host: pages fetched, bytes received, and time spent on
 	// requests. 0 means the crawl's, negative no bound.
@@ -73,6 +76,9 @@ func (s HostSettings) over(below *HostSettings) HostSettings {
 	s.UserAgent = cmp.Or(s.UserAgent, below.UserAgent)
 	s.Scope = cmp.Or(s.Scope, below.Scope)
 	s.MaxDepth, s.Interval = cmp.Or(s.MaxDepth, below.MaxDepth), cmp.Or(s.Interval, below.Interval)
+	if s.MinInterval == 0 && s.MaxInterval == 0 { // the two belong together
+		s.MinInterval, s.MaxInterval = below.MinInterval, below.MaxInterval
+	}
 	s.MaxPages, s.MaxBytes = cmp.Or(s.MaxPages, below.MaxPages), cmp.Or(s.MaxBytes, below.MaxBytes)
 	s.MaxTime, s.Timeout = cmp.Or(s.MaxTime, below.MaxTime), cmp.Or(s.Timeout, below.Timeout)
 	s.MaxBody = cmp.Or(s.MaxBody, below.MaxBody)
@@ -132,6 +138,8 @@ func (s HostSettings) String() string {
 	add(s.MaxDepth > 0, "at most %d links from a seed", s.MaxDepth)
 	add(s.MaxDepth < 0, "any depth")
 	add(s.Interval != 0, "fetched again after %s", s.Interval)
+	add(s.MinInterval != 0, "fetched again after %s at the earliest", s.MinInterval)
+	add(s.MaxInterval != 0, "fetched again after %s at the latest", s.MaxInterval)
 	add(s.MaxPages > 0, "at most %d pages", s.MaxPages)
 	add(s.MaxPages < 0, "any number of pages")
 	add(s.MaxBytes > 0, "at most %d bytes", s.MaxBytes)

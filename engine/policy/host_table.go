@@ -234,6 +234,9 @@ func (s *HostSettings) hash(below bool, names ...string) uint64 {
 	if s.PerHost != 0 { // without it the sum is that of earlier versions
 		b = binary.AppendVarint(b, int64(s.PerHost))
 	}
+	if s.MinInterval != 0 || s.MaxInterval != 0 { // likewise
+		b = binary.AppendVarint(binary.AppendVarint(append(b, "bounds"...), int64(s.MinInterval)), int64(s.MaxInterval))
+	}
 	b = strconv.AppendBool(strconv.AppendBool(b, s.PlainAuth), below)
 	if s.Scope != nil {
 		b = append(b, s.Scope.String()...)
@@ -362,6 +365,14 @@ func (s *HostSettings) check() (faults []error) {
 	}
 	if s.Interval < 0 || s.Interval%time.Second != 0 {
 		fault("interval: %s: want whole seconds, 0 for the crawl's", s.Interval)
+	}
+	for name, bound := range map[string]time.Duration{"shortest": s.MinInterval, "longest": s.MaxInterval} {
+		if bound < 0 || bound%time.Second != 0 {
+			fault("%s interval: %s: want whole seconds, 0 for no bound", name, bound)
+		}
+	}
+	if s.MaxInterval > 0 && s.MinInterval > s.MaxInterval {
+		fault("shortest interval: %s is more than the longest, %s", s.MinInterval, s.MaxInterval)
 	}
 	if s.Timeout < 0 {
 		fault("timeout: %s is negative; 0 means the crawl's", s.Timeout)

@@ -80,6 +80,9 @@ func TestLaws(t *testing.T) {
 	policytest.FetchSchedule(t, policy.FixedSchedule{})
 	policytest.FetchSchedule(t, policy.AdaptiveSchedule{})
 	policytest.FetchSchedule(t, policy.FreshnessSchedule{})
+	policytest.FetchSchedule(t, policy.BoundedSchedule{
+		FetchSchedule: policy.AdaptiveSchedule{}, Bounds: policy.Bounds{Min: 3600, Max: 86400},
+	})
 	policytest.FetchSchedule(t, policy.FreshnessSchedule{Price: 1e9})
 	toRoot := policy.URLNormalizerFunc(func(u urlkey.URL) (urlkey.URL, error) { return u.Resolve("/") })
 	policytest.URLNormalizer(t, policy.URLNormalizers{toRoot}, []string{"http://h/a?b", "https://h/"})

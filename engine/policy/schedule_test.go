@@ -47,3 +47,47 @@ func TestFreshnessSchedule(t *testing.T) {
 		t.Error("there is nothing to pay, and it has a price")
 	}
 }
+
+// TestTypeRules: the most specific rule of a media type counts; its rates are those of an adaptive schedule, and its
+// bounds hold for any.
+func TestTypeRules(t *testing.T) {
+	var rules policy.TypeRules
+	for _, text := range []string{"text/html inc=1 dec=0.5", "image/* min=240h", "* max=48h"} {
+		rule, err := policy.ParseTypeRule(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rules = append(rules, rule)
+	}
+	const now, day = 1_700_000_000_000, 86400
+	for _, c := range []struct {
+		mediaType string
+		schedule  policy.FetchSchedule
+		change    policy.Change
+		want      uint32
+	}{
+		{"text/html", policy.AdaptiveSchedule{SyncDeltaRate: -1}, policy.ChangeNone, 8 * day},
+		{"text/html", policy.AdaptiveSchedule{SyncDeltaRate: -1}, policy.ChangeModified, 2 * day},
+		{"text/html", policy.FixedSchedule{}, policy.ChangeNone, 4 * day},
+		{"image/png", policy.FixedSchedule{}, policy.ChangeNone, 10 * day},
+		{"application/pdf", policy.FixedSchedule{}, policy.ChangeNone, 2 * day},
+		{"", policy.AdaptiveSchedule{SyncDeltaRate: -1}, policy.ChangeModified, 2 * day},
+	} {
+		r := storage.Record{Interval: 4 * day, ModifiedTime: now}
+		rules.For(c.mediaType).Schedule(c.schedule).Reschedule(&r, c.change, now)
+		if r.Interval != c.want || r.FetchTime != now+int64(c.want)*1000 {
+			t.Errorf("%q, %T: %d, want %d", c.mediaType, c.schedule, r.Interval, c.want)
+		}
+	}
+	if rules[:2].For("audio/ogg") != nil {
+		t.Error("a rule for a type without one")
+	}
+	for _, text := range []string{
+		"", "text/html", "html min=1h", "*/html min=1h", "text/ min=1h", "text/html min", "text/html min=0s",
+		"text/html min=1h max=10m", "text/html dec=1", "text/html inc=-1", "text/html inc=NaN", "text/html often=1",
+	} {
+		if rule, err := policy.ParseTypeRule(text); err == nil {
+			t.Errorf("%q is %+v", text, rule)
+		}
+	}
+}

@@ -76,13 +76,14 @@ func (p *Phases) newRecord(links linkSum, sitemap bool, now int64) storage.Recor
 }
 
 // input is what one segment says about one URL: at most one outcome, the sum of its links, whether it was named as a
-// sitemap, and by which URL a redirect to it is better known.
+// sitemap, what sitemaps and feeds say of it, and by which URL a redirect to it is better known.
 //
-//	value: flags byte (1 outcome, 2 link, 4 sitemap, 8 shown as) | hops byte | score float64 | depth uint16 |
-//	       length uint16 and text of shown as, if any | outcome…
+//	value: flags byte (1 outcome, 2 link, 4 sitemap, 8 shown as, 16 hint) | hops byte | score float64 | depth uint16 |
+//	       hint, if any | length uint16 and text of shown as, if any | outcome…
 type input struct {
 	links            linkSum
 	outcome, sitemap bool
+	hint             hint
 	shownAs          string // "": nothing else than it is
 	encoded          []byte // the outcome
 }
@@ -92,6 +93,7 @@ const (
 	inputLink
 	inputSitemap
 	inputShownAs
+	inputHint
 
 	inputHead = 12
 )
@@ -110,9 +112,15 @@ func appendInput(dst []byte, in *input, o *storage.FetchOutcome) []byte {
 	if in.shownAs != "" {
 		flags |= inputShownAs
 	}
+	if in.hint != (hint{}) {
+		flags |= inputHint
+	}
 	dst = append(dst, flags, in.links.hops)
 	dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(in.links.score))
 	dst = binary.LittleEndian.AppendUint16(dst, in.links.depth)
+	if in.hint != (hint{}) {
+		dst = in.hint.append(dst)
+	}
 	if in.shownAs != "" {
 		dst = append(binary.LittleEndian.AppendUint16(dst, uint16(len(in.shownAs))), in.shownAs...)
 	}
@@ -133,6 +141,9 @@ func readInput(v []byte) input {
 			depth: binary.LittleEndian.Uint16(v[10:]),
 		},
 		encoded: v[inputHead:],
+	}
+	if v[0]&inputHint != 0 {
+		in.hint, in.encoded = readHint(in.encoded)
 	}
 	if v[0]&inputShownAs != 0 {
 		n := 2 + int(binary.LittleEndian.Uint16(in.encoded))
@@ -168,6 +179,7 @@ func foldInputs(dst, a, b []byte) []byte {
 	x, y := readInput(a), readInput(b)
 	x.links = x.links.plus(y.links)
 	x.sitemap = x.sitemap || y.sitemap
+	x.hint = x.hint.plus(y.hint)
 	x.shownAs = betterShownAs(x.shownAs, y.shownAs)
 	if y.outcome {
 		x.outcome, x.encoded = true, y.encoded

@@ -41,6 +41,10 @@ type Env struct {
 	Normalizers policy.URLNormalizers
 	Scorer      policy.Scorer
 	Schedule    policy.FetchSchedule
+	// TypeRules change the schedule by media type. Hints makes UpdateDB take what sitemaps and feeds say of their links
+	// into account.
+	TypeRules policy.TypeRules
+	Hints     bool
 	// Interval is the time between two fetches of a new URL; whole seconds count. SeedScore is the score of a seed
 	// line that has none, before Scorer.Inject, and that of sitemaps.
 	Interval  time.Duration

@@ -6,11 +6,8 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"time"
 
-	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/storage"
-	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
 // apply joins the sorted inputs with crawldb and ingests the outcome.
@@ -101,14 +98,19 @@ func (u *update) one(w *storage.TableWriter, hosts *hostTally, key []byte, in in
 		if r.Interval == 0 {
 			r.Interval = u.p.interval
 		}
-		schedule := u.p.env.Schedule
-		switch u.page.Status {
-		case storage.FetchSuccess, storage.FetchNotModified, storage.FetchRedirTemp, storage.FetchRedirPerm:
-			if own := u.p.intervalOf(urlkey.Key(key)); own > 0 { // what is gone keeps the interval that it has grown to
-				r.Interval, schedule = min(own, u.p.maxInterval), policy.FixedSchedule{MaxInterval: u.p.maxInterval}
-			}
+		s, err := u.p.scheduleOf(key, &was, &u.page)
+		if err != nil {
+			return err
 		}
-		transition(&r, &u.page, u.segment, schedule, u.p.maxInterval)
+		if s.own > 0 && answered(&u.page) { // what is gone keeps the interval that it has grown to
+			r.Interval = min(s.own, u.p.maxInterval)
+		}
+		transition(&r, &u.page, u.segment, s.schedule, u.p.maxInterval)
+	}
+	if in.hint != (hint{}) {
+		if err := u.hinted(key, in.hint, &r); err != nil {
+			return err
+		}
 	}
 	u.p.applyLinks(in.links, &r, known, in.sitemap)
 	if in.shownAs != "" {
@@ -176,20 +178,4 @@ func (u *update) writeWithheld(ctx context.Context, ing *storage.Ingestion) erro
 		u.result.Withheld++
 	}
 	return run.Err()
-}
-
-// intervalOf is the interval, in seconds, that the settings of a URL demand; 0: they demand none.
-func (p *Phases) intervalOf(key urlkey.Key) uint32 {
-	if !p.env.Admission.HasSettings() {
-		return 0
-	}
-	u, err := key.URL()
-	if err != nil {
-		return 0
-	}
-	set := p.env.Admission.URLSettings(u)
-	if set == nil {
-		return 0
-	}
-	return uint32(min(set.Interval/time.Second, math.MaxUint32))
 }

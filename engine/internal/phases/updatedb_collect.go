@@ -44,12 +44,14 @@ type update struct {
 
 	page    storage.FetchOutcome
 	links   storage.OutlinkReader
-	keys    KeyTable    // of targets
-	targets []target    // by number
-	counted []int       // numbers of the current page's targets that are admitted or withheld
-	trapped int         // its targets below closed prefixes
-	linked  policy.Page // what is known of the current page's links
-	visited uint32      // pages so far
+	keys    KeyTable           // of targets
+	targets []target           // by number
+	counted []int              // numbers of the current page's targets that are admitted or withheld
+	trapped int                // its targets below closed prefixes
+	hints   map[int]hint       // by number of the target
+	said    []storage.LinkHint // what the current page says of the links that were not read yet
+	linked  policy.Page        // what is known of the current page's links
+	visited uint32             // pages so far
 	value   []byte
 }
 
@@ -194,7 +196,11 @@ func (u *update) addPage(key []byte, source *storage.Record) error {
 	u.visited++
 	u.counted, u.trapped, u.linked = u.counted[:0], 0, policy.Page{Accepted: int(o.SelfLinks), All: int(o.SelfLinks)}
 	host, refreshes := urlkey.HostKeyOf(key), 0
-	for u.links.Next() {
+	u.said = nil
+	if u.p.env.Hints {
+		u.said = o.Hints
+	}
+	for n := uint32(0); u.links.Next(); n++ {
 		to, times := u.links.Key(), u.links.Times()
 		if u.links.NoFollow() {
 			continue
@@ -205,7 +211,10 @@ func (u *update) addPage(key []byte, source *storage.Record) error {
 		case string(to) == string(o.Redirect):
 			refreshes += times
 		default:
-			u.link(to, times)
+			target := u.link(to, times)
+			if len(u.said) > 0 && bytes.Equal(host, urlkey.HostKeyOf(to)) { // no site may speak for another
+				u.noteHint(target, n)
+			}
 		}
 	}
 	if err := u.links.Err(); err != nil {
@@ -244,8 +253,22 @@ func (p *Phases) ignores(from, to []byte) string {
 	return p.env.Links.Refuses(urlkey.HostKey(from), urlkey.HostKey(to))
 }
 
-// link notes some links of the current page to one target, unless that is refused.
-func (u *update) link(key []byte, times int) {
+// noteHint notes what the current page says of a target, by the place of the link to it.
+func (u *update) noteHint(target int, link uint32) {
+	for len(u.said) > 0 && u.said[0].Link < link {
+		u.said = u.said[1:]
+	}
+	if len(u.said) == 0 || u.said[0].Link != link {
+		return
+	}
+	if u.hints == nil {
+		u.hints = map[int]hint{}
+	}
+	u.hints[target] = u.hints[target].plus(hintOf(&u.said[0], u.page.Time))
+}
+
+// link notes some links of the current page to one target, unless that is refused, and returns its number.
+func (u *update) link(key []byte, times int) int {
 	n, fresh := u.keys.Number(xxh3.Hash(key), key)
 	if fresh {
 		v := u.p.env.Admission.VerdictKey(urlkey.Key(key), admission.Facts{})
@@ -259,7 +282,7 @@ func (u *update) link(key []byte, times int) {
 	}
 	if t.page == u.visited {
 		t.times += uint32(times)
-		return
+		return n
 	}
 	t.page, t.times = u.visited, uint32(times)
 	if t.fate != fateAdmitted {
@@ -272,6 +295,7 @@ func (u *update) link(key []byte, times int) {
 	default:
 		u.counted = append(u.counted, n)
 	}
+	return n
 }
 
 // give gives each counted target of a page its part.
@@ -346,7 +370,7 @@ func (u *update) addTargets() error {
 			if t.bits != 0 {
 				u.changes.Referral.Add(t.domain, t.bits)
 			}
-			err = u.admit(u.keys.Key(n), &input{links: t.sum})
+			err = u.admit(u.keys.Key(n), &input{links: t.sum, hint: u.hints[n]})
 		}
 		if err != nil {
 			return err
@@ -354,6 +378,7 @@ func (u *update) addTargets() error {
 	}
 	u.keys.Reset()
 	u.targets = u.targets[:0]
+	clear(u.hints)
 	return nil
 }
 

@@ -137,16 +137,18 @@ func (d *deletions) Finish() (uint64, error) {
 
 // page is one outcome of a fetch. The zero status is a success.
 type page struct {
-	url      string
-	status   storage.FetchStatus
-	redirect string
-	links    []string
-	content  byte // signature, 0: none
-	near     storage.SimHash
-	at       int64 // after firstMS, ms
-	bytes    uint32
-	took     uint32                // ms
-	outcome  *storage.FetchOutcome // in place of the fields above; its time is set
+	url       string
+	status    storage.FetchStatus
+	redirect  string
+	links     []string
+	content   byte // signature, 0: none
+	near      storage.SimHash
+	at        int64 // after firstMS, ms
+	bytes     uint32
+	took      uint32                // ms
+	outcome   *storage.FetchOutcome // in place of the fields above; its time is set
+	mediaType string
+	hints     []storage.LinkHint
 }
 
 func keyOf(t tester, url string) urlkey.Key {
@@ -180,6 +182,7 @@ func (w *world) seal(pages ...page) uint32 {
 		case p.status == 0:
 			o.Status = storage.FetchSuccess
 		}
+		o.MediaType, o.Hints = p.mediaType, p.hints
 		if p.outcome != nil {
 			o = *p.outcome
 			o.Time = firstMS + p.at

@@ -134,6 +134,11 @@ func (g *Segments) readLinks(s *Scratch) {
 		}
 		s.keys = s.memo.AppendKey(s.keys, u)
 		s.ends = append(s.ends, len(s.keys))
+		if l.Modified != 0 || l.Every != 0 {
+			o.Hints = append(o.Hints, storage.LinkHint{
+				Link: uint32(len(o.Outlinks)), Every: l.Every, Modified: l.Modified,
+			})
+		}
 		o.Outlinks = append(o.Outlinks, storage.Outlink{
 			Anchor: l.Anchor, NoFollow: l.NoFollow, Repeats: uint32(min(l.Repeats, math.MaxUint32)),
 		})

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package phases
+
+import (
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/seine-crawler/seine/engine/internal/admission"
+	"github.com/seine-crawler/seine/engine/policy"
+	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// TestHintBounds: whatever a hint says, and however often, a page is due between a fourth and twice of its interval
+// after the last fetch, within the bounds of its host; what is due stays due; two hints count the same in any order.
+func TestHintBounds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		draw := func(name string) hint {
+			return hint{
+				modified: rapid.Int64Range(0, 3*firstMS).Draw(t, name+" modified"),
+				at:       rapid.Int64Range(firstMS, 2*firstMS).Draw(t, name+" at"),
+				every:    rapid.Uint32().Draw(t, name+" every"),
+			}
+		}
+		interval := rapid.Uint32Range(1, 400*86400).Draw(t, "interval")
+		maxInterval := rapid.Uint32Range(1, 400*86400).Draw(t, "max")
+		bounds := policy.Bounds{Min: rapid.Uint32Range(0, interval).Draw(t, "shortest")}
+		r := storage.Record{
+			Status: storage.StatusFetched, LastFetch: firstMS, Interval: interval,
+			FetchTime: firstMS + int64(interval)*1000,
+		}
+		now := firstMS + rapid.Int64Range(0, 2*int64(interval)*1000).Draw(t, "now")
+		due := r.FetchTime <= now
+		for range rapid.IntRange(1, 5).Draw(t, "times") {
+			a, b := draw("a"), draw("b")
+			if a.plus(b) != b.plus(a) {
+				t.Fatalf("%+v and %+v", a, b)
+			}
+			before := r.FetchTime
+			a.plus(b).apply(&r, bounds, maxInterval, now)
+			wait := r.FetchTime - firstMS
+			if due && r.FetchTime != before {
+				t.Fatal("what is due was put off")
+			}
+			if !due && (wait < int64(max(interval/4, bounds.Min))*1000 || wait > 2*int64(interval)*1000) {
+				t.Fatalf("due after %d ms, the interval is %d s", wait, interval)
+			}
+		}
+	})
+}
+
+// TestHints: sitemaps and feeds move the next fetches of pages of their own host, and of no other; without the option
+// they move none.
+func TestHints(t *testing.T) {
+	const day, interval = 86400, policy.DefaultInterval
+	said := []struct {
+		url  string
+		hint storage.LinkHint
+		want int64 // seconds from the last fetch to the next
+	}{
+		{"http://a.example/changed", storage.LinkHint{Modified: firstMS/1000 + day}, interval / 4},
+		{"http://a.example/future", storage.LinkHint{Modified: firstMS/1000 + 400*day}, interval},
+		{"http://a.example/weekly", storage.LinkHint{Every: 10 * day}, 10 * day},
+		{"http://a.example/always", storage.LinkHint{Every: 1}, interval / 4},
+		{"http://a.example/never", storage.LinkHint{Every: 3650 * day}, 2 * interval},
+		{"http://a.example/same", storage.LinkHint{Modified: firstMS/1000 - day}, interval + 2*day},
+		{"http://b.example/changed", storage.LinkHint{Modified: firstMS/1000 + day}, interval},
+	}
+	for _, on := range []bool{true, false} {
+		w := newWorld(t, admission.Options{Scope: policy.ScopeAny})
+		defer w.close()
+		var pages []page
+		sitemap := page{url: "http://a.example/sitemap.xml", at: 2 * day * 1000}
+		for i, s := range said {
+			w.inject(s.url)
+			pages = append(pages, page{url: s.url, content: byte(i + 1)})
+			sitemap.links = append(sitemap.links, s.url)
+			s.hint.Link = uint32(i)
+			sitemap.hints = append(sitemap.hints, s.hint)
+		}
+		w.p.env.Hints = on
+		w.update(pages...)
+		w.update(sitemap)
+		for _, s := range said {
+			r := w.records()[w.key(s.url)]
+			want := s.want
+			if !on {
+				want = interval
+			}
+			if got := (r.FetchTime - firstMS) / 1000; got != want || r.Interval != interval {
+				t.Errorf("%s, hints %t: due after %d s, want %d", s.url, on, got, want)
+			}
+		}
+	}
+}
+
+// TestScheduleBounds: an adaptive schedule stays within the bounds of a page's media type, which a 304 does not name,
+// and of its host, which come last.
+func TestScheduleBounds(t *testing.T) {
+	hosts := policy.HostPolicyFunc(func(h urlkey.HostKey) *policy.HostSettings {
+		if h == "example,b,)" {
+			return &policy.HostSettings{MinInterval: time.Hour, MaxInterval: 2 * time.Hour}
+		}
+		return nil
+	})
+	w := newWorld(t, admission.Options{Scope: policy.ScopeAny, Hosts: hosts})
+	defer w.close()
+	w.p.env.TypeRules = policy.TypeRules{{Type: "text/*", Bounds: policy.Bounds{Min: 3000, Max: 86400}}}
+	for _, c := range []struct {
+		url, mediaType string
+		want           uint32
+	}{
+		{"http://a.example/page", "text/html", 86400},
+		{"http://a.example/pdf", "application/pdf", policy.DefaultInterval},
+		{"http://b.example/page", "text/html", 7200}, {"http://b.example/pdf", "application/pdf", 7200},
+	} {
+		w.inject(c.url)
+		w.update(page{url: c.url, content: 1, mediaType: c.mediaType})
+		r := w.records()[w.key(c.url)]
+		if r.Interval != c.want || r.FetchTime != firstMS+int64(c.want)*1000 {
+			t.Errorf("%s: interval %d, due after %d, want %d", c.url, r.Interval, r.FetchTime-firstMS, c.want)
+		}
+		w.update(page{url: c.url, status: storage.FetchNotModified, at: 1000})
+		r = w.records()[w.key(c.url)]
+		if r.Interval != c.want {
+			t.Errorf("%s: interval %d after a 304, want %d", c.url, r.Interval, c.want)
+		}
+	}
+}

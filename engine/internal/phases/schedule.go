@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package phases
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/seine-crawler/seine/engine/policy"
+	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// urlSchedule says when a URL is fetched again.
+type urlSchedule struct {
+	schedule policy.FetchSchedule
+	own      uint32        // the interval that the settings of the URL demand, in seconds; 0: none
+	bounds   policy.Bounds // of its host and its media type
+}
+
+// scheduleOf returns the schedule of a URL: an interval in its settings decides alone; else the crawl's schedule does,
+// with the rule of the media type, within the bounds of the host. was is the record before the fetch, o the outcome;
+// nil: there was no fetch.
+func (p *Phases) scheduleOf(key []byte, was *storage.Record, o *storage.FetchOutcome) (urlSchedule, error) {
+	s := urlSchedule{schedule: p.env.Schedule}
+	set := p.settingsOf(urlkey.Key(key))
+	if set != nil && set.Interval > 0 {
+		s.own = uint32(min(set.Interval/time.Second, math.MaxUint32))
+		if o != nil && answered(o) {
+			s.schedule = policy.FixedSchedule{MaxInterval: p.maxInterval}
+		}
+		return s, nil
+	}
+	if len(p.env.TypeRules) > 0 {
+		name, err := p.mediaTypeOf(key, was, o)
+		if err != nil {
+			return s, err
+		}
+		if rule := p.env.TypeRules.For(name); rule != nil {
+			s.schedule, s.bounds = rule.Schedule(s.schedule), rule.Bounds
+		}
+	}
+	if set != nil && (set.MinInterval > 0 || set.MaxInterval > 0) { // a host's bounds come after those of a type
+		own := policy.BoundsOf(set.MinInterval, set.MaxInterval)
+		s.schedule, s.bounds = policy.BoundedSchedule{FetchSchedule: s.schedule, Bounds: own}, s.bounds.Under(own)
+	}
+	return s, nil
+}
+
+// answered reports whether a fetch ended in what a schedule is told of.
+func answered(o *storage.FetchOutcome) bool {
+	switch o.Status {
+	case storage.FetchSuccess, storage.FetchNotModified, storage.FetchRedirTemp, storage.FetchRedirPerm:
+		return true
+	}
+	return false
+}
+
+// settingsOf are the settings of a URL, nil if it has none.
+func (p *Phases) settingsOf(key urlkey.Key) *policy.HostSettings {
+	if !p.env.Admission.HasSettings() {
+		return nil
+	}
+	u, err := key.URL()
+	if err != nil {
+		return nil
+	}
+	return p.env.Admission.URLSettings(u)
+}
+
+// mediaTypeOf is the media type of an outcome, or of the content before it, which a 304 confirms; "": unknown.
+func (p *Phases) mediaTypeOf(key []byte, was *storage.Record, o *storage.FetchOutcome) (string, error) {
+	if o != nil && o.MediaType != "" {
+		return o.MediaType, nil
+	}
+	if was.Segment == 0 {
+		return "", nil
+	}
+	value, ok, err := p.env.Store.Get(storage.ParseLinks(was.Segment), key, nil)
+	if err != nil || !ok {
+		return "", err
+	}
+	var before storage.FetchOutcome
+	var links storage.OutlinkReader
+	if err := storage.ReadFetchOutcome(value, &before, &links); err != nil {
+		return "", fmt.Errorf("parse record %s: %w", key, err)
+	}
+	return before.MediaType, nil
+}
+
+// hinted applies a hint to a record, unless an interval in the settings of the URL decides alone.
+func (u *update) hinted(key []byte, h hint, r *storage.Record) error {
+	s, err := u.p.scheduleOf(key, r, nil)
+	if err != nil || s.own > 0 {
+		return err
+	}
+	h.apply(r, s.bounds, u.p.maxInterval, u.now)
+	return nil
+}
