@@ -124,19 +124,7 @@ func (w *work) openRooms() (err error) {
 	if err := w.admission.Load(); err != nil {
 		return err
 	}
-	var agentOf func(urlkey.HostKey) string
-	if o.HostPolicy != nil {
-		agentOf = o.agentOf
-	}
-	w.segments = segment.New(segment.Env{
-		Store: w.store, FS: w.warcFS, Dir: w.warcDir(), Info: o.warcInfo(), FileAge: warcFileAge,
-		Sorter: w.sorterOf(o.shares().segment),
-		Now:    o.Now, Parsers: parse.New(o.Parsers), Agent: o.agentToken(), AgentOf: agentOf,
-		Links: o.normalizers(policy.NormalizeOutlink), Redirects: o.normalizers(policy.NormalizeFetcher),
-		ParseLater: o.ParseLater, NoContent: o.NoContent, Spent: w.stages.spentIn, Warn: w.warn,
-		Log:   func(seg *storage.Segment, list []segment.Stored, again bool) { w.crawlLog.add(seg, list, again) },
-		Flush: func() { w.crawlLog.flush() },
-	})
+	w.segments = w.newSegments()
 	w.phases = phases.New(phases.Env{
 		Store: w.store, Admission: w.admission, Sorter: w.sorter, TableBytes: o.shares().keyTable, Now: o.Now,
 		SorterOf: func(bytes int64, combine func(dst, a, b []byte) []byte) *storage.Sorter {
@@ -171,6 +159,23 @@ func (w *work) openRooms() (err error) {
 		return errors.Join(err, w.index.Close())
 	}
 	return nil
+}
+
+func (w *work) newSegments() *segment.Segments {
+	o := &w.o
+	var agentOf func(urlkey.HostKey) string
+	if o.HostPolicy != nil {
+		agentOf = o.agentOf
+	}
+	return segment.New(segment.Env{
+		Store: w.store, FS: w.warcFS, Dir: w.warcDir(), Info: o.warcInfo(), FileAge: warcFileAge,
+		Sorter: w.sorterOf(o.shares().segment),
+		Now:    o.Now, Parsers: parse.New(o.Parsers), Agent: o.agentToken(), AgentOf: agentOf,
+		Links: o.normalizers(policy.NormalizeOutlink), Redirects: o.normalizers(policy.NormalizeFetcher),
+		ParseLater: o.ParseLater, NoContent: o.NoContent, Spent: w.stages.spentIn, Warn: w.warn,
+		Log:   func(seg *storage.Segment, list []segment.Stored, again bool) { w.crawlLog.add(seg, list, again) },
+		Flush: func() { w.crawlLog.flush() },
+	})
 }
 
 // warcInfo are the fields of the warcinfo record that begins each WARC file.
