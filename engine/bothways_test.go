@@ -116,6 +116,13 @@ var effects = []effect{
 	{field: "MaxInterval", shows: "crawldb", set: func(_ *testing.T, o *engine.Options) {
 		o.MaxInterval = 100 * time.Hour
 	}},
+	{field: "TypeSchedules", shows: "crawldb", set: func(t *testing.T, o *engine.Options) {
+		rule, err := policy.ParseTypeRule("text/html max=100h")
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.TypeSchedules = policy.TypeRules{rule}
+	}},
 	{field: "Normalizers", set: func(_ *testing.T, o *engine.Options) {
 		o.Normalizers = policy.URLNormalizers{policy.QueryNormalizer{}}
 	}},
@@ -154,8 +161,9 @@ var withoutEffect = map[string]string{
 	"Delay": "when", "Concurrency": "when", "PerHost": "when", "FetchTimeout": "no page is slow",
 	"TrapDuplicates": "needs 200 pages: see trapwatch_test.go",
 	"NoIndex":        "of a crawl only: Index is told to index", "OnPage": "see TestOnPage", "PageWorkers": "when",
-	"LinkRank":     "of a crawl only: see TestLinkRank",
-	"PurgeOrphans": "takes time: see TestOrphans", "GoneUnlinked": "takes time: see TestOrphans",
+	"LinkRank":      "of a crawl only: see TestLinkRank",
+	"ScheduleHints": "needs a second fetch of a sitemap: see TestScheduleHints",
+	"PurgeOrphans":  "takes time: see TestOrphans", "GoneUnlinked": "takes time: see TestOrphans",
 	"OrphanUnlinked": "takes time: see TestOrphans",
 	"ParseLater":     "see TestParseLater", "NoContent": "see TestNoContent",
 	"CrawlLog": "see TestCrawlLog",

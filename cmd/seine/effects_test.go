@@ -55,6 +55,7 @@ var unseen = map[string]string{
 
 // unseenOn are commands on which a setting has an effect that these tests do not show.
 var unseenOn = map[string]uses{
+	"requisites":      inMergedb,  // of a directory that has some
 	"parse-later":     inCrawl,    // only when pages are parsed
 	"no-content":      inCrawl,    // what is not in the WARC files: TestNoContent of engine/internal/segment
 	"strip-tracking":  inFilter,   // of a store that was made without
