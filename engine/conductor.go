@@ -428,7 +428,7 @@ func (c *conductor) settleWhole() error {
 	w := c.w
 	c.enters(phaseSettling)
 	c.show(c.progress(phaseSettling))
-	for _, tidy := range []func(context.Context) (DeleteReport, error){w.purgeRecords, w.markOrphans} {
+	for _, tidy := range []func(context.Context) (DeleteReport, error){w.markOrphans, w.purgeRecords} {
 		r, err := tidy(c.abort)
 		c.indexed.Add(-int64(r.Documents))
 		if err != nil && !errors.Is(err, ErrNotSent) { // sendLast warns of that

@@ -176,7 +176,7 @@ func (e *Engine) UpdateDB(ctx context.Context, segment uint32) (UpdateReport, er
 	}
 	defer leave()
 	r, _, err := e.w.updateDB(ctx, segment)
-	if err != nil || len(e.w.o.purged()) == 0 || !e.running.TryLock() { // a crawl does the rest at its end
+	if err != nil || len(e.w.o.purged()) == 0 || !e.running.TryLock() { // the next call, or a crawl, does it
 		return r, err
 	}
 	defer e.running.Unlock()
@@ -196,7 +196,7 @@ func (e *Engine) InvertLinks(ctx context.Context, segment uint32) (InvertReport,
 	}
 	defer leave()
 	r, err := e.w.invertLinks(ctx, segment)
-	if err != nil || !e.w.o.marksOrphans() || !e.running.TryLock() { // a crawl does the rest at its end
+	if err != nil || !e.w.o.marksOrphans() || !e.running.TryLock() { // the next call, or a crawl, does it
 		return r, err
 	}
 	defer e.running.Unlock()

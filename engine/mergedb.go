@@ -86,7 +86,12 @@ func (w *work) importRecords(ctx context.Context, dir string, all bool, r *Merge
 	}
 	w.crawldbMu.Lock()
 	defer w.crawldbMu.Unlock()
+	w.indexMu.Lock()
+	defer w.indexMu.Unlock()
 	in, err := w.phases.ImportRecords(ctx, store, accept)
+	if err == nil {
+		err = w.index.Refresh()
+	}
 	r.New, r.Newer, r.Refused = r.New+in.New, r.Newer+in.Newer, r.Refused+in.Refused
 	return err
 }

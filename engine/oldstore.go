@@ -59,7 +59,7 @@ func (o *oldStore) size(name string) int64 {
 }
 
 // isJunk reports whether something follows the last sealed segment in a file that is no other segment. known is where
-// that ends.
+// that ends. What cannot be read there may have another segment behind it, and is left to warc.Mend.
 func (o *oldStore) isJunk(fsys warc.FS, path string, known, size int64) (_ bool, err error) {
 	if known == 0 || known >= size {
 		return false, nil
@@ -69,9 +69,9 @@ func (o *oldStore) isJunk(fsys warc.FS, path string, known, size int64) (_ bool,
 		return false, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	next := segment.BeginsAt(f, size, known)
+	next, readable := segment.BeginsAt(f, size, known)
 	_, sealed := o.sealed[next]
-	return next == 0 || sealed, nil
+	return readable && (next == 0 || sealed), nil
 }
 
 // stray reports whether a file is of no sealed segment, though the one in its name is sealed and all of its files are

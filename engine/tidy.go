@@ -35,8 +35,9 @@ func (r FilterReport) String() string {
 // normalizers of links spell otherwise leaves too, and becomes known by the new spelling, unfetched, with score and
 // depth as before, unless that is known already. What only the scope refuses stays: the scope may become wider.
 //
-// It works through the store in parts of what fits into memory, each one ingestion; after a crash, the next Filter does
-// what is left. As after Delete, responses stay in the WARC files until Purge.
+// It works through the store in parts of what fits into memory, each one ingestion. If it ends early, the next Filter
+// goes on, and duplicates of what was removed are restored, as after Delete, by Dedup and Index with Refresh or at the
+// end of the next crawl. As after Delete, responses stay in the WARC files until Purge.
 //
 // Errors: ErrBusy while a crawl, fetch, parse or recovery is running; ErrWrongState while a segment is fetched and not
 // linked yet; ErrNotSent of index writers.

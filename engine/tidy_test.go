@@ -213,6 +213,41 @@ func TestOrphans(t *testing.T) {
 	})
 }
 
+// TestOrphansRedirected: a page that only a redirect leads to is none, though links to it came and went.
+func TestOrphansRedirected(t *testing.T) {
+	const home = `<a href="/old">old</a>`
+	n := newNames(t, map[string]string{
+		"a.test/": home + `<a href="/new">new</a> <a href="/lost">lost</a>`, "a.test/old": "-> HOST:a.test/new",
+		"a.test/new": "<p>the new page", "a.test/lost": "<p>a page that is lost later",
+	})
+	var now time.Duration
+	o := n.options(dataDir(t))
+	o.Now = func() time.Time { return time.UnixMilli(1_800_000_000_000).Add(now) }
+	o.GoneUnlinked = 10 * time.Hour
+	e := open(t, o)
+	defer mustClose(t, e)
+	crawl := engine.CrawlOptions{Inject: n.seeds("a.test/")}
+	for i, after := range []time.Duration{0, time.Hour, 11 * time.Hour} {
+		now += after
+		if i > 0 {
+			n.pages["a.test/"] = home
+			if _, err := e.Recrawl(t.Context(), n.spell("HOST:a.test/")); err != nil {
+				t.Fatal(err)
+			}
+			crawl.Inject = engine.InjectOptions{}
+		}
+		if _, err := e.Crawl(t.Context(), crawl); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for page, want := range map[string]storage.Status{"new": storage.StatusFetched, "lost": storage.StatusGone} {
+		r, err := e.Inspect().Record(n.spell("HOST:a.test/" + page))
+		if err != nil || r.Status != want {
+			t.Errorf("%s is %s, want %s: %v", page, r.Status, want, err)
+		}
+	}
+}
+
 // TestPurgeGone: with the option, what is gone is not known after the next run; a page that links to it, and is fetched
 // later, makes it known again, until the fetch after that.
 func TestPurgeGone(t *testing.T) {

@@ -35,6 +35,13 @@ func (n *node) isHeldKind() bool { return (n.kind == nodeTerm || n.kind == nodeA
 func (x *execution) held(p *part, boost, least float64, nodes ...*node) (words []heldPart, ok bool) {
 	words = make([]heldPart, len(nodes))
 	keys, holds, all, have := make([]string, len(nodes)), make([]bool, len(nodes)), uint64(0), uint64(0)
+	defer func() {
+		for i, key := range keys {
+			if holds[i] {
+				p.held.made(key)
+			}
+		}
+	}()
 	for i, n := range nodes {
 		df := x.frequency(n)
 		words[i].gain = newGain(&x.all, df, boost*n.factor())
@@ -44,6 +51,7 @@ func (x *execution) held(p *part, boost, least float64, nodes ...*node) (words [
 		if u, holds[i] = p.held.use(keys[i], int64(size)); u != nil {
 			words[i].heldWord = u.word
 		}
+		holds[i] = holds[i] && p.held.making(keys[i])
 		if all += df + 1; holds[i] || words[i].heldWord != nil {
 			have += df + 1
 		}

@@ -64,6 +64,8 @@ type heldWords struct {
 	// seen counts the uses of words that are not held, in two generations of heldSeen words.
 	seen, seenBefore map[string]uint32
 	uses             int // of all words
+	// begun are the words that some search makes: others that come meanwhile read the lists.
+	begun map[string]bool
 }
 
 type heldUse struct {
@@ -130,6 +132,26 @@ func (h *heldWords) use(key string, size int64) (u *heldUse, hold bool) {
 	}
 	h.seen[key] = n
 	return nil, n > 1 && size <= h.most()/heldLargest && h.room(size+heldPrice, n)
+}
+
+// making reports whether the caller is to make a word, and nobody else does. It calls made in the end.
+func (h *heldWords) making(key string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.begun[key] {
+		return false
+	}
+	if h.begun == nil {
+		h.begun = map[string]bool{}
+	}
+	h.begun[key] = true
+	return true
+}
+
+func (h *heldWords) made(key string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.begun, key)
 }
 
 // room makes room for a word by dropping others that are used less.

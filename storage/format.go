@@ -80,11 +80,12 @@ func upgrades() []func(*Store) error {
 		func(s *Store) error { return s.setFormat(8) },
 		func(s *Store) error { return s.setFormat(9) },
 		func(s *Store) error { return s.setFormat(10) },
-		func(s *Store) error { return s.setFormat(11) },
-		func(s *Store) error { return s.setFormat(12) },
+		none, none, // what format 11 brought is made by the step to 13, and must not be said to be there before
 		(*Store).buildDue,
 	}
 }
+
+func none(*Store) error { return nil }
 
 // buildDue makes the due range and hosts' due times anew from one walk through crawldb, in one ingestion, and makes the
 // store one of format 13.

@@ -299,7 +299,7 @@ func (s *Store) checkState(seg *Segment) error {
 const deletedIn = "deleted-in/"
 
 // AppendDeletedInKey appends the key of the row of Meta which says that WARC files of a segment hold pages that were
-// deleted, or files that are no longer the segment's.
+// deleted.
 func AppendDeletedInKey(dst []byte, segment uint32) []byte {
 	return fmt.Appendf(dst, "%s%08x", deletedIn, segment)
 }

@@ -58,7 +58,8 @@ var sectionSettings = []sectionSetting{
 		into: func(s *policy.HostSettings) any { return &s.MaxDepth }},
 	{name: "interval", kind: aTime, help: "as `interval`",
 		into: func(s *policy.HostSettings) any { return &s.Interval }},
-	{name: "min-interval", kind: aTime, help: "shortest interval that the schedule may choose",
+	{name: "min-interval", kind: aTime, help: "shortest interval that the schedule may choose, " +
+		"at most the crawl's max-interval",
 		into: func(s *policy.HostSettings) any { return &s.MinInterval }},
 	{name: "max-interval", kind: aTime,
 		help: "longest interval that the schedule may choose, if the crawl's is not less",

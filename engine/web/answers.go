@@ -4,6 +4,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strconv"
 	"strings"
@@ -19,6 +20,9 @@ type answering struct {
 	key string
 	at  uint64 // what the index was before the answer was made
 	end func() // called when the answer is made, or cannot be
+	// flight is that of the answer. If another request should have made it and was refused, so is this one.
+	flight  *flight
+	refused bool
 }
 
 // answeringOf looks for the answer to a request: kind is what it is, more what it depends on beside the index. If
@@ -32,10 +36,11 @@ func (h *Handler) answeringOf(ctx context.Context, kind string, more ...string) 
 	a = answering{h: h, key: strings.Join(append([]string{kind, bounds, h.o.Prefix}, more...), "\x00"), end: func() {}}
 	body, a.at, ok = h.e.Answers().Get(a.key)
 	if !ok {
-		var made <-chan struct{}
-		if a.end, made = h.flights.join(a.key); made != nil {
+		var other bool
+		if a.flight, a.end, other = h.flights.join(a.key); other {
 			select {
-			case <-made:
+			case <-a.flight.over:
+				a.refused = a.flight.refused
 			case <-ctx.Done():
 			}
 			body, a.at, ok = h.e.Answers().Get(a.key) // else it is none to keep
@@ -57,12 +62,20 @@ func (h *Handler) answer(
 	if ok {
 		return body, nil
 	}
+	if kept.refused {
+		h.metrics.kept.WithLabelValues("refused").Inc()
+		return nil, busy()
+	}
 	var lasting bool
 	err := h.inTurn(ctx, func() (err error) {
 		h.metrics.kept.WithLabelValues("made").Inc()
 		body, lasting, err = make()
 		return err
 	})
+	var refusal *Problem
+	if errors.As(err, &refusal) {
+		kept.flight.refused = true // before end
+	}
 	if err == nil && lasting {
 		kept.keep(body)
 	}
@@ -90,24 +103,31 @@ func (a answering) keep(body []byte) { a.h.e.Answers().Put(a.key, a.at, body) }
 // search answers them all.
 type flights struct {
 	mu    sync.Mutex
-	byKey map[string]chan struct{} // closed when the answer is made
+	byKey map[string]*flight
 }
 
-// join returns what to wait for if the answer with this key is being made; nil: the caller makes it, and calls end.
-func (f *flights) join(key string) (end func(), made <-chan struct{}) {
+// flight is an answer that is being made.
+type flight struct {
+	over    chan struct{} // closed when it is made, or cannot be
+	refused bool          // its maker was, for there was too much to do; to be read after over
+}
+
+// join returns the flight of the answer with this key. other says that another request makes it: over is to be waited
+// for. Else the caller makes it, and calls end.
+func (f *flights) join(key string) (of *flight, end func(), other bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if made := f.byKey[key]; made != nil {
-		return func() {}, made
+	if of := f.byKey[key]; of != nil {
+		return of, func() {}, true
 	}
-	over := make(chan struct{})
-	f.byKey[key] = over
-	return func() {
+	of = &flight{over: make(chan struct{})}
+	f.byKey[key] = of
+	return of, func() {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		delete(f.byKey, key)
-		close(over)
-	}, nil
+		close(of.over)
+	}, false
 }
 
 // sendBody sends a whole answer. With its length net/http writes it in one piece.

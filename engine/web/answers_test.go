@@ -4,6 +4,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -120,5 +121,38 @@ func TestFlights(t *testing.T) {
 	}
 	if n := len(h.flights.byKey); n != 0 {
 		t.Errorf("%d are left", n)
+	}
+}
+
+// TestFlightsRefused: when the request that makes an answer is refused, those that wait for it are, too.
+func TestFlightsRefused(t *testing.T) {
+	s := newSite(t)
+	h := New(s.e, Options{})
+	making, refuse := make(chan bool), make(chan bool)
+	overloaded := func() ([]byte, bool, error) {
+		making <- true
+		<-refuse
+		return nil, false, busy()
+	}
+	all := make(chan error, 6)
+	go func() {
+		_, err := h.answer(t.Context(), overloaded, "test")
+		all <- err
+	}()
+	<-making
+	of, _, other := h.flights.join("test\x00tcp\x00")
+	if !other {
+		t.Fatal("the answer is not being made")
+	}
+	close(refuse)
+	<-of.over
+	if err := <-all; err == nil || !of.refused {
+		t.Errorf("the first: %v, the flight is refused: %t", err, of.refused)
+	}
+	h.flights.byKey["test\x00tcp\x00"] = of // as for those that wait
+	_, err := h.answer(t.Context(), overloaded, "test")
+	var p *Problem
+	if !errors.As(err, &p) || p.Status != http.StatusServiceUnavailable {
+		t.Errorf("one that waited: %v", err)
 	}
 }

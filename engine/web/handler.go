@@ -48,7 +48,7 @@ func New(e *engine.Engine, o Options) *Handler {
 	h := &Handler{
 		e: e, o: o, mux: http.NewServeMux(), cross: http.NewCrossOriginProtection(),
 		workers: make(chan struct{}, workersMax), streams: make(chan struct{}, streamsMax),
-		viewers: make(chan struct{}, viewersMax), flights: flights{byKey: map[string]chan struct{}{}},
+		viewers: make(chan struct{}, viewersMax), flights: flights{byKey: map[string]*flight{}},
 		queue: newQueue(),
 	}
 	h.routeHealth()

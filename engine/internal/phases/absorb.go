@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/seine-crawler/seine/engine/internal/admission"
 	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
@@ -43,7 +44,7 @@ func (p *Phases) Rename(ctx context.Context, keys *Keys, accept func(key []byte)
 	})
 	var done Absorbed
 	if err == nil && records.Len() > 0 {
-		done, err = p.absorb(ctx, records, func(_, _ *storage.Record) bool { return false })
+		done, err = p.absorb(ctx, records, nil)
 	}
 	if err != nil {
 		return done.New, fmt.Errorf("renaming URLs: %w", err)
@@ -73,7 +74,8 @@ func mergesInto(x, y *storage.Record) bool {
 }
 
 // absorb brings records into crawldb in one ingestion: those of new URLs as they are. Of a known one, merge changes
-// the record that crawldb has by the other, and reports whether it did.
+// the record that crawldb has by the other, and reports whether it did; nil changes none. What is no page any more
+// leaves the index.
 func (p *Phases) absorb(
 	ctx context.Context, records *storage.Sorter, merge func(r, other *storage.Record) bool,
 ) (result Absorbed, err error) {
@@ -82,59 +84,34 @@ func (p *Phases) absorb(
 		return result, fmt.Errorf("sorting records: %w", err)
 	}
 	defer run.Close()
-	signatures := p.env.Sorter(foldLast)
-	defer signatures.Close()
 	ing := p.env.Store.NewIngestion()
 	defer ing.Abort()
-	table, hosts, changes := ing.Table(storage.Crawldb()), p.newHostTally(ing), p.env.Admission.NewChanges()
-	defer hosts.close()
-	lowered := ing.Table(storage.LoweredRange())
-	var was, r, other storage.Record
-	var value []byte
-	one := func(key []byte, values [][]byte, old []byte) error {
-		if err := storage.DecodeRecord(values[0], &other); err != nil {
-			return fmt.Errorf("record of %s: %w", key, err)
-		}
-		was, r = storage.Record{}, other
-		if old != nil {
-			if err := storage.DecodeRecord(old, &was); err != nil {
-				return fmt.Errorf("crawldb record %s: %w", key, err)
-			}
-			r = was
-			r.Meta = slices.Clone(was.Meta)
-			fetched := r.LastFetch
-			if !merge(&r, &other) {
-				return nil
-			}
-			if r.LastFetch != fetched {
-				result.Newer++
-			}
-			if err := noteLowered(lowered, key, &was, &r); err != nil {
-				return err
-			}
-		} else {
-			result.New++
-		}
-		if r.Depth == 0 && (old == nil || was.Depth != 0) {
-			changes.Seed(urlkey.Key(key))
-		}
-		value = storage.AppendRecord(value[:0], &r)
-		return errors.Join(noteSignature(signatures, key, &was, &r), hosts.change(key, old != nil, &was, &r),
-			table.Set(key, value))
+	a := absorbing{
+		table: ing.Table(storage.Crawldb()), lowered: ing.Table(storage.LoweredRange()), hosts: p.newHostTally(ing),
+		changes: p.env.Admission.NewChanges(), signatures: p.env.Sorter(foldLast), merge: merge, result: &result,
 	}
-	err = storage.MergeJoin(ctx, p.env.Store, storage.Crawldb(), run, one)
+	defer a.signatures.Close()
+	defer a.hosts.close()
+	if merge != nil {
+		a.documents = p.env.Deletes(ing)
+		defer a.documents.Abort()
+	}
+	err = storage.MergeJoin(ctx, p.env.Store, storage.Crawldb(), run, a.record)
 	if err == nil {
-		err = hosts.finish()
+		err = a.hosts.finish()
 	}
 	if err == nil {
-		err = writeSignatures(ctx, signatures, ing)
+		err = writeSignatures(ctx, a.signatures, ing)
+	}
+	if err == nil && a.documents != nil {
+		_, err = a.documents.Finish()
 	}
 	if err != nil {
 		return result, err
 	}
 	withheld, err := p.anyWithheld()
 	if err == nil {
-		err = changes.WriteTo(ing, withheld)
+		err = a.changes.WriteTo(ing, withheld)
 	}
 	if err == nil {
 		err = ing.Commit()
@@ -142,14 +119,71 @@ func (p *Phases) absorb(
 	if err != nil {
 		return result, err
 	}
-	return result, changes.Commit()
+	return result, a.changes.Commit()
+}
+
+// absorbing is one run of absorb.
+type absorbing struct {
+	table, lowered *storage.TableWriter
+	hosts          *hostTally
+	changes        *admission.Changes
+	signatures     *storage.Sorter
+	documents      Deletes // nil: none can go
+	merge          func(r, other *storage.Record) bool
+	result         *Absorbed
+	was, other     storage.Record
+	value          []byte
+}
+
+// record brings in one record; old is that of crawldb, nil if it has none.
+func (a *absorbing) record(key []byte, values [][]byte, old []byte) error {
+	if err := storage.DecodeRecord(values[0], &a.other); err != nil {
+		return fmt.Errorf("record of %s: %w", key, err)
+	}
+	a.was = storage.Record{}
+	r, known := a.other, old != nil
+	if known {
+		if err := storage.DecodeRecord(old, &a.was); err != nil {
+			return fmt.Errorf("crawldb record %s: %w", key, err)
+		}
+		r = a.was
+		r.Meta = slices.Clone(a.was.Meta)
+		if a.merge == nil || !a.merge(&r, &a.other) {
+			return nil
+		}
+		if err := a.merged(key, &r); err != nil {
+			return err
+		}
+	} else {
+		a.result.New++
+	}
+	if r.Depth == 0 && (!known || a.was.Depth != 0) {
+		a.changes.Seed(urlkey.Key(key))
+	}
+	a.value = storage.AppendRecord(a.value[:0], &r)
+	return errors.Join(noteSignature(a.signatures, key, &a.was, &r), a.hosts.change(key, known, &a.was, &r),
+		a.table.Set(key, a.value))
+}
+
+// merged notes that a known record became r.
+func (a *absorbing) merged(key []byte, r *storage.Record) error {
+	if r.LastFetch != a.was.LastFetch {
+		a.result.Newer++
+	}
+	if a.was.Segment != 0 && hasContent(a.was.Status) && !hasContent(r.Status) {
+		if err := a.documents.Delete(urlkey.Key(key)); err != nil {
+			return fmt.Errorf("removing %s from the index: %w", key, err)
+		}
+	}
+	return noteLowered(a.lowered, key, &a.was, r)
 }
 
 // ImportRecords merges the records of another store into crawldb (Nutch: mergedb). Of a URL that both have, the record
 // that was fetched last counts, or, if both were then, the one that is due later: with its status, score, times and
 // failures. Depth and redirects are the least of both, metadata is that of both, and that of the record that counts
 // where both have a field. Content stays where it is: what only the other store has fetched has its status and its date
-// here, but no signature and no validators, so the next fetch brings it; what this store has fetched keeps them.
+// here, but no signature and no validators, so the next fetch brings it; what this store has fetched keeps them, and
+// leaves the index if it is gone since.
 //
 //	crawldb there ─▶ accepted, by key ─┬▶ records, host counts, due range, signatures
 //	crawldb here ──────────────────────┘
@@ -198,6 +232,7 @@ func (p *Phases) readRecords(
 		}
 		r.Segment, r.Signature, r.SimHash, r.Truncated = 0, storage.Signature{}, 0, false
 		r.ETag, r.LastModified = "", ""
+		r.Meta = slices.DeleteFunc(r.Meta, isUnlinked) // by the links there
 		value = storage.AppendRecord(value[:0], &r)
 		if err := records.Add(as, value); err != nil {
 			return refused, err

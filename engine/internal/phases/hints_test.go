@@ -108,19 +108,23 @@ func TestScheduleBounds(t *testing.T) {
 	})
 	w := newWorld(t, admission.Options{Scope: policy.ScopeAny, Hosts: hosts})
 	defer w.close()
-	w.p.env.TypeRules = policy.TypeRules{{Type: "text/*", Bounds: policy.Bounds{Min: 3000, Max: 86400}}}
+	w.p.env.TypeRules = policy.TypeRules{
+		{Type: "text/*", Bounds: policy.Bounds{Min: 3000, Max: 86400}},
+		{Type: "image/*", Bounds: policy.Bounds{Min: w.p.maxInterval + 1}},
+	}
 	for _, c := range []struct {
 		url, mediaType string
 		want           uint32
 	}{
 		{"http://a.example/page", "text/html", 86400},
 		{"http://a.example/pdf", "application/pdf", policy.DefaultInterval},
+		{"http://a.example/image", "image/png", w.p.maxInterval},
 		{"http://b.example/page", "text/html", 7200}, {"http://b.example/pdf", "application/pdf", 7200},
 	} {
 		w.inject(c.url)
 		w.update(page{url: c.url, content: 1, mediaType: c.mediaType})
 		r := w.records()[w.key(c.url)]
-		if r.Interval != c.want || r.FetchTime != firstMS+int64(c.want)*1000 {
+		if r.Status != storage.StatusFetched || r.Interval != c.want || r.FetchTime != firstMS+int64(c.want)*1000 {
 			t.Errorf("%s: interval %d, due after %d, want %d", c.url, r.Interval, r.FetchTime-firstMS, c.want)
 		}
 		w.update(page{url: c.url, status: storage.FetchNotModified, at: 1000})

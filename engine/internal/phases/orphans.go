@@ -37,10 +37,10 @@ type Orphaned struct {
 // time of that the page is gone, after more it is an orphan, and its document leaves the index in the same ingestion.
 // A page that is linked again loses the note and is due now.
 //
-//	crawldb ──┐                      ┌▶ records, host counts
-//	linkdb ───┴▶ linked or not since ┴▶ documents that go
+//	crawldb ──────────┐                      ┌▶ records, host counts
+//	linkdb, redirects ┴▶ linked or not since ┴▶ documents that go
 //
-// Seeds and sitemaps (of depth 0) and what only redirects lead to are never orphans: linkdb has no links of that kind.
+// Seeds and sitemaps (of depth 0) and what redirects lead to are never orphans: linkdb has no links of that kind.
 // Nutch takes the time since a fetch of a page last brought a link, so a page whose linking pages are not fetched for
 // long becomes an orphan. Here a link counts until its page is fetched again without it, or is deleted.
 func (p *Phases) MarkOrphans(ctx context.Context, o OrphanOptions) (Orphaned, error) {
@@ -49,8 +49,9 @@ func (p *Phases) MarkOrphans(ctx context.Context, o OrphanOptions) (Orphaned, er
 	m := orphanMarks{
 		p: p, o: o, now: p.now(), records: ing.Table(storage.Crawldb()), hosts: p.newHostTally(ing),
 		documents: p.env.Deletes(ing), signatures: p.env.Sorter(foldLast),
-		links: p.env.Store.Scan(storage.Linkdb(), nil, nil),
+		links: p.env.Store.Scan(storage.Linkdb(), nil, nil), targets: p.env.Sorter(foldLast),
 	}
+	defer m.targets.Close()
 	m.result.Signatures = []storage.Signature{}
 	defer m.hosts.close()
 	defer m.documents.Abort()
@@ -84,6 +85,7 @@ type orphanMarks struct {
 	documents  Deletes
 	signatures *storage.Sorter
 	links      *storage.Scanner
+	targets    *storage.Sorter // keys that redirects lead to
 	result     Orphaned
 	written    int
 	began      bool // the first row of linkdb was sought
@@ -91,9 +93,69 @@ type orphanMarks struct {
 	value      []byte
 }
 
+// findTargets notes what the redirects of crawldb lead to, as of their last fetch.
+func (m *orphanMarks) findTargets(ctx context.Context) (err error) {
+	store := m.p.env.Store
+	sc, captures := store.Scan(storage.Crawldb(), nil, nil), store.Scan(storage.CDXRange(), nil, nil)
+	defer func() { err = errors.Join(err, sc.Close(), captures.Close()) }()
+	var r storage.Record
+	var c storage.CDX
+	for n := 0; sc.Next(); n++ {
+		if n%ctxCheckKeys == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err := storage.DecodeRecord(sc.Value(), &r); err != nil {
+			return fmt.Errorf("crawldb record %s: %w", sc.Key(), err)
+		}
+		if r.Status != storage.StatusRedirTemp && r.Status != storage.StatusRedirPerm {
+			continue
+		}
+		newest := uint32(0)
+		for ok := captures.SeekGE(storage.AppendCDXKey(nil, sc.Key(), 0)); ok; ok = captures.Next() {
+			of, _, err := storage.SplitCDXKey(captures.Key())
+			if err == nil && !bytes.Equal(of, sc.Key()) {
+				break
+			}
+			if err = errors.Join(err, storage.DecodeCDX(captures.Value(), &c)); err != nil {
+				return fmt.Errorf("cdx of %s: %w", sc.Key(), err)
+			}
+			newest = c.Segment
+		}
+		if err := m.target(sc.Key(), newest); err != nil {
+			return err
+		}
+	}
+	return errors.Join(sc.Err(), captures.Err())
+}
+
+// target notes what a URL redirected to in a segment.
+func (m *orphanMarks) target(key []byte, segment uint32) error {
+	value, ok, err := m.p.env.Store.Get(storage.ParseLinks(segment), key, nil)
+	if err != nil || !ok {
+		return err
+	}
+	var o storage.FetchOutcome
+	var links storage.OutlinkReader
+	if err := storage.ReadFetchOutcome(value, &o, &links); err != nil {
+		return fmt.Errorf("parse record %s: %w", key, err)
+	}
+	if o.Redirect == "" {
+		return nil
+	}
+	return m.targets.Add([]byte(o.Redirect), nil)
+}
+
 func (m *orphanMarks) run(ctx context.Context) (err error) {
+	if err := m.findTargets(ctx); err != nil {
+		return err
+	}
+	targets, err := m.targets.Sort()
+	if err != nil {
+		return fmt.Errorf("sorting targets of redirects: %w", err)
+	}
+	more := targets.Next()
 	sc := m.p.env.Store.Scan(storage.Crawldb(), nil, nil)
-	defer func() { err = errors.Join(err, sc.Close()) }()
+	defer func() { err = errors.Join(err, targets.Err(), targets.Close(), sc.Close()) }()
 	var was storage.Record
 	for n := 0; sc.Next(); n++ {
 		if n%ctxCheckKeys == 0 && ctx.Err() != nil {
@@ -102,7 +164,10 @@ func (m *orphanMarks) run(ctx context.Context) (err error) {
 		if err := storage.DecodeRecord(sc.Value(), &was); err != nil {
 			return fmt.Errorf("crawldb record %s: %w", sc.Key(), err)
 		}
-		linked := was.Depth == 0 || was.Hops > 0
+		for more && bytes.Compare(targets.Key(), sc.Key()) < 0 {
+			more = targets.Next()
+		}
+		linked := was.Depth == 0 || was.Hops > 0 || more && bytes.Equal(targets.Key(), sc.Key())
 		if !linked {
 			if linked, err = m.linked(sc.Key()); err != nil {
 				return err
@@ -156,7 +221,8 @@ func (m *orphanMarks) page(key []byte, was *storage.Record, linked bool) error {
 			return nil
 		}
 		text := strconv.FormatInt(m.now/1000, 10)
-		r.Meta = append(slices.Clip(r.Meta), storage.Field{Name: policy.MetaUnlinked, Value: text})
+		r.Meta = slices.DeleteFunc(slices.Clone(r.Meta), isUnlinked) // one that cannot be read
+		r.Meta = append(r.Meta, storage.Field{Name: policy.MetaUnlinked, Value: text})
 	default:
 		m.result.Unlinked++
 		r.Status = m.statusAfter(time.Duration(m.now/1000-since)*time.Second, r.Status)

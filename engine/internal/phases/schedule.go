@@ -38,14 +38,24 @@ func (p *Phases) scheduleOf(key []byte, was *storage.Record, o *storage.FetchOut
 			return s, err
 		}
 		if rule := p.env.TypeRules.For(name); rule != nil {
-			s.schedule, s.bounds = rule.Schedule(s.schedule), rule.Bounds
+			capped := *rule
+			capped.Bounds = p.capped(rule.Bounds)
+			s.schedule, s.bounds = capped.Schedule(s.schedule), capped.Bounds
 		}
 	}
 	if set != nil && (set.MinInterval > 0 || set.MaxInterval > 0) { // a host's bounds come after those of a type
-		own := policy.BoundsOf(set.MinInterval, set.MaxInterval)
+		own := p.capped(policy.BoundsOf(set.MinInterval, set.MaxInterval))
 		s.schedule, s.bounds = policy.BoundedSchedule{FetchSchedule: s.schedule, Bounds: own}, s.bounds.Under(own)
 	}
 	return s, nil
+}
+
+// capped lowers bounds to the longest interval of the crawl: a page whose interval were longer would be unfetched.
+func (p *Phases) capped(b policy.Bounds) policy.Bounds {
+	if p.maxInterval > 0 {
+		b.Min = min(b.Min, p.maxInterval)
+	}
+	return b
 }
 
 // answered reports whether a fetch ended in what a schedule is told of.

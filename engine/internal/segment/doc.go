@@ -42,8 +42,8 @@
 //   - With Env.ParseLater nothing is parsed live: Finish does what Seal does. With Env.NoContent a record says how long
 //     the body was that it lacks; the page is then left out when an open segment is read back, and only then.
 //   - Nothing is counted before its WARC record is synced.
-//   - Parts of segments do not overlap. Nothing is changed in what a sealed segment has, but by Purge, which puts
-//     another file in the place of a whole one.
+//   - Parts of segments do not overlap. Nothing is changed in what a sealed segment has, but by Purge and repair,
+//     which put another file in the place of a whole one.
 //   - A torn tail of a WARC file is cut off. A damaged place in the middle of an open segment is reported and left out
 //     too, and its pages are due again. So the parts of a sealed segment are sound.
 //   - linkdb has the links of parse records that exist, and no others: who removes these removes those with them.

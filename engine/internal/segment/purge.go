@@ -263,8 +263,10 @@ func (g *purge) replaceFiles(held map[string]bool) error {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	if err := g.findPlaces(names); err != nil {
-		return err
+	if len(names) > 0 {
+		if err := g.findPlaces(names); err != nil {
+			return err
+		}
 	}
 	run, err := g.places.Sort()
 	if err != nil {

@@ -42,6 +42,12 @@ func (g *Segments) readBack(
 				return nil, torn, err
 			}
 			torn += removed
+			if w.seg.State == storage.SegmentOpen {
+				// What a killed process wrote can be read and need not be on the disk yet; sealing it says that it is.
+				if err := g.syncFile(path); err != nil {
+					return nil, torn, fmt.Errorf("syncing %s: %w", path, err)
+				}
+			}
 		}
 		for _, f := range sound {
 			if f.Records, err = g.readFile(ctx, path, f, w, each); err != nil {
@@ -55,6 +61,15 @@ func (g *Segments) readBack(
 			w.seg.Number, lost))
 	}
 	return files, torn, nil
+}
+
+// syncFile makes durable what a file has, and its name.
+func (g *Segments) syncFile(path string) error {
+	f, err := g.env.FS.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close(), g.env.FS.SyncDir(g.env.Dir))
 }
 
 // repair returns what of a part of a WARC file is readable from its first to its last byte. Of an open segment a crash

@@ -98,7 +98,7 @@ func (s *Segments) costsOf(ctx context.Context, part warc.FileInfo, each Each) e
 
 // Seal makes the parse records of a segment from its WARC files and seals it. It may run again on a sealed segment that
 // was not updated yet, for example after a change of parser. The caller checks the state. After an error the segment is
-// as before, but torn tails of its files may be cut off.
+// as before, but torn tails of the files of one that was open may be cut off.
 //
 // Pages that were stored without content cannot be parsed: of an open segment they are left out, so that they are due
 // again; for a sealed one the error is ErrNoContent.

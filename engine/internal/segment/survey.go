@@ -230,12 +230,13 @@ func beginsSegment(rec *warc.Record) (number uint32, ok bool) {
 	return uint32(n), err == nil && n > 0
 }
 
-// BeginsAt returns the number of the segment that begins at an offset of a file; 0: none does.
-func BeginsAt(f io.ReaderAt, size, offset int64) uint32 {
+// BeginsAt returns the number of the segment that begins at an offset of a file; 0: none does. ok is false if there is
+// no record that can be read.
+func BeginsAt(f io.ReaderAt, size, offset int64) (number uint32, ok bool) {
 	rec, err := warc.NewReaderOptions(f, size, warc.ReaderOptions{Start: offset}).Next()
 	if err != nil {
-		return 0
+		return 0, false
 	}
-	number, _ := beginsSegment(rec)
-	return number
+	number, _ = beginsSegment(rec)
+	return number, true
 }
