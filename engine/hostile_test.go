@@ -58,10 +58,11 @@ func TestHostileWeb(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	// Enough for the largest page of an honest server under the race detector. Silent servers use all of it.
+	// Enough for the largest page of an honest server under the race detector, as is the memory: where bodies wait for
+	// it, slow ones are cut off and requested again. Silent servers use all of the time.
 	const patience = 10 * time.Second
 	o := engine.Options{
-		Dir: dataDir(t), Memory: 128 << 20, Delay: -1, AllowPrivate: true, Scope: policy.ScopeHost,
+		Dir: dataDir(t), Memory: 512 << 20, Delay: -1, AllowPrivate: true, Scope: policy.ScopeHost,
 		FetchTimeout: patience,
 		Resolver:     fetch.NewResolver(fetch.ResolverOptions{LookUp: s.LookUp, Timeout: patience / 4}),
 	}

@@ -83,12 +83,16 @@ func repairAsChild(dir string) error {
 // TestKill: a crawl that is killed at random moments and started again each time ends with the same crawldb, linkdb and
 // index as an undisturbed one. After each kill everything that it had acknowledged is there.
 func TestKill(t *testing.T) {
+	pages, kills := 150, 10
+	if testing.Short() { // under the race detector, with which a process takes long to start
+		pages, kills = 60, 4
+	}
 	for _, c := range []struct {
 		name  string
 		start func(t *testing.T) equalWeb
 		kills int
 	}{
-		{"any host", func(t *testing.T) equalWeb { return anyHostWeb(t, 16, 150) }, 10},
+		{"any host", func(t *testing.T) equalWeb { return anyHostWeb(t, 16, pages) }, kills},
 		{"seeds' domains", equalWebs["seeds' domains"], 4},
 		{"redirecting seeds, hosts", equalWebs["redirecting seeds, hosts"], 4},
 		{"redirecting seeds, folders", equalWebs["redirecting seeds, folders"], 4},

@@ -23,7 +23,7 @@ func TestKills(t *testing.T) {
 		rng: rand.New(rand.NewPCG(uint64(number(damageSeedEnv, 1)), 17))}
 	some := 12
 	if testing.Short() {
-		some = 6
+		some = 3 // under the race detector, which does not reach into the processes that are killed at random
 	}
 	for all := number(killsEnv, some); k.crawls+k.repairs+k.rebuilds < all && !t.Failed(); {
 		if k.crawls < all/2 {
@@ -67,6 +67,9 @@ func (k *kills) crawl() {
 
 // wait is how long a child may run: longer from try to try, so that it comes to its end.
 func (k *kills) wait(try, most int) time.Duration {
+	if testing.Short() {
+		try *= 40 // there is less time, and a process takes longer to start
+	}
 	return time.Duration(3+k.rng.IntN(most)+3*try) * time.Millisecond
 }
 

@@ -3,7 +3,9 @@
 package storage
 
 import (
+	"bytes"
 	"encoding/binary"
+	"fmt"
 
 	"github.com/seine-crawler/seine/storage/warc"
 )
@@ -56,4 +58,24 @@ func DecodeCDX(b []byte, c *CDX) error {
 		return corrupt("cdx record of %d bytes: % .32x", len(b), b)
 	}
 	return nil
+}
+
+// NewestCapture returns the highest number of a segment with a capture of a URL; 0: there is none. captures is a scan
+// of CDXRange, which it moves.
+func NewestCapture(captures *Scanner, url []byte) (newest uint32, err error) {
+	var c CDX
+	for ok := captures.SeekGE(AppendCDXKey(nil, url, 0)); ok; ok = captures.Next() {
+		of, _, err := SplitCDXKey(captures.Key())
+		if err != nil {
+			return 0, err
+		}
+		if !bytes.Equal(of, url) {
+			break
+		}
+		if err := DecodeCDX(captures.Value(), &c); err != nil {
+			return 0, fmt.Errorf("cdx of %s: %w", url, err)
+		}
+		newest = max(newest, c.Segment)
+	}
+	return newest, captures.Err()
 }

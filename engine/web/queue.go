@@ -14,8 +14,8 @@ import (
 //
 // A burst is waited out. But where more arrives than can be answered, a queue only grows, and with it the time that
 // everybody waits; so when there was always one waiting for standingTime, nobody waits for longer than a few searches
-// take, and who has to is refused. That keeps the others quick. The rule is that of CoDel (Nichols and Jacobson,
-// "Controlling Queue Delay", ACM Queue 2012) as servers use it (Maurer, "Fail at Scale", ACM Queue 2015).
+// take, and who has to is refused. The rule is that of CoDel (Nichols and Jacobson, "Controlling Queue Delay", ACM
+// Queue 2012) as servers use it (Maurer, "Fail at Scale", ACM Queue 2015).
 type queue struct {
 	slots chan struct{} // Go serves those that wait for a channel in their order
 

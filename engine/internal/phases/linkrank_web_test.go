@@ -31,7 +31,11 @@ func TestLinkRankOfWeb(t *testing.T) {
 	}
 	w := newWorld(t, admission.Options{Scope: policy.ScopeAny})
 	defer w.close()
-	out := readGraph(t, file+"/graph/cnr-2000-edges.txt.xz")
+	most := math.MaxInt
+	if testing.Short() { // under the race detector
+		most = 20_000
+	}
+	out := readGraph(t, file+"/graph/cnr-2000-edges.txt.xz", most)
 	w.fillGraph(out)
 	want := rankLists(out)
 	o := rankOptions()
@@ -54,14 +58,14 @@ func TestLinkRankOfWeb(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Logf("%d nodes, %d edges in %d bytes, %d passes", r.Nodes, r.Edges, r.Bytes, r.Passes)
-		if node != len(want) || r.Edges != 3_128_710 && r.Edges != 3_216_152 {
+		if node != len(want) || !testing.Short() && r.Edges != 3_128_710 && r.Edges != 3_216_152 {
 			t.Errorf("%d nodes, %d edges", node, r.Edges)
 		}
 	}
 }
 
-// readGraph reads lines of two numbers, the nodes of an edge, sorted.
-func readGraph(t *testing.T, file string) (out [][]uint32) {
+// readGraph reads lines of two numbers, the nodes of an edge, sorted. Edges of nodes from number most on are left out.
+func readGraph(t *testing.T, file string, most int) (out [][]uint32) {
 	f, err := os.Open(file)
 	if err != nil {
 		t.Fatal(err)
@@ -78,6 +82,12 @@ func readGraph(t *testing.T, file string) (out [][]uint32) {
 		to, terr := strconv.ParseUint(b, 10, 32)
 		if err = errors.Join(err, terr); err != nil {
 			t.Fatal(err)
+		}
+		if int(from) >= most {
+			break
+		}
+		if int(to) >= most {
+			continue
 		}
 		for int(max(from, to)) >= len(out) {
 			out = append(out, nil)

@@ -99,7 +99,6 @@ func (m *orphanMarks) findTargets(ctx context.Context) (err error) {
 	sc, captures := store.Scan(storage.Crawldb(), nil, nil), store.Scan(storage.CDXRange(), nil, nil)
 	defer func() { err = errors.Join(err, sc.Close(), captures.Close()) }()
 	var r storage.Record
-	var c storage.CDX
 	for n := 0; sc.Next(); n++ {
 		if n%ctxCheckKeys == 0 && ctx.Err() != nil {
 			return ctx.Err()
@@ -110,22 +109,15 @@ func (m *orphanMarks) findTargets(ctx context.Context) (err error) {
 		if r.Status != storage.StatusRedirTemp && r.Status != storage.StatusRedirPerm {
 			continue
 		}
-		newest := uint32(0)
-		for ok := captures.SeekGE(storage.AppendCDXKey(nil, sc.Key(), 0)); ok; ok = captures.Next() {
-			of, _, err := storage.SplitCDXKey(captures.Key())
-			if err == nil && !bytes.Equal(of, sc.Key()) {
-				break
-			}
-			if err = errors.Join(err, storage.DecodeCDX(captures.Value(), &c)); err != nil {
-				return fmt.Errorf("cdx of %s: %w", sc.Key(), err)
-			}
-			newest = c.Segment
+		newest, err := storage.NewestCapture(captures, sc.Key())
+		if err != nil {
+			return err
 		}
 		if err := m.target(sc.Key(), newest); err != nil {
 			return err
 		}
 	}
-	return errors.Join(sc.Err(), captures.Err())
+	return sc.Err()
 }
 
 // target notes what a URL redirected to in a segment.

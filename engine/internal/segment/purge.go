@@ -168,7 +168,7 @@ func (g *purge) dropReplaced(segment uint32) (left bool, err error) {
 		}
 		needed := value != nil && r.Segment == segment
 		if value != nil && r.Segment < segment {
-			newest, err := newestCapture(captures, sc.Key())
+			newest, err := storage.NewestCapture(captures, sc.Key())
 			if err != nil {
 				return false, err
 			}
@@ -220,25 +220,6 @@ func (g *purge) dropLinks(rows *storage.Sorter, ing *storage.Ingestion) error {
 	removed, err := ing.RemoveInlinks(g.ctx, run, g.relinked)
 	g.result.Inlinks += removed
 	return err
-}
-
-// newestCapture returns the highest number of a segment with a capture of a URL.
-func newestCapture(captures *storage.Scanner, url []byte) (newest uint32, err error) {
-	var c storage.CDX
-	for ok := captures.SeekGE(storage.AppendCDXKey(nil, url, 0)); ok; ok = captures.Next() {
-		of, _, err := storage.SplitCDXKey(captures.Key())
-		if err != nil {
-			return 0, err
-		}
-		if !bytes.Equal(of, url) {
-			break
-		}
-		if err := storage.DecodeCDX(captures.Value(), &c); err != nil {
-			return 0, fmt.Errorf("cdx of %s: %w", url, err)
-		}
-		newest = max(newest, c.Segment)
-	}
-	return newest, captures.Err()
 }
 
 // replaceFiles removes or writes again the WARC files in question, file by file, and forgets then that segments hold
