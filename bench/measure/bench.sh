@@ -22,7 +22,7 @@ SEINE_SENTENCES=$(pwd)/bench/out/sentences
 export SEINE_SENTENCES
 bench/training/language/sentences.sh "$SEINE_SENTENCES"
 # These build large indexes, or do not vary from run to run.
-once='Bounded|Relevance|Questions|KnownItem|Snippets|Beside|Deleted|Values|Deadline|Builders|Suggest'
+once='Bounded|Relevance|Questions|KnownItem|Snippets|Beside|Deleted|Values|Deadline|Builders|Suggest|DedupURLs|NearDuplicates'
 echo "== layers beside their floors" >&2
 : >"$out/layers.txt"
 for _ in 1 2 3 4; do # in turns, so that a floor and its layer run in the same minutes of a shared machine
@@ -39,7 +39,7 @@ SEINE_MANUALS=$(pwd)/bench/out/manuals
 export SEINE_MANUALS
 bench/relevance/manuals.sh "$SEINE_MANUALS"
 # Relevance does not vary from run to run. Cranfield and CACM are judged if SEINE_CONFORMANCE_DATA is set.
-go test -run '^$' -bench 'Relevance|Questions|KnownItem|Snippets' -benchtime 1x ./bench/measure >>"$out/layers.txt"
+go test -run '^$' -bench 'Relevance|Questions|KnownItem|Snippets|DedupURLs|NearDuplicates' -benchtime 1x ./bench/measure >>"$out/layers.txt"
 go test -run '^$' -bench 'Inbox|Ready|Timers' -benchtime 100ms -count 5 ./frontier >>"$out/layers.txt"
 go test -run '^$' -bench Simweb -benchtime 500ms -count 5 ./bench/simweb >>"$out/layers.txt"
 if [ -d bench/peers ] && [ "${PEERS:-yes}" = yes ]; then
@@ -59,6 +59,7 @@ bin/seine bench --pages 10000 --runs 1 --gzip --variants $usual --out "$out/gzip
 bin/seine bench polite --out "$out/polite.txt" >/dev/null
 bin/seine bench scale --urls 300000,3000000 --segments 2 --out "$out/scale.txt" >/dev/null
 bin/seine bench peaks --most 1.25 --out "$out/peaks.txt" >/dev/null
+bin/seine bench schedules --svg bench/measure/plots/schedules.svg --out "$out/schedules.txt" >/dev/null
 doc=$sites/root/usr/share/doc
 bin/seine bench --pages 0 --runs 4 --variants $usual --docs python.example="$doc/python3.11/html" \
 	--docs postgres.example="$doc/postgresql-doc-15/html" --docs-root "$sites/root" --docs-name manuals \
@@ -79,7 +80,7 @@ if [ "$mode" = full ]; then
 fi
 today=$(find "$out" -name 'full-*.txt' -newermt "$(date +%Y-%m-%d)" | sort)
 files="$out/layers.txt $out/crawl.txt $out/hosts.txt $out/gzip.txt $out/polite.txt
-$out/scale.txt $out/peaks.txt $out/manuals.txt $today"
+$out/scale.txt $out/peaks.txt $out/schedules.txt $out/manuals.txt $today"
 [ -f "$out/peers.txt" ] && files="$files $out/peers.txt"
 # shellcheck disable=SC2086
 bin/seine bench report --command "make bench$([ -z "$today" ] || echo -full)" $files

@@ -60,7 +60,7 @@ func BenchmarkDedupURLs(b *testing.B) {
 		b.ReportMetric(0, "ns/op")
 	}
 	unique := 0
-	b.Run(fmt.Sprintf("%d/floor-sort-u", lines), func(b *testing.B) {
+	b.Run(fmt.Sprintf("lines=%d/floor-sort-u", lines), func(b *testing.B) {
 		var wall, cpu time.Duration
 		for range b.N {
 			cmd := exec.Command("sort", "-u", "-T", dir, "--parallel", strconv.Itoa(runtime.GOMAXPROCS(0)),
@@ -97,10 +97,10 @@ func BenchmarkDedupURLs(b *testing.B) {
 		}
 		report(b, wall, cpu)
 	}
-	b.Run(fmt.Sprintf("%d/seine-empty", lines), func(b *testing.B) { dedup(b, 0, 1) })
+	b.Run(fmt.Sprintf("lines=%d/seine", lines), func(b *testing.B) { dedup(b, 0, 1) })
 	_, err = e.Inject(context.Background(), engine.InjectOptions{Files: []string{name}})
 	must(b, err)
-	b.Run(fmt.Sprintf("%d/seine-known", lines), func(b *testing.B) { dedup(b, 1, 0) })
+	b.Run(fmt.Sprintf("lines=%d/seine-known", lines), func(b *testing.B) { dedup(b, 1, 0) })
 	must(b, e.Close())
 }
 

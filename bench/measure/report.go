@@ -113,10 +113,18 @@ func (s *section) write(b *bytes.Buffer, rows []Summary, o *ReportOptions) error
 		}
 		fmt.Fprintf(b, "![%s](%s)\n\n", p.title, filepath.ToSlash(name))
 	}
+	if name := filepath.Join(o.Plots, s.drawn); s.drawn != "" && exists(name) {
+		fmt.Fprintf(b, "![%s](%s)\n\n", s.title, filepath.ToSlash(name))
+	}
 	if s.means != "" {
 		fmt.Fprintf(b, "%s\n\n", strings.TrimSpace(s.means))
 	}
 	return nil
+}
+
+func exists(file string) bool {
+	_, err := os.Stat(file)
+	return err == nil
 }
 
 // processor returns the name of the processor, as Linux gives it.

@@ -13,20 +13,6 @@ import (
 	"github.com/seine-crawler/seine/bench/measure"
 )
 
-// BenchmarkSchedules says how fresh 1,200 changing pages are under each schedule, with as many fetches: one for each
-// page in two days. `seine bench schedules` draws it.
-func BenchmarkSchedules(b *testing.B) {
-	for b.Loop() {
-		list, err := measure.Schedules(measure.ScheduleOptions{Each: 200, Interval: 48 * time.Hour, Days: 100})
-		if err != nil {
-			b.Fatal(err)
-		}
-		for i := range list {
-			b.ReportMetric(list[i].Mean(), list[i].Name+"-freshness")
-		}
-	}
-}
-
 // TestSchedules: with as many fetches, the schedule that spends them on freshness keeps more pages fresh than a fixed
 // one, and than an adaptive one. The plot is well-formed and has a curve for each.
 func TestSchedules(t *testing.T) {

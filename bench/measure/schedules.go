@@ -38,6 +38,13 @@ func (r *ScheduleRun) Mean() (m float64) {
 	return m
 }
 
+// Line returns the result as a line of a benchmark.
+func (r *ScheduleRun) Line() Line {
+	return Line{Name: "Schedules/" + r.Name, Count: 1, Metrics: []Metric{
+		{"freshness", r.Mean()}, {"fetches", float64(r.Fetches)},
+	}}
+}
+
 // Schedules lets each schedule spend the same fetches on the same changing pages of simweb, in virtual time: no request
 // is made, and the result depends on the options alone.
 func Schedules(o ScheduleOptions) (list []ScheduleRun, err error) {

@@ -3,8 +3,10 @@
 package measure
 
 import (
+	"cmp"
 	"fmt"
 	"html"
+	"slices"
 	"strings"
 )
 
@@ -28,6 +30,7 @@ func SchedulesSVG(list []ScheduleRun) string {
 	}
 	fmt.Fprintf(&b, `<text x="%g" y="%g" text-anchor="middle">days; beside the names: mean of the second half</text>`+
 		"\n", (plotLeft+plotRight)/2, plotBottom+38)
+	names := namePlaces(list, atY)
 	for i := range list {
 		r, color := &list[i], plotColors[i%len(plotColors)]
 		var path strings.Builder
@@ -36,8 +39,22 @@ func SchedulesSVG(list []ScheduleRun) string {
 		}
 		fmt.Fprintf(&b, `<polyline points="%s" fill="none" stroke="%s" stroke-width="1.5"/>`+
 			`<text x="%g" y="%.1f" fill="%s">%s %.3f</text>`+"\n", strings.TrimSpace(path.String()), color,
-			plotRight+8, atY(r.Mean())+4, color, html.EscapeString(r.Name), r.Mean())
+			plotRight+8, names[i]+4, color, html.EscapeString(r.Name), r.Mean())
 	}
 	b.WriteString("</svg>\n")
 	return b.String()
+}
+
+// namePlaces returns how far down the name of each curve stands: beside its mean, or below the name above it.
+func namePlaces(list []ScheduleRun, atY func(float64) float64) []float64 {
+	const apart = 15
+	places, order := make([]float64, len(list)), make([]int, len(list))
+	for i := range list {
+		places[i], order[i] = atY(list[i].Mean()), i
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(places[a], places[b]) })
+	for n, i := range order[1:] {
+		places[i] = max(places[i], places[order[n]]+apart)
+	}
+	return places
 }

@@ -12,6 +12,7 @@ type section struct {
 	units   []string // columns; the first is the one that ratios are of; nil: all
 	means   string   // at most three sentences, which TestSections counts; they give no figure that a run may change
 	plots   []plot
+	drawn   string // file among the plots that the command has drawn; "": none
 }
 
 var sections = []section{
@@ -283,6 +284,44 @@ floor is fasthttp.HostClient in a loop.`,
 Deadlines, byte budgets, guarded addresses and heads kept as they were sent cost a few microseconds a page over bare
 fasthttp. More than half of the time is system calls. A page on a new connection takes about three times as long as one
 on a kept connection.`,
+	},
+	{
+		layer:   "DedupURLs",
+		title:   "De-duplicating URLs",
+		command: "go test -bench DedupURLs ./bench/measure",
+		what: `
+seine dedup-urls sorts lines of URLs, of which a third occurred before, into new ones and duplicates: into an empty
+store, and into one that has them all. The floor is sort -u, which neither parses URLs nor looks them up. Both may use
+all processors.`,
+		units: []string{"cpu-ns/line", "lines/s"},
+		means: `
+Making URLs canonical costs about as much as sorting lines does. A store that knows the URLs makes it hardly slower.`,
+	},
+	{
+		layer:   "NearDuplicates",
+		title:   "Near-duplicates",
+		command: "go test -bench NearDuplicates ./bench/measure",
+		what: `
+What fingerprints find of simweb's near-duplicates, whose text differs in a line, by the number of bits that may differ;
+seine's groups allow 3. recall is the share of the near-duplicates that is found, precision the share of true ones among
+the pairs that are.`,
+		units: []string{"recall", "precision", "pages"},
+		means: `
+Nearly all near-duplicates are found, and hardly a pair of other pages. A larger distance finds no more of them and
+takes in other pages.`,
+	},
+	{
+		layer:   "Schedules",
+		title:   "Schedules",
+		command: "bin/seine bench schedules",
+		what: `
+Each schedule spends the same fetches on the same changing pages of simweb, of six rates of changes. freshness is the
+share of pages whose stored content is what their servers have, in the mean of the second half of the days.`,
+		units: []string{"freshness", "fetches"},
+		drawn: "schedules.svg",
+		means: `
+The schedule that spends fetches where freshness gains most keeps more pages fresh than one that treats all alike. The
+adaptive one, as in Nutch, follows the pages that change fastest, and these are stale again at once.`,
 	},
 	{
 		layer:   "Index",

@@ -4,13 +4,18 @@ package measure
 
 import (
 	"os"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
 )
 
-var sentenceEnd = regexp.MustCompile(`[.!?](\s|$)`)
+var (
+	sentenceEnd   = regexp.MustCompile(`[.!?](\s|$)`)
+	benchmarkFunc = regexp.MustCompile(`(?m)^func Benchmark(\w+)\(b `)
+)
 
 // TestSections: each section says in at most three sentences what its table means, in lines of at most 120 characters.
 func TestSections(t *testing.T) {
@@ -26,6 +31,32 @@ func TestSections(t *testing.T) {
 				t.Errorf("section %s: a line of %d characters, want at most 120: %s", s.layer, n, line)
 			}
 		}
+	}
+}
+
+// TestBenchmarksHaveSections: make bench can report what the benchmarks of this package print.
+func TestBenchmarksHaveSections(t *testing.T) {
+	files, err := filepath.Glob("*_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range benchmarkFunc.FindAllSubmatch(text, -1) {
+			found++
+			layer := string(m[1])
+			has := func(s section) bool { return s.layer == layer }
+			if layer != "Builders" && !slices.ContainsFunc(sections, has) { // that is for two idle cores
+				t.Errorf("%s: Benchmark%s has no section in sections.go", file, layer)
+			}
+		}
+	}
+	if found < 20 {
+		t.Errorf("%d benchmarks found", found)
 	}
 }
 

@@ -4,7 +4,7 @@ package main
 
 import (
 	"bufio"
-	"fmt"
+	"errors"
 	"os"
 	"time"
 
@@ -16,7 +16,7 @@ import (
 // benchSchedulesCommand compares schedules on a changing web.
 func benchSchedulesCommand(c *console) *cobra.Command {
 	o := measure.ScheduleOptions{}
-	var out string
+	var out, svg string
 	cmd := &cobra.Command{
 		Use:   "schedules",
 		Short: "compare how fresh pages are under each schedule, with as many fetches",
@@ -28,27 +28,27 @@ func benchSchedulesCommand(c *console) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			var lines []measure.Line
+			for i := range list {
+				lines = append(lines, list[i].Line())
+			}
 			if out != "" {
-				err := writeFile(out, func(f *os.File) error {
+				err = writeFile(out, func(f *os.File) error { return measure.WriteLines(f, lines) })
+			}
+			if svg != "" {
+				err = errors.Join(err, writeFile(svg, func(f *os.File) error {
 					_, err := f.WriteString(measure.SchedulesSVG(list))
 					return err
-				})
-				if err != nil {
-					return err
-				}
+				}))
 			}
-			return c.lines(func(w *bufio.Writer) error {
-				for i := range list {
-					fmt.Fprintf(w, "%-10s %d fetches, freshness %.3f\n", list[i].Name, list[i].Fetches, list[i].Mean())
-				}
-				return nil
-			})
+			return errors.Join(err, c.lines(func(w *bufio.Writer) error { return measure.WriteTable(w, lines) }))
 		},
 	}
 	f := cmd.Flags()
 	addCount(f, &o.Each, "pages", 200, 1, "pages of each of six rates of changes")
 	f.DurationVar(&o.Interval, "interval", 48*time.Hour, "the fetches pay one of each page in this time")
 	addCount(f, &o.Days, "days", 100, 2, "length of the crawl")
-	f.StringVar(&out, "out", "", "also draw freshness over time into this file, as SVG")
+	f.StringVar(&svg, "svg", "", "also draw freshness over time into this file")
+	f.StringVar(&out, "out", "", "also write the results to this file, in the format of go test -bench")
 	return cmd
 }
