@@ -101,7 +101,8 @@ func TestFetched(t *testing.T) {
 		t.Fatal(err)
 	}
 	put(t, s, x, []index.Document{
-		at(1, "2026-01-31T23:59:59.999Z"), at(2, "2026-02-28T12:00:00+01:00"), at(3, ""), at(5, "2026-03-01T00:00:00.5Z"),
+		at(1, "2026-01-31T23:59:59.999Z"), at(2, "2026-02-28T12:00:00+01:00"), at(3, ""),
+		at(5, "2026-03-01T00:00:00.5Z"),
 	})
 	find := func(q string, want string) {
 		t.Helper()

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestFetchedFilter: links of the search page, without script, narrow a search to what was fetched lately; hits say when
-// they were fetched.
+// TestFetchedFilter: links of the search page, without script, narrow a search to what was fetched lately, and hits say
+// when they were fetched.
 func TestFetchedFilter(t *testing.T) {
 	s := newSite(t)
 	h := New(s.e, Options{})
