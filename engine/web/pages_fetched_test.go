@@ -29,7 +29,7 @@ func TestFetchedFilter(t *testing.T) {
 	if got, want := find("count", count, day), find("count", count, all); got != want {
 		t.Errorf("%s of %s found in the last day", got, want)
 	}
-	find("time", `<li>fetched <time datetime="(20\d\d-\d\d-\d\d)">`, day)
+	find("time", `<li class="quiet">fetched <time datetime="(20\d\d-\d\d-\d\d)">`, day)
 	_, _, again := opens(t, h, find("way back", `<a href="([^"]*)" title="without fetched:"><bdi>any time`, day))
 	if find("count", count, again) != find("count", count, all) || strings.Contains(again, "any time") {
 		t.Error("any time is not the search without the filter")
