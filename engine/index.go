@@ -328,6 +328,9 @@ func (x *indexing) document(key, text []byte, r *storage.Record, stamp uint64) (
 	if x.text.Date != 0 {
 		d.Date = time.UnixMilli(x.text.Date).UTC()
 	}
+	if x.outcome.Time != 0 {
+		d.Fetched = time.UnixMilli(x.outcome.Time).UTC()
+	}
 	for _, f := range x.filters {
 		if f.Filter(&d, r, &x.text) != "" {
 			return nil, nil

@@ -61,6 +61,10 @@ type Hit struct {
 	// byte offsets from (inclusive) and to (exclusive).
 	SnippetText string   `json:"-"`
 	Matches     [][2]int `json:"-"`
+	// Fetched is when the text that the index has was fetched. A later fetch that found the same, or a 304, changes no
+	// document, and so not this; "index --rebuild" takes the newest copy that is stored. Zero if an older version made
+	// the document. JSON: RFC 3339, as Date.
+	Fetched time.Time `json:"fetched,omitzero"`
 	// Stored are what an IndexFilter gave the document. Date and Author are the page's, unless a filter set others.
 	Stored []storage.Field `json:"stored,omitempty"`
 	Date   time.Time       `json:"date,omitzero"`
@@ -154,7 +158,8 @@ func (w *work) describe(h *index.Hit, q index.Query, o SearchOptions) (Hit, erro
 	}
 	hit := Hit{
 		URL: u.String(), Title: u.String(), Score: h.Score, Stored: h.Stored, Date: h.Date, Explanation: h.Explanation,
-		Author: h.Author, Language: h.Language, Type: h.Type, Size: h.Size, More: h.More, Duplicates: h.Duplicates,
+		Fetched: h.Fetched, Author: h.Author, Language: h.Language, Type: h.Type, Size: h.Size, More: h.More,
+		Duplicates: h.Duplicates,
 	}
 	r, ok, err := w.record(h.Key)
 	if err != nil || !ok {

@@ -410,10 +410,8 @@ func (x *indexing) sendable(key, text []byte, r *storage.Record, stamp uint64) (
 	main := storage.ParseText{Text: d.Text, Content: d.Content}
 	sent := &policy.IndexDocument{
 		URL: d.URL, Host: u.Authority(), Title: d.Title, Text: d.Text, Content: main.MainText(), Anchors: d.Anchors,
-		Language: d.Language, Type: d.Type, Date: d.Date, Segment: r.Segment, Boost: d.Boost, Stored: d.Stored,
-	}
-	if x.outcome.Time != 0 {
-		sent.FetchTime = time.UnixMilli(x.outcome.Time)
+		Language: d.Language, Type: d.Type, Date: d.Date, FetchTime: d.Fetched, Segment: r.Segment, Boost: d.Boost,
+		Stored: d.Stored,
 	}
 	if sent.Boost == 0 {
 		sent.Boost = 1

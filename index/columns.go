@@ -21,7 +21,8 @@ import (
 //	texts   = count uvarint | texts with their lengths before them | numbers: 0 for none, else the text's place plus 1
 //	names   = for each host of which the block has the first document: hash of its key, 8 bytes
 const (
-	columnDate     = 'd' // dateNumber
+	columnDate     = 'd' // timeNumber
+	columnFetched  = 'f' // timeNumber; index segments of older versions have none
 	columnGroup    = 'g' // Document.Group
 	columnHost     = 'h' // ordinal of the host in the index segment, from 0
 	columnHostName = 'i' // names: what tells the hosts of several index segments apart
@@ -32,19 +33,19 @@ const (
 
 // columns are a document's values.
 type columns struct {
-	language, kind    string
-	date, size, group uint64
+	language, kind             string
+	date, fetched, size, group uint64
 }
 
 func columnsOf(d *Document) columns {
 	return columns{
 		language: languageCode(d.Language), kind: d.Type,
-		date: dateNumber(d.Date), size: uint64(d.Size), group: d.Group,
+		date: timeNumber(d.Date), fetched: timeNumber(d.Fetched), size: uint64(d.Size), group: d.Group,
 	}
 }
 
-// dateNumber returns a time as a number of a column: 0 for none, else milliseconds since 1970 in zigzag form, plus 1.
-func dateNumber(t time.Time) uint64 {
+// timeNumber returns a time as a number of a column: 0 for none, else milliseconds since 1970 in zigzag form, plus 1.
+func timeNumber(t time.Time) uint64 {
 	if t.IsZero() {
 		return 0
 	}
@@ -52,8 +53,8 @@ func dateNumber(t time.Time) uint64 {
 	return uint64(ms<<1^ms>>63) + 1
 }
 
-// columnDateMS returns the milliseconds since 1970 of a number of the date column; ok is false for none.
-func columnDateMS(v uint64) (ms int64, ok bool) {
+// columnTimeMS returns the milliseconds since 1970 of a number of a column of times; ok is false for none.
+func columnTimeMS(v uint64) (ms int64, ok bool) {
 	if v == 0 {
 		return 0, false
 	}
@@ -65,7 +66,7 @@ func columnDateMS(v uint64) (ms int64, ok bool) {
 type columnWriter struct {
 	w               *storage.TableWriter
 	block           uint32
-	numbers         [4][]uint64 // by place in numberColumns
+	numbers         [5][]uint64 // by place in numberColumns
 	languages, kind textColumn
 	host            urlkey.HostKey
 	hosts           uint64
@@ -74,7 +75,7 @@ type columnWriter struct {
 }
 
 // numberColumns are the columns of numbers, in the order of their letters.
-var numberColumns = [4]byte{columnDate, columnGroup, columnHost, columnSize}
+var numberColumns = [5]byte{columnDate, columnFetched, columnGroup, columnHost, columnSize}
 
 // textColumn is a block of a column of texts.
 type textColumn struct {
@@ -106,7 +107,7 @@ func (w *columnWriter) add(key urlkey.Key, c *columns) error {
 		w.hosts++
 		w.names = binary.LittleEndian.AppendUint64(w.names, hostID(host))
 	}
-	for i, v := range [4]uint64{c.date, c.group, w.hosts - 1, c.size} {
+	for i, v := range [5]uint64{c.date, c.fetched, c.group, w.hosts - 1, c.size} {
 		w.numbers[i] = append(w.numbers[i], v)
 	}
 	w.languages.add(c.language)
@@ -149,6 +150,7 @@ func (w *columnWriter) flush() error {
 		func() error { return numbers(0) },
 		func() error { return numbers(1) },
 		func() error { return numbers(2) },
+		func() error { return numbers(3) },
 		func() error {
 			defer func() { w.names = w.names[:0] }()
 			if len(w.names) == 0 {
@@ -157,7 +159,7 @@ func (w *columnWriter) flush() error {
 			return set(columnHostName, w.names)
 		},
 		func() error { return texts(columnLanguage, &w.languages) },
-		func() error { return numbers(3) },
+		func() error { return numbers(4) },
 		func() error { return texts(columnType, &w.kind) },
 	} {
 		if err := step(); err != nil {
@@ -334,8 +336,11 @@ type columnCursor struct {
 	rd     storage.Reader
 	seg    *segment
 	block  int64
-	blocks [5]columnBlock
+	blocks [len(cursorColumns)]columnBlock
 }
+
+// cursorColumns are the columns that a columnCursor reads.
+var cursorColumns = [...]byte{columnDate, columnFetched, columnGroup, columnSize, columnLanguage, columnType}
 
 func newColumnCursor(rd storage.Reader, seg *segment) *columnCursor {
 	return &columnCursor{rd: rd, seg: seg, block: -1}
@@ -344,7 +349,7 @@ func newColumnCursor(rd storage.Reader, seg *segment) *columnCursor {
 // of returns the values of a document.
 func (c *columnCursor) of(doc uint32) (v columns, err error) {
 	if block := int64(doc / normDocs); block != c.block {
-		for i, letter := range [5]byte{columnDate, columnGroup, columnSize, columnLanguage, columnType} {
+		for i, letter := range cursorColumns {
 			if err := c.seg.readColumn(c.rd, letter, uint32(block), &c.blocks[i]); err != nil {
 				return v, err
 			}
@@ -352,8 +357,9 @@ func (c *columnCursor) of(doc uint32) (v columns, err error) {
 		c.block = block
 	}
 	i := doc % normDocs
-	v.date, v.group, v.size = c.blocks[0].numbers[i], c.blocks[1].numbers[i], c.blocks[2].numbers[i]
-	v.language = c.blocks[3].texts[c.blocks[3].numbers[i]]
-	v.kind = c.blocks[4].texts[c.blocks[4].numbers[i]]
+	number := func(column int) uint64 { return c.blocks[column].numbers[i] }
+	text := func(column int) string { return c.blocks[column].texts[number(column)] }
+	v.date, v.fetched, v.group, v.size = number(0), number(1), number(2), number(3)
+	v.language, v.kind = text(4), text(5)
 	return v, nil
 }

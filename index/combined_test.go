@@ -89,6 +89,10 @@ func (r *randomIndex) sorted(hits []Hit, o Order) []Hit {
 			if v = d.Date.UnixMilli(); d.Date.IsZero() {
 				return math.MinInt64
 			}
+		case OrderFetched:
+			if v = d.Fetched.UnixMilli(); d.Fetched.IsZero() {
+				return math.MinInt64
+			}
 		default:
 			if v = d.Size; v == 0 {
 				return math.MinInt64

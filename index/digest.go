@@ -11,9 +11,9 @@ import (
 )
 
 // Digest returns a hash of all documents that are not deleted: their URLs, terms, positions, field lengths, boosts,
-// values and what their hits show. It is the same for the same documents whatever the numbering, the segmentation and
-// the merges, so two crawls, or a crawl and its recovery, can be compared. It reads the whole index as of the last
-// Refresh; a canceled context ends it with the context's error.
+// values and what their hits show, but not when they were fetched. It is the same for the same documents whatever the
+// numbering, the segmentation and the merges, so two crawls, or a crawl and its recovery, can be compared. It reads the
+// whole index as of the last Refresh; a canceled context ends it with the context's error.
 func (x *Index) Digest(ctx context.Context) (_ uint64, err error) {
 	st, err := x.acquire()
 	if err != nil {

@@ -18,7 +18,8 @@
 //	                       forms ──────────▶ range m: language, stem, 0 → words with the stem
 //	                       documents ──────▶ range d: 64 documents → URL keys, front-coded, and stamps
 //	                       lengths ────────▶ range n: 8,192 documents → one byte a field
-//	                       values ─────────▶ range v: 8,192 documents, column → language, type, date, host, size, group
+//	                       values ─────────▶ range v: 8,192 documents, column → language, type, host, size, group,
+//	                                                 dates of the page and of its fetch
 //	                       stored fields ──▶ range t too: words, whole values and numbers, below a byte no word has
 //	                       stored values ──▶ range s: document → fields, date, author, title and text to show,
 //	                                                 and where the words of a long text are
@@ -29,7 +30,7 @@
 //	text ─ParseQuery, ParseStrict─▶ Query: tree ─expand─▶ tree of terms
 //	     ─▶ per index segment: iterators over blocks of lists ─▶ scores × boosts ─▶ the best k, counts
 //	     ─▶ coverage, proximity, language ─▶ without hits that crowd ─▶ Hits
-//	     ─▶ all matches, as bits ─▶ hits by date or size, counts of values, further matches of a host
+//	     ─▶ all matches, as bits ─▶ hits by time or size, counts of values, further matches of a host
 //	words that are used again ─▶ held words: documents and weights in memory, which a search walks in place of lists
 //	typed text ─▶ lexicons: terms in memory ─▶ completions, near words, did you mean
 //	positions in a hit ─▶ parts of its text ─▶ marker: places of the query's words ─▶ the best sentences ─▶ Snippet
@@ -60,7 +61,8 @@
 //   - Scores see the coded length of a field only (norm.go), and so do the averages.
 //   - Scores depend only on the documents that are not deleted, not on how they are spread over index segments nor on
 //     what was deleted. One exception: where more than 64 words fit a * or a ~, deleted documents count in the choice.
-//   - Digest is the same for the same documents, whatever their numbers, segments and merges.
+//   - Digest is the same for the same documents, whatever their numbers, segments and merges, and times of fetches.
+//   - A document whose index segment lacks a column has not that value: it fits no range of it, and comes last by it.
 //   - Hits are ordered by score times boost times freshness, then by URL key; the best k are exact. Beside another
 //     Order, the value comes before the score.
 //   - The value of a hit's explanation is its score: explaining asks the iterators that scored, once more.

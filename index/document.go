@@ -18,8 +18,8 @@ import (
 var ErrDocument = errors.New("document does not fit the index")
 
 // Document is one page as it is indexed. Searches match Title, Headings, Anchors, URL and Text; Language, Type, Date,
-// Size and Group are values for filters, orders and counts; the fields from Stored on change how a hit is ranked and
-// shown. The zero value of each field but Key means that the document has no such thing.
+// Fetched, Size and Group are values for filters, orders and counts; the fields from Stored on change how a hit is
+// ranked and shown. The zero value of each field but Key means that the document has no such thing.
 type Document struct {
 	Key      urlkey.Key
 	URL      string
@@ -45,6 +45,8 @@ type Document struct {
 	// Date is returned with hits, in UTC and cut to milliseconds; for example the date of publication. The zero Time
 	// means none; the year must be from 0 to 9999.
 	Date time.Time
+	// Fetched is when the text was fetched, for the filter fetched:, OrderFetched and hits. It is kept as Date is.
+	Fetched time.Time
 	// Boost multiplies the document's score in every search. 0 means 1; it must be positive and finite.
 	Boost float64
 	// ShowTitle and ShowText come back with hits, for display. If not empty, ShowTitle replaces the page's title, and
@@ -97,8 +99,13 @@ func (d *Document) Check() error {
 	if d.Boost != 0 && !validBoost(d.Boost) {
 		return refuse("its boost is %v, not positive and finite", d.Boost)
 	}
-	if y := d.Date.UTC().Year(); !d.Date.IsZero() && (y < 0 || y > 9999) {
-		return refuse("its date is in the year %d, not in 0 to 9999", y)
+	for _, v := range []struct {
+		what string
+		at   time.Time
+	}{{"date", d.Date}, {"fetch time", d.Fetched}} {
+		if y := v.at.UTC().Year(); !v.at.IsZero() && (y < 0 || y > 9999) {
+			return refuse("its %s is in the year %d, not in 0 to 9999", v.what, y)
+		}
 	}
 	return nil
 }

@@ -25,7 +25,8 @@ const valueUnits = 16
 
 func newValueIter(n *node, p *part, work *budget) *valueIter {
 	letter := map[valueKind]byte{
-		valueLanguage: columnLanguage, valueType: columnType, valueDate: columnDate, valueSize: columnSize,
+		valueLanguage: columnLanguage, valueType: columnType, valueDate: columnDate,
+		valueFetched: columnFetched, valueSize: columnSize,
 	}[n.value]
 	return &valueIter{n: n, part: p, work: work, letter: letter, block: -1}
 }
@@ -61,8 +62,8 @@ func (it *valueIter) fits(v uint64, texts []bool) bool {
 	switch it.n.value {
 	case valueLanguage, valueType:
 		return texts[v]
-	case valueDate:
-		ms, ok := columnDateMS(v)
+	case valueDate, valueFetched:
+		ms, ok := columnTimeMS(v)
 		s := ms / 1000
 		if ms%1000 < 0 {
 			s-- // down, before 1970 too

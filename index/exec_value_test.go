@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seine-crawler/seine/index"
+	"github.com/seine-crawler/seine/storage"
 )
 
 // TestValueFilters: filters on languages, media types, dates and sizes find their documents, alone and beside words,
@@ -73,4 +74,67 @@ func TestValueFilters(t *testing.T) {
 	if want := "[{lang [{de 2} {en 1} {fr 1}] 3}]"; err != nil || fmt.Sprint(r.Facets) != want {
 		t.Errorf("counts %v, want %s: %v", r.Facets, want, err)
 	}
+}
+
+// TestFetched: documents are found by when they were fetched, and ordered by it. Those of an index segment without the
+// column, as older versions wrote it, fit no range and come last; a merge with others keeps what each has.
+func TestFetched(t *testing.T) {
+	s, x := newStore(t)
+	at := func(number int, fetched string) index.Document {
+		d := doc(number, "", "net")
+		if fetched != "" {
+			var err error
+			if d.Fetched, err = time.Parse(time.RFC3339Nano, fetched); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return d
+	}
+	put(t, s, x, []index.Document{at(0, ""), at(4, "")})
+	sc := s.Scan(storage.IndexSegmentRange(1, 'v'), nil, nil)
+	for sc.Next() {
+		if key := sc.Key(); key[len(key)-1] == 'f' {
+			t.Error("an index segment without times of fetches has a column of them")
+		}
+	}
+	if err := sc.Close(); err != nil {
+		t.Fatal(err)
+	}
+	put(t, s, x, []index.Document{
+		at(1, "2026-01-31T23:59:59.999Z"), at(2, "2026-02-28T12:00:00+01:00"), at(3, ""),
+		at(5, "2026-03-01T00:00:00.5Z"),
+	})
+	find := func(q string, want string) {
+		t.Helper()
+		r, err := x.Search(context.Background(), q, index.SearchOptions{Order: index.OrderFetched, Strict: true})
+		var got []string
+		for _, h := range r.Hits {
+			shown := string(h.Key)
+			if !h.Fetched.IsZero() {
+				shown = h.Fetched.Format(time.RFC3339Nano)
+			}
+			got = append(got, shown)
+		}
+		if fmt.Sprint(got) != want || err != nil || r.Total != len(got) {
+			t.Errorf("%s: %v of %d, want %s: %v", q, got, r.Total, want, err)
+		}
+	}
+	check := func() {
+		t.Helper()
+		find("net", fmt.Sprint([]string{
+			"2026-03-01T00:00:00.5Z", "2026-02-28T11:00:00Z", "2026-01-31T23:59:59.999Z",
+			string(doc(0, "", "").Key), string(doc(3, "", "").Key), string(doc(4, "", "").Key),
+		}))
+		find("fetched:2026-01-01..2026-02", "[2026-02-28T11:00:00Z 2026-01-31T23:59:59.999Z]")
+		find("net fetched:>=2026-03", "[2026-03-01T00:00:00.5Z]")
+		find("fetched:<2026", "[]")
+		find("net -fetched:>=2026 -fetched:<2026", fmt.Sprint([]string{
+			string(doc(0, "", "").Key), string(doc(3, "", "").Key), string(doc(4, "", "").Key),
+		}))
+	}
+	check()
+	if r, err := x.MergeTo(context.Background(), 1); err != nil || r.Merged != 2 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	check()
 }

@@ -79,7 +79,7 @@ func (x *execution) explain(root *node, c *candidate) Explanation {
 
 // describe explains a factor.
 func (f *freshness) describe(date uint64) string {
-	ms, ok := columnDateMS(date)
+	ms, ok := columnTimeMS(date)
 	if !ok {
 		return "freshness: the page has no date"
 	}

@@ -32,7 +32,7 @@ func dated(w *world, seed uint64, now time.Time) map[*part][]uint64 {
 			if rng.IntN(2) == 0 {
 				date = now.Add(time.Duration(rng.IntN(400)-20) * day)
 			}
-			of = append(of, dateNumber(date))
+			of = append(of, timeNumber(date))
 		}
 		dates[&p.part] = of
 		p.column = func(letter byte, block uint32, dst *columnBlock) error {
@@ -144,7 +144,7 @@ func TestFreshnessFactor(t *testing.T) {
 		{now, 1.5}, {now.Add(9 * day), 1.5}, {now.Add(-30 * day), 1}, {now.Add(-60 * day), .75}, {time.Time{}, 1},
 		{now.Add(-30 * 365 * day), .5},
 	} {
-		if got := f.of(dateNumber(c.date)); math.Abs(got-c.want) > 1e-9 {
+		if got := f.of(timeNumber(c.date)); math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("%s: %v, want %v", c.date, got, c.want)
 		}
 	}

@@ -218,7 +218,7 @@ type yearFacet struct {
 func (f *yearFacet) count(w *window) error {
 	return f.blocks(w, columnDate, func(bits []uint64) {
 		eachBit(bits, func(i int) {
-			if ms, ok := columnDateMS(f.decoded.numbers[i]); ok {
+			if ms, ok := columnTimeMS(f.decoded.numbers[i]); ok {
 				if y := yearOf(ms); 0 <= y && y < len(f.counts) {
 					f.counts[y]++
 				}

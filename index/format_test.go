@@ -119,10 +119,11 @@ func TestColumnsKept(t *testing.T) {
 			d.Language = []string{"", "en", "fr", "zh-Hant"}[rng.IntN(4)]
 			d.Type = []string{"text/html", ""}[rng.IntN(2)]
 			d.Date = time.UnixMilli(rng.Int64N(1e13) - 5e12).UTC()
+			d.Fetched = []time.Time{{}, time.UnixMilli(1.7e12 + rng.Int64N(1e11)).UTC()}[rng.IntN(2)]
 			d.Size, d.Group = rng.Int64N(1<<40), rng.Uint64()
 		}
 		want[string(d.Key)] = columnsOf(&d)
-		if ms, ok := columnDateMS(want[string(d.Key)].date); ok == d.Date.IsZero() || ok && ms != d.Date.UnixMilli() {
+		if ms, ok := columnTimeMS(want[string(d.Key)].date); ok == d.Date.IsZero() || ok && ms != d.Date.UnixMilli() {
 			t.Fatalf("%s is %d, %v", d.Date, ms, ok)
 		}
 		return d

@@ -32,7 +32,7 @@ const freshMost = 1.5
 
 // of returns the factor of a document with a number of the date column.
 func (f *freshness) of(date uint64) float64 {
-	ms, ok := columnDateMS(date)
+	ms, ok := columnTimeMS(date)
 	if !ok {
 		return 1
 	}

@@ -275,6 +275,9 @@ func exampleEntries(t fataler) []indexEntry {
 		d.Title, d.Anchors, d.Headings = "Nets", []string{"torn mesh"}, []string{"mended"}
 		d.Language, d.Type = []string{"en", "de"}[n%2], "text/html"
 		d.Size, d.Group, d.Date = int64(n)*1000, uint64(n)<<50, time.UnixMilli(int64(n)<<32).UTC()
+		if n%3 == 0 {
+			d.Fetched = time.UnixMilli(int64(n) << 33).UTC()
+		}
 		if n%7 == 0 {
 			d.Boost, d.ShowTitle = 1.5+float64(n), "shown"
 			d.Stored = []storage.Field{{Name: "price", Value: "5"}}
@@ -363,7 +366,7 @@ func ask(t *testing.T, s *storage.Store) {
 	ctx := context.Background()
 	for _, q := range []string{
 		"net mended boat", `"net mended" fog`, `"mended mending"~4`, "ne* mendin~1 -fog", "title:nets site:example",
-		"lang:en type:html size:>10k date:>1971 net", "北京大学",
+		"lang:en type:html size:>10k date:>1971 fetched:>1971 net", "北京大学",
 	} {
 		r, err := x.Search(ctx, q, SearchOptions{Limit: 400, Deadline: time.Minute})
 		check(err)

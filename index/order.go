@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/bits"
 	"strings"
+	"time"
 )
 
 // Order is what hits are ordered by. Where the values of two are equal, and among documents without the value, which
@@ -20,10 +21,11 @@ const (
 	OrderOldest                // by Document.Date
 	OrderLargest               // by Document.Size
 	OrderSmallest              // by Document.Size
+	OrderFetched               // by Document.Fetched, the latest first
 )
 
 // orderNames are what people write.
-var orderNames = [...]string{"score", "newest", "oldest", "largest", "smallest"}
+var orderNames = [...]string{"score", "newest", "oldest", "largest", "smallest", "fetched"}
 
 // String returns the name of the order, which ParseOrder reads.
 func (o Order) String() string {
@@ -48,8 +50,11 @@ func ParseOrder(name string) (Order, error) {
 
 // column returns the column of the order's values.
 func (o Order) column() byte {
-	if o == OrderNewest || o == OrderOldest {
+	switch o {
+	case OrderNewest, OrderOldest:
 		return columnDate
+	case OrderFetched:
+		return columnFetched
 	}
 	return columnSize
 }
@@ -60,8 +65,8 @@ func (o Order) of(v uint64) int64 {
 		return math.MinInt64
 	}
 	value := int64(v)
-	if o == OrderNewest || o == OrderOldest {
-		value, _ = columnDateMS(v)
+	if o.column() != columnSize {
+		value, _ = columnTimeMS(v)
 	}
 	if o == OrderOldest || o == OrderSmallest {
 		return -value
@@ -155,6 +160,13 @@ func (h *Hit) values(c *candidate) (err error) {
 		return err
 	}
 	size, err := c.part.value(columnSize, c.doc)
+	if err != nil {
+		return err
+	}
 	h.Size = int64(size)
+	fetched, err := c.part.value(columnFetched, c.doc)
+	if ms, ok := columnTimeMS(fetched); ok {
+		h.Fetched = time.UnixMilli(ms).UTC()
+	}
 	return err
 }

@@ -24,7 +24,7 @@ type valuedWorld struct {
 	values [][]columns // by part and document
 }
 
-// newValuedWorld gives the documents of newWorld dates, sizes, languages and groups; a host has the keys that begin
+// newValuedWorld gives the documents of newWorld times, sizes, languages and groups; a host has the keys that begin
 // with the same digits, few hosts or many.
 func newValuedWorld(seed uint64) *valuedWorld {
 	w := &valuedWorld{world: newWorld(seed)}
@@ -35,8 +35,9 @@ func newValuedWorld(seed uint64) *valuedWorld {
 		for i := range values {
 			v := &values[i]
 			if rng.IntN(4) < dated {
-				v.date = dateNumber(time.Date(1965+rng.IntN(9), 1, 1+rng.IntN(400), 0, 0, 0, 0, time.UTC))
+				v.date = timeNumber(time.Date(1965+rng.IntN(9), 1, 1+rng.IntN(400), 0, 0, 0, 0, time.UTC))
 				v.size = uint64(rng.IntN(20))
+				v.fetched = timeNumber(time.UnixMilli(1.7e12 + rng.Int64N(9)))
 			}
 			v.language = []string{"", "de", "en", "fr"}[rng.IntN(4)]
 			if rng.IntN(2) == 0 {
@@ -54,6 +55,8 @@ func (p *memoryPart) setValues(values []columns, digits int) {
 		switch letter {
 		case columnDate:
 			return v.date
+		case columnFetched:
+			return v.fetched
 		case columnSize:
 			return v.size
 		}
@@ -101,10 +104,12 @@ func (w *valuedWorld) host(c *candidate) uint64 {
 func (w *valuedWorld) sorted(all []candidate, o Order) []candidate {
 	all = slices.Clone(all)
 	value := func(c *candidate) int64 {
-		ms, ok := columnDateMS(w.of(c).date)
+		ms, ok := columnTimeMS(w.of(c).date)
 		switch {
 		case o == OrderScore:
 			return 0
+		case o == OrderFetched:
+			ms, ok = columnTimeMS(w.of(c).fetched)
 		case o == OrderLargest || o == OrderSmallest:
 			ms, ok = int64(w.of(c).size), w.of(c).size > 0
 		}
@@ -206,7 +211,7 @@ func (w *valuedWorld) checkFacets(t *rapid.T, f *facetCounter, all []candidate) 
 		if v.language != "" {
 			languages[v.language]++
 		}
-		if ms, ok := columnDateMS(v.date); ok {
+		if ms, ok := columnTimeMS(v.date); ok {
 			years[strconv.Itoa(time.UnixMilli(ms).UTC().Year())]++
 		}
 		hosts[w.host(&all[i])]++

@@ -18,7 +18,7 @@ import (
 var querySeeds = []string{
 	`a "b c" -d OR (e f) site:x intitle:"y z"`, `+a -b ?c NOT d AND (e | "f g"~3^2)^0.5 h^2 i* j~1`,
 	`title:(a "b c") url:x inurl:y anchor:z headings:h body:b host:h0.example lang:de,en type:pdf,image/*`,
-	`date:2024-01..2024-06 date:>=2023 date:<2020-02-02 size:>10k size:1m..2g -site:x.org/a/b`,
+	`date:2024-01..2024-06 fetched:2026-01 date:>=2023 date:<2020-02-02 size:>10k size:1m..2g -site:x.org/a/b`,
 	"((((", `"`, "-", "+", "?", "OR OR", "AND", "NOT NOT a", "a:b:c", "\xff", "北京 -大", "北京大学的图书馆 os.path.join",
 	"a(b) c)d", "to.be title:to.be +to.be", `“smart quotes” „and“ such`, "a^b^c^0", `"a b"~99999999999 x~9 *`,
 	"site:% host:a/b lang:x date:2024-13 size:1e9 type:/", "title:", `x ("a b" OR "c d") -(y z)`,
@@ -64,7 +64,7 @@ func drawQuery(t *rapid.T, depth int) string {
 		case 3:
 			b.WriteString(pick("filter", "site:example.org", "host:example.org:8080", "lang:de", "type:pdf",
 				"date:2024", "size:>10k", "date:<2020-02", "site:h.example/a/b", "date:>9998", "size:<0", "site:%",
-				"lang:x"))
+				"lang:x", "fetched:>=2026-11"))
 		default:
 			b.WriteString(pick("field", "", "", "", "title:", "anchor:"))
 			b.WriteString(pick("word", "net", "boat", "how", "the", "to.be", "os.path.join", "北京大学", "C++", "Bücher",

@@ -40,8 +40,9 @@ type queryField struct {
 	mask  fieldMask
 	value func(*queryField, string) (*node, error) // nil for words
 
-	stored bool // the name is that of a stored field
-	either bool // a filter of which one of several in a row is enough
+	of     valueKind // what a filter of parseTime compares
+	stored bool      // the name is that of a stored field
+	either bool      // a filter of which one of several in a row is enough
 }
 
 // Masks of the fields that queries name. headingsMask is the field of headings, which are also in the body.
@@ -63,7 +64,8 @@ var queryFields = map[string]*queryField{
 	"host":     {name: "host", value: parseSite, either: true},
 	"lang":     {name: "lang", value: parseLanguage, either: true},
 	"type":     {name: "type", value: parseType, either: true},
-	"date":     {name: "date", value: parseDate},
+	"date":     {name: "date", value: parseTime, of: valueDate},
+	"fetched":  {name: "fetched", value: parseTime, of: valueFetched},
 	"size":     {name: "size", value: parseSize},
 }
 

@@ -193,6 +193,12 @@ func TestQueryTable(t *testing.T) {
 	f(`date:2024-06..2024-03`, `site:%`, `column 6: date: "2024-06..2024-03" is an empty range`)
 	f(`date:soon`, `?"date soon" date soon`,
 		`column 6: date: "soon" is not a date: write 2024, 2024-03 or 2024-03-31, or a range with .. or >=`)
+	f(`fetched:2026-01-01..2026-02`, `fetched:2026-01-01..2026-02-28`, "")
+	f(`net fetched:>=2026-01-01 date:2024`, `fetched:>=2026-01-01 date:2024-01-01..2024-12-31 +net`, "")
+	f(`net FETCHED:<2026`, `fetched:<=2025-12-31 +net`, "")
+	f(`fetched:2026-03..2026-02`, `site:%`, `column 9: fetched: "2026-03..2026-02" is an empty range`)
+	f(`fetched:soon`, `?"fetched soon" fetched soon`,
+		`column 9: fetched: "soon" is not a date: write 2024, 2024-03 or 2024-03-31, or a range with .. or >=`)
 	f(`size:>10k`, `size:>=10241`, "")
 	f(`size:>=1m`, `size:>=1048576`, "")
 	f(`size:<2g`, `size:<=2147483647`, "")

@@ -54,6 +54,7 @@ const (
 	valueLanguage valueKind = iota + 1
 	valueType
 	valueDate
+	valueFetched
 	valueSize
 	valueField // a number of a stored field: terms from `from` to `to`
 )

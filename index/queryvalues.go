@@ -184,9 +184,9 @@ func valueRange(text string, interval func(string) (lo, hi int64, ok bool)) (lo,
 	return interval(text)
 }
 
-// parseDate parses days, months and years, and ranges of them, in UTC.
-func parseDate(_ *queryField, text string) (*node, error) {
-	n := &node{kind: nodeValue, value: valueDate}
+// parseTime parses the value of date: and fetched:, days, months and years, and ranges of them, in UTC.
+func parseTime(f *queryField, text string) (*node, error) {
+	n := &node{kind: nodeValue, value: f.of}
 	var ok bool
 	if n.lo, n.hi, ok = valueRange(text, dateInterval); !ok {
 		return nil, errors.New(strconv.Quote(text) +
@@ -195,7 +195,7 @@ func parseDate(_ *queryField, text string) (*node, error) {
 	if n.lo > n.hi {
 		return noDocuments(), errors.New(strconv.Quote(text) + " is an empty range")
 	}
-	n.term = "date:" + rangeText(n.lo, n.hi, func(sec int64) string {
+	n.term = f.name + ":" + rangeText(n.lo, n.hi, func(sec int64) string {
 		return time.Unix(sec, 0).UTC().Format(time.DateOnly)
 	}, dateInterval)
 	return n, nil

@@ -129,6 +129,9 @@ func drawDocument(t *rapid.T) Document {
 	if pick(2) == 0 {
 		d.Date = time.Date(2020+int(pick(4)), 3, 1, 0, 0, 0, 0, time.UTC)
 	}
+	if pick(4) > 0 {
+		d.Fetched = time.Date(2023, 5, 1+int(pick(4)), 23, 59, 59, 999e6, time.UTC)
+	}
 	return d
 }
 
@@ -165,7 +168,7 @@ func drawText(t *rapid.T, depth int) string {
 		case 5:
 			b.WriteString(pick("filter", "site:h0.example", "host:h1.example", "site:example", "lang:en",
 				"type:pdf", "type:html", "date:2021", "date:>2021", "date:2020..2022", "size:>1k", "size:1024",
-				"site:h0.example/0004"))
+				"fetched:2023-05-02", "fetched:>2023-05-03", "site:h0.example/0004"))
 		case 6:
 			b.WriteString(`"` + word() + " " + pick("prefix", "n", "bo", "m") + `*"`)
 		default:
@@ -216,6 +219,8 @@ func naiveValue(n *node, d *Document) bool {
 		return is(d.Type)
 	case valueDate:
 		return !d.Date.IsZero() && n.lo <= d.Date.Unix() && d.Date.Unix() <= n.hi
+	case valueFetched:
+		return !d.Fetched.IsZero() && n.lo <= d.Fetched.Unix() && d.Fetched.Unix() <= n.hi
 	}
 	return d.Size > 0 && n.lo <= d.Size && d.Size <= n.hi
 }

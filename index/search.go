@@ -46,7 +46,7 @@ type SearchOptions struct {
 	GroupOf  func(group uint64) uint64
 }
 
-// Hit is one document found, with what Document.Stored, Date, Author, ShowTitle and ShowText say there; zero values
+// Hit is one document found, with what the fields of Document say there; zero values
 // where the document has no such thing.
 type Hit struct {
 	Key   urlkey.Key
@@ -64,6 +64,7 @@ type Hit struct {
 
 	Language, Type string
 	Size           int64
+	Fetched        time.Time // UTC; zero if the document is of a version that did not keep it
 	// More is the number of matches of the host beyond SearchOptions.PerHost; a lower bound if Result.Partial.
 	More int
 	// Duplicates is the number of near-duplicates that SearchOptions.Collapse left out before the last hit. There may

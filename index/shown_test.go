@@ -39,6 +39,9 @@ func drawShown(t *rapid.T, d *index.Document) {
 		ms := rapid.Int64Range(-62135596800000+1, 253402300799999).Draw(t, "date") // years 1 to 9999
 		d.Date = time.UnixMilli(ms).UTC()
 	}
+	if what&6 == 6 {
+		d.Fetched = time.UnixMilli(rapid.Int64Range(1, 1<<42).Draw(t, "fetched")).UTC()
+	}
 	if what&8 != 0 {
 		d.ShowTitle = rapid.StringN(1, 10, 40).Draw(t, "title")
 	}
@@ -56,7 +59,7 @@ func drawShown(t *rapid.T, d *index.Document) {
 
 // shows reports whether a hit has what its document says.
 func shows(h *index.Hit, d *index.Document) bool {
-	return h.Key == d.Key && slices.Equal(h.Stored, d.Stored) && h.Date.Equal(d.Date) &&
+	return h.Key == d.Key && slices.Equal(h.Stored, d.Stored) && h.Date.Equal(d.Date) && h.Fetched.Equal(d.Fetched) &&
 		h.Author == d.Author && h.ShowTitle == d.ShowTitle && h.ShowText == d.ShowText
 }
 
@@ -208,6 +211,7 @@ func TestShown(t *testing.T) {
 		}
 	}
 	put(t, s, x, nil, plain.Key)
+	plain.Fetched = time.UnixMilli(1.7e12) // digests compare crawls, whenever they were
 	put(t, s, x, []index.Document{plain})
 	if d := mustDigest(t, x); d != without {
 		t.Error("a digest remembers what a document showed before")
@@ -318,6 +322,7 @@ func TestBoundsOfDocuments(t *testing.T) {
 		"boost is NaN":         func(d *index.Document) { d.Boost = math.NaN() },
 		"boost is +Inf":        func(d *index.Document) { d.Boost = math.Inf(1) },
 		"boost is -1":          func(d *index.Document) { d.Boost = -1 },
+		"fetch time is in":     func(d *index.Document) { d.Fetched = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC) },
 		"in the year 10000":    func(d *index.Document) { d.Date = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC) },
 		"in the year -1":       func(d *index.Document) { d.Date = time.Date(-1, 1, 1, 0, 0, 0, 0, time.UTC) },
 		"content from 2 to 90": func(d *index.Document) { d.Content = []storage.TextRange{{From: 2, To: 90}} },

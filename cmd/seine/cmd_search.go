@@ -27,8 +27,9 @@ const queryHelp = `Searches the index. Words are alternatives: pages with more o
   word^2 wor* word~1 counts twice; words that begin so; words that differ by one letter
   title:word         in the title; url: anchor: headings: body: too, also before "…" and (…)
   site:example.org   on the host or domain; site:example.org/docs/ below a path; host: exactly this host
-  lang:de type:pdf date:2024-03..2024-06 size:>10k
-                     by language, type, date and size; lang:de lang:fr is either, also type: site: host:
+  lang:de type:pdf date:2024-03..2024-06 fetched:>=2024-06 size:>10k
+                     by language, type, date, time of the fetch and size; lang:de lang:fr is either, also
+                     type: site: host:
   name:word name:="a value" name:1..5
                      by a field that an index filter added: a word, the whole value, numbers
 
@@ -85,7 +86,7 @@ func searchCommand(c *console) *cobra.Command {
 				if explain {
 					fmt.Fprintf(c.out, "query: %s\n", printable(r.Query))
 				}
-				if err := c.found(r, better); err != nil {
+				if err := c.found(r, better, showsFetched(&o, &r)); err != nil {
 					return err
 				}
 				return c.namesNext(cmd, words, &o, &r)
@@ -119,16 +120,17 @@ func explainMinus(cmd *cobra.Command) {
 	})
 }
 
-// found prints what a search found.
-func (c *console) found(r engine.SearchResult, better index.Suggestion) error {
+// found prints what a search found; fetched says that hits show when they were fetched.
+func (c *console) found(r engine.SearchResult, better index.Suggestion, fetched bool) error {
 	if r.Relaxed {
 		fmt.Fprintln(c.out, "no page has all that quotes and + require; these have some of it")
 	}
 	for _, h := range r.Hits {
+		about := aboutHit(&h, fetched)
 		if isTerminal(c) {
-			c.shown(&h, newPaint(c))
+			c.shown(&h, about, newPaint(c))
 		} else {
-			c.listed(&h)
+			c.listed(&h, about)
 		}
 		if h.Explanation != nil {
 			c.explained(h.Explanation, "   ")
@@ -149,13 +151,13 @@ func (c *console) found(r engine.SearchResult, better index.Suggestion) error {
 	return err
 }
 
-// listed prints a hit for other programs, and for files.
-func (c *console) listed(h *engine.Hit) {
+// listed prints a hit, with its values, for other programs, and for files.
+func (c *console) listed(h *engine.Hit, about string) {
 	fmt.Fprintf(c.out, "%d. %s\n   %s\n", h.Rank, printable(h.Title), h.URL)
 	if h.Snippet != "" {
 		fmt.Fprintf(c.out, "   %s\n", printable(h.Snippet))
 	}
-	if about := aboutHit(h); about != "" {
+	if about != "" {
 		fmt.Fprintf(c.out, "   %s\n", printable(about))
 	}
 }

@@ -42,15 +42,15 @@ func (p paint) in(colour, text string) string {
 	return colour + text + paintEnd
 }
 
-// shown prints a hit on a terminal: title; where it is, of when, in which language; its address; the snippet.
-func (c *console) shown(h *engine.Hit, p paint) {
+// shown prints a hit on a terminal: title; where it is, and its values; its address; the snippet.
+func (c *console) shown(h *engine.Hit, about string, p paint) {
 	title := printable(h.Title)
 	if title == "" {
 		title = printable(h.URL)
 	}
 	fmt.Fprintf(c.out, "%d. %s\n", h.Rank, p.in(paintTitle, title))
 	line := p.in(paintWhere, printable(strings.Join(web.Breadcrumb(h.URL), " › ")))
-	if about := aboutHit(h); about != "" {
+	if about != "" {
 		line += "   " + p.in(paintQuiet, printable(about))
 	}
 	fmt.Fprintf(c.out, "   %s\n   %s\n", line, p.in(paintQuiet, printable(h.URL)))

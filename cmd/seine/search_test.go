@@ -17,7 +17,7 @@ func TestPartialSearch(t *testing.T) {
 		var out bytes.Buffer
 		c := &console{out: &out, err: &out}
 		r := engine.SearchResult{Total: 4, Partial: partial, AtLeast: partial}
-		if err := c.found(r, index.Suggestion{}); err != nil {
+		if err := c.found(r, index.Suggestion{}, false); err != nil {
 			t.Fatal(err)
 		}
 		if text := out.String(); strings.Contains(text, "ran out of time") != partial ||

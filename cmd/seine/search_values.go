@@ -93,8 +93,13 @@ func checkSearch(cmd *cobra.Command, o *engine.SearchOptions, freshness string, 
 	return nil
 }
 
+// showsFetched reports whether a search asks for times of fetches, by its order or by a filter.
+func showsFetched(o *engine.SearchOptions, r *engine.SearchResult) bool {
+	return o.Order == index.OrderFetched || strings.Contains(r.Query, "fetched:")
+}
+
 // aboutHit returns a line with the values of a hit, "" if it has none.
-func aboutHit(h *engine.Hit) string {
+func aboutHit(h *engine.Hit, fetched bool) string {
 	var parts []string
 	add := func(has bool, part string) {
 		if has {
@@ -102,6 +107,7 @@ func aboutHit(h *engine.Hit) string {
 		}
 	}
 	add(!h.Date.IsZero(), h.Date.Format(time.DateOnly))
+	add(fetched && !h.Fetched.IsZero(), "fetched "+h.Fetched.Format(time.DateOnly))
 	add(h.Language != "", h.Language)
 	add(h.Type != "", h.Type)
 	add(h.More > 0, fmt.Sprintf("%d more of this host", h.More))

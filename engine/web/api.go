@@ -67,7 +67,8 @@ var searchRoutes = []route{
 			{name: "offset", kind: aCount, most: hitsMax, about: "hits to skip; offset and limit reach 10,000 hits"},
 			{name: "cursor", kind: aText, about: "next of the page before, in place of offset"},
 			{name: "strict", kind: aSwitch, about: "refuse what is no query, and relax nothing"},
-			{name: "sort", kind: aWord, words: index.OrderNames(), about: "order of the hits"},
+			{name: "sort", kind: aWord, words: index.OrderNames(), about: "order of the hits: newest and oldest by " +
+				"date, largest and smallest by size, fetched by when it was fetched, the latest first"},
 			{name: "facets", kind: aList, most: 256, about: "values to count of all matches: lang, type, host, year, " +
 				"and fields of index filters"},
 			{name: "facet_values", kind: aCount, least: 1, most: 1_000, def: 10, about: "values of each facet"},

@@ -28,11 +28,11 @@ type searchState struct {
 }
 
 // readState reads the parameters of a search page. What makes no sense counts as absent. The parameters lang, type,
-// site and date are words of the query that a form or a program adds; moved says that there were some, and that the
-// page has another address.
+// site, date and fetched are words of the query that a form or a program adds; moved says that there were some, and
+// that the page has another address.
 func readState(values url.Values) (s searchState, moved bool) {
 	s.Query = clean(values.Get("q"), queryMax) // what cannot be seen means nothing in a query
-	for _, name := range []string{"lang", "type", "site", "date"} {
+	for _, name := range []string{"lang", "type", "site", "date", "fetched"} {
 		if v := strings.TrimSpace(values.Get(name)); v != "" {
 			s.Query, moved = withWord(s.Query, name+":"+v), true
 		}
@@ -153,7 +153,7 @@ func isOperator(word string) bool {
 }
 
 // filterNames are the fields that narrow a search without scoring.
-var filterNames = []string{"site:", "host:", "lang:", "type:", "date:", "size:"}
+var filterNames = []string{"site:", "host:", "lang:", "type:", "date:", "fetched:", "size:"}
 
 // isFilter reports whether a word of a query is a filter, which the page shows with a way to remove it.
 func isFilter(word string) bool {

@@ -75,7 +75,7 @@ type facetView struct {
 type facetValue struct {
 	Text    string
 	Exact   string // in the words of the query language
-	Count   string
+	Count   string // "": it was not counted
 	Address string
 	Present bool // it is in the query, and the address is that without it
 }
@@ -112,7 +112,7 @@ func (h *Handler) searchPage(w http.ResponseWriter, r *http.Request) {
 		p.Body = v
 		body, err := h.render("search", p)
 		return body, v.lasting, err
-	}, "page", p.Path("/", state.parameters()...), p.State.Text, p.State.Dot)
+	}, "page", p.Path("/", state.parameters()...), p.State.Text, p.State.Dot, dateText(time.Now()))
 	if err != nil {
 		h.failed(w, r, "search", err)
 		return
@@ -271,8 +271,10 @@ func (v *searchView) fill(p *page, more bool) {
 			})})
 		}
 	}
-	v.Facets = facetsOf(p, v.State, v.Result.Facets)
-	for _, o := range []index.Order{index.OrderScore, index.OrderNewest, index.OrderOldest, index.OrderLargest} {
+	v.Facets = withFetched(facetsOf(p, v.State, v.Result.Facets), p, v.State, time.Now())
+	for _, o := range []index.Order{
+		index.OrderScore, index.OrderNewest, index.OrderOldest, index.OrderLargest, index.OrderFetched,
+	} {
 		v.Orders = append(v.Orders, choice{orderNames[o], at(func(s *searchState) { s.Order = o }), v.State.Order == o})
 	}
 	v.Toggles = toggles{
@@ -300,7 +302,7 @@ func (v *searchView) fill(p *page, more bool) {
 
 var orderNames = map[index.Order]string{
 	index.OrderScore: "best first", index.OrderNewest: "newest", index.OrderOldest: "oldest",
-	index.OrderLargest: "longest",
+	index.OrderLargest: "longest", index.OrderFetched: "last fetched",
 }
 
 // relax proposes wider searches: without filters, without quotes and signs.
@@ -381,9 +383,13 @@ func itemsOf(values []facetValue) template.HTML {
 		if v.Present {
 			b = append(b, ` <span aria-hidden="true">×</span><span class="unseen">remove</span>`...)
 		}
-		b = append(b, `</a> <span class="n">`...)
-		b = appendEscaped(b, v.Count)
-		b = append(b, "</span></li>\n"...)
+		b = append(b, `</a>`...)
+		if v.Count != "" {
+			b = append(b, ` <span class="n">`...)
+			b = appendEscaped(b, v.Count)
+			b = append(b, `</span>`...)
+		}
+		b = append(b, "</li>\n"...)
 	}
 	return template.HTML(b)
 }

@@ -221,6 +221,7 @@ func plainly(s *site, body string) string {
 		{assetsVersion, "VERSION"}, {`\d+(\.\d+)? (B|kB)\b`, "SIZE"},
 		{`[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} 20\d\d \d\d:\d\d:\d\d GMT`, "DATE"}, {`127,0,0,1`, "KEY"},
 		{`:\d{4,5}\)`, ":PORT)"},
+		{`(fetched(?:\S*[=D]| <time datetime="))20\d\d-\d\d-\d\d`, "${1}DAY"}, {`(DAY">)20\d\d-\d\d-\d\d`, "${1}DAY"},
 	} {
 		body = regexp.MustCompile(r[0]).ReplaceAllString(body, r[1])
 	}
