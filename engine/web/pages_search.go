@@ -5,7 +5,6 @@ package web
 import (
 	"context"
 	"errors"
-	"fmt"
 	"html/template"
 	"net/http"
 	"slices"
@@ -24,7 +23,6 @@ const (
 	facetsShown   = 8 // values of each
 	titleShown    = 140
 	proposeTime   = 50 * time.Millisecond
-	linksCounted  = 20 // links to a hit; where there are more, pages are counted
 	browseTime    = 500 * time.Millisecond
 	completeLimit = 8
 )
@@ -78,20 +76,6 @@ type facetValue struct {
 	Count   string // "": it was not counted
 	Address string
 	Present bool // it is in the query, and the address is that without it
-}
-
-// hitView is a hit as the page shows it.
-type hitView struct {
-	engine.Hit
-	Heading   string
-	Crumbs    breadcrumb
-	Lang, Dir string
-	Marked    template.HTML // the snippet
-	Kind      string        // media type in short, "" for web pages
-	Links     string        // to it, as a number in words
-	MoreText  string
-	MoreHost  string // address of the search in its host
-	SamePages string // address of the search with near-duplicates
 }
 
 // searchPage shows the search page, with hits if there is a query.
@@ -207,55 +191,6 @@ func hostsOf(facets []index.Facet) int {
 // squeeze is a query without what makes no difference to its meaning.
 func squeeze(q string) string { return strings.ToLower(strings.Join(words(q), " ")) }
 
-// hit makes what the page shows of a hit.
-func (h *Handler) hit(ctx context.Context, p *page, state searchState, hit engine.Hit) hitView {
-	v := hitView{Hit: hit, Crumbs: crumbs(hit.URL), Lang: languageTag(hit.Language), Dir: direction(hit.Language)}
-	v.Heading = clean(hit.Title, titleShown)
-	if v.Heading == "" || hit.Title == hit.URL {
-		v.Heading = shownURL(hit.URL)
-	}
-	v.Marked = marked(pieces(hit.SnippetText, hit.Matches))
-	if v.Kind = shortType(hit.Type); v.Kind == "html" || v.Kind == "xhtml" {
-		v.Kind = ""
-	}
-	n := 0
-	for _, err := range h.e.Inspect().Inlinks(ctx, hit.URL, linksCounted) {
-		if err != nil {
-			break // the hit is worth showing without them
-		}
-		n++
-	}
-	switch {
-	case n >= linksCounted:
-		v.Links = fmt.Sprintf("%d+ links here", linksCounted)
-		if c, err := h.e.Inspect().LinkCounts(ctx, hit.URL); err == nil && c.Pages >= linksCounted {
-			v.Links = numberText(c.Pages) + " pages link here"
-		}
-	case n > 0:
-		v.Links = plural(n, "link") + " here"
-	}
-	same := state
-	same.Page = 1
-	if hit.More > 0 {
-		inHost := same
-		inHost.Query = withWord(state.Query, "host:"+hostOf(hit.URL))
-		v.MoreHost = p.Path("/", inHost.parameters()...)
-		v.MoreText = numberText(hit.More) + " more from this host"
-	}
-	if hit.Duplicates > 0 {
-		same.All = true
-		v.SamePages = p.Path("/", same.parameters()...)
-	}
-	return v
-}
-
-// hostOf is the host of a URL, with its port.
-func hostOf(raw string) string {
-	_, rest, _ := strings.Cut(raw, "://")
-	host, _, _ := strings.Cut(rest, "/")
-	return host
-}
-
 // fill adds the ways from this page to others.
 func (v *searchView) fill(p *page, more bool) {
 	at := func(change func(s *searchState)) string {
@@ -363,39 +298,6 @@ func facetsOf(p *page, state searchState, list []index.Facet) []facetView {
 	}
 	return views
 }
-
-// itemsOf is the HTML of values. Like marked, it does without a template, which takes as long for the values of all
-// facets as for all else on the page. Addresses are page.Path's: they begin with a slash.
-func itemsOf(values []facetValue) template.HTML {
-	b := make([]byte, 0, 256*len(values))
-	for _, v := range values {
-		b = append(b, `<li><a href="`...)
-		b = appendEscaped(b, v.Address)
-		b = append(b, `" title="`...)
-		b = appendEscaped(b, v.Exact)
-		b = append(b, '"')
-		if v.Present {
-			b = append(b, ` aria-current="true"`...)
-		}
-		b = append(b, `><bdi>`...)
-		b = appendEscaped(b, v.Text)
-		b = append(b, `</bdi>`...)
-		if v.Present {
-			b = append(b, ` <span aria-hidden="true">×</span><span class="unseen">remove</span>`...)
-		}
-		b = append(b, `</a>`...)
-		if v.Count != "" {
-			b = append(b, ` <span class="n">`...)
-			b = appendEscaped(b, v.Count)
-			b = append(b, `</span>`...)
-		}
-		b = append(b, "</li>\n"...)
-	}
-	return template.HTML(b)
-}
-
-// appendEscaped appends a text for HTML, or for an attribute in quotes.
-func appendEscaped(b []byte, s string) []byte { return append(b, template.HTMLEscapeString(s)...) }
 
 // shortType is a media type as people call it.
 func shortType(t string) string {

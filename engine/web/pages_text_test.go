@@ -262,3 +262,24 @@ func TestLastLines(t *testing.T) {
 		t.Error("nothing says how a log is written")
 	}
 }
+
+// TestHitMarkup: a hit is written without a template, so what comes from its page is escaped, and its address leads to
+// the web only.
+func TestHitMarkup(t *testing.T) {
+	h := New(opened(t, t.TempDir()), Options{})
+	const evil = `"><script>alert(1)</script>`
+	for _, address := range []string{"javascript:alert(1)", "http://a.example/" + evil, "data:text/html," + evil} {
+		got := string(h.hit(t.Context(), &page{}, searchState{Query: evil}, engine.Hit{
+			URL: address, Title: evil, Language: evil, Type: "text/" + evil, SnippetText: evil, Matches: [][2]int{{0, 2}},
+			More: 1, Duplicates: 1,
+		}).Opening)
+		web := strings.HasPrefix(address, "http://")
+		if strings.Contains(got, "<script") || strings.Contains(got, `href="http`) != web ||
+			strings.Contains(got, `href="javascript`) || strings.Contains(got, `href="data`) {
+			t.Errorf("%s: %s", address, got)
+		}
+		if !strings.Contains(got, "&gt;&lt;script&gt;") || !strings.Contains(got, "<mark>&#34;&gt;</mark>") {
+			t.Errorf("%s: %s", address, got)
+		}
+	}
+}

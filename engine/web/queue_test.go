@@ -4,15 +4,19 @@ package web
 
 import (
 	"context"
+	"math/rand/v2"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
 // TestQueuePatience: a burst may wait, a queue that was never empty for standingTime makes newcomers wait for a few
-// searches at most, and when that has made it empty it stays so until nobody was refused for calmTime.
+// searches at most, and when that has made it empty it stays so until nobody was refused for calmTime. Whoever would
+// wait for longer is refused at once.
 func TestQueuePatience(t *testing.T) {
 	q := newQueue()
 	at := time.Now()
@@ -21,16 +25,16 @@ func TestQueuePatience(t *testing.T) {
 		do     string // join, part or refuse
 		expect time.Duration
 	}{
-		{0, "join", slotTime},
-		{standingTime - 1, "join", slotTime},
+		{0, "join", standingTime},
+		{standingTime - 1, "join", standingTime},
 		{1, "join", standingWait}, // one has waited for standingTime, or others one after the other
 		{0, "part", 0}, {0, "part", 0}, {0, "part", 0},
-		{1, "join", slotTime}, // the queue was worked off
+		{1, "join", standingTime}, // the queue was worked off
 		{standingTime, "join", standingWait},
 		{standingWait, "refuse", 0}, {0, "part", 0}, {0, "part", 0},
 		{calmTime - 1, "join", standingWait}, // it was emptied
 		{0, "part", 0},
-		{1, "join", slotTime},
+		{1, "join", standingTime},
 	} {
 		at = at.Add(c.after)
 		switch c.do {
@@ -39,22 +43,100 @@ func TestQueuePatience(t *testing.T) {
 		case "refuse":
 			q.refuse(at)
 		case "join":
-			if got := q.join(at); got != c.expect {
-				t.Errorf("at %v: may wait %v, want %v", c, got, c.expect)
+			if got, ok := q.join(at, false); got != c.expect || !ok {
+				t.Errorf("at %v: may wait %v (%v), want %v", c, got, ok, c.expect)
 			}
 		}
 	}
 	for range 200 {
 		q.note(100 * time.Millisecond) // slow searches: others wait for some of them
 	}
-	if got := q.join(at.Add(standingTime)); got < 3*100*time.Millisecond || got > slotTime {
-		t.Errorf("behind slow searches: may wait %v", got)
+	at = at.Add(standingTime)
+	waiting := q.waiting
+	for {
+		got, ok := q.join(at, false)
+		if !ok {
+			break
+		}
+		if waiting++; got < (standingSearches-1)*100*time.Millisecond || got > slotTime {
+			t.Fatalf("behind slow searches: may wait %v", got)
+		}
+	}
+	if least := (standingSearches - 1) * cap(q.slots); waiting < least || waiting > 2*least {
+		t.Errorf("behind slow searches %d wait", waiting)
+	}
+	if _, ok := q.join(at, true); !ok {
+		t.Error("who is patient is refused")
 	}
 	for range 200 {
 		q.note(time.Minute)
 	}
-	if got := q.join(at.Add(standingTime)); got != slotTime {
-		t.Errorf("behind endless searches: may wait %v", got)
+	for q.waiting > 0 {
+		q.part()
+	}
+	if got, ok := q.join(at.Add(standingTime), false); got != slotTime || !ok {
+		t.Errorf("behind endless searches: may wait %v (%v)", got, ok)
+	}
+}
+
+// TestQueueOverload sends requests to a queue in virtual time, as clients with any number of connections do, at shares
+// of what it can answer. More than it can answer costs those that are answered little time, and the others none; what
+// it can answer is answered; and when the rush is over, nobody is refused.
+func TestQueueOverload(t *testing.T) {
+	const took, span = 4 * time.Millisecond, 2 * time.Second
+	for _, load := range []float64{0.6, 1.5, 5} {
+		synctest.Test(t, func(t *testing.T) {
+			q := newQueue()
+			perSecond := float64(cap(q.slots)) / took.Seconds()
+			rng := rand.New(rand.NewPCG(1, 2))
+			var mu sync.Mutex
+			var answered, refused, late, asked int
+			var longest, vain time.Duration // waited by those that were answered, and by those that were not
+			var done sync.WaitGroup
+			ask := func(after time.Duration) {
+				began := time.Now()
+				leave, ok := q.enter(t.Context(), false)
+				waited := time.Since(began)
+				if ok {
+					time.Sleep(took)
+					leave()
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				switch {
+				case ok:
+					answered, longest = answered+1, max(longest, waited)
+				case after > span:
+					late++
+				default:
+					refused, vain = refused+1, vain+waited
+				}
+			}
+			start, due := time.Now(), 0.
+			for due < span.Seconds() {
+				asked++
+				due += rng.ExpFloat64() / (load * perSecond)
+				time.Sleep(time.Until(start.Add(time.Duration(due * float64(time.Second)))))
+				done.Go(func() { ask(0) })
+			}
+			time.Sleep(time.Second)
+			for range 2 * cap(q.slots) { // a few at once
+				done.Go(func() { ask(time.Since(start)) })
+			}
+			done.Wait()
+			if longest > standingTime || late > 0 {
+				t.Errorf("%v of what can be answered: waited up to %v; %d refused after it", load, longest, late)
+			}
+			if can := min(float64(asked), span.Seconds()*perSecond); float64(answered) < 0.95*can {
+				t.Errorf("%v of what can be answered: %d of %d are answered, %.0f can be", load, answered, asked, can)
+			}
+			if load < 1 && refused > 0 {
+				t.Errorf("%v of what can be answered: %d are refused", load, refused)
+			}
+			if refused > 0 && vain/time.Duration(refused) > standingWait/10 {
+				t.Errorf("%v of what can be answered: %d refused waited %v in all", load, refused, vain)
+			}
+		})
 	}
 }
 
@@ -118,7 +200,7 @@ func TestQueueRefusal(t *testing.T) {
 	for range cap(h.queue.slots) {
 		h.queue.slots <- struct{}{}
 	}
-	h.queue.join(time.Now().Add(-standingTime)) // somebody has waited for as long
+	h.queue.join(time.Now().Add(-standingTime), false) // somebody has waited for as long
 	for _, path := range []string{
 		apiPath + "/search?q=b", "/?q=b", "/", "/complete?q=b", "/atom.xml?q=b", apiPath + "/suggest?q=b",
 		apiPath + "/complete?q=b",
@@ -136,5 +218,42 @@ func TestQueueRefusal(t *testing.T) {
 		if answer := answered(h, request("GET", path, "", nil)); answer.StatusCode != http.StatusOK {
 			t.Errorf("%s: %s", path, answer.Status)
 		}
+	}
+}
+
+// TestQueueHoldsThePage: a page of hits is made, its HTML too, while its search has a slot; and who is refused one makes
+// nothing: it costs a small part of a page.
+func TestQueueHoldsThePage(t *testing.T) {
+	h := New(opened(t, t.TempDir()), Options{})
+	shown := templates["search"]
+	number := functions["number"]
+	defer func() { functions["number"], templates["search"] = number, shown }()
+	made, outside := 0, 0
+	functions["number"] = func(n any) string {
+		if made++; len(h.queue.slots) == 0 {
+			outside++
+		}
+		return numberText(n)
+	}
+	templates["search"] = parseTemplates()["search"]
+	ask := func(path string, status int) {
+		if answer := answered(h, request("GET", path, "", nil)); answer.StatusCode != status {
+			t.Fatal(path, answer.Status)
+		}
+	}
+	n := 0
+	page := testing.AllocsPerRun(20, func() { n++; ask("/?q=a"+strconv.Itoa(n), http.StatusOK) })
+	if made < n || outside > 0 {
+		t.Errorf("%d pages: %d numbers are written, %d of them without a slot", n, made, outside)
+	}
+	for range cap(h.queue.slots) {
+		h.queue.slots <- struct{}{}
+	}
+	h.queue.note(time.Hour)
+	h.queue.join(time.Now(), true) // all others would wait for too long
+	before := made
+	refusal := testing.AllocsPerRun(20, func() { n++; ask("/?q=a"+strconv.Itoa(n), http.StatusServiceUnavailable) })
+	if made != before || refusal > page/3 {
+		t.Errorf("a refusal writes %d numbers and makes %v objects, a page %v", made-before, refusal, page)
 	}
 }
