@@ -53,12 +53,12 @@ func (w *staleWeb) has(path string) bool { _, ok := w.pages[path]; return ok }
 func (w *staleWeb) write(path string) {
 	var b strings.Builder
 	host, name, _ := strings.Cut(path, "/")
-	fmt.Fprintf(&b, "<title>page %s%s</title><p>", name, w.sites[host])
 	if w.rng.IntN(3) == 0 {
-		fmt.Fprintf(&b, "one of the texts %d that several pages have", w.rng.IntN(3))
-	} else {
-		fmt.Fprintf(&b, "a text of its own for %s %d", path, w.rng.IntN(5))
+		w.pages[path] = fmt.Sprintf("<title>same</title><p>one of the texts %d that several pages have", w.rng.IntN(3))
+		return
 	}
+	fmt.Fprintf(&b, "<title>page %s%s</title><p>", name, w.sites[host])
+	fmt.Fprintf(&b, "a text of its own for %s %d", path, w.rng.IntN(5))
 	for range w.rng.IntN(6) {
 		fmt.Fprintf(&b, ` <a href="HOST:%s">anchor %d</a>`, w.paths[w.rng.IntN(len(w.paths))], w.rng.IntN(4))
 	}
