@@ -24,7 +24,7 @@ import (
 
 // indexing is one run of Index.
 //
-//	keys to look at (segments' pages; with Refresh all of crawldb), sorted
+//	keys to look at (segments' pages; with Refresh all of crawldb, or what changed), sorted
 //	for each, in key order: record, parsed text, anchors ─▶ document, or nothing
 //	document as indexed before ─▶ skip; other ─▶ replace; nothing ─▶ delete
 //	one ingestion: postings, documents, deletions, the segments' state
@@ -38,7 +38,8 @@ type indexing struct {
 	inlinks int    // that are read of a page, for its anchors
 	refresh bool   // see IndexOptions
 	ranked  bool   // scores are ranks of the link graph
-	mark    []byte // of a refresh that has nothing to do; nil: there always is something
+	changed bool   // the refresh looks at what changed since the last one only: see stale.go
+	mark    []byte // how a refresh makes documents; nil: nothing says which are up to date
 
 	report IndexReport
 	keys   *storage.Sorter
@@ -63,15 +64,13 @@ func foldLast(dst, _, b []byte) []byte { return append(dst, b...) }
 
 func (x *indexing) run(ctx context.Context, o IndexOptions) error {
 	since := x.store.Moment()
-	if o.unlessDone && x.refresh {
-		done, err := x.refreshed()
-		if err != nil {
-			return err
-		}
-		x.refresh = !done
-	}
 	ing := x.store.NewIngestion()
 	defer ing.Abort()
+	had, ok, err := x.refreshed(ing)
+	if err != nil {
+		return err
+	}
+	x.changed = ok && o.unlessDone && x.refresh
 	for _, number := range o.Segments {
 		seg, err := phases.SegmentIn(x.store, number, "index", storage.SegmentLinked)
 		if err != nil {
@@ -86,14 +85,14 @@ func (x *indexing) run(ctx context.Context, o IndexOptions) error {
 		}
 	}
 	if x.refresh {
-		if err := x.addStale(ctx); err != nil {
+		todo, err := x.addStale(ctx, ing, had, since)
+		if err != nil {
 			return err
 		}
-		if x.mark != nil {
-			ing.Mark(refreshMark, x.mark, since)
+		if !todo && len(o.Segments) == 0 {
+			return nil
 		}
-	}
-	if x.keys.Len() == 0 && len(o.Segments) == 0 {
+	} else if x.keys.Len() == 0 && len(o.Segments) == 0 {
 		return nil
 	}
 	if err := x.build(ctx, ing); err != nil {
@@ -105,21 +104,32 @@ func (x *indexing) run(ctx context.Context, o IndexOptions) error {
 	return x.index.Refresh()
 }
 
-// refreshMark is the mark of a refresh of all documents. refreshVersion is the first byte of its value: raise it when
-// documents are made differently of what they are made of.
-const (
-	refreshMark    = "refresh"
-	refreshVersion = 1
-)
+// refreshVersion is the first byte of indexing.mark: raise it when documents are made differently of what they are made
+// of.
+const refreshVersion = 2
 
-// refreshed reports whether all documents are up to date with crawldb and linkdb. Those of the segments that are to be
-// indexed are not among them; their links are.
-func (x *indexing) refreshed() (bool, error) {
-	if x.mark == nil {
-		return false, nil
+// addStale adds the keys of what a refresh looks at, and leaves the mark that says so. todo is false if it would change
+// nothing, not even the mark.
+func (x *indexing) addStale(
+	ctx context.Context, ing *storage.Ingestion, had linkedSegments, since uint64,
+) (todo bool, err error) {
+	snap := x.store.Snapshot()
+	defer snap.Close()
+	list, err := snap.SegmentList()
+	if err != nil {
+		return false, err
 	}
-	value, ok, err := x.store.Mark(refreshMark)
-	return ok && bytes.Equal(value, x.mark), err
+	if x.changed {
+		todo, err = x.addChanged(ctx, snap, list, had)
+	} else {
+		err = x.addPages(ctx, snap.Scan(storage.Crawldb(), nil, nil))
+		todo = x.keys.Len() > 0
+	}
+	if todo && err == nil && x.mark != nil {
+		has := linkedNow(list)
+		ing.MarkRefreshed(has.append(slices.Clip(x.mark)), since)
+	}
+	return todo, err
 }
 
 // addSegment adds the keys of a segment's pages.
@@ -137,10 +147,9 @@ func (x *indexing) addSegment(ctx context.Context, segment uint32) error {
 	return sc.Err()
 }
 
-// addStale adds the keys of all pages that are, or should be, in the index. Whether a document changed, its stamp says,
-// without its text being read.
-func (x *indexing) addStale(ctx context.Context) error {
-	sc := x.store.Scan(storage.Crawldb(), nil, nil)
+// addPages adds the keys of all records that have, or should have, a document. Whether a document changed, its stamp
+// says, without its text being read.
+func (x *indexing) addPages(ctx context.Context, sc *storage.Scanner) error {
 	defer sc.Close()
 	var r storage.Record
 	for n := 0; sc.Next(); n++ {
@@ -183,11 +192,18 @@ func (x *indexing) build(ctx context.Context, ing *storage.Ingestion) error {
 	defer links.Close()
 	x.titles = newTitles(snap)
 	defer x.titles.close()
-	x.titles.learns(ing, x.texts, x.refresh)
+	if x.changed {
+		x.titles.takes(ing)
+	} else {
+		x.titles.learns(ing, x.texts, x.refresh)
+	}
 	b := x.index.NewBuilder(ing)
 	defer b.Abort()
 	x.docs = b
-	err = storage.MergeJoin(ctx, snap, index.Located(), run, func(key []byte, _ [][]byte, old []byte) error {
+	err = storage.MergeJoin(ctx, snap, index.Located(), run, func(key []byte, values [][]byte, old []byte) error {
+		if host, ok := ruledHost(key); ok {
+			return x.titles.set(host, values[0])
+		}
 		return x.decide(snap, records, links, key, old)
 	})
 	if err == nil {
@@ -212,6 +228,9 @@ func (x *indexing) decide(
 	}
 	if err := storage.DecodeRecord(record, &r); err != nil {
 		return fmt.Errorf("crawldb record %s: %w", key, err)
+	}
+	if x.changed && r.Segment == 0 && located == nil {
+		return nil // the target of a link that was never fetched
 	}
 	var text []byte
 	var now stamp

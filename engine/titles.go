@@ -27,7 +27,8 @@ import (
 //	                     uvarint length of the prefix | prefix | suffix
 //
 // A refresh compares the fingerprint of every host and learns anew where it differs, which reads no text elsewhere.
-// Other runs take the rule as it is, and learn only when a host has twice as many pages as it was learned from, so that
+// One that looks at changed pages only learns before them, from the hosts that have some; see stale.go. Other runs take
+// the rule as it is, and learn only when a host has twice as many pages as it was learned from, so that
 // the pages of a new host need not all be indexed again. They look at the records of those hosts only that may have as
 // many, as hostdb says: else every run would read some hundred records of every small host. The rule is part of a
 // document's stamp.
@@ -40,7 +41,9 @@ type titles struct {
 	counts  storage.HostCounts
 	at      bool // rows stands at a row, in a refresh
 	table   *storage.TableWriter
-	refresh bool // every host comes, each with all of its pages that are indexed
+	stale   *storage.TableWriter // notes of hosts with another rule; nil: none are needed
+	refresh bool                 // every host comes, each with all of its pages that are indexed
+	always  bool                 // it learns whenever the first pages are others
 
 	host []byte
 	row  []byte    // scratch: a key of meta
@@ -62,8 +65,29 @@ func newTitles(rd storage.Reader) *titles {
 
 func (t *titles) learns(in *storage.Ingestion, texts *walks, refresh bool) {
 	t.records, t.table, t.refresh = t.rd.Scan(storage.Crawldb(), nil, nil), in.Table(storage.Meta()), refresh
-	t.texts, t.hosts = texts, storage.NewFinder(t.rd, storage.HostCountsRange())
+	t.texts, t.hosts, t.always = texts, storage.NewFinder(t.rd, storage.HostCountsRange()), refresh
 	t.at = t.rows.Next()
+	if !refresh {
+		t.stale = in.Table(storage.Stale())
+	}
+}
+
+// looks lets enter and learned be called, and writes nothing.
+func (t *titles) looks(texts *walks) {
+	t.records, t.texts, t.always = t.rd.Scan(storage.Crawldb(), nil, nil), texts, true
+}
+
+// takes makes it take rules from set, which writes them, and others as they are.
+func (t *titles) takes(in *storage.Ingestion) { t.table = in.Table(storage.Meta()) }
+
+// set announces a host and its rule, as titleRule.append has it.
+func (t *titles) set(host, value []byte) (err error) {
+	t.host = append(t.host[:0], host...)
+	t.row = append(append(t.row[:0], titlePrefix...), host...)
+	if t.rule, err = decodeTitleRule(value); err != nil {
+		return err
+	}
+	return t.write()
 }
 
 // end removes, after a refresh, the rows that are left over.
@@ -89,6 +113,8 @@ func (t *titles) close() {
 	t.rows.Close()
 	if t.records != nil {
 		t.records.Close()
+	}
+	if t.hosts != nil {
 		t.hosts.Close()
 	}
 }
@@ -99,17 +125,10 @@ func (t *titles) begin(key []byte) error {
 	if bytes.Equal(host, t.host) {
 		return nil
 	}
-	t.host = append(t.host[:0], host...)
-	t.row = append(append(t.row[:0], titlePrefix...), host...)
-	value, err := t.stored()
+	old, err := t.enter(host)
 	if err != nil {
 		return err
 	}
-	old, err := decodeTitleRule(value)
-	if err != nil {
-		return fmt.Errorf("rule for titles of %s: %w", host, err)
-	}
-	t.rule = old
 	if t.records == nil {
 		return nil
 	}
@@ -119,6 +138,28 @@ func (t *titles) begin(key []byte) error {
 		}
 	}
 	return t.learn(old)
+}
+
+// enter makes a host the current one, and its stored rule.
+func (t *titles) enter(host []byte) (titleRule, error) {
+	t.host = append(t.host[:0], host...)
+	t.row = append(append(t.row[:0], titlePrefix...), host...)
+	value, err := t.stored()
+	if err == nil {
+		t.rule, err = decodeTitleRule(value)
+	}
+	if err != nil {
+		return t.rule, fmt.Errorf("rule for titles of %s: %w", host, err)
+	}
+	return t.rule, nil
+}
+
+// write writes the row of the current host.
+func (t *titles) write() error {
+	if t.rule == (titleRule{}) {
+		return t.table.Delete(t.row)
+	}
+	return t.table.Set(t.row, t.rule.append(nil))
 }
 
 // mayLearn reports whether a host may have enough pages for another rule.
@@ -194,7 +235,20 @@ func decodeTitleRule(b []byte) (r titleRule, err error) {
 }
 
 // learn learns the host's rule again if its first pages are others than those of the old rule.
-func (t *titles) learn(old titleRule) error {
+func (t *titles) learn(old titleRule) (err error) {
+	if t.rule, err = t.learned(old); err != nil || t.rule == old {
+		return err
+	}
+	if t.stale != nil && !t.rule.cuts(&old) { // its other pages wait for a refresh
+		if err := t.stale.Set(append(slices.Clip(t.host), storage.StaleHost), nil); err != nil {
+			return err
+		}
+	}
+	return t.write()
+}
+
+// learned returns what the first pages of the current host say, or the old rule if they are those that it is of.
+func (t *titles) learned(old titleRule) (titleRule, error) {
 	type page struct {
 		key     []byte
 		segment uint32
@@ -210,7 +264,7 @@ func (t *titles) learn(old titleRule) error {
 		}
 		looked++
 		if err := storage.DecodeRecord(t.records.Value(), &r); err != nil {
-			return fmt.Errorf("crawldb record %s: %w", key, err)
+			return old, fmt.Errorf("crawldb record %s: %w", key, err)
 		}
 		if !indexable(&r) {
 			continue
@@ -221,33 +275,28 @@ func (t *titles) learn(old titleRule) error {
 		sample = append(sample, page{bytes.Clone(key), r.Segment})
 	}
 	if err := t.records.Err(); err != nil {
-		return err
+		return old, err
 	}
 	rule := titleRule{fingerprint: h.Sum64(), pages: len(sample)}
 	switch {
 	case rule.fingerprint == old.fingerprint && rule.pages == old.pages:
-		return nil
+		return old, nil
 	case len(sample) < titleLeast:
-		t.rule = titleRule{}
-		if old == (titleRule{}) {
-			return nil
-		}
-		return t.table.Delete(t.row)
-	case !t.refresh && len(sample) < 2*old.pages:
-		return nil
+		return titleRule{}, nil
+	case !t.always && len(sample) < 2*old.pages:
+		return old, nil
 	}
 	var list []string
 	t.texts.pass(t.host)
 	for _, p := range sample {
 		title, err := t.title(p.segment, p.key)
 		if err != nil {
-			return err
+			return old, err
 		}
 		list = append(list, title)
 	}
 	rule.learn(list)
-	t.rule = rule
-	return t.table.Set(t.row, rule.append(nil))
+	return rule, nil
 }
 
 // title reads the title of a page.
@@ -262,6 +311,9 @@ func (t *titles) title(segment uint32, key []byte) (string, error) {
 	}
 	return string(title), nil
 }
+
+// cuts reports whether it cuts the same off as another rule.
+func (r *titleRule) cuts(of *titleRule) bool { return r.prefix == of.prefix && r.suffix == of.suffix }
 
 // shares reports whether there is anything to cut off.
 func (r *titleRule) shares() bool { return r.prefix != "" || r.suffix != "" }

@@ -41,7 +41,7 @@
 // tombstone (Ingestion.DeleteRange), in the ingestion that replaces it or makes it unnecessary.
 //
 // A phase over everything leaves a mark (marks.go), and the next one has nothing to do while the mark is there. Whoever
-// changes crawldb or linkdb deletes it in the same ingestion.
+// changes crawldb or linkdb deletes it in the same ingestion, or notes which documents it changes (stale.go).
 //
 // Open creates a store. The store carries a format version and the settings that shaped its data
 // (format.go). Newer programs open it; an older program refuses it and leaves it untouched.

@@ -63,6 +63,7 @@ func (w *TableWriter) hold(value []byte, deleted bool) {
 type pebbleWriter struct {
 	set    func(key, value []byte) error
 	delete func(key []byte) error
+	clear  func(from, to []byte) error
 }
 
 // release passes on what is held, in order, and forgets it.
@@ -101,7 +102,7 @@ func (w *TableWriter) spill() error {
 	if err := w.open(); err != nil {
 		return err
 	}
-	return w.release(pebbleWriter{w.t.Set, w.t.Delete})
+	return w.release(pebbleWriter{set: w.t.Set, delete: w.t.Delete})
 }
 
 // commitGathered makes a small ingestion visible and durable as one batch. Called with in.mu held.
@@ -121,6 +122,7 @@ func (in *Ingestion) commitGathered() error {
 	to := pebbleWriter{
 		set:    func(key, value []byte) error { return b.Set(key, value, nil) },
 		delete: func(key []byte) error { return b.Delete(key, nil) },
+		clear:  func(from, to []byte) error { return b.DeleteRange(from, to, nil) },
 	}
 	for _, w := range in.sortedTables() {
 		if w.err != nil {

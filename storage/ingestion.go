@@ -49,6 +49,8 @@ type Ingestion struct {
 	files    []string        // finished tables, with an extra one while it is being written
 	then     []func()
 	marks    []mark
+	keeps    bool // the mark of a refresh stays
+	drops    bool // it goes
 	ended    bool
 
 	gathered atomic.Int64 // bytes that writers hold
@@ -314,7 +316,7 @@ func (in *Ingestion) writeMarkTable() error {
 		if t, err = in.newTable(Marks()); err != nil {
 			return pebbleWriter{}, err
 		}
-		return pebbleWriter{t.Set, t.Delete}, nil
+		return pebbleWriter{t.Set, t.Delete, t.DeleteRange}, nil
 	})
 	if t != nil {
 		err = errors.Join(err, t.Close())

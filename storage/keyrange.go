@@ -28,6 +28,7 @@ import (
 //	'g'                    signature(16), URL key           –                       signatures
 //	'n' kind               see near.go                      –, group(8)             near
 //	'k'                    name                             what it is about        marks
+//	'k' 0                  see stale.go                     –                       stale
 //	'x'                    URL key, 0, time(8)              CDX                     cdx
 //	'o' writer(4)          URL key                          stamp(8)                sent
 //	'i' kind               index's own                      index's own             index
@@ -171,6 +172,8 @@ func (r Range) String() string {
 			return fmt.Sprintf("index (kind %q)", r.prefix[1])
 		case r.prefix[0] == tagNear && r.n > 1:
 			return nearName(r)
+		case r == Stale():
+			return "stale"
 		}
 		return name
 	}

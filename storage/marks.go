@@ -16,8 +16,8 @@ import (
 //	crawldb, linkdb, near    written, or deleted from
 //	a whole kind of index    deleted: the index is made again
 //
-// So a mark that is there is true, whatever happened in between. What a mark is about besides, such as settings, is in
-// its value. There are none after the upgrade of an older store.
+// So a mark that is there is true, whatever happened in between; of that of a refresh, stale.go says how it may stay.
+// What a mark is about besides, such as settings, is in its value. There are none after the upgrade of an older store.
 
 // Moment counts the ingestions of this process that deleted marks, or would have. It waits for one that is about to
 // end. A phase that asks before it reads anything, and gives the answer to Ingestion.Mark, leaves a mark only if
@@ -42,6 +42,9 @@ func (in *Ingestion) Mark(name string, value []byte, since uint64) {
 	defer in.mu.Unlock()
 	in.marks = append(in.marks, mark{name, bytes.Clone(value), since})
 }
+
+// firstName is before all names of marks.
+var firstName = []byte{1}
 
 // mark is one that is to be written.
 type mark struct {
@@ -72,6 +75,9 @@ func (r Range) marked() bool { return r == Crawldb() || r == Linkdb() || r.prefi
 // segments lock.
 func (in *Ingestion) changeMarks() (names []string, values map[string][]byte, err error) {
 	values = map[string][]byte{}
+	if in.drops {
+		values[refreshMark] = nil
+	}
 	for _, m := range in.marks {
 		if m.since == in.s.moment {
 			values[m.name] = m.value
@@ -79,9 +85,10 @@ func (in *Ingestion) changeMarks() (names []string, values map[string][]byte, er
 	}
 	if in.unmarks() {
 		in.s.moment++
-		sc := in.s.Scan(Marks(), nil, nil)
+		sc := in.s.Scan(Marks(), firstName, nil)
 		for sc.Next() {
-			if _, again := values[string(sc.Key())]; !again {
+			stays := in.keeps && string(sc.Key()) == refreshMark
+			if _, again := values[string(sc.Key())]; !again && !stays {
 				values[string(sc.Key())] = nil
 			}
 		}
@@ -102,8 +109,13 @@ func (in *Ingestion) writeMarks(begin func() (pebbleWriter, error)) error {
 	if err != nil {
 		return err
 	}
-	marks := Marks()
+	marks, stale := Marks(), Stale()
 	for _, name := range names {
+		if name == refreshMark && values[name] != nil {
+			if err := to.clear(stale.start(), stale.end()); err != nil {
+				return fmt.Errorf("removing notes of what is stale: %w", err)
+			}
+		}
 		key := marks.appendKey(nil, []byte(name))
 		if values[name] == nil {
 			err = to.delete(key)

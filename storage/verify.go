@@ -515,7 +515,8 @@ func (v *verifier) lowered() error {
 
 func (v *verifier) marks() error {
 	return v.each(Marks(), func(key, value []byte) error {
-		if len(key) == 0 || len(value) == 0 {
+		note := len(key) > 1 && key[0] < firstName[0]
+		if len(key) == 0 || note != (len(value) == 0) {
 			v.problem(Marks(), key, "a mark of %d bytes", len(value))
 		}
 		return nil

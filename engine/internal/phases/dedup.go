@@ -387,6 +387,7 @@ func (d *dedup) write(ctx context.Context) error {
 		}
 	}
 	if d.changes.Len() == 0 && d.result.Closed == 0 {
+		ing.KeepRefreshed() // no document depends on what is near which
 		return ing.Commit()
 	}
 	run, err := d.changes.Sort()
@@ -409,6 +410,9 @@ func (d *dedup) write(ctx context.Context) error {
 func (d *dedup) writeRecords(ctx context.Context, run *storage.Run, ing *storage.Ingestion) error {
 	records, hosts := ing.Table(storage.Crawldb()), d.p.newHostTally(ing)
 	defer hosts.close()
+	if err := hosts.keepRefreshed(ing); err != nil {
+		return err
+	}
 	var deletes Deletes
 	if d.result.Marked > 0 {
 		deletes = d.p.env.Deletes(ing)

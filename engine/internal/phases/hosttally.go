@@ -34,6 +34,7 @@ type hostTally struct {
 	counts storage.HostCounts
 	// touched: a record was written. changed: the counts differ.
 	touched, changed bool
+	stale            staleNotes
 
 	changes dueChanges
 	days    dueChanges
@@ -58,9 +59,19 @@ func (p *Phases) newHostTally(ing *storage.Ingestion) *hostTally {
 	return t
 }
 
+// keepRefreshed notes in the ingestion which documents change with the records, so that the mark of a refresh stays.
+// All else that the ingestion changes must be noted too.
+func (t *hostTally) keepRefreshed(ing *storage.Ingestion) (err error) {
+	t.stale, err = t.p.keepRefreshed(ing)
+	return err
+}
+
 // change notes that the record under key became r; was is the one before, if known.
 func (t *hostTally) change(key []byte, known bool, was, r *storage.Record) error {
 	rest, err := t.enter(key)
+	if err == nil {
+		err = t.stale.record(key, known, was, r)
+	}
 	if err != nil {
 		return err
 	}

@@ -168,6 +168,9 @@ func (in *injection) merge(ctx context.Context) error {
 	defer ing.Abort()
 	records, hosts := ing.Table(storage.Crawldb()), in.p.newHostTally(ing)
 	defer hosts.close()
+	if err := hosts.keepRefreshed(ing); err != nil {
+		return err
+	}
 	in.lowered = ing.Table(storage.LoweredRange())
 	var kept uint64
 	err = storage.MergeJoin(ctx, store, storage.Crawldb(), run, func(key []byte, values [][]byte, old []byte) error {

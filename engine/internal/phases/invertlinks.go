@@ -48,6 +48,7 @@ func (p *Phases) InvertLinks(ctx context.Context, segment uint32) (Inverted, err
 		err = p.linksAnew(segment, ing)
 	}
 	if err == nil {
+		ing.KeepRefreshed() // a refresh reads the segment's links
 		seg.State = storage.SegmentLinked
 		err = ing.PutSegment(seg)
 	}

@@ -114,7 +114,17 @@ func (p *Phases) dropReplaced(ctx context.Context, result *LinksMerged, changed 
 		return fmt.Errorf("sorting links: %w", err)
 	}
 	defer run.Close()
-	if result.Dropped, err = ing.RemoveInlinks(ctx, run, changed); err != nil {
+	stale, err := p.keepRefreshed(ing)
+	if err != nil {
+		return err
+	}
+	note := func(target []byte) error {
+		if changed == nil {
+			return stale.page(target)
+		}
+		return errors.Join(stale.page(target), changed(target))
+	}
+	if result.Dropped, err = ing.RemoveInlinks(ctx, run, note); err != nil {
 		return err
 	}
 	text := strconv.AppendUint(nil, uint64(upTo), 10)
@@ -237,6 +247,9 @@ func (p *Phases) mergeRows(ctx context.Context, most int, result *LinksMerged) (
 	rows := store.Scan(storage.Linkdb(), nil, nil)
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	m := merging{rows: rows, table: ing.Table(storage.Linkdb()), result: result, limit: limit, left: left}
+	if m.stale, err = p.keepRefreshed(ing); err != nil { // of many anchors, the first in the row are read
+		return err
+	}
 	ok = rows.SeekGE(place)
 	n := 0
 	for ok && (most == 0 || n < most) {
@@ -294,6 +307,7 @@ type merging struct {
 	result *LinksMerged
 	limit  int64
 	left   int
+	stale  staleNotes
 
 	of     []byte
 	values [][]byte // of the target, as many as fit
@@ -356,7 +370,7 @@ func (m *merging) write() error {
 	m.result.Rows += uint64(len(m.keys))
 	merged := storage.AppendLinkdbKey(nil, m.of, storage.MergedSegment)
 	m.value = m.row.Append(m.value[:0])
-	if err := m.table.Set(merged, m.value); err != nil {
+	if err := errors.Join(m.table.Set(merged, m.value), m.stale.page(m.of)); err != nil {
 		return err
 	}
 	for _, key := range m.keys {

@@ -33,6 +33,9 @@ func (l *lowering) write(ctx context.Context) error {
 	}
 	defer w.known.Close()
 	defer w.hosts.close()
+	if err := w.hosts.keepRefreshed(ing); err != nil {
+		return err
+	}
 	var numbers []int
 	for n := range l.nodes {
 		if x := &l.nodes[n]; x.changed || x.rowsChanged || x.queued || x.due {

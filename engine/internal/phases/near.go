@@ -306,6 +306,7 @@ func (g *nearing) write() error {
 	if err := g.writeTables(ing); err != nil {
 		return err
 	}
+	ing.KeepRefreshed() // no document depends on what is near which
 	size := map[storage.SimHash]int{}
 	for s := range g.root {
 		size[g.find(s)]++

@@ -56,7 +56,11 @@ func (p *Phases) MarkOrphans(ctx context.Context, o OrphanOptions) (Orphaned, er
 	defer m.hosts.close()
 	defer m.documents.Abort()
 	defer m.signatures.Close()
-	err := errors.Join(m.run(ctx), m.links.Close())
+	err := m.hosts.keepRefreshed(ing)
+	if err == nil {
+		err = m.run(ctx)
+	}
+	err = errors.Join(err, m.links.Close())
 	if err == nil {
 		err = m.hosts.finish()
 	}

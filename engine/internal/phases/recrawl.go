@@ -24,6 +24,9 @@ func (p *Phases) Recrawl(ctx context.Context, targets Targets) (result Recrawled
 	defer ing.Abort()
 	records, hosts, now := ing.Table(storage.Crawldb()), p.newHostTally(ing), p.now()
 	defer hosts.close()
+	if err := hosts.keepRefreshed(ing); err != nil {
+		return result, fmt.Errorf("recrawl: %w", err)
+	}
 	var was, r storage.Record
 	var value []byte
 	err = targets.scan(p.env.Store, storage.Crawldb(), wholeKey, func(_, key, old []byte) error {

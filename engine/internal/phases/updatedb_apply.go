@@ -22,6 +22,9 @@ func (u *update) apply(ctx context.Context, seg storage.Segment) error {
 	defer ing.Abort()
 	records, hosts := ing.Table(storage.Crawldb()), u.p.newHostTally(ing)
 	defer hosts.close()
+	if err := hosts.keepRefreshed(ing); err != nil {
+		return err
+	}
 	u.lowered = ing.Table(storage.LoweredRange())
 	err = storage.MergeJoin(ctx, store, storage.Crawldb(), run, func(key []byte, values [][]byte, old []byte) error {
 		return u.one(records, hosts, key, readInput(values[0]), old)

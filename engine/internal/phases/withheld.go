@@ -65,6 +65,9 @@ func (p *Phases) readmitBelow(
 		r.hosts.close()
 		err = errors.Join(err, r.sc.Close(), r.crawldb.Close())
 	}()
+	if err := r.hosts.keepRefreshed(ing); err != nil {
+		return err
+	}
 	covered := "\xff" // the last prefix that was not below another
 	for _, prefix := range prefixes {
 		if strings.HasPrefix(prefix, covered) {

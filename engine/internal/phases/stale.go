@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package phases
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
+)
+
+// staleNotes notes, for the next refresh of the index, which documents an ingestion may have made stale: those of pages
+// whose records or inlinks change, and hosts that get other records, whose titles may share something else. What a
+// fetched segment's links change is not noted: the refresh reads it from the segment, see indexing.addChanged.
+//
+// While no refresh has left its mark there are no notes, and one that is left meanwhile goes with the ingestion, because
+// keep was not called.
+type staleNotes struct {
+	w      *storage.TableWriter // nil: nobody needs notes
+	ranked bool                 // scores count
+	host   []byte               // the one that was noted last
+	key    []byte               // that was noted last
+}
+
+// keepRefreshed lets the mark of a refresh stay and returns the notes that this takes.
+func (p *Phases) keepRefreshed(ing *storage.Ingestion) (n staleNotes, err error) {
+	_, marked, err := p.env.Store.Refreshed()
+	if err != nil || !marked {
+		return n, err
+	}
+	if _, n.ranked, err = p.env.Store.Get(storage.Meta(), []byte(storage.MetaLinkRank), nil); err != nil {
+		return n, err
+	}
+	n.w = ing.Table(storage.Stale())
+	ing.KeepRefreshed()
+	return n, nil
+}
+
+// page notes a page. Keys must not decrease from call to call, of page and record.
+func (n *staleNotes) page(key []byte) error {
+	if n.w == nil || bytes.Equal(n.key, key) {
+		return nil
+	}
+	n.key = append(n.key[:0], key...)
+	return n.w.Set(key, nil)
+}
+
+// record notes what depends on a record that became r; was is the one before, if known.
+func (n *staleNotes) record(key []byte, known bool, was, r *storage.Record) error {
+	if n.w == nil {
+		return nil
+	}
+	if known && !n.changes(was, r) {
+		return nil
+	}
+	if host := urlkey.HostKeyOf(key); !bytes.Equal(host, n.host) {
+		n.host = append(n.host[:0], host...)
+		if err := n.page(host); err != nil {
+			return err
+		}
+	}
+	if r.Segment == 0 && was.Segment == 0 {
+		return nil
+	}
+	return n.page(key)
+}
+
+// changes reports whether the document of a page, or its part in what titles share, depends on the difference.
+func (n *staleNotes) changes(was, r *storage.Record) bool {
+	if was.Segment == 0 && r.Segment == 0 {
+		return false
+	}
+	return was.Segment != r.Segment || was.Status != r.Status || was.Signature != r.Signature ||
+		was.SimHash != r.SimHash || was.Truncated != r.Truncated || !slices.Equal(was.Meta, r.Meta) ||
+		n.ranked && was.Score != r.Score
+}
