@@ -87,8 +87,9 @@ func (p *Phases) absorb(
 	ing := p.env.Store.NewIngestion()
 	defer ing.Abort()
 	a := absorbing{
-		p: p, table: ing.Table(storage.Crawldb()), lowered: ing.Table(storage.LoweredRange()), hosts: p.newHostTally(ing),
-		changes: p.env.Admission.NewChanges(), signatures: p.env.Sorter(foldLast), merge: merge, result: &result,
+		p: p, table: ing.Table(storage.Crawldb()), lowered: ing.Table(storage.LoweredRange()),
+		hosts: p.newHostTally(ing), changes: p.env.Admission.NewChanges(), signatures: p.env.Sorter(foldLast),
+		merge: merge, result: &result,
 	}
 	defer a.signatures.Close()
 	defer a.hosts.close()

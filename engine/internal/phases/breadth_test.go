@@ -55,8 +55,7 @@ func TestBreadthMerged(t *testing.T) {
 	here.inject(hostA)
 	here.update(page{url: hostA, links: []string{hostA + "1"}})
 	there.place(func(put func(string, storage.Record)) {
-		r := storage.Record{Status: storage.StatusFetched, Interval: policy.DefaultInterval, Score: 7, FetchTime: firstMS}
-		r.LastFetch, r.Depth = firstMS, 3
+		r := storage.Record{Status: storage.StatusFetched, Score: 7, Depth: 3, LastFetch: firstMS, FetchTime: firstMS}
 		put(hostA+"1", r)
 		put(hostA+"3", r)
 	})
