@@ -132,6 +132,7 @@ var effects = []effect{
 	{field: "Filters", set: func(_ *testing.T, o *engine.Options) { o.Filters = policy.URLFilters{} }},
 	{field: "Scorer", set: func(_ *testing.T, o *engine.Options) { o.Scorer = policy.OPICScorer{} }},
 	{field: "Scorer", set: func(_ *testing.T, o *engine.Options) { o.Scorer = policy.DistinctOPICScorer{} }},
+	{field: "Scorer", set: func(_ *testing.T, o *engine.Options) { o.Scorer = policy.BreadthScorer{} }},
 	{field: "Schedule", shows: "crawldb", set: func(_ *testing.T, o *engine.Options) {
 		o.Schedule = policy.AdaptiveSchedule{MaxInterval: 5 * 86400}
 	}},

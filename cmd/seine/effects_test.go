@@ -63,6 +63,9 @@ var unseenOn = map[string]uses{
 	"dedup-order":     inFilter,   // likewise
 	"max-inlinks":     inFilter,   // likewise
 	"seed-score":      inUpdateDB, // of sitemaps, which take a second setting: TestSitemaps of engine/internal/phases
+
+	// Only where it is "depth": TestWithheldScores and TestBreadthMerged of engine/internal/phases.
+	"scoring": inGenerate | inMergedb,
 }
 
 // secondValues are values that differ from those of baseSettings. The value of a file is its text.

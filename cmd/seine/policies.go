@@ -154,6 +154,8 @@ func (f *flags) scorer() (policy.Scorer, error) {
 		return policy.OPICScorer{Internal: in, External: ex, CountFiltered: f.on("score-filtered")}, nil
 	case "opic-distinct":
 		return policy.DistinctOPICScorer{Internal: in, External: ex}, nil
+	case "depth":
+		return policy.BreadthScorer{}, nil
 	}
 	return policy.VoteScorer{Internal: in, External: ex}, nil
 }

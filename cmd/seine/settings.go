@@ -30,7 +30,7 @@ type setting struct {
 const (
 	keepScope    = "URLs that were refused are found again once the scope permits them"
 	keepSchedule = "pages that were fetched before keep their dates until the next fetch"
-	keepScores   = "scores of both kinds are added up"
+	keepScores   = "scores that are there stay, and those of both kinds mix"
 	keepInterval = "URLs that are known already keep their interval"
 	keepLinks    = "links of pages that were fetched before stay as they are until the next fetch"
 	keepShown    = "redirects that were followed before stay as they are until the next fetch"
@@ -118,23 +118,25 @@ var settingGroups = []settingGroup{
 			help: "remove the records that are db_orphan, as purge-gone does those of gone pages (Nutch: " +
 				"db.update.purge.orphans)",
 			into: func(o *engine.Options) any { return &o.PurgeOrphans }},
-		{name: "scoring", kind: oneOf("vote", "opic", "opic-distinct"), def: "vote",
-			used: inCrawl | inInject | inUpdateDB, lasting: keepScores,
+		{name: "scoring", kind: oneOf("vote", "opic", "opic-distinct", "depth"), def: "vote",
+			used: making | inMergedb, lasting: keepScores,
 			help: "which URLs come first: `vote` (each page splits one vote among the pages it links to), `opic` " +
 				"(Nutch's: a page's score is divided by all its links; scores have 64 bits, Nutch's 32, so they " +
-				"agree to six digits) or `opic-distinct` (by the pages it links to)"},
+				"agree to six digits), `opic-distinct` (by the pages it links to) or `depth` (those with the fewest " +
+				"links from a seed: a seed has 1, each link halves that; Nutch: scoring-depth, whose " +
+				"scoring.depth.max is `max-depth`)"},
 		{name: "linkrank", kind: oneOf("", "page", "host", "domain"), used: inCrawl, lasting: keepScores,
 			help: "rank links at the end of a crawl, as `seine linkrank --graph` does; empty: only that command does",
 			into: func(o *engine.Options) any { return &o.LinkRank }},
 		{name: "score-internal", kind: aNumber, def: "1", used: inCrawl | inUpdateDB, lasting: keepScores,
-			help: "weight of links within a host, whatever the scoring (Nutch: db.score.link.internal)"},
+			help: "weight of links within a host; `depth` has no weights (Nutch: db.score.link.internal)"},
 		{name: "score-external", kind: aNumber, def: "1", used: inCrawl | inUpdateDB, lasting: keepScores,
-			help: "weight of links between hosts, whatever the scoring (Nutch: db.score.link.external)"},
+			help: "weight of links between hosts, likewise (Nutch: db.score.link.external)"},
 		{name: "score-filtered", kind: aSwitch, def: "false", used: inCrawl | inUpdateDB, lasting: keepScores,
 			help: "`opic` also divides by links that filters or the scope refuse (Nutch: db.score.count.filtered)"},
 		{name: "seed-score", kind: aNumber, def: "1", zeroIsNone: true, lasting: keepScores,
 			used: inCrawl | inInject | inUpdateDB,
-			help: "score of seeds whose line has none, and of sitemaps (Nutch: db.score.injected)",
+			help: "score of seeds whose line has none, and of sitemaps (Nutch: db.score.injected); `depth` has 1",
 			into: func(o *engine.Options) any { return &o.SeedScore }},
 	}},
 	{"Politeness", []setting{

@@ -107,6 +107,15 @@ type Scorer interface {
 	Update(old, sum float64) float64
 }
 
+// DepthScorer is a Scorer by which a URL's score follows from its depth alone. The engine sets the score whenever it
+// makes a record, a link to the URL is counted or its depth falls, so it is always that of the least depth known, in
+// whatever order pages were fetched. What Update returns then does not matter.
+type DepthScorer interface {
+	Scorer
+	// AtDepth returns the score of a URL that is so many links from a seed. Law: it does not grow with depth.
+	AtDepth(depth uint16) float64
+}
+
 // Change says what a fetch found, as far as a schedule needs to know.
 type Change uint8
 

@@ -77,6 +77,7 @@ func TestLaws(t *testing.T) {
 	policytest.Scorer(t, policy.OPICScorer{})
 	policytest.Scorer(t, policy.OPICScorer{CountFiltered: true})
 	policytest.Scorer(t, policy.DistinctOPICScorer{})
+	policytest.Scorer(t, policy.BreadthScorer{})
 	policytest.FetchSchedule(t, policy.FixedSchedule{})
 	policytest.FetchSchedule(t, policy.AdaptiveSchedule{})
 	policytest.FetchSchedule(t, policy.FreshnessSchedule{})

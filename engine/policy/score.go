@@ -89,6 +89,28 @@ func (s DistinctOPICScorer) Distribute(p Page, l Link) float64 {
 // Update adds the links' scores.
 func (s DistinctOPICScorer) Update(old, sum float64) float64 { return old + sum }
 
+// BreadthScorer is for crawls in breadth: the score of a seed is 1, and each link from a seed halves it, whatever else
+// links to a URL and whatever score its seed line gives. So each depth has a score class of its own, and generate and
+// the frontier take all URLs of one depth that are due before those of the next, as far as politeness lets them.
+//
+// It is Nutch's scoring-depth, which sorts by 1 + scoring.depth.max - depth. That bound is Options.MaxDepth here. And
+// where Nutch fetched a page before it knew of a shorter way to it, the depths of what the page links to stay; here
+// they fall. Beyond 16 links the score stays at the least that storage keeps in few bytes; URLs of one host are still
+// in the order of depth then.
+type BreadthScorer struct{}
+
+// Inject returns 1.
+func (s BreadthScorer) Inject(float64) float64 { return s.AtDepth(0) }
+
+// Distribute returns 0: links only say how deep their target is.
+func (BreadthScorer) Distribute(Page, Link) float64 { return 0 }
+
+// Update returns old; AtDepth replaces it.
+func (BreadthScorer) Update(old, _ float64) float64 { return old }
+
+// AtDepth returns 2^-depth, at least 2^-16.
+func (BreadthScorer) AtDepth(depth uint16) float64 { return 1 / float64(uint32(1)<<min(depth, 16)) }
+
 // weight returns the weight of a link: 0 means 1, negative means 0.
 func weight(internal bool, in, ex float64) float64 {
 	w := ex

@@ -87,8 +87,9 @@ func (p *Phases) absorb(
 	ing := p.env.Store.NewIngestion()
 	defer ing.Abort()
 	a := absorbing{
-		table: ing.Table(storage.Crawldb()), lowered: ing.Table(storage.LoweredRange()), hosts: p.newHostTally(ing),
-		changes: p.env.Admission.NewChanges(), signatures: p.env.Sorter(foldLast), merge: merge, result: &result,
+		p: p, table: ing.Table(storage.Crawldb()), lowered: ing.Table(storage.LoweredRange()),
+		hosts: p.newHostTally(ing), changes: p.env.Admission.NewChanges(), signatures: p.env.Sorter(foldLast),
+		merge: merge, result: &result,
 	}
 	defer a.signatures.Close()
 	defer a.hosts.close()
@@ -124,6 +125,7 @@ func (p *Phases) absorb(
 
 // absorbing is one run of absorb.
 type absorbing struct {
+	p              *Phases
 	table, lowered *storage.TableWriter
 	hosts          *hostTally
 	changes        *admission.Changes
@@ -157,6 +159,7 @@ func (a *absorbing) record(key []byte, values [][]byte, old []byte) error {
 	} else {
 		a.result.New++
 	}
+	a.p.scoreByDepth(&r)
 	if r.Depth == 0 && (!known || a.was.Depth != 0) {
 		a.changes.Seed(urlkey.Key(key))
 	}

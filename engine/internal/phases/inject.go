@@ -232,6 +232,7 @@ func (in *injection) mergeOne(w *storage.TableWriter, hosts *hostTally, key, see
 		}
 	}
 	r.Depth, r.Hops = 0, 0 // it is a seed now
+	in.p.scoreByDepth(&r)
 	if old != nil {
 		if err := noteLowered(in.lowered, key, &was, &r); err != nil {
 			return err

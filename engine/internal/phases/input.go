@@ -47,6 +47,16 @@ func (p *Phases) applyLinks(x linkSum, r *storage.Record, known, sitemap bool) {
 	case x.any:
 		r.Depth, r.Hops = min(r.Depth, x.depth), min(r.Hops, x.hops)
 	}
+	if x.any || sitemap || !known {
+		p.scoreByDepth(r)
+	}
+}
+
+// scoreByDepth gives a record whose depth may have changed the score of its depth, if scores follow from that.
+func (p *Phases) scoreByDepth(r *storage.Record) {
+	if s, ok := p.env.Scorer.(policy.DepthScorer); ok {
+		r.Score = s.AtDepth(r.Depth)
+	}
 }
 
 // noteLowered notes a page whose links know another depth, or other hops, than the record that it gets.

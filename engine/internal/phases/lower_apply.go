@@ -111,6 +111,7 @@ func (w *lowerWriter) record(n int) error {
 		l.result.New++
 	}
 	r.Depth, r.Hops = x.depth, x.hops
+	l.p.scoreByDepth(&r)
 	if err := w.hosts.change(key, old != nil, &was, &r); err != nil {
 		return err
 	}

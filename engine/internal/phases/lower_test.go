@@ -325,7 +325,7 @@ func (g *graph) crawlGraph(t *rapid.T, w *world) map[string]int {
 
 // TestDepthIsLeast: whatever the order of fetches and the size of segments, with late seeds, pages that change,
 // failures and restarts in between, depths and hops are those of a search in breadth, and what MaxDepth reaches is
-// what that reaches.
+// what that reaches. Where scores go by depth, they are those of these depths.
 func TestDepthIsLeast(t *testing.T) {
 	checkFew(t, func(t *rapid.T) {
 		g := drawGraph(t)
@@ -333,7 +333,12 @@ func TestDepthIsLeast(t *testing.T) {
 			Scope:    rapid.SampledFrom([]policy.Scope{policy.ScopeAny, policy.ScopeHost}).Draw(t, "scope"),
 			MaxDepth: rapid.IntRange(0, 4).Draw(t, "max depth"), MaxRedirects: rapid.IntRange(1, 3).Draw(t, "chain"),
 		}
-		w := newWorld(t, o)
+		byDepth := rapid.Bool().Draw(t, "scores go by depth")
+		var scorer policy.Scorer
+		if byDepth {
+			scorer = policy.BreadthScorer{}
+		}
+		w := newScored(t, o, scorer)
 		defer w.close()
 		if rapid.Bool().Draw(t, "little memory") {
 			w.tableBytes = 1
@@ -349,6 +354,9 @@ func TestDepthIsLeast(t *testing.T) {
 			}
 			if p := want[u.String()]; p != (place{int(r.Depth), int(r.Hops)}) {
 				t.Fatalf("%s: depth %d, hops %d, want %+v", u, r.Depth, r.Hops, p)
+			}
+			if want := math.Pow(2, -float64(r.Depth)); byDepth && r.Score != want {
+				t.Fatalf("%s of depth %d has score %v, want %v", u, r.Depth, r.Score, want)
 			}
 			if n := fetched[u.String()]; n == 0 && (o.MaxDepth == 0 || int(r.Depth) <= o.MaxDepth) {
 				t.Fatalf("%s of depth %d was not fetched", u, r.Depth)

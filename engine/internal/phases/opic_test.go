@@ -50,6 +50,7 @@ func TestWithheldScores(t *testing.T) {
 		{"opic, refused links count", policy.OPICScorer{CountFiltered: true}, 1.5, 0},
 		{"opic over distinct targets", policy.DistinctOPICScorer{}, 1.5, 1.5},
 		{"vote", policy.VoteScorer{}, 0.5, 0.5},
+		{"depth", policy.BreadthScorer{}, 0.5, 0.5},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newScored(t, admission.Options{}, c.scorer)

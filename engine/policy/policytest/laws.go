@@ -123,7 +123,8 @@ func URLNormalizer(t testing.TB, n policy.URLNormalizer, urls []string) {
 	})
 }
 
-// Scorer checks that scores are finite and not negative, and that a greater sum of links gives no lower score.
+// Scorer checks that scores are finite and not negative, and that a greater sum of links gives no lower score. Those of
+// a policy.DepthScorer must not grow with depth.
 func Scorer(t testing.TB, s policy.Scorer) {
 	t.Helper()
 	good := func(name string, v float64) {
@@ -143,6 +144,17 @@ func Scorer(t testing.TB, s policy.Scorer) {
 			} {
 				good("Distribute", s.Distribute(p, l))
 			}
+		}
+	}
+	if d, ok := s.(policy.DepthScorer); ok {
+		before := math.Inf(1)
+		for _, depth := range []uint16{0, 1, 2, 16, 17, 1000, math.MaxUint16} {
+			score := d.AtDepth(depth)
+			good("AtDepth", score)
+			if score > before {
+				t.Errorf("a score of %v at depth %d, %v at a lesser one", score, depth, before)
+			}
+			before = score
 		}
 	}
 	if more, less := s.Update(1, 2), s.Update(1, 0); more < less {

@@ -42,6 +42,10 @@ type negative struct{ policy.VoteScorer }
 
 func (negative) Inject(float64) float64 { return -1 }
 
+type deeper struct{ policy.VoteScorer }
+
+func (deeper) AtDepth(depth uint16) float64 { return float64(depth) }
+
 // hostsOf answers for a host what it does not answer for its URLs.
 type hostsOf struct{ policy.URLFilterFunc }
 
@@ -87,6 +91,7 @@ func TestLawsCatch(t *testing.T) {
 			}), urls)
 		},
 		"a negative score":               func(t testing.TB) { policytest.Scorer(t, negative{}) },
+		"a score that grows with depth":  func(t testing.TB) { policytest.Scorer(t, deeper{}) },
 		"due before the fetch time":      func(t testing.TB) { policytest.FetchSchedule(t, early{}) },
 		"due long before the fetch time": func(t testing.TB) { policytest.FetchSchedule(t, early{far: true}) },
 		"other settings each time": func(t testing.TB) {
