@@ -123,6 +123,11 @@ func (h *heldWords) use(key string, size int64) (u *heldUse, hold bool) {
 		for _, u := range h.words {
 			u.uses /= 2
 		}
+		for _, seen := range []map[string]uint32{h.seen, h.seenBefore} { // or they would displace what is held
+			for key, n := range seen {
+				seen[key] = (n + 1) / 2
+			}
+		}
 	}
 	if u := h.words[key]; u != nil {
 		u.uses++

@@ -136,15 +136,18 @@ func TestHeldInTurn(t *testing.T) {
 			h.hold(key, &heldWord{})
 		}
 	}
-	for range 50 {
+	for range heldHalving / 40 { // and more, so that uses are halved
 		for i := range 40 {
 			use(fmt.Sprint("word", i))
+		}
+		for i := range 40 {
+			use(fmt.Sprint("word", 39-i))
 		}
 	}
 	if held := len(h.words); held < 15 || made > held {
 		t.Errorf("%d words are held, which were made %d times", held, made)
 	}
-	for range 200 {
+	for range 4 * heldHalving / 40 {
 		use("often")
 	}
 	if h.words["often"] == nil {
