@@ -123,3 +123,34 @@ func TestHeldWords(t *testing.T) {
 		t.Errorf("%d words are held of words that were used twice", len(h.words))
 	}
 }
+
+// TestHeldInTurn: where words are used in turn and half of them have room, those that are held stay, until others are
+// used more than twice as often.
+func TestHeldInTurn(t *testing.T) {
+	h := &heldWords{index: new(atomic.Int64), part: 1}
+	h.index.Store(20 * (heldPrice + 40))
+	made := 0
+	use := func(key string) {
+		if _, hold := h.use(key, 10); hold {
+			made++
+			h.hold(key, &heldWord{})
+		}
+	}
+	for range heldHalving / 40 { // and more, so that uses are halved
+		for i := range 40 {
+			use(fmt.Sprint("word", i))
+		}
+		for i := range 40 {
+			use(fmt.Sprint("word", 39-i))
+		}
+	}
+	if held := len(h.words); held < 15 || made > held {
+		t.Errorf("%d words are held, which were made %d times", held, made)
+	}
+	for range 4 * heldHalving / 40 {
+		use("often")
+	}
+	if h.words["often"] == nil {
+		t.Error("a word that is used four times as often as others is not held")
+	}
+}

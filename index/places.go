@@ -9,11 +9,12 @@ import (
 
 // places finds a phrase in all candidates of a window at once, word by word, where all of them are to be counted
 // anyway: each list is walked once, and nothing is looked up by document. It keeps where the phrase could begin in each
-// document, which the first word says and each further one thins out.
+// document, which the first word says and each further one thins out; of two words pair compares the lists as they are.
 type places struct {
 	words     []placedWord // the rarest first
 	fields    uint8
 	now, next *placeRuns
+	pair      *pair // does the work instead; nil: none
 }
 
 // placedWord is a word of a phrase: the lists of its forms, and its place.
@@ -78,11 +79,16 @@ func (x *execution) newPlaces(p *part, n *node) *places {
 	}
 	pl.fields = fields.cut(1<<fieldCount - 1)
 	slices.SortStableFunc(pl.words, func(a, b placedWord) int { return cmp.Compare(a.cost, b.cost) })
+	pl.pair = newPair(pl.words, pl.fields)
 	return pl
 }
 
 // keep leaves the bits of a window's documents that have the phrase. Windows come in order.
 func (pl *places) keep(w *window) {
+	if pl.pair != nil {
+		pl.pair.keep(w)
+		return
+	}
 	pl.now.reset()
 	for _, c := range pl.words[0].forms {
 		pl.begin(c, &pl.words[0], w)
