@@ -436,7 +436,7 @@ func (c *conductor) settleWhole() error {
 		}
 	}
 	if w.o.LinkRank != "" {
-		if _, err := w.linkRank(c.abort, LinkRankOptions{Graph: w.o.LinkRank}); err != nil {
+		if _, err := w.linkRank(c.abort, rankOf(w.o.LinkRank)); err != nil {
 			return err
 		}
 	}

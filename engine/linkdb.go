@@ -22,6 +22,9 @@ func (e *Engine) Linkdb() *Linkdb { return &Linkdb{w: e.w, g: &e.guard, running:
 // number of nodes, so that 1 is the mean. The best are fetched first from then on, and the next Index with Refresh
 // ranks by them. What later fetches give to their links is added until the next Rank. All is one ingestion.
 //
+// By inlink domains, the score of a page is the number of other registered domains that link to it, exactly. Search
+// ranks by that number whatever the scores, so these say only what is fetched first and which duplicate stays.
+//
 // A link counts if the newest version of its page has it, and each target once; so does a redirect. Ranks are in
 // memory while they fit into its share of Options.Memory, else in temporary files, as edges are, in a byte or two each.
 // (Nutch: webgraph, linkrank and scoreupdater.)

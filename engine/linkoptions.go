@@ -10,6 +10,9 @@ import (
 
 // LinkRankOptions say how pages are ranked. The zero value ranks pages by all links between them.
 type LinkRankOptions struct {
+	// By is the measure. "pagerank" (and ""): PageRank, to which all fields belong. "inlink-domains": the number of
+	// registered domains, its own left out, that link to a page; of the fields below only DryRun and Top may be set.
+	By string
 	// Graph says what is ranked: "page" (and ""), "host" or "domain", the registered one. A page of a host or domain
 	// gets the rank of that. Between two hosts or domains, many links count as one.
 	Graph string
@@ -38,10 +41,37 @@ var graphNodes = map[string]phases.GraphNodes{
 	"": phases.NodePages, "page": phases.NodePages, "host": phases.NodeHosts, "domain": phases.NodeDomains,
 }
 
+// The measures. A crawl is told rankInlinkDomains in place of a graph.
+const (
+	rankPageRank      = "pagerank"
+	rankInlinkDomains = "inlink-domains"
+)
+
+// rankOf are the options of a crawl that ranks by Options.LinkRank at its end.
+func rankOf(name string) LinkRankOptions {
+	if name == rankInlinkDomains {
+		return LinkRankOptions{By: name}
+	}
+	return LinkRankOptions{Graph: name}
+}
+
+func (o *LinkRankOptions) byInlinkDomains() bool { return o.By == rankInlinkDomains }
+
+// onlyCounts reports whether nothing is set that belongs to PageRank alone.
+func (o *LinkRankOptions) onlyCounts() bool {
+	return o.Graph == "" && o.Damping == 0 && o.HostDecay == 0 && !o.IgnoreInternal && len(o.Trusted) == 0 &&
+		!o.FromSeeds && o.Tolerance == 0 && o.Passes == 0
+}
+
 // options checks o and makes options of the phase.
 func (o *LinkRankOptions) options(p *phases.Phases, memory int64) (r phases.LinkRankOptions, err error) {
 	nodes, ok := graphNodes[o.Graph]
-	switch {
+	switch by := o.byInlinkDomains(); {
+	case !by && o.By != "" && o.By != rankPageRank:
+		return r, fmt.Errorf("measure %q: want %s or %s", o.By, rankPageRank, rankInlinkDomains)
+	case by && !o.onlyCounts():
+		return r, fmt.Errorf("%s has no options but whether to write, and how many of the best to report",
+			rankInlinkDomains)
 	case !ok:
 		return r, fmt.Errorf("graph %q: want page, host or domain", o.Graph)
 	case !(o.Damping >= 0 && o.Damping < 1):

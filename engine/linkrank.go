@@ -12,8 +12,9 @@ import (
 
 // LinkRankReport says what LinkRank did.
 type LinkRankReport struct {
+	By      string       `json:"by"` // "pagerank" or "inlink-domains", which has no starts and no passes
 	Nodes   uint64       `json:"nodes"`
-	Edges   uint64       `json:"edges"`
+	Edges   uint64       `json:"edges"`  // of inlink domains: each of them for each page
 	Starts  uint64       `json:"starts"` // nodes at which walks begin
 	Passes  int          `json:"passes"`
 	Change  float64      `json:"change"`  // of all ranks, in the last pass
@@ -25,15 +26,22 @@ type LinkRankReport struct {
 // RankedNode is a node of the link graph with its rank.
 type RankedNode struct {
 	Name string  `json:"name"` // a URL, a host or a domain
-	Rank float64 `json:"rank"` // as a score: 1 is the mean
+	Rank float64 `json:"rank"` // as a score: of PageRank 1 is the mean
 }
 
 func (r LinkRankReport) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "linkrank: %d nodes, %d edges, %d passes (last change %.2g), %d scores changed in %.2fs",
-		r.Nodes, r.Edges, r.Passes, r.Change, r.Changed, r.Took.Seconds())
+	form := "\n%.4f\t%s"
+	if r.By == rankInlinkDomains {
+		form = "\n%.0f\t%s"
+		fmt.Fprintf(&b, "linkrank: %d pages, %d times another domain links to one, %d scores changed in %.2fs",
+			r.Nodes, r.Edges, r.Changed, r.Took.Seconds())
+	} else {
+		fmt.Fprintf(&b, "linkrank: %d nodes, %d edges, %d passes (last change %.2g), %d scores changed in %.2fs",
+			r.Nodes, r.Edges, r.Passes, r.Change, r.Changed, r.Took.Seconds())
+	}
 	for _, n := range r.Top {
-		fmt.Fprintf(&b, "\n%.4f\t%s", n.Rank, n.Name)
+		fmt.Fprintf(&b, form, n.Rank, n.Name)
 	}
 	return b.String()
 }
@@ -48,18 +56,24 @@ func (w *work) linkRank(ctx context.Context, o LinkRankOptions) (LinkRankReport,
 	if err != nil {
 		return LinkRankReport{}, fmt.Errorf("linkrank: %w", err)
 	}
-	ranked, err := w.phases.LinkRank(ctx, options)
+	by, rank := rankPageRank, w.phases.LinkRank
+	if o.byInlinkDomains() {
+		by, rank = rankInlinkDomains, w.phases.InlinkDomains
+	}
+	ranked, err := rank(ctx, options)
 	r := LinkRankReport{
-		Nodes: ranked.Nodes, Edges: ranked.Edges, Starts: ranked.Starts, Passes: ranked.Passes, Change: ranked.Change,
-		Changed: ranked.Changed,
+		By: by, Nodes: ranked.Nodes, Edges: ranked.Edges, Starts: ranked.Starts, Passes: ranked.Passes,
+		Change: ranked.Change, Changed: ranked.Changed,
 	}
 	if err != nil {
 		return r, err
 	}
+	unit := float64(ranked.Nodes)
+	if o.byInlinkDomains() {
+		unit = 1
+	}
 	for _, n := range ranked.Top {
-		r.Top = append(r.Top, RankedNode{
-			phases.NodeName(options.Nodes, []byte(n.Name)), n.Rank * float64(ranked.Nodes),
-		})
+		r.Top = append(r.Top, RankedNode{phases.NodeName(options.Nodes, []byte(n.Name)), n.Rank * unit})
 	}
 	r.Took = w.took(start)
 	w.done(r)

@@ -4,12 +4,14 @@ package engine_test
 
 import (
 	"context"
+	"maps"
 	"math"
 	"slices"
 	"testing"
 
 	"github.com/seine-crawler/seine/bench/simweb"
 	"github.com/seine-crawler/seine/engine"
+	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/storage"
 )
 
@@ -52,6 +54,56 @@ func TestLinkRank(t *testing.T) {
 	o.LinkRank = "page"
 	w.crawl(o, engine.CrawlOptions{Inject: w.seeds()})
 	sameDigest(t, digestOf(t, o), ranked)
+}
+
+// TestInlinkDomains: by inlink domains, a page's score is the number of other domains that link or redirect to it, in a
+// crawl that ranks at its end as after one phase at a time. Scores are no ranks then, whatever they were before, so
+// search does not count the domains twice.
+func TestInlinkDomains(t *testing.T) {
+	n := newNames(t, map[string]string{
+		"a.test/":   `1<a href="/x">x</a> <a href="HOST:b.test/">b</a> <a href="HOST:c.test/">c</a>`,
+		"a.test/x":  `2<a href="HOST:b.test/">b</a> <a href="HOST:c.test/1">c</a> <a href="HOST:www.a.test/">w</a>`,
+		"a.test/to": `3`, "www.a.test/": `4<a href="HOST:a.test/to">to</a> <a href="HOST:b.test/">b</a>`,
+		"b.test/": `-> HOST:c.test/`,
+		"c.test/": `5<a href="HOST:a.test/x">x</a> <a href="HOST:b.test/">b</a> <a href="/1">1</a>`, "c.test/1": `6`,
+	})
+	want := map[string]float64{}
+	for page, domains := range map[string]float64{
+		"a.test/": 0, "a.test/x": 1, "a.test/to": 0, "www.a.test/": 0, "b.test/": 2, "c.test/": 2, "c.test/1": 1,
+	} {
+		want[n.spell("HOST:"+page)] = domains
+	}
+	ctx := context.Background()
+	var digests []string
+	for way, run := range bothWays {
+		for _, ranked := range []string{"", "page", "inlink-domains"} {
+			o := n.options(dataDir(t))
+			o.Scope, o.LinkRank = policy.ScopeAny, ranked
+			run(t, o, n.seeds("a.test/"))
+			e := open(t, o)
+			if way == "batch" || ranked != "inlink-domains" {
+				r, err := e.Linkdb().Rank(ctx, engine.LinkRankOptions{By: "inlink-domains", Top: 1})
+				if err != nil || r.Nodes != 7 || r.Edges != 6 || len(r.Top) != 1 || r.Top[0].Rank != 2 {
+					t.Fatalf("%+v, %v", r, err)
+				}
+				if _, err := e.Dedup(ctx, engine.DedupOptions{}); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := e.Index(ctx, engine.IndexOptions{Refresh: true}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := scores(t, e); !maps.Equal(got, want) {
+				t.Errorf("%s, %q: %v, want %v", way, ranked, got, want)
+			}
+			verify(t, e)
+			digests = append(digests, digest(t, e))
+			mustClose(t, e)
+		}
+	}
+	for _, d := range digests[1:] {
+		sameDigest(t, d, digests[0])
+	}
 }
 
 // rankedWeb computes the ranks of a web's URLs with a matrix of all links; 1 is the mean. A page does not link to
@@ -141,7 +193,9 @@ func TestLinkRankFirst(t *testing.T) {
 		t.Errorf("score %v, before ranking %v", after, before)
 	}
 	for _, o := range []engine.LinkRankOptions{
-		{Graph: "site"}, {Damping: 1}, {Damping: math.NaN()}, {HostDecay: 2}, {Tolerance: -1}, {Passes: -1}, {Top: -1},
+		{By: "votes"}, {By: "inlink-domains", Graph: "host"}, {By: "inlink-domains", Passes: 1},
+		{By: "inlink-domains", Trusted: []string{"a.test"}}, {Graph: "site"}, {Damping: 1},
+		{Damping: math.NaN()}, {HostDecay: 2}, {Tolerance: -1}, {Passes: -1}, {Top: -1},
 		{Trusted: []string{"a b"}},
 	} {
 		if _, err := e.Linkdb().Rank(ctx, o); err == nil {

@@ -172,8 +172,9 @@ type Options struct {
 	// is the number of characters that linkdb keeps of an anchor text (Nutch: linkdb.max.anchor.length), 1 to 256; 0
 	// means 256. No anchor has more than 256 bytes.
 	MaxInlinks, AnchorLength int
-	// LinkRank makes a crawl rank links at its end, before Dedup and Index: "page", "host" or "domain" is the graph, as
-	// LinkRankOptions have it, whose other fields have their defaults. "" means that only Linkdb.Rank does.
+	// LinkRank makes a crawl rank links at its end, before Dedup and Index: "page", "host" or "domain" is the graph of
+	// PageRank, "inlink-domains" is the other measure, as LinkRankOptions have them, whose other fields have their
+	// defaults. "" means that only Linkdb.Rank does.
 	LinkRank string
 	// DedupOrder says which of equal pages Dedup keeps: "score,length" keeps the one with the highest score, then the
 	// one with the shortest URL. "time" (fetched last) and "https" exist too. What is still undecided, the key decides.

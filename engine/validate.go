@@ -73,8 +73,8 @@ func (o *Options) validate() error {
 	if math.IsNaN(o.SeedScore) || math.IsInf(o.SeedScore, 0) {
 		fault("SeedScore", o.SeedScore, "want a number")
 	}
-	if _, ok := graphNodes[o.LinkRank]; !ok {
-		fault("LinkRank", o.LinkRank, "want page, host, domain or nothing")
+	if _, ok := graphNodes[o.LinkRank]; !ok && o.LinkRank != rankInlinkDomains {
+		fault("LinkRank", o.LinkRank, "want page, host, domain, %s or nothing", rankInlinkDomains)
 	}
 	if _, err := phases.ParseDedupOrder(o.DedupOrder); err != nil {
 		fault("DedupOrder", o.DedupOrder, "%s", err)

@@ -17,15 +17,29 @@ func linkrankCommand(c *console) *cobra.Command {
 	var f flags
 	var o engine.LinkRankOptions
 	var from string
+	run := func(cmd *cobra.Command) error {
+		return withEngine(cmd, &f, func(e *engine.Engine) error {
+			r, err := e.Linkdb().Rank(cmd.Context(), o)
+			return c.outcome(r, err, f.json)
+		})
+	}
 	cmd := &cobra.Command{
 		Use:   "linkrank [TARGET…]",
-		Short: "rank pages by the links to them (PageRank), and make the ranks their scores",
+		Short: "rank pages by the links to them, and make the ranks their scores",
 		Long: "Computes PageRank over linkdb and makes it the score of each page; 1 is the mean. The best are\n" +
 			"fetched first from then on, and rank higher in searches after seine index. TARGETs are pages that are\n" +
-			"trusted: ranks then say how near a page is to them. The setting linkrank has a crawl do it at its end.\n" +
+			"trusted: ranks then say how near a page is to them. With --by inlink-domains a page's score is the\n" +
+			"number of other registered domains that link to it. The setting linkrank has a crawl do it at its end.\n" +
 			targetsHelp,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, targets []string) error {
+			if o.By == byInlinkDomains {
+				if err := checkCount(cmd, targets); err != nil {
+					return err
+				}
+				o = engine.LinkRankOptions{By: o.By, DryRun: o.DryRun, Top: o.Top}
+				return run(cmd)
+			}
 			if err := checkRank(&o, from); err != nil {
 				return err
 			}
@@ -33,15 +47,14 @@ func linkrankCommand(c *console) *cobra.Command {
 			if len(targets) > 0 && cmd.Flags().Changed("from") {
 				return &usageError{fmt.Errorf("linkrank: give TARGETs or --from, not both")}
 			}
-			return withEngine(cmd, &f, func(e *engine.Engine) error {
-				r, err := e.Linkdb().Rank(cmd.Context(), o)
-				return c.outcome(r, err, f.json)
-			})
+			return run(cmd)
 		},
 	}
 	f.settings(cmd, inLinkrank)
 	f.report(cmd)
 	fs := cmd.Flags()
+	fs.StringVar(&o.By, "by", byPageRank,
+		"the measure: `pagerank|inlink-domains`; with the latter only --dry-run and --top are taken")
 	fs.StringVar(&o.Graph, "graph", "page",
 		"what is ranked: `page|host|domain`; pages get the rank of their host or domain")
 	fs.StringVar(&from, "from", "any", "where walks begin: `any|seeds`")
@@ -55,12 +68,32 @@ func linkrankCommand(c *console) *cobra.Command {
 	return cmd
 }
 
+// The measures of linkrank.
+const byPageRank, byInlinkDomains = "pagerank", "inlink-domains"
+
+// checkCount reports what belongs to PageRank alone as a wrong use.
+func checkCount(cmd *cobra.Command, targets []string) error {
+	for _, name := range []string{
+		"graph", "from", "damping", "host-decay", "ignore-internal-links", "tolerance", "max-passes",
+	} {
+		if cmd.Flags().Changed(name) {
+			return &usageError{fmt.Errorf("--%s belongs to --by %s", name, byPageRank)}
+		}
+	}
+	if len(targets) > 0 {
+		return &usageError{fmt.Errorf("linkrank: TARGETs belong to --by %s", byPageRank)}
+	}
+	return nil
+}
+
 // checkRank reports a wrong flag as a wrong use.
 func checkRank(o *engine.LinkRankOptions, from string) error {
 	wrong := func(flag string, value any, want string) error {
 		return &usageError{fmt.Errorf("--%s %v: want %s", flag, value, want)}
 	}
 	switch {
+	case o.By != byPageRank:
+		return wrong("by", o.By, byPageRank+" or "+byInlinkDomains)
 	case o.Graph != "page" && o.Graph != "host" && o.Graph != "domain":
 		return wrong("graph", o.Graph, "page, host or domain")
 	case from != "any" && from != "seeds":

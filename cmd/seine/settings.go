@@ -125,8 +125,10 @@ var settingGroups = []settingGroup{
 				"agree to six digits), `opic-distinct` (by the pages it links to) or `depth` (those with the fewest " +
 				"links from a seed: a seed has 1, each link halves that; Nutch: scoring-depth, whose " +
 				"scoring.depth.max is `max-depth`)"},
-		{name: "linkrank", kind: oneOf("", "page", "host", "domain"), used: inCrawl, lasting: keepScores,
-			help: "rank links at the end of a crawl, as `seine linkrank --graph` does; empty: only that command does",
+		{name: "linkrank", kind: oneOf("", "page", "host", "domain", "inlink-domains"),
+			used: inCrawl, lasting: keepScores,
+			help: "rank links at the end of a crawl, as `seine linkrank --graph` does, or with `inlink-domains` as " +
+				"`seine linkrank --by inlink-domains`; empty: only that command does",
 			into: func(o *engine.Options) any { return &o.LinkRank }},
 		{name: "score-internal", kind: aNumber, def: "1", used: inCrawl | inUpdateDB, lasting: keepScores,
 			help: "weight of links within a host; `depth` has no weights (Nutch: db.score.link.internal)"},

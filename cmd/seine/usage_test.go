@@ -46,6 +46,7 @@ func TestWrongUse(t *testing.T) {
 		"freegen no-s":                       "freegen: there is no file no-s",
 		"generate --add-days 1000000":        "--add-days 1000000: want at most 100000",
 		"generate --add-days -1":             `--add-days "-1": want`,
+		"linkrank --by votes":                "--by votes: want pagerank or inlink-domains",
 		"linkrank --damping 1":               "--damping 1: want a number above 0 and below 1",
 		"linkrank --host-decay 2":            "--host-decay 2: want a number from 0 to 1",
 		"linkrank --tolerance 0":             "--tolerance 0: want a number above 0",

@@ -37,7 +37,7 @@
 // A page whose depth or hops fall after its links were counted waits in the lowered range. UpdateDB, Inject and Readmit
 // end with passing that on, to what its links said in every segment in which it was fetched.
 //
-// LinkRank replaces the scores of all records by ranks of the link graph.
+// LinkRank replaces the scores of all records by ranks of the link graph, InlinkDomains by numbers of linking domains.
 //
 // Recrawl makes records due, and Delete takes them out of every range at once: those that an operator names, or those
 // that a scan for Unwanted finds by status or because filters refuse them. Rename gives those of them that normalizers

@@ -178,6 +178,8 @@ type graphing struct {
 	o     *LinkRankOptions
 	graph *linkGraph
 
+	foreign   bool            // only links from another registered domain
+	own       []byte          // that of the current target
 	bySource  *storage.Sorter // source → uvarint segment × 2 + 1 if its target is on another host, uvarint target
 	redirects *storage.Sorter // target → source
 
@@ -303,6 +305,7 @@ func (b *graphing) invert(ctx context.Context) (err error) {
 		if !bytes.Equal(of, target) {
 			target = append(target[:0], of...)
 			known = walk.find(b.o.Nodes.nodeOf(target))
+			b.at(target)
 		}
 		if !known {
 			continue
@@ -334,6 +337,7 @@ func (b *graphing) invertRedirects() (err error) {
 		if !walk.find(b.o.Nodes.nodeOf(run.Key())) {
 			continue
 		}
+		b.at(run.Key())
 		if err := b.edge(run.Value(), run.Key(), walk.number, 0); err != nil {
 			return err
 		}
@@ -341,8 +345,18 @@ func (b *graphing) invertRedirects() (err error) {
 	return errors.Join(run.Err(), walk.sc.Err())
 }
 
+// at begins the edges to a target.
+func (b *graphing) at(target []byte) {
+	if b.foreign {
+		b.own = append(b.own[:0], NodeDomains.nodeOf(target)...)
+	}
+}
+
 // edge gives one edge to the sorter.
 func (b *graphing) edge(from, target []byte, number int, segment uint32) error {
+	if b.foreign && bytes.HasPrefix(from, b.own) {
+		return nil
+	}
 	away := uint64(0)
 	if host := urlkey.HostKeyOf(target); !bytes.HasPrefix(from, host) {
 		away = 1
@@ -369,40 +383,18 @@ func (b *graphing) makeBlocks(blocks int) error {
 }
 
 // write writes the edges into the blocks, source by source.
-func (b *graphing) write(ctx context.Context) (err error) {
-	run, err := b.bySource.Sort()
-	if err != nil {
-		return err
-	}
-	walk := newNodeWalk(b.rd, b.o.Nodes)
-	defer func() { err = errors.Join(err, run.Close(), walk.sc.Close()) }()
-	var r storage.Record
-	var page []byte
-	source, known := -1, false
-	for n := 0; run.Next(); n++ {
-		if n%ctxCheckKeys == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if !bytes.Equal(run.Key(), page) {
-			page = append(page[:0], run.Key()...)
-			walk.find(page)
-			if known = walk.ok && bytes.Equal(walk.sc.Key(), page); known {
-				if err := storage.DecodeRecord(walk.sc.Value(), &r); err != nil {
-					return fmt.Errorf("crawldb record %s: %w", page, err)
-				}
-				if walk.number != source {
-					if err := b.source(source); err != nil {
-						return err
-					}
-					source = walk.number
-				}
+func (b *graphing) write(ctx context.Context) error {
+	source := -1
+	err := b.eachEdge(ctx, b.o.Nodes, func(edge []byte, from int, r *storage.Record) error {
+		if from != source {
+			if err := b.source(source); err != nil {
+				return err
 			}
+			source = from
 		}
-		if known {
-			b.target(run.Value(), source, &r)
-		}
-	}
-	err = errors.Join(run.Err(), walk.sc.Err())
+		b.target(edge, source, r)
+		return nil
+	})
 	if err == nil {
 		err = b.source(source)
 	}
@@ -414,26 +406,62 @@ func (b *graphing) write(ctx context.Context) (err error) {
 	return err
 }
 
-// target notes an edge of the current source, unless it does not count any more.
-func (b *graphing) target(value []byte, source int, r *storage.Record) {
-	head, n := binary.Uvarint(value)
-	number, _ := binary.Uvarint(value[n:])
+// eachEdge calls fn with the edges in bySource of the pages that crawldb has, in the order of these, with the number of
+// the page's node and its record.
+func (b *graphing) eachEdge(
+	ctx context.Context, nodes GraphNodes, fn func(edge []byte, from int, r *storage.Record) error,
+) (err error) {
+	run, err := b.bySource.Sort()
+	if err != nil {
+		return err
+	}
+	walk := newNodeWalk(b.rd, nodes)
+	defer func() { err = errors.Join(err, run.Close(), walk.sc.Close()) }()
+	var r storage.Record
+	var page []byte
+	known := false
+	for n := 0; run.Next(); n++ {
+		if n%ctxCheckKeys == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if !bytes.Equal(run.Key(), page) {
+			page = append(page[:0], run.Key()...)
+			walk.find(page)
+			if known = walk.ok && bytes.Equal(walk.sc.Key(), page); known {
+				if err := storage.DecodeRecord(walk.sc.Value(), &r); err != nil {
+					return fmt.Errorf("crawldb record %s: %w", page, err)
+				}
+			}
+		}
+		if known {
+			if err := fn(run.Value(), walk.number, &r); err != nil {
+				return err
+			}
+		}
+	}
+	return errors.Join(run.Err(), walk.sc.Err())
+}
+
+// readEdge takes an edge of bySource apart. ok is false if it does not count any more; r is its source's record.
+func readEdge(edge []byte, r *storage.Record) (to, away uint64, ok bool) {
+	head, n := binary.Uvarint(edge)
+	to, _ = binary.Uvarint(edge[n:])
 	switch segment := uint32(head >> 1); r.Status {
 	case storage.StatusRedirTemp, storage.StatusRedirPerm:
-		if segment != 0 {
-			return
-		}
+		ok = segment == 0
 	case storage.StatusGone, storage.StatusParseFailed:
-		return
 	default:
-		if segment != r.Segment {
-			return
-		}
+		ok = segment == r.Segment
 	}
-	if b.o.Nodes != NodePages && int(number) == source {
+	return to, head & 1, ok
+}
+
+// target notes an edge of the current source, unless it does not count any more.
+func (b *graphing) target(edge []byte, source int, r *storage.Record) {
+	number, away, ok := readEdge(edge, r)
+	if !ok || b.o.Nodes != NodePages && int(number) == source {
 		return
 	}
-	away := head & 1
 	if b.o.Nodes != NodePages {
 		away = 1
 	}

@@ -79,7 +79,7 @@ func (p *Phases) linkRank(ctx context.Context, o *LinkRankOptions, result *LinkR
 	if result.Passes, result.Change, err = ranks.run(ctx, o.Tolerance, o.Passes); err != nil {
 		return err
 	}
-	return p.writeRanks(ctx, snapshot, o, ranks, result)
+	return p.writeScores(ctx, snapshot, o, scores{each: ranks.each, unit: float64(g.nodes), ranks: true}, result)
 }
 
 const (
@@ -94,12 +94,19 @@ const (
 // blocksInMemory is the number of blocks while all ranks are in memory.
 func blocksInMemory(nodes int) int { return min(nodes/blockNodes+1, blocksMost) }
 
+// scores are what links say of all nodes.
+type scores struct {
+	each  func(fn func(node int, rank float64) error) error // in the order of nodes
+	unit  float64                                           // the score of a page is the rank of its node times this
+	ranks bool                                              // they are PageRank
+}
+
 // ranking walks nodes, ranks and records side by side.
 type ranking struct {
 	p       *Phases
 	ctx     context.Context
 	o       *LinkRankOptions
-	nodes   float64
+	unit    float64
 	walk    *nodeWalk
 	result  *LinkRanked
 	records *storage.TableWriter
@@ -108,20 +115,20 @@ type ranking struct {
 	name    []byte
 }
 
-// writeRanks reports the ranks, and writes them as scores unless that is not wanted.
-func (p *Phases) writeRanks(
-	ctx context.Context, rd storage.Reader, o *LinkRankOptions, ranks *passes, result *LinkRanked,
+// writeScores reports the ranks, and writes them as scores unless that is not wanted.
+func (p *Phases) writeScores(
+	ctx context.Context, rd storage.Reader, o *LinkRankOptions, s scores, result *LinkRanked,
 ) (err error) {
 	ing := p.env.Store.NewIngestion()
 	defer ing.Abort()
 	w := ranking{
-		p: p, ctx: ctx, o: o, nodes: float64(result.Nodes), walk: newNodeWalk(rd, o.Nodes), result: result,
+		p: p, ctx: ctx, o: o, unit: s.unit, walk: newNodeWalk(rd, o.Nodes), result: result,
 		records: ing.Table(storage.Crawldb()), hosts: p.newHostTally(ing),
 	}
 	defer w.hosts.close()
 	defer func() { err = errors.Join(err, w.walk.sc.Close()) }()
 	w.walk.next()
-	if err := ranks.each(w.node); err != nil {
+	if err := s.each(w.node); err != nil {
 		return err
 	}
 	if err := w.walk.sc.Err(); err != nil || o.DryRun {
@@ -130,7 +137,13 @@ func (p *Phases) writeRanks(
 	if err := w.hosts.finish(); err != nil {
 		return err
 	}
-	if err := ing.Table(storage.Meta()).Set([]byte(storage.MetaLinkRank), nil); err != nil {
+	meta, ranked := ing.Table(storage.Meta()), []byte(storage.MetaLinkRank)
+	if s.ranks {
+		err = meta.Set(ranked, nil)
+	} else {
+		err = meta.Delete(ranked)
+	}
+	if err != nil {
 		return err
 	}
 	if err := ing.Commit(); err != nil {
@@ -165,7 +178,7 @@ func (w *ranking) node(node int, rank float64) error {
 		}
 	}
 	for w.walk.ok && w.walk.number == node {
-		if err := w.page(rank * w.nodes); err != nil {
+		if err := w.page(rank * w.unit); err != nil {
 			return err
 		}
 		w.walk.next()

@@ -211,7 +211,58 @@ func TestLinkRank(t *testing.T) {
 		if _, r := w.ranks(o); r.Changed != 0 {
 			t.Fatalf("%d records changed by ranking again", r.Changed)
 		}
+		sameInlinkDomains(t, w, links)
 	})
+}
+
+// sameInlinkDomains compares the numbers of linking domains with those of a simple count over all links.
+func sameInlinkDomains(t *rapid.T, w *world, links map[urlkey.Key][]urlkey.Key) {
+	domains, pairs := map[urlkey.Key]map[string]bool{}, uint64(0)
+	records := w.records()
+	for from, targets := range links {
+		for _, to := range targets {
+			of := from.HostKey().DomainKey()
+			if _, known := records[from]; !known || of == to.HostKey().DomainKey() || domains[to][of] {
+				continue
+			}
+			if domains[to] == nil {
+				domains[to] = map[string]bool{}
+			}
+			domains[to][of] = true
+			pairs++
+		}
+	}
+	for _, dryRun := range []bool{true, false, false} {
+		before, seen := w.records(), 0
+		r, err := w.p.InlinkDomains(context.Background(), LinkRankOptions{
+			DryRun: dryRun, Top: 2, Each: func(name []byte, rank float64) error {
+				seen++
+				if want := len(domains[urlkey.Key(name)]); rank != float64(want) {
+					return fmt.Errorf("%v domains link to %s, want %d", rank, name, want)
+				}
+				return nil
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if seen != len(records) || r.Nodes != uint64(seen) || r.Edges != pairs || len(r.Top) != min(seen, 2) {
+			t.Fatalf("%d pages: %+v, want %d pairs", seen, r, pairs)
+		}
+		changed := uint64(0)
+		for key, now := range w.records() {
+			if now.Score != before[key].Score {
+				changed++
+			}
+			if want := float64(len(domains[key])); !dryRun && now.Score != want {
+				t.Fatalf("%s has score %v, want %v", key, now.Score, want)
+			}
+		}
+		if r.Changed != changed || dryRun && changed != 0 {
+			t.Fatalf("%d records changed, reported: %d", changed, r.Changed)
+		}
+	}
+	w.check()
 }
 
 // TestLinkRankTop: the best nodes come best first, and a bound of passes ends early.
