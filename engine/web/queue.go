@@ -18,9 +18,9 @@ import (
 // (Maurer, "Fail at Scale", ACM Queue 2015).
 //
 // Whoever would wait for longer, to judge by those ahead and by what searches took, is refused at once. To let them wait
-// until their time is over serves nobody: clients have few connections (browsers six to a host, proxies a pool of them),
-// and on each that waits in vain others queue where this queue cannot see them. Those few who were let in and wait for
-// longer than expected are refused when their time is over.
+// until their time is over serves nobody: clients have few connections (browsers six to a host, proxies a pool), and on
+// each that waits in vain others queue where this queue cannot see them. Those few who were let in and wait for longer
+// than expected are refused when their time is over.
 type queue struct {
 	slots chan struct{} // Go serves those that wait for a channel in their order
 
@@ -31,8 +31,8 @@ type queue struct {
 	mean    time.Duration // that a search takes, of the last ones
 }
 
-// newQueue makes a queue that lets three searches run for every two processors: some of them may wait for the disk. With
-// more, a machine under load had no processor left for answers that are kept and for refusals, which then waited behind
+// newQueue makes a queue that lets three searches run for every two processors: some of them may wait for the disk.
+// With more, a machine under load had no processor left for answers that are kept and for refusals, which then waited behind
 // searches; with fewer it answered no more.
 func newQueue() *queue {
 	n := runtime.GOMAXPROCS(0)
@@ -80,7 +80,8 @@ func (q *queue) join(now time.Time, patient bool) (patience time.Duration, ok bo
 		patience = standingWait
 	}
 	patience = min(max(patience, standingSearches*q.mean), slotTime)
-	if ahead := time.Duration(q.waiting) * q.mean / time.Duration(cap(q.slots)); ahead > patience && !patient {
+	ahead := time.Duration(q.waiting) * q.mean / time.Duration(cap(q.slots))
+	if ahead > patience && !patient {
 		q.refused = now
 		return 0, false
 	}
