@@ -17,8 +17,8 @@ import (
 // take. The rule is that of CoDel (Nichols and Jacobson, "Controlling Queue Delay", ACM Queue 2012) as servers use it
 // (Maurer, "Fail at Scale", ACM Queue 2015).
 //
-// Whoever would wait for longer, to judge by those ahead and by what searches took, is refused at once. To let them wait
-// until their time is over serves nobody: clients have few connections (browsers six to a host, proxies a pool of them),
+// Whoever would wait for longer, to judge by those ahead and by what searches took, is refused at once. To let them
+// wait until their time is over serves nobody: clients have few connections (browsers six to a host, proxies a pool),
 // and on each that waits in vain others queue where this queue cannot see them. Those few who were let in and wait for
 // longer than expected are refused when their time is over.
 type queue struct {
@@ -31,9 +31,9 @@ type queue struct {
 	mean    time.Duration // that a search takes, of the last ones
 }
 
-// newQueue makes a queue that lets three searches run for every two processors: some of them may wait for the disk. With
-// more, a machine under load had no processor left for answers that are kept and for refusals, which then waited behind
-// searches; with fewer it answered no more.
+// newQueue makes a queue that lets three searches run for every two processors: some of them may wait for the disk.
+// With more, a machine under load had no processor left for answers that are kept and for refusals, which then waited
+// behind searches; with fewer it answered no more.
 func newQueue() *queue {
 	n := runtime.GOMAXPROCS(0)
 	return &queue{slots: make(chan struct{}, n+(n+1)/2)}
@@ -68,8 +68,8 @@ func (q *queue) enter(ctx context.Context, patient bool) (leave func(), ok bool)
 	return nil, false
 }
 
-// join counts one that waits, and returns how long it may; or refuses it, since it would wait for longer. A queue that is
-// empty since some were refused is none that was worked off.
+// join counts one that waits, and returns how long it may; or refuses it, since it would wait for longer. A queue that
+// is empty since some were refused is none that was worked off.
 func (q *queue) join(now time.Time, patient bool) (patience time.Duration, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -80,7 +80,8 @@ func (q *queue) join(now time.Time, patient bool) (patience time.Duration, ok bo
 		patience = standingWait
 	}
 	patience = min(max(patience, standingSearches*q.mean), slotTime)
-	if ahead := time.Duration(q.waiting) * q.mean / time.Duration(cap(q.slots)); ahead > patience && !patient {
+	ahead := time.Duration(q.waiting) * q.mean / time.Duration(cap(q.slots))
+	if ahead > patience && !patient {
 		q.refused = now
 		return 0, false
 	}

@@ -221,7 +221,7 @@ func TestQueueRefusal(t *testing.T) {
 	}
 }
 
-// TestQueueHoldsThePage: a page of hits is made, its HTML too, while its search has a slot; and who is refused one makes
+// TestQueueHoldsThePage: a page of hits is made, its HTML too, while its search has a slot. Who is refused makes
 // nothing: it costs a small part of a page.
 func TestQueueHoldsThePage(t *testing.T) {
 	h := New(opened(t, t.TempDir()), Options{})
