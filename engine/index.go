@@ -85,11 +85,11 @@ func (x *indexing) run(ctx context.Context, o IndexOptions) error {
 		}
 	}
 	if x.refresh {
-		todo, err := x.addStale(ctx, ing, had, since)
+		some, err := x.addStale(ctx, ing, had, since)
 		if err != nil {
 			return err
 		}
-		if !todo && len(o.Segments) == 0 {
+		if !some && len(o.Segments) == 0 {
 			return nil
 		}
 	} else if x.keys.Len() == 0 && len(o.Segments) == 0 {
@@ -108,11 +108,11 @@ func (x *indexing) run(ctx context.Context, o IndexOptions) error {
 // of.
 const refreshVersion = 2
 
-// addStale adds the keys of what a refresh looks at, and leaves the mark that says so. todo is false if it would change
+// addStale adds the keys of what a refresh looks at, and leaves the mark that says so. some is false if it would change
 // nothing, not even the mark.
 func (x *indexing) addStale(
 	ctx context.Context, ing *storage.Ingestion, had linkedSegments, since uint64,
-) (todo bool, err error) {
+) (some bool, err error) {
 	snap := x.store.Snapshot()
 	defer snap.Close()
 	list, err := snap.SegmentList()
@@ -120,16 +120,16 @@ func (x *indexing) addStale(
 		return false, err
 	}
 	if x.changed {
-		todo, err = x.addChanged(ctx, snap, list, had)
+		some, err = x.addChanged(ctx, snap, list, had)
 	} else {
 		err = x.addPages(ctx, snap.Scan(storage.Crawldb(), nil, nil))
-		todo = x.keys.Len() > 0
+		some = x.keys.Len() > 0
 	}
-	if todo && err == nil && x.mark != nil {
+	if some && err == nil && x.mark != nil {
 		has := linkedNow(list)
 		ing.MarkRefreshed(has.append(slices.Clip(x.mark)), since)
 	}
-	return todo, err
+	return some, err
 }
 
 // addSegment adds the keys of a segment's pages.

@@ -14,15 +14,15 @@ import (
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
-// A refresh of the index looks at all documents the first time, and leaves a mark. The next one looks at those only that
-// may be others since:
+// A refresh of the index looks at all documents the first time, and leaves a mark. The next one looks at those that may
+// be others since:
 //
 //	notes of pages (storage.Stale)     ─▶ these pages
 //	links of segments linked since     ─▶ their targets
 //	notes of hosts ─▶ what do its first pages' titles share?
 //	                  other than before ─▶ the new rule, all pages of the host
 //
-// The phases of a crawl note what they change. Whatever else changes crawldb or linkdb, such as Delete, deletes the mark.
+// The phases of a crawl note what they change. Whatever else changes crawldb or linkdb, as Delete does, ends the mark.
 // So both leave the same index. The value of the mark is indexing.mark and then
 //
 //	uvarint  newest segment

@@ -28,8 +28,8 @@ import (
 //
 // A refresh compares the fingerprint of every host and learns anew where it differs, which reads no text elsewhere.
 // One that looks at changed pages only learns before them, from the hosts that have some; see stale.go. Other runs take
-// the rule as it is, and learn only when a host has twice as many pages as it was learned from, so that
-// the pages of a new host need not all be indexed again. They look at the records of those hosts only that may have as
+// the rule as it is, and learn only when a host has twice as many pages as it was learned from, so that the pages of a
+// new host need not all be indexed again. They look at the records of those hosts only that may have as
 // many, as hostdb says: else every run would read some hundred records of every small host. The rule is part of a
 // document's stamp.
 type titles struct {

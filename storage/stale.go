@@ -2,7 +2,7 @@
 
 package storage
 
-// A refresh of all documents leaves a mark as other phases do, but whoever changes crawldb or linkdb may let it stay, if
+// A refresh of all documents leaves a mark as other phases do, but whoever changes crawldb or linkdb may let it stay if
 // it notes in the same ingestion which documents may be others now: then the next refresh looks at these only.
 //
 //	Stale     URL key        the page's document
@@ -24,7 +24,7 @@ func Stale() Range { return plainRange(tagMarks).kind(0) }
 // Refreshed returns the value of the mark that MarkRefreshed left; ok is false if there is none, or no more.
 func (s *Store) Refreshed() (value []byte, ok bool, err error) { return s.Mark(refreshMark) }
 
-// MarkRefreshed is Mark for a refresh of all documents, or of those that Stale says. With the mark it removes all notes.
+// MarkRefreshed is Mark for a refresh of all documents, or of those that Stale says. The mark removes all notes.
 func (in *Ingestion) MarkRefreshed(value []byte, since uint64) { in.Mark(refreshMark, value, since) }
 
 // KeepRefreshed lets the mark of a refresh stay: what documents are made of does not change by the ingestion, or its
