@@ -147,28 +147,6 @@ func (x *indexing) addSegment(ctx context.Context, segment uint32) error {
 	return sc.Err()
 }
 
-// addPages adds the keys of all records that have, or should have, a document. Whether a document changed, its stamp
-// says, without its text being read.
-func (x *indexing) addPages(ctx context.Context, sc *storage.Scanner) error {
-	defer sc.Close()
-	var r storage.Record
-	for n := 0; sc.Next(); n++ {
-		if n%4096 == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if err := storage.DecodeRecord(sc.Value(), &r); err != nil {
-			return fmt.Errorf("crawldb record %s: %w", sc.Key(), err)
-		}
-		if r.Segment == 0 {
-			continue
-		}
-		if err := x.keys.Add(sc.Key(), nil); err != nil {
-			return err
-		}
-	}
-	return sc.Err()
-}
-
 // build walks the keys in order, beside crawldb, the index's directory and linkdb.
 func (x *indexing) build(ctx context.Context, ing *storage.Ingestion) error {
 	run, err := x.keys.Sort()

@@ -197,6 +197,28 @@ func (x *indexing) addHost(ctx context.Context, rd storage.Reader, host []byte) 
 	return x.addPages(ctx, rd.Scan(storage.Crawldb(), from, to))
 }
 
+// addPages adds the keys of all records that have, or should have, a document. Whether a document changed, its stamp
+// says, without its text being read.
+func (x *indexing) addPages(ctx context.Context, sc *storage.Scanner) error {
+	defer sc.Close()
+	var r storage.Record
+	for n := 0; sc.Next(); n++ {
+		if n%4096 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err := storage.DecodeRecord(sc.Value(), &r); err != nil {
+			return fmt.Errorf("crawldb record %s: %w", sc.Key(), err)
+		}
+		if r.Segment == 0 {
+			continue
+		}
+		if err := x.keys.Add(sc.Key(), nil); err != nil {
+			return err
+		}
+	}
+	return sc.Err()
+}
+
 // ruledHost returns the host of a key that stands for all pages of one, as addRule adds it.
 func ruledHost(key []byte) (host []byte, ok bool) {
 	n := len(key) - 1

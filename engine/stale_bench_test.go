@@ -12,8 +12,8 @@ import (
 )
 
 // BenchmarkRefresh refreshes the index of a crawled site after 1 percent of its pages were fetched again, with other
-// anchors on them: all documents, and as the end of a crawl does, then and once more when nothing changed. The latter two
-// are in percent of the first, of processor time.
+// anchors on them: all documents, and as the end of a crawl does, then and once more when nothing changed. The latter
+// two are in percent of the first, of processor time.
 func BenchmarkRefresh(b *testing.B) {
 	const pages = 20_000
 	version := 0

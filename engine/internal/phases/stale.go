@@ -14,8 +14,8 @@ import (
 // whose records or inlinks change, and hosts that get other records, whose titles may share something else. What a
 // fetched segment's links change is not noted: the refresh reads it from the segment, see indexing.addChanged.
 //
-// While no refresh has left its mark there are no notes. A mark that is left meanwhile goes with the ingestion, which did
-// not keep it.
+// While no refresh has left its mark there are no notes. A mark that is left meanwhile goes with the ingestion, which
+// did not keep it.
 type staleNotes struct {
 	w      *storage.TableWriter // nil: nobody needs notes
 	ranked bool                 // scores count
