@@ -41,7 +41,7 @@ func paused(pause time.Duration, parts ...string) func(*server, net.Conn, *bufio
 // patient returns a client whose minimum rate in bytes per second a server can keep in spite of pauses.
 func patient(t *testing.T, minRate int, change func(*fetch.Options)) *fetch.Client {
 	return client(t, func(o *fetch.Options) {
-		o.Grace, o.MinRate, o.TotalTimeout = pauseGrace, minRate, 10*time.Second
+		o.Grace, o.MinRate, o.TotalTimeout, o.HeadTimeout = pauseGrace, minRate, time.Minute, time.Minute
 		if change != nil {
 			change(o)
 		}
