@@ -39,6 +39,7 @@ type indexing struct {
 	refresh bool   // see IndexOptions
 	ranked  bool   // scores are ranks of the link graph
 	changed bool   // the refresh looks at what changed since the last one only: see stale.go
+	noted   bool   // there are notes of what changed
 	mark    []byte // how a refresh makes documents; nil: nothing says which are up to date
 
 	report IndexReport
@@ -61,91 +62,6 @@ type indexing struct {
 
 // foldLast keeps the later of two values of one key.
 func foldLast(dst, _, b []byte) []byte { return append(dst, b...) }
-
-func (x *indexing) run(ctx context.Context, o IndexOptions) error {
-	since := x.store.Moment()
-	ing := x.store.NewIngestion()
-	defer ing.Abort()
-	had, ok, err := x.refreshed(ing)
-	if err != nil {
-		return err
-	}
-	x.changed = ok && o.unlessDone && x.refresh
-	for _, number := range o.Segments {
-		seg, err := phases.SegmentIn(x.store, number, "index", storage.SegmentLinked)
-		if err != nil {
-			return err
-		}
-		if err := x.addSegment(ctx, number); err != nil {
-			return err
-		}
-		seg.State = storage.SegmentIndexed
-		if err := ing.PutSegment(seg); err != nil {
-			return err
-		}
-	}
-	if x.refresh {
-		some, err := x.addStale(ctx, ing, had, since)
-		if err != nil {
-			return err
-		}
-		if !some && len(o.Segments) == 0 {
-			return nil
-		}
-	} else if x.keys.Len() == 0 && len(o.Segments) == 0 {
-		return nil
-	}
-	if err := x.build(ctx, ing); err != nil {
-		return err
-	}
-	if err := ing.Commit(); err != nil {
-		return err
-	}
-	return x.index.Refresh()
-}
-
-// refreshVersion is the first byte of indexing.mark: raise it when documents are made differently of what they are made
-// of.
-const refreshVersion = 2
-
-// addStale adds the keys of what a refresh looks at, and leaves the mark that says so. some is false if it would change
-// nothing, not even the mark.
-func (x *indexing) addStale(
-	ctx context.Context, ing *storage.Ingestion, had linkedSegments, since uint64,
-) (some bool, err error) {
-	snap := x.store.Snapshot()
-	defer snap.Close()
-	list, err := snap.SegmentList()
-	if err != nil {
-		return false, err
-	}
-	if x.changed {
-		some, err = x.addChanged(ctx, snap, list, had)
-	} else {
-		err = x.addPages(ctx, snap.Scan(storage.Crawldb(), nil, nil))
-		some = x.keys.Len() > 0
-	}
-	if some && err == nil && x.mark != nil {
-		has := linkedNow(list)
-		ing.MarkRefreshed(has.append(slices.Clip(x.mark)), since)
-	}
-	return some, err
-}
-
-// addSegment adds the keys of a segment's pages.
-func (x *indexing) addSegment(ctx context.Context, segment uint32) error {
-	sc := x.store.Scan(storage.ParseLinks(segment), nil, nil)
-	defer sc.Close()
-	for n := 0; sc.Next(); n++ {
-		if n%1024 == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if err := x.keys.Add(sc.Key(), nil); err != nil {
-			return err
-		}
-	}
-	return sc.Err()
-}
 
 // build walks the keys in order, beside crawldb, the index's directory and linkdb.
 func (x *indexing) build(ctx context.Context, ing *storage.Ingestion) error {

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/seine-crawler/seine/engine/internal/phases"
 	"github.com/seine-crawler/seine/storage"
 	"github.com/seine-crawler/seine/storage/urlkey"
 )
@@ -74,15 +75,101 @@ func linkedNow(list []storage.Segment) (l linkedSegments) {
 	return l
 }
 
+func (x *indexing) run(ctx context.Context, o IndexOptions) error {
+	since := x.store.Moment()
+	ing := x.store.NewIngestion()
+	defer ing.Abort()
+	had, ok, err := x.refreshed(ing)
+	if err != nil {
+		return err
+	}
+	x.changed = ok && o.unlessDone && x.refresh
+	for _, number := range o.Segments {
+		seg, err := phases.SegmentIn(x.store, number, "index", storage.SegmentLinked)
+		if err != nil {
+			return err
+		}
+		if err := x.addSegment(ctx, number); err != nil {
+			return err
+		}
+		seg.State = storage.SegmentIndexed
+		if err := ing.PutSegment(seg); err != nil {
+			return err
+		}
+	}
+	if x.refresh {
+		some, err := x.addStale(ctx, ing, had, since)
+		if err != nil {
+			return err
+		}
+		if !some && len(o.Segments) == 0 {
+			return nil
+		}
+	} else if x.keys.Len() == 0 && len(o.Segments) == 0 {
+		return nil
+	}
+	if err := x.build(ctx, ing); err != nil {
+		return err
+	}
+	if err := ing.Commit(); err != nil {
+		return err
+	}
+	return x.index.Refresh()
+}
+
+// refreshVersion is the first byte of indexing.mark: raise it when documents are made differently of what they are made
+// of.
+const refreshVersion = 2
+
+// addStale adds the keys of what a refresh looks at, and leaves the mark that says so. some is false if it would change
+// nothing, not even the mark.
+func (x *indexing) addStale(
+	ctx context.Context, ing *storage.Ingestion, had linkedSegments, since uint64,
+) (some bool, err error) {
+	snap := x.store.Snapshot()
+	defer snap.Close()
+	list, err := snap.SegmentList()
+	if err != nil {
+		return false, err
+	}
+	if x.changed {
+		some, err = x.addChanged(ctx, snap, list, had)
+	} else {
+		err = x.addPages(ctx, snap.Scan(storage.Crawldb(), nil, nil))
+		some = x.keys.Len() > 0
+	}
+	if some && err == nil && x.mark != nil {
+		has := linkedNow(list)
+		ing.MarkRefreshed(has.append(slices.Clip(x.mark)), since)
+	}
+	return some, err
+}
+
+// addSegment adds the keys of a segment's pages.
+func (x *indexing) addSegment(ctx context.Context, segment uint32) error {
+	sc := x.store.Scan(storage.ParseLinks(segment), nil, nil)
+	defer sc.Close()
+	for n := 0; sc.Next(); n++ {
+		if n%1024 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err := x.keys.Add(sc.Key(), nil); err != nil {
+			return err
+		}
+	}
+	return sc.Err()
+}
+
 // refreshed returns the segments whose links all documents have, but for those that are noted as stale; ok is false if
 // no refresh says so. The mark of one that made documents in another way goes with the ingestion.
 func (x *indexing) refreshed(ing *storage.Ingestion) (l linkedSegments, ok bool, err error) {
-	value, marked, err := x.store.Refreshed()
+	value, noted, marked, err := x.store.Refreshed()
 	if err != nil || !marked {
 		return l, false, err
 	}
 	if rest, same := bytes.CutPrefix(value, x.mark); same && x.mark != nil {
 		l, ok = decodeLinkedSegments(rest)
+		x.noted = noted
 	}
 	if !ok {
 		ing.DropRefreshed()
@@ -102,6 +189,9 @@ func (x *indexing) addChanged(
 				return any, fmt.Errorf("links of segment %d: %w", s.Number, err)
 			}
 		}
+	}
+	if !x.noted {
+		return any, nil
 	}
 	notes, err := x.addNoted(ctx, rd)
 	return any || notes > 0, err
@@ -217,13 +307,4 @@ func (x *indexing) addPages(ctx context.Context, sc *storage.Scanner) error {
 		}
 	}
 	return sc.Err()
-}
-
-// ruledHost returns the host of a key that stands for all pages of one, as addRule adds it.
-func ruledHost(key []byte) (host []byte, ok bool) {
-	n := len(key) - 1
-	if n < 0 || key[n] != storage.StaleHost {
-		return nil, false
-	}
-	return key[:n], true
 }

@@ -90,6 +90,15 @@ func (t *titles) set(host, value []byte) (err error) {
 	return t.write()
 }
 
+// ruledHost returns the host of a key that stands for all pages of one, as addRule adds it.
+func ruledHost(key []byte) (host []byte, ok bool) {
+	n := len(key) - 1
+	if n < 0 || key[n] != storage.StaleHost {
+		return nil, false
+	}
+	return key[:n], true
+}
+
 // end removes, after a refresh, the rows that are left over.
 func (t *titles) end() error {
 	if t.refresh {

@@ -2,6 +2,11 @@
 
 package storage
 
+import (
+	"bytes"
+	"errors"
+)
+
 // A refresh of all documents leaves a mark as other phases do, but whoever changes crawldb or linkdb may let it stay if
 // it notes in the same ingestion which documents may be others now: then the next refresh looks at these only.
 //
@@ -21,8 +26,22 @@ const StaleHost = 0
 // Stale holds the notes, with empty values.
 func Stale() Range { return plainRange(tagMarks).kind(0) }
 
-// Refreshed returns the value of the mark that MarkRefreshed left; ok is false if there is none, or no more.
-func (s *Store) Refreshed() (value []byte, ok bool, err error) { return s.Mark(refreshMark) }
+// Refreshed returns the value of the mark that MarkRefreshed left; ok is false if there is none, or no more. noted says
+// whether there are notes since.
+func (s *Store) Refreshed() (value []byte, noted, ok bool, err error) {
+	sc := s.Scan(Marks(), nil, nil) // one scan for both: a search takes as long as reading all marks
+	defer func() { err = errors.Join(err, sc.Close()) }()
+	for sc.Next() {
+		switch key := sc.Key(); {
+		case bytes.Compare(key, firstName) < 0:
+			value, ok, err = s.Mark(refreshMark)
+			return value, true, ok, err
+		case string(key) == refreshMark:
+			return bytes.Clone(sc.Value()), false, true, nil
+		}
+	}
+	return nil, false, false, nil
+}
 
 // MarkRefreshed is Mark for a refresh of all documents, or of those that Stale says. The mark removes all notes.
 func (in *Ingestion) MarkRefreshed(value []byte, since uint64) { in.Mark(refreshMark, value, since) }

@@ -25,7 +25,7 @@ type staleNotes struct {
 
 // keepRefreshed lets the mark of a refresh stay and returns the notes that this takes.
 func (p *Phases) keepRefreshed(ing *storage.Ingestion) (n staleNotes, err error) {
-	_, marked, err := p.env.Store.Refreshed()
+	_, _, marked, err := p.env.Store.Refreshed()
 	if err != nil || !marked {
 		return n, err
 	}
