@@ -123,8 +123,8 @@ func (x *indexing) decide(
 	if err := storage.DecodeRecord(record, &r); err != nil {
 		return fmt.Errorf("crawldb record %s: %w", key, err)
 	}
-	if x.changed && r.Segment == 0 && located == nil {
-		return nil // the target of a link that was never fetched
+	if x.changed && r.Segment == 0 {
+		return nil // the target of a link that was never fetched; or not since a seed took its place: see addPages
 	}
 	var text []byte
 	var now stamp

@@ -62,8 +62,9 @@ type Hit struct {
 	SnippetText string   `json:"-"`
 	Matches     [][2]int `json:"-"`
 	// Fetched is when the text that the index has was fetched. A later fetch that found the same, or a 304, changes no
-	// document, and so not this; "index --rebuild" takes the newest copy that is stored. Zero if an older version made
-	// the document. JSON: RFC 3339, as Date.
+	// document, and so not this; where the page is indexed again for another reason, such as new anchors, and by
+	// "index --rebuild", it is that of the newest copy that is stored. Zero if an older version made the document.
+	// JSON: RFC 3339, as Date.
 	Fetched time.Time `json:"fetched,omitzero"`
 	// Stored are what an IndexFilter gave the document. Date and Author are the page's, unless a filter set others.
 	Stored []storage.Field `json:"stored,omitempty"`

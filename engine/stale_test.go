@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/seine-crawler/seine/engine"
@@ -100,7 +101,10 @@ func TestStale(t *testing.T) {
 			o.FS, o.Scope, o.MaxInlinks, o.TrapDuplicates = fs, policy.ScopeAny, 4, -1
 			var losses []*storage.CrashableFS
 			lossy := func(int) bool { return false }
+			var mu sync.Mutex // two lanes of a crawl report
 			o.Events.PhaseDone = func(engine.Report) {
+				mu.Lock()
+				defer mu.Unlock()
 				if lossy(6) {
 					losses = append(losses, fs.Crash([]int{0, 50, 100}[rng.IntN(3)], rng.Uint64()))
 				}
@@ -152,7 +156,9 @@ func step(t *testing.T, e *engine.Engine, w *staleWeb) {
 			err = nil
 		}
 	case 1:
-		_, err = e.Inject(ctx, w.seeds(w.paths[w.rng.IntN(len(w.paths))]))
+		in := w.seeds(w.paths[w.rng.IntN(len(w.paths))])
+		in.Overwrite = w.rng.IntN(2) == 0
+		_, err = e.Inject(ctx, in)
 	default:
 		if _, err = e.Recrawl(ctx, w.change()...); err == nil && w.rng.IntN(2) == 0 {
 			err = partly(ctx, e, w.rng.IntN(6))

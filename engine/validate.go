@@ -13,6 +13,7 @@ import (
 
 	"github.com/seine-crawler/seine/engine/fetch"
 	"github.com/seine-crawler/seine/engine/internal/phases"
+	"github.com/seine-crawler/seine/engine/policy"
 	"github.com/seine-crawler/seine/storage"
 )
 
@@ -75,6 +76,8 @@ func (o *Options) validate() error {
 	}
 	if _, ok := graphNodes[o.LinkRank]; !ok && o.LinkRank != rankInlinkDomains {
 		fault("LinkRank", o.LinkRank, "want page, host, domain, %s or nothing", rankInlinkDomains)
+	} else if _, byDepth := o.Scorer.(policy.DepthScorer); byDepth && o.LinkRank != "" {
+		fault("LinkRank", o.LinkRank, "it contradicts a scoring by depth, which writes scores too: choose one")
 	}
 	if _, err := phases.ParseDedupOrder(o.DedupOrder); err != nil {
 		fault("DedupOrder", o.DedupOrder, "%s", err)

@@ -123,8 +123,8 @@ var settingGroups = []settingGroup{
 			help: "which URLs come first: `vote` (each page splits one vote among the pages it links to), `opic` " +
 				"(Nutch's: a page's score is divided by all its links; scores have 64 bits, Nutch's 32, so they " +
 				"agree to six digits), `opic-distinct` (by the pages it links to) or `depth` (those with the fewest " +
-				"links from a seed: a seed has 1, each link halves that; Nutch: scoring-depth, whose " +
-				"scoring.depth.max is `max-depth`)"},
+				"links from a seed: a seed has 1, each link halves that; scores of another scoring stay until a link " +
+				"to the URL is found again; Nutch: scoring-depth, whose scoring.depth.max is `max-depth`)"},
 		{name: "linkrank", kind: oneOf("", "page", "host", "domain", "inlink-domains"),
 			used: inCrawl, lasting: keepScores,
 			help: "rank links at the end of a crawl, as `seine linkrank --graph` does, or with `inlink-domains` as " +

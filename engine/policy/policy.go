@@ -108,8 +108,9 @@ type Scorer interface {
 }
 
 // DepthScorer is a Scorer by which a URL's score follows from its depth alone. The engine sets the score whenever it
-// makes a record, a link to the URL is counted or its depth falls, so it is always that of the least depth known, in
-// whatever order pages were fetched. What Update returns then does not matter.
+// makes a record, a link to the URL is counted or its depth falls, so in a crawl with one scorer it is always that of
+// the least depth known, in whatever order pages were fetched; what another scorer gave stays until then. What Update
+// returns does not matter.
 type DepthScorer interface {
 	Scorer
 	// AtDepth returns the score of a URL that is so many links from a seed. Law: it does not grow with depth.

@@ -29,9 +29,10 @@ const (
 	// viewersMax bounds those that get events.
 	viewersMax = 64
 	slotTime   = 2 * time.Second
-	// standingTime is how long searches may queue until that counts as more than can be answered, and how long each of
-	// them may wait before. After it, none waits for longer than standingWait. Where searches are slow, each may wait
-	// for as long as standingSearches take, up to slotTime: see queue.
+	// standingTime is how long searches may queue until that counts as more than can be answered. Until then, those are
+	// let in that need not wait for longer, by all that is known; after it, those that need not wait for longer than
+	// standingWait. Where searches are slow, each may wait for as long as standingSearches take, up to slotTime: see
+	// queue.
 	standingTime     = 500 * time.Millisecond
 	standingWait     = 20 * time.Millisecond
 	standingSearches = 4

@@ -4,13 +4,16 @@ package web
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"path"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/seine-crawler/seine/engine"
 )
@@ -18,15 +21,18 @@ import (
 // TestCopyWhileCrawling: while a crawl fills a segment, the page of a stored copy says that what it fetched since then
 // is not among the copies yet, also where there is none; afterwards it shows the copy and says nothing.
 func TestCopyWhileCrawling(t *testing.T) {
-	held := make(chan struct{})
+	var seen atomic.Bool
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/slow" {
-			<-held
+		n, _ := strconv.Atoi(path.Base(r.URL.Path))
+		fmt.Fprintf(w, "<title>Net %d</title><p>The net %x. ", n, sha256.Sum256([]byte(r.URL.Path)))
+		if !seen.Load() { // there is always one page more, so that segments are filled and sealed again and again
+			fmt.Fprintf(w, `<a href="/%d">next</a>`, n+1)
 		}
-		fmt.Fprint(w, `<title>Nets</title><p>All of them. <a href="/slow">slow</a>`)
 	}))
 	defer site.Close()
-	e, err := engine.Open(engine.Options{Dir: t.TempDir(), Memory: 64 << 20, AllowPrivate: true, Delay: -1})
+	e, err := engine.Open(engine.Options{
+		Dir: t.TempDir(), Memory: 64 << 20, AllowPrivate: true, Delay: -1, TrapDuplicates: -1,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,19 +46,27 @@ func TestCopyWhileCrawling(t *testing.T) {
 	}()
 	h := New(e, Options{})
 	const notice = "is listed here when that segment is sealed"
-	address := "/copy?url=" + url.QueryEscape(site.URL+"/")
-	for {
-		status, _, body := opens(t, h, address)
-		if status == http.StatusNotFound && strings.Contains(body, notice) {
-			break
+	first, none := site.URL+"/", site.URL+"/none"
+	missing := map[string]int{first: http.StatusOK, none: http.StatusNotFound}
+	for len(missing) > 0 {
+		for address, want := range missing {
+			status, _, body := opens(t, h, "/copy?url="+url.QueryEscape(address))
+			if status == want && strings.Contains(body, notice) {
+				delete(missing, address)
+			}
 		}
-		time.Sleep(5 * time.Millisecond)
+		select {
+		case err := <-crawled:
+			t.Fatalf("the crawl ended, and no notice was seen at %v: %v", missing, err)
+		default:
+		}
 	}
-	close(held)
+	seen.Store(true)
 	if err := <-crawled; err != nil {
 		t.Fatal(err)
 	}
-	if status, _, body := opens(t, h, address); status != http.StatusOK || strings.Contains(body, notice) {
+	status, _, body := opens(t, h, "/copy?url="+url.QueryEscape(first))
+	if status != http.StatusOK || strings.Contains(body, notice) {
 		t.Errorf("after the crawl: status %d\n%s", status, body)
 	}
 }

@@ -21,8 +21,12 @@ var fetchedSpans = []struct {
 func withFetched(facets []facetView, p *page, state searchState, now time.Time) []facetView {
 	rest := state
 	rest.Page = 1
-	for _, w := range words(state.Query) {
-		if strings.HasPrefix(strings.ToLower(strings.TrimLeft(w, "+")), "fetched:") {
+	list := words(state.Query)
+	for i, w := range list {
+		if i > 0 && list[i-1] == "NOT" {
+			continue // without it, the next word would be what the query must not have
+		}
+		if strings.HasPrefix(strings.ToLower(strings.TrimLeft(w, "+?")), "fetched:") {
 			rest.Query = withoutWord(rest.Query, w)
 		}
 	}

@@ -54,6 +54,9 @@ func TestFetchedSpans(t *testing.T) {
 	}{
 		{"net", `last day=net+fetched%3A%3E%3D2026-03-01 last week=net+fetched%3A%3E%3D2026-02-23 ` +
 			`last month=net+fetched%3A%3E%3D2026-01-31`},
+		{"net NOT fetched:2025", `last day=net+NOT+fetched%3A2025+fetched%3A%3E%3D2026-03-01 ` +
+			`last week=net+NOT+fetched%3A2025+fetched%3A%3E%3D2026-02-23 ` +
+			`last month=net+NOT+fetched%3A2025+fetched%3A%3E%3D2026-01-31`},
 		{"net fetched:2025 Fetched:>=2026-02-23", `any time=net last day=net+fetched%3A%3E%3D2026-03-01 ` +
 			`last week=net* last month=net+fetched%3A%3E%3D2026-01-31`},
 	} {

@@ -76,14 +76,18 @@ func (q *queue) join(now time.Time, patient bool) (patience time.Duration, ok bo
 	if q.waiting == 0 && now.Sub(q.refused) >= calmTime {
 		q.since = now
 	}
-	if patience = standingTime; now.Sub(q.since) >= standingTime {
-		patience = standingWait
+	standing := now.Sub(q.since) >= standingTime
+	most := standingTime
+	if standing {
+		most = standingWait
 	}
-	patience = min(max(patience, standingSearches*q.mean), slotTime)
-	ahead := time.Duration(q.waiting) * q.mean / time.Duration(cap(q.slots))
-	if ahead > patience && !patient {
+	most = min(max(most, standingSearches*q.mean), slotTime)
+	if ahead := time.Duration(q.waiting) * q.mean / time.Duration(cap(q.slots)); ahead > most && !patient {
 		q.refused = now
 		return 0, false
+	}
+	if patience = most; !standing {
+		patience = slotTime // a few slow searches may be ahead, which the mean does not show
 	}
 	q.waiting++
 	return patience, true

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -257,6 +258,7 @@ func (p *Phases) updatedSeed(was, seed storage.Record) storage.Record {
 	if seed.Interval != p.interval {
 		was.Interval = seed.Interval
 	}
+	was.Meta = slices.Clone(was.Meta) // the caller compares with what was
 	for _, f := range seed.Meta {
 		replaced := false
 		for i := range was.Meta {
