@@ -3,8 +3,11 @@
 package engine
 
 import (
+	"cmp"
 	"errors"
+	"io"
 	"maps"
+	"path/filepath"
 	"slices"
 
 	"github.com/seine-crawler/seine/engine/internal/segment"
@@ -72,6 +75,99 @@ func (o *oldStore) isJunk(fsys warc.FS, path string, known, size int64) (_ bool,
 	next, readable := segment.BeginsAt(f, size, known)
 	_, sealed := o.sealed[next]
 	return readable && (next == 0 || sealed), nil
+}
+
+// split makes files of their own of what begins in the middle of a file with a record that cannot be read and that
+// should say which segment it is of: it would count as more of the segment before. A sealed segment gets a file by its
+// number, what follows the last one a file of a new segment. names are the files in the directory. It returns the new
+// files, whole or not. A crash in between leaves records in two files, which does no harm: of a page that was fetched
+// twice the later outcome counts.
+func (o *oldStore) split(fsys warc.FS, path string, size int64, names []string) (made []string, err error) {
+	begins := o.begins(filepath.Base(path), names)
+	if len(begins) == 0 {
+		return nil, nil
+	}
+	in, err := fsys.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, in.Close()) }()
+	for _, begin := range begins {
+		if begin.at >= size {
+			continue
+		}
+		if _, readable := segment.BeginsAt(in, size, begin.at); readable {
+			continue
+		}
+		records := 0
+		err := warc.ScanPart(in, path, begin.at, size, func(*warc.Record) error { records++; return nil },
+			func(warc.Fault) error { return nil })
+		if err != nil {
+			return made, err
+		}
+		if records == 0 {
+			continue // warc.Mend cuts it off
+		}
+		own := segment.FileName(begin.segment, 0)
+		for n := 1; slices.Contains(names, own) || slices.Contains(made, own); n++ {
+			own = segment.FileName(begin.segment, n)
+		}
+		made = append(made, own)
+		if err := moveTail(fsys, in, path, own, begin.at, size); err != nil {
+			return made, err
+		}
+		size = begin.at
+	}
+	return made, nil
+}
+
+// begin is where a segment begins in a file.
+type begin struct {
+	at      int64
+	segment uint32
+}
+
+// begins are the places in a file, beyond its begin, where segments begin: sealed ones, and what follows the last of
+// these as a new one. They are in the order from the last to the first.
+func (o *oldStore) begins(file string, names []string) (list []begin) {
+	known := o.size(file)
+	if known == 0 {
+		return nil
+	}
+	next := uint32(0)
+	for number, seg := range o.sealed {
+		next = max(next, number)
+		for _, f := range seg.WARC {
+			if f.Name == file && f.Start > 0 {
+				list = append(list, begin{f.Start, number})
+			}
+		}
+	}
+	for _, name := range names {
+		if number, ok := segment.NumberOf(name); ok {
+			next = max(next, number)
+		}
+	}
+	list = append(list, begin{known, next + 1})
+	slices.SortFunc(list, func(a, b begin) int { return cmp.Compare(b.at, a.at) })
+	return list
+}
+
+// moveTail moves what a file has from an offset on into a new one beside it.
+func moveTail(fsys warc.FS, in warc.File, path, own string, at, size int64) error {
+	dir := filepath.Dir(path)
+	out, err := fsys.Create(filepath.Join(dir, own))
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, io.NewSectionReader(in, at, size-at))
+	if err = errors.Join(err, out.Sync(), out.Close()); err == nil {
+		err = fsys.SyncDir(dir)
+	}
+	if err == nil {
+		err = warc.Cut(fsys, path, at)
+	}
+	return err
 }
 
 // stray reports whether a file is of no sealed segment, though the one in its name is sealed and all of its files are

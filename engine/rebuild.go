@@ -250,6 +250,7 @@ func (o *Options) mendFiles(ctx context.Context, old *oldStore) (changed []strin
 		return nil, err
 	}
 	slices.Sort(names)
+	taken := slices.Clone(names)
 	for _, name := range names {
 		if err := ctx.Err(); err != nil {
 			return changed, err
@@ -277,20 +278,41 @@ func (o *Options) mendFiles(ctx context.Context, old *oldStore) (changed []strin
 				return changed, err
 			}
 			changed = append(changed, fmt.Sprintf("%s: %d bytes after its end were cut off", path, size-known))
+			size = known
 		}
-		_, _, faults, err := warc.Mend(fsys, path)
-		var strange *warc.CorruptError
-		if errors.As(err, &strange) {
-			err = o.setAside(path, "it is no WARC file", &changed)
-		}
+		made, err := old.split(fsys, path, size, taken)
 		if err != nil {
 			return changed, err
 		}
-		for _, f := range faults {
-			changed = append(changed, fmt.Sprintf("%s: %v", path, f))
+		taken = append(taken, made...)
+		if err := o.mendFile(fsys, path, &changed); err != nil {
+			return changed, err
+		}
+		for _, own := range made {
+			changed = append(changed, fmt.Sprintf("%s: a part of it is in %s now, because the record that should say "+
+				"whose it is cannot be read", path, own))
+			if err := o.mendFile(fsys, filepath.Join(o.warcDir(), own), &changed); err != nil {
+				return changed, err
+			}
 		}
 	}
 	return changed, nil
+}
+
+// mendFile makes a WARC file sound, or gives one that is none another name.
+func (o *Options) mendFile(fsys warc.FS, path string, changed *[]string) error {
+	_, _, faults, err := warc.Mend(fsys, path)
+	var strange *warc.CorruptError
+	if errors.As(err, &strange) {
+		err = o.setAside(path, "it is no WARC file", changed)
+	}
+	if err != nil {
+		return err
+	}
+	for _, f := range faults {
+		*changed = append(*changed, fmt.Sprintf("%s: %v", path, f))
+	}
+	return nil
 }
 
 // setAside gives a file another name.

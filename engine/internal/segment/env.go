@@ -87,6 +87,11 @@ func New(env Env) *Segments {
 // filePrefix begins the names of the WARC files that a segment begins.
 func filePrefix(number uint32) string { return fmt.Sprintf("seine-%08d", number) }
 
+// FileName is the name of a WARC file that a segment begins, the n-th from 0.
+func FileName(number uint32, n int) string {
+	return fmt.Sprintf("%s-%05d.warc.gz", filePrefix(number), n)
+}
+
 // NumberOf returns the number of the segment that begins a WARC file, by its name.
 func NumberOf(name string) (number uint32, ok bool) {
 	rest, ok := strings.CutPrefix(name, "seine-")

@@ -167,13 +167,14 @@ func (v *survey) file(name string, number uint32) (err error) {
 		if from == 0 {
 			owner = number
 		}
-		return v.gap(f, name, owner, from, to)
+		return v.gap(f, name, owner, from, to, to == size)
 	})
 }
 
 // gap looks through a part of a file for the segments in it. owner is the one to which its beginning belongs; 0: it is
-// not known, and what is there is none of a segment that counts on it.
-func (v *survey) gap(f warc.File, name string, owner uint32, from, to int64) error {
+// not known, and what is there is none of a segment that counts on it. Of a segment that a crash kept from saying its
+// number, the bytes are cut off the end of the file, which last says this is.
+func (v *survey) gap(f warc.File, name string, owner uint32, from, to int64, last bool) error {
 	start := from
 	end := func(at int64) {
 		if owner != 0 && at > start {
@@ -182,18 +183,25 @@ func (v *survey) gap(f warc.File, name string, owner uint32, from, to int64) err
 		start = at
 	}
 	r := warc.NewReaderOptions(f, to, warc.ReaderOptions{File: name, Start: from, Resync: true})
-	damaged := int64(-1)
+	damaged, whole := int64(-1), 0
 	for v.ctx.Err() == nil {
 		rec, err := r.Next()
 		var corrupt *warc.CorruptError
 		var large *warc.TooLargeError
 		switch {
 		case err == nil:
+			whole++
 			if number, ok := beginsSegment(rec); ok && number != owner {
 				end(rec.Offset)
 				owner = number
 			}
-		case errors.Is(err, io.EOF) || errors.Is(err, warc.ErrTorn):
+		case errors.Is(err, io.EOF):
+			end(to)
+			return nil
+		case errors.Is(err, warc.ErrTorn):
+			if owner == 0 && whole == 0 && last {
+				return warc.Cut(v.s.env.FS, v.s.env.Dir+"/"+name, from)
+			}
 			end(to)
 			return nil
 		case errors.As(err, &large):
