@@ -103,7 +103,9 @@ func TestBlockRunning(t *testing.T) {
 		n, _ := doing(s, engine.DoingFirstByte)
 		return n == 1 && s.Progress.Fetched == 20
 	}
-	await(t, e, "a request under way", waits)
+	await(t, e, "a request under way", func(s engine.Status) bool {
+		return waits(s) && len(s.TopHosts) == 1 && s.TopHosts[0].Pages >= 20 // once its outcomes are durable
+	})
 	now, err := e.Inspect().HostNow(host)
 	if err != nil || now.State != engine.HostInFlight || now.InFlight != 1 || now.Blocked ||
 		now.LastMinute == nil || now.LastMinute.Pages != 20 || now.Address != "127.0.0.1" {

@@ -89,13 +89,15 @@ func TestByteBudgets(t *testing.T) {
 // TestTimeBudgets: budgets of the time that fetchers spend bind in the same way.
 func TestTimeBudgets(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		time.Sleep(5 * time.Millisecond)
+		if r.URL.Path != "/robots.txt" {
+			time.Sleep(20 * time.Millisecond)
+		}
 		bigSite(w, r)
 	}))
 	defer s.Close()
 	for flag, set := range map[string]func(*engine.Options){
-		"host-time":   func(o *engine.Options) { o.HostTime = 50 * time.Millisecond },
-		"domain-time": func(o *engine.Options) { o.DomainTime = 50 * time.Millisecond },
+		"host-time":   func(o *engine.Options) { o.HostTime = 500 * time.Millisecond },
+		"domain-time": func(o *engine.Options) { o.DomainTime = 500 * time.Millisecond },
 	} {
 		o := siteOptions(t)
 		set(&o)

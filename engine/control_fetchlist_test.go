@@ -169,7 +169,7 @@ func TestFetchlistRefused(t *testing.T) {
 	o.LiveFilters = []policy.LiveFilter{refusing{s.URL}}
 	e = open(t, o)
 	defer mustClose(t, e)
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	r, err := e.Crawl(ctx, engine.CrawlOptions{})
 	if err != nil || r.Stopped != engine.StopDone || r.Fetched != 0 {

@@ -42,7 +42,7 @@ func (c *crawling) wait() engine.CrawlReport {
 	c.t.Helper()
 	select {
 	case <-c.done:
-	case <-time.After(time.Minute):
+	case <-time.After(3 * time.Minute):
 		c.t.Fatal("the crawl does not end")
 	}
 	if c.err != nil {
@@ -55,7 +55,7 @@ func (c *crawling) wait() engine.CrawlReport {
 func await(t *testing.T, e *engine.Engine, what string, is func(engine.Status) bool) engine.Status {
 	t.Helper()
 	var s engine.Status
-	for range 3000 {
+	for began := time.Now(); time.Since(began) < 2*time.Minute; time.Sleep(10 * time.Millisecond) {
 		var err error
 		if s, err = e.Inspect().Status(); err != nil {
 			t.Fatal(err)
@@ -63,7 +63,6 @@ func await(t *testing.T, e *engine.Engine, what string, is func(engine.Status) b
 		if is(s) {
 			return s
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
 	text, _ := json.Marshal(s)
 	t.Fatalf("%s: waited in vain; the status is %s", what, text)
@@ -116,14 +115,15 @@ func TestStatus(t *testing.T) {
 	c := crawlBeside(t.Context(), t, e, crawlFrom(site.URL+"/"))
 	s = await(t, e, "a fetcher that waits", func(s engine.Status) bool {
 		n, _ := doing(s, engine.DoingFirstByte)
+		idle, all := doing(s, engine.DoingIdle)
 		// A host's outcomes count there once they are durable, which is later.
-		return n == 1 && s.Progress.Fetched == 20 && len(s.TopHosts) == 1 && s.TopHosts[0].Pages >= 20
+		return n == 1 && idle == all-1 && s.Progress.Fetched == 20 && s.Progress.Failed == 1 &&
+			len(s.TopHosts) == 1 && s.TopHosts[0].Pages >= 20 && s.TopHosts[0].Failed >= 1
 	})
 	p := s.Progress
-	idle, all := doing(s, engine.DoingIdle)
+	_, all := doing(s, engine.DoingIdle)
 	if !s.Running || s.Stopping || s.Started.IsZero() || !s.Ended.IsZero() || s.Stopped != "" ||
-		p.Phase != "crawling" || p.Failed != 1 || p.Busy != 1 || all < 5 || idle != all-1 || s.HostsLimit == 0 ||
-		s.QueuedLimit == 0 {
+		p.Phase != "crawling" || p.Busy != 1 || all < 5 || s.HostsLimit == 0 || s.QueuedLimit == 0 {
 		t.Errorf("during a crawl: %+v %+v", s, p)
 	}
 	if h := s.TopHosts[0]; h.Pages != 20 || h.Failed != 1 || h.Bytes < 1000 || h.PagesPerSecond <= 0 ||
@@ -187,10 +187,9 @@ func TestStatusOfDNS(t *testing.T) {
 	defer mustClose(t, e)
 	port := site.URL[strings.LastIndexByte(site.URL, ':'):]
 	c := crawlBeside(t.Context(), t, e, crawlFrom("http://a.example"+port+"/", "http://b.example"+port+"/"))
-	s := await(t, e, "two lookups", func(s engine.Status) bool { return s.Lookups == 2 })
-	if p := s.Progress; p.Cause.Kind != engine.CauseDNS || s.Refills != 2 {
-		t.Errorf("%+v, %d refills", p.Cause, s.Refills)
-	}
+	await(t, e, "two lookups", func(s engine.Status) bool {
+		return s.Lookups == 2 && s.Refills == 2 && s.Progress != nil && s.Progress.Cause.Kind == engine.CauseDNS
+	})
 	now, err := e.Inspect().HostNow("a.example" + port)
 	if err != nil || now.State != engine.HostRefill || now.LastMinute != nil {
 		t.Errorf("%+v, %v", now, err)
@@ -199,7 +198,8 @@ func TestStatusOfDNS(t *testing.T) {
 	if r := c.wait(); r.Fetched != 42 {
 		t.Errorf("%+v", r)
 	}
-	if s, err = e.Inspect().Status(); err != nil || s.Lookups != 0 {
+	s, err := e.Inspect().Status()
+	if err != nil || s.Lookups != 0 {
 		t.Errorf("%+v, %v", s, err)
 	}
 	for _, a := range s.Alerts {
@@ -232,10 +232,9 @@ func TestStatusOfFetch(t *testing.T) {
 	}()
 	s := await(t, e, "a fetch that waits for the last page", func(s engine.Status) bool {
 		n, _ := doing(s, engine.DoingFirstByte)
-		return s.Running && n == 1 && s.Progress.Fetched == 1
+		return s.Running && n == 1 && s.Progress.Fetched == 1 && s.Progress.Cause.Kind == engine.CausePoliteness
 	})
-	if p := s.Progress; p.Phase != "fetching" || p.Busy != 1 || p.MaxPages != 2 || s.Started.IsZero() ||
-		p.Cause.Kind != engine.CausePoliteness {
+	if p := s.Progress; p.Phase != "fetching" || p.Busy != 1 || p.MaxPages != 2 || s.Started.IsZero() {
 		t.Errorf("%+v, %+v", s, p)
 	}
 	throughJSON(t, s)

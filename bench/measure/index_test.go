@@ -252,7 +252,7 @@ func queries(docs []index.Document, kind string, common []string) (list []string
 		case "term":
 			list = append(list, a)
 		case "and":
-			list = append(list, a+" "+z)
+			list = append(list, "+"+a+" +"+z)
 		case "or":
 			list = append(list, a+" OR "+z)
 		case "phrase":

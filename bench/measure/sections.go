@@ -42,8 +42,8 @@ writes it: no crawler that stores pages with these libraries takes less.`,
 			{file: "crawl-rate.svg", title: "Pages a second", unit: "pages/s", x: "pages=", xLabel: "pages of the web"},
 		},
 		means: `
-A crawl is limited by processor time: more than a third of it is the index, and a fifth is what the libraries alone
-take. A large web takes more memory than a small one, because segments grow as far as --memory allows. Servers
+A crawl is limited by processor time: about three tenths of it are the index, and a fifth is what the libraries
+alone take. A large web takes more memory than a small one, because segments grow as far as --memory allows. Servers
 that compress their responses make a crawl cheaper, because the WARC keeps the compressed bytes as they came.`,
 	},
 	{
@@ -60,8 +60,8 @@ came too soon. small-tables are those under 4 KB; written counts every byte that
 			"KB/table", "written-KB/page", "peak-MB",
 		},
 		means: `
-A polite crawl takes little of a machine, and a page costs it little more than a page of a crawl without delays. Small
-updates gather in memory before they become tables of the store and segments of the index.`,
+A polite crawl takes little of a machine, though a page costs it half as much again as a page of a crawl without delays.
+Small updates gather in memory before they become tables of the store and segments of the index.`,
 	},
 	{
 		layer:   "Scale",
@@ -143,8 +143,9 @@ every token (tdewolff's lexer, x/net/html's tokenizer) or build the tree and rea
 400 pages of 12 KB with 50 links; docs is Debian's Python manual.`,
 		units: []string{"ns/page", "MB/s", "links/page", "allocs/op"},
 		means: `
-Parsing a page completely takes less than half the time in which x/net/html builds its tree, and about two and a half
-times that of the lexer alone. The largest part is finding the main content. Time grows with the bytes of a page.`,
+Parsing a page completely takes less time than x/net/html takes to build its tree, about a third of it on real pages,
+and two to four times that of the lexer alone. The largest part is finding the main content. Time grows with the bytes
+of a page.`,
 	},
 	{
 		layer:   "Language",
@@ -332,8 +333,8 @@ adaptive one, as in Nutch, follows the pages that change fastest, and these are 
 simweb of 850. The floor is our own analysis of the same text into terms, without keeping them.`,
 		units: []string{"ns/document", "MB/s", "index-B/text-B"},
 		means: `
-Indexing takes three to five times as long as cutting the text into terms, and longer for texts with many different
-words. The index takes a quarter to a third of the size of the text.`,
+Indexing takes about four times as long as cutting the text into terms, and ten times for texts with many different
+words. The index takes a quarter to a little more than a third of the size of the text.`,
 	},
 	{
 		layer:   "Search",
@@ -344,8 +345,8 @@ Queries over 20,000 such documents; hits come with their URLs and without snippe
 documents that match.`,
 		units: []string{"p50-ns", "p99-ns", "matches/query"},
 		means: `
-Most queries take about a millisecond or less; a phrase of frequent words takes several. Time grows with the number of
-matching documents, because every match is visited. Phrases take longer because positions are decoded.`,
+Most queries take less than a millisecond; a phrase of frequent words takes about ten. Time grows with the number of
+matching documents, because every match is counted. Phrases take longer because positions are decoded.`,
 	},
 	{
 		layer:   "Deadline",
@@ -384,9 +385,9 @@ until its pages are found.`,
 			"seal-to-search-p50-s", "seal-to-search-max-s",
 		},
 		means: `
-A crawl at full speed about doubles the median of searches, and the slowest take several times as long: all share two
-cores, and searches go first where the crawl can wait. The run has a few hundred searches, so one or two of them decide
-the 99th percentile.`,
+Beside a crawl at full speed the median of searches is two to three times as high, and the slowest take several times as
+long: all share two cores, and searches go first where the crawl can wait. The run has a few hundred searches, so one or
+two of them decide the 99th percentile.`,
 	},
 	{
 		layer:   "Vocabulary",
@@ -478,7 +479,7 @@ length and drops the body, on the same cores; made on request, and rendered befo
 		units: []string{"ns/op", "pages/s", "allocs/op"},
 		means: `
 The server delivers more than ten times as many pages as seine can crawl on the same cores, so the crawler is what the
-tables above measure. Rendering pages beforehand nearly doubles that.`,
+tables above measure. Rendering pages beforehand adds a fifth to that.`,
 	},
 	{
 		layer:   "PeerURL",
@@ -494,7 +495,7 @@ find other URLs where a link is odd.`,
 		title:   "Peers: URLs of real pages",
 		command: "SEINE_PAGES=… go run . layers",
 		what:    `The links of Debian's Python manual.`,
-		means:   `The ratios are similar on real links and on synthetic ones.`,
+		means:   `Real links are easier for the others; the order stays the same.`,
 	},
 	{
 		layer:   "PeerHTML",
@@ -502,15 +503,15 @@ find other URLs where a link is odd.`,
 		command: "cd bench/peers && go run . layers",
 		what:    `Links, title and text of the same pages by other libraries.`,
 		means: `
-seine is three to ten times as fast as the others, although it also detects charset and language and computes a
-signature. It returns each link once, the others every time that it occurs.`,
+seine is about twice as fast as the parsers alone, although it also detects charset and language, finds the main content
+and computes a signature. It returns each link once, the others every time that it occurs.`,
 	},
 	{
 		layer:   "PeerHTMLFolder",
 		title:   "Peers: real HTML",
 		command: "SEINE_PAGES=… go run . layers",
 		what:    `The pages of Debian's Python manual.`,
-		means:   `The ratios are similar on real pages and on synthetic ones.`,
+		means:   `The longer the pages, the further the trees of the others fall behind.`,
 	},
 	{
 		layer:   "PeerIndex",
@@ -518,7 +519,7 @@ signature. It returns each link once, the others every time that it occurs.`,
 		command: "cd bench/peers && go run . index",
 		what:    `The same documents indexed by bleve and by seine.`,
 		means: `
-seine takes an eighth of bleve's time, with one goroutine, and makes an index of a third of the size.`,
+seine takes a seventh of bleve's time, with one goroutine, and makes an index of less than half of the size.`,
 	},
 	{
 		layer:   "PeerSearch",
@@ -526,8 +527,9 @@ seine takes an eighth of bleve's time, with one goroutine, and makes an index of
 		command: "cd bench/peers && go run . index",
 		what:    `The same queries in both indexes.`,
 		means: `
-bleve answers single words faster, seine phrases; queries of two words take about the same. Both find the same documents
-except for differences between their stemmers.`,
+seine answers words and phrases in a quarter of bleve's time. Two words that need not stand together take it longer in
+an index as small as this: it also looks how near to each other they stand. Both find the same documents except for
+differences between their stemmers.`,
 	},
 	{
 		layer:   "PeerRelevance",

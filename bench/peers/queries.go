@@ -27,12 +27,14 @@ type query struct {
 // text returns the query in seine's query language.
 func (q *query) text() string {
 	switch q.class {
+	case "and":
+		return "+" + strings.Join(q.words, " +")
 	case "or":
 		return strings.Join(q.words, " OR ")
 	case "phrase":
 		return `"` + strings.Join(q.words, " ") + `"`
 	}
-	return strings.Join(q.words, " ")
+	return q.words[0]
 }
 
 // drawQueries draws n queries of each class from the documents, the same on every run: words of at least four ASCII

@@ -79,7 +79,7 @@ func TestStage(t *testing.T) {
 				u := mustParse(t, strings.Replace(c.url, "127.0.0.1", "host.example", 1))
 				done <- client.Fetch(ctx, &fetch.Request{URL: u, Stage: &stage})
 			}()
-			for range 1000 {
+			for range 10_000 {
 				if stage.Step() == c.want {
 					break
 				}

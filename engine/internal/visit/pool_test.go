@@ -165,7 +165,7 @@ func TestStoreError(t *testing.T) {
 	w.until("the error", func() bool { return r.Err() != nil })
 	select {
 	case <-r.Changed():
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Error("Changed did not receive")
 	}
 	r.Stop()

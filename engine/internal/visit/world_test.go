@@ -126,7 +126,7 @@ func (w *world) host(name string) urlkey.HostKey {
 // until waits for something that must happen.
 func (w *world) until(what string, ok func() bool) {
 	w.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !ok(); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !ok(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			w.Fatalf("waited in vain: %s", what)
 		}
