@@ -5,6 +5,7 @@ package engine
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"path/filepath"
@@ -158,7 +159,7 @@ func moveTail(fsys warc.FS, in warc.File, path, own string, at, size int64) erro
 	dir := filepath.Dir(path)
 	out, err := fsys.Create(filepath.Join(dir, own))
 	if err != nil {
-		return err
+		return fmt.Errorf("a file for what follows byte %d of %s: %w", at, path, err)
 	}
 	_, err = io.Copy(out, io.NewSectionReader(in, at, size-at))
 	if err = errors.Join(err, out.Sync(), out.Close()); err == nil {
@@ -167,12 +168,15 @@ func moveTail(fsys warc.FS, in warc.File, path, own string, at, size int64) erro
 	if err == nil {
 		err = warc.Cut(fsys, path, at)
 	}
-	return err
+	if err != nil {
+		return fmt.Errorf("move what follows byte %d of %s to %s: %w", at, path, own, err)
+	}
+	return nil
 }
 
 // stray reports whether a file is of no sealed segment, though the one in its name is sealed and all of its files are
-// there. names are the files in the
-// directory, sorted.
+// there. names are the files in
+// the directory, sorted.
 func (o *oldStore) stray(number uint32, name string, names []string) bool {
 	if o.size(name) > 0 || o == nil {
 		return false

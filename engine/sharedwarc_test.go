@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -71,6 +72,53 @@ func TestSharedWARCFiles(t *testing.T) {
 	if s, f := sharing(t, e); s != left || f != 1 {
 		t.Errorf("%d segments in %d files after a rebuild", s, f)
 	}
+}
+
+// TestDamagedBegin: where the record that begins a segment in the middle of a shared file cannot be read, Repair gives
+// the segment a file of its own: its pages do not count as those of the segment before, and none is fetched again.
+func TestDamagedBegin(t *testing.T) {
+	w := anyHostWeb(t, 6, 30)
+	o, want := crawled(t, w)
+	e := open(t, o)
+	list, err := e.Store().SegmentList()
+	if err != nil {
+		t.Fatal(err)
+	}
+	segments, _ := sharing(t, e)
+	mustClose(t, e)
+	last := storage.WARCFile{} // where the last segment begins
+	for _, seg := range list {
+		for _, f := range seg.WARC {
+			if f.Start > last.Start {
+				last = f
+			}
+		}
+	}
+	begins := recordsOf(t, o.Dir, "warcinfo")
+	at := slices.IndexFunc(begins, func(l warc.Location) bool { return l.Offset == last.Start })
+	if at <= 0 {
+		t.Fatal("no segment begins in the middle of a file")
+	}
+	path := filepath.Join(o.Dir, "warc", last.Name)
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b[last.Start+begins[at].Length/2] ^= 0xff
+	if err := os.WriteFile(path, b, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	r, err := engine.Repair(ctx, o)
+	if err != nil || r.Left.Problems > 0 || r.Due > 0 {
+		t.Fatalf("%v\n%s\nleft:\n%s", err, r, r.Left)
+	}
+	e = open(t, o)
+	verify(t, e)
+	if s, files := sharing(t, e); s != segments || files != 2 {
+		t.Errorf("%d segments in %d files, want %d in 2", s, files, segments)
+	}
+	mustClose(t, e)
+	sameDigest(t, withoutScores(digestOf(t, o)), withoutScores(want))
 }
 
 // sharing counts the sealed segments with WARC records, and the files that these are in.
