@@ -81,7 +81,7 @@ func inspectAll(t *testing.T, e *engine.Engine, url string) {
 	if v.Problems > 0 {
 		t.Error(v)
 	}
-	_, err = e.Search(ctx, "harbour", engine.SearchOptions{})
+	_, err = e.Search(ctx, "harbour", engine.SearchOptions{Deadline: patient})
 	fail(t, "search", err)
 	_, err = e.Inspect().History(0)
 	fail(t, "history", err)

@@ -165,7 +165,8 @@ func TestBlockKeepsDocuments(t *testing.T) {
 	if _, err := e.Index(t.Context(), engine.IndexOptions{Refresh: true}); err != nil {
 		t.Fatal(err)
 	}
-	if found, err := e.Search(t.Context(), "chain", engine.SearchOptions{}); err != nil || found.Total != 6 {
+	found, err := e.Search(t.Context(), "chain", engine.SearchOptions{Deadline: patient})
+	if err != nil || found.Total != 6 {
 		t.Errorf("%+v, %v", found, err)
 	}
 }

@@ -291,7 +291,7 @@ func stateOf(t *testing.T, e *engine.Engine) (s worldState) {
 			fmt.Fprintf(&inlinks, "%s <- %s %q\n", r.URL, l.From, l.Anchor)
 		}
 	}
-	found, err := e.Search(ctx, "word", engine.SearchOptions{Limit: 100})
+	found, err := e.Search(ctx, "word", engine.SearchOptions{Deadline: patient, Limit: 100})
 	if err != nil {
 		t.Fatal(err)
 	}

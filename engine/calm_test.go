@@ -54,7 +54,7 @@ func TestDeleteBesideCrawl(t *testing.T) {
 	if _, err := e.Inspect().Record(site.URL + "/5"); !errors.Is(err, engine.ErrNotFound) {
 		t.Errorf("a deleted page: %v", err)
 	}
-	found, err := e.Search(t.Context(), "page", engine.SearchOptions{})
+	found, err := e.Search(t.Context(), "page", engine.SearchOptions{Deadline: patient})
 	if err != nil || found.Total != 0 {
 		t.Errorf("%d documents of deleted pages, %v", found.Total, err)
 	}
@@ -64,7 +64,8 @@ func TestDeleteBesideCrawl(t *testing.T) {
 	if len(all) != 1 || len(all["db_fetched"]) != 1 || !all["db_fetched"][other.URL+"/"] {
 		t.Errorf("crawldb has %v", all)
 	}
-	if found, err = e.Search(t.Context(), "page", engine.SearchOptions{}); err != nil || found.Total != 1 {
+	found, err = e.Search(t.Context(), "page", engine.SearchOptions{Deadline: patient})
+	if err != nil || found.Total != 1 {
 		t.Errorf("%d documents, %v", found.Total, err)
 	}
 	verify(t, e)

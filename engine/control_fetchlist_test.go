@@ -103,7 +103,7 @@ func TestLimitInFetchlists(t *testing.T) {
 		t.Errorf("%v, %v", r, err)
 	}
 	// The second page's anchor is a word of the first page's document.
-	found, err := e.Search(ctx, `"anchor of /second"`, engine.SearchOptions{})
+	found, err := e.Search(ctx, `"anchor of /second"`, engine.SearchOptions{Deadline: patient})
 	if err != nil || found.Total != 2 {
 		t.Errorf("%+v, %v", found, err)
 	}

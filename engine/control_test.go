@@ -435,7 +435,7 @@ func TestIndexFilterShows(t *testing.T) {
 	if _, err := e.Crawl(context.Background(), crawlFrom(s.URL+"/0")); err != nil {
 		t.Fatal(err)
 	}
-	html := engine.SearchOptions{HTML: true, MarkStart: "<mark>", MarkEnd: "</mark>"}
+	html := engine.SearchOptions{Deadline: patient, HTML: true, MarkStart: "<mark>", MarkEnd: "</mark>"}
 	found, err := e.Search(context.Background(), "herring", html)
 	if err != nil || len(found.Hits) != 1 {
 		t.Fatalf("%+v, %v", found, err)

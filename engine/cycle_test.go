@@ -39,7 +39,7 @@ func TestCrawl(t *testing.T) {
 		t.Error("no duplicate was found")
 	}
 	for _, q := range []string{"harbour net", "港口", "гавань"} {
-		found, err := e.Search(context.Background(), q, engine.SearchOptions{})
+		found, err := e.Search(context.Background(), q, engine.SearchOptions{Deadline: patient})
 		if err != nil || found.Total == 0 || len(found.Hits) == 0 || found.Hits[0].Snippet == "" {
 			t.Errorf("search %q: %d found, %v", q, found.Total, err)
 		}

@@ -47,7 +47,7 @@ func TestFetched(t *testing.T) {
 	// finds compares the months and titles of hits, which must come with the latest fetch first.
 	finds := func(query string, want ...string) {
 		t.Helper()
-		r, err := e.Search(ctx, query, engine.SearchOptions{Order: index.OrderFetched, Strict: true})
+		r, err := e.Search(ctx, query, engine.SearchOptions{Deadline: patient, Order: index.OrderFetched, Strict: true})
 		var got []string
 		for i, h := range r.Hits {
 			if i > 0 && h.Fetched.After(r.Hits[i-1].Fetched) {

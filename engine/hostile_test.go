@@ -94,7 +94,7 @@ func TestHostileWeb(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	found, err := e.Search(context.Background(), "robots", engine.SearchOptions{})
+	found, err := e.Search(context.Background(), "robots", engine.SearchOptions{Deadline: patient})
 	if err != nil || found.Total == 0 {
 		t.Errorf("honest pages are not found: %d, %v", found.Total, err)
 	}

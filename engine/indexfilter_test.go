@@ -41,7 +41,7 @@ func TestIndexFilterText(t *testing.T) {
 		t.Fatal(err)
 	}
 	for words, want := range map[string]int{"another word": 1, "keeper": 0} {
-		hits, err := e.Search(context.Background(), words, engine.SearchOptions{})
+		hits, err := e.Search(context.Background(), words, engine.SearchOptions{Deadline: patient})
 		if err != nil || hits.Total != want {
 			t.Errorf("%q: %d found, %v", words, hits.Total, err)
 		}

@@ -170,7 +170,7 @@ func TestLinkRankFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	score := func() float64 {
-		found, err := e.Search(ctx, "word", engine.SearchOptions{})
+		found, err := e.Search(ctx, "word", engine.SearchOptions{Deadline: patient})
 		if err != nil {
 			t.Fatal(err)
 		}

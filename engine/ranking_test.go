@@ -31,6 +31,7 @@ func crawlNames(t *testing.T, pages map[string]string, seeds ...string) *engine.
 // hitsOf searches and returns the hits' paths in their order.
 func hitsOf(t *testing.T, e *engine.Engine, query string, o engine.SearchOptions) (paths string, hits []engine.Hit) {
 	t.Helper()
+	o.Deadline = patient
 	r, err := e.Search(context.Background(), query, o)
 	if err != nil {
 		t.Fatal(err)
@@ -134,7 +135,7 @@ func TestSearchCounts(t *testing.T) {
 	pages["a.test/"] = root
 	e := crawlNames(t, pages, "a.test/")
 	for least, want := range map[int]bool{0: false, 5: true, 20: true, 21: false} {
-		r, err := e.Search(context.Background(), "gull", engine.SearchOptions{TotalAtLeast: least})
+		r, err := e.Search(context.Background(), "gull", engine.SearchOptions{Deadline: patient, TotalAtLeast: least})
 		if err != nil || r.AtLeast != want || r.Total > 20 || r.Total < 20 && (!want || r.Total < least) {
 			t.Errorf("%d at least: %d found, at least %v: %v", least, r.Total, r.AtLeast, err)
 		}

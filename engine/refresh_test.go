@@ -175,7 +175,8 @@ func TestPreferences(t *testing.T) {
 		t.Fatal(err)
 	}
 	finish(t, e, g.Segment)
-	if hits, err := e.Search(ctx, "lighthouse", engine.SearchOptions{}); err != nil || hits.Total != 3 {
+	hits, err := e.Search(ctx, "lighthouse", engine.SearchOptions{Deadline: patient})
+	if err != nil || hits.Total != 3 {
 		t.Errorf("%d found, %v", hits.Total, err)
 	}
 }

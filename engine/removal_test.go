@@ -80,7 +80,7 @@ func (r *removal) known(pages ...string) (list []bool) {
 func (r *removal) finds(words map[string]int) {
 	r.t.Helper()
 	for word, want := range words {
-		hits, err := r.e.Search(context.Background(), word, engine.SearchOptions{})
+		hits, err := r.e.Search(context.Background(), word, engine.SearchOptions{Deadline: patient})
 		if err != nil || hits.Total != want {
 			r.t.Errorf("%q is found %d times, want %d, %v", word, hits.Total, want, err)
 		}

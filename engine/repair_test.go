@@ -141,7 +141,7 @@ func TestReadOnly(t *testing.T) {
 	o.ReadOnly = true
 	e := open(t, o)
 	verify(t, e)
-	if _, err := e.Search(ctx, "harbour", engine.SearchOptions{}); err != nil {
+	if _, err := e.Search(ctx, "harbour", engine.SearchOptions{Deadline: patient}); err != nil {
 		t.Error(err)
 	}
 	digest(t, e)
@@ -170,7 +170,7 @@ func TestReadsOlderFormat(t *testing.T) {
 	o.ReadOnly = true
 	e = open(t, o)
 	sameDigest(t, digest(t, e), want)
-	if hits, err := e.Search(ctx, "harbour", engine.SearchOptions{}); err != nil || hits.Total == 0 {
+	if hits, err := e.Search(ctx, "harbour", engine.SearchOptions{Deadline: patient}); err != nil || hits.Total == 0 {
 		t.Errorf("%d hits, %v", hits.Total, err)
 	}
 	for s, err := range e.Inspect().Segments(ctx) {

@@ -17,11 +17,11 @@ import (
 // it, a snippet in the usual length is cut.
 const snippetLength = 220
 
-// SearchOptions bound a search. The zero value returns the ten best hits within 200 ms.
+// SearchOptions bound a search. The zero value returns the ten best hits within a second.
 type SearchOptions struct {
 	Limit    int           // hits to return; 0 means 10
 	Offset   int           // hits to skip, from the best; Offset and Limit together are cut to index.HitsMax
-	Deadline time.Duration // after it the search ends with what it has; 0 means 200 ms
+	Deadline time.Duration // after it the search ends with what it has; 0 means 1 s
 	// MarkStart and MarkEnd surround each match in Hit.Snippet; "" means no marks.
 	MarkStart, MarkEnd string
 	// HTML makes Hit.Snippet HTML: the text is escaped, the marks are used as they are. Without it the snippet is plain

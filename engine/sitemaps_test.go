@@ -44,7 +44,7 @@ func TestSitemaps(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		hits, err := e.Search(context.Background(), "lighthouse", engine.SearchOptions{})
+		hits, err := e.Search(context.Background(), "lighthouse", engine.SearchOptions{Deadline: patient})
 		if err != nil {
 			t.Fatal(err)
 		}

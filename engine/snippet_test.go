@@ -57,7 +57,7 @@ func TestSnippetsAllowed(t *testing.T) {
 	if _, err := e.Crawl(context.Background(), engine.CrawlOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	found, err := e.Search(context.Background(), "lighthouse", engine.SearchOptions{})
+	found, err := e.Search(context.Background(), "lighthouse", engine.SearchOptions{Deadline: patient})
 	if err != nil || found.Total != len(pages) {
 		t.Fatalf("%d pages, want %d: %v", found.Total, len(pages), err)
 	}

@@ -108,7 +108,8 @@ func TestRefetched(t *testing.T) {
 			}
 			finds := func(query string, want int) {
 				t.Helper()
-				if r, err := e.Search(ctx, query, engine.SearchOptions{}); err != nil || (r.Total > 0) != (want > 0) {
+				r, err := e.Search(ctx, query, engine.SearchOptions{Deadline: patient})
+				if err != nil || (r.Total > 0) != (want > 0) {
 					t.Errorf("%s: %d found, want %d, %v", query, r.Total, want, err)
 				}
 			}

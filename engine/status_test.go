@@ -19,6 +19,9 @@ import (
 	"github.com/seine-crawler/seine/storage"
 )
 
+// patient is the deadline of searches that must find all there is, on a busy machine too.
+const patient = time.Minute
+
 // crawling is a crawl that runs beside a test.
 type crawling struct {
 	t      *testing.T

@@ -118,7 +118,7 @@ func testTruncated(t *testing.T, crawl func(*engine.Engine, engine.InjectOptions
 		crawl(e, in)
 		verify(t, e)
 		for word, want := range words {
-			hits, err := e.Search(context.Background(), word, engine.SearchOptions{})
+			hits, err := e.Search(context.Background(), word, engine.SearchOptions{Deadline: patient})
 			if err != nil || hits.Total != want {
 				t.Errorf("round %d: %q is found %d times, want %d, %v", n, word, hits.Total, want, err)
 			}

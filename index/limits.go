@@ -64,7 +64,7 @@ const (
 	// maxForms is the most words that a prefix or a fuzzy word stands for: the nearest, then the most frequent.
 	maxForms = 64
 	// defaultDeadline is SearchOptions.Deadline when it is 0.
-	defaultDeadline = 200 * time.Millisecond
+	defaultDeadline = time.Second
 	// pageGrace is how much longer than its deadline a search may read what its hits show.
 	pageGrace = 4 * time.Millisecond
 	// explainTime is how much longer than its deadline a search may explain its hits.

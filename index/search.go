@@ -16,7 +16,7 @@ import (
 type SearchOptions struct {
 	Limit    int           // hits returned, each with up to 52 KiB of what it shows; 0 means 10
 	Offset   int           // hits skipped, from the best; Offset and Limit together are cut to HitsMax
-	Deadline time.Duration // time after which the search ends with what it has; 0 means 200 ms
+	Deadline time.Duration // time after which the search ends with what it has; 0 means 1 s
 	Strict   bool          // parse with ParseStrict, whose *QueryError the search then returns, and relax nothing
 	// TotalAtLeast is a number of matches at which counting may stop: Result.Total is then a lower bound, and a search
 	// for common words is faster. 0 counts all.

@@ -79,7 +79,7 @@ var searchRoutes = []route{
 			{name: "collapse", kind: aSwitch, def: true, about: "leave out near-duplicates of better hits"},
 			{name: "freshness_seconds", kind: aNumber, most: 1e9, about: "half-life of what a date adds to a score"},
 			{name: "deadline_seconds", kind: aNumber, most: searchTimeMax.Seconds(),
-				about: "after it the search ends with what it has; 0: 0.2"},
+				about: "after it the search ends with what it has; 0: 1"},
 			{name: "explain", kind: aSwitch, about: "show how each score came about"},
 			{name: "html", kind: aSwitch, about: "snippets are HTML: escaped, the marks as they are"},
 			{name: "mark_start", kind: aText, most: 64, about: "text before each match in a snippet"},
