@@ -68,8 +68,8 @@ func (f *totalFlag) Type() string { return "exact|number" }
 // searchPatience is how long a search on the command line may take: who waits for one rather waits than misses hits.
 const searchPatience = 10 * time.Second
 
-// checkSearch sets the deadline, reads the freshness, and returns an error if flags of a search contradict each other or want more than
-// there is.
+// checkSearch sets the deadline, reads the freshness, and returns an error if flags of a search contradict each other
+// or want more than there is.
 func checkSearch(cmd *cobra.Command, o *engine.SearchOptions, freshness string, complete bool) (err error) {
 	o.Deadline = searchPatience
 	if o.Freshness, err = parseDuration(freshness); err != nil {
