@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/bits"
+	"slices"
 	"time"
 
 	"github.com/seine-crawler/seine/storage"
@@ -205,8 +206,6 @@ type columnBlock struct {
 	texts   []string
 }
 
-var noNumbers [groupSize]uint64
-
 // decode reads a value of n documents.
 func (c *columnBlock) decode(letter byte, b []byte, n int) error {
 	return c.decodeOf(letter, b, n, nil)
@@ -226,7 +225,7 @@ func (c *columnBlock) decodeOf(letter byte, b []byte, n int, wanted []uint64) er
 			c.texts = append(c.texts, r.text())
 		}
 	}
-	c.numbers = c.numbers[:0]
+	c.numbers = slices.Grow(c.numbers[:0], n)
 	for left := n; left > 0 && !r.bad; left -= groupSize {
 		width, least := int(r.byte()), r.uvarint()
 		if width > 8 {
@@ -235,7 +234,7 @@ func (c *columnBlock) decodeOf(letter byte, b []byte, n int, wanted []uint64) er
 		}
 		in := r.take(uint64(width) * uint64(min(left, groupSize)))
 		if at := (n - left) / 64; wanted != nil && wanted[at]|wanted[at+1] == 0 && !r.bad {
-			c.numbers = append(c.numbers, noNumbers[:min(left, groupSize)]...)
+			c.numbers = c.numbers[:len(c.numbers)+min(left, groupSize)]
 			continue
 		}
 		mask := ^uint64(0) >> (64 - 8*width)

@@ -118,6 +118,27 @@ func (f *hostFacet) best(most int) (best []hostCount, distinct int) {
 	return top.sorted(), len(all)
 }
 
+// matchesOf returns the numbers of matches that some hosts have; counted is false if no facet has counted them all.
+func (x *execution) matchesOf(of map[uint64]bool) (matches map[uint64]int, counted bool) {
+	matches = map[uint64]int{}
+	at := slices.IndexFunc(x.counting, func(f facet) bool { _, ok := f.(*hostFacet); return ok })
+	if at < 0 || x.work.over {
+		return matches, false
+	}
+	some := uint64(0) // bits that a hash must have one of: most hosts are passed without a look into the map
+	for id := range of {
+		some |= 1 << (id & 63)
+	}
+	for _, p := range x.counting[at].(*hostFacet).parts {
+		for _, h := range p.hosts {
+			if id := p.table.ids[h.host]; some>>(id&63)&1 != 0 && of[id] {
+				matches[id] += int(h.n)
+			}
+		}
+	}
+	return matches, true
+}
+
 func (p *partHosts) of(h hostMatches) hostCount {
 	return hostCount{p.table.ids[h.host], int(h.n), p.part, p.table.first[h.host]}
 }
