@@ -193,8 +193,9 @@ func (i *Inspector) Inlinks(ctx context.Context, url string, limit int) iter.Seq
 	}, viewLink)
 }
 
-// InlinkCounts counts the links to each of some URLs as Inlinks streams them, up to limit of each; limit 0 or less means
-// all. It takes about half the time of as many calls of Inlinks. With an error, counts has what was counted before it.
+// InlinkCounts counts the links to each of some URLs as Inlinks streams them, up to limit of each; limit 0 or less
+// means all. It opens two iterators where as many calls of Inlinks open several each. With an error, counts has what
+// was counted before it.
 func (i *Inspector) InlinkCounts(ctx context.Context, urls []string, limit int) (counts []int, err error) {
 	inner, leave, err := i.enter(ctx)
 	if err != nil {

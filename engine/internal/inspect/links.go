@@ -52,7 +52,8 @@ func (in *Inspect) Links(ctx context.Context) iter.Seq2[Link, error] {
 }
 
 // InlinkCounts counts the links to each of some URLs, as Inlinks streams them: up to limit of each. Two iterators serve
-// all of them, which takes half as long as one call of Inlinks each. With an error it returns what it had counted.
+// all of them, where Inlinks opens one for each URL and one for each linking page. With an error it returns what it had
+// counted.
 func (in *Inspect) InlinkCounts(ctx context.Context, urls []urlkey.URL, limit int) (counts []int, err error) {
 	rows := in.env.Store.Scan(storage.Linkdb(), nil, nil)
 	records := in.env.Store.Scan(storage.Crawldb(), nil, nil)
