@@ -8,8 +8,8 @@ import (
 )
 
 // heldColumn has the values of a column that a facet counts, as long as searches hold it (held.go): one byte a
-// document, none where all documents of a block have the same value. Reading and decoding the blocks of three columns
-// costs each search of a million documents more than finding the best of them. It never changes.
+// document, none where all documents of a block have the same value. Each search with facets would otherwise read and
+// decode all blocks of three columns that have a match. It never changes.
 type heldColumn struct {
 	texts  []string // by code, of a column of texts; texts[0] is "", of documents without one
 	years  []int    // by code, of columnDate; years[0] is noYear
