@@ -271,6 +271,8 @@ func stateOf(t *testing.T, e *engine.Engine) (s worldState) {
 	t.Helper()
 	ctx := context.Background()
 	var records, inlinks strings.Builder
+	var urls []string
+	var links []int
 	for r, err := range e.Inspect().Records(ctx, engine.RecordFilter{}) {
 		if err != nil {
 			t.Fatal(err)
@@ -284,12 +286,17 @@ func stateOf(t *testing.T, e *engine.Engine) (s worldState) {
 		}
 		fmt.Fprintf(&records, "%s %s http=%d score=%.9f signature=%s every %d next %s\n",
 			r.URL, r.Status, r.HTTPStatus, r.Score, r.Signature, r.Interval, next)
+		urls, links = append(urls, r.URL), append(links, 0)
 		for l, err := range e.Inspect().Inlinks(ctx, r.URL, 100) {
 			if err != nil {
 				t.Fatal(err)
 			}
 			fmt.Fprintf(&inlinks, "%s <- %s %q\n", r.URL, l.From, l.Anchor)
+			links[len(links)-1]++
 		}
+	}
+	if counts, err := e.Inspect().InlinkCounts(ctx, urls, 100); err != nil || !slices.Equal(counts, links) {
+		t.Errorf("inlinks are counted as %v, and are %v: %v", counts, links, err)
 	}
 	found, err := e.Search(ctx, "word", engine.SearchOptions{Deadline: patient, Limit: 100})
 	if err != nil {

@@ -193,6 +193,25 @@ func (i *Inspector) Inlinks(ctx context.Context, url string, limit int) iter.Seq
 	}, viewLink)
 }
 
+// InlinkCounts counts the links to each of some URLs as Inlinks streams them, up to limit of each; limit 0 or less
+// means all. It opens two iterators where as many calls of Inlinks open several each. With an error, counts has what
+// was counted before it.
+func (i *Inspector) InlinkCounts(ctx context.Context, urls []string, limit int) (counts []int, err error) {
+	inner, leave, err := i.enter(ctx)
+	if err != nil {
+		return make([]int, len(urls)), err
+	}
+	defer leave()
+	parsed := make([]urlkey.URL, len(urls))
+	for at, url := range urls {
+		if parsed[at], err = i.parse(url); err != nil {
+			return make([]int, len(urls)), err
+		}
+	}
+	counts, err = i.in.InlinkCounts(inner, parsed, limit)
+	return counts, ended(ctx, err)
+}
+
 // LinkCounts counts the pages that link to a URL, and their hosts and domains.
 func (i *Inspector) LinkCounts(ctx context.Context, url string) (LinkCounts, error) {
 	inner, leave, err := i.enter(ctx)

@@ -213,12 +213,11 @@ func (w *work) record(key urlkey.Key) (r storage.Record, ok bool, err error) {
 
 // textOf reads the text of a page of a segment.
 func (w *work) textOf(key urlkey.Key, segment uint32) (text storage.ParseText, ok bool, err error) {
-	value, ok, err := w.store.Get(storage.ParseTextRange(segment), []byte(key), nil)
-	if err != nil || !ok {
-		return text, false, err
-	}
-	if err := storage.DecodeParseText(value, &text); err != nil {
-		return text, false, fmt.Errorf("parse record of %s: %w", key, err)
-	}
-	return text, true, nil
+	ok, err = w.store.View(storage.ParseTextRange(segment), []byte(key), func(value []byte) error {
+		if err := storage.DecodeParseText(value, &text); err != nil {
+			return fmt.Errorf("parse record of %s: %w", key, err)
+		}
+		return nil
+	})
+	return text, ok && err == nil, err
 }

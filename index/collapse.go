@@ -142,6 +142,9 @@ const (
 	fewValues = 4
 )
 
+// blockPool has the memory of blocks of groups, 64 KiB each.
+var blockPool = sync.Pool{New: func() any { return new(columnBlock) }}
+
 // identify reads the hosts and the groups of candidates, block by block. It returns false if the search is to end.
 func (x *execution) identify(list []candidate, work *budget) bool {
 	order := make([]*candidate, 0, len(list))
@@ -153,13 +156,14 @@ func (x *execution) identify(list []candidate, work *budget) bool {
 	slices.SortFunc(order, func(a, b *candidate) int {
 		return cmp.Or(cmp.Compare(a.part.number, b.part.number), cmp.Compare(a.doc, b.doc))
 	})
-	var groups columnBlock
+	groups := blockPool.Get().(*columnBlock)
+	defer blockPool.Put(groups)
 	for n := 0; len(order) > 0; order = order[n:] {
 		first := order[0]
 		for n = 1; n < len(order) && order[n].part == first.part && order[n].doc/normDocs == first.doc/normDocs; {
 			n++
 		}
-		ok, err := x.identifyBlock(order[:n], &groups, work)
+		ok, err := x.identifyBlock(order[:n], groups, work)
 		if err != nil {
 			x.work.fail(err)
 		}
@@ -408,15 +412,17 @@ func (x *execution) countMore(root *node, page []candidate) {
 	for i := range page {
 		shown[page[i].host] = true
 	}
-	var mu sync.Mutex
-	matches := map[uint64]int{}
-	x.each(x.workers(), x.parts, func(w *execution, p *part) {
-		w.countHosts(p, root, shown, func(host uint64, n int) {
-			mu.Lock()
-			defer mu.Unlock()
-			matches[host] += n
+	matches, counted := x.matchesOf(shown)
+	if !counted {
+		var mu sync.Mutex
+		x.each(x.workers(), x.parts, func(w *execution, p *part) {
+			w.countHosts(p, root, shown, func(host uint64, n int) {
+				mu.Lock()
+				defer mu.Unlock()
+				matches[host] += n
+			})
 		})
-	})
+	}
 	for i := range page {
 		page[i].more = max(0, matches[page[i].host]-x.perHost)
 	}

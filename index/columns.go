@@ -3,9 +3,11 @@
 package index
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math/bits"
+	"slices"
 	"time"
 
 	"github.com/seine-crawler/seine/storage"
@@ -204,8 +206,6 @@ type columnBlock struct {
 	texts   []string
 }
 
-var noNumbers [groupSize]uint64
-
 // decode reads a value of n documents.
 func (c *columnBlock) decode(letter byte, b []byte, n int) error {
 	return c.decodeOf(letter, b, n, nil)
@@ -225,7 +225,7 @@ func (c *columnBlock) decodeOf(letter byte, b []byte, n int, wanted []uint64) er
 			c.texts = append(c.texts, r.text())
 		}
 	}
-	c.numbers = c.numbers[:0]
+	c.numbers = slices.Grow(c.numbers[:0], n)
 	for left := n; left > 0 && !r.bad; left -= groupSize {
 		width, least := int(r.byte()), r.uvarint()
 		if width > 8 {
@@ -234,7 +234,7 @@ func (c *columnBlock) decodeOf(letter byte, b []byte, n int, wanted []uint64) er
 		}
 		in := r.take(uint64(width) * uint64(min(left, groupSize)))
 		if at := (n - left) / 64; wanted != nil && wanted[at]|wanted[at+1] == 0 && !r.bad {
-			c.numbers = append(c.numbers, noNumbers[:min(left, groupSize)]...)
+			c.numbers = c.numbers[:len(c.numbers)+min(left, groupSize)]
 			continue
 		}
 		mask := ^uint64(0) >> (64 - 8*width)
@@ -269,34 +269,72 @@ func (seg *segment) readColumnOf(
 		return fmt.Errorf("BUG: index: block %d of a column of %d documents", block, seg.info.Docs)
 	}
 	n := int(min(uint64(seg.info.Docs)-from, normDocs))
-	b, ok, err := rd.Get(storage.IndexSegmentRange(seg.number, kindColumns), columnKey(block, letter), nil)
-	if err != nil {
-		return err
-	}
-	if !ok {
+	key := columnKey(block, letter)
+	ok, err := rd.View(storage.IndexSegmentRange(seg.number, kindColumns), key, func(b []byte) error {
+		if err := dst.decodeOf(letter, b, n, wanted); err != nil {
+			return fmt.Errorf("index segment %d: %w", seg.number, err)
+		}
+		return nil
+	})
+	if err == nil && !ok {
 		dst.texts = append(dst.texts[:0], "")
 		dst.numbers = resize(dst.numbers, uint64(n))
 		clear(dst.numbers)
-		return nil
 	}
-	if err := dst.decodeOf(letter, b, n, wanted); err != nil {
-		return fmt.Errorf("index segment %d: %w", seg.number, err)
-	}
-	return nil
+	return err
 }
 
-// readNumber reads the number of one document, without decoding the block.
+// readNumber reads the number of one document. It keeps the group of 128 that has it: a whole block is up to 64 KiB,
+// and those of a page of hits are mostly in as many blocks.
 func (seg *segment) readNumber(rd storage.Reader, letter byte, doc uint32) (uint64, error) {
-	b, ok, err := seg.get(rd, kindColumns, columnKey(doc/normDocs, letter))
-	if err != nil || !ok {
-		return 0, err
+	group := doc / groupSize
+	var memory [16]byte
+	name := append(binary.BigEndian.AppendUint32(append(memory[:0], kindColumns), group), letter, groupName)
+	v, ok := seg.values.get(string(name))
+	if !ok {
+		var err error
+		if v, err = seg.readGroup(rd, letter, group); err != nil {
+			return 0, fmt.Errorf("index segment %d: column %c: %w", seg.number, letter, err)
+		}
+		seg.values.add(string(name), v, int64(len(name)+cap(v.b)+recentBytes))
 	}
-	r := storedReader{b: b}
-	v, err := r.number(doc%normDocs, min(seg.info.Docs-doc/normDocs*normDocs, normDocs))
-	if err != nil {
-		return 0, fmt.Errorf("index segment %d: column %c: %w", seg.number, letter, err)
+	if !v.ok {
+		return 0, nil
 	}
-	return v, nil
+	r := storedReader{b: v.b}
+	return r.number(doc%groupSize, min(seg.info.Docs-group*groupSize, groupSize))
+}
+
+// groupName ends the name of a group among the values that a segment keeps, which that of a block does not have.
+const groupName = 'g'
+
+// readGroup reads a group of 128 numbers of a column, as appendNumbers writes it.
+func (seg *segment) readGroup(rd storage.Reader, letter byte, group uint32) (v storedValue, err error) {
+	block := group / (normDocs / groupSize)
+	key := columnKey(block, letter)
+	v.ok, err = rd.View(storage.IndexSegmentRange(seg.number, kindColumns), key, func(b []byte) error {
+		r, docs := storedReader{b: b}, seg.info.Docs-block*normDocs
+		for range group % (normDocs / groupSize) {
+			r.group(groupSize)
+			docs -= groupSize
+		}
+		v.b = bytes.Clone(r.group(min(docs, groupSize)))
+		if r.bad {
+			return fmt.Errorf("%w: numbers of a column", storage.ErrCorrupt)
+		}
+		return nil
+	})
+	return v, err
+}
+
+// group reads n numbers that appendNumbers wrote together, 128 at most, without decoding them.
+func (r *storedReader) group(n uint32) []byte {
+	all := r.b
+	width := uint64(r.byte())
+	r.uvarint()
+	r.take(width * uint64(n))
+	r.bad = r.bad || width > 8
+	return all[:len(all)-len(r.b)]
 }
 
 // number reads one of n numbers, as appendNumbers writes them.

@@ -95,8 +95,8 @@
 // limits.go: bytes, terms, depth and forms of a query, time of a search, hits, and what a document may carry for its
 // hits, and what of a stored field queries can name. positions.go: the occurrences of a term in a field of a document
 // that are kept. budget.go: the work between two looks at the clock. recent.go: the rows and keys that searches keep in
-// memory, an eighth of Options.MemoryBytes; state.go: the forms of words that they keep, 2 MiB. held.go: the words that
-// they hold, Options.HeldBytes.
+// memory, an eighth of Options.MemoryBytes; state.go: the forms of words that they keep, 2 MiB. held.go: the words and
+// the columns of facets that they hold, Options.HeldBytes.
 //
 // # Deliberately absent
 //

@@ -4,13 +4,9 @@ package index
 
 import (
 	"cmp"
-	"maps"
-	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/seine-crawler/seine/storage/urlkey"
 )
 
 // Facet says how many matches have which values.
@@ -65,13 +61,13 @@ func (c *facetCounter) facets() (list []facet) {
 	for _, name := range c.names {
 		switch name {
 		case FacetLanguage:
-			list = append(list, &textFacet{letter: columnLanguage, counts: map[string]int{}})
+			list = append(list, newTextFacet(columnLanguage))
 		case FacetType:
-			list = append(list, &textFacet{letter: columnType, counts: map[string]int{}})
+			list = append(list, newTextFacet(columnType))
 		case FacetYear:
-			list = append(list, &yearFacet{counts: make([]int, 10_000)}) // Document.Check
+			list = append(list, newYearFacet())
 		case FacetHost:
-			list = append(list, &hostFacet{counts: map[uint64]hostCount{}})
+			list = append(list, &hostFacet{})
 		default:
 			field, _ := fieldName(name)
 			list = append(list, &fieldFacet{name: field, matches: map[*part]bitset{}})
@@ -152,25 +148,42 @@ func valuesOf[K comparable](counts map[K]int, name func(K) string) (list []Facet
 	return list, len(list), nil
 }
 
-// columnFacet reads the column of a facet.
+// columnFacet reads the column of a facet: one that is held, else block by block.
 type columnFacet struct {
+	letter  byte
 	x       *execution
 	part    *part
+	held    *heldColumn // nil: it is not
 	decoded columnBlock
 }
 
-func (f *columnFacet) begin(x *execution, p *part) error {
+func (f *columnFacet) begin(x *execution, p *part) (err error) {
 	f.x, f.part = x, p
-	return nil
+	f.held, err = x.heldColumn(p, f.letter)
+	return err
+}
+
+// codes calls fn with the number of matches in the window that have each code of the held column.
+func (f *columnFacet) codes(w *window, fn func(code, n int)) {
+	var counts codeCounts
+	w.blocks(func(block uint32, bits []uint64) bool {
+		f.held.count(block, bits, &counts)
+		return f.x.work.spend(1)
+	})
+	for code, n := range counts {
+		if n > 0 {
+			fn(code, n)
+		}
+	}
 }
 
 // blocks calls fn with the matches of each block of the window; their values are in f.decoded.
-func (f *columnFacet) blocks(w *window, letter byte, fn func(bits []uint64)) (err error) {
+func (f *columnFacet) blocks(w *window, fn func(bits []uint64)) (err error) {
 	w.blocks(func(block uint32, bits []uint64) bool {
 		if !f.x.work.spend(valueUnits) {
 			return false
 		}
-		if err = f.part.columnOf(letter, block, bits, &f.decoded); err == nil {
+		if err = f.part.columnOf(f.letter, block, bits, &f.decoded); err == nil {
 			fn(bits)
 		}
 		return err == nil
@@ -181,13 +194,24 @@ func (f *columnFacet) blocks(w *window, letter byte, fn func(bits []uint64)) (er
 // textFacet counts the values of a column of texts.
 type textFacet struct {
 	columnFacet
-	letter byte
 	places []int // count of each text of a block
 	counts map[string]int
 }
 
+func newTextFacet(letter byte) *textFacet {
+	return &textFacet{columnFacet: columnFacet{letter: letter}, counts: map[string]int{}}
+}
+
 func (f *textFacet) count(w *window) error {
-	return f.blocks(w, f.letter, func(bits []uint64) {
+	if f.held != nil {
+		f.codes(w, func(code, n int) {
+			if code > 0 {
+				f.counts[f.held.texts[code]] += n
+			}
+		})
+		return nil
+	}
+	return f.blocks(w, func(bits []uint64) {
 		f.places = append(f.places[:0], make([]int, len(f.decoded.texts))...)
 		numbers := f.decoded.numbers
 		eachBit(bits, func(i int) { f.places[numbers[i]]++ })
@@ -212,16 +236,33 @@ func (f *textFacet) values(*execution, int) ([]FacetValue, int, error) {
 // yearFacet counts the years of dates, in UTC.
 type yearFacet struct {
 	columnFacet
-	counts []int // by year
+	counts []int // by year, up to the last one that was counted
+}
+
+// yearsMost is the year that is not counted any more, nor any behind it: see Document.Check.
+const yearsMost = 10_000
+
+func newYearFacet() *yearFacet { return &yearFacet{columnFacet: columnFacet{letter: columnDate}} }
+
+func (f *yearFacet) add(year, n int) {
+	if year < 0 || year >= yearsMost {
+		return
+	}
+	if more := year + 1 - len(f.counts); more > 0 {
+		f.counts = append(f.counts, make([]int, more)...)
+	}
+	f.counts[year] += n
 }
 
 func (f *yearFacet) count(w *window) error {
-	return f.blocks(w, columnDate, func(bits []uint64) {
+	if f.held != nil {
+		f.codes(w, func(code, n int) { f.add(f.held.years[code], n) })
+		return nil
+	}
+	return f.blocks(w, func(bits []uint64) {
 		eachBit(bits, func(i int) {
 			if ms, ok := columnTimeMS(f.decoded.numbers[i]); ok {
-				if y := yearOf(ms); 0 <= y && y < len(f.counts) {
-					f.counts[y]++
-				}
+				f.add(yearOf(ms), 1)
 			}
 		})
 	})
@@ -229,7 +270,7 @@ func (f *yearFacet) count(w *window) error {
 
 func (f *yearFacet) join(other facet) {
 	for year, n := range other.(*yearFacet).counts {
-		f.counts[year] += n
+		f.add(year, n)
 	}
 }
 
@@ -262,106 +303,4 @@ func floorDiv(a, b int64) int64 {
 		q--
 	}
 	return q
-}
-
-// hostFacet counts the hosts. A host is an interval of documents, so it counts bits and reads no column. Names are read
-// for the most frequent ones only: of those that are as frequent as the last, it takes the ones with the least hashes.
-type hostFacet struct {
-	x      *execution
-	part   *part
-	table  *hostTable
-	counts map[uint64]hostCount
-}
-
-type hostCount struct {
-	n    int
-	part *part
-	doc  uint32 // of the host in the part
-}
-
-func (f *hostFacet) begin(x *execution, p *part) (err error) {
-	f.x, f.part = x, p
-	f.table, err = p.hosts(x.work)
-	return err
-}
-
-func (f *hostFacet) count(w *window) error {
-	if f.table == nil {
-		return nil // the budget is over
-	}
-	for at := nextBit(w.bits, 0); at >= 0; {
-		host := f.table.of(w.from + uint32(at))
-		_, to := f.table.interval(host, f.part.docs)
-		upTo := min(int(to-w.from), 64*len(w.bits))
-		c := f.counts[f.table.ids[host]]
-		if c.part == nil {
-			c.part, c.doc = f.part, f.table.first[host]
-		}
-		c.n += countBits(w.bits, at, upTo)
-		f.counts[f.table.ids[host]] = c
-		if upTo == 64*len(w.bits) {
-			break
-		}
-		at = nextBit(w.bits, upTo)
-	}
-	return nil
-}
-
-func (f *hostFacet) join(other facet) {
-	for id, c := range other.(*hostFacet).counts {
-		if was, ok := f.counts[id]; ok {
-			if was.part.number < c.part.number { // as if one goroutine had counted
-				c.part, c.doc = was.part, was.doc
-			}
-			c.n += was.n
-		}
-		f.counts[id] = c
-	}
-}
-
-func (f *hostFacet) values(x *execution, most int) (list []FacetValue, distinct int, err error) {
-	ids := slices.SortedFunc(maps.Keys(f.counts), func(a, b uint64) int {
-		return cmp.Or(cmp.Compare(f.counts[b].n, f.counts[a].n), cmp.Compare(a, b))
-	})
-	for _, id := range ids[:min(len(ids), most)] {
-		c := f.counts[id]
-		if !x.work.spend(readUnits) {
-			break
-		}
-		key, err := c.part.key(c.doc)
-		if err != nil {
-			return nil, 0, err
-		}
-		list = append(list, FacetValue{urlkey.Key(key).HostKey().String(), c.n})
-	}
-	return list, len(ids), nil
-}
-
-// nextBit returns the place of the first bit from a place on, or -1.
-func nextBit(words []uint64, from int) int {
-	if from >= 64*len(words) {
-		return -1
-	}
-	w := words[from/64] &^ (1<<(from%64) - 1)
-	for at := from / 64; ; w = words[at] {
-		if w != 0 {
-			return at*64 + bits.TrailingZeros64(w)
-		}
-		if at++; at == len(words) {
-			return -1
-		}
-	}
-}
-
-// countBits counts the bits from a place (inclusive) to another (exclusive).
-func countBits(words []uint64, from, to int) (n int) {
-	for from < to {
-		w := words[from/64] >> (from % 64)
-		if rest := to - from; rest < 64-from%64 {
-			return n + bits.OnesCount64(w&(1<<rest-1))
-		}
-		n += bits.OnesCount64(w)
-		from = (from/64 + 1) * 64
-	}
-	return n
 }

@@ -159,6 +159,15 @@ func TestColumnsKept(t *testing.T) {
 				if keys.doc > 200 && keys.doc%1000 > 3 {
 					continue
 				}
+				for letter, number := range map[byte]uint64{
+					columnDate: got.date, columnFetched: got.fetched, columnGroup: got.group, columnSize: got.size,
+				} {
+					for range 2 { // the second time it may be one that is kept
+						if v, err := seg.readNumber(s, letter, keys.doc); err != nil || v != number {
+							t.Fatalf("column %c of document %d is %d, want %d: %v", letter, keys.doc, v, number, err)
+						}
+					}
+				}
 				looked, stamp, err := newKeyReader(s, seg).key(keys.doc)
 				if err != nil || string(looked) != string(keys.key()) || stamp != keys.stamp() {
 					t.Fatalf("document %d is %q (%d), not %q: %v", keys.doc, looked, stamp, keys.key(), err)

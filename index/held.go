@@ -73,6 +73,8 @@ type heldUse struct {
 	chunk []byte    // of a chunk, which must not be changed
 	uses  uint32
 	size  int64
+
+	column *heldColumn // that facets count; nil: it has too many values
 }
 
 const (

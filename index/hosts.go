@@ -29,6 +29,17 @@ func (t *hostTable) of(doc uint32) int {
 	return sort.Search(len(t.first), func(i int) bool { return t.first[i] > doc }) - 1
 }
 
+// next is of for a document that is not before a given host: it looks at the hosts that follow it first.
+func (t *hostTable) next(host int, doc uint32) int {
+	step := 1
+	for host+step < len(t.first) && t.first[host+step] <= doc {
+		host += step
+		step *= 2
+	}
+	behind := t.first[host:min(host+step, len(t.first))]
+	return host + sort.Search(len(behind), func(i int) bool { return behind[i] > doc }) - 1
+}
+
 // interval returns the documents of a host, of docs in all: from (inclusive), to (exclusive).
 func (t *hostTable) interval(i int, docs uint32) (from, to uint32) {
 	if i+1 < len(t.first) {

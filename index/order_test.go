@@ -66,11 +66,12 @@ func (p *memoryPart) setValues(values []columns, digits int) {
 	p.column = func(letter byte, block uint32, dst *columnBlock) error {
 		dst.numbers, dst.texts = dst.numbers[:0], append(dst.texts[:0], "")
 		var c textColumn
-		for i := range values[block*normDocs:] {
+		for i := range values[block*normDocs : min(int(block+1)*normDocs, len(values))] {
+			v := &values[int(block)*normDocs+i]
 			if letter == columnLanguage {
-				c.add(values[i].language)
+				c.add(v.language)
 			} else {
-				dst.numbers = append(dst.numbers, number(letter, &values[i]))
+				dst.numbers = append(dst.numbers, number(letter, v))
 			}
 		}
 		if letter == columnLanguage {
@@ -146,6 +147,9 @@ func (w *valuedWorld) thinned(all []candidate, c crowding) (kept []candidate) {
 func TestValues(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newValuedWorld(rapid.Uint64Range(0, 3000).Draw(t, "world"))
+		if rapid.Bool().Draw(t, "hold") { // also the columns of facets
+			w.hold(1 << 20)
+		}
 		for range 6 {
 			root := drawTree(t, 2)
 			s := naive{w.world, map[string]uint64{}}

@@ -20,6 +20,9 @@ type Reader interface {
 	Scan(r Range, from, to []byte) *Scanner
 	// Get looks up one relative key and appends its value to buf[:0]; ok is false if the key is absent.
 	Get(r Range, key, buf []byte) (value []byte, ok bool, err error)
+	// View is Get without a copy, for who needs a small part of a large value: it calls read with the value, which is
+	// valid until read returns and must not be changed. err is also that of read.
+	View(r Range, key []byte, read func(value []byte) error) (ok bool, err error)
 }
 
 // reads implements all reading methods, over a DB or a Pebble snapshot.
@@ -78,6 +81,23 @@ func (v *reads) Get(r Range, key, buf []byte) (value []byte, ok bool, err error)
 	}
 	value = append(buf[:0], stored...)
 	return value, true, closer.Close()
+}
+
+// View implements Reader. It costs what Get costs, less the copy. Errors: those of Get and of read.
+func (v *reads) View(r Range, key []byte, read func(value []byte) error) (ok bool, err error) {
+	if err := v.readable(r); err != nil {
+		return false, err
+	}
+	var whole [128]byte
+	stored, closer, err := v.r.Get(r.appendKey(whole[:0], key))
+	if errors.Is(err, pebble.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("reading %s at %.200q: %w", r, key, classified(err))
+	}
+	err = read(stored)
+	return true, errors.Join(err, closer.Close())
 }
 
 // oftenAbsent reports whether most lookups in the range are for absent keys: links to unknown URLs, and

@@ -22,8 +22,22 @@ type hitView struct {
 	Explanation *index.Explanation
 }
 
-// hit makes what the page shows of a hit.
-func (h *Handler) hit(ctx context.Context, p *page, state searchState, hit engine.Hit) hitView {
+// hits makes what the page shows of its hits.
+func (h *Handler) hits(ctx context.Context, p *page, state searchState, list []engine.Hit) []hitView {
+	urls := make([]string, len(list))
+	for i := range list {
+		urls[i] = list[i].URL
+	}
+	links, _ := h.e.Inspect().InlinkCounts(ctx, urls, linksCounted) // hits are worth showing without them
+	views := make([]hitView, len(list))
+	for i := range list {
+		views[i] = h.hit(p, state, list[i], h.linksTo(ctx, list[i].URL, links[i]))
+	}
+	return views
+}
+
+// hit makes what the page shows of a hit; links is what linksTo says.
+func (h *Handler) hit(p *page, state searchState, hit engine.Hit, links string) hitView {
 	language, direction := languageTag(hit.Language), direction(hit.Language)
 	heading := clean(hit.Title, titleShown)
 	if heading == "" || hit.Title == hit.URL {
@@ -56,7 +70,7 @@ func (h *Handler) hit(ctx context.Context, p *page, state searchState, hit engin
 		b.day(hit.Fetched)
 		b.add("</li>\n")
 	}
-	b.item(h.linksTo(ctx, hit.URL), p.Path("/links", "url", hit.URL))
+	b.item(links, p.Path("/links", "url", hit.URL))
 	b.item("about", p.Path("/url", "url", hit.URL))
 	same := state
 	same.Page = 1
@@ -73,15 +87,8 @@ func (h *Handler) hit(ctx context.Context, p *page, state searchState, hit engin
 	return hitView{template.HTML(b), hit.Explanation}
 }
 
-// linksTo says how many links a page has, as far as they are counted; "": none.
-func (h *Handler) linksTo(ctx context.Context, address string) string {
-	n := 0
-	for _, err := range h.e.Inspect().Inlinks(ctx, address, linksCounted) {
-		if err != nil {
-			break // the hit is worth showing without them
-		}
-		n++
-	}
+// linksTo says how many links a page has, of which n were counted; "": none.
+func (h *Handler) linksTo(ctx context.Context, address string, n int) string {
 	switch {
 	case n >= linksCounted:
 		if c, err := h.e.Inspect().LinkCounts(ctx, address); err == nil && c.Pages >= linksCounted {

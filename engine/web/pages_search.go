@@ -161,8 +161,8 @@ func (h *Handler) found(ctx context.Context, p *page, state searchState) (*searc
 		}
 		v.lasting = v.lasting && (v.Better.Query != "" || time.Since(start) < proposeTime) // else there may be one
 	}
+	v.Hits = h.hits(ctx, p, state, result.Hits)
 	for _, hit := range result.Hits {
-		v.Hits = append(v.Hits, h.hit(ctx, p, state, hit))
 		v.Crowded = v.Crowded || hit.More > 0 || hit.Duplicates > 0
 	}
 	if squeeze(result.Query) != squeeze(state.Query) {

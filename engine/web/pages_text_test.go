@@ -269,10 +269,10 @@ func TestHitMarkup(t *testing.T) {
 	h := New(opened(t, t.TempDir()), Options{})
 	const evil = `"><script>alert(1)</script>`
 	for _, address := range []string{"javascript:alert(1)", "http://a.example/" + evil, "data:text/html," + evil} {
-		got := string(h.hit(t.Context(), &page{}, searchState{Query: evil}, engine.Hit{
+		got := string(h.hit(&page{}, searchState{Query: evil}, engine.Hit{
 			URL: address, Title: evil, Language: evil, Type: "text/" + evil, SnippetText: evil,
 			Matches: [][2]int{{0, 2}}, More: 1, Duplicates: 1,
-		}).Opening)
+		}, "").Opening)
 		web := strings.HasPrefix(address, "http://")
 		if strings.Contains(got, "<script") || strings.Contains(got, `href="http`) != web ||
 			strings.Contains(got, `href="javascript`) || strings.Contains(got, `href="data`) {

@@ -5,6 +5,7 @@ package inspect
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"math"
@@ -21,8 +22,8 @@ func (in *Inspect) Inlinks(ctx context.Context, u urlkey.URL, limit int) iter.Se
 	key := []byte(u.Key())
 	from, to := storage.AppendLinkdbKey(nil, key, 0), storage.AppendLinkdbKey(nil, key, math.MaxUint32)
 	return func(yield func(Link, error) bool) {
-		n := 0
-		for l, err := range in.newestInlinks(scan(ctx, in.env.Store, storage.Linkdb(), from, to, rowOf)) {
+		n, newest := 0, newestLinks{of: in.contentSegment}
+		for l, err := range newest.links(scan(ctx, in.env.Store, storage.Linkdb(), from, to, rowOf)) {
 			if err == nil {
 				err = ctx.Err()
 			}
@@ -46,19 +47,82 @@ type Link struct {
 
 // Links streams all links of linkdb by target, as Inlinks does those of one.
 func (in *Inspect) Links(ctx context.Context) iter.Seq2[Link, error] {
-	return in.newestInlinks(scan(ctx, in.env.Store, storage.Linkdb(), nil, nil, rowOf))
+	newest := newestLinks{of: in.contentSegment}
+	return newest.links(scan(ctx, in.env.Store, storage.Linkdb(), nil, nil, rowOf))
 }
 
-// rowOf keeps a row of linkdb for newestInlinks, which reads it as far as its links are wanted.
+// InlinkCounts counts the links to each of some URLs, as Inlinks streams them: up to limit of each. Two iterators serve
+// all of them, where Inlinks opens one for each URL and one for each linking page. With an error it returns what it had
+// counted.
+func (in *Inspect) InlinkCounts(ctx context.Context, urls []urlkey.URL, limit int) (counts []int, err error) {
+	rows := in.env.Store.Scan(storage.Linkdb(), nil, nil)
+	records := in.env.Store.Scan(storage.Crawldb(), nil, nil)
+	defer func() { err = errors.Join(err, rows.Close(), records.Close()) }()
+	counts = make([]int, len(urls))
+	newest := newestLinks{of: func(page urlkey.Key) (segment uint32, err error) { return segmentAt(records, page) }}
+	for i, u := range urls {
+		for _, err := range newest.links(rowsOf(rows, u.Key())) {
+			if err == nil {
+				err = ctx.Err()
+			}
+			if err != nil {
+				return counts, fmt.Errorf("inlinks of %s: %w", u, err)
+			}
+			if counts[i]++; counts[i] == limit {
+				break
+			}
+		}
+	}
+	return counts, nil
+}
+
+// rowsOf are the rows of linkdb of one target.
+func rowsOf(sc *storage.Scanner, target urlkey.Key) iter.Seq2[entry[[]byte], error] {
+	from := storage.AppendLinkdbKey(nil, []byte(target), 0)
+	to := storage.AppendLinkdbKey(nil, []byte(target), math.MaxUint32)
+	return func(yield func(entry[[]byte], error) bool) {
+		for ok := sc.SeekGE(from); ok && bytes.Compare(sc.Key(), to) < 0; ok = sc.Next() {
+			row := sc.Value()
+			if !yield(entry[[]byte]{sc.Key(), &row}, nil) {
+				return
+			}
+		}
+		if err := sc.Err(); err != nil {
+			yield(entry[[]byte]{}, err)
+		}
+	}
+}
+
+// segmentAt is contentSegment by a scan of crawldb.
+func segmentAt(sc *storage.Scanner, page urlkey.Key) (uint32, error) {
+	if !sc.SeekGE([]byte(page)) || string(sc.Key()) != string(page) {
+		return 0, sc.Err()
+	}
+	var r storage.Record
+	if err := storage.DecodeRecord(sc.Value(), &r); err != nil {
+		return 0, fmt.Errorf("crawldb at %q: %w", page, err)
+	}
+	return r.Segment, nil
+}
+
+// rowOf keeps a row of linkdb for newestLinks, which reads it as far as its links are wanted.
 func rowOf(value []byte, row *[]byte) error {
 	*row = value
 	return nil
 }
 
-// newestInlinks streams the links of some entries of linkdb that the newest versions of their pages have.
-func (in *Inspect) newestInlinks(entries iter.Seq2[entry[[]byte], error]) iter.Seq2[Link, error] {
+// newestLinks leaves out links that the newest versions of their pages do not have.
+type newestLinks struct {
+	of    func(page urlkey.Key) (segment uint32, err error) // with that version; 0: crawldb knows none
+	known map[urlkey.Key]uint32                             // newest segments: a page is the source of many links
+}
+
+// links streams the links of some entries of linkdb that the newest versions of their pages have.
+func (s *newestLinks) links(entries iter.Seq2[entry[[]byte], error]) iter.Seq2[Link, error] {
 	return func(yield func(Link, error) bool) {
-		known := map[urlkey.Key]uint32{} // newest segments: a page is the source of many links
+		if s.known == nil {
+			s.known = map[urlkey.Key]uint32{}
+		}
 		var links storage.LinkReader
 		for e, err := range entries {
 			var target []byte
@@ -72,17 +136,17 @@ func (in *Inspect) newestInlinks(entries iter.Seq2[entry[[]byte], error]) iter.S
 			}
 			to := urlkey.Key(target)
 			for links.Reset(*e.value, segment); links.Next(); {
-				newest, ok := known[urlkey.Key(links.From())]
+				newest, ok := s.known[urlkey.Key(links.From())]
 				if !ok {
 					from := urlkey.Key(links.From())
-					if newest, err = in.contentSegment(from); err != nil {
+					if newest, err = s.of(from); err != nil {
 						yield(Link{}, err)
 						return
 					}
-					if len(known) >= knownSources {
-						clear(known)
+					if len(s.known) >= knownSources {
+						clear(s.known)
 					}
-					known[from] = newest
+					s.known[from] = newest
 				}
 				if newest != links.Segment() && newest != 0 {
 					continue
