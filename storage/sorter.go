@@ -34,7 +34,8 @@ type SorterOptions struct {
 // unless Combine folds them. It belongs to one goroutine at a time. Make it with NewSorter; the zero
 // value is not usable.
 //
-// Reading the pairs in sorted order from the arena waits for memory (see memorySource). Tried and dropped: huge pages for the arena gave two fifths fewer page faults and no less time.
+// Reading the pairs in sorted order from the arena waits for memory (see memorySource). Tried and dropped: huge pages
+// for the arena gave two fifths fewer page faults and no less time.
 type Sorter struct {
 	o      SorterOptions
 	arena  arena
