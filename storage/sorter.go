@@ -19,7 +19,7 @@ type SorterOptions struct {
 	FS FS
 	// MemoryBytes bounds keys, values and their index in memory. 0 is DefaultSorterBytes; less than
 	// SorterMinBytes counts as SorterMinBytes. A single pair may exceed it. Buffers are extra: up to
-	// 128 KiB per spilled run while merging, 256 KiB while sorting.
+	// 128 KiB per spilled run while merging, and at most 256 KiB while sorting.
 	MemoryBytes int64
 	// Combine, if not nil, folds the values of equal keys: it appends the combination of a and b to dst
 	// and returns it; a was added before b. It must be associative, because pairs are folded while

@@ -127,9 +127,10 @@ const (
 	fewKeys, fewWords, manyWords = 4, 16, 160
 )
 
-// sortEntries sorts entries whose words are those of the keys' first bytes. It takes 256 KiB beside them.
+// sortEntries sorts entries whose words are those of the keys' first bytes. Beside them it takes an eighth of their
+// memory, at most 256 KiB.
 func sortEntries(entries []sortEntry, a *arena) {
-	s := keySort{arena: a, scratch: make([]sortEntry, min(len(entries), keySortScratch))}
+	s := keySort{arena: a, scratch: make([]sortEntry, min(len(entries)/8, keySortScratch))}
 	s.sort(entries, 0)
 }
 
