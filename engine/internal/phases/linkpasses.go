@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"math"
 	"runtime"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -29,7 +28,6 @@ type passes struct {
 	graph      *linkGraph
 	damping    float64
 	otherHosts float64
-	start      float64 // probability that a walk begins at one of the nodes where it may
 
 	// In memory.
 	rank, next []float64
@@ -41,9 +39,7 @@ type passes struct {
 
 // newPasses begins with equal ranks of all starting nodes.
 func newPasses(store *storage.Store, g *linkGraph, o *LinkRankOptions, onDisk bool) (*passes, error) {
-	p := &passes{
-		graph: g, damping: o.Damping, otherHosts: o.OtherHosts, start: 1 / float64(g.starts), store: store,
-	}
+	p := &passes{graph: g, damping: o.Damping, otherHosts: o.OtherHosts, store: store}
 	first := func(i int) float64 { return p.starting(i) }
 	if !onDisk {
 		p.rank, p.next = make([]float64, g.nodes), make([]float64, g.nodes)
@@ -74,7 +70,7 @@ func (p *passes) starting(node int) float64 {
 	if p.graph.start != nil && !p.graph.start.has(node) {
 		return 0
 	}
-	return p.start
+	return 1 / float64(p.graph.starts)
 }
 
 // run makes passes until the ranks change by less than tolerance in all, at most most. It returns their number and the
@@ -248,11 +244,8 @@ func (p *passes) block(ctx context.Context, b *graphBlock, ranks *rankWindow, to
 		if err != nil || items == nil {
 			return given, err
 		}
-		for i := 0; i < len(items); {
-			var head, degree, count uint64
-			head, i = uvarintAt(items, i)
-			degree, i = uvarintAt(items, i)
-			count, i = uvarintAt(items, i)
+		for len(items) > 0 {
+			head, degree, count, n := itemHead(items)
 			source += uint32(head >> 1)
 			if int(source)-ranks.first >= len(ranks.ranks) {
 				if err := ranks.seek(int(source)); err != nil {
@@ -261,55 +254,41 @@ func (p *passes) block(ctx context.Context, b *graphBlock, ranks *rankWindow, to
 			}
 			share := ranks.ranks[int(source)-ranks.first] * weights[head&1] / float64(degree)
 			given += share * float64(count)
-			i = give(items, i, source-b.from, count, share, to)
+			items = give(items[n:], source-b.from, count, share, to)
 		}
 	}
 }
 
-// uvarintAt reads the number at b[i:] and returns where the next one begins. Nearly all take one byte: that case is
-// made a part of the caller.
-func uvarintAt(b []byte, i int) (n uint64, next int) {
-	if c := b[i]; c < 0x80 {
-		return uint64(c), i + 1
-	}
-	return longUvarintAt(b, i)
+// itemHead reads the numbers before the targets of an item, and returns how many bytes they take.
+func itemHead(b []byte) (head, degree, count uint64, n int) {
+	head, n = binary.Uvarint(b)
+	degree, m := binary.Uvarint(b[n:])
+	n += m
+	count, m = binary.Uvarint(b[n:])
+	return head, degree, count, n + m
 }
 
-func longUvarintAt(b []byte, i int) (n uint64, next int) {
-	n, size := binary.Uvarint(b[i:])
-	return n, i + size
-}
-
-// give adds a share to each target of an item, whose numbers begin at b[i:], and returns where the next item begins.
-// source is its number less that of to's first node.
+// give adds a share to each target of an item and returns what is behind it. source is its number less that of to's
+// first node.
 //
-// Most targets are on the source's host, with gaps of one byte: four of these are taken at a time.
-func give(b []byte, i int, source uint32, count uint64, share float64, to []float64) int {
-	zigzag, i := uvarintAt(b, i)
-	at := source + (uint32(zigzag>>1) ^ -uint32(zigzag&1)) // as binary.Varint has it
+// Nearly all gaps take one byte: that case is in the loop.
+func give(b []byte, source uint32, count uint64, share float64, to []float64) []byte {
+	first, n := binary.Varint(b)
+	b = b[n:]
+	at := source + uint32(first)
 	to[at] += share
-	for count--; count > 0; {
-		if count >= 4 && i+4 <= len(b) {
-			if gaps := binary.LittleEndian.Uint32(b[i:]); gaps&0x80808080 == 0 {
-				at += gaps&0xff + 1
-				to[at] += share
-				at += gaps>>8&0xff + 1
-				to[at] += share
-				at += gaps>>16&0xff + 1
-				to[at] += share
-				at += gaps>>24 + 1
-				to[at] += share
-				i, count = i+4, count-4
-				continue
-			}
+	for ; count > 1; count-- {
+		gap := uint32(b[0])
+		if gap < 0x80 {
+			b = b[1:]
+		} else {
+			long, n := binary.Uvarint(b)
+			gap, b = uint32(long), b[n:]
 		}
-		var gap uint64
-		gap, i = uvarintAt(b, i)
-		at += uint32(gap) + 1
+		at += gap + 1
 		to[at] += share
-		count--
 	}
-	return i
+	return b
 }
 
 // rankWindow gives ranks in the order of nodes: all of them, or those of the current block of a spool.
@@ -330,35 +309,24 @@ func (w *rankWindow) seek(node int) (err error) {
 	return nil
 }
 
-// rankColumn writes ranks to a spool, 8 bytes each, rankItem at a time.
+// rankColumn writes ranks to a spool, 8 bytes each.
 type rankColumn struct {
 	spool *storage.Spool
 	item  []byte
 }
 
-const rankItem = 512
-
 func newRankColumn(store *storage.Store) (*rankColumn, error) {
 	spool, err := store.NewSpool()
-	return &rankColumn{spool: spool, item: make([]byte, 0, 8*rankItem)}, err
+	return &rankColumn{spool: spool}, err
 }
 
 func (c *rankColumn) add(rank float64) error {
-	c.item = binary.LittleEndian.AppendUint64(c.item, math.Float64bits(rank))
-	if len(c.item) < 8*rankItem {
-		return nil
-	}
-	return c.flush()
-}
-
-func (c *rankColumn) flush() error {
-	err := c.spool.Add(c.item)
-	c.item = c.item[:0]
-	return err
+	c.item = binary.LittleEndian.AppendUint64(c.item[:0], math.Float64bits(rank))
+	return c.spool.Add(c.item)
 }
 
 func (c *rankColumn) seal() (*storage.Spool, error) {
-	if err := errors.Join(c.flush(), c.spool.Seal()); err != nil {
+	if err := c.spool.Seal(); err != nil {
 		return nil, errors.Join(err, c.spool.Close())
 	}
 	return c.spool, nil
@@ -370,9 +338,9 @@ func readRanks(r *storage.SpoolReader, dst []float64) ([]float64, error) {
 	if err == nil && b == nil {
 		err = errors.New("a temporary file of ranks ends too early")
 	}
-	dst = slices.Grow(dst[:0], len(b)/8)[:len(b)/8]
-	for i := range dst {
-		dst[i] = math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:]))
+	dst = dst[:0]
+	for ; len(b) >= 8; b = b[8:] {
+		dst = append(dst, math.Float64frombits(binary.LittleEndian.Uint64(b)))
 	}
 	return dst, err
 }

@@ -104,15 +104,6 @@ func scanEdges(t testing.TB, g *linkGraph, decode bool) (sum uint64) {
 	return sum
 }
 
-// itemHead reads the numbers before the targets of an item, and returns how many bytes they take.
-func itemHead(b []byte) (head, degree, count uint64, n int) {
-	head, n = binary.Uvarint(b)
-	degree, m := binary.Uvarint(b[n:])
-	n += m
-	count, m = binary.Uvarint(b[n:])
-	return head, degree, count, n + m
-}
-
 func (g *linkGraph) bytes() (n int64) {
 	for i := range g.blocks {
 		n += g.blocks[i].edges.Bytes()
