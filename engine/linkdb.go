@@ -29,7 +29,8 @@ func (e *Engine) Linkdb() *Linkdb { return &Linkdb{w: e.w, g: &e.guard, running:
 // memory while they fit into its share of Options.Memory, else in temporary files, as edges are, in a byte or two each.
 // (Nutch: webgraph, linkrank and scoreupdater.)
 //
-// Errors: ErrBusy while a crawl or fetch is running, which rank at their end: see Options.LinkRank.
+// Errors: ErrBusy while a crawl or fetch is running, which rank at their end: see Options.LinkRank; one that says so
+// beside a policy.DepthScorer, which writes scores too, unless it is a dry run.
 func (l *Linkdb) Rank(ctx context.Context, o LinkRankOptions) (LinkRankReport, error) {
 	leave, err := l.g.enter()
 	if err != nil {

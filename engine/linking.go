@@ -20,8 +20,11 @@ import (
 // by Index with Refresh, as at the end of a crawl. The static score is part of a document's stamp, so Refresh finds the
 // documents that it changed; and it has steps, so those are few.
 type linking struct {
-	own     []byte // the page's domain, as a prefix of keys
-	last    []byte // domain of the source before
+	targets urlkey.DomainMemo
+	sources urlkey.DomainMemo
+	own     string // the page's domain
+	last    string // that of the source before
+	name    []byte // the same
 	seen    phases.KeyTable
 	domains int
 }
@@ -29,17 +32,17 @@ type linking struct {
 // begin begins the count for a page.
 func (l *linking) begin(target []byte) {
 	l.seen.Reset()
-	l.own = append(l.own[:0], domainOf(target)...)
-	l.last, l.domains = l.last[:0], 0
+	l.own, l.last, l.domains = l.targets.DomainKey(target), "", 0
 }
 
 // add counts the source of a link.
 func (l *linking) add(from []byte) {
-	if bytes.HasPrefix(from, l.own) || len(l.last) > 0 && bytes.HasPrefix(from, l.last) {
+	domain := l.sources.DomainKey(from)
+	if domain == l.own || domain == l.last {
 		return // sources are sorted: most have the domain of the one before
 	}
-	l.last = append(l.last[:0], domainOf(from)...)
-	if _, fresh := l.seen.Number(xxh3.Hash(l.last), l.last); fresh {
+	l.last, l.name = domain, append(l.name[:0], domain...)
+	if _, fresh := l.seen.Number(xxh3.Hash(l.name), l.name); fresh {
 		l.domains++
 	}
 }
@@ -70,12 +73,4 @@ func (t *targets) seek(target []byte) bool {
 func (t *targets) next() bool {
 	t.at = t.Next()
 	return t.at
-}
-
-// domainOf returns the registered domain of a URL's key, as a prefix of keys; of what is no key, all of it.
-func domainOf(key []byte) string {
-	if host := urlkey.HostKeyOf(key); len(host) > 0 {
-		return urlkey.HostKey(host).DomainKey()
-	}
-	return string(key)
 }

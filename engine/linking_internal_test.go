@@ -10,7 +10,39 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/seine-crawler/seine/storage"
+	"github.com/seine-crawler/seine/storage/urlkey"
 )
+
+// TestLinkingDomains: each domain but the page's own counts once; below a public suffix, each name is another domain.
+func TestLinkingDomains(t *testing.T) {
+	var l linking
+	for _, c := range []struct {
+		target  string
+		sources []string // in the order of keys
+		domains int
+	}{
+		{"http://a.example/", []string{"http://a.example/b", "http://www.a.example/"}, 0},
+		{"http://a.example/", []string{"http://b.example/", "http://b.example/b", "http://www.b.example/"}, 1},
+		{"http://github.io/", []string{"http://github.io/b", "http://a.github.io/", "http://b.github.io/"}, 2},
+		{"http://b.example/", []string{"http://github.io/", "http://a.github.io/", "http://www.a.github.io/"}, 2},
+		{"http://www.amazonaws.com/", []string{"http://amazonaws.com/", "http://a.s3.amazonaws.com/"}, 1},
+	} {
+		key := func(raw string) []byte {
+			u, err := urlkey.Parse(raw)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return u.AppendKey(nil)
+		}
+		l.begin(key(c.target))
+		for _, source := range c.sources {
+			l.add(key(source))
+		}
+		if l.domains != c.domains {
+			t.Errorf("%d domains of %v link to %s, want %d", l.domains, c.sources, c.target, c.domains)
+		}
+	}
+}
 
 // TestTargets: for targets in any order, with links and without, read to the end or not, targets stands where a seek
 // does.

@@ -4,6 +4,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -48,6 +49,9 @@ func (r LinkRankReport) String() string {
 
 // linkRank is Linkdb.Rank.
 func (w *work) linkRank(ctx context.Context, o LinkRankOptions) (LinkRankReport, error) {
+	if !o.DryRun && w.o.byDepth() {
+		return LinkRankReport{}, errors.New("linkrank: " + rankBesideDepth)
+	}
 	start := w.now()
 	defer w.stages.time(stageInvertLinks)()
 	w.crawldbMu.Lock()

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/seine-crawler/seine/bench/simweb"
@@ -201,6 +202,32 @@ func TestLinkRankFirst(t *testing.T) {
 		if _, err := e.Linkdb().Rank(ctx, o); err == nil {
 			t.Errorf("%+v is no error", o)
 		}
+	}
+}
+
+// TestLinkRankBesideDepth: scores that follow from depths are not written over, only looked at beside.
+func TestLinkRankBesideDepth(t *testing.T) {
+	n := newNames(t, map[string]string{"a.test/": `<a href="/1">x</a>`, "a.test/1": `<a href="/">x</a>`})
+	o := n.options(dataDir(t))
+	o.Scorer = policy.BreadthScorer{}
+	e := open(t, o)
+	defer mustClose(t, e)
+	ctx := context.Background()
+	if _, err := e.Crawl(ctx, engine.CrawlOptions{Inject: n.seeds("a.test/")}); err != nil {
+		t.Fatal(err)
+	}
+	before := scores(t, e)
+	for _, by := range []string{"pagerank", "inlink-domains"} {
+		_, err := e.Linkdb().Rank(ctx, engine.LinkRankOptions{By: by})
+		if err == nil || !strings.Contains(err.Error(), "it contradicts a scoring by depth, which writes scores too") {
+			t.Errorf("%s: %v", by, err)
+		}
+		if r, err := e.Linkdb().Rank(ctx, engine.LinkRankOptions{By: by, DryRun: true}); err != nil || r.Nodes != 2 {
+			t.Errorf("%s, only to look: %s, %v", by, r, err)
+		}
+	}
+	if after := scores(t, e); !maps.Equal(after, before) {
+		t.Errorf("scores %v, before %v", after, before)
 	}
 }
 

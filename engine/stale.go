@@ -119,7 +119,7 @@ func (x *indexing) run(ctx context.Context, o IndexOptions) error {
 
 // refreshVersion is the first byte of indexing.mark: raise it when documents are made differently of what they are made
 // of.
-const refreshVersion = 2
+const refreshVersion = 3
 
 // addStale adds the keys of what a refresh looks at, and leaves the mark that says so. some is false if it would change
 // nothing, not even the mark.

@@ -76,8 +76,8 @@ func (o *Options) validate() error {
 	}
 	if _, ok := graphNodes[o.LinkRank]; !ok && o.LinkRank != rankInlinkDomains {
 		fault("LinkRank", o.LinkRank, "want page, host, domain, %s or nothing", rankInlinkDomains)
-	} else if _, byDepth := o.Scorer.(policy.DepthScorer); byDepth && o.LinkRank != "" {
-		fault("LinkRank", o.LinkRank, "it contradicts a scoring by depth, which writes scores too: choose one")
+	} else if o.LinkRank != "" && o.byDepth() {
+		fault("LinkRank", o.LinkRank, rankBesideDepth)
 	}
 	if _, err := phases.ParseDedupOrder(o.DedupOrder); err != nil {
 		fault("DedupOrder", o.DedupOrder, "%s", err)
@@ -109,6 +109,15 @@ func (o *Options) validate() error {
 		names[name] = true
 	}
 	return errors.Join(append(faults, o.outOfRange()...)...)
+}
+
+// rankBesideDepth says why links are not ranked: each of the two would undo what the other writes.
+const rankBesideDepth = "it contradicts a scoring by depth, which writes scores too: choose one"
+
+// byDepth reports whether scores follow from depths.
+func (o *Options) byDepth() bool {
+	_, is := o.Scorer.(policy.DepthScorer)
+	return is
 }
 
 // outOfRange are the faults of numbers that have bounds and no other rule.

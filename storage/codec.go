@@ -5,6 +5,7 @@ package storage
 import (
 	"encoding/binary"
 	"math"
+	"math/bits"
 	"unsafe"
 )
 
@@ -166,6 +167,20 @@ func sharedPrefix[A, B ~string | ~[]byte](a A, b B) int {
 		}
 	}
 	return n
+}
+
+// sharedBytes is sharedPrefix of long keys, eight bytes at a time.
+func sharedBytes(a, b []byte) int {
+	n := min(len(a), len(b))
+	i := 0
+	for ; i+8 <= n; i += 8 {
+		if x := binary.LittleEndian.Uint64(a[i:]) ^ binary.LittleEndian.Uint64(b[i:]); x != 0 {
+			return i + bits.TrailingZeros64(x)/8
+		}
+	}
+	for ; i < n && a[i] == b[i]; i++ {
+	}
+	return i
 }
 
 // stringOf shares b's bytes as a string. Only for bytes that nobody will write to again: decoders

@@ -44,7 +44,7 @@ func (f *runFile) write(src source) error {
 	if err != nil {
 		return err
 	}
-	w := runWriter{w: bufio.NewWriterSize(file, runBlockBytes)}
+	w := runWriter{w: bufio.NewWriterSize(file, runBlockBytes), block: make([]byte, 0, runBlockBytes+256)}
 	for {
 		key, value, ok, err := src.next()
 		if err == nil && ok {
@@ -90,7 +90,7 @@ func (w *runWriter) add(key, value []byte) error {
 	}
 	shared := 0
 	if len(w.block) > 0 {
-		shared = sharedPrefix(w.last, key)
+		shared = sharedBytes(w.last, key)
 	}
 	w.block = binary.AppendUvarint(w.block, uint64(shared))
 	w.block = binary.AppendUvarint(w.block, uint64(len(key)-shared))

@@ -93,6 +93,34 @@ func TestSorterAgainstModel(t *testing.T) {
 	})
 }
 
+// TestKeySort sorts keys in each of the ways that a group may take, and compares with a stable sort: few and many, with
+// common beginnings, equal ones, prefixes of each other, and more than radix takes at a time.
+func TestKeySort(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
+		n := rapid.SampledFrom([]int{0, 1, 2, fewKeys, fewWords, manyWords - 1, manyWords, 1000}).Draw(t, "keys")
+		distinct := rapid.SampledFrom([]int{1, 2, 30, 1 << 30}).Draw(t, "distinct")
+		s := keySort{arena: &arena{chunkBytes: 1 << 10}}
+		s.scratch = make([]sortEntry, rapid.SampledFrom([]int{1, manyWords, 1 << 10}).Draw(t, "scratch"))
+		var entries []sortEntry
+		var want []uint64
+		for range n {
+			k := rng.IntN(distinct)
+			key := fmt.Appendf(nil, "com,example%d,%.*s%d", k%7, k%23, "\x00aaaaaaaaaaaaaaaaaaaaaaa\xff", k/7)
+			key = key[k%2*(k%11) : len(key)-k%3]
+			ref := s.arena.add(key, []byte{byte(n)})
+			entries, want = append(entries, sortEntry{keyWord(key), ref}), append(want, ref)
+		}
+		slices.SortStableFunc(want, func(x, y uint64) int { return bytes.Compare(s.arena.key(x), s.arena.key(y)) })
+		s.sort(entries, 0)
+		for i, e := range entries {
+			if e.ref != want[i] {
+				t.Fatalf("place %d has %q, want %q", i, s.arena.key(e.ref), s.arena.key(want[i]))
+			}
+		}
+	})
+}
+
 // TestSorterLevels spills more files than one merge takes.
 func TestSorterLevels(t *testing.T) {
 	fs := NewMemFS()

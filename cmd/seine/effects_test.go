@@ -64,8 +64,8 @@ var unseenOn = map[string]uses{
 	"max-inlinks":     inFilter,   // likewise
 	"seed-score":      inUpdateDB, // of sitemaps, which take a second setting: TestSitemaps of engine/internal/phases
 
-	// Only where it is "depth": TestWithheldScores and TestBreadthMerged of engine/internal/phases.
-	"scoring": inGenerate | inMergedb,
+	// Only where it is "depth": TestWithheldScores and TestBreadthMerged of engine/internal/phases, and nutch.txtar.
+	"scoring": inGenerate | inMergedb | inLinkrank,
 }
 
 // secondValues are values that differ from those of baseSettings. The value of a file is its text.

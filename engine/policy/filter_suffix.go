@@ -15,6 +15,8 @@ const maxSuffixLength = 8
 // immutable.
 type SuffixFilter struct {
 	skip map[string]struct{}
+	// begins says with which letters the endings of each length begin, a bit each: most URLs need no look at the map.
+	begins [maxSuffixLength + 1]uint32
 }
 
 // NewSuffixFilter refuses the given endings, with or without the dot. Without arguments it refuses DefaultSuffixes. An
@@ -27,7 +29,11 @@ func NewSuffixFilter(suffixes ...string) *SuffixFilter {
 	}
 	f := &SuffixFilter{skip: make(map[string]struct{}, len(suffixes))}
 	for _, s := range suffixes {
-		f.skip[strings.ToLower(strings.TrimPrefix(s, "."))] = struct{}{}
+		s = strings.ToLower(strings.TrimPrefix(s, "."))
+		f.skip[s] = struct{}{}
+		if s != "" && len(s) <= maxSuffixLength {
+			f.begins[len(s)] |= 1 << (s[0] % 32)
+		}
 	}
 	return f
 }
@@ -50,6 +56,9 @@ func (f *SuffixFilter) Accept(u urlkey.URL) string {
 			c += 'a' - 'A'
 		}
 		low[i] = c
+	}
+	if f.begins[len(ending)]&(1<<(low[0]%32)) == 0 {
+		return ""
 	}
 	if _, ok := f.skip[string(low[:len(ending)])]; ok && !strings.HasSuffix(path, ".xml.gz") {
 		return "suffix"

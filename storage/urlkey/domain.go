@@ -3,6 +3,7 @@
 package urlkey
 
 import (
+	"bytes"
 	"strings"
 
 	"golang.org/x/net/publicsuffix"
@@ -45,7 +46,9 @@ func (h HostKey) TLD() string {
 }
 
 // DomainKey returns the common prefix of the keys of all hosts of the registered domain, "org,python,".
-// For an address it returns the host key. h must come from this package; an empty HostKey panics.
+// For an address it returns the host key. Keys of other domains may have the same prefix: those of
+// alice.github.io have that of github.io, which is a public suffix. So compare whole DomainKeys. h must come
+// from this package; an empty HostKey panics.
 func (h HostKey) DomainKey() string {
 	domain := h.Domain()
 	if domain[len(domain)-1] == ']' || endsInNumber(domain) {
@@ -57,4 +60,25 @@ func (h HostKey) DomainKey() string {
 		end += strings.IndexByte(string(h[end:]), ',') + 1
 	}
 	return string(h[:end])
+}
+
+// DomainMemo returns the domains of keys, and remembers that of the last host: in the order of keys, those of a host
+// are neighbours, and asking the list of public suffixes takes longer than all else. The zero value is ready. It
+// belongs to one goroutine at a time.
+type DomainMemo struct {
+	host   []byte
+	domain string
+}
+
+// DomainKey returns the HostKey.DomainKey of a key's host; "" for what is no key.
+func (m *DomainMemo) DomainKey(key []byte) string {
+	host := HostKeyOf(key)
+	if len(host) == 0 {
+		return ""
+	}
+	if !bytes.Equal(host, m.host) {
+		m.host = append(m.host[:0], host...)
+		m.domain = HostKey(host).DomainKey()
+	}
+	return m.domain
 }

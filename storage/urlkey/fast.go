@@ -194,27 +194,35 @@ func plainPort(p string) bool {
 	return true
 }
 
+// inLabel has the bytes that may be anywhere in a label.
+var inLabel = func() (s [256]bool) {
+	for c := range 256 {
+		s[c] = 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '_'
+	}
+	return s
+}()
+
 // plainHost accepts lower-case ASCII names to which no rule for numbers or punycode applies: the last label
 // begins and ends with a letter.
 func plainHost(h string) bool {
 	label := 0
 	for i := range len(h) {
 		switch c := h[i]; {
-		case 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '_':
+		case inLabel[c]:
 			label++
 		case c == '-' && label > 0:
 			if label >= 3 && h[i-1] == '-' { // perhaps "xn--"
 				return false
 			}
 			label++
-		case c == '.' && label > 0:
+		case c == '.' && label > 0 && label <= maxLabel:
 			label = 0
 		default:
 			return false
 		}
-		if label > maxLabel {
-			return false
-		}
+	}
+	if label > maxLabel {
+		return false
 	}
 	last, first := h[len(h)-1], h[len(h)-max(label, 1)]               // label is now the last label's length
 	return 'a' <= last && last <= 'z' && 'a' <= first && first <= 'z' // "0xab" is a number

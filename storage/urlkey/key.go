@@ -95,9 +95,15 @@ func appendReversed(dst []byte, host string) []byte {
 	if last := host[len(host)-1]; last == ']' || '0' <= last && last <= '9' && endsInNumber(host) {
 		return append(append(dst, host...), ',')
 	}
+	plain := strings.IndexByte(host, ',') < 0 && strings.IndexByte(host, ')') < 0
 	for end := len(host); end > 0; {
 		dot := strings.LastIndexByte(host[:end], '.')
-		dst = append(appendLabel(dst, host[dot+1:end]), ',')
+		if plain {
+			dst = append(dst, host[dot+1:end]...)
+		} else {
+			dst = appendLabel(dst, host[dot+1:end])
+		}
+		dst = append(dst, ',')
 		if end = dot; dot == 0 {
 			dst = append(dst, ',') // an empty label in front
 		}
@@ -108,9 +114,6 @@ func appendReversed(dst []byte, host string) []byte {
 // appendLabel appends a label. No name in DNS has ',' or ')', but a URL's host may. They are escaped, because a
 // key uses them as separators.
 func appendLabel(dst []byte, label string) []byte {
-	if strings.IndexByte(label, ',') < 0 && strings.IndexByte(label, ')') < 0 {
-		return append(dst, label...)
-	}
 	for i := range len(label) {
 		switch label[i] {
 		case ',':
@@ -145,21 +148,51 @@ func (k Key) URL() (URL, error) {
 // AppendURL appends the canonical spelling of a key's URL to dst. It checks the form of the key, not the
 // rules for each part: keys come from the store, whose blocks are checksummed. The error is an *Error.
 func AppendURL(dst, key []byte) ([]byte, error) {
-	paren := bytes.IndexByte(key, ')')
-	space := bytes.LastIndexByte(key, ' ')
-	if paren < 2 || space < paren+2 || key[paren+1] != '/' || len(key) > 4*MaxLength {
-		return dst, fail(string(key), "not a key")
+	paren, space, err := cutKey(key)
+	if err != nil {
+		return dst, err
 	}
-	scheme := key[space+1:]
-	if string(scheme) != "http" && string(scheme) != "https" {
-		return dst, fail(string(key), "not a key: scheme")
-	}
-	dst = append(append(dst, scheme...), "://"...)
+	dst = append(append(dst, key[space+1:]...), "://"...)
 	var ok bool
 	if dst, ok = appendHostOf(dst, key[:paren]); !ok {
 		return dst, fail(string(key), "not a key: host")
 	}
 	return append(dst, key[paren+1:space]...), nil
+}
+
+// cutKey finds the ')' behind the host of a key and the space before its scheme.
+func cutKey(key []byte) (paren, space int, err error) {
+	paren = bytes.IndexByte(key, ')')
+	space = bytes.LastIndexByte(key, ' ')
+	if paren < 2 || space < paren+2 || key[paren+1] != '/' || len(key) > 4*MaxLength {
+		return 0, 0, fail(string(key), "not a key")
+	}
+	if scheme := key[space+1:]; string(scheme) != "http" && string(scheme) != "https" {
+		return 0, 0, fail(string(key), "not a key: scheme")
+	}
+	return paren, space, nil
+}
+
+// URLMemo spells the URLs of many keys, and remembers the last host: in the order of keys, those of a host are
+// neighbours. The zero value is ready. It belongs to one goroutine at a time.
+type URLMemo struct{ key, host []byte }
+
+// AppendURL is the function AppendURL.
+func (m *URLMemo) AppendURL(dst, key []byte) ([]byte, error) {
+	paren, space, err := cutKey(key)
+	if err != nil {
+		return dst, err
+	}
+	if !bytes.Equal(m.key, key[:paren]) {
+		host, ok := appendHostOf(m.host[:0], key[:paren])
+		if !ok {
+			m.key = m.key[:0]
+			return dst, fail(string(key), "not a key: host")
+		}
+		m.key, m.host = append(m.key[:0], key[:paren]...), host
+	}
+	dst = append(append(dst, key[space+1:]...), "://"...)
+	return append(append(dst, m.host...), key[paren+1:space]...), nil
 }
 
 // appendHostOf appends host[:port] of a host key k, given without its ')'.

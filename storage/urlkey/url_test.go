@@ -125,6 +125,8 @@ func TestResolve(t *testing.T) {
 }
 
 func TestKeys(t *testing.T) {
+	var memo urlkey.DomainMemo
+	var spelled urlkey.URLMemo
 	f := func(raw, key, host, hostName, domain string) {
 		t.Helper()
 		u, err := urlkey.Parse(raw)
@@ -140,6 +142,14 @@ func TestKeys(t *testing.T) {
 			t.Errorf("%s: host %q, domain key %q, want %q, %q",
 				raw, k.HostKey(), k.HostKey().DomainKey(), hostName, domain)
 		}
+		for range 2 {
+			if got, err := spelled.AppendURL([]byte("x"), []byte(k)); err != nil || string(got) != "x"+u.String() {
+				t.Errorf("%s: key %q gives %q by the memo, %v", raw, k, got, err)
+			}
+		}
+		if got := memo.DomainKey([]byte(k)); got != domain {
+			t.Errorf("%s: domain key %q by the memo, want %q", raw, got, domain)
+		}
 		if back, err := k.URL(); err != nil || back != u {
 			t.Errorf("%s: key %q gives %q, %v", raw, k, back, err)
 		}
@@ -152,6 +162,17 @@ func TestKeys(t *testing.T) {
 	f("http://127.0.0.1/", "127.0.0.1,)/ http", "127.0.0.1,)", "127.0.0.1", "127.0.0.1,)")
 	f("http://[::1]:81/", "[::1],:81)/ http", "[::1],:81)", "[::1]:81", "[::1],:81)")
 	f("http://localhost/a)b", "localhost,)/a)b http", "localhost,)", "localhost", "localhost,")
+	f("http://github.io/", "io,github,)/ http", "io,github,)", "github.io", "io,github,")
+	f("http://a.github.io/", "io,github,a,)/ http", "io,github,a,)", "a.github.io", "io,github,a,")
+	f("http://github.io:81/", "io,github,:81)/ http", "io,github,:81)", "github.io:81", "io,github,")
+	for _, bad := range []string{"", "no key", "com,a,)/x ftp", ",)/ http", "com,a,:x)/ http"} {
+		if got, err := spelled.AppendURL(nil, []byte(bad)); err == nil {
+			t.Errorf("%q gives %q by the memo", bad, got)
+		}
+	}
+	if got := memo.DomainKey([]byte("no key")); got != "" {
+		t.Errorf("what is no key has the domain key %q", got)
+	}
 }
 
 // urls draws URLs that often share host and path.

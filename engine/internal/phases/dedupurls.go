@@ -118,6 +118,7 @@ func (p *Phases) classify(ctx context.Context, lines *seedRun, o *URLLists, resu
 type urlList struct {
 	w    *bufio.Writer
 	line []byte
+	urls urlkey.URLMemo
 }
 
 func newURLList(w io.Writer) *urlList {
@@ -133,7 +134,7 @@ func (l *urlList) add(key, text []byte) (err error) {
 		return nil
 	}
 	if l.line = append(l.line[:0], text...); len(text) == 0 {
-		if l.line, err = urlkey.AppendURL(l.line, key); err != nil {
+		if l.line, err = l.urls.AppendURL(l.line, key); err != nil {
 			return err
 		}
 	}

@@ -178,10 +178,12 @@ type graphing struct {
 	o     *LinkRankOptions
 	graph *linkGraph
 
-	foreign   bool            // only links from another registered domain
-	own       []byte          // that of the current target
-	bySource  *storage.Sorter // source → uvarint segment × 2 + 1 if its target is on another host, uvarint target
-	redirects *storage.Sorter // target → source
+	foreign   bool              // only links from another registered domain
+	own       string            // that of the current target
+	ofTarget  urlkey.DomainMemo // domains of targets
+	ofSource  urlkey.DomainMemo // and of sources
+	bySource  *storage.Sorter   // source → uvarint segment × 2 + 1 if its target is on another host, uvarint target
+	redirects *storage.Sorter   // target → source
 
 	value   []byte
 	targets []uint64 // of the current source: number × 2, + 1 if on another host
@@ -348,13 +350,13 @@ func (b *graphing) invertRedirects() (err error) {
 // at begins the edges to a target.
 func (b *graphing) at(target []byte) {
 	if b.foreign {
-		b.own = append(b.own[:0], NodeDomains.nodeOf(target)...)
+		b.own = b.ofTarget.DomainKey(target)
 	}
 }
 
 // edge gives one edge to the sorter.
 func (b *graphing) edge(from, target []byte, number int, segment uint32) error {
-	if b.foreign && bytes.HasPrefix(from, b.own) {
+	if b.foreign && b.ofSource.DomainKey(from) == b.own {
 		return nil
 	}
 	away := uint64(0)

@@ -265,6 +265,39 @@ func sameInlinkDomains(t *rapid.T, w *world, links map[urlkey.Key][]urlkey.Key) 
 	w.check()
 }
 
+// TestInlinkDomainsBelowSuffixes: below a public suffix each name is another domain, for a page of the suffix too, and
+// so it is where a domain has a public suffix below it.
+func TestInlinkDomainsBelowSuffixes(t *testing.T) {
+	w := newWorld(t, admission.Options{Scope: policy.ScopeAny})
+	defer w.close()
+	w.inject("http://github.io/")
+	segment := w.seal(
+		page{url: "http://github.io/", links: []string{"http://a.github.io/", "http://github.io:8080/"}},
+		page{url: "http://a.github.io/", links: []string{"http://github.io/", "http://www.a.github.io/"}},
+		page{url: "http://b.github.io/", links: []string{"http://github.io/", "http://a.github.io/"}},
+		page{url: "http://a.s3.amazonaws.com/", links: []string{"http://www.amazonaws.com/"}},
+	)
+	if _, err := w.p.UpdateDB(context.Background(), segment); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.p.InvertLinks(context.Background(), segment); err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]float64{}
+	_, err := w.p.InlinkDomains(context.Background(), LinkRankOptions{
+		DryRun: true, Each: func(name []byte, domains float64) error {
+			if domains > 0 {
+				got[NodeName(NodePages, name)] = domains
+			}
+			return nil
+		},
+	})
+	want := map[string]float64{"http://github.io/": 2, "http://a.github.io/": 2, "http://www.amazonaws.com/": 1}
+	if err != nil || !maps.Equal(got, want) {
+		t.Errorf("%v, %v; want %v", got, err, want)
+	}
+}
+
 // TestLinkRankTop: the best nodes come best first, and a bound of passes ends early.
 func TestLinkRankTop(t *testing.T) {
 	w := newWorld(t, admission.Options{Scope: policy.ScopeAny})

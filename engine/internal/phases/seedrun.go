@@ -127,6 +127,7 @@ type seedReader struct {
 	sorter *storage.Sorter
 	block  *seedBlock
 	line   int // of the current one in the block
+	parsed seedLine
 	seedCounts
 	urls  urlkey.Resolver
 	memo  urlkey.KeyMemo
@@ -304,7 +305,8 @@ func (r *seedReader) read(b *seedBlock, handle seedHandler) error {
 
 // handle parses one line. Empty lines and comments are nothing.
 func (r *seedReader) handle(text string, handle seedHandler) error {
-	line := seedLine{text: strings.TrimSpace(strings.TrimPrefix(text, "\ufeff")), place: r.place()}
+	r.parsed = seedLine{text: strings.TrimSpace(strings.TrimPrefix(text, "\ufeff")), place: r.place()}
+	line := &r.parsed // a line of its own would be an allocation
 	if line.text == "" || line.text[0] == '#' {
 		return nil
 	}
@@ -318,7 +320,7 @@ func (r *seedReader) handle(text string, handle seedHandler) error {
 		r.malformed(line.raw, err)
 		return nil
 	}
-	return handle(r, &line)
+	return handle(r, line)
 }
 
 // seedBase is the base of URLs that need none.
