@@ -154,14 +154,10 @@ type gained struct{ coverage, proximity, language float64 }
 func (g gained) factor() float64 { return (1 + g.coverage + g.proximity) * (1 + g.language) }
 
 // openWords opens words in a part; nil for one that it lacks.
-func (x *execution) openWords(p *part, words []queryWord) []wordIter {
-	its := make([]wordIter, len(words))
+func (x *execution) openWords(p *part, words []queryWord) []locator {
+	its := make([]locator, len(words))
 	for i, w := range words {
-		if w.n.kind == nodeAny {
-			its[i] = x.forms(p, w.n, 1)
-		} else if it := x.word(p, w.n, 1); it != nil {
-			its[i] = it
-		}
+		its[i] = x.locator(p, w.n)
 	}
 	return its
 }
