@@ -143,8 +143,9 @@ func (r *ranker) heldFew(
 	s.bits = s.several
 	for i := len(words) - 1; i >= 0 && n > 0; i-- {
 		words[i].addSome(window, s, n)
-		held -= words[i].reach
-		n = s.leave(need - held)
+		if held -= words[i].reach; held < need {
+			n = s.leave(need - held)
+		}
 	}
 	for i := range words[least:] {
 		if h := &words[least+i]; h.reach >= need {
@@ -162,11 +163,11 @@ func (r *ranker) heldFew(
 func (s *sums) leave(least points) (n int) {
 	for at, some := range &s.bits {
 		left := some
-		for ; some != 0; some &= some - 1 {
-			if i := at*64 + bits.TrailingZeros64(some); s.score[i] < least {
-				s.score[i] = 0
-				left &^= some & -some
-			}
+		for ; some != 0; some &= some - 1 { // without a branch that nobody can foresee
+			p := &s.score[at*64+bits.TrailingZeros64(some)]
+			low := (*p - least) >> 63 // all ones if it is below
+			*p &^= low
+			left &^= some & -some & uint64(low)
 		}
 		s.bits[at] = left
 		n += bits.OnesCount64(left)
@@ -233,10 +234,13 @@ func (h *heldPart) add(window int, s *sums) {
 	}
 }
 
+// heldSomePrice is how many documents addSome walks in the time that finding one takes.
+const heldSomePrice = 32
+
 // addSome adds the word's points to those n documents of a window whose bits are set.
 func (h *heldPart) addSome(window int, s *sums, n int) {
 	from, to := h.in(window)
-	if uint32(n)*heldSeekPrice < to-from {
+	if uint32(n)*heldSomePrice < to-from {
 		h.addMet(window, s, uint32(n))
 		return
 	}
