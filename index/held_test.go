@@ -87,6 +87,50 @@ func TestHeld(t *testing.T) {
 	}
 }
 
+// TestHeldAny: alternatives of held words, all or some of them, find and count what a search without held words and
+// without pruning does, in windows of many documents and of few.
+func TestHeldAny(t *testing.T) {
+	worlds := []*world{newSparseWorld(1, sumDocs+2000), windowsWorld(true)}
+	rapid.Check(t, func(t *rapid.T) {
+		w := worlds[rapid.IntRange(0, 1).Draw(t, "world")]
+		word := func(label string) *node {
+			n := &node{kind: nodeAny, boost: rapid.SampledFrom([]float64{0, 0, 0.125, 2.5}).Draw(t, "boost")}
+			for i, form := range rapid.SliceOfNDistinct(rapid.IntRange(0, 5), 1, 2, rapid.ID).Draw(t, label) {
+				weight := []float64{1, otherForm}[min(i, 1)]
+				n.children = append(n.children, &node{kind: nodeTerm, term: string("abcdex"[form]), weight: weight})
+			}
+			return n
+		}
+		root := &node{kind: nodeBool}
+		for range rapid.IntRange(1, 5).Draw(t, "words") {
+			root.should = append(root.should, word("word"))
+		}
+		if rapid.IntRange(0, 3).Draw(t, "not") == 0 {
+			root.not = append(root.not, word("excluded"))
+		}
+		k := rapid.IntRange(1, 40).Draw(t, "k")
+		w.hold(0)
+		x := w.execution(k)
+		x.exhaustive = true
+		want, total := x.run(root), x.total
+		w.hold(rapid.SampledFrom([]int64{50_000, 1 << 20}).Draw(t, "bytes held"))
+		for range 2 { // they are held from the second search on
+			x = w.execution(k)
+			sameCandidates(t, x.run(root), want)
+			if x.total != total {
+				t.Fatalf("%d matches, want %d", x.total, total)
+			}
+		}
+	})
+	s := sumsPool.Get().(*sums)
+	defer sumsPool.Put(s)
+	for j, p := range s.score {
+		if p != 0 || s.tf[j] != 0 || s.bits[j>>6]|s.touched[j>>6] != 0 {
+			t.Fatalf("document %d of a window keeps %v, %v", j, p, s.tf[j])
+		}
+	}
+}
+
 // TestHeldWords: no more is held than there is room for; a word is held from its second use on, and stays while others
 // are used once, twice, or less often than it.
 func TestHeldWords(t *testing.T) {

@@ -8,9 +8,9 @@ import (
 	"slices"
 )
 
-// A held word that is used again may have its positions beside its weights. Then a phrase is found, and the second phase
-// of ranking sees how close words are, without a list: else each document that they look at has a block of 128 decoded,
-// in each form of each word.
+// A held word that is used again may have its positions beside its weights. Then a phrase is found, and the second
+// phase of ranking sees how close words are, without a list: else each document that they look at has a block of 128
+// decoded, in each form of each word.
 
 // heldPositions has where a held word occurs in each of its documents. It never changes.
 //
@@ -174,8 +174,9 @@ func (x *execution) located(p *part, n *node) *heldWord {
 // locate reads the positions of a held word, which keeps none if they take more than some bytes; nil if the search is
 // to end.
 func (x *execution) locate(p *part, n *node, of *heldWord, most int64) *heldWord {
-	w := *of
-	w.found = &heldPositions{}
+	w := &heldWord{
+		starts: of.starts, places: of.places, codes: of.codes, most: of.most, tfs: of.tfs, found: &heldPositions{},
+	}
 	it, ends, scratch := x.openWord(p, n), make([]uint32, 0, len(w.places)), []byte(nil)
 	f := &heldPositions{ends: ends, bytes: make([]byte, 0, heldFoundBytes/2*len(w.places))}
 	for window := range len(w.starts) - 1 {
@@ -191,12 +192,12 @@ func (x *execution) locate(p *part, n *node, of *heldWord, most int64) *heldWord
 			return nil
 		}
 		if f.size() > most {
-			return &w
+			return w
 		}
 	}
 	f.bytes = slices.Clone(f.bytes)
 	w.found = f
-	return &w
+	return w
 }
 
 // locator finds where a word occurs in documents, which come in rising order. It is a wordIter in part.

@@ -132,7 +132,7 @@ func TestHeldSecondPhase(t *testing.T) {
 			sameCandidates(t, got, best[:len(got)])
 		}
 		for _, n := range slices.Concat(root.must, root.should) {
-			if len(best) < 2 {
+			if len(best) < 2 || len(root.should) > 0 { // else the best may have one word, whose positions nobody reads
 				break
 			}
 			if u := best[0].part.held.words[n.heldKey()]; u != nil && !u.word.located() {

@@ -85,16 +85,16 @@ func (r *ranker) offerMet(it iterator, s *sums, w *window, words []wordIter, bou
 	for i, word := range words {
 		word.weighAt(s, w)
 		s.addWeighed(word.points())
-		if rest -= bounds[i]; need > rest && i+1 < len(words) && !s.leave(w, need-rest) {
+		if rest -= bounds[i]; need > rest && i+1 < len(words) && !s.drop(w, need-rest) {
 			return
 		}
 	}
 	r.offerSums(s, w.bits, need)
 }
 
-// leave clears the bits and the scores of a window's documents with less than need, and reports whether any are left:
+// drop clears the bits and the scores of a window's documents with less than need, and reports whether any are left:
 // blocks in which none is left are not decoded for the words that follow.
-func (s *sums) leave(w *window, need points) (any bool) {
+func (s *sums) drop(w *window, need points) (any bool) {
 	for at, some := range w.bits {
 		left := some
 		for ; some != 0; some &= some - 1 {
