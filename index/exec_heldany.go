@@ -8,8 +8,8 @@ import (
 )
 
 // heldAny offers the documents that have any of the words or match any of others, and match none of not, and returns
-// their number. In a window whose documents are few for it, those that may be among the best are found by bits, as in a
-// tally: see heldFew. Else all are scored.
+// their number. Where a window has few documents, those that may be among the best are found by bits, as in a tally: see
+// heldFew. Else all are scored.
 func (r *ranker) heldAny(words []heldPart, others, not []iterator) (count uint64) {
 	for i := range words {
 		words[i].tabulate()
@@ -96,9 +96,9 @@ func (r *ranker) heldFull(words []heldPart, others, not []iterator, window int, 
 
 // heldFew counts the documents of a window as bits, and sees which are in several lists. Words whose bounds together
 // are below need cannot bring a document there alone, as in disjunction: several are documents that have another word
-// as well. A document of one list is among the best only if its frequency alone is enough: blocks whose bound is not are
-// passed. The scores of the others are added up from the word with the largest bound on, and those are left out that the
-// bounds of the words to come cannot bring to need. held is the sum of the words' bounds.
+// as well. A document of one list is among the best only if its frequency alone is enough: blocks whose bound is not
+// are passed. The scores of the others are added up from the word with the largest bound on, and those are left out
+// that the bounds of the words to come cannot bring to need. held is the sum of the words' bounds.
 func (r *ranker) heldFew(
 	words []heldPart, others, not []iterator, window int, s *sums, held, need points,
 ) (count uint64) {
