@@ -10,7 +10,8 @@ import (
 )
 
 // Held words are ranked and counted in one walk over arrays: a word alone, any of several, or all of several. Each
-// different weighted frequency of a word is turned into points once, so that a document's are looked up in a table.
+// different weighted frequency of a word is turned into points once, so that a document's are looked up in a table. So
+// are phrases, if the words have their positions.
 
 // heldPart is a held word of a query.
 type heldPart struct {
@@ -52,9 +53,8 @@ func (x *execution) held(p *part, boost, least float64, nodes ...*node) (words [
 		df := x.frequency(n)
 		words[i].gain = newGain(&x.all, df, boost*n.factor())
 		keys[i] = n.heldKey()
-		size := 4 * float64(df) * float64(p.docs) / float64(max(x.all.docs, uint64(p.docs)))
 		var u *heldUse
-		if u, holds[i] = p.held.use(keys[i], int64(size)); u != nil {
+		if u, holds[i] = p.held.use(keys[i], 4*x.docsOf(p, n)); u != nil {
 			words[i].heldWord = u.word
 		}
 		holds[i] = holds[i] && p.held.making(keys[i])
@@ -84,6 +84,11 @@ func (x *execution) held(p *part, boost, least float64, nodes ...*node) (words [
 	}
 	x.walked[p.number] = known
 	return words, true
+}
+
+// docsOf returns about how many documents of a part have a word.
+func (x *execution) docsOf(p *part, n *node) int64 {
+	return int64(float64(x.frequency(n)) * float64(p.docs) / float64(max(x.all.docs, uint64(p.docs))))
 }
 
 // heldLeast is the share of the documents of alternatives that must be held so that these are added up whole. What is
@@ -130,13 +135,40 @@ func (x *execution) rankHeld(r *ranker, p *part, root *node) bool {
 		}
 		return ok
 	}
+	if root.kind == nodePhrase && holds(root.children) {
+		return x.rankHeldPhrase(r, p, root)
+	}
 	if root.kind != nodeBool || len(root.must) == 0 || !holds(root.must) || !holds(root.should) {
 		return false
 	}
 	words, ok := x.held(p, root.factor(), 1, slices.Concat(root.must, root.should)...)
 	if ok {
 		must := len(root.must)
-		x.total += r.heldAll(words[:must:must], words[must:], x.openAll(p, root.not, 1))
+		x.total += r.heldAll(words[:must:must], words[must:], x.openAll(p, root.not, 1), nil)
+	}
+	return ok
+}
+
+// rankHeldPhrase is rankHeld of a phrase. Words are not held for it alone if there is no room for their positions.
+func (x *execution) rankHeldPhrase(r *ranker, p *part, n *node) bool {
+	if n.slop > 0 || n.fields != 0 || len(n.children) == 0 {
+		return false
+	}
+	for _, c := range n.children {
+		if !p.held.mayFind(c.heldKey(), x.docsOf(p, c)) {
+			return false
+		}
+	}
+	words, ok := x.held(p, n.factor(), 1, n.children...)
+	for i, c := range n.children {
+		if !ok {
+			return false
+		}
+		words[i].heldWord = x.located(p, c)
+		ok = words[i].heldWord != nil
+	}
+	if ok {
+		x.total += r.heldAll(words, nil, nil, newHeldPhrase(words, n.at))
 	}
 	return ok
 }
@@ -173,9 +205,9 @@ func (r *ranker) heldOne(h *heldPart) uint64 {
 // heldUnit is how many blocks of held words cost as much as a block that is decoded.
 const heldUnit = 8
 
-// heldAll offers the documents that have all of must and match none of not, and returns their number; should only adds
-// to the score.
-func (r *ranker) heldAll(must, should []heldPart, not []iterator) (count uint64) {
+// heldAll offers the documents that have all of must, in a phrase if there is one, and match none of not, and returns
+// their number; should only adds to the score.
+func (r *ranker) heldAll(must, should []heldPart, not []iterator, phrase *heldPhrase) (count uint64) {
 	slices.SortStableFunc(must, func(a, b heldPart) int { return cmp.Compare(len(a.places), len(b.places)) })
 	if len(must[0].places) == 0 {
 		return 0
@@ -206,6 +238,9 @@ func (r *ranker) heldAll(must, should []heldPart, not []iterator) (count uint64)
 			} else if !must[i].meet(w, s, to-from) {
 				break
 			}
+		}
+		if phrase != nil {
+			phrase.keep(w, s)
 		}
 		n := r.heldLeft(s.lo, &s.bits, not)
 		if count += n; n > 0 && most+more >= need {

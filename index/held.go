@@ -27,6 +27,7 @@ type heldWord struct {
 	codes  []uint16  // of their weighted frequencies
 	most   []uint16  // the largest of heldBlock codes
 	tfs    []float64 // of each code, ascending
+	found  *heldPositions
 	table  atomic.Pointer[heldTable]
 }
 
@@ -78,7 +79,7 @@ type heldWords struct {
 	// seen counts the uses of words that are not held, in two generations of heldSeen words.
 	seen, seenBefore map[string]uint32
 	uses             int // of all words
-	// begun are the words that some search makes: others that come meanwhile read the lists.
+	// begun are the words that some search makes, or reads positions of: others that come meanwhile read the lists.
 	begun map[string]bool
 }
 
@@ -165,11 +166,15 @@ func (h *heldWords) making(key string) bool {
 	if h.begun[key] {
 		return false
 	}
+	h.begin(key)
+	return true
+}
+
+func (h *heldWords) begin(key string) {
 	if h.begun == nil {
 		h.begun = map[string]bool{}
 	}
 	h.begun[key] = true
-	return true
 }
 
 func (h *heldWords) made(key string) {

@@ -40,10 +40,14 @@ func TestHeld(t *testing.T) {
 		{kind: b, must: []*node{word(1, "a", "b"), term("c")}},
 		{kind: b, must: []*node{word(1, "d", "b"), term("c")}, should: []*node{term("e")}, not: []*node{term("a")}},
 		{kind: b, must: []*node{term("c"), term("d"), term("e")}, should: []*node{term("x"), word(1, "a", "b")}},
+		{kind: nodePhrase, children: []*node{word(1, "c", "b"), word(1, "d", "e")}, at: []int{0, 1}},
+		{kind: nodePhrase, children: []*node{term("b"), word(2, "c", "a"), term("d")}, at: []int{0, 1, 2}, boost: 3},
+		{kind: nodePhrase, children: []*node{term("c"), term("e")}, at: []int{0, 3}},
+		{kind: nodePhrase, children: []*node{term("d"), term("none")}, at: []int{0, 1}},
 	} {
 		for j, w := range worlds {
 			want, total := (&naive{w, map[string]uint64{}}).search(root, 10)
-			for _, bytes := range []int64{1 << 20, 50_000} { // in the second, words of half the documents do not fit
+			for _, bytes := range []int64{16 << 20, 50_000} { // in the second, words of half the documents do not fit
 				w.hold(bytes)
 				for run := range 4 {
 					x := w.execution(10)
@@ -54,13 +58,18 @@ func TestHeld(t *testing.T) {
 					}
 				}
 				words := append(append(root.must[:len(root.must):len(root.must)], root.should...), root)
+				if root.kind == nodePhrase {
+					words = root.children
+				}
 				for _, n := range words {
 					if !n.isHeldKind() {
 						continue
 					}
 					u := w.parts[0].held.words[n.heldKey()]
-					if bytes == 1<<20 && (u == nil || u.word == nil || u.uses < 3) {
+					if bytes > 50_000 && (u == nil || u.word == nil || u.uses < 3) {
 						t.Errorf("query %d, world %d: %s is not held, or not used: %+v", i, j, n.heldKey(), u)
+					} else if bytes > 50_000 && root.kind == nodePhrase && !u.word.located() {
+						t.Errorf("query %d, world %d: no positions of %s are held", i, j, n.heldKey())
 					}
 				}
 				if h := w.parts[0].held; h.size > bytes {

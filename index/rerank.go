@@ -236,11 +236,11 @@ func (s *secondPhase) look(from, to int, need float64) {
 // lookIn looks at candidates of one part, whose places in best are in the order of documents.
 func (s *secondPhase) lookIn(p *part, order []int) {
 	factors := newFactors(p, s.x.top.fresh, s.x.work)
-	held, its := s.heldIn(p), make([]wordIter, len(s.words))
+	held, its := s.heldIn(p), make([]locator, len(s.words))
 	opened := make([]bool, len(s.words))
 	seek := func(w int, doc uint32) bool {
 		if !opened[w] {
-			its[w], opened[w] = s.x.openWord(p, s.words[w]), true
+			its[w], opened[w] = s.x.locator(p, s.words[w].n), true
 		}
 		return its[w] != nil && its[w].seek(doc) == doc && its[w].matches()
 	}
@@ -283,22 +283,12 @@ type gained struct{ coverage, proximity, language float64 }
 func (g gained) factor() float64 { return (1 + g.coverage + g.proximity) * (1 + g.language) }
 
 // openWords opens words in a part; nil for one that it lacks.
-func (x *execution) openWords(p *part, words []queryWord) []wordIter {
-	its := make([]wordIter, len(words))
+func (x *execution) openWords(p *part, words []queryWord) []locator {
+	its := make([]locator, len(words))
 	for i, w := range words {
-		its[i] = x.openWord(p, w)
+		its[i] = x.locator(p, w.n)
 	}
 	return its
-}
-
-func (x *execution) openWord(p *part, w queryWord) wordIter {
-	if w.n.kind == nodeAny {
-		return x.forms(p, w.n, 1)
-	}
-	if it := x.word(p, w.n, 1); it != nil {
-		return it
-	}
-	return nil
 }
 
 // languageGain returns what a document gains by its language.
