@@ -8,8 +8,8 @@ import (
 )
 
 // heldAny offers the documents that have any of the words or match any of others, and match none of not, and returns
-// their number. Where a window has few documents, those that may be among the best are found by bits, as in a tally: see
-// heldFew. Else all are scored.
+// their number. Where a window has few documents, those that may be among the best are found by bits, as in a tally
+// (see heldFew), else all are scored.
 func (r *ranker) heldAny(words []heldPart, others, not []iterator) (count uint64) {
 	for i := range words {
 		words[i].tabulate()
