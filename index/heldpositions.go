@@ -31,8 +31,8 @@ const (
 	// frequent that theirs take more, and those would leave no room for the others.
 	heldFoundLargest = 64
 	// heldFoundFree is the part of all bytes that is to stay free of positions: they take no room that words need,
-	// which save more time for fewer bytes. At 10^6 documents and 1,200 words in turn, half of which have room, positions
-	// in the place of words made two words that must occur slower by a seventh, two alternatives by a third.
+	// which save more time for fewer bytes. At 10^6 documents and 1,200 words in turn, half of which have room,
+	// positions in the place of words made two words that must occur slower by a seventh, two alternatives by a third.
 	heldFoundFree = 2
 	// heldFoundBytes is about what the positions take of a document.
 	heldFoundBytes = 8

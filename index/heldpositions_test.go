@@ -112,7 +112,8 @@ func TestHeldSecondPhase(t *testing.T) {
 		for i := range rapid.IntRange(2, 3).Draw(t, "words") {
 			n := &node{kind: nodeAny, children: []*node{{kind: nodeTerm, term: string("abcdefghi"[2*i])}}}
 			if rapid.Bool().Draw(t, "forms") {
-				n.children = append(n.children, &node{kind: nodeTerm, term: string("abcdefghi"[2*i+1]), weight: otherForm})
+				other := &node{kind: nodeTerm, term: string("abcdefghi"[2*i+1]), weight: otherForm}
+				n.children = append(n.children, other)
 			}
 			if root.must = append(root.must, n); i > 0 && rapid.Bool().Draw(t, "should") {
 				root.must, root.should = root.must[:i], append(root.should, n)
