@@ -31,7 +31,8 @@
 //	     ─▶ per index segment: iterators over blocks of lists ─▶ scores × boosts ─▶ the best k, counts
 //	     ─▶ coverage, proximity, language ─▶ without hits that crowd ─▶ Hits
 //	     ─▶ all matches, as bits ─▶ hits by time or size, counts of values, further matches of a host
-//	words that are used again ─▶ held words: documents and weights in memory, which a search walks in place of lists
+//	words that are used again ─▶ held words: documents, weights, positions in memory, which a search walks in place of
+//	                             lists
 //	typed text ─▶ lexicons: terms in memory ─▶ completions, near words, did you mean
 //	positions in a hit ─▶ parts of its text ─▶ marker: places of the query's words ─▶ the best sentences ─▶ Snippet
 //
@@ -107,6 +108,6 @@
 //
 // group.go, block.go and listwriter.go for the format; builder.go, segmentbuilder.go and inverter.go for its making;
 // query.go (the language), querytree.go and functionwords.go; then search.go, exec.go, iterator.go, wand.go, tally.go
-// and windows.go, held.go and exec_held.go; for values, order.go, facets.go and collapse.go; fieldterms.go for stored
-// fields; snippet.go, near.go and wordsteps.go for snippets.
+// and windows.go, held.go, heldpositions.go, exec_held.go and exec_heldany.go; for values, order.go, facets.go and
+// collapse.go; fieldterms.go for stored fields; snippet.go, near.go and wordsteps.go for snippets.
 package index

@@ -31,10 +31,11 @@ type execution struct {
 	together uint64 // postings from which they do
 	few      uint64 // candidates of a part up to which ranking counts them
 
-	lists  []map[string]list  // by part; nil for a term that the part lacks
-	ranges []map[*node]bitset // by part: documents with a number of a range
-	freqs  map[string]uint64  // documents of each term that are not deleted, over all parts
-	known  *recent[uint64]    // freqs of searches before; nil: none
+	lists  []map[string]list      // by part; nil for a term that the part lacks
+	ranges []map[*node]bitset     // by part: documents with a number of a range
+	freqs  map[string]uint64      // documents of each term that are not deleted, over all parts
+	known  *recent[uint64]        // freqs of searches before; nil: none
+	walked []map[string]*heldWord // by part and heldKey: the words that ranking found held
 
 	cursors []*cursor     // that were opened
 	placed  *[2]placeRuns // memory of phrases; nil until it is needed
@@ -80,6 +81,7 @@ func (x *execution) run(root *node) []candidate {
 	for i := range x.lists {
 		x.lists[i], x.ranges[i] = map[string]list{}, map[*node]bitset{}
 	}
+	x.walked = make([]map[string]*heldWord, len(x.parts))
 	x.top.work = x.work
 	x.count(root)
 	workers := x.workers()

@@ -10,21 +10,28 @@ import (
 )
 
 // Held words are ranked and counted in one walk over arrays: a word alone, any of several, or all of several. Each
-// different weighted frequency of a word is turned into points once, so that a document's are looked up in a table.
+// different weighted frequency of a word is turned into points once, so that a document's are looked up in a table. So
+// are phrases, if the words have their positions.
 
 // heldPart is a held word of a query.
 type heldPart struct {
 	*heldWord
 	gain   gain
 	points []points // of codes
+	reach  points   // bound of its points in the window that heldBounds saw last
 }
 
-// tabulate computes the points of all codes.
+// tabulate computes the points of all codes. The word keeps them: most queries have the word with the same gain.
 func (h *heldPart) tabulate() {
+	if t := h.table.Load(); t != nil && t.gain == h.gain {
+		h.points = t.points
+		return
+	}
 	h.points = make([]points, len(h.tfs))
 	for i, tf := range h.tfs {
 		h.points[i] = h.gain.points(tf)
 	}
+	h.table.Store(&heldTable{h.gain, h.points})
 }
 
 // isHeldKind reports whether a node is a word that can be held.
@@ -46,9 +53,8 @@ func (x *execution) held(p *part, boost, least float64, nodes ...*node) (words [
 		df := x.frequency(n)
 		words[i].gain = newGain(&x.all, df, boost*n.factor())
 		keys[i] = n.heldKey()
-		size := 4 * float64(df) * float64(p.docs) / float64(max(x.all.docs, uint64(p.docs)))
 		var u *heldUse
-		if u, holds[i] = p.held.use(keys[i], int64(size)); u != nil {
+		if u, holds[i] = p.held.use(keys[i], 4*x.docsOf(p, n)); u != nil {
 			words[i].heldWord = u.word
 		}
 		holds[i] = holds[i] && p.held.making(keys[i])
@@ -70,7 +76,19 @@ func (x *execution) held(p *part, boost, least float64, nodes ...*node) (words [
 			return nil, false
 		}
 	}
+	known := make(map[string]*heldWord, len(words))
+	for i := range words {
+		if words[i].heldWord != nil {
+			known[keys[i]] = words[i].heldWord
+		}
+	}
+	x.walked[p.number] = known
 	return words, true
+}
+
+// docsOf returns about how many documents of a part have a word.
+func (x *execution) docsOf(p *part, n *node) int64 {
+	return int64(float64(x.frequency(n)) * float64(p.docs) / float64(max(x.all.docs, uint64(p.docs))))
 }
 
 // heldLeast is the share of the documents of alternatives that must be held so that these are added up whole. What is
@@ -117,13 +135,40 @@ func (x *execution) rankHeld(r *ranker, p *part, root *node) bool {
 		}
 		return ok
 	}
+	if root.kind == nodePhrase && holds(root.children) {
+		return x.rankHeldPhrase(r, p, root)
+	}
 	if root.kind != nodeBool || len(root.must) == 0 || !holds(root.must) || !holds(root.should) {
 		return false
 	}
 	words, ok := x.held(p, root.factor(), 1, slices.Concat(root.must, root.should)...)
 	if ok {
 		must := len(root.must)
-		x.total += r.heldAll(words[:must:must], words[must:], x.openAll(p, root.not, 1))
+		x.total += r.heldAll(words[:must:must], words[must:], x.openAll(p, root.not, 1), nil)
+	}
+	return ok
+}
+
+// rankHeldPhrase is rankHeld of a phrase. Words are not held for it alone if there is no room for their positions.
+func (x *execution) rankHeldPhrase(r *ranker, p *part, n *node) bool {
+	if n.slop > 0 || n.fields != 0 || len(n.children) == 0 {
+		return false
+	}
+	for _, c := range n.children {
+		if !p.held.mayFind(c.heldKey(), x.docsOf(p, c)) {
+			return false
+		}
+	}
+	words, ok := x.held(p, n.factor(), 1, n.children...)
+	for i, c := range n.children {
+		if !ok {
+			return false
+		}
+		words[i].heldWord = x.located(p, c)
+		ok = words[i].heldWord != nil
+	}
+	if ok {
+		x.total += r.heldAll(words, nil, nil, newHeldPhrase(words, n.at))
 	}
 	return ok
 }
@@ -160,137 +205,9 @@ func (r *ranker) heldOne(h *heldPart) uint64 {
 // heldUnit is how many blocks of held words cost as much as a block that is decoded.
 const heldUnit = 8
 
-// heldBounds bounds the score of the documents of a window, and returns how many documents the words have there.
-func heldBounds(words []heldPart, window int) (most points, docs int) {
-	for i := range words {
-		h := &words[i]
-		if from, to := h.in(window); from < to {
-			most += h.points[h.bound(from, to)]
-			docs += int(to - from)
-		}
-	}
-	return most, docs
-}
-
-// heldAny offers the documents that have any of the words or match any of others, and match none of not, and returns
-// their number.
-func (r *ranker) heldAny(words []heldPart, others, not []iterator) (count uint64) {
-	for i := range words {
-		words[i].tabulate()
-	}
-	s := sumsPool.Get().(*sums)
-	defer r.putSums(s)
-	for w := range len(words[0].starts) - 1 {
-		most, docs := heldBounds(words, w)
-		s.lo = uint32(w) * sumDocs
-		s.hi, s.least = s.lo+sumDocs-1, 0
-		for _, o := range others {
-			if from, _ := o.shallow(s.lo); from <= s.hi {
-				most, docs = most+o.bound(s.lo, s.hi), docs+1
-			}
-		}
-		if docs == 0 {
-			continue
-		}
-		if !r.work.spend(1 + docs/(heldUnit*heldBlock)) {
-			return count
-		}
-		need := r.need()
-		if most < need {
-			for i := range words {
-				words[i].mark(w, &s.bits)
-			}
-			for _, o := range others {
-				o.mark(&window{s.lo, s.bits[:]})
-			}
-			count += r.heldLeft(s, not)
-			clear(s.bits[:])
-			continue
-		}
-		for i := range words {
-			words[i].add(w, s)
-		}
-		for _, o := range others {
-			o.fill(s)
-		}
-		if r.work.over {
-			return count
-		}
-		n := r.heldLeft(s, not)
-		count += n
-		if need > 0 && n > sumDocs/4 {
-			r.offerAll(s, need)
-			clear(s.bits[:])
-			clear(s.score[:])
-			continue
-		}
-		r.offerHeld(s, need, len(not) > 0 || len(others) > 0 && r.part.dead != nil)
-	}
-	return count
-}
-
-// heldLeft clears the bits of the documents of a window that not matches, and counts those that are left.
-func (r *ranker) heldLeft(s *sums, not []iterator) (count uint64) {
-	for _, n := range not {
-		var out sumBits
-		n.mark(&window{s.lo, out[:]})
-		for i, b := range out {
-			s.bits[i] &^= b
-		}
-	}
-	return (&window{s.lo, s.bits[:]}).alive(r.part.dead)
-}
-
-// mark sets the bits of the documents of a window.
-func (h *heldPart) mark(window int, into *sumBits) {
-	from, to := h.in(window)
-	for _, i := range h.places[from:to] {
-		into.set(uint32(i))
-	}
-}
-
-// add adds the points of the documents of a window.
-func (h *heldPart) add(window int, s *sums) {
-	from, to := h.in(window)
-	places, table := h.places[from:to], h.points
-	for j, code := range h.codes[from:to] {
-		i := uint32(places[j])
-		s.bits.set(i)
-		s.score[i&(sumDocs-1)] += table[code]
-	}
-}
-
-// offerAll offers the documents of a window that score what is needed.
-func (r *ranker) offerAll(s *sums, need points) {
-	for i, p := range &s.score {
-		if p >= need && s.bits[i>>6]>>(i&63)&1 != 0 {
-			r.top.offer(s.lo+uint32(i), p)
-			need = r.need()
-		}
-	}
-}
-
-// offerHeld offers the documents of a window whose bits are set, and leaves no score and no bits. others says that
-// documents without a bit may have a score.
-func (r *ranker) offerHeld(s *sums, need points, others bool) {
-	for at, some := range s.bits {
-		for s.bits[at] = 0; some != 0; some &= some - 1 {
-			i := at*64 + bits.TrailingZeros64(some)
-			p := s.score[i]
-			if s.score[i] = 0; p >= need {
-				r.top.offer(s.lo+uint32(i), p)
-				need = r.need()
-			}
-		}
-	}
-	if others {
-		clear(s.score[:])
-	}
-}
-
-// heldAll offers the documents that have all of must and match none of not, and returns their number; should only adds
-// to the score.
-func (r *ranker) heldAll(must, should []heldPart, not []iterator) (count uint64) {
+// heldAll offers the documents that have all of must, in a phrase if there is one, and match none of not, and returns
+// their number; should only adds to the score.
+func (r *ranker) heldAll(must, should []heldPart, not []iterator, phrase *heldPhrase) (count uint64) {
 	slices.SortStableFunc(must, func(a, b heldPart) int { return cmp.Compare(len(a.places), len(b.places)) })
 	if len(must[0].places) == 0 {
 		return 0
@@ -322,7 +239,10 @@ func (r *ranker) heldAll(must, should []heldPart, not []iterator) (count uint64)
 				break
 			}
 		}
-		n := r.heldLeft(s, not)
+		if phrase != nil {
+			phrase.keep(w, s)
+		}
+		n := r.heldLeft(s.lo, &s.bits, not)
 		if count += n; n > 0 && most+more >= need {
 			for i := range should {
 				should[i].addMet(w, s, uint32(n))

@@ -572,10 +572,11 @@ func TestSecondPhase(t *testing.T) {
 	}
 }
 
-// TestPagesFit: the pages of a search, of whatever size, are the parts of one order.
+// TestPagesFit: the pages of a search, of whatever size, are the parts of one order, whether words are held or not.
 func TestPagesFit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(rapid.Uint64Range(0, 5000).Draw(t, "world"))
+		w.hold(rapid.SampledFrom([]int64{0, 1 << 20}).Draw(t, "bytes held")) // from the second search on
 		root := drawTree(t, 2)
 		all := w.execution(2000)
 		all.onePhase = false

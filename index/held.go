@@ -20,13 +20,21 @@ import (
 // Plachouras and Silvestri, "The impact of caching on search engines" (SIGIR 2007). It takes 4 bytes a document.
 
 // heldWord has the documents of a part in which any form of a word occurs and that are not deleted, and their weighted
-// frequencies, in which the forms are added up. It never changes.
+// frequencies, in which the forms are added up. It never changes, but for the table.
 type heldWord struct {
 	starts []uint32  // of each window of sumDocs documents in places, and their number
 	places []uint16  // of the documents in their windows
 	codes  []uint16  // of their weighted frequencies
 	most   []uint16  // the largest of heldBlock codes
 	tfs    []float64 // of each code, ascending
+	found  *heldPositions
+	table  atomic.Pointer[heldTable]
+}
+
+// heldTable has the points of a word's codes with a gain: that of the query which used the word last with another.
+type heldTable struct {
+	gain   gain
+	points []points
 }
 
 // heldBlock is the number of documents that have one bound.
@@ -36,11 +44,18 @@ const heldBlock = 128
 const heldPrice = 300
 
 func (h *heldWord) bytes() int64 {
-	return int64(4*cap(h.starts) + 2*(cap(h.places)+cap(h.codes)+cap(h.most)) + 8*cap(h.tfs))
+	return int64(4*cap(h.starts) + 2*(cap(h.places)+cap(h.codes)+cap(h.most)) + 16*cap(h.tfs))
 }
 
 // in returns the documents of a window.
 func (h *heldWord) in(window int) (from, to uint32) { return h.starts[window], h.starts[window+1] }
+
+// has reports whether a document of the part has the word.
+func (h *heldWord) has(doc uint32) bool {
+	from, to := h.in(int(doc / sumDocs))
+	_, ok := slices.BinarySearch(h.places[from:to], uint16(doc%sumDocs))
+	return ok
+}
 
 // bound returns the largest code of some documents, or one that is larger.
 func (h *heldWord) bound(from, to uint32) (most uint16) {
@@ -64,7 +79,7 @@ type heldWords struct {
 	// seen counts the uses of words that are not held, in two generations of heldSeen words.
 	seen, seenBefore map[string]uint32
 	uses             int // of all words
-	// begun are the words that some search makes: others that come meanwhile read the lists.
+	// begun are the words that some search makes, or reads positions of: others that come meanwhile read the lists.
 	begun map[string]bool
 }
 
@@ -153,11 +168,15 @@ func (h *heldWords) making(key string) bool {
 	if h.begun[key] {
 		return false
 	}
+	h.begin(key)
+	return true
+}
+
+func (h *heldWords) begin(key string) {
 	if h.begun == nil {
 		h.begun = map[string]bool{}
 	}
 	h.begun[key] = true
-	return true
 }
 
 func (h *heldWords) made(key string) {

@@ -40,10 +40,14 @@ func TestHeld(t *testing.T) {
 		{kind: b, must: []*node{word(1, "a", "b"), term("c")}},
 		{kind: b, must: []*node{word(1, "d", "b"), term("c")}, should: []*node{term("e")}, not: []*node{term("a")}},
 		{kind: b, must: []*node{term("c"), term("d"), term("e")}, should: []*node{term("x"), word(1, "a", "b")}},
+		{kind: nodePhrase, children: []*node{word(1, "c", "b"), word(1, "d", "e")}, at: []int{0, 1}},
+		{kind: nodePhrase, children: []*node{term("b"), word(2, "c", "a"), term("d")}, at: []int{0, 1, 2}, boost: 3},
+		{kind: nodePhrase, children: []*node{term("c"), term("e")}, at: []int{0, 3}},
+		{kind: nodePhrase, children: []*node{term("d"), term("none")}, at: []int{0, 1}},
 	} {
 		for j, w := range worlds {
 			want, total := (&naive{w, map[string]uint64{}}).search(root, 10)
-			for _, bytes := range []int64{1 << 20, 50_000} { // in the second, words of half the documents do not fit
+			for _, bytes := range []int64{16 << 20, 50_000} { // in the second, words of half the documents do not fit
 				w.hold(bytes)
 				for run := range 4 {
 					x := w.execution(10)
@@ -54,13 +58,18 @@ func TestHeld(t *testing.T) {
 					}
 				}
 				words := append(append(root.must[:len(root.must):len(root.must)], root.should...), root)
+				if root.kind == nodePhrase {
+					words = root.children
+				}
 				for _, n := range words {
 					if !n.isHeldKind() {
 						continue
 					}
 					u := w.parts[0].held.words[n.heldKey()]
-					if bytes == 1<<20 && (u == nil || u.word == nil || u.uses < 3) {
+					if bytes > 50_000 && (u == nil || u.word == nil || u.uses < 3) {
 						t.Errorf("query %d, world %d: %s is not held, or not used: %+v", i, j, n.heldKey(), u)
+					} else if bytes > 50_000 && root.kind == nodePhrase && !u.word.located() {
+						t.Errorf("query %d, world %d: no positions of %s are held", i, j, n.heldKey())
 					}
 				}
 				if h := w.parts[0].held; h.size > bytes {
@@ -75,6 +84,50 @@ func TestHeld(t *testing.T) {
 			}
 		}
 		sumsPool.Put(s)
+	}
+}
+
+// TestHeldAny: alternatives of held words, all or some of them, find and count what a search without held words and
+// without pruning does, in windows of many documents and of few.
+func TestHeldAny(t *testing.T) {
+	worlds := []*world{newSparseWorld(1, sumDocs+2000), windowsWorld(true)}
+	rapid.Check(t, func(t *rapid.T) {
+		w := worlds[rapid.IntRange(0, 1).Draw(t, "world")]
+		word := func(label string) *node {
+			n := &node{kind: nodeAny, boost: rapid.SampledFrom([]float64{0, 0, 0.125, 2.5}).Draw(t, "boost")}
+			for i, form := range rapid.SliceOfNDistinct(rapid.IntRange(0, 5), 1, 2, rapid.ID).Draw(t, label) {
+				weight := []float64{1, otherForm}[min(i, 1)]
+				n.children = append(n.children, &node{kind: nodeTerm, term: string("abcdex"[form]), weight: weight})
+			}
+			return n
+		}
+		root := &node{kind: nodeBool}
+		for range rapid.IntRange(1, 5).Draw(t, "words") {
+			root.should = append(root.should, word("word"))
+		}
+		if rapid.IntRange(0, 3).Draw(t, "not") == 0 {
+			root.not = append(root.not, word("excluded"))
+		}
+		k := rapid.IntRange(1, 40).Draw(t, "k")
+		w.hold(0)
+		x := w.execution(k)
+		x.exhaustive = true
+		want, total := x.run(root), x.total
+		w.hold(rapid.SampledFrom([]int64{50_000, 1 << 20}).Draw(t, "bytes held"))
+		for range 2 { // they are held from the second search on
+			x = w.execution(k)
+			sameCandidates(t, x.run(root), want)
+			if x.total != total {
+				t.Fatalf("%d matches, want %d", x.total, total)
+			}
+		}
+	})
+	s := sumsPool.Get().(*sums)
+	defer sumsPool.Put(s)
+	for j, p := range s.score {
+		if p != 0 || s.tf[j] != 0 || s.bits[j>>6]|s.touched[j>>6] != 0 {
+			t.Fatalf("document %d of a window keeps %v, %v", j, p, s.tf[j])
+		}
 	}
 }
 

@@ -105,7 +105,8 @@ func markEach(it iterator, w *window) {
 // blocks; for rare ones, which touch few of the sums, a window costs more than the documents in it.
 const sumDocs = 1 << 14
 
-// sums are scores of the documents from lo to hi, at most sumDocs. Between windows all but the bounds is 0.
+// sums are scores of the documents from lo to hi, at most sumDocs. Between windows all but the bounds and what is
+// scratch is 0.
 type sums struct {
 	lo, hi uint32
 	least  points  // fill may leave out documents to which it adds less
@@ -120,6 +121,8 @@ type sums struct {
 	// tf are weighted frequencies of one word, which its forms add to, of the documents of touched.
 	tf      [sumDocs]float64
 	touched sumBits
+
+	any, several, own sumBits // scratch of heldFew
 }
 
 // sumBits has a bit for each document of sums.

@@ -453,11 +453,18 @@ func (r *listReader) loadPositions(block int, counts *blockFreqs) error {
 			sum += v
 		}
 	} else {
-		for i := range n {
-			r.starts[i] = sum
-			for f := range fieldCount {
-				sum += counts.n[f][i]
+		starts := r.starts[:n]
+		clear(starts)
+		for f := 0; all != 0; f, all = f+1, all>>1 {
+			if all&1 != 0 {
+				for i, v := range counts.n[f][:n] {
+					starts[i] += v
+				}
 			}
+		}
+		for i, v := range starts {
+			starts[i] = sum
+			sum += v
 		}
 	}
 	r.starts[n] = sum

@@ -13,7 +13,7 @@ import (
 // nearFinder finds where in the contents of hits the query's words stand together, from positions, for their snippets.
 type nearFinder struct {
 	words  []queryWord
-	its    []wordIter
+	its    []locator
 	part   *part
 	places []nearPlace
 }

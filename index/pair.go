@@ -48,6 +48,10 @@ func (p *pair) keep(w *window) {
 			side[i].enter(w, w.from)
 		}
 	}
+	if len(p.sides[0]) == 1 && len(p.sides[1]) == 1 {
+		p.keepOne(w, &p.sides[0][0], &p.sides[1][0])
+		return
+	}
 	for at, some := range w.bits {
 		kept := uint64(0)
 		for ; some != 0; some &= some - 1 {
@@ -56,6 +60,24 @@ func (p *pair) keep(w *window) {
 			}
 		}
 		w.bits[at] &= kept
+	}
+}
+
+// keepOne is keep where each word has one form: both lists have all candidates, so that they go from one to the next
+// together.
+func (p *pair) keepOne(w *window, a, b *pairList) {
+	for a.doc != end && b.doc != end {
+		for n := min(a.n-a.k, b.n-b.k); ; a.k, b.k = a.k+1, b.k+1 {
+			if !p.meets(a, b) {
+				at := a.c.docs[a.places[a.k&(blockDocs-1)]&(blockDocs-1)] - w.from
+				w.bits[at>>6] &^= 1 << (at & 63)
+			}
+			if n--; n == 0 {
+				break
+			}
+		}
+		a.next(w)
+		b.next(w)
 	}
 }
 

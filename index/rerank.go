@@ -70,31 +70,31 @@ func (x *execution) rerank(root *node, best []candidate) {
 		return
 	}
 	slices.SortStableFunc(words, func(a, b queryWord) int { return cmp.Compare(b.idf, a.idf) })
-	words = words[:min(len(words), rerankWords)]
-	all := make([]ranked, len(best))
-	first := len(best)
-	if !x.on() && !x.exhaustive {
-		first = min(first, max(2*x.wanted, rerankFirst))
-	}
-	x.gain(words, best[:first], all[:first])
-	if first < len(best) {
+	s := newSecondPhase(x, words[:min(len(words), rerankWords)], best)
+	if x.on() || x.exhaustive || x.wanted >= len(best) {
+		s.look(0, len(best), 0)
+	} else {
+		first := min(len(best), max(2*x.wanted, rerankFirst))
+		s.expect(0, first)
 		scores := make([]float64, first)
-		for i, r := range all[:first] {
-			scores[i] = r.score
+		for i := range scores {
+			scores[i] = best[i].score * s.hopes[i].least
 		}
-		slices.Sort(scores)
-		need, most := scores[first-x.wanted], x.mostGain(words)
-		n := first
-		for n < len(best) && best[n].score*most >= need {
+		s.look(0, first, nthLargest(scores, x.wanted))
+		for i := range scores {
+			scores[i] = s.all[i].score
+		}
+		need, n := nthLargest(scores, x.wanted), first
+		for n < len(best) && best[n].score*s.most.most >= need {
 			n++
 		}
-		x.gain(words, best[first:n], all[first:n])
-		all = all[:n]
+		s.expect(first, n)
+		s.look(first, n, need)
 	}
 	if x.work.over { // some of them looked at and others not: the first phase's order is better
 		return
 	}
-	for i, r := range all {
+	for i, r := range s.all {
 		c := &best[i]
 		c.gain, c.base, c.score = r.gained, r.base, r.score
 	}
@@ -105,19 +105,28 @@ func (x *execution) rerank(root *node, best []candidate) {
 // knows what the others need.
 const rerankFirst = 16
 
-// mostGain returns a bound of gained.factor.
-func (x *execution) mostGain(words []queryWord) float64 {
-	total, saturated := 0.0, 0.0
-	for _, w := range words {
-		total += w.idf
-		saturated += min(1, w.idf) * (k1 + 1)
-	}
-	most := 1 + coverageGain + proximityGain*saturated/total
-	if len(x.languages) > 0 {
-		most *= 1 + languageGain
-	}
-	return most * (1 + 1e-9)
+// nthLargest sorts numbers and returns the n-th largest.
+func nthLargest(v []float64, n int) float64 {
+	slices.Sort(v)
+	return v[len(v)-n]
 }
+
+// secondPhase looks at candidates of the first.
+type secondPhase struct {
+	x     *execution
+	words []queryWord
+	total float64 // sum of idf
+	best  []candidate
+	all   []ranked // what they become: as they are until they are looked at
+	hopes []hope   // of those for which expect was called
+	most  hope     // of any candidate
+
+	keys []string      // of held words
+	held [][]*heldWord // by part and word; nil for a word that ranking did not walk as a held one
+}
+
+// hope bounds the factor that a candidate's score is multiplied by.
+type hope struct{ least, most float64 }
 
 // ranked is what the second phase makes of a candidate.
 type ranked struct {
@@ -125,26 +134,146 @@ type ranked struct {
 	base, score float64
 }
 
-// gain computes what candidates become. A part's are looked at in the order of its documents.
-func (x *execution) gain(words []queryWord, best []candidate, into []ranked) {
-	order := make([]int, len(best))
-	for i := range order {
-		order[i] = i
+func newSecondPhase(x *execution, words []queryWord, best []candidate) *secondPhase {
+	s := &secondPhase{
+		x: x, words: words, best: best, all: make([]ranked, len(best)), hopes: make([]hope, len(best)),
+		keys: make([]string, len(words)), held: make([][]*heldWord, len(x.parts)),
+	}
+	for i := range best {
+		s.all[i] = ranked{base: best[i].base, score: best[i].score}
+	}
+	near := 0.0
+	for i, w := range words {
+		s.keys[i] = w.n.heldKey()
+		s.total += w.idf
+		near += min(1, w.idf)
+	}
+	s.most = s.hope(0, s.total, near)
+	if len(x.languages) > 0 {
+		s.most.most *= 1 + languageGain
+	}
+	return s
+}
+
+// coverage is what a document gains by its words.
+func (s *secondPhase) coverage(idf float64) float64 {
+	return coverageGain * math.Pow(idf/s.total, float64(len(s.words)))
+}
+
+// hope bounds the factor, but for the language, of a document with words of which the idf is known to be from least to
+// most, and min(1, idf) to sum up to near. The last factors cover rounding.
+func (s *secondPhase) hope(least, most, near float64) hope {
+	near *= proximityGain * (k1 + 1) / s.total
+	return hope{(1 + s.coverage(least)) * (1 - 1e-9), (1 + s.coverage(most) + near) * (1 + 1e-9)}
+}
+
+// heldIn returns the words that ranking walked in a part as held ones.
+func (s *secondPhase) heldIn(p *part) []*heldWord {
+	if s.held[p.number] == nil {
+		s.held[p.number] = make([]*heldWord, len(s.words))
+		for i, key := range s.keys {
+			s.held[p.number][i] = s.x.walked[p.number][key]
+		}
+	}
+	return s.held[p.number]
+}
+
+// expect computes the hopes of candidates by what held words say: which of the words a document has.
+func (s *secondPhase) expect(from, to int) {
+	for i := from; i < to; i++ {
+		p, doc := s.best[i].part, s.best[i].doc
+		least, most, near, count := 0.0, 0.0, 0.0, 0
+		for w, h := range s.heldIn(p) {
+			idf := s.words[w].idf
+			if h != nil {
+				if !h.has(doc) {
+					continue
+				}
+				least += idf
+			}
+			most += idf
+			near += min(1, idf)
+			count++
+		}
+		if count < 2 {
+			near = 0
+		}
+		h := s.hope(least, most, near)
+		switch {
+		case p.language != "":
+			gain := 1 + s.x.languageGain(p, doc)
+			h.least, h.most = h.least*gain, h.most*gain
+		case len(s.x.languages) > 0:
+			h.most *= 1 + languageGain
+		}
+		s.hopes[i] = h
+	}
+}
+
+// look computes what those candidates become that can reach a score. A part's are looked at in the order of its
+// documents.
+func (s *secondPhase) look(from, to int, need float64) {
+	order := make([]int, 0, to-from)
+	for i := from; i < to; i++ {
+		if need == 0 || s.best[i].score*s.hopes[i].most >= need {
+			order = append(order, i)
+		}
 	}
 	slices.SortFunc(order, func(i, j int) int {
-		return cmp.Or(cmp.Compare(best[i].part.number, best[j].part.number), cmp.Compare(best[i].doc, best[j].doc))
+		a, b := &s.best[i], &s.best[j]
+		return cmp.Or(cmp.Compare(a.part.number, b.part.number), cmp.Compare(a.doc, b.doc))
 	})
-	for from := 0; from < len(order); {
-		p, to := best[order[from]].part, from+1
-		for to < len(order) && best[order[to]].part == p {
-			to++
+	for len(order) > 0 {
+		p, n := s.best[order[0]].part, 1
+		for n < len(order) && s.best[order[n]].part == p {
+			n++
 		}
-		factors := newFactors(p, x.top.fresh, x.work)
-		x.gains(p, words, best, order[from:to], func(i int, g gained) {
-			base := best[i].base * g.factor()
-			into[i] = ranked{g, base, factors.score(best[i].doc, base)}
-		})
-		from = to
+		s.lookIn(p, order[:n])
+		order = order[n:]
+	}
+}
+
+// lookIn looks at candidates of one part, whose places in best are in the order of documents.
+func (s *secondPhase) lookIn(p *part, order []int) {
+	factors := newFactors(p, s.x.top.fresh, s.x.work)
+	held, its := s.heldIn(p), make([]locator, len(s.words))
+	opened := make([]bool, len(s.words))
+	seek := func(w int, doc uint32) bool {
+		if !opened[w] {
+			its[w], opened[w] = s.x.locator(p, s.words[w].n), true
+		}
+		return its[w] != nil && its[w].seek(doc) == doc && its[w].matches()
+	}
+	prox, there := proximity{words: s.words}, make([]int, 0, len(s.words))
+	for _, i := range order {
+		doc, covered := s.best[i].doc, 0.0
+		there = there[:0]
+		for w := range s.words {
+			if held[w] != nil && held[w].has(doc) || held[w] == nil && seek(w, doc) {
+				covered += s.words[w].idf
+				there = append(there, w)
+			}
+		}
+		g := gained{coverage: s.coverage(covered), language: s.x.languageGain(p, doc)}
+		if len(there) > 1 { // one word has no other near it
+			prox.begin()
+			for _, w := range there {
+				if seek(w, doc) {
+					prox.has(w, its[w].has())
+				}
+			}
+			for _, w := range there {
+				for f, has := 0, prox.several&prox.fields[w]; has != 0; f, has = f+1, has>>1 {
+					if has&1 != 0 {
+						prox.add(f, w, its[w].occurrences(f))
+					}
+				}
+			}
+			impact := func(f int) float64 { return s.x.table[f][p.norms[f][doc]] }
+			g.proximity = proximityGain * prox.score(impact) / s.total
+		}
+		base := s.best[i].base * g.factor()
+		s.all[i] = ranked{g, base, factors.score(doc, base)}
 	}
 }
 
@@ -154,43 +283,12 @@ type gained struct{ coverage, proximity, language float64 }
 func (g gained) factor() float64 { return (1 + g.coverage + g.proximity) * (1 + g.language) }
 
 // openWords opens words in a part; nil for one that it lacks.
-func (x *execution) openWords(p *part, words []queryWord) []wordIter {
-	its := make([]wordIter, len(words))
+func (x *execution) openWords(p *part, words []queryWord) []locator {
+	its := make([]locator, len(words))
 	for i, w := range words {
-		if w.n.kind == nodeAny {
-			its[i] = x.forms(p, w.n, 1)
-		} else if it := x.word(p, w.n, 1); it != nil {
-			its[i] = it
-		}
+		its[i] = x.locator(p, w.n)
 	}
 	return its
-}
-
-// gains calls fn with what candidates of one part gain, whose places in best are in the order of documents.
-func (x *execution) gains(p *part, words []queryWord, best []candidate, order []int, fn func(i int, g gained)) {
-	its, total := x.openWords(p, words), 0.0
-	for _, w := range words {
-		total += w.idf
-	}
-	prox := proximity{words: words}
-	for _, i := range order {
-		doc, covered := best[i].doc, 0.0
-		prox.begin()
-		for w, it := range its {
-			if it == nil || it.seek(doc) != doc || !it.matches() {
-				continue
-			}
-			covered += words[w].idf
-			for f, has := 0, it.has(); has != 0; f, has = f+1, has>>1 {
-				if has&1 != 0 {
-					prox.add(f, w, it.occurrences(f))
-				}
-			}
-		}
-		coverage := math.Pow(covered/total, float64(len(words)))
-		impact := func(f int) float64 { return x.table[f][p.norms[f][doc]] }
-		fn(i, gained{coverageGain * coverage, proximityGain * prox.score(impact) / total, x.languageGain(p, doc)})
-	}
 }
 
 // languageGain returns what a document gains by its language.
@@ -217,70 +315,80 @@ func (x *execution) languageGain(p *part, doc uint32) float64 {
 // gained is saturated like a frequency. They had one field. Here the gains of all fields are added as BM25F adds
 // frequencies, by the fields' weights and lengths, those beside the body by proximityBeside.
 type proximity struct {
-	words  []queryWord
-	places [fieldCount][]wordPlace // of all words
-	gained []float64
-	seen   [rerankWords]bool
+	words   []queryWord
+	fields  [rerankWords]uint8 // that have a word
+	any     uint8              // fields that have one of the words
+	several uint8              // that have two of them
+	places  [fieldCount][]wordPlace
+	gained  [rerankWords]float64
 }
 
-// wordPlace is where a word occurs.
-type wordPlace struct {
-	at   uint32
-	word int
-}
+// wordPlace is where a word occurs: wordPlaceBits for the word's number, and above them the position. So numbers are in
+// the order of positions.
+type wordPlace uint64
+
+// wordPlaceBits are enough for rerankWords.
+const wordPlaceBits = 4
+
+func (p wordPlace) at() uint64 { return uint64(p >> wordPlaceBits) }
+func (p wordPlace) word() int  { return int(p & (1<<wordPlaceBits - 1)) }
 
 func (p *proximity) begin() {
 	for f := range p.places {
 		p.places[f] = p.places[f][:0]
 	}
+	p.fields, p.any, p.several = [rerankWords]uint8{}, 0, 0
 }
 
+// has notes the fields that have a word.
+func (p *proximity) has(word int, fields uint8) {
+	p.fields[word] = fields
+	p.several |= p.any & fields
+	p.any |= fields
+}
+
+// add takes the positions of a word in a field.
 func (p *proximity) add(field, word int, at []uint32) {
 	for _, a := range at {
-		p.places[field] = append(p.places[field], wordPlace{a, word})
+		p.places[field] = append(p.places[field], wordPlace(a)<<wordPlaceBits|wordPlace(word))
 	}
 }
 
 // score returns the proximity in a document, given what one occurrence in a field adds to a frequency.
 func (p *proximity) score(impact func(field int) float64) (sum float64) {
-	p.gained = append(p.gained[:0], make([]float64, len(p.words))...)
+	p.gained = [rerankWords]float64{}
 	for f, places := range p.places {
 		if len(places) < 2 {
 			continue
 		}
-		slices.SortFunc(places, func(a, b wordPlace) int {
-			return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.word, b.word))
-		})
+		slices.Sort(places)
 		each := impact(f)
 		if f != fieldBody {
-			each *= proximityBeside * math.Pow(p.coverage(places), float64(len(p.words)))
+			each *= proximityBeside * math.Pow(p.coverage(f), float64(len(p.words)))
 		}
 		for i := 1; i < len(places); i++ {
 			a, b := places[i-1], places[i]
-			if a.word == b.word {
+			if a.word() == b.word() {
 				continue
 			}
-			d := float64(max(b.at-a.at, 1))
-			p.gained[a.word] += each * p.words[b.word].idf / (d * d)
-			p.gained[b.word] += each * p.words[a.word].idf / (d * d)
+			d := float64(max(b.at()-a.at(), 1))
+			p.gained[a.word()] += each * p.words[b.word()].idf / (d * d)
+			p.gained[b.word()] += each * p.words[a.word()].idf / (d * d)
 		}
 	}
-	for i, g := range p.gained {
-		sum += min(1, p.words[i].idf) * g * (k1 + 1) / (g + k1)
+	for i, w := range p.words {
+		g := p.gained[i]
+		sum += min(1, w.idf) * g * (k1 + 1) / (g + k1)
 	}
 	return sum
 }
 
-// coverage returns the part of the sum of idf that the words at some places have.
-func (p *proximity) coverage(places []wordPlace) float64 {
-	clear(p.seen[:])
+// coverage returns the part of the sum of idf that the words of a field have.
+func (p *proximity) coverage(field int) float64 {
 	covered, total := 0.0, 0.0
-	for _, at := range places {
-		p.seen[at.word] = true
-	}
 	for i, w := range p.words {
 		total += w.idf
-		if p.seen[i] {
+		if p.fields[i]>>field&1 != 0 {
 			covered += w.idf
 		}
 	}

@@ -36,6 +36,7 @@ func (r *ranker) offerSums(s *sums, of []uint64, need points) {
 // met offers the documents that the meeting of an iterator finds and none of not matches, and returns their number,
 // deleted ones left out. words are what scores.
 func (r *ranker) met(it iterator, m *meeting, words []wordIter, not []iterator) (count uint64) {
+	bounds := make([]points, len(words))
 	s := sumsPool.Get().(*sums)
 	defer r.putSums(s)
 	for lo, more := uint32(0), true; more; {
@@ -55,27 +56,58 @@ func (r *ranker) met(it iterator, m *meeting, words []wordIter, not []iterator) 
 		if n := w.alive(r.part.dead); n > 0 && !r.work.over {
 			count += n
 			s.lo, s.hi, s.least = w.from, w.last(), 0
-			r.offerMet(it, s, &w, words)
+			r.offerMet(it, s, &w, words, bounds)
 		}
 		lo, more = w.last()+1, w.last() < m.docs-1
 	}
 	return count
 }
 
-// offerMet offers the documents of a window, and clears the bits of those that bounds pass.
-func (r *ranker) offerMet(it iterator, s *sums, w *window, words []wordIter) {
+// offerMet offers the documents of a window, and clears the bits of those that bounds pass. bounds is memory for those
+// of words.
+func (r *ranker) offerMet(it iterator, s *sums, w *window, words []wordIter, bounds []points) {
 	need := r.need()
 	if need > it.most() {
 		return
 	}
-	if need > 0 && !w.above(it, need) {
-		return
+	clear(bounds)
+	rest := points(0) // what the words that are not weighed yet can add
+	if need > 0 {
+		it.shallow(w.from)
+		for i, word := range words { // now: above moves on
+			bounds[i] = word.bound(w.from, w.last())
+			rest += bounds[i]
+		}
+		if rest < need || !w.above(it, need) {
+			return
+		}
 	}
-	for _, word := range words {
+	for i, word := range words {
 		word.weighAt(s, w)
 		s.addWeighed(word.points())
+		if rest -= bounds[i]; need > rest && i+1 < len(words) && !s.drop(w, need-rest) {
+			return
+		}
 	}
 	r.offerSums(s, w.bits, need)
+}
+
+// drop clears the bits and the scores of a window's documents with less than need, and reports whether any are left:
+// blocks in which none is left are not decoded for the words that follow.
+func (s *sums) drop(w *window, need points) (any bool) {
+	for at, some := range w.bits {
+		left := some
+		for ; some != 0; some &= some - 1 {
+			if i := at*64 + bits.TrailingZeros64(some); s.score[i] < need {
+				s.score[i] = 0
+				left &^= some & -some
+			}
+		}
+		w.bits[at] = left
+		s.bits[at] = left
+		any = any || left != 0
+	}
+	return any
 }
 
 // above clears the bits of the stretches of documents whose bounds are below need, and reports whether any others are.

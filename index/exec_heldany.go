@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package index
+
+import (
+	"math/bits"
+	"slices"
+)
+
+// heldAny offers the documents that have any of the words or match any of others, and match none of not, and returns
+// their number. Where a window has few documents, those that may be among the best are found by bits, as in a tally
+// (see heldFew), else all are scored.
+func (r *ranker) heldAny(words []heldPart, others, not []iterator) (count uint64) {
+	for i := range words {
+		words[i].tabulate()
+	}
+	s := sumsPool.Get().(*sums)
+	defer r.putSums(s)
+	for w := range len(words[0].starts) - 1 {
+		most, docs := heldBounds(words, w)
+		s.lo = uint32(w) * sumDocs
+		s.hi, s.least = s.lo+sumDocs-1, 0
+		held := most
+		for _, o := range others {
+			if from, _ := o.shallow(s.lo); from <= s.hi {
+				most, docs = most+o.bound(s.lo, s.hi), docs+1
+			}
+		}
+		if docs == 0 {
+			continue
+		}
+		if !r.work.spend(1 + docs/(heldUnit*heldBlock)) {
+			return count
+		}
+		need := r.need()
+		switch {
+		case most < need:
+			clear(s.any[:])
+			for i := range words {
+				words[i].mark(w, &s.any)
+			}
+			for _, o := range others {
+				o.mark(&window{s.lo, s.any[:]})
+			}
+			count += r.heldLeft(s.lo, &s.any, not)
+		case need > 0 && docs <= heldDense:
+			count += r.heldFew(words, others, not, w, s, held, need)
+		default:
+			count += r.heldFull(words, others, not, w, s, need)
+		}
+		if r.work.over {
+			return count
+		}
+	}
+	return count
+}
+
+// heldDense is the number of documents of the words in a window above which all are scored.
+const heldDense = sumDocs / 2
+
+// heldBounds bounds the score of the documents of a window, and returns how many documents the words have there.
+func heldBounds(words []heldPart, window int) (most points, docs int) {
+	for i := range words {
+		h := &words[i]
+		h.reach = 0
+		if from, to := h.in(window); from < to {
+			h.reach = h.points[h.bound(from, to)]
+			most += h.reach
+			docs += int(to - from)
+		}
+	}
+	return most, docs
+}
+
+// heldFull scores all documents of a window and offers them.
+func (r *ranker) heldFull(words []heldPart, others, not []iterator, window int, s *sums, need points) (count uint64) {
+	for i := range words {
+		words[i].add(window, s)
+	}
+	for _, o := range others {
+		o.fill(s)
+	}
+	if r.work.over {
+		return 0
+	}
+	count = r.heldLeft(s.lo, &s.bits, not)
+	if need > 0 && count > sumDocs/4 {
+		r.offerAll(s, need)
+		clear(s.bits[:])
+		clear(s.score[:])
+		return count
+	}
+	r.offerHeld(s, need, len(not) > 0 || len(others) > 0 && r.part.dead != nil)
+	return count
+}
+
+// heldFew counts the documents of a window as bits, and sees which are in several lists. Words whose bounds together
+// are below need cannot bring a document there alone, as in disjunction: several are documents that have another word
+// as well. A document of one list is among the best only if its frequency alone is enough: blocks whose bound is not
+// are passed. The scores of the others are added up from the word with the largest bound on, and those are left out
+// that the bounds of the words to come cannot bring to need. held is the sum of the words' bounds.
+func (r *ranker) heldFew(
+	words []heldPart, others, not []iterator, window int, s *sums, held, need points,
+) (count uint64) {
+	for i := 1; i < len(words); i++ { // they are nearly in order, that of the window before
+		for j := i; j > 0 && words[j].reach < words[j-1].reach; j-- {
+			words[j], words[j-1] = words[j-1], words[j]
+		}
+	}
+	least := 0 // words before it cannot bring a document among the best alone
+	for below := points(0); least < len(words); least++ {
+		if below += words[least].reach; below >= need {
+			break
+		}
+	}
+	clear(s.any[:])
+	clear(s.several[:])
+	for i := range words[:least] {
+		words[i].mark(window, &s.any)
+	}
+	for _, o := range others {
+		o.fill(s)
+	}
+	if len(others) > 0 {
+		if r.work.over {
+			return 0
+		}
+		s.own = s.bits
+		for i, b := range s.own {
+			s.several[i] = s.any[i] & b
+			s.any[i] |= b
+		}
+	}
+	for i := range words[least:] {
+		words[least+i].markSeveral(window, &s.any, &s.several)
+	}
+	count = r.heldLeft(s.lo, &s.any, not)
+	n := 0
+	for i, b := range s.any {
+		s.several[i] &= b
+		n += bits.OnesCount64(s.several[i])
+	}
+	s.bits = s.several
+	for i := len(words) - 1; i >= 0 && n > 0; i-- {
+		words[i].addSome(window, s, n)
+		if held -= words[i].reach; held < need {
+			n = s.leave(need - held)
+		}
+	}
+	for i := range words[least:] {
+		if h := &words[least+i]; h.reach >= need {
+			h.addAlone(window, s, need)
+		}
+	}
+	if len(others) > 0 {
+		s.leaveOwn(need)
+	}
+	r.offerHeld(s, need, false)
+	return count
+}
+
+// leave clears the bits and scores of the documents whose score is below least, and returns how many are left.
+func (s *sums) leave(least points) (n int) {
+	for at, some := range &s.bits {
+		left := some
+		for ; some != 0; some &= some - 1 { // without a branch that nobody can foresee
+			p := &s.score[at*64+bits.TrailingZeros64(some)]
+			low := (*p - least) >> 63 // all ones if it is below
+			*p &^= low
+			left &^= some & -some & uint64(low)
+		}
+		s.bits[at] = left
+		n += bits.OnesCount64(left)
+	}
+	return n
+}
+
+// leaveOwn sets the bits of the documents of own that score need and are not several, and clears the scores of those
+// without a bit.
+func (s *sums) leaveOwn(need points) {
+	for at, some := range &s.own {
+		alone := s.any[at] &^ s.several[at]
+		for ; some != 0; some &= some - 1 {
+			bit := some & -some
+			if i := at*64 + bits.TrailingZeros64(some); alone&bit != 0 && s.score[i] >= need {
+				s.bits[at] |= bit
+			} else if s.bits[at]&bit == 0 {
+				s.score[i] = 0
+			}
+		}
+	}
+}
+
+// heldLeft clears the bits of the documents of the window from lo on that are deleted or that not matches, and counts
+// those that are left.
+func (r *ranker) heldLeft(lo uint32, of *sumBits, not []iterator) (count uint64) {
+	for _, n := range not {
+		var out sumBits
+		n.mark(&window{lo, out[:]})
+		for i, b := range out {
+			of[i] &^= b
+		}
+	}
+	return (&window{lo, of[:]}).alive(r.part.dead)
+}
+
+// mark sets the bits of the documents of a window.
+func (h *heldPart) mark(window int, into *sumBits) {
+	from, to := h.in(window)
+	for _, i := range h.places[from:to] {
+		into.set(uint32(i))
+	}
+}
+
+// markSeveral is mark; several gets those that any has already.
+func (h *heldPart) markSeveral(window int, any, several *sumBits) {
+	from, to := h.in(window)
+	for _, i := range h.places[from:to] {
+		at, bit := i>>6&(sumDocs/64-1), uint64(1)<<(i&63)
+		seen := any[at]
+		several[at] |= seen & bit
+		any[at] = seen | bit
+	}
+}
+
+// add adds the points of the documents of a window.
+func (h *heldPart) add(window int, s *sums) {
+	from, to := h.in(window)
+	places, table := h.places[from:to], h.points
+	for j, code := range h.codes[from:to] {
+		i := uint32(places[j])
+		s.bits.set(i)
+		s.score[i&(sumDocs-1)] += table[code]
+	}
+}
+
+// heldSomePrice is how many documents addSome walks in the time that finding one takes.
+const heldSomePrice = 32
+
+// addSome adds the word's points to those n documents of a window whose bits are set.
+func (h *heldPart) addSome(window int, s *sums, n int) {
+	from, to := h.in(window)
+	if uint32(n)*heldSomePrice < to-from {
+		h.addMet(window, s, uint32(n))
+		return
+	}
+	var met [heldBlock]uint8
+	for ; from < to; from += heldBlock {
+		places := h.places[from:min(from+heldBlock, to)]
+		codes, k := h.codes[from:to], 0
+		for j, i := range places { // without a branch that nobody can foresee
+			met[k&(heldBlock-1)] = uint8(j)
+			k += int(s.bits[i>>6&(sumDocs/64-1)] >> (i & 63) & 1)
+		}
+		for _, j := range met[:k] {
+			s.score[places[j]&(sumDocs-1)] += h.points[codes[j]]
+		}
+	}
+}
+
+// addAlone gives documents of a window that are in no other list their bit and their points, if these are what is
+// needed.
+func (h *heldPart) addAlone(window int, s *sums, need points) {
+	code, _ := slices.BinarySearch(h.points, need)
+	from, to := h.in(window)
+	for from < to {
+		block := from / heldBlock
+		end := min((block+1)*heldBlock, to)
+		if int(h.most[block]) >= code {
+			places := h.places[from:end]
+			for j, c := range h.codes[from:end] {
+				if int(c) < code {
+					continue
+				}
+				i := places[j] & (sumDocs - 1)
+				if bit := uint64(1) << (i & 63); s.any[i>>6]&^s.several[i>>6]&bit != 0 {
+					s.bits[i>>6] |= bit
+					s.score[i] = h.points[c]
+				}
+			}
+		}
+		from = end
+	}
+}
+
+// offerAll offers the documents of a window that score what is needed.
+func (r *ranker) offerAll(s *sums, need points) {
+	for i, p := range &s.score {
+		if p >= need && s.bits[i>>6]>>(i&63)&1 != 0 {
+			r.top.offer(s.lo+uint32(i), p)
+			need = r.need()
+		}
+	}
+}
+
+// offerHeld offers the documents of a window whose bits are set, and leaves no score and no bits. others says that
+// documents without a bit may have a score.
+func (r *ranker) offerHeld(s *sums, need points, others bool) {
+	for at, some := range s.bits {
+		for s.bits[at] = 0; some != 0; some &= some - 1 {
+			i := at*64 + bits.TrailingZeros64(some)
+			p := s.score[i]
+			if s.score[i] = 0; p >= need {
+				r.top.offer(s.lo+uint32(i), p)
+				need = r.need()
+			}
+		}
+	}
+	if others {
+		clear(s.score[:])
+	}
+}

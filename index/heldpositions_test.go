@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package index
+
+import (
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// TestHeldPositions: the positions that are held of a word are those of its lists, in every field and document, and
+// seeking finds the same documents, those that are not deleted.
+func TestHeldPositions(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld(rapid.Uint64Range(0, 5000).Draw(t, "world"))
+		x := w.execution(10)
+		x.freqs = map[string]uint64{}
+		for range w.parts {
+			x.lists = append(x.lists, map[string]list{})
+		}
+		p := &w.parts[0].part
+		n := &node{kind: nodeAny}
+		for _, form := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "b", "c", "f", "x"}), 1, 3,
+			rapid.ID).Draw(t, "forms") {
+			n.children = append(n.children, &node{kind: nodeTerm, term: form})
+		}
+		x.count(n)
+		held := x.locate(p, n, x.newHeldWord(p, n), 1<<20)
+		if !held.located() {
+			t.Fatal("no positions")
+		}
+		l, it := &heldLocator{word: held}, x.openWord(p, n)
+		for doc := uint32(0); ; doc += rapid.Uint32Range(1, 9).Draw(t, "further") {
+			at := uint32(end)
+			for it != nil {
+				if at = it.seek(max(doc, at+1)); at == end || p.alive(at) {
+					break
+				}
+			}
+			if doc = l.seek(doc); doc != at {
+				t.Fatalf("document %d, want %d", doc, at)
+			}
+			if doc == end {
+				break
+			}
+			if l.has() != it.has() {
+				t.Fatalf("document %d: fields %b, want %b", doc, l.has(), it.has())
+			}
+			for f := range fieldCount {
+				if it.has()>>f&1 != 0 && !slices.Equal(l.occurrences(f), it.occurrences(f)) {
+					t.Fatalf("document %d, field %d: %v, want %v", doc, f, l.occurrences(f), it.occurrences(f))
+				}
+			}
+		}
+		if few := x.locate(p, n, held, 0); few.located() && len(held.places) > 0 {
+			t.Fatal("positions take more than they may")
+		}
+	})
+}
+
+// farWord is a word at some positions in each field of a document.
+type farWord struct {
+	wordIter
+	at [fieldCount][]uint32
+}
+
+func (w *farWord) occurrences(field int) []uint32 { return w.at[field] }
+
+func (w *farWord) has() (mask uint8) {
+	for f, at := range w.at {
+		if len(at) > 0 {
+			mask |= 1 << f
+		}
+	}
+	return mask
+}
+
+// TestHeldPositionsFar: positions and gaps of any size are kept.
+func TestHeldPositionsFar(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var docs []farWord
+		f := &heldPositions{}
+		for range rapid.IntRange(1, 5).Draw(t, "documents") {
+			w := farWord{}
+			for range rapid.IntRange(1, fieldCount).Draw(t, "fields") {
+				at := rapid.SliceOfN(rapid.Uint32(), 1, 100).Draw(t, "positions")
+				slices.Sort(at)
+				w.at[rapid.IntRange(0, fieldCount-1).Draw(t, "field")] = at
+			}
+			docs = append(docs, w)
+			f.add(&docs[len(docs)-1], nil)
+		}
+		for i := range docs {
+			if mask, _ := f.of(uint32(i)); mask != docs[i].has() {
+				t.Fatalf("document %d: fields %b, want %b", i, mask, docs[i].has())
+			}
+			for field, want := range docs[i].at {
+				if got := f.appendIn(nil, uint32(i), field); !slices.Equal(got, want) {
+					t.Fatalf("document %d, field %d: %v, want %v", i, field, got, want)
+				}
+			}
+		}
+	})
+}
+
+// TestHeldSecondPhase: the second phase finds the same with positions that are held as with lists, and holds them.
+func TestHeldSecondPhase(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld(rapid.Uint64Range(0, 5000).Draw(t, "world"))
+		root := &node{kind: nodeBool}
+		for i := range rapid.IntRange(2, 3).Draw(t, "words") {
+			n := &node{kind: nodeAny, children: []*node{{kind: nodeTerm, term: string("abcdefghi"[2*i])}}}
+			if rapid.Bool().Draw(t, "forms") {
+				other := &node{kind: nodeTerm, term: string("abcdefghi"[2*i+1]), weight: otherForm}
+				n.children = append(n.children, other)
+			}
+			if root.must = append(root.must, n); i > 0 && rapid.Bool().Draw(t, "should") {
+				root.must, root.should = root.must[:i], append(root.should, n)
+			}
+		}
+		search := func() []candidate {
+			x := w.execution(rapid.SampledFrom([]int{1, 10, 200}).Draw(t, "k"))
+			x.onePhase = false
+			return x.run(root)
+		}
+		want := w.execution(200)
+		want.onePhase = false
+		best := want.run(root)
+		w.hold(16 << 20)
+		for range 4 {
+			got := search()
+			sameCandidates(t, got, best[:len(got)])
+		}
+		for _, n := range slices.Concat(root.must, root.should) {
+			if len(best) < 2 || len(root.should) > 0 { // else the best may have one word, whose positions nobody reads
+				break
+			}
+			if u := best[0].part.held.words[n.heldKey()]; u != nil && !u.word.located() {
+				t.Fatalf("%s has no positions", n.heldKey())
+			}
+		}
+	})
+}
+
+func TestInRow(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var pos [][]uint32
+		var at []int
+		for range rapid.IntRange(1, 4).Draw(t, "words") {
+			p := rapid.SliceOfNDistinct(rapid.Uint32Range(0, 30), 1, 20, rapid.ID).Draw(t, "positions")
+			slices.Sort(p)
+			pos, at = append(pos, p), append(at, rapid.IntRange(0, 6).Draw(t, "at"))
+		}
+		want := slices.ContainsFunc(pos[0], func(first uint32) bool {
+			for k, p := range pos {
+				v := int(first) + at[k] - at[0]
+				if v < 0 || !slices.Contains(p, uint32(v)) {
+					return false
+				}
+			}
+			return true
+		})
+		if got := inRow(slices.Clone(pos), at); got != want {
+			t.Fatalf("%v at %v: %v, want %v", pos, at, got, want)
+		}
+		for i, p := range pos[0] {
+			places := make([]uint16, len(pos[0]))
+			for j, v := range pos[0] {
+				places[j] = uint16(v)
+			}
+			from := uint32(rapid.IntRange(0, i).Draw(t, "from"))
+			if got := gallop(places, from, uint16(p)); got != uint32(i) {
+				t.Fatalf("%d of %v from %d: place %d", p, places, from, got)
+			}
+		}
+	})
+}
