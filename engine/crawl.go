@@ -158,6 +158,7 @@ func (c *conductor) report(cause Cause) CrawlReport {
 	if f := c.live.Load(); f != nil {
 		counts = counts.Plus(f.pool.Counts())
 		r.HostsAsleep = uint64(f.frontier.Stats().Asleep)
+		r.Draining = Duration(f.pool.Silent(w.now()))
 	}
 	r.FetchReport = fetchReport(0, counts)
 	r.Documents = w.index.Stats().Documents

@@ -148,7 +148,8 @@ func (o *CrawlOptions) worlds() (out []world, err error) {
 // child that failed, a crawl that was not complete or not polite, or the end of ctx.
 //
 // A line has wall time per page as ns/op, pages/s, processor time of the crawler and of the server per page, peak
-// memory, bytes on disk per page (WARC) and per URL (store), and processor time per page by stage.
+// memory, bytes on disk per page (WARC) and per URL (store), the percentage of wall time after the last answer of the
+// server, and processor time per page by stage.
 func Crawls(ctx context.Context, o CrawlOptions) error {
 	all := Variants()
 	if o.Variants == nil {
@@ -194,6 +195,7 @@ type crawled struct {
 	CPUByStage map[string]float64 `json:"cpu_by_stage"`
 	CPUSeconds float64            `json:"cpu_seconds"`
 	Segments   int                `json:"segments"`
+	Draining   float64            `json:"draining_seconds"`
 }
 
 // round is one crawl of one web.
@@ -296,6 +298,7 @@ func (o *CrawlOptions) line(w world, variant, dir string, pages int, u, served u
 	l.Metrics = append(
 		l.Metrics, Metric{"warc-B/page", float64(warc) / float64(pages)},
 		Metric{"store-B/URL", float64(store) / float64(max(1, c.Discovered))},
+		Metric{"drain-%", 100 * c.Draining / u.wall.Seconds()},
 	)
 	for _, s := range slices.Sorted(maps.Keys(c.CPUByStage)) {
 		l.Metrics = append(l.Metrics, Metric{s + "-µs/page", c.CPUByStage[s] * 1e6 / float64(pages)})
