@@ -43,7 +43,7 @@ func (c *crowd) change(t *testing.T, s *storage.Store, x *index.Index, rng *rand
 	x.Writing().Lock()
 	defer x.Writing().Unlock()
 	put(t, s, x, docs, gone...)
-	if rng.IntN(2) == 0 {
+	if rng.IntN(4) == 0 {
 		c.reboost(t, s, x, rng, n/8+1)
 	}
 }

@@ -107,9 +107,13 @@ func TestSetBoost(t *testing.T) {
 	if st := x.Stats(); st.Deleted != 2 || st.Segments != before.Segments+1 {
 		t.Errorf("%+v, before %+v", st, before)
 	}
+	c.check(t, x, "reboosted")
+	want := mustDigest(t, x)
 	check := func(when string) {
 		t.Helper()
-		c.check(t, x, when)
+		if got := mustDigest(t, x); got != want {
+			t.Errorf("%s: digest %x, want %x", when, got, want)
+		}
 		if hit := search(t, x, "net").Hits[0]; hit.Key != docs[8200].Key {
 			t.Errorf("%s: %s is the best", when, hit.Key)
 		}
@@ -125,7 +129,9 @@ func TestSetBoost(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer y.Close()
-	c.check(t, y, "opened again")
+	if got := mustDigest(t, y); got != want {
+		t.Errorf("opened again: digest %x, want %x", got, want)
+	}
 	if _, err := x.MergeTo(context.Background(), 1); err != nil {
 		t.Fatal(err)
 	}
